@@ -1,0 +1,222 @@
+// Package event is what an event and a session are: fields, defaults, validity, how an update
+// and a repeated create change a stored event, and how events form a tree. It does no I/O and
+// knows no encoding but the JSON text inside the fields.
+package event
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/rawjson"
+)
+
+// Type is the kind of step.
+type Type string
+
+// The types. A session event is the root of its session.
+const (
+	TypeModel   Type = "model"
+	TypeTool    Type = "tool"
+	TypeChain   Type = "chain"
+	TypeSession Type = "session"
+	TypeGeneric Type = "generic"
+)
+
+// Valid says whether t is one of the five types.
+func (t Type) Valid() bool {
+	switch t {
+	case TypeModel, TypeTool, TypeChain, TypeSession, TypeGeneric:
+		return true
+	}
+	return false
+}
+
+// Unknown is the name and the source of an event that was given none.
+const Unknown = "unknown"
+
+// Bounds of times and durations, in milliseconds: the year 1970 to the end of 9999.
+const (
+	MinMillis = 0
+	MaxMillis = 253402300799999
+)
+
+// Event is one recorded step of an application's run.
+//
+// The JSON fields hold JSON text as it came, digit for digit; nil means absent, which reads as
+// {} ([] for ChildrenIDs). All but Outputs are objects.
+type Event struct {
+	ID        uuid.UUID
+	SessionID uuid.UUID
+	// ParentID equals SessionID for a step directly below the session, and is zero for the
+	// session event itself, whose ID equals SessionID.
+	ParentID uuid.UUID
+	Type     Type
+	Name     string
+	Source   string
+	Error    *string // nil: none
+
+	Start    float64 // Unix time in milliseconds, fractions kept
+	End      float64 // likewise
+	Duration float64 // milliseconds
+
+	ChildrenIDs    json.RawMessage // array of strings
+	Config         json.RawMessage
+	Inputs         json.RawMessage
+	Outputs        json.RawMessage // any JSON value
+	Metadata       json.RawMessage
+	Metrics        json.RawMessage
+	Feedback       json.RawMessage
+	UserProperties json.RawMessage
+
+	// ColdMetadata holds further members of Metadata, none of whose keys Metadata has, that
+	// are large and seldom filtered on, such as the span's leftover attributes. They are
+	// stored beside the payload; readers get them joined to Metadata and see nil here.
+	ColdMetadata json.RawMessage
+
+	// The rest steers the writing of an event and is not read back.
+
+	// TraceID is the OTLP trace the event came with, zero for a native event.
+	TraceID uuid.UUID
+	// Provisional says that no span of the trace has told its session yet: SessionID is the
+	// trace's own id, and gives way to the session another span of the trace names.
+	Provisional bool
+	// Fixed says that the event's session holds for this event alone, whatever the session
+	// of its trace.
+	Fixed bool
+	// Unfinished marks a copy of a span that has not ended; the finished one replaces it.
+	Unfinished bool
+	// Started marks a session event that comes from a session start: repeated, it merges
+	// metadata and user properties instead of only filling what is empty.
+	Started bool
+	// DefaultTime says that Start was not given by the sender.
+	DefaultTime bool
+}
+
+// IsSession says that e is the root event of its session.
+func (e *Event) IsSession() bool { return e.ID == e.SessionID }
+
+// SessionHint is what a request tells of a session beside its events, for a session that
+// nobody started.
+type SessionHint struct {
+	SessionID uuid.UUID // as in the events of the same batch
+	Name      string    // preferred name; empty: the name of the first root event
+	Fallback  string    // name if no root event is known
+	Source    string
+	Metadata  json.RawMessage // members for the session event's metadata, filled where empty
+}
+
+// Batch is what one request stores: all of it or nothing.
+type Batch struct {
+	Events   []Event
+	Sessions []SessionHint
+}
+
+// Complete sets what an event may leave out: ids, parent, name, source and times. now is the
+// time of arrival. Times follow from each other: end = start + duration, duration = end -
+// start (never negative).
+func (e *Event) Complete(now time.Time) {
+	if e.Type == TypeSession {
+		switch {
+		case e.SessionID == uuid.Nil && e.ID != uuid.Nil:
+			e.SessionID = e.ID
+		case e.ID == uuid.Nil && e.SessionID != uuid.Nil:
+			e.ID = e.SessionID
+		case e.ID == uuid.Nil:
+			e.ID = uuid.New()
+			e.SessionID = e.ID
+		}
+	}
+	if e.ID == uuid.Nil {
+		e.ID = uuid.New()
+	}
+	if e.SessionID == uuid.Nil {
+		e.SessionID = uuid.New()
+	}
+	if e.IsSession() {
+		e.ParentID = uuid.Nil
+		e.Type = TypeSession
+	} else if e.ParentID == uuid.Nil {
+		e.ParentID = e.SessionID
+	}
+	if e.Name == "" {
+		e.Name = Unknown
+	}
+	if e.Source == "" {
+		e.Source = Unknown
+	}
+	if e.Start == 0 && e.End != 0 {
+		e.Start = max(e.End-e.Duration, MinMillis)
+		e.DefaultTime = e.Duration == 0
+	}
+	if e.Start == 0 {
+		e.Start = float64(now.UnixMilli())
+		e.DefaultTime = true
+	}
+	if e.End == 0 {
+		e.End = e.Start + e.Duration
+	}
+	if e.Duration == 0 {
+		e.Duration = max(e.End-e.Start, 0)
+	}
+}
+
+// Validate reports the first broken rule of a completed event as a fault.Invalid that names
+// the field. It trusts that the JSON fields are JSON (rawjson.Clean), and checks their kinds.
+func (e *Event) Validate() error {
+	if !e.Type.Valid() {
+		return fault.InvalidField("event_type", "unknown event type %q; one of model, tool, chain, session, generic", e.Type)
+	}
+	for _, f := range []struct {
+		name string
+		raw  json.RawMessage
+	}{
+		{"inputs", e.Inputs}, {"config", e.Config}, {"metadata", e.Metadata}, {"metrics", e.Metrics},
+		{"feedback", e.Feedback}, {"user_properties", e.UserProperties},
+	} {
+		if k := rawjson.KindOf(f.raw); k != 0 && k != '{' {
+			return fault.InvalidField(f.name, "must be an object")
+		}
+	}
+	if k := rawjson.KindOf(e.ChildrenIDs); k != 0 && k != '[' {
+		return fault.InvalidField("children_ids", "must be an array of strings")
+	}
+	for _, f := range []struct {
+		name string
+		ms   float64
+	}{{"start_time", e.Start}, {"end_time", e.End}} {
+		if !(f.ms >= MinMillis && f.ms <= MaxMillis) {
+			return fault.InvalidField(f.name, "must be a Unix time in milliseconds between 1970 and 9999")
+		}
+	}
+	if !(e.Duration >= 0 && e.Duration <= MaxMillis) {
+		return fault.InvalidField("duration", "must be milliseconds, 0 or more")
+	}
+	return nil
+}
+
+// Set is a list of events whose payload (inputs, outputs, config, cold metadata and fields
+// over the head bound) is read when it is asked for, so that a page of large events never
+// stands in memory at once.
+type Set struct {
+	Total  int     // matches before paging
+	Events []Event // in order, without payload
+	// Load gives event i whole. It may be called in any order, but not concurrently.
+	Load func(ctx context.Context, i int) (Event, error)
+}
+
+// coldKeys are the members of metadata that the OTLP mapping puts into ColdMetadata.
+var coldKeys = map[string]bool{
+	"attributes": true, "resource": true, "scope": true, "span_events": true, "links": true, "logs": true,
+	"trace_id": true, "span_id": true, "parent_span_id": true, "has_otlp_lineage": true, "span_name": true,
+	"otel_kind": true, "trace_state": true, "trace_flags": true, "instrumentor": true, "exceptions": true, "error_stacktrace": true,
+	"input_mime_type": true, "output_mime_type": true, "embedding": true, "evaluations": true,
+	"finish_reasons": true, "system": true, "response_model": true,
+}
+
+// ColdKey says that key is one of the members of metadata that may stand in ColdMetadata.
+// No other key ever does, so a filter on any other key need not look there.
+func ColdKey(key string) bool { return coldKeys[key] }

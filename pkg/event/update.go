@@ -1,0 +1,115 @@
+package event
+
+import (
+	"encoding/json"
+
+	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/rawjson"
+)
+
+// Update changes a stored event. Nil and nil pointers leave the field as it is.
+type Update struct {
+	EventID uuid.UUID
+
+	// Merged one level deep: each key replaces that key; an explicit null sets null.
+	Inputs, Config, Metadata, Metrics, Feedback, UserProperties json.RawMessage
+
+	Outputs     json.RawMessage // replaces; any JSON value
+	ChildrenIDs json.RawMessage // replaces; an empty array is ignored
+	Duration    *float64        // milliseconds
+	EndTime     *float64        // Unix milliseconds
+}
+
+// Apply changes e as u says. Both must be whole: e with its payload.
+func (e *Event) Apply(u *Update) {
+	e.Inputs = rawjson.Merge(e.Inputs, u.Inputs)
+	e.Config = rawjson.Merge(e.Config, u.Config)
+	e.Metadata = rawjson.Merge(e.Metadata, u.Metadata)
+	e.Metrics = rawjson.Merge(e.Metrics, u.Metrics)
+	e.Feedback = rawjson.Merge(e.Feedback, u.Feedback)
+	e.UserProperties = rawjson.Merge(e.UserProperties, u.UserProperties)
+	if u.Outputs != nil {
+		e.Outputs = u.Outputs
+	}
+	if !rawjson.Empty(u.ChildrenIDs) {
+		e.ChildrenIDs = u.ChildrenIDs
+	}
+	if u.Duration != nil {
+		e.Duration = *u.Duration
+	}
+	if u.EndTime != nil {
+		e.End = *u.EndTime
+	}
+}
+
+// Repeat changes the stored e by another create with the same id, and says whether anything
+// changed. A repeated create fills what was absent or empty before and changes nothing else;
+// a finished span replaces the unfinished copy of itself, but never wipes metrics or feedback
+// that came meanwhile; a repeated session start merges metadata and user properties.
+func (e *Event) Repeat(now *Event) bool {
+	before := *e
+	if e.Unfinished && !now.Unfinished {
+		metrics, feedback := before.Metrics, before.Feedback
+		*e = *now
+		e.SessionID, e.ParentID = before.SessionID, before.ParentID
+		if now.ParentID != uuid.Nil && !e.IsSession() {
+			e.ParentID = now.ParentID
+			if now.ParentID == now.SessionID {
+				e.ParentID = e.SessionID
+			}
+		}
+		e.Metrics = rawjson.Merge(now.Metrics, metrics)
+		e.Feedback = rawjson.Merge(now.Feedback, feedback)
+		e.Metadata = rawjson.Fill(now.Metadata, before.Metadata)
+		return true
+	}
+	if now.Started {
+		e.Metadata = rawjson.Merge(e.Metadata, now.Metadata)
+		e.UserProperties = rawjson.Merge(e.UserProperties, now.UserProperties)
+	} else {
+		e.Metadata = rawjson.Fill(e.Metadata, now.Metadata)
+		e.UserProperties = rawjson.Fill(e.UserProperties, now.UserProperties)
+	}
+	e.ColdMetadata = rawjson.Fill(e.ColdMetadata, now.ColdMetadata)
+	e.Inputs = rawjson.Fill(e.Inputs, now.Inputs)
+	e.Config = rawjson.Fill(e.Config, now.Config)
+	e.Metrics = rawjson.Fill(e.Metrics, now.Metrics)
+	e.Feedback = rawjson.Fill(e.Feedback, now.Feedback)
+	e.Outputs = fillValue(e.Outputs, now.Outputs)
+	e.ChildrenIDs = fillValue(e.ChildrenIDs, now.ChildrenIDs)
+	if e.Name == Unknown {
+		e.Name = now.Name
+	}
+	if e.Source == Unknown {
+		e.Source = now.Source
+	}
+	if e.Error == nil {
+		e.Error = now.Error
+	}
+	return !sameText(&before, e)
+}
+
+// fillValue is Fill for a field that may hold any JSON value: only two objects are filled
+// key by key.
+func fillValue(old, now json.RawMessage) json.RawMessage {
+	if rawjson.Empty(old) {
+		if rawjson.Empty(now) {
+			return old
+		}
+		return now
+	}
+	if rawjson.KindOf(old) == '{' && rawjson.KindOf(now) == '{' {
+		return rawjson.Fill(old, now)
+	}
+	return old
+}
+
+func sameText(a, b *Event) bool {
+	return string(a.Metadata) == string(b.Metadata) && string(a.ColdMetadata) == string(b.ColdMetadata) &&
+		string(a.UserProperties) == string(b.UserProperties) && string(a.Inputs) == string(b.Inputs) &&
+		string(a.Outputs) == string(b.Outputs) && string(a.Config) == string(b.Config) &&
+		string(a.Metrics) == string(b.Metrics) && string(a.Feedback) == string(b.Feedback) &&
+		string(a.ChildrenIDs) == string(b.ChildrenIDs) && a.Name == b.Name && a.Source == b.Source &&
+		(a.Error == nil) == (b.Error == nil)
+}

@@ -1,0 +1,59 @@
+// Package query turns what a caller asks (filters, date ranges, pages) into conditions:
+// parsed, checked, and compiled to SQL whose every value is an argument, with a twin in Go for
+// what SQL is not asked to decide. It runs no query.
+package query
+
+import (
+	"encoding/json"
+
+	"github.com/spangrove/spangrove/pkg/event"
+)
+
+// Filter is one condition on an event, checked by ParseFilters. All filters of a search must
+// hold. Its meaning is the same in SQL (Compile) and in Go (Match).
+type Filter struct {
+	Field    string          // dotted path, such as "metadata.cost"
+	Operator string          // such as "is"
+	Type     string          // string, number, boolean, id or datetime
+	Value    json.RawMessage // JSON string, number, boolean or null; nil for exists and not exists
+}
+
+// Search asks for a page of events, newest first: start time descending, then id descending.
+type Search struct {
+	Filters  []Filter
+	From, To *float64 // bounds of start_time in Unix milliseconds, both included; nil: open
+	RunID    string   // evaluation_id: only events of this experiment run; "" for all
+	Limit    int      // rows a page, 1 or more
+	Page     int      // from 1
+}
+
+// Fields that leave the head row for the payload when they are over the head bound. A row's
+// spill column is the sum of those that did, so that a condition knows which rows SQL cannot
+// decide.
+const (
+	SpillMetadata = 1 << iota
+	SpillMetrics
+	SpillFeedback
+	SpillUserProperties
+	SpillChildrenIDs
+	SpillError
+	SpillCold // the event has cold metadata beside its payload
+)
+
+// typeCodes is how an event's type stands in the type column.
+var typeCodes = map[event.Type]int{
+	event.TypeModel: 1, event.TypeTool: 2, event.TypeChain: 3, event.TypeSession: 4, event.TypeGeneric: 5,
+}
+
+// TypeCode is the number of t in the type column, 0 if t is none.
+func TypeCode(t event.Type) int { return typeCodes[t] }
+
+// TypeOf is the type that code stands for.
+func TypeOf(code int) event.Type {
+	for t, c := range typeCodes {
+		if c == code {
+			return t
+		}
+	}
+	return event.TypeGeneric
+}

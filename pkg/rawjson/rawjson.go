@@ -1,0 +1,363 @@
+// Package rawjson reads and builds JSON text without decoding it into Go values, so that
+// what came in goes out digit for digit: numbers, key order and spelling stay as they were.
+//
+// Values handed to this package's readers (Object, Array, Get, Merge, Fill) must be valid
+// JSON, which Clean makes sure of at the edge of the service; on anything else they return
+// what they could read so far and never panic.
+package rawjson
+
+import (
+	"bytes"
+	"encoding/json"
+	"iter"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Kind is the first letter of a value: 'n' null, 'f' false, 't' true, '"' string,
+// '0' number, '{' object, '[' array, 0 for nothing at all.
+type Kind byte
+
+// KindOf tells what raw is by its first byte.
+func KindOf(raw []byte) Kind {
+	for _, c := range raw {
+		switch c {
+		case ' ', '\t', '\n', '\r':
+			continue
+		case '-', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9':
+			return '0'
+		default:
+			return Kind(c)
+		}
+	}
+	return 0
+}
+
+// Empty says that raw is absent, null, "", {} or [].
+func Empty(raw []byte) bool {
+	t := bytes.TrimSpace(raw)
+	switch {
+	case len(t) == 0, string(t) == "null", string(t) == `""`:
+		return true
+	case len(t) > 1 && (t[0] == '{' || t[0] == '['):
+		return len(bytes.TrimSpace(t[1:len(t)-1])) == 0
+	default:
+		return false
+	}
+}
+
+// Null says that raw is absent or JSON null.
+func Null(raw []byte) bool {
+	k := KindOf(raw)
+	return k == 0 || k == 'n'
+}
+
+func reader(raw []byte) *jsontext.Decoder {
+	return jsontext.NewDecoder(bytes.NewBuffer(raw),
+		jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+}
+
+// Object walks the members of a JSON object in order. The values are slices of raw.
+// Anything but an object has no members.
+func Object(raw []byte) iter.Seq2[string, json.RawMessage] {
+	return func(yield func(string, json.RawMessage) bool) {
+		if KindOf(raw) != '{' {
+			return
+		}
+		d := reader(raw)
+		if _, err := d.ReadToken(); err != nil {
+			return
+		}
+		for d.PeekKind() == '"' {
+			name, err := d.ReadToken()
+			if err != nil {
+				return
+			}
+			key := name.String()
+			v, err := d.ReadValue()
+			if err != nil {
+				return
+			}
+			end := int(d.InputOffset())
+			if !yield(key, json.RawMessage(raw[end-len(v):end:end])) {
+				return
+			}
+		}
+	}
+}
+
+// Array walks the elements of a JSON array. The values are slices of raw.
+func Array(raw []byte) iter.Seq2[int, json.RawMessage] {
+	return func(yield func(int, json.RawMessage) bool) {
+		if KindOf(raw) != '[' {
+			return
+		}
+		d := reader(raw)
+		if _, err := d.ReadToken(); err != nil {
+			return
+		}
+		for i := 0; d.PeekKind() != ']' && d.PeekKind() != jsontext.KindInvalid; i++ {
+			v, err := d.ReadValue()
+			if err != nil {
+				return
+			}
+			end := int(d.InputOffset())
+			if !yield(i, json.RawMessage(raw[end-len(v):end:end])) {
+				return
+			}
+		}
+	}
+}
+
+// Get is the member of an object by its exact name, nil if absent.
+func Get(raw []byte, key string) json.RawMessage {
+	for k, v := range Object(raw) {
+		if k == key {
+			return v
+		}
+	}
+	return nil
+}
+
+// Index parses a path segment as an array index: decimal, from 0, without leading zeros.
+func Index(segment string) (int, bool) {
+	if segment == "" || len(segment) > 9 || (segment[0] == '0' && len(segment) > 1) {
+		return 0, false
+	}
+	n := 0
+	for _, c := range []byte(segment) {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		n = n*10 + int(c-'0')
+	}
+	return n, true
+}
+
+// Path follows keys and array indexes into raw, nil if the way ends.
+func Path(raw []byte, segments ...string) json.RawMessage {
+	v := json.RawMessage(raw)
+	for _, s := range segments {
+		switch KindOf(v) {
+		case '{':
+			v = Get(v, s)
+		case '[':
+			n, ok := Index(s)
+			if !ok {
+				return nil
+			}
+			var found json.RawMessage
+			for i, e := range Array(v) {
+				if i == n {
+					found = e
+					break
+				}
+			}
+			v = found
+		default:
+			return nil
+		}
+		if v == nil {
+			return nil
+		}
+	}
+	return v
+}
+
+// Text is the value of a JSON string, and false for anything else.
+func Text(raw []byte) (string, bool) {
+	if KindOf(raw) != '"' {
+		return "", false
+	}
+	b, err := jsontext.AppendUnquote(nil, bytes.TrimSpace(raw))
+	if err != nil {
+		return "", false
+	}
+	return string(b), true
+}
+
+// Number is the value of a JSON number as an IEEE 754 double, and false for anything else.
+func Number(raw []byte) (float64, bool) {
+	if KindOf(raw) != '0' {
+		return 0, false
+	}
+	f, err := strconv.ParseFloat(string(bytes.TrimSpace(raw)), 64)
+	return f, err == nil
+}
+
+// AppendString appends s as a JSON string. Bytes that are not UTF-8 become U+FFFD.
+func AppendString(dst []byte, s string) []byte {
+	dst, _ = jsontext.AppendQuote(dst, s) // the error only tells of replaced bytes
+	return dst
+}
+
+// AppendNumber appends f in its shortest form that reads back equal, without an exponent for
+// everyday sizes. Infinities and NaN, which JSON lacks, become null.
+func AppendNumber(dst []byte, f float64) []byte {
+	if f != f || f > maxFloat || f < -maxFloat {
+		return append(dst, "null"...)
+	}
+	if f == float64(int64(f)) && f > -1e15 && f < 1e15 {
+		return strconv.AppendInt(dst, int64(f), 10)
+	}
+	if abs := max(f, -f); abs >= 1e-6 && abs < 1e21 {
+		return strconv.AppendFloat(dst, f, 'f', -1, 64)
+	}
+	return strconv.AppendFloat(dst, f, 'g', -1, 64)
+}
+
+const maxFloat = 1.79769313486231570814527423731704356798070e+308
+
+// Builder writes one JSON object member by member. The zero value is an empty object.
+// Members are not checked for duplicates: the caller adds each key once.
+type Builder struct {
+	buf []byte
+}
+
+// Raw adds a member whose value is JSON text.
+func (b *Builder) Raw(key string, value []byte) {
+	b.key(key)
+	b.buf = append(b.buf, value...)
+}
+
+// String adds a string member.
+func (b *Builder) String(key, value string) {
+	b.key(key)
+	b.buf = AppendString(b.buf, value)
+}
+
+// Number adds a number member.
+func (b *Builder) Number(key string, f float64) {
+	b.key(key)
+	b.buf = AppendNumber(b.buf, f)
+}
+
+// Int adds an integer member.
+func (b *Builder) Int(key string, n int64) {
+	b.key(key)
+	b.buf = strconv.AppendInt(b.buf, n, 10)
+}
+
+// Bool adds a boolean member.
+func (b *Builder) Bool(key string, v bool) {
+	b.key(key)
+	b.buf = strconv.AppendBool(b.buf, v)
+}
+
+func (b *Builder) key(key string) {
+	if len(b.buf) == 0 {
+		b.buf = append(b.buf, '{')
+	} else {
+		b.buf = append(b.buf, ',')
+	}
+	b.buf = AppendString(b.buf, key)
+	b.buf = append(b.buf, ':')
+}
+
+// Len is the number of bytes written so far.
+func (b *Builder) Len() int { return len(b.buf) }
+
+// Bytes ends the object and gives its text, nil if it has no members.
+func (b *Builder) Bytes() json.RawMessage {
+	if len(b.buf) == 0 {
+		return nil
+	}
+	return append(b.buf, '}')
+}
+
+// Merge puts the members of patch over those of base, one level deep: a key of patch replaces
+// that key, also with null; new keys follow the old ones. Where one of the two is no object,
+// the other is the answer, patch before base.
+func Merge(base, patch json.RawMessage) json.RawMessage {
+	return combine(base, patch, func(old, now json.RawMessage) json.RawMessage { return now })
+}
+
+// Fill adds to base the members of extra that base lacks or holds empty (null, "", {}, []).
+func Fill(base, extra json.RawMessage) json.RawMessage {
+	return combine(base, extra, func(old, now json.RawMessage) json.RawMessage {
+		if Empty(old) {
+			return now
+		}
+		return old
+	})
+}
+
+func combine(base, over json.RawMessage, pick func(old, now json.RawMessage) json.RawMessage) json.RawMessage {
+	if KindOf(over) != '{' || Empty(over) {
+		if KindOf(base) == '{' || KindOf(over) != '{' {
+			return base
+		}
+		return over
+	}
+	if KindOf(base) != '{' || Empty(base) {
+		return over
+	}
+	now := map[string]json.RawMessage{}
+	for k, v := range Object(over) {
+		now[k] = v
+	}
+	var b Builder
+	b.buf = make([]byte, 0, len(base)+len(over))
+	for k, v := range Object(base) {
+		if nv, ok := now[k]; ok {
+			v = pick(v, nv)
+			delete(now, k)
+		}
+		b.Raw(k, v)
+	}
+	for k, v := range Object(over) {
+		if _, ok := now[k]; ok {
+			b.Raw(k, v)
+			delete(now, k)
+		}
+	}
+	return b.Bytes()
+}
+
+// Concat joins the members of two objects that share no key. It is a plain copy.
+func Concat(a, b json.RawMessage) json.RawMessage {
+	a, b = bytes.TrimSpace(a), bytes.TrimSpace(b)
+	if Empty(b) {
+		return a
+	}
+	if Empty(a) {
+		return b
+	}
+	out := make([]byte, 0, len(a)+len(b))
+	out = append(out, bytes.TrimRight(a[:len(a)-1], " \t\r\n")...)
+	out = append(out, ',')
+	return append(out, b[1:]...)
+}
+
+// ValidText gives s with everything PostgreSQL's text cannot hold (NUL, bytes that are not
+// UTF-8) replaced by U+FFFD, and how many replacements that took.
+func ValidText(s string) (string, int) {
+	ok := utf8.ValidString(s)
+	if ok {
+		for i := 0; i < len(s); i++ {
+			if s[i] == 0 {
+				ok = false
+				break
+			}
+		}
+	}
+	if ok {
+		return s, 0
+	}
+	n := 0
+	out := make([]rune, 0, len(s))
+	for i, r := range s {
+		if r == 0 {
+			r = utf8.RuneError
+			n++
+		} else if r == utf8.RuneError {
+			if _, size := utf8.DecodeRuneInString(s[i:]); size == 1 {
+				n++
+			}
+		}
+		out = append(out, r)
+	}
+	return string(out), n
+}
