@@ -1,0 +1,64 @@
+package query
+
+import (
+	"time"
+)
+
+// parseTime reads an ISO 8601 date, or date and time: "2026-01-31", "2026-01-31T10:00",
+// "2026-01-31 10:00:00.5", with "Z", "+01:00", "+0100" or "+01" after it. Without a zone it is
+// UTC. dateOnly says that there was no time of day.
+func parseTime(s string) (t time.Time, dateOnly, ok bool) {
+	if len(s) == len(time.DateOnly) {
+		t, err := time.Parse(time.DateOnly, s)
+		return t, true, err == nil
+	}
+	const minutes = len("2006-01-02T15:04")
+	if len(s) < minutes || s[13] != ':' {
+		return time.Time{}, false, false
+	}
+	layout := ""
+	switch s[10] {
+	case 'T', 't', ' ':
+		layout = time.DateOnly + s[10:11] + "15:04"
+	default:
+		return time.Time{}, false, false
+	}
+	if len(s) > minutes && s[minutes] == ':' {
+		layout += ":05"
+	}
+	switch last := s[len(s)-1]; {
+	case last == 'Z' || last == 'z':
+		s = s[:len(s)-1]
+	default:
+		for i := len(s) - 1; i >= minutes; i-- {
+			if s[i] != '+' && s[i] != '-' {
+				continue
+			}
+			switch len(s) - i {
+			case len("+01:00"):
+				layout += "-07:00"
+			case len("+0100"):
+				layout += "-0700"
+			case len("+01"):
+				layout += "-07"
+			}
+			break
+		}
+	}
+	t, err := time.Parse(layout, s)
+	return t, false, err == nil
+}
+
+// millis is an instant in Unix milliseconds, fractions kept.
+func millis(t time.Time) float64 {
+	return float64(t.Unix())*1000 + float64(t.Nanosecond())/1e6
+}
+
+// parseInstant reads a date and time as parseTime does, or Unix milliseconds.
+func parseInstant(s string) (float64, bool) {
+	if f, ok := parseNumber(s); ok {
+		return f, true
+	}
+	t, _, ok := parseTime(s)
+	return millis(t), ok
+}

@@ -1,0 +1,62 @@
+package query
+
+import (
+	"github.com/google/uuid"
+)
+
+// Dialect is what the two databases spell differently. The head table is ev, alias e; the
+// session table is session, alias s.
+//
+// In the JSON methods, column is a JSON column and path a placeholder that jsonPath gave; the
+// conditions are false or NULL where the path is absent or null, and never an error.
+type Dialect interface {
+	// Placeholder is the place of argument n, from 1.
+	Placeholder(n int) string
+	// UUID is an id as an argument.
+	UUID(id uuid.UUID) any
+	// From reads events with their sessions: a FROM clause's text, in which SessionID holds.
+	From() string
+	// SessionID is the id of the event's session, in a statement that reads From.
+	SessionID() string
+	// SessionIs is the condition that an event is of a session. It needs only ev.
+	SessionIs(b *Builder, projectID int64, id uuid.UUID) string
+
+	// sessionOf is SessionID in a statement that reads only ev.
+	sessionOf() string
+	// sessionInRun is the condition that the event's session belongs to a run.
+	sessionInRun(project, run string) string
+	// uuidText is an id's usual text, in lower case.
+	uuidText(expr string) string
+	// contains looks for a text in another, with regard to case.
+	contains(text, needle string) string
+	// byCodePoint marks a text so that it is ordered by code point.
+	byCodePoint(text string) string
+
+	// jsonPaths adds the path's readings as arguments. At most one of them leads to a value.
+	jsonPaths(b *Builder, path []string) []string
+	jsonPresent(column, path string) string
+	// jsonIs compares with a string, also as the number and the boolean that its text reads as.
+	jsonIs(b *Builder, column, path string, v textArg) string
+	// jsonIsUUID compares with a UUID's text in lower case, with no regard to case.
+	jsonIsUUID(column, path, text string) string
+	jsonContains(column, path, text string) string
+	// jsonOrder compares a string by code point; sign is < or >.
+	jsonOrder(column, path, sign, text string) string
+	// jsonNumber compares a number as a double; sign is <, > or =.
+	jsonNumber(column, path, sign, num string) string
+	jsonBoolean(column, path string, truth bool) string
+}
+
+// textArg is the value of a string filter in SQL.
+type textArg struct {
+	text string // placeholder
+	num  string // placeholder of the number the text reads as, "" if it is none
+	word string // "true" or "false" if the text is that
+	open bool   // the text could also be the text of an object or array
+}
+
+// The two databases.
+var (
+	SQLite   Dialect = sqlite{}
+	Postgres Dialect = postgres{}
+)

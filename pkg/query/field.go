@@ -1,0 +1,93 @@
+package query
+
+import (
+	"strings"
+
+	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/rawjson"
+)
+
+// kind is how a top-level field of an event is held.
+type kind uint8
+
+const (
+	kindUUID    kind = iota + 1
+	kindType         // event_type: one of five words, a number in the table
+	kindText         // a text column
+	kindNumber       // a double column
+	kindJSON         // a JSON column of the head
+	kindPayload      // a JSON field that is stored beside the head
+	kindProject      // of the project, not of the event: InProject decides it
+)
+
+// root is a top-level field.
+type root struct {
+	kind   kind
+	column string // in the head table, alias e; "" where a rule of its own applies
+	spill  uint32 // the bit that says that the column's value went to the payload
+}
+
+// roots are the fields a filter may name. Only the JSON ones have paths below them.
+var roots = map[string]root{
+	"event_id":   {kind: kindUUID, column: "e.event_id"},
+	"session_id": {kind: kindUUID},
+	"parent_id":  {kind: kindUUID},
+	"event_type": {kind: kindType, column: "e.type"},
+	"event_name": {kind: kindText, column: "e.name"},
+	"source":     {kind: kindText, column: "e.source"},
+	"error":      {kind: kindText, column: "e.error", spill: SpillError},
+	"start_time": {kind: kindNumber, column: "e.start_ms"},
+	"end_time":   {kind: kindNumber, column: "e.end_ms"},
+	"duration":   {kind: kindNumber, column: "e.duration"},
+
+	"metadata":        {kind: kindJSON, column: "e.metadata", spill: SpillMetadata},
+	"metrics":         {kind: kindJSON, column: "e.metrics", spill: SpillMetrics},
+	"feedback":        {kind: kindJSON, column: "e.feedback", spill: SpillFeedback},
+	"user_properties": {kind: kindJSON, column: "e.user_properties", spill: SpillUserProperties},
+	"children_ids":    {kind: kindJSON, column: "e.children_ids", spill: SpillChildrenIDs},
+
+	"inputs":  {kind: kindPayload},
+	"outputs": {kind: kindPayload},
+	"config":  {kind: kindPayload},
+
+	"project":      {kind: kindProject},
+	"project_id":   {kind: kindProject},
+	"tenant":       {kind: kindProject},
+	"org_id":       {kind: kindProject},
+	"workspace_id": {kind: kindProject},
+}
+
+// hasPaths says that a field holds JSON, so that a path may go into it.
+func (r root) hasPaths() bool { return r.kind == kindJSON || r.kind == kindPayload }
+
+// splitField takes a dotted path apart: the top-level field, and what follows its first dot.
+func splitField(field string) (name, rest string, dotted bool) {
+	return strings.Cut(field, ".")
+}
+
+// cold says that a path into metadata may lead beside the payload instead of the head row.
+func cold(name string, path []string) bool {
+	return name == "metadata" && (len(path) == 0 || event.ColdKey(path[0]))
+}
+
+// maxAlternatives bounds how many segments of a path may be both an array index and a key,
+// since each doubles the readings in SQL. Paths with more are left to Go.
+const maxAlternatives = 2
+
+// plainPath says that both databases read the path as Go does. They do not agree on keys with
+// quotes, backslashes and control characters, on empty keys, and on numbers that are no array
+// index to us ("-1", "+1", "01", " 1"), which PostgreSQL takes for one.
+func plainPath(path []string) bool {
+	indexes := 0
+	for _, s := range path {
+		if s == "" || strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' || r == '"' || r == '\\' }) {
+			return false
+		}
+		if _, ok := rawjson.Index(s); ok {
+			indexes++
+		} else if t := strings.TrimLeft(s, " +-"); t != "" && strings.Trim(t, "0123456789") == "" {
+			return false
+		}
+	}
+	return indexes <= maxAlternatives
+}

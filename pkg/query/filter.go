@@ -1,0 +1,126 @@
+package query
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/rawjson"
+)
+
+// Bounds of what a search may ask. The databases bound the size of an expression too.
+const (
+	MaxFilters    = 100
+	MaxFieldBytes = 2000
+)
+
+// ParseFilters reads an array of filters, {"filterArray": […]}, a single filter object, or a
+// JSON string that holds one of these; nothing and null are no filters. What a filter's parts
+// mean:
+//
+//   - field: a top-level field of an event, or a dotted path into a JSON one, array indexes
+//     included. The path is read as nested keys first, and where that is absent or null, as one
+//     literal key directly below the top-level field.
+//   - operator: exists, not exists, is, is not, contains, not contains, greater than, less than,
+//     after, before, as the type allows. An absent field differs from every value.
+//   - type: string (default), number, boolean, id or datetime; the value is converted by it.
+//   - value: "is" null means not exists, "is not" null means exists.
+//
+// Errors are fault.Invalid and name the place below field, such as "filters[2].operator".
+func ParseFilters(raw json.RawMessage, field string) ([]Filter, error) {
+	if rawjson.Null(raw) {
+		return nil, nil
+	}
+	raw, _, err := rawjson.Clean(raw)
+	if err != nil {
+		return nil, fault.InvalidField(field, "%v", err)
+	}
+	switch rawjson.KindOf(raw) {
+	case '[':
+		return parseList(raw, field)
+	case '{':
+		if list := rawjson.Get(raw, "filterArray"); list != nil {
+			if rawjson.KindOf(list) == '{' || rawjson.KindOf(list) == '"' {
+				return nil, fault.InvalidField(field+".filterArray", "must be an array of filters")
+			}
+			return ParseFilters(list, field+".filterArray")
+		}
+		if rawjson.Empty(raw) {
+			return nil, nil
+		}
+		f, err := parseFilter(raw)
+		if err != nil {
+			return nil, fault.In(field, err)
+		}
+		return []Filter{f}, nil
+	case '"':
+		text, _ := rawjson.Text(raw)
+		if k := rawjson.KindOf([]byte(text)); k == 0 || k == '[' || k == '{' {
+			return ParseFilters(json.RawMessage(text), field)
+		}
+	case 'n':
+		return nil, nil
+	}
+	return nil, fault.InvalidField(field, "must be an array of filters")
+}
+
+func parseList(raw json.RawMessage, field string) ([]Filter, error) {
+	var fs []Filter
+	for i, e := range rawjson.Array(raw) {
+		if i == MaxFilters {
+			return nil, fault.InvalidField(field, "has more than %d filters", MaxFilters)
+		}
+		f, err := parseFilter(e)
+		if err != nil {
+			return nil, fault.In(fmt.Sprintf("%s[%d]", field, i), err)
+		}
+		fs = append(fs, f)
+	}
+	return fs, nil
+}
+
+// parseFilter reads one filter object. Keys it does not know are left alone: clients keep
+// their own there.
+func parseFilter(raw json.RawMessage) (Filter, error) {
+	if rawjson.KindOf(raw) != '{' {
+		return Filter{}, fault.New(fault.Invalid, "must be a filter object")
+	}
+	f := Filter{Type: typeString}
+	for key, v := range rawjson.Object(raw) {
+		var into *string
+		switch key {
+		case "field":
+			into = &f.Field
+		case "operator":
+			into = &f.Operator
+		case "type":
+			into = &f.Type
+		case "value":
+			f.Value = v
+			continue
+		default:
+			continue
+		}
+		if rawjson.Null(v) {
+			continue
+		}
+		text, ok := rawjson.Text(v)
+		if !ok {
+			return Filter{}, fault.InvalidField(key, "must be a string")
+		}
+		if text == "" {
+			return Filter{}, fault.InvalidField(key, "must not be empty")
+		}
+		*into = text
+	}
+	if f.Field != "" && f.Operator == "" {
+		return Filter{}, fault.InvalidField("operator", "is required")
+	}
+	if _, err := newCond(f); err != nil {
+		return Filter{}, err
+	}
+	if operators[f.Operator].op == opExists {
+		f.Value = nil
+	}
+	return f, nil
+}

@@ -1,0 +1,43 @@
+package query
+
+import "github.com/spangrove/spangrove/pkg/project"
+
+// InProject decides the filters on the project, which is the caller's own and no part of an
+// event: those that hold are left out, and one that doesn't becomes a filter that nothing
+// matches. project is the project's name or public id; project_id, org_id (also tenant) and
+// workspace_id are the ids that answers carry.
+func InProject(fs []Filter, p project.Project) []Filter {
+	var out []Filter
+	for _, f := range fs {
+		c, err := newCond(f)
+		if err != nil || c.root.kind != kindProject {
+			out = append(out, f)
+			continue
+		}
+		if !c.projectHolds(p) {
+			return []Filter{{Field: "event_id", Operator: "not exists", Type: typeString}}
+		}
+	}
+	return out
+}
+
+func (c *cond) projectHolds(p project.Project) bool {
+	var texts []string
+	switch c.name {
+	case "project":
+		texts = []string{p.Name, p.PublicID}
+	case "project_id":
+		texts = []string{p.PublicID}
+	case "org_id", "tenant":
+		texts = []string{p.OrgID}
+	case "workspace_id":
+		texts = []string{p.WorkspaceID}
+	}
+	any := false
+	for _, text := range texts {
+		v := textValue(text)
+		_, v.id = parseUUID(text)
+		any = any || (text != "" && c.positive(v))
+	}
+	return any != c.negate
+}

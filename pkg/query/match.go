@@ -1,0 +1,253 @@
+package query
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/rawjson"
+)
+
+// Matcher decides filters on events in Go, with the same answers as the SQL of Compile.
+type Matcher struct {
+	conds []cond
+	never bool
+}
+
+// NewMatcher prepares filters that ParseFilters made. One that breaks its rules matches
+// nothing.
+func NewMatcher(fs []Filter) Matcher {
+	m := Matcher{conds: make([]cond, 0, len(fs))}
+	for _, f := range fs {
+		c, err := newCond(f)
+		if err != nil {
+			m.never = true
+			continue
+		}
+		m.conds = append(m.conds, c)
+	}
+	return m
+}
+
+// Match says whether all filters hold for e, which must be whole as far as they look: with its
+// payload if NeedPayload says so, and its cold metadata joined to Metadata.
+func (m Matcher) Match(e *event.Event) bool {
+	if m.never {
+		return false
+	}
+	for i := range m.conds {
+		if !m.conds[i].holds(m.conds[i].lookup(e)) {
+			return false
+		}
+	}
+	return true
+}
+
+// Match is NewMatcher(fs).Match(e), for a single event.
+func Match(e *event.Event, fs []Filter) bool { return NewMatcher(fs).Match(e) }
+
+// value is what a field holds: kind 0 is absent, which null is too.
+type value struct {
+	kind rawjson.Kind
+	text string          // of a string
+	num  float64         // of a number
+	raw  json.RawMessage // of an object or an array
+	id   bool            // text is a UUID column's
+}
+
+func textValue(s string) value    { return value{kind: '"', text: s} }
+func numberValue(f float64) value { return value{kind: '0', num: f} }
+
+func idValue(id uuid.UUID) value {
+	if id == uuid.Nil {
+		return value{}
+	}
+	return value{kind: '"', text: id.String(), id: true}
+}
+
+// lookup reads the condition's field of e.
+func (c *cond) lookup(e *event.Event) value {
+	switch c.name {
+	case "event_id":
+		return idValue(e.ID)
+	case "session_id":
+		return idValue(e.SessionID)
+	case "parent_id":
+		if e.IsSession() {
+			return value{}
+		}
+		if e.ParentID == uuid.Nil {
+			return idValue(e.SessionID)
+		}
+		return idValue(e.ParentID)
+	case "event_type":
+		return textValue(string(e.Type))
+	case "event_name":
+		return textValue(e.Name)
+	case "source":
+		return textValue(e.Source)
+	case "error":
+		if e.Error == nil {
+			return value{}
+		}
+		return textValue(*e.Error)
+	case "start_time":
+		return numberValue(e.Start)
+	case "end_time":
+		return numberValue(e.End)
+	case "duration":
+		return numberValue(e.Duration)
+	}
+	return c.inside(bucket(e, c.name))
+}
+
+// bucket is the JSON field of e with that name.
+func bucket(e *event.Event, name string) json.RawMessage {
+	switch name {
+	case "metadata":
+		return e.Metadata
+	case "metrics":
+		return e.Metrics
+	case "feedback":
+		return e.Feedback
+	case "user_properties":
+		return e.UserProperties
+	case "children_ids":
+		return e.ChildrenIDs
+	case "inputs":
+		return e.Inputs
+	case "outputs":
+		return e.Outputs
+	case "config":
+		return e.Config
+	}
+	return nil
+}
+
+// inside follows the condition's path into a JSON field: nested keys first, then the literal
+// key.
+func (c *cond) inside(raw json.RawMessage) value {
+	if c.path == nil {
+		if k := rawjson.KindOf(raw); (k == '{' || k == '[') && rawjson.Empty(raw) {
+			return value{}
+		}
+		return jsonValue(raw)
+	}
+	v := rawjson.Path(raw, c.path...)
+	if c.rest != "" && rawjson.Null(v) {
+		v = rawjson.Get(raw, c.rest)
+	}
+	return jsonValue(v)
+}
+
+func jsonValue(raw json.RawMessage) value {
+	v := value{kind: rawjson.KindOf(raw)}
+	ok := true
+	switch v.kind {
+	case 'n':
+		v.kind = 0
+	case '"':
+		v.text, ok = rawjson.Text(raw)
+	case '0':
+		v.num, ok = rawjson.Number(raw)
+	case '{', '[':
+		v.raw = raw
+	}
+	if !ok {
+		return value{}
+	}
+	return v
+}
+
+// holds says whether the condition holds for the value of its field.
+func (c *cond) holds(v value) bool { return c.positive(v) != c.negate }
+
+func (c *cond) positive(v value) bool {
+	if v.kind == 0 {
+		return false
+	}
+	if c.op == opExists {
+		return true
+	}
+	switch c.typ {
+	case typeNumber:
+		return v.kind == '0' && c.compare(v.num)
+	case typeBoolean:
+		return (v.kind == 't' && c.truth) || (v.kind == 'f' && !c.truth)
+	case typeDatetime:
+		switch v.kind {
+		case '0':
+			return c.compare(v.num)
+		case '"':
+			t, _, ok := parseTime(v.text)
+			return ok && c.compare(millis(t))
+		}
+		return false
+	}
+	switch c.op {
+	case opIs:
+		return c.isText(v)
+	case opContains:
+		return containsText(v, c.text)
+	case opGreater:
+		return v.kind == '"' && v.text > c.text
+	case opLess:
+		return v.kind == '"' && v.text < c.text
+	}
+	return false
+}
+
+// compare decides number and datetime conditions.
+func (c *cond) compare(f float64) bool {
+	switch c.op {
+	case opGreater:
+		return f > c.num
+	case opLess:
+		return f < c.num
+	default:
+		return f == c.num
+	}
+}
+
+// isText decides "is" of a string or id filter. Old clients send every value as a string, so
+// that "5" is also the number 5 and "true" also the boolean.
+func (c *cond) isText(v value) bool {
+	switch v.kind {
+	case '"':
+		if c.isUUID && (v.id || c.typ == typeID) {
+			return strings.EqualFold(v.text, c.text)
+		}
+		return v.text == c.text
+	case '0':
+		return c.isNum && v.num == c.num
+	case 't':
+		return c.text == "true"
+	case 'f':
+		return c.text == "false"
+	}
+	return false
+}
+
+// containsText says that v is a string that contains needle, or an object or array with such a
+// string in it at any depth, keys aside.
+func containsText(v value, needle string) bool {
+	switch v.kind {
+	case '"':
+		return strings.Contains(v.text, needle)
+	case '{':
+		for _, m := range rawjson.Object(v.raw) {
+			if containsText(jsonValue(m), needle) {
+				return true
+			}
+		}
+	case '[':
+		for _, m := range rawjson.Array(v.raw) {
+			if containsText(jsonValue(m), needle) {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,48 @@
+package query
+
+import "bytes"
+
+// NeedPayload says whether Match needs more of an event than its head row holds: inputs,
+// outputs, config or cold metadata. Fields that went to the payload for their size are told by
+// Plan.Reads.
+func NeedPayload(fs []Filter) bool {
+	for _, f := range fs {
+		if c, err := newCond(f); err == nil && (c.root.kind == kindPayload || cold(c.name, c.path)) {
+			return true
+		}
+	}
+	return false
+}
+
+// Needle is a text that the stored JSON of a matching event's payload must hold, for passing
+// over payloads without parsing them: the longest run of characters, from the values that
+// inputs, outputs or config must contain, that JSON writers spell one way, or else as \u and
+// digits. A payload that holds neither the needle nor `\u` cannot match. nil if there is none.
+func Needle(fs []Filter) []byte {
+	var best []byte
+	for _, f := range fs {
+		c, err := newCond(f)
+		if err != nil || c.root.kind != kindPayload || c.negate || c.typ != typeString {
+			continue
+		}
+		// "5" is also the number 5.0, which is spelled otherwise.
+		if c.op != opContains && (c.op != opIs || !c.plainText()) {
+			continue
+		}
+		for _, run := range bytes.FieldsFunc([]byte(c.text), escaped) {
+			if len(run) > len(best) {
+				best = run
+			}
+		}
+	}
+	return best
+}
+
+// escaped says that some JSON writers put a backslash before the character.
+func escaped(r rune) bool {
+	switch r {
+	case '/', '"', '\\', '<', '>', '&', '\'':
+		return true
+	}
+	return r < ' ' || r > '~'
+}

@@ -1,0 +1,85 @@
+package query
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/google/uuid"
+)
+
+// postgres: ids are uuid, JSON columns are json (not jsonb), so that numbers keep their digits.
+//
+// A cast of a text that is no number is an error, so it stands inside a CASE on json_typeof.
+type postgres struct{}
+
+func (postgres) Placeholder(n int) string { return "$" + strconv.Itoa(n) }
+func (postgres) UUID(id uuid.UUID) any    { return [16]byte(id) }
+func (postgres) From() string             { return "ev AS e" }
+func (postgres) SessionID() string        { return "e.session_id" }
+
+func (postgres) SessionIs(b *Builder, _ int64, id uuid.UUID) string {
+	return "e.session_id = " + b.UUID(id)
+}
+
+func (postgres) sessionOf() string { return "e.session_id" }
+
+func (postgres) sessionInRun(project, run string) string {
+	return "e.session_id IN (SELECT session_id FROM session WHERE project_id = " + project + " AND run_id = " + run + ")"
+}
+
+func (postgres) uuidText(expr string) string { return "(" + expr + ")::text" }
+
+func (postgres) contains(text, needle string) string {
+	return "strpos(" + text + ", " + needle + ") > 0"
+}
+
+func (postgres) byCodePoint(text string) string { return text + ` COLLATE "C"` }
+
+// jsonPaths: a segment of digits is an index on an array and a key on an object, as for us.
+func (postgres) jsonPaths(b *Builder, path []string) []string {
+	return []string{b.Arg(append([]string{}, path...))}
+}
+
+func (postgres) jsonPresent(column, path string) string {
+	return "(" + column + " #>> " + path + ") IS NOT NULL"
+}
+
+func (postgres) jsonIs(_ *Builder, column, path string, v textArg) string {
+	at := "(" + column + " #>> " + path + ")"
+	if v.num == "" && v.word == "" && !v.open {
+		return at + " = " + v.text
+	}
+	var s strings.Builder
+	s.WriteString("CASE json_typeof(" + column + " #> " + path + ") WHEN 'string' THEN " + at + " = " + v.text)
+	if v.num != "" {
+		s.WriteString(" WHEN 'number' THEN " + at + "::float8 = " + v.num)
+	}
+	if v.word != "" {
+		s.WriteString(" WHEN 'boolean' THEN " + at + " = '" + v.word + "'")
+	}
+	s.WriteString(" ELSE FALSE END")
+	return s.String()
+}
+
+func (postgres) jsonIsUUID(column, path, text string) string {
+	return "lower((" + column + " #>> " + path + `) COLLATE "C") = ` + text
+}
+
+func (postgres) jsonContains(column, path, text string) string {
+	return "CASE json_typeof(" + column + " #> " + path + ") WHEN 'string' THEN strpos(" + column + " #>> " + path + ", " + text + ") > 0" +
+		" WHEN 'number' THEN FALSE WHEN 'boolean' THEN FALSE WHEN 'null' THEN FALSE" +
+		" ELSE EXISTS (SELECT 1 FROM jsonb_path_query((" + column + " #> " + path + `)::jsonb, 'strict $.** ? (@.type() == "string")') AS j` +
+		" WHERE strpos(j #>> '{}', " + text + ") > 0) END"
+}
+
+func (postgres) jsonOrder(column, path, sign, text string) string {
+	return "json_typeof(" + column + " #> " + path + ") = 'string' AND (" + column + " #>> " + path + `) COLLATE "C" ` + sign + " " + text
+}
+
+func (postgres) jsonNumber(column, path, sign, num string) string {
+	return "CASE json_typeof(" + column + " #> " + path + ") WHEN 'number' THEN (" + column + " #>> " + path + ")::float8 " + sign + " " + num + " ELSE FALSE END"
+}
+
+func (postgres) jsonBoolean(column, path string, truth bool) string {
+	return "CASE json_typeof(" + column + " #> " + path + ") WHEN 'boolean' THEN (" + column + " #>> " + path + ") = '" + strconv.FormatBool(truth) + "' ELSE FALSE END"
+}

@@ -1,0 +1,104 @@
+package query
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/rawjson"
+)
+
+// sqlite: ids are BLOBs, an event points to its session by a small number, JSON is text.
+//
+// Its ->> gives integers, reals and 0 or 1 for JSON's numbers and booleans, and any text is
+// greater than any number, so json_type guards every comparison that could be fooled.
+type sqlite struct{}
+
+func (sqlite) Placeholder(n int) string { return "?" + strconv.Itoa(n) }
+func (sqlite) UUID(id uuid.UUID) any    { return id[:] }
+func (sqlite) From() string             { return "ev AS e JOIN session AS s ON s.sid = e.sid" }
+func (sqlite) SessionID() string        { return "s.session_id" }
+
+func (sqlite) SessionIs(b *Builder, projectID int64, id uuid.UUID) string {
+	return "e.sid = (SELECT sid FROM session WHERE project_id = " + b.Arg(projectID) + " AND session_id = " + b.UUID(id) + ")"
+}
+
+func (sqlite) sessionOf() string { return "(SELECT session_id FROM session WHERE sid = e.sid)" }
+
+func (sqlite) sessionInRun(project, run string) string {
+	return "e.sid IN (SELECT sid FROM session WHERE project_id = " + project + " AND run_id = " + run + ")"
+}
+
+func (sqlite) uuidText(expr string) string {
+	return "(SELECT lower(substr(h, 1, 8) || '-' || substr(h, 9, 4) || '-' || substr(h, 13, 4) || '-' || substr(h, 17, 4) || '-' || substr(h, 21))" +
+		" FROM (SELECT hex(" + expr + ") AS h) WHERE h <> '')"
+}
+
+func (sqlite) contains(text, needle string) string { return "instr(" + text + ", " + needle + ") > 0" }
+func (sqlite) byCodePoint(text string) string      { return text } // BINARY is the order of every column
+
+// jsonPaths writes keys in quotes. A segment that is an array index may also be a key, which
+// here is another path.
+func (sqlite) jsonPaths(b *Builder, path []string) []string {
+	texts := []string{"$"}
+	for _, s := range path {
+		key := `."` + s + `"`
+		_, index := rawjson.Index(s)
+		n := len(texts)
+		for i := range n {
+			if index {
+				texts = append(texts, texts[i]+"["+s+"]")
+			}
+			texts[i] += key
+		}
+	}
+	for i := range texts {
+		texts[i] = b.Arg(texts[i])
+	}
+	return texts
+}
+
+func (sqlite) jsonPresent(column, path string) string {
+	return "(" + column + " ->> " + path + ") IS NOT NULL"
+}
+
+func (sqlite) jsonIs(_ *Builder, column, path string, v textArg) string {
+	at := "(" + column + " ->> " + path + ")"
+	if v.num == "" && v.word == "" && !v.open {
+		return at + " = " + v.text
+	}
+	var s strings.Builder
+	s.WriteString("CASE json_type(" + column + ", " + path + ") WHEN 'text' THEN " + at + " = " + v.text)
+	if v.num != "" {
+		s.WriteString(" WHEN 'integer' THEN CAST(" + at + " AS REAL) = " + v.num + " WHEN 'real' THEN " + at + " = " + v.num)
+	}
+	if v.word != "" {
+		s.WriteString(" WHEN '" + v.word + "' THEN TRUE")
+	}
+	s.WriteString(" ELSE FALSE END")
+	return s.String()
+}
+
+func (sqlite) jsonIsUUID(column, path, text string) string {
+	return "lower(" + column + " ->> " + path + ") = " + text
+}
+
+func (sqlite) jsonContains(column, path, text string) string {
+	kind := "json_type(" + column + ", " + path + ")"
+	return "CASE WHEN " + kind + " = 'text' THEN instr(" + column + " ->> " + path + ", " + text + ") > 0" +
+		" WHEN " + kind + " IN ('object', 'array') THEN EXISTS (SELECT 1 FROM json_tree(" + column + ", " + path + ") AS j" +
+		" WHERE j.type = 'text' AND instr(j.atom, " + text + ") > 0) ELSE FALSE END"
+}
+
+func (sqlite) jsonOrder(column, path, sign, text string) string {
+	return "json_type(" + column + ", " + path + ") = 'text' AND (" + column + " ->> " + path + ") " + sign + " " + text
+}
+
+func (sqlite) jsonNumber(column, path, sign, num string) string {
+	return "json_type(" + column + ", " + path + ") IN ('integer', 'real') AND CAST(" + column + " ->> " + path + " AS REAL) " + sign + " " + num
+}
+
+func (sqlite) jsonBoolean(column, path string, truth bool) string {
+	return "json_type(" + column + ", " + path + ") = '" + strconv.FormatBool(truth) + "'"
+}
