@@ -8,6 +8,7 @@ import (
 
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/project"
+	"github.com/spangrove/spangrove/pkg/query"
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
@@ -19,61 +20,98 @@ import (
 // they are null. The objects are always there, {} if empty, and so is children_ids, []. JSON
 // inside the fields goes out digit for digit as it is stored.
 func AppendEvent(dst []byte, e *event.Event, p *project.Project) []byte {
-	return append(appendFields(dst, e, p, e.Metadata), '}')
+	return AppendProjected(dst, e, p, query.Projection{})
 }
 
-// appendFields is AppendEvent without the closing brace, and with the metadata given.
-func appendFields(dst []byte, e *event.Event, p *project.Project, metadata json.RawMessage) []byte {
+// AppendProjected is AppendEvent with only the wanted fields, nested as in the event.
+// event_id is always there; a wanted path that leads to nothing is left out.
+func AppendProjected(dst []byte, e *event.Event, p *project.Project, want query.Projection) []byte {
+	return append(appendFields(dst, e, p, want, e.Metadata), '}')
+}
+
+// appendFields is AppendProjected without the closing brace, and with the metadata given.
+func appendFields(dst []byte, e *event.Event, p *project.Project, want query.Projection, metadata json.RawMessage) []byte {
 	dst = append(dst, `{"event_id":`...)
-	dst = appendID(dst, e.ID)
-	dst = append(dst, `,"session_id":`...)
-	dst = appendID(dst, e.SessionID)
+	f := fields{dst: appendID(dst, e.ID), want: want}
+	f.id("session_id", e.SessionID)
 	if e.ParentID != uuid.Nil {
-		dst = append(dst, `,"parent_id":`...)
-		dst = appendID(dst, e.ParentID)
+		f.id("parent_id", e.ParentID)
 	}
-	dst = append(dst, `,"event_type":"`...)
-	dst = append(dst, e.Type...) // one of five plain words
-	dst = append(dst, `","event_name":`...)
-	dst = rawjson.AppendString(dst, e.Name)
-	dst = append(dst, `,"source":`...)
-	dst = rawjson.AppendString(dst, e.Source)
+	f.text("event_type", string(e.Type))
+	f.text("event_name", e.Name)
+	f.text("source", e.Source)
 	if e.Error != nil {
-		dst = append(dst, `,"error":`...)
-		dst = rawjson.AppendString(dst, *e.Error)
+		f.text("error", *e.Error)
 	}
-	dst = append(dst, `,"start_time":`...)
-	dst = rawjson.AppendNumber(dst, e.Start)
-	dst = append(dst, `,"end_time":`...)
-	dst = rawjson.AppendNumber(dst, e.End)
-	dst = append(dst, `,"duration":`...)
-	dst = rawjson.AppendNumber(dst, e.Duration)
-	dst = appendProject(dst, p)
-	dst = appendOr(dst, `,"children_ids":`, e.ChildrenIDs, `[]`)
-	dst = appendOr(dst, `,"config":`, e.Config, `{}`)
-	dst = appendOr(dst, `,"inputs":`, e.Inputs, `{}`)
+	f.number("start_time", e.Start)
+	f.number("end_time", e.End)
+	f.number("duration", e.Duration)
+	// Old clients call a project by its name, and the organisation tenant.
+	f.text("project", p.Name)
+	f.text("project_id", p.PublicID)
+	f.text("org_id", p.OrgID)
+	f.text("workspace_id", p.WorkspaceID)
+	f.text("tenant", p.OrgID)
+	f.json("children_ids", e.ChildrenIDs, "[]")
+	f.json("config", e.Config, "{}")
+	f.json("inputs", e.Inputs, "{}")
 	if rawjson.KindOf(e.Outputs) != 'n' {
-		dst = appendOr(dst, `,"outputs":`, e.Outputs, `{}`)
+		f.json("outputs", e.Outputs, "{}")
 	}
-	dst = appendOr(dst, `,"metadata":`, metadata, `{}`)
-	dst = appendOr(dst, `,"metrics":`, e.Metrics, `{}`)
-	dst = appendOr(dst, `,"feedback":`, e.Feedback, `{}`)
-	return appendOr(dst, `,"user_properties":`, e.UserProperties, `{}`)
+	f.json("metadata", metadata, "{}")
+	f.json("metrics", e.Metrics, "{}")
+	f.json("feedback", e.Feedback, "{}")
+	f.json("user_properties", e.UserProperties, "{}")
+	return f.dst
 }
 
-// appendProject appends the members that say whose the event is. project, the name, is what
-// old clients call it by; tenant is the organisation under its old name.
-func appendProject(dst []byte, p *project.Project) []byte {
-	dst = append(dst, `,"project":`...)
-	dst = rawjson.AppendString(dst, p.Name)
-	dst = append(dst, `,"project_id":`...)
-	dst = rawjson.AppendString(dst, p.PublicID)
-	dst = append(dst, `,"org_id":`...)
-	dst = rawjson.AppendString(dst, p.OrgID)
-	dst = append(dst, `,"workspace_id":`...)
-	dst = rawjson.AppendString(dst, p.WorkspaceID)
-	dst = append(dst, `,"tenant":`...)
-	return rawjson.AppendString(dst, p.OrgID)
+// fields appends those members of an event that are wanted. Keys are plain words.
+type fields struct {
+	dst  []byte
+	want query.Projection
+}
+
+func (f *fields) key(name string) bool {
+	if !f.want.Has(name) {
+		return false
+	}
+	f.dst = append(f.dst, `,"`...)
+	f.dst = append(f.dst, name...)
+	f.dst = append(f.dst, `":`...)
+	return true
+}
+
+func (f *fields) id(name string, id uuid.UUID) {
+	if f.key(name) {
+		f.dst = appendID(f.dst, id)
+	}
+}
+
+func (f *fields) text(name, value string) {
+	if f.key(name) {
+		f.dst = rawjson.AppendString(f.dst, value)
+	}
+}
+
+func (f *fields) number(name string, value float64) {
+	if f.key(name) {
+		f.dst = rawjson.AppendNumber(f.dst, value)
+	}
+}
+
+// json appends a JSON field, or the text missing if it is absent or null. Of a field that is
+// wanted in part it appends what the parts lead to, if anything.
+func (f *fields) json(name string, raw json.RawMessage, missing string) {
+	if !f.want.Whole(name) {
+		if raw = f.want.Cut(name, raw); raw == nil {
+			return
+		}
+	} else if rawjson.Null(raw) {
+		raw = json.RawMessage(missing)
+	}
+	if f.key(name) {
+		f.dst = append(f.dst, raw...)
+	}
 }
 
 // appendID appends id as a JSON string, lower case with dashes.
@@ -86,13 +124,4 @@ func appendID(dst []byte, id uuid.UUID) []byte {
 		dst = hex.AppendEncode(dst, id[group[0]:group[1]])
 	}
 	return append(dst, '"')
-}
-
-// appendOr appends a member, with the default if raw is absent or null.
-func appendOr(dst []byte, key string, raw json.RawMessage, def string) []byte {
-	dst = append(dst, key...)
-	if rawjson.Null(raw) {
-		return append(dst, def...)
-	}
-	return append(dst, raw...)
 }

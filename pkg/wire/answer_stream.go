@@ -1,0 +1,88 @@
+package wire
+
+import (
+	"net/http"
+	"strconv"
+	"sync"
+)
+
+// flushBytes is the size from which a piece of an answer is handed to the connection. Larger
+// pieces gain nothing; an answer below it goes out in one write with its length.
+const flushBytes = 64 << 10
+
+// keepBytes bounds the buffers kept for the next answer, so that one huge event does not pin
+// its memory for good.
+const keepBytes = 1 << 20
+
+var buffers = sync.Pool{New: func() any { b := make([]byte, 0, flushBytes+flushBytes/4); return &b }}
+
+// Stream writes one JSON answer with status 200 in pieces, so that an answer of any size
+// stands in memory only one event at a time. Until the first piece is out (Started), another
+// answer, such as an error, may take its place; after it a failed answer can only be broken
+// off, so that nobody takes it for a whole one. The caller calls Close or Discard in the end.
+type Stream struct {
+	w       http.ResponseWriter
+	pooled  *[]byte
+	buf     []byte
+	started bool
+}
+
+// NewStream starts an answer. Nothing is written yet.
+func NewStream(w http.ResponseWriter) *Stream {
+	p := buffers.Get().(*[]byte)
+	return &Stream{w: w, pooled: p, buf: (*p)[:0]}
+}
+
+// Started says that a part of the answer, and with it the status, has been sent.
+func (s *Stream) Started() bool { return s.started }
+
+// Close sends what is left and gives the buffer back. The error is the connection's.
+func (s *Stream) Close() error {
+	if !s.started {
+		s.w.Header().Set("Content-Length", strconv.Itoa(len(s.buf)))
+	}
+	err := s.flush()
+	s.Discard()
+	return err
+}
+
+// Discard gives the buffer back without sending it. After Close it does nothing.
+func (s *Stream) Discard() {
+	if s.pooled != nil && cap(s.buf) <= keepBytes {
+		*s.pooled = s.buf[:0]
+		buffers.Put(s.pooled)
+	}
+	s.pooled, s.buf = nil, nil
+}
+
+// text appends plain JSON text.
+func (s *Stream) text(t string) { s.buf = append(s.buf, t...) }
+
+// flushFull sends the buffer if it holds enough.
+func (s *Stream) flushFull() error {
+	if len(s.buf) < flushBytes {
+		return nil
+	}
+	return s.flush()
+}
+
+func (s *Stream) flush() error {
+	if !s.started {
+		s.started = true
+		s.w.Header().Set("Content-Type", "application/json")
+		s.w.WriteHeader(http.StatusOK)
+	}
+	_, err := s.w.Write(s.buf)
+	s.buf = s.buf[:0]
+	return err
+}
+
+// WriteJSON sends a small JSON object with status 200. The error is the connection's.
+func WriteJSON(w http.ResponseWriter, object []byte) error {
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("Content-Length", strconv.Itoa(len(object)))
+	w.WriteHeader(http.StatusOK)
+	_, err := w.Write(object)
+	return err
+}

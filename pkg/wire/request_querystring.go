@@ -1,0 +1,253 @@
+package wire
+
+import (
+	"cmp"
+	"encoding/json"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/rawjson"
+)
+
+// maxIndex bounds N in filters[N]; no search has as many conditions.
+const maxIndex = 1000
+
+// QueryObject turns the query string of an events list into the JSON object that a search
+// with the same content has as its body. Clients spell arrays and objects in these ways:
+//
+//	projections=a  projections=a,b  projections=a&projections=b  projections[]=a  projections[0]=a
+//	projections=["a","b"]
+//	filters[0][field]=a&filters[0][operator]=is  filters=[{...}]  filters[]={...}
+//	dateRange=24h  dateRange[$gte]=1&dateRange[$lte]=2  dateRange={"$gte":1}  dateRange={'$gte': 1}
+//
+// The last form, Python's own spelling, is read for dateRange only. Numbers, booleans and
+// whole values in JSON stay strings, which DecodeSearch reads too. Parameters that a search does not have are left out.
+// Errors are fault.Invalid naming the parameter.
+func QueryObject(rawQuery string) (json.RawMessage, error) {
+	values, err := url.ParseQuery(rawQuery)
+	if err != nil {
+		return nil, fault.Wrap(fault.Invalid, err, "the query string is malformed: %v", err)
+	}
+	params := map[string][]param{}
+	for key, texts := range values {
+		name, rest, bracketed := strings.Cut(key, "[")
+		if !slices.ContainsFunc(searchParams, func(f searchParam) bool { return f.name == name }) {
+			continue
+		}
+		var path []string
+		if bracketed {
+			var ok bool
+			if path, ok = splitPath(rest); !ok {
+				return nil, fault.InvalidField(short(key), "its brackets do not match")
+			}
+		}
+		for _, text := range texts {
+			params[name] = append(params[name], param{key, path, text})
+		}
+	}
+	var b rawjson.Builder
+	for _, field := range searchParams {
+		ps := params[field.name]
+		if len(ps) == 0 {
+			continue
+		}
+		// A map has no order; by key and then as sent, the answer is always the same.
+		slices.SortStableFunc(ps, func(a, b param) int { return cmp.Compare(a.key, b.key) })
+		raw, err := field.read(ps)
+		if err != nil {
+			return nil, err
+		}
+		b.Raw(field.name, raw)
+	}
+	if b.Len() == 0 {
+		return json.RawMessage("{}"), nil
+	}
+	// Texts from a URL may hold what no store can: the same cleaning as for a body.
+	object, _, err := rawjson.Clean(b.Bytes())
+	if err != nil {
+		return nil, fault.Wrap(fault.Invalid, err, "the query string holds what is %v", err)
+	}
+	return object, nil
+}
+
+// param is one key=text of a query string; filters[0][field] has the path 0, field.
+type param struct {
+	key  string
+	path []string
+	text string
+}
+
+// searchParam is a parameter of a search and how it is read from all that was sent for it.
+type searchParam struct {
+	name string
+	read func([]param) (json.RawMessage, error)
+}
+
+var searchParams = []searchParam{
+	{"filters", filtersParam}, {"dateRange", rangeParam}, {"projections", namesParam},
+	{"limit", scalarParam}, {"page", scalarParam}, {"ignore_order", scalarParam}, {"evaluation_id", scalarParam},
+}
+
+// splitPath splits "b][c]", which is what follows the first bracket of a[b][c], into b, c.
+func splitPath(rest string) (path []string, ok bool) {
+	for part := range strings.SplitAfterSeq(rest, "[") {
+		inner, ok := strings.CutSuffix(strings.TrimSuffix(part, "["), "]")
+		if !ok {
+			return nil, false
+		}
+		path = append(path, inner)
+	}
+	return path, true
+}
+
+// short keeps a parameter's name readable in a message.
+func short(key string) string {
+	if len(key) > 60 {
+		return key[:60] + "..."
+	}
+	return key
+}
+
+// scalarParam reads a parameter that is given once and plainly.
+func scalarParam(ps []param) (json.RawMessage, error) {
+	switch {
+	case len(ps[0].path) > 0:
+		return nil, fault.InvalidField(short(ps[0].key), "takes no brackets")
+	case len(ps) > 1:
+		return nil, fault.InvalidField(short(ps[0].key), "is given more than once")
+	case ps[0].text == "":
+		return json.RawMessage("null"), nil
+	}
+	return rawjson.AppendString(nil, ps[0].text), nil
+}
+
+// element is one item of an array parameter with its place.
+type element struct {
+	index int // of name[N]; -1 for name[] and a plain name, which come first in the order sent
+	raw   json.RawMessage
+}
+
+func joinElements(list []element) json.RawMessage {
+	slices.SortStableFunc(list, func(a, b element) int { return cmp.Compare(a.index, b.index) })
+	out := []byte{'['}
+	for i, e := range list {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, e.raw...)
+	}
+	return append(out, ']')
+}
+
+// indexOf reads the first step of an array parameter's path: "" is the next place.
+func indexOf(p param) (int, error) {
+	if p.path[0] == "" {
+		return -1, nil
+	}
+	n, ok := rawjson.Index(p.path[0])
+	if !ok || n >= maxIndex {
+		return 0, fault.InvalidField(short(p.key), "%.20q is no index from 0 to %d", p.path[0], maxIndex-1)
+	}
+	return n, nil
+}
+
+// namesParam reads an array of names.
+func namesParam(ps []param) (json.RawMessage, error) {
+	var list []element
+	for _, p := range ps {
+		index := -1
+		switch {
+		case len(p.path) > 1:
+			return nil, fault.InvalidField(short(p.key), "must be a list of names")
+		case len(p.path) == 1:
+			var err error
+			if index, err = indexOf(p); err != nil {
+				return nil, err
+			}
+		case len(ps) == 1 && rawjson.KindOf([]byte(p.text)) == '[':
+			return jsonText(p)
+		}
+		for name := range strings.SplitSeq(p.text, ",") {
+			if name = strings.TrimSpace(name); name != "" {
+				list = append(list, element{index, rawjson.AppendString(nil, name)})
+			}
+		}
+	}
+	return joinElements(list), nil
+}
+
+// filtersParam reads an array of filters.
+func filtersParam(ps []param) (json.RawMessage, error) {
+	if len(ps) == 1 && len(ps[0].path) == 0 {
+		return rawjson.AppendString(nil, ps[0].text), nil
+	}
+	var list []element
+	members := map[int]*rawjson.Builder{}
+	for _, p := range ps {
+		index := -1
+		if len(p.path) > 0 {
+			var err error
+			if index, err = indexOf(p); err != nil {
+				return nil, err
+			}
+		}
+		switch {
+		case len(p.path) < 2:
+			raw, err := jsonText(p)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, element{index, raw})
+		case len(p.path) > 2:
+			return nil, fault.InvalidField(short(p.key), "must be a member of a filter, such as filters[0][field]")
+		case index < 0:
+			return nil, fault.InvalidField(short(p.key), "needs an index, such as filters[0][field]")
+		default:
+			if members[index] == nil {
+				members[index] = &rawjson.Builder{}
+			}
+			members[index].String(p.path[1], p.text)
+		}
+	}
+	for index, b := range members {
+		list = append(list, element{index, b.Bytes()})
+	}
+	return joinElements(list), nil
+}
+
+// rangeParam reads a date range. What a text means is for the reader of ranges to say.
+func rangeParam(ps []param) (json.RawMessage, error) {
+	if len(ps[0].path) == 0 {
+		if len(ps) > 1 {
+			return nil, fault.InvalidField(short(ps[0].key), "is given more than once")
+		}
+		if raw, err := jsonText(ps[0]); err == nil && rawjson.KindOf(raw) == '"' {
+			return raw, nil // a word in quotes
+		}
+		return rawjson.AppendString(nil, ps[0].text), nil
+	}
+	var b rawjson.Builder
+	seen := map[string]bool{}
+	for _, p := range ps {
+		if len(p.path) != 1 {
+			return nil, fault.InvalidField(short(p.key), "must be a bound, such as dateRange[$gte]")
+		}
+		if seen[p.path[0]] {
+			return nil, fault.InvalidField(short(p.key), "is given more than once")
+		}
+		seen[p.path[0]] = true
+		b.String(p.path[0], p.text)
+	}
+	return b.Bytes(), nil
+}
+
+// jsonText is a parameter whose text is JSON.
+func jsonText(p param) (json.RawMessage, error) {
+	raw, _, err := rawjson.Clean([]byte(p.text))
+	if err != nil {
+		return nil, fault.InvalidField(short(p.key), "%v", err)
+	}
+	return raw, nil
+}
