@@ -1,0 +1,104 @@
+package authextension
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/google/uuid"
+	"go.uber.org/zap"
+
+	"github.com/spangrove/spangrove/pkg/mount"
+	"github.com/spangrove/spangrove/pkg/project"
+)
+
+// bootstrap makes sure that the configured project exists and that there is a key: the
+// configured one, or, if none is stored at all, a generated one.
+func (e *authExtension) bootstrap(ctx context.Context, s keyStore) error {
+	p, err := s.EnsureProject(ctx, e.cfg.Project)
+	if err != nil {
+		return fmt.Errorf("%s: project %q: %w", e.key("project"), e.cfg.Project, err)
+	}
+	if secret := string(e.cfg.APIKey); secret != "" {
+		if err := s.InsertKey(ctx, e.newKey(p, "configured", secret)); err != nil {
+			return fmt.Errorf("%s: store the key: %w", e.key("api_key"), err)
+		}
+		return nil
+	}
+	stored, err := s.HasKeys(ctx)
+	if err != nil {
+		return fmt.Errorf("%s: read keys: %w", e.key("store"), err)
+	}
+	if stored {
+		return nil
+	}
+	return e.generate(ctx, s, p)
+}
+
+// generate makes the first key. The file is written before the key is stored: after a crash in
+// between, the next start finds the file and stores that key, so a stored key is never one
+// that nobody has.
+func (e *authExtension) generate(ctx context.Context, s keyStore, p project.Project) error {
+	if e.cfg.KeyFile == "" {
+		return fmt.Errorf("%s: no key is stored; set api_key, or key_file for a generated one", e.key("api_key"))
+	}
+	secret, err := readOrMakeKey(e.cfg.KeyFile)
+	if err != nil {
+		return fmt.Errorf("%s: %w", e.key("key_file"), err)
+	}
+	if err := s.InsertKey(ctx, e.newKey(p, "generated", secret)); err != nil {
+		return fmt.Errorf("%s: store the key: %w", e.key("store"), err)
+	}
+	if !mount.Announce(ctx,
+		mount.Notice{Topic: mount.TopicKeyFile, Text: e.cfg.KeyFile},
+		mount.Notice{Topic: mount.TopicKey, Text: secret},
+	) {
+		e.set.Logger.Warn("API key generated", zap.String("key_file", e.cfg.KeyFile), zap.String("project", p.Name))
+	}
+	return nil
+}
+
+func (e *authExtension) newKey(p project.Project, name, secret string) project.Key {
+	return project.Key{
+		ID:        uuid.NewString(),
+		ProjectID: p.ID,
+		Name:      name,
+		Prefix:    project.Prefix(secret),
+		Hash:      project.HashSecret(secret),
+		Scope:     project.ScopeFull,
+		CreatedAt: e.now(),
+	}
+}
+
+// readOrMakeKey gives the key in the file, or writes a new one there, on disk before it returns.
+func readOrMakeKey(path string) (string, error) {
+	switch text, err := os.ReadFile(path); {
+	case err == nil:
+		secret := strings.TrimSpace(string(text))
+		if len(secret) < minKeyLength || !headerSafe(secret) {
+			return "", fmt.Errorf("the file %s holds no key; remove it to have a key generated", path)
+		}
+		return secret, nil
+	case !errors.Is(err, fs.ErrNotExist):
+		return "", err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return "", err
+	}
+	secret := project.NewSecret()
+	// Written aside and renamed, so that a crash leaves no half key.
+	tmp, err := os.CreateTemp(filepath.Dir(path), ".api-key-*") // mode 0600
+	if err != nil {
+		return "", err
+	}
+	defer os.Remove(tmp.Name()) //nolint:errcheck // gone after the rename
+	_, err = tmp.WriteString(secret + "\n")
+	if err = errors.Join(err, tmp.Sync(), tmp.Close()); err != nil {
+		return "", err
+	}
+	return secret, os.Rename(tmp.Name(), path)
+}

@@ -1,0 +1,143 @@
+package authextension
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"go.opentelemetry.io/collector/client"
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/extension"
+	"go.opentelemetry.io/collector/extension/extensionauth"
+	"go.opentelemetry.io/collector/extension/extensioncapabilities"
+
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/fault/verdict"
+	"github.com/spangrove/spangrove/pkg/mount"
+	"github.com/spangrove/spangrove/pkg/project"
+)
+
+// keyStore is what the extension asks of the store.
+type keyStore interface {
+	// EnsureProject gives the project of that name, made now if there is none.
+	EnsureProject(ctx context.Context, name string) (project.Project, error)
+	// HasKeys says whether any key is stored, in any project.
+	HasKeys(ctx context.Context) (bool, error)
+	// InsertKey stores a key. A key whose hash is stored already changes nothing.
+	InsertKey(ctx context.Context, k project.Key) error
+	// KeyByHash gives a key and its project. fault.NotFound if there is none.
+	KeyByHash(ctx context.Context, hash []byte) (project.Key, project.Project, error)
+}
+
+type authExtension struct {
+	set     extension.Settings
+	cfg     *Config
+	metrics *telemetry
+	now     func() time.Time
+	lookup  atomic.Pointer[lookup] // nil: not started
+}
+
+var (
+	_ extensionauth.Server            = (*authExtension)(nil)
+	_ extensioncapabilities.Dependent = (*authExtension)(nil)
+)
+
+func newExtension(set extension.Settings, cfg *Config) (*authExtension, error) {
+	metrics, err := newTelemetry(set.TelemetrySettings)
+	if err != nil {
+		return nil, err
+	}
+	return &authExtension{set: set, cfg: cfg, metrics: metrics, now: time.Now}, nil
+}
+
+// Dependencies makes the collector start the store first.
+func (e *authExtension) Dependencies() []component.ID { return []component.ID{e.cfg.Store} }
+
+// Start makes sure that the first project and a key exist. A second Start changes nothing.
+func (e *authExtension) Start(ctx context.Context, host component.Host) error {
+	if e.lookup.Load() != nil {
+		return nil
+	}
+	s, err := mount.StoreOf[keyStore](host, e.cfg.Store, e.key("store"))
+	if err != nil {
+		return err
+	}
+	if err := e.bootstrap(ctx, s); err != nil {
+		return err
+	}
+	e.lookup.Store(newLookup(s, e.cfg.CacheTTL, e.now))
+	return nil
+}
+
+// Shutdown forgets the store; from then on every request is answered as unavailable.
+func (e *authExtension) Shutdown(context.Context) error {
+	e.lookup.Store(nil)
+	return nil
+}
+
+// Authenticate finds the bearer key among headers (or gRPC metadata) and returns a context
+// with the caller's project.Identity, both as client.Info's Auth and for project.IdentityFrom.
+// Errors are *fault.Error within a gRPC status: Unauthorized for a missing, malformed,
+// unknown, expired or revoked key, Unavailable if the store cannot be asked.
+func (e *authExtension) Authenticate(ctx context.Context, headers map[string][]string) (context.Context, error) {
+	identity, err := e.identify(ctx, headers)
+	e.metrics.count(ctx, err)
+	if err != nil {
+		return ctx, verdict.GRPC(err)
+	}
+	info := client.FromContext(ctx)
+	info.Auth = identity
+	return project.WithIdentity(client.NewContext(ctx, info), identity), nil
+}
+
+func (e *authExtension) identify(ctx context.Context, headers map[string][]string) (project.Identity, error) {
+	secret, err := bearer(headers)
+	if err != nil {
+		return project.Identity{}, err
+	}
+	l := e.lookup.Load()
+	if l == nil {
+		return project.Identity{}, &fault.Error{Kind: fault.Unavailable, Msg: "not ready to check keys"}
+	}
+	return l.identity(ctx, secret)
+}
+
+// bearer gives the key of "Authorization: Bearer <key>". HTTP writes the header's name
+// capitalised, gRPC in lower case.
+func bearer(headers map[string][]string) (string, error) {
+	values, ok := headers["Authorization"]
+	if !ok {
+		values, ok = headers["authorization"]
+	}
+	if !ok {
+		for name, v := range headers {
+			if strings.EqualFold(name, "authorization") {
+				values = v
+				break
+			}
+		}
+	}
+	if len(values) == 0 || values[0] == "" {
+		return "", &fault.Error{Kind: fault.Unauthorized, Msg: "no API key: send the header Authorization: Bearer <key>"}
+	}
+	scheme, secret, _ := strings.Cut(strings.TrimSpace(values[0]), " ")
+	secret = strings.TrimSpace(secret)
+	if !strings.EqualFold(scheme, "bearer") || secret == "" {
+		return "", &fault.Error{Kind: fault.Unauthorized, Msg: "the Authorization header must be: Bearer <key>"}
+	}
+	return secret, nil
+}
+
+// key is the YAML path of a setting of this extension, for errors.
+func (e *authExtension) key(name string) string {
+	return fmt.Sprintf("extensions::%s::%s", e.set.ID, name)
+}
+
+// isKind says that err is a fault of kind k.
+func isKind(err error, k fault.Kind) bool {
+	var f *fault.Error
+	return errors.As(err, &f) && f.Kind == k
+}
