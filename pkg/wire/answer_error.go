@@ -5,44 +5,63 @@ import (
 	"math"
 	"net/http"
 	"strconv"
+	"time"
 
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
-// WriteError answers with err in the form every client reads:
-//
-//	{"statusCode": 400, "message": "inputs: must be an object", "success": false, "errorCode": "VALIDATION_ERROR"}
-//
-// Status and code follow from the error's kind; what is not a *fault.Error is an internal
-// error, whose cause is not shown. Unavailable carries Retry-After in whole seconds.
+// WriteError answers a request with an error: the status of its kind and the body
+// {"statusCode", "message", "success": false, "errorCode"}. What may be tried again later
+// carries Retry-After. A body that went over its bound (http.MaxBytesError) is TooLarge. The
+// caller of an Internal error learns nothing but that; logging it is up to the handler.
 func WriteError(w http.ResponseWriter, err error) {
-	kind := fault.Of(err)
-	message := (&fault.Error{Kind: kind}).Message()
-	var f *fault.Error
-	if errors.As(err, &f) {
-		message = f.Message()
-	}
-	var b rawjson.Builder
-	b.Int("statusCode", int64(kind.Status()))
-	b.String("message", message)
-	b.Bool("success", false)
-	b.String("errorCode", kind.Code())
-	object := b.Bytes()
-
+	f := asFault(err)
 	h := w.Header()
-	switch kind {
-	case fault.Unavailable:
-		after := fault.DefaultRetryAfter
-		if f != nil && f.RetryAfter > 0 {
-			after = f.RetryAfter
-		}
-		h.Set("Retry-After", strconv.Itoa(int(math.Ceil(after.Seconds()))))
-	case fault.Unauthorized:
+	h.Set("Content-Type", "application/json")
+	if f.Kind == fault.Unavailable {
+		h.Set("Retry-After", RetryAfter(f.RetryAfter))
+	}
+	if f.Kind == fault.Unauthorized {
 		h.Set("WWW-Authenticate", "Bearer")
 	}
-	h.Set("Content-Type", "application/json")
-	h.Set("Content-Length", strconv.Itoa(len(object)))
-	w.WriteHeader(kind.Status())
-	_, _ = w.Write(object) // an error here is the caller's connection, gone
+	w.WriteHeader(f.Kind.Status())
+	_, _ = w.Write(AppendError(nil, f)) // a client that is gone cannot be told
+}
+
+// AppendError appends the body that WriteError sends.
+func AppendError(dst []byte, f *fault.Error) []byte {
+	dst = append(dst, `{"statusCode":`...)
+	dst = strconv.AppendInt(dst, int64(f.Kind.Status()), 10)
+	dst = append(dst, `,"message":`...)
+	dst = rawjson.AppendString(dst, f.Message())
+	dst = append(dst, `,"success":false,"errorCode":`...)
+	dst = rawjson.AppendString(dst, f.Kind.Code())
+	return append(dst, '}')
+}
+
+// RetryAfter is the value of the header: whole seconds, at least 1; 0 gives the default.
+func RetryAfter(d time.Duration) string {
+	if d <= 0 {
+		d = fault.DefaultRetryAfter
+	}
+	return strconv.Itoa(int(max(1, math.Ceil(d.Seconds()))))
+}
+
+// asFault gives err a kind if it has none.
+func asFault(err error) *fault.Error {
+	var f *fault.Error
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &f):
+		return f
+	case errors.As(err, &tooLarge):
+		return &fault.Error{Kind: fault.TooLarge, Msg: "the body is larger than " + strconv.FormatInt(tooLarge.Limit, 10) + " bytes"}
+	}
+	k := fault.Of(err)
+	messages := map[fault.Kind]string{
+		fault.Timeout:     "the time limit ran out",
+		fault.Unavailable: "the request was cancelled",
+	}
+	return &fault.Error{Kind: k, Msg: messages[k], Err: err}
 }

@@ -1,0 +1,195 @@
+package wire
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/fault"
+)
+
+// Batch is what a request writes, all of it or nothing.
+type Batch struct {
+	// Events are complete and valid. If the request made one session of its events, the
+	// first of them is the session event.
+	Events []event.Event
+	// IDs are the ids of the events the request listed, in its order.
+	IDs []uuid.UUID
+	// SessionID is the one session, or that of the first event; zero if there are none.
+	SessionID uuid.UUID
+}
+
+// Policy says what a batch does with fields it does not know.
+type Policy bool
+
+// The policies.
+const (
+	Lenient Policy = false // unknown fields are left out; the names of older clients are understood
+	Strict  Policy = true  // unknown fields, also in each event, and older names are refused
+)
+
+// DecodeBatch reads {"events": […], "single_session"?, "session_properties"?}. With
+// single_session all events share one session made from session_properties: its session_id
+// if that is a UUID, else the one that all events name, else a new one.
+//
+// One bad event refuses the whole: errors are fault.Invalid with a path such as
+// "events[1].inputs". The JSON fields may be slices of body.
+func DecodeBatch(body []byte, policy Policy, now time.Time) (Batch, error) {
+	return decodeBatch(body, "events", eventFields, policy, (*draft).finishEvent, now)
+}
+
+// DecodeModelBatch reads {"model_events": […]} with the same options, always leniently.
+func DecodeModelBatch(body []byte, now time.Time) (Batch, error) {
+	return decodeBatch(body, "model_events", modelFields, Lenient, (*draft).finishModel, now)
+}
+
+func decodeBatch(body []byte, list string, table map[string]setter, policy Policy,
+	finish func(*draft, time.Time) error, now time.Time,
+) (Batch, error) {
+	r, err := newReader(body)
+	if err != nil {
+		return Batch{}, err
+	}
+	var (
+		drafts                []draft
+		listed, single        bool
+		properties, oldersOwn *draft // session_properties, and what older clients call session
+	)
+	err = r.object(func(key string) error {
+		older := key == "is_single_session" || key == "session"
+		switch {
+		case key == list:
+			listed = true
+			drafts, err = readDrafts(r, drafts[:0], table, policy)
+			return err
+		case bool(policy) && (older || key != "single_session" && key != "session_properties"):
+			return unknownField(key)
+		case r.kind() == 'n':
+			return r.skip()
+		case key == "single_session" || key == "is_single_session":
+			on, err := readFlag(r)
+			single = single || on
+			return err
+		case key == "session_properties":
+			properties = new(draft)
+			return properties.read(r, sessionFields, false)
+		case key == "session":
+			oldersOwn = new(draft)
+			return oldersOwn.read(r, sessionFields, false)
+		default:
+			return r.skip()
+		}
+	})
+	if err != nil {
+		return Batch{}, err
+	}
+	if !listed {
+		return Batch{}, fault.InvalidField(list, "is required: an array of events")
+	}
+	if properties == nil {
+		properties = oldersOwn
+	}
+	if !single {
+		return finishAll(drafts, list, finish, now)
+	}
+	if properties == nil {
+		properties = new(draft)
+	}
+	return oneSession(properties, drafts, list, finish, now)
+}
+
+// readDrafts reads an array of events behind those in to.
+func readDrafts(r *reader, to []draft, table map[string]setter, policy Policy) ([]draft, error) {
+	err := r.array(func(int) error {
+		to = append(to, draft{})
+		return to[len(to)-1].read(r, table, bool(policy))
+	})
+	return to, err
+}
+
+func readFlag(r *reader) (bool, error) {
+	switch k := r.kind(); k {
+	case 't', 'f':
+		return k == 't', r.skip()
+	default:
+		return false, r.unexpected("a boolean")
+	}
+}
+
+// finishAll completes each event by itself.
+func finishAll(drafts []draft, list string, finish func(*draft, time.Time) error, now time.Time) (Batch, error) {
+	b := Batch{Events: make([]event.Event, 0, len(drafts)+1), IDs: make([]uuid.UUID, len(drafts))}
+	for i := range drafts {
+		d := &drafts[i]
+		if err := finish(d, now); err != nil {
+			return Batch{}, fault.In(indexed(list, i), err)
+		}
+		b.Events = append(b.Events, d.event)
+		b.IDs[i] = d.event.ID
+	}
+	if len(b.Events) > 0 {
+		b.SessionID = b.Events[0].SessionID
+	}
+	return b, nil
+}
+
+// oneSession makes the session that all events share, and moves them there.
+func oneSession(session *draft, drafts []draft, list string, finish func(*draft, time.Time) error, now time.Time) (Batch, error) {
+	s := &session.event
+	if s.SessionID == uuid.Nil {
+		s.SessionID = commonSession(drafts)
+	}
+	if s.SessionID == uuid.Nil {
+		s.SessionID = uuid.New()
+	}
+	for i := range drafts {
+		drafts[i].moveTo(s.SessionID)
+	}
+	b, err := finishAll(drafts, list, finish, now)
+	if err != nil {
+		return Batch{}, err
+	}
+	if s.Start == 0 && s.End == 0 {
+		s.Start, s.End = span(b.Events) // both 0 if there are no events: then it is now
+		s.DefaultTime = true
+	}
+	if err := session.finishSession(now); err != nil {
+		return Batch{}, fault.In("session_properties", err)
+	}
+	b.Events = append(b.Events, event.Event{})
+	copy(b.Events[1:], b.Events)
+	b.Events[0] = *s
+	b.SessionID = s.SessionID
+	return b, nil
+}
+
+// commonSession is the session that every event names, zero if they do not agree.
+func commonSession(drafts []draft) uuid.UUID {
+	var id uuid.UUID
+	for i := range drafts {
+		switch got := drafts[i].event.SessionID; {
+		case i == 0:
+			id = got
+		case got != id:
+			return uuid.Nil
+		}
+	}
+	return id
+}
+
+// span is the earliest start and the latest end of events.
+func span(events []event.Event) (start, end float64) {
+	for i := range events {
+		e := &events[i]
+		if i == 0 || e.Start < start {
+			start = e.Start
+		}
+		end = max(end, e.End)
+	}
+	return start, end
+}
+
+// indexed is the path of element i of a list.
+func indexed(list string, i int) string { return list + "[" + strconv.Itoa(i) + "]" }

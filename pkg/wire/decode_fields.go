@@ -1,0 +1,90 @@
+package wire
+
+import (
+	"encoding/json"
+
+	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/rawjson"
+)
+
+// parseUUID reads an id that a client chose: 36 characters with dashes or 32 hexadecimal
+// digits, in any case. The nil UUID is none.
+func parseUUID(s string) (uuid.UUID, bool) {
+	if len(s) != 36 && len(s) != 32 {
+		return uuid.Nil, false
+	}
+	id, err := uuid.Parse(s)
+	return id, err == nil && id != uuid.Nil
+}
+
+func setUUID(to *uuid.UUID, v json.RawMessage) error {
+	s, ok := rawjson.Text(v)
+	if !ok {
+		return wrong("a UUID", v)
+	}
+	if *to, ok = parseUUID(s); !ok {
+		return fault.New(fault.Invalid, "%.40q is not a UUID", s)
+	}
+	return nil
+}
+
+func setText(to *string, v json.RawMessage) (err error) {
+	*to, err = readText(v)
+	return err
+}
+
+// setMillis takes a JSON number only, since a time written as text would be a guess.
+func setMillis(to *float64, v json.RawMessage) error {
+	f, ok := rawjson.Number(v)
+	if !ok {
+		return wrong("a number", v)
+	}
+	if !(f >= event.MinMillis && f <= event.MaxMillis) {
+		return fault.New(fault.Invalid, "must be milliseconds, 0 or more and before the year 10000")
+	}
+	*to = f
+	return nil
+}
+
+func setObject(to *json.RawMessage, v json.RawMessage) (err error) {
+	*to, err = readObject(v)
+	return err
+}
+
+func setType(d *draft, v json.RawMessage) error {
+	s, err := readText(v)
+	if err != nil {
+		return err
+	}
+	if d.event.Type = event.Type(s); !d.event.Type.Valid() {
+		return fault.New(fault.Invalid, "unknown event type %.40q; one of model, tool, chain, session, generic", s)
+	}
+	return nil
+}
+
+func setError(d *draft, v json.RawMessage) error {
+	s, err := readText(v)
+	if err != nil {
+		return err
+	}
+	d.event.Error = &s
+	return nil
+}
+
+func setOutputs(d *draft, v json.RawMessage) error {
+	d.event.Outputs = v
+	return nil
+}
+
+func setChildren(d *draft, v json.RawMessage) (err error) {
+	d.event.ChildrenIDs, err = readStrings(v)
+	return err
+}
+
+func checkText(_ *draft, v json.RawMessage) error {
+	_, err := readText(v)
+	return err
+}
