@@ -22,7 +22,7 @@ const MaxRelativeYears = 10
 //     without a time is the start of that day in UTC as the lower bound and its end as the upper;
 //   - {"relative": "7d"} and the bare string "7d": a whole number of m(inutes), h(ours), d(ays),
 //     w(eeks) or M(onths) before now, at most ten years, open above;
-//   - a string that holds one of the objects, as JSON or as Python prints it;
+//   - a JSON string that holds one of the objects;
 //   - nothing, null, "" and {}: no range.
 //
 // A lower bound after the upper is no error: nothing lies between them. Errors are
@@ -51,17 +51,12 @@ func ParseRange(raw json.RawMessage, field string, now time.Time) (from, to *flo
 	return nil, nil, fault.InvalidField(field, "must be an object or a relative range such as \"7d\"")
 }
 
-// parseRangeText reads an object out of a string. Python clients print a dictionary into the
-// query string: {'$gte': 1, '$lte': None}. No bound holds a quote, so quotes may be swapped.
+// parseRangeText reads an object out of a string.
 func parseRangeText(text, field string, now time.Time) (from, to *float64, err error) {
-	if !json.Valid([]byte(text)) {
-		text = strings.ReplaceAll(strings.ReplaceAll(text, "'", `"`), "None", "null")
+	if rawjson.KindOf([]byte(text)) != '{' || !json.Valid([]byte(text)) {
+		return nil, nil, fault.InvalidField(field, "is neither an object nor a relative range such as \"7d\"")
 	}
-	clean, _, err := rawjson.Clean([]byte(text))
-	if err != nil || rawjson.KindOf(clean) != '{' {
-		return nil, nil, fault.InvalidField(field, "is neither JSON nor a relative range such as \"7d\"")
-	}
-	return parseRangeObject(clean, field, now)
+	return parseRangeObject(json.RawMessage(text), field, now)
 }
 
 func parseRangeObject(raw json.RawMessage, field string, now time.Time) (from, to *float64, err error) {

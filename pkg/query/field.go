@@ -80,7 +80,7 @@ const maxAlternatives = 2
 func plainPath(path []string) bool {
 	indexes := 0
 	for _, s := range path {
-		if s == "" || strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' || r == '"' || r == '\\' }) {
+		if s == "" || strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == '"' || r == '\\' || r == 0x7f }) {
 			return false
 		}
 		if _, ok := rawjson.Index(s); ok {

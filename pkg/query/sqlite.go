@@ -13,6 +13,9 @@ import (
 //
 // Its ->> gives integers, reals and 0 or 1 for JSON's numbers and booleans, and any text is
 // greater than any number, so json_type guards every comparison that could be fooled.
+//
+// It reads a number's first nineteen digits: one of more digits may come out as the double next
+// to the nearest, which only "is" and bounds that close to it can tell.
 type sqlite struct{}
 
 func (sqlite) Placeholder(n int) string { return "?" + strconv.Itoa(n) }

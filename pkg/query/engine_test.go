@@ -1,0 +1,407 @@
+package query
+
+import (
+	"context"
+	"database/sql"
+	"math"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	_ "modernc.org/sqlite"
+
+	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/query/querytest"
+	"github.com/spangrove/spangrove/pkg/rawjson"
+)
+
+// These tests hold the compiled SQL to the answers of the Go matcher, on real databases with
+// the head table alone.
+
+const testProject = int64(7)
+
+// engine is a database with the head table.
+type engine struct {
+	dialect Dialect
+	exec    func(ctx context.Context, query string, args ...any) error
+	count   func(ctx context.Context, query string, args ...any) (int, error)
+	// sessionColumn is what ev holds of its session.
+	sessionColumn string
+}
+
+const sqliteTables = `
+CREATE TABLE session (sid INTEGER PRIMARY KEY, project_id INTEGER NOT NULL, session_id BLOB NOT NULL, run_id TEXT, UNIQUE (project_id, session_id)) STRICT;
+CREATE TABLE ev (
+  id INTEGER PRIMARY KEY, project_id INTEGER NOT NULL, event_id BLOB NOT NULL, sid INTEGER NOT NULL, parent_id BLOB,
+  type INTEGER NOT NULL, name TEXT NOT NULL, source TEXT NOT NULL, error TEXT,
+  start_ms REAL NOT NULL, end_ms REAL NOT NULL, duration REAL NOT NULL,
+  metadata TEXT, metrics TEXT, feedback TEXT, user_properties TEXT, children_ids TEXT,
+  run_id TEXT, user_id TEXT, spill INTEGER NOT NULL) STRICT;`
+
+const postgresTables = `
+CREATE TEMP TABLE session (project_id bigint NOT NULL, session_id uuid NOT NULL, run_id text COLLATE "C", PRIMARY KEY (project_id, session_id));
+CREATE TEMP TABLE ev (
+  id bigint, project_id bigint NOT NULL, event_id uuid NOT NULL, session_id uuid NOT NULL, parent_id uuid,
+  type smallint NOT NULL, name text NOT NULL, source text NOT NULL, error text,
+  start_ms double precision NOT NULL, end_ms double precision NOT NULL, duration double precision NOT NULL,
+  metadata json, metrics json, feedback json, user_properties json, children_ids json,
+  run_id text, user_id text, spill integer NOT NULL);`
+
+func openSQLite(t *testing.T) *engine {
+	t.Helper()
+	db, err := sql.Open("sqlite", ":memory:")
+	if err != nil {
+		t.Fatal(err)
+	}
+	db.SetMaxOpenConns(1) // each connection would be a database of its own
+	t.Cleanup(func() { _ = db.Close() })
+	if _, err := db.ExecContext(t.Context(), sqliteTables); err != nil {
+		t.Fatal(err)
+	}
+	return &engine{
+		dialect:       SQLite,
+		sessionColumn: "sid",
+		exec: func(ctx context.Context, query string, args ...any) error {
+			_, err := db.ExecContext(ctx, query, args...)
+			return err
+		},
+		count: func(ctx context.Context, query string, args ...any) (n int, err error) {
+			return n, db.QueryRowContext(ctx, query, args...).Scan(&n)
+		},
+	}
+}
+
+func openPostgres(t *testing.T) *engine {
+	t.Helper()
+	dsn := os.Getenv("SPANGROVE_TEST_POSTGRES")
+	if dsn == "" {
+		t.Skip("SPANGROVE_TEST_POSTGRES is not set")
+	}
+	conn, err := pgx.Connect(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close(context.Background()) })
+	if _, err := conn.Exec(t.Context(), postgresTables); err != nil {
+		t.Fatal(err)
+	}
+	return &engine{
+		dialect:       Postgres,
+		sessionColumn: "session_id",
+		exec: func(ctx context.Context, query string, args ...any) error {
+			_, err := conn.Exec(ctx, query, args...)
+			return err
+		},
+		count: func(ctx context.Context, query string, args ...any) (n int, err error) {
+			return n, conn.QueryRow(ctx, query, args...).Scan(&n)
+		},
+	}
+}
+
+func onEachEngine(t *testing.T, f func(t *testing.T, en *engine)) {
+	t.Parallel()
+	t.Run("sqlite", func(t *testing.T) { t.Parallel(); f(t, openSQLite(t)) })
+	t.Run("postgres", func(t *testing.T) { t.Parallel(); f(t, openPostgres(t)) })
+}
+
+// insert puts the head of e in row n, under a session of its own. Fields in spill are left to
+// the payload.
+func (en *engine) insert(t *testing.T, n int, e *event.Event, run any, spill int) {
+	t.Helper()
+	en.insertSession(t, n, e.SessionID, run)
+	en.insertHead(t, n, n, e, spill)
+}
+
+func (en *engine) insertSession(t *testing.T, sid int, id uuid.UUID, run any) {
+	t.Helper()
+	b := NewBuilder(en.dialect)
+	columns, values := "", ""
+	if en.dialect == SQLite {
+		columns, values = "sid, ", b.Arg(sid)+", "
+	}
+	en.must(t, b, "INSERT INTO session ("+columns+"project_id, session_id, run_id) VALUES ("+values+
+		b.Arg(testProject)+", "+b.UUID(id)+", "+b.Arg(run)+")")
+}
+
+func (en *engine) insertHead(t *testing.T, n, sid int, e *event.Event, spill int) {
+	t.Helper()
+	b := NewBuilder(en.dialect)
+	session := ""
+	if en.dialect == SQLite {
+		session = b.Arg(sid)
+	} else {
+		session = b.UUID(e.SessionID)
+	}
+	parent := "NULL"
+	if e.ParentID != uuid.Nil && e.ParentID != e.SessionID {
+		parent = b.UUID(e.ParentID)
+	}
+	field := func(bit int, raw []byte) string {
+		if spill&bit != 0 || rawjson.Empty(raw) {
+			return "NULL"
+		}
+		return b.Arg(string(raw))
+	}
+	errText := "NULL"
+	if e.Error != nil && spill&SpillError == 0 {
+		errText = b.Arg(*e.Error)
+	}
+	promotedText := func(raw []byte, key string) string {
+		if s, ok := rawjson.Text(rawjson.Get(raw, key)); ok {
+			return b.Arg(s)
+		}
+		return "NULL"
+	}
+	if e.ColdMetadata != nil {
+		spill |= SpillCold
+	}
+	values := []string{
+		b.Arg(n), b.Arg(testProject), b.UUID(e.ID), session, parent,
+		b.Arg(TypeCode(e.Type)), b.Arg(e.Name), b.Arg(e.Source), errText,
+		b.Arg(e.Start), b.Arg(e.End), b.Arg(e.Duration),
+		field(SpillMetadata, e.Metadata), field(SpillMetrics, e.Metrics), field(SpillFeedback, e.Feedback),
+		field(SpillUserProperties, e.UserProperties), field(SpillChildrenIDs, e.ChildrenIDs),
+		promotedText(e.Metadata, "run_id"), promotedText(e.UserProperties, "user_id"), b.Arg(spill),
+	}
+	en.must(t, b, "INSERT INTO ev (id, project_id, event_id, "+en.sessionColumn+", parent_id, type, name, source, error, start_ms, end_ms, duration,"+
+		" metadata, metrics, feedback, user_properties, children_ids, run_id, user_id, spill) VALUES ("+strings.Join(values, ", ")+")")
+}
+
+func (en *engine) must(t *testing.T, b *Builder, query string) {
+	t.Helper()
+	if err := en.exec(t.Context(), query, b.Args()...); err != nil {
+		t.Fatalf("%v\n%s", err, query)
+	}
+}
+
+// matches says whether row n fulfils the condition that pick takes from the plan.
+func (en *engine) matches(t *testing.T, n int, b *Builder, condition string) bool {
+	t.Helper()
+	id := b.Arg(n)
+	query := "SELECT count(*) FROM ev AS e WHERE e.id = " + id + " AND (" + condition + ")"
+	got, err := en.count(t.Context(), query, b.Args()...)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, query)
+	}
+	return got == 1
+}
+
+// presentSpill is the bits of the fields that e has.
+func presentSpill(e *event.Event) (bits int) {
+	for bit, raw := range map[int][]byte{
+		SpillMetadata: e.Metadata, SpillMetrics: e.Metrics, SpillFeedback: e.Feedback,
+		SpillUserProperties: e.UserProperties, SpillChildrenIDs: e.ChildrenIDs,
+	} {
+		if !rawjson.Empty(raw) {
+			bits |= bit
+		}
+	}
+	if e.Error != nil {
+		bits |= SpillError
+	}
+	return bits
+}
+
+func TestEngineCases(t *testing.T) {
+	onEachEngine(t, func(t *testing.T, en *engine) {
+		for i, c := range querytest.Cases() {
+			fs := caseFilters(t, c)
+			en.insert(t, 2*i, &c.Event, nil, 0)
+
+			b := NewBuilder(en.dialect)
+			plan := Compile(b, testProject, fs)
+			got := en.matches(t, 2*i, b, plan.Where) && Match(joined(c.Event), plan.Residual)
+			if got != c.Want {
+				t.Errorf("%s: %v, want %v\n%s %q", c.Name, got, c.Want, plan.Where, b.Args())
+			}
+
+			// The same event with its fields in the payload: the row must be a candidate, or
+			// be rightly refused.
+			e := c.Event
+			e.ID, e.SessionID = uuid.New(), uuid.New()
+			if c.Event.IsSession() {
+				e.SessionID = e.ID
+			}
+			if c.Event.ParentID == c.Event.SessionID {
+				e.ParentID = e.SessionID
+			}
+			spill := presentSpill(&e)
+			en.insert(t, 2*i+1, &e, nil, spill)
+			b = NewBuilder(en.dialect)
+			plan = Compile(b, testProject, fs)
+			left := plan.Residual
+			if uint32(spill)&plan.Reads != 0 {
+				left = fs
+			}
+			got = en.matches(t, 2*i+1, b, plan.Candidates) && Match(joined(e), left)
+			if got != c.Want {
+				t.Errorf("%s: spilled: %v, want %v\n%s %q", c.Name, got, c.Want, plan.Candidates, b.Args())
+			}
+		}
+	})
+}
+
+// Filters on a case's own ids cannot stand in a table of fixed ids.
+func TestEngineOwnIDs(t *testing.T) {
+	onEachEngine(t, func(t *testing.T, en *engine) {
+		session := uuid.New()
+		parent := uuid.New()
+		events := []event.Event{
+			{ID: session, SessionID: session, Type: event.TypeSession},
+			{ID: uuid.New(), SessionID: session, ParentID: session, Type: event.TypeChain},
+			{ID: parent, SessionID: session, ParentID: session, Type: event.TypeChain},
+			{ID: uuid.New(), SessionID: session, ParentID: parent, Type: event.TypeModel},
+		}
+		en.insertSession(t, 1, session, nil)
+		for i := range events {
+			en.insertHead(t, i, 1, &events[i], 0)
+		}
+		for _, field := range []string{"event_id", "session_id", "parent_id"} {
+			for _, operator := range []string{"is", "is not", "contains", "not contains", "greater than", "less than", "exists"} {
+				for _, id := range []uuid.UUID{session, parent, events[1].ID, events[3].ID, uuid.New()} {
+					for _, text := range []string{id.String(), strings.ToUpper(id.String())} {
+						fs := []Filter{{Field: field, Operator: operator, Type: "string", Value: rawjson.AppendString(nil, text)}}
+						for i := range events {
+							b := NewBuilder(en.dialect)
+							plan := Compile(b, testProject, fs)
+							if got, want := en.matches(t, i, b, plan.Where), Match(&events[i], fs); got != want {
+								t.Errorf("event %d: %s %s %s: %v, want %v\n%s", i, field, operator, text, got, want, plan.Where)
+							}
+						}
+					}
+				}
+			}
+		}
+	})
+}
+
+func TestEngineSearch(t *testing.T) {
+	onEachEngine(t, func(t *testing.T, en *engine) {
+		at := func(ms float64, metadata string) *event.Event {
+			return &event.Event{ID: uuid.New(), SessionID: uuid.New(), ParentID: uuid.New(), Type: event.TypeTool, Start: ms, Metadata: []byte(metadata)}
+		}
+		en.insert(t, 0, at(1000, `{"run_id":"run-1"}`), nil, 0)
+		en.insert(t, 1, at(2000, ``), "run-1", 0)
+		en.insert(t, 2, at(3000, `{"run_id":"run-2"}`), nil, 0)
+		en.insert(t, 3, at(3000.5, ``), nil, 0)
+		f := func(ms float64) *float64 { return &ms }
+		for _, tt := range []struct {
+			name string
+			s    Search
+			want int
+		}{
+			{"all", Search{}, 4},
+			{"from", Search{From: f(2000)}, 3},
+			{"to", Search{To: f(3000)}, 3},
+			{"both included", Search{From: f(3000), To: f(3000)}, 1},
+			{"inverted", Search{From: f(3000), To: f(1000)}, 0},
+			{"run", Search{RunID: "run-1"}, 2},
+			{"unknown run", Search{RunID: "run-3"}, 0},
+			{"run with NUL", Search{RunID: "run\x00"}, 0},
+			{"run and filter", Search{RunID: "run-1", Filters: []Filter{{Field: "metadata.run_id", Operator: "exists"}}}, 1},
+			{"filter", Search{Filters: []Filter{{Field: "metadata", Operator: "not exists"}}}, 2},
+			{"never", Search{From: f(0), RunID: "run-1", Filters: []Filter{{Field: "metadata.x", Operator: "is", Value: []byte(`"y"`)}, {Field: "event_type", Operator: "is", Value: []byte(`"none"`)}}}, 0},
+			{"broken filter", Search{Filters: []Filter{{Field: "metadata.x", Operator: "is"}}}, 0},
+		} {
+			for _, project := range []int64{testProject, testProject + 1} {
+				want := tt.want
+				if project != testProject {
+					want = 0
+				}
+				b := NewBuilder(en.dialect)
+				plan := CompileSearch(b, project, &tt.s)
+				for _, where := range []string{plan.Where, plan.Candidates} {
+					query := "SELECT count(*) FROM " + en.dialect.From() + " WHERE " + where
+					got, err := en.count(t.Context(), query, b.Args()...)
+					if err != nil || got != want {
+						t.Errorf("%s: %d, %v; want %d\n%s", tt.name, got, err, want, query)
+					}
+				}
+			}
+		}
+	})
+}
+
+// Numbers of any spelling compare in SQL as in Go, up to the nineteenth digit.
+func TestEngineNumbers(t *testing.T) {
+	onEachEngine(t, func(t *testing.T, en *engine) {
+		rnd := rand.New(rand.NewPCG(1, 2))
+		wrong := 0
+		for i := range 3000 {
+			spelled := randomNumber(rnd)
+			want, err := strconv.ParseFloat(spelled, 64)
+			if err != nil || (en.dialect == SQLite && significant(spelled) > 19) {
+				continue
+			}
+			for _, tt := range []struct {
+				sign string
+				num  float64
+				want bool
+			}{
+				{"=", want, true},
+				{"<", math.Nextafter(want, math.Inf(1)), true},
+				{"<", want, false},
+				{">", want, false},
+				{">", math.Nextafter(want, math.Inf(-1)), true},
+			} {
+				if math.IsInf(tt.num, 0) {
+					continue
+				}
+				b := NewBuilder(en.dialect)
+				doc := b.Arg(`{"x":` + spelled + `}`)
+				test := en.dialect.jsonNumber("d.j", en.dialect.jsonPaths(b, []string{"x"})[0], tt.sign, b.Arg(tt.num))
+				cast := ""
+				if en.dialect == Postgres {
+					cast = "::text::json"
+				}
+				n, err := en.count(t.Context(), "SELECT count(*) FROM (SELECT "+doc+cast+" AS j) AS d WHERE "+test, b.Args()...)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if (n == 1) != tt.want {
+					wrong++
+					if wrong < 10 {
+						t.Errorf("%d: %s %s %v: %v, want %v", i, spelled, tt.sign, tt.num, n == 1, tt.want)
+					}
+				}
+			}
+		}
+		if wrong > 0 {
+			t.Errorf("%d wrong", wrong)
+		}
+	})
+}
+
+// significant counts a number's digits without leading zeros.
+func significant(spelled string) int {
+	mantissa, _, _ := strings.Cut(spelled, "e")
+	return len(strings.TrimLeft(strings.ReplaceAll(strings.TrimLeft(mantissa, "-"), ".", ""), "0"))
+}
+
+func randomNumber(rnd *rand.Rand) string {
+	digits := func(n int) string {
+		b := []byte{byte('1' + rnd.IntN(9))}
+		for range n {
+			b = append(b, byte('0'+rnd.IntN(10)))
+		}
+		return string(b)
+	}
+	switch rnd.IntN(6) {
+	case 0: // a double as programs print it
+		return strconv.FormatFloat(math.Float64frombits(rnd.Uint64()&^(1<<62)), 'g', -1, 64)
+	case 1:
+		return strconv.FormatFloat(rnd.Float64(), 'f', -1, 64)
+	case 2:
+		return digits(rnd.IntN(25))
+	case 3:
+		return "-" + digits(rnd.IntN(6)) + "." + digits(rnd.IntN(20))
+	case 4:
+		return digits(rnd.IntN(3)) + "." + digits(rnd.IntN(20)) + "e" + strconv.Itoa(rnd.IntN(600)-300)
+	default:
+		return strconv.FormatFloat(rnd.NormFloat64()*1e6, 'f', rnd.IntN(10), 64)
+	}
+}
