@@ -37,8 +37,13 @@ const (
 	SpillUserProperties
 	SpillChildrenIDs
 	SpillError
-	SpillCold // the event has cold metadata beside its payload
+	SpillCold   // the event has cold metadata beside its payload
+	SpillRollup // a session event: its metadata gains the session's totals when it is read
 )
+
+// rollupKeys are the members of metadata that a session event gains when it is read.
+var rollupKeys = map[string]bool{"num_events": true, "num_model_events": true, "has_feedback": true, "cost": true,
+	"total_tokens": true, "prompt_tokens": true, "completion_tokens": true}
 
 // typeCodes is how an event's type stands in the type column.
 var typeCodes = map[event.Type]int{

@@ -1,0 +1,352 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/query"
+	"github.com/spangrove/spangrove/pkg/rawjson"
+)
+
+// repeat changes a stored event by a second create of the same id.
+func (w *writing) repeat(ctx context.Context, tx writeTx, r repeatOf) error {
+	old, err := w.s.load(ctx, tx, r.head.project, r.day, r.head.ev.ID)
+	if err != nil {
+		return err
+	}
+	now := old.Event
+	if now.IsSession() && r.head.ev.IsSession() {
+		return w.repeatSession(ctx, tx, old, r.head.ev)
+	}
+	if !now.Repeat(r.head.ev) {
+		return nil
+	}
+	return w.s.rewrite(ctx, tx, r.head.project, old, &now)
+}
+
+// repeatSession changes a stored session event by another one. What its sender says goes
+// before what was made up for a session that nobody had started.
+func (w *writing) repeatSession(ctx context.Context, tx writeTx, old *stored, came *event.Event) error {
+	d := w.deltas[idKey{old.project, came.ID}]
+	now := old.Event
+	made := d.state.made
+	if made == madeAll {
+		start, end := now.Start, now.End
+		before := now
+		now = *came
+		now.SessionID, now.ParentID = came.ID, uuid.Nil
+		now.Metadata = rawjson.Fill(now.Metadata, before.Metadata)
+		now.ColdMetadata = rawjson.Fill(now.ColdMetadata, before.ColdMetadata)
+		now.UserProperties = rawjson.Fill(now.UserProperties, before.UserProperties)
+		if now.Name == event.Unknown {
+			now.Name = before.Name
+		}
+		if now.Source == event.Unknown {
+			now.Source = before.Source
+		}
+		made = madeNot
+		if came.End <= came.Start {
+			made = madeOpen
+			now.End = max(end, came.End)
+		}
+		if came.DefaultTime {
+			now.Start = min(start, came.Start)
+		}
+		if made == madeOpen || came.DefaultTime {
+			now.Duration = max(now.End-now.Start, 0)
+		}
+		_, err := tx.exec(ctx, `UPDATE session SET made = $3, run_id = coalesce($4, run_id) WHERE project_id = $1 AND session_id = $2`,
+			old.project, tx.id(came.ID), made, nullText(textMember(came.Metadata, "run_id")))
+		if err != nil {
+			return err
+		}
+		d.state.made = made
+	} else if !now.Repeat(came) {
+		return nil
+	}
+	if run := textMember(now.Metadata, "run_id"); run != "" && run != old.runID {
+		if _, err := tx.exec(ctx, `UPDATE session SET run_id = $3 WHERE project_id = $1 AND session_id = $2`,
+			old.project, tx.id(came.ID), run); err != nil {
+			return err
+		}
+	}
+	return w.s.rewrite(ctx, tx, old.project, old, &now)
+}
+
+func textMember(raw json.RawMessage, key string) string {
+	s, _ := rawjson.Text(rawjson.Get(raw, key))
+	return s
+}
+
+func nullText(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}
+
+// follow brings the session event of a session that its sender left open up to its events.
+func (w *writing) follow(ctx context.Context, tx writeTx, d *sessionDelta) error {
+	old, err := w.s.load(ctx, tx, d.project, d.state.eventDay, d.id)
+	if err != nil {
+		return err
+	}
+	now := old.Event
+	if d.state.made == madeAll {
+		now.Start = d.state.first
+		name, rank := d.name()
+		isRoot := d.root.ev != nil && d.state.rootID == d.root.ev.ID
+		if rank >= d.state.nameRank && (rank != rankRoot || isRoot) {
+			now.Name = name
+		}
+		if isRoot {
+			now.Source = d.root.ev.Source
+		}
+		now.UserProperties = rawjson.Fill(now.UserProperties, d.user)
+		if d.hint != nil {
+			now.ColdMetadata = rawjson.Fill(now.ColdMetadata, d.hint.Metadata)
+		}
+	}
+	now.End = max(now.End, d.state.last)
+	if d.state.made == madeAll {
+		now.End = d.state.last
+	}
+	now.Duration = max(now.End-now.Start, 0)
+	return w.s.rewrite(ctx, tx, d.project, old, &now)
+}
+
+// move puts the events of a trace's provisional session under the session the trace turned
+// out to have, and leaves an alias.
+func (w *writing) move(ctx context.Context, tx writeTx, t *traceRow) error {
+	from, to := t.trace, t.session
+	var o sessionDelta
+	var rootID, lastID uuid.UUID
+	var rootMS, lastMS *float64
+	var rootDay, lastDay *int32
+	var made, rank int
+	ok, err := one(ctx, tx, `SELECT made, name_rank, event_day, first_ms, last_ms, n, n_model, n_error, n_feedback, prompt_tokens, completion_tokens,
+		total_tokens, cost, n_cost, coalesce(run_id, ''), root_ms, root_id, root_day, last_root_ms, last_root_id, last_root_day
+		FROM session WHERE project_id = $1 AND session_id = $2`, []any{t.project, tx.id(from)},
+		&made, &rank, &o.eventDay, &o.first, &o.last, &o.totals.n, &o.totals.models, &o.totals.errors, &o.totals.feedback, &o.totals.prompt,
+		&o.totals.completion, &o.totals.total, &o.totals.cost, &o.totals.costs, &o.runID, &rootMS, scanID{&rootID}, &rootDay, &lastMS, scanID{&lastID}, &lastDay)
+	if err != nil || !ok || made != madeAll {
+		return err // a session that somebody started under this very id keeps its events
+	}
+	event0, err := w.s.load(ctx, tx, t.project, o.eventDay, from)
+	if err != nil {
+		return err
+	}
+	if err := tx.moveEvents(ctx, t.project, from, to); err != nil {
+		return err
+	}
+	if err := w.s.erase(ctx, tx, event0); err != nil {
+		return err
+	}
+	if _, err := tx.exec(ctx, `DELETE FROM session WHERE project_id = $1 AND session_id = $2`, t.project, tx.id(from)); err != nil {
+		return err
+	}
+	if _, err := tx.exec(ctx, `INSERT INTO alias(project_id, session_id, target) VALUES ($1, $2, $3)
+		ON CONFLICT (project_id, session_id) DO UPDATE SET target = excluded.target`, t.project, tx.id(from), tx.id(to)); err != nil {
+		return err
+	}
+	w.s.aliases.note()
+	d := &sessionDelta{project: t.project, id: to, totals: o.totals, first: o.first, last: o.last, made: madeAll, runID: o.runID}
+	d.user = event0.UserProperties
+	d.hint = &event.SessionHint{Fallback: event0.Name, Metadata: event0.ColdMetadata, Source: event0.Source}
+	if rootMS != nil {
+		root, err := w.s.load(ctx, tx, t.project, *rootDay, rootID)
+		if err != nil {
+			return err
+		}
+		d.root = rootRef{*rootMS, &root.Event, *rootDay}
+	}
+	if lastMS != nil {
+		d.final = rootRef{*lastMS, &event.Event{ID: lastID}, *lastDay}
+	}
+	if rank == rankHint {
+		d.hint.Name = event0.Name
+	}
+	if err := tx.upsertSessions(ctx, []*sessionDelta{d}); err != nil {
+		return err
+	}
+	switch {
+	case d.state.touched == 1:
+		return w.insertOwn(ctx, tx, d)
+	case d.state.made != madeNot:
+		return w.follow(ctx, tx, d)
+	}
+	return nil
+}
+
+// insertOwn stores the session event of a session that nobody started.
+func (w *writing) insertOwn(ctx context.Context, tx writeTx, d *sessionDelta) error {
+	h, c := w.s.headOf(d.event(), d.project)
+	h.sid = d.state.sid
+	if c != nil {
+		id, err := tx.nextChunkID(ctx)
+		if err != nil {
+			return err
+		}
+		c.id = id
+		if err := tx.insertChunks(ctx, []chunkRow{*c}); err != nil {
+			return err
+		}
+	}
+	w.s.seen.add(h.day, h.ev.ID)
+	return tx.insertHeads(ctx, []*head{h})
+}
+
+// rewrite stores now in place of old. Totals of the session move by the difference.
+func (s *Store) rewrite(ctx context.Context, tx writeTx, project int64, old *stored, now *event.Event) error {
+	before, after := &head{ev: &old.Event, project: project}, &head{ev: now, project: project, session: old.SessionID}
+	before.derive()
+	after.derive()
+	var chunk *int64
+	off := 0
+	if samePayload(&old.Event, now, before.spill, after.spill) && before.day == after.day {
+		chunk, off = old.chunk, old.off
+	} else {
+		h, c := s.headOf(now, project)
+		if c != nil {
+			id, err := tx.nextChunkID(ctx)
+			if err != nil {
+				return err
+			}
+			c.id = id
+			if err := tx.insertChunks(ctx, []chunkRow{*c}); err != nil {
+				return err
+			}
+			chunk, off = &id, h.off
+		}
+	}
+	var parent any
+	if after.parent != uuid.Nil {
+		parent = tx.id(after.parent)
+	}
+	_, err := tx.exec(ctx, `UPDATE ev SET day = $4, parent_id = $5, type = $6, name = $7, source = $8, error = $9, start_ms = $10, end_ms = $11,
+		duration = $12, metadata = $13, metrics = $14, feedback = $15, user_properties = $16, children_ids = $17, run_id = $18, user_id = $19,
+		spill = $20, chunk = $21, off = $22, rev = rev + 1
+		WHERE project_id = $1 AND day = $2 AND event_id = $3`,
+		project, old.day, tx.id(now.ID), after.day, parent, query.TypeCode(now.Type), now.Name, now.Source, after.errorText(), now.Start, now.End,
+		now.Duration, text(after.inHead(query.SpillMetadata, now.Metadata)), text(after.inHead(query.SpillMetrics, now.Metrics)),
+		text(after.inHead(query.SpillFeedback, now.Feedback)), text(after.inHead(query.SpillUserProperties, now.UserProperties)),
+		text(after.inHead(query.SpillChildrenIDs, now.ChildrenIDs)), nullText(after.runID), nullText(after.userID), after.spill, chunk, off)
+	if err != nil {
+		return err
+	}
+	s.seen.add(after.day, now.ID)
+	if now.IsSession() && before.day != after.day {
+		if _, err := tx.exec(ctx, `UPDATE session SET event_day = $3 WHERE project_id = $1 AND session_id = $2`, project, tx.id(now.ID), after.day); err != nil {
+			return err
+		}
+	}
+	if old.chunk != nil && chunk != old.chunk {
+		if err := s.dropUnused(ctx, tx, old); err != nil {
+			return err
+		}
+	}
+	return s.addTotals(ctx, tx, project, now.SessionID, after.totals.minus(before.totals), now.Start, now.End)
+}
+
+// addTotals changes a session's row by what an event of it changed.
+func (s *Store) addTotals(ctx context.Context, tx writeTx, project int64, session uuid.UUID, t totals, start, end float64) error {
+	_, err := tx.exec(ctx, `UPDATE session SET n = n + $3, n_model = n_model + $4, n_error = n_error + $5, n_feedback = n_feedback + $6,
+		prompt_tokens = prompt_tokens + $7, completion_tokens = completion_tokens + $8, total_tokens = total_tokens + $9, cost = cost + $10,
+		n_cost = n_cost + $11, first_ms = CASE WHEN first_ms > $12 THEN $12 ELSE first_ms END, last_ms = CASE WHEN last_ms < $13 THEN $13 ELSE last_ms END
+		WHERE project_id = $1 AND session_id = $2`, project, tx.id(session), t.n, t.models, t.errors, t.feedback,
+		t.prompt, t.completion, t.total, t.cost, t.costs, start, end)
+	return err
+}
+
+// samePayload says that the record of a would be that of b.
+func samePayload(a, b *event.Event, spillA, spillB int) bool {
+	if spillA&inPayload != spillB&inPayload {
+		return false
+	}
+	same := string(a.Inputs) == string(b.Inputs) && string(a.Outputs) == string(b.Outputs) && string(a.Config) == string(b.Config) &&
+		string(a.ColdMetadata) == string(b.ColdMetadata)
+	for _, f := range spills {
+		if spillA&f.bit != 0 {
+			same = same && string(*f.of(a)) == string(*f.of(b))
+		}
+	}
+	if spillA&query.SpillError != 0 {
+		same = same && a.Error != nil && b.Error != nil && *a.Error == *b.Error
+	}
+	return same
+}
+
+// text is a JSON field as an argument.
+func text(b []byte) any {
+	if b == nil {
+		return nil
+	}
+	return string(b)
+}
+
+// dropUnused deletes an event's former chunk if no other event's payload is in it.
+func (s *Store) dropUnused(ctx context.Context, tx writeTx, old *stored) error {
+	var n int
+	_, err := one(ctx, tx, `SELECT count(*) FROM ev WHERE `+s.db.frag().bySession+` AND chunk = $3`,
+		[]any{old.project, tx.id(old.SessionID), *old.chunk}, &n)
+	if err != nil || n > 0 {
+		return err
+	}
+	_, err = tx.exec(ctx, `DELETE FROM chunk WHERE id = $1`, *old.chunk)
+	return err
+}
+
+// erase deletes one event's row and its payload: a chunk it shares is written anew without it.
+func (s *Store) erase(ctx context.Context, tx writeTx, old *stored) error {
+	if _, err := tx.exec(ctx, `DELETE FROM ev WHERE project_id = $1 AND day = $2 AND event_id = $3`, old.project, old.day, tx.id(old.ID)); err != nil {
+		return err
+	}
+	if old.chunk == nil {
+		return nil
+	}
+	type ref struct {
+		id  uuid.UUID
+		off int
+	}
+	var refs []ref
+	err := each(ctx, tx, `SELECT event_id, off FROM ev WHERE `+s.db.frag().bySession+` AND chunk = $3 ORDER BY off`,
+		[]any{old.project, tx.id(old.SessionID), *old.chunk}, func(scan func(...any) error) error {
+			var r ref
+			if err := scan(scanID{&r.id}, &r.off); err != nil {
+				return err
+			}
+			refs = append(refs, r)
+			return nil
+		})
+	if err != nil {
+		return err
+	}
+	if len(refs) == 0 {
+		return s.dropUnused(ctx, tx, old)
+	}
+	raw, err := s.chunk(ctx, tx, old.day, *old.chunk)
+	if err != nil {
+		return err
+	}
+	var packed []byte
+	for i := range refs {
+		var e event.Event
+		n, err := readRecord(raw[refs[i].off:], &e)
+		if err != nil {
+			return fmt.Errorf("chunk %d: %w", *old.chunk, err)
+		}
+		at := len(packed)
+		packed = append(packed, raw[refs[i].off:refs[i].off+n]...)
+		if _, err := tx.exec(ctx, `UPDATE ev SET off = $4 WHERE project_id = $1 AND day = $2 AND event_id = $3`,
+			old.project, old.day, tx.id(refs[i].id), at); err != nil {
+			return err
+		}
+	}
+	_, err = tx.exec(ctx, `UPDATE chunk SET z = $2 WHERE id = $1`, *old.chunk, s.codec.compress(packed))
+	s.chunks.drop(*old.chunk)
+	return err
+}

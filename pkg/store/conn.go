@@ -1,0 +1,139 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/google/uuid"
+)
+
+// conn runs statements, inside a transaction or outside. Statements are written with $1, $2 …
+// on both databases.
+type conn interface {
+	exec(ctx context.Context, sql string, args ...any) (affected int64, err error)
+	query(ctx context.Context, sql string, args ...any) (rows, error)
+	// id is the argument form of an id.
+	id(u uuid.UUID) any
+	// ids is a condition that column is one of list, and its argument.
+	anyID(column string, placeholder int, list []uuid.UUID) (cond string, args []any)
+}
+
+type rows interface {
+	Next() bool
+	Scan(dest ...any) error
+	Err() error
+	Close()
+}
+
+// writeTx is one write transaction. The bulk operations are spelled differently by the databases.
+type writeTx interface {
+	conn
+	// upsertTraces records which session each trace belongs to. A provisional row gives way to
+	// an explicit one, else the stored row stays. It sets each row's session and provisional
+	// to what is stored afterwards.
+	upsertTraces(ctx context.Context, traces []*traceRow) error
+	// upsertSessions adds each delta to its session's row, making the row if there is none,
+	// and sets state to the row as it is afterwards.
+	upsertSessions(ctx context.Context, deltas []*sessionDelta) error
+	// nextChunkID hands out an unused chunk id.
+	nextChunkID(ctx context.Context) (int64, error)
+	insertChunks(ctx context.Context, chunks []chunkRow) error
+	// insertHeads inserts rows. errConflict if another writer of the same database inserted
+	// one of the keys meanwhile.
+	insertHeads(ctx context.Context, heads []*head) error
+	// findEvents looks for ids of one project in the given days (nil: all days), and gives
+	// the day of each id that is there.
+	findEvents(ctx context.Context, projectID int64, ids []idDays) (map[uuid.UUID]int32, error)
+	// moveEvents puts all events of a session but its session event under another session.
+	moveEvents(ctx context.Context, projectID int64, from, to uuid.UUID) error
+}
+
+// idDays is an id and the days on which it may stand.
+type idDays struct {
+	id   uuid.UUID
+	days []int32 // nil: any day
+}
+
+// database is one open database.
+type database interface {
+	conn // reads outside a transaction
+	// write runs f in a transaction of the lane's connection and commits durably if f returns nil.
+	write(ctx context.Context, lane int, f func(writeTx) error) error
+	lanes() int
+	// ready makes room for events of these days. It runs outside any transaction.
+	ready(ctx context.Context, days []int32) error
+	// retryable says that the same transaction may succeed if it is run again.
+	retryable(err error) bool
+	// unavailable says that the database cannot be reached or is out of space.
+	unavailable(err error) bool
+	// days lists the days that hold events.
+	days(ctx context.Context) ([]int32, error)
+	frag() fragments
+	close(ctx context.Context) error
+}
+
+// fragments are the pieces of SQL that the databases spell differently.
+type fragments struct {
+	from      string // events as e, with what is needed to name their session
+	sessionID string // the session id of row e
+	bySession string // condition on ev alone: of session $2 of project $1
+	chunkDay  string // condition on chunk: on day $2, where chunks are kept by day
+}
+
+// scanID reads an id from either database; NULL reads as the zero id.
+type scanID struct{ to *uuid.UUID }
+
+// Scan implements sql.Scanner.
+func (s scanID) Scan(src any) error {
+	switch v := src.(type) {
+	case nil:
+		*s.to = uuid.Nil
+		return nil
+	case []byte:
+		if len(v) == 16 {
+			copy(s.to[:], v)
+			return nil
+		}
+		return fmt.Errorf("id of %d bytes", len(v))
+	case string:
+		u, err := uuid.Parse(v)
+		*s.to = u
+		return err
+	case [16]byte:
+		*s.to = v
+		return nil
+	default:
+		return fmt.Errorf("id of type %T", src)
+	}
+}
+
+// one runs a query for at most one row and says whether there was one.
+func one(ctx context.Context, c conn, sql string, args []any, dest ...any) (bool, error) {
+	rs, err := c.query(ctx, sql, args...)
+	if err != nil {
+		return false, err
+	}
+	defer rs.Close()
+	if !rs.Next() {
+		return false, rs.Err()
+	}
+	if err := rs.Scan(dest...); err != nil {
+		return false, err
+	}
+	return true, rs.Err()
+}
+
+// each runs a query and calls f for every row.
+func each(ctx context.Context, c conn, sql string, args []any, f func(scan func(...any) error) error) error {
+	rs, err := c.query(ctx, sql, args...)
+	if err != nil {
+		return err
+	}
+	defer rs.Close()
+	for rs.Next() {
+		if err := f(rs.Scan); err != nil {
+			return err
+		}
+	}
+	return rs.Err()
+}

@@ -1,0 +1,261 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/fault"
+)
+
+// Bounds of one commit. A lane takes what waits and never waits for more, so an idle store
+// answers at the speed of one commit and a busy one shares each commit among many requests.
+const (
+	commitEvents = 2000
+	commitBytes  = 8 << 20
+	// commitTimeout ends a transaction that hangs on its database.
+	commitTimeout = 60 * time.Second
+	// commitTries is how often a transaction is run that lost against another writer.
+	commitTries = 5
+)
+
+var (
+	errBusy   = &fault.Error{Kind: fault.Unavailable, Msg: "the store is busy, try again", RetryAfter: time.Second}
+	errClosed = &fault.Error{Kind: fault.Unavailable, Msg: "the store is shutting down"}
+	// errConflict says that another process stored one of the ids meanwhile.
+	errConflict = errors.New("another writer stored the same id")
+)
+
+// job is one request in a lane: a put, or a change of stored rows.
+type job struct {
+	put *put
+	// do changes stored rows. A *fault.Error it returns is this job's own answer and must
+	// leave the transaction untouched; any other error rolls back the whole commit.
+	do    func(ctx context.Context, tx writeTx) error
+	bytes int64
+	done  chan error // takes one answer
+}
+
+// lane is one writer.
+type lane struct {
+	s     *Store
+	n     int
+	jobs  chan *job
+	carry *job // taken already, but must wait for the next commit
+}
+
+// queue bounds what waits in all lanes together, in bytes of payload.
+type queue struct {
+	mu          sync.Mutex
+	used, limit int64
+}
+
+// take reserves n bytes. A request larger than the bound is let in when nothing else waits.
+func (q *queue) take(n int64) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.used > 0 && q.used+n > q.limit {
+		return false
+	}
+	q.used += n
+	return true
+}
+
+func (q *queue) give(n int64) {
+	q.mu.Lock()
+	q.used -= n
+	q.mu.Unlock()
+}
+
+func (q *queue) size() int64 {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.used
+}
+
+// submit hands a job to a lane and waits for its answer. If ctx ends first, the job may still
+// be stored; all writes are idempotent.
+func (s *Store) submit(ctx context.Context, n int, j *job) error {
+	j.done = make(chan error, 1)
+	s.closing.RLock()
+	if s.closed {
+		s.closing.RUnlock()
+		return errClosed
+	}
+	select {
+	case s.lanes[n].jobs <- j:
+		s.closing.RUnlock()
+	case <-ctx.Done():
+		s.closing.RUnlock()
+		return ctx.Err()
+	}
+	select {
+	case err := <-j.done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// run is the lane's goroutine. It ends when jobs is closed and empty.
+func (l *lane) run() {
+	for {
+		batch, open := l.collect()
+		if len(batch) > 0 {
+			l.commit(batch)
+		}
+		if !open && l.carry == nil {
+			return
+		}
+	}
+}
+
+// collect takes the jobs of the next commit: what waits, within the bounds, but no two puts
+// that carry the same event id, since a repeat needs the first one stored.
+func (l *lane) collect() (batch []*job, open bool) {
+	j := l.carry
+	l.carry = nil
+	if j == nil {
+		if j, open = <-l.jobs; !open {
+			return nil, false
+		}
+	}
+	batch = append(batch, j)
+	ids := map[idKey]bool{}
+	events, bytes := 0, int64(0)
+	note := func(j *job) (clash bool) {
+		if j.put == nil {
+			return false
+		}
+		for _, g := range j.put.groups {
+			for _, h := range g.heads {
+				if ids[idKey{h.project, h.ev.ID}] {
+					return true
+				}
+			}
+		}
+		for _, g := range j.put.groups {
+			for _, h := range g.heads {
+				ids[idKey{h.project, h.ev.ID}] = true
+			}
+		}
+		events += j.put.events
+		bytes += j.put.bytes
+		return false
+	}
+	note(j)
+	for events < commitEvents && bytes < commitBytes {
+		select {
+		case j, ok := <-l.jobs:
+			if !ok {
+				return batch, false
+			}
+			if note(j) {
+				l.carry = j
+				return batch, true
+			}
+			batch = append(batch, j)
+		default:
+			return batch, true
+		}
+	}
+	return batch, true
+}
+
+type idKey struct {
+	project int64
+	id      uuid.UUID
+}
+
+// commit stores a batch in one transaction and answers its jobs. If that fails for a reason
+// that may lie in one job, each is tried alone, so that none sinks its neighbours.
+func (l *lane) commit(batch []*job) {
+	answers, err := l.try(batch)
+	if err != nil && len(batch) > 1 && fault.Of(err) != fault.Unavailable {
+		for _, j := range batch {
+			a, err := l.try([]*job{j})
+			l.answer(j, a[j], err)
+		}
+		return
+	}
+	for _, j := range batch {
+		l.answer(j, answers[j], err)
+	}
+}
+
+func (l *lane) answer(j *job, own, err error) {
+	l.s.queue.give(j.bytes)
+	if err == nil {
+		err = own
+	}
+	j.done <- err
+}
+
+// try runs one transaction, again where another writer was in the way. The answers are the
+// jobs' own; err is that of the transaction.
+func (l *lane) try(batch []*job) (answers map[*job]error, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), commitTimeout)
+	defer cancel()
+	start := time.Now()
+	if err := l.s.db.ready(ctx, daysIn(batch)); err != nil {
+		return nil, l.s.kind(err, "make room")
+	}
+	for try := 1; ; try++ {
+		answers = make(map[*job]error, 1)
+		w := &writing{s: l.s, force: try > 1}
+		err = l.s.db.write(ctx, l.n, func(tx writeTx) error {
+			var puts []*put
+			for _, j := range batch {
+				if j.put != nil {
+					puts = append(puts, j.put)
+				}
+			}
+			if len(puts) > 0 {
+				if err := w.puts(ctx, tx, puts); err != nil {
+					return err
+				}
+			}
+			for _, j := range batch {
+				if j.do == nil {
+					continue
+				}
+				err := j.do(ctx, tx)
+				var own *fault.Error
+				if errors.As(err, &own) && own.Kind.Permanent() {
+					answers[j] = err
+				} else if err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		w.finish(err == nil)
+		if err == nil || try == commitTries || !(errors.Is(err, errConflict) || l.s.db.retryable(err)) {
+			break
+		}
+	}
+	l.s.telemetry.commit(ctx, batch, time.Since(start), err)
+	return answers, l.s.kind(err, "commit")
+}
+
+// daysIn lists the days of a batch's events.
+func daysIn(batch []*job) []int32 {
+	var days []int32
+	for _, j := range batch {
+		if j.put == nil {
+			continue
+		}
+		for _, g := range j.put.groups {
+			for _, h := range g.heads {
+				if len(days) == 0 || (days[len(days)-1] != h.day && !slices.Contains(days, h.day)) {
+					days = append(days, h.day)
+				}
+			}
+		}
+	}
+	return days
+}

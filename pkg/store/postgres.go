@@ -1,0 +1,204 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/spangrove/spangrove/pkg/fault"
+)
+
+// postgresDB is the store in PostgreSQL, through a pool that lanes and readers share.
+type postgresDB struct {
+	pool  *pgxpool.Pool
+	nLane int
+
+	mu         sync.Mutex
+	partitions map[int32]bool // days that have theirs
+
+	idMu            sync.Mutex
+	chunkID, blockE int64 // next chunk id, and the end of the block it is from
+}
+
+// Bounds of what the store asks of PostgreSQL.
+const (
+	postgresReaders = 4
+	// maxPartitions bounds the days that hold events: over ten years of them.
+	maxPartitions = 4096
+	// chunkIDBlock is the increment of sequence chunk_id.
+	chunkIDBlock = 1000
+	// minPostgres is the oldest server version, as server_version_num.
+	minPostgres = 150000
+	// partitionLock is the advisory lock under which partitions are made.
+	partitionLock = 0x7370616e
+)
+
+func openPostgres(ctx context.Context, dsn string, lanes int) (*postgresDB, error) {
+	conf, err := pgxpool.ParseConfig(dsn)
+	if err != nil {
+		// The parser's own message repeats the password.
+		return nil, fault.InvalidField("dsn", "not a PostgreSQL connection string")
+	}
+	conf.MaxConns = int32(lanes + postgresReaders)
+	conf.MinConns = 1
+	if conf.ConnConfig.ConnectTimeout == 0 {
+		conf.ConnConfig.ConnectTimeout = 10 * time.Second
+	}
+	// JSON stands in rows as text, and most filters run once: plans made for their arguments
+	// use the day partitions and partial indexes that generic plans miss.
+	conf.ConnConfig.RuntimeParams["plan_cache_mode"] = "force_custom_plan"
+	conf.ConnConfig.RuntimeParams["jit"] = "off"
+	if conf.ConnConfig.RuntimeParams["application_name"] == "" {
+		conf.ConnConfig.RuntimeParams["application_name"] = "spangrove"
+	}
+	pool, err := pgxpool.NewWithConfig(ctx, conf)
+	if err != nil {
+		return nil, err
+	}
+	d := &postgresDB{pool: pool, nLane: lanes, partitions: map[int32]bool{}}
+	if err := d.prepare(ctx); err != nil {
+		pool.Close()
+		return nil, err
+	}
+	return d, nil
+}
+
+func (d *postgresDB) prepare(ctx context.Context) error {
+	var version int
+	if err := d.pool.QueryRow(ctx, `SELECT current_setting('server_version_num')::int`).Scan(&version); err != nil {
+		return fmt.Errorf("connect to PostgreSQL: %w", err)
+	}
+	if version < minPostgres {
+		return fmt.Errorf("PostgreSQL %d.%d is too old: version 15 or later is needed", version/10000, version%10000)
+	}
+	db := stdlib.OpenDBFromPool(d.pool)
+	err := migratePostgres(ctx, db)
+	_ = db.Close()
+	if err != nil {
+		return fmt.Errorf("migrate PostgreSQL: %w", err)
+	}
+	days, err := d.days(ctx)
+	for _, day := range days {
+		d.partitions[day] = true
+	}
+	return err
+}
+
+func (d *postgresDB) lanes() int { return d.nLane }
+
+func (d *postgresDB) frag() fragments {
+	return fragments{
+		from:      "ev e",
+		sessionID: "e.session_id",
+		bySession: "session_id = $2 AND project_id = $1",
+		chunkDay:  " AND day = $2",
+	}
+}
+
+func (d *postgresDB) id(u uuid.UUID) any { return [16]byte(u) }
+
+func (d *postgresDB) anyID(column string, placeholder int, list []uuid.UUID) (string, []any) {
+	return postgresAnyID(column, placeholder, list)
+}
+
+func postgresAnyID(column string, placeholder int, list []uuid.UUID) (string, []any) {
+	return fmt.Sprintf("%s = ANY($%d)", column, placeholder), []any{idArray(list)}
+}
+
+func (d *postgresDB) exec(ctx context.Context, sql string, args ...any) (int64, error) {
+	return 0, errors.New("writes go through a lane")
+}
+
+func (d *postgresDB) query(ctx context.Context, sql string, args ...any) (rows, error) {
+	return d.pool.Query(ctx, sql, args...)
+}
+
+func (d *postgresDB) write(ctx context.Context, _ int, f func(writeTx) error) error {
+	return pgx.BeginFunc(ctx, d.pool, func(tx pgx.Tx) error { return f(&postgresTx{d, tx}) })
+}
+
+// ready makes the partitions of days that have none yet, each in its own short transaction.
+func (d *postgresDB) ready(ctx context.Context, days []int32) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, day := range days {
+		if d.partitions[day] {
+			continue
+		}
+		if len(d.partitions) >= maxPartitions {
+			return fault.InvalidField("start_time", "the store holds events of %d different days already", maxPartitions)
+		}
+		err := pgx.BeginFunc(ctx, d.pool, func(tx pgx.Tx) error {
+			if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1)`, partitionLock); err != nil {
+				return err
+			}
+			for _, table := range []string{"ev", "chunk"} {
+				if _, err := tx.Exec(ctx, fmt.Sprintf(`CREATE TABLE IF NOT EXISTS %s_d%d PARTITION OF %s FOR VALUES FROM (%d) TO (%d)`,
+					table, day, table, day, day+1)); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return fmt.Errorf("make partition of day %d: %w", day, err)
+		}
+		d.partitions[day] = true
+	}
+	return nil
+}
+
+func (d *postgresDB) days(ctx context.Context) ([]int32, error) {
+	var days []int32
+	err := each(ctx, d, `SELECT substr(c.relname, 5)::int AS day FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+		WHERE i.inhparent = 'ev'::regclass AND c.relname ~ '^ev_d[0-9]+$' ORDER BY day DESC`, nil, func(scan func(...any) error) error {
+		var day int32
+		err := scan(&day)
+		days = append(days, day)
+		return err
+	})
+	return days, err
+}
+
+func sqlState(err error) string {
+	var pe *pgconn.PgError
+	if errors.As(err, &pe) {
+		return pe.Code
+	}
+	return ""
+}
+
+func (d *postgresDB) retryable(err error) bool {
+	switch sqlState(err) {
+	case "40001", "40P01", "23505": // serialization failure, deadlock, another writer's row
+		return true
+	}
+	return false
+}
+
+func (d *postgresDB) unavailable(err error) bool {
+	if code := sqlState(err); code != "" {
+		// Connection trouble, out of resources, the operator's shutdown, read-only standby.
+		return strings.HasPrefix(code, "08") || strings.HasPrefix(code, "53") || strings.HasPrefix(code, "57P") || code == "25006"
+	}
+	var ne net.Error
+	var ce *pgconn.ConnectError
+	return errors.As(err, &ne) || errors.As(err, &ce) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		errors.Is(err, net.ErrClosed) || pgconn.SafeToRetry(err) || strings.Contains(err.Error(), "conn closed")
+}
+
+func (d *postgresDB) close(context.Context) error {
+	d.pool.Close()
+	return nil
+}

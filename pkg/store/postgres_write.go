@@ -1,0 +1,272 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/spangrove/spangrove/pkg/query"
+)
+
+// postgresTx is one write transaction. Bulk statements carry one array a column.
+type postgresTx struct {
+	d  *postgresDB
+	tx pgx.Tx
+}
+
+func idArray(list []uuid.UUID) []pgtype.UUID {
+	out := make([]pgtype.UUID, len(list))
+	for i, u := range list {
+		out[i] = pgtype.UUID{Bytes: u, Valid: true}
+	}
+	return out
+}
+
+func idOrNull(u uuid.UUID) pgtype.UUID { return pgtype.UUID{Bytes: u, Valid: u != uuid.Nil} }
+
+func (t *postgresTx) id(u uuid.UUID) any { return [16]byte(u) }
+
+func (t *postgresTx) anyID(column string, placeholder int, list []uuid.UUID) (string, []any) {
+	return postgresAnyID(column, placeholder, list)
+}
+
+func (t *postgresTx) exec(ctx context.Context, sql string, args ...any) (int64, error) {
+	tag, err := t.tx.Exec(ctx, sql, args...)
+	return tag.RowsAffected(), err
+}
+
+func (t *postgresTx) query(ctx context.Context, sql string, args ...any) (rows, error) {
+	return t.tx.Query(ctx, sql, args...)
+}
+
+func (t *postgresTx) upsertTraces(ctx context.Context, traces []*traceRow) error {
+	n := len(traces)
+	project, trace, session, provisional := make([]int64, n), make([]pgtype.UUID, n), make([]pgtype.UUID, n), make([]bool, n)
+	byKey := make(map[traceKey]*traceRow, n)
+	for i, r := range traces {
+		project[i], trace[i], session[i], provisional[i] = r.project, idOrNull(r.trace), idOrNull(r.session), r.provisional
+		byKey[traceKey{r.project, r.trace}] = r
+	}
+	return each(ctx, t, `INSERT INTO trace(project_id, trace_id, session_id, provisional)
+		SELECT * FROM unnest($1::bigint[], $2::uuid[], $3::uuid[], $4::boolean[])
+		ON CONFLICT (project_id, trace_id) DO UPDATE SET
+			session_id = CASE WHEN trace.provisional AND NOT excluded.provisional THEN excluded.session_id ELSE trace.session_id END,
+			provisional = trace.provisional AND excluded.provisional
+		RETURNING project_id, trace_id, session_id, provisional`, []any{project, trace, session, provisional}, func(scan func(...any) error) error {
+		var got traceRow
+		if err := scan(&got.project, scanID{&got.trace}, scanID{&got.session}, &got.provisional); err != nil {
+			return err
+		}
+		r := byKey[traceKey{got.project, got.trace}]
+		r.session, r.provisional = got.session, got.provisional
+		return nil
+	})
+}
+
+func (t *postgresTx) upsertSessions(ctx context.Context, deltas []*sessionDelta) error {
+	if len(deltas) == 0 {
+		return nil
+	}
+	n := len(deltas)
+	var (
+		project                         = make([]int64, n)
+		session                         = make([]pgtype.UUID, n)
+		made, rank                      = make([]int16, n), make([]int16, n)
+		day                             = make([]int32, n)
+		first, last                     = make([]float64, n), make([]float64, n)
+		events, models, errs, feeds     = make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)
+		prompt, completion, total, cost = make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
+		costs                           = make([]int64, n)
+		run                             = make([]*string, n)
+		rootMS, lastMS                  = make([]*float64, n), make([]*float64, n)
+		rootID, lastID                  = make([]pgtype.UUID, n), make([]pgtype.UUID, n)
+		rootDay, lastDay                = make([]*int32, n), make([]*int32, n)
+		byKey                           = make(map[idKey]*sessionDelta, n)
+	)
+	for i, d := range deltas {
+		d.settle()
+		byKey[idKey{d.project, d.id}] = d
+		x := &d.totals
+		project[i], session[i], made[i], rank[i], day[i] = d.project, idOrNull(d.id), int16(d.made), int16(d.nameRank), d.eventDay
+		first[i], last[i], events[i], models[i], errs[i], feeds[i] = d.first, d.last, x.n, x.models, x.errors, x.feedback
+		prompt[i], completion[i], total[i], cost[i], costs[i] = x.prompt, x.completion, x.total, x.cost, x.costs
+		if d.runID != "" {
+			run[i] = &d.runID
+		}
+		if d.root.ev != nil {
+			rootMS[i], rootID[i], rootDay[i] = &d.root.ms, idOrNull(d.root.ev.ID), &d.root.day
+		}
+		if d.final.ev != nil {
+			lastMS[i], lastID[i], lastDay[i] = &d.final.ms, idOrNull(d.final.ev.ID), &d.final.day
+		}
+	}
+	return each(ctx, t, `INSERT INTO session AS s (project_id, session_id, made, name_rank, touched, event_day, first_ms, last_ms, n, n_model, n_error,
+			n_feedback, prompt_tokens, completion_tokens, total_tokens, cost, n_cost, run_id, root_ms, root_id, root_day,
+			last_root_ms, last_root_id, last_root_day)
+		SELECT project_id, session_id, made, name_rank, 1, event_day, first_ms, last_ms, n, n_model, n_error,
+			n_feedback, prompt_tokens, completion_tokens, total_tokens, cost, n_cost, run_id, root_ms, root_id, root_day,
+			last_root_ms, last_root_id, last_root_day
+		FROM unnest($1::bigint[], $2::uuid[], $3::smallint[], $4::smallint[], $5::int[], $6::float8[], $7::float8[], $8::bigint[], $9::bigint[],
+			$10::bigint[], $11::bigint[], $12::float8[], $13::float8[], $14::float8[], $15::float8[], $16::bigint[], $17::text[],
+			$18::float8[], $19::uuid[], $20::int[], $21::float8[], $22::uuid[], $23::int[])
+			AS d(project_id, session_id, made, name_rank, event_day, first_ms, last_ms, n, n_model, n_error,
+			n_feedback, prompt_tokens, completion_tokens, total_tokens, cost, n_cost, run_id, root_ms, root_id, root_day,
+			last_root_ms, last_root_id, last_root_day)
+		ORDER BY project_id, session_id
+		ON CONFLICT (project_id, session_id) DO UPDATE SET
+			touched = s.touched + 1, name_rank = greatest(s.name_rank, excluded.name_rank),
+			first_ms = least(s.first_ms, excluded.first_ms), last_ms = greatest(s.last_ms, excluded.last_ms),
+			n = s.n + excluded.n, n_model = s.n_model + excluded.n_model, n_error = s.n_error + excluded.n_error,
+			n_feedback = s.n_feedback + excluded.n_feedback, prompt_tokens = s.prompt_tokens + excluded.prompt_tokens,
+			completion_tokens = s.completion_tokens + excluded.completion_tokens, total_tokens = s.total_tokens + excluded.total_tokens,
+			cost = s.cost + excluded.cost, n_cost = s.n_cost + excluded.n_cost, run_id = coalesce(s.run_id, excluded.run_id),
+			(root_ms, root_id, root_day) = (SELECT ms, id, day FROM (VALUES (s.root_ms, s.root_id, s.root_day),
+				(excluded.root_ms, excluded.root_id, excluded.root_day)) AS r(ms, id, day) ORDER BY ms NULLS LAST, id LIMIT 1),
+			(last_root_ms, last_root_id, last_root_day) = (SELECT ms, id, day FROM (VALUES (s.last_root_ms, s.last_root_id, s.last_root_day),
+				(excluded.last_root_ms, excluded.last_root_id, excluded.last_root_day)) AS r(ms, id, day) ORDER BY ms DESC NULLS LAST, id DESC LIMIT 1)
+		RETURNING project_id, session_id, made, name_rank, touched, event_day, first_ms, last_ms, root_id`,
+		[]any{project, session, made, rank, day, first, last, events, models, errs, feeds, prompt, completion, total, cost, costs, run,
+			rootMS, rootID, rootDay, lastMS, lastID, lastDay}, func(scan func(...any) error) error {
+			var k idKey
+			var st sessionState
+			if err := scan(&k.project, scanID{&k.id}, &st.made, &st.nameRank, &st.touched, &st.eventDay, &st.first, &st.last, scanID{&st.rootID}); err != nil {
+				return err
+			}
+			byKey[k].state = st
+			return nil
+		})
+}
+
+func (t *postgresTx) nextChunkID(ctx context.Context) (int64, error) {
+	t.d.idMu.Lock()
+	defer t.d.idMu.Unlock()
+	if t.d.chunkID >= t.d.blockE {
+		if err := t.tx.QueryRow(ctx, `SELECT nextval('chunk_id')`).Scan(&t.d.chunkID); err != nil {
+			return 0, err
+		}
+		t.d.blockE = t.d.chunkID + chunkIDBlock
+	}
+	t.d.chunkID++
+	return t.d.chunkID - 1, nil
+}
+
+func (t *postgresTx) insertChunks(ctx context.Context, chunks []chunkRow) error {
+	if len(chunks) == 0 {
+		return nil
+	}
+	n := len(chunks)
+	day, id, z := make([]int32, n), make([]int64, n), make([][]byte, n)
+	for i := range chunks {
+		day[i], id[i], z[i] = chunks[i].day, chunks[i].id, chunks[i].z
+	}
+	_, err := t.tx.Exec(ctx, `INSERT INTO chunk(day, id, z) SELECT * FROM unnest($1::int[], $2::bigint[], $3::bytea[])`, day, id, z)
+	return err
+}
+
+func (t *postgresTx) insertHeads(ctx context.Context, heads []*head) error {
+	if len(heads) == 0 {
+		return nil
+	}
+	n := len(heads)
+	var (
+		project                                     = make([]int64, n)
+		day                                         = make([]int32, n)
+		id, session, parent                         = make([]pgtype.UUID, n), make([]pgtype.UUID, n), make([]pgtype.UUID, n)
+		typ                                         = make([]int16, n)
+		name, source                                = make([]string, n), make([]string, n)
+		errText                                     = make([]*string, n)
+		start, end, duration                        = make([]float64, n), make([]float64, n), make([]float64, n)
+		metadata, metrics, feedback, user, children = make([]*string, n), make([]*string, n), make([]*string, n), make([]*string, n), make([]*string, n)
+		run, userID                                 = make([]*string, n), make([]*string, n)
+		spill                                       = make([]int32, n)
+		chunk                                       = make([]*int64, n)
+		off                                         = make([]*int32, n)
+	)
+	for i, h := range heads {
+		e := h.ev
+		project[i], day[i], id[i], session[i], parent[i] = h.project, h.day, idOrNull(e.ID), idOrNull(h.session), idOrNull(h.parent)
+		typ[i], name[i], source[i], errText[i] = int16(query.TypeCode(e.Type)), e.Name, e.Source, h.errorText()
+		start[i], end[i], duration[i], spill[i] = e.Start, e.End, e.Duration, int32(h.spill)
+		metadata[i] = textPointer(h.inHead(query.SpillMetadata, e.Metadata))
+		metrics[i] = textPointer(h.inHead(query.SpillMetrics, e.Metrics))
+		feedback[i] = textPointer(h.inHead(query.SpillFeedback, e.Feedback))
+		user[i] = textPointer(h.inHead(query.SpillUserProperties, e.UserProperties))
+		children[i] = textPointer(h.inHead(query.SpillChildrenIDs, e.ChildrenIDs))
+		if h.runID != "" {
+			run[i] = &h.runID
+		}
+		if h.userID != "" {
+			userID[i] = &h.userID
+		}
+		if h.chunk != nil {
+			o := int32(h.off)
+			chunk[i], off[i] = &h.chunk.id, &o
+		}
+	}
+	tag, err := t.tx.Exec(ctx, `INSERT INTO ev(project_id, day, event_id, session_id, parent_id, type, name, source, error, start_ms, end_ms, duration,
+			metadata, metrics, feedback, user_properties, children_ids, run_id, user_id, spill, chunk, off, rev)
+		SELECT project_id, day, event_id, session_id, parent_id, type, name, source, error, start_ms, end_ms, duration,
+			metadata::json, metrics::json, feedback::json, user_properties::json, children_ids::json, run_id, user_id, spill, chunk, off, 0
+		FROM unnest($1::bigint[], $2::int[], $3::uuid[], $4::uuid[], $5::uuid[], $6::smallint[], $7::text[], $8::text[], $9::text[], $10::float8[],
+			$11::float8[], $12::float8[], $13::text[], $14::text[], $15::text[], $16::text[], $17::text[], $18::text[], $19::text[], $20::int[],
+			$21::bigint[], $22::int[])
+			AS h(project_id, day, event_id, session_id, parent_id, type, name, source, error, start_ms, end_ms, duration,
+			metadata, metrics, feedback, user_properties, children_ids, run_id, user_id, spill, chunk, off)
+		ON CONFLICT DO NOTHING`,
+		project, day, id, session, parent, typ, name, source, errText, start, end, duration, metadata, metrics, feedback, user, children, run, userID,
+		spill, chunk, off)
+	if err != nil {
+		return err
+	}
+	if tag.RowsAffected() != int64(n) {
+		return fmt.Errorf("%d of %d events: %w", int64(n)-tag.RowsAffected(), n, errConflict)
+	}
+	return nil
+}
+
+func textPointer(b []byte) *string {
+	if b == nil {
+		return nil
+	}
+	s := string(b)
+	return &s
+}
+
+func (t *postgresTx) findEvents(ctx context.Context, projectID int64, ids []idDays) (map[uuid.UUID]int32, error) {
+	list := make([]uuid.UUID, len(ids))
+	days, anyDay := map[int32]bool{}, false
+	for i, id := range ids {
+		list[i] = id.id
+		anyDay = anyDay || id.days == nil
+		for _, d := range id.days {
+			days[d] = true
+		}
+	}
+	sql, args := `SELECT event_id, day FROM ev WHERE project_id = $1 AND event_id = ANY($2)`, []any{projectID, idArray(list)}
+	if !anyDay {
+		within := make([]int32, 0, len(days))
+		for d := range days {
+			within = append(within, d)
+		}
+		sql, args = sql+` AND day = ANY($3)`, append(args, within)
+	}
+	found := map[uuid.UUID]int32{}
+	err := each(ctx, t, sql, args, func(scan func(...any) error) error {
+		var id uuid.UUID
+		var day int32
+		if err := scan(scanID{&id}, &day); err != nil {
+			return err
+		}
+		found[id] = day
+		return nil
+	})
+	return found, err
+}
+
+func (t *postgresTx) moveEvents(ctx context.Context, projectID int64, from, to uuid.UUID) error {
+	_, err := t.tx.Exec(ctx, `UPDATE ev SET session_id = $3 WHERE project_id = $1 AND session_id = $2 AND event_id <> $2`, projectID, [16]byte(from), [16]byte(to))
+	return err
+}

@@ -1,0 +1,258 @@
+package store
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/query"
+	"github.com/spangrove/spangrove/pkg/rawjson"
+)
+
+// flagUnfinished is kept in the spill column beside the spill bits.
+const flagUnfinished = 1 << 8
+
+// head is one row of table ev, and what the lane needs to know of the event besides.
+type head struct {
+	ev      *event.Event
+	project int64
+	day     int32
+	sid     int64 // SQLite's number of the session, set in the lane
+	session uuid.UUID
+	parent  uuid.UUID // zero: the session
+	spill   int
+	runID   string
+	userID  string
+	totals  totals
+	rev     int
+
+	chunk *chunkRow // nil: no payload
+	off   int
+	known bool // the id may be stored already; its payload is not in a chunk yet
+}
+
+type chunkRow struct {
+	id  int64
+	day int32
+	raw []byte // until compressed
+	z   []byte
+	// use counts the inserted events whose payload is in it; a chunk of repeats only is not stored.
+	use int
+}
+
+// group is the events of one request that share session and trace.
+type group struct {
+	project     int64
+	session     uuid.UUID
+	trace       uuid.UUID // zero: native events, or spans whose session is fixed
+	provisional bool
+	heads       []*head
+	chunks      []*chunkRow
+	hint        *event.SessionHint
+}
+
+// put is one request, ready for the lane.
+type put struct {
+	project int64
+	groups  []*group
+	events  int
+	bytes   int64
+}
+
+// prepare checks a batch, groups its events by session and compresses their payload, all of
+// it outside the lane. A repeated id within the batch is folded into its first event.
+func (s *Store) prepare(projectID int64, b event.Batch) (*put, error) {
+	p := &put{project: projectID}
+	type key struct {
+		session, trace uuid.UUID
+	}
+	groups := map[key]*group{}
+	byID := make(map[uuid.UUID]*head, len(b.Events))
+	hints := make(map[uuid.UUID]*event.SessionHint, len(b.Sessions))
+	for i := range b.Sessions {
+		if hints[b.Sessions[i].SessionID] == nil {
+			hints[b.Sessions[i].SessionID] = &b.Sessions[i]
+		}
+	}
+	var daysBuf [8]int32
+	for i := range b.Events {
+		e := &b.Events[i]
+		if err := e.Validate(); err != nil {
+			return nil, fault.In(fmt.Sprintf("events[%d]", i), err)
+		}
+		if first := byID[e.ID]; first != nil {
+			first.ev.Repeat(e)
+			continue
+		}
+		k := key{session: e.SessionID}
+		if !e.Fixed {
+			k.trace = e.TraceID
+		}
+		g := groups[k]
+		if g == nil {
+			g = &group{project: projectID, session: k.session, trace: k.trace, provisional: e.Provisional, hint: hints[k.session]}
+			groups[k] = g
+			p.groups = append(p.groups, g)
+		}
+		h := &head{ev: e, project: projectID, session: e.SessionID, known: len(s.seen.maybe(e.ID, daysBuf[:0])) > 0}
+		byID[e.ID] = h
+		g.heads = append(g.heads, h)
+		p.events++
+	}
+	for _, g := range p.groups {
+		for _, h := range g.heads {
+			h.derive()
+			if !h.known {
+				p.bytes += int64(g.addPayload(h))
+			}
+		}
+		for _, c := range g.chunks {
+			c.z, c.raw = s.codec.compress(c.raw), nil
+		}
+	}
+	return p, nil
+}
+
+// derive sets what follows from the event.
+func (h *head) derive() {
+	e := h.ev
+	h.day = dayOf(e.Start)
+	h.parent = e.ParentID
+	if e.ParentID == e.SessionID {
+		h.parent = uuid.Nil
+	}
+	h.spill = spillOf(e)
+	if e.Unfinished {
+		h.spill |= flagUnfinished
+	}
+	h.runID, h.userID = "", ""
+	if u, ok := rawjson.Text(rawjson.Get(e.UserProperties, "user_id")); ok {
+		h.userID = u
+	}
+	h.totals = totals{}
+	h.totals.n = 1
+	if e.IsSession() {
+		h.totals.n = 0
+		h.spill |= query.SpillRollup
+	}
+	if e.Error != nil {
+		h.totals.errors = 1
+	}
+	if !rawjson.Empty(e.Feedback) {
+		h.totals.feedback = 1
+	}
+	model := e.Type == event.TypeModel
+	if model {
+		h.totals.models = 1
+	}
+	h.scanMetadata(model)
+}
+
+// scanMetadata reads the promoted members of metadata in one pass.
+func (h *head) scanMetadata(model bool) {
+	var in, out, prompt, completion, total, cost float64
+	var hasTotal, hasCost, duplicate bool
+	for k, v := range rawjson.Object(h.ev.Metadata) {
+		switch k {
+		case "run_id":
+			h.runID, _ = rawjson.Text(v)
+		case "prompt_tokens":
+			prompt, _ = rawjson.Number(v)
+		case "completion_tokens":
+			completion, _ = rawjson.Number(v)
+		case "input_tokens":
+			in, _ = rawjson.Number(v)
+		case "output_tokens":
+			out, _ = rawjson.Number(v)
+		case "total_tokens":
+			total, hasTotal = rawjson.Number(v)
+		case "cost":
+			cost, hasCost = rawjson.Number(v)
+		case "duplicate_of":
+			duplicate = !rawjson.Null(v)
+		}
+	}
+	if !model || duplicate {
+		return // only model events count, and of twins only one
+	}
+	if prompt == 0 {
+		prompt = in
+	}
+	if completion == 0 {
+		completion = out
+	}
+	if !hasTotal {
+		total = prompt + completion
+	}
+	h.totals.prompt, h.totals.completion, h.totals.total = prompt, completion, total
+	if hasCost {
+		h.totals.cost, h.totals.costs = cost, 1
+	}
+}
+
+// addPayload appends the event's payload to the group's open chunk of its day.
+func (g *group) addPayload(h *head) (bytes int) {
+	if !hasPayload(h.ev, h.spill) {
+		return 0
+	}
+	var c *chunkRow
+	for i := len(g.chunks) - 1; i >= 0; i-- {
+		if open := g.chunks[i]; open.day == h.day && open.raw != nil && len(open.raw) < chunkBytes {
+			c = open
+			break
+		}
+	}
+	e := h.ev
+	size := len(e.Inputs) + len(e.Outputs) + len(e.Config) + len(e.ColdMetadata) + 64
+	if c == nil || (len(c.raw) > 0 && len(c.raw)+size > chunkBytes) {
+		c = &chunkRow{day: h.day, raw: make([]byte, 0, min(max(size, len(g.heads)*size/2), chunkBytes+size))}
+		g.chunks = append(g.chunks, c)
+	}
+	h.chunk, h.off = c, len(c.raw)
+	c.raw = appendRecord(c.raw, e, h.spill)
+	return len(c.raw) - h.off
+}
+
+// inHead is a JSON field as it stands in the head row: nil where it is absent or in the payload.
+func (h *head) inHead(bit int, raw []byte) []byte {
+	if h.spill&bit != 0 || len(raw) == 0 {
+		return nil
+	}
+	return raw
+}
+
+func (h *head) errorText() *string {
+	if h.spill&query.SpillError != 0 {
+		return nil
+	}
+	return h.ev.Error
+}
+
+// dayOf is the day of a time, counted from 1970.
+func dayOf(ms float64) int32 { return int32(math.Floor(ms / 86_400_000)) }
+
+// totals is what an event adds to its session.
+type totals struct {
+	n, models, errors, feedback, costs int64
+	prompt, completion, total, cost    float64
+}
+
+func (t *totals) add(o totals) {
+	t.n += o.n
+	t.models += o.models
+	t.errors += o.errors
+	t.feedback += o.feedback
+	t.costs += o.costs
+	t.prompt += o.prompt
+	t.completion += o.completion
+	t.total += o.total
+	t.cost += o.cost
+}
+
+func (t totals) minus(o totals) totals {
+	return totals{t.n - o.n, t.models - o.models, t.errors - o.errors, t.feedback - o.feedback, t.costs - o.costs,
+		t.prompt - o.prompt, t.completion - o.completion, t.total - o.total, t.cost - o.cost}
+}

@@ -1,0 +1,385 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/google/uuid"
+	lru "github.com/hashicorp/golang-lru/v2"
+
+	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/query"
+	"github.com/spangrove/spangrove/pkg/rawjson"
+)
+
+// stored is an event as it stands in its row.
+type stored struct {
+	event.Event
+	project int64
+	day     int32
+	spill   int
+	chunk   *int64
+	off     int
+	runID   string
+}
+
+// columns lists the head columns in the order scanHead reads them.
+func (s *Store) columns() string {
+	return `e.project_id, e.day, e.event_id, ` + s.db.frag().sessionID + `, e.parent_id, e.type, e.name, e.source, e.error, e.start_ms, e.end_ms, e.duration,
+		e.metadata, e.metrics, e.feedback, e.user_properties, e.children_ids, coalesce(e.run_id, ''), e.spill, e.chunk, coalesce(e.off, 0)`
+}
+
+func scanHead(scan func(...any) error) (*stored, error) {
+	var r stored
+	var typ int
+	e := &r.Event
+	err := scan(&r.project, &r.day, scanID{&e.ID}, scanID{&e.SessionID}, scanID{&e.ParentID}, &typ, &e.Name, &e.Source, &e.Error, &e.Start, &e.End, &e.Duration,
+		(*[]byte)(&e.Metadata), (*[]byte)(&e.Metrics), (*[]byte)(&e.Feedback), (*[]byte)(&e.UserProperties), (*[]byte)(&e.ChildrenIDs), &r.runID,
+		&r.spill, &r.chunk, &r.off)
+	if err != nil {
+		return nil, err
+	}
+	e.Type = query.TypeOf(typ)
+	if e.ParentID == uuid.Nil && !e.IsSession() {
+		e.ParentID = e.SessionID
+	}
+	e.Unfinished = r.spill&flagUnfinished != 0
+	return &r, nil
+}
+
+// load reads one event whole. fault.NotFound if it is not there.
+func (s *Store) load(ctx context.Context, c conn, project int64, day int32, id uuid.UUID) (*stored, error) {
+	rs, err := c.query(ctx, `SELECT `+s.columns()+` FROM `+s.db.frag().from+` WHERE e.project_id = $1 AND e.day = $2 AND e.event_id = $3`, project, day, c.id(id))
+	if err != nil {
+		return nil, err
+	}
+	var r *stored
+	if rs.Next() {
+		r, err = scanHead(rs.Scan)
+	}
+	if err == nil {
+		err = rs.Err()
+	}
+	rs.Close()
+	if err != nil {
+		return nil, err
+	}
+	if r == nil {
+		return nil, fault.New(fault.NotFound, "no event %s", id)
+	}
+	if r.chunk != nil {
+		raw, err := s.chunk(ctx, c, r.day, *r.chunk)
+		if err != nil {
+			return nil, err
+		}
+		if err := r.fill(raw); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+// fill adds the payload from the event's chunk.
+func (r *stored) fill(raw []byte) error {
+	if r.off > len(raw) {
+		return fmt.Errorf("event %s: %w", r.ID, errRecord)
+	}
+	if _, err := readRecord(raw[r.off:], &r.Event); err != nil {
+		return fmt.Errorf("event %s: %w", r.ID, err)
+	}
+	return nil
+}
+
+// chunk reads and decompresses one chunk.
+func (s *Store) chunk(ctx context.Context, c conn, day int32, id int64) ([]byte, error) {
+	if raw, ok := s.chunks.get(id); ok {
+		return raw, nil
+	}
+	var z []byte
+	args := []any{id}
+	if s.db.frag().chunkDay != "" {
+		args = append(args, day)
+	}
+	ok, err := one(ctx, c, `SELECT z FROM chunk WHERE id = $1`+s.db.frag().chunkDay, args, &z)
+	if err != nil {
+		return nil, fmt.Errorf("read chunk %d: %w", id, err)
+	}
+	if !ok {
+		return nil, fmt.Errorf("chunk %d is missing", id)
+	}
+	raw, err := s.codec.decompress(z)
+	if err != nil {
+		return nil, fmt.Errorf("chunk %d: %w", id, err)
+	}
+	s.chunks.put(id, raw)
+	return raw, nil
+}
+
+// chunkCache keeps recently read chunks, bounded in bytes.
+type chunkCache struct {
+	mu    sync.Mutex
+	lru   *lru.Cache[int64, []byte]
+	bytes int
+	limit int
+}
+
+func newChunkCache(limit int) *chunkCache {
+	c := &chunkCache{limit: limit}
+	c.lru, _ = lru.NewWithEvict(1<<16, func(_ int64, v []byte) { c.bytes -= len(v) }) // the size is positive: no error
+	return c
+}
+
+func (c *chunkCache) get(id int64) ([]byte, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.lru.Get(id)
+}
+
+func (c *chunkCache) put(id int64, raw []byte) {
+	if len(raw) > c.limit/4 {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.lru.Remove(id)
+	c.lru.Add(id, raw)
+	c.bytes += len(raw)
+	for c.bytes > c.limit {
+		c.lru.RemoveOldest()
+	}
+}
+
+func (c *chunkCache) drop(id int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.lru.Remove(id)
+}
+
+// whole makes of a stored event what callers read: cold metadata joined, the roll-up and the
+// root events' payload in a session event.
+func (s *Store) whole(ctx context.Context, r *stored, roll *rollup) (event.Event, error) {
+	e := r.Event
+	if r.chunk != nil {
+		raw, err := s.chunk(ctx, s.db, r.day, *r.chunk)
+		if err != nil {
+			return e, err
+		}
+		if err := r.fill(raw); err != nil {
+			return e, err
+		}
+		e = r.Event
+		r.Event.Inputs, r.Event.Outputs, r.Event.Config = nil, nil, nil // the set stays small
+	}
+	e.Metadata, e.ColdMetadata = rawjson.Concat(e.Metadata, e.ColdMetadata), nil
+	if roll == nil {
+		return e, nil
+	}
+	e.Metadata = rawjson.Fill(e.Metadata, roll.metadata())
+	var err error
+	if rawjson.Empty(e.Inputs) {
+		if e.Inputs, err = s.rootField(ctx, r.project, roll.rootDay, roll.rootID, func(o *event.Event) []byte { return o.Inputs }); err != nil {
+			return e, err
+		}
+	}
+	if rawjson.Empty(e.Outputs) {
+		if e.Outputs, err = s.rootField(ctx, r.project, roll.lastDay, roll.lastID, func(o *event.Event) []byte { return o.Outputs }); err != nil {
+			return e, err
+		}
+	}
+	return e, nil
+}
+
+// rootField reads one field of a session's first or last root event; nil if that is gone.
+func (s *Store) rootField(ctx context.Context, project int64, day *int32, id uuid.UUID, of func(*event.Event) []byte) ([]byte, error) {
+	if day == nil {
+		return nil, nil
+	}
+	root, err := s.load(ctx, s.db, project, *day, id)
+	if fault.Of(err) == fault.NotFound {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return of(&root.Event), nil
+}
+
+// rollup is what a session's row adds to its session event.
+type rollup struct {
+	totals           totals
+	rootID, lastID   uuid.UUID
+	rootDay, lastDay *int32
+}
+
+// metadata is the roll-up as members of the session event's metadata.
+func (r *rollup) metadata() []byte {
+	var b rawjson.Builder
+	b.Int("num_events", r.totals.n)
+	b.Int("num_model_events", r.totals.models)
+	b.Bool("has_feedback", r.totals.feedback > 0)
+	if r.totals.costs > 0 {
+		b.Number("cost", r.totals.cost)
+	}
+	b.Number("total_tokens", r.totals.total)
+	b.Number("prompt_tokens", r.totals.prompt)
+	b.Number("completion_tokens", r.totals.completion)
+	return b.Bytes()
+}
+
+// rollups reads the rows of sessions, at most 1000 at a time.
+func (s *Store) rollups(ctx context.Context, c conn, project int64, sessions []uuid.UUID) (map[uuid.UUID]*rollup, error) {
+	out := make(map[uuid.UUID]*rollup, len(sessions))
+	for start := 0; start < len(sessions); start += 500 {
+		part := sessions[start:min(start+500, len(sessions))]
+		cond, args := c.anyID("session_id", 2, part)
+		err := each(ctx, c, `SELECT session_id, n, n_model, n_feedback, prompt_tokens, completion_tokens, total_tokens, cost, n_cost,
+			root_id, root_day, last_root_id, last_root_day FROM session WHERE project_id = $1 AND `+cond, append([]any{project}, args...),
+			func(scan func(...any) error) error {
+				var id uuid.UUID
+				r := &rollup{}
+				t := &r.totals
+				if err := scan(scanID{&id}, &t.n, &t.models, &t.feedback, &t.prompt, &t.completion, &t.total, &t.cost, &t.costs,
+					scanID{&r.rootID}, &r.rootDay, scanID{&r.lastID}, &r.lastDay); err != nil {
+					return err
+				}
+				out[id] = r
+				return nil
+			})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// set makes an event.Set of head rows.
+func (s *Store) set(ctx context.Context, project int64, list []*stored, total int) (*event.Set, error) {
+	var sessions []uuid.UUID
+	for _, r := range list {
+		if r.IsSession() {
+			sessions = append(sessions, r.ID)
+		}
+	}
+	rolls, err := s.rollups(ctx, s.db, project, sessions)
+	if err != nil {
+		return nil, err
+	}
+	set := &event.Set{Total: total, Events: make([]event.Event, len(list))}
+	for i, r := range list {
+		set.Events[i] = r.Event
+		if roll := rolls[r.ID]; roll != nil && r.IsSession() {
+			set.Events[i].Metadata = rawjson.Fill(r.Metadata, roll.metadata())
+		}
+	}
+	set.Load = func(ctx context.Context, i int) (event.Event, error) {
+		r := list[i]
+		var roll *rollup
+		if r.IsSession() {
+			roll = rolls[r.ID]
+		}
+		e, err := s.whole(ctx, r, roll)
+		return e, s.kind(err, "read event")
+	}
+	return set, nil
+}
+
+// Event gives one event whole; the session event for a session's id, also where that id has
+// moved. fault.NotFound if there is none.
+func (s *Store) Event(ctx context.Context, projectID int64, id uuid.UUID) (event.Event, error) {
+	r, err := s.find(ctx, s.db, projectID, id)
+	if err != nil {
+		return event.Event{}, s.kind(err, "read event")
+	}
+	set, err := s.set(ctx, projectID, []*stored{r}, 1)
+	if err != nil {
+		return event.Event{}, s.kind(err, "read event")
+	}
+	return set.Load(ctx, 0)
+}
+
+// ReadSession gives the session event as stored. fault.NotFound if there is none.
+func (s *Store) ReadSession(ctx context.Context, projectID int64, sessionID uuid.UUID) (event.Event, error) {
+	return s.Event(ctx, projectID, sessionID)
+}
+
+// find looks for an event by its id alone.
+func (s *Store) find(ctx context.Context, c conn, project int64, id uuid.UUID) (*stored, error) {
+	for range 2 {
+		for _, day := range s.daysOf(ctx, c, project, id) {
+			r, err := s.load(ctx, c, project, day, id)
+			if fault.Of(err) == fault.NotFound {
+				continue
+			}
+			return r, err
+		}
+		to, ok, err := aliasOf(ctx, c, project, id)
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			break
+		}
+		id = to
+	}
+	return nil, fault.New(fault.NotFound, "no event %s", id)
+}
+
+// daysOf lists the days an id may stand on. Where other processes write too, the filters of
+// this one do not know all ids, and the database is asked.
+func (s *Store) daysOf(ctx context.Context, c conn, project int64, id uuid.UUID) []int32 {
+	days := s.seen.maybe(id, nil)
+	if s.db.lanes() == 1 || len(days) == 1 {
+		return days
+	}
+	var day int32
+	if ok, err := one(ctx, c, `SELECT day FROM ev WHERE event_id = $1 AND project_id = $2`, []any{c.id(id), project}, &day); err == nil && ok {
+		return []int32{day}
+	}
+	return days
+}
+
+// aliasOf follows a session id that has moved to the session it moved to.
+func aliasOf(ctx context.Context, c conn, project int64, id uuid.UUID) (to uuid.UUID, ok bool, err error) {
+	to = id
+	for range 8 { // an alias of an alias is rare, a ring of them impossible
+		var next uuid.UUID
+		found, err := one(ctx, c, `SELECT target FROM alias WHERE project_id = $1 AND session_id = $2`, []any{project, c.id(to)}, scanID{&next})
+		if err != nil || !found {
+			return to, ok, err
+		}
+		to, ok = next, true
+	}
+	return to, ok, nil
+}
+
+// Session gives all events of a session, the session event among them, by start time.
+// fault.NotFound if there is no such session.
+func (s *Store) Session(ctx context.Context, projectID int64, sessionID uuid.UUID) (*event.Set, error) {
+	for range 2 {
+		var list []*stored
+		err := each(ctx, s.db, `SELECT `+s.columns()+` FROM `+s.db.frag().from+` WHERE e.`+s.db.frag().bySession+` ORDER BY e.start_ms, e.event_id`,
+			[]any{projectID, s.db.id(sessionID)}, func(scan func(...any) error) error {
+				r, err := scanHead(scan)
+				list = append(list, r)
+				return err
+			})
+		if err != nil {
+			return nil, s.kind(err, "read session")
+		}
+		if len(list) > 0 {
+			set, err := s.set(ctx, projectID, list, len(list))
+			return set, s.kind(err, "read session")
+		}
+		to, ok, err := aliasOf(ctx, s.db, projectID, sessionID)
+		if err != nil {
+			return nil, s.kind(err, "read session")
+		}
+		if !ok {
+			break
+		}
+		sessionID = to
+	}
+	return nil, fault.New(fault.NotFound, "no session %s", sessionID)
+}

@@ -1,0 +1,230 @@
+package store
+
+import (
+	"bytes"
+	"container/heap"
+	"context"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/query"
+	"github.com/spangrove/spangrove/pkg/rawjson"
+)
+
+// maxScanPage is the last row a search may page to when its filters must be decided outside
+// the database, which then keeps a place in the order for every row before.
+const maxScanPage = 1_000_000
+
+// headFields are the spill bits of fields that may leave the head.
+const headFields = query.SpillMetadata | query.SpillMetrics | query.SpillFeedback | query.SpillUserProperties | query.SpillChildrenIDs | query.SpillError
+
+// Search gives one page of the events that match, newest first (start time descending, then
+// id descending), and the exact number of all that match.
+func (s *Store) Search(ctx context.Context, projectID int64, q query.Search) (*event.Set, error) {
+	if err := s.inProject(ctx, projectID, &q); err != nil {
+		return nil, s.kind(err, "search")
+	}
+	b := query.NewBuilder(s.dialect)
+	plan := query.CompileSearch(b, projectID, &q)
+	undecided := len(plan.Residual) > 0
+	if !undecided && plan.Reads != 0 {
+		var err error
+		if undecided, err = s.anySpilled(ctx, projectID, plan.Reads); err != nil {
+			return nil, s.kind(err, "search")
+		}
+	}
+	offset := (q.Page - 1) * q.Limit
+	var keys []place
+	var list []*stored
+	var total int
+	var err error
+	if undecided {
+		if offset+q.Limit > maxScanPage {
+			return nil, fault.InvalidField("page", "with a filter on inputs, outputs or config only the first %d events can be paged through; narrow the date range", maxScanPage)
+		}
+		keys, total, err = s.scan(ctx, b, plan, q.Filters, offset+q.Limit)
+		if err == nil && offset < len(keys) {
+			list, err = s.rowsAt(ctx, projectID, keys[offset:])
+		}
+	} else {
+		list, total, err = s.page(ctx, b, plan.Where, q.Limit, offset)
+	}
+	if err != nil {
+		return nil, s.kind(err, "search")
+	}
+	set, err := s.set(ctx, projectID, list, total)
+	return set, s.kind(err, "search")
+}
+
+// inProject decides the filters on the project itself, of which all events of a search are.
+func (s *Store) inProject(ctx context.Context, projectID int64, q *query.Search) error {
+	if len(q.Filters) == 0 {
+		return nil
+	}
+	p, err := s.projectByID(ctx, projectID)
+	if err != nil {
+		return err
+	}
+	q.Filters = query.InProject(q.Filters, p)
+	return nil
+}
+
+// anySpilled says whether the project holds rows whose fields in bits SQL cannot see.
+func (s *Store) anySpilled(ctx context.Context, projectID int64, bits uint32) (bool, error) {
+	if bits&query.SpillRollup != 0 {
+		return true, nil
+	}
+	var n int
+	return one(ctx, s.db, fmt.Sprintf(`SELECT 1 FROM ev WHERE project_id = $1 AND (spill & %d) <> 0 AND (spill & %d) <> 0 LIMIT 1`,
+		headFields, bits), []any{projectID}, &n)
+}
+
+// page lets the database do it all.
+func (s *Store) page(ctx context.Context, b *query.Builder, where string, limit, offset int) (list []*stored, total int, err error) {
+	args := b.Args()
+	n := len(args)
+	err = each(ctx, s.db, fmt.Sprintf(`SELECT %s FROM %s WHERE %s ORDER BY e.start_ms DESC, e.event_id DESC LIMIT $%d OFFSET $%d`,
+		s.columns(), s.db.frag().from, where, n+1, n+2), append(args[:n:n], limit, offset), func(scan func(...any) error) error {
+		r, err := scanHead(scan)
+		list = append(list, r)
+		return err
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	if len(list) < limit && (len(list) > 0 || offset == 0) {
+		return list, offset + len(list), nil // the last page tells the total
+	}
+	_, err = one(ctx, s.db, `SELECT count(*) FROM ev e WHERE `+where, args, &total)
+	return list, total, err
+}
+
+// place is an event's place in the order of a search.
+type place struct {
+	start float64
+	id    uuid.UUID
+	day   int32
+}
+
+func (a place) before(b place) bool {
+	if a.start != b.start {
+		return a.start > b.start
+	}
+	return bytes.Compare(a.id[:], b.id[:]) > 0
+}
+
+// places is a heap of the best places seen, the worst on top.
+type places []place
+
+func (p places) Len() int           { return len(p) }
+func (p places) Less(i, j int) bool { return p[j].before(p[i]) }
+func (p places) Swap(i, j int)      { p[i], p[j] = p[j], p[i] }
+func (p *places) Push(x any)        { *p = append(*p, x.(place)) }
+func (p *places) Pop() any {
+	old := *p
+	x := old[len(old)-1]
+	*p = old[:len(old)-1]
+	return x
+}
+
+// scan walks the candidates and decides the rest in Go. It keeps the best keep places.
+func (s *Store) scan(ctx context.Context, b *query.Builder, plan query.Plan, filters []query.Filter, keep int) (best []place, total int, err error) {
+	var top places
+	needle := query.Needle(plan.Residual)
+	payload := query.NeedPayload(plan.Residual)
+	var rolls map[uuid.UUID]*rollup
+	err = each(ctx, s.db, `SELECT `+s.columns()+` FROM `+s.db.frag().from+` WHERE `+plan.Candidates, b.Args(), func(scan func(...any) error) error {
+		r, err := scanHead(scan)
+		if err != nil {
+			return err
+		}
+		decide := plan.Residual
+		whole := payload
+		if uint32(r.spill)&plan.Reads != 0 {
+			decide, whole = filters, true
+		}
+		if len(decide) > 0 {
+			ok, err := s.decide(ctx, r, decide, whole, needle, &rolls)
+			if err != nil || !ok {
+				return err
+			}
+		}
+		total++
+		at := place{r.Start, r.ID, r.day}
+		switch {
+		case len(top) < keep:
+			heap.Push(&top, at)
+		case at.before(top[0]):
+			top[0] = at
+			heap.Fix(&top, 0)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	best = make([]place, len(top))
+	for i := len(top) - 1; i >= 0; i-- {
+		best[i] = heap.Pop(&top).(place)
+	}
+	return best, total, nil
+}
+
+// decide matches one row against filters, reading its payload only where that can matter.
+func (s *Store) decide(ctx context.Context, r *stored, filters []query.Filter, whole bool, needle []byte, rolls *map[uuid.UUID]*rollup) (bool, error) {
+	if !whole {
+		return query.Match(&r.Event, filters), nil
+	}
+	if r.IsSession() {
+		rs, err := s.rollups(ctx, s.db, r.project, []uuid.UUID{r.ID})
+		if err != nil {
+			return false, err
+		}
+		e, err := s.whole(ctx, r, rs[r.ID])
+		if err != nil {
+			return false, err
+		}
+		return query.Match(&e, filters), nil
+	}
+	e := r.Event
+	if r.chunk != nil {
+		raw, err := s.chunk(ctx, s.db, r.day, *r.chunk)
+		if err != nil {
+			return false, err
+		}
+		if r.off > len(raw) {
+			return false, errRecord
+		}
+		n, err := readRecord(raw[r.off:], &e)
+		if err != nil {
+			return false, err
+		}
+		if record := raw[r.off : r.off+n]; needle != nil && !bytes.Contains(record, needle) && !bytes.Contains(record, []byte(`\u`)) {
+			return false, nil
+		}
+	} else if needle != nil {
+		return false, nil
+	}
+	e.Metadata, e.ColdMetadata = rawjson.Concat(e.Metadata, e.ColdMetadata), nil
+	return query.Match(&e, filters), nil
+}
+
+// rowsAt reads the head rows at places, in their order.
+func (s *Store) rowsAt(ctx context.Context, projectID int64, at []place) ([]*stored, error) {
+	list := make([]*stored, 0, len(at))
+	for _, p := range at {
+		err := each(ctx, s.db, `SELECT `+s.columns()+` FROM `+s.db.frag().from+` WHERE e.project_id = $1 AND e.day = $2 AND e.event_id = $3`,
+			[]any{projectID, p.day, s.db.id(p.id)}, func(scan func(...any) error) error {
+				r, err := scanHead(scan)
+				list = append(list, r)
+				return err
+			})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}

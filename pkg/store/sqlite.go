@@ -1,0 +1,312 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+	"go.uber.org/zap"
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// sqliteDB is the embedded store: one writing connection, a pool of reading ones, and a
+// connection of its own for checkpoints, so that they stay off the commit path.
+type sqliteDB struct {
+	reads  *sql.DB
+	writes *sql.DB
+	writer *sql.Conn
+	check  *sql.DB
+	lock   *sql.DB   // holds the data directory for this process
+	locked *sql.Conn // by an open transaction
+	wal    string    // path of the write-ahead log
+	log    *zap.Logger
+
+	stmts map[string]*sql.Stmt // of the writer; used by the lane alone
+
+	chunkID int64 // last chunk id handed out
+
+	stop    chan struct{}
+	done    sync.WaitGroup
+	dirty   atomic.Bool // something was committed since the last checkpoint
+	restart atomic.Bool // the lane shall reset the log after its next commit
+}
+
+// Sizes of SQLite's caches and of its log.
+const (
+	sqliteReaders      = 4
+	sqliteReadCacheKB  = 8 << 10
+	sqliteWriteCacheKB = 16 << 10
+	walCheckpointBytes = 8 << 20  // from here on, pages are copied back in the background
+	walRestartBytes    = 48 << 20 // from here on, the lane lets the log begin anew
+	walAutoPages       = 64_000   // backstop: SQLite's own checkpoint inside a commit
+	checkpointEvery    = 250 * time.Millisecond
+	checkpointIdle     = time.Second
+)
+
+// sqliteFile is the database's name in the data directory.
+const sqliteFile = "spangrove.db"
+
+func openSQLite(ctx context.Context, dir, synchronous string, log *zap.Logger) (*sqliteDB, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("data directory: %w", err)
+	}
+	path, err := filepath.Abs(filepath.Join(dir, sqliteFile))
+	if err != nil {
+		return nil, err
+	}
+	dsn := func(extra ...string) string {
+		q := url.Values{"_pragma": append([]string{"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(" + synchronous + ")",
+			"auto_vacuum(INCREMENTAL)", "temp_store(MEMORY)", "foreign_keys(ON)"}, extra...)}
+		return "file:" + (&url.URL{Path: path}).EscapedPath() + "?" + q.Encode()
+	}
+	d := &sqliteDB{wal: path + "-wal", log: log, stmts: map[string]*sql.Stmt{}, stop: make(chan struct{})}
+	if err := d.openAll(ctx, dir, dsn); err != nil {
+		_ = d.close(ctx)
+		return nil, err
+	}
+	return d, nil
+}
+
+func (d *sqliteDB) openAll(ctx context.Context, dir string, dsn func(...string) string) (err error) {
+	if err := d.hold(ctx, dir); err != nil {
+		return err
+	}
+	if d.check, err = sql.Open("sqlite", dsn("cache_size(-64)")); err != nil {
+		return err
+	}
+	d.check.SetMaxOpenConns(1)
+	if err := migrateSQLite(ctx, d.check); err != nil {
+		return fmt.Errorf("migrate %s: %w", sqliteFile, err)
+	}
+	if d.writes, err = sql.Open("sqlite", dsn(fmt.Sprintf("cache_size(-%d)", sqliteWriteCacheKB), fmt.Sprintf("wal_autocheckpoint(%d)", walAutoPages))); err != nil {
+		return err
+	}
+	d.writes.SetMaxOpenConns(1)
+	if d.writer, err = d.writes.Conn(ctx); err != nil {
+		return fmt.Errorf("open %s: %w", sqliteFile, err)
+	}
+	if d.reads, err = sql.Open("sqlite", dsn(fmt.Sprintf("cache_size(-%d)", sqliteReadCacheKB), "query_only(ON)")); err != nil {
+		return err
+	}
+	d.reads.SetMaxOpenConns(sqliteReaders)
+	d.reads.SetConnMaxIdleTime(time.Minute)
+	if err := d.writer.QueryRowContext(ctx, `SELECT coalesce(max(id), 0) FROM chunk`).Scan(&d.chunkID); err != nil {
+		return err
+	}
+	d.done.Add(1)
+	go d.checkpoints()
+	return nil
+}
+
+// hold takes the data directory for this process, by an exclusive lock on a database of its
+// own that ends with the process however it ends. Two writers would overwrite each other.
+func (d *sqliteDB) hold(ctx context.Context, dir string) (err error) {
+	path, err := filepath.Abs(filepath.Join(dir, "lock.db"))
+	if err != nil {
+		return err
+	}
+	if d.lock, err = sql.Open("sqlite", "file:"+(&url.URL{Path: path}).EscapedPath()+"?_pragma=busy_timeout(500)"); err != nil {
+		return err
+	}
+	d.lock.SetMaxOpenConns(1)
+	conn, err := d.lock.Conn(ctx)
+	if err != nil {
+		return fmt.Errorf("open %s: %w", path, err)
+	}
+	if _, err := conn.ExecContext(ctx, "BEGIN EXCLUSIVE"); err != nil {
+		_ = conn.Close()
+		if d.retryable(err) {
+			return fmt.Errorf("data directory %s is in use by another process", dir)
+		}
+		return fmt.Errorf("lock %s: %w", path, err)
+	}
+	d.locked = conn
+	return nil
+}
+
+func (d *sqliteDB) lanes() int { return 1 }
+
+func (d *sqliteDB) ready(context.Context, []int32) error { return nil }
+
+func (d *sqliteDB) frag() fragments {
+	return fragments{
+		from:      "ev e JOIN session s ON s.sid = e.sid",
+		sessionID: "s.session_id",
+		bySession: "sid = (SELECT sid FROM session WHERE project_id = $1 AND session_id = $2)",
+	}
+}
+
+func (d *sqliteDB) id(u uuid.UUID) any { return u[:] }
+
+func (d *sqliteDB) anyID(column string, placeholder int, list []uuid.UUID) (string, []any) {
+	return sqliteAnyID(column, placeholder, list)
+}
+
+func sqliteAnyID(column string, placeholder int, list []uuid.UUID) (string, []any) {
+	var b strings.Builder
+	b.WriteString(column + " IN (")
+	args := make([]any, len(list))
+	for i := range list {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(&b, "$%d", placeholder+i)
+		args[i] = list[i][:]
+	}
+	b.WriteByte(')')
+	return b.String(), args
+}
+
+// question turns $1 into ?1, SQLite's numbered parameter.
+func question(sql string) string { return strings.ReplaceAll(sql, "$", "?") }
+
+func (d *sqliteDB) exec(ctx context.Context, sql string, args ...any) (int64, error) {
+	return 0, errors.New("writes go through a lane")
+}
+
+func (d *sqliteDB) query(ctx context.Context, sql string, args ...any) (rows, error) {
+	rs, err := d.reads.QueryContext(ctx, question(sql), args...)
+	if err != nil {
+		return nil, err
+	}
+	return sqlRows{rs}, nil
+}
+
+type sqlRows struct{ *sql.Rows }
+
+func (r sqlRows) Close() { _ = r.Rows.Close() }
+
+func (d *sqliteDB) write(ctx context.Context, _ int, f func(writeTx) error) (err error) {
+	if _, err := d.writer.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_, _ = d.writer.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
+		}
+	}()
+	if err := f(&sqliteTx{d}); err != nil {
+		return err
+	}
+	if _, err := d.writer.ExecContext(ctx, "COMMIT"); err != nil {
+		return err
+	}
+	d.dirty.Store(true)
+	if d.restart.CompareAndSwap(true, false) {
+		// Nearly everything is copied back by now; what is left is small. A reader that
+		// still stands on the log makes this a no-op, never an error to the caller.
+		_, _ = d.writer.ExecContext(ctx, "PRAGMA busy_timeout = 20")
+		_, _ = d.writer.ExecContext(ctx, "PRAGMA wal_checkpoint(RESTART)")
+		_, _ = d.writer.ExecContext(ctx, "PRAGMA busy_timeout = 5000")
+	}
+	return nil
+}
+
+// checkpoints copies the log's pages back to the database in the background, and cuts the
+// log's file when nothing is written for a while.
+func (d *sqliteDB) checkpoints() {
+	defer d.done.Done()
+	tick := time.NewTicker(checkpointEvery)
+	defer tick.Stop()
+	var last int64
+	quiet := time.Now()
+	for {
+		select {
+		case <-d.stop:
+			return
+		case <-tick.C:
+		}
+		info, err := os.Stat(d.wal)
+		if err != nil || info.Size() == 0 {
+			continue
+		}
+		if d.dirty.Swap(false) {
+			quiet = time.Now()
+		} else if time.Since(quiet) > checkpointIdle {
+			if _, err := d.check.Exec("PRAGMA wal_checkpoint(TRUNCATE)"); err != nil {
+				d.log.Warn("checkpoint", zap.Error(err))
+			}
+			continue
+		}
+		if info.Size() < walCheckpointBytes || info.Size() == last {
+			last = info.Size()
+			if info.Size() < walRestartBytes {
+				continue
+			}
+		}
+		last = info.Size()
+		if _, err := d.check.Exec("PRAGMA wal_checkpoint(PASSIVE)"); err != nil {
+			d.log.Warn("checkpoint", zap.Error(err))
+		}
+		if info.Size() > walRestartBytes {
+			d.restart.Store(true)
+		}
+	}
+}
+
+func sqliteCode(err error) int {
+	var se *sqlite.Error
+	if errors.As(err, &se) {
+		return se.Code() & 0xff // without the extension
+	}
+	return sqlite3.SQLITE_OK
+}
+
+func (d *sqliteDB) retryable(err error) bool { return sqliteCode(err) == sqlite3.SQLITE_BUSY }
+
+func (d *sqliteDB) unavailable(err error) bool {
+	switch sqliteCode(err) {
+	case sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_LOCKED:
+		return true
+	}
+	return false
+}
+
+func (d *sqliteDB) days(ctx context.Context) ([]int32, error) {
+	var days []int32
+	err := each(ctx, d, `WITH RECURSIVE p(id) AS (SELECT id FROM project), d(p, day) AS (
+			SELECT id, (SELECT min(day) FROM ev WHERE project_id = id) FROM p
+			UNION ALL SELECT p, (SELECT min(ev.day) FROM ev WHERE project_id = d.p AND ev.day > d.day) FROM d WHERE day IS NOT NULL)
+		SELECT DISTINCT day FROM d WHERE day IS NOT NULL ORDER BY day DESC`, nil, func(scan func(...any) error) error {
+		var day int32
+		err := scan(&day)
+		days = append(days, day)
+		return err
+	})
+	return days, err
+}
+
+func (d *sqliteDB) close(context.Context) error {
+	select {
+	case <-d.stop:
+	default:
+		close(d.stop)
+	}
+	d.done.Wait()
+	for _, st := range d.stmts {
+		_ = st.Close()
+	}
+	var errs []error
+	if d.writer != nil {
+		errs = append(errs, d.writer.Close())
+	}
+	if d.locked != nil {
+		defer func() { _, _ = d.locked.Close(), d.lock.Close() }() // last: the directory is held until all else is closed
+	}
+	for _, db := range []*sql.DB{d.check, d.reads, d.writes} { // the last connection cuts the log
+		if db != nil {
+			errs = append(errs, db.Close())
+		}
+	}
+	return errors.Join(errs...)
+}

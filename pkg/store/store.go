@@ -1,0 +1,319 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	lru "github.com/hashicorp/golang-lru/v2"
+	"go.opentelemetry.io/otel/metric"
+	"go.uber.org/zap"
+
+	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/query"
+)
+
+// Options of a store. The zero value is ready for use.
+type Options struct {
+	Logger *zap.Logger
+	Meter  metric.Meter
+	// Synchronous is SQLite's promise: "full" (the default), an answered write survives a
+	// power cut, or "normal", it survives a crash of the process but the last commits may be
+	// lost with the power.
+	Synchronous string
+	// QueueBytes bounds the payload that waits for a commit; past it writes are refused as
+	// busy. Default 64 MiB.
+	QueueBytes int64
+	// PendingTTL is how long an update waits for its event. Default 24 hours.
+	PendingTTL time.Duration
+	// MaxPending bounds the updates that wait. Default 100,000.
+	MaxPending int
+	// Lanes is the number of writers on PostgreSQL. Default 4; SQLite has one.
+	Lanes int
+	// Now is the clock. Default time.Now.
+	Now func() time.Time
+}
+
+// Bounds of the caches.
+const (
+	defaultQueueBytes = 64 << 20
+	defaultPendingTTL = 24 * time.Hour
+	defaultMaxPending = 100_000
+	defaultLanes      = 4
+	seenBytes         = 64 << 20 // Bloom filters: ids of about 35 million events
+	chunkCacheBytes   = 24 << 20
+	traceCacheEntries = 50_000
+	expireEvery       = 10 * time.Minute
+)
+
+func (o Options) withDefaults() Options {
+	if o.Logger == nil {
+		o.Logger = zap.NewNop()
+	}
+	if o.Synchronous == "" {
+		o.Synchronous = "full"
+	}
+	if o.QueueBytes == 0 {
+		o.QueueBytes = defaultQueueBytes
+	}
+	if o.PendingTTL == 0 {
+		o.PendingTTL = defaultPendingTTL
+	}
+	if o.MaxPending == 0 {
+		o.MaxPending = defaultMaxPending
+	}
+	if o.Lanes == 0 {
+		o.Lanes = defaultLanes
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return o
+}
+
+// Store is an open store. It is safe for concurrent use.
+type Store struct {
+	options   Options
+	db        database
+	dialect   query.Dialect
+	codec     *codec
+	telemetry *telemetry
+
+	lanes   []*lane
+	queue   *queue
+	seen    *seen
+	chunks  *chunkCache
+	traces  *lru.Cache[traceKey, traceRow]
+	pending *pendingIDs
+	aliases *aliasFlag
+
+	orgID, workspaceID string
+
+	closing sync.RWMutex
+	closed  bool
+	stop    context.CancelFunc
+	work    sync.WaitGroup // background work
+	writers sync.WaitGroup // lanes
+}
+
+// OpenSQLite opens the embedded store in a data directory, which it makes if there is none.
+func OpenSQLite(ctx context.Context, dir string, o Options) (*Store, error) {
+	o = o.withDefaults()
+	if o.Synchronous != "full" && o.Synchronous != "normal" {
+		return nil, fault.InvalidField("synchronous", `must be "full" or "normal"`)
+	}
+	db, err := openSQLite(ctx, dir, o.Synchronous, o.Logger)
+	if err != nil {
+		return nil, err
+	}
+	return open(ctx, db, query.SQLite, o)
+}
+
+// OpenPostgres opens the store in a PostgreSQL database, version 15 or later.
+func OpenPostgres(ctx context.Context, dsn string, o Options) (*Store, error) {
+	o = o.withDefaults()
+	db, err := openPostgres(ctx, dsn, o.Lanes)
+	if err != nil {
+		return nil, err
+	}
+	return open(ctx, db, query.Postgres, o)
+}
+
+func open(ctx context.Context, db database, dialect query.Dialect, o Options) (_ *Store, err error) {
+	s := &Store{options: o, db: db, dialect: dialect, queue: &queue{limit: o.QueueBytes}, seen: newSeen(seenBytes),
+		chunks: newChunkCache(chunkCacheBytes), pending: &pendingIDs{ids: map[idKey]int{}}, aliases: &aliasFlag{}}
+	defer func() {
+		if err != nil {
+			_ = s.Close(ctx)
+		}
+	}()
+	if s.telemetry, err = newTelemetry(o.Meter, s.queue); err != nil {
+		return nil, err
+	}
+	if s.codec, err = newCodec(runtime.GOMAXPROCS(0)); err != nil {
+		return nil, err
+	}
+	if s.traces, err = lru.New[traceKey, traceRow](traceCacheEntries); err != nil {
+		return nil, err
+	}
+	days, err := db.days(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list days: %w", err)
+	}
+	for _, d := range days {
+		s.seen.known(d)
+	}
+	if err := s.aliases.load(ctx, db); err != nil {
+		return nil, err
+	}
+	if err := s.loadPending(ctx); err != nil {
+		return nil, err
+	}
+	background, stop := context.WithCancel(context.WithoutCancel(ctx))
+	s.stop = stop
+	for n := range db.lanes() {
+		l := &lane{s: s, n: n, jobs: make(chan *job, 256)}
+		s.lanes = append(s.lanes, l)
+		s.writers.Add(1)
+		go func() { defer s.writers.Done(); l.run() }()
+	}
+	s.work.Add(2)
+	go func() { defer s.work.Done(); s.fillSeen(background, days) }()
+	go func() { defer s.work.Done(); s.expire(background) }()
+	if s.orgID, err = s.setting(ctx, "org_id", newPublicID); err != nil {
+		return nil, err
+	}
+	if s.workspaceID, err = s.setting(ctx, "workspace_id", newPublicID); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Put stores a batch: all of it or nothing. When it returns nil, the batch is committed and
+// on disk. It is idempotent by event id: an event that is known already changes nothing but
+// what was empty before (event.Repeat). Errors are *fault.Error: Invalid names the field,
+// Unavailable says to try again.
+func (s *Store) Put(ctx context.Context, projectID int64, b event.Batch) error {
+	if len(b.Events) == 0 {
+		return nil
+	}
+	size := sizeOf(&b)
+	if !s.queue.take(size) {
+		s.telemetry.refused(ctx)
+		return errBusy
+	}
+	p, err := s.prepare(projectID, b)
+	if err != nil {
+		s.queue.give(size)
+		return err
+	}
+	return s.submit(ctx, s.laneOf(b.Events[0].SessionID), &job{put: p, bytes: size})
+}
+
+func sizeOf(b *event.Batch) (n int64) {
+	for i := range b.Events {
+		e := &b.Events[i]
+		n += int64(len(e.Inputs)+len(e.Outputs)+len(e.Config)+len(e.Metadata)+len(e.ColdMetadata)+len(e.Metrics)+len(e.Feedback)+
+			len(e.UserProperties)+len(e.ChildrenIDs)) + 256
+	}
+	return n
+}
+
+// fillSeen builds the Bloom filters of days stored before, newest first.
+func (s *Store) fillSeen(ctx context.Context, days []int32) {
+	for _, day := range days {
+		ids := make([]uuid.UUID, 0, 1000)
+		fits := true
+		err := each(ctx, s.db, `SELECT event_id FROM ev WHERE day = $1 AND project_id IN (SELECT id FROM project)`, []any{day}, func(scan func(...any) error) error {
+			var id uuid.UUID
+			if err := scan(scanID{&id}); err != nil {
+				return err
+			}
+			if ids = append(ids, id); len(ids) == cap(ids) {
+				fits = s.seen.load(day, ids, false)
+				ids = ids[:0]
+				if !fits {
+					return errFull
+				}
+			}
+			return nil
+		})
+		if err == nil && fits {
+			fits = s.seen.load(day, ids, true)
+		}
+		if ctx.Err() != nil || !fits {
+			return // days without a filter are probed
+		}
+		if err != nil && !errors.Is(err, errFull) {
+			s.options.Logger.Warn("build id filter", zap.Int32("day", day), zap.Error(err))
+			return
+		}
+	}
+}
+
+var errFull = errors.New("filters are full")
+
+// expire drops updates that waited too long.
+func (s *Store) expire(ctx context.Context) {
+	tick := time.NewTicker(expireEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			if err := s.expirePending(ctx, s.options.Now()); err != nil && ctx.Err() == nil {
+				s.options.Logger.Warn("drop waiting updates", zap.Error(err))
+			}
+		}
+	}
+}
+
+// Close stores what is queued, then closes the database. It is safe to call twice.
+func (s *Store) Close(ctx context.Context) error {
+	s.closing.Lock()
+	if s.closed {
+		s.closing.Unlock()
+		return nil
+	}
+	s.closed = true
+	for _, l := range s.lanes {
+		close(l.jobs)
+	}
+	s.closing.Unlock()
+	if s.stop != nil {
+		s.stop()
+	}
+	s.writers.Wait()
+	s.work.Wait()
+	if s.codec != nil {
+		s.codec.close()
+	}
+	return s.db.close(ctx)
+}
+
+// kind gives an error of the database its kind. Errors with a kind pass.
+func (s *Store) kind(err error, doing string) error {
+	var f *fault.Error
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &f), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return err
+	case s.db.retryable(err), s.db.unavailable(err):
+		return &fault.Error{Kind: fault.Unavailable, Msg: "the store is not available, try again", Err: fmt.Errorf("%s: %w", doing, err)}
+	default:
+		return fmt.Errorf("%s: %w", doing, err)
+	}
+}
+
+// aliasFlag knows whether any session id ever moved, to spare the look-up where none did.
+type aliasFlag struct {
+	mu  sync.RWMutex
+	has bool
+}
+
+func (a *aliasFlag) any() bool {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	return a.has
+}
+
+func (a *aliasFlag) note() {
+	a.mu.Lock()
+	a.has = true
+	a.mu.Unlock()
+}
+
+// load reads it from the database; where others write too, it is always on.
+func (a *aliasFlag) load(ctx context.Context, db database) error {
+	var n int
+	ok, err := one(ctx, db, `SELECT 1 FROM alias LIMIT 1`, nil, &n)
+	a.has = ok || db.lanes() > 1
+	return err
+}

@@ -1,0 +1,64 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/metric/noop"
+)
+
+// telemetry counts what the store does.
+type telemetry struct {
+	events  metric.Int64Counter
+	commits metric.Float64Histogram
+	refuse  metric.Int64Counter
+	expire  metric.Int64Counter
+}
+
+func newTelemetry(m metric.Meter, q *queue) (*telemetry, error) {
+	if m == nil {
+		m = noop.NewMeterProvider().Meter("store")
+	}
+	var t telemetry
+	var err error
+	if t.events, err = m.Int64Counter("spangrove_store_events_written", metric.WithUnit("{event}"),
+		metric.WithDescription("Events whose commit is on disk, repeats included.")); err != nil {
+		return nil, err
+	}
+	if t.commits, err = m.Float64Histogram("spangrove_store_commit_seconds", metric.WithUnit("s"),
+		metric.WithDescription("Time of one commit, which many requests share.")); err != nil {
+		return nil, err
+	}
+	if t.refuse, err = m.Int64Counter("spangrove_store_refused", metric.WithUnit("{request}"),
+		metric.WithDescription("Writes refused because the queue was full.")); err != nil {
+		return nil, err
+	}
+	if t.expire, err = m.Int64Counter("spangrove_store_updates_expired", metric.WithUnit("{update}"),
+		metric.WithDescription("Updates dropped because their event never came.")); err != nil {
+		return nil, err
+	}
+	_, err = m.Int64ObservableGauge("spangrove_store_queue_bytes", metric.WithUnit("By"), metric.WithDescription("Payload waiting for a commit."),
+		metric.WithInt64Callback(func(_ context.Context, o metric.Int64Observer) error {
+			o.Observe(q.size())
+			return nil
+		}))
+	return &t, err
+}
+
+func (t *telemetry) commit(ctx context.Context, batch []*job, d time.Duration, err error) {
+	t.commits.Record(ctx, d.Seconds())
+	if err != nil {
+		return
+	}
+	n := 0
+	for _, j := range batch {
+		if j.put != nil {
+			n += j.put.events
+		}
+	}
+	t.events.Add(ctx, int64(n))
+}
+
+func (t *telemetry) refused(ctx context.Context)          { t.refuse.Add(ctx, 1) }
+func (t *telemetry) expired(ctx context.Context, n int64) { t.expire.Add(ctx, n) }

@@ -1,0 +1,370 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/fault"
+)
+
+// Update changes a stored event. An update of an event that is not there (yet) is kept and
+// applied when the event comes; pending says so. Past the bound of waiting updates it is
+// fault.NotFound.
+func (s *Store) Update(ctx context.Context, projectID int64, u event.Update) (pending bool, err error) {
+	size := int64(len(u.Inputs) + len(u.Outputs) + len(u.Config) + len(u.Metadata) + len(u.Metrics) + len(u.Feedback) + len(u.UserProperties) + len(u.ChildrenIDs))
+	err = s.change(ctx, projectID, u.EventID, size, func(ctx context.Context, tx writeTx) error {
+		pending = false
+		old, err := s.find(ctx, tx, projectID, u.EventID)
+		if fault.Of(err) == fault.NotFound {
+			pending = true
+			return s.hold(ctx, tx, projectID, &u)
+		}
+		if err != nil {
+			return err
+		}
+		return s.apply(ctx, tx, old, &u)
+	})
+	return pending, err
+}
+
+// apply changes one stored event by an update.
+func (s *Store) apply(ctx context.Context, tx writeTx, old *stored, u *event.Update) error {
+	now := old.Event
+	now.Metadata, now.ColdMetadata = old.Metadata, old.ColdMetadata
+	now.Apply(u)
+	if err := now.Validate(); err != nil {
+		return err
+	}
+	if now.IsSession() && (u.EndTime != nil || u.Duration != nil) {
+		// From now on the end is what somebody said, not what the events say.
+		if _, err := tx.exec(ctx, `UPDATE session SET made = 0 WHERE project_id = $1 AND session_id = $2 AND made = 2`, old.project, tx.id(now.ID)); err != nil {
+			return err
+		}
+	}
+	return s.rewrite(ctx, tx, old.project, old, &now)
+}
+
+// change runs f in the lane and waits for its commit.
+func (s *Store) change(ctx context.Context, project int64, id uuid.UUID, size int64, f func(context.Context, writeTx) error) error {
+	if !s.queue.take(size) {
+		s.telemetry.refused(ctx)
+		return errBusy
+	}
+	return s.submit(ctx, s.laneOf(id), &job{do: f, bytes: size})
+}
+
+func (s *Store) laneOf(id uuid.UUID) int {
+	return int(hashID(id)[0] % uint64(len(s.lanes)))
+}
+
+// pendingIDs knows which ids have updates waiting, where this process is the only writer.
+type pendingIDs struct {
+	mu  sync.Mutex
+	ids map[idKey]int
+	n   int // updates waiting, in all
+}
+
+func (p *pendingIDs) has(k idKey) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.ids[k] > 0
+}
+
+func (p *pendingIDs) note(k idKey) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.ids[k]++
+	p.n++
+}
+
+func (p *pendingIDs) forget(k idKey) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.n -= p.ids[k]
+	delete(p.ids, k)
+}
+
+func (p *pendingIDs) count() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.n
+}
+
+// hold keeps an update that came before its event.
+func (s *Store) hold(ctx context.Context, tx writeTx, project int64, u *event.Update) error {
+	if s.pending.count() >= s.options.MaxPending {
+		return fault.New(fault.NotFound, "no event %s, and too many updates wait for events already", u.EventID)
+	}
+	body, err := json.Marshal(heldOf(u))
+	if err != nil {
+		return fmt.Errorf("encode update: %w", err)
+	}
+	if _, err := tx.exec(ctx, `INSERT INTO pending(project_id, event_id, body, created_ms) VALUES ($1, $2, $3, $4)`,
+		project, tx.id(u.EventID), string(body), s.options.Now().UnixMilli()); err != nil {
+		return err
+	}
+	s.pending.note(idKey{project, u.EventID}) // counted too often if the commit fails: only a wasted look
+	return nil
+}
+
+// held is an update as it waits. JSON fields are strings: a nested json.RawMessage would come
+// back in another spelling.
+type held struct {
+	Fields   map[string]string `json:"fields"`
+	Duration *float64          `json:"duration,omitempty"`
+	EndTime  *float64          `json:"end_time,omitempty"`
+}
+
+func fieldsOf(u *event.Update) map[string]*json.RawMessage {
+	return map[string]*json.RawMessage{"inputs": &u.Inputs, "outputs": &u.Outputs, "config": &u.Config, "metadata": &u.Metadata, "metrics": &u.Metrics,
+		"feedback": &u.Feedback, "user_properties": &u.UserProperties, "children_ids": &u.ChildrenIDs}
+}
+
+func heldOf(u *event.Update) held {
+	h := held{Fields: map[string]string{}, Duration: u.Duration, EndTime: u.EndTime}
+	for name, raw := range fieldsOf(u) {
+		if *raw != nil {
+			h.Fields[name] = string(*raw)
+		}
+	}
+	return h
+}
+
+func (h held) update(id uuid.UUID) event.Update {
+	u := event.Update{EventID: id, Duration: h.Duration, EndTime: h.EndTime}
+	for name, raw := range fieldsOf(&u) {
+		if text, ok := h.Fields[name]; ok {
+			*raw = json.RawMessage(text)
+		}
+	}
+	return u
+}
+
+// applyPending applies the updates that waited for events of this transaction, oldest first.
+func (w *writing) applyPending(ctx context.Context, tx writeTx) error {
+	byProject := map[int64][]uuid.UUID{}
+	for _, h := range w.fresh {
+		if w.s.db.lanes() > 1 || w.s.pending.has(idKey{h.project, h.ev.ID}) {
+			byProject[h.project] = append(byProject[h.project], h.ev.ID)
+		}
+	}
+	for project, ids := range byProject {
+		for start := 0; start < len(ids); start += 500 {
+			if err := w.applyPendingOf(ctx, tx, project, ids[start:min(start+500, len(ids))]); err != nil {
+				return fmt.Errorf("apply waiting updates: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
+func (w *writing) applyPendingOf(ctx context.Context, tx writeTx, project int64, ids []uuid.UUID) error {
+	type waiting struct {
+		row  int64
+		id   uuid.UUID
+		body string
+	}
+	var list []waiting
+	cond, args := tx.anyID("event_id", 2, ids)
+	err := each(ctx, tx, `SELECT id, event_id, body FROM pending WHERE project_id = $1 AND `+cond+` ORDER BY id`, append([]any{project}, args...),
+		func(scan func(...any) error) error {
+			var x waiting
+			if err := scan(&x.row, scanID{&x.id}, &x.body); err != nil {
+				return err
+			}
+			list = append(list, x)
+			return nil
+		})
+	if err != nil {
+		return err
+	}
+	for _, x := range list {
+		var h held
+		if err := json.Unmarshal([]byte(x.body), &h); err != nil {
+			return fmt.Errorf("update %d: %w", x.row, err)
+		}
+		old, err := w.s.find(ctx, tx, project, x.id)
+		if err != nil {
+			return err
+		}
+		u := h.update(x.id)
+		// An update that breaks a rule together with its event (an end out of range) is
+		// dropped: it was answered long ago, and must not refuse the event.
+		if err := w.s.apply(ctx, tx, old, &u); err != nil && fault.Of(err) != fault.Invalid {
+			return err
+		}
+		if _, err := tx.exec(ctx, `DELETE FROM pending WHERE id = $1`, x.row); err != nil {
+			return err
+		}
+		w.consumed = append(w.consumed, idKey{project, x.id})
+	}
+	return nil
+}
+
+// expirePending drops updates whose event has not come for too long.
+func (s *Store) expirePending(ctx context.Context, now time.Time) error {
+	var n int64
+	err := s.change(ctx, 0, uuid.Nil, 0, func(ctx context.Context, tx writeTx) (err error) {
+		n, err = tx.exec(ctx, `DELETE FROM pending WHERE created_ms < $1`, now.Add(-s.options.PendingTTL).UnixMilli())
+		return err
+	})
+	if err != nil || n == 0 {
+		return err
+	}
+	s.telemetry.expired(ctx, n)
+	return s.loadPending(ctx)
+}
+
+// loadPending reads which ids have updates waiting.
+func (s *Store) loadPending(ctx context.Context) error {
+	ids, total := map[idKey]int{}, 0
+	err := each(ctx, s.db, `SELECT project_id, event_id, count(*) FROM pending GROUP BY project_id, event_id`, nil, func(scan func(...any) error) error {
+		var k idKey
+		var n int
+		if err := scan(&k.project, scanID{&k.id}, &n); err != nil {
+			return err
+		}
+		ids[k] = n
+		total += n
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	s.pending.mu.Lock()
+	s.pending.ids, s.pending.n = ids, total
+	s.pending.mu.Unlock()
+	return nil
+}
+
+// deleteSlice is how many events one transaction of a session's deletion takes, so that a
+// large session does not hold up the writers.
+const deleteSlice = 500
+
+// DeleteEvent deletes one event and its payload; its children stay, as orphans. The id of a
+// session deletes the session. fault.NotFound if there is none.
+func (s *Store) DeleteEvent(ctx context.Context, projectID int64, id uuid.UUID) error {
+	session := false
+	err := s.change(ctx, projectID, id, 0, func(ctx context.Context, tx writeTx) error {
+		old, err := s.find(ctx, tx, projectID, id)
+		if err != nil {
+			return err
+		}
+		if session = old.IsSession(); session {
+			return nil
+		}
+		if err := s.erase(ctx, tx, old); err != nil {
+			return err
+		}
+		h := &head{ev: &old.Event, project: projectID}
+		h.derive()
+		return s.addTotals(ctx, tx, projectID, old.SessionID, totals{}.minus(h.totals), old.Start, old.End)
+	})
+	if err == nil && session {
+		return s.DeleteSession(ctx, projectID, id)
+	}
+	return err
+}
+
+// DeleteSession deletes a session with all its events. fault.NotFound if there is none.
+// Events that arrive while it runs may survive it, as those of a new session.
+func (s *Store) DeleteSession(ctx context.Context, projectID int64, id uuid.UUID) error {
+	for first := true; ; first = false {
+		more := false
+		err := s.change(ctx, projectID, id, 0, func(ctx context.Context, tx writeTx) (err error) {
+			if first {
+				if to, ok, err := aliasOf(ctx, tx, projectID, id); err != nil {
+					return err
+				} else if ok {
+					id = to
+				}
+			}
+			more, err = s.deleteSome(ctx, tx, projectID, id, first)
+			return err
+		})
+		if err != nil || !more {
+			return err
+		}
+	}
+}
+
+func (s *Store) deleteSome(ctx context.Context, tx writeTx, project int64, session uuid.UUID, first bool) (more bool, err error) {
+	var n int
+	found, err := one(ctx, tx, `SELECT 1 FROM session WHERE project_id = $1 AND session_id = $2`, []any{project, tx.id(session)}, &n)
+	if err != nil {
+		return false, err
+	}
+	if !found {
+		if first {
+			return false, fault.New(fault.NotFound, "no session %s", session)
+		}
+		return false, nil
+	}
+	type row struct {
+		day   int32
+		id    uuid.UUID
+		chunk *int64
+	}
+	var list []row
+	// In the order of their chunks, so that a chunk goes with the last of its events.
+	err = each(ctx, tx, `SELECT day, event_id, chunk FROM ev WHERE `+s.db.frag().bySession+` ORDER BY chunk LIMIT $3`,
+		[]any{project, tx.id(session), deleteSlice + 1}, func(scan func(...any) error) error {
+			var r row
+			if err := scan(&r.day, scanID{&r.id}, &r.chunk); err != nil {
+				return err
+			}
+			list = append(list, r)
+			return nil
+		})
+	if err != nil {
+		return false, err
+	}
+	if more = len(list) > deleteSlice; more {
+		list = list[:deleteSlice]
+	}
+	chunks := map[int64]bool{}
+	for _, r := range list {
+		if _, err := tx.exec(ctx, `DELETE FROM ev WHERE project_id = $1 AND day = $2 AND event_id = $3`, project, r.day, tx.id(r.id)); err != nil {
+			return false, err
+		}
+		if r.chunk != nil {
+			chunks[*r.chunk] = true
+		}
+	}
+	for c := range chunks {
+		var left int
+		if more {
+			if _, err := one(ctx, tx, `SELECT count(*) FROM ev WHERE `+s.db.frag().bySession+` AND chunk = $3`, []any{project, tx.id(session), c}, &left); err != nil {
+				return false, err
+			}
+		}
+		if left > 0 {
+			continue
+		}
+		if _, err := tx.exec(ctx, `DELETE FROM chunk WHERE id = $1`, c); err != nil {
+			return false, err
+		}
+		s.chunks.drop(c)
+	}
+	if more {
+		return true, nil
+	}
+	for _, stmt := range []string{
+		`DELETE FROM session WHERE project_id = $1 AND session_id = $2`,
+		`DELETE FROM trace WHERE project_id = $1 AND session_id = $2`,
+		`DELETE FROM alias WHERE project_id = $1 AND target = $2`,
+		`DELETE FROM pending WHERE project_id = $1 AND event_id = $2`,
+	} {
+		if _, err := tx.exec(ctx, stmt, project, tx.id(session)); err != nil {
+			return false, err
+		}
+	}
+	s.traces.Purge() // rare, and the cache fills again
+	return false, nil
+}

@@ -1,0 +1,508 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/rawjson"
+)
+
+// writing is one transaction's worth of puts.
+type writing struct {
+	s *Store
+	// force probes every id on every day instead of trusting the Bloom filters, after another
+	// process got in between.
+	force    bool
+	fresh    []*head // inserted by this transaction
+	settled  []*traceRow
+	deltas   map[idKey]*sessionDelta
+	order    []*sessionDelta
+	consumed []idKey // pending updates that were applied
+}
+
+// traceRow is a row of table trace.
+type traceRow struct {
+	project     int64
+	trace       uuid.UUID
+	session     uuid.UUID
+	provisional bool
+	asked       uuid.UUID // the explicit session this commit brought, zero if none
+}
+
+// sessionDelta is what a transaction adds to one session.
+type sessionDelta struct {
+	project     int64
+	id          uuid.UUID
+	totals      totals
+	first, last float64 // of its events; +Inf and -Inf if it brings none
+	made        int     // for a row that does not exist yet
+	nameRank    int
+	eventDay    int32
+	runID       string
+	root, final rootRef // earliest and latest root event that came as a span
+
+	own  *head // the session event itself, if it is new in this transaction
+	hint *event.SessionHint
+	user json.RawMessage // user_id of one of its events
+
+	state sessionState
+}
+
+// rootRef points to an event directly below the session.
+type rootRef struct {
+	ms  float64 // its start, or its end
+	ev  *event.Event
+	day int32
+}
+
+// sessionState is a session's row after a delta.
+type sessionState struct {
+	sid         int64
+	made        int
+	nameRank    int
+	touched     int64 // 1: this transaction made the row
+	eventDay    int32
+	first, last float64
+	rootID      uuid.UUID
+}
+
+// What column made says.
+const (
+	madeNot  = 0 // the session event is as its sender gave it
+	madeAll  = 1 // nobody started the session
+	madeOpen = 2 // started without an end: only its end follows its events
+)
+
+// Where a made session's name came from.
+const (
+	rankUnknown = iota
+	rankFallback
+	rankRoot
+	rankHint
+)
+
+// puts stores the events of all puts.
+func (w *writing) puts(ctx context.Context, tx writeTx, puts []*put) error {
+	var groups []*group
+	for _, p := range puts {
+		groups = append(groups, p.groups...)
+	}
+	moves, err := w.resolveTraces(ctx, tx, groups)
+	if err != nil {
+		return fmt.Errorf("resolve traces: %w", err)
+	}
+	if err := w.resolveAliases(ctx, tx, groups); err != nil {
+		return fmt.Errorf("resolve aliases: %w", err)
+	}
+	fresh, repeats, err := w.split(ctx, tx, groups)
+	if err != nil {
+		return fmt.Errorf("find repeats: %w", err)
+	}
+	w.deltas = map[idKey]*sessionDelta{}
+	for _, g := range groups {
+		for _, h := range g.heads {
+			w.count(g, h, fresh[h])
+		}
+	}
+	// One order of locks for all lanes.
+	slices.SortFunc(w.order, func(a, b *sessionDelta) int {
+		if a.project != b.project {
+			return int(a.project - b.project)
+		}
+		return bytes.Compare(a.id[:], b.id[:])
+	})
+	if err := tx.upsertSessions(ctx, w.order); err != nil {
+		return fmt.Errorf("write sessions: %w", err)
+	}
+	if err := w.insert(ctx, tx, groups, fresh); err != nil {
+		return err
+	}
+	for _, m := range moves {
+		if err := w.move(ctx, tx, m); err != nil {
+			return fmt.Errorf("move a trace to its session: %w", err)
+		}
+	}
+	for _, d := range w.order {
+		if d.state.touched > 1 && d.state.made != madeNot {
+			if err := w.follow(ctx, tx, d); err != nil {
+				return fmt.Errorf("update session event: %w", err)
+			}
+		}
+	}
+	for _, r := range repeats {
+		if err := w.repeat(ctx, tx, r); err != nil {
+			return fmt.Errorf("repeat event %s: %w", r.head.ev.ID, err)
+		}
+	}
+	return w.applyPending(ctx, tx)
+}
+
+// finish tells the caches what became of the transaction.
+func (w *writing) finish(committed bool) {
+	if !committed {
+		return
+	}
+	for _, t := range w.settled {
+		w.s.traces.Add(traceKey{t.project, t.trace}, *t)
+	}
+	for _, k := range w.consumed {
+		w.s.pending.forget(k)
+	}
+}
+
+type traceKey struct {
+	project int64
+	trace   uuid.UUID
+}
+
+// resolveTraces files each group of spans under its trace's session. A group that names no
+// session joins the one the trace is known to have; a group that names one for a trace filed
+// provisionally causes a move, which is returned.
+func (w *writing) resolveTraces(ctx context.Context, tx writeTx, groups []*group) (moves []*traceRow, err error) {
+	byKey := map[traceKey]*traceRow{}
+	var ask []*traceRow
+	for _, g := range groups {
+		if g.trace == uuid.Nil {
+			continue
+		}
+		k := traceKey{g.project, g.trace}
+		row := byKey[k]
+		if row == nil {
+			if known, ok := w.s.traces.Get(k); ok && (!known.provisional || (g.provisional && w.s.db.lanes() == 1)) {
+				row = &known
+			} else {
+				row = &traceRow{project: g.project, trace: g.trace, session: g.session, provisional: g.provisional}
+				ask = append(ask, row)
+			}
+			byKey[k] = row
+		}
+		if !g.provisional && row.provisional {
+			// Named by this group; if the row came from the cache it must be asked again.
+			row.session, row.provisional = g.session, false
+			if !slices.Contains(ask, row) {
+				ask = append(ask, row)
+			}
+		}
+		if !g.provisional {
+			row.asked = g.session
+		}
+	}
+	if len(ask) > 0 {
+		slices.SortFunc(ask, func(a, b *traceRow) int {
+			if a.project != b.project {
+				return int(a.project - b.project)
+			}
+			return bytes.Compare(a.trace[:], b.trace[:])
+		})
+		if err := tx.upsertTraces(ctx, ask); err != nil {
+			return nil, err
+		}
+		w.settled = append(w.settled, ask...)
+	}
+	for _, g := range groups {
+		if g.trace == uuid.Nil {
+			continue
+		}
+		if row := byKey[traceKey{g.project, g.trace}]; row.session != g.session {
+			g.moveTo(row.session)
+		}
+	}
+	for _, row := range ask {
+		if !row.provisional && row.session != row.trace {
+			moves = append(moves, row)
+		}
+	}
+	return w.existingSessions(ctx, tx, moves)
+}
+
+// existingSessions keeps the moves whose provisional session holds events.
+func (w *writing) existingSessions(ctx context.Context, tx writeTx, moves []*traceRow) ([]*traceRow, error) {
+	kept := moves[:0]
+	for start := 0; start < len(moves); start += 200 {
+		part := moves[start:min(start+200, len(moves))]
+		ids := make([]uuid.UUID, len(part))
+		for i, m := range part {
+			ids[i] = m.trace
+		}
+		cond, args := tx.anyID("session_id", 1, ids)
+		found := map[traceKey]bool{}
+		err := each(ctx, tx, "SELECT project_id, session_id FROM session WHERE "+cond, args, func(scan func(...any) error) error {
+			var k traceKey
+			if err := scan(&k.project, scanID{&k.trace}); err != nil {
+				return err
+			}
+			found[k] = true
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range part {
+			if found[traceKey{m.project, m.trace}] {
+				kept = append(kept, m)
+			}
+		}
+	}
+	return kept, nil
+}
+
+// moveTo files the group under another session.
+func (g *group) moveTo(session uuid.UUID) {
+	old := g.session
+	g.session = session
+	for _, h := range g.heads {
+		h.session = session
+		h.ev.SessionID = session
+		if h.ev.ParentID == old {
+			h.ev.ParentID = session
+		}
+	}
+}
+
+// resolveAliases follows session ids that were given out and have moved since.
+func (w *writing) resolveAliases(ctx context.Context, tx writeTx, groups []*group) error {
+	if !w.s.aliases.any() {
+		return nil
+	}
+	for _, g := range groups {
+		to, ok, err := aliasOf(ctx, tx, g.project, g.session)
+		if err != nil {
+			return err
+		}
+		if ok {
+			g.moveTo(to)
+		}
+	}
+	return nil
+}
+
+// repeatOf is an event whose id is stored already.
+type repeatOf struct {
+	head *head
+	day  int32 // where it is stored
+}
+
+// split tells new events from those whose id is stored already.
+func (w *writing) split(ctx context.Context, tx writeTx, groups []*group) (fresh map[*head]bool, repeats []repeatOf, err error) {
+	fresh = map[*head]bool{}
+	asked := map[int64][]idDays{}
+	maybe := map[int64][]*head{}
+	for _, g := range groups {
+		for _, h := range g.heads {
+			var days []int32
+			if w.force || (w.s.db.lanes() > 1 && h.ev.DefaultTime && h.known) {
+				days = nil
+			} else if days = w.s.seen.maybe(h.ev.ID, nil); len(days) == 0 {
+				fresh[h] = true
+				continue
+			}
+			asked[h.project] = append(asked[h.project], idDays{h.ev.ID, days})
+			maybe[h.project] = append(maybe[h.project], h)
+		}
+	}
+	for p, list := range asked {
+		found, err := tx.findEvents(ctx, p, list)
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, h := range maybe[p] {
+			if day, ok := found[h.ev.ID]; ok {
+				repeats = append(repeats, repeatOf{h, day})
+			} else {
+				fresh[h] = true
+			}
+		}
+	}
+	return fresh, repeats, nil
+}
+
+// delta is the session's delta, made at first use.
+func (w *writing) delta(project int64, session uuid.UUID) *sessionDelta {
+	k := idKey{project, session}
+	d := w.deltas[k]
+	if d == nil {
+		d = &sessionDelta{project: project, id: session, first: math.Inf(1), last: math.Inf(-1), made: madeAll}
+		w.deltas[k] = d
+		w.order = append(w.order, d)
+	}
+	return d
+}
+
+// count adds an event to its session's delta.
+func (w *writing) count(g *group, h *head, fresh bool) {
+	e := h.ev
+	if !fresh && !e.IsSession() {
+		return // a repeat of an event counts nothing, and may be stored under another session
+	}
+	d := w.delta(h.project, h.session)
+	if d.hint == nil {
+		d.hint = g.hint
+	}
+	if !fresh {
+		return
+	}
+	d.totals.add(h.totals)
+	d.first, d.last = min(d.first, e.Start), max(d.last, e.End)
+	if d.runID == "" {
+		d.runID = h.runID
+	}
+	if e.IsSession() {
+		d.own, d.made = h, madeNot
+		if e.End <= e.Start {
+			d.made = madeOpen
+		}
+		d.runID = h.runID
+		return
+	}
+	if d.user == nil && h.userID != "" {
+		var b rawjson.Builder
+		b.String("user_id", h.userID)
+		d.user = b.Bytes()
+	}
+	if h.parent != uuid.Nil {
+		return
+	}
+	if d.root.ev == nil || earlier(e.Start, e.ID, d.root.ms, d.root.ev.ID) {
+		d.root = rootRef{e.Start, e, h.day}
+	}
+	if d.final.ev == nil || earlier(d.final.ms, d.final.ev.ID, e.End, e.ID) {
+		d.final = rootRef{e.End, e, h.day}
+	}
+}
+
+func earlier(a float64, aID uuid.UUID, b float64, bID uuid.UUID) bool {
+	if a != b {
+		return a < b
+	}
+	return bytes.Compare(aID[:], bID[:]) < 0
+}
+
+// name is the name a made session gets from this delta, and its rank.
+func (d *sessionDelta) name() (string, int) {
+	switch {
+	case d.hint != nil && d.hint.Name != "":
+		return d.hint.Name, rankHint
+	case d.root.ev != nil && d.root.ev.Name != event.Unknown:
+		return d.root.ev.Name, rankRoot
+	case d.hint != nil && d.hint.Fallback != "":
+		return d.hint.Fallback, rankFallback
+	default:
+		return event.Unknown, rankUnknown
+	}
+}
+
+// settle sets what an insert of the session's row needs.
+func (d *sessionDelta) settle() {
+	_, d.nameRank = d.name()
+	if math.IsInf(d.first, 1) {
+		d.first, d.last = math.MaxFloat64, -math.MaxFloat64
+	}
+	d.eventDay = dayOf(min(d.first, event.MaxMillis))
+	if d.own != nil {
+		d.eventDay = d.own.day
+	}
+}
+
+// event makes the session event of a session that nobody started.
+func (d *sessionDelta) event() *event.Event {
+	e := &event.Event{ID: d.id, SessionID: d.id, Type: event.TypeSession, Source: event.Unknown,
+		Start: d.state.first, End: d.state.last, UserProperties: d.user}
+	e.Duration = max(e.End-e.Start, 0)
+	e.Name, _ = d.name()
+	if d.root.ev != nil {
+		e.Source = d.root.ev.Source
+	} else if d.hint != nil && d.hint.Source != "" {
+		e.Source = d.hint.Source
+	}
+	if d.hint != nil {
+		e.ColdMetadata = d.hint.Metadata
+	}
+	return e
+}
+
+// insert stores the fresh events, and the session events of sessions that nobody started.
+func (w *writing) insert(ctx context.Context, tx writeTx, groups []*group, fresh map[*head]bool) error {
+	var rows []*head
+	var chunks []*chunkRow
+	for _, g := range groups {
+		for _, c := range g.chunks {
+			c.use = 0 // counted anew by each try of the transaction
+		}
+		d := w.deltas[idKey{g.project, g.session}]
+		first := len(g.chunks)
+		for _, h := range g.heads {
+			if !fresh[h] {
+				continue
+			}
+			h.sid = d.state.sid
+			if h.known && h.chunk == nil {
+				g.addPayload(h)
+			}
+			if h.chunk != nil {
+				h.chunk.use++
+			}
+			rows = append(rows, h)
+		}
+		for _, c := range g.chunks[first:] {
+			c.z, c.raw = w.s.codec.compress(c.raw), nil
+		}
+		chunks = append(chunks, g.chunks...)
+	}
+	for _, d := range w.order {
+		if d.state.touched != 1 || d.own != nil {
+			continue
+		}
+		h, c := w.s.headOf(d.event(), d.project)
+		h.sid = d.state.sid
+		if c != nil {
+			c.use = 1
+			chunks = append(chunks, c)
+		}
+		rows = append(rows, h)
+	}
+	store := make([]chunkRow, 0, len(chunks))
+	for _, c := range chunks {
+		if c.use == 0 {
+			continue
+		}
+		id, err := tx.nextChunkID(ctx)
+		if err != nil {
+			return fmt.Errorf("chunk id: %w", err)
+		}
+		c.id = id
+		store = append(store, *c)
+	}
+	if err := tx.insertChunks(ctx, store); err != nil {
+		return fmt.Errorf("write chunks: %w", err)
+	}
+	if err := tx.insertHeads(ctx, rows); err != nil {
+		return fmt.Errorf("write events: %w", err)
+	}
+	for _, h := range rows {
+		w.s.seen.add(h.day, h.ev.ID)
+	}
+	w.fresh = append(w.fresh, rows...)
+	return nil
+}
+
+// headOf is the row of an event made or changed inside the lane, with its own chunk.
+func (s *Store) headOf(e *event.Event, project int64) (*head, *chunkRow) {
+	g := &group{project: project}
+	h := &head{ev: e, project: project, session: e.SessionID}
+	g.heads = []*head{h}
+	h.derive()
+	g.addPayload(h)
+	if len(g.chunks) == 0 {
+		return h, nil
+	}
+	c := g.chunks[0]
+	c.z, c.raw = s.codec.compress(c.raw), nil
+	return h, c
+}
