@@ -1,0 +1,115 @@
+package storeextension
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"go.opentelemetry.io/collector/config/configopaque"
+)
+
+// Bounds of settings. A waiting update keeps its id in memory, about 100 bytes.
+const (
+	minQueueBytes = 1 << 20
+	maxLanes      = 64
+	maxMaxPending = 10_000_000
+)
+
+// Config is the configuration of the extension. With a DSN the store is PostgreSQL, else SQLite.
+type Config struct {
+	// SQLite is the embedded store.
+	SQLite SQLiteConfig `mapstructure:"sqlite"`
+
+	// Postgres is the store in a PostgreSQL database, 15 or later.
+	Postgres PostgresConfig `mapstructure:"postgres"`
+
+	// QueueBytes bounds the bytes of events that wait for a commit; past it writes are
+	// answered as busy, to be sent again. Default 67108864 (64 MiB), at least 1 MiB.
+	QueueBytes int64 `mapstructure:"queue_bytes"`
+
+	// PendingTTL is how long an update waits for an event that has not come yet. Default 24h.
+	PendingTTL time.Duration `mapstructure:"pending_ttl"`
+
+	// MaxPending bounds the updates that wait; past it an update of an unknown event is
+	// answered "not found". Default 100000, at most 10000000.
+	MaxPending int `mapstructure:"max_pending"`
+}
+
+// SQLiteConfig is about the embedded store.
+type SQLiteConfig struct {
+	// Directory holds the database's files; it is made if there is none. Default
+	// "./spangrove-data".
+	Directory string `mapstructure:"directory"`
+
+	// Synchronous is what an answered write survives: "full", a power cut; "normal", a crash
+	// of the process, while a power cut may take the last commits. Default "full".
+	Synchronous string `mapstructure:"synchronous"`
+}
+
+// PostgresConfig is about the store in PostgreSQL.
+type PostgresConfig struct {
+	// DSN is a connection URL or keyword string. Empty (the default) means SQLite. Pool
+	// settings such as pool_max_conns may stand in it.
+	DSN configopaque.String `mapstructure:"dsn"`
+
+	// Lanes is how many transactions write at once. Default 4, at most 64.
+	Lanes int `mapstructure:"lanes"`
+}
+
+// Validate reports the first setting that cannot work.
+func (c *Config) Validate() error {
+	switch {
+	case c.QueueBytes < minQueueBytes:
+		return fmt.Errorf("queue_bytes: must be at least %d, not %d", minQueueBytes, c.QueueBytes)
+	case c.PendingTTL <= 0:
+		return fmt.Errorf("pending_ttl: must be more than 0s, not %s", c.PendingTTL)
+	case c.MaxPending < 1 || c.MaxPending > maxMaxPending:
+		return fmt.Errorf("max_pending: must be between 1 and %d, not %d", maxMaxPending, c.MaxPending)
+	}
+	return nil
+}
+
+// Validate reports the first setting that cannot work.
+func (c *SQLiteConfig) Validate() error {
+	if strings.TrimSpace(c.Directory) == "" {
+		return errors.New("directory: must not be empty")
+	}
+	if c.Synchronous != "full" && c.Synchronous != "normal" {
+		return fmt.Errorf(`synchronous: must be "full" or "normal", not %q`, c.Synchronous)
+	}
+	return nil
+}
+
+// Validate reports the first setting that cannot work. It never repeats the DSN, which may
+// hold a password.
+func (c *PostgresConfig) Validate() error {
+	if c.Lanes < 1 || c.Lanes > maxLanes {
+		return fmt.Errorf("lanes: must be between 1 and %d, not %d", maxLanes, c.Lanes)
+	}
+	if !c.used() {
+		return nil
+	}
+	if _, err := pgxpool.ParseConfig(string(c.DSN)); err != nil {
+		return errors.New("dsn: is no PostgreSQL connection string, such as postgres://user:password@host:5432/database")
+	}
+	return nil
+}
+
+// used says that the store is PostgreSQL.
+func (c *PostgresConfig) used() bool { return strings.TrimSpace(string(c.DSN)) != "" }
+
+// place says where the data is, without the password.
+func (c *Config) place() string {
+	if !c.Postgres.used() {
+		return c.SQLite.Directory
+	}
+	cfg, err := pgxpool.ParseConfig(string(c.Postgres.DSN))
+	if err != nil {
+		return "PostgreSQL"
+	}
+	u := url.URL{Host: cfg.ConnConfig.Host, Path: cfg.ConnConfig.Database}
+	return "PostgreSQL " + strings.TrimPrefix(u.String(), "//")
+}

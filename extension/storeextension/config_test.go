@@ -1,0 +1,70 @@
+package storeextension
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/collector/confmap"
+	"go.opentelemetry.io/collector/confmap/confmaptest"
+)
+
+func TestConfig(t *testing.T) {
+	t.Parallel()
+	file, err := confmaptest.LoadConf(filepath.Join("testdata", "config.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sqlite := createDefaultConfig().(*Config)
+	sqlite.SQLite = SQLiteConfig{Directory: "/var/lib/spangrove", Synchronous: "normal"}
+	sqlite.QueueBytes, sqlite.PendingTTL, sqlite.MaxPending = 1<<20, time.Hour, 10
+	postgres := createDefaultConfig().(*Config)
+	postgres.Postgres = PostgresConfig{DSN: "postgres://grove:secret@db.example.com:5433/events?pool_max_conns=20", Lanes: 2}
+
+	for _, tt := range []struct {
+		id      string
+		want    *Config
+		place   string
+		wantErr string
+	}{
+		{id: "spangrove_store", want: createDefaultConfig().(*Config), place: "./spangrove-data"},
+		{id: "spangrove_store/sqlite", want: sqlite, place: "/var/lib/spangrove"},
+		{id: "spangrove_store/postgres", want: postgres, place: "PostgreSQL db.example.com/events"},
+		{id: "spangrove_store/nodir", wantErr: "sqlite: directory: must not be empty"},
+		{id: "spangrove_store/sync", wantErr: `sqlite: synchronous: must be "full" or "normal", not "sometimes"`},
+		{id: "spangrove_store/dsn", wantErr: "postgres: dsn: is no PostgreSQL connection string, such as postgres://user:password@host:5432/database"},
+		{id: "spangrove_store/lanes", wantErr: "postgres: lanes: must be between 1 and 64, not 0"},
+		{id: "spangrove_store/queue", wantErr: "queue_bytes: must be at least 1048576, not 5"},
+		{id: "spangrove_store/ttl", wantErr: "pending_ttl: must be more than 0s, not 0s"},
+		{id: "spangrove_store/pending", wantErr: "max_pending: must be between 1 and 10000000, not 0"},
+	} {
+		t.Run(tt.id, func(t *testing.T) {
+			t.Parallel()
+			sub, err := file.Sub(tt.id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			cfg := createDefaultConfig().(*Config)
+			if err := sub.Unmarshal(cfg); err != nil {
+				t.Fatal(err)
+			}
+			err = confmap.Validate(cfg)
+			if tt.wantErr != "" {
+				if err == nil || err.Error() != tt.wantErr {
+					t.Fatalf("error = %v, want %q", err, tt.wantErr)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.want, cfg); diff != "" {
+				t.Errorf("config (-want +got):\n%s", diff)
+			}
+			if got := cfg.place(); got != tt.place {
+				t.Errorf("place = %q, want %q", got, tt.place)
+			}
+		})
+	}
+}

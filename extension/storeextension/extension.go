@@ -1,0 +1,109 @@
+package storeextension
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/extension"
+	"go.uber.org/zap"
+
+	"github.com/spangrove/spangrove/pkg/mount"
+	"github.com/spangrove/spangrove/pkg/store"
+)
+
+// openTimeout bounds connecting and migrating, so that an unreachable database is an error at
+// start and not a program that hangs. Migrations of a large database are within it.
+const openTimeout = 5 * time.Minute
+
+const scopeName = "github.com/spangrove/spangrove/pkg/store"
+
+type storeExtension struct {
+	set extension.Settings
+	cfg *Config
+
+	mu    sync.Mutex
+	store *store.Store // nil: not open
+}
+
+var _ mount.StoreHolder = (*storeExtension)(nil)
+
+// Start opens and migrates the store. A second Start changes nothing.
+func (e *storeExtension) Start(ctx context.Context, _ component.Host) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.store != nil {
+		return nil
+	}
+	opening, cancel := context.WithTimeout(ctx, openTimeout)
+	defer cancel()
+	began := time.Now()
+	s, err := e.open(opening)
+	if err != nil {
+		return err
+	}
+	e.store = s
+	mount.Announce(ctx, mount.Notice{Topic: mount.TopicData, Text: e.cfg.place()})
+	e.set.Logger.Debug("store opened", zap.String("place", e.cfg.place()), zap.Duration("took", time.Since(began)))
+	return nil
+}
+
+func (e *storeExtension) open(ctx context.Context) (*store.Store, error) {
+	options := store.Options{
+		Logger:      e.set.Logger,
+		Meter:       e.set.MeterProvider.Meter(scopeName),
+		Synchronous: e.cfg.SQLite.Synchronous,
+		QueueBytes:  e.cfg.QueueBytes,
+		PendingTTL:  e.cfg.PendingTTL,
+		MaxPending:  e.cfg.MaxPending,
+		Lanes:       e.cfg.Postgres.Lanes,
+	}
+	if e.cfg.Postgres.used() {
+		s, err := store.OpenPostgres(ctx, string(e.cfg.Postgres.DSN), options)
+		if err != nil {
+			return nil, fmt.Errorf("extensions::%s::postgres::dsn: open %s: %w", e.set.ID, e.cfg.place(), brief(err))
+		}
+		return s, nil
+	}
+	s, err := store.OpenSQLite(ctx, e.cfg.SQLite.Directory, options)
+	if err != nil {
+		return nil, fmt.Errorf("extensions::%s::sqlite::directory: open %s: %w", e.set.ID, e.cfg.SQLite.Directory, err)
+	}
+	return s, nil
+}
+
+// brief takes PostgreSQL's own message where pgx lists every attempt with user and database.
+func brief(err error) error {
+	var server *pgconn.PgError
+	if errors.As(err, &server) {
+		return server
+	}
+	return err
+}
+
+// Store gives the open *store.Store, nil before Start and after Shutdown.
+func (e *storeExtension) Store() any {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.store == nil {
+		return nil
+	}
+	return e.store
+}
+
+// Shutdown stores what is queued and closes the database. Extensions stop after pipelines, so
+// nothing writes any more.
+func (e *storeExtension) Shutdown(ctx context.Context) error {
+	e.mu.Lock()
+	s := e.store
+	e.store = nil
+	e.mu.Unlock()
+	if s == nil {
+		return nil
+	}
+	return s.Close(ctx)
+}

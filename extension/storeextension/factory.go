@@ -1,0 +1,40 @@
+package storeextension
+
+import (
+	"context"
+	"time"
+
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/extension"
+)
+
+var componentType = component.MustNewType("spangrove_store")
+
+const (
+	stability = component.StabilityLevelBeta
+
+	defaultDirectory  = "./spangrove-data"
+	defaultQueueBytes = 64 << 20
+	defaultPendingTTL = 24 * time.Hour
+	defaultMaxPending = 100_000
+	defaultLanes      = 4
+)
+
+// NewFactory makes the factory of the extension type spangrove_store.
+func NewFactory() extension.Factory {
+	return extension.NewFactory(componentType, createDefaultConfig, create, stability)
+}
+
+func createDefaultConfig() component.Config {
+	return &Config{
+		SQLite:     SQLiteConfig{Directory: defaultDirectory, Synchronous: "full"},
+		Postgres:   PostgresConfig{Lanes: defaultLanes},
+		QueueBytes: defaultQueueBytes,
+		PendingTTL: defaultPendingTTL,
+		MaxPending: defaultMaxPending,
+	}
+}
+
+func create(_ context.Context, set extension.Settings, cfg component.Config) (extension.Extension, error) {
+	return &storeExtension{set: set, cfg: cfg.(*Config)}, nil
+}
