@@ -303,7 +303,7 @@ func (c *cond) jsonSQL(b *Builder) (string, uint32) {
 	var tests, absent []string
 	for _, p := range nested {
 		tests = append(tests, at(p))
-		absent = append(absent, "NOT "+b.dialect.jsonPresent(column, p))
+		absent = append(absent, b.dialect.jsonText(column, p)+" IS NULL")
 	}
 	if c.rest != "" {
 		// The literal key counts where the nested reading leads to nothing.
@@ -322,7 +322,7 @@ func (c *cond) jsonTest(b *Builder) func(path string) string {
 	d, column := b.dialect, c.root.column
 	switch {
 	case c.op == opExists:
-		return func(path string) string { return d.jsonPresent(column, path) }
+		return func(path string) string { return d.jsonText(column, path) + " IS NOT NULL" }
 	case c.typ == typeNumber:
 		num := b.Arg(c.num)
 		return func(path string) string { return d.jsonNumber(column, path, c.sign(), num) }
@@ -338,7 +338,7 @@ func (c *cond) jsonTest(b *Builder) func(path string) string {
 		} else if !c.plainText() {
 			v.word = c.text
 		}
-		return func(path string) string { return d.jsonIs(b, column, path, v) }
+		return func(path string) string { return d.jsonIs(column, path, v) }
 	case c.op == opContains:
 		text := b.Arg(c.text)
 		return func(path string) string { return d.jsonContains(column, path, text) }

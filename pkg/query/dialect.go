@@ -34,9 +34,10 @@ type Dialect interface {
 
 	// jsonPaths adds the path's readings as arguments. At most one of them leads to a value.
 	jsonPaths(b *Builder, path []string) []string
-	jsonPresent(column, path string) string
+	// jsonText is the text of a value, NULL if absent or null.
+	jsonText(column, path string) string
 	// jsonIs compares with a string, also as the number and the boolean that its text reads as.
-	jsonIs(b *Builder, column, path string, v textArg) string
+	jsonIs(column, path string, v textArg) string
 	// jsonIsUUID compares with a UUID's text in lower case, with no regard to case.
 	jsonIsUUID(column, path, text string) string
 	jsonContains(column, path, text string) string

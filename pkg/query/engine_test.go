@@ -51,7 +51,7 @@ CREATE TEMP TABLE ev (
   metadata json, metrics json, feedback json, user_properties json, children_ids json,
   run_id text, user_id text, spill integer NOT NULL);`
 
-func openSQLite(t *testing.T) *engine {
+func openSQLite(t testing.TB) *engine {
 	t.Helper()
 	db, err := sql.Open("sqlite", ":memory:")
 	if err != nil {
@@ -75,9 +75,12 @@ func openSQLite(t *testing.T) *engine {
 	}
 }
 
-func openPostgres(t *testing.T) *engine {
+// postgresDSN is the PostgreSQL to test on, "" for none.
+func postgresDSN() string { return os.Getenv("SPANGROVE_TEST_POSTGRES") }
+
+func openPostgres(t testing.TB) *engine {
 	t.Helper()
-	dsn := os.Getenv("SPANGROVE_TEST_POSTGRES")
+	dsn := postgresDSN()
 	if dsn == "" {
 		t.Skip("SPANGROVE_TEST_POSTGRES is not set")
 	}

@@ -40,12 +40,12 @@ func (postgres) jsonPaths(b *Builder, path []string) []string {
 	return []string{b.Arg(append([]string{}, path...))}
 }
 
-func (postgres) jsonPresent(column, path string) string {
-	return "(" + column + " #>> " + path + ") IS NOT NULL"
+func (postgres) jsonText(column, path string) string {
+	return "(" + column + " #>> " + path + ")"
 }
 
-func (postgres) jsonIs(_ *Builder, column, path string, v textArg) string {
-	at := "(" + column + " #>> " + path + ")"
+func (d postgres) jsonIs(column, path string, v textArg) string {
+	at := d.jsonText(column, path)
 	if v.num == "" && v.word == "" && !v.open {
 		return at + " = " + v.text
 	}

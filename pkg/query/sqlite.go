@@ -62,19 +62,19 @@ func (sqlite) jsonPaths(b *Builder, path []string) []string {
 	return texts
 }
 
-func (sqlite) jsonPresent(column, path string) string {
-	return "(" + column + " ->> " + path + ") IS NOT NULL"
+func (sqlite) jsonText(column, path string) string {
+	return "(" + column + " ->> " + path + ")"
 }
 
-func (sqlite) jsonIs(_ *Builder, column, path string, v textArg) string {
-	at := "(" + column + " ->> " + path + ")"
+func (d sqlite) jsonIs(column, path string, v textArg) string {
+	at := d.jsonText(column, path)
 	if v.num == "" && v.word == "" && !v.open {
 		return at + " = " + v.text
 	}
 	var s strings.Builder
 	s.WriteString("CASE json_type(" + column + ", " + path + ") WHEN 'text' THEN " + at + " = " + v.text)
 	if v.num != "" {
-		s.WriteString(" WHEN 'integer' THEN CAST(" + at + " AS REAL) = " + v.num + " WHEN 'real' THEN " + at + " = " + v.num)
+		s.WriteString(" WHEN 'integer' THEN CAST(" + column + " ->> " + path + " AS REAL) = " + v.num + " WHEN 'real' THEN " + at + " = " + v.num)
 	}
 	if v.word != "" {
 		s.WriteString(" WHEN '" + v.word + "' THEN TRUE")

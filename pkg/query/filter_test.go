@@ -1,0 +1,215 @@
+package query
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/project"
+)
+
+func TestParseFilters(t *testing.T) {
+	t.Parallel()
+	one := Filter{Field: "metadata.cost", Operator: "is", Type: "string", Value: json.RawMessage(`"5"`)}
+	exists := Filter{Field: "error", Operator: "exists", Type: "string"}
+	for _, tt := range []struct {
+		in   string
+		want []Filter
+	}{
+		{``, nil},
+		{`null`, nil},
+		{`[]`, nil},
+		{`{}`, nil},
+		{`""`, nil},
+		{`{"filterArray":[]}`, nil},
+		{`{"filterArray":null}`, nil},
+		{`[{"field":"metadata.cost","operator":"is","value":"5"}]`, []Filter{one}},
+		{`[{"field":"metadata.cost","operator":"is","value":"5","type":"string"}]`, []Filter{one}},
+		{`[{"field":"metadata.cost","operator":"is","value":"5","type":null,"id":7,"label":{}}]`, []Filter{one}},
+		{` {"field":"metadata.cost","operator":"is","value":"5"} `, []Filter{one}},
+		{`{"filterArray":[{"field":"error","operator":"exists","value":"x"},{"field":"metadata.cost","operator":"is","value":"5"}]}`, []Filter{exists, one}},
+		{`"[{\"field\":\"error\",\"operator\":\"exists\"}]"`, []Filter{exists}},
+		{`[{"field":"error","field":"metadata.cost","operator":"is","value":"5"}]`, []Filter{one}},
+		{`[{"field":"metadata.n","operator":"greater than","value":0.50,"type":"number"}]`, []Filter{{Field: "metadata.n", Operator: "greater than", Type: "number", Value: json.RawMessage(`0.50`)}}},
+	} {
+		got, err := ParseFilters(json.RawMessage(tt.in), "filters")
+		if err != nil {
+			t.Errorf("ParseFilters(%s): %v", tt.in, err)
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("ParseFilters(%s) (-want +got)\n%s", tt.in, diff)
+		}
+	}
+}
+
+func TestParseFiltersErrors(t *testing.T) {
+	t.Parallel()
+	many := "[" + strings.TrimSuffix(strings.Repeat(`{"field":"error","operator":"exists"},`, MaxFilters+1), ",") + "]"
+	for _, tt := range []struct{ in, field, says string }{
+		{`5`, "filters", "array"},
+		{`true`, "filters", "array"},
+		{`"error exists"`, "filters", "array"},
+		{`[`, "filters", "not valid JSON"},
+		{`[5]`, "filters[0]", "filter object"},
+		{`[[]]`, "filters[0]", "filter object"},
+		{`[{}]`, "filters[0].field", "required"},
+		{`{"filterArray":{"field":"error"}}`, "filters.filterArray", "array"},
+		{`{"filterArray":[{"field":"error"}]}`, "filters.filterArray[0].operator", "required"},
+		{`{"operator":"is","value":"x"}`, "filters.field", "required"},
+		{`[{"field":"error","operator":"exists"},{"field":"nope.x","operator":"exists"}]`, "filters[1].field", `"nope"`},
+		{`[{"field":"event_name.x","operator":"exists"}]`, "filters[0].field", "no fields inside"},
+		{`[{"field":"start_time.","operator":"exists"}]`, "filters[0].field", "no fields inside"},
+		{`[{"field":"","operator":"exists"}]`, "filters[0].field", "empty"},
+		{`[{"field":".metadata","operator":"exists"}]`, "filters[0].field", "unknown"},
+		{`[{"field":"Metadata.x","operator":"exists"}]`, "filters[0].field", "unknown"},
+		{`[{"field":5,"operator":"exists"}]`, "filters[0].field", "string"},
+		{`[{"field":"metadata.` + strings.Repeat("x", MaxFieldBytes) + `","operator":"exists"}]`, "filters[0].field", "longer"},
+		{`[{"field":"error","operator":"like","value":"x"}]`, "filters[0].operator", "like"},
+		{`[{"field":"error","operator":"IS","value":"x"}]`, "filters[0].operator", "unknown"},
+		{`[{"field":"error","operator":null,"value":"x"}]`, "filters[0].operator", "required"},
+		{`[{"field":"error","operator":["is"],"value":"x"}]`, "filters[0].operator", "string"},
+		{`[{"field":"error","operator":"is","value":"x","type":"text"}]`, "filters[0].type", "text"},
+		{`[{"field":"error","operator":"is","value":"x","type":""}]`, "filters[0].type", "empty"},
+		{`[{"field":"error","operator":"is","value":"x","type":1}]`, "filters[0].type", "string"},
+		{`[{"field":"metadata.n","operator":"contains","value":"5","type":"number"}]`, "filters[0].operator", "number"},
+		{`[{"field":"metadata.n","operator":"after","value":"5","type":"number"}]`, "filters[0].operator", "number"},
+		{`[{"field":"metadata.n","operator":"after","value":"5"}]`, "filters[0].operator", "string"},
+		{`[{"field":"metadata.n","operator":"greater than","value":true,"type":"boolean"}]`, "filters[0].operator", "boolean"},
+		{`[{"field":"metadata.n","operator":"contains","value":true,"type":"boolean"}]`, "filters[0].operator", "boolean"},
+		{`[{"field":"metadata.n","operator":"contains","value":"x","type":"id"}]`, "filters[0].operator", "id"},
+		{`[{"field":"event_id","operator":"exists","type":"id"}]`, "filters[0].operator", "id"},
+		{`[{"field":"start_time","operator":"greater than","value":1,"type":"datetime"}]`, "filters[0].operator", "datetime"},
+		{`[{"field":"metadata.n","operator":"is","value":"five","type":"number"}]`, "filters[0].value", "number"},
+		{`[{"field":"metadata.n","operator":"is","value":"","type":"number"}]`, "filters[0].value", "number"},
+		{`[{"field":"metadata.n","operator":"is","value":"NaN","type":"number"}]`, "filters[0].value", "number"},
+		{`[{"field":"metadata.n","operator":"is","value":"inf","type":"number"}]`, "filters[0].value", "number"},
+		{`[{"field":"metadata.n","operator":"is","value":"0x10","type":"number"}]`, "filters[0].value", "number"},
+		{`[{"field":"metadata.n","operator":"is","value":"1_000","type":"number"}]`, "filters[0].value", "number"},
+		{`[{"field":"metadata.n","operator":"is","value":"1e999","type":"number"}]`, "filters[0].value", "number"},
+		{`[{"field":"metadata.n","operator":"is","value":1e999,"type":"number"}]`, "filters", "double"},
+		{`[{"field":"metadata.n","operator":"is","value":true,"type":"number"}]`, "filters[0].value", "number"},
+		{`[{"field":"metadata.n","operator":"is","value":"yes","type":"boolean"}]`, "filters[0].value", "true or false"},
+		{`[{"field":"metadata.n","operator":"is","value":1,"type":"boolean"}]`, "filters[0].value", "true or false"},
+		{`[{"field":"start_time","operator":"after","value":"yesterday","type":"datetime"}]`, "filters[0].value", "ISO 8601"},
+		{`[{"field":"start_time","operator":"after","value":"2026-13-01","type":"datetime"}]`, "filters[0].value", "ISO 8601"},
+		{`[{"field":"start_time","operator":"after","value":true,"type":"datetime"}]`, "filters[0].value", "ISO 8601"},
+		{`[{"field":"error","operator":"is"}]`, "filters[0].value", "required"},
+		{`[{"field":"error","operator":"is","value":{}}]`, "filters[0].value", "must be"},
+		{`[{"field":"error","operator":"is","value":["a"]}]`, "filters[0].value", "must be"},
+		{`[{"field":"error","operator":"contains","value":null}]`, "filters[0].value", "needs a value"},
+		{`[{"field":"metadata.n","operator":"greater than","value":null,"type":"number"}]`, "filters[0].value", "needs a value"},
+		{many, "filters", "more than 100"},
+	} {
+		fs, err := ParseFilters(json.RawMessage(tt.in), "filters")
+		var f *fault.Error
+		if !errors.As(err, &f) || f.Kind != fault.Invalid {
+			t.Errorf("ParseFilters(%.80s) = %v, %v; want an Invalid", tt.in, fs, err)
+			continue
+		}
+		if f.Field != tt.field || !strings.Contains(f.Msg, tt.says) {
+			t.Errorf("ParseFilters(%.80s): %q: %q; want %q: …%s…", tt.in, f.Field, f.Msg, tt.field, tt.says)
+		}
+	}
+}
+
+func TestInProject(t *testing.T) {
+	t.Parallel()
+	p := project.Project{ID: 1, PublicID: "A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11", OrgID: "org-1", WorkspaceID: "ws-1", Name: "Shop"}
+	other := `{"field":"error","operator":"exists"}`
+	for _, tt := range []struct {
+		filter string
+		holds  bool
+	}{
+		{`{"field":"project","operator":"is","value":"Shop"}`, true},
+		{`{"field":"project","operator":"is","value":"shop"}`, false},
+		{`{"field":"project","operator":"is","value":"a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"}`, true},
+		{`{"field":"project","operator":"is not","value":"Shop"}`, false},
+		{`{"field":"project","operator":"is not","value":"Other"}`, true},
+		{`{"field":"project","operator":"contains","value":"ho"}`, true},
+		{`{"field":"project","operator":"exists"}`, true},
+		{`{"field":"project","operator":"is","value":null}`, false},
+		{`{"field":"project_id","operator":"is","value":"a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11","type":"id"}`, true},
+		{`{"field":"project_id","operator":"is","value":"Shop"}`, false},
+		{`{"field":"tenant","operator":"is","value":"org-1"}`, true},
+		{`{"field":"org_id","operator":"is","value":"org-2"}`, false},
+		{`{"field":"workspace_id","operator":"is","value":"ws-1","type":"id"}`, true},
+		{`{"field":"workspace_id","operator":"greater than","value":1,"type":"number"}`, false},
+	} {
+		fs, err := ParseFilters(json.RawMessage("["+tt.filter+","+other+"]"), "filters")
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := "it broke"
+		e := event.Event{ID: uuid.New(), Error: &text}
+		got := InProject(fs, p)
+		if Match(&e, got) != tt.holds {
+			t.Errorf("%s: %v, want %v", tt.filter, !tt.holds, tt.holds)
+		}
+		e.Error = nil
+		if Match(&e, got) {
+			t.Errorf("%s: the other filter was lost", tt.filter)
+		}
+	}
+}
+
+func TestNeedle(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ filters, want string }{
+		{`[]`, ""},
+		{`[{"field":"inputs.q","operator":"contains","value":"refund please"}]`, "refund please"},
+		{`[{"field":"inputs","operator":"is","value":"say \"hello there\" <b>"}]`, "hello there"},
+		{`[{"field":"outputs.a","operator":"contains","value":"Größe über alles"}]`, "ber alles"},
+		{`[{"field":"inputs","operator":"contains","value":"日本"}]`, ""},
+		{`[{"field":"inputs","operator":"contains","value":""}]`, ""},
+		{`[{"field":"inputs","operator":"contains","value":"a/b\\c"}]`, "a"},
+		{`[{"field":"inputs.q","operator":"not contains","value":"refund"}]`, ""},
+		{`[{"field":"inputs.q","operator":"is not","value":"refund"}]`, ""},
+		{`[{"field":"inputs.q","operator":"is","value":"5"}]`, ""},
+		{`[{"field":"inputs.q","operator":"contains","value":"5"}]`, "5"},
+		{`[{"field":"inputs.q","operator":"is","value":"true"}]`, ""},
+		{`[{"field":"inputs.q","operator":"is","value":"abc","type":"id"}]`, ""},
+		{`[{"field":"inputs.q","operator":"greater than","value":"abc"}]`, ""},
+		{`[{"field":"metadata.q","operator":"contains","value":"refund"}]`, ""},
+		{`[{"field":"metadata","operator":"contains","value":"refund"}]`, ""},
+		{`[{"field":"inputs.q","operator":"contains","value":"ab"},{"field":"config.m","operator":"is","value":"abc"}]`, "abc"},
+	} {
+		fs, err := ParseFilters(json.RawMessage(tt.filters), "filters")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := Needle(fs); string(got) != tt.want {
+			t.Errorf("Needle(%s) = %q, want %q", tt.filters, got, tt.want)
+		}
+	}
+}
+
+func TestNeedPayload(t *testing.T) {
+	t.Parallel()
+	for field, want := range map[string]bool{
+		"inputs": true, "outputs.x": true, "config.model": true, "metadata": true, "metadata.attributes.x": true,
+		"metadata.cost": false, "metadata.x.attributes": false, "metrics": false, "event_name": false, "children_ids.0": false,
+	} {
+		fs := []Filter{{Field: "error", Operator: "exists"}, {Field: field, Operator: "exists"}}
+		if got := NeedPayload(fs); got != want {
+			t.Errorf("NeedPayload(%s) = %v, want %v", field, got, want)
+		}
+	}
+}
+
+func TestTypeCodes(t *testing.T) {
+	t.Parallel()
+	for typ, code := range typeCodes {
+		if TypeCode(typ) != code || TypeOf(code) != typ {
+			t.Errorf("%s: %d, %s", typ, TypeCode(typ), TypeOf(code))
+		}
+	}
+	if TypeCode("none") != 0 || TypeOf(0) != event.TypeGeneric {
+		t.Error("an unknown type has a code")
+	}
+}

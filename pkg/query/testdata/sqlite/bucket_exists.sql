@@ -1,0 +1,2 @@
+-- [{"field":"feedback","operator":"exists"}]
+(e.feedback IS NOT NULL OR (e.spill & 4) <> 0)

@@ -1,0 +1,2 @@
+-- [{"field":"metadata","operator":"not exists"}]
+(e.metadata IS NOT NULL OR (e.spill & 65) <> 0) IS NOT TRUE

@@ -1,0 +1,2 @@
+-- [{"field":"event_type","operator":"is not","value":"none"}]
+TRUE

@@ -1,0 +1,2 @@
+-- [{"field":"event_type","operator":"is","value":"model"}]
+e.type = 1

@@ -1,0 +1,3 @@
+-- [{"field":"event_name","operator":"less than","value":"m"}]
+e.name < ?1
+-- 1: string m
