@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
+
+	"github.com/spangrove/spangrove/pkg/fault"
 )
 
 // flushBytes is the size from which a piece of an answer is handed to the connection. Larger
@@ -74,7 +76,10 @@ func (s *Stream) flush() error {
 	}
 	_, err := s.w.Write(s.buf)
 	s.buf = s.buf[:0]
-	return err
+	if err != nil {
+		return fault.Wrap(fault.Unavailable, err, "the caller is gone")
+	}
+	return nil
 }
 
 // WriteJSON sends a small JSON object with status 200. The error is the connection's.

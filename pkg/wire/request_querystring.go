@@ -22,8 +22,8 @@ const maxIndex = 1000
 //	filters[0][field]=a&filters[0][operator]=is  filters=[{...}]  filters[]={...}
 //	dateRange=24h  dateRange[$gte]=1&dateRange[$lte]=2  dateRange={"$gte":1}  dateRange={'$gte': 1}
 //
-// The last form, Python's own spelling, is read for dateRange only. Numbers, booleans and
-// whole values in JSON stay strings, which DecodeSearch reads too. Parameters that a search does not have are left out.
+// The last form, Python's own spelling, is read for dateRange only. Numbers and booleans stay
+// strings, which DecodeSearch reads too. Parameters that a search does not have are left out.
 // Errors are fault.Invalid naming the parameter.
 func QueryObject(rawQuery string) (json.RawMessage, error) {
 	values, err := url.ParseQuery(rawQuery)
@@ -181,7 +181,10 @@ func namesParam(ps []param) (json.RawMessage, error) {
 // filtersParam reads an array of filters.
 func filtersParam(ps []param) (json.RawMessage, error) {
 	if len(ps) == 1 && len(ps[0].path) == 0 {
-		return rawjson.AppendString(nil, ps[0].text), nil
+		if strings.TrimSpace(ps[0].text) == "" {
+			return json.RawMessage("[]"), nil
+		}
+		return jsonText(ps[0])
 	}
 	var list []element
 	members := map[int]*rawjson.Builder{}
@@ -223,8 +226,15 @@ func rangeParam(ps []param) (json.RawMessage, error) {
 		if len(ps) > 1 {
 			return nil, fault.InvalidField(short(ps[0].key), "is given more than once")
 		}
-		if raw, err := jsonText(ps[0]); err == nil && rawjson.KindOf(raw) == '"' {
-			return raw, nil // a word in quotes
+		raw, err := jsonText(ps[0])
+		switch kind := rawjson.KindOf([]byte(ps[0].text)); {
+		case err == nil && (kind == '{' || kind == '"'):
+			return raw, nil
+		case kind == '{':
+			if raw, ok := pythonDict(ps[0].text); ok {
+				return raw, nil
+			}
+			return nil, fault.InvalidField(short(ps[0].key), "is neither JSON nor a range such as 7d")
 		}
 		return rawjson.AppendString(nil, ps[0].text), nil
 	}

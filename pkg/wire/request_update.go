@@ -36,7 +36,7 @@ func DecodeUpdate(body []byte, id uuid.UUID) (event.Update, error) {
 	}
 	if replaced > 0 {
 		var b rawjson.Builder
-		b.Int("replaced_characters", int64(replaced))
+		b.Int(event.ReplacedKey, int64(replaced))
 		u.Metadata = rawjson.Merge(u.Metadata, b.Bytes())
 	}
 	return u, nil

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"math"
-	"strconv"
 	"strings"
 
 	"github.com/google/uuid"
@@ -36,14 +34,12 @@ func DecodeObject(body []byte) (object json.RawMessage, replaced int, err error)
 	}
 }
 
-// ParseID reads an id as it stands in a path or body: a UUID with dashes, in either case.
+// ParseID reads an id as it stands in a path: a UUID with dashes or as 32 hexadecimal digits,
+// in either case, but not the zero one.
 func ParseID(s string) (uuid.UUID, error) {
-	if len(s) != 36 {
-		return uuid.Nil, fmt.Errorf("%.40q is not a UUID", s)
-	}
-	id, err := uuid.Parse(s)
-	if err != nil {
-		return uuid.Nil, fmt.Errorf("%.40q is not a UUID", s)
+	id, ok := parseUUID(s)
+	if !ok {
+		return uuid.Nil, fault.New(fault.Invalid, "%.40q is not a UUID", s)
 	}
 	return id, nil
 }
@@ -77,11 +73,7 @@ func readUUID(raw json.RawMessage) (uuid.UUID, error) {
 	if !ok {
 		return uuid.Nil, wrong("a UUID", raw)
 	}
-	id, err := ParseID(s)
-	if err != nil || id == uuid.Nil {
-		return uuid.Nil, fault.New(fault.Invalid, "%.40q is not a UUID", s)
-	}
-	return id, nil
+	return ParseID(s)
 }
 
 func readObject(raw json.RawMessage) (json.RawMessage, error) {
@@ -112,27 +104,11 @@ func readStrings(raw json.RawMessage) (json.RawMessage, error) {
 	return raw, nil
 }
 
-// readNumber reads a JSON number, or a string that holds one.
-func readNumber(raw json.RawMessage) (float64, error) {
-	if f, ok := rawjson.Number(raw); ok {
-		return f, nil
-	}
-	s, ok := rawjson.Text(raw)
-	if !ok {
-		return 0, wrong("a number", raw)
-	}
-	f, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
-	if err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
-		return 0, fault.New(fault.Invalid, "%.40q is not a number", s)
-	}
-	return f, nil
-}
-
 // readMillis reads a number of milliseconds from 0 to the end of the year 9999.
 func readMillis(raw json.RawMessage) (*float64, error) {
-	f, err := readNumber(raw)
-	if err != nil {
-		return nil, err
+	f, ok := rawjson.Number(raw)
+	if !ok {
+		return nil, wrong("a number", raw)
 	}
 	if f < 0 || f > event.MaxMillis {
 		return nil, fault.New(fault.Invalid, "must be milliseconds, 0 or more and before the year 10000")

@@ -1,0 +1,141 @@
+package httpapi
+
+import (
+	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/query"
+	"github.com/spangrove/spangrove/pkg/rawjson"
+	"github.com/spangrove/spangrove/pkg/wire"
+)
+
+// listEvents is a search by query string.
+func (s *Server) listEvents(c *call) error {
+	object, err := wire.QueryObject(c.r.URL.RawQuery)
+	if err != nil {
+		return err
+	}
+	return s.search(c, object, query.SearchPages)
+}
+
+// searchEvents answers with a page of events.
+func (s *Server) searchEvents(c *call) error {
+	return s.searchBody(c, query.SearchPages)
+}
+
+// exportEvents is a search that takes a limit over the highest for the highest: older clients
+// ask for more.
+func (s *Server) exportEvents(c *call) error {
+	return s.searchBody(c, query.ExportPages)
+}
+
+func (s *Server) searchBody(c *call, pages query.PageRule) error {
+	body, err := c.body()
+	if err != nil {
+		return err
+	}
+	object, _, err := wire.DecodeObject(body)
+	if err != nil {
+		return err
+	}
+	return s.search(c, object, pages)
+}
+
+func (s *Server) search(c *call, object []byte, pages query.PageRule) error {
+	in, err := wire.DecodeSearch(object, pages, s.Now())
+	if err != nil {
+		return err
+	}
+	in.Search.Filters = query.InProject(in.Search.Filters, c.project)
+	set, err := s.Reader.Search(c.ctx(), c.project.ID, in.Search)
+	if err != nil {
+		return err
+	}
+	return c.stream(func(out *wire.Stream) error {
+		return wire.WriteEvents(c.ctx(), out, set, &c.project, in.Projection)
+	})
+}
+
+// getEvent answers with an event and what is below it: the tree node older documents promise,
+// with the event alone under the key "event", which newer clients read. The id of a session
+// gives the session's tree.
+func (s *Server) getEvent(c *call) error {
+	id, err := c.id("event_id")
+	if err != nil {
+		return err
+	}
+	// An event's place in the tree is known only among the other events of its session.
+	session, at := id, uuid.Nil
+	e, missing := s.Reader.Event(c.ctx(), c.project.ID, id)
+	switch {
+	case missing == nil:
+		session, at = e.SessionID, e.ID
+	case fault.Of(missing) != fault.NotFound:
+		return missing
+	}
+	// An unknown event may still be another id of a session.
+	set, err := s.Reader.Session(c.ctx(), c.project.ID, session)
+	if err != nil {
+		if missing != nil && fault.Of(err) == fault.NotFound {
+			return missing
+		}
+		return err
+	}
+	return c.stream(func(out *wire.Stream) error {
+		return wire.WriteTree(c.ctx(), out, set, wire.Tree{At: at, WithEvent: true}, &c.project)
+	})
+}
+
+// updateEvent merges the body into the event it names.
+func (s *Server) updateEvent(c *call) error { return s.update(c, uuid.Nil) }
+
+// updateEventByID merges the body into the event of the path.
+func (s *Server) updateEventByID(c *call) error {
+	id, err := c.id("event_id")
+	if err != nil {
+		return err
+	}
+	return s.update(c, id)
+}
+
+func (s *Server) update(c *call, id uuid.UUID) error {
+	body, err := c.body()
+	if err != nil {
+		return err
+	}
+	u, err := wire.DecodeUpdate(body, id)
+	if err != nil {
+		return err
+	}
+	pending, err := s.Writer.Update(c.ctx(), c.project.ID, u)
+	if err != nil {
+		return err
+	}
+	var b rawjson.Builder
+	b.Bool("success", true)
+	b.String("event_id", u.EventID.String())
+	if pending {
+		b.Bool("pending", true)
+	}
+	return c.json(&b)
+}
+
+// deleteEvent deletes one event; the id of a session deletes the whole session, since nothing
+// would be left to hang its events under.
+func (s *Server) deleteEvent(c *call) error {
+	id, err := c.id("event_id")
+	if err != nil {
+		return err
+	}
+	err = s.Writer.DeleteEvent(c.ctx(), c.project.ID, id)
+	if fault.Of(err) == fault.NotFound {
+		// It may still be another id of a session, by which that was known before.
+		if again := s.Writer.DeleteSession(c.ctx(), c.project.ID, id); fault.Of(again) != fault.NotFound {
+			err = again
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return c.deleted(id.String())
+}

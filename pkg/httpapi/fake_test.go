@@ -1,0 +1,94 @@
+package httpapi_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/httpapi"
+	"github.com/spangrove/spangrove/pkg/project"
+	"github.com/spangrove/spangrove/pkg/query"
+)
+
+var (
+	sessionID = uuid.MustParse("11111111-1111-4111-8111-111111111111")
+	eventID   = uuid.MustParse("22222222-2222-4222-8222-222222222222")
+	shop      = project.Project{ID: 7, PublicID: "prj_1", OrgID: "org_1", WorkspaceID: "ws_1", Name: "shop"}
+)
+
+// fake is a store whose answers a test sets, mostly to fail on purpose. It remembers what it
+// was asked.
+type fake struct {
+	set     *event.Set
+	event   event.Event
+	pending bool
+	err     error
+
+	projectID int64
+	search    query.Search
+	update    event.Update
+	deleted   []uuid.UUID
+}
+
+func (f *fake) Search(_ context.Context, projectID int64, q query.Search) (*event.Set, error) {
+	f.projectID, f.search = projectID, q
+	return f.set, f.err
+}
+
+func (f *fake) Session(_ context.Context, projectID int64, _ uuid.UUID) (*event.Set, error) {
+	f.projectID = projectID
+	return f.set, f.err
+}
+
+func (f *fake) Event(_ context.Context, projectID int64, _ uuid.UUID) (event.Event, error) {
+	f.projectID = projectID
+	return f.event, f.err
+}
+
+func (f *fake) Update(_ context.Context, projectID int64, u event.Update) (bool, error) {
+	f.projectID, f.update = projectID, u
+	return f.pending, f.err
+}
+
+func (f *fake) DeleteEvent(_ context.Context, projectID int64, id uuid.UUID) error {
+	f.projectID, f.deleted = projectID, append(f.deleted, id)
+	return f.err
+}
+
+func (f *fake) DeleteSession(ctx context.Context, projectID int64, id uuid.UUID) error {
+	return f.DeleteEvent(ctx, projectID, id)
+}
+
+// both is what a store must do for the API.
+type both interface {
+	httpapi.Reader
+	httpapi.Writer
+}
+
+// serve mounts every route over s. On a request without an identity the project is shop.
+func serve(s both) http.Handler {
+	server := httpapi.New(httpapi.Deps{
+		Reader: s, Writer: s, Now: func() time.Time { return time.UnixMilli(1_800_000_000_000) },
+		DefaultProject: func(context.Context) (project.Project, error) { return shop, nil },
+	})
+	mux := http.NewServeMux()
+	for _, r := range server.Routes() {
+		mux.Handle(r.Pattern(), r.Handler)
+	}
+	return mux
+}
+
+// ask sends one request and gives status and body.
+func ask(t *testing.T, h http.Handler, request, body string) (int, string) {
+	t.Helper()
+	method, target, _ := strings.Cut(request, " ")
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), method, target, strings.NewReader(body)))
+	return w.Code, w.Body.String()
+}

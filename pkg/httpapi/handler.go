@@ -1,0 +1,99 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+
+	"github.com/google/uuid"
+	"go.uber.org/zap"
+
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/project"
+	"github.com/spangrove/spangrove/pkg/wire"
+)
+
+// call is one request and whose data it is about.
+type call struct {
+	w       http.ResponseWriter
+	r       *http.Request
+	project project.Project
+}
+
+func (c *call) ctx() context.Context { return c.r.Context() }
+
+// handler serves an operation: it checks the scope and answers errors. An error after the
+// answer has begun breaks the connection, so that a cut answer is never taken for a whole one.
+func (s *Server) handler(op operation) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		p, err := s.admit(r.Context(), op.scope)
+		if err == nil {
+			err = op.handle(s, &call{w: w, r: r, project: p})
+		}
+		if err == nil {
+			return
+		}
+		if fault.Of(err) == fault.Internal {
+			s.Logger.Error("request broke", zap.String("operation", op.id), zap.Error(err))
+		}
+		if errors.Is(err, errBegun) {
+			panic(http.ErrAbortHandler)
+		}
+		wire.WriteError(w, err)
+	})
+}
+
+// admit gives the caller's project if the caller's key allows what needs scope.
+func (s *Server) admit(ctx context.Context, scope project.Scope) (project.Project, error) {
+	who, ok := project.IdentityFrom(ctx)
+	if !ok {
+		return s.DefaultProject(ctx)
+	}
+	if !who.Scope.Allows(scope) {
+		return project.Project{}, fault.New(fault.Forbidden, "this needs a key of scope %q; the key has %q", scope, who.Scope)
+	}
+	return who.Project, nil
+}
+
+// errBegun marks an error that came after the first bytes of the answer.
+var errBegun = errors.New("the answer was broken off")
+
+// stream sends the answer that write makes, whole or not as a success.
+func (c *call) stream(write func(*wire.Stream) error) error {
+	s := wire.NewStream(c.w)
+	defer s.Discard()
+	err := write(s)
+	if err == nil {
+		err = s.Close()
+	}
+	if err != nil && s.Started() {
+		return errors.Join(err, errBegun)
+	}
+	return err
+}
+
+// id reads the path's id. name is what the error calls it.
+func (c *call) id(name string) (uuid.UUID, error) {
+	id, err := wire.ParseID(c.r.PathValue("id"))
+	if err != nil {
+		return uuid.Nil, fault.In(name, err)
+	}
+	return id, nil
+}
+
+// body reads the whole body. TooLarge if it is over the server's bound.
+func (c *call) body() ([]byte, error) {
+	raw, err := io.ReadAll(c.r.Body)
+	var over *http.MaxBytesError
+	switch {
+	case err == nil:
+		return raw, nil
+	case errors.As(err, &over):
+		return nil, fault.New(fault.TooLarge, "the body is larger than %d bytes", over.Limit)
+	case c.ctx().Err() != nil:
+		return nil, c.ctx().Err()
+	default:
+		return nil, fault.Wrap(fault.Invalid, err, "the body cannot be read: it ends early or is not in the encoding it names")
+	}
+}

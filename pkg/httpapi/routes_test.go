@@ -1,0 +1,199 @@
+package httpapi_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/spangrove/spangrove/pkg/httpapi"
+	"github.com/spangrove/spangrove/pkg/mount"
+	"github.com/spangrove/spangrove/pkg/project"
+)
+
+// path fills the id into a route's path.
+func path(r httpapi.Route) string {
+	return strings.ReplaceAll(r.Path, "{id}", "33333333-3333-4333-8333-333333333333")
+}
+
+func TestEveryRouteChecksTheScope(t *testing.T) {
+	t.Parallel()
+	for _, r := range httpapi.New(httpapi.Deps{}).Routes() {
+		for _, scope := range project.Scopes() {
+			if scope.Allows(r.Scope) {
+				continue
+			}
+			w := httptest.NewRecorder()
+			ctx := project.WithIdentity(t.Context(), project.Identity{Project: shop, Scope: scope})
+			// There is no store: a handler that got past the check would panic.
+			r.Handler.ServeHTTP(w, httptest.NewRequestWithContext(ctx, r.Method, path(r), nil))
+			if w.Code != http.StatusForbidden || !strings.Contains(w.Body.String(), `"errorCode":"FORBIDDEN"`) {
+				t.Errorf("%s with scope %s: %d %s", r.Pattern(), scope, w.Code, w.Body)
+			}
+		}
+	}
+}
+
+func TestEveryRouteAsksInTheCallersProject(t *testing.T) {
+	t.Parallel()
+	for _, r := range httpapi.New(httpapi.Deps{}).Routes() {
+		if r.Operation == "getOpenAPI" {
+			continue
+		}
+		for _, who := range []int64{0, 99} { // 0: nobody was identified
+			f := &fake{err: http.ErrAbortHandler} // any unknown error
+			ctx := t.Context()
+			want := shop.ID
+			if who != 0 {
+				want = who
+				ctx = project.WithIdentity(ctx, project.Identity{Project: project.Project{ID: who}, Scope: project.ScopeAdmin})
+			}
+			w := httptest.NewRecorder()
+			body := strings.NewReader(`{"event_id":"33333333-3333-4333-8333-333333333333"}`)
+			serve(f).ServeHTTP(w, httptest.NewRequestWithContext(ctx, r.Method, path(r), body))
+			if w.Code != http.StatusInternalServerError || f.projectID != want {
+				t.Errorf("%s: project %d, want %d; %d %s", r.Pattern(), f.projectID, want, w.Code, w.Body)
+			}
+		}
+	}
+}
+
+func TestDialectFollowsThePrefix(t *testing.T) {
+	t.Parallel()
+	for _, r := range httpapi.New(httpapi.Deps{}).Routes() {
+		if v1 := strings.HasPrefix(r.Path, "/v1/"); v1 != (r.Dialect == httpapi.V1) {
+			t.Errorf("%s has the dialect %s", r.Pattern(), r.Dialect)
+		}
+	}
+}
+
+// patterns are all routes of the API: ours, the receiver's, and the extension's own.
+func patterns() []string {
+	all := append(mount.WritePatterns(), "GET /healthcheck", "GET /v1/healthcheck")
+	for _, r := range httpapi.New(httpapi.Deps{}).Routes() {
+		all = append(all, r.Pattern())
+	}
+	slices.Sort(all)
+	return all
+}
+
+func TestOpenAPIListsEveryRoute(t *testing.T) {
+	t.Parallel()
+	raw, err := os.ReadFile("openapi.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var doc struct {
+		Paths map[string]map[string]yaml.Node
+	}
+	if err := yaml.Unmarshal(raw, &doc); err != nil {
+		t.Fatal(err)
+	}
+	var documented []string
+	operations := map[string]string{}
+	for at, item := range doc.Paths {
+		paths := []string{at}
+		if node, ok := item["x-aliases"]; ok {
+			var aliases []string
+			if err := node.Decode(&aliases); err != nil {
+				t.Fatal(err)
+			}
+			paths = append(paths, aliases...)
+		}
+		for method, node := range item {
+			if method == "x-aliases" || method == "parameters" {
+				continue
+			}
+			var op struct {
+				OperationID string `yaml:"operationId"`
+				Summary     string
+				Responses   map[string]yaml.Node
+			}
+			if err := node.Decode(&op); err != nil {
+				t.Fatalf("%s %s: %v", method, at, err)
+			}
+			if op.Summary == "" || op.Responses["200"].Kind == 0 {
+				t.Errorf("%s %s has no summary or no answer", method, at)
+			}
+			for _, p := range paths {
+				pattern := strings.ToUpper(method) + " " + p
+				documented = append(documented, pattern)
+				operations[pattern] = op.OperationID
+			}
+		}
+	}
+	slices.Sort(documented)
+	if diff := cmp.Diff(patterns(), documented); diff != "" {
+		t.Errorf("openapi.yaml (-routes +documented)\n%s", diff)
+	}
+	for _, r := range httpapi.New(httpapi.Deps{}).Routes() {
+		if operations[r.Pattern()] != r.Operation {
+			t.Errorf("%s is %q in the table and %q in openapi.yaml", r.Pattern(), r.Operation, operations[r.Pattern()])
+		}
+	}
+}
+
+func TestOpenAPIReferencesLead(t *testing.T) {
+	t.Parallel()
+	raw, err := os.ReadFile("openapi.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var doc any
+	if err := yaml.Unmarshal(raw, &doc); err != nil {
+		t.Fatal(err)
+	}
+	var walk func(any)
+	walk = func(n any) {
+		switch n := n.(type) {
+		case map[string]any:
+			if ref, ok := n["$ref"].(string); ok {
+				at := doc
+				for _, step := range strings.Split(strings.TrimPrefix(ref, "#/"), "/") {
+					m, _ := at.(map[string]any)
+					at = m[step]
+				}
+				if at == nil {
+					t.Errorf("%s leads nowhere", ref)
+				}
+			}
+			for _, v := range n {
+				walk(v)
+			}
+		case []any:
+			for _, v := range n {
+				walk(v)
+			}
+		}
+	}
+	walk(doc)
+}
+
+func TestDocsListEveryRoute(t *testing.T) {
+	t.Parallel()
+	raw, err := os.ReadFile("../../docs/api.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var documented []string
+	for line := range strings.Lines(string(raw)) {
+		cells := strings.Split(line, "|")
+		if len(cells) < 4 || !strings.Contains(cells[2], "`") {
+			continue
+		}
+		for i, quoted := range strings.Split(cells[2], "`") {
+			if i%2 == 1 {
+				documented = append(documented, quoted)
+			}
+		}
+	}
+	slices.Sort(documented)
+	if diff := cmp.Diff(patterns(), documented); diff != "" {
+		t.Errorf("docs/api.md (-routes +documented)\n%s", diff)
+	}
+}

@@ -1,0 +1,130 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/google/uuid"
+	"go.uber.org/zap"
+
+	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/project"
+	"github.com/spangrove/spangrove/pkg/query"
+)
+
+// Reader is what the handlers read from.
+type Reader interface {
+	// Search gives one page of the events that match, newest first, and the exact number of
+	// all matches.
+	Search(ctx context.Context, projectID int64, q query.Search) (*event.Set, error)
+	// Session gives all events of a session, its session event among them, whose metadata
+	// carries the totals of the session. fault.NotFound if there is none.
+	Session(ctx context.Context, projectID int64, sessionID uuid.UUID) (*event.Set, error)
+	// Event gives one event whole. fault.NotFound if there is none.
+	Event(ctx context.Context, projectID int64, eventID uuid.UUID) (event.Event, error)
+}
+
+// Writer is what the handlers change stored events with.
+type Writer interface {
+	// Update merges u into its event. pending says that there is no such event yet and the
+	// update waits for it; fault.NotFound if no more updates can wait.
+	Update(ctx context.Context, projectID int64, u event.Update) (pending bool, err error)
+	// DeleteEvent deletes one event; its children stay, as orphans. The id of a session
+	// deletes the session. fault.NotFound if there is none.
+	DeleteEvent(ctx context.Context, projectID int64, eventID uuid.UUID) error
+	// DeleteSession deletes a session with all its events. fault.NotFound if there is none.
+	DeleteSession(ctx context.Context, projectID int64, sessionID uuid.UUID) error
+}
+
+// Deps is what a Server works with.
+type Deps struct {
+	Reader Reader
+	Writer Writer
+	// DefaultProject is whose the data is on a server without keys.
+	DefaultProject func(context.Context) (project.Project, error)
+	// Logger hears of internal errors; nil is silent.
+	Logger *zap.Logger
+	// Now is the time relative date ranges count from; nil is the clock.
+	Now func() time.Time
+}
+
+// Server has the handlers.
+type Server struct {
+	Deps
+}
+
+// New makes a server. All Deps but Logger and Now are needed.
+func New(d Deps) *Server {
+	if d.Logger == nil {
+		d.Logger = zap.NewNop()
+	}
+	if d.Now == nil {
+		d.Now = time.Now
+	}
+	return &Server{d}
+}
+
+// Route is one method and path of the API.
+type Route struct {
+	Method    string
+	Path      string // in net/http's form: "/events/{id}"
+	Operation string // operationId in openapi.yaml
+	// Scope is what a key must allow; Handler checks it.
+	Scope   project.Scope
+	Dialect Dialect
+	Handler http.Handler
+}
+
+// Pattern is the route as net/http's mux takes it: "GET /events/{id}".
+func (r Route) Pattern() string { return r.Method + " " + r.Path }
+
+// Dialect is the form of answers a path promises. Events and sessions look the same in both.
+type Dialect string
+
+// The dialects.
+const (
+	V0 Dialect = "v0" // paths without a prefix
+	V1 Dialect = "v1" // paths under /v1
+)
+
+// operation is a handler with its paths, each served as it stands and under /v1.
+type operation struct {
+	id     string
+	method string
+	paths  []string
+	scope  project.Scope
+	handle func(*Server, *call) error
+}
+
+var operations = []operation{
+	{"getSession", http.MethodGet, []string{"/sessions/{id}", "/session/{id}"}, project.ScopeRead, (*Server).getSession},
+	{"deleteSession", http.MethodDelete, []string{"/sessions/{id}", "/session/{id}"}, project.ScopeFull, (*Server).deleteSession},
+	{"listEvents", http.MethodGet, []string{"/events"}, project.ScopeRead, (*Server).listEvents},
+	{"searchEvents", http.MethodPost, []string{"/events/search"}, project.ScopeRead, (*Server).searchEvents},
+	{"exportEvents", http.MethodPost, []string{"/events/export"}, project.ScopeRead, (*Server).exportEvents},
+	{"getEvent", http.MethodGet, []string{"/events/{id}"}, project.ScopeRead, (*Server).getEvent},
+	{"updateEvent", http.MethodPut, []string{"/events"}, project.ScopeIngest, (*Server).updateEvent},
+	{"updateEventById", http.MethodPut, []string{"/events/{id}"}, project.ScopeIngest, (*Server).updateEventByID},
+	{"deleteEvent", http.MethodDelete, []string{"/events/{id}"}, project.ScopeFull, (*Server).deleteEvent},
+	{"getOpenAPI", http.MethodGet, []string{"/openapi.yaml"}, project.ScopeRead, (*Server).getOpenAPI},
+}
+
+// Routes lists every route, in the order of the table.
+func (s *Server) Routes() []Route {
+	var routes []Route
+	for _, op := range operations {
+		for _, path := range op.paths {
+			for _, d := range []struct {
+				dialect Dialect
+				prefix  string
+			}{{V0, ""}, {V1, "/v1"}} {
+				routes = append(routes, Route{
+					Method: op.method, Path: d.prefix + path, Operation: op.id,
+					Scope: op.scope, Dialect: d.dialect, Handler: s.handler(op),
+				})
+			}
+		}
+	}
+	return routes
+}
