@@ -1,0 +1,73 @@
+package harness
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/url"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Store is a kind of database that the server can stand on.
+type Store struct {
+	Name string
+	// Env gives a fresh, empty store of this kind as the variables that select it.
+	// What it made is removed when the test ends.
+	Env func(t *testing.T) map[string]string
+}
+
+// Stores are the databases on which every behaviour must be the same.
+var Stores = []Store{
+	{"sqlite", func(*testing.T) map[string]string { return nil }},
+	{"postgres", func(t *testing.T) map[string]string {
+		return map[string]string{"SPANGROVE_POSTGRES_DSN": PostgresDSN(t)}
+	}},
+}
+
+// EachStore runs f as a subtest on each database.
+func EachStore(t *testing.T, f func(t *testing.T, st Store)) {
+	t.Helper()
+	Require(t)
+	for _, st := range Stores {
+		t.Run(st.Name, func(t *testing.T) { f(t, st) })
+	}
+}
+
+const adminTimeout = 30 * time.Second
+
+// PostgresDSN makes an empty database and returns its URL. The test fails if no
+// server is given.
+func PostgresDSN(t *testing.T) string {
+	t.Helper()
+	admin := Env(t, "SPANGROVE_TEST_POSTGRES", "run the tests under e2e/with-postgres.sh")
+	u, err := url.Parse(admin)
+	if err != nil {
+		t.Fatalf("SPANGROVE_TEST_POSTGRES: %v", err)
+	}
+	name := fmt.Sprintf("spangrove_e2e_%08x", rand.Uint32())
+	exec := func(ctx context.Context, sql string) error {
+		ctx, cancel := context.WithTimeout(ctx, adminTimeout)
+		defer cancel()
+		conn, err := pgx.Connect(ctx, admin)
+		if err != nil {
+			return err
+		}
+		defer conn.Close(ctx)
+		_, err = conn.Exec(ctx, sql)
+		return err
+	}
+	if err := exec(t.Context(), "CREATE DATABASE "+name); err != nil {
+		t.Fatalf("make a database for the test: %v", err)
+	}
+	t.Cleanup(func() {
+		// The test's own context has ended by now.
+		if err := exec(context.Background(), "DROP DATABASE "+name+" WITH (FORCE)"); err != nil {
+			t.Errorf("drop the test's database: %v", err)
+		}
+	})
+	u.Path = "/" + name
+	return u.String()
+}

@@ -1,0 +1,69 @@
+package e2e
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/spangrove/spangrove/e2e/harness"
+)
+
+// TestKill kills the server with SIGKILL at random moments under load, starts it
+// again on what it left behind, and reads back every event that was acknowledged.
+func TestKill(t *testing.T) {
+	kills := map[string]int{"sqlite": 20, "postgres": 5}
+	harness.EachStore(t, func(t *testing.T, st harness.Store) {
+		n := harness.Count(t, "SPANGROVE_E2E_KILLS", kills[st.Name])
+		seed := harness.Seed(t)
+		r := rand.New(rand.NewPCG(seed, 0))
+		srv := harness.Start(t, harness.Options{Store: st})
+		var all []fact
+		for i := range n {
+			l := newLedger()
+			ld := startLoad(t, srv, l, seed+uint64(i))
+			ld.await(t, 1+r.Int64N(1500))
+			// Not at an acknowledgement, but anywhere between two.
+			time.Sleep(time.Duration(r.Int64N(int64(20 * time.Millisecond))))
+			srv.Kill()
+			ld.stop()
+			if len(l.wrong) > 0 {
+				t.Fatalf("kill %d: refused: %.5q", i+1, l.wrong)
+			}
+			if i%4 == 3 { // and now and then while it comes up again
+				srv.Launch()
+				time.Sleep(time.Duration(r.Int64N(int64(200 * time.Millisecond))))
+				srv.Kill()
+			}
+			srv.Start()
+			facts := l.take()
+			verify(t, srv, facts)
+			all = append(all, facts...)
+			t.Logf("kill %d of %d: %d events acknowledged, none lost", i+1, n, len(facts))
+		}
+		verifyTotals(t, srv, all)
+	})
+}
+
+// TestTerminate stops the server with SIGTERM under load: it ends by itself with
+// exit code 0, refuses nothing for good, and keeps what it acknowledged.
+func TestTerminate(t *testing.T) {
+	harness.EachStore(t, func(t *testing.T, st harness.Store) {
+		seed := harness.Seed(t)
+		srv := harness.Start(t, harness.Options{Store: st})
+		l := newLedger()
+		for i := range 3 {
+			ld := startLoad(t, srv, l, seed+uint64(i))
+			ld.await(t, 500)
+			if err := srv.Terminate(); err != nil {
+				t.Errorf("SIGTERM under load: %v", err)
+			}
+			ld.stop()
+			srv.Start()
+		}
+		if len(l.wrong) > 0 {
+			t.Errorf("refused: %.5q", l.wrong)
+		}
+		verify(t, srv, l.take())
+		verifyTotals(t, srv, l.take())
+	})
+}

@@ -1,0 +1,125 @@
+package e2e
+
+import (
+	"bytes"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/spangrove/spangrove/e2e/harness"
+)
+
+// TestFirstStart starts without a key: one is made, shown once, and works from
+// then on. The lines that a person sees say where everything is.
+func TestFirstStart(t *testing.T) {
+	harness.EachStore(t, func(t *testing.T, st harness.Store) {
+		srv := harness.Start(t, harness.Options{Store: st, Env: map[string]string{"SPANGROVE_API_KEY": ""}})
+		out := string(srv.Output())
+		for _, want := range []string{strings.TrimPrefix(srv.URL, "http://"), srv.GRPC, strings.TrimPrefix(srv.HTTP, "http://")} {
+			if !strings.Contains(out, want) {
+				t.Errorf("the start does not print %q:\n%s", want, out)
+			}
+		}
+		if st.Name == "sqlite" && !strings.Contains(out, filepath.Base(srv.Dir)) {
+			t.Errorf("the start does not print where the data is:\n%s", out)
+		}
+		key := findKey(t, srv, out)
+		srv.Client = harness.NewClient(srv.URL, key)
+		srv.Must(t, http.MethodPost, "/events", map[string]any{"event_type": "tool", "inputs": map[string]any{}}, nil)
+
+		if err := srv.Terminate(); err != nil {
+			t.Errorf("SIGTERM: %v", err)
+		}
+		srv.Start()
+		if again := bytes.TrimPrefix(srv.Output(), []byte(out)); bytes.Contains(again, []byte(key)) {
+			t.Error("the key is shown again at the second start")
+		}
+		if evs, err := srv.Export(t.Context()); err != nil || len(evs) != 2 {
+			t.Errorf("with the first start's key after a restart: %d events, %v; want the event and its session", len(evs), err)
+		}
+	})
+}
+
+// findKey finds the printed word that the server takes as its key.
+func findKey(t *testing.T, srv *harness.Server, out string) string {
+	t.Helper()
+	for _, word := range regexp.MustCompile(`[A-Za-z0-9_-]{24,}`).FindAllString(out, -1) {
+		c := harness.NewClient(srv.URL, word)
+		if c.JSON(t.Context(), http.MethodPost, "/v1/events/export", map[string]any{"filters": []any{}}, nil) == nil {
+			return word
+		}
+	}
+	t.Fatalf("no word of the output is a key:\n%s", out)
+	return ""
+}
+
+// TestKeyIsRequired tries every kind of way in without a key and with a wrong one.
+func TestKeyIsRequired(t *testing.T) {
+	harness.Require(t)
+	srv := harness.Start(t, harness.Options{})
+	for _, key := range []string{"", "wrong"} {
+		c := harness.NewClient(srv.URL, key)
+		for _, path := range []string{"/session/start", "/events", "/v1/events/batch", "/v1/events/export",
+			"/opentelemetry/v1/traces", "/v1/traces", srv.HTTP + "/v1/traces"} {
+			code, body, err := c.Send(t.Context(), http.MethodPost, path, "application/json", []byte("{}"))
+			if err != nil || code != http.StatusUnauthorized {
+				t.Errorf("POST %s with key %q: status %d, %v: %.200s; want 401", path, key, code, err, body)
+			}
+		}
+	}
+	// The export of nothing but sessions must show that nothing came in.
+	if evs, err := srv.Export(t.Context()); err != nil || len(evs) != 0 {
+		t.Errorf("%d events are stored, %v", len(evs), err)
+	}
+}
+
+// TestConfigurationMistakes starts with mistakes in the configuration: the
+// process ends with an exit code, says in one line what is wrong, and shows no
+// stack trace.
+func TestConfigurationMistakes(t *testing.T) {
+	harness.Require(t)
+	unknownKey := filepath.Join(t.TempDir(), "mistake.yaml")
+	if err := os.WriteFile(unknownKey, []byte("extensions:\n  spangrove_api:\n    endpiont: 127.0.0.1:1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	tests := map[string]struct {
+		o    harness.Options
+		want string
+	}{
+		"unknown key":       {harness.Options{Args: []string{"--config", unknownKey}}, "endpiont"},
+		"missing file":      {harness.Options{Args: []string{"--config", "/does/not/exist.yaml"}}, "/does/not/exist.yaml"},
+		"bad address":       {harness.Options{Env: map[string]string{"SPANGROVE_ADDR": "nonsense"}}, "nonsense"},
+		"port in use":       {harness.Options{Env: map[string]string{"SPANGROVE_ADDR": taken.Addr().String()}}, taken.Addr().String()},
+		"unknown log level": {harness.Options{Env: map[string]string{"SPANGROVE_LOG_LEVEL": "loud"}}, "loud"},
+		"PostgreSQL is down": {harness.Options{Env: map[string]string{
+			"SPANGROVE_POSTGRES_DSN": "postgres://nobody@" + harness.FreeAddr(t) + "/none"}}, "postgres"},
+		"data directory is a file": {harness.Options{Env: map[string]string{"SPANGROVE_DATA_DIR": unknownKey}}, unknownKey},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			srv := harness.New(t, tt.o)
+			srv.Launch()
+			if err := srv.Wait(); err == nil {
+				t.Error("exit code 0")
+			}
+			out := string(srv.Output())
+			if !strings.Contains(strings.ToLower(out), strings.ToLower(tt.want)) {
+				t.Errorf("the output does not name %q:\n%s", tt.want, out)
+			}
+			if strings.Contains(out, "goroutine ") || strings.Contains(out, "panic") || strings.Contains(out, ".go:") {
+				t.Errorf("the output shows the program's inside:\n%s", out)
+			}
+			lines := strings.Split(strings.TrimSpace(out), "\n")
+			t.Logf("%d lines, the last: %s", len(lines), lines[len(lines)-1])
+		})
+	}
+}
