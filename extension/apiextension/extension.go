@@ -1,0 +1,211 @@
+package apiextension
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+
+	"github.com/google/uuid"
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/component/componentstatus"
+	"go.opentelemetry.io/collector/config/confighttp"
+	"go.opentelemetry.io/collector/config/configoptional"
+	"go.opentelemetry.io/collector/extension"
+	"go.opentelemetry.io/collector/extension/extensionauth"
+	"go.opentelemetry.io/collector/extension/extensioncapabilities"
+	"go.uber.org/zap"
+
+	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/httpapi"
+	"github.com/spangrove/spangrove/pkg/mount"
+	"github.com/spangrove/spangrove/pkg/wire"
+)
+
+// apiStore is what the extension and its handlers ask of the store.
+type apiStore interface {
+	httpapi.Reader
+	httpapi.Writer
+	mount.Projects
+	mount.SessionReader
+}
+
+type apiExtension struct {
+	set     extension.Settings
+	cfg     *Config
+	metrics *telemetry
+	router  *router
+	open    atomic.Bool // between Ready and NotReady
+	store   atomic.Pointer[apiStore]
+
+	mu       sync.Mutex // over the life cycle
+	host     component.Host
+	server   *http.Server // nil: not started
+	listener net.Listener // nil once the server has it
+	serving  sync.WaitGroup
+}
+
+var (
+	_ mount.Registrar                       = (*apiExtension)(nil)
+	_ mount.SessionReader                   = (*apiExtension)(nil)
+	_ extensioncapabilities.Dependent       = (*apiExtension)(nil)
+	_ extensioncapabilities.PipelineWatcher = (*apiExtension)(nil)
+)
+
+func newExtension(set extension.Settings, cfg *Config) (*apiExtension, error) {
+	metrics, err := newTelemetry(set.TelemetrySettings)
+	if err != nil {
+		return nil, err
+	}
+	return &apiExtension{set: set, cfg: cfg, metrics: metrics, router: newRouter(mount.WritePatterns())}, nil
+}
+
+// Dependencies makes the collector start the store and the authenticator first.
+func (e *apiExtension) Dependencies() []component.ID {
+	ids := []component.ID{e.cfg.Store}
+	if auth := e.cfg.HTTP.Auth.Get(); auth != nil {
+		ids = append(ids, auth.Config.AuthenticatorID)
+	}
+	return ids
+}
+
+// Start binds the port. Nothing is accepted before Ready; who connects meanwhile waits. A
+// second Start changes nothing.
+func (e *apiExtension) Start(ctx context.Context, host component.Host) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.server != nil {
+		return nil
+	}
+	s, err := mount.StoreOf[apiStore](host, e.cfg.Store, e.key("store"))
+	if err != nil {
+		return err
+	}
+	var auth extensionauth.Server
+	if a := e.cfg.HTTP.Auth.Get(); a != nil {
+		if auth, err = mount.ExtensionOf[extensionauth.Server](host, a.Config.AuthenticatorID, e.key("auth::authenticator")); err != nil {
+			return err
+		}
+	}
+	api := httpapi.New(httpapi.Deps{Reader: s, Writer: s, DefaultProject: s.DefaultProject, Logger: e.set.Logger})
+	if err := e.serveAPI(api.Routes()); err != nil {
+		return err
+	}
+	server, err := e.newServer(ctx, host, e.handler(auth))
+	if err != nil {
+		return fmt.Errorf("%s: %w", e.key("endpoint"), err)
+	}
+	listener, err := e.cfg.HTTP.ToListener(ctx)
+	if err != nil {
+		return fmt.Errorf("%s: %w", e.key("endpoint"), err)
+	}
+	e.store.Store(&s)
+	e.host, e.server, e.listener = host, server, listener
+	if !mount.Announce(ctx, mount.Notice{Topic: mount.TopicAPI, Text: e.url()}) {
+		e.set.Logger.Info("API listening", zap.String("url", e.url()))
+	}
+	return nil
+}
+
+// serveAPI mounts the API's own routes, unless an earlier Start has.
+func (e *apiExtension) serveAPI(routes []httpapi.Route) error {
+	for _, route := range routes {
+		e.router.Unmount(route.Pattern())
+		if err := e.router.Mount(route.Pattern(), route.Handler); err != nil {
+			return fmt.Errorf("serve %s: %w", route.Pattern(), err)
+		}
+	}
+	return nil
+}
+
+// newServer makes the server without its own authentication, whose answers are plain text.
+func (e *apiExtension) newServer(ctx context.Context, host component.Host, h http.Handler) (*http.Server, error) {
+	cfg := e.cfg.HTTP
+	cfg.Auth = configoptional.None[confighttp.AuthConfig]()
+	return cfg.ToServer(ctx, host.GetExtensions(), e.set.TelemetrySettings, h,
+		confighttp.WithErrorHandler(func(w http.ResponseWriter, _ *http.Request, message string, _ int) {
+			wire.WriteError(w, fault.New(fault.Invalid, "%s", message)) // an encoding nobody knows, or a broken one
+		}))
+}
+
+// url is where the API is, with the port that was bound.
+func (e *apiExtension) url() string {
+	scheme := "http://"
+	if e.cfg.HTTP.TLS.HasValue() {
+		scheme = "https://"
+	}
+	if e.cfg.HTTP.NetAddr.Transport == "unix" {
+		scheme = "unix://"
+	}
+	return scheme + e.listener.Addr().String()
+}
+
+// Ready accepts requests, now that all pipelines run.
+func (e *apiExtension) Ready() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.listener == nil {
+		return nil
+	}
+	server, listener, host := e.server, e.listener, e.host
+	e.listener = nil
+	e.open.Store(true)
+	e.serving.Go(func() {
+		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			componentstatus.ReportStatus(host, componentstatus.NewFatalErrorEvent(err))
+		}
+	})
+	return nil
+}
+
+// NotReady takes no more requests and waits for those under way, at most DrainTimeout.
+func (e *apiExtension) NotReady() error { return e.stop(context.Background()) }
+
+// Shutdown does what NotReady does, if it has not been done.
+func (e *apiExtension) Shutdown(ctx context.Context) error { return e.stop(ctx) }
+
+func (e *apiExtension) stop(ctx context.Context) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.open.Store(false)
+	if e.server == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, e.cfg.DrainTimeout)
+	defer cancel()
+	err := e.server.Shutdown(ctx)
+	if err != nil {
+		e.set.Logger.Warn("requests cut off at the end of drain_timeout", zap.Duration("drain_timeout", e.cfg.DrainTimeout))
+		err = e.server.Close()
+	}
+	if e.listener != nil {
+		err = errors.Join(err, e.listener.Close())
+	}
+	e.server, e.listener = nil, nil
+	e.serving.Wait()
+	return err
+}
+
+// Mount implements mount.Registrar.
+func (e *apiExtension) Mount(pattern string, h http.Handler) error { return e.router.Mount(pattern, h) }
+
+// Unmount implements mount.Registrar.
+func (e *apiExtension) Unmount(pattern string) { e.router.Unmount(pattern) }
+
+// ReadSession implements mount.SessionReader.
+func (e *apiExtension) ReadSession(ctx context.Context, projectID int64, sessionID uuid.UUID) (event.Event, error) {
+	s := e.store.Load()
+	if s == nil {
+		return event.Event{}, fault.New(fault.Unavailable, "the store is not open")
+	}
+	return (*s).ReadSession(ctx, projectID, sessionID)
+}
+
+// key is the YAML path of a setting of this extension, for errors.
+func (e *apiExtension) key(name string) string {
+	return fmt.Sprintf("extensions::%s::%s", e.set.ID, name)
+}

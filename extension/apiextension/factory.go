@@ -1,0 +1,49 @@
+package apiextension
+
+import (
+	"context"
+	"time"
+
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/config/configauth"
+	"go.opentelemetry.io/collector/config/confighttp"
+	"go.opentelemetry.io/collector/config/configoptional"
+	"go.opentelemetry.io/collector/extension"
+)
+
+var componentType = component.MustNewType("spangrove_api")
+
+const (
+	stability           = component.StabilityLevelBeta
+	defaultEndpoint     = "127.0.0.1:7420"
+	defaultMaxBody      = 20 << 20
+	defaultHeaderTime   = 10 * time.Second
+	defaultTransferTime = 5 * time.Minute
+	defaultDrainTimeout = 10 * time.Second
+)
+
+// NewFactory makes the factory of the extension type spangrove_api.
+func NewFactory() extension.Factory {
+	return extension.NewFactory(componentType, createDefaultConfig, create, stability)
+}
+
+func createDefaultConfig() component.Config {
+	http := confighttp.NewDefaultServerConfig()
+	http.NetAddr.Endpoint = defaultEndpoint
+	http.MaxRequestBodySize = defaultMaxBody
+	http.ReadHeaderTimeout = defaultHeaderTime
+	http.ReadTimeout = defaultTransferTime
+	http.WriteTimeout = defaultTransferTime
+	http.Auth = configoptional.Some(confighttp.AuthConfig{
+		Config: configauth.Config{AuthenticatorID: component.MustNewID("spangrove_auth")},
+	})
+	return &Config{
+		HTTP:         http,
+		Store:        component.MustNewID("spangrove_store"),
+		DrainTimeout: defaultDrainTimeout,
+	}
+}
+
+func create(_ context.Context, set extension.Settings, cfg component.Config) (extension.Extension, error) {
+	return newExtension(set, cfg.(*Config))
+}

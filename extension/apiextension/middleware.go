@@ -1,0 +1,119 @@
+package apiextension
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"runtime/debug"
+	"time"
+
+	"go.opentelemetry.io/collector/extension/extensionauth"
+	"go.uber.org/zap"
+
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/wire"
+)
+
+// handler is what stands before the routes, outermost first: recovery and metrics, health,
+// keys. The server before it has decompressed the body and set its bound.
+func (e *apiExtension) handler(auth extensionauth.Server) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		began := time.Now()
+		rec := &recorder{ResponseWriter: w}
+		done := func() { e.metrics.request(r.Context(), r, rec.code(), time.Since(began)) }
+		defer func() {
+			if p := recover(); p != nil {
+				e.recovered(rec, r, p, done)
+				return
+			}
+			done()
+		}()
+		switch {
+		case isHealth(r):
+			e.health(rec)
+		case auth == nil:
+			e.router.ServeHTTP(rec, r)
+		default:
+			ctx, err := auth.Authenticate(r.Context(), r.Header)
+			if err != nil {
+				wire.WriteError(rec, authError(err))
+				return
+			}
+			// The copy's pattern is the mux's answer; metrics read it from here.
+			authenticated := r.WithContext(ctx)
+			defer func() { r.Pattern = authenticated.Pattern }()
+			e.router.ServeHTTP(rec, authenticated)
+		}
+	})
+}
+
+// recovered answers for a handler that panicked. ErrAbortHandler is a handler's own way to
+// break a connection whose answer has begun, and goes on.
+func (e *apiExtension) recovered(rec *recorder, r *http.Request, p any, done func()) {
+	if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) {
+		done()
+		panic(p)
+	}
+	e.set.Logger.Error("handler panicked", zap.String("route", r.Pattern), zap.String("panic", fmt.Sprint(p)), zap.ByteString("stack", debug.Stack()))
+	if rec.status != 0 {
+		done()
+		panic(http.ErrAbortHandler) // a cut answer must not look like a whole one
+	}
+	wire.WriteError(rec, fault.New(fault.Internal, ""))
+	done()
+}
+
+// authError keeps a kind that the authenticator chose. An error without one, as other
+// authenticators return, is a refusal: extensionauth.Server allows nothing else.
+func authError(err error) error {
+	var f *fault.Error
+	if errors.As(err, &f) {
+		return err
+	}
+	return fault.Wrap(fault.Unauthorized, err, "not authorized")
+}
+
+// isHealth says that r asks whether the server works; this needs no key.
+func isHealth(r *http.Request) bool {
+	return (r.Method == http.MethodGet || r.Method == http.MethodHead) &&
+		(r.URL.Path == "/healthcheck" || r.URL.Path == "/v1/healthcheck")
+}
+
+func (e *apiExtension) health(w http.ResponseWriter) {
+	if !e.open.Load() {
+		wire.WriteError(w, fault.New(fault.Unavailable, "not ready"))
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write([]byte(`{"status":"ok"}`)) // a client that is gone cannot be told
+}
+
+// recorder remembers the status of an answer.
+type recorder struct {
+	http.ResponseWriter
+	status int
+}
+
+func (r *recorder) WriteHeader(status int) {
+	if r.status == 0 {
+		r.status = status
+	}
+	r.ResponseWriter.WriteHeader(status)
+}
+
+func (r *recorder) Write(p []byte) (int, error) {
+	if r.status == 0 {
+		r.status = http.StatusOK
+	}
+	return r.ResponseWriter.Write(p)
+}
+
+// Unwrap lets http.ResponseController flush.
+func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
+
+func (r *recorder) code() int {
+	if r.status == 0 {
+		return http.StatusOK
+	}
+	return r.status
+}

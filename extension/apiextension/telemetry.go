@@ -1,0 +1,38 @@
+package apiextension
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+)
+
+const scopeName = "github.com/spangrove/spangrove/extension/apiextension"
+
+// telemetry times requests by route and status.
+type telemetry struct{ seconds metric.Float64Histogram }
+
+func newTelemetry(set component.TelemetrySettings) (*telemetry, error) {
+	seconds, err := set.MeterProvider.Meter(scopeName).Float64Histogram("spangrove_api_request_duration",
+		metric.WithUnit("s"),
+		metric.WithDescription("Time to answer a request of the API, by route and status. Writes include the pipeline and the commit."),
+		metric.WithExplicitBucketBoundaries(.001, .002, .005, .01, .02, .05, .1, .2, .5, 1, 2, 5, 10))
+	return &telemetry{seconds: seconds}, err
+}
+
+// request records one request. A path that is no route counts as "unmatched", so that callers
+// cannot make up attribute values.
+func (t *telemetry) request(ctx context.Context, r *http.Request, status int, took time.Duration) {
+	route := r.Pattern
+	switch {
+	case isHealth(r):
+		route = "GET /healthcheck"
+	case route == "":
+		route = "unmatched"
+	}
+	t.seconds.Record(ctx, took.Seconds(), metric.WithAttributes(
+		attribute.String("route", route), attribute.Int("status", status)))
+}
