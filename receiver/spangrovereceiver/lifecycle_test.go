@@ -1,0 +1,103 @@
+package spangrovereceiver
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/component/componenttest"
+	"go.opentelemetry.io/collector/consumer/consumertest"
+	"go.opentelemetry.io/collector/receiver"
+)
+
+func create(t *testing.T, cfg *Config) receiver.Traces {
+	t.Helper()
+	c, err := NewFactory().CreateTraces(t.Context(), settings(), cfg, consumertest.NewNop())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestShutdownBeforeStartAndTwice(t *testing.T) {
+	c := create(t, createDefaultConfig().(*Config))
+	for range 2 {
+		if err := c.Shutdown(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestOnePipelineEachAndStartedTwice(t *testing.T) {
+	r := start(t, options{})
+	if err := r.receiver.Start(t.Context(), componenttest.NewNopHost()); err != nil {
+		t.Errorf("the second pipeline: %v", err)
+	}
+}
+
+func TestTheAPIExtensionIsMissing(t *testing.T) {
+	c := create(t, createDefaultConfig().(*Config))
+	err := c.Start(t.Context(), componenttest.NewNopHost())
+	if err == nil || !strings.Contains(err.Error(), "receivers::spangrove::api::extension") || !strings.Contains(err.Error(), "api::enabled") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestAPortThatIsTaken(t *testing.T) {
+	ln, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	cfg := createDefaultConfig().(*Config)
+	cfg.API.Enabled = false
+	cfg.Protocols.GRPC.GetOrInsertDefault().NetAddr.Endpoint = "127.0.0.1:0"
+	cfg.Protocols.HTTP.GetOrInsertDefault().NetAddr.Endpoint = ln.Addr().String()
+	err = create(t, cfg).Start(t.Context(), componenttest.NewNopHost())
+	if err == nil || !strings.Contains(err.Error(), "receivers::spangrove::protocols::http") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestShutdownWaitsForWhatIsUnderWay(t *testing.T) {
+	r := start(t, options{})
+	r.wait = make(chan struct{})
+	answered := make(chan reply)
+	go func() { answered <- post(t, r.apiURL+"/events", text(`{"event_type":"tool","inputs":{}}`)) }()
+	for r.receiver.budget.used.Load() == 0 {
+		time.Sleep(time.Millisecond) // until the request is inside; nothing is measured
+	}
+	short, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := r.receiver.Shutdown(short); err == nil {
+		t.Error("shutdown did not say that a request was still under way")
+	}
+	if got := post(t, r.apiURL+"/events", text(`{}`)); got.status != http.StatusNotFound { // unmounted
+		t.Errorf("after shutdown: %+v", got)
+	}
+	close(r.wait)
+	if got := <-answered; got.status != 200 {
+		t.Errorf("the request under way: %+v", got)
+	}
+	if err := r.receiver.Shutdown(context.Background()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestFindPrefersTheNamedExtension(t *testing.T) {
+	t.Parallel()
+	first, named := &fakeAPI{}, &fakeAPI{}
+	h := host{map[component.ID]component.Component{
+		component.MustNewID("a"): first, component.MustNewID("z"): named,
+	}}
+	if got := find[*fakeAPI](h, component.MustNewID("z")); got != named {
+		t.Error("not the named one")
+	}
+	if got := find[*fakeAPI](h, component.MustNewID("none")); got != first {
+		t.Error("not the first")
+	}
+}

@@ -1,0 +1,166 @@
+package spangrovereceiver
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/project"
+	"github.com/spangrove/spangrove/pkg/spancodec"
+	"github.com/spangrove/spangrove/pkg/wire"
+)
+
+// apiRoutes are the paths that are mounted on the API extension's port: the native writes in
+// all their aliases, and OTLP. Without a traces pipeline there is nowhere to write to.
+func (r *spangroveReceiver) apiRoutes() []route {
+	routes := r.otlpRoutes(r.viaAPI)
+	if r.traces == nil {
+		return routes
+	}
+	for _, native := range []struct {
+		paths []string
+		write nativeHandler
+	}{
+		{[]string{"/session/start", "/v1/session/start", "/sessions", "/v1/sessions"}, r.startSession},
+		{[]string{"/session/{id}/traces", "/v1/session/{id}/traces"}, r.addTraces},
+		{[]string{"/sessions/{id}/events/batch", "/v1/sessions/{id}/events/batch"}, r.addEvents},
+		{[]string{"/events", "/v1/events"}, r.create(wire.DecodeEvent)},
+		{[]string{"/events/model", "/v1/events/model"}, r.create(wire.DecodeModelEvent)},
+		{[]string{"/events/batch"}, r.createBatch(wire.Lenient)},
+		{[]string{"/v1/events/batch"}, r.createBatch(wire.Strict)},
+		{[]string{"/events/model/batch", "/v1/events/model/batch"}, r.createModelBatch},
+	} {
+		for _, path := range native.paths {
+			routes = append(routes, route{"POST " + path, r.native(native.write)})
+		}
+	}
+	return routes
+}
+
+// nativeHandler writes what a body says and gives the JSON of the answer.
+type nativeHandler func(req *http.Request, body []byte, id project.Identity, now time.Time) ([]byte, error)
+
+// native serves a native path.
+func (r *spangroveReceiver) native(write nativeHandler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		var answer []byte
+		err := r.handle(req, func(body []byte, id project.Identity) (err error) {
+			answer, err = write(req, body, id, time.Now())
+			return err
+		})
+		if err != nil {
+			wire.WriteError(w, err)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusOK) // clients compare with exactly 200
+		_, _ = w.Write(answer)       // a client that is gone cannot be told
+	})
+}
+
+// put sends events down the pipeline, all in one push.
+func (r *spangroveReceiver) put(ctx context.Context, id project.Identity, events []event.Event) error {
+	if len(events) == 0 {
+		return nil
+	}
+	_, err := r.pushTraces(ctx, r.viaAPI, "native", spancodec.Traces(events), id)
+	return err
+}
+
+func (r *spangroveReceiver) create(decode func([]byte, time.Time) (event.Event, error)) nativeHandler {
+	return func(req *http.Request, body []byte, id project.Identity, now time.Time) ([]byte, error) {
+		e, err := decode(body, now)
+		if err != nil {
+			return nil, err
+		}
+		if err := r.put(req.Context(), id, []event.Event{e}); err != nil {
+			return nil, err
+		}
+		return wire.AppendCreateAnswer(nil, e.ID), nil
+	}
+}
+
+func (r *spangroveReceiver) createBatch(policy wire.Policy) nativeHandler {
+	return func(req *http.Request, body []byte, id project.Identity, now time.Time) ([]byte, error) {
+		b, err := wire.DecodeBatch(body, policy, now)
+		return r.putBatch(req.Context(), id, b, err)
+	}
+}
+
+func (r *spangroveReceiver) createModelBatch(req *http.Request, body []byte, id project.Identity, now time.Time) ([]byte, error) {
+	b, err := wire.DecodeModelBatch(body, now)
+	return r.putBatch(req.Context(), id, b, err)
+}
+
+func (r *spangroveReceiver) putBatch(ctx context.Context, id project.Identity, b wire.Batch, err error) ([]byte, error) {
+	if err != nil {
+		return nil, err
+	}
+	if err := r.put(ctx, id, b.Events); err != nil {
+		return nil, err
+	}
+	return wire.AppendBatchAnswer(nil, &b), nil
+}
+
+func (r *spangroveReceiver) addTraces(req *http.Request, body []byte, id project.Identity, now time.Time) ([]byte, error) {
+	b, err := wire.DecodeSessionTraces(body, req.PathValue("id"), now)
+	return r.addBatch(req.Context(), id, b, err)
+}
+
+func (r *spangroveReceiver) addEvents(req *http.Request, body []byte, id project.Identity, now time.Time) ([]byte, error) {
+	b, err := wire.DecodeSessionEvents(body, req.PathValue("id"), now)
+	return r.addBatch(req.Context(), id, b, err)
+}
+
+func (r *spangroveReceiver) addBatch(ctx context.Context, id project.Identity, b wire.Batch, err error) ([]byte, error) {
+	if err != nil {
+		return nil, err
+	}
+	if err := r.put(ctx, id, b.Events); err != nil {
+		return nil, err
+	}
+	return []byte(`{"success":true}`), nil
+}
+
+// startSession answers with the whole session as it is stored: a repeated start merges into
+// the stored session.
+func (r *spangroveReceiver) startSession(req *http.Request, body []byte, id project.Identity, now time.Time) ([]byte, error) {
+	e, err := wire.DecodeSessionStart(body, now)
+	if err != nil {
+		return nil, err
+	}
+	ctx := req.Context()
+	if err := r.put(ctx, id, []event.Event{e}); err != nil {
+		return nil, err
+	}
+	p := r.projectOf(ctx, id)
+	if r.sessions != nil {
+		// What cannot be read back was still taken: a processor may have dropped it, or the
+		// pipeline leads to a queue. Then the answer is what was sent.
+		if stored, err := r.sessions.ReadSession(ctx, p.ID, e.SessionID); err == nil {
+			e = stored
+		}
+	}
+	return wire.AppendEvent(nil, &e, &p), nil
+}
+
+// projectOf is the project that the caller writes to, for the answer; what is not known of it
+// stays empty.
+func (r *spangroveReceiver) projectOf(ctx context.Context, id project.Identity) project.Project {
+	p := id.Project
+	if p.ID != 0 || r.projects == nil {
+		return p
+	}
+	var known project.Project
+	var err error
+	if p.PublicID != "" {
+		known, err = r.projects.ProjectByPublicID(ctx, p.PublicID)
+	} else {
+		known, err = r.projects.DefaultProject(ctx)
+	}
+	if err != nil {
+		return p
+	}
+	return known
+}

@@ -1,0 +1,135 @@
+package spangrovereceiver
+
+import (
+	"bytes"
+	"mime"
+	"net/http"
+
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/fault/verdict"
+	"github.com/spangrove/spangrove/pkg/wire"
+)
+
+// encoding is how an OTLP/HTTP body is written; the answer is written the same way.
+type encoding string
+
+const (
+	encodingProto encoding = "protobuf"
+	encodingJSON  encoding = "json"
+)
+
+func (e encoding) contentType() string {
+	if e == encodingProto {
+		return "application/x-protobuf"
+	}
+	return "application/json"
+}
+
+// encodingOf goes by the content type and, if that says neither, by the body: no OTLP message
+// in protobuf begins with a brace.
+func encodingOf(contentType string, body []byte) encoding {
+	mediaType, _, _ := mime.ParseMediaType(contentType)
+	switch mediaType {
+	case "application/x-protobuf", "application/protobuf", "application/vnd.google.protobuf":
+		return encodingProto
+	case "application/json":
+		return encodingJSON
+	}
+	if body = bytes.TrimLeft(bytes.TrimPrefix(body, byteOrderMark), " \t\r\n"); len(body) > 0 && body[0] != '{' {
+		return encodingProto
+	}
+	return encodingJSON
+}
+
+var byteOrderMark = []byte("\xef\xbb\xbf")
+
+// exportRequest is any of pdata's export requests.
+type exportRequest interface {
+	UnmarshalProto([]byte) error
+	UnmarshalJSON([]byte) error
+}
+
+// exportResponse is any of pdata's export responses.
+type exportResponse interface {
+	MarshalProto() ([]byte, error)
+	MarshalJSON() ([]byte, error)
+}
+
+// decodeExport reads an export request. JSON that pdata refuses is tried again without its
+// nulls, see withoutNulls. Errors are fault.Invalid.
+func decodeExport[R exportRequest](fresh func() R, enc encoding, body []byte) (R, error) {
+	req := fresh()
+	if enc == encodingProto {
+		if err := req.UnmarshalProto(body); err != nil {
+			return req, fault.Wrap(fault.Invalid, err, "the body is not an OTLP request in protobuf")
+		}
+		return req, nil
+	}
+	body = bytes.TrimPrefix(body, byteOrderMark)
+	if len(bytes.TrimSpace(body)) == 0 {
+		return req, nil
+	}
+	first := req.UnmarshalJSON(body)
+	if first == nil {
+		return req, nil
+	}
+	clean, err := withoutNulls(body)
+	if err != nil {
+		return req, fault.Wrap(fault.Invalid, err, "the body is not valid JSON: %v", err)
+	}
+	req = fresh()
+	if err := req.UnmarshalJSON(clean); err != nil {
+		return req, fault.Wrap(fault.Invalid, err, "the body is not an OTLP request in JSON: %v", err)
+	}
+	return req, nil
+}
+
+// writeOTLP answers with success; answer is nil if there is nothing to say.
+func writeOTLP(w http.ResponseWriter, enc encoding, answer exportResponse) {
+	var body []byte
+	var err error
+	switch {
+	case enc == encodingProto && answer != nil:
+		body, err = answer.MarshalProto()
+	case answer != nil:
+		body, err = answer.MarshalJSON()
+	case enc == encodingJSON:
+		body = []byte("{}")
+	}
+	if err != nil { // never: the answers are ours and hold nothing that cannot be written
+		writeOTLPError(w, enc, err)
+		return
+	}
+	w.Header().Set("Content-Type", enc.contentType())
+	w.WriteHeader(http.StatusOK)
+	_, _ = w.Write(body) // a client that is gone cannot be told
+}
+
+// writeOTLPError answers with a google.rpc.Status in the request's encoding, as OTLP wants it.
+func writeOTLPError(w http.ResponseWriter, enc encoding, err error) {
+	st := verdict.Status(err)
+	var body []byte
+	var failed error
+	if enc == encodingProto {
+		body, failed = proto.Marshal(st.Proto())
+	} else {
+		body, failed = protojson.Marshal(st.Proto())
+	}
+	if failed != nil {
+		wire.WriteError(w, err)
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Type", enc.contentType())
+	switch kind := fault.Of(err); kind {
+	case fault.Unavailable:
+		h.Set("Retry-After", wire.RetryAfter(retryAfter(err)))
+	case fault.Unauthorized:
+		h.Set("WWW-Authenticate", "Bearer")
+	}
+	w.WriteHeader(fault.Of(err).Status())
+	_, _ = w.Write(body)
+}

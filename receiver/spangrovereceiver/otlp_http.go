@@ -1,0 +1,159 @@
+package spangrovereceiver
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"go.opentelemetry.io/collector/pdata/plog/plogotlp"
+	"go.opentelemetry.io/collector/pdata/ptrace/ptraceotlp"
+	"go.opentelemetry.io/collector/receiver/receiverhelper"
+	"go.uber.org/zap"
+
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/project"
+)
+
+// route is a path and who serves it.
+type route struct {
+	pattern string // net/http's form
+	handler http.Handler
+}
+
+// otlpRoutes are the OTLP/HTTP paths: the customary ones, and HoneyHive's.
+func (r *spangroveReceiver) otlpRoutes(via *receiverhelper.ObsReport) []route {
+	var routes []route
+	add := func(signal string, h otlpHandler) {
+		for _, prefix := range []string{"/v1/", "/opentelemetry/v1/"} {
+			routes = append(routes, route{"POST " + prefix + signal, r.otlp(h)})
+		}
+	}
+	if r.traces != nil {
+		add("traces", func(ctx context.Context, enc encoding, body []byte, id project.Identity) (exportResponse, error) {
+			return r.receiveTraces(ctx, via, enc, body, id)
+		})
+	}
+	add("logs", func(ctx context.Context, enc encoding, body []byte, id project.Identity) (exportResponse, error) {
+		return r.receiveLogs(ctx, via, enc, body, id)
+	})
+	add("metrics", r.dropMetrics)
+	return routes
+}
+
+// otlpMux serves the OTLP/HTTP paths on the receiver's own listener.
+func (r *spangroveReceiver) otlpMux() *http.ServeMux {
+	mux := http.NewServeMux()
+	for _, route := range r.otlpRoutes(r.viaHTTP) {
+		mux.Handle(route.pattern, route.handler)
+	}
+	return mux
+}
+
+// otlpHandler takes the body of one export request. A nil answer means that all was taken:
+// then OTLP wants partial_success unset, which pdata's responses always set.
+type otlpHandler func(ctx context.Context, enc encoding, body []byte, id project.Identity) (exportResponse, error)
+
+// otlp serves an OTLP path.
+func (r *spangroveReceiver) otlp(h otlpHandler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		enc := encodingOf(req.Header.Get("Content-Type"), nil)
+		var answer exportResponse
+		err := r.handle(req, func(body []byte, id project.Identity) (err error) {
+			enc = encodingOf(req.Header.Get("Content-Type"), body)
+			answer, err = h(req.Context(), enc, body, id)
+			return err
+		})
+		if err != nil {
+			writeOTLPError(w, enc, err)
+			return
+		}
+		writeOTLP(w, enc, answer)
+	})
+}
+
+// handle does what every request over HTTP needs: it checks who asks, reads the body within
+// the budget, and counts refusals. The body is only valid during the call of do.
+func (r *spangroveReceiver) handle(req *http.Request, do func(body []byte, id project.Identity) error) (err error) {
+	defer func() { r.observe(req.Context(), req.Pattern, err) }()
+	if !r.gate.enter() {
+		return errStopping()
+	}
+	defer r.gate.leave()
+	id, err := mayWrite(req.Context())
+	if err != nil {
+		return err
+	}
+	body, release, err := r.budget.read(req)
+	defer release()
+	if err != nil {
+		return err
+	}
+	return do(body, id)
+}
+
+// observe counts a refused request, and logs one that was our fault.
+func (r *spangroveReceiver) observe(ctx context.Context, what string, err error) {
+	if err == nil {
+		return
+	}
+	r.metrics.refuse(ctx, err)
+	if fault.Of(err) == fault.Internal {
+		r.set.Logger.Error("request failed", zap.String("request", what), zap.Error(err))
+	}
+}
+
+func errStopping() error { return fault.New(fault.Unavailable, "the server is stopping") }
+
+// retryAfter is when an Unavailable error advises to come back, 0 for the default.
+func retryAfter(err error) time.Duration {
+	var f *fault.Error
+	if errors.As(err, &f) {
+		return f.RetryAfter
+	}
+	return 0
+}
+
+func (r *spangroveReceiver) receiveTraces(ctx context.Context, via *receiverhelper.ObsReport, enc encoding, body []byte, id project.Identity) (exportResponse, error) {
+	req, err := decodeExport(ptraceotlp.NewExportRequest, enc, body)
+	if err != nil {
+		return nil, err
+	}
+	rejected, err := r.pushTraces(ctx, via, string(enc), req.Traces(), id)
+	if err != nil || rejected == 0 {
+		return nil, err
+	}
+	return tracesAnswer(rejected), nil
+}
+
+func tracesAnswer(rejected int) ptraceotlp.ExportResponse {
+	answer := ptraceotlp.NewExportResponse()
+	if rejected > 0 {
+		answer.PartialSuccess().SetRejectedSpans(int64(rejected))
+		answer.PartialSuccess().SetErrorMessage(rejectedMessage(rejected))
+	}
+	return answer
+}
+
+func (r *spangroveReceiver) receiveLogs(ctx context.Context, via *receiverhelper.ObsReport, enc encoding, body []byte, id project.Identity) (exportResponse, error) {
+	req, err := decodeExport(plogotlp.NewExportRequest, enc, body)
+	if err != nil {
+		return nil, err
+	}
+	return nil, r.pushLogs(ctx, via, string(enc), req.Logs(), id)
+}
+
+// dropMetrics answers success, so that an SDK that sends all signals to one address does not
+// report errors; the body is not even decoded.
+func (r *spangroveReceiver) dropMetrics(ctx context.Context, _ encoding, _ []byte, _ project.Identity) (exportResponse, error) {
+	r.metrics.drop(ctx, "metrics", 1)
+	return nil, nil
+}
+
+// listenerError answers what confighttp refuses before a handler runs, such as a compression
+// that it does not know.
+func (r *spangroveReceiver) listenerError(w http.ResponseWriter, req *http.Request, message string, httpStatus int) {
+	err := fault.New(ofStatus(httpStatus), "%s", message)
+	r.metrics.refuse(req.Context(), err)
+	writeOTLPError(w, encodingOf(req.Header.Get("Content-Type"), nil), err)
+}

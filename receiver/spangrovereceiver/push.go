@@ -1,0 +1,88 @@
+package spangrovereceiver
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/plog"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+	"go.opentelemetry.io/collector/receiver/receiverhelper"
+
+	"github.com/spangrove/spangrove/pkg/project"
+)
+
+// reserved is the prefix of resource attributes that only the receiver sets.
+const reserved = "spangrove."
+
+// stamp writes whose the data is into a resource, since client metadata does not survive
+// queues. What the sender put under reserved names is removed, so nobody can write into a
+// project whose key they do not have.
+func stamp(attrs pcommon.Map, id project.Identity) {
+	attrs.RemoveIf(func(name string, _ pcommon.Value) bool { return strings.HasPrefix(name, reserved) })
+	if id.Project.PublicID != "" {
+		attrs.PutStr(project.AttrProjectID, id.Project.PublicID)
+	}
+	if id.KeyID != "" {
+		attrs.PutStr(project.AttrKeyID, id.KeyID)
+	}
+}
+
+// pushTraces hands spans to the pipeline. Spans without a valid trace or span id, which
+// nothing downstream could tell apart, are left out; rejected counts them.
+func (r *spangroveReceiver) pushTraces(ctx context.Context, via *receiverhelper.ObsReport, format string, td ptrace.Traces, id project.Identity) (rejected int, err error) {
+	for _, rs := range td.ResourceSpans().All() {
+		stamp(rs.Resource().Attributes(), id)
+		for _, ss := range rs.ScopeSpans().All() {
+			ss.Spans().RemoveIf(func(s ptrace.Span) bool {
+				bad := s.TraceID().IsEmpty() || s.SpanID().IsEmpty()
+				if bad {
+					rejected++
+				}
+				return bad
+			})
+		}
+	}
+	if rejected > 0 {
+		r.metrics.reject(ctx, rejected)
+	}
+	n := td.SpanCount()
+	if n == 0 {
+		return rejected, nil
+	}
+	ctx = via.StartTracesOp(ctx)
+	err = r.traces.ConsumeTraces(ctx, td)
+	via.EndTracesOp(ctx, format, n, err)
+	if err != nil {
+		return rejected, refusal(err)
+	}
+	return rejected, nil
+}
+
+// pushLogs hands log records to the pipeline. Without a logs pipeline they are dropped.
+func (r *spangroveReceiver) pushLogs(ctx context.Context, via *receiverhelper.ObsReport, format string, ld plog.Logs, id project.Identity) error {
+	n := ld.LogRecordCount()
+	if n == 0 {
+		return nil
+	}
+	if r.logs == nil {
+		r.metrics.drop(ctx, "logs", n)
+		return nil
+	}
+	for _, rl := range ld.ResourceLogs().All() {
+		stamp(rl.Resource().Attributes(), id)
+	}
+	ctx = via.StartLogsOp(ctx)
+	err := r.logs.ConsumeLogs(ctx, ld)
+	via.EndLogsOp(ctx, format, n, err)
+	if err != nil {
+		return refusal(err)
+	}
+	return nil
+}
+
+// rejectedMessage tells a sender why spans were left out.
+func rejectedMessage(n int) string {
+	return fmt.Sprintf("%d spans left out: a trace id of 16 bytes and a span id of 8 bytes, not all zero, are required", n)
+}

@@ -1,0 +1,228 @@
+package spangrovereceiver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/component/componentstatus"
+	"go.opentelemetry.io/collector/config/confighttp"
+	"go.opentelemetry.io/collector/config/configoptional"
+	"go.opentelemetry.io/collector/consumer"
+	"go.opentelemetry.io/collector/receiver"
+	"go.opentelemetry.io/collector/receiver/receiverhelper"
+	"go.uber.org/zap"
+	"google.golang.org/grpc"
+
+	"github.com/spangrove/spangrove/pkg/mount"
+)
+
+type spangroveReceiver struct {
+	cfg     *Config
+	set     receiver.Settings
+	metrics *telemetry
+	budget  *budget
+	gate    gate
+	forget  func() // tells the factory that this receiver is done
+
+	traces consumer.Traces // nil without a traces pipeline
+	logs   consumer.Logs   // nil without a logs pipeline: log records are dropped
+
+	// How each way in reports itself.
+	viaGRPC, viaHTTP, viaAPI *receiverhelper.ObsReport
+
+	sessions mount.SessionReader // nil: a session start is answered with what was sent
+	projects mount.Projects      // nil: a caller without identity has no project to name
+
+	mu       sync.Mutex // over the life cycle
+	started  bool
+	grpc     *grpc.Server
+	http     *http.Server
+	mounted  []string
+	registry mount.Registrar
+	serving  sync.WaitGroup
+}
+
+func newReceiver(set receiver.Settings, cfg *Config) (*spangroveReceiver, error) {
+	r := &spangroveReceiver{cfg: cfg, set: set, forget: func() {}}
+	var err error
+	if r.metrics, err = newTelemetry(set.TelemetrySettings); err != nil {
+		return nil, err
+	}
+	r.budget = &budget{limit: int64(cfg.MaxInFlightMiB) * mebibyte, changed: r.metrics.inFlightBy}
+	for _, way := range []struct {
+		obs       **receiverhelper.ObsReport
+		transport string
+	}{{&r.viaGRPC, "grpc"}, {&r.viaHTTP, "http"}, {&r.viaAPI, "api"}} {
+		*way.obs, err = receiverhelper.NewObsReport(receiverhelper.ObsReportSettings{
+			ReceiverID: set.ID, Transport: way.transport, ReceiverCreateSettings: set,
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+// Start listens and mounts. A port that is taken fails at once. It is called once for each
+// pipeline; all but the first call do nothing.
+func (r *spangroveReceiver) Start(ctx context.Context, host component.Host) error {
+	r.mu.Lock()
+	if r.started {
+		r.mu.Unlock()
+		return nil
+	}
+	r.started = true
+	err := r.start(ctx, host)
+	r.mu.Unlock()
+	if err != nil {
+		return errors.Join(err, r.Shutdown(ctx))
+	}
+	return nil
+}
+
+func (r *spangroveReceiver) start(ctx context.Context, host component.Host) error {
+	r.sessions = find[mount.SessionReader](host, r.cfg.API.Extension)
+	r.projects = find[mount.Projects](host, r.cfg.API.Extension)
+	if err := r.listenGRPC(ctx, host); err != nil {
+		return fmt.Errorf("%s: %w", r.key("protocols::grpc"), err)
+	}
+	if err := r.listenHTTP(ctx, host); err != nil {
+		return fmt.Errorf("%s: %w", r.key("protocols::http"), err)
+	}
+	return r.mountAPI(host)
+}
+
+func (r *spangroveReceiver) listenGRPC(ctx context.Context, host component.Host) error {
+	cfg := r.cfg.grpc()
+	if cfg == nil {
+		return nil
+	}
+	s, err := cfg.ToServer(ctx, host.GetExtensions(), r.set.TelemetrySettings)
+	if err != nil {
+		return err
+	}
+	ln, err := cfg.NetAddr.Listen(ctx)
+	if err != nil {
+		return err
+	}
+	r.registerGRPC(s)
+	r.grpc = s
+	r.announce(ctx, mount.Notice{Topic: mount.TopicOTLPGRPC, Text: ln.Addr().String()}, "OTLP gRPC")
+	r.serve(host, func() error { return s.Serve(ln) }, grpc.ErrServerStopped)
+	return nil
+}
+
+func (r *spangroveReceiver) listenHTTP(ctx context.Context, host component.Host) error {
+	cfg := r.cfg.http()
+	if cfg == nil {
+		return nil
+	}
+	handler, err := r.authenticated(ctx, host, cfg.Auth.Get(), r.otlpMux())
+	if err != nil {
+		return err
+	}
+	// The interceptor of confighttp answers 401 whatever the authenticator says, also when it
+	// cannot reach its store; senders would drop their data. Ours tells the two apart.
+	server := *cfg
+	server.Auth = configoptional.None[confighttp.AuthConfig]()
+	s, err := server.ToServer(ctx, host.GetExtensions(), r.set.TelemetrySettings, handler, confighttp.WithErrorHandler(r.listenerError))
+	if err != nil {
+		return err
+	}
+	ln, err := cfg.ToListener(ctx)
+	if err != nil {
+		return err
+	}
+	r.http = s
+	scheme := "http://"
+	if cfg.TLS.HasValue() {
+		scheme = "https://"
+	}
+	r.announce(ctx, mount.Notice{Topic: mount.TopicOTLPHTTP, Text: scheme + ln.Addr().String()}, "OTLP HTTP")
+	r.serve(host, func() error { return s.Serve(ln) }, http.ErrServerClosed)
+	return nil
+}
+
+// mountAPI serves the write paths on the API extension's port.
+func (r *spangroveReceiver) mountAPI(host component.Host) error {
+	if !r.cfg.API.Enabled {
+		return nil
+	}
+	registry, err := mount.ExtensionOf[mount.Registrar](host, r.cfg.API.Extension, r.key("api::extension"))
+	if err != nil {
+		return fmt.Errorf("%w; or set api::enabled to false", err)
+	}
+	r.registry = registry
+	for _, route := range r.apiRoutes() {
+		if err := registry.Mount(route.pattern, route.handler); err != nil {
+			return fmt.Errorf("%s: %w", r.key("api"), err)
+		}
+		r.mounted = append(r.mounted, route.pattern)
+	}
+	return nil
+}
+
+// serve runs a server until it is stopped.
+func (r *spangroveReceiver) serve(host component.Host, run func() error, stopped error) {
+	r.serving.Go(func() {
+		if err := run(); err != nil && !errors.Is(err, stopped) {
+			componentstatus.ReportStatus(host, componentstatus.NewFatalErrorEvent(err))
+		}
+	})
+}
+
+func (r *spangroveReceiver) announce(ctx context.Context, n mount.Notice, what string) {
+	if !mount.Announce(ctx, n) {
+		r.set.Logger.Info("listening", zap.String("for", what), zap.String("on", n.Text))
+	}
+}
+
+// Shutdown takes no more requests, and waits for those under way until ctx ends. It may be
+// called before Start and more than once.
+func (r *spangroveReceiver) Shutdown(ctx context.Context) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.forget()
+	r.gate.close()
+	for _, pattern := range r.mounted {
+		r.registry.Unmount(pattern)
+	}
+	r.mounted = nil
+	var err error
+	if r.http != nil {
+		if err = r.http.Shutdown(ctx); err != nil {
+			err = errors.Join(err, r.http.Close())
+		}
+		r.http = nil
+	}
+	if r.grpc != nil {
+		stopGRPC(ctx, r.grpc)
+		r.grpc = nil
+	}
+	r.serving.Wait()
+	return errors.Join(err, r.gate.drain(ctx))
+}
+
+// stopGRPC lets calls end by themselves until ctx ends.
+func stopGRPC(ctx context.Context, s *grpc.Server) {
+	done := make(chan struct{})
+	go func() {
+		s.GracefulStop()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-ctx.Done():
+		s.Stop()
+		<-done
+	}
+}
+
+// key is the YAML path of a setting of this receiver, for errors.
+func (r *spangroveReceiver) key(name string) string {
+	return fmt.Sprintf("receivers::%s::%s", r.set.ID, name)
+}

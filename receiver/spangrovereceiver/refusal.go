@@ -1,0 +1,99 @@
+package spangrovereceiver
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"go.opentelemetry.io/collector/consumer/consumererror"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/spangrove/spangrove/pkg/fault"
+)
+
+// kindOf is what a gRPC status from somewhere in the pipeline says; codes that are not here
+// are Internal. The code of a kind is told by package verdict.
+var kindOf = map[codes.Code]fault.Kind{
+	codes.InvalidArgument:    fault.Invalid,
+	codes.FailedPrecondition: fault.Invalid,
+	codes.OutOfRange:         fault.Invalid,
+	codes.NotFound:           fault.NotFound,
+	codes.AlreadyExists:      fault.Conflict,
+	codes.Unauthenticated:    fault.Unauthorized,
+	codes.PermissionDenied:   fault.Forbidden,
+	codes.ResourceExhausted:  fault.Unavailable,
+	codes.Unavailable:        fault.Unavailable,
+	codes.Aborted:            fault.Unavailable,
+	codes.Canceled:           fault.Unavailable,
+	codes.DeadlineExceeded:   fault.Timeout,
+}
+
+// refusal turns any error of the pipeline into one with a kind. In order: a fault in the
+// chain decides; then the gRPC status; then the end of the request's time; then whether the
+// error is permanent. What says nothing of itself may pass, so it is Unavailable.
+func refusal(err error) error {
+	var f *fault.Error
+	if errors.As(err, &f) {
+		return err
+	}
+	var withStatus interface{ GRPCStatus() *status.Status }
+	if errors.As(err, &withStatus) {
+		if st := withStatus.GRPCStatus(); st != nil && st.Code() != codes.OK {
+			return fromStatus(err, st)
+		}
+	}
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return fault.Wrap(fault.Timeout, err, "the time limit ran out")
+	case errors.Is(err, context.Canceled):
+		return fault.Wrap(fault.Unavailable, err, "the request was cancelled")
+	case consumererror.IsPermanent(err):
+		return fault.Wrap(fault.Internal, err, "")
+	default:
+		return fault.Wrap(fault.Unavailable, err, "the data cannot be taken now; try again")
+	}
+}
+
+func fromStatus(err error, st *status.Status) error {
+	kind, known := kindOf[st.Code()]
+	if !known || (!kind.Permanent() && consumererror.IsPermanent(err)) {
+		return fault.Wrap(fault.Internal, err, "")
+	}
+	f := &fault.Error{Kind: kind, Msg: st.Message(), Err: err}
+	for _, detail := range st.Details() {
+		if info, ok := detail.(*errdetails.RetryInfo); ok {
+			f.RetryAfter = info.GetRetryDelay().AsDuration()
+		}
+	}
+	return f
+}
+
+// notAuthenticated gives an authenticator's error a kind: its own if it has one.
+func notAuthenticated(err error) error {
+	var f *fault.Error
+	if errors.As(err, &f) {
+		return err
+	}
+	if st, ok := status.FromError(err); ok {
+		if kind := kindOf[st.Code()]; kind == fault.Unavailable || kind == fault.Timeout || kind == fault.Forbidden {
+			return fromStatus(err, st)
+		}
+	}
+	return fault.Wrap(fault.Unauthorized, err, "authentication failed")
+}
+
+// ofStatus is the kind of a status that the HTTP listener chose by itself, before a handler ran.
+func ofStatus(httpStatus int) fault.Kind {
+	switch httpStatus {
+	case http.StatusBadRequest, http.StatusUnsupportedMediaType:
+		return fault.Invalid
+	case http.StatusUnauthorized:
+		return fault.Unauthorized
+	case http.StatusRequestEntityTooLarge:
+		return fault.TooLarge
+	default:
+		return fault.Internal
+	}
+}

@@ -1,0 +1,56 @@
+package spangrovereceiver
+
+import (
+	"context"
+	"strings"
+
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+
+	"github.com/spangrove/spangrove/pkg/fault"
+)
+
+const scopeName = "github.com/spangrove/spangrove/receiver/spangrovereceiver"
+
+// telemetry is what the receiver counts beside the Collector's own accepted and refused items.
+type telemetry struct {
+	refused  metric.Int64Counter
+	rejected metric.Int64Counter
+	dropped  metric.Int64Counter
+	inFlight metric.Int64UpDownCounter
+}
+
+func newTelemetry(set component.TelemetrySettings) (t *telemetry, err error) {
+	t = &telemetry{}
+	meter := set.MeterProvider.Meter(scopeName)
+	if t.refused, err = meter.Int64Counter("spangrove_receiver_refused", metric.WithUnit("{request}"),
+		metric.WithDescription("Requests answered with an error, by reason.")); err != nil {
+		return nil, err
+	}
+	if t.rejected, err = meter.Int64Counter("spangrove_receiver_rejected_spans", metric.WithUnit("{span}"),
+		metric.WithDescription("Spans left out of an accepted request because they carry no valid ids.")); err != nil {
+		return nil, err
+	}
+	if t.dropped, err = meter.Int64Counter("spangrove_receiver_dropped", metric.WithUnit("{item}"),
+		metric.WithDescription("Log records without a logs pipeline, and metric requests, accepted and dropped, by signal.")); err != nil {
+		return nil, err
+	}
+	t.inFlight, err = meter.Int64UpDownCounter("spangrove_receiver_in_flight", metric.WithUnit("By"),
+		metric.WithDescription("Bytes of requests under way."))
+	return t, err
+}
+
+// refuse counts a request by the kind of its error, such as validation_error.
+func (t *telemetry) refuse(ctx context.Context, err error) {
+	reason := strings.ToLower(fault.Of(err).Code())
+	t.refused.Add(ctx, 1, metric.WithAttributes(attribute.String("reason", reason)))
+}
+
+func (t *telemetry) reject(ctx context.Context, spans int) { t.rejected.Add(ctx, int64(spans)) }
+
+func (t *telemetry) drop(ctx context.Context, signal string, n int) {
+	t.dropped.Add(ctx, int64(n), metric.WithAttributes(attribute.String("signal", signal)))
+}
+
+func (t *telemetry) inFlightBy(n int64) { t.inFlight.Add(context.Background(), n) }
