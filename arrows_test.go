@@ -1,0 +1,95 @@
+// Package spangrove holds only the test of who may import whom.
+package spangrove
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/spangrove/spangrove/"
+
+// allowed lists, for each room, the rooms it may import; docs/ARCHITECTURE.md draws them.
+var allowed = map[string][]string{
+	"cmd/spangrove":              {"pkg/embedprovider", "receiver/spangrovereceiver", "exporter/spangroveexporter", "extension/storeextension", "extension/authextension", "extension/apiextension"},
+	"receiver/spangrovereceiver": {"pkg/wire", "pkg/spancodec", "pkg/mount", "nouns"},
+	"exporter/spangroveexporter": {"pkg/otlpmap", "pkg/spancodec", "pkg/mount", "nouns"},
+	"extension/storeextension":   {"pkg/store", "pkg/mount", "nouns"},
+	"extension/authextension":    {"pkg/mount", "nouns"},
+	"extension/apiextension":     {"pkg/httpapi", "pkg/wire", "pkg/mount", "nouns"},
+	"pkg/httpapi":                {"pkg/wire", "pkg/query", "pkg/mount", "nouns"},
+	"pkg/store":                  {"pkg/query", "nouns"},
+	"pkg/otlpmap":                {"nouns"},
+	"pkg/spancodec":              {"nouns"},
+	"pkg/wire":                   {"pkg/query", "nouns"},
+	"pkg/query":                  {"nouns"},
+	"pkg/mount":                  {"nouns"},
+	"pkg/embedprovider":          {},
+	"pkg/event":                  {"pkg/fault", "pkg/rawjson"},
+	"pkg/project":                {"pkg/fault"},
+	"pkg/rawjson":                {},
+	"pkg/fault":                  {},
+}
+
+// nouns are open to all.
+var nouns = []string{"pkg/event", "pkg/project", "pkg/fault", "pkg/rawjson"}
+
+// TestArrows reads the imports of every room, tests left out.
+func TestArrows(t *testing.T) {
+	out, err := exec.Command("go", "list", "-json=ImportPath,Imports", "./...").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	seen := map[string]bool{}
+	for d := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p struct {
+			ImportPath string
+			Imports    []string
+		}
+		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		room, ours := strings.CutPrefix(p.ImportPath, module)
+		if !ours || strings.HasPrefix(room, "e2e") || strings.HasSuffix(room, "test") {
+			continue // tests may stand anywhere
+		}
+		may, known := allowed[room]
+		if !known {
+			t.Errorf("%s is in no plan: name it in ARCHITECTURE.md and here", room)
+			continue
+		}
+		seen[room] = true
+		for _, imp := range p.Imports {
+			to, ours := strings.CutPrefix(imp, module)
+			if ours && !permits(may, to) {
+				t.Errorf("%s must not import %s", room, to)
+			}
+		}
+	}
+	for room := range allowed {
+		if !seen[room] {
+			t.Errorf("%s is planned but not there", room)
+		}
+	}
+}
+
+func permits(may []string, to string) bool {
+	for _, m := range may {
+		if m == to {
+			return true
+		}
+		if m == "nouns" {
+			for _, n := range nouns {
+				if n == to {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
