@@ -33,11 +33,11 @@ func (c *cond) projectHolds(p project.Project) bool {
 	case "workspace_id":
 		texts = []string{p.WorkspaceID}
 	}
-	any := false
+	holds := false
 	for _, text := range texts {
 		v := textValue(text)
 		_, v.id = parseUUID(text)
-		any = any || (text != "" && c.positive(v))
+		holds = holds || (text != "" && c.positive(v))
 	}
-	return any != c.negate
+	return holds != c.negate
 }

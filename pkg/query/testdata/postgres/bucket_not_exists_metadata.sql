@@ -1,2 +1,2 @@
 -- [{"field":"metadata","operator":"not exists"}]
-(e.metadata IS NOT NULL OR (e.spill & 65) <> 0) IS NOT TRUE
+(e.metadata IS NOT NULL OR (e.spill & 193) <> 0) IS NOT TRUE

@@ -1,0 +1,187 @@
+package query
+
+import (
+	"fmt"
+	"strings"
+)
+
+// sql gives the condition's text, and the spill bits of the fields it looks at.
+func (c *cond) sql(b *Builder, projectID int64) (text string, reads uint32) {
+	switch c.root.kind {
+	case kindUUID:
+		text = c.uuidSQL(b, projectID)
+	case kindType:
+		return typeSQL(c.typeCodes()), 0 // negation included
+	case kindNumber:
+		text = c.root.column + " " + c.sign() + " " + b.Arg(c.num)
+	case kindText:
+		text, reads = c.textSQL(b)
+	default:
+		text, reads = c.jsonSQL(b)
+	}
+	if c.negate {
+		// Also where the condition is NULL: an absent field differs from every value.
+		text = "(" + text + ") IS NOT TRUE"
+	} else if strings.Contains(text, " OR ") || strings.Contains(text, " AND ") {
+		text = "(" + text + ")"
+	}
+	return text, reads
+}
+
+func (c *cond) sign() string {
+	switch c.op {
+	case opGreater:
+		return ">"
+	case opLess:
+		return "<"
+	default:
+		return "="
+	}
+}
+
+// typeCodes are the types for which the condition holds.
+func (c *cond) typeCodes() []int {
+	var codes []int
+	for code := 1; code <= len(typeCodes); code++ {
+		if c.holds(textValue(string(TypeOf(code)))) {
+			codes = append(codes, code)
+		}
+	}
+	return codes
+}
+
+func typeSQL(codes []int) string {
+	if len(codes) == 1 {
+		return fmt.Sprintf("e.type = %d", codes[0])
+	}
+	list := make([]string, len(codes))
+	for i, code := range codes {
+		list[i] = fmt.Sprint(code)
+	}
+	return "e.type IN (" + strings.Join(list, ", ") + ")"
+}
+
+// uuidSQL is the condition on an id column. A parent that is the session is not stored: the
+// session event has no parent, and all others without one have the session.
+func (c *cond) uuidSQL(b *Builder, projectID int64) string {
+	d := b.dialect
+	column := c.root.column
+	switch c.name {
+	case "session_id":
+		if c.op == opIs {
+			return d.SessionIs(b, projectID, c.id)
+		}
+		column = d.sessionOf()
+	case "parent_id":
+		if c.op == opIs {
+			id := b.UUID(c.id)
+			return "e.parent_id = " + id + " OR (e.parent_id IS NULL AND e.event_id <> " + id + " AND " + d.SessionIs(b, projectID, c.id) + ")"
+		}
+		column = "coalesce(e.parent_id, nullif(" + d.sessionOf() + ", e.event_id))"
+	}
+	switch c.op {
+	case opExists:
+		return column + " IS NOT NULL"
+	case opIs:
+		return column + " = " + b.UUID(c.id)
+	case opContains:
+		return d.contains(d.uuidText(column), b.Arg(c.text))
+	default:
+		return d.byCodePoint(d.uuidText(column)) + " " + c.sign() + " " + b.Arg(c.text)
+	}
+}
+
+// textSQL is the condition on a text column.
+func (c *cond) textSQL(b *Builder) (string, uint32) {
+	column := c.root.column
+	switch {
+	case c.op == opExists:
+		return fmt.Sprintf("%s IS NOT NULL OR (e.spill & %d) <> 0", column, c.root.spill), 0
+	case c.op == opContains:
+		return b.dialect.contains(column, b.Arg(c.text)), c.root.spill
+	case c.op == opIs && c.typ == typeID && c.isUUID:
+		return "lower(" + column + ") = " + b.Arg(c.id.String()), c.root.spill
+	case c.op == opIs:
+		return column + " = " + b.Arg(c.text), c.root.spill
+	default:
+		return b.dialect.byCodePoint(column) + " " + c.sign() + " " + b.Arg(c.text), c.root.spill
+	}
+}
+
+// reads is the spill bits of the rows whose head may hold something else than what the
+// condition's field reads as.
+func (c *cond) reads() uint32 {
+	if c.name == "metadata" && len(c.path) == 1 && rollupKeys[c.path[0]] {
+		return c.root.spill | SpillRollup
+	}
+	return c.root.spill
+}
+
+// promoted are the paths whose strings have an indexed column of their own. It is written
+// before a field can spill.
+var promoted = map[string]string{"metadata.run_id": "e.run_id", "user_properties.user_id": "e.user_id"}
+
+// jsonSQL is the condition on a JSON column of the head.
+func (c *cond) jsonSQL(b *Builder) (string, uint32) {
+	column := c.root.column
+	if c.path == nil && c.op == opExists {
+		spill := c.root.spill
+		if c.name == "metadata" {
+			spill |= SpillCold | SpillRollup
+		}
+		return fmt.Sprintf("%s IS NOT NULL OR (e.spill & %d) <> 0", column, spill), 0
+	}
+	if len(c.path) == 1 && c.op == opIs && c.plainText() && (c.typ == typeString || c.typ == typeID && !c.isUUID) {
+		if own := promoted[c.name+"."+c.path[0]]; own != "" {
+			return own + " = " + b.Arg(c.text), 0
+		}
+	}
+	at := c.jsonTest(b)
+	nested := b.dialect.jsonPaths(b, c.path)
+	var tests, absent []string
+	for _, p := range nested {
+		tests = append(tests, at(p))
+		absent = append(absent, b.dialect.jsonText(column, p)+" IS NULL")
+	}
+	if c.rest != "" {
+		// The literal key counts where the nested reading leads to nothing.
+		literal := at(b.dialect.jsonPaths(b, []string{c.rest})[0])
+		if c.op == opExists {
+			tests = append(tests, literal)
+		} else {
+			tests = append(tests, "("+strings.Join(absent, " AND ")+" AND "+literal+")")
+		}
+	}
+	return strings.Join(tests, " OR "), c.reads()
+}
+
+// jsonTest adds the condition's value as an argument and gives its text for a path.
+func (c *cond) jsonTest(b *Builder) func(path string) string {
+	d, column := b.dialect, c.root.column
+	switch {
+	case c.op == opExists:
+		return func(path string) string { return d.jsonText(column, path) + " IS NOT NULL" }
+	case c.typ == typeNumber:
+		num := b.Arg(c.num)
+		return func(path string) string { return d.jsonNumber(column, path, c.sign(), num) }
+	case c.typ == typeBoolean:
+		return func(path string) string { return d.jsonBoolean(column, path, c.truth) }
+	case c.op == opIs && c.typ == typeID && c.isUUID:
+		text := b.Arg(c.id.String())
+		return func(path string) string { return d.jsonIsUUID(column, path, text) }
+	case c.op == opIs:
+		v := textArg{text: b.Arg(c.text), open: strings.HasPrefix(c.text, "{") || strings.HasPrefix(c.text, "[")}
+		if c.isNum {
+			v.num = b.Arg(c.num)
+		} else if !c.plainText() {
+			v.word = c.text
+		}
+		return func(path string) string { return d.jsonIs(column, path, v) }
+	case c.op == opContains:
+		text := b.Arg(c.text)
+		return func(path string) string { return d.jsonContains(column, path, text) }
+	default:
+		text := b.Arg(c.text)
+		return func(path string) string { return d.jsonOrder(column, path, c.sign(), text) }
+	}
+}

@@ -1,0 +1,96 @@
+package query
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/rawjson"
+)
+
+// Small words, so that random filters often hit random documents, and near misses abound.
+var (
+	randomKeys    = []string{"a", "b", "a.b", "0", "1", "0.1", "01", "-1", "a b", "ä", "run_id", "attributes", ""}
+	randomScalars = []string{
+		`null`, `true`, `false`, `0`, `-0`, `5`, `5.0`, `1e2`, `100`, `9007199254740993`, `-2.5`,
+		`""`, `"a"`, `"A"`, `"ab"`, `"5"`, `"5.0"`, `"true"`, `"null"`, `"[1]"`, `"{}"`, `"é"`, `"\u00e9"`, `"a\nb"`, `"a\"b"`, `"2026-01-02"`,
+		`"3f2504e0-4f89-41d3-9a0c-0305e82c3301"`, `"3F2504E0-4F89-41D3-9A0C-0305E82C3301"`,
+	}
+)
+
+func randomJSON(rnd *rand.Rand, depth int) string {
+	pick := func(list []string) string { return list[rnd.IntN(len(list))] }
+	switch n := rnd.IntN(10); {
+	case n < 4 && depth > 0:
+		var b rawjson.Builder
+		seen := map[string]bool{}
+		for range 1 + rnd.IntN(4) {
+			if key := pick(randomKeys); !seen[key] {
+				seen[key] = true
+				b.Raw(key, []byte(randomJSON(rnd, depth-1)))
+			}
+		}
+		return string(b.Bytes())
+	case n < 6 && depth > 0:
+		var list []string
+		for range rnd.IntN(3) {
+			list = append(list, randomJSON(rnd, depth-1))
+		}
+		return "[" + strings.Join(list, ",") + "]"
+	default:
+		return pick(randomScalars)
+	}
+}
+
+// randomFilter is a filter on metadata that the rules allow.
+func randomFilter(rnd *rand.Rand) Filter {
+	names := []string{"exists", "not exists", "is", "is not", "contains", "not contains", "greater than", "less than", "after", "before"}
+	for {
+		path := []string{"metadata"}
+		for range 1 + rnd.IntN(3) {
+			path = append(path, randomKeys[rnd.IntN(len(randomKeys))])
+		}
+		f := Filter{
+			Field: strings.Join(path, "."), Operator: names[rnd.IntN(len(names))], Type: filterTypes[rnd.IntN(len(filterTypes))],
+			Value: json.RawMessage(randomScalars[rnd.IntN(len(randomScalars))]),
+		}
+		if _, err := newCond(f); err == nil {
+			return f
+		}
+	}
+}
+
+// Random filters on random documents: SQL answers as Match does.
+func TestEngineRandom(t *testing.T) {
+	onEachEngine(t, func(t *testing.T, en *engine) {
+		const documents, filters = 60, 60
+		rnd := rand.New(rand.NewPCG(5, 6))
+		hits := 0
+		for n := range documents {
+			doc := ""
+			for rawjson.KindOf([]byte(doc)) != '{' {
+				doc = randomJSON(rnd, 4)
+			}
+			e := event.Event{ID: uuid.New(), SessionID: uuid.New(), ParentID: uuid.New(), Type: event.TypeTool, Metadata: json.RawMessage(doc)}
+			en.insert(t, n, &e, nil, 0)
+			for range filters {
+				fs := []Filter{randomFilter(rnd)}
+				b := NewBuilder(en.dialect)
+				plan := Compile(b, testProject, fs)
+				got := en.matches(t, n, b, plan.Where) && Match(&e, plan.Residual)
+				if want := Match(&e, fs); got != want {
+					t.Errorf("%+v %s on %s: %v, want %v\n%s %q", fs[0], fs[0].Value, doc, got, want, plan.Where, b.Args())
+				} else if got {
+					hits++
+				}
+			}
+		}
+		if hits < documents*filters/10 {
+			t.Errorf("only %d hits: the generator tests little", hits)
+		}
+	})
+}

@@ -1,0 +1,79 @@
+package query
+
+// verdict says who decides a condition.
+type verdict uint8
+
+const (
+	bySQL verdict = iota
+	byGo
+	isAlways
+	isNever
+)
+
+func constant(truth bool) verdict {
+	if truth {
+		return isAlways
+	}
+	return isNever
+}
+
+// verdict says who decides the condition, before any argument is added for it.
+func (c *cond) verdict() verdict {
+	switch c.root.kind {
+	case kindProject:
+		return constant(c.negate)
+	case kindPayload:
+		return byGo
+	case kindUUID:
+		switch {
+		case c.op == opExists && c.name != "parent_id":
+			return constant(!c.negate)
+		case c.op == opExists:
+			return bySQL
+		case c.typ != typeString && c.typ != typeID, c.op == opIs && !c.isUUID:
+			return constant(c.negate)
+		}
+		return bySQL
+	case kindType:
+		switch n := len(c.typeCodes()); n {
+		case 0, len(typeCodes):
+			return constant(n > 0)
+		}
+		return bySQL
+	case kindNumber:
+		switch {
+		case c.op == opExists:
+			return constant(!c.negate)
+		case c.typ == typeNumber, c.typ == typeDatetime, (c.typ == typeString || c.typ == typeID) && c.op == opIs && c.isNum:
+			return bySQL
+		}
+		return constant(c.negate)
+	case kindText:
+		switch {
+		case c.op == opExists && c.root.spill == 0:
+			return constant(!c.negate)
+		case c.op == opExists:
+			return bySQL
+		case c.typ == typeDatetime:
+			return byGo
+		case c.typ != typeString && c.typ != typeID:
+			return constant(c.negate)
+		}
+		return bySQL
+	default:
+		return c.jsonVerdict()
+	}
+}
+
+// jsonVerdict is verdict for the JSON columns of the head.
+func (c *cond) jsonVerdict() verdict {
+	switch {
+	case c.op == opExists && c.path == nil:
+		return bySQL
+	case c.path == nil && c.op != opContains:
+		return constant(c.negate) // an object is no string, number, boolean or time
+	case cold(c.name, c.path), c.typ == typeDatetime, !plainPath(c.path):
+		return byGo
+	}
+	return bySQL
+}
