@@ -1,0 +1,172 @@
+package otlpmap
+
+// answered says that the outputs tell what a model said.
+func (b *build) answered() bool {
+	return b.filled(fields.content.field) || b.filled(fields.calls.field) || b.filled(fields.answerHistory.field) || b.whole != nil
+}
+
+// answer fills the outputs from b.msgs[at:]: the first message's role, content, tool_calls,
+// finish_reason and reasoning. A further message that only adds what is still missing (a
+// Responses API call gives each of its items as a message) is merged; if any says something
+// of its own, all after the first become choices. For an agent the messages are one after the
+// other, not alternatives: the last text is its answer and the whole list its chat_history.
+func (b *build) answer(at int) bool {
+	list := b.msgs[at:]
+	defer func() { b.msgs = b.msgs[:at] }()
+	if len(list) == 0 {
+		return false
+	}
+	main, rest := &list[0], list[1:]
+	if len(list) > 1 && b.s.role == onChain {
+		for i := range list {
+			if m := &list[i]; !empty(m.content) && string(inner(m.role)) != "user" && string(inner(m.role)) != "tool" {
+				main = m
+			}
+		}
+		b.putAll(fields.answerHistory, list)
+		rest = nil
+	}
+	merged := true
+	for i := range rest {
+		m := &rest[i]
+		if !empty(m.content) && (!empty(main.content) || i > 0) || !empty(m.calls) && !empty(main.calls) || m.extra != nil {
+			merged = false
+		}
+	}
+	b.answerFields(main)
+	if merged {
+		for i := range rest {
+			b.answerFields(&rest[i])
+		}
+	} else {
+		b.putAll(fields.choices, rest)
+	}
+	return true
+}
+
+func (b *build) answerFields(m *message) {
+	if kind(m.role) == '"' {
+		b.put(fields.role, m.role)
+	}
+	for _, f := range [...]struct {
+		to  target
+		val []byte
+	}{
+		{fields.content, m.content}, {fields.calls, m.calls}, {fields.finish, m.finish}, {fields.reasoning, m.reasoning},
+	} {
+		if !empty(f.val) {
+			b.put(f.to, f.val)
+		}
+	}
+	for _, p := range m.extra {
+		b.member(bucketOutputs, keyText(p.key), p.val)
+	}
+	if !empty(m.name) {
+		b.member(bucketOutputs, "name", m.name)
+	}
+}
+
+func (b *build) putAll(t target, list []message) {
+	if b.filled(t.field) {
+		return
+	}
+	b.mark(t.field)
+	b.by[t.field] = 0
+	o := &b.obj[t.bucket]
+	o.open(t.key)
+	o.buf = b.appendMessages(o.buf, list)
+}
+
+// asMessages reads a conversation in JSON: the GenAI form with parts, or the plain one. System
+// instructions become its first message, unless it has one of the role.
+var asMessages = reader{name: "messages", about: "JSON: [{role, parts}] or [{role, content}]; instructions become the first message", whole: func(b *build, t target, a *attr) {
+	if b.filled(t.field) {
+		b.keep(a)
+		return
+	}
+	at := len(b.msgs)
+	raw, ok := b.parse(a)
+	if !ok {
+		raw, ok = b.mend(a)
+	}
+	if a.slot == systemInstructions {
+		if ok && b.instructions(raw) && b.putMessages(t, at) {
+			a.used = true
+		}
+		return
+	}
+	if ok && kind(raw) == '"' {
+		b.msgs = append(b.msgs, message{role: []byte(`"user"`), content: raw})
+	} else if !ok || !b.readMessages(raw) {
+		b.unreadable(a, fields.inputValue)
+		return
+	}
+	if sys := b.s.at(b.attrs, systemInstructions); sys != nil && !hasSystem(b.msgs[at:]) {
+		if raw, ok := b.parse(sys); ok {
+			first := len(b.msgs)
+			if b.instructions(raw) {
+				sys.used = true
+				m := b.msgs[first]
+				copy(b.msgs[at+1:], b.msgs[at:first])
+				b.msgs[at] = m
+			}
+		}
+	}
+	b.putMessages(t, at)
+	a.used = true
+}}
+
+func hasSystem(list []message) bool {
+	for i := range list {
+		if r := string(inner(list[i].role)); r == "system" || r == "developer" {
+			return true
+		}
+	}
+	return false
+}
+
+// instructions appends one system message made of instruction parts or of a plain string.
+func (b *build) instructions(raw []byte) bool {
+	m := message{role: []byte(`"system"`)}
+	switch kind(raw) {
+	case '"':
+		m.content = raw
+		b.msgs = append(b.msgs, m)
+		return true
+	case '[':
+		at := len(b.msgs)
+		return b.readParts(m, raw) && len(b.msgs) == at+1
+	}
+	return false
+}
+
+// asAnswer reads a model's answer in JSON: messages as in asMessages, or OpenAI choices.
+var asAnswer = reader{name: "answer", about: "JSON messages or choices as role, content, tool_calls, finish_reason, reasoning; further ones as choices", whole: func(b *build, _ target, a *attr) {
+	if b.answered() {
+		b.keep(a)
+		return
+	}
+	at := len(b.msgs)
+	raw, ok := b.parse(a)
+	if !ok {
+		raw, ok = b.mend(a)
+	}
+	switch {
+	case ok && kind(raw) == '"':
+		b.put(fields.content, raw)
+		a.used = true
+	case ok && b.readMessages(raw):
+		a.used = b.answer(at)
+	default:
+		b.unreadable(a, fields.content)
+	}
+}}
+
+// unreadable keeps a value that should have been JSON as text, so that a person can read it.
+func (b *build) unreadable(a *attr, t target) {
+	if b.put(t, b.take(a)) {
+		b.failed = append(b.failed, a.key)
+	} else {
+		a.used = false
+	}
+}

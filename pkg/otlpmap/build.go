@@ -1,0 +1,309 @@
+package otlpmap
+
+import (
+	"encoding/json"
+	"unsafe"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+
+	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/rawjson"
+)
+
+// build makes one event after the other. Its buffers are used again for each.
+type build struct {
+	opt   *Options
+	x     *scratch
+	s     *span
+	attrs []attr
+
+	obj   [buckets]object
+	set   [maxFields / 64]uint64 // fields that are filled
+	by    [maxFields]int16       // 1 + the index of the attribute that filled a field
+	whole []byte                 // outputs that are no object
+
+	counts        [countKinds]count
+	cost          []byte
+	spare         []int32 // attributes whose field another one filled: see cover
+	taken         []bool  // by span event: it is in the event
+	failed        []string
+	parts         keySet // kinds of message parts that lost their wrapping
+	lastException string // the message of the exception that ended the span
+	cuts          []cutOff
+	vectors       [2]dropped
+	// modelText is config.model if no attribute holds it.
+	modelText string
+	replaced  int
+
+	arena []byte // text that is made for one event; slices of it stay valid
+	tree  tree
+	msgs  []message
+	known known
+}
+
+func (b *build) reset(s *span) {
+	b.s, b.attrs = s, b.x.attrsOf(s)
+	for i := range b.obj {
+		b.obj[i].reset()
+	}
+	clear(b.set[:])
+	b.whole, b.cost = nil, nil
+	b.counts = [countKinds]count{}
+	b.spare, b.failed, b.cuts = b.spare[:0], b.failed[:0], append(b.cuts[:0], s.truncated...)
+	b.taken, b.replaced, b.vectors, b.modelText = b.taken[:0], 0, [2]dropped{}, ""
+	b.parts.reset()
+	b.arena = b.arena[:0]
+	clear(b.msgs)
+	b.msgs = b.msgs[:0]
+	b.known.reset()
+}
+
+// keepBuffer bounds the buffers that a build keeps for the next event, in bytes.
+const keepBuffer = 1 << 20
+
+// forget drops what points into the request.
+func (b *build) forget() {
+	b.s, b.attrs, b.x, b.whole, b.cost = nil, nil, nil, nil, nil
+	if cap(b.arena) > keepBuffer {
+		b.arena = nil
+	}
+	for i := range b.obj {
+		b.obj[i].reset()
+		if cap(b.obj[i].buf) > keepBuffer {
+			b.obj[i].buf = nil
+		}
+	}
+	clear(b.msgs[:cap(b.msgs)])
+	b.msgs = b.msgs[:0]
+	b.tree.reset()
+	b.known.reset()
+}
+
+// event maps one span.
+func (b *build) event(s *span, e *event.Event) {
+	b.reset(s)
+	b.identity(e)
+	b.run()
+	b.spanEvents()
+	b.usage()
+	b.name(e)
+	b.source(e)
+	b.errorText(e)
+	b.times(e)
+	b.sessionFacts(e)
+	b.cover()
+	b.lineage()
+	b.leftovers()
+	b.finish(e)
+}
+
+// filled says that a field has a value.
+func (b *build) filled(field int) bool { return b.set[field/64]&(1<<(field%64)) != 0 }
+
+func (b *build) mark(field int) { b.set[field/64] |= 1 << (field % 64) }
+
+// put gives a field its value, unless it has one.
+func (b *build) put(t target, val []byte) bool {
+	if b.filled(t.field) {
+		return false
+	}
+	b.mark(t.field)
+	b.by[t.field] = 0
+	b.obj[t.bucket].raw(t.key, val)
+	return true
+}
+
+func (b *build) putText(t target, val string) bool {
+	if b.filled(t.field) {
+		return false
+	}
+	b.mark(t.field)
+	b.by[t.field] = 0
+	o := &b.obj[t.bucket]
+	o.open(t.key)
+	o.buf = b.appendString(o.buf, val)
+	return true
+}
+
+func (b *build) putInt(t target, n int64) {
+	if !b.filled(t.field) {
+		b.mark(t.field)
+		b.by[t.field] = 0
+		b.obj[t.bucket].int(t.key, n)
+	}
+}
+
+// member gives a bucket a member under a key that comes from data. It says no if the bucket
+// has that key.
+func (b *build) member(bucket int, key string, val []byte) bool {
+	if bucket == bucketHot && event.ColdKey(key) {
+		bucket = bucketCold
+	}
+	if field, ok := compiled.fields[bucket][key]; ok {
+		return b.put(target{bucket, key, field}, val)
+	}
+	if !b.obj[bucket].keys.add(key) {
+		return false
+	}
+	b.obj[bucket].raw(key, val)
+	return true
+}
+
+// run lets every rule look at the span.
+func (b *build) run() {
+	for i := range compiled.rules {
+		r := &compiled.rules[i]
+		if r.on&b.s.role == 0 {
+			continue
+		}
+		for j := range r.src {
+			src := &r.src[j]
+			if src.slot >= 0 && b.s.slots[src.slot] != 0 {
+				if a := b.s.at(b.attrs, src.slot); a != nil {
+					b.apply(r, a)
+				}
+			}
+			if src.fam >= 0 && b.s.families&(1<<src.fam) != 0 {
+				r.as.family(b, r.target, src.fam)
+			}
+			if src.events {
+				b.messageEvents(r.target)
+			}
+		}
+	}
+}
+
+// apply lets a rule read one attribute.
+func (b *build) apply(r *compiledRule, a *attr) {
+	if r.as.whole != nil {
+		r.as.whole(b, r.target, a)
+		return
+	}
+	if b.filled(r.field) {
+		if from := b.by[r.field]; from > 0 && equal(b.attrs[from-1].val, a.val) {
+			a.used = true
+		}
+		return
+	}
+	o := &b.obj[r.bucket]
+	before := len(o.buf)
+	o.open(r.key)
+	at := len(o.buf)
+	buf, v := r.as.scalar(b, o.buf, a)
+	if v == no || len(buf) == at {
+		o.buf = buf[:before]
+		return
+	}
+	o.buf = buf
+	b.mark(r.field)
+	b.by[r.field] = int16(b.index(a) + 1)
+	if v == yes {
+		a.used = true
+	}
+}
+
+// index is the place of one of the span's own attributes among them.
+func (b *build) index(a *attr) int {
+	return int((uintptr(unsafe.Pointer(a)) - uintptr(unsafe.Pointer(&b.attrs[0]))) / unsafe.Sizeof(*a))
+}
+
+// keep notes that an attribute was not read because its field has a value; cover decides what
+// becomes of it.
+func (b *build) keep(a *attr) {
+	if !a.used {
+		b.spare = append(b.spare, int32(b.index(a)))
+	}
+}
+
+type jsonState uint8
+
+const (
+	unparsed jsonState = iota
+	isJSON
+	notJSON
+)
+
+// parse gives an attribute's value as JSON text: a string's content if it is JSON (also when it
+// was encoded twice), any other value as it is. It does the work once.
+func (b *build) parse(a *attr) ([]byte, bool) {
+	if a.parsed == unparsed {
+		a.parsed = notJSON
+		if a.val.Type() != pcommon.ValueTypeStr {
+			a.json, a.parsed = b.appendValue(nil, a.val), isJSON
+		} else if raw, ok := b.clean(view(a.val.Str())); ok {
+			a.json, a.parsed = raw, isJSON
+		}
+	}
+	return a.json, a.parsed == isJSON
+}
+
+// clean is text as JSON that can be embedded, if it is that.
+func (b *build) clean(text []byte) ([]byte, bool) {
+	switch kind(text) {
+	case '{', '[', '"', '0', 't', 'f', 'n':
+	default:
+		return nil, false
+	}
+	raw, n, err := rawjson.Clean(text)
+	if err != nil {
+		return nil, false
+	}
+	b.replaced += n
+	for range 2 { // JSON in a JSON string
+		if kind(raw) != '"' {
+			break
+		}
+		text := unquoted(raw)
+		if k := kind(view(text)); k != '{' && k != '[' && k != '"' {
+			break
+		}
+		in, n, err := rawjson.Clean(view(text))
+		if err != nil {
+			break
+		}
+		b.replaced += n
+		raw = in
+	}
+	return raw, true
+}
+
+// view is a string's bytes without a copy. They must not be written to.
+func view(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }
+
+// unquoted is the text of a JSON string.
+func unquoted(raw []byte) string {
+	s, _ := rawjson.Text(raw)
+	return s
+}
+
+// finish takes the event's objects out of the buffers, in one allocation.
+func (b *build) finish(e *event.Event) {
+	size := len(b.whole)
+	for i := range b.obj {
+		size += len(b.obj[i].buf) + 1
+	}
+	all := make([]byte, 0, size)
+	take := func(bucket int) json.RawMessage {
+		o := &b.obj[bucket]
+		if o.empty() {
+			return nil
+		}
+		at := len(all)
+		all = append(all, o.buf...)
+		all = append(all, '}')
+		return json.RawMessage(all[at:len(all):len(all)])
+	}
+	e.Config = take(bucketConfig)
+	e.Inputs = take(bucketInputs)
+	e.Outputs = take(bucketOutputs)
+	e.Metadata = take(bucketHot)
+	e.ColdMetadata = take(bucketCold)
+	e.Metrics = take(bucketMetrics)
+	e.Feedback = take(bucketFeedback)
+	e.UserProperties = take(bucketUser)
+	if e.Outputs == nil && b.whole != nil {
+		at := len(all)
+		all = append(all, b.whole...)
+		e.Outputs = json.RawMessage(all[at:len(all):len(all)])
+	}
+}

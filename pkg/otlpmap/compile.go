@@ -1,0 +1,221 @@
+package otlpmap
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spangrove/spangrove/pkg/event"
+)
+
+// The bounds of the compiled tables. A table that outgrows them fails the package's tests.
+const (
+	maxSlots  = 192 // attribute names with a meaning
+	maxFields = 128 // fields the tables fill
+)
+
+// The objects of an event. bucketHot and bucketCold are the two halves of metadata.
+const (
+	bucketConfig = iota
+	bucketInputs
+	bucketOutputs
+	bucketHot
+	bucketCold
+	bucketMetrics
+	bucketFeedback
+	bucketUser
+	buckets
+)
+
+var bucketNames = map[string]int{
+	"config": bucketConfig, "inputs": bucketInputs, "outputs": bucketOutputs, "metadata": bucketHot,
+	"metrics": bucketMetrics, "feedback": bucketFeedback, "user_properties": bucketUser,
+}
+
+// slot is the place of a known attribute in span.slots, -1 for none.
+type slot = int16
+
+// target is where a rule writes: a field of a bucket, or (key "") the bucket itself.
+type target struct {
+	bucket int
+	key    string
+	field  int // in build.set; -1 for a bucket itself
+}
+
+// source is where a rule reads: the attribute at slot, the family fam, or the span's events.
+type source struct {
+	slot   slot
+	fam    int16
+	events bool
+}
+
+type compiledRule struct {
+	*rule
+	target
+	src []source
+}
+
+// tables is what a Mapper looks names up in. It is made once and never written again.
+type tables struct {
+	names    map[string]slot
+	families map[string]int16 // by prefix, without the last dot
+	open     []bool           // by family: takes any name, not only an index
+	slotBy   [maxSlots]convention
+	famBy    []convention
+	fields   [buckets]map[string]int
+	rules    []compiledRule
+	kinds    []slot
+
+	models, providers []slot
+	countFields       [countKinds][]target
+}
+
+// lists are the name lists, as slots.
+var lists struct {
+	session, fixed, parent, eventID, eventType, givenName, name, toolName, sessionName, source,
+	errorText, errorAfter, project, unused, tool, model, usage, client []slot
+}
+
+var compiled *tables
+
+// The tables refer to readers and the readers to the tables, so they are tied at start.
+func init() {
+	compiled = compile()
+	fillFields()
+	at := func(name string) slot { return compiled.names[name] }
+	systemInstructions = at("gen_ai.system_instructions")
+	inputMime, outputMime = at("input.mime_type"), at("output.mime_type")
+	inputValue, rawOutput = at("input.value"), at("output.value")
+	conversationID = at("gen_ai.conversation.id")
+	callerMetadata = at("metadata")
+}
+
+// Slots that code asks for by itself.
+var (
+	systemInstructions    slot
+	inputMime, outputMime slot
+	inputValue, rawOutput slot
+	conversationID        slot
+	callerMetadata        slot // OpenInference's JSON object of the caller's own metadata
+)
+
+func compile() *tables {
+	t := &tables{names: map[string]slot{}, families: map[string]int16{}}
+	for i := range t.fields {
+		t.fields[i] = map[string]int{}
+	}
+	for i := range rules {
+		r := &rules[i]
+		if r.on == 0 {
+			r.on = onAll
+		}
+		c := compiledRule{rule: r, target: t.target(r.to)}
+		for _, name := range r.from {
+			c.src = append(c.src, t.source(name, r.by))
+		}
+		t.rules = append(t.rules, c)
+	}
+	for i := range kindRules {
+		t.kinds = append(t.kinds, t.slot(kindRules[i].attr, kindRules[i].by))
+	}
+	for _, l := range []struct {
+		to    *[]slot
+		names []string
+	}{
+		{&lists.session, nameLists.session}, {&lists.fixed, nameLists.fixed}, {&lists.parent, nameLists.parent},
+		{&lists.eventID, nameLists.eventID}, {&lists.eventType, nameLists.eventType}, {&lists.givenName, nameLists.givenName},
+		{&lists.name, nameLists.name}, {&lists.toolName, nameLists.toolName}, {&lists.sessionName, nameLists.sessionName},
+		{&lists.source, nameLists.source}, {&lists.errorText, nameLists.errorText}, {&lists.errorAfter, nameLists.errorAfter},
+		{&lists.project, nameLists.project}, {&lists.unused, nameLists.unused},
+		{&lists.tool, nameLists.tool}, {&lists.model, nameLists.model}, {&lists.usage, nameLists.usage}, {&lists.client, nameLists.client},
+	} {
+		for _, name := range l.names {
+			*l.to = append(*l.to, t.slot(name, guess(name)))
+		}
+	}
+	for i, keys := range countKeys {
+		for _, key := range keys {
+			t.countFields[i] = append(t.countFields[i], t.target("metadata."+key))
+		}
+	}
+	for _, name := range modelNames {
+		t.models = append(t.models, t.slot(name, otelGenAI))
+	}
+	for _, name := range providerNames {
+		t.providers = append(t.providers, t.slot(name, otelGenAI))
+	}
+	return t
+}
+
+// guess is the convention of a name that only a list mentions.
+func guess(name string) convention {
+	switch {
+	case strings.HasPrefix(name, "honeyhive"):
+		return honeyhive
+	case strings.HasPrefix(name, "traceloop."):
+		return openllmetry
+	case strings.HasPrefix(name, "gen_ai."):
+		return otelGenAI
+	}
+	return otel
+}
+
+func (t *tables) target(to string) target {
+	name, key, _ := strings.Cut(to, ".")
+	bucket, ok := bucketNames[name]
+	if !ok {
+		panic(fmt.Sprintf("otlpmap: rule for %q: no such object", to))
+	}
+	if key == "" {
+		return target{bucket: bucket, field: -1}
+	}
+	if bucket == bucketHot && event.ColdKey(key) {
+		bucket = bucketCold
+	}
+	id, ok := t.fields[bucket][key]
+	if !ok {
+		for _, m := range t.fields {
+			id += len(m)
+		}
+		if id >= maxFields {
+			panic("otlpmap: more fields than maxFields")
+		}
+		t.fields[bucket][key] = id
+	}
+	return target{bucket: bucket, key: key, field: id}
+}
+
+func (t *tables) source(name string, by convention) source {
+	if name == "@messages" {
+		return source{slot: -1, fam: -1, events: true}
+	}
+	prefix, kind := name[:max(len(name)-2, 0)], name[max(len(name)-2, 0):]
+	if kind != ".N" && kind != ".*" {
+		return source{slot: t.slot(name, by), fam: -1}
+	}
+	id, ok := t.families[prefix]
+	if !ok {
+		id = int16(len(t.open))
+		t.families[prefix] = id
+		t.open = append(t.open, kind == ".*")
+		t.famBy = append(t.famBy, by)
+	}
+	// The bare prefix, too, can hold the whole value of an open family.
+	s := source{slot: -1, fam: id}
+	if kind == ".*" {
+		s.slot = t.slot(prefix, by)
+	}
+	return s
+}
+
+func (t *tables) slot(name string, by convention) slot {
+	if s, ok := t.names[name]; ok {
+		return s
+	}
+	s := slot(len(t.names))
+	if s >= maxSlots {
+		panic("otlpmap: more attribute names than maxSlots")
+	}
+	t.names[name] = s
+	t.slotBy[s] = by
+	return s
+}

@@ -1,0 +1,209 @@
+package otlpmap
+
+import (
+	"strconv"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+)
+
+// known are the texts and numbers that are in the event, made when the first attribute asks
+// whether it is needed.
+type known struct {
+	list []string
+	set  map[string]struct{}
+	made bool
+}
+
+func (k *known) reset() {
+	clear(k.list)
+	k.list, k.set, k.made = k.list[:0], nil, false
+}
+
+// manyKnown is where known turns from a list, compared by length first, into a map.
+const manyKnown = 64
+
+func (k *known) text(s string) {
+	if s == "" || k.set == nil && len(k.list) < manyKnown && k.has(s) {
+		return
+	}
+	if k.set == nil && len(k.list) >= manyKnown {
+		k.set = make(map[string]struct{}, 2*manyKnown)
+		for _, t := range k.list {
+			k.set[t] = struct{}{}
+		}
+	}
+	if k.set != nil {
+		k.set[s] = struct{}{}
+		return
+	}
+	k.list = append(k.list, s)
+}
+
+func (k *known) has(s string) bool {
+	if s == "" {
+		return true
+	}
+	if k.set != nil {
+		_, ok := k.set[s]
+		return ok
+	}
+	for _, t := range k.list {
+		if t == s {
+			return true
+		}
+	}
+	return false
+}
+
+// add makes the leaves of a JSON value known.
+func (k *known) add(b *build, raw []byte) {
+	switch kind(raw) {
+	case '{':
+		for c := members(raw); c.next(); {
+			k.add(b, c.val)
+		}
+	case '[':
+		for c := elements(raw); c.next(); {
+			k.add(b, c.val)
+		}
+	case '"':
+		k.text(leafText(raw))
+	case '0':
+		k.text(string(raw))
+	}
+}
+
+// leafText is a JSON string's text. Strings without escapes are not copied.
+func leafText(raw []byte) string {
+	in := inner(raw)
+	for _, c := range in {
+		if c == '\\' {
+			return unquoted(raw)
+		}
+	}
+	return string(in)
+}
+
+func (k *known) make(b *build) {
+	if k.made {
+		return
+	}
+	k.made = true
+	for i := range b.attrs {
+		a := &b.attrs[i]
+		if !a.used {
+			continue
+		}
+		switch a.val.Type() {
+		case pcommon.ValueTypeStr:
+			k.text(a.val.Str())
+			if a.parsed == isJSON {
+				k.add(b, a.json)
+			}
+		case pcommon.ValueTypeInt:
+			k.text(strconv.FormatInt(a.val.Int(), 10))
+		case pcommon.ValueTypeDouble:
+			k.text(string(appendDouble(nil, a.val.Double())))
+		case pcommon.ValueTypeSlice, pcommon.ValueTypeMap:
+			if raw, ok := b.parse(a); ok {
+				k.add(b, raw)
+			}
+		}
+	}
+	for i := range countKeys {
+		if b.counts[i].set {
+			k.text(strconv.FormatInt(b.counts[i].n, 10))
+		}
+	}
+	for _, p := range b.parts.list {
+		k.text(p)
+	}
+}
+
+// holds says that every text and number in a JSON value is in the event. Empty texts, booleans
+// and null count for nothing.
+func (k *known) holds(raw []byte) bool {
+	switch kind(raw) {
+	case '{':
+		for c := members(raw); c.next(); {
+			if !k.holds(c.val) {
+				return false
+			}
+		}
+	case '[':
+		for c := elements(raw); c.next(); {
+			if !k.holds(c.val) {
+				return false
+			}
+		}
+	case '"':
+		return k.has(leafText(raw))
+	case '0':
+		return k.has(string(raw))
+	}
+	return true
+}
+
+// cover looks at the attributes that say again what others said: raw requests and answers
+// beside their own messages, one convention beside another. One whose every text and number is
+// in the event is dropped. Of a JSON object only the members stay that tell something new.
+func (b *build) cover() {
+	for i := range b.attrs {
+		if a := &b.attrs[i]; !a.used && a.fam >= 0 && !compiled.open[a.fam] {
+			b.known.make(b)
+			var buf [32]byte
+			switch a.val.Type() {
+			case pcommon.ValueTypeStr:
+				a.used = b.known.has(a.val.Str())
+			case pcommon.ValueTypeInt, pcommon.ValueTypeDouble:
+				a.used = b.known.has(string(b.appendValue(buf[:0], a.val)))
+			}
+		}
+	}
+	for _, i := range b.spare {
+		a := &b.attrs[i]
+		if a.used {
+			continue
+		}
+		b.known.make(b)
+		raw, ok := b.parse(a)
+		switch {
+		case !ok:
+			a.used = b.known.has(a.str())
+		case kind(raw) == '{':
+			b.prune(a, raw)
+		default:
+			a.used = b.known.holds(raw)
+		}
+	}
+}
+
+// prune drops the members of an object that are in the event.
+func (b *build) prune(a *attr, raw []byte) {
+	at := len(b.arena)
+	left := 0
+	for c := members(raw); c.next(); {
+		if b.known.holds(c.val) {
+			continue
+		}
+		if left++; left == 1 {
+			b.arena = append(b.arena, '{')
+		} else {
+			b.arena = append(b.arena, ',')
+		}
+		b.arena = append(b.arena, '"')
+		b.arena = append(b.arena, c.key...)
+		b.arena = append(b.arena, '"', ':')
+		b.arena = append(b.arena, c.val...)
+	}
+	if left == 0 {
+		a.used = true
+		return
+	}
+	b.arena = append(b.arena, '}')
+	a.rest = restPruned
+	a.json = b.arena[at:len(b.arena):len(b.arena)]
+}
+
+// restPruned, in attr.rest, says that attr.json is what is left of the attribute.
+const restPruned = -1

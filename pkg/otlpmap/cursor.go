@@ -1,0 +1,174 @@
+package otlpmap
+
+import "bytes"
+
+// The functions of this file walk JSON text that is known to be valid (it went through
+// rawjson.Clean), without copying or allocating. On anything else they stop early; they never
+// read outside the text.
+
+func skipSpace(b []byte, i int) int {
+	for i < len(b) && (b[i] == ' ' || b[i] == '\n' || b[i] == '\t' || b[i] == '\r') {
+		i++
+	}
+	return i
+}
+
+// skipString gives the offset after the string whose opening quote is at i.
+func skipString(b []byte, i int) int {
+	i++
+	for i < len(b) {
+		n := bytes.IndexByte(b[i:], '"')
+		if n < 0 {
+			return len(b)
+		}
+		i += n
+		back := 0
+		for i-1-back >= 0 && b[i-1-back] == '\\' {
+			back++
+		}
+		i++
+		if back%2 == 0 {
+			return i
+		}
+	}
+	return len(b)
+}
+
+// skipValue gives the offset after the value that starts at i.
+func skipValue(b []byte, i int) int {
+	if i >= len(b) {
+		return i
+	}
+	switch b[i] {
+	case '"':
+		return skipString(b, i)
+	case '{', '[':
+		depth := 0
+		for i < len(b) {
+			switch b[i] {
+			case '"':
+				i = skipString(b, i)
+				continue
+			case '{', '[':
+				depth++
+			case '}', ']':
+				depth--
+				if depth == 0 {
+					return i + 1
+				}
+			}
+			i++
+		}
+		return len(b)
+	default:
+		for i < len(b) {
+			switch b[i] {
+			case ',', ']', '}', ' ', '\n', '\t', '\r':
+				return i
+			}
+			i++
+		}
+		return i
+	}
+}
+
+// cursor steps through the members of an object or the elements of an array.
+//
+//	for c := members(raw); c.next(); { use c.key, c.val }
+type cursor struct {
+	b   []byte
+	i   int
+	end byte
+	obj bool
+
+	key []byte // of a member: the text between the quotes, escapes as they stand
+	val []byte // the value's text, without surrounding space
+}
+
+func members(raw []byte) cursor  { return walk(raw, '{') }
+func elements(raw []byte) cursor { return walk(raw, '[') }
+
+func walk(raw []byte, open byte) cursor {
+	i := skipSpace(raw, 0)
+	if i >= len(raw) || raw[i] != open {
+		return cursor{}
+	}
+	return cursor{b: raw, i: i + 1, end: open + 2, obj: open == '{'}
+}
+
+func (c *cursor) next() bool {
+	i := skipSpace(c.b, c.i)
+	if i < len(c.b) && c.b[i] == ',' {
+		i = skipSpace(c.b, i+1)
+	}
+	if i >= len(c.b) || c.b[i] == c.end {
+		c.b = nil
+		return false
+	}
+	if c.obj {
+		end := skipString(c.b, i)
+		if end-1 <= i {
+			return false
+		}
+		c.key = c.b[i+1 : end-1]
+		i = skipSpace(c.b, end)
+		if i < len(c.b) && c.b[i] == ':' {
+			i = skipSpace(c.b, i+1)
+		}
+	}
+	end := skipValue(c.b, i)
+	if end <= i {
+		return false
+	}
+	c.val = c.b[i:end:end]
+	c.i = end
+	return true
+}
+
+// member is the value of an object's member by its name, nil if absent. The last one wins.
+func member(raw []byte, key string) (val []byte) {
+	for c := members(raw); c.next(); {
+		if string(c.key) == key {
+			val = c.val
+		}
+	}
+	return val
+}
+
+// kind is the first byte of a value, 0 for none: '{', '[', '"', 'n', 't', 'f', or a digit
+// or sign, which is given as '0'.
+func kind(raw []byte) byte {
+	i := skipSpace(raw, 0)
+	if i >= len(raw) {
+		return 0
+	}
+	switch c := raw[i]; c {
+	case '-', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9':
+		return '0'
+	default:
+		return c
+	}
+}
+
+// empty says that a value is absent, null, "", {} or [].
+func empty(raw []byte) bool {
+	switch kind(raw) {
+	case 0, 'n':
+		return true
+	case '"':
+		return len(bytes.TrimSpace(raw)) == 2
+	case '{', '[':
+		i := skipSpace(raw, skipSpace(raw, 0)+1)
+		return i < len(raw) && (raw[i] == '}' || raw[i] == ']')
+	}
+	return false
+}
+
+// inner is the text of a string between its quotes, escapes as they stand.
+func inner(raw []byte) []byte {
+	raw = bytes.TrimSpace(raw)
+	if len(raw) < 2 || raw[0] != '"' {
+		return nil
+	}
+	return raw[1 : len(raw)-1]
+}

@@ -1,0 +1,14 @@
+// Package otlpmap turns the spans of foreign instrumentations into events.
+//
+// What an attribute means is data: ordered tables of rules (rules.go and its neighbours) say
+// which attribute goes to which field, read by which reader. All rules of all conventions run
+// over every span, keyed on attribute names and not on vendors, and each fills only what is
+// still empty; so a library nobody has heard of works at once if it uses known names.
+//
+// Nothing is lost: an attribute that no rule could place, or whose value could not be parsed,
+// stays in metadata.attributes under its own name and with its own type; span events and links
+// likewise. docs/otlp-mapping.md is printed from the tables by a test.
+//
+// The package does no I/O and keeps nothing between requests. What only a store can know (the
+// session that an earlier request named for a trace) is marked on the event for the store.
+package otlpmap

@@ -1,0 +1,137 @@
+package otlpmap
+
+import (
+	"strconv"
+
+	"github.com/spangrove/spangrove/pkg/event"
+)
+
+// asMembers fills a whole object: flattened attributes are rebuilt into it, a JSON object gives
+// its members. A key that is already there keeps its value.
+var asMembers = reader{
+	name: "members", about: "rebuilt from dots, or a JSON object's members; keys that are there stay",
+	whole: func(b *build, t target, a *attr) {
+		raw, ok := b.parse(a)
+		if ok && kind(raw) == '{' {
+			b.spread(t.bucket, raw, a)
+			return
+		}
+		switch {
+		case t.bucket == bucketOutputs && b.obj[bucketOutputs].empty() && b.whole == nil:
+			b.whole = b.appendFlat(nil, a)
+			a.used = true
+		case t.bucket == bucketInputs && b.obj[bucketInputs].empty():
+			b.put(fields.inputValue, b.appendFlat(nil, a))
+			a.used = true
+		}
+	},
+	family: func(b *build, t target, fam int16) {
+		if !b.plant(fam) {
+			return
+		}
+		root := &b.tree.nodes[0]
+		if t.bucket == bucketOutputs && b.obj[t.bucket].empty() && b.whole == nil {
+			if list := b.tree.indexed(0); len(list) == int(root.children) && b.tree.nodes[list[len(list)-1]].key == decimal(len(list)-1) {
+				b.whole = b.appendNode(nil, 0)
+				return
+			}
+		}
+		for c := root.first; c != 0; c = b.tree.nodes[c].next {
+			if t.bucket == bucketInputs && b.tree.nodes[c].key == paramsLevel {
+				for p := b.tree.nodes[c].first; p != 0; p = b.tree.nodes[p].next {
+					b.memberNode(t.bucket, p)
+				}
+			}
+			b.memberNode(t.bucket, c)
+		}
+	},
+}
+
+// paramsLevel is the level that SDKs before 1.0 put between inputs and a function's parameters.
+const paramsLevel = "_params_"
+
+// memberNode gives a bucket one member of a tree.
+func (b *build) memberNode(bucket int, n int32) {
+	nd := &b.tree.nodes[n]
+	if bucket == bucketInputs && nd.key == paramsLevel && nd.first != 0 {
+		return
+	}
+	if a := b.leaf(n); a != nil && bucket == bucketHot && nd.first == 0 {
+		// SDKs from 1.0 repeat the event's own type and name here.
+		if v := a.str(); nd.key == "event_type" && v == string(b.s.typ) || nd.key == "event_name" && v != "" && v == b.s.text(b.attrs, lists.givenName) {
+			a.used = true
+			return
+		}
+	}
+	if b.has(bucket, nd.key) {
+		return // its attributes stay
+	}
+	at := len(b.arena)
+	b.arena = b.appendNode(b.arena, n)
+	b.member(bucket, nd.key, b.arena[at:])
+}
+
+// has says that a bucket has a member of that name.
+func (b *build) has(bucket int, key string) bool {
+	if bucket == bucketHot && event.ColdKey(key) {
+		bucket = bucketCold
+	}
+	if field, ok := compiled.fields[bucket][key]; ok {
+		return b.filled(field)
+	}
+	return b.obj[bucket].keys.has(key)
+}
+
+// same says that a bucket has that member because of an attribute with that very text.
+func (b *build) same(bucket int, key string, val []byte) bool {
+	field, ok := compiled.fields[bucket][key]
+	if !ok || !b.filled(field) || b.by[field] == 0 {
+		return false
+	}
+	return b.attrs[b.by[field]-1].str() == unquoted(val)
+}
+
+// asTree fills one field with a family of attributes, rebuilt into an object.
+var asTree = reader{
+	name: "object", about: "rebuilt from dots into one object, or a JSON value",
+	whole: func(b *build, t target, a *attr) {
+		if b.filled(t.field) {
+			b.keep(a)
+			return
+		}
+		b.put(t, b.appendFlat(nil, a))
+		a.used = true
+	},
+	family: func(b *build, t target, fam int16) {
+		if !b.filled(t.field) && b.plant(fam) {
+			b.put(t, b.appendNode(nil, 0))
+		}
+	},
+}
+
+// spread gives a bucket the members of a JSON object that came in one attribute.
+func (b *build) spread(bucket int, raw []byte, a *attr) {
+	all := true
+	for c := members(raw); c.next(); {
+		if !b.member(bucket, keyText(c.key), c.val) && !b.same(bucket, keyText(c.key), c.val) {
+			all = false
+		}
+	}
+	if all {
+		a.used = true
+	} else {
+		b.keep(a)
+	}
+}
+
+// keyText is a member's name without its escapes.
+func keyText(key []byte) string {
+	for _, c := range key {
+		if c == '\\' {
+			return unquoted(append(append([]byte{'"'}, key...), '"'))
+		}
+	}
+	return string(key)
+}
+
+func decimal(n int) string { return strconv.Itoa(n) }

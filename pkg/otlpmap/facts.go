@@ -1,0 +1,279 @@
+package otlpmap
+
+import (
+	"encoding/hex"
+	"math"
+	"strings"
+
+	"github.com/google/uuid"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+
+	"github.com/spangrove/spangrove/pkg/event"
+)
+
+// identity sets the ids of an event and what they say about its writing.
+func (b *build) identity(e *event.Event) {
+	s := b.s
+	e.ID, e.SessionID, e.Type = s.eventID, s.session(), s.typ
+	e.TraceID = uuid.UUID(s.trace.id)
+	e.Provisional = s.trace.provisional && !s.fixed
+	e.Fixed = s.fixed
+	switch {
+	case e.ID == e.SessionID:
+		e.Type = event.TypeSession // a span that says it is the session
+	case s.root():
+		e.ParentID = e.SessionID
+		if a := b.s.firstText(b.attrs, lists.parent); a != nil {
+			if id, err := uuid.Parse(a.str()); err == nil && id != uuid.Nil && id != e.ID {
+				e.ParentID = id
+				a.used = true
+				b.markEqual(lists.parent, a)
+			}
+		}
+	default:
+		e.ParentID = EventID(s.trace.id, s.parent)
+		if b.x.ownIDs {
+			if i, ok := b.x.bySpan[spanKey{s.trace.id, s.parent}]; ok {
+				e.ParentID = b.x.spans[i].eventID
+			}
+		}
+	}
+	if a := s.firstText(b.attrs, lists.eventID); a != nil {
+		if id, err := uuid.Parse(a.str()); err == nil && id == e.ID {
+			a.used = true
+		}
+	}
+	b.markText(lists.eventType, string(s.typ))
+	for _, i := range lists.unused {
+		if a := s.at(b.attrs, i); a != nil {
+			a.used = true
+		}
+	}
+}
+
+// firstText is the first attribute of a list that is a non-empty string.
+func (s *span) firstText(attrs []attr, list []slot) *attr {
+	for _, i := range list {
+		if a := s.at(attrs, i); a != nil && a.str() != "" {
+			return a
+		}
+	}
+	return nil
+}
+
+// markEqual marks the attributes of a list that say the same as a.
+func (b *build) markEqual(list []slot, a *attr) { b.markText(list, a.str()) }
+
+// markText marks the attributes of a list that say the given text.
+func (b *build) markText(list []slot, text string) {
+	for _, i := range list {
+		if a := b.s.at(b.attrs, i); a != nil && a.str() == text {
+			a.used = true
+		}
+	}
+}
+
+// name sets the event's name: the one given for it, the entity's, a tool's, the span's.
+func (b *build) name(e *event.Event) {
+	e.Name = b.s.text(b.attrs, lists.givenName)
+	if e.Name == "" {
+		e.Name = b.s.text(b.attrs, lists.name)
+	}
+	if e.Name == "" && e.Type == event.TypeTool {
+		e.Name = b.s.text(b.attrs, lists.toolName)
+	}
+	if e.Name == "" {
+		e.Name = b.s.src.Name()
+	}
+	if e.Name == "" {
+		e.Name = event.Unknown
+	}
+	for _, list := range [...][]slot{lists.givenName, lists.name, lists.toolName} {
+		b.markText(list, e.Name)
+	}
+	e.Name = b.valid(e.Name)
+}
+
+// source sets where the event comes from.
+func (b *build) source(e *event.Event) {
+	e.Source = b.s.source(b.attrs)
+	if e.Source == "" {
+		e.Source = event.Unknown
+	}
+	b.markText(lists.source, e.Source)
+	e.Source = b.valid(e.Source)
+	// The key decides the project; what the span says of it is kept once.
+	if a := b.s.firstText(b.attrs, lists.project); a != nil {
+		b.markEqual(lists.project, a)
+		a.used = false
+	}
+}
+
+// errorText sets the event's error: what HoneyHive's SDK says, the message of a failed status,
+// the last exception's, or whatever names the failure. An exception of a span that did not
+// fail is no error.
+func (b *build) errorText(e *event.Event) {
+	s := b.s
+	text := s.text(b.attrs, lists.errorText)
+	failed := s.src.Status().Code() == ptrace.StatusCodeError
+	if text == "" && failed {
+		text = s.src.Status().Message()
+	}
+	if text == "" && failed {
+		text = b.lastException
+	}
+	if text == "" && (failed || s.any(lists.errorAfter)) {
+		if text = s.text(b.attrs, lists.errorAfter); text == "" {
+			text = "error"
+		}
+	}
+	if text == "" {
+		return
+	}
+	b.markText(lists.errorText, text)
+	b.markText(lists.errorAfter, text)
+	text = b.valid(text)
+	e.Error = &text
+}
+
+// nanosPerMilli turns the nanoseconds of OTLP into milliseconds.
+const nanosPerMilli = 1e6
+
+// millis is a time of OTLP in milliseconds, fractions kept, bounded to what an event may have.
+func millis(ns uint64) float64 {
+	return math.Min(float64(ns/1e6)+float64(ns%1e6)/nanosPerMilli, event.MaxMillis)
+}
+
+// times sets start, end and duration. A span without an end is not finished.
+func (b *build) times(e *event.Event) {
+	start, end := uint64(b.s.src.StartTimestamp()), uint64(b.s.src.EndTimestamp())
+	e.Unfinished = end == 0
+	switch {
+	case start == 0 && end == 0:
+		e.Start = float64(b.opt.Now().UnixNano()) / nanosPerMilli
+		e.DefaultTime = true
+	case start == 0:
+		start = end
+		fallthrough
+	default:
+		e.Start = millis(start)
+	}
+	e.End = e.Start
+	if end > start {
+		e.End = millis(end)
+		e.Duration = math.Min(float64(end-start)/nanosPerMilli, event.MaxMillis)
+	} else if end != 0 && end < start {
+		b.put(fields.clockSkew, []byte("true"))
+	}
+}
+
+// sessionFacts writes how the span names its session and whose service it is.
+func (b *build) sessionFacts(e *event.Event) {
+	s := b.s
+	if s.key != "" {
+		conversation := s.at(b.attrs, conversationID)
+		given := s.firstText(b.attrs, lists.session)
+		switch {
+		case s.key != s.trace.key && !s.fixed:
+			b.putText(fields.sessionKey, s.key)
+		case given != nil && conversation == given, given == nil && s.key == s.resource.session:
+		case SessionID(s.key).String() == strings.ToLower(s.key):
+		default:
+			b.putText(fields.sessionID, s.key)
+		}
+		b.markText(lists.session, s.key)
+	}
+	if s.resource.service != "" {
+		b.putText(fields.serviceName, s.resource.service)
+	}
+	if s.resource.version != "" {
+		b.putText(fields.serviceVersion, s.resource.version)
+	}
+	if h := b.x.sessions[e.SessionID]; h != nil {
+		if s.resource != h.resource {
+			if raw := s.resource.object(b); string(raw) != string(h.resource.object(b)) {
+				b.put(fields.resource, raw)
+			}
+		}
+		if h.name != "" {
+			b.markText(lists.sessionName, h.name)
+		}
+	}
+}
+
+// lineage writes where the event comes from: its span, scope and convention.
+func (b *build) lineage() {
+	s := b.s
+	b.hexField(fields.traceID, s.trace.id[:])
+	b.hexField(fields.spanID, s.id[:])
+	if s.root() {
+		b.put(fields.parentSpanID, []byte(`""`))
+	} else {
+		b.hexField(fields.parentSpanID, s.parent[:])
+	}
+	b.put(fields.lineage, []byte("true"))
+	b.putText(fields.spanName, s.src.Name())
+	if k := otelKinds[s.src.Kind()]; k != "" {
+		b.putText(fields.otelKind, k)
+	}
+	b.putText(fields.instrumentor, conventions[s.by].name)
+	if s.scope.json == nil {
+		s.scope.json = b.scopeObject(s.scope)
+	}
+	if len(s.scope.json) > 2 {
+		b.put(fields.scope, s.scope.json)
+	}
+	if state := s.src.TraceState().AsRaw(); state != "" {
+		b.putText(fields.traceState, state)
+	}
+	// The low byte are the W3C flags; the bits above say how the parent was reached.
+	if flags := s.src.Flags() & 0xff; flags != 0 {
+		b.putInt(fields.traceFlags, int64(flags))
+	}
+	for _, d := range [...]struct {
+		to target
+		n  uint32
+	}{
+		{fields.droppedAttributes, s.src.DroppedAttributesCount()}, {fields.droppedEvents, s.src.DroppedEventsCount()},
+		{fields.droppedLinks, s.src.DroppedLinksCount()},
+	} {
+		if d.n != 0 {
+			b.putInt(d.to, int64(d.n))
+		}
+	}
+}
+
+var otelKinds = map[ptrace.SpanKind]string{
+	ptrace.SpanKindInternal: "INTERNAL", ptrace.SpanKindServer: "SERVER", ptrace.SpanKindClient: "CLIENT",
+	ptrace.SpanKindProducer: "PRODUCER", ptrace.SpanKindConsumer: "CONSUMER",
+}
+
+func (b *build) hexField(t target, id []byte) {
+	if b.filled(t.field) {
+		return
+	}
+	b.mark(t.field)
+	b.by[t.field] = 0
+	o := &b.obj[t.bucket]
+	o.open(t.key)
+	o.buf = append(o.buf, '"')
+	o.buf = hex.AppendEncode(o.buf, id)
+	o.buf = append(o.buf, '"')
+}
+
+func (b *build) scopeObject(sc *scope) []byte {
+	var o object
+	if sc.name != "" {
+		o.open("name")
+		o.buf = b.appendString(o.buf, sc.name)
+	}
+	if sc.version != "" {
+		o.open("version")
+		o.buf = b.appendString(o.buf, sc.version)
+	}
+	if sc.attrs.Len() > 0 {
+		o.open("attributes")
+		o.buf = b.appendMap(o.buf, sc.attrs, 0)
+	}
+	return append(o.buf, '}')
+}

@@ -1,0 +1,306 @@
+package otlpmap
+
+import "go.opentelemetry.io/collector/pdata/pcommon"
+
+// The readers of families: messages, tools, documents and texts whose parts are attributes of
+// their own, such as llm.input_messages.0.message.role or gen_ai.prompt.0.content.
+
+var (
+	asFlatMessages = reader{name: "flat messages", about: "indexed role, content, tool_calls, … as messages", family: func(b *build, t target, fam int16) {
+		if !b.filled(t.field) && b.plant(fam) {
+			at := len(b.msgs)
+			b.flatMessages()
+			b.putMessages(t, at)
+		}
+	}}
+
+	asFlatAnswer = reader{name: "flat answer", about: "indexed messages as role, content, tool_calls, finish_reason, reasoning; further ones as choices", family: func(b *build, _ target, fam int16) {
+		if !b.answered() && b.plant(fam) {
+			at := len(b.msgs)
+			b.flatMessages()
+			b.answer(at)
+		}
+	}}
+
+	asPrompts = reader{name: "flat prompts", about: "indexed prompt.text as messages of the user", family: func(b *build, t target, fam int16) {
+		if b.filled(t.field) || !b.plant(fam) {
+			return
+		}
+		at := len(b.msgs)
+		for _, n := range b.tree.indexed(0) {
+			if a := b.leaf(b.down(n, "prompt", "text")); a != nil {
+				b.msgs = append(b.msgs, message{role: []byte(`"user"`), content: b.take(a)})
+			}
+		}
+		b.putMessages(t, at)
+	}}
+
+	asTexts = reader{name: "texts", about: "the indexed texts; vectors over the bound leave count and dimension", family: func(b *build, t target, fam int16) {
+		if b.filled(t.field) || !b.plant(fam) {
+			return
+		}
+		at := len(b.arena)
+		b.arena = append(b.arena, '[')
+		n := 0
+		for _, i := range b.tree.indexed(0) {
+			a := b.leaf(b.down(i, "embedding", "text"))
+			if a == nil {
+				a = b.leaf(b.down(i, "content"))
+			}
+			if a != nil {
+				if n++; n > 1 {
+					b.arena = append(b.arena, ',')
+				}
+				b.arena = b.appendValue(b.arena, a.val)
+				a.used = true
+			}
+			if role := b.leaf(b.down(i, "role")); role != nil && role.str() == "user" {
+				role.used = n == 0 // the one role a text has goes without saying, but not unseen
+			}
+			if v := b.leaf(b.down(i, "embedding", "vector")); v != nil {
+				b.vector(v)
+			}
+		}
+		b.arena = append(b.arena, ']')
+		if n > 0 {
+			b.put(t, b.arena[at:])
+		}
+	}}
+
+	asDocuments = reader{name: "documents", about: "indexed documents as [{id, content, score, metadata}]", family: func(b *build, t target, fam int16) {
+		if b.filled(t.field) || !b.plant(fam) {
+			return
+		}
+		at := len(b.arena)
+		b.arena = append(b.arena, '[')
+		for i, n := range b.tree.indexed(0) {
+			if i > 0 {
+				b.arena = append(b.arena, ',')
+			}
+			if d := b.tree.child(n, "document"); d != 0 && b.tree.nodes[n].children == 1 {
+				n = d
+			}
+			b.arena = b.appendNode(b.arena, n)
+		}
+		b.arena = append(b.arena, ']')
+		if len(b.arena)-at > 2 {
+			b.put(t, b.arena[at:])
+		}
+	}}
+
+	asToolList = reader{name: "flat tools", about: "indexed definitions as [{name, description, parameters}]", family: func(b *build, t target, fam int16) {
+		if b.filled(t.field) || !b.plant(fam) {
+			return
+		}
+		at := len(b.arena)
+		b.arena = append(b.arena, '[')
+		n := 0
+		for _, i := range b.tree.indexed(0) {
+			if n++; n > 1 {
+				b.arena = append(b.arena, ',')
+			}
+			if a := b.leaf(b.down(i, "tool", "json_schema")); a != nil {
+				if raw, ok := b.parse(a); ok && kind(raw) == '{' {
+					a.used = true
+					b.appendTool(raw)
+					continue
+				}
+			}
+			b.arena = b.appendNode(b.arena, i)
+		}
+		b.arena = append(b.arena, ']')
+		if n > 0 {
+			b.put(t, b.arena[at:])
+		}
+	}}
+)
+
+// down follows keys from a node, 0 if the way ends.
+func (b *build) down(n int32, keys ...string) int32 {
+	for _, key := range keys {
+		if n = b.tree.child(n, key); n == 0 {
+			return 0
+		}
+	}
+	return n
+}
+
+// take is an attribute's value as JSON; the attribute is used.
+func (b *build) take(a *attr) []byte {
+	a.used = true
+	at := len(b.arena)
+	b.arena = b.appendValue(b.arena, a.val)
+	return b.arena[at:len(b.arena):len(b.arena)]
+}
+
+// flatMessages appends the messages of the tree to b.msgs. What a message has beside its known
+// parts is kept under its own name.
+func (b *build) flatMessages() {
+	for _, n := range b.tree.indexed(0) {
+		// OpenInference puts a level between the index and the message.
+		for _, level := range [...]string{"message", "completion"} {
+			if in := b.tree.child(n, level); in != 0 && b.tree.nodes[n].children == 1 {
+				n = in
+			}
+		}
+		b.flatMessage(n)
+	}
+}
+
+func (b *build) flatMessage(n int32) {
+	var m message
+	for c := b.tree.nodes[n].first; c != 0; c = b.tree.nodes[c].next {
+		key := b.tree.nodes[c].key
+		a := b.leaf(c)
+		switch {
+		case key == "tool_calls" && a == nil:
+			m.calls = b.flatCalls(c)
+		case key == "contents" && a == nil:
+			m.content = b.flatContents(c)
+		case a == nil || b.tree.nodes[c].first != 0:
+			m.extra = append(m.extra, pair{[]byte(key), b.render(c)})
+		case key == "role":
+			m.role = b.take(a)
+		case key == "content", key == "text":
+			m.content = b.flatContent(a)
+		case key == "name":
+			m.name = b.take(a)
+		case key == "tool_call_id":
+			m.callID = b.take(a)
+		case key == "finish_reason":
+			m.finish = b.take(a)
+		case key == "reasoning", key == "reasoning_content":
+			m.reasoning = b.take(a)
+		case key == "function_call_name":
+			m.calls = b.legacyCall(n, a)
+		case key == "function_call_arguments_json":
+			// read with function_call_name
+		default:
+			m.extra = append(m.extra, pair{quotable(key), b.render(c)})
+		}
+	}
+	b.msgs = append(b.msgs, m)
+}
+
+// quotable is a key as it may stand between quotes.
+func quotable(key string) []byte {
+	quoted := appendKey(nil, key)
+	return quoted[1 : len(quoted)-2]
+}
+
+func (b *build) render(n int32) []byte {
+	at := len(b.arena)
+	b.arena = b.appendNode(b.arena, n)
+	return b.arena[at:len(b.arena):len(b.arena)]
+}
+
+// flatContent is a message's content: text, or parts that came as JSON text.
+func (b *build) flatContent(a *attr) []byte {
+	if kind(view(a.str())) == '[' {
+		if raw, ok := b.parse(a); ok && typedParts(raw) {
+			a.used = true
+			return b.boundMedia(raw)
+		}
+	}
+	return b.take(a)
+}
+
+// typedParts says that a JSON array holds content parts and is not just text that looks like it.
+func typedParts(raw []byte) bool {
+	n := 0
+	for c := elements(raw); c.next(); n++ {
+		if kind(member(c.val, "type")) != '"' {
+			return false
+		}
+	}
+	return n > 0
+}
+
+// flatContents are indexed content parts: text alone becomes the content, anything else an
+// array of parts.
+func (b *build) flatContents(n int32) []byte {
+	list := b.tree.indexedInto(n, nil)
+	level := func(i int32) int32 {
+		if in := b.tree.child(i, "message_content"); in != 0 {
+			return in
+		}
+		return i
+	}
+	if len(list) == 1 {
+		in := level(list[0])
+		typ, text := b.leaf(b.tree.child(in, "type")), b.leaf(b.tree.child(in, "text"))
+		if text != nil && (typ == nil || typ.str() == "text") && b.tree.nodes[in].children <= 2 {
+			if typ != nil {
+				typ.used = true
+				b.part("text")
+			}
+			return b.take(text)
+		}
+	}
+	at := len(b.arena)
+	b.arena = append(b.arena, '[')
+	for i, c := range list {
+		if i > 0 {
+			b.arena = append(b.arena, ',')
+		}
+		b.arena = b.appendNode(b.arena, level(c))
+	}
+	b.arena = append(b.arena, ']')
+	return b.boundMedia(b.arena[at:len(b.arena):len(b.arena)])
+}
+
+// flatCalls are indexed tool calls, with OpenInference's levels tool_call and function or
+// without.
+func (b *build) flatCalls(n int32) []byte {
+	list := b.tree.indexedInto(n, nil)
+	at := len(b.arena)
+	b.arena = append(b.arena, '[')
+	for i, c := range list {
+		if i > 0 {
+			b.arena = append(b.arena, ',')
+		}
+		if in := b.tree.child(c, "tool_call"); in != 0 {
+			c = in
+		}
+		b.arena = append(b.arena, '{')
+		b.flatCallFields(c)
+		b.arena = append(b.arena, '}')
+	}
+	b.arena = append(b.arena, ']')
+	return b.arena[at:len(b.arena):len(b.arena)]
+}
+
+func (b *build) flatCallFields(n int32) {
+	for c := b.tree.nodes[n].first; c != 0; c = b.tree.nodes[c].next {
+		key := b.tree.nodes[c].key
+		if key == "function" && b.tree.nodes[c].first != 0 {
+			b.flatCallFields(c)
+			continue
+		}
+		if b.arena[len(b.arena)-1] != '{' {
+			b.arena = append(b.arena, ',')
+		}
+		b.arena = appendKey(b.arena, key)
+		b.arena = b.appendNode(b.arena, c)
+	}
+}
+
+// legacyCall is the one call of OpenAI's functions API, before there were tools.
+func (b *build) legacyCall(n int32, name *attr) []byte {
+	var args []byte
+	if a := b.leaf(b.tree.child(n, "function_call_arguments_json")); a != nil {
+		args = b.take(a)
+	}
+	return b.oneCall(nil, b.take(name), args)
+}
+
+// vector keeps a short vector as an attribute and drops a long one, noting its size.
+func (b *build) vector(a *attr) {
+	if a.val.Type() != pcommon.ValueTypeSlice {
+		return
+	}
+	if n := a.val.Slice().Len(); b.opt.MaxVector >= 0 && n > b.opt.MaxVector {
+		a.used = true
+		b.dropVector(fromAttribute, n)
+	}
+}

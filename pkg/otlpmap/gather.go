@@ -1,0 +1,182 @@
+package otlpmap
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+
+	"github.com/google/uuid"
+	"github.com/spangrove/spangrove/pkg/event"
+)
+
+// attr is one attribute of a span, with what its name says about it.
+type attr struct {
+	key    string
+	val    pcommon.Value
+	slot   slot  // -1: not a name of the tables
+	fam    int16 // -1: not of a family
+	rest   int16 // where the path within the family starts in key
+	used   bool  // its value is in the event
+	mended bool  // it was shown in part and stays as well
+
+	parsed jsonState
+	json   []byte // the value as JSON, if parsed says so
+}
+
+func (a *attr) str() string {
+	if a.val.Type() != pcommon.ValueTypeStr {
+		return ""
+	}
+	return a.val.Str()
+}
+
+func (a *attr) path() string { return a.key[a.rest:] }
+
+// span is a span of the request on its way to an event.
+type span struct {
+	src      ptrace.Span
+	resource *resource
+	scope    *scope
+	trace    *trace
+	first, n int // its attributes in scratch.attrs
+
+	id, parent [8]byte
+	eventID    uuid.UUID
+	role       role
+	typ        event.Type
+	by         convention
+	wrapper    bool // a model call of the same trace is below it: see wrappers
+	visited    bool // by wrappers
+	key        string
+	fixed      bool // key holds for this span alone
+	families   uint64
+	truncated  []cutOff
+
+	slots [maxSlots]int16 // by slot: 1 + the attribute's index from first
+}
+
+// cutOff is a string that was longer than MaxFieldBytes.
+type cutOff struct {
+	key   string
+	bytes int
+}
+
+// at is the attribute in a slot, nil if the span has none or a blank one.
+func (s *span) at(attrs []attr, i slot) *attr {
+	if i < 0 || s.slots[i] == 0 {
+		return nil
+	}
+	a := &attrs[s.slots[i]-1]
+	if blank(a.val) {
+		return nil
+	}
+	return a
+}
+
+// text is the first non-empty string of a list.
+func (s *span) text(attrs []attr, list []slot) string {
+	for _, i := range list {
+		if a := s.at(attrs, i); a != nil {
+			if t := a.str(); t != "" {
+				return t
+			}
+		}
+	}
+	return ""
+}
+
+func (s *span) any(list []slot) bool {
+	for _, i := range list {
+		if s.slots[i] != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// maxFamilies is how many families one span's bit set can tell apart.
+const maxFamilies = 64
+
+// gather looks at each attribute of a span once.
+func (x *scratch) gather(s *span, opt *Options) {
+	s.first = len(x.attrs)
+	s.by = otel
+	for k, v := range s.src.Attributes().All() {
+		x.add(s, k, v, opt)
+	}
+	// Newer SDKs move messages off the span into this event, under the names they have there.
+	for i := range s.src.Events().Len() {
+		if e := s.src.Events().At(i); e.Name() == detailsEvent {
+			for k, v := range e.Attributes().All() {
+				x.add(s, k, v, opt)
+			}
+		}
+	}
+	s.n = len(x.attrs) - s.first
+}
+
+const detailsEvent = "gen_ai.client.inference.operation.details"
+
+func (x *scratch) add(s *span, key string, val pcommon.Value, opt *Options) {
+	a := attr{key: key, val: val, slot: -1, fam: -1}
+	if i, ok := compiled.names[key]; ok {
+		a.slot = i
+		s.by = min(s.by, compiled.slotBy[i])
+		if s.slots[i] == 0 && len(x.attrs)-s.first < maxAttrs {
+			s.slots[i] = int16(len(x.attrs) - s.first + 1)
+		} else {
+			a.slot = -1
+			a.used = s.slots[i] != 0 && equal(x.attrs[s.first+int(s.slots[i])-1].val, val)
+		}
+	} else if fam, rest := familyOf(key); fam >= 0 {
+		a.fam, a.rest = fam, int16(rest)
+		s.by = min(s.by, compiled.famBy[fam])
+		s.families |= 1 << fam
+	}
+	if opt.MaxFieldBytes >= 0 && val.Type() == pcommon.ValueTypeStr && len(val.Str()) > opt.MaxFieldBytes {
+		s.truncated = append(s.truncated, cutOff{key, len(val.Str())})
+		a.val = pcommon.NewValueStr(head(val.Str(), opt.MaxFieldBytes))
+	}
+	x.attrs = append(x.attrs, a)
+}
+
+// maxAttrs bounds the attributes of a span that can stand in a slot; the others are kept as
+// they are.
+const maxAttrs = 1<<15 - 2
+
+// head cuts a string on a rune's boundary.
+func head(s string, limit int) string {
+	for limit > 0 && !utf8.RuneStart(s[limit]) {
+		limit--
+	}
+	return s[:limit]
+}
+
+// familyParts is how many dots into a name a family's prefix may end.
+const familyParts = 4
+
+// familyOf finds the family of an attribute's name, and where the path within it starts.
+func familyOf(key string) (fam int16, rest int) {
+	if len(key) > maxPath {
+		return -1, 0
+	}
+	at := 0
+	for range familyParts {
+		i := strings.IndexByte(key[at:], '.')
+		if i < 0 || at+i+1 >= len(key) {
+			return -1, 0
+		}
+		at += i + 1
+		if id, ok := compiled.families[key[:at-1]]; ok {
+			if c := key[at]; compiled.open[id] || c >= '0' && c <= '9' {
+				return id, at
+			}
+		}
+	}
+	return -1, 0
+}
+
+// maxPath bounds the length of a name that is taken apart at its dots.
+const maxPath = 1 << 12

@@ -1,0 +1,36 @@
+package otlpmap
+
+import (
+	"crypto/sha1" //nolint:gosec // UUID version 5 is defined on SHA-1; nothing secret hangs on it
+	"encoding/hex"
+
+	"github.com/google/uuid"
+)
+
+// EventID is the id of the event of a span: the UUID version 5 of the span id, as 16 lower-case
+// hex digits, in the namespace of the trace id's 16 bytes. A retried export thus changes
+// nothing, and a child can name its parent before the parent came.
+func EventID(trace [16]byte, span [8]byte) uuid.UUID {
+	var name [32]byte
+	copy(name[:16], trace[:])
+	hex.Encode(name[16:], span[:])
+	sum := sha1.Sum(name[:]) //nolint:gosec // see above
+	id := uuid.UUID(sum[:16])
+	id[6] = id[6]&0x0f | 0x50
+	id[8] = id[8]&0x3f | 0x80
+	return id
+}
+
+// SessionID is the session a key names: the key itself if it is a UUID in any of its spellings
+// (upper or lower case, with or without hyphens, braces or the urn:uuid: prefix), else its UUID
+// version 5 in the URL namespace. The nil UUID is a name like any other, since no event may
+// have it as its session.
+func SessionID(key string) uuid.UUID {
+	switch n := len(key); {
+	case n == 36, n == 32, n == 45, n == 38 && key[0] == '{' && key[37] == '}':
+		if id, err := uuid.Parse(key); err == nil && id != uuid.Nil {
+			return id
+		}
+	}
+	return uuid.NewSHA1(uuid.NameSpaceURL, []byte(key))
+}

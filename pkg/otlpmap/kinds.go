@@ -1,0 +1,128 @@
+package otlpmap
+
+import (
+	"go.opentelemetry.io/collector/pdata/ptrace"
+
+	"github.com/spangrove/spangrove/pkg/event"
+)
+
+// role is what a span is about, finer than the event's type: it decides which rules apply.
+type role uint8
+
+const (
+	onModel role = 1 << iota
+	onEmbedding
+	onTool
+	onRetriever
+	onChain
+
+	onAll   = onModel | onEmbedding | onTool | onRetriever | onChain
+	onTools = onTool | onRetriever
+	notText = onModel | onTool | onRetriever | onChain // all but embeddings
+)
+
+// typed is the event type that goes with a role.
+func (r role) typed() event.Type {
+	switch r {
+	case onModel, onEmbedding:
+		return event.TypeModel
+	case onTool, onRetriever:
+		return event.TypeTool
+	}
+	return event.TypeChain
+}
+
+// kindRule says what a span is by the value of one attribute. Any other value decides nothing.
+type kindRule struct {
+	by   convention
+	attr string
+	is   map[string]role
+}
+
+// kindRules decide a span's role and its event's type: the first rule whose attribute has a
+// listed value. honeyhive_event_type comes before them (see spanKind). A span that no rule
+// knows is a model call if it names a model and usage, a tool if it names one or is a client
+// call of HTTP or a database, else a chain.
+var kindRules = []kindRule{
+	// OpenInference, span kinds. Guardrails and rerankers do one job and return.
+	{openinference, "openinference.span.kind", map[string]role{
+		"LLM": onModel, "EMBEDDING": onEmbedding,
+		"TOOL": onTool, "RETRIEVER": onRetriever, "RERANKER": onRetriever, "GUARDRAIL": onTool,
+		"CHAIN": onChain, "AGENT": onChain, "PROMPT": onChain, "EVALUATOR": onChain, "DECISION": onChain,
+		"CODE": onChain, "HUMAN": onChain, "UNKNOWN": onChain,
+	}},
+	// OpenLLMetry, entity kinds of decorated functions. Model calls have none.
+	{openllmetry, "traceloop.span.kind", map[string]role{
+		"tool": onTool, "llm": onModel, "workflow": onChain, "task": onChain, "agent": onChain,
+	}},
+	// OTel GenAI, gen_ai.operation.name. Exact words only: execute_event_loop_cycle and
+	// execute_task, which frameworks send too, are no tools.
+	{otelGenAI, "gen_ai.operation.name", map[string]role{
+		"chat": onModel, "text_completion": onModel, "completion": onModel, "generate_content": onModel,
+		"generate": onModel, "embeddings": onEmbedding,
+		"execute_tool": onTool, "retrieval": onRetriever,
+		"invoke_agent": onChain, "create_agent": onChain, "invoke_workflow": onChain, "agent_step": onChain,
+		"execute_task": onChain, "execute_event_loop_cycle": onChain, "chain": onChain,
+	}},
+	// OpenLLMetry before 0.50: the kind of request on model calls.
+	{openllmetry, "llm.request.type", map[string]role{
+		"chat": onModel, "completion": onModel, "embedding": onEmbedding, "rerank": onRetriever,
+	}},
+}
+
+// nativeTypes are the values of honeyhive_event_type.
+var nativeTypes = map[string]event.Type{
+	"model": event.TypeModel, "tool": event.TypeTool, "chain": event.TypeChain,
+	"session": event.TypeChain, // a span below its session, not the session itself
+	"generic": event.TypeGeneric,
+}
+
+// spanKind decides the role of a span and the type of its event.
+//
+// honeyhive_event_type decides the type, with one exception: Python SDKs from 1.0 stamp "tool"
+// on every span as it starts, before anyone knows what it is. So a bare "tool" without an event
+// name loses to any other rule.
+func spanKind(s *span, attrs []attr) (role, event.Type) {
+	r := roleOf(s, attrs)
+	native, given := nativeTypes[s.text(attrs, lists.eventType)]
+	if given && !(native == event.TypeTool && r != 0 && s.text(attrs, lists.givenName) == "") {
+		if r == 0 || r.typed() != native {
+			r = roleOfType(native)
+		}
+		return r, native
+	}
+	if r == 0 {
+		r = onChain
+	}
+	return r, r.typed()
+}
+
+// roleOf is the role that attributes tell, 0 if none does.
+func roleOf(s *span, attrs []attr) role {
+	for i := range kindRules {
+		if a := s.at(attrs, compiled.kinds[i]); a != nil {
+			if r, ok := kindRules[i].is[a.str()]; ok {
+				return r
+			}
+		}
+	}
+	switch {
+	case s.any(lists.tool):
+		return onTool
+	case s.any(lists.model) && s.any(lists.usage):
+		return onModel
+	case s.src.Kind() == ptrace.SpanKindClient && s.any(lists.client):
+		return onTool
+	}
+	return 0
+}
+
+func roleOfType(t event.Type) role {
+	switch t {
+	case event.TypeModel:
+		return onModel
+	case event.TypeTool:
+		return onTool
+	}
+	return onChain
+}

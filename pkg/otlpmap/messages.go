@@ -1,0 +1,367 @@
+package otlpmap
+
+import (
+	"bytes"
+	"strconv"
+)
+
+// message is one message of a conversation on its way into the form that events have:
+// {role, content, name?, tool_calls?, tool_call_id?}. All fields are JSON text, nil if absent.
+type message struct {
+	role, content, name, callID []byte
+	calls                       []byte // [{id, name, arguments}]
+	finish, reasoning           []byte
+	extra                       []pair
+	raw                         []byte // the whole message, if it came in this form already
+}
+
+type pair struct{ key, val []byte } // a member that is kept as it came
+
+// none says that nothing was read.
+func (m *message) none() bool {
+	return m.role == nil && empty(m.content) && empty(m.calls) && empty(m.reasoning) && len(m.extra) == 0
+}
+
+// readMessages appends the messages of a JSON array (or of one message, or of an object with
+// messages) to b.msgs. It says no, and appends none, if the value is something else.
+func (b *build) readMessages(raw []byte) bool {
+	at := len(b.msgs)
+	switch kind(raw) {
+	case '[':
+		for c := elements(raw); c.next(); {
+			if kind(c.val) == '[' && len(b.msgs) == at { // one list deeper: a batch of conversations
+				return b.readMessages(c.val)
+			}
+			if !b.readMessage(c.val) {
+				b.msgs = b.msgs[:at]
+				return false
+			}
+		}
+		return len(b.msgs) > at
+	case '{':
+		if inside := member(raw, "messages"); kind(inside) == '[' {
+			return b.readMessages(inside)
+		}
+		return b.readMessage(raw)
+	}
+	return false
+}
+
+// readMessage appends one message, or the several that one message with tool results stands for.
+func (b *build) readMessage(raw []byte) bool {
+	if kind(raw) != '{' {
+		return false
+	}
+	var m message
+	var parts, inside, typ, args, output []byte
+	plain := true
+	for c := members(raw); c.next(); {
+		switch string(c.key) {
+		case "role":
+			m.role = c.val
+		case "content":
+			m.content = c.val
+		case "parts":
+			parts, plain = c.val, false
+		case "tool_calls":
+			m.calls = c.val
+			plain = plain && empty(c.val)
+		case "tool_call_id":
+			m.callID = c.val
+		case "name":
+			m.name = c.val
+		case "finish_reason":
+			m.finish = c.val
+		case "reasoning", "reasoning_content":
+			m.reasoning = c.val
+		case "message":
+			inside = c.val
+		case "type":
+			typ = c.val
+			m.extra = append(m.extra, pair{c.key, c.val})
+		case "arguments":
+			args = c.val
+			m.extra = append(m.extra, pair{c.key, c.val})
+		case "output":
+			output = c.val
+			m.extra = append(m.extra, pair{c.key, c.val})
+		case "call_id":
+			m.callID = c.val
+		default:
+			if !empty(c.val) {
+				m.extra = append(m.extra, pair{c.key, c.val})
+			}
+		}
+	}
+	if kind(m.role) != '"' {
+		switch {
+		case kind(inside) == '{':
+			return b.readChoice(inside, m.finish)
+		case string(inner(typ)) == "function_call" && kind(m.name) == '"':
+			b.part("function_call")
+			b.msgs = append(b.msgs, message{role: []byte(`"assistant"`), content: []byte("null"), calls: b.oneCall(m.callID, m.name, args)})
+			return true
+		case string(inner(typ)) == "function_call_output" && output != nil:
+			b.part("function_call_output")
+			b.msgs = append(b.msgs, message{role: []byte(`"tool"`), content: b.textOf(output), callID: m.callID})
+			return true
+		}
+		return false
+	}
+	if parts != nil {
+		return b.readParts(m, parts)
+	}
+	if kind(m.content) == '[' {
+		if text, ok := b.onlyText(m.content); ok {
+			m.content, plain = text, false
+		} else if len(m.content) > b.opt.MaxMediaBytes && b.opt.MaxMediaBytes >= 0 {
+			m.content, plain = b.boundMedia(m.content), false
+		}
+	}
+	if !empty(m.calls) {
+		m.calls = b.normalCalls(m.calls)
+	}
+	if plain {
+		m.raw = raw
+	}
+	b.msgs = append(b.msgs, m)
+	return true
+}
+
+// readChoice reads the message inside an OpenAI choice.
+func (b *build) readChoice(inside, finish []byte) bool {
+	at := len(b.msgs)
+	if !b.readMessage(inside) {
+		return false
+	}
+	for i := at; i < len(b.msgs); i++ {
+		if b.msgs[i].finish == nil && finish != nil {
+			b.msgs[i].finish, b.msgs[i].raw = finish, nil
+		}
+	}
+	return true
+}
+
+// part notes the kind of a message part whose wrapping is dropped.
+func (b *build) part(kind string) { b.parts.add(kind) }
+
+// onlyText is the text of content parts if they are all text and nothing else is with them.
+func (b *build) onlyText(content []byte) ([]byte, bool) {
+	n := 0
+	var first []byte
+	for c := elements(content); c.next(); {
+		if kind(c.val) != '{' {
+			return nil, false
+		}
+		var typ, text []byte
+		for m := members(c.val); m.next(); {
+			switch string(m.key) {
+			case "type":
+				typ = inner(m.val)
+			case "text":
+				text = m.val
+			default:
+				if !empty(m.val) {
+					return nil, false
+				}
+			}
+		}
+		switch string(typ) {
+		case "text", "input_text", "output_text", "":
+		default:
+			return nil, false
+		}
+		if kind(text) != '"' {
+			return nil, false
+		}
+		if n == 0 {
+			first = text
+		}
+		n++
+	}
+	if n == 0 {
+		return nil, false
+	}
+	at := len(b.arena)
+	b.arena = append(b.arena, '"')
+	for c := elements(content); c.next(); {
+		b.arena = append(b.arena, inner(member(c.val, "text"))...)
+		if typ := inner(member(c.val, "type")); typ != nil {
+			b.part(string(typ))
+		}
+	}
+	b.arena = append(b.arena, '"')
+	if n == 1 {
+		b.arena = b.arena[:at]
+		return first, true
+	}
+	return b.arena[at:len(b.arena):len(b.arena)], true
+}
+
+// textOf is a value as a JSON string: a string itself, anything else its JSON text in quotes.
+func (b *build) textOf(raw []byte) []byte {
+	switch kind(raw) {
+	case '"':
+		return raw
+	case 0, 'n':
+		return []byte(`""`)
+	}
+	at := len(b.arena)
+	b.arena = b.appendString(b.arena, string(bytes.TrimSpace(raw)))
+	return b.arena[at:len(b.arena):len(b.arena)]
+}
+
+// appendMessage appends a message in the form events have.
+func appendMessage(dst []byte, m *message) []byte {
+	if m.raw != nil {
+		return append(dst, m.raw...)
+	}
+	dst = append(dst, `{"role":`...)
+	if m.role == nil {
+		dst = append(dst, `"assistant"`...)
+	}
+	dst = append(dst, m.role...)
+	dst = append(dst, `,"content":`...)
+	if m.content == nil {
+		dst = append(dst, "null"...)
+	}
+	dst = append(dst, m.content...)
+	for _, f := range [...]struct {
+		key string
+		val []byte
+	}{
+		{`,"name":`, m.name}, {`,"tool_calls":`, m.calls}, {`,"tool_call_id":`, m.callID},
+		{`,"reasoning":`, m.reasoning}, {`,"finish_reason":`, m.finish},
+	} {
+		if !empty(f.val) {
+			dst = append(dst, f.key...)
+			dst = append(dst, f.val...)
+		}
+	}
+	for _, p := range m.extra {
+		dst = append(dst, ',', '"')
+		dst = append(dst, p.key...)
+		dst = append(dst, '"', ':')
+		dst = append(dst, p.val...)
+	}
+	return append(dst, '}')
+}
+
+// putMessages gives a field the messages from b.msgs[at:] on, and takes them off the list.
+func (b *build) putMessages(t target, at int) bool {
+	if b.filled(t.field) || len(b.msgs) == at {
+		b.msgs = b.msgs[:at]
+		return false
+	}
+	b.mark(t.field)
+	b.by[t.field] = 0
+	o := &b.obj[t.bucket]
+	o.open(t.key)
+	o.buf = b.appendMessages(o.buf, b.msgs[at:])
+	b.msgs = b.msgs[:at]
+	return true
+}
+
+func (b *build) appendMessages(dst []byte, list []message) []byte {
+	dst = append(dst, '[')
+	for i := range list {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = appendMessage(dst, &list[i])
+	}
+	return append(dst, ']')
+}
+
+// normalCalls brings tool calls into one form: [{id, name, arguments}], from OpenAI's with a
+// function object inside or from one that has this form. Other members are kept.
+func (b *build) normalCalls(raw []byte) []byte {
+	at := len(b.arena)
+	b.arena = append(b.arena, '[')
+	n := 0
+	for c := elements(raw); c.next(); {
+		if n++; n > 1 {
+			b.arena = append(b.arena, ',')
+		}
+		b.appendCall(c.val)
+	}
+	b.arena = append(b.arena, ']')
+	return b.arena[at:len(b.arena):len(b.arena)]
+}
+
+func (b *build) appendCall(raw []byte) {
+	if kind(raw) != '{' {
+		b.arena = append(b.arena, raw...)
+		return
+	}
+	b.arena = append(b.arena, '{')
+	first := true
+	var write func(obj []byte, depth int)
+	write = func(obj []byte, depth int) {
+		for m := members(obj); m.next(); {
+			key := string(m.key)
+			if depth == 0 && key == "function" && kind(m.val) == '{' {
+				write(m.val, 1)
+				continue
+			}
+			if !first {
+				b.arena = append(b.arena, ',')
+			}
+			first = false
+			b.arena = append(b.arena, '"')
+			b.arena = append(b.arena, m.key...)
+			b.arena = append(b.arena, '"', ':')
+			if key == "arguments" {
+				b.arena = append(b.arena, b.arguments(m.val)...)
+			} else {
+				b.arena = append(b.arena, m.val...)
+			}
+		}
+	}
+	write(raw, 0)
+	b.arena = append(b.arena, '}')
+}
+
+// arguments is a call's arguments as JSON: a string that holds an object or an array becomes it.
+func (b *build) arguments(raw []byte) []byte {
+	if kind(raw) != '"' {
+		return raw
+	}
+	if in := inner(raw); len(in) == 0 || in[0] != '{' && in[0] != '[' && in[0] != ' ' && in[0] != '\\' {
+		return raw
+	}
+	if obj, ok := b.clean(view(unquoted(raw))); ok && (kind(obj) == '{' || kind(obj) == '[') {
+		return obj
+	}
+	return raw
+}
+
+// oneCall is a list of one tool call.
+func (b *build) oneCall(id, name, args []byte) []byte {
+	at := len(b.arena)
+	b.arena = append(b.arena, "[{"...)
+	b.appendCallFields(id, name, args)
+	b.arena = append(b.arena, "}]"...)
+	return b.arena[at:len(b.arena):len(b.arena)]
+}
+
+func (b *build) appendCallFields(id, name, args []byte) {
+	for i, f := range [...]struct {
+		key string
+		val []byte
+	}{{"id", id}, {"name", name}, {"arguments", args}} {
+		if f.val == nil {
+			continue
+		}
+		if i > 0 && b.arena[len(b.arena)-1] != '{' {
+			b.arena = append(b.arena, ',')
+		}
+		b.arena = strconv.AppendQuote(b.arena, f.key)
+		b.arena = append(b.arena, ':')
+		if f.key == "arguments" {
+			b.arena = append(b.arena, b.arguments(f.val)...)
+		} else {
+			b.arena = append(b.arena, f.val...)
+		}
+	}
+}

@@ -1,0 +1,109 @@
+package otlpmap
+
+import (
+	"strconv"
+
+	"github.com/spangrove/spangrove/pkg/rawjson"
+)
+
+// object writes one JSON object member by member into a buffer that is used again for the
+// next event. It knows the keys that come from data, so that none is written twice; keys that
+// come from the tables are watched over by build.set.
+type object struct {
+	buf  []byte // without the closing brace
+	keys keySet
+}
+
+func (o *object) reset() {
+	o.buf = o.buf[:0]
+	o.keys.reset()
+}
+
+func (o *object) empty() bool { return len(o.buf) == 0 }
+
+// open starts a member. The value must follow.
+func (o *object) open(key string) {
+	if len(o.buf) == 0 {
+		o.buf = append(o.buf, '{')
+	} else {
+		o.buf = append(o.buf, ',')
+	}
+	o.buf = appendKey(o.buf, key)
+}
+
+func (o *object) raw(key string, val []byte) {
+	o.open(key)
+	o.buf = append(o.buf, val...)
+}
+
+func (o *object) str(key, val string) {
+	o.open(key)
+	o.buf = rawjson.AppendString(o.buf, val)
+}
+
+func (o *object) int(key string, n int64) {
+	o.open(key)
+	o.buf = strconv.AppendInt(o.buf, n, 10)
+}
+
+// appendKey appends a member's name and the colon.
+func appendKey(dst []byte, key string) []byte {
+	for i := 0; i < len(key); i++ {
+		if c := key[i]; c < 0x20 || c == '"' || c == '\\' || c >= 0x7f {
+			key, _ = rawjson.ValidText(key)
+			return append(rawjson.AppendString(dst, key), ':')
+		}
+	}
+	dst = append(dst, '"')
+	dst = append(dst, key...)
+	return append(dst, '"', ':')
+}
+
+// keySet is a small set of strings that stays cheap when it grows.
+type keySet struct {
+	list []string
+	seen map[string]struct{}
+}
+
+// manyKeys is where a keySet turns from a list into a map.
+const manyKeys = 24
+
+func (k *keySet) reset() {
+	clear(k.list)
+	k.list = k.list[:0]
+	if k.seen != nil {
+		k.seen = nil
+	}
+}
+
+func (k *keySet) has(key string) bool {
+	if k.seen != nil {
+		_, ok := k.seen[key]
+		return ok
+	}
+	for _, s := range k.list {
+		if s == key {
+			return true
+		}
+	}
+	return false
+}
+
+// add says whether key was new.
+func (k *keySet) add(key string) bool {
+	if k.has(key) {
+		return false
+	}
+	if k.seen == nil && len(k.list) >= manyKeys {
+		k.seen = make(map[string]struct{}, 2*manyKeys)
+		for _, s := range k.list {
+			k.seen[s] = struct{}{}
+		}
+	}
+	if k.seen != nil {
+		k.seen[key] = struct{}{}
+	} else {
+		k.list = append(k.list, key)
+	}
+	return true
+}

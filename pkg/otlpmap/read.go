@@ -1,0 +1,146 @@
+package otlpmap
+
+import (
+	"strconv"
+	"strings"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+)
+
+// reader says how a value is read. A reader of one field has scalar; one that fills several,
+// or reads families, has whole and family.
+type reader struct {
+	name  string // as docs/otlp-mapping.md calls it
+	about string
+
+	scalar func(b *build, dst []byte, a *attr) ([]byte, verdict)
+	whole  func(b *build, t target, a *attr)
+	family func(b *build, t target, fam int16)
+}
+
+// verdict is what came of reading an attribute.
+type verdict uint8
+
+const (
+	no   verdict = iota // not readable: the attribute stays
+	yes                 // read: its value is in the event
+	part                // read, but changed: the attribute stays as well
+)
+
+// The readers of single values.
+var (
+	asText = reader{name: "text", about: "as it is", scalar: func(b *build, dst []byte, a *attr) ([]byte, verdict) {
+		return b.appendValue(dst, a.val), yes
+	}}
+
+	asJSON = reader{name: "json", about: "embedded if it is JSON, else as text", scalar: func(b *build, dst []byte, a *attr) ([]byte, verdict) {
+		if k := kind(view(a.str())); k == '{' || k == '[' || k == '"' {
+			if raw, ok := b.parse(a); ok {
+				return append(dst, raw...), yes
+			}
+		}
+		return b.appendValue(dst, a.val), yes
+	}}
+
+	asNumber = reader{name: "number", about: "a number, also when it comes as text", scalar: func(b *build, dst []byte, a *attr) ([]byte, verdict) {
+		switch a.val.Type() {
+		case pcommon.ValueTypeInt, pcommon.ValueTypeDouble:
+			return b.appendValue(dst, a.val), yes
+		case pcommon.ValueTypeStr:
+			if raw, ok := b.parse(a); ok && kind(raw) == '0' {
+				return append(dst, raw...), yes
+			}
+		}
+		return dst, no
+	}}
+
+	asList = reader{name: "list", about: "an array, also when it comes as JSON text; a single value becomes its only element", scalar: func(b *build, dst []byte, a *attr) ([]byte, verdict) {
+		switch a.val.Type() {
+		case pcommon.ValueTypeSlice:
+			if a.val.Slice().Len() == 0 {
+				return dst, no
+			}
+			return b.appendValue(dst, a.val), yes
+		case pcommon.ValueTypeStr:
+			if kind(view(a.val.Str())) == '[' {
+				if raw, ok := b.parse(a); ok {
+					return append(dst, raw...), yes
+				}
+			}
+		}
+		return append(b.appendValue(append(dst, '['), a.val), ']'), yes
+	}}
+
+	asSeconds = reader{name: "seconds", about: "seconds, given in milliseconds; the attribute stays as it came", scalar: func(_ *build, dst []byte, a *attr) ([]byte, verdict) {
+		switch a.val.Type() {
+		case pcommon.ValueTypeInt:
+			return strconv.AppendInt(dst, a.val.Int()*1000, 10), part
+		case pcommon.ValueTypeDouble:
+			return appendDouble(dst, a.val.Double()*1000), part
+		}
+		return dst, no
+	}}
+
+	asOther = reader{name: "if different", about: "as it is, unless it equals config.model", scalar: func(b *build, dst []byte, a *attr) ([]byte, verdict) {
+		if from := b.by[fields.model.field]; b.filled(fields.model.field) && from > 0 && equal(b.attrs[from-1].val, a.val) {
+			return dst, no
+		}
+		return b.appendValue(dst, a.val), yes
+	}}
+
+	asProvider = reader{name: "provider", about: "lower case, without the API's name (openai.chat); a framework's name only if nothing else is known", scalar: readProvider}
+
+	asCost = reader{name: "cost", about: "US dollars that the span itself reports; metadata.cost_source becomes reported", whole: func(b *build, _ target, a *attr) {
+		raw, v := asNumber.scalar(b, nil, a)
+		switch {
+		case v == no:
+		case b.cost == nil:
+			b.cost, a.used = raw, true
+		default:
+			a.used = string(raw) == string(b.cost)
+		}
+	}}
+)
+
+// frameworks send their own name where the provider's belongs.
+var frameworks = map[string]bool{
+	"langchain": true, "strands-agents": true, "microsoft.agent_framework": true, "llamaindex": true, "haystack": true, "crewai": true,
+}
+
+// apiSuffixes follow a provider's name in some frameworks and say which of its APIs was used.
+var apiSuffixes = [...]string{".chat", ".responses", ".embedding", ".completion", ".messages"}
+
+// modelOwners tell the provider from the model's name, for spans that only name a framework.
+var modelOwners = [...]struct{ prefix, provider string }{
+	{"gpt-", "openai"}, {"o1", "openai"}, {"o3", "openai"}, {"o4", "openai"}, {"text-embedding-", "openai"},
+	{"claude-", "anthropic"}, {"gemini-", "google"}, {"mistral-", "mistral"}, {"command-", "cohere"}, {"deepseek-", "deepseek"}, {"grok-", "xai"},
+}
+
+func readProvider(b *build, dst []byte, a *attr) ([]byte, verdict) {
+	given := a.str()
+	name := strings.ToLower(given)
+	for _, suffix := range apiSuffixes {
+		name = strings.TrimSuffix(name, suffix)
+	}
+	if name == "" {
+		return dst, no
+	}
+	if frameworks[name] {
+		// A later attribute may name the provider; the model may, too.
+		for _, i := range compiled.providers {
+			if other := b.s.at(b.attrs, i); other != nil && other != a && !frameworks[strings.ToLower(other.str())] && other.str() != "" {
+				return dst, no
+			}
+		}
+		model := b.s.text(b.attrs, compiled.models)
+		for _, o := range modelOwners {
+			if strings.HasPrefix(model, o.prefix) {
+				return b.appendString(dst, o.provider), part
+			}
+		}
+	}
+	if name != given {
+		return b.appendString(dst, name), part
+	}
+	return b.appendString(dst, name), yes
+}

@@ -1,0 +1,148 @@
+package otlpmap
+
+// rule moves attributes to one field of an event.
+type rule struct {
+	by convention
+	// to is bucket.key, or a bucket alone where the reader writes members of its own.
+	to string
+	// from are the sources, in order: an attribute's name; a family of attributes, "p.N" for
+	// p.0…, p.1…, and "p.*" for everything below p; or "@messages", the messages in the
+	// span's events. The first that can be read fills the field.
+	from []string
+	as   reader
+	on   role // 0: all
+}
+
+// rules is the whole mapping of attributes to the objects of an event, in order of precedence:
+// a rule never overwrites what an earlier one filled.
+var rules = func() (all []rule) {
+	for _, part := range [][]rule{nativeRules, metadataRules, usageRules, configRules, contentRules} {
+		all = append(all, part...)
+	}
+	return all
+}()
+
+// nativeRules are HoneyHive's own flattened objects, as its SDKs stamp them on their spans.
+var nativeRules = []rule{
+	{honeyhive, "inputs", []string{"honeyhive_inputs.*"}, asMembers, 0},
+	{honeyhive, "inputs", []string{"honeyhive_prompt_template.inputs.*"}, asMembers, 0},
+	{honeyhive, "outputs", []string{"honeyhive_outputs.*"}, asMembers, 0},
+	{honeyhive, "config", []string{"honeyhive_config.*"}, asMembers, 0},
+	{honeyhive, "metadata", []string{"honeyhive_metadata.*"}, asMembers, 0},
+	{honeyhive, "metrics", []string{"honeyhive_metrics.*"}, asMembers, 0},
+	{honeyhive, "feedback", []string{"honeyhive_feedback.*"}, asMembers, 0},
+	{honeyhive, "user_properties", []string{"honeyhive_user_properties.*"}, asMembers, 0},
+	{honeyhive, "config.template", []string{"honeyhive_prompt_template.template", "honeyhive_prompt_template.prompt"}, asJSON, 0},
+	{honeyhive, "metadata.run_id", []string{"traceloop.association.properties.run_id"}, asText, 0},
+	{honeyhive, "metadata.dataset_id", []string{"traceloop.association.properties.dataset_id"}, asText, 0},
+	{honeyhive, "metadata.datapoint_id", []string{"traceloop.association.properties.datapoint_id"}, asText, 0},
+	{honeyhive, "metadata.experiment_id", []string{"honeyhive.experiment_id"}, asText, 0},
+	{honeyhive, "metadata.experiment_name", []string{"honeyhive.experiment_name"}, asText, 0},
+	{honeyhive, "metadata.experiment_variant", []string{"honeyhive.experiment_variant"}, asText, 0},
+	{honeyhive, "metadata.experiment_group", []string{"honeyhive.experiment_group"}, asText, 0},
+	{honeyhive, "metadata.experiment_metadata", []string{"honeyhive.experiment_metadata.*"}, asTree, 0},
+	{honeyhive, "metadata.baggage", []string{"baggage.*"}, asTree, 0},
+	{honeyhive, "metadata.error_type", []string{"honeyhive_error_type"}, asText, 0},
+}
+
+// metadataRules are the small facts about a step.
+var metadataRules = []rule{
+	{otelGenAI, "metadata.model_name", modelNames, asText, 0},
+	{otelGenAI, "metadata.provider", providerNames, asProvider, 0},
+	{otelGenAI, "metadata.system", []string{"gen_ai.system", "llm.system"}, asText, 0},
+	{otelGenAI, "metadata.operation_name", []string{"gen_ai.operation.name", "llm.request.type"}, asText, 0},
+	{openinference, "metadata.span_kind", []string{"openinference.span.kind", "traceloop.span.kind", "gen_ai.agent.type"}, asText, 0},
+	{otelGenAI, "metadata.response_id", []string{"gen_ai.response.id"}, asText, 0},
+	{otelGenAI, "metadata.response_model", []string{"gen_ai.response.model"}, asText, 0},
+	{otelGenAI, "metadata.finish_reasons", []string{"gen_ai.response.finish_reasons", "gen_ai.response.finish_reason", "llm.finish_reason"}, asList, 0},
+	{otelGenAI, "metadata.agent_name", []string{"gen_ai.agent.name", "agent.name"}, asText, 0},
+	{otelGenAI, "metadata.agent_id", []string{"gen_ai.agent.id"}, asText, 0},
+	{otelGenAI, "metadata.agent_description", []string{"gen_ai.agent.description"}, asText, 0},
+	{otelGenAI, "metadata.tool_name", []string{"gen_ai.tool.name", "tool.name"}, asText, 0},
+	{otelGenAI, "metadata.tool_call_id", []string{"gen_ai.tool.call.id", "tool_call.id"}, asText, 0},
+	{otelGenAI, "metadata.conversation_id", []string{"gen_ai.conversation.id"}, asText, 0},
+	{openllmetry, "metadata.workflow_name", []string{"traceloop.workflow.name", "gen_ai.workflow.name"}, asText, 0},
+	{otelGenAI, "metadata.time_to_first_token_ms", []string{"gen_ai.response.time_to_first_chunk", "gen_ai.server.time_to_first_token"}, asSeconds, 0},
+	{openinference, "metadata.tags", []string{"tag.tags"}, asList, 0},
+	{openinference, "metadata.input_mime_type", []string{"input.mime_type"}, asText, 0},
+	{openinference, "metadata.output_mime_type", []string{"output.mime_type"}, asText, 0},
+	{otel, "metadata.error_type", []string{"error.type"}, asText, 0},
+	{otel, "user_properties.user_id", userNames, asText, 0},
+	{otel, "metadata.user_id", userNames, asText, 0},
+	{openinference, "metadata", []string{"metadata"}, asMembers, 0},
+	{openllmetry, "metadata", []string{"traceloop.association.properties.*"}, asMembers, 0},
+}
+
+var (
+	// modelNames: the model that answered comes before the one that was asked for. OpenInference's
+	// llm.model_name is the former; what it asked for is in llm.invocation_parameters.
+	modelNames = []string{"gen_ai.response.model", "llm.response.model_name", "llm.model_name", "gen_ai.request.model", "embedding.model_name", "reranker.model_name"}
+
+	providerNames = []string{"gen_ai.provider.name", "gen_ai.system", "llm.provider", "llm.system", "traceloop.association.properties.ls_provider"}
+
+	userNames = []string{"honeyhive_user_id", "user.id", "enduser.id", "traceloop.association.properties.user_id"}
+)
+
+// usageRules are counts of tokens and costs, as the span reports them.
+var usageRules = []rule{
+	{otelGenAI, "metadata.prompt_tokens", []string{"gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "llm.token_count.prompt"}, asCount, 0},
+	{otelGenAI, "metadata.completion_tokens", []string{"gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens", "llm.token_count.completion"}, asCount, 0},
+	{otelGenAI, "metadata.total_tokens", []string{"gen_ai.usage.total_tokens", "llm.usage.total_tokens", "llm.token_count.total"}, asCount, 0},
+	{otelGenAI, "metadata.cache_read_input_tokens", []string{"gen_ai.usage.cache_read.input_tokens", "gen_ai.usage.cache_read_input_tokens", "gen_ai.usage.details.cache_read_tokens", "llm.token_count.prompt_details.cache_read"}, asCount, 0},
+	{otelGenAI, "metadata.cache_write_input_tokens", []string{"gen_ai.usage.cache_creation.input_tokens", "gen_ai.usage.cache_write.input_tokens", "gen_ai.usage.cache_creation_input_tokens", "gen_ai.usage.cache_write_input_tokens", "llm.token_count.prompt_details.cache_write"}, asCount, 0},
+	{otelGenAI, "metadata.reasoning_tokens", []string{"gen_ai.usage.reasoning.output_tokens", "gen_ai.usage.reasoning_tokens", "gen_ai.usage.details.reasoning_tokens", "llm.token_count.completion_details.reasoning"}, asCount, 0},
+	{otelGenAI, "metadata.cost", []string{"gen_ai.usage.cost", "gen_ai.cost.total_cost", "llm.cost.total", "operation.cost"}, asCost, 0},
+}
+
+// configRules are the settings of a call.
+var configRules = []rule{
+	{otelGenAI, "config.model", modelNames, asText, 0},
+	{otelGenAI, "config.request_model", []string{"gen_ai.request.model"}, asOther, 0},
+	{otelGenAI, "config.provider", providerNames, asProvider, 0},
+	{otelGenAI, "config.temperature", []string{"gen_ai.request.temperature"}, asNumber, 0},
+	{otelGenAI, "config.top_p", []string{"gen_ai.request.top_p"}, asNumber, 0},
+	{otelGenAI, "config.top_k", []string{"gen_ai.request.top_k", "reranker.top_k"}, asNumber, 0},
+	{otelGenAI, "config.max_tokens", []string{"gen_ai.request.max_tokens"}, asNumber, 0},
+	{otelGenAI, "config.frequency_penalty", []string{"gen_ai.request.frequency_penalty"}, asNumber, 0},
+	{otelGenAI, "config.presence_penalty", []string{"gen_ai.request.presence_penalty"}, asNumber, 0},
+	{otelGenAI, "config.seed", []string{"gen_ai.request.seed"}, asNumber, 0},
+	{otelGenAI, "config.stop_sequences", []string{"gen_ai.request.stop_sequences"}, asList, 0},
+	{otelGenAI, "config.choice_count", []string{"gen_ai.request.choice.count"}, asNumber, 0},
+	{otelGenAI, "config.response_format", []string{"gen_ai.output.type", "gen_ai.openai.request.response_format"}, asJSON, 0},
+	{otelGenAI, "config.prompt_template", []string{"llm.prompt_template.template", "traceloop.prompt.template"}, asText, 0},
+	{otelGenAI, "config.prompt_variables", []string{"llm.prompt_template.variables", "traceloop.prompt.template_variables"}, asJSON, 0},
+	{otelGenAI, "config.prompt_variables", []string{"gen_ai.prompt.variable.*"}, asTree, 0},
+	{otelGenAI, "config.prompt_name", []string{"gen_ai.prompt.name", "traceloop.prompt.key"}, asText, 0},
+	{otelGenAI, "config.prompt_version", []string{"gen_ai.prompt.version", "llm.prompt_template.version", "traceloop.prompt.version"}, asJSON, 0},
+	{openinference, "config.tools", []string{"llm.tools.N"}, asToolList, 0},
+	{openllmetry, "config.tools", []string{"llm.request.functions.N"}, asToolList, 0},
+	{otelGenAI, "config.tools", []string{"gen_ai.tool.definitions"}, asTools, 0},
+	{otelGenAI, "config", []string{"gen_ai.request.*"}, asMembers, 0},
+	{openinference, "config", []string{"llm.invocation_parameters", "embedding.invocation_parameters"}, asSettings, 0},
+}
+
+// contentRules are what went into a step and what came out of it.
+var contentRules = []rule{
+	{openinference, "inputs.chat_history", []string{"llm.input_messages.N"}, asFlatMessages, 0},
+	{openinference, "outputs", []string{"llm.output_messages.N"}, asFlatAnswer, 0},
+	{openinference, "inputs.chat_history", []string{"llm.prompts.N"}, asPrompts, 0},
+	{openinference, "outputs", []string{"llm.choices.N"}, asFlatAnswer, 0},
+	{openllmetry, "inputs.chat_history", []string{"gen_ai.prompt.N"}, asFlatMessages, notText},
+	{openllmetry, "outputs", []string{"gen_ai.completion.N"}, asFlatAnswer, 0},
+	{openinference, "inputs.texts", []string{"embedding.embeddings.N"}, asTexts, 0},
+	{openllmetry, "inputs.texts", []string{"gen_ai.prompt.N"}, asTexts, onEmbedding},
+	{openinference, "inputs.query", []string{"reranker.query"}, asText, 0},
+	{openinference, "inputs.documents", []string{"reranker.input_documents.N"}, asDocuments, 0},
+	{openinference, "outputs.documents", []string{"retrieval.documents.N", "reranker.output_documents.N"}, asDocuments, 0},
+	{otelGenAI, "inputs.query", []string{"gen_ai.retrieval.query.text"}, asText, 0},
+	{otelGenAI, "outputs.documents", []string{"gen_ai.retrieval.documents"}, asDocumentList, 0},
+	{otelGenAI, "inputs.chat_history", []string{"gen_ai.input.messages", "gen_ai.system_instructions"}, asMessages, 0},
+	{otelGenAI, "outputs", []string{"gen_ai.output.messages"}, asAnswer, 0},
+	{otelGenAI, "inputs.chat_history", []string{"@messages"}, asEventMessages, 0},
+	{otelGenAI, "inputs", []string{"gen_ai.tool.call.arguments", "tool_call.function.arguments"}, asInput, onTools},
+	{otelGenAI, "outputs", []string{"gen_ai.tool.call.result"}, asOutput, onTools},
+	{openllmetry, "inputs", []string{"traceloop.entity.input"}, asInput, 0},
+	{openllmetry, "outputs", []string{"traceloop.entity.output"}, asOutput, 0},
+	{openinference, "inputs", []string{"input.value"}, asInput, 0},
+	{openinference, "outputs", []string{"output.value"}, asOutput, 0},
+}

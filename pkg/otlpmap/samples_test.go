@@ -1,0 +1,169 @@
+package otlpmap
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.opentelemetry.io/collector/pdata/ptrace"
+
+	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/rawjson"
+)
+
+// sampleFiles are the captured requests of one convention each.
+func sampleFiles(t testing.TB) []string {
+	t.Helper()
+	all, err := filepath.Glob("testdata/samples/*/*.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, f := range all {
+		if !strings.HasSuffix(f, ".expect.json") && !strings.HasSuffix(f, ".logs.json") {
+			out = append(out, f)
+		}
+	}
+	if len(out) < 20 {
+		t.Fatalf("only %d samples found", len(out))
+	}
+	return out
+}
+
+// readSample decodes an export request. Some SDKs write null for an absent parent, which the
+// receiver takes out before it decodes; so does this.
+func readSample(t testing.TB, file string) ptrace.Traces {
+	t.Helper()
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return decodeTraces(t, raw)
+}
+
+func decodeTraces(t testing.TB, raw []byte) ptrace.Traces {
+	t.Helper()
+	var doc any
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	if err := d.Decode(&doc); err != nil {
+		t.Fatal(err)
+	}
+	clean, err := json.Marshal(withoutNulls(doc))
+	if err != nil {
+		t.Fatal(err)
+	}
+	td, err := (&ptrace.JSONUnmarshaler{}).UnmarshalTraces(clean)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return td
+}
+
+func withoutNulls(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for k, e := range v {
+			if e == nil {
+				delete(v, k)
+			} else {
+				v[k] = withoutNulls(e)
+			}
+		}
+	case []any:
+		for i := range v {
+			v[i] = withoutNulls(v[i])
+		}
+	}
+	return v
+}
+
+// split makes one request of each span, in their order.
+func split(td ptrace.Traces) []ptrace.Traces {
+	var out []ptrace.Traces
+	for _, rs := range td.ResourceSpans().All() {
+		for _, ss := range rs.ScopeSpans().All() {
+			for _, s := range ss.Spans().All() {
+				one := ptrace.NewTraces()
+				r := one.ResourceSpans().AppendEmpty()
+				rs.Resource().CopyTo(r.Resource())
+				sc := r.ScopeSpans().AppendEmpty()
+				ss.Scope().CopyTo(sc.Scope())
+				s.CopyTo(sc.Spans().AppendEmpty())
+				out = append(out, one)
+			}
+		}
+	}
+	return out
+}
+
+// flatten gives the events of a batch as clients see them, the session events among them.
+func flatten(t testing.TB, batch event.Batch) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	out.WriteByte('[')
+	seen := map[string]bool{}
+	for i := range batch.Events {
+		e := &batch.Events[i]
+		if out.Len() > 1 {
+			out.WriteByte(',')
+		}
+		out.Write(flatEvent(e))
+		seen[e.ID.String()] = true
+	}
+	for _, h := range batch.Sessions {
+		if seen[h.SessionID.String()] {
+			continue
+		}
+		var o rawjson.Builder
+		o.String("event_id", h.SessionID.String())
+		o.String("session_id", h.SessionID.String())
+		o.String("event_type", "session")
+		o.String("event_name", h.Name)
+		o.String("source", h.Source)
+		if h.Metadata != nil {
+			o.Raw("metadata", h.Metadata)
+		}
+		out.WriteByte(',')
+		out.Write(o.Bytes())
+	}
+	out.WriteByte(']')
+	if !json.Valid(out.Bytes()) {
+		t.Fatalf("not JSON: %s", out.Bytes())
+	}
+	return out.Bytes()
+}
+
+func flatEvent(e *event.Event) []byte {
+	var o rawjson.Builder
+	o.String("event_id", e.ID.String())
+	o.String("session_id", e.SessionID.String())
+	if e.ID != e.SessionID {
+		o.String("parent_id", e.ParentID.String())
+	}
+	o.String("event_type", string(e.Type))
+	o.String("event_name", e.Name)
+	o.String("source", e.Source)
+	if e.Error != nil {
+		o.String("error", *e.Error)
+	}
+	o.Number("start_time", e.Start)
+	o.Number("end_time", e.End)
+	o.Number("duration", e.Duration)
+	for _, f := range []struct {
+		name string
+		raw  json.RawMessage
+	}{
+		{"config", e.Config}, {"inputs", e.Inputs}, {"outputs", e.Outputs},
+		{"metadata", rawjson.Concat(e.Metadata, e.ColdMetadata)}, {"metrics", e.Metrics},
+		{"feedback", e.Feedback}, {"user_properties", e.UserProperties},
+	} {
+		if f.raw != nil {
+			o.Raw(f.name, f.raw)
+		}
+	}
+	return o.Bytes()
+}

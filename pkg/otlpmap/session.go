@@ -1,0 +1,204 @@
+package otlpmap
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/event"
+)
+
+// trace is a trace of the request and the session it belongs to.
+type trace struct {
+	id [16]byte
+	// The span whose key is the trace's: the earliest root that has one, else the earliest
+	// span that has one. Ties go to the smaller span id, so that the order of arrival says
+	// nothing.
+	best *span
+
+	key         string // "": no span told one
+	session     uuid.UUID
+	provisional bool
+}
+
+// offer lets a span name the session of its trace.
+func (t *trace) offer(s *span) {
+	if s.key == "" {
+		return
+	}
+	b := t.best
+	if b == nil || better(s, b) {
+		t.best = s
+	}
+}
+
+func better(a, b *span) bool {
+	if ra, rb := a.root(), b.root(); ra != rb {
+		return ra
+	}
+	if sa, sb := a.src.StartTimestamp(), b.src.StartTimestamp(); sa != sb {
+		return sa < sb
+	}
+	return bytes.Compare(a.id[:], b.id[:]) < 0
+}
+
+func (s *span) root() bool { return s.parent == [8]byte{} }
+
+// sessionKey is the key a span names: one of the session attributes, a session in its caller's
+// metadata, or the session of its resource.
+func (x *scratch) sessionKey(s *span, attrs []attr) string {
+	if key := s.text(attrs, lists.session); key != "" {
+		return key
+	}
+	if a := s.at(attrs, callerMetadata); a != nil {
+		if raw, ok := x.build.parse(a); ok {
+			for _, name := range [...]string{"session_id", "thread_id"} {
+				if v := member(raw, name); kind(v) == '"' && !empty(v) {
+					return unquoted(v)
+				}
+			}
+		}
+	}
+	return s.resource.session
+}
+
+// resolve decides the session of each trace.
+func (x *scratch) resolve() {
+	for _, t := range x.traces {
+		if t.best == nil {
+			t.session, t.provisional = uuid.UUID(t.id), true
+			continue
+		}
+		t.key = t.best.key
+		t.session = SessionID(t.key)
+	}
+	for i := range x.spans {
+		s := &x.spans[i]
+		id := s.session()
+		h := x.sessions[id]
+		if h == nil {
+			h = &session{id: id, resource: s.resource}
+			x.sessions[id] = h
+			x.order = append(x.order, h)
+		}
+		attrs := x.attrsOf(s)
+		if h.name == "" {
+			h.name = s.text(attrs, lists.sessionName)
+		}
+		if h.source == "" {
+			h.source = s.source(attrs)
+		}
+	}
+}
+
+// session is the session of a span's event.
+func (s *span) session() uuid.UUID {
+	if s.fixed {
+		return SessionID(s.key)
+	}
+	return s.trace.session
+}
+
+// source is where a span says it comes from, "" if it does not.
+func (s *span) source(attrs []attr) string {
+	if t := s.text(attrs, lists.source); t != "" {
+		return t
+	}
+	return s.resource.source
+}
+
+// session is what the request tells of a session.
+type session struct {
+	id       uuid.UUID
+	name     string
+	source   string
+	resource *resource // of its first span: shown on the session, and only there
+}
+
+// hints are what the store may use for sessions that nobody started.
+func (x *scratch) hints() []event.SessionHint {
+	if len(x.order) == 0 {
+		return nil
+	}
+	out := make([]event.SessionHint, 0, len(x.order))
+	for _, h := range x.order {
+		hint := event.SessionHint{SessionID: h.id, Name: h.name, Fallback: h.resource.service, Source: h.source}
+		if raw := h.resource.object(&x.build); len(raw) > 2 {
+			meta := make([]byte, 0, len(raw)+16)
+			meta = append(meta, `{"resource":`...)
+			meta = append(meta, raw...)
+			hint.Metadata = append(meta, '}')
+		}
+		out = append(out, hint)
+	}
+	return out
+}
+
+// object is the resource's attributes as a JSON object, without our own stamps.
+func (r *resource) object(b *build) []byte {
+	if r.made {
+		return r.json
+	}
+	r.made = true
+	var o object
+	for k, v := range r.attrs.All() {
+		if strings.HasPrefix(k, stampPrefix) || !o.keys.add(k) {
+			continue
+		}
+		o.open(k)
+		o.buf = b.appendValue(o.buf, v)
+	}
+	if !o.empty() {
+		r.json = append(o.buf, '}')
+	}
+	return r.json
+}
+
+// wrappers finds model calls that only wrap another one: those with a model call below them in
+// the same trace. Their usage repeats what the inner call tells, so they become chains, and
+// their counts no longer count.
+func (x *scratch) wrappers() {
+	models := 0
+	for i := range x.spans {
+		if x.spans[i].typ == event.TypeModel {
+			models++
+		}
+	}
+	if models < 2 && !x.ownIDs {
+		return
+	}
+	for i := range x.spans {
+		s := &x.spans[i]
+		x.bySpan[spanKey{s.trace.id, s.id}] = i
+	}
+	for i := range x.spans {
+		if s := &x.spans[i]; s.typ == event.TypeModel {
+			x.markAbove(s)
+		}
+	}
+	for i := range x.spans {
+		if s := &x.spans[i]; s.wrapper {
+			s.typ, s.role = event.TypeChain, onChain
+		}
+	}
+}
+
+// markAbove marks the model calls above s. It stops where another call has been before, so
+// that all calls together take no more steps than there are spans.
+func (x *scratch) markAbove(s *span) {
+	for at := s; !at.root(); {
+		i, ok := x.bySpan[spanKey{s.trace.id, at.parent}]
+		if !ok || &x.spans[i] == s {
+			return
+		}
+		at = &x.spans[i]
+		if at.visited {
+			return
+		}
+		at.visited = true
+		if at.typ == event.TypeModel {
+			at.wrapper = true
+		}
+	}
+}

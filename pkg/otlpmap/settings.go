@@ -1,0 +1,146 @@
+package otlpmap
+
+// settings are the parameters of a model call that belong to config, by the names that the
+// providers' APIs give them, and the name they have there.
+var settings = map[string]string{
+	"model": "model", "model_name": "model", "temperature": "temperature", "top_p": "top_p", "top_k": "top_k",
+	"max_tokens": "max_tokens", "max_completion_tokens": "max_tokens", "max_output_tokens": "max_tokens",
+	"frequency_penalty": "frequency_penalty", "presence_penalty": "presence_penalty", "seed": "seed",
+	"stop": "stop_sequences", "stop_sequences": "stop_sequences", "n": "choice_count",
+	"tools": "tools", "functions": "tools", "tool_choice": "tool_choice", "response_format": "response_format",
+	"stream": "stream", "stream_options": "stream_options",
+}
+
+// asSettings reads OpenInference's JSON of a call's parameters into config. Its model is the
+// one that was asked for.
+var asSettings = reader{name: "settings", about: "a JSON object of parameters, each under its config name; the model is the one asked for", whole: func(b *build, _ target, a *attr) {
+	raw, ok := b.parse(a)
+	if !ok || kind(raw) != '{' {
+		if !ok {
+			b.failed = append(b.failed, a.key)
+		}
+		return
+	}
+	all := true
+	for c := members(raw); c.next(); {
+		key := keyText(c.key)
+		to, known := settings[key]
+		if !known {
+			to = key
+		}
+		if !b.setting(to, c.val) {
+			all = false
+		}
+	}
+	if all {
+		a.used = true
+	} else {
+		b.keep(a)
+	}
+}}
+
+// setting gives config one parameter. It says no if config has another value there.
+func (b *build) setting(key string, val []byte) bool {
+	if kind(val) == 'n' {
+		return true
+	}
+	switch key {
+	case "model":
+		if b.put(fields.model, val) {
+			b.put(fields.modelName, val)
+			b.modelText = unquoted(val)
+			return true
+		}
+		if asked := unquoted(val); asked == b.modelOf() {
+			return true
+		}
+		return b.put(fields.requestModel, val) || b.same(bucketConfig, "request_model", val)
+	case "tools":
+		if b.filled(fields.tools.field) {
+			return false
+		}
+		return b.putTools(val)
+	}
+	return b.member(bucketConfig, key, val) || b.sameValue(bucketConfig, key, val)
+}
+
+// modelOf is config.model.
+func (b *build) modelOf() string {
+	if from := b.by[fields.model.field]; b.filled(fields.model.field) && from > 0 {
+		return b.attrs[from-1].str()
+	}
+	return b.modelText
+}
+
+// sameValue says that a setting was filled by an attribute with this very JSON value.
+func (b *build) sameValue(bucket int, key string, val []byte) bool {
+	field, ok := compiled.fields[bucket][key]
+	if !ok || !b.filled(field) || b.by[field] == 0 {
+		return false
+	}
+	var buf [64]byte
+	return string(b.appendValue(buf[:0], b.attrs[b.by[field]-1].val)) == string(val)
+}
+
+// asTools reads a JSON array of tool definitions.
+var asTools = reader{name: "tools", about: "a JSON array of definitions as [{name, description, parameters}]", whole: func(b *build, t target, a *attr) {
+	if b.filled(t.field) {
+		b.keep(a)
+		return
+	}
+	if raw, ok := b.parse(a); !ok {
+		b.failed = append(b.failed, a.key)
+	} else if kind(raw) == '[' && b.putTools(raw) {
+		a.used = true
+	}
+}}
+
+// putTools fills config.tools. It says no if the value is no list.
+func (b *build) putTools(raw []byte) bool {
+	if kind(raw) != '[' {
+		return false
+	}
+	at := len(b.arena)
+	b.arena = append(b.arena, '[')
+	n := 0
+	for c := elements(raw); c.next(); {
+		if n++; n > 1 {
+			b.arena = append(b.arena, ',')
+		}
+		if kind(c.val) == '{' {
+			b.appendTool(c.val)
+		} else {
+			b.arena = append(b.arena, c.val...)
+		}
+	}
+	b.arena = append(b.arena, ']')
+	return b.put(fields.tools, b.arena[at:])
+}
+
+// appendTool writes a definition as {name, description, parameters}: what OpenAI puts into a
+// function object comes up a level, and the schema has one name. Other members stay.
+func (b *build) appendTool(raw []byte) {
+	b.arena = append(b.arena, '{')
+	b.toolFields(raw, 0)
+	b.arena = append(b.arena, '}')
+}
+
+func (b *build) toolFields(raw []byte, depth int) {
+	for c := members(raw); c.next(); {
+		key := string(c.key)
+		switch {
+		case depth == 0 && key == "function" && kind(c.val) == '{':
+			b.toolFields(c.val, 1)
+			continue
+		case (key == "inputSchema" || key == "input_schema") && member(raw, "parameters") == nil:
+			key = "parameters"
+		}
+		if b.arena[len(b.arena)-1] != '{' {
+			b.arena = append(b.arena, ',')
+		}
+		b.arena = append(b.arena, '"')
+		b.arena = append(b.arena, key...)
+		b.arena = append(b.arena, '"', ':')
+		b.arena = append(b.arena, c.val...)
+	}
+}

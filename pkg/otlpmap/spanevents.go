@@ -1,0 +1,293 @@
+package otlpmap
+
+import (
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+
+	"github.com/spangrove/spangrove/pkg/rawjson"
+)
+
+// messageRoles are the span events of the GenAI conventions up to 1.36 that hold one message
+// each, and its role.
+var messageRoles = map[string]string{
+	"gen_ai.system.message": "system", "gen_ai.user.message": "user",
+	"gen_ai.assistant.message": "assistant", "gen_ai.tool.message": "tool",
+}
+
+const (
+	choiceEvent     = "gen_ai.choice"
+	evaluationEvent = "gen_ai.evaluation.result"
+	exceptionEvent  = "exception"
+	firstTokenEvent = "First Token Stream Event"
+)
+
+var asEventMessages = reader{name: "message events", about: "the messages in the span's events, in their order; gen_ai.choice is the answer"}
+
+// took marks a span event as being in the event.
+func (b *build) took(i int) {
+	for len(b.taken) <= i {
+		b.taken = append(b.taken, false)
+	}
+	b.taken[i] = true
+}
+
+// messageEvents reads the messages in the span's events.
+func (b *build) messageEvents(t target) {
+	list := b.s.src.Events()
+	if list.Len() == 0 {
+		return
+	}
+	at := len(b.msgs)
+	if !b.filled(t.field) {
+		for i := range list.Len() {
+			if role, ok := messageRoles[list.At(i).Name()]; ok && b.eventMessage(list.At(i), role) {
+				b.took(i)
+			}
+		}
+		b.putMessages(t, at)
+	}
+	if b.answered() {
+		return
+	}
+	at = len(b.msgs)
+	for i := range list.Len() {
+		if list.At(i).Name() == choiceEvent && b.eventMessage(list.At(i), "assistant") {
+			b.took(i)
+		}
+	}
+	b.answer(at)
+}
+
+// eventMessage appends the message of one span event: its attributes are the message's fields,
+// or one attribute holds the whole message as JSON.
+func (b *build) eventMessage(ev ptrace.SpanEvent, role string) bool {
+	var m message
+	for k, v := range ev.Attributes().All() {
+		switch k {
+		case "message":
+			if v.Type() == pcommon.ValueTypeStr {
+				if raw, ok := b.clean(view(v.Str())); ok && kind(raw) == '{' && member(raw, "role") != nil {
+					for c := members(raw); c.next(); {
+						switch string(c.key) {
+						case "role":
+							m.role = c.val
+						case "content":
+							m.content = c.val
+						case "tool_calls":
+							m.calls = b.normalCalls(c.val)
+						default:
+							m.extra = append(m.extra, pair{c.key, c.val})
+						}
+					}
+					continue
+				}
+			}
+			m.content = b.eventValue(v)
+		case "content":
+			m.content = b.eventValue(v)
+		case "role":
+			m.role = b.eventValue(v)
+		case "id":
+			m.callID = b.eventValue(v)
+		case "name":
+			m.name = b.eventValue(v)
+		case "tool_calls":
+			if raw := b.eventValue(v); kind(raw) == '[' {
+				m.calls = b.normalCalls(raw)
+			}
+		case "finish_reason":
+			m.finish = b.eventValue(v)
+		case "gen_ai.system", "event.name", "index":
+			// said by the span, by the event's name and by the order
+		default:
+			m.extra = append(m.extra, pair{quotable(k), b.eventValue(v)})
+		}
+	}
+	if empty(m.content) && empty(m.calls) && len(m.extra) == 0 {
+		return false
+	}
+	if m.role == nil {
+		m.role = b.eventValue(pcommon.NewValueStr(role))
+	}
+	b.msgs = append(b.msgs, m)
+	return true
+}
+
+// eventValue is a value of a span event as JSON; a string that holds a list is that list.
+func (b *build) eventValue(v pcommon.Value) []byte {
+	if v.Type() == pcommon.ValueTypeStr && kind(view(v.Str())) == '[' {
+		if raw, ok := b.clean(view(v.Str())); ok {
+			return raw
+		}
+	}
+	at := len(b.arena)
+	b.arena = b.appendValue(b.arena, v)
+	return b.arena[at:len(b.arena):len(b.arena)]
+}
+
+// spanEvents reads exceptions, evaluations and the first token's time.
+func (b *build) spanEvents() {
+	b.lastException = ""
+	list := b.s.src.Events()
+	if list.Len() == 0 {
+		return
+	}
+	last := -1
+	failed := b.s.src.Status().Code() == ptrace.StatusCodeError
+	var evaluations, exceptions []byte
+	for i := range list.Len() {
+		ev := list.At(i)
+		switch ev.Name() {
+		case exceptionEvent:
+			last = i
+		case evaluationEvent:
+			if raw := b.evaluation(ev); raw != nil {
+				evaluations = appendItem(evaluations, raw)
+				b.took(i)
+			}
+		case firstTokenEvent:
+			if start := b.s.src.StartTimestamp(); ev.Attributes().Len() == 0 && ev.Timestamp() >= start && start != 0 &&
+				b.put(fields.firstToken, rawjson.AppendNumber(nil, float64(ev.Timestamp()-start)/nanosPerMilli)) {
+				b.took(i)
+			}
+		case detailsEvent:
+			b.took(i)
+		}
+	}
+	if last < 0 {
+		b.putArray(fields.evaluations, evaluations)
+		return
+	}
+	for i := range list.Len() {
+		if ev := list.At(i); ev.Name() == exceptionEvent {
+			if !failed || i != last || !b.failure(ev) {
+				exceptions = appendItem(exceptions, b.exception(ev))
+			}
+			b.took(i)
+		}
+	}
+	b.putArray(fields.evaluations, evaluations)
+	b.putArray(fields.exceptions, exceptions)
+}
+
+func appendItem(list, item []byte) []byte {
+	if list == nil {
+		list = append(list, '[')
+	} else {
+		list = append(list, ',')
+	}
+	return append(list, item...)
+}
+
+func (b *build) putArray(t target, list []byte) {
+	if list != nil {
+		b.put(t, append(list, ']'))
+	}
+}
+
+// failure takes the exception that ended the span apart: its message is the event's error, its
+// type and stack trace have fields of their own. It says whether that is all of it.
+func (b *build) failure(ev ptrace.SpanEvent) bool {
+	all := true
+	for k, v := range ev.Attributes().All() {
+		text := ""
+		if v.Type() == pcommon.ValueTypeStr {
+			text = v.Str()
+		}
+		switch k {
+		case "exception.message":
+			b.lastException = text
+			all = all && b.inError(text)
+		case "exception.type":
+			all = all && (text == "" || b.putText(fields.errorType, text) || b.errorType() == text)
+		case "exception.stacktrace":
+			if text != "" {
+				b.putText(fields.stacktrace, text)
+			}
+		case "exception.escaped":
+			all = all && (text == "False" || text == "false" || v.Type() == pcommon.ValueTypeBool && !v.Bool())
+		default:
+			all = false
+		}
+	}
+	return all
+}
+
+// errorType is metadata.error_type if an attribute said it.
+func (b *build) errorType() string {
+	if from := b.by[fields.errorType.field]; from > 0 {
+		return b.attrs[from-1].str()
+	}
+	return ""
+}
+
+// inError says that the event's error will hold the text.
+func (b *build) inError(text string) bool {
+	own := b.s.text(b.attrs, lists.errorText)
+	if own == "" {
+		own = b.s.src.Status().Message()
+	}
+	return own == "" || contains(own, text)
+}
+
+// exception is an exception as an object. What the event has in other fields is left out.
+func (b *build) exception(ev ptrace.SpanEvent) []byte {
+	var o object
+	for k, v := range ev.Attributes().All() {
+		if !o.keys.add(k) {
+			continue
+		}
+		o.open(exceptionKey(k))
+		o.buf = b.appendValue(o.buf, v)
+	}
+	o.open("time")
+	o.buf = rawjson.AppendNumber(o.buf, millis(uint64(ev.Timestamp())))
+	return append(o.buf, '}')
+}
+
+func exceptionKey(k string) string {
+	switch k {
+	case "exception.message", "exception.type", "exception.stacktrace", "exception.escaped":
+		return k[len("exception."):]
+	}
+	return k
+}
+
+// evaluation reads the result of an evaluation: its score (or its label) becomes a metric of
+// the span that the record sits on, whichever answer it names, so that what an event says does
+// not hang on how spans were batched. The record itself is kept.
+func (b *build) evaluation(ev ptrace.SpanEvent) []byte {
+	name := textOf(ev.Attributes(), "gen_ai.evaluation.name")
+	if name == "" {
+		return nil
+	}
+	var o object
+	var value []byte
+	for k, v := range ev.Attributes().All() {
+		key := k
+		switch k {
+		case "gen_ai.evaluation.name":
+			key = "name"
+		case "gen_ai.evaluation.score.value":
+			key = "value"
+			value = b.appendValue(nil, v)
+		case "gen_ai.evaluation.score.label":
+			key = "label"
+			if value == nil {
+				value = b.appendValue(nil, v)
+			}
+		case "gen_ai.evaluation.explanation":
+			key = "explanation"
+		case "gen_ai.response.id":
+			key = "response_id"
+		}
+		if o.keys.add(key) {
+			o.open(key)
+			o.buf = b.appendValue(o.buf, v)
+		}
+	}
+	if value != nil {
+		b.member(bucketMetrics, name, value)
+	}
+	return append(o.buf, '}')
+}

@@ -1,0 +1,207 @@
+package otlpmap
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spangrove/spangrove/pkg/rawjson"
+)
+
+// MaxIndexed is how many elements of an indexed family (llm.input_messages.0, .1, …) are
+// gathered. Gaps are allowed. What is beyond stays in metadata.attributes.
+const MaxIndexed = 10_000
+
+// tree is a family of flattened attributes, taken apart at the dots of their names. Node 0 is
+// the root.
+type tree struct {
+	nodes []node
+	more  map[edge]int32 // children of nodes with many of them
+	order []int32
+}
+
+type node struct {
+	key               string
+	first, last, next int32 // children and sibling, 0 for none
+	children          int32
+	attr              int32 // 1 + the index of the attribute that ends here, 0 for none
+}
+
+type edge struct {
+	parent int32
+	key    string
+}
+
+func (t *tree) reset() {
+	clear(t.nodes)
+	t.nodes = t.nodes[:0]
+	t.more = nil
+}
+
+// plant makes a tree of the attributes of a family that are not yet in the event, and says
+// whether there are any.
+func (b *build) plant(fam int16) bool {
+	t := &b.tree
+	t.reset()
+	t.nodes = append(t.nodes, node{})
+	for i := range b.attrs {
+		if a := &b.attrs[i]; a.fam == fam && !a.used {
+			t.insert(a.path(), int32(i))
+		}
+	}
+	return len(t.nodes) > 1
+}
+
+// insert adds an attribute under its path. Of two with the same path the last one counts; the
+// path's parts beyond the depth that JSON may have stay together as one key.
+func (t *tree) insert(path string, attr int32) {
+	at := int32(0)
+	for depth := 0; ; depth++ {
+		i := strings.IndexByte(path, '.')
+		if i < 0 || i+1 == len(path) || depth >= rawjson.MaxDepth-10 {
+			break
+		}
+		at = t.grow(at, path[:i])
+		path = path[i+1:]
+	}
+	t.nodes[t.grow(at, path)].attr = attr + 1
+}
+
+// manyChildren is where a node's children are found by a map.
+const manyChildren = 32
+
+func (t *tree) grow(parent int32, key string) int32 {
+	p := &t.nodes[parent]
+	if p.last != 0 && t.nodes[p.last].key == key {
+		return p.last
+	}
+	if c := t.child(parent, key); c != 0 {
+		return c
+	}
+	c := int32(len(t.nodes))
+	if p.children++; p.children == manyChildren {
+		if t.more == nil {
+			t.more = map[edge]int32{}
+		}
+		for c := p.first; c != 0; c = t.nodes[c].next {
+			t.more[edge{parent, t.nodes[c].key}] = c
+		}
+	}
+	if p.children >= manyChildren {
+		t.more[edge{parent, key}] = c
+	}
+	if p.last == 0 {
+		p.first = c
+	} else {
+		t.nodes[p.last].next = c
+	}
+	p.last = c
+	t.nodes = append(t.nodes, node{key: key})
+	return c
+}
+
+// child is a node's child by its key, 0 for none.
+func (t *tree) child(parent int32, key string) int32 {
+	p := &t.nodes[parent]
+	if p.children >= manyChildren {
+		return t.more[edge{parent, key}]
+	}
+	for c := p.first; c != 0; c = t.nodes[c].next {
+		if t.nodes[c].key == key {
+			return c
+		}
+	}
+	return 0
+}
+
+// indexed lists the children whose keys are indexes, in their order, at most MaxIndexed. The
+// list is good until the next call.
+func (t *tree) indexed(parent int32) []int32 {
+	t.order = t.order[:0]
+	return t.indexedInto(parent, t.order)
+}
+
+func (t *tree) indexedInto(parent int32, list []int32) []int32 {
+	sorted := true
+	before := -1
+	for c := t.nodes[parent].first; c != 0; c = t.nodes[c].next {
+		n, ok := rawjson.Index(t.nodes[c].key)
+		if !ok {
+			continue
+		}
+		sorted = sorted && n > before
+		before = n
+		list = append(list, c)
+	}
+	if !sorted {
+		slices.SortFunc(list, func(a, b int32) int {
+			x, _ := rawjson.Index(t.nodes[a].key)
+			y, _ := rawjson.Index(t.nodes[b].key)
+			return x - y
+		})
+	}
+	if len(list) > MaxIndexed {
+		list = list[:MaxIndexed]
+	}
+	if parent == 0 {
+		t.order = list
+	}
+	return list
+}
+
+// leaf is the attribute that ends at a node, nil for none.
+func (b *build) leaf(n int32) *attr {
+	if n == 0 || b.tree.nodes[n].attr == 0 {
+		return nil
+	}
+	return &b.attrs[b.tree.nodes[n].attr-1]
+}
+
+// appendNode appends what is at and below a node as JSON and marks its attributes as used:
+// children named 0 to n-1 become an array, others an object. A node that has both a value and
+// children becomes its children; the value stays an attribute.
+func (b *build) appendNode(dst []byte, n int32) []byte {
+	t := &b.tree
+	nd := &t.nodes[n]
+	if nd.first == 0 {
+		a := b.leaf(n)
+		if a == nil {
+			return append(dst, "null"...)
+		}
+		a.used = true
+		return b.appendFlat(dst, a)
+	}
+	if list := t.indexedInto(n, nil); len(list) == int(nd.children) && t.nodes[list[len(list)-1]].key == decimal(len(list)-1) {
+		dst = append(dst, '[')
+		for i, c := range list {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = b.appendNode(dst, c)
+		}
+		return append(dst, ']')
+	}
+	dst = append(dst, '{')
+	for c := nd.first; c != 0; c = t.nodes[c].next {
+		if c != nd.first {
+			dst = append(dst, ',')
+		}
+		dst = appendKey(dst, t.nodes[c].key)
+		dst = b.appendNode(dst, c)
+	}
+	return append(dst, '}')
+}
+
+// appendFlat appends a flattened value. SDKs write nested values as JSON text and None as the
+// text null.
+func (b *build) appendFlat(dst []byte, a *attr) []byte {
+	s := a.str()
+	if s == "null" {
+		return append(dst, s...)
+	}
+	if k := kind(view(s)); k == '{' || k == '[' {
+		if raw, ok := b.parse(a); ok {
+			return append(dst, raw...)
+		}
+	}
+	return b.appendValue(dst, a.val)
+}

@@ -1,0 +1,156 @@
+package otlpmap
+
+import (
+	"math"
+	"strconv"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+)
+
+// The counts of tokens, in the order they are written.
+const (
+	countPrompt = iota
+	countCompletion
+	countTotal
+	countCacheRead
+	countCacheWrite
+	countReasoning
+	countKinds
+)
+
+// countKeys are the members of metadata that hold the counts. Prompt and completion stand there
+// under two names each, since clients of both generations ask for them.
+var countKeys = [countKinds][]string{
+	countPrompt:     {"prompt_tokens", "input_tokens"},
+	countCompletion: {"completion_tokens", "output_tokens"},
+	countTotal:      {"total_tokens"},
+	countCacheRead:  {"cache_read_input_tokens"},
+	countCacheWrite: {"cache_write_input_tokens"},
+	countReasoning:  {"reasoning_tokens"},
+}
+
+type count struct {
+	n   int64
+	set bool
+}
+
+// asCount takes a number of tokens. The numbers are written when all are known, see usage.
+var asCount = reader{
+	name: "count", about: "a whole number of tokens, also when it comes as text",
+	whole: func(b *build, t target, a *attr) {
+		n, ok := countOf(a.val)
+		if !ok {
+			return
+		}
+		c := &b.counts[countKind(t.key)]
+		if !c.set {
+			*c = count{n, true}
+		}
+		a.used = a.used || c.n == n
+	},
+}
+
+func countKind(key string) int {
+	for i, names := range countKeys {
+		if names[0] == key {
+			return i
+		}
+	}
+	return countTotal
+}
+
+func countOf(v pcommon.Value) (int64, bool) {
+	switch v.Type() {
+	case pcommon.ValueTypeInt:
+		return v.Int(), v.Int() >= 0
+	case pcommon.ValueTypeDouble:
+		f := v.Double()
+		return int64(f), f >= 0 && f < 1<<53 && f == math.Trunc(f)
+	case pcommon.ValueTypeStr:
+		n, err := strconv.ParseInt(v.Str(), 10, 64)
+		return n, err == nil && n >= 0
+	}
+	return 0, false
+}
+
+// offerCount gives a count that a span's raw answer tells.
+func (b *build) offerCount(i int, raw []byte) {
+	if n, err := strconv.ParseInt(string(raw), 10, 64); err == nil && n >= 0 && !b.counts[i].set {
+		b.counts[i] = count{n, true}
+	}
+}
+
+// offerUsage reads the usage object of a model's raw answer, in the words of either OpenAI API.
+func (b *build) offerUsage(raw []byte) {
+	for c := members(raw); c.next(); {
+		switch string(c.key) {
+		case "prompt_tokens", "input_tokens":
+			b.offerCount(countPrompt, c.val)
+		case "completion_tokens", "output_tokens":
+			b.offerCount(countCompletion, c.val)
+		case "total_tokens":
+			b.offerCount(countTotal, c.val)
+		case "prompt_tokens_details", "input_tokens_details":
+			b.offerCount(countCacheRead, member(c.val, "cached_tokens"))
+		case "completion_tokens_details", "output_tokens_details":
+			b.offerCount(countReasoning, member(c.val, "reasoning_tokens"))
+		case "cache_read_input_tokens":
+			b.offerCount(countCacheRead, c.val)
+		case "cache_creation_input_tokens":
+			b.offerCount(countCacheWrite, c.val)
+		}
+	}
+}
+
+// usage writes counts and cost. Cached and reasoning tokens are parts of prompt and completion;
+// some instrumentations of Anthropic's API report the prompt without them, which shows when
+// they are more than the prompt. The total is the sum if the span tells none.
+func (b *build) usage() {
+	c := &b.counts
+	cached := c[countCacheRead].n + c[countCacheWrite].n
+	adjusted := false
+	if c[countPrompt].set && cached > c[countPrompt].n {
+		reported := c[countPrompt].n
+		c[countPrompt].n += cached
+		adjusted = true
+		if c[countTotal].set && c[countTotal].n == reported+c[countCompletion].n {
+			c[countTotal].n += cached
+		}
+	}
+	if !c[countTotal].set && c[countPrompt].set && c[countCompletion].set {
+		c[countTotal] = count{c[countPrompt].n + c[countCompletion].n, true}
+	}
+	if b.s.wrapper {
+		b.aggregate()
+		return
+	}
+	for i := range c {
+		if c[i].set {
+			for _, f := range compiled.countFields[i] {
+				b.putInt(f, c[i].n)
+			}
+		}
+	}
+	if adjusted {
+		b.put(fields.usageAdjusted, []byte("true"))
+	}
+	if b.cost != nil && b.put(fields.cost, b.cost) {
+		b.put(fields.costSource, []byte(`"reported"`))
+	}
+}
+
+// aggregate writes the usage of a wrapper where no sum looks for it.
+func (b *build) aggregate() {
+	var o object
+	for i, c := range b.counts {
+		if c.set {
+			o.int(countKeys[i][0], c.n)
+		}
+	}
+	if b.cost != nil {
+		o.raw("cost", b.cost)
+	}
+	if !o.empty() {
+		b.put(fields.aggregateUsage, append(o.buf, '}'))
+	}
+}
