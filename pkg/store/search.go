@@ -22,11 +22,9 @@ const maxScanPage = 1_000_000
 const headFields = query.SpillMetadata | query.SpillMetrics | query.SpillFeedback | query.SpillUserProperties | query.SpillChildrenIDs | query.SpillError
 
 // Search gives one page of the events that match, newest first (start time descending, then
-// id descending), and the exact number of all that match.
+// id descending), and the exact number of all that match. Filters on the project itself are the
+// caller's to decide (query.InProject).
 func (s *Store) Search(ctx context.Context, projectID int64, q query.Search) (*event.Set, error) {
-	if err := s.inProject(ctx, projectID, &q); err != nil {
-		return nil, s.kind(err, "search")
-	}
 	b := query.NewBuilder(s.dialect)
 	plan := query.CompileSearch(b, projectID, &q)
 	undecided := len(plan.Residual) > 0
@@ -57,19 +55,6 @@ func (s *Store) Search(ctx context.Context, projectID int64, q query.Search) (*e
 	}
 	set, err := s.set(ctx, projectID, list, total)
 	return set, s.kind(err, "search")
-}
-
-// inProject decides the filters on the project itself, of which all events of a search are.
-func (s *Store) inProject(ctx context.Context, projectID int64, q *query.Search) error {
-	if len(q.Filters) == 0 {
-		return nil
-	}
-	p, err := s.projectByID(ctx, projectID)
-	if err != nil {
-		return err
-	}
-	q.Filters = query.InProject(q.Filters, p)
-	return nil
 }
 
 // anySpilled says whether the project holds rows whose fields in bits SQL cannot see.
@@ -133,24 +118,19 @@ func (p *places) Pop() any {
 // scan walks the candidates and decides the rest in Go. It keeps the best keep places.
 func (s *Store) scan(ctx context.Context, b *query.Builder, plan query.Plan, filters []query.Filter, keep int) (best []place, total int, err error) {
 	var top places
-	needle := query.Needle(plan.Residual)
-	payload := query.NeedPayload(plan.Residual)
-	var rolls map[uuid.UUID]*rollup
+	rest := decision{query.NewMatcher(plan.Residual), query.NeedPayload(plan.Residual), query.Needle(plan.Residual)}
+	all := decision{query.NewMatcher(filters), true, nil}
 	err = each(ctx, s.db, `SELECT `+s.columns()+` FROM `+s.db.frag().from+` WHERE `+plan.Candidates, b.Args(), func(scan func(...any) error) error {
 		r, err := scanHead(scan)
 		if err != nil {
 			return err
 		}
-		decide := plan.Residual
-		whole := payload
+		d := &rest
 		if uint32(r.spill)&plan.Reads != 0 {
-			decide, whole = filters, true
+			d = &all // SQL lacked a field of this row
 		}
-		if len(decide) > 0 {
-			ok, err := s.decide(ctx, r, decide, whole, needle, &rolls)
-			if err != nil || !ok {
-				return err
-			}
+		if ok, err := s.decide(ctx, r, d); err != nil || !ok {
+			return err
 		}
 		total++
 		at := place{r.Start, r.ID, r.day}
@@ -173,43 +153,49 @@ func (s *Store) scan(ctx context.Context, b *query.Builder, plan query.Plan, fil
 	return best, total, nil
 }
 
-// decide matches one row against filters, reading its payload only where that can matter.
-func (s *Store) decide(ctx context.Context, r *stored, filters []query.Filter, whole bool, needle []byte, rolls *map[uuid.UUID]*rollup) (bool, error) {
-	if !whole {
-		return query.Match(&r.Event, filters), nil
+// decision is how rows are matched outside the database.
+type decision struct {
+	match  query.Matcher
+	whole  bool   // the filters look at the payload or at cold metadata
+	needle []byte // text that a matching payload holds, nil if unknown
+}
+
+// decide matches one row, reading its payload only where that can matter.
+func (s *Store) decide(ctx context.Context, r *stored, d *decision) (bool, error) {
+	if !d.whole {
+		return d.match.Match(&r.Event), nil
 	}
 	if r.IsSession() {
-		rs, err := s.rollups(ctx, s.db, r.project, []uuid.UUID{r.ID})
+		rolls, err := s.rollups(ctx, s.db, r.project, []uuid.UUID{r.ID})
 		if err != nil {
 			return false, err
 		}
-		e, err := s.whole(ctx, r, rs[r.ID])
+		e, err := s.whole(ctx, r, rolls[r.ID])
 		if err != nil {
 			return false, err
 		}
-		return query.Match(&e, filters), nil
+		return d.match.Match(&e), nil
+	}
+	if r.chunk == nil {
+		return d.needle == nil && d.match.Match(&r.Event), nil
+	}
+	raw, err := s.chunk(ctx, s.db, r.day, *r.chunk)
+	if err != nil {
+		return false, err
+	}
+	if r.off > len(raw) {
+		return false, errRecord
 	}
 	e := r.Event
-	if r.chunk != nil {
-		raw, err := s.chunk(ctx, s.db, r.day, *r.chunk)
-		if err != nil {
-			return false, err
-		}
-		if r.off > len(raw) {
-			return false, errRecord
-		}
-		n, err := readRecord(raw[r.off:], &e)
-		if err != nil {
-			return false, err
-		}
-		if record := raw[r.off : r.off+n]; needle != nil && !bytes.Contains(record, needle) && !bytes.Contains(record, []byte(`\u`)) {
-			return false, nil
-		}
-	} else if needle != nil {
+	n, err := readRecord(raw[r.off:], &e)
+	if err != nil {
+		return false, err
+	}
+	if record := raw[r.off : r.off+n]; d.needle != nil && !bytes.Contains(record, d.needle) && !bytes.Contains(record, []byte(`\u`)) {
 		return false, nil
 	}
 	e.Metadata, e.ColdMetadata = rawjson.Concat(e.Metadata, e.ColdMetadata), nil
-	return query.Match(&e, filters), nil
+	return d.match.Match(&e), nil
 }
 
 // rowsAt reads the head rows at places, in their order.
