@@ -137,7 +137,8 @@ type rig struct {
 	logs       *consumertest.LogsSink
 	receiver   *spangroveReceiver
 	fail       error // what the pipeline answers, if set
-	wait       chan struct{}
+	// If set, the next push closes entered and goes on when wait is closed.
+	entered, wait chan struct{}
 }
 
 type options struct {
@@ -167,6 +168,7 @@ func start(t *testing.T, opts options) *rig {
 	}}
 	next, err := consumer.NewTraces(func(ctx context.Context, td ptrace.Traces) error {
 		if r.wait != nil {
+			close(r.entered)
 			<-r.wait
 		}
 		if r.fail != nil {

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/component/componenttest"
@@ -65,12 +64,10 @@ func TestAPortThatIsTaken(t *testing.T) {
 
 func TestShutdownWaitsForWhatIsUnderWay(t *testing.T) {
 	r := start(t, options{})
-	r.wait = make(chan struct{})
+	r.entered, r.wait = make(chan struct{}), make(chan struct{})
 	answered := make(chan reply)
 	go func() { answered <- post(t, r.apiURL+"/events", text(`{"event_type":"tool","inputs":{}}`)) }()
-	for r.receiver.budget.used.Load() == 0 {
-		time.Sleep(time.Millisecond) // until the request is inside; nothing is measured
-	}
+	<-r.entered
 	short, cancel := context.WithCancel(context.Background())
 	cancel()
 	if err := r.receiver.Shutdown(short); err == nil {

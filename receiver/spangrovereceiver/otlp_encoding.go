@@ -60,9 +60,12 @@ type exportResponse interface {
 
 // decodeExport reads an export request. JSON that pdata refuses is tried again without its
 // nulls, see withoutNulls. Errors are fault.Invalid.
-func decodeExport[R exportRequest](fresh func() R, enc encoding, body []byte) (R, error) {
+func decodeExport[R exportRequest](fresh func() R, form *shape, enc encoding, body []byte) (R, error) {
 	req := fresh()
 	if enc == encodingProto {
+		if err := form.check(body, maxNesting); err != nil {
+			return req, fault.Wrap(fault.Invalid, err, "the body is not an OTLP request: %v", err)
+		}
 		if err := req.UnmarshalProto(body); err != nil {
 			return req, fault.Wrap(fault.Invalid, err, "the body is not an OTLP request in protobuf")
 		}
@@ -72,8 +75,10 @@ func decodeExport[R exportRequest](fresh func() R, enc encoding, body []byte) (R
 	if len(bytes.TrimSpace(body)) == 0 {
 		return req, nil
 	}
-	first := req.UnmarshalJSON(body)
-	if first == nil {
+	if err := checkJSONDepth(body, maxNesting); err != nil {
+		return req, fault.Wrap(fault.Invalid, err, "the body is not an OTLP request: %v", err)
+	}
+	if err := req.UnmarshalJSON(body); err == nil {
 		return req, nil
 	}
 	clean, err := withoutNulls(body)

@@ -2,91 +2,108 @@ package spangrovereceiver
 
 import (
 	"context"
+	"fmt"
 
-	"go.opentelemetry.io/collector/pdata/plog"
-	"go.opentelemetry.io/collector/pdata/plog/plogotlp"
-	"go.opentelemetry.io/collector/pdata/pmetric/pmetricotlp"
-	"go.opentelemetry.io/collector/pdata/ptrace"
-	"go.opentelemetry.io/collector/pdata/ptrace/ptraceotlp"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/mem"
 
 	"github.com/spangrove/spangrove/pkg/fault/verdict"
 	"github.com/spangrove/spangrove/pkg/project"
 )
 
-// formatGRPC is how gRPC requests are reported: OTLP/gRPC is always protobuf.
-const formatGRPC = string(encodingProto)
+// The gRPC services are registered by hand, with messages that are plain bytes, and not
+// through pdata: gRPC decodes a message before anybody is authenticated, and pdata's decoder
+// must not see a message that was not checked for its depth. So gRPC and HTTP share one way.
 
+// registerGRPC serves OTLP's three services.
 func (r *spangroveReceiver) registerGRPC(s *grpc.Server) {
+	const prefix, suffix = "opentelemetry.proto.collector.", "Service"
 	if r.traces != nil {
-		ptraceotlp.RegisterGRPCServer(s, &traceService{r: r})
+		s.RegisterService(r.exportService(prefix+"trace.v1.Trace"+suffix, r.tracesVia(r.viaGRPC)), r)
 	}
-	plogotlp.RegisterGRPCServer(s, &logService{r: r})
-	pmetricotlp.RegisterGRPCServer(s, &metricService{r: r})
+	s.RegisterService(r.exportService(prefix+"logs.v1.Logs"+suffix, r.logsVia(r.viaGRPC)), r)
+	s.RegisterService(r.exportService(prefix+"metrics.v1.Metrics"+suffix, r.dropMetrics), r)
+}
+
+// exportService describes a service with OTLP's only method, Export.
+func (r *spangroveReceiver) exportService(name string, h otlpHandler) *grpc.ServiceDesc {
+	const method = "Export"
+	full := "/" + name + "/" + method
+	return &grpc.ServiceDesc{
+		ServiceName: name,
+		HandlerType: (*any)(nil),
+		Methods: []grpc.MethodDesc{{
+			MethodName: method,
+			Handler: func(srv any, ctx context.Context, decode func(any) error, intercept grpc.UnaryServerInterceptor) (any, error) {
+				in := new(message)
+				if err := decode(in); err != nil {
+					return nil, err
+				}
+				defer in.free()
+				serve := func(ctx context.Context, _ any) (any, error) {
+					answer, err := r.call(ctx, full, in.buffer.ReadOnlyData(), h)
+					return &message{buffer: mem.SliceBuffer(answer)}, err
+				}
+				if intercept == nil {
+					return serve(ctx, in)
+				}
+				return intercept(ctx, in, &grpc.UnaryServerInfo{Server: srv, FullMethod: full}, serve)
+			},
+		}},
+	}
 }
 
 // call does what every gRPC request needs: it checks who asks, reserves the message's size,
 // and counts refusals. Errors come back with a gRPC status.
-func (r *spangroveReceiver) call(ctx context.Context, method string, size int, do func(id project.Identity) error) error {
-	err := func() error {
-		if !r.gate.enter() {
-			return errStopping()
-		}
-		defer r.gate.leave()
-		id, err := mayWrite(ctx)
-		if err != nil {
-			return err
-		}
-		if !r.budget.take(int64(size)) {
+func (r *spangroveReceiver) call(ctx context.Context, method string, body []byte, h otlpHandler) (answer []byte, err error) {
+	err = r.inside(ctx, func(id project.Identity) error {
+		size := int64(len(body))
+		if !r.budget.take(size) {
 			return errBusy()
 		}
-		defer r.budget.release(int64(size))
-		return do(id)
-	}()
-	r.observe(ctx, method, err)
-	return verdict.GRPC(err)
-}
-
-type traceService struct {
-	ptraceotlp.UnimplementedGRPCServer
-	r *spangroveReceiver
-}
-
-// Export implements ptraceotlp.GRPCServer.
-func (s *traceService) Export(ctx context.Context, req ptraceotlp.ExportRequest) (ptraceotlp.ExportResponse, error) {
-	td := req.Traces()
-	var rejected int
-	err := s.r.call(ctx, "OTLP gRPC traces", (&ptrace.ProtoMarshaler{}).TracesSize(td), func(id project.Identity) (err error) {
-		rejected, err = s.r.pushTraces(ctx, s.r.viaGRPC, formatGRPC, td, id)
+		defer r.budget.release(size)
+		response, err := h(ctx, encodingProto, body, id)
+		if err == nil && response != nil {
+			answer, err = response.MarshalProto()
+		}
 		return err
 	})
-	return tracesAnswer(rejected), err
+	r.observe(ctx, method, err)
+	return answer, verdict.GRPC(err)
 }
 
-type logService struct {
-	plogotlp.UnimplementedGRPCServer
-	r *spangroveReceiver
+// message is a gRPC message that is not decoded.
+type message struct {
+	buffer mem.Buffer
 }
 
-// Export implements plogotlp.GRPCServer.
-func (s *logService) Export(ctx context.Context, req plogotlp.ExportRequest) (plogotlp.ExportResponse, error) {
-	ld := req.Logs()
-	err := s.r.call(ctx, "OTLP gRPC logs", (&plog.ProtoMarshaler{}).LogsSize(ld), func(id project.Identity) error {
-		return s.r.pushLogs(ctx, s.r.viaGRPC, formatGRPC, ld, id)
-	})
-	return plogotlp.NewExportResponse(), err
+func (m *message) free() {
+	if m.buffer != nil {
+		m.buffer.Free()
+	}
 }
 
-type metricService struct {
-	pmetricotlp.UnimplementedGRPCServer
-	r *spangroveReceiver
+// rawCodec hands messages over as they are.
+type rawCodec struct{}
+
+// Marshal implements encoding.CodecV2.
+func (rawCodec) Marshal(v any) (mem.BufferSlice, error) {
+	m, ok := v.(*message)
+	if !ok {
+		return nil, fmt.Errorf("cannot write %T", v)
+	}
+	return mem.BufferSlice{m.buffer}, nil
 }
 
-// Export implements pmetricotlp.GRPCServer by dropping what comes, as dropMetrics does.
-func (s *metricService) Export(ctx context.Context, _ pmetricotlp.ExportRequest) (pmetricotlp.ExportResponse, error) {
-	err := s.r.call(ctx, "OTLP gRPC metrics", 0, func(project.Identity) error {
-		s.r.metrics.drop(ctx, "metrics", 1)
-		return nil
-	})
-	return pmetricotlp.NewExportResponse(), err
+// Unmarshal implements encoding.CodecV2.
+func (rawCodec) Unmarshal(data mem.BufferSlice, v any) error {
+	m, ok := v.(*message)
+	if !ok {
+		return fmt.Errorf("cannot read %T", v)
+	}
+	m.buffer = data.MaterializeToBuffer(mem.DefaultBufferPool())
+	return nil
 }
+
+// Name implements encoding.CodecV2: on the wire it is protobuf.
+func (rawCodec) Name() string { return "proto" }

@@ -30,13 +30,9 @@ func (r *spangroveReceiver) otlpRoutes(via *receiverhelper.ObsReport) []route {
 		}
 	}
 	if r.traces != nil {
-		add("traces", func(ctx context.Context, enc encoding, body []byte, id project.Identity) (exportResponse, error) {
-			return r.receiveTraces(ctx, via, enc, body, id)
-		})
+		add("traces", r.tracesVia(via))
 	}
-	add("logs", func(ctx context.Context, enc encoding, body []byte, id project.Identity) (exportResponse, error) {
-		return r.receiveLogs(ctx, via, enc, body, id)
-	})
+	add("logs", r.logsVia(via))
 	add("metrics", r.dropMetrics)
 	return routes
 }
@@ -76,20 +72,27 @@ func (r *spangroveReceiver) otlp(h otlpHandler) http.Handler {
 // the budget, and counts refusals. The body is only valid during the call of do.
 func (r *spangroveReceiver) handle(req *http.Request, do func(body []byte, id project.Identity) error) (err error) {
 	defer func() { r.observe(req.Context(), req.Pattern, err) }()
+	return r.inside(req.Context(), func(id project.Identity) error {
+		body, release, err := r.budget.read(req)
+		defer release()
+		if err != nil {
+			return err
+		}
+		return do(body, id)
+	})
+}
+
+// inside runs do for a caller who may write, unless the receiver is stopping.
+func (r *spangroveReceiver) inside(ctx context.Context, do func(id project.Identity) error) error {
 	if !r.gate.enter() {
-		return errStopping()
+		return fault.New(fault.Unavailable, "the server is stopping")
 	}
 	defer r.gate.leave()
-	id, err := mayWrite(req.Context())
+	id, err := mayWrite(ctx)
 	if err != nil {
 		return err
 	}
-	body, release, err := r.budget.read(req)
-	defer release()
-	if err != nil {
-		return err
-	}
-	return do(body, id)
+	return do(id)
 }
 
 // observe counts a refused request, and logs one that was our fault.
@@ -103,8 +106,6 @@ func (r *spangroveReceiver) observe(ctx context.Context, what string, err error)
 	}
 }
 
-func errStopping() error { return fault.New(fault.Unavailable, "the server is stopping") }
-
 // retryAfter is when an Unavailable error advises to come back, 0 for the default.
 func retryAfter(err error) time.Duration {
 	var f *fault.Error
@@ -114,33 +115,31 @@ func retryAfter(err error) time.Duration {
 	return 0
 }
 
-func (r *spangroveReceiver) receiveTraces(ctx context.Context, via *receiverhelper.ObsReport, enc encoding, body []byte, id project.Identity) (exportResponse, error) {
-	req, err := decodeExport(ptraceotlp.NewExportRequest, enc, body)
-	if err != nil {
-		return nil, err
-	}
-	rejected, err := r.pushTraces(ctx, via, string(enc), req.Traces(), id)
-	if err != nil || rejected == 0 {
-		return nil, err
-	}
-	return tracesAnswer(rejected), nil
-}
-
-func tracesAnswer(rejected int) ptraceotlp.ExportResponse {
-	answer := ptraceotlp.NewExportResponse()
-	if rejected > 0 {
+func (r *spangroveReceiver) tracesVia(via *receiverhelper.ObsReport) otlpHandler {
+	return func(ctx context.Context, enc encoding, body []byte, id project.Identity) (exportResponse, error) {
+		req, err := decodeExport(ptraceotlp.NewExportRequest, traceRequest, enc, body)
+		if err != nil {
+			return nil, err
+		}
+		rejected, err := r.pushTraces(ctx, via, string(enc), req.Traces(), id)
+		if err != nil || rejected == 0 {
+			return nil, err
+		}
+		answer := ptraceotlp.NewExportResponse()
 		answer.PartialSuccess().SetRejectedSpans(int64(rejected))
 		answer.PartialSuccess().SetErrorMessage(rejectedMessage(rejected))
+		return answer, nil
 	}
-	return answer
 }
 
-func (r *spangroveReceiver) receiveLogs(ctx context.Context, via *receiverhelper.ObsReport, enc encoding, body []byte, id project.Identity) (exportResponse, error) {
-	req, err := decodeExport(plogotlp.NewExportRequest, enc, body)
-	if err != nil {
-		return nil, err
+func (r *spangroveReceiver) logsVia(via *receiverhelper.ObsReport) otlpHandler {
+	return func(ctx context.Context, enc encoding, body []byte, id project.Identity) (exportResponse, error) {
+		req, err := decodeExport(plogotlp.NewExportRequest, logRequest, enc, body)
+		if err != nil {
+			return nil, err
+		}
+		return nil, r.pushLogs(ctx, via, string(enc), req.Logs(), id)
 	}
-	return nil, r.pushLogs(ctx, via, string(enc), req.Logs(), id)
 }
 
 // dropMetrics answers success, so that an SDK that sends all signals to one address does not

@@ -9,6 +9,7 @@ import (
 
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/component/componentstatus"
+	"go.opentelemetry.io/collector/config/configgrpc"
 	"go.opentelemetry.io/collector/config/confighttp"
 	"go.opentelemetry.io/collector/config/configoptional"
 	"go.opentelemetry.io/collector/consumer"
@@ -101,7 +102,8 @@ func (r *spangroveReceiver) listenGRPC(ctx context.Context, host component.Host)
 	if cfg == nil {
 		return nil
 	}
-	s, err := cfg.ToServer(ctx, host.GetExtensions(), r.set.TelemetrySettings)
+	s, err := cfg.ToServer(ctx, host.GetExtensions(), r.set.TelemetrySettings,
+		configgrpc.WithGrpcServerOption(grpc.ForceServerCodecV2(rawCodec{})))
 	if err != nil {
 		return err
 	}
