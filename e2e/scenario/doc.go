@@ -35,5 +35,6 @@
 // line are headers that must contain the text. The section "without" has texts, one a line,
 // that must not stand anywhere in the answer.
 //
-// {{name}} is a UUID of its own in every run, unless it was set. It may stand anywhere.
+// {{name}} is a UUID of its own in every run, unless it was set; {{hex name}} is the same
+// without dashes. They may stand anywhere.
 package scenario

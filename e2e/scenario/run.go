@@ -177,15 +177,18 @@ func (p *player) check(s step, answer *http.Response, body []byte) []string {
 	return m.problems
 }
 
-var variable = regexp.MustCompile(`\{\{(\w+)\}\}`)
+var variable = regexp.MustCompile(`\{\{(hex )?(\w+)\}\}`)
 
 // fill puts in the variables; one that is met for the first time is a new UUID.
 func (p *player) fill(text string) string {
-	return variable.ReplaceAllStringFunc(text, func(name string) string {
-		name = strings.Trim(name, "{}")
-		if _, ok := p.vars[name]; !ok {
-			p.vars[name] = uuid.NewString()
+	return variable.ReplaceAllStringFunc(text, func(braced string) string {
+		parts := variable.FindStringSubmatch(braced)
+		if _, ok := p.vars[parts[2]]; !ok {
+			p.vars[parts[2]] = uuid.NewString()
 		}
-		return p.vars[name]
+		if parts[1] != "" {
+			return strings.ReplaceAll(p.vars[parts[2]], "-", "")
+		}
+		return p.vars[parts[2]]
 	})
 }
