@@ -1,0 +1,64 @@
+"""Reads `go test -json` and prints what a person wants to see of it.
+
+usage: go test -json ... | gotest.py OUT [--skips-allowed] [TEST...]
+
+A line a package, the whole output of everything that failed, and at the end the
+number of tests. Fails if a test failed, if one was skipped (unless that is
+allowed), if none ran, or if a TEST named here did not pass. Writes the packages'
+lines to OUT.ok and the number of passed tests to OUT.count.
+"""
+
+import json
+import sys
+from collections import defaultdict
+
+
+def main(out, *rules):
+    skips_allowed = "--skips-allowed" in rules
+    required = {r for r in rules if not r.startswith("--")}
+    output = defaultdict(list)  # of a test, or of a package under the test name ""
+    passed, failed, skipped, lines = set(), [], [], []
+    for raw in sys.stdin:
+        try:
+            e = json.loads(raw)
+        except ValueError:
+            print(raw, end="")  # the compiler speaks plainly
+            continue
+        action, package = e["Action"], e.get("Package", e.get("ImportPath", ""))
+        key = (package, e.get("Test", ""))
+        if action in ("output", "build-output"):
+            output[key].append(e["Output"])
+        elif action == "build-fail":
+            failed.append(key)
+            print("".join(output.pop(key, [])), end="", flush=True)
+        elif action == "fail":
+            failed.append(key)
+            print("".join(output.pop(key, [])), end="", flush=True)
+        elif action == "skip" and key[1]:
+            skipped.append(key)
+            output.pop(key, None)
+        elif action == "pass" and key[1]:
+            passed.add(key)
+            output.pop(key, None)
+        elif action == "pass":
+            line = "ok  \t%s\t%.1fs" % (package, e.get("Elapsed", 0))
+            lines.append(line)
+            print(line, flush=True)
+            output.pop(key, None)
+    for name in sorted(required - {test for _, test in passed}):
+        failed.append(("", name))
+        print(f"FAIL: {name} should have run and passed")
+    if not skips_allowed:
+        for package, test in skipped:
+            failed.append((package, test))
+            print(f"FAIL: {package} {test} was skipped")
+    print(f"{len(passed)} passed, {len(failed)} failed, {len(skipped)} skipped")
+    with open(out + ".ok", "w") as f:
+        f.writelines(line + "\n" for line in lines)
+    with open(out + ".count", "w") as f:
+        f.write(f"{len(passed)}\n")
+    return 1 if failed or not passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

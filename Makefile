@@ -1,0 +1,57 @@
+# Everything that is done with this repository by hand. `make help` lists it.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+BIN := bin
+SDK ?= $(CURDIR)/$(BIN)/sdk
+FUZZTIME ?= 30s
+
+help: ## list the targets
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "%-15s %s\n", $$1, $$2}'
+
+build: ## the static binary, bin/spangrove
+	CGO_ENABLED=0 go build -trimpath -o $(BIN)/spangrove ./cmd/spangrove
+
+test: ## all tests that need nothing but Go
+	go test ./...
+
+test-postgres: ## the same on a throw-away PostgreSQL as well
+	e2e/with-postgres.sh go test ./...
+
+race: ## all tests with the race detector (needs a C compiler)
+	CGO_ENABLED=1 go test -race ./...
+
+e2e: build ## the real binary on both databases: kills, samples, SDKs, README
+	e2e/sdk/install.sh $(SDK)
+	SPANGROVE_E2E=1 SPANGROVE_E2E_SDK=$(SDK) SPANGROVE_E2E_BINARY=$(CURDIR)/$(BIN)/spangrove \
+		e2e/with-postgres.sh go test -count=1 -timeout 30m -v ./e2e/...
+
+sdk-test: build ## only the published SDKs, on both databases
+	e2e/sdk/install.sh $(SDK)
+	SPANGROVE_E2E=1 SPANGROVE_E2E_SDK=$(SDK) SPANGROVE_E2E_BINARY=$(CURDIR)/$(BIN)/spangrove \
+		e2e/with-postgres.sh go test -count=1 -timeout 30m -v -run 'SDK|Readme' ./e2e
+
+lint: ## gofmt, go vet, and golangci-lint if it is installed
+	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); echo 'not formatted: run gofmt -w'; exit 1; }
+	go vet ./...
+	cd e2e/loadgen && go vet ./...
+	@if command -v golangci-lint >/dev/null; then golangci-lint run; else echo 'golangci-lint is not installed: skipped'; fi
+
+fuzz: ## every fuzz target for FUZZTIME (default 30s)
+	@set -e; for pkg in $$(grep -rl --include='*_test.go' '^func Fuzz' . | xargs -n1 dirname | sort -u); do \
+		for f in $$(grep -hoE '^func Fuzz[A-Za-z0-9_]+' $$pkg/*_test.go | cut -c6-); do \
+			echo "$$pkg $$f"; go test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) $$pkg; done; done
+
+bench: ## Go benchmarks, then the load generator beside the fsync sink (N=200000 spans)
+	go test -run '^$$' -bench . -benchmem ./...
+	e2e/bench.sh
+
+generate: ## generated files, from builder-config.yaml and the mapping tables
+	go generate ./...
+
+check: ## what CI runs
+	.ci/run
+
+clean: ## what the targets above left in bin/
+	rm -rf $(BIN)
+
+.PHONY: help build test test-postgres race e2e sdk-test lint fuzz bench generate check clean

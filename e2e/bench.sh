@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# Measures Spangrove on SQLite and on PostgreSQL beside the fsync sink, the least
+# that durable storage can cost: same load, same machine, one after the other,
+# and prints one table. Nothing else should run meanwhile.
+#
+#   e2e/bench.sh             N=200000 spans a server
+#   N=20000 e2e/bench.sh     a short look
+#
+#   N         spans to send to each server (default 200000), in requests of 100
+#   SERVERS   which to measure (default "sink-fsync sqlite postgres")
+#   OUT       file for all figures as JSON lines
+#   ARGS      more flags for "loadgen bench", such as "-interleave"
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+n=${N:-200000}
+servers=${SERVERS:-sink-fsync sqlite postgres}
+
+dir=$(mktemp -d "${TMPDIR:-/tmp}/spangrove-bench.XXXXXX")
+trap 'rm -rf "$dir"' EXIT
+chmod 755 "$dir" # PostgreSQL runs as another user and its data lies below
+
+export LOADGEN=$dir/loadgen SPANGROVE=$dir/spangrove KEY=sg_bench_0123456789abcdef0123456789abcdef
+echo "building" >&2
+(cd "$here/loadgen" && go build -o "$LOADGEN" .)
+(cd "$here/.." && CGO_ENABLED=0 go build -trimpath -ldflags "-s -w" -o "$SPANGROVE" ./cmd/spangrove)
+
+# Four ports that nobody uses, below those of outgoing connections.
+port() {
+  local p
+  while :; do
+    p=$((15000 + (RANDOM * 32768 + RANDOM) % 15000))
+    (exec 3<>"/dev/tcp/127.0.0.1/$p") 2>/dev/null || { echo "$p"; return; }
+  done
+}
+API_PORT=$(port) OTLP_GRPC_PORT=$(port) OTLP_HTTP_PORT=$(port) POSTGRES_PORT=$(port)
+export API_PORT OTLP_GRPC_PORT OTLP_HTTP_PORT POSTGRES_PORT
+
+case " $servers " in *" postgres "*)
+  initdb=$(command -v initdb || ls -d /usr/lib/postgresql/*/bin/initdb 2>/dev/null | sort -V | tail -n 1)
+  [ -n "$initdb" ] || { echo "bench.sh: PostgreSQL is not installed (Debian: apt-get install postgresql)" >&2; exit 1; }
+  POSTGRES_BIN=$(dirname "$(readlink -f "$initdb")") POSTGRES_AS='' POSTGRES_OWNER=''
+  if [ "$(id -u)" = 0 ]; then # PostgreSQL refuses to run as root
+    user=${SPANGROVE_PG_USER:-postgres}
+    POSTGRES_AS="setpriv --reuid=$user --regid=$(id -g "$user") --clear-groups"
+    POSTGRES_OWNER="-o $user"
+  fi
+  export POSTGRES_BIN POSTGRES_AS POSTGRES_OWNER
+  ;;
+esac
+
+specs=
+for s in $servers; do specs+=,$here/loadgen/specs/$s.json; done
+# A whole number of the load's traces: they come in fives of 60 spans.
+# shellcheck disable=SC2086 # ARGS is a list of flags
+"$LOADGEN" bench -dir "$dir" -n $((n / 60 * 60)) -spec "${specs#,}" ${OUT:+-out "$OUT"} ${ARGS:-}

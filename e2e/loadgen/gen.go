@@ -1,0 +1,391 @@
+package main
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"sort"
+	"strconv"
+	"time"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+)
+
+// rng is splitmix64: tiny, seedable from (seed, trace, span), so any batch can
+// be produced again without the ones before it.
+type rng struct{ s uint64 }
+
+func mix(a, b, c uint64) rng {
+	r := rng{a*0x9e3779b97f4a7c15 ^ b*0xbf58476d1ce4e5b9 ^ c*0x94d049bb133111eb}
+	r.next()
+	return r
+}
+
+func (r *rng) next() uint64 {
+	r.s += 0x9e3779b97f4a7c15
+	z := r.s
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9
+	z = (z ^ (z >> 27)) * 0x94d049bb133111eb
+	return z ^ (z >> 31)
+}
+
+func (r *rng) n(n int) int { return int(r.next() % uint64(n)) }
+
+const numUsers = 500
+
+var (
+	models    = []string{"gpt-4o-mini", "gpt-4o", "claude-sonnet-4", "gemini-2.0-flash", "llama-3.3-70b"}
+	providers = []string{"openai", "openai", "anthropic", "gcp.gemini", "groq"}
+	tools     = []string{"search_docs", "get_weather", "run_sql", "read_file", "send_email", "calculator"}
+	// spansPer averages 12.
+	spansPer = []int{6, 18, 9, 15, 12}
+)
+
+// kind of a generated span.
+type kind uint8
+
+const (
+	kAgent kind = iota
+	kChain
+	kLLM
+	kTool
+	kRetriever
+)
+
+var kindName = []string{"AGENT", "CHAIN", "LLM", "TOOL", "RETRIEVER"}
+
+// span is one generated span, before it is turned into OTLP.
+type span struct {
+	trace, idx int // trace index; span index within the trace
+	parent     int // index of the parent within the trace, -1 for the root
+	kind       kind
+	start, end int64 // unix ns
+	inOff      int   // payload position in the pool
+	inLen      int
+	outOff     int
+	outLen     int
+	sys        int // which system prompt
+	tin, tout  int // tokens
+	isErr      bool
+}
+
+// Gen makes the same spans for the same seed, size and base time.
+type Gen struct {
+	Seed    uint64
+	Total   int       // spans, without the big trace
+	Traces  int       // traces, without the big trace
+	Base    time.Time // earliest trace start
+	Window  time.Duration
+	Big     int // spans of the one big trace, 0 for none
+	Project string
+	pool    []byte
+	sysp    []string
+	prefix  []int // spans in the first i (mod 5) traces of a cycle
+}
+
+const poolSize = 48 << 20
+
+func NewGen(seed uint64, total, big int, base time.Time, window time.Duration, project string) *Gen {
+	g := &Gen{Seed: seed, Total: total, Base: base, Window: window, Big: big, Project: project}
+	sum := 0
+	for _, n := range spansPer {
+		g.prefix = append(g.prefix, sum)
+		sum += n
+	}
+	g.Traces = total / sum * len(spansPer)
+	for rest := total % sum; rest > 0; g.Traces++ {
+		rest -= spansPer[g.Traces%len(spansPer)]
+	}
+	r := mix(seed, 1, 2)
+	vocab := make([][]byte, 8192)
+	const cons, vow = "bcdfghjklmnprstvw", "aeiou"
+	for i := range vocab {
+		w := make([]byte, 0, 12)
+		for s := 0; s < 1+r.n(4); s++ {
+			w = append(w, cons[r.n(len(cons))], vow[r.n(len(vow))])
+		}
+		vocab[i] = append(w, ' ')
+	}
+	g.pool = make([]byte, 0, poolSize+64)
+	for c := 0; len(g.pool) < poolSize; c++ {
+		// A skewed draw: low word numbers far more often, as in real text.
+		u := float64(r.next()>>11) / (1 << 53)
+		w := vocab[int(u*u*u*8191)]
+		g.pool = append(g.pool, w...)
+		if c%13 == 12 {
+			g.pool[len(g.pool)-1] = '.'
+			g.pool = append(g.pool, ' ')
+		}
+		if c%97 == 96 { // digits and such, so that text is not all words
+			g.pool = strconv.AppendUint(g.pool, r.next()%1000000, 10)
+			g.pool = append(g.pool, ' ')
+		}
+	}
+	for i := 0; i < 16; i++ {
+		o := r.n(poolSize - 1024)
+		g.sysp = append(g.sysp, "You are assistant number "+strconv.Itoa(i)+". "+string(g.pool[o:o+600]))
+	}
+	return g
+}
+
+// SpansOf is how many spans trace t has. The big trace is number g.Traces.
+func (g *Gen) SpansOf(t int) int {
+	if t == g.Traces {
+		return g.Big
+	}
+	n := spansPer[t%len(spansPer)]
+	if left := g.Total - g.firstGlobal(t); left < n {
+		return left
+	}
+	return n
+}
+
+func (g *Gen) firstGlobal(t int) int { return t/len(spansPer)*60 + g.prefix[t%len(spansPer)] }
+
+func (g *Gen) TraceID(t int) (id [16]byte) {
+	r := mix(g.Seed, uint64(t)+7, 99)
+	binary.BigEndian.PutUint64(id[:8], r.next()|1<<63)
+	binary.BigEndian.PutUint64(id[8:], r.next())
+	return
+}
+
+func (g *Gen) TraceHex(t int) string { id := g.TraceID(t); return hex.EncodeToString(id[:]) }
+
+func (g *Gen) SpanID(t, i int) (id [8]byte) {
+	r := mix(g.Seed, uint64(t)+7, uint64(i)+1000)
+	binary.BigEndian.PutUint64(id[:], r.next()|1)
+	return
+}
+
+func uuidOf(b [16]byte) string {
+	b[6] = b[6]&0x0f | 0x40
+	b[8] = b[8]&0x3f | 0x80
+	h := hex.EncodeToString(b[:])
+	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
+}
+
+// SessionUUID is the session id of trace t, the value of session.id.
+func (g *Gen) SessionUUID(t int) string { return uuidOf(g.TraceID(t)) }
+
+func (g *Gen) User(t int) string {
+	r := mix(g.Seed, uint64(t), 5)
+	return fmt.Sprintf("user-%03d", r.n(numUsers))
+}
+
+// Spans makes the spans of one trace: a root agent, turns under it, and model,
+// tool and retrieval steps under the turns.
+func (g *Gen) Spans(t int, out []span) []span {
+	n := g.SpansOf(t)
+	step := int64(g.Window) / int64(g.Traces+1)
+	t0 := g.Base.UnixNano() + int64(t)*step
+	base, chain := len(out), 0
+	for i := 0; i < n; i++ {
+		r := mix(g.Seed, uint64(t), uint64(i))
+		s := span{trace: t, idx: i, parent: chain}
+		switch {
+		case i == 0:
+			s.kind, s.parent = kAgent, -1
+		case i%5 == 1:
+			s.kind, s.parent, chain = kChain, 0, i
+		case i%5 == 2 || i%5 == 4:
+			s.kind = kLLM
+		case i%5 == 3:
+			s.kind = kTool
+		default:
+			s.kind = kRetriever
+		}
+		s.start = t0 + int64(i)*50e6
+		s.end = s.start + 20e6 + int64(r.n(25e6))
+		s.inLen, s.outLen = 1024+r.n(7168), 200+r.n(1848)
+		if t == g.Traces { // keep the big trace near 10 MB
+			s.inLen, s.outLen = 1024+r.n(1024), 200+r.n(400)
+		}
+		s.inOff, s.outOff = r.n(poolSize-9000), r.n(poolSize-9000)
+		s.sys = r.n(16)
+		s.tin, s.tout = s.inLen/4, s.outLen/4
+		s.isErr = r.n(50) == 0
+		out = append(out, s)
+	}
+	// parents end after their children
+	for i := len(out) - 1; i > base; i-- {
+		if p := &out[base+out[i].parent]; p.end <= out[i].end {
+			p.end = out[i].end + 1e6
+		}
+	}
+	return out
+}
+
+// input and output text of a span; letters, digits, blanks and dots only, so
+// that it needs no JSON escape.
+func (g *Gen) userText(s *span, b []byte) []byte {
+	return append(b, g.pool[s.inOff:s.inOff+s.inLen]...)
+}
+
+func (g *Gen) messages(s *span, b []byte) []byte {
+	b = append(b, `[{"role":"system","content":"`...)
+	b = append(b, g.sysp[s.sys]...)
+	b = append(b, `"},{"role":"user","content":"`...)
+	b = g.userText(s, b)
+	return append(b, `"}]`...)
+}
+
+// inputJSON is the span's inputs object. Model steps carry chat messages, the
+// others plain arguments. The text is 1 to 8 KB; messages add 0.6 KB of prompt.
+func (g *Gen) inputJSON(s *span, b []byte) []byte {
+	switch s.kind {
+	case kLLM:
+		b = append(b, `{"messages":`...)
+		b = g.messages(s, b)
+		return append(b, '}')
+	case kTool:
+		b = append(b, `{"tool":"`...)
+		b = append(b, tools[s.sys%len(tools)]...)
+		b = append(b, `","arguments":"`...)
+	default:
+		b = append(b, `{"query":"`...)
+	}
+	b = g.userText(s, b)
+	return append(b, `"}`...)
+}
+
+func (g *Gen) outText(s *span) []byte { return g.pool[s.outOff : s.outOff+s.outLen] }
+
+func (s *span) name() string {
+	switch s.kind {
+	case kAgent:
+		return "invoke_agent support"
+	case kChain:
+		return "turn"
+	case kLLM:
+		return "chat " + models[s.sys%len(models)]
+	case kTool:
+		return "execute_tool " + tools[s.sys%len(tools)]
+	}
+	return "retrieve"
+}
+
+// OTLP turns spans into one request.
+func (g *Gen) OTLP(spans []span) ptrace.Traces {
+	td := ptrace.NewTraces()
+	rs := td.ResourceSpans().AppendEmpty()
+	rs.Resource().Attributes().PutStr("service.name", "loadgen")
+	rs.Resource().Attributes().PutStr("openinference.project.name", g.Project)
+	ss := rs.ScopeSpans().AppendEmpty()
+	ss.Scope().SetName("loadgen")
+	ss.Spans().EnsureCapacity(len(spans))
+	var buf []byte
+	for i := range spans {
+		s := &spans[i]
+		o := ss.Spans().AppendEmpty()
+		o.SetTraceID(g.TraceID(s.trace))
+		o.SetSpanID(g.SpanID(s.trace, s.idx))
+		if s.parent >= 0 {
+			o.SetParentSpanID(g.SpanID(s.trace, s.parent))
+		}
+		o.SetName(s.name())
+		o.SetKind(ptrace.SpanKindInternal)
+		o.SetStartTimestamp(pcommon.Timestamp(s.start))
+		o.SetEndTimestamp(pcommon.Timestamp(s.end))
+		if s.isErr {
+			o.Status().SetCode(ptrace.StatusCodeError)
+			o.Status().SetMessage("rate limit exceeded")
+		} else {
+			o.Status().SetCode(ptrace.StatusCodeOk)
+		}
+		a := o.Attributes()
+		a.EnsureCapacity(28)
+		a.PutStr("openinference.span.kind", kindName[s.kind])
+		a.PutStr("session.id", g.SessionUUID(s.trace))
+		a.PutStr("user.id", g.User(s.trace))
+		buf = g.inputJSON(s, buf[:0])
+		a.PutStr("input.value", string(buf))
+		a.PutStr("input.mime_type", "application/json")
+		a.PutStr("output.value", string(g.outText(s)))
+		a.PutStr("output.mime_type", "text/plain")
+		switch s.kind {
+		case kAgent:
+			a.PutStr("gen_ai.operation.name", "invoke_agent")
+			a.PutStr("gen_ai.agent.name", "support")
+		case kLLM:
+			m, p := models[s.sys%len(models)], providers[s.sys%len(models)]
+			a.PutStr("gen_ai.operation.name", "chat")
+			a.PutStr("gen_ai.provider.name", p)
+			a.PutStr("gen_ai.system", p)
+			a.PutStr("gen_ai.request.model", m)
+			a.PutStr("gen_ai.response.model", m)
+			a.PutDouble("gen_ai.request.temperature", 0.2)
+			a.PutInt("gen_ai.usage.input_tokens", int64(s.tin))
+			a.PutInt("gen_ai.usage.output_tokens", int64(s.tout))
+			a.PutEmptySlice("gen_ai.response.finish_reasons").AppendEmpty().SetStr("stop")
+			a.PutStr("llm.model_name", m)
+			a.PutStr("llm.provider", p)
+			a.PutInt("llm.token_count.prompt", int64(s.tin))
+			a.PutInt("llm.token_count.completion", int64(s.tout))
+			a.PutInt("llm.token_count.total", int64(s.tin+s.tout))
+			a.PutStr("llm.output_messages.0.message.role", "assistant")
+			a.PutStr("llm.output_messages.0.message.tool_calls.0.tool_call.function.name", tools[s.sys%len(tools)])
+			a.PutStr("llm.output_messages.0.message.tool_calls.0.tool_call.function.arguments", `{"q":"`+string(g.pool[s.outOff:s.outOff+40])+`"}`)
+		case kTool:
+			a.PutStr("gen_ai.operation.name", "execute_tool")
+			a.PutStr("gen_ai.tool.name", tools[s.sys%len(tools)])
+			a.PutStr("gen_ai.tool.call.id", "call_"+strconv.Itoa(s.inOff))
+			a.PutStr("tool.name", tools[s.sys%len(tools)])
+		case kRetriever:
+			a.PutStr("retrieval.documents.0.document.id", "doc-"+strconv.Itoa(s.outOff%10000))
+			a.PutStr("retrieval.documents.0.document.content", string(g.pool[s.outOff:s.outOff+200]))
+			a.PutDouble("retrieval.documents.0.document.score", 0.87)
+		}
+	}
+	return td
+}
+
+// batch is one request's worth of spans.
+type batch struct {
+	spans []span
+	big   bool
+}
+
+// Unit u is what one worker sends before it takes the next: one batch of whole
+// traces, or (interleaved) eight batches that mix the spans of many traces in
+// the order they end, as a batching exporter sends them: children before
+// parents, a trace spread over requests.
+func (g *Gen) Unit(u, tracesPerBatch int, interleave bool) []batch {
+	if !interleave {
+		var b batch
+		for t := u * tracesPerBatch; t < (u+1)*tracesPerBatch && t < g.Traces; t++ {
+			b.spans = g.Spans(t, b.spans)
+		}
+		return []batch{b}
+	}
+	const k = 8
+	var all []span
+	for t := u * tracesPerBatch * k; t < (u+1)*tracesPerBatch*k && t < g.Traces; t++ {
+		n := len(all)
+		all = g.Spans(t, all)
+		for i := n; i < len(all); i++ { // all of a unit's traces run at once
+			all[i].trace = t
+		}
+	}
+	first := u * tracesPerBatch * k
+	step := int64(g.Window) / int64(g.Traces+1)
+	sort.SliceStable(all, func(i, j int) bool {
+		return all[i].end-int64(all[i].trace-first)*step < all[j].end-int64(all[j].trace-first)*step
+	})
+	size := (len(all) + k - 1) / k
+	var out []batch
+	for len(all) > 0 {
+		n := min(size, len(all))
+		out = append(out, batch{spans: all[:n:n]})
+		all = all[n:]
+	}
+	return out
+}
+
+func (g *Gen) Units(tracesPerBatch int, interleave bool) int {
+	per := tracesPerBatch
+	if interleave {
+		per *= 8
+	}
+	return (g.Traces + per - 1) / per
+}

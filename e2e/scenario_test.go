@@ -1,0 +1,19 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/spangrove/spangrove/e2e/harness"
+	"github.com/spangrove/spangrove/e2e/scenario"
+)
+
+// TestScenarios plays the API's scripts against the real binary on both stores.
+func TestScenarios(t *testing.T) {
+	harness.EachStore(t, func(t *testing.T, st harness.Store) {
+		srv := harness.Start(t, harness.Options{Store: st})
+		scripts := filepath.Join(harness.Root(t), "pkg", "httpapi", "testdata")
+		scenario.Run(t, srv.URL, srv.Key, os.DirFS(scripts))
+	})
+}
