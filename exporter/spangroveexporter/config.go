@@ -1,0 +1,57 @@
+package spangroveexporter
+
+import (
+	"fmt"
+
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/config/configoptional"
+	"go.opentelemetry.io/collector/config/configretry"
+	"go.opentelemetry.io/collector/exporter/exporterhelper"
+)
+
+// Config is the configuration of the exporter.
+type Config struct {
+	// Store is the store extension to write to. Default spangrove_store.
+	Store component.ID `mapstructure:"store"`
+
+	// Timeout (timeout) bounds one write. Default 0: the request's own deadline rules.
+	Timeout exporterhelper.TimeoutConfig `mapstructure:",squash"`
+
+	// Queue puts a queue before the store. Default off: with it, an accepted request is
+	// queued, not stored, unless wait_for_result is set or its storage is persistent.
+	Queue configoptional.Optional[exporterhelper.QueueBatchConfig] `mapstructure:"sending_queue"`
+
+	// Retry tries again what the store could not take. Default off: the sender tries again.
+	Retry configretry.BackOffConfig `mapstructure:"retry_on_failure"`
+
+	// Mapping bounds what is kept of foreign spans; native events are kept as they are.
+	Mapping MappingConfig `mapstructure:"mapping"`
+}
+
+// MappingConfig bounds what is kept of foreign spans. A negative number is no bound.
+type MappingConfig struct {
+	// MaxFieldBytes cuts longer string attributes to their head; metadata.truncated then
+	// tells their length. Default 1048576 (1 MiB).
+	MaxFieldBytes int `mapstructure:"max_field_bytes"`
+
+	// MaxMediaBytes is up to where images and other media stay inside a message; longer ones
+	// are replaced by their type, length and SHA-256. Default 65536 (64 KiB).
+	MaxMediaBytes int `mapstructure:"max_media_bytes"`
+
+	// MaxVector is how many numbers an embedding vector may have to be kept; of longer ones
+	// only count and dimension are. Default 64.
+	MaxVector int `mapstructure:"max_vector"`
+}
+
+// Validate reports the first setting that cannot work.
+func (c *MappingConfig) Validate() error {
+	for _, s := range []struct {
+		key   string
+		value int
+	}{{"max_field_bytes", c.MaxFieldBytes}, {"max_media_bytes", c.MaxMediaBytes}, {"max_vector", c.MaxVector}} {
+		if s.value == 0 {
+			return fmt.Errorf("%s: must not be 0; a negative number is no bound", s.key)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,69 @@
+package spangroveexporter
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/confmap"
+	"go.opentelemetry.io/collector/confmap/confmaptest"
+)
+
+func loadConfig(t *testing.T, id string) *Config {
+	t.Helper()
+	file, err := confmaptest.LoadConf(filepath.Join("testdata", "config.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sub, err := file.Sub(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := createDefaultConfig()
+	if err := sub.Unmarshal(cfg); err != nil {
+		t.Fatal(err)
+	}
+	return cfg.(*Config)
+}
+
+func TestConfig(t *testing.T) {
+	t.Parallel()
+	got := loadConfig(t, "spangrove")
+	if got.Timeout.Timeout != 0 || got.Queue.HasValue() || got.Retry.Enabled {
+		t.Errorf("by default a write must be synchronous and without bounds of its own: %+v", got)
+	}
+	all := loadConfig(t, "spangrove/all")
+	type settings struct {
+		Store   string
+		Timeout time.Duration
+		Size    int64
+		Wait    bool
+		Retry   bool
+		Elapsed time.Duration
+	}
+	want := settings{"spangrove_store/other", 7 * time.Second, 99, true, true, 3 * time.Minute}
+	have := settings{
+		all.Store.String(), all.Timeout.Timeout, all.Queue.Get().QueueSize, all.Queue.Get().WaitForResult,
+		all.Retry.Enabled, all.Retry.MaxElapsedTime,
+	}
+	if diff := cmp.Diff(want, have); diff != "" {
+		t.Errorf("config (-want +got):\n%s", diff)
+	}
+	if want := (MappingConfig{-1, 2, 3}); all.Mapping != want {
+		t.Errorf("mapping = %+v, want %+v", all.Mapping, want)
+	}
+	if err := confmap.Validate(loadConfig(t, "spangrove/nothing")); err == nil || err.Error() != "mapping: max_vector: must not be 0; a negative number is no bound" {
+		t.Errorf("max_vector 0: %v", err)
+	}
+	for _, cfg := range []component.Config{got, all} {
+		if err := confmap.Validate(cfg); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := confmap.Validate(loadConfig(t, "spangrove/negative")); err == nil || !strings.Contains(err.Error(), "timeout") {
+		t.Errorf("negative timeout: %v", err)
+	}
+}

@@ -1,0 +1,105 @@
+package spangroveexporter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/exporter"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+
+	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/fault/verdict"
+	"github.com/spangrove/spangrove/pkg/mount"
+)
+
+// eventStore is what the exporter asks of the store.
+type eventStore interface {
+	mount.Projects
+	// Put stores a project's batch, all of it or nothing; nil means committed and synced. A
+	// batch that is stored already changes nothing. Errors have a fault kind.
+	Put(ctx context.Context, projectID int64, b event.Batch) error
+}
+
+type spangroveExporter struct {
+	id      component.ID
+	cfg     *Config
+	metrics *telemetry
+	mapper  mapper
+	store   eventStore // nil until start
+}
+
+func newExporter(set exporter.Settings, cfg *Config) (*spangroveExporter, error) {
+	metrics, err := newTelemetry(set.TelemetrySettings)
+	if err != nil {
+		return nil, err
+	}
+	return &spangroveExporter{id: set.ID, cfg: cfg, metrics: metrics, mapper: newMapper(cfg.Mapping)}, nil
+}
+
+func (e *spangroveExporter) start(_ context.Context, host component.Host) error {
+	s, err := mount.StoreOf[eventStore](host, e.cfg.Store, fmt.Sprintf("exporters::%s::store", e.id))
+	if err != nil {
+		return err
+	}
+	e.store = s
+	return nil
+}
+
+// shutdown has nothing to stop: every write ends with the call that began it.
+func (e *spangroveExporter) shutdown(context.Context) error { return nil }
+
+// consumeTraces stores td. If it holds several projects, each is stored for itself; an error
+// that can be cured by sending again wins over one that cannot, since what is stored already
+// does not change by being sent again.
+func (e *spangroveExporter) consumeTraces(ctx context.Context, td ptrace.Traces) error {
+	parts, err := e.split(ctx, td)
+	if err != nil {
+		e.metrics.refuse(ctx, td.SpanCount(), err)
+		return verdict.Pipeline(err)
+	}
+	var passing, lasting error
+	for _, p := range parts {
+		switch err := e.storePart(ctx, p); {
+		case err == nil:
+		case fault.Of(err).Permanent():
+			lasting = errors.Join(lasting, err)
+		default:
+			passing = errors.Join(passing, err)
+		}
+	}
+	if passing != nil {
+		return verdict.Pipeline(passing)
+	}
+	return verdict.Pipeline(lasting)
+}
+
+// storePart stores what one project gets. A native span that is no event any more fails the
+// part, so that nothing that a caller was promised is silently left out. A foreign span that
+// cannot be an event is counted and left out; if none can, that is the error.
+func (e *spangroveExporter) storePart(ctx context.Context, p part) error {
+	batch, rejected, err := e.events(p)
+	if err != nil {
+		e.metrics.refuse(ctx, p.spans, err)
+		return err
+	}
+	for _, r := range rejected {
+		e.metrics.reject(ctx, r.Reason)
+	}
+	if len(batch.Events) == 0 && len(batch.Sessions) == 0 {
+		if len(rejected) > 0 {
+			return fault.New(fault.Invalid, "span %s of trace %s: %s", rejected[0].SpanID, rejected[0].TraceID, rejected[0].Reason)
+		}
+		return nil
+	}
+	began := time.Now()
+	err = e.store.Put(ctx, p.project, batch)
+	e.metrics.put(ctx, time.Since(began), len(batch.Events), err)
+	if err != nil {
+		return fmt.Errorf("store %d events: %w", len(batch.Events), err)
+	}
+	return nil
+}

@@ -1,0 +1,327 @@
+package spangroveexporter
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/uuid"
+	"go.opentelemetry.io/collector/client"
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/component/componenttest"
+	"go.opentelemetry.io/collector/consumer/consumererror"
+	"go.opentelemetry.io/collector/exporter"
+	"go.opentelemetry.io/collector/exporter/exportertest"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	"go.uber.org/goleak"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/otlpmap"
+	"github.com/spangrove/spangrove/pkg/project"
+	"github.com/spangrove/spangrove/pkg/spancodec"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// fakeStore keeps the names of the events each project got, one slice a Put.
+type fakeStore struct {
+	mu    sync.Mutex
+	puts  map[int64][][]string
+	fails map[int64]error
+}
+
+func (f *fakeStore) Put(_ context.Context, projectID int64, b event.Batch) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err := f.fails[projectID]; err != nil {
+		return err
+	}
+	var names []string
+	for _, e := range b.Events {
+		names = append(names, e.Name)
+	}
+	if f.puts == nil {
+		f.puts = map[int64][][]string{}
+	}
+	f.puts[projectID] = append(f.puts[projectID], names)
+	return nil
+}
+
+func (f *fakeStore) DefaultProject(context.Context) (project.Project, error) {
+	return project.Project{ID: 1, PublicID: "p1"}, nil
+}
+
+func (f *fakeStore) ProjectByPublicID(_ context.Context, id string) (project.Project, error) {
+	switch id {
+	case "p1", "p2", "p3":
+		return project.Project{ID: int64(id[1] - '0'), PublicID: id}, nil
+	}
+	return project.Project{}, fault.New(fault.NotFound, "no such project")
+}
+
+type storeExtension struct {
+	component.Component
+	store any
+}
+
+func (s storeExtension) Store() any { return s.store }
+
+type host map[component.ID]component.Component
+
+func (h host) GetExtensions() map[component.ID]component.Component { return h }
+
+func hostOf(store any) host {
+	return host{component.MustNewID("spangrove_store"): storeExtension{store: store}}
+}
+
+// namesOnly maps every foreign span to an event of its name; a span named "bad" is rejected.
+func namesOnly(td ptrace.Traces) (b event.Batch, r []otlpmap.Rejection) {
+	for _, rs := range td.ResourceSpans().All() {
+		for _, ss := range rs.ScopeSpans().All() {
+			for _, span := range ss.Spans().All() {
+				if span.Name() == "bad" {
+					r = append(r, otlpmap.Rejection{TraceID: "00", SpanID: "01", Reason: "no trace id"})
+					continue
+				}
+				b.Events = append(b.Events, event.Event{Name: span.Name()})
+			}
+		}
+	}
+	return b, r
+}
+
+func started(t *testing.T, s *fakeStore) *spangroveExporter {
+	t.Helper()
+	e, err := newExporter(exportertest.NewNopSettings(componentType), createDefaultConfig().(*Config))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.mapper = namesOnly
+	if err := e.start(t.Context(), hostOf(s)); err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+func native(names ...string) ptrace.Traces {
+	session := uuid.New()
+	var events []event.Event
+	for _, n := range names {
+		events = append(events, event.Event{
+			ID: uuid.New(), SessionID: session, ParentID: session, Type: event.TypeTool, Name: n, Source: "test", Start: 1, End: 2, Duration: 1,
+		})
+	}
+	return spancodec.Traces(events)
+}
+
+func foreign(names ...string) ptrace.Traces {
+	td := ptrace.NewTraces()
+	ss := td.ResourceSpans().AppendEmpty().ScopeSpans().AppendEmpty()
+	ss.Scope().SetName("openinference")
+	for _, n := range names {
+		ss.Spans().AppendEmpty().SetName(n)
+	}
+	return td
+}
+
+func stamped(td ptrace.Traces, publicID string) ptrace.Traces {
+	for _, rs := range td.ResourceSpans().All() {
+		rs.Resource().Attributes().PutStr(project.AttrProjectID, publicID)
+	}
+	return td
+}
+
+func join(all ...ptrace.Traces) ptrace.Traces {
+	td := ptrace.NewTraces()
+	for _, one := range all {
+		one.ResourceSpans().MoveAndAppendTo(td.ResourceSpans())
+	}
+	return td
+}
+
+func TestConsumeTraces(t *testing.T) {
+	t.Parallel()
+	caller := project.Identity{Project: project.Project{ID: 3, PublicID: "p3"}}
+	byClient := client.NewContext(context.Background(), client.Info{Auth: caller})
+	byValue := project.WithIdentity(context.Background(), caller)
+	mixed := func() ptrace.Traces {
+		td := native("n1", "n2")
+		foreign("f1").ResourceSpans().At(0).ScopeSpans().MoveAndAppendTo(td.ResourceSpans().At(0).ScopeSpans())
+		return td
+	}
+	for _, tt := range []struct {
+		name string
+		ctx  context.Context
+		td   ptrace.Traces
+		want map[int64]string // the one Put of each project
+	}{
+		{"empty", context.Background(), ptrace.NewTraces(), nil},
+		{"foreign", context.Background(), foreign("a", "b"), map[int64]string{1: "a b"}},
+		{"native", context.Background(), native("a", "b"), map[int64]string{1: "a b"}},
+		{"both in one resource, one write", context.Background(), mixed(), map[int64]string{1: "f1 n1 n2"}},
+		{"both in two resources, one write", context.Background(), join(native("n"), foreign("f")), map[int64]string{1: "f n"}},
+		{"stamped", context.Background(), stamped(native("a"), "p2"), map[int64]string{2: "a"}},
+		{"several projects", context.Background(), join(stamped(native("a"), "p2"), stamped(foreign("b"), "p3"), stamped(foreign("c"), "p2"), foreign("d")), map[int64]string{2: "c a", 3: "b", 1: "d"}},
+		{"the caller wins over the stamp", byClient, join(stamped(native("a"), "p2"), foreign("b")), map[int64]string{3: "b a"}},
+		{"the caller of a plain context", byValue, stamped(foreign("a"), "p2"), map[int64]string{3: "a"}},
+		{"some cannot be events", context.Background(), foreign("a", "bad", "b"), map[int64]string{1: "a b"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := &fakeStore{}
+			if err := started(t, s).consumeTraces(tt.ctx, tt.td); err != nil {
+				t.Fatal(err)
+			}
+			if len(s.puts) != len(tt.want) {
+				t.Errorf("puts = %v, want %v", s.puts, tt.want)
+			}
+			for id, want := range tt.want {
+				if !slices.EqualFunc(s.puts[id], []string{want}, func(a []string, b string) bool { return strings.Join(a, " ") == b }) {
+					t.Errorf("project %d got %v, want one write of %q", id, s.puts[id], want)
+				}
+			}
+		})
+	}
+}
+
+func TestErrors(t *testing.T) {
+	t.Parallel()
+	broken := native("a", "b")
+	broken.ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(1).Attributes().PutStr("spangrove.event_type", "sonnet")
+	down := fault.New(fault.Unavailable, "busy")
+	bad := fault.InvalidField("events[0].inputs", "must be an object")
+	for _, tt := range []struct {
+		name      string
+		td        ptrace.Traces
+		fails     map[int64]error
+		permanent bool
+		code      codes.Code
+		message   string
+	}{
+		{"busy", native("a"), map[int64]error{1: down}, false, codes.Unavailable, "busy"},
+		{"invalid", native("a"), map[int64]error{1: bad}, true, codes.InvalidArgument, "events[0].inputs: must be an object"},
+		{"unknown", native("a"), map[int64]error{1: errors.New("disk on fire")}, false, codes.Internal, "INTERNAL_ERROR"},
+		{"changed by a processor", broken, nil, true, codes.InvalidArgument, `events[1].event_type: unknown event type "sonnet"; one of model, tool, chain, session, generic`},
+		{"nothing to store", foreign("bad", "bad"), nil, true, codes.InvalidArgument, "span 01 of trace 00: no trace id"},
+		{"project gone", stamped(native("a"), "p9"), nil, true, codes.NotFound, "no such project"},
+		{"one busy, one invalid", join(stamped(native("a"), "p1"), stamped(native("b"), "p2")), map[int64]error{1: bad, 2: down}, false, codes.Unavailable, "busy"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := &fakeStore{fails: tt.fails}
+			err := started(t, s).consumeTraces(t.Context(), tt.td)
+			if got := consumererror.IsPermanent(err); got != tt.permanent {
+				t.Errorf("permanent = %v, want %v (%v)", got, tt.permanent, err)
+			}
+			var g interface{ GRPCStatus() *status.Status }
+			if !errors.As(err, &g) || g.GRPCStatus().Code() != tt.code || g.GRPCStatus().Message() != tt.message {
+				t.Errorf("error %v, want status %v %q", err, tt.code, tt.message)
+			}
+			if tt.name == "changed by a processor" && len(s.puts) != 0 {
+				t.Errorf("part of a broken request was stored: %v", s.puts)
+			}
+		})
+	}
+}
+
+func TestLifecycle(t *testing.T) {
+	t.Parallel()
+	for _, id := range []string{"spangrove", "spangrove/all"} {
+		t.Run(id, func(t *testing.T) {
+			t.Parallel()
+			make := func() exporter.Traces {
+				e, err := NewFactory().CreateTraces(t.Context(), exportertest.NewNopSettings(componentType), loadConfig(t, id))
+				if err != nil {
+					t.Fatal(err)
+				}
+				return e
+			}
+			if err := make().Shutdown(t.Context()); err != nil {
+				t.Errorf("Shutdown before Start: %v", err)
+			}
+			s := &fakeStore{}
+			h := hostOf(s)
+			h[component.MustNewIDWithName("spangrove_store", "other")] = h[component.MustNewID("spangrove_store")]
+			e := make()
+			for range 2 {
+				if err := e.Start(t.Context(), h); err != nil {
+					t.Fatal(err)
+				}
+			}
+			caller := project.Identity{Project: project.Project{ID: 2, PublicID: "p2"}}
+			ctx := client.NewContext(t.Context(), client.Info{Auth: caller})
+			if err := e.ConsumeTraces(ctx, native("a")); err != nil {
+				t.Error(err)
+			}
+			for range 2 {
+				if err := e.Shutdown(t.Context()); err != nil {
+					t.Errorf("Shutdown: %v", err)
+				}
+			}
+			if len(s.puts[2]) != 1 {
+				t.Errorf("puts = %v, want one for the caller's project", s.puts)
+			}
+		})
+	}
+}
+
+func TestStartNamesTheSetting(t *testing.T) {
+	t.Parallel()
+	e, err := NewFactory().CreateTraces(t.Context(), exportertest.NewNopSettings(componentType), createDefaultConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = e.Start(t.Context(), componenttest.NewNopHost())
+	if err == nil || !strings.Contains(err.Error(), "::store: no extension \"spangrove_store\" runs") || !strings.HasPrefix(err.Error(), "exporters::spangrove/") {
+		t.Errorf("Start: %v", err)
+	}
+}
+
+func TestTelemetry(t *testing.T) {
+	t.Parallel()
+	tel := componenttest.NewTelemetry()
+	t.Cleanup(func() { _ = tel.Shutdown(context.Background()) })
+	set := exportertest.NewNopSettings(componentType)
+	set.TelemetrySettings = tel.NewTelemetrySettings()
+	e, err := newExporter(set, createDefaultConfig().(*Config))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.mapper = namesOnly
+	s := &fakeStore{}
+	if err := e.start(t.Context(), hostOf(s)); err != nil {
+		t.Fatal(err)
+	}
+	_ = e.consumeTraces(t.Context(), foreign("a", "b", "bad"))
+	s.fails = map[int64]error{1: fault.New(fault.Unavailable, "busy")}
+	_ = e.consumeTraces(t.Context(), native("c"))
+
+	sum := func(name string) map[string]int64 {
+		m, err := tel.GetMetric(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]int64{}
+		for _, p := range m.Data.(metricdata.Sum[int64]).DataPoints {
+			reason, _ := p.Attributes.Value("reason")
+			got[reason.AsString()] += p.Value
+		}
+		return got
+	}
+	if got := sum("spangrove_exporter_stored_events"); got[""] != 2 {
+		t.Errorf("stored %v, want 2", got)
+	}
+	if got := sum("spangrove_exporter_rejected_spans"); got["no trace id"] != 1 || got["unavailable"] != 1 {
+		t.Errorf("rejected %v, want one no trace id and one unavailable", got)
+	}
+	if m, err := tel.GetMetric("spangrove_exporter_put_duration"); err != nil || m.Unit != "s" {
+		t.Errorf("put duration: %+v, %v", m, err)
+	}
+}

@@ -1,0 +1,155 @@
+package spangroveexporter
+
+import (
+	"context"
+	"fmt"
+
+	"go.opentelemetry.io/collector/client"
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+
+	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/otlpmap"
+	"github.com/spangrove/spangrove/pkg/project"
+	"github.com/spangrove/spangrove/pkg/spancodec"
+)
+
+// part is what one project gets of a request.
+type part struct {
+	project int64
+	spans   int
+	native  []ptrace.ScopeSpans
+	foreign ptrace.Traces // the request itself where nothing else is in it
+}
+
+// split sorts the request's spans by project and by kind. Whose the spans are, in this order:
+// the caller of this request; the project that the receiver stamped into the resource, which
+// survives queues; the store's first project, on a server without keys.
+func (e *spangroveExporter) split(ctx context.Context, td ptrace.Traces) ([]part, error) {
+	caller, known := callerOf(ctx)
+	if known {
+		return []part{partOf(caller.Project.ID, td, nil)}, nil
+	}
+	stamps := map[string][]int{} // resources by stamp
+	var order []string
+	for i, rs := range td.ResourceSpans().All() {
+		stamp := stampOf(rs.Resource())
+		if _, seen := stamps[stamp]; !seen {
+			order = append(order, stamp)
+		}
+		stamps[stamp] = append(stamps[stamp], i)
+	}
+	parts := make([]part, 0, len(order))
+	for _, stamp := range order {
+		p, err := e.projectOf(ctx, stamp)
+		if err != nil {
+			return nil, err
+		}
+		resources := stamps[stamp]
+		if len(order) == 1 {
+			resources = nil
+		}
+		parts = append(parts, partOf(p.ID, td, resources))
+	}
+	return parts, nil
+}
+
+func callerOf(ctx context.Context) (project.Identity, bool) {
+	if id, ok := client.FromContext(ctx).Auth.(project.Identity); ok {
+		return id, true
+	}
+	return project.IdentityFrom(ctx)
+}
+
+func stampOf(r pcommon.Resource) string {
+	if v, ok := r.Attributes().Get(project.AttrProjectID); ok {
+		return v.Str()
+	}
+	return ""
+}
+
+func (e *spangroveExporter) projectOf(ctx context.Context, stamp string) (project.Project, error) {
+	if stamp == "" {
+		p, err := e.store.DefaultProject(ctx)
+		if err != nil {
+			return p, fmt.Errorf("find the default project: %w", err)
+		}
+		return p, nil
+	}
+	p, err := e.store.ProjectByPublicID(ctx, stamp)
+	if err != nil {
+		return p, fmt.Errorf("find project %q: %w", stamp, err)
+	}
+	return p, nil
+}
+
+// partOf gathers the given resources of td, nil for all. Foreign spans are copied only if
+// native ones, or other projects', stand in the same request.
+func partOf(projectID int64, td ptrace.Traces, resources []int) part {
+	p := part{project: projectID}
+	foreign := 0
+	each := func(f func(ptrace.ResourceSpans)) {
+		if resources == nil {
+			for _, rs := range td.ResourceSpans().All() {
+				f(rs)
+			}
+		}
+		for _, i := range resources {
+			f(td.ResourceSpans().At(i))
+		}
+	}
+	each(func(rs ptrace.ResourceSpans) {
+		for _, ss := range rs.ScopeSpans().All() {
+			p.spans += ss.Spans().Len()
+			if spancodec.IsNative(ss.Scope()) {
+				p.native = append(p.native, ss)
+			} else {
+				foreign++
+			}
+		}
+	})
+	if resources == nil && len(p.native) == 0 {
+		p.foreign = td
+		return p
+	}
+	p.foreign = ptrace.NewTraces()
+	if foreign == 0 {
+		return p
+	}
+	each(func(rs ptrace.ResourceSpans) {
+		to := p.foreign.ResourceSpans().AppendEmpty()
+		rs.Resource().CopyTo(to.Resource())
+		to.SetSchemaUrl(rs.SchemaUrl())
+		for _, ss := range rs.ScopeSpans().All() {
+			if !spancodec.IsNative(ss.Scope()) {
+				ss.CopyTo(to.ScopeSpans().AppendEmpty())
+			}
+		}
+	})
+	return p
+}
+
+// events turns a part into the batch to store.
+func (e *spangroveExporter) events(p part) (event.Batch, []otlpmap.Rejection, error) {
+	var batch event.Batch
+	var rejected []otlpmap.Rejection
+	if p.foreign.ResourceSpans().Len() > 0 {
+		batch, rejected = e.mapper(p.foreign)
+	}
+	n := 0
+	for _, ss := range p.native {
+		for _, span := range ss.Spans().All() {
+			ev, err := spancodec.Decode(span)
+			if err != nil {
+				return event.Batch{}, nil, fault.In(fmt.Sprintf("events[%d]", n), err)
+			}
+			if batch.Events == nil {
+				batch.Events = make([]event.Event, 0, p.spans)
+			}
+			batch.Events = append(batch.Events, ev)
+			n++
+		}
+	}
+	return batch, rejected, nil
+}

@@ -1,0 +1,63 @@
+package spangroveexporter
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+
+	"github.com/spangrove/spangrove/pkg/fault"
+)
+
+const scopeName = "github.com/spangrove/spangrove/exporter/spangroveexporter"
+
+// telemetry counts what is stored and what is not.
+type telemetry struct {
+	stored   metric.Int64Counter
+	rejected metric.Int64Counter
+	seconds  metric.Float64Histogram
+}
+
+func newTelemetry(set component.TelemetrySettings) (*telemetry, error) {
+	meter := set.MeterProvider.Meter(scopeName)
+	stored, err1 := meter.Int64Counter("spangrove_exporter_stored_events",
+		metric.WithUnit("{event}"), metric.WithDescription("Events committed to the store; an event sent again counts again."))
+	rejected, err2 := meter.Int64Counter("spangrove_exporter_rejected_spans",
+		metric.WithUnit("{span}"), metric.WithDescription("Spans that were not stored, by reason."))
+	seconds, err3 := meter.Float64Histogram("spangrove_exporter_put_duration",
+		metric.WithUnit("s"), metric.WithDescription("Time to store the events of one request, by outcome."),
+		metric.WithExplicitBucketBoundaries(.001, .002, .005, .01, .02, .05, .1, .2, .5, 1, 2, 5, 10))
+	return &telemetry{stored: stored, rejected: rejected, seconds: seconds}, errors.Join(err1, err2, err3)
+}
+
+// put records one write to the store.
+func (t *telemetry) put(ctx context.Context, took time.Duration, events int, err error) {
+	t.seconds.Record(ctx, took.Seconds(), metric.WithAttributes(attribute.String("outcome", reasonOf(err))))
+	if err != nil {
+		t.refuse(ctx, events, err)
+		return
+	}
+	t.stored.Add(ctx, int64(events))
+}
+
+// refuse counts spans that err kept from the store.
+func (t *telemetry) refuse(ctx context.Context, spans int, err error) {
+	t.rejected.Add(ctx, int64(spans), metric.WithAttributes(attribute.String("reason", reasonOf(err))))
+}
+
+// reject counts one span that cannot be an event.
+func (t *telemetry) reject(ctx context.Context, reason string) {
+	t.rejected.Add(ctx, 1, metric.WithAttributes(attribute.String("reason", reason)))
+}
+
+// reasonOf is the kind of err as an attribute: few values, whatever the message.
+func reasonOf(err error) string {
+	if err == nil {
+		return "stored"
+	}
+	return strings.ToLower(fault.Of(err).Code())
+}
