@@ -11,7 +11,7 @@ const (
 	TopicOTLPGRPC              // Text: host:port
 	TopicOTLPHTTP              // Text: URL
 	TopicData                  // Text: where the data is
-	TopicKeyFile               // Text: the file a generated key was written to
+	TopicKeyFile               // Text: the file that holds the generated key
 	TopicKey                   // Text: a key generated just now; never logged
 )
 

@@ -12,7 +12,7 @@ var writePatterns = []string{
 	"POST /events/model/batch", "POST /v1/events/model/batch",
 	"POST /opentelemetry/v1/traces", "POST /v1/traces",
 	"POST /opentelemetry/v1/logs", "POST /v1/logs",
-	"POST /opentelemetry/v1/metrics", "POST /v1/metrics",
+	"POST /opentelemetry/v1/metrics", // /v1/metrics is the resource of evaluator metrics
 }
 
 // WritePatterns are the patterns of every write path: those the receiver mounts, and for

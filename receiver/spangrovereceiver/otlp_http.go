@@ -21,7 +21,8 @@ type route struct {
 	handler http.Handler
 }
 
-// otlpRoutes are the OTLP/HTTP paths: the customary ones, and HoneyHive's.
+// otlpRoutes are the OTLP/HTTP paths: the customary ones, and HoneyHive's. The customary one of
+// metrics is not among them: on the API port it belongs to the metrics that evaluate.
 func (r *spangroveReceiver) otlpRoutes(via *receiverhelper.ObsReport) []route {
 	var routes []route
 	add := func(signal string, h otlpHandler) {
@@ -33,8 +34,7 @@ func (r *spangroveReceiver) otlpRoutes(via *receiverhelper.ObsReport) []route {
 		add("traces", r.tracesVia(via))
 	}
 	add("logs", r.logsVia(via))
-	add("metrics", r.dropMetrics)
-	return routes
+	return append(routes, route{"POST /opentelemetry/v1/metrics", r.otlp(r.dropMetrics)})
 }
 
 // otlpMux serves the OTLP/HTTP paths on the receiver's own listener.
@@ -43,6 +43,7 @@ func (r *spangroveReceiver) otlpMux() *http.ServeMux {
 	for _, route := range r.otlpRoutes(r.viaHTTP) {
 		mux.Handle(route.pattern, route.handler)
 	}
+	mux.Handle("POST /v1/metrics", r.otlp(r.dropMetrics))
 	return mux
 }
 
