@@ -189,8 +189,35 @@ func Number(raw []byte) (float64, bool) {
 
 // AppendString appends s as a JSON string. Bytes that are not UTF-8 become U+FFFD.
 func AppendString(dst []byte, s string) []byte {
+	if plain(s) {
+		dst = append(dst, '"')
+		dst = append(dst, s...)
+		return append(dst, '"')
+	}
 	dst, _ = jsontext.AppendQuote(dst, s) // the error only tells of replaced bytes
 	return dst
+}
+
+// plain says that s is ASCII and needs no escape, as most texts and nearly all keys are.
+func plain(s string) bool {
+	for len(s) >= 8 {
+		w := uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+			uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
+		// A byte below 0x20, or equal to the quote or the backslash, borrows into its high bit.
+		control := w - 0x2020202020202020
+		quote := w ^ 0x2222222222222222
+		slash := w ^ 0x5c5c5c5c5c5c5c5c
+		if (w|control|(quote-0x0101010101010101)|(slash-0x0101010101010101))&0x8080808080808080 != 0 {
+			return false
+		}
+		s = s[8:]
+	}
+	for i := 0; i < len(s); i++ {
+		if c := s[i]; c < 0x20 || c >= 0x80 || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return true
 }
 
 // AppendNumber appends f in its shortest form that reads back equal, without an exponent for

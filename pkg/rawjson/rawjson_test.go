@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 func TestClean(t *testing.T) {
@@ -108,4 +109,33 @@ func FuzzClean(f *testing.F) {
 			t.Fatalf("Clean is not idempotent: %q, then %q, %d, %v", got, again, n, err)
 		}
 	})
+}
+
+// FuzzAppendString holds that the quoted text reads back as the text, in the standard library too.
+func FuzzAppendString(f *testing.F) {
+	for _, s := range []string{"", "plain text, long enough for words", `a"b\c`, "tab\tnewline\n", "\x7f\x1f\x00", "caf\u00e9 \U0001F600", "01234567\"", "0123456\\", "\xff"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		quoted := AppendString(nil, s)
+		var back string
+		if err := json.Unmarshal(quoted, &back); err != nil {
+			t.Fatalf("%q: %v", quoted, err)
+		}
+		if want := strings.ToValidUTF8(s, "\uFFFD"); utf8.ValidString(s) && back != want {
+			t.Fatalf("%q came back as %q", want, back)
+		}
+		if again, ok := Text(quoted); !ok || again != back {
+			t.Fatalf("Text(%q) = %q, want %q", quoted, again, back)
+		}
+	})
+}
+
+func BenchmarkAppendString(b *testing.B) {
+	s := strings.Repeat("The quick brown fox jumps over the lazy dog. ", 100)
+	buf := make([]byte, 0, 2*len(s))
+	b.SetBytes(int64(len(s)))
+	for b.Loop() {
+		buf = AppendString(buf[:0], s)
+	}
 }
