@@ -34,6 +34,9 @@ func (e *authExtension) bootstrap(ctx context.Context, s keyStore) error {
 		return fmt.Errorf("%s: read keys: %w", e.key("store"), err)
 	}
 	if stored {
+		if _, err := os.Stat(e.cfg.KeyFile); err == nil {
+			mount.Announce(ctx, mount.Notice{Topic: mount.TopicKeyFile, Text: e.cfg.KeyFile})
+		}
 		return nil
 	}
 	return e.generate(ctx, s, p)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"sync"
 	"time"
 
@@ -76,13 +77,19 @@ func (e *storeExtension) open(ctx context.Context) (*store.Store, error) {
 	return s, nil
 }
 
-// brief takes PostgreSQL's own message where pgx lists every attempt with user and database.
+// brief takes the message of the server, or of the network, where pgx lists every attempt
+// with its user and database.
 func brief(err error) error {
 	var server *pgconn.PgError
-	if errors.As(err, &server) {
+	var network *net.OpError
+	switch {
+	case errors.As(err, &server):
 		return server
+	case errors.As(err, &network):
+		return network
+	default:
+		return err
 	}
-	return err
 }
 
 // Store gives the open *store.Store, nil before Start and after Shutdown.

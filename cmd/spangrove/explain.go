@@ -1,0 +1,87 @@
+package main
+
+import (
+	"regexp"
+	"strings"
+)
+
+// explain turns an error of the collector into one line that names the setting, without the
+// layers it went through: "config: exporters::spangrove::timeout: …" for a mistake in the
+// configuration, which exits with 2 as any misuse; what the machine refuses exits with 1.
+// configs are where the configuration came from.
+func explain(err error, configs []string) error {
+	text := err.Error()
+	if m := dependency.FindStringSubmatch(text); m != nil {
+		return &failure{line: "config: extensions::" + m[2] + ": needs the extension " + m[1] + "; define it under extensions and list it in service::extensions", exit: exitUsage}
+	}
+	for _, p := range []string{"failed to get config: ", "invalid configuration: ", "failed to build pipelines: "} {
+		if rest, ok := strings.CutPrefix(text, p); ok {
+			return &failure{line: "config: " + configMistake(rest, configs), exit: exitUsage}
+		}
+	}
+	return &failure{line: oneLine(text), exit: exitFailed}
+}
+
+var dependency = regexp.MustCompile(`unable to find extension (\S+) on which extension (\S+) depends`)
+
+// layers are what the collector and its libraries wrap around a message.
+var layers = []struct {
+	pattern *regexp.Regexp
+	with    string
+}{
+	{regexp.MustCompile(`(failed to get config|cannot (resolve|retrieve|unmarshal) the configuration): `), ""},
+	{regexp.MustCompile(`(failed to start extensions|cannot start pipelines|failed to build extensions): `), ""},
+	{regexp.MustCompile(`failed to start "[^"]*" \w+: `), ""},
+	{regexp.MustCompile(`retrieved value \(type=string\) cannot be used as a Conf: assuming string type since contents are not valid YAML: `), ""},
+	// A key, then a list of what is wrong below it.
+	{regexp.MustCompile(`'([\w:.\[\]/]+)' decoding failed due to the following error\(s\):\s*`), "$1: "},
+	{regexp.MustCompile(`(\d+ error\(s\) decoding|decoding failed due to the following error\(s\)):\s*`), ""},
+	{regexp.MustCompile(`(\* )?error decoding '([^']*)': `), "$2: "},
+	{regexp.MustCompile(`'(\w+)' error reading configuration for "([^"]*)": `), "$1::$2: "},
+	{regexp.MustCompile(`\b\w+\.Config: `), ""},
+	{regexp.MustCompile(`\btime: (invalid|missing|unknown)`), "$1"},
+	{regexp.MustCompile(`'\w+\.Config' has invalid keys: ([\w/]+)`), "$1: no such setting"},
+	{regexp.MustCompile(`'' has invalid keys: ([\w/]+)`), "$1: no such setting"},
+	{regexp.MustCompile(`'([\w:.\[\]/]+)' has invalid keys: ([\w/]+)`), "$1: $2: no such setting"},
+	{regexp.MustCompile(`'' `), ""},
+	{regexp.MustCompile(`(^|: |\n)\s*'([\w:.\[\]/]+)' `), "$1$2: "},
+}
+
+// oneLine strips the layers and joins the lines that are left.
+func oneLine(text string) string {
+	for _, l := range layers {
+		text = l.pattern.ReplaceAllString(text, l.with)
+	}
+	var joined strings.Builder
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(line), "* ")); line == "" {
+			continue
+		}
+		if joined.Len() > 0 {
+			joined.WriteString("; ")
+		}
+		joined.WriteString(line)
+	}
+	return joined.String()
+}
+
+// configMistake is oneLine with the setting as one path.
+func configMistake(text string, configs []string) string {
+	line := oneLine(text)
+	if strings.HasPrefix(line, "yaml: ") {
+		return strings.Join(configs, ", ") + ": " + line
+	}
+	for {
+		joined := nested.ReplaceAllStringFunc(line, func(m string) string {
+			parts := nested.FindStringSubmatch(m)
+			return strings.ReplaceAll(parts[1], ".", "::") + "::" + strings.ReplaceAll(parts[2], ".", "::") + ": "
+		})
+		if joined == line {
+			return line
+		}
+		line = joined
+	}
+}
+
+// nested is a path and one more key of it: "exporters::spangrove: timeout: ".
+var nested = regexp.MustCompile(`^((?:receivers|processors|exporters|connectors|extensions|service)[\w:./\[\]-]*): ([a-z][\w.\[\]]*): `)

@@ -1,0 +1,177 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"io"
+	"os"
+	"runtime/debug"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/confmap"
+	"go.opentelemetry.io/collector/confmap/provider/envprovider"
+	"go.opentelemetry.io/collector/confmap/provider/fileprovider"
+	"go.opentelemetry.io/collector/confmap/provider/yamlprovider"
+	"go.opentelemetry.io/collector/featuregate"
+	"go.opentelemetry.io/collector/otelcol"
+	"go.uber.org/zap"
+
+	"github.com/spangrove/spangrove/pkg/embedprovider"
+	"github.com/spangrove/spangrove/pkg/mount"
+)
+
+// softMemoryLimit is where the garbage collector starts to work harder, unless GOMEMLIMIT
+// says otherwise: a server that is loaded stays below 400 MB.
+const softMemoryLimit = 300 << 20
+
+// server is the collector with the configuration it was told to use.
+type server struct {
+	configs []string  // URIs, as --config
+	sets    []string  // path=value, as --set
+	told    io.Writer // who is told that it is ready
+}
+
+// flags adds the collector's flags under its own names.
+func (s *server) flags(flags *pflag.FlagSet) {
+	flags.StringArrayVar(&s.configs, "config", nil,
+		"configuration `URI`: a file, or embedded:default; repeated, later ones are layered over earlier ones")
+	flags.StringArrayVar(&s.sets, "set", nil, "one setting over the configuration, as `path=value`: exporters.spangrove.timeout=5s")
+	gates := flag.NewFlagSet("", flag.ContinueOnError)
+	featuregate.GlobalRegistry().RegisterFlags(gates)
+	gates.VisitAll(func(f *flag.Flag) { f.DefValue = "" }) // a screenful of names
+	flags.AddGoFlagSet(gates)
+}
+
+// newServe runs the server by name, for those who like to say it.
+func newServe() *cobra.Command {
+	var s server
+	cmd := &cobra.Command{
+		Use:    "serve",
+		Short:  "Run the server, as without a command",
+		Args:   cobra.NoArgs,
+		Hidden: true,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s.told = cmd.ErrOrStderr()
+			return s.run(cmd.Context())
+		},
+	}
+	s.flags(cmd.Flags())
+	return cmd
+}
+
+func newValidate() *cobra.Command {
+	var s server
+	cmd := &cobra.Command{
+		Use:   "validate",
+		Short: "Check a configuration without running it",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			settings, err := s.settings()
+			if err != nil {
+				return err
+			}
+			col, err := otelcol.NewCollector(settings)
+			if err != nil {
+				return explain(err, s.configs)
+			}
+			if err := col.DryRun(cmd.Context()); err != nil {
+				return explain(err, s.configs)
+			}
+			return nil
+		},
+	}
+	s.flags(cmd.Flags())
+	return cmd
+}
+
+func newComponents() *cobra.Command {
+	return &cobra.Command{
+		Use:   "components",
+		Short: "List the components of this build, as YAML",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			settings, err := (&server{}).settings()
+			if err != nil {
+				return err
+			}
+			list := otelcol.NewCommand(settings)
+			list.SetArgs([]string{"components"})
+			list.SetOut(cmd.OutOrStdout())
+			return list.ExecuteContext(cmd.Context())
+		},
+	}
+}
+
+// run runs the collector until a signal or a fatal error, and tells on standard error when it
+// is ready.
+func (s *server) run(ctx context.Context) error {
+	settings, err := s.settings()
+	if err != nil {
+		return err
+	}
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(softMemoryLimit)
+	}
+	col, err := otelcol.NewCollector(settings)
+	if err != nil {
+		return explain(err, s.configs)
+	}
+	b := &banner{to: s.told, version: version()}
+	watching, cancel := context.WithCancel(ctx)
+	defer cancel()
+	shown := make(chan struct{})
+	go func() {
+		defer close(shown)
+		b.showWhen(watching, func() bool { return col.GetState() == otelcol.StateRunning })
+	}()
+	err = col.Run(mount.WithBoard(ctx, b.post))
+	cancel()
+	<-shown
+	if err != nil {
+		return explain(err, s.configs)
+	}
+	return nil
+}
+
+// settings are those of the collector for this server's configuration.
+func (s *server) settings() (otelcol.CollectorSettings, error) {
+	uris := s.configs
+	if len(uris) == 0 {
+		uris = []string{embedprovider.Default}
+	}
+	for _, set := range s.sets {
+		key, value, ok := strings.Cut(set, "=")
+		if !ok || strings.TrimSpace(key) == "" {
+			return otelcol.CollectorSettings{}, &failure{line: "--set " + set + ": must be path=value", exit: exitUsage}
+		}
+		uris = append(uris, "yaml:"+strings.ReplaceAll(strings.TrimSpace(key), ".", "::")+": "+strings.TrimSpace(value))
+	}
+	return otelcol.CollectorSettings{
+		BuildInfo: component.BuildInfo{
+			Command:     "spangrove",
+			Description: "Observability and evaluation for AI applications, as an OpenTelemetry Collector",
+			Version:     version(),
+		},
+		Factories: components,
+		ConfigProviderSettings: otelcol.ConfigProviderSettings{ResolverSettings: confmap.ResolverSettings{
+			URIs:              uris,
+			DefaultScheme:     "env",
+			ProviderFactories: providers(),
+		}},
+		LoggingOptions: []zap.Option{zap.WrapCore(quiet)},
+	}, nil
+}
+
+// providers are where configurations and their values may come from: no network. A test
+// compares them with builder-config.yaml.
+func providers() []confmap.ProviderFactory {
+	return []confmap.ProviderFactory{
+		embedprovider.NewFactory(),
+		envprovider.NewFactory(),
+		fileprovider.NewFactory(),
+		yamlprovider.NewFactory(),
+	}
+}
