@@ -20,6 +20,7 @@ type seen struct {
 
 type dayFilter struct {
 	ready bool // false: ask the database
+	off   bool // did not fit, and is not tried again: a filter without the ids before it would lie
 	parts []*bloom
 }
 
@@ -61,9 +62,9 @@ func (s *seen) load(day int32, ids []uuid.UUID, done bool) (fits bool) {
 		}
 	}
 	if done {
-		d.ready = true
+		d.ready = !d.off
 	}
-	return true
+	return !d.off
 }
 
 func (s *seen) insertDay(day int32) {
@@ -72,6 +73,9 @@ func (s *seen) insertDay(day int32) {
 }
 
 func (s *seen) addTo(d *dayFilter, id uuid.UUID) bool {
+	if d.off {
+		return false
+	}
 	if len(d.parts) == 0 || d.parts[len(d.parts)-1].full() {
 		size := 4096
 		if n := len(d.parts); n > 0 {
@@ -80,7 +84,7 @@ func (s *seen) addTo(d *dayFilter, id uuid.UUID) bool {
 		b := newBloom(size)
 		if s.bytes+b.bytes() > s.limit {
 			s.bytes -= d.size()
-			d.parts, d.ready = nil, false
+			d.parts, d.ready, d.off = nil, false, true
 			return false
 		}
 		s.bytes += b.bytes()
