@@ -300,9 +300,14 @@ func (d *sqliteDB) close(context.Context) error {
 	if d.writer != nil {
 		errs = append(errs, d.writer.Close())
 	}
-	if d.locked != nil {
-		defer func() { _, _ = d.locked.Close(), d.lock.Close() }() // last: the directory is held until all else is closed
-	}
+	defer func() { // last: the directory is held until all else is closed
+		if d.locked != nil {
+			_ = d.locked.Close()
+		}
+		if d.lock != nil {
+			_ = d.lock.Close()
+		}
+	}()
 	for _, db := range []*sql.DB{d.check, d.reads, d.writes} { // the last connection cuts the log
 		if db != nil {
 			errs = append(errs, db.Close())
