@@ -175,7 +175,8 @@ func (c *codec) compress(raw []byte) []byte { return c.enc.EncodeAll(raw, nil) }
 func (c *codec) decompress(z []byte) ([]byte, error) {
 	raw, err := c.dec.DecodeAll(z, nil)
 	if err != nil {
-		return nil, fmt.Errorf("decompress chunk: %w", err)
+		// Not wrapped: the decoder's end of file is none of the database's connection.
+		return nil, fmt.Errorf("%w: decompress: %v", errRecord, err)
 	}
 	return raw, nil
 }
