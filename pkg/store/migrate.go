@@ -4,10 +4,11 @@ import (
 	"context"
 	"database/sql"
 	"embed"
+	"errors"
+	"fmt"
 	"io/fs"
 
 	"github.com/pressly/goose/v3"
-	"github.com/pressly/goose/v3/lock"
 )
 
 //go:embed migrations
@@ -28,21 +29,33 @@ func migrateSQLite(ctx context.Context, db *sql.DB) error {
 	return err
 }
 
+// migrateLock is the advisory lock under which a schema is migrated, beside a hash of its name.
+const migrateLock = 0x6d696772
+
 // migratePostgres brings the schema up to date under an advisory lock: one process at a time
 // migrates, the others wait for it.
-func migratePostgres(ctx context.Context, db *sql.DB) error {
+func migratePostgres(ctx context.Context, db *sql.DB) (err error) {
 	files, err := fs.Sub(migrations, "migrations/postgres")
 	if err != nil {
 		return err
 	}
-	locker, err := lock.NewPostgresSessionLocker()
+	p, err := goose.NewProvider(goose.DialectPostgres, db, files, goose.WithDisableGlobalRegistry(true))
 	if err != nil {
 		return err
 	}
-	p, err := goose.NewProvider(goose.DialectPostgres, db, files, goose.WithSessionLocker(locker), goose.WithDisableGlobalRegistry(true))
+	// Our own lock, since goose's polls every few seconds, and is one for all schemas.
+	held, err := db.Conn(ctx)
 	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, held.Close()) }()
+	if _, err := held.ExecContext(ctx, `SELECT pg_advisory_lock($1, hashtext(current_schema()))`, migrateLock); err != nil {
+		return fmt.Errorf("wait for another process that migrates: %w", err)
+	}
+	defer func() {
+		_, unlock := held.ExecContext(context.WithoutCancel(ctx), `SELECT pg_advisory_unlock($1, hashtext(current_schema()))`, migrateLock)
+		err = errors.Join(err, unlock)
+	}()
 	_, err = p.Up(ctx)
 	return err
 }
