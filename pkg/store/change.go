@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/query"
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
@@ -15,6 +16,13 @@ import (
 // repeat changes a stored event by a second create of the same id.
 func (w *writing) repeat(ctx context.Context, tx writeTx, r repeatOf) error {
 	old, err := w.s.load(ctx, tx, r.head.project, r.day, r.head.ev.ID)
+	if err != nil && fault.Of(err) == fault.NotFound {
+		// A session event that follows its events may have moved to another day meanwhile.
+		old, err = w.s.find(ctx, tx, r.head.project, r.head.ev.ID)
+	}
+	if err != nil && fault.Of(err) == fault.NotFound {
+		return errConflict // deleted since it was found
+	}
 	if err != nil {
 		return err
 	}
@@ -22,7 +30,7 @@ func (w *writing) repeat(ctx context.Context, tx writeTx, r repeatOf) error {
 	if now.IsSession() && r.head.ev.IsSession() {
 		return w.repeatSession(ctx, tx, old, r.head.ev)
 	}
-	if !now.Repeat(r.head.ev) {
+	if !repeatEvent(&now, r.head.ev) {
 		return nil
 	}
 	return w.s.rewrite(ctx, tx, r.head.project, old, &now)
@@ -31,55 +39,88 @@ func (w *writing) repeat(ctx context.Context, tx writeTx, r repeatOf) error {
 // repeatSession changes a stored session event by another one. What its sender says goes
 // before what was made up for a session that nobody had started.
 func (w *writing) repeatSession(ctx context.Context, tx writeTx, old *stored, came *event.Event) error {
-	d := w.deltas[idKey{old.project, came.ID}]
 	now := old.Event
-	made := d.state.made
-	if made == madeAll {
-		start, end := now.Start, now.End
-		before := now
-		now = *came
-		now.SessionID, now.ParentID = came.ID, uuid.Nil
-		now.Metadata = rawjson.Fill(now.Metadata, before.Metadata)
-		now.ColdMetadata = rawjson.Fill(now.ColdMetadata, before.ColdMetadata)
-		now.UserProperties = rawjson.Fill(now.UserProperties, before.UserProperties)
-		if now.Name == event.Unknown {
-			now.Name = before.Name
-		}
-		if now.Source == event.Unknown {
-			now.Source = before.Source
-		}
-		made = madeNot
-		if came.End <= came.Start {
-			made = madeOpen
-			now.End = max(end, came.End)
-		}
-		if came.DefaultTime {
-			now.Start = min(start, came.Start)
-		}
-		if made == madeOpen || came.DefaultTime {
-			now.Duration = max(now.End-now.Start, 0)
-		}
-		_, err := tx.exec(ctx, `UPDATE session SET made = $3, run_id = coalesce($4, run_id) WHERE project_id = $1 AND session_id = $2`,
-			old.project, tx.id(came.ID), made, nullText(textMember(came.Metadata, "run_id")))
-		if err != nil {
-			return err
-		}
-		d.state.made = made
-	} else if !now.Repeat(came) {
-		return nil
+	var made int
+	ok, err := one(ctx, tx, `SELECT made FROM session WHERE project_id = $1 AND session_id = $2`, []any{old.project, tx.id(came.ID)}, &made)
+	if err != nil {
+		return err
 	}
-	if run := textMember(now.Metadata, "run_id"); run != "" && run != old.runID {
-		if _, err := tx.exec(ctx, `UPDATE session SET run_id = $3 WHERE project_id = $1 AND session_id = $2`,
-			old.project, tx.id(came.ID), run); err != nil {
-			return err
+	if !ok {
+		return errConflict // deleted since it was found
+	}
+	if made != madeAll {
+		if !repeatEvent(&now, came) {
+			return nil
 		}
+		return w.s.rewrite(ctx, tx, old.project, old, &now)
+	}
+	before := now
+	now = *came
+	now.SessionID, now.ParentID = came.ID, uuid.Nil
+	before.Unfinished = now.Unfinished
+	repeatEvent(&now, &before)
+	made = madeNot
+	if came.End <= came.Start {
+		made = madeOpen
+		now.End = max(before.End, came.End)
+	}
+	if came.DefaultTime {
+		now.Start = min(before.Start, came.Start)
+	}
+	if made == madeOpen || came.DefaultTime {
+		now.Duration = max(now.End-now.Start, 0)
+	}
+	if _, err := tx.exec(ctx, `UPDATE session SET made = $3 WHERE project_id = $1 AND session_id = $2`, old.project, tx.id(came.ID), made); err != nil {
+		return err
 	}
 	return w.s.rewrite(ctx, tx, old.project, old, &now)
 }
 
-func textMember(raw json.RawMessage, key string) string {
-	s, _ := rawjson.Text(rawjson.Get(raw, key))
-	return s
+// repeatEvent is event.Repeat, and keeps each member of metadata in one of its two parts.
+func repeatEvent(e, came *event.Event) (changed bool) {
+	if len(e.ColdMetadata) == 0 && len(came.ColdMetadata) == 0 {
+		return e.Repeat(came)
+	}
+	c := *came
+	replaces := e.Unfinished && !c.Unfinished
+	switch {
+	case replaces:
+	case c.Started:
+		e.ColdMetadata = without(e.ColdMetadata, c.Metadata)
+		c.ColdMetadata = without(c.ColdMetadata, e.Metadata)
+	default:
+		c.Metadata = without(c.Metadata, e.ColdMetadata)
+		c.ColdMetadata = without(c.ColdMetadata, e.Metadata)
+	}
+	changed = e.Repeat(&c)
+	if replaces {
+		e.Metadata = without(e.Metadata, e.ColdMetadata)
+	}
+	return changed
+}
+
+// without gives the members of object whose keys other does not have.
+func without(object, other json.RawMessage) json.RawMessage {
+	if rawjson.Empty(object) || rawjson.Empty(other) {
+		return object
+	}
+	taken := map[string]bool{}
+	for k := range rawjson.Object(other) {
+		taken[k] = true
+	}
+	var b rawjson.Builder
+	dropped := false
+	for k, v := range rawjson.Object(object) {
+		if taken[k] {
+			dropped = true
+			continue
+		}
+		b.Raw(k, v)
+	}
+	if !dropped {
+		return object
+	}
+	return b.Bytes()
 }
 
 func nullText(s string) any {
@@ -92,6 +133,9 @@ func nullText(s string) any {
 // follow brings the session event of a session that its sender left open up to its events.
 func (w *writing) follow(ctx context.Context, tx writeTx, d *sessionDelta) error {
 	old, err := w.s.load(ctx, tx, d.project, d.state.eventDay, d.id)
+	if err != nil && fault.Of(err) == fault.NotFound {
+		return errConflict // its day changed since the row was read
+	}
 	if err != nil {
 		return err
 	}
@@ -105,10 +149,12 @@ func (w *writing) follow(ctx context.Context, tx writeTx, d *sessionDelta) error
 		}
 		if isRoot {
 			now.Source = d.root.ev.Source
+		} else if now.Source == event.Unknown && d.hint != nil && d.hint.Source != "" {
+			now.Source = d.hint.Source
 		}
 		now.UserProperties = rawjson.Fill(now.UserProperties, d.user)
 		if d.hint != nil {
-			now.ColdMetadata = rawjson.Fill(now.ColdMetadata, d.hint.Metadata)
+			now.ColdMetadata = rawjson.Fill(now.ColdMetadata, without(d.hint.Metadata, now.Metadata))
 		}
 	}
 	now.End = max(now.End, d.state.last)
@@ -123,6 +169,14 @@ func (w *writing) follow(ctx context.Context, tx writeTx, d *sessionDelta) error
 // out to have, and leaves an alias.
 func (w *writing) move(ctx context.Context, tx writeTx, t *traceRow) error {
 	from, to := t.trace, t.session
+	if target, ok, err := aliasOf(ctx, tx, t.project, to); err != nil {
+		return err
+	} else if ok {
+		to = target // the session has moved itself
+	}
+	if to == from {
+		return nil
+	}
 	var o sessionDelta
 	var rootID, lastID uuid.UUID
 	var rootMS, lastMS *float64
@@ -140,20 +194,9 @@ func (w *writing) move(ctx context.Context, tx writeTx, t *traceRow) error {
 	if err != nil {
 		return err
 	}
-	if err := tx.moveEvents(ctx, t.project, from, to); err != nil {
-		return err
+	if o.first == noFirst { // its events were deleted
+		o.first, o.last = event0.Start, event0.End
 	}
-	if err := w.s.erase(ctx, tx, event0); err != nil {
-		return err
-	}
-	if _, err := tx.exec(ctx, `DELETE FROM session WHERE project_id = $1 AND session_id = $2`, t.project, tx.id(from)); err != nil {
-		return err
-	}
-	if _, err := tx.exec(ctx, `INSERT INTO alias(project_id, session_id, target) VALUES ($1, $2, $3)
-		ON CONFLICT (project_id, session_id) DO UPDATE SET target = excluded.target`, t.project, tx.id(from), tx.id(to)); err != nil {
-		return err
-	}
-	w.s.aliases.note()
 	d := &sessionDelta{project: t.project, id: to, totals: o.totals, first: o.first, last: o.last, made: madeAll, runID: o.runID}
 	d.user = event0.UserProperties
 	d.hint = &event.SessionHint{Fallback: event0.Name, Metadata: event0.ColdMetadata, Source: event0.Source}
@@ -173,6 +216,20 @@ func (w *writing) move(ctx context.Context, tx writeTx, t *traceRow) error {
 	if err := tx.upsertSessions(ctx, []*sessionDelta{d}); err != nil {
 		return err
 	}
+	if err := tx.moveEvents(ctx, t.project, from, to); err != nil {
+		return err
+	}
+	if err := w.s.erase(ctx, tx, event0); err != nil {
+		return err
+	}
+	if _, err := tx.exec(ctx, `DELETE FROM session WHERE project_id = $1 AND session_id = $2`, t.project, tx.id(from)); err != nil {
+		return err
+	}
+	if _, err := tx.exec(ctx, `INSERT INTO alias(project_id, session_id, target) VALUES ($1, $2, $3)
+		ON CONFLICT (project_id, session_id) DO UPDATE SET target = excluded.target`, t.project, tx.id(from), tx.id(to)); err != nil {
+		return err
+	}
+	w.s.aliases.note()
 	switch {
 	case d.state.touched == 1:
 		return w.insertOwn(ctx, tx, d)
@@ -184,6 +241,9 @@ func (w *writing) move(ctx context.Context, tx writeTx, t *traceRow) error {
 
 // insertOwn stores the session event of a session that nobody started.
 func (w *writing) insertOwn(ctx context.Context, tx writeTx, d *sessionDelta) error {
+	if err := w.idFree(ctx, tx, d); err != nil {
+		return err
+	}
 	h, c := w.s.headOf(d.event(), d.project)
 	h.sid = d.state.sid
 	if c != nil {
@@ -244,12 +304,108 @@ func (s *Store) rewrite(ctx context.Context, tx writeTx, project int64, old *sto
 			return err
 		}
 	}
+	if after.runID != "" && after.runID != before.runID {
+		run := `coalesce(run_id, $3)`
+		if now.IsSession() {
+			run = `$3`
+		}
+		if _, err := tx.exec(ctx, `UPDATE session SET run_id = `+run+` WHERE project_id = $1 AND session_id = $2`, project, tx.id(now.SessionID), after.runID); err != nil {
+			return err
+		}
+	}
 	if old.chunk != nil && chunk != old.chunk {
 		if err := s.dropUnused(ctx, tx, old); err != nil {
 			return err
 		}
 	}
-	return s.addTotals(ctx, tx, project, now.SessionID, after.totals.minus(before.totals), now.Start, now.End)
+	if err := s.addTotals(ctx, tx, project, now.SessionID, after.totals.minus(before.totals), now.Start, now.End); err != nil {
+		return err
+	}
+	same := now.Start == old.Start && now.End == old.End && before.parent == after.parent && before.day == after.day && now.Name == old.Name && now.Source == old.Source
+	if now.IsSession() || same {
+		return nil
+	}
+	return s.recount(ctx, tx, project, now.SessionID)
+}
+
+// recount finds a session's first and last times and its first and last root event anew, after
+// one of its events changed in place or went, and brings a session event that follows its
+// events up to them.
+func (s *Store) recount(ctx context.Context, tx writeTx, project int64, session uuid.UUID) error {
+	var made, rank int
+	var day int32
+	key := []any{project, tx.id(session)}
+	ok, err := one(ctx, tx, `SELECT made, name_rank, event_day FROM session WHERE project_id = $1 AND session_id = $2`, key, &made, &rank, &day)
+	if err != nil || !ok {
+		return err
+	}
+	below := ` FROM ev WHERE ` + s.db.frag().bySession + ` AND event_id <> $2`
+	var first, last *float64
+	if _, err := one(ctx, tx, `SELECT min(start_ms), max(end_ms)`+below, key, &first, &last); err != nil {
+		return err
+	}
+	own, err := s.load(ctx, tx, project, day, session)
+	if err != nil && fault.Of(err) == fault.NotFound {
+		return errConflict // its day changed since the row was read
+	}
+	if err != nil {
+		return err
+	}
+	from, to := own.Start, own.End
+	switch {
+	case first != nil && last != nil:
+		switch made {
+		case madeAll:
+			from, to = *first, *last
+		case madeOpen:
+			from, to = min(own.Start, *first), max(own.Start, *last)
+		default:
+			from, to = min(own.Start, *first), max(own.End, *last)
+		}
+	case made == madeAll:
+		from, to = noFirst, noLast // the next event tells
+	case made == madeOpen:
+		to = own.Start
+	}
+	var rootMS, lastMS *float64
+	var rootID, lastID uuid.UUID
+	var rootDay, lastDay *int32
+	var name, source string
+	if _, err := one(ctx, tx, `SELECT start_ms, event_id, day, name, source`+below+` AND parent_id IS NULL ORDER BY start_ms, event_id LIMIT 1`, key,
+		&rootMS, scanID{&rootID}, &rootDay, &name, &source); err != nil {
+		return err
+	}
+	if _, err := one(ctx, tx, `SELECT end_ms, event_id, day`+below+` AND parent_id IS NULL ORDER BY end_ms DESC, event_id DESC LIMIT 1`, key,
+		&lastMS, scanID{&lastID}, &lastDay); err != nil {
+		return err
+	}
+	orNull := func(id uuid.UUID) any {
+		if id == uuid.Nil {
+			return nil
+		}
+		return tx.id(id)
+	}
+	if _, err := tx.exec(ctx, `UPDATE session SET first_ms = $3, last_ms = $4, root_ms = $5, root_id = $6, root_day = $7, last_root_ms = $8, last_root_id = $9,
+		last_root_day = $10 WHERE project_id = $1 AND session_id = $2`, project, tx.id(session), from, to, rootMS, orNull(rootID), rootDay,
+		lastMS, orNull(lastID), lastDay); err != nil {
+		return err
+	}
+	if made == madeNot || (made == madeAll && first == nil) {
+		return nil
+	}
+	now := own.Event
+	now.End = to
+	if made == madeAll {
+		now.Start = from
+		if rootMS != nil && rank == rankRoot && name != event.Unknown {
+			now.Name = name
+		}
+		if rootMS != nil {
+			now.Source = source
+		}
+	}
+	now.Duration = max(now.End-now.Start, 0)
+	return s.rewrite(ctx, tx, project, own, &now)
 }
 
 // addTotals changes a session's row by what an event of it changed.
@@ -332,21 +488,32 @@ func (s *Store) erase(ctx context.Context, tx writeTx, old *stored) error {
 	if err != nil {
 		return err
 	}
+	// Under a new id: what a reader has of the old chunk must not be read at the new offsets.
+	id, err := tx.nextChunkID(ctx)
+	if err != nil {
+		return err
+	}
 	var packed []byte
 	for i := range refs {
 		var e event.Event
+		if refs[i].off > len(raw) {
+			return fmt.Errorf("chunk %d: %w", *old.chunk, errRecord)
+		}
 		n, err := readRecord(raw[refs[i].off:], &e)
 		if err != nil {
 			return fmt.Errorf("chunk %d: %w", *old.chunk, err)
 		}
 		at := len(packed)
 		packed = append(packed, raw[refs[i].off:refs[i].off+n]...)
-		if _, err := tx.exec(ctx, `UPDATE ev SET off = $4 WHERE project_id = $1 AND day = $2 AND event_id = $3`,
-			old.project, old.day, tx.id(refs[i].id), at); err != nil {
+		if _, err := tx.exec(ctx, `UPDATE ev SET chunk = $4, off = $5 WHERE project_id = $1 AND day = $2 AND event_id = $3`,
+			old.project, old.day, tx.id(refs[i].id), id, at); err != nil {
 			return err
 		}
 	}
-	_, err = tx.exec(ctx, `UPDATE chunk SET z = $2 WHERE id = $1`, *old.chunk, s.codec.compress(packed))
+	if err := tx.insertChunks(ctx, []chunkRow{{id: id, day: old.day, z: s.codec.compress(packed)}}); err != nil {
+		return err
+	}
+	_, err = tx.exec(ctx, `DELETE FROM chunk WHERE id = $1`, *old.chunk)
 	s.chunks.drop(*old.chunk)
 	return err
 }

@@ -78,6 +78,7 @@ type fragments struct {
 	sessionID string // the session id of row e
 	bySession string // condition on ev alone: of session $2 of project $1
 	chunkDay  string // condition on chunk: on day $2, where chunks are kept by day
+	lock      string // ends a read of e that holds the row for this transaction, where there are other writers
 }
 
 // scanID reads an id from either database; NULL reads as the zero id.

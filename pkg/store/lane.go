@@ -77,13 +77,15 @@ func (q *queue) size() int64 {
 	return q.used
 }
 
-// submit hands a job to a lane and waits for its answer. If ctx ends first, the job may still
+// submit hands a job to a lane and waits for its answer. Its bytes, taken from the queue by the
+// caller, are given back when it is answered or refused. If ctx ends first, the job may still
 // be stored; all writes are idempotent.
 func (s *Store) submit(ctx context.Context, n int, j *job) error {
 	j.done = make(chan error, 1)
 	s.closing.RLock()
 	if s.closed {
 		s.closing.RUnlock()
+		s.queue.give(j.bytes)
 		return errClosed
 	}
 	select {
@@ -91,6 +93,7 @@ func (s *Store) submit(ctx context.Context, n int, j *job) error {
 		s.closing.RUnlock()
 	case <-ctx.Done():
 		s.closing.RUnlock()
+		s.queue.give(j.bytes)
 		return ctx.Err()
 	}
 	select {
@@ -204,6 +207,11 @@ func (l *lane) try(batch []*job) (answers map[*job]error, err error) {
 	if err := l.s.db.ready(ctx, daysIn(batch)); err != nil {
 		return nil, l.s.kind(err, "make room")
 	}
+	if l.s.db.lanes() > 1 {
+		ids := idsIn(batch)
+		l.s.flight.enter(ids)
+		defer l.s.flight.leave(ids)
+	}
 	for try := 1; ; try++ {
 		answers = make(map[*job]error, 1)
 		w := &writing{s: l.s, force: try > 1}
@@ -240,6 +248,58 @@ func (l *lane) try(batch []*job) (answers map[*job]error, err error) {
 	}
 	l.s.telemetry.commit(ctx, batch, time.Since(start), err)
 	return answers, l.s.kind(err, "commit")
+}
+
+// flight holds the ids that lanes are storing. The unique key does not see the same id on
+// another day, and another lane's filter has it only once it is stored: two lanes never store
+// the same id at the same time.
+type flight struct {
+	mu   sync.Mutex
+	left *sync.Cond
+	ids  map[idKey]bool
+}
+
+func newFlight() *flight {
+	f := &flight{ids: map[idKey]bool{}}
+	f.left = sync.NewCond(&f.mu)
+	return f
+}
+
+// enter waits until none of ids is in flight, and takes all of them at once.
+func (f *flight) enter(ids []idKey) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for slices.ContainsFunc(ids, func(k idKey) bool { return f.ids[k] }) {
+		f.left.Wait()
+	}
+	for _, k := range ids {
+		f.ids[k] = true
+	}
+}
+
+func (f *flight) leave(ids []idKey) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, k := range ids {
+		delete(f.ids, k)
+	}
+	f.left.Broadcast()
+}
+
+// idsIn lists the ids of a batch's events.
+func idsIn(batch []*job) []idKey {
+	var ids []idKey
+	for _, j := range batch {
+		if j.put == nil {
+			continue
+		}
+		for _, g := range j.put.groups {
+			for _, h := range g.heads {
+				ids = append(ids, idKey{h.project, h.ev.ID})
+			}
+		}
+	}
+	return ids
 }
 
 // daysIn lists the days of a batch's events.

@@ -103,6 +103,7 @@ func (d *postgresDB) frag() fragments {
 		sessionID: "e.session_id",
 		bySession: "session_id = $2 AND project_id = $1",
 		chunkDay:  " AND day = $2",
+		lock:      " FOR UPDATE OF e",
 	}
 }
 

@@ -3,6 +3,7 @@ package store
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/google/uuid"
 
@@ -66,6 +67,7 @@ type put struct {
 // it outside the lane. A repeated id within the batch is folded into its first event.
 func (s *Store) prepare(projectID int64, b event.Batch) (*put, error) {
 	p := &put{project: projectID}
+	b.Events = slices.Clone(b.Events) // repeats and moves change them, and the caller may send them again
 	type key struct {
 		session, trace uuid.UUID
 	}

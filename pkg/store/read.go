@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -49,9 +50,36 @@ func scanHead(scan func(...any) error) (*stored, error) {
 	return &r, nil
 }
 
-// load reads one event whole. fault.NotFound if it is not there.
+// load reads one event whole, and in a transaction holds its row, so that no other writer's
+// change is lost. fault.NotFound if it is not there.
 func (s *Store) load(ctx context.Context, c conn, project int64, day int32, id uuid.UUID) (*stored, error) {
-	rs, err := c.query(ctx, `SELECT `+s.columns()+` FROM `+s.db.frag().from+` WHERE e.project_id = $1 AND e.day = $2 AND e.event_id = $3`, project, day, c.id(id))
+	for gone := int64(0); ; {
+		r, err := s.loadHead(ctx, c, project, day, id)
+		if err != nil || r.chunk == nil {
+			return r, err
+		}
+		raw, err := s.chunk(ctx, c, r.day, *r.chunk)
+		if errors.Is(err, errNoChunk) && *r.chunk != gone {
+			gone = *r.chunk // an update came between the two reads
+			continue
+		}
+		if err == nil {
+			err = r.fill(raw)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return r, nil
+	}
+}
+
+// loadHead reads one event's row.
+func (s *Store) loadHead(ctx context.Context, c conn, project int64, day int32, id uuid.UUID) (*stored, error) {
+	text := `SELECT ` + s.columns() + ` FROM ` + s.db.frag().from + ` WHERE e.project_id = $1 AND e.day = $2 AND e.event_id = $3`
+	if _, ok := c.(writeTx); ok {
+		text += s.db.frag().lock
+	}
+	rs, err := c.query(ctx, text, project, day, c.id(id))
 	if err != nil {
 		return nil, err
 	}
@@ -69,16 +97,34 @@ func (s *Store) load(ctx context.Context, c conn, project int64, day int32, id u
 	if r == nil {
 		return nil, fault.New(fault.NotFound, "no event %s", id)
 	}
-	if r.chunk != nil {
-		raw, err := s.chunk(ctx, c, r.day, *r.chunk)
-		if err != nil {
-			return nil, err
-		}
-		if err := r.fill(raw); err != nil {
-			return nil, err
-		}
-	}
 	return r, nil
+}
+
+// errNoChunk says that a chunk is not there: its event was changed or deleted since its row was
+// read, or the database is damaged.
+var errNoChunk = errors.New("payload is missing")
+
+// payload fills in the payload of a row that was read a while ago; where the event has changed
+// since, the row is read again. What was deleted since keeps its head and has no payload.
+func (s *Store) payload(ctx context.Context, r *stored) error {
+	if r.chunk == nil {
+		return nil
+	}
+	raw, err := s.chunk(ctx, s.db, r.day, *r.chunk)
+	if err == nil {
+		return r.fill(raw)
+	}
+	if !errors.Is(err, errNoChunk) {
+		return err
+	}
+	now, err := s.find(ctx, s.db, r.project, r.ID)
+	if fault.Of(err) == fault.NotFound {
+		return nil
+	}
+	if err == nil {
+		*r = *now
+	}
+	return err
 }
 
 // fill adds the payload from the event's chunk.
@@ -107,7 +153,7 @@ func (s *Store) chunk(ctx context.Context, c conn, day int32, id int64) ([]byte,
 		return nil, fmt.Errorf("read chunk %d: %w", id, err)
 	}
 	if !ok {
-		return nil, fmt.Errorf("chunk %d is missing", id)
+		return nil, fmt.Errorf("chunk %d: %w", id, errNoChunk)
 	}
 	raw, err := s.codec.decompress(z)
 	if err != nil {
@@ -160,16 +206,11 @@ func (c *chunkCache) drop(id int64) {
 // whole makes of a stored event what callers read: cold metadata joined, the roll-up and the
 // root events' payload in a session event.
 func (s *Store) whole(ctx context.Context, r *stored, roll *rollup) (event.Event, error) {
+	if err := s.payload(ctx, r); err != nil {
+		return event.Event{}, err
+	}
 	e := r.Event
 	if r.chunk != nil {
-		raw, err := s.chunk(ctx, s.db, r.day, *r.chunk)
-		if err != nil {
-			return e, err
-		}
-		if err := r.fill(raw); err != nil {
-			return e, err
-		}
-		e = r.Event
 		r.Event.Inputs, r.Event.Outputs, r.Event.Config = nil, nil, nil // the set stays small
 	}
 	e.Metadata, e.ColdMetadata = rawjson.Concat(e.Metadata, e.ColdMetadata), nil
@@ -307,12 +348,23 @@ func (s *Store) ReadSession(ctx context.Context, projectID int64, sessionID uuid
 // find looks for an event by its id alone.
 func (s *Store) find(ctx context.Context, c conn, project int64, id uuid.UUID) (*stored, error) {
 	for range 2 {
-		for _, day := range s.daysOf(ctx, c, project, id) {
+		for _, day := range s.seen.maybe(id, nil) {
 			r, err := s.load(ctx, c, project, day, id)
-			if fault.Of(err) == fault.NotFound {
+			if err != nil && fault.Of(err) == fault.NotFound {
 				continue
 			}
 			return r, err
+		}
+		if s.db.lanes() > 1 {
+			// Other processes write too, and the filters of this one do not know all ids.
+			var day int32
+			ok, err := one(ctx, c, `SELECT day FROM ev WHERE event_id = $1 AND project_id = $2`, []any{c.id(id), project}, &day)
+			if err != nil {
+				return nil, err
+			}
+			if ok {
+				return s.load(ctx, c, project, day, id)
+			}
 		}
 		to, ok, err := aliasOf(ctx, c, project, id)
 		if err != nil {
@@ -324,20 +376,6 @@ func (s *Store) find(ctx context.Context, c conn, project int64, id uuid.UUID) (
 		id = to
 	}
 	return nil, fault.New(fault.NotFound, "no event %s", id)
-}
-
-// daysOf lists the days an id may stand on. Where other processes write too, the filters of
-// this one do not know all ids, and the database is asked.
-func (s *Store) daysOf(ctx context.Context, c conn, project int64, id uuid.UUID) []int32 {
-	days := s.seen.maybe(id, nil)
-	if s.db.lanes() == 1 || len(days) == 1 {
-		return days
-	}
-	var day int32
-	if ok, err := one(ctx, c, `SELECT day FROM ev WHERE event_id = $1 AND project_id = $2`, []any{c.id(id), project}, &day); err == nil && ok {
-		return []int32{day}
-	}
-	return days
 }
 
 // aliasOf follows a session id that has moved to the session it moved to.

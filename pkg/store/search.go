@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"container/heap"
 	"context"
+	"errors"
 	"fmt"
+	"math"
 
 	"github.com/google/uuid"
 
@@ -34,7 +36,10 @@ func (s *Store) Search(ctx context.Context, projectID int64, q query.Search) (*e
 			return nil, s.kind(err, "search")
 		}
 	}
-	offset := (q.Page - 1) * q.Limit
+	offset := math.MaxInt32 // past all events, where the product would not fit
+	if q.Page-1 <= offset/q.Limit {
+		offset = (q.Page - 1) * q.Limit
+	}
 	var keys []place
 	var list []*stored
 	var total int
@@ -43,7 +48,13 @@ func (s *Store) Search(ctx context.Context, projectID int64, q query.Search) (*e
 		if offset+q.Limit > maxScanPage {
 			return nil, fault.InvalidField("page", "with a filter on inputs, outputs or config only the first %d events can be paged through; narrow the date range", maxScanPage)
 		}
+		select {
+		case s.scans <- struct{}{}:
+		case <-ctx.Done():
+			return nil, s.kind(ctx.Err(), "search")
+		}
 		keys, total, err = s.scan(ctx, b, plan, q.Filters, offset+q.Limit)
+		<-s.scans
 		if err == nil && offset < len(keys) {
 			list, err = s.rowsAt(ctx, projectID, keys[offset:])
 		}
@@ -180,6 +191,9 @@ func (s *Store) decide(ctx context.Context, r *stored, d *decision) (bool, error
 		return d.needle == nil && d.match.Match(&r.Event), nil
 	}
 	raw, err := s.chunk(ctx, s.db, r.day, *r.chunk)
+	if errors.Is(err, errNoChunk) {
+		return s.decideAnew(ctx, r, d)
+	}
 	if err != nil {
 		return false, err
 	}
@@ -194,6 +208,20 @@ func (s *Store) decide(ctx context.Context, r *stored, d *decision) (bool, error
 	if record := raw[r.off : r.off+n]; d.needle != nil && !bytes.Contains(record, d.needle) && !bytes.Contains(record, []byte(`\u`)) {
 		return false, nil
 	}
+	e.Metadata, e.ColdMetadata = rawjson.Concat(e.Metadata, e.ColdMetadata), nil
+	return d.match.Match(&e), nil
+}
+
+// decideAnew matches an event that has changed since its row was read; a deleted one does not match.
+func (s *Store) decideAnew(ctx context.Context, r *stored, d *decision) (bool, error) {
+	now, err := s.find(ctx, s.db, r.project, r.ID)
+	if err != nil && fault.Of(err) == fault.NotFound {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	e := now.Event
 	e.Metadata, e.ColdMetadata = rawjson.Concat(e.Metadata, e.ColdMetadata), nil
 	return d.match.Match(&e), nil
 }

@@ -49,6 +49,10 @@ const (
 	chunkCacheBytes   = 24 << 20
 	traceCacheEntries = 50_000
 	expireEvery       = 10 * time.Minute
+	// maxScans bounds the searches that read payload while they read rows. Each needs a second
+	// connection beside its own, and all of them must not wait for one another: it is less than
+	// the readers of either database.
+	maxScans = 2
 )
 
 func (o Options) withDefaults() Options {
@@ -91,6 +95,8 @@ type Store struct {
 	traces  *lru.Cache[traceKey, traceRow]
 	pending *pendingIDs
 	aliases *aliasFlag
+	flight  *flight
+	scans   chan struct{} // one place for each search that may decide rows in Go at a time
 
 	orgID, workspaceID string
 
@@ -126,7 +132,8 @@ func OpenPostgres(ctx context.Context, dsn string, o Options) (*Store, error) {
 
 func open(ctx context.Context, db database, dialect query.Dialect, o Options) (_ *Store, err error) {
 	s := &Store{options: o, db: db, dialect: dialect, queue: &queue{limit: o.QueueBytes}, seen: newSeen(seenBytes),
-		chunks: newChunkCache(chunkCacheBytes), pending: &pendingIDs{ids: map[idKey]int{}}, aliases: &aliasFlag{}}
+		chunks: newChunkCache(chunkCacheBytes), pending: &pendingIDs{ids: map[idKey]int{}}, aliases: &aliasFlag{},
+		scans: make(chan struct{}, maxScans), flight: newFlight()}
 	defer func() {
 		if err != nil {
 			_ = s.Close(ctx)
@@ -192,7 +199,17 @@ func (s *Store) Put(ctx context.Context, projectID int64, b event.Batch) error {
 		s.queue.give(size)
 		return err
 	}
-	return s.submit(ctx, s.laneOf(b.Events[0].SessionID), &job{put: p, bytes: size})
+	if err := s.submit(ctx, s.laneOf(b.Events[0].SessionID), &job{put: p, bytes: size}); err != nil || len(s.lanes) == 1 || s.pending.count() == 0 {
+		return err
+	}
+	for i := range b.Events {
+		if s.pending.has(idKey{projectID, b.Events[i].ID}) {
+			if _, err := s.catchUp(ctx, projectID, b.Events[i].ID); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 func sizeOf(b *event.Batch) (n int64) {

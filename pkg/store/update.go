@@ -30,14 +30,47 @@ func (s *Store) Update(ctx context.Context, projectID int64, u event.Update) (pe
 		}
 		return s.apply(ctx, tx, old, &u)
 	})
+	if err == nil && pending && len(s.lanes) > 1 {
+		// The event may have been stored by another lane meanwhile.
+		var applied bool
+		applied, err = s.catchUp(ctx, projectID, u.EventID)
+		pending = !applied
+	}
 	return pending, err
+}
+
+// catchUp applies what waits for an event, if the event is there. An event and an update of it
+// that lanes store at the same time do not see each other; whichever is stored last comes here
+// and sees both.
+func (s *Store) catchUp(ctx context.Context, project int64, id uuid.UUID) (applied bool, err error) {
+	if _, err := s.find(ctx, s.db, project, id); err != nil {
+		if fault.Of(err) == fault.NotFound {
+			err = nil
+		}
+		return false, s.kind(err, "read event")
+	}
+	var w *writing
+	err = s.change(ctx, project, id, 0, func(ctx context.Context, tx writeTx) error {
+		w = &writing{s: s}
+		if _, err := s.find(ctx, tx, project, id); err != nil {
+			return err
+		}
+		return w.applyPendingOf(ctx, tx, project, []uuid.UUID{id})
+	})
+	if err != nil && fault.Of(err) == fault.NotFound {
+		return false, nil // deleted again
+	}
+	if err == nil {
+		w.finish(true)
+	}
+	return err == nil, err
 }
 
 // apply changes one stored event by an update.
 func (s *Store) apply(ctx context.Context, tx writeTx, old *stored, u *event.Update) error {
 	now := old.Event
-	now.Metadata, now.ColdMetadata = old.Metadata, old.ColdMetadata
 	now.Apply(u)
+	now.ColdMetadata = without(now.ColdMetadata, u.Metadata) // what the update says stands in Metadata
 	if err := now.Validate(); err != nil {
 		return err
 	}
@@ -56,7 +89,25 @@ func (s *Store) change(ctx context.Context, project int64, id uuid.UUID, size in
 		s.telemetry.refused(ctx)
 		return errBusy
 	}
-	return s.submit(ctx, s.laneOf(id), &job{do: f, bytes: size})
+	return s.submit(ctx, s.laneOfEvent(ctx, project, id), &job{do: f, bytes: size})
+}
+
+// laneOfEvent is the lane that writes an event's session, so that lanes seldom wait for one
+// another's rows; for an event that is not known, the lane of its own id.
+func (s *Store) laneOfEvent(ctx context.Context, project int64, id uuid.UUID) int {
+	if len(s.lanes) == 1 || id == uuid.Nil {
+		return 0
+	}
+	var session uuid.UUID
+	from := s.db.frag()
+	if ok, err := one(ctx, s.db, `SELECT `+from.sessionID+` FROM `+from.from+` WHERE e.event_id = $1 AND e.project_id = $2`,
+		[]any{s.db.id(id), project}, scanID{&session}); err == nil && ok {
+		return s.laneOf(session)
+	}
+	if to, ok, err := aliasOf(ctx, s.db, project, id); err == nil && ok {
+		return s.laneOf(to)
+	}
+	return s.laneOf(id)
 }
 
 func (s *Store) laneOf(id uuid.UUID) int {
@@ -166,16 +217,17 @@ func (w *writing) applyPending(ctx context.Context, tx writeTx) error {
 
 func (w *writing) applyPendingOf(ctx context.Context, tx writeTx, project int64, ids []uuid.UUID) error {
 	type waiting struct {
-		row  int64
-		id   uuid.UUID
-		body string
+		row     int64
+		id      uuid.UUID
+		body    string
+		created int64
 	}
 	var list []waiting
 	cond, args := tx.anyID("event_id", 2, ids)
-	err := each(ctx, tx, `SELECT id, event_id, body FROM pending WHERE project_id = $1 AND `+cond+` ORDER BY id`, append([]any{project}, args...),
+	err := each(ctx, tx, `SELECT id, event_id, body, created_ms FROM pending WHERE project_id = $1 AND `+cond+` ORDER BY id`, append([]any{project}, args...),
 		func(scan func(...any) error) error {
 			var x waiting
-			if err := scan(&x.row, scanID{&x.id}, &x.body); err != nil {
+			if err := scan(&x.row, scanID{&x.id}, &x.body, &x.created); err != nil {
 				return err
 			}
 			list = append(list, x)
@@ -184,7 +236,16 @@ func (w *writing) applyPendingOf(ctx context.Context, tx writeTx, project int64,
 	if err != nil {
 		return err
 	}
+	oldest := w.s.options.Now().Add(-w.s.options.PendingTTL).UnixMilli()
 	for _, x := range list {
+		n, err := tx.exec(ctx, `DELETE FROM pending WHERE id = $1`, x.row)
+		if err != nil {
+			return err
+		}
+		w.consumed = append(w.consumed, idKey{project, x.id})
+		if n == 0 || x.created < oldest {
+			continue // another writer applied it, or it waited too long
+		}
 		var h held
 		if err := json.Unmarshal([]byte(x.body), &h); err != nil {
 			return fmt.Errorf("update %d: %w", x.row, err)
@@ -199,10 +260,6 @@ func (w *writing) applyPendingOf(ctx context.Context, tx writeTx, project int64,
 		if err := w.s.apply(ctx, tx, old, &u); err != nil && fault.Of(err) != fault.Invalid {
 			return err
 		}
-		if _, err := tx.exec(ctx, `DELETE FROM pending WHERE id = $1`, x.row); err != nil {
-			return err
-		}
-		w.consumed = append(w.consumed, idKey{project, x.id})
 	}
 	return nil
 }
@@ -264,7 +321,10 @@ func (s *Store) DeleteEvent(ctx context.Context, projectID int64, id uuid.UUID) 
 		}
 		h := &head{ev: &old.Event, project: projectID}
 		h.derive()
-		return s.addTotals(ctx, tx, projectID, old.SessionID, totals{}.minus(h.totals), old.Start, old.End)
+		if err := s.addTotals(ctx, tx, projectID, old.SessionID, totals{}.minus(h.totals), old.Start, old.End); err != nil {
+			return err
+		}
+		return s.recount(ctx, tx, projectID, old.SessionID)
 	})
 	if err == nil && session {
 		return s.DeleteSession(ctx, projectID, id)
@@ -312,8 +372,9 @@ func (s *Store) deleteSome(ctx context.Context, tx writeTx, project int64, sessi
 		chunk *int64
 	}
 	var list []row
-	// In the order of their chunks, so that a chunk goes with the last of its events.
-	err = each(ctx, tx, `SELECT day, event_id, chunk FROM ev WHERE `+s.db.frag().bySession+` ORDER BY chunk LIMIT $3`,
+	// In the order of their chunks, so that a chunk goes with the last of its events; the session
+	// event last, since events that arrive meanwhile need it.
+	err = each(ctx, tx, `SELECT day, event_id, chunk FROM ev WHERE `+s.db.frag().bySession+` ORDER BY CASE WHEN event_id = $2 THEN 1 ELSE 0 END, chunk LIMIT $3`,
 		[]any{project, tx.id(session), deleteSlice + 1}, func(scan func(...any) error) error {
 			var r row
 			if err := scan(&r.day, scanID{&r.id}, &r.chunk); err != nil {

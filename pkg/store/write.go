@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
@@ -80,6 +81,12 @@ const (
 	madeOpen = 2 // started without an end: only its end follows its events
 )
 
+// Times of a session that has no events; SQL has no literal for infinity.
+const (
+	noFirst = math.MaxFloat64
+	noLast  = -math.MaxFloat64
+)
+
 // Where a made session's name came from.
 const (
 	rankUnknown = iota
@@ -124,16 +131,16 @@ func (w *writing) puts(ctx context.Context, tx writeTx, puts []*put) error {
 	if err := w.insert(ctx, tx, groups, fresh); err != nil {
 		return err
 	}
-	for _, m := range moves {
-		if err := w.move(ctx, tx, m); err != nil {
-			return fmt.Errorf("move a trace to its session: %w", err)
-		}
-	}
 	for _, d := range w.order {
 		if d.state.touched > 1 && d.state.made != madeNot {
 			if err := w.follow(ctx, tx, d); err != nil {
 				return fmt.Errorf("update session event: %w", err)
 			}
+		}
+	}
+	for _, m := range moves { // last: they change the rows that follow works from
+		if err := w.move(ctx, tx, m); err != nil {
+			return fmt.Errorf("move a trace to its session: %w", err)
 		}
 	}
 	for _, r := range repeats {
@@ -272,12 +279,20 @@ func (w *writing) resolveAliases(ctx context.Context, tx writeTx, groups []*grou
 		return nil
 	}
 	for _, g := range groups {
-		to, ok, err := aliasOf(ctx, tx, g.project, g.session)
+		from := g.session
+		to, ok, err := aliasOf(ctx, tx, g.project, from)
 		if err != nil {
 			return err
 		}
-		if ok {
-			g.moveTo(to)
+		if !ok {
+			continue
+		}
+		g.moveTo(to)
+		for _, h := range g.heads {
+			if h.ev.ID == from { // the session event itself, under the id that moved
+				h.ev.ID = to
+				h.known = true
+			}
 		}
 	}
 	return nil
@@ -337,16 +352,13 @@ func (w *writing) delta(project int64, session uuid.UUID) *sessionDelta {
 
 // count adds an event to its session's delta.
 func (w *writing) count(g *group, h *head, fresh bool) {
-	e := h.ev
-	if !fresh && !e.IsSession() {
-		return // a repeat of an event counts nothing, and may be stored under another session
+	if !fresh {
+		return // a repeat counts nothing, and may be stored under another session
 	}
+	e := h.ev
 	d := w.delta(h.project, h.session)
 	if d.hint == nil {
 		d.hint = g.hint
-	}
-	if !fresh {
-		return
 	}
 	d.totals.add(h.totals)
 	d.first, d.last = min(d.first, e.Start), max(d.last, e.End)
@@ -402,7 +414,7 @@ func (d *sessionDelta) name() (string, int) {
 func (d *sessionDelta) settle() {
 	_, d.nameRank = d.name()
 	if math.IsInf(d.first, 1) {
-		d.first, d.last = math.MaxFloat64, -math.MaxFloat64
+		d.first, d.last = noFirst, noLast
 	}
 	d.eventDay = dayOf(min(d.first, event.MaxMillis))
 	if d.own != nil {
@@ -455,6 +467,9 @@ func (w *writing) insert(ctx context.Context, tx writeTx, groups []*group, fresh
 		}
 		chunks = append(chunks, g.chunks...)
 	}
+	if err := w.idsFree(ctx, tx, rows); err != nil {
+		return err
+	}
 	for _, d := range w.order {
 		if d.state.touched != 1 || d.own != nil {
 			continue
@@ -490,6 +505,50 @@ func (w *writing) insert(ctx context.Context, tx writeTx, groups []*group, fresh
 	}
 	w.fresh = append(w.fresh, rows...)
 	return nil
+}
+
+// idsFree makes sure that no session that is to be made has the id of an event, whose row its
+// session event would have to share.
+func (w *writing) idsFree(ctx context.Context, tx writeTx, rows []*head) error {
+	made := map[idKey]bool{}
+	for _, d := range w.order {
+		if d.state.touched != 1 || d.own != nil {
+			continue
+		}
+		made[idKey{d.project, d.id}] = true
+		if err := w.idFree(ctx, tx, d); err != nil {
+			return err
+		}
+	}
+	if len(made) == 0 {
+		return nil
+	}
+	for _, h := range rows {
+		if !h.ev.IsSession() && made[idKey{h.project, h.ev.ID}] {
+			return errTaken(h.ev.ID)
+		}
+	}
+	return nil
+}
+
+// idFree makes sure that a session's id is not stored as that of an event.
+func (w *writing) idFree(ctx context.Context, tx writeTx, d *sessionDelta) error {
+	days := w.s.seen.maybe(d.id, nil)
+	if len(days) == 0 && !w.force {
+		return nil
+	}
+	if w.force {
+		days = nil
+	}
+	found, err := tx.findEvents(ctx, d.project, []idDays{{d.id, days}})
+	if err == nil && len(found) > 0 {
+		err = errTaken(d.id)
+	}
+	return err
+}
+
+func errTaken(id uuid.UUID) error {
+	return fault.InvalidField("session_id", "%s is the id of an event in another session", id)
 }
 
 // headOf is the row of an event made or changed inside the lane, with its own chunk.
