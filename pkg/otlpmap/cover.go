@@ -120,19 +120,30 @@ func (k *known) make(b *build) {
 	}
 }
 
+// wrappings are types of message parts, calls and items that the form of an event's messages
+// makes superfluous; metadata.part_types remembers them.
+var wrappings = map[string]bool{
+	"function": true, "text": true, "input_text": true, "output_text": true, "message": true,
+	"function_call": true, "function_call_output": true, "tool_call": true, "tool_call_response": true,
+}
+
 // holds says that every text and number in a JSON value is in the event. Empty texts, booleans
 // and null count for nothing.
-func (k *known) holds(raw []byte) bool {
+func (k *known) holds(b *build, raw []byte) bool {
 	switch kind(raw) {
 	case '{':
 		for c := members(raw); c.next(); {
-			if !k.holds(c.val) {
+			if string(c.key) == "type" && wrappings[string(inner(c.val))] {
+				b.part(string(inner(c.val)))
+				continue
+			}
+			if !k.holds(b, c.val) {
 				return false
 			}
 		}
 	case '[':
 		for c := elements(raw); c.next(); {
-			if !k.holds(c.val) {
+			if !k.holds(b, c.val) {
 				return false
 			}
 		}
@@ -157,6 +168,9 @@ func (b *build) cover() {
 				a.used = b.known.has(a.val.Str())
 			case pcommon.ValueTypeInt, pcommon.ValueTypeDouble:
 				a.used = b.known.has(string(b.appendValue(buf[:0], a.val)))
+			case pcommon.ValueTypeSlice:
+				raw, _ := b.parse(a)
+				a.used = b.known.holds(b, raw)
 			}
 		}
 	}
@@ -173,7 +187,7 @@ func (b *build) cover() {
 		case kind(raw) == '{':
 			b.prune(a, raw)
 		default:
-			a.used = b.known.holds(raw)
+			a.used = b.known.holds(b, raw)
 		}
 	}
 }
@@ -183,7 +197,7 @@ func (b *build) prune(a *attr, raw []byte) {
 	at := len(b.arena)
 	left := 0
 	for c := members(raw); c.next(); {
-		if b.known.holds(c.val) {
+		if b.known.holds(b, c.val) {
 			continue
 		}
 		if left++; left == 1 {

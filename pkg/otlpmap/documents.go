@@ -55,8 +55,10 @@ func (b *build) documents(raw []byte) bool {
 // documentText is the name under which an object has a document's text, "" for none.
 func documentText(raw []byte) string {
 	for _, key := range [...]string{"content", "page_content", "text"} {
-		if kind(member(raw, key)) == '"' {
+		if v := member(raw, key); kind(v) == '"' {
 			return key
+		} else if v != nil && key == "content" {
+			return ""
 		}
 	}
 	return ""

@@ -152,31 +152,53 @@ func (b *build) flatMessage(n int32) {
 	for c := b.tree.nodes[n].first; c != 0; c = b.tree.nodes[c].next {
 		key := b.tree.nodes[c].key
 		a := b.leaf(c)
-		switch {
-		case key == "tool_calls" && a == nil:
-			m.calls = b.flatCalls(c)
-		case key == "contents" && a == nil:
-			m.content = b.flatContents(c)
-		case a == nil || b.tree.nodes[c].first != 0:
-			m.extra = append(m.extra, pair{[]byte(key), b.render(c)})
-		case key == "role":
-			m.role = b.take(a)
-		case key == "content", key == "text":
-			m.content = b.flatContent(a)
-		case key == "name":
-			m.name = b.take(a)
-		case key == "tool_call_id":
-			m.callID = b.take(a)
-		case key == "finish_reason":
-			m.finish = b.take(a)
-		case key == "reasoning", key == "reasoning_content":
-			m.reasoning = b.take(a)
-		case key == "function_call_name":
-			m.calls = b.legacyCall(n, a)
-		case key == "function_call_arguments_json":
-			// read with function_call_name
+		if b.tree.nodes[c].first != 0 {
+			a = nil
+		}
+		switch key {
+		case "role":
+			m.role = b.render(c)
+		case "content", "text":
+			if m.content != nil {
+				m.add(quotable(key), b.render(c))
+			} else if a != nil {
+				m.content = b.flatContent(a)
+			} else {
+				m.content = b.render(c)
+			}
+		case "contents":
+			switch {
+			case m.content != nil:
+				m.add(quotable(key), b.render(c))
+			case a == nil:
+				m.content = b.flatContents(c)
+			default:
+				m.content = b.flatContent(a)
+			}
+		case "tool_calls":
+			if a == nil {
+				m.calls = b.flatCalls(c)
+			} else if m.calls = b.render(c); kind(m.calls) == '[' {
+				m.calls = b.normalCalls(m.calls)
+			}
+		case "name":
+			m.name = b.render(c)
+		case "tool_call_id":
+			m.callID = b.render(c)
+		case "finish_reason":
+			m.finish = b.render(c)
+		case "reasoning":
+			m.reasoning = b.render(c)
+		case "function_call_name":
+			if a != nil && m.calls == nil {
+				m.calls = b.legacyCall(n, a)
+			}
+		case "function_call_arguments_json":
+			if b.tree.child(n, "function_call_name") == 0 {
+				m.add(quotable(key), b.render(c))
+			}
 		default:
-			m.extra = append(m.extra, pair{quotable(key), b.render(c)})
+			m.add(quotable(key), b.render(c))
 		}
 	}
 	b.msgs = append(b.msgs, m)

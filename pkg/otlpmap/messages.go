@@ -15,6 +15,20 @@ type message struct {
 	raw                         []byte // the whole message, if it came in this form already
 }
 
+// add keeps a member as it came, unless the message has its place.
+func (m *message) add(key, val []byte) {
+	switch string(key) {
+	case "role", "content", "name", "tool_calls", "tool_call_id", "reasoning", "finish_reason":
+		return
+	}
+	for _, p := range m.extra {
+		if string(p.key) == string(key) {
+			return
+		}
+	}
+	m.extra = append(m.extra, pair{key, val})
+}
+
 type pair struct{ key, val []byte } // a member that is kept as it came
 
 // none says that nothing was read.
@@ -72,10 +86,11 @@ func (b *build) readMessage(raw []byte) bool {
 			m.name = c.val
 		case "finish_reason":
 			m.finish = c.val
-		case "reasoning", "reasoning_content":
+		case "reasoning":
 			m.reasoning = c.val
 		case "message":
 			inside = c.val
+			m.extra = append(m.extra, pair{c.key, c.val})
 		case "type":
 			typ = c.val
 			m.extra = append(m.extra, pair{c.key, c.val})
@@ -296,13 +311,22 @@ func (b *build) appendCall(raw []byte) {
 	}
 	b.arena = append(b.arena, '{')
 	first := true
+	function := member(raw, "function")
+	if kind(function) != '{' {
+		function = nil
+	}
 	var write func(obj []byte, depth int)
 	write = func(obj []byte, depth int) {
 		for m := members(obj); m.next(); {
 			key := string(m.key)
-			if depth == 0 && key == "function" && kind(m.val) == '{' {
-				write(m.val, 1)
-				continue
+			if depth == 0 && function != nil {
+				if key == "function" {
+					write(function, 1)
+					continue
+				}
+				if member(function, key) != nil {
+					continue // the function's own comes with it
+				}
 			}
 			if !first {
 				b.arena = append(b.arena, ',')

@@ -251,13 +251,17 @@ func (b *build) replyFacts(raw []byte) {
 	for c := members(raw); c.next(); {
 		switch string(c.key) {
 		case "id":
-			if kind(c.val) == '"' {
-				b.put(fields.responseID, c.val)
+			if kind(c.val) == '"' && b.put(fields.responseID, c.val) {
+				b.known.add(b, c.val)
 			}
 		case "model":
 			if kind(c.val) == '"' {
 				b.put(fields.responseModel, c.val)
-				b.put(fields.model, c.val)
+				if b.put(fields.model, c.val) {
+					b.put(fields.modelName, c.val)
+					b.modelText = unquoted(c.val)
+				}
+				b.known.add(b, c.val)
 			}
 		case "usage":
 			b.offerUsage(c.val)

@@ -71,6 +71,27 @@ var (
 		return append(b.appendValue(append(dst, '['), a.val), ']'), yes
 	}}
 
+	asFirst = reader{name: "first", about: "the first element of a list, or a text", scalar: func(b *build, dst []byte, a *attr) ([]byte, verdict) {
+		switch a.val.Type() {
+		case pcommon.ValueTypeSlice:
+			if a.val.Slice().Len() > 0 && a.val.Slice().At(0).Type() == pcommon.ValueTypeStr {
+				return b.appendValue(dst, a.val.Slice().At(0)), part
+			}
+		case pcommon.ValueTypeStr:
+			if kind(view(a.val.Str())) != '[' {
+				return b.appendValue(dst, a.val), yes
+			}
+			if raw, ok := b.parse(a); ok {
+				for c := elements(raw); c.next(); {
+					if kind(c.val) == '"' {
+						return append(dst, c.val...), part
+					}
+				}
+			}
+		}
+		return dst, no
+	}}
+
 	asSeconds = reader{name: "seconds", about: "seconds, given in milliseconds; the attribute stays as it came", scalar: func(_ *build, dst []byte, a *attr) ([]byte, verdict) {
 		switch a.val.Type() {
 		case pcommon.ValueTypeInt:

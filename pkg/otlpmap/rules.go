@@ -138,6 +138,7 @@ var contentRules = []rule{
 	{otelGenAI, "outputs.documents", []string{"gen_ai.retrieval.documents"}, asDocumentList, 0},
 	{otelGenAI, "inputs.chat_history", []string{"gen_ai.input.messages", "gen_ai.system_instructions"}, asMessages, 0},
 	{otelGenAI, "outputs", []string{"gen_ai.output.messages"}, asAnswer, 0},
+	{openinference, "outputs.finish_reason", []string{"llm.finish_reason", "gen_ai.response.finish_reasons", "gen_ai.response.finish_reason"}, asFirst, onModel},
 	{otelGenAI, "inputs.chat_history", []string{"@messages"}, asEventMessages, 0},
 	{otelGenAI, "inputs", []string{"gen_ai.tool.call.arguments", "tool_call.function.arguments"}, asInput, onTools},
 	{otelGenAI, "outputs", []string{"gen_ai.tool.call.result"}, asOutput, onTools},

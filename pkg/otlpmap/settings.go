@@ -120,20 +120,30 @@ func (b *build) putTools(raw []byte) bool {
 // appendTool writes a definition as {name, description, parameters}: what OpenAI puts into a
 // function object comes up a level, and the schema has one name. Other members stay.
 func (b *build) appendTool(raw []byte) {
+	function := member(raw, "function")
+	if kind(function) != '{' {
+		function = nil
+	}
 	b.arena = append(b.arena, '{')
-	b.toolFields(raw, 0)
+	schema := member(raw, "parameters") != nil || member(function, "parameters") != nil
+	b.toolFields(raw, function, &schema)
 	b.arena = append(b.arena, '}')
 }
 
-func (b *build) toolFields(raw []byte, depth int) {
+func (b *build) toolFields(raw, function []byte, schema *bool) {
 	for c := members(raw); c.next(); {
 		key := string(c.key)
-		switch {
-		case depth == 0 && key == "function" && kind(c.val) == '{':
-			b.toolFields(c.val, 1)
-			continue
-		case (key == "inputSchema" || key == "input_schema") && member(raw, "parameters") == nil:
-			key = "parameters"
+		if function != nil {
+			if key == "function" {
+				b.toolFields(function, nil, schema)
+				continue
+			}
+			if member(function, key) != nil {
+				continue // the function's own comes with it
+			}
+		}
+		if (key == "inputSchema" || key == "input_schema") && !*schema {
+			key, *schema = "parameters", true
 		}
 		if b.arena[len(b.arena)-1] != '{' {
 			b.arena = append(b.arena, ',')

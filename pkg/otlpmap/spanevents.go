@@ -76,7 +76,7 @@ func (b *build) eventMessage(ev ptrace.SpanEvent, role string) bool {
 						case "tool_calls":
 							m.calls = b.normalCalls(c.val)
 						default:
-							m.extra = append(m.extra, pair{c.key, c.val})
+							m.add(c.key, c.val)
 						}
 					}
 					continue
@@ -100,7 +100,7 @@ func (b *build) eventMessage(ev ptrace.SpanEvent, role string) bool {
 		case "gen_ai.system", "event.name", "index":
 			// said by the span, by the event's name and by the order
 		default:
-			m.extra = append(m.extra, pair{quotable(k), b.eventValue(v)})
+			m.add(quotable(k), b.eventValue(v))
 		}
 	}
 	if empty(m.content) && empty(m.calls) && len(m.extra) == 0 {

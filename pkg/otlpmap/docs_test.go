@@ -1,0 +1,169 @@
+package otlpmap
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "write docs/otlp-mapping.md and the golden trees anew")
+
+const docFile = "../../docs/otlp-mapping.md"
+
+// TestDocs keeps docs/otlp-mapping.md what the tables say.
+func TestDocs(t *testing.T) {
+	t.Parallel()
+	got := printDocs()
+	if *update {
+		if err := os.WriteFile(docFile, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(docFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("docs/otlp-mapping.md is not what the tables say; run go test ./pkg/otlpmap -run TestDocs -update (-file +tables)\n%s", diff)
+	}
+}
+
+const docHead = `<!-- Printed from the tables of pkg/otlpmap by its tests; do not edit. go test ./pkg/otlpmap -run TestDocs -update -->
+# How spans become events
+
+Any OTLP span becomes one event. What an attribute means hangs on its name alone, so a library that
+nobody has heard of works at once if it uses one of the naming schemes below. A span may use several:
+all rules run, in the order given here, and each fills only what is still empty.
+
+**Nothing is lost.** An attribute that no rule places, or whose value cannot be read, stays in
+` + "`metadata.attributes`" + ` under its own name and with its own type. An attribute that only repeats what the event
+has already (a raw request beside the messages made of it) is dropped when every text and number of it is in
+the event; of a JSON object only the members stay that say something new. Span events that are not read are in
+` + "`metadata.span_events`" + `, links in ` + "`metadata.links`" + `. The span's ids, name, kind and scope are in ` + "`metadata.trace_id`, `span_id`,\n`parent_span_id`, `span_name`, `otel_kind` and `scope`; `metadata.instrumentor`" + ` names the naming scheme.
+
+`
+
+const docIDs = `## Ids, sessions and time
+
+- **event_id**: %s, else the UUID version 5 of the span id (16 lower-case hex digits) in the namespace of the trace id's
+  bytes. Sending a span twice changes nothing.
+- **parent_id**: the parent span's event. For a span without a parent: %s, else the session.
+- **session_id**: the session key if it is a UUID, else its UUID version 5 in the URL namespace; without any key the trace id.
+  The key of a span is the first of: %s, then ` + "`session_id` or `thread_id`" + ` in the JSON of ` + "`metadata`" + `, then the resource's
+  ` + "`session.id`" + `. The whole trace joins the session of its root span, or else of its earliest span with a key; another key deeper
+  down is kept in ` + "`metadata.session_key`" + `. Only %s hold for their own span alone.
+- **event_name**: %s; for tools %s; else the span's name.
+- **source**: %s; of the resource %s; else ` + "`unknown`" + `.
+- **error**: %s; the message of a failed status; the last exception's message; %s. The stack trace is in
+  ` + "`metadata.error_stacktrace`" + `. Exceptions of a span that did not fail are in ` + "`metadata.exceptions`" + ` and no error.
+- Times are milliseconds with fractions. A span without an end is unfinished; an end before the start gives duration 0 and
+  ` + "`metadata.clock_skew`" + `.
+- The resource's attributes are in the session's ` + "`metadata.resource`" + `, and in an event's only where they differ;
+  ` + "`service.name` and `service.version`" + ` are in the metadata of every event.
+
+`
+
+const docTail = `## What is read specially
+
+- **Messages** have the form ` + "`{role, content, name?, tool_calls?, tool_call_id?, reasoning?}`" + `; content is a text if it is only text, else the
+  array of parts as it came. Tool calls are ` + "`{id, name, arguments}`" + `, the arguments an object if they are JSON. Results of tools are
+  messages of the role tool. Kinds of parts that lose their wrapping this way are listed in ` + "`metadata.part_types`" + `.
+- **input**: of a model call the messages (or the Responses API's input and instructions) become ` + "`inputs.chat_history`" + `, the settings config;
+  of an embedding the texts become ` + "`inputs.texts`" + `; of a retriever a text becomes ` + "`inputs.query`" + `. Else an object becomes the inputs (of
+  ` + "`{args, kwargs}`" + ` the kwargs, positional ones under ` + "`args`" + `), a list of messages ` + "`inputs.chat_history`" + `, anything else ` + "`inputs.value`" + `.
+- **output**: of a model call the first choice becomes ` + "`outputs.{role, content, tool_calls, finish_reason, reasoning}`" + `, others ` + "`outputs.choices`" + `;
+  of a retriever the documents ` + "`outputs.documents`" + `; of a chain an object becomes the outputs; anything else ` + "`outputs.result`" + `.
+- **Span events**: ` + "`gen_ai.client.inference.operation.details`" + ` counts as attributes of the span; ` + "`gen_ai.*.message` and `gen_ai.choice`" + ` are
+  messages; ` + "`gen_ai.evaluation.result`" + ` is a metric of the span it sits on, and an entry in ` + "`metadata.evaluations`" + `; ` + "`exception`" + ` see above.
+- **Wrappers**: a model call with another model call below it in the same request becomes a chain, its counts go to
+  ` + "`metadata.aggregate_usage`" + `: both tell the same tokens.
+- **Usage**: cached and reasoning tokens are parts of prompt and completion. If more are cached than the prompt has, they are added to it
+  (` + "`metadata.usage_adjusted`" + `). A missing total is the sum.
+- **Bounds**: strings over %d bytes are cut (` + "`metadata.truncated`" + ` tells their length), media in messages over %d bytes are replaced by type, length and
+  SHA-256, embedding vectors of more than %d numbers by count and dimension (` + "`metadata.embedding`" + `). At most %d elements of an indexed family are gathered.
+- JSON that was cut off is read up to the cut; ` + "`metadata.parse_error`" + ` names the attribute. NUL and invalid UTF-8 become U+FFFD, counted in
+  ` + "`metadata.replaced_characters`" + `.
+`
+
+func printDocs() string {
+	var b strings.Builder
+	b.WriteString(docHead)
+	b.WriteString("## Naming schemes\n\n| Scheme | Names of | Scopes |\n|---|---|---|\n")
+	for _, c := range conventions {
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", c.name, c.version, code(c.scopes, ", "))
+	}
+	fmt.Fprintf(&b, "\n"+docIDs, code(nameLists.eventID, ", "), code(nameLists.parent, ", "), code(nameLists.session, ", "), code(nameLists.fixed, " and "),
+		code(append(slices.Clone(nameLists.givenName), nameLists.name...), ", "), code(nameLists.toolName, ", "),
+		code(nameLists.source, ", "), code(nameLists.resourceSource, ", "), code(nameLists.errorText, ", "), code(nameLists.errorAfter, ", "))
+	b.WriteString("## Event types\n\nThe first rule that has the value decides. " + code(nameLists.eventType, ", ") +
+		" come before them all, but a bare `tool` without an event name yields.\n\n| Attribute | Scheme | model | tool | chain |\n|---|---|---|---|---|\n")
+	for _, k := range kindRules {
+		by := map[role][]string{}
+		for v, r := range k.is {
+			switch r {
+			case onEmbedding:
+				r = onModel
+			case onRetriever:
+				r = onTool
+			}
+			by[r] = append(by[r], v)
+		}
+		for _, l := range by {
+			slices.Sort(l)
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", k.attr, conventions[k.by].name, code(by[onModel], ", "), code(by[onTool], ", "), code(by[onChain], ", "))
+	}
+	fmt.Fprintf(&b, "\nA span without any of these is a tool if it has one of %s, a model call if it has one of %s and one of %s, a tool if its kind is client and it has one of %s, else a chain.\n\n",
+		code(nameLists.tool, ", "), code(nameLists.model, ", "), code(nameLists.usage, ", "), code(nameLists.client, ", "))
+	b.WriteString("## Attributes\n\n`N` stands for an index, `*` for any rest of the name.\n\n| Field | Attributes, the first that can be read | Read as | Scheme |\n|---|---|---|---|\n")
+	as := map[string]string{}
+	var names []string
+	for _, r := range rules {
+		fmt.Fprintf(&b, "| `%s` | %s | %s%s | %s |\n", r.to, code(r.from, ", "), r.as.name, onlyFor(r.on), conventions[r.by].name)
+		if _, ok := as[r.as.name]; !ok {
+			names = append(names, r.as.name)
+		}
+		as[r.as.name] = r.as.about
+	}
+	b.WriteString("\n| Read as | Means |\n|---|---|\n")
+	slices.Sort(names)
+	for _, n := range names {
+		fmt.Fprintf(&b, "| %s | %s |\n", n, as[n])
+	}
+	fmt.Fprintf(&b, "\n"+docTail, DefaultMaxFieldBytes, DefaultMaxMediaBytes, DefaultMaxVector, MaxIndexed)
+	return b.String()
+}
+
+func code(names []string, sep string) string {
+	var out []string
+	for _, n := range names {
+		if n == "@messages" {
+			out = append(out, "message span events")
+			continue
+		}
+		out = append(out, "`"+n+"`")
+	}
+	return strings.Join(out, sep)
+}
+
+func onlyFor(on role) string {
+	switch on {
+	case 0, onAll:
+		return ""
+	case onModel:
+		return " (models)"
+	case onEmbedding:
+		return " (embeddings)"
+	case onTools:
+		return " (tools)"
+	case notText:
+		return " (all but embeddings)"
+	}
+	return ""
+}

@@ -1,0 +1,461 @@
+package otlpmap
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+
+	"github.com/spangrove/spangrove/pkg/event"
+)
+
+func TestEventID(t *testing.T) {
+	trace := [16]byte{0x1d, 0xf6, 0x2e, 0x7b, 0xe0, 0x09, 0x02, 0x6a, 0xc6, 0x03, 0xf1, 0x18, 0x49, 0x88, 0xa9, 0xdf}
+	span := [8]byte{0xa1, 0x8d, 0xd6, 0x12, 0x98, 0x2f, 0x59, 0xea}
+	want := uuid.NewSHA1(uuid.UUID(trace), []byte("a18dd612982f59ea"))
+	if got := EventID(trace, span); got != want {
+		t.Errorf("EventID = %s, want %s", got, want)
+	}
+	if n := testing.AllocsPerRun(100, func() { EventID(trace, span) }); n != 0 {
+		t.Errorf("EventID allocates %v times", n)
+	}
+}
+
+func TestSessionID(t *testing.T) {
+	t.Parallel()
+	const id = "6b0f2c1e-0f5d-4d53-9a52-0d1f4a3f8a11"
+	hashed := func(s string) string { return uuid.NewSHA1(uuid.NameSpaceURL, []byte(s)).String() }
+	for _, tt := range []struct{ key, want string }{
+		{id, id}, {strings.ToUpper(id), id}, {"urn:uuid:" + id, id}, {"{" + id + "}", id}, {strings.ReplaceAll(id, "-", ""), id},
+		{"x" + id + "x", hashed("x" + id + "x")}, {"conv-1", hashed("conv-1")},
+		{uuid.Nil.String(), hashed(uuid.Nil.String())},
+	} {
+		if got := SessionID(tt.key).String(); got != tt.want {
+			t.Errorf("SessionID(%q) = %s, want %s", tt.key, got, tt.want)
+		}
+	}
+}
+
+// TestFields maps one span and looks at some of its event's fields.
+func TestFields(t *testing.T) {
+	t.Parallel()
+	chat := func(more map[string]any) map[string]any {
+		m := map[string]any{"gen_ai.operation.name": "chat"}
+		for k, v := range more {
+			m[k] = v
+		}
+		return m
+	}
+	for _, tt := range []struct {
+		name  string
+		attrs map[string]any
+		want  map[string]string
+	}{
+		{"unknown attributes keep name and type", map[string]any{"a.b": "x", "n": 3, "f": 2.0, "t": true, "l": []any{1, "y"}, "m": map[string]any{"k": 1}, "e": ""},
+			map[string]string{"metadata.attributes.a.b": `"x"`, "metadata.attributes.n": "3", "metadata.attributes.f": "2.0", "metadata.attributes.t": "true",
+				"metadata.attributes.l": `[1,"y"]`, "metadata.attributes.m": `{"k":1}`, "metadata.attributes.e": `""`}},
+		{"flattened inputs", map[string]any{"honeyhive_inputs.a.b": "x", "honeyhive_inputs.l.0": 1, "honeyhive_inputs.l.1": "null", "honeyhive_inputs.__proto__.x": 1, "honeyhive_inputs.j": `{"k": [1]}`},
+			map[string]string{"inputs.a": `{"b":"x"}`, "inputs.l": "[1,null]", "inputs.__proto__": `{"x":1}`, "inputs.j": `{"k": [1]}`}},
+		{"a value and members of the same name", map[string]any{"honeyhive_inputs.a": "x", "honeyhive_inputs.a.b": "y"},
+			map[string]string{"inputs": `{"a":{"b":"y"}}`, "metadata.attributes.honeyhive_inputs.a": `"x"`}},
+		{"level of parameters", map[string]any{"honeyhive_inputs._params_.q": "x"}, map[string]string{"inputs": `{"q":"x"}`}},
+		{"returned list", map[string]any{"honeyhive_outputs.0": "x", "honeyhive_outputs.1": 2}, map[string]string{"outputs": `["x",2]`}},
+		{"returned value", map[string]any{"honeyhive_outputs": "x"}, map[string]string{"outputs": `"x"`}},
+		{"own metadata", map[string]any{"honeyhive_metadata.cost": 0.5, "gen_ai.usage.cost": 0.7, "honeyhive_metadata.attributes": "mine", "x": 1},
+			map[string]string{"metadata.cost": "0.5", "metadata.cost_source": "", "metadata.attributes": `"mine"`}},
+		{"repeated type and name", map[string]any{"honeyhive_event_type": "chain", "honeyhive_event_name": "n", "honeyhive_metadata.event_type": "chain", "honeyhive_metadata.event_name": "n"},
+			map[string]string{"metadata.event_type": "", "metadata.event_name": "", "metadata.attributes": ""}},
+		{"gaps in messages", chat(map[string]any{"gen_ai.prompt.7.role": "user", "gen_ai.prompt.7.content": "b", "gen_ai.prompt.2.role": "system", "gen_ai.prompt.2.content": "a", "gen_ai.prompt.10.role": "user", "gen_ai.prompt.10.content": "c"}),
+			map[string]string{"inputs.chat_history": `[{"role":"system","content":"a"},{"role":"user","content":"b"},{"role":"user","content":"c"}]`}},
+		{"unknown part of a message", chat(map[string]any{"gen_ai.prompt.0.role": "user", "gen_ai.prompt.0.mood": "glad"}),
+			map[string]string{"inputs.chat_history": `[{"role":"user","content":null,"mood":"glad"}]`}},
+		{"content parts as JSON", chat(map[string]any{"gen_ai.prompt.0.role": "user", "gen_ai.prompt.0.content": `[{"type":"image_url","image_url":{"url":"u"}}]`}),
+			map[string]string{"inputs.chat_history": `[{"role":"user","content":[{"type":"image_url","image_url":{"url":"u"}}]}]`}},
+		{"indexed contents", chat(map[string]any{"llm.input_messages.0.message.role": "user", "llm.input_messages.0.message.contents.0.message_content.type": "text",
+			"llm.input_messages.0.message.contents.0.message_content.text": "t", "llm.input_messages.0.message.contents.1.message_content.type": "image",
+			"llm.input_messages.0.message.contents.1.message_content.image.image.url": "u"}),
+			map[string]string{"inputs.chat_history.0.content.1": `{"image":{"image":{"url":"u"}},"type":"image"}`}},
+		{"plain messages are copied", chat(map[string]any{"gen_ai.input.messages": `[ {"role":"user", "content":"x", "z":1.50} ]`}),
+			map[string]string{"inputs.chat_history": `[{"role":"user", "content":"x", "z":1.50}]`}},
+		{"messages in their own type", func() map[string]any {
+			return chat(map[string]any{"gen_ai.input.messages": []any{map[string]any{"role": "user", "parts": []any{map[string]any{"type": "text", "content": "x"}}}}})
+		}(), map[string]string{"inputs.chat_history": `[{"role":"user","content":"x"}]`}},
+		{"choices as messages", chat(map[string]any{"gen_ai.output.messages": `[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"a"}},{"index":1,"message":{"role":"assistant","content":"b"}}]`}),
+			map[string]string{"outputs": `{"role":"assistant","content":"a","finish_reason":"stop","choices":[{"role":"assistant","content":"b"}]}`}},
+		{"instructions", chat(map[string]any{"gen_ai.system_instructions": `[{"type":"text","content":"s"}]`, "gen_ai.input.messages": `[{"role":"user","content":"x"}]`}),
+			map[string]string{"inputs.chat_history": `[{"role":"system","content":"s"},{"role":"user","content":"x"}]`, "metadata.attributes": ""}},
+		{"instructions beside a system message", chat(map[string]any{"gen_ai.system_instructions": `[{"type":"text","content":"s"}]`, "gen_ai.input.messages": `[{"role":"system","content":"s"}]`}),
+			map[string]string{"inputs.chat_history": `[{"role":"system","content":"s"}]`, "metadata.attributes": ""}},
+		{"tool results", chat(map[string]any{"gen_ai.input.messages": `[{"role":"tool","parts":[{"type":"tool_call_response","id":"1","response":{"a":1}},{"type":"tool_call_response","id":"2","result":"r"}]}]`}),
+			map[string]string{"inputs.chat_history": `[{"role":"tool","content":"{\"a\":1}","tool_call_id":"1"},{"role":"tool","content":"r","tool_call_id":"2"}]`}},
+		{"reasoning and several texts", chat(map[string]any{"gen_ai.output.messages": `[{"role":"assistant","parts":[{"type":"reasoning","content":"hm"},{"type":"text","content":"a"},{"type":"text","content":"\u00e9"}]}]`}),
+			map[string]string{"outputs": `{"role":"assistant","content":"a\u00e9","reasoning":"hm"}`, "metadata.part_types": `["text","reasoning"]`}},
+		{"messages that are no JSON", chat(map[string]any{"gen_ai.input.messages": `{'role': 'user'}`}),
+			map[string]string{"inputs.value": `"{'role': 'user'}"`, "metadata.parse_error": `"gen_ai.input.messages"`, "inputs.chat_history": ""}},
+		{"messages cut off", chat(map[string]any{"gen_ai.input.messages": `[{"role":"user","content":"a"},{"role":"user","content":"long te`}),
+			map[string]string{"inputs.chat_history": `[{"role":"user","content":"a"},{"role":"user","content":"long te"}]`, "metadata.parse_error": `"gen_ai.input.messages"`,
+				"metadata.attributes.gen_ai.input.messages": `"[{\"role\":\"user\",\"content\":\"a\"},{\"role\":\"user\",\"content\":\"long te"`}},
+		{"raw request", map[string]any{"openinference.span.kind": "LLM", "input.value": `{"messages":[{"role":"user","content":"x"}],"temperature":0.5,"max_completion_tokens":9,"foo":[1]}`},
+			map[string]string{"inputs": `{"chat_history":[{"role":"user","content":"x"}],"foo":[1]}`, "config": `{"temperature":0.5,"max_tokens":9}`, "metadata.attributes": ""}},
+		{"raw request said again", map[string]any{"openinference.span.kind": "LLM", "llm.input_messages.0.message.role": "user", "llm.input_messages.0.message.content": "x", "input.value": `{"messages":[{"role":"user","content":"x"}],"seed":7}`},
+			map[string]string{"inputs": `{"chat_history":[{"role":"user","content":"x"}]}`, "metadata.attributes": `{"input.value":{"seed":7}}`}},
+		{"responses request", map[string]any{"openinference.span.kind": "LLM", "input.value": `{"input":"q","instructions":"i","model":"m"}`, "output.value": `{"id":"r1","output":[{"type":"reasoning","id":"z"},{"type":"message","role":"assistant","content":[{"type":"output_text","text":"a"}]}],"usage":{"input_tokens":3,"output_tokens":2,"input_tokens_details":{"cached_tokens":1}}}`},
+			map[string]string{"inputs.chat_history": `[{"role":"system","content":"i"},{"role":"user","content":"q"}]`, "config.model": `"m"`, "metadata.model_name": `"m"`, "metadata.response_id": `"r1"`, "metadata.prompt_tokens": "3", "metadata.total_tokens": "5", "metadata.cache_read_input_tokens": "1"}},
+		{"raw answer", map[string]any{"openinference.span.kind": "LLM", "output.value": `{"id":"c1","model":"m","choices":[{"finish_reason":"tool_calls","message":{"role":"assistant","content":null,"tool_calls":[{"id":"t","type":"function","function":{"name":"f","arguments":"{\"a\":1}"}}]}}]}`},
+			map[string]string{"outputs.tool_calls": `[{"id":"t","type":"function","name":"f","arguments":{"a":1}}]`, "outputs.finish_reason": `"tool_calls"`, "config.model": `"m"`}},
+		{"text beside tool calls", map[string]any{"openinference.span.kind": "LLM", "llm.output_messages.0.message.tool_calls.0.tool_call.function.name": "f", "output.value": "text"},
+			map[string]string{"outputs.content": `"text"`, "outputs.tool_calls": `[{"name":"f"}]`}},
+		{"tool of text", map[string]any{"openinference.span.kind": "TOOL", "input.value": "12B", "output.value": `"\"69.8\""`}, map[string]string{"inputs": `{"value":"12B"}`, "outputs": `{"result":"69.8"}`}},
+		{"tool of JSON that is text", map[string]any{"openinference.span.kind": "TOOL", "output.value": `{"a":1}`, "output.mime_type": "text/plain"}, map[string]string{"outputs.result": `"{\"a\":1}"`}},
+		{"arguments by position", map[string]any{"traceloop.span.kind": "tool", "traceloop.entity.input": `{"args":[1],"kwargs":{"b":2}}`, "traceloop.entity.output": "null"}, map[string]string{"inputs": `{"b":2,"args":[1]}`, "outputs": `{"result":"null"}`}},
+		{"retriever", map[string]any{"openinference.span.kind": "RETRIEVER", "input.value": "q", "retrieval.documents.0.document.content": "c", "retrieval.documents.0.document.metadata": `{"k":1}`, "retrieval.documents.0.document.score": 0.5},
+			map[string]string{"inputs": `{"query":"q"}`}},
+		{"retriever's own documents", map[string]any{"openinference.span.kind": "RETRIEVER", "output.value": `{"documents":[{"page_content":"c","metadata":{"k":1}}]}`}, map[string]string{"outputs": `{"documents":[{"content":"c","metadata":{"k":1}}]}`, "metadata.attributes": ""}},
+		{"chain of messages", map[string]any{"openinference.span.kind": "CHAIN", "input.value": `[{"role":"user","content":"x"}]`, "output.value": "[1,2]"}, map[string]string{"inputs": `{"chat_history":[{"role":"user","content":"x"}]}`, "outputs": `{"result":[1,2]}`}},
+		{"agent's answer is the last text", map[string]any{"gen_ai.operation.name": "invoke_agent", "gen_ai.output.messages": `[{"role":"assistant","content":"one"},{"role":"tool","content":"t"},{"role":"assistant","content":"two"}]`}, map[string]string{"outputs.content": `"two"`}},
+		{"long vectors", map[string]any{"openinference.span.kind": "EMBEDDING", "embedding.embeddings.0.embedding.text": "t", "embedding.embeddings.0.embedding.vector": make([]any, 100), "output.value": `{"data":[{"embedding":[` + strings.Repeat("0.5,", 99) + `1],"index":0}]}`},
+			map[string]string{"inputs.texts": `["t"]`, "outputs": `{"data":[{"index":0}]}`, "metadata.embedding": `{"count":1,"dimension":100}`, "metadata.truncated": `{"embedding":800}`}},
+		{"cached beyond the prompt", map[string]any{"gen_ai.usage.input_tokens": 10, "gen_ai.usage.output_tokens": 5, "gen_ai.usage.cache_read.input_tokens": 20, "gen_ai.usage.total_tokens": 15},
+			map[string]string{"metadata.prompt_tokens": "30", "metadata.total_tokens": "35", "metadata.usage_adjusted": "true"}},
+		{"no invented counts", map[string]any{"gen_ai.usage.input_tokens": 10}, map[string]string{"metadata.completion_tokens": "", "metadata.total_tokens": ""}},
+		{"counts that disagree", map[string]any{"gen_ai.usage.input_tokens": 10, "llm.token_count.prompt": 11}, map[string]string{"metadata.prompt_tokens": "10", "metadata.input_tokens": "10", "metadata.attributes": `{"llm.token_count.prompt":11}`}},
+		{"reported cost", map[string]any{"llm.cost.total": 0.25}, map[string]string{"metadata.cost": "0.25", "metadata.cost_source": `"reported"`}},
+		{"provider", map[string]any{"gen_ai.system": "OpenAI.chat"}, map[string]string{"config.provider": `"openai"`, "metadata.provider": `"openai"`, "metadata.system": `"OpenAI.chat"`}},
+		{"provider behind a framework", map[string]any{"gen_ai.system": "langchain", "gen_ai.request.model": "claude-4"}, map[string]string{"config.provider": `"anthropic"`}},
+		{"other settings", map[string]any{"gen_ai.request.stream": true}, map[string]string{"config.stream": "true"}},
+		{"association", map[string]any{"traceloop.association.properties.plan": "gold", "traceloop.association.properties.run_id": "r", "traceloop.association.properties.user_id": "u"},
+			map[string]string{"metadata.plan": `"gold"`, "metadata.run_id": `"r"`, "user_properties.user_id": `"u"`, "metadata.user_id": `"u"`, "metadata.attributes": ""}},
+		{"project is kept once", map[string]any{"honeyhive.project": "p", "traceloop.association.properties.project": "p"}, map[string]string{"metadata.attributes": `{"honeyhive.project":"p"}`}},
+		{"characters that no store takes", map[string]any{"input.value": "a\x00b", "k\x00": "\xff"}, map[string]string{"inputs.value": "\"a\uFFFDb\"", "metadata.replaced_characters": "2"}},
+		{"not a number", map[string]any{"x": nan()}, map[string]string{"metadata.attributes.x": `"NaN"`}},
+		{"baggage", map[string]any{"baggage.a.b": "x"}, map[string]string{"metadata.baggage": `{"a":{"b":"x"}}`}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			td, _ := oneSpan(tt.attrs)
+			e := mapOne(t, td)
+			for path, want := range tt.want {
+				if got := at(e, path); got != want {
+					t.Errorf("%s = %s, want %s\n%s", path, got, want, flatEvent(e))
+				}
+			}
+		})
+	}
+}
+
+func nan() float64 { z := 0.0; return z / z }
+
+func TestBadSpans(t *testing.T) {
+	t.Parallel()
+	td, s := oneSpan(nil)
+	s.CopyTo(td.ResourceSpans().At(0).ScopeSpans().At(0).Spans().AppendEmpty())
+	td.ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(0).SetSpanID([8]byte{})
+	third := td.ResourceSpans().At(0).ScopeSpans().At(0).Spans().AppendEmpty()
+	third.SetSpanID([8]byte{9})
+	b, rejected := New(Options{}).Traces(td)
+	want := []Rejection{
+		{"01000000000000000000000000000000", "0000000000000000", "the span id is all zeros"},
+		{"00000000000000000000000000000000", "0900000000000000", "the trace id is all zeros"},
+	}
+	if diff := cmp.Diff(want, rejected); diff != "" || len(b.Events) != 1 {
+		t.Errorf("%d events, rejected (-want +got)\n%s", len(b.Events), diff)
+	}
+}
+
+func TestTimes(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name       string
+		start, end uint64
+		want       [3]float64
+		unfinished bool
+		skew       string
+	}{
+		{"fractions", 1_700_000_000_000_000_000, 1_700_000_000_250_500_000, [3]float64{1_700_000_000_000, 1_700_000_000_250.5, 250.5}, false, ""},
+		{"no end", 1_700_000_000_000_000_000, 0, [3]float64{1_700_000_000_000, 1_700_000_000_000, 0}, true, ""},
+		{"end before start", 2_000_000_000, 1_000_000_000, [3]float64{2000, 2000, 0}, false, "true"},
+		{"no start", 0, 1_000_000_000, [3]float64{1000, 1000, 0}, false, ""},
+		{"far future", 1 << 63, 1<<63 + 1e6, [3]float64{9223372036854.775, 9223372036855.775, 1}, false, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			td, s := oneSpan(nil)
+			s.SetStartTimestamp(pcommon.Timestamp(tt.start))
+			s.SetEndTimestamp(pcommon.Timestamp(tt.end))
+			e := mapOne(t, td)
+			if got := [3]float64{e.Start, e.End, e.Duration}; got != tt.want || e.Unfinished != tt.unfinished || at(e, "metadata.clock_skew") != tt.skew {
+				t.Errorf("%v unfinished %v, want %v; skew %s", got, e.Unfinished, tt.want, at(e, "metadata.clock_skew"))
+			}
+		})
+	}
+}
+
+// spans makes a request of spans of one trace: id, parent, attributes.
+type spanSpec struct {
+	trace, id, parent byte
+	attrs             map[string]any
+}
+
+func request(specs ...spanSpec) ptrace.Traces {
+	td := ptrace.NewTraces()
+	list := td.ResourceSpans().AppendEmpty().ScopeSpans().AppendEmpty().Spans()
+	for i, sp := range specs {
+		s := list.AppendEmpty()
+		s.SetTraceID([16]byte{max(sp.trace, 1)})
+		s.SetSpanID([8]byte{sp.id})
+		if sp.parent != 0 {
+			s.SetParentSpanID([8]byte{sp.parent})
+		}
+		s.SetName(fmt.Sprint("s", sp.id))
+		s.SetStartTimestamp(pcommon.Timestamp(1e18 + uint64(i)*1e6))
+		s.SetEndTimestamp(pcommon.Timestamp(1e18 + uint64(i)*1e6 + 1e6))
+		putSorted(s.Attributes(), sp.attrs)
+	}
+	return td
+}
+
+func TestSessions(t *testing.T) {
+	t.Parallel()
+	const a, b = "6b0f2c1e-0f5d-4d53-9a52-0d1f4a3f8a11", "7b0f2c1e-0f5d-4d53-9a52-0d1f4a3f8a12"
+	key := func(k, v string) map[string]any { return map[string]any{k: v} }
+	trace := uuid.UUID{1}.String()
+	for _, tt := range []struct {
+		name  string
+		spans []spanSpec
+		want  []string // session of each event, with ! if fixed and ? if provisional
+		keys  []string // metadata.session_key
+	}{
+		{"no key", []spanSpec{{id: 1}, {id: 2, parent: 1}}, []string{trace + "?", trace + "?"}, []string{"", ""}},
+		{"root names it last", []spanSpec{{id: 2, parent: 1, attrs: key("session.id", b)}, {id: 1, attrs: key("session.id", a)}}, []string{a, a}, []string{`"` + b + `"`, ""}},
+		{"first in time without a root's", []spanSpec{{id: 3, parent: 1}, {id: 2, parent: 1, attrs: key("gen_ai.conversation.id", a)}, {id: 4, parent: 1, attrs: key("session.id", b)}}, []string{a, a, a}, []string{"", "", `"` + b + `"`}},
+		{"fixed counts for its span", []spanSpec{{id: 1, attrs: key("session.id", a)}, {id: 2, parent: 1, attrs: key("honeyhive.session_id", b)}}, []string{a, b + "!"}, []string{"", ""}},
+		{"key in the caller's metadata", []spanSpec{{id: 1, attrs: key("metadata", `{"thread_id":"`+a+`"}`)}, {id: 2, parent: 1}}, []string{a, a}, []string{"", ""}},
+		{"precedence on one span", []spanSpec{{id: 1, attrs: map[string]any{"gen_ai.conversation.id": b, "session.id": a}}}, []string{a}, []string{""}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			batch, _ := New(Options{}).Traces(request(tt.spans...))
+			var got, keys []string
+			for i := range batch.Events {
+				e := &batch.Events[i]
+				checkEvent(t, e)
+				s := e.SessionID.String()
+				if e.Fixed {
+					s += "!"
+				}
+				if e.Provisional {
+					s += "?"
+				}
+				got = append(got, s)
+				keys = append(keys, at(e, "metadata.session_key"))
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("sessions (-want +got)\n%s", diff)
+			}
+			if diff := cmp.Diff(tt.keys, keys); diff != "" {
+				t.Errorf("keys (-want +got)\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestParents(t *testing.T) {
+	t.Parallel()
+	const own, above = "6b0f2c1e-0f5d-4d53-9a52-0d1f4a3f8a11", "7b0f2c1e-0f5d-4d53-9a52-0d1f4a3f8a12"
+	batch, _ := New(Options{}).Traces(request(
+		spanSpec{id: 1, attrs: map[string]any{"honeyhive_event_id": own, "traceloop.association.properties.parent_id": above}},
+		spanSpec{id: 2, parent: 1, attrs: map[string]any{"honeyhive.parent_id": above}},
+		spanSpec{id: 3, parent: 9},
+		spanSpec{id: 4, attrs: map[string]any{"honeyhive.parent_id": "no id"}},
+	))
+	want := []string{above, own, EventID([16]byte{1}, [8]byte{9}).String(), uuid.UUID{1}.String()}
+	for i, w := range want {
+		if got := batch.Events[i].ParentID.String(); got != w {
+			t.Errorf("parent of %d: %s, want %s", i, got, w)
+		}
+	}
+	if batch.Events[0].ID.String() != own {
+		t.Errorf("id %s", batch.Events[0].ID)
+	}
+	if got := at(&batch.Events[1], "metadata.attributes"); got != `{"honeyhive.parent_id":"`+above+`"}` {
+		t.Errorf("a parent id below the root: %s", got)
+	}
+}
+
+func TestWrappers(t *testing.T) {
+	t.Parallel()
+	model := func(tokens int) map[string]any {
+		return map[string]any{"gen_ai.operation.name": "chat", "gen_ai.usage.input_tokens": tokens, "llm.cost.total": 0.5}
+	}
+	batch, _ := New(Options{}).Traces(request(
+		spanSpec{id: 3, parent: 2, attrs: model(7)},
+		spanSpec{id: 2, parent: 1},
+		spanSpec{id: 1, attrs: model(7)},
+		spanSpec{trace: 2, id: 4, parent: 5, attrs: model(1)}, // a cycle
+		spanSpec{trace: 2, id: 5, parent: 4, attrs: model(1)},
+	))
+	if e := &batch.Events[0]; e.Type != event.TypeModel || at(e, "metadata.prompt_tokens") != "7" {
+		t.Errorf("inner call: %s", flatEvent(e))
+	}
+	if e := &batch.Events[2]; e.Type != event.TypeChain || at(e, "metadata.prompt_tokens") != "" || at(e, "metadata.cost") != "" || at(e, "metadata.aggregate_usage") != `{"prompt_tokens":7,"cost":0.5}` {
+		t.Errorf("wrapper: %s", flatEvent(e))
+	}
+}
+
+func TestSpanEvents(t *testing.T) {
+	t.Parallel()
+	add := func(s ptrace.Span, name string, attrs map[string]any) {
+		ev := s.Events().AppendEmpty()
+		ev.SetName(name)
+		ev.SetTimestamp(s.StartTimestamp() + 5e6)
+		putSorted(ev.Attributes(), attrs)
+	}
+	for _, tt := range []struct {
+		name string
+		make func(s ptrace.Span)
+		want map[string]string
+		err  string
+	}{
+		{"failure", func(s ptrace.Span) {
+			s.Status().SetCode(ptrace.StatusCodeError)
+			add(s, "exception", map[string]any{"exception.type": "E", "exception.message": "bad", "exception.stacktrace": "at x", "exception.escaped": "False"})
+		}, map[string]string{"metadata.error_type": `"E"`, "metadata.error_stacktrace": `"at x"`, "metadata.exceptions": "", "metadata.span_events": ""}, "bad"},
+		{"retry that succeeded", func(s ptrace.Span) {
+			add(s, "exception", map[string]any{"exception.message": "bad"})
+		}, map[string]string{"metadata.exceptions": `[{"message":"bad","time":1700000000005}]`}, ""},
+		{"status message", func(s ptrace.Span) {
+			s.Status().SetCode(ptrace.StatusCodeError)
+			s.Status().SetMessage("timeout")
+			s.Attributes().PutStr("error.type", "T")
+		}, map[string]string{"metadata.error_type": `"T"`}, "timeout"},
+		{"only a type", func(s ptrace.Span) { s.Attributes().PutStr("error.type", "T") }, nil, "T"},
+		{"nothing said", func(s ptrace.Span) { s.Status().SetCode(ptrace.StatusCodeError) }, nil, "error"},
+		{"own error", func(s ptrace.Span) {
+			s.Attributes().PutStr("honeyhive_error", "mine")
+			s.Attributes().PutStr("honeyhive_error_type", "V")
+		}, map[string]string{"metadata.error_type": `"V"`}, "mine"},
+		{"evaluation", func(s ptrace.Span) {
+			add(s, "gen_ai.evaluation.result", map[string]any{"gen_ai.evaluation.name": "rel", "gen_ai.evaluation.score.value": 0.5, "gen_ai.response.id": "r"})
+		}, map[string]string{"metrics": `{"rel":0.5}`, "metadata.evaluations": `[{"name":"rel","value":0.5,"response_id":"r"}]`}, ""},
+		{"first token", func(s ptrace.Span) { add(s, "First Token Stream Event", nil) }, map[string]string{"metadata.time_to_first_token_ms": "5", "metadata.span_events": ""}, ""},
+		{"messages", func(s ptrace.Span) {
+			s.Attributes().PutStr("gen_ai.operation.name", "chat")
+			add(s, "gen_ai.user.message", map[string]any{"content": "x"})
+			add(s, "gen_ai.choice", map[string]any{"message": "y", "finish_reason": "stop"})
+		}, map[string]string{"inputs.chat_history": `[{"role":"user","content":"x"}]`, "outputs": `{"role":"assistant","content":"y","finish_reason":"stop"}`, "metadata.span_events": ""}, ""},
+		{"details", func(s ptrace.Span) {
+			add(s, "gen_ai.client.inference.operation.details", map[string]any{"gen_ai.operation.name": "chat", "gen_ai.input.messages": `[{"role":"user","content":"x"}]`})
+		}, map[string]string{"inputs.chat_history": `[{"role":"user","content":"x"}]`, "metadata.span_events": ""}, ""},
+		{"other", func(s ptrace.Span) { add(s, "x", map[string]any{"k": 1}) }, map[string]string{"metadata.span_events": `[{"name":"x","time":1700000000005,"attributes":{"k":1}}]`}, ""},
+		{"links", func(s ptrace.Span) {
+			l := s.Links().AppendEmpty()
+			l.SetTraceID([16]byte{3})
+			l.SetSpanID([8]byte{4})
+		}, map[string]string{"metadata.links": `[{"trace_id":"03000000000000000000000000000000","span_id":"0400000000000000"}]`}, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			td, s := oneSpan(nil)
+			tt.make(s)
+			e := mapOne(t, td)
+			for path, want := range tt.want {
+				if got := at(e, path); got != want {
+					t.Errorf("%s = %s, want %s", path, got, want)
+				}
+			}
+			got := ""
+			if e.Error != nil {
+				got = *e.Error
+			}
+			if got != tt.err {
+				t.Errorf("error %q, want %q", got, tt.err)
+			}
+		})
+	}
+}
+
+func TestResources(t *testing.T) {
+	t.Parallel()
+	td := request(spanSpec{id: 1})
+	td.ResourceSpans().At(0).Resource().Attributes().PutStr("service.name", "desk")
+	td.ResourceSpans().At(0).Resource().Attributes().PutStr("spangrove.project", "p")
+	other := td.ResourceSpans().AppendEmpty()
+	td.ResourceSpans().At(0).CopyTo(other)
+	other.Resource().Attributes().PutStr("service.name", "pier")
+	other.ScopeSpans().At(0).Spans().At(0).SetSpanID([8]byte{2})
+	batch, _ := New(Options{}).Traces(td)
+	if len(batch.Sessions) != 1 {
+		t.Fatalf("%d sessions", len(batch.Sessions))
+	}
+	h := batch.Sessions[0]
+	if h.Fallback != "desk" || h.Source != "desk" || string(h.Metadata) != `{"resource":{"service.name":"desk"}}` {
+		t.Errorf("hint %+v %s", h, h.Metadata)
+	}
+	if got := at(&batch.Events[0], "metadata.resource"); got != "" {
+		t.Errorf("resource on the first event: %s", got)
+	}
+	if got := at(&batch.Events[1], "metadata.resource"); got != `{"service.name":"pier"}` {
+		t.Errorf("resource on the second event: %s", got)
+	}
+	if got := at(&batch.Events[1], "metadata.service.name"); got != `"pier"` {
+		t.Errorf("service.name %s", got)
+	}
+}
+
+func TestBounds(t *testing.T) {
+	t.Parallel()
+	m := New(Options{MaxFieldBytes: 40, MaxMediaBytes: 16})
+	td, _ := oneSpan(map[string]any{"gen_ai.operation.name": "chat", "x": strings.Repeat("é", 30), "gen_ai.input.messages": `[{"role":"user","content":"` + strings.Repeat("a", 50) + `"}]`})
+	b, _ := m.Traces(td)
+	e := &b.Events[0]
+	checkEvent(t, e)
+	for path, want := range map[string]string{
+		"metadata.attributes.x":                     `"` + strings.Repeat("é", 20) + `"`,
+		"metadata.truncated.x":                      "60",
+		"inputs.chat_history":                       `[{"role":"user","content":"aaaaaaaaaaaaa"}]`,
+		"metadata.attributes.gen_ai.input.messages": "",
+	} {
+		if got := at(e, path); got != want {
+			t.Errorf("%s = %s, want %s", path, got, want)
+		}
+	}
+	media := New(Options{MaxMediaBytes: 16})
+	td, _ = oneSpan(map[string]any{"gen_ai.operation.name": "chat", "gen_ai.input.messages": `[{"role":"user","parts":[{"type":"text","content":"a long enough text"},{"type":"blob","mime_type":"image/png","content":"` + strings.Repeat("A", 64) + `"}]},{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,AAAAAAAAAAAAAAAA"}}]}]`})
+	b, _ = media.Traces(td)
+	got := at(&b.Events[0], "inputs.chat_history")
+	for _, want := range []string{`"mime_type":"image/png","bytes":64`, `"url":{"type":"omitted","mime_type":"image/png","bytes":38`, `a long enough text`} {
+		if !strings.Contains(got, want) {
+			t.Errorf("media: no %s in %s", want, got)
+		}
+	}
+}
+
+// TestMany maps what someone might send to hurt: many elements, deep names, many keys.
+func TestMany(t *testing.T) {
+	t.Parallel()
+	attrs := map[string]any{"openinference.span.kind": "LLM"}
+	for i := range MaxIndexed + 5 {
+		attrs[fmt.Sprintf("llm.input_messages.%d.message.role", i)] = "user"
+		attrs[fmt.Sprintf("llm.input_messages.%d.message.content", i)] = fmt.Sprint("m", i)
+	}
+	attrs["honeyhive_inputs."+strings.Repeat("a.", 2000)+"b"] = "deep"
+	attrs["honeyhive_metadata."+strings.Repeat("a.", 500)+"b"] = "deep"
+	for i := range 3000 {
+		attrs[fmt.Sprintf("honeyhive_config.k%d", i)] = i
+	}
+	td, _ := oneSpan(attrs)
+	e := mapOne(t, td)
+	if got := at(e, "metadata.attributes.llm.input_messages.10004.message.content"); got != `"m10004"` {
+		t.Errorf("beyond the bound: %s", got)
+	}
+	if got := at(e, "inputs.chat_history.9999.content"); got != `"m9999"` {
+		t.Errorf("last within the bound: %s", got)
+	}
+	if got := at(e, "config.k2999"); got != "2999" {
+		t.Errorf("config.k2999 = %s", got)
+	}
+}

@@ -1,0 +1,262 @@
+package otlpmap
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+
+	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/rawjson"
+)
+
+// oneSpan is a request of one span with the given attributes.
+func oneSpan(attrs map[string]any) (ptrace.Traces, ptrace.Span) {
+	td := ptrace.NewTraces()
+	rs := td.ResourceSpans().AppendEmpty()
+	s := rs.ScopeSpans().AppendEmpty().Spans().AppendEmpty()
+	s.SetTraceID([16]byte{1})
+	s.SetSpanID([8]byte{2})
+	s.SetName("span")
+	s.SetStartTimestamp(1_700_000_000_000_000_000)
+	s.SetEndTimestamp(1_700_000_000_250_500_000)
+	putSorted(s.Attributes(), attrs)
+	return td, s
+}
+
+// putSorted fills attributes in the order of their names, so that a test sees the same event
+// each time.
+func putSorted(m pcommon.Map, attrs map[string]any) {
+	for _, k := range slices.Sorted(maps.Keys(attrs)) {
+		if err := m.PutEmpty(k).FromRaw(attrs[k]); err != nil {
+			panic(err)
+		}
+	}
+}
+
+func mapOne(t testing.TB, td ptrace.Traces) *event.Event {
+	t.Helper()
+	b, rejected := New(Options{}).Traces(td)
+	if len(b.Events) != 1 || len(rejected) != 0 {
+		t.Fatalf("%d events, rejected %v", len(b.Events), rejected)
+	}
+	checkEvent(t, &b.Events[0])
+	return &b.Events[0]
+}
+
+// checkEvent holds what is true of every event: its objects are JSON that a store takes as it
+// is, no key stands twice, and the two halves of metadata share none.
+func checkEvent(t testing.TB, e *event.Event) {
+	t.Helper()
+	if err := e.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	for name, raw := range map[string]json.RawMessage{
+		"config": e.Config, "inputs": e.Inputs, "outputs": e.Outputs, "metadata": e.Metadata, "cold metadata": e.ColdMetadata,
+		"metrics": e.Metrics, "feedback": e.Feedback, "user_properties": e.UserProperties,
+	} {
+		if raw == nil {
+			continue
+		}
+		clean, n, err := rawjson.Clean(raw)
+		if err != nil || n != 0 || string(clean) != string(raw) {
+			t.Fatalf("%s is not clean (%v, %d): %s", name, err, n, raw)
+		}
+	}
+	for key := range rawjson.Object(e.ColdMetadata) {
+		if !event.ColdKey(key) {
+			t.Errorf("cold metadata has %q", key)
+		}
+	}
+	for key := range rawjson.Object(e.Metadata) {
+		if event.ColdKey(key) {
+			t.Errorf("metadata has the cold key %q", key)
+		}
+	}
+}
+
+// at is a value of an event by its path, "" if absent.
+func at(e *event.Event, path string) string {
+	bucket, rest, _ := strings.Cut(path, ".")
+	raw := map[string]json.RawMessage{
+		"config": e.Config, "inputs": e.Inputs, "outputs": e.Outputs, "metadata": rawjson.Concat(e.Metadata, e.ColdMetadata),
+		"metrics": e.Metrics, "feedback": e.Feedback, "user_properties": e.UserProperties,
+	}[bucket]
+	if rest == "" {
+		return string(raw)
+	}
+	if v := rawjson.Path(raw, strings.Split(rest, ".")...); v != nil {
+		return string(v)
+	}
+	if head, tail, ok := strings.Cut(rest, "."); ok && head == "attributes" {
+		return string(rawjson.Get(rawjson.Get(raw, head), tail))
+	}
+	return string(rawjson.Get(raw, rest))
+}
+
+// kindOf makes a span of a role that a rule is for.
+func kindOf(on role) string {
+	switch {
+	case on == 0, on&onModel != 0:
+		return "LLM"
+	case on&onEmbedding != 0:
+		return "EMBEDDING"
+	case on&onTool != 0:
+		return "TOOL"
+	}
+	return "CHAIN"
+}
+
+// TestEveryRule maps, for each rule and each of its sources, a span that has nothing else, and
+// finds the value where the rule says.
+func TestEveryRule(t *testing.T) {
+	t.Parallel()
+	const token = "tok-17"
+	for i := range rules {
+		r := &rules[i]
+		for _, from := range r.from {
+			if from == "@messages" {
+				continue // TestMessageEvents
+			}
+			t.Run(fmt.Sprintf("%03d/%s/%s", i, r.to, from), func(t *testing.T) {
+				t.Parallel()
+				attrs, want := sampleFor(r, from, token)
+				if r.to != "metadata.span_kind" {
+					attrs["openinference.span.kind"] = kindOf(r.on)
+				}
+				td, _ := oneSpan(attrs)
+				e := mapOne(t, td)
+				got := at(e, r.to)
+				if !strings.Contains(got, want) {
+					t.Errorf("%s = %s, want %s in it; event %s", r.to, got, want, flatEvent(e))
+				}
+			})
+		}
+	}
+}
+
+// sampleFor is a span's attributes for a rule, and what must be in the rule's field.
+func sampleFor(r *rule, from, token string) (map[string]any, string) {
+	name := strings.TrimSuffix(strings.TrimSuffix(from, ".N"), ".*")
+	switch r.as.name {
+	case "number", "cost":
+		return map[string]any{name: 1.25}, "1.25"
+	case "count":
+		return map[string]any{name: 17}, "17"
+	case "seconds":
+		return map[string]any{name: 0.25}, "250"
+	case "list", "first":
+		return map[string]any{name: []any{token}}, `"` + token + `"`
+	case "if different":
+		return map[string]any{name: token, "gen_ai.response.model": "other"}, token
+	case "members":
+		switch {
+		case strings.HasSuffix(from, ".*"):
+			return map[string]any{name + ".a.b": token}, `"a":{"b":"` + token + `"}`
+		default:
+			return map[string]any{name: `{"a":{"b":"` + token + `"}}`}, `"a":{"b":"` + token + `"}`
+		}
+	case "object":
+		return map[string]any{name + ".a.b": token}, `{"a":{"b":"` + token + `"}}`
+	case "flat messages", "flat answer":
+		return map[string]any{name + ".0.role": "assistant", name + ".0.content": token}, `"content":"` + token + `"`
+	case "flat prompts":
+		return map[string]any{name + ".0.prompt.text": token}, `[{"role":"user","content":"` + token + `"}]`
+	case "texts":
+		return map[string]any{name + ".0.content": token}, `["` + token + `"]`
+	case "documents":
+		return map[string]any{name + ".0.document.content": token}, `[{"content":"` + token + `"}]`
+	case "document list":
+		return map[string]any{name: `[{"page_content":"` + token + `","id":1}]`}, `[{"content":"` + token + `","id":1}]`
+	case "flat tools":
+		return map[string]any{name + ".0.name": token}, `[{"name":"` + token + `"}]`
+	case "tools":
+		return map[string]any{name: `[{"type":"function","function":{"name":"` + token + `"}}]`}, `[{"type":"function","name":"` + token + `"}]`
+	case "settings":
+		return map[string]any{name: `{"a":{"b":"` + token + `"}}`}, `"a":{"b":"` + token + `"}`
+	case "messages":
+		if strings.HasSuffix(from, "instructions") {
+			return map[string]any{name: `[{"type":"text","content":"` + token + `"}]`}, `[{"role":"system","content":"` + token + `"}]`
+		}
+		return map[string]any{name: `[{"role":"user","parts":[{"type":"text","content":"` + token + `"}]}]`}, `[{"role":"user","content":"` + token + `"}]`
+	case "answer":
+		return map[string]any{name: `[{"role":"assistant","parts":[{"type":"text","content":"` + token + `"}]}]`}, `"role":"assistant","content":"` + token + `"`
+	case "input", "output":
+		return map[string]any{name: `{"a":"` + token + `"}`}, `"a":"` + token + `"`
+	}
+	return map[string]any{name: token}, `"` + token + `"`
+}
+
+// TestEveryKind maps a span of each value of each kind rule.
+func TestEveryKind(t *testing.T) {
+	t.Parallel()
+	for _, k := range kindRules {
+		for value, r := range k.is {
+			td, _ := oneSpan(map[string]any{k.attr: value})
+			if e := mapOne(t, td); e.Type != r.typed() {
+				t.Errorf("%s = %s: type %s, want %s", k.attr, value, e.Type, r.typed())
+			}
+		}
+	}
+}
+
+func TestTypes(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name  string
+		attrs map[string]any
+		kind  ptrace.SpanKind
+		want  event.Type
+	}{
+		{"nothing known", nil, 0, event.TypeChain},
+		{"unknown operation", map[string]any{"gen_ai.operation.name": "execute_task_loop"}, 0, event.TypeChain},
+		{"tool by name", map[string]any{"gen_ai.tool.name": "x"}, 0, event.TypeTool},
+		{"model and usage", map[string]any{"gen_ai.request.model": "m", "gen_ai.usage.input_tokens": 1}, 0, event.TypeModel},
+		{"model without usage", map[string]any{"gen_ai.request.model": "m"}, 0, event.TypeChain},
+		{"http client", map[string]any{"http.request.method": "GET"}, ptrace.SpanKindClient, event.TypeTool},
+		{"http server", map[string]any{"http.request.method": "GET"}, ptrace.SpanKindServer, event.TypeChain},
+		{"given type", map[string]any{"honeyhive_event_type": "model"}, 0, event.TypeModel},
+		{"given generic", map[string]any{"honeyhive_event_type": "generic"}, 0, event.TypeGeneric},
+		{"given unknown", map[string]any{"honeyhive_event_type": "x", "openinference.span.kind": "LLM"}, 0, event.TypeModel},
+		{"bare tool yields", map[string]any{"honeyhive_event_type": "tool", "gen_ai.operation.name": "chat"}, 0, event.TypeModel},
+		{"bare tool alone", map[string]any{"honeyhive_event_type": "tool"}, 0, event.TypeTool},
+		{"named tool stays", map[string]any{"honeyhive_event_type": "tool", "honeyhive_event_name": "t", "gen_ai.operation.name": "chat"}, 0, event.TypeTool},
+		{"given chain stays", map[string]any{"honeyhive_event_type": "chain", "gen_ai.operation.name": "chat"}, 0, event.TypeChain},
+		{"vendor before standard", map[string]any{"openinference.span.kind": "RETRIEVER", "gen_ai.operation.name": "embeddings"}, 0, event.TypeTool},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			td, s := oneSpan(tt.attrs)
+			s.SetKind(tt.kind)
+			if e := mapOne(t, td); e.Type != tt.want {
+				t.Errorf("type %s, want %s", e.Type, tt.want)
+			}
+		})
+	}
+}
+
+// TestTables holds what the tables must be for the rest to work.
+func TestTables(t *testing.T) {
+	t.Parallel()
+	if n := len(compiled.open); n > maxFamilies {
+		t.Errorf("%d families, more than %d", n, maxFamilies)
+	}
+	for _, r := range compiled.rules {
+		for _, s := range r.src {
+			if s.fam >= 0 && r.as.family == nil {
+				t.Errorf("%s: reader %q reads no families", r.to, r.as.name)
+			}
+			if s.slot >= 0 && r.as.scalar == nil && r.as.whole == nil {
+				t.Errorf("%s: reader %q reads no attributes", r.to, r.as.name)
+			}
+			if r.as.scalar != nil && r.key == "" {
+				t.Errorf("%s: reader %q needs a field", r.to, r.as.name)
+			}
+		}
+	}
+}
