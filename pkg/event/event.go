@@ -214,7 +214,7 @@ var coldKeys = map[string]bool{
 	"trace_id": true, "span_id": true, "parent_span_id": true, "has_otlp_lineage": true, "span_name": true,
 	"otel_kind": true, "trace_state": true, "trace_flags": true, "instrumentor": true, "exceptions": true, "error_stacktrace": true,
 	"input_mime_type": true, "output_mime_type": true, "embedding": true, "evaluations": true,
-	"finish_reasons": true, "system": true, "response_model": true,
+	"finish_reasons": true, "system": true, "response_model": true, "part_types": true,
 }
 
 // ColdKey says that key is one of the members of metadata that may stand in ColdMetadata.
