@@ -1,0 +1,155 @@
+package storetest
+
+import (
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/fault"
+)
+
+var deleteTests = []test{
+	{"Delete/an event out of a shared chunk", deleteShared},
+	{"Delete/all events of a chunk", deleteAll},
+	{"Delete/a session", deleteSession},
+	{"Delete/a session of many events", deleteLarge},
+	{"Delete/a session by its event", deleteSessionEvent},
+	{"Delete/a session with traces and aliases", deleteTraces},
+	{"Delete/unknown is NotFound", deleteUnknown},
+	{"Delete/created again is a new event", deleteRecreate},
+}
+
+func deleteShared(e *env) {
+	var list []event.Event
+	for i := range 6 {
+		x := call("s", fmt.Sprint("x", i), float64(i), 1, 1, 0.25)
+		x.Inputs, x.Outputs = text(`{"secret":"payload of %d"}`, i), text(`"%d %s"`, i, prose(500, uint64(i)))
+		if i%2 == 0 {
+			x.ColdMetadata = text(`{"attributes":{"n":%d}}`, i)
+		}
+		list = append(list, x)
+	}
+	e.put(list...)
+	e.equal("chunks", 1, e.place.Count(e.T, `SELECT count(*) FROM chunk`))
+	size := e.place.Count(e.T, `SELECT length(z) FROM chunk`)
+	e.holds(list...) // so that what is cached is old
+	for _, i := range []int{2, 0, 3} {
+		e.ok(e.s.DeleteEvent(e.ctx, e.project, list[i].ID))
+		if _, err := e.s.Event(e.ctx, e.project, list[i].ID); fault.Of(err) != fault.NotFound {
+			e.Errorf("deleted event: %v, want NotFound", err)
+		}
+		list[i].ID = uuid.Nil
+		var left []event.Event
+		for _, x := range list {
+			if x.ID != uuid.Nil {
+				left = append(left, x)
+			}
+		}
+		e.holds(left...)
+		e.equal("chunks", 1, e.place.Count(e.T, `SELECT count(*) FROM chunk`))
+		smaller := e.place.Count(e.T, `SELECT length(z) FROM chunk`)
+		if smaller >= size {
+			e.Errorf("%d bytes of payload after a deletion, %d before", smaller, size)
+		}
+		size = smaller
+	}
+	e.wantRollup("s", "num_events=3 num_model_events=3 has_feedback=false cost=0.75 total_tokens=6 prompt_tokens=3 completion_tokens=3")
+	e.reopen(optionsNone)
+	e.holds(list[1], list[4], list[5])
+}
+
+func deleteAll(e *env) {
+	e.put(sample()...)
+	for _, x := range sample() {
+		e.ok(e.s.DeleteEvent(e.ctx, e.project, x.ID))
+	}
+	e.equal("chunks", 0, e.place.Count(e.T, `SELECT count(*) FROM chunk`))
+	e.equal("events", 1, len(e.session(id("s"))))
+	e.wantRollup("s", "num_events=0 num_model_events=0 has_feedback=false cost= total_tokens=0 prompt_tokens=0 completion_tokens=0")
+}
+
+// empty checks that nothing of any session is left.
+func (e *env) empty() {
+	e.Helper()
+	for _, table := range []string{"ev", "chunk", "session", "trace", "alias"} {
+		e.equal("rows of "+table, 0, e.place.Count(e.T, `SELECT count(*) FROM `+table))
+	}
+}
+
+func deleteSession(e *env) {
+	e.put(sample()...)
+	e.put(below("c", step("s", "later", 86400*2)))
+	e.ok(e.s.DeleteSession(e.ctx, e.project, id("s")))
+	_, err := e.s.Session(e.ctx, e.project, id("s"))
+	e.equal("session", fault.NotFound, fault.Of(err))
+	_, err = e.s.Event(e.ctx, e.project, id("a"))
+	e.equal("event", fault.NotFound, fault.Of(err))
+	e.holds(sample()[3])
+	e.ok(e.s.DeleteSession(e.ctx, e.project, id("t")))
+	e.empty()
+}
+
+func deleteLarge(e *env) {
+	for part := range 3 {
+		var list []event.Event
+		for i := range 500 {
+			x := step("s", fmt.Sprint("x", part, " ", i), float64(part*500+i)*100)
+			x.Inputs = text(`{"n":%d}`, i)
+			list = append(list, x)
+		}
+		e.put(list...)
+	}
+	e.put(step("other", "stays", 0))
+	e.ok(e.s.DeleteSession(e.ctx, e.project, id("s")))
+	e.equal("events", 2, e.place.Count(e.T, `SELECT count(*) FROM ev`))
+	e.ok(e.s.DeleteSession(e.ctx, e.project, id("other")))
+	e.empty()
+}
+
+func deleteSessionEvent(e *env) {
+	e.put(sample()...)
+	e.ok(e.s.DeleteEvent(e.ctx, e.project, id("s")))
+	e.ok(e.s.DeleteEvent(e.ctx, e.project, id("t")))
+	e.empty()
+}
+
+func deleteTraces(e *env) {
+	e.put(traced("t", "", step("t", "x", 1)))
+	e.put(traced("t", "key", step("key", "root", 2)))
+	e.ok(e.s.DeleteSession(e.ctx, e.project, id("t")))
+	e.empty()
+	// A late span of the trace starts anew.
+	e.put(traced("t", "", step("t", "late", 3)))
+	e.wantNames("late span", "t", "late", "late")
+	e.put(traced("t", "key", step("key", "root", 4)))
+	e.wantNames("moved again", "key", "late", "late", "root")
+}
+
+func deleteUnknown(e *env) {
+	e.put(sample()...)
+	e.equal("event", fault.NotFound, fault.Of(e.s.DeleteEvent(e.ctx, e.project, id("nowhere"))))
+	e.equal("session", fault.NotFound, fault.Of(e.s.DeleteSession(e.ctx, e.project, id("nowhere"))))
+	e.equal("event as session", fault.NotFound, fault.Of(e.s.DeleteSession(e.ctx, e.project, id("a"))))
+	p, err := e.s.EnsureProject(e.ctx, "other")
+	e.ok(err)
+	e.equal("other project", fault.NotFound, fault.Of(e.s.DeleteEvent(e.ctx, p.ID, id("a"))))
+	e.equal("other project's session", fault.NotFound, fault.Of(e.s.DeleteSession(e.ctx, p.ID, id("s"))))
+	e.holds(sample()...)
+}
+
+func deleteRecreate(e *env) {
+	x := call("s", "x", 0, 1, 1, 1)
+	x.Inputs = text(`{"old":1}`)
+	e.put(x, step("s", "y", 1))
+	e.ok(e.s.DeleteEvent(e.ctx, e.project, x.ID))
+	e.equal("deleted twice", fault.NotFound, fault.Of(e.s.DeleteEvent(e.ctx, e.project, x.ID)))
+	x.Inputs, x.Start, x.End = text(`{"new":1}`), x.Start+dayMillis, x.End+dayMillis
+	e.put(x)
+	e.holds(x)
+	e.wantRollup("s", "num_events=2 num_model_events=1 has_feedback=false cost=1 total_tokens=2 prompt_tokens=1 completion_tokens=1")
+	e.ok(e.s.DeleteSession(e.ctx, e.project, id("s")))
+	e.put(x)
+	e.holds(x)
+	e.wantNames("anew", "s", "x", "x")
+}

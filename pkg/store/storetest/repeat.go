@@ -1,0 +1,207 @@
+package storetest
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/store"
+)
+
+// optionsNone is a store's defaults.
+var optionsNone store.Options
+
+var repeatTests = []test{
+	{"Repeat/a batch again changes nothing", putTwice},
+	{"Repeat/one batch from many clients at once", putAtOnce},
+	{"Repeat/one id in many sessions at once", sameIDAtOnce},
+	{"Repeat/the same id on another day", otherDay},
+	{"Repeat/the same id on another day after reopening", otherDayReopened},
+	{"Repeat/an id twice in one batch", twiceInBatch},
+	{"Repeat/fills only what was empty", fillEmpty},
+	{"Repeat/finished replaces unfinished", finished},
+	{"Repeat/an unfinished copy that comes late", unfinishedLate},
+	{"Repeat/a session start merges", startTwice},
+	{"Repeat/under another session", otherSession},
+	{"Repeat/the caller's batch is left alone", batchUntouched},
+}
+
+func sample() []event.Event {
+	a, b := call("s", "a", 1, 10, 5, 0.25), call("s", "b", 2, 3, 4, 0.5)
+	a.Inputs, b.Outputs = text(`{"q":1}`), text(`"answer"`)
+	c := below("a", step("s", "c", 3))
+	c.Feedback = text(`{"rating":5}`)
+	return []event.Event{a, b, c, call("t", "d", 86400, 1, 1, 1)}
+}
+
+const sampleTotals = "num_events=3 num_model_events=2 has_feedback=true cost=0.75 total_tokens=22 prompt_tokens=13 completion_tokens=9"
+
+func putTwice(e *env) {
+	e.put(sample()...)
+	before := append(e.session(id("s")), e.session(id("t"))...)
+	for range 2 {
+		e.put(sample()...)
+		e.putEach(reversed(sample())...)
+		e.reopen(optionsNone)
+	}
+	e.same("after repeats", before, append(e.session(id("s")), e.session(id("t"))...))
+	e.wantRollup("s", sampleTotals)
+	e.equal("rows", 6, e.place.Count(e.T, `SELECT count(*) FROM ev`))
+}
+
+func putAtOnce(e *env) {
+	var wg sync.WaitGroup
+	shared := sample()
+	for range 8 {
+		wg.Go(func() {
+			for range 3 {
+				if err := e.s.Put(e.ctx, e.project, event.Batch{Events: shared}); err != nil {
+					e.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	e.wantRollup("s", sampleTotals)
+	e.equal("rows", 6, e.place.Count(e.T, `SELECT count(*) FROM ev`))
+	e.holds(sample()...)
+}
+
+func sameIDAtOnce(e *env) {
+	var wg sync.WaitGroup
+	for i, s := range []string{"s1", "s2", "s3", "s4", "s5", "s6", "s7", "s8"} {
+		wg.Go(func() {
+			x := step(s, "x", 86400*float64(i%3))
+			if err := e.s.Put(e.ctx, e.project, event.Batch{Events: []event.Event{x}}); err != nil {
+				e.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	e.equal("rows of the event", 1, e.place.Count(e.T, `SELECT count(*) FROM ev WHERE name = 'x' AND type = 2`))
+}
+
+func otherDay(e *env) {
+	x := step("s", "x", 0)
+	e.put(x)
+	for _, days := range []float64{1, -3, 40} {
+		y := x
+		y.Start, y.End = x.Start+days*dayMillis, x.End+days*dayMillis
+		y.DefaultTime = true
+		e.put(y)
+		y.DefaultTime = false
+		e.put(y, step("s", "y", 5))
+	}
+	e.holds(x)
+	e.wantRollup("s", "num_events=2 num_model_events=0 has_feedback=false cost= total_tokens=0 prompt_tokens=0 completion_tokens=0")
+}
+
+func otherDayReopened(e *env) {
+	x := step("s", "x", 0)
+	e.put(x, step("s", "z", -5*86400))
+	for range 3 {
+		e.reopen(optionsNone)
+		y := x
+		y.Start, y.End = x.Start+2*dayMillis, x.End+2*dayMillis
+		e.put(y)
+		e.put(y, step("s", "y", 2*86400))
+	}
+	e.holds(x)
+	e.equal("events", 4, len(e.session(id("s"))))
+}
+
+func twiceInBatch(e *env) {
+	x, y := call("s", "x", 0, 1, 1, 1), call("s", "x", 5, 7, 7, 7)
+	y.Inputs = text(`{"late":1}`)
+	e.put(x, y)
+	want := x
+	want.Inputs = y.Inputs
+	e.holds(want)
+	e.wantRollup("s", "num_events=1 num_model_events=1 has_feedback=false cost=1 total_tokens=2 prompt_tokens=1 completion_tokens=1")
+}
+
+func fillEmpty(e *env) {
+	x := call("s", "x", 0, 1, 1, 1)
+	x.Inputs, x.Feedback, x.Name = text(`{"kept":1,"empty":"","none":null}`), text(`{}`), event.Unknown
+	e.put(x)
+	y := call("s", "x", 9, 100, 100, 100)
+	y.Inputs, y.Outputs, y.Feedback = text(`{"kept":2,"empty":"now","none":[1],"new":1.50}`), text(`[1]`), text(`{"rating":1}`)
+	y.Config, y.UserProperties, y.Error, y.Name = text(`{"model":"m"}`), text(`{"user_id":"u"}`), pointer("late"), "named"
+	y.Metadata = text(`{"cost":9,"extra":true}`)
+	e.put(y)
+	want := x
+	want.Name, want.Outputs, want.Feedback, want.Config, want.UserProperties, want.Error = y.Name, y.Outputs, y.Feedback, y.Config, y.UserProperties, y.Error
+	want.Inputs = text(`{"kept":1,"empty":"now","none":[1],"new":1.50}`)
+	want.Metadata = text(`{"prompt_tokens":1,"completion_tokens":1,"cost":1,"extra":true}`)
+	e.holds(want)
+	e.put(y)
+	e.holds(want)
+	e.wantRollup("s", "num_events=1 num_model_events=1 has_feedback=true cost=1 total_tokens=2 prompt_tokens=1 completion_tokens=1")
+}
+
+func finished(e *env) {
+	x := step("s", "x", 0)
+	x.Unfinished, x.End, x.Duration, x.Outputs = true, x.Start, 0, text(`"part"`)
+	e.put(x)
+	e.update(event.Update{EventID: x.ID, Metrics: text(`{"score":0.5}`), Feedback: text(`{"rating":4}`), Metadata: text(`{"mine":1}`)})
+	y := call("s", "x", 0, 5, 6, 0.25)
+	y.Outputs, y.End, y.Duration = text(`"whole"`), y.Start+5000, 5000
+	for range 2 {
+		e.put(y)
+	}
+	want := y
+	want.Metrics, want.Feedback = text(`{"score":0.5}`), text(`{"rating":4}`)
+	want.Metadata = text(`{"prompt_tokens":5,"completion_tokens":6,"cost":0.25,"mine":1}`)
+	e.holds(want)
+	e.wantRollup("s", "num_events=1 num_model_events=1 has_feedback=true cost=0.25 total_tokens=11 prompt_tokens=5 completion_tokens=6")
+	s := e.event(id("s"))
+	e.equal("end of the session", y.End, s.End)
+	e.equal("outputs of the session", `"whole"`, string(s.Outputs))
+}
+
+func unfinishedLate(e *env) {
+	y := call("s", "x", 0, 5, 6, 0.25)
+	e.put(y)
+	x := step("s", "x", 0)
+	x.Unfinished, x.End, x.Duration = true, x.Start, 0
+	e.put(x)
+	e.holds(y)
+}
+
+func startTwice(e *env) {
+	a := start("s", "first", 0, 0)
+	a.Metadata, a.UserProperties, a.Inputs = text(`{"a":1,"b":1}`), text(`{"user_id":"u1","x":1}`), text(`{"q":1}`)
+	e.put(a)
+	b := start("s", "second", 5, 0)
+	b.Metadata, b.UserProperties, b.Inputs = text(`{"b":2,"c":2}`), text(`{"user_id":"u2"}`), text(`{"q":2,"r":2}`)
+	for range 2 {
+		e.put(b)
+	}
+	got := e.event(id("s"))
+	e.equal("session", "first a=1 b=2 c=2 user_id=\"u2\" x=1 q=1 r=2", got.Name+" "+members(got.Metadata, "a", "b", "c")+" "+
+		members(got.UserProperties, "user_id", "x")+" "+members(got.Inputs, "q", "r"))
+}
+
+func otherSession(e *env) {
+	x := call("s", "x", 0, 1, 1, 1)
+	e.put(x)
+	y := x
+	y.SessionID, y.ParentID = id("other"), id("other")
+	y.Inputs = text(`{"late":1}`)
+	e.put(y)
+	want := x
+	want.Inputs = y.Inputs
+	e.holds(want)
+	e.equal("sessions", 1, e.place.Count(e.T, `SELECT count(*) FROM session`))
+	e.put(y, step("other", "z", 1))
+	e.wantRollup("other", "num_events=1 num_model_events=0 has_feedback=false cost= total_tokens=0 prompt_tokens=0 completion_tokens=0")
+}
+
+func batchUntouched(e *env) {
+	e.put(traced("t1", "key", step("key", "root", 0)))
+	list := []event.Event{traced("t1", "", step("t1", "x", 1)), step("s", "y", 0), step("s", "y", 3)}
+	list[2].Inputs = text(`{"late":1}`)
+	before := shapes(slices.Clone(list))
+	e.put(list...)
+	e.equal("the caller's events", before, shapes(list))
+}

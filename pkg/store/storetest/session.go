@@ -1,0 +1,244 @@
+package storetest
+
+import (
+	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/fault"
+)
+
+var sessionTests = []test{
+	{"Session/exists from its first event", firstEvent},
+	{"Session/made event follows its events", madeFollows},
+	{"Session/user of its events", madeUser},
+	{"Session/hint names a made session", hints},
+	{"Session/started late keeps what the sender says", startedLate},
+	{"Session/started late keeps what was added before", startedAfterUpdate},
+	{"Session/without an end follows its events", openEnd},
+	{"Session/an explicit end stays", explicitEnd},
+	{"Session/a given end stays", updatedEnd},
+	{"Session/end follows a changed event", endFollowsChange},
+	{"Session/totals", exactTotals},
+	{"Session/order of arrival does not matter", anyOrder},
+	{"Session/an event's id as session id", eventAsSession},
+	{"Session/unknown is NotFound", unknownSession},
+}
+
+func firstEvent(e *env) {
+	x := step("s", "x", 0)
+	x.Inputs, x.Outputs = text(`{"q":1}`), text(`"a"`)
+	e.put(x)
+	s := e.event(id("s"))
+	want := event.Event{ID: id("s"), SessionID: id("s"), Type: event.TypeSession, Name: "x", Source: "suite", Start: x.Start, End: x.End, Duration: 1000,
+		Inputs: x.Inputs, Outputs: x.Outputs,
+		Metadata: text(`{"num_events":1,"num_model_events":0,"has_feedback":false,"total_tokens":0,"prompt_tokens":0,"completion_tokens":0}`)}
+	e.same("made session", []event.Event{want}, []event.Event{s})
+	e.equal("events", []string{"x", "x"}, names(e.session(id("s"))))
+}
+
+func madeFollows(e *env) {
+	late := below("root", step("s", "child", 5))
+	e.put(late)
+	root2, root1 := step("s", "second root", 3), step("s", "root", 1)
+	root1.Source, root1.Inputs, root1.Outputs = "src1", text(`{"q":"first"}`), text(`"first"`)
+	root2.Inputs, root2.Outputs = text(`{"q":"second"}`), text(`"second"`)
+	e.put(root2)
+	s := e.event(id("s"))
+	e.equal("name after the later root", "second root", s.Name)
+	e.put(root1)
+	s = e.event(id("s"))
+	e.equal("session", []any{"root", "src1", root1.Start, late.End, late.End - root1.Start, `{"q":"first"}`, `"second"`},
+		[]any{s.Name, s.Source, s.Start, s.End, s.Duration, string(s.Inputs), string(s.Outputs)})
+	root0 := step("s", "yesterday", -86400)
+	e.put(root0, step("s", "tomorrow", 86400))
+	s = e.event(id("s"))
+	e.equal("session over days", []any{"yesterday", noon - dayMillis, noon + dayMillis + 1000}, []any{s.Name, s.Start, s.End})
+	e.equal("events", 6, len(e.session(id("s"))))
+}
+
+func madeUser(e *env) {
+	x := step("s", "x", 0)
+	e.put(x)
+	y := step("s", "y", 1)
+	y.UserProperties = text(`{"plan":"pro","user_id":"u-1"}`)
+	e.put(y)
+	e.equal("user", `{"user_id":"u-1"}`, string(e.event(id("s")).UserProperties))
+}
+
+func hints(e *env) {
+	put := func(h event.SessionHint, x event.Event) event.Event {
+		h.SessionID = x.SessionID
+		e.ok(e.s.Put(e.ctx, e.project, event.Batch{Events: []event.Event{x}, Sessions: []event.SessionHint{h}}))
+		return e.event(x.SessionID)
+	}
+	s := put(event.SessionHint{Fallback: "service", Source: "hinted", Metadata: text(`{"resource":{"a":1}}`)}, below("root", step("s", "child", 5)))
+	e.equal("fallback", []string{"service", "hinted", `resource={"a":1}`}, []string{s.Name, s.Source, members(s.Metadata, "resource")})
+	s = put(event.SessionHint{Fallback: "service"}, step("s", "root", 1))
+	e.equal("root", []string{"root", "suite"}, []string{s.Name, s.Source})
+	s = put(event.SessionHint{Name: "named"}, below("root", step("s", "other", 2)))
+	e.equal("hint", "named", s.Name)
+	s = put(event.SessionHint{Fallback: "service"}, step("s", "earlier root", 0))
+	e.equal("hint stays", "named", s.Name)
+}
+
+func startedLate(e *env) {
+	x := step("s", "x", 10)
+	x.UserProperties = text(`{"user_id":"u"}`)
+	e.put(x)
+	a := start("s", "chosen", 5, 100)
+	a.Metadata, a.Inputs, a.UserProperties = text(`{"k":1}`), text(`{"q":"sender"}`), text(`{"plan":"pro"}`)
+	e.put(a)
+	s := e.event(id("s"))
+	e.equal("session", []any{"chosen", "sender", a.Start, a.End, `{"q":"sender"}`, "1", `{"plan":"pro","user_id":"u"}`},
+		[]any{s.Name, s.Source, s.Start, s.End, string(s.Inputs), members(s.Metadata, "k")[2:], string(s.UserProperties)})
+	e.put(step("s", "y", -50), step("s", "z", 500))
+	s = e.event(id("s"))
+	e.equal("session stays", []any{"chosen", a.Start, a.End}, []any{s.Name, s.Start, s.End})
+	e.wantRollup("s", "num_events=3 num_model_events=0 has_feedback=false cost= total_tokens=0 prompt_tokens=0 completion_tokens=0")
+}
+
+func startedAfterUpdate(e *env) {
+	e.put(step("s", "x", 10))
+	e.update(event.Update{EventID: id("s"), Feedback: text(`{"rating":5}`), Metrics: text(`{"m":1}`), Metadata: text(`{"k":1}`), Outputs: text(`"out"`)})
+	e.put(start("s", "chosen", 5, 0))
+	s := e.event(id("s"))
+	e.equal("session", []string{"chosen", `{"rating":5}`, `{"m":1}`, "k=1 has_feedback=true", `"out"`},
+		[]string{s.Name, string(s.Feedback), string(s.Metrics), members(s.Metadata, "k", "has_feedback"), string(s.Outputs)})
+}
+
+func openEnd(e *env) {
+	a := start("s", "open", 0, 0)
+	e.put(a)
+	e.put(step("s", "x", 30), step("s", "y", -30))
+	s := e.event(id("s"))
+	e.equal("session", []any{"open", a.Start, noon + 31000, 31000.0}, []any{s.Name, s.Start, s.End, s.Duration})
+	e.put(step("s", "z", 10))
+	e.equal("end", noon+31000, e.event(id("s")).End)
+}
+
+func explicitEnd(e *env) {
+	a := start("s", "closed", 0, 5)
+	e.put(step("s", "x", 30), a)
+	e.put(step("s", "y", 60))
+	e.equal("end", a.End, e.event(id("s")).End)
+}
+
+func updatedEnd(e *env) {
+	e.put(start("s", "open", 0, 0), step("s", "x", 30))
+	e.update(event.Update{EventID: id("s"), EndTime: pointer(noon + 40000)})
+	e.put(step("s", "y", 60))
+	e.equal("end", noon+40000, e.event(id("s")).End)
+}
+
+func endFollowsChange(e *env) {
+	for _, s := range []string{"made", "open"} {
+		if s == "open" {
+			e.put(start(s, "open", 0, 0))
+		}
+		x, y := step(s, s+" x", 0), step(s, s+" y", 1)
+		y.Outputs = text(`"of y"`)
+		x.Outputs = text(`"of x"`)
+		e.put(x, y)
+		e.equal(s+" outputs", `"of y"`, string(e.event(id(s)).Outputs))
+		e.update(event.Update{EventID: x.ID, EndTime: pointer(noon + 90000)})
+		e.equal(s+" end", noon+90000, e.event(id(s)).End)
+		e.equal(s+" outputs of what now ends last", `"of x"`, string(e.event(id(s)).Outputs))
+		e.ok(e.s.DeleteEvent(e.ctx, e.project, x.ID))
+		e.equal(s+" outputs after the deletion", `"of y"`, string(e.event(id(s)).Outputs))
+	}
+}
+
+func exactTotals(e *env) {
+	tool := step("s", "tool", 1)
+	tool.Metadata = text(`{"prompt_tokens":1000,"cost":1000,"total_tokens":5}`)
+	twin := call("s", "twin", 2, 50, 50, 50)
+	twin.Metadata = text(`{"prompt_tokens":50,"cost":50,"duplicate_of":"%s"}`, id("m"))
+	odd := call("s", "odd", 3, 0, 0, 0)
+	odd.Metadata = text(`{"prompt_tokens":"many","input_tokens":4,"output_tokens":8,"cost":"dear"}`)
+	own := call("s", "own total", 4, 0, 0, 0)
+	own.Metadata = text(`{"prompt_tokens":1,"completion_tokens":1,"total_tokens":64,"duplicate_of":null}`)
+	e.put(call("s", "m", 0, 16, 32, 0.5), tool, twin, odd, own)
+	e.wantRollup("s", "num_events=5 num_model_events=4 has_feedback=false cost=0.5 total_tokens=124 prompt_tokens=21 completion_tokens=41")
+	e.update(event.Update{EventID: id("m"), Metadata: text(`{"cost":2.25,"prompt_tokens":17}`)})
+	e.update(event.Update{EventID: id("tool"), Feedback: text(`{"rating":1}`), Metadata: text(`{"cost":3}`)})
+	e.update(event.Update{EventID: id("own total"), Metadata: text(`{"cost":4}`)})
+	e.wantRollup("s", "num_events=5 num_model_events=4 has_feedback=true cost=6.25 total_tokens=125 prompt_tokens=22 completion_tokens=41")
+	e.update(event.Update{EventID: id("own total"), Metadata: text(`{"cost":null}`)})
+	e.wantRollup("s", "num_events=5 num_model_events=4 has_feedback=true cost=2.25 total_tokens=125 prompt_tokens=22 completion_tokens=41")
+	for _, gone := range []string{"m", "tool", "twin"} {
+		e.ok(e.s.DeleteEvent(e.ctx, e.project, id(gone)))
+	}
+	e.wantRollup("s", "num_events=2 num_model_events=2 has_feedback=false cost= total_tokens=76 prompt_tokens=5 completion_tokens=9")
+}
+
+// arrivals are ways in which the same events may come. A restart leaves the store open anew.
+var arrivals = []struct {
+	name string
+	fn   func(e *env, list []event.Event)
+}{
+	{"whole", func(e *env, list []event.Event) { e.put(list...) }},
+	{"reversed", func(e *env, list []event.Event) { e.put(reversed(list)...) }},
+	{"one by one", func(e *env, list []event.Event) { e.putEach(list...) }},
+	{"one by one, reversed", func(e *env, list []event.Event) { e.putEach(reversed(list)...) }},
+	{"twice", func(e *env, list []event.Event) { e.putEach(list...); e.put(list...) }},
+	{"in halves, with a restart", func(e *env, list []event.Event) {
+		project := e.project
+		e.put(list[len(list)/2:]...)
+		e.reopen(optionsNone)
+		e.project = project
+		e.put(list[:len(list)/2]...)
+	}},
+}
+
+// sameByAnyOrder stores the same events in every way, each in a project of its own, and
+// compares the whole session.
+func sameByAnyOrder(e *env, session uuid.UUID, list []event.Event) {
+	var want []event.Event
+	for i, way := range arrivals {
+		p, err := e.s.EnsureProject(e.ctx, way.name)
+		e.ok(err)
+		e.project = p.ID
+		way.fn(e, list)
+		got := e.session(session)
+		if i == 0 {
+			want = got
+			continue
+		}
+		e.same("session, "+way.name, want, got)
+	}
+}
+
+func anyOrder(e *env) {
+	list := sample()[:3]
+	root := step("s", "early root", -100000)
+	root.UserProperties = text(`{"user_id":"u"}`)
+	root.Inputs, root.Outputs = text(`{"q":"root"}`), text(`"root"`)
+	list = append(list, root, below("b", call("s", "deep", 200000, 8, 8, 8)))
+	sameByAnyOrder(e, id("s"), list)
+}
+
+func eventAsSession(e *env) {
+	x := step("s", "x", 0)
+	e.put(x)
+	for _, seconds := range []float64{0, 86400} {
+		y := step("x", "y", seconds) // its session's id is the event's
+		if err := e.s.Put(e.ctx, e.project, event.Batch{Events: []event.Event{y}}); fault.Of(err) != fault.Invalid {
+			e.Errorf("put into a session whose id is an event's: %v, want Invalid", err)
+		}
+	}
+	e.holds(x)
+	if err := e.s.Put(e.ctx, e.project, event.Batch{Events: []event.Event{step("a", "b", 0), step("b", "c", 0)}}); fault.Of(err) != fault.Invalid {
+		e.Errorf("both at once: %v, want Invalid", err)
+	}
+	// A session event with the id of an event fills it, as any repeat.
+	e.put(start("x", "as a session", 5, 0))
+	e.holds(x)
+	e.equal("rows", 2, e.place.Count(e.T, `SELECT count(*) FROM ev`))
+}
+
+func unknownSession(e *env) {
+	_, err := e.s.Session(e.ctx, e.project, id("nowhere"))
+	e.equal("session", fault.NotFound, fault.Of(err))
+	_, err = e.s.Event(e.ctx, e.project, id("nowhere"))
+	e.equal("event", fault.NotFound, fault.Of(err))
+}

@@ -1,0 +1,134 @@
+// Package storetest is what it means to be a store: one suite that every database behind
+// package store must pass. It pins what databases disagree on and what the order of arrival
+// must not change.
+package storetest
+
+import (
+	"context"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/store"
+)
+
+// Place is where one store lives. It is empty at first and keeps what was stored from one Open
+// to the next.
+type Place interface {
+	// Open opens the store; what is open at the end of the test is closed then. A store opened
+	// before must have been closed.
+	Open(t *testing.T, o store.Options) *store.Store
+	// Exec runs a statement without arguments on the database, past the store.
+	Exec(t *testing.T, sql string)
+	// Bytes spells bytes, given in hexadecimal, as a literal of the database's SQL.
+	Bytes(hex string) string
+	// Count gives the single number that a query answers, past the store.
+	Count(t *testing.T, sql string) int
+}
+
+// test is one case of the suite, on a store of its own.
+type test struct {
+	name string
+	fn   func(e *env)
+}
+
+// Run holds a store to the suite. fresh gives an empty place for each case; the cases run side
+// by side.
+func Run(t *testing.T, fresh func(t *testing.T) Place) {
+	for _, list := range [][]test{fieldTests, repeatTests, sessionTests, traceTests, updateTests, deleteTests, searchTests, laneTests, openTests, modelTests} {
+		for _, tt := range list {
+			t.Run(tt.name, func(t *testing.T) {
+				t.Parallel()
+				tt.fn(newEnv(t, fresh(t), store.Options{}))
+			})
+		}
+	}
+}
+
+// env is one open store with a project, and short ways to use it. Its methods end the test
+// where the store gives an error.
+type env struct {
+	*testing.T
+	ctx     context.Context
+	place   Place
+	s       *store.Store
+	project int64
+}
+
+func newEnv(t *testing.T, place Place, o store.Options) *env {
+	e := &env{T: t, ctx: t.Context(), place: place}
+	e.open(o)
+	return e
+}
+
+func (e *env) open(o store.Options) {
+	e.Helper()
+	e.s = e.place.Open(e.T, o)
+	p, err := e.s.EnsureProject(e.ctx, "default")
+	e.ok(err)
+	e.project = p.ID
+}
+
+// reopen closes the store and opens it again, as a new process would.
+func (e *env) reopen(o store.Options) {
+	e.Helper()
+	e.ok(e.s.Close(e.ctx))
+	e.open(o)
+}
+
+func (e *env) ok(err error) {
+	e.Helper()
+	if err != nil {
+		e.Fatal(err)
+	}
+}
+
+// put stores events as one batch.
+func (e *env) put(events ...event.Event) {
+	e.Helper()
+	e.ok(e.s.Put(e.ctx, e.project, event.Batch{Events: events}))
+}
+
+// putEach stores events as batches of one.
+func (e *env) putEach(events ...event.Event) {
+	e.Helper()
+	for _, x := range events {
+		e.put(x)
+	}
+}
+
+func (e *env) update(u event.Update) {
+	e.Helper()
+	pending, err := e.s.Update(e.ctx, e.project, u)
+	e.ok(err)
+	if pending {
+		e.Fatalf("update of %s waits, want it applied", u.EventID)
+	}
+}
+
+func (e *env) event(id uuid.UUID) event.Event {
+	e.Helper()
+	x, err := e.s.Event(e.ctx, e.project, id)
+	e.ok(err)
+	return x
+}
+
+// session reads all events of a session, whole, by start time.
+func (e *env) session(id uuid.UUID) []event.Event {
+	e.Helper()
+	set, err := e.s.Session(e.ctx, e.project, id)
+	e.ok(err)
+	return e.load(set)
+}
+
+func (e *env) load(set *event.Set) []event.Event {
+	e.Helper()
+	list := make([]event.Event, len(set.Events))
+	for i := range set.Events {
+		var err error
+		list[i], err = set.Load(e.ctx, i)
+		e.ok(err)
+	}
+	return list
+}

@@ -1,0 +1,200 @@
+package storetest
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/fault"
+)
+
+var traceTests = []test{
+	{"Trace/a key that comes later moves the trace", keyLate},
+	{"Trace/spans after the key join it", keyFirst},
+	{"Trace/a key for a session that exists", keyOfExisting},
+	{"Trace/order of arrival does not matter", traceAnyOrder},
+	{"Trace/two traces in one session", twoTraces},
+	{"Trace/a fixed event stays out", fixedEvent},
+	{"Trace/sent again with its key", resentWithKey},
+	{"Trace/an alias leads on", aliases},
+	{"Trace/a session started under the trace's id stays", startedProvisional},
+	{"Trace/many requests at once", tracesAtOnce},
+	{"Trace/survives a restart", traceReopened},
+}
+
+// traced makes an event a span of a trace. With session "" no span has told the session, and
+// the event is filed under the trace's own id.
+func traced(trace, session string, x event.Event) event.Event {
+	x.TraceID = id(trace)
+	old := x.SessionID
+	x.SessionID = id(session)
+	if session == "" {
+		x.SessionID, x.Provisional = id(trace), true
+	}
+	if x.ParentID == old {
+		x.ParentID = x.SessionID
+	}
+	return x
+}
+
+func (e *env) wantNames(what, session string, want ...string) {
+	e.Helper()
+	e.equal(what, want, names(e.session(id(session))))
+}
+
+func keyLate(e *env) {
+	child := traced("t", "", below("root", call("t", "child", 2, 4, 4, 0.25)))
+	child.Inputs = text(`{"q":"child"}`)
+	e.put(child)
+	e.wantNames("provisional", "t", "unknown", "child")
+	root := traced("t", "key", step("key", "root", 1))
+	e.put(root)
+	e.wantNames("moved", "key", "root", "root", "child")
+	child.SessionID = id("key")
+	e.holds(child, root)
+	e.wantRollup("key", "num_events=2 num_model_events=1 has_feedback=false cost=0.25 total_tokens=8 prompt_tokens=4 completion_tokens=4")
+	e.equal("session rows", 1, e.place.Count(e.T, `SELECT count(*) FROM session`))
+	e.equal("event rows", 3, e.place.Count(e.T, `SELECT count(*) FROM ev`))
+}
+
+func keyFirst(e *env) {
+	e.put(traced("t", "key", step("key", "root", 1)))
+	e.put(traced("t", "", below("root", step("t", "child", 2))), traced("t", "", step("t", "second", 3)))
+	e.wantNames("joined", "key", "root", "root", "child", "second")
+	e.equal("session rows", 1, e.place.Count(e.T, `SELECT count(*) FROM session`))
+	e.put(traced("t", "other key", step("other key", "third", 4)))
+	e.wantNames("the first key holds", "key", "root", "root", "child", "second", "third")
+}
+
+func keyOfExisting(e *env) {
+	e.put(step("key", "native", 50))
+	e.put(traced("t", "", step("t", "early", -86400)), traced("t", "", step("t", "late", 86400)))
+	e.put(traced("t", "key", step("key", "middle", 10)))
+	s := e.session(id("key"))
+	e.equal("events", []string{"early", "early", "middle", "native", "late"}, names(s))
+	own := e.event(id("key"))
+	e.equal("times", []float64{noon - dayMillis, noon + dayMillis + 1000}, []float64{own.Start, own.End})
+
+	e.put(start("started", "chosen", 0, 7))
+	e.put(traced("u", "", step("u", "u early", -86400)))
+	e.put(traced("u", "started", step("started", "u root", 1)))
+	got := e.event(id("started"))
+	e.equal("a started session", []any{"chosen", noon, noon + 7000}, []any{got.Name, got.Start, got.End})
+	e.wantNames("its events", "started", "u early", "chosen", "u root")
+}
+
+func traceAnyOrder(e *env) {
+	a := traced("t", "", below("root", call("t", "a", 2, 1, 2, 0.5)))
+	b := traced("t", "", below("a", step("t", "b", 3)))
+	b.UserProperties = text(`{"user_id":"u"}`)
+	root := traced("t", "key", step("key", "root", 1))
+	root.Inputs, root.Outputs = text(`{"q":"root"}`), text(`"root"`)
+	second := traced("t", "", step("t", "second root", 86400))
+	second.Outputs = text(`"last"`)
+	sameByAnyOrder(e, id("key"), []event.Event{a, b, root, second})
+}
+
+func twoTraces(e *env) {
+	e.put(traced("t1", "", step("t1", "one", 1)), traced("t2", "", step("t2", "two", 2)))
+	e.put(traced("t1", "key", step("key", "root 1", 3)), traced("t2", "key", step("key", "root 2", 4)))
+	e.wantNames("both", "key", "one", "one", "two", "root 1", "root 2")
+	e.equal("session rows", 1, e.place.Count(e.T, `SELECT count(*) FROM session`))
+	e.wantRollup("key", "num_events=4 num_model_events=0 has_feedback=false cost= total_tokens=0 prompt_tokens=0 completion_tokens=0")
+	// Two provisional sessions over two days become one at once.
+	e.put(traced("t3", "", step("t3", "three", -2*86400)), traced("t4", "", step("t4", "four", 2*86400)))
+	e.put(traced("t4", "key", step("key", "root 4", 5)), traced("t3", "key", step("key", "root 3", 6)))
+	s := e.event(id("key"))
+	e.equal("session", []any{"three", noon - 2*dayMillis, noon + 2*dayMillis + 1000}, []any{s.Name, s.Start, s.End})
+}
+
+func fixedEvent(e *env) {
+	fixed := traced("t", "own", step("own", "fixed", 2))
+	fixed.Fixed = true
+	e.put(traced("t", "", step("t", "one", 1)), fixed)
+	e.put(traced("t", "key", step("key", "root", 3)))
+	e.wantNames("own", "own", "fixed", "fixed")
+	e.wantNames("key", "key", "one", "one", "root")
+}
+
+func resentWithKey(e *env) {
+	x := step("t", "x", 1)
+	x.Inputs = text(`{"q":1}`)
+	e.put(traced("t", "", x), traced("t", "", step("t", "y", 2)))
+	for range 2 {
+		e.put(traced("t", "key", x))
+	}
+	e.wantNames("moved", "key", "x", "x", "y")
+	e.equal("event rows", 3, e.place.Count(e.T, `SELECT count(*) FROM ev`))
+	e.wantRollup("key", "num_events=2 num_model_events=0 has_feedback=false cost= total_tokens=0 prompt_tokens=0 completion_tokens=0")
+}
+
+func aliases(e *env) {
+	e.put(traced("t", "", step("t", "x", 1)))
+	e.put(traced("t", "key", step("key", "root", 2)))
+	e.equal("session of the old id", names(e.session(id("key"))), names(e.session(id("t"))))
+	e.equal("event of the old id", id("key"), e.event(id("t")).ID)
+	e.update(event.Update{EventID: id("t"), Metadata: text(`{"k":1}`)})
+	e.equal("updated", "k=1", members(e.event(id("key")).Metadata, "k"))
+	e.put(step("t", "native", 5))
+	e.wantNames("put under the old id", "key", "x", "x", "root", "native")
+	// A session start under the old id is one of the session.
+	late := start("t", "chosen", 0, 9)
+	late.Inputs = text(`{"q":"sender"}`)
+	for range 2 {
+		e.put(late, step("t", "beside", 6))
+	}
+	s := e.event(id("key"))
+	e.equal("started under the old id", []string{"chosen", `{"q":"sender"}`}, []string{s.Name, string(s.Inputs)})
+	e.equal("event rows", 5, e.place.Count(e.T, `SELECT count(*) FROM ev`))
+	e.ok(e.s.DeleteEvent(e.ctx, e.project, id("t")))
+	_, err := e.s.Session(e.ctx, e.project, id("key"))
+	e.equal("deleted by the old id", fault.NotFound, fault.Of(err))
+}
+
+func startedProvisional(e *env) {
+	e.put(start("t", "by hand", 0, 0))
+	e.put(traced("t", "", step("t", "x", 1)))
+	e.put(traced("t", "key", step("key", "root", 2)))
+	e.wantNames("by hand", "t", "by hand", "x")
+	e.wantNames("key", "key", "root", "root")
+}
+
+func tracesAtOnce(e *env) {
+	const traces, spans = 12, 6
+	var wg sync.WaitGroup
+	for i := range traces {
+		trace, key := fmt.Sprint("t", i), fmt.Sprint("key", i%3)
+		for j := range spans {
+			x := traced(trace, "", call(trace, fmt.Sprint(trace, " span ", j), float64(i*100+j), 1, 1, 0.25))
+			if j == spans/2 {
+				x = traced(trace, key, call(key, fmt.Sprint(trace, " span ", j), float64(i*100+j), 1, 1, 0.25))
+			}
+			wg.Go(func() {
+				if err := e.s.Put(e.ctx, e.project, event.Batch{Events: []event.Event{x}}); err != nil {
+					e.Error(err)
+				}
+			})
+		}
+	}
+	wg.Wait()
+	for k := range 3 {
+		key := fmt.Sprint("key", k)
+		e.wantRollup(key, "num_events=24 num_model_events=24 has_feedback=false cost=6 total_tokens=48 prompt_tokens=24 completion_tokens=24")
+		s := e.session(id(key))
+		e.equal("events of "+key, 25, len(s))
+		own := e.event(id(key))
+		e.equal("span of "+key, []any{fmt.Sprint("t", k, " span 0"), noon + float64(k)*100_000, noon + 1000*float64((9+k)*100+spans)},
+			[]any{own.Name, own.Start, own.End})
+	}
+	e.equal("session rows", 3, e.place.Count(e.T, `SELECT count(*) FROM session`))
+}
+
+func traceReopened(e *env) {
+	e.put(traced("t", "", step("t", "x", 1)))
+	e.reopen(optionsNone)
+	e.put(traced("t", "key", step("key", "root", 2)))
+	e.reopen(optionsNone)
+	e.put(traced("t", "", step("t", "y", 3)))
+	e.put(step("t", "native", 4))
+	e.wantNames("key", "key", "x", "x", "root", "y", "native")
+}

@@ -1,0 +1,317 @@
+package storetest
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/query"
+	"github.com/spangrove/spangrove/pkg/store"
+)
+
+var updateTests = []test{
+	{"Update/merges one level deep", mergeRules},
+	{"Update/of large fields", updateSpilled},
+	{"Update/cold metadata gives way", updateCold},
+	{"Update/of a session", updateSession},
+	{"Update/run of an event and of a session", updateRun},
+	{"Update/that breaks a rule changes nothing", updateInvalid},
+	{"Update/before its event", updateEarly},
+	{"Update/before its event, with a restart", updateEarlyReopened},
+	{"Update/before its session", updateEarlySession},
+	{"Update/too many wait", updateBound},
+	{"Update/that waited too long", updateExpired},
+	{"Update/many at once all land", updatesAtOnce},
+	{"Update/with repeats at once", updatesAndRepeats},
+	{"Update/before and with its event at once", earlyAtOnce},
+	{"Update/while it is read", readWhileUpdated},
+}
+
+func mergeRules(e *env) {
+	x := step("s", "x", 0)
+	obj := `{"a":1.50,"b":{"c":1,"d":2},"e":"x"}`
+	x.Config, x.Inputs, x.Metadata, x.Metrics, x.Feedback, x.UserProperties = raw(obj), raw(obj), raw(obj), raw(obj), raw(obj), raw(obj)
+	x.Outputs, x.ChildrenIDs = text(`{"kept":1}`), text(`["a"]`)
+	e.put(x, step("s", "y", 1))
+	patch, merged := text(`{"b":{"c":9},"e":null,"f":[1.0]}`), text(`{"a":1.50,"b":{"c":9},"e":null,"f":[1.0]}`)
+	e.update(event.Update{EventID: x.ID, Config: patch, Inputs: patch, Metadata: patch, Metrics: patch, Feedback: patch, UserProperties: patch, ChildrenIDs: text(`[]`)})
+	want := x
+	want.Config, want.Inputs, want.Metadata, want.Metrics, want.Feedback, want.UserProperties = merged, merged, merged, merged, merged, merged
+	e.holds(want, step("s", "y", 1))
+	for _, out := range []string{`"text"`, `null`, `7.10`, `false`, `[]`, `{}`, `{"new":1}`} {
+		want.Outputs = raw(out)
+		e.update(event.Update{EventID: x.ID, Outputs: want.Outputs})
+		e.holds(want)
+	}
+	want.ChildrenIDs, want.End, want.Duration = text(`["b","c"]`), want.Start+7, 7
+	e.update(event.Update{EventID: x.ID, ChildrenIDs: want.ChildrenIDs, EndTime: &want.End, Duration: &want.Duration})
+	e.holds(want)
+	e.update(event.Update{EventID: x.ID})
+	e.holds(want, step("s", "y", 1))
+	e.equal("chunks", 1, e.place.Count(e.T, `SELECT count(*) FROM chunk`))
+}
+
+func updateSpilled(e *env) {
+	x := step("s", "x", 0)
+	x.Inputs, x.Error = text(`{"q":1}`), pointer(prose(20<<10, 1))
+	e.put(x, step("s", "y", 1))
+	for i, n := range []int{20 << 10, 10, 9 << 10, 600 << 10} {
+		x.Metadata, x.Feedback = text(`{"k":"%s"}`, prose(n, uint64(i))), text(`{"k":"%s"}`, prose(n, uint64(i)))
+		e.update(event.Update{EventID: x.ID, Metadata: x.Metadata, Feedback: x.Feedback})
+		e.holds(x)
+	}
+	e.equal("chunks", 1, e.place.Count(e.T, `SELECT count(*) FROM chunk`))
+}
+
+func updateCold(e *env) {
+	x := step("s", "x", 0)
+	x.Metadata, x.ColdMetadata = text(`{"warm":1}`), text(`{"attributes":{"a":1},"span_name":"GET"}`)
+	e.put(x)
+	e.update(event.Update{EventID: x.ID, Metadata: text(`{"attributes":{"b":2},"warm":3}`)})
+	e.equal("metadata", `{"warm":3,"attributes":{"b":2},"span_name":"GET"}`, string(e.event(x.ID).Metadata))
+	y := x
+	y.Metadata, y.ColdMetadata = text(`{"span_name":"other","new":1}`), text(`{"attributes":{"c":3},"resource":{"r":1}}`)
+	e.put(y)
+	e.equal("metadata after a repeat", `{"warm":3,"attributes":{"b":2},"new":1,"span_name":"GET","resource":{"r":1}}`, string(e.event(x.ID).Metadata))
+}
+
+func updateSession(e *env) {
+	e.put(step("s", "x", 0))
+	u := event.Update{EventID: id("s"), Metadata: text(`{"k":1,"num_events":"mine"}`), Feedback: text(`{"rating":2}`), UserProperties: text(`{"user_id":"u"}`),
+		Outputs: text(`{"o":1}`), Inputs: text(`{"i":1}`), Config: text(`{"c":1}`), Metrics: text(`{"m":1}`)}
+	e.update(u)
+	e.put(step("s", "y", 60))
+	s := e.event(id("s"))
+	e.equal("session", []any{"k=1 num_events=\"mine\" has_feedback=true", `{"rating":2}`, `{"user_id":"u"}`, `{"o":1}`, `{"i":1}`, `{"c":1}`, `{"m":1}`, noon + 61000},
+		[]any{members(s.Metadata, "k", "num_events", "has_feedback"), string(s.Feedback), string(s.UserProperties), string(s.Outputs), string(s.Inputs),
+			string(s.Config), string(s.Metrics), s.End})
+}
+
+func (e *env) run(run string) int {
+	e.Helper()
+	set, err := e.s.Search(e.ctx, e.project, query.Search{RunID: run, Limit: 100, Page: 1})
+	e.ok(err)
+	return set.Total
+}
+
+func updateRun(e *env) {
+	e.put(start("s", "s", 0, 0), step("s", "x", 1), step("t", "y", 2))
+	e.update(event.Update{EventID: id("s"), Metadata: text(`{"run_id":"r1"}`)})
+	e.equal("run of the session", 2, e.run("r1"))
+	e.update(event.Update{EventID: id("y"), Metadata: text(`{"run_id":"r2"}`)})
+	e.equal("run of an event", 2, e.run("r2"))
+	e.equal("unknown run", 0, e.run("r3"))
+}
+
+func updateInvalid(e *env) {
+	x := step("s", "x", 0)
+	e.put(x)
+	_, err := e.s.Update(e.ctx, e.project, event.Update{EventID: x.ID, Metadata: text(`{"k":1}`), EndTime: pointer(-5.0)})
+	e.equal("error", fault.Invalid, fault.Of(err))
+	e.holds(x)
+}
+
+func (e *env) early(u event.Update) {
+	e.Helper()
+	pending, err := e.s.Update(e.ctx, e.project, u)
+	e.ok(err)
+	if !pending {
+		e.Errorf("update of %s did not wait", u.EventID)
+	}
+}
+
+func earlyUpdates(e *env, again func()) {
+	x := call("s", "x", 0, 1, 1, 1)
+	e.early(event.Update{EventID: x.ID, Metadata: text(`{"a":1.50,"b":1}`), Outputs: text(`"first"`), Feedback: text(`{"rating":1}`)})
+	e.early(event.Update{EventID: x.ID, Metadata: text(`{"b":2,"cost":4}`), Outputs: text(`"second"`), Duration: pointer(9.0), EndTime: pointer(noon + 9)})
+	e.early(event.Update{EventID: id("other"), Metadata: text(`{"a":1}`)})
+	again()
+	e.put(x, step("s", "y", 0))
+	want := x
+	want.Metadata = text(`{"prompt_tokens":1,"completion_tokens":1,"cost":4,"a":1.50,"b":2}`)
+	want.Outputs, want.Feedback, want.Duration, want.End = text(`"second"`), text(`{"rating":1}`), 9, noon+9
+	e.holds(want)
+	e.put(x)
+	e.holds(want)
+	e.wantRollup("s", "num_events=2 num_model_events=1 has_feedback=true cost=4 total_tokens=2 prompt_tokens=1 completion_tokens=1")
+	e.equal("still waiting", 1, e.place.Count(e.T, `SELECT count(*) FROM pending`))
+}
+
+func updateEarly(e *env)         { earlyUpdates(e, func() {}) }
+func updateEarlyReopened(e *env) { earlyUpdates(e, func() { e.reopen(optionsNone) }) }
+
+func updateEarlySession(e *env) {
+	e.early(event.Update{EventID: id("s"), Metadata: text(`{"k":1}`)})
+	e.early(event.Update{EventID: id("t"), Metadata: text(`{"k":2}`)})
+	e.put(step("s", "x", 0), start("t", "t", 0, 0))
+	e.equal("made", "k=1", members(e.event(id("s")).Metadata, "k"))
+	e.equal("started", "k=2", members(e.event(id("t")).Metadata, "k"))
+	// Other projects have other events.
+	p, err := e.s.EnsureProject(e.ctx, "other")
+	e.ok(err)
+	e.early(event.Update{EventID: id("y"), Metadata: text(`{"k":3}`)})
+	e.ok(e.s.Put(e.ctx, p.ID, event.Batch{Events: []event.Event{step("s", "y", 0)}}))
+	e.equal("still waiting", 1, e.place.Count(e.T, `SELECT count(*) FROM pending`))
+}
+
+func updateBound(e *env) {
+	e.reopen(store.Options{MaxPending: 2})
+	for i := range 2 {
+		e.early(event.Update{EventID: id(fmt.Sprint("e", i)), Metadata: text(`{"k":1}`)})
+	}
+	_, err := e.s.Update(e.ctx, e.project, event.Update{EventID: id("e2"), Metadata: text(`{"k":1}`)})
+	e.equal("past the bound", fault.NotFound, fault.Of(err))
+	e.put(step("s", "e0", 0))
+	e.early(event.Update{EventID: id("e2"), Metadata: text(`{"k":1}`)})
+	e.reopen(store.Options{MaxPending: 2})
+	_, err = e.s.Update(e.ctx, e.project, event.Update{EventID: id("e3"), Metadata: text(`{"k":1}`)})
+	e.equal("past the bound after a restart", fault.NotFound, fault.Of(err))
+}
+
+func updateExpired(e *env) {
+	var mu sync.Mutex
+	now := time.UnixMilli(noon)
+	clock := func() time.Time { mu.Lock(); defer mu.Unlock(); return now }
+	e.reopen(store.Options{Now: clock, PendingTTL: time.Hour})
+	e.early(event.Update{EventID: id("x"), Metadata: text(`{"k":1}`)})
+	e.early(event.Update{EventID: id("y"), Metadata: text(`{"k":1}`)})
+	mu.Lock()
+	now = now.Add(59 * time.Minute)
+	mu.Unlock()
+	e.put(step("s", "x", 0))
+	e.equal("in time", "k=1", members(e.event(id("x")).Metadata, "k"))
+	mu.Lock()
+	now = now.Add(2 * time.Minute)
+	mu.Unlock()
+	e.put(step("s", "y", 0))
+	e.equal("too late", "k=", members(e.event(id("y")).Metadata, "k"))
+}
+
+func updatesAtOnce(e *env) {
+	x := step("s", "x", 0)
+	e.put(x)
+	var wg sync.WaitGroup
+	for i := range 24 {
+		for _, target := range []string{"x", "s"} {
+			wg.Go(func() {
+				if _, err := e.s.Update(e.ctx, e.project, event.Update{EventID: id(target), Metadata: text(`{"k%d":%d}`, i, i)}); err != nil {
+					e.Error(err)
+				}
+			})
+		}
+		wg.Go(func() {
+			y := step("s", fmt.Sprint("y", i), float64(i)) // moves the session's end
+			z := step("z", fmt.Sprint("z", i), float64(i))
+			if err := e.s.Put(e.ctx, e.project, event.Batch{Events: []event.Event{z, y}}); err != nil {
+				e.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	for _, target := range []string{"x", "s"} {
+		got := e.event(id(target)).Metadata
+		for i := range 24 {
+			k := fmt.Sprint("k", i)
+			e.equal("member of "+target, fmt.Sprintf("%s=%d", k, i), members(got, k))
+		}
+	}
+	e.equal("end", noon+24000, e.event(id("s")).End)
+}
+
+func updatesAndRepeats(e *env) {
+	x := step("s", "x", 0)
+	e.put(x)
+	var wg sync.WaitGroup
+	for i := range 20 {
+		wg.Go(func() {
+			y := x
+			y.Inputs = text(`{"in%d":1}`, i)
+			// Under other sessions: other lanes, where there are several.
+			y.SessionID = id(fmt.Sprint("s", i))
+			if err := e.s.Put(e.ctx, e.project, event.Batch{Events: []event.Event{y}}); err != nil {
+				e.Error(err)
+			}
+		})
+		wg.Go(func() {
+			if _, err := e.s.Update(e.ctx, e.project, event.Update{EventID: x.ID, Metrics: text(`{"m%d":1}`, i)}); err != nil {
+				e.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	got := e.event(x.ID)
+	for i := range 20 {
+		e.equal("input and metric", fmt.Sprintf("in%d=1 m%d=1", i, i), members(got.Inputs, fmt.Sprint("in", i))+" "+members(got.Metrics, fmt.Sprint("m", i)))
+	}
+}
+
+func earlyAtOnce(e *env) {
+	var wg sync.WaitGroup
+	for i := range 40 {
+		x := step(fmt.Sprint("s", i), fmt.Sprint("x", i), 0)
+		wg.Go(func() {
+			if err := e.s.Put(e.ctx, e.project, event.Batch{Events: []event.Event{x}}); err != nil {
+				e.Error(err)
+			}
+		})
+		wg.Go(func() {
+			if _, err := e.s.Update(e.ctx, e.project, event.Update{EventID: x.ID, Metadata: text(`{"k":1}`)}); err != nil {
+				e.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	for i := range 40 {
+		e.equal(fmt.Sprint("update ", i), "k=1", members(e.event(id(fmt.Sprint("x", i))).Metadata, "k"))
+	}
+	e.equal("still waiting", 0, e.place.Count(e.T, `SELECT count(*) FROM pending`))
+}
+
+func readWhileUpdated(e *env) {
+	var list []event.Event
+	for i := range 20 {
+		x := step("s", fmt.Sprint("x", i), float64(i))
+		x.Inputs, x.Outputs = text(`{"n":%d}`, i), text(`{"n":%d,"rev":0}`, i)
+		list = append(list, x)
+	}
+	e.put(list...)
+	var wg sync.WaitGroup
+	for i := range list {
+		wg.Go(func() {
+			for rev := range 5 {
+				if _, err := e.s.Update(e.ctx, e.project, event.Update{EventID: list[i].ID, Outputs: text(`{"n":%d,"rev":%d}`, i, rev)}); err != nil {
+					e.Error(err)
+				}
+			}
+			if i%2 == 1 {
+				if err := e.s.DeleteEvent(e.ctx, e.project, list[i].ID); err != nil {
+					e.Error(err)
+				}
+			}
+		})
+	}
+	done := make(chan struct{})
+	go func() { wg.Wait(); close(done) }()
+	for reading := true; reading; {
+		select {
+		case <-done:
+			reading = false
+		default:
+		}
+		set, err := e.s.Session(e.ctx, e.project, id("s"))
+		e.ok(err)
+		for i := range set.Events {
+			x, err := set.Load(e.ctx, i)
+			e.ok(err)
+			if x.Inputs == nil && x.Outputs == nil && !x.IsSession() {
+				continue // deleted meanwhile
+			}
+			if n := x.Name[1:]; !x.IsSession() && (members(x.Inputs, "n") != "n="+n || members(x.Outputs, "n") != "n="+n) {
+				e.Fatalf("%s has the payload of another event: %s %s", x.Name, x.Inputs, x.Outputs)
+			}
+		}
+	}
+	e.equal("events", 11, len(e.session(id("s"))))
+}
