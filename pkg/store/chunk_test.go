@@ -1,0 +1,111 @@
+package store
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/spangrove/spangrove/pkg/event"
+)
+
+func fullEvent() event.Event {
+	long := strings.Repeat("x", headFieldBytes)
+	text := "error " + long
+	return event.Event{Inputs: json.RawMessage(`{"a":1.50}`), Outputs: json.RawMessage(`null`), Config: json.RawMessage(`{}`),
+		ColdMetadata: json.RawMessage(`{"attributes":{}}`), Metadata: json.RawMessage(`{"m":"` + long + `"}`), Metrics: json.RawMessage(`{"n":"` + long + `"}`),
+		Feedback: json.RawMessage(`{"f":"` + long + `"}`), UserProperties: json.RawMessage(`{"u":"` + long + `"}`), ChildrenIDs: json.RawMessage(`["` + long + `"]`), Error: &text}
+}
+
+func TestRecord(t *testing.T) {
+	t.Parallel()
+	for name, e := range map[string]event.Event{"full": fullEvent(), "bare": {}, "inputs": {Inputs: json.RawMessage(`{"a":1}`)}} {
+		raw := appendRecord([]byte("before"), &e, spillOf(&e))
+		raw = append(raw, "after"...)
+		var got event.Event
+		n, err := readRecord(raw[6:], &got)
+		if err != nil || 6+n+5 != len(raw) {
+			t.Errorf("%s: %d of %d bytes, %v", name, n, len(raw)-11, err)
+		}
+		if d := cmp.Diff(e, got); d != "" {
+			t.Errorf("%s (-want +got):\n%s", name, d)
+		}
+		for cut := range min(n, 300) {
+			if _, err := readRecord(raw[6:6+cut], &event.Event{}); err == nil {
+				t.Errorf("%s: cut at %d of %d bytes: no error", name, cut, n)
+			}
+		}
+	}
+}
+
+func FuzzReadRecord(f *testing.F) {
+	for _, e := range []event.Event{fullEvent(), {}, {Outputs: json.RawMessage(`"x"`)}} {
+		f.Add(appendRecord(nil, &e, spillOf(&e)))
+	}
+	f.Add([]byte{1, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1})
+	f.Add([]byte{200, 1, 65, 0})
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		var e event.Event
+		n, err := readRecord(raw, &e)
+		if err == nil && (n < 1 || n > len(raw)) {
+			t.Errorf("%d bytes read of %d", n, len(raw))
+		}
+	})
+}
+
+func TestCodec(t *testing.T) {
+	t.Parallel()
+	c, err := newCodec(2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.close()
+	for _, raw := range [][]byte{nil, []byte("x"), bytes.Repeat([]byte("conversation "), 100_000)} {
+		z := c.compress(raw)
+		got, err := c.decompress(z)
+		if err != nil || !bytes.Equal(raw, got) {
+			t.Errorf("%d bytes come back as %d, %v", len(raw), len(got), err)
+		}
+		for cut := range min(len(z), 200) {
+			if got, err := c.decompress(z[:cut]); err == nil && bytes.Equal(raw, got) && len(raw) > 0 {
+				t.Errorf("cut at %d of %d bytes: no error", cut, len(z))
+			}
+		}
+	}
+}
+
+func TestChunkCacheCountsBytes(t *testing.T) {
+	t.Parallel()
+	c := newChunkCache(1000)
+	count := func() (n int) {
+		for _, v := range c.lru.Values() {
+			n += len(v)
+		}
+		return n
+	}
+	for i := range 500 {
+		id := int64(i % 37)
+		switch i % 5 {
+		case 4:
+			c.drop(id)
+		case 3:
+			c.put(id, make([]byte, 251)) // too large a part of the cache
+		default:
+			c.put(id, make([]byte, i%200))
+			if _, ok := c.get(id); !ok {
+				t.Fatalf("step %d: just put, and gone", i)
+			}
+		}
+		if got := count(); got != c.bytes || got > c.limit {
+			t.Fatalf("step %d: %d bytes counted, %d held, limit %d", i, c.bytes, got, c.limit)
+		}
+	}
+	for i := range 37 {
+		c.drop(int64(i))
+	}
+	if c.bytes != 0 {
+		t.Errorf("%d bytes in an empty cache", c.bytes)
+	}
+}
