@@ -32,6 +32,9 @@ var (
 // underflow to zero), and nesting deeper than MaxDepth.
 func Clean(raw []byte) (clean json.RawMessage, replaced int, err error) {
 	raw = bytes.TrimPrefix(raw, []byte("\xef\xbb\xbf"))
+	if simple(raw) {
+		return bytes.TrimSpace(raw), 0, nil
+	}
 	dirty, err := check(raw)
 	if err != nil {
 		return nil, 0, err

@@ -1,0 +1,80 @@
+package rawjson
+
+import (
+	"strings"
+	"testing"
+)
+
+var simpleCases = []struct {
+	in   string
+	want bool
+}{
+	{`{"a":[1,-0.5,"x\n\"é",true,false,null,{},[]]}`, true},
+	{" [ 1 , 2 ] \n", true},
+	{`"` + strings.Repeat("0123456789", 100) + `"`, true},
+	{`{"a":1,"a":2}`, false},
+	{`{"\n":1}`, false},
+	{`"\u0000"`, false},
+	{`"\x"`, false},
+	{"\"a\x01\"", false},
+	{"\"a\x7f\"", true},
+	{"\"\xff\"", false},
+	{`1e5`, false},
+	{`01`, false},
+	{`1.`, false},
+	{`-`, false},
+	{`{"a":1,}`, false},
+	{`[1,]`, false},
+	{`[1 2]`, false},
+	{`{"a" 1}`, false},
+	{`{a:1}`, false},
+	{`tru`, false},
+	{`1 2`, false},
+	{``, false},
+	{`"abc`, false},
+	{strings.Repeat("[", 100) + strings.Repeat("]", 100), true},
+	{strings.Repeat("[", 101) + strings.Repeat("]", 101), false},
+	{strings.Repeat("9", 301), false},
+}
+
+func TestSimple(t *testing.T) {
+	t.Parallel()
+	for _, tt := range simpleCases {
+		if got := simple([]byte(tt.in)); got != tt.want {
+			t.Errorf("simple(%.60q) = %v, want %v", tt.in, got, tt.want)
+		}
+	}
+}
+
+// FuzzSimple holds that the quick look never passes what the slow one would not.
+func FuzzSimple(f *testing.F) {
+	for _, tt := range simpleCases {
+		f.Add([]byte(tt.in))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		if !simple(raw) {
+			return
+		}
+		if dirty, err := check(raw); dirty || err != nil {
+			t.Fatalf("simple(%q), but check says %v, %v", raw, dirty, err)
+		}
+	})
+}
+
+func BenchmarkClean(b *testing.B) {
+	message := `{"role":"user","content":"` + strings.Repeat("lorem ipsum dolor sit ", 45) + `"}`
+	for name, raw := range map[string]string{
+		"plain":   `{"messages":[` + strings.Repeat(message+",", 3) + message + `]}`,
+		"escapes": `{"messages":[` + strings.Repeat(message+",", 3) + message + `,"\u00e9"]}`,
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(raw)))
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, _, err := Clean([]byte(raw)); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
