@@ -1,0 +1,127 @@
+package store_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/rawjson"
+	"github.com/spangrove/spangrove/pkg/store"
+)
+
+// Two processes share one database: they start at once, store overlapping batches, and see each
+// other's events.
+func TestPostgresTwoProcesses(t *testing.T) {
+	t.Parallel()
+	dsn := os.Getenv("SPANGROVE_TEST_POSTGRES")
+	if dsn == "" {
+		t.Skip("SPANGROVE_TEST_POSTGRES is not set")
+	}
+	place := newPostgresPlace(t, dsn)
+	stores := make([]*store.Store, 2)
+	errs := make([]error, 2)
+	var wg sync.WaitGroup
+	for i := range stores {
+		wg.Go(func() { stores[i], errs[i] = store.OpenPostgres(t.Context(), place.dsn, store.Options{}) })
+	}
+	wg.Wait()
+	for i := range stores {
+		closeAfter(t, stores[i], errs[i])
+	}
+	p, err := stores[0].EnsureProject(t.Context(), "default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	session := uuid.New()
+	var batches []event.Batch
+	for i := range 30 {
+		var b event.Batch
+		for j := range 4 {
+			e := event.Event{ID: uuid.New(), SessionID: session, Type: event.TypeModel, Name: fmt.Sprint("e", i, j),
+				Start: 1767355200000 + float64(i%3)*86_400_000 + float64(j), Duration: 1, Inputs: json.RawMessage(`{"q":1}`),
+				Metadata: json.RawMessage(`{"prompt_tokens":1,"cost":0.25}`)}
+			if j%2 == 1 {
+				e.SessionID = uuid.New()
+			}
+			e.Complete(time.UnixMilli(1767355200000))
+			b.Events = append(b.Events, e)
+		}
+		batches = append(batches, b)
+	}
+	for i := range batches {
+		for _, s := range stores {
+			wg.Go(func() {
+				if err := s.Put(t.Context(), p.ID, batches[i]); err != nil {
+					t.Error(err)
+				}
+				for _, e := range batches[i].Events {
+					if _, err := s.Update(t.Context(), p.ID, event.Update{EventID: e.ID, Metadata: json.RawMessage(`{"cost":0.5}`)}); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+	}
+	wg.Wait()
+	for i, s := range stores {
+		got, err := s.Event(t.Context(), p.ID, session)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for key, want := range map[string]string{"num_events": "60", "cost": "30", "prompt_tokens": "60"} {
+			if v := string(rawjson.Get(got.Metadata, key)); v != want {
+				t.Errorf("process %d: %s is %s, want %s", i, key, v, want)
+			}
+		}
+		for _, b := range batches {
+			for _, e := range b.Events {
+				if x, err := s.Event(t.Context(), p.ID, e.ID); err != nil || string(x.Inputs) != `{"q":1}` {
+					t.Errorf("process %d: %v, inputs %s", i, err, x.Inputs)
+				}
+			}
+		}
+	}
+	if n := place.Count(t, `SELECT count(*) FROM ev`); n != 120+61 {
+		t.Errorf("%d rows, want 181", n)
+	}
+}
+
+// Schemas of one database do not disturb each other.
+func TestPostgresSchemas(t *testing.T) {
+	t.Parallel()
+	dsn := os.Getenv("SPANGROVE_TEST_POSTGRES")
+	if dsn == "" {
+		t.Skip("SPANGROVE_TEST_POSTGRES is not set")
+	}
+	a, b := newPostgresPlace(t, dsn), newPostgresPlace(t, dsn)
+	e := event.Event{ID: uuid.New(), SessionID: uuid.New(), Type: event.TypeTool, Name: "x", Start: 86_400_000 * 100}
+	e.Complete(time.UnixMilli(0))
+	for i, place := range []postgresPlace{a, b, a, b} {
+		s, err := store.OpenPostgres(t.Context(), place.dsn, store.Options{})
+		closeAfter(t, s, err)
+		p, err := s.EnsureProject(t.Context(), "default")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i < 2 {
+			if _, err := s.Event(t.Context(), p.ID, e.ID); err == nil {
+				t.Error("event of another schema")
+			}
+			if n := place.Count(t, `SELECT count(*) FROM pg_tables WHERE schemaname = current_schema() AND tablename LIKE 'ev_d%'`); n != 0 {
+				t.Errorf("%d partitions in a fresh schema", n)
+			}
+		}
+		if err := s.Put(t.Context(), p.ID, event.Batch{Events: []event.Event{e}}); err != nil {
+			t.Fatal(err)
+		}
+		if n := place.Count(t, `SELECT count(*) FROM ev`); n != 2 {
+			t.Errorf("%d rows, want 2", n)
+		}
+	}
+}
