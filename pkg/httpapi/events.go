@@ -47,6 +47,7 @@ func (s *Server) search(c *call, object []byte, pages query.PageRule) error {
 		return err
 	}
 	in.Search.Filters = query.InProject(in.Search.Filters, c.project)
+	in.Search.HeadOnly = !in.Projection.NeedPayload()
 	set, err := s.Reader.Search(c.ctx(), c.project.ID, in.Search)
 	if err != nil {
 		return err

@@ -25,6 +25,8 @@ type Search struct {
 	RunID    string   // evaluation_id: only events of this experiment run; "" for all
 	Limit    int      // rows a page, 1 or more
 	Page     int      // from 1
+	// HeadOnly says that the caller shows no field of the payload (Projection.NeedPayload).
+	HeadOnly bool
 }
 
 // Fields that leave the head row for the payload when they are over the head bound. A row's

@@ -16,6 +16,8 @@ type conn interface {
 	id(u uuid.UUID) any
 	// ids is a condition that column is one of list, and its argument.
 	anyID(column string, placeholder int, list []uuid.UUID) (cond string, args []any)
+	// anyNumber is likewise for integers.
+	anyNumber(column string, placeholder int, list []int64) (cond string, args []any)
 }
 
 type rows interface {

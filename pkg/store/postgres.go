@@ -117,6 +117,10 @@ func postgresAnyID(column string, placeholder int, list []uuid.UUID) (string, []
 	return fmt.Sprintf("%s = ANY($%d)", column, placeholder), []any{idArray(list)}
 }
 
+func (d *postgresDB) anyNumber(column string, placeholder int, list []int64) (string, []any) {
+	return fmt.Sprintf("%s = ANY($%d)", column, placeholder), []any{list}
+}
+
 func (d *postgresDB) exec(ctx context.Context, sql string, args ...any) (int64, error) {
 	return 0, errors.New("writes go through a lane")
 }

@@ -33,6 +33,10 @@ func (t *postgresTx) anyID(column string, placeholder int, list []uuid.UUID) (st
 	return postgresAnyID(column, placeholder, list)
 }
 
+func (t *postgresTx) anyNumber(column string, placeholder int, list []int64) (string, []any) {
+	return t.d.anyNumber(column, placeholder, list)
+}
+
 func (t *postgresTx) exec(ctx context.Context, sql string, args ...any) (int64, error) {
 	tag, err := t.tx.Exec(ctx, sql, args...)
 	return tag.RowsAffected(), err

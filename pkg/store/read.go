@@ -218,33 +218,38 @@ func (s *Store) whole(ctx context.Context, r *stored, roll *rollup) (event.Event
 		return e, nil
 	}
 	e.Metadata = rawjson.Fill(e.Metadata, roll.metadata())
-	var err error
-	if rawjson.Empty(e.Inputs) {
-		if e.Inputs, err = s.rootField(ctx, r.project, roll.rootDay, roll.rootID, func(o *event.Event) []byte { return o.Inputs }); err != nil {
-			return e, err
-		}
-	}
-	if rawjson.Empty(e.Outputs) {
-		if e.Outputs, err = s.rootField(ctx, r.project, roll.lastDay, roll.lastID, func(o *event.Event) []byte { return o.Outputs }); err != nil {
-			return e, err
-		}
-	}
-	return e, nil
+	err := s.showRoots(ctx, r.project, &e, roll)
+	return e, err
 }
 
-// rootField reads one field of a session's first or last root event; nil if that is gone.
-func (s *Store) rootField(ctx context.Context, project int64, day *int32, id uuid.UUID, of func(*event.Event) []byte) ([]byte, error) {
-	if day == nil {
-		return nil, nil
+// showRoots gives a session event without inputs those of its first root event, and without
+// outputs those of its last. Root events that are gone give nothing.
+func (s *Store) showRoots(ctx context.Context, project int64, e *event.Event, roll *rollup) error {
+	var root event.Event
+	if rawjson.Empty(e.Inputs) && roll.rootDay != nil {
+		r, err := s.load(ctx, s.db, project, *roll.rootDay, roll.rootID)
+		if err != nil && fault.Of(err) != fault.NotFound {
+			return err
+		}
+		if err == nil {
+			root = r.Event
+			e.Inputs = root.Inputs
+		}
 	}
-	root, err := s.load(ctx, s.db, project, *day, id)
-	if fault.Of(err) == fault.NotFound {
-		return nil, nil
+	if rawjson.Empty(e.Outputs) && roll.lastDay != nil {
+		if root.ID != roll.lastID {
+			r, err := s.load(ctx, s.db, project, *roll.lastDay, roll.lastID)
+			if err != nil {
+				if fault.Of(err) == fault.NotFound {
+					return nil
+				}
+				return err
+			}
+			root = r.Event
+		}
+		e.Outputs = root.Outputs
 	}
-	if err != nil {
-		return nil, err
-	}
-	return of(&root.Event), nil
+	return nil
 }
 
 // rollup is what a session's row adds to its session event.
@@ -295,10 +300,10 @@ func (s *Store) rollups(ctx context.Context, c conn, project int64, sessions []u
 	return out, nil
 }
 
-// set makes an event.Set of head rows.
-func (s *Store) set(ctx context.Context, project int64, list []*stored, total int) (*event.Set, error) {
+// set makes an event.Set of head rows; headOnly leaves the payload where it is.
+func (s *Store) set(ctx context.Context, project int64, rows []*stored, total int, headOnly bool) (*event.Set, error) {
 	var sessions []uuid.UUID
-	for _, r := range list {
+	for _, r := range rows {
 		if r.IsSession() {
 			sessions = append(sessions, r.ID)
 		}
@@ -307,19 +312,24 @@ func (s *Store) set(ctx context.Context, project int64, list []*stored, total in
 	if err != nil {
 		return nil, err
 	}
-	set := &event.Set{Total: total, Events: make([]event.Event, len(list))}
-	for i, r := range list {
+	set := &event.Set{Total: total, Events: make([]event.Event, len(rows))}
+	for i, r := range rows {
 		set.Events[i] = r.Event
 		if roll := rolls[r.ID]; roll != nil && r.IsSession() {
 			set.Events[i].Metadata = rawjson.Fill(r.Metadata, roll.metadata())
 		}
 	}
+	l := &list{s: s, project: project, rows: rows, rolls: rolls}
 	set.Load = func(ctx context.Context, i int) (event.Event, error) {
-		r := list[i]
+		r := rows[i]
+		if headOnly && r.inHeads() {
+			return set.Events[i], nil
+		}
 		var roll *rollup
 		if r.IsSession() {
 			roll = rolls[r.ID]
 		}
+		l.prefetch(ctx, i)
 		e, err := s.whole(ctx, r, roll)
 		return e, s.kind(err, "read event")
 	}
@@ -333,7 +343,7 @@ func (s *Store) Event(ctx context.Context, projectID int64, id uuid.UUID) (event
 	if err != nil {
 		return event.Event{}, s.kind(err, "read event")
 	}
-	set, err := s.set(ctx, projectID, []*stored{r}, 1)
+	set, err := s.set(ctx, projectID, []*stored{r}, 1, false)
 	if err != nil {
 		return event.Event{}, s.kind(err, "read event")
 	}
@@ -407,7 +417,7 @@ func (s *Store) Session(ctx context.Context, projectID int64, sessionID uuid.UUI
 			return nil, s.kind(err, "read session")
 		}
 		if len(list) > 0 {
-			set, err := s.set(ctx, projectID, list, len(list))
+			set, err := s.set(ctx, projectID, list, len(list), false)
 			return set, s.kind(err, "read session")
 		}
 		to, ok, err := aliasOf(ctx, s.db, projectID, sessionID)

@@ -64,7 +64,7 @@ func (s *Store) Search(ctx context.Context, projectID int64, q query.Search) (*e
 	if err != nil {
 		return nil, s.kind(err, "search")
 	}
-	set, err := s.set(ctx, projectID, list, total)
+	set, err := s.set(ctx, projectID, list, total, q.HeadOnly)
 	return set, s.kind(err, "search")
 }
 

@@ -153,18 +153,36 @@ func (d *sqliteDB) anyID(column string, placeholder int, list []uuid.UUID) (stri
 }
 
 func sqliteAnyID(column string, placeholder int, list []uuid.UUID) (string, []any) {
-	var b strings.Builder
-	b.WriteString(column + " IN (")
 	args := make([]any, len(list))
 	for i := range list {
+		args[i] = list[i][:]
+	}
+	return sqliteIn(column, placeholder, len(list)), args
+}
+
+func sqliteAnyNumber(column string, placeholder int, list []int64) (string, []any) {
+	args := make([]any, len(list))
+	for i := range list {
+		args[i] = list[i]
+	}
+	return sqliteIn(column, placeholder, len(list)), args
+}
+
+func (d *sqliteDB) anyNumber(column string, placeholder int, list []int64) (string, []any) {
+	return sqliteAnyNumber(column, placeholder, list)
+}
+
+func sqliteIn(column string, placeholder, n int) string {
+	var b strings.Builder
+	b.WriteString(column + " IN (")
+	for i := range n {
 		if i > 0 {
 			b.WriteByte(',')
 		}
 		fmt.Fprintf(&b, "$%d", placeholder+i)
-		args[i] = list[i][:]
 	}
 	b.WriteByte(')')
-	return b.String(), args
+	return b.String()
 }
 
 // question turns $1 into ?1, SQLite's numbered parameter.

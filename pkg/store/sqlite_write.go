@@ -19,6 +19,10 @@ func (t *sqliteTx) anyID(column string, placeholder int, list []uuid.UUID) (stri
 	return sqliteAnyID(column, placeholder, list)
 }
 
+func (t *sqliteTx) anyNumber(column string, placeholder int, list []int64) (string, []any) {
+	return sqliteAnyNumber(column, placeholder, list)
+}
+
 // stmt prepares a statement once for the life of the writer.
 func (t *sqliteTx) stmt(ctx context.Context, text string) (*sql.Stmt, error) {
 	if st := t.d.stmts[text]; st != nil {

@@ -92,8 +92,8 @@ CREATE TABLE ev (
 -- +goose StatementEnd
 CREATE UNIQUE INDEX ev_key ON ev(project_id, day, event_id);
 CREATE INDEX ev_sid ON ev(sid);
-CREATE INDEX ev_start ON ev(project_id, start_ms);
-CREATE INDEX ev_type ON ev(project_id, type, start_ms);
+CREATE INDEX ev_start ON ev(project_id, start_ms, type);
+CREATE INDEX ev_sessions ON ev(project_id, start_ms) WHERE type = 4;
 CREATE INDEX ev_user ON ev(project_id, user_id, start_ms) WHERE user_id IS NOT NULL;
 CREATE INDEX ev_run ON ev(project_id, run_id) WHERE run_id IS NOT NULL;
 CREATE INDEX ev_spill ON ev(project_id) WHERE (spill & 63) <> 0;
