@@ -2,6 +2,7 @@ package otlpmap
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -30,8 +31,69 @@ func FuzzAttributes(f *testing.F) {
 		if len(b.Events) != 1 {
 			t.Fatal("the span is lost")
 		}
-		checkEvent(t, &b.Events[0])
+		e := &b.Events[0]
+		checkEvent(t, e)
+		var shown any
+		if err := json.Unmarshal(flatEvent(e), &shown); err != nil {
+			t.Fatal(err)
+		}
+		text := allTexts(shown)
+		for name, v := range attrs {
+			if a, ok := compiled.names[name]; ok && slices.Contains(lists.unused, a) {
+				continue
+			}
+			if s, n := rawjson.ValidText(v.(string)); n == 0 && !hasTexts(s, text, true) {
+				t.Errorf("%s = %q is lost in %s", name, s, text)
+			}
+		}
 	})
+}
+
+// allTexts are the texts in a JSON value, those in JSON inside a text too.
+func allTexts(v any) string {
+	var b strings.Builder
+	switch v := v.(type) {
+	case string:
+		b.WriteString(v + "\n")
+		if in := decoded(v); json.Valid([]byte(v)) {
+			b.WriteString(allTexts(in))
+		}
+	case map[string]any:
+		for _, e := range v {
+			b.WriteString(allTexts(e))
+		}
+	case []any:
+		for _, e := range v {
+			b.WriteString(allTexts(e))
+		}
+	}
+	return b.String()
+}
+
+// hasTexts says that a text, or each text inside it if it is JSON, is in the event.
+func hasTexts(v any, event string, top bool) bool {
+	switch v := v.(type) {
+	case string:
+		if raw, _, err := rawjson.Clean([]byte(v)); top && err == nil {
+			var in any
+			_ = json.Unmarshal(raw, &in)
+			return hasTexts(in, event, false)
+		}
+		return strings.Contains(event, v) || json.Valid([]byte(v)) && hasTexts(decoded(v), event, false)
+	case map[string]any:
+		for _, e := range v {
+			if !hasTexts(e, event, false) {
+				return false
+			}
+		}
+	case []any:
+		for _, e := range v {
+			if !hasTexts(e, event, false) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // FuzzMessages reads any JSON as messages, both ways. What comes out is clean, and so is what

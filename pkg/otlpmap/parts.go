@@ -19,7 +19,7 @@ func (b *build) readParts(m message, parts []byte) bool {
 		switch partKind(c.val) {
 		case "text":
 			text++
-		case "tool_call", "tool_call_response", "reasoning", "thinking":
+		case "tool_call", "tool_call_response", "reasoning":
 		default:
 			media++
 		}
@@ -40,7 +40,7 @@ func (b *build) readParts(m message, parts []byte) bool {
 	for c := elements(parts); c.next(); {
 		kind := partKind(c.val)
 		switch {
-		case kind == "tool_call" || kind == "tool_call_response" || kind == "reasoning" || kind == "thinking":
+		case kind == "tool_call" || kind == "tool_call_response" || kind == "reasoning":
 		case media > 0:
 			if len(b.arena) > at+1 {
 				b.arena = append(b.arena, ',')
@@ -68,13 +68,9 @@ func (b *build) readParts(m message, parts []byte) bool {
 			calls = append(calls, c.val)
 		case "tool_call_response":
 			b.part(kind)
-			result := member(c.val, "response")
-			if result == nil {
-				result = member(c.val, "result")
-			}
-			results = append(results, message{role: []byte(`"tool"`), content: b.textOf(result), callID: member(c.val, "id")})
-		case "reasoning", "thinking":
-			b.part(kind)
+			results = append(results, b.toolResult(c.val))
+		case "reasoning":
+			b.part(string(inner(member(c.val, "type"))))
 			if m.reasoning == nil {
 				m.reasoning = partText(c.val)
 			} else {
@@ -131,33 +127,66 @@ func (b *build) appendPartCall(raw []byte) {
 	b.arena = append(b.arena, '}')
 }
 
-// partKind is a part's type if the form events have can stand for it, else "" or "other".
-// A text part with more than its text is other: nothing of it may go.
+// toolResult is the message that a tool_call_response part stands for.
+func (b *build) toolResult(part []byte) message {
+	m := message{role: []byte(`"tool"`)}
+	var result []byte
+	for c := members(part); c.next(); {
+		switch string(c.key) {
+		case "type":
+		case "id":
+			m.callID = c.val
+		case "name":
+			m.name = c.val
+		case "response", "result":
+			if empty(result) {
+				result = c.val
+			} else {
+				m.add(c.key, c.val)
+			}
+		default:
+			if !empty(c.val) {
+				m.add(c.key, c.val)
+			}
+		}
+	}
+	m.content = b.textOf(result)
+	return m
+}
+
+// bare says that a part is its text and nothing else.
+func bare(part []byte) bool {
+	texts := 0
+	for c := members(part); c.next(); {
+		switch string(c.key) {
+		case "type":
+		case "content", "text":
+			texts++
+		default:
+			if !empty(c.val) {
+				return false
+			}
+		}
+	}
+	return texts == 1 && partText(part) != nil
+}
+
+// partKind is a part's type if the form events have can stand for it, else "other". A text with
+// something beside it is other: nothing of it may go.
 func partKind(part []byte) string {
 	switch string(inner(member(part, "type"))) {
 	case "text":
-		for c := members(part); c.next(); {
-			switch string(c.key) {
-			case "type", "content", "text":
-			default:
-				if !empty(c.val) {
-					return "other"
-				}
-			}
+		if bare(part) {
+			return "text"
 		}
-		if partText(part) == nil {
-			return "other"
-		}
-		return "text"
 	case "tool_call":
 		return "tool_call"
 	case "tool_call_response":
 		return "tool_call_response"
 	case "reasoning", "thinking":
-		if partText(part) == nil {
-			return "other"
+		if bare(part) {
+			return "reasoning"
 		}
-		return "reasoning"
 	}
 	return "other"
 }
