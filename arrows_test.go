@@ -14,11 +14,11 @@ const module = "github.com/spangrove/spangrove/"
 
 // allowed lists, for each room, the rooms it may import; docs/ARCHITECTURE.md draws them.
 var allowed = map[string][]string{
-	"cmd/spangrove":              {"pkg/embedprovider", "receiver/spangrovereceiver", "exporter/spangroveexporter", "extension/storeextension", "extension/authextension", "extension/apiextension"},
-	"receiver/spangrovereceiver": {"pkg/wire", "pkg/spancodec", "pkg/mount", "nouns"},
-	"exporter/spangroveexporter": {"pkg/otlpmap", "pkg/spancodec", "pkg/mount", "nouns"},
+	"cmd/spangrove":              {"pkg/embedprovider", "pkg/mount", "receiver/spangrovereceiver", "exporter/spangroveexporter", "extension/storeextension", "extension/authextension", "extension/apiextension"},
+	"receiver/spangrovereceiver": {"pkg/wire", "pkg/spancodec", "pkg/mount", "pkg/fault/verdict", "nouns"},
+	"exporter/spangroveexporter": {"pkg/otlpmap", "pkg/fault/verdict", "pkg/spancodec", "pkg/mount", "nouns"},
 	"extension/storeextension":   {"pkg/store", "pkg/mount", "nouns"},
-	"extension/authextension":    {"pkg/mount", "nouns"},
+	"extension/authextension":    {"pkg/mount", "pkg/fault/verdict", "nouns"},
 	"extension/apiextension":     {"pkg/httpapi", "pkg/wire", "pkg/mount", "nouns"},
 	"pkg/httpapi":                {"pkg/wire", "pkg/query", "pkg/mount", "nouns"},
 	"pkg/store":                  {"pkg/query", "nouns"},
@@ -32,6 +32,7 @@ var allowed = map[string][]string{
 	"pkg/project":                {"pkg/fault"},
 	"pkg/rawjson":                {},
 	"pkg/fault":                  {},
+	"pkg/fault/verdict":          {"pkg/fault"},
 }
 
 // nouns are open to all.
