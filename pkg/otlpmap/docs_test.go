@@ -94,7 +94,7 @@ const docTail = `## What is read specially
 func printDocs() string {
 	var b strings.Builder
 	b.WriteString(docHead)
-	b.WriteString("## Naming schemes\n\n| Scheme | Names of | Scopes |\n|---|---|---|\n")
+	b.WriteString("## Naming schemes\n\n| Scheme | Checked against | Scopes |\n|---|---|---|\n")
 	for _, c := range conventions {
 		fmt.Fprintf(&b, "| %s | %s | %s |\n", c.name, c.version, code(c.scopes, ", "))
 	}

@@ -64,7 +64,7 @@ var kindRules = []kindRule{
 		"invoke_agent": onChain, "create_agent": onChain, "invoke_workflow": onChain, "agent_step": onChain,
 		"execute_task": onChain, "execute_event_loop_cycle": onChain, "chain": onChain,
 	}},
-	// OpenLLMetry before 0.50: the kind of request on model calls.
+	// OpenLLMetry of the flat form (0.40): the kind of request on model calls.
 	{openllmetry, "llm.request.type", map[string]role{
 		"chat": onModel, "completion": onModel, "embedding": onEmbedding, "rerank": onRetriever,
 	}},

@@ -7,7 +7,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
-// messageRoles are the span events of the GenAI conventions up to 1.36 that hold one message
+// messageRoles are the older span events of the GenAI conventions that hold one message
 // each, and its role.
 var messageRoles = map[string]string{
 	"gen_ai.system.message": "system", "gen_ai.user.message": "user",
