@@ -189,8 +189,8 @@ func withoutNulls(v any) any {
 }
 
 // TestSamples sends captured requests of real instrumentations over the wire, in
-// every order and by every way in, reads their sessions back and checks the
-// events with check_events.py. All ways give the same events.
+// every order and by every way in, and reads their sessions back. What comes by
+// the first way is checked with check_events.py; all others give the same.
 func TestSamples(t *testing.T) {
 	harness.Require(t)
 	python, all := checker(t), samples(t)
@@ -206,9 +206,9 @@ func TestSamples(t *testing.T) {
 		for _, s := range all {
 			t.Run(s.name, func(t *testing.T) {
 				evs := readBack(t, srv, s)
-				checkEvents(t, python, s, evs)
 				if want := first[s.name]; want == nil {
 					first[s.name] = evs
+					checkEvents(t, python, s, evs)
 				} else if diff := cmp.Diff(want, evs); diff != "" {
 					t.Errorf("other events than by the first way (-first +this):\n%.3000s", diff)
 				}
@@ -236,7 +236,7 @@ func checker(t *testing.T) string {
 }
 
 // readBack gives the events of the sessions that the sample's spans belong to,
-// by id, without the fields that tell of the arrival.
+// by id, without the fields that tell of the server or of the arrival.
 func readBack(t *testing.T, srv *harness.Server, s sample) map[string]harness.Event {
 	t.Helper()
 	sessions := map[string]bool{}
@@ -267,7 +267,7 @@ func readBack(t *testing.T, srv *harness.Server, s sample) map[string]harness.Ev
 			if trace, ok := md["trace_id"].(string); ok && !traces[trace] {
 				continue
 			}
-			for _, k := range []string{"created_at", "updated_at"} {
+			for _, k := range []string{"created_at", "updated_at", "org_id", "workspace_id", "project_id", "tenant"} {
 				delete(ev, k)
 			}
 			out[fmt.Sprint(ev["event_id"])] = ev
@@ -280,6 +280,18 @@ func firstSpan(one map[string]any) map[string]any {
 	return list(list(list(one, "resourceSpans")[0], "scopeSpans")[0], "spans")[0]
 }
 
+// mistaken are the checks of the captures' expectations that what was captured
+// contradicts; they must fail just so.
+var mistaken = map[string][]string{
+	// The span reports 0 cached tokens, in its attribute and in its raw answer.
+	"openinference/responses_api": {"FAIL 'Response' 'metadata.cache_read_input_tokens' 4 0"},
+	// The embedding call reports 6 prompt tokens, as in the samples named embeddings, where they count.
+	"openllmetry/rag_chain":      {"FAIL 'session' 'token sum over model events' {'prompt': 47, 'completion': 10} {'prompt': 53, 'completion': 10}"},
+	"openllmetry-flat/rag_chain": {"FAIL 'session' 'token sum over model events' {'prompt': 47, 'completion': 10} {'prompt': 53, 'completion': 10}"},
+	// This score comes in a log record; only spans are sent here.
+	"otel-genai/evaluation_result": {"FAIL 'answer-and-grade' 'metrics.toxicity' 0.02 None"},
+}
+
 // checkEvents hands the events to the checker, which knows what must be in them.
 func checkEvents(t *testing.T, python string, s sample, evs map[string]harness.Event) {
 	t.Helper()
@@ -289,17 +301,26 @@ func checkEvents(t *testing.T, python string, s sample, evs map[string]harness.E
 		t.Fatal(err)
 	}
 	script := filepath.Join(harness.Root(t), "e2e", "testdata", "check_events.py")
-	out, err := exec.CommandContext(t.Context(), python, script, s.expect, file, "--otlp", s.file, "-v").CombinedOutput()
-	out = bytes.TrimSpace(out)
-	if err != nil {
-		t.Errorf("%v\n%s", err, out)
-		return
+	cmd := exec.CommandContext(t.Context(), python, script, s.expect, file, "--otlp", s.file, "-v")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output() // an exit code tells of failed checks, which are listed as well
+	var got struct {
+		Passed   int
+		Lossless float64
 	}
-	var got struct{ Lossless float64 }
-	if err := json.Unmarshal(out, &got); err != nil {
-		t.Fatalf("%v in %s", err, out)
+	summary, rest, _ := strings.Cut(string(out), "\n")
+	if jsonErr := json.Unmarshal([]byte(summary), &got); jsonErr != nil {
+		t.Fatalf("the checker: %v\n%s%s", err, out, stderr.Bytes())
 	}
-	if got.Lossless < 1 {
-		t.Errorf("attribute values lost: %s", out)
+	var failed []string
+	for line := range strings.Lines(rest) {
+		failed = append(failed, strings.TrimSpace(line))
+	}
+	if diff := cmp.Diff(mistaken[s.name], failed); diff != "" {
+		t.Errorf("failed checks (-expected +got):\n%s", diff)
+	}
+	if got.Passed == 0 || got.Lossless < 1 {
+		t.Errorf("no checks, or attribute values lost: %s", summary)
 	}
 }

@@ -26,7 +26,7 @@ func NewClient(url, key string) *Client {
 	}}
 }
 
-// Event is an event as the API shows it.
+// Event is an event as the API shows it; its numbers are [json.Number], digit for digit.
 type Event = map[string]any
 
 // Filter is one condition of an export or a search.
@@ -85,7 +85,9 @@ func (c *Client) JSON(ctx context.Context, method, path string, in, out any) err
 	if out == nil {
 		return nil
 	}
-	return json.Unmarshal(answer, out)
+	d := json.NewDecoder(bytes.NewReader(answer))
+	d.UseNumber()
+	return d.Decode(out)
 }
 
 // Must is JSON that fails the test on an error.

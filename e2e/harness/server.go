@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -192,6 +193,25 @@ func (s *Server) PID() int {
 		return 0
 	}
 	return s.cmd.Process.Pid
+}
+
+// Printed waits until the process has printed all of the words, and gives all
+// that it printed so far. The lines for people come when the server is ready, so
+// they may be a moment behind Ready.
+func (s *Server) Printed(words ...string) string {
+	s.t.Helper()
+	deadline := time.Now().Add(readyTimeout)
+	for {
+		out := string(s.Output())
+		missing := slices.DeleteFunc(slices.Clone(words), func(w string) bool { return strings.Contains(out, w) })
+		if len(missing) == 0 {
+			return out
+		}
+		if time.Now().After(deadline) {
+			s.t.Fatalf("the server does not print %q:\n%s", missing, out)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
 }
 
 // Output is all that the process printed.

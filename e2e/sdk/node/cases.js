@@ -198,6 +198,11 @@ async function tracer() {
   check(got.answer, { event_type: "model", parent_id: top, "config.model": "m-large", "config.temperature": 0.2, "feedback.rating": 5, "outputs.content": "21" });
   check(got.broken, { event_type: "tool", parent_id: top });
   assert.match(got.broken.error, /expected/);
+
+  // The client checks the types of what it reads; spans have times between milliseconds.
+  const filters = [{ field: "session_id", operator: "is", value: sid, type: "id" }];
+  assert.equal((await client().events.getEvents({ project: PROJECT, filters })).totalEvents, 5);
+  assert.equal((await client().session.getSession(sid)).eventName, "node tracer");
 }
 
 async function tracer_given_session() {

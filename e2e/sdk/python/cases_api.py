@@ -191,17 +191,19 @@ def export():
     mine = EventFilter(field="session_id", operator="is", value=sid, type="string")
     tools = EventFilter(field="event_type", operator="is", value="tool", type="string")
     got = client().events.export(filters=[mine, tools], limit=5)
-    assert got.total_events == 7 and [e["event_name"] for e in got.events] == ["n6", "n5", "n4", "n3", "n2"], got
+    assert got.total_events == 7 and [e.event_name for e in got.events] == ["n6", "n5", "n4", "n3", "n2"], got
     got = client().events.export(filters=[mine, tools], limit=5, page=2)
-    assert got.total_events == 7 and [e["event_name"] for e in got.events] == ["n1", "n0"], got
+    assert got.total_events == 7 and [e.event_name for e in got.events] == ["n1", "n0"], got
     more = EventFilter(field="metadata.n", operator="greater than", value="4", type="number")
     got = client().events.export(filters=[mine, more])
-    assert sorted(e["event_name"] for e in got.events) == ["n5", "n6"], got
+    assert sorted(e.event_name for e in got.events) == ["n5", "n6"], got
     even = {"field": "metadata.even", "operator": "is", "value": "true", "type": "boolean"}
     got = client().events.export(filters=[mine, even], projections=["event_name", "metadata.n"])
-    assert all(set(e) == {"event_id", "event_name", "metadata"} for e in got.events) and len(got.events) == 4, got
+    shown = [e.model_dump(exclude_none=True) for e in got.events]
+    assert [(e["event_name"], e["metadata"]) for e in shown] == [(f"n{n}", {"n": n}) for n in (6, 4, 2, 0)], got
+    assert all(set(e) == {"event_id", "event_name", "metadata"} for e in shown), got
     got = client().events.export(filters=[mine], date_range={"$gte": "2026-09-21T14:13:20Z", "$lte": "2026-09-21T14:13:20.002Z"})
-    assert sorted(e["event_name"] for e in got.events) == ["n0", "n1", "n2"], got
+    assert sorted(e.event_name for e in got.events) == ["n0", "n1", "n2"], got
     got = client().events.list({"filters": [mine.to_dict()], "limit": 1000})
     assert got.totalEvents == 8, got
     got = client().events.get_by_session_id(sid)
@@ -226,8 +228,7 @@ def search():
         ),
     )
     assert got.count == 2, got
-    names = [e["event_name"] if isinstance(e, dict) else e.event_name for e in got.events]
-    assert names == ["n1", "n0"], names
+    assert [e.event_name for e in got.events] == ["n1", "n0"], got
 
 
 def session_events():
