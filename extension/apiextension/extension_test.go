@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -297,6 +298,7 @@ func TestDrain(t *testing.T) {
 	stopped := make(chan error)
 	go func() { stopped <- e.NotReady() }()
 	for e.open.Load() { // until the drain has begun
+		runtime.Gosched()
 	}
 	close(leave)
 	if got := <-answered; got.status != 200 || got.body != "done" {
