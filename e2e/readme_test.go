@@ -84,7 +84,8 @@ func shell(t *testing.T, srv *harness.Server, script string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// stored are the names of all events, sorted, and the events by name.
+// stored are the names of all events, sorted, and the events by name. A session
+// has "session " before its name, which may be that of its first step.
 func stored(t *testing.T, srv *harness.Server) ([]string, map[string]harness.Event) {
 	t.Helper()
 	evs, err := srv.Export(t.Context())
@@ -95,6 +96,9 @@ func stored(t *testing.T, srv *harness.Server) ([]string, map[string]harness.Eve
 	var names []string
 	for _, ev := range evs {
 		name := fmt.Sprint(ev["event_name"])
+		if ev["event_type"] == "session" {
+			name = "session " + name
+		}
 		byName[name], names = ev, append(names, name)
 	}
 	slices.Sort(names)
@@ -123,8 +127,8 @@ func TestReadmeFirstTrace(t *testing.T) {
 	t.Run("curl", func(t *testing.T) {
 		srv := harness.Start(t, harness.Options{})
 		out := shell(t, srv, "curl() { command curl -fsS \"$@\"; }\n"+onServer(t, srv, readmeCode(t, "**With curl.**")))
-		evs := wantStored(t, srv, "chat", "first steps")
-		if evs["chat"]["parent_id"] != evs["first steps"]["event_id"] {
+		evs := wantStored(t, srv, "chat", "session first steps")
+		if evs["chat"]["parent_id"] != evs["session first steps"]["event_id"] {
 			t.Errorf("the event is not below its session: %v", evs["chat"])
 		}
 		if !strings.Contains(out, `"children"`) || !strings.Contains(out, "Lisbon") {
@@ -145,8 +149,8 @@ func TestReadmeFirstTrace(t *testing.T) {
 	t.Run("HoneyHive SDK in Python", func(t *testing.T) {
 		srv := harness.Start(t, harness.Options{})
 		shell(t, srv, onServer(t, srv, readmeCode(t, "**With the HoneyHive SDK**"))+pythonFile("first_session.py"))
-		evs := wantStored(t, srv, "first session", "greet")
-		if evs["greet"]["session_id"] != evs["first session"]["event_id"] {
+		evs := wantStored(t, srv, "session first session", "greet")
+		if evs["greet"]["session_id"] != evs["session first session"]["event_id"] {
 			t.Errorf("the event is not in the session: %v", evs["greet"])
 		}
 	})
@@ -155,8 +159,8 @@ func TestReadmeFirstTrace(t *testing.T) {
 		srv := harness.Start(t, harness.Options{})
 		shell(t, srv, onServer(t, srv, readmeCode(t, "**With the HoneyHive SDK**"))+
 			fmt.Sprintf("node %q\n", filepath.Join(harness.Root(t), "e2e", "sdk", "node", "first_session.js")))
-		evs := wantStored(t, srv, "first session", "greet")
-		if evs["greet"]["session_id"] != evs["first session"]["event_id"] {
+		evs := wantStored(t, srv, "session first session", "greet")
+		if evs["greet"]["session_id"] != evs["session first session"]["event_id"] {
 			t.Errorf("the event is not in the session: %v", evs["greet"])
 		}
 	})
