@@ -19,17 +19,18 @@ type call struct {
 	w       http.ResponseWriter
 	r       *http.Request
 	project project.Project
+	dialect Dialect
 }
 
 func (c *call) ctx() context.Context { return c.r.Context() }
 
 // handler serves an operation: it checks the scope and answers errors. An error after the
 // answer has begun breaks the connection, so that a cut answer is never taken for a whole one.
-func (s *Server) handler(op operation) http.Handler {
+func (s *Server) handler(op operation, d Dialect) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p, err := s.admit(r.Context(), op.scope)
 		if err == nil {
-			err = op.handle(s, &call{w: w, r: r, project: p})
+			err = op.handle(s, &call{w: w, r: r, project: p, dialect: d})
 		}
 		if err == nil {
 			return
@@ -62,6 +63,7 @@ var errBegun = errors.New("the answer was broken off")
 // stream sends the answer that write makes, whole or not as a success.
 func (c *call) stream(write func(*wire.Stream) error) error {
 	s := wire.NewStream(c.w)
+	s.WholeEnd = c.dialect == V0
 	defer s.Discard()
 	err := write(s)
 	if err == nil {

@@ -79,7 +79,8 @@ type Route struct {
 // Pattern is the route as net/http's mux takes it: "GET /events/{id}".
 func (r Route) Pattern() string { return r.Method + " " + r.Path }
 
-// Dialect is the form of answers a path promises. Events and sessions look the same in both.
+// Dialect is the form of answers a path promises. Events and sessions look the same in both,
+// but that V0 shows no fraction of a millisecond in end_time, which its clients refuse.
 type Dialect string
 
 // The dialects.
@@ -121,7 +122,7 @@ func (s *Server) Routes() []Route {
 			}{{V0, ""}, {V1, "/v1"}} {
 				routes = append(routes, Route{
 					Method: op.method, Path: d.prefix + path, Operation: op.id,
-					Scope: op.scope, Dialect: d.dialect, Handler: s.handler(op),
+					Scope: op.scope, Dialect: d.dialect, Handler: s.handler(op, d.dialect),
 				})
 			}
 		}

@@ -16,7 +16,7 @@ import (
 func WriteEvents(ctx context.Context, s *Stream, set *event.Set, p *project.Project, want query.Projection) error {
 	s.text(`{"events":[`)
 	for i := range set.Events {
-		e, err := set.Load(ctx, i)
+		e, err := s.load(ctx, set, i)
 		if err != nil {
 			return err
 		}

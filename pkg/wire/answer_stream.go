@@ -1,10 +1,13 @@
 package wire
 
 import (
+	"context"
+	"math"
 	"net/http"
 	"strconv"
 	"sync"
 
+	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/fault"
 )
 
@@ -27,6 +30,10 @@ type Stream struct {
 	pooled  *[]byte
 	buf     []byte
 	started bool
+
+	// WholeEnd shows an event's end_time rounded up to whole milliseconds, since clients of the
+	// older dialect refuse a fraction there. start_time and duration keep theirs.
+	WholeEnd bool
 }
 
 // NewStream starts an answer. Nothing is written yet.
@@ -55,6 +62,15 @@ func (s *Stream) Discard() {
 		buffers.Put(s.pooled)
 	}
 	s.pooled, s.buf = nil, nil
+}
+
+// load gives event i of set as it is to be shown.
+func (s *Stream) load(ctx context.Context, set *event.Set, i int) (event.Event, error) {
+	e, err := set.Load(ctx, i)
+	if s.WholeEnd {
+		e.End = math.Ceil(e.End)
+	}
+	return e, err
 }
 
 // text appends plain JSON text.

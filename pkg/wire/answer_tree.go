@@ -97,7 +97,7 @@ func (w *treeWriter) write(ctx context.Context, first *event.Node, withEvent boo
 
 // open writes a node up to the start of its children.
 func (w *treeWriter) open(ctx context.Context, n *event.Node, withEvent bool) error {
-	e, err := w.set.Load(ctx, n.Index)
+	e, err := w.s.load(ctx, w.set, n.Index)
 	if err != nil {
 		return err
 	}
