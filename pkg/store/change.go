@@ -447,8 +447,8 @@ func text(b []byte) any {
 // dropUnused deletes an event's former chunk if no other event's payload is in it.
 func (s *Store) dropUnused(ctx context.Context, tx writeTx, old *stored) error {
 	var n int
-	_, err := one(ctx, tx, `SELECT count(*) FROM ev WHERE `+s.db.frag().bySession+` AND chunk = $3`,
-		[]any{old.project, tx.id(old.SessionID), *old.chunk}, &n)
+	_, err := one(ctx, tx, `SELECT count(*) FROM ev WHERE `+s.db.frag().bySession+` AND chunk = $3 AND day = $4`,
+		[]any{old.project, tx.id(old.SessionID), *old.chunk, old.day}, &n)
 	if err != nil || n > 0 {
 		return err
 	}
@@ -469,8 +469,8 @@ func (s *Store) erase(ctx context.Context, tx writeTx, old *stored) error {
 		off int
 	}
 	var refs []ref
-	err := each(ctx, tx, `SELECT event_id, off FROM ev WHERE `+s.db.frag().bySession+` AND chunk = $3 ORDER BY off`,
-		[]any{old.project, tx.id(old.SessionID), *old.chunk}, func(scan func(...any) error) error {
+	err := each(ctx, tx, `SELECT event_id, off FROM ev WHERE `+s.db.frag().bySession+` AND chunk = $3 AND day = $4 ORDER BY off`,
+		[]any{old.project, tx.id(old.SessionID), *old.chunk, old.day}, func(scan func(...any) error) error {
 			var r ref
 			if err := scan(scanID{&r.id}, &r.off); err != nil {
 				return err

@@ -25,7 +25,7 @@ type postgresDB struct {
 	nLane int
 
 	mu         sync.Mutex
-	partitions map[int32]bool // days that have theirs
+	partitions map[int32]bool // by first day / partitionDays
 
 	idMu            sync.Mutex
 	chunkID, blockE int64 // next chunk id, and the end of the block it is from
@@ -34,8 +34,12 @@ type postgresDB struct {
 // Bounds of what the store asks of PostgreSQL.
 const (
 	postgresReaders = 4
-	// maxPartitions bounds the days that hold events: over ten years of them.
-	maxPartitions = 4096
+	// partitionDays is how many days share a partition. A read by session or id alone looks
+	// into every partition, at 0.13 ms each (docs/adr/001-four-week-partitions.md).
+	partitionDays = 28
+	// maxPartitions bounds them: thirty years of events. A query locks each partition with its
+	// indexes, and PostgreSQL's lock table holds 6,400 by default.
+	maxPartitions = 400
 	// chunkIDBlock is the increment of sequence chunk_id.
 	chunkIDBlock = 1000
 	// minPostgres is the oldest server version, as server_version_num.
@@ -90,7 +94,7 @@ func (d *postgresDB) prepare(ctx context.Context) error {
 	}
 	days, err := d.days(ctx)
 	for _, day := range days {
-		d.partitions[day] = true
+		d.partitions[partitionOf(day)] = true
 	}
 	return err
 }
@@ -133,16 +137,19 @@ func (d *postgresDB) write(ctx context.Context, _ int, f func(writeTx) error) er
 	return pgx.BeginFunc(ctx, d.pool, func(tx pgx.Tx) error { return f(&postgresTx{d, tx}) })
 }
 
+func partitionOf(day int32) int32 { return day / partitionDays }
+
 // ready makes the partitions of days that have none yet, each in its own short transaction.
 func (d *postgresDB) ready(ctx context.Context, days []int32) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, day := range days {
-		if d.partitions[day] {
+		n := partitionOf(day)
+		if d.partitions[n] {
 			continue
 		}
 		if len(d.partitions) >= maxPartitions {
-			return fault.InvalidField("start_time", "the store holds events of %d different days already", maxPartitions)
+			return fault.InvalidField("start_time", "the store holds events of %d different times of %d days already", maxPartitions, partitionDays)
 		}
 		err := pgx.BeginFunc(ctx, d.pool, func(tx pgx.Tx) error {
 			if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1)`, partitionLock); err != nil {
@@ -150,7 +157,7 @@ func (d *postgresDB) ready(ctx context.Context, days []int32) error {
 			}
 			for _, table := range []string{"ev", "chunk"} {
 				if _, err := tx.Exec(ctx, fmt.Sprintf(`CREATE TABLE IF NOT EXISTS %s_d%d PARTITION OF %s FOR VALUES FROM (%d) TO (%d)`,
-					table, day, table, day, day+1)); err != nil {
+					table, n*partitionDays, table, n*partitionDays, (n+1)*partitionDays)); err != nil {
 					return err
 				}
 			}
@@ -159,15 +166,17 @@ func (d *postgresDB) ready(ctx context.Context, days []int32) error {
 		if err != nil {
 			return fmt.Errorf("make partition of day %d: %w", day, err)
 		}
-		d.partitions[day] = true
+		d.partitions[n] = true
 	}
 	return nil
 }
 
+// days lists all days of the partitions that there are, newest first, whether they hold events
+// or not.
 func (d *postgresDB) days(ctx context.Context) ([]int32, error) {
 	var days []int32
-	err := each(ctx, d, `SELECT substr(c.relname, 5)::int AS day FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
-		WHERE i.inhparent = 'ev'::regclass AND c.relname ~ '^ev_d[0-9]+$' ORDER BY day DESC`, nil, func(scan func(...any) error) error {
+	err := each(ctx, d, `SELECT substr(c.relname, 5)::int + n AS day FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid, generate_series(0, $1 - 1) AS n
+		WHERE i.inhparent = 'ev'::regclass AND c.relname ~ '^ev_d[0-9]+$' ORDER BY day DESC`, []any{partitionDays}, func(scan func(...any) error) error {
 		var day int32
 		err := scan(&day)
 		days = append(days, day)

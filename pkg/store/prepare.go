@@ -233,8 +233,11 @@ func (h *head) errorText() *string {
 	return h.ev.Error
 }
 
+// dayMillis is the length of a day.
+const dayMillis = 86_400_000
+
 // dayOf is the day of a time, counted from 1970.
-func dayOf(ms float64) int32 { return int32(math.Floor(ms / 86_400_000)) }
+func dayOf(ms float64) int32 { return int32(math.Floor(ms / dayMillis)) }
 
 // totals is what an event adds to its session.
 type totals struct {

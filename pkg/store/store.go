@@ -226,7 +226,8 @@ func (s *Store) fillSeen(ctx context.Context, days []int32) {
 	for _, day := range days {
 		ids := make([]uuid.UUID, 0, 1000)
 		fits := true
-		err := each(ctx, s.db, `SELECT event_id FROM ev WHERE day = $1 AND project_id IN (SELECT id FROM project)`, []any{day}, func(scan func(...any) error) error {
+		err := each(ctx, s.db, `SELECT event_id FROM ev WHERE day = $1 AND project_id IN (SELECT id FROM project)
+			AND start_ms >= $2 AND start_ms < $3`, []any{day, float64(day) * dayMillis, float64(day+1) * dayMillis}, func(scan func(...any) error) error {
 			var id uuid.UUID
 			if err := scan(scanID{&id}); err != nil {
 				return err

@@ -389,19 +389,19 @@ func (s *Store) deleteSome(ctx context.Context, tx writeTx, project int64, sessi
 	if more = len(list) > deleteSlice; more {
 		list = list[:deleteSlice]
 	}
-	chunks := map[int64]bool{}
+	chunks := map[int64]int32{} // chunk to day
 	for _, r := range list {
 		if _, err := tx.exec(ctx, `DELETE FROM ev WHERE project_id = $1 AND day = $2 AND event_id = $3`, project, r.day, tx.id(r.id)); err != nil {
 			return false, err
 		}
 		if r.chunk != nil {
-			chunks[*r.chunk] = true
+			chunks[*r.chunk] = r.day
 		}
 	}
-	for c := range chunks {
+	for c, day := range chunks {
 		var left int
 		if more {
-			if _, err := one(ctx, tx, `SELECT count(*) FROM ev WHERE `+s.db.frag().bySession+` AND chunk = $3`, []any{project, tx.id(session), c}, &left); err != nil {
+			if _, err := one(ctx, tx, `SELECT count(*) FROM ev WHERE `+s.db.frag().bySession+` AND chunk = $3 AND day = $4`, []any{project, tx.id(session), c, day}, &left); err != nil {
 				return false, err
 			}
 		}

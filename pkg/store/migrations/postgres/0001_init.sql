@@ -54,7 +54,7 @@ CREATE TABLE session (
 CREATE INDEX session_run ON session(project_id, run_id) WHERE run_id IS NOT NULL;
 -- One head row an event: all that can be filtered but the payload. NULL in parent_id is the
 -- session; NULL in a JSON column is absent. spill tells which fields stand in the payload.
--- Days are partitions, made on demand. The type json, not jsonb, keeps the text as it came.
+-- Four weeks share a partition, made on demand. The type json, not jsonb, keeps the text as it came.
 CREATE TABLE ev (
   project_id      bigint NOT NULL,
   day             integer NOT NULL,
@@ -105,6 +105,7 @@ CREATE TABLE trace (
   provisional boolean NOT NULL,
   PRIMARY KEY (project_id, trace_id)
 );
+CREATE INDEX trace_session ON trace(session_id);
 -- Session ids that were given out before their events moved to another session.
 CREATE TABLE alias (
   project_id bigint NOT NULL,

@@ -114,6 +114,7 @@ CREATE TABLE trace (
   PRIMARY KEY (project_id, trace_id)
 ) STRICT, WITHOUT ROWID;
 -- +goose StatementEnd
+CREATE INDEX trace_session ON trace(session_id);
 -- Session ids that were given out before their events moved to another session.
 -- +goose StatementBegin
 CREATE TABLE alias (
