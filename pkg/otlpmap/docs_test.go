@@ -64,7 +64,7 @@ const docIDs = `## Ids, sessions and time
   ` + "`metadata.error_stacktrace`" + `. Exceptions of a span that did not fail are in ` + "`metadata.exceptions`" + ` and no error.
 - Times are milliseconds with fractions. A span without an end is unfinished; an end before the start gives duration 0 and
   ` + "`metadata.clock_skew`" + `.
-- The resource's attributes are in the session's ` + "`metadata.resource`" + `, and in an event's only where they differ;
+- The resource's attributes are in every event's ` + "`metadata.resource`" + `; a session that nobody started has those of its first span.
   ` + "`service.name` and `service.version`" + ` are in the metadata of every event.
 
 `

@@ -189,15 +189,13 @@ func (b *build) sessionFacts(e *event.Event) {
 	if s.resource.version != "" {
 		b.putText(fields.serviceVersion, s.resource.version)
 	}
-	if h := b.x.sessions[e.SessionID]; h != nil {
-		if s.resource != h.resource {
-			if raw := s.resource.object(b); string(raw) != string(h.resource.object(b)) {
-				b.put(fields.resource, raw)
-			}
-		}
-		if h.name != "" {
-			b.markText(lists.sessionName, h.name)
-		}
+	// On every event, so that none depends on which requests brought the others; the events of
+	// a session are compressed together, where a repetition costs next to nothing.
+	if raw := s.resource.object(b); len(raw) > 2 {
+		b.put(fields.resource, raw)
+	}
+	if h := b.x.sessions[e.SessionID]; h != nil && h.name != "" {
+		b.markText(lists.sessionName, h.name)
 	}
 }
 

@@ -397,7 +397,7 @@ func TestResources(t *testing.T) {
 	if h.Fallback != "desk" || h.Source != "desk" || string(h.Metadata) != `{"resource":{"service.name":"desk"}}` {
 		t.Errorf("hint %+v %s", h, h.Metadata)
 	}
-	if got := at(&batch.Events[0], "metadata.resource"); got != "" {
+	if got := at(&batch.Events[0], "metadata.resource"); got != `{"service.name":"desk"}` {
 		t.Errorf("resource on the first event: %s", got)
 	}
 	if got := at(&batch.Events[1], "metadata.resource"); got != `{"service.name":"pier"}` {

@@ -113,7 +113,7 @@ type session struct {
 	id       uuid.UUID
 	name     string
 	source   string
-	resource *resource // of its first span: shown on the session, and only there
+	resource *resource // of its first span
 }
 
 // hints are what the store may use for sessions that nobody started.
