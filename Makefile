@@ -9,7 +9,7 @@ help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "%-15s %s\n", $$1, $$2}'
 
 build: ## the static binary, bin/spangrove
-	CGO_ENABLED=0 go build -trimpath -o $(BIN)/spangrove ./cmd/spangrove
+	CGO_ENABLED=0 go build -o $(BIN)/spangrove ./cmd/spangrove
 
 test: ## all tests that need nothing but Go
 	go test ./...

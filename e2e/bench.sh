@@ -22,7 +22,7 @@ chmod 755 "$dir" # PostgreSQL runs as another user and its data lies below
 export LOADGEN=$dir/loadgen SPANGROVE=$dir/spangrove KEY=sg_bench_0123456789abcdef0123456789abcdef
 echo "building" >&2
 (cd "$here/loadgen" && go build -o "$LOADGEN" .)
-(cd "$here/.." && CGO_ENABLED=0 go build -trimpath -ldflags "-s -w" -o "$SPANGROVE" ./cmd/spangrove)
+(cd "$here/.." && CGO_ENABLED=0 go build -ldflags "-s -w" -o "$SPANGROVE" ./cmd/spangrove)
 
 # Four ports that nobody uses, below those of outgoing connections.
 port() {

@@ -97,7 +97,7 @@ func Binary(t testing.TB) string {
 			return
 		}
 		built = filepath.Join(dir, "spangrove")
-		cmd := exec.Command("go", "build", "-trimpath", "-o", built, "./cmd/spangrove")
+		cmd := exec.Command("go", "build", "-o", built, "./cmd/spangrove")
 		cmd.Dir = Root(t)
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 		buildOut, buildErr = cmd.CombinedOutput()
