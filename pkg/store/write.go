@@ -231,33 +231,27 @@ func (w *writing) resolveTraces(ctx context.Context, tx writeTx, groups []*group
 
 // existingSessions keeps the moves whose provisional session holds events.
 func (w *writing) existingSessions(ctx context.Context, tx writeTx, moves []*traceRow) ([]*traceRow, error) {
-	kept := moves[:0]
-	for start := 0; start < len(moves); start += 200 {
-		part := moves[start:min(start+200, len(moves))]
-		ids := make([]uuid.UUID, len(part))
-		for i, m := range part {
-			ids[i] = m.trace
-		}
-		cond, args := tx.anyID("session_id", 1, ids)
-		found := map[traceKey]bool{}
-		err := each(ctx, tx, "SELECT project_id, session_id FROM session WHERE "+cond, args, func(scan func(...any) error) error {
-			var k traceKey
-			if err := scan(&k.project, scanID{&k.trace}); err != nil {
+	byProject := map[int64][]uuid.UUID{}
+	for _, m := range moves {
+		byProject[m.project] = append(byProject[m.project], m.trace)
+	}
+	found := map[traceKey]bool{}
+	for project, ids := range byProject {
+		for start := 0; start < len(ids); start += 500 {
+			// The project first: the index begins with it.
+			cond, args := tx.anyID("session_id", 2, ids[start:min(start+500, len(ids))])
+			err := each(ctx, tx, "SELECT session_id FROM session WHERE project_id = $1 AND "+cond, append([]any{project}, args...), func(scan func(...any) error) error {
+				var id uuid.UUID
+				err := scan(scanID{&id})
+				found[traceKey{project, id}] = true
 				return err
-			}
-			found[k] = true
-			return nil
-		})
-		if err != nil {
-			return nil, err
-		}
-		for _, m := range part {
-			if found[traceKey{m.project, m.trace}] {
-				kept = append(kept, m)
+			})
+			if err != nil {
+				return nil, err
 			}
 		}
 	}
-	return kept, nil
+	return slices.DeleteFunc(moves, func(m *traceRow) bool { return !found[traceKey{m.project, m.trace}] }), nil
 }
 
 // moveTo files the group under another session.
