@@ -3,6 +3,8 @@ package query
 import (
 	"fmt"
 	"strings"
+
+	"github.com/spangrove/spangrove/pkg/event"
 )
 
 // sql gives the condition's text, and the spill bits of the fields it looks at.
@@ -111,7 +113,7 @@ func (c *cond) textSQL(b *Builder) (string, uint32) {
 // reads is the spill bits of the rows whose head may hold something else than what the
 // condition's field reads as.
 func (c *cond) reads() uint32 {
-	if c.name == "metadata" && len(c.path) == 1 && rollupKeys[c.path[0]] {
+	if c.name == "metadata" && len(c.path) == 1 && rollupKeys[c.path[0]] && c.sessionTotal() == "" {
 		return c.root.spill | SpillRollup
 	}
 	return c.root.spill
@@ -152,7 +154,24 @@ func (c *cond) jsonSQL(b *Builder) (string, uint32) {
 			tests = append(tests, "("+strings.Join(absent, " AND ")+" AND "+literal+")")
 		}
 	}
+	if total := c.sessionTotal(); total != "" {
+		// A session event without a number of its own shows its session's.
+		tests = append(tests, "(e.type = "+fmt.Sprint(TypeCode(event.TypeSession))+" AND "+strings.Join(absent, " AND ")+
+			" AND "+b.dialect.ofSession(total)+" "+c.sign()+" "+b.Arg(c.num)+")")
+	}
 	return strings.Join(tests, " OR "), c.reads()
+}
+
+// sessionTotals are the numbers of a session's row that its session event shows in metadata.
+var sessionTotals = map[string]string{"num_events": "s.n", "num_model_events": "s.n_model", "cost": "CASE WHEN s.n_cost > 0 THEN s.cost END",
+	"total_tokens": "s.total_tokens", "prompt_tokens": "s.prompt_tokens", "completion_tokens": "s.completion_tokens"}
+
+// sessionTotal is the session's number that the condition also looks at, if SQL can decide it.
+func (c *cond) sessionTotal() string {
+	if c.name != "metadata" || len(c.path) != 1 || c.typ != typeNumber || c.op == opExists {
+		return ""
+	}
+	return sessionTotals[c.path[0]]
 }
 
 // jsonTest adds the condition's value as an argument and gives its text for a path.

@@ -23,6 +23,8 @@ type Dialect interface {
 
 	// sessionOf is SessionID in a statement that reads only ev.
 	sessionOf() string
+	// ofSession reads an expression over the row s of the event's session.
+	ofSession(expr string) string
 	// sessionInRun is the condition that the event's session belongs to a run.
 	sessionInRun(project, run string) string
 	// uuidText is an id's usual text, in lower case.

@@ -23,6 +23,10 @@ func (postgres) SessionIs(b *Builder, _ int64, id uuid.UUID) string {
 
 func (postgres) sessionOf() string { return "e.session_id" }
 
+func (postgres) ofSession(expr string) string {
+	return "(SELECT " + expr + " FROM session s WHERE s.project_id = e.project_id AND s.session_id = e.session_id)"
+}
+
 func (postgres) sessionInRun(project, run string) string {
 	return "e.session_id IN (SELECT session_id FROM session WHERE project_id = " + project + " AND run_id = " + run + ")"
 }

@@ -29,6 +29,10 @@ func (sqlite) SessionIs(b *Builder, projectID int64, id uuid.UUID) string {
 
 func (sqlite) sessionOf() string { return "(SELECT session_id FROM session WHERE sid = e.sid)" }
 
+func (sqlite) ofSession(expr string) string {
+	return "(SELECT " + expr + " FROM session s WHERE s.sid = e.sid)"
+}
+
 func (sqlite) sessionInRun(project, run string) string {
 	return "e.sid IN (SELECT sid FROM session WHERE project_id = " + project + " AND run_id = " + run + ")"
 }

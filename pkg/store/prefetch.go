@@ -7,6 +7,8 @@ import (
 	"sync"
 
 	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/event"
 )
 
 // prefetchEvents is how many events ahead a list's chunks are read at once. With chunkBytes it
@@ -26,6 +28,7 @@ type list struct {
 type chunkRef struct {
 	day   int32
 	chunk int64
+	off   int
 }
 
 // prefetch brings the chunks of row i and the rows after it into the cache, unless that of row
@@ -61,7 +64,7 @@ func (l *list) prefetch(ctx context.Context, i int) {
 func (l *list) chunksOf(ctx context.Context, i int) (refs []chunkRef) {
 	r := l.rows[i]
 	if r.chunk != nil {
-		refs = append(refs, chunkRef{r.day, *r.chunk})
+		refs = append(refs, chunkRef{day: r.day, chunk: *r.chunk})
 	}
 	roll := l.rolls[r.ID]
 	if roll == nil || !r.IsSession() {
@@ -93,16 +96,32 @@ func (l *list) findRoots(ctx context.Context) {
 	for day, ids := range byDay {
 		for start := 0; start < len(ids); start += 500 {
 			cond, args := l.s.db.anyID("event_id", 3, ids[start:min(start+500, len(ids))])
-			_ = each(ctx, l.s.db, `SELECT event_id, chunk FROM ev WHERE project_id = $1 AND day = $2 AND chunk IS NOT NULL AND `+cond,
+			_ = each(ctx, l.s.db, `SELECT event_id, chunk, off FROM ev WHERE project_id = $1 AND day = $2 AND chunk IS NOT NULL AND `+cond,
 				append([]any{l.project, day}, args...), func(scan func(...any) error) error {
 					var id uuid.UUID
 					ref := chunkRef{day: day}
-					err := scan(scanID{&id}, &ref.chunk)
+					err := scan(scanID{&id}, &ref.chunk, &ref.off)
 					l.roots[id] = ref
 					return err
 				})
 		}
 	}
+}
+
+// rootOf reads the payload of a session's root event, by the place that findRoots saw. Not ok
+// if it has none there, or has moved since.
+func (l *list) rootOf(ctx context.Context, id uuid.UUID) (e event.Event, ok bool) {
+	ref, ok := l.roots[id]
+	if !ok {
+		return e, false
+	}
+	raw, err := l.s.chunk(ctx, l.s.db, ref.day, ref.chunk)
+	if err != nil || ref.off > len(raw) {
+		return e, false
+	}
+	e.ID = id
+	_, err = readRecord(raw[ref.off:], &e)
+	return e, err == nil
 }
 
 // readChunks brings chunks into the cache: one query a day, decompressed on all cores. What it

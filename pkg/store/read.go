@@ -204,8 +204,8 @@ func (c *chunkCache) drop(id int64) {
 }
 
 // whole makes of a stored event what callers read: cold metadata joined, the roll-up and the
-// root events' payload in a session event.
-func (s *Store) whole(ctx context.Context, r *stored, roll *rollup) (event.Event, error) {
+// root events' payload in a session event, for which l, if there is one, knows the places.
+func (s *Store) whole(ctx context.Context, r *stored, roll *rollup, l *list) (event.Event, error) {
 	if err := s.payload(ctx, r); err != nil {
 		return event.Event{}, err
 	}
@@ -218,38 +218,48 @@ func (s *Store) whole(ctx context.Context, r *stored, roll *rollup) (event.Event
 		return e, nil
 	}
 	e.Metadata = rawjson.Fill(e.Metadata, roll.metadata())
-	err := s.showRoots(ctx, r.project, &e, roll)
+	err := s.showRoots(ctx, r.project, &e, roll, l)
 	return e, err
 }
 
 // showRoots gives a session event without inputs those of its first root event, and without
 // outputs those of its last. Root events that are gone give nothing.
-func (s *Store) showRoots(ctx context.Context, project int64, e *event.Event, roll *rollup) error {
+func (s *Store) showRoots(ctx context.Context, project int64, e *event.Event, roll *rollup, l *list) error {
 	var root event.Event
 	if rawjson.Empty(e.Inputs) && roll.rootDay != nil {
-		r, err := s.load(ctx, s.db, project, *roll.rootDay, roll.rootID)
-		if err != nil && fault.Of(err) != fault.NotFound {
+		var err error
+		if root, err = s.root(ctx, project, *roll.rootDay, roll.rootID, l); err != nil {
 			return err
 		}
-		if err == nil {
-			root = r.Event
-			e.Inputs = root.Inputs
-		}
+		e.Inputs = root.Inputs
 	}
 	if rawjson.Empty(e.Outputs) && roll.lastDay != nil {
 		if root.ID != roll.lastID {
-			r, err := s.load(ctx, s.db, project, *roll.lastDay, roll.lastID)
-			if err != nil {
-				if fault.Of(err) == fault.NotFound {
-					return nil
-				}
+			var err error
+			if root, err = s.root(ctx, project, *roll.lastDay, roll.lastID, l); err != nil {
 				return err
 			}
-			root = r.Event
 		}
 		e.Outputs = root.Outputs
 	}
 	return nil
+}
+
+// root reads a root event's payload: as the list has found it, else by its key.
+func (s *Store) root(ctx context.Context, project int64, day int32, id uuid.UUID, l *list) (event.Event, error) {
+	if l != nil {
+		if e, ok := l.rootOf(ctx, id); ok {
+			return e, nil
+		}
+	}
+	r, err := s.load(ctx, s.db, project, day, id)
+	if err != nil {
+		if fault.Of(err) == fault.NotFound {
+			return event.Event{}, nil
+		}
+		return event.Event{}, err
+	}
+	return r.Event, nil
 }
 
 // rollup is what a session's row adds to its session event.
@@ -330,7 +340,7 @@ func (s *Store) set(ctx context.Context, project int64, rows []*stored, total in
 			roll = rolls[r.ID]
 		}
 		l.prefetch(ctx, i)
-		e, err := s.whole(ctx, r, roll)
+		e, err := s.whole(ctx, r, roll, l)
 		return e, s.kind(err, "read event")
 	}
 	return set, nil

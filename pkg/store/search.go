@@ -181,7 +181,7 @@ func (s *Store) decide(ctx context.Context, r *stored, d *decision) (bool, error
 		if err != nil {
 			return false, err
 		}
-		e, err := s.whole(ctx, r, rolls[r.ID])
+		e, err := s.whole(ctx, r, rolls[r.ID], nil)
 		if err != nil {
 			return false, err
 		}
