@@ -298,6 +298,10 @@ func (s *Store) rewrite(ctx context.Context, tx writeTx, project int64, old *sto
 	if err != nil {
 		return err
 	}
+	if now.Type != old.Type {
+		tx.counts().add(project, old.Type, -1)
+		tx.counts().add(project, now.Type, 1)
+	}
 	s.seen.add(after.day, now.ID)
 	if now.IsSession() && before.day != after.day {
 		if _, err := tx.exec(ctx, `UPDATE session SET event_day = $3 WHERE project_id = $1 AND session_id = $2`, project, tx.id(now.ID), after.day); err != nil {
@@ -458,9 +462,11 @@ func (s *Store) dropUnused(ctx context.Context, tx writeTx, old *stored) error {
 
 // erase deletes one event's row and its payload: a chunk it shares is written anew without it.
 func (s *Store) erase(ctx context.Context, tx writeTx, old *stored) error {
-	if _, err := tx.exec(ctx, `DELETE FROM ev WHERE project_id = $1 AND day = $2 AND event_id = $3`, old.project, old.day, tx.id(old.ID)); err != nil {
+	gone, err := tx.exec(ctx, `DELETE FROM ev WHERE project_id = $1 AND day = $2 AND event_id = $3`, old.project, old.day, tx.id(old.ID))
+	if err != nil {
 		return err
 	}
+	tx.counts().add(old.project, old.Type, -gone)
 	if old.chunk == nil {
 		return nil
 	}
@@ -469,7 +475,7 @@ func (s *Store) erase(ctx context.Context, tx writeTx, old *stored) error {
 		off int
 	}
 	var refs []ref
-	err := each(ctx, tx, `SELECT event_id, off FROM ev WHERE `+s.db.frag().bySession+` AND chunk = $3 AND day = $4 ORDER BY off`,
+	err = each(ctx, tx, `SELECT event_id, off FROM ev WHERE `+s.db.frag().bySession+` AND chunk = $3 AND day = $4 ORDER BY off`,
 		[]any{old.project, tx.id(old.SessionID), *old.chunk, old.day}, func(scan func(...any) error) error {
 			var r ref
 			if err := scan(scanID{&r.id}, &r.off); err != nil {

@@ -30,6 +30,8 @@ type rows interface {
 // writeTx is one write transaction. The bulk operations are spelled differently by the databases.
 type writeTx interface {
 	conn
+	// counts is what this transaction changes in the number of events.
+	counts() tally
 	// upsertTraces records which session each trace belongs to. A provisional row gives way to
 	// an explicit one, else the stored row stays. It sets each row's session and provisional
 	// to what is stored afterwards.

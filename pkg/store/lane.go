@@ -239,7 +239,7 @@ func (l *lane) try(batch []*job) (answers map[*job]error, err error) {
 					return err
 				}
 			}
-			return nil
+			return tx.counts().write(ctx, tx, l.n)
 		})
 		w.finish(err == nil)
 		if err == nil || try == commitTries || !(errors.Is(err, errConflict) || l.s.db.retryable(err)) {

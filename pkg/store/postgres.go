@@ -134,7 +134,7 @@ func (d *postgresDB) query(ctx context.Context, sql string, args ...any) (rows, 
 }
 
 func (d *postgresDB) write(ctx context.Context, _ int, f func(writeTx) error) error {
-	return pgx.BeginFunc(ctx, d.pool, func(tx pgx.Tx) error { return f(&postgresTx{d, tx}) })
+	return pgx.BeginFunc(ctx, d.pool, func(tx pgx.Tx) error { return f(&postgresTx{d, tx, tally{}}) })
 }
 
 func partitionOf(day int32) int32 { return day / partitionDays }

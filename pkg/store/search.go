@@ -59,7 +59,7 @@ func (s *Store) Search(ctx context.Context, projectID int64, q query.Search) (*e
 			list, err = s.rowsAt(ctx, projectID, keys[offset:])
 		}
 	} else {
-		list, total, err = s.page(ctx, b, plan.Where, q.Limit, offset)
+		list, total, err = s.page(ctx, projectID, &q, b, plan.Where, offset)
 	}
 	if err != nil {
 		return nil, s.kind(err, "search")
@@ -79,11 +79,11 @@ func (s *Store) anySpilled(ctx context.Context, projectID int64, bits uint32) (b
 }
 
 // page lets the database do it all.
-func (s *Store) page(ctx context.Context, b *query.Builder, where string, limit, offset int) (list []*stored, total int, err error) {
+func (s *Store) page(ctx context.Context, projectID int64, q *query.Search, b *query.Builder, where string, offset int) (list []*stored, total int, err error) {
 	args := b.Args()
 	n := len(args)
 	err = each(ctx, s.db, fmt.Sprintf(`SELECT %s FROM %s WHERE %s ORDER BY e.start_ms DESC, e.event_id DESC LIMIT $%d OFFSET $%d`,
-		s.columns(), s.db.frag().from, where, n+1, n+2), append(args[:n:n], limit, offset), func(scan func(...any) error) error {
+		s.columns(), s.db.frag().from, where, n+1, n+2), append(args[:n:n], q.Limit, offset), func(scan func(...any) error) error {
 		r, err := scanHead(scan)
 		list = append(list, r)
 		return err
@@ -91,8 +91,11 @@ func (s *Store) page(ctx context.Context, b *query.Builder, where string, limit,
 	if err != nil {
 		return nil, 0, err
 	}
-	if len(list) < limit && (len(list) > 0 || offset == 0) {
+	if len(list) < q.Limit && (len(list) > 0 || offset == 0) {
 		return list, offset + len(list), nil // the last page tells the total
+	}
+	if total, ok, err := s.tallied(ctx, projectID, q); ok || err != nil {
+		return list, total, err
 	}
 	_, err = one(ctx, s.db, `SELECT count(*) FROM ev e WHERE `+where, args, &total)
 	return list, total, err

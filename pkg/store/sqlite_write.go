@@ -11,7 +11,12 @@ import (
 )
 
 // sqliteTx is the lane's open transaction.
-type sqliteTx struct{ d *sqliteDB }
+type sqliteTx struct {
+	d     *sqliteDB
+	tally tally
+}
+
+func (t *sqliteTx) counts() tally { return t.tally }
 
 func (t *sqliteTx) id(u uuid.UUID) any { return u[:] }
 
@@ -166,6 +171,7 @@ func (t *sqliteTx) insertHeads(ctx context.Context, heads []*head) error {
 		args = args[:0]
 		for _, h := range heads[:n] {
 			args = h.appendSQLite(args)
+			t.tally.add(h.project, h.ev.Type, 1)
 		}
 		if _, err := t.exec(ctx, text, args...); err != nil {
 			return err

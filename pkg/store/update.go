@@ -11,6 +11,7 @@ import (
 
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/query"
 )
 
 // Update changes a stored event. An update of an event that is not there (yet) is kept and
@@ -369,15 +370,16 @@ func (s *Store) deleteSome(ctx context.Context, tx writeTx, project int64, sessi
 	type row struct {
 		day   int32
 		id    uuid.UUID
+		typ   int
 		chunk *int64
 	}
 	var list []row
 	// In the order of their chunks, so that a chunk goes with the last of its events; the session
 	// event last, since events that arrive meanwhile need it.
-	err = each(ctx, tx, `SELECT day, event_id, chunk FROM ev WHERE `+s.db.frag().bySession+` ORDER BY CASE WHEN event_id = $2 THEN 1 ELSE 0 END, chunk LIMIT $3`,
+	err = each(ctx, tx, `SELECT day, event_id, type, chunk FROM ev WHERE `+s.db.frag().bySession+` ORDER BY CASE WHEN event_id = $2 THEN 1 ELSE 0 END, chunk LIMIT $3`,
 		[]any{project, tx.id(session), deleteSlice + 1}, func(scan func(...any) error) error {
 			var r row
-			if err := scan(&r.day, scanID{&r.id}, &r.chunk); err != nil {
+			if err := scan(&r.day, scanID{&r.id}, &r.typ, &r.chunk); err != nil {
 				return err
 			}
 			list = append(list, r)
@@ -391,9 +393,11 @@ func (s *Store) deleteSome(ctx context.Context, tx writeTx, project int64, sessi
 	}
 	chunks := map[int64]int32{} // chunk to day
 	for _, r := range list {
-		if _, err := tx.exec(ctx, `DELETE FROM ev WHERE project_id = $1 AND day = $2 AND event_id = $3`, project, r.day, tx.id(r.id)); err != nil {
+		gone, err := tx.exec(ctx, `DELETE FROM ev WHERE project_id = $1 AND day = $2 AND event_id = $3`, project, r.day, tx.id(r.id))
+		if err != nil {
 			return false, err
 		}
+		tx.counts().add(project, query.TypeOf(r.typ), -gone)
 		if r.chunk != nil {
 			chunks[*r.chunk] = r.day
 		}

@@ -87,6 +87,15 @@ CREATE INDEX ev_sessions ON ev(project_id, start_ms) WHERE type = 4;
 CREATE INDEX ev_user ON ev(project_id, user_id, start_ms) WHERE user_id IS NOT NULL;
 CREATE INDEX ev_run ON ev(project_id, run_id) WHERE run_id IS NOT NULL;
 CREATE INDEX ev_spill ON ev(project_id) WHERE (spill & 63) <> 0;
+-- How many events of a type a project has: their sum is the count of a search that asks for no
+-- more. A row a lane, so that lanes do not wait for one another.
+CREATE TABLE tally (
+  project_id bigint NOT NULL,
+  type       smallint NOT NULL,
+  lane       smallint NOT NULL,
+  n          bigint NOT NULL,
+  PRIMARY KEY (project_id, type, lane)
+) WITH (fillfactor = 50);
 -- Payload of events of one session, one day and one commit, compressed together; already
 -- compressed, so PostgreSQL shall not try again.
 CREATE SEQUENCE chunk_id INCREMENT BY 1000;

@@ -97,6 +97,17 @@ CREATE INDEX ev_sessions ON ev(project_id, start_ms) WHERE type = 4;
 CREATE INDEX ev_user ON ev(project_id, user_id, start_ms) WHERE user_id IS NOT NULL;
 CREATE INDEX ev_run ON ev(project_id, run_id) WHERE run_id IS NOT NULL;
 CREATE INDEX ev_spill ON ev(project_id) WHERE (spill & 63) <> 0;
+-- How many events of a type a project has: their sum is the count of a search that asks for no
+-- more. A row a lane, so that lanes do not wait for one another.
+-- +goose StatementBegin
+CREATE TABLE tally (
+  project_id INTEGER NOT NULL,
+  type       INTEGER NOT NULL,
+  lane       INTEGER NOT NULL,
+  n          INTEGER NOT NULL,
+  PRIMARY KEY (project_id, type, lane)
+) STRICT, WITHOUT ROWID;
+-- +goose StatementEnd
 -- Payload of events of one session, one day and one commit, compressed together.
 -- +goose StatementBegin
 CREATE TABLE chunk (

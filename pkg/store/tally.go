@@ -1,0 +1,60 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/query"
+	"github.com/spangrove/spangrove/pkg/rawjson"
+)
+
+// tally is how a transaction changes the number of events, by project and type.
+type tally map[tallyKey]int64
+
+type tallyKey struct {
+	project int64
+	typ     int
+}
+
+func (t tally) add(project int64, typ event.Type, n int64) {
+	t[tallyKey{project, query.TypeCode(typ)}] += n
+}
+
+// write adds the changes to the lane's rows, in one order for all lanes.
+func (t tally) write(ctx context.Context, tx writeTx, lane int) error {
+	keys := slices.SortedFunc(maps.Keys(t), func(a, b tallyKey) int {
+		return cmp.Or(cmp.Compare(a.project, b.project), cmp.Compare(a.typ, b.typ))
+	})
+	for _, k := range keys {
+		if t[k] == 0 {
+			continue
+		}
+		if _, err := tx.exec(ctx, `INSERT INTO tally AS t (project_id, type, lane, n) VALUES ($1, $2, $3, $4)
+			ON CONFLICT (project_id, type, lane) DO UPDATE SET n = t.n + excluded.n`, k.project, k.typ, lane, t[k]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tallied gives the number of all events that match, if the search asks for nothing but the
+// project, or one type of event in it.
+func (s *Store) tallied(ctx context.Context, projectID int64, q *query.Search) (total int, ok bool, err error) {
+	if q.From != nil || q.To != nil || q.RunID != "" || len(q.Filters) > 1 {
+		return 0, false, nil
+	}
+	sql, args := `SELECT CAST(coalesce(sum(n), 0) AS bigint) FROM tally WHERE project_id = $1`, []any{projectID}
+	if len(q.Filters) == 1 {
+		f := q.Filters[0]
+		text, isText := rawjson.Text(f.Value)
+		if f.Field != "event_type" || f.Operator != "is" || f.Type != "string" || !isText || !event.Type(text).Valid() {
+			return 0, false, nil
+		}
+		sql, args = sql+` AND type = $2`, append(args, query.TypeCode(event.Type(text)))
+	}
+	_, err = one(ctx, s.db, sql, args, &total)
+	return total, true, err
+}
