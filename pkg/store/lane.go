@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"time"
@@ -19,8 +20,11 @@ const (
 	commitBytes  = 8 << 20
 	// commitTimeout ends a transaction that hangs on its database.
 	commitTimeout = 60 * time.Second
-	// commitTries is how often a transaction is run that lost against another writer.
-	commitTries = 5
+	// commitTries is how often a transaction is run that lost against another writer, and
+	// commitPause the longest pause before the second try; it grows with each. Pauses are
+	// random, so that two who met do not meet again.
+	commitTries = 20
+	commitPause = 20 * time.Millisecond
 )
 
 var (
@@ -245,6 +249,7 @@ func (l *lane) try(batch []*job) (answers map[*job]error, err error) {
 		if err == nil || try == commitTries || !(errors.Is(err, errConflict) || l.s.db.retryable(err)) {
 			break
 		}
+		time.Sleep(rand.N(commitPause * time.Duration(try)))
 	}
 	l.s.telemetry.commit(ctx, batch, time.Since(start), err)
 	return answers, l.s.kind(err, "commit")

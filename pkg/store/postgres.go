@@ -44,6 +44,9 @@ const (
 	chunkIDBlock = 1000
 	// minPostgres is the oldest server version, as server_version_num.
 	minPostgres = 150000
+	// lockTimeout ends a transaction that waits for another writer's rows. Two that wait for
+	// each other would else stand for a second, until PostgreSQL looks for deadlocks.
+	lockTimeout = "SET LOCAL lock_timeout = '250ms'"
 	// partitionLock is the advisory lock under which partitions are made.
 	partitionLock = 0x7370616e
 )
@@ -134,7 +137,12 @@ func (d *postgresDB) query(ctx context.Context, sql string, args ...any) (rows, 
 }
 
 func (d *postgresDB) write(ctx context.Context, _ int, f func(writeTx) error) error {
-	return pgx.BeginFunc(ctx, d.pool, func(tx pgx.Tx) error { return f(&postgresTx{d, tx, tally{}}) })
+	return pgx.BeginFunc(ctx, d.pool, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, lockTimeout); err != nil {
+			return err
+		}
+		return f(&postgresTx{d, tx, tally{}})
+	})
 }
 
 func partitionOf(day int32) int32 { return day / partitionDays }
@@ -195,7 +203,7 @@ func sqlState(err error) string {
 
 func (d *postgresDB) retryable(err error) bool {
 	switch sqlState(err) {
-	case "40001", "40P01", "23505": // serialization failure, deadlock, another writer's row
+	case "40001", "40P01", "55P03", "23505": // serialization failure, deadlock, lock timeout, another writer's row
 		return true
 	}
 	return false

@@ -125,6 +125,7 @@ func (w *writing) puts(ctx context.Context, tx writeTx, puts []*put) error {
 		}
 		return bytes.Compare(a.id[:], b.id[:])
 	})
+	slices.SortFunc(repeats, func(a, b repeatOf) int { return bytes.Compare(a.head.ev.ID[:], b.head.ev.ID[:]) })
 	if err := tx.upsertSessions(ctx, w.order); err != nil {
 		return fmt.Errorf("write sessions: %w", err)
 	}

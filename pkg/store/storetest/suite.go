@@ -40,7 +40,9 @@ func Run(t *testing.T, fresh func(t *testing.T) Place) {
 		for _, tt := range list {
 			t.Run(tt.name, func(t *testing.T) {
 				t.Parallel()
-				tt.fn(newEnv(t, fresh(t), store.Options{}))
+				place := fresh(t)
+				tt.fn(newEnv(t, place, store.Options{}))
+				tallies(t, place)
 			})
 		}
 	}
@@ -131,4 +133,17 @@ func (e *env) load(set *event.Set) []event.Event {
 		e.ok(err)
 	}
 	return list
+}
+
+// tallies holds, after every case, that the kept counts are those of the rows.
+func tallies(t *testing.T, place Place) {
+	t.Helper()
+	if wrong := place.Count(t, `SELECT count(*) FROM (SELECT project_id, type, count(*) AS n FROM ev GROUP BY project_id, type) AS e
+		LEFT JOIN (SELECT project_id, type, sum(n) AS n FROM tally GROUP BY project_id, type) AS k
+		ON k.project_id = e.project_id AND k.type = e.type WHERE coalesce(k.n, 0) <> e.n`); wrong != 0 {
+		t.Errorf("%d kept counts differ from the rows", wrong)
+	}
+	if rows, kept := place.Count(t, `SELECT count(*) FROM ev`), place.Count(t, `SELECT CAST(coalesce(sum(n), 0) AS bigint) FROM tally`); rows != kept {
+		t.Errorf("%d rows, %d counted", rows, kept)
+	}
 }

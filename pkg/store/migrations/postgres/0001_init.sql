@@ -81,7 +81,7 @@ CREATE TABLE ev (
   rev             integer NOT NULL
 ) PARTITION BY RANGE (day);
 CREATE UNIQUE INDEX ev_key ON ev(event_id, project_id, day);
-CREATE INDEX ev_session ON ev(session_id);
+CREATE INDEX ev_session ON ev(session_id, project_id);
 CREATE INDEX ev_start ON ev(project_id, start_ms, type);
 CREATE INDEX ev_sessions ON ev(project_id, start_ms) WHERE type = 4;
 CREATE INDEX ev_user ON ev(project_id, user_id, start_ms) WHERE user_id IS NOT NULL;
