@@ -6,7 +6,6 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base32"
-	"slices"
 	"strings"
 	"time"
 )
@@ -135,4 +134,4 @@ func (k *Key) InForce(now time.Time) bool {
 }
 
 // Scopes are all scopes, narrowest first.
-func Scopes() []Scope { return slices.Clone([]Scope{ScopeIngest, ScopeRead, ScopeFull, ScopeAdmin}) }
+func Scopes() []Scope { return []Scope{ScopeIngest, ScopeRead, ScopeFull, ScopeAdmin} }

@@ -34,7 +34,6 @@ type traceRow struct {
 	trace       uuid.UUID
 	session     uuid.UUID
 	provisional bool
-	asked       uuid.UUID // the explicit session this commit brought, zero if none
 }
 
 // sessionDelta is what a transaction adds to one session.
@@ -197,9 +196,6 @@ func (w *writing) resolveTraces(ctx context.Context, tx writeTx, groups []*group
 			if !slices.Contains(ask, row) {
 				ask = append(ask, row)
 			}
-		}
-		if !g.provisional {
-			row.asked = g.session
 		}
 	}
 	if len(ask) > 0 {
