@@ -163,7 +163,7 @@ func (b *build) run() {
 					b.apply(r, a)
 				}
 			}
-			if src.fam >= 0 && b.s.families&(1<<src.fam) != 0 {
+			if src.fam >= 0 && b.s.families.has(src.fam) {
 				r.as.family(b, r.target, src.fam)
 			}
 			if src.events {

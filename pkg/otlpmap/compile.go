@@ -9,8 +9,8 @@ import (
 
 // The bounds of the compiled tables. A table that outgrows them fails the package's tests.
 const (
-	maxSlots  = 192 // attribute names with a meaning
-	maxFields = 128 // fields the tables fill
+	maxSlots  = 640 // attribute names with a meaning
+	maxFields = 320 // fields the tables fill
 )
 
 // The objects of an event. bucketHot and bucketCold are the two halves of metadata.

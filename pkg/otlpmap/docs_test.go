@@ -3,6 +3,7 @@ package otlpmap
 import (
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -105,7 +106,14 @@ func printDocs() string {
 		" come before them all, but a bare `tool` without an event name yields.\n\n| Attribute | Scheme | model | tool | chain |\n|---|---|---|---|---|\n")
 	for _, k := range kindRules {
 		by := map[role][]string{}
-		for v, r := range k.is {
+		values := maps.Clone(k.is)
+		if values == nil {
+			values = map[string]role{}
+		}
+		for _, p := range k.like {
+			values[p.pattern] = p.role
+		}
+		for v, r := range values {
 			switch r {
 			case onEmbedding:
 				r = onModel

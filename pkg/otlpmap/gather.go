@@ -51,7 +51,7 @@ type span struct {
 	visited    bool // by wrappers
 	key        string
 	fixed      bool // key holds for this span alone
-	families   uint64
+	families   familySet
 	truncated  []cutOff
 
 	slots [maxSlots]int16 // by slot: 1 + the attribute's index from first
@@ -97,7 +97,13 @@ func (s *span) any(list []slot) bool {
 }
 
 // maxFamilies is how many families one span's bit set can tell apart.
-const maxFamilies = 64
+const maxFamilies = 192
+
+// familySet are the families that a span has attributes of.
+type familySet [maxFamilies / 64]uint64
+
+func (f *familySet) add(fam int16)      { f[fam/64] |= 1 << (fam % 64) }
+func (f *familySet) has(fam int16) bool { return f[fam/64]&(1<<(fam%64)) != 0 }
 
 // gather looks at each attribute of a span once.
 func (x *scratch) gather(s *span, opt *Options) {
@@ -133,7 +139,7 @@ func (x *scratch) add(s *span, key string, val pcommon.Value, opt *Options) {
 	} else if fam, rest := familyOf(key); fam >= 0 {
 		a.fam, a.rest = fam, int16(rest)
 		s.by = min(s.by, compiled.famBy[fam])
-		s.families |= 1 << fam
+		s.families.add(fam)
 	}
 	if opt.MaxFieldBytes >= 0 && val.Type() == pcommon.ValueTypeStr && len(val.Str()) > opt.MaxFieldBytes {
 		s.truncated = append(s.truncated, cutOff{key, len(val.Str())})
@@ -157,25 +163,27 @@ func head(s string, limit int) string {
 // familyParts is how many dots into a name a family's prefix may end.
 const familyParts = 4
 
-// familyOf finds the family of an attribute's name, and where the path within it starts.
+// familyOf finds the family of an attribute's name, the one with the longest prefix, and where
+// the path within it starts.
 func familyOf(key string) (fam int16, rest int) {
+	fam = -1
 	if len(key) > maxPath {
-		return -1, 0
+		return fam, 0
 	}
 	at := 0
 	for range familyParts {
 		i := strings.IndexByte(key[at:], '.')
 		if i < 0 || at+i+1 >= len(key) {
-			return -1, 0
+			break
 		}
 		at += i + 1
 		if id, ok := compiled.families[key[:at-1]]; ok {
 			if c := key[at]; compiled.open[id] || c >= '0' && c <= '9' {
-				return id, at
+				fam, rest = id, at
 			}
 		}
 	}
-	return -1, 0
+	return fam, rest
 }
 
 // maxPath bounds the length of a name that is taken apart at its dots.

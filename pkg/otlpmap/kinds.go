@@ -1,6 +1,8 @@
 package otlpmap
 
 import (
+	"strings"
+
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	"github.com/spangrove/spangrove/pkg/event"
@@ -32,11 +34,54 @@ func (r role) typed() event.Type {
 	return event.TypeChain
 }
 
-// kindRule says what a span is by the value of one attribute. Any other value decides nothing.
+// kindRule says what a span is by the value of one attribute: by the value itself, else by the
+// first pattern that it matches, in which * stands for any text. Any other value decides
+// nothing.
 type kindRule struct {
 	by   convention
 	attr string
 	is   map[string]role
+	like []kindPattern
+}
+
+type kindPattern struct {
+	pattern string
+	role    role
+}
+
+// role is what a value decides, 0 for nothing.
+func (k *kindRule) role(value string) role {
+	if r, ok := k.is[value]; ok {
+		return r
+	}
+	for _, p := range k.like {
+		if matches(p.pattern, value) {
+			return p.role
+		}
+	}
+	return 0
+}
+
+// matches says that s is the pattern, in which each * stands for any text.
+func matches(pattern, s string) bool {
+	head, rest, wild := strings.Cut(pattern, "*")
+	if !wild {
+		return s == pattern
+	}
+	if !strings.HasPrefix(s, head) {
+		return false
+	}
+	for s = s[len(head):]; ; {
+		part, more, wild := strings.Cut(rest, "*")
+		if !wild {
+			return strings.HasSuffix(s, part)
+		}
+		i := strings.Index(s, part)
+		if i < 0 {
+			return false
+		}
+		s, rest = s[i+len(part):], more
+	}
 }
 
 // kindRules decide a span's role and its event's type: the first rule whose attribute has a
@@ -45,19 +90,19 @@ type kindRule struct {
 // call of HTTP or a database, else a chain.
 var kindRules = []kindRule{
 	// OpenInference, span kinds. Guardrails and rerankers do one job and return.
-	{openinference, "openinference.span.kind", map[string]role{
+	{by: openinference, attr: "openinference.span.kind", is: map[string]role{
 		"LLM": onModel, "EMBEDDING": onEmbedding,
 		"TOOL": onTool, "RETRIEVER": onRetriever, "RERANKER": onRetriever, "GUARDRAIL": onTool,
 		"CHAIN": onChain, "AGENT": onChain, "PROMPT": onChain, "EVALUATOR": onChain, "DECISION": onChain,
 		"CODE": onChain, "HUMAN": onChain, "UNKNOWN": onChain,
 	}},
 	// OpenLLMetry, entity kinds of decorated functions. Model calls have none.
-	{openllmetry, "traceloop.span.kind", map[string]role{
+	{by: openllmetry, attr: "traceloop.span.kind", is: map[string]role{
 		"tool": onTool, "llm": onModel, "workflow": onChain, "task": onChain, "agent": onChain,
 	}},
 	// OTel GenAI, gen_ai.operation.name. Exact words only: execute_event_loop_cycle and
 	// execute_task, which frameworks send too, are no tools.
-	{otelGenAI, "gen_ai.operation.name", map[string]role{
+	{by: otelGenAI, attr: "gen_ai.operation.name", is: map[string]role{
 		"chat": onModel, "text_completion": onModel, "completion": onModel, "generate_content": onModel,
 		"generate": onModel, "embeddings": onEmbedding,
 		"execute_tool": onTool, "retrieval": onRetriever,
@@ -65,7 +110,7 @@ var kindRules = []kindRule{
 		"execute_task": onChain, "execute_event_loop_cycle": onChain, "chain": onChain,
 	}},
 	// OpenLLMetry of the flat form (0.40): the kind of request on model calls.
-	{openllmetry, "llm.request.type", map[string]role{
+	{by: openllmetry, attr: "llm.request.type", is: map[string]role{
 		"chat": onModel, "completion": onModel, "embedding": onEmbedding, "rerank": onRetriever,
 	}},
 }
@@ -101,7 +146,7 @@ func spanKind(s *span, attrs []attr) (role, event.Type) {
 func roleOf(s *span, attrs []attr) role {
 	for i := range kindRules {
 		if a := s.at(attrs, compiled.kinds[i]); a != nil {
-			if r, ok := kindRules[i].is[a.str()]; ok {
+			if r := kindRules[i].role(a.str()); r != 0 {
 				return r
 			}
 		}

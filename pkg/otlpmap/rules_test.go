@@ -212,6 +212,22 @@ func TestEveryKind(t *testing.T) {
 	}
 }
 
+func TestMatches(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		pattern, s string
+		want       bool
+	}{
+		{"ai.*", "ai.embed", true}, {"ai.*", "aix", false}, {"*Generator", "OpenAIChatGenerator", true}, {"*Generator", "GeneratorX", false},
+		{"a*b*c", "a-b-b-c", true}, {"a*b*c", "a-c-b", false}, {"ab", "ab", true}, {"ab", "abc", false}, {"a*a", "a", false}, {"*", "", true},
+		{"ai.*.doStream *", "ai.streamText.doStream fn", true}, {"ai.*.doStream *", "ai.streamText fn", false},
+	} {
+		if got := matches(tt.pattern, tt.s); got != tt.want {
+			t.Errorf("matches(%q, %q) = %v", tt.pattern, tt.s, got)
+		}
+	}
+}
+
 func TestTypes(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
