@@ -112,7 +112,7 @@ func TestStoreOutage(t *testing.T) {
 	event := func(id string) string {
 		return `{"event":{"event_type":"tool","event_id":"` + id + `","inputs":{"a":1}}}`
 	}
-	span := samples(t)[0].request
+	span := decode(t, sampleOf(t, "otel-genai/agent_tool_loop").traces)
 	post := func(t *testing.T, path, body string) *http.Response {
 		t.Helper()
 		// A sender's patience, not a judgement of speed.
@@ -135,7 +135,7 @@ func TestStoreOutage(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 		defer cancel()
 		ctx = metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+srv.Key)
-		_, err := client.Export(ctx, toProto(t, span))
+		_, err := client.Export(ctx, toTraces(t, span))
 		return err
 	}
 	const before, during = "6f1d1f0e-0000-4000-8000-000000000001", "6f1d1f0e-0000-4000-8000-000000000002"

@@ -215,8 +215,8 @@ func throughCollector(t *testing.T, srv *harness.Server, added string) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	s := samples(t)[0]
-	_, err = ptraceotlp.NewGRPCClient(conn).Export(t.Context(), toProto(t, s.request), grpc.WaitForReady(true))
+	s := sampleOf(t, "otel-genai/agent_tool_loop")
+	_, err = ptraceotlp.NewGRPCClient(conn).Export(t.Context(), toTraces(t, decode(t, s.traces)), grpc.WaitForReady(true))
 	if err != nil {
 		t.Fatalf("%v\n%s", err, collector.Tail())
 	}
@@ -225,7 +225,7 @@ func throughCollector(t *testing.T, srv *harness.Server, added string) {
 	for {
 		var got struct{ Count int }
 		srv.Must(t, http.MethodPost, "/v1/events/search", map[string]any{"filters": []any{}}, &got)
-		if got.Count >= len(bySpan(s.request)) {
+		if _, spans := s.exports(t); got.Count >= len(spans) {
 			break
 		}
 		if time.Now().After(deadline) {
@@ -233,7 +233,7 @@ func throughCollector(t *testing.T, srv *harness.Server, added string) {
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
-	checkEvents(t, checker(t), s, readBack(t, srv, s))
+	checkEvents(t, checker(t), s, ofSample(s, readBack(t, srv)))
 	if err := collector.Terminate(); err != nil {
 		t.Errorf("SIGTERM to the Collector: %v", err)
 	}
