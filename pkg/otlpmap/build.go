@@ -2,6 +2,7 @@ package otlpmap
 
 import (
 	"encoding/json"
+	"math/bits"
 	"unsafe"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
@@ -149,27 +150,33 @@ func (b *build) member(bucket int, key string, val []byte) bool {
 	return true
 }
 
-// run lets every rule look at the span.
+// run lets the rules look at the span, in their order: those that have something to read in it.
 func (b *build) run() {
-	for i := range compiled.rules {
-		r := &compiled.rules[i]
-		if r.on&b.s.role == 0 {
-			continue
-		}
-		for j := range r.src {
-			src := &r.src[j]
-			if src.slot >= 0 && b.s.slots[src.slot] != 0 {
-				if a := b.s.at(b.attrs, src.slot); a != nil {
-					b.apply(r, a)
-				}
+	for word, set := range &b.s.rules {
+		for ; set != 0; set &= set - 1 {
+			r := &compiled.rules[word*64+bits.TrailingZeros64(set)]
+			if r.on&b.s.role == 0 {
+				continue
 			}
-			if src.fam >= 0 && b.s.families.has(src.fam) {
-				r.as.family(b, r.target, src.fam)
-			}
-			if src.events {
-				b.messageEvents(r.target)
+			for j := range r.src {
+				b.read(r, &r.src[j])
 			}
 		}
+	}
+}
+
+// read lets a rule look at one of its sources.
+func (b *build) read(r *compiledRule, src *source) {
+	if src.slot >= 0 && b.s.slots[src.slot] != 0 {
+		if a := b.s.at(b.attrs, src.slot); a != nil {
+			b.apply(r, a)
+		}
+	}
+	if src.fam >= 0 && b.s.families.has(src.fam) {
+		r.as.family(b, r.target, src.fam)
+	}
+	if src.events {
+		b.messageEvents(r.target)
 	}
 }
 

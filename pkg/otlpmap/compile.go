@@ -11,6 +11,7 @@ import (
 const (
 	maxSlots  = 640 // attribute names with a meaning
 	maxFields = 320 // fields the tables fill
+	maxRules  = 768
 )
 
 // The objects of an event. bucketHot and bucketCold are the two halves of metadata.
@@ -54,9 +55,21 @@ type compiledRule struct {
 	src []source
 }
 
+// ruleSet says of each rule whether it has anything to read.
+type ruleSet [maxRules / 64]uint64
+
+func (s *ruleSet) add(rule int) { s[rule/64] |= 1 << (rule % 64) }
+
+func (s *ruleSet) join(o *ruleSet) {
+	for i := range s {
+		s[i] |= o[i]
+	}
+}
+
 // tables is what a Mapper looks names up in. It is made once and never written again.
 type tables struct {
 	names    map[string]slot
+	anyPart  map[string]bool  // first parts of the names whose second part may be any
 	families map[string]int16 // by prefix, without the last dot
 	open     []bool           // by family: takes any name, not only an index
 	slotBy   [maxSlots]convention
@@ -64,6 +77,10 @@ type tables struct {
 	fields   [buckets]map[string]int
 	rules    []compiledRule
 	kinds    []slot
+
+	slotRules [maxSlots]ruleSet    // the rules that read a slot
+	famRules  [maxFamilies]ruleSet // the rules that read a family
+	eventRule ruleSet              // the rules that read span events
 
 	models, providers []slot
 	countFields       [countKinds][]target
@@ -99,7 +116,7 @@ var (
 )
 
 func compile() *tables {
-	t := &tables{names: map[string]slot{}, families: map[string]int16{}}
+	t := &tables{names: map[string]slot{}, anyPart: map[string]bool{}, families: map[string]int16{}}
 	for i := range t.fields {
 		t.fields[i] = map[string]int{}
 	}
@@ -112,10 +129,15 @@ func compile() *tables {
 		for _, name := range r.from {
 			c.src = append(c.src, t.source(name, r.by))
 		}
+		t.index(&c)
 		t.rules = append(t.rules, c)
 	}
 	for i := range kindRules {
-		t.kinds = append(t.kinds, t.slot(kindRules[i].attr, kindRules[i].by))
+		k := slot(-1)
+		if kindRules[i].attr != spanName {
+			k = t.slot(kindRules[i].attr, kindRules[i].by)
+		}
+		t.kinds = append(t.kinds, k)
 	}
 	for _, l := range []struct {
 		to    *[]slot
@@ -146,6 +168,26 @@ func compile() *tables {
 	return t
 }
 
+// index notes which attributes call for the next rule, so that a span runs only the rules that
+// have something to read.
+func (t *tables) index(c *compiledRule) {
+	n := len(t.rules)
+	if n >= maxRules {
+		panic("otlpmap: more rules than maxRules")
+	}
+	for _, src := range c.src {
+		if src.slot >= 0 {
+			t.slotRules[src.slot].add(n)
+		}
+		if src.fam >= 0 {
+			t.famRules[src.fam].add(n)
+		}
+		if src.events {
+			t.eventRule.add(n)
+		}
+	}
+}
+
 // guess is the convention of a name that only a list mentions.
 func guess(name string) convention {
 	switch {
@@ -153,6 +195,16 @@ func guess(name string) convention {
 		return honeyhive
 	case strings.HasPrefix(name, "traceloop."):
 		return openllmetry
+	case strings.HasPrefix(name, "langfuse."):
+		return langfuse
+	case strings.HasPrefix(name, "langsmith."):
+		return langsmith
+	case strings.HasPrefix(name, "mlflow."):
+		return mlflow
+	case strings.HasPrefix(name, "lmnr."):
+		return laminar
+	case strings.HasPrefix(name, "ai."):
+		return vercel
 	case strings.HasPrefix(name, "gen_ai."):
 		return otelGenAI
 	}
@@ -195,6 +247,9 @@ func (t *tables) source(name string, by convention) source {
 	id, ok := t.families[prefix]
 	if !ok {
 		id = int16(len(t.open))
+		if id >= maxFamilies {
+			panic("otlpmap: more families than maxFamilies")
+		}
 		t.families[prefix] = id
 		t.open = append(t.open, kind == ".*")
 		t.famBy = append(t.famBy, by)
@@ -216,6 +271,9 @@ func (t *tables) slot(name string, by convention) slot {
 		panic("otlpmap: more attribute names than maxSlots")
 	}
 	t.names[name] = s
+	if head, _, ok := strings.Cut(name, ".?."); ok {
+		t.anyPart[head] = true
+	}
 	t.slotBy[s] = by
 	return s
 }

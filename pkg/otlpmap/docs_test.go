@@ -125,11 +125,11 @@ func printDocs() string {
 		for _, l := range by {
 			slices.Sort(l)
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", k.attr, conventions[k.by].name, code(by[onModel], ", "), code(by[onTool], ", "), code(by[onChain], ", "))
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", code([]string{k.attr}, ""), conventions[k.by].name, code(by[onModel], ", "), code(by[onTool], ", "), code(by[onChain], ", "))
 	}
 	fmt.Fprintf(&b, "\nA span without any of these is a tool if it has one of %s, a model call if it has one of %s and one of %s, a tool if its kind is client and it has one of %s, else a chain.\n\n",
 		code(nameLists.tool, ", "), code(nameLists.model, ", "), code(nameLists.usage, ", "), code(nameLists.client, ", "))
-	b.WriteString("## Attributes\n\n`N` stands for an index, `*` for any rest of the name.\n\n| Field | Attributes, the first that can be read | Read as | Scheme |\n|---|---|---|---|\n")
+	b.WriteString("## Attributes\n\n`N` stands for an index, `*` for any rest of the name, `?` for any one part of it.\n\n| Field | Attributes, the first that can be read | Read as | Scheme |\n|---|---|---|---|\n")
 	as := map[string]string{}
 	var names []string
 	for _, r := range rules {
@@ -151,6 +151,10 @@ func printDocs() string {
 func code(names []string, sep string) string {
 	var out []string
 	for _, n := range names {
+		if n == spanName {
+			out = append(out, "the span's name")
+			continue
+		}
 		if n == "@messages" {
 			out = append(out, "message span events")
 			continue

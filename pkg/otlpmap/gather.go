@@ -52,6 +52,7 @@ type span struct {
 	key        string
 	fixed      bool // key holds for this span alone
 	families   familySet
+	rules      ruleSet // that have something to read
 	truncated  []cutOff
 
 	slots [maxSlots]int16 // by slot: 1 + the attribute's index from first
@@ -112,6 +113,9 @@ func (x *scratch) gather(s *span, opt *Options) {
 	for k, v := range s.src.Attributes().All() {
 		x.add(s, k, v, opt)
 	}
+	if s.src.Events().Len() > 0 {
+		s.rules.join(&compiled.eventRule)
+	}
 	// Newer SDKs move messages off the span into this event, under the names they have there.
 	for i := range s.src.Events().Len() {
 		if e := s.src.Events().At(i); e.Name() == detailsEvent {
@@ -127,11 +131,12 @@ const detailsEvent = "gen_ai.client.inference.operation.details"
 
 func (x *scratch) add(s *span, key string, val pcommon.Value, opt *Options) {
 	a := attr{key: key, val: val, slot: -1, fam: -1}
-	if i, ok := compiled.names[key]; ok {
+	if i, ok := compiled.slotOf(key); ok {
 		a.slot = i
 		s.by = min(s.by, compiled.slotBy[i])
 		if s.slots[i] == 0 && len(x.attrs)-s.first < maxAttrs {
 			s.slots[i] = int16(len(x.attrs) - s.first + 1)
+			s.rules.join(&compiled.slotRules[i])
 		} else {
 			a.slot = -1
 			a.used = s.slots[i] != 0 && equal(x.attrs[s.first+int(s.slots[i])-1].val, val)
@@ -139,7 +144,10 @@ func (x *scratch) add(s *span, key string, val pcommon.Value, opt *Options) {
 	} else if fam, rest := familyOf(key); fam >= 0 {
 		a.fam, a.rest = fam, int16(rest)
 		s.by = min(s.by, compiled.famBy[fam])
-		s.families.add(fam)
+		if !s.families.has(fam) {
+			s.families.add(fam)
+			s.rules.join(&compiled.famRules[fam])
+		}
 	}
 	if opt.MaxFieldBytes >= 0 && val.Type() == pcommon.ValueTypeStr && len(val.Str()) > opt.MaxFieldBytes {
 		s.truncated = append(s.truncated, cutOff{key, len(val.Str())})
@@ -158,6 +166,25 @@ func head(s string, limit int) string {
 		limit--
 	}
 	return s[:limit]
+}
+
+// slotOf finds the slot of a name: its own, or that of a name with a part that may be any.
+func (t *tables) slotOf(key string) (slot, bool) {
+	if i, ok := t.names[key]; ok {
+		return i, true
+	}
+	head, rest, ok := strings.Cut(key, ".")
+	if !ok || !t.anyPart[head] {
+		return 0, false
+	}
+	_, rest, ok = strings.Cut(rest, ".")
+	var buf [64]byte
+	if !ok || len(head)+len(rest)+3 > len(buf) {
+		return 0, false
+	}
+	name := append(append(append(buf[:0], head...), ".?."...), rest...)
+	i, ok := t.names[string(name)]
+	return i, ok
 }
 
 // familyParts is how many dots into a name a family's prefix may end.

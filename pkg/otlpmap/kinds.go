@@ -34,8 +34,8 @@ func (r role) typed() event.Type {
 	return event.TypeChain
 }
 
-// kindRule says what a span is by the value of one attribute: by the value itself, else by the
-// first pattern that it matches, in which * stands for any text. Any other value decides
+// kindRule says what a span is by the value of one attribute, or by its name (see spanName): by
+// the value itself, which may stand in JSON quotes (MLflow), else by the first pattern that it matches, in which * stands for any text. Any other value decides
 // nothing.
 type kindRule struct {
 	by   convention
@@ -49,8 +49,14 @@ type kindPattern struct {
 	role    role
 }
 
+// spanName stands for the span's name where an attribute's could stand.
+const spanName = "@name"
+
 // role is what a value decides, 0 for nothing.
 func (k *kindRule) role(value string) role {
+	if len(value) > 1 && value[0] == '"' && value[len(value)-1] == '"' {
+		value = value[1 : len(value)-1]
+	}
 	if r, ok := k.is[value]; ok {
 		return r
 	}
@@ -145,10 +151,17 @@ func spanKind(s *span, attrs []attr) (role, event.Type) {
 // roleOf is the role that attributes tell, 0 if none does.
 func roleOf(s *span, attrs []attr) role {
 	for i := range kindRules {
+		value := ""
 		if a := s.at(attrs, compiled.kinds[i]); a != nil {
-			if r := kindRules[i].role(a.str()); r != 0 {
-				return r
-			}
+			value = a.str()
+		} else if kindRules[i].attr == spanName {
+			value = s.src.Name()
+		}
+		if value == "" {
+			continue
+		}
+		if r := kindRules[i].role(value); r != 0 {
+			return r
 		}
 	}
 	switch {

@@ -6,8 +6,9 @@ type rule struct {
 	// to is bucket.key, or a bucket alone where the reader writes members of its own.
 	to string
 	// from are the sources, in order: an attribute's name; a family of attributes, "p.N" for
-	// p.0…, p.1…, and "p.*" for everything below p; or "@messages", the messages in the
-	// span's events. The first that can be read fills the field.
+	// p.0…, p.1…, and "p.*" for everything below p; one with a part that may be any, "p.?.x";
+	// or "@messages", the messages in the span's events. The first that can be read fills the
+	// field.
 	from []string
 	as   reader
 	on   role // 0: all

@@ -204,9 +204,14 @@ func TestEveryKind(t *testing.T) {
 	t.Parallel()
 	for _, k := range kindRules {
 		for value, r := range k.is {
-			td, _ := oneSpan(map[string]any{k.attr: value})
-			if e := mapOne(t, td); e.Type != r.typed() {
-				t.Errorf("%s = %s: type %s, want %s", k.attr, value, e.Type, r.typed())
+			for _, v := range []string{value, `"` + value + `"`} {
+				td, s := oneSpan(map[string]any{k.attr: v})
+				if k.attr == spanName {
+					s.SetName(v)
+				}
+				if e := mapOne(t, td); e.Type != r.typed() {
+					t.Errorf("%s = %s: type %s, want %s", k.attr, v, e.Type, r.typed())
+				}
 			}
 		}
 	}
