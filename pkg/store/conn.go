@@ -16,6 +16,8 @@ type conn interface {
 	id(u uuid.UUID) any
 	// ids is a condition that column is one of list, and its argument.
 	anyID(column string, placeholder int, list []uuid.UUID) (cond string, args []any)
+	// anyText is likewise for texts.
+	anyText(column string, placeholder int, list []string) (cond string, args []any)
 	// anyNumber is likewise for integers.
 	anyNumber(column string, placeholder int, list []int64) (cond string, args []any)
 }
@@ -30,6 +32,8 @@ type rows interface {
 // writeTx is one write transaction. The bulk operations are spelled differently by the databases.
 type writeTx interface {
 	conn
+	// forUpdate ends a read that holds its rows for this transaction, where there are other writers.
+	forUpdate() string
 	// counts is what this transaction changes in the number of events.
 	counts() tally
 	// upsertTraces records which session each trace belongs to. A provisional row gives way to

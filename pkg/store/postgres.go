@@ -124,6 +124,10 @@ func postgresAnyID(column string, placeholder int, list []uuid.UUID) (string, []
 	return fmt.Sprintf("%s = ANY($%d)", column, placeholder), []any{idArray(list)}
 }
 
+func (d *postgresDB) anyText(column string, placeholder int, list []string) (string, []any) {
+	return fmt.Sprintf("%s = ANY($%d)", column, placeholder), []any{list}
+}
+
 func (d *postgresDB) anyNumber(column string, placeholder int, list []int64) (string, []any) {
 	return fmt.Sprintf("%s = ANY($%d)", column, placeholder), []any{list}
 }

@@ -36,6 +36,12 @@ func (t *postgresTx) anyID(column string, placeholder int, list []uuid.UUID) (st
 	return postgresAnyID(column, placeholder, list)
 }
 
+func (t *postgresTx) anyText(column string, placeholder int, list []string) (string, []any) {
+	return t.d.anyText(column, placeholder, list)
+}
+
+func (t *postgresTx) forUpdate() string { return " FOR UPDATE" }
+
 func (t *postgresTx) anyNumber(column string, placeholder int, list []int64) (string, []any) {
 	return t.d.anyNumber(column, placeholder, list)
 }

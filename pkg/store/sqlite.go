@@ -160,6 +160,18 @@ func sqliteAnyID(column string, placeholder int, list []uuid.UUID) (string, []an
 	return sqliteIn(column, placeholder, len(list)), args
 }
 
+func (d *sqliteDB) anyText(column string, placeholder int, list []string) (string, []any) {
+	return sqliteAnyText(column, placeholder, list)
+}
+
+func sqliteAnyText(column string, placeholder int, list []string) (string, []any) {
+	args := make([]any, len(list))
+	for i := range list {
+		args[i] = list[i]
+	}
+	return sqliteIn(column, placeholder, len(list)), args
+}
+
 func sqliteAnyNumber(column string, placeholder int, list []int64) (string, []any) {
 	args := make([]any, len(list))
 	for i := range list {

@@ -24,6 +24,12 @@ func (t *sqliteTx) anyID(column string, placeholder int, list []uuid.UUID) (stri
 	return sqliteAnyID(column, placeholder, list)
 }
 
+func (t *sqliteTx) anyText(column string, placeholder int, list []string) (string, []any) {
+	return sqliteAnyText(column, placeholder, list)
+}
+
+func (t *sqliteTx) forUpdate() string { return "" } // there is one writer
+
 func (t *sqliteTx) anyNumber(column string, placeholder int, list []int64) (string, []any) {
 	return sqliteAnyNumber(column, placeholder, list)
 }

@@ -1,0 +1,235 @@
+package store
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/fault"
+)
+
+// document is a row of a document table: what is no telemetry, such as a dataset, is one JSON
+// text that its noun's package reads and writes, beside what is common to all.
+type document struct {
+	id      string
+	version int64 // from 1, one more with each change
+	created int64 // Unix milliseconds
+	updated int64 // of the last change; 0: there was none
+	doc     json.RawMessage
+}
+
+// since is when the version of the document was made.
+func (d *document) since() int64 { return max(d.created, d.updated) }
+
+// documents is a table of documents. Every such table has the columns project_id, id, version,
+// created_ms, updated_ms and doc, the key (project_id, id), and besides the columns that are
+// searched or sorted by, whose values the noun's file hands over in the order they have here.
+type documents struct {
+	table   string
+	noun    string // as messages call it
+	columns []string
+}
+
+// insert stores a new document. fault.Conflict if its id is taken; nothing is written then.
+func (t documents) insert(ctx context.Context, tx writeTx, project int64, d document, columns ...any) error {
+	n, err := insertRows(ctx, tx, t.table, t.key(), [][]any{t.row(project, d, columns)})
+	if err == nil && n == 0 {
+		err = fault.New(fault.Conflict, "there is a %s %s already", t.noun, d.id)
+	}
+	return err
+}
+
+func (t documents) key() []string {
+	return append([]string{"project_id", "id", "version", "created_ms", "updated_ms", "doc"}, t.columns...)
+}
+
+func (t documents) row(project int64, d document, columns []any) []any {
+	return append([]any{project, d.id, d.version, d.created, d.updated, string(d.doc)}, columns...)
+}
+
+// one reads a document. fault.NotFound if there is none.
+func (t documents) one(ctx context.Context, c conn, project int64, id string) (document, error) {
+	return t.read(ctx, c, project, id, "")
+}
+
+// hold reads a document and keeps other writers from it until the transaction ends.
+func (t documents) hold(ctx context.Context, tx writeTx, project int64, id string) (document, error) {
+	return t.read(ctx, tx, project, id, tx.forUpdate())
+}
+
+func (t documents) read(ctx context.Context, c conn, project int64, id, end string) (document, error) {
+	d := document{id: id}
+	var doc string
+	ok, err := one(ctx, c, `SELECT version, created_ms, updated_ms, doc FROM `+t.table+` WHERE project_id = $1 AND id = $2`+end,
+		[]any{project, id}, &d.version, &d.created, &d.updated, &doc)
+	if err == nil && !ok {
+		err = t.missing(id)
+	}
+	d.doc = json.RawMessage(doc)
+	return d, err
+}
+
+func (t documents) missing(id string) error {
+	return fault.New(fault.NotFound, "no %s %.60q", t.noun, id)
+}
+
+// update stores a document that was held, with the next version and the time of the change.
+func (t documents) update(ctx context.Context, tx writeTx, project int64, d *document, now time.Time, columns ...any) error {
+	d.version++
+	d.updated = max(now.UnixMilli(), d.since())
+	set := ""
+	for i, c := range t.columns {
+		set += fmt.Sprintf(", %s = $%d", c, 6+i)
+	}
+	_, err := tx.exec(ctx, `UPDATE `+t.table+` SET version = $3, updated_ms = $4, doc = $5`+set+` WHERE project_id = $1 AND id = $2`,
+		append([]any{project, d.id, d.version, d.updated, string(d.doc)}, columns...)...)
+	return err
+}
+
+// remove deletes a document. fault.NotFound if there is none.
+func (t documents) remove(ctx context.Context, tx writeTx, project int64, id string) error {
+	n, err := tx.exec(ctx, `DELETE FROM `+t.table+` WHERE project_id = $1 AND id = $2`, project, id)
+	if err == nil && n == 0 {
+		err = t.missing(id)
+	}
+	return err
+}
+
+// find lists the ids of the documents of a project that meet cond, oldest first, a page of them,
+// and the number of all that do. cond stands behind AND, if it is not empty; its arguments are
+// numbered from $2. page counts from 1.
+func (t documents) find(ctx context.Context, c conn, project int64, cond string, args []any, limit, page int) (ids []string, total int, err error) {
+	all := append([]any{project}, args...)
+	where := ` FROM ` + t.table + ` WHERE project_id = $1`
+	if cond != "" {
+		where += ` AND ` + cond
+	}
+	if _, err := one(ctx, c, `SELECT count(*)`+where, all, &total); err != nil {
+		return nil, 0, err
+	}
+	tail := fmt.Sprintf(` ORDER BY created_ms, id LIMIT $%d OFFSET $%d`, len(all)+1, len(all)+2)
+	err = each(ctx, c, `SELECT id`+where+tail, append(all, limit, (page-1)*limit), func(scan func(...any) error) error {
+		var id string
+		err := scan(&id)
+		ids = append(ids, id)
+		return err
+	})
+	return ids, total, err
+}
+
+// loadGroup is how many documents one statement reads.
+const loadGroup = 500
+
+// load reads documents in the order of ids. Those that are not there are left out. All of them
+// stand in memory, so callers ask for a part of a list at a time.
+func (t documents) load(ctx context.Context, c conn, project int64, ids []string) ([]document, error) {
+	found := make(map[string]document, len(ids))
+	for group := range slices.Chunk(ids, loadGroup) {
+		cond, args := c.anyText("id", 2, group)
+		err := each(ctx, c, `SELECT id, version, created_ms, updated_ms, doc FROM `+t.table+` WHERE project_id = $1 AND `+cond,
+			append([]any{project}, args...), func(scan func(...any) error) error {
+				var d document
+				var doc string
+				err := scan(&d.id, &d.version, &d.created, &d.updated, &doc)
+				d.doc = json.RawMessage(doc)
+				found[d.id] = d
+				return err
+			})
+		if err != nil {
+			return nil, err
+		}
+	}
+	list := make([]document, 0, len(ids))
+	for _, id := range ids {
+		if d, ok := found[id]; ok {
+			list = append(list, d)
+		}
+	}
+	return list, nil
+}
+
+// changeDocs runs f in a transaction, by itself or beside others. A *fault.Error that f returns
+// is the answer to this call alone, so f checks all before it writes anything.
+func (s *Store) changeDocs(ctx context.Context, size int, doing string, f func(ctx context.Context, tx writeTx) error) error {
+	return s.kind(s.change(ctx, 0, uuid.Nil, int64(size), f), doing)
+}
+
+// insertSizes are how many rows one statement inserts: few different counts, since SQLite keeps
+// its prepared statements.
+var insertSizes = []int{100, 10, 1}
+
+// insertRows inserts rows, each with a value for every column; a row whose key is taken is left
+// out. n counts the others.
+func insertRows(ctx context.Context, tx writeTx, table string, columns []string, rows [][]any) (n int64, err error) {
+	for _, size := range insertSizes {
+		for ; len(rows) >= size; rows = rows[size:] {
+			args := make([]any, 0, size*len(columns))
+			for _, row := range rows[:size] {
+				args = append(args, row...)
+			}
+			done, err := tx.exec(ctx, `INSERT INTO `+table+`(`+strings.Join(columns, ", ")+`) VALUES `+
+				valueLists(size, len(columns))+` ON CONFLICT DO NOTHING`, args...)
+			if err != nil {
+				return n, err
+			}
+			n += done
+		}
+	}
+	return n, nil
+}
+
+// valueLists is "($1, $2), ($3, $4)" for two rows of two columns.
+func valueLists(rows, columns int) string {
+	var b strings.Builder
+	for i := range rows * columns {
+		switch {
+		case i == 0:
+			b.WriteString("(")
+		case i%columns == 0:
+			b.WriteString("), (")
+		default:
+			b.WriteString(", ")
+		}
+		fmt.Fprintf(&b, "$%d", i+1)
+	}
+	b.WriteString(")")
+	return b.String()
+}
+
+// deleteDocsSlice is how many rows go in one transaction where there may be many, so that
+// ingestion never waits long for a deletion.
+const deleteDocsSlice = 500
+
+// deleteRows deletes at most deleteDocsSlice rows that meet cond; key is the table's key.
+func deleteRows(ctx context.Context, tx writeTx, table, key, cond string, args ...any) (more bool, err error) {
+	n, err := tx.exec(ctx, fmt.Sprintf(`DELETE FROM %s WHERE (%s) IN (SELECT %s FROM %s WHERE %s LIMIT %d)`,
+		table, key, key, table, cond, deleteDocsSlice), args...)
+	return n == deleteDocsSlice, err
+}
+
+// ids of documents: seconds, then what differs between processes, then a count: 24 hex digits
+// that grow, so that rows made together stand together.
+var (
+	idProcess = func() (b [5]byte) { _, _ = rand.Read(b[:]); return }()
+	idCount   atomic.Uint32
+)
+
+// newDocumentID makes an id of 24 hex digits. Ids made later sort after those made before, within
+// a process and 16 million a second.
+func newDocumentID(now time.Time) string {
+	var b [12]byte
+	n := idCount.Add(1)
+	binary.BigEndian.PutUint32(b[:], uint32(now.Unix())) // until the year 2106
+	copy(b[4:], idProcess[:])
+	b[9], b[10], b[11] = byte(n>>16), byte(n>>8), byte(n)
+	return hex.EncodeToString(b[:])
+}

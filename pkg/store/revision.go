@@ -1,0 +1,73 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/spangrove/spangrove/pkg/fault"
+)
+
+// Old versions of documents stand in the table revision, each as it was; the version in force
+// stands in the document's own table only. A doc of NULL says that the next version has the same.
+
+// keep stores the version in force as an old one, before its document changes. same says that
+// the text will not change.
+func (t documents) keep(ctx context.Context, tx writeTx, project int64, d document, same bool) error {
+	var doc any
+	if !same {
+		doc = string(d.doc)
+	}
+	_, err := insertRows(ctx, tx, "revision", []string{"project_id", "kind", "id", "version", "created_ms", "updated_ms", "doc"},
+		[][]any{{project, t.table, d.id, d.version, d.created, d.updated, doc}})
+	return err
+}
+
+// at reads a document as it was in a version; 0 is the one in force. fault.NotFound if there is
+// no such document, or no such version of it.
+func (t documents) at(ctx context.Context, c conn, project int64, id string, version int64) (document, error) {
+	d, err := t.one(ctx, c, project, id)
+	if err != nil || version == 0 || version == d.version {
+		return d, err
+	}
+	old := document{id: id, version: version}
+	ok, err := one(ctx, c, `SELECT created_ms, updated_ms FROM revision WHERE project_id = $1 AND kind = $2 AND id = $3 AND version = $4`,
+		[]any{project, t.table, id, version}, &old.created, &old.updated)
+	if err != nil {
+		return d, err
+	}
+	if !ok {
+		return d, fault.New(fault.NotFound, "%s %s has no version %d", t.noun, id, version)
+	}
+	var doc string
+	ok, err = one(ctx, c, `SELECT doc FROM revision WHERE project_id = $1 AND kind = $2 AND id = $3 AND version >= $4 AND doc IS NOT NULL
+		ORDER BY version LIMIT 1`, []any{project, t.table, id, version}, &doc)
+	if old.doc = d.doc; ok {
+		old.doc = json.RawMessage(doc)
+	}
+	return old, err
+}
+
+// versions lists the versions of a document, newest first, without their texts, and counts all.
+func (t documents) versions(ctx context.Context, c conn, project int64, id string, limit, page int) (list []document, total int, err error) {
+	now, err := t.one(ctx, c, project, id)
+	if err != nil {
+		return nil, 0, err
+	}
+	if _, err := one(ctx, c, `SELECT count(*) + 1 FROM revision WHERE project_id = $1 AND kind = $2 AND id = $3`, []any{project, t.table, id}, &total); err != nil {
+		return nil, 0, err
+	}
+	err = each(ctx, c, `SELECT version, created_ms, updated_ms FROM revision WHERE project_id = $1 AND kind = $2 AND id = $3
+		UNION ALL SELECT version, created_ms, updated_ms FROM `+t.table+` WHERE project_id = $1 AND id = $3
+		ORDER BY version DESC LIMIT $4 OFFSET $5`, []any{project, t.table, now.id, limit, (page - 1) * limit}, func(scan func(...any) error) error {
+		d := document{id: id}
+		err := scan(&d.version, &d.created, &d.updated)
+		list = append(list, d)
+		return err
+	})
+	return list, total, err
+}
+
+// forget deletes the old versions of a document that is deleted.
+func (t documents) forget(ctx context.Context, tx writeTx, project int64, id string) (more bool, err error) {
+	return deleteRows(ctx, tx, "revision", "project_id, kind, id, version", "project_id = $1 AND kind = $2 AND id = $3", project, t.table, id)
+}
