@@ -88,7 +88,7 @@ type tables struct {
 
 // lists are the name lists, as slots.
 var lists struct {
-	session, fixed, parent, eventID, eventType, givenName, name, toolName, sessionName, source,
+	session, fixed, parent, eventID, eventType, givenName, name, toolName, chainName, sessionName, source,
 	errorText, errorAfter, project, unused, tool, model, usage, client []slot
 }
 
@@ -104,6 +104,7 @@ func init() {
 	inputValue, rawOutput = at("input.value"), at("output.value")
 	conversationID = at("gen_ai.conversation.id")
 	callerMetadata = at("metadata")
+	toolCallID = at("gen_ai.tool.call.id")
 }
 
 // Slots that code asks for by itself.
@@ -112,6 +113,7 @@ var (
 	inputMime, outputMime slot
 	inputValue, rawOutput slot
 	conversationID        slot
+	toolCallID            slot
 	callerMetadata        slot // OpenInference's JSON object of the caller's own metadata
 )
 
@@ -145,7 +147,7 @@ func compile() *tables {
 	}{
 		{&lists.session, nameLists.session}, {&lists.fixed, nameLists.fixed}, {&lists.parent, nameLists.parent},
 		{&lists.eventID, nameLists.eventID}, {&lists.eventType, nameLists.eventType}, {&lists.givenName, nameLists.givenName},
-		{&lists.name, nameLists.name}, {&lists.toolName, nameLists.toolName}, {&lists.sessionName, nameLists.sessionName},
+		{&lists.name, nameLists.name}, {&lists.toolName, nameLists.toolName}, {&lists.chainName, nameLists.chainName}, {&lists.sessionName, nameLists.sessionName},
 		{&lists.source, nameLists.source}, {&lists.errorText, nameLists.errorText}, {&lists.errorAfter, nameLists.errorAfter},
 		{&lists.project, nameLists.project}, {&lists.unused, nameLists.unused},
 		{&lists.tool, nameLists.tool}, {&lists.model, nameLists.model}, {&lists.usage, nameLists.usage}, {&lists.client, nameLists.client},
@@ -205,6 +207,8 @@ func guess(name string) convention {
 		return laminar
 	case strings.HasPrefix(name, "ai."):
 		return vercel
+	case strings.HasPrefix(name, "gcp.vertex.agent."):
+		return googleADK
 	case strings.HasPrefix(name, "gen_ai."):
 		return otelGenAI
 	}

@@ -82,13 +82,16 @@ func (b *build) name(e *event.Event) {
 	if e.Name == "" && e.Type == event.TypeTool {
 		e.Name = b.s.text(b.attrs, lists.toolName)
 	}
+	if e.Name == "" && b.s.role == onChain {
+		e.Name = b.s.text(b.attrs, lists.chainName)
+	}
 	if e.Name == "" {
 		e.Name = b.s.src.Name()
 	}
 	if e.Name == "" {
 		e.Name = event.Unknown
 	}
-	for _, list := range [...][]slot{lists.givenName, lists.name, lists.toolName} {
+	for _, list := range [...][]slot{lists.givenName, lists.name, lists.toolName, lists.chainName} {
 		b.markText(list, e.Name)
 	}
 	e.Name = b.valid(e.Name)

@@ -35,8 +35,8 @@ func (r role) typed() event.Type {
 }
 
 // kindRule says what a span is by the value of one attribute, or by its name (see spanName): by
-// the value itself, which may stand in JSON quotes (MLflow), else by the first pattern that it matches, in which * stands for any text. Any other value decides
-// nothing.
+// the value itself, which may stand in JSON quotes (MLflow), else by the first pattern that it
+// matches, in which * stands for any text. Any other value decides nothing.
 type kindRule struct {
 	by   convention
 	attr string
@@ -106,11 +106,21 @@ var kindRules = []kindRule{
 	{by: openllmetry, attr: "traceloop.span.kind", is: map[string]role{
 		"tool": onTool, "llm": onModel, "workflow": onChain, "task": onChain, "agent": onChain,
 	}},
+	// Vercel AI SDK 3 to 6: the calls of a provider are named do…, those around them are chains.
+	{by: vercel, attr: "ai.operationId", is: map[string]role{"ai.toolCall": onTool}, like: []kindPattern{
+		{"ai.*.doGenerate", onModel}, {"ai.*.doStream", onModel}, {"ai.*.doEmbed", onEmbedding}, {"ai.*.doRerank", onRetriever}, {"ai.*", onChain},
+	}},
+	{by: vercel, attr: "operation.name", is: map[string]role{"ai.toolCall": onTool}, like: []kindPattern{
+		{"ai.*.doGenerate", onModel}, {"ai.*.doGenerate *", onModel}, {"ai.*.doStream", onModel}, {"ai.*.doStream *", onModel},
+		{"ai.*.doEmbed", onEmbedding}, {"ai.*.doEmbed *", onEmbedding}, {"ai.toolCall *", onTool}, {"ai.*", onChain},
+	}},
 	// OTel GenAI, gen_ai.operation.name. Exact words only: execute_event_loop_cycle and
 	// execute_task, which frameworks send too, are no tools.
 	{by: otelGenAI, attr: "gen_ai.operation.name", is: map[string]role{
 		"chat": onModel, "text_completion": onModel, "completion": onModel, "generate_content": onModel,
 		"generate": onModel, "embeddings": onEmbedding,
+		// Semantic Kernel.
+		"chat.completions": onModel, "text.completions": onModel, "chat.streaming_completions": onModel, "text.streaming_completions": onModel,
 		"execute_tool": onTool, "retrieval": onRetriever,
 		"invoke_agent": onChain, "create_agent": onChain, "invoke_workflow": onChain, "agent_step": onChain,
 		"execute_task": onChain, "execute_event_loop_cycle": onChain, "chain": onChain,
@@ -119,6 +129,9 @@ var kindRules = []kindRule{
 	{by: openllmetry, attr: "llm.request.type", is: map[string]role{
 		"chat": onModel, "completion": onModel, "embedding": onEmbedding, "rerank": onRetriever,
 	}},
+	// Google ADK before 1.17: model calls have no operation, but a request. Tools have an empty one.
+	{by: googleADK, attr: "gcp.vertex.agent.llm_request", like: []kindPattern{{`{"*`, onModel}}},
+	{by: mcp, attr: "mcp.method.name", is: map[string]role{"tools/call": onTool}, like: []kindPattern{{"*", onChain}}},
 }
 
 // nativeTypes are the values of honeyhive_event_type.

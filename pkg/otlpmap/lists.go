@@ -15,9 +15,11 @@ var nameLists = struct {
 	// eventType and givenName: see spanKind. A given name comes before all other names.
 	eventType []string
 	givenName []string
-	// name is the event's name after givenName; toolName for tool events only.
-	name     []string
-	toolName []string
+	// name is the event's name after givenName; toolName and chainName only for the events of
+	// those types.
+	name      []string
+	toolName  []string
+	chainName []string
 	// sessionName names a session that nobody started.
 	sessionName []string
 	source      []string
@@ -36,6 +38,8 @@ var nameLists = struct {
 	session: []string{
 		"honeyhive.session_id", "honeyhive_session_id", "traceloop.association.properties.session_id",
 		"session.id", "gen_ai.conversation.id",
+		"ai.telemetry.metadata.sessionId", "ai.telemetry.metadata.session_id", "ai.settings.context.sessionId", "ai.settings.context.session_id",
+		"gcp.vertex.agent.session_id",
 	},
 	fixed:     []string{"honeyhive.session_id", "honeyhive_session_id"},
 	parent:    []string{"honeyhive.parent_id", "honeyhive_parent_id", "traceloop.association.properties.parent_id"},
@@ -43,7 +47,8 @@ var nameLists = struct {
 	eventType: []string{"honeyhive_event_type", "honeyhive.event_type", "honeyhive_event_type_raw"},
 	givenName: []string{"honeyhive_event_name", "honeyhive.event_name"},
 	name:      []string{"traceloop.entity.name"},
-	toolName:  []string{"gen_ai.tool.name", "tool.name"},
+	chainName: []string{"ai.telemetry.functionId"},
+	toolName:  []string{"gen_ai.tool.name", "ai.toolCall.name", "tool.name"},
 
 	sessionName:    []string{"honeyhive.session_name"},
 	source:         []string{"honeyhive_source", "honeyhive.source", "traceloop.association.properties.source"},
@@ -53,8 +58,8 @@ var nameLists = struct {
 	project:        []string{"honeyhive.project", "traceloop.association.properties.project", "honeyhive_project"},
 	unused:         []string{"honeyhive_tracer_id", "honeyhive.session_auto_create"},
 
-	tool:   []string{"gen_ai.tool.name", "gen_ai.tool.call.id", "tool.name"},
-	model:  []string{"gen_ai.request.model", "gen_ai.response.model", "llm.model_name"},
+	tool:   []string{"gen_ai.tool.name", "gen_ai.tool.call.id", "tool.name", "ai.toolCall.name"},
+	model:  []string{"gen_ai.request.model", "gen_ai.response.model", "llm.model_name", "llm.request.model", "ai.model.id"},
 	usage:  []string{"gen_ai.usage.input_tokens", "gen_ai.usage.output_tokens", "gen_ai.usage.prompt_tokens", "gen_ai.usage.completion_tokens", "llm.token_count.prompt", "llm.token_count.total", "llm.usage.total_tokens"},
-	client: []string{"http.request.method", "http.method", "db.system", "db.system.name", "rpc.system"},
+	client: []string{"http.request.method", "http.method", "db.system", "db.system.name", "rpc.system", "rpc.system.name"},
 }

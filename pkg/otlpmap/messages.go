@@ -126,21 +126,31 @@ func (b *build) readMessage(raw []byte) bool {
 	if parts != nil {
 		return b.readParts(m, parts)
 	}
+	if plain {
+		m.raw = raw
+	}
+	b.addMessage(m)
+	return true
+}
+
+// addMessage appends a message whose content may be a list of parts. m.raw is dropped if the
+// message does not stay as it came.
+func (b *build) addMessage(m message) {
 	if kind(m.content) == '[' {
 		if text, ok := b.onlyText(m.content); ok {
-			m.content, plain = text, false
+			m.content, m.raw = text, nil
+		} else if empty(m.calls) && hasCalls(m.content) {
+			m.raw = nil
+			b.readParts(m, m.content)
+			return
 		} else if len(m.content) > b.opt.MaxMediaBytes && b.opt.MaxMediaBytes >= 0 {
-			m.content, plain = b.boundMedia(m.content), false
+			m.content, m.raw = b.boundMedia(m.content), nil
 		}
 	}
 	if !empty(m.calls) {
 		m.calls = b.normalCalls(m.calls)
 	}
-	if plain {
-		m.raw = raw
-	}
 	b.msgs = append(b.msgs, m)
-	return true
 }
 
 // readChoice reads the message inside an OpenAI choice.

@@ -7,8 +7,8 @@ import (
 	"strconv"
 )
 
-// readParts reads a message in the form of the GenAI conventions, {role, parts: [{type, …}]}:
-// text becomes the content, tool calls and reasoning stand beside it, and each result of a tool
+// readParts reads a message that is made of parts (see shapes.go for what they look like): text
+// becomes the content, tool calls and reasoning stand beside it, and each result of a tool
 // call becomes a message of its own with the role "tool".
 func (b *build) readParts(m message, parts []byte) bool {
 	if kind(parts) != '[' {
@@ -28,7 +28,6 @@ func (b *build) readParts(m message, parts []byte) bool {
 	var calls [][]byte
 	at := len(b.arena)
 	if media == 0 && text > 0 {
-		b.part("text")
 		if text == 1 {
 			m.content = nil
 		} else {
@@ -47,8 +46,10 @@ func (b *build) readParts(m message, parts []byte) bool {
 			}
 			b.arena = append(b.arena, b.boundMedia(c.val)...)
 		case text == 1:
+			b.partType(c.val)
 			m.content = partText(c.val)
 		default:
+			b.partType(c.val)
 			b.arena = append(b.arena, inner(partText(c.val))...)
 		}
 	}
@@ -58,19 +59,22 @@ func (b *build) readParts(m message, parts []byte) bool {
 	case text > 1:
 		b.arena = append(b.arena, '"')
 	}
+	if media == 0 && text == 0 && kind(m.content) == '[' {
+		m.content = nil // the parts themselves
+	}
 	if media > 0 || text > 1 {
 		m.content = b.arena[at:len(b.arena):len(b.arena)]
 	}
 	for c := elements(parts); c.next(); {
-		switch kind := partKind(c.val); kind {
+		switch partKind(c.val) {
 		case "tool_call":
-			b.part(kind)
+			b.partType(c.val)
 			calls = append(calls, c.val)
 		case "tool_call_response":
-			b.part(kind)
+			b.partType(c.val)
 			results = append(results, b.toolResult(c.val))
 		case "reasoning":
-			b.part(string(inner(member(c.val, "type"))))
+			b.partType(c.val)
 			if m.reasoning == nil {
 				m.reasoning = partText(c.val)
 			} else {
@@ -99,105 +103,15 @@ func (b *build) readParts(m message, parts []byte) bool {
 	return true
 }
 
+// partType notes the type of a part that loses it.
+func (b *build) partType(part []byte) {
+	if typ := inner(member(part, "type")); len(typ) > 0 {
+		b.part(string(typ))
+	}
+}
+
 func (m *message) blank() bool {
 	return empty(m.content) && empty(m.calls) && empty(m.reasoning) && len(m.extra) == 0 && empty(m.name)
-}
-
-// appendPartCall writes a tool_call part as a tool call: all of it but its type.
-func (b *build) appendPartCall(raw []byte) {
-	b.arena = append(b.arena, '{')
-	first := true
-	for m := members(raw); m.next(); {
-		if string(m.key) == "type" {
-			continue
-		}
-		if !first {
-			b.arena = append(b.arena, ',')
-		}
-		first = false
-		b.arena = append(b.arena, '"')
-		b.arena = append(b.arena, m.key...)
-		b.arena = append(b.arena, '"', ':')
-		if string(m.key) == "arguments" {
-			b.arena = append(b.arena, b.arguments(m.val)...)
-		} else {
-			b.arena = append(b.arena, m.val...)
-		}
-	}
-	b.arena = append(b.arena, '}')
-}
-
-// toolResult is the message that a tool_call_response part stands for.
-func (b *build) toolResult(part []byte) message {
-	m := message{role: []byte(`"tool"`)}
-	var result []byte
-	for c := members(part); c.next(); {
-		switch string(c.key) {
-		case "type":
-		case "id":
-			m.callID = c.val
-		case "name":
-			m.name = c.val
-		case "response", "result":
-			if empty(result) {
-				result = c.val
-			} else {
-				m.add(c.key, c.val)
-			}
-		default:
-			if !empty(c.val) {
-				m.add(c.key, c.val)
-			}
-		}
-	}
-	m.content = b.textOf(result)
-	return m
-}
-
-// bare says that a part is its text and nothing else.
-func bare(part []byte) bool {
-	texts := 0
-	for c := members(part); c.next(); {
-		switch string(c.key) {
-		case "type":
-		case "content", "text":
-			texts++
-		default:
-			if !empty(c.val) {
-				return false
-			}
-		}
-	}
-	return texts == 1 && partText(part) != nil
-}
-
-// partKind is a part's type if the form events have can stand for it, else "other". A text with
-// something beside it is other: nothing of it may go.
-func partKind(part []byte) string {
-	switch string(inner(member(part, "type"))) {
-	case "text":
-		if bare(part) {
-			return "text"
-		}
-	case "tool_call":
-		return "tool_call"
-	case "tool_call_response":
-		return "tool_call_response"
-	case "reasoning", "thinking":
-		if bare(part) {
-			return "reasoning"
-		}
-	}
-	return "other"
-}
-
-func partText(part []byte) []byte {
-	for _, key := range [...]string{"content", "text"} {
-		if v := member(part, key); kind(v) == '"' {
-			return v
-		}
-	}
-	return nil
 }
 
 func (b *build) joinText(x, y []byte) []byte {

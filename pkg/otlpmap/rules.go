@@ -17,7 +17,10 @@ type rule struct {
 // rules is the whole mapping of attributes to the objects of an event, in order of precedence:
 // a rule never overwrites what an earlier one filled.
 var rules = func() (all []rule) {
-	for _, part := range [][]rule{nativeRules, metadataRules, usageRules, configRules, contentRules} {
+	for _, part := range [][]rule{
+		nativeRules, metadataRules, adkCounts, usageRules, configRules, flatRules,
+		vercelRules, adkRules, strandsRules, agentRules, mcpRules, contentRules,
+	} {
 		all = append(all, part...)
 	}
 	return all
@@ -51,20 +54,27 @@ var metadataRules = []rule{
 	{otelGenAI, "metadata.model_name", modelNames, asText, 0},
 	{otelGenAI, "metadata.provider", providerNames, asProvider, 0},
 	{otelGenAI, "metadata.system", []string{"gen_ai.system", "llm.system"}, asText, 0},
-	{otelGenAI, "metadata.operation_name", []string{"gen_ai.operation.name", "llm.request.type"}, asText, 0},
+	{otelGenAI, "metadata.operation_name", []string{"gen_ai.operation.name", "llm.request.type", "ai.operationId"}, asText, 0},
 	{openinference, "metadata.span_kind", []string{"openinference.span.kind", "traceloop.span.kind", "gen_ai.agent.type"}, asText, 0},
-	{otelGenAI, "metadata.response_id", []string{"gen_ai.response.id"}, asText, 0},
-	{otelGenAI, "metadata.response_model", []string{"gen_ai.response.model"}, asText, 0},
-	{otelGenAI, "metadata.finish_reasons", []string{"gen_ai.response.finish_reasons", "gen_ai.response.finish_reason", "llm.finish_reason"}, asList, 0},
+	{otelGenAI, "metadata.response_id", []string{"gen_ai.response.id", "ai.response.id"}, asText, 0},
+	{otelGenAI, "metadata.response_model", []string{"gen_ai.response.model", "llm.response.model", "ai.response.model"}, asText, 0},
+	{otelGenAI, "metadata.finish_reasons", []string{"gen_ai.response.finish_reasons", "gen_ai.response.finish_reason", "llm.finish_reason", "llm.response.finish_reason", "ai.response.finishReason", "ai.finishReason", "ai.result.finishReason"}, asList, 0},
 	{otelGenAI, "metadata.agent_name", []string{"gen_ai.agent.name", "agent.name"}, asText, 0},
 	{otelGenAI, "metadata.agent_id", []string{"gen_ai.agent.id"}, asText, 0},
 	{otelGenAI, "metadata.agent_description", []string{"gen_ai.agent.description"}, asText, 0},
-	{otelGenAI, "metadata.tool_name", []string{"gen_ai.tool.name", "tool.name"}, asText, 0},
-	{otelGenAI, "metadata.tool_call_id", []string{"gen_ai.tool.call.id", "tool_call.id"}, asText, 0},
+	{otelGenAI, "metadata.tool_name", []string{"gen_ai.tool.name", "ai.toolCall.name", "tool.name"}, asText, 0},
+	{otelGenAI, "metadata.tool_call_id", []string{"gen_ai.tool.call.id", "ai.toolCall.id", "tool_call.id"}, asText, 0},
 	{otelGenAI, "metadata.conversation_id", []string{"gen_ai.conversation.id"}, asText, 0},
 	{openllmetry, "metadata.workflow_name", []string{"traceloop.workflow.name", "gen_ai.workflow.name"}, asText, 0},
 	{otelGenAI, "metadata.time_to_first_token_ms", []string{"gen_ai.response.time_to_first_chunk", "gen_ai.server.time_to_first_token"}, asSeconds, 0},
-	{openinference, "metadata.tags", []string{"tag.tags"}, asList, 0},
+	{vercel, "metadata.time_to_first_token_ms", []string{"ai.response.msToFirstChunk", "ai.stream.msToFirstChunk"}, asNumber, 0},
+	{otelGenAI, "metadata.agent_version", []string{"gen_ai.agent.version"}, asText, 0},
+	{otelGenAI, "metadata.tool_description", []string{"gen_ai.tool.description", "tool.description"}, asText, 0},
+	{otelGenAI, "metadata.tool_type", []string{"gen_ai.tool.type"}, asText, 0},
+	{otelGenAI, "metadata.data_source_id", []string{"gen_ai.data_source.id"}, asText, 0},
+	{otelGenAI, "metadata.system_fingerprint", []string{"gen_ai.openai.response.system_fingerprint", "openai.response.system_fingerprint"}, asText, 0},
+	{otelGenAI, "metadata.service_tier", []string{"gen_ai.openai.response.service_tier", "openai.response.service_tier"}, asText, 0},
+	{openinference, "metadata.tags", []string{"tag.tags", "ai.telemetry.metadata.tags", "ai.settings.context.tags", "tags"}, asList, 0},
 	{openinference, "metadata.input_mime_type", []string{"input.mime_type"}, asText, 0},
 	{openinference, "metadata.output_mime_type", []string{"output.mime_type"}, asText, 0},
 	{otel, "metadata.error_type", []string{"error.type"}, asText, 0},
@@ -77,39 +87,39 @@ var metadataRules = []rule{
 var (
 	// modelNames: the model that answered comes before the one that was asked for. OpenInference's
 	// llm.model_name is the former; what it asked for is in llm.invocation_parameters.
-	modelNames = []string{"gen_ai.response.model", "llm.response.model_name", "llm.model_name", "gen_ai.request.model", "embedding.model_name", "reranker.model_name"}
+	modelNames = []string{"gen_ai.response.model", "llm.response.model_name", "llm.response.model", "llm.model_name", "ai.response.model", "gen_ai.request.model", "llm.request.model", "ai.model.id", "embedding.model_name", "reranker.model_name"}
 
-	providerNames = []string{"gen_ai.provider.name", "gen_ai.system", "llm.provider", "llm.system", "traceloop.association.properties.ls_provider"}
+	providerNames = []string{"gen_ai.provider.name", "gen_ai.system", "llm.provider", "llm.system", "llm.vendor", "ai.model.provider", "traceloop.association.properties.ls_provider"}
 
-	userNames = []string{"honeyhive_user_id", "user.id", "enduser.id", "traceloop.association.properties.user_id"}
+	userNames = []string{"honeyhive_user_id", "user.id", "enduser.id", "traceloop.association.properties.user_id", "ai.telemetry.metadata.userId", "ai.telemetry.metadata.user_id", "ai.settings.context.userId", "ai.settings.context.user_id"}
 )
 
 // usageRules are counts of tokens and costs, as the span reports them.
 var usageRules = []rule{
-	{otelGenAI, "metadata.prompt_tokens", []string{"gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "llm.token_count.prompt"}, asCount, 0},
-	{otelGenAI, "metadata.completion_tokens", []string{"gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens", "llm.token_count.completion"}, asCount, 0},
-	{otelGenAI, "metadata.total_tokens", []string{"gen_ai.usage.total_tokens", "llm.usage.total_tokens", "llm.token_count.total"}, asCount, 0},
-	{otelGenAI, "metadata.cache_read_input_tokens", []string{"gen_ai.usage.cache_read.input_tokens", "gen_ai.usage.cache_read_input_tokens", "gen_ai.usage.details.cache_read_tokens", "llm.token_count.prompt_details.cache_read"}, asCount, 0},
-	{otelGenAI, "metadata.cache_write_input_tokens", []string{"gen_ai.usage.cache_creation.input_tokens", "gen_ai.usage.cache_write.input_tokens", "gen_ai.usage.cache_creation_input_tokens", "gen_ai.usage.cache_write_input_tokens", "llm.token_count.prompt_details.cache_write"}, asCount, 0},
-	{otelGenAI, "metadata.reasoning_tokens", []string{"gen_ai.usage.reasoning.output_tokens", "gen_ai.usage.reasoning_tokens", "gen_ai.usage.details.reasoning_tokens", "llm.token_count.completion_details.reasoning"}, asCount, 0},
+	{otelGenAI, "metadata.prompt_tokens", []string{"gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "llm.usage.prompt_tokens", "llm.token_count.prompt", "gen_ai.response.prompt_tokens", "ai.usage.inputTokens", "ai.usage.promptTokens", "ai.usage.tokens"}, asCount, 0},
+	{otelGenAI, "metadata.completion_tokens", []string{"gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens", "llm.usage.completion_tokens", "llm.token_count.completion", "gen_ai.response.completion_tokens", "ai.usage.outputTokens", "ai.usage.completionTokens"}, asCount, 0},
+	{otelGenAI, "metadata.total_tokens", []string{"gen_ai.usage.total_tokens", "llm.usage.total_tokens", "llm.token_count.total", "ai.usage.totalTokens"}, asCount, 0},
+	{otelGenAI, "metadata.cache_read_input_tokens", []string{"gen_ai.usage.cache_read.input_tokens", "gen_ai.usage.cache_read_input_tokens", "gen_ai.usage.details.cache_read_tokens", "llm.token_count.prompt_details.cache_read", "ai.usage.inputTokenDetails.cacheReadTokens", "ai.usage.cachedInputTokens"}, asCount, 0},
+	{otelGenAI, "metadata.cache_write_input_tokens", []string{"gen_ai.usage.cache_creation.input_tokens", "gen_ai.usage.cache_write.input_tokens", "gen_ai.usage.cache_creation_input_tokens", "gen_ai.usage.cache_write_input_tokens", "llm.token_count.prompt_details.cache_write", "ai.usage.inputTokenDetails.cacheWriteTokens"}, asCount, 0},
+	{otelGenAI, "metadata.reasoning_tokens", []string{"gen_ai.usage.reasoning.output_tokens", "gen_ai.usage.reasoning_tokens", "gen_ai.usage.details.reasoning_tokens", "llm.token_count.completion_details.reasoning", "ai.usage.outputTokenDetails.reasoningTokens", "ai.usage.reasoningTokens"}, asCount, 0},
 	{otelGenAI, "metadata.cost", []string{"gen_ai.usage.cost", "gen_ai.cost.total_cost", "llm.cost.total", "operation.cost"}, asCost, 0},
 }
 
 // configRules are the settings of a call.
 var configRules = []rule{
 	{otelGenAI, "config.model", modelNames, asText, 0},
-	{otelGenAI, "config.request_model", []string{"gen_ai.request.model"}, asOther, 0},
+	{otelGenAI, "config.request_model", []string{"gen_ai.request.model", "llm.request.model", "ai.model.id"}, asOther, 0},
 	{otelGenAI, "config.provider", providerNames, asProvider, 0},
-	{otelGenAI, "config.temperature", []string{"gen_ai.request.temperature"}, asNumber, 0},
-	{otelGenAI, "config.top_p", []string{"gen_ai.request.top_p"}, asNumber, 0},
-	{otelGenAI, "config.top_k", []string{"gen_ai.request.top_k", "reranker.top_k"}, asNumber, 0},
-	{otelGenAI, "config.max_tokens", []string{"gen_ai.request.max_tokens"}, asNumber, 0},
-	{otelGenAI, "config.frequency_penalty", []string{"gen_ai.request.frequency_penalty"}, asNumber, 0},
-	{otelGenAI, "config.presence_penalty", []string{"gen_ai.request.presence_penalty"}, asNumber, 0},
-	{otelGenAI, "config.seed", []string{"gen_ai.request.seed"}, asNumber, 0},
-	{otelGenAI, "config.stop_sequences", []string{"gen_ai.request.stop_sequences"}, asList, 0},
+	{otelGenAI, "config.temperature", []string{"gen_ai.request.temperature", "llm.temperature", "ai.settings.temperature"}, asNumber, 0},
+	{otelGenAI, "config.top_p", []string{"gen_ai.request.top_p", "llm.top_p", "ai.settings.topP"}, asNumber, 0},
+	{otelGenAI, "config.top_k", []string{"gen_ai.request.top_k", "llm.top_k", "reranker.top_k", "ai.settings.topK"}, asNumber, 0},
+	{otelGenAI, "config.max_tokens", []string{"gen_ai.request.max_tokens", "llm.request.max_tokens", "ai.settings.maxOutputTokens", "ai.settings.maxTokens"}, asNumber, 0},
+	{otelGenAI, "config.frequency_penalty", []string{"gen_ai.request.frequency_penalty", "llm.frequency_penalty", "ai.settings.frequencyPenalty"}, asNumber, 0},
+	{otelGenAI, "config.presence_penalty", []string{"gen_ai.request.presence_penalty", "llm.presence_penalty", "ai.settings.presencePenalty"}, asNumber, 0},
+	{otelGenAI, "config.seed", []string{"gen_ai.request.seed", "gen_ai.openai.request.seed", "ai.settings.seed"}, asNumber, 0},
+	{otelGenAI, "config.stop_sequences", []string{"gen_ai.request.stop_sequences", "llm.chat.stop_sequences", "ai.settings.stopSequences"}, asList, 0},
 	{otelGenAI, "config.choice_count", []string{"gen_ai.request.choice.count"}, asNumber, 0},
-	{otelGenAI, "config.response_format", []string{"gen_ai.output.type", "gen_ai.openai.request.response_format"}, asJSON, 0},
+	{otelGenAI, "config.response_format", []string{"gen_ai.output.type", "gen_ai.openai.request.response_format", "ai.settings.output"}, asJSON, 0},
 	{otelGenAI, "config.prompt_template", []string{"llm.prompt_template.template", "traceloop.prompt.template"}, asText, 0},
 	{otelGenAI, "config.prompt_variables", []string{"llm.prompt_template.variables", "traceloop.prompt.template_variables"}, asJSON, 0},
 	{otelGenAI, "config.prompt_variables", []string{"gen_ai.prompt.variable.*"}, asTree, 0},
@@ -122,8 +132,8 @@ var configRules = []rule{
 	{openinference, "config", []string{"llm.invocation_parameters", "embedding.invocation_parameters"}, asSettings, 0},
 }
 
-// contentRules are what went into a step and what came out of it.
-var contentRules = []rule{
+// flatRules are what went into a step and what came out of it, in families of attributes.
+var flatRules = []rule{
 	{openinference, "inputs.chat_history", []string{"llm.input_messages.N"}, asFlatMessages, 0},
 	{openinference, "outputs", []string{"llm.output_messages.N"}, asFlatAnswer, 0},
 	{openinference, "inputs.chat_history", []string{"llm.prompts.N"}, asPrompts, 0},
@@ -135,14 +145,18 @@ var contentRules = []rule{
 	{openinference, "inputs.query", []string{"reranker.query"}, asText, 0},
 	{openinference, "inputs.documents", []string{"reranker.input_documents.N"}, asDocuments, 0},
 	{openinference, "outputs.documents", []string{"retrieval.documents.N", "reranker.output_documents.N"}, asDocuments, 0},
+}
+
+// contentRules are what went into a step and what came out of it, in single attributes.
+var contentRules = []rule{
 	{otelGenAI, "inputs.query", []string{"gen_ai.retrieval.query.text"}, asText, 0},
 	{otelGenAI, "outputs.documents", []string{"gen_ai.retrieval.documents"}, asDocumentList, 0},
 	{otelGenAI, "inputs.chat_history", []string{"gen_ai.input.messages", "gen_ai.system_instructions"}, asMessages, 0},
 	{otelGenAI, "outputs", []string{"gen_ai.output.messages"}, asAnswer, 0},
 	{openinference, "outputs.finish_reason", []string{"llm.finish_reason", "gen_ai.response.finish_reasons", "gen_ai.response.finish_reason"}, asFirst, onModel},
-	{otelGenAI, "inputs.chat_history", []string{"@messages"}, asEventMessages, 0},
 	{otelGenAI, "inputs", []string{"gen_ai.tool.call.arguments", "tool_call.function.arguments"}, asInput, onTools},
 	{otelGenAI, "outputs", []string{"gen_ai.tool.call.result"}, asOutput, onTools},
+	{otelGenAI, "inputs.chat_history", []string{"@messages"}, asEventMessages, 0},
 	{openllmetry, "inputs", []string{"traceloop.entity.input"}, asInput, 0},
 	{openllmetry, "outputs", []string{"traceloop.entity.output"}, asOutput, 0},
 	{openinference, "inputs", []string{"input.value"}, asInput, 0},

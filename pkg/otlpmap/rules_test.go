@@ -193,6 +193,18 @@ func sampleFor(r *rule, from, token string) (map[string]any, string) {
 		return map[string]any{name: `[{"role":"user","parts":[{"type":"text","content":"` + token + `"}]}]`}, `[{"role":"user","content":"` + token + `"}]`
 	case "answer":
 		return map[string]any{name: `[{"role":"assistant","parts":[{"type":"text","content":"` + token + `"}]}]`}, `"role":"assistant","content":"` + token + `"`
+	case "Gemini usage":
+		return map[string]any{name: `{"usage_metadata":{"prompt_token_count":17}}`}, "17"
+	case "Gemini request":
+		return map[string]any{name: `{"contents":[{"role":"user","parts":[{"text":"` + token + `"}]}]}`}, `[{"role":"user","content":"` + token + `"}]`
+	case "Gemini answer":
+		return map[string]any{name: `{"content":{"role":"model","parts":[{"text":"` + token + `"}]}}`}, `{"role":"assistant","content":"` + token + `"`
+	case "vectors":
+		return map[string]any{name: "[" + strings.Repeat("0.5,", 99) + "1]"}, `{"count":1,"dimension":100}`
+	case "calls":
+		return map[string]any{name: `[{"toolCallId":"1","toolName":"` + token + `","input":"{}"}]`}, `[{"id":"1","name":"` + token + `","arguments":{}}]`
+	case "provider facts":
+		return map[string]any{name: `{"openai":{"a":"` + token + `"}}`}, `{"openai":{"a":"` + token + `"}}`
 	case "input", "output":
 		return map[string]any{name: `{"a":"` + token + `"}`}, `"a":"` + token + `"`
 	}

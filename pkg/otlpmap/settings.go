@@ -107,10 +107,16 @@ func (b *build) putTools(raw []byte) bool {
 		if n++; n > 1 {
 			b.arena = append(b.arena, ',')
 		}
-		if kind(c.val) == '{' {
-			b.appendTool(c.val)
+		raw := c.val
+		if kind(raw) == '"' { // each definition encoded by itself
+			if in, ok := b.clean(view(unquoted(raw))); ok && kind(in) == '{' {
+				raw = in
+			}
+		}
+		if kind(raw) == '{' {
+			b.appendTool(raw)
 		} else {
-			b.arena = append(b.arena, c.val...)
+			b.arena = append(b.arena, raw...)
 		}
 	}
 	b.arena = append(b.arena, ']')

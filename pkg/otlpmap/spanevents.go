@@ -16,6 +16,8 @@ var messageRoles = map[string]string{
 
 const (
 	choiceEvent     = "gen_ai.choice"
+	promptEvent     = "gen_ai.content.prompt"
+	completionEvent = "gen_ai.content.completion"
 	evaluationEvent = "gen_ai.evaluation.result"
 	exceptionEvent  = "exception"
 	firstTokenEvent = "First Token Stream Event"
@@ -37,10 +39,19 @@ func (b *build) messageEvents(t target) {
 	if list.Len() == 0 {
 		return
 	}
-	at := len(b.msgs)
+	if b.s.role&onTools != 0 {
+		b.toolEvents(list)
+		return
+	}
 	if !b.filled(t.field) {
+		at := len(b.msgs)
 		for i := range list.Len() {
 			if role, ok := messageRoles[list.At(i).Name()]; ok && b.eventMessage(list.At(i), role) {
+				b.took(i)
+			}
+		}
+		for i := range list.Len() {
+			if list.At(i).Name() == promptEvent && len(b.msgs) == at && b.contentEvent(list.At(i), "gen_ai.prompt", "user") {
 				b.took(i)
 			}
 		}
@@ -49,42 +60,49 @@ func (b *build) messageEvents(t target) {
 	if b.answered() {
 		return
 	}
-	at = len(b.msgs)
+	at := len(b.msgs)
 	for i := range list.Len() {
-		if list.At(i).Name() == choiceEvent && b.eventMessage(list.At(i), "assistant") {
-			b.took(i)
+		switch ev := list.At(i); ev.Name() {
+		case choiceEvent:
+			if b.eventMessage(ev, "assistant") {
+				b.took(i)
+			}
+		case completionEvent:
+			if b.contentEvent(ev, "gen_ai.completion", "assistant") {
+				b.took(i)
+			}
 		}
 	}
 	b.answer(at)
 }
 
 // eventMessage appends the message of one span event: its attributes are the message's fields,
-// or one attribute holds the whole message as JSON.
+// or one attribute holds the whole message. Content may be a list of parts in any shape.
 func (b *build) eventMessage(ev ptrace.SpanEvent, role string) bool {
 	var m message
+	var result []byte
 	for k, v := range ev.Attributes().All() {
 		switch k {
 		case "message":
-			if v.Type() == pcommon.ValueTypeStr {
-				if raw, ok := b.clean(view(v.Str())); ok && kind(raw) == '{' && member(raw, "role") != nil {
-					for c := members(raw); c.next(); {
-						switch string(c.key) {
-						case "role":
-							m.role = c.val
-						case "content":
-							m.content = c.val
-						case "tool_calls":
-							m.calls = b.normalCalls(c.val)
-						default:
-							m.add(c.key, c.val)
-						}
+			raw := b.eventValue(v)
+			if kind(raw) == '{' && (member(raw, "role") != nil || member(raw, "content") != nil || member(raw, "tool_calls") != nil) {
+				for c := members(raw); c.next(); {
+					switch string(c.key) {
+					case "role":
+						m.role = c.val
+					case "content":
+						m.content = c.val
+					case "tool_calls":
+						m.calls = c.val
+					default:
+						m.add(c.key, c.val)
 					}
-					continue
 				}
+				continue
 			}
-			m.content = b.eventValue(v)
+			m.content = b.eventText(v, raw)
 		case "content":
-			m.content = b.eventValue(v)
+			m.content = b.eventText(v, b.eventValue(v))
 		case "role":
 			m.role = b.eventValue(v)
 		case "id":
@@ -93,11 +111,13 @@ func (b *build) eventMessage(ev ptrace.SpanEvent, role string) bool {
 			m.name = b.eventValue(v)
 		case "tool_calls":
 			if raw := b.eventValue(v); kind(raw) == '[' {
-				m.calls = b.normalCalls(raw)
+				m.calls = raw
 			}
 		case "finish_reason":
 			m.finish = b.eventValue(v)
-		case "gen_ai.system", "event.name", "index":
+		case "tool.result":
+			result = b.eventValue(v)
+		case "gen_ai.system", "gen_ai.provider.name", "event.name", "index":
 			// said by the span, by the event's name and by the order
 		default:
 			m.add(quotable(k), b.eventValue(v))
@@ -106,22 +126,113 @@ func (b *build) eventMessage(ev ptrace.SpanEvent, role string) bool {
 	if empty(m.content) && empty(m.calls) && len(m.extra) == 0 {
 		return false
 	}
-	if m.role == nil {
-		m.role = b.eventValue(pcommon.NewValueStr(role))
+	if kind(m.role) != '"' {
+		m.role = []byte(`"` + role + `"`)
 	}
-	b.msgs = append(b.msgs, m)
+	b.addMessage(m)
+	if !empty(result) {
+		b.addMessage(message{role: []byte(`"tool"`), content: result})
+	}
 	return true
 }
 
-// eventValue is a value of a span event as JSON; a string that holds a list is that list.
+// contentEvent appends the messages of the oldest form: one attribute with all of them, as JSON
+// or as one text.
+func (b *build) contentEvent(ev ptrace.SpanEvent, key, role string) bool {
+	v, ok := ev.Attributes().Get(key)
+	if !ok || blank(v) {
+		return false
+	}
+	raw := b.eventValue(v)
+	if kind(raw) != '{' && kind(raw) != '[' || !b.readMessages(raw) {
+		b.msgs = append(b.msgs, message{role: []byte(`"` + role + `"`), content: b.eventText(v, raw)})
+	}
+	return ev.Attributes().Len() == 1
+}
+
+// toolEvents reads the events of a tool's span: the message to it is its input, the choice its
+// result.
+func (b *build) toolEvents(list ptrace.SpanEventSlice) {
+	for i := range list.Len() {
+		ev := list.At(i)
+		switch ev.Name() {
+		case "gen_ai.tool.message":
+			if v, ok := ev.Attributes().Get("content"); ok && b.obj[bucketInputs].empty() {
+				raw := b.eventValue(v)
+				if kind(raw) == '{' {
+					for c := members(raw); c.next(); {
+						b.member(bucketInputs, keyText(c.key), c.val)
+					}
+				} else {
+					b.put(fields.inputValue, raw)
+				}
+				b.tookTool(i, ev)
+			}
+		case choiceEvent:
+			v, ok := ev.Attributes().Get("message")
+			if !ok {
+				v, ok = ev.Attributes().Get("content")
+			}
+			if ok && b.obj[bucketOutputs].empty() && b.whole == nil {
+				raw := b.resultValue(b.eventValue(v))
+				if kind(raw) == '"' {
+					if in, ok := b.clean(view(unquoted(raw))); ok && kind(in) != '0' && kind(in) != 't' && kind(in) != 'f' && kind(in) != 'n' {
+						raw = in // a result that is JSON, in a text part
+					}
+				}
+				b.put(fields.result, raw)
+				b.tookTool(i, ev)
+			}
+		}
+	}
+}
+
+// tookTool marks an event of a tool's span as read, if it has nothing but what was read.
+func (b *build) tookTool(i int, ev ptrace.SpanEvent) {
+	for k, v := range ev.Attributes().All() {
+		switch k {
+		case "content", "message", "role", "gen_ai.system", "gen_ai.provider.name":
+		case "id":
+			if a := b.s.at(b.attrs, toolCallID); a == nil || a.str() != v.AsString() {
+				return
+			}
+		default:
+			return
+		}
+	}
+	b.took(i)
+}
+
+// eventValue is a value of a span event as JSON; a text that holds a list or an object is that.
 func (b *build) eventValue(v pcommon.Value) []byte {
-	if v.Type() == pcommon.ValueTypeStr && kind(view(v.Str())) == '[' {
-		if raw, ok := b.clean(view(v.Str())); ok {
-			return raw
+	if v.Type() == pcommon.ValueTypeStr {
+		if k := kind(view(v.Str())); k == '[' || k == '{' {
+			if raw, ok := b.clean(view(v.Str())); ok {
+				return raw
+			}
 		}
 	}
 	at := len(b.arena)
 	b.arena = b.appendValue(b.arena, v)
+	return b.arena[at:len(b.arena):len(b.arena)]
+}
+
+// eventText is what a message's content is of a value: parts if it is a list of such, else the
+// text as it came.
+func (b *build) eventText(v pcommon.Value, raw []byte) []byte {
+	if v.Type() != pcommon.ValueTypeStr || kind(raw) == '"' {
+		return raw
+	}
+	if kind(raw) == '[' {
+		for c := elements(raw); c.next(); {
+			if kind(c.val) == '{' && (partKind(c.val) != "other" || kind(member(c.val, "type")) == '"') {
+				return raw
+			}
+			break
+		}
+	}
+	at := len(b.arena)
+	b.arena = b.appendString(b.arena, v.Str())
 	return b.arena[at:len(b.arena):len(b.arena)]
 }
 

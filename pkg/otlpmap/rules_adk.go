@@ -1,0 +1,20 @@
+package otlpmap
+
+// adkCounts come before the counts of the GenAI attributes: Google ADK before 1.3 gave the total
+// as gen_ai.usage.output_tokens, and its raw answer tells each count.
+var adkCounts = []rule{
+	{googleADK, "metadata.prompt_tokens", []string{"gcp.vertex.agent.llm_response"}, asGeminiUsage, onModel},
+}
+
+// adkRules are what Google ADK (scope gcp.vertex.agent) sends beside or, in versions before 1.17,
+// instead of the GenAI attributes.
+var adkRules = []rule{
+	{googleADK, "metadata.invocation_id", []string{"gcp.vertex.agent.invocation_id"}, asText, 0},
+	{googleADK, "metadata.adk_event_id", []string{"gcp.vertex.agent.event_id"}, asText, 0},
+	{googleADK, "metadata.adk_associated_event_ids", []string{"gcp.vertex.agent.associated_event_ids"}, asList, 0},
+	{googleADK, "inputs.chat_history", []string{"gcp.vertex.agent.llm_request"}, asGeminiRequest, onModel},
+	{googleADK, "outputs", []string{"gcp.vertex.agent.llm_response"}, asGeminiAnswer, onModel},
+	{googleADK, "inputs", []string{"gcp.vertex.agent.tool_call_args"}, asInput, onTools},
+	{googleADK, "outputs", []string{"gcp.vertex.agent.tool_response"}, asOutput, onTools},
+	{googleADK, "inputs.chat_history", []string{"gcp.vertex.agent.data"}, asGeminiRequest, 0},
+}

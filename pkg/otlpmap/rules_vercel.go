@@ -1,0 +1,33 @@
+package otlpmap
+
+// vercelRules are the attributes of the Vercel AI SDK 3 to 6, scope ai; version 7 uses the
+// GenAI conventions. Its counts, models and settings stand in the lists of the other rules.
+// Names: telemetry page of the SDK's documentation, 3.3 to 6.0; ai.result.* are those of 3.
+var vercelRules = []rule{
+	{vercel, "metadata.function_id", []string{"ai.telemetry.functionId", "resource.name"}, asText, 0},
+	{vercel, "metadata.agent_name", []string{"ai.telemetry.functionId"}, asText, onChain},
+	{vercel, "metadata.provider_metadata", []string{"ai.response.providerMetadata", "ai.result.providerMetadata"}, asProviderFacts, 0},
+	{vercel, "metadata.response_timestamp", []string{"ai.response.timestamp"}, asText, 0},
+	{vercel, "metadata", []string{"ai.telemetry.metadata.*"}, asMembers, 0},
+	{vercel, "metadata", []string{"ai.settings.context.*"}, asMembers, 0},
+	{vercel, "config.tool_choice", []string{"ai.prompt.toolChoice"}, asJSON, 0},
+	{vercel, "config.tools", []string{"ai.prompt.tools"}, asTools, 0},
+	{vercel, "config.response_schema", []string{"ai.schema"}, asJSON, 0},
+	{vercel, "config.response_schema_name", []string{"ai.schema.name"}, asText, 0},
+	{vercel, "config.response_schema_description", []string{"ai.schema.description"}, asText, 0},
+	{vercel, "config", []string{"ai.settings.*"}, asMembers, 0},
+
+	{vercel, "inputs.chat_history", []string{"ai.prompt.messages"}, asMessages, 0},
+	{vercel, "inputs.chat_history", []string{"ai.prompt"}, asPrompt, 0},
+	{vercel, "outputs.content", []string{"ai.response.text", "ai.result.text", "ai.response.object", "ai.result.object"}, asText, 0},
+	{vercel, "outputs.tool_calls", []string{"ai.response.toolCalls", "ai.result.toolCalls"}, asCalls, 0},
+	{vercel, "outputs.reasoning", []string{"ai.response.reasoning"}, asText, 0},
+	{vercel, "outputs.files", []string{"ai.response.files"}, asJSON, 0},
+	{vercel, "outputs.finish_reason", []string{"ai.response.finishReason", "ai.finishReason", "ai.result.finishReason"}, asFirst, 0},
+	{vercel, "inputs", []string{"ai.toolCall.args", "ai.toolCall.input"}, asInput, onTools},
+	{vercel, "outputs", []string{"ai.toolCall.result", "ai.toolCall.output"}, asOutput, onTools},
+	{vercel, "inputs.texts", []string{"ai.values", "ai.value"}, asTextList, 0},
+	{vercel, "metadata.embedding", []string{"ai.embeddings", "ai.embedding"}, asVectors, 0},
+	{vercel, "inputs.documents", []string{"ai.documents"}, asJSONList, 0},
+	{vercel, "outputs.ranking", []string{"ai.ranking"}, asJSONList, 0},
+}

@@ -1,0 +1,220 @@
+package otlpmap
+
+import (
+	"go.opentelemetry.io/collector/pdata/pcommon"
+)
+
+// asPrompt reads the prompt of a call as its caller gave it: a text, messages, or an object
+// {system, prompt, messages} of them.
+var asPrompt = reader{name: "prompt", about: "a text, JSON messages, or JSON {system, prompt, messages} as messages", whole: func(b *build, t target, a *attr) {
+	if b.filled(t.field) {
+		b.keep(a)
+		return
+	}
+	raw, ok := b.parse(a)
+	if !ok {
+		raw, ok = b.mend(a)
+	}
+	at := len(b.msgs)
+	switch {
+	case !ok:
+		b.msgs = append(b.msgs, message{role: []byte(`"user"`), content: b.take(a)})
+	case kind(raw) == '{' && member(raw, "role") == nil:
+		if !b.promptParts(raw) {
+			b.msgs = b.msgs[:at]
+			b.objectInput(a, raw)
+			return
+		}
+		if b.putMessages(t, at) {
+			b.rest(a, raw, bucketInputs, "system", "prompt", "messages")
+		}
+		return
+	case kind(raw) == '"' || kind(raw) == '0':
+		b.msgs = append(b.msgs, message{role: []byte(`"user"`), content: b.textOf(raw)})
+	case !b.readMessages(raw):
+		b.unreadable(a, fields.inputValue)
+		return
+	}
+	a.used = b.putMessages(t, at) || a.used
+}}
+
+// promptParts appends the messages of {system, prompt, messages}. It says no if a part is no
+// message.
+func (b *build) promptParts(raw []byte) bool {
+	at := len(b.msgs)
+	if sys := member(raw, "system"); !empty(sys) {
+		switch kind(sys) {
+		case '"':
+			b.msgs = append(b.msgs, message{role: []byte(`"system"`), content: sys})
+		default:
+			if !b.readMessages(sys) {
+				return false
+			}
+		}
+	}
+	for _, key := range [...]string{"messages", "prompt"} {
+		in := member(raw, key)
+		switch {
+		case empty(in):
+		case kind(in) == '"':
+			b.msgs = append(b.msgs, message{role: []byte(`"user"`), content: in})
+		case !b.readMessages(in):
+			return false
+		}
+	}
+	return len(b.msgs) > at
+}
+
+// asCalls reads a JSON array of tool calls.
+var asCalls = reader{name: "calls", about: "a JSON array of tool calls as [{id, name, arguments}]", scalar: func(b *build, dst []byte, a *attr) ([]byte, verdict) {
+	raw, ok := b.parse(a)
+	if !ok || kind(raw) != '[' || empty(raw) {
+		return dst, no
+	}
+	at := len(b.arena)
+	b.arena = append(b.arena, '[')
+	n := 0
+	for c := elements(raw); c.next(); {
+		if n++; n > 1 {
+			b.arena = append(b.arena, ',')
+		}
+		switch {
+		case kind(c.val) != '{':
+			b.arena = append(b.arena, c.val...)
+		case kind(member(c.val, "function")) == '{':
+			b.appendCall(c.val)
+		default:
+			b.partType(c.val)
+			b.appendPartCall(c.val)
+		}
+	}
+	b.arena = append(b.arena, ']')
+	return append(dst, b.arena[at:]...), yes
+}}
+
+// asTextList reads texts that are each encoded as JSON: one of them, or an array.
+var asTextList = reader{name: "text list", about: "a text or an array of texts, each perhaps JSON-encoded", scalar: func(b *build, dst []byte, a *attr) ([]byte, verdict) {
+	dst = append(dst, '[')
+	for i, v := range scalars(a.val) {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = b.appendDecoded(dst, v, '"')
+	}
+	return append(dst, ']'), yes
+}}
+
+// asJSONList reads values that are each encoded as JSON: one of them, or an array.
+var asJSONList = reader{name: "json list", about: "an array of values, each perhaps JSON-encoded", scalar: func(b *build, dst []byte, a *attr) ([]byte, verdict) {
+	if raw, ok := b.parse(a); ok && kind(raw) == '[' && a.val.Type() == pcommon.ValueTypeStr {
+		return append(dst, raw...), yes
+	}
+	dst = append(dst, '[')
+	for i, v := range scalars(a.val) {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = b.appendDecoded(dst, v, 0)
+	}
+	return append(dst, ']'), yes
+}}
+
+// scalars are the elements of an array, or the value itself.
+func scalars(v pcommon.Value) []pcommon.Value {
+	if v.Type() != pcommon.ValueTypeSlice {
+		return []pcommon.Value{v}
+	}
+	list := make([]pcommon.Value, 0, v.Slice().Len())
+	for i := range v.Slice().Len() {
+		list = append(list, v.Slice().At(i))
+	}
+	return list
+}
+
+// appendDecoded appends the JSON that a text holds if it is of a kind (0: an object, an array
+// or a text), else the value itself.
+func (b *build) appendDecoded(dst []byte, v pcommon.Value, want byte) []byte {
+	if v.Type() == pcommon.ValueTypeStr {
+		k := kind(view(v.Str()))
+		if k == want && k != 0 || want == 0 && (k == '{' || k == '[' || k == '"') {
+			if raw, ok := b.clean(view(v.Str())); ok {
+				return append(dst, raw...)
+			}
+		}
+	}
+	return b.appendValue(dst, v)
+}
+
+// asVectors drops embedding vectors over Options.MaxVector and notes their number and dimension.
+// Shorter ones stay attributes.
+var asVectors = reader{name: "vectors", about: "vectors as JSON text; those over the bound leave count and dimension", whole: func(b *build, _ target, a *attr) {
+	if b.opt.MaxVector < 0 {
+		return
+	}
+	var sizes []int
+	note := func(raw []byte) bool {
+		n := length(raw)
+		sizes = append(sizes, n)
+		return kind(raw) == '[' && n > b.opt.MaxVector
+	}
+	switch list := scalars(a.val); {
+	case a.val.Type() == pcommon.ValueTypeSlice && len(list) > 0 && list[0].Type() == pcommon.ValueTypeStr:
+		for _, v := range list {
+			if !note(view(v.Str())) {
+				return
+			}
+		}
+	default:
+		raw, ok := b.parse(a)
+		if !ok {
+			return
+		}
+		if first := elements(raw); first.next() && kind(first.val) == '[' {
+			for c := elements(raw); c.next(); {
+				if !note(c.val) {
+					return
+				}
+			}
+		} else if !note(raw) {
+			return
+		}
+	}
+	for _, n := range sizes {
+		b.dropVector(fromAttribute, n)
+	}
+	a.used = true
+}}
+
+// asProviderFacts keeps what a provider says beside its answer and takes the counts from it that
+// the SDK reports nowhere else.
+var asProviderFacts = reader{name: "provider facts", about: "a JSON object by provider, kept whole; cached, written and reasoning tokens are read from it", scalar: func(b *build, dst []byte, a *attr) ([]byte, verdict) {
+	raw, ok := b.parse(a)
+	if !ok || kind(raw) != '{' {
+		return dst, no
+	}
+	for p := members(raw); p.next(); {
+		for c := members(p.val); c.next(); {
+			switch string(c.key) {
+			case "cachedPromptTokens", "cacheReadInputTokens":
+				b.offerCount(countCacheRead, c.val)
+			case "cacheCreationInputTokens", "cacheWriteInputTokens":
+				b.offerCount(countCacheWrite, c.val)
+			case "reasoningTokens":
+				b.offerCount(countReasoning, c.val)
+			case "usage":
+				b.offerCount(countCacheRead, firstMember(c.val, "cacheReadInputTokens", "cache_read_input_tokens"))
+				b.offerCount(countCacheWrite, firstMember(c.val, "cacheWriteInputTokens", "cache_creation_input_tokens"))
+			}
+		}
+	}
+	return append(dst, raw...), yes
+}}
+
+func firstMember(raw []byte, keys ...string) []byte {
+	for _, k := range keys {
+		if v := member(raw, k); v != nil {
+			return v
+		}
+	}
+	return nil
+}
