@@ -18,8 +18,11 @@ import (
 
 // path fills the id into a route's path.
 func path(r httpapi.Route) string {
-	return strings.ReplaceAll(r.Path, "{id}", "33333333-3333-4333-8333-333333333333")
+	return strings.ReplaceAll(r.Path, "{id}", "33333333-3333-4333-8333-333333333333") + "?id=x"
 }
+
+// valid is a body that has what any operation needs.
+const valid = `{"event_id":"33333333-3333-4333-8333-333333333333","id":"x","name":"x"}`
 
 func TestEveryRouteChecksTheScope(t *testing.T) {
 	t.Parallel()
@@ -54,7 +57,7 @@ func TestEveryRouteAsksInTheCallersProject(t *testing.T) {
 				ctx = project.WithIdentity(ctx, project.Identity{Project: project.Project{ID: who}, Scope: project.ScopeAdmin})
 			}
 			w := httptest.NewRecorder()
-			body := strings.NewReader(`{"event_id":"33333333-3333-4333-8333-333333333333"}`)
+			body := strings.NewReader(valid)
 			serve(f).ServeHTTP(w, httptest.NewRequestWithContext(ctx, r.Method, path(r), body))
 			if w.Code != http.StatusInternalServerError || f.projectID != want {
 				t.Errorf("%s: project %d, want %d; %d %s", r.Pattern(), f.projectID, want, w.Code, w.Body)

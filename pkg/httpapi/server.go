@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -41,6 +42,7 @@ type Writer interface {
 type Deps struct {
 	Reader Reader
 	Writer Writer
+	Tools  Tools
 	// DefaultProject is whose the data is on a server without keys.
 	DefaultProject func(context.Context) (project.Project, error)
 	// Logger hears of internal errors; nil is silent.
@@ -114,7 +116,7 @@ var operations = []operation{
 // Routes lists every route, in the order of the table.
 func (s *Server) Routes() []Route {
 	var routes []Route
-	for _, op := range operations {
+	for _, op := range slices.Concat(operations, resourceOperations) {
 		for _, path := range op.paths {
 			for _, d := range []struct {
 				dialect Dialect

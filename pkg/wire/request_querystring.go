@@ -3,7 +3,6 @@ package wire
 import (
 	"cmp"
 	"encoding/json"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -26,35 +25,19 @@ const maxIndex = 1000
 // strings, which DecodeSearch reads too. Parameters that a search does not have are left out.
 // Errors are fault.Invalid naming the parameter.
 func QueryObject(rawQuery string) (json.RawMessage, error) {
-	values, err := url.ParseQuery(rawQuery)
+	params, err := ParseParams(rawQuery)
 	if err != nil {
-		return nil, fault.Wrap(fault.Invalid, err, "the query string is malformed: %v", err)
-	}
-	params := map[string][]param{}
-	for key, texts := range values {
-		name, rest, bracketed := strings.Cut(key, "[")
-		if !slices.ContainsFunc(searchParams, func(f searchParam) bool { return f.name == name }) {
-			continue
-		}
-		var path []string
-		if bracketed {
-			var ok bool
-			if path, ok = splitPath(rest); !ok {
-				return nil, fault.InvalidField(short(key), "its brackets do not match")
-			}
-		}
-		for _, text := range texts {
-			params[name] = append(params[name], param{key, path, text})
-		}
+		return nil, err
 	}
 	var b rawjson.Builder
 	for _, field := range searchParams {
-		ps := params[field.name]
+		ps, err := params.find(field.name)
+		if err != nil {
+			return nil, err
+		}
 		if len(ps) == 0 {
 			continue
 		}
-		// A map has no order; by key and then as sent, the answer is always the same.
-		slices.SortStableFunc(ps, func(a, b param) int { return cmp.Compare(a.key, b.key) })
 		raw, err := field.read(ps)
 		if err != nil {
 			return nil, err

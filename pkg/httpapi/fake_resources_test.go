@@ -1,0 +1,34 @@
+package httpapi_test
+
+import (
+	"context"
+
+	"github.com/spangrove/spangrove/pkg/tool"
+)
+
+// The resources of a fake remember whose they were asked for, and fail with its error.
+
+func (f *fake) asked(projectID int64) error {
+	f.projectID = projectID
+	return f.err
+}
+
+func (f *fake) CreateTool(_ context.Context, projectID int64, _ tool.Tool) (string, error) {
+	return "", f.asked(projectID)
+}
+
+func (f *fake) FindTools(_ context.Context, projectID int64, _, _ int) ([]string, int, error) {
+	return nil, 0, f.asked(projectID)
+}
+
+func (f *fake) LoadTools(_ context.Context, projectID int64, _ []string) ([]tool.Tool, error) {
+	return nil, f.asked(projectID)
+}
+
+func (f *fake) UpdateTool(_ context.Context, projectID int64, _ tool.Update) (tool.Tool, error) {
+	return tool.Tool{}, f.asked(projectID)
+}
+
+func (f *fake) DeleteTool(_ context.Context, projectID int64, _ string) error {
+	return f.asked(projectID)
+}

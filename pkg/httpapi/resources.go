@@ -1,0 +1,69 @@
+package httpapi
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/query"
+	"github.com/spangrove/spangrove/pkg/rawjson"
+	"github.com/spangrove/spangrove/pkg/wire"
+)
+
+// listPages is how lists of resources are paged. Clients know no pages here, so a list that
+// nobody limits is as long as may be.
+var listPages = query.PageRule{Default: 1000, Max: 1000}
+
+// older says that the caller took a path without /v1.
+func (c *call) older() bool { return c.dialect == V0 }
+
+// params reads the query string.
+func (c *call) params() (wire.Params, error) { return wire.ParseParams(c.r.URL.RawQuery) }
+
+// text reads an id of the path. Which ids there can be is not the path's to say.
+func (c *call) text(name string) string { return wire.PathText(c.r.PathValue(name)) }
+
+// paramID reads an id from the query string under one of the names that clients use for it.
+// Errors speak of the first.
+func (c *call) paramID(names ...string) (string, error) {
+	params, err := c.params()
+	if err != nil {
+		return "", err
+	}
+	for _, name := range names {
+		if id, err := params.Text(name); err != nil || id != "" {
+			return id, err
+		}
+	}
+	return "", fault.InvalidField(names[0], "is required")
+}
+
+// total tells how many there are in all, where the body of a list has no place for it.
+func (c *call) total(n int) { c.w.Header().Set("X-Total-Count", strconv.Itoa(n)) }
+
+// list streams the things with these ids under key, or bare if key is empty.
+func list[T any](c *call, key string, ids []string, load func(ids []string) ([]T, error), item func(dst []byte, item *T) []byte) error {
+	return c.stream(func(out *wire.Stream) error {
+		if key == "" {
+			return wire.WriteList(out, ids, load, item)
+		}
+		out.Text(`{"` + key + `":`)
+		err := wire.WriteList(out, ids, load, item)
+		out.Text("}")
+		return err
+	})
+}
+
+// inserted is the answer to a creation.
+func inserted(result ...func(*rawjson.Builder)) *rawjson.Builder {
+	var b, inner rawjson.Builder
+	b.Bool("inserted", true)
+	for _, f := range result {
+		f(&inner)
+	}
+	b.Raw("result", inner.Bytes())
+	return &b
+}
+
+// resourceOperations are those of all nouns beside events and sessions.
+var resourceOperations = slices.Concat(toolOperations)

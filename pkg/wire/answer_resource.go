@@ -1,0 +1,67 @@
+package wire
+
+import (
+	"slices"
+	"time"
+
+	"github.com/spangrove/spangrove/pkg/rawjson"
+)
+
+// listGroup is how many items of a list stand in memory at once.
+const listGroup = 200
+
+// Text appends plain JSON text to the answer.
+func (s *Stream) Text(t string) { s.text(t) }
+
+// WriteList streams the things with these ids as an array, in groups that load reads and append
+// writes down. What is gone meanwhile is left out.
+func WriteList[T any](s *Stream, ids []string, load func(ids []string) ([]T, error), appendItem func(dst []byte, item *T) []byte) error {
+	s.text("[")
+	first := true
+	for group := range slices.Chunk(ids, listGroup) {
+		list, err := load(group)
+		if err != nil {
+			return err
+		}
+		for i := range list {
+			if !first {
+				s.text(",")
+			}
+			first = false
+			s.buf = appendItem(s.buf, &list[i])
+			if err := s.flushFull(); err != nil {
+				return err
+			}
+		}
+	}
+	s.text("]")
+	return s.flushFull()
+}
+
+// itemOf begins the object of a resource with its id, under the key of the dialect. The older
+// clients read _id, and some of them id: they get both.
+func itemOf(id string, older bool) *rawjson.Builder {
+	b := &rawjson.Builder{}
+	if older {
+		b.String("_id", id)
+	}
+	b.String("id", id)
+	return b
+}
+
+// addTimes adds created_at and updated_at. A thing that never changed has no updated_at: null,
+// or left out for older clients, which refuse null.
+func addTimes(b *rawjson.Builder, created, updated int64, older bool) {
+	b.String("created_at", isoTime(created))
+	switch {
+	case updated != 0:
+		b.String("updated_at", isoTime(updated))
+	case !older:
+		b.Raw("updated_at", []byte("null"))
+	}
+}
+
+// isoTime writes a time as clients know it, in UTC with milliseconds.
+func isoTime(millis int64) string {
+	return time.UnixMilli(millis).UTC().Format("2006-01-02T15:04:05.000Z")
+}

@@ -1,0 +1,180 @@
+package wire
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/query"
+	"github.com/spangrove/spangrove/pkg/rawjson"
+)
+
+// Params are the parameters of a query string, read one by one. What nobody asks for is
+// ignored. Errors are fault.Invalid and name the parameter.
+type Params struct{ values url.Values }
+
+// ParseParams reads a query string.
+func ParseParams(rawQuery string) (Params, error) {
+	values, err := url.ParseQuery(rawQuery)
+	if err != nil {
+		return Params{}, fault.Wrap(fault.Invalid, err, "the query string is malformed: %v", err)
+	}
+	return Params{values}, nil
+}
+
+// find gives all that was sent for name: name=, name[]=, name[0]= and the like, by key and then
+// as sent, so that the outcome is always the same.
+func (p Params) find(name string) (ps []param, err error) {
+	for key, texts := range p.values {
+		base, rest, bracketed := strings.Cut(key, "[")
+		if base != name {
+			continue
+		}
+		var path []string
+		if bracketed {
+			var ok bool
+			if path, ok = splitPath(rest); !ok {
+				return nil, fault.InvalidField(short(key), "its brackets do not match")
+			}
+		}
+		for _, text := range texts {
+			text, _ = rawjson.ValidText(text)
+			ps = append(ps, param{key, path, text})
+		}
+	}
+	slices.SortStableFunc(ps, func(a, b param) int { return cmp.Compare(a.key, b.key) })
+	return ps, nil
+}
+
+// Text is a parameter given once, "" if it is not.
+func (p Params) Text(name string) (string, error) {
+	ps, err := p.find(name)
+	if err != nil || len(ps) == 0 {
+		return "", err
+	}
+	raw, err := scalarParam(ps)
+	text, _ := rawjson.Text(raw)
+	return text, err
+}
+
+// Texts is a list: name=a,b, name=a&name=b, name[]=a, name[0]=a, or the JSON of the array.
+func (p Params) Texts(name string) ([]string, error) {
+	ps, err := p.find(name)
+	if err != nil || len(ps) == 0 {
+		return nil, err
+	}
+	raw, err := namesParam(ps)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := readStrings(raw); err != nil {
+		return nil, fault.In(name, err)
+	}
+	var list []string
+	for _, v := range rawjson.Array(raw) {
+		text, _ := rawjson.Text(v)
+		list = append(list, text)
+	}
+	return list, nil
+}
+
+// Bool is a boolean given as true or false, 1 or 0; absent is false.
+func (p Params) Bool(name string) (bool, error) {
+	text, err := p.Text(name)
+	if err != nil || text == "" {
+		return false, err
+	}
+	v, err := readBool(rawjson.AppendString(nil, text))
+	return v, fault.In(name, err)
+}
+
+// Whole is a whole number from 1; absent is 0.
+func (p Params) Whole(name string) (int64, error) {
+	text, err := p.Text(name)
+	if err != nil || text == "" {
+		return 0, err
+	}
+	n, ok := rawjson.Number([]byte(text))
+	if !ok || n < 1 || n != math.Trunc(n) || n > 1<<53 {
+		return 0, fault.InvalidField(name, "must be a whole number, 1 or more")
+	}
+	return int64(n), nil
+}
+
+// Page is limit and page by an operation's rule.
+func (p Params) Page(rule query.PageRule) (limit, page int, err error) {
+	var raw [2][]byte
+	for i, name := range []string{"limit", "page"} {
+		text, err := p.Text(name)
+		if err != nil {
+			return 0, 0, err
+		}
+		if text != "" {
+			raw[i] = rawjson.AppendString(nil, text)
+		}
+	}
+	return rule.Parse(raw[0], raw[1])
+}
+
+// PathText is an id as it stands in a path, with what no store can hold replaced; such an id is
+// nobody's.
+func PathText(s string) string {
+	s, _ = rawjson.ValidText(s)
+	return s
+}
+
+// readTexts reads an array of strings, at most max of them.
+func readTexts(raw []byte, max int) ([]string, error) {
+	if _, err := readStrings(raw); err != nil {
+		return nil, err
+	}
+	list := []string{}
+	for i, v := range rawjson.Array(raw) {
+		if i == max {
+			return nil, fault.New(fault.Invalid, "has more than %d elements", max)
+		}
+		text, _ := rawjson.Text(v)
+		list = append(list, text)
+	}
+	return list, nil
+}
+
+// eachMember hands the members of a request's object to read, null ones left out, since clients
+// send null for what they were not given. Errors get the member's name before their field.
+func eachMember(body []byte, read func(key string, raw []byte) error) error {
+	object, _, err := DecodeObject(body)
+	if err != nil {
+		return err
+	}
+	return eachOf(object, read)
+}
+
+// eachOf is eachMember for an object that was checked before.
+func eachOf(object []byte, read func(key string, raw []byte) error) error {
+	for key, raw := range rawjson.Object(object) {
+		if rawjson.Null(raw) {
+			continue
+		}
+		if err := read(key, raw); err != nil {
+			return fault.In(key, err)
+		}
+	}
+	return nil
+}
+
+// setTextPointer sets an optional text.
+func setTextPointer(to **string, raw []byte) error {
+	s, err := readText(raw)
+	if err != nil {
+		return err
+	}
+	*to = &s
+	return nil
+}
+
+// at is the place of an element, for fault.In.
+func at(i int) string { return fmt.Sprintf("[%d]", i) }

@@ -1,0 +1,79 @@
+package wire
+
+import (
+	"encoding/json"
+
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/project"
+	"github.com/spangrove/spangrove/pkg/rawjson"
+	"github.com/spangrove/spangrove/pkg/tool"
+)
+
+// DecodeTool reads the body of a tool's creation, complete and checked. Unknown fields are
+// ignored, among them the project older clients send as task.
+func DecodeTool(body []byte) (tool.Tool, error) {
+	u, err := decodeTool(body)
+	if err != nil {
+		return tool.Tool{}, err
+	}
+	var t tool.Tool
+	t.Apply(&u)
+	t.Complete()
+	return t, t.Validate()
+}
+
+// DecodeToolUpdate reads the body of a tool's update, which names it in id.
+func DecodeToolUpdate(body []byte) (tool.Update, error) {
+	u, err := decodeTool(body)
+	if err == nil && u.ID == "" {
+		err = fault.InvalidField("id", "is required")
+	}
+	return u, err
+}
+
+// decodeTool knows both names of the type; tool_type, the one that is stored, wins.
+func decodeTool(body []byte) (u tool.Update, err error) {
+	var byOldName *string
+	err = eachMember(body, func(key string, raw []byte) (err error) {
+		switch key {
+		case "id":
+			u.ID, err = readText(raw)
+		case "name":
+			err = setTextPointer(&u.Name, raw)
+		case "description":
+			err = setTextPointer(&u.Description, raw)
+		case "parameters":
+			u.Parameters = json.RawMessage(raw)
+		case "tool_type":
+			err = setTextPointer(&u.Type, raw)
+		case "type":
+			err = setTextPointer(&byOldName, raw)
+		}
+		return err
+	})
+	if u.Type == nil {
+		u.Type = byOldName
+	}
+	return u, err
+}
+
+// AppendTool appends a tool as answers show it. older is the dialect of the paths without /v1,
+// whose clients need parameters to be an object: anything else stands in it under "value".
+func AppendTool(dst []byte, t *tool.Tool, p *project.Project, older bool) []byte {
+	b := itemOf(t.ID, older)
+	b.String("task", p.Name)
+	b.String("name", t.Name)
+	if t.Description != nil {
+		b.String("description", *t.Description)
+	}
+	parameters := t.Parameters
+	if older && rawjson.KindOf(parameters) != '{' {
+		var inner rawjson.Builder
+		inner.Raw("value", parameters)
+		parameters = inner.Bytes()
+	}
+	b.Raw("parameters", parameters)
+	b.String("tool_type", t.Type)
+	addTimes(b, t.Created, t.Updated, older)
+	return append(dst, b.Bytes()...)
+}
