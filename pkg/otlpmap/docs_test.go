@@ -86,6 +86,8 @@ const docTail = `## What is read specially
   ` + "`metadata.aggregate_usage`" + `: both tell the same tokens.
 - **Usage**: cached and reasoning tokens are parts of prompt and completion. If more are cached than the prompt has, they are added to it
   (` + "`metadata.usage_adjusted`" + `). A missing total is the sum.
+- **Cost**: what the span reports (` + "`metadata.cost_source` is `reported`" + `), else of a model call what its tokens cost (` + "`computed`" + `, see
+  [prices.md](prices.md)); without a known price there is no ` + "`metadata.cost`" + `. A wrapper's cost goes with its counts.
 - **Bounds**: strings over %d bytes are cut (` + "`metadata.truncated`" + ` tells their length), media in messages over %d bytes are replaced by type, length and
   SHA-256, embedding vectors of more than %d numbers by count and dimension (` + "`metadata.embedding`" + `). At most %d elements of an indexed family are gathered.
 - JSON that was cut off is read up to the cut; ` + "`metadata.parse_error`" + ` names the attribute. NUL and invalid UTF-8 become U+FFFD, counted in

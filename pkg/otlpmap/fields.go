@@ -15,7 +15,7 @@ var fields struct {
 	traceID, spanID, parentSpanID, lineage, spanName, otelKind        target
 	traceState, traceFlags, instrumentor, scope                       target
 	droppedAttributes, droppedEvents, droppedLinks                    target
-	responseID, responseModel, tools, requestModel                    target
+	responseID, responseModel, tools, requestModel, provider          target
 }
 
 func fillFields() {
@@ -80,6 +80,7 @@ func fillFields() {
 		{&fields.responseModel, "metadata.response_model"},
 		{&fields.tools, "config.tools"},
 		{&fields.requestModel, "config.request_model"},
+		{&fields.provider, "config.provider"},
 	} {
 		*f.to = compiled.target(f.name)
 	}

@@ -38,6 +38,8 @@ type Options struct {
 	// MaxVector is how many numbers an embedding vector may have to be kept; of longer ones
 	// only count and dimension are.
 	MaxVector int
+	// Prices tell the cost of model calls whose spans do not. Nil: such calls have no cost.
+	Prices Prices
 }
 
 func (o *Options) fill() {

@@ -102,6 +102,8 @@ var usageRules = []rule{
 	{otelGenAI, "metadata.cache_read_input_tokens", []string{"gen_ai.usage.cache_read.input_tokens", "gen_ai.usage.cache_read_input_tokens", "gen_ai.usage.details.cache_read_tokens", "llm.token_count.prompt_details.cache_read", "ai.usage.inputTokenDetails.cacheReadTokens", "ai.usage.cachedInputTokens"}, asCount, 0},
 	{otelGenAI, "metadata.cache_write_input_tokens", []string{"gen_ai.usage.cache_creation.input_tokens", "gen_ai.usage.cache_write.input_tokens", "gen_ai.usage.cache_creation_input_tokens", "gen_ai.usage.cache_write_input_tokens", "llm.token_count.prompt_details.cache_write", "ai.usage.inputTokenDetails.cacheWriteTokens"}, asCount, 0},
 	{otelGenAI, "metadata.reasoning_tokens", []string{"gen_ai.usage.reasoning.output_tokens", "gen_ai.usage.reasoning_tokens", "gen_ai.usage.details.reasoning_tokens", "llm.token_count.completion_details.reasoning", "ai.usage.outputTokenDetails.reasoningTokens", "ai.usage.reasoningTokens"}, asCount, 0},
+	{otelGenAI, "metadata.audio_input_tokens", []string{"gen_ai.usage.details.input_audio_tokens", "llm.token_count.prompt_details.audio"}, asCount, 0},
+	{otelGenAI, "metadata.audio_output_tokens", []string{"gen_ai.usage.details.output_audio_tokens", "llm.token_count.completion_details.audio"}, asCount, 0},
 	{otelGenAI, "metadata.cost", []string{"gen_ai.usage.cost", "gen_ai.cost.total_cost", "llm.cost.total", "operation.cost"}, asCost, 0},
 }
 

@@ -15,6 +15,8 @@ const (
 	countCacheRead
 	countCacheWrite
 	countReasoning
+	countAudioIn
+	countAudioOut
 	countKinds
 )
 
@@ -27,6 +29,8 @@ var countKeys = [countKinds][]string{
 	countCacheRead:  {"cache_read_input_tokens"},
 	countCacheWrite: {"cache_write_input_tokens"},
 	countReasoning:  {"reasoning_tokens"},
+	countAudioIn:    {"audio_input_tokens"},
+	countAudioOut:   {"audio_output_tokens"},
 }
 
 type count struct {
@@ -92,8 +96,10 @@ func (b *build) offerUsage(raw []byte) {
 			b.offerCount(countTotal, c.val)
 		case "prompt_tokens_details", "input_tokens_details":
 			b.offerCount(countCacheRead, member(c.val, "cached_tokens"))
+			b.offerCount(countAudioIn, member(c.val, "audio_tokens"))
 		case "completion_tokens_details", "output_tokens_details":
 			b.offerCount(countReasoning, member(c.val, "reasoning_tokens"))
+			b.offerCount(countAudioOut, member(c.val, "audio_tokens"))
 		case "cache_read_input_tokens":
 			b.offerCount(countCacheRead, c.val)
 		case "cache_creation_input_tokens":
@@ -134,9 +140,7 @@ func (b *build) usage() {
 	if adjusted {
 		b.put(fields.usageAdjusted, []byte("true"))
 	}
-	if b.cost != nil && b.put(fields.cost, b.cost) {
-		b.put(fields.costSource, []byte(`"reported"`))
-	}
+	b.writeCost()
 }
 
 // aggregate writes the usage of a wrapper where no sum looks for it.
@@ -147,8 +151,11 @@ func (b *build) aggregate() {
 			o.int(countKeys[i][0], c.n)
 		}
 	}
-	if b.cost != nil {
-		o.raw("cost", b.cost)
+	if raw, source := b.theCost(); raw != nil {
+		o.raw("cost", raw)
+		if b.cost == nil {
+			o.raw("cost_source", []byte(source))
+		}
 	}
 	if !o.empty() {
 		b.put(fields.aggregateUsage, append(o.buf, '}'))

@@ -49,7 +49,7 @@ func Parse(file []byte) (*Book, error) {
 	}
 	var entries map[string]json.RawMessage
 	if err := json.Unmarshal(file, &entries); err != nil || entries == nil {
-		return nil, fault.Wrap(fault.Invalid, err, "must be a JSON object of models and their prices%s", at(err))
+		return nil, fault.New(fault.Invalid, "must be a JSON object of models and their prices%s", at(err))
 	}
 	_, litellm := entries["sample_spec"]
 	b := New()

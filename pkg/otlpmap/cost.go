@@ -1,0 +1,79 @@
+package otlpmap
+
+import (
+	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/price"
+	"github.com/spangrove/spangrove/pkg/rawjson"
+)
+
+// Prices tell what model calls cost.
+type Prices interface {
+	// Cost is in US dollars. ok is false if it is not known, which is not a cost of 0. Many
+	// goroutines ask at once.
+	Cost(c price.Call) (usd float64, ok bool)
+}
+
+// writeCost writes what the call cost: what the span reports, else what its tokens cost at the
+// prices that the mapper was given. A call whose price is not known has no cost.
+func (b *build) writeCost() {
+	if raw, source := b.theCost(); raw != nil && b.put(fields.cost, raw) {
+		b.put(fields.costSource, []byte(source))
+	}
+}
+
+func (b *build) theCost() (raw []byte, source string) {
+	if b.cost != nil {
+		return b.cost, `"reported"`
+	}
+	if b.opt.Prices == nil || !b.s.wrapper && b.s.typ != event.TypeModel || b.filled(fields.cost.field) {
+		return nil, ""
+	}
+	used, ok := b.priced()
+	if !ok {
+		return nil, ""
+	}
+	usd, ok := b.opt.Prices.Cost(price.Call{
+		Model: b.configText(fields.model), RequestModel: b.configText(fields.requestModel), Provider: b.configText(fields.provider),
+		Usage: used,
+	})
+	if !ok {
+		return nil, ""
+	}
+	return rawjson.AppendNumber(nil, usd), `"computed"`
+}
+
+// priced gives the tokens that a price is asked for. What is missing of prompt and completion
+// follows from the total: an embedding has no completion, and some senders tell only one of
+// the two. Without the prompt nothing is priced: half a cost looks like a whole one.
+func (b *build) priced() (u price.Usage, ok bool) {
+	c := &b.counts
+	prompt, completion, total := c[countPrompt], c[countCompletion], c[countTotal]
+	switch {
+	case prompt.set && !completion.set && total.set:
+		completion = count{max(total.n-prompt.n, 0), true}
+	case !prompt.set && total.set && (completion.set || b.s.role == onEmbedding):
+		prompt = count{max(total.n-completion.n, 0), true}
+	}
+	return price.Usage{
+		Prompt: prompt.n, Completion: completion.n, CacheRead: c[countCacheRead].n, CacheWrite: c[countCacheWrite].n,
+		Reasoning: c[countReasoning].n, AudioIn: c[countAudioIn].n, AudioOut: c[countAudioOut].n,
+	}, prompt.set
+}
+
+// configText is the text that stands in a field of config.
+func (b *build) configText(t target) string {
+	if !b.filled(t.field) {
+		return ""
+	}
+	if from := b.by[t.field]; from > 0 {
+		if s := b.attrs[from-1].str(); s != "" && s[0] != '"' && s[0] != '{' {
+			return s
+		}
+	}
+	o := &b.obj[bucketConfig]
+	at := len(o.buf)
+	o.buf = append(o.buf, '}') // as finish will
+	text := unquoted(rawjson.Get(o.buf, t.key))
+	o.buf = o.buf[:at]
+	return text
+}
