@@ -24,6 +24,10 @@ type Config struct {
 	// Retry tries again what the store could not take. Default off: the sender tries again.
 	Retry configretry.BackOffConfig `mapstructure:"retry_on_failure"`
 
+	// PriceFile (price_file) is a JSON file of model prices that go before the built-in ones.
+	// Default none. See docs/prices.md.
+	PriceFile string `mapstructure:"price_file"`
+
 	// Mapping bounds what is kept of foreign spans; native events are kept as they are.
 	Mapping MappingConfig `mapstructure:"mapping"`
 }
@@ -41,6 +45,13 @@ type MappingConfig struct {
 	// MaxVector is how many numbers an embedding vector may have to be kept; of longer ones
 	// only count and dimension are. Default 64.
 	MaxVector int `mapstructure:"max_vector"`
+}
+
+// Validate says whether the file of prices can be used, so that a mistake in it is found before
+// anything starts.
+func (c *Config) Validate() error {
+	_, err := readPrices(c.PriceFile)
+	return err
 }
 
 // Validate reports the first setting that cannot work.

@@ -58,6 +58,17 @@ func TestConfig(t *testing.T) {
 	if err := confmap.Validate(loadConfig(t, "spangrove/nothing")); err == nil || err.Error() != "mapping: max_vector: must not be 0; a negative number is no bound" {
 		t.Errorf("max_vector 0: %v", err)
 	}
+	if all.PriceFile != "testdata/prices.json" {
+		t.Errorf("price_file = %q", all.PriceFile)
+	}
+	for id, want := range map[string]string{
+		"spangrove/noprices":  "price_file: open testdata/absent.json: no such file or directory",
+		"spangrove/badprices": `price_file: testdata/badprices.json: model "gpt-4o-mini": outptu is unknown; one of input, output, cache_read, cache_write, reasoning, audio_input, audio_output, tiers`,
+	} {
+		if err := confmap.Validate(loadConfig(t, id)); err == nil || err.Error() != want {
+			t.Errorf("%s: got %v, want %s", id, err, want)
+		}
+	}
 	for _, cfg := range []component.Config{got, all} {
 		if err := confmap.Validate(cfg); err != nil {
 			t.Error(err)

@@ -9,11 +9,13 @@ import (
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/exporter"
 	"go.opentelemetry.io/collector/pdata/ptrace"
+	"go.uber.org/zap"
 
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/fault/verdict"
 	"github.com/spangrove/spangrove/pkg/mount"
+	"github.com/spangrove/spangrove/pkg/price"
 )
 
 // eventStore is what the exporter asks of the store.
@@ -27,6 +29,7 @@ type eventStore interface {
 type spangroveExporter struct {
 	id      component.ID
 	cfg     *Config
+	log     *zap.Logger
 	metrics *telemetry
 	mapper  mapper
 	store   eventStore // nil until start
@@ -37,7 +40,11 @@ func newExporter(set exporter.Settings, cfg *Config) (*spangroveExporter, error)
 	if err != nil {
 		return nil, err
 	}
-	return &spangroveExporter{id: set.ID, cfg: cfg, metrics: metrics, mapper: newMapper(cfg.Mapping)}, nil
+	prices, err := readPrices(cfg.PriceFile)
+	if err != nil {
+		return nil, err
+	}
+	return &spangroveExporter{id: set.ID, cfg: cfg, log: set.Logger, metrics: metrics, mapper: newMapper(cfg.Mapping, prices)}, nil
 }
 
 func (e *spangroveExporter) start(_ context.Context, host component.Host) error {
@@ -46,6 +53,9 @@ func (e *spangroveExporter) start(_ context.Context, host component.Host) error 
 		return err
 	}
 	e.store = s
+	prices := price.BuiltIn()
+	e.log.Info("model prices", zap.String("source", prices.Name), zap.String("version", prices.Version),
+		zap.String("date", prices.Date), zap.Int("models", prices.Models), zap.String("price_file", e.cfg.PriceFile))
 	return nil
 }
 

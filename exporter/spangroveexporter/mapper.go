@@ -10,10 +10,11 @@ import (
 // mapper turns foreign spans into events, and names those that cannot be events.
 type mapper func(ptrace.Traces) (event.Batch, []otlpmap.Rejection)
 
-func newMapper(c MappingConfig) mapper {
+func newMapper(c MappingConfig, prices otlpmap.Prices) mapper {
 	return otlpmap.New(otlpmap.Options{
 		MaxFieldBytes: c.MaxFieldBytes,
 		MaxMediaBytes: c.MaxMediaBytes,
 		MaxVector:     c.MaxVector,
+		Prices:        prices,
 	}).Traces
 }

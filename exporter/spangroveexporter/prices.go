@@ -5,7 +5,6 @@ import (
 	"io"
 	"os"
 
-	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/price"
 )
 
