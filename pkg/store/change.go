@@ -11,6 +11,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/query"
 	"github.com/spangrove/spangrove/pkg/rawjson"
+	"github.com/spangrove/spangrove/pkg/store/lzh"
 )
 
 // repeat changes a stored event by a second create of the same id.
@@ -244,7 +245,7 @@ func (w *writing) insertOwn(ctx context.Context, tx writeTx, d *sessionDelta) er
 	if err := w.idFree(ctx, tx, d); err != nil {
 		return err
 	}
-	h, c := w.s.headOf(d.event(), d.project)
+	h, c := headOf(d.event(), d.project)
 	h.sid = d.state.sid
 	if c != nil {
 		id, err := tx.nextChunkID(ctx)
@@ -270,7 +271,7 @@ func (s *Store) rewrite(ctx context.Context, tx writeTx, project int64, old *sto
 	if samePayload(&old.Event, now, before.spill, after.spill) && before.day == after.day {
 		chunk, off = old.chunk, old.off
 	} else {
-		h, c := s.headOf(now, project)
+		h, c := headOf(now, project)
 		if c != nil {
 			id, err := tx.nextChunkID(ctx)
 			if err != nil {
@@ -516,7 +517,7 @@ func (s *Store) erase(ctx context.Context, tx writeTx, old *stored) error {
 			return err
 		}
 	}
-	if err := tx.insertChunks(ctx, []chunkRow{{id: id, day: old.day, z: s.codec.compress(packed)}}); err != nil {
+	if err := tx.insertChunks(ctx, []chunkRow{{id: id, day: old.day, z: lzh.Encode(nil, packed)}}); err != nil {
 		return err
 	}
 	_, err = tx.exec(ctx, `DELETE FROM chunk WHERE id = $1`, *old.chunk)

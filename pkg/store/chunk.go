@@ -4,14 +4,14 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-
-	"github.com/klauspost/compress/zstd"
+	"sync"
 
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/query"
+	"github.com/spangrove/spangrove/pkg/store/lzh"
 )
 
-// A chunk is a zstd frame of records, one an event. A record is a list of fields, each a tag
+// A chunk is a compressed block of records, one an event. A record is a list of fields, each a tag
 // byte, the length as a uvarint and the bytes, ended by tag 0. A head row names its chunk and
 // the record's offset in the uncompressed bytes.
 
@@ -146,42 +146,30 @@ func readRecord(raw []byte, e *event.Event) (int, error) {
 	}
 }
 
-// codec compresses and decompresses chunks. It is safe for concurrent use.
-type codec struct {
-	enc *zstd.Encoder
-	dec *zstd.Decoder
+// rawBuffers are for building chunks; a chunk is built and compressed within one request.
+var rawBuffers = sync.Pool{New: func() any { return []byte(nil) }}
+
+func rawBuffer(size int) []byte {
+	b := rawBuffers.Get().([]byte) //nolint:errcheck // the pool holds nothing else
+	if cap(b) < size {
+		return make([]byte, 0, max(size, chunkBytes/4))
+	}
+	return b[:0]
 }
 
-// maxChunkBytes bounds what one chunk may decompress to: a body limit's worth of JSON in one
-// event, with room for a limit that an operator raised.
-const maxChunkBytes = 1 << 30
-
-func newCodec(workers int) (*codec, error) {
-	enc, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(workers),
-		zstd.WithLowerEncoderMem(true), zstd.WithWindowSize(1<<20))
-	if err != nil {
-		return nil, err
+// compress closes the chunk: z is what is stored, and raw is gone.
+func (c *chunkRow) compress() {
+	c.z = lzh.Encode(nil, c.raw)
+	if cap(c.raw) <= 2*chunkBytes {
+		rawBuffers.Put(c.raw) //nolint:staticcheck // a slice header a chunk is little
 	}
-	dec, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(workers), zstd.WithDecoderMaxMemory(maxChunkBytes),
-		zstd.WithDecoderLowmem(true))
-	if err != nil {
-		return nil, err
-	}
-	return &codec{enc, dec}, nil
+	c.raw = nil
 }
 
-func (c *codec) compress(raw []byte) []byte { return c.enc.EncodeAll(raw, nil) }
-
-func (c *codec) decompress(z []byte) ([]byte, error) {
-	raw, err := c.dec.DecodeAll(z, nil)
+func decompress(z []byte) ([]byte, error) {
+	raw, err := lzh.Decode(z)
 	if err != nil {
-		// Not wrapped: the decoder's end of file is none of the database's connection.
-		return nil, fmt.Errorf("%w: decompress: %v", errRecord, err)
+		return nil, fmt.Errorf("%w: %w", errRecord, err)
 	}
 	return raw, nil
-}
-
-func (c *codec) close() {
-	_ = c.enc.Close()
-	c.dec.Close()
 }

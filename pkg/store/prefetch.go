@@ -146,7 +146,7 @@ func (s *Store) readChunks(ctx context.Context, refs []chunkRef) {
 		go func() {
 			defer wg.Done()
 			for p := range work {
-				if raw, err := s.codec.decompress(p.z); err == nil {
+				if raw, err := decompress(p.z); err == nil {
 					s.chunks.put(p.id, raw)
 				}
 			}

@@ -3,7 +3,10 @@ package store
 import (
 	"fmt"
 	"math"
+	"runtime"
 	"slices"
+	"sync"
+	"sync/atomic"
 
 	"github.com/google/uuid"
 
@@ -111,11 +114,30 @@ func (s *Store) prepare(projectID int64, b event.Batch) (*put, error) {
 				p.bytes += int64(g.addPayload(h))
 			}
 		}
-		for _, c := range g.chunks {
-			c.z, c.raw = s.codec.compress(c.raw), nil
+	}
+	p.compress()
+	return p, nil
+}
+
+// compress closes all chunks, on all processors: requests of one sender come one after another,
+// and each waits for its answer.
+func (p *put) compress() {
+	var open []*chunkRow
+	for _, g := range p.groups {
+		open = append(open, g.chunks...)
+	}
+	var next atomic.Int64
+	work := func() {
+		for i := int(next.Add(1)) - 1; i < len(open); i = int(next.Add(1)) - 1 {
+			open[i].compress()
 		}
 	}
-	return p, nil
+	var helpers sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(open)) - 1 {
+		helpers.Go(work)
+	}
+	work()
+	helpers.Wait()
 }
 
 // derive sets what follows from the event.
@@ -210,7 +232,7 @@ func (g *group) addPayload(h *head) (bytes int) {
 	e := h.ev
 	size := len(e.Inputs) + len(e.Outputs) + len(e.Config) + len(e.ColdMetadata) + 64
 	if c == nil || (len(c.raw) > 0 && len(c.raw)+size > chunkBytes) {
-		c = &chunkRow{day: h.day, raw: make([]byte, 0, min(max(size, len(g.heads)*size/2), chunkBytes+size))}
+		c = &chunkRow{day: h.day, raw: rawBuffer(size)}
 		g.chunks = append(g.chunks, c)
 	}
 	h.chunk, h.off = c, len(c.raw)

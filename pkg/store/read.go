@@ -155,7 +155,7 @@ func (s *Store) chunk(ctx context.Context, c conn, day int32, id int64) ([]byte,
 	if !ok {
 		return nil, fmt.Errorf("chunk %d: %w", id, errNoChunk)
 	}
-	raw, err := s.codec.decompress(z)
+	raw, err := decompress(z)
 	if err != nil {
 		return nil, fmt.Errorf("chunk %d: %w", id, err)
 	}

@@ -155,8 +155,9 @@ func (t *sqliteTx) insertChunks(ctx context.Context, chunks []chunkRow) error {
 // one, and more gains nothing.
 const headsPerStatement = 16
 
+// OR FAIL: an error ends the transaction anyhow, so that the statement needs no journal of its own.
 const (
-	sqliteHeadInsert = `INSERT INTO ev(project_id, day, event_id, sid, parent_id, type, name, source, error, start_ms, end_ms, duration,
+	sqliteHeadInsert = `INSERT OR FAIL INTO ev(project_id, day, event_id, sid, parent_id, type, name, source, error, start_ms, end_ms, duration,
 		metadata, metrics, feedback, user_properties, children_ids, run_id, user_id, spill, chunk, off, rev) VALUES `
 	sqliteHeadValues = `(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,0)`
 	sqliteHeadArgs   = 22

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"sync"
 	"time"
 
@@ -85,7 +84,6 @@ type Store struct {
 	options   Options
 	db        database
 	dialect   query.Dialect
-	codec     *codec
 	telemetry *telemetry
 
 	lanes   []*lane
@@ -140,9 +138,6 @@ func open(ctx context.Context, db database, dialect query.Dialect, o Options) (_
 		}
 	}()
 	if s.telemetry, err = newTelemetry(o.Meter, s.queue); err != nil {
-		return nil, err
-	}
-	if s.codec, err = newCodec(runtime.GOMAXPROCS(0)); err != nil {
 		return nil, err
 	}
 	if s.traces, err = lru.New[traceKey, traceRow](traceCacheEntries); err != nil {
@@ -289,9 +284,6 @@ func (s *Store) Close(ctx context.Context) error {
 	}
 	s.writers.Wait()
 	s.work.Wait()
-	if s.codec != nil {
-		s.codec.close()
-	}
 	return s.db.close(ctx)
 }
 

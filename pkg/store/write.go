@@ -454,7 +454,7 @@ func (w *writing) insert(ctx context.Context, tx writeTx, groups []*group, fresh
 			rows = append(rows, h)
 		}
 		for _, c := range g.chunks[first:] {
-			c.z, c.raw = w.s.codec.compress(c.raw), nil
+			c.compress()
 		}
 		chunks = append(chunks, g.chunks...)
 	}
@@ -465,7 +465,7 @@ func (w *writing) insert(ctx context.Context, tx writeTx, groups []*group, fresh
 		if d.state.touched != 1 || d.own != nil {
 			continue
 		}
-		h, c := w.s.headOf(d.event(), d.project)
+		h, c := headOf(d.event(), d.project)
 		h.sid = d.state.sid
 		if c != nil {
 			c.use = 1
@@ -543,7 +543,7 @@ func errTaken(id uuid.UUID) error {
 }
 
 // headOf is the row of an event made or changed inside the lane, with its own chunk.
-func (s *Store) headOf(e *event.Event, project int64) (*head, *chunkRow) {
+func headOf(e *event.Event, project int64) (*head, *chunkRow) {
 	g := &group{project: project}
 	h := &head{ev: e, project: project, session: e.SessionID}
 	g.heads = []*head{h}
@@ -553,6 +553,6 @@ func (s *Store) headOf(e *event.Event, project int64) (*head, *chunkRow) {
 		return h, nil
 	}
 	c := g.chunks[0]
-	c.z, c.raw = s.codec.compress(c.raw), nil
+	c.compress()
 	return h, c
 }
