@@ -1,5 +1,7 @@
 package otlpmap
 
+import "bytes"
+
 // answered says that the outputs tell what a model said.
 func (b *build) answered() bool {
 	return b.filled(fields.content.field) || b.filled(fields.calls.field) || b.filled(fields.answerHistory.field) || b.whole != nil
@@ -44,7 +46,31 @@ func (b *build) answer(at int) bool {
 	return true
 }
 
+// answerRole gives a model's answer its role where the span tells none.
+func (b *build) answerRole() {
+	if b.s.role == onModel && (b.filled(fields.content.field) || b.filled(fields.calls.field)) {
+		b.put(fields.role, []byte(`"assistant"`))
+	}
+}
+
+// plainReason is a reason to stop in lower case and without the name of its type, which some
+// frameworks send with it: FinishReason.STOP. A changed one is kept in metadata.finish_reasons.
+func (b *build) plainReason(raw []byte) []byte {
+	text := inner(raw)
+	name := text[bytes.LastIndexByte(text, '.')+1:]
+	if !bytes.ContainsAny(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") || bytes.ContainsAny(name, "abcdefghijklmnopqrstuvwxyz") {
+		return raw
+	}
+	if !b.filled(fields.finishReasons.field) {
+		b.put(fields.finishReasons, append(append([]byte{'['}, raw...), ']'))
+	}
+	return append(append([]byte{'"'}, bytes.ToLower(name)...), '"')
+}
+
 func (b *build) answerFields(m *message) {
+	if kind(m.finish) == '"' {
+		m.finish = b.plainReason(m.finish)
+	}
 	if kind(m.role) == '"' {
 		b.put(fields.role, m.role)
 	}
@@ -101,6 +127,10 @@ var asMessages = reader{name: "messages", about: "JSON: [{role, parts}] or [{rol
 		b.unreadable(a, fields.inputValue)
 		return
 	}
+	if b.s.role&onTools != 0 && b.called(at) {
+		a.used = true
+		return
+	}
 	if sys := b.s.at(b.attrs, systemInstructions); sys != nil && !hasSystem(b.msgs[at:]) {
 		if raw, ok := b.parse(sys); ok {
 			first := len(b.msgs)
@@ -115,6 +145,56 @@ var asMessages = reader{name: "messages", about: "JSON: [{role, parts}] or [{rol
 	b.putMessages(t, at)
 	a.used = true
 }}
+
+// called makes the arguments of a tool's own call the inputs of its event, if b.msgs[at:] is
+// that call alone.
+func (b *build) called(at int) bool {
+	list := b.msgs[at:]
+	if len(list) != 1 || !empty(list[0].content) || !b.obj[bucketInputs].empty() {
+		return false
+	}
+	calls := elements(list[0].calls)
+	if !calls.next() {
+		return false
+	}
+	call := calls.val
+	if calls.next() {
+		return false
+	}
+	for c := members(call); c.next(); {
+		switch string(c.key) {
+		case "arguments":
+			if kind(c.val) != '{' {
+				b.put(fields.inputValue, c.val)
+				continue
+			}
+			for m := members(c.val); m.next(); {
+				b.member(bucketInputs, keyText(m.key), m.val)
+			}
+		case "id":
+			b.put(fields.toolCallID, c.val)
+		case "name":
+			b.put(fields.toolName, c.val)
+		}
+	}
+	b.msgs = b.msgs[:at]
+	return true
+}
+
+// returned makes a tool's own result the outputs of its event, if b.msgs[at:] is that alone.
+func (b *build) returned(at int) bool {
+	list := b.msgs[at:]
+	if len(list) != 1 || string(inner(list[0].role)) != "tool" || b.filled(fields.result.field) {
+		return false
+	}
+	raw := list[0].content
+	if in := b.arguments(raw); in != nil {
+		raw = in
+	}
+	b.put(fields.result, raw)
+	b.msgs = b.msgs[:at]
+	return true
+}
 
 func hasSystem(list []message) bool {
 	for i := range list {
@@ -156,6 +236,10 @@ var asAnswer = reader{name: "answer", about: "JSON messages or choices as role, 
 		b.put(fields.content, raw)
 		a.used = true
 	case ok && b.readMessages(raw):
+		if b.s.role&onTools != 0 && b.returned(at) {
+			a.used = true
+			return
+		}
 		a.used = b.answer(at)
 	default:
 		b.unreadable(a, fields.content)

@@ -28,6 +28,7 @@ type build struct {
 	spare         []int32 // attributes whose field another one filled: see cover
 	taken         []bool  // by span event: it is in the event
 	failed        []string
+	evaluations   []byte // the entries of metadata.evaluations so far
 	parts         keySet // kinds of message parts that lost their wrapping
 	lastException string // the message of the exception that ended the span
 	cuts          []cutOff
@@ -48,7 +49,7 @@ func (b *build) reset(s *span) {
 		b.obj[i].reset()
 	}
 	clear(b.set[:])
-	b.whole, b.cost = nil, nil
+	b.whole, b.cost, b.evaluations = nil, nil, nil
 	b.counts = [countKinds]count{}
 	b.spare, b.failed, b.cuts = b.spare[:0], b.failed[:0], append(b.cuts[:0], s.truncated...)
 	b.taken, b.replaced, b.vectors, b.modelText = b.taken[:0], 0, [2]dropped{}, ""
@@ -85,6 +86,7 @@ func (b *build) event(s *span, e *event.Event) {
 	b.reset(s)
 	b.identity(e)
 	b.run()
+	b.answerRole()
 	b.spanEvents()
 	b.usage()
 	b.name(e)

@@ -72,6 +72,7 @@ type tables struct {
 	anyPart  map[string]bool  // first parts of the names whose second part may be any
 	families map[string]int16 // by prefix, without the last dot
 	open     []bool           // by family: takes any name, not only an index
+	famNames []string
 	slotBy   [maxSlots]convention
 	famBy    []convention
 	fields   [buckets]map[string]int
@@ -256,6 +257,7 @@ func (t *tables) source(name string, by convention) source {
 		}
 		t.families[prefix] = id
 		t.open = append(t.open, kind == ".*")
+		t.famNames = append(t.famNames, prefix)
 		t.famBy = append(t.famBy, by)
 	}
 	// The bare prefix, too, can hold the whole value of an open family.

@@ -16,6 +16,7 @@ var fields struct {
 	traceState, traceFlags, instrumentor, scope                       target
 	droppedAttributes, droppedEvents, droppedLinks                    target
 	responseID, responseModel, tools, requestModel, provider          target
+	finishReasons, toolCallID, toolName                               target
 }
 
 func fillFields() {
@@ -81,6 +82,9 @@ func fillFields() {
 		{&fields.tools, "config.tools"},
 		{&fields.requestModel, "config.request_model"},
 		{&fields.provider, "config.provider"},
+		{&fields.finishReasons, "metadata.finish_reasons"},
+		{&fields.toolCallID, "metadata.tool_call_id"},
+		{&fields.toolName, "metadata.tool_name"},
 	} {
 		*f.to = compiled.target(f.name)
 	}

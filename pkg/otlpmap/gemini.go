@@ -166,6 +166,9 @@ var asGeminiAnswer = reader{name: "Gemini answer", about: "JSON {content, finish
 		switch key := keyText(c.key); key {
 		case "content":
 		case "finish_reason", "finishReason":
+			if kind(c.val) == '"' {
+				c.val = b.plainReason(c.val)
+			}
 			all = b.put(fields.finish, c.val) && all
 		case "model_version", "modelVersion":
 			if kind(c.val) == '"' && b.put(fields.responseModel, c.val) {

@@ -71,20 +71,20 @@ var (
 		return append(b.appendValue(append(dst, '['), a.val), ']'), yes
 	}}
 
-	asFirst = reader{name: "first", about: "the first element of a list, or a text", scalar: func(b *build, dst []byte, a *attr) ([]byte, verdict) {
+	asFirst = reader{name: "first", about: "the first element of a list, or a text; in lower case if it is a constant's name", scalar: func(b *build, dst []byte, a *attr) ([]byte, verdict) {
 		switch a.val.Type() {
 		case pcommon.ValueTypeSlice:
 			if a.val.Slice().Len() > 0 && a.val.Slice().At(0).Type() == pcommon.ValueTypeStr {
-				return b.appendValue(dst, a.val.Slice().At(0)), part
+				return append(dst, b.plainReason(b.appendValue(nil, a.val.Slice().At(0)))...), part
 			}
 		case pcommon.ValueTypeStr:
 			if kind(view(a.val.Str())) != '[' {
-				return b.appendValue(dst, a.val), yes
+				return append(dst, b.plainReason(b.appendValue(nil, a.val))...), yes
 			}
 			if raw, ok := b.parse(a); ok {
 				for c := elements(raw); c.next(); {
 					if kind(c.val) == '"' {
-						return append(dst, c.val...), part
+						return append(dst, b.plainReason(c.val)...), part
 					}
 				}
 			}
@@ -92,9 +92,12 @@ var (
 		return dst, no
 	}}
 
-	asSeconds = reader{name: "seconds", about: "seconds, given in milliseconds; the attribute stays as it came", scalar: func(_ *build, dst []byte, a *attr) ([]byte, verdict) {
+	asSeconds = reader{name: "seconds", about: "seconds, given in milliseconds; the attribute stays as it came. Strands gives gen_ai.server.time_to_first_token in milliseconds, as an integer", scalar: func(b *build, dst []byte, a *attr) ([]byte, verdict) {
 		switch a.val.Type() {
 		case pcommon.ValueTypeInt:
+			if b.s.by == strands {
+				return strconv.AppendInt(dst, a.val.Int(), 10), yes
+			}
 			return strconv.AppendInt(dst, a.val.Int()*1000, 10), part
 		case pcommon.ValueTypeDouble:
 			return appendDouble(dst, a.val.Double()*1000), part
@@ -126,6 +129,7 @@ var (
 // frameworks send their own name where the provider's belongs.
 var frameworks = map[string]bool{
 	"langchain": true, "strands-agents": true, "microsoft.agent_framework": true, "llamaindex": true, "haystack": true, "crewai": true,
+	"gcp.vertex.agent": true, "semantic_kernel": true,
 }
 
 // apiSuffixes follow a provider's name in some frameworks and say which of its APIs was used.
@@ -154,6 +158,7 @@ func readProvider(b *build, dst []byte, a *attr) ([]byte, verdict) {
 			}
 		}
 		model := b.s.text(b.attrs, compiled.models)
+		model = model[strings.LastIndexByte(model, '/')+1:] // models/gemini-2.5, openai/gpt-5
 		for _, o := range modelOwners {
 			if strings.HasPrefix(model, o.prefix) {
 				return b.appendString(dst, o.provider), part

@@ -193,6 +193,8 @@ func sampleFor(r *rule, from, token string) (map[string]any, string) {
 		return map[string]any{name: `[{"role":"user","parts":[{"type":"text","content":"` + token + `"}]}]`}, `[{"role":"user","content":"` + token + `"}]`
 	case "answer":
 		return map[string]any{name: `[{"role":"assistant","parts":[{"type":"text","content":"` + token + `"}]}]`}, `"role":"assistant","content":"` + token + `"`
+	case "evaluations":
+		return map[string]any{name + ".0.evaluation.name": token, name + ".0.evaluation.score": 1}, `"name":"` + token + `"`
 	case "Gemini usage":
 		return map[string]any{name: `{"usage_metadata":{"prompt_token_count":17}}`}, "17"
 	case "Gemini request":

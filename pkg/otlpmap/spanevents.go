@@ -239,13 +239,14 @@ func (b *build) eventText(v pcommon.Value, raw []byte) []byte {
 // spanEvents reads exceptions, evaluations and the first token's time.
 func (b *build) spanEvents() {
 	b.lastException = ""
+	defer func() { b.putArray(fields.evaluations, b.evaluations) }()
 	list := b.s.src.Events()
 	if list.Len() == 0 {
 		return
 	}
 	last := -1
 	failed := b.s.src.Status().Code() == ptrace.StatusCodeError
-	var evaluations, exceptions []byte
+	var exceptions []byte
 	for i := range list.Len() {
 		ev := list.At(i)
 		switch ev.Name() {
@@ -253,7 +254,7 @@ func (b *build) spanEvents() {
 			last = i
 		case evaluationEvent:
 			if raw := b.evaluation(ev); raw != nil {
-				evaluations = appendItem(evaluations, raw)
+				b.evaluations = appendItem(b.evaluations, raw)
 				b.took(i)
 			}
 		case firstTokenEvent:
@@ -266,7 +267,6 @@ func (b *build) spanEvents() {
 		}
 	}
 	if last < 0 {
-		b.putArray(fields.evaluations, evaluations)
 		return
 	}
 	for i := range list.Len() {
@@ -277,7 +277,6 @@ func (b *build) spanEvents() {
 			b.took(i)
 		}
 	}
-	b.putArray(fields.evaluations, evaluations)
 	b.putArray(fields.exceptions, exceptions)
 }
 

@@ -1,0 +1,257 @@
+package otlpmap
+
+import (
+	"testing"
+
+	"go.opentelemetry.io/collector/pdata/ptrace"
+
+	"github.com/spangrove/spangrove/pkg/event"
+)
+
+// conventionCase is one span as a framework sends it, in a form that no captured sample shows.
+type conventionCase struct {
+	name   string
+	scope  string
+	attrs  map[string]any
+	events []spanEvent
+	typ    event.Type
+	want   map[string]string
+}
+
+type spanEvent struct {
+	name  string
+	attrs map[string]any
+}
+
+func checkConventions(t *testing.T, cases []conventionCase) {
+	t.Helper()
+	for _, tt := range cases {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			td, s := oneSpan(tt.attrs)
+			td.ResourceSpans().At(0).ScopeSpans().At(0).Scope().SetName(tt.scope)
+			for _, e := range tt.events {
+				ev := s.Events().AppendEmpty()
+				ev.SetName(e.name)
+				ev.SetTimestamp(s.StartTimestamp())
+				putSorted(ev.Attributes(), e.attrs)
+			}
+			e := mapOne(t, td)
+			if e.Type != tt.typ {
+				t.Errorf("type %s, want %s", e.Type, tt.typ)
+			}
+			for path, want := range tt.want {
+				got := at(e, path)
+				if path == "name" {
+					got = e.Name
+				}
+				if got != want {
+					t.Errorf("%s = %s, want %s\n%s", path, got, want, flatEvent(e))
+				}
+			}
+			sameAsProtobuf(t, td)
+		})
+	}
+}
+
+// sameAsProtobuf holds that the encoding of a request changes nothing.
+func sameAsProtobuf(t *testing.T, td ptrace.Traces) {
+	t.Helper()
+	m := New(Options{})
+	p, err := (&ptrace.ProtoMarshaler{}).MarshalTraces(td)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fromProto, err := (&ptrace.ProtoUnmarshaler{}).UnmarshalTraces(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j, err := (&ptrace.JSONMarshaler{}).MarshalTraces(td)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fromJSON, err := (&ptrace.JSONUnmarshaler{}).UnmarshalTraces(j)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, _ := m.Traces(fromProto)
+	b, _ := m.Traces(fromJSON)
+	sameEvents(t, "protobuf and JSON", a, b, true)
+}
+
+func TestVercel(t *testing.T) {
+	t.Parallel()
+	op := func(id string, more map[string]any) map[string]any {
+		more["ai.operationId"] = id
+		return more
+	}
+	checkConventions(t, []conventionCase{
+		{name: "version 3 answers", scope: "ai", typ: event.TypeModel,
+			attrs: map[string]any{"operation.name": "ai.generateText.doGenerate my fn", "ai.prompt.messages": `[{"role":"user","content":"q"}]`, "ai.result.text": "a", "ai.finishReason": "tool-calls",
+				"ai.result.toolCalls": `[{"toolCallType":"function","toolCallId":"c1","toolName":"f","args":"{\"x\":1}"}]`, "ai.usage.promptTokens": 5, "ai.usage.completionTokens": 2, "ai.settings.maxTokens": 64, "ai.settings.mode": "json"},
+			want: map[string]string{"inputs.chat_history": `[{"role":"user","content":"q"}]`, "outputs.content": `"a"`, "outputs.role": `"assistant"`, "outputs.finish_reason": `"tool-calls"`,
+				"outputs.tool_calls": `[{"toolCallType":"function","id":"c1","name":"f","arguments":{"x":1}}]`, "metadata.prompt_tokens": "5", "metadata.total_tokens": "7", "config.max_tokens": "64", "config.mode": `"json"`}},
+		{name: "version 3 object", scope: "ai", typ: event.TypeChain,
+			attrs: op("ai.generateObject", map[string]any{"ai.prompt": `{"system":"s","prompt":"q"}`, "ai.schema": `{"type":"object"}`, "ai.schema.name": "city", "ai.result.object": `{"city":"Lisbon"}`, "ai.telemetry.functionId": "fn"}),
+			want: map[string]string{"name": "fn", "inputs.chat_history": `[{"role":"system","content":"s"},{"role":"user","content":"q"}]`, "outputs.content": `"{\"city\":\"Lisbon\"}"`,
+				"config.response_schema": `{"type":"object"}`, "config.response_schema_name": `"city"`, "metadata.agent_name": `"fn"`}},
+		{name: "streamed object", scope: "ai", typ: event.TypeModel,
+			attrs: op("ai.streamObject.doStream", map[string]any{"ai.response.object": `{"a":1}`, "ai.stream.msToFirstChunk": 12.5, "ai.model.id": "m", "ai.model.provider": "anthropic.messages"}),
+			want:  map[string]string{"outputs.content": `"{\"a\":1}"`, "metadata.time_to_first_token_ms": "12.5", "config.model": `"m"`, "config.provider": `"anthropic"`}},
+		{name: "one embedding", scope: "ai", typ: event.TypeModel,
+			attrs: op("ai.embed.doEmbed", map[string]any{"ai.values": []any{`"t\n1"`}, "ai.embeddings": []any{"[0.1,0.2]"}, "ai.usage.tokens": 3}),
+			want:  map[string]string{"inputs.texts": `["t\n1"]`, "metadata.prompt_tokens": "3", "metadata.attributes.ai.embeddings": `["[0.1,0.2]"]`}},
+		{name: "the value of an embedding", scope: "ai", typ: event.TypeChain,
+			attrs: op("ai.embed", map[string]any{"ai.value": `"t"`, "ai.embedding": vectorText(100)}),
+			want:  map[string]string{"inputs.texts": `["t"]`, "metadata.embedding": `{"count":1,"dimension":100}`, "metadata.attributes.ai.embedding": ""}},
+		{name: "many long embeddings", scope: "ai", typ: event.TypeModel,
+			attrs: op("ai.embedMany.doEmbed", map[string]any{"ai.values": []any{`"a"`, `"b"`}, "ai.embeddings": []any{vectorText(100), vectorText(100)}}),
+			want:  map[string]string{"inputs.texts": `["a","b"]`, "metadata.embedding": `{"count":2,"dimension":100}`}},
+		{name: "tool with arguments and an error's text", scope: "ai", typ: event.TypeTool,
+			attrs: op("ai.toolCall", map[string]any{"ai.toolCall.name": "f", "ai.toolCall.id": "c", "ai.toolCall.args": `{"x":1}`, "ai.toolCall.result": `"\"69.8\""`}),
+			want:  map[string]string{"name": "f", "inputs": `{"x":1}`, "outputs.result": `"69.8"`, "metadata.tool_call_id": `"c"`}},
+		{name: "parts of version 5", scope: "ai", typ: event.TypeModel,
+			attrs: op("ai.streamText.doStream", map[string]any{"ai.response.reasoning": "hm", "ai.response.text": "a", "ai.prompt.messages": `[{"role":"user","content":[{"type":"text","text":"q"},{"type":"file","mediaType":"image/png","data":"AA"}]},
+				{"role":"assistant","content":[{"type":"reasoning","text":"r"},{"type":"tool-call","toolCallId":"c","toolName":"f","input":{"x":1},"providerOptions":{"k":1}}]},
+				{"role":"tool","content":[{"type":"tool-result","toolCallId":"c","toolName":"f","output":{"type":"text","value":"21"}}]}]`}),
+			want: map[string]string{"outputs.reasoning": `"hm"`, "inputs.chat_history.0.content": `[{"type":"text","text":"q"},{"type":"file","mediaType":"image/png","data":"AA"}]`,
+				"inputs.chat_history.1": `{"role":"assistant","content":null,"tool_calls":[{"id":"c","name":"f","arguments":{"x":1},"providerOptions":{"k":1}}],"reasoning":"r"}`,
+				"inputs.chat_history.2": `{"role":"tool","content":"21","name":"f","tool_call_id":"c"}`}},
+		{name: "session, user and settings of the caller", scope: "ai", typ: event.TypeChain,
+			attrs: op("ai.generateText", map[string]any{"ai.telemetry.metadata.session_id": "s-1", "ai.telemetry.metadata.userId": "u", "ai.telemetry.metadata.plan": "gold", "ai.telemetry.metadata.tags": []any{"a"}, "ai.settings.context.region": "eu", "ai.settings.maxRetries": 2, "ai.settings.topP": 0.5}),
+			want: map[string]string{"metadata.session_id": `"s-1"`, "user_properties.user_id": `"u"`, "metadata.plan": `"gold"`, "metadata.tags": `["a"]`, "metadata.region": `"eu"`,
+				"config": `{"top_p":0.5,"maxRetries":2}`, "metadata.attributes": ""}},
+		{name: "counts in the provider's facts", scope: "ai", typ: event.TypeModel,
+			attrs: op("ai.generateText.doGenerate", map[string]any{"ai.usage.promptTokens": 30, "ai.response.providerMetadata": `{"anthropic":{"cacheCreationInputTokens":7,"usage":{"cache_read_input_tokens":9}}}`}),
+			want:  map[string]string{"metadata.cache_write_input_tokens": "7", "metadata.cache_read_input_tokens": "9"}},
+		{name: "prompt that is no JSON", scope: "ai", typ: event.TypeChain,
+			attrs: op("ai.generateText", map[string]any{"ai.prompt": "just text"}),
+			want:  map[string]string{"inputs.chat_history": `[{"role":"user","content":"just text"}]`}},
+		{name: "prompt of messages", scope: "ai", typ: event.TypeChain,
+			attrs: op("ai.streamText", map[string]any{"ai.prompt": `{"system":[{"role":"system","content":"s"}],"prompt":[{"role":"user","content":"q"}],"extra":1}`}),
+			want:  map[string]string{"inputs": `{"chat_history":[{"role":"system","content":"s"},{"role":"user","content":"q"}],"extra":1}`}},
+		{name: "rerank", scope: "ai", typ: event.TypeTool,
+			attrs: op("ai.rerank.doRerank", map[string]any{"ai.documents": []any{`"d1"`, `{"k":1}`}, "ai.ranking": []any{`{"index":1}`}}),
+			want:  map[string]string{"inputs.documents": `["d1",{"k":1}]`, "outputs.ranking": `[{"index":1}]`}},
+	})
+}
+
+func vectorText(n int) string {
+	b := []byte{'['}
+	for i := range n {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, "0.5"...)
+	}
+	return string(append(b, ']'))
+}
+
+func TestGoogleADK(t *testing.T) {
+	t.Parallel()
+	const request = `{"model":"gemini-2.0-flash","config":{"system_instruction":"Be terse.","temperature":0.5,"tools":[{"function_declarations":[{"name":"f","description":"d","parameters":{"type":"OBJECT"}}]}],"response_modalities":["TEXT"]},
+		"contents":[{"role":"user","parts":[{"text":"q"}]},{"role":"model","parts":[{"function_call":{"id":"c","name":"f","args":{"x":1}}}]},{"role":"user","parts":[{"function_response":{"id":"c","name":"f","response":{"y":2}}}]}]}`
+	const answer = `{"content":{"parts":[{"text":"a"}],"role":"model"},"finish_reason":"STOP","partial":false,"usage_metadata":{"prompt_token_count":30,"candidates_token_count":5,"total_token_count":35,"cached_content_token_count":4,"thoughts_token_count":2}}`
+	checkConventions(t, []conventionCase{
+		{name: "older model call", scope: "gcp.vertex.agent", typ: event.TypeModel,
+			attrs: map[string]any{"gen_ai.system": "gcp.vertex.agent", "gen_ai.request.model": "gemini-2.0-flash", "gcp.vertex.agent.invocation_id": "e-1", "gcp.vertex.agent.session_id": "s-1", "gcp.vertex.agent.event_id": "E",
+				"gcp.vertex.agent.llm_request": request, "gcp.vertex.agent.llm_response": answer, "gen_ai.usage.input_tokens": 30, "gen_ai.usage.output_tokens": 35},
+			want: map[string]string{
+				"inputs.chat_history": `[{"role":"system","content":"Be terse."},{"role":"user","content":"q"},{"role":"assistant","content":null,"tool_calls":[{"id":"c","name":"f","arguments":{"x":1}}]},{"role":"tool","content":"{\"y\":2}","name":"f","tool_call_id":"c"}]`,
+				"outputs.content":     `"a"`, "outputs.role": `"assistant"`, "outputs.finish_reason": `"stop"`, "metadata.finish_reasons": `["STOP"]`,
+				"metadata.prompt_tokens": "30", "metadata.completion_tokens": "5", "metadata.total_tokens": "35", "metadata.cache_read_input_tokens": "4", "metadata.reasoning_tokens": "2",
+				"config.model": `"gemini-2.0-flash"`, "config.provider": `"google"`, "config.temperature": "0.5", "config.tools": `[{"name":"f","description":"d","parameters":{"type":"OBJECT"}}]`, "config.response_modalities": `["TEXT"]`,
+				"metadata.session_id": `"s-1"`, "metadata.invocation_id": `"e-1"`, "metadata.instrumentor": `"google-adk"`,
+				"metadata.attributes.gen_ai.usage.output_tokens": "35"}},
+		{name: "older call of a tool", scope: "gcp.vertex.agent", typ: event.TypeModel,
+			attrs: map[string]any{"gen_ai.system": "gcp.vertex.agent", "gcp.vertex.agent.llm_request": `{"contents":[]}`, "gcp.vertex.agent.llm_response": `{"content":{"role":"model","parts":[{"functionCall":{"name":"f","args":{}}}]}}`},
+			want:  map[string]string{"outputs.tool_calls": `[{"name":"f","arguments":{}}]`}},
+		{name: "older tool", scope: "gcp.vertex.agent", typ: event.TypeTool,
+			attrs: map[string]any{"gen_ai.system": "gcp.vertex.agent", "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "f", "gen_ai.tool.description": "d", "gen_ai.tool.call.id": "c",
+				"gcp.vertex.agent.tool_call_args": `{"x":1}`, "gcp.vertex.agent.tool_response": `{"y":2}`, "gcp.vertex.agent.llm_request": "{}", "gcp.vertex.agent.llm_response": "{}"},
+			want: map[string]string{"name": "f", "inputs": `{"x":1}`, "outputs.result": `{"y":2}`, "metadata.tool_description": `"d"`}},
+		{name: "merged tools", scope: "gcp.vertex.agent", typ: event.TypeTool,
+			attrs: map[string]any{"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "(merged tools)", "gcp.vertex.agent.tool_call_args": "N/A", "gcp.vertex.agent.tool_response": "<not serializable>"},
+			want:  map[string]string{"inputs.value": `"N/A"`, "outputs.result": `"<not serializable>"`}},
+		{name: "request that is no JSON", scope: "gcp.vertex.agent", typ: event.TypeChain,
+			attrs: map[string]any{"gcp.vertex.agent.llm_request": "<not serializable>"},
+			want:  map[string]string{"metadata.attributes": `{"gcp.vertex.agent.llm_request":"<not serializable>"}`}},
+		{name: "data sent to a live agent", scope: "gcp.vertex.agent", typ: event.TypeChain,
+			attrs: map[string]any{"gcp.vertex.agent.data": `[{"role":"user","parts":[{"text":"hi"}]}]`},
+			want:  map[string]string{"inputs.chat_history": `[{"role":"user","content":"hi"}]`}},
+	})
+}
+
+func TestStrands(t *testing.T) {
+	t.Parallel()
+	const scope = "strands.telemetry.tracer"
+	details := func(key, val string) spanEvent {
+		return spanEvent{detailsEvent, map[string]any{key: val}}
+	}
+	checkConventions(t, []conventionCase{
+		{name: "cycle", scope: scope, typ: event.TypeChain,
+			attrs: map[string]any{"gen_ai.operation.name": "execute_event_loop_cycle", "gen_ai.system": "strands-agents", "event_loop.cycle_id": "1", "event_loop.parent_cycle_id": "0"},
+			events: []spanEvent{{"gen_ai.user.message", map[string]any{"content": `[{"text":"q"},{"image":{"format":"png"}}]`}},
+				{"gen_ai.choice", map[string]any{"message": `[{"reasoningContent":{"reasoningText":{"text":"hm"}}},{"toolUse":{"toolUseId":"c","name":"f","input":{}}}]`, "tool.result": `[{"toolResult":{"toolUseId":"c","status":"error","content":[{"json":{"a":1}}]}}]`}}},
+			want: map[string]string{"metadata.cycle_id": `"1"`, "metadata.parent_cycle_id": `"0"`, "inputs.chat_history": `[{"role":"user","content":[{"text":"q"},{"image":{"format":"png"}}]}]`,
+				"outputs.chat_history": `[{"role":"assistant","content":null,"tool_calls":[{"id":"c","name":"f","arguments":{}}],"reasoning":"hm"},{"role":"tool","content":"{\"a\":1}","tool_call_id":"c","status":"error"}]`,
+				"metadata.span_events": ""}},
+		{name: "tool", scope: scope, typ: event.TypeTool,
+			attrs: map[string]any{"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "f", "gen_ai.tool.call.id": "c", "gen_ai.tool.status": "success"},
+			events: []spanEvent{{"gen_ai.tool.message", map[string]any{"role": "tool", "content": `{"x":1}`, "id": "c"}},
+				{"gen_ai.choice", map[string]any{"message": `[{"text":"12 C"}]`, "id": "c"}}},
+			want: map[string]string{"inputs": `{"x":1}`, "outputs.result": `"12 C"`, "metadata.tool_status": `"success"`, "metadata.span_events": ""}},
+		{name: "newest model call", scope: scope, typ: event.TypeModel,
+			attrs: map[string]any{"gen_ai.operation.name": "chat", "gen_ai.provider.name": "strands-agents", "gen_ai.request.model": "claude-4", "gen_ai.server.time_to_first_token": 40},
+			events: []spanEvent{details("gen_ai.input.messages", `[{"role":"user","parts":[{"type":"text","content":"q"}]}]`),
+				details("gen_ai.output.messages", `[{"role":"assistant","parts":[{"type":"text","content":"a"}],"finish_reason":"end_turn"}]`)},
+			want: map[string]string{"inputs.chat_history": `[{"role":"user","content":"q"}]`, "outputs": `{"role":"assistant","content":"a","finish_reason":"end_turn"}`,
+				"config.provider": `"anthropic"`, "metadata.time_to_first_token_ms": "40", "metadata.span_events": ""}},
+		{name: "newest tool", scope: scope, typ: event.TypeTool,
+			attrs: map[string]any{"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "f"},
+			events: []spanEvent{details("gen_ai.input.messages", `[{"role":"tool","parts":[{"type":"tool_call","name":"f","id":"c","arguments":{"x":1}}]}]`),
+				details("gen_ai.output.messages", `[{"role":"tool","parts":[{"type":"tool_call_response","id":"c","response":[{"text":"{\"y\":2}"}]}]}]`)},
+			want: map[string]string{"inputs": `{"x":1}`, "outputs": `{"result":{"y":2}}`, "metadata.tool_call_id": `"c"`}},
+	})
+}
+
+func TestMicrosoft(t *testing.T) {
+	t.Parallel()
+	checkConventions(t, []conventionCase{
+		{name: "reasons as JSON text", scope: "agent_framework", typ: event.TypeModel,
+			attrs: map[string]any{"gen_ai.operation.name": "chat", "gen_ai.provider.name": "microsoft.agent_framework", "gen_ai.request.model": "gpt-5", "gen_ai.response.finish_reasons": `["tool_calls"]`},
+			want:  map[string]string{"metadata.finish_reasons": `["tool_calls"]`, "outputs.finish_reason": `"tool_calls"`, "config.provider": `"openai"`, "metadata.instrumentor": `"agent-framework"`}},
+		{name: "workflow", scope: "agent_framework", typ: event.TypeChain,
+			attrs: map[string]any{"workflow.name": "w", "workflow.id": "1", "executor.id": "e", "executor.type": "T"},
+			want:  map[string]string{"metadata.workflow_name": `"w"`, "metadata.executor_id": `"e"`}},
+		{name: "kernel's completion", scope: "semantic_kernel.connectors.ai", typ: event.TypeModel,
+			attrs: map[string]any{"gen_ai.operation.name": "chat.completions", "gen_ai.system": "openai", "gen_ai.request.model": "m", "gen_ai.response.finish_reason": "FinishReason.TOOL_CALLS", "gen_ai.response.prompt_tokens": 5, "gen_ai.response.completion_tokens": 2},
+			want: map[string]string{"outputs.finish_reason": `"tool_calls"`, "metadata.finish_reasons": `["FinishReason.TOOL_CALLS"]`, "metadata.total_tokens": "7", "metadata.attributes": "",
+				"metadata.instrumentor": `"semantic-kernel"`}},
+		{name: "kernel's agent", scope: "semantic_kernel.agents", typ: event.TypeChain,
+			attrs: map[string]any{"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "clerk", "gen_ai.agent.id": "1", "gen_ai.input.messages": `[{"role":"user","content":"q"}]`, "gen_ai.output.messages": `[{"role":"assistant","content":"a"}]`},
+			want:  map[string]string{"inputs.chat_history": `[{"role":"user","content":"q"}]`, "outputs.content": `"a"`, "metadata.agent_name": `"clerk"`}},
+		{name: "kernel's older agent", scope: "semantic_kernel.agents", typ: event.TypeChain,
+			attrs: map[string]any{"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.invocation_input": `[{"role":"user","content":"q"}]`, "gen_ai.agent.invocation_output": `[{"role":"assistant","content":"a"}]`},
+			want:  map[string]string{"inputs.chat_history": `[{"role":"user","content":"q"}]`, "outputs.content": `"a"`}},
+		{name: "kernel's function", scope: "semantic_kernel.functions.kernel_function", typ: event.TypeTool,
+			attrs: map[string]any{"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "weather-get", "gen_ai.tool.call.arguments": `{"city":"Lisbon"}`, "gen_ai.tool.call.result": "sunny"},
+			want:  map[string]string{"name": "weather-get", "inputs": `{"city":"Lisbon"}`, "outputs.result": `"sunny"`}},
+	})
+}
+
+func TestMCP(t *testing.T) {
+	t.Parallel()
+	checkConventions(t, []conventionCase{
+		{name: "tools/call", scope: "mcp-python-sdk", typ: event.TypeTool,
+			attrs: map[string]any{"mcp.method.name": "tools/call", "gen_ai.tool.name": "f", "gen_ai.tool.call.arguments": `{"x":1}`, "mcp.session.id": "t-1", "jsonrpc.request.id": "2"},
+			want:  map[string]string{"name": "f", "inputs": `{"x":1}`, "metadata.mcp_session_id": `"t-1"`, "metadata.session_id": "", "metadata.jsonrpc_request_id": `"2"`, "metadata.mcp_method": `"tools/call"`}},
+		{name: "tools/call without a name", scope: "mcp", typ: event.TypeTool, attrs: map[string]any{"mcp.method.name": "tools/call", "mcp.response.value": `{"isError":false}`},
+			want: map[string]string{"outputs.result": `{"isError":false}`}},
+		{name: "resources/read", scope: "mcp", typ: event.TypeChain, attrs: map[string]any{"mcp.method.name": "resources/read", "mcp.resource.uri": "file:///a", "mcp.protocol.version": "2026-07-28"},
+			want: map[string]string{"inputs.uri": `"file:///a"`, "metadata.mcp_protocol_version": `"2026-07-28"`, "metadata.instrumentor": `"mcp"`}},
+		{name: "prompts/get", scope: "mcp", typ: event.TypeChain, attrs: map[string]any{"mcp.method.name": "prompts/get", "gen_ai.prompt.name": "greet"},
+			want: map[string]string{"config.prompt_name": `"greet"`}},
+		{name: "tools/list", scope: "mcp", typ: event.TypeChain, attrs: map[string]any{"mcp.method.name": "tools/list"}},
+	})
+}
