@@ -30,11 +30,13 @@ type Config struct {
 	// answered as busy, to be sent again. Default 67108864 (64 MiB), at least 1 MiB.
 	QueueBytes int64 `mapstructure:"queue_bytes"`
 
-	// PendingTTL is how long an update waits for an event that has not come yet. Default 24h.
+	// PendingTTL is how long an update, or what log records say of a span, waits for an event
+	// that has not come yet. Default 24h.
 	PendingTTL time.Duration `mapstructure:"pending_ttl"`
 
 	// MaxPending bounds the updates that wait; past it an update of an unknown event is
-	// answered "not found". Default 100000, at most 10000000.
+	// answered "not found". It bounds what waits of log records as well, of which the oldest
+	// give way. Default 100000, at most 10000000.
 	MaxPending int `mapstructure:"max_pending"`
 }
 

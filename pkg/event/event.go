@@ -81,6 +81,9 @@ type Event struct {
 
 	// TraceID is the OTLP trace the event came with, zero for a native event.
 	TraceID uuid.UUID
+	// SpanID is the id that follows from trace and span id, under which notes look for the
+	// event; zero if that is ID, or for a native event.
+	SpanID uuid.UUID
 	// Provisional says that no span of the trace has told its session yet: SessionID is the
 	// trace's own id, and gives way to the session another span of the trace names.
 	Provisional bool
@@ -89,6 +92,9 @@ type Event struct {
 	Fixed bool
 	// Unfinished marks a copy of a span that has not ended; the finished one replaces it.
 	Unfinished bool
+	// OutputsSet says that an update has given Outputs, which notes then leave alone. It is
+	// read back.
+	OutputsSet bool
 	// Started marks a session event that comes from a session start: repeated, it merges
 	// metadata and user properties instead of only filling what is empty.
 	Started bool
@@ -113,6 +119,7 @@ type SessionHint struct {
 type Batch struct {
 	Events   []Event
 	Sessions []SessionHint
+	Notes    []Note
 }
 
 // Complete sets what an event may leave out: ids, parent, name, source and times. now is the
@@ -210,7 +217,7 @@ type Set struct {
 
 // coldKeys are the members of metadata that the OTLP mapping puts into ColdMetadata.
 var coldKeys = map[string]bool{
-	"attributes": true, "resource": true, "scope": true, "span_events": true, "links": true, "logs": true,
+	"attributes": true, "resource": true, "scope": true, "span_events": true, "links": true, "logs": true, keyFromLogs: true,
 	"trace_id": true, "span_id": true, "parent_span_id": true, "has_otlp_lineage": true, "span_name": true,
 	"otel_kind": true, "trace_state": true, "trace_flags": true, "instrumentor": true, "exceptions": true, "error_stacktrace": true,
 	"input_mime_type": true, "output_mime_type": true, "embedding": true, "evaluations": true,

@@ -23,6 +23,7 @@ type Update struct {
 
 // Apply changes e as u says. Both must be whole: e with its payload.
 func (e *Event) Apply(u *Update) {
+	e.owned(u)
 	e.Inputs = rawjson.Merge(e.Inputs, u.Inputs)
 	e.Config = rawjson.Merge(e.Config, u.Config)
 	e.Metadata = rawjson.Merge(e.Metadata, u.Metadata)
@@ -30,7 +31,7 @@ func (e *Event) Apply(u *Update) {
 	e.Feedback = rawjson.Merge(e.Feedback, u.Feedback)
 	e.UserProperties = rawjson.Merge(e.UserProperties, u.UserProperties)
 	if u.Outputs != nil {
-		e.Outputs = u.Outputs
+		e.Outputs, e.OutputsSet = u.Outputs, true
 	}
 	if !rawjson.Empty(u.ChildrenIDs) {
 		e.ChildrenIDs = u.ChildrenIDs

@@ -31,8 +31,9 @@ func (w *writing) repeat(ctx context.Context, tx writeTx, r repeatOf) error {
 	if now.IsSession() && r.head.ev.IsSession() {
 		return w.repeatSession(ctx, tx, old, r.head.ev)
 	}
-	if !repeatEvent(&now, r.head.ev) {
-		return nil
+	changed, err := w.s.repeatNoted(ctx, tx, r.head.project, &now, r.head.ev)
+	if err != nil || !changed {
+		return err
 	}
 	return w.s.rewrite(ctx, tx, r.head.project, old, &now)
 }

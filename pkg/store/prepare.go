@@ -19,6 +19,9 @@ import (
 // flagUnfinished is kept in the spill column beside the spill bits.
 const flagUnfinished = 1 << 8
 
+// flagOutputsSet, likewise, says that an update has given the outputs.
+const flagOutputsSet = 1 << 9
+
 // head is one row of table ev, and what the lane needs to know of the event besides.
 type head struct {
 	ev      *event.Event
@@ -32,6 +35,8 @@ type head struct {
 	userID  string
 	totals  totals
 	rev     int
+	// responseID is the id of a model's answer, which evaluations may name.
+	responseID string
 
 	chunk *chunkRow // nil: no payload
 	off   int
@@ -62,6 +67,7 @@ type group struct {
 type put struct {
 	project int64
 	groups  []*group
+	notes   []*noteRow
 	events  int
 	bytes   int64
 }
@@ -106,6 +112,17 @@ func (s *Store) prepare(projectID int64, b event.Batch) (*put, error) {
 		byID[e.ID] = h
 		g.heads = append(g.heads, h)
 		p.events++
+	}
+	p.notes = s.noteRows(projectID, b.Notes)
+	for _, r := range p.notes {
+		p.bytes += int64(len(r.z))
+	}
+	for i := range b.Notes { // a session that only a log record names
+		n := &b.Notes[i]
+		if k := (key{n.Session, n.TraceID}); n.Session != uuid.Nil && groups[k] == nil {
+			groups[k] = &group{project: projectID, session: k.session, trace: k.trace}
+			p.groups = append(p.groups, groups[k])
+		}
 	}
 	for _, g := range p.groups {
 		for _, h := range g.heads {
@@ -152,7 +169,10 @@ func (h *head) derive() {
 	if e.Unfinished {
 		h.spill |= flagUnfinished
 	}
-	h.runID, h.userID = "", ""
+	if e.OutputsSet {
+		h.spill |= flagOutputsSet
+	}
+	h.runID, h.userID, h.responseID = "", "", ""
 	if u, ok := rawjson.Text(rawjson.Get(e.UserProperties, "user_id")); ok {
 		h.userID = u
 	}
@@ -195,6 +215,8 @@ func (h *head) scanMetadata(model bool) {
 			total, hasTotal = rawjson.Number(v)
 		case "cost":
 			cost, hasCost = rawjson.Number(v)
+		case "response_id":
+			h.responseID, _ = rawjson.Text(v)
 		case "duplicate_of":
 			duplicate = !rawjson.Null(v)
 		}

@@ -46,7 +46,7 @@ func scanHead(scan func(...any) error) (*stored, error) {
 	if e.ParentID == uuid.Nil && !e.IsSession() {
 		e.ParentID = e.SessionID
 	}
-	e.Unfinished = r.spill&flagUnfinished != 0
+	e.Unfinished, e.OutputsSet = r.spill&flagUnfinished != 0, r.spill&flagOutputsSet != 0
 	return &r, nil
 }
 

@@ -28,9 +28,11 @@ type Options struct {
 	// QueueBytes bounds the payload that waits for a commit; past it writes are refused as
 	// busy. Default 64 MiB.
 	QueueBytes int64
-	// PendingTTL is how long an update waits for its event. Default 24 hours.
+	// PendingTTL is how long an update, or what log records say of a span, waits for its event,
+	// and how long the latter is known after it came. Default 24 hours.
 	PendingTTL time.Duration
-	// MaxPending bounds the updates that wait. Default 100,000.
+	// MaxPending bounds the updates that wait, and likewise what waits of log records (one for
+	// each span and request), of which the oldest give way. Default 100,000.
 	MaxPending int
 	// Lanes is the number of writers on PostgreSQL. Default 4; SQLite has one.
 	Lanes int
@@ -92,6 +94,7 @@ type Store struct {
 	chunks  *chunkCache
 	traces  *lru.Cache[traceKey, traceRow]
 	pending *pendingIDs
+	notes   noteCounts
 	aliases *aliasFlag
 	flight  *flight
 	scans   chan struct{} // one place for each search that may decide rows in Go at a time
@@ -156,6 +159,9 @@ func open(ctx context.Context, db database, dialect query.Dialect, o Options) (_
 	if err := s.loadPending(ctx); err != nil {
 		return nil, err
 	}
+	if err := s.loadNotes(ctx); err != nil {
+		return nil, err
+	}
 	background, stop := context.WithCancel(context.WithoutCancel(ctx))
 	s.stop = stop
 	for n := range db.lanes() {
@@ -181,7 +187,7 @@ func open(ctx context.Context, db database, dialect query.Dialect, o Options) (_
 // what was empty before (event.Repeat). Errors are *fault.Error: Invalid names the field,
 // Unavailable says to try again.
 func (s *Store) Put(ctx context.Context, projectID int64, b event.Batch) error {
-	if len(b.Events) == 0 {
+	if len(b.Events) == 0 && len(b.Notes) == 0 {
 		return nil
 	}
 	size := sizeOf(&b)
@@ -194,8 +200,14 @@ func (s *Store) Put(ctx context.Context, projectID int64, b event.Batch) error {
 		s.queue.give(size)
 		return err
 	}
-	if err := s.submit(ctx, s.laneOf(b.Events[0].SessionID), &job{put: p, bytes: size}); err != nil || len(s.lanes) == 1 || s.pending.count() == 0 {
+	if err := s.submit(ctx, s.laneOf(firstSession(&b)), &job{put: p, bytes: size}); err != nil {
 		return err
+	}
+	if err := s.meetAfter(ctx, projectID, &b); err != nil {
+		return err
+	}
+	if len(s.lanes) == 1 || s.pending.count() == 0 {
+		return nil
 	}
 	for i := range b.Events {
 		if s.pending.has(idKey{projectID, b.Events[i].ID}) {
@@ -207,7 +219,18 @@ func (s *Store) Put(ctx context.Context, projectID int64, b event.Batch) error {
 	return nil
 }
 
+// firstSession is the session that chooses the lane; of notes alone, their trace's provisional one.
+func firstSession(b *event.Batch) uuid.UUID {
+	if len(b.Events) > 0 {
+		return b.Events[0].SessionID
+	}
+	return b.Notes[0].TraceID
+}
+
 func sizeOf(b *event.Batch) (n int64) {
+	for i := range b.Notes {
+		n += int64(len(b.Notes[i].Content)) + 64
+	}
 	for i := range b.Events {
 		e := &b.Events[i]
 		n += int64(len(e.Inputs)+len(e.Outputs)+len(e.Config)+len(e.Metadata)+len(e.ColdMetadata)+len(e.Metrics)+len(e.Feedback)+
@@ -251,7 +274,7 @@ func (s *Store) fillSeen(ctx context.Context, days []int32) {
 
 var errFull = errors.New("filters are full")
 
-// expire drops updates that waited too long.
+// expire drops updates and notes that waited too long.
 func (s *Store) expire(ctx context.Context) {
 	tick := time.NewTicker(expireEvery)
 	defer tick.Stop()
@@ -262,6 +285,9 @@ func (s *Store) expire(ctx context.Context) {
 		case <-tick.C:
 			if err := s.expirePending(ctx, s.options.Now()); err != nil && ctx.Err() == nil {
 				s.options.Logger.Warn("drop waiting updates", zap.Error(err))
+			}
+			if err := errors.Join(s.expireNotes(ctx, s.options.Now()), s.sweepNotes(ctx)); err != nil && ctx.Err() == nil {
+				s.options.Logger.Warn("drop waiting notes", zap.Error(err))
 			}
 		}
 	}

@@ -14,6 +14,7 @@ type telemetry struct {
 	commits metric.Float64Histogram
 	refuse  metric.Int64Counter
 	expire  metric.Int64Counter
+	notes   metric.Int64Counter
 }
 
 func newTelemetry(m metric.Meter, q *queue) (*telemetry, error) {
@@ -36,6 +37,10 @@ func newTelemetry(m metric.Meter, q *queue) (*telemetry, error) {
 	}
 	if t.expire, err = m.Int64Counter("spangrove_store_updates_expired", metric.WithUnit("{update}"),
 		metric.WithDescription("Updates dropped because their event never came.")); err != nil {
+		return nil, err
+	}
+	if t.notes, err = m.Int64Counter("spangrove_store_notes_expired", metric.WithUnit("{note}"),
+		metric.WithDescription("Notes of log records dropped because the event of their span never came.")); err != nil {
 		return nil, err
 	}
 	_, err = m.Int64ObservableGauge("spangrove_store_queue_bytes", metric.WithUnit("By"), metric.WithDescription("Payload waiting for a commit."),
@@ -62,3 +67,9 @@ func (t *telemetry) commit(ctx context.Context, batch []*job, d time.Duration, e
 
 func (t *telemetry) refused(ctx context.Context)          { t.refuse.Add(ctx, 1) }
 func (t *telemetry) expired(ctx context.Context, n int64) { t.expire.Add(ctx, n) }
+
+func (t *telemetry) notesExpired(ctx context.Context, n int64) {
+	if n > 0 {
+		t.notes.Add(ctx, n)
+	}
+}

@@ -320,6 +320,9 @@ func (s *Store) DeleteEvent(ctx context.Context, projectID int64, id uuid.UUID) 
 		if err := s.erase(ctx, tx, old); err != nil {
 			return err
 		}
+		if err := eraseNotes(ctx, tx, projectID, []uuid.UUID{id}); err != nil {
+			return err
+		}
 		h := &head{ev: &old.Event, project: projectID}
 		h.derive()
 		if err := s.addTotals(ctx, tx, projectID, old.SessionID, totals{}.minus(h.totals), old.Start, old.End); err != nil {
@@ -392,6 +395,13 @@ func (s *Store) deleteSome(ctx context.Context, tx writeTx, project int64, sessi
 		list = list[:deleteSlice]
 	}
 	chunks := map[int64]int32{} // chunk to day
+	ids := make([]uuid.UUID, len(list))
+	for i := range list {
+		ids[i] = list[i].id
+	}
+	if err := eraseNotes(ctx, tx, project, ids); err != nil {
+		return false, err
+	}
 	for _, r := range list {
 		gone, err := tx.exec(ctx, `DELETE FROM ev WHERE project_id = $1 AND day = $2 AND event_id = $3`, project, r.day, tx.id(r.id))
 		if err != nil {
@@ -421,6 +431,7 @@ func (s *Store) deleteSome(ctx context.Context, tx writeTx, project int64, sessi
 		return true, nil
 	}
 	for _, stmt := range []string{
+		`DELETE FROM note WHERE project_id = $1 AND trace_id IN (SELECT trace_id FROM trace WHERE project_id = $1 AND session_id = $2)`,
 		`DELETE FROM session WHERE project_id = $1 AND session_id = $2`,
 		`DELETE FROM trace WHERE project_id = $1 AND session_id = $2`,
 		`DELETE FROM alias WHERE project_id = $1 AND target = $2`,

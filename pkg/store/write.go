@@ -26,6 +26,9 @@ type writing struct {
 	deltas   map[idKey]*sessionDelta
 	order    []*sessionDelta
 	consumed []idKey // pending updates that were applied
+
+	moved      []*traceRow // traces whose events went to another session
+	noteCounts noteDelta
 }
 
 // traceRow is a row of table trace.
@@ -142,13 +145,17 @@ func (w *writing) puts(ctx context.Context, tx writeTx, puts []*put) error {
 		if err := w.move(ctx, tx, m); err != nil {
 			return fmt.Errorf("move a trace to its session: %w", err)
 		}
+		w.moved = append(w.moved, m)
 	}
 	for _, r := range repeats {
 		if err := w.repeat(ctx, tx, r); err != nil {
 			return fmt.Errorf("repeat event %s: %w", r.head.ev.ID, err)
 		}
 	}
-	return w.applyPending(ctx, tx)
+	if err := w.applyPending(ctx, tx); err != nil {
+		return err
+	}
+	return w.annotate(ctx, tx, puts)
 }
 
 // finish tells the caches what became of the transaction.
@@ -162,6 +169,7 @@ func (w *writing) finish(committed bool) {
 	for _, k := range w.consumed {
 		w.s.pending.forget(k)
 	}
+	w.s.notes.add(w.noteCounts)
 }
 
 type traceKey struct {

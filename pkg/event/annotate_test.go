@@ -1,0 +1,209 @@
+package event
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/spangrove/spangrove/pkg/rawjson"
+)
+
+func noteOf(ms uint64, kind NoteKind, content string) Note {
+	return Note{Kind: kind, Nanos: ms * 1e6, Content: json.RawMessage(content)}
+}
+
+// shown is what notes can change of an event.
+func shown(e *Event) string {
+	errText := "-"
+	if e.Error != nil {
+		errText = *e.Error
+	}
+	cold := e.ColdMetadata
+	return fmt.Sprintf("inputs %s\noutputs %s\nconfig %s\nmetadata %s\ncold %s\nmetrics %s\nerror %s", e.Inputs, e.Outputs, e.Config, e.Metadata, cold, e.Metrics, errText)
+}
+
+func TestAnnotate(t *testing.T) {
+	t.Parallel()
+	failed := unnamedError
+	for _, tt := range []struct {
+		name  string
+		event Event
+		notes []Note
+		want  string
+	}{
+		{"messages in order of time, and the answer beside what the span says",
+			Event{Type: TypeModel, Outputs: json.RawMessage(`{"finish_reason":"stop"}`)},
+			[]Note{
+				noteOf(3, NoteOutput, `{"index":0,"messages":[{"role":"assistant","content":"A","finish_reason":"length"}]}`),
+				noteOf(2, NoteInput, `[{"role":"user","content":"Q"}]`), noteOf(1, NoteInput, `[{"role":"system","content":"S"}]`),
+			},
+			`inputs {"chat_history":[{"role":"system","content":"S"},{"role":"user","content":"Q"}]}
+outputs {"finish_reason":"stop","role":"assistant","content":"A"}
+config 
+metadata 
+cold {"from_logs":{"count":3,"fields":["inputs.chat_history","outputs.content","outputs.role"]}}
+metrics 
+error -`},
+		{"messages at one instant go as conversations go",
+			Event{Type: TypeModel},
+			[]Note{noteOf(1, NoteInput, `[{"role":"tool","content":"3"}]`), noteOf(1, NoteInput, `[{"role":"user","content":"2"}]`), noteOf(1, NoteInput, `[{"role":"system","content":"1"}]`)},
+			`inputs {"chat_history":[{"role":"system","content":"1"},{"role":"user","content":"2"},{"role":"tool","content":"3"}]}
+outputs 
+config 
+metadata 
+cold {"from_logs":{"count":3,"fields":["inputs.chat_history"]}}
+metrics 
+error -`},
+		{"what the span says itself is neither replaced nor repeated, and what differs is kept",
+			Event{Type: TypeModel, Inputs: json.RawMessage(`{"chat_history":[{"role":"user","content":"Q"}]}`), Outputs: json.RawMessage(`{"content":"A"}`)},
+			[]Note{
+				noteOf(1, NoteInput, `[{"role":"user","content":"Q"}]`), noteOf(2, NoteInput, `[{"role":"user","content":"other"}]`),
+				noteOf(3, NoteOutput, `{"index":0,"messages":[{"role":"assistant","content":"A"}]}`), noteOf(4, NoteOutput, `{"index":0,"messages":[{"role":"assistant","content":"B"}]}`),
+			},
+			`inputs {"chat_history":[{"role":"user","content":"Q"}]}
+outputs {"content":"A"}
+config 
+metadata 
+cold {"logs":[{"time":2,"message":{"role":"user","content":"other"}},{"time":4,"message":{"role":"assistant","content":"B"}}],"from_logs":{"count":4,"lists":{"logs":2}}}
+metrics 
+error -`},
+		{"several answers are choices, in the order of their index",
+			Event{Type: TypeModel},
+			[]Note{
+				noteOf(1, NoteOutput, `{"index":1,"messages":[{"role":"assistant","content":"second"}]}`),
+				noteOf(2, NoteOutput, `{"index":0,"messages":[{"role":"assistant","content":"first"}]}`),
+			},
+			`inputs 
+outputs {"role":"assistant","content":"first","choices":[{"role":"assistant","content":"second"}]}
+config 
+metadata 
+cold {"from_logs":{"count":2,"fields":["outputs.choices","outputs.content","outputs.role"]}}
+metrics 
+error -`},
+		{"fields, of which the first wins, and what belongs to none",
+			Event{Type: TypeModel, Config: json.RawMessage(`{"model":"m"}`), Metadata: json.RawMessage(`{"prompt_tokens":1}`)},
+			[]Note{
+				noteOf(1, NoteFields, `{"name":"details","config":{"model":"m","seed":1},"metadata":{"prompt_tokens":2,"system":"x"},"attributes":{"a":1}}`),
+				noteOf(2, NoteFields, `{"name":"details","config":{"seed":2}}`),
+			},
+			`inputs 
+outputs 
+config {"model":"m","seed":1}
+metadata {"prompt_tokens":1}
+cold {"logs":[{"name":"details","time":1,"metadata":{"prompt_tokens":2},"attributes":{"a":1}},{"name":"details","time":2,"config":{"seed":2}}],"system":"x","from_logs":{"count":2,"fields":["config.seed","metadata.system"],"lists":{"logs":2}}}
+metrics 
+error -`},
+		{"evaluations, exceptions and logs follow those of the span",
+			Event{Type: TypeTool, Error: &failed, ColdMetadata: json.RawMessage(`{"evaluations":[{"name":"a"}]}`)},
+			[]Note{
+				noteOf(1, NoteEvaluation, `{"name":"tone","value":0.50}`), noteOf(2, NoteEvaluation, `{"name":"tone","value":0.75}`), noteOf(2, NoteEvaluation, `{"name":"kind","label":"good"}`),
+				noteOf(3, NoteException, `{"type":"E","message":"broken"}`), noteOf(4, NoteLog, `{"name":"x"}`),
+			},
+			`inputs 
+outputs 
+config 
+metadata 
+cold {"evaluations":[{"name":"a"},{"name":"tone","value":0.50},{"name":"kind","label":"good"},{"name":"tone","value":0.75}],"exceptions":[{"type":"E","message":"broken"}],"logs":[{"name":"x"}],"from_logs":{"count":5,"fields":["error","metrics.kind","metrics.tone"],"lists":{"evaluations":3,"exceptions":1,"logs":1}}}
+metrics {"tone":0.50,"kind":"good"}
+error broken`},
+		{"a tool's arguments and result",
+			Event{Type: TypeTool},
+			[]Note{noteOf(1, NoteInput, `[{"role":"tool","content":"{\"city\":\"Lisbon\"}"}]`), noteOf(2, NoteOutput, `{"messages":[{"role":"assistant","content":"{\"celsius\":21}"}]}`)},
+			`inputs {"city":"Lisbon"}
+outputs {"result":{"celsius":21}}
+config 
+metadata 
+cold {"from_logs":{"count":2,"fields":["inputs.city","outputs.result"]}}
+metrics 
+error -`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			once := tt.event
+			if !once.Annotate(nil, tt.notes) {
+				t.Error("nothing changed")
+			}
+			if d := cmp.Diff(tt.want, shown(&once)); d != "" {
+				t.Errorf("(-want +got):\n%s", d)
+			}
+			if once.Annotate(tt.notes, append(tt.notes, tt.notes[0])) {
+				t.Error("a note sent again changed the event")
+			}
+			for round := range 20 {
+				r := rand.New(rand.NewPCG(1, uint64(round)))
+				e := tt.event
+				var known []Note
+				for _, i := range r.Perm(len(tt.notes)) {
+					e.Annotate(known, append(known[:len(known):len(known)], tt.notes[i]))
+					known = append(known, tt.notes[i])
+				}
+				if d := cmp.Diff(tt.want, shown(&e)); d != "" {
+					t.Fatalf("one by one (-want +got):\n%s", d)
+				}
+			}
+			back := once
+			if !back.Unannotated(tt.notes) {
+				t.Error("cannot be taken back")
+			}
+			if d := cmp.Diff(shown(&tt.event), shown(&back)); d != "" {
+				t.Errorf("taken back (-want +got):\n%s", d)
+			}
+		})
+	}
+}
+
+// TestAnnotateLate holds that notes which come when the first ones are no longer known fill only
+// what is empty, and repeat nothing.
+func TestAnnotateLate(t *testing.T) {
+	t.Parallel()
+	first := []Note{noteOf(1, NoteInput, `[{"role":"user","content":"Q"}]`), noteOf(2, NoteLog, `{"name":"x"}`)}
+	e := Event{Type: TypeModel}
+	e.Annotate(nil, first)
+	late := []Note{noteOf(5, NoteInput, `[{"role":"user","content":"late"}]`), noteOf(2, NoteLog, `{"name":"x"}`),
+		noteOf(6, NoteOutput, `{"messages":[{"role":"assistant","content":"A"}]}`)}
+	e.Annotate(nil, late)
+	if got := string(e.Inputs); got != `{"chat_history":[{"role":"user","content":"Q"}]}` {
+		t.Errorf("inputs %s", got)
+	}
+	if got := string(rawjson.Get(e.Outputs, "content")); got != `"A"` {
+		t.Errorf("outputs %s", e.Outputs)
+	}
+	if got := string(rawjson.Get(e.ColdMetadata, "logs")); got != `[{"name":"x"},{"time":5,"message":{"role":"user","content":"late"}}]` {
+		t.Errorf("logs %s", got)
+	}
+}
+
+// FuzzAnnotate holds that no content of a note panics or makes text that is no JSON, and that
+// what notes did can be taken back.
+func FuzzAnnotate(f *testing.F) {
+	f.Add(uint8(1), `[{"role":"user","content":"Q"}]`, `{"chat_history":[]}`, `{"a":1}`)
+	f.Add(uint8(2), `{"index":0,"messages":[{"content":"A"}]}`, `{}`, `{"content":""}`)
+	f.Add(uint8(3), `{"config":{"a":1},"outputs":5}`, `{}`, `null`)
+	f.Fuzz(func(t *testing.T, kind uint8, content, inputs, cold string) {
+		for _, s := range []*string{&content, &inputs, &cold} {
+			clean, _, err := rawjson.Clean([]byte(*s))
+			if err != nil {
+				t.Skip()
+			}
+			*s = string(clean)
+		}
+		if rawjson.KindOf([]byte(inputs)) != '{' || rawjson.KindOf([]byte(cold)) != '{' || rawjson.Get([]byte(cold), keyFromLogs) != nil {
+			t.Skip()
+		}
+		e := Event{Type: TypeModel, Inputs: json.RawMessage(inputs), ColdMetadata: json.RawMessage(cold)}
+		notes := []Note{{Kind: NoteKind(kind % 7), Content: json.RawMessage(content)}}
+		e.Annotate(nil, notes)
+		again := e
+		if again.Annotate(notes, notes) {
+			t.Errorf("not stable:\n%s\n%s", shown(&e), shown(&again))
+		}
+		for _, raw := range []json.RawMessage{e.Inputs, e.Outputs, e.Config, e.Metadata, e.ColdMetadata, e.Metrics} {
+			if len(raw) > 0 && !json.Valid(raw) {
+				t.Errorf("not JSON: %s", raw)
+			}
+		}
+	})
+}

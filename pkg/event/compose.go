@@ -1,0 +1,354 @@
+package event
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/spangrove/spangrove/pkg/rawjson"
+)
+
+// unnamedError is the error of a span that failed without saying how.
+const unnamedError = "error"
+
+// composer fills what an event leaves empty from its notes.
+type composer struct {
+	e    *Event
+	from *fromLogs
+	add  map[*json.RawMessage]*rawjson.Builder // members to append to each object
+	have map[*json.RawMessage]map[string]json.RawMessage
+	list map[string][]json.RawMessage // items to append to lists of metadata
+}
+
+func newComposer(e *Event, from *fromLogs) *composer {
+	return &composer{e: e, from: from, add: map[*json.RawMessage]*rawjson.Builder{}, have: map[*json.RawMessage]map[string]json.RawMessage{},
+		list: map[string][]json.RawMessage{}}
+}
+
+// compose goes by kinds, each in order of time: fields that a record names come before those
+// that follow from messages.
+func (c *composer) compose(notes []Note) {
+	of := func(k NoteKind) (list []*Note) {
+		for i := range notes {
+			if notes[i].Kind == k {
+				list = append(list, &notes[i])
+			}
+		}
+		return list
+	}
+	for _, n := range of(NoteFields) {
+		c.fields(n)
+	}
+	c.inputs(of(NoteInput))
+	c.outputs(of(NoteOutput))
+	for _, n := range of(NoteEvaluation) {
+		c.evaluation(n)
+	}
+	for _, n := range of(NoteException) {
+		c.list[keyExceptions] = append(c.list[keyExceptions], n.Content)
+		if text, ok := rawjson.Text(rawjson.Get(n.Content, "message")); ok && text != "" && c.e.Error != nil && *c.e.Error == unnamedError {
+			c.e.Error = &text
+			c.from.fields = append(c.from.fields, "error")
+		}
+	}
+	for _, n := range of(NoteLog) {
+		c.list[keyLogs] = append(c.list[keyLogs], n.Content)
+	}
+	c.finish()
+}
+
+// members are the members an object of the event has, those to be added included.
+func (c *composer) members(to *json.RawMessage) map[string]json.RawMessage {
+	m := c.have[to]
+	if m == nil {
+		m = map[string]json.RawMessage{}
+		for k, v := range rawjson.Object(*to) {
+			m[k] = v
+		}
+		if to == &c.e.Metadata {
+			for k, v := range rawjson.Object(c.e.ColdMetadata) {
+				m[k] = v
+			}
+		}
+		c.have[to] = m
+	}
+	return m
+}
+
+// open says that notes may fill members of an object.
+func (c *composer) open(bucket string) bool {
+	if bucket != "outputs" {
+		return true
+	}
+	k := rawjson.KindOf(c.e.Outputs)
+	return !c.e.OutputsSet && (k == '{' || rawjson.Empty(c.e.Outputs))
+}
+
+// put gives a member its value unless the event has one. It says no if the event has another.
+func (c *composer) put(bucket, key string, val json.RawMessage) bool {
+	to := c.e.bucket(bucket)
+	if !c.open(bucket) {
+		return false
+	}
+	m := c.members(to)
+	if old, ok := m[key]; ok {
+		return bytes.Equal(old, val)
+	}
+	m[key] = val
+	if bucket == "metadata" && ColdKey(key) {
+		to = &c.e.ColdMetadata
+	}
+	o := c.add[to]
+	if o == nil {
+		o = &rawjson.Builder{}
+		c.add[to] = o
+	}
+	o.Raw(key, val)
+	c.from.fields = append(c.from.fields, bucket+"."+key)
+	return true
+}
+
+// fieldBuckets are the objects of a NoteFields, in the order they are kept if they found no place.
+var fieldBuckets = []string{"config", "inputs", "outputs", "metadata", "metrics", "feedback", "user_properties"}
+
+// fields fills in the members of a NoteFields. Those whose place is taken by something else are
+// kept in metadata.logs, with what had no place from the start.
+func (c *composer) fields(n *Note) {
+	var over rawjson.Builder
+	for _, bucket := range fieldBuckets {
+		in := rawjson.Get(n.Content, bucket)
+		if in == nil {
+			continue
+		}
+		if rawjson.KindOf(in) != '{' { // outputs that are one value
+			if rawjson.Empty(c.e.Outputs) && !c.e.OutputsSet {
+				c.e.Outputs = in
+				c.from.fields = append(c.from.fields, bucket)
+			} else if !bytes.Equal(in, c.e.Outputs) {
+				over.Raw(bucket, in)
+			}
+			continue
+		}
+		var left rawjson.Builder
+		for k, v := range rawjson.Object(in) {
+			if !c.put(bucket, k, v) && !rawjson.Empty(v) {
+				left.Raw(k, v)
+			}
+		}
+		if left.Len() > 0 {
+			over.Raw(bucket, left.Bytes())
+		}
+	}
+	if raw := rawjson.Get(n.Content, "attributes"); raw != nil {
+		over.Raw("attributes", raw)
+	}
+	if over.Len() > 0 {
+		c.keep(n, rawjson.Get(n.Content, "name"), over.Bytes())
+	}
+}
+
+// keep puts what found no place into metadata.logs: {name, time in ms, …}.
+func (c *composer) keep(n *Note, name json.RawMessage, rest json.RawMessage) {
+	var o rawjson.Builder
+	if name != nil {
+		o.Raw("name", name)
+	}
+	o.Number("time", NoteMillis(n.Nanos))
+	c.list[keyLogs] = append(c.list[keyLogs], rawjson.Concat(o.Bytes(), rest))
+}
+
+// NoteMillis is a note's time in milliseconds, fractions kept.
+func NoteMillis(nanos uint64) float64 {
+	return min(float64(nanos/1e6)+float64(nanos%1e6)/1e6, MaxMillis)
+}
+
+// inputs makes the messages of all notes the chat history; of a tool, what it was given.
+func (c *composer) inputs(notes []*Note) {
+	if len(notes) == 0 {
+		return
+	}
+	if c.e.Type == TypeTool {
+		c.toolInputs(notes)
+		return
+	}
+	history, taken := c.members(&c.e.Inputs)["chat_history"]
+	if taken {
+		for _, n := range notes {
+			for _, m := range rawjson.Array(n.Content) {
+				if !holds(history, m) {
+					c.keep(n, nil, object("message", m))
+				}
+			}
+		}
+		return
+	}
+	var all []byte
+	for _, n := range notes {
+		for _, m := range rawjson.Array(n.Content) {
+			all = appendItem(all, m)
+		}
+	}
+	if all != nil {
+		c.put("inputs", "chat_history", append(all, ']'))
+	}
+}
+
+// toolInputs gives a tool the members of what it was called with.
+func (c *composer) toolInputs(notes []*Note) {
+	for _, n := range notes {
+		for _, m := range rawjson.Array(n.Content) {
+			content := embedded(rawjson.Get(m, "content"))
+			ok := true
+			if rawjson.KindOf(content) == '{' {
+				for k, v := range rawjson.Object(content) {
+					ok = c.put("inputs", k, v) && ok
+				}
+			} else {
+				ok = rawjson.Empty(content) || c.put("inputs", "value", content)
+			}
+			if !ok {
+				c.keep(n, nil, object("message", m))
+			}
+		}
+	}
+}
+
+// embedded is the JSON inside a JSON string, or the value itself.
+func embedded(val json.RawMessage) json.RawMessage {
+	text, ok := rawjson.Text(val)
+	if !ok || !strings.HasPrefix(text, "{") && !strings.HasPrefix(text, "[") {
+		return val
+	}
+	if in, _, err := rawjson.Clean([]byte(text)); err == nil {
+		return in
+	}
+	return val
+}
+
+// holds says that a list of messages has one that says what m does.
+func holds(list, m json.RawMessage) bool {
+	content, calls := rawjson.Get(m, "content"), rawjson.Get(m, "tool_calls")
+	for _, have := range rawjson.Array(list) {
+		if bytes.Equal(have, m) || bytes.Equal(rawjson.Get(have, "content"), content) && bytes.Equal(rawjson.Get(have, "tool_calls"), calls) {
+			return true
+		}
+	}
+	return false
+}
+
+// answer is one answer of a model and the note that told it.
+type answer struct {
+	note  *Note
+	index float64
+	msg   json.RawMessage
+}
+
+// outputs makes the first answer the outputs, and the others choices, unless they only add to
+// it what it lacks. Of a tool, what it gave back.
+func (c *composer) outputs(notes []*Note) {
+	var list []answer
+	for _, n := range notes {
+		index, _ := rawjson.Number(rawjson.Get(n.Content, "index"))
+		for _, m := range rawjson.Array(rawjson.Get(n.Content, "messages")) {
+			list = append(list, answer{n, index, m})
+		}
+	}
+	if len(list) == 0 {
+		return
+	}
+	slices.SortStableFunc(list, func(a, b answer) int { return cmp.Compare(a.index, b.index) })
+	if c.e.Type == TypeTool {
+		for _, a := range list {
+			if content := embedded(rawjson.Get(a.msg, "content")); !rawjson.Empty(content) && !c.put("outputs", "result", content) {
+				c.keep(a.note, nil, object("message", a.msg))
+			}
+		}
+		return
+	}
+	out := c.members(&c.e.Outputs)
+	if !c.open("outputs") || !rawjson.Empty(out["content"]) || !rawjson.Empty(out["tool_calls"]) {
+		for _, a := range list {
+			same := bytes.Equal(rawjson.Get(a.msg, "content"), out["content"]) || rawjson.Empty(rawjson.Get(a.msg, "content")) && rawjson.Empty(out["content"])
+			if !(same && (rawjson.Empty(rawjson.Get(a.msg, "tool_calls")) || bytes.Equal(rawjson.Get(a.msg, "tool_calls"), out["tool_calls"]))) &&
+				!holds(out["choices"], a.msg) {
+				c.keep(a.note, nil, object("message", a.msg))
+			}
+		}
+		return
+	}
+	merged := true
+	filled := map[string]bool{}
+	for _, a := range list {
+		for _, key := range [...]string{"content", "tool_calls"} {
+			if !rawjson.Empty(rawjson.Get(a.msg, key)) {
+				merged = merged && !filled[key]
+				filled[key] = true
+			}
+		}
+	}
+	main := list[:1]
+	if merged {
+		main = list
+	}
+	for _, a := range main {
+		for k, v := range rawjson.Object(a.msg) {
+			if !rawjson.Empty(v) {
+				c.put("outputs", k, v)
+			}
+		}
+	}
+	if merged {
+		return
+	}
+	var rest []byte
+	for _, a := range list[1:] {
+		rest = appendItem(rest, a.msg)
+	}
+	c.put("outputs", "choices", append(rest, ']'))
+}
+
+// evaluation makes the score, or else the label, a metric; the whole is kept beside it.
+func (c *composer) evaluation(n *Note) {
+	val := rawjson.Get(n.Content, "value")
+	if val == nil {
+		val = rawjson.Get(n.Content, "label")
+	}
+	if name, ok := rawjson.Text(rawjson.Get(n.Content, "name")); ok && val != nil {
+		c.put("metrics", name, val)
+	}
+	c.list[keyEvaluations] = append(c.list[keyEvaluations], n.Content)
+}
+
+// finish appends what was gathered to the event.
+func (c *composer) finish() {
+	for _, name := range noteLists {
+		c.appendTo(name)
+	}
+	for to, o := range c.add {
+		*to = rawjson.Concat(*to, o.Bytes())
+	}
+}
+
+// appendTo appends items to a list of metadata, but not one that an update has put there.
+func (c *composer) appendTo(name string) {
+	items := c.list[name]
+	if len(items) == 0 || rawjson.Get(c.e.Metadata, name) != nil {
+		return
+	}
+	var list []byte
+	for _, v := range rawjson.Array(rawjson.Get(c.e.ColdMetadata, name)) {
+		list = appendItem(list, v)
+		if c.from.late { // it may be one of those that are no longer known
+			items = slices.DeleteFunc(items, func(item json.RawMessage) bool { return bytes.Equal(item, v) })
+		}
+	}
+	for _, v := range items {
+		list = appendItem(list, v)
+		c.from.addTo(name, 1)
+	}
+	if len(items) > 0 {
+		c.e.ColdMetadata = rawjson.Concat(without(c.e.ColdMetadata, name), object(name, append(list, ']')))
+	}
+}

@@ -1,0 +1,146 @@
+package store
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/event"
+)
+
+// noteRow is a row of table note: what one request said of one span. A result of an evaluation
+// that names an answer has a row of its own, which can belong to another event than its span's.
+type noteRow struct {
+	id       int64
+	project  int64
+	span     uuid.UUID // the event id that follows from trace and span id
+	hash     uuid.UUID
+	trace    uuid.UUID
+	event    uuid.UUID // zero: it waits
+	response string
+	created  int64
+	z        []byte
+}
+
+// noteRows makes rows of the notes of one request, in the order of their keys, so that all
+// lanes take locks in one order.
+func (s *Store) noteRows(project int64, notes []event.Note) []*noteRow {
+	type key struct {
+		span     uuid.UUID
+		response string
+	}
+	byKey := map[key]*noteRow{}
+	raw := map[*noteRow][]byte{}
+	var rows []*noteRow
+	created := s.options.Now().UnixMilli()
+	for i := range notes {
+		n := &notes[i]
+		k := key{n.SpanID, n.ResponseID}
+		r := byKey[k]
+		if r == nil {
+			r = &noteRow{project: project, span: n.SpanID, trace: n.TraceID, response: n.ResponseID, created: created}
+			byKey[k] = r
+			rows = append(rows, r)
+		}
+		raw[r] = appendNote(raw[r], n)
+	}
+	for _, r := range rows {
+		sum := sha256.Sum256(raw[r])
+		copy(r.hash[:], sum[:])
+		r.z = s.codec.compress(raw[r])
+	}
+	slices.SortFunc(rows, compareNoteRows)
+	return rows
+}
+
+func compareNoteRows(a, b *noteRow) int {
+	if a.project != b.project {
+		return int(a.project - b.project)
+	}
+	if c := bytes.Compare(a.span[:], b.span[:]); c != 0 {
+		return c
+	}
+	return bytes.Compare(a.hash[:], b.hash[:])
+}
+
+// appendNote appends a note as it is stored: kind, times and place as uvarints, the length of
+// the content and the content.
+func appendNote(dst []byte, n *event.Note) []byte {
+	dst = append(dst, byte(n.Kind))
+	for _, v := range [...]uint64{n.Nanos, n.Observed, uint64(n.Seq), uint64(len(n.Content))} {
+		dst = binary.AppendUvarint(dst, v)
+	}
+	return append(dst, n.Content...)
+}
+
+// notesIn reads the notes of a row.
+func (s *Store) notesIn(r *noteRow) (list []event.Note, err error) {
+	if len(r.z) == 0 {
+		return nil, nil
+	}
+	raw, err := s.codec.decompress(r.z)
+	if err != nil {
+		return nil, err
+	}
+	for len(raw) > 0 {
+		n := event.Note{Kind: event.NoteKind(raw[0]), SpanID: r.span, TraceID: r.trace, ResponseID: r.response}
+		raw = raw[1:]
+		var v [4]uint64
+		for i := range v {
+			x, w := binary.Uvarint(raw)
+			if w <= 0 {
+				return nil, errRecord
+			}
+			v[i], raw = x, raw[w:]
+		}
+		if v[3] > uint64(len(raw)) {
+			return nil, errRecord
+		}
+		n.Nanos, n.Observed, n.Seq = v[0], v[1], uint32(v[2])
+		n.Content, raw = raw[:v[3]:v[3]], raw[v[3]:]
+		list = append(list, n)
+	}
+	return list, nil
+}
+
+// notesOf reads the rows.
+func (s *Store) notesOf(rows []*noteRow) (list []event.Note, err error) {
+	for _, r := range rows {
+		some, err := s.notesIn(r)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, some...)
+	}
+	return list, nil
+}
+
+const noteColumns = `id, project_id, span_id, hash, trace_id, event_id, coalesce(response_id, ''), created_ms, z`
+
+func scanNote(scan func(...any) error) (*noteRow, error) {
+	r := &noteRow{}
+	err := scan(&r.id, &r.project, scanID{&r.span}, scanID{&r.hash}, scanID{&r.trace}, scanID{&r.event}, &r.response, &r.created, &r.z)
+	return r, err
+}
+
+// oneOf is a condition that column is one of n texts, the first of which is argument first.
+func oneOf(column string, first, n int) string {
+	var b strings.Builder
+	b.WriteString(column + " IN (")
+	for i := range n {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString("$" + strconv.Itoa(first+i))
+	}
+	b.WriteByte(')')
+	return b.String()
+}
+
+// idsPerQuery bounds the ids that one statement asks for.
+const idsPerQuery = 500
