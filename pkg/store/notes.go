@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/store/lzh"
 )
 
 // noteRow is a row of table note: what one request said of one span. A result of an evaluation
@@ -52,7 +53,7 @@ func (s *Store) noteRows(project int64, notes []event.Note) []*noteRow {
 	for _, r := range rows {
 		sum := sha256.Sum256(raw[r])
 		copy(r.hash[:], sum[:])
-		r.z = s.codec.compress(raw[r])
+		r.z = lzh.Encode(nil, raw[r])
 	}
 	slices.SortFunc(rows, compareNoteRows)
 	return rows
@@ -83,7 +84,7 @@ func (s *Store) notesIn(r *noteRow) (list []event.Note, err error) {
 	if len(r.z) == 0 {
 		return nil, nil
 	}
-	raw, err := s.codec.decompress(r.z)
+	raw, err := decompress(r.z)
 	if err != nil {
 		return nil, err
 	}
