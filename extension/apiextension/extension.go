@@ -30,6 +30,7 @@ import (
 type apiStore interface {
 	httpapi.Reader
 	httpapi.Writer
+	httpapi.Configurations
 	httpapi.Tools
 	mount.Projects
 	mount.SessionReader
@@ -92,7 +93,7 @@ func (e *apiExtension) Start(ctx context.Context, host component.Host) error {
 			return err
 		}
 	}
-	api := httpapi.New(httpapi.Deps{Reader: s, Writer: s, Tools: s, DefaultProject: s.DefaultProject, Logger: e.set.Logger})
+	api := httpapi.New(httpapi.Deps{Reader: s, Writer: s, Configurations: s, Tools: s, DefaultProject: s.DefaultProject, Logger: e.set.Logger})
 	if err := e.serveAPI(api.Routes()); err != nil {
 		return err
 	}

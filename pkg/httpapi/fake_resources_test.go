@@ -3,6 +3,7 @@ package httpapi_test
 import (
 	"context"
 
+	"github.com/spangrove/spangrove/pkg/configuration"
 	"github.com/spangrove/spangrove/pkg/tool"
 )
 
@@ -31,4 +32,32 @@ func (f *fake) UpdateTool(_ context.Context, projectID int64, _ tool.Update) (to
 
 func (f *fake) DeleteTool(_ context.Context, projectID int64, _ string) error {
 	return f.asked(projectID)
+}
+
+func (f *fake) CreateConfiguration(_ context.Context, projectID int64, _ configuration.Configuration) (string, error) {
+	return "", f.asked(projectID)
+}
+
+func (f *fake) FindConfigurations(_ context.Context, projectID int64, _ configuration.Query) ([]string, int, error) {
+	return nil, 0, f.asked(projectID)
+}
+
+func (f *fake) LoadConfigurations(_ context.Context, projectID int64, _ []string) ([]configuration.Configuration, error) {
+	return nil, f.asked(projectID)
+}
+
+func (f *fake) UpdateConfiguration(_ context.Context, projectID int64, _ configuration.Update) (bool, error) {
+	return false, f.asked(projectID)
+}
+
+func (f *fake) DeleteConfiguration(_ context.Context, projectID int64, _ string) error {
+	return f.asked(projectID)
+}
+
+func (f *fake) Configuration(_ context.Context, projectID int64, _ string, _ int64) (configuration.Configuration, error) {
+	return configuration.Configuration{}, f.asked(projectID)
+}
+
+func (f *fake) ConfigurationVersions(_ context.Context, projectID int64, _ string, _, _ int) ([]configuration.Configuration, int, error) {
+	return nil, 0, f.asked(projectID)
 }

@@ -69,13 +69,14 @@ func (f *fake) DeleteSession(ctx context.Context, projectID int64, id uuid.UUID)
 type both interface {
 	httpapi.Reader
 	httpapi.Writer
+	httpapi.Configurations
 	httpapi.Tools
 }
 
 // serve mounts every route over s. On a request without an identity the project is shop.
 func serve(s both) http.Handler {
 	server := httpapi.New(httpapi.Deps{
-		Reader: s, Writer: s, Tools: s, Now: func() time.Time { return time.UnixMilli(1_800_000_000_000) },
+		Reader: s, Writer: s, Configurations: s, Tools: s, Now: func() time.Time { return time.UnixMilli(1_800_000_000_000) },
 		DefaultProject: func(context.Context) (project.Project, error) { return shop, nil },
 	})
 	mux := http.NewServeMux()

@@ -38,6 +38,49 @@ func (c *call) paramID(names ...string) (string, error) {
 	return "", fault.InvalidField(names[0], "is required")
 }
 
+// page reads limit and page of a list.
+func (c *call) page() (limit, page int, err error) {
+	params, err := c.params()
+	if err != nil {
+		return 0, 0, err
+	}
+	return params.Page(listPages)
+}
+
+// version reads the number of an old version; 0 is the one in force.
+func (c *call) version() (int64, error) {
+	params, err := c.params()
+	if err != nil {
+		return 0, err
+	}
+	return params.Whole("version")
+}
+
+// versions answers with n versions of something; at gives the number of each and since when it
+// was in force.
+func (c *call) versions(n, total int, at func(i int) (version, since int64)) error {
+	c.total(total)
+	out := []byte(`{"versions":[`)
+	for i := range n {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		version, since := at(i)
+		out = wire.AppendVersion(out, version, since)
+	}
+	_ = wire.WriteJSON(c.w, append(out, "]}"...)) // an error is the caller's connection, gone
+	return nil
+}
+
+// count writes how many were meant by a change: one or none.
+func count(b *rawjson.Builder, key string, hit bool) {
+	n := int64(0)
+	if hit {
+		n = 1
+	}
+	b.Int(key, n)
+}
+
 // total tells how many there are in all, where the body of a list has no place for it.
 func (c *call) total(n int) { c.w.Header().Set("X-Total-Count", strconv.Itoa(n)) }
 
@@ -66,4 +109,4 @@ func inserted(result ...func(*rawjson.Builder)) *rawjson.Builder {
 }
 
 // resourceOperations are those of all nouns beside events and sessions.
-var resourceOperations = slices.Concat(toolOperations)
+var resourceOperations = slices.Concat(configurationOperations, toolOperations)

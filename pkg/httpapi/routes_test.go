@@ -22,7 +22,7 @@ func path(r httpapi.Route) string {
 }
 
 // valid is a body that has what any operation needs.
-const valid = `{"event_id":"33333333-3333-4333-8333-333333333333","id":"x","name":"x"}`
+const valid = `{"event_id":"33333333-3333-4333-8333-333333333333","id":"x","name":"x","provider":"p","parameters":{"call_type":"chat","model":"m"}}`
 
 func TestEveryRouteChecksTheScope(t *testing.T) {
 	t.Parallel()

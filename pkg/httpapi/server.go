@@ -40,9 +40,10 @@ type Writer interface {
 
 // Deps is what a Server works with.
 type Deps struct {
-	Reader Reader
-	Writer Writer
-	Tools  Tools
+	Reader         Reader
+	Writer         Writer
+	Tools          Tools
+	Configurations Configurations
 	// DefaultProject is whose the data is on a server without keys.
 	DefaultProject func(context.Context) (project.Project, error)
 	// Logger hears of internal errors; nil is silent.

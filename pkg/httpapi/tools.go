@@ -33,11 +33,7 @@ var toolOperations = []operation{
 }
 
 func (s *Server) listTools(c *call) error {
-	params, err := c.params()
-	if err != nil {
-		return err
-	}
-	limit, page, err := params.Page(listPages)
+	limit, page, err := c.page()
 	if err != nil {
 		return err
 	}

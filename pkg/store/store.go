@@ -274,15 +274,17 @@ func (s *Store) fillSeen(ctx context.Context, days []int32) {
 
 var errFull = errors.New("filters are full")
 
-// expire drops updates and notes that waited too long.
+// expire drops updates and notes that waited too long, and finishes deletions.
 func (s *Store) expire(ctx context.Context) {
 	tick := time.NewTicker(expireEvery)
 	defer tick.Stop()
+	s.finishDeletions(ctx)
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
+			s.finishDeletions(ctx)
 			if err := s.expirePending(ctx, s.options.Now()); err != nil && ctx.Err() == nil {
 				s.options.Logger.Warn("drop waiting updates", zap.Error(err))
 			}

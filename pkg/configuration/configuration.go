@@ -1,0 +1,217 @@
+// Package configuration holds configurations: named settings for the provider of a model. It
+// knows their rules, how an update changes one and how one is written down, and does no I/O.
+package configuration
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/rawjson"
+)
+
+// Bounds of a configuration.
+const (
+	MaxName  = 200     // characters, also of a tag
+	MaxTags  = 100     // tags
+	MaxBytes = 1 << 20 // of parameters, and of user_properties
+)
+
+// Environments are all there are.
+var Environments = []string{"dev", "staging", "prod"}
+
+// Configuration is one. ID, Version, Created and Updated are the store's to set.
+type Configuration struct {
+	ID             string
+	Name           string
+	Provider       string
+	Type           string          // LLM or pipeline
+	Parameters     json.RawMessage // an object, see checkParameters; unknown keys stay as they came
+	Env            []string        // of Environments, in which it is in force
+	Tags           []string
+	UserProperties json.RawMessage // an object, or nil
+	Version        int64           // from 1, one more with each change
+	Created        int64           // Unix milliseconds
+	Updated        int64           // of the last change, Unix milliseconds; 0: there was none
+}
+
+// Complete fills in what a new configuration was not given.
+func (c *Configuration) Complete() {
+	if c.Type == "" {
+		c.Type = "LLM"
+	}
+}
+
+// Validate reports the first broken rule as a fault.Invalid that names the field.
+func (c *Configuration) Validate() error {
+	switch {
+	case c.Name == "":
+		return fault.InvalidField("name", "is required")
+	case utf8.RuneCountInString(c.Name) > MaxName:
+		return fault.InvalidField("name", "must be at most %d characters", MaxName)
+	case c.Provider == "":
+		return fault.InvalidField("provider", "is required")
+	case utf8.RuneCountInString(c.Provider) > MaxName:
+		return fault.InvalidField("provider", "must be at most %d characters", MaxName)
+	case c.Type != "LLM" && c.Type != "pipeline":
+		return fault.InvalidField("type", "%.40q is none of LLM, pipeline", c.Type)
+	case c.Parameters == nil:
+		return fault.InvalidField("parameters", "is required")
+	case len(c.Parameters) > MaxBytes:
+		return fault.InvalidField("parameters", "must be at most %d bytes", MaxBytes)
+	case len(c.UserProperties) > MaxBytes:
+		return fault.InvalidField("user_properties", "must be at most %d bytes", MaxBytes)
+	case len(c.Tags) > MaxTags:
+		return fault.InvalidField("tags", "must be at most %d tags", MaxTags)
+	}
+	for i, env := range c.Env {
+		if err := CheckEnvironment(env); err != nil {
+			return fault.In(fmt.Sprintf("env[%d]", i), err)
+		}
+	}
+	for i, tag := range c.Tags {
+		if tag == "" || utf8.RuneCountInString(tag) > MaxName {
+			return fault.InvalidField(fmt.Sprintf("tags[%d]", i), "must have 1 to %d characters", MaxName)
+		}
+	}
+	return fault.In("parameters", checkParameters(c.Parameters))
+}
+
+// CheckEnvironment says whether env is one of Environments.
+func CheckEnvironment(env string) error {
+	if !slices.Contains(Environments, env) {
+		return fault.New(fault.Invalid, "%.40q is none of dev, staging, prod", env)
+	}
+	return nil
+}
+
+// Update changes the fields that are set. Each replaces what was there, parameters as a whole.
+type Update struct {
+	ID             string
+	Name           *string
+	Provider       *string
+	Type           *string
+	Parameters     json.RawMessage
+	Env            []string // nil: not set
+	Tags           []string // nil: not set
+	UserProperties json.RawMessage
+}
+
+// Apply changes a configuration by an update.
+func (c *Configuration) Apply(u *Update) {
+	for _, field := range []struct{ to, from *string }{{&c.Name, u.Name}, {&c.Provider, u.Provider}, {&c.Type, u.Type}} {
+		if field.from != nil {
+			*field.to = *field.from
+		}
+	}
+	if u.Parameters != nil {
+		c.Parameters = withoutNulls(u.Parameters)
+	}
+	if u.Env != nil {
+		c.Env = unique(u.Env)
+	}
+	if u.Tags != nil {
+		c.Tags = unique(u.Tags)
+	}
+	if u.UserProperties != nil {
+		c.UserProperties = u.UserProperties
+	}
+}
+
+// unique drops repetitions; a tag twice is no more than once.
+func unique(list []string) []string {
+	out := make([]string, 0, len(list))
+	for _, s := range list {
+		if !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// Query asks for a page of configurations.
+type Query struct {
+	Name  string   // exactly; "": any
+	Env   []string // in force in one of these; none: any
+	Tags  []string // with all of these
+	Limit int
+	Page  int // from 1
+}
+
+// Doc writes down all but what the store sets.
+func (c *Configuration) Doc() json.RawMessage {
+	var b rawjson.Builder
+	b.String("name", c.Name)
+	b.String("provider", c.Provider)
+	b.String("type", c.Type)
+	b.Raw("parameters", c.Parameters)
+	b.Raw("env", texts(c.Env))
+	b.Raw("tags", texts(c.Tags))
+	if c.UserProperties != nil {
+		b.Raw("user_properties", c.UserProperties)
+	}
+	return b.Bytes()
+}
+
+func texts(list []string) json.RawMessage {
+	out := []byte{'['}
+	for i, s := range list {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = rawjson.AppendString(out, s)
+	}
+	return append(out, ']')
+}
+
+// FromDoc reads what Doc wrote.
+func FromDoc(doc json.RawMessage) Configuration {
+	c := Configuration{Env: []string{}, Tags: []string{}}
+	for key, raw := range rawjson.Object(doc) {
+		switch key {
+		case "name":
+			c.Name, _ = rawjson.Text(raw)
+		case "provider":
+			c.Provider, _ = rawjson.Text(raw)
+		case "type":
+			c.Type, _ = rawjson.Text(raw)
+		case "parameters":
+			c.Parameters = raw
+		case "user_properties":
+			c.UserProperties = raw
+		case "env", "tags":
+			list := []string{}
+			for _, v := range rawjson.Array(raw) {
+				s, _ := rawjson.Text(v)
+				list = append(list, s)
+			}
+			if key == "env" {
+				c.Env = list
+			} else {
+				c.Tags = list
+			}
+		}
+	}
+	return c
+}
+
+// Labels writes the environments and tags as one text in which each can be looked for: what
+// Label gives for it stands in there if and only if the configuration has it.
+func (c *Configuration) Labels() string {
+	labels := ""
+	for _, env := range c.Env {
+		labels += Label("env", env)
+	}
+	for _, tag := range c.Tags {
+		labels += Label("tag", tag)
+	}
+	return labels
+}
+
+// Label is how an environment ("env") or a tag ("tag") stands in Labels. Its quotes cannot be
+// met inside another label, where quotes are escaped.
+func Label(kind, value string) string {
+	return kind + ":" + string(rawjson.AppendString(nil, value)) + "|"
+}

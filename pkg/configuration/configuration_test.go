@@ -1,0 +1,129 @@
+package configuration
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const least = `{"call_type":"chat","model":"m-large"}`
+
+func TestRules(t *testing.T) {
+	t.Parallel()
+	with := func(members string) string {
+		return strings.TrimSuffix(least, "}") + "," + members + "}"
+	}
+	for _, tt := range []struct{ name, parameters, want string }{
+		{"the least", least, ""},
+		{"all there is", with(`"hyperparameters":{"temperature":0.50},"responseFormat":{"type":"json_object"},"functionCallParams":"force",
+			"selectedFunctions":[{"id":"1","name":"f","description":"d","parameters":{}}],"forceFunction":{"name":"f"},"template":[{"role":"user","content":"hi"}]`), ""},
+		{"unknown keys", with(`"mine":[1e5,null],"Model":7`), ""},
+		{"nulls", with(`"hyperparameters":null,"template":null,"selectedFunctions":null`), ""},
+		{"a template as text", with(`"template":"Answer {{question}}"`), ""},
+		{"an empty format, as npm sends it", with(`"responseFormat":{}`), ""},
+		{"a null description", with(`"selectedFunctions":[{"id":"","name":"f","description":null}]`), ""},
+		{"no object", `[]`, "parameters: must be an object"},
+		{"no call type", `{"model":"m"}`, "parameters.call_type: is required"},
+		{"no model", `{"call_type":"chat","model":null}`, "parameters.model: is required"},
+		{"an empty model", `{"call_type":"chat","model":""}`, "parameters.model: must be a string that is not empty"},
+		{"another call type", `{"call_type":"talk","model":"m"}`, `parameters.call_type: must be one of ["chat" "completion"]`},
+		{"hyperparameters", with(`"hyperparameters":7`), "parameters.hyperparameters: must be an object"},
+		{"format", with(`"responseFormat":{"type":"xml"}`), `parameters.responseFormat.type: must be one of ["text" "json_object"]`},
+		{"functions", with(`"selectedFunctions":{}`), "parameters.selectedFunctions: must be an array"},
+		{"a function", with(`"selectedFunctions":[{"id":"1","name":"f"},null]`), "parameters.selectedFunctions[1]: must be an object"},
+		{"a function without a name", with(`"selectedFunctions":[{"id":"1"}]`), "parameters.selectedFunctions[0].name: is required"},
+		{"a function's parameters", with(`"selectedFunctions":[{"id":"1","name":"f","parameters":[]}]`), "parameters.selectedFunctions[0].parameters: must be an object"},
+		{"calls", with(`"functionCallParams":"always"`), `parameters.functionCallParams: must be one of ["none" "auto" "force"]`},
+		{"force", with(`"forceFunction":"f"`), "parameters.forceFunction: must be an object"},
+		{"a template that is none", with(`"template":7`), "parameters.template: must be a string or an array of messages"},
+		{"a message", with(`"template":[{"role":"user"}]`), "parameters.template[0].content: is required"},
+		{"a message's content", with(`"template":[{"role":"user","content":[]}]`), "parameters.template[0].content: must be a string"},
+	} {
+		c := Configuration{Name: "n", Provider: "p"}
+		c.Apply(&Update{Parameters: json.RawMessage(tt.parameters)})
+		c.Complete()
+		got := ""
+		if err := c.Validate(); err != nil {
+			got = err.Error()
+		}
+		if got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestFields(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		change func(*Configuration)
+		want   string
+	}{
+		{func(c *Configuration) {}, ""},
+		{func(c *Configuration) { c.Name = strings.Repeat("ü", MaxName) }, ""},
+		{func(c *Configuration) { c.Name = "" }, "name: is required"},
+		{func(c *Configuration) { c.Name = strings.Repeat("ü", MaxName+1) }, "name: must be at most 200 characters"},
+		{func(c *Configuration) { c.Provider = "" }, "provider: is required"},
+		{func(c *Configuration) { c.Type = "llm" }, `type: "llm" is none of LLM, pipeline`},
+		{func(c *Configuration) { c.Parameters = nil }, "parameters: is required"},
+		{func(c *Configuration) { c.Env = []string{"dev", "test"} }, `env[1]: "test" is none of dev, staging, prod`},
+		{func(c *Configuration) { c.Tags = []string{"a", ""} }, "tags[1]: must have 1 to 200 characters"},
+		{func(c *Configuration) { c.Tags = make([]string, MaxTags+1) }, "tags: must be at most 100 tags"},
+		{func(c *Configuration) { c.UserProperties = make([]byte, MaxBytes+1) }, "user_properties: must be at most 1048576 bytes"},
+	} {
+		c := Configuration{Name: "n", Provider: "p", Type: "LLM", Parameters: json.RawMessage(least)}
+		tt.change(&c)
+		got := ""
+		if err := c.Validate(); err != nil {
+			got = err.Error()
+		}
+		if got != tt.want {
+			t.Errorf("%q, want %q", got, tt.want)
+		}
+	}
+}
+
+func TestDocReadsBack(t *testing.T) {
+	t.Parallel()
+	for _, want := range []Configuration{
+		{Name: "a", Provider: "p", Type: "LLM", Parameters: json.RawMessage(`{"n": 9007199254740993,"x":1.50}`), Env: []string{}, Tags: []string{}},
+		{Name: `"é`, Provider: "p", Type: "pipeline", Parameters: json.RawMessage(least), Env: []string{"prod", "dev"}, Tags: []string{`a"b`, "|"}, UserProperties: json.RawMessage(`{ "who":1 }`)},
+	} {
+		if diff := cmp.Diff(want, FromDoc(want.Doc())); diff != "" {
+			t.Errorf("(-want +got)\n%s", diff)
+		}
+	}
+}
+
+func TestUpdateReplacesOnlyWhatIsSet(t *testing.T) {
+	t.Parallel()
+	name := "new"
+	c := Configuration{Name: "n", Provider: "p", Type: "LLM", Parameters: json.RawMessage(least), Env: []string{"dev"}, Tags: []string{"a"}, UserProperties: json.RawMessage(`{"a":1}`)}
+	want := c
+	c.Apply(&Update{})
+	if diff := cmp.Diff(want, c); diff != "" {
+		t.Errorf("an empty update (-want +got)\n%s", diff)
+	}
+	c.Apply(&Update{Name: &name, Env: []string{}, Tags: []string{"x", "y", "x"}, Parameters: json.RawMessage(`{"template":null,"k": null,"n":1.0}`)})
+	want.Name, want.Env, want.Tags, want.Parameters = "new", []string{}, []string{"x", "y"}, json.RawMessage(`{"k":null,"n":1.0}`)
+	if diff := cmp.Diff(want, c); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+func TestLabelsAreFoundWhereTheyAre(t *testing.T) {
+	t.Parallel()
+	values := []string{"a", "b", `a"`, `"a"`, `a"|tag:"b`, `tag:"b"|`, `\`, `\"`, "|", ""}
+	for i, has := range values {
+		c := Configuration{Env: []string{"dev"}, Tags: []string{has}}
+		for j, asked := range values {
+			if found := strings.Contains(c.Labels(), Label("tag", asked)); found != (i == j) {
+				t.Errorf("tag %q is found in %q: %v", asked, c.Labels(), found)
+			}
+		}
+		if strings.Contains(c.Labels(), Label("env", "prod")) || !strings.Contains(c.Labels(), Label("env", "dev")) {
+			t.Errorf("environments in %q", c.Labels())
+		}
+	}
+}

@@ -1,0 +1,178 @@
+package configuration
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/rawjson"
+)
+
+// rule says what a value must be; errors name the place inside it.
+type rule func(raw json.RawMessage) error
+
+// parameterRules are the keys of parameters that mean something; all others are kept untouched.
+var parameterRules = map[string]rule{
+	"call_type":          oneOf("chat", "completion"),
+	"model":              text,
+	"hyperparameters":    object,
+	"responseFormat":     responseFormat,
+	"selectedFunctions":  arrayOf(selectedFunction),
+	"functionCallParams": oneOf("none", "auto", "force"),
+	"forceFunction":      object,
+	"template":           template,
+}
+
+var requiredParameters = []string{"call_type", "model"}
+
+// checkParameters reports the first broken rule of parameters. call_type and model are needed.
+func checkParameters(raw json.RawMessage) error {
+	if err := object(raw); err != nil {
+		return err
+	}
+	if err := need(raw, requiredParameters...); err != nil {
+		return err
+	}
+	return members(raw, parameterRules)
+}
+
+// withoutNulls leaves out the known keys that are null: clients send null for what they were
+// not given, and some refuse it in an answer. Text without such keys stays as it is.
+func withoutNulls(raw json.RawMessage) json.RawMessage {
+	var b rawjson.Builder
+	dropped := false
+	for key, v := range rawjson.Object(raw) {
+		if parameterRules[key] != nil && rawjson.Null(v) {
+			dropped = true
+			continue
+		}
+		b.Raw(key, v)
+	}
+	switch {
+	case !dropped:
+		return raw
+	case b.Len() == 0:
+		return json.RawMessage("{}")
+	default:
+		return b.Bytes()
+	}
+}
+
+// need says that an object has a value for each key.
+func need(raw json.RawMessage, keys ...string) error {
+	for _, key := range keys {
+		if rawjson.Null(rawjson.Get(raw, key)) {
+			return fault.InvalidField(key, "is required")
+		}
+	}
+	return nil
+}
+
+// members checks the members of an object for which there is a rule.
+func members(raw json.RawMessage, rules map[string]rule) error {
+	for key, v := range rawjson.Object(raw) {
+		if check := rules[key]; check != nil {
+			if err := check(v); err != nil {
+				return fault.In(key, err)
+			}
+		}
+	}
+	return nil
+}
+
+func object(raw json.RawMessage) error {
+	if rawjson.KindOf(raw) != '{' {
+		return fault.New(fault.Invalid, "must be an object")
+	}
+	return nil
+}
+
+func text(raw json.RawMessage) error {
+	if s, ok := rawjson.Text(raw); !ok || s == "" {
+		return fault.New(fault.Invalid, "must be a string that is not empty")
+	}
+	return nil
+}
+
+func anyText(raw json.RawMessage) error {
+	if rawjson.KindOf(raw) != '"' {
+		return fault.New(fault.Invalid, "must be a string")
+	}
+	return nil
+}
+
+func oneOf(words ...string) rule {
+	return func(raw json.RawMessage) error {
+		s, ok := rawjson.Text(raw)
+		for _, w := range words {
+			if ok && s == w {
+				return nil
+			}
+		}
+		return fault.New(fault.Invalid, "must be one of %q", words)
+	}
+}
+
+func arrayOf(element rule) rule {
+	return func(raw json.RawMessage) error {
+		if rawjson.KindOf(raw) != '[' {
+			return fault.New(fault.Invalid, "must be an array")
+		}
+		for i, v := range rawjson.Array(raw) {
+			if err := element(v); err != nil {
+				return fault.In(fmt.Sprintf("[%d]", i), err)
+			}
+		}
+		return nil
+	}
+}
+
+// responseFormat is {"type"}; an older client sends it without, whatever it was given.
+func responseFormat(raw json.RawMessage) error {
+	if err := object(raw); err != nil {
+		return err
+	}
+	return members(raw, map[string]rule{"type": oneOf("text", "json_object")})
+}
+
+// selectedFunction is {"id", "name", "description"?, "parameters"?}.
+func selectedFunction(raw json.RawMessage) error {
+	if err := object(raw); err != nil {
+		return err
+	}
+	if err := need(raw, "id", "name"); err != nil {
+		return err
+	}
+	return members(raw, map[string]rule{"id": anyText, "name": text, "description": unlessNull(anyText), "parameters": unlessNull(object)})
+}
+
+func unlessNull(check rule) rule {
+	return func(raw json.RawMessage) error {
+		if rawjson.Null(raw) {
+			return nil
+		}
+		return check(raw)
+	}
+}
+
+// template is a text, or messages of {"role", "content"}.
+func template(raw json.RawMessage) error {
+	switch rawjson.KindOf(raw) {
+	case '"':
+		return nil
+	case '[':
+		return arrayOf(templateItem)(raw)
+	default:
+		return fault.New(fault.Invalid, "must be a string or an array of messages")
+	}
+}
+
+func templateItem(raw json.RawMessage) error {
+	if err := object(raw); err != nil {
+		return err
+	}
+	if err := need(raw, "role", "content"); err != nil {
+		return err
+	}
+	return members(raw, map[string]rule{"role": anyText, "content": anyText})
+}

@@ -1,0 +1,176 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/spangrove/spangrove/pkg/configuration"
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/project"
+	"github.com/spangrove/spangrove/pkg/rawjson"
+	"github.com/spangrove/spangrove/pkg/wire"
+)
+
+// Configurations is where the configurations of a project are.
+type Configurations interface {
+	ConfigurationHistory
+	// CreateConfiguration stores a configuration that is complete and valid, and gives its id.
+	CreateConfiguration(ctx context.Context, projectID int64, c configuration.Configuration) (id string, err error)
+	// FindConfigurations lists the ids of those that match, oldest first, a page of them, and
+	// counts all that do.
+	FindConfigurations(ctx context.Context, projectID int64, q configuration.Query) (ids []string, total int, err error)
+	// LoadConfigurations reads configurations in the order of ids. Those that are gone are left out.
+	LoadConfigurations(ctx context.Context, projectID int64, ids []string) ([]configuration.Configuration, error)
+	// UpdateConfiguration changes a configuration; changed is false if it was so before.
+	// fault.NotFound if there is none, fault.Invalid if it would break a rule.
+	UpdateConfiguration(ctx context.Context, projectID int64, u configuration.Update) (changed bool, err error)
+	// DeleteConfiguration deletes a configuration with all its versions. fault.NotFound if there
+	// is none.
+	DeleteConfiguration(ctx context.Context, projectID int64, id string) error
+}
+
+// ConfigurationHistory gives configurations as they were.
+type ConfigurationHistory interface {
+	// Configuration gives one as it was in a version; 0 is the one in force. fault.NotFound if
+	// there is none.
+	Configuration(ctx context.Context, projectID int64, id string, version int64) (configuration.Configuration, error)
+	// ConfigurationVersions lists versions, newest first, a page of them, and counts all. Of
+	// each it gives Version and since when it was in force (Updated).
+	ConfigurationVersions(ctx context.Context, projectID int64, id string, limit, page int) ([]configuration.Configuration, int, error)
+}
+
+var configurationOperations = []operation{
+	{"listConfigurations", http.MethodGet, []string{"/configurations"}, project.ScopeRead, (*Server).listConfigurations},
+	{"createConfiguration", http.MethodPost, []string{"/configurations"}, project.ScopeFull, (*Server).createConfiguration},
+	{"getConfiguration", http.MethodGet, []string{"/configurations/{id}"}, project.ScopeRead, (*Server).getConfiguration},
+	{"listConfigurationVersions", http.MethodGet, []string{"/configurations/{id}/versions"}, project.ScopeRead, (*Server).listConfigurationVersions},
+	{"updateConfiguration", http.MethodPut, []string{"/configurations/{id}"}, project.ScopeFull, (*Server).updateConfiguration},
+	{"deleteConfiguration", http.MethodDelete, []string{"/configurations/{id}"}, project.ScopeFull, (*Server).deleteConfiguration},
+}
+
+func (s *Server) listConfigurations(c *call) error {
+	params, err := c.params()
+	if err != nil {
+		return err
+	}
+	var q configuration.Query
+	if q.Name, err = params.Text("name"); err != nil {
+		return err
+	}
+	if q.Env, err = params.Texts("env"); err != nil {
+		return err
+	}
+	if q.Tags, err = params.Texts("tags"); err != nil {
+		return err
+	}
+	if len(q.Env) > len(configuration.Environments) || len(q.Tags) > configuration.MaxTags {
+		return fault.InvalidField("tags", "are more than a configuration can have")
+	}
+	for _, env := range q.Env {
+		if err := configuration.CheckEnvironment(env); err != nil {
+			return fault.In("env", err)
+		}
+	}
+	if q.Limit, q.Page, err = params.Page(listPages); err != nil {
+		return err
+	}
+	ids, total, err := s.Configurations.FindConfigurations(c.ctx(), c.project.ID, q)
+	if err != nil {
+		return err
+	}
+	c.total(total)
+	key := "configurations"
+	if c.older() {
+		key = ""
+	}
+	return list(c, key, ids,
+		func(ids []string) ([]configuration.Configuration, error) {
+			return s.Configurations.LoadConfigurations(c.ctx(), c.project.ID, ids)
+		},
+		func(dst []byte, item *configuration.Configuration) []byte {
+			return wire.AppendConfiguration(dst, item, &c.project, c.older())
+		})
+}
+
+func (s *Server) createConfiguration(c *call) error {
+	body, err := c.body()
+	if err != nil {
+		return err
+	}
+	item, err := wire.DecodeConfiguration(body)
+	if err != nil {
+		return err
+	}
+	id, err := s.Configurations.CreateConfiguration(c.ctx(), c.project.ID, item)
+	if err != nil {
+		return err
+	}
+	var b rawjson.Builder
+	b.Bool("acknowledged", true)
+	b.String("insertedId", id)
+	return c.json(&b)
+}
+
+func (s *Server) getConfiguration(c *call) error {
+	version, err := c.version()
+	if err != nil {
+		return err
+	}
+	item, err := s.Configurations.Configuration(c.ctx(), c.project.ID, c.text("id"), version)
+	if err != nil {
+		return err
+	}
+	var b rawjson.Builder
+	b.Raw("configuration", wire.AppendConfiguration(nil, &item, &c.project, c.older()))
+	return c.json(&b)
+}
+
+func (s *Server) listConfigurationVersions(c *call) error {
+	limit, page, err := c.page()
+	if err != nil {
+		return err
+	}
+	list, total, err := s.Configurations.ConfigurationVersions(c.ctx(), c.project.ID, c.text("id"), limit, page)
+	if err != nil {
+		return err
+	}
+	return c.versions(len(list), total, func(i int) (int64, int64) { return list[i].Version, list[i].Updated })
+}
+
+// updateConfiguration needs a name, as all clients send it.
+func (s *Server) updateConfiguration(c *call) error {
+	body, err := c.body()
+	if err != nil {
+		return err
+	}
+	u, err := wire.DecodeConfigurationUpdate(body, c.text("id"))
+	if err != nil {
+		return err
+	}
+	if u.Name == nil {
+		return fault.InvalidField("name", "is required")
+	}
+	changed, err := s.Configurations.UpdateConfiguration(c.ctx(), c.project.ID, u)
+	if err != nil {
+		return err
+	}
+	var b rawjson.Builder
+	b.Bool("acknowledged", true)
+	count(&b, "modifiedCount", changed)
+	if !c.older() {
+		b.Raw("upsertedId", []byte("null"))
+	}
+	b.Int("upsertedCount", 0)
+	b.Int("matchedCount", 1)
+	return c.json(&b)
+}
+
+func (s *Server) deleteConfiguration(c *call) error {
+	if err := s.Configurations.DeleteConfiguration(c.ctx(), c.project.ID, c.text("id")); err != nil {
+		return err
+	}
+	var b rawjson.Builder
+	b.Bool("acknowledged", true)
+	b.Int("deletedCount", 1)
+	return c.json(&b)
+}

@@ -1,0 +1,95 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"go.uber.org/zap"
+)
+
+// A document to which many rows belong is deleted at once for its callers, its rows follow in
+// slices. What a process leaves undone when it ends, the next finishes: the table deletion names it.
+
+// sweeps delete a slice of what belongs to a document of each table that has such rows.
+var sweeps = map[string]func(ctx context.Context, tx writeTx, project int64, id string) (more bool, err error){
+	configurations.table: configurations.forget,
+}
+
+// deleteDocument deletes a document and what belongs to it. fault.NotFound if there is none.
+func (s *Store) deleteDocument(ctx context.Context, t documents, project int64, id string) error {
+	doing := "delete " + t.noun
+	err := s.changeDocs(ctx, 0, doing, func(ctx context.Context, tx writeTx) error {
+		if err := t.remove(ctx, tx, project, id); err != nil {
+			return err
+		}
+		_, err := insertRows(ctx, tx, "deletion", []string{"project_id", "kind", "id"}, [][]any{{project, t.table, id}})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return s.sweep(ctx, t.table, project, id)
+}
+
+// sweep deletes what belongs to a document that is deleted.
+func (s *Store) sweep(ctx context.Context, kind string, project int64, id string) error {
+	for more := true; more; {
+		err := s.changeDocs(ctx, 0, "delete from "+kind, func(ctx context.Context, tx writeTx) (err error) {
+			if more, err = sweeps[kind](ctx, tx, project, id); err != nil || more {
+				return err
+			}
+			_, err = tx.exec(ctx, `DELETE FROM deletion WHERE project_id = $1 AND kind = $2 AND id = $3`, project, kind, id)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// finishDeletions sweeps what was left undone, also by a process that ended.
+func (s *Store) finishDeletions(ctx context.Context) {
+	type left struct {
+		project  int64
+		kind, id string
+	}
+	var list []left
+	err := each(ctx, s.db, `SELECT project_id, kind, id FROM deletion ORDER BY project_id, kind, id LIMIT 1000`, nil, func(scan func(...any) error) error {
+		var l left
+		err := scan(&l.project, &l.kind, &l.id)
+		list = append(list, l)
+		return err
+	})
+	for _, l := range list {
+		if err == nil && sweeps[l.kind] != nil {
+			err = s.sweep(ctx, l.kind, l.project, l.id)
+		}
+	}
+	if err != nil && ctx.Err() == nil {
+		s.options.Logger.Warn("finish deletions", zap.Error(err))
+	}
+}
+
+// documentTables are all tables of resources, with their keys.
+var documentTables = []struct{ table, key string }{
+	{"dataset", "id"}, {"dataset_row", "dataset_id, pos, from_version"}, {"datapoint", "id"}, {"configuration", "id"}, {"tool", "id"},
+	{"revision", "kind, id, version"}, {"deletion", "kind, id"},
+}
+
+// DeleteDocuments deletes the datasets, datapoints, configurations and tools of a project with all
+// their versions, in slices, so that ingestion goes on. What is created meanwhile may stay.
+func (s *Store) DeleteDocuments(ctx context.Context, projectID int64) error {
+	for _, t := range documentTables {
+		for more := true; more; {
+			err := s.changeDocs(ctx, 0, fmt.Sprintf("delete each %s of a project", t.table), func(ctx context.Context, tx writeTx) (err error) {
+				more, err = deleteRows(ctx, tx, t.table, "project_id, "+t.key, "project_id = $1", projectID)
+				return err
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

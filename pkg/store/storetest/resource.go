@@ -1,0 +1,6 @@
+package storetest
+
+import "slices"
+
+// resourceTests are those of what is no telemetry.
+var resourceTests = slices.Concat(toolTests, configurationTests)

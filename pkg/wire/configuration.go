@@ -1,0 +1,79 @@
+package wire
+
+import (
+	"encoding/json"
+
+	"github.com/spangrove/spangrove/pkg/configuration"
+	"github.com/spangrove/spangrove/pkg/project"
+	"github.com/spangrove/spangrove/pkg/rawjson"
+)
+
+// DecodeConfiguration reads the body of a configuration's creation, complete and checked. Unknown
+// fields are ignored, among them the project older clients send; unknown keys of parameters stay.
+func DecodeConfiguration(body []byte) (configuration.Configuration, error) {
+	u, err := DecodeConfigurationUpdate(body, "")
+	if err != nil {
+		return configuration.Configuration{}, err
+	}
+	c := configuration.Configuration{Env: []string{}, Tags: []string{}}
+	c.Apply(&u)
+	c.Complete()
+	return c, c.Validate()
+}
+
+// DecodeConfigurationUpdate reads the body of an update of the configuration with an id.
+func DecodeConfigurationUpdate(body []byte, id string) (configuration.Update, error) {
+	u := configuration.Update{ID: id}
+	err := eachMember(body, func(key string, raw []byte) (err error) {
+		switch key {
+		case "name":
+			err = setTextPointer(&u.Name, raw)
+		case "provider":
+			err = setTextPointer(&u.Provider, raw)
+		case "type":
+			err = setTextPointer(&u.Type, raw)
+		case "parameters":
+			u.Parameters, err = readObject(raw)
+		case "env":
+			u.Env, err = readTexts(raw, len(configuration.Environments)*2)
+		case "tags":
+			u.Tags, err = readTexts(raw, configuration.MaxTags)
+		case "user_properties":
+			u.UserProperties, err = readObject(raw)
+		}
+		return err
+	})
+	return u, err
+}
+
+// AppendConfiguration appends a configuration as answers show it. older is the dialect of the
+// paths without /v1.
+func AppendConfiguration(dst []byte, c *configuration.Configuration, p *project.Project, older bool) []byte {
+	b := itemOf(c.ID, older)
+	if older {
+		b.String("project", p.Name)
+	}
+	b.String("name", c.Name)
+	b.String("type", c.Type)
+	b.String("provider", c.Provider)
+	b.Raw("parameters", c.Parameters)
+	b.Raw("env", appendTexts(nil, c.Env))
+	b.Raw("tags", appendTexts(nil, c.Tags))
+	switch {
+	case c.UserProperties != nil:
+		b.Raw("user_properties", c.UserProperties)
+	case !older:
+		b.Raw("user_properties", json.RawMessage("null"))
+	}
+	b.Int("version", c.Version)
+	addTimes(b, c.Created, c.Updated, older)
+	return append(dst, b.Bytes()...)
+}
+
+// AppendVersion appends one entry of a list of versions: its number and since when it is in force.
+func AppendVersion(dst []byte, version, since int64) []byte {
+	var b rawjson.Builder
+	b.Int("version", version)
+	b.String("created_at", isoTime(since))
+	return append(dst, b.Bytes()...)
+}
