@@ -3,6 +3,7 @@ package otlpmap
 import (
 	"encoding/json"
 	"math/bits"
+	"strings"
 	"unsafe"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
@@ -285,13 +286,21 @@ func unquoted(raw []byte) string {
 	return s
 }
 
+// uncleared is an empty slice with room for size bytes that nobody has filled with zeros.
+func uncleared(size int) []byte {
+	var b strings.Builder
+	b.Grow(size)
+	b.WriteByte(0)
+	return unsafe.Slice(unsafe.StringData(b.String()), size)[:0:size]
+}
+
 // finish takes the event's objects out of the buffers, in one allocation.
 func (b *build) finish(e *event.Event) {
 	size := len(b.whole)
 	for i := range b.obj {
 		size += len(b.obj[i].buf) + 1
 	}
-	all := make([]byte, 0, size)
+	all := uncleared(size)
 	take := func(bucket int) json.RawMessage {
 		o := &b.obj[bucket]
 		if o.empty() {

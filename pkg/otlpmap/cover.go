@@ -1,7 +1,9 @@
 package otlpmap
 
 import (
+	"bytes"
 	"strconv"
+	"unsafe"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 )
@@ -73,15 +75,14 @@ func (k *known) add(b *build, raw []byte) {
 	}
 }
 
-// leafText is a JSON string's text. Strings without escapes are not copied.
+// leafText is a JSON string's text. Strings without escapes are not copied: the text lives no
+// longer than the event that is made.
 func leafText(raw []byte) string {
 	in := inner(raw)
-	for _, c := range in {
-		if c == '\\' {
-			return unquoted(raw)
-		}
+	if bytes.IndexByte(in, '\\') >= 0 {
+		return unquoted(raw)
 	}
-	return string(in)
+	return unsafe.String(unsafe.SliceData(in), len(in))
 }
 
 func (k *known) make(b *build) {

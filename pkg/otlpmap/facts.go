@@ -99,7 +99,7 @@ func (b *build) name(e *event.Event) {
 
 // source sets where the event comes from.
 func (b *build) source(e *event.Event) {
-	e.Source = b.s.source(b.attrs)
+	e.Source = b.s.own
 	if e.Source == "" {
 		e.Source = event.Unknown
 	}

@@ -20,6 +20,7 @@ type attr struct {
 	rest   int16 // where the path within the family starts in key
 	used   bool  // its value is in the event
 	mended bool  // it was shown in part and stays as well
+	blank  bool  // it has no value, or the empty string
 
 	parsed jsonState
 	json   []byte // the value as JSON, if parsed says so
@@ -55,7 +56,38 @@ type span struct {
 	rules      ruleSet // that have something to read
 	truncated  []cutOff
 
-	slots [maxSlots]int16 // by slot: 1 + the attribute's index from first
+	slots *seats // while the span is looked at, see scratch.seat
+
+	sessionName, own string // its names for its session and for its source
+}
+
+// seats tell where a span's known attributes are: by slot, 1 + the index from span.first. There
+// is one table for all spans, since a table for each is mostly empty and far larger than all
+// else a span needs.
+type seats [maxSlots]int16
+
+// seat makes a span's attributes known by their slots, until the next span is seated.
+func (x *scratch) seat(s *span) {
+	x.unseat()
+	for i, a := range x.attrsOf(s) {
+		if a.slot >= 0 {
+			x.seats[a.slot] = int16(i + 1)
+		}
+	}
+	s.slots, x.seated = &x.seats, s
+}
+
+func (x *scratch) unseat() {
+	s := x.seated
+	if s == nil {
+		return
+	}
+	for _, a := range x.attrs[s.first:min(s.first+s.n, len(x.attrs))] {
+		if a.slot >= 0 {
+			x.seats[a.slot] = 0
+		}
+	}
+	s.slots, x.seated = nil, nil
 }
 
 // cutOff is a string that was longer than MaxFieldBytes.
@@ -70,7 +102,7 @@ func (s *span) at(attrs []attr, i slot) *attr {
 		return nil
 	}
 	a := &attrs[s.slots[i]-1]
-	if blank(a.val) {
+	if a.blank {
 		return nil
 	}
 	return a
@@ -108,8 +140,10 @@ func (f *familySet) has(fam int16) bool { return f[fam/64]&(1<<(fam%64)) != 0 }
 
 // gather looks at each attribute of a span once.
 func (x *scratch) gather(s *span, opt *Options) {
+	x.unseat()
 	s.first = len(x.attrs)
 	s.by = otel
+	s.slots, x.seated = &x.seats, s
 	for k, v := range s.src.Attributes().All() {
 		x.add(s, k, v, opt)
 	}
@@ -130,7 +164,7 @@ func (x *scratch) gather(s *span, opt *Options) {
 const detailsEvent = "gen_ai.client.inference.operation.details"
 
 func (x *scratch) add(s *span, key string, val pcommon.Value, opt *Options) {
-	a := attr{key: key, val: val, slot: -1, fam: -1}
+	a := attr{key: key, val: val, slot: -1, fam: -1, blank: blank(val)}
 	if i, ok := compiled.slotOf(key); ok {
 		a.slot = i
 		s.by = min(s.by, compiled.slotBy[i])

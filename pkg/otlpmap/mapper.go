@@ -89,6 +89,7 @@ func (m *Mapper) Traces(td ptrace.Traces) (event.Batch, []Rejection) {
 	batch := event.Batch{Events: make([]event.Event, len(x.spans))}
 	x.build.opt, x.build.x = &m.opt, x
 	for i := range x.spans {
+		x.seat(&x.spans[i])
 		x.build.event(&x.spans[i], &batch.Events[i])
 	}
 	batch.Sessions = x.hints()
@@ -107,6 +108,9 @@ type scratch struct {
 	sessions  map[uuid.UUID]*session
 	order     []*session
 	build     build
+
+	seats  seats
+	seated *span // whose attributes seats knows
 }
 
 type spanKey struct {
@@ -122,6 +126,7 @@ func newScratch() *scratch {
 }
 
 func (x *scratch) reset() {
+	x.unseat()
 	if cap(x.attrs) > keepAttrs {
 		*x = *newScratch()
 		return
@@ -205,6 +210,7 @@ func (x *scratch) identify(s *span) {
 	s.trace = t
 	s.key = x.sessionKey(s, attrs)
 	s.fixed = s.key != "" && s.key == s.text(attrs, lists.fixed)
+	s.sessionName, s.own = s.text(attrs, lists.sessionName), s.source(attrs)
 	t.offer(s)
 }
 

@@ -82,12 +82,11 @@ func (x *scratch) resolve() {
 			x.sessions[id] = h
 			x.order = append(x.order, h)
 		}
-		attrs := x.attrsOf(s)
 		if h.name == "" {
-			h.name = s.text(attrs, lists.sessionName)
+			h.name = s.sessionName
 		}
 		if h.source == "" {
-			h.source = s.source(attrs)
+			h.source = s.own
 		}
 	}
 }
