@@ -12,24 +12,31 @@ import (
 	"github.com/google/uuid"
 	"go.uber.org/zap"
 
+	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/mount"
 	"github.com/spangrove/spangrove/pkg/project"
 )
 
-// bootstrap makes sure that the configured project exists and that there is a key: the
-// configured one, or, if none is stored at all, a generated one.
+// bootstrap makes sure that the configured project exists and that there is a key that may do
+// everything: the configured one, or, if none is in force, a generated one.
 func (e *authExtension) bootstrap(ctx context.Context, s keyStore) error {
 	p, err := s.EnsureProject(ctx, e.cfg.Project)
 	if err != nil {
 		return fmt.Errorf("%s: project %q: %w", e.key("project"), e.cfg.Project, err)
 	}
+	// A key that the configuration no longer names is out of force from here on.
+	var configured *project.Key
 	if secret := string(e.cfg.APIKey); secret != "" {
-		if err := s.InsertKey(ctx, e.newKey(p, "configured", secret)); err != nil {
-			return fmt.Errorf("%s: store the key: %w", e.key("api_key"), err)
-		}
+		k := e.newKey(p, project.OriginConfigured, secret)
+		configured = &k
+	}
+	if err := s.ConfigureKey(ctx, configured); err != nil {
+		return fmt.Errorf("%s: store the key: %w", e.key("api_key"), err)
+	}
+	if configured != nil {
 		return nil
 	}
-	stored, err := s.HasKeys(ctx)
+	stored, err := s.HasAdminKey(ctx)
 	if err != nil {
 		return fmt.Errorf("%s: read keys: %w", e.key("store"), err)
 	}
@@ -44,16 +51,27 @@ func (e *authExtension) bootstrap(ctx context.Context, s keyStore) error {
 
 // generate makes the first key. The file is written before the key is stored: after a crash in
 // between, the next start finds the file and stores that key, so a stored key is never one
-// that nobody has.
+// that nobody has. A file with a key that was taken out of force is written anew.
 func (e *authExtension) generate(ctx context.Context, s keyStore, p project.Project) error {
 	if e.cfg.KeyFile == "" {
 		return fmt.Errorf("%s: no key is stored; set api_key, or key_file for a generated one", e.key("api_key"))
 	}
-	secret, err := readOrMakeKey(e.cfg.KeyFile)
+	secret, err := readKey(e.cfg.KeyFile)
+	if err == nil && secret != "" {
+		switch _, _, known := s.KeyByHash(ctx, project.HashSecret(secret)); {
+		case known == nil:
+			secret = "" // and yet it does not open
+		case !isKind(known, fault.NotFound):
+			return fmt.Errorf("%s: read keys: %w", e.key("store"), known)
+		}
+	}
+	if err == nil && secret == "" {
+		secret, err = makeKey(e.cfg.KeyFile)
+	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", e.key("key_file"), err)
 	}
-	if err := s.InsertKey(ctx, e.newKey(p, "generated", secret)); err != nil {
+	if err := s.InsertKey(ctx, e.newKey(p, project.OriginGenerated, secret)); err != nil {
 		return fmt.Errorf("%s: store the key: %w", e.key("store"), err)
 	}
 	if !mount.Announce(ctx,
@@ -65,30 +83,39 @@ func (e *authExtension) generate(ctx context.Context, s keyStore, p project.Proj
 	return nil
 }
 
-func (e *authExtension) newKey(p project.Project, name, secret string) project.Key {
+// newKey is a key of the server's own. It may do everything: projects and other keys are made
+// with it.
+func (e *authExtension) newKey(p project.Project, origin project.Origin, secret string) project.Key {
 	return project.Key{
 		ID:        uuid.NewString(),
 		ProjectID: p.ID,
-		Name:      name,
+		Name:      string(origin),
 		Prefix:    project.Prefix(secret),
 		Hash:      project.HashSecret(secret),
-		Scope:     project.ScopeFull,
+		Scope:     project.ScopeAdmin,
+		Origin:    origin,
 		CreatedAt: e.now(),
 	}
 }
 
-// readOrMakeKey gives the key in the file, or writes a new one there, on disk before it returns.
-func readOrMakeKey(path string) (string, error) {
-	switch text, err := os.ReadFile(path); {
-	case err == nil:
-		secret := strings.TrimSpace(string(text))
-		if len(secret) < minKeyLength || !headerSafe(secret) {
-			return "", fmt.Errorf("the file %s holds no key; remove it to have a key generated", path)
-		}
-		return secret, nil
-	case !errors.Is(err, fs.ErrNotExist):
+// readKey gives the key in the file, empty if there is no file.
+func readKey(path string) (string, error) {
+	text, err := os.ReadFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", nil
+	case err != nil:
 		return "", err
 	}
+	secret := strings.TrimSpace(string(text))
+	if len(secret) < minKeyLength || !headerSafe(secret) {
+		return "", fmt.Errorf("the file %s holds no key; remove it to have a key generated", path)
+	}
+	return secret, nil
+}
+
+// makeKey writes a new key to the file, on disk before it returns.
+func makeKey(path string) (string, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return "", err
 	}

@@ -26,17 +26,17 @@ type Config struct {
 	// APIKey or a generated key belongs. Default "default".
 	Project string `mapstructure:"project"`
 
-	// APIKey is a key with full scope for Project, at least 16 characters. Default empty: at
-	// the first start a key is generated.
+	// APIKey is a key of scope admin for Project, at least 16 characters. It is in force while it
+	// stands here. Default empty: if no key of that scope is in force, one is generated.
 	APIKey configopaque.String `mapstructure:"api_key"`
 
 	// KeyFile is where a generated key is written, readable by its owner only. A key that
 	// stands there already is used instead of a new one. Default "./spangrove-data/api-key".
 	KeyFile string `mapstructure:"key_file"`
 
-	// CacheTTL is how long the answer to a look-up is trusted: the time until a revoked key
-	// stops working, and a new one starts to. 0 asks the store for each request. Default 3s,
-	// at most 1m.
+	// CacheTTL is how long the answer to a look-up is trusted: the time until a key that another
+	// server revoked stops working, and one that it made starts to; this server's own changes
+	// count at once. 0 asks the store for each request. Default 3s, at most 1m.
 	CacheTTL time.Duration `mapstructure:"cache_ttl"`
 }
 

@@ -24,12 +24,18 @@ import (
 type keyStore interface {
 	// EnsureProject gives the project of that name, made now if there is none.
 	EnsureProject(ctx context.Context, name string) (project.Project, error)
-	// HasKeys says whether any key is stored, in any project.
-	HasKeys(ctx context.Context) (bool, error)
+	// HasAdminKey says whether a key of scope admin is in force, in any project.
+	HasAdminKey(ctx context.Context) (bool, error)
 	// InsertKey stores a key. A key whose hash is stored already changes nothing.
 	InsertKey(ctx context.Context, k project.Key) error
+	// ConfigureKey puts k in force and every other key of the configuration out of force; nil
+	// puts all of them out of force.
+	ConfigureKey(ctx context.Context, k *project.Key) error
 	// KeyByHash gives a key and its project. fault.NotFound if there is none.
 	KeyByHash(ctx context.Context, hash []byte) (project.Key, project.Project, error)
+	// KeysRevision is another number after each change of a key or a project that this process
+	// made.
+	KeysRevision() uint64
 }
 
 type authExtension struct {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"go.opentelemetry.io/collector/client"
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/component/componenttest"
+	"go.opentelemetry.io/collector/config/configopaque"
 	"go.opentelemetry.io/collector/extension"
 	"go.opentelemetry.io/collector/extension/extensiontest"
 	"go.uber.org/goleak"
@@ -28,20 +30,42 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // fakeKeys is a store of keys in memory that can be switched off.
 type fakeKeys struct {
-	mu      sync.Mutex
-	keys    []project.Key
-	down    bool
-	lookups int
+	mu       sync.Mutex
+	keys     []project.Key
+	down     bool
+	lookups  int
+	revision uint64
 }
 
 func (f *fakeKeys) EnsureProject(_ context.Context, name string) (project.Project, error) {
 	return project.Project{ID: 1, PublicID: "p-" + name, Name: name}, nil
 }
 
-func (f *fakeKeys) HasKeys(context.Context) (bool, error) {
+func (f *fakeKeys) HasAdminKey(context.Context) (bool, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return len(f.keys) > 0, nil
+	return slices.ContainsFunc(f.keys, func(k project.Key) bool { return k.Scope == project.ScopeAdmin && k.RevokedAt.IsZero() }), nil
+}
+
+func (f *fakeKeys) KeysRevision() uint64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.revision
+}
+
+func (f *fakeKeys) ConfigureKey(_ context.Context, k *project.Key) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.keys = slices.DeleteFunc(f.keys, func(have project.Key) bool { return k != nil && string(have.Hash) == string(k.Hash) })
+	for i := range f.keys {
+		if f.keys[i].Origin == project.OriginConfigured {
+			f.keys[i].RevokedAt = time.Unix(1, 0)
+		}
+	}
+	if k != nil {
+		f.keys = append(f.keys, *k)
+	}
+	return nil
 }
 
 func (f *fakeKeys) InsertKey(_ context.Context, k project.Key) error {
@@ -196,7 +220,7 @@ func TestGeneratedKey(t *testing.T) {
 	if _, err := e.Authenticate(t.Context(), bearerHeader(secret)); err != nil {
 		t.Errorf("generated key refused: %v", err)
 	}
-	if got := keys.keys[0]; got.Scope != project.ScopeFull || strings.Contains(secret[len(got.Prefix):], got.Prefix) {
+	if got := keys.keys[0]; got.Scope != project.ScopeAdmin || got.Origin != project.OriginGenerated || strings.Contains(secret[len(got.Prefix):], got.Prefix) {
 		t.Errorf("stored key: %+v", got)
 	}
 
@@ -226,11 +250,61 @@ func TestConfiguredKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	id, ok := project.IdentityFrom(ctx)
-	if !ok || id.Scope != project.ScopeFull || id.Project.PublicID != "p-default" {
+	if !ok || id.Scope != project.ScopeAdmin || id.Project.PublicID != "p-default" {
 		t.Errorf("identity %+v, %v", id, ok)
 	}
 	if got, ok := client.FromContext(ctx).Auth.(project.Identity); !ok || got != id {
 		t.Errorf("client.Info's Auth = %+v", got)
+	}
+}
+
+func TestConfiguredKeyChanges(t *testing.T) {
+	t.Parallel()
+	keys := &fakeKeys{}
+	first, second := "the-first-key-of-the-configuration", "the-second-key-of-the-configuration"
+	configured := func(key string) (*authExtension, map[mount.Topic]string) {
+		e, _, notices := start(t, keys, func(c *Config) { c.APIKey = configopaque.String(key) })
+		return e, notices
+	}
+	opens := func(e *authExtension, key string) bool {
+		_, err := e.Authenticate(t.Context(), bearerHeader(key))
+		return err == nil
+	}
+	for _, now := range []string{first, second, first} {
+		e, _ := configured(now)
+		for _, key := range []string{first, second} {
+			if opens(e, key) != (key == now) {
+				t.Errorf("configured %s: %s opens is %t", now, key, opens(e, key))
+			}
+		}
+	}
+	e, notices := configured("")
+	if opens(e, first) || opens(e, second) {
+		t.Error("a key that is configured no longer opens")
+	}
+	if !opens(e, notices[mount.TopicKey]) {
+		t.Errorf("no key is generated where none is left: %v", notices)
+	}
+}
+
+func TestGeneratedKeyWasRevoked(t *testing.T) {
+	t.Parallel()
+	keys := &fakeKeys{}
+	e, _, notices := start(t, keys, nil)
+	old := notices[mount.TopicKey]
+	keys.keys[0].RevokedAt = time.Unix(1, 0)
+	e, _, notices = start(t, keys, func(c *Config) { c.KeyFile = e.cfg.KeyFile })
+	fresh := notices[mount.TopicKey]
+	if fresh == old || fresh == "" {
+		t.Fatalf("after its key was revoked the server announced %v", notices)
+	}
+	if text, err := os.ReadFile(e.cfg.KeyFile); err != nil || string(text) != fresh+"\n" {
+		t.Errorf("key file: %q, %v", text, err)
+	}
+	for key, want := range map[string]fault.Kind{old: fault.Unauthorized, fresh: fault.Internal} {
+		if _, err := e.Authenticate(t.Context(), bearerHeader(key)); fault.Of(err) != want || (err == nil) != (key == fresh) {
+			t.Errorf("%s: %v", key, err)
+		}
 	}
 }
 
@@ -294,7 +368,7 @@ func TestCache(t *testing.T) {
 	*now = now.Add(e.cfg.CacheTTL)
 	check("after the TTL", ok, 1)
 	keys.keys[0].RevokedAt = *now
-	check("revoked, still remembered", ok, 0)
+	check("revoked elsewhere, still remembered", ok, 0)
 	*now = now.Add(e.cfg.CacheTTL)
 	check("revoked", fault.Unauthorized, 1)
 	keys.keys[0].RevokedAt, keys.keys[0].ExpiresAt = time.Time{}, now.Add(e.cfg.CacheTTL+time.Second)
@@ -308,4 +382,12 @@ func TestCache(t *testing.T) {
 	keys.down, keys.keys = false, nil
 	check("deleted", fault.Unauthorized, 1)
 	check("deleted, remembered", fault.Unauthorized, 0)
+	keys.keys = []project.Key{e.newKey(project.Project{ID: 1}, project.OriginAPI, good)}
+	keys.revision++
+	check("made here, though remembered as unknown", ok, 1)
+	check("again", ok, 0)
+	keys.keys[0].RevokedAt = *now
+	keys.revision++
+	check("revoked here", fault.Unauthorized, 1)
+	check("revoked here, remembered", fault.Unauthorized, 0)
 }

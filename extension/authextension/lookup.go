@@ -15,25 +15,36 @@ import (
 // cache of their own, so that a flood of wrong keys cannot push the right ones out.
 const cacheSize = 4096
 
-// lookup resolves keys through the store, and remembers the answers for a short time.
+// lookup resolves keys through the store, and remembers the answers for a short time: other
+// servers' changes are seen after that time, this one's at once.
 type lookup struct {
 	keys    keyStore
 	ttl     time.Duration
 	now     func() time.Time
 	known   *lru.Cache[[sha256.Size]byte, knownKey]
-	unknown *lru.Cache[[sha256.Size]byte, time.Time] // until when
+	unknown *lru.Cache[[sha256.Size]byte, validity]
+}
+
+// validity is how long an answer is good: until a time, and while the keys have a revision.
+type validity struct {
+	until    time.Time
+	revision uint64
+}
+
+func (v validity) holds(now time.Time, revision uint64) bool {
+	return now.Before(v.until) && v.revision == revision
 }
 
 type knownKey struct {
+	validity
 	key     project.Key
 	project project.Project
-	until   time.Time
 }
 
 func newLookup(keys keyStore, ttl time.Duration, now func() time.Time) *lookup {
 	l := &lookup{keys: keys, ttl: ttl, now: now}
 	l.known, _ = lru.New[[sha256.Size]byte, knownKey](cacheSize)
-	l.unknown, _ = lru.New[[sha256.Size]byte, time.Time](cacheSize)
+	l.unknown, _ = lru.New[[sha256.Size]byte, validity](cacheSize)
 	return l
 }
 
@@ -43,22 +54,24 @@ var errUnknownKey = &fault.Error{Kind: fault.Unauthorized, Msg: "unknown API key
 // identity gives what secret stands for.
 func (l *lookup) identity(ctx context.Context, secret string) (project.Identity, error) {
 	hash := [sha256.Size]byte(project.HashSecret(secret))
-	now := l.now()
+	// Read before the key: a change between the two makes what is remembered here old.
+	now, revision := l.now(), l.keys.KeysRevision()
 	found, ok := l.known.Get(hash)
-	if !ok || !now.Before(found.until) {
-		if until, ok := l.unknown.Get(hash); ok && now.Before(until) {
+	if !ok || !found.holds(now, revision) {
+		if v, ok := l.unknown.Get(hash); ok && v.holds(now, revision) {
 			return project.Identity{}, errUnknownKey
 		}
+		fresh := validity{now.Add(l.ttl), revision}
 		k, p, err := l.keys.KeyByHash(ctx, hash[:])
 		switch {
 		case isKind(err, fault.NotFound):
 			l.known.Remove(hash)
-			l.unknown.Add(hash, now.Add(l.ttl))
+			l.unknown.Add(hash, fresh)
 			return project.Identity{}, errUnknownKey
 		case err != nil:
 			return project.Identity{}, unavailable(err)
 		}
-		found = knownKey{key: k, project: p, until: now.Add(l.ttl)}
+		found = knownKey{fresh, k, p}
 		l.known.Add(hash, found)
 	}
 	if !found.key.InForce(now) {

@@ -14,11 +14,12 @@ import (
 	"github.com/spangrove/spangrove/pkg/wire"
 )
 
-// call is one request and whose data it is about.
+// call is one request, whose data it is about, and what the caller's key allows.
 type call struct {
 	w       http.ResponseWriter
 	r       *http.Request
 	project project.Project
+	scope   project.Scope
 	dialect Dialect
 }
 
@@ -28,9 +29,9 @@ func (c *call) ctx() context.Context { return c.r.Context() }
 // answer has begun breaks the connection, so that a cut answer is never taken for a whole one.
 func (s *Server) handler(op operation, d Dialect) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		p, err := s.admit(r.Context(), op.scope)
+		p, scope, err := s.admit(r.Context(), op.scope)
 		if err == nil {
-			err = op.handle(s, &call{w: w, r: r, project: p, dialect: d})
+			err = op.handle(s, &call{w: w, r: r, project: p, scope: scope, dialect: d})
 		}
 		if err == nil {
 			return
@@ -45,16 +46,18 @@ func (s *Server) handler(op operation, d Dialect) http.Handler {
 	})
 }
 
-// admit gives the caller's project if the caller's key allows what needs scope.
-func (s *Server) admit(ctx context.Context, scope project.Scope) (project.Project, error) {
+// admit gives the caller's project and scope if the caller's key allows what needs scope. On a
+// server without keys everybody may do everything.
+func (s *Server) admit(ctx context.Context, scope project.Scope) (project.Project, project.Scope, error) {
 	who, ok := project.IdentityFrom(ctx)
 	if !ok {
-		return s.DefaultProject(ctx)
+		p, err := s.DefaultProject(ctx)
+		return p, project.ScopeAdmin, err
 	}
 	if !who.Scope.Allows(scope) {
-		return project.Project{}, fault.New(fault.Forbidden, "this needs a key of scope %q; the key has %q", scope, who.Scope)
+		return project.Project{}, "", fault.New(fault.Forbidden, "this needs a key of scope %q; the key has %q", scope, who.Scope)
 	}
-	return who.Project, nil
+	return who.Project, who.Scope, nil
 }
 
 // errBegun marks an error that came after the first bytes of the answer.

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -16,9 +17,9 @@ import (
 	"github.com/spangrove/spangrove/pkg/project"
 )
 
-// path fills the id into a route's path.
+// path fills ids into a route's path.
 func path(r httpapi.Route) string {
-	return strings.ReplaceAll(r.Path, "{id}", "33333333-3333-4333-8333-333333333333") + "?id=x"
+	return regexp.MustCompile(`\{\w+\}`).ReplaceAllString(r.Path, "33333333-3333-4333-8333-333333333333") + "?id=x"
 }
 
 // valid is a body that has what any operation needs.
@@ -45,8 +46,8 @@ func TestEveryRouteChecksTheScope(t *testing.T) {
 func TestEveryRouteAsksInTheCallersProject(t *testing.T) {
 	t.Parallel()
 	for _, r := range httpapi.New(httpapi.Deps{}).Routes() {
-		if r.Operation == "getOpenAPI" {
-			continue
+		if r.Operation == "getOpenAPI" || strings.Contains(r.Path, "/projects") {
+			continue // these are not about the data of the caller's project
 		}
 		for _, who := range []int64{0, 99} { // 0: nobody was identified
 			f := &fake{err: http.ErrAbortHandler} // any unknown error

@@ -44,6 +44,8 @@ type Deps struct {
 	Writer         Writer
 	Tools          Tools
 	Configurations Configurations
+	Projects       Projects
+	Keys           Keys
 	// DefaultProject is whose the data is on a server without keys.
 	DefaultProject func(context.Context) (project.Project, error)
 	// Logger hears of internal errors; nil is silent.

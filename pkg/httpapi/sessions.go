@@ -1,6 +1,8 @@
 package httpapi
 
 import (
+	"encoding/json"
+
 	"github.com/spangrove/spangrove/pkg/rawjson"
 	"github.com/spangrove/spangrove/pkg/wire"
 )
@@ -41,7 +43,10 @@ func (c *call) deleted(id string) error {
 
 // json answers with a small object. That the caller has gone meanwhile is no error of the
 // operation, which is done.
-func (c *call) json(b *rawjson.Builder) error {
-	_ = wire.WriteJSON(c.w, b.Bytes())
+func (c *call) json(b *rawjson.Builder) error { return c.answer(b.Bytes()) }
+
+// answer is likewise for any JSON.
+func (c *call) answer(body json.RawMessage) error {
+	_ = wire.WriteJSON(c.w, body)
 	return nil
 }

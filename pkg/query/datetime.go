@@ -1,8 +1,30 @@
 package query
 
 import (
+	"encoding/json"
+	"math"
 	"time"
+
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/rawjson"
 )
+
+// maxInstant is the end of the year 9999 in Unix milliseconds.
+const maxInstant = 253402300799999
+
+// ParseInstant reads a point in time: a string in ISO 8601, or Unix milliseconds as a number.
+// A date without a time is the start of that day, UTC.
+func ParseInstant(raw json.RawMessage) (time.Time, error) {
+	if f, ok := rawjson.Number(raw); ok && f >= 0 && f <= maxInstant {
+		return time.UnixMilli(int64(math.Round(f))), nil
+	}
+	text, isText := rawjson.Text(raw)
+	t, _, ok := parseTime(text)
+	if !isText || !ok {
+		return time.Time{}, fault.New(fault.Invalid, "must be a date and time in ISO 8601, or Unix milliseconds")
+	}
+	return t, nil
+}
 
 // parseTime reads an ISO 8601 date, or date and time: "2026-01-31", "2026-01-31T10:00",
 // "2026-01-31 10:00:00.5", with "Z", "+01:00", "+0100" or "+01" after it. Without a zone it is

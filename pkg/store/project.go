@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
-	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -22,122 +21,142 @@ func newPublicID() string {
 
 // EnsureProject gives the project with this name, and makes it if there is none.
 func (s *Store) EnsureProject(ctx context.Context, name string) (project.Project, error) {
-	if name == "" || len(name) > 200 {
-		return project.Project{}, fault.InvalidField("project", "a project's name has 1 to 200 characters")
-	}
 	if p, err := s.ProjectByName(ctx, name); fault.Of(err) != fault.NotFound || err == nil {
 		return p, err
 	}
-	err := s.change(ctx, 0, uuid.Nil, 0, func(ctx context.Context, tx writeTx) error {
-		_, err := tx.exec(ctx, `INSERT INTO project(public_id, name, created_ms) VALUES ($1, $2, $3) ON CONFLICT (name) DO NOTHING`,
-			newPublicID(), name, s.options.Now().UnixMilli())
-		return err
-	})
-	if err != nil {
+	if _, err := s.insertProject(ctx, project.Project{Name: name}); err != nil {
 		return project.Project{}, err
 	}
 	return s.ProjectByName(ctx, name)
 }
 
+// CreateProject makes a project of p's name, description and type, and gives it as stored.
+// fault.Conflict if the name is taken.
+func (s *Store) CreateProject(ctx context.Context, p project.Project) (project.Project, error) {
+	fresh, err := s.insertProject(ctx, p)
+	if err != nil {
+		return project.Project{}, err
+	}
+	if !fresh {
+		return project.Project{}, nameTaken(p.Name)
+	}
+	return s.ProjectByName(ctx, p.Name)
+}
+
+func nameTaken(name string) error {
+	return &fault.Error{Kind: fault.Conflict, Field: "name", Msg: "there is a project " + name + " already"}
+}
+
+func (s *Store) insertProject(ctx context.Context, p project.Project) (fresh bool, err error) {
+	if err := p.Validate(); err != nil {
+		return false, err
+	}
+	now := s.options.Now().UnixMilli()
+	err = s.change(ctx, 0, uuid.Nil, 0, func(ctx context.Context, tx writeTx) error {
+		n, err := tx.exec(ctx, `INSERT INTO project(public_id, name, description, type, created_ms, updated_ms)
+			VALUES ($1, $2, $3, $4, $5, $5) ON CONFLICT (name) DO NOTHING`, newPublicID(), p.Name, p.Description, string(p.Type), now)
+		fresh = n > 0
+		return err
+	})
+	return fresh, err
+}
+
+// UpdateProject changes a project and gives it as stored. fault.NotFound if there is none,
+// fault.Conflict if another one has the name.
+func (s *Store) UpdateProject(ctx context.Context, id int64, c project.Change) (project.Project, error) {
+	var p project.Project
+	err := s.changeKeys(ctx, func(ctx context.Context, tx writeTx) (err error) {
+		if p, err = s.projectWhere(ctx, tx, `id = $1`, id); err != nil {
+			return err
+		}
+		p.Apply(c)
+		if err := p.Validate(); err != nil {
+			return err
+		}
+		var n int
+		taken, err := one(ctx, tx, `SELECT 1 FROM project WHERE name = $1 AND id <> $2`, []any{p.Name, id}, &n)
+		if err != nil {
+			return err
+		}
+		if taken {
+			return nameTaken(p.Name)
+		}
+		p.UpdatedAt = time.UnixMilli(s.options.Now().UnixMilli())
+		_, err = tx.exec(ctx, `UPDATE project SET name = $2, description = $3, type = $4, updated_ms = $5 WHERE id = $1`,
+			id, p.Name, p.Description, string(p.Type), p.UpdatedAt.UnixMilli())
+		return err
+	})
+	if err != nil {
+		return project.Project{}, err
+	}
+	return p, nil
+}
+
+// Projects lists projects, oldest first, a page of them (the first is 1), and counts all; only
+// the one of this name, if name is not empty.
+func (s *Store) Projects(ctx context.Context, name string, limit, page int) (list []project.Project, total int, err error) {
+	if name != "" {
+		p, err := s.ProjectByName(ctx, name)
+		switch {
+		case fault.Of(err) == fault.NotFound && err != nil:
+			return nil, 0, nil
+		case err != nil:
+			return nil, 0, err
+		}
+		return []project.Project{p}[min(page-1, 1):], 1, nil
+	}
+	if _, err := one(ctx, s.db, `SELECT count(*) FROM project WHERE deleted_ms = 0`, nil, &total); err != nil {
+		return nil, 0, s.kind(err, "count projects")
+	}
+	err = each(ctx, s.db, projectColumns+`deleted_ms = 0 ORDER BY id LIMIT $1 OFFSET $2`, []any{limit, int64(limit) * int64(page-1)},
+		func(scan func(...any) error) error {
+			p, err := s.scanProject(scan)
+			list = append(list, p)
+			return err
+		})
+	return list, total, s.kind(err, "list projects")
+}
+
 // ProjectByName gives a project. fault.NotFound if there is none.
 func (s *Store) ProjectByName(ctx context.Context, name string) (project.Project, error) {
-	return s.projectWhere(ctx, `name = $1`, name)
+	return s.readProject(ctx, `name = $1`, name)
 }
 
 // ProjectByPublicID gives a project. fault.NotFound if there is none.
 func (s *Store) ProjectByPublicID(ctx context.Context, publicID string) (project.Project, error) {
-	return s.projectWhere(ctx, `public_id = $1`, publicID)
+	return s.readProject(ctx, `public_id = $1`, publicID)
 }
 
 // DefaultProject is the first project of the store. fault.NotFound if there is none.
 func (s *Store) DefaultProject(ctx context.Context) (project.Project, error) {
-	return s.projectWhere(ctx, `id = (SELECT min(id) FROM project)`)
+	return s.readProject(ctx, `id = (SELECT min(id) FROM project WHERE deleted_ms = 0)`)
 }
 
-func (s *Store) projectByID(ctx context.Context, id int64) (project.Project, error) {
-	return s.projectWhere(ctx, `id = $1`, id)
+func (s *Store) readProject(ctx context.Context, cond string, args ...any) (project.Project, error) {
+	p, err := s.projectWhere(ctx, s.db, cond, args...)
+	return p, s.kind(err, "read project")
 }
 
-func (s *Store) projectWhere(ctx context.Context, cond string, args ...any) (project.Project, error) {
+const projectColumns = `SELECT id, public_id, name, description, type, created_ms, updated_ms FROM project WHERE `
+
+func (s *Store) projectWhere(ctx context.Context, c conn, cond string, args ...any) (p project.Project, err error) {
+	found := false
+	err = each(ctx, c, projectColumns+`deleted_ms = 0 AND `+cond, args, func(scan func(...any) error) (err error) {
+		found = true
+		p, err = s.scanProject(scan)
+		return err
+	})
+	if err == nil && !found {
+		err = fault.New(fault.NotFound, "no such project")
+	}
+	return p, err
+}
+
+func (s *Store) scanProject(scan func(...any) error) (project.Project, error) {
 	p := project.Project{OrgID: s.orgID, WorkspaceID: s.workspaceID}
-	var created int64
-	ok, err := one(ctx, s.db, `SELECT id, public_id, name, created_ms FROM project WHERE `+cond, args, &p.ID, &p.PublicID, &p.Name, &created)
-	if err != nil {
-		return p, s.kind(err, "read project")
-	}
-	if !ok {
-		return p, fault.New(fault.NotFound, "no such project")
-	}
-	p.CreatedAt = time.UnixMilli(created)
-	return p, nil
-}
-
-// HasKeys says whether any key was ever made.
-func (s *Store) HasKeys(ctx context.Context) (bool, error) {
-	var n int
-	ok, err := one(ctx, s.db, `SELECT 1 FROM api_key LIMIT 1`, nil, &n)
-	return ok, s.kind(err, "read keys")
-}
-
-// InsertKey stores a key. The same key again changes nothing.
-func (s *Store) InsertKey(ctx context.Context, k project.Key) error {
-	return s.change(ctx, 0, uuid.Nil, 0, func(ctx context.Context, tx writeTx) error {
-		_, err := tx.exec(ctx, `INSERT INTO api_key(id, project_id, name, prefix, hash, scope, created_ms, expires_ms, revoked_ms)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (hash) DO NOTHING`,
-			k.ID, k.ProjectID, k.Name, k.Prefix, k.Hash, string(k.Scope), millis(k.CreatedAt), millis(k.ExpiresAt), millis(k.RevokedAt))
-		return err
-	})
-}
-
-// KeyByHash gives the key with this hash and its project, in force or not. fault.NotFound if
-// there is none.
-func (s *Store) KeyByHash(ctx context.Context, hash []byte) (project.Key, project.Project, error) {
-	var k project.Key
-	var scope string
-	var created, expires, revoked int64
-	ok, err := one(ctx, s.db, `SELECT id, project_id, name, prefix, hash, scope, created_ms, expires_ms, revoked_ms FROM api_key WHERE hash = $1`,
-		[]any{hash}, &k.ID, &k.ProjectID, &k.Name, &k.Prefix, &k.Hash, &scope, &created, &expires, &revoked)
-	if err != nil {
-		return k, project.Project{}, s.kind(err, "read key")
-	}
-	if !ok {
-		return k, project.Project{}, fault.New(fault.NotFound, "no such key")
-	}
-	k.Scope, k.CreatedAt, k.ExpiresAt, k.RevokedAt = project.Scope(scope), moment(created), moment(expires), moment(revoked)
-	p, err := s.projectByID(ctx, k.ProjectID)
-	return k, p, err
-}
-
-func millis(t time.Time) int64 {
-	if t.IsZero() {
-		return 0
-	}
-	return t.UnixMilli()
-}
-
-func moment(ms int64) time.Time {
-	if ms == 0 {
-		return time.Time{}
-	}
-	return time.UnixMilli(ms)
-}
-
-// setting reads a value that is made once for the life of the database.
-func (s *Store) setting(ctx context.Context, name string, fresh func() string) (string, error) {
-	var v string
-	ok, err := one(ctx, s.db, `SELECT value FROM setting WHERE name = $1`, []any{name}, &v)
-	if err != nil || ok {
-		return v, err
-	}
-	err = s.change(ctx, 0, uuid.Nil, 0, func(ctx context.Context, tx writeTx) error {
-		_, err := tx.exec(ctx, `INSERT INTO setting(name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING`, name, fresh())
-		return err
-	})
-	if err != nil {
-		return "", err
-	}
-	if ok, err = one(ctx, s.db, `SELECT value FROM setting WHERE name = $1`, []any{name}, &v); err == nil && !ok {
-		err = fmt.Errorf("setting %s was not kept", name)
-	}
-	return v, err
+	var typ string
+	var created, updated int64
+	err := scan(&p.ID, &p.PublicID, &p.Name, &p.Description, &typ, &created, &updated)
+	p.Type, p.CreatedAt, p.UpdatedAt = project.Type(typ), time.UnixMilli(created), time.UnixMilli(updated)
+	return p, err
 }

@@ -97,6 +97,8 @@ type Store struct {
 	notes   noteCounts
 	aliases *aliasFlag
 	flight  *flight
+	purges  *purges
+	keys    revision
 	scans   chan struct{} // one place for each search that may decide rows in Go at a time
 
 	orgID, workspaceID string
@@ -134,7 +136,7 @@ func OpenPostgres(ctx context.Context, dsn string, o Options) (*Store, error) {
 func open(ctx context.Context, db database, dialect query.Dialect, o Options) (_ *Store, err error) {
 	s := &Store{options: o, db: db, dialect: dialect, queue: &queue{limit: o.QueueBytes}, seen: newSeen(seenBytes),
 		chunks: newChunkCache(chunkCacheBytes), pending: &pendingIDs{ids: map[idKey]int{}}, aliases: &aliasFlag{},
-		scans: make(chan struct{}, maxScans), flight: newFlight()}
+		scans: make(chan struct{}, maxScans), flight: newFlight(), purges: newPurges()}
 	defer func() {
 		if err != nil {
 			_ = s.Close(ctx)
@@ -170,9 +172,10 @@ func open(ctx context.Context, db database, dialect query.Dialect, o Options) (_
 		s.writers.Add(1)
 		go func() { defer s.writers.Done(); l.run() }()
 	}
-	s.work.Add(2)
+	s.work.Add(3)
 	go func() { defer s.work.Done(); s.fillSeen(background, days) }()
 	go func() { defer s.work.Done(); s.expire(background) }()
+	go func() { defer s.work.Done(); s.purge(background) }()
 	if s.orgID, err = s.setting(ctx, "org_id", newPublicID); err != nil {
 		return nil, err
 	}

@@ -1,0 +1,135 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/project"
+	"github.com/spangrove/spangrove/pkg/wire"
+)
+
+// Projects is what the project handlers ask of a store.
+type Projects interface {
+	// Projects lists projects, oldest first, a page of them, and counts all; only the one of
+	// this name, if name is not empty.
+	Projects(ctx context.Context, name string, limit, page int) (list []project.Project, total int, err error)
+	// ProjectByName gives a project. fault.NotFound if there is none.
+	ProjectByName(ctx context.Context, name string) (project.Project, error)
+	// ProjectByPublicID is likewise by id.
+	ProjectByPublicID(ctx context.Context, publicID string) (project.Project, error)
+	// CreateProject makes a project. fault.Conflict if the name is taken.
+	CreateProject(ctx context.Context, p project.Project) (project.Project, error)
+	// UpdateProject changes a project. fault.NotFound, fault.Conflict if the name is taken.
+	UpdateProject(ctx context.Context, id int64, c project.Change) (project.Project, error)
+	// DeleteProject deletes a project and its keys, and goes on to delete its data, until
+	// gone is closed. fault.NotFound; fault.Conflict for one that the server needs.
+	DeleteProject(ctx context.Context, id int64) (gone <-chan struct{}, err error)
+}
+
+var projectOperations = []operation{
+	{"listProjects", http.MethodGet, []string{"/projects"}, project.ScopeRead, (*Server).listProjects},
+	{"createProject", http.MethodPost, []string{"/projects"}, project.ScopeAdmin, (*Server).createProject},
+	{"updateProject", http.MethodPut, []string{"/projects"}, project.ScopeAdmin, (*Server).updateProject},
+	{"deleteProject", http.MethodDelete, []string{"/projects"}, project.ScopeAdmin, (*Server).deleteProject},
+}
+
+// listProjects lists the projects that the caller may know of: all of them for a key of scope
+// admin, else the key's own.
+func (s *Server) listProjects(c *call) error {
+	params, err := c.params()
+	if err != nil {
+		return err
+	}
+	name, err := params.Text("name")
+	if err != nil {
+		return err
+	}
+	limit, page, err := params.Page(listPages)
+	if err != nil {
+		return err
+	}
+	var some []project.Project
+	total := 0
+	if c.scope.Allows(project.ScopeAdmin) {
+		if some, total, err = s.Projects.Projects(c.ctx(), name, limit, page); err != nil {
+			return err
+		}
+	} else if name == "" || name == c.project.Name {
+		some, total = []project.Project{c.project}[min(page-1, 1):], 1
+	}
+	c.total(total)
+	return c.answer(wire.ProjectsAnswer(some))
+}
+
+func (s *Server) createProject(c *call) error {
+	body, err := c.body()
+	if err != nil {
+		return err
+	}
+	p, err := wire.DecodeProject(body)
+	if err != nil {
+		return err
+	}
+	if p, err = s.Projects.CreateProject(c.ctx(), p); err != nil {
+		return err
+	}
+	return c.answer(wire.ProjectAnswer(&p))
+}
+
+func (s *Server) updateProject(c *call) error {
+	body, err := c.body()
+	if err != nil {
+		return err
+	}
+	ref, change, err := wire.DecodeProjectUpdate(body)
+	if err != nil {
+		return err
+	}
+	p, err := s.projectOf(c.ctx(), ref)
+	if err != nil {
+		return err
+	}
+	if p, err = s.Projects.UpdateProject(c.ctx(), p.ID, change); err != nil {
+		return err
+	}
+	return c.answer(wire.ProjectAnswer(&p))
+}
+
+// deleteProject answers once the project is gone for all callers; its data is deleted after that.
+func (s *Server) deleteProject(c *call) error {
+	params, err := c.params()
+	if err != nil {
+		return err
+	}
+	var ref wire.ProjectRef
+	if ref.ID, err = params.Text("project_id"); err != nil {
+		return err
+	}
+	if ref.Name, err = params.Text("name"); err != nil {
+		return err
+	}
+	if ref == (wire.ProjectRef{}) {
+		return fault.InvalidField("name", "is required")
+	}
+	p, err := s.projectOf(c.ctx(), ref)
+	if err != nil {
+		return err
+	}
+	if _, err := s.Projects.DeleteProject(c.ctx(), p.ID); err != nil {
+		return err
+	}
+	return c.deleted(p.PublicID)
+}
+
+func (s *Server) projectOf(ctx context.Context, ref wire.ProjectRef) (project.Project, error) {
+	if ref.ID != "" {
+		return s.Projects.ProjectByPublicID(ctx, ref.ID)
+	}
+	return s.Projects.ProjectByName(ctx, ref.Name)
+}
+
+// pathProject is the project whose id stands in the path.
+func (s *Server) pathProject(c *call) (project.Project, error) {
+	return s.Projects.ProjectByPublicID(c.ctx(), c.text("id"))
+}

@@ -1,0 +1,129 @@
+package project
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base32"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/spangrove/spangrove/pkg/fault"
+)
+
+// Key is an API key as it is stored: never the key itself, only its hash and first characters.
+type Key struct {
+	ID          string
+	ProjectID   int64
+	Name        string
+	Description string
+	Prefix      string // the first characters, to recognise the key in a list
+	Hash        []byte // SHA-256 of the key; keys are long and random, so no slow hash is needed
+	Scope       Scope
+	Origin      Origin
+	CreatedAt   time.Time
+	ExpiresAt   time.Time // zero: never
+	RevokedAt   time.Time // zero: in force
+}
+
+// Origin says where a key came from, and so who takes it back.
+type Origin string
+
+// The origins.
+const (
+	OriginAPI        Origin = "api"        // made by a request
+	OriginConfigured Origin = "configured" // given by the server's configuration, which alone takes it back
+	OriginGenerated  Origin = "generated"  // made at the first start
+)
+
+// InForce says whether the key may be used at the given time.
+func (k *Key) InForce(now time.Time) bool {
+	return k.RevokedAt.IsZero() && (k.ExpiresAt.IsZero() || now.Before(k.ExpiresAt))
+}
+
+// Validate reports the first broken rule of a key that is to be made at the given time, as a
+// fault.Invalid naming the field.
+func (k *Key) Validate(now time.Time) error {
+	if err := CheckName(k.Name); err != nil {
+		return fault.In("name", err)
+	}
+	if utf8.RuneCountInString(k.Description) > MaxDescription {
+		return fault.InvalidField("description", "must have at most %d characters", MaxDescription)
+	}
+	if !k.ExpiresAt.IsZero() && !now.Before(k.ExpiresAt) {
+		return fault.InvalidField("expires_at", "must be in the future")
+	}
+	return nil
+}
+
+// Kind is the form of a key's text. What a key may do is its Scope alone; the published clients
+// look at the form before they send a key.
+type Kind string
+
+// The kinds.
+const (
+	KindPlain     Kind = "sg_"       // 160 bits in lower-case letters and digits
+	KindIngestion Kind = "hh_ingst_" // 24 letters and digits, "_", 64 characters of base64url
+	KindDataPlane Kind = "hh_fgdp_"  // likewise
+)
+
+// prefixLength is how many characters of a key are kept readable behind its kind.
+const prefixLength = 7
+
+// NewSecret makes a random plain key.
+func NewSecret() string { return KindPlain.Secret() }
+
+// Secret makes a random key of the kind.
+func (k Kind) Secret() string {
+	if k == KindPlain {
+		return string(k) + strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(random(20)))
+	}
+	return string(k) + hex.EncodeToString(random(12)) + "_" + base64.RawURLEncoding.EncodeToString(random(48))
+}
+
+func random(n int) []byte {
+	b := make([]byte, n)
+	_, _ = rand.Read(b) // never fails: crypto/rand aborts the program instead
+	return b
+}
+
+// HashSecret is the form in which a key is stored and looked up.
+func HashSecret(secret string) []byte {
+	h := sha256.Sum256([]byte(secret))
+	return h[:]
+}
+
+// Prefix is the readable part of a key. Short keys show at most half of themselves.
+func Prefix(secret string) string {
+	n := len(KindPlain) + prefixLength
+	for _, k := range []Kind{KindIngestion, KindDataPlane} {
+		if strings.HasPrefix(secret, string(k)) {
+			n = len(k) + prefixLength
+		}
+	}
+	return secret[:min(n, len(secret)/2)]
+}
+
+// ScopeOf is the scope that gives all that permissions name, which are scopes themselves, and
+// nothing besides. Invalid, naming the element, for anything else.
+func ScopeOf(permissions []string) (Scope, error) {
+	if len(permissions) == 0 {
+		return "", fault.New(fault.Invalid, "must name one of ingest, read, full, admin")
+	}
+	widest := Scope("")
+	for i, name := range permissions {
+		s := Scope(name)
+		switch {
+		case !s.Valid():
+			return "", fault.InvalidField(fmt.Sprintf("[%d]", i), "%.40q is not one of ingest, read, full, admin", name)
+		case widest == "" || s.Allows(widest):
+			widest = s
+		case !widest.Allows(s):
+			return "", fault.New(fault.Invalid, "%s and %s together are more than either and less than full: make two keys, or one of full", widest, s)
+		}
+	}
+	return widest, nil
+}

@@ -1,0 +1,32 @@
+package project
+
+import "slices"
+
+// Scope is what a key allows.
+type Scope string
+
+// The scopes.
+const (
+	ScopeIngest Scope = "ingest" // write telemetry only
+	ScopeRead   Scope = "read"   // read everything of the project
+	ScopeFull   Scope = "full"   // read, write and delete everything of the project
+	ScopeAdmin  Scope = "admin"  // full, and projects and keys
+)
+
+// Allows says whether a key with this scope may do what needs the scope want.
+func (s Scope) Allows(want Scope) bool {
+	switch s {
+	case ScopeAdmin:
+		return true
+	case ScopeFull:
+		return want != ScopeAdmin
+	default:
+		return s == want
+	}
+}
+
+// Scopes are all scopes, narrowest first.
+func Scopes() []Scope { return []Scope{ScopeIngest, ScopeRead, ScopeFull, ScopeAdmin} }
+
+// Valid says that s is one of the scopes.
+func (s Scope) Valid() bool { return slices.Contains(Scopes(), s) }

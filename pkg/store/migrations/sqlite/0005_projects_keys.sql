@@ -1,0 +1,14 @@
+-- +goose Up
+-- A project that is deleted keeps its row, so that its id is never another's: under a name that
+-- no project can have, deleted_ms set, and purged_ms once its data is gone.
+ALTER TABLE project ADD COLUMN description TEXT NOT NULL DEFAULT '';
+ALTER TABLE project ADD COLUMN type TEXT NOT NULL DEFAULT '';
+ALTER TABLE project ADD COLUMN updated_ms INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE project ADD COLUMN deleted_ms INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE project ADD COLUMN purged_ms INTEGER NOT NULL DEFAULT 0;
+UPDATE project SET updated_ms = created_ms;
+-- Keys made before this could only come from the configuration or the first start.
+ALTER TABLE api_key ADD COLUMN description TEXT NOT NULL DEFAULT '';
+ALTER TABLE api_key ADD COLUMN origin TEXT NOT NULL DEFAULT 'api';
+UPDATE api_key SET origin = name, scope = 'admin' WHERE name IN ('configured', 'generated');
+CREATE INDEX api_key_project ON api_key(project_id, created_ms, id);

@@ -1,0 +1,255 @@
+package store
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	"go.uber.org/zap"
+
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/project"
+	"github.com/spangrove/spangrove/pkg/query"
+)
+
+// Bounds of the deletion of a project's data.
+const (
+	// purgeRows and purgeBytes bound one transaction, so that writers wait little for it.
+	purgeRows  = 500
+	purgeBytes = 4 << 20
+	// purgeAgain is how long after its deletion a project is looked at again: other servers
+	// remember its keys for a minute at most, and a queue may hold events for longer.
+	purgeAgain = time.Hour
+	// purgeRetry is how long a purge that broke off waits before the next try.
+	purgeRetry = 5 * time.Second
+)
+
+// ofProject are the tables whose rows belong to a project by their column project_id, beside ev
+// and chunk, each with the other columns of its key, by which rows are taken in slices. Rows of
+// a table named earlier may refer to those of a later one.
+var ofProject = []struct{ table, key string }{
+	{"trace", "trace_id"}, {"alias", "session_id"}, {"pending", "id"}, {"session", "session_id"}, {"tally", "type, lane"}, {"api_key", "id"},
+	{"tool", "id"}, {"configuration", "id"}, {"dataset_row", "dataset_id, pos, from_version"}, {"dataset", "id"}, {"datapoint", "id"},
+	{"revision", "kind, id, version"}, {"deletion", "kind, id"},
+}
+
+// purges is what DeleteProject hands to the background.
+type purges struct {
+	kick chan struct{} // holds one: there is something to do
+
+	mu   sync.Mutex
+	gone map[int64]chan struct{}
+}
+
+func newPurges() *purges {
+	return &purges{kick: make(chan struct{}, 1), gone: map[int64]chan struct{}{}}
+}
+
+// DeleteProject deletes a project. When it returns nil, the project is not found any more, its
+// keys are unknown and its name is free; its data is deleted from then on in the background, in
+// slices, also by the next process if this one ends. gone is closed when nothing is left.
+//
+// fault.NotFound if there is no such project. fault.Conflict for the first project of the
+// store, where requests without a key go; for the one of the configured or generated key; and
+// where no key would be left that may manage projects.
+func (s *Store) DeleteProject(ctx context.Context, id int64) (gone <-chan struct{}, err error) {
+	err = s.changeKeys(ctx, func(ctx context.Context, tx writeTx) error {
+		var publicID string
+		var first int64
+		found, err := one(ctx, tx, `SELECT public_id, (SELECT min(id) FROM project WHERE deleted_ms = 0) FROM project WHERE id = $1 AND deleted_ms = 0`+tx.forUpdate(),
+			[]any{id}, &publicID, &first)
+		if err != nil {
+			return err
+		}
+		if !found {
+			return fault.New(fault.NotFound, "no such project")
+		}
+		if first == id {
+			return fault.New(fault.Conflict, "the first project of a server cannot be deleted")
+		}
+		var n int
+		own, err := one(ctx, tx, `SELECT 1 FROM api_key WHERE project_id = $1 AND origin <> $2 AND revoked_ms = 0 LIMIT 1`, []any{id, string(project.OriginAPI)}, &n)
+		if err != nil {
+			return err
+		}
+		if own {
+			return fault.New(fault.Conflict, "the server's own key belongs to this project")
+		}
+		admins, err := s.adminKeys(ctx, tx, `k.project_id = $2`, id)
+		if err != nil {
+			return err
+		}
+		if err := s.keepsAdmin(ctx, tx, admins > 0, `k.project_id <> $2`, id); err != nil {
+			return err
+		}
+		// No project can have a name with a control character.
+		if _, err := tx.exec(ctx, `UPDATE project SET name = $2, deleted_ms = $3 WHERE id = $1`, id, "\x01"+publicID, s.options.Now().UnixMilli()); err != nil {
+			return err
+		}
+		_, err = tx.exec(ctx, `DELETE FROM api_key WHERE project_id = $1`, id)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	done := make(chan struct{})
+	s.purges.mu.Lock()
+	s.purges.gone[id] = done
+	s.purges.mu.Unlock()
+	select {
+	case s.purges.kick <- struct{}{}:
+	default:
+	}
+	return done, nil
+}
+
+// purge deletes the data of deleted projects until ctx ends: of those whose data was not deleted
+// yet, and every now and then of those into which somebody may have written late.
+func (s *Store) purge(ctx context.Context) {
+	for {
+		wait := time.NewTimer(expireEvery)
+		if err := s.purgeAll(ctx); err != nil && ctx.Err() == nil {
+			s.options.Logger.Warn("delete data of deleted projects", zap.Error(err))
+			wait.Reset(purgeRetry)
+		}
+		select {
+		case <-ctx.Done():
+		case <-s.purges.kick:
+		case <-wait.C:
+		}
+		wait.Stop()
+		if ctx.Err() != nil {
+			return
+		}
+	}
+}
+
+func (s *Store) purgeAll(ctx context.Context) error {
+	var ids []int64
+	err := each(ctx, s.db, `SELECT id FROM project WHERE deleted_ms > 0 AND purged_ms < deleted_ms + $1 ORDER BY id`, []any{purgeAgain.Milliseconds()},
+		func(scan func(...any) error) error {
+			var id int64
+			err := scan(&id)
+			ids = append(ids, id)
+			return err
+		})
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		if err := s.purgeProject(ctx, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// purgeProject deletes all rows of a deleted project, each slice in a transaction of its own.
+func (s *Store) purgeProject(ctx context.Context, id int64) error {
+	slices := []func(context.Context, writeTx) (more bool, err error){
+		func(ctx context.Context, tx writeTx) (bool, error) { return s.purgeEvents(ctx, tx, id) },
+	}
+	for _, t := range ofProject {
+		slices = append(slices, func(ctx context.Context, tx writeTx) (bool, error) {
+			return deleteRows(ctx, tx, t.table, "project_id, "+t.key, "project_id = $1", id)
+		})
+	}
+	for _, slice := range slices {
+		for more := true; more; {
+			err := s.change(ctx, id, uuid.Nil, 0, func(ctx context.Context, tx writeTx) (err error) {
+				more, err = slice(ctx, tx)
+				return err
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	s.traces.Purge()
+	if err := s.loadPending(ctx); err != nil {
+		return err
+	}
+	err := s.change(ctx, id, uuid.Nil, 0, func(ctx context.Context, tx writeTx) error {
+		_, err := tx.exec(ctx, `UPDATE project SET purged_ms = $2 WHERE id = $1`, id, s.options.Now().UnixMilli())
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	s.purges.mu.Lock()
+	defer s.purges.mu.Unlock()
+	if done := s.purges.gone[id]; done != nil {
+		close(done)
+		delete(s.purges.gone, id)
+	}
+	return nil
+}
+
+// purgeEvents deletes a slice of a project's events of one day, with the chunks they stand in:
+// a chunk holds events of one session, so nobody else reads it.
+func (s *Store) purgeEvents(ctx context.Context, tx writeTx, id int64) (more bool, err error) {
+	type row struct {
+		day   int32
+		id    uuid.UUID
+		typ   int
+		chunk int64 // 0: none
+	}
+	var list []row
+	err = each(ctx, tx, `SELECT day, event_id, type, coalesce(chunk, 0) FROM ev WHERE project_id = $1 ORDER BY start_ms LIMIT $2`, []any{id, purgeRows},
+		func(scan func(...any) error) error {
+			var r row
+			if err := scan(&r.day, scanID{&r.id}, &r.typ, &r.chunk); err != nil {
+				return err
+			}
+			if len(list) == 0 || list[0].day == r.day {
+				list = append(list, r)
+			}
+			return nil
+		})
+	if err != nil || len(list) == 0 {
+		return false, err
+	}
+	sizes := map[int64]int64{}
+	cond, args := tx.anyNumber("id", 1, padded(list, func(r row) int64 { return r.chunk }))
+	err = each(ctx, tx, `SELECT id, length(z) FROM chunk WHERE `+cond, args, func(scan func(...any) error) error {
+		var chunk, size int64
+		err := scan(&chunk, &size)
+		sizes[chunk] = size
+		return err
+	})
+	if err != nil {
+		return false, err
+	}
+	bytes := int64(0)
+	for i, r := range list {
+		if bytes += sizes[r.chunk]; bytes > purgeBytes && i > 0 {
+			list = list[:i]
+			break
+		}
+		delete(sizes, r.chunk) // counted once
+	}
+	// The lists are always of the same length, so that the statements are always the same.
+	cond, args = tx.anyID("event_id", 3, padded(list, func(r row) uuid.UUID { return r.id }))
+	if _, err := tx.exec(ctx, `DELETE FROM ev WHERE project_id = $1 AND day = $2 AND `+cond, append([]any{id, list[0].day}, args...)...); err != nil {
+		return false, err
+	}
+	cond, args = tx.anyNumber("id", 1, padded(list, func(r row) int64 { return r.chunk }))
+	if _, err := tx.exec(ctx, `DELETE FROM chunk WHERE `+cond, args...); err != nil {
+		return false, err
+	}
+	for _, r := range list {
+		tx.counts().add(id, query.TypeOf(r.typ), -1)
+		s.chunks.drop(r.chunk)
+	}
+	return true, nil
+}
+
+// padded is what of gives for each of list, followed by zeros up to purgeRows.
+func padded[R, V any](list []R, of func(R) V) []V {
+	out := make([]V, purgeRows)
+	for i, r := range list {
+		out[i] = of(r)
+	}
+	return out
+}

@@ -1,0 +1,28 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/google/uuid"
+)
+
+// setting reads a value that is made once for the life of the database.
+func (s *Store) setting(ctx context.Context, name string, fresh func() string) (string, error) {
+	var v string
+	ok, err := one(ctx, s.db, `SELECT value FROM setting WHERE name = $1`, []any{name}, &v)
+	if err != nil || ok {
+		return v, err
+	}
+	err = s.change(ctx, 0, uuid.Nil, 0, func(ctx context.Context, tx writeTx) error {
+		_, err := tx.exec(ctx, `INSERT INTO setting(name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING`, name, fresh())
+		return err
+	})
+	if err != nil {
+		return "", err
+	}
+	if ok, err = one(ctx, s.db, `SELECT value FROM setting WHERE name = $1`, []any{name}, &v); err == nil && !ok {
+		err = fmt.Errorf("setting %s was not kept", name)
+	}
+	return v, err
+}

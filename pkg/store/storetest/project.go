@@ -1,0 +1,378 @@
+package storetest
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/project"
+	"github.com/spangrove/spangrove/pkg/query"
+	"github.com/spangrove/spangrove/pkg/tool"
+)
+
+var projectTests = []test{
+	{"Project/create, list and update", projectChanges},
+	{"Project/rules", projectRules},
+	{"Project/delete takes its data and nothing else", projectDelete},
+	{"Project/delete of many rows goes in slices", projectDeleteLarge},
+	{"Project/a deletion that broke off goes on", projectDeleteResumes},
+	{"Project/what the server needs is not deleted", projectDeleteRefused},
+	{"Key/of a project", keyChanges},
+	{"Key/revoke", keyRevoke},
+	{"Key/from the configuration", keyConfigured},
+	{"Key/revision", keyRevision},
+}
+
+func projectNames(list []project.Project) (out []string) {
+	for _, p := range list {
+		out = append(out, p.Name)
+	}
+	return out
+}
+
+func projectChanges(e *env) {
+	text, typ := "for \"tests\"", project.TypeEvaluation
+	made, err := e.s.CreateProject(e.ctx, project.Project{Name: "Größe ☃", Description: text, Type: typ})
+	e.ok(err)
+	e.equal("as stored", []string{"Größe ☃", text, string(typ)}, []string{made.Name, made.Description, string(made.Type)})
+	e.equal("times", true, !made.CreatedAt.IsZero() && made.CreatedAt.Equal(made.UpdatedAt))
+	_, err = e.s.CreateProject(e.ctx, project.Project{Name: "Größe ☃"})
+	e.equal("again", fault.Conflict, fault.Of(err))
+	other, err := e.s.CreateProject(e.ctx, project.Project{Name: "other"})
+	e.ok(err)
+	e.equal("one organisation", made.OrgID+made.WorkspaceID, other.OrgID+other.WorkspaceID)
+
+	for _, tt := range []struct {
+		name        string
+		limit, page int
+		want        []string
+	}{
+		{"", 10, 1, []string{"default", "Größe ☃", "other"}},
+		{"", 2, 2, []string{"other"}},
+		{"", 10, 2, nil},
+		{"other", 10, 1, []string{"other"}},
+		{"Other", 10, 1, nil},
+	} {
+		list, total, err := e.s.Projects(e.ctx, tt.name, tt.limit, tt.page)
+		e.ok(err)
+		e.equal(fmt.Sprint(tt, " in all"), map[string]int{"": 3, "other": 1}[tt.name], total)
+		e.equal(fmt.Sprint(tt), tt.want, projectNames(list))
+	}
+
+	changed, err := e.s.UpdateProject(e.ctx, other.ID, project.Change{Description: &text})
+	e.ok(err)
+	e.equal("changed", []string{"other", text, ""}, []string{changed.Name, changed.Description, string(changed.Type)})
+	_, err = e.s.UpdateProject(e.ctx, other.ID, project.Change{Name: &made.Name})
+	e.equal("name of another", fault.Conflict, fault.Of(err))
+	same, err := e.s.UpdateProject(e.ctx, other.ID, project.Change{Name: &other.Name, Type: &typ})
+	e.ok(err)
+	got, err := e.s.ProjectByPublicID(e.ctx, other.PublicID)
+	e.ok(err)
+	e.equal("read back", same, got)
+	_, err = e.s.UpdateProject(e.ctx, 4711, project.Change{})
+	e.equal("unknown", fault.NotFound, fault.Of(err))
+}
+
+func projectRules(e *env) {
+	empty, long, bad := " ", strings.Repeat("é", 201), project.Type("other")
+	for _, p := range []project.Project{{}, {Name: empty}, {Name: long}, {Name: "a\x01b"}, {Name: "a\nb"}, {Name: "a", Type: bad}, {Name: "a", Description: strings.Repeat("x", 10_001)}} {
+		_, err := e.s.CreateProject(e.ctx, p)
+		e.equal("create "+p.Name, fault.Invalid, fault.Of(err))
+	}
+	for _, c := range []project.Change{{Name: &empty}, {Name: &long}, {Type: &bad}} {
+		_, err := e.s.UpdateProject(e.ctx, e.project, c)
+		e.equal("update", fault.Invalid, fault.Of(err))
+	}
+	p, err := e.s.CreateProject(e.ctx, project.Project{Name: long[:400]})
+	e.ok(err)
+	e.equal("longest", 200, len([]rune(p.Name)))
+}
+
+// second makes another project.
+func (e *env) second() project.Project {
+	e.Helper()
+	p, err := e.s.CreateProject(e.ctx, project.Project{Name: "second"})
+	e.ok(err)
+	return p
+}
+
+func (e *env) await(gone <-chan struct{}) {
+	e.Helper()
+	select {
+	case <-gone:
+	case <-e.ctx.Done():
+		e.Fatal("the data is still there")
+	}
+}
+
+// leftOf counts the rows of a project in every table.
+func (e *env) leftOf(p project.Project) (n int) {
+	for _, table := range []string{"ev", "session", "trace", "alias", "pending", "tally", "api_key", "tool", "configuration", "dataset", "dataset_row", "datapoint", "revision", "deletion"} {
+		n += e.place.Count(e.T, fmt.Sprintf(`SELECT count(*) FROM %s WHERE project_id = %d`, table, p.ID))
+	}
+	return n
+}
+
+func projectDelete(e *env) {
+	e.put(sample()...)
+	keep, chunks := e.session(id("s")), e.place.Count(e.T, `SELECT count(*) FROM chunk`)
+	p := e.second()
+	for _, list := range [][]event.Event{sample(), {traced("t", "", step("t", "x", 1))}, {traced("t", "key", step("key", "root", 2))}} {
+		e.ok(e.s.Put(e.ctx, p.ID, event.Batch{Events: list}))
+	}
+	_, err := e.s.Update(e.ctx, p.ID, event.Update{EventID: id("early"), Metadata: raw(`{"a":1}`)})
+	e.ok(err)
+	_, err = e.s.CreateTool(e.ctx, p.ID, tool.Tool{Name: "add", Type: "tool", Parameters: raw(`{}`)})
+	e.ok(err)
+	e.ok(e.s.InsertKey(e.ctx, newKey("gone", p, project.ScopeFull)))
+	_, isKey, err := e.s.KeyByHash(e.ctx, project.HashSecret("gone"))
+	e.ok(err)
+	e.equal("key of", p, isKey)
+
+	gone, err := e.s.DeleteProject(e.ctx, p.ID)
+	e.ok(err)
+	_, err = e.s.ProjectByPublicID(e.ctx, p.PublicID)
+	e.equal("project", fault.NotFound, fault.Of(err))
+	_, _, err = e.s.KeyByHash(e.ctx, project.HashSecret("gone"))
+	e.equal("key", fault.NotFound, fault.Of(err))
+	list, _, err := e.s.Projects(e.ctx, "", 10, 1)
+	e.ok(err)
+	e.equal("list", []string{"default"}, projectNames(list))
+	_, err = e.s.DeleteProject(e.ctx, p.ID)
+	e.equal("again", fault.NotFound, fault.Of(err))
+	e.equal("key for it", fault.NotFound, fault.Of(e.s.InsertKey(e.ctx, newKey("late", p, project.ScopeFull))))
+
+	e.await(gone)
+	e.equal("rows", 0, e.leftOf(p))
+	e.equal("chunks", chunks, e.place.Count(e.T, `SELECT count(*) FROM chunk`))
+	e.same("the other project", keep, e.session(id("s")))
+
+	// The name is free, and its new owner sees nothing of the old one.
+	again := e.second()
+	if again.ID == p.ID || again.PublicID == p.PublicID {
+		e.Errorf("the new project has the ids of the old one: %+v", again)
+	}
+	set, err := e.s.Search(e.ctx, again.ID, query.Search{Limit: 10, Page: 1})
+	e.ok(err)
+	e.equal("events of the new project", 0, set.Total)
+	e.ok(e.s.Put(e.ctx, again.ID, event.Batch{Events: sample()}))
+	anew, err := e.s.Session(e.ctx, again.ID, id("s"))
+	e.ok(err)
+	e.same("events anew", keep, e.load(anew))
+}
+
+func projectDeleteLarge(e *env) {
+	e.put(sample()...)
+	p := e.second()
+	for part := range 3 {
+		var list []event.Event
+		for i := range 700 {
+			// Many of one moment, and of several days.
+			x := step(fmt.Sprint("s", i%600), fmt.Sprint("x", part, " ", i), float64(part)*86400+float64(i/300))
+			x.Inputs = text(`{"n":"%s"}`, prose(60, uint64(i)))
+			list = append(list, x)
+		}
+		e.ok(e.s.Put(e.ctx, p.ID, event.Batch{Events: list}))
+	}
+	gone, err := e.s.DeleteProject(e.ctx, p.ID)
+	e.ok(err)
+	e.await(gone)
+	e.equal("rows", 0, e.leftOf(p))
+	e.equal("events", len(sample()), e.place.Count(e.T, `SELECT count(*) FROM ev`)-e.place.Count(e.T, `SELECT count(*) FROM ev WHERE type = 4`))
+	e.holds(sample()...)
+}
+
+func projectDeleteResumes(e *env) {
+	p := e.second()
+	e.ok(e.s.Put(e.ctx, p.ID, event.Batch{Events: sample()}))
+	e.ok(e.s.Close(e.ctx))
+	// As a process leaves it that is killed after its answer.
+	e.place.Exec(e.T, fmt.Sprintf(`UPDATE project SET name = 'x', deleted_ms = 1 WHERE id = %d`, p.ID))
+	e.open(optionsNone)
+	other, err := e.s.CreateProject(e.ctx, project.Project{Name: "third"})
+	e.ok(err)
+	gone, err := e.s.DeleteProject(e.ctx, other.ID) // after the others
+	e.ok(err)
+	e.await(gone)
+	e.equal("rows", 0, e.leftOf(p))
+}
+
+func projectDeleteRefused(e *env) {
+	p := e.second()
+	_, err := e.s.DeleteProject(e.ctx, e.project)
+	e.equal("the first", fault.Conflict, fault.Of(err))
+	generated := newKey("generated", p, project.ScopeAdmin)
+	generated.Origin = project.OriginGenerated
+	e.ok(e.s.InsertKey(e.ctx, generated))
+	_, err = e.s.DeleteProject(e.ctx, p.ID)
+	e.equal("of the server's key", fault.Conflict, fault.Of(err))
+	third, err := e.s.CreateProject(e.ctx, project.Project{Name: "third"})
+	e.ok(err)
+	admin := newKey("admin", third, project.ScopeAdmin)
+	e.ok(e.s.InsertKey(e.ctx, admin))
+	_, err = e.s.RevokeKey(e.ctx, p.ID, generated.ID)
+	e.ok(err)
+	_, err = e.s.DeleteProject(e.ctx, third.ID)
+	e.equal("of the last admin key", fault.Conflict, fault.Of(err))
+	_, err = e.s.DeleteProject(e.ctx, p.ID)
+	e.ok(err)
+}
+
+// newKey is a key whose secret is its name.
+func newKey(name string, p project.Project, scope project.Scope) project.Key {
+	return project.Key{ID: id(name).String(), ProjectID: p.ID, Name: name, Prefix: name[:2], Hash: project.HashSecret(name), Scope: scope,
+		Origin: project.OriginAPI, CreatedAt: arrival}
+}
+
+func keyChanges(e *env) {
+	p, err := e.s.ProjectByName(e.ctx, "default")
+	e.ok(err)
+	q := e.second()
+	for _, k := range []project.Key{newKey("ab1", p, project.ScopeFull), newKey("ab2", p, project.ScopeIngest), newKey("xy1", p, project.ScopeRead), newKey("ab3", q, project.ScopeRead)} {
+		k.Description, k.ExpiresAt = "of "+k.Name, arrival.Add(time.Hour)
+		e.ok(e.s.InsertKey(e.ctx, k))
+		got, of, err := e.s.KeyByHash(e.ctx, k.Hash)
+		e.ok(err)
+		got.CreatedAt, got.ExpiresAt, k.CreatedAt, k.ExpiresAt = got.CreatedAt.UTC(), got.ExpiresAt.UTC(), k.CreatedAt.UTC(), k.ExpiresAt.UTC()
+		e.equal("as stored", k, got)
+		e.equal("project", k.ProjectID, of.ID)
+	}
+	for _, tt := range []struct {
+		project     int64
+		prefix      string
+		limit, page int
+		want        string
+	}{
+		{p.ID, "", 10, 1, "ab1 ab2 xy1"}, {p.ID, "ab", 10, 1, "ab1 ab2"}, {p.ID, "a", 10, 1, "ab1 ab2"}, {p.ID, "b", 10, 1, ""}, {p.ID, "%", 10, 1, ""},
+		{p.ID, "ab1", 10, 1, ""}, {q.ID, "", 10, 1, "ab3"}, {p.ID, "", 2, 1, "two"}, {p.ID, "", 2, 2, "one"},
+	} {
+		list, total, err := e.s.Keys(e.ctx, tt.project, tt.prefix, tt.limit, tt.page)
+		e.ok(err)
+		e.equal(fmt.Sprint(tt, " in all"), true, total == len(list) || total == 3 && tt.limit == 2)
+		names := map[string]bool{}
+		for _, k := range list {
+			names[k.Name] = true
+		}
+		switch tt.want {
+		case "one", "two": // all were made in the same millisecond, so ids decide
+			e.equal(fmt.Sprint(tt), map[string]int{"one": 1, "two": 2}[tt.want], len(list))
+		default:
+			want := map[string]bool{}
+			for _, n := range strings.Fields(tt.want) {
+				want[n] = true
+			}
+			e.equal(fmt.Sprint(tt), want, names)
+		}
+	}
+}
+
+func keyRevoke(e *env) {
+	p, err := e.s.ProjectByName(e.ctx, "default")
+	e.ok(err)
+	q := e.second()
+	admin, read := newKey("admin", p, project.ScopeAdmin), newKey("read", p, project.ScopeRead)
+	expired := newKey("expired", p, project.ScopeAdmin)
+	expired.ExpiresAt = arrival
+	for _, k := range []project.Key{admin, read, expired} {
+		e.ok(e.s.InsertKey(e.ctx, k))
+	}
+	has, err := e.s.HasAdminKey(e.ctx)
+	e.ok(err)
+	e.equal("admin", true, has)
+	k, err := e.s.RevokeKey(e.ctx, p.ID, read.ID)
+	e.ok(err)
+	e.equal("in force", false, k.InForce(time.Now()))
+	again, err := e.s.RevokeKey(e.ctx, p.ID, read.ID)
+	e.ok(err)
+	e.equal("again", k.RevokedAt.UnixMilli(), again.RevokedAt.UnixMilli())
+	stored, _, err := e.s.KeyByHash(e.ctx, read.Hash)
+	e.ok(err)
+	e.equal("stored", k.RevokedAt.UnixMilli(), stored.RevokedAt.UnixMilli())
+	_, err = e.s.RevokeKey(e.ctx, q.ID, admin.ID)
+	e.equal("of another project", fault.NotFound, fault.Of(err))
+	_, err = e.s.RevokeKey(e.ctx, p.ID, id("nowhere").String())
+	e.equal("unknown", fault.NotFound, fault.Of(err))
+	_, err = e.s.RevokeKey(e.ctx, p.ID, admin.ID)
+	e.equal("the last of scope admin", fault.Conflict, fault.Of(err))
+	e.ok(e.s.InsertKey(e.ctx, newKey("admin2", q, project.ScopeAdmin)))
+	_, err = e.s.RevokeKey(e.ctx, p.ID, admin.ID)
+	e.ok(err)
+}
+
+func keyConfigured(e *env) {
+	p, err := e.s.ProjectByName(e.ctx, "default")
+	e.ok(err)
+	q := e.second()
+	inForce := func(name string) string {
+		k, of, err := e.s.KeyByHash(e.ctx, project.HashSecret(name))
+		if fault.Of(err) == fault.NotFound {
+			return "unknown"
+		}
+		e.ok(err)
+		if !k.InForce(time.Now()) {
+			return "out of force"
+		}
+		return of.Name
+	}
+	e.ok(e.s.InsertKey(e.ctx, newKey("made", p, project.ScopeAdmin)))
+	has, err := e.s.HasAdminKey(e.ctx)
+	e.ok(err)
+	e.equal("admin", true, has)
+	for _, tt := range []struct {
+		key     string
+		project project.Project
+		want    [3]string
+	}{
+		{"first", p, [3]string{"default", "unknown", "default"}},
+		{"first", p, [3]string{"default", "unknown", "default"}},
+		{"second", p, [3]string{"out of force", "default", "default"}},
+		{"first", q, [3]string{"second", "out of force", "default"}},
+		{"", p, [3]string{"out of force", "out of force", "default"}},
+		{"made", p, [3]string{"out of force", "out of force", "default"}}, // a key that a request made
+	} {
+		var k *project.Key
+		if tt.key != "" {
+			fresh := newKey(tt.key, tt.project, project.ScopeAdmin)
+			fresh.Origin = project.OriginConfigured
+			k = &fresh
+		}
+		e.ok(e.s.ConfigureKey(e.ctx, k))
+		e.equal("configured "+tt.key, tt.want, [3]string{inForce("first"), inForce("second"), inForce("made")})
+	}
+	made, _, err := e.s.KeyByHash(e.ctx, project.HashSecret("made"))
+	e.ok(err)
+	_, err = e.s.RevokeKey(e.ctx, p.ID, made.ID)
+	e.equal("revoke what is configured", fault.Conflict, fault.Of(err))
+}
+
+func keyRevision(e *env) {
+	last := e.s.KeysRevision()
+	changes := func(what string, want bool) {
+		e.Helper()
+		now := e.s.KeysRevision()
+		e.equal(what, want, now != last)
+		last = now
+	}
+	p := e.second()
+	k := newKey("k1", p, project.ScopeFull)
+	e.ok(e.s.InsertKey(e.ctx, k))
+	changes("insert", true)
+	_, _, err := e.s.KeyByHash(e.ctx, k.Hash)
+	e.ok(err)
+	e.put(sample()...)
+	changes("reads and events", false)
+	_, err = e.s.RevokeKey(e.ctx, p.ID, k.ID)
+	e.ok(err)
+	changes("revoke", true)
+	e.ok(e.s.ConfigureKey(e.ctx, nil))
+	changes("configure", true)
+	name := "renamed"
+	_, err = e.s.UpdateProject(e.ctx, p.ID, project.Change{Name: &name})
+	e.ok(err)
+	changes("rename", true)
+	_, err = e.s.DeleteProject(e.ctx, p.ID)
+	e.ok(err)
+	changes("delete", true)
+}
