@@ -102,6 +102,11 @@ func (p *player) request(ctx context.Context, s step) (*http.Request, error) {
 	}
 	header.Del("Body")
 	header.Del("Pad")
+	for _, values := range header {
+		for i := range values {
+			values[i] = p.fill(values[i])
+		}
+	}
 	packed := []byte(body)
 	if s.header.Get("Body") != "plain" {
 		var err error

@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -107,23 +108,21 @@ func Prefix(secret string) string {
 	return secret[:min(n, len(secret)/2)]
 }
 
-// ScopeOf is the scope that gives all that permissions name, which are scopes themselves, and
-// nothing besides. Invalid, naming the element, for anything else.
+// ScopeOf is the one of permissions, which are scopes, that includes all the others, so that
+// nobody gets more than was asked for. Invalid, naming the element, if there is none.
 func ScopeOf(permissions []string) (Scope, error) {
 	if len(permissions) == 0 {
 		return "", fault.New(fault.Invalid, "must name one of ingest, read, full, admin")
 	}
-	widest := Scope("")
 	for i, name := range permissions {
-		s := Scope(name)
-		switch {
-		case !s.Valid():
+		if !Scope(name).Valid() {
 			return "", fault.InvalidField(fmt.Sprintf("[%d]", i), "%.40q is not one of ingest, read, full, admin", name)
-		case widest == "" || s.Allows(widest):
-			widest = s
-		case !widest.Allows(s):
-			return "", fault.New(fault.Invalid, "%s and %s together are more than either and less than full: make two keys, or one of full", widest, s)
 		}
 	}
-	return widest, nil
+	for _, widest := range permissions {
+		if !slices.ContainsFunc(permissions, func(other string) bool { return !Scope(widest).Allows(Scope(other)) }) {
+			return Scope(widest), nil
+		}
+	}
+	return "", fault.New(fault.Invalid, "ingest and read together are less than full: make two keys, or one of full")
 }
