@@ -131,6 +131,14 @@ var asMessages = reader{name: "messages", about: "JSON: [{role, parts}] or [{rol
 		a.used = true
 		return
 	}
+	b.leadInstructions(at)
+	b.putMessages(t, at)
+	a.used = true
+}}
+
+// leadInstructions puts the span's system instructions before the messages from b.msgs[at:] on,
+// unless they have some.
+func (b *build) leadInstructions(at int) {
 	if sys := b.s.at(b.attrs, systemInstructions); sys != nil && !hasSystem(b.msgs[at:]) {
 		if raw, ok := b.parse(sys); ok {
 			first := len(b.msgs)
@@ -142,9 +150,7 @@ var asMessages = reader{name: "messages", about: "JSON: [{role, parts}] or [{rol
 			}
 		}
 	}
-	b.putMessages(t, at)
-	a.used = true
-}}
+}
 
 // called makes the arguments of a tool's own call the inputs of its event, if b.msgs[at:] is
 // that call alone.
@@ -240,7 +246,9 @@ var asAnswer = reader{name: "answer", about: "JSON messages or choices as role, 
 			a.used = true
 			return
 		}
-		a.used = b.answer(at)
+		if b.answer(at) {
+			b.heard(a, raw)
+		}
 	default:
 		b.unreadable(a, fields.content)
 	}

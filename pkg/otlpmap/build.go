@@ -26,6 +26,9 @@ type build struct {
 
 	counts        [countKinds]count
 	cost          []byte
+	answerUsage   []byte  // usage inside an answer's message
+	joined        bool    // parts were added to their counts: see joinDetails
+	jsonLeaves    bool    // flattened values are JSON, also texts and numbers
 	spare         []int32 // attributes whose field another one filled: see cover
 	taken         []bool  // by span event: it is in the event
 	failed        []string
@@ -53,6 +56,7 @@ func (b *build) reset(s *span) {
 	b.whole, b.cost, b.evaluations = nil, nil, nil
 	b.counts = [countKinds]count{}
 	b.spare, b.failed, b.cuts = b.spare[:0], b.failed[:0], append(b.cuts[:0], s.truncated...)
+	b.joined, b.answerUsage = false, nil
 	b.taken, b.replaced, b.vectors, b.modelText = b.taken[:0], 0, [2]dropped{}, ""
 	b.parts.reset()
 	b.arena = b.arena[:0]
@@ -245,6 +249,18 @@ func (b *build) parse(a *attr) ([]byte, bool) {
 		}
 	}
 	return a.json, a.parsed == isJSON
+}
+
+// literal is parse for values that may be Python literals. Such a one stays as well: what it says
+// can be read, but not its very text.
+func (b *build) literal(a *attr) ([]byte, bool) {
+	raw, ok := b.parse(a)
+	if !ok && a.val.Type() == pcommon.ValueTypeStr {
+		if raw, ok = reprJSON(a.val.Str()); ok {
+			a.json, a.parsed, a.mended = raw, isJSON, true
+		}
+	}
+	return raw, ok
 }
 
 // clean is text as JSON that can be embedded, if it is that.

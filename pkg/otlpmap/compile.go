@@ -89,7 +89,7 @@ type tables struct {
 
 // lists are the name lists, as slots.
 var lists struct {
-	session, fixed, parent, eventID, eventType, givenName, name, toolName, chainName, sessionName, source,
+	session, fixed, parent, eventID, eventType, givenName, name, toolName, chainName, lateName, sessionName, source,
 	errorText, errorAfter, project, unused, tool, model, usage, client []slot
 }
 
@@ -106,6 +106,8 @@ func init() {
 	conversationID = at("gen_ai.conversation.id")
 	callerMetadata = at("metadata")
 	toolCallID = at("gen_ai.tool.call.id")
+	observationLevel, observationMessage = at("langfuse.observation.level"), compiled.slot("langfuse.observation.status_message", langfuse)
+	spanType, pendingParent = compiled.slot("logfire.span_type", logfire), compiled.slot("logfire.pending_parent_id", logfire)
 }
 
 // Slots that code asks for by itself.
@@ -115,7 +117,10 @@ var (
 	inputValue, rawOutput slot
 	conversationID        slot
 	toolCallID            slot
-	callerMetadata        slot // OpenInference's JSON object of the caller's own metadata
+	// Langfuse's level of an observation and what it says of a failure.
+	observationLevel, observationMessage slot
+	spanType, pendingParent              slot // Logfire: see pending
+	callerMetadata                       slot // OpenInference's JSON object of the caller's own metadata
 )
 
 func compile() *tables {
@@ -148,7 +153,7 @@ func compile() *tables {
 	}{
 		{&lists.session, nameLists.session}, {&lists.fixed, nameLists.fixed}, {&lists.parent, nameLists.parent},
 		{&lists.eventID, nameLists.eventID}, {&lists.eventType, nameLists.eventType}, {&lists.givenName, nameLists.givenName},
-		{&lists.name, nameLists.name}, {&lists.toolName, nameLists.toolName}, {&lists.chainName, nameLists.chainName}, {&lists.sessionName, nameLists.sessionName},
+		{&lists.name, nameLists.name}, {&lists.toolName, nameLists.toolName}, {&lists.chainName, nameLists.chainName}, {&lists.lateName, nameLists.lateName}, {&lists.sessionName, nameLists.sessionName},
 		{&lists.source, nameLists.source}, {&lists.errorText, nameLists.errorText}, {&lists.errorAfter, nameLists.errorAfter},
 		{&lists.project, nameLists.project}, {&lists.unused, nameLists.unused},
 		{&lists.tool, nameLists.tool}, {&lists.model, nameLists.model}, {&lists.usage, nameLists.usage}, {&lists.client, nameLists.client},
@@ -271,6 +276,9 @@ func (t *tables) source(name string, by convention) source {
 func (t *tables) slot(name string, by convention) slot {
 	if s, ok := t.names[name]; ok {
 		return s
+	}
+	if !strings.Contains(name, ".") && !strings.HasPrefix(name, "honeyhive") {
+		by = otel // a word that anyone may use tells nothing of who did
 	}
 	s := slot(len(t.names))
 	if s >= maxSlots {

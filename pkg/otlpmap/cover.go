@@ -177,7 +177,7 @@ func (b *build) cover() {
 	}
 	for _, i := range b.spare {
 		a := &b.attrs[i]
-		if a.used {
+		if a.used || a.mended {
 			continue
 		}
 		b.known.make(b)

@@ -59,7 +59,7 @@ const docIDs = `## Ids, sessions and time
   The key of a span is the first of: %s, then ` + "`session_id` or `thread_id`" + ` in the JSON of ` + "`metadata`" + `, then the resource's
   ` + "`session.id`" + `. The whole trace joins the session of its root span, or else of its earliest span with a key; another key deeper
   down is kept in ` + "`metadata.session_key`" + `. Only %s hold for their own span alone.
-- **event_name**: %s; for tools %s; for chains %s; else the span's name.
+- **event_name**: %s; for tools %s; for chains %s; then %s; else the span's name.
 - **source**: %s; of the resource %s; else ` + "`unknown`" + `.
 - **error**: %s; the message of a failed status; the last exception's message; %s. The stack trace is in
   ` + "`metadata.error_stacktrace`" + `. Exceptions of a span that did not fail are in ` + "`metadata.exceptions`" + ` and no error.
@@ -102,7 +102,7 @@ func printDocs() string {
 		fmt.Fprintf(&b, "| %s | %s | %s |\n", c.name, c.version, code(c.scopes, ", "))
 	}
 	fmt.Fprintf(&b, "\n"+docIDs, code(nameLists.eventID, ", "), code(nameLists.parent, ", "), code(nameLists.session, ", "), code(nameLists.fixed, " and "),
-		code(append(slices.Clone(nameLists.givenName), nameLists.name...), ", "), code(nameLists.toolName, ", "), code(nameLists.chainName, ", "),
+		code(append(slices.Clone(nameLists.givenName), nameLists.name...), ", "), code(nameLists.toolName, ", "), code(nameLists.chainName, ", "), code(nameLists.lateName, ", "),
 		code(nameLists.source, ", "), code(nameLists.resourceSource, ", "), code(nameLists.errorText, ", "), code(nameLists.errorAfter, ", "))
 	b.WriteString("## Event types\n\nThe first rule that has the value decides. " + code(nameLists.eventType, ", ") +
 		" come before them all, but a bare `tool` without an event name yields.\n\n| Attribute | Scheme | model | tool | chain |\n|---|---|---|---|---|\n")

@@ -86,12 +86,15 @@ func (b *build) name(e *event.Event) {
 		e.Name = b.s.text(b.attrs, lists.chainName)
 	}
 	if e.Name == "" {
-		e.Name = b.s.src.Name()
+		e.Name = b.s.text(b.attrs, lists.lateName)
+	}
+	if e.Name == "" {
+		e.Name = b.s.name()
 	}
 	if e.Name == "" {
 		e.Name = event.Unknown
 	}
-	for _, list := range [...][]slot{lists.givenName, lists.name, lists.toolName, lists.chainName} {
+	for _, list := range [...][]slot{lists.givenName, lists.name, lists.toolName, lists.chainName, lists.lateName} {
 		b.markText(list, e.Name)
 	}
 	e.Name = b.valid(e.Name)
@@ -122,6 +125,13 @@ func (b *build) errorText(e *event.Event) {
 	if text == "" && failed {
 		text = s.src.Status().Message()
 	}
+	observed := s.at(b.attrs, observationMessage)
+	if level := s.at(b.attrs, observationLevel); level != nil && level.str() == "ERROR" {
+		failed = true
+		if text == "" && observed != nil {
+			text = observed.str()
+		}
+	}
 	if text == "" && failed {
 		text = b.lastException
 	}
@@ -135,6 +145,9 @@ func (b *build) errorText(e *event.Event) {
 	}
 	b.markText(lists.errorText, text)
 	b.markText(lists.errorAfter, text)
+	if observed != nil && observed.str() == text {
+		observed.used = true
+	}
 	text = b.valid(text)
 	e.Error = &text
 }
@@ -150,7 +163,7 @@ func millis(ns uint64) float64 {
 // times sets start, end and duration. A span without an end is not finished.
 func (b *build) times(e *event.Event) {
 	start, end := uint64(b.s.src.StartTimestamp()), uint64(b.s.src.EndTimestamp())
-	e.Unfinished = end == 0
+	e.Unfinished = end == 0 || b.s.pending
 	switch {
 	case start == 0 && end == 0:
 		e.Start = float64(b.opt.Now().UnixNano()) / nanosPerMilli
@@ -213,7 +226,7 @@ func (b *build) lineage() {
 		b.hexField(fields.parentSpanID, s.parent[:])
 	}
 	b.put(fields.lineage, []byte("true"))
-	b.putText(fields.spanName, s.src.Name())
+	b.putText(fields.spanName, s.name())
 	if k := otelKinds[s.src.Kind()]; k != "" {
 		b.putText(fields.otelKind, k)
 	}

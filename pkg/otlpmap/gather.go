@@ -50,6 +50,7 @@ type span struct {
 	by         convention
 	wrapper    bool // a model call of the same trace is below it: see wrappers
 	visited    bool // by wrappers
+	pending    bool // a copy of a span that has not ended
 	key        string
 	fixed      bool // key holds for this span alone
 	families   familySet

@@ -1,6 +1,7 @@
 package otlpmap
 
 import (
+	"slices"
 	"strings"
 
 	"go.opentelemetry.io/collector/pdata/ptrace"
@@ -94,7 +95,13 @@ func matches(pattern, s string) bool {
 // listed value. honeyhive_event_type comes before them (see spanKind). A span that no rule
 // knows is a model call if it names a model and usage, a tool if it names one or is a client
 // call of HTTP or a database, else a chain.
-var kindRules = []kindRule{
+var kindRules = slices.Concat(
+	langfuseKinds, langsmithKinds, mlflowKinds, laminarKinds, litellmRequest,
+	commonKinds,
+	litellmKinds, logfireKinds, haystackKinds, crewaiKinds,
+)
+
+var commonKinds = []kindRule{
 	// OpenInference, span kinds. Guardrails and rerankers do one job and return.
 	{by: openinference, attr: "openinference.span.kind", is: map[string]role{
 		"LLM": onModel, "EMBEDDING": onEmbedding,
@@ -128,6 +135,9 @@ var kindRules = []kindRule{
 	// OpenLLMetry of the flat form (0.40): the kind of request on model calls.
 	{by: openllmetry, attr: "llm.request.type", is: map[string]role{
 		"chat": onModel, "completion": onModel, "embedding": onEmbedding, "rerank": onRetriever,
+		// LiteLLM's names of calls.
+		"acompletion": onModel, "text_completion": onModel, "atext_completion": onModel, "responses": onModel, "aresponses": onModel,
+		"anthropic_messages": onModel, "aembedding": onEmbedding, "arerank": onRetriever,
 	}},
 	// Google ADK before 1.17: model calls have no operation, but a request. Tools have an empty one.
 	{by: googleADK, attr: "gcp.vertex.agent.llm_request", like: []kindPattern{{`{"*`, onModel}}},

@@ -20,6 +20,8 @@ var nameLists = struct {
 	name      []string
 	toolName  []string
 	chainName []string
+	// lateName comes after those.
+	lateName []string
 	// sessionName names a session that nobody started.
 	sessionName []string
 	source      []string
@@ -37,9 +39,10 @@ var nameLists = struct {
 }{
 	session: []string{
 		"honeyhive.session_id", "honeyhive_session_id", "traceloop.association.properties.session_id",
-		"session.id", "gen_ai.conversation.id",
+		"langfuse.session.id", "session.id", "lmnr.association.properties.session_id", "gen_ai.conversation.id",
 		"ai.telemetry.metadata.sessionId", "ai.telemetry.metadata.session_id", "ai.settings.context.sessionId", "ai.settings.context.session_id",
 		"gcp.vertex.agent.session_id",
+		"langsmith.metadata.session_id", "langsmith.metadata.thread_id", "langsmith.metadata.conversation_id", "mlflow.trace.session",
 	},
 	fixed:     []string{"honeyhive.session_id", "honeyhive_session_id"},
 	parent:    []string{"honeyhive.parent_id", "honeyhive_parent_id", "traceloop.association.properties.parent_id"},
@@ -48,11 +51,12 @@ var nameLists = struct {
 	givenName: []string{"honeyhive_event_name", "honeyhive.event_name"},
 	name:      []string{"traceloop.entity.name"},
 	chainName: []string{"ai.telemetry.functionId"},
+	lateName:  []string{"logfire.msg", "haystack.component.name"},
 	toolName:  []string{"gen_ai.tool.name", "ai.toolCall.name", "tool.name"},
 
 	sessionName:    []string{"honeyhive.session_name"},
-	source:         []string{"honeyhive_source", "honeyhive.source", "traceloop.association.properties.source"},
-	resourceSource: []string{"deployment.environment.name", "deployment.environment", "service.name"},
+	source:         []string{"honeyhive_source", "honeyhive.source", "traceloop.association.properties.source", "langfuse.environment"},
+	resourceSource: []string{"langfuse.environment", "deployment.environment.name", "deployment.environment", "service.name"},
 	errorText:      []string{"honeyhive_error"},
 	errorAfter:     []string{"error.message", "honeyhive_error_type", "error.type"},
 	project:        []string{"honeyhive.project", "traceloop.association.properties.project", "honeyhive_project"},

@@ -105,6 +105,7 @@ type scratch struct {
 	traces    map[[16]byte]*trace
 	bySpan    map[spanKey]int // only filled where parents matter: see wrappers, and own event ids
 	ownIDs    bool            // some span brought its own event id
+	copies    bool            // some span is a copy of one that has not ended: see pose
 	sessions  map[uuid.UUID]*session
 	order     []*session
 	build     build
@@ -140,7 +141,7 @@ func (x *scratch) reset() {
 	clear(x.bySpan)
 	clear(x.sessions)
 	x.spans, x.attrs, x.resources, x.scopes, x.order = x.spans[:0], x.attrs[:0], x.resources[:0], x.scopes[:0], x.order[:0]
-	x.ownIDs = false
+	x.ownIDs, x.copies = false, false
 	x.build.forget()
 }
 
@@ -170,9 +171,15 @@ func (x *scratch) collect(td ptrace.Traces, opt *Options) (rejected []Rejection)
 				s.src, s.resource, s.scope = src, res, sc
 				s.id, s.parent = src.SpanID(), src.ParentSpanID()
 				x.gather(s, opt)
-				x.identify(s)
+				x.pose(s)
 			}
 		}
+	}
+	if x.copies {
+		x.dropCopies()
+	}
+	for i := range x.spans {
+		x.identify(&x.spans[i])
 	}
 	return rejected
 }

@@ -71,10 +71,11 @@ func (b *build) readMessage(raw []byte) bool {
 	plain := true
 	for c := members(raw); c.next(); {
 		switch string(c.key) {
-		case "role":
+		case "role", "_role": // with _: Haystack before 2.9
 			m.role = c.val
-		case "content":
+		case "content", "_content":
 			m.content = c.val
+			plain = plain && c.key[0] != '_'
 		case "parts":
 			parts, plain = c.val, false
 		case "tool_calls":
@@ -82,10 +83,15 @@ func (b *build) readMessage(raw []byte) bool {
 			plain = plain && empty(c.val)
 		case "tool_call_id":
 			m.callID = c.val
-		case "name":
+		case "name", "_name":
 			m.name = c.val
+			plain = plain && c.key[0] != '_'
 		case "finish_reason":
 			m.finish = c.val
+		case "stop_reason": // Anthropic
+			if kind(c.val) == '"' {
+				m.finish, plain = c.val, false
+			}
 		case "reasoning":
 			m.reasoning = c.val
 		case "message":
@@ -120,6 +126,8 @@ func (b *build) readMessage(raw []byte) bool {
 			b.part("function_call_output")
 			b.msgs = append(b.msgs, message{role: []byte(`"tool"`), content: b.textOf(output), callID: m.callID})
 			return true
+		case typ != nil:
+			return b.langchainMessage(raw, typ)
 		}
 		return false
 	}
@@ -307,6 +315,11 @@ func (b *build) normalCalls(raw []byte) []byte {
 	for c := elements(raw); c.next(); {
 		if n++; n > 1 {
 			b.arena = append(b.arena, ',')
+		}
+		if kind(c.val) == '{' && member(c.val, "function") == nil && member(c.val, "arguments") == nil {
+			b.partType(c.val) // {name, args} and the like
+			b.appendPartCall(c.val)
+			continue
 		}
 		b.appendCall(c.val)
 	}

@@ -32,19 +32,25 @@ var (
 
 	asOutput = reader{name: "output", about: "what the step gave back: see below", whole: func(b *build, _ target, a *attr) {
 		raw, ok := b.content(a, outputMime)
-		if b.s.role == onModel || b.s.role == onEmbedding {
-			if ok {
-				b.modelOutput(a, raw)
-			} else if !b.filled(fields.content.field) && b.whole == nil {
-				b.put(fields.content, b.take(a))
-			} else {
-				b.keep(a)
-			}
-			return
-		}
-		b.stepOutput(a, raw, ok)
+		b.output(a, raw, ok)
 	}}
 )
+
+// output places what a step gave back: JSON if ok, else the attribute's text.
+func (b *build) output(a *attr, raw []byte, ok bool) {
+	if b.s.role != onModel && b.s.role != onEmbedding {
+		b.stepOutput(a, raw, ok)
+		return
+	}
+	switch {
+	case ok:
+		b.modelOutput(a, raw)
+	case !b.filled(fields.content.field) && b.whole == nil:
+		b.put(fields.content, b.take(a))
+	default:
+		b.keep(a)
+	}
+}
 
 // content is an attribute's value as JSON, unless the span says that it is text.
 func (b *build) content(a *attr, mime slot) ([]byte, bool) {
@@ -82,11 +88,22 @@ func (b *build) plainInput(a *attr) {
 	if b.s.role == onRetriever {
 		t = fields.query
 	}
+	if b.s.role == onModel && b.obj[bucketInputs].empty() {
+		b.said(b.take(a))
+		return
+	}
 	if b.filled(t.field) || !b.obj[bucketInputs].empty() && t == fields.inputValue {
 		b.keep(a)
 		return
 	}
 	b.put(t, b.take(a))
+}
+
+// said makes a text the one message of a conversation.
+func (b *build) said(text []byte) {
+	at := len(b.msgs)
+	b.msgs = append(b.msgs, message{role: []byte(`"user"`), content: text})
+	b.putMessages(fields.history, at)
 }
 
 // modelInput reads a model call's request: its messages become the chat history, its settings
@@ -102,14 +119,48 @@ func (b *build) modelInput(a *attr, raw []byte) {
 		a.used = true
 		return
 	}
+	if kind(raw) == '"' && b.obj[bucketInputs].empty() {
+		b.said(raw)
+		a.used = true
+		return
+	}
 	if kind(raw) != '{' {
 		b.objectInput(a, raw)
 		return
 	}
-	if list := member(raw, "messages"); list != nil && b.readMessages(list) {
+	if list := member(raw, "messages"); list != nil {
+		// Anthropic's API has the system prompt beside the messages.
+		sys := member(raw, "system")
+		if kind(sys) == '"' || kind(sys) == '[' {
+			b.msgs = append(b.msgs, message{role: []byte(`"system"`)})
+			b.msgs[at].content = sys
+			if text, ok := b.onlyText(sys); kind(sys) == '[' && ok {
+				b.msgs[at].content = text
+			}
+		}
+		if b.readMessages(list) {
+			b.putMessages(fields.history, at)
+			if len(sys) > 0 && (kind(sys) == '"' || kind(sys) == '[') {
+				b.rest(a, raw, bucketInputs, "messages", "system")
+			} else {
+				b.rest(a, raw, bucketInputs, "messages")
+			}
+			return
+		}
+		b.msgs = b.msgs[:at]
+	}
+	// One message by itself, and the prompts of the APIs before there were messages.
+	if member(raw, "content") != nil && b.readMessage(raw) {
 		b.putMessages(fields.history, at)
-		b.rest(a, raw, bucketInputs, "messages")
+		a.used = true
 		return
+	}
+	for _, key := range [...]string{"prompts", "prompt"} {
+		if b.prompts(member(raw, key)) {
+			b.putMessages(fields.history, at)
+			b.rest(a, raw, bucketInputs, key)
+			return
+		}
 	}
 	// The Responses API: instructions beside an input that is a text or a list of items.
 	if in := member(raw, "input"); in != nil {
@@ -127,6 +178,24 @@ func (b *build) modelInput(a *attr, raw []byte) {
 		b.msgs = b.msgs[:at]
 	}
 	b.objectInput(a, raw)
+}
+
+// prompts appends a text, or each text of a list, as a message of the user.
+func (b *build) prompts(raw []byte) bool {
+	at := len(b.msgs)
+	switch kind(raw) {
+	case '"':
+		b.msgs = append(b.msgs, message{role: []byte(`"user"`), content: raw})
+	case '[':
+		for c := elements(raw); c.next(); {
+			if kind(c.val) != '"' {
+				b.msgs = b.msgs[:at]
+				return false
+			}
+			b.msgs = append(b.msgs, message{role: []byte(`"user"`), content: c.val})
+		}
+	}
+	return len(b.msgs) > at
 }
 
 // rest places the members of an object beside those that were read: settings of a call in
@@ -212,23 +281,20 @@ func (b *build) modelOutput(a *attr, raw []byte) {
 		return
 	}
 	at := len(b.msgs)
-	read := ""
+	b.answerUsage = nil
+	defer func() { b.offerUsage(b.answerUsage) }()
 	switch {
 	case kind(raw) == '[' && b.readMessages(raw):
 		b.answer(at)
-		a.used = true
+		b.heard(a, raw)
 		return
+	case kind(raw) == '[' && b.textAnswer(raw):
+		a.used = true
 	case kind(raw) == '{':
-		for _, key := range [...]string{"choices", "output", "messages"} {
-			if list := member(raw, key); kind(list) == '[' && b.readMessages(list) {
-				read = key
-				break
-			}
-		}
-		if read != "" {
+		if list := b.answerIn(raw); list != nil {
 			b.answer(at)
 			b.keep(a)
-			b.known.add(b, member(raw, read))
+			b.known.add(b, list)
 			return
 		}
 		if b.readMessage(raw) {
@@ -246,6 +312,66 @@ func (b *build) modelOutput(a *attr, raw []byte) {
 	}
 }
 
+// answerIn appends the messages inside an answer object, and gives the part of it they came from:
+// OpenAI's choices, Responses items, LangChain's generations, Haystack's replies, a state with
+// messages, or one message under a name. nil: it has none.
+func (b *build) answerIn(raw []byte) []byte {
+	for _, key := range [...]string{"choices", "output", "messages", "replies"} {
+		if list := member(raw, key); kind(list) == '[' && (b.readMessages(list) || key == "replies" && b.replies(list)) {
+			return list
+		}
+	}
+	if list := member(raw, "generations"); kind(list) == '[' && b.generations(list) {
+		return list
+	}
+	if member(raw, "role") == nil && member(raw, "content") == nil {
+		for _, key := range [...]string{"message", "output"} {
+			if in := member(raw, key); kind(in) == '{' && b.readMessage(in) {
+				return in
+			}
+		}
+	}
+	for _, key := range [...]string{"combined_chunk_content", "output_text"} {
+		if text := member(raw, key); kind(text) == '"' {
+			b.msgs = append(b.msgs, message{role: []byte(`"assistant"`), content: text})
+			return text
+		}
+	}
+	return nil
+}
+
+// replies appends the texts of a list as answers.
+func (b *build) replies(list []byte) bool {
+	at := len(b.msgs)
+	if !b.prompts(list) {
+		return false
+	}
+	for i := at; i < len(b.msgs); i++ {
+		b.msgs[i].role = []byte(`"assistant"`)
+	}
+	return true
+}
+
+// textAnswer takes a list of texts as a model's alternative answers.
+func (b *build) textAnswer(raw []byte) bool {
+	at := len(b.msgs)
+	return b.replies(raw) && b.answer(at)
+}
+
+// heard marks an attribute with a list of messages as read. Of choices only the messages inside
+// are; what stands beside them stays.
+func (b *build) heard(a *attr, list []byte) {
+	for c := elements(list); c.next(); {
+		if in := member(c.val, "message"); kind(in) == '{' && member(c.val, "role") == nil {
+			b.known.add(b, in)
+			b.known.add(b, member(c.val, "finish_reason"))
+			b.keep(a)
+			return
+		}
+	}
+	a.used = true
+}
+
 // replyFacts takes a raw answer's id, model and usage.
 func (b *build) replyFacts(raw []byte) {
 	for c := members(raw); c.next(); {
@@ -254,7 +380,7 @@ func (b *build) replyFacts(raw []byte) {
 			if kind(c.val) == '"' && b.put(fields.responseID, c.val) {
 				b.known.add(b, c.val)
 			}
-		case "model":
+		case "model", "model_name":
 			if kind(c.val) == '"' {
 				b.put(fields.responseModel, c.val)
 				if b.put(fields.model, c.val) {
@@ -263,8 +389,18 @@ func (b *build) replyFacts(raw []byte) {
 				}
 				b.known.add(b, c.val)
 			}
-		case "usage":
+		case "usage", "usage_metadata", "token_usage":
 			b.offerUsage(c.val)
+		case "llm_output":
+			b.replyFacts(c.val)
+		case "meta": // Haystack: one per reply
+			if first := elements(c.val); first.next() {
+				b.replyFacts(first.val)
+			}
+		case "replies":
+			if first := elements(c.val); first.next() {
+				b.replyFacts(firstMember(first.val, "meta", "_meta"))
+			}
 		}
 	}
 }

@@ -18,8 +18,13 @@ type rule struct {
 // a rule never overwrites what an earlier one filled.
 var rules = func() (all []rule) {
 	for _, part := range [][]rule{
-		nativeRules, metadataRules, adkCounts, usageRules, configRules, flatRules,
-		vercelRules, adkRules, strandsRules, agentRules, mcpRules, contentRules,
+		nativeRules, langfuseRules, langsmithRules, mlflowRules, laminarRules,
+		metadataRules, adkCounts, usageRules, configRules,
+		langfuseContent, langsmithContent, mlflowContent, laminarContent, flatRules,
+		vercelRules, adkRules, strandsRules, agentRules, mcpRules, pydanticRules, contentRules,
+		litellmRules, logfireRules, haystackRules, crewaiRules,
+		// What a caller says under keys of his own comes last.
+		langfuseCaller, langsmithCaller, laminarCaller, haystackCaller, litellmCaller,
 	} {
 		all = append(all, part...)
 	}
@@ -89,11 +94,11 @@ var metadataRules = []rule{
 var (
 	// modelNames: the model that answered comes before the one that was asked for. OpenInference's
 	// llm.model_name is the former; what it asked for is in llm.invocation_parameters.
-	modelNames = []string{"gen_ai.response.model", "llm.response.model_name", "llm.response.model", "llm.model_name", "ai.response.model", "gen_ai.request.model", "llm.request.model", "ai.model.id", "embedding.model_name", "reranker.model_name"}
+	modelNames = []string{"gen_ai.response.model", "llm.response.model_name", "llm.response.model", "llm.model_name", "ai.response.model", "gen_ai.request.model", "llm.request.model", "ai.model.id", "embedding.model_name", "reranker.model_name", "langsmith.metadata.ls_model_name"}
 
-	providerNames = []string{"gen_ai.provider.name", "gen_ai.system", "llm.provider", "llm.system", "llm.vendor", "ai.model.provider", "traceloop.association.properties.ls_provider"}
+	providerNames = []string{"gen_ai.provider.name", "gen_ai.system", "llm.provider", "llm.system", "llm.vendor", "ai.model.provider", "traceloop.association.properties.ls_provider", "langsmith.metadata.ls_provider"}
 
-	userNames = []string{"honeyhive_user_id", "user.id", "enduser.id", "traceloop.association.properties.user_id", "ai.telemetry.metadata.userId", "ai.telemetry.metadata.user_id", "ai.settings.context.userId", "ai.settings.context.user_id"}
+	userNames = []string{"honeyhive_user_id", "user.id", "langfuse.user.id", "enduser.id", "traceloop.association.properties.user_id", "lmnr.association.properties.user_id", "ai.telemetry.metadata.userId", "ai.telemetry.metadata.user_id", "ai.settings.context.userId", "ai.settings.context.user_id", "langsmith.metadata.user_id", "llm.user", "metadata.user_api_key_end_user_id"}
 )
 
 // usageRules are counts of tokens and costs, as the span reports them.
@@ -131,7 +136,7 @@ var configRules = []rule{
 	{otelGenAI, "config.prompt_version", []string{"gen_ai.prompt.version", "llm.prompt_template.version", "traceloop.prompt.version"}, asJSON, 0},
 	{otelGenAI, "config.dimensions", []string{"gen_ai.embeddings.dimension.count"}, asNumber, 0},
 	{otelGenAI, "config.service_tier", []string{"gen_ai.openai.request.service_tier", "openai.request.service_tier"}, asText, 0},
-	{openllmetry, "config.stream", []string{"llm.is_streaming"}, asText, 0},
+	{openllmetry, "config.stream", []string{"llm.is_streaming"}, asBool, 0},
 	{openinference, "config.tools", []string{"llm.tools.N"}, asToolList, 0},
 	{openllmetry, "config.tools", []string{"llm.request.functions.N"}, asToolList, 0},
 	{otelGenAI, "config.tools", []string{"gen_ai.tool.definitions"}, asTools, 0},

@@ -207,7 +207,27 @@ func sampleFor(r *rule, from, token string) (map[string]any, string) {
 		return map[string]any{name: `[{"toolCallId":"1","toolName":"` + token + `","input":"{}"}]`}, `[{"id":"1","name":"` + token + `","arguments":{}}]`
 	case "provider facts":
 		return map[string]any{name: `{"openai":{"a":"` + token + `"}}`}, `{"openai":{"a":"` + token + `"}}`
-	case "input", "output":
+	case "usage":
+		return map[string]any{name: `{"input_tokens":17,"input_token_details":{"cache_read":17}}`}, "17"
+	case "costs":
+		return map[string]any{name: `{"total_cost":0.25}`}, "0.25"
+	case "since start":
+		return map[string]any{name: `"2023-11-14T22:13:20.125Z"`}, "125"
+	case "conversation":
+		return map[string]any{name: `[{"role":"user","content":"` + token + `"}]`}, `[{"role":"user","content":"` + token + `"}]`
+	case "boolean":
+		return map[string]any{name: "False"}, "false"
+	case "literal":
+		return map[string]any{name: `{'a': ('` + token + `',)}`}, `{"a":["` + token + `"]}`
+	case "word":
+		return map[string]any{name: `"` + token + `"`}, `"` + token + `"`
+	case "tags":
+		return map[string]any{name: token + ", other"}, `["` + token + `","other"]`
+	case "caller's":
+		return map[string]any{name + ".a": `{"b":"` + token + `"}`, name + ".LANGSMITH_X": "y"}, `"a":{"b":"` + token + `"}`
+	case "function tools":
+		return map[string]any{name: `{"function_tools":[{"name":"` + token + `","parameters_json_schema":{}}]}`}, `[{"name":"` + token + `","parameters":{}}]`
+	case "run output", "input", "output":
 		return map[string]any{name: `{"a":"` + token + `"}`}, `"a":"` + token + `"`
 	}
 	return map[string]any{name: token}, `"` + token + `"`

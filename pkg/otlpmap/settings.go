@@ -67,7 +67,10 @@ func (b *build) setting(key string, val []byte) bool {
 // modelOf is config.model.
 func (b *build) modelOf() string {
 	if from := b.by[fields.model.field]; b.filled(fields.model.field) && from > 0 {
-		return b.attrs[from-1].str()
+		if s := b.attrs[from-1].str(); s == "" || s[0] != '"' {
+			return s
+		}
+		return b.configText(fields.model)
 	}
 	return b.modelText
 }
@@ -148,7 +151,7 @@ func (b *build) toolFields(raw, function []byte, schema *bool) {
 				continue // the function's own comes with it
 			}
 		}
-		if (key == "inputSchema" || key == "input_schema") && !*schema {
+		if (key == "inputSchema" || key == "input_schema" || key == "parameters_json_schema") && !*schema {
 			key, *schema = "parameters", true
 		}
 		if b.arena[len(b.arena)-1] != '{' {

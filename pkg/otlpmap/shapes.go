@@ -10,6 +10,7 @@ package otlpmap
 //	Anthropic       {type: tool_use, id, name, input}         {type: tool_result, tool_use_id, content}
 //	Bedrock         {toolUse: {toolUseId, name, input}}       {toolResult: {toolUseId, status, content}}
 //	Gemini          {function_call: {id, name, args}}         {function_response: {id, name, response}}
+//	Haystack        {tool_call: {id, tool_name, arguments}}   {tool_call_result: {result, origin, error}}
 
 // partKind is what the form that events have can make of a part: "text", "tool_call",
 // "tool_call_response" or "reasoning", else "other". A text with something beside it is other:
@@ -44,11 +45,11 @@ func untypedKind(part []byte) string {
 	}
 	for c := members(part); c.next(); {
 		switch string(c.key) {
-		case "toolUse", "functionCall", "function_call":
+		case "toolUse", "functionCall", "function_call", "tool_call":
 			if kind(c.val) == '{' {
 				return "tool_call"
 			}
-		case "toolResult", "functionResponse", "function_response":
+		case "toolResult", "functionResponse", "function_response", "tool_call_result":
 			if kind(c.val) == '{' {
 				return "tool_call_response"
 			}
@@ -67,7 +68,7 @@ func untypedKind(part []byte) string {
 
 // wrapped is the object inside a part of Bedrock's or Gemini's shape, else the part itself.
 func wrapped(part []byte) []byte {
-	for _, key := range [...]string{"toolUse", "functionCall", "function_call", "toolResult", "functionResponse", "function_response"} {
+	for _, key := range [...]string{"toolUse", "functionCall", "function_call", "toolResult", "functionResponse", "function_response", "tool_call", "tool_call_result"} {
 		if in := member(part, key); kind(in) == '{' {
 			return in
 		}
@@ -117,7 +118,7 @@ func callKey(key string) string {
 	switch key {
 	case "toolCallId", "toolUseId", "call_id":
 		return "id"
-	case "toolName":
+	case "toolName", "tool_name":
 		return "name"
 	case "input", "args":
 		return "arguments"
@@ -166,6 +167,9 @@ func (b *build) toolResult(part []byte) message {
 			m.callID = c.val
 		case "name", "toolName":
 			m.name = c.val
+		case "origin": // Haystack: the call itself
+			m.callID, m.name = member(c.val, "id"), member(c.val, "tool_name")
+			m.add(c.key, c.val)
 		case "response", "result", "output", "content":
 			if empty(result) {
 				result = c.val

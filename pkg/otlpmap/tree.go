@@ -198,7 +198,7 @@ func (b *build) appendFlat(dst []byte, a *attr) []byte {
 	if s == "null" {
 		return append(dst, s...)
 	}
-	if k := kind(view(s)); k == '{' || k == '[' {
+	if k := kind(view(s)); k == '{' || k == '[' || b.jsonLeaves {
 		if raw, ok := b.parse(a); ok {
 			return append(dst, raw...)
 		}

@@ -84,37 +84,13 @@ func (b *build) offerCount(i int, raw []byte) {
 	}
 }
 
-// offerUsage reads the usage object of a model's raw answer, in the words of either OpenAI API.
-func (b *build) offerUsage(raw []byte) {
-	for c := members(raw); c.next(); {
-		switch string(c.key) {
-		case "prompt_tokens", "input_tokens":
-			b.offerCount(countPrompt, c.val)
-		case "completion_tokens", "output_tokens":
-			b.offerCount(countCompletion, c.val)
-		case "total_tokens":
-			b.offerCount(countTotal, c.val)
-		case "prompt_tokens_details", "input_tokens_details":
-			b.offerCount(countCacheRead, member(c.val, "cached_tokens"))
-			b.offerCount(countAudioIn, member(c.val, "audio_tokens"))
-		case "completion_tokens_details", "output_tokens_details":
-			b.offerCount(countReasoning, member(c.val, "reasoning_tokens"))
-			b.offerCount(countAudioOut, member(c.val, "audio_tokens"))
-		case "cache_read_input_tokens":
-			b.offerCount(countCacheRead, c.val)
-		case "cache_creation_input_tokens":
-			b.offerCount(countCacheWrite, c.val)
-		}
-	}
-}
-
 // usage writes counts and cost. Cached and reasoning tokens are parts of prompt and completion;
 // some instrumentations of Anthropic's API report the prompt without them, which shows when
 // they are more than the prompt. The total is the sum if the span tells none.
 func (b *build) usage() {
 	c := &b.counts
 	cached := c[countCacheRead].n + c[countCacheWrite].n
-	adjusted := false
+	adjusted := b.joined
 	if c[countPrompt].set && cached > c[countPrompt].n {
 		reported := c[countPrompt].n
 		c[countPrompt].n += cached

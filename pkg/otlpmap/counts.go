@@ -1,0 +1,140 @@
+package otlpmap
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/spangrove/spangrove/pkg/rawjson"
+)
+
+// asUsage reads an object of counts in the words of any provider or SDK.
+var asUsage = reader{name: "usage", about: "JSON or a Python dict of token counts, in the words of any provider", whole: func(b *build, _ target, a *attr) {
+	raw, ok := b.literal(a)
+	if !ok || kind(raw) != '{' {
+		return
+	}
+	known := b.counts[countPrompt].set
+	b.offerUsage(raw)
+	if !known {
+		b.joinDetails(raw)
+	}
+	b.keep(a)
+}}
+
+// countNames are the members of usage objects that are counts.
+var countNames = map[string]int{
+	"prompt_tokens": countPrompt, "input_tokens": countPrompt, "input": countPrompt, "promptTokens": countPrompt, "inputTokens": countPrompt, "prompt_token_count": countPrompt,
+	"completion_tokens": countCompletion, "output_tokens": countCompletion, "output": countCompletion, "completionTokens": countCompletion, "outputTokens": countCompletion, "candidates_token_count": countCompletion,
+	"total_tokens": countTotal, "total": countTotal, "totalTokens": countTotal, "total_token_count": countTotal,
+	"cache_read_input_tokens": countCacheRead, "input_cached_tokens": countCacheRead, "input_cache_read": countCacheRead, "cached_content_token_count": countCacheRead,
+	"cache_creation_input_tokens": countCacheWrite, "input_cache_creation": countCacheWrite, "cache_write_input_tokens": countCacheWrite,
+	"reasoning_tokens": countReasoning, "output_reasoning_tokens": countReasoning, "output_reasoning": countReasoning, "thoughts_token_count": countReasoning,
+	// LangSmith tells only these in attributes of their own.
+	"cache_read": countCacheRead, "cache_creation": countCacheWrite, "reasoning": countReasoning,
+}
+
+// detailNames are the members of usage objects that hold parts of a count, with what their audio
+// tokens are, and countDetails the names they have there.
+var (
+	detailNames = map[string]int{
+		"prompt_tokens_details": countAudioIn, "input_tokens_details": countAudioIn, "input_token_details": countAudioIn,
+		"completion_tokens_details": countAudioOut, "output_tokens_details": countAudioOut, "output_token_details": countAudioOut,
+	}
+	countDetails = map[string]int{
+		"cached_tokens": countCacheRead, "cache_read": countCacheRead, "cache_write_tokens": countCacheWrite, "cache_creation": countCacheWrite,
+		"reasoning_tokens": countReasoning, "reasoning": countReasoning,
+	}
+)
+
+// offerUsage reads a usage object. What a span says in attributes of its own comes first.
+func (b *build) offerUsage(raw []byte) {
+	for c := members(raw); c.next(); {
+		switch {
+		case kind(c.val) == '0':
+			if i, ok := countNames[string(c.key)]; ok {
+				b.offerCount(i, c.val)
+			} else if string(c.key) == "cost" && b.cost == nil && string(c.val) != "0" {
+				b.cost = c.val
+			}
+		case kind(c.val) == '{':
+			audio, ok := detailNames[string(c.key)]
+			if !ok {
+				continue
+			}
+			for d := members(c.val); d.next(); {
+				if i, ok := countDetails[string(d.key)]; ok {
+					b.offerCount(i, d.val)
+				} else if string(d.key) == "audio_tokens" || string(d.key) == "audio" {
+					b.offerCount(audio, d.val)
+				}
+			}
+		}
+	}
+}
+
+// joinDetails makes parts that stand beside a count part of it. Langfuse's callers may report
+// input without input_cache_read, input_audio and the like, which shows in a total that is the
+// sum of them all.
+func (b *build) joinDetails(raw []byte) {
+	c := &b.counts
+	if !c[countPrompt].set || !c[countCompletion].set || !c[countTotal].set {
+		return
+	}
+	var in, out int64
+	for m := members(raw); m.next(); {
+		n, err := strconv.ParseInt(string(m.val), 10, 64)
+		switch {
+		case err != nil || n < 0 || n > c[countTotal].n:
+		case strings.HasPrefix(string(m.key), "input_") && !isCount(m.key, countPrompt):
+			in += n
+		case strings.HasPrefix(string(m.key), "output_") && !isCount(m.key, countCompletion):
+			out += n
+		}
+	}
+	if in+out > 0 && c[countPrompt].n+in+c[countCompletion].n+out == c[countTotal].n {
+		c[countPrompt].n += in
+		c[countCompletion].n += out
+		b.joined = true
+	}
+}
+
+func isCount(key []byte, want int) bool {
+	i, ok := countNames[string(key)]
+	return ok && i == want
+}
+
+// asCosts reads an object of costs in US dollars. Without a total the parts are summed. A cost
+// of 0 beside parts of 0 says that nobody knew the price.
+var asCosts = reader{name: "costs", about: "a JSON object of US dollars: its total, else the sum of input and output", whole: func(b *build, _ target, a *attr) {
+	raw, ok := b.parse(a)
+	if !ok || kind(raw) != '{' {
+		return
+	}
+	b.keep(a)
+	if b.cost != nil {
+		return
+	}
+	for _, key := range [...]string{"total", "total_cost", "response_cost"} {
+		if v := member(raw, key); kind(v) == '0' && floatOf(v) > 0 {
+			b.cost = v
+			return
+		}
+	}
+	in, out := firstMember(raw, "input", "input_cost"), firstMember(raw, "output", "output_cost")
+	if sum := floatOf(in) + floatOf(out); sum > 0 {
+		b.cost = appendDouble(nil, sum)
+	}
+}}
+
+// floatOf is a JSON number, 0 for anything else and for what no price can be.
+func floatOf(raw []byte) float64 {
+	if kind(raw) != '0' {
+		return 0
+	}
+	f, ok := rawjson.Number(raw)
+	if !ok || f < 0 || math.IsInf(f, 0) || math.IsNaN(f) {
+		return 0
+	}
+	return f
+}

@@ -1,0 +1,75 @@
+package otlpmap
+
+import (
+	"encoding/hex"
+	"strings"
+)
+
+// Logfire sends a copy of each span when it starts. The copy has an id of its own and the real
+// span as its parent, whose real parent is in an attribute. It is mapped to the event of the real
+// span, unfinished; the finished one replaces it.
+
+const (
+	pendingType   = "pending_span"
+	pendingSuffix = " (pending)" // of the copy's name
+)
+
+// pose gives the copy of a span the ids of the real one.
+func (x *scratch) pose(s *span) {
+	attrs := x.attrsOf(s)
+	a := s.at(attrs, spanType)
+	if a == nil || a.str() != pendingType || s.root() {
+		return
+	}
+	s.pending, x.copies = true, true
+	a.used = true
+	s.id, s.parent = s.parent, [8]byte{}
+	if p := s.at(attrs, pendingParent); p != nil {
+		var id [8]byte
+		if len(p.str()) == 2*len(id) {
+			if _, err := hex.Decode(id[:], []byte(p.str())); err == nil {
+				s.parent = id
+				p.used = true
+			}
+		}
+	}
+	if s.parent == s.id {
+		s.parent = [8]byte{}
+	}
+}
+
+// dropCopies takes out the copies of spans that the request has, too, and all but the first of
+// several copies.
+func (x *scratch) dropCopies() {
+	have := make(map[spanKey]bool, len(x.spans))
+	for i := range x.spans {
+		if s := &x.spans[i]; !s.pending {
+			have[spanKey{s.src.TraceID(), s.id}] = true
+		}
+	}
+	kept := 0
+	for i := range x.spans {
+		s := &x.spans[i]
+		if s.pending {
+			key := spanKey{s.src.TraceID(), s.id}
+			if have[key] {
+				continue
+			}
+			have[key] = true
+		}
+		if kept != i {
+			x.spans[kept] = *s
+		}
+		kept++
+	}
+	clear(x.spans[kept:])
+	x.spans = x.spans[:kept]
+}
+
+// name is the span's own name.
+func (s *span) name() string {
+	if s.pending {
+		return strings.TrimSuffix(s.src.Name(), pendingSuffix)
+	}
+	return s.src.Name()
+}

@@ -1,0 +1,33 @@
+package otlpmap
+
+// litellmRequest knows the span of the request as LiteLLM's provider got it: below the one that
+// counts, with the same usage.
+var litellmRequest = []kindRule{
+	{by: litellm, attr: spanName, is: map[string]role{"raw_gen_ai_request": onTool}},
+}
+
+// litellmKinds are LiteLLM's spans that have no GenAI operation.
+var litellmKinds = []kindRule{
+	{by: litellm, attr: spanName, is: map[string]role{"litellm_request": onModel, "guardrail": onTool}},
+}
+
+// litellmRules are what LiteLLM sends beside the GenAI attributes. Its nested values are Python
+// literals, in hidden_params JSON.
+var litellmRules = []rule{
+	{litellm, "metadata.call_id", []string{"litellm.call_id"}, asText, 0},
+	{litellm, "metadata.prompt_tokens", []string{"metadata.usage_object"}, asUsage, onModel | onEmbedding},
+	{litellm, "metadata.cost", []string{"hidden_params"}, asCosts, onModel | onEmbedding},
+	{litellm, "metadata.input_cost", []string{"gen_ai.cost.input_cost"}, asNumber, 0},
+	{litellm, "metadata.output_cost", []string{"gen_ai.cost.output_cost"}, asNumber, 0},
+	{litellm, "inputs.messages", []string{"llm.?.messages", "llm.?.input", "llm.?.prompt", "llm.?.contents"}, asLiteral, onTool},
+	{litellm, "outputs.choices", []string{"llm.?.choices", "llm.?.output", "llm.?.content", "llm.?.candidates"}, asLiteral, onTool},
+	{litellm, "inputs.guardrail_name", []string{"guardrail_name"}, asText, onTool},
+	{litellm, "inputs.guardrail_mode", []string{"guardrail_mode"}, asLiteral, onTool},
+	{litellm, "outputs.result", []string{"guardrail_response"}, asLiteral, onTool},
+	{litellm, "metadata.error_stacktrace", []string{"error.stack_trace"}, asText, 0},
+}
+
+// litellmCaller is the metadata of a call, flattened. Most of it is empty.
+var litellmCaller = []rule{
+	{otel, "metadata", []string{"metadata.*"}, asCaller, 0},
+}

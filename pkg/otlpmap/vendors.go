@@ -1,0 +1,226 @@
+package otlpmap
+
+import (
+	"strings"
+	"time"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+
+	"github.com/spangrove/spangrove/pkg/rawjson"
+)
+
+// The readers of values that some SDKs write in their own way.
+var (
+	asWord = reader{name: "word", about: "a text, also in JSON quotes", scalar: func(b *build, dst []byte, a *attr) ([]byte, verdict) {
+		if kind(view(a.str())) == '"' {
+			if raw, ok := b.parse(a); ok && kind(raw) == '"' {
+				return append(dst, raw...), yes
+			}
+		}
+		if a.str() == "" || a.str() == "null" {
+			return dst, no
+		}
+		return b.appendValue(dst, a.val), yes
+	}}
+
+	asBool = reader{name: "boolean", about: "true or false, also as a text in any case", scalar: func(b *build, dst []byte, a *attr) ([]byte, verdict) {
+		switch {
+		case a.val.Type() == pcommon.ValueTypeBool:
+			return b.appendValue(dst, a.val), yes
+		case strings.EqualFold(a.str(), "true"):
+			return append(dst, "true"...), part
+		case strings.EqualFold(a.str(), "false"):
+			return append(dst, "false"...), part
+		}
+		return dst, no
+	}}
+
+	asLiteral = reader{name: "literal", about: "embedded if it is JSON or a Python literal, else as text", scalar: func(b *build, dst []byte, a *attr) ([]byte, verdict) {
+		if k := kind(view(a.str())); k == '{' || k == '[' || k == '(' || k == '"' || a.val.Type() != pcommon.ValueTypeStr {
+			if raw, ok := b.literal(a); ok {
+				return append(dst, raw...), yes
+			}
+		}
+		return b.appendValue(dst, a.val), yes
+	}}
+
+	asTags = reader{name: "tags", about: "an array, or a text with commas taken apart", scalar: func(b *build, dst []byte, a *attr) ([]byte, verdict) {
+		text := a.str()
+		if text == "" || kind(view(text)) == '[' {
+			return asList.scalar(b, dst, a)
+		}
+		n := 0
+		dst = append(dst, '[')
+		for tag := range strings.SplitSeq(text, ",") {
+			if tag = strings.TrimSpace(tag); tag == "" {
+				continue
+			}
+			if n++; n > 1 {
+				dst = append(dst, ',')
+			}
+			dst = b.appendString(dst, tag)
+		}
+		dst = append(dst, ']')
+		if n == 1 {
+			return dst, yes
+		}
+		return dst, part
+	}}
+
+	asSinceStart = reader{name: "since start", about: "a time in ISO 8601, given in milliseconds after the span's start; the attribute stays as it came", scalar: func(b *build, dst []byte, a *attr) ([]byte, verdict) {
+		at, err := time.Parse(time.RFC3339Nano, strings.Trim(a.str(), `"`))
+		start := b.s.src.StartTimestamp()
+		if err != nil || start == 0 || at.Before(start.AsTime()) {
+			return dst, no
+		}
+		return rawjson.AppendNumber(dst, float64(at.Sub(start.AsTime()))/nanosPerMilli), part
+	}}
+)
+
+// asCaller gives metadata what the caller said of a step: flattened values that may each be
+// JSON. Empty values and the environment variables that LangSmith's exporter adds stay
+// attributes.
+var asCaller = reader{
+	name: "caller's", about: "rebuilt from dots, each value perhaps JSON; keys that are there stay, LANGSMITH_* and LANGCHAIN_* are left out",
+	whole: func(b *build, t target, a *attr) {
+		if raw, ok := b.parse(a); ok && kind(raw) == '{' {
+			b.spread(t.bucket, raw, a)
+		}
+	},
+	family: func(b *build, t target, fam int16) {
+		if !b.plant(fam) {
+			return
+		}
+		b.jsonLeaves = true
+		for c := b.tree.nodes[0].first; c != 0; c = b.tree.nodes[c].next {
+			nd := &b.tree.nodes[c]
+			if a := b.leaf(c); a != nil && nd.first == 0 && blank(a.val) {
+				continue
+			}
+			if !strings.HasPrefix(nd.key, "LANGSMITH_") && !strings.HasPrefix(nd.key, "LANGCHAIN_") {
+				b.memberNode(t.bucket, c)
+			}
+		}
+		b.jsonLeaves = false
+	},
+}
+
+// asRunOutput reads the outputs of a LangSmith run. What is no object comes as {output: …}; of
+// tools, retrievers and model calls that wrapping is taken off.
+var asRunOutput = reader{name: "run output", about: "as output; {output: x} of a tool, a retriever or a model call is x", whole: func(b *build, _ target, a *attr) {
+	raw, ok := b.content(a, outputMime)
+	if ok && b.s.role != onChain && kind(raw) == '{' && countMembers(raw) == 1 {
+		if in := member(raw, "output"); in != nil {
+			raw = in
+		}
+	}
+	b.output(a, raw, ok)
+}}
+
+// asConversation reads a whole conversation: what the model said last becomes the outputs, the
+// messages before it the inputs. The list may be one of event records, with the names that the
+// GenAI conventions once gave to messages.
+var asConversation = reader{name: "conversation", about: "JSON messages or message events; the last answer becomes the outputs, what is before it the inputs", whole: func(b *build, t target, a *attr) {
+	if b.filled(t.field) {
+		b.keep(a)
+		return
+	}
+	raw, ok := b.parse(a)
+	if !ok {
+		raw, ok = b.mend(a)
+	}
+	at := len(b.msgs)
+	if !ok || kind(raw) != '[' || empty(raw) {
+		return
+	}
+	said := b.readConversation(raw)
+	if said < 0 {
+		return
+	}
+	if b.answered() {
+		said = len(b.msgs)
+	} else if said < len(b.msgs) {
+		b.answer(said)
+	}
+	b.leadInstructions(at)
+	b.putMessages(t, at)
+	a.used = true
+}}
+
+// readConversation appends the messages of a list. It gives the place of the first that is an
+// answer: a choice, or else the last message if the model's text ends the list. -1: it is no
+// list of messages.
+func (b *build) readConversation(raw []byte) int {
+	at := len(b.msgs)
+	said := -1
+	for c := elements(raw); c.next(); {
+		first := len(b.msgs)
+		if !b.readMessage(c.val) {
+			b.msgs = b.msgs[:at]
+			return -1
+		}
+		name := inner(member(c.val, "event.name"))
+		if name == nil {
+			continue
+		}
+		b.part(string(name))
+		for i := first; i < len(b.msgs); i++ {
+			b.msgs[i].dropEventFacts()
+		}
+		if string(name) == choiceEvent && said < 0 {
+			said = first
+		}
+	}
+	last := len(b.msgs) - 1
+	if said < 0 {
+		said = len(b.msgs)
+		if m := &b.msgs[last]; last > at && string(inner(m.role)) == "assistant" && empty(m.calls) {
+			said = last
+		}
+	}
+	return said
+}
+
+// dropEventFacts takes from a message what only its record needed.
+func (m *message) dropEventFacts() {
+	kept := m.extra[:0]
+	for _, p := range m.extra {
+		switch string(p.key) {
+		case "event.name", "gen_ai.message.index", "gen_ai.system":
+		default:
+			kept = append(kept, p)
+		}
+	}
+	m.extra, m.raw = kept, nil
+}
+
+// asFinal reads what an agent gave back in the end: a text, or a value of the type it was asked
+// for.
+var asFinal = reader{name: "final", about: "a text as outputs.content, JSON as outputs.result", whole: func(b *build, _ target, a *attr) {
+	if raw, ok := b.content(a, outputMime); ok && kind(raw) != '"' {
+		if b.put(fields.result, raw) {
+			a.used = true
+		} else {
+			b.keep(a)
+		}
+		return
+	}
+	if b.filled(fields.content.field) {
+		b.keep(a)
+		return
+	}
+	b.put(fields.content, b.take(a))
+}}
+
+// asFunctionTools takes the tools out of pydantic-ai's parameters of a request, which stay.
+var asFunctionTools = reader{name: "function tools", about: "function_tools and output_tools of a JSON object, as tools; the attribute stays", whole: func(b *build, t target, a *attr) {
+	raw, ok := b.parse(a)
+	if !ok || b.filled(t.field) {
+		return
+	}
+	for _, key := range [...]string{"function_tools", "output_tools"} {
+		if list := member(raw, key); !empty(list) && b.putTools(list) {
+			return
+		}
+	}
+}}
