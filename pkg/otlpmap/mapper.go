@@ -172,14 +172,12 @@ func (x *scratch) collect(td ptrace.Traces, opt *Options) (rejected []Rejection)
 				s.id, s.parent = src.SpanID(), src.ParentSpanID()
 				x.gather(s, opt)
 				x.pose(s)
+				x.identify(s)
 			}
 		}
 	}
 	if x.copies {
 		x.dropCopies()
-	}
-	for i := range x.spans {
-		x.identify(&x.spans[i])
 	}
 	return rejected
 }

@@ -41,6 +41,7 @@ func (x *scratch) pose(s *span) {
 // dropCopies takes out the copies of spans that the request has, too, and all but the first of
 // several copies.
 func (x *scratch) dropCopies() {
+	x.unseat()
 	have := make(map[spanKey]bool, len(x.spans))
 	for i := range x.spans {
 		if s := &x.spans[i]; !s.pending {
@@ -64,6 +65,12 @@ func (x *scratch) dropCopies() {
 	}
 	clear(x.spans[kept:])
 	x.spans = x.spans[:kept]
+	for _, t := range x.traces { // they pointed at the places that spans had before
+		t.best = nil
+	}
+	for i := range x.spans {
+		x.spans[i].trace.offer(&x.spans[i])
+	}
 }
 
 // name is the span's own name.
