@@ -99,7 +99,7 @@ func (b *build) putAll(t target, list []message) {
 	b.mark(t.field)
 	b.by[t.field] = 0
 	o := &b.obj[t.bucket]
-	o.open(t.key)
+	o.field(t)
 	o.buf = b.appendMessages(o.buf, list)
 }
 

@@ -3,6 +3,7 @@ package otlpmap
 import (
 	"encoding/json"
 	"math/bits"
+	"strconv"
 	"strings"
 	"unsafe"
 
@@ -117,7 +118,9 @@ func (b *build) put(t target, val []byte) bool {
 	}
 	b.mark(t.field)
 	b.by[t.field] = 0
-	b.obj[t.bucket].raw(t.key, val)
+	o := &b.obj[t.bucket]
+	o.field(t)
+	o.buf = append(o.buf, val...)
 	return true
 }
 
@@ -128,7 +131,7 @@ func (b *build) putText(t target, val string) bool {
 	b.mark(t.field)
 	b.by[t.field] = 0
 	o := &b.obj[t.bucket]
-	o.open(t.key)
+	o.field(t)
 	o.buf = b.appendString(o.buf, val)
 	return true
 }
@@ -137,7 +140,9 @@ func (b *build) putInt(t target, n int64) {
 	if !b.filled(t.field) {
 		b.mark(t.field)
 		b.by[t.field] = 0
-		b.obj[t.bucket].int(t.key, n)
+		o := &b.obj[t.bucket]
+		o.field(t)
+		o.buf = strconv.AppendInt(o.buf, n, 10)
 	}
 }
 
@@ -148,7 +153,7 @@ func (b *build) member(bucket int, key string, val []byte) bool {
 		bucket = bucketCold
 	}
 	if field, ok := compiled.fields[bucket][key]; ok {
-		return b.put(target{bucket, key, field}, val)
+		return b.put(target{bucket: bucket, key: key, field: field}, val)
 	}
 	if !b.obj[bucket].keys.add(key) {
 		return false
@@ -201,7 +206,7 @@ func (b *build) apply(r *compiledRule, a *attr) {
 	}
 	o := &b.obj[r.bucket]
 	before := len(o.buf)
-	o.open(r.key)
+	o.field(r.target)
 	at := len(o.buf)
 	buf, v := r.as.scalar(b, o.buf, a)
 	if v == no || len(buf) == at {

@@ -39,7 +39,8 @@ type slot = int16
 type target struct {
 	bucket int
 	key    string
-	field  int // in build.set; -1 for a bucket itself
+	field  int    // in build.set; -1 for a bucket itself
+	member string // the key as a member's name, with quotes and colon; "" if not made
 }
 
 // source is where a rule reads: the attribute at slot, the family fam, or the span's events.
@@ -243,7 +244,7 @@ func (t *tables) target(to string) target {
 		}
 		t.fields[bucket][key] = id
 	}
-	return target{bucket: bucket, key: key, field: id}
+	return target{bucket: bucket, key: key, field: id, member: string(appendKey(nil, key))}
 }
 
 func (t *tables) source(name string, by convention) source {

@@ -269,7 +269,7 @@ func (b *build) hexField(t target, id []byte) {
 	b.mark(t.field)
 	b.by[t.field] = 0
 	o := &b.obj[t.bucket]
-	o.open(t.key)
+	o.field(t)
 	o.buf = append(o.buf, '"')
 	o.buf = hex.AppendEncode(o.buf, id)
 	o.buf = append(o.buf, '"')

@@ -68,7 +68,7 @@ func (b *build) attributes() {
 			continue
 		}
 		if n++; n == 1 {
-			o.open(t.key)
+			o.field(t)
 			o.buf = append(o.buf, '{')
 		} else {
 			o.buf = append(o.buf, ',')
@@ -100,7 +100,7 @@ func (b *build) otherEvents() {
 			continue
 		}
 		if n++; n == 1 {
-			o.open(t.key)
+			o.field(t)
 			o.buf = append(o.buf, '[')
 		} else {
 			o.buf = append(o.buf, ',')
@@ -135,7 +135,7 @@ func (b *build) links() {
 	}
 	b.mark(t.field)
 	o := &b.obj[t.bucket]
-	o.open(t.key)
+	o.field(t)
 	o.buf = append(o.buf, '[')
 	for i := range list.Len() {
 		if i > 0 {

@@ -289,7 +289,7 @@ func (b *build) putMessages(t target, at int) bool {
 	b.mark(t.field)
 	b.by[t.field] = 0
 	o := &b.obj[t.bucket]
-	o.open(t.key)
+	o.field(t)
 	o.buf = b.appendMessages(o.buf, b.msgs[at:])
 	b.msgs = b.msgs[:at]
 	return true

@@ -31,6 +31,20 @@ func (o *object) open(key string) {
 	o.buf = appendKey(o.buf, key)
 }
 
+// field starts the member of a field. The value must follow.
+func (o *object) field(t target) {
+	if t.member == "" {
+		o.open(t.key)
+		return
+	}
+	sep := byte(',')
+	if len(o.buf) == 0 {
+		sep = '{'
+	}
+	o.buf = append(o.buf, sep)
+	o.buf = append(o.buf, t.member...)
+}
+
 func (o *object) raw(key string, val []byte) {
 	o.open(key)
 	o.buf = append(o.buf, val...)

@@ -13,8 +13,8 @@ const (
 )
 
 // simple says that raw is one JSON value that Clean has nothing to do for. It is the quick look
-// that most values pass: on anything out of the ordinary (escapes by number, exponents, many
-// members, deep nesting, any fault) it says no, and the tokens are looked at one by one.
+// that most values pass: on anything out of the ordinary (escapes of NUL or of half a character, exponents,
+// many members, deep nesting, any fault) it says no, and the tokens are looked at one by one.
 func simple(raw []byte) bool {
 	i := simpleValue(raw, simpleSpace(raw, 0), 1)
 	return i > 0 && simpleSpace(raw, i) == len(raw)
@@ -122,58 +122,115 @@ func simpleObject(b []byte, i, depth int) int {
 func simpleString(b []byte, i int) int {
 	start := i + 1
 	ascii := true
+	quote := -1 // the next quote: found fast, and looked for anew only behind it
 	for i = start; ; {
-		i = skipSimple(b, i)
-		if i >= len(b) {
-			return -1
+		if quote < i {
+			n := bytes.IndexByte(b[i:], '"')
+			if n < 0 {
+				return -1
+			}
+			quote = i + n
 		}
-		switch c := b[i]; {
-		case c == '"':
+		i = skipSimple(b[:quote], i)
+		if i == quote {
 			if !ascii && !utf8.Valid(b[start:i]) {
 				return -1
 			}
 			return i + 1
+		}
+		switch c := b[i]; {
 		case c == '\\':
-			if i+1 >= len(b) {
-				return -1
-			}
-			switch b[i+1] {
-			case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
-				i += 2
-			default:
+			if i = simpleEscape(b, i); i < 0 {
 				return -1
 			}
 		case c < 0x20:
 			return -1
 		default: // the first byte of something that is not ASCII
 			ascii = false
-			for i < len(b) && b[i] >= utf8.RuneSelf {
+			for i < quote && b[i] >= utf8.RuneSelf {
 				i++
 			}
 		}
 	}
 }
 
-// skipSimple gives the offset of the first byte from i on that is a quote, a backslash, a
-// control character or not ASCII. It looks at eight bytes at a time: a byte's highest bit is
-// set in one of the terms if it is such a byte. (A borrow may also set the bit of a byte after
-// it, but only then, and the bytes are looked at again.)
+// simpleEscape gives the offset after the escape whose backslash is at i, -1 if what it stands
+// for must be replaced: NUL, or half of a surrogate pair.
+func simpleEscape(b []byte, i int) int {
+	if i+1 >= len(b) {
+		return -1
+	}
+	switch b[i+1] {
+	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+		return i + 2
+	case 'u':
+		switch r := hex4(b, i+2); {
+		case r <= 0 || r >= 0xdc00 && r < 0xe000:
+			return -1
+		case r >= 0xd800 && r < 0xdc00:
+			if i+7 >= len(b) || b[i+6] != '\\' || b[i+7] != 'u' {
+				return -1
+			}
+			if low := hex4(b, i+8); low < 0xdc00 || low >= 0xe000 {
+				return -1
+			}
+			return i + 12
+		default:
+			return i + 6
+		}
+	}
+	return -1
+}
+
+// hex4 is the number that the four hex digits at i stand for, -1 if they are none.
+func hex4(b []byte, i int) (r rune) {
+	if i+4 > len(b) {
+		return -1
+	}
+	for _, c := range b[i : i+4] {
+		switch {
+		case c >= '0' && c <= '9':
+			c -= '0'
+		case c|0x20 >= 'a' && c|0x20 <= 'f':
+			c = c | 0x20 - 'a' + 10
+		default:
+			return -1
+		}
+		r = r<<4 | rune(c)
+	}
+	return r
+}
+
+// skipSimple gives the offset of the first byte from i on that is a backslash, a control
+// character or not ASCII; len(b) if none is. It looks at 32 bytes at a time: a byte's highest
+// bit is set in one of the terms if it is such a byte. (A borrow may also set the bit of a byte
+// after it, but only then, and the bytes are looked at again.)
 func skipSimple(b []byte, i int) int {
-	const ones, highs = 0x0101010101010101, 0x8080808080808080
+	const highs = 0x8080808080808080
+	for ; i+32 <= len(b); i += 32 {
+		w, x := binary.LittleEndian.Uint64(b[i:]), binary.LittleEndian.Uint64(b[i+8:])
+		y, z := binary.LittleEndian.Uint64(b[i+16:]), binary.LittleEndian.Uint64(b[i+24:])
+		if (odd(w)|odd(x)|odd(y)|odd(z))&highs != 0 {
+			break
+		}
+	}
 	for ; i+8 <= len(b); i += 8 {
-		w := binary.LittleEndian.Uint64(b[i:])
-		quote := w ^ ones*'"'
-		slash := w ^ ones*'\\'
-		if (w|(w-ones*0x20)|(quote-ones)&^quote|(slash-ones)&^slash)&highs != 0 {
+		if odd(binary.LittleEndian.Uint64(b[i:]))&highs != 0 {
 			break
 		}
 	}
 	for ; i < len(b); i++ {
-		if c := b[i]; c < 0x20 || c == '"' || c == '\\' || c >= utf8.RuneSelf {
+		if c := b[i]; c < 0x20 || c == '\\' || c >= utf8.RuneSelf {
 			return i
 		}
 	}
 	return i
+}
+
+// odd sets the highest bit of each byte that skipSimple stops at.
+func odd(w uint64) uint64 {
+	const ones = 0x0101010101010101
+	return w | (w - ones*0x20) | (w ^ ones*'\\' - ones)
 }
 
 func simpleNumber(b []byte, i int) int {
