@@ -82,7 +82,7 @@ type Event struct {
 	// TraceID is the OTLP trace the event came with, zero for a native event.
 	TraceID uuid.UUID
 	// SpanID is the id that follows from trace and span id, under which notes look for the
-	// event; zero if that is ID, or for a native event.
+	// event and the span's children name it; zero if that is ID, or for a native event.
 	SpanID uuid.UUID
 	// Provisional says that no span of the trace has told its session yet: SessionID is the
 	// trace's own id, and gives way to the session another span of the trace names.
@@ -95,6 +95,9 @@ type Event struct {
 	// OutputsSet says that an update has given Outputs, which notes then leave alone. It is
 	// read back.
 	OutputsSet bool
+	// Wrapper and Duplicate say that the event is corrected (Correct): that it is a model call
+	// by its sender, and that the store marked it as a duplicate.
+	Wrapper, Duplicate bool
 	// Started marks a session event that comes from a session start: repeated, it merges
 	// metadata and user properties instead of only filling what is empty.
 	Started bool

@@ -23,6 +23,9 @@ type Update struct {
 
 // Apply changes e as u says. Both must be whole: e with its payload.
 func (e *Event) Apply(u *Update) {
+	wrapper, twin := e.corrections()
+	e.Restore()
+	defer func() { e.Correct(wrapper, twin) }()
 	e.owned(u)
 	e.Inputs = rawjson.Merge(e.Inputs, u.Inputs)
 	e.Config = rawjson.Merge(e.Config, u.Config)
@@ -46,12 +49,28 @@ func (e *Event) Apply(u *Update) {
 
 // Repeat changes the stored e by another create with the same id, and says whether anything
 // changed. A repeated create fills what was absent or empty before and changes nothing else;
-// a finished span replaces the unfinished copy of itself, but never wipes metrics or feedback
-// that came meanwhile; a repeated session start merges metadata and user properties.
+// a finished span replaces the unfinished copy of itself, whichever of them comes first, but
+// never wipes metrics or feedback that came meanwhile; a repeated session start merges metadata and user properties.
 func (e *Event) Repeat(now *Event) bool {
 	before := *e
+	wrapper, twin := e.corrections()
+	alsoWrapper, alsoTwin := now.corrections()
+	if twin == uuid.Nil {
+		twin = alsoTwin
+	}
+	e.Restore()
+	sent := *now
+	sent.Restore()
+	replaced := e.repeat(&sent)
+	e.Correct(wrapper || alsoWrapper, twin)
+	return replaced || !sameText(&before, e)
+}
+
+// repeat is Repeat of two events that are as their sender told them. It says whether now took
+// the place of e.
+func (e *Event) repeat(now *Event) (replaced bool) {
 	if e.Unfinished && !now.Unfinished {
-		metrics, feedback := before.Metrics, before.Feedback
+		before := *e
 		*e = *now
 		e.SessionID, e.ParentID = before.SessionID, before.ParentID
 		if now.ParentID != uuid.Nil && !e.IsSession() {
@@ -60,18 +79,23 @@ func (e *Event) Repeat(now *Event) bool {
 				e.ParentID = e.SessionID
 			}
 		}
-		e.Metrics = rawjson.Merge(now.Metrics, metrics)
-		e.Feedback = rawjson.Merge(now.Feedback, feedback)
-		e.Metadata = rawjson.Fill(now.Metadata, before.Metadata)
+		e.Metrics = rawjson.Merge(now.Metrics, before.Metrics)
+		e.Feedback = rawjson.Merge(now.Feedback, before.Feedback)
+		e.fill(&before)
 		return true
 	}
 	if now.Started {
 		e.Metadata = rawjson.Merge(e.Metadata, now.Metadata)
 		e.UserProperties = rawjson.Merge(e.UserProperties, now.UserProperties)
-	} else {
-		e.Metadata = rawjson.Fill(e.Metadata, now.Metadata)
-		e.UserProperties = rawjson.Fill(e.UserProperties, now.UserProperties)
 	}
+	e.fill(now)
+	return false
+}
+
+// fill gives e what it lacks of another copy of the same event.
+func (e *Event) fill(now *Event) {
+	e.Metadata = rawjson.Fill(e.Metadata, now.Metadata)
+	e.UserProperties = rawjson.Fill(e.UserProperties, now.UserProperties)
 	e.ColdMetadata = rawjson.Fill(e.ColdMetadata, now.ColdMetadata)
 	e.Inputs = rawjson.Fill(e.Inputs, now.Inputs)
 	e.Config = rawjson.Fill(e.Config, now.Config)
@@ -88,7 +112,6 @@ func (e *Event) Repeat(now *Event) bool {
 	if e.Error == nil {
 		e.Error = now.Error
 	}
-	return !sameText(&before, e)
 }
 
 // fillValue is Fill for a field that may hold any JSON value: only two objects are filled

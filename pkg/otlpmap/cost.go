@@ -25,7 +25,7 @@ func (b *build) theCost() (raw []byte, source string) {
 	if b.cost != nil {
 		return b.cost, `"reported"`
 	}
-	if b.opt.Prices == nil || !b.s.wrapper && b.s.typ != event.TypeModel || b.filled(fields.cost.field) {
+	if b.opt.Prices == nil || b.s.typ != event.TypeModel || b.filled(fields.cost.field) {
 		return nil, ""
 	}
 	used, ok := b.priced()

@@ -82,8 +82,11 @@ const docTail = `## What is read specially
   of a retriever the documents ` + "`outputs.documents`" + `; of a chain an object becomes the outputs; anything else ` + "`outputs.result`" + `.
 - **Span events**: ` + "`gen_ai.client.inference.operation.details`" + ` counts as attributes of the span; ` + "`gen_ai.*.message` and `gen_ai.choice`" + ` are
   messages; ` + "`gen_ai.evaluation.result`" + ` is a metric of the span it sits on, and an entry in ` + "`metadata.evaluations`" + `; ` + "`exception`" + ` see above.
-- **Wrappers**: a model call with another model call below it in the same request becomes a chain, its counts go to
-  ` + "`metadata.aggregate_usage`" + `: both tell the same tokens.
+- **Wrappers**: a model call with another model call below it in its trace and session becomes a chain, its counts go to
+  ` + "`metadata.aggregate_usage`" + `: both tell the same tokens. **Twins**: of two model calls of one session with the same
+  ` + "`metadata.response_id`" + ` by different instrumentors the one that ended later (at once: the less deep one) has
+  ` + "`metadata.duplicate_of`" + ` and is left out of sums. Wrappers are no twins. The store sees to both at every commit, so that
+  it does not matter in what requests and order the spans come. Only spans are corrected, native events never.
 - **Usage**: cached and reasoning tokens are parts of prompt and completion. If more are cached than the prompt has, they are added to it
   (` + "`metadata.usage_adjusted`" + `). A missing total is the sum.
 - **Cost**: what the span reports (` + "`metadata.cost_source` is `reported`" + `), else of a model call what its tokens cost (` + "`computed`" + `, see

@@ -2,7 +2,7 @@ package otlpmap
 
 // fields are the fields that code, and not only a rule, fills.
 var fields struct {
-	model, modelName, cost, costSource, usageAdjusted, aggregateUsage target
+	model, modelName, cost, costSource, usageAdjusted target
 
 	history, texts, query, inputDocuments, inputValue               target
 	role, content, calls, finish, reasoning, choices, answerHistory target
@@ -29,7 +29,6 @@ func fillFields() {
 		{&fields.cost, "metadata.cost"},
 		{&fields.costSource, "metadata.cost_source"},
 		{&fields.usageAdjusted, "metadata.usage_adjusted"},
-		{&fields.aggregateUsage, "metadata.aggregate_usage"},
 		{&fields.history, "inputs.chat_history"},
 		{&fields.texts, "inputs.texts"},
 		{&fields.query, "inputs.query"},

@@ -322,3 +322,15 @@ func TestTables(t *testing.T) {
 		}
 	}
 }
+
+// What a wrapper's counts are called is known to package event, which moves them.
+func TestCountsAreUsage(t *testing.T) {
+	t.Parallel()
+	for _, names := range countKeys {
+		for _, name := range names {
+			if !event.UsageKey(name) {
+				t.Errorf("metadata.%s stays on a wrapper", name)
+			}
+		}
+	}
+}

@@ -154,9 +154,8 @@ func (r *resource) object(b *build) []byte {
 	return r.json
 }
 
-// wrappers finds model calls that only wrap another one: those with a model call below them in
-// the same trace. Their usage repeats what the inner call tells, so they become chains, and
-// their counts no longer count.
+// wrappers finds model calls that only wrap another one, as far as one request can tell: those
+// with a model call of their trace and session below them. The store goes on from there.
 func (x *scratch) wrappers() {
 	models := 0
 	for i := range x.spans {
@@ -171,33 +170,29 @@ func (x *scratch) wrappers() {
 		s := &x.spans[i]
 		x.bySpan[spanKey{s.trace.id, s.id}] = i
 	}
+	if models < 2 {
+		return
+	}
+	parent, model := make([]int32, len(x.spans)), make([]bool, len(x.spans))
 	for i := range x.spans {
-		if s := &x.spans[i]; s.typ == event.TypeModel {
-			x.markAbove(s)
+		s := &x.spans[i]
+		parent[i], model[i] = -1, s.typ == event.TypeModel
+		if s.root() {
+			continue
+		}
+		if p, ok := x.bySpan[spanKey{s.trace.id, s.parent}]; ok && x.spans[p].session() == s.session() {
+			parent[i] = int32(p)
 		}
 	}
+	wrapper := event.Wrappers(parent, model, func(a, b int32) bool {
+		sa, sb := &x.spans[a], &x.spans[b]
+		if ta, tb := sa.src.StartTimestamp(), sb.src.StartTimestamp(); ta != tb {
+			return ta < tb
+		}
+		return bytes.Compare(sa.eventID[:], sb.eventID[:]) < 0
+	})
 	for i := range x.spans {
-		if s := &x.spans[i]; s.wrapper {
-			s.typ, s.role = event.TypeChain, onChain
-		}
-	}
-}
-
-// markAbove marks the model calls above s. It stops where another call has been before, so
-// that all calls together take no more steps than there are spans.
-func (x *scratch) markAbove(s *span) {
-	for at := s; !at.root(); {
-		i, ok := x.bySpan[spanKey{s.trace.id, at.parent}]
-		if !ok || &x.spans[i] == s {
-			return
-		}
-		at = &x.spans[i]
-		if at.visited {
-			return
-		}
-		at.visited = true
-		if at.typ == event.TypeModel {
-			at.wrapper = true
-		}
+		s := &x.spans[i]
+		s.wrapper = wrapper[x.bySpan[spanKey{s.trace.id, s.id}]] // of a span that came twice, the last
 	}
 }

@@ -102,10 +102,6 @@ func (b *build) usage() {
 	if !c[countTotal].set && c[countPrompt].set && c[countCompletion].set {
 		c[countTotal] = count{c[countPrompt].n + c[countCompletion].n, true}
 	}
-	if b.s.wrapper {
-		b.aggregate()
-		return
-	}
 	for i := range c {
 		if c[i].set {
 			for _, f := range compiled.countFields[i] {
@@ -117,23 +113,4 @@ func (b *build) usage() {
 		b.put(fields.usageAdjusted, []byte("true"))
 	}
 	b.writeCost()
-}
-
-// aggregate writes the usage of a wrapper where no sum looks for it.
-func (b *build) aggregate() {
-	var o object
-	for i, c := range b.counts {
-		if c.set {
-			o.int(countKeys[i][0], c.n)
-		}
-	}
-	if raw, source := b.theCost(); raw != nil {
-		o.raw("cost", raw)
-		if b.cost == nil {
-			o.raw("cost_source", []byte(source))
-		}
-	}
-	if !o.empty() {
-		b.put(fields.aggregateUsage, append(o.buf, '}'))
-	}
 }

@@ -218,6 +218,8 @@ func (w *writing) move(ctx context.Context, tx writeTx, t *traceRow) error {
 	if err := tx.upsertSessions(ctx, []*sessionDelta{d}); err != nil {
 		return err
 	}
+	tx.reshape().upserted([]*sessionDelta{d})
+	tx.reshape().moved(t.project, from, to)
 	if err := tx.moveEvents(ctx, t.project, from, to); err != nil {
 		return err
 	}
@@ -233,7 +235,7 @@ func (w *writing) move(ctx context.Context, tx writeTx, t *traceRow) error {
 	}
 	w.s.aliases.note()
 	switch {
-	case d.state.touched == 1:
+	case d.state.fresh:
 		return w.insertOwn(ctx, tx, d)
 	case d.state.made != madeNot:
 		return w.follow(ctx, tx, d)
@@ -264,7 +266,7 @@ func (w *writing) insertOwn(ctx context.Context, tx writeTx, d *sessionDelta) er
 
 // rewrite stores now in place of old. Totals of the session move by the difference.
 func (s *Store) rewrite(ctx context.Context, tx writeTx, project int64, old *stored, now *event.Event) error {
-	before, after := &head{ev: &old.Event, project: project}, &head{ev: now, project: project, session: old.SessionID}
+	before, after := &head{ev: &old.Event, project: project, trace: old.trace}, &head{ev: now, project: project, session: old.SessionID, trace: old.trace}
 	before.derive()
 	after.derive()
 	var chunk *int64
@@ -291,15 +293,16 @@ func (s *Store) rewrite(ctx context.Context, tx writeTx, project int64, old *sto
 	}
 	_, err := tx.exec(ctx, `UPDATE ev SET day = $4, parent_id = $5, type = $6, name = $7, source = $8, error = $9, start_ms = $10, end_ms = $11,
 		duration = $12, metadata = $13, metrics = $14, feedback = $15, user_properties = $16, children_ids = $17, run_id = $18, user_id = $19,
-		spill = $20, chunk = $21, off = $22, rev = rev + 1
+		spill = $20, chunk = $21, off = $22, twin = $23, rev = rev + 1
 		WHERE project_id = $1 AND day = $2 AND event_id = $3`,
 		project, old.day, tx.id(now.ID), after.day, parent, query.TypeCode(now.Type), now.Name, now.Source, after.errorText(), now.Start, now.End,
 		now.Duration, text(after.inHead(query.SpillMetadata, now.Metadata)), text(after.inHead(query.SpillMetrics, now.Metrics)),
 		text(after.inHead(query.SpillFeedback, now.Feedback)), text(after.inHead(query.SpillUserProperties, now.UserProperties)),
-		text(after.inHead(query.SpillChildrenIDs, now.ChildrenIDs)), nullText(after.runID), nullText(after.userID), after.spill, chunk, off)
+		text(after.inHead(query.SpillChildrenIDs, now.ChildrenIDs)), nullText(after.runID), nullText(after.userID), after.spill, chunk, off, blob(after.twin))
 	if err != nil {
 		return err
 	}
+	tx.reshape().changed(before, after)
 	if now.Type != old.Type {
 		tx.counts().add(project, old.Type, -1)
 		tx.counts().add(project, now.Type, 1)
@@ -440,6 +443,14 @@ func samePayload(a, b *event.Event, spillA, spillB int) bool {
 		same = same && a.Error != nil && b.Error != nil && *a.Error == *b.Error
 	}
 	return same
+}
+
+// blob is bytes as an argument, nil as NULL.
+func blob(b []byte) any {
+	if b == nil {
+		return nil
+	}
+	return b
 }
 
 // text is a JSON field as an argument.

@@ -36,6 +36,9 @@ type writeTx interface {
 	forUpdate() string
 	// counts is what this transaction changes in the number of events.
 	counts() tally
+	// begin hands the transaction what keeps the trees of its sessions right; reshape gives it.
+	begin(*reshape)
+	reshape() *reshape
 	// upsertTraces records which session each trace belongs to. A provisional row gives way to
 	// an explicit one, else the stored row stays. It sets each row's session and provisional
 	// to what is stored afterwards.

@@ -219,7 +219,9 @@ func (l *lane) try(batch []*job) (answers map[*job]error, err error) {
 	for try := 1; ; try++ {
 		answers = make(map[*job]error, 1)
 		w := &writing{s: l.s, force: try > 1}
+		shape := newReshape(l.s)
 		err = l.s.db.write(ctx, l.n, func(tx writeTx) error {
+			tx.begin(shape)
 			var puts []*put
 			for _, j := range batch {
 				if j.put != nil {
@@ -243,9 +245,15 @@ func (l *lane) try(batch []*job) (answers map[*job]error, err error) {
 					return err
 				}
 			}
+			if err := shape.settle(ctx, tx); err != nil {
+				return err
+			}
 			return tx.counts().write(ctx, tx, l.n)
 		})
 		w.finish(err == nil)
+		if err == nil {
+			shape.publish()
+		}
 		if err == nil || try == commitTries || !(errors.Is(err, errConflict) || l.s.db.retryable(err)) {
 			break
 		}

@@ -145,7 +145,7 @@ func (d *postgresDB) write(ctx context.Context, _ int, f func(writeTx) error) er
 		if _, err := tx.Exec(ctx, lockTimeout); err != nil {
 			return err
 		}
-		return f(&postgresTx{d, tx, tally{}})
+		return f(&postgresTx{d: d, tx: tx, tally: tally{}})
 	})
 }
 

@@ -16,9 +16,14 @@ type postgresTx struct {
 	d     *postgresDB
 	tx    pgx.Tx
 	tally tally
+	shape *reshape
 }
 
 func (t *postgresTx) counts() tally { return t.tally }
+
+func (t *postgresTx) begin(shape *reshape) { t.shape = shape }
+
+func (t *postgresTx) reshape() *reshape { return t.shape }
 
 func idArray(list []uuid.UUID) []pgtype.UUID {
 	out := make([]pgtype.UUID, len(list))
@@ -97,12 +102,14 @@ func (t *postgresTx) upsertSessions(ctx context.Context, deltas []*sessionDelta)
 		rootMS, lastMS                  = make([]*float64, n), make([]*float64, n)
 		rootID, lastID                  = make([]pgtype.UUID, n), make([]pgtype.UUID, n)
 		rootDay, lastDay                = make([]*int32, n), make([]*int32, n)
+		born                            = make([]int64, n)
 		byKey                           = make(map[idKey]*sessionDelta, n)
 	)
 	for i, d := range deltas {
 		d.settle()
 		byKey[idKey{d.project, d.id}] = d
 		x := &d.totals
+		born[i] = d.born
 		project[i], session[i], made[i], rank[i], day[i] = d.project, idOrNull(d.id), int16(d.made), int16(d.nameRank), d.eventDay
 		first[i], last[i], events[i], models[i], errs[i], feeds[i] = d.first, d.last, x.n, x.models, x.errors, x.feedback
 		prompt[i], completion[i], total[i], cost[i], costs[i] = x.prompt, x.completion, x.total, x.cost, x.costs
@@ -119,15 +126,15 @@ func (t *postgresTx) upsertSessions(ctx context.Context, deltas []*sessionDelta)
 	return each(ctx, t, `INSERT INTO session AS s (project_id, session_id, made, name_rank, touched, event_day, first_ms, last_ms, n, n_model, n_error,
 			n_feedback, prompt_tokens, completion_tokens, total_tokens, cost, n_cost, run_id, root_ms, root_id, root_day,
 			last_root_ms, last_root_id, last_root_day)
-		SELECT project_id, session_id, made, name_rank, 1, event_day, first_ms, last_ms, n, n_model, n_error,
+		SELECT project_id, session_id, made, name_rank, born, event_day, first_ms, last_ms, n, n_model, n_error,
 			n_feedback, prompt_tokens, completion_tokens, total_tokens, cost, n_cost, run_id, root_ms, root_id, root_day,
 			last_root_ms, last_root_id, last_root_day
 		FROM unnest($1::bigint[], $2::uuid[], $3::smallint[], $4::smallint[], $5::int[], $6::float8[], $7::float8[], $8::bigint[], $9::bigint[],
 			$10::bigint[], $11::bigint[], $12::float8[], $13::float8[], $14::float8[], $15::float8[], $16::bigint[], $17::text[],
-			$18::float8[], $19::uuid[], $20::int[], $21::float8[], $22::uuid[], $23::int[])
+			$18::float8[], $19::uuid[], $20::int[], $21::float8[], $22::uuid[], $23::int[], $24::bigint[])
 			AS d(project_id, session_id, made, name_rank, event_day, first_ms, last_ms, n, n_model, n_error,
 			n_feedback, prompt_tokens, completion_tokens, total_tokens, cost, n_cost, run_id, root_ms, root_id, root_day,
-			last_root_ms, last_root_id, last_root_day)
+			last_root_ms, last_root_id, last_root_day, born)
 		ORDER BY project_id, session_id
 		ON CONFLICT (project_id, session_id) DO UPDATE SET
 			touched = s.touched + 1, name_rank = greatest(s.name_rank, excluded.name_rank),
@@ -140,14 +147,15 @@ func (t *postgresTx) upsertSessions(ctx context.Context, deltas []*sessionDelta)
 				(excluded.root_ms, excluded.root_id, excluded.root_day)) AS r(ms, id, day) ORDER BY ms NULLS LAST, id LIMIT 1),
 			(last_root_ms, last_root_id, last_root_day) = (SELECT ms, id, day FROM (VALUES (s.last_root_ms, s.last_root_id, s.last_root_day),
 				(excluded.last_root_ms, excluded.last_root_id, excluded.last_root_day)) AS r(ms, id, day) ORDER BY ms DESC NULLS LAST, id DESC LIMIT 1)
-		RETURNING project_id, session_id, made, name_rank, touched, event_day, first_ms, last_ms, root_id`,
+		RETURNING project_id, session_id, made, name_rank, touched, event_day, first_ms, last_ms, root_id, n_model`,
 		[]any{project, session, made, rank, day, first, last, events, models, errs, feeds, prompt, completion, total, cost, costs, run,
-			rootMS, rootID, rootDay, lastMS, lastID, lastDay}, func(scan func(...any) error) error {
+			rootMS, rootID, rootDay, lastMS, lastID, lastDay, born}, func(scan func(...any) error) error {
 			var k idKey
 			var st sessionState
-			if err := scan(&k.project, scanID{&k.id}, &st.made, &st.nameRank, &st.touched, &st.eventDay, &st.first, &st.last, scanID{&st.rootID}); err != nil {
+			if err := scan(&k.project, scanID{&k.id}, &st.made, &st.nameRank, &st.touched, &st.eventDay, &st.first, &st.last, scanID{&st.rootID}, &st.models); err != nil {
 				return err
 			}
+			st.fresh = st.touched == byKey[k].born
 			byKey[k].state = st
 			return nil
 		})
@@ -197,6 +205,9 @@ func (t *postgresTx) insertHeads(ctx context.Context, heads []*head) error {
 		spill                                       = make([]int32, n)
 		chunk                                       = make([]*int64, n)
 		off                                         = make([]*int32, n)
+		trace                                       = make([]*int64, n)
+		twin                                        = make([][]byte, n)
+		span                                        = make([]pgtype.UUID, n)
 	)
 	for i, h := range heads {
 		e := h.ev
@@ -219,19 +230,23 @@ func (t *postgresTx) insertHeads(ctx context.Context, heads []*head) error {
 			o := int32(h.off)
 			chunk[i], off[i] = &h.chunk.id, &o
 		}
+		if h.trace != 0 {
+			trace[i] = &h.trace
+		}
+		twin[i], span[i] = h.twin, idOrNull(e.SpanID)
 	}
 	tag, err := t.tx.Exec(ctx, `INSERT INTO ev(project_id, day, event_id, session_id, parent_id, type, name, source, error, start_ms, end_ms, duration,
-			metadata, metrics, feedback, user_properties, children_ids, run_id, user_id, spill, chunk, off, rev)
+			metadata, metrics, feedback, user_properties, children_ids, run_id, user_id, spill, chunk, off, trace, twin, span, rev)
 		SELECT project_id, day, event_id, session_id, parent_id, type, name, source, error, start_ms, end_ms, duration,
-			metadata::json, metrics::json, feedback::json, user_properties::json, children_ids::json, run_id, user_id, spill, chunk, off, 0
+			metadata::json, metrics::json, feedback::json, user_properties::json, children_ids::json, run_id, user_id, spill, chunk, off, trace, twin, span, 0
 		FROM unnest($1::bigint[], $2::int[], $3::uuid[], $4::uuid[], $5::uuid[], $6::smallint[], $7::text[], $8::text[], $9::text[], $10::float8[],
 			$11::float8[], $12::float8[], $13::text[], $14::text[], $15::text[], $16::text[], $17::text[], $18::text[], $19::text[], $20::int[],
-			$21::bigint[], $22::int[])
+			$21::bigint[], $22::int[], $23::bigint[], $24::bytea[], $25::uuid[])
 			AS h(project_id, day, event_id, session_id, parent_id, type, name, source, error, start_ms, end_ms, duration,
-			metadata, metrics, feedback, user_properties, children_ids, run_id, user_id, spill, chunk, off)
+			metadata, metrics, feedback, user_properties, children_ids, run_id, user_id, spill, chunk, off, trace, twin, span)
 		ON CONFLICT DO NOTHING`,
 		project, day, id, session, parent, typ, name, source, errText, start, end, duration, metadata, metrics, feedback, user, children, run, userID,
-		spill, chunk, off)
+		spill, chunk, off, trace, twin, span)
 	if err != nil {
 		return err
 	}

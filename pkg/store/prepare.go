@@ -16,11 +16,14 @@ import (
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
-// flagUnfinished is kept in the spill column beside the spill bits.
-const flagUnfinished = 1 << 8
-
-// flagOutputsSet, likewise, says that an update has given the outputs.
-const flagOutputsSet = 1 << 9
+// Flags that are kept in the spill column beside the spill bits.
+const (
+	flagUnfinished = 1 << 8  // a copy of a span that has not ended
+	flagOutputsSet = 1 << 9  // an update has given the outputs
+	flagWrapper    = 1 << 10 // a model call that was corrected to a chain
+	flagDuplicate  = 1 << 11 // marked by the store as the duplicate of another event
+	flagFixed      = 1 << 12 // its session is its own, not that of its trace
+)
 
 // head is one row of table ev, and what the lane needs to know of the event besides.
 type head struct {
@@ -33,6 +36,8 @@ type head struct {
 	spill   int
 	runID   string
 	userID  string
+	trace   int64  // 0: no span
+	twin    []byte // see twinKey
 	totals  totals
 	rev     int
 	// responseID is the id of a model's answer, which evaluations may name.
@@ -54,6 +59,7 @@ type chunkRow struct {
 
 // group is the events of one request that share session and trace.
 type group struct {
+	part        part // the request, and the session the group had when it was prepared
 	project     int64
 	session     uuid.UUID
 	trace       uuid.UUID // zero: native events, or spans whose session is fixed
@@ -125,8 +131,14 @@ func (s *Store) prepare(projectID int64, b event.Batch) (*put, error) {
 		}
 	}
 	for _, g := range p.groups {
+		g.part = part{p, g.session}
 		for _, h := range g.heads {
 			h.derive()
+		}
+	}
+	p.correct()
+	for _, g := range p.groups {
+		for _, h := range g.heads {
 			if !h.known {
 				p.bytes += int64(g.addPayload(h))
 			}
@@ -157,6 +169,22 @@ func (p *put) compress() {
 	helpers.Wait()
 }
 
+// correct corrects what the request tells of each session's tree. What was there before, the
+// lane adds.
+func (p *put) correct() {
+	if len(p.groups) == 1 {
+		correctOne(p.groups[0].heads)
+		return
+	}
+	bySession := map[uuid.UUID][]*head{}
+	for _, g := range p.groups {
+		bySession[g.session] = append(bySession[g.session], g.heads...)
+	}
+	for _, heads := range bySession {
+		correctOne(heads)
+	}
+}
+
 // derive sets what follows from the event.
 func (h *head) derive() {
 	e := h.ev
@@ -165,12 +193,9 @@ func (h *head) derive() {
 	if e.ParentID == e.SessionID {
 		h.parent = uuid.Nil
 	}
-	h.spill = spillOf(e)
-	if e.Unfinished {
-		h.spill |= flagUnfinished
-	}
-	if e.OutputsSet {
-		h.spill |= flagOutputsSet
+	h.spill = spillOf(e) | flagsOf(e)
+	if e.TraceID != uuid.Nil {
+		h.trace = traceHash(e.TraceID)
 	}
 	h.runID, h.userID, h.responseID = "", "", ""
 	if u, ok := rawjson.Text(rawjson.Get(e.UserProperties, "user_id")); ok {
@@ -217,9 +242,12 @@ func (h *head) scanMetadata(model bool) {
 			cost, hasCost = rawjson.Number(v)
 		case "response_id":
 			h.responseID, _ = rawjson.Text(v)
-		case "duplicate_of":
+		case event.DuplicateKey:
 			duplicate = !rawjson.Null(v)
 		}
+	}
+	if h.twin = nil; h.trace != 0 {
+		h.twin = twinKey(h.ev, h.responseID)
 	}
 	if !model || duplicate {
 		return // only model events count, and of twins only one

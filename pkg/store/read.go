@@ -24,12 +24,14 @@ type stored struct {
 	chunk   *int64
 	off     int
 	runID   string
+	trace   int64 // 0: not a span's event
 }
 
 // columns lists the head columns in the order scanHead reads them.
 func (s *Store) columns() string {
 	return `e.project_id, e.day, e.event_id, ` + s.db.frag().sessionID + `, e.parent_id, e.type, e.name, e.source, e.error, e.start_ms, e.end_ms, e.duration,
-		e.metadata, e.metrics, e.feedback, e.user_properties, e.children_ids, coalesce(e.run_id, ''), e.spill, e.chunk, coalesce(e.off, 0)`
+		e.metadata, e.metrics, e.feedback, e.user_properties, e.children_ids, coalesce(e.run_id, ''), e.spill, e.chunk, coalesce(e.off, 0),
+		coalesce(e.trace, 0)`
 }
 
 func scanHead(scan func(...any) error) (*stored, error) {
@@ -38,7 +40,7 @@ func scanHead(scan func(...any) error) (*stored, error) {
 	e := &r.Event
 	err := scan(&r.project, &r.day, scanID{&e.ID}, scanID{&e.SessionID}, scanID{&e.ParentID}, &typ, &e.Name, &e.Source, &e.Error, &e.Start, &e.End, &e.Duration,
 		(*[]byte)(&e.Metadata), (*[]byte)(&e.Metrics), (*[]byte)(&e.Feedback), (*[]byte)(&e.UserProperties), (*[]byte)(&e.ChildrenIDs), &r.runID,
-		&r.spill, &r.chunk, &r.off)
+		&r.spill, &r.chunk, &r.off, &r.trace)
 	if err != nil {
 		return nil, err
 	}
@@ -47,6 +49,8 @@ func scanHead(scan func(...any) error) (*stored, error) {
 		e.ParentID = e.SessionID
 	}
 	e.Unfinished, e.OutputsSet = r.spill&flagUnfinished != 0, r.spill&flagOutputsSet != 0
+	e.Fixed = r.spill&flagFixed != 0
+	e.Wrapper, e.Duplicate = r.spill&flagWrapper != 0, r.spill&flagDuplicate != 0
 	return &r, nil
 }
 

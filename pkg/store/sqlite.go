@@ -225,7 +225,7 @@ func (d *sqliteDB) write(ctx context.Context, _ int, f func(writeTx) error) (err
 			_, _ = d.writer.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
 		}
 	}()
-	if err := f(&sqliteTx{d, tally{}}); err != nil {
+	if err := f(&sqliteTx{d: d, tally: tally{}}); err != nil {
 		return err
 	}
 	if _, err := d.writer.ExecContext(ctx, "COMMIT"); err != nil {

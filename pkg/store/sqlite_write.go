@@ -14,9 +14,14 @@ import (
 type sqliteTx struct {
 	d     *sqliteDB
 	tally tally
+	shape *reshape
 }
 
 func (t *sqliteTx) counts() tally { return t.tally }
+
+func (t *sqliteTx) begin(shape *reshape) { t.shape = shape }
+
+func (t *sqliteTx) reshape() *reshape { return t.shape }
 
 func (t *sqliteTx) id(u uuid.UUID) any { return u[:] }
 
@@ -109,7 +114,7 @@ func (t *sqliteTx) upsertSessions(ctx context.Context, deltas []*sessionDelta) e
 		_, err := one(ctx, t, `INSERT INTO session AS s (project_id, session_id, made, name_rank, touched, event_day, first_ms, last_ms, n, n_model, n_error,
 				n_feedback, prompt_tokens, completion_tokens, total_tokens, cost, n_cost, run_id, root_ms, root_id, root_day,
 				last_root_ms, last_root_id, last_root_day)
-			VALUES ($1, $2, $3, $4, 1, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23)
+			VALUES ($1, $2, $3, $4, $24, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23)
 			ON CONFLICT (project_id, session_id) DO UPDATE SET
 				touched = s.touched + 1, name_rank = max(s.name_rank, excluded.name_rank),
 				first_ms = min(s.first_ms, excluded.first_ms), last_ms = max(s.last_ms, excluded.last_ms),
@@ -121,10 +126,11 @@ func (t *sqliteTx) upsertSessions(ctx context.Context, deltas []*sessionDelta) e
 				root_day = iif(`+sqliteEarlier+`, excluded.root_day, s.root_day),
 				last_root_ms = iif(`+sqliteLater+`, excluded.last_root_ms, s.last_root_ms), last_root_id = iif(`+sqliteLater+`, excluded.last_root_id, s.last_root_id),
 				last_root_day = iif(`+sqliteLater+`, excluded.last_root_day, s.last_root_day)
-			RETURNING sid, made, name_rank, touched, event_day, first_ms, last_ms, root_id`,
+			RETURNING sid, made, name_rank, touched, event_day, first_ms, last_ms, root_id, n_model`,
 			[]any{d.project, d.id[:], d.made, d.nameRank, d.eventDay, d.first, d.last, x.n, x.models, x.errors, x.feedback, x.prompt, x.completion,
-				x.total, x.cost, x.costs, nullText(d.runID), rootMS, rootID, rootDay, lastMS, lastID, lastDay},
-			&st.sid, &st.made, &st.nameRank, &st.touched, &st.eventDay, &st.first, &st.last, scanID{&st.rootID})
+				x.total, x.cost, x.costs, nullText(d.runID), rootMS, rootID, rootDay, lastMS, lastID, lastDay, d.born},
+			&st.sid, &st.made, &st.nameRank, &st.touched, &st.eventDay, &st.first, &st.last, scanID{&st.rootID}, &st.models)
+		st.fresh = st.touched == d.born
 		if err != nil {
 			return err
 		}
@@ -158,9 +164,9 @@ const headsPerStatement = 16
 // OR FAIL: an error ends the transaction anyhow, so that the statement needs no journal of its own.
 const (
 	sqliteHeadInsert = `INSERT OR FAIL INTO ev(project_id, day, event_id, sid, parent_id, type, name, source, error, start_ms, end_ms, duration,
-		metadata, metrics, feedback, user_properties, children_ids, run_id, user_id, spill, chunk, off, rev) VALUES `
-	sqliteHeadValues = `(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,0)`
-	sqliteHeadArgs   = 22
+		metadata, metrics, feedback, user_properties, children_ids, run_id, user_id, spill, chunk, off, trace, twin, span, rev) VALUES `
+	sqliteHeadValues = `(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,0)`
+	sqliteHeadArgs   = 25
 )
 
 var (
@@ -190,7 +196,16 @@ func (t *sqliteTx) insertHeads(ctx context.Context, heads []*head) error {
 
 func (h *head) appendSQLite(args []any) []any {
 	e := h.ev
-	var parent, chunk, off, errText any
+	var parent, chunk, off, errText, trace, twin, span any
+	if h.trace != 0 {
+		trace = h.trace
+	}
+	if h.twin != nil {
+		twin = h.twin
+	}
+	if e.SpanID != uuid.Nil {
+		span = e.SpanID[:]
+	}
 	if h.parent != uuid.Nil {
 		parent = h.parent[:]
 	}
@@ -203,7 +218,7 @@ func (h *head) appendSQLite(args []any) []any {
 	return append(args, h.project, h.day, e.ID[:], h.sid, parent, query.TypeCode(e.Type), e.Name, e.Source, errText, e.Start, e.End, e.Duration,
 		text(h.inHead(query.SpillMetadata, e.Metadata)), text(h.inHead(query.SpillMetrics, e.Metrics)), text(h.inHead(query.SpillFeedback, e.Feedback)),
 		text(h.inHead(query.SpillUserProperties, e.UserProperties)), text(h.inHead(query.SpillChildrenIDs, e.ChildrenIDs)),
-		nullText(h.runID), nullText(h.userID), h.spill, chunk, off)
+		nullText(h.runID), nullText(h.userID), h.spill, chunk, off, trace, twin, span)
 }
 
 func (t *sqliteTx) findEvents(ctx context.Context, projectID int64, ids []idDays) (map[uuid.UUID]int32, error) {

@@ -323,7 +323,10 @@ func (s *Store) DeleteEvent(ctx context.Context, projectID int64, id uuid.UUID) 
 		if err := eraseNotes(ctx, tx, projectID, []uuid.UUID{id}); err != nil {
 			return err
 		}
-		h := &head{ev: &old.Event, project: projectID}
+		if old.trace != 0 {
+			tx.reshape().removed(projectID, old.SessionID)
+		}
+		h := &head{ev: &old.Event, project: projectID, trace: old.trace}
 		h.derive()
 		if err := s.addTotals(ctx, tx, projectID, old.SessionID, totals{}.minus(h.totals), old.Start, old.End); err != nil {
 			return err
@@ -441,6 +444,7 @@ func (s *Store) deleteSome(ctx context.Context, tx writeTx, project int64, sessi
 			return false, err
 		}
 	}
+	tx.reshape().dropped(project, session)
 	s.traces.Purge() // rare, and the cache fills again
 	return false, nil
 }

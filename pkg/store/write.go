@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -43,6 +44,7 @@ type traceRow struct {
 type sessionDelta struct {
 	project     int64
 	id          uuid.UUID
+	born        int64 // version of the row if it is made now
 	totals      totals
 	first, last float64 // of its events; +Inf and -Inf if it brings none
 	made        int     // for a row that does not exist yet
@@ -70,7 +72,9 @@ type sessionState struct {
 	sid         int64
 	made        int
 	nameRank    int
-	touched     int64 // 1: this transaction made the row
+	touched     int64 // its version: a start of its own, and one more with each change
+	fresh       bool  // this write made the row
+	models      int64
 	eventDay    int32
 	first, last float64
 	rootID      uuid.UUID
@@ -131,11 +135,12 @@ func (w *writing) puts(ctx context.Context, tx writeTx, puts []*put) error {
 	if err := tx.upsertSessions(ctx, w.order); err != nil {
 		return fmt.Errorf("write sessions: %w", err)
 	}
+	tx.reshape().upserted(w.order)
 	if err := w.insert(ctx, tx, groups, fresh); err != nil {
 		return err
 	}
 	for _, d := range w.order {
-		if d.state.touched > 1 && d.state.made != madeNot {
+		if !d.state.fresh && d.state.made != madeNot {
 			if err := w.follow(ctx, tx, d); err != nil {
 				return fmt.Errorf("update session event: %w", err)
 			}
@@ -153,6 +158,9 @@ func (w *writing) puts(ctx context.Context, tx writeTx, puts []*put) error {
 		}
 	}
 	if err := w.applyPending(ctx, tx); err != nil {
+		return err
+	}
+	if err := tx.reshape().settle(ctx, tx); err != nil {
 		return err
 	}
 	return w.annotate(ctx, tx, puts)
@@ -412,6 +420,8 @@ func (d *sessionDelta) name() (string, int) {
 // settle sets what an insert of the session's row needs.
 func (d *sessionDelta) settle() {
 	_, d.nameRank = d.name()
+	// No two rows of one id, one after the other, ever share a version.
+	d.born = time.Now().UnixNano()
 	if math.IsInf(d.first, 1) {
 		d.first, d.last = noFirst, noLast
 	}
@@ -460,6 +470,7 @@ func (w *writing) insert(ctx context.Context, tx writeTx, groups []*group, fresh
 				h.chunk.use++
 			}
 			rows = append(rows, h)
+			tx.reshape().added(h, g.part)
 		}
 		for _, c := range g.chunks[first:] {
 			c.compress()
@@ -470,7 +481,7 @@ func (w *writing) insert(ctx context.Context, tx writeTx, groups []*group, fresh
 		return err
 	}
 	for _, d := range w.order {
-		if d.state.touched != 1 || d.own != nil {
+		if !d.state.fresh || d.own != nil {
 			continue
 		}
 		h, c := headOf(d.event(), d.project)
@@ -511,7 +522,7 @@ func (w *writing) insert(ctx context.Context, tx writeTx, groups []*group, fresh
 func (w *writing) idsFree(ctx context.Context, tx writeTx, rows []*head) error {
 	made := map[idKey]bool{}
 	for _, d := range w.order {
-		if d.state.touched != 1 || d.own != nil {
+		if !d.state.fresh || d.own != nil {
 			continue
 		}
 		made[idKey{d.project, d.id}] = true

@@ -1,0 +1,164 @@
+package event
+
+import (
+	"encoding/json"
+
+	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/rawjson"
+)
+
+// Keys of metadata that the corrections of a session's tree write.
+const (
+	AggregateKey = "aggregate_usage"
+	DuplicateKey = "duplicate_of"
+)
+
+// usageKeys are the members of metadata that tell what a call used. On a wrapper they stand in
+// aggregate_usage instead, where no sum looks for them. The value is the other name under which
+// the same count stands, if there is one; it need not be kept twice there.
+var usageKeys = map[string]string{
+	"prompt_tokens": "", "input_tokens": "prompt_tokens",
+	"completion_tokens": "", "output_tokens": "completion_tokens",
+	"total_tokens": "", "cache_read_input_tokens": "", "cache_write_input_tokens": "", "reasoning_tokens": "",
+	"audio_input_tokens": "", "audio_output_tokens": "",
+	"cost": "", "cost_source": "", "usage_adjusted": "",
+}
+
+// UsageKey says that key is a member of metadata that tells what a call used.
+func UsageKey(key string) bool { _, ok := usageKeys[key]; return ok }
+
+const reported = `"reported"` // cost_source if it says nothing new
+
+// Correct makes of e, as its sender told it, what stands in the tree, and Restore the opposite.
+//
+// wrapper: e is a model call that has another model call below it in its trace. Both tell the
+// same use, so e becomes a chain and its counts move to metadata.aggregate_usage. twin, if it is
+// not zero: another instrumentor told the same call as that event, and e is marked as its
+// duplicate, unless its sender says himself of what it is one.
+//
+// An update or a repeat of a corrected event changes it as its sender told it: the order in
+// which changes and corrections come says nothing about the outcome.
+func (e *Event) Correct(wrapper bool, twin uuid.UUID) {
+	if wrapper && e.Type == TypeModel {
+		e.Wrapper, e.Type = true, TypeChain
+		e.Metadata = aggregated(e.Metadata)
+	}
+	if twin != uuid.Nil && e.Type == TypeModel && rawjson.Get(e.Metadata, DuplicateKey) == nil {
+		e.Duplicate = true
+		var b rawjson.Builder
+		b.String(DuplicateKey, twin.String())
+		e.Metadata = rawjson.Merge(e.Metadata, b.Bytes())
+	}
+}
+
+// Restore takes back what Correct did. It does nothing to an event that is not corrected.
+func (e *Event) Restore() {
+	if e.Wrapper {
+		e.Wrapper, e.Type = false, TypeModel
+		e.Metadata = disaggregated(e.Metadata)
+	}
+	if e.Duplicate {
+		e.Duplicate = false
+		e.Metadata = dropKey(e.Metadata, DuplicateKey)
+	}
+}
+
+// corrections are what Correct was told of e.
+func (e *Event) corrections() (wrapper bool, twin uuid.UUID) {
+	if e.Duplicate {
+		twin = e.DuplicateOf()
+	}
+	return e.Wrapper, twin
+}
+
+// DuplicateOf is the event of which metadata says that e is a duplicate, zero for none.
+func (e *Event) DuplicateOf() uuid.UUID {
+	text, _ := rawjson.Text(rawjson.Get(e.Metadata, DuplicateKey))
+	id, err := uuid.Parse(text)
+	if err != nil {
+		return uuid.Nil
+	}
+	return id
+}
+
+// aggregated moves the usage into aggregate_usage. What a sender put there himself stays.
+func aggregated(metadata json.RawMessage) json.RawMessage {
+	var rest, usage rawjson.Builder
+	found := false
+	for k, v := range rawjson.Object(metadata) {
+		also, moves := usageKeys[k]
+		switch {
+		case k == AggregateKey:
+		case !moves:
+			rest.Raw(k, v)
+		default:
+			found = true
+			if also != "" && string(rawjson.Get(metadata, also)) == string(v) {
+				continue
+			}
+			if k == "cost_source" && string(v) == reported && rawjson.Get(metadata, "cost") != nil {
+				continue
+			}
+			usage.Raw(k, v)
+		}
+	}
+	if !found {
+		return metadata
+	}
+	all := rawjson.Fill(usage.Bytes(), rawjson.Get(metadata, AggregateKey))
+	rest.Raw(AggregateKey, all)
+	return rest.Bytes()
+}
+
+// disaggregated moves the usage out of aggregate_usage again.
+func disaggregated(metadata json.RawMessage) json.RawMessage {
+	usage := rawjson.Get(metadata, AggregateKey)
+	if rawjson.KindOf(usage) != '{' {
+		return metadata
+	}
+	var out, left rawjson.Builder
+	for k, v := range rawjson.Object(metadata) {
+		if k != AggregateKey {
+			out.Raw(k, v)
+		}
+	}
+	put := func(k string, v json.RawMessage) {
+		if rawjson.Get(metadata, k) == nil {
+			out.Raw(k, v)
+		}
+	}
+	for k, v := range rawjson.Object(usage) {
+		if _, moved := usageKeys[k]; !moved {
+			left.Raw(k, v)
+			continue
+		}
+		put(k, v)
+		switch k {
+		case "prompt_tokens", "completion_tokens":
+			second := map[string]string{"prompt_tokens": "input_tokens", "completion_tokens": "output_tokens"}[k]
+			if rawjson.Get(usage, second) == nil {
+				put(second, v)
+			}
+		case "cost":
+			if rawjson.Get(usage, "cost_source") == nil {
+				put("cost_source", json.RawMessage(reported))
+			}
+		}
+	}
+	if left.Len() > 0 {
+		out.Raw(AggregateKey, left.Bytes())
+	}
+	return out.Bytes()
+}
+
+// dropKey gives an object without one of its members.
+func dropKey(object json.RawMessage, key string) json.RawMessage {
+	var b rawjson.Builder
+	for k, v := range rawjson.Object(object) {
+		if k != key {
+			b.Raw(k, v)
+		}
+	}
+	return b.Bytes()
+}

@@ -1,0 +1,329 @@
+package store
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/fault"
+)
+
+// reshape is what one transaction did to the trees of sessions, and sees to it that they stand
+// at its end as if all their events had come at once.
+//
+// The common case costs next to nothing: a session that is new and came in one request was
+// corrected before it reached the lane, and is only kept in memory for the next. A session that
+// was there before is found in memory, or read once.
+type reshape struct {
+	s        *Store
+	list     map[idKey]*reshaped
+	settling bool
+}
+
+// reshaped is one session that a transaction changed.
+type reshaped struct {
+	key     idKey
+	fresh   bool  // the transaction made its row
+	before  int64 // version of its row before the transaction, and now
+	version int64
+	models  int64 // model events it has now
+	locked  bool  // this transaction has changed the row: no other can until it ends
+
+	added   []addedNode
+	parts   []part      // what brought them
+	changes []addedNode // events that changed in place
+	reload  bool        // events went
+	gone    bool        // the session is deleted
+	result  *skeleton
+}
+
+type addedNode struct {
+	node
+	span, twin uuid.UUID
+}
+
+// part is what one request brought of one session, corrected in itself.
+type part struct {
+	put     *put
+	session uuid.UUID
+}
+
+// compare is the order in which all lanes lock the rows of sessions.
+func (k idKey) compare(o idKey) int {
+	return cmp.Or(cmp.Compare(k.project, o.project), bytes.Compare(k.id[:], o.id[:]))
+}
+
+func newReshape(s *Store) *reshape { return &reshape{s: s, list: map[idKey]*reshaped{}} }
+
+func (r *reshape) of(key idKey) *reshaped {
+	x := r.list[key]
+	if x == nil {
+		x = &reshaped{key: key}
+		r.list[key] = x
+	}
+	return x
+}
+
+// upserted notes the rows of sessions that were just written.
+func (r *reshape) upserted(deltas []*sessionDelta) {
+	for _, d := range deltas {
+		x := r.of(idKey{d.project, d.id})
+		if !x.locked {
+			x.locked, x.fresh, x.before = true, d.state.fresh, d.state.touched-1
+		}
+		x.version, x.models = d.state.touched, d.state.models
+	}
+}
+
+// added notes an event that was just inserted.
+func (r *reshape) added(h *head, by part) {
+	if h.trace == 0 {
+		return
+	}
+	x := r.of(idKey{h.project, h.session})
+	x.added = append(x.added, addedOf(h))
+	if !slices.Contains(x.parts, by) {
+		x.parts = append(x.parts, by)
+	}
+}
+
+func addedOf(h *head) addedNode {
+	a := addedNode{node: nodeOf(h), span: h.ev.SpanID}
+	if h.ev.Duplicate {
+		a.twin = h.ev.DuplicateOf()
+	}
+	return a
+}
+
+// changed notes that an event changed in place, if that matters to the tree.
+func (r *reshape) changed(before, after *head) {
+	if after.trace == 0 || r.settling {
+		return
+	}
+	if nodeOf(before) != nodeOf(after) {
+		x := r.of(idKey{after.project, after.session})
+		x.changes = append(x.changes, addedOf(after))
+	}
+}
+
+// removed notes that an event was deleted.
+func (r *reshape) removed(project int64, session uuid.UUID) {
+	r.of(idKey{project, session}).reload = true
+}
+
+// moved notes that events went from one session to another.
+func (r *reshape) moved(project int64, from, to uuid.UUID) {
+	r.of(idKey{project, from}).reload = true
+	r.of(idKey{project, to}).reload = true
+}
+
+// dropped notes that a session is gone.
+func (r *reshape) dropped(project int64, session uuid.UUID) {
+	x := r.of(idKey{project, session})
+	*x = reshaped{key: x.key, gone: true}
+}
+
+// settle corrects what the transaction left otherwise than it should stand. It may be called
+// again after more was done.
+func (r *reshape) settle(ctx context.Context, tx writeTx) error {
+	r.settling = true
+	defer func() { r.settling = false }()
+	for _, x := range r.sorted() {
+		if x.gone {
+			continue
+		}
+		if err := r.settleOne(ctx, tx, x); err != nil {
+			return fmt.Errorf("correct the tree of session %s: %w", x.key.id, err)
+		}
+		x.added, x.changes, x.parts, x.reload = nil, nil, nil, false
+	}
+	return nil
+}
+
+func (r *reshape) sorted() []*reshaped {
+	list := make([]*reshaped, 0, len(r.list))
+	for _, x := range r.list {
+		list = append(list, x)
+	}
+	slices.SortFunc(list, func(a, b *reshaped) int { return a.key.compare(b.key) })
+	return list
+}
+
+func (r *reshape) settleOne(ctx context.Context, tx writeTx, x *reshaped) error {
+	if x.reload || len(x.changes) > 0 {
+		// Other processes must not take what they remember for what is there now.
+		ok, err := one(ctx, tx, `UPDATE session SET touched = touched + 1 WHERE project_id = $1 AND session_id = $2 RETURNING touched, n_model`,
+			[]any{x.key.project, tx.id(x.key.id)}, &x.version, &x.models)
+		if err != nil || !ok {
+			x.gone = true
+			return err
+		}
+		if !x.locked {
+			x.before = x.version - 1
+		}
+	} else if len(x.added) == 0 {
+		if x.result != nil {
+			x.result.version = x.version
+		}
+		return nil // its events are not spans
+	}
+	k, all, err := r.skeleton(ctx, tx, x)
+	if err != nil || k == nil {
+		return err
+	}
+	k.version = x.version
+	x.result = k
+	if x.fresh && !x.reload && len(x.changes) == 0 && len(x.parts) == 1 && x.parts[0].session == x.key.id {
+		return nil // came in one request, which is corrected already
+	}
+	return r.correct(ctx, tx, x, k, all)
+}
+
+// skeleton gives the session's tree as the transaction left it; all says that any of its traces
+// may have changed. Nil if there is nothing to correct and nothing to keep.
+func (r *reshape) skeleton(ctx context.Context, tx writeTx, x *reshaped) (k *skeleton, all bool, err error) {
+	switch {
+	case x.reload:
+		r.s.skeletons.drop(x.key)
+	case x.result != nil:
+		k = x.result
+	case x.fresh:
+		k = &skeleton{nodes: make([]node, 0, len(x.added))}
+	default:
+		k = r.s.skeletons.take(x.key, x.before)
+	}
+	if k != nil {
+		for _, a := range x.added {
+			k.add(a.node, a.span)
+			k.mark(a.id, a.twin)
+		}
+		for _, a := range x.changes {
+			k.replace(a.node)
+			k.mark(a.id, a.twin)
+		}
+		if k.byID == nil {
+			k.reindex()
+		}
+		k.trim()
+		return k, false, nil
+	}
+	if x.models < 2 && !x.reload && len(x.changes) == 0 {
+		return nil, false, nil // whatever came, it is no second call
+	}
+	k, err = r.s.loadSkeleton(ctx, tx, x.key)
+	return k, x.reload, err
+}
+
+// correct changes the events that stand otherwise than they should.
+func (r *reshape) correct(ctx context.Context, tx writeTx, x *reshaped, k *skeleton, all bool) error {
+	var traces []int64
+	if all {
+		for i := range k.nodes {
+			traces = append(traces, k.nodes[i].trace)
+		}
+	} else {
+		for i := range x.added {
+			traces = append(traces, x.added[i].trace)
+		}
+		for i := range x.changes {
+			traces = append(traces, x.changes[i].trace)
+		}
+	}
+	slices.Sort(traces)
+	for _, c := range k.corrections(slices.Compact(traces)) {
+		n := &k.nodes[c.node]
+		old, err := r.s.find(ctx, tx, x.key.project, n.id)
+		if err != nil && fault.Of(err) == fault.NotFound {
+			return errConflict
+		}
+		if err != nil {
+			return err
+		}
+		now := old.Event
+		now.Restore()
+		now.Correct(c.wrapper, c.twin)
+		if c.parent != uuid.Nil {
+			now.ParentID, n.parent = c.parent, c.parent
+		}
+		if err := r.s.rewrite(ctx, tx, x.key.project, old, &now); err != nil {
+			return err
+		}
+		n.marks = marksOf(now.Type, flagsOf(&now))
+		if now.Duplicate {
+			k.mark(n.id, c.twin)
+		} else {
+			k.mark(n.id, uuid.Nil)
+		}
+	}
+	return nil
+}
+
+// publish keeps what the transaction committed.
+func (r *reshape) publish() {
+	for key, x := range r.list {
+		switch {
+		case x.gone:
+			r.s.skeletons.drop(key)
+		case x.result != nil:
+			r.s.skeletons.put(key, x.result)
+		}
+	}
+}
+
+// correctOne corrects what one request brings of one session, before it is stored.
+func correctOne(heads []*head) {
+	k := &skeleton{nodes: make([]node, 0, len(heads))}
+	var traces []int64
+	list := make([]*head, 0, len(heads))
+	for _, h := range heads {
+		if h.trace == 0 {
+			continue
+		}
+		n := nodeOf(h)
+		k.add(n, h.ev.SpanID)
+		list = append(list, h)
+		traces = append(traces, n.trace)
+		if h.ev.Duplicate {
+			k.mark(n.id, h.ev.DuplicateOf())
+		}
+	}
+	if k.calls() < 2 && len(k.spans) == 0 {
+		return
+	}
+	k.reindex()
+	slices.Sort(traces)
+	for _, c := range k.corrections(slices.Compact(traces)) {
+		h := list[c.node]
+		h.ev.Restore()
+		h.ev.Correct(c.wrapper, c.twin)
+		if c.parent != uuid.Nil {
+			h.ev.ParentID = c.parent
+		}
+		h.derive()
+	}
+}
+
+// flagsOf are the flags of the spill column that follow from the event.
+func flagsOf(e *event.Event) (flags int) {
+	if e.Unfinished {
+		flags |= flagUnfinished
+	}
+	if e.OutputsSet {
+		flags |= flagOutputsSet
+	}
+	if e.Wrapper {
+		flags |= flagWrapper
+	}
+	if e.Duplicate {
+		flags |= flagDuplicate
+	}
+	if e.Fixed {
+		flags |= flagFixed
+	}
+	return flags
+}

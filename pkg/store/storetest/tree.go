@@ -1,0 +1,290 @@
+package storetest
+
+import (
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/fault"
+)
+
+var treeTests = []test{
+	{"Tree/a wrapper is corrected in any order", wrapperAnyOrder},
+	{"Tree/a late step connects a wrapper with its call", lateLink},
+	{"Tree/native events keep their type", nativeKeeps},
+	{"Tree/traces and sessions stand for themselves", tracesApart},
+	{"Tree/a cycle is cut at its earliest start", wrapperCycle},
+	{"Tree/a repeated wrapper stays corrected", wrapperRepeated},
+	{"Tree/an update of a wrapper, before and after", wrapperUpdated},
+	{"Tree/a wrapper whose call is deleted counts again", wrapperDeleted},
+	{"Tree/a large wrapper", wrapperLarge},
+	{"Tree/twins in any order", twinsAnyOrder},
+	{"Tree/twins of one instrumentor are none", twinsOfOne},
+	{"Tree/twins that end at once: the deeper counts", twinsByDepth},
+	{"Tree/a wrapper is no twin", wrapperNoTwin},
+	{"Tree/what a sender says of duplicates holds", twinSaid},
+	{"Tree/a twin whose original is deleted counts", twinDeleted},
+	{"Tree/an unfinished copy in any order", unfinishedAnyOrder},
+	{"Tree/a span with an id of its own in any order", ownIDAnyOrder},
+	{"Tree/a trace in many requests", longTrace},
+}
+
+// told makes a model call that an instrumentor tells with the provider's id of the answer.
+func told(scope, response string, x event.Event) event.Event {
+	x.Type = event.TypeModel
+	x.Metadata = text(`{"prompt_tokens":4,"input_tokens":4,"completion_tokens":2,"output_tokens":2,"total_tokens":6,"cost":0.25,"cost_source":"reported","response_id":%q}`, response)
+	x.ColdMetadata = text(`{"scope":{"name":%q}}`, scope)
+	return x
+}
+
+// spans is a trace whose root is a model call around two others.
+func spans() []event.Event {
+	outer := traced("t", "s", call("s", "outer", 0, 10, 20, 1.5))
+	outer.Metadata = text(`{"prompt_tokens":10,"input_tokens":10,"completion_tokens":20,"output_tokens":20,"cost":1.5,"k":"v"}`)
+	outer.End, outer.Duration = outer.Start+9000, 9000
+	step1 := traced("t", "s", below("outer", step("s", "step", 1)))
+	a := traced("t", "s", below("step", call("s", "a", 2, 4, 8, 0.5)))
+	b := traced("t", "s", below("step", call("s", "b", 3, 6, 12, 1)))
+	return []event.Event{outer, step1, a, b}
+}
+
+const spansRollup = "num_events=4 num_model_events=2 has_feedback=false cost=1.5 total_tokens=30 prompt_tokens=10 completion_tokens=20"
+
+func wrapperAnyOrder(e *env) {
+	sameByAnyOrder(e, id("s"), spans())
+	outer := e.event(id("outer"))
+	e.equal("wrapper", []string{"chain", `{"k":"v","aggregate_usage":{"prompt_tokens":10,"completion_tokens":20,"cost":1.5}}`},
+		[]string{string(outer.Type), string(outer.Metadata)})
+	e.wantRollup("s", spansRollup)
+}
+
+func lateLink(e *env) {
+	list := spans()
+	e.put(list[0], list[2])
+	e.wantRollup("s", "num_events=2 num_model_events=2 has_feedback=false cost=2 total_tokens=42 prompt_tokens=14 completion_tokens=28")
+	e.reopen(optionsNone)
+	e.put(list[3])
+	e.put(list[1])
+	e.equal("wrapper", event.TypeChain, e.event(id("outer")).Type)
+	e.wantRollup("s", spansRollup)
+}
+
+func nativeKeeps(e *env) {
+	outer := call("s", "outer", 0, 1, 1, 0.25)
+	inner := below("outer", call("s", "inner", 1, 1, 1, 0.25))
+	e.put(inner)
+	e.put(outer)
+	e.holds(outer, inner)
+	// A span below a native call does not change it either.
+	e.put(traced("t", "s", below("inner", call("s", "span", 2, 1, 1, 0.25))))
+	e.holds(outer, inner)
+}
+
+func tracesApart(e *env) {
+	outer := traced("t1", "s", call("s", "outer", 0, 1, 1, 0.25))
+	e.put(outer, traced("t2", "s", below("outer", call("s", "of another trace", 1, 1, 1, 0.25))))
+	fixed := traced("t1", "other", below("outer", call("other", "of another session", 1, 1, 1, 0.25)))
+	fixed.Fixed = true
+	e.put(fixed)
+	e.holds(outer)
+}
+
+func wrapperCycle(e *env) {
+	a := traced("t", "s", below("b", call("s", "a", 0, 1, 1, 0.25)))
+	b := traced("t", "s", below("a", call("s", "b", 1, 2, 2, 0.5)))
+	sameByAnyOrder(e, id("s"), []event.Event{a, b})
+	e.equal("types", []event.Type{event.TypeChain, event.TypeModel}, []event.Type{e.event(a.ID).Type, e.event(b.ID).Type})
+}
+
+func wrapperRepeated(e *env) {
+	list := spans()
+	e.put(list...)
+	want := e.session(id("s"))
+	for _, x := range list {
+		e.put(x)
+	}
+	e.reopen(optionsNone)
+	e.putEach(reversed(list)...)
+	e.same("session", want, e.session(id("s")))
+	again := list[0]
+	again.Metadata = text(`{"prompt_tokens":10,"late":1,"reasoning_tokens":3}`)
+	e.put(again)
+	e.equal("filled", `{"k":"v","late":1,"aggregate_usage":{"prompt_tokens":10,"completion_tokens":20,"cost":1.5,"reasoning_tokens":3}}`, string(e.event(id("outer")).Metadata))
+	e.wantRollup("s", spansRollup)
+}
+
+func wrapperUpdated(e *env) {
+	list := spans()
+	u := event.Update{EventID: id("outer"), Metadata: text(`{"cost":9,"note":"n"}`)}
+	ways := []func(){
+		func() { e.put(list...); e.update(u) },
+		func() { e.put(list[:1]...); e.update(u); e.put(list[1:]...) },
+		func() { e.put(list[1:]...); _, err := e.s.Update(e.ctx, e.project, u); e.ok(err); e.put(list[:1]...) },
+		func() { _, err := e.s.Update(e.ctx, e.project, u); e.ok(err); e.put(list...) },
+	}
+	for i, way := range ways {
+		p, err := e.s.EnsureProject(e.ctx, fmt.Sprint("way ", i))
+		e.ok(err)
+		e.project = p.ID
+		way()
+		e.equal(fmt.Sprint("wrapper, way ", i), `{"k":"v","note":"n","aggregate_usage":{"prompt_tokens":10,"completion_tokens":20,"cost":9}}`,
+			string(e.event(id("outer")).Metadata))
+		e.wantRollup("s", spansRollup)
+	}
+}
+
+func wrapperDeleted(e *env) {
+	e.putEach(spans()...)
+	e.ok(e.s.DeleteEvent(e.ctx, e.project, id("a")))
+	e.wantRollup("s", "num_events=3 num_model_events=1 has_feedback=false cost=1 total_tokens=18 prompt_tokens=6 completion_tokens=12")
+	e.ok(e.s.DeleteEvent(e.ctx, e.project, id("b")))
+	e.wantRollup("s", "num_events=2 num_model_events=1 has_feedback=false cost=1.5 total_tokens=30 prompt_tokens=10 completion_tokens=20")
+	e.equal("type", event.TypeModel, e.event(id("outer")).Type)
+	e.put(spans()[2])
+	e.equal("type, with a call again", event.TypeChain, e.event(id("outer")).Type)
+	e.ok(e.s.DeleteSession(e.ctx, e.project, id("s")))
+	e.put(spans()[0])
+	e.equal("type in a new session", event.TypeModel, e.event(id("outer")).Type)
+}
+
+func wrapperLarge(e *env) {
+	list := spans()
+	list[0].Metadata = text(`{"prompt_tokens":10,"long":%q}`, prose(9<<10, 1))
+	sameByAnyOrder(e, id("s"), list)
+	e.equal("wrapper", `aggregate_usage={"prompt_tokens":10}`, members(e.event(id("outer")).Metadata, "aggregate_usage"))
+}
+
+func twins() []event.Event {
+	inner := traced("t1", "s", told("openai", "r-1", step("s", "inner", 1)))
+	outer := traced("t2", "s", told("langchain", "r-1", step("s", "outer", 0)))
+	outer.End, outer.Duration = outer.Start+5000, 5000
+	third := traced("t3", "s", told("gateway", "r-1", step("s", "third", 2)))
+	third.End, third.Duration = third.Start+9000, 9000
+	other := traced("t2", "s", told("langchain", "r-2", step("s", "other", 3)))
+	return []event.Event{inner, outer, third, other}
+}
+
+const twinsRollup = "num_events=4 num_model_events=4 has_feedback=false cost=0.5 total_tokens=12 prompt_tokens=8 completion_tokens=4"
+
+func (e *env) duplicateOf(name string) string {
+	e.Helper()
+	of := e.event(id(name))
+	if d := of.DuplicateOf(); d != uuid.Nil {
+		return e.event(d).Name
+	}
+	return ""
+}
+
+func twinsAnyOrder(e *env) {
+	sameByAnyOrder(e, id("s"), twins())
+	for name, of := range map[string]string{"inner": "", "outer": "inner", "third": "inner", "other": ""} {
+		e.equal(name+" is a duplicate of", of, e.duplicateOf(name))
+	}
+	e.wantRollup("s", twinsRollup)
+}
+
+func twinsOfOne(e *env) {
+	list := twins()
+	list[1].ColdMetadata = list[0].ColdMetadata
+	list[2].TraceID, list[2].SessionID, list[2].ParentID = id("t3"), id("elsewhere"), id("elsewhere")
+	e.putEach(list...)
+	e.equal("of the same instrumentor", "", e.duplicateOf("outer"))
+	e.equal("of another session", "", e.duplicateOf("third"))
+	// A second answer with the id is told by both: each has a twin of its own.
+	for _, x := range []struct {
+		name, scope string
+		at          float64
+	}{{"again, outer", "langchain", 10.5}, {"again", "openai", 10}, {"first, outer", "langchain", 6}} {
+		e.put(traced("t4", "s", told(x.scope, "r-1", step("s", x.name, x.at))))
+	}
+	e.equal("pairs", []string{"inner", "outer", ""}, []string{e.duplicateOf("first, outer"), e.duplicateOf("again, outer"), e.duplicateOf("again")})
+}
+
+func twinsByDepth(e *env) {
+	a := traced("t1", "s", told("x", "r", step("s", "shallow", 0)))
+	b := traced("t2", "s", below("above", told("y", "r", step("s", "deep", 0))))
+	above := traced("t2", "s", step("s", "above", 0))
+	sameByAnyOrder(e, id("s"), []event.Event{a, b, above})
+	e.equal("duplicate", []string{"deep", ""}, []string{e.duplicateOf("shallow"), e.duplicateOf("deep")})
+}
+
+func wrapperNoTwin(e *env) {
+	outer := traced("t", "s", told("langchain", "r", step("s", "outer", 0)))
+	inner := traced("t", "s", below("outer", told("openai", "r", step("s", "inner", 0))))
+	late := traced("t2", "s", told("gateway", "r", step("s", "late", 5)))
+	sameByAnyOrder(e, id("s"), []event.Event{outer, inner, late})
+	e.equal("types", []event.Type{event.TypeChain, event.TypeModel}, []event.Type{e.event(outer.ID).Type, e.event(inner.ID).Type})
+	e.equal("duplicates", []string{"", "", "inner"}, []string{e.duplicateOf("outer"), e.duplicateOf("inner"), e.duplicateOf("late")})
+}
+
+func twinSaid(e *env) {
+	list := twins()
+	list[1].Metadata = text(`{"prompt_tokens":4,"response_id":"r-1","duplicate_of":null}`)
+	sameByAnyOrder(e, id("s"), list)
+	e.equal("said", "duplicate_of=null", members(e.event(id("outer")).Metadata, "duplicate_of"))
+	e.update(event.Update{EventID: id("third"), Metadata: text(`{"duplicate_of":null}`)})
+	e.wantRollup("s", "num_events=4 num_model_events=4 has_feedback=false cost=0.75 total_tokens=22 prompt_tokens=16 completion_tokens=6")
+}
+
+func twinDeleted(e *env) {
+	e.put(twins()...)
+	e.wantRollup("s", twinsRollup)
+	e.ok(e.s.DeleteEvent(e.ctx, e.project, id("inner")))
+	e.equal("duplicates", []string{"", "outer"}, []string{e.duplicateOf("outer"), e.duplicateOf("third")})
+	e.put(twins()[0])
+	e.wantRollup("s", twinsRollup)
+	// A call that turns out to be another answer's is no duplicate any more.
+	e.update(event.Update{EventID: id("outer"), Metadata: text(`{"response_id":"r-3"}`)})
+	e.equal("changed", []string{"", "inner"}, []string{e.duplicateOf("outer"), e.duplicateOf("third")})
+}
+
+func unfinishedAnyOrder(e *env) {
+	list := spans()
+	for _, i := range []int{0, 2} {
+		open := list[i]
+		open.Type, open.Metadata, open.Unfinished, open.End, open.Duration = event.TypeChain, text(`{"open":1}`), true, open.Start, 0
+		list = append(list, open)
+	}
+	sameByAnyOrder(e, id("s"), list)
+	e.equal("wrapper", []any{event.TypeChain, noon + 9000}, []any{e.event(id("outer")).Type, e.event(id("outer")).End})
+	e.wantRollup("s", spansRollup)
+}
+
+func ownIDAnyOrder(e *env) {
+	list := spans()
+	list[1].SpanID = list[1].ID
+	list[1].ID = id("own id of the step")
+	sameByAnyOrder(e, id("s"), list)
+	e.equal("parent of a", id("own id of the step"), e.event(id("a")).ParentID)
+	e.wantRollup("s", spansRollup)
+	_, err := e.s.Event(e.ctx, e.project, id("step"))
+	e.equal("the id of its span", fault.NotFound, fault.Of(err))
+}
+
+func longTrace(e *env) {
+	const requests, each = 40, 25
+	var all []event.Event
+	for i := range requests * each {
+		x := call("s", fmt.Sprint("span ", i), float64(i), 1, 1, 0.25)
+		if i > 0 {
+			x = below(fmt.Sprint("span ", (i-1)/3), x)
+		}
+		all = append(all, traced("t", "s", x))
+	}
+	for i := range requests {
+		part := make([]event.Event, 0, each)
+		for j := range each {
+			part = append(part, all[(i+j*requests)*7%len(all)])
+		}
+		e.put(part...)
+	}
+	leaves := 0
+	for i := range all {
+		if 3*i+1 >= len(all) {
+			leaves++
+		}
+	}
+	e.wantRollup("s", fmt.Sprintf("num_events=%d num_model_events=%d has_feedback=false cost=%v total_tokens=%d prompt_tokens=%d completion_tokens=%d",
+		len(all), leaves, float64(leaves)/4, 2*leaves, leaves, leaves))
+}
