@@ -28,7 +28,7 @@ e2e: build ## the real binary on both databases: kills, samples, SDKs, README
 sdk-test: build ## only the published SDKs, on both databases
 	e2e/sdk/install.sh $(SDK)
 	SPANGROVE_E2E=1 SPANGROVE_E2E_SDK=$(SDK) SPANGROVE_E2E_BINARY=$(CURDIR)/$(BIN)/spangrove \
-		e2e/with-postgres.sh go test -count=1 -timeout 30m -v -run 'SDK|Readme' ./e2e
+		e2e/with-postgres.sh go test -count=1 -timeout 30m -v -run 'SDK|Readme|Instrumentations' ./e2e
 
 lint: ## gofmt, go vet, and golangci-lint if it is installed
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); echo 'not formatted: run gofmt -w'; exit 1; }

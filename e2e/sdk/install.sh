@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Installs the pinned SDKs into DIR/venv and DIR/node, outside the work tree.
+# Installs the pinned SDKs into DIR/venv, DIR/venv-openai-v2, DIR/node and
+# DIR/vercel, outside the work tree.
 # What is there already is kept, if it was installed from the same pins.
 #
 #   e2e/sdk/install.sh DIR
@@ -12,17 +13,28 @@ dir=$(cd "$dir" && pwd)
 # same FILE STAMP: whether STAMP records that FILE was installed as it is now.
 same() { [ -f "$2" ] && cmp -s "$1" "$2"; }
 
-if ! same "$here/python/requirements.txt" "$dir/venv/installed.txt"; then
-  python3 -m venv --clear "$dir/venv"
-  "$dir/venv/bin/pip" install --quiet --disable-pip-version-check --requirement "$here/python/requirements.txt"
-  cp "$here/python/requirements.txt" "$dir/venv/installed.txt"
-fi
+# python VENV REQUIREMENTS: an environment with what the file names.
+python() {
+  same "$here/python/$2" "$dir/$1/installed.txt" && return
+  python3 -m venv --clear "$dir/$1"
+  "$dir/$1/bin/pip" install --quiet --disable-pip-version-check --requirement "$here/python/$2"
+  cp "$here/python/$2" "$dir/$1/installed.txt"
+}
 
-if ! same "$here/node/package-lock.json" "$dir/node/installed.json"; then
-  mkdir -p "$dir/node"
-  cp "$here/node/package.json" "$here/node/package-lock.json" "$dir/node/"
-  # No install scripts: the SDK needs none, and none is run that we have not read.
-  (cd "$dir/node" && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error)
-  cp "$here/node/package-lock.json" "$dir/node/installed.json"
-fi
+# node FOLDER: the packages of a folder beside this script.
+node() {
+  same "$here/$1/package-lock.json" "$dir/$1/installed.json" && return
+  mkdir -p "$dir/$1"
+  cp "$here/$1/package.json" "$here/$1/package-lock.json" "$dir/$1/"
+  # No install scripts: the SDKs need none, and none is run that we have not read.
+  (cd "$dir/$1" && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error)
+  cp "$here/$1/package-lock.json" "$dir/$1/installed.json"
+}
+
+python venv requirements.txt
+python venv-openai-v2 requirements-openai-v2.txt
+node node
+node vercel
+# Modules are looked up beside the file that imports them, so this one must stand there.
+cp "$here/vercel/vercel.mjs" "$dir/vercel/"
 echo "SDKs are in $dir"

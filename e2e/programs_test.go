@@ -1,0 +1,216 @@
+package e2e
+
+import "github.com/spangrove/spangrove/e2e/fakeopenai"
+
+// message is an entry of a chat history.
+type message map[string]any
+
+var weatherCall = message{"id": "call", "name": "get_weather", "arguments": message{"city": "Oslo"}}
+
+// vectors is what is kept of the embeddings' vectors.
+var vectors = message{"count": 2, "dimension": fakeopenai.Dimensions}
+
+// toolHistory is the conversation after the tool has answered; name is the tool's
+// if its message tells that.
+func toolHistory(name string) []message {
+	answered := message{"role": "tool", "content": "21 degrees in Oslo", "tool_call_id": "call"}
+	if name != "" {
+		answered["name"] = name
+	}
+	return []message{
+		{"role": "user", "content": "What is the weather in Oslo?"},
+		{"role": "assistant", "content": nil, "tool_calls": []message{weatherCall}},
+		answered,
+	}
+}
+
+// calls are the model calls of every program, in their order, with what any
+// instrumentation must show of them. openai_calls.py and vercel.mjs make them,
+// package fakeopenai answers.
+var calls = []struct {
+	name  string
+	facts facts
+}{
+	{"chat", facts{
+		"config.model": "gpt-4o-mini-2024-07-18", "config.provider": "openai",
+		"config.temperature": 0.2, "config.max_tokens": 50,
+		"inputs.chat_history": []message{
+			{"role": "system", "content": "You are terse."},
+			{"role": "user", "content": "What is the capital of Portugal?"},
+		},
+		"outputs.role": "assistant", "outputs.content": "Lisbon.", "outputs.finish_reason": "stop", "error": nil,
+		"metadata.prompt_tokens": 15, "metadata.completion_tokens": 1, "metadata.total_tokens": 16,
+		"metadata.cache_read_input_tokens": 2,
+		"metadata.cost":                    2.7e-6, "metadata.cost_source": "computed",
+	}},
+	{"stream", facts{
+		"config.model":        "gpt-4o-mini-2024-07-18",
+		"inputs.chat_history": []message{{"role": "user", "content": "Count to three."}},
+		"outputs.content":     "One, two, three.", "outputs.finish_reason": "stop", "error": nil,
+		"metadata.prompt_tokens": 6, "metadata.completion_tokens": 3, "metadata.total_tokens": 9,
+		"metadata.cache_read_input_tokens": 2,
+	}},
+	{"tool call", facts{
+		"inputs.chat_history":   []message{{"role": "user", "content": "What is the weather in Oslo?"}},
+		"outputs.tool_calls":    []message{weatherCall},
+		"outputs.finish_reason": "tool_calls", "error": nil,
+		"config.tools.0.name": "get_weather", "config.tools.0.parameters.required": []string{"city"},
+		"metadata.prompt_tokens": 9, "metadata.completion_tokens": 7,
+	}},
+	{"tool answer", facts{
+		"inputs.chat_history": toolHistory(""),
+		"outputs.content":     "The tool says: 21 degrees in Oslo", "outputs.tool_calls": nil, "error": nil,
+		"metadata.prompt_tokens": 19, "metadata.completion_tokens": 7,
+	}},
+	{"error", facts{
+		"config.model":        "broken",
+		"inputs.chat_history": []message{{"role": "user", "content": "Hello?"}},
+		"error":               "Error code: 429 - You exceeded your current quota.",
+		"outputs.content":     nil, "metadata.prompt_tokens": nil, "metadata.cost": nil,
+	}},
+	{"embeddings", facts{
+		"config.model":             "text-embedding-3-small",
+		"inputs.texts":             []string{"red apples", "green pears"},
+		"outputs.data.0.embedding": nil, // long vectors are not kept
+		"error":                    nil,
+		"metadata.prompt_tokens":   4, "metadata.completion_tokens": nil,
+	}},
+	{"responses", facts{
+		"config.model": "gpt-4o-mini-2024-07-18",
+		"inputs.chat_history": []message{
+			{"role": "system", "content": "You are terse."},
+			{"role": "user", "content": "What is the capital of Portugal?"},
+		},
+		"outputs.role": "assistant", "outputs.content": "Lisbon.", "error": nil,
+		"metadata.prompt_tokens": 15, "metadata.completion_tokens": 1, "metadata.total_tokens": 16,
+		"metadata.cache_read_input_tokens": 2,
+	}},
+}
+
+// pythonTree is the tree of instrumented.py under an instrumentation that makes
+// one span a call.
+func pythonTree(chat, broken, embed, responses string) string {
+	return `chain program
+	chain ask
+		model ` + chat + `
+	chain ask streaming
+		model ` + chat + `
+	chain ask with tool
+		model ` + chat + `
+		tool get_weather
+		model ` + chat + `
+	chain ask broken
+		model ` + broken + `
+	chain embed
+		model ` + embed + `
+	chain ask responses` + responses
+}
+
+var programs = []program{
+	{
+		name: "OpenTelemetry genai-openai", argv: instrumented("venv", "genai_openai"),
+		protocol: "grpc", endpoint: grpcPort, prompt: 68, completion: 19,
+		tree: pythonTree("chat gpt-4o-mini", "chat broken", "embeddings text-embedding-3-small", "\n\t\tmodel chat gpt-4o-mini"),
+		facts: map[string]facts{
+			"tool call":  {"outputs.finish_reason": "tool_call"},
+			"embeddings": {"inputs.texts": nil}, // it does not send them
+		},
+	},
+	{
+		name: "OpenLLMetry", argv: instrumented("venv", "openllmetry"),
+		protocol: "http/protobuf", endpoint: apiPort, prompt: 68, completion: 19,
+		tree: pythonTree("openai.chat", "openai.chat", "openai.embeddings", "\n\t\tmodel openai.response"),
+		facts: map[string]facts{
+			"tool call": {"outputs.finish_reason": "tool_call"},
+			// It sends the texts as messages.
+			"embeddings": {"inputs.texts": nil, "inputs.chat_history": []message{
+				{"role": "user", "content": "red apples"}, {"role": "user", "content": "green pears"},
+			}},
+		},
+	},
+	{
+		name: "OpenInference", argv: instrumented("venv", "openinference"),
+		protocol: "http/protobuf", endpoint: apiBelow, prompt: 68, completion: 19,
+		tree: pythonTree("ChatCompletion", "ChatCompletion", "CreateEmbeddings", "\n\t\tmodel Response"),
+		facts: map[string]facts{
+			"error":      {"error": "RateLimitError: Error code: 429 - You exceeded your current quota."},
+			"embeddings": {"metadata.embedding": vectors},
+		},
+	},
+	{
+		name: "HoneyHive", argv: instrumented("venv", "honeyhive"),
+		protocol: "http/json", endpoint: apiPort, prompt: 68, completion: 19,
+		tree: pythonTree("ChatCompletion", "ChatCompletion", "CreateEmbeddings", "\n\t\tmodel Response"),
+		facts: map[string]facts{
+			"error":      {"error": "RateLimitError: Error code: 429 - You exceeded your current quota."},
+			"embeddings": {"metadata.embedding": vectors},
+		},
+	},
+	{
+		name: "Vercel AI SDK 6", argv: vercel("6"),
+		protocol: "http/json", endpoint: otlpPort, prompt: 68, completion: 19,
+		tree: `chain program
+	chain ask
+		chain capital
+			model ai.generateText.doGenerate
+	chain ask streaming
+		chain count
+			model ai.streamText.doStream
+	chain ask with tool
+		chain weather
+			model ai.generateText.doGenerate
+			tool get_weather
+			model ai.generateText.doGenerate
+	chain ask broken
+		chain broken
+			model ai.generateText.doGenerate
+	chain embed
+		chain fruit
+			model ai.embedMany.doEmbed
+	chain ask responses
+		chain responses
+			model ai.generateText.doGenerate`,
+		facts: map[string]facts{
+			"tool call":   {"outputs.finish_reason": "tool-calls"},
+			"tool answer": {"inputs.chat_history": toolHistory("get_weather")},
+			"error":       {"error": "You exceeded your current quota."},
+			"embeddings":  {"metadata.embedding": vectors},
+		},
+	},
+	{
+		name: "Vercel AI SDK 7", argv: vercel("7"),
+		protocol: "http/json", endpoint: apiPort, prompt: 68, completion: 19,
+		tree: `chain program
+	chain ask
+		chain invoke_agent gpt-4o-mini
+			chain step 1
+				model chat gpt-4o-mini
+	chain ask streaming
+		chain invoke_agent gpt-4o-mini
+			chain step 1
+				model chat gpt-4o-mini
+	chain ask with tool
+		chain invoke_agent gpt-4o-mini
+			chain step 1
+				model chat gpt-4o-mini
+				tool get_weather
+			chain step 2
+				model chat gpt-4o-mini
+	chain ask broken
+		chain invoke_agent broken
+			chain step 1
+				model chat broken
+	chain embed
+		chain embeddings text-embedding-3-small
+			model embeddings text-embedding-3-small
+	chain ask responses
+		chain invoke_agent gpt-4o-mini
+			chain step 1
+				model chat gpt-4o-mini`,
+		facts: map[string]facts{
+			"tool call":  {"outputs.finish_reason": "tool_call"},
+			"error":      {"error": "You exceeded your current quota."},
+			"embeddings": {"inputs.texts": nil}, // it does not send them
+		},
+	},
+}
