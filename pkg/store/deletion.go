@@ -13,6 +13,7 @@ import (
 // sweeps delete a slice of what belongs to a document of each table that has such rows.
 var sweeps = map[string]func(ctx context.Context, tx writeTx, project int64, id string) (more bool, err error){
 	configurations.table: configurations.forget,
+	datasets.table:       sweepDataset,
 }
 
 // deleteDocument deletes a document and what belongs to it. fault.NotFound if there is none.

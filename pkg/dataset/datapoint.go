@@ -1,0 +1,176 @@
+package dataset
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/rawjson"
+)
+
+// Datapoint is one example. ID, Created and Updated are the store's to set.
+type Datapoint struct {
+	ID          string
+	Inputs      json.RawMessage // an object
+	History     json.RawMessage // an array of objects
+	GroundTruth json.RawMessage // an object
+	Metadata    json.RawMessage // an object
+	LinkedEvent string          // id of the event it was made of, ""
+	LinkedEvals json.RawMessage // an array of strings, or nil
+	Saved       *bool
+	Type        *string
+	// LinkedDatasets are the datasets that have it, by id; the link is the dataset's as well.
+	// External ids stand behind the others.
+	LinkedDatasets []string
+	Created        int64 // Unix milliseconds
+	Updated        int64 // of the last change, Unix milliseconds; 0: there was none
+}
+
+// Complete fills in what a new datapoint was not given.
+func (p *Datapoint) Complete() {
+	for _, field := range []struct {
+		to      *json.RawMessage
+		missing string
+	}{{&p.Inputs, "{}"}, {&p.History, "[]"}, {&p.GroundTruth, "{}"}, {&p.Metadata, "{}"}} {
+		if *field.to == nil {
+			*field.to = json.RawMessage(field.missing)
+		}
+	}
+}
+
+// Size is about how many bytes it takes.
+func (p *Datapoint) Size() int {
+	return len(p.Inputs) + len(p.History) + len(p.GroundTruth) + len(p.Metadata) + len(p.LinkedEvals) + 100
+}
+
+// Validate reports the first broken rule as a fault.Invalid that names the field.
+func (p *Datapoint) Validate() error {
+	if len(p.LinkedDatasets) > MaxLinks {
+		return fault.InvalidField("linked_datasets", "must be at most %d datasets", MaxLinks)
+	}
+	return nil
+}
+
+// PointUpdate changes the fields of a datapoint that are set. Each replaces what was there.
+type PointUpdate struct {
+	ID                                     string
+	Inputs, History, GroundTruth, Metadata json.RawMessage
+	LinkedEvent                            *string
+	LinkedEvals                            json.RawMessage
+	Saved                                  *bool
+	Type                                   *string
+	LinkedDatasets                         []string // all from now on; nil: not set
+}
+
+// Apply changes a datapoint by an update.
+func (p *Datapoint) Apply(u *PointUpdate) {
+	for _, field := range []struct {
+		to   *json.RawMessage
+		from json.RawMessage
+	}{{&p.Inputs, u.Inputs}, {&p.History, u.History}, {&p.GroundTruth, u.GroundTruth}, {&p.Metadata, u.Metadata}, {&p.LinkedEvals, u.LinkedEvals}} {
+		if field.from != nil {
+			*field.to = field.from
+		}
+	}
+	if u.LinkedEvent != nil {
+		p.LinkedEvent = *u.LinkedEvent
+	}
+	if u.Saved != nil {
+		p.Saved = u.Saved
+	}
+	if u.Type != nil {
+		p.Type = u.Type
+	}
+	if u.LinkedDatasets != nil {
+		p.LinkedDatasets = Unique(u.LinkedDatasets)
+	}
+}
+
+// Unique drops repetitions and keeps the order.
+func Unique(ids []string) []string {
+	seen := make(map[string]bool, len(ids))
+	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
+		again := seen[id]
+		seen[id] = true
+		return again
+	})
+}
+
+// PointQuery asks for a page of datapoints that meet all of its conditions.
+type PointQuery struct {
+	IDs     []string // nil: any
+	Dataset string   // name of a dataset that has them; "": any
+	Limit   int
+	Page    int // from 1
+}
+
+// Doc writes down all but what the store sets, and of the links only the external ones: the
+// others are rows of the store.
+func (p *Datapoint) Doc() json.RawMessage {
+	var b rawjson.Builder
+	b.Raw("inputs", p.Inputs)
+	b.Raw("history", p.History)
+	b.Raw("ground_truth", p.GroundTruth)
+	b.Raw("metadata", p.Metadata)
+	if p.LinkedEvent != "" {
+		b.String("linked_event", p.LinkedEvent)
+	}
+	if p.LinkedEvals != nil {
+		b.Raw("linked_evals", p.LinkedEvals)
+	}
+	if p.Saved != nil {
+		b.Bool("saved", *p.Saved)
+	}
+	if p.Type != nil {
+		b.String("type", *p.Type)
+	}
+	if ids := p.Links(true); len(ids) > 0 {
+		list := []byte{'['}
+		for i, id := range ids {
+			if i > 0 {
+				list = append(list, ',')
+			}
+			list = rawjson.AppendString(list, id)
+		}
+		b.Raw("external_datasets", append(list, ']'))
+	}
+	return b.Bytes()
+}
+
+// Links are the datasets it is linked with that are external, or those that are not.
+func (p *Datapoint) Links(external bool) []string {
+	return slices.DeleteFunc(slices.Clone(p.LinkedDatasets), func(id string) bool { return External(id) != external })
+}
+
+// PointFromDoc reads what Doc wrote.
+func PointFromDoc(doc json.RawMessage) Datapoint {
+	var p Datapoint
+	for key, raw := range rawjson.Object(doc) {
+		switch key {
+		case "inputs":
+			p.Inputs = raw
+		case "history":
+			p.History = raw
+		case "ground_truth":
+			p.GroundTruth = raw
+		case "metadata":
+			p.Metadata = raw
+		case "linked_event":
+			p.LinkedEvent, _ = rawjson.Text(raw)
+		case "linked_evals":
+			p.LinkedEvals = raw
+		case "saved":
+			saved := rawjson.KindOf(raw) == 't'
+			p.Saved = &saved
+		case "type":
+			s, _ := rawjson.Text(raw)
+			p.Type = &s
+		case "external_datasets":
+			for _, v := range rawjson.Array(raw) {
+				id, _ := rawjson.Text(v)
+				p.LinkedDatasets = append(p.LinkedDatasets, id)
+			}
+		}
+	}
+	return p
+}

@@ -1,0 +1,179 @@
+// Package dataset holds datasets and their datapoints: their rules, how updates change them, how
+// rows of other shapes become datapoints, and how they are written down. It does no I/O.
+//
+// A datapoint is one example, by itself or in any number of datasets. A dataset is an ordered set
+// of datapoints with a name. Each change of a dataset makes a new version of it: of its fields, of
+// which datapoints it has, and of what these say.
+package dataset
+
+import (
+	"encoding/json"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/rawjson"
+)
+
+// Bounds.
+const (
+	MaxName       = 200     // characters
+	MaxBytes      = 1 << 20 // of a dataset's description, of its metadata, and of linked_evals
+	MaxRows       = 10_000  // datapoints made by one request
+	MaxDatapoints = 100_000 // in one dataset
+	MaxLinks      = 100     // datasets of one datapoint
+	MaxBatchBytes = 20 << 20
+)
+
+// defaultName is that of a dataset that was given none.
+const defaultName = "Untitled Dataset"
+
+// Dataset is the head of one: all but its datapoints. ID, Version, Created and Updated are the
+// store's to set.
+type Dataset struct {
+	ID           string
+	Name         string
+	Description  *string
+	Type         string          // evaluation or fine-tuning
+	PipelineType string          // event or session: what its datapoints were made of
+	LinkedEvals  json.RawMessage // an array of strings, or nil
+	Saved        *bool
+	Metadata     json.RawMessage // an object, or nil
+	Version      int64           // from 1, one more with each change
+	Created      int64           // Unix milliseconds
+	Updated      int64           // of the last change, Unix milliseconds; 0: there was none
+}
+
+// Complete fills in what a new dataset was not given.
+func (d *Dataset) Complete() {
+	for _, field := range []struct {
+		to      *string
+		missing string
+	}{{&d.Type, "evaluation"}, {&d.PipelineType, "event"}} {
+		if *field.to == "" {
+			*field.to = field.missing
+		}
+	}
+}
+
+// Validate reports the first broken rule as a fault.Invalid that names the field.
+func (d *Dataset) Validate() error {
+	switch {
+	case d.Name == "":
+		return fault.InvalidField("name", "must not be empty")
+	case utf8.RuneCountInString(d.Name) > MaxName:
+		return fault.InvalidField("name", "must be at most %d characters", MaxName)
+	case d.Type != "evaluation" && d.Type != "fine-tuning":
+		return fault.InvalidField("type", "%.40q is none of evaluation, fine-tuning", d.Type)
+	case d.PipelineType != "event" && d.PipelineType != "session":
+		return fault.InvalidField("pipeline_type", "%.40q is none of event, session", d.PipelineType)
+	case d.Description != nil && len(*d.Description) > MaxBytes:
+		return fault.InvalidField("description", "must be at most %d bytes", MaxBytes)
+	case len(d.Metadata) > MaxBytes:
+		return fault.InvalidField("metadata", "must be at most %d bytes", MaxBytes)
+	case len(d.LinkedEvals) > MaxBytes:
+		return fault.InvalidField("linked_evals", "must be at most %d bytes", MaxBytes)
+	}
+	return nil
+}
+
+// Update changes the fields that are set.
+type Update struct {
+	ID           string
+	Name         *string
+	Description  *string
+	Type         *string
+	PipelineType *string
+	LinkedEvals  json.RawMessage
+	Saved        *bool
+	Metadata     json.RawMessage
+	Datapoints   []string // the ids of all datapoints from now on, in order; nil: not set
+}
+
+// New is the dataset that an update of nothing makes.
+func New(u *Update) Dataset {
+	d := Dataset{Name: defaultName}
+	d.Apply(u)
+	d.Complete()
+	return d
+}
+
+// Apply changes a dataset's head by an update.
+func (d *Dataset) Apply(u *Update) {
+	for _, field := range []struct{ to, from *string }{{&d.Name, u.Name}, {&d.Type, u.Type}, {&d.PipelineType, u.PipelineType}} {
+		if field.from != nil {
+			*field.to = *field.from
+		}
+	}
+	if u.Description != nil {
+		d.Description = u.Description
+	}
+	if u.LinkedEvals != nil {
+		d.LinkedEvals = u.LinkedEvals
+	}
+	if u.Saved != nil {
+		d.Saved = u.Saved
+	}
+	if u.Metadata != nil {
+		d.Metadata = u.Metadata
+	}
+}
+
+// Query asks for a page of datasets.
+type Query struct {
+	ID    string // "": any
+	Name  string // exactly; "": any
+	Type  string // "": any
+	Limit int
+	Page  int // from 1
+}
+
+// External says that an id is that of a dataset or datapoint that only a client has.
+func External(id string) bool { return strings.HasPrefix(id, "EXT-") }
+
+// Doc writes down all but what the store sets.
+func (d *Dataset) Doc() json.RawMessage {
+	var b rawjson.Builder
+	b.String("name", d.Name)
+	if d.Description != nil {
+		b.String("description", *d.Description)
+	}
+	b.String("type", d.Type)
+	b.String("pipeline_type", d.PipelineType)
+	if d.LinkedEvals != nil {
+		b.Raw("linked_evals", d.LinkedEvals)
+	}
+	if d.Saved != nil {
+		b.Bool("saved", *d.Saved)
+	}
+	if d.Metadata != nil {
+		b.Raw("metadata", d.Metadata)
+	}
+	return b.Bytes()
+}
+
+// FromDoc reads what Doc wrote.
+func FromDoc(doc json.RawMessage) Dataset {
+	var d Dataset
+	for key, raw := range rawjson.Object(doc) {
+		switch key {
+		case "name":
+			d.Name, _ = rawjson.Text(raw)
+		case "description":
+			s, _ := rawjson.Text(raw)
+			d.Description = &s
+		case "type":
+			d.Type, _ = rawjson.Text(raw)
+		case "pipeline_type":
+			d.PipelineType, _ = rawjson.Text(raw)
+		case "linked_evals":
+			d.LinkedEvals = raw
+		case "saved":
+			saved := rawjson.KindOf(raw) == 't'
+			d.Saved = &saved
+		case "metadata":
+			d.Metadata = raw
+		}
+	}
+	return d
+}

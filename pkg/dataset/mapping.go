@@ -1,0 +1,136 @@
+package dataset
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/rawjson"
+)
+
+// Mapping says which parts of something become which parts of a datapoint.
+type Mapping struct {
+	Inputs      []string
+	History     []string
+	GroundTruth []string
+}
+
+// Empty says that it maps nothing.
+func (m *Mapping) Empty() bool { return len(m.Inputs)+len(m.History)+len(m.GroundTruth) == 0 }
+
+// FromRow makes a datapoint of a row, which is an object. Each mapped key of the row goes where
+// the mapping says, under the same key; into the history its value is appended. All other keys
+// become metadata. A key that the row lacks, or has null, is left out.
+func (m *Mapping) FromRow(row json.RawMessage) Datapoint {
+	pick := func(key string) (string, json.RawMessage) { return key, rawjson.Get(row, key) }
+	p := m.build(pick)
+	var rest rawjson.Builder
+	for key, raw := range rawjson.Object(row) {
+		if !slices.Contains(m.Inputs, key) && !slices.Contains(m.History, key) && !slices.Contains(m.GroundTruth, key) {
+			rest.Raw(key, raw)
+		}
+	}
+	p.Metadata = rest.Bytes()
+	p.Complete()
+	return p
+}
+
+// FromEvent makes a datapoint of an event, given as the object that answers show. The mapping's
+// entries are dotted paths into it, whose last element names the key; CheckPaths has accepted
+// them. A mapping that maps nothing takes the whole inputs, and the outputs as ground truth.
+func (m *Mapping) FromEvent(id string, event json.RawMessage) Datapoint {
+	p := m.build(func(path string) (string, json.RawMessage) { return last(path), follow(event, path) })
+	if m.Empty() {
+		p.Inputs = rawjson.Get(event, "inputs")
+		if out := rawjson.Get(event, "outputs"); rawjson.KindOf(out) == '{' {
+			p.GroundTruth = out
+		} else if !rawjson.Null(out) {
+			var b rawjson.Builder
+			b.Raw("outputs", out)
+			p.GroundTruth = b.Bytes()
+		}
+	}
+	p.LinkedEvent = id
+	p.Complete()
+	return p
+}
+
+// CheckPaths refuses paths that are empty, and two paths of one place that end in the same key.
+func (m *Mapping) CheckPaths() error {
+	for _, place := range []struct {
+		name  string
+		paths []string
+		keys  bool
+	}{{"inputs", m.Inputs, true}, {"history", m.History, false}, {"ground_truth", m.GroundTruth, true}} {
+		seen := map[string]string{}
+		for i, path := range place.paths {
+			at := fmt.Sprintf("%s[%d]", place.name, i)
+			if path == "" || slices.Contains(strings.Split(path, "."), "") {
+				return fault.InvalidField(at, "%.60q is no path such as inputs.question", path)
+			}
+			if other, taken := seen[last(path)]; place.keys && taken && other != path {
+				return fault.InvalidField(at, "ends in the same key as %.60q", other)
+			}
+			seen[last(path)] = path
+		}
+	}
+	return nil
+}
+
+// build makes the mapped parts; pick gives the key and the value, if any, of an entry.
+func (m *Mapping) build(pick func(entry string) (key string, value json.RawMessage)) (p Datapoint) {
+	object := func(entries []string) json.RawMessage {
+		var b rawjson.Builder
+		for _, entry := range Unique(entries) {
+			if key, value := pick(entry); !rawjson.Null(value) {
+				b.Raw(key, value)
+			}
+		}
+		return b.Bytes()
+	}
+	p.Inputs, p.GroundTruth = object(m.Inputs), object(m.GroundTruth)
+	history := []byte{'['}
+	for _, entry := range m.History {
+		key, value := pick(entry)
+		if rawjson.Null(value) {
+			continue
+		}
+		if rawjson.KindOf(value) != '[' {
+			history = appendTurn(history, key, value)
+			continue
+		}
+		for _, turn := range rawjson.Array(value) {
+			history = appendTurn(history, key, turn)
+		}
+	}
+	p.History = append(history, ']')
+	return p
+}
+
+// appendTurn appends one entry of a history. Entries are objects: anything else becomes one,
+// under the key it had.
+func appendTurn(history []byte, key string, turn json.RawMessage) []byte {
+	if len(history) > 1 {
+		history = append(history, ',')
+	}
+	if rawjson.KindOf(turn) == '{' {
+		return append(history, turn...)
+	}
+	var b rawjson.Builder
+	b.Raw(key, turn)
+	return append(history, b.Bytes()...)
+}
+
+func last(path string) string { return path[strings.LastIndexByte(path, '.')+1:] }
+
+// follow reads a dotted path as a filter does: nested keys and indexes first; where that is
+// absent or null, the rest of the path as one literal key directly below the first element.
+func follow(doc json.RawMessage, path string) json.RawMessage {
+	if v := rawjson.Path(doc, strings.Split(path, ".")...); !rawjson.Null(v) {
+		return v
+	}
+	root, rest, _ := strings.Cut(path, ".")
+	return rawjson.Get(rawjson.Get(doc, root), rest)
+}

@@ -1,0 +1,218 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/spangrove/spangrove/pkg/dataset"
+	"github.com/spangrove/spangrove/pkg/fault"
+)
+
+var datasets = documents{table: "dataset", noun: "dataset", columns: []string{"name", "type"}}
+
+// CreateDataset stores a dataset that is complete and valid, with these datapoints in order, and
+// gives its id. fault.NotFound if one of them is not there.
+func (s *Store) CreateDataset(ctx context.Context, projectID int64, set dataset.Dataset, points []string) (id string, err error) {
+	now := s.options.Now()
+	points = dataset.Unique(points)
+	d := document{id: newDocumentID(now), version: 1, created: now.UnixMilli(), doc: set.Doc()}
+	err = s.changeDocs(ctx, len(d.doc)+sizeOfIDs(points), "create dataset", func(ctx context.Context, tx writeTx) error {
+		revs, err := s.holdPoints(ctx, tx, projectID, points, nil)
+		if err != nil {
+			return err
+		}
+		if err := datasets.insert(ctx, tx, projectID, d, set.Name, set.Type); err != nil {
+			return err
+		}
+		return addRows(ctx, tx, projectID, &d, 0, points, revs)
+	})
+	return d.id, err
+}
+
+// FindDatasets lists the ids of the datasets that match, oldest first, a page of them, and counts
+// all that do.
+func (s *Store) FindDatasets(ctx context.Context, projectID int64, q dataset.Query) (ids []string, total int, err error) {
+	cond := "1 = 1"
+	var args []any
+	for _, c := range []struct{ column, value string }{{"id", q.ID}, {"name", q.Name}, {"type", q.Type}} {
+		if c.value != "" {
+			args = append(args, c.value)
+			cond += fmt.Sprintf(" AND %s = $%d", c.column, len(args)+1)
+		}
+	}
+	ids, total, err = datasets.find(ctx, s.db, projectID, cond, args, q.Limit, q.Page)
+	return ids, total, s.kind(err, "find datasets")
+}
+
+// Dataset gives a dataset as it was in a version; 0 is the one in force. fault.NotFound if there
+// is none.
+func (s *Store) Dataset(ctx context.Context, projectID int64, id string, version int64) (dataset.Dataset, error) {
+	d, err := datasets.at(ctx, s.db, projectID, id, version)
+	return datasetOf(d), s.kind(err, "read dataset")
+}
+
+// DatasetVersion is the version of a dataset that is in force: what a run over it records.
+// fault.NotFound if there is none.
+func (s *Store) DatasetVersion(ctx context.Context, projectID int64, id string) (int64, error) {
+	d, err := datasets.one(ctx, s.db, projectID, id)
+	return d.version, s.kind(err, "read dataset")
+}
+
+// DatasetVersions lists the versions of a dataset, newest first, a page of them, and counts all. Of
+// each it gives Version and since when it was in force (Updated). fault.NotFound if there is no
+// such dataset.
+func (s *Store) DatasetVersions(ctx context.Context, projectID int64, id string, limit, page int) ([]dataset.Dataset, int, error) {
+	docs, total, err := datasets.versions(ctx, s.db, projectID, id, limit, page)
+	list := make([]dataset.Dataset, len(docs))
+	for i, d := range docs {
+		list[i] = dataset.Dataset{ID: id, Version: d.version, Created: d.created, Updated: d.since()}
+	}
+	return list, total, s.kind(err, "read dataset")
+}
+
+// UpdateDataset changes a dataset and gives it as it is then. What changes nothing makes no new
+// version. fault.NotFound if there is no such dataset or one of its datapoints is not there,
+// fault.Invalid if it would break a rule.
+func (s *Store) UpdateDataset(ctx context.Context, projectID int64, u dataset.Update) (set dataset.Dataset, err error) {
+	size := len(u.Metadata) + len(u.LinkedEvals) + sizeOfIDs(u.Datapoints)
+	err = s.changeDocs(ctx, size, "update dataset", func(ctx context.Context, tx writeTx) error {
+		d, err := datasets.hold(ctx, tx, projectID, u.ID)
+		if err != nil {
+			return err
+		}
+		set = datasetOf(d)
+		set.Apply(&u)
+		if err := set.Validate(); err != nil {
+			return err
+		}
+		doc := set.Doc()
+		same := bytes.Equal(doc, d.doc)
+		var change rowChange
+		if u.Datapoints != nil {
+			if change, err = s.planRows(ctx, tx, projectID, d.id, dataset.Unique(u.Datapoints)); err != nil {
+				return err
+			}
+		}
+		if same && change.empty() {
+			return nil
+		}
+		d, err = s.nextVersion(ctx, tx, projectID, d, doc)
+		if err != nil {
+			return err
+		}
+		set.Version, set.Updated = d.version, d.updated
+		if err := closeRows(ctx, tx, projectID, &d, change.gone); err != nil {
+			return err
+		}
+		return addRows(ctx, tx, projectID, &d, change.last, change.add, change.revs)
+	})
+	return set, err
+}
+
+// nextVersion makes the next version of a dataset that is held, with a new text; nil is the same.
+func (s *Store) nextVersion(ctx context.Context, tx writeTx, project int64, d document, doc []byte) (document, error) {
+	same := doc == nil || bytes.Equal(doc, d.doc)
+	if err := datasets.keep(ctx, tx, project, d, same); err != nil {
+		return d, err
+	}
+	if !same {
+		d.doc = doc
+	}
+	set := dataset.FromDoc(d.doc)
+	err := datasets.update(ctx, tx, project, &d, s.options.Now(), set.Name, set.Type)
+	return d, err
+}
+
+// RemoveRow takes a datapoint out of a dataset; the datapoint stays. fault.NotFound if there is no
+// such dataset, or the datapoint is not in it.
+func (s *Store) RemoveRow(ctx context.Context, projectID int64, datasetID, datapointID string) error {
+	return s.changeDocs(ctx, 0, "remove datapoint", func(ctx context.Context, tx writeTx) error {
+		d, err := datasets.hold(ctx, tx, projectID, datasetID)
+		if err != nil {
+			return err
+		}
+		var pos int64
+		found, err := one(ctx, tx, `SELECT pos FROM dataset_row WHERE project_id = $1 AND dataset_id = $2 AND datapoint_id = $3 AND to_version IS NULL`,
+			[]any{projectID, datasetID, datapointID}, &pos)
+		if err != nil {
+			return err
+		}
+		if !found {
+			return fault.New(fault.NotFound, "no datapoint %.60q in dataset %s", datapointID, datasetID)
+		}
+		if d, err = s.nextVersion(ctx, tx, projectID, d, nil); err != nil {
+			return err
+		}
+		return closeRows(ctx, tx, projectID, &d, []int64{pos})
+	})
+}
+
+// DeleteDataset deletes a dataset with all its versions; its datapoints stay. fault.NotFound if
+// there is none.
+func (s *Store) DeleteDataset(ctx context.Context, projectID int64, id string) error {
+	return s.deleteDocument(ctx, datasets, projectID, id)
+}
+
+// sweepDataset deletes a slice of the rows of a dataset that is deleted, with what only they
+// still needed of old datapoints, and then its old versions.
+func sweepDataset(ctx context.Context, tx writeTx, project int64, id string) (more bool, err error) {
+	type row struct {
+		pos, from, rev int64
+		point          string
+	}
+	var list []row
+	err = each(ctx, tx, `SELECT pos, from_version, rev, datapoint_id FROM dataset_row WHERE project_id = $1 AND dataset_id = $2
+		ORDER BY pos, from_version LIMIT $3`, []any{project, id, deleteDocsSlice}, func(scan func(...any) error) error {
+		var r row
+		err := scan(&r.pos, &r.from, &r.rev, &r.point)
+		list = append(list, r)
+		return err
+	})
+	if err != nil || len(list) == 0 {
+		if err == nil {
+			more, err = datasets.forget(ctx, tx, project, id)
+		}
+		return more, err
+	}
+	for _, r := range list {
+		if _, err := tx.exec(ctx, `DELETE FROM dataset_row WHERE project_id = $1 AND dataset_id = $2 AND pos = $3 AND from_version = $4`,
+			project, id, r.pos, r.from); err != nil {
+			return false, err
+		}
+		if _, err := tx.exec(ctx, `DELETE FROM revision WHERE project_id = $1 AND kind = 'datapoint' AND id = $2 AND version = $3
+			AND NOT EXISTS (SELECT 1 FROM dataset_row r WHERE r.project_id = $1 AND r.datapoint_id = $2 AND r.rev = $3)`, project, r.point, r.rev); err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+func datasetOf(d document) dataset.Dataset {
+	set := dataset.FromDoc(d.doc)
+	set.ID, set.Version, set.Created, set.Updated = d.id, d.version, d.created, d.updated
+	return set
+}
+
+func sizeOfIDs(ids []string) int { return 64 * len(ids) }
+
+// holdDatasets holds the datasets with these ids, always in the same order, so that writers do
+// not wait for one another in a circle. Those that are not there are left out.
+func (s *Store) holdDatasets(ctx context.Context, tx writeTx, project int64, ids []string) (map[string]document, error) {
+	held := make(map[string]document, len(ids))
+	for _, id := range slices.Sorted(slices.Values(ids)) {
+		if _, done := held[id]; done {
+			continue
+		}
+		d, err := datasets.hold(ctx, tx, project, id)
+		if fault.Of(err) == fault.NotFound {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		held[id] = d
+	}
+	return held, nil
+}
