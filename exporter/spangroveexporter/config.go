@@ -45,6 +45,10 @@ type MappingConfig struct {
 	// MaxVector is how many numbers an embedding vector may have to be kept; of longer ones
 	// only count and dimension are. Default 64.
 	MaxVector int `mapstructure:"max_vector"`
+
+	// KeepPlainLogs keeps log records that are no GenAI events, in metadata.logs of the event
+	// of their span. Default false: they are dropped.
+	KeepPlainLogs bool `mapstructure:"keep_plain_logs"`
 }
 
 // Validate says whether the file of prices can be used, so that a mistake in it is found before

@@ -52,7 +52,7 @@ func TestConfig(t *testing.T) {
 	if diff := cmp.Diff(want, have); diff != "" {
 		t.Errorf("config (-want +got):\n%s", diff)
 	}
-	if want := (MappingConfig{-1, 2, 3}); all.Mapping != want {
+	if want := (MappingConfig{MaxFieldBytes: -1, MaxMediaBytes: 2, MaxVector: 3, KeepPlainLogs: true}); all.Mapping != want {
 		t.Errorf("mapping = %+v, want %+v", all.Mapping, want)
 	}
 	if err := confmap.Validate(loadConfig(t, "spangrove/nothing")); err == nil || err.Error() != "mapping: max_vector: must not be 0; a negative number is no bound" {

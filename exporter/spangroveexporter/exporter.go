@@ -27,12 +27,13 @@ type eventStore interface {
 }
 
 type spangroveExporter struct {
-	id      component.ID
-	cfg     *Config
-	log     *zap.Logger
-	metrics *telemetry
-	mapper  mapper
-	store   eventStore // nil until start
+	id        component.ID
+	cfg       *Config
+	log       *zap.Logger
+	metrics   *telemetry
+	mapper    mapper
+	logMapper logMapper
+	store     eventStore // nil until start
 }
 
 func newExporter(set exporter.Settings, cfg *Config) (*spangroveExporter, error) {
@@ -44,7 +45,9 @@ func newExporter(set exporter.Settings, cfg *Config) (*spangroveExporter, error)
 	if err != nil {
 		return nil, err
 	}
-	return &spangroveExporter{id: set.ID, cfg: cfg, log: set.Logger, metrics: metrics, mapper: newMapper(cfg.Mapping, prices)}, nil
+	e := &spangroveExporter{id: set.ID, cfg: cfg, log: set.Logger, metrics: metrics}
+	e.mapper, e.logMapper = newMappers(cfg.Mapping, prices)
+	return e, nil
 }
 
 func (e *spangroveExporter) start(_ context.Context, host component.Host) error {
@@ -71,9 +74,14 @@ func (e *spangroveExporter) consumeTraces(ctx context.Context, td ptrace.Traces)
 		e.metrics.refuse(ctx, td.SpanCount(), err)
 		return verdict.Pipeline(err)
 	}
+	return storeAll(parts, func(p part) error { return e.storePart(ctx, p) })
+}
+
+// storeAll stores the parts of a request.
+func storeAll[P any](parts []P, store func(P) error) error {
 	var passing, lasting error
 	for _, p := range parts {
-		switch err := e.storePart(ctx, p); {
+		switch err := store(p); {
 		case err == nil:
 		case fault.Of(err).Permanent():
 			lasting = errors.Join(lasting, err)

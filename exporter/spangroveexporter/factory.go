@@ -19,7 +19,7 @@ const stability = component.StabilityLevelBeta
 
 // NewFactory makes the factory of the exporter type spangrove.
 func NewFactory() exporter.Factory {
-	return exporter.NewFactory(componentType, createDefaultConfig, exporter.WithTraces(createTraces, stability))
+	return exporter.NewFactory(componentType, createDefaultConfig, exporter.WithTraces(createTraces, stability), exporter.WithLogs(createLogs, stability))
 }
 
 func createDefaultConfig() component.Config {
@@ -44,21 +44,41 @@ func createTraces(ctx context.Context, set exporter.Settings, c component.Config
 	if err != nil {
 		return nil, err
 	}
-	queued := cfg.Queue.HasValue()
-	if !queued {
-		// The helper logs every refused request as an error; without a queue the sender
-		// gets that very error, and the counters tell of it here.
-		set.Logger = set.Logger.WithOptions(zap.IncreaseLevel(zap.DPanicLevel))
-	}
-	traces, err := exporterhelper.NewTraces(ctx, set, cfg, e.consumeTraces,
-		exporterhelper.WithStart(e.start),
-		exporterhelper.WithShutdown(e.shutdown),
-		exporterhelper.WithTimeout(cfg.Timeout),
-		exporterhelper.WithQueue(cfg.Queue),
-		exporterhelper.WithRetry(cfg.Retry),
-	)
+	traces, err := exporterhelper.NewTraces(ctx, quiet(set, cfg), cfg, e.consumeTraces, e.options()...)
 	if err != nil {
 		return nil, err
 	}
-	return &tracesExporter{Traces: traces, queued: queued}, nil
+	return &tracesExporter{Traces: traces, queued: cfg.Queue.HasValue()}, nil
+}
+
+func createLogs(ctx context.Context, set exporter.Settings, c component.Config) (exporter.Logs, error) {
+	cfg := c.(*Config)
+	e, err := newExporter(set, cfg)
+	if err != nil {
+		return nil, err
+	}
+	logs, err := exporterhelper.NewLogs(ctx, quiet(set, cfg), cfg, e.consumeLogs, e.options()...)
+	if err != nil {
+		return nil, err
+	}
+	return &logsExporter{Logs: logs, queued: cfg.Queue.HasValue()}, nil
+}
+
+// quiet keeps the helper from logging every refused request as an error: without a queue the
+// sender gets that very error, and the counters tell of it here.
+func quiet(set exporter.Settings, cfg *Config) exporter.Settings {
+	if !cfg.Queue.HasValue() {
+		set.Logger = set.Logger.WithOptions(zap.IncreaseLevel(zap.DPanicLevel))
+	}
+	return set
+}
+
+func (e *spangroveExporter) options() []exporterhelper.Option {
+	return []exporterhelper.Option{
+		exporterhelper.WithStart(e.start),
+		exporterhelper.WithShutdown(e.shutdown),
+		exporterhelper.WithTimeout(e.cfg.Timeout),
+		exporterhelper.WithQueue(e.cfg.Queue),
+		exporterhelper.WithRetry(e.cfg.Retry),
+	}
 }

@@ -1,6 +1,7 @@
 package spangroveexporter
 
 import (
+	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	"github.com/spangrove/spangrove/pkg/event"
@@ -10,11 +11,17 @@ import (
 // mapper turns foreign spans into events, and names those that cannot be events.
 type mapper func(ptrace.Traces) (event.Batch, []otlpmap.Rejection)
 
-func newMapper(c MappingConfig, prices otlpmap.Prices) mapper {
-	return otlpmap.New(otlpmap.Options{
+// logMapper turns log records into notes about events, names those that cannot be any, and
+// counts those that are of no interest.
+type logMapper func(plog.Logs) (notes []event.Note, rejected []otlpmap.Rejection, dropped int)
+
+func newMappers(c MappingConfig, prices otlpmap.Prices) (mapper, logMapper) {
+	m := otlpmap.New(otlpmap.Options{
 		MaxFieldBytes: c.MaxFieldBytes,
 		MaxMediaBytes: c.MaxMediaBytes,
 		MaxVector:     c.MaxVector,
+		PlainLogs:     c.KeepPlainLogs,
 		Prices:        prices,
-	}).Traces
+	})
+	return m.Traces, m.Logs
 }

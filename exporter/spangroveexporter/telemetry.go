@@ -20,6 +20,8 @@ type telemetry struct {
 	stored   metric.Int64Counter
 	rejected metric.Int64Counter
 	seconds  metric.Float64Histogram
+
+	storedLogs, rejectedLogs, droppedLogs metric.Int64Counter
 }
 
 func newTelemetry(set component.TelemetrySettings) (*telemetry, error) {
@@ -31,7 +33,14 @@ func newTelemetry(set component.TelemetrySettings) (*telemetry, error) {
 	seconds, err3 := meter.Float64Histogram("spangrove_exporter_put_duration",
 		metric.WithUnit("s"), metric.WithDescription("Time to store the events of one request, by outcome."),
 		metric.WithExplicitBucketBoundaries(.001, .002, .005, .01, .02, .05, .1, .2, .5, 1, 2, 5, 10))
-	return &telemetry{stored: stored, rejected: rejected, seconds: seconds}, errors.Join(err1, err2, err3)
+	storedLogs, err4 := meter.Int64Counter("spangrove_exporter_stored_notes",
+		metric.WithUnit("{note}"), metric.WithDescription("What log records say of events, committed to the store; sent again it counts again."))
+	rejectedLogs, err5 := meter.Int64Counter("spangrove_exporter_rejected_log_records",
+		metric.WithUnit("{record}"), metric.WithDescription("Log records that were not stored, by reason."))
+	droppedLogs, err6 := meter.Int64Counter("spangrove_exporter_dropped_log_records",
+		metric.WithUnit("{record}"), metric.WithDescription("Log records that are no GenAI events, dropped."))
+	return &telemetry{stored: stored, rejected: rejected, seconds: seconds, storedLogs: storedLogs, rejectedLogs: rejectedLogs, droppedLogs: droppedLogs},
+		errors.Join(err1, err2, err3, err4, err5, err6)
 }
 
 // put records one write to the store.
@@ -52,6 +61,31 @@ func (t *telemetry) refuse(ctx context.Context, spans int, err error) {
 // reject counts one span that cannot be an event.
 func (t *telemetry) reject(ctx context.Context, reason string) {
 	t.rejected.Add(ctx, 1, metric.WithAttributes(attribute.String("reason", reason)))
+}
+
+// putNotes records one write of notes to the store.
+func (t *telemetry) putNotes(ctx context.Context, took time.Duration, notes int, err error) {
+	t.seconds.Record(ctx, took.Seconds(), metric.WithAttributes(attribute.String("outcome", reasonOf(err))))
+	if err == nil {
+		t.storedLogs.Add(ctx, int64(notes))
+	}
+}
+
+// refuseLogs counts log records that err kept from the store.
+func (t *telemetry) refuseLogs(ctx context.Context, records int, err error) {
+	t.rejectedLogs.Add(ctx, int64(records), metric.WithAttributes(attribute.String("reason", reasonOf(err))))
+}
+
+// rejectLog counts one log record that cannot be a note.
+func (t *telemetry) rejectLog(ctx context.Context, reason string) {
+	t.rejectedLogs.Add(ctx, 1, metric.WithAttributes(attribute.String("reason", reason)))
+}
+
+// dropLogs counts log records that are of no interest.
+func (t *telemetry) dropLogs(ctx context.Context, records int) {
+	if records > 0 {
+		t.droppedLogs.Add(ctx, int64(records))
+	}
 }
 
 // reasonOf is the kind of err as an attribute: few values, whatever the message.

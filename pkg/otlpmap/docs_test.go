@@ -97,6 +97,18 @@ const docTail = `## What is read specially
   ` + "`metadata.replaced_characters`" + `.
 `
 
+const docLogs = `A record belongs to the event of the span that its trace and span id name; without them it is rejected by itself. It may come before or after
+the span, and any number of times: the event is composed from all its records in order of time. They fill only fields that the span left
+empty, or append to lists of metadata, and never change what an update has set. ` + "`metadata.from_logs`" + ` tells which fields they filled, and from how
+many pieces. What finds its field taken by something else, and records of AI that are not known, are kept in ` + "`metadata.logs`" + `. Lines of an
+application's log are dropped, unless the exporter's ` + "`keep_plain_logs`" + ` is on.
+
+The name is the record's event name, or its attribute ` + "`event.name`" + `. The body is a map, JSON as a text (also in the attribute ` + "`gen_ai.event.content`" + `),
+or a plain text. Records that tell an exception by ` + "`exception.type` or `exception.message`" + ` need no name. If no span of a trace names a session,
+a session key on one of its records does.
+
+`
+
 func printDocs() string {
 	var b strings.Builder
 	b.WriteString(docHead)
@@ -149,6 +161,11 @@ func printDocs() string {
 	for _, n := range names {
 		fmt.Fprintf(&b, "| %s | %s |\n", n, as[n])
 	}
+	b.WriteString("\n## Log records\n\n" + docLogs + "| Name | Becomes |\n|---|---|\n")
+	for _, r := range recordKinds {
+		fmt.Fprintf(&b, "| `%s` | %s |\n", r.name, r.does)
+	}
+	fmt.Fprintf(&b, "\nAttributes whose names begin with %s make any other record one of AI.\n", code(aiPrefixes, ", "))
 	fmt.Fprintf(&b, "\n"+docTail, DefaultMaxFieldBytes, DefaultMaxMediaBytes, DefaultMaxVector, MaxIndexed)
 	return b.String()
 }

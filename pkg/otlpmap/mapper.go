@@ -38,6 +38,8 @@ type Options struct {
 	// MaxVector is how many numbers an embedding vector may have to be kept; of longer ones
 	// only count and dimension are.
 	MaxVector int
+	// PlainLogs keeps log records that tell nothing of AI, in metadata.logs of their span's event.
+	PlainLogs bool
 	// Prices tell the cost of model calls whose spans do not. Nil: such calls have no cost.
 	Prices Prices
 }
@@ -70,7 +72,7 @@ func New(o Options) *Mapper {
 	return m
 }
 
-// Rejection is a span that cannot be stored, and why. Its ids are lower-case hex as they came.
+// Rejection is a span or log record that cannot be stored, and why. Its ids are lower-case hex as they came.
 type Rejection struct{ TraceID, SpanID, Reason string }
 
 // Traces maps the spans of one request, all of one project, in the order they came. A span

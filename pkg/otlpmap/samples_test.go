@@ -178,8 +178,6 @@ var mistaken = map[string]bool{
 	// where they count.
 	"openllmetry/rag_chain: session: sum of prompt tokens 53, want 47":      true,
 	"openllmetry-flat/rag_chain: session: sum of prompt tokens 53, want 47": true,
-	// This metric comes in a log record.
-	"otel-genai/evaluation_result: answer-and-grade: metrics.toxicity": true,
 }
 
 // TestSamples holds the events of every captured request against its expectation: mapped
@@ -205,7 +203,7 @@ func TestSamples(t *testing.T) {
 			if len(rejected) > 0 {
 				t.Fatalf("rejected: %v", rejected)
 			}
-			c := newChecker(t, flatten(t, whole))
+			c := newChecker(t, flatten(t, withLogs(t, m, whole, base+".logs.json")))
 			for _, e := range want.Events {
 				c.event(e)
 			}

@@ -128,7 +128,7 @@ func (r *spangroveReceiver) tracesVia(via *receiverhelper.ObsReport) otlpHandler
 		}
 		answer := ptraceotlp.NewExportResponse()
 		answer.PartialSuccess().SetRejectedSpans(int64(rejected))
-		answer.PartialSuccess().SetErrorMessage(rejectedMessage(rejected))
+		answer.PartialSuccess().SetErrorMessage(rejectedMessage(rejected, "spans"))
 		return answer, nil
 	}
 }
@@ -139,7 +139,14 @@ func (r *spangroveReceiver) logsVia(via *receiverhelper.ObsReport) otlpHandler {
 		if err != nil {
 			return nil, err
 		}
-		return nil, r.pushLogs(ctx, via, string(enc), req.Logs(), id)
+		rejected, err := r.pushLogs(ctx, via, string(enc), req.Logs(), id)
+		if err != nil || rejected == 0 {
+			return nil, err
+		}
+		answer := plogotlp.NewExportResponse()
+		answer.PartialSuccess().SetRejectedLogRecords(int64(rejected))
+		answer.PartialSuccess().SetErrorMessage(rejectedMessage(rejected, "log records"))
+		return answer, nil
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace"
 	"go.opentelemetry.io/collector/receiver/receiverhelper"
 
+	"github.com/spangrove/spangrove/pkg/otlpmap"
 	"github.com/spangrove/spangrove/pkg/project"
 )
 
@@ -60,29 +61,45 @@ func (r *spangroveReceiver) pushTraces(ctx context.Context, via *receiverhelper.
 	return rejected, nil
 }
 
-// pushLogs hands log records to the pipeline. Without a logs pipeline they are dropped.
-func (r *spangroveReceiver) pushLogs(ctx context.Context, via *receiverhelper.ObsReport, format string, ld plog.Logs, id project.Identity) error {
-	n := ld.LogRecordCount()
-	if n == 0 {
-		return nil
-	}
+// pushLogs hands log records to the pipeline. Without a logs pipeline they are dropped. Records
+// about a model's work that name no span, which nothing downstream could join to it, are left
+// out; rejected counts them. Lines of an application's log need no span.
+func (r *spangroveReceiver) pushLogs(ctx context.Context, via *receiverhelper.ObsReport, format string, ld plog.Logs, id project.Identity) (rejected int, err error) {
 	if r.logs == nil {
-		r.metrics.drop(ctx, "logs", n)
-		return nil
+		if n := ld.LogRecordCount(); n > 0 {
+			r.metrics.drop(ctx, "logs", n)
+		}
+		return 0, nil
 	}
 	for _, rl := range ld.ResourceLogs().All() {
 		stamp(rl.Resource().Attributes(), id)
+		for _, sl := range rl.ScopeLogs().All() {
+			sl.LogRecords().RemoveIf(func(rec plog.LogRecord) bool {
+				bad := (rec.TraceID().IsEmpty() || rec.SpanID().IsEmpty()) && otlpmap.TellsOfAI(rec)
+				if bad {
+					rejected++
+				}
+				return bad
+			})
+		}
+	}
+	if rejected > 0 {
+		r.metrics.rejectLogs(ctx, rejected)
+	}
+	n := ld.LogRecordCount()
+	if n == 0 {
+		return rejected, nil
 	}
 	ctx = via.StartLogsOp(ctx)
-	err := r.logs.ConsumeLogs(ctx, ld)
+	err = r.logs.ConsumeLogs(ctx, ld)
 	via.EndLogsOp(ctx, format, n, err)
 	if err != nil {
-		return refusal(err)
+		return rejected, refusal(err)
 	}
-	return nil
+	return rejected, nil
 }
 
-// rejectedMessage tells a sender why spans were left out.
-func rejectedMessage(n int) string {
-	return fmt.Sprintf("%d spans left out: a trace id of 16 bytes and a span id of 8 bytes, not all zero, are required", n)
+// rejectedMessage tells a sender why spans or log records were left out.
+func rejectedMessage(n int, what string) string {
+	return fmt.Sprintf("%d %s left out: %s", n, what, otlpmap.NoSpan)
 }

@@ -18,7 +18,9 @@ type telemetry struct {
 	refused  metric.Int64Counter
 	rejected metric.Int64Counter
 	dropped  metric.Int64Counter
-	inFlight metric.Int64UpDownCounter
+
+	rejectedLogs metric.Int64Counter
+	inFlight     metric.Int64UpDownCounter
 }
 
 func newTelemetry(set component.TelemetrySettings) (t *telemetry, err error) {
@@ -30,6 +32,10 @@ func newTelemetry(set component.TelemetrySettings) (t *telemetry, err error) {
 	}
 	if t.rejected, err = meter.Int64Counter("spangrove_receiver_rejected_spans", metric.WithUnit("{span}"),
 		metric.WithDescription("Spans left out of an accepted request because they carry no valid ids.")); err != nil {
+		return nil, err
+	}
+	if t.rejectedLogs, err = meter.Int64Counter("spangrove_receiver_rejected_log_records", metric.WithUnit("{record}"),
+		metric.WithDescription("Log records about a model's work left out of an accepted request because they carry no valid ids.")); err != nil {
 		return nil, err
 	}
 	if t.dropped, err = meter.Int64Counter("spangrove_receiver_dropped", metric.WithUnit("{item}"),
@@ -48,6 +54,10 @@ func (t *telemetry) refuse(ctx context.Context, err error) {
 }
 
 func (t *telemetry) reject(ctx context.Context, spans int) { t.rejected.Add(ctx, int64(spans)) }
+
+func (t *telemetry) rejectLogs(ctx context.Context, records int) {
+	t.rejectedLogs.Add(ctx, int64(records))
+}
 
 func (t *telemetry) drop(ctx context.Context, signal string, n int) {
 	t.dropped.Add(ctx, int64(n), metric.WithAttributes(attribute.String("signal", signal)))

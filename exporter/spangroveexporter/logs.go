@@ -1,0 +1,112 @@
+package spangroveexporter
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/consumer"
+	"go.opentelemetry.io/collector/exporter"
+	"go.opentelemetry.io/collector/pdata/plog"
+
+	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/fault/verdict"
+	"github.com/spangrove/spangrove/pkg/project"
+)
+
+// logsExporter is what tracesExporter is, for log records.
+type logsExporter struct {
+	exporter.Logs
+	queued      bool
+	start, stop sync.Once
+}
+
+func (e *logsExporter) Start(ctx context.Context, host component.Host) (err error) {
+	e.start.Do(func() { err = e.Logs.Start(ctx, host) })
+	return err
+}
+
+func (e *logsExporter) Shutdown(ctx context.Context) (err error) {
+	e.stop.Do(func() { err = e.Logs.Shutdown(ctx) })
+	return err
+}
+
+func (e *logsExporter) Capabilities() consumer.Capabilities {
+	return consumer.Capabilities{MutatesData: e.queued}
+}
+
+func (e *logsExporter) ConsumeLogs(ctx context.Context, ld plog.Logs) error {
+	if caller, ok := callerOf(ctx); ok && e.queued {
+		for _, rl := range ld.ResourceLogs().All() {
+			rl.Resource().Attributes().PutStr(project.AttrProjectID, caller.Project.PublicID)
+		}
+	}
+	return e.Logs.ConsumeLogs(ctx, ld)
+}
+
+// logPart is what one project gets of a request.
+type logPart struct {
+	project int64
+	logs    plog.Logs
+}
+
+// consumeLogs stores what log records say of events, each project's for itself.
+func (e *spangroveExporter) consumeLogs(ctx context.Context, ld plog.Logs) error {
+	parts, err := e.splitLogs(ctx, ld)
+	if err != nil {
+		e.metrics.refuseLogs(ctx, ld.LogRecordCount(), err)
+		return verdict.Pipeline(err)
+	}
+	return storeAll(parts, func(p logPart) error { return e.storeLogs(ctx, p) })
+}
+
+// splitLogs sorts a request's records by project, as split does with spans.
+func (e *spangroveExporter) splitLogs(ctx context.Context, ld plog.Logs) ([]logPart, error) {
+	if caller, known := callerOf(ctx); known {
+		return []logPart{{caller.Project.ID, ld}}, nil
+	}
+	byStamp := map[string]int{}
+	var parts []logPart
+	for _, rl := range ld.ResourceLogs().All() {
+		stamp := stampOf(rl.Resource())
+		i, seen := byStamp[stamp]
+		if !seen {
+			p, err := e.projectOf(ctx, stamp)
+			if err != nil {
+				return nil, err
+			}
+			i = len(parts)
+			byStamp[stamp] = i
+			parts = append(parts, logPart{p.ID, plog.NewLogs()})
+		}
+		rl.CopyTo(parts[i].logs.ResourceLogs().AppendEmpty())
+	}
+	return parts, nil
+}
+
+// storeLogs stores what one project gets. A record that cannot be a note is counted and left
+// out; if none can, that is the error.
+func (e *spangroveExporter) storeLogs(ctx context.Context, p logPart) error {
+	notes, rejected, dropped := e.logMapper(p.logs)
+	e.metrics.dropLogs(ctx, dropped)
+	for _, r := range rejected {
+		e.metrics.rejectLog(ctx, r.Reason)
+	}
+	if len(notes) == 0 {
+		if len(rejected) > 0 {
+			return fault.New(fault.Invalid, "log record of span %s of trace %s: %s", rejected[0].SpanID, rejected[0].TraceID, rejected[0].Reason)
+		}
+		return nil
+	}
+	began := time.Now()
+	err := e.store.Put(ctx, p.project, event.Batch{Notes: notes})
+	e.metrics.putNotes(ctx, time.Since(began), len(notes), err)
+	if err != nil {
+		e.metrics.refuseLogs(ctx, p.logs.LogRecordCount()-len(rejected)-dropped, err)
+		return fmt.Errorf("store %d notes: %w", len(notes), err)
+	}
+	return nil
+}

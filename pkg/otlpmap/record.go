@@ -1,0 +1,353 @@
+package otlpmap
+
+import (
+	"strconv"
+	"strings"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/plog"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+
+	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/rawjson"
+)
+
+// contentAttr holds the body of a record as JSON, in some instrumentations.
+const contentAttr = "gen_ai.event.content"
+
+// read makes notes of the record that was opened.
+func (r *record) read(is recordIs) {
+	b := r.b
+	src := ptrace.NewSpan()
+	r.span.src = src
+	b.replaced = 0
+	body := r.bodyJSON()
+	ev := ptrace.NewSpanEvent()
+	ev.SetName(r.name)
+	ev.SetTimestamp(pcommon.Timestamp(r.at.Nanos))
+	fromAttr, inBody := false, false // inBody: the body says something of its own
+	if body == nil && blank(r.src.Body()) {
+		if text := textOf(r.src.Attributes(), contentAttr); text != "" {
+			if raw, ok := b.clean(view(text)); ok && (kind(raw) == '{' || kind(raw) == '[') {
+				body, fromAttr = raw, true
+			}
+		}
+	}
+	var rest pcommon.Map
+	switch is {
+	case messageRecord, choiceRecord:
+		rest = src.Attributes()
+		for k, v := range r.src.Attributes().All() {
+			switch {
+			case toldElsewhere[k], k == contentAttr && fromAttr:
+			case messageMembers[k]:
+				v.CopyTo(ev.Attributes().PutEmpty(k))
+			default:
+				v.CopyTo(rest.PutEmpty(k))
+			}
+		}
+	case detailsRecord, otherRecord:
+		r.src.Attributes().CopyTo(src.Attributes())
+		if is == detailsRecord && r.src.Body().Type() == pcommon.ValueTypeMap {
+			for k, v := range r.src.Body().Map().All() {
+				if _, twice := src.Attributes().Get(k); twice || !strings.HasPrefix(k, "gen_ai.") {
+					inBody = true
+				} else {
+					v.CopyTo(src.Attributes().PutEmpty(k))
+				}
+			}
+		} else {
+			inBody = !blank(r.src.Body())
+		}
+	default:
+		r.src.Attributes().CopyTo(ev.Attributes())
+	}
+	replaced := b.replaced
+	r.x.gather(&r.span, b.opt)
+	attrs := r.x.attrsOf(&r.span)
+	r.span.role, r.span.typ = onModel, event.TypeModel
+	if is == detailsRecord {
+		if role := roleOf(&r.span, attrs); role != 0 {
+			r.span.role, r.span.typ = role, role.typed()
+		}
+	}
+	b.reset(&r.span)
+	b.replaced = replaced
+	if is != plainRecord {
+		if key := r.span.text(attrs, lists.session); key != "" {
+			r.at.Session = SessionID(key)
+		} else if key := sessionOf(r.src.Attributes()); key != "" {
+			r.at.Session = SessionID(key)
+		}
+	}
+	switch is {
+	case messageRecord, choiceRecord:
+		r.message(ev, body, is == choiceRecord)
+		if rest.Len() > 0 {
+			r.fields()
+		}
+	case detailsRecord:
+		r.fields()
+		if inBody {
+			r.log(false)
+		}
+	case evaluationRecord:
+		r.evaluation(ev)
+	case exceptionRecord:
+		r.exception(ev)
+	default:
+		r.log(true)
+	}
+}
+
+// toldElsewhere are attributes that a record's name and its span tell.
+var toldElsewhere = map[string]bool{"event.name": true, "event.domain": true, "gen_ai.system": true, "gen_ai.provider.name": true}
+
+// messageMembers are the members of a message that a record may have as attributes.
+var messageMembers = map[string]bool{"content": true, "role": true, "id": true, "name": true, "tool_calls": true, "finish_reason": true, "index": true, "message": true}
+
+// sessionOf is the session that a record names by an attribute that no rule has looked at.
+func sessionOf(m pcommon.Map) string {
+	for _, name := range nameLists.session {
+		if s := textOf(m, name); s != "" {
+			return s
+		}
+	}
+	return ""
+}
+
+// message reads one message, whose members are those of the body. A body that is a text is the
+// content.
+func (r *record) message(ev ptrace.SpanEvent, body []byte, answer bool) {
+	b := r.b
+	index := 0
+	switch kind(body) {
+	case '{':
+		for c := members(body); c.next(); {
+			key := keyText(c.key)
+			if key == "index" {
+				index, _ = strconv.Atoi(string(c.val))
+				continue
+			}
+			text := string(c.val)
+			if kind(c.val) == '"' {
+				text = r.b.valid(unquoted(c.val))
+			} else if kind(c.val) == 'n' {
+				continue
+			}
+			ev.Attributes().PutStr(key, r.cut(text))
+		}
+	case '[':
+		ev.Attributes().PutStr("content", string(body))
+	default:
+		if v := r.src.Body(); !blank(v) {
+			ev.Attributes().PutStr("content", r.cut(v.AsString()))
+		}
+	}
+	role := "assistant"
+	if !answer {
+		role = messageRoles[r.name]
+	}
+	at := len(b.msgs)
+	content := []byte(nil)
+	if kind(body) == '{' {
+		content = member(body, "content")
+	}
+	switch {
+	case kind(content) == '{' && kind(member(content, "parts")) == '[' && b.geminiContent(content, ""):
+		if f := member(body, "finish_reason"); answer && kind(f) == '"' && len(b.msgs) > at {
+			b.msgs[len(b.msgs)-1].finish = f
+		}
+	case b.eventMessage(ev, role):
+	default:
+		if f, ok := ev.Attributes().Get("finish_reason"); answer && ok { // an answer whose content is not sent
+			b.msgs = append(b.msgs, message{role: []byte(`"assistant"`), finish: b.eventValue(f)})
+		} else {
+			r.log(true)
+			return
+		}
+	}
+	list := b.msgs[at:]
+	for i := range list {
+		if kind(list[i].finish) == '"' {
+			list[i].finish, list[i].raw = b.plainReason(list[i].finish), nil
+		}
+	}
+	raw := b.appendMessages(nil, list)
+	b.msgs = b.msgs[:at]
+	if answer {
+		raw = append(append(strconv.AppendInt([]byte(`{"index":`), int64(index), 10), `,"messages":`...), append(raw, '}')...)
+		r.note(event.NoteOutput, raw)
+	} else {
+		r.note(event.NoteInput, raw)
+	}
+	r.marks()
+}
+
+// cut bounds a text, and notes what it was.
+func (r *record) cut(text string) string {
+	if limit := r.b.opt.MaxFieldBytes; limit >= 0 && len(text) > limit {
+		r.b.cuts = append(r.b.cuts, cutOff{r.name, len(text)})
+		return head(text, limit)
+	}
+	return text
+}
+
+// marks notes what was done to the values of a message.
+func (r *record) marks() {
+	if len(r.b.cuts) == 0 && r.b.replaced == 0 {
+		return
+	}
+	var o object
+	if len(r.b.cuts) > 0 {
+		var cuts object
+		for _, c := range r.b.cuts {
+			if cuts.keys.add(c.key) {
+				cuts.int(c.key, int64(c.bytes))
+			}
+		}
+		o.raw("truncated", append(cuts.buf, '}'))
+	}
+	if r.b.replaced > 0 {
+		o.int("replaced_characters", int64(r.b.replaced))
+	}
+	var content object
+	content.str("name", r.name)
+	content.raw("metadata", append(o.buf, '}'))
+	r.note(event.NoteFields, append(content.buf, '}'))
+	r.b.cuts, r.b.replaced = r.b.cuts[:0], 0
+}
+
+// fields reads the record's attributes as those of a span.
+func (r *record) fields() {
+	b := r.b
+	replaced := b.replaced
+	b.reset(&r.span)
+	b.replaced = replaced
+	b.run()
+	b.answerRole()
+	b.usage()
+	for _, list := range [...][]slot{lists.unused, lists.project} {
+		for _, i := range list {
+			if a := r.span.at(b.attrs, i); a != nil {
+				a.used = true
+			}
+		}
+	}
+	for i := range b.attrs {
+		if a := &b.attrs[i]; a.key == "event.name" || a.key == "event.domain" {
+			a.used = true
+		}
+	}
+	if r.at.Session != [16]byte{} {
+		b.markText(lists.session, r.span.text(b.attrs, lists.session))
+	}
+	b.cover()
+	b.leftovers()
+	var e event.Event
+	b.finish(&e)
+	var o rawjson.Builder
+	o.String("name", b.valid(r.name))
+	metadata := rawjson.Concat(e.Metadata, e.ColdMetadata)
+	attributes := rawjson.Get(metadata, "attributes")
+	if attributes != nil {
+		var kept rawjson.Builder
+		for k, v := range rawjson.Object(metadata) {
+			if k != "attributes" {
+				kept.Raw(k, v)
+			}
+		}
+		metadata = kept.Bytes()
+	}
+	n := o.Len()
+	for _, f := range []struct {
+		key string
+		raw []byte
+	}{
+		{"config", e.Config}, {"inputs", e.Inputs}, {"outputs", e.Outputs}, {"metadata", metadata}, {"metrics", e.Metrics},
+		{"feedback", e.Feedback}, {"user_properties", e.UserProperties}, {"attributes", attributes},
+	} {
+		if len(f.raw) > 0 {
+			o.Raw(f.key, f.raw)
+		}
+	}
+	if o.Len() > n {
+		r.note(event.NoteFields, o.Bytes())
+	}
+}
+
+// evaluation reads the result of an evaluation.
+func (r *record) evaluation(ev ptrace.SpanEvent) {
+	ev.Attributes().Remove("event.name")
+	r.at.ResponseID = textOf(ev.Attributes(), "gen_ai.response.id")
+	raw := r.b.evaluation(ev)
+	if raw == nil {
+		r.at.ResponseID = ""
+		r.log(true)
+		return
+	}
+	if !blank(r.src.Body()) {
+		if text := r.b.appendValue(nil, r.src.Body()); string(text) != "{}" {
+			raw = append(append(append(raw[:len(raw)-1], `,"body":`...), text...), '}')
+		}
+	}
+	r.note(event.NoteEvaluation, raw)
+	r.at.ResponseID = ""
+}
+
+// exception reads an exception. What the record says besides is kept with it.
+func (r *record) exception(ev ptrace.SpanEvent) {
+	ev.Attributes().Remove("event.name")
+	raw := r.b.exception(ev)
+	if body := r.src.Body(); !blank(body) && !(body.Type() == pcommon.ValueTypeStr && body.Str() == textOf(ev.Attributes(), "exception.message")) {
+		if text := r.b.appendValue(nil, body); string(text) != "{}" {
+			raw = append(append(append(raw[:len(raw)-1], `,"body":`...), text...), '}')
+		}
+	}
+	r.note(event.NoteException, raw)
+}
+
+// log keeps the record as it is: {name, time, severity, body, attributes, scope}. Its attributes
+// are left out where they have found another place.
+func (r *record) log(attributes bool) {
+	o := r.head()
+	if s := r.src.SeverityText(); s != "" {
+		o.open("severity")
+		o.buf = r.b.appendString(o.buf, s)
+	} else if n := r.src.SeverityNumber(); n != plog.SeverityNumberUnspecified {
+		o.str("severity", n.String())
+	}
+	if v := r.bounded(r.src.Body()); !blank(v) && !(v.Type() == pcommon.ValueTypeMap && v.Map().Len() == 0) {
+		o.open("body")
+		o.buf = r.b.appendValue(o.buf, v)
+	}
+	if m := r.src.Attributes(); attributes && m.Len() > 0 {
+		all := pcommon.NewMap()
+		for k, v := range m.All() {
+			if k != "event.name" {
+				r.bounded(v).CopyTo(all.PutEmpty(k))
+			}
+		}
+		if all.Len() > 0 {
+			o.open("attributes")
+			o.buf = r.b.appendMap(o.buf, all, 0)
+		}
+	}
+	if n := r.src.DroppedAttributesCount(); n > 0 {
+		o.int("dropped_attributes_count", int64(n))
+	}
+	if r.scope.name != "" {
+		o.open("scope")
+		o.buf = r.b.appendString(o.buf, r.scope.name)
+	}
+	r.note(event.NoteLog, append(o.buf, '}'))
+	r.marks()
+}
+
+// bounded is a value whose text is cut, if it is too long.
+func (r *record) bounded(v pcommon.Value) pcommon.Value {
+	if limit := r.b.opt.MaxFieldBytes; limit >= 0 && v.Type() == pcommon.ValueTypeStr && len(v.Str()) > limit {
+		return pcommon.NewValueStr(r.cut(v.Str()))
+	}
+	return v
+}
