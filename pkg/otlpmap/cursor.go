@@ -13,9 +13,21 @@ func skipSpace(b []byte, i int) int {
 	return i
 }
 
+// shortString is how many bytes of a string are looked at one by one.
+const shortString = 16
+
 // skipString gives the offset after the string whose opening quote is at i.
 func skipString(b []byte, i int) int {
 	i++
+	// Most names and many texts are short: for them a search costs more than a look.
+	for end := min(i+shortString, len(b)); i < end; i++ {
+		switch b[i] {
+		case '"':
+			return i + 1
+		case '\\':
+			i++
+		}
+	}
 	for i < len(b) {
 		n := bytes.IndexByte(b[i:], '"')
 		if n < 0 {

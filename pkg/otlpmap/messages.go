@@ -317,8 +317,9 @@ func (b *build) normalCalls(raw []byte) []byte {
 			b.arena = append(b.arena, ',')
 		}
 		if kind(c.val) == '{' && member(c.val, "function") == nil && member(c.val, "arguments") == nil {
-			b.partType(c.val) // {name, args} and the like
-			b.appendPartCall(c.val)
+			p := scanPart(c.val) // {name, args} and the like
+			b.partType(&p)
+			b.appendPartCall(&p)
 			continue
 		}
 		b.appendCall(c.val)

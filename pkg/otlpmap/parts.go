@@ -14,99 +14,114 @@ func (b *build) readParts(m message, parts []byte) bool {
 	if kind(parts) != '[' {
 		return false
 	}
+	var room [8]messagePart
+	list := room[:0]
 	var text, media int
 	for c := elements(parts); c.next(); {
-		switch partKind(c.val) {
-		case "text":
+		p := scanPart(c.val)
+		switch p.kind {
+		case partText:
 			text++
-		case "tool_call", "tool_call_response", "reasoning":
-		default:
+		case partOther:
 			media++
 		}
+		list = append(list, p)
 	}
-	var results []message
-	var calls [][]byte
-	at := len(b.arena)
-	if media == 0 && text > 0 {
-		if text == 1 {
-			m.content = nil
-		} else {
-			b.arena = append(b.arena, '"')
-		}
-	} else if media > 0 {
-		b.arena = append(b.arena, '[')
-	}
-	for c := elements(parts); c.next(); {
-		kind := partKind(c.val)
-		switch {
-		case kind == "tool_call" || kind == "tool_call_response" || kind == "reasoning":
-		case media > 0:
-			if len(b.arena) > at+1 {
-				b.arena = append(b.arena, ',')
-			}
-			b.arena = append(b.arena, b.boundMedia(c.val)...)
-		case text == 1:
-			b.partType(c.val)
-			m.content = partText(c.val)
-		default:
-			b.partType(c.val)
-			b.arena = append(b.arena, inner(partText(c.val))...)
-		}
-	}
-	switch {
-	case media > 0:
-		b.arena = append(b.arena, ']')
-	case text > 1:
-		b.arena = append(b.arena, '"')
-	}
-	if media == 0 && text == 0 && kind(m.content) == '[' {
+	if media > 0 || text > 0 {
+		m.content = b.partContent(list, text, media)
+	} else if kind(m.content) == '[' {
 		m.content = nil // the parts themselves
 	}
-	if media > 0 || text > 1 {
-		m.content = b.arena[at:len(b.arena):len(b.arena)]
-	}
-	for c := elements(parts); c.next(); {
-		switch partKind(c.val) {
-		case "tool_call":
-			b.partType(c.val)
-			calls = append(calls, c.val)
-		case "tool_call_response":
-			b.partType(c.val)
-			results = append(results, b.toolResult(c.val))
-		case "reasoning":
-			b.partType(c.val)
+	results := 0
+	calls := false
+	for i := range list {
+		switch p := &list[i]; p.kind {
+		case partCall:
+			calls = true
+		case partResult:
+			results++
+		case partReasoning:
+			b.partType(p)
 			if m.reasoning == nil {
-				m.reasoning = partText(c.val)
+				m.reasoning = p.text
 			} else {
-				m.reasoning = b.joinText(m.reasoning, partText(c.val))
+				m.reasoning = b.joinText(m.reasoning, p.text)
 			}
 		}
 	}
-	if calls != nil {
-		at := len(b.arena)
-		b.arena = append(b.arena, '[')
-		for i, call := range calls {
-			if i > 0 {
-				b.arena = append(b.arena, ',')
-			}
-			b.appendPartCall(call)
-		}
-		b.arena = append(b.arena, ']')
-		m.calls = b.arena[at:len(b.arena):len(b.arena)]
+	if calls {
+		m.calls = b.partCalls(list)
 	}
-	if len(results) == 0 || !m.blank() {
+	if results == 0 || !m.blank() {
 		b.msgs = append(b.msgs, m)
 	} else if string(inner(m.role)) != "tool" && m.role != nil {
 		b.part("role:" + string(inner(m.role)))
 	}
-	b.msgs = append(b.msgs, results...)
+	for i := range list {
+		if p := &list[i]; p.kind == partResult {
+			b.partType(p)
+			b.msgs = append(b.msgs, b.toolResult(p))
+		}
+	}
 	return true
 }
 
+// partContent is a message's content: the text of its parts, or the parts that are neither
+// calls nor results nor thoughts if any of them is no text.
+func (b *build) partContent(list []messagePart, text, media int) []byte {
+	at := len(b.arena)
+	if media > 0 {
+		b.arena = append(b.arena, '[')
+	} else if text > 1 {
+		b.arena = append(b.arena, '"')
+	}
+	for i := range list {
+		p := &list[i]
+		switch {
+		case p.kind != partText && p.kind != partOther:
+		case media > 0:
+			if len(b.arena) > at+1 {
+				b.arena = append(b.arena, ',')
+			}
+			b.arena = append(b.arena, b.boundMedia(p.raw)...)
+		case text == 1:
+			b.partType(p)
+			return p.text
+		default:
+			b.partType(p)
+			b.arena = append(b.arena, inner(p.text)...)
+		}
+	}
+	if media > 0 {
+		b.arena = append(b.arena, ']')
+	} else {
+		b.arena = append(b.arena, '"')
+	}
+	return b.arena[at:len(b.arena):len(b.arena)]
+}
+
+func (b *build) partCalls(list []messagePart) []byte {
+	at := len(b.arena)
+	b.arena = append(b.arena, '[')
+	for i := range list {
+		p := &list[i]
+		if p.kind != partCall {
+			continue
+		}
+		b.partType(p)
+		if len(b.arena) > at+1 {
+			b.arena = append(b.arena, ',')
+		}
+		b.appendPartCall(p)
+	}
+	b.arena = append(b.arena, ']')
+	return b.arena[at:len(b.arena):len(b.arena)]
+}
+
 // partType notes the type of a part that loses it.
-func (b *build) partType(part []byte) {
-	if typ := inner(member(part, "type")); len(typ) > 0 {
-		b.part(string(typ))
+func (b *build) partType(p *messagePart) {
+	if len(p.typ) > 0 {
+		b.part(string(p.typ))
 	}
 }
 

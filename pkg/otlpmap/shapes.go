@@ -12,105 +12,103 @@ package otlpmap
 //	Gemini          {function_call: {id, name, args}}         {function_response: {id, name, response}}
 //	Haystack        {tool_call: {id, tool_name, arguments}}   {tool_call_result: {result, origin, error}}
 
-// partKind is what the form that events have can make of a part: "text", "tool_call",
-// "tool_call_response" or "reasoning", else "other". A text with something beside it is other:
-// nothing of it may go.
-func partKind(part []byte) string {
-	typ := member(part, "type")
-	switch string(inner(typ)) {
-	case "text", "input_text", "output_text":
-		if bare(part) {
-			return "text"
-		}
-	case "tool_call", "tool-call", "tool_use":
-		return "tool_call"
-	case "tool_call_response", "tool-result", "tool_result":
-		return "tool_call_response"
-	case "reasoning", "thinking":
-		if bare(part) {
-			return "reasoning"
-		}
-	case "":
-		if typ == nil || empty(typ) {
-			return untypedKind(part)
-		}
-	}
-	return "other"
+// partKind is what the form that events have can make of a part.
+type partKind uint8
+
+const (
+	partOther     partKind = iota // kept as it came
+	partText                      // a text with nothing beside it: nothing of a part may go
+	partReasoning                 // a thought, likewise
+	partCall
+	partResult
+)
+
+// messagePart is a part of a message, looked at once.
+type messagePart struct {
+	raw  []byte
+	typ  []byte // its type's name, nil if it has none
+	text []byte // of a text or a thought, as a JSON string
+	in   []byte // the object inside, in Bedrock's, Gemini's and Haystack's shapes
+	kind partKind
 }
 
-// untypedKind is the kind of a part that shows by its one member what it is.
-func untypedKind(part []byte) string {
-	if kind(part) != '{' {
-		return "other"
-	}
-	for c := members(part); c.next(); {
-		switch string(c.key) {
-		case "toolUse", "functionCall", "function_call", "tool_call":
-			if kind(c.val) == '{' {
-				return "tool_call"
-			}
-		case "toolResult", "functionResponse", "function_response", "tool_call_result":
-			if kind(c.val) == '{' {
-				return "tool_call_response"
-			}
-		case "reasoningContent", "thought":
-			if bare(part) {
-				return "reasoning"
-			}
-			return "other"
-		}
-	}
-	if bare(part) {
-		return "text"
-	}
-	return "other"
-}
-
-// wrapped is the object inside a part of Bedrock's or Gemini's shape, else the part itself.
-func wrapped(part []byte) []byte {
-	for _, key := range [...]string{"toolUse", "functionCall", "function_call", "toolResult", "functionResponse", "function_response", "tool_call", "tool_call_result"} {
-		if in := member(part, key); kind(in) == '{' {
-			return in
-		}
-	}
-	return part
-}
-
-// bare says that a part is its text and nothing else.
-func bare(part []byte) bool {
-	texts := 0
-	for c := members(part); c.next(); {
+func scanPart(raw []byte) messagePart {
+	p := messagePart{raw: raw}
+	var typ []byte
+	texts, more, thought := 0, false, false
+	wrapped := partOther
+	for c := members(raw); c.next(); {
 		switch string(c.key) {
 		case "type":
-		case "content", "text", "thinking", "reasoningContent":
+			typ = c.val
+		case "content", "text", "thinking":
 			texts++
+			if kind(c.val) == '"' {
+				p.text = c.val
+			}
+		case "reasoningContent":
+			// {reasoningText: {text}}; with a signature the part is kept whole.
+			texts++
+			thought = true
+			if in := member(c.val, "reasoningText"); countMembers(c.val) == 1 && countMembers(in) == 1 {
+				if v := member(in, "text"); kind(v) == '"' {
+					p.text = v
+				}
+			}
 		case "thought":
-			if kind(c.val) != 't' && !empty(c.val) && kind(c.val) != 'f' {
-				return false
+			switch kind(c.val) {
+			case 't':
+				thought = true
+			case 'f', 'n':
+			default:
+				more = true
 			}
+		case "toolUse", "functionCall", "function_call", "tool_call":
+			if kind(c.val) == '{' {
+				p.in, wrapped = c.val, partCall
+			}
+			more = more || !empty(c.val)
+		case "toolResult", "functionResponse", "function_response", "tool_call_result":
+			if kind(c.val) == '{' {
+				p.in, wrapped = c.val, partResult
+			}
+			more = more || !empty(c.val)
 		default:
-			if !empty(c.val) {
-				return false
-			}
+			more = more || !empty(c.val)
 		}
 	}
-	return texts == 1 && partText(part) != nil
-}
-
-// partText is the text of a part, nil if it has none.
-func partText(part []byte) []byte {
-	for _, key := range [...]string{"content", "text", "thinking"} {
-		if v := member(part, key); kind(v) == '"' {
-			return v
+	if p.in == nil {
+		p.in = raw
+	}
+	bare := texts == 1 && !more && p.text != nil
+	if !empty(typ) {
+		p.typ = inner(typ)
+	}
+	switch string(p.typ) {
+	case "text", "input_text", "output_text":
+		if bare {
+			p.kind = partText
+		}
+	case "tool_call", "tool-call", "tool_use":
+		p.kind = partCall
+	case "tool_call_response", "tool-result", "tool_result":
+		p.kind = partResult
+	case "reasoning", "thinking":
+		if bare {
+			p.kind = partReasoning
+		}
+	case "":
+		switch {
+		case !empty(typ): // a type that is no text
+		case wrapped != partOther:
+			p.kind = wrapped
+		case bare && thought:
+			p.kind = partReasoning
+		case bare:
+			p.kind = partText
 		}
 	}
-	// Bedrock: {reasoningContent: {reasoningText: {text}}}; with a signature the part is kept whole.
-	if in := member(member(part, "reasoningContent"), "reasoningText"); countMembers(in) == 1 {
-		if v := member(in, "text"); kind(v) == '"' {
-			return v
-		}
-	}
-	return nil
+	return p
 }
 
 // callKey is the name that a member of a tool call has in an event.
@@ -128,8 +126,8 @@ func callKey(key string) string {
 
 // appendPartCall writes a tool call part as {id, name, arguments}, with all else it has but its
 // type.
-func (b *build) appendPartCall(part []byte) {
-	raw := wrapped(part)
+func (b *build) appendPartCall(p *messagePart) {
+	raw := p.in
 	b.arena = append(b.arena, '{')
 	first := true
 	for m := members(raw); m.next(); {
@@ -157,10 +155,10 @@ func (b *build) appendPartCall(part []byte) {
 }
 
 // toolResult is the message that a tool's result stands for.
-func (b *build) toolResult(part []byte) message {
+func (b *build) toolResult(p *messagePart) message {
 	m := message{role: []byte(`"tool"`)}
 	var result []byte
-	for c := members(wrapped(part)); c.next(); {
+	for c := members(p.in); c.next(); {
 		switch string(c.key) {
 		case "type":
 		case "id", "toolCallId", "toolUseId", "tool_use_id":
@@ -212,8 +210,8 @@ func (b *build) resultValue(raw []byte) []byte {
 // hasCalls says that a message's content has calls, results or thoughts among its parts.
 func hasCalls(content []byte) bool {
 	for c := elements(content); c.next(); {
-		switch partKind(c.val) {
-		case "tool_call", "tool_call_response", "reasoning":
+		switch scanPart(c.val).kind {
+		case partCall, partResult, partReasoning:
 			return true
 		}
 	}

@@ -225,7 +225,7 @@ func (b *build) eventText(v pcommon.Value, raw []byte) []byte {
 	}
 	if kind(raw) == '[' {
 		for c := elements(raw); c.next(); {
-			if kind(c.val) == '{' && (partKind(c.val) != "other" || kind(member(c.val, "type")) == '"') {
+			if p := scanPart(c.val); kind(c.val) == '{' && (p.kind != partOther || len(p.typ) > 0) {
 				return raw
 			}
 			break

@@ -84,8 +84,9 @@ var asCalls = reader{name: "calls", about: "a JSON array of tool calls as [{id, 
 		case kind(member(c.val, "function")) == '{':
 			b.appendCall(c.val)
 		default:
-			b.partType(c.val)
-			b.appendPartCall(c.val)
+			p := scanPart(c.val)
+			b.partType(&p)
+			b.appendPartCall(&p)
 		}
 	}
 	b.arena = append(b.arena, ']')
