@@ -77,6 +77,10 @@ type Event struct {
 	// stored beside the payload; readers get them joined to Metadata and see nil here.
 	ColdMetadata json.RawMessage
 
+	// Totals are the members of a session event's Metadata that a reader added: they are
+	// counted over the session's events. Empty on any other event, and never written.
+	Totals json.RawMessage
+
 	// The rest steers the writing of an event and is not read back.
 
 	// TraceID is the OTLP trace the event came with, zero for a native event.

@@ -99,3 +99,35 @@ func cutCycles(events []Event, parent []int, nodes []Node) {
 		}
 	}
 }
+
+// Below lists an event and all below it, parents before their children, as places in the list
+// of the session's events. Zero, or the session's id, gives the session event, if it is there,
+// and all others. An event that is not there gives nothing.
+func Below(events []Event, at uuid.UUID) []int {
+	root, top := Tree(events)
+	list := make([]int, 0, len(events))
+	left := make([]*Node, 0, len(top))
+	below := func(nodes []*Node) {
+		for i := len(nodes) - 1; i >= 0; i-- {
+			left = append(left, nodes[i])
+		}
+	}
+	all := at == uuid.Nil || root >= 0 && events[root].ID == at
+	if all && root >= 0 {
+		list = append(list, root)
+	}
+	// A stack, not recursion: a session may be one chain of 100,000 events.
+	below(top)
+	for len(left) > 0 {
+		n := left[len(left)-1]
+		left = left[:len(left)-1]
+		switch {
+		case all:
+			list = append(list, n.Index)
+		case events[n.Index].ID == at:
+			all, left, list = true, left[:0], append(list, n.Index)
+		}
+		below(n.Children)
+	}
+	return list
+}

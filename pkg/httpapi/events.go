@@ -3,6 +3,7 @@ package httpapi
 import (
 	"github.com/google/uuid"
 
+	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/query"
 	"github.com/spangrove/spangrove/pkg/rawjson"
@@ -65,26 +66,32 @@ func (s *Server) getEvent(c *call) error {
 	if err != nil {
 		return err
 	}
-	// An event's place in the tree is known only among the other events of its session.
-	session, at := id, uuid.Nil
-	e, missing := s.Reader.Event(c.ctx(), c.project.ID, id)
-	switch {
-	case missing == nil:
-		session, at = e.SessionID, e.ID
-	case fault.Of(missing) != fault.NotFound:
-		return missing
-	}
-	// An unknown event may still be another id of a session.
-	set, err := s.Reader.Session(c.ctx(), c.project.ID, session)
+	set, at, err := s.around(c, id)
 	if err != nil {
-		if missing != nil && fault.Of(err) == fault.NotFound {
-			return missing
-		}
 		return err
 	}
 	return c.stream(func(out *wire.Stream) error {
 		return wire.WriteTree(c.ctx(), out, set, wire.Tree{At: at, WithEvent: true}, &c.project)
 	})
+}
+
+// around gives the session of an event, since its place in the tree is known only among the
+// other events of its session. at is the event; zero if id is another id of the session.
+func (s *Server) around(c *call, id uuid.UUID) (set *event.Set, at uuid.UUID, err error) {
+	session := id
+	e, missing := s.Reader.Event(c.ctx(), c.project.ID, id)
+	switch {
+	case missing == nil:
+		session, at = e.SessionID, e.ID
+	case fault.Of(missing) != fault.NotFound:
+		return nil, uuid.Nil, missing
+	}
+	// An unknown event may still be another id of a session.
+	set, err = s.Reader.Session(c.ctx(), c.project.ID, session)
+	if err != nil && missing != nil && fault.Of(err) == fault.NotFound {
+		err = missing
+	}
+	return set, at, err
 }
 
 // updateEvent merges the body into the event it names.

@@ -105,10 +105,13 @@ type operation struct {
 
 var operations = []operation{
 	{"getSession", http.MethodGet, []string{"/sessions/{id}", "/session/{id}"}, project.ScopeRead, (*Server).getSession},
+	{"getSessionOTLP", http.MethodGet, []string{"/sessions/{id}/otlp", "/session/{id}/otlp"}, project.ScopeRead, (*Server).getSessionOTLP},
 	{"deleteSession", http.MethodDelete, []string{"/sessions/{id}", "/session/{id}"}, project.ScopeFull, (*Server).deleteSession},
 	{"listEvents", http.MethodGet, []string{"/events"}, project.ScopeRead, (*Server).listEvents},
 	{"searchEvents", http.MethodPost, []string{"/events/search"}, project.ScopeRead, (*Server).searchEvents},
 	{"exportEvents", http.MethodPost, []string{"/events/export"}, project.ScopeRead, (*Server).exportEvents},
+	{"searchOTLP", http.MethodPost, []string{"/events/otlp"}, project.ScopeRead, (*Server).searchOTLP},
+	{"getEventOTLP", http.MethodGet, []string{"/events/{id}/otlp"}, project.ScopeRead, (*Server).getEventOTLP},
 	{"getEvent", http.MethodGet, []string{"/events/{id}"}, project.ScopeRead, (*Server).getEvent},
 	{"updateEvent", http.MethodPut, []string{"/events"}, project.ScopeIngest, (*Server).updateEvent},
 	{"updateEventById", http.MethodPut, []string{"/events/{id}"}, project.ScopeIngest, (*Server).updateEventByID},

@@ -35,6 +35,16 @@ func Traces(events []event.Event) ptrace.Traces {
 // Of what only the OTLP mapping sets (ColdMetadata, TraceID, Provisional, Fixed, Unfinished)
 // a native event has nothing, and nothing is carried.
 func Encode(span ptrace.Span, e *event.Event) {
+	texts := encode(span, e)
+	span.Attributes().PutInt(attrSeal, seal(&texts))
+}
+
+// EncodeOpen is Encode for a span that leaves the process: it has no seal, which nobody else
+// could check, so Decode checks its texts.
+func EncodeOpen(span ptrace.Span, e *event.Event) { encode(span, e) }
+
+// encode writes all but the seal, and gives what that is made of.
+func encode(span ptrace.Span, e *event.Event) (texts [len(fields)]string) {
 	span.SetTraceID(pcommon.TraceID(e.SessionID))
 	span.SetSpanID(spanID(e.ID))
 	if e.ParentID != uuid.Nil {
@@ -67,14 +77,13 @@ func Encode(span ptrace.Span, e *event.Event) {
 	if e.DefaultTime {
 		attrs.PutBool(attrDefaultTime, true)
 	}
-	var texts [len(fields)]string
 	for i, f := range fields {
 		if raw := *f.of(e); len(raw) > 0 {
 			texts[i] = string(raw)
 			attrs.PutStr(f.attr, texts[i])
 		}
 	}
-	attrs.PutInt(attrSeal, seal(&texts))
+	return texts
 }
 
 // spanID folds an event id into eight bytes. It is never zero, which OTLP forbids.

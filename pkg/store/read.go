@@ -221,7 +221,8 @@ func (s *Store) whole(ctx context.Context, r *stored, roll *rollup, l *list) (ev
 	if roll == nil {
 		return e, nil
 	}
-	e.Metadata = rawjson.Fill(e.Metadata, roll.metadata())
+	e.Totals = roll.metadata()
+	e.Metadata = rawjson.Fill(e.Metadata, e.Totals)
 	err := s.showRoots(ctx, r.project, &e, roll, l)
 	return e, err
 }
@@ -330,7 +331,8 @@ func (s *Store) set(ctx context.Context, project int64, rows []*stored, total in
 	for i, r := range rows {
 		set.Events[i] = r.Event
 		if roll := rolls[r.ID]; roll != nil && r.IsSession() {
-			set.Events[i].Metadata = rawjson.Fill(r.Metadata, roll.metadata())
+			set.Events[i].Totals = roll.metadata()
+			set.Events[i].Metadata = rawjson.Fill(r.Metadata, set.Events[i].Totals)
 		}
 	}
 	l := &list{s: s, project: project, rows: rows, rolls: rolls}

@@ -21,7 +21,7 @@ const keepBytes = 1 << 20
 
 var buffers = sync.Pool{New: func() any { b := make([]byte, 0, flushBytes+flushBytes/4); return &b }}
 
-// Stream writes one JSON answer with status 200 in pieces, so that an answer of any size
+// Stream writes one answer, of JSON if nothing else is said, with status 200 in pieces, so that an answer of any size
 // stands in memory only one event at a time. Until the first piece is out (Started), another
 // answer, such as an error, may take its place; after it a failed answer can only be broken
 // off, so that nobody takes it for a whole one. The caller calls Close or Discard in the end.
@@ -30,6 +30,9 @@ type Stream struct {
 	pooled  *[]byte
 	buf     []byte
 	started bool
+
+	// ContentType of the answer; application/json if empty.
+	ContentType string
 
 	// WholeEnd shows an event's end_time rounded up to whole milliseconds, since clients of the
 	// older dialect refuse a fraction there. start_time and duration keep theirs.
@@ -73,6 +76,17 @@ func (s *Stream) load(ctx context.Context, set *event.Set, i int) (event.Event, 
 	return e, err
 }
 
+// Append lets add append to the answer, and sends what has become enough. The error is add's or
+// the connection's.
+func (s *Stream) Append(add func(dst []byte) ([]byte, error)) error {
+	buf, err := add(s.buf)
+	if err != nil {
+		return err
+	}
+	s.buf = buf
+	return s.flushFull()
+}
+
 // text appends plain JSON text.
 func (s *Stream) text(t string) { s.buf = append(s.buf, t...) }
 
@@ -87,7 +101,11 @@ func (s *Stream) flushFull() error {
 func (s *Stream) flush() error {
 	if !s.started {
 		s.started = true
-		s.w.Header().Set("Content-Type", "application/json")
+		contentType := s.ContentType
+		if contentType == "" {
+			contentType = "application/json"
+		}
+		s.w.Header().Set("Content-Type", contentType)
 		s.w.WriteHeader(http.StatusOK)
 	}
 	_, err := s.w.Write(s.buf)
