@@ -12,6 +12,7 @@ import (
 type conventionCase struct {
 	name   string
 	scope  string
+	span   string // its name, if it matters
 	attrs  map[string]any
 	events []spanEvent
 	typ    event.Type
@@ -30,6 +31,9 @@ func checkConventions(t *testing.T, cases []conventionCase) {
 			t.Parallel()
 			td, s := oneSpan(tt.attrs)
 			td.ResourceSpans().At(0).ScopeSpans().At(0).Scope().SetName(tt.scope)
+			if tt.span != "" {
+				s.SetName(tt.span)
+			}
 			for _, e := range tt.events {
 				ev := s.Events().AppendEmpty()
 				ev.SetName(e.name)
@@ -42,8 +46,18 @@ func checkConventions(t *testing.T, cases []conventionCase) {
 			}
 			for path, want := range tt.want {
 				got := at(e, path)
-				if path == "name" {
+				switch path {
+				case "name":
 					got = e.Name
+				case "source":
+					got = e.Source
+				case "session":
+					got, want = e.SessionID.String(), SessionID(want).String()
+				case "error":
+					got = ""
+					if e.Error != nil {
+						got = *e.Error
+					}
 				}
 				if got != want {
 					t.Errorf("%s = %s, want %s\n%s", path, got, want, flatEvent(e))

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
@@ -49,13 +50,87 @@ func FuzzAttributes(f *testing.F) {
 	})
 }
 
+// FuzzRules gives attributes that the tables know any values. Whatever reads them, the event is
+// clean and has every value.
+func FuzzRules(f *testing.F) {
+	var names []string
+	for name := range compiled.names {
+		switch i := compiled.names[name]; { // what others but the event hold
+		case slices.Contains(lists.unused, i), slices.Contains(lists.sessionName, i), i == spanType, i == pendingParent:
+		default:
+			names = append(names, strings.Replace(name, "?", "any", 1))
+		}
+	}
+	for prefix, fam := range compiled.families {
+		names = append(names, prefix+".0.content")
+		if compiled.open[fam] {
+			names = append(names, prefix+".key.0")
+		}
+	}
+	slices.Sort(names)
+	kinds := []string{"CHAIN", "LLM", "EMBEDDING", "TOOL", "RETRIEVER"}
+	values := []string{
+		`{"messages":[{"type":"human","content":"x"},{"lc":1,"type":"constructor","id":["a","AIMessage"],"kwargs":{"content":["y"],"tool_calls":[{"name":"f","args":{}}]}}]}`,
+		`{"generations":[[{"text":"t","message":{"type":"ai","data":{"content":"u"}}}]],"llm_output":{"token_usage":{"input":1}}}`,
+		`{"input":1,"output_x":2,"total":1e999,"cost":3}` + "\n" + `{'a': (1, None), 'b': "c\x41"}`, "True\na, b", `"2023-11-14T22:13:20Z"`,
+		`[{"event.name":"gen_ai.choice","message":{"role":"assistant","content":[{"tool_call":{"tool_name":"f"}}]}},{"role":"tool","content":[{"tool_call_result":{"result":[],"origin":{"id":"1"}}}]}]`,
+		`{"replies":[{"_role":"a","_content":[{"text":"b"}],"_meta":{"usage":{"prompt_tokens":1}}}]}`, `{"output":{"content":"a","type":"ai"}}`, "null\n[]\n{}\n\"\"",
+	}
+	for i := range names {
+		f.Add(values[i%len(values)], uint16(i), uint16(i*7), uint16(i*31), uint8(i))
+	}
+	m := New(Options{})
+	f.Fuzz(func(t *testing.T, values string, a, b, c uint16, kind uint8) {
+		vals := strings.Split(values, "\n")
+		attrs := map[string]any{"openinference.span.kind": kinds[int(kind)%len(kinds)]}
+		for i, n := range []uint16{a, b, c} {
+			attrs[names[int(n)%len(names)]] = vals[i%len(vals)]
+		}
+		td, _ := oneSpan(attrs)
+		batch, _ := m.Traces(td)
+		if len(batch.Events) != 1 {
+			t.Fatal("the span is lost")
+		}
+		checkEvent(t, &batch.Events[0])
+		var shown any
+		if err := json.Unmarshal(flatEvent(&batch.Events[0]), &shown); err != nil {
+			t.Fatal(err)
+		}
+		text := allTexts(shown)
+		for name, v := range attrs {
+			if s, n := rawjson.ValidText(v.(string)); n == 0 && !hasTexts(s, text, true) {
+				t.Errorf("%s = %q is lost in %s", name, s, text)
+			}
+		}
+	})
+}
+
+// FuzzRepr holds that a Python literal becomes JSON that a store takes, or is given up.
+func FuzzRepr(f *testing.F) {
+	for _, s := range []string{`{'a': 1, 'b': [None, True, -0.5e-3], "c": ('x',), 'd': 'it\'s', 1: b'\x00', 'e': 'a' "b", 'f': r'\n'}`, `((), [[],], {},)`, `{'a'}`, `[1 2]`, "['\u00e9\\U0001F600']", `{'n': nan, 'i': -inf}`} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		raw, ok := reprJSON(s)
+		if !ok {
+			return
+		}
+		if _, n, err := rawjson.Clean(raw); err != nil {
+			t.Fatalf("%q became %q: %v", s, raw, err)
+		} else if n > 0 && !strings.ContainsAny(s, "\\\x00") && utf8.ValidString(s) {
+			t.Fatalf("%q became %q, which is not clean", s, raw)
+		}
+	})
+}
+
 // allTexts are the texts in a JSON value, those in JSON inside a text too.
 func allTexts(v any) string {
 	var b strings.Builder
 	switch v := v.(type) {
 	case string:
 		b.WriteString(v + "\n")
-		if in := decoded(v); json.Valid([]byte(v)) {
+		in := decoded(v)
+		if same, ok := in.(string); json.Valid([]byte(v)) && (!ok || same != v) { // 1e999 is valid, but no number of Go's
 			b.WriteString(allTexts(in))
 		}
 	case map[string]any:
@@ -79,7 +154,9 @@ func hasTexts(v any, event string, top bool) bool {
 			_ = json.Unmarshal(raw, &in)
 			return hasTexts(in, event, false)
 		}
-		return strings.Contains(event, v) || json.Valid([]byte(v)) && hasTexts(decoded(v), event, false)
+		in := decoded(v)
+		same, ok := in.(string)
+		return strings.Contains(event, v) || json.Valid([]byte(v)) && (!ok || same != v) && hasTexts(in, event, false)
 	case map[string]any:
 		for _, e := range v {
 			if !hasTexts(e, event, false) {

@@ -391,6 +391,10 @@ func (b *build) replyFacts(raw []byte) {
 			}
 		case "usage", "usage_metadata", "token_usage":
 			b.offerUsage(c.val)
+		case "finish_reason":
+			if kind(c.val) == '"' {
+				b.put(fields.finish, c.val)
+			}
 		case "llm_output":
 			b.replyFacts(c.val)
 		case "meta": // Haystack: one per reply

@@ -143,7 +143,7 @@ var modelOwners = [...]struct{ prefix, provider string }{
 
 func readProvider(b *build, dst []byte, a *attr) ([]byte, verdict) {
 	given := a.str()
-	name := strings.ToLower(given)
+	name := strings.ToLower(strings.Trim(given, `"`)) // MLflow's values are JSON
 	for _, suffix := range apiSuffixes {
 		name = strings.TrimSuffix(name, suffix)
 	}

@@ -11,7 +11,7 @@ var mlflowKinds = []kindRule{
 // mlflowRules are MLflow's spans: every value is JSON, a text thus in quotes.
 var mlflowRules = []rule{
 	{mlflow, "metadata.model_name", []string{"mlflow.llm.model"}, asWord, 0},
-	{mlflow, "metadata.provider", []string{"mlflow.llm.provider"}, asWord, 0},
+	{mlflow, "metadata.provider", []string{"mlflow.llm.provider"}, asProvider, 0},
 	{mlflow, "metadata.span_kind", []string{"mlflow.spanType"}, asWord, 0},
 	{mlflow, "metadata.description", []string{"mlflow.spanDescription"}, asWord, 0},
 	{mlflow, "user_properties.user_id", []string{"mlflow.trace.user"}, asWord, 0},
@@ -19,7 +19,7 @@ var mlflowRules = []rule{
 	{mlflow, "metadata.prompt_tokens", []string{"mlflow.chat.tokenUsage"}, asUsage, 0},
 	{mlflow, "metadata.cost", []string{"mlflow.llm.cost"}, asCosts, 0},
 	{mlflow, "config.model", []string{"mlflow.llm.model"}, asWord, 0},
-	{mlflow, "config.provider", []string{"mlflow.llm.provider"}, asWord, 0},
+	{mlflow, "config.provider", []string{"mlflow.llm.provider"}, asProvider, 0},
 	{mlflow, "config.linked_prompts", []string{"mlflow.linkedPrompts"}, asJSON, 0},
 	{mlflow, "config.tools", []string{"mlflow.chat.tools"}, asTools, 0},
 }

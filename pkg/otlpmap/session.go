@@ -49,6 +49,11 @@ func (s *span) root() bool { return s.parent == [8]byte{} }
 // metadata, or the session of its resource.
 func (x *scratch) sessionKey(s *span, attrs []attr) string {
 	if key := s.text(attrs, lists.session); key != "" {
+		if key[0] == '"' { // MLflow's values are JSON
+			if raw, ok := x.build.clean(view(key)); ok && !empty(raw) {
+				return unquoted(raw)
+			}
+		}
 		return key
 	}
 	if a := s.at(attrs, callerMetadata); a != nil {
