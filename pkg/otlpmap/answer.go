@@ -131,9 +131,13 @@ var asMessages = reader{name: "messages", about: "JSON: [{role, parts}] or [{rol
 		a.used = true
 		return
 	}
+	if ok && kind(raw) != '"' {
+		b.heard(a, raw, at)
+	} else {
+		a.used = true
+	}
 	b.leadInstructions(at)
 	b.putMessages(t, at)
-	a.used = true
 }}
 
 // leadInstructions puts the span's system instructions before the messages from b.msgs[at:] on,
@@ -246,9 +250,8 @@ var asAnswer = reader{name: "answer", about: "JSON messages or choices as role, 
 			a.used = true
 			return
 		}
-		if b.answer(at) {
-			b.heard(a, raw)
-		}
+		b.heard(a, raw, at)
+		b.answer(at)
 	default:
 		b.unreadable(a, fields.content)
 	}

@@ -108,6 +108,7 @@ func init() {
 	callerMetadata = at("metadata")
 	toolCallID = at("gen_ai.tool.call.id")
 	observationLevel, observationMessage = at("langfuse.observation.level"), compiled.slot("langfuse.observation.status_message", langfuse)
+	systemName = []slot{at("gen_ai.system")}
 	spanType, pendingParent = compiled.slot("logfire.span_type", logfire), compiled.slot("logfire.pending_parent_id", logfire)
 }
 
@@ -121,6 +122,7 @@ var (
 	// Langfuse's level of an observation and what it says of a failure.
 	observationLevel, observationMessage slot
 	spanType, pendingParent              slot // Logfire: see pending
+	systemName                           []slot
 	callerMetadata                       slot // OpenInference's JSON object of the caller's own metadata
 )
 

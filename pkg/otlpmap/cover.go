@@ -138,6 +138,9 @@ func (k *known) holds(b *build, raw []byte) bool {
 				b.part(string(inner(c.val)))
 				continue
 			}
+			if k := string(c.key); (k == "index" || k == "gen_ai.message.index") && kind(c.val) == '0' {
+				continue // its place says it
+			}
 			if !k.holds(b, c.val) {
 				return false
 			}
@@ -149,11 +152,21 @@ func (k *known) holds(b *build, raw []byte) bool {
 			}
 		}
 	case '"':
-		return k.has(leafText(raw))
+		return k.has(leafText(raw)) || k.holdsText(b, raw)
 	case '0':
 		return k.has(string(raw))
 	}
 	return true
+}
+
+// holdsText says that a text is JSON whose every text and number is in the event, as the
+// arguments of calls are.
+func (k *known) holdsText(b *build, raw []byte) bool {
+	if in := inner(raw); len(in) < 2 || in[0] != '{' && in[0] != '[' {
+		return false
+	}
+	in, ok := b.clean(view(unquoted(raw)))
+	return ok && kind(in) != '"' && k.holds(b, in)
 }
 
 // cover looks at the attributes that say again what others said: raw requests and answers

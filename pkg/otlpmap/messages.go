@@ -2,6 +2,7 @@ package otlpmap
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 )
 
@@ -27,6 +28,17 @@ func (m *message) add(key, val []byte) {
 		}
 	}
 	m.extra = append(m.extra, pair{key, val})
+}
+
+// without takes out members that are kept elsewhere.
+func (m *message) without(keys ...string) {
+	kept := m.extra[:0]
+	for _, p := range m.extra {
+		if !slices.Contains(keys, string(p.key)) {
+			kept = append(kept, p)
+		}
+	}
+	m.extra = kept
 }
 
 type pair struct{ key, val []byte } // a member that is kept as it came
@@ -120,11 +132,13 @@ func (b *build) readMessage(raw []byte) bool {
 			return b.readChoice(inside, m.finish)
 		case string(inner(typ)) == "function_call" && kind(m.name) == '"':
 			b.part("function_call")
-			b.msgs = append(b.msgs, message{role: []byte(`"assistant"`), content: []byte("null"), calls: b.oneCall(m.callID, m.name, args)})
+			m.without("type", "arguments")
+			b.msgs = append(b.msgs, message{role: []byte(`"assistant"`), content: []byte("null"), calls: b.oneCall(m.callID, m.name, args), extra: m.extra})
 			return true
 		case string(inner(typ)) == "function_call_output" && output != nil:
 			b.part("function_call_output")
-			b.msgs = append(b.msgs, message{role: []byte(`"tool"`), content: b.textOf(output), callID: m.callID})
+			m.without("type", "output")
+			b.msgs = append(b.msgs, message{role: []byte(`"tool"`), content: b.textOf(output), name: m.name, callID: m.callID, extra: m.extra})
 			return true
 		case typ != nil:
 			return b.langchainMessage(raw, typ)

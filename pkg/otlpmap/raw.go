@@ -115,8 +115,8 @@ func (b *build) modelInput(a *attr, raw []byte) {
 	}
 	at := len(b.msgs)
 	if kind(raw) == '[' && b.readMessages(raw) {
+		b.heard(a, raw, at)
 		b.putMessages(fields.history, at)
-		a.used = true
 		return
 	}
 	if kind(raw) == '"' && b.obj[bucketInputs].empty() {
@@ -139,8 +139,9 @@ func (b *build) modelInput(a *attr, raw []byte) {
 			}
 		}
 		if b.readMessages(list) {
+			b.heard(a, list, at)
 			b.putMessages(fields.history, at)
-			if len(sys) > 0 && (kind(sys) == '"' || kind(sys) == '[') {
+			if kind(sys) == '"' || kind(sys) == '[' {
 				b.rest(a, raw, bucketInputs, "messages", "system")
 			} else {
 				b.rest(a, raw, bucketInputs, "messages")
@@ -151,8 +152,8 @@ func (b *build) modelInput(a *attr, raw []byte) {
 	}
 	// One message by itself, and the prompts of the APIs before there were messages.
 	if member(raw, "content") != nil && b.readMessage(raw) {
+		b.heard(a, raw, at)
 		b.putMessages(fields.history, at)
-		a.used = true
 		return
 	}
 	for _, key := range [...]string{"prompts", "prompt"} {
@@ -171,6 +172,7 @@ func (b *build) modelInput(a *attr, raw []byte) {
 			b.msgs = append(b.msgs, message{role: []byte(`"user"`), content: in})
 		}
 		if kind(in) == '"' || b.readMessages(in) {
+			b.heard(a, in, at)
 			b.putMessages(fields.history, at)
 			b.rest(a, raw, bucketInputs, "input", "instructions")
 			return
@@ -210,14 +212,20 @@ next:
 				continue next
 			}
 		}
-		if to, ok := settings[key]; ok && b.setting(to, c.val) {
-			continue
+		if to, ok := settings[key]; ok {
+			if b.setting(to, c.val) {
+				continue
+			}
+			if to == "tools" && b.filled(fields.tools.field) {
+				all = false // told elsewhere: what is new of it stays with the attribute
+				continue
+			}
 		}
 		if !b.member(bucket, key, c.val) {
 			all = false
 		}
 	}
-	if all {
+	if all && !b.partly(a) {
 		a.used = true
 	} else {
 		b.keep(a)
@@ -250,10 +258,11 @@ func (b *build) objectInput(a *attr, raw []byte) {
 	case '[':
 		at := len(b.msgs)
 		if b.readMessages(raw) {
+			b.heard(a, raw, at)
 			b.putMessages(fields.history, at)
-		} else {
-			b.put(fields.inputValue, raw)
+			return
 		}
+		b.put(fields.inputValue, raw)
 		a.used = true
 	default:
 		b.put(fields.inputValue, raw)
@@ -285,21 +294,21 @@ func (b *build) modelOutput(a *attr, raw []byte) {
 	defer func() { b.offerUsage(b.answerUsage) }()
 	switch {
 	case kind(raw) == '[' && b.readMessages(raw):
+		b.heard(a, raw, at)
 		b.answer(at)
-		b.heard(a, raw)
 		return
 	case kind(raw) == '[' && b.textAnswer(raw):
 		a.used = true
 	case kind(raw) == '{':
-		if list := b.answerIn(raw); list != nil {
+		if b.answerIn(raw) {
+			b.learn(at)
 			b.answer(at)
 			b.keep(a)
-			b.known.add(b, list)
 			return
 		}
 		if b.readMessage(raw) {
+			b.heard(a, raw, at)
 			b.answer(at)
-			a.used = true
 			return
 		}
 		b.spread(bucketOutputs, raw, a)
@@ -312,32 +321,32 @@ func (b *build) modelOutput(a *attr, raw []byte) {
 	}
 }
 
-// answerIn appends the messages inside an answer object, and gives the part of it they came from:
-// OpenAI's choices, Responses items, LangChain's generations, Haystack's replies, a state with
-// messages, or one message under a name. nil: it has none.
-func (b *build) answerIn(raw []byte) []byte {
+// answerIn appends the messages inside an answer object: OpenAI's choices, Responses items,
+// LangChain's generations, Haystack's replies, a state with messages, or one message under a
+// name. It says whether there are any.
+func (b *build) answerIn(raw []byte) bool {
 	for _, key := range [...]string{"choices", "output", "messages", "replies"} {
 		if list := member(raw, key); kind(list) == '[' && (b.readMessages(list) || key == "replies" && b.replies(list)) {
-			return list
+			return true
 		}
 	}
 	if list := member(raw, "generations"); kind(list) == '[' && b.generations(list) {
-		return list
+		return true
 	}
 	if member(raw, "role") == nil && member(raw, "content") == nil {
 		for _, key := range [...]string{"message", "output"} {
 			if in := member(raw, key); kind(in) == '{' && b.readMessage(in) {
-				return in
+				return true
 			}
 		}
 	}
 	for _, key := range [...]string{"combined_chunk_content", "output_text"} {
 		if text := member(raw, key); kind(text) == '"' {
 			b.msgs = append(b.msgs, message{role: []byte(`"assistant"`), content: text})
-			return text
+			return true
 		}
 	}
-	return nil
+	return false
 }
 
 // replies appends the texts of a list as answers.
@@ -358,18 +367,55 @@ func (b *build) textAnswer(raw []byte) bool {
 	return b.replies(raw) && b.answer(at)
 }
 
-// heard marks an attribute with a list of messages as read. Of choices only the messages inside
-// are; what stands beside them stays.
-func (b *build) heard(a *attr, list []byte) {
-	for c := elements(list); c.next(); {
-		if in := member(c.val, "message"); kind(in) == '{' && member(c.val, "role") == nil {
-			b.known.add(b, in)
-			b.known.add(b, member(c.val, "finish_reason"))
-			b.keep(a)
-			return
-		}
+// heard notes that the messages from b.msgs[at:] on, which are about to be placed, came from a
+// list in an attribute. Messages that came as such are all there; of choices and items, which
+// have more around them, the attribute stays if it says something else.
+func (b *build) heard(a *attr, list []byte, at int) {
+	if wholeMessages(list) {
+		a.used = true
+		return
 	}
-	a.used = true
+	b.learn(at)
+	b.keep(a)
+}
+
+// learn makes the messages from b.msgs[at:] on known to cover.
+func (b *build) learn(at int) {
+	from := len(b.arena)
+	b.arena = b.appendMessages(b.arena, b.msgs[at:])
+	b.known.add(b, b.arena[from:])
+}
+
+// wholeMessages says that all of a message, or of each in a list, has its place in an event.
+func wholeMessages(raw []byte) bool {
+	switch kind(raw) {
+	case '[':
+		for c := elements(raw); c.next(); {
+			if !wholeMessages(c.val) {
+				return false
+			}
+		}
+		return true
+	case '{':
+		for c := members(raw); c.next(); {
+			switch string(c.key) {
+			case "role", "_role":
+				if kind(c.val) == '"' {
+					return true
+				}
+			case "messages":
+				return false
+			}
+		}
+		return false
+	}
+	return true
+}
+
+// partly says that an attribute stays unless all of it is in the event.
+func (b *build) partly(a *attr) bool {
+	n := len(b.spare)
+	return n > 0 && int(b.spare[n-1]) == b.index(a)
 }
 
 // replyFacts takes a raw answer's id, model and usage.
@@ -441,7 +487,9 @@ func (b *build) stepOutput(a *attr, raw []byte, ok bool) {
 		b.spread(bucketOutputs, raw, a)
 		return
 	case b.s.role == onChain && kind(raw) == '[' && b.readMessages(raw):
+		b.heard(a, raw, at)
 		b.putMessages(fields.answerHistory, at)
+		return
 	default:
 		b.put(fields.result, raw)
 	}

@@ -137,6 +137,7 @@ var asConversation = reader{name: "conversation", about: "JSON messages or messa
 	if said < 0 {
 		return
 	}
+	b.heard(a, raw, at)
 	if b.answered() {
 		said = len(b.msgs)
 	} else if said < len(b.msgs) {
@@ -144,7 +145,6 @@ var asConversation = reader{name: "conversation", about: "JSON messages or messa
 	}
 	b.leadInstructions(at)
 	b.putMessages(t, at)
-	a.used = true
 }}
 
 // readConversation appends the messages of a list. It gives the place of the first that is an
@@ -165,7 +165,12 @@ func (b *build) readConversation(raw []byte) int {
 		}
 		b.part(string(name))
 		for i := first; i < len(b.msgs); i++ {
-			b.msgs[i].dropEventFacts()
+			m := &b.msgs[i]
+			m.without("event.name", "gen_ai.message.index") // its place says the same
+			if sys := member(c.val, "gen_ai.system"); kind(sys) == '"' && unquoted(sys) == b.s.text(b.attrs, systemName) {
+				m.without("gen_ai.system")
+			}
+			m.raw = nil
 		}
 		if string(name) == choiceEvent && said < 0 {
 			said = first
@@ -179,19 +184,6 @@ func (b *build) readConversation(raw []byte) int {
 		}
 	}
 	return said
-}
-
-// dropEventFacts takes from a message what only its record needed.
-func (m *message) dropEventFacts() {
-	kept := m.extra[:0]
-	for _, p := range m.extra {
-		switch string(p.key) {
-		case "event.name", "gen_ai.message.index", "gen_ai.system":
-		default:
-			kept = append(kept, p)
-		}
-	}
-	m.extra, m.raw = kept, nil
 }
 
 // asFinal reads what an agent gave back in the end: a text, or a value of the type it was asked
