@@ -91,10 +91,76 @@ func agentSpan(s ptrace.Span, i, size int, text string) {
 	}
 }
 
+// chatTraces makes model calls as one instrumentation alone sends them, with prompts of about
+// size bytes in a conversation of eight messages, and a tool call among them.
+func chatTraces(spans, size int, fill func(a pcommon.Map, texts []string)) ptrace.Traces {
+	td := agentTraces(spans, size)
+	list := td.ResourceSpans().At(0).ScopeSpans().At(0).Spans()
+	const sentence = `The teal ferry leaves pier four at 09:20.\nThe amber one an hour later, said \"Kévin\". `
+	texts := make([]string, 8)
+	for i := range texts {
+		texts[i] = fmt.Sprint(i, " ", strings.Repeat(sentence, max(1, size/len(texts)/len(sentence))))
+	}
+	for i := range list.Len() {
+		list.At(i).SetName("chat m-large")
+		list.At(i).SetParentSpanID([8]byte{})
+		a := list.At(i).Attributes()
+		a.Clear()
+		fill(a, texts)
+	}
+	return td
+}
+
+func genAIChat(a pcommon.Map, texts []string) {
+	a.PutStr("gen_ai.operation.name", "chat")
+	a.PutStr("gen_ai.provider.name", "openai")
+	a.PutStr("gen_ai.request.model", "m-large")
+	a.PutStr("gen_ai.response.model", "m-large-2026")
+	a.PutStr("gen_ai.response.id", "chatcmpl-17")
+	a.PutStr("gen_ai.conversation.id", "conv-17")
+	a.PutDouble("gen_ai.request.temperature", 0.2)
+	a.PutInt("gen_ai.usage.input_tokens", 812)
+	a.PutInt("gen_ai.usage.output_tokens", 64)
+	a.PutEmptySlice("gen_ai.response.finish_reasons").AppendEmpty().SetStr("stop")
+	var in strings.Builder
+	for i, t := range texts[:7] {
+		in.WriteString([]string{"[", ","}[min(i, 1)])
+		switch i {
+		case 3:
+			in.WriteString(`{"role":"assistant","parts":[{"type":"tool_call","id":"c1","name":"search","arguments":{"q":"` + t + `"}}]}`)
+		case 4:
+			in.WriteString(`{"role":"tool","parts":[{"type":"tool_call_response","id":"c1","response":"` + t + `"}]}`)
+		default:
+			in.WriteString(`{"role":"user","parts":[{"type":"text","content":"` + t + `"}]}`)
+		}
+	}
+	a.PutStr("gen_ai.input.messages", in.String()+"]")
+	a.PutStr("gen_ai.output.messages", `[{"role":"assistant","parts":[{"type":"text","content":"`+texts[7]+`"}],"finish_reason":"stop"}]`)
+}
+
+func openInferenceChat(a pcommon.Map, texts []string) {
+	a.PutStr("openinference.span.kind", "LLM")
+	a.PutStr("llm.system", "openai")
+	a.PutStr("llm.model_name", "m-large-2026")
+	a.PutStr("llm.invocation_parameters", `{"model":"m-large","temperature":0.2}`)
+	a.PutStr("session.id", "conv-17")
+	a.PutInt("llm.token_count.prompt", 812)
+	a.PutInt("llm.token_count.completion", 64)
+	a.PutInt("llm.token_count.total", 876)
+	for i, t := range texts[:7] {
+		a.PutStr(fmt.Sprintf("llm.input_messages.%d.message.role", i), "user")
+		a.PutStr(fmt.Sprintf("llm.input_messages.%d.message.content", i), t)
+	}
+	a.PutStr("llm.output_messages.0.message.role", "assistant")
+	a.PutStr("llm.output_messages.0.message.content", texts[7])
+}
+
 func BenchmarkTraces(b *testing.B) {
 	for _, size := range []int{512, 4096} {
 		b.Run(fmt.Sprintf("agent-%d", size), func(b *testing.B) { benchTraces(b, agentTraces(512, size)) })
 	}
+	b.Run("genai-4096", func(b *testing.B) { benchTraces(b, chatTraces(512, 4096, genAIChat)) })
+	b.Run("openinference-4096", func(b *testing.B) { benchTraces(b, chatTraces(512, 4096, openInferenceChat)) })
 	b.Run("openinference", func(b *testing.B) {
 		benchTraces(b, readSample(b, "testdata/samples/openinference/openai_agents_tool.json"))
 	})

@@ -107,6 +107,7 @@ func init() {
 	conversationID = at("gen_ai.conversation.id")
 	callerMetadata = at("metadata")
 	toolCallID = at("gen_ai.tool.call.id")
+	genAISystems = []slot{at("gen_ai.system"), at("gen_ai.provider.name")}
 	observationLevel, observationMessage = at("langfuse.observation.level"), compiled.slot("langfuse.observation.status_message", langfuse)
 	systemName = []slot{at("gen_ai.system")}
 	spanType, pendingParent = compiled.slot("logfire.span_type", logfire), compiled.slot("logfire.pending_parent_id", logfire)
@@ -119,6 +120,7 @@ var (
 	inputValue, rawOutput slot
 	conversationID        slot
 	toolCallID            slot
+	genAISystems          []slot
 	// Langfuse's level of an observation and what it says of a failure.
 	observationLevel, observationMessage slot
 	spanType, pendingParent              slot // Logfire: see pending

@@ -70,3 +70,9 @@ func ofScope(name string) convention {
 	}
 	return otel
 }
+
+// systems are values of gen_ai.system and gen_ai.provider.name that name a framework and so
+// announce its convention, where no scope does.
+var systems = map[string]convention{
+	"strands-agents": strands, "gcp.vertex.agent": googleADK, "microsoft.agent_framework": agentFramework,
+}

@@ -114,6 +114,7 @@ func TestPlainSpans(t *testing.T) {
 		{"RPC server", ptrace.SpanKindServer, map[string]any{"rpc.system": "grpc", "rpc.service": "s"}, event.TypeChain},
 		{"message sent", ptrace.SpanKindProducer, map[string]any{"messaging.system": "kafka", "messaging.destination.name": "t"}, event.TypeChain},
 		{"message received", ptrace.SpanKindConsumer, map[string]any{"messaging.system": "kafka", "messaging.operation.type": "process"}, event.TypeChain},
+		{"names that others share", ptrace.SpanKindServer, map[string]any{"operation.name": "http.request", "resource.name": "GET /x", "env": "prod"}, event.TypeChain},
 		{"inside", ptrace.SpanKindInternal, map[string]any{"code.function.name": "f"}, event.TypeChain},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -117,7 +117,7 @@ var commonKinds = []kindRule{
 	{by: vercel, attr: "ai.operationId", is: map[string]role{"ai.toolCall": onTool}, like: []kindPattern{
 		{"ai.*.doGenerate", onModel}, {"ai.*.doStream", onModel}, {"ai.*.doEmbed", onEmbedding}, {"ai.*.doRerank", onRetriever}, {"ai.*", onChain},
 	}},
-	{by: vercel, attr: "operation.name", is: map[string]role{"ai.toolCall": onTool}, like: []kindPattern{
+	{by: otel, attr: "operation.name", is: map[string]role{"ai.toolCall": onTool}, like: []kindPattern{
 		{"ai.*.doGenerate", onModel}, {"ai.*.doGenerate *", onModel}, {"ai.*.doStream", onModel}, {"ai.*.doStream *", onModel},
 		{"ai.*.doEmbed", onEmbedding}, {"ai.*.doEmbed *", onEmbedding}, {"ai.toolCall *", onTool}, {"ai.*", onChain},
 	}},

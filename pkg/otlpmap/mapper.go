@@ -199,6 +199,8 @@ func (x *scratch) identify(s *span) {
 	attrs := x.attrsOf(s)
 	if sc := s.scope.by; sc != otel {
 		s.by = sc
+	} else if by, ok := systems[s.text(attrs, genAISystems)]; ok && by < s.by {
+		s.by = by
 	}
 	s.role, s.typ = spanKind(s, attrs)
 	id := s.src.TraceID()

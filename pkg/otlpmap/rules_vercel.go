@@ -4,7 +4,7 @@ package otlpmap
 // GenAI conventions. Its counts, models and settings stand in the lists of the other rules.
 // Names: telemetry page of the SDK's documentation, 3.3 to 6.0; ai.result.* are those of 3.
 var vercelRules = []rule{
-	{vercel, "metadata.function_id", []string{"ai.telemetry.functionId", "resource.name"}, asText, 0},
+	{vercel, "metadata.function_id", []string{"ai.telemetry.functionId"}, asText, 0},
 	{vercel, "metadata.agent_name", []string{"ai.telemetry.functionId"}, asText, onChain},
 	{vercel, "metadata.provider_metadata", []string{"ai.response.providerMetadata", "ai.result.providerMetadata"}, asProviderFacts, 0},
 	{vercel, "metadata.response_timestamp", []string{"ai.response.timestamp"}, asText, 0},
