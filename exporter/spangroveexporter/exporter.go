@@ -56,6 +56,14 @@ func (e *spangroveExporter) start(_ context.Context, host component.Host) error 
 		return err
 	}
 	e.store = s
+	return nil
+}
+
+// startTraces is start, and tells by what prices model calls get their cost.
+func (e *spangroveExporter) startTraces(ctx context.Context, host component.Host) error {
+	if err := e.start(ctx, host); err != nil {
+		return err
+	}
 	prices := price.BuiltIn()
 	e.log.Info("model prices", zap.String("source", prices.Name), zap.String("version", prices.Version),
 		zap.String("date", prices.Date), zap.Int("models", prices.Models), zap.String("price_file", e.cfg.PriceFile))

@@ -44,7 +44,7 @@ func createTraces(ctx context.Context, set exporter.Settings, c component.Config
 	if err != nil {
 		return nil, err
 	}
-	traces, err := exporterhelper.NewTraces(ctx, quiet(set, cfg), cfg, e.consumeTraces, e.options()...)
+	traces, err := exporterhelper.NewTraces(ctx, quiet(set, cfg), cfg, e.consumeTraces, e.options(e.startTraces)...)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +57,7 @@ func createLogs(ctx context.Context, set exporter.Settings, c component.Config) 
 	if err != nil {
 		return nil, err
 	}
-	logs, err := exporterhelper.NewLogs(ctx, quiet(set, cfg), cfg, e.consumeLogs, e.options()...)
+	logs, err := exporterhelper.NewLogs(ctx, quiet(set, cfg), cfg, e.consumeLogs, e.options(e.start)...)
 	if err != nil {
 		return nil, err
 	}
@@ -73,9 +73,9 @@ func quiet(set exporter.Settings, cfg *Config) exporter.Settings {
 	return set
 }
 
-func (e *spangroveExporter) options() []exporterhelper.Option {
+func (e *spangroveExporter) options(start component.StartFunc) []exporterhelper.Option {
 	return []exporterhelper.Option{
-		exporterhelper.WithStart(e.start),
+		exporterhelper.WithStart(start),
 		exporterhelper.WithShutdown(e.shutdown),
 		exporterhelper.WithTimeout(e.cfg.Timeout),
 		exporterhelper.WithQueue(e.cfg.Queue),

@@ -73,7 +73,7 @@ func (r *record) read(is recordIs) {
 	}
 	b.reset(&r.span)
 	b.replaced = replaced
-	if is != plainRecord {
+	if is != plainRecord && is != exceptionRecord { // theirs may be a browser's session
 		if key := r.span.text(attrs, lists.session); key != "" {
 			r.at.Session = SessionID(key)
 		} else if key := sessionOf(r.src.Attributes()); key != "" {
