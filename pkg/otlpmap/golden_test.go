@@ -19,9 +19,10 @@ import (
 var shown = []string{
 	"config.model", "inputs.chat_history", "inputs.query", "inputs.value", "outputs.content", "outputs.tool_calls",
 	"outputs.result", "metadata.prompt_tokens", "metadata.completion_tokens", "metadata.aggregate_usage", "metadata.session_key", "metadata.attributes",
+	"metadata.exceptions", "metadata.logs", "metadata.from_logs", "metrics.tone",
 }
 
-// TestGolden maps the request of each testdata/*.txtar and draws its sessions as a person would.
+// TestGolden maps the request of spans of each testdata/*.txtar, and the one of log records if it has one, and draws its sessions as a person would.
 func TestGolden(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/*.txtar")
@@ -35,19 +36,24 @@ func TestGolden(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			batch, rejected := New(Options{}).Traces(decodeTraces(t, ar.Files[0].Data))
+			in, want := ar.Files[:len(ar.Files)-1], ar.Files[len(ar.Files)-1]
+			m := New(Options{})
+			batch, rejected := m.Traces(decodeTraces(t, in[0].Data))
+			if len(in) > 1 {
+				batch = annotated(t, m, batch, in[1].Data)
+			}
 			got := draw(batch)
 			for _, r := range rejected {
 				got += fmt.Sprintf("rejected %s %s: %s\n", r.TraceID, r.SpanID, r.Reason)
 			}
 			if *update {
-				ar.Files = append(ar.Files[:1], txtar.File{Name: "want.tree", Data: []byte(got)})
+				ar.Files = append(in, txtar.File{Name: "want.tree", Data: []byte(got)})
 				if err := os.WriteFile(file, txtar.Format(ar), 0o644); err != nil {
 					t.Fatal(err)
 				}
 				return
 			}
-			if diff := cmp.Diff(string(ar.Files[1].Data), got); diff != "" {
+			if diff := cmp.Diff(string(want.Data), got); diff != "" {
 				t.Errorf("tree (-want +got)\n%s", diff)
 			}
 		})

@@ -1,6 +1,9 @@
 package storetest
 
 import (
+	"fmt"
+	"slices"
+
 	"github.com/google/uuid"
 
 	"github.com/spangrove/spangrove/pkg/event"
@@ -8,6 +11,7 @@ import (
 )
 
 var sessionTests = []test{
+	{"Session/costs in any order", costsAnyOrder},
 	{"Session/exists from its first event", firstEvent},
 	{"Session/made event follows its events", madeFollows},
 	{"Session/user of its events", madeUser},
@@ -241,4 +245,16 @@ func unknownSession(e *env) {
 	e.equal("session", fault.NotFound, fault.Of(err))
 	_, err = e.s.Event(e.ctx, e.project, id("nowhere"))
 	e.equal("event", fault.NotFound, fault.Of(err))
+}
+
+// costsAnyOrder adds fractions whose sum in floating point depends on their order.
+func costsAnyOrder(e *env) {
+	costs := []float64{0.1, 0.2, 0.3, 0.0000085, 0.0000117, 0.0000095}
+	for _, session := range []string{"up", "down"} {
+		for i, c := range costs {
+			e.put(call(session, fmt.Sprint(session, c), float64(i), 1, 1, c))
+		}
+		e.wantRollup(session, "num_events=6 num_model_events=6 has_feedback=false cost=0.6000297 total_tokens=12 prompt_tokens=6 completion_tokens=6")
+		slices.Reverse(costs)
+	}
 }
