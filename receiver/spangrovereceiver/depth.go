@@ -25,10 +25,10 @@ type shape struct {
 	fields [16]*shape
 }
 
-// The shapes of OTLP's requests, as far as attribute values can stand in them.
+// The forms of OTLP's requests; their shapes as far as attribute values can stand in them.
 var (
-	traceRequest = &shape{}
-	logRequest   = &shape{}
+	traceRequest = &requestForm{&shape{}, [3][2]string{{"resourceSpans", "resource_spans"}, {"scopeSpans", "scope_spans"}, {"spans", "spans"}}}
+	logRequest   = &requestForm{&shape{}, [3][2]string{{"resourceLogs", "resource_logs"}, {"scopeLogs", "scope_logs"}, {"logRecords", "log_records"}}}
 )
 
 func init() {

@@ -41,25 +41,26 @@ func nested(n int) []byte {
 func TestDeepValuesAreRefusedNotFatal(t *testing.T) {
 	t.Parallel()
 	for _, depth := range []int{1, 90} {
-		if _, err := decodeExport(ptraceotlp.NewExportRequest, traceRequest, encodingProto, nested(depth)); err != nil {
+		if _, _, err := decodeExport(ptraceotlp.NewExportRequest, traceRequest, encodingProto, nested(depth)); err != nil {
 			t.Errorf("%d deep: %v", depth, err)
 		}
 	}
 	deep := nested(1_500_000) // without the check this overflows the stack
-	_, err := decodeExport(ptraceotlp.NewExportRequest, traceRequest, encodingProto, deep)
+	_, _, err := decodeExport(ptraceotlp.NewExportRequest, traceRequest, encodingProto, deep)
 	if !errors.Is(err, errDepth) || fault.Of(err) != fault.Invalid {
 		t.Errorf("spans: %v", err)
 	}
-	if _, err := decodeExport(plogotlp.NewExportRequest, logRequest, encodingProto, deep); !errors.Is(err, errDepth) {
+	if _, _, err := decodeExport(plogotlp.NewExportRequest, logRequest, encodingProto, deep); !errors.Is(err, errDepth) {
 		t.Errorf("logs: %v", err)
 	}
 	text := bytes.Repeat([]byte(`{"arrayValue":{"values":[`), 100_000)
-	if _, err := decodeExport(ptraceotlp.NewExportRequest, traceRequest, encodingJSON, text); !errors.Is(err, errDepth) {
+	if _, _, err := decodeExport(ptraceotlp.NewExportRequest, traceRequest, encodingJSON, text); !errors.Is(err, errDepth) {
 		t.Errorf("JSON: %v", err)
 	}
 }
 
-// TestShapesCoverEveryValue finds a deep value wherever OTLP allows a value.
+// TestShapesCoverEveryValue finds a deep value wherever OTLP allows a value. Around the
+// spans it makes the whole request bad, inside a span only that one.
 func TestShapesCoverEveryValue(t *testing.T) {
 	t.Parallel()
 	deep := func(attrs pcommon.Map) {
@@ -79,7 +80,7 @@ func TestShapesCoverEveryValue(t *testing.T) {
 		"event":    func(_ ptrace.ResourceSpans, s ptrace.Span) { deep(s.Events().AppendEmpty().Attributes()) },
 		"link":     func(_ ptrace.ResourceSpans, s ptrace.Span) { deep(s.Links().AppendEmpty().Attributes()) },
 	} {
-		td := someSpans(1)
+		td := someSpans(2)
 		rs := td.ResourceSpans().At(0)
 		put(rs, rs.ScopeSpans().At(0).Spans().At(0))
 		req := ptraceotlp.NewExportRequestFromTraces(td)
@@ -91,8 +92,13 @@ func TestShapesCoverEveryValue(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := decodeExport(ptraceotlp.NewExportRequest, traceRequest, enc, body); !errors.Is(err, errDepth) {
-				t.Errorf("%s in %s: %v", name, enc, err)
+			req, out, err := decodeExport(ptraceotlp.NewExportRequest, traceRequest, enc, body)
+			if name == "resource" || name == "scope" {
+				if !errors.Is(err, errDepth) {
+					t.Errorf("%s in %s: %v", name, enc, err)
+				}
+			} else if err != nil || out.count != 1 || !errors.Is(out.first, errDepth) || req.Traces().SpanCount() != 1 {
+				t.Errorf("%s in %s: %v, left out %+v, %d spans stay", name, enc, err, out, req.Traces().SpanCount())
 			}
 		}
 	}
@@ -103,8 +109,8 @@ func TestShapesCoverEveryValue(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := decodeExport(plogotlp.NewExportRequest, logRequest, encodingProto, body); !errors.Is(err, errDepth) {
-		t.Errorf("body of a record: %v", err)
+	if _, out, err := decodeExport(plogotlp.NewExportRequest, logRequest, encodingProto, body); err != nil || !errors.Is(out.first, errDepth) {
+		t.Errorf("body of a record: %v, left out %+v", err, out)
 	}
 }
 
@@ -125,9 +131,12 @@ func TestCheckJSONDepth(t *testing.T) {
 
 func FuzzDecodeExport(f *testing.F) {
 	f.Add([]byte(`{"resourceSpans":[{"scopeSpans":[{"spans":[{"parentSpanId":null,"kind":"SPAN_KIND_CLIENT"}]}]}]}`))
+	f.Add([]byte(`{"resource_spans":[{"scope_spans":[{"spans":[{"spanId":"0102"},null,7,{"name":"n"}]}]},{}]}`))
+	f.Add(protoOf(f, someSpans(2)))
+	f.Add(badProto(f))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		for _, enc := range []encoding{encodingJSON, encodingProto} {
-			if _, err := decodeExport(ptraceotlp.NewExportRequest, traceRequest, enc, in); err != nil && fault.Of(err) != fault.Invalid {
+			if _, _, err := decodeExport(ptraceotlp.NewExportRequest, traceRequest, enc, in); err != nil && fault.Of(err) != fault.Invalid {
 				t.Fatalf("not the sender's fault: %v", err)
 			}
 		}

@@ -58,38 +58,55 @@ type exportResponse interface {
 	MarshalJSON() ([]byte, error)
 }
 
-// decodeExport reads an export request. JSON that pdata refuses is tried again without its
-// nulls, see withoutNulls. Errors are fault.Invalid.
-func decodeExport[R exportRequest](fresh func() R, form *shape, enc encoding, body []byte) (R, error) {
+// decodeExport reads an export request. Items that cannot be decoded are left out; it is an
+// error, fault.Invalid, if what is around them cannot be.
+func decodeExport[R exportRequest](fresh func() R, form *requestForm, enc encoding, body []byte) (R, leftOut, error) {
+	if enc == encodingJSON {
+		if body = bytes.TrimPrefix(body, byteOrderMark); len(bytes.TrimSpace(body)) == 0 {
+			return fresh(), leftOut{}, nil
+		}
+	}
+	req, err := decodeWhole(fresh, form, enc, body)
+	if err == nil {
+		return req, leftOut{}, nil
+	}
+	refused := fault.Wrap(fault.Invalid, err, "the body is not an OTLP request in %s: %v", enc, err)
+	s := sieve{form: form, try: func(one []byte) error {
+		_, err := decodeWhole(fresh, form, enc, one)
+		return err
+	}}
+	rest, sieveErr := s.copy(enc, body)
+	if sieveErr != nil || s.out.count == 0 {
+		return req, leftOut{}, refused
+	}
+	if req, err = decodeWhole(fresh, form, enc, rest); err != nil {
+		return req, leftOut{}, refused
+	}
+	return req, s.out, nil
+}
+
+// decodeWhole reads a request all of which must be right. JSON that pdata refuses is tried
+// again without its nulls, see withoutNulls.
+func decodeWhole[R exportRequest](fresh func() R, form *requestForm, enc encoding, body []byte) (R, error) {
 	req := fresh()
 	if enc == encodingProto {
 		if err := form.check(body, maxNesting); err != nil {
-			return req, fault.Wrap(fault.Invalid, err, "the body is not an OTLP request: %v", err)
+			return req, err
 		}
-		if err := req.UnmarshalProto(body); err != nil {
-			return req, fault.Wrap(fault.Invalid, err, "the body is not an OTLP request in protobuf")
-		}
-		return req, nil
-	}
-	body = bytes.TrimPrefix(body, byteOrderMark)
-	if len(bytes.TrimSpace(body)) == 0 {
-		return req, nil
+		return req, req.UnmarshalProto(body)
 	}
 	if err := checkJSONDepth(body, maxNesting); err != nil {
-		return req, fault.Wrap(fault.Invalid, err, "the body is not an OTLP request: %v", err)
+		return req, err
 	}
 	if err := req.UnmarshalJSON(body); err == nil {
 		return req, nil
 	}
 	clean, err := withoutNulls(body)
 	if err != nil {
-		return req, fault.Wrap(fault.Invalid, err, "the body is not valid JSON: %v", err)
+		return req, err
 	}
 	req = fresh()
-	if err := req.UnmarshalJSON(clean); err != nil {
-		return req, fault.Wrap(fault.Invalid, err, "the body is not an OTLP request in JSON: %v", err)
-	}
-	return req, nil
+	return req, req.UnmarshalJSON(clean)
 }
 
 // writeOTLP answers with success; answer is nil if there is nothing to say.

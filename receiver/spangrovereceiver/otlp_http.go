@@ -12,6 +12,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/otlpmap"
 	"github.com/spangrove/spangrove/pkg/project"
 )
 
@@ -118,34 +119,40 @@ func retryAfter(err error) time.Duration {
 
 func (r *spangroveReceiver) tracesVia(via *receiverhelper.ObsReport) otlpHandler {
 	return func(ctx context.Context, enc encoding, body []byte, id project.Identity) (exportResponse, error) {
-		req, err := decodeExport(ptraceotlp.NewExportRequest, traceRequest, enc, body)
+		req, undecoded, err := decodeExport(ptraceotlp.NewExportRequest, traceRequest, enc, body)
 		if err != nil {
 			return nil, err
 		}
+		if undecoded.count > 0 {
+			r.metrics.reject(ctx, undecoded.count)
+		}
 		rejected, err := r.pushTraces(ctx, via, string(enc), req.Traces(), id)
-		if err != nil || rejected == 0 {
+		if err != nil || rejected+undecoded.count == 0 {
 			return nil, err
 		}
 		answer := ptraceotlp.NewExportResponse()
-		answer.PartialSuccess().SetRejectedSpans(int64(rejected))
-		answer.PartialSuccess().SetErrorMessage(rejectedMessage(rejected, "spans"))
+		answer.PartialSuccess().SetRejectedSpans(int64(rejected + undecoded.count))
+		answer.PartialSuccess().SetErrorMessage(undecoded.message("spans", rejected, otlpmap.NoSpan))
 		return answer, nil
 	}
 }
 
 func (r *spangroveReceiver) logsVia(via *receiverhelper.ObsReport) otlpHandler {
 	return func(ctx context.Context, enc encoding, body []byte, id project.Identity) (exportResponse, error) {
-		req, err := decodeExport(plogotlp.NewExportRequest, logRequest, enc, body)
+		req, undecoded, err := decodeExport(plogotlp.NewExportRequest, logRequest, enc, body)
 		if err != nil {
 			return nil, err
 		}
+		if undecoded.count > 0 {
+			r.metrics.rejectLogs(ctx, undecoded.count)
+		}
 		rejected, err := r.pushLogs(ctx, via, string(enc), req.Logs(), id)
-		if err != nil || rejected == 0 {
+		if err != nil || rejected+undecoded.count == 0 {
 			return nil, err
 		}
 		answer := plogotlp.NewExportResponse()
-		answer.PartialSuccess().SetRejectedLogRecords(int64(rejected))
-		answer.PartialSuccess().SetErrorMessage(rejectedMessage(rejected, "log records"))
+		answer.PartialSuccess().SetRejectedLogRecords(int64(rejected + undecoded.count))
+		answer.PartialSuccess().SetErrorMessage(undecoded.message("log records", rejected, otlpmap.NoSpan))
 		return answer, nil
 	}
 }

@@ -53,7 +53,7 @@ func someSpans(n int) ptrace.Traces {
 	return td
 }
 
-func protoOf(t *testing.T, td ptrace.Traces) []byte {
+func protoOf(t testing.TB, td ptrace.Traces) []byte {
 	t.Helper()
 	b, err := ptraceotlp.NewExportRequestFromTraces(td).MarshalProto()
 	if err != nil {

@@ -2,7 +2,6 @@ package spangrovereceiver
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
@@ -97,9 +96,4 @@ func (r *spangroveReceiver) pushLogs(ctx context.Context, via *receiverhelper.Ob
 		return rejected, refusal(err)
 	}
 	return rejected, nil
-}
-
-// rejectedMessage tells a sender why spans or log records were left out.
-func rejectedMessage(n int, what string) string {
-	return fmt.Sprintf("%d %s left out: %s", n, what, otlpmap.NoSpan)
 }

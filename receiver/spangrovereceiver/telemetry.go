@@ -31,11 +31,11 @@ func newTelemetry(set component.TelemetrySettings) (t *telemetry, err error) {
 		return nil, err
 	}
 	if t.rejected, err = meter.Int64Counter("spangrove_receiver_rejected_spans", metric.WithUnit("{span}"),
-		metric.WithDescription("Spans left out of an accepted request because they carry no valid ids.")); err != nil {
+		metric.WithDescription("Spans left out of an accepted request because they carry no valid ids or cannot be decoded.")); err != nil {
 		return nil, err
 	}
 	if t.rejectedLogs, err = meter.Int64Counter("spangrove_receiver_rejected_log_records", metric.WithUnit("{record}"),
-		metric.WithDescription("Log records about a model's work left out of an accepted request because they carry no valid ids.")); err != nil {
+		metric.WithDescription("Log records about a model's work left out of an accepted request because they carry no valid ids or cannot be decoded.")); err != nil {
 		return nil, err
 	}
 	if t.dropped, err = meter.Int64Counter("spangrove_receiver_dropped", metric.WithUnit("{item}"),

@@ -1,0 +1,179 @@
+package spangrovereceiver
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// One span that cannot be decoded makes pdata refuse the whole request: an id of three
+// bytes, a word where a number belongs, values that nest too deep. The sieve takes such
+// items out, so that those around them are stored. It is only needed when decoding failed.
+
+// leftOut are the items of a request that could not be decoded.
+type leftOut struct {
+	count int
+	first error // why the first one could not; nil if count is 0
+}
+
+// maxReason is how much of a decoder's error a sender is told, in bytes.
+const maxReason = 300
+
+// message tells the sender, beside what else was left out and why.
+func (l leftOut) message(what string, others int, reason string) string {
+	var parts []string
+	if others > 0 {
+		parts = append(parts, fmt.Sprintf("%d %s left out: %s", others, what, reason))
+	}
+	if l.count > 0 {
+		why := strings.ToValidUTF8(l.first.Error(), "")
+		why = strings.ToValidUTF8(why[:min(len(why), maxReason)], "")
+		parts = append(parts, fmt.Sprintf("%d %s left out that cannot be decoded: %s", l.count, what, why))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// requestForm is what is known of an export request before it is decoded.
+type requestForm struct {
+	*shape
+	names [3][2]string // of the lists down to the items, in both spellings that JSON may have
+}
+
+// sieve copies a request without the items that try refuses.
+type sieve struct {
+	form *requestForm
+	try  func(one []byte) error
+	out  leftOut
+}
+
+// judge tries an item in a request of its own and notes why it cannot stay.
+func (s *sieve) judge(one []byte) (stays bool) {
+	err := s.try(one)
+	if err == nil {
+		return true
+	}
+	if s.out.count++; s.out.first == nil {
+		s.out.first = err
+	}
+	return false
+}
+
+// json copies the value that comes next, an object at a level of the lists. What does not
+// have the expected shape is copied as it is.
+func (s *sieve) json(dst []byte, d *jsontext.Decoder, level int) ([]byte, error) {
+	if d.PeekKind() != '{' {
+		v, err := d.ReadValue()
+		return append(dst, v...), err
+	}
+	return eachOf(dst, d, func(dst []byte) ([]byte, bool, error) {
+		name, err := d.ReadValue()
+		if err != nil {
+			return dst, false, err
+		}
+		dst = append(append(dst, name...), ':')
+		text, err := jsontext.AppendUnquote(nil, name)
+		if err != nil {
+			return dst, false, err
+		}
+		if !slices.Contains(s.form.names[level][:], string(text)) || d.PeekKind() != '[' {
+			v, err := d.ReadValue()
+			return append(dst, v...), true, err
+		}
+		dst, err = eachOf(dst, d, func(dst []byte) ([]byte, bool, error) {
+			if level+1 < len(s.form.names) {
+				dst, err := s.json(dst, d, level+1)
+				return dst, true, err
+			}
+			item, err := d.ReadValue()
+			if err != nil {
+				return dst, false, err
+			}
+			stays := s.judge(fmt.Appendf(nil, `{%q:[{%q:[{%q:[%s]}]}]}`, s.form.names[0][0], s.form.names[1][0], s.form.names[2][0], item))
+			return append(dst, item...), stays, nil
+		})
+		return dst, true, err
+	})
+}
+
+// eachOf copies an object or array; one copies a member or element and says whether it stays.
+func eachOf(dst []byte, d *jsontext.Decoder, one func(dst []byte) ([]byte, bool, error)) ([]byte, error) {
+	open, err := d.ReadToken()
+	if err != nil {
+		return dst, err
+	}
+	dst = append(dst, byte(open.Kind()))
+	for first := true; d.PeekKind() != '}' && d.PeekKind() != ']'; {
+		before := len(dst)
+		if !first {
+			dst = append(dst, ',')
+		}
+		var stays bool
+		if dst, stays, err = one(dst); err != nil {
+			return dst, err
+		}
+		if stays {
+			first = false
+		} else {
+			dst = dst[:before]
+		}
+	}
+	end, err := d.ReadToken()
+	if err != nil {
+		return dst, err
+	}
+	return append(dst, byte(end.Kind())), nil
+}
+
+// copy gives the request without the items that were left out.
+func (s *sieve) copy(enc encoding, body []byte) ([]byte, error) {
+	if enc == encodingProto {
+		return s.proto(make([]byte, 0, len(body)), body, 0)
+	}
+	d := jsontext.NewDecoder(bytes.NewReader(body), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	return s.json(make([]byte, 0, len(body)), d, 0)
+}
+
+// listFields are the numbers of the lists' fields, for spans and log records alike.
+var listFields = [3]protowire.Number{1, 2, 2}
+
+// proto copies a message at a level of the lists.
+func (s *sieve) proto(dst, b []byte, level int) ([]byte, error) {
+	for len(b) > 0 {
+		number, kind, n := protowire.ConsumeField(b)
+		if n < 0 {
+			return dst, errMalformed
+		}
+		field := b[:n]
+		b = b[n:]
+		if number != listFields[level] || kind != protowire.BytesType {
+			dst = append(dst, field...)
+			continue
+		}
+		_, _, tag := protowire.ConsumeTag(field)
+		content, _ := protowire.ConsumeBytes(field[tag:])
+		if level+1 < len(listFields) {
+			inner, err := s.proto(nil, content, level+1)
+			if err != nil {
+				return dst, err
+			}
+			dst = appendField(dst, number, inner)
+			continue
+		}
+		one := field
+		for up := level - 1; up >= 0; up-- {
+			one = appendField(nil, listFields[up], one)
+		}
+		if s.judge(one) {
+			dst = append(dst, field...)
+		}
+	}
+	return dst, nil
+}
+
+func appendField(dst []byte, number protowire.Number, content []byte) []byte {
+	return protowire.AppendBytes(protowire.AppendTag(dst, number, protowire.BytesType), content)
+}
