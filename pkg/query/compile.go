@@ -46,6 +46,9 @@ func CompileSearch(b *Builder, projectID int64, s *Search) Plan {
 		run := b.Arg(id)
 		base = append(base, "(e.run_id = "+run+" OR "+b.dialect.sessionInRun(project, run)+")")
 	}
+	if s.InRuns {
+		base = append(base, b.dialect.inAnyRun(project))
+	}
 	return compile(b, projectID, base, s.Filters)
 }
 

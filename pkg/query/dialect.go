@@ -36,6 +36,14 @@ type Dialect interface {
 
 	// jsonPaths adds the path's readings as arguments. At most one of them leads to a value.
 	jsonPaths(b *Builder, path []string) []string
+	// jsonNumberValue is a number as a double, NULL if the value is none.
+	jsonNumberValue(column, path string) string
+	// jsonRaw is the JSON of a value, NULL if absent.
+	jsonRaw(column, path string) string
+	// floorDiv is the whole number of units, size long, that fit under a double.
+	floorDiv(expr string, size float64) string
+	// inAnyRun is the condition that the event or its session belongs to a run.
+	inAnyRun(project string) string
 	// jsonText is the text of a value, NULL if absent or null.
 	jsonText(column, path string) string
 	// jsonIs compares with a string, also as the number and the boolean that its text reads as.

@@ -129,17 +129,23 @@ func bucket(e *event.Event, name string) json.RawMessage {
 // inside follows the condition's path into a JSON field: nested keys first, then the literal
 // key.
 func (c *cond) inside(raw json.RawMessage) value {
+	return jsonValue(c.rawInside(raw))
+}
+
+// rawInside is inside before the value is read; nothing where an object or array itself is
+// asked for and is empty.
+func (c *cond) rawInside(raw json.RawMessage) json.RawMessage {
 	if c.path == nil {
 		if k := rawjson.KindOf(raw); (k == '{' || k == '[') && rawjson.Empty(raw) {
-			return value{}
+			return nil
 		}
-		return jsonValue(raw)
+		return raw
 	}
 	v := rawjson.Path(raw, c.path...)
 	if c.rest != "" && rawjson.Null(v) {
 		v = rawjson.Get(raw, c.rest)
 	}
-	return jsonValue(v)
+	return v
 }
 
 func jsonValue(raw json.RawMessage) value {

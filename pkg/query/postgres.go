@@ -48,6 +48,20 @@ func (postgres) jsonText(column, path string) string {
 	return "(" + column + " #>> " + path + ")"
 }
 
+func (postgres) jsonNumberValue(column, path string) string {
+	return "CASE json_typeof(" + column + " #> " + path + ") WHEN 'number' THEN (" + column + " #>> " + path + ")::float8 END"
+}
+
+func (postgres) jsonRaw(column, path string) string { return "(" + column + " #> " + path + ")::text" }
+
+func (postgres) floorDiv(expr string, size float64) string {
+	return "floor((" + expr + ") / " + strconv.FormatFloat(size, 'f', 1, 64) + ")::bigint"
+}
+
+func (postgres) inAnyRun(project string) string {
+	return "(e.run_id IS NOT NULL OR e.session_id IN (SELECT session_id FROM session WHERE project_id = " + project + " AND run_id IS NOT NULL))"
+}
+
 func (d postgres) jsonIs(column, path string, v textArg) string {
 	at := d.jsonText(column, path)
 	if v.num == "" && v.word == "" && !v.open {

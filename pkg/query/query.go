@@ -23,6 +23,7 @@ type Search struct {
 	Filters  []Filter
 	From, To *float64 // bounds of start_time in Unix milliseconds, both included; nil: open
 	RunID    string   // evaluation_id: only events of this experiment run; "" for all
+	InRuns   bool     // only events of experiment runs
 	Limit    int      // rows a page, 1 or more
 	Page     int      // from 1
 	// HeadOnly says that the caller shows no field of the payload (Projection.NeedPayload).

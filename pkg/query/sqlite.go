@@ -70,6 +70,20 @@ func (sqlite) jsonText(column, path string) string {
 	return "(" + column + " ->> " + path + ")"
 }
 
+func (sqlite) jsonNumberValue(column, path string) string {
+	return "CASE WHEN json_type(" + column + ", " + path + ") IN ('integer', 'real') THEN CAST(" + column + " ->> " + path + " AS REAL) END"
+}
+
+func (sqlite) jsonRaw(column, path string) string { return "(" + column + " -> " + path + ")" }
+
+func (sqlite) floorDiv(expr string, size float64) string {
+	return "CAST(floor((" + expr + ") / " + strconv.FormatFloat(size, 'f', 1, 64) + ") AS INTEGER)"
+}
+
+func (sqlite) inAnyRun(project string) string {
+	return "(e.run_id IS NOT NULL OR e.sid IN (SELECT sid FROM session WHERE project_id = " + project + " AND run_id IS NOT NULL))"
+}
+
 func (d sqlite) jsonIs(column, path string, v textArg) string {
 	at := d.jsonText(column, path)
 	if v.num == "" && v.word == "" && !v.open {

@@ -43,7 +43,7 @@ func (t tally) write(ctx context.Context, tx writeTx, lane int) error {
 // tallied gives the number of all events that match, if the search asks for nothing but the
 // project, or one type of event in it.
 func (s *Store) tallied(ctx context.Context, projectID int64, q *query.Search) (total int, ok bool, err error) {
-	if q.From != nil || q.To != nil || q.RunID != "" || len(q.Filters) > 1 {
+	if q.From != nil || q.To != nil || q.RunID != "" || q.InRuns || len(q.Filters) > 1 {
 		return 0, false, nil
 	}
 	sql, args := `SELECT CAST(coalesce(sum(n), 0) AS bigint) FROM tally WHERE project_id = $1`, []any{projectID}

@@ -1,0 +1,160 @@
+package query
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/rawjson"
+)
+
+// FieldReader reads one dotted field of events, as a number or as text: in SQL where the head
+// row has it, with a twin in Go. Paths are read as in filters.
+type FieldReader struct{ c cond }
+
+// NewFieldReader checks a dotted field. Errors are fault.Invalid.
+func NewFieldReader(field string) (FieldReader, error) {
+	var r FieldReader
+	if err := r.c.setField(field); err != nil {
+		return r, err
+	}
+	if r.c.root.kind == kindProject {
+		return r, fault.InvalidField("field", "%.100q is the same for all events", field)
+	}
+	return r, nil
+}
+
+// Number is the field's value if it is a number.
+func (r FieldReader) Number(e *event.Event) (float64, bool) {
+	v := r.c.lookup(e)
+	return v.num, v.kind == '0'
+}
+
+// Text is the field's value as text: a string itself, anything else as JSON. There is none
+// where the field is absent or null.
+func (r FieldReader) Text(e *event.Event) (string, bool) {
+	if r.c.root.hasPaths() {
+		return valueText(string(r.c.rawInside(bucket(e, r.c.name))))
+	}
+	switch v := r.c.lookup(e); v.kind {
+	case 0:
+		return "", false
+	case '0':
+		return string(rawjson.AppendNumber(nil, v.num)), true
+	default:
+		return v.text, true
+	}
+}
+
+// NeedPayload says whether Number and Text need more of an event than its head row holds.
+func (r FieldReader) NeedPayload() bool {
+	return r.c.root.kind == kindPayload || cold(r.c.name, r.c.path)
+}
+
+// HasNumbers says that the field can hold a number at all.
+func (r FieldReader) HasNumbers() bool { return r.c.root.kind == kindNumber || r.c.root.hasPaths() }
+
+func (r FieldReader) numberInSQL() bool { return r.c.root.kind == kindNumber || r.inHead() }
+
+// numberSQL gives an expression for a double, NULL where the field is no number, and the
+// spill bits of the rows it does not hold for. Only where numberInSQL.
+func (r FieldReader) numberSQL(b *Builder) (expr string, reads uint32) {
+	c, d := &r.c, b.dialect
+	column := c.root.column
+	if c.root.kind == kindNumber {
+		return column, 0
+	}
+	var s strings.Builder
+	var absent []string
+	s.WriteString("CASE")
+	for _, p := range d.jsonPaths(b, c.path) {
+		text := d.jsonText(column, p)
+		fmt.Fprintf(&s, " WHEN %s IS NOT NULL THEN %s", text, d.jsonNumberValue(column, p))
+		absent = append(absent, text+" IS NULL")
+	}
+	if c.rest != "" {
+		p := d.jsonPaths(b, []string{c.rest})[0]
+		fmt.Fprintf(&s, " WHEN %s IS NOT NULL THEN %s", d.jsonText(column, p), d.jsonNumberValue(column, p))
+	}
+	if c.name == "metadata" && len(c.path) == 1 {
+		if total := sessionTotals[c.path[0]]; total != "" {
+			// A session event without a number of its own shows its session's.
+			fmt.Fprintf(&s, " WHEN e.type = %d AND %s THEN %s", TypeCode(event.TypeSession), strings.Join(absent, " AND "), d.ofSession(total))
+		}
+	}
+	return s.String() + " END", c.root.spill
+}
+
+func (r FieldReader) textInSQL() bool { return r.c.root.kind < kindNumber || r.inHead() }
+
+// textSQL gives an expression of whose value TextOf makes the field's text, and the spill bits
+// of the rows it does not hold for. Only where textInSQL: a number's text is not the same in
+// both databases.
+func (r FieldReader) textSQL(b *Builder) (expr string, reads uint32) {
+	c, d := &r.c, b.dialect
+	column := c.root.column
+	switch c.root.kind {
+	case kindUUID:
+		switch c.name {
+		case "session_id":
+			column = d.sessionOf()
+		case "parent_id":
+			column = "coalesce(e.parent_id, nullif(" + d.sessionOf() + ", e.event_id))"
+		}
+		return d.uuidText(column), 0
+	case kindType:
+		var s strings.Builder
+		s.WriteString("CASE e.type")
+		for code := 1; code <= len(typeCodes); code++ {
+			fmt.Fprintf(&s, " WHEN %d THEN '%s'", code, TypeOf(code))
+		}
+		return s.String() + " END", 0
+	case kindText:
+		return column, c.root.spill
+	}
+	var parts []string
+	for _, p := range d.jsonPaths(b, c.path) {
+		parts = append(parts, "nullif("+d.jsonRaw(column, p)+", 'null')")
+	}
+	if c.rest != "" {
+		parts = append(parts, "nullif("+d.jsonRaw(column, d.jsonPaths(b, []string{c.rest})[0])+", 'null')")
+	}
+	reads = c.root.spill
+	if c.name == "metadata" && len(c.path) == 1 && rollupKeys[c.path[0]] {
+		reads |= SpillRollup
+	}
+	if len(parts) == 1 {
+		return parts[0], reads
+	}
+	return "coalesce(" + strings.Join(parts, ", ") + ")", reads
+}
+
+// inHead says that a path leads into a JSON column of the head, in a way that both databases
+// read alike.
+func (r FieldReader) inHead() bool {
+	c := &r.c
+	return c.root.kind == kindJSON && len(c.path) > 0 && !r.NeedPayload() && plainPath(c.path) && (c.rest == "" || plainPath([]string{c.rest}))
+}
+
+// TextOf is the field's text of what textSQL's expression gave.
+func (r FieldReader) TextOf(s *string) (string, bool) {
+	if s == nil {
+		return "", false
+	}
+	if r.c.root.kind == kindJSON {
+		return valueText(*s)
+	}
+	return *s, true
+}
+
+// valueText is a JSON value as text, a string without its quotes.
+func valueText(raw string) (string, bool) {
+	switch rawjson.KindOf([]byte(raw)) {
+	case 0, 'n':
+		return "", false
+	case '"':
+		return rawjson.Text([]byte(raw))
+	}
+	return strings.TrimSpace(raw), true
+}

@@ -1,0 +1,197 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/query"
+	"github.com/spangrove/spangrove/pkg/rawjson"
+)
+
+// maxChartValues bounds the values that percentiles sort, 8 bytes each.
+const maxChartValues = 20_000_000
+
+// Chart sums up the events that match. Filters on the project itself are the caller's to
+// decide (query.InProject).
+func (s *Store) Chart(ctx context.Context, projectID int64, c *query.Chart) (*query.ChartAnswer, error) {
+	earliest, err := s.earliest(ctx, projectID, c.From)
+	if err != nil {
+		return nil, s.kind(err, "chart")
+	}
+	answer, err := s.chart(ctx, projectID, c, earliest, nil)
+	if errors.Is(err, errManyGroups) {
+		var only map[string]bool
+		if only, err = s.largestGroups(ctx, projectID, c, earliest); err == nil {
+			answer, err = s.chart(ctx, projectID, c, earliest, only)
+		}
+	}
+	return answer, s.kind(err, "chart")
+}
+
+// earliest is a time before which no event of the chart starts.
+func (s *Store) earliest(ctx context.Context, projectID int64, from *float64) (float64, error) {
+	if from != nil {
+		return *from, nil
+	}
+	var first *float64
+	_, err := one(ctx, s.db, `SELECT min(start_ms) FROM ev WHERE project_id = $1`, []any{projectID}, &first)
+	if err != nil || first == nil {
+		return 0, err
+	}
+	return *first, nil
+}
+
+// chart makes one pass. only are the groups to keep apart, nil for all.
+func (s *Store) chart(ctx context.Context, projectID int64, c *query.Chart, earliest float64, only map[string]bool) (*query.ChartAnswer, error) {
+	b := query.NewBuilder(s.dialect)
+	plan := query.CompileChart(b, projectID, c, earliest)
+	a := newAggregate(c, &plan, only)
+	where := plan.Plan.Where
+	if !plan.InGo {
+		split := false
+		if plan.Reads != 0 {
+			var err error
+			if split, err = s.anySpilled(ctx, projectID, plan.Reads); err != nil {
+				return nil, err
+			}
+		}
+		if split {
+			where += fmt.Sprintf(" AND (e.spill & %d) = 0", plan.Reads)
+		}
+		if err := s.chartRows(ctx, b, c, &plan, where, a); err != nil || !split {
+			return a.result(err)
+		}
+	}
+	rows, bits := query.NewBuilder(s.dialect), plan.Reads
+	wide := query.CompileSearch(rows, projectID, &c.Search)
+	where = wide.Candidates
+	if !plan.InGo {
+		where += fmt.Sprintf(" AND (e.spill & %d) <> 0", bits)
+		if bits&^headFields == 0 {
+			where += fmt.Sprintf(" AND (e.spill & %d) <> 0", headFields) // as the index has it
+		}
+	}
+	return a.result(s.chartEvents(ctx, rows, c, where, a))
+}
+
+// chartRows lets the database read or sum up the rows that it can decide.
+func (s *Store) chartRows(ctx context.Context, b *query.Builder, c *query.Chart, plan *query.ChartPlan, where string, a *aggregate) error {
+	inner, keys, by := plan.Unit+" AS k", "k, NULL", "k"
+	if plan.Group != "" {
+		inner, keys, by = inner+", "+plan.Group+" AS g", "k, g", "k, g"
+	}
+	if plan.Value != "" {
+		inner += ", " + plan.Value + " AS v"
+	}
+	values, end := "count(v), ", " GROUP BY "+by
+	switch c.Aggregation {
+	case query.Count:
+		values = "count(*), CAST(NULL AS float8)"
+	case query.Average, query.Sum:
+		values += "sum(v)"
+	case query.Min:
+		values += "min(v)"
+	case query.Max:
+		values += "max(v)"
+	default:
+		values, end = "1, v", " WHERE v IS NOT NULL"
+	}
+	return s.eachCell(ctx, "SELECT "+keys+", "+values+" FROM (SELECT "+inner+" FROM ev e WHERE "+where+") AS x"+end, b, a)
+}
+
+func (s *Store) eachCell(ctx context.Context, sql string, b *query.Builder, a *aggregate) error {
+	var unit, n int64
+	var group *string
+	var value *float64
+	return each(ctx, s.db, sql, b.Args(), func(scan func(...any) error) error {
+		if err := scan(&unit, &group, &n, &value); err != nil {
+			return err
+		}
+		return a.addRow(unit, group, n, value)
+	})
+}
+
+// chartEvents reads rows whole, matches all filters and measures in Go.
+func (s *Store) chartEvents(ctx context.Context, b *query.Builder, c *query.Chart, where string, a *aggregate) error {
+	select {
+	case s.scans <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-s.scans }()
+	match := query.NewMatcher(c.Filters)
+	return each(ctx, s.db, `SELECT `+s.columns()+` FROM `+s.db.frag().from+` WHERE `+where, b.Args(), func(scan func(...any) error) error {
+		r, err := scanHead(scan)
+		if err != nil {
+			return err
+		}
+		e, ok, err := s.asRead(ctx, r)
+		if err != nil || !ok || !match.Match(&e) {
+			return err
+		}
+		return a.addEvent(&e)
+	})
+}
+
+// asRead is a row as callers see it; ok is false if it was deleted meanwhile.
+func (s *Store) asRead(ctx context.Context, r *stored) (e event.Event, ok bool, err error) {
+	var roll *rollup
+	if r.IsSession() {
+		rolls, err := s.rollups(ctx, s.db, r.project, []uuid.UUID{r.ID})
+		if err != nil {
+			return e, false, err
+		}
+		roll = rolls[r.ID]
+	}
+	e, err = s.whole(ctx, r, roll, nil)
+	if errors.Is(err, errNoChunk) {
+		now, err := s.find(ctx, s.db, r.project, r.ID)
+		if err != nil && fault.Of(err) == fault.NotFound {
+			return e, false, nil
+		}
+		if err != nil {
+			return e, false, err
+		}
+		e = now.Event
+		e.Metadata, e.ColdMetadata = rawjson.Concat(e.Metadata, e.ColdMetadata), nil
+		return e, true, nil
+	}
+	return e, err == nil, err
+}
+
+// largestGroups asks the database for the groups with most events.
+func (s *Store) largestGroups(ctx context.Context, projectID int64, c *query.Chart, earliest float64) (map[string]bool, error) {
+	b := query.NewBuilder(s.dialect)
+	counted := *c
+	counted.Aggregation = query.Count
+	plan := query.CompileChart(b, projectID, &counted, earliest)
+	if plan.InGo {
+		return nil, fault.InvalidField("groupBy", "has too many values to read outside the database; narrow the date range or the filters")
+	}
+	only := map[string]bool{}
+	err := each(ctx, s.db, fmt.Sprintf(`SELECT g FROM (SELECT %s AS g FROM ev e WHERE %s) AS x WHERE g IS NOT NULL GROUP BY g ORDER BY count(*) DESC, g LIMIT %d`,
+		plan.Group, plan.Plan.Where, query.MaxGroups), b.Args(), func(scan func(...any) error) error {
+		var g *string
+		if err := scan(&g); err != nil {
+			return err
+		}
+		if text, ok := c.Group.TextOf(g); ok {
+			only[text] = true
+		}
+		return nil
+	})
+	return only, err
+}
+
+func finite(f float64) *float64 {
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		return nil
+	}
+	return &f
+}

@@ -1,0 +1,343 @@
+package storetest
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/query"
+)
+
+var chartTests = []test{
+	{"Chart/buckets, values and totals", chartBuckets},
+	{"Chart/percentiles interpolate", chartPercentiles},
+	{"Chart/groups beyond the bound are one", chartManyGroups},
+	{"Chart/more groups than are summed up at once", chartTooManyGroups},
+	{"Chart/gaps are filled", chartFill},
+	{"Chart/days where clocks change", chartClocks},
+	{"Chart/runs", chartRuns},
+	{"Chart/every field and way, beside a plain sum", chartRandom},
+}
+
+// chart makes one of words: metric, group ("" for none), bucket and aggregation.
+func (e *env) chart(metric, group, bucket, aggregation string) *query.Chart {
+	e.Helper()
+	c := &query.Chart{Zone: time.UTC}
+	var err error
+	c.Metric, err = query.NewFieldReader(metric)
+	e.ok(err)
+	if group != "" {
+		g, err := query.NewFieldReader(group)
+		e.ok(err)
+		c.Group = &g
+	}
+	c.Bucket, err = query.ParseBucket(bucket)
+	e.ok(err)
+	c.Aggregation, err = query.ParseAggregation(aggregation, "aggregation")
+	e.ok(err)
+	return c
+}
+
+// points writes a chart's answer as lines: start, group, value, count.
+func (e *env) points(c *query.Chart) []string {
+	e.Helper()
+	a, err := e.s.Chart(e.ctx, e.project, c)
+	e.ok(err)
+	lines := []string{fmt.Sprintf("total %d", a.Total)}
+	for _, p := range a.Points {
+		group, value := "-", "-"
+		if p.Group != nil {
+			group = *p.Group
+		}
+		if p.Value != nil {
+			value = fmt.Sprintf("%.9g", *p.Value)
+		}
+		lines = append(lines, fmt.Sprintf("%s %s %s %d", p.Start.Format("2006-01-02T15:04Z07:00"), group, value, p.Count))
+	}
+	return lines
+}
+
+func (e *env) wantPoints(c *query.Chart, want ...string) {
+	e.Helper()
+	if diff := cmp.Diff(want, e.points(c)); diff != "" {
+		e.Errorf("points (-want +got):\n%s", diff)
+	}
+}
+
+// at is a tool event some hours after noon that carries metadata.
+func at(hours float64, name, metadata string) event.Event {
+	x := step("s", name, hours*3600)
+	x.Metadata = raw(metadata)
+	return x
+}
+
+func chartBuckets(e *env) {
+	e.put(at(0, "a", `{"n":1,"k":"x"}`), at(0.5, "b", `{"n":2,"k":"y"}`), at(0.9, "c", `{"n":"3","k":"x"}`), at(26, "d", `{"n":4.5}`), at(50, "f", `{"n":-1,"k":null}`))
+	e.put(start("t", "not a tool", 0, 1))
+	c := e.chart("metadata.n", "", "hour", "sum")
+	e.wantPoints(c, "total 4", "2026-01-02T12:00Z - 3 2", "2026-01-03T14:00Z - 4.5 1", "2026-01-04T14:00Z - -1 1")
+	c = e.chart("metadata.n", "metadata.k", "day", "max")
+	e.wantPoints(c, "total 4", "2026-01-02T00:00Z x 1 1", "2026-01-02T00:00Z y 2 1", "2026-01-03T00:00Z - 4.5 1", "2026-01-04T00:00Z - -1 1")
+	c = e.chart("metadata.n", "", "week", "count")
+	c.Filters = []query.Filter{e.filter("event_type", "is", "", `"tool"`)}
+	e.wantPoints(c, "total 5", "2025-12-29T00:00Z - 5 5")
+	c = e.chart("metadata.n", "event_name", "month", "min")
+	from, to := noon, noon+60*60*1000
+	c.From, c.To = &from, &to
+	e.wantPoints(c, "total 2", "2026-01-01T00:00Z a 1 1", "2026-01-01T00:00Z b 2 1")
+	c = e.chart("duration", "", "minute", "average")
+	c.Filters = []query.Filter{e.filter("metadata.k", "is", "", `"x"`)}
+	e.wantPoints(c, "total 2", "2026-01-02T12:00Z - 1000 1", "2026-01-02T12:54Z - 1000 1")
+	c = e.chart("metadata.nothing", "", "hour", "p95")
+	e.wantPoints(c, "total 0")
+}
+
+func chartPercentiles(e *env) {
+	var all []event.Event
+	for i := range 10 {
+		all = append(all, at(0, fmt.Sprint("e", i), fmt.Sprintf(`{"n":%d}`, i*10)))
+	}
+	e.put(all...)
+	for aggregation, want := range map[string]string{"median": "45", "p50": "45", "p75": "67.5", "p90": "81", "p95": "85.5", "p99": "89.1", "avg": "45", "mean": "45"} {
+		c := e.chart("metadata.n", "", "day", aggregation)
+		e.wantPoints(c, "total 10", "2026-01-02T00:00Z - "+want+" 10")
+	}
+}
+
+func chartManyGroups(e *env) {
+	var all []event.Event
+	for i := range query.MaxGroups + 5 {
+		all = append(all, at(0, fmt.Sprintf("g%02d", i), fmt.Sprintf(`{"n":%d}`, i)))
+		if i < query.MaxGroups-1 {
+			all = append(all, at(1, fmt.Sprintf("again %d", i), `{"n":1}`))
+			all[len(all)-1].Name = fmt.Sprintf("g%02d", i)
+		}
+	}
+	e.put(all...)
+	got := e.points(e.chart("metadata.n", "event_name", "day", "sum"))
+	// 49 groups have two events; of the six with one, the first by name stays.
+	want := []string{fmt.Sprintf("total %d", len(all))}
+	for i := range query.MaxGroups {
+		n := 2
+		if i == query.MaxGroups-1 {
+			n = 1
+		}
+		want = append(want, fmt.Sprintf("2026-01-02T00:00Z g%02d %d %d", i, i+n-1, n))
+	}
+	want = append(want, fmt.Sprintf("2026-01-02T00:00Z other %d 5", 50+51+52+53+54))
+	if diff := cmp.Diff(want, got); diff != "" {
+		e.Errorf("points (-want +got):\n%s", diff)
+	}
+}
+
+func chartTooManyGroups(e *env) {
+	var all []event.Event
+	for i := range 90 {
+		all = append(all, at(float64(i%3), fmt.Sprintf("e%02d", i), `{"n":1}`))
+	}
+	e.put(all...)
+	c := e.chart("metadata.n", "event_id", "month", "sum")
+	c.MaxPoints = 60
+	got := e.points(c)
+	if len(got) != 1+query.MaxGroups+1 || !strings.HasSuffix(got[len(got)-1], " other 40 40") {
+		e.Errorf("%d lines, the last %q; want %d groups and the 40 others as one", len(got), got[len(got)-1], query.MaxGroups)
+	}
+	c = e.chart("metadata.n", "metadata.trace_id", "month", "sum")
+	e.wantPoints(c, "total 90", "2026-01-01T00:00Z - 90 90")
+	c = e.chart("metadata.n", "", "minute", "sum")
+	c.MaxPoints = 2
+	if _, err := e.s.Chart(e.ctx, e.project, c); fault.Of(err) != fault.Invalid {
+		e.Errorf("three buckets where two are allowed: %v, want an error of kind Invalid", err)
+	}
+}
+
+func chartFill(e *env) {
+	e.put(at(0, "a", `{"n":1,"k":"x"}`), at(2, "b", `{"n":2,"k":"y"}`))
+	c := e.chart("metadata.n", "metadata.k", "hour", "average")
+	c.Fill = true
+	e.wantPoints(c, "total 2", "2026-01-02T12:00Z x 1 1", "2026-01-02T12:00Z y - 0", "2026-01-02T13:00Z x - 0", "2026-01-02T13:00Z y - 0",
+		"2026-01-02T14:00Z x - 0", "2026-01-02T14:00Z y 2 1")
+	c = e.chart("metadata.n", "", "hour", "count")
+	c.Filters = []query.Filter{e.filter("event_type", "is", "", `"tool"`)}
+	c.Fill = true
+	from, to := noon-3_600_000, noon+60_000
+	c.From, c.To = &from, &to
+	e.wantPoints(c, "total 1", "2026-01-02T11:00Z - 0 0", "2026-01-02T12:00Z - 1 1")
+	from, to = noon+40*dayMillis, noon+41*dayMillis
+	c.Bucket = query.Day
+	e.wantPoints(c, "total 0", "2026-02-11T00:00Z - 0 0", "2026-02-12T00:00Z - 0 0")
+	from, to = 0, event.MaxMillis
+	c.Bucket = query.Minute
+	if _, err := e.s.Chart(e.ctx, e.project, c); fault.Of(err) != fault.Invalid {
+		e.Errorf("minutes of all time: %v, want an error of kind Invalid", err)
+	}
+}
+
+func chartClocks(e *env) {
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	e.ok(err)
+	kathmandu, err := time.LoadLocation("Asia/Kathmandu")
+	e.ok(err)
+	when := func(name string, t time.Time) event.Event {
+		x := step("s", name, 0)
+		x.Start = float64(t.UnixMilli())
+		x.End = x.Start + x.Duration
+		return x
+	}
+	// On 25 October 2026, 02:30 comes twice in Berlin, and the day has 25 hours.
+	first := time.Date(2026, 10, 25, 0, 30, 0, 0, time.UTC)
+	e.put(when("a", first), when("b", first.Add(time.Hour)), when("c", first.Add(22*time.Hour)), when("d", first.Add(23*time.Hour)))
+	c := e.chart("duration", "", "hour", "count")
+	c.Filters = []query.Filter{e.filter("event_type", "is", "", `"tool"`)}
+	c.Zone = berlin
+	e.wantPoints(c, "total 4", "2026-10-25T02:00+02:00 - 1 1", "2026-10-25T02:00+01:00 - 1 1", "2026-10-25T23:00+01:00 - 1 1", "2026-10-26T00:00+01:00 - 1 1")
+	c.Bucket = query.Day
+	e.wantPoints(c, "total 4", "2026-10-25T00:00+02:00 - 3 3", "2026-10-26T00:00+01:00 - 1 1")
+	c.Zone = kathmandu // three quarters of an hour off
+	e.wantPoints(c, "total 4", "2026-10-25T00:00+05:45 - 2 2", "2026-10-26T00:00+05:45 - 2 2")
+}
+
+func chartRuns(e *env) {
+	in := start("s", "of the run", 0, 10)
+	in.Metadata = raw(`{"run_id":"r1"}`)
+	own := step("t", "own", 1)
+	own.Metadata = raw(`{"run_id":"r2"}`)
+	e.put(in, step("s", "below", 1), own, step("t", "none", 2))
+	c := e.chart("duration", "event_name", "day", "count")
+	c.RunID = "r1"
+	e.wantPoints(c, "total 2", "2026-01-02T00:00Z below 1 1", "2026-01-02T00:00Z of the run 1 1")
+	c.RunID, c.InRuns = "", true
+	c.Filters = []query.Filter{e.filter("event_name", "is not", "", `"none"`)}
+	e.wantPoints(c, "total 4", "2026-01-02T00:00Z below 1 1", "2026-01-02T00:00Z of the run 1 1", "2026-01-02T00:00Z own 2 2") // and its session
+}
+
+// chartRandom holds charts of many kinds against a plain sum over all events as they are read.
+func chartRandom(e *env) {
+	r := rand.New(rand.NewPCG(7, 7))
+	pick := func(list ...string) string { return list[r.IntN(len(list))] }
+	for s := range 12 {
+		session := fmt.Sprint("s", s)
+		var batch []event.Event
+		for i := range 1 + r.IntN(20) {
+			name := fmt.Sprintf("%s-%d", session, i)
+			x := call(session, name, r.Float64()*3e6, r.IntN(9), r.IntN(9), float64(r.IntN(9))/4)
+			x.Name = pick("a", "b", "ü \"q\"")
+			x.Metadata = text(`{"n":%s,"a":{"b":%s},"a.b":%s,"list":[%s],"cost":%s,"big":"%s"}`, pick("1", "2.50", "1e1", "null", `"7"`, "true"),
+				pick("3", "null", `"x"`, "{}"), pick("4", `"y"`, "null"), pick("1", `"z"`, ""), pick("0.25", "0.5", "null"), strings.Repeat("b", r.IntN(2)*r.IntN(2)*9000))
+			x.Inputs, x.Outputs = text(`{"q":%s}`, pick(`"one"`, `"two"`, "5")), text(`{"len":%d}`, r.IntN(5))
+			if r.IntN(3) == 0 {
+				x.ParentID = id(fmt.Sprintf("%s-%d", session, r.IntN(i+1)))
+			}
+			batch = append(batch, x)
+		}
+		e.put(batch...)
+	}
+	set := e.search(query.Search{})
+	all := e.load(set)
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	e.ok(err)
+	for range 250 {
+		c := e.chart(pick("duration", "metadata.n", "metadata.a.b", "metadata.cost", "metadata.num_events", "metadata.list.0", "outputs.len", "start_time", "metadata.a"),
+			pick("", "event_name", "event_type", "metadata.n", "metadata.a.b", "session_id", "parent_id", "source", "inputs.q", "duration", "metadata.num_events", "metadata.list", "error"),
+			pick("hour", "day", "week", "month"), pick("avg", "sum", "count", "min", "max", "median", "p95"))
+		if r.IntN(2) == 0 {
+			c.Zone = berlin
+		}
+		var fs []query.Filter
+		switch r.IntN(4) {
+		case 0:
+			fs = append(fs, e.filter("metadata.n", "greater than", "number", "1"))
+		case 1:
+			fs = append(fs, e.filter("inputs.q", "is", "", `"one"`))
+		case 2:
+			fs = append(fs, e.filter("event_type", "is not", "", `"session"`))
+		}
+		c.Filters = fs
+		got, err := e.s.Chart(e.ctx, e.project, c)
+		e.ok(err)
+		want := plainChart(all, c)
+		if diff := cmp.Diff(want, got, cmpopts.EquateApprox(1e-9, 1e-9), cmpopts.EquateEmpty()); diff != "" {
+			e.Fatalf("chart of %v by %v, %s, %s, filters %+v (-want +got):\n%s", c.Metric, c.Group, c.Bucket, c.Aggregation, fs, diff)
+		}
+	}
+}
+
+// plainChart is what a chart means, without bounds.
+func plainChart(all []event.Event, c *query.Chart) *query.ChartAnswer {
+	type key struct {
+		start int64
+		group string
+		null  bool
+	}
+	values := map[key][]float64{}
+	answer := &query.ChartAnswer{}
+	for i := range all {
+		x := &all[i]
+		if !query.Match(x, c.Filters) {
+			continue
+		}
+		v, ok := c.Metric.Number(x)
+		if !ok && c.Aggregation != query.Count {
+			continue
+		}
+		k := key{start: c.Bucket.Start(time.UnixMilli(int64(math.Floor(x.Start))), c.Zone).UnixMilli(), null: true}
+		if c.Group != nil {
+			if text, ok := c.Group.Text(x); ok {
+				k.group, k.null = text, false
+			}
+		}
+		values[k] = append(values[k], v)
+		answer.Total++
+	}
+	var keys []key
+	for k := range values {
+		keys = append(keys, k)
+	}
+	slices.SortFunc(keys, func(a, b key) int {
+		switch {
+		case a.start != b.start:
+			return int(a.start/1000 - b.start/1000)
+		case a.null != b.null:
+			return map[bool]int{true: 1, false: -1}[a.null]
+		}
+		return strings.Compare(a.group, b.group)
+	})
+	for _, k := range keys {
+		list := values[k]
+		slices.Sort(list)
+		sum := 0.0
+		for _, v := range list {
+			sum += v
+		}
+		v := 0.0
+		switch c.Aggregation {
+		case query.Average:
+			v = sum / float64(len(list))
+		case query.Sum:
+			v = sum
+		case query.Count:
+			v = float64(len(list))
+		case query.Min:
+			v = list[0]
+		case query.Max:
+			v = list[len(list)-1]
+		default:
+			q, _ := c.Aggregation.Quantile()
+			v = query.QuantileOf(list, q)
+		}
+		p := query.ChartPoint{Start: time.UnixMilli(k.start).In(c.Zone), Value: &v, Count: int64(len(list))}
+		if !k.null {
+			p.Group = pointer(k.group)
+		}
+		answer.Points = append(answer.Points, p)
+	}
+	return answer
+}
