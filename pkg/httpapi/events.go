@@ -58,6 +58,20 @@ func (s *Server) search(c *call, object []byte, pages query.PageRule) error {
 	})
 }
 
+// chartEvents answers with one number a bucket of time, and a group.
+func (s *Server) chartEvents(c *call) error {
+	chart, err := wire.DecodeChart(c.r.URL.RawQuery, s.Now())
+	if err != nil {
+		return err
+	}
+	chart.Filters = query.InProject(chart.Filters, c.project)
+	answer, err := s.Reader.Chart(c.ctx(), c.project.ID, chart)
+	if err != nil {
+		return err
+	}
+	return c.answer(wire.AppendChart(nil, chart, answer))
+}
+
 // getEvent answers with an event and what is below it: the tree node older documents promise,
 // with the event alone under the key "event", which newer clients read. The id of a session
 // gives the session's tree.

@@ -36,6 +36,11 @@ type fake struct {
 	deleted   []uuid.UUID
 }
 
+func (f *fake) Chart(_ context.Context, projectID int64, _ *query.Chart) (*query.ChartAnswer, error) {
+	f.projectID = projectID
+	return &query.ChartAnswer{}, f.err
+}
+
 func (f *fake) Search(_ context.Context, projectID int64, q query.Search) (*event.Set, error) {
 	f.projectID, f.search = projectID, q
 	return f.set, f.err

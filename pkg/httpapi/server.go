@@ -24,6 +24,8 @@ type Reader interface {
 	Session(ctx context.Context, projectID int64, sessionID uuid.UUID) (*event.Set, error)
 	// Event gives one event whole. fault.NotFound if there is none.
 	Event(ctx context.Context, projectID int64, eventID uuid.UUID) (event.Event, error)
+	// Chart sums up the events that match.
+	Chart(ctx context.Context, projectID int64, c *query.Chart) (*query.ChartAnswer, error)
 }
 
 // Writer is what the handlers change stored events with.
@@ -112,6 +114,7 @@ var operations = []operation{
 	{"exportEvents", http.MethodPost, []string{"/events/export"}, project.ScopeRead, (*Server).exportEvents},
 	{"searchOTLP", http.MethodPost, []string{"/events/otlp"}, project.ScopeRead, (*Server).searchOTLP},
 	{"getEventOTLP", http.MethodGet, []string{"/events/{id}/otlp"}, project.ScopeRead, (*Server).getEventOTLP},
+	{"chartEvents", http.MethodGet, []string{"/events/chart"}, project.ScopeRead, (*Server).chartEvents},
 	{"getEvent", http.MethodGet, []string{"/events/{id}"}, project.ScopeRead, (*Server).getEvent},
 	{"updateEvent", http.MethodPut, []string{"/events"}, project.ScopeIngest, (*Server).updateEvent},
 	{"updateEventById", http.MethodPut, []string{"/events/{id}"}, project.ScopeIngest, (*Server).updateEventByID},

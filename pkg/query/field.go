@@ -91,3 +91,9 @@ func plainPath(path []string) bool {
 	}
 	return indexes <= maxAlternatives
 }
+
+// IsField says that an event has a top-level field of that name.
+func IsField(name string) bool {
+	_, ok := roots[name]
+	return ok
+}

@@ -1,0 +1,144 @@
+package wire
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/query"
+	"github.com/spangrove/spangrove/pkg/rawjson"
+)
+
+// chartNames are numbers that callers name without saying where in the event they stand.
+var chartNames = map[string]string{
+	"cost": "metadata.cost", "total_tokens": "metadata.total_tokens", "prompt_tokens": "metadata.prompt_tokens", "completion_tokens": "metadata.completion_tokens",
+}
+
+// DecodeChart reads the query string of an events chart: which events, as in an events list,
+// and
+//
+//	metric            the field summed up, "duration" by default; a name that is no field of
+//	                  an event is that of a metric ("accuracy" is "metrics.accuracy"), or of
+//	                  cost and tokens ("cost" is "metadata.cost")
+//	groupBy           a field
+//	bucket            minute, hour (default), day, week, month, and their short forms
+//	aggregation       average (default), sum, count, min, max, median, p50 … p99
+//	only_experiments  only events of experiment runs
+//	fill              also the buckets without events
+//	timezone          a name of the IANA database, "UTC" by default
+//
+// Errors are fault.Invalid naming the parameter.
+func DecodeChart(rawQuery string, now time.Time) (*query.Chart, error) {
+	object, err := QueryObject(rawQuery)
+	if err != nil {
+		return nil, err
+	}
+	in, err := DecodeSearch(object, query.ExportPages, now)
+	if err != nil {
+		return nil, err
+	}
+	c := &query.Chart{Search: in.Search}
+	params, err := ParseParams(rawQuery)
+	if err != nil {
+		return nil, err
+	}
+	texts := map[string]string{}
+	for _, name := range []string{"metric", "groupBy", "bucket", "aggregation", "timezone"} {
+		if texts[name], err = params.Text(name); err != nil {
+			return nil, err
+		}
+	}
+	if c.InRuns, err = params.Bool("only_experiments"); err != nil {
+		return nil, err
+	}
+	if c.Fill, err = params.Bool("fill"); err != nil {
+		return nil, err
+	}
+	if c.Metric, err = chartMetric(texts["metric"]); err != nil {
+		return nil, err
+	}
+	if texts["groupBy"] != "" {
+		g, err := query.NewFieldReader(texts["groupBy"])
+		if err != nil {
+			return nil, rename("groupBy", err)
+		}
+		c.Group = &g
+	}
+	if c.Bucket, err = query.ParseBucket(texts["bucket"]); err != nil {
+		return nil, err
+	}
+	if c.Aggregation, err = query.ParseAggregation(texts["aggregation"], "aggregation"); err != nil {
+		return nil, err
+	}
+	c.Zone, err = zone(texts["timezone"])
+	return c, err
+}
+
+func chartMetric(name string) (query.FieldReader, error) {
+	if name == "" {
+		name = "duration"
+	}
+	if full := chartNames[name]; full != "" {
+		name = full
+	} else if root, _, _ := strings.Cut(name, "."); !query.IsField(root) {
+		name = "metrics." + name
+	}
+	m, err := query.NewFieldReader(name)
+	if err == nil && !m.HasNumbers() {
+		err = fault.InvalidField("metric", "%.100q holds no numbers", name)
+	}
+	return m, rename("metric", err)
+}
+
+// rename gives a parameter's error the parameter's name.
+func rename(field string, err error) error {
+	if f, ok := err.(*fault.Error); ok { //nolint:errorlint // as it came from query
+		again := *f
+		again.Field = field
+		return &again
+	}
+	return err
+}
+
+func zone(name string) (*time.Location, error) {
+	if name == "" || strings.EqualFold(name, "utc") {
+		return time.UTC, nil
+	}
+	loc, err := time.LoadLocation(name)
+	if err != nil || loc == time.Local {
+		return nil, fault.InvalidField("timezone", "unknown time zone %.60q; names are such as \"Europe/Berlin\"", name)
+	}
+	return loc, nil
+}
+
+// AppendChart writes a chart's answer: {"events": [{"bucket", "group", "value", "count"}],
+// "totalEvents"}. A point has a group only where c asks for groups.
+func AppendChart(dst []byte, c *query.Chart, a *query.ChartAnswer) json.RawMessage {
+	dst = append(dst, `{"events":[`...)
+	for i := range a.Points {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		p := &a.Points[i]
+		var b rawjson.Builder
+		b.String("bucket", p.Start.Format("2006-01-02T15:04:05.000Z07:00"))
+		switch {
+		case c.Group == nil:
+		case p.Group == nil:
+			b.Raw("group", []byte("null"))
+		default:
+			b.String("group", *p.Group)
+		}
+		if p.Value == nil {
+			b.Raw("value", []byte("null"))
+		} else {
+			b.Number("value", *p.Value)
+		}
+		b.Int("count", p.Count)
+		dst = append(dst, b.Bytes()...)
+	}
+	dst = append(dst, `],"totalEvents":`...)
+	dst = rawjson.AppendNumber(dst, float64(a.Total))
+	return append(dst, '}')
+}
