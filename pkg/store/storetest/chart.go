@@ -46,8 +46,8 @@ func (e *env) chart(metric, group, bucket, aggregation string) *query.Chart {
 	return c
 }
 
-// points writes a chart's answer as lines: start, group, value, count.
-func (e *env) points(c *query.Chart) []string {
+// chartLines writes a chart's answer as lines: start, group, value, count.
+func (e *env) chartLines(c *query.Chart) []string {
 	e.Helper()
 	a, err := e.s.Chart(e.ctx, e.project, c)
 	e.ok(err)
@@ -65,9 +65,9 @@ func (e *env) points(c *query.Chart) []string {
 	return lines
 }
 
-func (e *env) wantPoints(c *query.Chart, want ...string) {
+func (e *env) wantChart(c *query.Chart, want ...string) {
 	e.Helper()
-	if diff := cmp.Diff(want, e.points(c)); diff != "" {
+	if diff := cmp.Diff(want, e.chartLines(c)); diff != "" {
 		e.Errorf("points (-want +got):\n%s", diff)
 	}
 }
@@ -83,21 +83,21 @@ func chartBuckets(e *env) {
 	e.put(at(0, "a", `{"n":1,"k":"x"}`), at(0.5, "b", `{"n":2,"k":"y"}`), at(0.9, "c", `{"n":"3","k":"x"}`), at(26, "d", `{"n":4.5}`), at(50, "f", `{"n":-1,"k":null}`))
 	e.put(start("t", "not a tool", 0, 1))
 	c := e.chart("metadata.n", "", "hour", "sum")
-	e.wantPoints(c, "total 4", "2026-01-02T12:00Z - 3 2", "2026-01-03T14:00Z - 4.5 1", "2026-01-04T14:00Z - -1 1")
+	e.wantChart(c, "total 4", "2026-01-02T12:00Z - 3 2", "2026-01-03T14:00Z - 4.5 1", "2026-01-04T14:00Z - -1 1")
 	c = e.chart("metadata.n", "metadata.k", "day", "max")
-	e.wantPoints(c, "total 4", "2026-01-02T00:00Z x 1 1", "2026-01-02T00:00Z y 2 1", "2026-01-03T00:00Z - 4.5 1", "2026-01-04T00:00Z - -1 1")
+	e.wantChart(c, "total 4", "2026-01-02T00:00Z x 1 1", "2026-01-02T00:00Z y 2 1", "2026-01-03T00:00Z - 4.5 1", "2026-01-04T00:00Z - -1 1")
 	c = e.chart("metadata.n", "", "week", "count")
 	c.Filters = []query.Filter{e.filter("event_type", "is", "", `"tool"`)}
-	e.wantPoints(c, "total 5", "2025-12-29T00:00Z - 5 5")
+	e.wantChart(c, "total 5", "2025-12-29T00:00Z - 5 5")
 	c = e.chart("metadata.n", "event_name", "month", "min")
 	from, to := noon, noon+60*60*1000
 	c.From, c.To = &from, &to
-	e.wantPoints(c, "total 2", "2026-01-01T00:00Z a 1 1", "2026-01-01T00:00Z b 2 1")
+	e.wantChart(c, "total 2", "2026-01-01T00:00Z a 1 1", "2026-01-01T00:00Z b 2 1")
 	c = e.chart("duration", "", "minute", "average")
 	c.Filters = []query.Filter{e.filter("metadata.k", "is", "", `"x"`)}
-	e.wantPoints(c, "total 2", "2026-01-02T12:00Z - 1000 1", "2026-01-02T12:54Z - 1000 1")
+	e.wantChart(c, "total 2", "2026-01-02T12:00Z - 1000 1", "2026-01-02T12:54Z - 1000 1")
 	c = e.chart("metadata.nothing", "", "hour", "p95")
-	e.wantPoints(c, "total 0")
+	e.wantChart(c, "total 0")
 }
 
 func chartPercentiles(e *env) {
@@ -108,7 +108,7 @@ func chartPercentiles(e *env) {
 	e.put(all...)
 	for aggregation, want := range map[string]string{"median": "45", "p50": "45", "p75": "67.5", "p90": "81", "p95": "85.5", "p99": "89.1", "avg": "45", "mean": "45"} {
 		c := e.chart("metadata.n", "", "day", aggregation)
-		e.wantPoints(c, "total 10", "2026-01-02T00:00Z - "+want+" 10")
+		e.wantChart(c, "total 10", "2026-01-02T00:00Z - "+want+" 10")
 	}
 }
 
@@ -122,7 +122,7 @@ func chartManyGroups(e *env) {
 		}
 	}
 	e.put(all...)
-	got := e.points(e.chart("metadata.n", "event_name", "day", "sum"))
+	got := e.chartLines(e.chart("metadata.n", "event_name", "day", "sum"))
 	// 49 groups have two events; of the six with one, the first by name stays.
 	want := []string{fmt.Sprintf("total %d", len(all))}
 	for i := range query.MaxGroups {
@@ -146,12 +146,12 @@ func chartTooManyGroups(e *env) {
 	e.put(all...)
 	c := e.chart("metadata.n", "event_id", "month", "sum")
 	c.MaxPoints = 60
-	got := e.points(c)
+	got := e.chartLines(c)
 	if len(got) != 1+query.MaxGroups+1 || !strings.HasSuffix(got[len(got)-1], " other 40 40") {
 		e.Errorf("%d lines, the last %q; want %d groups and the 40 others as one", len(got), got[len(got)-1], query.MaxGroups)
 	}
 	c = e.chart("metadata.n", "metadata.trace_id", "month", "sum")
-	e.wantPoints(c, "total 90", "2026-01-01T00:00Z - 90 90")
+	e.wantChart(c, "total 90", "2026-01-01T00:00Z - 90 90")
 	c = e.chart("metadata.n", "", "minute", "sum")
 	c.MaxPoints = 2
 	if _, err := e.s.Chart(e.ctx, e.project, c); fault.Of(err) != fault.Invalid {
@@ -163,17 +163,17 @@ func chartFill(e *env) {
 	e.put(at(0, "a", `{"n":1,"k":"x"}`), at(2, "b", `{"n":2,"k":"y"}`))
 	c := e.chart("metadata.n", "metadata.k", "hour", "average")
 	c.Fill = true
-	e.wantPoints(c, "total 2", "2026-01-02T12:00Z x 1 1", "2026-01-02T12:00Z y - 0", "2026-01-02T13:00Z x - 0", "2026-01-02T13:00Z y - 0",
+	e.wantChart(c, "total 2", "2026-01-02T12:00Z x 1 1", "2026-01-02T12:00Z y - 0", "2026-01-02T13:00Z x - 0", "2026-01-02T13:00Z y - 0",
 		"2026-01-02T14:00Z x - 0", "2026-01-02T14:00Z y 2 1")
 	c = e.chart("metadata.n", "", "hour", "count")
 	c.Filters = []query.Filter{e.filter("event_type", "is", "", `"tool"`)}
 	c.Fill = true
 	from, to := noon-3_600_000, noon+60_000
 	c.From, c.To = &from, &to
-	e.wantPoints(c, "total 1", "2026-01-02T11:00Z - 0 0", "2026-01-02T12:00Z - 1 1")
+	e.wantChart(c, "total 1", "2026-01-02T11:00Z - 0 0", "2026-01-02T12:00Z - 1 1")
 	from, to = noon+40*dayMillis, noon+41*dayMillis
 	c.Bucket = query.Day
-	e.wantPoints(c, "total 0", "2026-02-11T00:00Z - 0 0", "2026-02-12T00:00Z - 0 0")
+	e.wantChart(c, "total 0", "2026-02-11T00:00Z - 0 0", "2026-02-12T00:00Z - 0 0")
 	from, to = 0, event.MaxMillis
 	c.Bucket = query.Minute
 	if _, err := e.s.Chart(e.ctx, e.project, c); fault.Of(err) != fault.Invalid {
@@ -198,11 +198,11 @@ func chartClocks(e *env) {
 	c := e.chart("duration", "", "hour", "count")
 	c.Filters = []query.Filter{e.filter("event_type", "is", "", `"tool"`)}
 	c.Zone = berlin
-	e.wantPoints(c, "total 4", "2026-10-25T02:00+02:00 - 1 1", "2026-10-25T02:00+01:00 - 1 1", "2026-10-25T23:00+01:00 - 1 1", "2026-10-26T00:00+01:00 - 1 1")
+	e.wantChart(c, "total 4", "2026-10-25T02:00+02:00 - 1 1", "2026-10-25T02:00+01:00 - 1 1", "2026-10-25T23:00+01:00 - 1 1", "2026-10-26T00:00+01:00 - 1 1")
 	c.Bucket = query.Day
-	e.wantPoints(c, "total 4", "2026-10-25T00:00+02:00 - 3 3", "2026-10-26T00:00+01:00 - 1 1")
+	e.wantChart(c, "total 4", "2026-10-25T00:00+02:00 - 3 3", "2026-10-26T00:00+01:00 - 1 1")
 	c.Zone = kathmandu // three quarters of an hour off
-	e.wantPoints(c, "total 4", "2026-10-25T00:00+05:45 - 2 2", "2026-10-26T00:00+05:45 - 2 2")
+	e.wantChart(c, "total 4", "2026-10-25T00:00+05:45 - 2 2", "2026-10-26T00:00+05:45 - 2 2")
 }
 
 func chartRuns(e *env) {
@@ -213,10 +213,10 @@ func chartRuns(e *env) {
 	e.put(in, step("s", "below", 1), own, step("t", "none", 2))
 	c := e.chart("duration", "event_name", "day", "count")
 	c.RunID = "r1"
-	e.wantPoints(c, "total 2", "2026-01-02T00:00Z below 1 1", "2026-01-02T00:00Z of the run 1 1")
+	e.wantChart(c, "total 2", "2026-01-02T00:00Z below 1 1", "2026-01-02T00:00Z of the run 1 1")
 	c.RunID, c.InRuns = "", true
 	c.Filters = []query.Filter{e.filter("event_name", "is not", "", `"none"`)}
-	e.wantPoints(c, "total 4", "2026-01-02T00:00Z below 1 1", "2026-01-02T00:00Z of the run 1 1", "2026-01-02T00:00Z own 2 2") // and its session
+	e.wantChart(c, "total 4", "2026-01-02T00:00Z below 1 1", "2026-01-02T00:00Z of the run 1 1", "2026-01-02T00:00Z own 2 2") // and its session
 }
 
 // chartRandom holds charts of many kinds against a plain sum over all events as they are read.
