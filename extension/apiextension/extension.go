@@ -32,6 +32,7 @@ type apiStore interface {
 	httpapi.Writer
 	httpapi.Configurations
 	httpapi.Tools
+	httpapi.Metrics
 	httpapi.Projects
 	httpapi.Keys
 	mount.Projects
@@ -95,7 +96,7 @@ func (e *apiExtension) Start(ctx context.Context, host component.Host) error {
 			return err
 		}
 	}
-	api := httpapi.New(httpapi.Deps{Reader: s, Writer: s, Configurations: s, Tools: s, Projects: s, Keys: s, DefaultProject: s.DefaultProject, Logger: e.set.Logger})
+	api := httpapi.New(httpapi.Deps{Reader: s, Writer: s, Configurations: s, Tools: s, Metrics: s, Projects: s, Keys: s, DefaultProject: s.DefaultProject, Logger: e.set.Logger})
 	if err := e.serveAPI(api.Routes()); err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 	"go.uber.org/zap"
 
+	"github.com/spangrove/spangrove/pkg/evaluate"
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/project"
 	"github.com/spangrove/spangrove/pkg/query"
@@ -46,8 +47,11 @@ type Deps struct {
 	Writer         Writer
 	Tools          Tools
 	Configurations Configurations
+	Metrics        Metrics
 	Projects       Projects
 	Keys           Keys
+	// Evaluate runs metrics; nil is what needs nothing but the event.
+	Evaluate Evaluator
 	// DefaultProject is whose the data is on a server without keys.
 	DefaultProject func(context.Context) (project.Project, error)
 	// Logger hears of internal errors; nil is silent.
@@ -65,6 +69,9 @@ type Server struct {
 func New(d Deps) *Server {
 	if d.Logger == nil {
 		d.Logger = zap.NewNop()
+	}
+	if d.Evaluate == nil {
+		d.Evaluate = evaluate.Builtin()
 	}
 	if d.Now == nil {
 		d.Now = time.Now

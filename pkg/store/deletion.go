@@ -14,6 +14,7 @@ import (
 var sweeps = map[string]func(ctx context.Context, tx writeTx, project int64, id string) (more bool, err error){
 	configurations.table: configurations.forget,
 	datasets.table:       sweepDataset,
+	metrics.table:        forgetMetricVersions,
 }
 
 // deleteDocument deletes a document and what belongs to it. fault.NotFound if there is none.

@@ -31,7 +31,8 @@ const (
 var ofProject = []struct{ table, key string }{
 	{"trace", "trace_id"}, {"alias", "session_id"}, {"pending", "id"}, {"session", "session_id"}, {"tally", "type, lane"}, {"api_key", "id"},
 	{"tool", "id"}, {"configuration", "id"}, {"dataset_row", "dataset_id, pos, from_version"}, {"dataset", "id"}, {"datapoint", "id"},
-	{"revision", "kind, id, version"}, {"deletion", "kind, id"}, {"note", "span_id, hash"},
+	{"revision", "kind, id, version"}, {"deletion", "kind, id"}, {"note", "span_id, hash"}, {"metric", "id"},
+	{"metric_version", "metric_id, number"},
 }
 
 // purges is what DeleteProject hands to the background.

@@ -12,3 +12,24 @@ ALTER TABLE api_key ADD COLUMN description text NOT NULL DEFAULT '';
 ALTER TABLE api_key ADD COLUMN origin text NOT NULL DEFAULT 'api';
 UPDATE api_key SET origin = name, scope = 'admin' WHERE name IN ('configured', 'generated');
 CREATE INDEX api_key_project ON api_key(project_id, created_ms, id);
+-- Metrics, with the definition in force, and all definitions they have, had or may be given.
+CREATE TABLE metric (
+  project_id bigint NOT NULL,
+  id         text COLLATE "C" NOT NULL,
+  version    bigint NOT NULL,
+  created_ms bigint NOT NULL,
+  updated_ms bigint NOT NULL,
+  type       text NOT NULL,
+  doc        text NOT NULL,
+  PRIMARY KEY (project_id, id)
+);
+CREATE TABLE metric_version (
+  project_id bigint NOT NULL,
+  metric_id  text COLLATE "C" NOT NULL,
+  number     bigint NOT NULL,
+  sha        text NOT NULL,
+  message    text NOT NULL,
+  created_ms bigint NOT NULL,
+  doc        text NOT NULL,
+  PRIMARY KEY (project_id, metric_id, number)
+);

@@ -1,0 +1,65 @@
+package evaluate
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/spangrove/spangrove/pkg/metric"
+	"github.com/spangrove/spangrove/pkg/rawjson"
+)
+
+// human takes the score that a person gave: the event has it in its metrics, under the metric's
+// name.
+type human struct{}
+
+// Evaluate implements Engine.
+func (human) Evaluate(_ context.Context, d *metric.Definition, event json.RawMessage) (Result, error) {
+	score := scoreOf(event, d.Name)
+	if score == nil {
+		return Result{Success: true, Explanation: "A person gives this score; the event has none yet in its metrics."}, nil
+	}
+	if why := misfit(d, score); why != "" {
+		return refusal("The event's score is %s.", why)
+	}
+	return Result{Success: true, Score: score, Explanation: "A person gave this score."}, nil
+}
+
+// misfit says why a score is none that the metric can have, empty if it is one.
+func misfit(d *metric.Definition, score json.RawMessage) string {
+	kind := rawjson.KindOf(score)
+	switch d.Return {
+	case metric.Float:
+		n, ok := metric.Value(score)
+		scale, scaled := rawjson.Number(d.Scale)
+		switch {
+		case !ok:
+			return "no number, as the metric's return type asks for"
+		case scaled && (n < 0 || n > scale):
+			return "outside of the metric's scale, 0 to " + string(d.Scale)
+		}
+	case metric.Boolean:
+		if kind != 't' && kind != 'f' {
+			return "no boolean, as the metric's return type asks for"
+		}
+	case metric.String:
+		if kind != '"' {
+			return "no string, as the metric's return type asks for"
+		}
+	case metric.Categorical:
+		name, ok := rawjson.Text(score)
+		if !ok {
+			return "no string, as the metric's return type asks for"
+		}
+		list, _ := metric.CategoriesOf(d.Categories)
+		var names []string
+		for _, c := range list {
+			names = append(names, c.Name)
+		}
+		if names != nil && !slices.Contains(names, name) {
+			return "none of the metric's categories: " + strings.Join(names, ", ")
+		}
+	}
+	return ""
+}

@@ -1,0 +1,63 @@
+package httpapi
+
+import (
+	"encoding/json"
+
+	"github.com/spangrove/spangrove/pkg/metric"
+	"github.com/spangrove/spangrove/pkg/rawjson"
+	"github.com/spangrove/spangrove/pkg/wire"
+)
+
+func (s *Server) listMetricVersions(c *call) error {
+	limit, page, err := c.page()
+	if err != nil {
+		return err
+	}
+	names, total, err := s.Metrics.FindMetricVersions(c.ctx(), c.project.ID, c.text("id"), limit, page)
+	if err != nil {
+		return err
+	}
+	c.total(total)
+	return c.stream(func(out *wire.Stream) error {
+		out.Text(`{"success":true,"data":`)
+		err := wire.WriteList(out, names,
+			func(names []string) ([]metric.Version, error) {
+				return s.Metrics.LoadMetricVersions(c.ctx(), c.project.ID, c.text("id"), names)
+			},
+			func(dst []byte, v *metric.Version) []byte { return wire.AppendMetricVersion(dst, v, c.older()) })
+		out.Text("}")
+		return err
+	})
+}
+
+func (s *Server) createMetricVersion(c *call) error {
+	body, err := c.body()
+	if err != nil {
+		return err
+	}
+	r, err := wire.DecodeMetricVersion(body, c.older())
+	if err != nil {
+		return err
+	}
+	v, err := s.Metrics.CreateMetricVersion(c.ctx(), c.project.ID, c.text("id"), metric.Version{Definition: r.Content, Message: r.Message}, r.Deploy)
+	if err != nil {
+		return err
+	}
+	return c.data(wire.AppendMetricVersion(nil, &v, c.older()))
+}
+
+func (s *Server) deployMetricVersion(c *call) error {
+	v, err := s.Metrics.DeployMetricVersion(c.ctx(), c.project.ID, c.text("id"), c.text("name"))
+	if err != nil {
+		return err
+	}
+	return c.data(wire.AppendMetricVersion(nil, &v, c.older()))
+}
+
+// data answers with one thing in {"success", "data"}.
+func (c *call) data(item json.RawMessage) error {
+	var b rawjson.Builder
+	b.Bool("success", true)
+	b.Raw("data", item)
+	return c.json(&b)
+}

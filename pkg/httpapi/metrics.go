@@ -1,0 +1,193 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+
+	"github.com/spangrove/spangrove/pkg/evaluate"
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/metric"
+	"github.com/spangrove/spangrove/pkg/project"
+	"github.com/spangrove/spangrove/pkg/rawjson"
+	"github.com/spangrove/spangrove/pkg/wire"
+)
+
+// Metrics is where the metrics of a project are.
+type Metrics interface {
+	MetricVersions
+	// CreateMetric stores a metric whose definition is complete and valid, and gives its id.
+	CreateMetric(ctx context.Context, projectID int64, d metric.Definition) (id string, err error)
+	// FindMetrics lists the ids of those that match, oldest first, a page of them, and counts
+	// all that do.
+	FindMetrics(ctx context.Context, projectID int64, q metric.Query) (ids []string, total int, err error)
+	// LoadMetrics reads metrics in the order of ids. Those that are gone are left out.
+	LoadMetrics(ctx context.Context, projectID int64, ids []string) ([]metric.Metric, error)
+	// UpdateMetric changes a metric and makes a version of it. fault.NotFound if there is none,
+	// fault.Invalid if it would break a rule.
+	UpdateMetric(ctx context.Context, projectID int64, id string, p metric.Patch) (metric.Metric, error)
+	// DeleteMetric deletes a metric with all its versions. fault.NotFound if there is none.
+	DeleteMetric(ctx context.Context, projectID int64, id string) error
+}
+
+// MetricVersions is where the versions of metrics are. All but the loading are fault.NotFound if
+// there is no such metric.
+type MetricVersions interface {
+	// FindMetricVersions lists the names of versions, newest first, a page of them, and counts
+	// all.
+	FindMetricVersions(ctx context.Context, projectID int64, id string, limit, page int) (names []string, total int, err error)
+	// LoadMetricVersions reads versions that follow one another in such a list; none, if the
+	// metric is gone.
+	LoadMetricVersions(ctx context.Context, projectID int64, id string, names []string) ([]metric.Version, error)
+	// CreateMetricVersion stores a version of v's definition and message, and puts it in force
+	// if deploy.
+	CreateMetricVersion(ctx context.Context, projectID int64, id string, v metric.Version, deploy bool) (metric.Version, error)
+	// DeployMetricVersion puts a version in force, named by its name or its SHA.
+	DeployMetricVersion(ctx context.Context, projectID int64, id, name string) (metric.Version, error)
+}
+
+var metricOperations = []operation{
+	{"listMetrics", http.MethodGet, []string{"/metrics"}, project.ScopeRead, (*Server).listMetrics},
+	{"createMetric", http.MethodPost, []string{"/metrics"}, project.ScopeFull, (*Server).createMetric},
+	{"updateMetric", http.MethodPut, []string{"/metrics"}, project.ScopeFull, (*Server).updateMetric},
+	{"updateMetricById", http.MethodPut, []string{"/metrics/{id}"}, project.ScopeFull, (*Server).updateMetricByID},
+	{"deleteMetric", http.MethodDelete, []string{"/metrics"}, project.ScopeFull, (*Server).deleteMetric},
+	{"deleteMetricById", http.MethodDelete, []string{"/metrics/{id}"}, project.ScopeFull, (*Server).deleteMetricByID},
+	{"runMetric", http.MethodPost, []string{"/metrics/run", "/metrics/run_metric"}, project.ScopeFull, (*Server).runMetric},
+	{"listMetricVersions", http.MethodGet, []string{"/metrics/{id}/versions"}, project.ScopeRead, (*Server).listMetricVersions},
+	{"createMetricVersion", http.MethodPost, []string{"/metrics/{id}/versions"}, project.ScopeFull, (*Server).createMetricVersion},
+	{"deployMetricVersion", http.MethodPost, []string{"/metrics/{id}/versions/{name}/deploy"}, project.ScopeFull, (*Server).deployMetricVersion},
+}
+
+func (s *Server) listMetrics(c *call) error {
+	params, err := c.params()
+	if err != nil {
+		return err
+	}
+	var q metric.Query
+	if q.ID, err = params.Text("id"); err != nil {
+		return err
+	}
+	name, err := params.Text("type")
+	if err != nil {
+		return err
+	}
+	if name != "" {
+		var ok bool
+		if q.Type, ok = metric.TypeOf(name); !ok {
+			return fault.InvalidField("type", "%.40q is none of PYTHON, LLM, HUMAN, COMPOSITE", name)
+		}
+	}
+	if q.Limit, q.Page, err = params.Page(listPages); err != nil {
+		return err
+	}
+	ids, total, err := s.Metrics.FindMetrics(c.ctx(), c.project.ID, q)
+	if err != nil {
+		return err
+	}
+	c.total(total)
+	key := "metrics"
+	if c.older() {
+		key = ""
+	}
+	return list(c, key, ids,
+		func(ids []string) ([]metric.Metric, error) { return s.Metrics.LoadMetrics(c.ctx(), c.project.ID, ids) },
+		func(dst []byte, m *metric.Metric) []byte { return wire.AppendMetric(dst, m, c.project.Name, c.older()) })
+}
+
+func (s *Server) createMetric(c *call) error {
+	body, err := c.body()
+	if err != nil {
+		return err
+	}
+	d, err := wire.DecodeMetric(body, c.older())
+	if err != nil {
+		return err
+	}
+	id, err := s.Metrics.CreateMetric(c.ctx(), c.project.ID, d)
+	if err != nil {
+		return err
+	}
+	var b rawjson.Builder
+	b.Bool("inserted", true)
+	b.String("metric_id", id)
+	return c.json(&b)
+}
+
+// updateMetric changes the metric that the body names.
+func (s *Server) updateMetric(c *call) error { return s.changeMetric(c, "") }
+
+// updateMetricByID changes the metric of the path.
+func (s *Server) updateMetricByID(c *call) error { return s.changeMetric(c, c.text("id")) }
+
+func (s *Server) changeMetric(c *call, id string) error {
+	body, err := c.body()
+	if err != nil {
+		return err
+	}
+	p, inBody, err := wire.DecodeMetricPatch(body, c.older())
+	if err != nil {
+		return err
+	}
+	if id == "" {
+		id = inBody
+	}
+	if id == "" {
+		name := "id"
+		if c.older() {
+			name = "metric_id"
+		}
+		return fault.InvalidField(name, "is required")
+	}
+	if _, err := s.Metrics.UpdateMetric(c.ctx(), c.project.ID, id, p); err != nil {
+		return err
+	}
+	var b rawjson.Builder
+	b.Bool("updated", true)
+	return c.json(&b)
+}
+
+// deleteMetric deletes the metric that the query string names.
+func (s *Server) deleteMetric(c *call) error {
+	id, err := c.paramID("metric_id", "id")
+	if err != nil {
+		return err
+	}
+	return s.removeMetric(c, id)
+}
+
+// deleteMetricByID deletes the metric of the path.
+func (s *Server) deleteMetricByID(c *call) error { return s.removeMetric(c, c.text("id")) }
+
+func (s *Server) removeMetric(c *call, id string) error {
+	if err := s.Metrics.DeleteMetric(c.ctx(), c.project.ID, id); err != nil {
+		return err
+	}
+	var b rawjson.Builder
+	b.Bool("deleted", true)
+	return c.json(&b)
+}
+
+// runMetric runs a definition over an event, both as the body has them; nothing is stored.
+func (s *Server) runMetric(c *call) error {
+	body, err := c.body()
+	if err != nil {
+		return err
+	}
+	d, event, err := wire.DecodeMetricRun(body, c.older())
+	if err != nil {
+		return err
+	}
+	r, err := s.Evaluate.Run(c.ctx(), &d, event)
+	if err != nil {
+		return err
+	}
+	return c.answer(wire.MetricResult(r.Success, r.Score, r.Explanation, r.Passed))
+}
+
+// Evaluator runs metrics.
+type Evaluator interface {
+	// Run scores an event by a definition that is valid. That there can be no score is a
+	// result, which says why.
+	Run(ctx context.Context, d *metric.Definition, event json.RawMessage) (evaluate.Result, error)
+}

@@ -1,0 +1,242 @@
+// Package metric holds metrics: definitions of evaluators, which give an event a score. It knows
+// their rules, their versions, what a threshold lets pass and how one is written down. It does no
+// I/O and runs nothing; that is package evaluate's.
+package metric
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spangrove/spangrove/pkg/rawjson"
+)
+
+// Type says who or what gives the score.
+type Type string
+
+// The types. Older clients know them by other names (Older).
+const (
+	Python    Type = "PYTHON"
+	LLM       Type = "LLM"
+	Human     Type = "HUMAN"
+	Composite Type = "COMPOSITE"
+)
+
+// Types are all types.
+func Types() []Type { return []Type{Python, LLM, Human, Composite} }
+
+// olderTypes are the names by which older clients know the types.
+var olderTypes = map[Type]string{Python: "custom", LLM: "model", Human: "human", Composite: "composite"}
+
+// Older is the type's name for older clients.
+func (t Type) Older() string { return olderTypes[t] }
+
+// TypeOf reads a type by either of its names.
+func TypeOf(name string) (Type, bool) {
+	for _, t := range Types() {
+		if name == string(t) || name == t.Older() {
+			return t, true
+		}
+	}
+	return "", false
+}
+
+// Return says what kind of value a score is.
+type Return string
+
+// The kinds of scores. Older clients take a categorical one for a string.
+const (
+	Float       Return = "float"
+	Boolean     Return = "boolean"
+	String      Return = "string"
+	Categorical Return = "categorical"
+)
+
+// Older is the kind as older clients know it.
+func (r Return) Older() string {
+	if r == Categorical {
+		return string(String)
+	}
+	return string(r)
+}
+
+// Definition is all of a metric that a version of it holds. The JSON fields are as they were
+// sent; nil is absent.
+type Definition struct {
+	Name             string
+	Type             Type
+	Criteria         string // code of PYTHON, prompt of LLM, text for people, aggregation of COMPOSITE
+	Description      string
+	Return           Return
+	EnabledInProd    bool // evaluated for new events that match Filters
+	NeedsGroundTruth bool
+	Sampling         json.RawMessage // percentage of those events, 0 to 100
+	ModelProvider    *string
+	ModelName        *string
+	EventName        *string // older clients': which events it is for
+	EventType        *string
+	Scale            json.RawMessage // whole number: scores are from 0 to it
+	Threshold        json.RawMessage // object, see Threshold
+	Categories       json.RawMessage // array of {"category", "score"}
+	Children         json.RawMessage // array of {"id", "name", "weight", "scale"}
+	Filters          json.RawMessage // object with "filterArray"
+}
+
+// Metric is a definition with its place. ID, Created, Updated and Deployed are the store's.
+type Metric struct {
+	Definition
+	ID       string
+	Created  int64 // Unix milliseconds
+	Updated  int64 // of the last change, Unix milliseconds; 0: there was none
+	Deployed int64 // number of the version in force
+}
+
+// Row writes down what the store keeps of the metric beside its columns.
+func (m *Metric) Row() json.RawMessage {
+	var b rawjson.Builder
+	b.Int("deployed", m.Deployed)
+	return rawjson.Concat(b.Bytes(), m.Doc())
+}
+
+// FromRow reads what Row wrote.
+func FromRow(row json.RawMessage) Metric {
+	n, _ := rawjson.Number(rawjson.Get(row, "deployed"))
+	return Metric{Definition: FromDoc(row), Deployed: int64(n)}
+}
+
+// Version is a definition that a metric has or had, or may be given.
+type Version struct {
+	Definition
+	MetricID string
+	Number   int64 // from 1
+	SHA      string
+	Message  string
+	Created  int64 // Unix milliseconds
+	Deployed bool  // it is the one in force
+}
+
+// Name is how a version is called in paths and answers.
+func (v *Version) Name() string { return VersionName(v.Number) }
+
+// VersionName is the name of version n.
+func VersionName(n int64) string { return fmt.Sprintf("v%d", n) }
+
+// VersionNumber is the number of the version with a name, 0 if the name is none.
+func VersionNumber(name string) int64 {
+	digits, ok := strings.CutPrefix(name, "v")
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if !ok || err != nil || VersionName(n) != name {
+		return 0
+	}
+	return n
+}
+
+// Seal computes the version's SHA, which no other version of any metric has.
+func (v *Version) Seal() {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s %d %d\n%s\n%s", v.MetricID, v.Number, v.Created, v.Message, v.Doc()))
+	v.SHA = hex.EncodeToString(sum[:])
+}
+
+// Query is what a list of metrics can be narrowed by; what is empty does not count.
+type Query struct {
+	ID          string
+	Type        Type
+	Limit, Page int
+}
+
+// Defaults of what a new metric was not given.
+const (
+	DefaultSampling = "10"
+	// OlderSampling is that of older clients, which know no sampling.
+	OlderSampling  = "100"
+	DefaultFilters = `{"filterArray":[]}`
+)
+
+// Complete fills in what a new metric was not given, as clients need it to be there.
+func (d *Definition) Complete(sampling string) {
+	if d.Return == "" {
+		d.Return = Float
+	}
+	if d.Sampling == nil {
+		d.Sampling = json.RawMessage(sampling)
+	}
+	if d.Filters == nil {
+		d.Filters = json.RawMessage(DefaultFilters)
+	}
+}
+
+// fields are the definition's texts, flags and JSON, by the names under which Doc writes them.
+func (d *Definition) texts() map[string]*string {
+	return map[string]*string{"name": &d.Name, "type": (*string)(&d.Type), "criteria": &d.Criteria, "description": &d.Description, "return_type": (*string)(&d.Return)}
+}
+
+func (d *Definition) options() map[string]**string {
+	return map[string]**string{"model_provider": &d.ModelProvider, "model_name": &d.ModelName, "event_name": &d.EventName, "event_type": &d.EventType}
+}
+
+func (d *Definition) flags() map[string]*bool {
+	return map[string]*bool{"enabled_in_prod": &d.EnabledInProd, "needs_ground_truth": &d.NeedsGroundTruth}
+}
+
+func (d *Definition) raws() map[string]*json.RawMessage {
+	return map[string]*json.RawMessage{"sampling_percentage": &d.Sampling, "scale": &d.Scale, "threshold": &d.Threshold,
+		"categories": &d.Categories, "child_metrics": &d.Children, "filters": &d.Filters}
+}
+
+// Fields are the names of a definition's fields, in the order in which they are written.
+var Fields = []string{"name", "type", "criteria", "description", "return_type", "enabled_in_prod", "needs_ground_truth", "sampling_percentage",
+	"model_provider", "model_name", "scale", "threshold", "categories", "child_metrics", "filters", "event_name", "event_type"}
+
+// Field is one of Fields as JSON, nil if it is absent.
+func (d *Definition) Field(name string) json.RawMessage {
+	if text := d.texts()[name]; text != nil {
+		return rawjson.AppendString(nil, *text)
+	}
+	if text := d.options()[name]; text != nil {
+		if *text == nil {
+			return nil
+		}
+		return rawjson.AppendString(nil, **text)
+	}
+	if flag := d.flags()[name]; flag != nil {
+		return fmt.Append(nil, *flag)
+	}
+	if raw := d.raws()[name]; raw != nil {
+		return *raw
+	}
+	return nil
+}
+
+// Doc writes the definition down.
+func (d *Definition) Doc() json.RawMessage {
+	var b rawjson.Builder
+	for _, name := range Fields {
+		if v := d.Field(name); v != nil {
+			b.Raw(name, v)
+		}
+	}
+	return b.Bytes()
+}
+
+// FromDoc reads what Doc wrote.
+func FromDoc(doc json.RawMessage) Definition {
+	var d Definition
+	texts, options, flags, raws := d.texts(), d.options(), d.flags(), d.raws()
+	for name, raw := range rawjson.Object(doc) {
+		text, _ := rawjson.Text(raw)
+		switch {
+		case texts[name] != nil:
+			*texts[name] = text
+		case options[name] != nil:
+			*options[name] = &text
+		case flags[name] != nil:
+			*flags[name] = string(raw) == "true"
+		case raws[name] != nil:
+			*raws[name] = raw
+		}
+	}
+	return d
+}

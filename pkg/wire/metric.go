@@ -1,0 +1,247 @@
+package wire
+
+import (
+	"encoding/json"
+
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/metric"
+	"github.com/spangrove/spangrove/pkg/query"
+	"github.com/spangrove/spangrove/pkg/rawjson"
+)
+
+// DecodeMetric reads the body of a metric's creation in either dialect, complete and checked.
+// older is that of the paths without /v1: those clients have criteria under several names and
+// leave them out where they have none, and know no sampling. Null is absent and unknown fields
+// are ignored, among them the project older clients send. Errors name the field.
+func DecodeMetric(body []byte, older bool) (metric.Definition, error) {
+	p, _, err := DecodeMetricPatch(body, older)
+	if err != nil {
+		return metric.Definition{}, err
+	}
+	return define(p)
+}
+
+func define(p metric.Patch) (d metric.Definition, err error) {
+	d.Apply(&p)
+	sampling := metric.DefaultSampling
+	if p.Older {
+		sampling = metric.OlderSampling
+	}
+	d.Complete(sampling)
+	if err := d.Validate(); err != nil {
+		return d, err
+	}
+	if p.Criteria == nil && !p.Older {
+		return d, fault.InvalidField("criteria", "is required")
+	}
+	return d, nil
+}
+
+// DecodeMetricPatch reads the body of a metric's update in either dialect, and the id that may
+// stand in it, as id or metric_id.
+func DecodeMetricPatch(body []byte, older bool) (p metric.Patch, id string, err error) {
+	object, _, err := DecodeObject(body)
+	if err != nil {
+		return p, "", err
+	}
+	return metricPatch(object, older)
+}
+
+func metricPatch(object []byte, older bool) (p metric.Patch, id string, err error) {
+	p.Older = older
+	var otherID string
+	var code, prompt *string
+	err = eachOf(object, func(key string, raw []byte) (err error) {
+		switch key {
+		case "id":
+			id, err = readText(raw)
+		case "metric_id":
+			otherID, err = readText(raw)
+		case "name":
+			err = setTextPointer(&p.Name, raw)
+		case "type":
+			p.Type, err = readMetricType(raw)
+		case "criteria":
+			err = setTextPointer(&p.Criteria, raw)
+		case "code_snippet":
+			err = setTextPointer(&code, raw)
+		case "prompt":
+			err = setTextPointer(&prompt, raw)
+		case "description":
+			err = setTextPointer(&p.Description, raw)
+		case "return_type":
+			var text string
+			text, err = readText(raw)
+			kind := metric.Return(text)
+			p.Return = &kind
+		case "enabled_in_prod":
+			err = setBoolPointer(&p.EnabledInProd, raw)
+		case "needs_ground_truth":
+			err = setBoolPointer(&p.NeedsGroundTruth, raw)
+		case "model_provider":
+			err = setTextPointer(&p.ModelProvider, raw)
+		case "model_name":
+			err = setTextPointer(&p.ModelName, raw)
+		case "event_name":
+			err = setTextPointer(&p.EventName, raw)
+		case "event_type":
+			err = setTextPointer(&p.EventType, raw)
+		case "sampling_percentage":
+			p.Sampling, err = readNumber(raw)
+		case "scale":
+			p.Scale, err = readNumber(raw)
+		case "threshold":
+			p.Threshold, err = readObject(raw)
+		case "pass_when":
+			p.PassWhen = raw
+		case "categories":
+			p.Categories, err = readArray(raw)
+		case "child_metrics":
+			p.Children, err = readArray(raw)
+		case "filters":
+			p.Filters, err = readMetricFilters(raw)
+		}
+		return err
+	})
+	for _, text := range []*string{code, prompt} {
+		if p.Criteria == nil {
+			p.Criteria = text
+		}
+	}
+	if id == "" {
+		id = otherID
+	}
+	return p, id, err
+}
+
+func readMetricType(raw []byte) (*metric.Type, error) {
+	text, err := readText(raw)
+	if err != nil {
+		return nil, err
+	}
+	t, ok := metric.TypeOf(text)
+	if !ok {
+		return nil, fault.New(fault.Invalid, "%.40q is none of PYTHON, LLM, HUMAN, COMPOSITE", text)
+	}
+	return &t, nil
+}
+
+func setBoolPointer(to **bool, raw []byte) error {
+	v, err := readBool(raw)
+	if err != nil {
+		return err
+	}
+	*to = &v
+	return nil
+}
+
+// readNumber reads a number, which may stand in a string.
+func readNumber(raw json.RawMessage) (json.RawMessage, error) {
+	if text, ok := rawjson.Text(raw); ok {
+		raw, _, _ = rawjson.Clean([]byte(text))
+	}
+	if _, ok := rawjson.Number(raw); !ok {
+		return nil, fault.New(fault.Invalid, "must be a number")
+	}
+	return raw, nil
+}
+
+func readArray(raw json.RawMessage) (json.RawMessage, error) {
+	if rawjson.KindOf(raw) != '[' {
+		return nil, wrong("an array", raw)
+	}
+	return raw, nil
+}
+
+// readMetricFilters checks the filters of a metric and brings them into the form
+// {"filterArray": […]}, from a bare array too.
+func readMetricFilters(raw json.RawMessage) (json.RawMessage, error) {
+	kind := rawjson.KindOf(raw)
+	if kind != '{' && kind != '[' {
+		return nil, wrong("an object with filterArray", raw)
+	}
+	list, field := rawjson.Get(raw, "filterArray"), "filterArray"
+	if list == nil {
+		list, field = raw, ""
+	}
+	if _, err := query.ParseFilters(list, field); err != nil {
+		return nil, err
+	}
+	list = rawjson.Get(raw, "filterArray")
+	switch {
+	case rawjson.KindOf(list) == '[':
+		return raw, nil
+	case kind == '{' && (list != nil || rawjson.Empty(raw)):
+		list = json.RawMessage("[]")
+	case kind == '{':
+		list = append(append(json.RawMessage("["), raw...), ']')
+	default:
+		list = raw
+	}
+	var b rawjson.Builder
+	b.Raw("filterArray", list)
+	return b.Bytes(), nil
+}
+
+// AppendMetric appends a metric as answers show it. project is the name of its project, older the
+// dialect of the paths without /v1, whose clients refuse null and know other names.
+func AppendMetric(dst []byte, m *metric.Metric, project string, older bool) []byte {
+	b := itemOf(m.ID, older)
+	if older {
+		b.String("task", project)
+	}
+	addDefinition(b, &m.Definition, older)
+	b.String("version", metric.VersionName(m.Deployed))
+	addTimes(b, m.Created, m.Updated, older)
+	return append(dst, b.Bytes()...)
+}
+
+func addDefinition(b *rawjson.Builder, d *metric.Definition, older bool) {
+	for _, name := range metric.Fields {
+		value := d.Field(name)
+		if older {
+			value = olderField(d, name, value)
+		}
+		switch {
+		case value != nil:
+			b.Raw(name, value)
+		case !older && name != "event_name" && name != "event_type": // which only older clients have
+			b.Raw(name, json.RawMessage("null"))
+		}
+	}
+	if !older {
+		return
+	}
+	switch d.Type {
+	case metric.Python:
+		b.String("code_snippet", d.Criteria)
+	case metric.LLM:
+		b.String("prompt", d.Criteria)
+	}
+	// Older clients take nothing but a boolean here.
+	if when := rawjson.Get(d.Threshold, "pass_when"); rawjson.KindOf(when) == 't' || rawjson.KindOf(when) == 'f' {
+		b.Raw("pass_when", when)
+	}
+}
+
+// olderField is a field as older clients know it.
+func olderField(d *metric.Definition, name string, value json.RawMessage) json.RawMessage {
+	switch name {
+	case "type":
+		return rawjson.AppendString(nil, d.Type.Older())
+	case "return_type":
+		return rawjson.AppendString(nil, d.Return.Older())
+	case "threshold":
+		var b rawjson.Builder
+		for key, v := range rawjson.Object(value) {
+			if !rawjson.Null(v) {
+				b.Raw(key, v)
+			}
+		}
+		if b.Len() == 0 {
+			return nil
+		}
+		return b.Bytes()
+	}
+	return value
+}
