@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -25,14 +26,12 @@ const (
 	purgeRetry = 5 * time.Second
 )
 
-// ofProject are the tables whose rows belong to a project by their column project_id, beside ev
-// and chunk, each with the other columns of its key, by which rows are taken in slices. Rows of
-// a table named earlier may refer to those of a later one.
+// ofProject are the tables, beside those of documents, whose rows belong to a project by their
+// column project_id, each with the other columns of its key, by which rows are taken in slices.
+// ev and chunk go before them.
 var ofProject = []struct{ table, key string }{
-	{"trace", "trace_id"}, {"alias", "session_id"}, {"pending", "id"}, {"session", "session_id"}, {"tally", "type, lane"}, {"api_key", "id"},
-	{"tool", "id"}, {"configuration", "id"}, {"dataset_row", "dataset_id, pos, from_version"}, {"dataset", "id"}, {"datapoint", "id"},
-	{"revision", "kind, id, version"}, {"deletion", "kind, id"}, {"note", "span_id, hash"}, {"metric", "id"},
-	{"metric_version", "metric_id, number"},
+	{"trace", "trace_id"}, {"alias", "session_id"}, {"pending", "id"}, {"note", "span_id, hash"}, {"session", "session_id"}, {"tally", "type, lane"},
+	{"api_key", "id"},
 }
 
 // purges is what DeleteProject hands to the background.
@@ -148,15 +147,15 @@ func (s *Store) purgeAll(ctx context.Context) error {
 
 // purgeProject deletes all rows of a deleted project, each slice in a transaction of its own.
 func (s *Store) purgeProject(ctx context.Context, id int64) error {
-	slices := []func(context.Context, writeTx) (more bool, err error){
+	parts := []func(context.Context, writeTx) (more bool, err error){
 		func(ctx context.Context, tx writeTx) (bool, error) { return s.purgeEvents(ctx, tx, id) },
 	}
-	for _, t := range ofProject {
-		slices = append(slices, func(ctx context.Context, tx writeTx) (bool, error) {
+	for _, t := range slices.Concat(ofProject, documentTables) {
+		parts = append(parts, func(ctx context.Context, tx writeTx) (bool, error) {
 			return deleteRows(ctx, tx, t.table, "project_id, "+t.key, "project_id = $1", id)
 		})
 	}
-	for _, slice := range slices {
+	for _, slice := range parts {
 		for more := true; more; {
 			err := s.change(ctx, id, uuid.Nil, 0, func(ctx context.Context, tx writeTx) (err error) {
 				more, err = slice(ctx, tx)
