@@ -60,7 +60,7 @@ func (e *Event) Restore() {
 	}
 	if e.Duplicate {
 		e.Duplicate = false
-		e.Metadata = dropKey(e.Metadata, DuplicateKey)
+		e.Metadata = dropMembers(e.Metadata, func(k string, _ json.RawMessage) bool { return k == DuplicateKey })
 	}
 }
 
@@ -150,15 +150,4 @@ func disaggregated(metadata json.RawMessage) json.RawMessage {
 		out.Raw(AggregateKey, left.Bytes())
 	}
 	return out.Bytes()
-}
-
-// dropKey gives an object without one of its members.
-func dropKey(object json.RawMessage, key string) json.RawMessage {
-	var b rawjson.Builder
-	for k, v := range rawjson.Object(object) {
-		if k != key {
-			b.Raw(k, v)
-		}
-	}
-	return b.Bytes()
 }

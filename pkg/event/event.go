@@ -94,6 +94,8 @@ type Event struct {
 	// Fixed says that the event's session holds for this event alone, whatever the session
 	// of its trace.
 	Fixed bool
+	// Named says that its span names a session itself, and does not only inherit its trace's.
+	Named bool
 	// Unfinished marks a copy of a span that has not ended; the finished one replaces it.
 	Unfinished bool
 	// OutputsSet says that an update has given Outputs, which notes then leave alone. It is
@@ -122,11 +124,29 @@ type SessionHint struct {
 	Metadata  json.RawMessage // members for the session event's metadata, filled where empty
 }
 
+// TraceSession is the session that a span names for its whole trace. Of those that the spans of a
+// trace name, in whatever requests they come, the one with the smallest rank holds.
+type TraceSession struct {
+	TraceID, SessionID uuid.UUID
+	Rank               TraceRank
+}
+
+// TraceRank orders the spans of a trace by what their word counts for the trace's session: roots
+// come first, then earlier spans, then smaller span ids.
+type TraceRank struct {
+	Below bool   // it is no root
+	Nanos uint64 // its start, Unix nanoseconds
+	Span  [8]byte
+}
+
 // Batch is what one request stores: all of it or nothing.
 type Batch struct {
 	Events   []Event
 	Sessions []SessionHint
-	Notes    []Note
+	// Traces are the sessions that spans of this batch name for their traces. A trace that is
+	// not listed is named by its events, unless they are provisional.
+	Traces []TraceSession
+	Notes  []Note
 }
 
 // Complete sets what an event may leave out: ids, parent, name, source and times. now is the

@@ -16,8 +16,11 @@ func (b *build) identity(e *event.Event) {
 	s := b.s
 	e.ID, e.SessionID, e.Type = s.eventID, s.session(), s.typ
 	e.TraceID = uuid.UUID(s.trace.id)
+	if id := EventID(s.trace.id, s.id); b.x.ownIDs && id != e.ID {
+		e.SpanID = id
+	}
 	e.Provisional = s.trace.provisional && !s.fixed
-	e.Fixed = s.fixed
+	e.Fixed, e.Named = s.fixed, s.key != ""
 	switch {
 	case e.ID == e.SessionID:
 		e.Type = event.TypeSession // a span that says it is the session
@@ -33,7 +36,7 @@ func (b *build) identity(e *event.Event) {
 	default:
 		e.ParentID = EventID(s.trace.id, s.parent)
 		if b.x.ownIDs {
-			if i, ok := b.x.bySpan[spanKey{s.trace.id, s.parent}]; ok {
+			if i, ok := b.x.bySpan[spanKey{s.trace.id, s.parent}]; ok && b.x.spans[i].session() == s.session() {
 				e.ParentID = b.x.spans[i].eventID
 			}
 		}

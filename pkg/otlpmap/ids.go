@@ -5,6 +5,8 @@ import (
 	"encoding/hex"
 
 	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/event"
 )
 
 // EventID is the id of the event of a span: the UUID version 5 of the span id, as 16 lower-case
@@ -21,16 +23,5 @@ func EventID(trace [16]byte, span [8]byte) uuid.UUID {
 	return id
 }
 
-// SessionID is the session a key names: the key itself if it is a UUID in any of its spellings
-// (upper or lower case, with or without hyphens, braces or the urn:uuid: prefix), else its UUID
-// version 5 in the URL namespace. The nil UUID is a name like any other, since no event may
-// have it as its session.
-func SessionID(key string) uuid.UUID {
-	switch n := len(key); {
-	case n == 36, n == 32, n == 45, n == 38 && key[0] == '{' && key[37] == '}':
-		if id, err := uuid.Parse(key); err == nil && id != uuid.Nil {
-			return id
-		}
-	}
-	return uuid.NewSHA1(uuid.NameSpaceURL, []byte(key))
-}
+// SessionID is the session a key names: see event.SessionOf.
+func SessionID(key string) uuid.UUID { return event.SessionOf(key) }

@@ -94,7 +94,7 @@ func (m *Mapper) Traces(td ptrace.Traces) (event.Batch, []Rejection) {
 		x.seat(&x.spans[i])
 		x.build.event(&x.spans[i], &batch.Events[i])
 	}
-	batch.Sessions = x.hints()
+	batch.Sessions, batch.Traces = x.hints(), x.named()
 	return batch, rejected
 }
 

@@ -83,15 +83,14 @@ func (x *scratch) resolve() {
 		id := s.session()
 		h := x.sessions[id]
 		if h == nil {
-			h = &session{id: id, resource: s.resource}
+			h = &session{id: id, best: s}
 			x.sessions[id] = h
 			x.order = append(x.order, h)
+		} else if better(s, h.best) {
+			h.best = s
 		}
-		if h.name == "" {
-			h.name = s.sessionName
-		}
-		if h.source == "" {
-			h.source = s.own
+		if s.sessionName != "" && (h.named == nil || better(s, h.named)) {
+			h.named, h.name = s, s.sessionName
 		}
 	}
 }
@@ -114,10 +113,10 @@ func (s *span) source(attrs []attr) string {
 
 // session is what the request tells of a session.
 type session struct {
-	id       uuid.UUID
-	name     string
-	source   string
-	resource *resource // of its first span
+	id    uuid.UUID
+	best  *span // its first root, or else its first span: what it tells is the session's
+	name  string
+	named *span // that gave the name
 }
 
 // hints are what the store may use for sessions that nobody started.
@@ -127,8 +126,8 @@ func (x *scratch) hints() []event.SessionHint {
 	}
 	out := make([]event.SessionHint, 0, len(x.order))
 	for _, h := range x.order {
-		hint := event.SessionHint{SessionID: h.id, Name: h.name, Fallback: h.resource.service, Source: h.source}
-		if raw := h.resource.object(&x.build); len(raw) > 2 {
+		hint := event.SessionHint{SessionID: h.id, Name: h.name, Fallback: h.best.resource.service, Source: h.best.own}
+		if raw := h.best.resource.object(&x.build); len(raw) > 2 {
 			meta := make([]byte, 0, len(raw)+16)
 			meta = append(meta, `{"resource":`...)
 			meta = append(meta, raw...)
@@ -137,6 +136,17 @@ func (x *scratch) hints() []event.SessionHint {
 		out = append(out, hint)
 	}
 	return out
+}
+
+// named are the sessions that the traces of the request are given by their spans.
+func (x *scratch) named() (list []event.TraceSession) {
+	for _, t := range x.traces {
+		if s := t.best; s != nil {
+			list = append(list, event.TraceSession{TraceID: uuid.UUID(t.id), SessionID: t.session,
+				Rank: event.TraceRank{Below: !s.root(), Nanos: uint64(s.src.StartTimestamp()), Span: s.id}})
+		}
+	}
+	return list
 }
 
 // object is the resource's attributes as a JSON object, without our own stamps.

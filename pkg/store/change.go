@@ -146,7 +146,7 @@ func (w *writing) follow(ctx context.Context, tx writeTx, d *sessionDelta) error
 		now.Start = d.state.first
 		name, rank := d.name()
 		isRoot := d.root.ev != nil && d.state.rootID == d.root.ev.ID
-		if rank >= d.state.nameRank && (rank != rankRoot || isRoot) {
+		if rank >= d.state.nameRank && (rank != rankRoot || isRoot) && (rank != rankFallback || d.leads()) {
 			now.Name = name
 		}
 		if isRoot {
@@ -154,8 +154,17 @@ func (w *writing) follow(ctx context.Context, tx writeTx, d *sessionDelta) error
 		} else if now.Source == event.Unknown && d.hint != nil && d.hint.Source != "" {
 			now.Source = d.hint.Source
 		}
-		now.UserProperties = rawjson.Fill(now.UserProperties, d.user)
-		if d.hint != nil {
+		if d.userMS != nil && *d.userMS == *d.state.userMS {
+			now.UserProperties = rawjson.Merge(now.UserProperties, d.user)
+		}
+		switch {
+		case d.hint == nil:
+		case d.leads():
+			if !isRoot && d.hint.Source != "" {
+				now.Source = d.hint.Source
+			}
+			now.ColdMetadata = rawjson.Merge(now.ColdMetadata, without(d.hint.Metadata, now.Metadata))
+		default:
 			now.ColdMetadata = rawjson.Fill(now.ColdMetadata, without(d.hint.Metadata, now.Metadata))
 		}
 	}
@@ -185,10 +194,10 @@ func (w *writing) move(ctx context.Context, tx writeTx, t *traceRow) error {
 	var rootDay, lastDay *int32
 	var made, rank int
 	ok, err := one(ctx, tx, `SELECT made, name_rank, event_day, first_ms, last_ms, n, n_model, n_error, n_feedback, prompt_tokens, completion_tokens,
-		total_tokens, cost, n_cost, coalesce(run_id, ''), root_ms, root_id, root_day, last_root_ms, last_root_id, last_root_day
+		total_tokens, cost, n_cost, coalesce(run_id, ''), root_ms, root_id, root_day, last_root_ms, last_root_id, last_root_day, user_ms
 		FROM session WHERE project_id = $1 AND session_id = $2`, []any{t.project, tx.id(from)},
 		&made, &rank, &o.eventDay, &o.first, &o.last, &o.totals.n, &o.totals.models, &o.totals.errors, &o.totals.feedback, &o.totals.prompt,
-		&o.totals.completion, &o.totals.total, &o.totals.cost, &o.totals.costs, &o.runID, &rootMS, scanID{&rootID}, &rootDay, &lastMS, scanID{&lastID}, &lastDay)
+		&o.totals.completion, &o.totals.total, &o.totals.cost, &o.totals.costs, &o.runID, &rootMS, scanID{&rootID}, &rootDay, &lastMS, scanID{&lastID}, &lastDay, &o.userMS)
 	if err != nil || !ok || made != madeAll {
 		return err // a session that somebody started under this very id keeps its events
 	}
@@ -200,7 +209,9 @@ func (w *writing) move(ctx context.Context, tx writeTx, t *traceRow) error {
 		o.first, o.last = event0.Start, event0.End
 	}
 	d := &sessionDelta{project: t.project, id: to, totals: o.totals, first: o.first, last: o.last, made: madeAll, runID: o.runID}
-	d.user = event0.UserProperties
+	if o.userMS != nil {
+		d.user, d.userMS = event0.UserProperties, o.userMS
+	}
 	d.hint = &event.SessionHint{Fallback: event0.Name, Metadata: event0.ColdMetadata, Source: event0.Source}
 	if rootMS != nil {
 		root, err := w.s.load(ctx, tx, t.project, *rootDay, rootID)
@@ -215,12 +226,11 @@ func (w *writing) move(ctx context.Context, tx writeTx, t *traceRow) error {
 	if rank == rankHint {
 		d.hint.Name = event0.Name
 	}
-	if err := tx.upsertSessions(ctx, []*sessionDelta{d}); err != nil {
+	if err := w.upsert(ctx, tx, []*sessionDelta{d}); err != nil {
 		return err
 	}
-	tx.reshape().upserted([]*sessionDelta{d})
 	tx.reshape().moved(t.project, from, to)
-	if err := tx.moveEvents(ctx, t.project, from, to); err != nil {
+	if err := tx.moveEvents(ctx, t.project, from, to, 0); err != nil {
 		return err
 	}
 	if err := w.s.erase(ctx, tx, event0); err != nil {
@@ -379,9 +389,8 @@ func (s *Store) recount(ctx context.Context, tx writeTx, project int64, session 
 	var rootMS, lastMS *float64
 	var rootID, lastID uuid.UUID
 	var rootDay, lastDay *int32
-	var name, source string
-	if _, err := one(ctx, tx, `SELECT start_ms, event_id, day, name, source`+below+` AND parent_id IS NULL ORDER BY start_ms, event_id LIMIT 1`, key,
-		&rootMS, scanID{&rootID}, &rootDay, &name, &source); err != nil {
+	if _, err := one(ctx, tx, `SELECT start_ms, event_id, day`+below+` AND parent_id IS NULL ORDER BY start_ms, event_id LIMIT 1`, key,
+		&rootMS, scanID{&rootID}, &rootDay); err != nil {
 		return err
 	}
 	if _, err := one(ctx, tx, `SELECT end_ms, event_id, day`+below+` AND parent_id IS NULL ORDER BY end_ms DESC, event_id DESC LIMIT 1`, key,
@@ -406,11 +415,8 @@ func (s *Store) recount(ctx context.Context, tx writeTx, project int64, session 
 	now.End = to
 	if made == madeAll {
 		now.Start = from
-		if rootMS != nil && rank == rankRoot && name != event.Unknown {
-			now.Name = name
-		}
-		if rootMS != nil {
-			now.Source = source
+		if err := s.face(ctx, tx, project, &now, rank); err != nil {
+			return err
 		}
 	}
 	now.Duration = max(now.End-now.Start, 0)

@@ -39,9 +39,9 @@ type writeTx interface {
 	// begin hands the transaction what keeps the trees of its sessions right; reshape gives it.
 	begin(*reshape)
 	reshape() *reshape
-	// upsertTraces records which session each trace belongs to. A provisional row gives way to
-	// an explicit one, else the stored row stays. It sets each row's session and provisional
-	// to what is stored afterwards.
+	// upsertTraces records which session each trace belongs to: the stored one, or that of a
+	// smaller rank. It sets the rows to what is stored afterwards, and former to the session
+	// that gave way to another one.
 	upsertTraces(ctx context.Context, traces []*traceRow) error
 	// upsertSessions adds each delta to its session's row, making the row if there is none,
 	// and sets state to the row as it is afterwards.
@@ -55,8 +55,9 @@ type writeTx interface {
 	// findEvents looks for ids of one project in the given days (nil: all days), and gives
 	// the day of each id that is there.
 	findEvents(ctx context.Context, projectID int64, ids []idDays) (map[uuid.UUID]int32, error)
-	// moveEvents puts all events of a session but its session event under another session.
-	moveEvents(ctx context.Context, projectID int64, from, to uuid.UUID) error
+	// moveEvents puts all events of a session but its session event under another session; if
+	// trace is not 0, those of that trace whose session is not their own.
+	moveEvents(ctx context.Context, projectID int64, from, to uuid.UUID, trace int64) error
 }
 
 // idDays is an id and the days on which it may stand.

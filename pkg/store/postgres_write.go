@@ -62,24 +62,27 @@ func (t *postgresTx) query(ctx context.Context, sql string, args ...any) (rows, 
 
 func (t *postgresTx) upsertTraces(ctx context.Context, traces []*traceRow) error {
 	n := len(traces)
-	project, trace, session, provisional := make([]int64, n), make([]pgtype.UUID, n), make([]pgtype.UUID, n), make([]bool, n)
+	project, trace, session, provisional, rank := make([]int64, n), make([]pgtype.UUID, n), make([]pgtype.UUID, n), make([]bool, n), make([][]byte, n)
 	byKey := make(map[traceKey]*traceRow, n)
 	for i, r := range traces {
 		project[i], trace[i], session[i], provisional[i] = r.project, idOrNull(r.trace), idOrNull(r.session), r.provisional
+		rank[i] = r.rank
 		byKey[traceKey{r.project, r.trace}] = r
 	}
-	return each(ctx, t, `INSERT INTO trace(project_id, trace_id, session_id, provisional)
-		SELECT * FROM unnest($1::bigint[], $2::uuid[], $3::uuid[], $4::boolean[])
+	return each(ctx, t, `INSERT INTO trace(project_id, trace_id, session_id, provisional, rank)
+		SELECT * FROM unnest($1::bigint[], $2::uuid[], $3::uuid[], $4::boolean[], $5::bytea[])
 		ON CONFLICT (project_id, trace_id) DO UPDATE SET
-			session_id = CASE WHEN trace.provisional AND NOT excluded.provisional THEN excluded.session_id ELSE trace.session_id END,
-			provisional = trace.provisional AND excluded.provisional
-		RETURNING project_id, trace_id, session_id, provisional`, []any{project, trace, session, provisional}, func(scan func(...any) error) error {
+			former = CASE WHEN excluded.rank < trace.rank AND excluded.session_id <> trace.session_id THEN trace.session_id END,
+			session_id = CASE WHEN excluded.rank < trace.rank THEN excluded.session_id ELSE trace.session_id END,
+			provisional = trace.provisional AND excluded.provisional,
+			rank = least(trace.rank, excluded.rank)
+		RETURNING project_id, trace_id, session_id, provisional, rank, former`, []any{project, trace, session, provisional, rank}, func(scan func(...any) error) error {
 		var got traceRow
-		if err := scan(&got.project, scanID{&got.trace}, scanID{&got.session}, &got.provisional); err != nil {
+		if err := scan(&got.project, scanID{&got.trace}, scanID{&got.session}, &got.provisional, &got.rank, scanID{&got.former}); err != nil {
 			return err
 		}
 		r := byKey[traceKey{got.project, got.trace}]
-		r.session, r.provisional = got.session, got.provisional
+		r.session, r.provisional, r.rank, r.former = got.session, got.provisional, got.rank, got.former
 		return nil
 	})
 }
@@ -103,13 +106,14 @@ func (t *postgresTx) upsertSessions(ctx context.Context, deltas []*sessionDelta)
 		rootID, lastID                  = make([]pgtype.UUID, n), make([]pgtype.UUID, n)
 		rootDay, lastDay                = make([]*int32, n), make([]*int32, n)
 		born                            = make([]int64, n)
+		userMS                          = make([]*float64, n)
 		byKey                           = make(map[idKey]*sessionDelta, n)
 	)
 	for i, d := range deltas {
 		d.settle()
 		byKey[idKey{d.project, d.id}] = d
 		x := &d.totals
-		born[i] = d.born
+		born[i], userMS[i] = d.born, d.userMS
 		project[i], session[i], made[i], rank[i], day[i] = d.project, idOrNull(d.id), int16(d.made), int16(d.nameRank), d.eventDay
 		first[i], last[i], events[i], models[i], errs[i], feeds[i] = d.first, d.last, x.n, x.models, x.errors, x.feedback
 		prompt[i], completion[i], total[i], cost[i], costs[i] = x.prompt, x.completion, x.total, x.cost, x.costs
@@ -125,16 +129,16 @@ func (t *postgresTx) upsertSessions(ctx context.Context, deltas []*sessionDelta)
 	}
 	return each(ctx, t, `INSERT INTO session AS s (project_id, session_id, made, name_rank, touched, event_day, first_ms, last_ms, n, n_model, n_error,
 			n_feedback, prompt_tokens, completion_tokens, total_tokens, cost, n_cost, run_id, root_ms, root_id, root_day,
-			last_root_ms, last_root_id, last_root_day)
+			last_root_ms, last_root_id, last_root_day, user_ms)
 		SELECT project_id, session_id, made, name_rank, born, event_day, first_ms, last_ms, n, n_model, n_error,
 			n_feedback, prompt_tokens, completion_tokens, total_tokens, cost, n_cost, run_id, root_ms, root_id, root_day,
-			last_root_ms, last_root_id, last_root_day
+			last_root_ms, last_root_id, last_root_day, user_ms
 		FROM unnest($1::bigint[], $2::uuid[], $3::smallint[], $4::smallint[], $5::int[], $6::float8[], $7::float8[], $8::bigint[], $9::bigint[],
 			$10::bigint[], $11::bigint[], $12::float8[], $13::float8[], $14::float8[], $15::float8[], $16::bigint[], $17::text[],
-			$18::float8[], $19::uuid[], $20::int[], $21::float8[], $22::uuid[], $23::int[], $24::bigint[])
+			$18::float8[], $19::uuid[], $20::int[], $21::float8[], $22::uuid[], $23::int[], $24::bigint[], $25::float8[])
 			AS d(project_id, session_id, made, name_rank, event_day, first_ms, last_ms, n, n_model, n_error,
 			n_feedback, prompt_tokens, completion_tokens, total_tokens, cost, n_cost, run_id, root_ms, root_id, root_day,
-			last_root_ms, last_root_id, last_root_day, born)
+			last_root_ms, last_root_id, last_root_day, born, user_ms)
 		ORDER BY project_id, session_id
 		ON CONFLICT (project_id, session_id) DO UPDATE SET
 			touched = s.touched + 1, name_rank = greatest(s.name_rank, excluded.name_rank),
@@ -146,13 +150,14 @@ func (t *postgresTx) upsertSessions(ctx context.Context, deltas []*sessionDelta)
 			(root_ms, root_id, root_day) = (SELECT ms, id, day FROM (VALUES (s.root_ms, s.root_id, s.root_day),
 				(excluded.root_ms, excluded.root_id, excluded.root_day)) AS r(ms, id, day) ORDER BY ms NULLS LAST, id LIMIT 1),
 			(last_root_ms, last_root_id, last_root_day) = (SELECT ms, id, day FROM (VALUES (s.last_root_ms, s.last_root_id, s.last_root_day),
-				(excluded.last_root_ms, excluded.last_root_id, excluded.last_root_day)) AS r(ms, id, day) ORDER BY ms DESC NULLS LAST, id DESC LIMIT 1)
-		RETURNING project_id, session_id, made, name_rank, touched, event_day, first_ms, last_ms, root_id, n_model`,
+				(excluded.last_root_ms, excluded.last_root_id, excluded.last_root_day)) AS r(ms, id, day) ORDER BY ms DESC NULLS LAST, id DESC LIMIT 1),
+			user_ms = least(s.user_ms, excluded.user_ms)
+		RETURNING project_id, session_id, made, name_rank, touched, event_day, first_ms, last_ms, root_id, n_model, user_ms`,
 		[]any{project, session, made, rank, day, first, last, events, models, errs, feeds, prompt, completion, total, cost, costs, run,
-			rootMS, rootID, rootDay, lastMS, lastID, lastDay, born}, func(scan func(...any) error) error {
+			rootMS, rootID, rootDay, lastMS, lastID, lastDay, born, userMS}, func(scan func(...any) error) error {
 			var k idKey
 			var st sessionState
-			if err := scan(&k.project, scanID{&k.id}, &st.made, &st.nameRank, &st.touched, &st.eventDay, &st.first, &st.last, scanID{&st.rootID}, &st.models); err != nil {
+			if err := scan(&k.project, scanID{&k.id}, &st.made, &st.nameRank, &st.touched, &st.eventDay, &st.first, &st.last, scanID{&st.rootID}, &st.models, &st.userMS); err != nil {
 				return err
 			}
 			st.fresh = st.touched == byKey[k].born
@@ -295,7 +300,11 @@ func (t *postgresTx) findEvents(ctx context.Context, projectID int64, ids []idDa
 	return found, err
 }
 
-func (t *postgresTx) moveEvents(ctx context.Context, projectID int64, from, to uuid.UUID) error {
-	_, err := t.tx.Exec(ctx, `UPDATE ev SET session_id = $3 WHERE project_id = $1 AND session_id = $2 AND event_id <> $2`, projectID, [16]byte(from), [16]byte(to))
+func (t *postgresTx) moveEvents(ctx context.Context, projectID int64, from, to uuid.UUID, trace int64) error {
+	text, args := `UPDATE ev SET session_id = $3 WHERE project_id = $1 AND session_id = $2 AND event_id <> $2`, []any{projectID, [16]byte(from), [16]byte(to)}
+	if trace != 0 {
+		text, args = text+` AND trace = $4 AND spill & $5 = 0`, append(args, trace, flagFixed)
+	}
+	_, err := t.tx.Exec(ctx, text, args...)
 	return err
 }

@@ -22,6 +22,7 @@ const (
 	flagOutputsSet = 1 << 9  // an update has given the outputs
 	flagWrapper    = 1 << 10 // a model call that was corrected to a chain
 	flagDuplicate  = 1 << 11 // marked by the store as the duplicate of another event
+	flagNamed      = 1 << 13 // its span names a session itself
 	flagFixed      = 1 << 12 // its session is its own, not that of its trace
 )
 
@@ -72,6 +73,7 @@ type group struct {
 // put is one request, ready for the lane.
 type put struct {
 	project int64
+	traces  []*traceRow
 	groups  []*group
 	notes   []*noteRow
 	events  int
@@ -136,6 +138,7 @@ func (s *Store) prepare(projectID int64, b event.Batch) (*put, error) {
 			h.derive()
 		}
 	}
+	p.names(&b)
 	p.correct()
 	for _, g := range p.groups {
 		for _, h := range g.heads {

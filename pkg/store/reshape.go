@@ -322,6 +322,9 @@ func flagsOf(e *event.Event) (flags int) {
 	if e.Duplicate {
 		flags |= flagDuplicate
 	}
+	if e.Named {
+		flags |= flagNamed
+	}
 	if e.Fixed {
 		flags |= flagFixed
 	}

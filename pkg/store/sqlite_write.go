@@ -86,12 +86,14 @@ func (t *sqliteTx) query(ctx context.Context, text string, args ...any) (rows, e
 
 func (t *sqliteTx) upsertTraces(ctx context.Context, traces []*traceRow) error {
 	for _, r := range traces {
-		_, err := one(ctx, t, `INSERT INTO trace(project_id, trace_id, session_id, provisional) VALUES ($1, $2, $3, $4)
+		_, err := one(ctx, t, `INSERT INTO trace(project_id, trace_id, session_id, provisional, rank) VALUES ($1, $2, $3, $4, $5)
 			ON CONFLICT (project_id, trace_id) DO UPDATE SET
-				session_id = CASE WHEN trace.provisional AND NOT excluded.provisional THEN excluded.session_id ELSE trace.session_id END,
-				provisional = trace.provisional AND excluded.provisional
-			RETURNING session_id, provisional`,
-			[]any{r.project, r.trace[:], r.session[:], r.provisional}, scanID{&r.session}, &r.provisional)
+				former = CASE WHEN excluded.rank < trace.rank AND excluded.session_id <> trace.session_id THEN trace.session_id END,
+				session_id = CASE WHEN excluded.rank < trace.rank THEN excluded.session_id ELSE trace.session_id END,
+				provisional = trace.provisional AND excluded.provisional,
+				rank = CASE WHEN excluded.rank < trace.rank THEN excluded.rank ELSE trace.rank END
+			RETURNING session_id, provisional, rank, former`,
+			[]any{r.project, r.trace[:], r.session[:], r.provisional, r.rank}, scanID{&r.session}, &r.provisional, &r.rank, scanID{&r.former})
 		if err != nil {
 			return err
 		}
@@ -113,8 +115,8 @@ func (t *sqliteTx) upsertSessions(ctx context.Context, deltas []*sessionDelta) e
 		st := &d.state
 		_, err := one(ctx, t, `INSERT INTO session AS s (project_id, session_id, made, name_rank, touched, event_day, first_ms, last_ms, n, n_model, n_error,
 				n_feedback, prompt_tokens, completion_tokens, total_tokens, cost, n_cost, run_id, root_ms, root_id, root_day,
-				last_root_ms, last_root_id, last_root_day)
-			VALUES ($1, $2, $3, $4, $24, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23)
+				last_root_ms, last_root_id, last_root_day, user_ms)
+			VALUES ($1, $2, $3, $4, $24, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $25)
 			ON CONFLICT (project_id, session_id) DO UPDATE SET
 				touched = s.touched + 1, name_rank = max(s.name_rank, excluded.name_rank),
 				first_ms = min(s.first_ms, excluded.first_ms), last_ms = max(s.last_ms, excluded.last_ms),
@@ -125,11 +127,12 @@ func (t *sqliteTx) upsertSessions(ctx context.Context, deltas []*sessionDelta) e
 				root_ms = iif(`+sqliteEarlier+`, excluded.root_ms, s.root_ms), root_id = iif(`+sqliteEarlier+`, excluded.root_id, s.root_id),
 				root_day = iif(`+sqliteEarlier+`, excluded.root_day, s.root_day),
 				last_root_ms = iif(`+sqliteLater+`, excluded.last_root_ms, s.last_root_ms), last_root_id = iif(`+sqliteLater+`, excluded.last_root_id, s.last_root_id),
-				last_root_day = iif(`+sqliteLater+`, excluded.last_root_day, s.last_root_day)
-			RETURNING sid, made, name_rank, touched, event_day, first_ms, last_ms, root_id, n_model`,
+				last_root_day = iif(`+sqliteLater+`, excluded.last_root_day, s.last_root_day),
+				user_ms = iif(s.user_ms IS NULL OR excluded.user_ms < s.user_ms, excluded.user_ms, s.user_ms)
+			RETURNING sid, made, name_rank, touched, event_day, first_ms, last_ms, root_id, n_model, user_ms`,
 			[]any{d.project, d.id[:], d.made, d.nameRank, d.eventDay, d.first, d.last, x.n, x.models, x.errors, x.feedback, x.prompt, x.completion,
-				x.total, x.cost, x.costs, nullText(d.runID), rootMS, rootID, rootDay, lastMS, lastID, lastDay, d.born},
-			&st.sid, &st.made, &st.nameRank, &st.touched, &st.eventDay, &st.first, &st.last, scanID{&st.rootID}, &st.models)
+				x.total, x.cost, x.costs, nullText(d.runID), rootMS, rootID, rootDay, lastMS, lastID, lastDay, d.born, d.userMS},
+			&st.sid, &st.made, &st.nameRank, &st.touched, &st.eventDay, &st.first, &st.last, scanID{&st.rootID}, &st.models, &st.userMS)
 		st.fresh = st.touched == d.born
 		if err != nil {
 			return err
@@ -250,8 +253,12 @@ func (t *sqliteTx) findEvents(ctx context.Context, projectID int64, ids []idDays
 	return found, nil
 }
 
-func (t *sqliteTx) moveEvents(ctx context.Context, projectID int64, from, to uuid.UUID) error {
-	_, err := t.exec(ctx, `UPDATE ev SET sid = (SELECT sid FROM session WHERE project_id = $1 AND session_id = $3)
-		WHERE sid = (SELECT sid FROM session WHERE project_id = $1 AND session_id = $2) AND event_id <> $2`, projectID, from[:], to[:])
+func (t *sqliteTx) moveEvents(ctx context.Context, projectID int64, from, to uuid.UUID, trace int64) error {
+	text, args := `UPDATE ev SET sid = (SELECT sid FROM session WHERE project_id = $1 AND session_id = $3)
+		WHERE sid = (SELECT sid FROM session WHERE project_id = $1 AND session_id = $2) AND event_id <> $2`, []any{projectID, from[:], to[:]}
+	if trace != 0 {
+		text, args = text+` AND trace = $4 AND spill & $5 = 0`, append(args, trace, flagFixed)
+	}
+	_, err := t.exec(ctx, text, args...)
 	return err
 }

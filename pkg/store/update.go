@@ -12,6 +12,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/query"
+	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
 // Update changes a stored event. An update of an event that is not there (yet) is kept and
@@ -78,6 +79,11 @@ func (s *Store) apply(ctx context.Context, tx writeTx, old *stored, u *event.Upd
 	if now.IsSession() && (u.EndTime != nil || u.Duration != nil) {
 		// From now on the end is what somebody said, not what the events say.
 		if _, err := tx.exec(ctx, `UPDATE session SET made = 0 WHERE project_id = $1 AND session_id = $2 AND made = 2`, old.project, tx.id(now.ID)); err != nil {
+			return err
+		}
+	}
+	if now.IsSession() && rawjson.Get(u.UserProperties, "user_id") != nil {
+		if _, err := tx.exec(ctx, `UPDATE session SET user_ms = $3 WHERE project_id = $1 AND session_id = $2`, old.project, tx.id(now.ID), userGiven); err != nil {
 			return err
 		}
 	}

@@ -32,14 +32,6 @@ type writing struct {
 	noteCounts noteDelta
 }
 
-// traceRow is a row of table trace.
-type traceRow struct {
-	project     int64
-	trace       uuid.UUID
-	session     uuid.UUID
-	provisional bool
-}
-
 // sessionDelta is what a transaction adds to one session.
 type sessionDelta struct {
 	project     int64
@@ -53,9 +45,11 @@ type sessionDelta struct {
 	runID       string
 	root, final rootRef // earliest and latest root event that came as a span
 
-	own  *head // the session event itself, if it is new in this transaction
-	hint *event.SessionHint
-	user json.RawMessage // user_id of one of its events
+	own    *head // the session event itself, if it is new in this transaction
+	hint   *event.SessionHint
+	lead   *event.Event    // its first root, or else its first event: what it tells is the session's
+	user   json.RawMessage // user_id of the first of its events that has one
+	userMS *float64        // that event's start
 
 	state sessionState
 }
@@ -78,6 +72,7 @@ type sessionState struct {
 	eventDay    int32
 	first, last float64
 	rootID      uuid.UUID
+	userMS      *float64
 }
 
 // What column made says.
@@ -107,7 +102,7 @@ func (w *writing) puts(ctx context.Context, tx writeTx, puts []*put) error {
 	for _, p := range puts {
 		groups = append(groups, p.groups...)
 	}
-	moves, err := w.resolveTraces(ctx, tx, groups)
+	moves, err := w.resolveTraces(ctx, tx, puts)
 	if err != nil {
 		return fmt.Errorf("resolve traces: %w", err)
 	}
@@ -132,10 +127,9 @@ func (w *writing) puts(ctx context.Context, tx writeTx, puts []*put) error {
 		return bytes.Compare(a.id[:], b.id[:])
 	})
 	slices.SortFunc(repeats, func(a, b repeatOf) int { return bytes.Compare(a.head.ev.ID[:], b.head.ev.ID[:]) })
-	if err := tx.upsertSessions(ctx, w.order); err != nil {
+	if err := w.upsert(ctx, tx, w.order); err != nil {
 		return fmt.Errorf("write sessions: %w", err)
 	}
-	tx.reshape().upserted(w.order)
 	if err := w.insert(ctx, tx, groups, fresh); err != nil {
 		return err
 	}
@@ -149,6 +143,11 @@ func (w *writing) puts(ctx context.Context, tx writeTx, puts []*put) error {
 	for _, m := range moves { // last: they change the rows that follow works from
 		if err := w.move(ctx, tx, m); err != nil {
 			return fmt.Errorf("move a trace to its session: %w", err)
+		}
+		if m.former != uuid.Nil && m.former != m.trace {
+			if err := w.moveTrace(ctx, tx, m); err != nil {
+				return fmt.Errorf("move a trace to another session: %w", err)
+			}
 		}
 		w.moved = append(w.moved, m)
 	}
@@ -183,101 +182,6 @@ func (w *writing) finish(committed bool) {
 type traceKey struct {
 	project int64
 	trace   uuid.UUID
-}
-
-// resolveTraces files each group of spans under its trace's session. A group that names no
-// session joins the one the trace is known to have; a group that names one for a trace filed
-// provisionally causes a move, which is returned.
-func (w *writing) resolveTraces(ctx context.Context, tx writeTx, groups []*group) (moves []*traceRow, err error) {
-	byKey := map[traceKey]*traceRow{}
-	var ask []*traceRow
-	for _, g := range groups {
-		if g.trace == uuid.Nil {
-			continue
-		}
-		k := traceKey{g.project, g.trace}
-		row := byKey[k]
-		if row == nil {
-			if known, ok := w.s.traces.Get(k); ok && (!known.provisional || (g.provisional && w.s.db.lanes() == 1)) {
-				row = &known
-			} else {
-				row = &traceRow{project: g.project, trace: g.trace, session: g.session, provisional: g.provisional}
-				ask = append(ask, row)
-			}
-			byKey[k] = row
-		}
-		if !g.provisional && row.provisional {
-			// Named by this group; if the row came from the cache it must be asked again.
-			row.session, row.provisional = g.session, false
-			if !slices.Contains(ask, row) {
-				ask = append(ask, row)
-			}
-		}
-	}
-	if len(ask) > 0 {
-		slices.SortFunc(ask, func(a, b *traceRow) int {
-			if a.project != b.project {
-				return int(a.project - b.project)
-			}
-			return bytes.Compare(a.trace[:], b.trace[:])
-		})
-		if err := tx.upsertTraces(ctx, ask); err != nil {
-			return nil, err
-		}
-		w.settled = append(w.settled, ask...)
-	}
-	for _, g := range groups {
-		if g.trace == uuid.Nil {
-			continue
-		}
-		if row := byKey[traceKey{g.project, g.trace}]; row.session != g.session {
-			g.moveTo(row.session)
-		}
-	}
-	for _, row := range ask {
-		if !row.provisional && row.session != row.trace {
-			moves = append(moves, row)
-		}
-	}
-	return w.existingSessions(ctx, tx, moves)
-}
-
-// existingSessions keeps the moves whose provisional session holds events.
-func (w *writing) existingSessions(ctx context.Context, tx writeTx, moves []*traceRow) ([]*traceRow, error) {
-	byProject := map[int64][]uuid.UUID{}
-	for _, m := range moves {
-		byProject[m.project] = append(byProject[m.project], m.trace)
-	}
-	found := map[traceKey]bool{}
-	for project, ids := range byProject {
-		for start := 0; start < len(ids); start += 500 {
-			// The project first: the index begins with it.
-			cond, args := tx.anyID("session_id", 2, ids[start:min(start+500, len(ids))])
-			err := each(ctx, tx, "SELECT session_id FROM session WHERE project_id = $1 AND "+cond, append([]any{project}, args...), func(scan func(...any) error) error {
-				var id uuid.UUID
-				err := scan(scanID{&id})
-				found[traceKey{project, id}] = true
-				return err
-			})
-			if err != nil {
-				return nil, err
-			}
-		}
-	}
-	return slices.DeleteFunc(moves, func(m *traceRow) bool { return !found[traceKey{m.project, m.trace}] }), nil
-}
-
-// moveTo files the group under another session.
-func (g *group) moveTo(session uuid.UUID) {
-	old := g.session
-	g.session = session
-	for _, h := range g.heads {
-		h.session = session
-		h.ev.SessionID = session
-		if h.ev.ParentID == old {
-			h.ev.ParentID = session
-		}
-	}
 }
 
 // resolveAliases follows session ids that were given out and have moved since.
@@ -364,8 +268,10 @@ func (w *writing) count(g *group, h *head, fresh bool) {
 	}
 	e := h.ev
 	d := w.delta(h.project, h.session)
-	if d.hint == nil {
-		d.hint = g.hint
+	if h.parent == uuid.Nil && !e.IsSession() && (d.root.ev == nil || earlier(e.Start, e.ID, d.root.ms, d.root.ev.ID)) ||
+		d.root.ev == nil && e.Start < d.first {
+		d.hinted(g.hint)
+		d.lead = e
 	}
 	d.totals.add(h.totals)
 	d.first, d.last = min(d.first, e.Start), max(d.last, e.End)
@@ -380,7 +286,8 @@ func (w *writing) count(g *group, h *head, fresh bool) {
 		d.runID = h.runID
 		return
 	}
-	if d.user == nil && h.userID != "" {
+	if h.userID != "" && (d.userMS == nil || e.Start < *d.userMS) {
+		d.userMS = &e.Start
 		var b rawjson.Builder
 		b.String("user_id", h.userID)
 		d.user = b.Bytes()
@@ -403,6 +310,29 @@ func earlier(a float64, aID uuid.UUID, b float64, bID uuid.UUID) bool {
 	return bytes.Compare(aID[:], bID[:]) < 0
 }
 
+// hinted takes what a request tells of the session beside an event that is its first root, or
+// its first event as long as no root is known.
+func (d *sessionDelta) hinted(hint *event.SessionHint) {
+	switch {
+	case hint == nil:
+	case d.hint != nil && hint.Name == "":
+		named := *hint
+		named.Name = d.hint.Name
+		d.hint = &named
+	default:
+		d.hint = hint
+	}
+}
+
+// leads says that the delta brought the event that the session's own follows: its first root, or
+// its first event if it has no root.
+func (d *sessionDelta) leads() bool {
+	if d.state.rootID != uuid.Nil {
+		return d.root.ev != nil && d.root.ev.ID == d.state.rootID
+	}
+	return d.first == d.state.first
+}
+
 // name is the name a made session gets from this delta, and its rank.
 func (d *sessionDelta) name() (string, int) {
 	switch {
@@ -419,6 +349,13 @@ func (d *sessionDelta) name() (string, int) {
 
 // settle sets what an insert of the session's row needs.
 func (d *sessionDelta) settle() {
+	if d.lead != nil && d.lead.TraceID != uuid.Nil {
+		hint := hintOf(d.lead) // the request's may be that of an event that was there before
+		if d.hint != nil {
+			hint.Name = d.hint.Name
+		}
+		d.hint, d.lead = hint, nil
+	}
 	_, d.nameRank = d.name()
 	// No two rows of one id, one after the other, ever share a version.
 	d.born = time.Now().UnixNano()

@@ -10,3 +10,5 @@ ALTER TABLE ev ADD COLUMN span uuid;
 ALTER TABLE trace ADD COLUMN rank bytea NOT NULL DEFAULT '';
 ALTER TABLE trace ADD COLUMN former uuid;
 UPDATE trace SET rank = '\x02' WHERE provisional;
+-- The start of the event whose user a session that nobody started has.
+ALTER TABLE session ADD COLUMN user_ms double precision;

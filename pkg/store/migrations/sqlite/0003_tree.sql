@@ -10,3 +10,5 @@ ALTER TABLE ev ADD COLUMN span BLOB;
 ALTER TABLE trace ADD COLUMN rank BLOB NOT NULL DEFAULT x'';
 ALTER TABLE trace ADD COLUMN former BLOB;
 UPDATE trace SET rank = x'02' WHERE provisional;
+-- The start of the event whose user a session that nobody started has.
+ALTER TABLE session ADD COLUMN user_ms REAL;

@@ -1,0 +1,94 @@
+package event
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/rawjson"
+)
+
+// Members of metadata that tell which session a span named.
+const (
+	sessionKeyKey     = "session_key" // another one than its event stands in
+	sessionIDKey      = "session_id"  // the key of its session, where the id does not tell
+	conversationIDKey = "conversation_id"
+)
+
+// SessionOf is the session a key names: the key itself if it is a UUID in any of its spellings
+// (upper or lower case, with or without hyphens, braces or the urn:uuid: prefix), else its UUID
+// version 5 in the URL namespace. The nil UUID is a name like any other, since no event may
+// have it as its session.
+func SessionOf(key string) uuid.UUID {
+	switch n := len(key); {
+	case n == 36, n == 32, n == 45, n == 38 && key[0] == '{' && key[37] == '}':
+		if id, err := uuid.Parse(key); err == nil && id != uuid.Nil {
+			return id
+		}
+	}
+	return uuid.NewSHA1(uuid.NameSpaceURL, []byte(key))
+}
+
+// FileUnder makes the metadata of a span that names a session (Named) say what it named, now that
+// it stands in SessionID: in metadata.session_key if that is another session, in
+// metadata.session_id if nothing else tells. former is the session the metadata was written for.
+// It says whether anything changed.
+func (e *Event) FileUnder(former uuid.UUID) bool {
+	if !e.Named || e.Fixed {
+		return false
+	}
+	key, told := e.namedKey(former)
+	here := SessionOf(key) == e.SessionID
+	was := e.Metadata
+	wrapper, twin := e.corrections()
+	e.Restore()
+	e.Metadata = dropMembers(e.Metadata, func(k string, v json.RawMessage) bool {
+		text, _ := rawjson.Text(v)
+		return k == sessionKeyKey || k == sessionIDKey && text == key
+	})
+	var b rawjson.Builder
+	switch {
+	case !here:
+		b.String(sessionKeyKey, key)
+	case !told && SessionOf(key).String() != strings.ToLower(key):
+		b.String(sessionIDKey, key)
+	}
+	e.Metadata = rawjson.Merge(e.Metadata, b.Bytes())
+	e.Correct(wrapper, twin)
+	return string(was) != string(e.Metadata)
+}
+
+// namedKey is the key that the span named; told says that it stands elsewhere, too.
+func (e *Event) namedKey(former uuid.UUID) (key string, told bool) {
+	if key, ok := rawjson.Text(rawjson.Get(e.Metadata, sessionKeyKey)); ok {
+		return key, e.tellsKey(key)
+	}
+	for _, raw := range [...]json.RawMessage{rawjson.Get(e.Metadata, sessionIDKey), rawjson.Get(e.Metadata, conversationIDKey),
+		rawjson.Get(rawjson.Get(e.ColdMetadata, "resource"), "session.id")} {
+		if key, ok := rawjson.Text(raw); ok && SessionOf(key) == former {
+			return key, e.tellsKey(key)
+		}
+	}
+	return former.String(), false
+}
+
+func (e *Event) tellsKey(key string) bool {
+	for _, raw := range [...]json.RawMessage{rawjson.Get(e.Metadata, conversationIDKey), rawjson.Get(rawjson.Get(e.ColdMetadata, "resource"), "session.id")} {
+		if text, ok := rawjson.Text(raw); ok && text == key {
+			return true
+		}
+	}
+	return false
+}
+
+// dropMembers gives an object without some of its members.
+func dropMembers(object json.RawMessage, drop func(key string, val json.RawMessage) bool) json.RawMessage {
+	var b rawjson.Builder
+	for k, v := range rawjson.Object(object) {
+		if !drop(k, v) {
+			b.Raw(k, v)
+		}
+	}
+	return b.Bytes()
+}

@@ -1,0 +1,167 @@
+package store
+
+import (
+	"context"
+	"math"
+
+	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/rawjson"
+)
+
+// moveTrace takes the events of one trace out of the session that one of its spans had named,
+// after a span whose word counts for more has named another one: a root that came last, say.
+// Other events of that session stay. If it has no others and nobody started it, it goes; its id
+// is a name that other traces may use, and leads nowhere.
+func (w *writing) moveTrace(ctx context.Context, tx writeTx, t *traceRow) error {
+	to := t.session
+	if target, ok, err := aliasOf(ctx, tx, t.project, to); err != nil {
+		return err
+	} else if ok {
+		to = target
+	}
+	if to == t.former {
+		return nil
+	}
+	list, err := w.ofTrace(ctx, tx, t)
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	d := deltaOf(t.project, to, list)
+	if err := w.upsert(ctx, tx, []*sessionDelta{d}); err != nil {
+		return err
+	}
+	if err := tx.moveEvents(ctx, t.project, t.former, to, traceHash(t.trace)); err != nil {
+		return err
+	}
+	tx.reshape().moved(t.project, t.former, to)
+	if err := w.leave(ctx, tx, t.project, t.former, d); err != nil {
+		return err
+	}
+	switch {
+	case d.state.fresh:
+		err = w.insertOwn(ctx, tx, d)
+	case d.state.made != madeNot:
+		err = w.follow(ctx, tx, d)
+	}
+	if err != nil {
+		return err
+	}
+	for _, old := range list { // what they say of their session's key
+		now := old.Event
+		now.SessionID = to
+		if old.ParentID == old.SessionID {
+			now.ParentID = to
+		}
+		before := *old
+		before.Event.SessionID, before.Event.ParentID = now.SessionID, now.ParentID
+		if now.FileUnder(t.former) {
+			if err := w.s.rewrite(ctx, tx, t.project, &before, &now); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// upsert adds deltas to the rows of their sessions.
+func (w *writing) upsert(ctx context.Context, tx writeTx, deltas []*sessionDelta) error {
+	err := tx.upsertSessions(ctx, deltas)
+	if err == nil {
+		tx.reshape().upserted(deltas)
+	}
+	return err
+}
+
+// ofTrace reads the events of a trace in its former session, whole.
+func (w *writing) ofTrace(ctx context.Context, tx writeTx, t *traceRow) (list []*stored, err error) {
+	type place struct {
+		day int32
+		id  uuid.UUID
+	}
+	var places []place
+	err = each(ctx, tx, `SELECT day, event_id FROM ev WHERE `+w.s.db.frag().bySession+` AND event_id <> $2 AND trace = $3 AND spill & $4 = 0
+		ORDER BY start_ms, event_id`, []any{t.project, tx.id(t.former), traceHash(t.trace), flagFixed}, func(scan func(...any) error) error {
+		var p place
+		err := scan(&p.day, scanID{&p.id})
+		places = append(places, p)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range places {
+		e, err := w.s.load(ctx, tx, t.project, p.day, p.id)
+		if err != nil && fault.Of(err) == fault.NotFound {
+			return nil, errConflict
+		}
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, e)
+	}
+	return list, nil
+}
+
+// deltaOf is what a session gains by events, which come in order of their start.
+func deltaOf(project int64, session uuid.UUID, list []*stored) *sessionDelta {
+	d := &sessionDelta{project: project, id: session, first: math.Inf(1), last: math.Inf(-1), made: madeAll}
+	w := &writing{deltas: map[idKey]*sessionDelta{{project, session}: d}}
+	for _, e := range list {
+		h := &head{ev: &e.Event, project: project, session: session, trace: e.trace}
+		h.derive()
+		w.count(&group{hint: hintOf(&e.Event)}, h, true)
+	}
+	return d
+}
+
+// hintOf is what an event tells of a session that nobody started, as the request it came in did.
+func hintOf(e *event.Event) *event.SessionHint {
+	hint := &event.SessionHint{}
+	if e.Source != event.Unknown {
+		hint.Source = e.Source
+	}
+	hint.Fallback, _ = rawjson.Text(rawjson.Get(e.Metadata, "service.name"))
+	if raw := rawjson.Get(e.ColdMetadata, "resource"); raw != nil {
+		var b rawjson.Builder
+		b.Raw("resource", raw)
+		hint.Metadata = b.Bytes()
+	}
+	return hint
+}
+
+// leave takes what went out of a session's totals, and the session itself if nothing is left of
+// one that nobody started.
+func (w *writing) leave(ctx context.Context, tx writeTx, project int64, session uuid.UUID, d *sessionDelta) error {
+	s := w.s
+	if err := s.addTotals(ctx, tx, project, session, totals{}.minus(d.totals), d.first, d.last); err != nil {
+		return err
+	}
+	var left int64
+	var made int
+	var day int32
+	key := []any{project, tx.id(session)}
+	ok, err := one(ctx, tx, `SELECT made, event_day, (SELECT count(*) FROM ev WHERE `+s.db.frag().bySession+` AND event_id <> $2)
+		FROM session WHERE project_id = $1 AND session_id = $2`, key, &made, &day, &left)
+	if err != nil || !ok {
+		return err
+	}
+	if left > 0 || made != madeAll {
+		return s.recount(ctx, tx, project, session)
+	}
+	own, err := s.load(ctx, tx, project, day, session)
+	if err != nil && fault.Of(err) == fault.NotFound {
+		return errConflict
+	}
+	if err != nil {
+		return err
+	}
+	if err := s.erase(ctx, tx, own); err != nil {
+		return err
+	}
+	tx.reshape().dropped(project, session)
+	_, err = tx.exec(ctx, `DELETE FROM session WHERE project_id = $1 AND session_id = $2`, key...)
+	return err
+}
