@@ -3,7 +3,6 @@ package otlpmap
 import (
 	"bytes"
 	"encoding/base64"
-	"encoding/binary"
 	"math"
 	"strconv"
 
@@ -15,39 +14,9 @@ import (
 // appendString appends s as a JSON string that every store can hold, and counts what had to
 // be replaced for that.
 func (b *build) appendString(dst []byte, s string) []byte {
-	if plainText(s) {
-		dst = append(dst, '"')
-		dst = append(dst, s...)
-		return append(dst, '"')
-	}
-	s, n := rawjson.ValidText(s)
+	dst, n := rawjson.AppendText(dst, s)
 	b.replaced += n
-	return rawjson.AppendString(dst, s)
-}
-
-// plainText says that s is ASCII that JSON takes without an escape. It looks at eight bytes at
-// a time: of each, the highest bit of the sum shows what is out of range.
-func plainText(s string) bool {
-	const ones, high = 0x0101010101010101, 0x8080808080808080
-	i := 0
-	for ; i+8 <= len(s); i += 8 {
-		x := binary.LittleEndian.Uint64(view(s[i : i+8]))
-		quote, back, del := x^(ones*'"'), x^(ones*'\\'), x^(ones*0x7f)
-		if (x|(x-ones*0x20)|(quote-ones)|(back-ones)|(del-ones))&high != 0 {
-			// A borrow from the byte below may show a byte that is in range: look at each.
-			for _, c := range []byte(s[i : i+8]) {
-				if c < 0x20 || c >= 0x7f || c == '"' || c == '\\' {
-					return false
-				}
-			}
-		}
-	}
-	for ; i < len(s); i++ {
-		if c := s[i]; c < 0x20 || c >= 0x7f || c == '"' || c == '\\' {
-			return false
-		}
-	}
-	return true
+	return dst
 }
 
 // appendDouble appends f so that it reads back equal and still shows that it is no integer.

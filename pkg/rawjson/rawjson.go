@@ -189,35 +189,91 @@ func Number(raw []byte) (float64, bool) {
 
 // AppendString appends s as a JSON string. Bytes that are not UTF-8 become U+FFFD.
 func AppendString(dst []byte, s string) []byte {
-	if plain(s) {
-		dst = append(dst, '"')
-		dst = append(dst, s...)
-		return append(dst, '"')
+	at := len(dst)
+	dst, ok := appendQuoted(dst, s)
+	if !ok {
+		dst, _ = jsontext.AppendQuote(dst[:at], s) // the error only tells of replaced bytes
 	}
-	dst, _ = jsontext.AppendQuote(dst, s) // the error only tells of replaced bytes
 	return dst
 }
 
-// plain says that s is ASCII and needs no escape, as most texts and nearly all keys are.
-func plain(s string) bool {
-	for len(s) >= 8 {
-		w := uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
-			uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
+// AppendText appends s as a JSON string that every store can hold: NUL and bytes that are not
+// UTF-8 become U+FFFD. replaced counts them.
+func AppendText(dst []byte, s string) (out []byte, replaced int) {
+	at := len(dst)
+	dst, ok := appendQuoted(dst, s)
+	if !ok {
+		s, replaced = ValidText(s)
+		dst, _ = appendQuoted(dst[:at], s)
+	}
+	return dst, replaced
+}
+
+// appendQuoted appends s between quotes. It says no, and has appended something or other, if s
+// holds NUL or bytes that are not UTF-8.
+func appendQuoted(dst []byte, s string) ([]byte, bool) {
+	dst = append(dst, '"')
+	done := 0 // how much of s is in dst
+	for i := plainBytes(s, 0); i < len(s); i = plainBytes(s, i) {
+		c := s[i]
+		if c >= utf8.RuneSelf {
+			from := i
+			for i < len(s) && s[i] >= utf8.RuneSelf {
+				i++
+			}
+			if !utf8.ValidString(s[from:i]) {
+				return dst, false
+			}
+			continue
+		}
+		dst = append(dst, s[done:i]...)
+		switch c {
+		case '"', '\\':
+			dst = append(dst, '\\', c)
+		case '\n':
+			dst = append(dst, '\\', 'n')
+		case '\t':
+			dst = append(dst, '\\', 't')
+		case '\r':
+			dst = append(dst, '\\', 'r')
+		case '\b':
+			dst = append(dst, '\\', 'b')
+		case '\f':
+			dst = append(dst, '\\', 'f')
+		case 0:
+			return dst, false
+		default:
+			const digits = "0123456789abcdef"
+			dst = append(dst, '\\', 'u', '0', '0', digits[c>>4], digits[c&15])
+		}
+		i++
+		done = i
+	}
+	dst = append(dst, s[done:]...)
+	return append(dst, '"'), true
+}
+
+// plainBytes gives the offset of the first byte from i on that is no plain ASCII or needs an
+// escape, len(s) if there is none. It looks at eight bytes at a time.
+func plainBytes(s string, i int) int {
+	for ; i+8 <= len(s); i += 8 {
+		t := s[i : i+8]
+		w := uint64(t[0]) | uint64(t[1])<<8 | uint64(t[2])<<16 | uint64(t[3])<<24 |
+			uint64(t[4])<<32 | uint64(t[5])<<40 | uint64(t[6])<<48 | uint64(t[7])<<56
 		// A byte below 0x20, or equal to the quote or the backslash, borrows into its high bit.
 		control := w - 0x2020202020202020
 		quote := w ^ 0x2222222222222222
 		slash := w ^ 0x5c5c5c5c5c5c5c5c
 		if (w|control|(quote-0x0101010101010101)|(slash-0x0101010101010101))&0x8080808080808080 != 0 {
-			return false
-		}
-		s = s[8:]
-	}
-	for i := 0; i < len(s); i++ {
-		if c := s[i]; c < 0x20 || c >= 0x80 || c == '"' || c == '\\' {
-			return false
+			break
 		}
 	}
-	return true
+	for ; i < len(s); i++ {
+		if c := s[i]; c < 0x20 || c >= utf8.RuneSelf || c == '"' || c == '\\' {
+			return i
+		}
+	}
+	return i
 }
 
 // AppendNumber appends f in its shortest form that reads back equal, without an exponent for

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 func TestClean(t *testing.T) {
@@ -118,6 +120,13 @@ func FuzzAppendString(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		quoted := AppendString(nil, s)
+		if want, _ := jsontext.AppendQuote(nil, s); string(quoted) != string(want) {
+			t.Fatalf("AppendString(%q) = %s, want %s", s, quoted, want)
+		}
+		valid, n := ValidText(s)
+		if text, m := AppendText([]byte("x"), s); string(text) != "x"+string(AppendString(nil, valid)) || n != m {
+			t.Fatalf("AppendText(%q) = %s, %d", s, text, m)
+		}
 		var back string
 		if err := json.Unmarshal(quoted, &back); err != nil {
 			t.Fatalf("%q: %v", quoted, err)
