@@ -250,6 +250,7 @@ var asAnswer = reader{name: "answer", about: "JSON messages or choices as role, 
 			a.used = true
 			return
 		}
+		b.joinItems(at)
 		b.heard(a, raw, at)
 		b.answer(at)
 	default:

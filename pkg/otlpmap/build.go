@@ -95,6 +95,7 @@ func (b *build) event(s *span, e *event.Event) {
 	b.run()
 	b.answerRole()
 	b.spanEvents()
+	b.settle()
 	b.usage()
 	b.name(e)
 	b.source(e)
@@ -317,6 +318,19 @@ func uncleared(size int) []byte {
 	b.Grow(size)
 	b.WriteByte(0)
 	return unsafe.Slice(unsafe.StringData(b.String()), size)[:0:size]
+}
+
+// settle gives outputs that are no object a place in the object that others made of them.
+func (b *build) settle() {
+	if b.whole == nil || b.obj[bucketOutputs].empty() {
+		return
+	}
+	for _, key := range [...]string{"result", "value", "honeyhive_outputs"} {
+		if b.member(bucketOutputs, key, b.whole) {
+			b.whole = nil
+			return
+		}
+	}
 }
 
 // finish takes the event's objects out of the buffers, in one allocation.

@@ -88,9 +88,15 @@ const docTail = `## What is read specially
   ` + "`metadata.duplicate_of`" + ` and is left out of sums. Wrappers are no twins. The store sees to both at every commit, so that
   it does not matter in what requests and order the spans come. Only spans are corrected, native events never.
 - **Usage**: cached and reasoning tokens are parts of prompt and completion. If more are cached than the prompt has, they are added to it
-  (` + "`metadata.usage_adjusted`" + `). A missing total is the sum.
+  (` + "`metadata.usage_adjusted`" + `), and so are Langfuse's ` + "`input_*` and `output_*`" + ` if its total says that they are not in input and output. A missing
+  total is the sum.
 - **Cost**: what the span reports (` + "`metadata.cost_source` is `reported`" + `), else of a model call what its tokens cost (` + "`computed`" + `, see
   [prices.md](prices.md)); without a known price there is no ` + "`metadata.cost`" + `. A wrapper's cost goes with its counts.
+- **Copies of spans that have not ended** (Logfire's ` + "`pending_span`" + `): the unfinished event of the span they stand for, under its id and its parent;
+  the span itself replaces it.
+- **What a caller says** (` + "`metadata`" + ` read as caller's) never goes before what a naming scheme says, and LangSmith's ` + "`LANGSMITH_*` and `LANGCHAIN_*`" + `
+  environment stays in ` + "`metadata.attributes`" + `. Nested values that come as Python literals can be read, and stay as well, since their text is not ours.
+- **Levels**: Langfuse's level ERROR makes its status message the error, also where the span's status does not.
 - **Bounds**: strings over %d bytes are cut (` + "`metadata.truncated`" + ` tells their length), media in messages over %d bytes are replaced by type, length and
   SHA-256, embedding vectors of more than %d numbers by count and dimension (` + "`metadata.embedding`" + `). At most %d elements of an indexed family are gathered.
 - JSON that was cut off is read up to the cut; ` + "`metadata.parse_error`" + ` names the attribute. NUL and invalid UTF-8 become U+FFFD, counted in

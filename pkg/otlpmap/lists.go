@@ -43,6 +43,7 @@ var nameLists = struct {
 		"ai.telemetry.metadata.sessionId", "ai.telemetry.metadata.session_id", "ai.settings.context.sessionId", "ai.settings.context.session_id",
 		"gcp.vertex.agent.session_id",
 		"langsmith.metadata.session_id", "langsmith.metadata.thread_id", "langsmith.metadata.conversation_id", "mlflow.trace.session",
+		"metadata.session_id", "metadata.thread_id", "traceloop.association.properties.thread_id",
 	},
 	fixed:     []string{"honeyhive.session_id", "honeyhive_session_id"},
 	parent:    []string{"honeyhive.parent_id", "honeyhive_parent_id", "traceloop.association.properties.parent_id"},

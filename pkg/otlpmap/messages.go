@@ -14,6 +14,7 @@ type message struct {
 	finish, reasoning           []byte
 	extra                       []pair
 	raw                         []byte // the whole message, if it came in this form already
+	item                        bool   // it is no message by itself: see itemMessage
 }
 
 // add keeps a member as it came, unless the message has its place.
@@ -130,15 +131,7 @@ func (b *build) readMessage(raw []byte) bool {
 		switch {
 		case kind(inside) == '{':
 			return b.readChoice(inside, m.finish)
-		case string(inner(typ)) == "function_call" && kind(m.name) == '"':
-			b.part("function_call")
-			m.without("type", "arguments")
-			b.msgs = append(b.msgs, message{role: []byte(`"assistant"`), content: []byte("null"), calls: b.oneCall(m.callID, m.name, args), extra: m.extra})
-			return true
-		case string(inner(typ)) == "function_call_output" && output != nil:
-			b.part("function_call_output")
-			m.without("type", "output")
-			b.msgs = append(b.msgs, message{role: []byte(`"tool"`), content: b.textOf(output), name: m.name, callID: m.callID, extra: m.extra})
+		case typ != nil && b.itemMessage(m, typ, args, output):
 			return true
 		case typ != nil:
 			return b.langchainMessage(raw, typ)

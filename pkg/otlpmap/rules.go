@@ -24,7 +24,7 @@ var rules = func() (all []rule) {
 		vercelRules, adkRules, strandsRules, agentRules, mcpRules, pydanticRules, contentRules,
 		litellmRules, logfireRules, haystackRules, crewaiRules,
 		// What a caller says under keys of his own comes last.
-		langfuseCaller, langsmithCaller, laminarCaller, haystackCaller, litellmCaller,
+		langfuseCaller, langsmithCaller, mlflowCaller, laminarCaller, haystackCaller, litellmCaller,
 	} {
 		all = append(all, part...)
 	}

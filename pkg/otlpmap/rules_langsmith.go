@@ -15,7 +15,7 @@ var langsmithRules = []rule{
 	{langsmith, "metadata.span_kind", []string{"langsmith.span.kind"}, asText, 0},
 	{langsmith, "metadata.project", []string{"langsmith.trace.session_name"}, asText, 0},
 	{langsmith, "metadata.trace_name", []string{"langsmith.trace.name"}, asText, 0},
-	{langsmith, "metadata.thread_id", []string{"langsmith.metadata.thread_id"}, asText, 0},
+	{langsmith, "metadata.thread_id", []string{"langsmith.metadata.thread_id", "metadata.thread_id", "traceloop.association.properties.thread_id"}, asText, 0},
 	{langsmith, "metadata.tags", []string{"langsmith.span.tags"}, asTags, 0},
 	{langsmith, "config.temperature", []string{"langsmith.metadata.ls_temperature"}, asNumber, 0},
 	{langsmith, "config.max_tokens", []string{"langsmith.metadata.ls_max_tokens"}, asNumber, 0},

@@ -30,3 +30,8 @@ var mlflowContent = []rule{
 	{mlflow, "inputs", []string{"mlflow.spanInputs"}, asInput, 0},
 	{mlflow, "outputs", []string{"mlflow.spanOutputs"}, asOutput, 0},
 }
+
+// mlflowCaller are the tags of a trace.
+var mlflowCaller = []rule{
+	{mlflow, "metadata.tags", []string{"mlflow.traceTag.*"}, asTree, 0},
+}

@@ -128,7 +128,12 @@ func TestMLflow(t *testing.T) {
 		{name: "Responses API", scope: scope, typ: event.TypeModel,
 			attrs: map[string]any{"mlflow.spanType": `"CHAT_MODEL"`, "mlflow.spanInputs": `{"model":"m","instructions":"Be brief.","input":"Hello"}`,
 				"mlflow.spanOutputs": `{"id":"resp_1","output":[{"type":"reasoning","summary":[]},{"type":"message","role":"assistant","content":[{"type":"output_text","text":"Hi"}]}],"usage":{"input_tokens":3,"output_tokens":1,"output_tokens_details":{"reasoning_tokens":0}}}`},
-			want: map[string]string{"inputs": `{"chat_history":[{"role":"system","content":"Be brief."},{"role":"user","content":"Hello"}]}`, "metadata.prompt_tokens": "3", "metadata.reasoning_tokens": "0", "metadata.response_id": `"resp_1"`}},
+			want: map[string]string{"inputs": `{"chat_history":[{"role":"system","content":"Be brief."},{"role":"user","content":"Hello"}]}`, "outputs.content": `"Hi"`, "metadata.prompt_tokens": "3", "metadata.reasoning_tokens": "0", "metadata.response_id": `"resp_1"`}},
+		{name: "items of the Responses API", scope: scope, typ: event.TypeModel,
+			attrs: map[string]any{"mlflow.spanType": `"CHAT_MODEL"`, "mlflow.spanInputs": `{"input":[{"role":"user","content":"q"},{"type":"function_call","id":"fc_0","call_id":"c0","name":"f","arguments":"{}","status":"completed"},{"type":"function_call_output","call_id":"c0","output":"21"}]}`,
+				"mlflow.spanOutputs": `{"output":[{"id":"rs_1","type":"reasoning","summary":[{"type":"summary_text","text":"hm"}]},{"id":"ws_1","type":"web_search_call","status":"completed"},{"id":"fc_1","type":"function_call","call_id":"c1","name":"f","arguments":"{\"x\":1}"},{"id":"fc_2","type":"function_call","call_id":"c2","name":"g","arguments":"{}"},{"id":"msg_1","type":"message","role":"assistant","status":"completed","content":[{"type":"output_text","text":"a"}]}]}`},
+			want: map[string]string{"inputs.chat_history.1.tool_calls": `[{"id":"c0","name":"f","arguments":{}}]`, "inputs.chat_history.1.status": `"completed"`, "inputs.chat_history.2": `{"role":"tool","content":"21","tool_call_id":"c0"}`,
+				"outputs.tool_calls": `[{"id":"c1","name":"f","arguments":{"x":1}},{"id":"c2","name":"g","arguments":{}}]`, "outputs.reasoning": `"hm"`, "outputs.content": `"a"`, "outputs.choices": ""}},
 	})
 }
 

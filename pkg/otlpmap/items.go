@@ -1,0 +1,136 @@
+package otlpmap
+
+import (
+	"bytes"
+	"strings"
+)
+
+// The items of OpenAI's Responses API stand beside messages in its lists: calls, their outputs,
+// thoughts, and the calls of OpenAI's own tools.
+
+// itemMessage appends the message that an item stands for. m holds its members but the type,
+// args and output among them.
+func (b *build) itemMessage(m message, typ, args, output []byte) bool {
+	kind := string(inner(typ))
+	m.item = true
+	switch {
+	case kind == "function_call" && m.name != nil && inner(m.name) != nil:
+		m.without("type", "arguments")
+		m.calls = b.oneCall(m.callID, m.name, args)
+		m.callID, m.name = nil, nil
+	case kind == "function_call_output" && output != nil:
+		m.without("type", "output")
+		m.role, m.content = []byte(`"tool"`), b.textOf(output)
+		b.part(kind)
+		b.msgs = append(b.msgs, m)
+		return true
+	case kind == "reasoning":
+		for _, p := range m.extra {
+			if key := string(p.key); key == "summary" || key == "content" {
+				m.reasoning = b.itemTexts(m.reasoning, p.val)
+			}
+		}
+		m.without("type", "summary")
+		if m.content != nil {
+			m.reasoning, m.content = b.itemTexts(m.reasoning, m.content), nil
+		}
+	case strings.HasSuffix(kind, "_call"), strings.HasSuffix(kind, "_call_output"), kind == "item_reference", kind == "mcp_list_tools", kind == "mcp_approval_request":
+		if m.callID != nil {
+			m.extra = append(m.extra, pair{[]byte("call_id"), m.callID})
+		}
+		if m.name != nil {
+			m.extra = append(m.extra, pair{[]byte("name"), m.name})
+		}
+		m.callID, m.name = nil, nil
+	default:
+		return false
+	}
+	b.part(kind)
+	m.role = []byte(`"assistant"`)
+	if m.content == nil {
+		m.content = []byte("null")
+	}
+	b.msgs = append(b.msgs, m)
+	return true
+}
+
+// itemTexts joins the texts of a list of parts to a text.
+func (b *build) itemTexts(text, list []byte) []byte {
+	for c := elements(list); c.next(); {
+		t := member(c.val, "text")
+		switch {
+		case kind(t) != '"':
+		case text == nil:
+			text = t
+		default:
+			text = b.joinText(text, t)
+		}
+	}
+	return text
+}
+
+// joinItems makes one answer of the messages and items from b.msgs[at:] on: they follow each
+// other and are no alternatives. What items have beside calls and thoughts has no place there.
+func (b *build) joinItems(at int) {
+	any := false
+	for i := range b.msgs[at:] {
+		any = any || b.msgs[at+i].item
+	}
+	if !any {
+		return
+	}
+	head := -1
+	n := at
+	for _, m := range b.msgs[at:] {
+		if m.item {
+			m.extra = nil
+		}
+		if head < 0 || string(inner(m.role)) != "assistant" || !m.item && !b.msgs[head].item {
+			if string(inner(m.role)) == "assistant" && head < 0 {
+				head = n
+			}
+			b.msgs[n] = m
+			n++
+			continue
+		}
+		h := &b.msgs[head]
+		h.raw = nil
+		if !m.item {
+			m.calls, m.reasoning, m.raw = b.joinLists(h.calls, m.calls), firstPresent(h.reasoning, m.reasoning), nil
+			*h = m
+			continue
+		}
+		h.calls = b.joinLists(h.calls, m.calls)
+		if m.reasoning != nil {
+			if h.reasoning == nil {
+				h.reasoning = m.reasoning
+			} else {
+				h.reasoning = b.joinText(h.reasoning, m.reasoning)
+			}
+		}
+	}
+	b.msgs = b.msgs[:n]
+}
+
+func firstPresent(a, b []byte) []byte {
+	if a != nil {
+		return a
+	}
+	return b
+}
+
+// joinLists is one JSON array of the elements of two.
+func (b *build) joinLists(x, y []byte) []byte {
+	switch {
+	case empty(x):
+		return y
+	case empty(y):
+		return x
+	}
+	x, y = bytes.TrimSpace(x), bytes.TrimSpace(y)
+	at := len(b.arena)
+	b.arena = append(b.arena, x[:len(x)-1]...)
+	b.arena = append(b.arena, ',')
+	b.arena = append(b.arena, y[1:]...)
+	return b.arena[at:len(b.arena):len(b.arena)]
+}

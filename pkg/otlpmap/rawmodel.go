@@ -1,0 +1,284 @@
+package otlpmap
+
+// What model calls were asked and answered, as the providers' APIs have it.
+
+// said makes a text the one message of a conversation.
+func (b *build) said(text []byte) {
+	at := len(b.msgs)
+	b.msgs = append(b.msgs, message{role: []byte(`"user"`), content: text})
+	b.putMessages(fields.history, at)
+}
+
+// modelInput reads a model call's request: its messages become the chat history, its settings
+// the config, the rest inputs.
+func (b *build) modelInput(a *attr, raw []byte) {
+	if b.filled(fields.history.field) {
+		b.keep(a)
+		return
+	}
+	at := len(b.msgs)
+	if kind(raw) == '[' && b.readMessages(raw) {
+		b.heard(a, raw, at)
+		b.putMessages(fields.history, at)
+		return
+	}
+	if kind(raw) == '"' && b.obj[bucketInputs].empty() {
+		b.said(raw)
+		a.used = true
+		return
+	}
+	if kind(raw) != '{' {
+		b.objectInput(a, raw)
+		return
+	}
+	if list := member(raw, "messages"); list != nil {
+		// Anthropic's API has the system prompt beside the messages.
+		sys := member(raw, "system")
+		if kind(sys) == '"' || kind(sys) == '[' {
+			b.msgs = append(b.msgs, message{role: []byte(`"system"`)})
+			b.msgs[at].content = sys
+			if text, ok := b.onlyText(sys); kind(sys) == '[' && ok {
+				b.msgs[at].content = text
+			}
+		}
+		if b.readMessages(list) {
+			b.heard(a, list, at)
+			b.putMessages(fields.history, at)
+			if kind(sys) == '"' || kind(sys) == '[' {
+				b.rest(a, raw, bucketInputs, "messages", "system")
+			} else {
+				b.rest(a, raw, bucketInputs, "messages")
+			}
+			return
+		}
+		b.msgs = b.msgs[:at]
+	}
+	// One message by itself, and the prompts of the APIs before there were messages.
+	if member(raw, "content") != nil && b.readMessage(raw) {
+		b.heard(a, raw, at)
+		b.putMessages(fields.history, at)
+		return
+	}
+	for _, key := range [...]string{"prompts", "prompt"} {
+		if b.prompts(member(raw, key)) {
+			b.putMessages(fields.history, at)
+			b.rest(a, raw, bucketInputs, key)
+			return
+		}
+	}
+	// The Responses API: instructions beside an input that is a text or a list of items.
+	if in := member(raw, "input"); in != nil {
+		if sys := member(raw, "instructions"); kind(sys) == '"' {
+			b.msgs = append(b.msgs, message{role: []byte(`"system"`), content: sys})
+		}
+		if kind(in) == '"' {
+			b.msgs = append(b.msgs, message{role: []byte(`"user"`), content: in})
+		}
+		if kind(in) == '"' || b.readMessages(in) {
+			b.heard(a, in, at)
+			b.putMessages(fields.history, at)
+			b.rest(a, raw, bucketInputs, "input", "instructions")
+			return
+		}
+		b.msgs = b.msgs[:at]
+	}
+	b.objectInput(a, raw)
+}
+
+// prompts appends a text, or each text of a list, as a message of the user.
+func (b *build) prompts(raw []byte) bool {
+	at := len(b.msgs)
+	switch kind(raw) {
+	case '"':
+		b.msgs = append(b.msgs, message{role: []byte(`"user"`), content: raw})
+	case '[':
+		for c := elements(raw); c.next(); {
+			if kind(c.val) != '"' {
+				b.msgs = b.msgs[:at]
+				return false
+			}
+			b.msgs = append(b.msgs, message{role: []byte(`"user"`), content: c.val})
+		}
+	}
+	return len(b.msgs) > at
+}
+
+// modelOutput reads a model call's raw answer: OpenAI choices, Responses items, one message or
+// a list of them. Its id, model and usage fill what the span does not say itself.
+func (b *build) modelOutput(a *attr, raw []byte) {
+	if b.s.role == onEmbedding && kind(raw) == '{' {
+		b.embeddingOutput(a, raw)
+		return
+	}
+	b.replyFacts(raw)
+	if b.answered() {
+		b.keep(a)
+		return
+	}
+	at := len(b.msgs)
+	b.answerUsage = nil
+	defer func() { b.offerUsage(b.answerUsage) }()
+	switch {
+	case kind(raw) == '[' && b.readMessages(raw):
+		b.joinItems(at)
+		b.heard(a, raw, at)
+		b.answer(at)
+		return
+	case kind(raw) == '[' && b.textAnswer(raw):
+		a.used = true
+	case kind(raw) == '{':
+		if b.answerIn(raw) {
+			b.joinItems(at)
+			b.learn(at)
+			b.answer(at)
+			b.keep(a)
+			return
+		}
+		if b.readMessage(raw) {
+			b.heard(a, raw, at)
+			b.answer(at)
+			return
+		}
+		b.spread(bucketOutputs, raw, a)
+	case kind(raw) == '"':
+		b.put(fields.content, raw)
+		a.used = true
+	default:
+		b.put(fields.result, raw)
+		a.used = true
+	}
+}
+
+// answerIn appends the messages inside an answer object: OpenAI's choices, Responses items,
+// LangChain's generations, Haystack's replies, a state with messages, or one message under a
+// name. It says whether there are any.
+func (b *build) answerIn(raw []byte) bool {
+	for _, key := range [...]string{"choices", "output", "messages", "replies"} {
+		if list := member(raw, key); kind(list) == '[' && (b.readMessages(list) || key == "replies" && b.replies(list)) {
+			return true
+		}
+	}
+	if list := member(raw, "generations"); kind(list) == '[' && b.generations(list) {
+		return true
+	}
+	if member(raw, "role") == nil && member(raw, "content") == nil {
+		for _, key := range [...]string{"message", "output"} {
+			if in := member(raw, key); kind(in) == '{' && b.readMessage(in) {
+				return true
+			}
+		}
+	}
+	for _, key := range [...]string{"combined_chunk_content", "output_text"} {
+		if text := member(raw, key); kind(text) == '"' {
+			b.msgs = append(b.msgs, message{role: []byte(`"assistant"`), content: text})
+			return true
+		}
+	}
+	return false
+}
+
+// replies appends the texts of a list as answers.
+func (b *build) replies(list []byte) bool {
+	at := len(b.msgs)
+	if !b.prompts(list) {
+		return false
+	}
+	for i := at; i < len(b.msgs); i++ {
+		b.msgs[i].role = []byte(`"assistant"`)
+	}
+	return true
+}
+
+// textAnswer takes a list of texts as a model's alternative answers.
+func (b *build) textAnswer(raw []byte) bool {
+	at := len(b.msgs)
+	return b.replies(raw) && b.answer(at)
+}
+
+// heard notes that the messages from b.msgs[at:] on, which are about to be placed, came from a
+// list in an attribute. Messages that came as such are all there; of choices and items, which
+// have more around them, the attribute stays if it says something else.
+func (b *build) heard(a *attr, list []byte, at int) {
+	if wholeMessages(list) {
+		a.used = true
+		return
+	}
+	b.learn(at)
+	b.keep(a)
+}
+
+// learn makes the messages from b.msgs[at:] on known to cover.
+func (b *build) learn(at int) {
+	from := len(b.arena)
+	b.arena = b.appendMessages(b.arena, b.msgs[at:])
+	b.known.add(b, b.arena[from:])
+}
+
+// wholeMessages says that all of a message, or of each in a list, has its place in an event.
+func wholeMessages(raw []byte) bool {
+	switch kind(raw) {
+	case '[':
+		for c := elements(raw); c.next(); {
+			if !wholeMessages(c.val) {
+				return false
+			}
+		}
+		return true
+	case '{':
+		for c := members(raw); c.next(); {
+			switch string(c.key) {
+			case "role", "_role":
+				if kind(c.val) == '"' {
+					return true
+				}
+			case "messages":
+				return false
+			}
+		}
+		return false
+	}
+	return true
+}
+
+// partly says that an attribute stays unless all of it is in the event.
+func (b *build) partly(a *attr) bool {
+	n := len(b.spare)
+	return n > 0 && int(b.spare[n-1]) == b.index(a)
+}
+
+// replyFacts takes a raw answer's id, model and usage.
+func (b *build) replyFacts(raw []byte) {
+	for c := members(raw); c.next(); {
+		switch string(c.key) {
+		case "id":
+			if kind(c.val) == '"' && b.put(fields.responseID, c.val) {
+				b.known.add(b, c.val)
+			}
+		case "model", "model_name":
+			if kind(c.val) == '"' {
+				b.put(fields.responseModel, c.val)
+				if b.put(fields.model, c.val) {
+					b.put(fields.modelName, c.val)
+					b.modelText = unquoted(c.val)
+				}
+				b.known.add(b, c.val)
+			}
+		case "usage", "usage_metadata", "token_usage":
+			b.offerUsage(c.val)
+		case "finish_reason":
+			if kind(c.val) == '"' {
+				b.put(fields.finish, c.val)
+			}
+		case "llm_output":
+			b.replyFacts(c.val)
+		case "meta": // Haystack: one per reply
+			if first := elements(c.val); first.next() {
+				b.replyFacts(first.val)
+			}
+		case "replies":
+			if first := elements(c.val); first.next() {
+				b.replyFacts(firstMember(first.val, "meta", "_meta"))
+			}
+		}
+	}
+}
