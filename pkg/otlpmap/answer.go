@@ -194,7 +194,7 @@ func (b *build) called(at int) bool {
 // returned makes a tool's own result the outputs of its event, if b.msgs[at:] is that alone.
 func (b *build) returned(at int) bool {
 	list := b.msgs[at:]
-	if len(list) != 1 || string(inner(list[0].role)) != "tool" || b.filled(fields.result.field) {
+	if len(list) != 1 || string(inner(list[0].role)) != "tool" || list[0].content == nil || b.filled(fields.result.field) {
 		return false
 	}
 	raw := list[0].content
