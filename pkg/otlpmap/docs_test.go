@@ -75,13 +75,17 @@ const docTail = `## What is read specially
 - **Messages** have the form ` + "`{role, content, name?, tool_calls?, tool_call_id?, reasoning?}`" + `; content is a text if it is only text, else the
   array of parts as it came. Tool calls are ` + "`{id, name, arguments}`" + `, the arguments an object if they are JSON. Results of tools are
   messages of the role tool. Kinds of parts that lose their wrapping this way are listed in ` + "`metadata.part_types`" + `.
+  Calls, results, thoughts and texts are known in the shapes of the GenAI conventions, the Vercel AI SDK, Anthropic, Bedrock, Gemini and Haystack.
 - **input**: of a model call the messages (or the Responses API's input and instructions) become ` + "`inputs.chat_history`" + `, the settings config;
   of an embedding the texts become ` + "`inputs.texts`" + `; of a retriever a text becomes ` + "`inputs.query`" + `. Else an object becomes the inputs (of
   ` + "`{args, kwargs}`" + ` the kwargs, positional ones under ` + "`args`" + `), a list of messages ` + "`inputs.chat_history`" + `, anything else ` + "`inputs.value`" + `.
 - **output**: of a model call the first choice becomes ` + "`outputs.{role, content, tool_calls, finish_reason, reasoning}`" + `, others ` + "`outputs.choices`" + `;
   of a retriever the documents ` + "`outputs.documents`" + `; of a chain an object becomes the outputs; anything else ` + "`outputs.result`" + `.
 - **Span events**: ` + "`gen_ai.client.inference.operation.details`" + ` counts as attributes of the span; ` + "`gen_ai.*.message` and `gen_ai.choice`" + ` are
-  messages; ` + "`gen_ai.evaluation.result`" + ` is a metric of the span it sits on, and an entry in ` + "`metadata.evaluations`" + `; ` + "`exception`" + ` see above.
+  messages (of a tool's span its input and result), likewise the older ` + "`gen_ai.content.prompt` and `gen_ai.content.completion`" + `; ` + "`gen_ai.evaluation.result`" + ` is a metric of the span it sits on, and an entry in ` + "`metadata.evaluations`" + `; ` + "`exception`" + ` see above.
+- **Judges**: ` + "`evaluations.N`, `annotations.N`" + ` and the same below ` + "`trace.` and `session.`" + ` are metrics of the span that carries them (annotations
+  by people are feedback), and entries of ` + "`metadata.evaluations`" + `, with ` + "`target`" + ` if they are about the trace or session.
+- **Plain spans** of servers, clients, databases and queues keep all attributes under ` + "`metadata.attributes`" + `.
 - **Wrappers**: a model call with another model call below it in its trace and session becomes a chain, its counts go to
   ` + "`metadata.aggregate_usage`" + `: both tell the same tokens. **Twins**: of two model calls of one session with the same
   ` + "`metadata.response_id`" + ` by different instrumentors the one that ended later (at once: the less deep one) has
