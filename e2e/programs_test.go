@@ -7,19 +7,22 @@ type message map[string]any
 
 var weatherCall = message{"id": "call", "name": "get_weather", "arguments": message{"city": "Oslo"}}
 
+// typedCall is weatherCall as those show it who send what OpenAI answered.
+var typedCall = message{"id": "call", "type": "function", "name": "get_weather", "arguments": message{"city": "Oslo"}}
+
 // vectors is what is kept of the embeddings' vectors.
 var vectors = message{"count": 2, "dimension": fakeopenai.Dimensions}
 
 // toolHistory is the conversation after the tool has answered; name is the tool's
 // if its message tells that.
-func toolHistory(name string) []message {
+func toolHistory(name string, call message) []message {
 	answered := message{"role": "tool", "content": "21 degrees in Oslo", "tool_call_id": "call"}
 	if name != "" {
 		answered["name"] = name
 	}
 	return []message{
 		{"role": "user", "content": "What is the weather in Oslo?"},
-		{"role": "assistant", "content": nil, "tool_calls": []message{weatherCall}},
+		{"role": "assistant", "content": nil, "tool_calls": []message{call}},
 		answered,
 	}
 }
@@ -58,7 +61,7 @@ var calls = []struct {
 		"metadata.prompt_tokens": 9, "metadata.completion_tokens": 7,
 	}},
 	{"tool answer", facts{
-		"inputs.chat_history": toolHistory(""),
+		"inputs.chat_history": toolHistory("", weatherCall),
 		"outputs.content":     "The tool says: 21 degrees in Oslo", "outputs.tool_calls": nil, "error": nil,
 		"metadata.prompt_tokens": 19, "metadata.completion_tokens": 7,
 	}},
@@ -107,6 +110,31 @@ func pythonTree(chat, broken, embed, responses string) string {
 }
 
 var programs = []program{
+	{
+		name: "OpenTelemetry openai-v2", argv: instrumented("venv-openai-v2", "openai_v2"),
+		protocol: "http/protobuf", endpoint: otlpPort, prompt: 53, completion: 18, // it does not see responses
+		tree: pythonTree("chat gpt-4o-mini", "chat broken", "embeddings text-embedding-3-small", ""),
+		facts: map[string]facts{
+			"all":         {"metadata.cache_read_input_tokens": nil}, // it does not send them
+			"chat":        {"metadata.cost": 2.85e-6},
+			"error":       {"error": "Error code: 429 - {'error': {'code': 'insufficient_quota', 'message': 'You exceeded your current quota.', 'param': None, 'type': 'insufficient_quota'}}"},
+			"embeddings":  {"inputs.texts": nil},
+			"tool call":   {"outputs.tool_calls": []message{typedCall}, "config.tools.0.name": nil, "config.tools.0.parameters.required": nil},
+			"tool answer": {"inputs.chat_history": toolHistory("", typedCall)},
+		},
+	},
+	{
+		name: "OpenTelemetry openai-v2, newest conventions", argv: instrumented("venv-openai-v2", "openai_v2_details"),
+		protocol: "grpc", endpoint: grpcPort, prompt: 53, completion: 18,
+		tree: pythonTree("chat gpt-4o-mini", "chat broken", "embeddings text-embedding-3-small", ""),
+		facts: map[string]facts{
+			"all":        {"metadata.cache_read_input_tokens": nil}, // it does not send them
+			"chat":       {"metadata.cost": 2.85e-6},
+			"error":      {"error": "Error code: 429 - {'error': {'code': 'insufficient_quota', 'message': 'You exceeded your current quota.', 'param': None, 'type': 'insufficient_quota'}}"},
+			"embeddings": {"inputs.texts": nil},
+			"tool call":  {"config.tools.0.name": nil, "config.tools.0.parameters.required": nil},
+		},
+	},
 	{
 		name: "OpenTelemetry genai-openai", argv: instrumented("venv", "genai_openai"),
 		protocol: "grpc", endpoint: grpcPort, prompt: 68, completion: 19,
@@ -172,7 +200,7 @@ var programs = []program{
 			model ai.generateText.doGenerate`,
 		facts: map[string]facts{
 			"tool call":   {"outputs.finish_reason": "tool-calls"},
-			"tool answer": {"inputs.chat_history": toolHistory("get_weather")},
+			"tool answer": {"inputs.chat_history": toolHistory("get_weather", weatherCall)},
 			"error":       {"error": "You exceeded your current quota."},
 			"embeddings":  {"metadata.embedding": vectors},
 		},

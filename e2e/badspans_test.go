@@ -1,0 +1,161 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+	"go.opentelemetry.io/collector/pdata/ptrace/ptraceotlp"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/metadata"
+
+	"github.com/spangrove/spangrove/e2e/harness"
+)
+
+// strange are spans that no instrumentation should send, as members of the span
+// TRACE, SPAN. A span is refused by itself or stored; never its neighbours with it.
+var strange = []struct {
+	name, members string
+	refused       bool
+	jsonOnly      bool // protobuf cannot say it
+}{
+	{"no ids", `"name":"x"`, true, false},
+	{"zero trace id", `"traceId":"00000000000000000000000000000000","spanId":"SPAN"`, true, false},
+	{"zero span id", `"traceId":"TRACE","spanId":"0000000000000000"`, true, false},
+	{"short id", `"traceId":"TRACE","spanId":"0102"`, true, true},
+	{"id that is no hexadecimal", `"traceId":"TRACE","spanId":"0102030405060zzz"`, true, true},
+	{"time that is no number", `"traceId":"TRACE","spanId":"SPAN","startTimeUnixNano":"noon"`, true, true},
+	{"attributes that are no list", `"traceId":"TRACE","spanId":"SPAN","attributes":{"a":1}`, true, true},
+	{"values nested too deep", `"traceId":"TRACE","spanId":"SPAN","attributes":[{"key":"k","value":` +
+		strings.Repeat(`{"arrayValue":{"values":[`, 300) + strings.Repeat(`]}}`, 300) + `}]`, true, false},
+
+	{"no times", `"traceId":"TRACE","spanId":"SPAN"`, false, false},
+	{"end before start", `"traceId":"TRACE","spanId":"SPAN","startTimeUnixNano":"1790000000000000000","endTimeUnixNano":"5"`, false, false},
+	{"times far ahead", `"traceId":"TRACE","spanId":"SPAN","startTimeUnixNano":"18446744073709551615","endTimeUnixNano":"18446744073709551615"`, false, false},
+	{"its own parent", `"traceId":"TRACE","spanId":"SPAN","parentSpanId":"SPAN"`, false, false},
+	{"unknown kind and status", `"traceId":"TRACE","spanId":"SPAN","kind":77,"status":{"code":99}`, false, false},
+	{"ids and type that are none", `"traceId":"TRACE","spanId":"SPAN","attributes":[{"key":"honeyhive_event_id","value":{"stringValue":"mine"}},
+		{"key":"honeyhive_event_type","value":{"stringValue":"bogus"}},{"key":"honeyhive.parent_id","value":{"intValue":"7"}},
+		{"key":"honeyhive.session_id","value":{"boolValue":true}}]`, false, false},
+	{"numbers where texts belong", `"traceId":"TRACE","spanId":"SPAN","attributes":[{"key":"gen_ai.operation.name","value":{"doubleValue":1e308}},
+		{"key":"gen_ai.input.messages","value":{"intValue":"-9223372036854775808"}},{"key":"gen_ai.usage.input_tokens","value":{"stringValue":"many"}}]`, false, false},
+	{"no number", `"traceId":"TRACE","spanId":"SPAN","attributes":[{"key":"gen_ai.usage.input_tokens","value":{"doubleValue":"NaN"}},
+		{"key":"gen_ai.request.temperature","value":{"doubleValue":"Infinity"}}]`, false, false},
+	{"the same key twice, an empty key, no value", `"traceId":"TRACE","spanId":"SPAN","attributes":[{"key":"a","value":{"intValue":"1"}},
+		{"key":"a","value":{"intValue":"2"}},{"key":"","value":{"intValue":"3"}},{"key":"b"},{"key":"c","value":{}}]`, false, false},
+	{"NUL in texts", `"traceId":"TRACE","spanId":"SPAN","name":"a\u0000b","attributes":[{"key":"k\u0000","value":{"stringValue":"\u0000"}}]`, false, false},
+	{"names of our own encoding", `"traceId":"TRACE","spanId":"SPAN","attributes":[{"key":"spangrove.event","value":{"stringValue":"x"}},
+		{"key":"spangrove.project.id","value":{"stringValue":"x"}}]`, false, false},
+}
+
+// TestBadSpans sends each strange span between two good ones, on every port.
+func TestBadSpans(t *testing.T) {
+	harness.EachStore(t, func(t *testing.T, st harness.Store) {
+		srv := harness.Start(t, harness.Options{Store: st})
+		for _, s := range strange {
+			t.Run(s.name, func(t *testing.T) {
+				for _, way := range badWays {
+					if way.proto && s.jsonOnly {
+						continue
+					}
+					id := strings.ReplaceAll(uuid.NewString(), "-", "")
+					good := func(span string) string {
+						return `{"traceId":"` + id + `","spanId":"` + span + `","name":"good","startTimeUnixNano":"1790000000000000000","endTimeUnixNano":"1790000001000000000"}`
+					}
+					members := strings.NewReplacer("TRACE", id, "SPAN", "00000000000000bb").Replace(s.members)
+					request := `{"resourceSpans":[{"scopeSpans":[{"spans":[` + good("00000000000000aa") + `,{` + members + `},` + good("00000000000000cc") + `]}]}]}`
+					want := 0
+					if s.refused {
+						want = 1
+					}
+					if rejected, why := way.send(t, srv, request); rejected != want || (why != "") != s.refused {
+						t.Errorf("%s: %d spans rejected (%q), want %d", way.name, rejected, why, want)
+					}
+					trace := [16]byte(uuid.MustParse(id))
+					for span, stored := range map[byte]bool{0xaa: true, 0xbb: !s.refused, 0xcc: true} {
+						if _, err := srv.Event(t.Context(), spanEvent(trace, [8]byte{7: span})); (err == nil) != stored {
+							t.Errorf("%s: span %x: %v, want stored: %v", way.name, span, err, stored)
+						}
+					}
+				}
+			})
+		}
+	})
+}
+
+// badWays are the ways in, each giving how many spans were rejected, and why.
+var badWays = []struct {
+	name  string
+	proto bool
+	send  func(t *testing.T, srv *harness.Server, request string) (int, string)
+}{
+	{"JSON on the API port", false, func(t *testing.T, srv *harness.Server, request string) (int, string) {
+		return partialJSON(t, post(t, srv, srv.URL+"/v1/traces", "application/json", []byte(request)))
+	}},
+	{"JSON on the API port, /opentelemetry", false, func(t *testing.T, srv *harness.Server, request string) (int, string) {
+		return partialJSON(t, post(t, srv, srv.URL+"/opentelemetry/v1/traces", "application/json", []byte(request)))
+	}},
+	{"JSON on the OTLP port", false, func(t *testing.T, srv *harness.Server, request string) (int, string) {
+		return partialJSON(t, post(t, srv, srv.HTTP+"/v1/traces", "application/json", []byte(request)))
+	}},
+	{"protobuf on the API port", true, func(t *testing.T, srv *harness.Server, request string) (int, string) {
+		return partialProto(t, post(t, srv, srv.URL+"/v1/traces", "application/x-protobuf", protobuf(t, request)))
+	}},
+	{"protobuf on the OTLP port", true, func(t *testing.T, srv *harness.Server, request string) (int, string) {
+		return partialProto(t, post(t, srv, srv.HTTP+"/v1/traces", "application/x-protobuf", protobuf(t, request)))
+	}},
+	{"gRPC", true, func(t *testing.T, srv *harness.Server, request string) (int, string) {
+		conn, err := grpc.NewClient(srv.GRPC, grpc.WithTransportCredentials(insecure.NewCredentials()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		ctx := metadata.AppendToOutgoingContext(t.Context(), "authorization", "Bearer "+srv.Key)
+		resp, err := ptraceotlp.NewGRPCClient(conn).Export(ctx, toTraces(t, decode(t, []byte(request))))
+		if err != nil {
+			t.Error(err)
+		}
+		return int(resp.PartialSuccess().RejectedSpans()), resp.PartialSuccess().ErrorMessage()
+	}},
+}
+
+func protobuf(t *testing.T, request string) []byte {
+	t.Helper()
+	b, err := toTraces(t, decode(t, []byte(request))).MarshalProto()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func partialProto(t *testing.T, answer []byte) (int, string) {
+	t.Helper()
+	resp := ptraceotlp.NewExportResponse()
+	if err := resp.UnmarshalProto(answer); err != nil {
+		t.Error(err)
+	}
+	return int(resp.PartialSuccess().RejectedSpans()), resp.PartialSuccess().ErrorMessage()
+}
+
+func partialJSON(t *testing.T, answer []byte) (int, string) {
+	t.Helper()
+	var resp struct {
+		PartialSuccess struct {
+			RejectedSpans json.Number `json:"rejectedSpans"`
+			ErrorMessage  string      `json:"errorMessage"`
+		} `json:"partialSuccess"`
+	}
+	if err := json.Unmarshal(answer, &resp); err != nil {
+		t.Error(err)
+	}
+	var n int
+	if resp.PartialSuccess.RejectedSpans != "" {
+		if _, err := fmt.Sscan(string(resp.PartialSuccess.RejectedSpans), &n); err != nil {
+			t.Error(err)
+		}
+	}
+	return n, resp.PartialSuccess.ErrorMessage
+}
