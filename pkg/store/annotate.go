@@ -48,17 +48,10 @@ func (w *writing) annotate(ctx context.Context, tx writeTx, puts []*put) error {
 	if err != nil {
 		return fmt.Errorf("find waiting notes: %w", err)
 	}
-	if err := a.place(ctx, append(rows, waited...)); err != nil {
-		return fmt.Errorf("place notes: %w", err)
+	for _, h := range w.fresh {
+		w.tellsAnswer(h.project, h.responseID, "")
 	}
-	addressed, err := a.readdressed(ctx)
-	if err != nil {
-		return fmt.Errorf("find evaluations: %w", err)
-	}
-	if err := a.place(ctx, addressed); err != nil {
-		return fmt.Errorf("place evaluations: %w", err)
-	}
-	if err := a.composeAll(ctx); err != nil {
+	if err := a.settle(ctx, append(rows, waited...)); err != nil {
 		return err
 	}
 	if err := a.bound(ctx); err != nil {
@@ -67,6 +60,31 @@ func (w *writing) annotate(ctx context.Context, tx writeTx, puts []*put) error {
 	w.noteCounts.waiting += a.waiting
 	w.noteCounts.addressed += a.addressed
 	return nil
+}
+
+// settle places rows and composes the events that change by it. An event composed may tell the
+// id of its answer by one of its notes, and evaluations of that answer then follow.
+func (a *annotating) settle(ctx context.Context, rows []*noteRow) error {
+	for {
+		if err := a.place(ctx, rows); err != nil {
+			return fmt.Errorf("place notes: %w", err)
+		}
+		addressed, err := a.readdressed(ctx)
+		if err != nil {
+			return fmt.Errorf("find evaluations: %w", err)
+		}
+		if err := a.place(ctx, addressed); err != nil {
+			return fmt.Errorf("place evaluations: %w", err)
+		}
+		if len(a.dirty) == 0 {
+			return nil
+		}
+		if err := a.composeAll(ctx); err != nil {
+			return err
+		}
+		clear(a.dirty)
+		rows = nil
+	}
 }
 
 // insert stores rows that are not stored yet, and the anchors of new events whose id is not
@@ -296,6 +314,7 @@ func (a *annotating) compose(ctx context.Context, k idKey, change *noteChange) e
 	if !now.Annotate(had, has) {
 		return nil
 	}
+	a.w.tellsAnswer(k.project, responseOf(&now), responseOf(&old.Event))
 	return s.rewrite(ctx, a.tx, k.project, old, &now)
 }
 

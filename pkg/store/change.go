@@ -35,6 +35,7 @@ func (w *writing) repeat(ctx context.Context, tx writeTx, r repeatOf) error {
 	if err != nil || !changed {
 		return err
 	}
+	w.tellsAnswer(r.head.project, responseOf(&now), responseOf(&old.Event))
 	return w.s.rewrite(ctx, tx, r.head.project, old, &now)
 }
 

@@ -12,6 +12,24 @@ import (
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
+// answerKey names an answer of a model.
+type answerKey struct {
+	project  int64
+	response string
+}
+
+// tellsAnswer notes that an event tells the id of its answer, where it did not before.
+func (w *writing) tellsAnswer(project int64, response, before string) {
+	if response != "" && response != before {
+		w.answered = append(w.answered, answerKey{project, response})
+	}
+}
+
+func responseOf(e *event.Event) string {
+	id, _ := rawjson.Text(rawjson.Get(e.Metadata, "response_id"))
+	return id
+}
+
 // answerRef is an answer that evaluations may name.
 type answerRef struct {
 	event uuid.UUID
@@ -25,12 +43,13 @@ type answers struct {
 	sessions map[uuid.UUID]map[string]answerRef
 }
 
-// maxAnswers bounds the model events of one session among which the one that an evaluation
-// names is looked for.
+// maxAnswers bounds the events with an answer's id of one session among which the one that an
+// evaluation names is looked for.
 const maxAnswers = 20_000
 
 // eventOf is the event whose answer a row names, in the session of the row's own event or else
-// of its trace; own if there is none.
+// of its trace; own if there is none. Of several that tell the same answer, a call and what is
+// around it, it is the one that started last: the call itself.
 func (f *answers) eventOf(ctx context.Context, r *noteRow, own uuid.UUID) (uuid.UUID, error) {
 	session, err := f.sessionOf(ctx, r, own)
 	if err != nil || session == uuid.Nil {
@@ -39,20 +58,7 @@ func (f *answers) eventOf(ctx context.Context, r *noteRow, own uuid.UUID) (uuid.
 	known := f.sessions[session]
 	if known == nil {
 		known = map[string]answerRef{}
-		err := each(ctx, f.a.tx, `SELECT event_id, start_ms, metadata FROM ev WHERE `+f.a.w.s.db.frag().bySession+` AND type = $3 LIMIT $4`,
-			[]any{f.project, f.a.tx.id(session), query.TypeCode(event.TypeModel), maxAnswers}, func(scan func(...any) error) error {
-				var ref answerRef
-				var metadata []byte
-				if err := scan(scanID{&ref.event}, &ref.start, &metadata); err != nil {
-					return err
-				}
-				id, ok := rawjson.Text(rawjson.Get(metadata, "response_id"))
-				if old, twice := known[id]; ok && (!twice || earlier(ref.start, ref.event, old.start, old.event)) {
-					known[id] = ref
-				}
-				return nil
-			})
-		if err != nil {
+		if err := f.readAnswers(ctx, session, known); err != nil {
 			return own, err
 		}
 		f.sessions[session] = known
@@ -61,6 +67,44 @@ func (f *answers) eventOf(ctx context.Context, r *noteRow, own uuid.UUID) (uuid.
 		return ref.event, nil
 	}
 	return own, nil
+}
+
+// readAnswers reads the answers of a session. Metadata that is too large for its row is read
+// from the payload.
+func (f *answers) readAnswers(ctx context.Context, session uuid.UUID, known map[string]answerRef) error {
+	note := func(id string, ref answerRef) {
+		if old, twice := known[id]; id != "" && (!twice || earlier(old.start, old.event, ref.start, ref.event)) {
+			known[id] = ref
+		}
+	}
+	var large []uuid.UUID
+	err := each(ctx, f.a.tx, `SELECT event_id, start_ms, metadata FROM ev WHERE `+f.a.w.s.db.frag().bySession+`
+		AND (CAST(metadata AS text) LIKE '%"response_id"%' OR (spill & $3) <> 0) LIMIT $4`,
+		[]any{f.project, f.a.tx.id(session), query.SpillMetadata, maxAnswers}, func(scan func(...any) error) error {
+			var ref answerRef
+			var metadata []byte
+			if err := scan(scanID{&ref.event}, &ref.start, &metadata); err != nil {
+				return err
+			}
+			if metadata == nil {
+				large = append(large, ref.event)
+				return nil
+			}
+			id, _ := rawjson.Text(rawjson.Get(metadata, "response_id"))
+			note(id, ref)
+			return nil
+		})
+	if err != nil {
+		return err
+	}
+	for _, id := range large {
+		e, err := f.a.w.s.find(ctx, f.a.tx, f.project, id)
+		if err != nil {
+			return err
+		}
+		note(responseOf(&e.Event), answerRef{id, e.Start})
+	}
+	return nil
 }
 
 func (f *answers) sessionOf(ctx context.Context, r *noteRow, own uuid.UUID) (session uuid.UUID, err error) {
@@ -85,11 +129,11 @@ func (a *annotating) readdressed(ctx context.Context) (list []*noteRow, err erro
 		return nil, nil
 	}
 	responses := map[int64][]string{}
-	for _, h := range a.w.fresh {
-		if h.responseID != "" {
-			responses[h.project] = append(responses[h.project], h.responseID)
-		}
+	for _, k := range a.w.answered {
+		responses[k.project] = append(responses[k.project], k.response)
 	}
+	moved := a.w.moved
+	a.w.answered, a.w.moved = nil, nil
 	for project, ids := range responses {
 		for part := range slices.Chunk(ids, idsPerQuery) {
 			args := []any{project}
@@ -101,7 +145,7 @@ func (a *annotating) readdressed(ctx context.Context) (list []*noteRow, err erro
 			}
 		}
 	}
-	for _, m := range a.w.moved {
+	for _, m := range moved {
 		list, err = a.read(ctx, list, ` project_id = $1 AND response_id IS NOT NULL AND trace_id IN (SELECT trace_id FROM trace WHERE project_id = $1 AND session_id = $2)`,
 			[]any{m.project, a.tx.id(m.session)})
 		if err != nil {

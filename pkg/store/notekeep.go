@@ -143,11 +143,9 @@ func (s *Store) meet(ctx context.Context, project int64, spans []uuid.UUID) erro
 				return err
 			}
 		}
-		if err := a.place(ctx, rows); err != nil {
-			return err
-		}
+		err := a.settle(ctx, rows)
 		w.noteCounts = noteDelta{a.waiting, a.addressed}
-		return a.composeAll(ctx)
+		return err
 	})
 	if err == nil {
 		w.finish(true)

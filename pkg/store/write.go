@@ -29,6 +29,7 @@ type writing struct {
 	consumed []idKey // pending updates that were applied
 
 	moved      []*traceRow // traces whose events went to another session
+	answered   []answerKey // answers that an event tells now
 	noteCounts noteDelta
 }
 

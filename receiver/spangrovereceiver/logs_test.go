@@ -57,3 +57,27 @@ func TestLogsWithoutSpan(t *testing.T) {
 		t.Errorf("%d records passed, want 14", got)
 	}
 }
+
+// TestLogsInEveryDress sends log records compressed and in chunks.
+func TestLogsInEveryDress(t *testing.T) {
+	r := start(t, options{})
+	body, err := plogotlp.NewExportRequestFromLogs(oneLog()).MarshalProto()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		encoding string
+		body     []byte
+	}{{"", body}, {"gzip", gzipped(t, body)}, {"zstd", zstded(t, body)}} {
+		for _, url := range []string{r.httpURL + "/v1/logs", r.apiURL + "/v1/logs", r.apiURL + "/opentelemetry/v1/logs"} {
+			headers := []string{"Content-Type", typeProto}
+			if tt.encoding != "" {
+				headers = append(headers, "Content-Encoding", tt.encoding)
+			}
+			r.logs.Reset()
+			if got := post(t, url, chunked(tt.body), headers...); got.status != 200 || got.body != "" || r.logs.LogRecordCount() != 1 {
+				t.Errorf("%s %s: %d %s, %d records", url, tt.encoding, got.status, got.body, r.logs.LogRecordCount())
+			}
+		}
+	}
+}

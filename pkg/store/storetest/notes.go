@@ -21,6 +21,7 @@ var noteTests = []test{
 	{"Notes/an update is never overwritten", notesUpdate},
 	{"Notes/an unfinished span", notesUnfinished},
 	{"Notes/evaluations find the answer they name", notesEvaluation},
+	{"Notes/evaluations of an answer that is told late", notesLateAnswer},
 	{"Notes/deleted with their session", notesDelete},
 	{"Notes/a bound on those that wait", notesBound},
 	{"Notes/at the same time as their spans", notesConcurrent},
@@ -275,6 +276,55 @@ func notesEvaluation(e *env) {
 		e.equal(order+": judge", `{"tone":"bad"}`, string(j.Metrics))
 		e.equal(order+": evaluations", 1, countOf(rawjson.Get(m.Metadata, "evaluations")))
 		e.equal(order+": evaluations of the judge", 1, countOf(rawjson.Get(j.Metadata, "evaluations")))
+	}
+}
+
+// notesLateAnswer evaluates the answer of a call that a wrapper tells too, where the call's id
+// comes with a note, with the end of an unfinished span, or in metadata too large for its row.
+func notesLateAnswer(e *env) {
+	for i, order := range []string{"jwiac", "ejwiac", "ciawje", "ewjcia", "waceij", "cijaew", "ejwica", "icawej", "jwicae"} {
+		for _, how := range []string{"note", "end", "large"} {
+			session, trace := fmt.Sprint(how, i), fmt.Sprint("t", how, i)
+			judge := ofTrace(trace, step(session, "judge "+session, 5))
+			outer := ofTrace(trace, call(session, "outer "+session, 1, 1, 1, 1))
+			outer.Metadata = raw(`{"response_id":"r-1"}`)
+			inner := ofTrace(trace, below("outer "+session, call(session, "inner "+session, 2, 1, 1, 1)))
+			open := inner
+			inner.Metadata = raw(`{"response_id":"r-1"}`)
+			var told []event.Note
+			switch how {
+			case "note":
+				inner.Metadata, told = nil, []event.Note{note("inner "+session, trace, 3, event.NoteFields, `{"metadata":{"response_id":"r-1"}}`)}
+			case "end":
+				open.Unfinished = true
+			case "large":
+				inner.Metadata = text(`{"large":"%s","response_id":"r-1"}`, prose(20000, 1))
+			}
+			verdict := note("judge "+session, trace, 6, event.NoteEvaluation, `{"name":"tone","value":0.5}`)
+			verdict.ResponseID = "r-1"
+			for _, what := range order {
+				switch what {
+				case 'j':
+					e.put(judge)
+				case 'w':
+					e.put(outer)
+				case 'i':
+					if how == "end" {
+						e.put(open)
+					}
+				case 'c':
+					e.put(inner)
+				case 'a':
+					e.putNotes(told...)
+				case 'e':
+					e.putNotes(verdict)
+				}
+			}
+			e.putNotes(verdict)
+			for name, want := range map[string]string{"inner ": `{"tone":0.5}`, "outer ": "", "judge ": ""} {
+				e.equal(how+" "+order+": "+name, want, string(e.event(id(name+session)).Metrics))
+			}
+		}
 	}
 }
 
