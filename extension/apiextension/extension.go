@@ -31,6 +31,8 @@ type apiStore interface {
 	httpapi.Reader
 	httpapi.Writer
 	httpapi.Configurations
+	httpapi.Datasets
+	httpapi.Datapoints
 	httpapi.Tools
 	httpapi.Metrics
 	httpapi.Projects
@@ -96,7 +98,7 @@ func (e *apiExtension) Start(ctx context.Context, host component.Host) error {
 			return err
 		}
 	}
-	api := httpapi.New(httpapi.Deps{Reader: s, Writer: s, Configurations: s, Tools: s, Metrics: s, Projects: s, Keys: s, DefaultProject: s.DefaultProject, Logger: e.set.Logger})
+	api := httpapi.New(httpapi.Deps{Reader: s, Writer: s, Configurations: s, Datasets: s, Datapoints: s, Tools: s, Metrics: s, Projects: s, Keys: s, DefaultProject: s.DefaultProject, Logger: e.set.Logger})
 	if err := e.serveAPI(api.Routes()); err != nil {
 		return err
 	}

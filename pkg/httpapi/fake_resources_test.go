@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/spangrove/spangrove/pkg/configuration"
+	"github.com/spangrove/spangrove/pkg/dataset"
 	"github.com/spangrove/spangrove/pkg/tool"
 )
 
@@ -60,4 +61,60 @@ func (f *fake) Configuration(_ context.Context, projectID int64, _ string, _ int
 
 func (f *fake) ConfigurationVersions(_ context.Context, projectID int64, _ string, _, _ int) ([]configuration.Configuration, int, error) {
 	return nil, 0, f.asked(projectID)
+}
+
+func (f *fake) CreateDataset(_ context.Context, projectID int64, _ dataset.Dataset, _ []string) (string, error) {
+	return "", f.asked(projectID)
+}
+
+func (f *fake) FindDatasets(_ context.Context, projectID int64, _ dataset.Query) ([]string, int, error) {
+	return nil, 0, f.asked(projectID)
+}
+
+func (f *fake) UpdateDataset(_ context.Context, projectID int64, _ dataset.Update) (dataset.Dataset, error) {
+	return dataset.Dataset{}, f.asked(projectID)
+}
+
+func (f *fake) RemoveRow(_ context.Context, projectID int64, _, _ string) error {
+	return f.asked(projectID)
+}
+
+func (f *fake) DeleteDataset(_ context.Context, projectID int64, _ string) error {
+	return f.asked(projectID)
+}
+
+func (f *fake) Dataset(_ context.Context, projectID int64, _ string, _ int64) (dataset.Dataset, error) {
+	return dataset.Dataset{}, f.asked(projectID)
+}
+
+func (f *fake) DatapointIDs(_ context.Context, projectID int64, _ string, _ int64) ([]string, error) {
+	return nil, f.asked(projectID)
+}
+
+func (f *fake) DatapointsIn(_ context.Context, projectID int64, _ string, _, _ int64, _ int) ([]dataset.Datapoint, int64, error) {
+	return nil, 0, f.asked(projectID)
+}
+
+func (f *fake) DatasetVersions(_ context.Context, projectID int64, _ string, _, _ int) ([]dataset.Dataset, int, error) {
+	return nil, 0, f.asked(projectID)
+}
+
+func (f *fake) CreateDatapoints(_ context.Context, projectID int64, _ []dataset.Datapoint) ([]string, error) {
+	return nil, f.asked(projectID)
+}
+
+func (f *fake) FindDatapoints(_ context.Context, projectID int64, _ dataset.PointQuery) ([]string, int, error) {
+	return nil, 0, f.asked(projectID)
+}
+
+func (f *fake) LoadDatapoints(_ context.Context, projectID int64, _ []string) ([]dataset.Datapoint, error) {
+	return nil, f.asked(projectID)
+}
+
+func (f *fake) UpdateDatapoint(_ context.Context, projectID int64, _ dataset.PointUpdate) (bool, error) {
+	return false, f.asked(projectID)
+}
+
+func (f *fake) DeleteDatapoint(_ context.Context, projectID int64, _ string) error {
+	return f.asked(projectID)
 }

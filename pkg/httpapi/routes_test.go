@@ -19,12 +19,13 @@ import (
 
 // path fills ids into a route's path.
 func path(r httpapi.Route) string {
-	return regexp.MustCompile(`\{\w+\}`).ReplaceAllString(r.Path, "33333333-3333-4333-8333-333333333333") + "?id=x"
+	return regexp.MustCompile(`\{\w+\}`).ReplaceAllString(r.Path, "33333333-3333-4333-8333-333333333333") + "?id=x&dataset_id=x"
 }
 
 // valid is a body that has what any operation needs.
 const valid = `{"event_id":"33333333-3333-4333-8333-333333333333","id":"x","name":"x","provider":"p","parameters":{"call_type":"chat","model":"m"},` +
-	`"type":"LLM","tool_type":"tool","criteria":"c","message":"m","content":{"name":"x","type":"HUMAN","criteria":""}}`
+	`"type":"LLM","tool_type":"tool","criteria":"c","message":"m","content":{"name":"x","type":"HUMAN","criteria":""},` +
+	`"dataset_id":"x","data":[{}],"mapping":{},"events":["33333333-3333-4333-8333-333333333333"]}`
 
 func TestEveryRouteChecksTheScope(t *testing.T) {
 	t.Parallel()
@@ -60,6 +61,9 @@ func TestEveryRouteAsksInTheCallersProject(t *testing.T) {
 			}
 			w := httptest.NewRecorder()
 			body := strings.NewReader(valid)
+			if r.Operation == "createDataset" { // whose types are others
+				body = strings.NewReader(`{}`)
+			}
 			serve(f).ServeHTTP(w, httptest.NewRequestWithContext(ctx, r.Method, path(r), body))
 			if w.Code != http.StatusInternalServerError || f.projectID != want {
 				t.Errorf("%s: project %d, want %d; %d %s", r.Pattern(), f.projectID, want, w.Code, w.Body)

@@ -48,6 +48,8 @@ type Deps struct {
 	Tools          Tools
 	Configurations Configurations
 	Metrics        Metrics
+	Datasets       Datasets
+	Datapoints     Datapoints
 	Projects       Projects
 	Keys           Keys
 	// Evaluate runs metrics; nil is what needs nothing but the event.

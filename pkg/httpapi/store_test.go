@@ -59,7 +59,7 @@ func stored(t *testing.T) http.Handler {
 	if err := s.Put(t.Context(), p.ID, batch); err != nil {
 		t.Fatal(err)
 	}
-	server := httpapi.New(httpapi.Deps{Reader: s, Writer: s, Configurations: s, Tools: s, DefaultProject: s.DefaultProject})
+	server := httpapi.New(httpapi.Deps{Reader: s, Writer: s, Configurations: s, Datasets: s, Datapoints: s, Tools: s, DefaultProject: s.DefaultProject})
 	mux := http.NewServeMux()
 	for _, r := range server.Routes() {
 		mux.Handle(r.Pattern(), r.Handler)

@@ -66,8 +66,8 @@ func isoTime(millis int64) string {
 	return time.UnixMilli(millis).UTC().Format("2006-01-02T15:04:05.000Z")
 }
 
-// appendTexts appends an array of strings.
-func appendTexts(dst []byte, list []string) []byte {
+// AppendTexts appends an array of strings.
+func AppendTexts(dst []byte, list []string) []byte {
 	dst = append(dst, '[')
 	for i, s := range list {
 		if i > 0 {

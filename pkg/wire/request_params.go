@@ -2,7 +2,6 @@ package wire
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"net/url"
 	"slices"
@@ -175,6 +174,3 @@ func setTextPointer(to **string, raw []byte) error {
 	*to = &s
 	return nil
 }
-
-// at is the place of an element, for fault.In.
-func at(i int) string { return fmt.Sprintf("[%d]", i) }

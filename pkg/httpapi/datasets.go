@@ -1,0 +1,305 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/spangrove/spangrove/pkg/dataset"
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/project"
+	"github.com/spangrove/spangrove/pkg/rawjson"
+	"github.com/spangrove/spangrove/pkg/wire"
+)
+
+// Datasets is where the datasets of a project are.
+type Datasets interface {
+	DatasetHistory
+	// CreateDataset stores a dataset that is complete and valid, with these datapoints in order,
+	// and gives its id. fault.NotFound if one of them is not there.
+	CreateDataset(ctx context.Context, projectID int64, d dataset.Dataset, points []string) (id string, err error)
+	// FindDatasets lists the ids of those that match, oldest first, a page of them, and counts
+	// all that do.
+	FindDatasets(ctx context.Context, projectID int64, q dataset.Query) (ids []string, total int, err error)
+	// UpdateDataset changes a dataset and gives it as it is then. fault.NotFound if there is none
+	// or one of its datapoints is not there, fault.Invalid if it would break a rule.
+	UpdateDataset(ctx context.Context, projectID int64, u dataset.Update) (dataset.Dataset, error)
+	// RemoveRow takes a datapoint out of a dataset; the datapoint stays. fault.NotFound if it is
+	// not in there.
+	RemoveRow(ctx context.Context, projectID int64, datasetID, datapointID string) error
+	// DeleteDataset deletes a dataset with all its versions; its datapoints stay. fault.NotFound
+	// if there is none.
+	DeleteDataset(ctx context.Context, projectID int64, id string) error
+}
+
+// DatasetHistory gives datasets as they were.
+type DatasetHistory interface {
+	// Dataset gives one as it was in a version; 0 is the one in force. fault.NotFound if there is
+	// none.
+	Dataset(ctx context.Context, projectID int64, id string, version int64) (dataset.Dataset, error)
+	// DatapointIDs lists the datapoints that a dataset had in a version, in order.
+	DatapointIDs(ctx context.Context, projectID int64, datasetID string, version int64) ([]string, error)
+	// DatapointsIn reads the datapoints that a dataset had in a version as they were then, in
+	// order: at most limit of them behind position after, 0 at first. next is where to go on, 0
+	// at the end.
+	DatapointsIn(ctx context.Context, projectID int64, datasetID string, version, after int64, limit int) (list []dataset.Datapoint, next int64, err error)
+	// DatasetVersions lists versions, newest first, a page of them, and counts all. Of each it
+	// gives Version and since when it was in force (Updated).
+	DatasetVersions(ctx context.Context, projectID int64, id string, limit, page int) ([]dataset.Dataset, int, error)
+}
+
+var datasetOperations = []operation{
+	{"listDatasets", http.MethodGet, []string{"/datasets"}, project.ScopeRead, (*Server).listDatasets},
+	{"createDataset", http.MethodPost, []string{"/datasets"}, project.ScopeFull, (*Server).createDataset},
+	{"updateDataset", http.MethodPut, []string{"/datasets"}, project.ScopeFull, (*Server).updateDataset},
+	{"deleteDataset", http.MethodDelete, []string{"/datasets"}, project.ScopeFull, (*Server).deleteDataset},
+	{"getDataset", http.MethodGet, []string{"/datasets/{id}"}, project.ScopeRead, (*Server).getDataset},
+	{"listDatasetVersions", http.MethodGet, []string{"/datasets/{id}/versions"}, project.ScopeRead, (*Server).listDatasetVersions},
+	{"updateDatasetById", http.MethodPut, []string{"/datasets/{id}"}, project.ScopeFull, (*Server).updateDataset},
+	{"deleteDatasetById", http.MethodDelete, []string{"/datasets/{id}"}, project.ScopeFull, (*Server).deleteDataset},
+	{"addDatapoints", http.MethodPost, []string{"/datasets/{id}/datapoints"}, project.ScopeFull, (*Server).addDatapoints},
+	{"removeDatapoint", http.MethodDelete, []string{"/datasets/{id}/datapoints/{datapoint}", "/datasets/{id}/{datapoint}"}, project.ScopeFull, (*Server).removeDatapoint},
+}
+
+// listDatasets answers under both names of the list, since each kind of client knows one.
+func (s *Server) listDatasets(c *call) error {
+	params, err := c.params()
+	if err != nil {
+		return err
+	}
+	var q dataset.Query
+	for _, f := range []struct {
+		name string
+		to   *string
+	}{{"dataset_id", &q.ID}, {"name", &q.Name}, {"type", &q.Type}} {
+		if *f.to, err = params.Text(f.name); err != nil {
+			return err
+		}
+	}
+	include, err := params.Bool("include_datapoints")
+	if err != nil {
+		return err
+	}
+	version, err := params.Whole("version")
+	if err != nil {
+		return err
+	}
+	if version != 0 && q.ID == "" {
+		return fault.InvalidField("version", "needs a dataset_id")
+	}
+	if q.Limit, q.Page, err = params.Page(listPages); err != nil {
+		return err
+	}
+	ids, total, err := s.Datasets.FindDatasets(c.ctx(), c.project.ID, q)
+	if err != nil {
+		return err
+	}
+	if version != 0 && len(ids) == 1 { // that there is no such version is an error, no empty list
+		if _, err := s.Datasets.Dataset(c.ctx(), c.project.ID, ids[0], version); err != nil {
+			return err
+		}
+	}
+	c.total(total)
+	keys := []string{"datasets", "testcases"}
+	if c.older() {
+		keys = []string{"testcases", "datasets"}
+	}
+	return c.stream(func(out *wire.Stream) error {
+		for i, key := range keys {
+			out.Text([]string{"{", ","}[i] + `"` + key + `":[`)
+			first := true
+			for _, id := range ids {
+				d, err := s.Datasets.Dataset(c.ctx(), c.project.ID, id, version)
+				if fault.Of(err) == fault.NotFound && err != nil {
+					continue // deleted meanwhile
+				}
+				if err != nil {
+					return err
+				}
+				if !first {
+					out.Text(",")
+				}
+				first = false
+				if err := s.writeDataset(c, out, &d, include); err != nil {
+					return err
+				}
+			}
+			out.Text("]")
+		}
+		out.Text("}")
+		return nil
+	})
+}
+
+// includeGroup is how many datapoints of a dataset stand in memory at once.
+const includeGroup = 200
+
+// writeDataset writes a dataset in the version it has, with the contents of its datapoints if they
+// are asked for.
+func (s *Server) writeDataset(c *call, out *wire.Stream, d *dataset.Dataset, include bool) error {
+	ids, err := s.Datasets.DatapointIDs(c.ctx(), c.project.ID, d.ID, d.Version)
+	if err != nil {
+		return err
+	}
+	if err := out.Append(func(dst []byte) ([]byte, error) {
+		return wire.BeginDataset(dst, d, ids, &c.project, c.older()), nil
+	}); err != nil {
+		return err
+	}
+	if include {
+		out.Text(`,"included_datapoints":[`)
+		comma := ""
+		for after := int64(0); ; {
+			list, next, err := s.Datasets.DatapointsIn(c.ctx(), c.project.ID, d.ID, d.Version, after, includeGroup)
+			if err != nil {
+				return err
+			}
+			for i := range list {
+				out.Text(comma)
+				comma = ","
+				if err := out.Append(func(dst []byte) ([]byte, error) {
+					return wire.AppendDatapoint(dst, &list[i], &c.project, c.older()), nil
+				}); err != nil {
+					return err
+				}
+			}
+			if after = next; next == 0 {
+				break
+			}
+		}
+		out.Text("]")
+	}
+	out.Text("}")
+	return nil
+}
+
+// oneDataset answers with a dataset under a key.
+func (s *Server) oneDataset(c *call, key string, d *dataset.Dataset, include bool) error {
+	return c.stream(func(out *wire.Stream) error {
+		out.Text(`{"` + key + `":`)
+		err := s.writeDataset(c, out, d, include)
+		out.Text("}")
+		return err
+	})
+}
+
+func (s *Server) getDataset(c *call) error {
+	params, err := c.params()
+	if err != nil {
+		return err
+	}
+	include, err := params.Bool("include_datapoints")
+	if err != nil {
+		return err
+	}
+	version, err := params.Whole("version")
+	if err != nil {
+		return err
+	}
+	d, err := s.Datasets.Dataset(c.ctx(), c.project.ID, c.text("id"), version)
+	if err != nil {
+		return err
+	}
+	return s.oneDataset(c, "dataset", &d, include)
+}
+
+func (s *Server) listDatasetVersions(c *call) error {
+	limit, page, err := c.page()
+	if err != nil {
+		return err
+	}
+	list, total, err := s.Datasets.DatasetVersions(c.ctx(), c.project.ID, c.text("id"), limit, page)
+	if err != nil {
+		return err
+	}
+	return c.versions(len(list), total, func(i int) (int64, int64) { return list[i].Version, list[i].Updated })
+}
+
+func (s *Server) createDataset(c *call) error {
+	body, err := c.body()
+	if err != nil {
+		return err
+	}
+	d, points, err := wire.DecodeDataset(body)
+	if err != nil {
+		return err
+	}
+	id, err := s.Datasets.CreateDataset(c.ctx(), c.project.ID, d, points)
+	if err != nil {
+		return err
+	}
+	return c.json(inserted(func(b *rawjson.Builder) { b.String("insertedId", id) }))
+}
+
+// updateDataset takes the id from the path, or else from the body.
+func (s *Server) updateDataset(c *call) error {
+	body, err := c.body()
+	if err != nil {
+		return err
+	}
+	u, err := wire.DecodeDatasetUpdate(body)
+	if err != nil {
+		return err
+	}
+	if id := c.text("id"); id != "" {
+		u.ID = id
+	}
+	if u.ID == "" {
+		return fault.InvalidField("dataset_id", "is required")
+	}
+	d, err := s.Datasets.UpdateDataset(c.ctx(), c.project.ID, u)
+	if err != nil {
+		return err
+	}
+	return s.oneDataset(c, "result", &d, false)
+}
+
+// deleteDataset takes the id from the path, or else from the query string.
+func (s *Server) deleteDataset(c *call) (err error) {
+	id := c.text("id")
+	if id == "" {
+		if id, err = c.paramID("dataset_id"); err != nil {
+			return err
+		}
+	}
+	if err := s.Datasets.DeleteDataset(c.ctx(), c.project.ID, id); err != nil {
+		return err
+	}
+	var b, result rawjson.Builder
+	result.String("id", id)
+	b.Raw("result", result.Bytes())
+	return c.json(&b)
+}
+
+// addDatapoints makes datapoints of rows and adds them to a dataset.
+func (s *Server) addDatapoints(c *call) error {
+	body, err := c.body()
+	if err != nil {
+		return err
+	}
+	list, err := wire.DecodeRows(body)
+	if err != nil {
+		return err
+	}
+	id := c.text("id")
+	if dataset.External(id) {
+		return fault.New(fault.NotFound, "no dataset %.60q: its rows are with a client", id)
+	}
+	for i := range list {
+		list[i].LinkedDatasets = []string{id}
+	}
+	ids, err := s.Datapoints.CreateDatapoints(c.ctx(), c.project.ID, list)
+	if err != nil {
+		return err
+	}
+	return c.insertedAll("datapoint_ids", ids)
+}
+
+func (s *Server) removeDatapoint(c *call) error {
+	if err := s.Datasets.RemoveRow(c.ctx(), c.project.ID, c.text("id"), c.text("datapoint")); err != nil {
+		return err
+	}
+	var b rawjson.Builder
+	b.Bool("dereferenced", true)
+	b.String("message", "the datapoint was removed from the dataset")
+	return c.json(&b)
+}

@@ -1,0 +1,201 @@
+package wire
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/dataset"
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/project"
+	"github.com/spangrove/spangrove/pkg/query"
+	"github.com/spangrove/spangrove/pkg/rawjson"
+)
+
+// DecodeDatapoint reads the body of a datapoint's creation, complete and checked. Unknown fields
+// are ignored, among them the project older clients send.
+func DecodeDatapoint(body []byte) (dataset.Datapoint, error) {
+	u, err := DecodeDatapointUpdate(body, "")
+	if err != nil {
+		return dataset.Datapoint{}, err
+	}
+	var p dataset.Datapoint
+	p.Apply(&u)
+	p.Complete()
+	return p, p.Validate()
+}
+
+// DecodeDatapointUpdate reads the body of an update of the datapoint with an id.
+func DecodeDatapointUpdate(body []byte, id string) (dataset.PointUpdate, error) {
+	u := dataset.PointUpdate{ID: id}
+	err := eachMember(body, func(key string, raw []byte) (err error) {
+		switch key {
+		case "inputs":
+			u.Inputs, err = readObject(raw)
+		case "history":
+			u.History, err = readObjects(raw)
+		case "ground_truth":
+			u.GroundTruth, err = readObject(raw)
+		case "metadata":
+			u.Metadata, err = readObject(raw)
+		case "linked_event":
+			err = setTextPointer(&u.LinkedEvent, raw)
+		case "linked_evals":
+			u.LinkedEvals, err = readStrings(raw)
+		case "linked_datasets":
+			u.LinkedDatasets, err = readTexts(raw, dataset.MaxLinks)
+		case "saved":
+			err = setBoolPointer(&u.Saved, raw)
+		case "type":
+			err = setTextPointer(&u.Type, raw)
+		}
+		return err
+	})
+	return u, err
+}
+
+// AppendDatapoint appends a datapoint as answers show it. older is the dialect of the paths
+// without /v1. The newer clients need linked_event, also if it is null.
+func AppendDatapoint(dst []byte, d *dataset.Datapoint, p *project.Project, older bool) []byte {
+	b := itemOf(d.ID, older)
+	if older {
+		b.String("tenant", p.OrgID)
+		b.String("project_id", p.PublicID)
+	}
+	b.Raw("inputs", d.Inputs)
+	b.Raw("history", d.History)
+	b.Raw("ground_truth", d.GroundTruth)
+	b.Raw("metadata", d.Metadata)
+	switch {
+	case d.LinkedEvent != "":
+		b.String("linked_event", d.LinkedEvent)
+	case !older:
+		b.Raw("linked_event", []byte("null"))
+	}
+	if d.LinkedEvals != nil {
+		b.Raw("linked_evals", d.LinkedEvals)
+	}
+	b.Raw("linked_datasets", AppendTexts(nil, d.LinkedDatasets))
+	if d.Saved != nil {
+		b.Bool("saved", *d.Saved)
+	}
+	if d.Type != nil {
+		b.String("type", *d.Type)
+	}
+	addTimes(b, d.Created, d.Updated, older)
+	return append(dst, b.Bytes()...)
+}
+
+// DatapointBatch asks for datapoints to be made of events.
+type DatapointBatch struct {
+	Events   []uuid.UUID        // to be taken one by one, each once
+	All      bool               // or all that Search finds, but for Except
+	Search   query.Search       // its filters and bounds of time
+	Except   map[uuid.UUID]bool // that are not to be taken
+	Mapping  dataset.Mapping
+	Datasets []string // to which the datapoints are added: one or none
+}
+
+// DecodeDatapointBatch reads the body of a batch of datapoints. With selectAll, filters and
+// dateRange choose the events, all but those that checkState has false; without, they are those
+// of events and those that checkState has true. now is what relative ranges count from.
+func DecodeDatapointBatch(body []byte, now time.Time) (*DatapointBatch, error) {
+	b := &DatapointBatch{Except: map[uuid.UUID]bool{}}
+	var checked []uuid.UUID
+	err := eachMember(body, func(key string, raw []byte) (err error) {
+		switch key {
+		case "events":
+			b.Events, err = readEventIDs(raw)
+		case "checkState":
+			checked, err = b.readCheckState(raw)
+		case "selectAll":
+			b.All, err = readBool(raw)
+		case "mapping":
+			if raw, err = readObject(raw); err == nil {
+				b.Mapping, err = decodeMapping(raw)
+			}
+			if err == nil {
+				err = b.Mapping.CheckPaths()
+			}
+		case "dataset_id":
+			var id string
+			if id, err = readText(raw); err == nil && id != "" {
+				b.Datasets = []string{id}
+			}
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	object, _, _ := DecodeObject(body) // it was read above
+	if b.Search.Filters, err = query.ParseFilters(rawjson.Get(object, "filters"), "filters"); err != nil {
+		return nil, err
+	}
+	if b.Search.From, b.Search.To, err = query.ParseRange(rawjson.Get(object, "dateRange"), "dateRange", now); err != nil {
+		return nil, err
+	}
+	if b.All {
+		b.Events = nil
+		return b, nil
+	}
+	b.Events = uniqueIDs(append(b.Events, checked...))
+	switch {
+	case len(b.Events) == 0:
+		return nil, fault.InvalidField("events", "name at least one event, or set selectAll")
+	case len(b.Events) > dataset.MaxRows:
+		return nil, fault.InvalidField("events", "are more than %d", dataset.MaxRows)
+	}
+	return b, nil
+}
+
+// readCheckState gives the ids that are true, in the order they stand, and notes the others.
+func (b *DatapointBatch) readCheckState(raw json.RawMessage) (checked []uuid.UUID, err error) {
+	if _, err := readObject(raw); err != nil {
+		return nil, err
+	}
+	err = eachOf(raw, func(key string, raw []byte) error {
+		id, err := ParseID(key)
+		if err != nil {
+			return err
+		}
+		on, err := readBool(raw)
+		switch {
+		case err != nil:
+		case len(checked)+len(b.Except) == dataset.MaxRows:
+			err = fault.New(fault.Invalid, "is one of more than %d", dataset.MaxRows)
+		case on:
+			checked = append(checked, id)
+		default:
+			b.Except[id] = true
+		}
+		return err
+	})
+	return checked, err
+}
+
+func readEventIDs(raw json.RawMessage) ([]uuid.UUID, error) {
+	texts, err := readTexts(raw, dataset.MaxRows)
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]uuid.UUID, len(texts))
+	for i, text := range texts {
+		if ids[i], err = ParseID(text); err != nil {
+			return nil, fault.In(indexed("", i), err)
+		}
+	}
+	return ids, nil
+}
+
+func uniqueIDs(ids []uuid.UUID) (out []uuid.UUID) {
+	seen := make(map[uuid.UUID]bool, len(ids))
+	for _, id := range ids {
+		if !seen[id] {
+			seen[id] = true
+			out = append(out, id)
+		}
+	}
+	return out
+}

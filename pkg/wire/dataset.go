@@ -1,0 +1,145 @@
+package wire
+
+import (
+	"encoding/json"
+
+	"github.com/spangrove/spangrove/pkg/dataset"
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/project"
+	"github.com/spangrove/spangrove/pkg/rawjson"
+)
+
+// DecodeDataset reads the body of a dataset's creation: the dataset, complete and checked, and
+// the ids of its datapoints. Unknown fields are ignored, among them the project older clients send.
+func DecodeDataset(body []byte) (dataset.Dataset, []string, error) {
+	u, err := DecodeDatasetUpdate(body)
+	if err != nil {
+		return dataset.Dataset{}, nil, err
+	}
+	d := dataset.New(&u)
+	return d, u.Datapoints, d.Validate()
+}
+
+// DecodeDatasetUpdate reads the body of a dataset's update. ID is its dataset_id, if any.
+func DecodeDatasetUpdate(body []byte) (u dataset.Update, err error) {
+	err = eachMember(body, func(key string, raw []byte) (err error) {
+		switch key {
+		case "dataset_id":
+			u.ID, err = readText(raw)
+		case "name":
+			err = setTextPointer(&u.Name, raw)
+		case "description":
+			err = setTextPointer(&u.Description, raw)
+		case "type":
+			err = setTextPointer(&u.Type, raw)
+		case "pipeline_type":
+			err = setTextPointer(&u.PipelineType, raw)
+		case "linked_evals":
+			u.LinkedEvals, err = readStrings(raw)
+		case "saved":
+			err = setBoolPointer(&u.Saved, raw)
+		case "metadata":
+			u.Metadata, err = readObject(raw)
+		case "datapoints":
+			u.Datapoints, err = readTexts(raw, dataset.MaxDatapoints)
+		}
+		return err
+	})
+	return u, err
+}
+
+// DecodeRows reads the rows that are added to a dataset, and makes datapoints of them by the
+// mapping beside them.
+func DecodeRows(body []byte) ([]dataset.Datapoint, error) {
+	var data, mapping json.RawMessage
+	err := eachMember(body, func(key string, raw []byte) (err error) {
+		switch key {
+		case "data":
+			data = raw
+			if rawjson.KindOf(raw) != '[' {
+				err = wrong("an array of objects", raw)
+			}
+		case "mapping":
+			mapping, err = readObject(raw)
+		}
+		return err
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case data == nil:
+		return nil, fault.InvalidField("data", "is required")
+	case mapping == nil:
+		return nil, fault.InvalidField("mapping", "is required")
+	}
+	m, err := decodeMapping(mapping)
+	if err != nil {
+		return nil, fault.In("mapping", err)
+	}
+	var list []dataset.Datapoint
+	for i, row := range rawjson.Array(data) {
+		if i == dataset.MaxRows {
+			return nil, fault.InvalidField("data", "has more than %d rows", dataset.MaxRows)
+		}
+		if rawjson.KindOf(row) != '{' {
+			return nil, fault.In(indexed("data", i), wrong("an object", row))
+		}
+		list = append(list, m.FromRow(row))
+	}
+	if len(list) == 0 {
+		return nil, fault.InvalidField("data", "must have at least one row")
+	}
+	return list, nil
+}
+
+// maxMapped bounds the entries of one part of a mapping.
+const maxMapped = 1000
+
+func decodeMapping(object json.RawMessage) (m dataset.Mapping, err error) {
+	err = eachOf(object, func(key string, raw []byte) (err error) {
+		switch key {
+		case "inputs":
+			m.Inputs, err = readTexts(raw, maxMapped)
+		case "history":
+			m.History, err = readTexts(raw, maxMapped)
+		case "ground_truth":
+			m.GroundTruth, err = readTexts(raw, maxMapped)
+		}
+		return err
+	})
+	return m, err
+}
+
+// BeginDataset appends a dataset as answers show it, but for what follows the ids of its
+// datapoints: included datapoints, if they were asked for, and the closing brace. older is the
+// dialect of the paths without /v1.
+func BeginDataset(dst []byte, d *dataset.Dataset, points []string, p *project.Project, older bool) []byte {
+	b := itemOf(d.ID, older)
+	if older {
+		b.String("project", p.Name)
+	}
+	b.String("name", d.Name)
+	switch {
+	case d.Description != nil:
+		b.String("description", *d.Description)
+	case !older:
+		b.Raw("description", []byte("null"))
+	}
+	b.String("type", d.Type)
+	b.String("pipeline_type", d.PipelineType)
+	if d.LinkedEvals != nil {
+		b.Raw("linked_evals", d.LinkedEvals)
+	}
+	if d.Saved != nil {
+		b.Bool("saved", *d.Saved)
+	}
+	if d.Metadata != nil {
+		b.Raw("metadata", d.Metadata)
+	}
+	b.Int("version", d.Version)
+	addTimes(b, d.Created, d.Updated, older)
+	b.Int("num_points", int64(len(points)))
+	b.Raw("datapoints", AppendTexts(make([]byte, 0, 2+27*len(points)), points))
+	whole := b.Bytes()
+	return append(dst, whole[:len(whole)-1]...)
+}
