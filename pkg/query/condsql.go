@@ -2,6 +2,7 @@ package query
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/spangrove/spangrove/pkg/event"
@@ -113,7 +114,7 @@ func (c *cond) textSQL(b *Builder) (string, uint32) {
 // reads is the spill bits of the rows whose head may hold something else than what the
 // condition's field reads as.
 func (c *cond) reads() uint32 {
-	if c.name == "metadata" && len(c.path) == 1 && rollupKeys[c.path[0]] && c.sessionTotal() == "" {
+	if c.name == "metadata" && len(c.path) == 1 && rollupKeys[c.path[0]] && c.sessionTotal() == nil {
 		return c.root.spill | SpillRollup
 	}
 	return c.root.spill
@@ -154,22 +155,40 @@ func (c *cond) jsonSQL(b *Builder) (string, uint32) {
 			tests = append(tests, "("+strings.Join(absent, " AND ")+" AND "+literal+")")
 		}
 	}
-	if total := c.sessionTotal(); total != "" {
+	if total := c.sessionTotal(); total != nil {
 		// A session event without a number of its own shows its session's.
 		tests = append(tests, "(e.type = "+fmt.Sprint(TypeCode(event.TypeSession))+" AND "+strings.Join(absent, " AND ")+
-			" AND "+b.dialect.ofSession(total)+" "+c.sign()+" "+b.Arg(c.num)+")")
+			" AND "+b.dialect.ofSession(total(b.dialect))+" "+c.sign()+" "+b.Arg(c.num)+")")
 	}
 	return strings.Join(tests, " OR "), c.reads()
 }
 
 // sessionTotals are the numbers of a session's row that its session event shows in metadata.
-var sessionTotals = map[string]string{"num_events": "s.n", "num_model_events": "s.n_model", "cost": "CASE WHEN s.n_cost > 0 THEN s.cost END",
-	"total_tokens": "s.total_tokens", "prompt_tokens": "s.prompt_tokens", "completion_tokens": "s.completion_tokens"}
+var sessionTotals = map[string]func(Dialect) string{
+	"num_events":        func(Dialect) string { return "s.n" },
+	"num_model_events":  func(Dialect) string { return "s.n_model" },
+	"total_tokens":      func(Dialect) string { return "s.total_tokens" },
+	"prompt_tokens":     func(Dialect) string { return "s.prompt_tokens" },
+	"completion_tokens": func(Dialect) string { return "s.completion_tokens" },
+	"cost":              func(d Dialect) string { return "CASE WHEN s.n_cost > 0 THEN " + d.rounded("s.cost") + " END" },
+}
+
+// costDecimals is to how many decimals the cost of a session counts. A sum of binary fractions
+// depends on the order in which they were added; its digits up to here do not.
+const costDecimals = 12
+
+// RoundCost is the cost of a session as filters see it.
+func RoundCost(usd float64) float64 {
+	if rounded, err := strconv.ParseFloat(strconv.FormatFloat(usd, 'f', costDecimals, 64), 64); err == nil {
+		return rounded
+	}
+	return usd
+}
 
 // sessionTotal is the session's number that the condition also looks at, if SQL can decide it.
-func (c *cond) sessionTotal() string {
+func (c *cond) sessionTotal() func(Dialect) string {
 	if c.name != "metadata" || len(c.path) != 1 || c.typ != typeNumber || c.op == opExists {
-		return ""
+		return nil
 	}
 	return sessionTotals[c.path[0]]
 }

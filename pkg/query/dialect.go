@@ -25,6 +25,8 @@ type Dialect interface {
 	sessionOf() string
 	// ofSession reads an expression over the row s of the event's session.
 	ofSession(expr string) string
+	// rounded is a double to costDecimals decimals.
+	rounded(expr string) string
 	// sessionInRun is the condition that the event's session belongs to a run.
 	sessionInRun(project, run string) string
 	// uuidText is an id's usual text, in lower case.

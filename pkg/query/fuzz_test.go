@@ -22,7 +22,7 @@ var (
 	words  = strings.Fields(`e s j h ev session AND OR NOT IN IS NULL TRUE FALSE CASE WHEN THEN ELSE END EXISTS SELECT FROM WHERE AS CAST REAL COLLATE
 		id project_id day event_id parent_id session_id sid type name source error start_ms end_ms duration atom
 		metadata metrics feedback user_properties children_ids run_id user_id spill s n n_model n_cost cost total_tokens prompt_tokens completion_tokens
-		coalesce nullif lower substr hex instr strpos json_type json_typeof json_tree jsonb_path_query jsonb text float8
+		coalesce nullif round numeric lower substr hex instr strpos json_type json_typeof json_tree jsonb_path_query jsonb text float8
 		"C" 'text' 'integer' 'real' 'true' 'false' 'object' 'array' 'string' 'number' 'boolean' 'null' '-' '' '{}'`)
 	marks  = "().,=<>&|*#:-+?$"
 	strict = `'strict $.** ? (@.type() == "string")'`

@@ -103,3 +103,7 @@ func (postgres) jsonNumber(column, path, sign, num string) string {
 func (postgres) jsonBoolean(column, path string, truth bool) string {
 	return "CASE json_typeof(" + column + " #> " + path + ") WHEN 'boolean' THEN (" + column + " #>> " + path + ") = '" + strconv.FormatBool(truth) + "' ELSE FALSE END"
 }
+
+func (postgres) rounded(expr string) string {
+	return "round((" + expr + ")::numeric, " + strconv.Itoa(costDecimals) + ")::float8"
+}

@@ -78,9 +78,9 @@ func (r FieldReader) numberSQL(b *Builder) (expr string, reads uint32) {
 		fmt.Fprintf(&s, " WHEN %s IS NOT NULL THEN %s", d.jsonText(column, p), d.jsonNumberValue(column, p))
 	}
 	if c.name == "metadata" && len(c.path) == 1 {
-		if total := sessionTotals[c.path[0]]; total != "" {
+		if total := sessionTotals[c.path[0]]; total != nil {
 			// A session event without a number of its own shows its session's.
-			fmt.Fprintf(&s, " WHEN e.type = %d AND %s THEN %s", TypeCode(event.TypeSession), strings.Join(absent, " AND "), d.ofSession(total))
+			fmt.Fprintf(&s, " WHEN e.type = %d AND %s THEN %s", TypeCode(event.TypeSession), strings.Join(absent, " AND "), d.ofSession(total(d)))
 		}
 	}
 	return s.String() + " END", c.root.spill

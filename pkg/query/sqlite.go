@@ -123,3 +123,7 @@ func (sqlite) jsonNumber(column, path, sign, num string) string {
 func (sqlite) jsonBoolean(column, path string, truth bool) string {
 	return "json_type(" + column + ", " + path + ") = '" + strconv.FormatBool(truth) + "'"
 }
+
+func (sqlite) rounded(expr string) string {
+	return "round(" + expr + ", " + strconv.Itoa(costDecimals) + ")"
+}

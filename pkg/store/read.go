@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"sync"
 
 	"github.com/google/uuid"
@@ -282,22 +281,12 @@ func (r *rollup) metadata() []byte {
 	b.Int("num_model_events", r.totals.models)
 	b.Bool("has_feedback", r.totals.feedback > 0)
 	if r.totals.costs > 0 {
-		b.Number("cost", withoutNoise(r.totals.cost))
+		b.Number("cost", query.RoundCost(r.totals.cost))
 	}
 	b.Number("total_tokens", r.totals.total)
 	b.Number("prompt_tokens", r.totals.prompt)
 	b.Number("completion_tokens", r.totals.completion)
 	return b.Bytes()
-}
-
-// withoutNoise rounds a sum of fractions to 15 digits. What comes after depends on the order in
-// which they were added, and the order of arrival must not show.
-func withoutNoise(sum float64) float64 {
-	f, err := strconv.ParseFloat(strconv.FormatFloat(sum, 'g', 15, 64), 64)
-	if err != nil {
-		return sum
-	}
-	return f
 }
 
 // rollups reads the rows of sessions, at most 1000 at a time.

@@ -22,6 +22,7 @@ var searchTests = []test{
 	{"Search/every meaning of a filter", filterMeanings},
 	{"Search/spilled fields", searchSpilled},
 	{"Search/totals of sessions", searchRollup},
+	{"Search/costs of sessions", searchRollupCost},
 	{"Search/payload of sessions", searchSessionPayload},
 	{"Search/payload however it is spelled", searchPayload},
 	{"Search/deep pages of what Go decides", searchDeep},
@@ -242,6 +243,25 @@ func searchRollup(e *env) {
 	e.equal("bucket", 6, len(e.found(e.filter("metadata", "exists", "", ``))))
 	e.equal("tokens", []string{"cheap"}, e.found(e.filter("metadata.total_tokens", "is", "", `"2"`)))
 	e.equal("not", []string{"cheap", "x", "y", "z"}, e.found(e.filter("metadata.cost", "is not", "number", `1`), e.filter("metadata.cost", "is not", "number", `7`)))
+}
+
+// searchRollupCost: costs add up to the same, in whatever order they come. As binary fractions,
+// these three are 0.6 one way and 0.6000000000000001 the other.
+func searchRollupCost(e *env) {
+	costs := []float64{0.1, 0.2, 0.3}
+	for i, c := range costs {
+		e.put(call("up", fmt.Sprint("u", i), float64(i), 0, 0, c))
+	}
+	for i := range costs {
+		e.put(call("down", fmt.Sprint("d", i), float64(i), 0, 0, costs[len(costs)-1-i]))
+	}
+	const want = "num_events=3 num_model_events=3 has_feedback=false cost=0.6 total_tokens=0 prompt_tokens=0 completion_tokens=0"
+	e.wantRollup("up", want)
+	e.wantRollup("down", want)
+	sessions := e.filter("event_type", "is", "", `"session"`)
+	e.equal("is", 2, len(e.found(sessions, e.filter("metadata.cost", "is", "number", `0.6`))))
+	e.equal("is, as text", 2, len(e.found(sessions, e.filter("metadata.cost", "is", "", `"0.6"`))))
+	e.equal("greater", 0, len(e.found(sessions, e.filter("metadata.cost", "greater than", "number", `0.6`))))
 }
 
 func searchSessionPayload(e *env) {
