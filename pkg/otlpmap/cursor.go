@@ -95,6 +95,30 @@ type cursor struct {
 
 	key []byte // of a member: the text between the quotes, escapes as they stand
 	val []byte // the value's text, without surrounding space
+
+	stop int // once next has said no: the offset after the closing bracket, 0 if there is none
+}
+
+// open is next for an array whose elements the caller walks through itself: val is all text
+// from the element on. The caller must call leave with the element's length before it goes on.
+func (c *cursor) open() bool {
+	i := skipSpace(c.b, c.i)
+	if i < len(c.b) && c.b[i] == ',' {
+		i = skipSpace(c.b, i+1)
+	}
+	if i >= len(c.b) || c.b[i] == c.end {
+		c.b = nil
+		return false
+	}
+	c.i, c.val = i, c.b[i:]
+	return true
+}
+
+func (c *cursor) leave(n int) {
+	if n <= 0 {
+		c.b = nil
+	}
+	c.i += n
 }
 
 func members(raw []byte) cursor  { return walk(raw, '{') }
@@ -114,6 +138,9 @@ func (c *cursor) next() bool {
 		i = skipSpace(c.b, i+1)
 	}
 	if i >= len(c.b) || c.b[i] == c.end {
+		if i < len(c.b) {
+			c.stop = i + 1
+		}
 		c.b = nil
 		return false
 	}

@@ -55,14 +55,16 @@ func (b *build) readMessages(raw []byte) bool {
 	at := len(b.msgs)
 	switch kind(raw) {
 	case '[':
-		for c := elements(raw); c.next(); {
+		for c := elements(raw); c.open(); {
 			if kind(c.val) == '[' && len(b.msgs) == at { // one list deeper: a batch of conversations
-				return b.readMessages(c.val)
+				return b.readMessages(c.val[:skipValue(c.val, 0)])
 			}
-			if !b.readMessage(c.val) {
+			n, ok := b.readMessageAt(c.val)
+			if !ok {
 				b.msgs = b.msgs[:at]
 				return false
 			}
+			c.leave(n)
 		}
 		return len(b.msgs) > at
 	case '{':
@@ -76,13 +78,20 @@ func (b *build) readMessages(raw []byte) bool {
 
 // readMessage appends one message, or the several that one message with tool results stands for.
 func (b *build) readMessage(raw []byte) bool {
-	if kind(raw) != '{' {
-		return false
+	_, ok := b.readMessageAt(raw)
+	return ok
+}
+
+// readMessageAt reads the message that text starts with, and gives its length.
+func (b *build) readMessageAt(text []byte) (int, bool) {
+	if kind(text) != '{' {
+		return 0, false
 	}
 	var m message
 	var parts, inside, typ, args, output []byte
 	plain := true
-	for c := members(raw); c.next(); {
+	c := members(text)
+	for c.next() {
 		switch string(c.key) {
 		case "role", "_role": // with _: Haystack before 2.9
 			m.role = c.val
@@ -127,25 +136,29 @@ func (b *build) readMessage(raw []byte) bool {
 			}
 		}
 	}
+	n := c.stop
+	if n == 0 {
+		return 0, false
+	}
 	if kind(m.role) != '"' {
 		switch {
 		case kind(inside) == '{':
-			return b.readChoice(inside, m.finish)
+			return n, b.readChoice(inside, m.finish)
 		case typ != nil && b.itemMessage(m, typ, args, output):
-			return true
+			return n, true
 		case typ != nil:
-			return b.langchainMessage(raw, typ)
+			return n, b.langchainMessage(text[:n:n], typ)
 		}
-		return false
+		return 0, false
 	}
 	if parts != nil {
-		return b.readParts(m, parts)
+		return n, b.readParts(m, parts)
 	}
 	if plain {
-		m.raw = raw
+		m.raw = text[:n:n]
 	}
 	b.addMessage(m)
-	return true
+	return n, true
 }
 
 // addMessage appends a message whose content may be a list of parts. m.raw is dropped if the

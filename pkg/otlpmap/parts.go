@@ -17,8 +17,9 @@ func (b *build) readParts(m message, parts []byte) bool {
 	var room [8]messagePart
 	list := room[:0]
 	var text, media int
-	for c := elements(parts); c.next(); {
-		p := scanPart(c.val)
+	for c := elements(parts); c.open(); {
+		p, n := scanPartAt(c.val)
+		c.leave(n)
 		switch p.kind {
 		case partText:
 			text++

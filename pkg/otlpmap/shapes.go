@@ -33,11 +33,18 @@ type messagePart struct {
 }
 
 func scanPart(raw []byte) messagePart {
-	p := messagePart{raw: raw}
+	p, _ := scanPartAt(raw)
+	return p
+}
+
+// scanPartAt looks at the part that text starts with, and gives its length.
+func scanPartAt(text []byte) (messagePart, int) {
+	var p messagePart
 	var typ []byte
 	texts, more, thought := 0, false, false
 	wrapped := partOther
-	for c := members(raw); c.next(); {
+	c := members(text)
+	for c.next() {
 		switch string(c.key) {
 		case "type":
 			typ = c.val
@@ -77,8 +84,13 @@ func scanPart(raw []byte) messagePart {
 			more = more || !empty(c.val)
 		}
 	}
+	n := c.stop
+	if n == 0 {
+		n = skipValue(text, 0)
+	}
+	p.raw = text[:n:n]
 	if p.in == nil {
-		p.in = raw
+		p.in = p.raw
 	}
 	bare := texts == 1 && !more && p.text != nil
 	if !empty(typ) {
@@ -108,7 +120,7 @@ func scanPart(raw []byte) messagePart {
 			p.kind = partText
 		}
 	}
-	return p
+	return p, n
 }
 
 // callKey is the name that a member of a tool call has in an event.
