@@ -266,7 +266,10 @@ func (b *build) parse(a *attr) ([]byte, bool) {
 func (b *build) literal(a *attr) ([]byte, bool) {
 	raw, ok := b.parse(a)
 	if !ok && a.val.Type() == pcommon.ValueTypeStr {
-		if raw, ok = reprJSON(a.val.Str()); ok {
+		if raw, ok = reprJSON(a.val.Str()); !ok {
+			return nil, false
+		}
+		if raw, ok = b.clean(raw); ok { // its texts may have what no store takes
 			a.json, a.parsed, a.mended = raw, isJSON, true
 		}
 	}
