@@ -31,7 +31,7 @@ const key = "sg_scenario_0123456789abcdef"
 // startTimeout is generous: PostgreSQL may have to make its schema on a busy machine.
 const startTimeout = time.Minute
 
-// config is a whole server on a port of its own. The store follows.
+// config is a whole server on ports of its own.
 const config = `yaml:
 extensions:
   spangrove_auth:
@@ -43,6 +43,10 @@ extensions:
     %[2]s
 receivers:
   spangrove:
+    protocols:
+      http:
+        endpoint: 127.0.0.1:0
+        auth: {authenticator: spangrove_auth}
 exporters:
   spangrove:
 service:
@@ -59,8 +63,8 @@ service:
 `
 
 // start runs a collector with our components in this process until the test ends, and gives
-// the URL of its API.
-func start(t *testing.T, store string) string {
+// the URLs of its API and of its port for OTLP.
+func start(t *testing.T, store string) (api, otlp string) {
 	t.Helper()
 	col, err := otelcol.NewCollector(otelcol.CollectorSettings{
 		Factories:               factories,
@@ -74,30 +78,34 @@ func start(t *testing.T, store string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	url := make(chan string, 1)
-	ctx := mount.WithBoard(context.Background(), func(n mount.Notice) {
-		if n.Topic == mount.TopicAPI {
-			url <- n.Text
-		}
-	})
+	notices := make(chan mount.Notice, 16) // more than there are topics
+	ctx := mount.WithBoard(context.Background(), func(n mount.Notice) { notices <- n })
 	ended := make(chan error, 1)
 	go func() { ended <- col.Run(ctx) }()
-	select {
-	case u := <-url:
-		t.Cleanup(func() {
-			col.Shutdown()
-			if err := <-ended; err != nil {
-				t.Errorf("the server ended with: %v", err)
+	late := time.After(startTimeout)
+	for api == "" || otlp == "" {
+		select {
+		case n := <-notices:
+			switch n.Topic {
+			case mount.TopicAPI:
+				api = n.Text
+			case mount.TopicOTLPHTTP:
+				otlp = n.Text
 			}
-		})
-		return u
-	case err := <-ended:
-		t.Fatalf("the server did not start: %v", err)
-	case <-time.After(startTimeout):
-		col.Shutdown()
-		t.Fatalf("the server did not start within %s: %v", startTimeout, <-ended)
+		case err := <-ended:
+			t.Fatalf("the server did not start: %v", err)
+		case <-late:
+			col.Shutdown()
+			t.Fatalf("the server did not start within %s: %v", startTimeout, <-ended)
+		}
 	}
-	return ""
+	t.Cleanup(func() {
+		col.Shutdown()
+		if err := <-ended; err != nil {
+			t.Errorf("the server ended with: %v", err)
+		}
+	})
+	return api, otlp
 }
 
 func factories() (otelcol.Factories, error) {
@@ -115,7 +123,7 @@ func factories() (otelcol.Factories, error) {
 }
 
 func TestScenariosOnSQLite(t *testing.T) {
-	url := start(t, fmt.Sprintf("sqlite: {directory: %q}", t.TempDir()))
+	url, _ := start(t, fmt.Sprintf("sqlite: {directory: %q}", t.TempDir()))
 	scenario.Run(t, url, key, os.DirFS("../../pkg/httpapi/testdata"))
 }
 
@@ -125,6 +133,6 @@ func TestScenariosOnPostgres(t *testing.T) {
 	if dsn == "" {
 		t.Skip("SPANGROVE_TEST_POSTGRES is not set")
 	}
-	url := start(t, "postgres: {dsn: "+fmt.Sprintf("%q", strings.ReplaceAll(dsn, "$", "$$"))+"}")
+	url, _ := start(t, "postgres: {dsn: "+fmt.Sprintf("%q", strings.ReplaceAll(dsn, "$", "$$"))+"}")
 	scenario.Run(t, url, key, os.DirFS("../../pkg/httpapi/testdata"))
 }

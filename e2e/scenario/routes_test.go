@@ -1,0 +1,276 @@
+package scenario_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/httpapi"
+	"github.com/spangrove/spangrove/pkg/mount"
+	"github.com/spangrove/spangrove/pkg/project"
+	"github.com/spangrove/spangrove/pkg/store"
+)
+
+// secret stands in all data of the project that must not be seen.
+const secret = "the-secret-of-the-first-project"
+
+// keyring is one key of each sort, in a data directory that no server has opened yet.
+type keyring struct {
+	refused map[string]string        // why it is refused, to the key
+	scoped  map[project.Scope]string // of the first project
+	other   map[project.Scope]string // of another project
+}
+
+func makeKeys(t *testing.T, dir string) keyring {
+	t.Helper()
+	s, err := store.OpenSQLite(t.Context(), dir, store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := s.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}()
+	first, err := s.EnsureProject(t.Context(), "default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := s.EnsureProject(t.Context(), "other")
+	if err != nil {
+		t.Fatal(err)
+	}
+	add := func(p project.Project, scope project.Scope, change func(*project.Key)) string {
+		text := project.NewSecret()
+		k := project.Key{ID: uuid.NewString(), ProjectID: p.ID, Name: "key", Prefix: project.Prefix(text), Hash: project.HashSecret(text), Scope: scope,
+			Origin: project.OriginAPI, CreatedAt: time.UnixMilli(1)}
+		if change != nil {
+			change(&k)
+		}
+		if err := s.InsertKey(t.Context(), k); err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	r := keyring{refused: map[string]string{
+		"no key":         "",
+		"a wrong key":    project.NewSecret(),
+		"an expired key": add(first, project.ScopeAdmin, func(k *project.Key) { k.ExpiresAt = time.UnixMilli(2) }),
+		"a revoked key":  add(first, project.ScopeAdmin, func(k *project.Key) { k.RevokedAt = time.UnixMilli(2) }),
+	}, scoped: map[project.Scope]string{}, other: map[project.Scope]string{}}
+	for _, scope := range project.Scopes() {
+		r.scoped[scope] = add(first, scope, nil)
+		r.other[scope] = add(second, scope, nil)
+	}
+	return r
+}
+
+// door is a path of the server and what a key must allow to go through.
+type door struct {
+	method, url, path string
+	operation         string // empty for those of the receiver
+	scope             project.Scope
+}
+
+// doors are all paths of a server but the health check, with ids that belong to the first project.
+func doors(api, otlp string, ids map[string]string) []door {
+	var all []door
+	add := func(base, method, path, operation string, scope project.Scope) {
+		noun := strings.Split(strings.TrimPrefix(path, "/v1"), "/")[1]
+		filled := strings.ReplaceAll(path, "{id}", ids[noun])
+		filled = strings.ReplaceAll(filled, "{key}", ids["key"])
+		filled = regexp.MustCompile(`\{\w+\}`).ReplaceAllString(filled, "v1")
+		all = append(all, door{method, base + filled, path, operation, scope})
+	}
+	for _, r := range httpapi.New(httpapi.Deps{}).Routes() {
+		add(api, r.Method, r.Path, r.Operation, r.Scope)
+	}
+	for _, pattern := range mount.WritePatterns() {
+		method, path, _ := strings.Cut(pattern, " ")
+		add(api, method, path, "", project.ScopeIngest)
+	}
+	for _, path := range []string{"/v1/traces", "/v1/logs", "/v1/metrics"} {
+		add(otlp, "POST", path, "", project.ScopeIngest)
+	}
+	return all
+}
+
+// knock sends a request through a door with a key.
+func (d door) knock(t *testing.T, key string, ids map[string]string) (status int, body string) {
+	t.Helper()
+	text := fmt.Sprintf(`{"event_id": %q, "id": %q, "metric_id": %q, "dataset_id": %q, "project_id": %q, "event_type": "tool", "inputs": {}, "name": "probe", "events": [], "logs": [],
+		"model_events": [], "resourceSpans": [], "resourceLogs": [], "resourceMetrics": []}`, ids["events"], ids["tools"], ids["metrics"], ids["datasets"], ids["projects"])
+	if d.method == http.MethodGet {
+		text = ""
+	}
+	url := d.url
+	if d.method == http.MethodDelete {
+		url += "?metric_id=" + ids["metrics"] + "&function_id=" + ids["tools"] + "&dataset_id=" + ids["datasets"] + "&name=default"
+	}
+	return send(t, d.method, url, key, text)
+}
+
+func send(t *testing.T, method, url, key, body string) (int, string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	if key != "" {
+		req.Header.Set("Authorization", "Bearer "+key)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res.StatusCode, string(text)
+}
+
+// furnish fills the first project with one of everything, each with the secret in it, and gives
+// their ids by the first part of their paths.
+func furnish(t *testing.T, api, key string) map[string]string {
+	t.Helper()
+	ids := map[string]string{"sessions": uuid.NewString(), "events": uuid.NewString()}
+	ids["session"] = ids["sessions"]
+	for _, thing := range []struct {
+		noun, method, path, body string
+		id                       []string // where the answer has the id
+	}{
+		{"", "POST", "/session/start", `{"session": {"session_id": "` + ids["sessions"] + `", "session_name": "` + secret + `"}}`, nil},
+		{"", "POST", "/events", `{"event": {"event_id": "` + ids["events"] + `", "session_id": "` + ids["sessions"] + `", "event_type": "tool", "event_name": "` + secret + `", "inputs": {}}}`, nil},
+		{"tools", "POST", "/v1/tools", `{"name": "` + secret + `", "parameters": {}}`, []string{"result", "insertedId"}},
+		{"metrics", "POST", "/v1/metrics", `{"name": "` + secret + `", "type": "HUMAN", "criteria": ""}`, []string{"metric_id"}},
+		{"configurations", "POST", "/v1/configurations", `{"name": "` + secret + `", "provider": "p", "parameters": {"call_type": "chat", "model": "m"}}`, []string{"insertedId"}},
+		{"datapoints", "POST", "/v1/datapoints", `{"inputs": {"q": "` + secret + `"}}`, []string{"result", "insertedId"}},
+		{"datasets", "POST", "/v1/datasets", `{"name": "` + secret + `"}`, []string{"result", "insertedId"}},
+		{"projects", "GET", "/v1/projects?name=default", "", []string{"0", "id"}},
+	} {
+		if !served(thing.method, thing.path) {
+			continue
+		}
+		status, body := send(t, thing.method, api+thing.path, key, thing.body)
+		if status != 200 {
+			t.Fatalf("%s %s: %d %s", thing.method, thing.path, status, body)
+		}
+		if thing.id != nil {
+			ids[thing.noun] = at(t, body, thing.id)
+		}
+	}
+	_, body := send(t, "GET", api+"/v1/projects/"+ids["projects"]+"/api_keys", key, "")
+	ids["key"] = at(t, body, []string{"data", "0", "key_id"})
+	return ids
+}
+
+// served says that a server has a path.
+func served(method, path string) bool {
+	path, _, _ = strings.Cut(path, "?")
+	return slices.Contains(mount.WritePatterns(), method+" "+path) ||
+		slices.ContainsFunc(httpapi.New(httpapi.Deps{}).Routes(), func(r httpapi.Route) bool { return r.Method == method && r.Path == path })
+}
+
+// at is the text at a place in a JSON text.
+func at(t *testing.T, body string, path []string) string {
+	t.Helper()
+	var v any
+	if err := json.Unmarshal([]byte(body), &v); err != nil {
+		t.Fatalf("%v in %s", err, body)
+	}
+	for _, step := range path {
+		switch now := v.(type) {
+		case map[string]any:
+			v = now[step]
+		case []any:
+			v = now[int(step[0]-'0')]
+		}
+	}
+	text, ok := v.(string)
+	if !ok {
+		t.Fatalf("nothing at %v in %s", path, body)
+	}
+	return text
+}
+
+// everything is all that the first project has, as its own key reads it.
+func everything(t *testing.T, api, key string, ids map[string]string) (all []string) {
+	t.Helper()
+	for _, path := range []string{"/v1/sessions/" + ids["sessions"], "/v1/events/" + ids["events"], "/v1/tools", "/v1/metrics", "/v1/configurations", "/v1/datapoints",
+		"/v1/datasets", "/v1/projects?name=default", "/v1/projects/" + ids["projects"] + "/api_keys", "/v1/metrics/" + ids["metrics"] + "/versions"} {
+		if strings.Count(path, "/") == 2 && !served("GET", path) {
+			continue
+		}
+		status, body := send(t, "GET", api+path, key, "")
+		if status != 200 {
+			t.Errorf("%s: %d %s", path, status, body)
+		}
+		all = append(all, path+" "+body)
+	}
+	return all
+}
+
+// TestEveryDoorIsLocked knocks at every path of a server with every sort of key that must not
+// go through.
+func TestEveryDoorIsLocked(t *testing.T) {
+	dir := t.TempDir()
+	keys := makeKeys(t, dir)
+	api, otlp := start(t, fmt.Sprintf("sqlite: {directory: %q}", dir))
+	ids := furnish(t, api, key)
+	before := everything(t, api, key, ids)
+	all := doors(api, otlp, ids)
+	if len(all) < 100 {
+		t.Fatalf("%d doors", len(all))
+	}
+	check := func(d door, why, key string, status ...int) {
+		t.Helper()
+		got, body := d.knock(t, key, ids)
+		if !slices.Contains(status, got) {
+			t.Errorf("%s %s with %s: %d %s, want %d", d.method, d.path, why, got, body, status)
+		}
+		if strings.Contains(body, secret) || strings.Contains(body, ids["key"]) {
+			t.Errorf("%s %s with %s shows what it must not: %s", d.method, d.path, why, body)
+		}
+	}
+	for _, d := range all {
+		for why, key := range keys.refused {
+			check(d, why, key, 401)
+		}
+		for _, scope := range project.Scopes() {
+			if !scope.Allows(d.scope) {
+				check(d, "a key of scope "+string(scope), keys.scoped[scope], 403)
+				check(d, "another project's key of scope "+string(scope), keys.other[scope], 403)
+			}
+		}
+		if d.scope == project.ScopeAdmin {
+			continue // a key of scope admin manages all projects of the server
+		}
+		// The same ids mean nothing in another project: what is named by its id is not there,
+		// what is made is made there, and lists are that project's.
+		status := []int{200, 400, 404}
+		if strings.Contains(d.path, "{id}") && d.method != http.MethodPost && d.operation != "updateEventById" {
+			status = []int{404, 400}
+		}
+		if strings.Contains(d.path, "{id}") && (d.method == http.MethodGet || d.method == http.MethodDelete) {
+			status = []int{404}
+		}
+		check(d, "another project's key", keys.other[project.ScopeFull], status...)
+	}
+	after := everything(t, api, key, ids)
+	for i := range before {
+		if before[i] != after[i] {
+			t.Errorf("something changed:\n%s\n%s", before[i], after[i])
+		}
+	}
+}
