@@ -219,9 +219,55 @@ async function tracer_given_session() {
   check(got.session, { event_name: "node api", "metadata.kept": true, "feedback.rating": 3 });
 }
 
+async function metrics() {
+  const api = client();
+  const name = "node " + randomUUID();
+  await api.metrics.createMetric({
+    name,
+    task: PROJECT,
+    type: "custom",
+    description: "d",
+    returnType: "boolean",
+    codeSnippet: "return True",
+    threshold: { min: 1 },
+    passWhen: true,
+    eventName: "chat",
+    eventType: "model",
+  });
+  await api.metrics.createMetric({ name: name + " 2", task: PROJECT, type: "human", description: "", returnType: "float" });
+  // The client checks every metric that is listed, whoever made it.
+  const find = async () => (await api.metrics.getMetrics(PROJECT)).find((m) => m.name === name);
+  let got = await find();
+  assert.deepEqual(
+    [got.type, got.returnType, got.codeSnippet, got.threshold, got.passWhen, got.eventName, got.eventType, got.task, got.description],
+    ["custom", "boolean", "return True", { min: 1 }, true, "chat", "model", PROJECT, "d"],
+  );
+  assert.ok(got.id);
+  await api.metrics.updateMetric({ metricId: got.id, description: "changed", threshold: { max: 2 }, enabledInProd: true });
+  got = await find();
+  assert.deepEqual([got.description, got.threshold, got.passWhen, got.enabledInProd], ["changed", { min: 1, max: 2 }, true, true]);
+  await api.metrics.deleteMetric(got.id);
+  assert.equal(await find(), undefined);
+}
+
+async function projects() {
+  const api = client();
+  const name = "node " + randomUUID();
+  const made = await api.projects.createProject({ name, description: "d" });
+  assert.equal(made.name, name);
+  assert.ok(made.id);
+  assert.deepEqual(await api.projects.getProjects(name), [{ id: made.id, name, description: "d" }]);
+  await api.projects.updateProject({ projectId: made.id, name: name + " 2", description: "e" });
+  assert.deepEqual(await api.projects.getProjects(name), []);
+  assert.deepEqual(await api.projects.getProjects(name + " 2"), [{ id: made.id, name: name + " 2", description: "e" }]);
+  await api.projects.deleteProject(name + " 2");
+  assert.equal((await api.projects.getProjects()).some((p) => p.id === made.id), false);
+  await assert.rejects(api.projects.deleteProject(name + " 2"), (err) => err.statusCode === 404);
+}
+
 async function wrong_key() {
   const bad = new HoneyHive({ bearerAuth: "not-the-key", serverURL: url });
   await assert.rejects(bad.session.startSession({ session: { project: PROJECT, sessionName: "x", source: "e2e" } }), (err) => err.statusCode === 401);
 }
 
-module.exports = { session_start, event_create, event_update, event_batch, model_event, export_events, tracer, tracer_given_session, wrong_key };
+module.exports = { session_start, event_create, event_update, event_batch, model_event, export_events, tracer, tracer_given_session, metrics, projects, wrong_key };

@@ -13,12 +13,13 @@ import sys
 import traceback
 
 import cases_api
+import cases_manage
 import cases_otel
 import cases_tracer
 
 CASES = {
     f.__name__: f
-    for module in (cases_api, cases_tracer, cases_otel)
+    for module in (cases_api, cases_manage, cases_tracer, cases_otel)
     for f in module.CASES
 }
 

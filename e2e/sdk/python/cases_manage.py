@@ -1,0 +1,131 @@
+"""Metrics, projects and keys with PyPI `honeyhive` 1.7.0."""
+
+import uuid
+
+from honeyhive import HoneyHive
+from honeyhive._generated.models import (
+    CreateDataPlaneApiKeyRequest,
+    CreateIngestionApiKeyRequest,
+    CreateMetricRequest,
+    CreateMetricVersionRequest,
+    MetricVersionContentRequest,
+    RunMetricRequest,
+    UpdateMetricRequest,
+)
+from honeyhive._generated.models import LegacyRunMetricRequest, LegacyUpdateMetricRequest
+from honeyhive._generated.services import Data_Plane_Api_Keys_service, Ingestion_Api_Keys_service, Metrics_service
+
+from readback import KEY, URL, call, check, event
+
+
+def client(key=KEY, **more):
+    return HoneyHive(api_key=key, base_url=URL, **more)
+
+
+def metric_life():
+    api = client()
+    name = "helpful " + str(uuid.uuid4())
+    made = api.metrics.create(CreateMetricRequest(name=name, type="LLM", criteria="Rate {{ outputs.content }}", threshold={"min": 3}))
+    assert made.inserted is True and made.metric_id, made
+    [got] = api.metrics.get_metric(made.metric_id)
+    assert (got.name, got.type, got.return_type) == (name, "LLM", "float"), got
+    assert (got.enabled_in_prod, got.needs_ground_truth, got.sampling_percentage) == (False, False, 10), got
+    assert got.id == made.metric_id and got.created_at and got.filters is not None, got
+    assert any(m.id == made.metric_id for m in api.metrics.list(type="LLM"))
+    assert not any(m.id == made.metric_id for m in api.metrics.list(type="HUMAN"))
+
+    updated = api.metrics.update(LegacyUpdateMetricRequest(id=made.metric_id, description="by body", scale=5))
+    assert updated.updated is True, updated
+    updated = Metrics_service.updateMetric(api._api_config, metric_id=made.metric_id, data=UpdateMetricRequest(criteria="Rate again"))
+    assert updated.updated is True, updated
+    [got] = api.metrics.get_metric(made.metric_id)
+    assert (got.description, got.scale, got.criteria, got.threshold["min"]) == ("by body", 5, "Rate again", 3), got
+
+    assert api.metrics.delete(made.metric_id).deleted is True
+    assert api.metrics.get_metric(made.metric_id) == []
+    second = api.metrics.create(CreateMetricRequest(name=name, type="HUMAN", criteria=""))
+    assert Metrics_service.deleteMetric(api._api_config, metric_id=second.metric_id).deleted is True
+
+
+def metric_run():
+    api = client()._api_config
+    composite = {
+        "name": "all",
+        "type": "COMPOSITE",
+        "criteria": "weighted mean",
+        "threshold": {"min": 0.5},
+        "child_metrics": [{"name": "a", "weight": 3}, {"name": "b", "weight": 1}],
+    }
+    of = {"inputs": {}, "outputs": {}, "metrics": {"a": 1, "b": 0}}
+    got = Metrics_service.runMetric(api, data=RunMetricRequest(metric=composite, event=of))
+    assert (got.success, got.loading, got.result) == (True, False, 0.75), got
+    assert "passes the threshold" in got.explanation, got
+    code = {"name": "code", "type": "PYTHON", "criteria": "def f(event):\n    return True", "return_type": "boolean"}
+    got = Metrics_service.runMetric(api, data=RunMetricRequest(metric=code, event=of))
+    assert got.loading is False and got.explanation, got
+    taste = {"name": "taste", "type": "HUMAN", "criteria": ""}
+    got = Metrics_service.runMetricLegacy(api, data=LegacyRunMetricRequest(metric=taste, event={"inputs": {}}))
+    assert (got.success, got.result) == (True, None), got
+
+
+def metric_versions():
+    api = client()
+    made = api.metrics.create(CreateMetricRequest(name="v " + str(uuid.uuid4()), type="HUMAN", criteria="first"))
+    content = MetricVersionContentRequest(name="v2", type="PYTHON", criteria="return 1")
+    draft = api.metric_versions.create(made.metric_id, CreateMetricVersionRequest(message="try", content=content)).data
+    assert (draft.message, draft.deployed, draft.content.criteria) == ("try", False, "return 1"), draft
+    assert api.metrics.get_metric(made.metric_id)[0].criteria == "first"
+    deployed = api.metric_versions.deploy(made.metric_id, draft.name).data
+    assert deployed.deployed is True and deployed.full_sha == draft.full_sha, deployed
+    assert api.metrics.get_metric(made.metric_id)[0].criteria == "return 1"
+    listed = api.metric_versions.list(made.metric_id).data
+    assert [(v.name, v.deployed) for v in listed] == [(draft.name, True), ("v1", False)], listed
+    api.metrics.delete(made.metric_id)
+
+
+def keys_of_a_project():
+    """A project's keys are of the form that this client asks for, and do what their scope says."""
+    project = call("POST", "/v1/projects", {"name": "python " + str(uuid.uuid4())})
+    api = client()._api_config
+    made = Ingestion_Api_Keys_service.createIngestionApiKey(
+        api, project_id=project["id"], data=CreateIngestionApiKeyRequest(name="writer", description="of a test")
+    )
+    assert made.success is True and made.data.root_scope_id == project["id"], made
+    reader = Data_Plane_Api_Keys_service.createDataPlaneApiKey(
+        api,
+        project_id=project["id"],
+        data=CreateDataPlaneApiKeyRequest(name="reader", permissions=["read"], expires_at="2100-01-01T00:00:00Z"),
+    )
+    assert reader.data.permissions == ["read"] and reader.data.expires_at.startswith("2100-01-01"), reader
+
+    writing = client(reader.data.key_value, ingestion_api_key=made.data.key_value)
+    sid = str(uuid.uuid4())
+    started = writing.sessions.start({"session": {"session_id": sid, "session_name": "of the new project"}})
+    assert started.project_id == project["id"], started
+    try:
+        event(sid)  # with the first project's key
+    except Exception as err:
+        assert getattr(err, "code", None) == 404, err
+    else:
+        raise AssertionError("another project's key reads the session")
+    refused = None
+    try:
+        client(made.data.key_value).metrics.list()
+    except Exception as err:
+        refused = err
+    assert getattr(refused, "status_code", None) == 403, refused
+    assert client(reader.data.key_value).metrics.list() == []
+
+    listed = call("GET", f"/v1/projects/{project['id']}/api_keys")["data"]
+    assert {k["name"] for k in listed} == {"writer", "reader"}, listed
+    check(call("DELETE", f"/v1/projects/{project['id']}/api_keys/{reader.data.key_id}"), success=True, data__in_force=False)
+    refused = None
+    try:
+        client(reader.data.key_value).metrics.list()
+    except Exception as err:
+        refused = err
+    assert getattr(refused, "status_code", None) == 401, refused
+    call("DELETE", "/v1/projects?project_id=" + project["id"])
+
+
+CASES = [metric_life, metric_run, metric_versions, keys_of_a_project]
