@@ -172,22 +172,6 @@ func (p *put) compress() {
 	helpers.Wait()
 }
 
-// correct corrects what the request tells of each session's tree. What was there before, the
-// lane adds.
-func (p *put) correct() {
-	if len(p.groups) == 1 {
-		correctOne(p.groups[0].heads)
-		return
-	}
-	bySession := map[uuid.UUID][]*head{}
-	for _, g := range p.groups {
-		bySession[g.session] = append(bySession[g.session], g.heads...)
-	}
-	for _, heads := range bySession {
-		correctOne(heads)
-	}
-}
-
 // derive sets what follows from the event.
 func (h *head) derive() {
 	e := h.ev

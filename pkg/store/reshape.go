@@ -9,7 +9,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/fault"
 )
 
@@ -167,6 +166,9 @@ func (r *reshape) settleOne(ctx context.Context, tx writeTx, x *reshaped) error 
 			x.before = x.version - 1
 		}
 	} else if len(x.added) == 0 {
+		if x.result == nil && x.locked && !x.fresh {
+			x.result = r.s.skeletons.take(x.key, x.before)
+		}
 		if x.result != nil {
 			x.result.version = x.version
 		}
@@ -273,60 +275,4 @@ func (r *reshape) publish() {
 			r.s.skeletons.put(key, x.result)
 		}
 	}
-}
-
-// correctOne corrects what one request brings of one session, before it is stored.
-func correctOne(heads []*head) {
-	k := &skeleton{nodes: make([]node, 0, len(heads))}
-	var traces []int64
-	list := make([]*head, 0, len(heads))
-	for _, h := range heads {
-		if h.trace == 0 {
-			continue
-		}
-		n := nodeOf(h)
-		k.add(n, h.ev.SpanID)
-		list = append(list, h)
-		traces = append(traces, n.trace)
-		if h.ev.Duplicate {
-			k.mark(n.id, h.ev.DuplicateOf())
-		}
-	}
-	if k.calls() < 2 && len(k.spans) == 0 {
-		return
-	}
-	k.reindex()
-	slices.Sort(traces)
-	for _, c := range k.corrections(slices.Compact(traces)) {
-		h := list[c.node]
-		h.ev.Restore()
-		h.ev.Correct(c.wrapper, c.twin)
-		if c.parent != uuid.Nil {
-			h.ev.ParentID = c.parent
-		}
-		h.derive()
-	}
-}
-
-// flagsOf are the flags of the spill column that follow from the event.
-func flagsOf(e *event.Event) (flags int) {
-	if e.Unfinished {
-		flags |= flagUnfinished
-	}
-	if e.OutputsSet {
-		flags |= flagOutputsSet
-	}
-	if e.Wrapper {
-		flags |= flagWrapper
-	}
-	if e.Duplicate {
-		flags |= flagDuplicate
-	}
-	if e.Named {
-		flags |= flagNamed
-	}
-	if e.Fixed {
-		flags |= flagFixed
-	}
-	return flags
 }

@@ -1,95 +1,12 @@
 package store
 
 import (
-	"encoding/binary"
-	"hash/fnv"
 	"slices"
 
 	"github.com/google/uuid"
 
 	"github.com/spangrove/spangrove/pkg/event"
-	"github.com/spangrove/spangrove/pkg/query"
-	"github.com/spangrove/spangrove/pkg/rawjson"
 )
-
-// node is what the corrections of a session's tree need to know of an event that came as a span.
-type node struct {
-	id, parent uuid.UUID // the parent may be named by its span; zero: the session
-	trace      int64
-	start, end float64
-	call       uint64 // hash of the provider's response id, 0 for none
-	scope      uint32 // hash of the instrumentor
-	marks      uint8
-}
-
-// Marks of a node: how its event stands now.
-const (
-	markModel     = 1 << iota // a model call
-	markWrapper               // a model call by its sender, corrected to a chain
-	markDuplicate             // marked as the duplicate of another one
-)
-
-// isCall says that the sender called it a model call.
-func (n *node) isCall() bool { return n.marks&(markModel|markWrapper) != 0 }
-
-// traceHash is the column trace: 8 bytes of the trace's id, enough to tell the traces of one
-// session apart. Zero for an event that did not come as a span.
-func traceHash(id uuid.UUID) int64 {
-	if id == uuid.Nil {
-		return 0
-	}
-	h := int64(binary.BigEndian.Uint64(id[:8]) ^ binary.BigEndian.Uint64(id[8:]))
-	if h == 0 {
-		h = 1
-	}
-	return h
-}
-
-// twinKey is the column twin of a span's event: for a model call that tells the id of the
-// provider's answer, 8 bytes of that id's hash and 4 of the instrumentor's name.
-func twinKey(e *event.Event, responseID string) []byte {
-	if responseID == "" || (e.Type != event.TypeModel && !e.Wrapper) {
-		return nil
-	}
-	h := fnv.New64a()
-	_, _ = h.Write([]byte(responseID))
-	key := h.Sum(make([]byte, 0, 12))
-	var scope uint32
-	if name, ok := rawjson.Text(rawjson.Get(rawjson.Get(e.ColdMetadata, "scope"), "name")); ok && name != "" {
-		h := fnv.New32a()
-		_, _ = h.Write([]byte(name))
-		scope = h.Sum32()
-	}
-	return binary.BigEndian.AppendUint32(key, scope)
-}
-
-func (n *node) setTwin(key []byte) {
-	n.call, n.scope = 0, 0
-	if len(key) == 12 {
-		n.call, n.scope = binary.BigEndian.Uint64(key), binary.BigEndian.Uint32(key[8:])
-	}
-}
-
-func marksOf(typ event.Type, spill int) (marks uint8) {
-	if typ == event.TypeModel {
-		marks |= markModel
-	}
-	if spill&flagWrapper != 0 {
-		marks |= markWrapper
-	}
-	if spill&flagDuplicate != 0 {
-		marks |= markDuplicate
-	}
-	return marks
-}
-
-// nodeOf is the node of a row.
-func nodeOf(h *head) node {
-	e := h.ev
-	n := node{id: e.ID, parent: h.parent, trace: h.trace, start: e.Start, end: e.End, marks: marksOf(e.Type, h.spill)}
-	n.setTwin(h.twin)
-	return n
-}
 
 // skeleton is the tree of one session, as far as its corrections need it.
 type skeleton struct {
@@ -378,6 +295,3 @@ func (k *skeleton) depth(i int32) (d int) {
 	}
 	return d
 }
-
-// typeOf is the type of a code, where the row of a node is read.
-func typeOf(code int) event.Type { return query.TypeOf(code) }

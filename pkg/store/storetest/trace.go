@@ -20,6 +20,9 @@ var traceTests = []test{
 	{"Trace/a session started under the trace's id stays", startedProvisional},
 	{"Trace/many requests at once", tracesAtOnce},
 	{"Trace/survives a restart", traceReopened},
+	{"Trace/a root that comes last and names another session", rootNamesOther},
+	{"Trace/another trace stays in the session that one leaves", traceLeaves},
+	{"Trace/a span whose session is its own names its trace's", fixedNames},
 }
 
 // traced makes an event a span of a trace. With session "" no span has told the session, and
@@ -197,4 +200,67 @@ func traceReopened(e *env) {
 	e.put(traced("t", "", step("t", "y", 3)))
 	e.put(step("t", "native", 4))
 	e.wantNames("key", "key", "x", "x", "root", "y", "native")
+}
+
+// named makes an event a span that names its session itself.
+func named(trace, key string, x event.Event) event.Event {
+	x = traced(trace, key, x)
+	x.Named = true
+	x.SessionID = event.SessionOf(key)
+	if x.ParentID == id(key) {
+		x.ParentID = x.SessionID
+	}
+	x.Metadata = text(`{"session_id":%q}`, key)
+	return x
+}
+
+func rootNamesOther(e *env) {
+	root := named("t", "of the root", step("of the root", "root", 1))
+	child := named("t", "of the child", below("root", call("of the child", "child", 2, 4, 4, 0.25)))
+	child.Metadata = text(`{"session_id":"of the child","prompt_tokens":4,"completion_tokens":4,"cost":0.25}`)
+	quiet := traced("t", "", below("root", step("t", "quiet", 3)))
+	for _, way := range [][]event.Event{{root, child, quiet}, {child, quiet, root}, {quiet, child, root}, {child, root, quiet, child}} {
+		p, err := e.s.EnsureProject(e.ctx, fmt.Sprint("way ", way[0].Name, way[1].Name))
+		e.ok(err)
+		e.project = p.ID
+		e.putEach(way...)
+		s := event.SessionOf("of the root")
+		e.equal("events", []string{"root", "root", "child", "quiet"}, names(e.session(s)))
+		e.equal("key", `session_key="of the child" session_id=`, members(e.event(child.ID).Metadata, "session_key", "session_id"))
+		e.equal("key of the root", `session_key= session_id="of the root"`, members(e.event(root.ID).Metadata, "session_key", "session_id"))
+		e.equal("totals", "num_events=3 num_model_events=1 total_tokens=8 cost=0.25", members(e.event(s).Metadata, "num_events", "num_model_events", "total_tokens", "cost"))
+		_, err = e.s.Session(e.ctx, e.project, event.SessionOf("of the child"))
+		e.equal("what the child named", fault.NotFound, fault.Of(err))
+	}
+}
+
+func traceLeaves(e *env) {
+	stays := traced("u", "first", call("first", "stays", 5, 1, 1, 0.25))
+	stays.UserProperties = text(`{"user_id":"stays"}`)
+	e.put(stays)
+	goes := traced("t", "first", below("root", call("first", "goes", 2, 4, 4, 0.5)))
+	goes.UserProperties = text(`{"user_id":"goes"}`)
+	e.put(goes)
+	e.equal("user of the first event", `{"user_id":"goes"}`, string(e.event(id("first")).UserProperties))
+	e.put(traced("t", "second", step("second", "root", 1)))
+	e.wantNames("first", "first", "stays", "stays")
+	e.wantNames("second", "second", "root", "root", "goes")
+	e.wantRollup("first", "num_events=1 num_model_events=1 has_feedback=false cost=0.25 total_tokens=2 prompt_tokens=1 completion_tokens=1")
+	e.wantRollup("second", "num_events=2 num_model_events=1 has_feedback=false cost=0.5 total_tokens=8 prompt_tokens=4 completion_tokens=4")
+	e.equal("users", []string{`{"user_id":"stays"}`, `{"user_id":"goes"}`}, []string{string(e.event(id("first")).UserProperties), string(e.event(id("second")).UserProperties)})
+	e.equal("start of the first", stays.Start, e.event(id("first")).Start)
+	e.put(traced("v", "first", step("first", "the name is free again", 9)))
+	e.equal("events of the first", 3, len(e.session(id("first"))))
+}
+
+func fixedNames(e *env) {
+	root := traced("t", "own", step("own", "root", 1))
+	root.Fixed = true
+	batch := event.Batch{Events: []event.Event{root}, Traces: []event.TraceSession{{TraceID: id("t"), SessionID: id("own"), Rank: event.TraceRank{Nanos: 1}}}}
+	quiet := traced("t", "", below("root", step("t", "quiet", 3)))
+	e.put(quiet)
+	e.ok(e.s.Put(e.ctx, e.project, batch))
+	e.wantNames("joined", "own", "root", "root", "quiet")
+	e.put(traced("t", "", below("root", step("t", "late", 4))))
+	e.wantNames("joined later", "own", "root", "root", "quiet", "late")
 }

@@ -1,0 +1,81 @@
+package store
+
+import (
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/event"
+)
+
+// correct corrects what the request tells of each session's tree. What was there before, the
+// lane adds.
+func (p *put) correct() {
+	if len(p.groups) == 1 {
+		correctOne(p.groups[0].heads)
+		return
+	}
+	bySession := map[uuid.UUID][]*head{}
+	for _, g := range p.groups {
+		bySession[g.session] = append(bySession[g.session], g.heads...)
+	}
+	for _, heads := range bySession {
+		correctOne(heads)
+	}
+}
+
+// correctOne corrects what one request brings of one session, before it is stored.
+func correctOne(heads []*head) {
+	k := &skeleton{nodes: make([]node, 0, len(heads))}
+	var traces []int64
+	list := make([]*head, 0, len(heads))
+	for _, h := range heads {
+		if h.trace == 0 {
+			continue
+		}
+		n := nodeOf(h)
+		k.add(n, h.ev.SpanID)
+		list = append(list, h)
+		traces = append(traces, n.trace)
+		if h.ev.Duplicate {
+			k.mark(n.id, h.ev.DuplicateOf())
+		}
+	}
+	if k.calls() < 2 && len(k.spans) == 0 {
+		return
+	}
+	k.reindex()
+	slices.Sort(traces)
+	for _, c := range k.corrections(slices.Compact(traces)) {
+		h := list[c.node]
+		h.ev.Restore()
+		h.ev.Correct(c.wrapper, c.twin)
+		if c.parent != uuid.Nil {
+			h.ev.ParentID = c.parent
+		}
+		h.derive()
+	}
+}
+
+// flagsOf are the flags of the spill column that follow from the event.
+func flagsOf(e *event.Event) (flags int) {
+	if e.Unfinished {
+		flags |= flagUnfinished
+	}
+	if e.OutputsSet {
+		flags |= flagOutputsSet
+	}
+	if e.Wrapper {
+		flags |= flagWrapper
+	}
+	if e.Duplicate {
+		flags |= flagDuplicate
+	}
+	if e.Named {
+		flags |= flagNamed
+	}
+	if e.Fixed {
+		flags |= flagFixed
+	}
+	return flags
+}
