@@ -19,6 +19,17 @@ func FuzzAttributes(f *testing.F) {
 	f.Add("input.value\noutput.value\nllm.invocation_parameters", "{\"messages\":[{\"role\":\"user\",\"content\":[]}],\"model\":1}\n{\"choices\":[{}]}\n{\"tools\":[1]}", uint8(1))
 	f.Add("traceloop.entity.input\ngen_ai.tool.call.result\nhoneyhive_metadata.resource", "{\"args\":[],\"kwargs\":{}}\n\"\\\"x\\\"\"\nz", uint8(3))
 	f.Add("retrieval.documents.0.document.content\nembedding.embeddings.0.embedding.text\nhoneyhive_inputs..\nhoneyhive_inputs", "a\nb\nc\nd", uint8(4))
+	for _, names := range []string{
+		"honeyhive_inputs.a\nhoneyhive_inputs.a.b\nhoneyhive_inputs.a.0\nhoneyhive_inputs.a.b.c",                       // a value that is a parent too
+		"llm.input_messages.0.message.content\nllm.input_messages.7.message.content\nhoneyhive_outputs.l.1000000",      // gaps
+		"gen_ai.prompt.99999999999999999999.content\ngen_ai.prompt.4294967296.content\ngen_ai.completion.-1.content",   // huge indexes
+		"gen_ai.prompt.01.content\ngen_ai.prompt.1.content\ngen_ai.prompt..content",                                    // other spellings of one index
+		"honeyhive_metadata" + strings.Repeat(".d", 5000) + "\nllm.tools" + strings.Repeat(".0", 5000),                 // depth
+		"honeyhive_inputs.a\x00b\nhoneyhive_config.\xff\xfe\n\x00\n\xc3",                                               // NUL, invalid UTF-8
+		"honeyhive_inputs.__proto__.polluted\nhoneyhive_metadata.constructor.prototype\n__proto__\nmetadata.__proto__", // names that are dangerous elsewhere
+	} {
+		f.Add(names, "a\x00\xff\n[1,{\"b\":2}]\n{\"__proto__\":{\"x\":1}}", uint8(1))
+	}
 	m := New(Options{})
 	kinds := []string{"CHAIN", "LLM", "EMBEDDING", "TOOL", "RETRIEVER"}
 	f.Fuzz(func(t *testing.T, names, values string, kind uint8) {

@@ -144,6 +144,7 @@ func (x *scratch) gather(s *span, opt *Options) {
 	s.first = len(x.attrs)
 	s.by = otel
 	s.slots, x.seated = &x.seats, s
+	x.names.reset()
 	for k, v := range s.src.Attributes().All() {
 		x.add(s, k, v, opt)
 	}
@@ -176,6 +177,10 @@ func (x *scratch) add(s *span, key string, val pcommon.Value, opt *Options) {
 			a.used = s.slots[i] != 0 && equal(x.attrs[s.first+int(s.slots[i])-1].val, val)
 		}
 	} else if fam, rest := familyOf(key); fam >= 0 {
+		if !plainKey(key[rest:]) {
+			key, _ = x.names.name(key)
+			a.key = key
+		}
 		a.fam, a.rest = fam, int16(rest)
 		s.by = min(s.by, compiled.famBy[fam])
 		if !s.families.has(fam) {

@@ -64,7 +64,11 @@ func (b *build) attributes() {
 	n := 0
 	for i := range b.attrs {
 		a := &b.attrs[i]
-		if a.used && !a.mended || !keys.add(a.key) {
+		if a.used && !a.mended {
+			continue
+		}
+		name, fresh := keys.name(a.key)
+		if !fresh {
 			continue
 		}
 		if n++; n == 1 {
@@ -73,7 +77,7 @@ func (b *build) attributes() {
 		} else {
 			o.buf = append(o.buf, ',')
 		}
-		o.buf = appendKey(o.buf, a.key)
+		o.buf = appendKey(o.buf, name)
 		if a.rest == restPruned {
 			o.buf = append(o.buf, a.json...)
 		} else {

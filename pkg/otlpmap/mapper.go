@@ -113,7 +113,8 @@ type scratch struct {
 	build     build
 
 	seats  seats
-	seated *span // whose attributes seats knows
+	seated *span  // whose attributes seats knows
+	names  keySet // unusual names in families, of the span that is gathered
 }
 
 type spanKey struct {

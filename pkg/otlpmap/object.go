@@ -2,6 +2,8 @@ package otlpmap
 
 import (
 	"strconv"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
@@ -77,6 +79,7 @@ func appendKey(dst []byte, key string) []byte {
 type keySet struct {
 	list []string
 	seen map[string]struct{}
+	odd  int // the last number that name gave
 }
 
 // manyKeys is where a keySet turns from a list into a map.
@@ -84,7 +87,7 @@ const manyKeys = 24
 
 func (k *keySet) reset() {
 	clear(k.list)
-	k.list = k.list[:0]
+	k.list, k.odd = k.list[:0], 0
 	if k.seen != nil {
 		k.seen = nil
 	}
@@ -118,6 +121,34 @@ func (k *keySet) add(key string) bool {
 		k.seen[key] = struct{}{}
 	} else {
 		k.list = append(k.list, key)
+	}
+	return true
+}
+
+// name is how a key that comes from data is written, and whether it was new. Keys that differ
+// only in characters that no store can hold would become one: all but the first get a number.
+func (k *keySet) name(key string) (string, bool) {
+	if plainKey(key) {
+		return key, k.add(key)
+	}
+	text, _ := rawjson.ValidText(key)
+	if !strings.ContainsRune(text, utf8.RuneError) {
+		return text, k.add(text)
+	}
+	for name := text; ; name = text + " " + strconv.Itoa(k.odd) {
+		if k.add(name) {
+			return name, true
+		}
+		k.odd++
+	}
+}
+
+// plainKey says that a key is printable ASCII, as nearly all are.
+func plainKey(key string) bool {
+	for i := range len(key) {
+		if c := key[i]; c < 0x20 || c >= 0x7f {
+			return false
+		}
 	}
 	return true
 }

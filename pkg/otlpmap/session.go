@@ -157,11 +157,13 @@ func (r *resource) object(b *build) []byte {
 	r.made = true
 	var o object
 	for k, v := range r.attrs.All() {
-		if strings.HasPrefix(k, stampPrefix) || !o.keys.add(k) {
+		if strings.HasPrefix(k, stampPrefix) {
 			continue
 		}
-		o.open(k)
-		o.buf = b.appendValue(o.buf, v)
+		if k, fresh := o.keys.name(k); fresh {
+			o.open(k)
+			o.buf = b.appendValue(o.buf, v)
+		}
 	}
 	if !o.empty() {
 		r.json = append(o.buf, '}')

@@ -343,11 +343,15 @@ func (b *build) inError(text string) bool {
 // exception is an exception as an object. What the event has in other fields is left out.
 func (b *build) exception(ev ptrace.SpanEvent) []byte {
 	var o object
+	o.keys.add("time")
 	for k, v := range ev.Attributes().All() {
-		if !o.keys.add(k) {
-			continue
+		name, fresh := o.keys.name(exceptionKey(k))
+		if !fresh {
+			if name, fresh = o.keys.name("attribute." + k); !fresh {
+				continue
+			}
 		}
-		o.open(exceptionKey(k))
+		o.open(name)
 		o.buf = b.appendValue(o.buf, v)
 	}
 	o.open("time")
@@ -391,7 +395,7 @@ func (b *build) evaluation(ev ptrace.SpanEvent) []byte {
 		case "gen_ai.response.id":
 			key = "response_id"
 		}
-		if o.keys.add(key) {
+		if key, fresh := o.keys.name(key); fresh {
 			o.open(key)
 			o.buf = b.appendValue(o.buf, v)
 		}

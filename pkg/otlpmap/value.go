@@ -80,7 +80,8 @@ func (b *build) appendMap(dst []byte, m pcommon.Map, depth int) []byte {
 	var keys keySet
 	first := true
 	for k, v := range m.All() {
-		if !keys.add(k) {
+		k, fresh := keys.name(k)
+		if !fresh {
 			continue // a key given twice: the wire format forbids it, the first one counts
 		}
 		if !first {

@@ -136,8 +136,26 @@ func FuzzDecodeExport(f *testing.F) {
 	f.Add(badProto(f))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		for _, enc := range []encoding{encodingJSON, encodingProto} {
-			if _, _, err := decodeExport(ptraceotlp.NewExportRequest, traceRequest, enc, in); err != nil && fault.Of(err) != fault.Invalid {
+			req, out, err := decodeExport(ptraceotlp.NewExportRequest, traceRequest, enc, in)
+			if err != nil && fault.Of(err) != fault.Invalid {
 				t.Fatalf("not the sender's fault: %v", err)
+			}
+			if err != nil {
+				continue
+			}
+			// What was taken can be written in both encodings, and nothing of it is bad.
+			for _, again := range []encoding{encodingJSON, encodingProto} {
+				b, err := req.MarshalProto()
+				if again == encodingJSON {
+					b, err = req.MarshalJSON()
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				same, more, err := decodeExport(ptraceotlp.NewExportRequest, traceRequest, again, b)
+				if err != nil || more.count != 0 || same.Traces().SpanCount() != req.Traces().SpanCount() {
+					t.Errorf("in %s, %d left out: again in %s: %v, %+v, %d spans, had %d", enc, out.count, again, err, more, same.Traces().SpanCount(), req.Traces().SpanCount())
+				}
 			}
 		}
 	})
