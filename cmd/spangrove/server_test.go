@@ -259,3 +259,28 @@ func TestCommands(t *testing.T) {
 		t.Errorf("bogus: %v", err)
 	}
 }
+
+// TestConfiguredKeyChanges starts a server with one key after another: only the one that the
+// environment has now is in force.
+func TestConfiguredKeyChanges(t *testing.T) {
+	environment(t, filepath.Join(t.TempDir(), "data"))
+	keys := []string{"sg_first_0123456789abcdef", "sg_second_0123456789abcdef"}
+	for _, now := range []string{keys[0], keys[1], keys[0]} {
+		t.Setenv("SPANGROVE_API_KEY", now)
+		server := start(t)
+		api := server.find(t, apiLine)
+		for _, key := range keys {
+			want := http.StatusUnauthorized
+			if key == now {
+				want = http.StatusOK
+			}
+			if status, body := call(t, "GET", api+"/projects", key, ""); status != want {
+				t.Errorf("%s while %s is configured: %d %s, want %d", key, now, status, body, want)
+			}
+		}
+		http.DefaultClient.CloseIdleConnections()
+		if err := server.stop(); err != nil {
+			t.Errorf("stop: %v", err)
+		}
+	}
+}

@@ -17,7 +17,7 @@ import (
 // Bounds of the deletion of a project's data.
 const (
 	// purgeRows and purgeBytes bound one transaction, so that writers wait little for it.
-	purgeRows  = 500
+	purgeRows  = 200
 	purgeBytes = 4 << 20
 	// purgeAgain is how long after its deletion a project is looked at again: other servers
 	// remember its keys for a minute at most, and a queue may hold events for longer.

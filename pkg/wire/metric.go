@@ -161,8 +161,11 @@ func readMetricFilters(raw json.RawMessage) (json.RawMessage, error) {
 		return nil, wrong("an object with filterArray", raw)
 	}
 	list, field := rawjson.Get(raw, "filterArray"), "filterArray"
-	if list == nil {
+	switch {
+	case list == nil:
 		list, field = raw, ""
+	case !rawjson.Null(list) && rawjson.KindOf(list) != '[':
+		return nil, fault.In(field, wrong("an array of filters", list))
 	}
 	if _, err := query.ParseFilters(list, field); err != nil {
 		return nil, err

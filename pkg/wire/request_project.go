@@ -78,6 +78,9 @@ func decodeProject(body []byte, sets func(key string) bool) (c project.Change, r
 			ref.Name = text
 		}
 	}
+	if ref.ID != "" {
+		ref.Name = ""
+	}
 	// Checked here too, so that the error names the field that was sent.
 	if c.Name != nil {
 		field := "name"

@@ -1,0 +1,173 @@
+package wire_test
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/metric"
+	"github.com/spangrove/spangrove/pkg/project"
+	"github.com/spangrove/spangrove/pkg/wire"
+)
+
+// TestMetricsInBothDialects decodes a metric and shows it in either dialect.
+func TestMetricsInBothDialects(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, body  string
+		older       bool
+		newer, back string // as newer and as older clients read it, behind the common fields
+	}{
+		{"bare", `{"name":"n","type":"HUMAN","criteria":"c"}`, false,
+			`{"id":"1","name":"n","type":"HUMAN","criteria":"c","description":"","return_type":"float","enabled_in_prod":false,"needs_ground_truth":false,"sampling_percentage":10,` +
+				`"model_provider":null,"model_name":null,"scale":null,"threshold":null,"categories":null,"child_metrics":null,"filters":{"filterArray":[]},"version":"v3",` +
+				`"created_at":"1970-01-01T00:00:00.001Z","updated_at":null}`,
+			`{"_id":"1","id":"1","task":"shop","name":"n","type":"human","criteria":"c","description":"","return_type":"float","enabled_in_prod":false,"needs_ground_truth":false,` +
+				`"sampling_percentage":10,"filters":{"filterArray":[]},"version":"v3","created_at":"1970-01-01T00:00:00.001Z"}`},
+		{"of an older client", `{"name":"n","task":"x","type":"model","prompt":"p","code_snippet":null,"return_type":"string","threshold":{"min":1.0},"pass_when":0.5,"event_name":"e"}`, true,
+			`{"id":"1","name":"n","type":"LLM","criteria":"p","description":"","return_type":"string","enabled_in_prod":false,"needs_ground_truth":false,"sampling_percentage":100,` +
+				`"model_provider":null,"model_name":null,"scale":null,"threshold":{"min":1.0,"pass_when":0.5},"categories":null,"child_metrics":null,"filters":{"filterArray":[]},"event_name":"e",` +
+				`"version":"v3","created_at":"1970-01-01T00:00:00.001Z","updated_at":null}`,
+			`{"_id":"1","id":"1","task":"shop","name":"n","type":"model","criteria":"p","description":"","return_type":"string","enabled_in_prod":false,"needs_ground_truth":false,` +
+				`"sampling_percentage":100,"threshold":{"min":1.0,"pass_when":0.5},"filters":{"filterArray":[]},"event_name":"e","prompt":"p","version":"v3","created_at":"1970-01-01T00:00:00.001Z"}`},
+		{"names go before one another", `{"name":"n","type":"PYTHON","criteria":"a","code_snippet":"b","prompt":"c","return_type":"categorical","threshold":{"max":null,"pass_when":true}}`, false,
+			`{"id":"1","name":"n","type":"PYTHON","criteria":"a","description":"","return_type":"categorical","enabled_in_prod":false,"needs_ground_truth":false,"sampling_percentage":10,` +
+				`"model_provider":null,"model_name":null,"scale":null,"threshold":{"max":null,"pass_when":true},"categories":null,"child_metrics":null,"filters":{"filterArray":[]},"version":"v3",` +
+				`"created_at":"1970-01-01T00:00:00.001Z","updated_at":null}`,
+			`{"_id":"1","id":"1","task":"shop","name":"n","type":"custom","criteria":"a","description":"","return_type":"string","enabled_in_prod":false,"needs_ground_truth":false,` +
+				`"sampling_percentage":10,"threshold":{"pass_when":true},"filters":{"filterArray":[]},"code_snippet":"a","pass_when":true,"version":"v3","created_at":"1970-01-01T00:00:00.001Z"}`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			d, err := wire.DecodeMetric([]byte(tt.body), tt.older)
+			if err != nil {
+				t.Fatal(err)
+			}
+			m := metric.Metric{Definition: d, ID: "1", Created: 1, Deployed: 3}
+			if diff := cmp.Diff(tt.newer, string(wire.AppendMetric(nil, &m, "shop", false))); diff != "" {
+				t.Errorf("under v1 (-want +got)\n%s", diff)
+			}
+			if diff := cmp.Diff(tt.back, string(wire.AppendMetric(nil, &m, "shop", true))); diff != "" {
+				t.Errorf("for older clients (-want +got)\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestMetricFilters(t *testing.T) {
+	t.Parallel()
+	const one = `{"field":"event_type","operator":"is","value":"model"}`
+	for _, tt := range []struct{ filters, want, err string }{
+		{`{}`, `{"filterArray":[]}`, ""},
+		{`[]`, `{"filterArray":[]}`, ""},
+		{`null`, `{"filterArray":[]}`, ""},
+		{`{"filterArray":null}`, `{"filterArray":[]}`, ""},
+		{`{"filterArray":[` + one + `],"own":1.0}`, `{"filterArray":[` + one + `],"own":1.0}`, ""},
+		{`[` + one + `]`, `{"filterArray":[` + one + `]}`, ""},
+		{one, `{"filterArray":[` + one + `]}`, ""},
+		{`"all"`, "", "filters: must be an object with filterArray, not a string"},
+		{`{"filterArray":{}}`, "", "filters.filterArray: must be an array of filters, not an object"},
+		{`{"filterArray":[` + one + `,1]}`, "", "filters.filterArray[1]: must be a filter object"},
+		{`[{"field":"event_type"}]`, "", "filters[0].operator: is required"},
+	} {
+		d, err := wire.DecodeMetric([]byte(`{"name":"n","type":"HUMAN","criteria":"","filters":`+tt.filters+`}`), false)
+		switch {
+		case tt.err == "" && err != nil, tt.err != "" && (err == nil || err.Error() != tt.err):
+			t.Errorf("%s: %v, want %q", tt.filters, err, tt.err)
+		case tt.err == "" && string(d.Filters) != tt.want:
+			t.Errorf("%s: %s, want %s", tt.filters, d.Filters, tt.want)
+		}
+	}
+}
+
+func TestProjectUpdatesHaveTwoForms(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		body string
+		ref  wire.ProjectRef
+		name string // the new one; "-" for none
+		err  string
+	}{
+		{`{"project_id":"p","name":"n"}`, wire.ProjectRef{ID: "p"}, "n", ""},
+		{`{"name":"n","project_id":"p","new_name":"m"}`, wire.ProjectRef{ID: "p"}, "m", ""},
+		{`{"new_name":"m","name":"n","project_id":"p"}`, wire.ProjectRef{ID: "p"}, "m", ""},
+		{`{"name":"n","new_name":"m"}`, wire.ProjectRef{Name: "n"}, "m", ""},
+		{`{"name":"n"}`, wire.ProjectRef{Name: "n"}, "-", ""},
+		{`{"name":"n","project_id":null,"new_name":null}`, wire.ProjectRef{Name: "n"}, "-", ""},
+		{`{}`, wire.ProjectRef{}, "-", "name: is required, or project_id"},
+		{`{"project_id":7}`, wire.ProjectRef{}, "-", "project_id: must be a string, not a number"},
+		{`{"project_id":"p","name":""}`, wire.ProjectRef{}, "-", "name: must not be empty"},
+		{`{"name":"n","new_name":"a\u0007"}`, wire.ProjectRef{}, "-", "new_name: must not hold control characters"},
+		{`{"name":"n","description":[]}`, wire.ProjectRef{}, "-", "description: must be a string, not an array"},
+	} {
+		ref, c, err := wire.DecodeProjectUpdate([]byte(tt.body))
+		if tt.err != "" {
+			if err == nil || err.Error() != tt.err {
+				t.Errorf("%s: %v, want %s", tt.body, err, tt.err)
+			}
+			continue
+		}
+		name := "-"
+		if c.Name != nil {
+			name = *c.Name
+		}
+		if err != nil || ref != tt.ref || name != tt.name {
+			t.Errorf("%s: %+v %s %v", tt.body, ref, name, err)
+		}
+	}
+}
+
+// FuzzDecodeResources holds for the decoders of metrics, projects and keys: no panic, errors are
+// the sender's fault, and what is accepted is valid and shown as valid JSON.
+func FuzzDecodeResources(f *testing.F) {
+	for _, seed := range []string{
+		``, `{}`, `null`, `[]`, `{"name":"n","type":"HUMAN","criteria":"","threshold":{"min":1,"passing_categories":["a"]},"categories":[{"category":"a"}]}`,
+		`{"name":"n","type":"composite","child_metrics":[{"name":"a","weight":1e3,"scale":"x"}],"pass_when":true,"filters":[{"field":"a","operator":"is"}]}`,
+		`{"metric":{"name":"n","type":"custom","code_snippet":"c\u0000"},"event":{"metrics":{"n":1}}}`,
+		`{"message":"m","content":{"name":"n","type":"LLM","prompt":"p","scale":"5.0","sampling_percentage":"1e1"},"deploy_immediately":"true"}`,
+		`{"project_id":"p","name":"n","new_name":"m","description":"d","type":"evaluation"}`,
+		`{"name":"n","permissions":["read","full"],"expires_at":"2900-01-01"}`, `{"name":"n","permissions":["read"],"expires_at":1e13}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	now := time.UnixMilli(1_790_000_000_000)
+	f.Fuzz(func(t *testing.T, body []byte) {
+		check := func(err error, valid error, shown []byte) {
+			t.Helper()
+			switch kind := fault.Of(err); {
+			case err != nil && kind != fault.Invalid && kind != fault.TooLarge:
+				t.Fatalf("not the sender's fault: %v", err)
+			case err == nil && valid != nil:
+				t.Fatal(valid)
+			case err == nil && !json.Valid(shown):
+				t.Fatalf("not JSON: %s", shown)
+			}
+		}
+		for _, older := range []bool{false, true} {
+			d, err := wire.DecodeMetric(body, older)
+			check(err, d.Validate(), wire.AppendMetric(nil, &metric.Metric{Definition: d}, "p", older))
+			d, _, err = wire.DecodeMetricRun(body, older)
+			check(err, d.Validate(), d.Doc())
+			r, err := wire.DecodeMetricVersion(body, older)
+			check(err, r.Content.Validate(), wire.AppendMetricVersion(nil, &metric.Version{Definition: r.Content, Message: r.Message}, older))
+			p, _, err := wire.DecodeMetricPatch(body, older)
+			d = metric.Definition{}
+			d.Apply(&p)
+			check(err, nil, d.Doc())
+		}
+		p, err := wire.DecodeProject(body)
+		check(err, p.Validate(), wire.ProjectAnswer(&p))
+		_, _, err = wire.DecodeProjectUpdate(body)
+		check(err, nil, []byte("{}"))
+		k, err := wire.DecodeIngestionKey(body, now)
+		check(err, k.Validate(now), wire.KeyAnswer(&k, &p, now))
+		k, permissions, err := wire.DecodeDataPlaneKey(body, now)
+		if err == nil {
+			check(nil, k.Validate(now), wire.DataPlaneKeyAnswer(&k, "s", permissions, &project.Project{}))
+		}
+		check(err, nil, []byte("{}"))
+	})
+}
