@@ -158,35 +158,32 @@ func (s *Store) DeleteDataset(ctx context.Context, projectID int64, id string) e
 // sweepDataset deletes a slice of the rows of a dataset that is deleted, with what only they
 // still needed of old datapoints, and then its old versions.
 func sweepDataset(ctx context.Context, tx writeTx, project int64, id string) (more bool, err error) {
-	type row struct {
-		pos, from, rev int64
-		point          string
-	}
-	var list []row
-	err = each(ctx, tx, `SELECT pos, from_version, rev, datapoint_id FROM dataset_row WHERE project_id = $1 AND dataset_id = $2
+	var points []string
+	var pos, from int64 // of the last row of the slice
+	err = each(ctx, tx, `SELECT pos, from_version, datapoint_id FROM dataset_row WHERE project_id = $1 AND dataset_id = $2
 		ORDER BY pos, from_version LIMIT $3`, []any{project, id, deleteDocsSlice}, func(scan func(...any) error) error {
-		var r row
-		err := scan(&r.pos, &r.from, &r.rev, &r.point)
-		list = append(list, r)
+		var point string
+		err := scan(&pos, &from, &point)
+		points = append(points, point)
 		return err
 	})
-	if err != nil || len(list) == 0 {
-		if err == nil {
-			more, err = datasets.forget(ctx, tx, project, id)
-		}
-		return more, err
+	if err != nil {
+		return false, err
 	}
-	for _, r := range list {
-		if _, err := tx.exec(ctx, `DELETE FROM dataset_row WHERE project_id = $1 AND dataset_id = $2 AND pos = $3 AND from_version = $4`,
-			project, id, r.pos, r.from); err != nil {
-			return false, err
-		}
-		if _, err := tx.exec(ctx, `DELETE FROM revision WHERE project_id = $1 AND kind = 'datapoint' AND id = $2 AND version = $3
-			AND NOT EXISTS (SELECT 1 FROM dataset_row r WHERE r.project_id = $1 AND r.datapoint_id = $2 AND r.rev = $3)`, project, r.point, r.rev); err != nil {
-			return false, err
-		}
+	if len(points) == 0 {
+		return datasets.forget(ctx, tx, project, id)
 	}
-	return true, nil
+	if _, err := tx.exec(ctx, `DELETE FROM dataset_row WHERE project_id = $1 AND dataset_id = $2 AND (pos, from_version) <= ($3, $4)`,
+		project, id, pos, from); err != nil {
+		return false, err
+	}
+	for len(points) < deleteDocsSlice { // always the same statement, since SQLite keeps it
+		points = append(points, points[0])
+	}
+	cond, args := tx.anyText("id", 2, points)
+	_, err = tx.exec(ctx, `DELETE FROM revision WHERE project_id = $1 AND kind = 'datapoint' AND `+cond+` AND NOT EXISTS (SELECT 1 FROM dataset_row r
+		WHERE r.project_id = revision.project_id AND r.datapoint_id = revision.id AND r.rev = revision.version)`, append([]any{project}, args...)...)
+	return true, err
 }
 
 func datasetOf(d document) dataset.Dataset {

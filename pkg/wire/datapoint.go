@@ -133,7 +133,7 @@ func DecodeDatapointBatch(body []byte, now time.Time) (*DatapointBatch, error) {
 	if b.Search.Filters, err = query.ParseFilters(rawjson.Get(object, "filters"), "filters"); err != nil {
 		return nil, err
 	}
-	if b.Search.From, b.Search.To, err = query.ParseRange(rawjson.Get(object, "dateRange"), "dateRange", now); err != nil {
+	if b.Search.From, b.Search.To, err = query.ParseRange(dollarKeys(rawjson.Get(object, "dateRange")), "dateRange", now); err != nil {
 		return nil, err
 	}
 	if b.All {
@@ -148,6 +148,22 @@ func DecodeDatapointBatch(body []byte, now time.Time) (*DatapointBatch, error) {
 		return nil, fault.InvalidField("events", "are more than %d", dataset.MaxRows)
 	}
 	return b, nil
+}
+
+// dollarKeys gives a range whose bounds are named gte and lte the names with the dollar: the Python
+// client loses it on the way.
+func dollarKeys(raw json.RawMessage) json.RawMessage {
+	var b rawjson.Builder
+	for key, v := range rawjson.Object(raw) {
+		if key == "gte" || key == "lte" {
+			key = "$" + key
+		}
+		b.Raw(key, v)
+	}
+	if b.Len() == 0 {
+		return raw
+	}
+	return b.Bytes()
 }
 
 // readCheckState gives the ids that are true, in the order they stand, and notes the others.

@@ -7,7 +7,7 @@
 // NODE_PATH says where the SDK is installed, SPANGROVE_URL and SPANGROVE_API_KEY
 // where the server is. A case prints one line and ends with exit code 1 if it fails.
 "use strict";
-const cases = require("./cases.js");
+const cases = { ...require("./cases.js"), ...require("./cases_resources.js") };
 
 async function main([name, ...more]) {
   if (name === "--list") {

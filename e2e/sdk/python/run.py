@@ -15,11 +15,12 @@ import traceback
 import cases_api
 import cases_manage
 import cases_otel
+import cases_resources
 import cases_tracer
 
 CASES = {
     f.__name__: f
-    for module in (cases_api, cases_manage, cases_tracer, cases_otel)
+    for module in (cases_api, cases_manage, cases_resources, cases_tracer, cases_otel)
     for f in module.CASES
 }
 
