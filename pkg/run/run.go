@@ -1,0 +1,311 @@
+// Package run holds experiment runs: which sessions an experiment made, over which datapoints,
+// and what their scores say, alone and against another run. It knows the rules and does the
+// arithmetic; it does no I/O.
+package run
+
+import (
+	"encoding/json"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/rawjson"
+)
+
+// Bounds of a run.
+const (
+	MaxName     = 200     // characters
+	MaxSessions = 100_000 // in EventIDs, SessionIDs, and in DatapointIDs
+	MaxBytes    = 4 << 20 // of each of the JSON fields
+)
+
+// The states of a run.
+const (
+	Pending   = "pending"
+	Running   = "running"
+	Completed = "completed"
+	Failed    = "failed"
+	Cancelled = "cancelled"
+)
+
+var states = []string{Pending, Running, Completed, Failed, Cancelled}
+
+// Run is an experiment run. ID is a UUID in lower case, chosen by the client or made here.
+// Created, Updated and DatasetVersion are the store's to set. The JSON fields are as they came;
+// nil is absent, which reads as {} ([] for Evaluators).
+type Run struct {
+	ID             string
+	Name           string
+	Description    *string
+	Status         string
+	DatasetID      string // "" for none; "EXT-…" names a dataset that is not stored here
+	DatasetVersion int64  // the stored dataset's version when the run began; 0 for none
+	EventIDs       []string
+	SessionIDs     []string
+	DatapointIDs   []string
+	Metadata       json.RawMessage
+	Results        json.RawMessage
+	Configuration  json.RawMessage
+	PassingRanges  json.RawMessage // by metric: {"min": number, "max": number}, either of them
+	Evaluators     json.RawMessage
+	Created        int64 // Unix milliseconds
+	Updated        int64 // of the last change; 0: there was none
+}
+
+// Update changes the fields that are set; Metadata is merged, key by key.
+type Update struct {
+	ID            string
+	Name          *string
+	Description   *string
+	Status        *string
+	DatasetID     *string
+	EventIDs      []string // nil: as it is
+	SessionIDs    []string
+	DatapointIDs  []string
+	Metadata      json.RawMessage
+	Results       json.RawMessage
+	Configuration json.RawMessage
+	PassingRanges json.RawMessage
+	Evaluators    json.RawMessage
+}
+
+// Apply changes a run.
+func (r *Run) Apply(u *Update) {
+	text := func(to *string, v *string) {
+		if v != nil {
+			*to = *v
+		}
+	}
+	text(&r.Name, u.Name)
+	text(&r.Status, u.Status)
+	text(&r.DatasetID, u.DatasetID)
+	if u.Description != nil {
+		r.Description = u.Description
+	}
+	for _, f := range []struct {
+		to *[]string
+		v  []string
+	}{{&r.EventIDs, u.EventIDs}, {&r.SessionIDs, u.SessionIDs}, {&r.DatapointIDs, u.DatapointIDs}} {
+		if f.v != nil {
+			*f.to = f.v
+		}
+	}
+	if u.Metadata != nil {
+		r.Metadata = rawjson.Merge(r.Metadata, u.Metadata)
+	}
+	for _, f := range []struct {
+		to *json.RawMessage
+		v  json.RawMessage
+	}{{&r.Results, u.Results}, {&r.Configuration, u.Configuration}, {&r.PassingRanges, u.PassingRanges}, {&r.Evaluators, u.Evaluators}} {
+		if f.v != nil {
+			*f.to = f.v
+		}
+	}
+}
+
+// Complete fills in what a new run was not given.
+func (r *Run) Complete() {
+	if r.ID == "" {
+		r.ID = uuid.NewString()
+	}
+	if r.Status == "" {
+		r.Status = Pending
+	}
+}
+
+// Validate reports the first broken rule as a fault.Invalid that names the field.
+func (r *Run) Validate() error {
+	id, err := uuid.Parse(r.ID)
+	switch {
+	case err != nil || len(r.ID) != 36:
+		return fault.InvalidField("run_id", "%.60q is not a UUID", r.ID)
+	case utf8.RuneCountInString(r.Name) > MaxName:
+		return fault.InvalidField("name", "must be at most %d characters", MaxName)
+	case r.Description != nil && len(*r.Description) > MaxBytes:
+		return fault.InvalidField("description", "must be at most %d bytes", MaxBytes)
+	case !slices.Contains(states, r.Status):
+		return fault.InvalidField("status", "%.40q is none of pending, running, completed, failed, cancelled", r.Status)
+	case len(r.DatasetID) > MaxName:
+		return fault.InvalidField("dataset_id", "must be at most %d bytes", MaxName)
+	}
+	r.ID = id.String()
+	for _, f := range []struct {
+		name string
+		raw  json.RawMessage
+	}{{"metadata", r.Metadata}, {"results", r.Results}, {"configuration", r.Configuration}, {"passing_ranges", r.PassingRanges}, {"evaluators", r.Evaluators}} {
+		if len(f.raw) > MaxBytes {
+			return fault.InvalidField(f.name, "must be at most %d bytes", MaxBytes)
+		}
+	}
+	return r.checkRanges()
+}
+
+func (r *Run) checkRanges() error {
+	for name, raw := range rawjson.Object(r.PassingRanges) {
+		if rawjson.KindOf(raw) != '{' {
+			return fault.InvalidField("passing_ranges."+name, "must be an object with min and max")
+		}
+		for _, bound := range []string{"min", "max"} {
+			v := rawjson.Get(raw, bound)
+			if _, ok := rawjson.Number(v); !ok && !rawjson.Null(v) {
+				return fault.InvalidField("passing_ranges."+name+"."+bound, "must be a number")
+			}
+		}
+	}
+	return nil
+}
+
+// Ranges are the run's own passing ranges, by metric.
+func (r *Run) Ranges() map[string]Range {
+	ranges := map[string]Range{}
+	for name, raw := range rawjson.Object(r.PassingRanges) {
+		var x Range
+		if v, ok := rawjson.Number(rawjson.Get(raw, "min")); ok {
+			x.Min = &v
+		}
+		if v, ok := rawjson.Number(rawjson.Get(raw, "max")); ok {
+			x.Max = &v
+		}
+		if x.Min != nil || x.Max != nil {
+			ranges[name] = x
+		}
+	}
+	return ranges
+}
+
+// Range is where the values of a metric pass, both ends included; nil is open.
+type Range struct{ Min, Max *float64 }
+
+// Holds says whether v lies within.
+func (r Range) Holds(v float64) bool {
+	return (r.Min == nil || v >= *r.Min) && (r.Max == nil || v <= *r.Max)
+}
+
+// LowerIsBetter says that only an upper end is given.
+func (r Range) LowerIsBetter() bool { return r.Min == nil && r.Max != nil }
+
+// Doc writes down all but what the store sets.
+func (r *Run) Doc() json.RawMessage {
+	var b rawjson.Builder
+	b.String("name", r.Name)
+	if r.Description != nil {
+		b.String("description", *r.Description)
+	}
+	b.String("status", r.Status)
+	b.String("dataset_id", r.DatasetID)
+	b.Int("dataset_version", r.DatasetVersion)
+	for _, f := range r.lists() {
+		b.Raw(f.name, appendTexts(nil, *f.list))
+	}
+	for _, f := range r.objects() {
+		if len(*f.raw) > 0 {
+			b.Raw(f.name, *f.raw)
+		}
+	}
+	return b.Bytes()
+}
+
+// FromDoc reads what Doc wrote.
+func FromDoc(id string, doc json.RawMessage) Run {
+	r := Run{ID: id}
+	for key, raw := range rawjson.Object(doc) {
+		switch key {
+		case "name":
+			r.Name, _ = rawjson.Text(raw)
+		case "description":
+			if s, ok := rawjson.Text(raw); ok {
+				r.Description = &s
+			}
+		case "status":
+			r.Status, _ = rawjson.Text(raw)
+		case "dataset_id":
+			r.DatasetID, _ = rawjson.Text(raw)
+		case "dataset_version":
+			n, _ := rawjson.Number(raw)
+			r.DatasetVersion = int64(n)
+		}
+		for _, f := range r.lists() {
+			if f.name == key {
+				*f.list = texts(raw)
+			}
+		}
+		for _, f := range r.objects() {
+			if f.name == key {
+				*f.raw = raw
+			}
+		}
+	}
+	return r
+}
+
+type namedList struct {
+	name string
+	list *[]string
+}
+
+func (r *Run) lists() [3]namedList {
+	return [3]namedList{{"event_ids", &r.EventIDs}, {"session_ids", &r.SessionIDs}, {"datapoint_ids", &r.DatapointIDs}}
+}
+
+type namedObject struct {
+	name string
+	raw  *json.RawMessage
+}
+
+func (r *Run) objects() [5]namedObject {
+	return [5]namedObject{{"metadata", &r.Metadata}, {"results", &r.Results}, {"configuration", &r.Configuration},
+		{"passing_ranges", &r.PassingRanges}, {"evaluators", &r.Evaluators}}
+}
+
+func texts(raw json.RawMessage) []string {
+	var list []string
+	for _, v := range rawjson.Array(raw) {
+		if s, ok := rawjson.Text(v); ok {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+func appendTexts(dst []byte, list []string) []byte {
+	dst = append(dst, '[')
+	for i, s := range list {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = rawjson.AppendString(dst, s)
+	}
+	return append(dst, ']')
+}
+
+// Sessions are the ids in EventIDs and SessionIDs that are UUIDs, each once.
+func (r *Run) Sessions() []uuid.UUID {
+	seen := map[uuid.UUID]bool{}
+	var ids []uuid.UUID
+	for _, list := range [][]string{r.EventIDs, r.SessionIDs} {
+		for _, s := range list {
+			if id, err := uuid.Parse(s); err == nil && !seen[id] {
+				seen[id] = true
+				ids = append(ids, id)
+			}
+		}
+	}
+	return ids
+}
+
+// Query asks for a page of runs.
+type Query struct {
+	DatasetID   string
+	Name        string // a part of it
+	Status      string
+	IDs         []string // only these; nil: all
+	From, To    *float64 // bounds of the creation, Unix milliseconds
+	SortBy      string   // created_at, updated_at, name or status
+	Ascending   bool
+	Limit, Page int
+}
+
+// SortFields are what runs can be sorted by.
+var SortFields = []string{"created_at", "updated_at", "name", "status"}

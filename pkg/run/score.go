@@ -1,0 +1,202 @@
+package run
+
+import (
+	"encoding/json"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/rawjson"
+)
+
+// Scores are what a run's events carry. Events are in order of start time.
+type Scores struct {
+	Events []Scored
+	// Kinds are the different names and types of all events of the run, in order.
+	Kinds []Kind
+	// Sessions are all sessions of the run, in order of start time.
+	Sessions []uuid.UUID
+	// Datapoints tells which datapoint a session is about, where one is known.
+	Datapoints map[uuid.UUID]string
+}
+
+// Kind is a name and a type of events.
+type Kind struct{ Name, Type string }
+
+// Scored is an event with metrics.
+type Scored struct {
+	Session uuid.UUID
+	Kind    Kind
+	Metrics json.RawMessage
+}
+
+// Value is one score: a number, or a boolean, which counts as 1 or 0.
+type Value struct {
+	Number float64
+	Bool   bool // it was a boolean
+}
+
+// JSON is the value as it was given.
+func (v Value) JSON() json.RawMessage {
+	switch {
+	case !v.Bool:
+		return rawjson.AppendNumber(nil, v.Number)
+	case v.Number != 0:
+		return json.RawMessage("true")
+	}
+	return json.RawMessage("false")
+}
+
+// values gives the scores among metrics. Texts, such as explanations, are none.
+func values(metrics json.RawMessage) func(yield func(string, Value) bool) {
+	return func(yield func(string, Value) bool) {
+		for name, raw := range rawjson.Object(metrics) {
+			var v Value
+			switch rawjson.KindOf(raw) {
+			case '0':
+				f, ok := rawjson.Number(raw)
+				if !ok {
+					continue
+				}
+				v.Number = f
+			case 't':
+				v = Value{1, true}
+			case 'f':
+				v = Value{0, true}
+			default:
+				continue
+			}
+			if !yield(name, v) {
+				return
+			}
+		}
+	}
+}
+
+// Aggregate is how the values of a metric become one.
+type Aggregate string
+
+// Aggregates by their names. Percentiles interpolate between the closest values.
+var aggregates = map[string]Aggregate{"average": "average", "avg": "average", "mean": "average", "min": "min", "max": "max", "median": "median",
+	"p50": "median", "p90": "p90", "p95": "p95", "p99": "p99", "sum": "sum", "count": "count"}
+
+// ParseAggregate reads the name of an aggregate; "" is the average.
+func ParseAggregate(name string) (Aggregate, error) {
+	if name == "" {
+		name = "average"
+	}
+	if a, ok := aggregates[strings.ToLower(name)]; ok {
+		return a, nil
+	}
+	return "", fault.InvalidField("aggregate_function", "unknown function %.40q; one of average, min, max, median, p90, p95, p99, sum, count", name)
+}
+
+// Of is the aggregate of values; ok is false where there are none.
+func (a Aggregate) Of(list []Value) (v float64, ok bool) {
+	if len(list) == 0 {
+		return 0, false
+	}
+	numbers := make([]float64, len(list))
+	sum := 0.0
+	for i, x := range list {
+		numbers[i] = x.Number
+		sum += x.Number
+	}
+	slices.Sort(numbers)
+	switch a {
+	case "min":
+		v = numbers[0]
+	case "max":
+		v = numbers[len(numbers)-1]
+	case "median":
+		v = quantile(numbers, 0.5)
+	case "p90":
+		v = quantile(numbers, 0.9)
+	case "p95":
+		v = quantile(numbers, 0.95)
+	case "p99":
+		v = quantile(numbers, 0.99)
+	case "sum":
+		v = sum
+	case "count":
+		v = float64(len(numbers))
+	default:
+		v = sum / float64(len(numbers))
+	}
+	return v, !math.IsInf(v, 0) && !math.IsNaN(v)
+}
+
+// quantile interpolates linearly between the closest ranks.
+func quantile(sorted []float64, q float64) float64 {
+	at := q * float64(len(sorted)-1)
+	low := int(at)
+	if low+1 >= len(sorted) {
+		return sorted[len(sorted)-1]
+	}
+	return sorted[low] + (sorted[low+1]-sorted[low])*(at-float64(low))
+}
+
+// Rule is what a project says of a metric.
+type Rule struct {
+	Type string // PYTHON, LLM, HUMAN or COMPOSITE
+	// Range is where numbers pass; both ends open where there is none.
+	Range Range
+	// Pass is the boolean that passes, where the metric is one and says so.
+	Pass *bool
+}
+
+// ClientSide is the type of a metric that no rule is known for: the client gave its scores.
+const ClientSide = "CLIENT_SIDE"
+
+func (r Rule) typeName() string {
+	if r.Type == "" {
+		return ClientSide
+	}
+	return r.Type
+}
+
+// decides says whether values of the metric can pass or fail.
+func (r Rule) decides() bool { return r.Range.Min != nil || r.Range.Max != nil || r.Pass != nil }
+
+func (r Rule) passes(v Value) bool {
+	if r.Pass != nil && v.Bool {
+		return *r.Pass == (v.Number != 0)
+	}
+	return r.Range.Holds(v.Number)
+}
+
+// lowerIsBetter is the direction of the metric.
+func (r Rule) lowerIsBetter() bool {
+	return r.Range.LowerIsBetter() || (r.Pass != nil && !*r.Pass)
+}
+
+// rulesOf puts the run's own ranges over the project's rules.
+func rulesOf(r *Run, project map[string]Rule) func(name string) Rule {
+	own := r.Ranges()
+	return func(name string) Rule {
+		rule := project[name]
+		if x, ok := own[name]; ok {
+			rule.Range, rule.Pass = x, nil
+		}
+		return rule
+	}
+}
+
+// key tells metrics apart. Sessions of two runs seldom share a name, so that of a session plays
+// no part.
+type key struct {
+	metric string
+	kind   Kind
+}
+
+const sessionType = "session"
+
+func keyOf(metric string, k Kind) key {
+	if k.Type == sessionType {
+		k.Name = ""
+	}
+	return key{metric, k}
+}
