@@ -39,13 +39,14 @@ var allowed = map[string][]string{
 	"pkg/dataset":                {"pkg/fault", "pkg/rawjson"},
 	"pkg/metric":                 {"pkg/fault", "pkg/rawjson"},
 	"pkg/tool":                   {"pkg/fault", "pkg/rawjson"},
+	"pkg/run":                    {"pkg/fault", "pkg/rawjson"},
 	"pkg/rawjson":                {},
 	"pkg/fault":                  {},
 	"pkg/fault/verdict":          {"pkg/fault"},
 }
 
 // nouns are open to all.
-var nouns = []string{"pkg/event", "pkg/project", "pkg/price", "pkg/configuration", "pkg/dataset", "pkg/metric", "pkg/tool", "pkg/fault", "pkg/rawjson"}
+var nouns = []string{"pkg/event", "pkg/project", "pkg/price", "pkg/configuration", "pkg/dataset", "pkg/metric", "pkg/tool", "pkg/run", "pkg/fault", "pkg/rawjson"}
 
 // TestArrows reads the imports of every room, tests left out.
 func TestArrows(t *testing.T) {

@@ -19,7 +19,7 @@ import (
 
 // path fills ids into a route's path.
 func path(r httpapi.Route) string {
-	return regexp.MustCompile(`\{\w+\}`).ReplaceAllString(r.Path, "33333333-3333-4333-8333-333333333333") + "?id=x&dataset_id=x"
+	return regexp.MustCompile(`\{\w+\}`).ReplaceAllString(r.Path, "33333333-3333-4333-8333-333333333333") + "?id=x&dataset_id=x&run_id_1=x&run_id_2=y"
 }
 
 // valid is a body that has what any operation needs.

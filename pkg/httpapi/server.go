@@ -50,6 +50,8 @@ type Deps struct {
 	Metrics        Metrics
 	Datasets       Datasets
 	Datapoints     Datapoints
+	Runs           Runs
+	RunScores      RunScores
 	Projects       Projects
 	Keys           Keys
 	// Evaluate runs metrics; nil is what needs nothing but the event.

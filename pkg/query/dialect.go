@@ -21,6 +21,9 @@ type Dialect interface {
 	// SessionIs is the condition that an event is of a session. It needs only ev.
 	SessionIs(b *Builder, projectID int64, id uuid.UUID) string
 
+	// SessionIn is the condition that an event is of one of the sessions. It needs only ev.
+	SessionIn(b *Builder, projectID int64, ids []uuid.UUID) string
+
 	// sessionOf is SessionID in a statement that reads only ev.
 	sessionOf() string
 	// ofSession reads an expression over the row s of the event's session.

@@ -21,6 +21,14 @@ func (postgres) SessionIs(b *Builder, _ int64, id uuid.UUID) string {
 	return "e.session_id = " + b.UUID(id)
 }
 
+func (postgres) SessionIn(b *Builder, _ int64, ids []uuid.UUID) string {
+	list := make([][16]byte, len(ids))
+	for i, id := range ids {
+		list[i] = id
+	}
+	return "e.session_id = ANY(" + b.Arg(list) + "::uuid[])"
+}
+
 func (postgres) sessionOf() string { return "e.session_id" }
 
 func (postgres) ofSession(expr string) string {

@@ -1,6 +1,7 @@
 package query
 
 import (
+	"encoding/hex"
 	"strconv"
 	"strings"
 
@@ -25,6 +26,19 @@ func (sqlite) SessionID() string        { return "s.session_id" }
 
 func (sqlite) SessionIs(b *Builder, projectID int64, id uuid.UUID) string {
 	return "e.sid = (SELECT sid FROM session WHERE project_id = " + b.Arg(projectID) + " AND session_id = " + b.UUID(id) + ")"
+}
+
+// SessionIn hands all ids over as one JSON text, since there is a bound on arguments.
+func (sqlite) SessionIn(b *Builder, projectID int64, ids []uuid.UUID) string {
+	list := []byte{'['}
+	for i, id := range ids {
+		if i > 0 {
+			list = append(list, ',')
+		}
+		list = append(hex.AppendEncode(append(list, '"'), id[:]), '"')
+	}
+	return "e.sid IN (SELECT sid FROM session WHERE project_id = " + b.Arg(projectID) +
+		" AND session_id IN (SELECT unhex(value) FROM json_each(" + b.Arg(string(append(list, ']'))) + ")))"
 }
 
 func (sqlite) sessionOf() string { return "(SELECT session_id FROM session WHERE sid = e.sid)" }

@@ -200,3 +200,12 @@ func keyOf(metric string, k Kind) key {
 	}
 	return key{metric, k}
 }
+
+// Values are the event's scores without the texts among its metrics.
+func (e *Scored) Values() json.RawMessage {
+	var b rawjson.Builder
+	for name, v := range values(e.Metrics) {
+		b.Raw(name, v.JSON())
+	}
+	return b.Bytes()
+}

@@ -89,6 +89,7 @@ type fragments struct {
 	from      string // events as e, with what is needed to name their session
 	sessionID string // the session id of row e
 	bySession string // condition on ev alone: of session $2 of project $1
+	contains  string // format: column, placeholder: the column contains the text, with regard to case
 	chunkDay  string // condition on chunk: on day $2, where chunks are kept by day
 	lock      string // ends a read of e that holds the row for this transaction, where there are other writers
 }

@@ -75,7 +75,7 @@ func (s *Store) finishDeletions(ctx context.Context) {
 
 // documentTables are all tables of resources, with their keys.
 var documentTables = []struct{ table, key string }{
-	{"dataset", "id"}, {"dataset_row", "dataset_id, pos, from_version"}, {"datapoint", "id"}, {"configuration", "id"}, {"tool", "id"},
+	{"dataset", "id"}, {"dataset_row", "dataset_id, pos, from_version"}, {"datapoint", "id"}, {"configuration", "id"}, {"tool", "id"}, {"run", "id"},
 	{"metric", "id"}, {"metric_version", "metric_id, number"}, {"revision", "kind, id, version"}, {"deletion", "kind, id"},
 }
 

@@ -108,6 +108,7 @@ func (d *postgresDB) frag() fragments {
 	return fragments{
 		from:      "ev e",
 		sessionID: "e.session_id",
+		contains:  "strpos(%s, %s) > 0",
 		bySession: "session_id = $2 AND project_id = $1",
 		chunkDay:  " AND day = $2",
 		lock:      " FOR UPDATE OF e",

@@ -142,6 +142,7 @@ func (d *sqliteDB) frag() fragments {
 	return fragments{
 		from:      "ev e JOIN session s ON s.sid = e.sid",
 		sessionID: "s.session_id",
+		contains:  "instr(%s, %s) > 0",
 		bySession: "sid = (SELECT sid FROM session WHERE project_id = $1 AND session_id = $2)",
 	}
 }

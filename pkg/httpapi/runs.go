@@ -1,0 +1,226 @@
+package httpapi
+
+import (
+	"context"
+	"maps"
+	"net/http"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/project"
+	"github.com/spangrove/spangrove/pkg/query"
+	"github.com/spangrove/spangrove/pkg/rawjson"
+	"github.com/spangrove/spangrove/pkg/run"
+	"github.com/spangrove/spangrove/pkg/wire"
+)
+
+// Runs is where the experiment runs of a project are.
+type Runs interface {
+	// CreateRun stores a run and gives it complete; one of the same id is updated.
+	CreateRun(ctx context.Context, projectID int64, u run.Update) (run.Run, error)
+	// UpdateRun changes a run and gives it as it is then. fault.NotFound if there is none.
+	UpdateRun(ctx context.Context, projectID int64, u run.Update) (run.Run, error)
+	// Run gives a run. fault.NotFound if there is none.
+	Run(ctx context.Context, projectID int64, id string) (run.Run, error)
+	// DeleteRun deletes a run; its sessions stay. fault.NotFound if there is none.
+	DeleteRun(ctx context.Context, projectID int64, id string) error
+	// FindRuns gives a page of runs, the number of all that match, and of all there are.
+	FindRuns(ctx context.Context, projectID int64, q run.Query) (list []run.Run, total, unfiltered int, err error)
+}
+
+// RunScores is where the scores of runs are.
+type RunScores interface {
+	// RunScores gives what the events of a run carry that match q's filters and date range.
+	RunScores(ctx context.Context, projectID int64, r *run.Run, q query.Search) (*run.Scores, error)
+	// RunPairs pairs the events of two runs, a page of the pairs, and counts all.
+	RunPairs(ctx context.Context, projectID int64, newRun, oldRun *run.Run, q run.PairQuery, filters []query.Filter) ([]run.Pair, int, error)
+	// MetricRules tells by name what the project's metrics say of their values.
+	MetricRules(ctx context.Context, projectID int64) (map[string]run.Rule, error)
+}
+
+var runOperations = []operation{
+	{"createRun", http.MethodPost, []string{"/runs"}, project.ScopeFull, (*Server).createRun},
+	{"listRuns", http.MethodGet, []string{"/runs"}, project.ScopeRead, (*Server).listRuns},
+	{"getRun", http.MethodGet, []string{"/runs/{id}"}, project.ScopeRead, (*Server).getRun},
+	{"updateRun", http.MethodPut, []string{"/runs/{id}"}, project.ScopeFull, (*Server).updateRun},
+	{"deleteRun", http.MethodDelete, []string{"/runs/{id}"}, project.ScopeFull, (*Server).deleteRun},
+	{"getRunResult", http.MethodGet, []string{"/runs/{id}/result", "/runs/{id}/summary"}, project.ScopeRead, (*Server).runResult},
+	{"getRunMetrics", http.MethodGet, []string{"/runs/{id}/metrics"}, project.ScopeRead, (*Server).runMetrics},
+	{"compareRuns", http.MethodGet, []string{"/runs/{id}/compare-with/{old}", "/runs/{id}/compare/{old}"}, project.ScopeRead, (*Server).compareRuns},
+	{"compareRunEvents", http.MethodGet, []string{"/runs/compare/events"}, project.ScopeRead, (*Server).compareRunEvents},
+	{"compareRunEventsByPath", http.MethodGet, []string{"/runs/{id}/compare/{old}/events"}, project.ScopeRead, (*Server).compareRunEvents},
+}
+
+func (s *Server) createRun(c *call) error {
+	body, err := c.body()
+	if err != nil {
+		return err
+	}
+	u, err := wire.DecodeRun(body, "")
+	if err != nil {
+		return err
+	}
+	r, err := s.Runs.CreateRun(c.ctx(), c.project.ID, u)
+	if err != nil {
+		return err
+	}
+	return c.evaluation(&r, true)
+}
+
+// evaluation answers with a run, under the name clients know it by.
+func (c *call) evaluation(r *run.Run, withID bool) error {
+	var b rawjson.Builder
+	b.Raw("evaluation", wire.AppendRun(nil, r, &c.project, c.older()))
+	if withID {
+		b.String("run_id", r.ID)
+	}
+	return c.json(&b)
+}
+
+func (s *Server) listRuns(c *call) error {
+	q, err := wire.DecodeRuns(c.r.URL.RawQuery, s.Now())
+	if err != nil {
+		return err
+	}
+	page := wire.RunPage{Limit: q.Limit, Page: q.Page}
+	if page.Runs, page.Total, page.Unfiltered, err = s.Runs.FindRuns(c.ctx(), c.project.ID, q); err != nil {
+		return err
+	}
+	rules, err := s.RunScores.MetricRules(c.ctx(), c.project.ID)
+	if err != nil {
+		return err
+	}
+	page.Metrics = slices.Sorted(maps.Keys(rules))
+	return c.answer(wire.AppendRuns(nil, &page, &c.project, c.older()))
+}
+
+func (s *Server) getRun(c *call) error {
+	r, err := s.Runs.Run(c.ctx(), c.project.ID, c.text("id"))
+	if err != nil {
+		return err
+	}
+	return c.evaluation(&r, false)
+}
+
+func (s *Server) updateRun(c *call) error {
+	body, err := c.body()
+	if err != nil {
+		return err
+	}
+	u, err := wire.DecodeRun(body, c.text("id"))
+	if err != nil {
+		return err
+	}
+	r, err := s.Runs.UpdateRun(c.ctx(), c.project.ID, u)
+	if err != nil {
+		return err
+	}
+	return c.evaluation(&r, false)
+}
+
+func (s *Server) deleteRun(c *call) error {
+	id := c.text("id")
+	if err := s.Runs.DeleteRun(c.ctx(), c.project.ID, id); err != nil {
+		return err
+	}
+	var b rawjson.Builder
+	b.String("id", id)
+	b.Bool("deleted", true)
+	return c.json(&b)
+}
+
+// scored is a run with what its reads need.
+func (s *Server) scored(c *call, id string, search query.Search) (run.Run, *run.Scores, error) {
+	r, err := s.Runs.Run(c.ctx(), c.project.ID, id)
+	if err != nil {
+		return r, nil, err
+	}
+	search.Filters = query.InProject(search.Filters, c.project)
+	scores, err := s.RunScores.RunScores(c.ctx(), c.project.ID, &r, search)
+	return r, scores, err
+}
+
+func (s *Server) runResult(c *call) error {
+	in, err := wire.DecodeRunRead(c.r.URL.RawQuery, s.Now())
+	if err != nil {
+		return err
+	}
+	r, scores, err := s.scored(c, c.text("id"), in.Search)
+	if err != nil {
+		return err
+	}
+	rules, err := s.RunScores.MetricRules(c.ctx(), c.project.ID)
+	if err != nil {
+		return err
+	}
+	return c.answer(wire.AppendResult(nil, run.ResultOf(&r, scores, rules, in.Aggregate), &r, &c.project, c.older()))
+}
+
+func (s *Server) runMetrics(c *call) error {
+	in, err := wire.DecodeRunRead(c.r.URL.RawQuery, s.Now())
+	if err != nil {
+		return err
+	}
+	_, scores, err := s.scored(c, c.text("id"), in.Search)
+	if err != nil {
+		return err
+	}
+	n := len(scores.Events)
+	from := min((in.Pairs.Page-1)*in.Pairs.Limit, n)
+	return c.answer(wire.AppendRunMetrics(nil, scores, from, min(from+in.Pairs.Limit, n)))
+}
+
+func (s *Server) compareRuns(c *call) error {
+	in, err := wire.DecodeRunRead(c.r.URL.RawQuery, s.Now())
+	if err != nil {
+		return err
+	}
+	newRun, fresh, err := s.scored(c, c.text("id"), in.Search)
+	if err != nil {
+		return err
+	}
+	oldRun, before, err := s.scored(c, c.text("old"), in.Search)
+	if err != nil {
+		return err
+	}
+	rules, err := s.RunScores.MetricRules(c.ctx(), c.project.ID)
+	if err != nil {
+		return err
+	}
+	return c.answer(wire.AppendComparison(nil, run.CompareRuns(&newRun, &oldRun, fresh, before, rules, in.Aggregate), &newRun, &oldRun, &c.project))
+}
+
+// compareRunEvents answers with pairs of events. The run named first is the new one.
+func (s *Server) compareRunEvents(c *call) error {
+	in, err := wire.DecodeRunRead(c.r.URL.RawQuery, s.Now())
+	if err != nil {
+		return err
+	}
+	ids := in.RunIDs
+	if id := c.text("id"); id != "" {
+		ids = [2]string{id, c.text("old")}
+	}
+	var both [2]run.Run
+	for i, name := range []string{"run_id_1", "run_id_2"} {
+		if ids[i] == "" {
+			return fault.InvalidField(name, "is required")
+		}
+		if both[i], err = s.Runs.Run(c.ctx(), c.project.ID, ids[i]); err != nil {
+			return err
+		}
+	}
+	if t := in.Pairs.EventType; t != "" && !event.Type(t).Valid() {
+		return fault.InvalidField("event_type", "unknown type %.40q", t)
+	}
+	pairs, total, err := s.RunScores.RunPairs(c.ctx(), c.project.ID, &both[0], &both[1], in.Pairs, query.InProject(in.Search.Filters, c.project))
+	if err != nil {
+		return err
+	}
+	load := func(id uuid.UUID) (event.Event, error) { return s.Reader.Event(c.ctx(), c.project.ID, id) }
+	return c.stream(func(out *wire.Stream) error {
+		return wire.WritePairs(out, pairs, total, in.Pairs, load, &c.project)
+	})
+}

@@ -1,0 +1,135 @@
+package store
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/metric"
+	"github.com/spangrove/spangrove/pkg/query"
+	"github.com/spangrove/spangrove/pkg/rawjson"
+	"github.com/spangrove/spangrove/pkg/run"
+)
+
+// RunPairs pairs the events of two runs that are about the same datapoint and of the same kind,
+// the first with the first and so on, in the order of the new run, a page of the pairs, and
+// counts all. Without a name and a type, the session events are paired.
+func (s *Store) RunPairs(ctx context.Context, projectID int64, newRun, oldRun *run.Run, q run.PairQuery, filters []query.Filter) (pairs []run.Pair, total int, err error) {
+	fresh, err := s.pairable(ctx, projectID, newRun, &q, filters)
+	if err != nil {
+		return nil, 0, s.kind(err, "pair events")
+	}
+	before, err := s.pairable(ctx, projectID, oldRun, &q, filters)
+	if err != nil {
+		return nil, 0, s.kind(err, "pair events")
+	}
+	waiting := map[pairKey][]uuid.UUID{}
+	for _, e := range before {
+		waiting[e.key] = append(waiting[e.key], e.id)
+	}
+	skip := (q.Page - 1) * q.Limit
+	for _, e := range fresh {
+		other := waiting[e.key]
+		if len(other) == 0 {
+			continue
+		}
+		waiting[e.key] = other[1:]
+		if total >= skip && len(pairs) < q.Limit {
+			pairs = append(pairs, run.Pair{Datapoint: e.key.datapoint, New: e.id, Old: other[0]})
+		}
+		total++
+	}
+	return pairs, total, nil
+}
+
+type pairKey struct {
+	datapoint string
+	kind      run.Kind
+}
+
+type pairable struct {
+	key pairKey
+	place
+}
+
+// pairable lists the events of a run that may be paired, by time.
+func (s *Store) pairable(ctx context.Context, projectID int64, r *run.Run, q *run.PairQuery, filters []query.Filter) ([]pairable, error) {
+	scores, err := s.runScores(ctx, projectID, r, query.Search{})
+	if err != nil {
+		return nil, err
+	}
+	typ := q.EventType
+	if typ == "" && q.EventName == "" {
+		typ = string(event.TypeSession)
+	}
+	cond := func(b *query.Builder) string {
+		text := "TRUE"
+		if q.EventName != "" {
+			text += " AND e.name = " + b.Arg(q.EventName)
+		}
+		if typ != "" {
+			text += " AND e.type = " + b.Arg(query.TypeCode(event.Type(typ)))
+		}
+		return text
+	}
+	match := query.NewMatcher(filters)
+	var list []pairable
+	err = s.runRows(ctx, projectID, scores.Sessions, cond, func(h *stored) error {
+		d := scores.Datapoints[h.SessionID]
+		if d == "" {
+			return nil
+		}
+		if len(filters) > 0 {
+			e, ok, err := s.asRead(ctx, h)
+			if err != nil || !ok || !match.Match(&e) {
+				return err
+			}
+		}
+		k := pairKey{d, run.Kind{Name: h.Name, Type: string(h.Type)}}
+		if h.IsSession() {
+			k.kind.Name = "" // that of a session is its run's
+		}
+		list = append(list, pairable{k, place{h.Start, h.ID, h.day}})
+		return nil
+	})
+	slices.SortFunc(list, func(a, b pairable) int { return cmp.Or(cmp.Compare(a.start, b.start), bytes.Compare(a.id[:], b.id[:])) })
+	return list, err
+}
+
+// MetricRules tells by name what the project's metrics say of their values. Of metrics that
+// share a name, the newest counts.
+func (s *Store) MetricRules(ctx context.Context, projectID int64) (map[string]run.Rule, error) {
+	rules := map[string]run.Rule{}
+	err := each(ctx, s.db, `SELECT doc FROM metric WHERE project_id = $1 ORDER BY created_ms, id`, []any{projectID}, func(scan func(...any) error) error {
+		var doc string
+		if err := scan(&doc); err != nil {
+			return err
+		}
+		m := metricOf(document{doc: []byte(doc)})
+		rules[m.Name] = ruleOf(&m.Definition)
+		return nil
+	})
+	return rules, s.kind(err, "read metrics")
+}
+
+func ruleOf(d *metric.Definition) run.Rule {
+	rule := run.Rule{Type: string(d.Type)}
+	t, err := metric.ThresholdOf(d.Threshold)
+	if err != nil {
+		return rule // it was checked when it was stored
+	}
+	rule.Range = run.Range{Min: t.Min, Max: t.Max}
+	when, isNumber := rawjson.Number(t.PassWhen)
+	switch kind := rawjson.KindOf(t.PassWhen); {
+	case kind == 't' || kind == 'f':
+		pass := kind == 't'
+		rule.Pass = &pass
+	case isNumber && t.Min == nil && t.Max == nil:
+		rule.Range = run.Range{Min: &when, Max: &when}
+	}
+	return rule
+}

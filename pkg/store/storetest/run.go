@@ -1,0 +1,251 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/dataset"
+	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/metric"
+	"github.com/spangrove/spangrove/pkg/query"
+	"github.com/spangrove/spangrove/pkg/run"
+)
+
+var runTests = []test{
+	{"Run/create, again, change, delete", runLife},
+	{"Run/list", runList},
+	{"Run/which sessions belong", runJoin},
+	{"Run/scores", runScores},
+	{"Run/pairs of events", runPairs},
+	{"Run/rules of metrics", runRules},
+}
+
+func (e *env) createRun(u run.Update) run.Run {
+	e.Helper()
+	r, err := e.s.CreateRun(e.ctx, e.project, u)
+	e.ok(err)
+	return r
+}
+
+func runLife(e *env) {
+	id := uuid.NewString()
+	set, err := e.s.CreateDataset(e.ctx, e.project, dataset.Dataset{Name: "d", Type: "evaluation", PipelineType: "event"}, nil)
+	e.ok(err)
+	first := e.createRun(run.Update{ID: id, Name: pointer("one"), DatasetID: &set, Metadata: raw(`{"a":1,"b":{"c":1.50}}`), EventIDs: []string{"x"}})
+	if first.Status != run.Pending || first.DatasetVersion != 1 || first.Created == 0 || first.Updated != 0 {
+		e.Errorf("created: %+v", first)
+	}
+	again := e.createRun(run.Update{ID: id, Status: pointer(run.Running), Metadata: raw(`{"b":2}`)})
+	if again.Name != "one" || again.Status != run.Running || string(again.Metadata) != `{"a":1,"b":2}` || again.Created != first.Created || again.Updated == 0 {
+		e.Errorf("created again: %+v", again)
+	}
+	ext := "EXT-1"
+	changed, err := e.s.UpdateRun(e.ctx, e.project, run.Update{ID: id, EventIDs: []string{}, DatasetID: &ext})
+	e.ok(err)
+	if len(changed.EventIDs) != 0 || changed.DatasetVersion != 0 || changed.DatasetID != ext {
+		e.Errorf("changed: %+v", changed)
+	}
+	got, err := e.s.Run(e.ctx, e.project, id)
+	e.ok(err)
+	if diff := cmp.Diff(changed.Doc(), got.Doc()); diff != "" {
+		e.Errorf("read back (-want +got):\n%s", diff)
+	}
+	if _, err := e.s.UpdateRun(e.ctx, e.project, run.Update{ID: id, Status: pointer("odd")}); fault.Of(err) != fault.Invalid {
+		e.Errorf("an odd state: %v", err)
+	}
+	other, err := e.s.EnsureProject(e.ctx, "other")
+	e.ok(err)
+	if _, err := e.s.Run(e.ctx, other.ID, id); fault.Of(err) != fault.NotFound {
+		e.Errorf("another project reads it: %v", err)
+	}
+	e.ok(e.s.DeleteRun(e.ctx, e.project, id))
+	for what, f := range map[string]func(context.Context) error{
+		"read": func(ctx context.Context) error { _, err := e.s.Run(ctx, e.project, id); return err },
+		"update": func(ctx context.Context) error {
+			_, err := e.s.UpdateRun(ctx, e.project, run.Update{ID: id})
+			return err
+		},
+		"delete": func(ctx context.Context) error { return e.s.DeleteRun(ctx, e.project, id) },
+	} {
+		if err := f(e.ctx); fault.Of(err) != fault.NotFound {
+			e.Errorf("%s after it was deleted: %v", what, err)
+		}
+	}
+}
+
+func runList(e *env) {
+	var ids []string
+	for i, name := range []string{"b 100% [x]", "a", "c"} {
+		r := e.createRun(run.Update{Name: &name, DatasetID: pointer(fmt.Sprint("EXT-", i%2))})
+		ids = append(ids, r.ID)
+	}
+	_, err := e.s.UpdateRun(e.ctx, e.project, run.Update{ID: ids[0], Status: pointer(run.Completed)})
+	e.ok(err)
+	for i, tt := range []struct {
+		q     run.Query
+		want  []int
+		total int
+	}{
+		{run.Query{SortBy: "name", Ascending: true}, []int{1, 0, 2}, 3},
+		{run.Query{SortBy: "name"}, []int{2, 0, 1}, 3},
+		{run.Query{SortBy: "updated_at"}, []int{0}, 3},
+		{run.Query{SortBy: "status", Ascending: true, Status: run.Completed}, []int{0}, 1},
+		{run.Query{SortBy: "name", Ascending: true, DatasetID: "EXT-0"}, []int{0, 2}, 2},
+		{run.Query{Name: "0% ["}, []int{0}, 1},
+		{run.Query{IDs: []string{ids[2], "none"}}, []int{2}, 1},
+		{run.Query{IDs: []string{}}, nil, 0},
+		{run.Query{From: pointer(9e15)}, nil, 0},
+		{run.Query{SortBy: "name", Ascending: true, Limit: 1, Page: 2}, []int{0}, 3},
+	} {
+		if tt.q.Limit == 0 {
+			tt.q.Limit, tt.q.Page = 100, 1
+		}
+		list, total, all, err := e.s.FindRuns(e.ctx, e.project, tt.q)
+		e.ok(err)
+		var got, want []string
+		for _, r := range list {
+			got = append(got, r.ID)
+		}
+		for _, i := range tt.want {
+			want = append(want, ids[i])
+		}
+		if tt.q.SortBy == "updated_at" {
+			got = got[:1] // the others were made in one moment
+		}
+		if diff := cmp.Diff(want, got); diff != "" || total != tt.total || all != 3 {
+			e.Errorf("%d: total %d of %d (-want +got):\n%s", i, total, all, diff)
+		}
+	}
+}
+
+// of makes an event of a run, about a datapoint.
+func of(runID, datapoint string, x event.Event) event.Event {
+	x.Metadata = text(`{"run_id":%q,"datapoint_id":%q}`, runID, datapoint)
+	return x
+}
+
+func scored(x event.Event, metrics string) event.Event {
+	x.Metrics = raw(metrics)
+	return x
+}
+
+func runJoin(e *env) {
+	r := e.createRun(run.Update{EventIDs: []string{id("listed").String(), "no uuid", id("unknown").String(), id("listed").String()}, SessionIDs: []string{id("also").String()}})
+	e.put(start("listed", "listed", 0, 1), start("also", "also", 1, 1), of(r.ID, "d3", start("started", "started", 2, 1)), start("stranger", "stranger", 3, 1))
+	e.put(of(r.ID, "d4", step("by event", "e", 4)), scored(step("listed", "l", 0.5), `{"m":1}`), scored(step("stranger", "s", 3), `{"m":2}`))
+	scores, err := e.s.RunScores(e.ctx, e.project, &r, query.Search{})
+	e.ok(err)
+	if diff := cmp.Diff([]uuid.UUID{id("listed"), id("also"), id("started"), id("by event")}, scores.Sessions); diff != "" {
+		e.Errorf("sessions (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(map[uuid.UUID]string{id("started"): "d3", id("by event"): "d4"}, scores.Datapoints); diff != "" {
+		e.Errorf("datapoints (-want +got):\n%s", diff)
+	}
+	if len(scores.Events) != 1 || string(scores.Events[0].Metrics) != `{"m":1}` {
+		e.Errorf("events: %+v", scores.Events)
+	}
+}
+
+func runScores(e *env) {
+	r := e.createRun(run.Update{})
+	s := of(r.ID, "d", start("s", "session", 0, 9))
+	s.Metrics = raw(`{"latency":1}`)
+	long := scored(step("s", "long", 2), `{"m":3,"why":"`+strings.Repeat("y", 20_000)+`"}`)
+	inner := scored(step("s", "inner", 1), `{"m":2}`)
+	inner.Inputs = raw(`{"q":"find me"}`)
+	e.put(s, inner, long, step("s", "bare", 3))
+	get := func(q query.Search) *run.Scores {
+		e.Helper()
+		scores, err := e.s.RunScores(e.ctx, e.project, &r, q)
+		e.ok(err)
+		return scores
+	}
+	names := func(s *run.Scores) (list []string) {
+		for _, x := range s.Events {
+			list = append(list, x.Kind.Name)
+		}
+		return list
+	}
+	all := get(query.Search{})
+	if diff := cmp.Diff([]string{"session", "inner", "long"}, names(all)); diff != "" {
+		e.Errorf("events (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]run.Kind{{Name: "session", Type: "session"}, {Name: "bare", Type: "tool"}, {Name: "inner", Type: "tool"}, {Name: "long", Type: "tool"}}, all.Kinds); diff != "" {
+		e.Errorf("kinds (-want +got):\n%s", diff)
+	}
+	from := noon + 1500
+	for i, tt := range []struct {
+		q    query.Search
+		want []string
+	}{
+		{query.Search{From: &from}, []string{"long"}},
+		{query.Search{To: &from}, []string{"session", "inner"}},
+		{query.Search{Filters: []query.Filter{e.filter("inputs.q", "contains", "", `"find"`)}}, []string{"session", "inner"}}, // whose first root event it is
+		{query.Search{Filters: []query.Filter{e.filter("metrics.m", "greater than", "number", "2")}}, []string{"long"}},
+		{query.Search{Filters: []query.Filter{e.filter("metadata.num_events", "exists", "", "")}}, []string{"session"}},
+	} {
+		if diff := cmp.Diff(tt.want, names(get(tt.q))); diff != "" {
+			e.Errorf("%d (-want +got):\n%s", i, diff)
+		}
+	}
+}
+
+func runPairs(e *env) {
+	before, now := e.createRun(run.Update{}), e.createRun(run.Update{})
+	e.put(of(before.ID, "a", start("old a", "old", 0, 1)), of(before.ID, "b", start("old b", "old", 1, 1)), of(now.ID, "b", start("new b", "new", 2, 1)), of(now.ID, "a", start("new a", "new", 3, 1)),
+		of(now.ID, "c", start("new c", "new", 4, 1)))
+	for i, s := range []string{"old a", "old b", "new b", "new a"} {
+		first, second := step(s, s+" 1", float64(i)), step(s, s+" 2", float64(i)+0.1)
+		first.Name, second.Name = "step", "step"
+		e.put(first)
+		if s != "new b" {
+			e.put(second)
+		}
+	}
+	names := map[uuid.UUID]string{}
+	for _, name := range []string{"old a", "old b", "new a", "new b", "old a 1", "old a 2", "old b 1", "old b 2", "new b 1", "new a 1", "new a 2"} {
+		names[id(name)] = name
+	}
+	pairs := func(q run.PairQuery, fs ...query.Filter) (list []string) {
+		e.Helper()
+		if q.Limit == 0 {
+			q.Limit, q.Page = 100, 1
+		}
+		got, total, err := e.s.RunPairs(e.ctx, e.project, &now, &before, q, fs)
+		e.ok(err)
+		list = append(list, fmt.Sprint(total))
+		for _, p := range got {
+			list = append(list, fmt.Sprintf("%s: %s, %s", p.Datapoint, names[p.New], names[p.Old]))
+		}
+		return list
+	}
+	for _, tt := range []struct {
+		got, want []string
+	}{
+		{pairs(run.PairQuery{}), []string{"2", "b: new b, old b", "a: new a, old a"}},
+		{pairs(run.PairQuery{EventName: "step", EventType: "tool"}), []string{"3", "b: new b 1, old b 1", "a: new a 1, old a 1", "a: new a 2, old a 2"}},
+		{pairs(run.PairQuery{EventName: "step", Limit: 1, Page: 2}), []string{"3", "a: new a 1, old a 1"}},
+		{pairs(run.PairQuery{EventType: "model"}), []string{"0"}},
+		{pairs(run.PairQuery{EventType: "tool"}, e.filter("start_time", "greater than", "number", "0"), e.filter("metadata.x", "exists", "", "")), []string{"0"}},
+	} {
+		if diff := cmp.Diff(tt.want, tt.got); diff != "" {
+			e.Errorf("pairs (-want +got):\n%s", diff)
+		}
+	}
+}
+
+func runRules(e *env) {
+	e.createMetric(metric.Definition{Name: "n", Type: metric.Python, Criteria: "c", Threshold: raw(`{"min":0.5}`)})
+	e.createMetric(metric.Definition{Name: "b", Type: metric.LLM, Criteria: "c", Threshold: raw(`{"pass_when":false}`)})
+	rules, err := e.s.MetricRules(e.ctx, e.project)
+	e.ok(err)
+	want := map[string]run.Rule{"n": {Type: "PYTHON", Range: run.Range{Min: pointer(0.5)}}, "b": {Type: "LLM", Pass: pointer(false)}}
+	if diff := cmp.Diff(want, rules); diff != "" {
+		e.Errorf("rules (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,253 @@
+package wire
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/project"
+	"github.com/spangrove/spangrove/pkg/query"
+	"github.com/spangrove/spangrove/pkg/rawjson"
+	"github.com/spangrove/spangrove/pkg/run"
+)
+
+// DecodeRun reads the body of a run's creation or update. An id in the path wins over run_id.
+// Unknown fields are ignored, among them the project older clients send.
+func DecodeRun(body []byte, id string) (u run.Update, err error) {
+	err = eachMember(body, func(key string, raw []byte) (err error) {
+		switch key {
+		case "run_id":
+			u.ID, err = readText(raw)
+		case "name":
+			err = setTextPointer(&u.Name, raw)
+		case "description":
+			err = setTextPointer(&u.Description, raw)
+		case "status":
+			err = setTextPointer(&u.Status, raw)
+		case "dataset_id":
+			err = setTextPointer(&u.DatasetID, raw)
+		case "event_ids":
+			u.EventIDs, err = readTexts(raw, run.MaxSessions)
+		case "session_ids":
+			u.SessionIDs, err = readTexts(raw, run.MaxSessions)
+		case "datapoint_ids":
+			u.DatapointIDs, err = readTexts(raw, run.MaxSessions)
+		case "metadata":
+			u.Metadata, err = readKind(raw, '{', "an object")
+		case "results":
+			u.Results, err = readKind(raw, '{', "an object")
+		case "configuration":
+			u.Configuration, err = readKind(raw, '{', "an object")
+		case "passing_ranges":
+			u.PassingRanges, err = readKind(raw, '{', "an object")
+		case "evaluators":
+			u.Evaluators, err = readKind(raw, '[', "an array")
+		}
+		return err
+	})
+	if id != "" {
+		u.ID = id
+	}
+	return u, err
+}
+
+func readKind(raw []byte, kind rawjson.Kind, what string) (json.RawMessage, error) {
+	if rawjson.KindOf(raw) != kind {
+		return nil, wrong(what, raw)
+	}
+	return raw, nil
+}
+
+// runPages is how runs are paged.
+var runPages = query.PageRule{Default: 20, Max: 100}
+
+// DecodeRuns reads the query string of a list of runs.
+func DecodeRuns(rawQuery string, now time.Time) (q run.Query, err error) {
+	params, err := ParseParams(rawQuery)
+	if err != nil {
+		return q, err
+	}
+	var order string
+	for _, f := range []struct {
+		name string
+		to   *string
+	}{{"dataset_id", &q.DatasetID}, {"name", &q.Name}, {"status", &q.Status}, {"sort_by", &q.SortBy}, {"sort_order", &order}} {
+		if *f.to, err = params.Text(f.name); err != nil {
+			return q, err
+		}
+	}
+	if q.SortBy != "" && !slices.Contains(run.SortFields, q.SortBy) {
+		return q, fault.InvalidField("sort_by", "%.40q is none of %s", q.SortBy, strings.Join(run.SortFields, ", "))
+	}
+	switch strings.ToLower(order) {
+	case "", "desc":
+	case "asc":
+		q.Ascending = true
+	default:
+		return q, fault.InvalidField("sort_order", "must be asc or desc")
+	}
+	if q.IDs, err = params.Texts("run_ids"); err != nil {
+		return q, err
+	}
+	if q.Limit, q.Page, err = params.Page(runPages); err != nil {
+		return q, err
+	}
+	q.From, q.To, err = rangeOf(rawQuery, now)
+	return q, err
+}
+
+// rangeOf reads dateRange of a query string.
+func rangeOf(rawQuery string, now time.Time) (from, to *float64, err error) {
+	object, err := QueryObject(rawQuery)
+	if err != nil {
+		return nil, nil, err
+	}
+	return query.ParseRange(rawjson.Get(object, "dateRange"), "dateRange", now)
+}
+
+// RunRead is what a read of a run's scores asks.
+type RunRead struct {
+	Aggregate run.Aggregate
+	Search    query.Search // filters and date range
+	Pairs     run.PairQuery
+	// RunIDs are those of a comparison of events whose path does not name them.
+	RunIDs [2]string
+}
+
+// DecodeRunRead reads the query string of a run's result, metrics or comparison. Filters may
+// also stand under filter.
+func DecodeRunRead(rawQuery string, now time.Time) (r RunRead, err error) {
+	object, err := QueryObject(rawQuery)
+	if err != nil {
+		return r, err
+	}
+	params, err := ParseParams(rawQuery)
+	if err != nil {
+		return r, err
+	}
+	in, err := DecodeSearch(object, query.ExportPages, now)
+	if err != nil {
+		return r, err
+	}
+	r.Search = in.Search
+	how, err := params.Text("aggregate_function")
+	if err != nil {
+		return r, err
+	}
+	if r.Aggregate, err = run.ParseAggregate(how); err != nil {
+		return r, err
+	}
+	one, err := params.Text("filter")
+	if err != nil {
+		return r, err
+	}
+	if one != "" {
+		filters, err := readFilter(one)
+		if err != nil {
+			return r, err
+		}
+		r.Search.Filters = append(r.Search.Filters, filters...)
+	}
+	for _, f := range []struct {
+		name string
+		to   *string
+	}{{"event_name", &r.Pairs.EventName}, {"event_type", &r.Pairs.EventType}, {"run_id_1", &r.RunIDs[0]}, {"run_id_2", &r.RunIDs[1]}} {
+		if *f.to, err = params.Text(f.name); err != nil {
+			return r, err
+		}
+	}
+	r.Pairs.Limit, r.Pairs.Page, err = params.Page(query.SearchPages)
+	return r, err
+}
+
+// readFilter reads the JSON of one filter or of an array of them.
+func readFilter(text string) ([]query.Filter, error) {
+	raw, _, err := rawjson.Clean([]byte(text))
+	if err != nil {
+		return nil, fault.InvalidField("filter", "%v", err)
+	}
+	if rawjson.KindOf(raw) == '{' {
+		raw = append(append([]byte{'['}, raw...), ']')
+	}
+	return query.ParseFilters(raw, "filter")
+}
+
+// AppendRun appends a run as answers show it. older is the dialect of the paths without /v1,
+// whose clients know two states and no null.
+func AppendRun(dst []byte, r *run.Run, p *project.Project, older bool) []byte {
+	var b rawjson.Builder
+	b.String("id", r.ID)
+	b.String("run_id", r.ID)
+	b.String("name", r.Name)
+	status := r.Status
+	if older && status != run.Completed {
+		status = run.Pending
+	}
+	b.String("status", status)
+	if r.Description != nil {
+		b.String("description", *r.Description)
+	} else if !older {
+		b.Raw("description", []byte("null"))
+	}
+	for _, f := range []struct {
+		name  string
+		raw   json.RawMessage
+		empty string
+	}{{"metadata", r.Metadata, "{}"}, {"results", r.Results, "{}"}, {"configuration", r.Configuration, "{}"},
+		{"passing_ranges", r.PassingRanges, "{}"}, {"evaluators", r.Evaluators, "[]"}} {
+		if len(f.raw) == 0 {
+			f.raw = json.RawMessage(f.empty)
+		}
+		b.Raw(f.name, f.raw)
+	}
+	b.Raw("event_ids", AppendTexts(nil, r.EventIDs))
+	b.Raw("session_ids", AppendTexts(nil, r.SessionIDs))
+	b.Raw("datapoint_ids", AppendTexts(nil, r.DatapointIDs))
+	if r.DatasetID != "" {
+		b.String("dataset_id", r.DatasetID)
+	} else if !older {
+		b.Raw("dataset_id", []byte("null"))
+	}
+	if r.DatasetVersion > 0 {
+		b.Int("dataset_version", r.DatasetVersion)
+	}
+	b.Bool("is_active", true)
+	b.String("project", p.Name)
+	b.String("scope_type", "project")
+	b.String("scope_id", p.PublicID)
+	addTimes(&b, r.Created, r.Updated, older)
+	return append(dst, b.Bytes()...)
+}
+
+// RunPage is a page of runs and what surrounds it.
+type RunPage struct {
+	Runs              []run.Run
+	Limit, Page       int
+	Total, Unfiltered int
+	Metrics           []string
+}
+
+// AppendRuns appends a list of runs: {"evaluations", "pagination", "metrics"}.
+func AppendRuns(dst []byte, p *RunPage, of *project.Project, older bool) []byte {
+	dst = append(dst, `{"evaluations":[`...)
+	for i := range p.Runs {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = AppendRun(dst, &p.Runs[i], of, older)
+	}
+	pages := (p.Total + p.Limit - 1) / p.Limit
+	var b rawjson.Builder
+	b.Int("page", int64(p.Page))
+	b.Int("limit", int64(p.Limit))
+	b.Int("total", int64(p.Total))
+	b.Int("total_unfiltered", int64(p.Unfiltered))
+	b.Int("total_pages", int64(pages))
+	b.Bool("has_next", p.Page < pages)
+	b.Bool("has_prev", p.Page > 1)
+	dst = append(append(dst, `],"pagination":`...), b.Bytes()...)
+	dst = AppendTexts(append(dst, `,"metrics":`...), p.Metrics)
+	return append(dst, '}')
+}

@@ -1,0 +1,231 @@
+package wire
+
+import (
+	"encoding/json"
+	"math"
+
+	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/project"
+	"github.com/spangrove/spangrove/pkg/rawjson"
+	"github.com/spangrove/spangrove/pkg/run"
+)
+
+// AppendResult appends what a run's scores say, with the run.
+func AppendResult(dst []byte, x *run.Result, r *run.Run, p *project.Project, older bool) []byte {
+	var b, metrics rawjson.Builder
+	b.String("status", r.Status)
+	b.Bool("success", x.Success)
+	b.Raw("passed", AppendTexts(nil, x.Passed))
+	b.Raw("failed", AppendTexts(nil, x.Failed))
+	metrics.String("aggregation_function", string(x.Aggregate))
+	metrics.Raw("details", arrayOf(x.Metrics, func(dst []byte, m *run.MetricResult) []byte {
+		var b rawjson.Builder
+		b.String("metric_name", m.Name)
+		b.String("metric_type", m.Type)
+		addKind(&b, m.Kind)
+		addNumber(&b, "aggregate", m.Aggregate)
+		b.Raw("values", appendValues(m.Values))
+		if m.Range.Min != nil || m.Range.Max != nil {
+			var bounds rawjson.Builder
+			if m.Range.Min != nil {
+				bounds.Number("min", *m.Range.Min)
+			}
+			if m.Range.Max != nil {
+				bounds.Number("max", *m.Range.Max)
+			}
+			b.Raw("passing_range", bounds.Bytes())
+		}
+		var ids rawjson.Builder
+		ids.Raw("passed", AppendTexts(nil, m.Passed))
+		ids.Raw("failed", AppendTexts(nil, m.Failed))
+		b.Raw("datapoints", ids.Bytes())
+		return append(dst, b.Bytes()...)
+	}))
+	b.Raw("metrics", metrics.Bytes())
+	b.Raw("datapoints", arrayOf(x.Datapoints, func(dst []byte, d *run.DatapointResult) []byte {
+		var b rawjson.Builder
+		addText(&b, "datapoint_id", d.Datapoint)
+		b.String("session_id", d.Session.String())
+		b.Bool("passed", d.Passed)
+		b.Raw("metrics", arrayOf(d.Metrics, func(dst []byte, m *run.DatapointMetric) []byte {
+			var b rawjson.Builder
+			b.String("name", m.Name)
+			addKind(&b, m.Kind)
+			b.Raw("value", m.Value.JSON())
+			b.Bool("passed", m.Passed)
+			return append(dst, b.Bytes()...)
+		}))
+		return append(dst, b.Bytes()...)
+	}))
+	b.Raw("event_details", arrayOf(x.Kinds, func(dst []byte, k *run.Kind) []byte {
+		var b rawjson.Builder
+		addKind(&b, *k)
+		return append(dst, b.Bytes()...)
+	}))
+	b.Raw("run_object", AppendRun(nil, r, p, older))
+	return append(dst, b.Bytes()...)
+}
+
+// AppendComparison appends a comparison with both runs. Clients refuse null in a run of a
+// comparison, in either dialect.
+func AppendComparison(dst []byte, c *run.Comparison, newRun, oldRun *run.Run, p *project.Project) []byte {
+	var b rawjson.Builder
+	b.Raw("metrics", arrayOf(c.Metrics, appendMetricComparison))
+	b.Raw("commonDatapoints", AppendTexts(nil, c.Common))
+	b.Raw("event_details", arrayOf(c.Kinds, func(dst []byte, k *run.KindPresence) []byte {
+		var b rawjson.Builder
+		addKind(&b, k.Kind)
+		b.String("presence", k.Presence)
+		return append(dst, b.Bytes()...)
+	}))
+	b.Raw("old_run", AppendRun(nil, oldRun, p, true))
+	b.Raw("new_run", AppendRun(nil, newRun, p, true))
+	return append(dst, b.Bytes()...)
+}
+
+func appendMetricComparison(dst []byte, m *run.MetricComparison) []byte {
+	var b rawjson.Builder
+	b.String("metric_name", m.Name)
+	b.String("metric_type", m.Type)
+	addKind(&b, m.Kind)
+	addNumber(&b, "old_aggregate", m.Old)
+	addNumber(&b, "new_aggregate", m.New)
+	if m.Old != nil && m.New != nil {
+		b.Number("difference", *m.New-*m.Old)
+		change, defined := run.PercentageChange(*m.Old, *m.New)
+		b.Number("percentage_change", change)
+		if !defined {
+			b.Bool("percentage_change_defined", false)
+		}
+	} else {
+		addNumber(&b, "difference", nil)
+		addNumber(&b, "percentage_change", nil)
+	}
+	b.Int("found_count", int64(m.Pairs()))
+	b.Int("improved_count", int64(len(m.Improved)))
+	b.Int("degraded_count", int64(len(m.Degraded)))
+	b.Int("same_count", int64(len(m.Same)))
+	b.Raw("improved", AppendTexts(nil, m.Improved))
+	b.Raw("degraded", AppendTexts(nil, m.Degraded))
+	b.Raw("same", AppendTexts(nil, m.Same))
+	b.Raw("old_values", appendValues(m.OldValues))
+	b.Raw("new_values", appendValues(m.NewValues))
+	b.Int("pair_count", int64(m.Pairs()))
+	if m.Mean != nil {
+		var interval rawjson.Builder
+		b.Number("mean_difference", *m.Mean)
+		interval.Number("level", 0.95)
+		interval.Number("low", *m.Low)
+		interval.Number("high", *m.High)
+		b.Raw("confidence_interval", interval.Bytes())
+	}
+	return append(dst, b.Bytes()...)
+}
+
+// AppendRunMetrics appends a page of a run's events with metrics: {"events", "totalEvents"}.
+func AppendRunMetrics(dst []byte, s *run.Scores, from, to int) []byte {
+	var b rawjson.Builder
+	b.Raw("events", arrayOf(s.Events[from:to], func(dst []byte, e *run.Scored) []byte {
+		var b, meta rawjson.Builder
+		addKind(&b, e.Kind)
+		b.String("session_id", e.Session.String())
+		if d := s.Datapoints[e.Session]; d != "" {
+			meta.String("datapoint_id", d)
+		}
+		b.Raw("metadata", meta.Bytes())
+		b.Raw("metrics", e.Values())
+		return append(dst, b.Bytes()...)
+	}))
+	b.Int("totalEvents", int64(len(s.Events)))
+	return append(dst, b.Bytes()...)
+}
+
+func addKind(b *rawjson.Builder, k run.Kind) {
+	b.String("event_name", k.Name)
+	b.String("event_type", k.Type)
+}
+
+func addNumber(b *rawjson.Builder, key string, v *float64) {
+	if v == nil {
+		b.Raw(key, []byte("null"))
+		return
+	}
+	b.Number(key, *v)
+}
+
+func addText(b *rawjson.Builder, key, v string) {
+	if v == "" {
+		b.Raw(key, []byte("null"))
+		return
+	}
+	b.String(key, v)
+}
+
+func appendValues(list []run.Value) json.RawMessage {
+	return arrayOf(list, func(dst []byte, v *run.Value) []byte { return append(dst, v.JSON()...) })
+}
+
+// arrayOf is a JSON array of what item appends for each element.
+func arrayOf[T any](list []T, item func(dst []byte, x *T) []byte) json.RawMessage {
+	dst := []byte{'['}
+	for i := range list {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = item(dst, &list[i])
+	}
+	return append(dst, ']')
+}
+
+// WritePairs streams a page of pairs of events: {"events": [{"datapoint_id", "event_1",
+// "event_2"}], "totalEvents", "pagination"}. event_1 is the new run's. A pair of which one event
+// is gone meanwhile is left out.
+func WritePairs(s *Stream, pairs []run.Pair, total int, q run.PairQuery, load func(uuid.UUID) (event.Event, error), p *project.Project) error {
+	s.text(`{"events":[`)
+	first := true
+	for _, pair := range pairs {
+		var events [2]event.Event
+		var err error
+		for i, id := range []uuid.UUID{pair.New, pair.Old} {
+			if events[i], err = load(id); err != nil {
+				break
+			}
+			if s.WholeEnd {
+				events[i].End = math.Ceil(events[i].End)
+			}
+		}
+		if fault.Of(err) == fault.NotFound {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if !first {
+			s.text(",")
+		}
+		first = false
+		s.text(`{"datapoint_id":`)
+		s.buf = rawjson.AppendString(s.buf, pair.Datapoint)
+		for i, name := range []string{`,"event_1":`, `,"event_2":`} {
+			s.text(name)
+			s.buf = AppendEvent(s.buf, &events[i], p)
+		}
+		s.text("}")
+		if err := s.flushFull(); err != nil {
+			return err
+		}
+	}
+	var pages rawjson.Builder
+	pages.Int("page", int64(q.Page))
+	pages.Int("limit", int64(q.Limit))
+	pages.Int("total", int64(total))
+	s.text(`],"totalEvents":`)
+	s.buf = rawjson.AppendNumber(s.buf, float64(total))
+	s.text(`,"pagination":`)
+	s.buf = append(s.buf, pages.Bytes()...)
+	s.text("}")
+	return s.flushFull()
+}
