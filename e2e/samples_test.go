@@ -22,12 +22,15 @@ type sample struct {
 	ids    map[string]bool
 }
 
+// minSamples is how many captures there are; more may come.
+const minSamples = 70
+
 // samples reads all captures.
 func samples(t *testing.T) []sample {
 	t.Helper()
 	expects, err := filepath.Glob(filepath.Join(harness.Root(t), "pkg", "otlpmap", "testdata", "samples", "*", "*.expect.json"))
-	if err != nil || len(expects) == 0 {
-		t.Fatalf("no samples (%v)", err)
+	if err != nil || len(expects) < minSamples {
+		t.Fatalf("%d samples (%v), want at least %d", len(expects), err, minSamples)
 	}
 	var all []sample
 	for i, file := range expects {

@@ -29,7 +29,7 @@ func sampleFiles(t testing.TB) []string {
 			out = append(out, f)
 		}
 	}
-	if len(out) < 20 {
+	if len(out) < 70 {
 		t.Fatalf("only %d samples found", len(out))
 	}
 	return out
