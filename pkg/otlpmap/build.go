@@ -47,6 +47,10 @@ type build struct {
 	tree  tree
 	msgs  []message
 	known known
+
+	// The list that readMessages read last, and what wholeMessages says of it.
+	list      []byte
+	listWhole bool
 }
 
 func (b *build) reset(s *span) {
@@ -65,6 +69,7 @@ func (b *build) reset(s *span) {
 	clear(b.msgs)
 	b.msgs = b.msgs[:0]
 	b.known.reset()
+	b.list, b.listWhole = nil, false
 }
 
 // keepBuffer bounds the buffers that a build keeps for the next event, in bytes.
@@ -72,7 +77,7 @@ const keepBuffer = 1 << 20
 
 // forget drops what points into the request.
 func (b *build) forget() {
-	b.s, b.attrs, b.x, b.whole, b.cost = nil, nil, nil, nil, nil
+	b.s, b.attrs, b.x, b.whole, b.cost, b.list = nil, nil, nil, nil, nil, nil
 	if cap(b.arena) > keepBuffer {
 		b.arena = nil
 	}

@@ -1,6 +1,10 @@
 package otlpmap
 
-import "bytes"
+import (
+	"bytes"
+	"encoding/binary"
+	"math/bits"
+)
 
 // The functions of this file walk JSON text that is known to be valid (it went through
 // rawjson.Clean), without copying or allocating. On anything else they stop early; they never
@@ -13,20 +17,24 @@ func skipSpace(b []byte, i int) int {
 	return i
 }
 
-// shortString is how many bytes of a string are looked at one by one.
-const shortString = 16
+// shortString is how many bytes of a string are looked at in words of eight: most names and many
+// texts end within, and a search costs more.
+const shortString = 32
 
 // skipString gives the offset after the string whose opening quote is at i.
 func skipString(b []byte, i int) int {
 	i++
-	// Most names and many texts are short: for them a search costs more than a look.
-	for end := min(i+shortString, len(b)); i < end; i++ {
-		switch b[i] {
-		case '"':
-			return i + 1
-		case '\\':
-			i++
+	for end := i + shortString; i < end && i+8 <= len(b); {
+		w := binary.LittleEndian.Uint64(b[i:])
+		hit := zeros(w^eight*'"') | zeros(w^eight*'\\')
+		if hit == 0 {
+			i += 8
+			continue
 		}
+		if i += bits.TrailingZeros64(hit) / 8; b[i] == '"' {
+			return i + 1
+		}
+		i += 2
 	}
 	for i < len(b) {
 		n := bytes.IndexByte(b[i:], '"')
@@ -45,6 +53,11 @@ func skipString(b []byte, i int) int {
 	}
 	return len(b)
 }
+
+const eight = 0x0101010101010101 // times a byte: eight of it
+
+// zeros sets the highest bit of the first byte of w that is zero, and perhaps of some after it.
+func zeros(w uint64) uint64 { return (w - eight) &^ w & (eight << 7) }
 
 // skipValue gives the offset after the value that starts at i.
 func skipValue(b []byte, i int) int {
@@ -99,28 +112,6 @@ type cursor struct {
 	stop int // once next has said no: the offset after the closing bracket, 0 if there is none
 }
 
-// open is next for an array whose elements the caller walks through itself: val is all text
-// from the element on. The caller must call leave with the element's length before it goes on.
-func (c *cursor) open() bool {
-	i := skipSpace(c.b, c.i)
-	if i < len(c.b) && c.b[i] == ',' {
-		i = skipSpace(c.b, i+1)
-	}
-	if i >= len(c.b) || c.b[i] == c.end {
-		c.b = nil
-		return false
-	}
-	c.i, c.val = i, c.b[i:]
-	return true
-}
-
-func (c *cursor) leave(n int) {
-	if n <= 0 {
-		c.b = nil
-	}
-	c.i += n
-}
-
 func members(raw []byte) cursor  { return walk(raw, '{') }
 func elements(raw []byte) cursor { return walk(raw, '[') }
 
@@ -132,7 +123,11 @@ func walk(raw []byte, open byte) cursor {
 	return cursor{b: raw, i: i + 1, end: open + 2, obj: open == '{'}
 }
 
-func (c *cursor) next() bool {
+func (c *cursor) next() bool { return c.open() && c.close() }
+
+// open is the first half of next, for a caller that may walk through the value itself: val is
+// all text from the value on. The caller must then call either close or leave.
+func (c *cursor) open() bool {
 	i := skipSpace(c.b, c.i)
 	if i < len(c.b) && c.b[i] == ',' {
 		i = skipSpace(c.b, i+1)
@@ -155,13 +150,27 @@ func (c *cursor) next() bool {
 			i = skipSpace(c.b, i+1)
 		}
 	}
-	end := skipValue(c.b, i)
-	if end <= i {
+	c.i, c.val = i, c.b[i:]
+	return true
+}
+
+// close steps over the value and makes it val.
+func (c *cursor) close() bool {
+	end := skipValue(c.b, c.i)
+	if end <= c.i {
 		return false
 	}
-	c.val = c.b[i:end:end]
+	c.val = c.b[c.i:end:end]
 	c.i = end
 	return true
+}
+
+// leave steps over the value, whose length the caller knows.
+func (c *cursor) leave(n int) {
+	if n <= 0 {
+		c.b = nil
+	}
+	c.i += n
 }
 
 // member is the value of an object's member by its name, nil if absent. The last one wins.

@@ -55,17 +55,20 @@ func (b *build) readMessages(raw []byte) bool {
 	at := len(b.msgs)
 	switch kind(raw) {
 	case '[':
+		all := true
 		for c := elements(raw); c.open(); {
 			if kind(c.val) == '[' && len(b.msgs) == at { // one list deeper: a batch of conversations
 				return b.readMessages(c.val[:skipValue(c.val, 0)])
 			}
-			n, ok := b.readMessageAt(c.val)
+			n, whole, ok := b.readMessageAt(c.val)
 			if !ok {
 				b.msgs = b.msgs[:at]
 				return false
 			}
+			all = all && whole
 			c.leave(n)
 		}
+		b.list, b.listWhole = raw, all
 		return len(b.msgs) > at
 	case '{':
 		if inside := member(raw, "messages"); kind(inside) == '[' {
@@ -78,28 +81,42 @@ func (b *build) readMessages(raw []byte) bool {
 
 // readMessage appends one message, or the several that one message with tool results stands for.
 func (b *build) readMessage(raw []byte) bool {
-	_, ok := b.readMessageAt(raw)
+	_, _, ok := b.readMessageAt(raw)
 	return ok
 }
 
-// readMessageAt reads the message that text starts with, and gives its length.
-func (b *build) readMessageAt(text []byte) (int, bool) {
+// readMessageAt reads the message that text starts with, and gives its length. whole is what
+// wholeMessages says of it.
+func (b *build) readMessageAt(text []byte) (n int, whole, ok bool) {
 	if kind(text) != '{' {
-		return 0, false
+		return 0, false, false
 	}
 	var m message
-	var parts, inside, typ, args, output []byte
-	plain := true
+	var room [8]messagePart
+	var parts []messagePart
+	var inside, typ, args, output []byte
+	plain, wrong, inList := true, false, false
 	c := members(text)
-	for c.next() {
+	for c.open() {
+		if string(c.key) == "parts" {
+			plain = false
+			if wrong = kind(c.val) != '['; !wrong {
+				parts, n = scanParts(room[:0], c.val)
+				c.leave(n)
+				continue
+			}
+		}
+		if !c.close() {
+			break
+		}
 		switch string(c.key) {
+		case "parts":
 		case "role", "_role": // with _: Haystack before 2.9
 			m.role = c.val
+			whole = whole || !inList && kind(c.val) == '"'
 		case "content", "_content":
 			m.content = c.val
 			plain = plain && c.key[0] != '_'
-		case "parts":
-			parts, plain = c.val, false
 		case "tool_calls":
 			m.calls = c.val
 			plain = plain && empty(c.val)
@@ -130,35 +147,40 @@ func (b *build) readMessageAt(text []byte) (int, bool) {
 			m.extra = append(m.extra, pair{c.key, c.val})
 		case "call_id":
 			m.callID = c.val
+		case "messages":
+			inList = true
+			fallthrough
 		default:
 			if !empty(c.val) {
 				m.extra = append(m.extra, pair{c.key, c.val})
 			}
 		}
 	}
-	n := c.stop
-	if n == 0 {
-		return 0, false
+	if n = c.stop; n == 0 {
+		return 0, false, false
 	}
 	if kind(m.role) != '"' {
 		switch {
 		case kind(inside) == '{':
-			return n, b.readChoice(inside, m.finish)
+			return n, whole, b.readChoice(inside, m.finish)
 		case typ != nil && b.itemMessage(m, typ, args, output):
-			return n, true
+			return n, whole, true
 		case typ != nil:
-			return n, b.langchainMessage(text[:n:n], typ)
+			return n, whole, b.langchainMessage(text[:n:n], typ)
 		}
-		return 0, false
+		return 0, false, false
 	}
-	if parts != nil {
-		return n, b.readParts(m, parts)
-	}
-	if plain {
+	switch {
+	case wrong:
+		return n, whole, false
+	case parts != nil:
+		b.placeParts(m, parts)
+		return n, whole, true
+	case plain:
 		m.raw = text[:n:n]
 	}
 	b.addMessage(m)
-	return n, true
+	return n, whole, true
 }
 
 // addMessage appends a message whose content may be a list of parts. m.raw is dropped if the

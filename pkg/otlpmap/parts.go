@@ -15,18 +15,35 @@ func (b *build) readParts(m message, parts []byte) bool {
 		return false
 	}
 	var room [8]messagePart
-	list := room[:0]
-	var text, media int
-	for c := elements(parts); c.open(); {
+	list, _ := scanParts(room[:0], parts)
+	b.placeParts(m, list)
+	return true
+}
+
+// scanParts looks at the parts in the array that text starts with, and gives its length.
+func scanParts(list []messagePart, text []byte) ([]messagePart, int) {
+	c := elements(text)
+	for c.open() {
 		p, n := scanPartAt(c.val)
 		c.leave(n)
-		switch p.kind {
+		list = append(list, p)
+	}
+	if c.stop == 0 {
+		return list, skipValue(text, 0)
+	}
+	return list, c.stop
+}
+
+// placeParts appends the message, or the messages, that parts make.
+func (b *build) placeParts(m message, list []messagePart) {
+	var text, media int
+	for i := range list {
+		switch list[i].kind {
 		case partText:
 			text++
 		case partOther:
 			media++
 		}
-		list = append(list, p)
 	}
 	if media > 0 || text > 0 {
 		m.content = b.partContent(list, text, media)
@@ -64,7 +81,6 @@ func (b *build) readParts(m message, parts []byte) bool {
 			b.msgs = append(b.msgs, b.toolResult(p))
 		}
 	}
-	return true
 }
 
 // partContent is a message's content: the text of its parts, or the parts that are neither

@@ -199,7 +199,7 @@ func (b *build) textAnswer(raw []byte) bool {
 // list in an attribute. Messages that came as such are all there; of choices and items, which
 // have more around them, the attribute stays if it says something else.
 func (b *build) heard(a *attr, list []byte, at int) {
-	if wholeMessages(list) {
+	if b.hasWhole(list) {
 		a.used = true
 		return
 	}
@@ -212,6 +212,14 @@ func (b *build) learn(at int) {
 	from := len(b.arena)
 	b.arena = b.appendMessages(b.arena, b.msgs[at:])
 	b.known.add(b, b.arena[from:])
+}
+
+// hasWhole is wholeMessages, which the reading has found out already for a plain list.
+func (b *build) hasWhole(list []byte) bool {
+	if len(list) > 0 && len(list) == len(b.list) && &list[0] == &b.list[0] {
+		return b.listWhole
+	}
+	return wholeMessages(list)
 }
 
 // wholeMessages says that all of a message, or of each in a list, has its place in an event.

@@ -214,14 +214,11 @@ func AppendText(dst []byte, s string) (out []byte, replaced int) {
 func appendQuoted(dst []byte, s string) ([]byte, bool) {
 	dst = append(dst, '"')
 	done := 0 // how much of s is in dst
-	for i := plainBytes(s, 0); i < len(s); i = plainBytes(s, i) {
+	for i := plainEnd(s, 0); i < len(s); i = plainEnd(s, i) {
 		c := s[i]
 		if c >= utf8.RuneSelf {
 			from := i
-			for i < len(s) && s[i] >= utf8.RuneSelf {
-				i++
-			}
-			if !utf8.ValidString(s[from:i]) {
+			if i = plainStart(s, i); !utf8.ValidString(s[from:i]) {
 				return dst, false
 			}
 			continue
@@ -251,29 +248,6 @@ func appendQuoted(dst []byte, s string) ([]byte, bool) {
 	}
 	dst = append(dst, s[done:]...)
 	return append(dst, '"'), true
-}
-
-// plainBytes gives the offset of the first byte from i on that is no plain ASCII or needs an
-// escape, len(s) if there is none. It looks at eight bytes at a time.
-func plainBytes(s string, i int) int {
-	for ; i+8 <= len(s); i += 8 {
-		t := s[i : i+8]
-		w := uint64(t[0]) | uint64(t[1])<<8 | uint64(t[2])<<16 | uint64(t[3])<<24 |
-			uint64(t[4])<<32 | uint64(t[5])<<40 | uint64(t[6])<<48 | uint64(t[7])<<56
-		// A byte below 0x20, or equal to the quote or the backslash, borrows into its high bit.
-		control := w - 0x2020202020202020
-		quote := w ^ 0x2222222222222222
-		slash := w ^ 0x5c5c5c5c5c5c5c5c
-		if (w|control|(quote-0x0101010101010101)|(slash-0x0101010101010101))&0x8080808080808080 != 0 {
-			break
-		}
-	}
-	for ; i < len(s); i++ {
-		if c := s[i]; c < 0x20 || c >= utf8.RuneSelf || c == '"' || c == '\\' {
-			return i
-		}
-	}
-	return i
 }
 
 // AppendNumber appends f in its shortest form that reads back equal, without an exponent for

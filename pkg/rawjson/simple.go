@@ -2,7 +2,6 @@ package rawjson
 
 import (
 	"bytes"
-	"encoding/binary"
 	"unicode/utf8"
 )
 
@@ -120,35 +119,23 @@ func simpleObject(b []byte, i, depth int) int {
 
 // simpleString gives the offset after the string whose opening quote is at i.
 func simpleString(b []byte, i int) int {
-	start := i + 1
-	ascii := true
-	quote := -1 // the next quote: found fast, and looked for anew only behind it
-	for i = start; ; {
-		if quote < i {
-			n := bytes.IndexByte(b[i:], '"')
-			if n < 0 {
-				return -1
-			}
-			quote = i + n
-		}
-		i = skipSimple(b[:quote], i)
-		if i == quote {
-			if !ascii && !utf8.Valid(b[start:i]) {
-				return -1
-			}
-			return i + 1
+	for i++; ; {
+		if i = plainEnd(b, i); i >= len(b) {
+			return -1
 		}
 		switch c := b[i]; {
+		case c == '"':
+			return i + 1
 		case c == '\\':
 			if i = simpleEscape(b, i); i < 0 {
 				return -1
 			}
 		case c < 0x20:
 			return -1
-		default: // the first byte of something that is not ASCII
-			ascii = false
-			for i < quote && b[i] >= utf8.RuneSelf {
-				i++
+		default:
+			from := i
+			if i = plainStart(b, i); !utf8.Valid(b[from:i]) {
+				return -1
 			}
 		}
 	}
@@ -199,38 +186,6 @@ func hex4(b []byte, i int) (r rune) {
 		r = r<<4 | rune(c)
 	}
 	return r
-}
-
-// skipSimple gives the offset of the first byte from i on that is a backslash, a control
-// character or not ASCII; len(b) if none is. It looks at 32 bytes at a time: a byte's highest
-// bit is set in one of the terms if it is such a byte. (A borrow may also set the bit of a byte
-// after it, but only then, and the bytes are looked at again.)
-func skipSimple(b []byte, i int) int {
-	const highs = 0x8080808080808080
-	for ; i+32 <= len(b); i += 32 {
-		w, x := binary.LittleEndian.Uint64(b[i:]), binary.LittleEndian.Uint64(b[i+8:])
-		y, z := binary.LittleEndian.Uint64(b[i+16:]), binary.LittleEndian.Uint64(b[i+24:])
-		if (odd(w)|odd(x)|odd(y)|odd(z))&highs != 0 {
-			break
-		}
-	}
-	for ; i+8 <= len(b); i += 8 {
-		if odd(binary.LittleEndian.Uint64(b[i:]))&highs != 0 {
-			break
-		}
-	}
-	for ; i < len(b); i++ {
-		if c := b[i]; c < 0x20 || c == '\\' || c >= utf8.RuneSelf {
-			return i
-		}
-	}
-	return i
-}
-
-// odd sets the highest bit of each byte that skipSimple stops at.
-func odd(w uint64) uint64 {
-	const ones = 0x0101010101010101
-	return w | (w - ones*0x20) | (w ^ ones*'\\' - ones)
 }
 
 func simpleNumber(b []byte, i int) int {

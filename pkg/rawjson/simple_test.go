@@ -73,15 +73,20 @@ func FuzzSimple(f *testing.F) {
 
 func BenchmarkClean(b *testing.B) {
 	message := `{"role":"user","content":"` + strings.Repeat("lorem ipsum dolor sit ", 45) + `"}`
+	prose := `{"role":"user","content":"` + strings.Repeat(`The teal ferry leaves pier four at 09:20.\nThe amber one an hour later, said \"Kévin\". `, 11) + `"}`
+	cjk := `{"role":"user","content":"` + strings.Repeat("渡し船は九時二十分に四番桟橋を出ます。", 18) + `"}`
 	for name, raw := range map[string]string{
+		"prose":   `{"messages":[` + strings.Repeat(prose+",", 3) + prose + `]}`,
+		"cjk":     `{"messages":[` + strings.Repeat(cjk+",", 3) + cjk + `]}`,
 		"plain":   `{"messages":[` + strings.Repeat(message+",", 3) + message + `]}`,
 		"escapes": `{"messages":[` + strings.Repeat(message+",", 3) + message + `,"\u00e9"]}`,
 	} {
 		b.Run(name, func(b *testing.B) {
+			text := []byte(raw)
 			b.SetBytes(int64(len(raw)))
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, _, err := Clean([]byte(raw)); err != nil {
+				if _, _, err := Clean(text); err != nil {
 					b.Fatal(err)
 				}
 			}
