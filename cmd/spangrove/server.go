@@ -5,6 +5,7 @@ import (
 	"flag"
 	"io"
 	"os"
+	"runtime"
 	"runtime/debug"
 	"strings"
 
@@ -126,6 +127,10 @@ func (s *server) run(ctx context.Context) error {
 	go func() {
 		defer close(shown)
 		b.showWhen(watching, func() bool { return col.GetState() == otelcol.StateRunning })
+		// What starting needed, such as the text of migrations, is of no use any more. Pools let
+		// go of what they keep at the second collection.
+		runtime.GC()
+		debug.FreeOSMemory()
 	}()
 	err = col.Run(mount.WithBoard(ctx, b.post))
 	cancel()

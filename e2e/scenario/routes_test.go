@@ -87,6 +87,7 @@ func doors(api, otlp string, ids map[string]string) []door {
 		noun := strings.Split(strings.TrimPrefix(path, "/v1"), "/")[1]
 		filled := strings.ReplaceAll(path, "{id}", ids[noun])
 		filled = strings.ReplaceAll(filled, "{key}", ids["key"])
+		filled = strings.ReplaceAll(filled, "{old}", ids[noun])
 		filled = regexp.MustCompile(`\{\w+\}`).ReplaceAllString(filled, "v1")
 		all = append(all, door{method, base + filled, path, operation, scope})
 	}
@@ -157,6 +158,7 @@ func furnish(t *testing.T, api, key string) map[string]string {
 		{"configurations", "POST", "/v1/configurations", `{"name": "` + secret + `", "provider": "p", "parameters": {"call_type": "chat", "model": "m"}}`, []string{"insertedId"}},
 		{"datapoints", "POST", "/v1/datapoints", `{"inputs": {"q": "` + secret + `"}}`, []string{"result", "insertedId"}},
 		{"datasets", "POST", "/v1/datasets", `{"name": "` + secret + `"}`, []string{"result", "insertedId"}},
+		{"runs", "POST", "/v1/runs", `{"name": "` + secret + `", "event_ids": ["` + ids["sessions"] + `"]}`, []string{"run_id"}},
 		{"projects", "GET", "/v1/projects?name=default", "", []string{"0", "id"}},
 	} {
 		if !served(thing.method, thing.path) {
@@ -208,7 +210,7 @@ func at(t *testing.T, body string, path []string) string {
 func everything(t *testing.T, api, key string, ids map[string]string) (all []string) {
 	t.Helper()
 	for _, path := range []string{"/v1/sessions/" + ids["sessions"], "/v1/events/" + ids["events"], "/v1/tools", "/v1/metrics", "/v1/configurations", "/v1/datapoints",
-		"/v1/datasets", "/v1/projects?name=default", "/v1/projects/" + ids["projects"] + "/api_keys", "/v1/metrics/" + ids["metrics"] + "/versions"} {
+		"/v1/datasets", "/v1/runs", "/v1/runs/" + ids["runs"] + "/result", "/v1/projects?name=default", "/v1/projects/" + ids["projects"] + "/api_keys", "/v1/metrics/" + ids["metrics"] + "/versions"} {
 		if strings.Count(path, "/") == 2 && !served("GET", path) {
 			continue
 		}
