@@ -272,6 +272,7 @@ func (w *writing) insertOwn(ctx context.Context, tx writeTx, d *sessionDelta) er
 		}
 	}
 	w.s.seen.add(h.day, h.ev.ID)
+	tx.listing().made(h)
 	return tx.insertHeads(ctx, []*head{h})
 }
 
@@ -314,6 +315,7 @@ func (s *Store) rewrite(ctx context.Context, tx writeTx, project int64, old *sto
 		return err
 	}
 	tx.reshape().changed(before, after)
+	tx.listing().changed(before, after)
 	if now.Type != old.Type {
 		tx.counts().add(project, old.Type, -1)
 		tx.counts().add(project, now.Type, 1)

@@ -36,9 +36,11 @@ type writeTx interface {
 	forUpdate() string
 	// counts is what this transaction changes in the number of events.
 	counts() tally
-	// begin hands the transaction what keeps the trees of its sessions right; reshape gives it.
-	begin(*reshape)
+	// begin hands the transaction what keeps the trees of its sessions right, and what keeps the
+	// catalogue of their keys; reshape and listing give them.
+	begin(*reshape, *listing)
 	reshape() *reshape
+	listing() *listing
 	// upsertTraces records which session each trace belongs to: the stored one, or that of a
 	// smaller rank. It sets the rows to what is stored afterwards, and former to the session
 	// that gave way to another one.

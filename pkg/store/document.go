@@ -170,6 +170,12 @@ var insertSizes = []int{100, 10, 1}
 // insertRows inserts rows, each with a value for every column; a row whose key is taken is left
 // out. n counts the others.
 func insertRows(ctx context.Context, tx writeTx, table string, columns []string, rows [][]any) (n int64, err error) {
+	return putRows(ctx, tx, table, columns, rows, "ON CONFLICT DO NOTHING")
+}
+
+// putRows is likewise, with what to do about a row whose key is taken. n counts the rows that
+// were inserted or changed.
+func putRows(ctx context.Context, tx writeTx, table string, columns []string, rows [][]any, conflict string) (n int64, err error) {
 	for _, size := range insertSizes {
 		for ; len(rows) >= size; rows = rows[size:] {
 			args := make([]any, 0, size*len(columns))
@@ -177,7 +183,7 @@ func insertRows(ctx context.Context, tx writeTx, table string, columns []string,
 				args = append(args, row...)
 			}
 			done, err := tx.exec(ctx, `INSERT INTO `+table+`(`+strings.Join(columns, ", ")+`) VALUES `+
-				valueLists(size, len(columns))+` ON CONFLICT DO NOTHING`, args...)
+				valueLists(size, len(columns))+" "+conflict, args...)
 			if err != nil {
 				return n, err
 			}

@@ -219,9 +219,9 @@ func (l *lane) try(batch []*job) (answers map[*job]error, err error) {
 	for try := 1; ; try++ {
 		answers = make(map[*job]error, 1)
 		w := &writing{s: l.s, force: try > 1}
-		shape := newReshape(l.s)
+		shape, list := newReshape(l.s), newListing(l.s)
 		err = l.s.db.write(ctx, l.n, func(tx writeTx) error {
-			tx.begin(shape)
+			tx.begin(shape, list)
 			var puts []*put
 			for _, j := range batch {
 				if j.put != nil {
@@ -248,11 +248,15 @@ func (l *lane) try(batch []*job) (answers map[*job]error, err error) {
 			if err := shape.settle(ctx, tx); err != nil {
 				return err
 			}
-			return tx.counts().write(ctx, tx, l.n)
+			if err := tx.counts().write(ctx, tx, l.n); err != nil {
+				return err
+			}
+			return list.write(ctx, tx)
 		})
 		w.finish(err == nil)
 		if err == nil {
 			shape.publish()
+			list.publish()
 		}
 		if err == nil || try == commitTries || !(errors.Is(err, errConflict) || l.s.db.retryable(err)) {
 			break

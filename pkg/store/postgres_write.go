@@ -17,13 +17,16 @@ type postgresTx struct {
 	tx    pgx.Tx
 	tally tally
 	shape *reshape
+	list  *listing
 }
 
 func (t *postgresTx) counts() tally { return t.tally }
 
-func (t *postgresTx) begin(shape *reshape) { t.shape = shape }
+func (t *postgresTx) begin(shape *reshape, list *listing) { t.shape, t.list = shape, list }
 
 func (t *postgresTx) reshape() *reshape { return t.shape }
+
+func (t *postgresTx) listing() *listing { return t.list }
 
 func idArray(list []uuid.UUID) []pgtype.UUID {
 	out := make([]pgtype.UUID, len(list))
@@ -152,12 +155,12 @@ func (t *postgresTx) upsertSessions(ctx context.Context, deltas []*sessionDelta)
 			(last_root_ms, last_root_id, last_root_day) = (SELECT ms, id, day FROM (VALUES (s.last_root_ms, s.last_root_id, s.last_root_day),
 				(excluded.last_root_ms, excluded.last_root_id, excluded.last_root_day)) AS r(ms, id, day) ORDER BY ms DESC NULLS LAST, id DESC LIMIT 1),
 			user_ms = least(s.user_ms, excluded.user_ms)
-		RETURNING project_id, session_id, made, name_rank, touched, event_day, first_ms, last_ms, root_id, n_model, user_ms`,
+		RETURNING project_id, session_id, made, name_rank, touched, event_day, first_ms, last_ms, root_id, n_model, user_ms, run_id`,
 		[]any{project, session, made, rank, day, first, last, events, models, errs, feeds, prompt, completion, total, cost, costs, run,
 			rootMS, rootID, rootDay, lastMS, lastID, lastDay, born, userMS}, func(scan func(...any) error) error {
 			var k idKey
 			var st sessionState
-			if err := scan(&k.project, scanID{&k.id}, &st.made, &st.nameRank, &st.touched, &st.eventDay, &st.first, &st.last, scanID{&st.rootID}, &st.models, &st.userMS); err != nil {
+			if err := scan(&k.project, scanID{&k.id}, &st.made, &st.nameRank, &st.touched, &st.eventDay, &st.first, &st.last, scanID{&st.rootID}, &st.models, &st.userMS, &st.runID); err != nil {
 				return err
 			}
 			st.fresh = st.touched == byKey[k].born

@@ -43,6 +43,8 @@ type head struct {
 	rev     int
 	// responseID is the id of a model's answer, which evaluations may name.
 	responseID string
+	datasetID  string
+	shape      uint64 // see shapeOf; set of events that come, not of those that are read
 
 	chunk *chunkRow // nil: no payload
 	off   int
@@ -142,6 +144,7 @@ func (s *Store) prepare(projectID int64, b event.Batch) (*put, error) {
 	p.correct()
 	for _, g := range p.groups {
 		for _, h := range g.heads {
+			h.shape = shapeOf(h.ev, h.datasetID)
 			if !h.known {
 				p.bytes += int64(g.addPayload(h))
 			}
@@ -184,7 +187,7 @@ func (h *head) derive() {
 	if e.TraceID != uuid.Nil {
 		h.trace = traceHash(e.TraceID)
 	}
-	h.runID, h.userID, h.responseID = "", "", ""
+	h.runID, h.userID, h.responseID, h.datasetID = "", "", "", ""
 	if u, ok := rawjson.Text(rawjson.Get(e.UserProperties, "user_id")); ok {
 		h.userID = u
 	}
@@ -229,6 +232,8 @@ func (h *head) scanMetadata(model bool) {
 			cost, hasCost = rawjson.Number(v)
 		case "response_id":
 			h.responseID, _ = rawjson.Text(v)
+		case "dataset_id":
+			h.datasetID, _ = rawjson.Text(v)
 		case event.DuplicateKey:
 			duplicate = !rawjson.Null(v)
 		}

@@ -15,13 +15,16 @@ type sqliteTx struct {
 	d     *sqliteDB
 	tally tally
 	shape *reshape
+	list  *listing
 }
 
 func (t *sqliteTx) counts() tally { return t.tally }
 
-func (t *sqliteTx) begin(shape *reshape) { t.shape = shape }
+func (t *sqliteTx) begin(shape *reshape, list *listing) { t.shape, t.list = shape, list }
 
 func (t *sqliteTx) reshape() *reshape { return t.shape }
+
+func (t *sqliteTx) listing() *listing { return t.list }
 
 func (t *sqliteTx) id(u uuid.UUID) any { return u[:] }
 
@@ -129,10 +132,10 @@ func (t *sqliteTx) upsertSessions(ctx context.Context, deltas []*sessionDelta) e
 				last_root_ms = iif(`+sqliteLater+`, excluded.last_root_ms, s.last_root_ms), last_root_id = iif(`+sqliteLater+`, excluded.last_root_id, s.last_root_id),
 				last_root_day = iif(`+sqliteLater+`, excluded.last_root_day, s.last_root_day),
 				user_ms = iif(s.user_ms IS NULL OR excluded.user_ms < s.user_ms, excluded.user_ms, s.user_ms)
-			RETURNING sid, made, name_rank, touched, event_day, first_ms, last_ms, root_id, n_model, user_ms`,
+			RETURNING sid, made, name_rank, touched, event_day, first_ms, last_ms, root_id, n_model, user_ms, run_id`,
 			[]any{d.project, d.id[:], d.made, d.nameRank, d.eventDay, d.first, d.last, x.n, x.models, x.errors, x.feedback, x.prompt, x.completion,
 				x.total, x.cost, x.costs, nullText(d.runID), rootMS, rootID, rootDay, lastMS, lastID, lastDay, d.born, d.userMS},
-			&st.sid, &st.made, &st.nameRank, &st.touched, &st.eventDay, &st.first, &st.last, scanID{&st.rootID}, &st.models, &st.userMS)
+			&st.sid, &st.made, &st.nameRank, &st.touched, &st.eventDay, &st.first, &st.last, scanID{&st.rootID}, &st.models, &st.userMS, &st.runID)
 		st.fresh = st.touched == d.born
 		if err != nil {
 			return err

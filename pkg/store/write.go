@@ -74,6 +74,7 @@ type sessionState struct {
 	first, last float64
 	rootID      uuid.UUID
 	userMS      *float64
+	runID       *string
 }
 
 // What column made says.
@@ -386,6 +387,14 @@ func (d *sessionDelta) event() *event.Event {
 	return e
 }
 
+// run is the run of an event: its own, or else its session's.
+func (d *sessionDelta) run(h *head) string {
+	if h.runID == "" && d.state.runID != nil && !h.ev.IsSession() {
+		return *d.state.runID
+	}
+	return h.runID
+}
+
 // insert stores the fresh events, and the session events of sessions that nobody started.
 func (w *writing) insert(ctx context.Context, tx writeTx, groups []*group, fresh map[*head]bool) error {
 	var rows []*head
@@ -409,6 +418,7 @@ func (w *writing) insert(ctx context.Context, tx writeTx, groups []*group, fresh
 			}
 			rows = append(rows, h)
 			tx.reshape().added(h, g.part)
+			tx.listing().note(h, d.run(h))
 		}
 		for _, c := range g.chunks[first:] {
 			c.compress()
@@ -429,6 +439,7 @@ func (w *writing) insert(ctx context.Context, tx writeTx, groups []*group, fresh
 			chunks = append(chunks, c)
 		}
 		rows = append(rows, h)
+		tx.listing().made(h)
 	}
 	store := make([]chunkRow, 0, len(chunks))
 	for _, c := range chunks {

@@ -1,0 +1,14 @@
+package event
+
+// Catalogue is which keys events have, and which datasets they name.
+type Catalogue struct {
+	Keys     []Key
+	Datasets []string // ids
+}
+
+// Key is a dotted path below one of an event's objects, such as "metadata.cost", that events of
+// a type and name have. The name is empty where names are not told apart.
+type Key struct {
+	Type       Type
+	Name, Path string
+}

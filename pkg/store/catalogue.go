@@ -1,0 +1,243 @@
+package store
+
+import (
+	"hash/maphash"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/rawjson"
+)
+
+// Bounds of the catalogue. What is past them is not listed; events are stored all the same.
+const (
+	// catalogueDepth is how many levels of objects are entered below a field such as metadata.
+	catalogueDepth = 3
+	// cataloguePaths bounds the members that one event adds.
+	cataloguePaths = 256
+	// catalogueName is the length in bytes up to which names of events, and ids of datasets and
+	// runs, are listed.
+	catalogueName = 256
+	// catalogueNames is how many pairs of type and name are told apart, in a project and in a run.
+	// The keys of events with further names are listed without a name.
+	catalogueNames = 1000
+	// catalogueRows bounds the rows of a project, and catalogueRunRows those of one run. Where
+	// several servers write, each counts for itself what the others add.
+	catalogueRows    = 20_000
+	catalogueRunRows = 2_000
+	// catalogueRuns is how many runs a server lists keys of anew in an hour.
+	catalogueRuns = 2_000
+	// catalogueEntries bounds what is kept in memory, at about 40 bytes each.
+	catalogueEntries = 500_000
+)
+
+// Scopes of the catalogue.
+const (
+	scopeAll  = ""
+	scopeRuns = "runs"
+	scopeRun  = "run:" // and the run's id
+)
+
+// catalogueDataset is the type of a row whose path is the id of a dataset.
+const catalogueDataset = 0
+
+// catalogue is what this process knows of table catalogue, so that an event whose keys are listed
+// costs a look into memory.
+type catalogue struct {
+	mu      sync.RWMutex
+	books   map[bookKey]*book
+	entries int // in all books
+	clock   atomic.Int64
+
+	hour int64 // the hour for which runs counts
+	runs int
+}
+
+type bookKey struct {
+	project int64
+	scope   string
+}
+
+// book is one scope of a project. Keys are hashes; two of 64 bits that meet would hide one path.
+type book struct {
+	rows   map[uint64]days // by type, name and path
+	shapes map[uint64]days // by type, name and shape, if all of its paths are in rows
+	names  map[uint64]bool // by type and name
+	used   atomic.Int64
+	added  int // of rows, those that a transaction makes
+}
+
+// days is a span of days, both ends in it.
+type days struct{ first, last int32 }
+
+func (d days) has(day int32) bool { return d.first <= day && day <= d.last }
+
+// or is the span from d to the one that a map holds, if it holds one.
+func (d days) or(m map[uint64]days, k uint64) days {
+	if o, ok := m[k]; ok {
+		return days{min(d.first, o.first), max(d.last, o.last)}
+	}
+	return d
+}
+
+func newCatalogue() *catalogue { return &catalogue{books: map[bookKey]*book{}} }
+
+func newBook() *book {
+	return &book{rows: map[uint64]days{}, shapes: map[uint64]days{}, names: map[uint64]bool{}}
+}
+
+func (b *book) size() int { return len(b.rows) + len(b.shapes) + len(b.names) }
+
+// limit is how many rows a scope may have.
+func (k bookKey) limit() int {
+	if k.scope == scopeAll || k.scope == scopeRuns {
+		return catalogueRows
+	}
+	return catalogueRunRows
+}
+
+var catalogueSeed = maphash.MakeSeed()
+
+func hashName(typ int, name string) uint64 {
+	return (maphash.String(catalogueSeed, name) ^ uint64(typ)) * 0x9e3779b97f4a7c15
+}
+
+func hashPath(name uint64, path string) uint64 {
+	return (name ^ maphash.String(catalogueSeed, path)) * 0xd6e8feb86659fd93
+}
+
+func hashShape(name, shape uint64) uint64 { return (name ^ shape>>1) * 0xd6e8feb86659fd93 }
+
+// has says that a scope is in memory.
+func (c *catalogue) has(k bookKey) bool {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.books[k] != nil
+}
+
+// knows says that all keys of an event are listed for its day, under its name or, where names
+// are not told apart any more, without one.
+func (c *catalogue) knows(k bookKey, typ int, name string, shape uint64, day int32) bool {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	b := c.books[k]
+	if b == nil {
+		return false
+	}
+	b.used.Store(c.clock.Add(1))
+	h := b.nameOf(typ, name)
+	span, ok := b.shapes[hashShape(h, shape)]
+	return ok && span.has(day)
+}
+
+// nameOf is the hash of the name under which an event's keys are listed.
+func (b *book) nameOf(typ int, name string) uint64 {
+	h := hashName(typ, name)
+	if b.named(h, name) {
+		return h
+	}
+	return hashName(typ, "")
+}
+
+func (b *book) named(h uint64, name string) bool {
+	return len(name) <= catalogueName && (b.names[h] || len(b.names) < catalogueNames)
+}
+
+// mayOpen counts a run whose keys are to be listed, false if there are too many in this hour.
+func (c *catalogue) mayOpen(now time.Time) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if hour := now.Unix() / 3600; hour != c.hour {
+		c.hour, c.runs = hour, 0
+	}
+	c.runs++
+	return c.runs <= catalogueRuns
+}
+
+// shapeOf is the shape of all that the catalogue lists of an event.
+func shapeOf(e *event.Event, dataset string) uint64 {
+	keys := rawjson.Keys{Depth: catalogueDepth, Left: cataloguePaths}
+	var h uint64
+	for _, f := range catalogued(e) {
+		h = keys.Shape(h, f.root, f.raw)
+	}
+	if dataset != "" {
+		h = hashPath(h, dataset)
+	}
+	return h
+}
+
+type cataloguedField struct {
+	root string
+	raw  []byte
+}
+
+// catalogued are an event's fields with keys, first those that are searched most.
+func catalogued(e *event.Event) [8]cataloguedField {
+	return [8]cataloguedField{{"metadata", e.Metadata}, {"metrics", e.Metrics}, {"feedback", e.Feedback}, {"user_properties", e.UserProperties},
+		{"config", e.Config}, {"inputs", e.Inputs}, {"outputs", e.Outputs}, {"metadata", e.ColdMetadata}}
+}
+
+// keysOf are the paths of an event, some of them perhaps twice.
+func keysOf(e *event.Event) (paths []string) {
+	keys := rawjson.Keys{Depth: catalogueDepth, Left: cataloguePaths}
+	for _, f := range catalogued(e) {
+		keys.Paths(f.root, f.raw, func(path string) { paths = append(paths, path) })
+	}
+	return paths
+}
+
+// publish takes over what a transaction has stored.
+func (c *catalogue) publish(books map[bookKey]*book) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for k, came := range books {
+		b := c.books[k]
+		if b == nil {
+			b = newBook()
+			b.used.Store(c.clock.Add(1))
+			c.books[k] = b
+		}
+		c.entries -= b.size()
+		if len(b.shapes) > k.limit() {
+			clear(b.shapes) // they are learnt again
+		}
+		spans(b.rows, came.rows)
+		spans(b.shapes, came.shapes)
+		for name := range came.names {
+			b.names[name] = true
+		}
+		c.entries += b.size()
+	}
+	for c.entries > catalogueEntries && len(c.books) > 1 {
+		var oldest bookKey
+		at := int64(-1)
+		for k, b := range c.books {
+			if t := b.used.Load(); at < 0 || t < at {
+				oldest, at = k, t
+			}
+		}
+		c.entries -= c.books[oldest].size()
+		delete(c.books, oldest)
+	}
+}
+
+// spans adds spans. Rows and shapes are spans of days without gaps, since a row says no more.
+func spans(to, from map[uint64]days) {
+	for k, d := range from {
+		to[k] = d.or(to, k)
+	}
+}
+
+// forget drops what is known of a project, or of one scope.
+func (c *catalogue) forget(project int64, scope *string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for k, b := range c.books {
+		if k.project == project && (scope == nil || k.scope == *scope) {
+			c.entries -= b.size()
+			delete(c.books, k)
+		}
+	}
+}

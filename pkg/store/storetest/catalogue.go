@@ -1,0 +1,229 @@
+package storetest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/query"
+	"github.com/spangrove/spangrove/pkg/store"
+)
+
+var catalogueTests = []test{
+	{"Catalogue/keys by type and name", catalogueKeys},
+	{"Catalogue/updates and resends add keys", catalogueUpdates},
+	{"Catalogue/days", catalogueDays},
+	{"Catalogue/runs, told by the event or its session", catalogueRunsTold},
+	{"Catalogue/names and rows are bounded", catalogueBounds},
+	{"Catalogue/another process goes on", catalogueReopened},
+	{"Catalogue/many writers", catalogueWriters},
+	{"Catalogue/metric names", catalogueMetricNames},
+	{"Catalogue/goes with its project", catalogueProjectGone},
+}
+
+// catalogue reads keys as "type name path", and ids of datasets as "dataset id".
+func (e *env) catalogue(q query.Search) []string {
+	e.Helper()
+	c, err := e.s.Catalogue(e.ctx, e.project, q)
+	e.ok(err)
+	var lines []string
+	for _, k := range c.Keys {
+		lines = append(lines, fmt.Sprintf("%s %q %s", k.Type, k.Name, k.Path))
+	}
+	for _, id := range c.Datasets {
+		lines = append(lines, "dataset "+id)
+	}
+	return lines
+}
+
+func (e *env) wantCatalogue(q query.Search, want ...string) {
+	e.Helper()
+	got := e.catalogue(q)
+	slices.Sort(got)
+	slices.Sort(want)
+	if diff := cmp.Diff(want, got); diff != "" {
+		e.Errorf("catalogue (-want +got):\n%s", diff)
+	}
+}
+
+func catalogueKeys(e *env) {
+	x := step("s", "search", 1)
+	x.Inputs = raw(`{"q":"refund","opts":{"deep":{"er":{"est":1}}},"list":[{"no":1}]}`)
+	x.Outputs = raw(`"text"`)
+	x.Metadata = raw(`{"dataset_id":"EXT-1","none":null,"a.b":1,"emoji \ud83d\ude00":true}`)
+	y := call("s", "chat", 2, 10, 5, 0.25)
+	y.Config, y.Metrics, y.Feedback = raw(`{"model":"m"}`), raw(`{"accuracy":1}`), raw(`{"rating":5}`)
+	y.UserProperties, y.ColdMetadata = raw(`{"user_id":"u"}`), raw(`{"trace_id":"t"}`)
+	e.put(start("s", "root", 0, 10), x, y)
+	want := []string{
+		`tool "search" inputs.q`, `tool "search" inputs.opts`, `tool "search" inputs.opts.deep`, `tool "search" inputs.opts.deep.er`, `tool "search" inputs.list`,
+		`tool "search" outputs`, `tool "search" metadata.dataset_id`, `tool "search" metadata.a.b`, `tool "search" metadata.emoji 😀`,
+		`model "chat" metadata.prompt_tokens`, `model "chat" metadata.completion_tokens`, `model "chat" metadata.cost`, `model "chat" metadata.trace_id`,
+		`model "chat" config.model`, `model "chat" metrics.accuracy`, `model "chat" feedback.rating`, `model "chat" user_properties.user_id`,
+		`dataset EXT-1`,
+	}
+	e.wantCatalogue(query.Search{}, want...)
+	e.wantCatalogue(query.Search{InRuns: true})
+	e.ok(e.s.DeleteSession(e.ctx, e.project, id("s")))
+	e.wantCatalogue(query.Search{}, want...)
+}
+
+func catalogueUpdates(e *env) {
+	e.put(start("s", "root", 0, 10), step("s", "search", 1))
+	e.wantCatalogue(query.Search{})
+	e.update(event.Update{EventID: id("search"), Metrics: raw(`{"relevance":{"score":1}}`), Outputs: raw(`{"hits":3}`)})
+	e.update(event.Update{EventID: id("s"), Feedback: raw(`{"rating":1}`)})
+	again := step("s", "search", 1)
+	again.Inputs = raw(`{"q":1}`)
+	e.put(again)
+	e.wantCatalogue(query.Search{}, `tool "search" metrics.relevance`, `tool "search" metrics.relevance.score`, `tool "search" outputs.hits`,
+		`session "root" feedback.rating`, `tool "search" inputs.q`)
+}
+
+func catalogueDays(e *env) {
+	for _, day := range []float64{5, 0, 3} { // in no order
+		x := step("s", fmt.Sprintf("at %v", day), day*dayMillis/1000)
+		x.Name = "search"
+		x.Metadata = raw(`{"often":1}`)
+		if day == 3 {
+			x.Metadata = raw(`{"once":1}`)
+		}
+		e.put(x)
+	}
+	search := func(from, to float64) query.Search {
+		return query.Search{From: pointer(noon + from*dayMillis), To: pointer(noon + to*dayMillis)}
+	}
+	often, once := `tool "search" metadata.often`, `tool "search" metadata.once`
+	e.wantCatalogue(search(0, 5), often, once)
+	e.wantCatalogue(search(1, 2), often)
+	e.wantCatalogue(search(3, 3), often, once)
+	e.wantCatalogue(search(-9, -1))
+	e.wantCatalogue(search(6, 9))
+	e.wantCatalogue(query.Search{From: pointer(noon + 4*dayMillis)}, often)
+	e.wantCatalogue(query.Search{To: pointer(noon - dayMillis)})
+	e.wantCatalogue(query.Search{From: pointer(-1e300), To: pointer(1e300)}, often, once)
+}
+
+func catalogueRunsTold(e *env) {
+	s := start("s", "root", 0, 10)
+	s.Metadata = raw(`{"run_id":"r1"}`)
+	x := step("s", "search", 1)
+	x.Metadata = raw(`{"k":1}`)
+	e.put(s)
+	e.put(x)
+	e.update(event.Update{EventID: id("search"), Metrics: raw(`{"m":1}`)})
+	y := step("t", "other", 1)
+	y.Metadata = raw(`{"run_id":"r2","l":1}`)
+	e.put(y)
+	z := step("u", "alone", 1)
+	z.Metadata = raw(`{"z":1}`)
+	e.put(z)
+	first := []string{`session "root" metadata.run_id`, `tool "search" metadata.k`, `tool "search" metrics.m`}
+	second := []string{`tool "other" metadata.run_id`, `tool "other" metadata.l`}
+	e.wantCatalogue(query.Search{RunID: "r1"}, first...)
+	e.wantCatalogue(query.Search{RunID: "r2"}, second...)
+	e.wantCatalogue(query.Search{RunID: "r3"})
+	e.wantCatalogue(query.Search{InRuns: true}, append(slices.Clone(first), second...)...)
+	e.wantCatalogue(query.Search{}, append(append([]string{`tool "alone" metadata.z`}, first...), second...)...)
+}
+
+func catalogueBounds(e *env) {
+	var list []event.Event
+	for i := range 1100 {
+		x := step("s", fmt.Sprintf("step %d", i), float64(i))
+		x.Metadata = raw(`{"k":1}`)
+		list = append(list, x)
+	}
+	e.put(list...)
+	got := e.catalogue(query.Search{})
+	if want := `tool "" metadata.k`; len(got) != 1001 || !slices.Contains(got, want) {
+		e.Errorf("%d keys; among them %s: %v", len(got), want, slices.Contains(got, want))
+	}
+	for i := range 100 {
+		var b strings.Builder
+		for k := range 250 {
+			fmt.Fprintf(&b, `,"k%d_%d":1`, i, k)
+		}
+		x := step("s", fmt.Sprintf("wide %d", i), float64(i))
+		x.Name, x.Metadata = "step 0", raw("{"+b.String()[1:]+"}")
+		e.put(x)
+	}
+	if got := e.catalogue(query.Search{}); len(got) != 20_000 {
+		e.Errorf("%d keys", len(got))
+	}
+	odd := step("s", strings.Repeat("n", 5000), 0)
+	odd.Metadata = raw(`{"k":1}`)
+	e.put(odd)
+	if got := e.catalogue(query.Search{}); len(got) != 20_000 {
+		e.Errorf("%d keys", len(got))
+	}
+}
+
+func catalogueReopened(e *env) {
+	x := step("s", "search", 0)
+	x.Metadata = raw(`{"a":1}`)
+	e.put(x)
+	e.reopen(store.Options{})
+	y := step("s", "y", 2*dayMillis/1000)
+	y.Name, y.Metadata = "search", raw(`{"a":1,"b":1}`)
+	e.put(y)
+	e.wantCatalogue(query.Search{To: pointer(noon)}, `tool "search" metadata.a`)
+	e.wantCatalogue(query.Search{From: pointer(noon + dayMillis)}, `tool "search" metadata.a`, `tool "search" metadata.b`)
+}
+
+func catalogueWriters(e *env) {
+	var writers sync.WaitGroup
+	for w := range 8 {
+		writers.Go(func() {
+			for i := range 20 {
+				x := step(fmt.Sprintf("s%d %d", w, i), fmt.Sprintf("x%d %d", w, i), float64(i*w)*86_400)
+				x.Name, x.Metadata = fmt.Sprintf("n%d", (i+w)%5), text(`{"a%d":1,"b%d":1,"run_id":"r%d"}`, i, 19-i, i%2)
+				if err := e.s.Put(e.ctx, e.project, event.Batch{Events: []event.Event{x}}); err != nil {
+					e.Error(err)
+				}
+			}
+		})
+	}
+	writers.Wait()
+	paths := map[string]bool{}
+	for _, line := range e.catalogue(query.Search{}) {
+		paths[line[strings.LastIndexByte(line, ' ')+1:]] = true
+	}
+	if len(paths) != 41 {
+		e.Errorf("%d paths, want 41", len(paths))
+	}
+}
+
+func catalogueMetricNames(e *env) {
+	x := step("s", "search", 0)
+	x.Metrics = raw(`{"accuracy":0.5,"accuracy_explanation":"half","judge":{"score":1,"why":"x"},"odd name":true,"lone_explanation":"y","gone":null}`)
+	x.Metadata = raw(`{"metrics":1}`)
+	e.put(x)
+	names, err := e.s.MetricNames(e.ctx, e.project)
+	e.ok(err)
+	if diff := cmp.Diff([]string{"accuracy", "judge", "lone_explanation", "odd name"}, names); diff != "" {
+		e.Errorf("metrics (-want +got):\n%s", diff)
+	}
+}
+
+func catalogueProjectGone(e *env) {
+	p, err := e.s.EnsureProject(e.ctx, "second")
+	e.ok(err)
+	x := step("s", "search", 0)
+	x.Metadata = raw(`{"a":1}`)
+	e.ok(e.s.Put(e.ctx, p.ID, event.Batch{Events: []event.Event{x}}))
+	e.wantCatalogue(query.Search{})
+	if n := e.place.Count(e.T, `SELECT count(*) FROM catalogue`); n != 1 {
+		e.Errorf("%d rows, want 1", n)
+	}
+	gone, err := e.s.DeleteProject(e.ctx, p.ID)
+	e.ok(err)
+	<-gone
+	if n := e.place.Count(e.T, `SELECT count(*) FROM catalogue`); n != 0 {
+		e.Errorf("%d rows stay", n)
+	}
+}
