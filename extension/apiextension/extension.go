@@ -37,6 +37,7 @@ type apiStore interface {
 	httpapi.Metrics
 	httpapi.Runs
 	httpapi.RunScores
+	httpapi.Schemas
 	httpapi.Projects
 	httpapi.Keys
 	mount.Projects
@@ -100,7 +101,7 @@ func (e *apiExtension) Start(ctx context.Context, host component.Host) error {
 			return err
 		}
 	}
-	api := httpapi.New(httpapi.Deps{Reader: s, Writer: s, Configurations: s, Datasets: s, Datapoints: s, Tools: s, Metrics: s, Runs: s, RunScores: s, Projects: s, Keys: s, DefaultProject: s.DefaultProject, Logger: e.set.Logger})
+	api := httpapi.New(httpapi.Deps{Reader: s, Writer: s, Configurations: s, Datasets: s, Datapoints: s, Tools: s, Metrics: s, Runs: s, RunScores: s, Schemas: s, Projects: s, Keys: s, DefaultProject: s.DefaultProject, Logger: e.set.Logger})
 	if err := e.serveAPI(api.Routes()); err != nil {
 		return err
 	}

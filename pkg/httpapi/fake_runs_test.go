@@ -3,6 +3,7 @@ package httpapi_test
 import (
 	"context"
 
+	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/query"
 	"github.com/spangrove/spangrove/pkg/run"
 )
@@ -36,5 +37,13 @@ func (f *fake) RunPairs(_ context.Context, projectID int64, _, _ *run.Run, _ run
 }
 
 func (f *fake) MetricRules(_ context.Context, projectID int64) (map[string]run.Rule, error) {
+	return nil, f.asked(projectID)
+}
+
+func (f *fake) Catalogue(_ context.Context, projectID int64, _ query.Search) (*event.Catalogue, error) {
+	return &event.Catalogue{}, f.asked(projectID)
+}
+
+func (f *fake) MetricNames(_ context.Context, projectID int64) ([]string, error) {
 	return nil, f.asked(projectID)
 }

@@ -93,7 +93,13 @@ func (s *Server) listRuns(c *call) error {
 	if err != nil {
 		return err
 	}
-	page.Metrics = slices.Sorted(maps.Keys(rules))
+	seen, err := s.Schemas.MetricNames(c.ctx(), c.project.ID)
+	if err != nil {
+		return err
+	}
+	page.Metrics = slices.AppendSeq(seen, maps.Keys(rules))
+	slices.Sort(page.Metrics)
+	page.Metrics = slices.Compact(page.Metrics)
 	return c.answer(wire.AppendRuns(nil, &page, &c.project, c.older()))
 }
 

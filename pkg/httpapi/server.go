@@ -52,6 +52,7 @@ type Deps struct {
 	Datapoints     Datapoints
 	Runs           Runs
 	RunScores      RunScores
+	Schemas        Schemas
 	Projects       Projects
 	Keys           Keys
 	// Evaluate runs metrics; nil is what needs nothing but the event.

@@ -1,47 +1,153 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/google/uuid"
+
 	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/query"
+	"github.com/spangrove/spangrove/pkg/run"
 )
 
+// maxDatasets bounds the ids of datasets that an answer lists.
+const maxDatasets = 10_000
+
 // Catalogue lists which keys the events of a project have, by type and name of event, and the
-// datasets they name. Of q, only From, To, RunID and InRuns count. It knows days: a key is listed
-// if it was first seen before the range ends and last seen after it begins, and stays listed when
-// the events that had it are deleted.
+// datasets that they and the runs of that time name, sorted. Of q, only From, To, RunID and
+// InRuns count. It knows days: a key is listed if it was first seen before the range ends and
+// last seen after it begins, and stays listed when the events that had it are deleted.
+//
+// Of a run, it lists the keys of the events that named the run, or whose session did, when they
+// were stored. For other kinds of events in the sessions that the run lists, it is the keys that
+// such events have in the project.
 func (s *Store) Catalogue(ctx context.Context, projectID int64, q query.Search) (*event.Catalogue, error) {
+	c, err := s.readCatalogue(ctx, projectID, q)
+	if err != nil {
+		return nil, s.kind(err, "read catalogue")
+	}
+	slices.SortFunc(c.Keys, func(a, b event.Key) int {
+		return cmp.Or(cmp.Compare(a.Type, b.Type), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Name, b.Name))
+	})
+	slices.Sort(c.Datasets)
+	c.Datasets = slices.Compact(c.Datasets)
+	return c, nil
+}
+
+func (s *Store) readCatalogue(ctx context.Context, projectID int64, q query.Search) (*event.Catalogue, error) {
+	c := &event.Catalogue{}
+	if q.RunID != "" {
+		return c, s.runCatalogue(ctx, projectID, q, c)
+	}
 	scope := scopeAll
-	switch {
-	case q.RunID != "":
-		scope = scopeRun + q.RunID
-	case q.InRuns:
+	if q.InRuns {
 		scope = scopeRuns
 	}
-	c := &event.Catalogue{}
-	err := s.eachRow(ctx, projectID, scope, q, "", nil, func(typ int, k event.Key) {
-		if typ == catalogueDataset {
-			c.Datasets = append(c.Datasets, k.Path)
-			return
-		}
+	err := s.eachRow(ctx, projectID, scope, q, "", nil, func(typ int, k event.Key) { add(c, typ, k) })
+	if err != nil {
+		return nil, err
+	}
+	cond, args := "", []any{projectID}
+	if q.From != nil {
+		args = append(args, int64(clampMillis(*q.From)))
+		cond += fmt.Sprintf(" AND created_ms >= $%d", len(args))
+	}
+	if q.To != nil {
+		args = append(args, int64(clampMillis(*q.To)))
+		cond += fmt.Sprintf(" AND created_ms <= $%d", len(args))
+	}
+	return c, each(ctx, s.db, fmt.Sprintf(`SELECT DISTINCT dataset_id FROM run WHERE project_id = $1 AND dataset_id <> ''%s LIMIT %d`, cond, maxDatasets), args,
+		func(scan func(...any) error) error {
+			var id string
+			err := scan(&id)
+			c.Datasets = append(c.Datasets, id)
+			return err
+		})
+}
+
+func clampMillis(ms float64) float64 { return min(max(ms, event.MinMillis), event.MaxMillis) }
+
+func add(c *event.Catalogue, typ int, k event.Key) {
+	if typ == catalogueDataset {
+		c.Datasets = append(c.Datasets, k.Path)
+	} else {
 		c.Keys = append(c.Keys, k)
+	}
+}
+
+// runCatalogue adds what is listed of one run.
+func (s *Store) runCatalogue(ctx context.Context, projectID int64, q query.Search, c *event.Catalogue) error {
+	r, err := s.Run(ctx, projectID, q.RunID)
+	switch {
+	case fault.Of(err) == fault.NotFound: // events may name a run that nobody made
+		r.ID = q.RunID
+	case err != nil:
+		return err
+	case r.DatasetID != "":
+		c.Datasets = append(c.Datasets, r.DatasetID)
+	}
+	known := map[run.Kind]bool{}
+	kind := func(k event.Key) run.Kind { return run.Kind{Name: k.Name, Type: string(k.Type)} }
+	if err := s.eachRow(ctx, projectID, scopeRun+r.ID, query.Search{}, "", nil, func(_ int, k event.Key) { known[kind(k)] = true }); err != nil {
+		return err
+	}
+	if err := s.eachRow(ctx, projectID, scopeRun+r.ID, q, "", nil, func(typ int, k event.Key) { add(c, typ, k) }); err != nil {
+		return err
+	}
+	sessions, err := s.runSessions(ctx, projectID, &r)
+	if err != nil || len(sessions) == 0 {
+		return err
+	}
+	kinds, err := s.runKinds(ctx, projectID, sessions)
+	if err != nil {
+		return err
+	}
+	other := map[run.Kind]bool{}
+	for _, k := range kinds {
+		if !known[k] && !known[run.Kind{Type: k.Type}] {
+			other[k] = true
+		}
+	}
+	if len(other) == 0 {
+		return nil
+	}
+	return s.eachRow(ctx, projectID, scopeAll, q, "", nil, func(typ int, k event.Key) {
+		if typ != catalogueDataset && other[kind(k)] {
+			c.Keys = append(c.Keys, k)
+		}
 	})
-	return c, s.kind(err, "read catalogue")
+}
+
+// forgetRun deletes what is listed of a run, in slices.
+func (s *Store) forgetRun(ctx context.Context, projectID int64, id string) error {
+	scope := scopeRun + id
+	for more := true; more; {
+		err := s.change(ctx, projectID, uuid.Nil, 0, func(ctx context.Context, tx writeTx) (err error) {
+			more, err = deleteRows(ctx, tx, "catalogue", "project_id, scope, type, name, path", "project_id = $1 AND scope = $2", projectID, scope)
+			return err
+		})
+		if err != nil {
+			return s.kind(err, "delete catalogue of a run")
+		}
+	}
+	s.catalogue.forget(projectID, &scope)
+	return nil
 }
 
 // eachRow calls f for the rows of a scope, in the order of their key.
 func (s *Store) eachRow(ctx context.Context, projectID int64, scope string, q query.Search, cond string, more []any, f func(typ int, k event.Key)) error {
 	args := append([]any{projectID, scope}, more...)
 	if q.From != nil {
-		args = append(args, dayOf(min(max(*q.From, event.MinMillis), event.MaxMillis)))
+		args = append(args, dayOf(clampMillis(*q.From)))
 		cond += fmt.Sprintf(" AND last_day >= $%d", len(args))
 	}
 	if q.To != nil {
-		args = append(args, dayOf(min(max(*q.To, event.MinMillis), event.MaxMillis)))
+		args = append(args, dayOf(clampMillis(*q.To)))
 		cond += fmt.Sprintf(" AND first_day <= $%d", len(args))
 	}
 	return each(ctx, s.db, `SELECT type, name, path FROM catalogue WHERE project_id = $1 AND scope = $2`+cond+` ORDER BY type, name, path`, args,

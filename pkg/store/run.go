@@ -96,9 +96,14 @@ func (s *Store) Run(ctx context.Context, projectID int64, id string) (run.Run, e
 
 // DeleteRun deletes a run; its sessions stay. fault.NotFound if there is none.
 func (s *Store) DeleteRun(ctx context.Context, projectID int64, id string) error {
-	return s.changeDocs(ctx, 0, "delete run", func(ctx context.Context, tx writeTx) error {
-		return runs.remove(ctx, tx, projectID, strings.ToLower(id))
+	id = strings.ToLower(id)
+	err := s.changeDocs(ctx, 0, "delete run", func(ctx context.Context, tx writeTx) error {
+		return runs.remove(ctx, tx, projectID, id)
 	})
+	if err != nil {
+		return err
+	}
+	return s.forgetRun(ctx, projectID, id)
 }
 
 // FindRuns gives a page of the runs that match, the number of all that match, and of all there

@@ -1,10 +1,8 @@
 package wire
 
 import (
-	"cmp"
 	"encoding/json"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spangrove/spangrove/pkg/event"
@@ -33,18 +31,14 @@ func DecodeSchema(rawQuery string, now time.Time) (query.Search, error) {
 }
 
 // AppendSchema writes which fields events have: {"fields": [{"name", "event_type"}], "datasets":
-// [id], "mappings": {event name: [{"field_name", "event_type"}]}}. Fields are sorted by type and
-// name, and those of events whose names are not told apart are in no mapping.
+// [id], "mappings": {event name: [{"field_name", "event_type"}]}}. The keys of c are sorted by
+// type and path. Those of events whose names are not told apart are in no mapping.
 func AppendSchema(dst []byte, c *event.Catalogue) json.RawMessage {
-	keys := slices.Clone(c.Keys)
-	slices.SortFunc(keys, func(a, b event.Key) int {
-		return cmp.Or(strings.Compare(string(a.Type), string(b.Type)), strings.Compare(a.Path, b.Path), strings.Compare(a.Name, b.Name))
-	})
 	byName := map[string][]event.Key{}
 	var names []string
 	dst = append(dst, `{"fields":[`...)
-	for i, k := range keys {
-		if i == 0 || k.Type != keys[i-1].Type || k.Path != keys[i-1].Path {
+	for i, k := range c.Keys {
+		if i == 0 || k.Type != c.Keys[i-1].Type || k.Path != c.Keys[i-1].Path {
 			if i > 0 {
 				dst = append(dst, ',')
 			}

@@ -19,8 +19,8 @@ func TestAppendSchema(t *testing.T) {
 	}{
 		{"nothing", event.Catalogue{}, `{"fields":[],"datasets":[],"mappings":{}}`},
 		{"fields of several names once, names apart", event.Catalogue{
-			Keys: []event.Key{{Type: event.TypeTool, Name: "b", Path: "inputs.q"}, {Type: event.TypeTool, Name: `a"`, Path: "inputs.q"},
-				{Type: event.TypeModel, Name: "b", Path: "inputs.q"}, {Type: event.TypeTool, Name: "", Path: "inputs.r"}},
+			Keys: []event.Key{{Type: event.TypeModel, Name: "b", Path: "inputs.q"}, {Type: event.TypeTool, Name: `a"`, Path: "inputs.q"},
+				{Type: event.TypeTool, Name: "b", Path: "inputs.q"}, {Type: event.TypeTool, Name: "", Path: "inputs.r"}},
 			Datasets: []string{"EXT-1", "x\"y"}},
 			`{"fields":[{"name":"inputs.q","event_type":"model"},{"name":"inputs.q","event_type":"tool"},{"name":"inputs.r","event_type":"tool"}],` +
 				`"datasets":["EXT-1","x\"y"],` +

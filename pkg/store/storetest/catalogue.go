@@ -10,6 +10,7 @@ import (
 
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/query"
+	"github.com/spangrove/spangrove/pkg/run"
 	"github.com/spangrove/spangrove/pkg/store"
 )
 
@@ -18,6 +19,7 @@ var catalogueTests = []test{
 	{"Catalogue/updates and resends add keys", catalogueUpdates},
 	{"Catalogue/days", catalogueDays},
 	{"Catalogue/runs, told by the event or its session", catalogueRunsTold},
+	{"Catalogue/runs, told by their list of sessions, until they are deleted", catalogueRunsListed},
 	{"Catalogue/names and rows are bounded", catalogueBounds},
 	{"Catalogue/another process goes on", catalogueReopened},
 	{"Catalogue/many writers", catalogueWriters},
@@ -129,6 +131,36 @@ func catalogueRunsTold(e *env) {
 	e.wantCatalogue(query.Search{RunID: "r3"})
 	e.wantCatalogue(query.Search{InRuns: true}, append(slices.Clone(first), second...)...)
 	e.wantCatalogue(query.Search{}, append(append([]string{`tool "alone" metadata.z`}, first...), second...)...)
+}
+
+func catalogueRunsListed(e *env) {
+	s := start("s", "root", 0, 10)
+	s.Metadata = text(`{"run_id":"%s","mine":1}`, id("r1"))
+	x := step("t", "search", 1)
+	x.Metadata = raw(`{"listed":1,"dataset_id":"EXT-b"}`)
+	other := step("u", "other", 1)
+	other.Metadata = raw(`{"not":1}`)
+	e.put(s)
+	e.put(x)
+	e.put(other)
+	r, err := e.s.CreateRun(e.ctx, e.project, run.Update{ID: id("r1").String(), DatasetID: pointer("EXT-a"), EventIDs: []string{id("t").String()}})
+	e.ok(err)
+	listed := []string{`tool "search" metadata.listed`, `tool "search" metadata.dataset_id`, "dataset EXT-a"}
+	e.wantCatalogue(query.Search{RunID: r.ID}, append([]string{`session "root" metadata.run_id`, `session "root" metadata.mine`}, listed...)...)
+	e.wantCatalogue(query.Search{RunID: r.ID, To: pointer(noon - dayMillis)}, "dataset EXT-a")
+	if got := e.catalogue(query.Search{}); !slices.Contains(got, "dataset EXT-a") || !slices.Contains(got, "dataset EXT-b") {
+		e.Errorf("datasets are missing: %q", got)
+	}
+	e.ok(e.s.DeleteRun(e.ctx, e.project, r.ID))
+	if n := e.place.Count(e.T, "SELECT count(*) FROM catalogue WHERE scope = 'run:"+r.ID+"'"); n != 0 {
+		e.Errorf("%d rows stay", n)
+	}
+	// Of its sessions the event tells, and the keys are those of such events in the project.
+	e.wantCatalogue(query.Search{RunID: r.ID}, `session "root" metadata.run_id`, `session "root" metadata.mine`)
+	y := start("v", "another", 20, 10)
+	y.Metadata = text(`{"run_id":"%s"}`, id("r1"))
+	e.put(y)
+	e.wantCatalogue(query.Search{RunID: r.ID}, `session "another" metadata.run_id`, `session "root" metadata.run_id`, `session "root" metadata.mine`)
 }
 
 func catalogueBounds(e *env) {

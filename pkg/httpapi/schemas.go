@@ -1,0 +1,65 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/project"
+	"github.com/spangrove/spangrove/pkg/query"
+	"github.com/spangrove/spangrove/pkg/wire"
+)
+
+// Schemas is what knows which fields events have.
+type Schemas interface {
+	// Catalogue lists the keys of events and the datasets they name, sorted by type and path:
+	// of all events or, if q says so, of runs or of one run; from and to the days q names.
+	Catalogue(ctx context.Context, projectID int64, q query.Search) (*event.Catalogue, error)
+	// MetricNames lists the metrics that events carry, sorted.
+	MetricNames(ctx context.Context, projectID int64) ([]string, error)
+}
+
+var schemaOperations = []operation{
+	{"getEventsSchema", http.MethodGet, []string{"/events/schema"}, project.ScopeRead, (*Server).eventsSchema},
+	{"getRunsSchema", http.MethodGet, []string{"/runs/schema"}, project.ScopeRead, (*Server).runsSchema},
+	{"getRunSchema", http.MethodGet, []string{"/runs/{id}/schema"}, project.ScopeRead, (*Server).runSchema},
+}
+
+func (s *Server) eventsSchema(c *call) error {
+	q, err := wire.DecodeSchema(c.r.URL.RawQuery, s.Now())
+	if err != nil {
+		return err
+	}
+	return s.schema(c, q)
+}
+
+// runsSchema answers with the fields of the events of experiment runs.
+func (s *Server) runsSchema(c *call) error {
+	q, err := wire.DecodeSchema(c.r.URL.RawQuery, s.Now())
+	if err != nil {
+		return err
+	}
+	q.InRuns = true
+	return s.schema(c, q)
+}
+
+func (s *Server) runSchema(c *call) error {
+	q, err := wire.DecodeSchema(c.r.URL.RawQuery, s.Now())
+	if err != nil {
+		return err
+	}
+	r, err := s.Runs.Run(c.ctx(), c.project.ID, c.text("id"))
+	if err != nil {
+		return err
+	}
+	q.RunID = r.ID
+	return s.schema(c, q)
+}
+
+func (s *Server) schema(c *call, q query.Search) error {
+	catalogue, err := s.Schemas.Catalogue(c.ctx(), c.project.ID, q)
+	if err != nil {
+		return err
+	}
+	return c.answer(wire.AppendSchema(nil, catalogue))
+}
