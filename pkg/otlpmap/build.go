@@ -163,13 +163,24 @@ func (b *build) member(bucket int, key string, val []byte) bool {
 		bucket = bucketCold
 	}
 	if field, ok := compiled.fields[bucket][key]; ok {
-		return b.put(target{bucket: bucket, key: key, field: field}, val)
+		return !writtenLast(field) && b.put(target{bucket: bucket, key: key, field: field}, val)
 	}
 	if !b.obj[bucket].keys.add(key) {
 		return false
 	}
 	b.obj[bucket].raw(key, val)
 	return true
+}
+
+// writtenLast says that a field holds what no rule placed, or what was done to the values. A
+// member of that name that comes from data must not take its place: all would be lost.
+func writtenLast(field int) bool {
+	switch field {
+	case fields.attributes.field, fields.spanEvents.field, fields.links.field, fields.embedding.field,
+		fields.partTypes.field, fields.parseError.field, fields.truncated.field, fields.replaced.field:
+		return true
+	}
+	return false
 }
 
 // run lets the rules look at the span, in their order: those that have something to read in it.

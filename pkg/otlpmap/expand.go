@@ -71,13 +71,13 @@ func (b *build) memberNode(bucket int, n int32) {
 	b.member(bucket, nd.key, b.arena[at:])
 }
 
-// has says that a bucket has a member of that name.
+// has says that a bucket has a member of that name, or will have.
 func (b *build) has(bucket int, key string) bool {
 	if bucket == bucketHot && event.ColdKey(key) {
 		bucket = bucketCold
 	}
 	if field, ok := compiled.fields[bucket][key]; ok {
-		return b.filled(field)
+		return writtenLast(field) || b.filled(field)
 	}
 	return b.obj[bucket].keys.has(key)
 }

@@ -66,7 +66,7 @@ func TestFields(t *testing.T) {
 		{"returned list", map[string]any{"honeyhive_outputs.0": "x", "honeyhive_outputs.1": 2}, map[string]string{"outputs": `["x",2]`}},
 		{"returned value", map[string]any{"honeyhive_outputs": "x"}, map[string]string{"outputs": `"x"`}},
 		{"own metadata", map[string]any{"honeyhive_metadata.cost": 0.5, "gen_ai.usage.cost": 0.7, "honeyhive_metadata.attributes": "mine", "x": 1},
-			map[string]string{"metadata.cost": "0.5", "metadata.cost_source": "", "metadata.attributes": `"mine"`}},
+			map[string]string{"metadata.cost": "0.5", "metadata.cost_source": "", "metadata.attributes": `{"honeyhive_metadata.attributes":"mine","x":1}`}}, // both are kept
 		{"repeated type and name", map[string]any{"honeyhive_event_type": "chain", "honeyhive_event_name": "n", "honeyhive_metadata.event_type": "chain", "honeyhive_metadata.event_name": "n"},
 			map[string]string{"metadata.event_type": "", "metadata.event_name": "", "metadata.attributes": ""}},
 		{"gaps in messages", chat(map[string]any{"gen_ai.prompt.7.role": "user", "gen_ai.prompt.7.content": "b", "gen_ai.prompt.2.role": "system", "gen_ai.prompt.2.content": "a", "gen_ai.prompt.10.role": "user", "gen_ai.prompt.10.content": "c"}),
