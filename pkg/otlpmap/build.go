@@ -47,6 +47,7 @@ type build struct {
 	tree  tree
 	msgs  []message
 	known known
+	names keySet // of the attributes that are kept
 
 	// The list that readMessages read last, and what wholeMessages says of it.
 	list      []byte
@@ -91,6 +92,7 @@ func (b *build) forget() {
 	b.msgs = b.msgs[:0]
 	b.tree.reset()
 	b.known.reset()
+	b.names.reset()
 }
 
 // event maps one span.

@@ -100,6 +100,7 @@ var compiled *tables
 func init() {
 	compiled = compile()
 	fillFields()
+	fillMemberNames()
 	at := func(name string) slot { return compiled.names[name] }
 	systemInstructions = at("gen_ai.system_instructions")
 	inputMime, outputMime = at("input.mime_type"), at("output.mime_type")

@@ -173,14 +173,15 @@ func (c *cursor) leave(n int) {
 	c.i += n
 }
 
-// member is the value of an object's member by its name, nil if absent. The last one wins.
-func member(raw []byte, key string) (val []byte) {
+// member is the value of an object's member by its name, nil if absent. No name comes twice:
+// rawjson.Clean sees to that.
+func member(raw []byte, key string) []byte {
 	for c := members(raw); c.next(); {
 		if string(c.key) == key {
-			val = c.val
+			return c.val
 		}
 	}
-	return val
+	return nil
 }
 
 // kind is the first byte of a value, 0 for none: '{', '[', '"', 'n', 't', 'f', or a digit

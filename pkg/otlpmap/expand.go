@@ -126,12 +126,31 @@ func (b *build) spread(bucket int, raw []byte, a *attr) {
 
 // keyText is a member's name without its escapes.
 func keyText(key []byte) string {
+	if name, ok := memberNames[string(key)]; ok {
+		return name
+	}
 	for _, c := range key {
 		if c == '\\' {
 			return unquoted(append(append([]byte{'"'}, key...), '"'))
 		}
 	}
 	return string(key)
+}
+
+// memberNames are the names that members of requests and answers mostly have, so that they need
+// not be made anew for each.
+var memberNames map[string]string
+
+func fillMemberNames() {
+	memberNames = map[string]string{}
+	for name := range settings {
+		memberNames[name] = name
+	}
+	for _, fields := range compiled.fields {
+		for name := range fields {
+			memberNames[name] = name
+		}
+	}
 }
 
 func decimal(n int) string { return strconv.Itoa(n) }

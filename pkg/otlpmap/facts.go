@@ -3,7 +3,6 @@ package otlpmap
 import (
 	"encoding/hex"
 	"math"
-	"strings"
 
 	"github.com/google/uuid"
 	"go.opentelemetry.io/collector/pdata/ptrace"
@@ -151,8 +150,8 @@ func (b *build) errorText(e *event.Event) {
 	if observed != nil && observed.str() == text {
 		observed.used = true
 	}
-	text = b.valid(text)
-	e.Error = &text
+	told := b.valid(text)
+	e.Error = &told
 }
 
 // nanosPerMilli turns the nanoseconds of OTLP into milliseconds.
@@ -196,7 +195,7 @@ func (b *build) sessionFacts(e *event.Event) {
 		case s.key != s.trace.key && !s.fixed:
 			b.putText(fields.sessionKey, s.key)
 		case given != nil && conversation == given, given == nil && s.key == s.resource.session:
-		case SessionID(s.key).String() == strings.ToLower(s.key):
+		case isUUID(s.key):
 		default:
 			b.putText(fields.sessionID, s.key)
 		}

@@ -1,6 +1,7 @@
 package otlpmap
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -165,12 +166,15 @@ func (x *scratch) gather(s *span, opt *Options) {
 const detailsEvent = "gen_ai.client.inference.operation.details"
 
 func (x *scratch) add(s *span, key string, val pcommon.Value, opt *Options) {
-	a := attr{key: key, val: val, slot: -1, fam: -1, blank: blank(val)}
+	x.attrs = slices.Grow(x.attrs, 1)
+	x.attrs = x.attrs[:len(x.attrs)+1]
+	a := &x.attrs[len(x.attrs)-1] // clear: see reset
+	a.key, a.val, a.slot, a.fam, a.blank = key, val, -1, -1, blank(val)
 	if i, ok := compiled.slotOf(key); ok {
 		a.slot = i
 		s.by = min(s.by, compiled.slotBy[i])
-		if s.slots[i] == 0 && len(x.attrs)-s.first < maxAttrs {
-			s.slots[i] = int16(len(x.attrs) - s.first + 1)
+		if n := len(x.attrs) - s.first; s.slots[i] == 0 && n <= maxAttrs {
+			s.slots[i] = int16(n)
 			s.rules.join(&compiled.slotRules[i])
 		} else {
 			a.slot = -1
@@ -192,7 +196,6 @@ func (x *scratch) add(s *span, key string, val pcommon.Value, opt *Options) {
 		s.truncated = append(s.truncated, cutOff{key, len(val.Str())})
 		a.val = pcommon.NewValueStr(head(val.Str(), opt.MaxFieldBytes))
 	}
-	x.attrs = append(x.attrs, a)
 }
 
 // maxAttrs bounds the attributes of a span that can stand in a slot; the others are kept as

@@ -25,3 +25,15 @@ func EventID(trace [16]byte, span [8]byte) uuid.UUID {
 
 // SessionID is the session a key names: see event.SessionOf.
 func SessionID(key string) uuid.UUID { return event.SessionOf(key) }
+
+// uuidText is how long a UUID is in its usual form.
+const uuidText = 36
+
+// isUUID says that a key is a UUID in its usual form: the id of the session that it names.
+func isUUID(key string) bool {
+	if len(key) != uuidText {
+		return false
+	}
+	id, err := uuid.Parse(key)
+	return err == nil && id != uuid.Nil
+}

@@ -60,7 +60,8 @@ func (b *build) attributes() {
 		return
 	}
 	o := &b.obj[t.bucket]
-	var keys keySet
+	keys := &b.names
+	keys.reset()
 	n := 0
 	for i := range b.attrs {
 		a := &b.attrs[i]

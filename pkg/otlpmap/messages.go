@@ -261,7 +261,7 @@ func (b *build) onlyText(content []byte) ([]byte, bool) {
 	b.arena = append(b.arena, '"')
 	for c := elements(content); c.next(); {
 		b.arena = append(b.arena, inner(member(c.val, "text"))...)
-		if typ := inner(member(c.val, "type")); typ != nil {
+		if typ := inner(member(c.val, "type")); typ != nil && !b.parts.hasText(typ) {
 			b.part(string(typ))
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+	"unsafe"
 
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
@@ -104,6 +105,11 @@ func (k *keySet) has(key string) bool {
 		}
 	}
 	return false
+}
+
+// hasText is has for text that need not become a string.
+func (k *keySet) hasText(key []byte) bool {
+	return k.has(unsafe.String(unsafe.SliceData(key), len(key)))
 }
 
 // add says whether key was new.

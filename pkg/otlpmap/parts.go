@@ -137,7 +137,7 @@ func (b *build) partCalls(list []messagePart) []byte {
 
 // partType notes the type of a part that loses it.
 func (b *build) partType(p *messagePart) {
-	if len(p.typ) > 0 {
+	if len(p.typ) > 0 && !b.parts.hasText(p.typ) {
 		b.part(string(p.typ))
 	}
 }

@@ -77,7 +77,7 @@ func (b *build) appendDeep(dst []byte, v pcommon.Value, depth int) []byte {
 
 func (b *build) appendMap(dst []byte, m pcommon.Map, depth int) []byte {
 	dst = append(dst, '{')
-	var keys keySet
+	keys := keySet{list: make([]string, 0, min(m.Len(), manyKeys))}
 	first := true
 	for k, v := range m.All() {
 		k, fresh := keys.name(k)

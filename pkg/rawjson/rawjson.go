@@ -171,7 +171,11 @@ func Text(raw []byte) (string, bool) {
 	if KindOf(raw) != '"' {
 		return "", false
 	}
-	b, err := jsontext.AppendUnquote(nil, bytes.TrimSpace(raw))
+	raw = bytes.TrimSpace(raw)
+	if end := plainEnd(raw, 1); end == len(raw)-1 && raw[end] == '"' {
+		return string(raw[1:end]), true
+	}
+	b, err := jsontext.AppendUnquote(nil, raw)
 	if err != nil {
 		return "", false
 	}
