@@ -170,26 +170,27 @@ func (x *scratch) add(s *span, key string, val pcommon.Value, opt *Options) {
 	x.attrs = x.attrs[:len(x.attrs)+1]
 	a := &x.attrs[len(x.attrs)-1] // clear: see reset
 	a.key, a.val, a.slot, a.fam, a.blank = key, val, -1, -1, blank(val)
-	if i, ok := compiled.slotOf(key); ok {
-		a.slot = i
+	switch p := x.place(key); {
+	case p.slot >= 0:
+		i := p.slot
 		s.by = min(s.by, compiled.slotBy[i])
 		if n := len(x.attrs) - s.first; s.slots[i] == 0 && n <= maxAttrs {
+			a.slot = i
 			s.slots[i] = int16(n)
 			s.rules.join(&compiled.slotRules[i])
 		} else {
-			a.slot = -1
 			a.used = s.slots[i] != 0 && equal(x.attrs[s.first+int(s.slots[i])-1].val, val)
 		}
-	} else if fam, rest := familyOf(key); fam >= 0 {
-		if !plainKey(key[rest:]) {
+	case p.fam >= 0:
+		if p.odd {
 			key, _ = x.names.name(key)
 			a.key = key
 		}
-		a.fam, a.rest = fam, int16(rest)
-		s.by = min(s.by, compiled.famBy[fam])
-		if !s.families.has(fam) {
-			s.families.add(fam)
-			s.rules.join(&compiled.famRules[fam])
+		a.fam, a.rest = p.fam, p.rest
+		s.by = min(s.by, compiled.famBy[p.fam])
+		if !s.families.has(p.fam) {
+			s.families.add(p.fam)
+			s.rules.join(&compiled.famRules[p.fam])
 		}
 	}
 	if opt.MaxFieldBytes >= 0 && val.Type() == pcommon.ValueTypeStr && len(val.Str()) > opt.MaxFieldBytes {
@@ -208,6 +209,40 @@ func head(s string, limit int) string {
 		limit--
 	}
 	return s[:limit]
+}
+
+// place is what the tables say of an attribute's name: its slot, or else its family and where
+// the path within that starts, and whether that path is not plain. -1 for none.
+type place struct {
+	slot      slot
+	fam, rest int16
+	odd       bool
+}
+
+// Bounds of the names that a scratch remembers the places of: an instrumentation sends the same
+// few with every span.
+const (
+	keepPlaces    = 4096
+	keepPlaceName = 256 // bytes
+)
+
+func (x *scratch) place(key string) place {
+	if i, ok := compiled.names[key]; ok {
+		return place{slot: i, fam: -1}
+	}
+	if p, ok := x.places[key]; ok {
+		return p
+	}
+	p := place{slot: -1, fam: -1}
+	if i, ok := compiled.slotOf(key); ok {
+		p.slot = i
+	} else if fam, rest := familyOf(key); fam >= 0 {
+		p.fam, p.rest, p.odd = fam, int16(rest), !plainKey(key[rest:])
+	}
+	if len(x.places) < keepPlaces && len(key) <= keepPlaceName {
+		x.places[strings.Clone(key)] = p
+	}
+	return p
 }
 
 // slotOf finds the slot of a name: its own, or that of a name with a part that may be any.

@@ -110,6 +110,7 @@ type scratch struct {
 	copies    bool            // some span is a copy of one that has not ended: see pose
 	sessions  map[uuid.UUID]*session
 	order     []*session
+	places    map[string]place // of names that are not the tables' own; kept for the next call
 	build     build
 
 	seats  seats
@@ -126,7 +127,7 @@ type spanKey struct {
 const keepAttrs = 1 << 16
 
 func newScratch() *scratch {
-	return &scratch{traces: map[[16]byte]*trace{}, bySpan: map[spanKey]int{}, sessions: map[uuid.UUID]*session{}}
+	return &scratch{traces: map[[16]byte]*trace{}, bySpan: map[spanKey]int{}, sessions: map[uuid.UUID]*session{}, places: map[string]place{}}
 }
 
 func (x *scratch) reset() {
@@ -143,6 +144,9 @@ func (x *scratch) reset() {
 	clear(x.traces)
 	clear(x.bySpan)
 	clear(x.sessions)
+	if len(x.places) >= keepPlaces {
+		clear(x.places)
+	}
 	x.spans, x.attrs, x.resources, x.scopes, x.order = x.spans[:0], x.attrs[:0], x.resources[:0], x.scopes[:0], x.order[:0]
 	x.ownIDs, x.copies = false, false
 	x.build.forget()

@@ -213,47 +213,6 @@ func AppendText(dst []byte, s string) (out []byte, replaced int) {
 	return dst, replaced
 }
 
-// appendQuoted appends s between quotes. It says no, and has appended something or other, if s
-// holds NUL or bytes that are not UTF-8.
-func appendQuoted(dst []byte, s string) ([]byte, bool) {
-	dst = append(dst, '"')
-	done := 0 // how much of s is in dst
-	for i := plainEnd(s, 0); i < len(s); i = plainEnd(s, i) {
-		c := s[i]
-		if c >= utf8.RuneSelf {
-			from := i
-			if i = plainStart(s, i); !utf8.ValidString(s[from:i]) {
-				return dst, false
-			}
-			continue
-		}
-		dst = append(dst, s[done:i]...)
-		switch c {
-		case '"', '\\':
-			dst = append(dst, '\\', c)
-		case '\n':
-			dst = append(dst, '\\', 'n')
-		case '\t':
-			dst = append(dst, '\\', 't')
-		case '\r':
-			dst = append(dst, '\\', 'r')
-		case '\b':
-			dst = append(dst, '\\', 'b')
-		case '\f':
-			dst = append(dst, '\\', 'f')
-		case 0:
-			return dst, false
-		default:
-			const digits = "0123456789abcdef"
-			dst = append(dst, '\\', 'u', '0', '0', digits[c>>4], digits[c&15])
-		}
-		i++
-		done = i
-	}
-	dst = append(dst, s[done:]...)
-	return append(dst, '"'), true
-}
-
 // AppendNumber appends f in its shortest form that reads back equal, without an exponent for
 // everyday sizes. Infinities and NaN, which JSON lacks, become null.
 func AppendNumber(dst []byte, f float64) []byte {
