@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"net/http"
@@ -184,12 +185,16 @@ func (s *Server) compareRuns(c *call) error {
 	if err != nil {
 		return err
 	}
+	var oldRun run.Run
+	var before *run.Scores
+	other := make(chan error, 1)
+	go func() { // beside the new run: both have many scores
+		var err error
+		oldRun, before, err = s.scored(c, c.text("old"), in.Search)
+		other <- err
+	}()
 	newRun, fresh, err := s.scored(c, c.text("id"), in.Search)
-	if err != nil {
-		return err
-	}
-	oldRun, before, err := s.scored(c, c.text("old"), in.Search)
-	if err != nil {
+	if err = cmp.Or(err, <-other); err != nil {
 		return err
 	}
 	rules, err := s.RunScores.MetricRules(c.ctx(), c.project.ID)

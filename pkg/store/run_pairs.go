@@ -19,12 +19,15 @@ import (
 // the first with the first and so on, in the order of the new run, a page of the pairs, and
 // counts all. Without a name and a type, the session events are paired.
 func (s *Store) RunPairs(ctx context.Context, projectID int64, newRun, oldRun *run.Run, q run.PairQuery, filters []query.Filter) (pairs []run.Pair, total int, err error) {
+	var before []pairable
+	other := make(chan error, 1)
+	go func() {
+		var err error
+		before, err = s.pairable(ctx, projectID, oldRun, &q, filters)
+		other <- err
+	}()
 	fresh, err := s.pairable(ctx, projectID, newRun, &q, filters)
-	if err != nil {
-		return nil, 0, s.kind(err, "pair events")
-	}
-	before, err := s.pairable(ctx, projectID, oldRun, &q, filters)
-	if err != nil {
+	if err = cmp.Or(err, <-other); err != nil {
 		return nil, 0, s.kind(err, "pair events")
 	}
 	waiting := map[pairKey][]uuid.UUID{}
@@ -78,24 +81,35 @@ func (s *Store) pairable(ctx context.Context, projectID int64, r *run.Run, q *ru
 	}
 	match := query.NewMatcher(filters)
 	var list []pairable
-	err = s.runRows(ctx, projectID, scores.Sessions, cond, func(h *stored) error {
-		d := scores.Datapoints[h.SessionID]
-		if d == "" {
-			return nil
-		}
-		if len(filters) > 0 {
-			e, ok, err := s.asRead(ctx, h)
-			if err != nil || !ok || !match.Match(&e) {
-				return err
-			}
-		}
-		k := pairKey{d, run.Kind{Name: h.Name, Type: string(h.Type)}}
+	take := func(h *stored) {
+		k := pairKey{scores.Datapoints[h.SessionID], run.Kind{Name: h.Name, Type: string(h.Type)}}
 		if h.IsSession() {
 			k.kind.Name = "" // that of a session is its run's
 		}
 		list = append(list, pairable{k, place{h.Start, h.ID, h.day}})
+	}
+	var later []*stored // what needs a connection of its own
+	err = s.runRows(ctx, projectID, scores.Sessions, cond, func(h *stored) error {
+		if scores.Datapoints[h.SessionID] == "" {
+			return nil
+		}
+		if len(filters) > 0 {
+			later = append(later, h)
+		} else {
+			take(h)
+		}
 		return nil
 	})
+	for _, h := range later {
+		if err != nil {
+			break
+		}
+		var e event.Event
+		var ok bool
+		if e, ok, err = s.asRead(ctx, h); err == nil && ok && match.Match(&e) {
+			take(h)
+		}
+	}
 	slices.SortFunc(list, func(a, b pairable) int { return cmp.Or(cmp.Compare(a.start, b.start), bytes.Compare(a.id[:], b.id[:])) })
 	return list, err
 }

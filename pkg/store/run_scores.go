@@ -32,9 +32,18 @@ func (s *Store) runScores(ctx context.Context, projectID int64, r *run.Run, q qu
 	if len(sessions) == 0 {
 		return out, nil
 	}
-	if out.Kinds, err = s.runKinds(ctx, projectID, sessions); err != nil {
-		return nil, err
-	}
+	kinds := make(chan error, 1)
+	go func() { // beside the scores: both read many rows
+		var err error
+		out.Kinds, err = s.runKinds(ctx, projectID, sessions)
+		kinds <- err
+	}()
+	err = s.readScores(ctx, projectID, sessions, q, out)
+	return out, cmp.Or(err, <-kinds)
+}
+
+// readScores reads scores, sessions and datapoints.
+func (s *Store) readScores(ctx context.Context, projectID int64, sessions []uuid.UUID, q query.Search, out *run.Scores) error {
 	type row struct {
 		place
 		run.Scored
@@ -45,31 +54,41 @@ func (s *Store) runScores(ctx context.Context, projectID int64, r *run.Run, q qu
 	whole := query.NeedPayload(q.Filters)
 	// Only events with metrics, and those that say what a session is about.
 	scored := fmt.Sprintf("(e.metrics IS NOT NULL OR e.type = %d OR (e.spill & %d) <> 0)", query.TypeCode(event.TypeSession), query.SpillMetrics)
-	err = s.runRows(ctx, projectID, sessions, plainly(scored), func(h *stored) error {
-		e, at := h.Event, place{h.Start, h.ID, h.day}
-		if whole || h.spill&(query.SpillMetrics|query.SpillMetadata) != 0 || (h.IsSession() && len(q.Filters) > 0) {
-			var ok bool
-			var err error
-			if e, ok, err = s.asRead(ctx, h); err != nil || !ok {
-				return err
-			}
-		}
-		if d := datapointOf(&e); d != "" && (out.Datapoints[e.SessionID] == "" || e.IsSession()) {
+	take := func(e *event.Event, at place) {
+		if d := datapointOf(e); d != "" && (out.Datapoints[e.SessionID] == "" || e.IsSession()) {
 			out.Datapoints[e.SessionID] = d
 		}
 		if f, ok := first[e.SessionID]; !ok || f.before(at) {
 			first[e.SessionID] = at
 		}
-		if inRange(e.Start, &q) && match.Match(&e) {
+		if inRange(e.Start, &q) && match.Match(e) {
 			rows = append(rows, row{at, run.Scored{Session: e.SessionID, Kind: run.Kind{Name: e.Name, Type: string(e.Type)}, Metrics: bytes.Clone(e.Metrics)}})
 		}
+	}
+	var later []*stored // what needs a connection of its own: reading it beside the rows could wait for itself
+	err := s.runRows(ctx, projectID, sessions, plainly(scored), func(h *stored) error {
+		if whole || h.spill&(query.SpillMetrics|query.SpillMetadata) != 0 || (h.IsSession() && len(q.Filters) > 0) {
+			later = append(later, h)
+			return nil
+		}
+		take(&h.Event, place{h.Start, h.ID, h.day})
 		return nil
 	})
+	for _, h := range later {
+		if err != nil {
+			break
+		}
+		var e event.Event
+		var ok bool
+		if e, ok, err = s.asRead(ctx, h); err == nil && ok {
+			take(&e, place{h.Start, h.ID, h.day})
+		}
+	}
 	if err == nil {
 		err = s.otherDatapoints(ctx, projectID, sessions, out.Datapoints)
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
 	byTime := func(a, b place) int { return cmp.Or(cmp.Compare(a.start, b.start), bytes.Compare(a.id[:], b.id[:])) }
 	slices.SortFunc(rows, func(a, b row) int { return byTime(a.place, b.place) })
@@ -84,7 +103,7 @@ func (s *Store) runScores(ctx context.Context, projectID int64, r *run.Run, q qu
 		out.Sessions = append(out.Sessions, id)
 	}
 	slices.SortFunc(out.Sessions, func(a, b uuid.UUID) int { return byTime(first[a], first[b]) })
-	return out, nil
+	return nil
 }
 
 func inRange(start float64, q *query.Search) bool {
