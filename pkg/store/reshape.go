@@ -52,6 +52,21 @@ type part struct {
 	session uuid.UUID
 }
 
+// spans counts what the request brought of the session, as far as it can be part of a tree.
+func (p part) spans() (n int) {
+	for _, g := range p.put.groups {
+		if g.part.session != p.session {
+			continue
+		}
+		for _, h := range g.heads {
+			if h.trace != 0 {
+				n++
+			}
+		}
+	}
+	return n
+}
+
 // compare is the order in which all lanes lock the rows of sessions.
 func (k idKey) compare(o idKey) int {
 	return cmp.Or(cmp.Compare(k.project, o.project), bytes.Compare(k.id[:], o.id[:]))
@@ -72,6 +87,7 @@ func (r *reshape) of(key idKey) *reshaped {
 func (r *reshape) upserted(deltas []*sessionDelta) {
 	for _, d := range deltas {
 		x := r.of(idKey{d.project, d.id})
+		x.gone = false // or made again
 		if !x.locked {
 			x.locked, x.fresh, x.before = true, d.state.fresh, d.state.touched-1
 		}
@@ -180,10 +196,23 @@ func (r *reshape) settleOne(ctx context.Context, tx writeTx, x *reshaped) error 
 	}
 	k.version = x.version
 	x.result = k
-	if x.fresh && !x.reload && len(x.changes) == 0 && len(x.parts) == 1 && x.parts[0].session == x.key.id {
+	if x.fresh && !x.reload && len(x.changes) == 0 && x.whole() {
 		return nil // came in one request, which is corrected already
 	}
 	return r.correct(ctx, tx, x, k, all)
+}
+
+// whole says that the spans that were added are those of one request, and all it brought of the
+// session: none of them was a repeat, or went to the session that its trace turned out to have,
+// after the others had been corrected for its sake.
+func (x *reshaped) whole() bool {
+	return len(x.parts) == 1 && x.parts[0].session == x.key.id && x.parts[0].spans() == len(x.added)
+}
+
+// corrected says that a span that was added came corrected, for the sake of others of its
+// request.
+func (x *reshaped) corrected() bool {
+	return slices.ContainsFunc(x.added, func(a addedNode) bool { return a.marks&(markWrapper|markDuplicate) != 0 })
 }
 
 // skeleton gives the session's tree as the transaction left it; all says that any of its traces
@@ -214,7 +243,7 @@ func (r *reshape) skeleton(ctx context.Context, tx writeTx, x *reshaped) (k *ske
 		k.trim()
 		return k, false, nil
 	}
-	if x.models < 2 && !x.reload && len(x.changes) == 0 {
+	if x.models < 2 && !x.reload && len(x.changes) == 0 && !x.corrected() {
 		return nil, false, nil // whatever came, it is no second call
 	}
 	k, err = r.s.loadSkeleton(ctx, tx, x.key)

@@ -28,6 +28,8 @@ var treeTests = []test{
 	{"Tree/an unfinished copy in any order", unfinishedAnyOrder},
 	{"Tree/a span with an id of its own in any order", ownIDAnyOrder},
 	{"Tree/a trace in many requests", longTrace},
+	{"Tree/a call in a session of its own loses its request's company", companyLeaves},
+	{"Tree/a session that is left and named again in one commit", leftAndNamed},
 }
 
 // told makes a model call that an instrumentor tells with the provider's id of the answer.
@@ -287,4 +289,85 @@ func longTrace(e *env) {
 	}
 	e.wantRollup("s", fmt.Sprintf("num_events=%d num_model_events=%d has_feedback=false cost=%v total_tokens=%d prompt_tokens=%d completion_tokens=%d",
 		len(all), leaves, float64(leaves)/4, 2*leaves, leaves, leaves))
+}
+
+// companyLeaves: a span with a session of its own comes with others that its request files there,
+// too, and that go on to the session that their trace has. What it was corrected for went along.
+func companyLeaves(e *env) {
+	outer := traced("t", "own", call("own", "outer", 2, 4, 4, 0.5))
+	outer.Fixed = true
+	inner := traced("t", "own", below("outer", call("own", "inner", 3, 4, 4, 0.25)))
+	twin := traced("t", "own", told("langchain", "r", step("own", "twin", 5)))
+	twin.Fixed = true
+	first := traced("t", "own", told("openai", "r", step("own", "first", 4)))
+	root := traced("t", "key", step("key", "root", 1))
+	all := [][]event.Event{{root}, {outer, inner, twin, first}}
+	ways := map[string]func(){
+		"in a new session": func() {
+			for _, part := range all {
+				e.put(part...)
+			}
+		},
+		"in a session without calls": func() {
+			e.put(step("own", "native", 0))
+			e.put(root)
+			project := e.project
+			e.reopen(optionsNone)
+			e.project = project
+			e.put(all[1]...)
+		},
+		"the root last": func() {
+			e.put(all[1]...)
+			e.put(root)
+		},
+		"again with another": func() {
+			e.put(root)
+			e.put(outer)
+			e.put(twin)
+			e.put(all[1]...)
+		},
+	}
+	for name, way := range ways {
+		p, err := e.s.EnsureProject(e.ctx, name)
+		e.ok(err)
+		e.project = p.ID
+		way()
+		e.equal("type, "+name, event.TypeModel, e.event(id("outer")).Type)
+		e.equal("duplicate, "+name, "", e.duplicateOf("twin"))
+		e.equal("own, "+name, "num_model_events=2 cost=0.75", members(e.event(id("own")).Metadata, "num_model_events", "cost"))
+		e.equal("key, "+name, "num_model_events=2 cost=0.5", members(e.event(id("key")).Metadata, "num_model_events", "cost"))
+	}
+}
+
+// leftAndNamed: the only trace of a session leaves it, and two others join it in the same commit.
+func leftAndNamed(e *env) {
+	for i, order := range [][3]byte{{1, 2, 3}, {3, 2, 1}, {2, 1, 3}} {
+		p, err := e.s.EnsureProject(e.ctx, fmt.Sprint("order ", i))
+		e.ok(err)
+		e.project = p.ID
+		var traces [3]uuid.UUID
+		for j, n := range order {
+			traces[j] = uuid.UUID{0: n, 15: 1}
+		}
+		in := func(trace uuid.UUID, x event.Event) event.Event {
+			x.TraceID = trace
+			if x.SessionID == id("") {
+				x.SessionID, x.ParentID, x.Provisional = trace, trace, true
+			}
+			return x
+		}
+		goes := in(traces[0], below("root", step("s", "goes", 2)))
+		e.put(goes)
+		e.put(in(traces[1], told("openai", "r", step("", "inner", 3))))
+		e.put(in(traces[2], told("langchain", "r", step("", "outer", 4))))
+		joins := func(trace uuid.UUID) event.Note {
+			return event.Note{Kind: event.NoteLog, TraceID: trace, SpanID: id("nobody"), Session: id("s"), Nanos: 1, Content: raw(`{}`)}
+		}
+		e.putBatch(event.Batch{Events: []event.Event{in(traces[0], step("key", "root", 1))}, Notes: []event.Note{joins(traces[1]), joins(traces[2])}})
+		e.wantNames("key", "key", "root", "root", "goes")
+		e.equal("events", 3, len(e.session(id("s"))))
+		e.equal("duplicate", "inner", e.duplicateOf("outer"))
+		e.put(in(traces[2], below("inner", step("s", "late", 5))))
+		e.equal("events, one more", 4, len(e.session(id("s"))))
+	}
 }
