@@ -105,8 +105,8 @@ func TestUpdateReplacesOnlyWhatIsSet(t *testing.T) {
 	if diff := cmp.Diff(want, c); diff != "" {
 		t.Errorf("an empty update (-want +got)\n%s", diff)
 	}
-	c.Apply(&Update{Name: &name, Env: []string{}, Tags: []string{"x", "y", "x"}, Parameters: json.RawMessage(`{"template":null,"k": null,"n":1.0}`)})
-	want.Name, want.Env, want.Tags, want.Parameters = "new", []string{}, []string{"x", "y"}, json.RawMessage(`{"k":null,"n":1.0}`)
+	c.Apply(&Update{Name: &name, Env: []string{}, Tags: []string{"x", "y", "x"}, Parameters: json.RawMessage(`{"template":null,"k": null,"n":1.0,"selectedFunctions":[{"id":"1","name":"f"},{"id":"2","name":"g","description":null,"k":null}]}`)})
+	want.Name, want.Env, want.Tags, want.Parameters = "new", []string{}, []string{"x", "y"}, json.RawMessage(`{"k":null,"n":1.0,"selectedFunctions":[{"id":"1","name":"f"},{"id":"2","name":"g","k":null}]}`)
 	if diff := cmp.Diff(want, c); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}

@@ -1,6 +1,7 @@
 package configuration
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 
@@ -36,26 +37,68 @@ func checkParameters(raw json.RawMessage) error {
 	return members(raw, parameterRules)
 }
 
-// withoutNulls leaves out the known keys that are null: clients send null for what they were
-// not given, and some refuse it in an answer. Text without such keys stays as it is.
+// withoutNulls leaves out the known keys that are null, of parameters and of their functions:
+// clients send null for what they were not given, and some refuse it in an answer. Text without
+// such keys stays as it is.
 func withoutNulls(raw json.RawMessage) json.RawMessage {
-	var b rawjson.Builder
-	dropped := false
-	for key, v := range rawjson.Object(raw) {
-		if parameterRules[key] != nil && rawjson.Null(v) {
-			dropped = true
-			continue
+	return rewrite(raw, func(key string, v json.RawMessage) json.RawMessage {
+		switch {
+		case parameterRules[key] == nil:
+			return v
+		case rawjson.Null(v):
+			return nil
+		case key == "selectedFunctions":
+			return eachElement(v, func(function json.RawMessage) json.RawMessage {
+				return rewrite(function, func(key string, v json.RawMessage) json.RawMessage {
+					if functionRules[key] != nil && rawjson.Null(v) {
+						return nil
+					}
+					return v
+				})
+			})
 		}
-		b.Raw(key, v)
+		return v
+	})
+}
+
+// rewrite gives an object with each member as member makes it; nil leaves it out. An object that
+// does not change stays as it is, byte for byte.
+func rewrite(raw json.RawMessage, member func(key string, v json.RawMessage) json.RawMessage) json.RawMessage {
+	var b rawjson.Builder
+	changed := false
+	for key, v := range rawjson.Object(raw) {
+		now := member(key, v)
+		changed = changed || !bytes.Equal(now, v)
+		if now != nil {
+			b.Raw(key, now)
+		}
 	}
 	switch {
-	case !dropped:
+	case !changed:
 		return raw
 	case b.Len() == 0:
 		return json.RawMessage("{}")
 	default:
 		return b.Bytes()
 	}
+}
+
+// eachElement gives an array with each element as f makes it.
+func eachElement(raw json.RawMessage, f func(json.RawMessage) json.RawMessage) json.RawMessage {
+	out := json.RawMessage{'['}
+	changed := false
+	for i, v := range rawjson.Array(raw) {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		now := f(v)
+		changed = changed || !bytes.Equal(now, v)
+		out = append(out, now...)
+	}
+	if !changed {
+		return raw
+	}
+	return append(out, ']')
 }
 
 // need says that an object has a value for each key.
@@ -135,6 +178,8 @@ func responseFormat(raw json.RawMessage) error {
 	return members(raw, map[string]rule{"type": oneOf("text", "json_object")})
 }
 
+var functionRules = map[string]rule{"id": anyText, "name": text, "description": unlessNull(anyText), "parameters": unlessNull(object)}
+
 // selectedFunction is {"id", "name", "description"?, "parameters"?}.
 func selectedFunction(raw json.RawMessage) error {
 	if err := object(raw); err != nil {
@@ -143,7 +188,7 @@ func selectedFunction(raw json.RawMessage) error {
 	if err := need(raw, "id", "name"); err != nil {
 		return err
 	}
-	return members(raw, map[string]rule{"id": anyText, "name": text, "description": unlessNull(anyText), "parameters": unlessNull(object)})
+	return members(raw, functionRules)
 }
 
 func unlessNull(check rule) rule {
