@@ -13,7 +13,7 @@ import (
 func TestScenarios(t *testing.T) {
 	harness.EachStore(t, func(t *testing.T, st harness.Store) {
 		srv := harness.Start(t, harness.Options{Store: st})
-		scripts := filepath.Join(harness.Root(t), "pkg", "httpapi", "testdata")
-		scenario.Run(t, srv.URL, srv.Key, os.DirFS(scripts))
+		api := filepath.Join(harness.Root(t), "pkg", "httpapi")
+		scenario.Run(t, srv.URL, srv.Key, os.DirFS(filepath.Join(api, "testdata")), filepath.Join(api, "openapi.yaml"))
 	})
 }

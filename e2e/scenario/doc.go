@@ -35,6 +35,9 @@
 // line are headers that must contain the text. The section "without" has texts, one a line,
 // that must not stand anywhere in the answer.
 //
+// Whatever a script expects, every answer must also be one that the OpenAPI document has for
+// the operation: its status, its content type, and a body that fits the schema.
+//
 // {{name}} is a UUID of its own in every run, unless it was set; {{hex name}} is the same
 // without dashes. They may stand anywhere.
 package scenario

@@ -22,9 +22,13 @@ import (
 const timeout = 30 * time.Second
 
 // Run plays every script of files, each a subtest, against the server at baseURL. key must
-// allow everything.
-func Run(t *testing.T, baseURL, key string, files fs.FS) {
+// allow everything. Every answer must also be one that the OpenAPI document has.
+func Run(t *testing.T, baseURL, key string, files fs.FS, document string) {
 	t.Helper()
+	doc, err := LoadDocument(document)
+	if err != nil {
+		t.Fatal(err)
+	}
 	names, err := fs.Glob(files, "*.txtar")
 	if err != nil {
 		t.Fatal(err)
@@ -42,7 +46,7 @@ func Run(t *testing.T, baseURL, key string, files fs.FS) {
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
-			p := player{baseURL: strings.TrimSuffix(baseURL, "/"), key: key, vars: map[string]string{}}
+			p := player{baseURL: strings.TrimSuffix(baseURL, "/"), key: key, document: doc, vars: map[string]string{}}
 			for _, s := range steps {
 				if problem := p.play(t.Context(), s); problem != "" {
 					t.Errorf("%s: %s\n%s", name, s.name, problem)
@@ -54,6 +58,7 @@ func Run(t *testing.T, baseURL, key string, files fs.FS) {
 
 type player struct {
 	baseURL, key string
+	document     *Document
 	vars         map[string]string
 }
 
@@ -75,6 +80,9 @@ func (p *player) play(ctx context.Context, s step) string {
 		return err.Error()
 	}
 	problems := p.check(s, answer, body)
+	if err := p.document.Check(request.Method, request.URL.Path, answer, body); err != nil {
+		problems = append(problems, err.Error())
+	}
 	if len(problems) == 0 {
 		return ""
 	}

@@ -124,7 +124,7 @@ func factories() (otelcol.Factories, error) {
 
 func TestScenariosOnSQLite(t *testing.T) {
 	url, _ := start(t, fmt.Sprintf("sqlite: {directory: %q}", t.TempDir()))
-	scenario.Run(t, url, key, os.DirFS("../../pkg/httpapi/testdata"))
+	scenario.Run(t, url, key, os.DirFS("../../pkg/httpapi/testdata"), "../../pkg/httpapi/openapi.yaml")
 }
 
 // SPANGROVE_TEST_POSTGRES is the DSN of a database that may be filled.
@@ -134,5 +134,5 @@ func TestScenariosOnPostgres(t *testing.T) {
 		t.Skip("SPANGROVE_TEST_POSTGRES is not set")
 	}
 	url, _ := start(t, "postgres: {dsn: "+fmt.Sprintf("%q", strings.ReplaceAll(dsn, "$", "$$"))+"}")
-	scenario.Run(t, url, key, os.DirFS("../../pkg/httpapi/testdata"))
+	scenario.Run(t, url, key, os.DirFS("../../pkg/httpapi/testdata"), "../../pkg/httpapi/openapi.yaml")
 }
