@@ -30,6 +30,11 @@ sdk-test: build ## only the published SDKs, on both databases
 	SPANGROVE_E2E=1 SPANGROVE_E2E_SDK=$(SDK) SPANGROVE_E2E_BINARY=$(CURDIR)/$(BIN)/spangrove \
 		e2e/with-postgres.sh go test -count=1 -timeout 30m -v -run 'SDK|Readme|Instrumentations' ./e2e
 
+api-test: build ## requests made up from openapi.yaml, on both databases
+	e2e/sdk/install.sh $(SDK)
+	SPANGROVE_E2E=1 SPANGROVE_E2E_SDK=$(SDK) SPANGROVE_E2E_BINARY=$(CURDIR)/$(BIN)/spangrove \
+		e2e/with-postgres.sh go test -count=1 -timeout 30m -v -run 'Schemathesis|Scenarios' ./e2e
+
 lint: ## gofmt, go vet, and golangci-lint if it is installed
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); echo 'not formatted: run gofmt -w'; exit 1; }
 	go vet ./...
@@ -54,4 +59,4 @@ check: ## what CI runs
 clean: ## what the targets above left in bin/
 	rm -rf $(BIN)
 
-.PHONY: help build test test-postgres race e2e sdk-test lint fuzz bench generate check clean
+.PHONY: help build test test-postgres race e2e sdk-test api-test lint fuzz bench generate check clean

@@ -2,9 +2,11 @@ package e2e
 
 import (
 	"bytes"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,12 +19,12 @@ type sdk struct {
 	env  []string
 }
 
-// pythonSDK is PyPI honeyhive and OpenTelemetry.
-func pythonSDK(t *testing.T) sdk {
+// pythonSDK is PyPI honeyhive, and what else is installed in the environment.
+func pythonSDK(t *testing.T, venv string) sdk {
 	t.Helper()
 	return sdk{
-		argv: []string{python(t), filepath.Join(harness.Root(t), "e2e", "sdk", "python", "run.py")},
-		env:  []string{"PYTHONDONTWRITEBYTECODE=1"},
+		argv: []string{filepath.Join(sdkDir(t), venv, "bin", "python"), filepath.Join(harness.Root(t), "e2e", "sdk", "python", "run.py")},
+		env:  []string{"PYTHONDONTWRITEBYTECODE=1", "HONEYHIVE_TELEMETRY=false", "TRACELOOP_TELEMETRY=false"},
 	}
 }
 
@@ -72,7 +74,8 @@ func (s sdk) run(t *testing.T, env []string, arg string) []byte {
 	return out
 }
 
-// each runs every case of the SDK, each in a process of its own, on both stores.
+// each runs every case of the SDK, each in a process of its own, on both stores. An
+// operation that the client offers and no case calls is a failure.
 func (s sdk) each(t *testing.T) {
 	harness.EachStore(t, func(t *testing.T, st harness.Store) {
 		srv := harness.Start(t, harness.Options{Store: st})
@@ -81,12 +84,31 @@ func (s sdk) each(t *testing.T) {
 		if len(cases) == 0 {
 			t.Fatal("the SDK's program lists no case")
 		}
+		uncalled := map[string]bool{}
+		for _, operation := range strings.Fields(string(s.run(t, env, "--operations"))) {
+			uncalled[operation] = true
+		}
+		if len(uncalled) == 0 {
+			t.Fatal("the SDK's program lists no operation")
+		}
+		played := 0
 		for _, name := range cases {
 			t.Run(name, func(t *testing.T) {
-				if out := string(s.run(t, env, name)); !strings.HasSuffix(out, "ok "+name+"\n") {
+				played++
+				out := string(s.run(t, env, name))
+				if !strings.HasSuffix(out, "ok "+name+"\n") {
 					t.Errorf("the case did not say that it passed:\n%s", out)
 				}
+				for line := range strings.Lines(out) {
+					if operation, ok := strings.CutPrefix(strings.TrimSpace(line), "called "); ok {
+						delete(uncalled, operation)
+					}
+				}
 			})
+		}
+		// Some cases alone, chosen with -run, call some operations alone.
+		if played == len(cases) && len(uncalled) > 0 {
+			t.Errorf("no case calls %s", slices.Sorted(maps.Keys(uncalled)))
 		}
 	})
 }
@@ -94,7 +116,13 @@ func (s sdk) each(t *testing.T) {
 // TestPythonSDK drives PyPI honeyhive 1.7.0 and the OpenTelemetry SDK.
 func TestPythonSDK(t *testing.T) {
 	harness.Require(t)
-	pythonSDK(t).each(t)
+	pythonSDK(t, "venv").each(t)
+}
+
+// TestOlderPythonSDK drives PyPI honeyhive 0.2.57.
+func TestOlderPythonSDK(t *testing.T) {
+	harness.Require(t)
+	pythonSDK(t, "venv-older").each(t)
 }
 
 // TestNodeSDK drives npm honeyhive 1.0.42.

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Installs the pinned SDKs into DIR/venv, DIR/venv-openai-v2, DIR/node and
-# DIR/vercel, outside the work tree.
+# Installs the pinned SDKs into DIR/venv, DIR/venv-older, DIR/venv-openai-v2, DIR/node
+# and DIR/vercel, and what tests the API into DIR/venv-schemathesis, all outside the
+# work tree.
 # What is there already is kept, if it was installed from the same pins.
 #
 #   e2e/sdk/install.sh DIR
@@ -32,7 +33,9 @@ node() {
 }
 
 python venv requirements.txt
+python venv-older requirements-older.txt
 python venv-openai-v2 requirements-openai-v2.txt
+python venv-schemathesis requirements-schemathesis.txt
 node node
 node vercel
 # Modules are looked up beside the file that imports them, so this one must stand there.

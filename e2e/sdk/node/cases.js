@@ -118,6 +118,27 @@ async function model_event() {
   });
 }
 
+async function model_events() {
+  const call = (model) => ({
+    project: PROJECT,
+    model,
+    provider: "acme",
+    messages: [{ role: "user", content: "hi" }],
+    response: { role: "assistant", content: "hello" },
+    duration: 42,
+    usage: { total_tokens: 7 },
+  });
+  const got = await client().events.createModelEventBatch({
+    modelEvents: ["m-small", "m-large"].map(call),
+    isSingleSession: true,
+    sessionProperties: { sessionName: "two calls" },
+  });
+  assert.equal(got.success, true);
+  const events = await Promise.all(got.eventIds.map(event));
+  assert.deepEqual(events.map((e) => e.config.model), ["m-small", "m-large"]);
+  check(await event(events[0].session_id), { event_name: "two calls" });
+}
+
 async function export_events() {
   const sid = await start();
   await client().events.createEventBatch({
@@ -270,4 +291,4 @@ async function wrong_key() {
   await assert.rejects(bad.session.startSession({ session: { project: PROJECT, sessionName: "x", source: "e2e" } }), (err) => err.statusCode === 401);
 }
 
-module.exports = { session_start, event_create, event_update, event_batch, model_event, export_events, tracer, tracer_given_session, metrics, projects, wrong_key };
+module.exports = { session_start, event_create, event_update, event_batch, model_event, model_events, export_events, tracer, tracer_given_session, metrics, projects, wrong_key };

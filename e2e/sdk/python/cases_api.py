@@ -1,7 +1,9 @@
 """The API client of PyPI `honeyhive` 1.7.0."""
 
+import inspect
 import time
 import uuid
+from types import SimpleNamespace
 
 from honeyhive import HoneyHive
 from honeyhive._generated.models import EventSearchFilter, SearchEventsRequest, SearchEventsRequestDateRange
@@ -12,7 +14,8 @@ from honeyhive._generated.models import UpdateEventRequest as BareUpdate
 from honeyhive._generated.services import Events_service, Sessions_service
 from honeyhive.models import EventFilter, PostEventBatchRequest, PostEventRequest, StartSessionRequest, UpdateEventRequest
 
-from readback import KEY, URL, call, check, event, session
+import operations
+from readback import KEY, URL, call, check, event, refused, session
 
 
 def client():
@@ -151,12 +154,8 @@ def event_batch_strict():
     api = client().events._ingestion_api_config
     got = Events_service.createEventBatch(api, data=StrictBatch(events=[step(sid, "strict")]))
     check(event(got.event_ids[0]), session_id=sid)
-    refused = None
-    try:
-        Events_service.createEventBatch(api, data=StrictBatch(events=[step(sid, "a"), step(sid, "b", surplus=1)]))
-    except Exception as err:
-        refused = err
-    assert refused is not None and getattr(refused, "status_code", None) == 400, refused
+    surplus = StrictBatch(events=[step(sid, "a"), step(sid, "b", surplus=1)])
+    assert refused(lambda: Events_service.createEventBatch(api, data=surplus)).status_code == 400
     assert set(session(sid)) == {"session", "strict"}, "a refused batch was stored in part"
 
 
@@ -182,6 +181,21 @@ def model_event():
     e = event(got.event_id)
     check(e, event_type="model", config__model="m-large", config__provider="acme", outputs__content="hello", duration=42)
     check(e, metadata__total_tokens=7, metadata__cost=0.001, inputs__chat_history=[{"role": "user", "content": "hi"}])
+
+
+def model_events():
+    from honeyhive._generated.models import PostModelEventBatchRequest
+
+    calls = [
+        {"model": m, "provider": "acme", "messages": [], "response": {"content": "hello"}, "duration": 1, "usage": {"total_tokens": 7}}
+        for m in ("m-small", "m-large")
+    ]
+    got = Events_service.createModelEventBatchLegacy(
+        client().events._ingestion_api_config,
+        data=PostModelEventBatchRequest(model_events=calls, single_session=True, session_properties={"session_name": "two calls"}),
+    )
+    assert got.success is True and [event(i)["config"]["model"] for i in got.event_ids] == ["m-small", "m-large"], got
+    check(event(got.session_id), event_name="two calls")
 
 
 def export():
@@ -250,13 +264,20 @@ def session_events():
 
 
 def wrong_key():
-    refused = None
-    try:
-        HoneyHive(api_key="not-the-key", base_url=URL).sessions.start({"session": {"session_name": "x"}})
-    except Exception as err:
-        refused = err
-    assert getattr(refused, "status_code", None) == 401, refused
-    assert getattr(refused, "error_code", None) == "UNAUTHORIZED", vars(refused)
+    bad = HoneyHive(api_key="not-the-key", base_url=URL)
+    err = refused(lambda: bad.sessions.start({"session": {"session_name": "x"}}))
+    assert (err.status_code, err.error_code) == (401, "UNAUTHORIZED"), vars(err)
+
+
+def not_served():
+    """What this server does not have is said to be missing, and is asked for by no other case."""
+    found = operations.not_served()
+    assert len(found) == 15, sorted(found)
+    for name, operation in found.items():
+        wanted = {p for p, v in inspect.signature(operation).parameters.items() if v.default is v.empty}
+        given = {p: SimpleNamespace(model_dump=lambda **_: {}) if p == "data" else "id" for p in wanted}
+        err = refused(lambda: operation(client()._api_config, **given))
+        assert (err.status_code, err.error_code) == (404, "NOT_FOUND"), (name, err)
 
 
 CASES = [
@@ -271,8 +292,10 @@ CASES = [
     event_batch_single_session,
     event_batch_strict,
     model_event,
+    model_events,
     export,
     search,
     session_events,
     wrong_key,
+    not_served,
 ]

@@ -50,3 +50,12 @@ def check(got, **want):
             assert isinstance(at, dict) and key in at, f"{path} is missing: {json.dumps(got)[:2000]}"
             at = at[key]
         assert at == value, f"{path} is {at!r}, want {value!r}"
+
+
+def refused(action):
+    """The error that an action of a client raises; it is one that it does not raise any."""
+    try:
+        got = action()
+    except Exception as err:  # each client has errors of its own
+        return err
+    raise AssertionError(f"not refused: {got}")

@@ -1,0 +1,51 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/spangrove/spangrove/e2e/harness"
+)
+
+const (
+	// schemathesisExamples are the random requests made to each operation, besides those
+	// that go through every boundary of its schema.
+	schemathesisExamples = "15"
+	schemathesisTimeout  = 10 * time.Minute
+	// schemathesisChecks: no status from 500 up, and no status, content type, header or
+	// body that openapi.yaml does not have. What is refused and what is taken is left to the
+	// scenarios: the schema says less than the rules.
+	schemathesisChecks = "not_a_server_error,status_code_conformance,content_type_conformance," +
+		"response_headers_conformance,response_schema_conformance"
+)
+
+// TestSchemathesis lets PyPI schemathesis make up requests, good and bad ones, from
+// openapi.yaml. The seed is fixed: two runs make the same requests, as far as these do not
+// hang on answers.
+func TestSchemathesis(t *testing.T) {
+	harness.Require(t)
+	st := filepath.Join(sdkDir(t), "venv-schemathesis", "bin", "schemathesis")
+	document := filepath.Join(harness.Root(t), "pkg", "httpapi", "openapi.yaml")
+	harness.EachStore(t, func(t *testing.T, store harness.Store) {
+		srv := harness.Start(t, harness.Options{Store: store})
+		ctx, cancel := context.WithTimeout(t.Context(), schemathesisTimeout)
+		defer cancel()
+		cmd := exec.CommandContext(ctx, st, "run", document,
+			"--url", srv.URL, "--header", "Authorization: Bearer "+srv.Key,
+			"--phases", "examples,coverage,fuzzing", "--max-examples", schemathesisExamples, "--seed", "1",
+			"--checks", schemathesisChecks, "--continue-on-failure", "--no-shrink",
+			"--warnings", "off", "--workers", "2")
+		cmd.Dir = t.TempDir() // it leaves a folder of examples where it runs
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		if !bytes.Contains(out, []byte("No issues found")) {
+			t.Errorf("schemathesis does not say that all is well:\n%s", out)
+		}
+	})
+}
