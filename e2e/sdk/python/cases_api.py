@@ -6,7 +6,7 @@ import uuid
 from types import SimpleNamespace
 
 from honeyhive import HoneyHive
-from honeyhive._generated.models import EventSearchFilter, SearchEventsRequest, SearchEventsRequestDateRange
+from honeyhive._generated.models import EventSearchFilter, LegacyExportEventsRequest, SearchEventsRequest, SearchEventsRequestDateRange
 from honeyhive._generated.models import PostEventRequest as BareEvent
 from honeyhive._generated.models import PostEventBatchRequest as StrictBatch
 from honeyhive._generated.models import StartSessionRequest as BareSession
@@ -222,6 +222,9 @@ def export():
     assert got.totalEvents == 8, got
     got = client().events.get_by_session_id(sid)
     assert len(got.events) == 8, got
+    asked = LegacyExportEventsRequest(filters=[mine.to_dict()], limit=2, page=4)
+    got = Events_service.exportEventsLegacy(client().events._api_config, data=asked)
+    assert got.totalEvents == 8 and len(got.events) == 2, got
 
 
 def search():
