@@ -215,6 +215,31 @@ func (x *reshaped) corrected() bool {
 	return slices.ContainsFunc(x.added, func(a addedNode) bool { return a.marks&(markWrapper|markDuplicate) != 0 })
 }
 
+// renames says that a span that was added has an id of its own, which its children may not know,
+// or is the child of one that has, by the anchors that notes go by; those last for PendingTTL.
+func (x *reshaped) renames(ctx context.Context, tx writeTx) (bool, error) {
+	var parents []uuid.UUID
+	for _, a := range x.added {
+		if a.span != uuid.Nil && a.span != a.id {
+			return true, nil
+		}
+		if a.parent != uuid.Nil {
+			parents = append(parents, a.parent)
+		}
+	}
+	slices.SortFunc(parents, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
+	for part := range slices.Chunk(slices.Compact(parents), idsPerQuery) {
+		var n int
+		cond, args := tx.anyID("span_id", 3, part)
+		ok, err := one(ctx, tx, `SELECT 1 FROM note WHERE project_id = $1 AND hash = $2 AND `+cond+` LIMIT 1`,
+			append([]any{x.key.project, tx.id(uuid.Nil)}, args...), &n)
+		if err != nil || ok {
+			return ok, err
+		}
+	}
+	return false, nil
+}
+
 // skeleton gives the session's tree as the transaction left it; all says that any of its traces
 // may have changed. Nil if there is nothing to correct and nothing to keep.
 func (r *reshape) skeleton(ctx context.Context, tx writeTx, x *reshaped) (k *skeleton, all bool, err error) {
@@ -244,7 +269,10 @@ func (r *reshape) skeleton(ctx context.Context, tx writeTx, x *reshaped) (k *ske
 		return k, false, nil
 	}
 	if x.models < 2 && !x.reload && len(x.changes) == 0 && !x.corrected() {
-		return nil, false, nil // whatever came, it is no second call
+		// Whatever came, it is no second call.
+		if renames, err := x.renames(ctx, tx); err != nil || !renames {
+			return nil, false, err
+		}
 	}
 	k, err = r.s.loadSkeleton(ctx, tx, x.key)
 	return k, x.reload, err

@@ -144,7 +144,13 @@ func TestTreeInAnyOrder(t *testing.T) {
 				runs++
 				forest := drawForest(t)
 				want := sendAll(t, s, fmt.Sprint("whole ", runs), forest, nil)
-				got := sendAll(t, s, fmt.Sprint("parts ", runs), forest, rapid.Permutation(parcels(forest)).Draw(t, "order"))
+				order := rapid.Permutation(parcels(forest)).Draw(t, "order")
+				if rapid.Bool().Draw(t, "restarts") {
+					for i := range order {
+						order[i].restart = rapid.IntRange(0, 2).Draw(t, "restart") == 0
+					}
+				}
+				got := sendAll(t, s, fmt.Sprint("parts ", runs), forest, order)
 				if d := cmp.Diff(want, got); d != "" {
 					t.Fatalf("sessions differ (-whole +parts)\n%s", d)
 				}
@@ -158,6 +164,7 @@ type parcel struct {
 	leaf       int
 	unfinished bool
 	end        bool // of a request
+	restart    bool // before it comes, so that no tree is in memory
 }
 
 // parcels is everything that is sent: each span once or twice, as its unfinished copy too.
@@ -202,6 +209,9 @@ func sendAll(t *rapid.T, s *store.Store, project string, forest []leaf, order []
 		}
 	}
 	for _, x := range order {
+		if x.restart {
+			s.Forget()
+		}
 		forest[x.leaf].write(td, x.unfinished)
 		if x.end {
 			put(td)

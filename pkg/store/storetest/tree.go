@@ -27,6 +27,7 @@ var treeTests = []test{
 	{"Tree/a twin whose original is deleted counts", twinDeleted},
 	{"Tree/an unfinished copy in any order", unfinishedAnyOrder},
 	{"Tree/a span with an id of its own in any order", ownIDAnyOrder},
+	{"Tree/ids of their own after a restart, without calls", ownIDRestart},
 	{"Tree/a trace in many requests", longTrace},
 	{"Tree/a call in a session of its own loses its request's company", companyLeaves},
 	{"Tree/a session that is left and named again in one commit", leftAndNamed},
@@ -262,6 +263,17 @@ func ownIDAnyOrder(e *env) {
 	e.wantRollup("s", spansRollup)
 	_, err := e.s.Event(e.ctx, e.project, id("step"))
 	e.equal("the id of its span", fault.NotFound, fault.Of(err))
+}
+
+func ownIDRestart(e *env) {
+	parent := traced("t", "s", step("s", "parent", 0))
+	parent.SpanID, parent.ID = parent.ID, id("own id of the parent")
+	e.put(traced("t", "s", below("parent", step("s", "before", 1))))
+	e.reopen(optionsNone)
+	e.put(parent)
+	e.reopen(optionsNone)
+	e.put(traced("t", "s", below("parent", step("s", "after", 2))))
+	e.equal("parents", []uuid.UUID{parent.ID, parent.ID}, []uuid.UUID{e.event(id("before")).ParentID, e.event(id("after")).ParentID})
 }
 
 func longTrace(e *env) {
