@@ -288,6 +288,18 @@ func TestParents(t *testing.T) {
 	}
 }
 
+// TestWrapperOfItself: a span that comes twice and names itself as its parent wraps no other call.
+func TestWrapperOfItself(t *testing.T) {
+	t.Parallel()
+	call := spanSpec{id: 1, parent: 1, attrs: map[string]any{"gen_ai.operation.name": "chat", "gen_ai.usage.input_tokens": 7}}
+	batch, _ := New(Options{}).Traces(request(call, call))
+	for i := range batch.Events {
+		if e := &batch.Events[i]; e.Wrapper || e.Type != event.TypeModel {
+			t.Errorf("event %d: %s", i, flatEvent(e))
+		}
+	}
+}
+
 func TestWrappers(t *testing.T) {
 	t.Parallel()
 	model := func(tokens int) map[string]any {

@@ -193,7 +193,8 @@ func (x *scratch) wrappers() {
 	parent, model := make([]int32, len(x.spans)), make([]bool, len(x.spans))
 	for i := range x.spans {
 		s := &x.spans[i]
-		parent[i], model[i] = -1, s.typ == event.TypeModel
+		// Of a span that came twice the last stands for both: it is no call below itself.
+		parent[i], model[i] = -1, s.typ == event.TypeModel && x.bySpan[spanKey{s.trace.id, s.id}] == i
 		if s.root() {
 			continue
 		}
@@ -210,6 +211,6 @@ func (x *scratch) wrappers() {
 	})
 	for i := range x.spans {
 		s := &x.spans[i]
-		s.wrapper = wrapper[x.bySpan[spanKey{s.trace.id, s.id}]] // of a span that came twice, the last
+		s.wrapper = wrapper[x.bySpan[spanKey{s.trace.id, s.id}]]
 	}
 }

@@ -28,6 +28,7 @@ func (p *put) correct() {
 func correctOne(heads []*head) {
 	k := &skeleton{nodes: make([]node, 0, len(heads))}
 	var traces []int64
+	corrected := false // by the mapper, for what may have been a copy of the span itself
 	list := make([]*head, 0, len(heads))
 	for _, h := range heads {
 		if h.trace == 0 {
@@ -37,11 +38,12 @@ func correctOne(heads []*head) {
 		k.add(n, h.ev.SpanID)
 		list = append(list, h)
 		traces = append(traces, n.trace)
+		corrected = corrected || h.ev.Wrapper || h.ev.Duplicate
 		if h.ev.Duplicate {
 			k.mark(n.id, h.ev.DuplicateOf())
 		}
 	}
-	if k.calls() < 2 && len(k.spans) == 0 {
+	if k.calls() < 2 && len(k.spans) == 0 && !corrected {
 		return
 	}
 	k.reindex()

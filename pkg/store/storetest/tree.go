@@ -30,6 +30,7 @@ var treeTests = []test{
 	{"Tree/ids of their own after a restart, without calls", ownIDRestart},
 	{"Tree/a trace in many requests", longTrace},
 	{"Tree/a call in a session of its own loses its request's company", companyLeaves},
+	{"Tree/a call that comes corrected for nothing", correctedForNothing},
 	{"Tree/a session that is left and named again in one commit", leftAndNamed},
 }
 
@@ -349,6 +350,18 @@ func companyLeaves(e *env) {
 		e.equal("own, "+name, "num_model_events=2 cost=0.75", members(e.event(id("own")).Metadata, "num_model_events", "cost"))
 		e.equal("key, "+name, "num_model_events=2 cost=0.5", members(e.event(id("key")).Metadata, "num_model_events", "cost"))
 	}
+}
+
+// correctedForNothing: what a request says of wrappers holds only as far as its spans do.
+func correctedForNothing(e *env) {
+	x := traced("t", "s", below("x", call("s", "x", 0, 4, 4, 0.5))) // its own parent
+	again := x
+	x.Correct(true, uuid.Nil)
+	e.put(x)
+	e.equal("type", event.TypeModel, e.event(x.ID).Type)
+	e.put(x, again)
+	e.equal("type, sent again", event.TypeModel, e.event(x.ID).Type)
+	e.wantRollup("s", "num_events=1 num_model_events=1 has_feedback=false cost=0.5 total_tokens=8 prompt_tokens=4 completion_tokens=4")
 }
 
 // leftAndNamed: the only trace of a session leaves it, and two others join it in the same commit.
