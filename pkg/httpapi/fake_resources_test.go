@@ -11,6 +11,8 @@ import (
 // The resources of a fake remember whose they were asked for, and fail with its error.
 
 func (f *fake) asked(projectID int64) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	f.projectID = projectID
 	return f.err
 }

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -30,6 +31,7 @@ type fake struct {
 	pending bool
 	err     error
 
+	mu        sync.Mutex // of projectID: a comparison reads both runs at the same time
 	projectID int64
 	search    query.Search
 	update    event.Update
