@@ -34,7 +34,7 @@ func FuzzRecords(f *testing.F) {
 		if asMap {
 			var v any
 			if json.Unmarshal([]byte(body), &v) != nil || r.Body().FromRaw(v) != nil {
-				t.Skip()
+				return
 			}
 		}
 		r.Attributes().PutStr(key, value)
