@@ -147,23 +147,12 @@ func (c *Configuration) Doc() json.RawMessage {
 	b.String("provider", c.Provider)
 	b.String("type", c.Type)
 	b.Raw("parameters", c.Parameters)
-	b.Raw("env", texts(c.Env))
-	b.Raw("tags", texts(c.Tags))
+	b.Raw("env", rawjson.AppendStrings(nil, c.Env))
+	b.Raw("tags", rawjson.AppendStrings(nil, c.Tags))
 	if c.UserProperties != nil {
 		b.Raw("user_properties", c.UserProperties)
 	}
 	return b.Bytes()
-}
-
-func texts(list []string) json.RawMessage {
-	out := []byte{'['}
-	for i, s := range list {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = rawjson.AppendString(out, s)
-	}
-	return append(out, ']')
 }
 
 // FromDoc reads what Doc wrote.

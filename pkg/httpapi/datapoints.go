@@ -113,7 +113,7 @@ func (s *Server) createDatapoint(c *call) error {
 	}
 	return c.json(inserted(func(b *rawjson.Builder) {
 		b.String("insertedId", ids[0])
-		b.Raw("insertedIds", wire.AppendTexts(nil, ids))
+		b.Raw("insertedIds", rawjson.AppendStrings(nil, ids))
 	}))
 }
 
@@ -150,6 +150,6 @@ func (s *Server) deleteDatapoint(c *call) error {
 func (c *call) insertedAll(key string, ids []string) error {
 	var b rawjson.Builder
 	b.Bool("inserted", true)
-	b.Raw(key, wire.AppendTexts(nil, ids))
+	b.Raw(key, rawjson.AppendStrings(nil, ids))
 	return c.json(&b)
 }

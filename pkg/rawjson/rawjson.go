@@ -201,6 +201,18 @@ func AppendString(dst []byte, s string) []byte {
 	return dst
 }
 
+// AppendStrings appends an array of strings, as AppendString writes them.
+func AppendStrings(dst []byte, list []string) []byte {
+	dst = append(dst, '[')
+	for i, s := range list {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = AppendString(dst, s)
+	}
+	return append(dst, ']')
+}
+
 // AppendText appends s as a JSON string that every store can hold: NUL and bytes that are not
 // UTF-8 become U+FFFD. replaced counts them.
 func AppendText(dst []byte, s string) (out []byte, replaced int) {

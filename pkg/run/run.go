@@ -197,7 +197,7 @@ func (r *Run) Doc() json.RawMessage {
 	b.String("dataset_id", r.DatasetID)
 	b.Int("dataset_version", r.DatasetVersion)
 	for _, f := range r.lists() {
-		b.Raw(f.name, appendTexts(nil, *f.list))
+		b.Raw(f.name, rawjson.AppendStrings(nil, *f.list))
 	}
 	for _, f := range r.objects() {
 		if len(*f.raw) > 0 {
@@ -267,17 +267,6 @@ func texts(raw json.RawMessage) []string {
 		}
 	}
 	return list
-}
-
-func appendTexts(dst []byte, list []string) []byte {
-	dst = append(dst, '[')
-	for i, s := range list {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = rawjson.AppendString(dst, s)
-	}
-	return append(dst, ']')
 }
 
 // Sessions are the ids in EventIDs and SessionIDs that are UUIDs, each once.

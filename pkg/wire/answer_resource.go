@@ -65,15 +65,3 @@ func addTimes(b *rawjson.Builder, created, updated int64, older bool) {
 func isoTime(millis int64) string {
 	return time.UnixMilli(millis).UTC().Format("2006-01-02T15:04:05.000Z")
 }
-
-// AppendTexts appends an array of strings.
-func AppendTexts(dst []byte, list []string) []byte {
-	dst = append(dst, '[')
-	for i, s := range list {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = rawjson.AppendString(dst, s)
-	}
-	return append(dst, ']')
-}

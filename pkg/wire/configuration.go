@@ -57,8 +57,8 @@ func AppendConfiguration(dst []byte, c *configuration.Configuration, p *project.
 	b.String("type", c.Type)
 	b.String("provider", c.Provider)
 	b.Raw("parameters", c.Parameters)
-	b.Raw("env", AppendTexts(nil, c.Env))
-	b.Raw("tags", AppendTexts(nil, c.Tags))
+	b.Raw("env", rawjson.AppendStrings(nil, c.Env))
+	b.Raw("tags", rawjson.AppendStrings(nil, c.Tags))
 	switch {
 	case c.UserProperties != nil:
 		b.Raw("user_properties", c.UserProperties)

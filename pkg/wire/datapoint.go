@@ -76,7 +76,7 @@ func AppendDatapoint(dst []byte, d *dataset.Datapoint, p *project.Project, older
 	if d.LinkedEvals != nil {
 		b.Raw("linked_evals", d.LinkedEvals)
 	}
-	b.Raw("linked_datasets", AppendTexts(nil, d.LinkedDatasets))
+	b.Raw("linked_datasets", rawjson.AppendStrings(nil, d.LinkedDatasets))
 	if d.Saved != nil {
 		b.Bool("saved", *d.Saved)
 	}

@@ -139,7 +139,7 @@ func BeginDataset(dst []byte, d *dataset.Dataset, points []string, p *project.Pr
 	b.Int("version", d.Version)
 	addTimes(b, d.Created, d.Updated, older)
 	b.Int("num_points", int64(len(points)))
-	b.Raw("datapoints", AppendTexts(make([]byte, 0, 2+27*len(points)), points))
+	b.Raw("datapoints", rawjson.AppendStrings(make([]byte, 0, 2+27*len(points)), points))
 	whole := b.Bytes()
 	return append(dst, whole[:len(whole)-1]...)
 }

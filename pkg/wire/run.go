@@ -202,9 +202,9 @@ func AppendRun(dst []byte, r *run.Run, p *project.Project, older bool) []byte {
 		}
 		b.Raw(f.name, f.raw)
 	}
-	b.Raw("event_ids", AppendTexts(nil, r.EventIDs))
-	b.Raw("session_ids", AppendTexts(nil, r.SessionIDs))
-	b.Raw("datapoint_ids", AppendTexts(nil, r.DatapointIDs))
+	b.Raw("event_ids", rawjson.AppendStrings(nil, r.EventIDs))
+	b.Raw("session_ids", rawjson.AppendStrings(nil, r.SessionIDs))
+	b.Raw("datapoint_ids", rawjson.AppendStrings(nil, r.DatapointIDs))
 	if r.DatasetID != "" {
 		b.String("dataset_id", r.DatasetID)
 	} else if !older {
@@ -248,6 +248,6 @@ func AppendRuns(dst []byte, p *RunPage, of *project.Project, older bool) []byte 
 	b.Bool("has_next", p.Page < pages)
 	b.Bool("has_prev", p.Page > 1)
 	dst = append(append(dst, `],"pagination":`...), b.Bytes()...)
-	dst = AppendTexts(append(dst, `,"metrics":`...), p.Metrics)
+	dst = rawjson.AppendStrings(append(dst, `,"metrics":`...), p.Metrics)
 	return append(dst, '}')
 }

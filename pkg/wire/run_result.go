@@ -18,8 +18,8 @@ func AppendResult(dst []byte, x *run.Result, r *run.Run, p *project.Project, old
 	var b, metrics rawjson.Builder
 	b.String("status", r.Status)
 	b.Bool("success", x.Success)
-	b.Raw("passed", AppendTexts(nil, x.Passed))
-	b.Raw("failed", AppendTexts(nil, x.Failed))
+	b.Raw("passed", rawjson.AppendStrings(nil, x.Passed))
+	b.Raw("failed", rawjson.AppendStrings(nil, x.Failed))
 	metrics.String("aggregation_function", string(x.Aggregate))
 	metrics.Raw("details", arrayOf(x.Metrics, func(dst []byte, m *run.MetricResult) []byte {
 		var b rawjson.Builder
@@ -39,8 +39,8 @@ func AppendResult(dst []byte, x *run.Result, r *run.Run, p *project.Project, old
 			b.Raw("passing_range", bounds.Bytes())
 		}
 		var ids rawjson.Builder
-		ids.Raw("passed", AppendTexts(nil, m.Passed))
-		ids.Raw("failed", AppendTexts(nil, m.Failed))
+		ids.Raw("passed", rawjson.AppendStrings(nil, m.Passed))
+		ids.Raw("failed", rawjson.AppendStrings(nil, m.Failed))
 		b.Raw("datapoints", ids.Bytes())
 		return append(dst, b.Bytes()...)
 	}))
@@ -74,7 +74,7 @@ func AppendResult(dst []byte, x *run.Result, r *run.Run, p *project.Project, old
 func AppendComparison(dst []byte, c *run.Comparison, newRun, oldRun *run.Run, p *project.Project) []byte {
 	var b rawjson.Builder
 	b.Raw("metrics", arrayOf(c.Metrics, appendMetricComparison))
-	b.Raw("commonDatapoints", AppendTexts(nil, c.Common))
+	b.Raw("commonDatapoints", rawjson.AppendStrings(nil, c.Common))
 	b.Raw("event_details", arrayOf(c.Kinds, func(dst []byte, k *run.KindPresence) []byte {
 		var b rawjson.Builder
 		addKind(&b, k.Kind)
@@ -108,9 +108,9 @@ func appendMetricComparison(dst []byte, m *run.MetricComparison) []byte {
 	b.Int("improved_count", int64(len(m.Improved)))
 	b.Int("degraded_count", int64(len(m.Degraded)))
 	b.Int("same_count", int64(len(m.Same)))
-	b.Raw("improved", AppendTexts(nil, m.Improved))
-	b.Raw("degraded", AppendTexts(nil, m.Degraded))
-	b.Raw("same", AppendTexts(nil, m.Same))
+	b.Raw("improved", rawjson.AppendStrings(nil, m.Improved))
+	b.Raw("degraded", rawjson.AppendStrings(nil, m.Degraded))
+	b.Raw("same", rawjson.AppendStrings(nil, m.Same))
 	b.Raw("old_values", appendValues(m.OldValues))
 	b.Raw("new_values", appendValues(m.NewValues))
 	b.Int("pair_count", int64(m.Pairs()))
