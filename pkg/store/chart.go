@@ -11,7 +11,6 @@ import (
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/query"
-	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
 // maxChartValues bounds the values that percentiles sort, 8 bytes each.
@@ -151,16 +150,7 @@ func (s *Store) asRead(ctx context.Context, r *stored) (e event.Event, ok bool, 
 	}
 	e, err = s.whole(ctx, r, roll, nil)
 	if errors.Is(err, errNoChunk) {
-		now, err := s.find(ctx, s.db, r.project, r.ID)
-		if err != nil && fault.Of(err) == fault.NotFound {
-			return e, false, nil
-		}
-		if err != nil {
-			return e, false, err
-		}
-		e = now.Event
-		e.Metadata, e.ColdMetadata = rawjson.Concat(e.Metadata, e.ColdMetadata), nil
-		return e, true, nil
+		return s.readAnew(ctx, r)
 	}
 	return e, err == nil, err
 }

@@ -217,16 +217,23 @@ func (s *Store) decide(ctx context.Context, r *stored, d *decision) (bool, error
 
 // decideAnew matches an event that has changed since its row was read; a deleted one does not match.
 func (s *Store) decideAnew(ctx context.Context, r *stored, d *decision) (bool, error) {
+	e, ok, err := s.readAnew(ctx, r)
+	return ok && d.match.Match(&e), err
+}
+
+// readAnew reads an event whole that has changed since its row was read; ok is false if it was
+// deleted.
+func (s *Store) readAnew(ctx context.Context, r *stored) (e event.Event, ok bool, err error) {
 	now, err := s.find(ctx, s.db, r.project, r.ID)
-	if err != nil && fault.Of(err) == fault.NotFound {
-		return false, nil
-	}
 	if err != nil {
-		return false, err
+		if fault.Of(err) == fault.NotFound {
+			err = nil
+		}
+		return e, false, err
 	}
-	e := now.Event
+	e = now.Event
 	e.Metadata, e.ColdMetadata = rawjson.Concat(e.Metadata, e.ColdMetadata), nil
-	return d.match.Match(&e), nil
+	return e, true, nil
 }
 
 // rowsAt reads the head rows at places, in their order.
