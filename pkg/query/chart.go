@@ -109,19 +109,6 @@ func (a Aggregation) Quantile() (float64, bool) {
 	return 0, false
 }
 
-// QuantileOf interpolates linearly between the closest ranks of sorted values; NaN of none.
-func QuantileOf(sorted []float64, q float64) float64 {
-	if len(sorted) == 0 {
-		return math.NaN()
-	}
-	at := q * float64(len(sorted)-1)
-	low := int(at)
-	if low+1 >= len(sorted) {
-		return sorted[len(sorted)-1]
-	}
-	return sorted[low] + (sorted[low+1]-sorted[low])*(at-float64(low))
-}
-
 // Start is the beginning of the bucket that t falls into, in the zone.
 func (b Bucket) Start(t time.Time, zone *time.Location) time.Time {
 	t = t.In(zone)

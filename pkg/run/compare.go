@@ -209,7 +209,7 @@ func interval(deltas []float64, k key) (avg, low, high float64) {
 		means[i] = (even + odd) / n
 	}
 	slices.Sort(means)
-	return avg, quantile(means, 0.025), quantile(means, 0.975)
+	return avg, Quantile(means, 0.025), Quantile(means, 0.975)
 }
 
 // draws is the generator SplitMix64, the fastest that is even enough for this: its state is a

@@ -112,13 +112,13 @@ func (a Aggregate) Of(list []Value) (v float64, ok bool) {
 	case "max":
 		v = numbers[len(numbers)-1]
 	case "median":
-		v = quantile(numbers, 0.5)
+		v = Quantile(numbers, 0.5)
 	case "p90":
-		v = quantile(numbers, 0.9)
+		v = Quantile(numbers, 0.9)
 	case "p95":
-		v = quantile(numbers, 0.95)
+		v = Quantile(numbers, 0.95)
 	case "p99":
-		v = quantile(numbers, 0.99)
+		v = Quantile(numbers, 0.99)
 	case "sum":
 		v = sum
 	case "count":
@@ -129,8 +129,12 @@ func (a Aggregate) Of(list []Value) (v float64, ok bool) {
 	return v, !math.IsInf(v, 0) && !math.IsNaN(v)
 }
 
-// quantile interpolates linearly between the closest ranks.
-func quantile(sorted []float64, q float64) float64 {
+// Quantile interpolates linearly between the closest ranks of sorted values, in charts as in
+// runs; NaN of none.
+func Quantile(sorted []float64, q float64) float64 {
+	if len(sorted) == 0 {
+		return math.NaN()
+	}
 	at := q * float64(len(sorted)-1)
 	low := int(at)
 	if low+1 >= len(sorted) {

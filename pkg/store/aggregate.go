@@ -11,6 +11,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/query"
+	"github.com/spangrove/spangrove/pkg/run"
 )
 
 var errManyGroups = errors.New("a chart has more groups than are summed up at once")
@@ -274,7 +275,7 @@ func (a *aggregate) point(t time.Time, g groupKey, x *cell) query.ChartPoint {
 	switch q, quantile := a.chart.Aggregation.Quantile(); {
 	case quantile:
 		slices.Sort(x.values)
-		p.Value = finite(query.QuantileOf(x.values, q))
+		p.Value = finite(run.Quantile(x.values, q))
 	case a.chart.Aggregation == query.Count:
 		p.Value = finite(float64(x.n))
 	case a.chart.Aggregation == query.Average:

@@ -14,6 +14,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/query"
+	"github.com/spangrove/spangrove/pkg/run"
 )
 
 var chartTests = []test{
@@ -331,7 +332,7 @@ func plainChart(all []event.Event, c *query.Chart) *query.ChartAnswer {
 			v = list[len(list)-1]
 		default:
 			q, _ := c.Aggregation.Quantile()
-			v = query.QuantileOf(list, q)
+			v = run.Quantile(list, q)
 		}
 		p := query.ChartPoint{Start: time.UnixMilli(k.start).In(c.Zone), Value: &v, Count: int64(len(list))}
 		if !k.null {
