@@ -1,7 +1,6 @@
 package evaluate
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -20,10 +19,7 @@ import (
 //     others. Without any there is no score.
 //   - A metric with a scale stretches the mean of its parts back to it. A boolean metric is true
 //     from one half on.
-type composite struct{}
-
-// Evaluate implements Engine.
-func (composite) Evaluate(_ context.Context, d *metric.Definition, event json.RawMessage) (Result, error) {
+func composite(d *metric.Definition, event json.RawMessage) (Result, error) {
 	children, err := metric.ChildrenOf(d.Children)
 	if err != nil {
 		return Result{}, err

@@ -11,29 +11,76 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/metric"
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
+// Task is what an engine is asked to do: to score events of one project by one metric.
+type Task struct {
+	// Project says whose the metric and the events are. Nothing that an engine keeps for one
+	// project may be seen by another's metrics.
+	Project int64
+	// Metric is valid. Its ID is empty where a definition is tried that nobody has stored.
+	Metric *metric.Definition
+	ID     string
+	// Version numbers the stored metric's version, from 1.
+	Version int64
+	// Events are the JSON objects that events are in the API, of which any part may be absent.
+	Events []json.RawMessage
+}
+
 // Result is what came of running a metric over an event.
 type Result struct {
-	// Success is false where there should be a score and is none: Explanation says why.
+	// Success is false where there should be a score and is none: Explanation says why, and
+	// Failure of which sort that is.
 	Success bool
+	Failure Failure
 	// Score is a number, a boolean or a string; nil: there is none.
 	Score json.RawMessage
 	// Explanation tells a person how the score came about, or why there is none.
 	Explanation string
 	// Passed says whether the score meets the metric's threshold; nil: that says nothing of it.
 	Passed *bool
+	// Cost is what the evaluation cost, in US dollars.
+	Cost float64
 }
+
+// Failure sorts the reasons for which there is no score, so that they can be counted apart from
+// low scores.
+type Failure string
+
+// The failures that any engine may have. Engines name further ones of their own.
+const (
+	NoEngine Failure = "no_engine" // nothing here runs this type of metric
+	Unfit    Failure = "unfit"     // the definition or the event allows no score
+)
 
 // Engine gives scores for one type of metric.
 type Engine interface {
-	// Evaluate scores an event, the JSON object that events are in the API, of which any part
-	// may be absent. The definition is valid. That the event or the definition does not allow
-	// a score is a Result without Success; an error is only what may go away by itself, such
-	// as a provider that is not reached.
-	Evaluate(ctx context.Context, d *metric.Definition, event json.RawMessage) (Result, error)
+	// Evaluate scores the task's events: a result for each, in their order. That an event or the
+	// definition does not allow a score is a Result without Success; an error is only what may
+	// go away by itself, such as a provider that is not reached, and says nothing of any event.
+	Evaluate(ctx context.Context, task Task) ([]Result, error)
+}
+
+// each is an engine that looks at one event at a time, and needs nothing else.
+type each func(d *metric.Definition, event json.RawMessage) (Result, error)
+
+// Evaluate implements Engine.
+func (f each) Evaluate(ctx context.Context, task Task) ([]Result, error) {
+	results := make([]Result, 0, len(task.Events))
+	for _, event := range task.Events {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		r, err := f(task.Metric, event)
+		if err != nil {
+			return nil, err
+		}
+		results = append(results, r)
+	}
+	return results, nil
 }
 
 // Engines are the engines of a server by the type of metric that needs them.
@@ -41,7 +88,7 @@ type Engines map[metric.Type]Engine
 
 // Builtin are the engines that need nothing but the event.
 func Builtin() Engines {
-	return Engines{metric.Human: human{}, metric.Composite: composite{}}
+	return Engines{metric.Human: each(human), metric.Composite: each(composite)}
 }
 
 // missing says why a metric of a type cannot run where there is no engine for it.
@@ -50,33 +97,52 @@ var missing = map[metric.Type]string{
 	metric.LLM:    "This server has no model provider set up to ask.",
 }
 
-// Run scores an event by a metric, whose definition is valid.
-func (e Engines) Run(ctx context.Context, d *metric.Definition, event json.RawMessage) (Result, error) {
-	engine := e[d.Type]
+// Run scores the task's events: a result for each, in their order.
+func (e Engines) Run(ctx context.Context, task Task) ([]Result, error) {
+	engine := e[task.Metric.Type]
 	if engine == nil {
-		why, ok := missing[d.Type]
+		why, ok := missing[task.Metric.Type]
 		if !ok {
-			why = fmt.Sprintf("This server has no engine for metrics of type %s.", d.Type)
+			why = fmt.Sprintf("This server has no engine for metrics of type %s.", task.Metric.Type)
 		}
-		return Result{Explanation: why + " The metric was not run."}, nil
+		results := make([]Result, len(task.Events))
+		for i := range results {
+			results[i] = Result{Failure: NoEngine, Explanation: why + " The metric was not run."}
+		}
+		return results, nil
 	}
-	r, err := engine.Evaluate(ctx, d, event)
-	if err != nil || r.Score == nil {
-		return r, err
-	}
-	threshold, err := metric.ThresholdOf(d.Threshold)
+	results, err := engine.Evaluate(ctx, task)
 	if err != nil {
-		return r, err
+		return nil, err
 	}
-	if passed, says := threshold.Passes(r.Score); says {
-		r.Passed = &passed
-		verb := "does not pass"
-		if passed {
-			verb = "passes"
-		}
-		r.Explanation += fmt.Sprintf(" It %s the threshold: %s.", verb, threshold)
+	if len(results) != len(task.Events) {
+		return nil, fault.New(fault.Internal, "the engine of %s metrics gave %d results for %d events", task.Metric.Type, len(results), len(task.Events))
 	}
-	return r, nil
+	threshold, err := metric.ThresholdOf(task.Metric.Threshold)
+	if err != nil {
+		return nil, err
+	}
+	for i := range results {
+		judge(&results[i], threshold)
+	}
+	return results, nil
+}
+
+// judge says of a score whether it meets the threshold, if that says anything of it.
+func judge(r *Result, threshold metric.Threshold) {
+	if r.Score == nil {
+		return
+	}
+	passed, says := threshold.Passes(r.Score)
+	if !says {
+		return
+	}
+	r.Passed = &passed
+	verb := "does not pass"
+	if passed {
+		verb = "passes"
+	}
+	r.Explanation += fmt.Sprintf(" It %s the threshold: %s.", verb, threshold)
 }
 
 // scoreOf is the score that an event has of the metric with this name, nil if none.
@@ -90,5 +156,5 @@ func scoreOf(event json.RawMessage, name string) json.RawMessage {
 
 // refusal is a Result without a score.
 func refusal(format string, args ...any) (Result, error) {
-	return Result{Explanation: fmt.Sprintf(format, args...)}, nil
+	return Result{Failure: Unfit, Explanation: fmt.Sprintf(format, args...)}, nil
 }

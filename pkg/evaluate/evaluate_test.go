@@ -72,10 +72,15 @@ func TestRun(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			got, err := Builtin().Run(t.Context(), &tt.d, raw(tt.event))
+			results, err := Builtin().Run(t.Context(), Task{Metric: &tt.d, Events: []json.RawMessage{raw(tt.event)}})
 			if err != nil {
 				t.Fatal(err)
 			}
+			got := results[0]
+			if got.Success != (got.Failure == "") {
+				t.Errorf("success %v, failure %q", got.Success, got.Failure)
+			}
+			got.Failure = ""
 			if !strings.Contains(got.Explanation, tt.want.Explanation) {
 				t.Errorf("explanation %q, want %q in it", got.Explanation, tt.want.Explanation)
 			}
@@ -87,21 +92,33 @@ func TestRun(t *testing.T) {
 	}
 }
 
-type failing struct{}
-
-func (failing) Evaluate(context.Context, *metric.Definition, json.RawMessage) (Result, error) {
-	return Result{}, errors.New("not reached")
+type answers struct {
+	results []Result
+	err     error
 }
+
+func (a answers) Evaluate(context.Context, Task) ([]Result, error) { return a.results, a.err }
 
 func TestEnginesAreFoundByType(t *testing.T) {
 	t.Parallel()
 	engines := Builtin()
-	engines[metric.LLM] = failing{}
-	if _, err := engines.Run(t.Context(), &metric.Definition{Type: metric.LLM}, nil); err == nil {
+	two := []json.RawMessage{nil, nil}
+	engines[metric.LLM] = answers{err: errors.New("not reached")}
+	if _, err := engines.Run(t.Context(), Task{Metric: &metric.Definition{Type: metric.LLM}, Events: two}); err == nil {
 		t.Error("the engine's error is lost")
 	}
-	if r, err := engines.Run(t.Context(), &metric.Definition{Type: "NEW"}, nil); err != nil || !strings.Contains(r.Explanation, "of type NEW") {
+	engines[metric.Python] = answers{results: make([]Result, 1)}
+	if _, err := engines.Run(t.Context(), Task{Metric: &metric.Definition{Type: metric.Python}, Events: two}); err == nil {
+		t.Error("one result for two events goes through")
+	}
+	r, err := engines.Run(t.Context(), Task{Metric: &metric.Definition{Type: "NEW"}, Events: two})
+	if err != nil || len(r) != 2 || r[1].Failure != NoEngine || !strings.Contains(r[1].Explanation, "of type NEW") {
 		t.Errorf("%+v, %v", r, err)
+	}
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := engines.Run(gone, Task{Metric: &metric.Definition{Type: metric.Human}, Events: two}); !errors.Is(err, context.Canceled) {
+		t.Errorf("a task goes on without its caller: %v", err)
 	}
 }
 

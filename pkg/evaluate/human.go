@@ -1,7 +1,6 @@
 package evaluate
 
 import (
-	"context"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -12,10 +11,7 @@ import (
 
 // human takes the score that a person gave: the event has it in its metrics, under the metric's
 // name.
-type human struct{}
-
-// Evaluate implements Engine.
-func (human) Evaluate(_ context.Context, d *metric.Definition, event json.RawMessage) (Result, error) {
+func human(d *metric.Definition, event json.RawMessage) (Result, error) {
 	score := scoreOf(event, d.Name)
 	if score == nil {
 		return Result{Success: true, Explanation: "A person gives this score; the event has none yet in its metrics."}, nil

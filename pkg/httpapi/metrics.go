@@ -178,16 +178,17 @@ func (s *Server) runMetric(c *call) error {
 	if err != nil {
 		return err
 	}
-	r, err := s.Evaluate.Run(c.ctx(), &d, event)
+	results, err := s.Evaluate.Run(c.ctx(), evaluate.Task{Project: c.project.ID, Metric: &d, Events: []json.RawMessage{event}})
 	if err != nil {
 		return err
 	}
+	r := results[0]
 	return c.answer(wire.MetricResult(r.Success, r.Score, r.Explanation, r.Passed))
 }
 
 // Evaluator runs metrics.
 type Evaluator interface {
-	// Run scores an event by a definition that is valid. That there can be no score is a
-	// result, which says why.
-	Run(ctx context.Context, d *metric.Definition, event json.RawMessage) (evaluate.Result, error)
+	// Run scores the task's events: a result for each, in their order. That there can be no
+	// score is a result, which says why.
+	Run(ctx context.Context, task evaluate.Task) ([]evaluate.Result, error)
 }
