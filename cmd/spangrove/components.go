@@ -15,6 +15,7 @@ import (
 	spangroveexporter "github.com/spangrove/spangrove/exporter/spangroveexporter"
 	apiextension "github.com/spangrove/spangrove/extension/apiextension"
 	authextension "github.com/spangrove/spangrove/extension/authextension"
+	evaluateextension "github.com/spangrove/spangrove/extension/evaluateextension"
 	storeextension "github.com/spangrove/spangrove/extension/storeextension"
 	spangrovereceiver "github.com/spangrove/spangrove/receiver/spangrovereceiver"
 	"go.opentelemetry.io/collector/component"
@@ -58,6 +59,7 @@ func components() (otelcol.Factories, error) {
 	factories.Extensions, err = otelcol.MakeFactoryMap[extension.Factory](
 		storeextension.NewFactory(),
 		authextension.NewFactory(),
+		evaluateextension.NewFactory(),
 		apiextension.NewFactory(),
 		zpagesextension.NewFactory(),
 		bearertokenauthextension.NewFactory(),
@@ -71,6 +73,7 @@ func components() (otelcol.Factories, error) {
 	factories.ExtensionModules = makeModulesMap(factories.Extensions, map[component.Type]string{
 		storeextension.NewFactory().Type():           "github.com/spangrove/spangrove v0.0.0",
 		authextension.NewFactory().Type():            "github.com/spangrove/spangrove v0.0.0",
+		evaluateextension.NewFactory().Type():        "github.com/spangrove/spangrove v0.0.0",
 		apiextension.NewFactory().Type():             "github.com/spangrove/spangrove v0.0.0",
 		zpagesextension.NewFactory().Type():          "go.opentelemetry.io/collector/extension/zpagesextension v0.161.0",
 		bearertokenauthextension.NewFactory().Type(): "github.com/open-telemetry/opentelemetry-collector-contrib/extension/bearertokenauthextension v0.161.0",

@@ -207,6 +207,7 @@ func TestMistakes(t *testing.T) {
 		{"--set extensions.spangrove_api.endpoint=0.0.0.0:1 --set extensions.spangrove_api.auth.enabled=false", "config: extensions::spangrove_api::endpoint: 0.0.0.0:1 can be reached from other machines", exitUsage},
 		{"--set extensions.spangrove_api.endpoint=" + taken.Addr().String(), "extensions::spangrove_api::endpoint: listen tcp " + taken.Addr().String() + ": bind: address already in use", exitFailed},
 		{"--set extensions.spangrove_auth.api_key=short", "config: extensions::spangrove_auth::api_key: must have at least 16 characters", exitUsage},
+		{"--set extensions.spangrove_evaluate.workers=0", "config: extensions::spangrove_evaluate::workers: must be between 1 and 256", exitUsage},
 		{"--set extensions.spangrove_store.sqlite.synchronous=off", `config: extensions::spangrove_store::sqlite::synchronous: must be "full" or "normal"`, exitUsage},
 		{"--set extensions.spangrove_store.postgres.dsn=postgres://u:hunter2@127.0.0.1:1/db", "extensions::spangrove_store::postgres::dsn: open PostgreSQL 127.0.0.1/db: dial tcp 127.0.0.1:1: ", exitFailed},
 		{"--set service.telemetry.logs.level=loud", `config: service::telemetry::logs::level: unrecognized level: "loud"`, exitUsage},

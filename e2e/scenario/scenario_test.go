@@ -37,8 +37,10 @@ extensions:
   spangrove_auth:
     api_key: ` + key + `
     key_file: %[1]s/api-key
+  spangrove_evaluate:
   spangrove_api:
     endpoint: 127.0.0.1:0
+    evaluate: spangrove_evaluate
   spangrove_store:
     %[2]s
 receivers:
@@ -50,7 +52,7 @@ receivers:
 exporters:
   spangrove:
 service:
-  extensions: [spangrove_store, spangrove_auth, spangrove_api]
+  extensions: [spangrove_store, spangrove_auth, spangrove_evaluate, spangrove_api]
   pipelines:
     traces:
       receivers: [spangrove]

@@ -25,6 +25,10 @@ type Config struct {
 	// Store is the store extension to read from. Default spangrove_store.
 	Store component.ID `mapstructure:"store"`
 
+	// Evaluate is the extension that runs metrics, such as spangrove_evaluate. Default none: only
+	// metrics that need nothing but the event can be run.
+	Evaluate *component.ID `mapstructure:"evaluate"`
+
 	// DrainTimeout is how long requests under way may take after the order to stop, before
 	// their connections are cut. Default 10s.
 	DrainTimeout time.Duration `mapstructure:"drain_timeout"`

@@ -49,6 +49,7 @@ func TestEveryKeyArrives(t *testing.T) {
 		"write_timeout":          h.WriteTimeout.String(),
 		"idle_timeout":           h.IdleTimeout.String(), //nolint:staticcheck // where Unmarshal puts keepalive::idle_timeout
 		"store":                  cfg.Store.String(),
+		"evaluate":               cfg.Evaluate.String(),
 		"drain_timeout":          cfg.DrainTimeout.String(),
 	}
 	if v, ok := h.ResponseHeaders.Get("x-one"); ok {
@@ -58,7 +59,7 @@ func TestEveryKeyArrives(t *testing.T) {
 		"endpoint": "0.0.0.0:9000", "transport": "tcp4", "tls": "cert.pem", "cors": "https://example.com", "auth": "oidc",
 		"max_request_body_size": int64(1000), "include_metadata": true, "compression_algorithms": ",gzip",
 		"read_timeout": "1s", "read_header_timeout": "2s", "write_timeout": "3s", "idle_timeout": "4s",
-		"store": "spangrove_store/other", "drain_timeout": "5s", "response_headers": "two",
+		"store": "spangrove_store/other", "evaluate": "spangrove_evaluate/other", "drain_timeout": "5s", "response_headers": "two",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("config (-want +got):\n%s", diff)

@@ -74,11 +74,14 @@ func newExtension(set extension.Settings, cfg *Config) (*apiExtension, error) {
 	return &apiExtension{set: set, cfg: cfg, metrics: metrics, router: newRouter(mount.WritePatterns())}, nil
 }
 
-// Dependencies makes the collector start the store and the authenticator first.
+// Dependencies makes the collector start first what the API works with.
 func (e *apiExtension) Dependencies() []component.ID {
 	ids := []component.ID{e.cfg.Store}
 	if auth := e.cfg.HTTP.Auth.Get(); auth != nil {
 		ids = append(ids, auth.Config.AuthenticatorID)
+	}
+	if e.cfg.Evaluate != nil {
+		ids = append(ids, *e.cfg.Evaluate)
 	}
 	return ids
 }
@@ -101,7 +104,13 @@ func (e *apiExtension) Start(ctx context.Context, host component.Host) error {
 			return err
 		}
 	}
-	api := httpapi.New(httpapi.Deps{Reader: s, Writer: s, Configurations: s, Datasets: s, Datapoints: s, Tools: s, Metrics: s, Runs: s, RunScores: s, Schemas: s, Projects: s, Keys: s, DefaultProject: s.DefaultProject, Logger: e.set.Logger})
+	var evaluator httpapi.Evaluator
+	if id := e.cfg.Evaluate; id != nil {
+		if evaluator, err = mount.ExtensionOf[httpapi.Evaluator](host, *id, e.key("evaluate")); err != nil {
+			return err
+		}
+	}
+	api := httpapi.New(httpapi.Deps{Reader: s, Writer: s, Configurations: s, Datasets: s, Datapoints: s, Tools: s, Metrics: s, Runs: s, RunScores: s, Schemas: s, Projects: s, Keys: s, Evaluate: evaluator, DefaultProject: s.DefaultProject, Logger: e.set.Logger})
 	if err := e.serveAPI(api.Routes()); err != nil {
 		return err
 	}

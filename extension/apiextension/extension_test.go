@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -23,6 +24,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"go.uber.org/goleak"
 
+	"github.com/spangrove/spangrove/pkg/evaluate"
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/mount"
@@ -100,15 +102,15 @@ func serve(t *testing.T, change func(*Config)) (*apiExtension, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	url := startReady(t, e)
+	url := startReady(t, e, newHost())
 	return e, url
 }
 
-func startReady(t *testing.T, e *apiExtension) (url string) {
+func startReady(t *testing.T, e *apiExtension, h host) (url string) {
 	t.Helper()
 	ctx := mount.WithBoard(t.Context(), func(n mount.Notice) { url = n.Text })
 	for range 2 {
-		if err := e.Start(ctx, newHost()); err != nil {
+		if err := e.Start(ctx, h); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -389,6 +391,7 @@ func TestStartNamesTheSetting(t *testing.T) {
 	}{
 		{"no store", without("spangrove_store"), nil, `extensions::spangrove_api::store: no extension "spangrove_store" runs`},
 		{"no authenticator", without("spangrove_auth"), nil, `extensions::spangrove_api::auth::authenticator: no extension "spangrove_auth" runs`},
+		{"no evaluator", newHost(), withEvaluator, `extensions::spangrove_api::evaluate: no extension "spangrove_evaluate" runs`},
 		{"port taken", newHost(), func(c *Config) { c.HTTP.NetAddr.Endpoint = taken }, "extensions::spangrove_api::endpoint: listen tcp " + taken + ": bind: address already in use"},
 	} {
 		set := extensiontest.NewNopSettings(componentType)
@@ -400,6 +403,36 @@ func TestStartNamesTheSetting(t *testing.T) {
 		if err := e.Start(t.Context(), tt.host); err == nil || !strings.HasPrefix(err.Error(), tt.want) {
 			t.Errorf("%s: %v, want %q", tt.name, err, tt.want)
 		}
+	}
+}
+
+func withEvaluator(c *Config) {
+	id := component.MustNewID("spangrove_evaluate")
+	c.Evaluate = &id
+}
+
+// fakeEvaluator gives every event the same score.
+type fakeEvaluator struct{ component.Component }
+
+func (fakeEvaluator) Run(_ context.Context, task evaluate.Task) ([]evaluate.Result, error) {
+	return slices.Repeat([]evaluate.Result{{Success: true, Score: []byte("0.25")}}, len(task.Events)), nil
+}
+
+func TestEvaluator(t *testing.T) {
+	set := extensiontest.NewNopSettings(componentType)
+	e, err := newExtension(set, configured(withEvaluator))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := e.Dependencies(); len(got) != 3 || got[2] != *e.cfg.Evaluate {
+		t.Errorf("Dependencies() = %v, want the evaluator among them", got)
+	}
+	h := newHost()
+	h[*e.cfg.Evaluate] = fakeEvaluator{}
+	url := startReady(t, e, h)
+	const body = `{"metric":{"name":"m","type":"PYTHON","criteria":"def m(event): return 1","return_type":"float"},"event":{}}`
+	if got := call(t, "POST", url+"/v1/metrics/run", "good", strings.NewReader(body)); got.status != 200 || !strings.Contains(got.body, "0.25") {
+		t.Errorf("POST /v1/metrics/run: %d %s, want the evaluator's score", got.status, got.body)
 	}
 }
 
@@ -431,7 +464,7 @@ func TestTelemetry(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	url := startReady(t, e)
+	url := startReady(t, e, newHost())
 	call(t, "GET", url+"/v1/healthcheck", "", nil)
 	call(t, "DELETE", url+"/v1/sessions/"+uuid.NewString(), "good", nil)
 	call(t, "GET", url+"/some/thing", "good", nil)

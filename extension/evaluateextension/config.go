@@ -1,0 +1,33 @@
+package evaluateextension
+
+import (
+	"fmt"
+	"runtime"
+
+	"go.opentelemetry.io/collector/component"
+)
+
+// maxWorkers bounds Workers: each may hold the events of a batch and an engine's memory.
+const maxWorkers = 256
+
+// Config is the configuration of the extension.
+type Config struct {
+	// Store is the store extension whose events are evaluated. Default spangrove_store.
+	Store component.ID `mapstructure:"store"`
+
+	// Workers is how many evaluations run at the same time, those that requests ask for
+	// included; further ones wait. Default twice the CPUs that may be used, at least 4; at
+	// most 256.
+	Workers int `mapstructure:"workers"`
+}
+
+// Validate reports the first setting that cannot work.
+func (c *Config) Validate() error {
+	if c.Workers < 1 || c.Workers > maxWorkers {
+		return fmt.Errorf("workers: must be between 1 and %d, not %d", maxWorkers, c.Workers)
+	}
+	return nil
+}
+
+// defaultWorkers lets half of the evaluations wait for others' answers while the rest compute.
+func defaultWorkers() int { return max(4, min(2*runtime.GOMAXPROCS(0), maxWorkers)) }

@@ -1,0 +1,57 @@
+package evaluateextension
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/confmap"
+	"go.opentelemetry.io/collector/confmap/confmaptest"
+)
+
+func TestConfig(t *testing.T) {
+	t.Parallel()
+	file, err := confmaptest.LoadConf(filepath.Join("testdata", "config.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		id      string
+		want    *Config
+		wantErr string
+	}{
+		{id: "spangrove_evaluate", want: createDefaultConfig().(*Config)},
+		{id: "spangrove_evaluate/all", want: &Config{
+			Store:   component.MustNewIDWithName("spangrove_store", "other"),
+			Workers: 16,
+		}},
+		{id: "spangrove_evaluate/idle", wantErr: "workers: must be between 1 and 256, not 0"},
+		{id: "spangrove_evaluate/crowded", wantErr: "workers: must be between 1 and 256, not 257"},
+	} {
+		t.Run(tt.id, func(t *testing.T) {
+			t.Parallel()
+			sub, err := file.Sub(tt.id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			cfg := createDefaultConfig()
+			if err := sub.Unmarshal(cfg); err != nil {
+				t.Fatal(err)
+			}
+			err = confmap.Validate(cfg)
+			if tt.wantErr != "" {
+				if err == nil || err.Error() != tt.wantErr {
+					t.Fatalf("error = %v, want %q", err, tt.wantErr)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.want, cfg, cmp.AllowUnexported(component.ID{}, component.Type{})); diff != "" {
+				t.Errorf("config (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,82 @@
+package evaluateextension
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/extension"
+	"go.opentelemetry.io/collector/extension/extensioncapabilities"
+
+	"github.com/spangrove/spangrove/pkg/evaluate"
+	"github.com/spangrove/spangrove/pkg/fault"
+)
+
+type evaluateExtension struct {
+	set extension.Settings
+	cfg *Config
+	// slots holds a token for each evaluation that runs.
+	slots chan struct{}
+
+	mu      sync.RWMutex     // held for reading by every evaluation
+	engines evaluate.Engines // nil: not started
+}
+
+var _ extensioncapabilities.Dependent = (*evaluateExtension)(nil)
+
+func newExtension(set extension.Settings, cfg *Config) *evaluateExtension {
+	return &evaluateExtension{set: set, cfg: cfg, slots: make(chan struct{}, cfg.Workers)}
+}
+
+// Dependencies makes the collector start the store first.
+func (e *evaluateExtension) Dependencies() []component.ID { return []component.ID{e.cfg.Store} }
+
+// Start builds the engines. A second Start changes nothing.
+func (e *evaluateExtension) Start(context.Context, component.Host) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.engines != nil {
+		return nil
+	}
+	engines, err := newEngines(e.cfg)
+	if err != nil {
+		return fmt.Errorf("extensions::%s: %w", e.set.ID, err)
+	}
+	e.engines = engines
+	return nil
+}
+
+// Run scores the task's events as evaluate.Engines does. It waits until fewer than the
+// configured number of evaluations run, and is fault.Unavailable before Start and after
+// Shutdown.
+func (e *evaluateExtension) Run(ctx context.Context, task evaluate.Task) ([]evaluate.Result, error) {
+	select {
+	case e.slots <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	defer func() { <-e.slots }()
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	if e.engines == nil {
+		return nil, fault.New(fault.Unavailable, "metrics do not run now: the server is starting or stopping")
+	}
+	return e.engines.Run(ctx, task)
+}
+
+// Shutdown waits for the evaluations that run and closes the engines.
+func (e *evaluateExtension) Shutdown(context.Context) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var errs []error
+	for _, engine := range e.engines {
+		if c, ok := engine.(io.Closer); ok {
+			errs = append(errs, c.Close())
+		}
+	}
+	e.engines = nil
+	return errors.Join(errs...)
+}

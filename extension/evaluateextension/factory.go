@@ -1,0 +1,25 @@
+package evaluateextension
+
+import (
+	"context"
+
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/extension"
+)
+
+var componentType = component.MustNewType("spangrove_evaluate")
+
+const stability = component.StabilityLevelBeta
+
+// NewFactory makes the factory of the extension type spangrove_evaluate.
+func NewFactory() extension.Factory {
+	return extension.NewFactory(componentType, createDefaultConfig, create, stability)
+}
+
+func createDefaultConfig() component.Config {
+	return &Config{Store: component.MustNewID("spangrove_store"), Workers: defaultWorkers()}
+}
+
+func create(_ context.Context, set extension.Settings, cfg component.Config) (extension.Extension, error) {
+	return newExtension(set, cfg.(*Config)), nil
+}
