@@ -16,6 +16,10 @@ import (
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
+// Source is the source of the events in which evaluations record what they did. No metric runs on
+// those by itself, or judges would judge judges for ever.
+const Source = "evaluator"
+
 // Task is what an engine is asked to do: to score events of one project by one metric.
 type Task struct {
 	// Project says whose the metric and the events are. Nothing that an engine keeps for one
@@ -36,6 +40,9 @@ type Result struct {
 	// Failure of which sort that is.
 	Success bool
 	Failure Failure
+	// Temporary says that the failure may go away by itself, such as a provider that is busy: the
+	// same event may be tried again later.
+	Temporary bool
 	// Score is a number, a boolean or a string; nil: there is none.
 	Score json.RawMessage
 	// Explanation tells a person how the score came about, or why there is none.
@@ -59,8 +66,8 @@ const (
 // Engine gives scores for one type of metric.
 type Engine interface {
 	// Evaluate scores the task's events: a result for each, in their order. That an event or the
-	// definition does not allow a score is a Result without Success; an error is only what may
-	// go away by itself, such as a provider that is not reached, and says nothing of any event.
+	// definition does not allow a score, or that its score could not be had for now, is a Result
+	// without Success; an error says nothing of any event, and all of them may be tried again.
 	Evaluate(ctx context.Context, task Task) ([]Result, error)
 }
 

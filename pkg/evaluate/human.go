@@ -16,14 +16,14 @@ func human(d *metric.Definition, event json.RawMessage) (Result, error) {
 	if score == nil {
 		return Result{Success: true, Explanation: "A person gives this score; the event has none yet in its metrics."}, nil
 	}
-	if why := misfit(d, score); why != "" {
+	if why := Misfit(d, score); why != "" {
 		return refusal("The event's score is %s.", why)
 	}
 	return Result{Success: true, Score: score, Explanation: "A person gave this score."}, nil
 }
 
-// misfit says why a score is none that the metric can have, empty if it is one.
-func misfit(d *metric.Definition, score json.RawMessage) string {
+// Misfit says why a score is none that the metric can have, empty if it is one.
+func Misfit(d *metric.Definition, score json.RawMessage) string {
 	kind := rawjson.KindOf(score)
 	switch d.Return {
 	case metric.Float:
