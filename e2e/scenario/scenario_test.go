@@ -21,6 +21,7 @@ import (
 	"github.com/spangrove/spangrove/exporter/spangroveexporter"
 	"github.com/spangrove/spangrove/extension/apiextension"
 	"github.com/spangrove/spangrove/extension/authextension"
+	"github.com/spangrove/spangrove/extension/evaluateextension"
 	"github.com/spangrove/spangrove/extension/storeextension"
 	"github.com/spangrove/spangrove/pkg/mount"
 	"github.com/spangrove/spangrove/receiver/spangrovereceiver"
@@ -114,7 +115,7 @@ func factories() (otelcol.Factories, error) {
 	f := otelcol.Factories{Telemetry: otelconftelemetry.NewFactory()}
 	var err error
 	if f.Extensions, err = otelcol.MakeFactoryMap[extension.Factory](
-		storeextension.NewFactory(), authextension.NewFactory(), apiextension.NewFactory()); err != nil {
+		storeextension.NewFactory(), authextension.NewFactory(), evaluateextension.NewFactory(), apiextension.NewFactory()); err != nil {
 		return f, err
 	}
 	if f.Receivers, err = otelcol.MakeFactoryMap[receiver.Factory](spangrovereceiver.NewFactory()); err != nil {

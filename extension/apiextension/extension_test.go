@@ -27,6 +27,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/evaluate"
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/metric"
 	"github.com/spangrove/spangrove/pkg/mount"
 	"github.com/spangrove/spangrove/pkg/project"
 	"github.com/spangrove/spangrove/pkg/wire"
@@ -413,6 +414,8 @@ func withEvaluator(c *Config) {
 
 // fakeEvaluator gives every event the same score.
 type fakeEvaluator struct{ component.Component }
+
+func (fakeEvaluator) Check(*metric.Definition) error { return nil }
 
 func (fakeEvaluator) Run(_ context.Context, task evaluate.Task) ([]evaluate.Result, error) {
 	return slices.Repeat([]evaluate.Result{{Success: true, Score: []byte("0.25")}}, len(task.Events)), nil

@@ -5,6 +5,8 @@ import (
 	"runtime"
 
 	"go.opentelemetry.io/collector/component"
+
+	"github.com/spangrove/spangrove/pkg/evaluate/expression"
 )
 
 // maxWorkers bounds Workers: each may hold the events of a batch and an engine's memory.
@@ -19,6 +21,9 @@ type Config struct {
 	// included; further ones wait. Default twice the CPUs that may be used, at least 4; at
 	// most 256.
 	Workers int `mapstructure:"workers"`
+
+	// Expression bounds metrics of type EXPRESSION.
+	Expression expression.Config `mapstructure:"expression"`
 }
 
 // Validate reports the first setting that cannot work.

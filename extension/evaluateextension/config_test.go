@@ -8,6 +8,8 @@ import (
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/confmap"
 	"go.opentelemetry.io/collector/confmap/confmaptest"
+
+	"github.com/spangrove/spangrove/pkg/evaluate/expression"
 )
 
 func TestConfig(t *testing.T) {
@@ -23,10 +25,12 @@ func TestConfig(t *testing.T) {
 	}{
 		{id: "spangrove_evaluate", want: createDefaultConfig().(*Config)},
 		{id: "spangrove_evaluate/all", want: &Config{
-			Store:   component.MustNewIDWithName("spangrove_store", "other"),
-			Workers: 16,
+			Store:      component.MustNewIDWithName("spangrove_store", "other"),
+			Workers:    16,
+			Expression: expression.Config{Work: 1000},
 		}},
 		{id: "spangrove_evaluate/idle", wantErr: "workers: must be between 1 and 256, not 0"},
+		{id: "spangrove_evaluate/lazy", wantErr: "expression: work: must not be less than 0, which is the default, but is -1"},
 		{id: "spangrove_evaluate/crowded", wantErr: "workers: must be between 1 and 256, not 257"},
 	} {
 		t.Run(tt.id, func(t *testing.T) {

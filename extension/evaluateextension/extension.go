@@ -13,6 +13,7 @@ import (
 
 	"github.com/spangrove/spangrove/pkg/evaluate"
 	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/metric"
 )
 
 type evaluateExtension struct {
@@ -65,6 +66,14 @@ func (e *evaluateExtension) Run(ctx context.Context, task evaluate.Task) ([]eval
 		return nil, fault.New(fault.Unavailable, "metrics do not run now: the server is starting or stopping")
 	}
 	return e.engines.Run(ctx, task)
+}
+
+// Check says what is wrong with a definition, as evaluate.Engines does. Before Start and after
+// Shutdown nothing is.
+func (e *evaluateExtension) Check(d *metric.Definition) error {
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	return e.engines.Check(d)
 }
 
 // Shutdown waits for the evaluations that run and closes the engines.

@@ -71,6 +71,13 @@ type Engine interface {
 	Evaluate(ctx context.Context, task Task) ([]Result, error)
 }
 
+// Checker is an Engine that can tell without an event that a definition cannot work.
+type Checker interface {
+	// Check says what is wrong with a definition that is valid otherwise, as a fault.Invalid
+	// that names the field.
+	Check(d *metric.Definition) error
+}
+
 // each is an engine that looks at one event at a time, and needs nothing else.
 type each func(d *metric.Definition, event json.RawMessage) (Result, error)
 
@@ -133,6 +140,15 @@ func (e Engines) Run(ctx context.Context, task Task) ([]Result, error) {
 		judge(&results[i], threshold)
 	}
 	return results, nil
+}
+
+// Check says what is wrong with a definition that is valid otherwise, as a fault.Invalid that names
+// the field, if there is an engine that can tell.
+func (e Engines) Check(d *metric.Definition) error {
+	if c, ok := e[d.Type].(Checker); ok {
+		return c.Check(d)
+	}
+	return nil
 }
 
 // judge says of a score whether it meets the threshold, if that says anything of it.

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"encoding/json"
 
+	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/metric"
 	"github.com/spangrove/spangrove/pkg/rawjson"
 	"github.com/spangrove/spangrove/pkg/wire"
@@ -38,6 +39,9 @@ func (s *Server) createMetricVersion(c *call) error {
 	r, err := wire.DecodeMetricVersion(body, c.older())
 	if err != nil {
 		return err
+	}
+	if err := s.Evaluate.Check(&r.Content); err != nil {
+		return fault.In("content", err)
 	}
 	v, err := s.Metrics.CreateMetricVersion(c.ctx(), c.project.ID, c.text("id"), metric.Version{Definition: r.Content, Message: r.Message}, r.Deploy)
 	if err != nil {

@@ -75,7 +75,7 @@ func (s *Server) listMetrics(c *call) error {
 	if name != "" {
 		var ok bool
 		if q.Type, ok = metric.TypeOf(name); !ok {
-			return fault.InvalidField("type", "%.40q is none of PYTHON, LLM, HUMAN, COMPOSITE", name)
+			return fault.InvalidField("type", "%.40q is none of %s", name, metric.TypeNames())
 		}
 	}
 	if q.Limit, q.Page, err = params.Page(listPages); err != nil {
@@ -102,6 +102,9 @@ func (s *Server) createMetric(c *call) error {
 	}
 	d, err := wire.DecodeMetric(body, c.older())
 	if err != nil {
+		return err
+	}
+	if err := s.Evaluate.Check(&d); err != nil {
 		return err
 	}
 	id, err := s.Metrics.CreateMetric(c.ctx(), c.project.ID, d)
@@ -139,12 +142,30 @@ func (s *Server) changeMetric(c *call, id string) error {
 		}
 		return fault.InvalidField(name, "is required")
 	}
+	if err := s.checkPatch(c, id, &p); err != nil {
+		return err
+	}
 	if _, err := s.Metrics.UpdateMetric(c.ctx(), c.project.ID, id, p); err != nil {
 		return err
 	}
 	var b rawjson.Builder
 	b.Bool("updated", true)
 	return c.json(&b)
+}
+
+// checkPatch refuses a change after which the metric could not work. What another request changes
+// meanwhile is not seen; then running the metric says what is wrong.
+func (s *Server) checkPatch(c *call, id string, p *metric.Patch) error {
+	if p.Criteria == nil && p.Type == nil {
+		return nil
+	}
+	found, err := s.Metrics.LoadMetrics(c.ctx(), c.project.ID, []string{id})
+	if err != nil || len(found) == 0 {
+		return err // the update says that there is none
+	}
+	d := found[0].Definition
+	d.Apply(p)
+	return s.Evaluate.Check(&d)
 }
 
 // deleteMetric deletes the metric that the query string names.
@@ -191,4 +212,7 @@ type Evaluator interface {
 	// Run scores the task's events: a result for each, in their order. That there can be no
 	// score is a result, which says why.
 	Run(ctx context.Context, task evaluate.Task) ([]evaluate.Result, error)
+	// Check says what is wrong with a definition that is valid otherwise, as a fault.Invalid
+	// that names the field.
+	Check(d *metric.Definition) error
 }

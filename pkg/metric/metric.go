@@ -23,18 +23,30 @@ const (
 	LLM       Type = "LLM"
 	Human     Type = "HUMAN"
 	Composite Type = "COMPOSITE"
+	// Expression is of our own; clients know it as one more type, older clients as custom, since
+	// they refuse types that they do not know.
+	Expression Type = "EXPRESSION"
 )
 
 // Types are all types.
-func Types() []Type { return []Type{Python, LLM, Human, Composite} }
+func Types() []Type { return []Type{Python, LLM, Human, Composite, Expression} }
 
 // olderTypes are the names by which older clients know the types.
-var olderTypes = map[Type]string{Python: "custom", LLM: "model", Human: "human", Composite: "composite"}
+var olderTypes = map[Type]string{Python: "custom", LLM: "model", Human: "human", Composite: "composite", Expression: "custom"}
 
 // Older is the type's name for older clients.
 func (t Type) Older() string { return olderTypes[t] }
 
-// TypeOf reads a type by either of its names.
+// TypeNames lists the types' names for messages.
+func TypeNames() string {
+	var names []string
+	for _, t := range Types() {
+		names = append(names, string(t))
+	}
+	return strings.Join(names, ", ")
+}
+
+// TypeOf reads a type by either of its names; of those that share one, it is the first of Types.
 func TypeOf(name string) (Type, bool) {
 	for _, t := range Types() {
 		if name == string(t) || name == t.Older() {

@@ -15,10 +15,15 @@ func raw(s string) json.RawMessage { return json.RawMessage(s) }
 func TestTypesHaveTwoNames(t *testing.T) {
 	t.Parallel()
 	for _, typ := range Types() {
-		for _, name := range []string{string(typ), typ.Older()} {
-			if got, ok := TypeOf(name); !ok || got != typ {
-				t.Errorf("%q is %q, %t; want %q", name, got, ok, typ)
-			}
+		if got, ok := TypeOf(string(typ)); !ok || got != typ {
+			t.Errorf("%q is %q, %t", typ, got, ok)
+		}
+		want := typ
+		if typ == Expression { // older clients know it by the name of another
+			want = Python
+		}
+		if got, ok := TypeOf(typ.Older()); !ok || got != want {
+			t.Errorf("%q is %q, %t; want %q", typ.Older(), got, ok, want)
 		}
 	}
 	for _, name := range []string{"", "python", "Custom", "MODEL"} {
@@ -171,6 +176,23 @@ func TestApply(t *testing.T) {
 	bare.Apply(&Patch{PassWhen: raw(`true`)})
 	if string(bare.Threshold) != `{"pass_when":true}` {
 		t.Errorf("pass_when alone gives %s", bare.Threshold)
+	}
+}
+
+// TestOlderCodeKeepsItsType: older clients have one name for PYTHON and EXPRESSION.
+func TestOlderCodeKeepsItsType(t *testing.T) {
+	t.Parallel()
+	code, text := Python, LLM
+	d := Definition{Type: Expression}
+	if d.Apply(&Patch{Type: &code, Older: true}); d.Type != Expression {
+		t.Errorf("put back by an older client, it is %s", d.Type)
+	}
+	if d.Apply(&Patch{Type: &text, Older: true}); d.Type != LLM {
+		t.Errorf("changed by an older client, it is %s", d.Type)
+	}
+	d.Type = Expression
+	if d.Apply(&Patch{Type: &code}); d.Type != Python {
+		t.Errorf("changed, it is %s", d.Type)
 	}
 }
 

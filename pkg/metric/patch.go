@@ -29,7 +29,11 @@ func (d *Definition) Apply(p *Patch) {
 	set(&d.Name, p.Name)
 	set(&d.Criteria, p.Criteria)
 	set(&d.Description, p.Description)
-	set(&d.Type, p.Type)
+	// Older clients have one name for code of both types: putting back what they read changes
+	// nothing.
+	if p.Type != nil && !(p.Older && *p.Type == Python && d.Type == Expression) {
+		d.Type = *p.Type
+	}
 	set(&d.Return, p.Return)
 	set(&d.EnabledInProd, p.EnabledInProd)
 	set(&d.NeedsGroundTruth, p.NeedsGroundTruth)

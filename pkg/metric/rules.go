@@ -29,8 +29,8 @@ func (d *Definition) Validate() error {
 	case utf8.RuneCountInString(d.Name) > MaxName:
 		return fault.InvalidField("name", "must have at most %d characters", MaxName)
 	case d.Type == "":
-		return fault.InvalidField("type", "is required: one of PYTHON, LLM, HUMAN, COMPOSITE")
-	case strings.TrimSpace(d.Criteria) == "" && (d.Type == Python || d.Type == LLM):
+		return fault.InvalidField("type", "is required: one of %s", TypeNames())
+	case strings.TrimSpace(d.Criteria) == "" && (d.Type == Python || d.Type == LLM || d.Type == Expression):
 		return fault.InvalidField("criteria", "is required")
 	case d.Return != Float && d.Return != Boolean && d.Return != String && d.Return != Categorical:
 		return fault.InvalidField("return_type", "%.40q is none of float, boolean, string, categorical", d.Return)

@@ -121,7 +121,7 @@ func readMetricType(raw []byte) (*metric.Type, error) {
 	}
 	t, ok := metric.TypeOf(text)
 	if !ok {
-		return nil, fault.New(fault.Invalid, "%.40q is none of PYTHON, LLM, HUMAN, COMPOSITE", text)
+		return nil, fault.New(fault.Invalid, "%.40q is none of %s", text, metric.TypeNames())
 	}
 	return &t, nil
 }
@@ -216,7 +216,7 @@ func addDefinition(b *rawjson.Builder, d *metric.Definition, older bool) {
 		return
 	}
 	switch d.Type {
-	case metric.Python:
+	case metric.Python, metric.Expression:
 		b.String("code_snippet", d.Criteria)
 	case metric.LLM:
 		b.String("prompt", d.Criteria)

@@ -1,0 +1,177 @@
+package expression
+
+import (
+	"context"
+	"errors"
+
+	"github.com/expr-lang/expr"
+	"github.com/expr-lang/expr/ast"
+	"github.com/expr-lang/expr/types"
+)
+
+// errWork ends an expression that has done all it may.
+var errWork = errors.New("too much work")
+
+// perTurn is the work of one turn of a loop, which costs that much beside what it looks at.
+const perTurn = 50
+
+// meter counts the work of one evaluation.
+type meter struct {
+	ctx   context.Context
+	left  int
+	turns int
+}
+
+// charge takes n units, or ends the expression.
+func (m *meter) charge(n int) error {
+	m.left -= n
+	if m.left < 0 {
+		return errWork
+	}
+	return nil
+}
+
+// turn counts one turn of a loop.
+func (m *meter) turn() error {
+	if m.turns++; m.turns%1024 == 0 && m.ctx.Err() != nil {
+		return m.ctx.Err()
+	}
+	return m.charge(perTurn)
+}
+
+// look charges for all of a value, and stops looking when there is nothing left. What is shared
+// within the value counts as often as it is met: whoever walks it, for example to compare it or to
+// write it down, meets it as often.
+func (m *meter) look(value any) error {
+	switch v := value.(type) {
+	case string:
+		return m.charge(len(v))
+	case []any:
+		for _, element := range v {
+			if err := m.look(element); err != nil {
+				return err
+			}
+		}
+		return m.charge(16 * (1 + len(v)))
+	case map[string]any:
+		for key, member := range v {
+			if err := m.look(member); err != nil {
+				return err
+			}
+			if err := m.charge(len(key)); err != nil {
+				return err
+			}
+		}
+		return m.charge(48 * (1 + len(v)))
+	case []string:
+		for _, s := range v {
+			if err := m.charge(16 + len(s)); err != nil {
+				return err
+			}
+		}
+		return nil
+	default:
+		return m.charge(8)
+	}
+}
+
+// The names of what the patcher puts into every expression. None is a word of the language.
+const (
+	meterName = "$meter"
+	lookName  = "$look"
+	turnName  = "$turn"
+)
+
+// language are the options of every compilation.
+var language = func() []expr.Option {
+	options := []expr.Option{
+		expr.Env(names()),
+		expr.MaxNodes(maxNodes),
+		// look(value) charges for the value and gives it back; turn(value) counts a turn.
+		expr.Function(lookName, metered((*meter).look)),
+		expr.Function(turnName, metered(func(m *meter, _ any) error { return m.turn() })),
+	}
+	for name, f := range functions {
+		options = append(options, expr.DisableBuiltin(name), expr.Function(name, f.call, f.types...))
+	}
+	return append(options, expr.Patch(patcher{}))
+}()
+
+// names are what an expression may name, with types where these are known.
+func names() types.Map {
+	m := types.Map{meterName: types.TypeOf(&meter{}), "event": types.Any, "ground_truth": types.Any, "answer": types.String, "question": types.String, "expected": types.String}
+	for _, name := range fields {
+		m[name] = types.Any
+	}
+	return m
+}
+
+func metered(f func(*meter, any) error) func(...any) (any, error) {
+	return func(args ...any) (any, error) { return args[1], f(args[0].(*meter), args[1]) }
+}
+
+// patcher makes an expression count its work: each turn of its loops, and all that it compares,
+// hands to a function or is given by one. Without it the language bounds only the elements of the
+// arrays that an expression makes.
+type patcher struct{}
+
+// Visit implements ast.Visitor. The tree is walked from its leaves up.
+func (patcher) Visit(node *ast.Node) {
+	switch n := (*node).(type) {
+	case *ast.PredicateNode:
+		n.Node = call(turnName, n.Node)
+	case *ast.BinaryNode:
+		switch n.Operator {
+		case "==", "!=", "+", "in", "contains", "startsWith", "endsWith", "matches":
+			n.Left, n.Right = looked(n.Left), looked(n.Right)
+		case "..":
+			ast.Patch(node, call(lookName, n))
+		}
+	case *ast.BuiltinNode:
+		for i := range n.Arguments {
+			n.Arguments[i] = looked(n.Arguments[i])
+		}
+		ast.Patch(node, call(lookName, n))
+	case *ast.CallNode:
+		name, ok := n.Callee.(*ast.IdentifierNode)
+		if !ok {
+			return
+		}
+		if _, ours := functions[name.Value]; ours {
+			n.Arguments = append([]ast.Node{&ast.IdentifierNode{Value: meterName}}, n.Arguments...)
+			ast.Patch(node, call(lookName, n))
+		}
+	case *ast.ArrayNode, *ast.MapNode:
+		ast.Patch(node, call(lookName, *node))
+	}
+}
+
+// looked charges for the value of a node, unless it is written in the expression: that is short,
+// and the compiler has better code for it as it stands.
+func looked(n ast.Node) ast.Node {
+	switch n.(type) {
+	case *ast.PredicateNode, *ast.NilNode, *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.StringNode:
+		return n
+	}
+	return call(lookName, n)
+}
+
+func call(name string, arg ast.Node) ast.Node {
+	return &ast.CallNode{Callee: &ast.IdentifierNode{Value: name}, Arguments: []ast.Node{&ast.IdentifierNode{Value: meterName}, arg}}
+}
+
+// two charges for both values that a function looks at.
+func (m *meter) two(a, b any) error {
+	if err := m.look(a); err != nil {
+		return err
+	}
+	return m.look(b)
+}
+
+// product charges for each pair of two sets of things, before they are looked at.
+func (m *meter) product(a, b int) error {
+	if a > 0 && b > m.left/a {
+		return errWork
+	}
+	return m.charge(a * b)
+}

@@ -1,0 +1,306 @@
+package expression
+
+import (
+	"encoding/json"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// mainKeys are where objects have the text that a person would call their content, best first.
+var mainKeys = []string{"content", "text", "answer", "question", "query", "output", "input", "result", "response", "completion", "prompt", "message", "value", "ground_truth"}
+
+// messageKeys are where objects have lists of messages.
+var messageKeys = []string{"chat_history", "messages", "choices"}
+
+// mainText is the text of a value: of an object that of the first of mainKeys that it has, of its
+// last message, or of its only member; of messages that of the last; of anything else its JSON.
+// nil has the empty text.
+func mainText(value any) string {
+	switch v := value.(type) {
+	case nil:
+		return ""
+	case string:
+		return v
+	case map[string]any:
+		for _, key := range mainKeys {
+			if member, ok := v[key]; ok && member != nil {
+				return mainText(member)
+			}
+		}
+		for _, key := range messageKeys {
+			if list, ok := v[key].([]any); ok && len(list) > 0 {
+				return mainText(list[len(list)-1])
+			}
+		}
+		if len(v) == 1 {
+			for _, member := range v {
+				return mainText(member)
+			}
+		}
+	case []any:
+		if len(v) == 0 {
+			return ""
+		}
+		if last, ok := v[len(v)-1].(map[string]any); ok && (last["role"] != nil || last["type"] == "text") {
+			return mainText(last)
+		}
+	}
+	return jsonText(value)
+}
+
+// jsonText is a value as JSON, with the keys of objects in order; the empty text for what JSON
+// cannot say.
+func jsonText(value any) string {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}
+
+// fold is how texts are compared that differ in case and Unicode's spaces only.
+func fold(s string) string { return strings.ToLower(s) }
+
+// words are the runs of letters, digits and marks, and the other visible characters one by one.
+func words(s string) []string {
+	var list []string
+	start := -1
+	for i, r := range s {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) {
+			if start < 0 {
+				start = i
+			}
+			continue
+		}
+		if start >= 0 {
+			list = append(list, s[start:i])
+			start = -1
+		}
+		if !unicode.IsSpace(r) {
+			list = append(list, string(r))
+		}
+	}
+	if start >= 0 {
+		list = append(list, s[start:])
+	}
+	return list
+}
+
+// normalize makes answers comparable: lower case, no punctuation, no English articles, single
+// spaces.
+func normalize(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsPunct(r) || unicode.IsSymbol(r) {
+			return -1
+		}
+		return r
+	}, fold(s))
+	kept := strings.Fields(s)
+	n := 0
+	for _, word := range kept {
+		if word != "a" && word != "an" && word != "the" {
+			kept[n] = word
+			n++
+		}
+	}
+	return strings.Join(kept[:n], " ")
+}
+
+var numeral = regexp.MustCompile(`[-+]?\d+(?:[,_]\d{3})*(?:\.\d+)?(?:[eE][-+]?\d+)?`)
+
+// firstNumber is the first number in a value, nil if there is none.
+func firstNumber(value any) any {
+	switch v := value.(type) {
+	case int, float64:
+		return v
+	case bool:
+		return nil
+	}
+	text := numeral.FindString(mainText(value))
+	f, err := strconv.ParseFloat(strings.NewReplacer(",", "", "_", "").Replace(text), 64)
+	if err != nil {
+		return nil
+	}
+	return f
+}
+
+// ratio is a part of a whole, and nothing where there is no whole.
+func ratio(part, whole int, nothing float64) float64 {
+	if whole == 0 {
+		return nothing
+	}
+	return float64(part) / float64(whole)
+}
+
+// levenshtein counts the characters to be changed, put in or taken out to make one text of the
+// other.
+func levenshtein(m *meter, a, b string) (int, error) {
+	if a == b {
+		return 0, m.charge(len(a))
+	}
+	if err := m.product(utf8.RuneCountInString(a)+1, utf8.RuneCountInString(b)+1); err != nil {
+		return 0, err
+	}
+	s, t := []rune(a), []rune(b)
+	row := make([]int, len(t)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i, r := range s {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j, q := range t {
+			cost := diagonal
+			if r != q {
+				cost = 1 + min(diagonal, row[j], row[j+1])
+			}
+			diagonal, row[j+1] = row[j+1], cost
+		}
+	}
+	return row[len(t)], nil
+}
+
+// counts are how often each of a list's elements is in it.
+func counts(list []string) map[string]int {
+	n := make(map[string]int, len(list))
+	for _, s := range list {
+		n[s]++
+	}
+	return n
+}
+
+// common is how many elements two lists have in common, each as often as it is in both.
+func common(a, b map[string]int) (n int) {
+	for s, k := range a {
+		n += min(k, b[s])
+	}
+	return n
+}
+
+// harmonic is the F-measure of n things found of a given and b expected ones; 1 if there are none
+// at all.
+func harmonic(n, a, b int) float64 {
+	if a == 0 && b == 0 {
+		return 1
+	}
+	return 2 * float64(n) / float64(a+b)
+}
+
+func tokenF1(a, b []string) float64 { return harmonic(common(counts(a), counts(b)), len(a), len(b)) }
+
+// grams are the runs of n words.
+func grams(list []string, n int) map[string]int {
+	found := map[string]int{}
+	for i := 0; i+n <= len(list); i++ {
+		found[strings.Join(list[i:i+n], "\x00")]++
+	}
+	return found
+}
+
+// bleu is the sentence BLEU of a against the one reference b: the geometric mean of the precisions
+// of runs of one to four words, with one added to both counts from two words on, times the penalty
+// for what is shorter than the reference.
+func bleu(a, b []string) float64 {
+	if len(a) == 0 || len(b) == 0 {
+		return ratio(0, len(a)+len(b), 1)
+	}
+	sum, orders := 0.0, min(4, len(a), len(b))
+	for n := 1; n <= orders; n++ {
+		given := grams(a, n)
+		hits, all := float64(common(given, grams(b, n))), float64(len(a)-n+1)
+		if n > 1 {
+			hits, all = hits+1, all+1
+		}
+		if hits == 0 {
+			return 0
+		}
+		sum += math.Log(hits / all)
+	}
+	penalty := min(0, 1-float64(len(b))/float64(len(a)))
+	return math.Exp(sum/float64(orders) + penalty)
+}
+
+// rougeL is the F-measure of the longest common subsequence of two lists of words.
+func rougeL(m *meter, a, b []string) (float64, error) {
+	n, err := subsequence(m, a, b)
+	return harmonic(n, len(a), len(b)), err
+}
+
+// subsequence is the length of the longest common subsequence.
+func subsequence(m *meter, a, b []string) (int, error) {
+	if err := m.product(len(a)+1, len(b)+1); err != nil {
+		return 0, err
+	}
+	row := make([]int, len(b)+1)
+	for _, s := range a {
+		diagonal := 0
+		for j, t := range b {
+			length := max(row[j], row[j+1])
+			if s == t {
+				length = diagonal + 1
+			}
+			diagonal, row[j+1] = row[j+1], length
+		}
+	}
+	return row[len(b)], nil
+}
+
+// overlap is the Jaccard index of two lists.
+func overlap(a, b any) float64 {
+	s, t := map[string]int{}, map[string]int{}
+	for _, e := range elements(a) {
+		s[e] = 1
+	}
+	for _, e := range elements(b) {
+		t[e] = 1
+	}
+	both := common(s, t)
+	return ratio(both, len(s)+len(t)-both, 1)
+}
+
+// elements are those of a list, texts normalized, others as JSON; of a text its normalized words.
+func elements(value any) []string {
+	if text, ok := value.(string); ok {
+		return words(normalize(text))
+	}
+	var list []string
+	for _, v := range listOf(value) {
+		if text, ok := v.(string); ok {
+			list = append(list, normalize(text))
+		} else {
+			list = append(list, jsonText(v))
+		}
+	}
+	return list
+}
+
+// listOf is a value as a list: nil is none, what is no list stands alone in one.
+func listOf(value any) []any {
+	switch v := value.(type) {
+	case nil:
+		return nil
+	case []any:
+		return v
+	case []string:
+		return anys(v)
+	case []int: // a range
+		list := make([]any, len(v))
+		for i, n := range v {
+			list[i] = n
+		}
+		return list
+	}
+	return []any{value}
+}
+
+func anys(list []string) []any {
+	out := make([]any, len(list))
+	for i, s := range list {
+		out[i] = s
+	}
+	return out
+}
