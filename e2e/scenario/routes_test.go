@@ -87,6 +87,7 @@ func doors(api, otlp string, ids map[string]string) []door {
 		noun := strings.Split(strings.TrimPrefix(path, "/v1"), "/")[1]
 		filled := strings.ReplaceAll(path, "{id}", ids[noun])
 		filled = strings.ReplaceAll(filled, "{key}", ids["key"])
+		filled = strings.ReplaceAll(filled, "{chart}", ids["charts"])
 		filled = strings.ReplaceAll(filled, "{old}", ids[noun])
 		filled = regexp.MustCompile(`\{\w+\}`).ReplaceAllString(filled, "v1")
 		all = append(all, door{method, base + filled, path, operation, scope})
@@ -107,7 +108,7 @@ func doors(api, otlp string, ids map[string]string) []door {
 // knock sends a request through a door with a key.
 func (d door) knock(t *testing.T, key string, ids map[string]string) (status int, body string) {
 	t.Helper()
-	text := fmt.Sprintf(`{"event_id": %q, "id": %q, "metric_id": %q, "dataset_id": %q, "project_id": %q, "event_type": "tool", "inputs": {}, "name": "probe", "events": [], "logs": [],
+	text := fmt.Sprintf(`{"event_id": %q, "id": %q, "metric_id": %q, "dataset_id": %q, "project_id": %q, "event_type": "tool", "inputs": {}, "name": "probe", "metric": "duration", "events": [], "logs": [],
 		"model_events": [], "resourceSpans": [], "resourceLogs": [], "resourceMetrics": []}`, ids["events"], ids["tools"], ids["metrics"], ids["datasets"], ids["projects"])
 	if d.method == http.MethodGet {
 		text = ""
@@ -155,6 +156,7 @@ func furnish(t *testing.T, api, key string) map[string]string {
 		{"", "POST", "/events", `{"event": {"event_id": "` + ids["events"] + `", "session_id": "` + ids["sessions"] + `", "event_type": "tool", "event_name": "` + secret + `", "inputs": {}}}`, nil},
 		{"tools", "POST", "/v1/tools", `{"name": "` + secret + `", "parameters": {}}`, []string{"result", "insertedId"}},
 		{"metrics", "POST", "/v1/metrics", `{"name": "` + secret + `", "type": "HUMAN", "criteria": ""}`, []string{"metric_id"}},
+		{"charts", "POST", "/v1/charts", `{"name": "` + secret + `", "metric": "duration"}`, []string{"data", "id"}},
 		{"configurations", "POST", "/v1/configurations", `{"name": "` + secret + `", "provider": "p", "parameters": {"call_type": "chat", "model": "m"}}`, []string{"insertedId"}},
 		{"datapoints", "POST", "/v1/datapoints", `{"inputs": {"q": "` + secret + `"}}`, []string{"result", "insertedId"}},
 		{"datasets", "POST", "/v1/datasets", `{"name": "` + secret + `"}`, []string{"result", "insertedId"}},
@@ -209,7 +211,7 @@ func at(t *testing.T, body string, path []string) string {
 // everything is all that the first project has, as its own key reads it.
 func everything(t *testing.T, api, key string, ids map[string]string) (all []string) {
 	t.Helper()
-	for _, path := range []string{"/v1/sessions/" + ids["sessions"], "/v1/events/" + ids["events"], "/v1/tools", "/v1/metrics", "/v1/configurations", "/v1/datapoints",
+	for _, path := range []string{"/v1/sessions/" + ids["sessions"], "/v1/events/" + ids["events"], "/v1/tools", "/v1/charts", "/v1/metrics", "/v1/configurations", "/v1/datapoints",
 		"/v1/datasets", "/v1/runs", "/v1/runs/" + ids["runs"] + "/result", "/v1/projects?name=default", "/v1/projects/" + ids["projects"] + "/api_keys", "/v1/metrics/" + ids["metrics"] + "/versions"} {
 		if strings.Count(path, "/") == 2 && !served("GET", path) {
 			continue
@@ -261,10 +263,10 @@ func TestEveryDoorIsLocked(t *testing.T) {
 		// The same ids mean nothing in another project: what is named by its id is not there,
 		// what is made is made there, and lists are that project's.
 		status := []int{200, 400, 404}
-		if strings.Contains(d.path, "{id}") && d.method != http.MethodPost && d.operation != "updateEventById" {
+		if strings.Contains(d.path, "{") && d.method != http.MethodPost && d.operation != "updateEventById" {
 			status = []int{404, 400}
 		}
-		if strings.Contains(d.path, "{id}") && (d.method == http.MethodGet || d.method == http.MethodDelete) {
+		if strings.Contains(d.path, "{") && (d.method == http.MethodGet || d.method == http.MethodDelete) {
 			status = []int{404}
 		}
 		check(d, "another project's key", keys.other[project.ScopeFull], status...)

@@ -34,6 +34,7 @@ type apiStore interface {
 	httpapi.Datasets
 	httpapi.Datapoints
 	httpapi.Tools
+	httpapi.Charts
 	httpapi.Metrics
 	httpapi.Runs
 	httpapi.RunScores
@@ -110,7 +111,7 @@ func (e *apiExtension) Start(ctx context.Context, host component.Host) error {
 			return err
 		}
 	}
-	api := httpapi.New(httpapi.Deps{Reader: s, Writer: s, Configurations: s, Datasets: s, Datapoints: s, Tools: s, Metrics: s, Runs: s, RunScores: s, Schemas: s, Projects: s, Keys: s, Evaluate: evaluator, DefaultProject: s.DefaultProject, Logger: e.set.Logger})
+	api := httpapi.New(httpapi.Deps{Reader: s, Writer: s, Configurations: s, Datasets: s, Datapoints: s, Tools: s, Charts: s, Metrics: s, Runs: s, RunScores: s, Schemas: s, Projects: s, Keys: s, Evaluate: evaluator, DefaultProject: s.DefaultProject, Logger: e.set.Logger})
 	if err := e.serveAPI(api.Routes()); err != nil {
 		return err
 	}

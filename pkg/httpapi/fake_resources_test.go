@@ -3,6 +3,7 @@ package httpapi_test
 import (
 	"context"
 
+	"github.com/spangrove/spangrove/pkg/chart"
 	"github.com/spangrove/spangrove/pkg/configuration"
 	"github.com/spangrove/spangrove/pkg/dataset"
 	"github.com/spangrove/spangrove/pkg/tool"
@@ -34,6 +35,30 @@ func (f *fake) UpdateTool(_ context.Context, projectID int64, _ tool.Update) (to
 }
 
 func (f *fake) DeleteTool(_ context.Context, projectID int64, _ string) error {
+	return f.asked(projectID)
+}
+
+func (f *fake) CreateChart(_ context.Context, projectID int64, c chart.Chart) (chart.Chart, error) {
+	return c, f.asked(projectID)
+}
+
+func (f *fake) FindCharts(_ context.Context, projectID int64, _, _ int) ([]string, int, error) {
+	return nil, 0, f.asked(projectID)
+}
+
+func (f *fake) LoadCharts(_ context.Context, projectID int64, _ []string) ([]chart.Chart, error) {
+	return nil, f.asked(projectID)
+}
+
+func (f *fake) SavedChart(_ context.Context, projectID int64, _ string) (chart.Chart, error) {
+	return chart.Chart{}, f.asked(projectID)
+}
+
+func (f *fake) UpdateChart(_ context.Context, projectID int64, _ chart.Update) (chart.Chart, error) {
+	return chart.Chart{}, f.asked(projectID)
+}
+
+func (f *fake) DeleteChart(_ context.Context, projectID int64, _ string) error {
 	return f.asked(projectID)
 }
 

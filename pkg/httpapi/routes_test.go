@@ -24,7 +24,7 @@ func path(r httpapi.Route) string {
 
 // valid is a body that has what any operation needs.
 const valid = `{"event_id":"33333333-3333-4333-8333-333333333333","id":"x","name":"x","provider":"p","parameters":{"call_type":"chat","model":"m"},` +
-	`"type":"LLM","tool_type":"tool","criteria":"c","message":"m","content":{"name":"x","type":"HUMAN","criteria":""},` +
+	`"type":"LLM","metric":"duration","tool_type":"tool","criteria":"c","message":"m","content":{"name":"x","type":"HUMAN","criteria":""},` +
 	`"dataset_id":"x","data":[{}],"mapping":{},"events":["33333333-3333-4333-8333-333333333333"]}`
 
 func TestEveryRouteChecksTheScope(t *testing.T) {

@@ -50,6 +50,7 @@ type Deps struct {
 	Metrics        Metrics
 	Datasets       Datasets
 	Datapoints     Datapoints
+	Charts         Charts
 	Runs           Runs
 	RunScores      RunScores
 	Schemas        Schemas

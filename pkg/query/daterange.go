@@ -20,6 +20,7 @@ const MaxRelativeYears = 10
 //   - {"$gte": …, "$lte": …} and {"start_time": …, "end_time": …}, either of the two bounds,
 //     each an ISO 8601 date or time, or Unix milliseconds as a number or a string; a date
 //     without a time is the start of that day in UTC as the lower bound and its end as the upper;
+//     "gte" and "lte" are $gte and $lte as generated Python clients write them;
 //   - {"relative": "7d"} and the bare string "7d": a whole number of m(inutes), h(ours), d(ays),
 //     w(eeks) or M(onths) before now, at most ten years, open above;
 //   - a JSON string that holds one of the objects;
@@ -71,6 +72,8 @@ func parseRangeObject(raw json.RawMessage, field string, now time.Time) (from, t
 		switch key {
 		case "$gte", "$lte":
 			this = "$gte and $lte"
+		case "gte", "lte":
+			this = "gte and lte"
 		case "start_time", "end_time":
 			this = "start_time and end_time"
 		case "relative":
@@ -86,9 +89,9 @@ func parseRangeObject(raw json.RawMessage, field string, now time.Time) (from, t
 			continue
 		}
 		switch key {
-		case "$gte", "start_time":
+		case "$gte", "gte", "start_time":
 			from, err = parseBound(v, at, false)
-		case "$lte", "end_time":
+		case "$lte", "lte", "end_time":
 			to, err = parseBound(v, at, true)
 		default:
 			text, ok := rawjson.Text(v)

@@ -75,12 +75,12 @@ func (s *Store) finishDeletions(ctx context.Context) {
 
 // documentTables are all tables of resources, with their keys.
 var documentTables = []struct{ table, key string }{
-	{"dataset", "id"}, {"dataset_row", "dataset_id, pos, from_version"}, {"datapoint", "id"}, {"configuration", "id"}, {"tool", "id"}, {"run", "id"},
+	{"dataset", "id"}, {"dataset_row", "dataset_id, pos, from_version"}, {"datapoint", "id"}, {"configuration", "id"}, {"tool", "id"}, {"chart", "id"}, {"run", "id"},
 	{"metric", "id"}, {"metric_version", "metric_id, number"}, {"revision", "kind, id, version"}, {"deletion", "kind, id"},
 }
 
-// DeleteDocuments deletes the datasets, datapoints, configurations, metrics and tools of a project
-// with all their versions, in slices, so that ingestion goes on. What is created meanwhile may stay.
+// DeleteDocuments deletes the resources of a project with all their versions, in slices, so that
+// ingestion goes on. What is created meanwhile may stay.
 func (s *Store) DeleteDocuments(ctx context.Context, projectID int64) error {
 	for _, t := range documentTables {
 		for more := true; more; {

@@ -56,7 +56,7 @@ func DecodeChart(rawQuery string, now time.Time) (*query.Chart, error) {
 		return nil, err
 	}
 	if c.Metric, err = chartMetric(texts["metric"]); err != nil {
-		return nil, err
+		return nil, fault.In("metric", err)
 	}
 	if texts["groupBy"] != "" {
 		g, err := query.NewFieldReader(texts["groupBy"])
@@ -75,6 +75,7 @@ func DecodeChart(rawQuery string, now time.Time) (*query.Chart, error) {
 	return c, err
 }
 
+// chartMetric finds the field that a chart's metric names; "" is the duration.
 func chartMetric(name string) (query.FieldReader, error) {
 	if name == "" {
 		name = "duration"
@@ -86,9 +87,9 @@ func chartMetric(name string) (query.FieldReader, error) {
 	}
 	m, err := query.NewFieldReader(name)
 	if err == nil && !m.HasNumbers() {
-		err = fault.InvalidField("metric", "%.100q holds no numbers", name)
+		err = fault.New(fault.Invalid, "%.100q holds no numbers", name)
 	}
-	return m, rename("metric", err)
+	return m, rename("", err)
 }
 
 // rename gives a parameter's error the parameter's name.

@@ -1,21 +1,26 @@
-"""Metrics, projects and keys with PyPI `honeyhive` 1.7.0."""
+"""Metrics, saved charts, projects and keys with PyPI `honeyhive` 1.7.0."""
 
 import uuid
 
 from honeyhive import HoneyHive
 from honeyhive._generated.models import (
+    AbsoluteDateRange,
+    CreateChartRequest,
     CreateDataPlaneApiKeyRequest,
     CreateIngestionApiKeyRequest,
     CreateMetricRequest,
     CreateMetricVersionRequest,
     MetricVersionContentRequest,
+    QueryFilter,
+    RelativeDateRange,
     RunMetricRequest,
+    UpdateChartRequest,
     UpdateMetricRequest,
 )
 from honeyhive._generated.models import LegacyRunMetricRequest, LegacyUpdateMetricRequest
 from honeyhive._generated.services import Data_Plane_Api_Keys_service, Ingestion_Api_Keys_service, Metrics_service
 
-from readback import KEY, URL, call, check, event
+from readback import KEY, URL, call, check, event, refused
 
 
 def client(key=KEY, **more):
@@ -83,6 +88,60 @@ def metric_versions():
     api.metrics.delete(made.metric_id)
 
 
+MODELS = QueryFilter(field="event_type", operator="is", value="model", type="string")
+
+
+def chart_of(name, **more):
+    return CreateChartRequest(name=name, metric="duration", **more)
+
+
+def saved_charts():
+    """Charts of the key's project, as clients before 1.7 ask for them, too."""
+    api = client().charts
+    asked = chart_of("delay", func="p95", groupBy="config.model", bucketing="day", query=[MODELS], dateRange=RelativeDateRange(relative="7d"), owner_id="u-1")
+    made = api.create(asked)
+    assert made.success is True and made.data.is_active is True and made.data.created_at, made
+    assert (made.data.func, made.data.groupBy, made.data.bucketing, made.data.owner_id) == ("p95", "config.model", "day", "u-1"), made
+    assert made.data.dateRange == {"relative": "7d"} and made.data.query == [MODELS.model_dump()], made
+    least = api.create(chart_of("least")).data
+    assert (least.description, least.dateRange, least.query, least.updated_at) == (None, None, [], None), least
+    assert api.get(made.data.id).data.model_dump() == made.data.model_dump()
+    listed = {c.id: c for c in api.list().data}
+    assert listed[made.data.id].model_dump() == made.data.model_dump() and least.id in listed, listed
+
+    january = AbsoluteDateRange(**{"$gte": "2026-01-01", "$lte": 1769903999999})
+    changed = api.update(made.data.id, UpdateChartRequest(func="max", dateRange=january)).data
+    assert (changed.name, changed.func, changed.bucketing) == ("delay", "max", "day") and changed.updated_at, changed
+    assert changed.dateRange == january.model_dump(), changed
+    wrong = refused(lambda: api.update(made.data.id, UpdateChartRequest(func="most")))
+    assert (wrong.status_code, wrong.error_code) == (400, "VALIDATION_ERROR") and "func" in wrong.server_message, vars(wrong)
+
+    for chart in (made.data, least):
+        gone = api.delete(chart.id)
+        assert gone.success is True and chart.id in gone.message, gone
+    assert refused(lambda: api.get(least.id)).status_code == 404
+
+
+def saved_charts_of_a_project():
+    """Charts of a project that the request names, with a key of that project."""
+    project = call("POST", "/v1/projects", {"name": "charts " + str(uuid.uuid4())})["id"]
+    wanted = CreateDataPlaneApiKeyRequest(name="all", permissions=["full"], expires_at="2100-01-01T00:00:00Z")
+    key = Data_Plane_Api_Keys_service.createDataPlaneApiKey(client()._api_config, project_id=project, data=wanted).data.key_value
+    api = client(data_plane_api_key=key).charts
+    made = api.create(chart_of("delay", query=[MODELS]), project_id=project).data
+    assert [c.id for c in api.list(project_id=project).data] == [made.id]
+    assert api.get(made.id, project_id=project).data.model_dump() == made.model_dump()
+    changed = api.update(made.id, UpdateChartRequest(description="of models", groupBy="event_name"), project_id=project).data
+    assert (changed.description, changed.groupBy, changed.metric, changed.query) == ("of models", "event_name", "duration", made.query), changed
+    # The other key's project has no such chart, and this key no other project.
+    assert refused(lambda: api.get(made.id)).status_code == 404
+    default = call("GET", "/v1/projects?name=default")[0]["id"]
+    assert refused(lambda: api.list(project_id=default)).status_code == 404
+    assert api.delete(made.id, project_id=project).success is True
+    assert api.list(project_id=project).data == []
+    call("DELETE", "/v1/projects?project_id=" + project)
+
+
 def keys_of_a_project():
     """A project's keys are of the form that this client asks for, and do what their scope says."""
     project = call("POST", "/v1/projects", {"name": "python " + str(uuid.uuid4())})
@@ -128,4 +187,4 @@ def keys_of_a_project():
     call("DELETE", "/v1/projects?project_id=" + project["id"])
 
 
-CASES = [metric_life, metric_run, metric_versions, keys_of_a_project]
+CASES = [metric_life, metric_run, metric_versions, saved_charts, saved_charts_of_a_project, keys_of_a_project]

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spangrove/spangrove/pkg/chart"
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/project"
@@ -109,7 +110,7 @@ func (e *env) await(gone <-chan struct{}) {
 
 // leftOf counts the rows of a project in every table.
 func (e *env) leftOf(p project.Project) (n int) {
-	for _, table := range []string{"ev", "session", "trace", "alias", "pending", "tally", "api_key", "tool", "configuration", "dataset", "dataset_row", "datapoint", "revision", "deletion", "note", "metric", "metric_version"} {
+	for _, table := range []string{"ev", "session", "trace", "alias", "pending", "tally", "api_key", "tool", "chart", "configuration", "dataset", "dataset_row", "datapoint", "revision", "deletion", "note", "metric", "metric_version"} {
 		n += e.place.Count(e.T, fmt.Sprintf(`SELECT count(*) FROM %s WHERE project_id = %d`, table, p.ID))
 	}
 	return n
@@ -125,6 +126,8 @@ func projectDelete(e *env) {
 	_, err := e.s.Update(e.ctx, p.ID, event.Update{EventID: id("early"), Metadata: raw(`{"a":1}`)})
 	e.ok(err)
 	_, err = e.s.CreateTool(e.ctx, p.ID, tool.Tool{Name: "add", Type: "tool", Parameters: raw(`{}`)})
+	e.ok(err)
+	_, err = e.s.CreateChart(e.ctx, p.ID, chart.Chart{Name: "delay", Metric: "duration", Query: raw(`[]`)})
 	e.ok(err)
 	e.ok(e.s.InsertKey(e.ctx, newKey("gone", p, project.ScopeFull)))
 	_, isKey, err := e.s.KeyByHash(e.ctx, project.HashSecret("gone"))

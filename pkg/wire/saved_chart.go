@@ -1,0 +1,146 @@
+package wire
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/spangrove/spangrove/pkg/chart"
+	"github.com/spangrove/spangrove/pkg/query"
+	"github.com/spangrove/spangrove/pkg/rawjson"
+)
+
+// DecodeSavedChart reads the body of a chart's creation, complete and checked. What it asks for
+// must be what an events chart can answer (DecodeChart). Unknown fields are ignored. Errors are
+// fault.Invalid naming the field.
+func DecodeSavedChart(body []byte, now time.Time) (chart.Chart, error) {
+	u, err := DecodeSavedChartUpdate(body, "", now)
+	if err != nil {
+		return chart.Chart{}, err
+	}
+	var c chart.Chart
+	c.Apply(&u)
+	return c, c.Validate()
+}
+
+// DecodeSavedChartUpdate reads the body of an update of the chart with an id.
+func DecodeSavedChartUpdate(body []byte, id string, now time.Time) (chart.Update, error) {
+	u := chart.Update{ID: id}
+	var dates json.RawMessage
+	err := eachMember(body, func(key string, raw []byte) (err error) {
+		switch key {
+		case "name":
+			err = setTextPointer(&u.Name, raw)
+		case "description":
+			err = setTextPointer(&u.Description, raw)
+		case "metric":
+			if err = setTextPointer(&u.Metric, raw); err == nil {
+				_, err = chartMetric(*u.Metric)
+			}
+		case "func":
+			if err = setTextPointer(&u.Func, raw); err == nil {
+				_, err = query.ParseAggregation(*u.Func, "")
+			}
+		case "groupBy":
+			if err = setTextPointer(&u.GroupBy, raw); err == nil && *u.GroupBy != "" {
+				_, err = query.NewFieldReader(*u.GroupBy)
+				err = rename("", err)
+			}
+		case "bucketing":
+			if err = setTextPointer(&u.Bucketing, raw); err == nil {
+				_, err = query.ParseBucket(*u.Bucketing)
+				err = rename("", err)
+			}
+		case "dateRange":
+			dates = raw
+		case "query":
+			u.Query, err = readFilters(raw)
+		case "owner_id":
+			err = setTextPointer(&u.OwnerID, raw)
+		}
+		return err
+	})
+	if err == nil && dates != nil {
+		u.DateRange, err = readRange(dates, "dateRange", now)
+	}
+	return u, err
+}
+
+// readRange checks a date range and gives it as an object, which clients need it to be.
+func readRange(raw json.RawMessage, field string, now time.Time) (json.RawMessage, error) {
+	if _, _, err := query.ParseRange(raw, field, now); err != nil {
+		return nil, err
+	}
+	text, ok := rawjson.Text(raw)
+	text = strings.TrimSpace(text)
+	switch {
+	case !ok:
+		return raw, nil
+	case text == "":
+		return json.RawMessage("{}"), nil
+	case text[0] == '{':
+		object, _, err := rawjson.Clean([]byte(text))
+		return object, err
+	}
+	var b rawjson.Builder
+	b.String("relative", text)
+	return b.Bytes(), nil
+}
+
+// readFilters checks an array of filters. Elements that are null are left out, since clients
+// have them in their types.
+func readFilters(raw json.RawMessage) (json.RawMessage, error) {
+	if rawjson.KindOf(raw) != '[' {
+		return nil, wrong("an array of filters", raw)
+	}
+	list := []byte{'['}
+	for _, v := range rawjson.Array(raw) {
+		if rawjson.Null(v) {
+			continue
+		}
+		if len(list) > 1 {
+			list = append(list, ',')
+		}
+		list = append(list, v...)
+	}
+	list = append(list, ']')
+	_, err := query.ParseFilters(list, "")
+	return list, err
+}
+
+// AppendSavedChart appends a saved chart as answers show it. older is the dialect of the paths
+// without /v1.
+func AppendSavedChart(dst []byte, c *chart.Chart, older bool) []byte {
+	b := itemOf(c.ID, older)
+	optional := func(key string, value json.RawMessage) {
+		switch {
+		case value != nil:
+			b.Raw(key, value)
+		case !older:
+			b.Raw(key, json.RawMessage("null"))
+		}
+	}
+	text := func(s *string) json.RawMessage {
+		if s == nil {
+			return nil
+		}
+		return rawjson.AppendString(nil, *s)
+	}
+	b.String("name", c.Name)
+	optional("description", text(c.Description))
+	b.String("metric", c.Metric)
+	b.String("func", c.Func)
+	if c.GroupBy == "" {
+		optional("groupBy", nil)
+	} else {
+		b.String("groupBy", c.GroupBy)
+	}
+	b.String("bucketing", c.Bucketing)
+	optional("dateRange", c.DateRange)
+	b.Raw("query", c.Query)
+	optional("owner_id", text(c.OwnerID))
+	optional("owner_profile", nil) // people are unknown here: keys are of projects
+	b.Bool("is_active", true)      // what is deleted is gone
+	addTimes(b, c.Created, c.Updated, older)
+	return append(dst, b.Bytes()...)
+}
