@@ -15,6 +15,7 @@ var sweeps = map[string]func(ctx context.Context, tx writeTx, project int64, id 
 	configurations.table: configurations.forget,
 	datasets.table:       sweepDataset,
 	metrics.table:        forgetMetricVersions,
+	queues.table:         sweepQueue,
 }
 
 // deleteDocument deletes a document and what belongs to it. fault.NotFound if there is none.
@@ -76,7 +77,8 @@ func (s *Store) finishDeletions(ctx context.Context) {
 // documentTables are all tables of resources, with their keys.
 var documentTables = []struct{ table, key string }{
 	{"dataset", "id"}, {"dataset_row", "dataset_id, pos, from_version"}, {"datapoint", "id"}, {"configuration", "id"}, {"tool", "id"}, {"chart", "id"}, {"run", "id"},
-	{"metric", "id"}, {"metric_version", "metric_id, number"}, {"revision", "kind, id, version"}, {"deletion", "kind, id"},
+	{"metric", "id"}, {"metric_version", "metric_id, number"}, {"queue", "id"}, {"queue_item", "queue_id, event_id"}, {"queue_turn", "queue_id, event_id, annotator"},
+	{"revision", "kind, id, version"}, {"deletion", "kind, id"},
 }
 
 // DeleteDocuments deletes the resources of a project with all their versions, in slices, so that

@@ -52,14 +52,14 @@ type lane struct {
 	carry *job // taken already, but must wait for the next commit
 }
 
-// queue bounds what waits in all lanes together, in bytes of payload.
-type queue struct {
+// backlog bounds what waits in all lanes together, in bytes of payload.
+type backlog struct {
 	mu          sync.Mutex
 	used, limit int64
 }
 
 // take reserves n bytes. A request larger than the bound is let in when nothing else waits.
-func (q *queue) take(n int64) bool {
+func (q *backlog) take(n int64) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.used > 0 && q.used+n > q.limit {
@@ -69,13 +69,13 @@ func (q *queue) take(n int64) bool {
 	return true
 }
 
-func (q *queue) give(n int64) {
+func (q *backlog) give(n int64) {
 	q.mu.Lock()
 	q.used -= n
 	q.mu.Unlock()
 }
 
-func (q *queue) size() int64 {
+func (q *backlog) size() int64 {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.used

@@ -89,7 +89,7 @@ type Store struct {
 	telemetry *telemetry
 
 	lanes   []*lane
-	queue   *queue
+	queue   *backlog
 	seen    *seen
 	chunks  *chunkCache
 	traces  *lru.Cache[traceKey, traceRow]
@@ -137,7 +137,7 @@ func OpenPostgres(ctx context.Context, dsn string, o Options) (*Store, error) {
 }
 
 func open(ctx context.Context, db database, dialect query.Dialect, o Options) (_ *Store, err error) {
-	s := &Store{options: o, db: db, dialect: dialect, queue: &queue{limit: o.QueueBytes}, seen: newSeen(seenBytes),
+	s := &Store{options: o, db: db, dialect: dialect, queue: &backlog{limit: o.QueueBytes}, seen: newSeen(seenBytes),
 		chunks: newChunkCache(chunkCacheBytes), pending: &pendingIDs{ids: map[idKey]int{}}, aliases: &aliasFlag{},
 		scans: make(chan struct{}, maxScans), flight: newFlight(), purges: newPurges(), skeletons: newSkeletons(), catalogue: newCatalogue()}
 	defer func() {

@@ -17,7 +17,7 @@ type telemetry struct {
 	notes   metric.Int64Counter
 }
 
-func newTelemetry(m metric.Meter, q *queue) (*telemetry, error) {
+func newTelemetry(m metric.Meter, q *backlog) (*telemetry, error) {
 	if m == nil {
 		m = noop.NewMeterProvider().Meter("store")
 	}

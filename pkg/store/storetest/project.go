@@ -110,7 +110,7 @@ func (e *env) await(gone <-chan struct{}) {
 
 // leftOf counts the rows of a project in every table.
 func (e *env) leftOf(p project.Project) (n int) {
-	for _, table := range []string{"ev", "session", "trace", "alias", "pending", "tally", "api_key", "tool", "chart", "configuration", "dataset", "dataset_row", "datapoint", "revision", "deletion", "note", "metric", "metric_version"} {
+	for _, table := range []string{"ev", "session", "trace", "alias", "pending", "tally", "api_key", "tool", "chart", "configuration", "dataset", "dataset_row", "datapoint", "revision", "deletion", "note", "metric", "metric_version", "queue", "queue_item", "queue_turn"} {
 		n += e.place.Count(e.T, fmt.Sprintf(`SELECT count(*) FROM %s WHERE project_id = %d`, table, p.ID))
 	}
 	return n

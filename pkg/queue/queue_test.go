@@ -1,0 +1,295 @@
+package queue
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/fault"
+)
+
+func raw(s string) json.RawMessage { return json.RawMessage(s) }
+
+func pointer[T any](v T) *T { return &v }
+
+func TestDocComesBack(t *testing.T) {
+	t.Parallel()
+	for _, q := range []Queue{
+		New(&Update{}, 5),
+		New(&Update{Name: pointer("n\"☃"), Description: pointer("d"), Filters: raw(`{"filterArray": [{"value":1.0}]}`), Enabled: pointer(false), Annotators: pointer(3),
+			Lease: pointer(int64(60)), Metrics: []string{"a", "\n"}}, 5),
+	} {
+		if diff := cmp.Diff(q, FromDoc(q.Doc())); diff != "" {
+			t.Errorf("(-written +read)\n%s", diff)
+		}
+	}
+	a := Annotation{Scores: raw(`{"m": 1.50}`), Comment: "\"c"}
+	var b Annotation
+	b.Read(a.Doc())
+	if diff := cmp.Diff(a, b); diff != "" {
+		t.Errorf("annotation (-written +read)\n%s", diff)
+	}
+}
+
+func TestUntilIsWhenAQueueWasSwitchedOff(t *testing.T) {
+	t.Parallel()
+	q := New(&Update{Enabled: pointer(false)}, 5)
+	for _, tt := range []struct {
+		enabled *bool
+		want    int64
+	}{{pointer(false), 5}, {nil, 5}, {pointer(true), 0}, {pointer(true), 0}, {pointer(false), 9}} {
+		q.Apply(&Update{Enabled: tt.enabled}, 9)
+		if q.Until != tt.want || q.Enabled != (tt.want == 0) {
+			t.Errorf("enabled %t until %d, want %d", q.Enabled, q.Until, tt.want)
+		}
+	}
+}
+
+func TestValidate(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		u    Update
+		want string // empty: valid
+	}{
+		{Update{}, ""},
+		{Update{Name: pointer(" ")}, "name: is required"},
+		{Update{Name: pointer(strings.Repeat("ß", 201))}, "name: must have at most 200"},
+		{Update{Description: pointer(strings.Repeat("x", MaxDescription+1))}, "description: "},
+		{Update{Filters: raw(strings.Repeat(" ", MaxFilters+1))}, "filters: "},
+		{Update{Annotators: pointer(0)}, "annotators_per_item: must be from 1 to 10"},
+		{Update{Annotators: pointer(11)}, "annotators_per_item: "},
+		{Update{Lease: pointer(int64(0))}, "lease_seconds: "},
+		{Update{Lease: pointer(int64(MaxLease + 1))}, "lease_seconds: "},
+		{Update{Metrics: make([]string, MaxMetrics+1)}, "metrics: has more than 100"},
+		{Update{Metrics: []string{"a", "b", "a"}}, "metrics[2]: stands there twice"},
+	} {
+		q := New(&Update{Name: pointer("n")}, 5)
+		q.Apply(&tt.u, 5)
+		check(t, q.Validate(), tt.want)
+	}
+	for _, tt := range []struct {
+		a    Annotation
+		want string
+	}{
+		{Annotation{}, ""},
+		{Annotation{Annotator: "\t"}, "annotator: is required"},
+		{Annotation{Annotator: strings.Repeat("x", 201)}, "annotator: must have at most 200"},
+		{Annotation{Comment: strings.Repeat("x", MaxComment+1)}, "comment: "},
+		{Annotation{Scores: raw(`{}`)}, "scores: must be an object with at least one score"},
+		{Annotation{Scores: raw(`[]`)}, "scores: must be an object"},
+		{Annotation{Scores: raw(`{"m":null}`)}, "scores.m: must be a number, a boolean or a string"},
+		{Annotation{Scores: raw(`{"m":[]}`)}, "scores.m: "},
+		{Annotation{Scores: raw(`{"m":1,"n":2,"m":1}`)}, "scores.m: stands there twice"},
+		{Annotation{Scores: raw(`{"m":"` + strings.Repeat("x", MaxScore) + `"}`)}, "scores.m: must have at most"},
+		{Annotation{Scores: raw(many(MaxMetrics + 1))}, "scores: has more than 100"},
+		{Annotation{Scores: raw(many(MaxMetrics))}, ""},
+	} {
+		if tt.a.Annotator == "" {
+			tt.a.Annotator = "ann"
+		}
+		if tt.a.Scores == nil {
+			tt.a.Scores = raw(`{"m":true}`)
+		}
+		check(t, tt.a.Validate(), tt.want)
+	}
+}
+
+// many is an object of n scores.
+func many(n int) string {
+	var list []string
+	for i := range n {
+		list = append(list, fmt.Sprintf(`"m%d":1`, i))
+	}
+	return "{" + strings.Join(list, ",") + "}"
+}
+
+func check(t *testing.T, err error, want string) {
+	t.Helper()
+	if (err == nil) != (want == "") || err != nil && !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("%v, want %q", err, want)
+	}
+	if err != nil && fault.Of(err) != fault.Invalid {
+		t.Errorf("kind of %v: %v", err, fault.Of(err))
+	}
+}
+
+// TestAnnotations plays annotations of one item. Each step is an annotator and the scores; want is
+// the state, the slots, what is written on the event then, and what changes there.
+func TestAnnotations(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name   string
+		needed int
+		steps  [][3]string // annotator, scores, want
+	}{
+		{"one is enough", 1, [][3]string{{"a", `{"m":1.50}`, `done 1 {"m":1.50} change {"m":1.50}`}}},
+		{"two numbers", 2, [][3]string{{"a", `{"m":1}`, `waiting 2  change `}, {"b", `{"m":4}`, `done 2 {"m":2.5} change {"m":2.5}`}}},
+		{"equal numbers keep their digits", 2, [][3]string{{"a", `{"m":1.50}`, `waiting 2  change `}, {"b", `{"m":1.5}`, `done 2 {"m":1.50} change {"m":1.50}`}}},
+		{"large numbers", 2, [][3]string{{"a", `{"m":1.7e308}`, `waiting 2  change `}, {"b", `{"m":1.5e308}`, `done 2 {"m":1.6e+308} change {"m":1.6e+308}`}}},
+		{"two agree", 2, [][3]string{{"a", `{"m":true,"n":"x"}`, `waiting 2  change `}, {"b", `{"m":true,"n":"\u0078"}`, `done 2 {"m":true,"n":"x"} change {"m":true,"n":"x"}`}}},
+		{"a third decides", 2, [][3]string{{"a", `{"m":true}`, `waiting 2  change `}, {"b", `{"m":false}`, `waiting 3  change `}, {"c", `{"m":false}`, `done 2 {"m":false} change {"m":false}`}}},
+		{"nothing is written of an item that waits for a third", 2, [][3]string{{"a", `{"n":1,"m":true}`, `waiting 2  change `}, {"b", `{"n":1,"m":false}`, `waiting 3  change `}}},
+		{"all three differ, a fourth settles it", 2, [][3]string{{"a", `{"n":1,"m":"x"}`, `waiting 2  change `}, {"b", `{"n":2,"m":"y"}`, `waiting 3  change `},
+			{"c", `{"n":3,"m":"z"}`, `disputed 2 {"n":2} change {"n":2}`}, {"d", `{"n":2,"m":"x"}`, `done 2 {"n":2,"m":"x"} change {"m":"x"}`}}},
+		{"most of three", 3, [][3]string{{"a", `{"m":"x"}`, `waiting 3  change `}, {"b", `{"m":"y"}`, `waiting 3  change `}, {"c", `{"m":"x"}`, `done 3 {"m":"x"} change {"m":"x"}`}}},
+		{"a repeat changes nothing", 1, [][3]string{{"a", `{"m":1}`, `done 1 {"m":1} change {"m":1}`}, {"a", `{"m":1}`, `done 1 {"m":1} change `}}},
+		{"another mind", 1, [][3]string{{"a", `{"m":1,"n":"x"}`, `done 1 {"m":1,"n":"x"} change {"m":1,"n":"x"}`}, {"a", `{"m":2}`, `done 1 {"m":2} change {"m":2,"n":null}`}}},
+		{"agreement is taken back", 2, [][3]string{{"a", `{"m":true}`, `waiting 2  change `}, {"b", `{"m":true}`, `done 2 {"m":true} change {"m":true}`},
+			{"a", `{"m":false}`, `waiting 3  change {"m":null}`}, {"a", `{"m":true}`, `done 2 {"m":true} change {"m":true}`}}},
+		{"only one scored it", 2, [][3]string{{"a", `{"m":true}`, `waiting 2  change `}, {"b", `{"n":1}`, `done 2 {"m":true,"n":1} change {"m":true,"n":1}`}}},
+		{"a number is no text", 2, [][3]string{{"a", `{"m":1}`, `waiting 2  change `}, {"b", `{"m":"1"}`, `waiting 3  change `}}},
+		{"all slots are taken", 1, [][3]string{{"a", `{"m":1}`, `done 1 {"m":1} change {"m":1}`}, {"b", `{"m":1}`, `CONFLICT`}}},
+	} {
+		it := Item{State: Waiting, Needed: tt.needed, Slots: tt.needed}
+		for i, step := range tt.steps {
+			patch, err := it.Annotate(Annotation{Annotator: step[0], Scores: raw(step[1])}, int64(i+1))
+			got := fmt.Sprintf("%s %d %s change %s", it.State, it.Slots, it.Scores, patch)
+			if err != nil {
+				got = fault.Of(err).Code()
+			}
+			if got != step[2] {
+				t.Errorf("%s, step %d: %s, want %s", tt.name, i, got, step[2])
+			}
+		}
+	}
+}
+
+func TestWhoMayAnnotate(t *testing.T) {
+	t.Parallel()
+	claim := func(who string, expires int64) []Claim { return []Claim{{who, expires}} }
+	twenty := make([]Annotation, maxDisputed)
+	for _, tt := range []struct {
+		name string
+		item Item
+		may  bool
+	}{
+		{"a free slot", Item{State: Waiting, Needed: 1, Slots: 1}, true},
+		{"another's claim", Item{State: Waiting, Needed: 1, Slots: 1, Claims: claim("b", 11)}, false},
+		{"another's claim that ran out", Item{State: Waiting, Needed: 1, Slots: 1, Claims: claim("b", 10)}, true},
+		{"one's own claim that ran out, and the item is done", Item{State: Done, Needed: 1, Slots: 1, Annotations: make([]Annotation, 1), Claims: claim("a", 1)}, true},
+		{"it was skipped before", Item{State: Waiting, Needed: 1, Slots: 1, Skipped: []string{"a"}}, true},
+		{"a dispute", Item{State: Disputed, Needed: 1, Slots: 1, Annotations: make([]Annotation, 2)}, true},
+		{"an endless dispute", Item{State: Disputed, Needed: 1, Slots: 1, Annotations: twenty}, false},
+	} {
+		_, err := tt.item.Annotate(Annotation{Annotator: "a", Scores: raw(`{"m":1}`)}, 10)
+		if (err == nil) != tt.may || err != nil && fault.Of(err) != fault.Conflict {
+			t.Errorf("%s: %v", tt.name, err)
+		}
+		if tt.may && (len(tt.item.Claims) > 0 && tt.item.Claims[0].Annotator == "a" || tt.item.Skipped != nil && len(tt.item.Skipped) > 0) {
+			t.Errorf("%s: a still claims or skips: %+v", tt.name, tt.item)
+		}
+	}
+	if fault.Of(Missing(uuid.Nil)) != fault.NotFound || fault.Of(Unclaimed("a", uuid.Nil)) != fault.NotFound {
+		t.Error("what is missing is not NotFound")
+	}
+}
+
+// compare adds items, each one annotator's score after the other.
+func compare(t *testing.T, items ...[]string) []Agreement {
+	t.Helper()
+	var c Comparison
+	for _, scores := range items {
+		var list []Annotation
+		for i, s := range scores {
+			if s != "" {
+				list = append(list, Annotation{Annotator: string(rune('a' + i)), Scores: raw(`{"m":` + s + `}`)})
+			}
+		}
+		if err := c.Add(list); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return c.Agreements()
+}
+
+func times(n int, item ...string) (items [][]string) {
+	for range n {
+		items = append(items, item)
+	}
+	return items
+}
+
+func TestAgreement(t *testing.T) {
+	t.Parallel()
+	var textbook [][]string // 20 and 15 of 50 equal: 0.7, by chance 0.5
+	textbook = append(textbook, times(20, `"yes"`, `"yes"`)...)
+	textbook = append(textbook, times(5, `"yes"`, `"no"`)...)
+	textbook = append(textbook, times(10, `"no"`, `"yes"`)...)
+	textbook = append(textbook, times(15, `"no"`, `"no"`)...)
+	for _, tt := range []struct {
+		name     string
+		items    [][]string
+		pairs    int
+		observed float64 // below 0: nil
+		kappa    float64 // below -1: nil
+		numbers  bool
+		reason   string
+	}{
+		{"a textbook's", textbook, 50, 0.7, 0.4, false, ""},
+		{"opposites", [][]string{{"true", "false"}, {"false", "true"}}, 2, 0, -1, false, ""},
+		{"perfect", [][]string{{"true", "true"}, {"false", "false"}}, 2, 1, 1, false, ""},
+		{"always the same", times(3, "true", "true"), 3, 1, -2, false, constant},
+		{"one of them has only one score", [][]string{{"true", "true"}, {"true", "false"}}, 2, 0.5, 0, false, ""},
+		{"no pairs", [][]string{{"true"}, {"", "false"}}, 0, -1, -2, false, "no item has scores of two annotators"},
+		{"numbers", [][]string{{"1", "1.0"}, {"2", "2"}, {"3", "4"}}, 3, 2.0 / 3, 6.0 / 7, true, ""},
+		{"always the same number", times(3, "0.1", "0.1"), 3, 1, -2, true, constant},
+		{"always one off", [][]string{{"1", "2"}, {"1", "2"}}, 2, 0, 0, true, ""},
+		{"numbers too large", [][]string{{"1e308", "-1e308"}, {"1", "2"}}, 2, 0, -2, true, "the scores are too large to compare"},
+		{"numbers and texts", [][]string{{"1", "1"}, {`"1"`, `"1"`}}, 2, 1, 1, false, ""},
+		// Of a and b 1, of a and c -1, of b and c -1; each of two items.
+		{"three annotators", [][]string{{"true", "true", "false"}, {"false", "false", "true"}}, 6, 1.0 / 3, -1.0 / 3, false, ""},
+	} {
+		list := compare(t, tt.items...)
+		if len(list) != 1 {
+			t.Errorf("%s: %d metrics", tt.name, len(list))
+			continue
+		}
+		a := list[0]
+		if a.Metric != "m" || a.Pairs != tt.pairs || a.Numbers != tt.numbers || a.Reason != tt.reason || !near(a.Observed, tt.observed, 0) || !near(a.Kappa, tt.kappa, -1) {
+			t.Errorf("%s: %+v observed %v kappa %v, want %+v", tt.name, a, show(a.Observed), show(a.Kappa), tt)
+		}
+	}
+}
+
+func TestAgreementOfEachPair(t *testing.T) {
+	t.Parallel()
+	list := compare(t, []string{`"x"`, `"x"`, `"x"`}, []string{`"y"`, `"y"`, `"x"`})
+	got := ""
+	for _, p := range list[0].Of {
+		got += fmt.Sprintf("%s-%s n=%d observed=%s kappa=%s; ", p.A, p.B, p.Pairs, show(p.Observed), show(p.Kappa))
+	}
+	if want := "a-b n=2 observed=1 kappa=1; a-c n=2 observed=0.5 kappa=0; b-c n=2 observed=0.5 kappa=0; "; got != want {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+}
+
+func TestTooManyPairs(t *testing.T) {
+	t.Parallel()
+	var c Comparison
+	var list []Annotation
+	for i := range 142 { // 10,011 pairs
+		list = append(list, Annotation{Annotator: fmt.Sprint(i), Scores: raw(`{"m":1}`)})
+	}
+	if err := c.Add(list); fault.Of(err) != fault.TooLarge {
+		t.Error(err)
+	}
+}
+
+func near(got *float64, want, least float64) bool {
+	if want < least {
+		return got == nil
+	}
+	return got != nil && math.Abs(*got-want) < 1e-12
+}
+
+func show(f *float64) string {
+	if f == nil {
+		return "none"
+	}
+	return fmt.Sprintf("%.6g", *f)
+}

@@ -1,0 +1,283 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/queue"
+)
+
+// A queue's document says what it is; which events it has are rows of queue_item, and who has
+// claimed, skipped or annotated them rows of queue_turn. Whoever writes any of them holds the
+// document, so that two never take the same slot, on however many servers.
+var queues = documents{table: "queue", noun: "queue", columns: []string{"enabled"}}
+
+// CreateQueue stores a queue that is valid, with these events in it, and gives it as it is then.
+// fault.NotFound if one of the events is not there.
+func (s *Store) CreateQueue(ctx context.Context, projectID int64, q queue.Queue, events []uuid.UUID) (queue.Queue, error) {
+	now := s.options.Now()
+	d := document{id: newDocumentID(now), version: 1, created: now.UnixMilli(), doc: q.Doc()}
+	q.ID, q.Created = d.id, d.created
+	err := s.changeDocs(ctx, len(d.doc), "create queue", func(ctx context.Context, tx writeTx) error {
+		add, err := s.eventsThere(ctx, tx, projectID, "event_ids", events)
+		if err != nil {
+			return err
+		}
+		if err := queues.insert(ctx, tx, projectID, d, flag(q.Enabled)); err != nil {
+			return err
+		}
+		return s.enterQueue(ctx, tx, projectID, &q, add, byHand)
+	})
+	if err != nil {
+		return q, err
+	}
+	return q, s.countQueues(ctx, projectID, []*queue.Queue{&q})
+}
+
+// FindQueues lists the ids of a project's queues, oldest first, a page of them, and counts all;
+// only of those that are enabled or are not, if enabled is set.
+func (s *Store) FindQueues(ctx context.Context, projectID int64, enabled *bool, limit, page int) (ids []string, total int, err error) {
+	var cond string
+	var args []any
+	if enabled != nil {
+		cond, args = "enabled = $2", []any{flag(*enabled)}
+	}
+	ids, total, err = queues.find(ctx, s.db, projectID, cond, args, limit, page)
+	return ids, total, s.kind(err, "find queues")
+}
+
+// LoadQueues reads queues in the order of ids. Those that are gone are left out.
+func (s *Store) LoadQueues(ctx context.Context, projectID int64, ids []string) ([]queue.Queue, error) {
+	docs, err := queues.load(ctx, s.db, projectID, ids)
+	if err != nil {
+		return nil, s.kind(err, "read queues")
+	}
+	list, each := make([]queue.Queue, len(docs)), make([]*queue.Queue, len(docs))
+	for i, d := range docs {
+		list[i] = queueOf(d)
+		each[i] = &list[i]
+	}
+	return list, s.countQueues(ctx, projectID, each)
+}
+
+// Queue reads one queue. fault.NotFound if there is none.
+func (s *Store) Queue(ctx context.Context, projectID int64, id string) (queue.Queue, error) {
+	list, err := s.LoadQueues(ctx, projectID, []string{id})
+	if err == nil && len(list) == 0 {
+		err = queues.missing(id)
+	}
+	if err != nil {
+		return queue.Queue{}, err
+	}
+	return list[0], nil
+}
+
+// UpdateQueue changes a queue, takes events out of it and then adds others, all or nothing, and
+// gives it as it is then. What is in it already stays as it is; what is not in it to be taken out
+// is no error. fault.NotFound if there is no such queue or event, fault.Invalid if it would break
+// a rule, fault.Conflict if too many items would wait.
+func (s *Store) UpdateQueue(ctx context.Context, projectID int64, id string, u queue.Update, add, remove []uuid.UUID) (q queue.Queue, err error) {
+	err = s.changeDocs(ctx, len(u.Filters), "update queue", func(ctx context.Context, tx writeTx) error {
+		d, err := queues.hold(ctx, tx, projectID, id)
+		if err != nil {
+			return err
+		}
+		q = queueOf(d)
+		now := s.options.Now()
+		q.Apply(&u, now.UnixMilli())
+		if err := q.Validate(); err != nil {
+			return err
+		}
+		there, err := s.eventsThere(ctx, tx, projectID, "add_event_ids", add)
+		if err != nil {
+			return err
+		}
+		if err := roomInQueue(ctx, tx, projectID, id, there); err != nil {
+			return err
+		}
+		d.doc = q.Doc()
+		if err := queues.update(ctx, tx, projectID, &d, now, flag(q.Enabled)); err != nil {
+			return err
+		}
+		q.Updated = d.updated
+		if u.Filters != nil { // all events are looked at anew
+			if _, err := tx.exec(ctx, `UPDATE queue SET marks = '' WHERE project_id = $1 AND id = $2`, projectID, id); err != nil {
+				return err
+			}
+		}
+		if err := leaveQueue(ctx, tx, projectID, id, remove); err != nil {
+			return err
+		}
+		return s.enterQueue(ctx, tx, projectID, &q, there, byHand)
+	})
+	if err != nil {
+		return q, err
+	}
+	return q, s.countQueues(ctx, projectID, []*queue.Queue{&q})
+}
+
+// DeleteQueue deletes a queue with its items and their annotations. Scores that stand on events
+// stay there. fault.NotFound if there is none.
+func (s *Store) DeleteQueue(ctx context.Context, projectID int64, id string) error {
+	return s.deleteDocument(ctx, queues, projectID, id)
+}
+
+func sweepQueue(ctx context.Context, tx writeTx, project int64, id string) (more bool, err error) {
+	if more, err = deleteRows(ctx, tx, "queue_turn", "project_id, queue_id, event_id, annotator", ofQueue, project, id); err != nil || more {
+		return more, err
+	}
+	return deleteRows(ctx, tx, "queue_item", "project_id, queue_id, event_id", ofQueue, project, id)
+}
+
+// ofQueue is the condition on a table of queues' rows that a row is of queue $2 of project $1.
+const ofQueue = `project_id = $1 AND queue_id = $2`
+
+// eventsThere gives the ids by which events are stored, each once. fault.NotFound, naming the
+// place in field, if one of them is not there.
+func (s *Store) eventsThere(ctx context.Context, tx writeTx, project int64, field string, ids []uuid.UUID) ([]uuid.UUID, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	ask := make([]idDays, len(ids))
+	for i, id := range ids {
+		ask[i].id = id
+		if s.db.lanes() == 1 { // otherwise other processes store events that the filters do not know
+			ask[i].days = s.seen.maybe(id, []int32{})
+		}
+	}
+	found, err := tx.findEvents(ctx, project, ask)
+	if err != nil {
+		return nil, err
+	}
+	var there []uuid.UUID
+	for i, id := range ids {
+		if _, ok := found[id]; !ok {
+			if id, ok, err = aliasOf(ctx, tx, project, id); err != nil {
+				return nil, err
+			}
+			if !ok {
+				return nil, fault.In(fmt.Sprintf("%s[%d]", field, i), fault.New(fault.NotFound, "no event %s", ids[i]))
+			}
+		}
+		if !slices.Contains(there, id) {
+			there = append(there, id)
+		}
+	}
+	return there, nil
+}
+
+// roomInQueue is fault.Conflict if too many items would wait with these events.
+func roomInQueue(ctx context.Context, tx writeTx, project int64, id string, add []uuid.UUID) error {
+	if len(add) == 0 {
+		return nil
+	}
+	waiting, err := waitingIn(ctx, tx, project, id)
+	if err != nil {
+		return err
+	}
+	cond, args := tx.anyID("event_id", 3, add)
+	var known int
+	if _, err := one(ctx, tx, `SELECT count(*) FROM queue_item WHERE `+ofQueue+` AND state <> 'removed' AND `+cond, append([]any{project, id}, args...), &known); err != nil {
+		return err
+	}
+	if waiting+len(add)-known > queue.MaxWaiting {
+		return fault.New(fault.Conflict, "%d items of the queue wait already, and at most %d may", waiting, queue.MaxWaiting)
+	}
+	return nil
+}
+
+func waitingIn(ctx context.Context, c conn, project int64, id string) (n int, err error) {
+	_, err = one(ctx, c, `SELECT count(*) FROM queue_item WHERE `+ofQueue+` AND state = 'waiting'`, []any{project, id}, &n)
+	return n, err
+}
+
+// How events enter a queue that were taken out of it: a person may bring them back, a filter not.
+const (
+	byHand   = `ON CONFLICT (project_id, queue_id, event_id) DO UPDATE SET state = 'waiting', needed = excluded.needed, slots = excluded.slots, pos = excluded.pos, added_ms = excluded.added_ms WHERE queue_item.state = 'removed'`
+	byFilter = `ON CONFLICT DO NOTHING`
+)
+
+// enterQueue adds events behind the items of a queue that is held. Those it has are left alone.
+func (s *Store) enterQueue(ctx context.Context, tx writeTx, project int64, q *queue.Queue, events []uuid.UUID, how string) error {
+	if len(events) == 0 {
+		return nil
+	}
+	var last int64
+	if _, err := one(ctx, tx, `SELECT coalesce(max(pos), 0) FROM queue_item WHERE `+ofQueue, []any{project, q.ID}, &last); err != nil {
+		return err
+	}
+	now := s.options.Now().UnixMilli()
+	rows := make([][]any, len(events))
+	for i, id := range events {
+		rows[i] = []any{project, q.ID, tx.id(id), last + int64(i) + 1, string(queue.Waiting), q.Annotators, q.Annotators, now, int64(0)}
+	}
+	_, err := putRows(ctx, tx, "queue_item", []string{"project_id", "queue_id", "event_id", "pos", "state", "needed", "slots", "added_ms", "updated_ms"}, rows, how)
+	return err
+}
+
+// leaveQueue takes events out of a queue that is held, with all that was said of them there.
+func leaveQueue(ctx context.Context, tx writeTx, project int64, id string, events []uuid.UUID) error {
+	for group := range slices.Chunk(events, loadGroup) {
+		cond, args := tx.anyID("event_id", 3, group)
+		args = append([]any{project, id}, args...)
+		if _, err := tx.exec(ctx, `DELETE FROM queue_turn WHERE `+ofQueue+` AND `+cond, args...); err != nil {
+			return err
+		}
+		if _, err := tx.exec(ctx, `UPDATE queue_item SET state = 'removed', scores = NULL, updated_ms = 0 WHERE `+ofQueue+` AND `+cond, args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// countQueues fills in how many items of queues are in each state.
+func (s *Store) countQueues(ctx context.Context, project int64, list []*queue.Queue) error {
+	byID, ids := map[string]*queue.Queue{}, []string{}
+	for _, q := range list {
+		q.Counts = queue.Counts{}
+		byID[q.ID] = q
+		ids = append(ids, q.ID)
+	}
+	for group := range slices.Chunk(ids, loadGroup) {
+		cond, args := s.db.anyText("queue_id", 2, group)
+		err := each(ctx, s.db, `SELECT queue_id, state, count(*) FROM queue_item WHERE project_id = $1 AND `+cond+` GROUP BY queue_id, state`,
+			append([]any{project}, args...), func(scan func(...any) error) error {
+				var id, state string
+				var n int
+				if err := scan(&id, &state, &n); err != nil {
+					return err
+				}
+				switch counts := &byID[id].Counts; queue.State(state) {
+				case queue.Waiting:
+					counts.Waiting = n
+				case queue.Done:
+					counts.Done = n
+				case queue.Disputed:
+					counts.Disputed = n
+				}
+				return nil
+			})
+		if err != nil {
+			return s.kind(err, "count items")
+		}
+	}
+	return nil
+}
+
+func queueOf(d document) queue.Queue {
+	q := queue.FromDoc(d.doc)
+	q.ID, q.Created, q.Updated = d.id, d.created, d.updated
+	return q
+}
+
+// flag is a boolean as it stands in a column.
+func flag(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
+}

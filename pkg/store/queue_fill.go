@@ -1,0 +1,161 @@
+package store
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/project"
+	"github.com/spangrove/spangrove/pkg/query"
+	"github.com/spangrove/spangrove/pkg/queue"
+)
+
+// Events enter a queue by its filters when somebody asks for items, not when they are stored, so
+// that ingestion knows nothing of queues and loses nothing by them. A look walks the project's
+// events by start time, a slice at a time, and remembers how far it has come (queue.marks).
+//
+// An event may be stored later than one that started after it, and may come to match by an update.
+// So each event is looked at more than once: when it is the newest, and again at these ages. What
+// comes or changes later than the last one enters only by hand, or when the filters are sent again.
+var looks = []time.Duration{0, 2 * time.Minute, 30 * time.Minute, 24 * time.Hour}
+
+// fillSlice is how many events one look takes in one go.
+const fillSlice = 1000
+
+// FillQueue lets events that match a queue's filters enter it: of those that it has not looked at,
+// each look takes the oldest fillSlice. more says that there are others. While queue.MaxWaiting
+// items wait, none enter. fault.NotFound if there is no such queue.
+func (s *Store) FillQueue(ctx context.Context, p project.Project, id string) (more bool, err error) {
+	d, err := queues.one(ctx, s.db, p.ID, id)
+	if err != nil {
+		return false, s.kind(err, "read queue")
+	}
+	q := queueOf(d)
+	filters, err := query.ParseFilters(q.Filters, "filters")
+	if err != nil || len(filters) == 0 {
+		return false, err
+	}
+	waiting, err := waitingIn(ctx, s.db, p.ID, id)
+	if err != nil || waiting >= queue.MaxWaiting {
+		return err == nil, s.kind(err, "count items")
+	}
+	marks, err := readMarks(ctx, s.db, p.ID, id)
+	if err != nil {
+		return false, s.kind(err, "read queue")
+	}
+	now := s.options.Now()
+	var found []event.Event
+	changed := false
+	for i, age := range looks {
+		horizon := float64(now.Add(-age).UnixMilli())
+		if !q.Enabled {
+			horizon = min(horizon, float64(q.Until))
+		}
+		end, n, err := s.nextSlice(ctx, p.ID, marks[i], horizon)
+		if err != nil {
+			return false, s.kind(err, "read events")
+		}
+		if n == 0 {
+			continue
+		}
+		list, err := s.matching(ctx, p.ID, query.InProject(filters, p), marks[i], end)
+		if err != nil {
+			return false, err
+		}
+		found = append(found, list...)
+		marks[i], changed = end, true
+		more = more || n == fillSlice
+	}
+	if !changed {
+		return false, nil
+	}
+	slices.SortFunc(found, func(a, b event.Event) int {
+		return cmp.Or(cmp.Compare(a.Start, b.Start), bytes.Compare(a.ID[:], b.ID[:]))
+	})
+	ids := make([]uuid.UUID, len(found))
+	for i, e := range found {
+		ids[i] = e.ID
+	}
+	ids = slices.Compact(ids) // several looks may have seen the same
+	err = s.changeDocs(ctx, 0, "fill queue", func(ctx context.Context, tx writeTx) error {
+		held, err := queues.hold(ctx, tx, p.ID, id)
+		if err != nil {
+			return err
+		}
+		if held.version != d.version {
+			more = true // it was changed meanwhile, and so may be what it takes
+			return nil
+		}
+		if err := s.enterQueue(ctx, tx, p.ID, &q, ids, byFilter); err != nil {
+			return err
+		}
+		stands, err := readMarks(ctx, tx, p.ID, id)
+		if err != nil {
+			return err
+		}
+		for i := range stands { // another server may have come further
+			stands[i] = max(stands[i], marks[i])
+		}
+		text, err := json.Marshal(stands)
+		if err != nil {
+			return fmt.Errorf("encode marks: %w", err)
+		}
+		_, err = tx.exec(ctx, `UPDATE queue SET marks = $3 WHERE project_id = $1 AND id = $2`, p.ID, id, string(text))
+		return err
+	})
+	return more, err
+}
+
+// readMarks reads up to which start time each look has come.
+func readMarks(ctx context.Context, c conn, project int64, id string) ([]float64, error) {
+	marks := make([]float64, len(looks))
+	for i := range marks {
+		marks[i] = -1
+	}
+	var text string
+	_, err := one(ctx, c, `SELECT marks FROM queue WHERE project_id = $1 AND id = $2`, []any{project, id}, &text)
+	if err != nil || text == "" {
+		return marks, err
+	}
+	var kept []float64
+	if err := json.Unmarshal([]byte(text), &kept); err != nil {
+		return nil, fmt.Errorf("marks of queue %s: %w", id, err)
+	}
+	copy(marks, kept)
+	return marks, nil
+}
+
+// nextSlice counts at most fillSlice events that started after one time and not after another, the
+// oldest ones, and gives the start of the last of them.
+func (s *Store) nextSlice(ctx context.Context, project int64, after, until float64) (end float64, n int, err error) {
+	err = each(ctx, s.db, `SELECT start_ms FROM ev WHERE project_id = $1 AND start_ms > $2 AND start_ms <= $3 ORDER BY start_ms LIMIT $4`,
+		[]any{project, after, until, fillSlice}, func(scan func(...any) error) error {
+			n++
+			return scan(&end)
+		})
+	return end, n, err
+}
+
+// matching finds the events that match and started after one time and not after another.
+func (s *Store) matching(ctx context.Context, project int64, filters []query.Filter, after, until float64) (list []event.Event, err error) {
+	from := math.Nextafter(after, math.Inf(1))
+	q := query.Search{Filters: filters, From: &from, To: &until, Limit: query.MaxLimit, HeadOnly: true}
+	for q.Page = 1; ; q.Page++ {
+		set, err := s.Search(ctx, project, q)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, set.Events...)
+		if len(set.Events) < q.Limit {
+			return list, nil
+		}
+	}
+}
