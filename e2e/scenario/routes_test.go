@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/spangrove/spangrove/e2e/inprocess"
 	"github.com/spangrove/spangrove/pkg/httpapi"
 	"github.com/spangrove/spangrove/pkg/mount"
 	"github.com/spangrove/spangrove/pkg/project"
@@ -230,9 +231,9 @@ func everything(t *testing.T, api, key string, ids map[string]string) (all []str
 func TestEveryDoorIsLocked(t *testing.T) {
 	dir := t.TempDir()
 	keys := makeKeys(t, dir)
-	api, otlp := start(t, fmt.Sprintf("sqlite: {directory: %q}", dir))
-	ids := furnish(t, api, key)
-	before := everything(t, api, key, ids)
+	api, otlp := inprocess.Start(t, fmt.Sprintf("sqlite: {directory: %q}", dir))
+	ids := furnish(t, api, inprocess.Key)
+	before := everything(t, api, inprocess.Key, ids)
 	all := doors(api, otlp, ids)
 	if len(all) < 100 {
 		t.Fatalf("%d doors", len(all))
@@ -271,7 +272,7 @@ func TestEveryDoorIsLocked(t *testing.T) {
 		}
 		check(d, "another project's key", keys.other[project.ScopeFull], status...)
 	}
-	after := everything(t, api, key, ids)
+	after := everything(t, api, inprocess.Key, ids)
 	for i := range before {
 		if before[i] != after[i] {
 			t.Errorf("something changed:\n%s\n%s", before[i], after[i])

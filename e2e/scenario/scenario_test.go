@@ -1,141 +1,15 @@
 package scenario_test
 
 import (
-	"context"
-	"fmt"
 	"os"
-	"strings"
 	"testing"
-	"time"
 
-	"go.opentelemetry.io/collector/component"
-	"go.opentelemetry.io/collector/confmap"
-	"go.opentelemetry.io/collector/confmap/provider/yamlprovider"
-	"go.opentelemetry.io/collector/exporter"
-	"go.opentelemetry.io/collector/extension"
-	"go.opentelemetry.io/collector/otelcol"
-	"go.opentelemetry.io/collector/receiver"
-	"go.opentelemetry.io/collector/service/telemetry/otelconftelemetry"
-
+	"github.com/spangrove/spangrove/e2e/inprocess"
 	"github.com/spangrove/spangrove/e2e/scenario"
-	"github.com/spangrove/spangrove/exporter/spangroveexporter"
-	"github.com/spangrove/spangrove/extension/apiextension"
-	"github.com/spangrove/spangrove/extension/authextension"
-	"github.com/spangrove/spangrove/extension/evaluateextension"
-	"github.com/spangrove/spangrove/extension/storeextension"
-	"github.com/spangrove/spangrove/pkg/mount"
-	"github.com/spangrove/spangrove/receiver/spangrovereceiver"
 )
 
-const key = "sg_scenario_0123456789abcdef"
-
-// startTimeout is generous: PostgreSQL may have to make its schema on a busy machine.
-const startTimeout = time.Minute
-
-// config is a whole server on ports of its own.
-const config = `yaml:
-extensions:
-  spangrove_auth:
-    api_key: ` + key + `
-    key_file: %[1]s/api-key
-  spangrove_evaluate:
-  spangrove_api:
-    endpoint: 127.0.0.1:0
-    evaluate: spangrove_evaluate
-  spangrove_store:
-    %[2]s
-receivers:
-  spangrove:
-    protocols:
-      http:
-        endpoint: 127.0.0.1:0
-        auth: {authenticator: spangrove_auth}
-exporters:
-  spangrove:
-service:
-  extensions: [spangrove_store, spangrove_auth, spangrove_evaluate, spangrove_api]
-  pipelines:
-    traces:
-      receivers: [spangrove]
-      exporters: [spangrove]
-  telemetry:
-    logs:
-      level: error
-    metrics:
-      level: none
-`
-
-// start runs a collector with our components in this process until the test ends, and gives
-// the URLs of its API and of its port for OTLP.
-func start(t *testing.T, store string) (api, otlp string) {
-	t.Helper()
-	col, err := otelcol.NewCollector(otelcol.CollectorSettings{
-		Factories:               factories,
-		BuildInfo:               component.BuildInfo{Command: "spangrove", Version: "test"},
-		DisableGracefulShutdown: true,
-		ConfigProviderSettings: otelcol.ConfigProviderSettings{ResolverSettings: confmap.ResolverSettings{
-			URIs:              []string{fmt.Sprintf(config, t.TempDir(), store)},
-			ProviderFactories: []confmap.ProviderFactory{yamlprovider.NewFactory()},
-		}},
+func TestScenarios(t *testing.T) {
+	inprocess.EachStore(t, func(t *testing.T, url string) {
+		scenario.Run(t, url, inprocess.Key, os.DirFS("../../pkg/httpapi/testdata"), "../../pkg/httpapi/openapi.yaml")
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	notices := make(chan mount.Notice, 16) // more than there are topics
-	ctx := mount.WithBoard(context.Background(), func(n mount.Notice) { notices <- n })
-	ended := make(chan error, 1)
-	go func() { ended <- col.Run(ctx) }()
-	late := time.After(startTimeout)
-	for api == "" || otlp == "" {
-		select {
-		case n := <-notices:
-			switch n.Topic {
-			case mount.TopicAPI:
-				api = n.Text
-			case mount.TopicOTLPHTTP:
-				otlp = n.Text
-			}
-		case err := <-ended:
-			t.Fatalf("the server did not start: %v", err)
-		case <-late:
-			col.Shutdown()
-			t.Fatalf("the server did not start within %s: %v", startTimeout, <-ended)
-		}
-	}
-	t.Cleanup(func() {
-		col.Shutdown()
-		if err := <-ended; err != nil {
-			t.Errorf("the server ended with: %v", err)
-		}
-	})
-	return api, otlp
-}
-
-func factories() (otelcol.Factories, error) {
-	f := otelcol.Factories{Telemetry: otelconftelemetry.NewFactory()}
-	var err error
-	if f.Extensions, err = otelcol.MakeFactoryMap[extension.Factory](
-		storeextension.NewFactory(), authextension.NewFactory(), evaluateextension.NewFactory(), apiextension.NewFactory()); err != nil {
-		return f, err
-	}
-	if f.Receivers, err = otelcol.MakeFactoryMap[receiver.Factory](spangrovereceiver.NewFactory()); err != nil {
-		return f, err
-	}
-	f.Exporters, err = otelcol.MakeFactoryMap[exporter.Factory](spangroveexporter.NewFactory())
-	return f, err
-}
-
-func TestScenariosOnSQLite(t *testing.T) {
-	url, _ := start(t, fmt.Sprintf("sqlite: {directory: %q}", t.TempDir()))
-	scenario.Run(t, url, key, os.DirFS("../../pkg/httpapi/testdata"), "../../pkg/httpapi/openapi.yaml")
-}
-
-// SPANGROVE_TEST_POSTGRES is the DSN of a database that may be filled.
-func TestScenariosOnPostgres(t *testing.T) {
-	dsn := os.Getenv("SPANGROVE_TEST_POSTGRES")
-	if dsn == "" {
-		t.Skip("SPANGROVE_TEST_POSTGRES is not set")
-	}
-	url, _ := start(t, "postgres: {dsn: "+fmt.Sprintf("%q", strings.ReplaceAll(dsn, "$", "$$"))+"}")
-	scenario.Run(t, url, key, os.DirFS("../../pkg/httpapi/testdata"), "../../pkg/httpapi/openapi.yaml")
 }

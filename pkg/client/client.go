@@ -1,0 +1,175 @@
+package client
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// Client talks to one server with one key, whose project all calls are about. It may be used by
+// many goroutines at once. Make it with New.
+type Client struct {
+	Sessions       *SessionService
+	Events         *EventService
+	Datasets       *DatasetService
+	Datapoints     *DatapointService
+	Configurations *ConfigurationService
+	Metrics        *MetricService
+	Tools          *ToolService
+	Runs           *RunService
+	Projects       *ProjectService
+	Keys           *KeyService
+	OTLP           *OTLPService
+
+	server    string // without a slash at its end
+	key       string
+	http      *http.Client
+	timeout   time.Duration
+	retries   Retries
+	userAgent string
+	maxAnswer int64
+	warn      func(Warning)
+}
+
+// Retries say how often and how patiently a call is tried again; see the package's
+// documentation for when it is.
+type Retries struct {
+	Count int           // attempts after the first; 0: none
+	Base  time.Duration // upper bound of the first wait, doubled at each further one
+	Max   time.Duration // longest wait; a server that asks for more than this ends the call
+}
+
+// What holds without options.
+const (
+	DefaultTimeout   = 30 * time.Second
+	DefaultUserAgent = "spangrove-go"
+	// DefaultMaxAnswer is for a page of 1000 events of 256 KiB each.
+	DefaultMaxAnswer = 256 << 20
+	// LargeField is the size in bytes of a field's JSON from which on there is a warning.
+	LargeField = 1 << 20
+)
+
+// DefaultRetries let a call outlast a restart of the server.
+var DefaultRetries = Retries{Count: 4, Base: 500 * time.Millisecond, Max: 10 * time.Second}
+
+// Option changes how a client works.
+type Option func(*Client) error
+
+// WithTimeout bounds a call with all its attempts and the waits between them; of an answer that
+// is streamed, until it begins. 0 means no bound but the context's. The default is 30 s.
+func WithTimeout(d time.Duration) Option {
+	return func(c *Client) error {
+		if d < 0 {
+			return fmt.Errorf("client: the timeout %s is negative", d)
+		}
+		c.timeout = d
+		return nil
+	}
+}
+
+// WithHTTPClient sends the requests through h, for proxies, certificates or tests. Its Timeout
+// counts for each attempt besides WithTimeout.
+func WithHTTPClient(h *http.Client) Option {
+	return func(c *Client) error {
+		if h == nil {
+			return fmt.Errorf("client: the HTTP client is nil")
+		}
+		c.http = h
+		return nil
+	}
+}
+
+// WithRetries replaces DefaultRetries.
+func WithRetries(r Retries) Option {
+	return func(c *Client) error {
+		if r.Count < 0 || r.Base < 0 || r.Max < 0 {
+			return fmt.Errorf("client: retries must not be negative: %+v", r)
+		}
+		c.retries = r
+		return nil
+	}
+}
+
+// WithUserAgent names the program in the User-Agent header.
+func WithUserAgent(name string) Option {
+	return func(c *Client) error { c.userAgent = name; return nil }
+}
+
+// WithMaxAnswer bounds the bytes of an answer that is read into memory; a larger one fails with
+// ErrTooLarge. What is streamed has no bound.
+func WithMaxAnswer(bytes int64) Option {
+	return func(c *Client) error {
+		if bytes < 1 {
+			return fmt.Errorf("client: the largest answer must have a byte, not %d", bytes)
+		}
+		c.maxAnswer = bytes
+		return nil
+	}
+}
+
+// New makes a client of the server at an address such as http://127.0.0.1:7420. A path in the
+// address stands before those of the API. The key may be empty for a server without keys. New
+// sends nothing.
+func New(server, key string, opts ...Option) (*Client, error) {
+	u, err := url.Parse(strings.TrimSpace(server))
+	if err != nil {
+		return nil, fmt.Errorf("client: the server's address: %w", err)
+	}
+	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return nil, fmt.Errorf("client: the server's address %q is none of the form http://host:port", server)
+	}
+	if u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		return nil, fmt.Errorf("client: the server's address %q must have no user, query or fragment", u.Redacted())
+	}
+	if strings.ContainsAny(key, "\r\n") {
+		return nil, fmt.Errorf("client: the key has a line break in it")
+	}
+	c := &Client{
+		server:    strings.TrimRight(u.String(), "/"),
+		key:       key,
+		timeout:   DefaultTimeout,
+		retries:   DefaultRetries,
+		userAgent: DefaultUserAgent,
+		maxAnswer: DefaultMaxAnswer,
+		warn:      logWarning,
+	}
+	for _, o := range opts {
+		if err := o(c); err != nil {
+			return nil, err
+		}
+	}
+	if c.http == nil {
+		c.http = newHTTPClient()
+	}
+	c.Sessions = &SessionService{c}
+	c.Events = &EventService{c}
+	c.Datasets = &DatasetService{c}
+	c.Datapoints = &DatapointService{c}
+	c.Configurations = &ConfigurationService{c}
+	c.Metrics = &MetricService{c}
+	c.Tools = &ToolService{c}
+	c.Runs = &RunService{c}
+	c.Projects = &ProjectService{c}
+	c.Keys = &KeyService{c}
+	c.OTLP = &OTLPService{c}
+	return c, nil
+}
+
+// newHTTPClient follows no redirects: a POST that is redirected would arrive as a GET, so the
+// redirect is shown as an error that names the right address.
+func newHTTPClient() *http.Client {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.MaxIdleConnsPerHost = t.MaxIdleConns // all of them are to one host
+	return &http.Client{
+		Transport:     t,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// Server is the address that New was given, without a slash at its end.
+func (c *Client) Server() string { return c.server }
+
+// CloseIdleConnections closes the connections that no call uses at the moment.
+func (c *Client) CloseIdleConnections() { c.http.CloseIdleConnections() }

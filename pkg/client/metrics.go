@@ -1,0 +1,209 @@
+package client
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// The types of metrics: who gives the score.
+const (
+	MetricPython    = "PYTHON"    // code
+	MetricLLM       = "LLM"       // a model
+	MetricHuman     = "HUMAN"     // a person
+	MetricComposite = "COMPOSITE" // other metrics, by weight
+)
+
+// Metric defines an evaluator: what gives an event a score, and which scores pass. It is as its
+// version in force.
+type Metric struct {
+	ID string `json:"id"`
+	MetricDefinition
+	Version   string    `json:"version"` // v1, v2 and so on
+	CreatedAt time.Time `json:"created_at"`
+	UpdatedAt time.Time `json:"updated_at,omitzero"` // zero if it never changed
+}
+
+// MetricDefinition is what a version of a metric says. In one to be created, Name, Type and
+// Criteria are required, and what is empty is the server's default.
+type MetricDefinition struct {
+	Name     string `json:"name,omitempty"`
+	Type     string `json:"type,omitempty"`
+	Criteria string `json:"criteria"` // code of PYTHON, prompt of LLM, text for people, aggregation of COMPOSITE
+	MetricDetails
+}
+
+// MetricDetails are the parts of a metric that may be left out.
+type MetricDetails struct {
+	Description        string        `json:"description,omitempty"`
+	ReturnType         string        `json:"return_type,omitempty"` // float, boolean, string or categorical
+	EnabledInProd      *bool         `json:"enabled_in_prod,omitempty"`
+	NeedsGroundTruth   *bool         `json:"needs_ground_truth,omitempty"`
+	SamplingPercentage *float64      `json:"sampling_percentage,omitempty"`
+	ModelProvider      string        `json:"model_provider,omitempty"`
+	ModelName          string        `json:"model_name,omitempty"`
+	Scale              *int          `json:"scale,omitempty"` // highest score
+	Threshold          *Threshold    `json:"threshold,omitempty"`
+	Categories         []Category    `json:"categories,omitempty"`
+	ChildMetrics       []ChildMetric `json:"child_metrics,omitempty"` // of COMPOSITE
+	Filters            *EventFilters `json:"filters,omitempty"`       // which events it is for
+	EventName          string        `json:"event_name,omitempty"`
+	EventType          string        `json:"event_type,omitempty"`
+}
+
+// Threshold says which scores pass: those that meet all that says something of their kind.
+type Threshold struct {
+	Min               *float64 `json:"min,omitempty"`
+	Max               *float64 `json:"max,omitempty"`
+	PassWhen          any      `json:"pass_when,omitempty"` // a boolean or number, the score itself
+	PassingCategories []string `json:"passing_categories,omitempty"`
+}
+
+// Category is a possible score of a categorical metric.
+type Category struct {
+	Category string   `json:"category"`
+	Score    *float64 `json:"score"`
+}
+
+// ChildMetric is a part of a composite metric.
+type ChildMetric struct {
+	ID     string   `json:"id,omitempty"`
+	Name   string   `json:"name"` // under which the event has its score
+	Weight float64  `json:"weight"`
+	Scale  *float64 `json:"scale,omitempty"` // its highest score
+}
+
+// EventFilters are the filters of a metric.
+type EventFilters struct {
+	FilterArray []Filter `json:"filterArray"`
+}
+
+// MetricUpdate changes a metric. What is empty stays as it is.
+type MetricUpdate struct {
+	Name     string  `json:"name,omitempty"`
+	Type     string  `json:"type,omitempty"`
+	Criteria *string `json:"criteria,omitempty"`
+	MetricDetails
+}
+
+// MetricQuery chooses metrics, oldest first. What is empty does not count.
+type MetricQuery struct {
+	Type, ID string
+	Page
+}
+
+// MetricVersion is a version of a metric.
+type MetricVersion struct {
+	Name     string           `json:"name"` // v1, v2 and so on
+	SHA      string           `json:"full_sha"`
+	Message  string           `json:"message"`
+	Date     time.Time        `json:"date"`
+	Deployed bool             `json:"deployed"` // it is in force
+	Content  MetricDefinition `json:"content"`
+}
+
+// MetricVersionInput is a version to be created.
+type MetricVersionInput struct {
+	Message string           `json:"message"`
+	Content MetricDefinition `json:"content"`
+	Deploy  bool             `json:"deploy_immediately,omitempty"`
+}
+
+// MetricRun is what came of a run of a metric.
+type MetricRun struct {
+	Success     bool   `json:"success"` // false if there should be a score and is none
+	Result      any    `json:"result"`  // the score: json.Number, bool, string, or nil
+	Explanation string `json:"explanation"`
+	Passed      *bool  `json:"passed,omitempty"` // nil if the threshold says nothing of the score
+}
+
+// MetricService is what can be done with metrics.
+type MetricService struct{ c *Client }
+
+// List reads a page of metrics.
+func (s *MetricService) List(ctx context.Context, q MetricQuery) (*List[Metric], error) {
+	v := q.query(url.Values{})
+	set(v, "type", q.Type)
+	set(v, "id", q.ID)
+	var answer struct {
+		Metrics []Metric `json:"metrics"`
+	}
+	h, err := s.c.call(ctx, Request{Method: http.MethodGet, Path: "/v1/metrics", Query: v, Repeatable: true}, &answer)
+	if err != nil {
+		return nil, err
+	}
+	return &List[Metric]{answer.Metrics, total(h)}, nil
+}
+
+// All walks over all metrics from a page on.
+func (s *MetricService) All(ctx context.Context, q MetricQuery) iter.Seq2[Metric, error] {
+	return all(q.Page, func(p Page) (*List[Metric], error) { q.Page = p; return s.List(ctx, q) })
+}
+
+// Create creates a metric and gives its id.
+func (s *MetricService) Create(ctx context.Context, d MetricDefinition) (string, error) {
+	var answer struct {
+		ID string `json:"metric_id"`
+	}
+	err := s.c.Call(ctx, Request{Method: http.MethodPost, Path: "/v1/metrics", Body: &d}, &answer)
+	return answer.ID, err
+}
+
+// Update changes a metric. A change makes a version, which is in force at once.
+func (s *MetricService) Update(ctx context.Context, id string, u MetricUpdate) error {
+	return s.c.Call(ctx, Request{Method: http.MethodPut, Path: path("metrics", id), Body: &u, Repeatable: true}, nil)
+}
+
+// Delete deletes a metric with its versions.
+func (s *MetricService) Delete(ctx context.Context, id string) error {
+	return s.c.Call(ctx, Request{Method: http.MethodDelete, Path: path("metrics", id), Repeatable: true, deletes: true}, nil)
+}
+
+// Run runs a metric over an event, which may be any part of one, mostly with inputs, outputs,
+// feedback and metrics. Nothing is stored.
+func (s *MetricService) Run(ctx context.Context, d MetricDefinition, event any) (*MetricRun, error) {
+	body := struct {
+		Metric *MetricDefinition `json:"metric"`
+		Event  any               `json:"event,omitempty"`
+	}{&d, event}
+	return one[MetricRun](ctx, s.c, Request{Method: http.MethodPost, Path: "/v1/metrics/run", Body: body, Repeatable: true})
+}
+
+// Versions reads a page of a metric's versions, newest first.
+func (s *MetricService) Versions(ctx context.Context, id string, p Page) (*List[MetricVersion], error) {
+	var answer struct {
+		Data []MetricVersion `json:"data"`
+	}
+	h, err := s.c.call(ctx, Request{Method: http.MethodGet, Path: path("metrics", id, "versions"), Query: p.query(url.Values{}), Repeatable: true}, &answer)
+	if err != nil {
+		return nil, err
+	}
+	return &List[MetricVersion]{answer.Data, total(h)}, nil
+}
+
+// AllVersions walks over all versions of a metric, newest first.
+func (s *MetricService) AllVersions(ctx context.Context, id string) iter.Seq2[MetricVersion, error] {
+	return all(Page{}, func(p Page) (*List[MetricVersion], error) { return s.Versions(ctx, id, p) })
+}
+
+// CreateVersion creates a version of a metric. It is in force only once it is deployed.
+func (s *MetricService) CreateVersion(ctx context.Context, id string, in MetricVersionInput) (*MetricVersion, error) {
+	return s.version(ctx, Request{Method: http.MethodPost, Path: path("metrics", id, "versions"), Body: &in})
+}
+
+// DeployVersion puts a version of a metric in force, named as v2 or by its SHA.
+func (s *MetricService) DeployVersion(ctx context.Context, id, name string) (*MetricVersion, error) {
+	return s.version(ctx, Request{Method: http.MethodPost, Path: path("metrics", id, "versions", name, "deploy"), Repeatable: true})
+}
+
+func (s *MetricService) version(ctx context.Context, r Request) (*MetricVersion, error) {
+	var answer struct {
+		Data MetricVersion `json:"data"`
+	}
+	if err := s.c.Call(ctx, r, &answer); err != nil {
+		return nil, err
+	}
+	return &answer.Data, nil
+}

@@ -1,0 +1,263 @@
+package client_test
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/spangrove/spangrove/e2e/inprocess"
+	"github.com/spangrove/spangrove/pkg/client"
+)
+
+// methods name the method of each operation in openapi.yaml.
+var methods = map[string]string{
+	"startSession":     "Sessions.Start",
+	"addSessionEvents": "Sessions.AddEvents",
+	"getSession":       "Sessions.Get",
+	"deleteSession":    "Sessions.Delete",
+	"getSessionOTLP":   "OTLP.Session",
+
+	"createEvent":           "Events.Create",
+	"createModelEvent":      "Events.CreateModel",
+	"createEventBatch":      "Events.CreateBatch",
+	"createModelEventBatch": "Events.CreateModelBatch",
+	"updateEventById":       "Events.Update",
+	"getEvent":              "Events.Get",
+	"deleteEvent":           "Events.Delete",
+	"searchEvents":          "Events.Search",
+	"exportEvents":          "Events.Export",
+	"chartEvents":           "Events.Chart",
+	"getEventsSchema":       "Events.Schema",
+	"getEventOTLP":          "OTLP.Event",
+	"searchOTLP":            "OTLP.Search",
+
+	"listDatasets":        "Datasets.List",
+	"createDataset":       "Datasets.Create",
+	"getDataset":          "Datasets.Get",
+	"listDatasetVersions": "Datasets.Versions",
+	"updateDatasetById":   "Datasets.Update",
+	"deleteDatasetById":   "Datasets.Delete",
+	"addDatapoints":       "Datasets.AddRows",
+	"removeDatapoint":     "Datasets.Remove",
+
+	"listDatapoints":       "Datapoints.List",
+	"createDatapoint":      "Datapoints.Create",
+	"createDatapointBatch": "Datapoints.CreateFromEvents",
+	"getDatapoint":         "Datapoints.Get",
+	"updateDatapoint":      "Datapoints.Update",
+	"deleteDatapoint":      "Datapoints.Delete",
+
+	"listConfigurations":        "Configurations.List",
+	"createConfiguration":       "Configurations.Create",
+	"getConfiguration":          "Configurations.Get",
+	"listConfigurationVersions": "Configurations.Versions",
+	"updateConfiguration":       "Configurations.Update",
+	"deleteConfiguration":       "Configurations.Delete",
+
+	"listMetrics":         "Metrics.List",
+	"createMetric":        "Metrics.Create",
+	"updateMetricById":    "Metrics.Update",
+	"deleteMetricById":    "Metrics.Delete",
+	"runMetric":           "Metrics.Run",
+	"listMetricVersions":  "Metrics.Versions",
+	"createMetricVersion": "Metrics.CreateVersion",
+	"deployMetricVersion": "Metrics.DeployVersion",
+
+	"listTools":  "Tools.List",
+	"createTool": "Tools.Create",
+	"updateTool": "Tools.Update",
+	"deleteTool": "Tools.Delete",
+
+	"listRuns":         "Runs.List",
+	"createRun":        "Runs.Create",
+	"getRun":           "Runs.Get",
+	"updateRun":        "Runs.Update",
+	"deleteRun":        "Runs.Delete",
+	"getRunResult":     "Runs.Result",
+	"getRunMetrics":    "Runs.Scores",
+	"compareRuns":      "Runs.Compare",
+	"compareRunEvents": "Runs.CompareEvents",
+	"getRunsSchema":    "Runs.Schema",
+	"getRunSchema":     "Runs.RunSchema",
+
+	"listProjects":       "Projects.List",
+	"createProject":      "Projects.Create",
+	"updateProject":      "Projects.Update",
+	"deleteProject":      "Projects.Delete",
+	"listKeys":           "Keys.List",
+	"createDataPlaneKey": "Keys.Create",
+	"createIngestionKey": "Keys.CreateIngestion",
+	"revokeKey":          "Keys.Revoke",
+
+	"otlpTraces":  "OTLP.SendSpans",
+	"otlpLogs":    "OTLP.SendLogs",
+	"otlpMetrics": "OTLP.SendMetrics",
+	"healthcheck": "Ready",
+	"getOpenAPI":  "OpenAPI",
+}
+
+// doubles are operations that do what another does, for other clients' sake. They need no method
+// of their own.
+var doubles = map[string]string{
+	"addSessionTraces":        "addSessionEvents",
+	"listEvents":              "searchEvents",
+	"updateEvent":             "updateEventById",
+	"createEventBatchLenient": "createEventBatch",
+	"updateDataset":           "updateDatasetById",
+	"deleteDataset":           "deleteDatasetById",
+	"updateMetric":            "updateMetricById",
+	"deleteMetric":            "deleteMetricById",
+	"compareRunEventsByPath":  "compareRunEvents",
+}
+
+// operation is one of openapi.yaml, with a pattern of method and path.
+type operation struct {
+	id      string
+	pattern *regexp.Regexp
+}
+
+// operations reads openapi.yaml. Patterns with fewer parameters come first, as the server
+// prefers them.
+func operations(t *testing.T) []operation {
+	t.Helper()
+	text, err := os.ReadFile("../httpapi/openapi.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var doc struct {
+		Paths map[string]map[string]yaml.Node
+	}
+	if err := yaml.Unmarshal(text, &doc); err != nil {
+		t.Fatal(err)
+	}
+	type entry struct {
+		operation
+		parameters int
+	}
+	var all []entry
+	for path, item := range doc.Paths {
+		paths := []string{path}
+		if node, ok := item["x-aliases"]; ok {
+			var aliases []string
+			if err := node.Decode(&aliases); err != nil {
+				t.Fatal(err)
+			}
+			paths = append(paths, aliases...)
+		}
+		for _, method := range []string{"get", "post", "put", "delete", "patch"} {
+			node, ok := item[method]
+			if !ok {
+				continue
+			}
+			var op struct {
+				ID string `yaml:"operationId"`
+			}
+			if err := node.Decode(&op); err != nil {
+				t.Fatal(err)
+			}
+			for _, p := range paths {
+				pattern := regexp.MustCompile(`\\\{\w+\\\}`).ReplaceAllString(regexp.QuoteMeta(p), `[^/]+`)
+				all = append(all, entry{operation{op.ID, regexp.MustCompile("^" + strings.ToUpper(method) + " " + pattern + "$")}, strings.Count(p, "{")})
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b entry) int { return a.parameters - b.parameters })
+	var out []operation
+	for _, e := range all {
+		out = append(out, e.operation)
+	}
+	return out
+}
+
+// TestEveryOperationHasAMethod compares openapi.yaml with the client.
+func TestEveryOperationHasAMethod(t *testing.T) {
+	t.Parallel()
+	there := map[string]bool{}
+	for _, op := range operations(t) {
+		there[op.id] = true
+		if doubles[op.id] == "" && methods[op.id] == "" {
+			t.Errorf("operation %s has no method of the client", op.id)
+		}
+	}
+	for id, name := range methods {
+		if !there[id] {
+			t.Errorf("%s is for operation %s, which openapi.yaml does not have", name, id)
+		}
+		if !hasMethod(name) {
+			t.Errorf("the client has no method %s", name)
+		}
+	}
+	for id, same := range doubles {
+		if !there[id] || methods[same] == "" {
+			t.Errorf("%s is to be the same as %s: one of them is not there", id, same)
+		}
+	}
+}
+
+func hasMethod(name string) bool {
+	at := reflect.TypeFor[*client.Client]()
+	if service, method, ok := strings.Cut(name, "."); ok {
+		field, ok := at.Elem().FieldByName(service)
+		if !ok {
+			return false
+		}
+		at, name = field.Type, method
+	}
+	_, ok := at.MethodByName(name)
+	return ok
+}
+
+// watcher sends requests on and notes which operations succeeded.
+type watcher struct {
+	operations []operation
+	mu         sync.Mutex
+	succeeded  map[string]bool
+}
+
+func (w *watcher) RoundTrip(r *http.Request) (*http.Response, error) {
+	res, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil || res.StatusCode != http.StatusOK {
+		return res, err
+	}
+	for _, op := range w.operations {
+		if op.pattern.MatchString(r.Method + " " + r.URL.Path) {
+			w.mu.Lock()
+			w.succeeded[op.id] = true
+			w.mu.Unlock()
+			return res, nil
+		}
+	}
+	return nil, fmt.Errorf("%s %s is no operation of openapi.yaml", r.Method, r.URL.Path)
+}
+
+// TestOperations calls every method on a real server. That none is forgotten is read from the
+// requests.
+func TestOperations(t *testing.T) {
+	inprocess.EachStore(t, func(t *testing.T, url string) {
+		w := &watcher{operations: operations(t), succeeded: map[string]bool{}}
+		c := connect(t, url, client.WithHTTPClient(&http.Client{Transport: w}))
+		for _, part := range []struct {
+			name string
+			run  func(*testing.T, *client.Client)
+		}{
+			{"service", useService}, {"sessions", useSessions}, {"events", useEvents}, {"datasets", useDatasets},
+			{"datapoints", useDatapoints}, {"configurations", useConfigurations}, {"metrics", useMetrics}, {"tools", useTools},
+			{"runs", useRuns}, {"projects and keys", useProjects}, {"otlp", useOTLP},
+		} {
+			t.Run(part.name, func(t *testing.T) { part.run(t, c) })
+		}
+		for id := range methods {
+			if !w.succeeded[id] && !t.Failed() {
+				t.Errorf("no request was one of operation %s", id)
+			}
+		}
+	})
+}

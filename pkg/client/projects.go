@@ -1,0 +1,82 @@
+package client
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// Project is a separate space of sessions, events and everything else.
+type Project struct {
+	ID          string    `json:"id"`
+	Name        string    `json:"name"`
+	Description string    `json:"description"`
+	Type        string    `json:"type,omitempty"` // evaluation, completion or nothing
+	OrgID       string    `json:"org_id"`
+	WorkspaceID string    `json:"workspace_id"`
+	CreatedAt   time.Time `json:"created_at"`
+	UpdatedAt   time.Time `json:"updated_at"`
+}
+
+// ProjectInput is a project to be created.
+type ProjectInput struct {
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
+	Type        string `json:"type,omitempty"`
+}
+
+// ProjectUpdate changes a project. What is nil stays as it is.
+type ProjectUpdate struct {
+	Name        *string `json:"name,omitempty"`
+	Description *string `json:"description,omitempty"`
+	Type        *string `json:"type,omitempty"`
+}
+
+// ProjectQuery chooses projects, oldest first.
+type ProjectQuery struct {
+	Name string // exactly this name, if not empty
+	Page
+}
+
+// ProjectService is what can be done with projects. All but List and All need a key of scope
+// admin.
+type ProjectService struct{ c *Client }
+
+// List reads a page of projects: the key's own, or all for a key of scope admin.
+func (s *ProjectService) List(ctx context.Context, q ProjectQuery) (*List[Project], error) {
+	v := q.query(url.Values{})
+	set(v, "name", q.Name)
+	var list []Project
+	h, err := s.c.call(ctx, Request{Method: http.MethodGet, Path: "/v1/projects", Query: v, Repeatable: true}, &list)
+	if err != nil {
+		return nil, err
+	}
+	return &List[Project]{list, total(h)}, nil
+}
+
+// All walks over all projects from a page on.
+func (s *ProjectService) All(ctx context.Context, q ProjectQuery) iter.Seq2[Project, error] {
+	return all(q.Page, func(p Page) (*List[Project], error) { q.Page = p; return s.List(ctx, q) })
+}
+
+// Create creates a project.
+func (s *ProjectService) Create(ctx context.Context, in ProjectInput) (*Project, error) {
+	return one[Project](ctx, s.c, Request{Method: http.MethodPost, Path: "/v1/projects", Body: &in})
+}
+
+// Update changes a project and gives it as it is then.
+func (s *ProjectService) Update(ctx context.Context, id string, u ProjectUpdate) (*Project, error) {
+	body := struct {
+		ID string `json:"project_id"`
+		ProjectUpdate
+	}{id, u}
+	return one[Project](ctx, s.c, Request{Method: http.MethodPut, Path: "/v1/projects", Body: body, Repeatable: true})
+}
+
+// Delete deletes a project with its keys and all its data.
+func (s *ProjectService) Delete(ctx context.Context, id string) error {
+	q := url.Values{"project_id": {id}}
+	return s.c.Call(ctx, Request{Method: http.MethodDelete, Path: "/v1/projects", Query: q, Repeatable: true, deletes: true}, nil)
+}

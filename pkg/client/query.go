@@ -1,0 +1,95 @@
+package client
+
+import "time"
+
+// Filter is a condition on a field of events. All filters of a query must hold.
+type Filter struct {
+	Field    string   `json:"field"` // dotted path, such as metadata.cost
+	Operator Operator `json:"operator"`
+	Value    any      `json:"value"`
+	Type     Type     `json:"type,omitempty"` // how to compare; TypeString if empty
+}
+
+// Operator is how a filter compares.
+type Operator string
+
+// The operators.
+const (
+	Is          Operator = "is"
+	IsNot       Operator = "is not"
+	Contains    Operator = "contains"
+	NotContains Operator = "not contains"
+	GreaterThan Operator = "greater than"
+	LessThan    Operator = "less than"
+	Exists      Operator = "exists"
+	NotExists   Operator = "not exists"
+	After       Operator = "after"
+	Before      Operator = "before"
+)
+
+// Type is what a filter takes the field for.
+type Type string
+
+// The types of filters.
+const (
+	TypeString   Type = "string"
+	TypeNumber   Type = "number"
+	TypeBoolean  Type = "boolean"
+	TypeID       Type = "id"
+	TypeDatetime Type = "datetime"
+)
+
+// DateRange bounds start_time, both ends included. The zero value is no bound.
+type DateRange struct {
+	From, To time.Time // zero: open
+	// Last is the time up to now instead: a whole number and m, h, d, w or M, such as 7d.
+	Last string
+}
+
+// Since is the range from a time on.
+func Since(t time.Time) DateRange { return DateRange{From: t} }
+
+// Last is the range of a time up to now, such as 7d.
+func Last(span string) DateRange { return DateRange{Last: span} }
+
+// wire is the range as the API has it, nil for none.
+func (r DateRange) wire() any {
+	switch {
+	case r.Last != "":
+		return r.Last
+	case r.From.IsZero() && r.To.IsZero():
+		return nil
+	}
+	return bounds{Millis(r.From), Millis(r.To)}
+}
+
+// bounds are a date range in Unix milliseconds; 0 is none.
+type bounds struct {
+	From float64 `json:"$gte,omitzero"`
+	To   float64 `json:"$lte,omitzero"`
+}
+
+// EventQuery chooses events. They come by start time, newest first.
+type EventQuery struct {
+	Filters   []Filter
+	DateRange DateRange
+	// Projections are dotted paths of the fields to show, all if there are none; the id is
+	// always shown.
+	Projections []string
+	RunID       string // only events of this experiment run
+	Page               // at most 1000 a page
+}
+
+// wireQuery is a query as the API has it.
+type wireQuery struct {
+	Filters     []Filter `json:"filters,omitempty"`
+	DateRange   any      `json:"dateRange,omitempty"`
+	Projections []string `json:"projections,omitempty"`
+	RunID       string   `json:"evaluation_id,omitempty"`
+	Limit       int      `json:"limit,omitempty"`
+	Page        int      `json:"page,omitempty"`
+}
+
+func (q *EventQuery) wire() wireQuery {
+	return wireQuery{q.Filters, q.DateRange.wire(), q.Projections, q.RunID, q.Limit, q.Page.Page}
+}

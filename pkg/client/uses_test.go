@@ -1,0 +1,432 @@
+package client_test
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"iter"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/client"
+)
+
+// must is what a call gave; the test ends if it failed.
+func must[T any](v T, err error) func(*testing.T) T {
+	return func(t *testing.T) T {
+		t.Helper()
+		check(t, err)
+		return v
+	}
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func equal[T any](t *testing.T, what string, got, want T) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got)\n%s", what, diff)
+	}
+}
+
+// collect is all that a walk gives.
+func collect[T any](t *testing.T, walk iter.Seq2[T, error]) []T {
+	t.Helper()
+	var list []T
+	for v, err := range walk {
+		check(t, err)
+		list = append(list, v)
+	}
+	return list
+}
+
+// status is that of an error of the API, 0 if err is none.
+func status(err error) int {
+	var e *client.Error
+	if errors.As(err, &e) {
+		return e.Status
+	}
+	return 0
+}
+
+func isGone(t *testing.T, what string, err error) {
+	t.Helper()
+	if status(err) != http.StatusNotFound {
+		t.Errorf("%s is deleted, and reading it gives %v", what, err)
+	}
+}
+
+func number(text string) json.Number { return json.Number(text) }
+
+func useService(t *testing.T, c *client.Client) {
+	check(t, c.Ready(t.Context()))
+	text := must(c.OpenAPI(t.Context()))(t)
+	if !strings.HasPrefix(string(text), "openapi: 3.1") {
+		t.Errorf("the description begins with %.40q", text)
+	}
+	var same json.RawMessage
+	check(t, c.Call(t.Context(), client.Request{Method: "GET", Path: "/v1/healthcheck"}, &same))
+	equal(t, "any call", string(same), `{"status":"ok"}`)
+}
+
+func useSessions(t *testing.T, c *client.Client) {
+	ctx := t.Context()
+	s := must(c.Sessions.Start(ctx, client.SessionInput{
+		SessionName: "checkout", Source: "test", Inputs: client.Object{"big": number("12345678901234567890.10")},
+		UserProperties: client.Object{"user": "u1"},
+	}))(t)
+	equal(t, "type", s.EventType, client.EventSession)
+	equal(t, "inputs", s.Inputs, client.Object{"big": number("12345678901234567890.10")})
+	again := must(c.Sessions.Start(ctx, client.SessionInput{SessionID: s.SessionID, Metadata: client.Object{"k": "v"}}))(t)
+	equal(t, "name after a second start", again.EventName, "checkout")
+	ids := must(c.Sessions.AddEvents(ctx, s.SessionID, []client.EventInput{
+		{EventType: client.EventChain, EventName: "plan", Duration: 3, Inputs: client.Object{}},
+		{EventType: client.EventTool, EventName: "search", Outputs: "text <&>"},
+	}))(t)
+	tree := must(c.Sessions.Get(ctx, s.SessionID))(t)
+	if len(tree.Children) != 2 || len(ids) != 2 {
+		t.Fatalf("%d children, %d ids", len(tree.Children), len(ids))
+	}
+	got := map[string]*client.Node{}
+	for _, child := range tree.Children {
+		got[child.EventID] = child
+	}
+	equal(t, "outputs", got[ids[1]].Outputs, any("text <&>"))
+	equal(t, "duration", got[ids[0]].Duration, 3)
+	equal(t, "parent", got[ids[0]].ParentID, s.SessionID)
+	check(t, c.Sessions.Delete(ctx, s.SessionID))
+	_, err := c.Sessions.Get(ctx, s.SessionID)
+	isGone(t, "the session", err)
+}
+
+func useEvents(t *testing.T, c *client.Client) {
+	ctx := t.Context()
+	start := time.Date(2026, 5, 1, 12, 0, 0, 123_456_000, time.UTC)
+	in := client.EventInput{
+		EventID: uuid.NewString(), SessionID: uuid.NewString(), EventType: client.EventTool, EventName: "search", Source: "test", Error: "timeout",
+		StartTime: client.Millis(start), Duration: 12.5, Inputs: client.Object{"q": "a<b", "n": number("1.10")},
+		Outputs: []any{number("1"), "two"}, Metadata: client.Object{"cost": number("0.5")}, Metrics: client.Object{"accuracy": number("0.9")},
+		Feedback: client.Object{"rating": true}, Config: client.Object{"k": 5}, UserProperties: client.Object{"u": nil},
+	}
+	id := must(c.Events.Create(ctx, in))(t)
+	equal(t, "id", id, in.EventID)
+	must(c.Events.Create(ctx, in))(t) // again: the same event
+	q := client.EventQuery{Filters: []client.Filter{
+		{Field: "session_id", Operator: client.Is, Value: in.SessionID, Type: client.TypeID},
+		{Field: "event_type", Operator: client.Is, Value: client.EventTool}, // the session has an event, too
+	}}
+	page := must(c.Events.Search(ctx, q))(t)
+	if page.Total != 1 || len(page.Items) != 1 {
+		t.Fatalf("%d of %d events", len(page.Items), page.Total)
+	}
+	e := page.Items[0]
+	equal(t, "start", client.Time(e.StartTime), start)
+	in.EndTime, in.ParentID, in.Config, in.ChildrenIDs = e.StartTime+12.5, in.SessionID, client.Object{"k": number("5")}, []string{}
+	equal(t, "the event as input", e.Input(), in)
+
+	u := must(c.Events.Update(ctx, id, client.EventUpdate{Metadata: client.Object{"cost": nil, "new": 1}, EndTime: client.Ptr(e.StartTime + 20)}))(t)
+	equal(t, "update", *u, client.Updated{EventID: id})
+	early := uuid.NewString()
+	u = must(c.Events.Update(ctx, early, client.EventUpdate{Outputs: "early"}))(t)
+	equal(t, "early update", *u, client.Updated{EventID: early, Pending: true})
+	node := must(c.Events.Get(ctx, id))(t)
+	equal(t, "metadata", node.Metadata, client.Object{"cost": nil, "new": number("1")})
+	equal(t, "end", node.EndTime, e.StartTime+20)
+
+	q.Projections = []string{"metadata.new"}
+	q.DateRange = client.DateRange{From: start, To: start}
+	page = must(c.Events.Export(ctx, q))(t)
+	equal(t, "projection", page.Items, []client.Event{{EventID: id, Metadata: client.Object{"new": number("1")}}})
+
+	model := must(c.Events.CreateModel(ctx, client.ModelEventInput{
+		SessionID: in.SessionID, ParentID: id, Model: "m-large", Provider: "acme", Duration: 5, StartTime: client.Millis(start),
+		Messages: []client.Object{{"role": "user", "content": "hi"}}, Response: client.Object{"content": "ho"},
+		Usage: client.Object{"total_tokens": 3}, Cost: 0.25,
+	}))(t)
+	node = must(c.Events.Get(ctx, id))(t)
+	equal(t, "child", node.Children[0].EventID, model)
+	equal(t, "model", node.Children[0].Config["model"], any("m-large"))
+
+	batch := must(c.Events.CreateBatch(ctx, client.Batch{
+		Events:     []client.EventInput{{EventType: client.EventChain}, {EventType: client.EventTool}},
+		OneSession: true, Session: client.SessionInput{SessionName: "one"},
+	}))(t)
+	tree := must(c.Events.Get(ctx, batch.SessionID))(t)
+	equal(t, "session of the batch", tree.EventName, "one")
+	equal(t, "events of the batch", len(tree.Children), 2)
+	lone := must(c.Events.CreateBatch(ctx, client.Batch{Events: []client.EventInput{{EventType: client.EventChain}, {EventType: client.EventSession, EventName: "s"}}}))(t)
+	equal(t, "session event", must(c.Events.Get(ctx, lone.EventIDs[1]))(t).SessionID, lone.EventIDs[1])
+	models := must(c.Events.CreateModelBatch(ctx, []client.ModelEventInput{{Model: "m", Provider: "p"}, {Model: "m", Provider: "p"}}, &client.SessionInput{SessionName: "two"}))(t)
+	tree = must(c.Sessions.Get(ctx, models.SessionID))(t)
+	equal(t, "model events of the batch", len(tree.Children), 2)
+
+	chart := must(c.Events.Chart(ctx, client.ChartQuery{Metric: "duration", Aggregation: "sum", Bucket: "day", GroupBy: "event_name",
+		Filters: []client.Filter{{Field: "event_name", Operator: client.Is, Value: "search"}, {Field: "event_type", Operator: client.Is, Value: client.EventTool}}, DateRange: client.DateRange{From: start.Add(-time.Hour), To: start.Add(time.Hour)}}))(t)
+	equal(t, "chart", *chart, client.Chart{Total: 1, Points: []client.ChartPoint{
+		{Bucket: start.Truncate(24 * time.Hour), Group: client.Ptr("search"), Value: client.Ptr(12.5), Count: 1}}})
+	schema := must(c.Events.Schema(ctx, client.Last("10M"), ""))(t)
+	found := false
+	for _, f := range schema.Fields {
+		found = found || f == client.SchemaField{Name: "metrics.accuracy", EventType: client.EventTool}
+	}
+	if !found || len(schema.Mappings["search"]) == 0 {
+		t.Errorf("the schema has no metrics.accuracy: %+v", schema)
+	}
+	check(t, c.Events.Delete(ctx, id))
+	_, err := c.Events.Get(ctx, id)
+	isGone(t, "the event", err)
+}
+
+func useDatasets(t *testing.T, c *client.Client) {
+	ctx := t.Context()
+	id := must(c.Datasets.Create(ctx, client.DatasetInput{Name: "questions", Description: "some", Metadata: client.Object{"a": number("1.0")}}))(t)
+	points := must(c.Datasets.AddRows(ctx, id, []client.Object{{"q": "one", "a": 1, "m": 1}, {"q": "two", "a": 2}}, client.Mapping{Inputs: []string{"q"}, GroundTruth: []string{"a"}}))(t)
+	d := must(c.Datasets.Get(ctx, id, client.DatasetRead{IncludeDatapoints: true}))(t)
+	equal(t, "datapoints", d.Datapoints, points)
+	equal(t, "included", d.Included[0].Inputs, client.Object{"q": "one"})
+	equal(t, "metadata", d.Metadata, client.Object{"a": number("1.0")})
+	check(t, c.Datasets.Remove(ctx, id, points[0]))
+	d = must(c.Datasets.Update(ctx, id, client.DatasetUpdate{Name: client.Ptr("other")}))(t)
+	equal(t, "name", d.Name, "other")
+	equal(t, "description", d.Description, "some")
+	equal(t, "points", d.Datapoints, points[1:])
+	d = must(c.Datasets.Update(ctx, id, client.DatasetUpdate{Datapoints: []string{}}))(t)
+	equal(t, "no points", d.NumPoints, 0)
+	old := must(c.Datasets.Get(ctx, id, client.DatasetRead{Version: 2}))(t)
+	equal(t, "old version", old.Datapoints, points)
+	versions := must(c.Datasets.Versions(ctx, id, client.Page{Limit: 2}))(t)
+	equal(t, "versions", []int64{versions.Items[0].Version, versions.Items[1].Version, int64(versions.Total)}, []int64{d.Version, d.Version - 1, d.Version})
+	equal(t, "all versions", len(collect(t, c.Datasets.AllVersions(ctx, id))), int(d.Version))
+	for range 2 {
+		must(c.Datasets.Create(ctx, client.DatasetInput{Name: "more"}))(t)
+	}
+	list := must(c.Datasets.List(ctx, client.DatasetQuery{Name: "more", Page: client.Page{Limit: 1}}))(t)
+	equal(t, "page and total", []int{len(list.Items), list.Total}, []int{1, 2})
+	equal(t, "all", len(collect(t, c.Datasets.All(ctx, client.DatasetQuery{Page: client.Page{Limit: 1}}))), 3)
+	check(t, c.Datasets.Delete(ctx, id))
+	_, err := c.Datasets.Get(ctx, id, client.DatasetRead{})
+	isGone(t, "the dataset", err)
+}
+
+func useDatapoints(t *testing.T, c *client.Client) {
+	ctx := t.Context()
+	set := must(c.Datasets.Create(ctx, client.DatasetInput{Name: "points"}))(t)
+	id := must(c.Datapoints.Create(ctx, client.DatapointInput{Inputs: client.Object{"q": 1}, GroundTruth: client.Object{"a": 2}, LinkedDatasets: []string{set}}))(t)
+	changed := must(c.Datapoints.Update(ctx, id, client.DatapointInput{History: []client.Object{{"role": "user"}}, Metadata: client.Object{}}))(t)
+	equal(t, "changed", changed, true)
+	changed = must(c.Datapoints.Update(ctx, id, client.DatapointInput{History: []client.Object{{"role": "user"}}}))(t)
+	equal(t, "changed again", changed, false)
+	d := must(c.Datapoints.Get(ctx, id))(t)
+	equal(t, "history", d.History, []client.Object{{"role": "user"}})
+	equal(t, "inputs", d.Inputs, client.Object{"q": number("1")})
+	equal(t, "linked", d.LinkedDatasets, []string{set})
+	event := must(c.Events.Create(ctx, client.EventInput{EventType: client.EventTool, EventName: "for a datapoint", Inputs: client.Object{"q": 3}}))(t)
+	made := must(c.Datapoints.CreateFromEvents(ctx, client.DatapointBatch{SelectAll: true, DatasetID: set, DateRange: client.Last("1h"),
+		Filters: []client.Filter{{Field: "event_name", Operator: client.Is, Value: "for a datapoint"}, {Field: "event_type", Operator: client.Is, Value: client.EventTool}}}))(t)
+	equal(t, "made", len(made), 1)
+	equal(t, "linked event", must(c.Datapoints.Get(ctx, made[0]))(t).LinkedEvent, event)
+	list := must(c.Datapoints.List(ctx, client.DatapointQuery{IDs: []string{id}}))(t)
+	equal(t, "list", []int{len(list.Items), list.Total}, []int{1, 1})
+	equal(t, "all", len(collect(t, c.Datapoints.All(ctx, client.DatapointQuery{DatasetName: "points", Page: client.Page{Limit: 1}}))), 2)
+	check(t, c.Datapoints.Delete(ctx, id))
+	_, err := c.Datapoints.Get(ctx, id)
+	isGone(t, "the datapoint", err)
+}
+
+func useConfigurations(t *testing.T, c *client.Client) {
+	ctx := t.Context()
+	parameters := client.Object{"call_type": "chat", "model": "m", "hyperparameters": client.Object{"temperature": number("0.70")}, "ours": "kept"}
+	id := must(c.Configurations.Create(ctx, client.ConfigurationInput{Name: "prompt", Provider: "acme", Parameters: parameters, Env: []string{"dev"}, Tags: []string{"a,b", "c"}}))(t)
+	got := must(c.Configurations.Get(ctx, id, 0))(t)
+	equal(t, "parameters", got.Parameters, parameters)
+	equal(t, "changed", must(c.Configurations.Update(ctx, id, client.ConfigurationInput{Name: "prompt 2", Tags: []string{}}))(t), true)
+	equal(t, "old tags", must(c.Configurations.Get(ctx, id, 1))(t).Tags, []string{"a,b", "c"})
+	equal(t, "tags", must(c.Configurations.Get(ctx, id, 0))(t).Tags, []string{})
+	equal(t, "versions", must(c.Configurations.Versions(ctx, id, client.Page{}))(t).Total, 2)
+	equal(t, "all versions", len(collect(t, c.Configurations.AllVersions(ctx, id))), 2)
+	must(c.Configurations.Create(ctx, client.ConfigurationInput{Name: "second", Provider: "acme", Parameters: parameters, Env: []string{"prod"}, Tags: []string{"x"}}))(t)
+	list := must(c.Configurations.List(ctx, client.ConfigurationQuery{Env: []string{"dev", "staging"}}))(t)
+	equal(t, "in dev", []int{len(list.Items), list.Total}, []int{1, 1})
+	equal(t, "tagged", must(c.Configurations.List(ctx, client.ConfigurationQuery{Tags: []string{"x"}}))(t).Total, 1)
+	equal(t, "all", len(collect(t, c.Configurations.All(ctx, client.ConfigurationQuery{Page: client.Page{Limit: 1}}))), 2)
+	check(t, c.Configurations.Delete(ctx, id))
+	_, err := c.Configurations.Get(ctx, id, 0)
+	isGone(t, "the configuration", err)
+}
+
+func useMetrics(t *testing.T, c *client.Client) {
+	ctx := t.Context()
+	definition := client.MetricDefinition{Name: "quality", Type: client.MetricHuman, Criteria: "is it good?", MetricDetails: client.MetricDetails{
+		ReturnType: "float", Scale: client.Ptr(5), Threshold: &client.Threshold{Min: client.Ptr(3.0)}, EnabledInProd: client.Ptr(true)}}
+	id := must(c.Metrics.Create(ctx, definition))(t)
+	check(t, c.Metrics.Update(ctx, id, client.MetricUpdate{MetricDetails: client.MetricDetails{Description: "how good"}}))
+	list := must(c.Metrics.List(ctx, client.MetricQuery{ID: id}))(t)
+	if len(list.Items) != 1 {
+		t.Fatalf("%d metrics", len(list.Items))
+	}
+	m := list.Items[0]
+	equal(t, "criteria", m.Criteria, definition.Criteria)
+	equal(t, "description", m.Description, "how good")
+	equal(t, "threshold", m.Threshold, definition.Threshold)
+	equal(t, "version", m.Version, "v2")
+	definition.Description = "draft"
+	v := must(c.Metrics.CreateVersion(ctx, id, client.MetricVersionInput{Message: "try", Content: definition}))(t)
+	equal(t, "deployed", v.Deployed, false)
+	equal(t, "content", v.Content.Description, "draft")
+	equal(t, "deployed then", must(c.Metrics.DeployVersion(ctx, id, v.Name))(t).Deployed, true)
+	versions := must(c.Metrics.Versions(ctx, id, client.Page{Limit: 2}))(t)
+	equal(t, "versions", []int{len(versions.Items), versions.Total}, []int{2, 3})
+	equal(t, "all versions", len(collect(t, c.Metrics.AllVersions(ctx, id))), 3)
+	ran := must(c.Metrics.Run(ctx, definition, client.Object{"metrics": client.Object{"quality": 4}}))(t)
+	equal(t, "run", *ran, client.MetricRun{Success: true, Result: number("4"), Explanation: ran.Explanation, Passed: client.Ptr(true)})
+	must(c.Metrics.Create(ctx, client.MetricDefinition{Name: "both", Type: client.MetricComposite, Criteria: "mean", MetricDetails: client.MetricDetails{
+		ChildMetrics: []client.ChildMetric{{Name: "quality", Weight: 1}}}}))(t)
+	equal(t, "all", len(collect(t, c.Metrics.All(ctx, client.MetricQuery{Page: client.Page{Limit: 1}}))), 2)
+	check(t, c.Metrics.Delete(ctx, id))
+	equal(t, "left", must(c.Metrics.List(ctx, client.MetricQuery{ID: id}))(t).Total, 0)
+}
+
+func useTools(t *testing.T, c *client.Client) {
+	ctx := t.Context()
+	id := must(c.Tools.Create(ctx, client.ToolInput{Name: "search", Description: "finds", Parameters: client.Object{"type": "object"}}))(t)
+	got := must(c.Tools.Update(ctx, id, client.ToolInput{Name: "find"}))(t)
+	equal(t, "name", got.Name, "find")
+	equal(t, "parameters", got.Parameters, any(client.Object{"type": "object"}))
+	must(c.Tools.Create(ctx, client.ToolInput{Name: "other"}))(t)
+	list := must(c.Tools.List(ctx, client.Page{Limit: 1}))(t)
+	equal(t, "page and total", []int{len(list.Items), list.Total}, []int{1, 2})
+	check(t, c.Tools.Delete(ctx, id))
+	equal(t, "all", len(collect(t, c.Tools.All(ctx))), 1)
+}
+
+// runOf makes a run of one session a datapoint, with a score each.
+func runOf(t *testing.T, c *client.Client, name string, scores map[string]float64) *client.Run {
+	t.Helper()
+	run := must(c.Runs.Create(t.Context(), client.RunInput{Name: name, Status: client.RunRunning,
+		PassingRanges: map[string]client.Range{"accuracy": {Min: client.Ptr(0.5)}}, Metadata: client.Object{"a": 1}}))(t)
+	var ids []string
+	for datapoint, score := range scores {
+		s := must(c.Sessions.Start(t.Context(), client.SessionInput{SessionName: "one", Metrics: client.Object{"accuracy": score},
+			Metadata: client.Object{"run_id": run.RunID, "datapoint_id": datapoint}}))(t)
+		ids = append(ids, s.SessionID)
+	}
+	return must(c.Runs.Update(t.Context(), run.RunID, client.RunInput{Status: client.RunCompleted, EventIDs: ids, Metadata: client.Object{"b": 2}}))(t)
+}
+
+func useRuns(t *testing.T, c *client.Client) {
+	ctx := t.Context()
+	older := runOf(t, c, "old", map[string]float64{"EXT-1": 0.4, "EXT-2": 0.6})
+	newer := runOf(t, c, "new", map[string]float64{"EXT-1": 0.8, "EXT-2": 0.6})
+	got := must(c.Runs.Get(ctx, newer.RunID))(t)
+	equal(t, "metadata", got.Metadata, client.Object{"a": number("1"), "b": number("2")})
+	equal(t, "status", got.Status, client.RunCompleted)
+	equal(t, "range", *got.PassingRanges["accuracy"].Min, 0.5)
+	result := must(c.Runs.Result(ctx, older.RunID, client.RunRead{Aggregate: "max"}))(t)
+	equal(t, "passed", result.Passed, []string{"EXT-2"})
+	equal(t, "failed", result.Failed, []string{"EXT-1"})
+	equal(t, "aggregate", *result.Metrics.Details[0].Aggregate, 0.6)
+	equal(t, "run of the result", result.Run.RunID, older.RunID)
+	equal(t, "datapoints", len(result.Datapoints), 2)
+	comparison := must(c.Runs.Compare(ctx, newer.RunID, older.RunID, client.RunRead{}))(t)
+	m := comparison.Metrics[0]
+	equal(t, "improved", m.Improved, []string{"EXT-1"})
+	equal(t, "same", m.Same, []string{"EXT-2"})
+	equal(t, "counts", []int{m.FoundCount, m.ImprovedCount, m.DegradedCount, m.SameCount}, []int{2, 1, 0, 1})
+	equal(t, "runs", []string{comparison.OldRun.RunID, comparison.NewRun.RunID}, []string{older.RunID, newer.RunID})
+	scores := must(c.Runs.Scores(ctx, newer.RunID, client.ScoreQuery{Page: client.Page{Limit: 1}}))(t)
+	equal(t, "scores", []int{len(scores.Items), scores.Total}, []int{1, 2})
+	equal(t, "all scores", len(collect(t, c.Runs.AllScores(ctx, newer.RunID, client.ScoreQuery{Page: client.Page{Limit: 1}}))), 2)
+	pairs := must(c.Runs.CompareEvents(ctx, newer.RunID, older.RunID, client.PairQuery{}))(t)
+	equal(t, "pairs", pairs.Total, 2)
+	for _, p := range collect(t, c.Runs.AllPairs(ctx, newer.RunID, older.RunID, client.PairQuery{Page: client.Page{Limit: 1}})) {
+		equal(t, "runs of a pair", []any{p.New.Metadata["run_id"], p.Old.Metadata["run_id"]}, []any{newer.RunID, older.RunID})
+	}
+	list := must(c.Runs.List(ctx, client.RunQuery{Status: client.RunCompleted, IDs: []string{older.RunID, newer.RunID}, Page: client.Page{Limit: 1}}))(t)
+	equal(t, "newest", list.Items[0].RunID, newer.RunID)
+	equal(t, "total", list.Total, 2)
+	if !slices.Contains(list.Metrics, "accuracy") {
+		t.Errorf("the metrics of the runs are %v", list.Metrics)
+	}
+	all := collect(t, c.Runs.All(ctx, client.RunQuery{Page: client.Page{Limit: 1}}))
+	equal(t, "oldest first", []string{all[0].RunID, all[1].RunID}, []string{older.RunID, newer.RunID})
+	for _, s := range []*client.Schema{must(c.Runs.Schema(ctx, client.Last("1d")))(t), must(c.Runs.RunSchema(ctx, newer.RunID, client.DateRange{}))(t)} {
+		if len(s.Fields) == 0 {
+			t.Error("the schema has no fields")
+		}
+	}
+	check(t, c.Runs.Delete(ctx, older.RunID))
+	_, err := c.Runs.Get(ctx, older.RunID)
+	isGone(t, "the run", err)
+}
+
+func useProjects(t *testing.T, c *client.Client) {
+	ctx := t.Context()
+	p := must(c.Projects.Create(ctx, client.ProjectInput{Name: "shop", Description: "of books"}))(t)
+	p = must(c.Projects.Update(ctx, p.ID, client.ProjectUpdate{Name: client.Ptr("book shop")}))(t)
+	equal(t, "name", p.Name, "book shop")
+	equal(t, "description", p.Description, "of books")
+	equal(t, "by name", must(c.Projects.List(ctx, client.ProjectQuery{Name: "book shop"}))(t).Items, []client.Project{*p})
+	equal(t, "all", len(collect(t, c.Projects.All(ctx, client.ProjectQuery{Page: client.Page{Limit: 1}}))), 2)
+
+	expires := time.Now().Add(time.Hour).Truncate(time.Millisecond).UTC()
+	reader := must(c.Keys.Create(ctx, p.ID, client.KeyInput{Name: "reader", Scope: client.ScopeRead, ExpiresAt: expires}))(t)
+	equal(t, "scope", reader.Scope, client.ScopeRead)
+	equal(t, "expires", reader.ExpiresAt, expires)
+	ingest := must(c.Keys.CreateIngestion(ctx, p.ID, "web", "the site"))(t)
+	equal(t, "project", ingest.ProjectID, p.ID)
+	other := must(client.New(c.Server(), ingest.Value))(t)
+	t.Cleanup(other.CloseIdleConnections)
+	must(other.Sessions.Start(ctx, client.SessionInput{}))(t)
+	_, err := other.Events.Search(ctx, client.EventQuery{})
+	equal(t, "status of a read with a key of scope ingest", status(err), http.StatusForbidden)
+	revoked := must(c.Keys.Revoke(ctx, p.ID, ingest.ID))(t)
+	if revoked.RevokedAt.IsZero() || revoked.InForce {
+		t.Errorf("the key is revoked: %+v", revoked)
+	}
+	_, err = other.Sessions.Start(ctx, client.SessionInput{})
+	equal(t, "status with a revoked key", status(err), http.StatusUnauthorized)
+	equal(t, "keys", must(c.Keys.List(ctx, p.ID, client.KeyQuery{Prefix: reader.Prefix}))(t).Total, 1)
+	equal(t, "all keys", len(collect(t, c.Keys.All(ctx, p.ID, client.KeyQuery{Page: client.Page{Limit: 1}}))), 2)
+	check(t, c.Projects.Delete(ctx, p.ID))
+	isGone(t, "the project", c.Projects.Delete(ctx, p.ID))
+}
+
+func useOTLP(t *testing.T, c *client.Client) {
+	ctx := t.Context()
+	s := must(c.Sessions.Start(ctx, client.SessionInput{SessionName: "to move", Metadata: client.Object{"digits": number("1.50")}}))(t)
+	tool := must(c.Events.Create(ctx, client.EventInput{SessionID: s.SessionID, EventType: client.EventTool, EventName: "tool to move", Outputs: "x"}))(t)
+	before := must(c.Sessions.Get(ctx, s.SessionID))(t)
+	for _, e := range []client.Encoding{client.JSON, client.Protobuf} {
+		whole := must(c.OTLP.Session(ctx, s.SessionID, e, client.Page{}))(t)
+		equal(t, "spans", whole.Total, 2)
+		message := must(io.ReadAll(whole))(t)
+		check(t, whole.Close())
+		check(t, c.Sessions.Delete(ctx, s.SessionID))
+		must(c.OTLP.SendSpans(ctx, message, e))(t)
+		equal(t, "the tree of "+string(e), must(c.Sessions.Get(ctx, s.SessionID))(t), before)
+	}
+	one := must(c.OTLP.Event(ctx, tool, client.JSON, client.Page{Limit: 1}))(t)
+	equal(t, "spans of the event", one.Total, 1)
+	check(t, one.Close())
+	found := must(c.OTLP.Search(ctx, client.EventQuery{Filters: []client.Filter{{Field: "event_name", Operator: client.Is, Value: "tool to move"}}}, client.JSON))(t)
+	text := must(io.ReadAll(found))(t)
+	check(t, found.Close())
+	if found.Total != 1 || !strings.Contains(string(text), "tool to move") {
+		t.Errorf("%d spans: %s", found.Total, text)
+	}
+	must(c.OTLP.SendLogs(ctx, []byte(`{"resourceLogs": []}`), client.JSON))(t)
+	must(c.OTLP.SendMetrics(ctx, nil, client.Protobuf))(t)
+	_, err := c.OTLP.SendSpans(ctx, []byte(`{"resourceSpans": 1}`), client.JSON)
+	equal(t, "status of what is no message", status(err), http.StatusBadRequest)
+}

@@ -1,0 +1,57 @@
+package client
+
+import (
+	"encoding/json"
+	"math"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Object is a JSON object. In what the client reads, its numbers are json.Number, so that they
+// keep all their digits; Float reads one. In what the client sends they may be anything that
+// encoding/json takes.
+type Object = map[string]any
+
+// Float is the number that v is: a json.Number, or any of Go's numbers.
+func Float(v any) (float64, bool) {
+	switch n := v.(type) {
+	case json.Number:
+		f, err := n.Float64()
+		return f, err == nil
+	case float64:
+		return n, true
+	case float32:
+		return float64(n), true
+	case int:
+		return float64(n), true
+	case int64:
+		return float64(n), true
+	}
+	return 0, false
+}
+
+// Millis is t as the API has times: Unix milliseconds with a fraction. 0 for the zero time.
+func Millis(t time.Time) float64 {
+	if t.IsZero() {
+		return 0
+	}
+	return float64(t.UnixMilli()) + float64(t.Nanosecond()%1e6)/1e6
+}
+
+// Time is the time of Unix milliseconds, in UTC and whole microseconds, which is as exact as
+// today's milliseconds are in a double; the zero time for 0, which the API has for no time.
+func Time(millis float64) time.Time {
+	if millis == 0 {
+		return time.Time{}
+	}
+	whole, fraction := math.Modf(millis)
+	return time.UnixMilli(int64(whole)).Add(time.Duration(math.Round(fraction*1e3)) * time.Microsecond).UTC()
+}
+
+// Ptr is a pointer to v, for the fields of updates.
+func Ptr[T any](v T) *T { return &v }
+
+// newID is an id for what the client creates, so that a repeated request is known as the same.
+// It begins with the time, so that ids made one after the other lie together in the store.
+func newID() string { return uuid.Must(uuid.NewV7()).String() }
