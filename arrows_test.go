@@ -35,6 +35,7 @@ var allowed = map[string][]string{
 	"pkg/query":              {"nouns"},
 	"pkg/mount":              {"nouns"},
 	"pkg/embedprovider":      {},
+	"pkg/client":             {},
 	"pkg/event":              {"pkg/fault", "pkg/rawjson"},
 	"pkg/project":            {"pkg/fault"},
 	"pkg/price":              {"pkg/fault"},

@@ -19,6 +19,7 @@ type Client struct {
 	Metrics        *MetricService
 	Tools          *ToolService
 	Runs           *RunService
+	Charts         *ChartService
 	Projects       *ProjectService
 	Keys           *KeyService
 	OTLP           *OTLPService
@@ -151,6 +152,7 @@ func New(server, key string, opts ...Option) (*Client, error) {
 	c.Metrics = &MetricService{c}
 	c.Tools = &ToolService{c}
 	c.Runs = &RunService{c}
+	c.Charts = &ChartService{c: c}
 	c.Projects = &ProjectService{c}
 	c.Keys = &KeyService{c}
 	c.OTLP = &OTLPService{c}

@@ -88,6 +88,17 @@ var methods = map[string]string{
 	"getRunsSchema":    "Runs.Schema",
 	"getRunSchema":     "Runs.RunSchema",
 
+	"listCharts":         "Charts.List",
+	"createChart":        "Charts.Create",
+	"getChart":           "Charts.Get",
+	"updateChart":        "Charts.Update",
+	"deleteChart":        "Charts.Delete",
+	"listProjectCharts":  "Charts.List", // after Charts.In, and so below
+	"createProjectChart": "Charts.Create",
+	"getProjectChart":    "Charts.Get",
+	"updateProjectChart": "Charts.Update",
+	"deleteProjectChart": "Charts.Delete",
+
 	"listProjects":       "Projects.List",
 	"createProject":      "Projects.Create",
 	"updateProject":      "Projects.Update",
@@ -182,9 +193,12 @@ func TestEveryOperationHasAMethod(t *testing.T) {
 	t.Parallel()
 	there := map[string]bool{}
 	for _, op := range operations(t) {
+		if there[op.id] {
+			continue // under another path
+		}
 		there[op.id] = true
 		if doubles[op.id] == "" && methods[op.id] == "" {
-			t.Errorf("operation %s has no method of the client", op.id)
+			t.Errorf("operation %s has no method in pkg/client: add one, name it in methods, and call it below TestOperations", op.id)
 		}
 	}
 	for id, name := range methods {
@@ -250,7 +264,7 @@ func TestOperations(t *testing.T) {
 		}{
 			{"service", useService}, {"sessions", useSessions}, {"events", useEvents}, {"datasets", useDatasets},
 			{"datapoints", useDatapoints}, {"configurations", useConfigurations}, {"metrics", useMetrics}, {"tools", useTools},
-			{"runs", useRuns}, {"projects and keys", useProjects}, {"otlp", useOTLP},
+			{"runs", useRuns}, {"charts", useCharts}, {"projects and keys", useProjects}, {"otlp", useOTLP},
 		} {
 			t.Run(part.name, func(t *testing.T) { part.run(t, c) })
 		}

@@ -370,6 +370,29 @@ func useRuns(t *testing.T, c *client.Client) {
 	isGone(t, "the run", err)
 }
 
+func useCharts(t *testing.T, c *client.Client) {
+	ctx := t.Context()
+	own := must(c.Projects.List(ctx, client.ProjectQuery{}))(t).Items[0]
+	for _, charts := range []*client.ChartService{c.Charts, c.Charts.In(own.ID)} {
+		before := must(charts.List(ctx, client.Page{}))(t).Total
+		in := client.SavedChartInput{Name: client.Ptr("slow"), Metric: client.Ptr("duration"), Aggregation: client.Ptr("p95"), GroupBy: client.Ptr("event_name"),
+			DateRange: client.Ptr(client.Last("7d")), Filters: []client.Filter{{Field: "event_type", Operator: client.Is, Value: "tool"}}}
+		saved := must(charts.Create(ctx, in))(t)
+		equal(t, "aggregation", saved.Aggregation, "p95")
+		equal(t, "filters", saved.Filters, in.Filters)
+		saved = must(charts.Update(ctx, saved.ID, client.SavedChartInput{DateRange: &client.DateRange{}, Description: client.Ptr("text")}))(t)
+		equal(t, "range", saved.DateRange, nil)
+		equal(t, "read", must(charts.Get(ctx, saved.ID))(t), saved)
+		must(charts.Create(ctx, in))(t)
+		list := must(charts.List(ctx, client.Page{Limit: 1, Page: before + 1}))(t)
+		equal(t, "list", list.Items, []client.SavedChart{*saved})
+		equal(t, "all", len(collect(t, charts.All(ctx))), before+2)
+		check(t, charts.Delete(ctx, saved.ID))
+		_, err := charts.Get(ctx, saved.ID)
+		isGone(t, "the chart", err)
+	}
+}
+
 func useProjects(t *testing.T, c *client.Client) {
 	ctx := t.Context()
 	p := must(c.Projects.Create(ctx, client.ProjectInput{Name: "shop", Description: "of books"}))(t)
