@@ -18,6 +18,7 @@ const (
 	MaxCategories = 1000
 	MaxChildren   = 1000
 	MaxMessage    = 10_000 // characters of a version's message
+	MaxOnline     = 100    // metrics of a project that run over new events
 )
 
 // Validate reports the first broken rule as a fault.Invalid naming the field. Filters' own rules

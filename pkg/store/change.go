@@ -316,6 +316,9 @@ func (s *Store) rewrite(ctx context.Context, tx writeTx, project int64, old *sto
 	}
 	tx.reshape().changed(before, after)
 	tx.listing().changed(before, after)
+	if !now.IsSession() { // which follows its events
+		tx.arrivals().note(project, now, now.SessionID)
+	}
 	if now.Type != old.Type {
 		tx.counts().add(project, old.Type, -1)
 		tx.counts().add(project, now.Type, 1)

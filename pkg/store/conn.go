@@ -34,13 +34,17 @@ type writeTx interface {
 	conn
 	// forUpdate ends a read that holds its rows for this transaction, where there are other writers.
 	forUpdate() string
+	// skipLocked is likewise, and leaves out rows that another writer holds.
+	skipLocked() string
 	// counts is what this transaction changes in the number of events.
 	counts() tally
-	// begin hands the transaction what keeps the trees of its sessions right, and what keeps the
-	// catalogue of their keys; reshape and listing give them.
-	begin(*reshape, *listing)
+	// begin hands the transaction what keeps the trees of its sessions right, what keeps the
+	// catalogue of their keys, and what notes events for evaluation; reshape, listing and
+	// arrivals give them.
+	begin(*reshape, *listing, *arrivals)
 	reshape() *reshape
 	listing() *listing
+	arrivals() *arrivals
 	// upsertTraces records which session each trace belongs to: the stored one, or that of a
 	// smaller rank. It sets the rows to what is stored afterwards, and former to the session
 	// that gave way to another one.

@@ -219,9 +219,9 @@ func (l *lane) try(batch []*job) (answers map[*job]error, err error) {
 	for try := 1; ; try++ {
 		answers = make(map[*job]error, 1)
 		w := &writing{s: l.s, force: try > 1}
-		shape, list := newReshape(l.s), newListing(l.s)
+		shape, list, arrived := newReshape(l.s), newListing(l.s), newArrivals(l.s)
 		err = l.s.db.write(ctx, l.n, func(tx writeTx) error {
-			tx.begin(shape, list)
+			tx.begin(shape, list, arrived)
 			var puts []*put
 			for _, j := range batch {
 				if j.put != nil {
@@ -249,6 +249,9 @@ func (l *lane) try(batch []*job) (answers map[*job]error, err error) {
 				return err
 			}
 			if err := tx.counts().write(ctx, tx, l.n); err != nil {
+				return err
+			}
+			if err := arrived.write(ctx, tx); err != nil {
 				return err
 			}
 			return list.write(ctx, tx)

@@ -12,7 +12,7 @@ import (
 
 // A metric's row holds the definition in force. Each definition it has, had or may be given is a
 // row of metric_version, numbered from 1.
-var metrics = documents{table: "metric", noun: "metric", columns: []string{"type"}}
+var metrics = documents{table: "metric", noun: "metric", columns: []string{"type", "online"}}
 
 // CreateMetric stores a metric whose definition is complete and valid, as its first version, and
 // gives its id.
@@ -20,8 +20,11 @@ func (s *Store) CreateMetric(ctx context.Context, projectID int64, def metric.De
 	now := s.options.Now()
 	m := metric.Metric{Definition: def, ID: newDocumentID(now), Created: now.UnixMilli(), Deployed: 1}
 	d := document{id: m.ID, version: 1, created: m.Created, doc: m.Row()}
-	err = s.changeDocs(ctx, 2*len(d.doc), "create metric", func(ctx context.Context, tx writeTx) error {
-		if err := metrics.insert(ctx, tx, projectID, d, string(m.Type)); err != nil {
+	err = s.changeMetrics(ctx, 2*len(d.doc), "create metric", func(ctx context.Context, tx writeTx) error {
+		if err := checkOnline(ctx, tx, projectID, m.ID, &def); err != nil {
+			return err
+		}
+		if err := metrics.insert(ctx, tx, projectID, d, string(m.Type), number(m.EnabledInProd)); err != nil {
 			return err
 		}
 		return insertMetricVersion(ctx, tx, projectID, &metric.Version{Definition: def, MetricID: m.ID, Number: 1, Message: "Created", Created: m.Created})
@@ -60,10 +63,34 @@ func (s *Store) LoadMetrics(ctx context.Context, projectID int64, ids []string) 
 	return list, s.kind(err, "read metrics")
 }
 
+// OnlineMetrics reads the metrics of a project that run over new events, oldest first.
+func (s *Store) OnlineMetrics(ctx context.Context, projectID int64) ([]metric.Metric, error) {
+	ids, _, err := metrics.find(ctx, s.db, projectID, "online = 1", nil, metric.MaxOnline, 1)
+	if err != nil {
+		return nil, s.kind(err, "find metrics")
+	}
+	return s.LoadMetrics(ctx, projectID, ids)
+}
+
+// checkOnline refuses a definition of a metric that is to run over new events where too many do.
+func checkOnline(ctx context.Context, tx writeTx, project int64, id string, d *metric.Definition) error {
+	if !d.EnabledInProd {
+		return nil
+	}
+	var n int
+	if _, err := one(ctx, tx, `SELECT count(*) FROM metric WHERE project_id = $1 AND online = 1 AND id <> $2`, []any{project, id}, &n); err != nil {
+		return err
+	}
+	if n >= metric.MaxOnline {
+		return fault.InvalidField("enabled_in_prod", "%d metrics of this project run over new events already; no more may", metric.MaxOnline)
+	}
+	return nil
+}
+
 // UpdateMetric changes a metric, which makes a version that is in force, unless it was so before.
 // fault.NotFound if there is none, fault.Invalid if it would break a rule.
 func (s *Store) UpdateMetric(ctx context.Context, projectID int64, id string, p metric.Patch) (m metric.Metric, err error) {
-	err = s.changeDocs(ctx, 2*p.Size(), "update metric", func(ctx context.Context, tx writeTx) error {
+	err = s.changeMetrics(ctx, 2*p.Size(), "update metric", func(ctx context.Context, tx writeTx) error {
 		d, err := metrics.hold(ctx, tx, projectID, id)
 		if err != nil {
 			return err
@@ -85,7 +112,10 @@ func (s *Store) UpdateMetric(ctx context.Context, projectID int64, id string, p 
 
 // DeleteMetric deletes a metric with all its versions. fault.NotFound if there is none.
 func (s *Store) DeleteMetric(ctx context.Context, projectID int64, id string) error {
-	return s.deleteDocument(ctx, metrics, projectID, id)
+	if err := s.deleteDocument(ctx, metrics, projectID, id); err != nil {
+		return err
+	}
+	return s.kind(s.loadOnline(ctx), "delete metric")
 }
 
 func forgetMetricVersions(ctx context.Context, tx writeTx, project int64, id string) (more bool, err error) {
@@ -96,7 +126,7 @@ func forgetMetricVersions(ctx context.Context, tx writeTx, project int64, id str
 // force from then on if deploy, and gives it as it is then. fault.NotFound if there is no such
 // metric.
 func (s *Store) CreateMetricVersion(ctx context.Context, projectID int64, id string, v metric.Version, deploy bool) (metric.Version, error) {
-	err := s.changeDocs(ctx, 2*len(v.Doc()), "create version", func(ctx context.Context, tx writeTx) error {
+	err := s.changeMetrics(ctx, 2*len(v.Doc()), "create version", func(ctx context.Context, tx writeTx) error {
 		d, err := metrics.hold(ctx, tx, projectID, id)
 		if err != nil {
 			return err
@@ -110,7 +140,7 @@ func (s *Store) CreateMetricVersion(ctx context.Context, projectID int64, id str
 // DeployMetricVersion puts a version in force, named by its name or its SHA, and gives it as it
 // is then. fault.NotFound if there is no such metric or version.
 func (s *Store) DeployMetricVersion(ctx context.Context, projectID int64, id, name string) (v metric.Version, err error) {
-	err = s.changeDocs(ctx, 0, "deploy version", func(ctx context.Context, tx writeTx) error {
+	err = s.changeMetrics(ctx, 0, "deploy version", func(ctx context.Context, tx writeTx) error {
 		d, err := metrics.hold(ctx, tx, projectID, id)
 		if err != nil {
 			return err
@@ -132,6 +162,9 @@ func (s *Store) DeployMetricVersion(ctx context.Context, projectID int64, id, na
 		m := metricOf(d)
 		if m.Deployed == v.Number {
 			return nil
+		}
+		if err := checkOnline(ctx, tx, projectID, id, &v.Definition); err != nil {
+			return err
 		}
 		return s.deployMetric(ctx, tx, projectID, &d, &m, &v)
 	})
@@ -182,6 +215,11 @@ func (s *Store) LoadMetricVersions(ctx context.Context, projectID int64, id stri
 
 // addMetricVersion stores the next version of a metric that is held.
 func (s *Store) addMetricVersion(ctx context.Context, tx writeTx, project int64, d *document, m *metric.Metric, v *metric.Version, deploy bool) error {
+	if deploy {
+		if err := checkOnline(ctx, tx, project, m.ID, &v.Definition); err != nil {
+			return err
+		}
+	}
 	if _, err := one(ctx, tx, `SELECT max(number) FROM metric_version WHERE project_id = $1 AND metric_id = $2`, []any{project, m.ID}, &v.Number); err != nil {
 		return err
 	}
@@ -196,7 +234,7 @@ func (s *Store) addMetricVersion(ctx context.Context, tx writeTx, project int64,
 func (s *Store) deployMetric(ctx context.Context, tx writeTx, project int64, d *document, m *metric.Metric, v *metric.Version) error {
 	m.Definition, m.Deployed = v.Definition, v.Number
 	d.doc = m.Row()
-	err := metrics.update(ctx, tx, project, d, s.options.Now(), string(m.Type))
+	err := metrics.update(ctx, tx, project, d, s.options.Now(), string(m.Type), number(m.EnabledInProd))
 	m.Updated = d.updated
 	return err
 }

@@ -13,20 +13,25 @@ import (
 
 // postgresTx is one write transaction. Bulk statements carry one array a column.
 type postgresTx struct {
-	d     *postgresDB
-	tx    pgx.Tx
-	tally tally
-	shape *reshape
-	list  *listing
+	d       *postgresDB
+	tx      pgx.Tx
+	tally   tally
+	shape   *reshape
+	list    *listing
+	arrived *arrivals
 }
 
 func (t *postgresTx) counts() tally { return t.tally }
 
-func (t *postgresTx) begin(shape *reshape, list *listing) { t.shape, t.list = shape, list }
+func (t *postgresTx) begin(shape *reshape, list *listing, arrived *arrivals) {
+	t.shape, t.list, t.arrived = shape, list, arrived
+}
 
 func (t *postgresTx) reshape() *reshape { return t.shape }
 
 func (t *postgresTx) listing() *listing { return t.list }
+
+func (t *postgresTx) arrivals() *arrivals { return t.arrived }
 
 func idArray(list []uuid.UUID) []pgtype.UUID {
 	out := make([]pgtype.UUID, len(list))
@@ -49,6 +54,8 @@ func (t *postgresTx) anyText(column string, placeholder int, list []string) (str
 }
 
 func (t *postgresTx) forUpdate() string { return " FOR UPDATE" }
+
+func (t *postgresTx) skipLocked() string { return " FOR UPDATE SKIP LOCKED" }
 
 func (t *postgresTx) anyNumber(column string, placeholder int, list []int64) (string, []any) {
 	return t.d.anyNumber(column, placeholder, list)

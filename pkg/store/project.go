@@ -127,6 +127,12 @@ func (s *Store) ProjectByPublicID(ctx context.Context, publicID string) (project
 	return s.readProject(ctx, `public_id = $1`, publicID)
 }
 
+// ProjectByID gives a project by the number that other rows name it by. fault.NotFound if there is
+// none.
+func (s *Store) ProjectByID(ctx context.Context, id int64) (project.Project, error) {
+	return s.readProject(ctx, `id = $1`, id)
+}
+
 // DefaultProject is the first project of the store. fault.NotFound if there is none.
 func (s *Store) DefaultProject(ctx context.Context) (project.Project, error) {
 	return s.readProject(ctx, `id = (SELECT min(id) FROM project WHERE deleted_ms = 0)`)

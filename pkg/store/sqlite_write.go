@@ -12,19 +12,24 @@ import (
 
 // sqliteTx is the lane's open transaction.
 type sqliteTx struct {
-	d     *sqliteDB
-	tally tally
-	shape *reshape
-	list  *listing
+	d       *sqliteDB
+	tally   tally
+	shape   *reshape
+	list    *listing
+	arrived *arrivals
 }
 
 func (t *sqliteTx) counts() tally { return t.tally }
 
-func (t *sqliteTx) begin(shape *reshape, list *listing) { t.shape, t.list = shape, list }
+func (t *sqliteTx) begin(shape *reshape, list *listing, arrived *arrivals) {
+	t.shape, t.list, t.arrived = shape, list, arrived
+}
 
 func (t *sqliteTx) reshape() *reshape { return t.shape }
 
 func (t *sqliteTx) listing() *listing { return t.list }
+
+func (t *sqliteTx) arrivals() *arrivals { return t.arrived }
 
 func (t *sqliteTx) id(u uuid.UUID) any { return u[:] }
 
@@ -37,6 +42,8 @@ func (t *sqliteTx) anyText(column string, placeholder int, list []string) (strin
 }
 
 func (t *sqliteTx) forUpdate() string { return "" } // there is one writer
+
+func (t *sqliteTx) skipLocked() string { return "" }
 
 func (t *sqliteTx) anyNumber(column string, placeholder int, list []int64) (string, []any) {
 	return sqliteAnyNumber(column, placeholder, list)

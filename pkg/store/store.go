@@ -103,6 +103,7 @@ type Store struct {
 
 	skeletons *skeletons
 	catalogue *catalogue
+	online    online
 
 	orgID, workspaceID string
 
@@ -167,6 +168,9 @@ func open(ctx context.Context, db database, dialect query.Dialect, o Options) (_
 	if err := s.loadNotes(ctx); err != nil {
 		return nil, err
 	}
+	if err := s.loadOnline(ctx); err != nil {
+		return nil, err
+	}
 	background, stop := context.WithCancel(context.WithoutCancel(ctx))
 	s.stop = stop
 	for n := range db.lanes() {
@@ -174,6 +178,9 @@ func open(ctx context.Context, db database, dialect query.Dialect, o Options) (_
 		s.lanes = append(s.lanes, l)
 		s.writers.Add(1)
 		go func() { defer s.writers.Done(); l.run() }()
+	}
+	if db.lanes() > 1 {
+		s.work.Go(func() { s.watchOnline(background) })
 	}
 	s.work.Add(3)
 	go func() { defer s.work.Done(); s.fillSeen(background, days) }()
@@ -293,6 +300,9 @@ func (s *Store) expire(ctx context.Context) {
 			s.finishDeletions(ctx)
 			if err := s.expirePending(ctx, s.options.Now()); err != nil && ctx.Err() == nil {
 				s.options.Logger.Warn("drop waiting updates", zap.Error(err))
+			}
+			if err := s.expireArrivals(ctx, s.options.Now()); err != nil && ctx.Err() == nil {
+				s.options.Logger.Warn("drop events that nobody evaluated", zap.Error(err))
 			}
 			if err := errors.Join(s.expireNotes(ctx, s.options.Now()), s.sweepNotes(ctx)); err != nil && ctx.Err() == nil {
 				s.options.Logger.Warn("drop waiting notes", zap.Error(err))

@@ -58,6 +58,8 @@ func (p sqlitePlace) Open(t *testing.T, o store.Options) *store.Store {
 	return closeAfter(t, s, err)
 }
 
+func (p sqlitePlace) Shared() bool { return false }
+
 func (p sqlitePlace) db(t *testing.T) *sql.DB {
 	t.Helper()
 	db, err := sql.Open("sqlite", "file:"+filepath.Join(p.dir, "spangrove.db")+"?_pragma=busy_timeout(5000)")
@@ -121,6 +123,8 @@ func (p postgresPlace) Open(t *testing.T, o store.Options) *store.Store {
 	s, err := store.OpenPostgres(t.Context(), p.dsn, o)
 	return closeAfter(t, s, err)
 }
+
+func (p postgresPlace) Shared() bool { return true }
 
 func (p postgresPlace) conn(t *testing.T) *pgx.Conn {
 	t.Helper()

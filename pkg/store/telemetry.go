@@ -15,6 +15,7 @@ type telemetry struct {
 	refuse  metric.Int64Counter
 	expire  metric.Int64Counter
 	notes   metric.Int64Counter
+	arrived metric.Int64Counter
 }
 
 func newTelemetry(m metric.Meter, q *backlog) (*telemetry, error) {
@@ -41,6 +42,10 @@ func newTelemetry(m metric.Meter, q *backlog) (*telemetry, error) {
 	}
 	if t.notes, err = m.Int64Counter("spangrove_store_notes_expired", metric.WithUnit("{note}"),
 		metric.WithDescription("Notes of log records dropped because the event of their span never came.")); err != nil {
+		return nil, err
+	}
+	if t.arrived, err = m.Int64Counter("spangrove_store_arrivals_expired", metric.WithUnit("{request}"),
+		metric.WithDescription("Stored requests whose events nobody looked at to evaluate them, for a week.")); err != nil {
 		return nil, err
 	}
 	_, err = m.Int64ObservableGauge("spangrove_store_queue_bytes", metric.WithUnit("By"), metric.WithDescription("Payload waiting for a commit."),

@@ -87,6 +87,9 @@ func (s *Store) apply(ctx context.Context, tx writeTx, old *stored, u *event.Upd
 			return err
 		}
 	}
+	if now.IsSession() {
+		tx.arrivals().note(old.project, &now, now.ID)
+	}
 	return s.rewrite(ctx, tx, old.project, old, &now)
 }
 
@@ -329,6 +332,9 @@ func (s *Store) DeleteEvent(ctx context.Context, projectID int64, id uuid.UUID) 
 		if err := eraseNotes(ctx, tx, projectID, []uuid.UUID{id}); err != nil {
 			return err
 		}
+		if err := eraseEvaluations(ctx, tx, projectID, []uuid.UUID{id}); err != nil {
+			return err
+		}
 		if old.trace != 0 {
 			tx.reshape().removed(projectID, old.SessionID)
 		}
@@ -409,6 +415,9 @@ func (s *Store) deleteSome(ctx context.Context, tx writeTx, project int64, sessi
 		ids[i] = list[i].id
 	}
 	if err := eraseNotes(ctx, tx, project, ids); err != nil {
+		return false, err
+	}
+	if err := eraseEvaluations(ctx, tx, project, ids); err != nil {
 		return false, err
 	}
 	for _, r := range list {

@@ -419,6 +419,7 @@ func (w *writing) insert(ctx context.Context, tx writeTx, groups []*group, fresh
 			rows = append(rows, h)
 			tx.reshape().added(h, g.part)
 			tx.listing().note(h, d.run(h))
+			tx.arrivals().note(h.project, h.ev, h.session)
 		}
 		for _, c := range g.chunks[first:] {
 			c.compress()

@@ -1,0 +1,144 @@
+// Package evaluation holds evaluations: that one version of a metric is to score one event, and
+// what came of it. It knows their states and how a sample is drawn, and does no I/O.
+package evaluation
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+
+	"github.com/google/uuid"
+)
+
+// State is where an evaluation stands.
+type State string
+
+// The states. An evaluation is made Waiting and is so until there is a result, also while an
+// engine works on it.
+const (
+	Waiting State = "waiting"
+	Paused  State = "paused" // its backfill is paused
+	Done    State = "done"   // there is a score, or there is nothing to score
+	Failed  State = "failed" // the engine said that there can be no score, and Failure why
+	Dead    State = "dead"   // the engine broke too often; Explanation says how
+)
+
+// States are all states, in the order of the numbers under which they are stored.
+func States() []State { return []State{Waiting, Paused, Done, Failed, Dead} }
+
+// Source is the source of events that evaluators send, such as the calls of a judge. They are
+// never evaluated themselves.
+const Source = "evaluator"
+
+// Evaluation is one of a metric's version over an event. There is at most one for each metric,
+// version and event. Times are Unix milliseconds.
+type Evaluation struct {
+	ID       string
+	MetricID string
+	Version  int64 // of the metric, from 1
+	EventID  uuid.UUID
+	Backfill string // id of the backfill that asked for it; empty: it came with the event
+	State    State
+	Attempts int   // how often an engine was asked
+	Due      int64 // of those that wait: not before
+	Created  int64
+	Finished int64 // 0: there is no result yet
+
+	Score       json.RawMessage // number, boolean or string; nil: none
+	Explanation string
+	Failure     string // the engine's sort of failure
+	Passed      *bool  // whether the score meets the metric's threshold; nil: it says nothing of it
+	Cost        float64
+	LatencyMS   float64 // its share of the time the engine took for the batch it was in
+}
+
+// Query narrows a list of evaluations, newest first; what is empty does not count.
+type Query struct {
+	EventID  uuid.UUID
+	MetricID string
+	Backfill string
+	State    State
+	Failure  string
+	Before   string // id: only older ones
+	Limit    int    // 1 or more
+}
+
+// Sampled says whether the event is in the metric's sample of percent in a hundred events. The
+// answer is always the same for a metric and an event.
+func Sampled(metricID string, event uuid.UUID, percent float64) bool {
+	sum := sha256.Sum256(append([]byte(metricID), event[:]...))
+	return float64(binary.BigEndian.Uint64(sum[:8])>>11)/(1<<53)*100 < percent
+}
+
+// Group is what waits for one version of a metric, of new events or of one backfill.
+type Group struct {
+	Project  int64
+	MetricID string
+	Version  int64
+	Backfill string
+	Waiting  int
+	Due      int // of them
+}
+
+// Job is an evaluation that was claimed: nobody else works on it until its lease ends.
+type Job struct {
+	ID       string
+	EventID  uuid.UUID
+	Attempts int // this one counted; it names the claim
+}
+
+// Outcome is what became of a job.
+type Outcome struct {
+	Job
+	// State is Done, Failed or Dead; Waiting: it is to be tried again at Due.
+	State State
+	Due   int64
+	// Drop says that there is nothing to evaluate any more: the evaluation is deleted.
+	Drop        bool
+	Score       json.RawMessage
+	Explanation string
+	Failure     string
+	Passed      *bool
+	Cost        float64
+	LatencyMS   float64
+}
+
+// Arrival is an event that was stored or changed, in a project with metrics that run over new
+// events.
+type Arrival struct {
+	EventID, SessionID uuid.UUID
+}
+
+// Intake is a claimed part of the arrivals of a project.
+type Intake struct {
+	ID       int64
+	Project  int64
+	Arrivals []Arrival
+}
+
+// Later is an event to be looked at when it is due: one that has not ended, or a session that may
+// go on.
+type Later struct {
+	Project int64
+	EventID uuid.UUID
+	Due     int64
+	// Extend puts off what is put off already; else the first word holds.
+	Extend bool
+}
+
+// Request asks for an evaluation.
+type Request struct {
+	MetricID string
+	Version  int64
+	EventID  uuid.UUID
+}
+
+// Admission is what becomes of arrivals, all of one project.
+type Admission struct {
+	Project  int64
+	Requests []Request // those that there have been are left out
+	Later    []Later
+	// Intakes and Looked are what this answers: the claimed intakes and what was due.
+	Intakes []int64
+	Looked  []Later
+}

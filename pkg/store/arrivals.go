@@ -1,0 +1,259 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+	"go.uber.org/zap"
+
+	"github.com/spangrove/spangrove/pkg/evaluation"
+	"github.com/spangrove/spangrove/pkg/event"
+)
+
+// What a transaction stored or changed for metrics that run over new events is noted in the same
+// transaction: ids only, a row of them for each commit, so that it costs little. Whoever evaluates
+// takes the rows, looks at the events and answers with evaluations, in one transaction again.
+
+const (
+	// arrivalGroup is how many events one row names.
+	arrivalGroup = 500
+	// admitSlice is how many evaluations one transaction makes.
+	admitSlice = 500
+	// arrivalTTL is how long a row waits for somebody to take it.
+	arrivalTTL = 7 * 24 * time.Hour
+	// onlineRefresh is how soon a metric that another server has enabled runs over events that
+	// come here.
+	onlineRefresh = 3 * time.Second
+)
+
+// online knows the projects with metrics that run over new events.
+type online struct {
+	projects atomic.Pointer[map[int64]bool]
+}
+
+func (o *online) has(project int64) bool {
+	m := o.projects.Load()
+	return m != nil && (*m)[project]
+}
+
+func (s *Store) loadOnline(ctx context.Context) error {
+	found := map[int64]bool{}
+	err := each(ctx, s.db, `SELECT DISTINCT project_id FROM metric WHERE online = 1`, nil, func(scan func(...any) error) error {
+		var id int64
+		err := scan(&id)
+		found[id] = true
+		return err
+	})
+	if err == nil {
+		s.online.projects.Store(&found)
+	}
+	return err
+}
+
+// watchOnline sees what other servers change.
+func (s *Store) watchOnline(ctx context.Context) {
+	tick := time.NewTicker(onlineRefresh)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			if err := s.loadOnline(ctx); err != nil && ctx.Err() == nil {
+				s.options.Logger.Warn("read which metrics run over new events", zap.Error(err))
+			}
+		}
+	}
+}
+
+// changeMetrics is changeDocs for changes of metrics: events that come after it returned are noted
+// for the metrics as they are then.
+func (s *Store) changeMetrics(ctx context.Context, size int, doing string, f func(context.Context, writeTx) error) error {
+	if err := s.changeDocs(ctx, size, doing, f); err != nil {
+		return err
+	}
+	return s.kind(s.loadOnline(ctx), doing)
+}
+
+// arrivals are the events that a transaction stored or changed, of projects that want to know.
+type arrivals struct {
+	s     *Store
+	muted bool // what changes now is a score
+	seen  map[idKey]bool
+	ids   map[int64][]byte
+	order []int64
+}
+
+func newArrivals(s *Store) *arrivals { return &arrivals{s: s} }
+
+func (a *arrivals) note(project int64, e *event.Event, session uuid.UUID) {
+	if a.muted || e.Source == evaluation.Source || !a.s.online.has(project) {
+		return
+	}
+	k := idKey{project, e.ID}
+	if a.seen[k] {
+		return
+	}
+	if a.seen == nil {
+		a.seen, a.ids = map[idKey]bool{}, map[int64][]byte{}
+	}
+	a.seen[k] = true
+	if a.ids[project] == nil {
+		a.order = append(a.order, project)
+	}
+	a.ids[project] = append(append(a.ids[project], e.ID[:]...), session[:]...)
+}
+
+// write stores what was noted.
+func (a *arrivals) write(ctx context.Context, tx writeTx) error {
+	for _, project := range a.order {
+		now := a.s.options.Now().UnixMilli()
+		for ids := range slices.Chunk(a.ids[project], arrivalGroup*32) {
+			if _, err := tx.exec(ctx, `INSERT INTO arrival(project_id, created_ms, due_ms, ids) VALUES ($1, $2, 0, $3)`, project, now, ids); err != nil {
+				return fmt.Errorf("note events for evaluation: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
+// expireArrivals drops what nobody took.
+func (s *Store) expireArrivals(ctx context.Context, now time.Time) error {
+	for more := true; more; {
+		err := s.change(ctx, 0, uuid.Nil, 0, func(ctx context.Context, tx writeTx) error {
+			n, err := tx.exec(ctx, fmt.Sprintf(`DELETE FROM arrival WHERE id IN (SELECT id FROM arrival WHERE created_ms < $1 ORDER BY id LIMIT %d)`, deleteDocsSlice), now.Add(-arrivalTTL).UnixMilli())
+			more = n == deleteDocsSlice
+			s.telemetry.arrived.Add(ctx, n)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// TakeArrivals takes at most limit rows of the arrivals of a project, oldest first, for nobody
+// else to take for lease. AdmitEvaluations answers them.
+func (s *Store) TakeArrivals(ctx context.Context, projectID int64, limit int, lease time.Duration) (list []evaluation.Intake, err error) {
+	now := s.options.Now()
+	err = s.change(ctx, projectID, uuid.Nil, 0, func(ctx context.Context, tx writeTx) error {
+		list = nil
+		err := each(ctx, tx, `SELECT id, ids FROM arrival WHERE project_id = $1 AND due_ms <= $2 ORDER BY id LIMIT $3`+tx.skipLocked(),
+			[]any{projectID, now.UnixMilli(), limit}, func(scan func(...any) error) error {
+				in := evaluation.Intake{Project: projectID}
+				var ids []byte
+				if err := scan(&in.ID, &ids); err != nil {
+					return err
+				}
+				for ; len(ids) >= 32; ids = ids[32:] {
+					in.Arrivals = append(in.Arrivals, evaluation.Arrival{EventID: uuid.UUID(ids[:16]), SessionID: uuid.UUID(ids[16:32])})
+				}
+				list = append(list, in)
+				return nil
+			})
+		if err != nil || len(list) == 0 {
+			return err
+		}
+		ids := make([]int64, len(list))
+		for i := range list {
+			ids[i] = list[i].ID
+		}
+		cond, args := tx.anyNumber("id", 2, ids)
+		_, err = tx.exec(ctx, `UPDATE arrival SET due_ms = $1 WHERE `+cond, append([]any{now.Add(lease).UnixMilli()}, args...)...)
+		return err
+	})
+	return list, s.kind(err, "take arrivals")
+}
+
+// ArrivalProjects lists the projects that have arrivals to take.
+func (s *Store) ArrivalProjects(ctx context.Context) (ids []int64, err error) {
+	err = each(ctx, s.db, `SELECT DISTINCT project_id FROM arrival WHERE due_ms <= $1 ORDER BY project_id`, []any{s.options.Now().UnixMilli()}, func(scan func(...any) error) error {
+		var id int64
+		err := scan(&id)
+		ids = append(ids, id)
+		return err
+	})
+	return ids, s.kind(err, "list arrivals")
+}
+
+// TakeLater takes at most limit events that are due, of all projects, for nobody else to take for
+// lease. Due of each is then when that ends. AdmitEvaluations answers them.
+func (s *Store) TakeLater(ctx context.Context, limit int, lease time.Duration) (list []evaluation.Later, err error) {
+	now := s.options.Now()
+	var due int
+	if _, err := one(ctx, s.db, `SELECT count(*) FROM (SELECT 1 FROM arrival_later WHERE due_ms <= $1 LIMIT 1) AS x`, []any{now.UnixMilli()}, &due); err != nil || due == 0 {
+		return nil, s.kind(err, "look for events that are due")
+	}
+	until := now.Add(lease).UnixMilli()
+	err = s.change(ctx, 0, uuid.Nil, 0, func(ctx context.Context, tx writeTx) error {
+		list = nil
+		err := each(ctx, tx, `SELECT project_id, event_id FROM arrival_later WHERE due_ms <= $1 ORDER BY due_ms LIMIT $2`+tx.skipLocked(),
+			[]any{now.UnixMilli(), limit}, func(scan func(...any) error) error {
+				l := evaluation.Later{Due: until}
+				err := scan(&l.Project, scanID{&l.EventID})
+				list = append(list, l)
+				return err
+			})
+		if err != nil {
+			return err
+		}
+		for _, l := range list {
+			if _, err := tx.exec(ctx, `UPDATE arrival_later SET due_ms = $3 WHERE project_id = $1 AND event_id = $2`, l.Project, tx.id(l.EventID), until); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return list, s.kind(err, "take events that are due")
+}
+
+// AdmitEvaluations answers arrivals: it makes evaluations of what was asked for, those left out
+// that there are already, puts off what is to be looked at later, and forgets what it answers. That
+// comes last, in one transaction with the last of the evaluations: what broke off can be done again.
+// n counts the evaluations that were made.
+func (s *Store) AdmitEvaluations(ctx context.Context, a evaluation.Admission) (n int64, err error) {
+	now := s.options.Now()
+	requests := a.Requests
+	for ; len(requests) > admitSlice; requests = requests[admitSlice:] {
+		made, err := s.request(ctx, a.Project, requests[:admitSlice], "", now)
+		if err != nil {
+			return n, err
+		}
+		n += made
+	}
+	err = s.change(ctx, a.Project, uuid.Nil, 0, func(ctx context.Context, tx writeTx) error {
+		made, err := insertRows(ctx, tx, "evaluation", evaluationColumns, s.evaluationRows(a.Project, requests, "", now))
+		if err != nil {
+			return err
+		}
+		n += made
+		for _, l := range a.Looked {
+			// One that was put off again meanwhile stays.
+			if _, err := tx.exec(ctx, `DELETE FROM arrival_later WHERE project_id = $1 AND event_id = $2 AND due_ms = $3`, a.Project, tx.id(l.EventID), l.Due); err != nil {
+				return err
+			}
+		}
+		for _, l := range a.Later {
+			conflict := `DO NOTHING`
+			if l.Extend {
+				conflict = `(project_id, event_id) DO UPDATE SET due_ms = excluded.due_ms`
+			}
+			if _, err := tx.exec(ctx, `INSERT INTO arrival_later(project_id, event_id, due_ms) VALUES ($1, $2, $3) ON CONFLICT `+conflict,
+				a.Project, tx.id(l.EventID), l.Due); err != nil {
+				return err
+			}
+		}
+		if len(a.Intakes) == 0 {
+			return nil
+		}
+		cond, args := tx.anyNumber("id", 1, a.Intakes)
+		_, err = tx.exec(ctx, `DELETE FROM arrival WHERE `+cond, args...)
+		return err
+	})
+	return n, s.kind(err, "admit evaluations")
+}

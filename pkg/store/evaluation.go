@@ -1,0 +1,268 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/evaluation"
+	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/rawjson"
+)
+
+// evaluationSlice is how many results one transaction stores, and how many evaluations one
+// changes, so that ingestion waits little for it.
+const evaluationSlice = 50
+
+// evaluationColumns are what a new evaluation is inserted with.
+var evaluationColumns = []string{"project_id", "id", "metric_id", "version", "event_id", "backfill_id", "state", "attempts", "due_ms", "created_ms", "finished_ms",
+	"failure", "cost", "latency_ms", "explanation"}
+
+func (s *Store) evaluationRows(project int64, requests []evaluation.Request, backfill string, now time.Time) (rows [][]any) {
+	for _, r := range requests {
+		rows = append(rows, []any{project, newDocumentID(now), r.MetricID, r.Version, s.db.id(r.EventID), backfill,
+			stateCode(evaluation.Waiting), 0, now.UnixMilli(), now.UnixMilli(), 0, "", 0.0, 0.0, ""})
+	}
+	return rows
+}
+
+// request makes evaluations in a transaction of their own, those left out that there are already.
+func (s *Store) request(ctx context.Context, project int64, requests []evaluation.Request, backfill string, now time.Time) (n int64, err error) {
+	err = s.change(ctx, project, uuid.Nil, 0, func(ctx context.Context, tx writeTx) (err error) {
+		n, err = insertRows(ctx, tx, "evaluation", evaluationColumns, s.evaluationRows(project, requests, backfill, now))
+		return err
+	})
+	return n, s.kind(err, "request evaluations")
+}
+
+func stateCode(state evaluation.State) int { return slices.Index(evaluation.States(), state) }
+
+// number is how a boolean stands in a column.
+func number(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// EvaluationQueue lists what waits, of all projects.
+func (s *Store) EvaluationQueue(ctx context.Context) (groups []evaluation.Group, err error) {
+	err = each(ctx, s.db, `SELECT project_id, metric_id, version, backfill_id, count(*), CAST(sum(CASE WHEN due_ms <= $1 THEN 1 ELSE 0 END) AS bigint)
+		FROM evaluation WHERE state = 0 GROUP BY project_id, metric_id, version, backfill_id ORDER BY project_id, metric_id, version, backfill_id`,
+		[]any{s.options.Now().UnixMilli()}, func(scan func(...any) error) error {
+			var g evaluation.Group
+			err := scan(&g.Project, &g.MetricID, &g.Version, &g.Backfill, &g.Waiting, &g.Due)
+			groups = append(groups, g)
+			return err
+		})
+	return groups, s.kind(err, "read the queue of evaluations")
+}
+
+// ClaimEvaluations takes at most limit of a group that are due, longest due first, for nobody else
+// to take for lease; but none of an event that waits for one of the metrics after. FinishEvaluations
+// ends the claim.
+func (s *Store) ClaimEvaluations(ctx context.Context, g evaluation.Group, limit int, lease time.Duration, after []string) (jobs []evaluation.Job, err error) {
+	now := s.options.Now()
+	err = s.change(ctx, g.Project, uuid.Nil, 0, func(ctx context.Context, tx writeTx) error {
+		jobs = nil
+		var ids []string
+		var first string
+		var others []any
+		if len(after) > 0 {
+			var cond string
+			cond, others = tx.anyText("o.metric_id", 7, after)
+			first = ` AND NOT EXISTS (SELECT 1 FROM evaluation o WHERE o.project_id = $1 AND o.event_id = q.event_id AND o.state = 0 AND ` + cond + `)`
+		}
+		err := each(ctx, tx, `SELECT id, event_id, attempts + 1 FROM evaluation q
+			WHERE project_id = $1 AND metric_id = $2 AND version = $3 AND backfill_id = $4 AND state = 0 AND due_ms <= $5`+first+` ORDER BY due_ms LIMIT $6`+tx.skipLocked(),
+			append([]any{g.Project, g.MetricID, g.Version, g.Backfill, now.UnixMilli(), limit}, others...), func(scan func(...any) error) error {
+				var j evaluation.Job
+				err := scan(&j.ID, scanID{&j.EventID}, &j.Attempts)
+				jobs, ids = append(jobs, j), append(ids, j.ID)
+				return err
+			})
+		if err != nil || len(ids) == 0 {
+			return err
+		}
+		cond, args := tx.anyText("id", 3, ids)
+		_, err = tx.exec(ctx, `UPDATE evaluation SET attempts = attempts + 1, due_ms = $2 WHERE project_id = $1 AND `+cond,
+			append([]any{g.Project, now.Add(lease).UnixMilli()}, args...)...)
+		return err
+	})
+	return jobs, s.kind(err, "claim evaluations")
+}
+
+// FinishEvaluations stores what became of claimed evaluations of the metric with this name; each
+// score goes into its event in the same transaction. An outcome whose claim has ended since
+// changes nothing, so that a score is written once. The event of one that is dropped may be gone.
+func (s *Store) FinishEvaluations(ctx context.Context, projectID int64, metricName string, outcomes []evaluation.Outcome) (err error) {
+	outcomes = slices.Clone(outcomes)
+	// One order of locks for all lanes.
+	slices.SortFunc(outcomes, func(a, b evaluation.Outcome) int { return bytes.Compare(a.EventID[:], b.EventID[:]) })
+	for slice := range slices.Chunk(outcomes, evaluationSlice) {
+		size := 0
+		for i := range slice {
+			size += len(slice[i].Score) + len(slice[i].Explanation)
+		}
+		err := s.change(ctx, projectID, slice[0].EventID, int64(size), func(ctx context.Context, tx writeTx) error {
+			for i := range slice {
+				if err := s.finishEvaluation(ctx, tx, projectID, metricName, &slice[i]); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return s.kind(err, "store results")
+		}
+	}
+	return nil
+}
+
+func (s *Store) finishEvaluation(ctx context.Context, tx writeTx, project int64, name string, o *evaluation.Outcome) error {
+	const claimed = ` WHERE project_id = $1 AND id = $2 AND attempts = $3 AND state = 0`
+	key := []any{project, o.ID, o.Attempts}
+	if o.Drop {
+		_, err := tx.exec(ctx, `DELETE FROM evaluation`+claimed, key...)
+		return err
+	}
+	finished := s.options.Now().UnixMilli()
+	if o.State == evaluation.Waiting {
+		finished = 0
+	}
+	var passed any
+	if o.Passed != nil {
+		passed = number(*o.Passed)
+	}
+	n, err := tx.exec(ctx, `UPDATE evaluation SET state = $4, due_ms = $5, finished_ms = $6, failure = $7, passed = $8, cost = $9, latency_ms = $10, score = $11, explanation = $12`+claimed,
+		append(key, stateCode(o.State), o.Due, finished, o.Failure, passed, o.Cost, o.LatencyMS, text(o.Score), o.Explanation)...)
+	if err != nil || n == 0 || o.State != evaluation.Done || o.Score == nil {
+		return err
+	}
+	old, err := s.find(ctx, tx, project, o.EventID)
+	if fault.Of(err) == fault.NotFound {
+		// Deleted while the engine looked at it.
+		_, err := tx.exec(ctx, `DELETE FROM evaluation WHERE project_id = $1 AND id = $2`, project, o.ID)
+		return err
+	}
+	if err != nil {
+		return err
+	}
+	var b rawjson.Builder
+	b.Raw(name, o.Score)
+	if o.Explanation != "" {
+		b.String(name+"_explanation", o.Explanation)
+	}
+	now := old.Event
+	now.Apply(&event.Update{EventID: o.EventID, Metrics: b.Bytes()})
+	tx.arrivals().muted = true // a score is no news to evaluate
+	defer func() { tx.arrivals().muted = false }()
+	return s.rewrite(ctx, tx, project, old, &now)
+}
+
+// DropWaiting deletes those of a group that wait: their metric is gone, or runs no longer.
+func (s *Store) DropWaiting(ctx context.Context, g evaluation.Group) error {
+	return s.inSlices(ctx, g.Project, func(ctx context.Context, tx writeTx) (int64, error) {
+		return tx.exec(ctx, `DELETE FROM evaluation WHERE project_id = $1 AND id IN (SELECT id FROM evaluation
+			WHERE project_id = $1 AND metric_id = $2 AND version = $3 AND backfill_id = $4 AND state = 0 LIMIT `+fmt.Sprint(evaluationSlice)+`)`,
+			g.Project, g.MetricID, g.Version, g.Backfill)
+	})
+}
+
+// inSlices runs f, which changes at most evaluationSlice rows, until it changes fewer.
+func (s *Store) inSlices(ctx context.Context, project int64, f func(context.Context, writeTx) (int64, error)) error {
+	for n := int64(evaluationSlice); n == evaluationSlice; {
+		err := s.change(ctx, project, uuid.Nil, 0, func(ctx context.Context, tx writeTx) (err error) {
+			n, err = f(ctx, tx)
+			return err
+		})
+		if err != nil {
+			return s.kind(err, "change evaluations")
+		}
+	}
+	return nil
+}
+
+// where compiles a query's conditions; the project is $1.
+func (s *Store) evaluationWhere(project int64, q evaluation.Query) (cond string, args []any) {
+	args = []any{project}
+	parts := []string{"project_id = $1"}
+	and := func(cond string, arg any) {
+		args = append(args, arg)
+		parts = append(parts, fmt.Sprintf(cond, len(args)))
+	}
+	if q.EventID != uuid.Nil {
+		and("event_id = $%d", s.db.id(q.EventID))
+	}
+	if q.MetricID != "" {
+		and("metric_id = $%d", q.MetricID)
+	}
+	if q.Backfill != "" {
+		and("backfill_id = $%d", q.Backfill)
+	}
+	if q.State != "" {
+		and("state = $%d", stateCode(q.State))
+	}
+	if q.Failure != "" {
+		and("failure = $%d", q.Failure)
+	}
+	if q.Before != "" {
+		and("id < $%d", q.Before)
+	}
+	return strings.Join(parts, " AND "), args
+}
+
+// FindEvaluations lists evaluations that match, newest first.
+func (s *Store) FindEvaluations(ctx context.Context, projectID int64, q evaluation.Query) (list []evaluation.Evaluation, err error) {
+	cond, args := s.evaluationWhere(projectID, q)
+	err = each(ctx, s.db, `SELECT id, metric_id, version, event_id, backfill_id, state, attempts, due_ms, created_ms, finished_ms, failure, passed, cost, latency_ms, score, explanation
+		FROM evaluation WHERE `+cond+fmt.Sprintf(` ORDER BY id DESC LIMIT $%d`, len(args)+1), append(args, q.Limit), func(scan func(...any) error) error {
+		var e evaluation.Evaluation
+		var state int
+		var passed *int
+		var score *string
+		if err := scan(&e.ID, &e.MetricID, &e.Version, scanID{&e.EventID}, &e.Backfill, &state, &e.Attempts, &e.Due, &e.Created, &e.Finished,
+			&e.Failure, &passed, &e.Cost, &e.LatencyMS, &score, &e.Explanation); err != nil {
+			return err
+		}
+		e.State = evaluation.States()[state]
+		if passed != nil {
+			holds := *passed == 1
+			e.Passed = &holds
+		}
+		if score != nil {
+			e.Score = json.RawMessage(*score)
+		}
+		list = append(list, e)
+		return nil
+	})
+	return list, s.kind(err, "find evaluations")
+}
+
+// RetryEvaluations makes those that match and have failed or died wait anew, and counts them.
+func (s *Store) RetryEvaluations(ctx context.Context, projectID int64, q evaluation.Query) (n int64, err error) {
+	cond, args := s.evaluationWhere(projectID, q)
+	now := s.options.Now().UnixMilli()
+	at := len(args)
+	err = s.inSlices(ctx, projectID, func(ctx context.Context, tx writeTx) (int64, error) {
+		done, err := tx.exec(ctx, `UPDATE evaluation SET state = 0, attempts = 0, due_ms = `+fmt.Sprintf("$%d", at+1)+` WHERE project_id = $1 AND id IN (SELECT id FROM evaluation WHERE `+cond+
+			` AND state >= `+fmt.Sprint(stateCode(evaluation.Failed))+` LIMIT `+fmt.Sprint(evaluationSlice)+`)`, append(args[:at:at], now)...)
+		n += done
+		return done, err
+	})
+	return n, err
+}
+
+// eraseEvaluations deletes the evaluations of events that are deleted.
+func eraseEvaluations(ctx context.Context, tx writeTx, project int64, ids []uuid.UUID) error {
+	cond, args := tx.anyID("event_id", 2, ids)
+	_, err := tx.exec(ctx, `DELETE FROM evaluation WHERE project_id = $1 AND `+cond, append([]any{project}, args...)...)
+	return err
+}

@@ -1,0 +1,455 @@
+package storetest
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/evaluation"
+	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/metric"
+	"github.com/spangrove/spangrove/pkg/store"
+)
+
+var evaluationTests = []test{
+	{"Evaluation/arrivals are noted with the commit", arrivalsNoted},
+	{"Evaluation/arrivals are taken by one and come back", arrivalsTaken},
+	{"Evaluation/admitted once", admittedOnce},
+	{"Evaluation/put off", putOff},
+	{"Evaluation/one after another", oneAfterAnother},
+	{"Evaluation/bounded number of metrics", onlineBound},
+	{"Evaluation/claimed, finished, retried", evaluationLife},
+	{"Evaluation/a claim that ended changes nothing", lateFinish},
+	{"Evaluation/the event is deleted", evaluatedEventDeleted},
+	{"Evaluation/lists", evaluationLists},
+	{"Evaluation/two servers share the queue", twoServers},
+}
+
+// clock is a time that stands until it is moved.
+type clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (c *clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *clock) move(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
+// clocked opens the store with a clock that stands.
+func (e *env) clocked() *clock {
+	e.Helper()
+	c := &clock{now: time.UnixMilli(1_800_000_000_000)}
+	e.reopen(store.Options{Now: c.Now})
+	return c
+}
+
+// onlineMetric makes a metric that runs over new events.
+func (e *env) onlineMetric(name string) string {
+	e.Helper()
+	return e.createMetric(metric.Definition{Name: name, Type: metric.Human, EnabledInProd: true})
+}
+
+// arrived takes all arrivals and gives the events.
+func (e *env) arrived() (ids []uuid.UUID, intakes []int64) {
+	e.Helper()
+	list, err := e.s.TakeArrivals(e.ctx, e.project, 100, time.Minute)
+	e.ok(err)
+	for _, in := range list {
+		intakes = append(intakes, in.ID)
+		for _, a := range in.Arrivals {
+			ids = append(ids, a.EventID)
+		}
+	}
+	return ids, intakes
+}
+
+func (e *env) admit(a evaluation.Admission) int64 {
+	e.Helper()
+	a.Project = e.project
+	n, err := e.s.AdmitEvaluations(e.ctx, a)
+	e.ok(err)
+	return n
+}
+
+func (e *env) claimJobs(limit int) []evaluation.Job {
+	e.Helper()
+	groups, err := e.s.EvaluationQueue(e.ctx)
+	e.ok(err)
+	var jobs []evaluation.Job
+	for _, g := range groups {
+		part, err := e.s.ClaimEvaluations(e.ctx, g, limit, time.Minute, nil)
+		e.ok(err)
+		jobs = append(jobs, part...)
+	}
+	return jobs
+}
+
+func (e *env) evaluations(q evaluation.Query) []evaluation.Evaluation {
+	e.Helper()
+	if q.Limit == 0 {
+		q.Limit = 100
+	}
+	list, err := e.s.FindEvaluations(e.ctx, e.project, q)
+	e.ok(err)
+	return list
+}
+
+func arrivalsNoted(e *env) {
+	e.clocked()
+	session := id("s")
+	early := step("s", "early", 0)
+	e.put(early)
+	m := e.onlineMetric("m")
+	a, b := step("s", "a", 0), step("s", "b", 0)
+	own := step("s", "own", 0)
+	own.Source = evaluation.Source
+	e.put(a, b, own)
+	ids, intakes := e.arrived()
+	e.equal("arrived", []uuid.UUID{a.ID, b.ID}, ids)
+	e.admit(evaluation.Admission{Intakes: intakes})
+
+	e.put(a) // a repeat that changes nothing
+	ids, _ = e.arrived()
+	e.equal("after a repeat", 0, len(ids))
+	e.update(event.Update{EventID: early.ID, Outputs: raw(`{"x":1}`)})
+	e.update(event.Update{EventID: session, Feedback: raw(`{"x":1}`)})
+	ids, intakes = e.arrived()
+	e.equal("after updates", []uuid.UUID{early.ID, session}, ids)
+	e.admit(evaluation.Admission{Intakes: intakes})
+
+	off := false
+	_, err := e.s.UpdateMetric(e.ctx, e.project, m, metric.Patch{EnabledInProd: &off})
+	e.ok(err)
+	e.put(step("s", "c", 0))
+	ids, _ = e.arrived()
+	e.equal("with the metric off", 0, len(ids))
+}
+
+func arrivalsTaken(e *env) {
+	c := e.clocked()
+	e.onlineMetric("m")
+	e.put(step("s", "a", 0))
+	e.reopen(store.Options{Now: c.Now})
+	projects, err := e.s.ArrivalProjects(e.ctx)
+	e.ok(err)
+	e.equal("projects", []int64{e.project}, projects)
+	first, intakes := e.arrived()
+	e.equal("first", 1, len(first))
+	again, _ := e.arrived()
+	e.equal("while taken", 0, len(again))
+	c.move(time.Minute)
+	again, _ = e.arrived()
+	e.equal("after the lease", first, again)
+	e.admit(evaluation.Admission{Intakes: intakes})
+	c.move(time.Hour)
+	again, _ = e.arrived()
+	e.equal("answered", 0, len(again))
+}
+
+func admittedOnce(e *env) {
+	e.clocked()
+	m := e.onlineMetric("m")
+	a := step("s", "a", 0)
+	e.put(a)
+	r := evaluation.Request{MetricID: m, Version: 1, EventID: a.ID}
+	e.equal("first", int64(1), e.admit(evaluation.Admission{Requests: []evaluation.Request{r, r}}))
+	e.equal("again", int64(0), e.admit(evaluation.Admission{Requests: []evaluation.Request{r}}))
+	r.Version = 2
+	e.equal("another version", int64(1), e.admit(evaluation.Admission{Requests: []evaluation.Request{r}}))
+}
+
+func putOff(e *env) {
+	c := e.clocked()
+	session, step := id("s"), id("a")
+	at := func(d time.Duration) int64 { return c.Now().Add(d).UnixMilli() }
+	e.admit(evaluation.Admission{Later: []evaluation.Later{{EventID: step, Due: at(time.Minute)}, {EventID: session, Due: at(time.Minute), Extend: true}}})
+	c.move(30 * time.Second)
+	e.admit(evaluation.Admission{Later: []evaluation.Later{{EventID: step, Due: at(time.Minute)}, {EventID: session, Due: at(time.Minute), Extend: true}}})
+	take := func() (ids []uuid.UUID, list []evaluation.Later) {
+		list, err := e.s.TakeLater(e.ctx, 10, time.Minute)
+		e.ok(err)
+		for _, l := range list {
+			ids = append(ids, l.EventID)
+		}
+		return ids, list
+	}
+	ids, _ := take()
+	e.equal("none is due", 0, len(ids))
+	c.move(30 * time.Second)
+	ids, list := take()
+	e.equal("the first word holds", []uuid.UUID{step}, ids)
+	e.admit(evaluation.Admission{Looked: list})
+	c.move(30 * time.Second)
+	ids, list = take()
+	e.equal("extended", []uuid.UUID{session}, ids)
+	// It goes on while somebody looks.
+	e.admit(evaluation.Admission{Later: []evaluation.Later{{EventID: session, Due: at(2 * time.Minute), Extend: true}}})
+	e.admit(evaluation.Admission{Looked: list})
+	c.move(2 * time.Minute)
+	ids, _ = take()
+	e.equal("put off while somebody looked", []uuid.UUID{session}, ids)
+}
+
+func oneAfterAnother(e *env) {
+	e.clocked()
+	part, whole := e.onlineMetric("part"), e.onlineMetric("whole")
+	a, b := step("s", "a", 0), step("s", "b", 0)
+	e.put(a, b)
+	e.admit(evaluation.Admission{Requests: []evaluation.Request{{MetricID: whole, Version: 1, EventID: a.ID}, {MetricID: whole, Version: 1, EventID: b.ID},
+		{MetricID: part, Version: 1, EventID: a.ID}}})
+	group := func(metric string) evaluation.Group {
+		return evaluation.Group{Project: e.project, MetricID: metric, Version: 1}
+	}
+	claim := func(metric string, after ...string) []evaluation.Job {
+		jobs, err := e.s.ClaimEvaluations(e.ctx, group(metric), 10, time.Minute, after)
+		e.ok(err)
+		return jobs
+	}
+	first := claim(whole, "another", part)
+	e.equal("before the part", 1, len(first))
+	e.equal("that waits for nothing", b.ID, first[0].EventID)
+	e.ok(e.s.FinishEvaluations(e.ctx, e.project, "part", []evaluation.Outcome{{Job: claim(part)[0], State: evaluation.Failed}}))
+	rest := claim(whole, "another", part)
+	e.equal("after the part", 1, len(rest))
+	e.equal("that waited", a.ID, rest[0].EventID)
+}
+
+func onlineBound(e *env) {
+	var last string
+	for range metric.MaxOnline {
+		last = e.onlineMetric("m")
+	}
+	d := metric.Definition{Name: "m", Type: metric.Human, EnabledInProd: true}
+	d.Complete(metric.DefaultSampling)
+	_, err := e.s.CreateMetric(e.ctx, e.project, d)
+	e.equal("one more", fault.Invalid, fault.Of(err))
+	d.EnabledInProd = false
+	off, err := e.s.CreateMetric(e.ctx, e.project, d)
+	e.ok(err)
+	on := true
+	_, err = e.s.UpdateMetric(e.ctx, e.project, off, metric.Patch{EnabledInProd: &on})
+	e.equal("enabled later", fault.Invalid, fault.Of(err))
+	d.EnabledInProd = true
+	v, err := e.s.CreateMetricVersion(e.ctx, e.project, off, metric.Version{Definition: d}, false)
+	e.ok(err)
+	_, err = e.s.DeployMetricVersion(e.ctx, e.project, off, v.Name())
+	e.equal("deployed", fault.Invalid, fault.Of(err))
+	_, err = e.s.UpdateMetric(e.ctx, e.project, last, metric.Patch{Name: pointer("other")})
+	e.ok(err)
+	e.ok(e.s.DeleteMetric(e.ctx, e.project, last))
+	_, err = e.s.DeployMetricVersion(e.ctx, e.project, off, v.Name())
+	e.ok(err)
+	list, err := e.s.OnlineMetrics(e.ctx, e.project)
+	e.ok(err)
+	e.equal("online", metric.MaxOnline, len(list))
+}
+
+func evaluationLife(e *env) {
+	c := e.clocked()
+	m := e.onlineMetric("m")
+	good, bad, none, broken := step("s", "good", 0), step("s", "bad", 0), step("s", "none", 0), step("s", "broken", 0)
+	good.Metrics = raw(`{"own":1e2,"m":null}`)
+	e.put(good, bad, none, broken)
+	_, intakes := e.arrived()
+	var requests []evaluation.Request
+	for _, x := range []event.Event{good, bad, none, broken} {
+		requests = append(requests, evaluation.Request{MetricID: m, Version: 1, EventID: x.ID})
+	}
+	e.admit(evaluation.Admission{Requests: requests, Intakes: intakes})
+	groups, err := e.s.EvaluationQueue(e.ctx)
+	e.ok(err)
+	e.equal("queue", []evaluation.Group{{Project: e.project, MetricID: m, Version: 1, Waiting: 4, Due: 4}}, groups)
+	jobs := map[uuid.UUID]evaluation.Job{}
+	for _, j := range e.claimJobs(10) {
+		jobs[j.EventID] = j
+		e.equal("attempts", 1, j.Attempts)
+	}
+	e.equal("claimed", 4, len(jobs))
+	e.equal("claimed again", 0, len(e.claimJobs(10)))
+
+	passed := true
+	e.ok(e.s.FinishEvaluations(e.ctx, e.project, "m", []evaluation.Outcome{
+		{Job: jobs[good.ID], State: evaluation.Done, Score: raw(`0.50`), Explanation: "fine", Passed: &passed, Cost: 0.25, LatencyMS: 1.5},
+		{Job: jobs[bad.ID], State: evaluation.Failed, Failure: "unfit", Explanation: "no"},
+		{Job: jobs[none.ID], State: evaluation.Done},
+		{Job: jobs[broken.ID], State: evaluation.Waiting, Due: c.Now().Add(time.Second).UnixMilli(), Explanation: "network"},
+	}))
+	e.equal("metrics", `{"own":1e2,"m":0.50,"m_explanation":"fine"}`, string(e.event(good.ID).Metrics))
+	e.equal("metrics of the others", "", string(e.event(bad.ID).Metrics)+string(e.event(none.ID).Metrics)+string(e.event(broken.ID).Metrics))
+	ids, _ := e.arrived()
+	e.equal("a score is no arrival", 0, len(ids))
+	got := e.evaluations(evaluation.Query{EventID: good.ID})
+	e.equal("found", []evaluation.Evaluation{{ID: jobs[good.ID].ID, MetricID: m, Version: 1, EventID: good.ID, State: evaluation.Done, Attempts: 1, Created: c.Now().UnixMilli(),
+		Finished: c.Now().UnixMilli(), Score: raw(`0.50`), Explanation: "fine", Passed: &passed, Cost: 0.25, LatencyMS: 1.5}}, got)
+
+	e.equal("before its time", 0, len(e.claimJobs(10)))
+	c.move(time.Second)
+	again := e.claimJobs(10)
+	e.equal("tried again", 1, len(again))
+	e.equal("second attempt", 2, again[0].Attempts)
+	e.ok(e.s.FinishEvaluations(e.ctx, e.project, "m", []evaluation.Outcome{{Job: again[0], State: evaluation.Dead, Explanation: "network"}}))
+	c.move(time.Hour)
+	e.equal("dead", 0, len(e.claimJobs(10)))
+	e.equal("dead letters", broken.ID, e.evaluations(evaluation.Query{State: evaluation.Dead})[0].EventID)
+	n, err := e.s.RetryEvaluations(e.ctx, e.project, evaluation.Query{State: evaluation.Dead})
+	e.ok(err)
+	e.equal("retried", int64(1), n)
+	e.equal("anew", 1, e.claimJobs(10)[0].Attempts)
+	n, err = e.s.RetryEvaluations(e.ctx, e.project, evaluation.Query{EventID: good.ID})
+	e.ok(err)
+	e.equal("what is done is not retried", int64(0), n)
+}
+
+func lateFinish(e *env) {
+	c := e.clocked()
+	m := e.onlineMetric("m")
+	a := step("s", "a", 0)
+	e.put(a)
+	e.admit(evaluation.Admission{Requests: []evaluation.Request{{MetricID: m, Version: 1, EventID: a.ID}}})
+	first := e.claimJobs(1)
+	c.move(time.Minute)
+	second := e.claimJobs(1)
+	e.equal("claimed after the lease", 1, len(second))
+	done := func(j evaluation.Job, score string) {
+		e.ok(e.s.FinishEvaluations(e.ctx, e.project, "m", []evaluation.Outcome{{Job: j, State: evaluation.Done, Score: raw(score)}}))
+	}
+	done(first[0], `1`)
+	e.equal("the late one", "", string(e.event(a.ID).Metrics))
+	done(second[0], `2`)
+	done(second[0], `3`)
+	e.equal("the one that holds", `{"m":2}`, string(e.event(a.ID).Metrics))
+}
+
+func evaluatedEventDeleted(e *env) {
+	e.clocked()
+	m := e.onlineMetric("m")
+	session := id("s")
+	a, b := step("s", "a", 0), step("s", "b", 0)
+	e.put(a, b)
+	e.admit(evaluation.Admission{Requests: []evaluation.Request{{MetricID: m, Version: 1, EventID: a.ID}, {MetricID: m, Version: 1, EventID: b.ID}}})
+	jobs := e.claimJobs(10)
+	e.ok(e.s.DeleteEvent(e.ctx, e.project, a.ID))
+	e.equal("left", 1, len(e.evaluations(evaluation.Query{})))
+	var outcomes []evaluation.Outcome
+	for _, j := range jobs {
+		outcomes = append(outcomes, evaluation.Outcome{Job: j, State: evaluation.Done, Score: raw(`1`)})
+	}
+	e.ok(e.s.FinishEvaluations(e.ctx, e.project, "m", outcomes))
+	e.equal("score", `{"m":1}`, string(e.event(b.ID).Metrics))
+	e.ok(e.s.DeleteSession(e.ctx, e.project, session))
+	e.equal("left of the session", 0, len(e.evaluations(evaluation.Query{})))
+}
+
+func evaluationLists(e *env) {
+	e.clocked()
+	m, other := e.onlineMetric("m"), e.onlineMetric("n")
+	var requests []evaluation.Request
+	for i := range 120 {
+		a := step("s", fmt.Sprint(i), 0)
+		e.put(a)
+		metric := m
+		if i%3 == 0 {
+			metric = other
+		}
+		requests = append(requests, evaluation.Request{MetricID: metric, Version: 1, EventID: a.ID})
+	}
+	e.admit(evaluation.Admission{Requests: requests})
+	all := e.evaluations(evaluation.Query{Limit: 1000})
+	e.equal("all", 120, len(all))
+	e.equal("newest first", requests[119].EventID, all[0].EventID)
+	rest := e.evaluations(evaluation.Query{Limit: 1000, Before: all[99].ID})
+	e.equal("next page", all[100:], rest)
+	e.equal("of a metric", 40, len(e.evaluations(evaluation.Query{Limit: 1000, MetricID: other})))
+	var outcomes []evaluation.Outcome
+	for _, j := range e.claimJobs(1000) {
+		outcomes = append(outcomes, evaluation.Outcome{Job: j, State: evaluation.Failed, Failure: "odd"})
+	}
+	e.ok(e.s.FinishEvaluations(e.ctx, e.project, "m", outcomes))
+	e.equal("failed so", 120, len(e.evaluations(evaluation.Query{Limit: 1000, Failure: "odd"})))
+	e.equal("failed otherwise", 0, len(e.evaluations(evaluation.Query{Limit: 1000, Failure: "even"})))
+	n, err := e.s.RetryEvaluations(e.ctx, e.project, evaluation.Query{Failure: "odd"})
+	e.ok(err)
+	e.equal("retried, in slices", int64(120), n)
+	e.ok(e.s.DropWaiting(e.ctx, evaluation.Group{Project: e.project, MetricID: m, Version: 1}))
+	e.equal("dropped", 40, len(e.evaluations(evaluation.Query{Limit: 1000})))
+	stranger, err := e.s.EnsureProject(e.ctx, "stranger")
+	e.ok(err)
+	list, err := e.s.FindEvaluations(e.ctx, stranger.ID, evaluation.Query{Limit: 10})
+	e.ok(err)
+	e.equal("of another project", 0, len(list))
+}
+
+// twoServers has workers of one or, where the database allows it, two servers finish a queue: each
+// evaluation is claimed by one of them.
+func twoServers(e *env) {
+	m := e.onlineMetric("m")
+	session := id("s")
+	const n = 300
+	var requests []evaluation.Request
+	var list []event.Event
+	for i := range n {
+		a := step("s", fmt.Sprint(i), 0)
+		list = append(list, a)
+		requests = append(requests, evaluation.Request{MetricID: m, Version: 1, EventID: a.ID})
+	}
+	e.put(list...)
+	e.admit(evaluation.Admission{Requests: requests})
+	servers := []*store.Store{e.s}
+	if e.place.Shared() {
+		servers = append(servers, e.place.Open(e.T, store.Options{}))
+	}
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	claims := map[string]int{}
+	for i := range 4 {
+		s := servers[i%len(servers)]
+		wg.Go(func() {
+			for {
+				jobs, err := s.ClaimEvaluations(e.ctx, evaluation.Group{Project: e.project, MetricID: m, Version: 1}, 20, time.Minute, nil)
+				if err != nil {
+					e.Error(err)
+					return
+				}
+				if len(jobs) == 0 {
+					return
+				}
+				var outcomes []evaluation.Outcome
+				mu.Lock()
+				for _, j := range jobs {
+					claims[j.ID]++
+					outcomes = append(outcomes, evaluation.Outcome{Job: j, State: evaluation.Done, Score: raw(`1`)})
+				}
+				mu.Unlock()
+				if err := s.FinishEvaluations(e.ctx, e.project, "m", outcomes); err != nil {
+					e.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	e.equal("claimed", n, len(claims))
+	for id, times := range claims {
+		if times != 1 {
+			e.Errorf("evaluation %s was claimed %d times", id, times)
+		}
+	}
+	scored := 0
+	for _, x := range e.session(session) {
+		if string(x.Metrics) == `{"m":1}` {
+			scored++
+		}
+	}
+	e.equal("scored", n, scored)
+}
