@@ -21,10 +21,11 @@ var allowed = map[string][]string{
 	"extension/authextension":     {"pkg/mount", "pkg/fault/verdict", "nouns"},
 	"extension/apiextension":      {"pkg/httpapi", "pkg/wire", "pkg/mount", "nouns"},
 	"extension/evaluateextension": {"pkg/evaluate", "pkg/evaluate/expression", "pkg/mount", "nouns"},
-	"pkg/httpapi":                 {"pkg/wire", "pkg/otlpexport", "pkg/query", "pkg/evaluate", "pkg/mount", "nouns"},
+	"pkg/httpapi":                 {"pkg/wire", "pkg/otlpexport", "pkg/query", "pkg/evaluate", "pkg/evaluate/library", "pkg/mount", "nouns"},
 
 	"pkg/evaluate":            {"nouns"},
 	"pkg/evaluate/expression": {"pkg/evaluate", "nouns"},
+	"pkg/evaluate/library":    {"nouns"},
 
 	"pkg/store":              {"pkg/query", "pkg/store/lzh", "nouns"},
 	"pkg/store/lzh":          {},

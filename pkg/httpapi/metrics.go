@@ -54,6 +54,8 @@ var metricOperations = []operation{
 	{"deleteMetric", http.MethodDelete, []string{"/metrics"}, project.ScopeFull, (*Server).deleteMetric},
 	{"deleteMetricById", http.MethodDelete, []string{"/metrics/{id}"}, project.ScopeFull, (*Server).deleteMetricByID},
 	{"runMetric", http.MethodPost, []string{"/metrics/run", "/metrics/run_metric"}, project.ScopeFull, (*Server).runMetric},
+	{"listMetricLibrary", http.MethodGet, []string{"/metrics/library"}, project.ScopeRead, (*Server).listMetricLibrary},
+	{"enableMetric", http.MethodPost, []string{"/metrics/library"}, project.ScopeFull, (*Server).enableMetric},
 	{"listMetricVersions", http.MethodGet, []string{"/metrics/{id}/versions"}, project.ScopeRead, (*Server).listMetricVersions},
 	{"createMetricVersion", http.MethodPost, []string{"/metrics/{id}/versions"}, project.ScopeFull, (*Server).createMetricVersion},
 	{"deployMetricVersion", http.MethodPost, []string{"/metrics/{id}/versions/{name}/deploy"}, project.ScopeFull, (*Server).deployMetricVersion},
@@ -104,17 +106,7 @@ func (s *Server) createMetric(c *call) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Evaluate.Check(&d); err != nil {
-		return err
-	}
-	id, err := s.Metrics.CreateMetric(c.ctx(), c.project.ID, d)
-	if err != nil {
-		return err
-	}
-	var b rawjson.Builder
-	b.Bool("inserted", true)
-	b.String("metric_id", id)
-	return c.json(&b)
+	return s.saveMetric(c, &d)
 }
 
 // updateMetric changes the metric that the body names.

@@ -201,6 +201,18 @@ func AppendString(dst []byte, s string) []byte {
 	return dst
 }
 
+// AppendArray appends an array of values.
+func AppendArray(dst []byte, values []json.RawMessage) []byte {
+	dst = append(dst, '[')
+	for i, v := range values {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(dst, v...)
+	}
+	return append(dst, ']')
+}
+
 // AppendStrings appends an array of strings, as AppendString writes them.
 func AppendStrings(dst []byte, list []string) []byte {
 	dst = append(dst, '[')

@@ -199,6 +199,13 @@ func AppendMetric(dst []byte, m *metric.Metric, project string, older bool) []by
 	return append(dst, b.Bytes()...)
 }
 
+// MetricDefinition is a definition as answers show it.
+func MetricDefinition(d *metric.Definition, older bool) json.RawMessage {
+	var b rawjson.Builder
+	addDefinition(&b, d, older)
+	return b.Bytes()
+}
+
 func addDefinition(b *rawjson.Builder, d *metric.Definition, older bool) {
 	for _, name := range metric.Fields {
 		value := d.Field(name)

@@ -90,13 +90,12 @@ func DecodeMetricVersion(body []byte, older bool) (r MetricVersionRequest, err e
 
 // AppendMetricVersion appends a version as answers show it.
 func AppendMetricVersion(dst []byte, v *metric.Version, older bool) []byte {
-	var b, content rawjson.Builder
+	var b rawjson.Builder
 	b.String("name", v.Name())
 	b.String("full_sha", v.SHA)
 	b.String("message", v.Message)
 	b.String("date", isoTime(v.Created))
 	b.Bool("deployed", v.Deployed)
-	addDefinition(&content, &v.Definition, older)
-	b.Raw("content", content.Bytes())
+	b.Raw("content", MetricDefinition(&v.Definition, older))
 	return append(dst, b.Bytes()...)
 }

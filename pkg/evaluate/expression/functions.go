@@ -76,6 +76,8 @@ var functions = map[string]function{
 	// toolCallScore(a, b): how far the calls a are those of b, from 0 to 1: a call of the right name
 	// counts by how far its arguments are right (at least a half), a missing or additional call 0.
 	"toolCallScore": of2(func(m *meter, a, b any) (float64, error) { return toolCallScore(m, toolCalls(a), toolCalls(b)) }),
+	// failures(event): the events that have an error, of it and all below it.
+	"failures": of1(func(m *meter, v any) ([]any, error) { return failures([]any{}, v), m.look(v) }),
 	// trajectory(a, b, mode): steps of an agent, by name, are those expected: "exact" the same in the
 	// same order, "order" all expected in that order with others between, "any" all expected in any
 	// order, "subset" none but expected ones.

@@ -153,3 +153,15 @@ func trajectory(given, expected []string, mode string) (bool, error) {
 	}
 	return false, fmt.Errorf("trajectory: the mode %.20q is none of exact, order, any, subset", mode)
 }
+
+// failures appends those of an event and of the events below it that have an error.
+func failures(found []any, value any) []any {
+	if text := field(value, "error"); text != nil && text != "" {
+		found = append(found, value)
+	}
+	children, _ := field(value, "children").([]any)
+	for _, child := range children {
+		found = failures(found, child)
+	}
+	return found
+}

@@ -1,0 +1,100 @@
+package httpapi
+
+import (
+	"encoding/json"
+
+	"github.com/spangrove/spangrove/pkg/evaluate/library"
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/metric"
+	"github.com/spangrove/spangrove/pkg/rawjson"
+	"github.com/spangrove/spangrove/pkg/wire"
+)
+
+// listMetricLibrary answers with the ready-made metrics; there are few, so they are not paged.
+func (s *Server) listMetricLibrary(c *call) error {
+	var list []json.RawMessage
+	for _, e := range library.Entries() {
+		list = append(list, libraryMetric(e, c.older()))
+	}
+	var b rawjson.Builder
+	b.Raw("metrics", rawjson.AppendArray(nil, list))
+	return c.json(&b)
+}
+
+// libraryMetric is an entry of the library: the fields of a metric, its parameters and examples.
+func libraryMetric(e *library.Entry, older bool) json.RawMessage {
+	var parameters, examples []json.RawMessage
+	for _, p := range e.Parameters {
+		var b rawjson.Builder
+		b.String("name", p.Name)
+		b.String("description", p.Description)
+		b.Bool("required", p.Default == nil)
+		if p.Default != nil {
+			b.Raw("default", p.Default)
+		}
+		parameters = append(parameters, b.Bytes())
+	}
+	for _, x := range e.Examples {
+		var b rawjson.Builder
+		b.Raw("event", x.Event)
+		if x.Parameters != nil {
+			b.Raw("parameters", x.Parameters)
+		}
+		b.Raw("score", x.Score)
+		examples = append(examples, b.Bytes())
+	}
+	var b rawjson.Builder
+	b.Raw("parameters", rawjson.AppendArray(nil, parameters))
+	b.Raw("examples", rawjson.AppendArray(nil, examples))
+	return rawjson.Concat(wire.MetricDefinition(&e.Definition, older), b.Bytes())
+}
+
+// enableMetric makes a metric of the project from one of the library: with parameters, and with
+// whatever fields of a metric the body gives.
+func (s *Server) enableMetric(c *call) error {
+	body, err := c.body()
+	if err != nil {
+		return err
+	}
+	object, _, err := wire.DecodeObject(body)
+	if err != nil {
+		return err
+	}
+	p, _, err := wire.DecodeMetricPatch(object, c.older())
+	if err != nil {
+		return err
+	}
+	from := rawjson.Get(object, "from")
+	name, ok := rawjson.Text(from)
+	if !ok {
+		return fault.InvalidField("from", "is required: the name of a metric of the library")
+	}
+	e := library.Find(name)
+	if e == nil {
+		return fault.InvalidField("from", "the library has no metric %.100q", name)
+	}
+	d, err := e.Define(rawjson.Get(object, "parameters"))
+	if err != nil {
+		return fault.In("parameters", err)
+	}
+	d.Apply(&p)
+	if err := d.Validate(); err != nil {
+		return err
+	}
+	return s.saveMetric(c, &d)
+}
+
+// saveMetric stores a new metric and answers with its id.
+func (s *Server) saveMetric(c *call, d *metric.Definition) error {
+	if err := s.Evaluate.Check(d); err != nil {
+		return err
+	}
+	id, err := s.Metrics.CreateMetric(c.ctx(), c.project.ID, *d)
+	if err != nil {
+		return err
+	}
+	var b rawjson.Builder
+	b.Bool("inserted", true)
+	b.String("metric_id", id)
+	return c.json(&b)
+}
