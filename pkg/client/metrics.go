@@ -14,6 +14,8 @@ const (
 	MetricLLM       = "LLM"       // a model
 	MetricHuman     = "HUMAN"     // a person
 	MetricComposite = "COMPOSITE" // other metrics, by weight
+	// MetricExpression is an expression over the event.
+	MetricExpression = "EXPRESSION"
 )
 
 // Metric defines an evaluator: what gives an event a score, and which scores pass. It is as its
@@ -31,7 +33,7 @@ type Metric struct {
 type MetricDefinition struct {
 	Name     string `json:"name,omitempty"`
 	Type     string `json:"type,omitempty"`
-	Criteria string `json:"criteria"` // code of PYTHON, prompt of LLM, text for people, aggregation of COMPOSITE
+	Criteria string `json:"criteria"` // code of PYTHON, prompt of LLM, text for people, aggregation of COMPOSITE, expression of EXPRESSION
 	MetricDetails
 }
 
@@ -119,6 +121,31 @@ type MetricRun struct {
 	Passed      *bool  `json:"passed,omitempty"` // nil if the threshold says nothing of the score
 }
 
+// LibraryMetric is a ready-made metric, of which Enable makes one of the project.
+type LibraryMetric struct {
+	MetricDefinition
+	Parameters []struct {
+		Name        string `json:"name"`
+		Description string `json:"description"`
+		Required    bool   `json:"required"`
+		Default     any    `json:"default"`
+	} `json:"parameters"`
+	// Examples are events with the score that the metric should give.
+	Examples []struct {
+		Event      Object `json:"event"`
+		Parameters Object `json:"parameters"`
+		Score      any    `json:"score"` // json.Number, bool or string
+	} `json:"examples"`
+}
+
+// MetricEnabling makes a metric of a ready-made one. What MetricUpdate gives replaces what the
+// library says.
+type MetricEnabling struct {
+	From       string `json:"from"` // name in the library
+	Parameters Object `json:"parameters,omitempty"`
+	MetricUpdate
+}
+
 // MetricService is what can be done with metrics.
 type MetricService struct{ c *Client }
 
@@ -169,6 +196,24 @@ func (s *MetricService) Run(ctx context.Context, d MetricDefinition, event any) 
 		Event  any               `json:"event,omitempty"`
 	}{&d, event}
 	return one[MetricRun](ctx, s.c, Request{Method: http.MethodPost, Path: "/v1/metrics/run", Body: body, Repeatable: true})
+}
+
+// Library reads the ready-made metrics.
+func (s *MetricService) Library(ctx context.Context) ([]LibraryMetric, error) {
+	var answer struct {
+		Metrics []LibraryMetric `json:"metrics"`
+	}
+	err := s.c.Call(ctx, Request{Method: http.MethodGet, Path: "/v1/metrics/library", Repeatable: true}, &answer)
+	return answer.Metrics, err
+}
+
+// Enable makes a metric of the project from a ready-made one and gives its id.
+func (s *MetricService) Enable(ctx context.Context, in MetricEnabling) (string, error) {
+	var answer struct {
+		ID string `json:"metric_id"`
+	}
+	err := s.c.Call(ctx, Request{Method: http.MethodPost, Path: "/v1/metrics/library", Body: &in}, &answer)
+	return answer.ID, err
 }
 
 // Versions reads a page of a metric's versions, newest first.

@@ -67,6 +67,8 @@ var methods = map[string]string{
 	"updateMetricById":    "Metrics.Update",
 	"deleteMetricById":    "Metrics.Delete",
 	"runMetric":           "Metrics.Run",
+	"listMetricLibrary":   "Metrics.Library",
+	"enableMetric":        "Metrics.Enable",
 	"listMetricVersions":  "Metrics.Versions",
 	"createMetricVersion": "Metrics.CreateVersion",
 	"deployMetricVersion": "Metrics.DeployVersion",

@@ -295,6 +295,10 @@ func useMetrics(t *testing.T, c *client.Client) {
 	equal(t, "all", len(collect(t, c.Metrics.All(ctx, client.MetricQuery{Page: client.Page{Limit: 1}}))), 2)
 	check(t, c.Metrics.Delete(ctx, id))
 	equal(t, "left", must(c.Metrics.List(ctx, client.MetricQuery{ID: id}))(t).Total, 0)
+	library := must(c.Metrics.Library(ctx))(t)
+	equal(t, "library", len(library) >= 30 && len(library[0].Examples) >= 6, true)
+	enabled := must(c.Metrics.Enable(ctx, client.MetricEnabling{From: "contains", Parameters: client.Object{"phrase": "refund"}, MetricUpdate: client.MetricUpdate{Name: "mentions"}}))(t)
+	equal(t, "enabled", must(c.Metrics.List(ctx, client.MetricQuery{ID: enabled}))(t).Items[0].Name, "mentions")
 }
 
 func useTools(t *testing.T, c *client.Client) {
