@@ -37,6 +37,7 @@ var allowed = map[string][]string{
 	"pkg/mount":              {"nouns"},
 	"pkg/embedprovider":      {},
 	"pkg/client":             {},
+	"pkg/tracer":             {"pkg/client", "nouns"},
 	"pkg/event":              {"pkg/fault", "pkg/rawjson"},
 	"pkg/project":            {"pkg/fault"},
 	"pkg/price":              {"pkg/fault"},
