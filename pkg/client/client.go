@@ -71,13 +71,15 @@ func WithTimeout(d time.Duration) Option {
 }
 
 // WithHTTPClient sends the requests through h, for proxies, certificates or tests. Its Timeout
-// counts for each attempt besides WithTimeout.
+// counts for each attempt besides WithTimeout; redirects are followed only if it has a
+// CheckRedirect.
 func WithHTTPClient(h *http.Client) Option {
 	return func(c *Client) error {
 		if h == nil {
 			return fmt.Errorf("client: the HTTP client is nil")
 		}
-		c.http = h
+		own := *h
+		c.http = &own
 		return nil
 	}
 }
@@ -135,14 +137,15 @@ func New(server, key string, opts ...Option) (*Client, error) {
 		userAgent: DefaultUserAgent,
 		maxAnswer: DefaultMaxAnswer,
 		warn:      logWarning,
+		http:      &http.Client{Transport: newTransport()},
 	}
 	for _, o := range opts {
 		if err := o(c); err != nil {
 			return nil, err
 		}
 	}
-	if c.http == nil {
-		c.http = newHTTPClient()
+	if c.http.CheckRedirect == nil {
+		c.http.CheckRedirect = stay
 	}
 	c.Sessions = &SessionService{c}
 	c.Events = &EventService{c}
@@ -159,16 +162,21 @@ func New(server, key string, opts ...Option) (*Client, error) {
 	return c, nil
 }
 
-// newHTTPClient follows no redirects: a POST that is redirected would arrive as a GET, so the
-// redirect is shown as an error that names the right address.
-func newHTTPClient() *http.Client {
-	t := http.DefaultTransport.(*http.Transport).Clone()
-	t.MaxIdleConnsPerHost = t.MaxIdleConns // all of them are to one host
-	return &http.Client{
-		Transport:     t,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+// newTransport is net/http's own with more idle connections, since all of them are to one host.
+// If the program has put another in its place, that one is taken as it is.
+func newTransport() http.RoundTripper {
+	t, ok := http.DefaultTransport.(*http.Transport)
+	if !ok {
+		return http.DefaultTransport
 	}
+	t = t.Clone()
+	t.MaxIdleConnsPerHost = t.MaxIdleConns
+	return t
 }
+
+// stay follows no redirect: a POST would arrive as a GET. It is shown as an error that names the
+// right address.
+func stay(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
 // Server is the address that New was given, without a slash at its end.
 func (c *Client) Server() string { return c.server }

@@ -1,0 +1,129 @@
+package client_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/e2e/inprocess"
+	"github.com/spangrove/spangrove/pkg/client"
+)
+
+// create makes n tool events, of which at says when they start, and gives their ids.
+func create(t *testing.T, c *client.Client, name string, n int, at func(i int) time.Time) []string {
+	t.Helper()
+	session := uuid.NewString()
+	batch := client.Batch{}
+	for i := range n {
+		batch.Events = append(batch.Events, client.EventInput{SessionID: session, EventType: client.EventTool, EventName: name,
+			StartTime: client.Millis(at(i)), Inputs: client.Object{"i": i, "pad": strings.Repeat("x", 1000)}})
+	}
+	return must(c.Events.CreateBatch(t.Context(), batch))(t).EventIDs
+}
+
+func named(name string) []client.Filter {
+	return []client.Filter{{Field: "event_name", Operator: client.Is, Value: name}, {Field: "event_type", Operator: client.Is, Value: client.EventTool}}
+}
+
+// TestWalk reads events while others come in: before, at and after the place where the walk is.
+func TestWalk(t *testing.T) {
+	inprocess.EachStore(t, func(t *testing.T, url string) {
+		c := connect(t, url)
+		now := time.Now().Truncate(time.Millisecond)
+		for _, tt := range []struct {
+			name string
+			at   func(i int) time.Time
+		}{
+			{"each at its own time", func(i int) time.Time { return now.Add(-time.Duration(i) * time.Second) }},
+			{"all at once", func(int) time.Time { return now.Add(-time.Minute) }},
+			{"some at once", func(i int) time.Time { return now.Add(-time.Duration(i/7) * time.Second) }},
+			{"at parts of a microsecond", func(i int) time.Time { return now.Add(-time.Duration(i*300) * time.Nanosecond) }},
+		} {
+			t.Run(tt.name, func(t *testing.T) {
+				want := create(t, c, tt.name, 25, tt.at)
+				times := map[string]int{}
+				i := 0
+				q := client.EventQuery{Filters: named(tt.name), Page: client.Page{Limit: 5}, Projections: []string{"event_name"}}
+				for e, err := range c.Events.All(t.Context(), q) {
+					check(t, err)
+					times[e.EventID]++
+					if i++; i%3 == 0 {
+						create(t, c, tt.name, 2, func(j int) time.Time { return now.Add(time.Duration(j+1) * time.Second) })
+					}
+				}
+				for _, id := range want {
+					if times[id] != 1 {
+						t.Errorf("event %s came %d times", id, times[id])
+					}
+				}
+				if len(times) != len(want) {
+					t.Errorf("%d events came, there were %d", len(times), len(want))
+				}
+			})
+		}
+		t.Run("larger than the client takes", func(t *testing.T) {
+			want := create(t, c, "large", 20, func(i int) time.Time { return now.Add(-time.Duration(i) * time.Second) })
+			small := connect(t, url, client.WithMaxAnswer(6_000))
+			var got []string
+			for text, err := range small.Events.AllRaw(t.Context(), client.EventQuery{Filters: named("large")}) {
+				check(t, err)
+				var e client.Event
+				check(t, json.Unmarshal(text, &e))
+				got = append(got, e.EventID)
+			}
+			equal(t, "events", got, want)
+			_, err := small.Events.Search(t.Context(), client.EventQuery{Filters: named("large")})
+			if err == nil || !strings.Contains(err.Error(), client.ErrTooLarge.Error()) {
+				t.Errorf("a large page gives %v", err)
+			}
+		})
+		t.Run("ranges", func(t *testing.T) {
+			ids := create(t, c, "ranges", 3, func(i int) time.Time { return now.Add(-time.Duration(i) * 24 * time.Hour) })
+			for _, tt := range []struct {
+				r    client.DateRange
+				want []string
+			}{
+				{client.Last("30h"), ids[:2]},
+				{client.Last("1M"), ids},
+				{client.DateRange{From: now.Add(-24 * time.Hour), To: now.Add(-time.Hour)}, ids[1:2]},
+				{client.DateRange{To: now.Add(-time.Hour)}, ids[1:]},
+			} {
+				var got []string
+				for e, err := range c.Events.All(t.Context(), client.EventQuery{Filters: named("ranges"), DateRange: tt.r, Page: client.Page{Limit: 1}}) {
+					check(t, err)
+					got = append(got, e.EventID)
+				}
+				equal(t, fmt.Sprint(tt.r), got, tt.want)
+			}
+			for _, wrong := range []string{"d", "x", "7y", "-1d", "1.5h"} {
+				for _, err := range c.Events.All(t.Context(), client.EventQuery{DateRange: client.Last(wrong)}) {
+					if err == nil {
+						t.Errorf("%q was taken for a range", wrong)
+					}
+				}
+			}
+		})
+		t.Run("ends early", func(t *testing.T) {
+			n := 0
+			for range c.Events.All(t.Context(), client.EventQuery{}) {
+				n++
+				break
+			}
+			equal(t, "events", n, 1)
+		})
+		t.Run("an error ends it", func(t *testing.T) {
+			var errs []error
+			for _, err := range c.Events.All(t.Context(), client.EventQuery{Filters: []client.Filter{{Field: "nothing", Operator: client.Is, Value: "x"}}}) {
+				errs = append(errs, err)
+			}
+			if len(errs) != 1 || status(errs[0]) != 400 || slices.Contains(errs, nil) {
+				t.Errorf("errors: %v", errs)
+			}
+		})
+	})
+}
