@@ -22,6 +22,9 @@ type Config struct {
 	// most 256.
 	Workers int `mapstructure:"workers"`
 
+	// Online is about evaluations that nobody waits for.
+	Online OnlineConfig `mapstructure:"online"`
+
 	// Expression bounds metrics of type EXPRESSION.
 	Expression expression.Config `mapstructure:"expression"`
 }

@@ -3,6 +3,7 @@ package evaluateextension
 import (
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/collector/component"
@@ -25,11 +26,15 @@ func TestConfig(t *testing.T) {
 	}{
 		{id: "spangrove_evaluate", want: createDefaultConfig().(*Config)},
 		{id: "spangrove_evaluate/all", want: &Config{
-			Store:      component.MustNewIDWithName("spangrove_store", "other"),
-			Workers:    16,
+			Store:   component.MustNewIDWithName("spangrove_store", "other"),
+			Workers: 16,
+			Online: OnlineConfig{BatchEvents: 10, Timeout: 3 * time.Second, Attempts: 2, Backoff: time.Second, QueueEvaluations: 20,
+				SessionIdle: 4 * time.Second, UnfinishedAfter: 5 * time.Second, PollInterval: time.Second},
 			Expression: expression.Config{Work: 1000},
 		}},
 		{id: "spangrove_evaluate/idle", wantErr: "workers: must be between 1 and 256, not 0"},
+		{id: "spangrove_evaluate/hasty", wantErr: "online: poll_interval: must be between 10ms and 24h0m0s, not 1ms"},
+		{id: "spangrove_evaluate/stubborn", wantErr: "online: attempts: must be between 1 and 100, not 0"},
 		{id: "spangrove_evaluate/lazy", wantErr: "expression: work: must not be less than 0, which is the default, but is -1"},
 		{id: "spangrove_evaluate/crowded", wantErr: "workers: must be between 1 and 256, not 257"},
 	} {

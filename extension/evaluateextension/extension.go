@@ -12,6 +12,7 @@ import (
 	"go.opentelemetry.io/collector/extension/extensioncapabilities"
 
 	"github.com/spangrove/spangrove/pkg/evaluate"
+	"github.com/spangrove/spangrove/pkg/evaluate/online"
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/metric"
 )
@@ -24,6 +25,7 @@ type evaluateExtension struct {
 
 	mu      sync.RWMutex     // held for reading by every evaluation
 	engines evaluate.Engines // nil: not started
+	runner  *online.Runner   // nil: not started, or switched off
 }
 
 var _ extensioncapabilities.Dependent = (*evaluateExtension)(nil)
@@ -35,8 +37,8 @@ func newExtension(set extension.Settings, cfg *Config) *evaluateExtension {
 // Dependencies makes the collector start the store first.
 func (e *evaluateExtension) Dependencies() []component.ID { return []component.ID{e.cfg.Store} }
 
-// Start builds the engines. A second Start changes nothing.
-func (e *evaluateExtension) Start(context.Context, component.Host) error {
+// Start builds the engines and begins to work on the queue. A second Start changes nothing.
+func (e *evaluateExtension) Start(_ context.Context, host component.Host) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.engines != nil {
@@ -45,6 +47,12 @@ func (e *evaluateExtension) Start(context.Context, component.Host) error {
 	engines, err := newEngines(e.cfg)
 	if err != nil {
 		return fmt.Errorf("extensions::%s: %w", e.set.ID, err)
+	}
+	if e.cfg.Online.Enabled {
+		if e.runner, err = e.newRunner(host); err != nil {
+			return err
+		}
+		e.runner.Start()
 	}
 	e.engines = engines
 	return nil
@@ -76,8 +84,16 @@ func (e *evaluateExtension) Check(d *metric.Definition) error {
 	return e.engines.Check(d)
 }
 
-// Shutdown waits for the evaluations that run and closes the engines.
+// Shutdown breaks off work on the queue, waits for the evaluations that run, and closes the
+// engines.
 func (e *evaluateExtension) Shutdown(context.Context) error {
+	e.mu.Lock()
+	runner := e.runner
+	e.runner = nil
+	e.mu.Unlock()
+	if runner != nil {
+		runner.Stop()
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	var errs []error

@@ -4,15 +4,17 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 
-	"go.opentelemetry.io/collector/component/componenttest"
+	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/extension/extensiontest"
 	"go.uber.org/goleak"
 
 	"github.com/spangrove/spangrove/pkg/evaluate"
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/metric"
+	"github.com/spangrove/spangrove/pkg/store"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -20,7 +22,51 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func newTest(workers int) *evaluateExtension {
 	cfg := createDefaultConfig().(*Config)
 	cfg.Workers = workers
-	return newExtension(extensiontest.NewNopSettings(componentType), cfg)
+	set := extensiontest.NewNopSettings(componentType)
+	set.ID = component.NewID(componentType)
+	return newExtension(set, cfg)
+}
+
+type storeExtension struct {
+	component.Component
+	store any
+}
+
+func (s storeExtension) Store() any { return s.store }
+
+type host map[component.ID]component.Component
+
+func (h host) GetExtensions() map[component.ID]component.Component { return h }
+
+// newHost has a store.
+func newHost(t *testing.T) host {
+	t.Helper()
+	s, err := store.OpenSQLite(t.Context(), t.TempDir(), store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return host{component.MustNewID("spangrove_store"): storeExtension{store: s}}
+}
+
+func TestStartNamesTheSetting(t *testing.T) {
+	t.Parallel()
+	e := newTest(1)
+	err := e.Start(t.Context(), host{})
+	if want := `extensions::spangrove_evaluate::store: no extension "spangrove_store" runs`; err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("Start: %v, want %q", err, want)
+	}
+	if err := e.Shutdown(t.Context()); err != nil {
+		t.Error(err)
+	}
+	e.cfg.Online.Enabled = false
+	if err := e.Start(t.Context(), host{}); err != nil {
+		t.Errorf("Start without a queue to work on: %v", err)
+	}
 }
 
 var task = evaluate.Task{
@@ -38,7 +84,7 @@ func TestLifeCycle(t *testing.T) {
 		t.Errorf("Run before Start: %v, want Unavailable", err)
 	}
 	for range 2 {
-		if err := e.Start(t.Context(), componenttest.NewNopHost()); err != nil {
+		if err := e.Start(t.Context(), newHost(t)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -65,7 +111,7 @@ func TestLifeCycle(t *testing.T) {
 func TestWorkers(t *testing.T) {
 	t.Parallel()
 	e := newTest(1)
-	if err := e.Start(t.Context(), componenttest.NewNopHost()); err != nil {
+	if err := e.Start(t.Context(), newHost(t)); err != nil {
 		t.Fatal(err)
 	}
 	engine := &fakeEngine{inside: make(chan struct{}), leave: make(chan struct{})}

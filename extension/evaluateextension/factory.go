@@ -17,7 +17,7 @@ func NewFactory() extension.Factory {
 }
 
 func createDefaultConfig() component.Config {
-	return &Config{Store: component.MustNewID("spangrove_store"), Workers: defaultWorkers()}
+	return &Config{Store: component.MustNewID("spangrove_store"), Workers: defaultWorkers(), Online: defaultOnline()}
 }
 
 func create(_ context.Context, set extension.Settings, cfg component.Config) (extension.Extension, error) {

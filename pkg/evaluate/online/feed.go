@@ -1,0 +1,165 @@
+package online
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/evaluation"
+	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/metric"
+)
+
+const (
+	// takeIntakes bounds what is looked at between two looks at the queue's length: the queue
+	// of a project may grow over its bound by what that asks for.
+	takeIntakes = 4
+	takeLater   = 500
+)
+
+// feed looks once at the new events of each project that may have more in the queue.
+func (r *Runner) feed(ctx context.Context) (busy bool, err error) {
+	arrived, err := r.store.ArrivalProjects(ctx)
+	if err != nil {
+		return false, err
+	}
+	due, err := r.store.TakeLater(ctx, takeLater, r.Timeout)
+	if err != nil || len(arrived)+len(due) == 0 {
+		return false, err
+	}
+	waiting, err := r.waiting(ctx)
+	if err != nil {
+		return false, err
+	}
+	later := map[int64][]evaluation.Later{}
+	for _, l := range due {
+		later[l.Project] = append(later[l.Project], l)
+	}
+	for _, id := range arrived {
+		if _, ok := later[id]; !ok {
+			later[id] = nil
+		}
+	}
+	for id, due := range later {
+		if waiting[id] >= r.Queue {
+			continue // what was taken comes back
+		}
+		some, err := r.feedProject(ctx, id, due)
+		if err != nil {
+			return false, err
+		}
+		busy = busy || some
+	}
+	return busy, nil
+}
+
+// waiting counts what each project has in the queue.
+func (r *Runner) waiting(ctx context.Context) (map[int64]int, error) {
+	groups, err := r.store.EvaluationQueue(ctx)
+	n := map[int64]int{}
+	for _, g := range groups {
+		n[g.Project] += g.Waiting
+	}
+	return n, err
+}
+
+// feedProject asks for the evaluations of a project's next arrivals, and of what was put off.
+func (r *Runner) feedProject(ctx context.Context, id int64, due []evaluation.Later) (busy bool, err error) {
+	f := &feeding{Runner: r, answer: evaluation.Admission{Project: id, Looked: due}}
+	p, err := r.store.ProjectByID(ctx, id)
+	if err != nil && fault.Of(err) != fault.NotFound {
+		return false, err
+	}
+	if err == nil {
+		var list []metric.Metric
+		if list, err = r.store.OnlineMetrics(ctx, id); err != nil {
+			return false, err
+		}
+		f.rules = rules(list, p)
+	}
+	intakes, err := r.store.TakeArrivals(ctx, id, takeIntakes, r.Timeout)
+	if err != nil || len(intakes)+len(due) == 0 {
+		return false, err
+	}
+	for _, in := range intakes {
+		f.answer.Intakes = append(f.answer.Intakes, in.ID)
+		for _, a := range in.Arrivals {
+			if err := f.arrival(ctx, a); err != nil {
+				return false, err
+			}
+		}
+	}
+	for _, l := range due {
+		if err := f.look(ctx, l.EventID, true); err != nil {
+			return false, err
+		}
+	}
+	n, err := r.store.AdmitEvaluations(ctx, f.answer)
+	if n > 0 {
+		r.queue.stir()
+	}
+	return true, err
+}
+
+// feeding collects what becomes of a project's arrivals.
+type feeding struct {
+	*Runner
+	rules  []rule
+	answer evaluation.Admission
+}
+
+// arrival looks at one event that was stored or changed. A session is looked at when nothing has
+// come for it for a while.
+func (f *feeding) arrival(ctx context.Context, a evaluation.Arrival) error {
+	for i := range f.rules {
+		if f.rules[i].session {
+			f.answer.Later = append(f.answer.Later, evaluation.Later{EventID: a.SessionID, Due: f.Now().Add(f.SessionIdle).UnixMilli(), Extend: true})
+			break
+		}
+	}
+	if a.EventID == a.SessionID {
+		return nil
+	}
+	return f.look(ctx, a.EventID, false)
+}
+
+// look asks for the evaluations of an event. One that has not ended is put off, unless that was
+// done before.
+func (f *feeding) look(ctx context.Context, id uuid.UUID, waited bool) error {
+	if !f.sampled(id) {
+		return nil
+	}
+	e, err := f.store.Event(ctx, f.answer.Project, id)
+	if err != nil {
+		if fault.Of(err) == fault.NotFound {
+			err = nil
+		}
+		return err
+	}
+	if !waited && !e.IsSession() && !ended(&e) {
+		f.answer.Later = append(f.answer.Later, evaluation.Later{EventID: id, Due: f.Now().Add(f.Unfinished).UnixMilli()})
+		return nil
+	}
+	f.request(&e)
+	return nil
+}
+
+// sampled says whether any metric has the event in its sample, so that it must be read.
+func (f *feeding) sampled(id uuid.UUID) bool {
+	for i := range f.rules {
+		if evaluation.Sampled(f.rules[i].metric.ID, id, f.rules[i].percent) {
+			return true
+		}
+	}
+	return false
+}
+
+func (f *feeding) request(e *event.Event) {
+	for i := range f.rules {
+		r := &f.rules[i]
+		if evaluation.Sampled(r.metric.ID, e.ID, r.percent) && r.wants(e) {
+			f.answer.Requests = append(f.answer.Requests, evaluation.Request{MetricID: r.metric.ID, Version: r.metric.Deployed, EventID: e.ID})
+		}
+	}
+}

@@ -1,0 +1,166 @@
+// Package online runs metrics over events as they come, from a durable queue in the store:
+//
+//   - The feeder looks at the events that commits have noted, decides which metrics are to score
+//     which of them, and asks for those evaluations (feed.go, match.go).
+//   - Workers claim evaluations of one version of a metric, have its engine score their events, and
+//     store what came of it (work.go).
+//
+// All that must survive is in the store. A process that dies leaves claims, which end with their
+// lease; another one, or the next, goes on with them.
+package online
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	"go.opentelemetry.io/otel/metric"
+	"go.uber.org/zap"
+
+	"github.com/spangrove/spangrove/pkg/evaluate"
+	"github.com/spangrove/spangrove/pkg/evaluation"
+	"github.com/spangrove/spangrove/pkg/event"
+	defined "github.com/spangrove/spangrove/pkg/metric"
+	"github.com/spangrove/spangrove/pkg/project"
+)
+
+// Store is where events, metrics and the queue are. Its claims are leases: who does not answer in
+// time has lost them.
+type Store interface {
+	// ArrivalProjects lists the projects that have arrivals to take.
+	ArrivalProjects(ctx context.Context) ([]int64, error)
+	// TakeArrivals takes a project's arrivals, at most limit commits of them, oldest first.
+	TakeArrivals(ctx context.Context, projectID int64, limit int, lease time.Duration) ([]evaluation.Intake, error)
+	// TakeLater takes at most limit of the events that were put off and are due.
+	TakeLater(ctx context.Context, limit int, lease time.Duration) ([]evaluation.Later, error)
+	// AdmitEvaluations asks for evaluations, and answers what was taken.
+	AdmitEvaluations(ctx context.Context, a evaluation.Admission) (n int64, err error)
+
+	// EvaluationQueue lists what waits, of all projects.
+	EvaluationQueue(ctx context.Context) ([]evaluation.Group, error)
+	// ClaimEvaluations takes at most limit that are due, of events that wait for none of the
+	// metrics after.
+	ClaimEvaluations(ctx context.Context, g evaluation.Group, limit int, lease time.Duration, after []string) ([]evaluation.Job, error)
+	// FinishEvaluations stores outcomes, and scores in their events under the metric's name.
+	FinishEvaluations(ctx context.Context, projectID int64, metricName string, outcomes []evaluation.Outcome) error
+	// DropWaiting deletes what waits of a group.
+	DropWaiting(ctx context.Context, g evaluation.Group) error
+
+	// ProjectByID gives a project. fault.NotFound if there is none.
+	ProjectByID(ctx context.Context, id int64) (project.Project, error)
+	// OnlineMetrics reads the metrics of a project that run over new events.
+	OnlineMetrics(ctx context.Context, projectID int64) ([]defined.Metric, error)
+	// LoadMetrics reads metrics; those that are gone are left out.
+	LoadMetrics(ctx context.Context, projectID int64, ids []string) ([]defined.Metric, error)
+	// LoadMetricVersions reads versions of a metric by their names; none, if the metric is gone.
+	LoadMetricVersions(ctx context.Context, projectID int64, id string, names []string) ([]defined.Version, error)
+	// Event gives one event whole. fault.NotFound if there is none.
+	Event(ctx context.Context, projectID int64, eventID uuid.UUID) (event.Event, error)
+}
+
+// Evaluator runs metrics.
+type Evaluator interface {
+	// Run scores the task's events: a result for each, in their order.
+	Run(ctx context.Context, task evaluate.Task) ([]evaluate.Result, error)
+}
+
+// Options of a Runner. All but Logger, Meter and Now must be set.
+type Options struct {
+	// Workers is how many batches are evaluated at the same time.
+	Workers int
+	// Batch is how many events of one version of a metric an engine gets at once, at most.
+	Batch int
+	// Timeout is how long an engine may take for a batch.
+	Timeout time.Duration
+	// Attempts is how often an engine that breaks is asked.
+	Attempts int
+	// Backoff is how long the second attempt waits; each further one waits twice as long, up to
+	// an hour.
+	Backoff time.Duration
+	// Queue is how many evaluations of a project may wait before its arrivals wait instead.
+	Queue int
+	// SessionIdle is how long nothing must come for a session before it is evaluated.
+	SessionIdle time.Duration
+	// Unfinished is how long an event that has not ended is waited for.
+	Unfinished time.Duration
+	// Poll is how often an idle queue is looked at.
+	Poll time.Duration
+
+	Logger *zap.Logger
+	Meter  metric.Meter
+	Now    func() time.Time
+}
+
+// Runner runs metrics over new events from Start to Stop.
+type Runner struct {
+	Options
+	store     Store
+	evaluator Evaluator
+	telemetry *telemetry
+	queue     *queue
+
+	cancel context.CancelFunc
+	work   sync.WaitGroup
+}
+
+// New makes a runner. It does nothing before Start.
+func New(store Store, evaluator Evaluator, o Options) (*Runner, error) {
+	if o.Logger == nil {
+		o.Logger = zap.NewNop()
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	t, err := newTelemetry(o.Meter)
+	if err != nil {
+		return nil, err
+	}
+	r := &Runner{Options: o, store: store, evaluator: evaluator, telemetry: t}
+	r.queue = &queue{store: store, telemetry: t, wake: make(chan struct{}, 1)}
+	return r, nil
+}
+
+// Start begins to work.
+func (r *Runner) Start() {
+	ctx, cancel := context.WithCancel(context.Background())
+	r.cancel = cancel
+	r.work.Go(func() {
+		r.repeat(ctx, "look at new events", nil, r.feed)
+	})
+	for range r.Workers {
+		r.work.Go(func() {
+			r.repeat(ctx, "evaluate", r.queue.wake, r.workOnce)
+		})
+	}
+}
+
+// Stop breaks off what runs, which will be done again by whoever comes next, and waits for it.
+func (r *Runner) Stop() {
+	if r.cancel != nil {
+		r.cancel()
+	}
+	r.work.Wait()
+}
+
+// repeat calls f until ctx ends: at once again where it had something to do, else after a while
+// or when woken.
+func (r *Runner) repeat(ctx context.Context, doing string, wake <-chan struct{}, f func(context.Context) (busy bool, err error)) {
+	for ctx.Err() == nil {
+		busy, err := f(ctx)
+		if err != nil && ctx.Err() == nil {
+			r.Logger.Warn(doing, zap.Error(err))
+			busy = false
+		}
+		if busy {
+			continue
+		}
+		pause := time.NewTimer(r.Poll)
+		select {
+		case <-ctx.Done():
+		case <-wake:
+		case <-pause.C:
+		}
+		pause.Stop()
+	}
+}

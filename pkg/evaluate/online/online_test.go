@@ -1,0 +1,553 @@
+package online
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+	"go.uber.org/goleak"
+
+	"github.com/spangrove/spangrove/pkg/evaluate"
+	"github.com/spangrove/spangrove/pkg/evaluation"
+	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/metric"
+	"github.com/spangrove/spangrove/pkg/project"
+	"github.com/spangrove/spangrove/pkg/store"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// world is a store with a project, an engine that does as told, and a clock that stands.
+type world struct {
+	*testing.T
+	s       *store.Store
+	project project.Project
+	r       *Runner
+	engine  *engine
+
+	mu  sync.Mutex
+	now time.Time
+}
+
+func newWorld(t *testing.T, change func(*Options)) *world {
+	t.Helper()
+	w := &world{T: t, now: time.UnixMilli(1_800_000_000_000), engine: &engine{}}
+	var err error
+	if w.s, err = store.OpenSQLite(t.Context(), t.TempDir(), store.Options{Now: w.Now, Synchronous: "normal"}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := w.s.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	if w.project, err = w.s.EnsureProject(t.Context(), "default"); err != nil {
+		t.Fatal(err)
+	}
+	o := Options{Workers: 2, Batch: 10, Timeout: time.Minute, Attempts: 3, Backoff: time.Second, Queue: 1000, SessionIdle: time.Minute, Unfinished: 2 * time.Minute,
+		Poll: 10 * time.Millisecond, Now: w.Now}
+	if change != nil {
+		change(&o)
+	}
+	if w.r, err = New(w.s, w.engine, o); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func (w *world) Now() time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.now
+}
+
+func (w *world) move(d time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.now = w.now.Add(d)
+}
+
+// metric makes a metric that runs over all new events, but as change says.
+func (w *world) metric(name string, change func(*metric.Definition)) string {
+	w.Helper()
+	d := metric.Definition{Name: name, Type: metric.Python, Criteria: "x", EnabledInProd: true, Sampling: json.RawMessage("100")}
+	if change != nil {
+		change(&d)
+	}
+	d.Complete(metric.DefaultSampling)
+	if err := d.Validate(); err != nil {
+		w.Fatal(err)
+	}
+	id, err := w.s.CreateMetric(w.Context(), w.project.ID, d)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return id
+}
+
+// step is an event that has ended.
+func step(name string) event.Event {
+	e := event.Event{ID: uuid.New(), SessionID: uuid.NewSHA1(uuid.Nil, nil), Type: event.TypeTool, Name: name, Source: "test", Start: 1_800_000_000_000, Duration: 5}
+	e.Complete(time.Time{})
+	return e
+}
+
+func (w *world) put(events ...event.Event) {
+	w.Helper()
+	if err := w.s.Put(w.Context(), w.project.ID, event.Batch{Events: events}); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// settle feeds and works until nothing is left to do now.
+func (w *world) settle() {
+	w.Helper()
+	for busy := true; busy; {
+		var err error
+		if busy, err = w.r.feed(w.Context()); err != nil {
+			w.Fatal(err)
+		}
+		for range 3 { // a group that waits for another has its turn again
+			more, err := w.r.workOnce(w.Context())
+			if err != nil {
+				w.Fatal(err)
+			}
+			busy = busy || more
+		}
+	}
+}
+
+func (w *world) metrics(e event.Event) string {
+	w.Helper()
+	got, err := w.s.Event(w.Context(), w.project.ID, e.ID)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return string(got.Metrics)
+}
+
+func (w *world) evaluations() []evaluation.Evaluation {
+	w.Helper()
+	list, err := w.s.FindEvaluations(w.Context(), w.project.ID, evaluation.Query{Limit: 1000})
+	if err != nil {
+		w.Fatal(err)
+	}
+	return list
+}
+
+func (w *world) equal(what string, want, got any) {
+	w.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		w.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+// engine gives each event the score 1, or does what answer says, and counts.
+type engine struct {
+	mu     sync.Mutex
+	answer func(evaluate.Task) ([]evaluate.Result, error)
+	tasks  []evaluate.Task
+	seen   map[string]int // metric and event
+}
+
+func (f *engine) Run(ctx context.Context, task evaluate.Task) ([]evaluate.Result, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.tasks = append(f.tasks, task)
+	if f.seen == nil {
+		f.seen = map[string]int{}
+	}
+	for _, e := range task.Events {
+		f.seen[task.ID+" "+member(e, "event_id")]++
+	}
+	if f.answer != nil {
+		return f.answer(task)
+	}
+	if task.Metric.Type == metric.Composite {
+		return evaluate.Builtin().Run(ctx, task)
+	}
+	results := make([]evaluate.Result, len(task.Events))
+	for i := range results {
+		results[i] = evaluate.Result{Success: true, Score: json.RawMessage("1"), Explanation: "seen"}
+	}
+	return results, nil
+}
+
+func member(e json.RawMessage, key string) string {
+	var m map[string]any
+	_ = json.Unmarshal(e, &m)
+	return fmt.Sprint(m[key])
+}
+
+func TestScored(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	id := w.metric("m", nil)
+	a, b := step("a"), step("b")
+	own := step("own")
+	own.Source = evaluation.Source
+	w.put(a, b, own)
+	w.settle()
+	for _, e := range []event.Event{a, b} {
+		w.equal("metrics of "+e.Name, `{"m":1,"m_explanation":"seen"}`, w.metrics(e))
+	}
+	w.equal("metrics of an evaluator's event", "", w.metrics(own))
+	w.equal("engine asked", 1, len(w.engine.tasks))
+	task := w.engine.tasks[0]
+	w.equal("task", []any{w.project.ID, id, int64(1), "m", 2}, []any{task.Project, task.ID, task.Version, task.Metric.Name, len(task.Events)})
+	w.put(a)
+	if _, err := w.s.Update(t.Context(), w.project.ID, event.Update{EventID: a.ID, Outputs: json.RawMessage(`"more"`)}); err != nil {
+		t.Fatal(err)
+	}
+	w.settle()
+	w.equal("engine asked after a repeat and an update", 1, len(w.engine.tasks))
+
+	// A new version scores what comes from then on.
+	criteria := "y"
+	if _, err := w.s.UpdateMetric(t.Context(), w.project.ID, id, metric.Patch{Criteria: &criteria}); err != nil {
+		t.Fatal(err)
+	}
+	c := step("c")
+	w.put(c)
+	w.settle()
+	w.equal("engine asked of the new version", int64(2), w.engine.tasks[1].Version)
+	w.equal("its criteria", "y", w.engine.tasks[1].Metric.Criteria)
+}
+
+func TestWhichEvents(t *testing.T) {
+	t.Parallel()
+	text := func(s string) *string { return &s }
+	for _, tt := range []struct {
+		name   string
+		change func(*metric.Definition)
+		event  func(*event.Event)
+		want   bool
+	}{
+		{"all", nil, func(*event.Event) {}, true},
+		{"filter holds", func(d *metric.Definition) {
+			d.Filters = json.RawMessage(`{"filterArray":[{"field":"outputs.x","operator":"greater than","value":1,"type":"number"}]}`)
+		}, func(e *event.Event) { e.Outputs = json.RawMessage(`{"x":2}`) }, true},
+		{"filter does not hold", func(d *metric.Definition) {
+			d.Filters = json.RawMessage(`{"filterArray":[{"field":"outputs.x","operator":"greater than","value":1,"type":"number"}]}`)
+		}, func(e *event.Event) { e.Outputs = json.RawMessage(`{"x":1}`) }, false},
+		{"the project", func(d *metric.Definition) {
+			d.Filters = json.RawMessage(`{"filterArray":[{"field":"project","operator":"is","value":"default"}]}`)
+		}, func(*event.Event) {}, true},
+		{"another project", func(d *metric.Definition) {
+			d.Filters = json.RawMessage(`{"filterArray":[{"field":"project","operator":"is","value":"other"}]}`)
+		}, func(*event.Event) {}, false},
+		{"older client's name", func(d *metric.Definition) { d.EventName = text("x") }, func(e *event.Event) { e.Name = "x" }, true},
+		{"another name", func(d *metric.Definition) { d.EventName = text("x") }, func(e *event.Event) { e.Name = "y" }, false},
+		{"older client's type", func(d *metric.Definition) { d.EventType = text("tool") }, func(*event.Event) {}, true},
+		{"another type", func(d *metric.Definition) { d.EventType = text("model") }, func(*event.Event) {}, false},
+		{"all, in words", func(d *metric.Definition) { d.EventType, d.EventName = text("all"), text("") }, func(*event.Event) {}, true},
+		{"sessions", func(d *metric.Definition) { d.EventType = text("session") }, func(*event.Event) {}, false},
+		{"no sample", func(d *metric.Definition) { d.Sampling = json.RawMessage("0") }, func(*event.Event) {}, false},
+		{"people", func(d *metric.Definition) { d.Type = metric.Human }, func(*event.Event) {}, false},
+		{"no ground truth", func(d *metric.Definition) { d.NeedsGroundTruth = true }, func(*event.Event) {}, false},
+		{"ground truth", func(d *metric.Definition) { d.NeedsGroundTruth = true }, func(e *event.Event) { e.Feedback = json.RawMessage(`{"ground_truth":false}`) }, true},
+		{"not enabled", func(d *metric.Definition) { d.EnabledInProd = false }, func(*event.Event) {}, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, nil)
+			w.metric("m", tt.change)
+			e := step("e")
+			tt.event(&e)
+			w.put(e)
+			w.settle()
+			if got := len(w.engine.tasks) == 1; got != tt.want {
+				t.Errorf("scored: %t, want %t", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestUnfinished(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	w.metric("m", nil)
+	open := func(name string) event.Event {
+		e := step(name)
+		e.End, e.Duration = e.Start, 0
+		return e
+	}
+	ends, fails, never := open("ends"), open("fails"), open("never")
+	span := step("span")
+	span.Unfinished = true
+	w.put(ends, never, span)
+	text := "boom"
+	fails.Error = &text
+	w.put(fails)
+	w.settle()
+	w.equal("with an error", `{"m":1,"m_explanation":"seen"}`, w.metrics(fails))
+	w.equal("unfinished", 1, len(w.evaluations()))
+	end := ends.Start + 7
+	if _, err := w.s.Update(t.Context(), w.project.ID, event.Update{EventID: ends.ID, EndTime: &end, Outputs: json.RawMessage(`{"x":1}`)}); err != nil {
+		t.Fatal(err)
+	}
+	span.Unfinished = false
+	span.Outputs = json.RawMessage(`{"done":true}`)
+	w.put(span)
+	w.settle()
+	w.equal("ended", 3, len(w.evaluations()))
+	last := w.engine.tasks[len(w.engine.tasks)-1]
+	for _, e := range last.Events {
+		if out := member(e, "outputs"); out == "map[]" {
+			t.Errorf("scored before it had ended: %s", e)
+		}
+	}
+	w.move(2 * time.Minute)
+	w.settle()
+	w.equal("after the wait", 4, len(w.evaluations()))
+	w.equal("as it stands", `{"m":1,"m_explanation":"seen"}`, w.metrics(never))
+}
+
+func TestSessions(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	w.metric("all", func(d *metric.Definition) {
+		d.Filters = json.RawMessage(`{"filterArray":[{"field":"event_type","operator":"is","value":"session"},{"field":"metadata.num_events","operator":"is","value":2,"type":"number"}]}`)
+	})
+	a, b := step("a"), step("b")
+	session := event.Event{ID: a.SessionID}
+	w.put(a)
+	w.settle()
+	w.move(40 * time.Second)
+	w.put(b)
+	w.settle()
+	w.move(40 * time.Second)
+	w.settle()
+	w.equal("before it is idle", 0, len(w.engine.tasks))
+	w.move(20 * time.Second)
+	w.settle()
+	w.equal("idle", `{"all":1,"all_explanation":"seen"}`, w.metrics(session))
+	w.equal("its events", "", w.metrics(a)+w.metrics(b))
+	w.put(step("c"))
+	w.settle()
+	w.move(time.Hour)
+	w.settle()
+	w.equal("once", 1, len(w.evaluations()))
+}
+
+func TestCompositeWaitsForItsParts(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(o *Options) { o.Batch = 2 })
+	whole := func(children string) func(*metric.Definition) {
+		return func(d *metric.Definition) {
+			d.Type, d.Criteria, d.Children = metric.Composite, "", json.RawMessage(children)
+		}
+	}
+	w.metric("top", whole(`[{"name":"middle","weight":1}]`))
+	w.metric("middle", whole(`[{"name":"part","weight":1},{"name":"elsewhere","weight":1}]`))
+	w.metric("part", nil)
+	w.metric("ring", whole(`[{"name":"ring","weight":1},{"name":"part","weight":1}]`))
+	var list []event.Event
+	for i := range 7 {
+		list = append(list, step(fmt.Sprint(i)))
+	}
+	w.put(list...)
+	w.settle()
+	for _, e := range list {
+		got := w.metrics(e)
+		for _, want := range []string{`"part":1`, `"middle":1`, `"top":1`} {
+			if !strings.Contains(got, want) {
+				t.Errorf("metrics %s, want %s in it", got, want)
+			}
+		}
+	}
+	for _, e := range w.evaluations() {
+		if e.State == evaluation.Waiting {
+			t.Errorf("%+v still waits", e)
+		}
+	}
+}
+
+func TestEngineBreaks(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	w.metric("m", nil)
+	w.engine.answer = func(evaluate.Task) ([]evaluate.Result, error) {
+		return nil, fault.New(fault.Unavailable, "no provider answers")
+	}
+	e := step("e")
+	w.put(e)
+	for attempt, pause := range []time.Duration{time.Second, 2 * time.Second, 0} {
+		w.settle()
+		w.equal("asked", attempt+1, len(w.engine.tasks))
+		got := w.evaluations()[0]
+		w.equal("why", "no provider answers", got.Explanation)
+		if pause == 0 {
+			w.equal("state", evaluation.Dead, got.State)
+			break
+		}
+		w.equal("state", evaluation.Waiting, got.State)
+		w.move(pause - time.Millisecond)
+		w.settle()
+		w.equal("asked too early", attempt+1, len(w.engine.tasks))
+		w.move(time.Millisecond)
+	}
+	if _, err := w.s.RetryEvaluations(t.Context(), w.project.ID, evaluation.Query{}); err != nil {
+		t.Fatal(err)
+	}
+	w.engine.answer = func(evaluate.Task) ([]evaluate.Result, error) { return nil, errors.New("secret") }
+	w.settle()
+	if got := w.evaluations()[0]; strings.Contains(got.Explanation, "secret") || got.State != evaluation.Waiting {
+		t.Errorf("after an unknown error: %+v", got)
+	}
+	w.engine.answer = func(evaluate.Task) ([]evaluate.Result, error) {
+		return []evaluate.Result{{Failure: evaluate.Unfit, Explanation: "no question"}}, nil
+	}
+	w.move(time.Hour)
+	w.settle()
+	got := w.evaluations()[0]
+	w.equal("failed", []any{evaluation.Failed, "unfit", "no question"}, []any{got.State, got.Failure, got.Explanation})
+	w.move(time.Hour)
+	w.settle()
+	w.equal("a failure is a result", 5, len(w.engine.tasks))
+	w.equal("metrics", "", w.metrics(e))
+}
+
+// TestBrokenOff leaves claims as a process that dies would.
+func TestBrokenOff(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	id := w.metric("m", nil)
+	w.put(step("e"))
+	if _, err := w.r.feed(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		jobs, err := w.s.ClaimEvaluations(t.Context(), evaluation.Group{Project: w.project.ID, MetricID: id, Version: 1}, 10, time.Minute, nil)
+		if err != nil || len(jobs) != 1 {
+			t.Fatal(jobs, err)
+		}
+		w.move(time.Minute)
+	}
+	w.settle()
+	got := w.evaluations()[0]
+	w.equal("state", evaluation.Dead, got.State)
+	w.equal("engine asked", 0, len(w.engine.tasks))
+}
+
+func TestQueueIsBounded(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(o *Options) { o.Queue = 20 })
+	w.metric("m", nil)
+	const n = 200
+	for range n {
+		w.put(step("e"))
+	}
+	for range 50 {
+		if _, err := w.r.feed(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if waits := len(w.evaluations()); waits < 20 || waits > 20+takeIntakes {
+		t.Errorf("%d evaluations wait, want about 20", waits)
+	}
+	w.settle()
+	w.equal("none is left out", n, len(w.engine.seen))
+}
+
+func TestMetricGoesAway(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	gone, off := w.metric("gone", nil), w.metric("off", nil)
+	e := step("e")
+	w.put(e)
+	if _, err := w.r.feed(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	w.equal("wait", 2, len(w.evaluations()))
+	if err := w.s.DeleteMetric(t.Context(), w.project.ID, gone); err != nil {
+		t.Fatal(err)
+	}
+	no := false
+	if _, err := w.s.UpdateMetric(t.Context(), w.project.ID, off, metric.Patch{EnabledInProd: &no}); err != nil {
+		t.Fatal(err)
+	}
+	w.settle()
+	w.equal("left", 0, len(w.evaluations()))
+	w.equal("engine asked", 0, len(w.engine.tasks))
+}
+
+// TestRunner runs it as a server does: several workers, until all is done, and stops it.
+func TestRunner(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	w.metric("m", nil)
+	w.metric("n", nil)
+	w.r.Start()
+	const n = 300
+	var list []event.Event
+	for i := range n {
+		list = append(list, step("e"))
+		w.put(list[i])
+	}
+	for deadline := time.Now().Add(time.Minute); ; {
+		done := 0
+		for _, e := range w.evaluations() {
+			if e.State == evaluation.Done {
+				done++
+			}
+		}
+		if done == 2*n {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%d evaluations done, want %d", done, 2*n)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	w.r.Stop()
+	w.r.Stop()
+	for key, times := range w.engine.seen {
+		if times != 1 {
+			t.Errorf("%s was scored %d times", key, times)
+		}
+	}
+	for _, e := range list {
+		if got := w.metrics(e); !strings.Contains(got, `"m":1`) || !strings.Contains(got, `"n":1`) {
+			t.Errorf("metrics %s", got)
+		}
+	}
+}
+
+// TestStop breaks off an evaluation, which waits for whoever comes next.
+func TestStop(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	w.metric("m", nil)
+	inside := make(chan struct{})
+	slow := slowEngine{inside}
+	r, err := New(w.s, slow, w.r.Options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.put(step("e"))
+	r.Start()
+	<-inside
+	r.Stop()
+	got := w.evaluations()[0]
+	w.equal("state", evaluation.Waiting, got.State)
+	w.settle()
+	w.equal("done by the next", evaluation.Done, w.evaluations()[0].State)
+}
+
+// slowEngine ends with its context.
+type slowEngine struct{ inside chan struct{} }
+
+func (s slowEngine) Run(ctx context.Context, _ evaluate.Task) ([]evaluate.Result, error) {
+	s.inside <- struct{}{}
+	<-ctx.Done()
+	return nil, ctx.Err()
+}

@@ -1,0 +1,250 @@
+package online
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/spangrove/spangrove/pkg/evaluate"
+	"github.com/spangrove/spangrove/pkg/evaluation"
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/metric"
+	"github.com/spangrove/spangrove/pkg/project"
+	"github.com/spangrove/spangrove/pkg/wire"
+)
+
+const (
+	// batchBytes is from where on no further event joins those that an engine gets at once.
+	batchBytes = 16 << 20
+	// maxBackoff bounds the pause before another attempt.
+	maxBackoff = time.Hour
+	// spare is how much longer a claim lasts than the engine may take, for storing results.
+	spare = time.Minute
+	// storeTimeout bounds storing what came of a batch, also when the runner stops.
+	storeTimeout = 30 * time.Second
+)
+
+// workOnce evaluates what it can claim of one group.
+func (r *Runner) workOnce(ctx context.Context) (busy bool, err error) {
+	g, ok, err := r.queue.take(ctx, r.Batch)
+	if err != nil || !ok {
+		return false, err
+	}
+	s, err := r.subject(ctx, g)
+	if err != nil || s == nil {
+		return false, err
+	}
+	jobs, err := r.store.ClaimEvaluations(ctx, g, r.Batch, r.Timeout+spare, s.after)
+	if err != nil || len(jobs) == 0 {
+		return false, err
+	}
+	running, cancel := context.WithTimeout(ctx, r.Timeout)
+	defer cancel()
+	for len(jobs) > 0 {
+		b, err := s.read(running, jobs)
+		if err != nil {
+			// Nothing was asked of an engine: what is left comes back when the claim ends.
+			return false, err
+		}
+		b.evaluate(ctx, running)
+		if err := b.store(ctx); err != nil {
+			return false, err
+		}
+		jobs = jobs[b.read:]
+	}
+	return true, nil
+}
+
+// subject is what the evaluations of a group are about.
+type subject struct {
+	*Runner
+	group   evaluation.Group
+	project project.Project
+	name    string // of the metric now: where its scores are found
+	metric  metric.Definition
+	after   []string // metrics whose scores it is made of
+}
+
+// subject reads what a group is about. What cannot run any more is dropped, and the subject nil.
+func (r *Runner) subject(ctx context.Context, g evaluation.Group) (*subject, error) {
+	s := &subject{Runner: r, group: g}
+	var err error
+	if s.project, err = r.store.ProjectByID(ctx, g.Project); err != nil {
+		if fault.Of(err) == fault.NotFound {
+			return nil, r.store.DropWaiting(ctx, g)
+		}
+		return nil, err
+	}
+	now, err := r.store.LoadMetrics(ctx, g.Project, []string{g.MetricID})
+	if err != nil {
+		return nil, err
+	}
+	versions, err := r.store.LoadMetricVersions(ctx, g.Project, g.MetricID, []string{metric.VersionName(g.Version)})
+	if err != nil {
+		return nil, err
+	}
+	if len(now) == 0 || len(versions) == 0 || g.Backfill == "" && !now[0].EnabledInProd {
+		return nil, r.store.DropWaiting(ctx, g)
+	}
+	s.name, s.metric = now[0].Name, versions[0].Definition
+	if s.metric.Type == metric.Composite {
+		online, err := r.store.OnlineMetrics(ctx, g.Project)
+		if err != nil {
+			return nil, err
+		}
+		s.after, err = partsOf(&s.metric, g.MetricID, online)
+		if err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// batch is as many jobs as an engine gets at once, in order, and what came of others meanwhile.
+type batch struct {
+	*subject
+	read     int // jobs looked at
+	jobs     []evaluation.Job
+	events   []json.RawMessage // of the jobs
+	outcomes []evaluation.Outcome
+}
+
+// read reads the events of the first of jobs.
+func (s *subject) read(ctx context.Context, jobs []evaluation.Job) (*batch, error) {
+	b := &batch{subject: s}
+	for bytes := 0; b.read < len(jobs) && bytes < batchBytes; b.read++ {
+		j := jobs[b.read]
+		if j.Attempts > s.Attempts {
+			b.settle(j, evaluation.Outcome{State: evaluation.Dead, Explanation: fmt.Sprintf("Given up after %d attempts, of which the last did not live to tell.", s.Attempts)})
+			continue
+		}
+		e, err := s.Runner.store.Event(ctx, s.group.Project, j.EventID)
+		if err != nil {
+			if fault.Of(err) != fault.NotFound {
+				return nil, err
+			}
+			b.settle(j, evaluation.Outcome{Drop: true})
+			continue
+		}
+		text := wire.AppendEvent(nil, &e, &s.project)
+		b.jobs, b.events = append(b.jobs, j), append(b.events, text)
+		bytes += len(text)
+	}
+	return b, nil
+}
+
+func (b *batch) settle(j evaluation.Job, o evaluation.Outcome) {
+	o.Job = j
+	b.outcomes = append(b.outcomes, o)
+}
+
+// evaluate asks the engine, within running; ctx is the runner's.
+func (b *batch) evaluate(ctx, running context.Context) {
+	if len(b.jobs) == 0 {
+		return
+	}
+	began := time.Now()
+	results, err := b.evaluator.Run(running, evaluate.Task{Project: b.group.Project, Metric: &b.metric, ID: b.group.MetricID, Version: b.group.Version, Events: b.events})
+	took := time.Since(began)
+	b.telemetry.ran(ctx, b.metric.Type, took)
+	switch {
+	case ctx.Err() != nil && err != nil:
+		for _, j := range b.jobs {
+			b.settle(j, evaluation.Outcome{State: evaluation.Waiting, Due: b.Now().UnixMilli()})
+		}
+	case err != nil:
+		why := b.reason(err)
+		for _, j := range b.jobs {
+			b.settle(j, b.again(j, why))
+		}
+	default:
+		share := took.Seconds() * 1000 / float64(len(results))
+		for i, res := range results {
+			o := evaluation.Outcome{State: evaluation.Done, Score: res.Score, Explanation: res.Explanation, Failure: string(res.Failure), Passed: res.Passed, Cost: res.Cost, LatencyMS: share}
+			if !res.Success {
+				o.State = evaluation.Failed
+			}
+			b.settle(b.jobs[i], o)
+		}
+	}
+}
+
+// again is what becomes of a job whose engine broke.
+func (b *batch) again(j evaluation.Job, why string) evaluation.Outcome {
+	if j.Attempts >= b.Attempts {
+		return evaluation.Outcome{State: evaluation.Dead, Explanation: why}
+	}
+	pause := maxBackoff
+	if doubled := b.Backoff << (j.Attempts - 1); doubled > 0 && doubled < maxBackoff {
+		pause = doubled
+	}
+	return evaluation.Outcome{State: evaluation.Waiting, Due: b.Now().Add(pause).UnixMilli(), Explanation: why}
+}
+
+// reason is what may be told of an engine's error; the rest is for the log.
+func (b *batch) reason(err error) string {
+	var f *fault.Error
+	switch {
+	case errors.As(err, &f):
+		return f.Msg
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Sprintf("The engine took longer than %s for %d events.", b.Timeout, len(b.jobs))
+	}
+	b.Logger.Warn("engine broke", zap.String("metric_id", b.group.MetricID), zap.String("type", string(b.metric.Type)), zap.Error(err))
+	return "The engine broke: internal error."
+}
+
+// store stores what came of the batch.
+func (b *batch) store(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
+	defer cancel()
+	if err := b.Runner.store.FinishEvaluations(ctx, b.group.Project, b.name, b.outcomes); err != nil {
+		return err
+	}
+	for i := range b.outcomes {
+		b.telemetry.settled(ctx, &b.outcomes[i])
+	}
+	return nil
+}
+
+// partsOf lists the ids of those of the project's metrics that a composite one is made of, and
+// that run over new events too: they go first. One that is made of itself waits for none.
+func partsOf(d *metric.Definition, id string, list []metric.Metric) ([]string, error) {
+	byName := map[string]*metric.Metric{}
+	for i := range list {
+		byName[list[i].Name] = &list[i]
+	}
+	seen := map[string]bool{}
+	var ids []string
+	var walk func(d *metric.Definition, direct bool) error
+	walk = func(d *metric.Definition, direct bool) error {
+		children, err := metric.ChildrenOf(d.Children)
+		if err != nil {
+			return err
+		}
+		for _, c := range children {
+			m := byName[c.Name]
+			if m == nil || m.Type == metric.Human {
+				continue
+			}
+			if direct {
+				ids = append(ids, m.ID)
+			}
+			if !seen[m.ID] {
+				seen[m.ID] = true
+				if err := walk(&m.Definition, false); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
+	if err := walk(d, true); err != nil || seen[id] {
+		return nil, err
+	}
+	return ids, nil
+}
