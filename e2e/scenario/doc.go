@@ -39,5 +39,5 @@
 // the operation: its status, its content type, and a body that fits the schema.
 //
 // {{name}} is a UUID of its own in every run, unless it was set; {{hex name}} is the same
-// without dashes. They may stand anywhere.
+// without dashes, {{upper name}} in upper case. They may stand anywhere.
 package scenario

@@ -191,7 +191,7 @@ func (p *player) check(s step, answer *http.Response, body []byte) []string {
 	return m.problems
 }
 
-var variable = regexp.MustCompile(`\{\{(hex )?(\w+)\}\}`)
+var variable = regexp.MustCompile(`\{\{(hex |upper )?(\w+)\}\}`)
 
 // fill puts in the variables; one that is met for the first time is a new UUID.
 func (p *player) fill(text string) string {
@@ -200,8 +200,11 @@ func (p *player) fill(text string) string {
 		if _, ok := p.vars[parts[2]]; !ok {
 			p.vars[parts[2]] = uuid.NewString()
 		}
-		if parts[1] != "" {
+		switch parts[1] {
+		case "hex ":
 			return strings.ReplaceAll(p.vars[parts[2]], "-", "")
+		case "upper ":
+			return strings.ToUpper(p.vars[parts[2]])
 		}
 		return p.vars[parts[2]]
 	})

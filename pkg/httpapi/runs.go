@@ -71,6 +71,9 @@ func (s *Server) createRun(c *call) error {
 	return c.evaluation(&r, true)
 }
 
+// runID reads the id of a run from the path, as it is stored.
+func (c *call) runID(name string) string { return run.FoldID(c.text(name)) }
+
 // evaluation answers with a run, under the name clients know it by.
 func (c *call) evaluation(r *run.Run, withID bool) error {
 	var b rawjson.Builder
@@ -105,7 +108,7 @@ func (s *Server) listRuns(c *call) error {
 }
 
 func (s *Server) getRun(c *call) error {
-	r, err := s.Runs.Run(c.ctx(), c.project.ID, c.text("id"))
+	r, err := s.Runs.Run(c.ctx(), c.project.ID, c.runID("id"))
 	if err != nil {
 		return err
 	}
@@ -117,7 +120,7 @@ func (s *Server) updateRun(c *call) error {
 	if err != nil {
 		return err
 	}
-	u, err := wire.DecodeRun(body, c.text("id"))
+	u, err := wire.DecodeRun(body, c.runID("id"))
 	if err != nil {
 		return err
 	}
@@ -129,7 +132,7 @@ func (s *Server) updateRun(c *call) error {
 }
 
 func (s *Server) deleteRun(c *call) error {
-	id := c.text("id")
+	id := c.runID("id")
 	if err := s.Runs.DeleteRun(c.ctx(), c.project.ID, id); err != nil {
 		return err
 	}
@@ -155,7 +158,7 @@ func (s *Server) runResult(c *call) error {
 	if err != nil {
 		return err
 	}
-	r, scores, err := s.scored(c, c.text("id"), in.Search)
+	r, scores, err := s.scored(c, c.runID("id"), in.Search)
 	if err != nil {
 		return err
 	}
@@ -171,7 +174,7 @@ func (s *Server) runMetrics(c *call) error {
 	if err != nil {
 		return err
 	}
-	_, scores, err := s.scored(c, c.text("id"), in.Search)
+	_, scores, err := s.scored(c, c.runID("id"), in.Search)
 	if err != nil {
 		return err
 	}
@@ -190,10 +193,10 @@ func (s *Server) compareRuns(c *call) error {
 	other := make(chan error, 1)
 	go func() { // beside the new run: both have many scores
 		var err error
-		oldRun, before, err = s.scored(c, c.text("old"), in.Search)
+		oldRun, before, err = s.scored(c, c.runID("old"), in.Search)
 		other <- err
 	}()
-	newRun, fresh, err := s.scored(c, c.text("id"), in.Search)
+	newRun, fresh, err := s.scored(c, c.runID("id"), in.Search)
 	if err = cmp.Or(err, <-other); err != nil {
 		return err
 	}
@@ -211,8 +214,8 @@ func (s *Server) compareRunEvents(c *call) error {
 		return err
 	}
 	ids := in.RunIDs
-	if id := c.text("id"); id != "" {
-		ids = [2]string{id, c.text("old")}
+	if id := c.runID("id"); id != "" {
+		ids = [2]string{id, c.runID("old")}
 	}
 	var both [2]run.Run
 	for i, name := range []string{"run_id_1", "run_id_2"} {

@@ -48,7 +48,7 @@ func (s *Server) runSchema(c *call) error {
 	if err != nil {
 		return err
 	}
-	r, err := s.Runs.Run(c.ctx(), c.project.ID, c.text("id"))
+	r, err := s.Runs.Run(c.ctx(), c.project.ID, c.runID("id"))
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ package run
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/google/uuid"
@@ -53,6 +54,9 @@ type Run struct {
 	Created        int64 // Unix milliseconds
 	Updated        int64 // of the last change; 0: there was none
 }
+
+// FoldID is a run's id as it is stored, of one as callers write it: in either case.
+func FoldID(id string) string { return strings.ToLower(id) }
 
 // Update changes the fields that are set; Metadata is merged, key by key.
 type Update struct {

@@ -82,7 +82,7 @@ func add(c *event.Catalogue, typ int, k event.Key) {
 
 // runCatalogue adds what is listed of one run.
 func (s *Store) runCatalogue(ctx context.Context, projectID int64, q query.Search, c *event.Catalogue) error {
-	r, err := s.Run(ctx, projectID, q.RunID)
+	r, err := s.Run(ctx, projectID, run.FoldID(q.RunID))
 	switch {
 	case fault.Of(err) == fault.NotFound: // events may name a run that nobody made
 		r.ID = q.RunID

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/run"
@@ -87,7 +86,7 @@ func (s *Store) changeRun(ctx context.Context, tx writeTx, projectID int64, d do
 
 // Run gives a run. fault.NotFound if there is none.
 func (s *Store) Run(ctx context.Context, projectID int64, id string) (run.Run, error) {
-	d, err := runs.one(ctx, s.db, projectID, strings.ToLower(id))
+	d, err := runs.one(ctx, s.db, projectID, id)
 	if err != nil {
 		return run.Run{}, s.kind(err, "read run")
 	}
@@ -96,7 +95,6 @@ func (s *Store) Run(ctx context.Context, projectID int64, id string) (run.Run, e
 
 // DeleteRun deletes a run; its sessions stay. fault.NotFound if there is none.
 func (s *Store) DeleteRun(ctx context.Context, projectID int64, id string) error {
-	id = strings.ToLower(id)
 	err := s.changeDocs(ctx, 0, "delete run", func(ctx context.Context, tx writeTx) error {
 		return runs.remove(ctx, tx, projectID, id)
 	})
@@ -133,11 +131,7 @@ func (s *Store) FindRuns(ctx context.Context, projectID int64, q run.Query) (lis
 		and("created_ms <= $%d", int64(*q.To))
 	}
 	if q.IDs != nil {
-		ids := make([]string, len(q.IDs))
-		for i, id := range q.IDs {
-			ids[i] = strings.ToLower(id)
-		}
-		cond, more := s.db.anyText("id", len(args)+1, ids)
+		cond, more := s.db.anyText("id", len(args)+1, q.IDs)
 		args, where = append(args, more...), where+" AND "+cond
 	}
 	if _, err := one(ctx, s.db, "SELECT count(*)"+where, args, &total); err != nil {

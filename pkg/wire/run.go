@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -47,9 +48,7 @@ func DecodeRun(body []byte, id string) (u run.Update, err error) {
 		}
 		return err
 	})
-	if id != "" {
-		u.ID = id
-	}
+	u.ID = run.FoldID(cmp.Or(id, u.ID))
 	return u, err
 }
 
@@ -91,6 +90,9 @@ func DecodeRuns(rawQuery string, now time.Time) (q run.Query, err error) {
 	if q.IDs, err = params.Texts("run_ids"); err != nil {
 		return q, err
 	}
+	for i, id := range q.IDs {
+		q.IDs[i] = run.FoldID(id)
+	}
 	if q.Limit, q.Page, err = params.Page(runPages); err != nil {
 		return q, err
 	}
@@ -112,7 +114,7 @@ type RunRead struct {
 	Aggregate run.Aggregate
 	Search    query.Search // filters and date range
 	Pairs     run.PairQuery
-	// RunIDs are those of a comparison of events whose path does not name them.
+	// RunIDs are those of a comparison of events whose path does not name them, as they are stored.
 	RunIDs [2]string
 }
 
@@ -157,6 +159,9 @@ func DecodeRunRead(rawQuery string, now time.Time) (r RunRead, err error) {
 		if *f.to, err = params.Text(f.name); err != nil {
 			return r, err
 		}
+	}
+	for i, id := range r.RunIDs {
+		r.RunIDs[i] = run.FoldID(id)
 	}
 	r.Pairs.Limit, r.Pairs.Page, err = params.Page(query.SearchPages)
 	return r, err
