@@ -150,7 +150,7 @@ func (s *Store) asRead(ctx context.Context, r *stored) (e event.Event, ok bool, 
 	}
 	e, err = s.whole(ctx, r, roll, nil)
 	if errors.Is(err, errNoChunk) {
-		return s.readAnew(ctx, r)
+		return s.readAnew(ctx, r, roll)
 	}
 	return e, err == nil, err
 }

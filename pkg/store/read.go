@@ -218,12 +218,17 @@ func (s *Store) whole(ctx context.Context, r *stored, roll *rollup, l *list) (ev
 		r.Event.Inputs, r.Event.Outputs, r.Event.Config = nil, nil, nil // the set stays small
 	}
 	e.Metadata, e.ColdMetadata = rawjson.Concat(e.Metadata, e.ColdMetadata), nil
+	return s.rolledUp(ctx, r.project, e, roll, l)
+}
+
+// rolledUp gives a session event what callers see of its session; roll is nil for other events.
+func (s *Store) rolledUp(ctx context.Context, project int64, e event.Event, roll *rollup, l *list) (event.Event, error) {
 	if roll == nil {
 		return e, nil
 	}
 	e.Totals = roll.metadata()
 	e.Metadata = rawjson.Fill(e.Metadata, e.Totals)
-	err := s.showRoots(ctx, r.project, &e, roll, l)
+	err := s.showRoots(ctx, project, &e, roll, l)
 	return e, err
 }
 

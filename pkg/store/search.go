@@ -180,22 +180,14 @@ func (s *Store) decide(ctx context.Context, r *stored, d *decision) (bool, error
 		return d.match.Match(&r.Event), nil
 	}
 	if r.IsSession() {
-		rolls, err := s.rollups(ctx, s.db, r.project, []uuid.UUID{r.ID})
-		if err != nil {
-			return false, err
-		}
-		e, err := s.whole(ctx, r, rolls[r.ID], nil)
-		if err != nil {
-			return false, err
-		}
-		return d.match.Match(&e), nil
+		return s.decideAsRead(ctx, r, d)
 	}
 	if r.chunk == nil {
 		return d.needle == nil && d.match.Match(&r.Event), nil
 	}
 	raw, err := s.chunk(ctx, s.db, r.day, *r.chunk)
 	if errors.Is(err, errNoChunk) {
-		return s.decideAnew(ctx, r, d)
+		return s.decideAsRead(ctx, r, d) // it has changed since its row was read
 	}
 	if err != nil {
 		return false, err
@@ -215,15 +207,15 @@ func (s *Store) decide(ctx context.Context, r *stored, d *decision) (bool, error
 	return d.match.Match(&e), nil
 }
 
-// decideAnew matches an event that has changed since its row was read; a deleted one does not match.
-func (s *Store) decideAnew(ctx context.Context, r *stored, d *decision) (bool, error) {
-	e, ok, err := s.readAnew(ctx, r)
+// decideAsRead matches a row as callers see it; a deleted one does not match.
+func (s *Store) decideAsRead(ctx context.Context, r *stored, d *decision) (bool, error) {
+	e, ok, err := s.asRead(ctx, r)
 	return ok && d.match.Match(&e), err
 }
 
 // readAnew reads an event whole that has changed since its row was read; ok is false if it was
-// deleted.
-func (s *Store) readAnew(ctx context.Context, r *stored) (e event.Event, ok bool, err error) {
+// deleted. roll is as for rolledUp.
+func (s *Store) readAnew(ctx context.Context, r *stored, roll *rollup) (e event.Event, ok bool, err error) {
 	now, err := s.find(ctx, s.db, r.project, r.ID)
 	if err != nil {
 		if fault.Of(err) == fault.NotFound {
@@ -233,7 +225,8 @@ func (s *Store) readAnew(ctx context.Context, r *stored) (e event.Event, ok bool
 	}
 	e = now.Event
 	e.Metadata, e.ColdMetadata = rawjson.Concat(e.Metadata, e.ColdMetadata), nil
-	return e, true, nil
+	e, err = s.rolledUp(ctx, r.project, e, roll, nil)
+	return e, err == nil, err
 }
 
 // rowsAt reads the head rows at places, in their order.
