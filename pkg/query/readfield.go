@@ -65,25 +65,29 @@ func (r FieldReader) numberSQL(b *Builder) (expr string, reads uint32) {
 	if c.root.kind == kindNumber {
 		return column, 0
 	}
-	var s strings.Builder
-	var absent []string
-	s.WriteString("CASE")
-	for _, p := range d.jsonPaths(b, c.path) {
-		text := d.jsonText(column, p)
-		fmt.Fprintf(&s, " WHEN %s IS NOT NULL THEN %s", text, d.jsonNumberValue(column, p))
-		absent = append(absent, text+" IS NULL")
-	}
+	paths := d.jsonPaths(b, c.path)
 	if c.rest != "" {
-		p := d.jsonPaths(b, []string{c.rest})[0]
-		fmt.Fprintf(&s, " WHEN %s IS NOT NULL THEN %s", d.jsonText(column, p), d.jsonNumberValue(column, p))
+		paths = append(paths, d.jsonPaths(b, []string{c.rest})[0])
+	}
+	var whens, absent []string
+	for i, p := range paths {
+		text := d.jsonText(column, p)
+		if i < len(paths)-1 {
+			whens = append(whens, fmt.Sprintf("WHEN %s IS NOT NULL THEN %s", text, d.jsonNumberValue(column, p)))
+		}
+		absent = append(absent, text+" IS NULL")
 	}
 	if c.name == "metadata" && len(c.path) == 1 {
 		if total := sessionTotals[c.path[0]]; total != nil {
-			// A session event without a number of its own shows its session's.
-			fmt.Fprintf(&s, " WHEN e.type = %d AND %s THEN %s", TypeCode(event.TypeSession), strings.Join(absent, " AND "), d.ofSession(total(d)))
+			// A session event without a value of its own shows its session's.
+			whens = append([]string{fmt.Sprintf("WHEN e.type = %d AND %s THEN %s", TypeCode(event.TypeSession), strings.Join(absent, " AND "), d.ofSession(total(d)))}, whens...)
 		}
 	}
-	return s.String() + " END", c.root.spill
+	expr = d.jsonNumberValue(column, paths[len(paths)-1])
+	if len(whens) > 0 {
+		expr = "CASE " + strings.Join(whens, " ") + " ELSE " + expr + " END"
+	}
+	return expr, c.root.spill
 }
 
 func (r FieldReader) textInSQL() bool { return r.c.root.kind < kindNumber || r.inHead() }

@@ -101,7 +101,7 @@ func (s *Store) chartRows(ctx context.Context, b *query.Builder, c *query.Chart,
 	default:
 		values, end = "1, v", " WHERE v IS NOT NULL"
 	}
-	return s.eachCell(ctx, "SELECT "+keys+", "+values+" FROM (SELECT "+inner+" FROM ev e WHERE "+where+") AS x"+end, b, a)
+	return s.eachCell(ctx, "SELECT "+keys+", "+values+" FROM (SELECT "+inner+" FROM ev e WHERE "+where+s.db.frag().apart+") AS x"+end, b, a)
 }
 
 func (s *Store) eachCell(ctx context.Context, sql string, b *query.Builder, a *aggregate) error {

@@ -111,6 +111,7 @@ func (d *postgresDB) frag() fragments {
 		contains:  "strpos(%s, %s) > 0",
 		bySession: "session_id = $2 AND project_id = $1",
 		chunkDay:  " AND day = $2",
+		apart:     " OFFSET 0",
 		lock:      " FOR UPDATE OF e",
 	}
 }
