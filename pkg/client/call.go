@@ -39,12 +39,13 @@ var ErrTooLarge = errors.New("the answer is larger than this client takes")
 // for its text, or anything that encoding/json decodes into; numbers in values of type any
 // become json.Number.
 func (c *Client) Call(ctx context.Context, r Request, out any) error {
-	_, err := c.call(ctx, r, out)
+	_, err := c.CallHeader(ctx, r, out)
 	return err
 }
 
-// call is Call, which gives the header of the answer, too.
-func (c *Client) call(ctx context.Context, r Request, out any) (header http.Header, err error) {
+// CallHeader is Call, which gives the header of the answer, too: that of a list has in
+// X-Total-Count how many items there are on all pages.
+func (c *Client) CallHeader(ctx context.Context, r Request, out any) (header http.Header, err error) {
 	ctx, l := c.limit(ctx)
 	defer l.end()
 	err = c.attempts(ctx, l, &r, func(res *http.Response) error {

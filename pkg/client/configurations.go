@@ -59,7 +59,7 @@ func (s *ConfigurationService) List(ctx context.Context, q ConfigurationQuery) (
 	var answer struct {
 		Configurations []Configuration `json:"configurations"`
 	}
-	h, err := s.c.call(ctx, Request{Method: http.MethodGet, Path: "/v1/configurations", Query: v, Repeatable: true}, &answer)
+	h, err := s.c.CallHeader(ctx, Request{Method: http.MethodGet, Path: "/v1/configurations", Query: v, Repeatable: true}, &answer)
 	if err != nil {
 		return nil, err
 	}

@@ -68,7 +68,7 @@ func (s *DatapointService) List(ctx context.Context, q DatapointQuery) (*List[Da
 	var answer struct {
 		Datapoints []Datapoint `json:"datapoints"`
 	}
-	h, err := s.c.call(ctx, Request{Method: http.MethodGet, Path: "/v1/datapoints", Query: v, Repeatable: true}, &answer)
+	h, err := s.c.CallHeader(ctx, Request{Method: http.MethodGet, Path: "/v1/datapoints", Query: v, Repeatable: true}, &answer)
 	if err != nil {
 		return nil, err
 	}

@@ -86,7 +86,7 @@ func (s *DatasetService) List(ctx context.Context, q DatasetQuery) (*List[Datase
 	var answer struct {
 		Datasets []Dataset `json:"datasets"`
 	}
-	h, err := s.c.call(ctx, Request{Method: http.MethodGet, Path: "/v1/datasets", Query: v, Repeatable: true}, &answer)
+	h, err := s.c.CallHeader(ctx, Request{Method: http.MethodGet, Path: "/v1/datasets", Query: v, Repeatable: true}, &answer)
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +150,7 @@ func versions(ctx context.Context, c *Client, path string, p Page) (*List[Versio
 	var answer struct {
 		Versions []Version `json:"versions"`
 	}
-	h, err := c.call(ctx, Request{Method: http.MethodGet, Path: path, Query: p.query(url.Values{}), Repeatable: true}, &answer)
+	h, err := c.CallHeader(ctx, Request{Method: http.MethodGet, Path: path, Query: p.query(url.Values{}), Repeatable: true}, &answer)
 	if err != nil {
 		return nil, err
 	}

@@ -157,7 +157,7 @@ func (s *MetricService) List(ctx context.Context, q MetricQuery) (*List[Metric],
 	var answer struct {
 		Metrics []Metric `json:"metrics"`
 	}
-	h, err := s.c.call(ctx, Request{Method: http.MethodGet, Path: "/v1/metrics", Query: v, Repeatable: true}, &answer)
+	h, err := s.c.CallHeader(ctx, Request{Method: http.MethodGet, Path: "/v1/metrics", Query: v, Repeatable: true}, &answer)
 	if err != nil {
 		return nil, err
 	}
@@ -221,7 +221,7 @@ func (s *MetricService) Versions(ctx context.Context, id string, p Page) (*List[
 	var answer struct {
 		Data []MetricVersion `json:"data"`
 	}
-	h, err := s.c.call(ctx, Request{Method: http.MethodGet, Path: path("metrics", id, "versions"), Query: p.query(url.Values{}), Repeatable: true}, &answer)
+	h, err := s.c.CallHeader(ctx, Request{Method: http.MethodGet, Path: path("metrics", id, "versions"), Query: p.query(url.Values{}), Repeatable: true}, &answer)
 	if err != nil {
 		return nil, err
 	}

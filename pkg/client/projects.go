@@ -49,7 +49,7 @@ func (s *ProjectService) List(ctx context.Context, q ProjectQuery) (*List[Projec
 	v := q.query(url.Values{})
 	set(v, "name", q.Name)
 	var list []Project
-	h, err := s.c.call(ctx, Request{Method: http.MethodGet, Path: "/v1/projects", Query: v, Repeatable: true}, &list)
+	h, err := s.c.CallHeader(ctx, Request{Method: http.MethodGet, Path: "/v1/projects", Query: v, Repeatable: true}, &list)
 	if err != nil {
 		return nil, err
 	}

@@ -36,7 +36,7 @@ func (s *ToolService) List(ctx context.Context, p Page) (*List[Tool], error) {
 	var answer struct {
 		Tools []Tool `json:"tools"`
 	}
-	h, err := s.c.call(ctx, Request{Method: http.MethodGet, Path: "/v1/tools", Query: p.query(url.Values{}), Repeatable: true}, &answer)
+	h, err := s.c.CallHeader(ctx, Request{Method: http.MethodGet, Path: "/v1/tools", Query: p.query(url.Values{}), Repeatable: true}, &answer)
 	if err != nil {
 		return nil, err
 	}

@@ -142,6 +142,26 @@ func (k Kind) Code() string { return rows[k].code }
 // Status is the HTTP status of an answer.
 func (k Kind) Status() int { return rows[k].status }
 
+// OfStatus is the kind of an answer with the given HTTP status: that of the table, Invalid for
+// any other mistake of the caller, Unavailable for too many requests and for what a proxy says
+// of a server that is down, else Internal.
+func OfStatus(status int) Kind {
+	for k := range rows {
+		if rows[k].status == status {
+			return Kind(k)
+		}
+	}
+	switch {
+	case status == http.StatusRequestTimeout:
+		return Timeout
+	case status == http.StatusTooManyRequests, status == http.StatusBadGateway:
+		return Unavailable
+	case status >= 400 && status < 500:
+		return Invalid
+	}
+	return Internal
+}
+
 // ExitCode is the exit status of the command line.
 func (k Kind) ExitCode() int { return rows[k].exit }
 
