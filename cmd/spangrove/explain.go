@@ -3,6 +3,8 @@ package main
 import (
 	"regexp"
 	"strings"
+
+	"github.com/spangrove/spangrove/cmd/spangrove/internal/cli"
 )
 
 // explain turns an error of the collector into one line that names the setting, without the
@@ -12,14 +14,14 @@ import (
 func explain(err error, configs []string) error {
 	text := err.Error()
 	if m := dependency.FindStringSubmatch(text); m != nil {
-		return &failure{line: "config: extensions::" + m[2] + ": needs the extension " + m[1] + "; define it under extensions and list it in service::extensions", exit: exitUsage}
+		return &cli.Failure{Line: "config: extensions::" + m[2] + ": needs the extension " + m[1] + "; define it under extensions and list it in service::extensions", Exit: cli.ExitUsage}
 	}
 	for _, p := range []string{"failed to get config: ", "invalid configuration: ", "failed to build pipelines: "} {
 		if rest, ok := strings.CutPrefix(text, p); ok {
-			return &failure{line: "config: " + configMistake(rest, configs), exit: exitUsage}
+			return &cli.Failure{Line: "config: " + configMistake(rest, configs), Exit: cli.ExitUsage}
 		}
 	}
-	return &failure{line: oneLine(text), exit: exitFailed}
+	return &cli.Failure{Line: oneLine(text), Exit: cli.ExitFailed}
 }
 
 var dependency = regexp.MustCompile(`unable to find extension (\S+) on which extension (\S+) depends`)

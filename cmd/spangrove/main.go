@@ -12,6 +12,8 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
+
+	"github.com/spangrove/spangrove/cmd/spangrove/internal/cli"
 )
 
 func main() {
@@ -19,40 +21,26 @@ func main() {
 	if err == nil {
 		return
 	}
-	var f *failure
+	var f *cli.Failure
 	if !errors.As(err, &f) {
-		f = &failure{line: err.Error() + "; see spangrove --help", exit: exitUsage} // cobra's own: unknown command or flag
+		f = &cli.Failure{Line: err.Error() + "; see spangrove --help", Exit: cli.ExitUsage} // cobra's own: unknown command
 	}
-	fmt.Fprintln(os.Stderr, "spangrove: "+f.line)
-	os.Exit(f.exit)
+	fmt.Fprintln(os.Stderr, "spangrove: "+f.Line)
+	os.Exit(f.Exit)
 }
 
-// The exit statuses of what is not a fault of its own kind.
-const (
-	exitFailed = 1
-	exitUsage  = 2
-)
-
-// failure is an error in one readable line, with the status to exit with.
-type failure struct {
-	line string
-	exit int
-}
-
-func (f *failure) Error() string { return f.line }
-
-const examples = `  spangrove                                        run with the embedded configuration
+const examples = `  spangrove                            run the server with the embedded configuration
   spangrove --set extensions.spangrove_api.endpoint=127.0.0.1:8080
   spangrove --config embedded:default --config mine.yaml
-  SPANGROVE_POSTGRES_DSN=postgres://localhost/grove spangrove`
+  SPANGROVE_POSTGRES_DSN=postgres://localhost/grove spangrove
+
+  spangrove sessions list              ask the server, here or at --server
+  spangrove events list --type model --since 24h --output json`
 
 const long = `Spangrove takes traces and events of AI applications, stores them durably, and gives
-them back. Without a command it runs the server.
+them back. Without a command it runs the server; with a noun and a verb it asks one.
 
-Examples:
-` + examples + `
-
-The embedded configuration reads these variables:
+The server's embedded configuration reads these variables:
   SPANGROVE_ADDR            API and OTLP/HTTP            127.0.0.1:7420
   SPANGROVE_OTLP_GRPC_ADDR  OTLP/gRPC, empty: off        127.0.0.1:4317
   SPANGROVE_OTLP_HTTP_ADDR  OTLP/HTTP, empty: off        127.0.0.1:4318
@@ -60,7 +48,13 @@ The embedded configuration reads these variables:
   SPANGROVE_POSTGRES_DSN    PostgreSQL instead of SQLite
   SPANGROVE_API_KEY         a key instead of a generated one
   SPANGROVE_PROJECT         the first project's name     default
-  SPANGROVE_LOG_LEVEL       debug, info, warn, error     info`
+  SPANGROVE_LOG_LEVEL       debug, info, warn, error     info
+
+The nouns read these, before the file that spangrove config set writes:
+  SPANGROVE_SERVER          the server to ask            http://127.0.0.1:7420
+  SPANGROVE_API_KEY         the key to ask with          that of a server here
+  SPANGROVE_TIMEOUT         how long a call may take     30s
+  SPANGROVE_OUTPUT          table, json, jsonl, yaml     table`
 
 func newRoot() *cobra.Command {
 	var s server
@@ -68,6 +62,7 @@ func newRoot() *cobra.Command {
 		Use:           "spangrove",
 		Short:         "Observability and evaluation for AI applications",
 		Long:          long,
+		Example:       examples,
 		Args:          cobra.NoArgs,
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -76,8 +71,11 @@ func newRoot() *cobra.Command {
 			return s.run(cmd.Context())
 		},
 	}
-	root.CompletionOptions.HiddenDefaultCmd = true
 	s.flags(root.Flags())
-	root.AddCommand(newServe(), newValidate(), newComponents(), newVersion())
+	cli.Add(root)
+	for _, cmd := range []*cobra.Command{newServe(), newValidate(), newComponents(), newVersion()} {
+		cmd.GroupID = cli.GroupServer
+		root.AddCommand(cmd)
+	}
 	return root
 }

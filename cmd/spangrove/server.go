@@ -20,6 +20,7 @@ import (
 	"go.opentelemetry.io/collector/otelcol"
 	"go.uber.org/zap"
 
+	"github.com/spangrove/spangrove/cmd/spangrove/internal/cli"
 	"github.com/spangrove/spangrove/pkg/embedprovider"
 	"github.com/spangrove/spangrove/pkg/mount"
 )
@@ -150,7 +151,7 @@ func (s *server) settings() (otelcol.CollectorSettings, error) {
 	for _, set := range s.sets {
 		key, value, ok := strings.Cut(set, "=")
 		if !ok || strings.TrimSpace(key) == "" {
-			return otelcol.CollectorSettings{}, &failure{line: "--set " + set + ": must be path=value", exit: exitUsage}
+			return otelcol.CollectorSettings{}, &cli.Failure{Line: "--set " + set + ": must be path=value", Exit: cli.ExitUsage}
 		}
 		uris = append(uris, "yaml:"+strings.ReplaceAll(strings.TrimSpace(key), ".", "::")+": "+strings.TrimSpace(value))
 	}

@@ -12,6 +12,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/spangrove/spangrove/cmd/spangrove/internal/cli"
 )
 
 // running is a server in this process, with its own data and ports.
@@ -197,23 +199,23 @@ func TestMistakes(t *testing.T) {
 		want string
 		exit int
 	}{
-		{"--set nonsense", "--set nonsense: must be path=value", exitUsage},
-		{"--config " + bad, "config: " + bad + ": yaml: ", exitUsage},
-		{"--config embedded:nothing", `config: no embedded configuration "nothing"; there is: default`, exitUsage},
-		{"--set exporters.spangrove.store=nope", `exporters::spangrove::store: no extension "nope" runs`, exitFailed},
-		{"--set exporters.spangrove.stroe=nope", "config: exporters::spangrove::stroe: no such setting", exitUsage},
-		{"--set exporters.spangrove.timeout=abc", "config: exporters::spangrove::timeout: invalid duration", exitUsage},
-		{"--set extensions.spangrove_api.drain=1s", "config: extensions::spangrove_api::drain: no such setting", exitUsage},
-		{"--set extensions.spangrove_api.endpoint=0.0.0.0:1 --set extensions.spangrove_api.auth.enabled=false", "config: extensions::spangrove_api::endpoint: 0.0.0.0:1 can be reached from other machines", exitUsage},
-		{"--set extensions.spangrove_api.endpoint=" + taken.Addr().String(), "extensions::spangrove_api::endpoint: listen tcp " + taken.Addr().String() + ": bind: address already in use", exitFailed},
-		{"--set extensions.spangrove_auth.api_key=short", "config: extensions::spangrove_auth::api_key: must have at least 16 characters", exitUsage},
-		{"--set extensions.spangrove_evaluate.workers=0", "config: extensions::spangrove_evaluate::workers: must be between 1 and 256", exitUsage},
-		{"--set extensions.spangrove_store.sqlite.synchronous=off", `config: extensions::spangrove_store::sqlite::synchronous: must be "full" or "normal"`, exitUsage},
-		{"--set extensions.spangrove_store.postgres.dsn=postgres://u:hunter2@127.0.0.1:1/db", "extensions::spangrove_store::postgres::dsn: open PostgreSQL 127.0.0.1/db: dial tcp 127.0.0.1:1: ", exitFailed},
-		{"--set service.telemetry.logs.level=loud", `config: service::telemetry::logs::level: unrecognized level: "loud"`, exitUsage},
-		{"--set service.extensions=[spangrove_api]", "config: extensions::spangrove_api: needs the extension spangrove_", exitUsage},
-		{"--set service.pipelines.traces.exporters=[jaeger]", `config: service::pipelines::traces: references exporter "jaeger" which is not configured`, exitUsage},
-		{"--set receivers.spangrove.protocols.grpc.endpoint=" + taken.Addr().String(), "receivers::spangrove::protocols::grpc: listen tcp " + taken.Addr().String(), exitFailed},
+		{"--set nonsense", "--set nonsense: must be path=value", cli.ExitUsage},
+		{"--config " + bad, "config: " + bad + ": yaml: ", cli.ExitUsage},
+		{"--config embedded:nothing", `config: no embedded configuration "nothing"; there is: default`, cli.ExitUsage},
+		{"--set exporters.spangrove.store=nope", `exporters::spangrove::store: no extension "nope" runs`, cli.ExitFailed},
+		{"--set exporters.spangrove.stroe=nope", "config: exporters::spangrove::stroe: no such setting", cli.ExitUsage},
+		{"--set exporters.spangrove.timeout=abc", "config: exporters::spangrove::timeout: invalid duration", cli.ExitUsage},
+		{"--set extensions.spangrove_api.drain=1s", "config: extensions::spangrove_api::drain: no such setting", cli.ExitUsage},
+		{"--set extensions.spangrove_api.endpoint=0.0.0.0:1 --set extensions.spangrove_api.auth.enabled=false", "config: extensions::spangrove_api::endpoint: 0.0.0.0:1 can be reached from other machines", cli.ExitUsage},
+		{"--set extensions.spangrove_api.endpoint=" + taken.Addr().String(), "extensions::spangrove_api::endpoint: listen tcp " + taken.Addr().String() + ": bind: address already in use", cli.ExitFailed},
+		{"--set extensions.spangrove_auth.api_key=short", "config: extensions::spangrove_auth::api_key: must have at least 16 characters", cli.ExitUsage},
+		{"--set extensions.spangrove_evaluate.workers=0", "config: extensions::spangrove_evaluate::workers: must be between 1 and 256", cli.ExitUsage},
+		{"--set extensions.spangrove_store.sqlite.synchronous=off", `config: extensions::spangrove_store::sqlite::synchronous: must be "full" or "normal"`, cli.ExitUsage},
+		{"--set extensions.spangrove_store.postgres.dsn=postgres://u:hunter2@127.0.0.1:1/db", "extensions::spangrove_store::postgres::dsn: open PostgreSQL 127.0.0.1/db: dial tcp 127.0.0.1:1: ", cli.ExitFailed},
+		{"--set service.telemetry.logs.level=loud", `config: service::telemetry::logs::level: unrecognized level: "loud"`, cli.ExitUsage},
+		{"--set service.extensions=[spangrove_api]", "config: extensions::spangrove_api: needs the extension spangrove_", cli.ExitUsage},
+		{"--set service.pipelines.traces.exporters=[jaeger]", `config: service::pipelines::traces: references exporter "jaeger" which is not configured`, cli.ExitUsage},
+		{"--set receivers.spangrove.protocols.grpc.endpoint=" + taken.Addr().String(), "receivers::spangrove::protocols::grpc: listen tcp " + taken.Addr().String(), cli.ExitFailed},
 	} {
 		t.Run(tt.args, func(t *testing.T) {
 			root := newRoot()
@@ -221,12 +223,12 @@ func TestMistakes(t *testing.T) {
 			var out bytes.Buffer
 			root.SetOut(&out)
 			root.SetErr(&out)
-			var f *failure
+			var f *cli.Failure
 			if err := root.ExecuteContext(t.Context()); !errors.As(err, &f) {
 				t.Fatalf("error %v", err)
 			}
-			if !strings.HasPrefix(f.line, tt.want) || f.exit != tt.exit || strings.Contains(f.line, "\n") || strings.Contains(f.line, "hunter2") {
-				t.Errorf("got  %q, exit %d\nwant %q…, exit %d", f.line, f.exit, tt.want, tt.exit)
+			if !strings.HasPrefix(f.Line, tt.want) || f.Exit != tt.exit || strings.Contains(f.Line, "\n") || strings.Contains(f.Line, "hunter2") {
+				t.Errorf("got  %q, exit %d\nwant %q…, exit %d", f.Line, f.Exit, tt.want, tt.exit)
 			}
 			if out.Len() > 0 {
 				t.Errorf("printed besides: %s", &out)

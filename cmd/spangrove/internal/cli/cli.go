@@ -1,0 +1,172 @@
+// Package cli is the command line over the HTTP API: spangrove <noun> <verb>.
+//
+// A command reads its flags and files, calls the API through pkg/client, and shows the answer.
+// Answers are shown from their JSON text, so that what is printed is what the server sent, digit
+// for digit. Results go to standard output, everything else to standard error. A noun has a file
+// of its own; the verbs that most nouns have are made by the functions of verbs.go.
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/spangrove/spangrove/pkg/client"
+)
+
+// The groups under which the help lists the commands.
+const (
+	GroupServer = "server"
+	groupData   = "data"
+	groupOwn    = "own"
+)
+
+// app is what the commands share: the options of all of them, and what follows from these once
+// a command runs.
+type app struct {
+	options  options
+	settings settings
+	*output
+	api *client.Client
+}
+
+// retries are few: a person waits. A server that restarts is waited for.
+var retries = client.Retries{Count: 3, Base: 200 * time.Millisecond, Max: 10 * time.Second}
+
+// Add puts the nouns and the options that all of them have under root, and shapes its help.
+func Add(root *cobra.Command) {
+	a := &app{}
+	root.AddGroup(
+		&cobra.Group{ID: groupData, Title: "Nouns, each with its verbs:"},
+		&cobra.Group{ID: GroupServer, Title: "The server:"},
+		&cobra.Group{ID: groupOwn, Title: "This program:"},
+	)
+	root.SetHelpCommandGroupID(groupOwn)
+	root.SetCompletionCommandGroupID(groupOwn)
+	for _, noun := range []*cobra.Command{
+		a.projects(), a.keys(), a.sessions(), a.events(), a.datasets(), a.datapoints(),
+		a.configurations(), a.metrics(), a.tools(), a.runs(),
+	} {
+		noun.GroupID = groupData
+		root.AddCommand(noun)
+	}
+	config := a.config()
+	config.GroupID = groupOwn
+	root.AddCommand(config, newMan())
+	for _, noun := range root.Commands() {
+		for _, verb := range noun.Commands() {
+			a.wrap(verb)
+		}
+	}
+	a.options.flags(root)
+	shapeHelp(root)
+}
+
+// noun is a command that only has verbs.
+func noun(name, short string, verbs ...*cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     name,
+		Short:   short,
+		Example: verbs[0].Example,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return cmd.Help()
+			}
+			var names []string
+			for _, verb := range cmd.Commands() {
+				names = append(names, verb.Name())
+			}
+			return usage("no verb %q; %s has %s", args[0], cmd.CommandPath(), strings.Join(names, ", "))
+		},
+	}
+	cmd.AddCommand(verbs...)
+	return cmd
+}
+
+// noSettings marks commands that must work while the settings are wrong.
+var noSettings = map[string]string{"settings": "none"}
+
+// wrap puts around a verb what all have in common: the settings before it, an end by Ctrl-C, and
+// errors that say what to do next.
+func (a *app) wrap(verb *cobra.Command) {
+	run := verb.RunE
+	verb.RunE = func(cmd *cobra.Command, args []string) error {
+		ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+		defer stop()
+		context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
+		cmd.SetContext(ctx)
+		if cmd.Annotations["settings"] != "none" {
+			if err := a.prepare(cmd); err != nil {
+				return err
+			}
+		}
+		err := run(cmd, args)
+		if a.api != nil {
+			a.api.CloseIdleConnections()
+		}
+		return a.explain(err)
+	}
+}
+
+// prepare reads the settings and makes the client, which sends nothing yet.
+func (a *app) prepare(cmd *cobra.Command) (err error) {
+	if a.settings, err = a.options.settings(cmd.Flags()); err != nil {
+		return err
+	}
+	a.output = newOutput(cmd.OutOrStdout(), cmd.ErrOrStderr(), a.settings[settingOutput].text, a.options.noColor)
+	opts := []client.Option{
+		client.WithTimeout(a.settings.timeout()),
+		client.WithRetries(retries),
+		client.WithUserAgent("spangrove-cli"),
+	}
+	if a.options.verbose {
+		fmt.Fprintf(a.errs, "server %s, key %s from %s\n", a.settings[settingServer].text, mask(a.settings[settingKey].text), a.settings[settingKey].from)
+		opts = append(opts, client.WithHTTPClient(&http.Client{
+			Transport:     &loud{to: a.errs, next: http.DefaultTransport},
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		}))
+	}
+	a.api, err = client.New(a.settings[settingServer].text, a.settings[settingKey].text, opts...)
+	if err != nil {
+		return usage("%s: %s", settingServer, strings.TrimPrefix(err.Error(), "client: "))
+	}
+	return nil
+}
+
+// loud tells of each request and of its answer, but for the key.
+type loud struct {
+	to   io.Writer
+	next http.RoundTripper
+}
+
+func (l *loud) RoundTrip(r *http.Request) (*http.Response, error) {
+	begun := time.Now()
+	res, err := l.next.RoundTrip(r)
+	took := time.Since(begun).Round(time.Millisecond)
+	if err != nil {
+		fmt.Fprintf(l.to, "%s %s: %v, after %s\n", r.Method, r.URL.Redacted(), err, took)
+		return nil, err
+	}
+	fmt.Fprintf(l.to, "%s %s: %s, after %s\n", r.Method, r.URL.Redacted(), res.Status, took)
+	return res, nil
+}
+
+// mask shows enough of a key to know it again.
+func mask(key string) string {
+	const head, tail = 3, 4
+	switch {
+	case key == "":
+		return "(none)"
+	case len(key) < 4*(head+tail):
+		return "****"
+	}
+	return key[:head] + "…" + key[len(key)-tail:]
+}

@@ -1,0 +1,294 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"regexp"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
+	"github.com/spangrove/spangrove/pkg/client"
+	"github.com/spangrove/spangrove/pkg/rawjson"
+)
+
+const exampleEvent = "0192f0a4-7c1e-7aaa-8bbb-1234567890ab"
+
+var eventColumns = []column{
+	{title: "event", path: "event_id", whole: true}, {title: "type", path: "event_type"}, {title: "name", path: "event_name"},
+	{title: "start", path: "start_time", show: millis, whole: true}, {title: "took", path: "duration", show: span, right: true}, {title: "error", path: "error"},
+}
+
+func (a *app) events() *cobra.Command {
+	fields := []field{
+		text("type", "event_type", "model, tool, chain, session or generic"),
+		text("name", "event_name", "what the step is called"),
+		text("session", "session_id", "id of its session; a new one if left out"),
+		text("parent", "parent_id", "id of the event above it; the session if left out"),
+		text("source", "source", "what sends it"),
+		text("error", "error", "what went wrong"),
+		number("start-time", "start_time", "Unix milliseconds; now if left out"),
+		number("duration", "duration", "milliseconds"),
+		value("inputs", "inputs", "JSON object, or @FILE"),
+		value("outputs", "outputs", "any JSON, or @FILE"),
+		value("config", "config", "JSON object, or @FILE"),
+	}
+	changes := []field{
+		value("metadata", "metadata", "JSON object, or @FILE; its keys go over those that are there"),
+		value("metrics", "metrics", "scores as JSON object, or @FILE; as metadata"),
+		value("feedback", "feedback", "JSON object, or @FILE; as metadata"),
+		value("user-properties", "user_properties", "JSON object, or @FILE; as metadata"),
+	}
+	return noun("events", "Events: the steps of sessions",
+		a.eventList(),
+		a.eventCreate(append(fields, changes...)),
+		a.eventBatch(),
+		a.getter("an event with what is below it", `
+			spangrove events get `+exampleEvent+`
+			spangrove events get `+exampleEvent+` --output json`,
+			func(id string) client.Request { return get(path("events", id)) }, "event"),
+		a.updater("an event, or a session by its id", `
+			spangrove events update `+exampleEvent+` --metrics '{"accuracy": 0.75}'
+			spangrove events update `+exampleEvent+` --feedback '{"rating": 5}' --metadata @metadata.json`,
+			func(id string, body json.RawMessage) client.Request { return put(path("events", id), body) },
+			append(changes, value("inputs", "inputs", "JSON object, or @FILE; as metadata"), value("config", "config", "JSON object, or @FILE; as metadata"),
+				value("outputs", "outputs", "any JSON, or @FILE; replaces what is there"), number("duration", "duration", "milliseconds"))),
+		a.deleter("delete ID...", "events; what is below them stays, but with a session all of it goes", `spangrove events delete `+exampleEvent+` --yes`,
+			func(id string) client.Request { return del(path("events", id)) }),
+	)
+}
+
+// eventChoice are the flags that choose events.
+type eventChoice struct{ session, kind, name, run, since, until string }
+
+func (c *eventChoice) flags(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&c.session, "session", "", "only those of the session of this `ID`")
+	flags.StringVar(&c.kind, "type", "", "only those of this `TYPE`: model, tool, chain, session or generic")
+	flags.StringVar(&c.name, "name", "", "only those of exactly this `NAME`")
+	flags.StringVar(&c.run, "run", "", "only those of the experiment run of this `ID`")
+	timeFlags(cmd, &c.since, &c.until)
+}
+
+func timeFlags(cmd *cobra.Command, since, until *string) {
+	cmd.Flags().StringVar(since, "since", "", "only those that began in this `TIME` up to now, such as 30m, 24h or 7d, or from this date on")
+	cmd.Flags().StringVar(until, "until", "", "only those that began up to this `DATE`, such as 2026-01-31 or 2026-01-31T12:00:00Z")
+}
+
+func (c *eventChoice) any() bool { return *c != eventChoice{} }
+
+// query is the choice as the API has it.
+func (c *eventChoice) query() (json.RawMessage, error) {
+	var b rawjson.Builder
+	var filters []json.RawMessage
+	is := func(field, value string) {
+		if value != "" {
+			var f rawjson.Builder
+			f.String("field", field)
+			f.String("operator", "is")
+			f.String("value", value)
+			filters = append(filters, f.Bytes())
+		}
+	}
+	is("session_id", c.session)
+	is("event_type", c.kind)
+	is("event_name", c.name)
+	if len(filters) > 0 {
+		b.Raw("filters", array(filters))
+	}
+	if c.run != "" {
+		b.String("evaluation_id", c.run)
+	}
+	between, err := dateRange(c.since, c.until)
+	if err != nil {
+		return nil, err
+	}
+	if between != nil {
+		b.Raw("dateRange", between)
+	}
+	return b.Bytes(), nil
+}
+
+var timeUpToNow = regexp.MustCompile(`^[0-9]+[mhdwM]$`)
+
+// dateRange is the range of --since and --until, nil if there is none.
+func dateRange(since, until string) (json.RawMessage, error) {
+	if since == "" && until == "" {
+		return nil, nil
+	}
+	var b rawjson.Builder
+	if timeUpToNow.MatchString(since) {
+		if until != "" {
+			return nil, usage("--since %s goes up to now; with --until it must be a date", since)
+		}
+		b.String("relative", since)
+		return b.Bytes(), nil
+	}
+	if since != "" {
+		b.String("$gte", since)
+	}
+	if until != "" {
+		b.String("$lte", until)
+	}
+	return b.Bytes(), nil
+}
+
+func (a *app) eventList() *cobra.Command {
+	var choice eventChoice
+	var p paging
+	var only []string
+	l := listing{
+		things: "events", at: "events", total: "totalEvents", limit: 50, columns: eventColumns,
+		example: `
+			spangrove events list
+			spangrove events list --type model --since 24h
+			spangrove events list --session ` + exampleEvent + ` --limit 0 --output jsonl
+			spangrove events list --name chat --fields metadata.cost,metadata.total_tokens`,
+	}
+	cmd := command("list", "List events, newest first", l.example, func(ctx context.Context, _ []string) error {
+		q, err := choice.query()
+		if err != nil {
+			return err
+		}
+		if len(only) > 0 {
+			var b rawjson.Builder
+			b.Raw("projections", rawjson.AppendStrings(nil, only))
+			q = rawjson.Merge(q, b.Bytes())
+			l.columns = append([]column{eventColumns[0]}, titled(only...)...)
+		}
+		l.request = search(q)
+		return a.list(ctx, l, p)
+	})
+	choice.flags(cmd)
+	cmd.Flags().StringSliceVar(&only, "fields", nil, "show these `PATHS` instead, with commas")
+	p.flags(cmd, l)
+	return cmd
+}
+
+// search asks for events; it changes nothing, though it is a POST.
+func search(q json.RawMessage) client.Request {
+	r := post("/v1/events/search", q)
+	r.Repeatable = true
+	return r
+}
+
+func (a *app) eventCreate(fields []field) *cobra.Command {
+	var b *body
+	cmd := command("create", "Create an event", `
+		spangrove events create --type tool --name search --inputs '{"query": "weather"}' --duration 120
+		spangrove events create --file event.json
+		echo '{"event_type": "generic", "event_name": "deploy", "inputs": {}}' | spangrove events create --file -`,
+		func(ctx context.Context, _ []string) error {
+			event, err := b.build()
+			if err != nil {
+				return err
+			}
+			r := post("/v1/events", named(event))
+			r.Repeatable = true
+			answer, err := a.call(ctx, r)
+			if err != nil {
+				return err
+			}
+			id, _ := rawjson.Text(rawjson.Get(answer, "event_id"))
+			return a.made(answer, id)
+		})
+	b = bodyOf(cmd, fields...)
+	return cmd
+}
+
+// wrapped is an object with one member.
+func wrapped(name string, v json.RawMessage) json.RawMessage {
+	var b rawjson.Builder
+	b.Raw(name, v)
+	return b.Bytes()
+}
+
+// named gives an event the ids and inputs that it must have. With ids of ours, a request may be
+// repeated: the server knows the event again.
+func named(event json.RawMessage) json.RawMessage {
+	kind, _ := rawjson.Text(rawjson.Get(event, "event_type"))
+	id, hasID := rawjson.Text(rawjson.Get(event, "event_id"))
+	session, hasSession := rawjson.Text(rawjson.Get(event, "session_id"))
+	if kind == "session" { // both ids are the same
+		switch {
+		case !hasID && hasSession:
+			id, hasID = session, true
+			event = with(event, "event_id", id)
+		case hasID && !hasSession:
+			return withInputs(with(event, "session_id", id))
+		}
+	}
+	if !hasID {
+		id = newID()
+		event = with(event, "event_id", id)
+	}
+	if !hasSession {
+		own := newID()
+		if kind == "session" {
+			own = id
+		}
+		event = with(event, "session_id", own)
+	}
+	return withInputs(event)
+}
+
+func withInputs(event json.RawMessage) json.RawMessage {
+	if rawjson.Get(event, "inputs") != nil {
+		return event
+	}
+	return rawjson.Merge(event, wrapped("inputs", json.RawMessage("{}")))
+}
+
+func newID() string { return uuid.Must(uuid.NewV7()).String() }
+
+// eventBatch creates the events of a file. A request is stored whole or not at all.
+func (a *app) eventBatch() *cobra.Command {
+	var file, session string
+	cmd := command("batch", "Create the events of a file", `
+		spangrove events batch --file events.jsonl
+		spangrove events batch --file events.json --session `+exampleEvent, nil)
+	cmd.Long = "The file has an event a line, or one array of events. Events are stored in requests of up to 1000, each whole or not at all. " +
+		"Give them an event_id, and a second call with the same file changes nothing."
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if file == "" {
+			return usage("--file is missing: the events, - for standard input")
+		}
+		in, err := open(cmd, file)
+		if err != nil {
+			return err
+		}
+		defer in.Close()
+		out := a.ids("event_id")
+		err = inChunks(jsonRows(in, file), func(events []json.RawMessage) error {
+			for i, event := range events {
+				if session != "" {
+					event = with(event, "session_id", session)
+				}
+				events[i] = named(event)
+			}
+			r := post("/v1/events/batch", wrapped("events", array(events)))
+			r.Repeatable = true
+			answer, err := a.call(cmd.Context(), r)
+			if err != nil {
+				return err
+			}
+			for _, id := range rawjson.Array(rawjson.Get(answer, "event_ids")) {
+				if err := out.add(wrapped("event_id", id)); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if ended := out.end(); err == nil {
+			err = ended
+		}
+		if err != nil {
+			return after(err, "created %d events", out.n)
+		}
+		a.remark("created %d events", out.n)
+		return nil
+	}
+	cmd.Flags().StringVarP(&file, "file", "f", "", "`FILE` of events, - for standard input")
+	cmd.Flags().StringVar(&session, "session", "", "put all of them into the session of this `ID`")
+	return cmd
+}

@@ -1,0 +1,95 @@
+package cli
+
+import (
+	"context"
+	"net/url"
+
+	"github.com/spf13/cobra"
+
+	"github.com/spangrove/spangrove/pkg/rawjson"
+)
+
+func (a *app) projects() *cobra.Command {
+	fields := []field{
+		text("name", "name", "name of the project"),
+		text("description", "description", "what it is for"),
+		text("type", "type", "evaluation or completion"),
+	}
+	return noun("projects", "Projects: what keys and all data belong to",
+		a.lister(listing{
+			things: "projects",
+			example: `
+				spangrove projects list
+				spangrove projects list --name default --output json`,
+			request: get("/v1/projects"), limit: 50,
+			filters: []queryFlag{{"name", "name", "only the one of this name"}},
+			columns: []column{{title: "id", path: "id", whole: true}, {title: "name", path: "name"}, {title: "description", path: "description"}, {title: "created", path: "created_at", show: date, whole: true}},
+		}),
+		a.creator("a project", `spangrove projects create --name support --description 'The support assistant'`, "/v1/projects", fields, "id"),
+		a.projectUpdate(fields),
+		a.projectDelete(),
+	)
+}
+
+// project is the id of a project that is named, or whose id is given already.
+func (a *app) project(ctx context.Context, nameOrID string) (string, error) {
+	r := get("/v1/projects")
+	r.Query = url.Values{"name": {nameOrID}}
+	answer, err := a.call(ctx, r)
+	if err != nil {
+		return "", err
+	}
+	if id := textOf(rawjson.Path(answer, "0"), "id"); id != "" {
+		return id, nil
+	}
+	return nameOrID, nil
+}
+
+func (a *app) projectUpdate(fields []field) *cobra.Command {
+	var b *body
+	cmd := command("update PROJECT", "Change a project, which is named or given by its id", `
+		spangrove projects update support --name helpdesk
+		spangrove projects update support --description 'The assistant of the helpdesk'`,
+		func(ctx context.Context, args []string) error {
+			text, err := b.build()
+			if err != nil {
+				return err
+			}
+			id, err := a.project(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			answer, err := a.call(ctx, put("/v1/projects", with(text, "project_id", id)))
+			if err != nil {
+				return err
+			}
+			return a.changed(answer, "updated %s", clean(args[0]))
+		})
+	b = bodyOf(cmd, fields...)
+	return cmd
+}
+
+func (a *app) projectDelete() *cobra.Command {
+	var yes bool
+	cmd := command("delete PROJECT", "Delete a project with its keys and all its data", `spangrove projects delete support --yes`, nil)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		id, err := a.project(cmd.Context(), args[0])
+		if err != nil {
+			return err
+		}
+		if !yes {
+			if err := confirm(cmd, "delete the project "+args[0]+" with its keys and all its data?"); err != nil {
+				return err
+			}
+		}
+		r := del("/v1/projects")
+		r.Query = url.Values{"project_id": {id}}
+		answer, err := a.call(cmd.Context(), r)
+		if err != nil {
+			return err
+		}
+		return a.changed(answer, "deleted %s", clean(args[0]))
+	}
+	yesFlag(cmd, &yes)
+	return cmd
+}

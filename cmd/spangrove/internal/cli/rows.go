@@ -1,0 +1,138 @@
+package cli
+
+import (
+	"bufio"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"io"
+	"iter"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/spangrove/spangrove/pkg/rawjson"
+)
+
+// rowsOf reads a file row by row, in the format that is named or that the file's name tells.
+func rowsOf(in io.Reader, file, format string) iter.Seq2[json.RawMessage, error] {
+	if format == "" {
+		format = "json"
+		if strings.EqualFold(filepath.Ext(file), ".csv") {
+			format = "csv"
+		}
+	}
+	switch format {
+	case "csv":
+		return csvRows(in, file)
+	case "json", "jsonl":
+		return jsonRows(in, file)
+	}
+	return func(yield func(json.RawMessage, error) bool) {
+		yield(nil, usage("--format %s: must be csv or json", format))
+	}
+}
+
+// jsonRows reads objects: one after the other, as JSON lines are, or the elements of one array.
+// It holds one row in memory.
+func jsonRows(in io.Reader, file string) iter.Seq2[json.RawMessage, error] {
+	return func(yield func(json.RawMessage, error) bool) {
+		d := jsontext.NewDecoder(in, jsontext.AllowDuplicateNames(true))
+		n, inArray := 0, d.PeekKind() == '['
+		fail := func(err error) {
+			yield(nil, usage("%s: row %d: %s", file, n+1, oneLine(strings.TrimPrefix(err.Error(), "jsontext: "))))
+		}
+		if inArray {
+			if _, err := d.ReadToken(); err != nil {
+				fail(err)
+				return
+			}
+		}
+		for ; ; n++ {
+			if inArray && d.PeekKind() == ']' {
+				return
+			}
+			row, err := d.ReadValue()
+			if errors.Is(err, io.EOF) && !inArray {
+				return
+			}
+			if err != nil {
+				fail(err)
+				return
+			}
+			if row.Kind() != '{' {
+				fail(errors.New("must be an object"))
+				return
+			}
+			if !yield(json.RawMessage(slices.Clone(row)), nil) {
+				return
+			}
+		}
+	}
+}
+
+// csvRows reads rows under a line of names; all values are texts.
+func csvRows(in io.Reader, file string) iter.Seq2[json.RawMessage, error] {
+	return func(yield func(json.RawMessage, error) bool) {
+		buffered := bufio.NewReader(in)
+		if mark, _ := buffered.Peek(3); string(mark) == "\xef\xbb\xbf" { // spreadsheets begin so
+			_, _ = buffered.Discard(3) // they have just been seen
+		}
+		r := csv.NewReader(buffered)
+		names, err := r.Read()
+		if errors.Is(err, io.EOF) {
+			return
+		}
+		if err != nil {
+			yield(nil, usage("%s: %s", file, err))
+			return
+		}
+		for i, name := range names {
+			if slices.Contains(names[:i], name) {
+				yield(nil, usage("%s: the column %q is there twice", file, name))
+				return
+			}
+		}
+		for {
+			record, err := r.Read()
+			if errors.Is(err, io.EOF) {
+				return
+			}
+			if err != nil {
+				yield(nil, usage("%s: %s", file, err))
+				return
+			}
+			var row rawjson.Builder
+			for i, name := range names {
+				row.String(name, record[i])
+			}
+			if !yield(row.Bytes(), nil) {
+				return
+			}
+		}
+	}
+}
+
+// inChunks hands rows to send in groups that a request can carry.
+func inChunks(rows iter.Seq2[json.RawMessage, error], send func([]json.RawMessage) error) error {
+	var chunk []json.RawMessage
+	size := 0
+	for row, err := range rows {
+		if err != nil {
+			return err
+		}
+		if len(chunk) > 0 && (len(chunk) == requestRows || size+len(row) > requestBytes) {
+			if err := send(chunk); err != nil {
+				return err
+			}
+			chunk, size = nil, 0
+		}
+		chunk, size = append(chunk, row), size+len(row)
+	}
+	if len(chunk) == 0 {
+		return nil
+	}
+	return send(chunk)
+}

@@ -1,0 +1,146 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"net/url"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/spangrove/spangrove/pkg/client"
+	"github.com/spangrove/spangrove/pkg/rawjson"
+)
+
+// mostRuns is how many runs, and how many events of one, the API lists at once.
+const mostRuns = 100
+
+func (a *app) runs() *cobra.Command {
+	fields := []field{
+		text("name", "name", "name of the run"),
+		text("description", "description", "what it tries"),
+		text("status", "status", "pending, running, completed, failed or cancelled"),
+		text("dataset", "dataset_id", "id of its dataset"),
+		texts("sessions", "event_ids", "ids of its sessions, with commas"),
+		value("metadata", "metadata", "JSON object, or @FILE"),
+		value("results", "results", "JSON object, or @FILE"),
+		value("configuration", "configuration", "JSON object, or @FILE"),
+		value("passing-ranges", "passing_ranges", `which scores pass, such as {"accuracy": {"min": 0.8}}`),
+	}
+	id := exampleEvent
+	return noun("runs", "Runs: experiments, their scores and what passed",
+		a.runList(),
+		a.runCreate(fields),
+		a.getter("a run", `spangrove runs get `+id, func(id string) client.Request { return get(path("runs", id)) }, "evaluation"),
+		a.updater("a run", `
+			spangrove runs update `+id+` --status completed
+			spangrove runs update `+id+` --metadata '{"commit": "4a5b6c7"}'`,
+			func(id string, body json.RawMessage) client.Request { return put(path("runs", id), body) }, fields),
+		a.deleter("delete ID...", "runs; their sessions stay", `spangrove runs delete `+id+` --yes`,
+			func(id string) client.Request { return del(path("runs", id)) }),
+		a.runResult(),
+		a.idLister("metrics ID", "List the scores of the events of a run", listing{
+			things: "events", at: "events", total: "totalEvents", limit: 100, most: mostRuns,
+			example: `
+				spangrove runs metrics ` + id + `
+				spangrove runs metrics ` + id + ` --limit 0 --output jsonl`,
+			columns: []column{
+				{title: "session", path: "session_id", whole: true}, {title: "type", path: "event_type"}, {title: "name", path: "event_name"}, {title: "metrics", path: "metrics"},
+			},
+		}, func(id string) client.Request { return get(path("runs", id, "metrics")) }),
+	)
+}
+
+func (a *app) runList() *cobra.Command {
+	return a.lister(listing{
+		things: "runs", at: "evaluations", total: "pagination.total", limit: 100, most: mostRuns,
+		example: `
+			spangrove runs list
+			spangrove runs list --status completed --since 7d
+			spangrove runs list --dataset 65a1b2c3d4e5f60718293a4b --output json`,
+		request: get("/v1/runs"),
+		filters: []queryFlag{
+			{"name", "name", "only those of this name"},
+			{"status", "status", "only those that are pending, running, completed, failed or cancelled"},
+			{"dataset", "dataset_id", "only those over the dataset of this id"},
+			{"since", "dateRange", "only those made in this time up to now, such as 7d"},
+		},
+		columns: []column{
+			{title: "run", path: "run_id", whole: true}, {title: "name", path: "name"}, {title: "status", path: "status"},
+			{title: "sessions", path: "event_ids", show: count, right: true}, {title: "created", path: "created_at", show: date, whole: true},
+		},
+	})
+}
+
+// count is how many elements an array has.
+func count(list json.RawMessage) string {
+	n := 0
+	for range rawjson.Array(list) {
+		n++
+	}
+	return strconv.Itoa(n)
+}
+
+func (a *app) runCreate(fields []field) *cobra.Command {
+	var b *body
+	cmd := command("create", "Create a run", `
+		RUN=$(spangrove runs create --name 'new prompt' --dataset 65a1b2c3d4e5f60718293a4b)
+		spangrove runs create --file run.yaml`,
+		func(ctx context.Context, _ []string) error {
+			run, err := b.build()
+			if err != nil {
+				return err
+			}
+			if rawjson.Get(run, "run_id") == nil {
+				run = with(run, "run_id", newID())
+			}
+			r := post("/v1/runs", run)
+			r.Repeatable = true // the server knows the run again
+			answer, err := a.call(ctx, r)
+			if err != nil {
+				return err
+			}
+			return a.made(rawjson.Get(answer, "evaluation"), textOf(answer, "run_id"))
+		})
+	b = bodyOf(cmd, append([]field{text("id", "run_id", "a UUID; made if left out")}, fields...)...)
+	return cmd
+}
+
+func (a *app) runResult() *cobra.Command {
+	var aggregate string
+	cmd := command("result ID", "Show what the scores of a run come to, and what passed", `
+		spangrove runs result `+exampleEvent+`
+		spangrove runs result `+exampleEvent+` --aggregate p95 --output json`,
+		func(ctx context.Context, args []string) error {
+			r := get(path("runs", args[0], "result"))
+			r.Query = url.Values{}
+			if aggregate != "" {
+				r.Query.Set("aggregate_function", aggregate)
+			}
+			answer, err := a.call(ctx, r)
+			if err != nil {
+				return err
+			}
+			if a.format != formatTable {
+				return a.one(answer)
+			}
+			out := a.items([]column{
+				{title: "metric", path: "metric_name"}, {title: "event", path: "event_name"}, {title: "type", path: "event_type"},
+				{title: textOf(rawjson.Get(answer, "metrics"), "aggregation_function"), path: "aggregate", right: true},
+				{title: "values", path: "values", show: count, right: true},
+				{title: "passed", path: "datapoints.passed", show: count, right: true}, {title: "failed", path: "datapoints.failed", show: count, right: true},
+			})
+			for _, metric := range rawjson.Array(rawjson.Path(answer, "metrics", "details")) {
+				if err := out.add(metric); err != nil {
+					return err
+				}
+			}
+			if err := out.end(); err != nil {
+				return err
+			}
+			a.remark("%s: %s datapoints passed, %s failed", textOf(answer, "status"), count(rawjson.Get(answer, "passed")), count(rawjson.Get(answer, "failed")))
+			return nil
+		})
+	cmd.Flags().StringVar(&aggregate, "aggregate", "", "how the values of a metric are put together: average, sum, min, max, median, p90, p95, p99")
+	return cmd
+}

@@ -1,0 +1,94 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/spf13/cobra"
+
+	"github.com/spangrove/spangrove/pkg/client"
+	"github.com/spangrove/spangrove/pkg/rawjson"
+)
+
+func (a *app) sessions() *cobra.Command {
+	return noun("sessions", "Sessions: what an application did, as a tree of events",
+		a.sessionList(),
+		a.sessionStart(),
+		a.getter("a session with all events in it", `
+			spangrove sessions get `+exampleEvent+`
+			spangrove sessions get `+exampleEvent+` --output json`,
+			func(id string) client.Request { return get(path("sessions", id)) }),
+		a.deleter("delete ID...", "sessions with all their events", `spangrove sessions delete `+exampleEvent+` --yes`,
+			func(id string) client.Request { return del(path("sessions", id)) }),
+	)
+}
+
+func (a *app) sessionList() *cobra.Command {
+	choice := eventChoice{}
+	var p paging
+	l := listing{
+		things: "sessions", at: "events", total: "totalEvents", limit: 50,
+		example: `
+			spangrove sessions list
+			spangrove sessions list --since 24h --name checkout
+			spangrove sessions list --limit 0 --output jsonl`,
+		columns: []column{
+			{title: "session", path: "session_id", whole: true}, {title: "name", path: "event_name"}, {title: "start", path: "start_time", show: millis, whole: true},
+			{title: "took", path: "duration", show: span, right: true}, {title: "events", path: "metadata.num_events", right: true},
+			{title: "tokens", path: "metadata.total_tokens", right: true}, {title: "cost", path: "metadata.cost", right: true}, {title: "error", path: "error"},
+		},
+	}
+	cmd := command("list", "List sessions, newest first", l.example, func(ctx context.Context, _ []string) error {
+		choice.kind = "session"
+		q, err := choice.query()
+		if err != nil {
+			return err
+		}
+		l.request = search(q)
+		return a.list(ctx, l, p)
+	})
+	cmd.Flags().StringVar(&choice.name, "name", "", "only those of exactly this `NAME`")
+	cmd.Flags().StringVar(&choice.run, "run", "", "only those of the experiment run of this `ID`")
+	timeFlags(cmd, &choice.since, &choice.until)
+	p.flags(cmd, l)
+	return cmd
+}
+
+func (a *app) sessionStart() *cobra.Command {
+	var b *body
+	cmd := command("start", "Start a session", `
+		SESSION=$(spangrove sessions start --name checkout)
+		spangrove sessions start --file session.yaml`,
+		func(ctx context.Context, _ []string) error {
+			session, err := b.build()
+			if err != nil {
+				return err
+			}
+			if rawjson.Get(session, "session_id") == nil {
+				session = with(session, "session_id", newID())
+			}
+			r := post("/v1/session/start", session)
+			r.Repeatable = true
+			answer, err := a.call(ctx, r)
+			if err != nil {
+				return err
+			}
+			id, _ := rawjson.Text(rawjson.Get(answer, "session_id"))
+			return a.made(answer, id)
+		})
+	b = bodyOf(cmd,
+		text("name", "session_name", "what the session is called"),
+		text("id", "session_id", "a UUID; made if left out"),
+		text("source", "source", "what sends it"),
+		value("inputs", "inputs", "JSON object, or @FILE"),
+		value("metadata", "metadata", "JSON object, or @FILE"),
+		value("user-properties", "user_properties", "JSON object, or @FILE"),
+	)
+	return cmd
+}
+
+// textOf is a member that is a text, empty if it is none.
+func textOf(thing json.RawMessage, member string) string {
+	text, _ := rawjson.Text(rawjson.Get(thing, member))
+	return text
+}

@@ -1,0 +1,319 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/spangrove/spangrove/pkg/client"
+)
+
+// The names of the settings, which are those of their options and of their lines in the file.
+const (
+	settingServer  = "server"
+	settingKey     = "api-key"
+	settingTimeout = "timeout"
+	settingOutput  = "output"
+)
+
+// known are the settings in the order in which they are shown.
+var known = []struct {
+	name, variable, otherwise string
+	check                     func(string) error
+}{
+	{settingServer, "SPANGROVE_SERVER", "http://127.0.0.1:7420", checkServer},
+	{settingKey, "SPANGROVE_API_KEY", "", checkKey},
+	{settingTimeout, "SPANGROVE_TIMEOUT", "30s", func(text string) error { _, err := parseTimeout(text); return err }},
+	{settingOutput, "SPANGROVE_OUTPUT", formatTable, checkOutput},
+}
+
+// setting is a value and where it came from.
+type setting struct{ text, from string }
+
+type settings map[string]setting
+
+func (s settings) timeout() time.Duration {
+	d, _ := parseTimeout(s[settingTimeout].text) // checked when it was read
+	return d
+}
+
+// options are the options that all commands have.
+type options struct {
+	values           map[string]*string
+	noColor, verbose bool
+}
+
+func (o *options) flags(root *cobra.Command) {
+	flags := root.PersistentFlags()
+	text := func(name, shorthand, usage string) {
+		o.values[name] = flags.StringP(name, shorthand, "", usage)
+	}
+	o.values = map[string]*string{}
+	text(settingServer, "", "`URL` of the server (default http://127.0.0.1:7420)")
+	text(settingKey, "", "API `key`")
+	text(settingTimeout, "", "how long a call may take: 45s, 2m, or seconds; 0: any `time` (default 30s)")
+	text(settingOutput, "o", "`format` of the result: table, json, jsonl or yaml (default table)")
+	flags.BoolVar(&o.noColor, "no-color", false, "no colour, as NO_COLOR=1")
+	flags.BoolVar(&o.verbose, "verbose", false, "tell on standard error what is sent")
+	_ = root.RegisterFlagCompletionFunc(settingOutput, cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp)) // fails only if there is no such flag
+	// The options mean nothing to the server: its settings are its configuration.
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+		if cmd.HasParent() && cmd.GroupID != GroupServer {
+			return nil
+		}
+		var wrong error
+		cmd.Flags().Visit(func(f *pflag.Flag) {
+			if flags.Lookup(f.Name) != nil {
+				wrong = usage("--%s is an option of the nouns, not of the server; see spangrove --help", f.Name)
+			}
+		})
+		return wrong
+	}
+}
+
+// settings gives each setting: of the option, else of the environment variable, else of the
+// file, else the default. The key of a server on this machine that made its own is the last
+// resort for the key.
+func (o *options) settings(flags *pflag.FlagSet) (settings, error) {
+	path, err := configPath()
+	if err != nil {
+		return nil, err
+	}
+	file, err := readConfig(path)
+	if err != nil {
+		return nil, err
+	}
+	s := settings{}
+	for _, k := range known {
+		got := setting{k.otherwise, "default"}
+		if f := flags.Lookup(k.name); f != nil && f.Changed {
+			got = setting{*o.values[k.name], "option --" + k.name}
+		} else if text := os.Getenv(k.variable); text != "" {
+			got = setting{text, "environment variable " + k.variable}
+		} else if text, ok := file.get(k.name); ok {
+			got = setting{text, "file " + path}
+		}
+		if got.from != "default" {
+			if err := k.check(got.text); err != nil {
+				return nil, usage("%s from %s: %s", k.name, got.from, err)
+			}
+		}
+		s[k.name] = got
+	}
+	if s[settingKey].from == "default" {
+		s[settingKey] = localKey(s[settingServer].text)
+	}
+	return s, nil
+}
+
+// localKey is the key that a server made for itself in the data directory here, if the server
+// that is asked is on this machine.
+func localKey(server string) setting {
+	none := setting{"", "default"}
+	if !local(server) {
+		return none
+	}
+	directory := os.Getenv("SPANGROVE_DATA_DIR")
+	if directory == "" {
+		directory = "spangrove-data"
+	}
+	path := filepath.Join(directory, "api-key")
+	text, err := os.ReadFile(path)
+	key := strings.TrimSpace(string(text))
+	if err != nil || checkKey(key) != nil {
+		return none // there is none, or none for this user
+	}
+	return setting{key, "file " + path}
+}
+
+// local says whether an address is of this machine.
+func local(server string) bool {
+	u, err := url.Parse(server)
+	if err != nil {
+		return false
+	}
+	ip := net.ParseIP(u.Hostname())
+	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+func checkServer(text string) error {
+	_, err := client.New(text, "")
+	if err != nil {
+		return errors.New(strings.TrimPrefix(err.Error(), "client: "))
+	}
+	return nil
+}
+
+func checkKey(text string) error {
+	if text == "" || strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return errors.New("must be printable characters without spaces")
+	}
+	return nil
+}
+
+func checkOutput(text string) error {
+	if !slices.Contains(formats, text) {
+		return fmt.Errorf("%q is none of %s", text, strings.Join(formats, ", "))
+	}
+	return nil
+}
+
+// parseTimeout reads a duration, or a number of seconds.
+func parseTimeout(text string) (time.Duration, error) {
+	d, err := time.ParseDuration(text)
+	if n, numErr := strconv.ParseFloat(text, 64); numErr == nil && n < 1e9 {
+		d, err = time.Duration(n*float64(time.Second)), nil
+	}
+	if err != nil || d < 0 {
+		return 0, fmt.Errorf("%q is no time; give one such as 45s, 2m or 30.0", text)
+	}
+	return d, nil
+}
+
+// configPath is the file of the user's settings.
+func configPath() (string, error) {
+	directory, err := os.UserConfigDir()
+	if err != nil {
+		return "", usage("no place for settings: %s; set HOME", err)
+	}
+	return filepath.Join(directory, "spangrove", "config.yaml"), nil
+}
+
+// configFile is the file of settings, a mapping of names to values. It is kept as a document, so
+// that a change leaves comments and order as they are.
+type configFile struct{ document yaml.Node }
+
+// readConfig reads and checks the file; one that is not there is empty.
+func readConfig(path string) (*configFile, error) {
+	f := &configFile{}
+	text, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, usage("settings: %s", err)
+	}
+	if err := yaml.Unmarshal(text, &f.document); err != nil {
+		return nil, usage("%s: %s", path, oneLine(err.Error()))
+	}
+	if len(f.document.Content) == 0 { // empty, or nothing but comments
+		f.document.Kind = yaml.DocumentNode
+		f.document.Content = []*yaml.Node{{Kind: yaml.MappingNode}}
+	}
+	root := f.mapping()
+	if root.Kind != yaml.MappingNode {
+		return nil, usage("%s: must be lines such as server: http://127.0.0.1:7420", path)
+	}
+	seen := map[string]bool{}
+	for i := 0; i < len(root.Content); i += 2 {
+		name, value := root.Content[i], root.Content[i+1]
+		switch {
+		case !isSetting(name.Value):
+			return nil, usage("%s:%d: no setting %q; there are %s", path, name.Line, name.Value, strings.Join(settingNames(), ", "))
+		case seen[name.Value]:
+			return nil, usage("%s:%d: %s is set twice", path, name.Line, name.Value)
+		case value.Kind != yaml.ScalarNode || value.Value == "":
+			return nil, usage("%s:%d: %s must have a value", path, name.Line, name.Value)
+		}
+		seen[name.Value] = true
+	}
+	return f, nil
+}
+
+func (f *configFile) mapping() *yaml.Node { return f.document.Content[0] }
+
+func (f *configFile) get(name string) (string, bool) {
+	root := f.mapping().Content
+	for i := 0; i < len(root); i += 2 {
+		if root[i].Value == name {
+			return root[i+1].Value, true
+		}
+	}
+	return "", false
+}
+
+func (f *configFile) set(name, value string) {
+	root := f.mapping()
+	text := &yaml.Node{}
+	text.SetString(value)
+	for i := 0; i < len(root.Content); i += 2 {
+		if root.Content[i].Value == name {
+			text.LineComment = root.Content[i+1].LineComment
+			root.Content[i+1] = text
+			return
+		}
+	}
+	key := &yaml.Node{}
+	key.SetString(name)
+	root.Content = append(root.Content, key, text)
+}
+
+// unset says whether there was something to take away.
+func (f *configFile) unset(name string) bool {
+	root := f.mapping()
+	for i := 0; i < len(root.Content); i += 2 {
+		if root.Content[i].Value == name {
+			root.Content = slices.Delete(root.Content, i, i+2)
+			return true
+		}
+	}
+	return false
+}
+
+// write replaces the file by a new one that only its user can read: whoever reads it meanwhile
+// gets the old one or the new one.
+func (f *configFile) write(path string) (err error) {
+	var text bytes.Buffer
+	if len(f.mapping().Content) > 0 {
+		e := yaml.NewEncoder(&text)
+		if err := e.Encode(&f.document); err != nil {
+			return err
+		}
+		if err := e.Close(); err != nil {
+			return err
+		}
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	temp, err := os.CreateTemp(filepath.Dir(path), ".config-*") // its mode is 0600
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(temp.Name()) // the error that matters is the first one
+		}
+	}()
+	_, err = temp.Write(text.Bytes())
+	if err == nil {
+		err = temp.Sync()
+	}
+	if closed := temp.Close(); err == nil {
+		err = closed
+	}
+	if err == nil {
+		err = os.Rename(temp.Name(), path)
+	}
+	return err
+}
+
+func settingNames() []string {
+	var names []string
+	for _, k := range known {
+		names = append(names, k.name)
+	}
+	return names
+}
+
+func isSetting(name string) bool { return slices.Contains(settingNames(), name) }

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/creack/pty"
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/spangrove/spangrove/e2e/harness"
+)
+
+// TestMain lets the test's own binary be the programs that scripts run.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"spangrove": main, "inpty": inPTY})
+}
+
+var update = flag.Bool("update", false, "write what scripts compare with, and docs/cli.md")
+
+// TestScripts runs testdata/*.txtar, commands and what they must print, against a server on each
+// database. Each script has a project of its own, so that all can run at the same time:
+//
+//	$SPANGROVE_SERVER, $SPANGROVE_API_KEY   the server, and a key of scope full of the project
+//	$ADMIN_KEY, $PROJECT                    a key of scope admin, and the project's name
+//	exits N COMMAND...                      the command must exit with this status
+//	capture NAME [REGEXP]                   sets a variable to what was printed last, or to its first group
+//	exec inpty WIDTH [-type TEXT] COMMAND…  the command in a terminal that is so wide
+func TestScripts(t *testing.T) {
+	t.Run("sqlite", func(t *testing.T) { runScripts(t, "") })
+	t.Run("postgres", func(t *testing.T) {
+		if os.Getenv("SPANGROVE_TEST_POSTGRES") == "" {
+			t.Skip("SPANGROVE_TEST_POSTGRES is not set")
+		}
+		runScripts(t, harness.PostgresDSN(t))
+	})
+}
+
+const adminKey = "sg_scripts_0123456789abcdef"
+
+func runScripts(t *testing.T, dsn string) {
+	server := startProcess(t, dsn)
+	admin := harness.NewClient(server, adminKey)
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata",
+		UpdateScripts:       *update,
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup: func(env *testscript.Env) error {
+			name := filepath.Base(env.WorkDir)
+			var project struct{ ID string }
+			if err := admin.JSON(t.Context(), "POST", "/v1/projects", map[string]any{"name": name}, &project); err != nil {
+				return err
+			}
+			var key struct {
+				Data struct {
+					Value string `json:"key_value"`
+				}
+			}
+			body := map[string]any{"name": "script", "permissions": []string{"full"}, "expires_at": "2099-01-01"}
+			if err := admin.JSON(t.Context(), "POST", "/v1/projects/"+project.ID+"/fine_grained_api_keys", body, &key); err != nil {
+				return err
+			}
+			home := filepath.Join(env.WorkDir, ".home")
+			if err := os.Mkdir(home, 0o700); err != nil {
+				return err
+			}
+			env.Vars = append(env.Vars, "SPANGROVE_SERVER="+server, "SPANGROVE_API_KEY="+key.Data.Value,
+				"ADMIN_KEY="+adminKey, "PROJECT="+name, "HOME="+home, "TZ=UTC", "TERM=xterm")
+			return nil
+		},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"exits": func(ts *testscript.TestScript, neg bool, args []string) {
+				if neg || len(args) < 2 {
+					ts.Fatalf("usage: exits STATUS COMMAND...")
+				}
+				status := 0
+				var exit *exec.ExitError
+				if err := ts.Exec(args[1], args[2:]...); errors.As(err, &exit) {
+					status = exit.ExitCode()
+				} else if err != nil {
+					ts.Fatalf("%v", err)
+				}
+				if strconv.Itoa(status) != args[0] {
+					ts.Fatalf("exit status %d, want %s", status, args[0])
+				}
+			},
+			"capture": func(ts *testscript.TestScript, neg bool, args []string) {
+				if neg || len(args) < 1 || len(args) > 2 {
+					ts.Fatalf("usage: capture NAME [REGEXP]")
+				}
+				text := strings.TrimSpace(ts.ReadFile("stdout"))
+				if len(args) == 2 {
+					m := regexp.MustCompile(args[1]).FindStringSubmatch(text)
+					if m == nil {
+						ts.Fatalf("no %s in what was printed", args[1])
+					}
+					text = m[1]
+				}
+				ts.Setenv(args[0], text)
+			},
+		},
+	})
+}
+
+// startProcess runs the server as a process of its own until the test ends, and gives its URL.
+func startProcess(t *testing.T, dsn string) string {
+	t.Helper()
+	cmd := exec.Command("spangrove")
+	cmd.Env = append(os.Environ(), "SPANGROVE_ADDR=127.0.0.1:0", "SPANGROVE_OTLP_GRPC_ADDR=", "SPANGROVE_OTLP_HTTP_ADDR=",
+		"SPANGROVE_DATA_DIR="+t.TempDir(), "SPANGROVE_POSTGRES_DSN="+dsn, "SPANGROVE_API_KEY="+adminKey, "SPANGROVE_LOG_LEVEL=error")
+	told, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM) // if it is gone already, Wait tells
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("the server: %v", err)
+		}
+	})
+	lines := bufio.NewScanner(told)
+	for lines.Scan() {
+		if m := regexp.MustCompile(apiLine).FindStringSubmatch(lines.Text()); m != nil {
+			go io.Copy(os.Stderr, told) //nolint:errcheck // ends with the process
+			return m[1]
+		}
+	}
+	t.Fatal("the server did not start")
+	panic("unreachable")
+}
+
+// inPTY runs a command in a terminal and shows what was written to it, with ^[ for escapes:
+//
+//	inpty WIDTH [-type TEXT] COMMAND [ARGUMENT...]
+func inPTY() {
+	args := os.Args[1:]
+	width, err := strconv.ParseUint(args[0], 10, 16)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "inpty:", err)
+		os.Exit(2)
+	}
+	args = args[1:]
+	typed := ""
+	if args[0] == "-type" {
+		typed, args = args[1]+"\n", args[2:]
+	}
+	cmd := exec.Command(args[0], args[1:]...)
+	terminal, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 24, Cols: uint16(width)})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "inpty:", err)
+		os.Exit(2)
+	}
+	_, _ = io.WriteString(terminal, typed)
+	screen, _ := io.ReadAll(terminal) // its error is how the end of the terminal shows
+	_ = cmd.Wait()                    // its status is below
+	fmt.Print(strings.NewReplacer("\r\n", "\n", "\x1b", "^[").Replace(string(screen)))
+	os.Exit(cmd.ProcessState.ExitCode())
+}
