@@ -36,7 +36,8 @@ func EachStore(t *testing.T, f func(t *testing.T, st Store)) {
 	}
 }
 
-const adminTimeout = 30 * time.Second
+// adminTimeout is generous: dropping a database waits for a checkpoint of the whole server.
+const adminTimeout = 2 * time.Minute
 
 // PostgresDSN makes an empty database and returns its URL. The test fails if no
 // server is given.
