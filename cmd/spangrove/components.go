@@ -17,6 +17,7 @@ import (
 	authextension "github.com/spangrove/spangrove/extension/authextension"
 	evaluateextension "github.com/spangrove/spangrove/extension/evaluateextension"
 	storeextension "github.com/spangrove/spangrove/extension/storeextension"
+	evaluateprocessor "github.com/spangrove/spangrove/processor/evaluateprocessor"
 	spangrovereceiver "github.com/spangrove/spangrove/receiver/spangrovereceiver"
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/connector"
@@ -113,6 +114,7 @@ func components() (otelcol.Factories, error) {
 	})
 
 	factories.Processors, err = otelcol.MakeFactoryMap[processor.Factory](
+		evaluateprocessor.NewFactory(),
 		batchprocessor.NewFactory(),
 		memorylimiterprocessor.NewFactory(),
 		attributesprocessor.NewFactory(),
@@ -125,6 +127,7 @@ func components() (otelcol.Factories, error) {
 		return otelcol.Factories{}, err
 	}
 	factories.ProcessorModules = makeModulesMap(factories.Processors, map[component.Type]string{
+		evaluateprocessor.NewFactory().Type():      "github.com/spangrove/spangrove v0.0.0",
 		batchprocessor.NewFactory().Type():         "go.opentelemetry.io/collector/processor/batchprocessor v0.161.0",
 		memorylimiterprocessor.NewFactory().Type(): "go.opentelemetry.io/collector/processor/memorylimiterprocessor v0.161.0",
 		attributesprocessor.NewFactory().Type():    "github.com/open-telemetry/opentelemetry-collector-contrib/processor/attributesprocessor v0.161.0",

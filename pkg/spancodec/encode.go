@@ -2,6 +2,7 @@ package spancodec
 
 import (
 	"encoding/binary"
+	"encoding/json"
 	"math"
 
 	"github.com/google/uuid"
@@ -42,6 +43,11 @@ func Encode(span ptrace.Span, e *event.Event) {
 // EncodeOpen is Encode for a span that leaves the process: it has no seal, which nobody else
 // could check, so Decode checks its texts.
 func EncodeOpen(span ptrace.Span, e *event.Event) { encode(span, e) }
+
+// SetMetrics replaces the metrics of a native span, a JSON object. Decode then checks its texts anew.
+func SetMetrics(span ptrace.Span, metrics json.RawMessage) {
+	span.Attributes().PutStr(attrMetrics, string(metrics))
+}
 
 // encode writes all but the seal, and gives what that is made of.
 func encode(span ptrace.Span, e *event.Event) (texts [len(fields)]string) {

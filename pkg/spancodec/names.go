@@ -21,6 +21,7 @@ const (
 	attrDuration    = "spangrove.duration"     // double, ms
 	attrStarted     = "spangrove.started"      // bool, present if true
 	attrDefaultTime = "spangrove.default_time" // bool, present if true
+	attrMetrics     = "spangrove.metrics"      // string, JSON object
 	attrSeal        = "spangrove.seal"         // int, see seal
 )
 
@@ -35,7 +36,7 @@ var fields = [...]struct {
 	{"spangrove.inputs", "inputs", func(e *event.Event) *json.RawMessage { return &e.Inputs }},
 	{"spangrove.outputs", "outputs", func(e *event.Event) *json.RawMessage { return &e.Outputs }},
 	{"spangrove.metadata", "metadata", func(e *event.Event) *json.RawMessage { return &e.Metadata }},
-	{"spangrove.metrics", "metrics", func(e *event.Event) *json.RawMessage { return &e.Metrics }},
+	{attrMetrics, "metrics", func(e *event.Event) *json.RawMessage { return &e.Metrics }},
 	{"spangrove.feedback", "feedback", func(e *event.Event) *json.RawMessage { return &e.Feedback }},
 	{"spangrove.user_properties", "user_properties", func(e *event.Event) *json.RawMessage { return &e.UserProperties }},
 }

@@ -118,8 +118,8 @@ func TestScores(t *testing.T) {
 // TestNoEvent: a metric may be tried without an event.
 func TestNoEvent(t *testing.T) {
 	t.Parallel()
-	for _, event := range []string{``, `null`, `[1]`, `"text"`, `{}`} {
-		if r := run(t, New(Config{}), metric.Boolean, `answer == "" && outputs == nil && toolCalls(event) == []`, event); !r.Success || string(r.Score) != "true" {
+	for _, event := range []string{``, `null`, `[1]`, `"text"`, `{}`, `{"outputs":{}}`} {
+		if r := run(t, New(Config{}), metric.Boolean, `answer == "" && question == "" && toolCalls(event) == []`, event); !r.Success || string(r.Score) != "true" {
 			t.Errorf("%q: %+v", event, r)
 		}
 	}

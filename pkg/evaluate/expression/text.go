@@ -18,7 +18,7 @@ var messageKeys = []string{"chat_history", "messages", "choices"}
 
 // mainText is the text of a value: of an object that of the first of mainKeys that it has, of its
 // last message, or of its only member; of messages that of the last; of anything else its JSON.
-// nil has the empty text.
+// nil and what is empty have the empty text.
 func mainText(value any) string {
 	switch v := value.(type) {
 	case nil:
@@ -36,10 +36,11 @@ func mainText(value any) string {
 				return mainText(list[len(list)-1])
 			}
 		}
-		if len(v) == 1 {
+		if len(v) <= 1 {
 			for _, member := range v {
 				return mainText(member)
 			}
+			return ""
 		}
 	case []any:
 		if len(v) == 0 {

@@ -1,0 +1,107 @@
+package e2e
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+	"go.opentelemetry.io/collector/pdata/ptrace/ptraceotlp"
+
+	"github.com/spangrove/spangrove/e2e/harness"
+)
+
+// TestKeepBadSessions runs docs/examples/keep-bad-sessions.yaml as it stands, but for the time that
+// the sampler waits: all traces with a failed step are kept whole, and of the rest those that the
+// sampler chooses, which are the same in every run since the ids are.
+func TestKeepBadSessions(t *testing.T) {
+	harness.Require(t)
+	const (
+		traces, failed = 400, 20 // every twentieth has a slow model call
+		chosen         = 19      // of the other 380, by the hash of their ids; it happens to be 5 %
+	)
+	text, err := os.ReadFile(filepath.Join(harness.Root(t), "docs", "examples", "keep-bad-sessions.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := filepath.Join(t.TempDir(), "keep.yaml")
+	if err := os.WriteFile(config, bytes.Replace(text, []byte("decision_wait: 10s"), []byte("decision_wait: 1s"), 1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	srv := harness.Start(t, harness.Options{Args: []string{"--config", "embedded:default", "--config", config}})
+
+	began := time.Now().Add(-time.Hour)
+	span := func(spans ptrace.SpanSlice, trace, n uint64, name string, took time.Duration) ptrace.Span {
+		s := spans.AppendEmpty()
+		var id [16]byte
+		binary.BigEndian.PutUint64(id[:], trace*0x9e3779b97f4a7c15)
+		binary.BigEndian.PutUint64(id[8:], trace+1)
+		s.SetTraceID(id)
+		s.SetSpanID([8]byte{7: byte(n)})
+		s.SetName(name)
+		s.SetStartTimestamp(pcommon.NewTimestampFromTime(began))
+		s.SetEndTimestamp(pcommon.NewTimestampFromTime(began.Add(took)))
+		return s
+	}
+	for first := uint64(0); first < traces; first += 100 {
+		td := ptrace.NewTraces()
+		spans := td.ResourceSpans().AppendEmpty().ScopeSpans().AppendEmpty().Spans()
+		for i := first; i < first+100; i++ {
+			took := time.Second
+			if i%(traces/failed) == 0 {
+				took = time.Minute
+			}
+			span(spans, i, 1, fmt.Sprintf("root %d", i), time.Second)
+			s := span(spans, i, 2, "chat", took)
+			s.SetParentSpanID([8]byte{7: 1})
+			s.Attributes().PutStr("gen_ai.operation.name", "chat")
+			s.Attributes().PutStr("gen_ai.output.messages", `[{"role":"assistant","parts":[{"type":"text","content":"fine"}]}]`)
+		}
+		body, err := ptraceotlp.NewExportRequestFromTraces(td).MarshalProto()
+		if err != nil {
+			t.Fatal(err)
+		}
+		status, answer, err := srv.Client.Send(t.Context(), http.MethodPost, "/v1/traces", "application/x-protobuf", body)
+		if err != nil || status != http.StatusOK {
+			t.Fatalf("%d %s %v", status, answer, err)
+		}
+	}
+
+	// What the sampler keeps comes when its time is over.
+	var kept []harness.Event
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(200 * time.Millisecond) {
+		if kept, err = srv.Client.Export(t.Context(), harness.Is("event_name", "chat")); err != nil {
+			t.Fatal(err)
+		}
+		if len(kept) >= failed+chosen || time.Now().After(deadline) {
+			break
+		}
+	}
+	time.Sleep(3 * time.Second) // long enough for any that should not come
+	if kept, err = srv.Client.Export(t.Context(), harness.Is("event_name", "chat")); err != nil {
+		t.Fatal(err)
+	}
+	bad := 0
+	for _, e := range kept {
+		switch score := e["metrics"].(map[string]any)["failed"]; score {
+		case true:
+			bad++
+		case false:
+		default:
+			t.Errorf("the kept event %v has the score %v", e["event_id"], score)
+		}
+	}
+	if bad != failed || len(kept)-bad != chosen {
+		t.Errorf("kept %d bad traces and %d others of %d and %d, want %d and %d", bad, len(kept)-bad, failed, traces-failed, failed, chosen)
+	}
+	roots, err := srv.Client.Export(t.Context(), harness.Is("event_type", "chain"))
+	if err != nil || len(roots) != len(kept) {
+		t.Errorf("%d roots of %d kept traces: %v", len(roots), len(kept), err)
+	}
+}
