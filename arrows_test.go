@@ -41,6 +41,7 @@ var allowed = map[string][]string{
 	"pkg/embedprovider":      {},
 	"pkg/client":             {},
 	"pkg/tracer":             {"pkg/client", "nouns"},
+	"pkg/experiment":         {"pkg/client", "pkg/tracer"},
 	"pkg/event":              {"pkg/fault", "pkg/rawjson"},
 	"pkg/project":            {"pkg/fault"},
 	"pkg/price":              {"pkg/fault"},
