@@ -24,7 +24,7 @@ func path(r httpapi.Route) string {
 
 // valid is a body that has what any operation needs.
 const valid = `{"event_id":"33333333-3333-4333-8333-333333333333","id":"x","name":"x","provider":"p","parameters":{"call_type":"chat","model":"m"},` +
-	`"type":"LLM","metric":"duration","tool_type":"tool","criteria":"c","message":"m","content":{"name":"x","type":"HUMAN","criteria":""},` +
+	`"type":"LLM","metric":"duration","annotator":"a","scores":{"m":1},"tool_type":"tool","criteria":"c","message":"m","content":{"name":"x","type":"HUMAN","criteria":""},` +
 	`"dataset_id":"x","data":[{}],"mapping":{},"events":["33333333-3333-4333-8333-333333333333"]}`
 
 func TestEveryRouteChecksTheScope(t *testing.T) {
@@ -129,7 +129,7 @@ func TestOpenAPIListsEveryRoute(t *testing.T) {
 			if err := node.Decode(&op); err != nil {
 				t.Fatalf("%s %s: %v", method, at, err)
 			}
-			if op.Summary == "" || op.Responses["200"].Kind == 0 {
+			if op.Summary == "" || op.Responses["200"].Kind == 0 && op.Responses["201"].Kind == 0 {
 				t.Errorf("%s %s has no summary or no answer", method, at)
 			}
 			for _, p := range paths {

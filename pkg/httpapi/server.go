@@ -51,6 +51,7 @@ type Deps struct {
 	Datasets       Datasets
 	Datapoints     Datapoints
 	Charts         Charts
+	Queues         Queues
 	Runs           Runs
 	RunScores      RunScores
 	Schemas        Schemas

@@ -47,6 +47,13 @@ type Item struct {
 	Skipped     []string // annotators who did not want it
 }
 
+// Live leaves of the claims those that have not run out at a time in Unix milliseconds.
+func (it *Item) Live(now int64) Item {
+	live := *it
+	live.Claims = slices.DeleteFunc(slices.Clone(it.Claims), func(c Claim) bool { return c.Expires <= now })
+	return live
+}
+
 // Claim is an annotator's hold on one slot of an item.
 type Claim struct {
 	Annotator string

@@ -56,7 +56,7 @@ func TestPostgresQueueOfTwoProcesses(t *testing.T) {
 			more := true
 			for {
 				if more {
-					if more, err := s.FillQueue(t.Context(), p, q.ID); err != nil || more {
+					if _, more, err := s.FillQueue(t.Context(), p, q.ID); err != nil || more {
 						t.Errorf("more: %t, %v", more, err)
 						return
 					}

@@ -31,25 +31,26 @@ var looks = []time.Duration{0, 2 * time.Minute, 30 * time.Minute, 24 * time.Hour
 const fillSlice = 1000
 
 // FillQueue lets events that match a queue's filters enter it: of those that it has not looked at,
-// each look takes the oldest fillSlice. more says that there are others. While queue.MaxWaiting
+// each look takes the oldest fillSlice. entered counts those that match, some of which it may have
+// already; more says that there are others to look at. While queue.MaxWaiting
 // items wait, none enter. fault.NotFound if there is no such queue.
-func (s *Store) FillQueue(ctx context.Context, p project.Project, id string) (more bool, err error) {
+func (s *Store) FillQueue(ctx context.Context, p project.Project, id string) (entered int, more bool, err error) {
 	d, err := queues.one(ctx, s.db, p.ID, id)
 	if err != nil {
-		return false, s.kind(err, "read queue")
+		return 0, false, s.kind(err, "read queue")
 	}
 	q := queueOf(d)
 	filters, err := query.ParseFilters(q.Filters, "filters")
 	if err != nil || len(filters) == 0 {
-		return false, err
+		return 0, false, err
 	}
 	waiting, err := waitingIn(ctx, s.db, p.ID, id)
 	if err != nil || waiting >= queue.MaxWaiting {
-		return err == nil, s.kind(err, "count items")
+		return 0, err == nil, s.kind(err, "count items")
 	}
 	marks, err := readMarks(ctx, s.db, p.ID, id)
 	if err != nil {
-		return false, s.kind(err, "read queue")
+		return 0, false, s.kind(err, "read queue")
 	}
 	now := s.options.Now()
 	var found []event.Event
@@ -61,21 +62,21 @@ func (s *Store) FillQueue(ctx context.Context, p project.Project, id string) (mo
 		}
 		end, n, err := s.nextSlice(ctx, p.ID, marks[i], horizon)
 		if err != nil {
-			return false, s.kind(err, "read events")
+			return 0, false, s.kind(err, "read events")
 		}
 		if n == 0 {
 			continue
 		}
 		list, err := s.matching(ctx, p.ID, query.InProject(filters, p), marks[i], end)
 		if err != nil {
-			return false, err
+			return 0, false, err
 		}
 		found = append(found, list...)
 		marks[i], changed = end, true
 		more = more || n == fillSlice
 	}
 	if !changed {
-		return false, nil
+		return 0, false, nil
 	}
 	slices.SortFunc(found, func(a, b event.Event) int {
 		return cmp.Or(cmp.Compare(a.Start, b.Start), bytes.Compare(a.ID[:], b.ID[:]))
@@ -111,7 +112,7 @@ func (s *Store) FillQueue(ctx context.Context, p project.Project, id string) (mo
 		_, err = tx.exec(ctx, `UPDATE queue SET marks = $3 WHERE project_id = $1 AND id = $2`, p.ID, id, string(text))
 		return err
 	})
-	return more, err
+	return len(ids), more, err
 }
 
 // readMarks reads up to which start time each look has come.

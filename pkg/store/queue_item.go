@@ -45,16 +45,17 @@ func (s *Store) LoadQueueItems(ctx context.Context, projectID int64, id string, 
 		}
 	}
 	items, err := s.queueItems(ctx, s.db, projectID, id, ids)
+	now := s.options.Now().UnixMilli()
 	list := make([]queue.Item, 0, len(items))
 	for _, event := range ids {
 		if it := items[event]; it != nil {
-			list = append(list, *it)
+			list = append(list, it.Live(now))
 		}
 	}
 	return list, s.kind(err, "read items")
 }
 
-// queueItems reads items with their turns; claims that have run out are left out.
+// queueItems reads items with their turns, also claims that have run out.
 func (s *Store) queueItems(ctx context.Context, c conn, project int64, id string, events []uuid.UUID) (map[uuid.UUID]*queue.Item, error) {
 	items := make(map[uuid.UUID]*queue.Item, len(events))
 	if len(events) == 0 {
@@ -200,7 +201,7 @@ func (s *Store) claimOne(ctx context.Context, tx writeTx, project int64, id, ann
 	if err != nil {
 		return item, false, err
 	}
-	return *items[next], true, nil
+	return items[next].Live(now), true, nil
 }
 
 // dropItem deletes an item whose event is gone.
@@ -233,7 +234,7 @@ func (s *Store) ReleaseItem(ctx context.Context, projectID int64, id string, eve
 		}
 		items, err := s.queueItems(ctx, tx, projectID, id, []uuid.UUID{event})
 		if err == nil {
-			item = *items[event]
+			item = items[event].Live(s.options.Now().UnixMilli())
 		}
 		return err
 	})
@@ -256,7 +257,8 @@ func (s *Store) AnnotateItem(ctx context.Context, projectID int64, id string, ev
 		if it == nil || it.State == queue.Removed {
 			return queue.Missing(eventID)
 		}
-		patch, err := it.Annotate(a, s.options.Now().UnixMilli())
+		now := s.options.Now().UnixMilli()
+		patch, err := it.Annotate(a, now)
 		if err != nil {
 			return err
 		}
@@ -278,7 +280,7 @@ func (s *Store) AnnotateItem(ctx context.Context, projectID int64, id string, ev
 		}
 		_, err = tx.exec(ctx, `UPDATE queue_item SET state = $4, slots = $5, scores = $6, updated_ms = $7 WHERE `+ofQueue+` AND event_id = $3`,
 			projectID, id, tx.id(eventID), string(it.State), it.Slots, text(it.Scores), it.Updated)
-		item = *it
+		item = it.Live(now)
 		return err
 	}), "annotate item")
 	return item, err

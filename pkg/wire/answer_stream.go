@@ -118,10 +118,15 @@ func (s *Stream) flush() error {
 
 // WriteJSON sends a small JSON object with status 200. The error is the connection's.
 func WriteJSON(w http.ResponseWriter, object []byte) error {
+	return WriteJSONStatus(w, http.StatusOK, object)
+}
+
+// WriteJSONStatus is WriteJSON with another status.
+func WriteJSONStatus(w http.ResponseWriter, status int, object []byte) error {
 	h := w.Header()
 	h.Set("Content-Type", "application/json")
 	h.Set("Content-Length", strconv.Itoa(len(object)))
-	w.WriteHeader(http.StatusOK)
+	w.WriteHeader(status)
 	_, err := w.Write(object)
 	return err
 }

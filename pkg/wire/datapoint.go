@@ -106,7 +106,7 @@ func DecodeDatapointBatch(body []byte, now time.Time) (*DatapointBatch, error) {
 	err := eachMember(body, func(key string, raw []byte) (err error) {
 		switch key {
 		case "events":
-			b.Events, err = readEventIDs(raw)
+			b.Events, err = readEventIDs(raw, dataset.MaxRows)
 		case "checkState":
 			checked, err = b.readCheckState(raw)
 		case "selectAll":
@@ -191,8 +191,9 @@ func (b *DatapointBatch) readCheckState(raw json.RawMessage) (checked []uuid.UUI
 	return checked, err
 }
 
-func readEventIDs(raw json.RawMessage) ([]uuid.UUID, error) {
-	texts, err := readTexts(raw, dataset.MaxRows)
+// readEventIDs reads an array of ids, at most max of them.
+func readEventIDs(raw json.RawMessage, max int) ([]uuid.UUID, error) {
+	texts, err := readTexts(raw, max)
 	if err != nil {
 		return nil, err
 	}

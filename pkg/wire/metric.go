@@ -99,7 +99,7 @@ func metricPatch(object []byte, older bool) (p metric.Patch, id string, err erro
 		case "child_metrics":
 			p.Children, err = readArray(raw)
 		case "filters":
-			p.Filters, err = readMetricFilters(raw)
+			p.Filters, err = readFilterObject(raw)
 		}
 		return err
 	})
@@ -153,9 +153,9 @@ func readArray(raw json.RawMessage) (json.RawMessage, error) {
 	return raw, nil
 }
 
-// readMetricFilters checks the filters of a metric and brings them into the form
+// readFilterObject checks the filters of a metric or a queue and brings them into the form
 // {"filterArray": […]}, from a bare array too.
-func readMetricFilters(raw json.RawMessage) (json.RawMessage, error) {
+func readFilterObject(raw json.RawMessage) (json.RawMessage, error) {
 	kind := rawjson.KindOf(raw)
 	if kind != '{' && kind != '[' {
 		return nil, wrong("an object with filterArray", raw)

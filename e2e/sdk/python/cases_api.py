@@ -1,9 +1,7 @@
 """The API client of PyPI `honeyhive` 1.7.0."""
 
-import inspect
 import time
 import uuid
-from types import SimpleNamespace
 
 from honeyhive import HoneyHive
 from honeyhive._generated.models import EventSearchFilter, LegacyExportEventsRequest, SearchEventsRequest, SearchEventsRequestDateRange
@@ -14,7 +12,6 @@ from honeyhive._generated.models import UpdateEventRequest as BareUpdate
 from honeyhive._generated.services import Events_service, Sessions_service
 from honeyhive.models import EventFilter, PostEventBatchRequest, PostEventRequest, StartSessionRequest, UpdateEventRequest
 
-import operations
 from readback import KEY, URL, call, check, event, refused, session
 
 
@@ -272,17 +269,6 @@ def wrong_key():
     assert (err.status_code, err.error_code) == (401, "UNAUTHORIZED"), vars(err)
 
 
-def not_served():
-    """What this server does not have is said to be missing, and is asked for by no other case."""
-    found = operations.not_served()
-    assert len(found) == 5, sorted(found)
-    for name, operation in found.items():
-        wanted = {p for p, v in inspect.signature(operation).parameters.items() if v.default is v.empty}
-        given = {p: SimpleNamespace(model_dump=lambda **_: {}) if p == "data" else "id" for p in wanted}
-        err = refused(lambda: operation(client()._api_config, **given))
-        assert (err.status_code, err.error_code) == (404, "NOT_FOUND"), (name, err)
-
-
 CASES = [
     session_start,
     session_start_without_id,
@@ -300,5 +286,4 @@ CASES = [
     search,
     session_events,
     wrong_key,
-    not_served,
 ]

@@ -1,10 +1,12 @@
-"""Metrics, saved charts, projects and keys with PyPI `honeyhive` 1.7.0."""
+"""Metrics, saved charts, annotation queues, projects and keys with PyPI `honeyhive` 1.7.0."""
 
 import uuid
 
 from honeyhive import HoneyHive
 from honeyhive._generated.models import (
     AbsoluteDateRange,
+    CreateAnnotationQueueRequest,
+    CreateAnnotationQueueRequestFilters,
     CreateChartRequest,
     CreateDataPlaneApiKeyRequest,
     CreateIngestionApiKeyRequest,
@@ -14,11 +16,12 @@ from honeyhive._generated.models import (
     QueryFilter,
     RelativeDateRange,
     RunMetricRequest,
+    UpdateAnnotationQueueRequest,
     UpdateChartRequest,
     UpdateMetricRequest,
 )
 from honeyhive._generated.models import LegacyRunMetricRequest, LegacyUpdateMetricRequest
-from honeyhive._generated.services import Data_Plane_Api_Keys_service, Ingestion_Api_Keys_service, Metrics_service
+from honeyhive._generated.services import Data_Plane_Api_Keys_service, Ingestion_Api_Keys_service, Metrics_service, Queues_service
 
 from readback import KEY, URL, call, check, event, refused
 
@@ -142,6 +145,56 @@ def saved_charts_of_a_project():
     call("DELETE", "/v1/projects?project_id=" + project)
 
 
+def annotation_queues():
+    """Events that people are to look at; what they say of them has no operation in this client."""
+    api, session = client()._api_config, str(uuid.uuid4())
+    first, second = ids = [str(uuid.uuid4()), str(uuid.uuid4())]
+    call("POST", "/session/start", {"session": {"session_id": session, "session_name": "of two"}})
+    judged = {"session_id": session, "event_type": "tool", "event_name": "to judge " + session, "inputs": {}}
+    call("POST", "/v1/events/batch", {"events": [judged | {"event_id": i} for i in ids]})
+    metric = call("POST", "/v1/metrics", {"name": "taste " + session, "type": "HUMAN", "criteria": ""})["metric_id"]
+
+    filters = CreateAnnotationQueueRequestFilters(filterArray=[{"field": "event_name", "operator": "is", "value": "to judge " + session, "type": "string"}])
+    wanted = CreateAnnotationQueueRequest(name="queue " + session, description="d", filters=filters, enabled=False, event_ids=[second])
+    made = Queues_service.createQueue(api, data=wanted)
+    queue = made.queue
+    assert (queue.name, queue.description, queue.enabled, queue.is_active, queue.scope_type) == ("queue " + session, "d", False, True, "project"), queue
+    assert queue.id in made.message and queue.scope_id and queue.created_at and queue.updated_at is None, made
+    assert queue.filters.model_dump() == filters.model_dump(), queue
+    least = Queues_service.createQueue(api, data=CreateAnnotationQueueRequest(name="least " + session)).queue
+    assert (least.description, least.enabled, least.filters.model_dump()) == ("", True, {"filterArray": []}), least
+
+    assert Queues_service.getQueue(api, queue_id=least.id).model_dump() == least.model_dump()
+    listed = {enabled: {q.id for q in Queues_service.getQueues(api, enabled=enabled).queues} for enabled in (None, True, False)}
+    assert {queue.id, least.id} <= listed[None], listed
+    assert (queue.id in listed[True], queue.id in listed[False]) == (False, True), listed
+    assert (least.id in listed[True], least.id in listed[False]) == (True, False), listed
+
+    change = UpdateAnnotationQueueRequest(id=least.id, description="by hand", enabled=False, add_event_ids=ids, remove_event_ids=[second])
+    changed = Queues_service.updateQueue(api, queue_id=least.id, data=change)
+    assert (changed.queue.name, changed.queue.description, changed.queue.enabled) == (least.name, "by hand", False), changed
+    assert changed.queue.updated_at is not None and changed.message, changed
+    Queues_service.updateQueue(api, queue_id=least.id, data=UpdateAnnotationQueueRequest(id=least.id, remove_event_ids=[second]))
+    items = call("GET", f"/v1/queues/{least.id}/items")["items"]
+    assert [i["event_id"] for i in items] == [first], items
+    items = call("GET", f"/v1/queues/{queue.id}/items")["items"]
+    assert {i["event_id"] for i in items} == set(ids), items
+
+    for annotator, score in (("ann", 4), ("bob", 5)):
+        got = call("POST", f"/v1/queues/{least.id}/next", {"annotator": annotator})
+        assert got["event"]["event_id"] == first, got
+        call("POST", f"/v1/queues/{least.id}/items/{first}/annotations", {"annotator": annotator, "scores": {"taste " + session: score}})
+    assert event(first)["metrics"] == {"taste " + session: 4.5}, event(first)
+
+    for q in (queue, least):
+        assert q.id in Queues_service.deleteQueue(api, queue_id=q.id).message
+    gone = refused(lambda: Queues_service.getQueue(api, queue_id=queue.id))
+    assert (gone.status_code, gone.error_code) == (404, "NOT_FOUND"), vars(gone)
+    wrong = refused(lambda: Queues_service.createQueue(api, data=CreateAnnotationQueueRequest(name="")))
+    assert (wrong.status_code, wrong.error_code) == (400, "VALIDATION_ERROR"), vars(wrong)
+    client().metrics.delete(metric)
+
+
 def keys_of_a_project():
     """A project's keys are of the form that this client asks for, and do what their scope says."""
     project = call("POST", "/v1/projects", {"name": "python " + str(uuid.uuid4())})
@@ -187,4 +240,4 @@ def keys_of_a_project():
     call("DELETE", "/v1/projects?project_id=" + project["id"])
 
 
-CASES = [metric_life, metric_run, metric_versions, saved_charts, saved_charts_of_a_project, keys_of_a_project]
+CASES = [metric_life, metric_run, metric_versions, saved_charts, saved_charts_of_a_project, annotation_queues, keys_of_a_project]

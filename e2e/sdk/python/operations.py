@@ -9,10 +9,6 @@ import importlib
 import inspect
 import pkgutil
 
-# What the client offers and this server does not serve: lists of events that people
-# are to look at. A case asserts that they are not there.
-NOT_SERVED = ("Queues_service.",)
-
 CALLED = set()
 
 
@@ -51,12 +47,7 @@ def _name(owner, name):
 
 def names():
     """The names of all operations that a case has to call."""
-    return sorted(_name(*place) for place in _places() if not _name(*place).startswith(NOT_SERVED))
-
-
-def not_served():
-    """The operations of NOT_SERVED by name."""
-    return {_name(*place): getattr(*place) for place in _places() if _name(*place).startswith(NOT_SERVED)}
+    return sorted(_name(*place) for place in _places())
 
 
 def watch():

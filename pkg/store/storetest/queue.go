@@ -130,7 +130,7 @@ func (e *env) annotate(q, event, annotator, scores string) queue.Item {
 func (e *env) fill(q string) {
 	e.Helper()
 	for n := 0; ; n++ {
-		more, err := e.s.FillQueue(e.ctx, project.Project{ID: e.project, Name: "default"}, q)
+		_, more, err := e.s.FillQueue(e.ctx, project.Project{ID: e.project, Name: "default"}, q)
 		e.ok(err)
 		if !more {
 			return
@@ -177,7 +177,7 @@ func queueLife(e *env) {
 		"delete": e.s.DeleteQueue(e.ctx, e.project, first.ID),
 		"read":   second1(e.s.Queue(e.ctx, e.project, first.ID)),
 		"update": second1(e.s.UpdateQueue(e.ctx, e.project, first.ID, queue.Update{}, nil, nil)),
-		"fill":   second1(e.s.FillQueue(e.ctx, project.Project{ID: e.project}, first.ID)),
+		"fill":   third(e.s.FillQueue(e.ctx, project.Project{ID: e.project}, first.ID)),
 		"agree":  second1(e.s.QueueAgreement(e.ctx, e.project, first.ID)),
 	} {
 		e.equal(what+" after deletion", fault.NotFound, fault.Of(err))
@@ -187,7 +187,10 @@ func queueLife(e *env) {
 	}
 }
 
+// second1 and third are the error among results.
 func second1[T any](_ T, err error) error { return err }
+
+func third[T, U any](_ T, _ U, err error) error { return err }
 
 func queueByHand(e *env) {
 	e.putEach(step("s", "a", 1), step("s", "b", 2), step("s", "c", 3))
@@ -467,7 +470,7 @@ func queueSlices(e *env) {
 	q := e.createQueue(queue.Update{Filters: raw(onlyTools)})
 	p := project.Project{ID: e.project}
 	for _, want := range []int{1000 - 1, 2000 - 1, n} { // one of the first is the session event
-		more, err := e.s.FillQueue(e.ctx, p, q.ID)
+		_, more, err := e.s.FillQueue(e.ctx, p, q.ID)
 		e.ok(err)
 		e.equal("more", want < n, more)
 		got, err := e.s.Queue(e.ctx, e.project, q.ID)
@@ -535,7 +538,7 @@ func queueProjects(e *env) {
 		"read":     second1(e.s.Queue(e.ctx, other.ID, q)),
 		"update":   second1(e.s.UpdateQueue(e.ctx, other.ID, q, queue.Update{}, nil, nil)),
 		"delete":   e.s.DeleteQueue(e.ctx, other.ID, q),
-		"fill":     second1(e.s.FillQueue(e.ctx, other, q)),
+		"fill":     third(e.s.FillQueue(e.ctx, other, q)),
 		"annotate": second1(e.s.AnnotateItem(e.ctx, other.ID, q, id("a"), queue.Annotation{Annotator: "x", Scores: raw(`{"m":1}`)})),
 		"release":  second1(e.s.ReleaseItem(e.ctx, other.ID, q, id("a"), "ann", false)),
 		"agree":    second1(e.s.QueueAgreement(e.ctx, other.ID, q)),

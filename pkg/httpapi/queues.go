@@ -1,0 +1,422 @@
+package httpapi
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/evaluate"
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/metric"
+	"github.com/spangrove/spangrove/pkg/project"
+	"github.com/spangrove/spangrove/pkg/queue"
+	"github.com/spangrove/spangrove/pkg/rawjson"
+	"github.com/spangrove/spangrove/pkg/wire"
+)
+
+// Queues is where the annotation queues of a project are. What names a queue is fault.NotFound if
+// there is none.
+type Queues interface {
+	QueueItems
+	// CreateQueue stores a queue that is valid, with these events in it. fault.NotFound if one
+	// of them is not there.
+	CreateQueue(ctx context.Context, projectID int64, q queue.Queue, events []uuid.UUID) (queue.Queue, error)
+	// FindQueues lists ids, oldest first, a page of them, and counts all; if enabled is set, only
+	// of those that are enabled or are not.
+	FindQueues(ctx context.Context, projectID int64, enabled *bool, limit, page int) (ids []string, total int, err error)
+	// LoadQueues reads queues in the order of ids. Those that are gone are left out.
+	LoadQueues(ctx context.Context, projectID int64, ids []string) ([]queue.Queue, error)
+	// Queue reads one queue.
+	Queue(ctx context.Context, projectID int64, id string) (queue.Queue, error)
+	// UpdateQueue changes a queue, takes events out of it and adds others, all or nothing.
+	UpdateQueue(ctx context.Context, projectID int64, id string, u queue.Update, add, remove []uuid.UUID) (queue.Queue, error)
+	// DeleteQueue deletes a queue with its items and their annotations.
+	DeleteQueue(ctx context.Context, projectID int64, id string) error
+	// QueueAgreement says how far the annotators of a queue agree, by metric.
+	QueueAgreement(ctx context.Context, projectID int64, id string) ([]queue.Agreement, error)
+}
+
+// QueueItems is where the events of queues are, and what people do with them.
+type QueueItems interface {
+	// FillQueue lets some of the events that match the queue's filters enter it, and counts them;
+	// more says that there are others to look at.
+	FillQueue(ctx context.Context, p project.Project, id string) (entered int, more bool, err error)
+	// FindQueueItems lists the ids of the events of a queue in the order in which they entered, a
+	// page of them, and counts all; of one state, or if that is empty of all but the removed ones.
+	FindQueueItems(ctx context.Context, projectID int64, id string, state queue.State, limit, page int) (events []string, total int, err error)
+	// LoadQueueItems reads items in the order of events. Those that are gone are left out.
+	LoadQueueItems(ctx context.Context, projectID int64, id string, events []string) ([]queue.Item, error)
+	// ClaimItem gives an annotator an item for the time of the queue's lease, if there is one.
+	ClaimItem(ctx context.Context, projectID int64, id, annotator string) (item queue.Item, found bool, err error)
+	// ReleaseItem gives back a claim; with skip the item is not offered to that annotator again.
+	ReleaseItem(ctx context.Context, projectID int64, id string, event uuid.UUID, annotator string, skip bool) (queue.Item, error)
+	// AnnotateItem stores an annotation, and on the event the scores that are agreed on then.
+	AnnotateItem(ctx context.Context, projectID int64, id string, event uuid.UUID, a queue.Annotation) (queue.Item, error)
+}
+
+var queueOperations = []operation{
+	{"listQueues", http.MethodGet, []string{"/queues"}, project.ScopeRead, (*Server).listQueues},
+	{"createQueue", http.MethodPost, []string{"/queues"}, project.ScopeFull, (*Server).createQueue},
+	{"getQueue", http.MethodGet, []string{"/queues/{id}"}, project.ScopeRead, (*Server).getQueue},
+	{"updateQueue", http.MethodPut, []string{"/queues/{id}"}, project.ScopeFull, (*Server).updateQueue},
+	{"deleteQueue", http.MethodDelete, []string{"/queues/{id}"}, project.ScopeFull, (*Server).deleteQueue},
+	{"listQueueItems", http.MethodGet, []string{"/queues/{id}/items"}, project.ScopeRead, (*Server).listQueueItems},
+	{"nextQueueItem", http.MethodPost, []string{"/queues/{id}/next"}, project.ScopeFull, (*Server).nextQueueItem},
+	{"annotateQueueItem", http.MethodPost, []string{"/queues/{id}/items/{event}/annotations"}, project.ScopeFull, (*Server).annotateQueueItem},
+	{"releaseQueueItem", http.MethodPost, []string{"/queues/{id}/items/{event}/release"}, project.ScopeFull, (*Server).releaseQueueItem},
+	{"getQueueAgreement", http.MethodGet, []string{"/queues/{id}/agreement"}, project.ScopeRead, (*Server).getQueueAgreement},
+}
+
+func (s *Server) listQueues(c *call) error {
+	params, err := c.params()
+	if err != nil {
+		return err
+	}
+	limit, page, err := params.Page(listPages)
+	if err != nil {
+		return err
+	}
+	var enabled *bool
+	if given, err := params.Text("enabled"); err != nil {
+		return err
+	} else if given != "" {
+		value, err := params.Bool("enabled")
+		if err != nil {
+			return err
+		}
+		enabled = &value
+	}
+	ids, total, err := s.Queues.FindQueues(c.ctx(), c.project.ID, enabled, limit, page)
+	if err != nil {
+		return err
+	}
+	c.total(total)
+	key := "queues"
+	if c.older() {
+		key = ""
+	}
+	return list(c, key, ids,
+		func(ids []string) ([]queue.Queue, error) { return s.Queues.LoadQueues(c.ctx(), c.project.ID, ids) },
+		func(dst []byte, q *queue.Queue) []byte { return wire.AppendQueue(dst, q, &c.project, c.older()) })
+}
+
+// createQueue answers 201, unlike every other operation: that is what its clients wait for.
+func (s *Server) createQueue(c *call) error {
+	body, err := c.body()
+	if err != nil {
+		return err
+	}
+	in, err := wire.DecodeQueue(body)
+	if err != nil {
+		return err
+	}
+	q := queue.New(&in.Update, s.Now().UnixMilli())
+	if err := q.Validate(); err != nil {
+		return err
+	}
+	if err := s.knownMetrics(c, q.Metrics); err != nil {
+		return err
+	}
+	if q, err = s.Queues.CreateQueue(c.ctx(), c.project.ID, q, in.Add); err != nil {
+		return err
+	}
+	_ = wire.WriteJSONStatus(c.w, http.StatusCreated, c.queue(&q, "created").Bytes()) // an error is the caller's connection, gone
+	return nil
+}
+
+// queue is the answer to a change of a queue.
+func (c *call) queue(q *queue.Queue, done string) *rawjson.Builder {
+	var b rawjson.Builder
+	b.Raw("queue", wire.AppendQueue(nil, q, &c.project, c.older()))
+	b.String("message", fmt.Sprintf("queue %s %s", q.ID, done))
+	return &b
+}
+
+func (s *Server) getQueue(c *call) error {
+	q, err := s.Queues.Queue(c.ctx(), c.project.ID, c.text("id"))
+	if err != nil {
+		return err
+	}
+	return c.answer(wire.AppendQueue(nil, &q, &c.project, c.older()))
+}
+
+func (s *Server) updateQueue(c *call) error {
+	body, err := c.body()
+	if err != nil {
+		return err
+	}
+	in, err := wire.DecodeQueue(body)
+	if err != nil {
+		return err
+	}
+	if err := s.knownMetrics(c, in.Metrics); err != nil {
+		return err
+	}
+	q, err := s.Queues.UpdateQueue(c.ctx(), c.project.ID, c.text("id"), in.Update, in.Add, in.Remove)
+	if err != nil {
+		return err
+	}
+	return c.json(c.queue(&q, "updated"))
+}
+
+func (s *Server) deleteQueue(c *call) error {
+	id := c.text("id")
+	if err := s.Queues.DeleteQueue(c.ctx(), c.project.ID, id); err != nil {
+		return err
+	}
+	var b rawjson.Builder
+	b.String("message", fmt.Sprintf("queue %s deleted", id))
+	return c.json(&b)
+}
+
+func (s *Server) listQueueItems(c *call) error {
+	params, err := c.params()
+	if err != nil {
+		return err
+	}
+	limit, page, err := params.Page(listPages)
+	if err != nil {
+		return err
+	}
+	name, err := params.Text("state")
+	if err != nil {
+		return err
+	}
+	state, ok := queue.StateOf(name)
+	if name != "" && !ok {
+		return fault.InvalidField("state", "%.40q is none of waiting, done, disputed, removed", name)
+	}
+	id := c.text("id")
+	_, more, err := s.Queues.FillQueue(c.ctx(), c.project, id)
+	if err != nil {
+		return err
+	}
+	events, total, err := s.Queues.FindQueueItems(c.ctx(), c.project.ID, id, state, limit, page)
+	if err != nil {
+		return err
+	}
+	c.total(total)
+	return c.stream(func(out *wire.Stream) error {
+		out.Text(`{"items":`)
+		err := wire.WriteList(out, events,
+			func(events []string) ([]queue.Item, error) {
+				return s.Queues.LoadQueueItems(c.ctx(), c.project.ID, id, events)
+			},
+			func(dst []byte, it *queue.Item) []byte { return wire.AppendQueueItem(dst, it, false) })
+		out.Text(fmt.Sprintf(`,"caught_up":%t}`, !more))
+		return err
+	})
+}
+
+// fillRounds is how many slices of events one request for an item looks through, if the first ones
+// have none for it.
+const fillRounds = 20
+
+// nextQueueItem claims an item for an annotator and gives it with its event, but not what others
+// said of it.
+func (s *Server) nextQueueItem(c *call) error {
+	body, err := c.body()
+	if err != nil {
+		return err
+	}
+	annotator, _, err := wire.DecodeAnnotator(body)
+	if err != nil {
+		return err
+	}
+	id := c.text("id")
+	for round := 1; ; round++ {
+		entered, more, err := s.Queues.FillQueue(c.ctx(), c.project, id)
+		if err != nil {
+			return err
+		}
+		if round == 1 || entered > 0 {
+			it, found, err := s.Queues.ClaimItem(c.ctx(), c.project.ID, id, annotator)
+			if err != nil {
+				return err
+			}
+			if found {
+				return s.answerNext(c, id, &it, !more)
+			}
+		}
+		if !more || round == fillRounds {
+			return s.answerNext(c, id, nil, !more)
+		}
+	}
+}
+
+// answerNext answers with an item, nil if there is none, and how the queue stands.
+func (s *Server) answerNext(c *call, id string, it *queue.Item, caughtUp bool) error {
+	q, err := s.Queues.Queue(c.ctx(), c.project.ID, id)
+	if err != nil {
+		return err
+	}
+	var item, event []byte
+	if it != nil {
+		e, err := s.Reader.Event(c.ctx(), c.project.ID, it.EventID)
+		switch {
+		case fault.Of(err) == fault.NotFound:
+			caughtUp = false // deleted in this moment: the next claim clears it away
+		case err != nil:
+			return err
+		default:
+			item, event = wire.AppendQueueItem(nil, it, true), wire.AppendEvent(nil, &e, &c.project)
+		}
+	}
+	return c.answer(wire.QueueNext(item, event, q.Counts, caughtUp))
+}
+
+func (s *Server) annotateQueueItem(c *call) error {
+	body, err := c.body()
+	if err != nil {
+		return err
+	}
+	a, err := wire.DecodeAnnotation(body)
+	if err != nil {
+		return err
+	}
+	id := c.text("id")
+	q, err := s.Queues.Queue(c.ctx(), c.project.ID, id)
+	if err != nil {
+		return err
+	}
+	event, err := c.itemEvent()
+	if err != nil {
+		return err
+	}
+	if err := s.checkScores(c, &q, &a); err != nil {
+		return err
+	}
+	it, err := s.Queues.AnnotateItem(c.ctx(), c.project.ID, id, event, a)
+	if err != nil {
+		return err
+	}
+	return c.item(&it)
+}
+
+func (s *Server) releaseQueueItem(c *call) error {
+	body, err := c.body()
+	if err != nil {
+		return err
+	}
+	annotator, skip, err := wire.DecodeAnnotator(body)
+	if err != nil {
+		return err
+	}
+	event, err := c.itemEvent()
+	if err != nil {
+		return err
+	}
+	it, err := s.Queues.ReleaseItem(c.ctx(), c.project.ID, c.text("id"), event, annotator, skip)
+	if err != nil {
+		return err
+	}
+	return c.item(&it)
+}
+
+// itemEvent reads the event of the path.
+func (c *call) itemEvent() (uuid.UUID, error) {
+	id, err := wire.ParseID(c.r.PathValue("event"))
+	return id, fault.In("event", err)
+}
+
+// item answers with an item, as one annotator may see it.
+func (c *call) item(it *queue.Item) error {
+	var b rawjson.Builder
+	b.Bool("success", true)
+	b.Raw("item", wire.AppendQueueItem(nil, it, true))
+	return c.json(&b)
+}
+
+func (s *Server) getQueueAgreement(c *call) error {
+	list, err := s.Queues.QueueAgreement(c.ctx(), c.project.ID, c.text("id"))
+	if err != nil {
+		return err
+	}
+	return c.answer(wire.QueueAgreements(list))
+}
+
+// checkScores says what is wrong with the scores of an annotation: there are such HUMAN metrics,
+// which may have such scores, and if the queue names its metrics, all of them are there and no other.
+func (s *Server) checkScores(c *call, q *queue.Queue, a *queue.Annotation) error {
+	given := map[string]bool{}
+	for name := range rawjson.Object(a.Scores) {
+		given[name] = true
+		if len(q.Metrics) > 0 && !slices.Contains(q.Metrics, name) {
+			return fault.InvalidField("scores."+name, "is none of the queue's metrics: %q", q.Metrics)
+		}
+	}
+	for _, name := range q.Metrics {
+		if !given[name] {
+			return fault.InvalidField("scores."+name, "is required: the queue asks for it")
+		}
+	}
+	metrics, err := s.humanMetrics(c, given)
+	if err != nil {
+		return err
+	}
+	for name, score := range rawjson.Object(a.Scores) {
+		d := metrics[name]
+		if d == nil {
+			return fault.InvalidField("scores."+name, "there is no HUMAN metric of that name")
+		}
+		why := evaluate.Misfit(d, score)
+		if d.Return == metric.Float && rawjson.KindOf(score) != '0' {
+			why = "no number, as the metric's return type asks for"
+		}
+		if why != "" {
+			return fault.InvalidField("scores."+name, "is %s", why)
+		}
+	}
+	return nil
+}
+
+// knownMetrics says which of these names of metrics is that of no HUMAN metric.
+func (s *Server) knownMetrics(c *call, names []string) error {
+	wanted := map[string]bool{}
+	for _, name := range names {
+		wanted[name] = true
+	}
+	metrics, err := s.humanMetrics(c, wanted)
+	if err != nil {
+		return err
+	}
+	for i, name := range names {
+		if metrics[name] == nil {
+			return fault.InvalidField(fmt.Sprintf("metrics[%d]", i), "there is no HUMAN metric of the name %.80q", name)
+		}
+	}
+	return nil
+}
+
+// metricGroup is how many metrics stand in memory at a time while some are looked for.
+const metricGroup = 100
+
+// humanMetrics finds the HUMAN metrics of these names; of several with one name, the newest.
+func (s *Server) humanMetrics(c *call, wanted map[string]bool) (map[string]*metric.Definition, error) {
+	found := map[string]*metric.Definition{}
+	if len(wanted) == 0 {
+		return found, nil
+	}
+	q := metric.Query{Type: metric.Human, Limit: metricGroup}
+	for q.Page = 1; ; q.Page++ {
+		ids, _, err := s.Metrics.FindMetrics(c.ctx(), c.project.ID, q)
+		if err != nil {
+			return nil, err
+		}
+		list, err := s.Metrics.LoadMetrics(c.ctx(), c.project.ID, ids)
+		if err != nil {
+			return nil, err
+		}
+		for i := range list {
+			if wanted[list[i].Name] {
+				found[list[i].Name] = &list[i].Definition
+			}
+		}
+		if len(ids) < q.Limit {
+			return found, nil
+		}
+	}
+}
