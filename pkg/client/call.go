@@ -235,7 +235,7 @@ func (c *Client) attempt(ctx context.Context, r *Request, body []byte, take func
 		}
 		return connected.Load(), err
 	}
-	if res.StatusCode == http.StatusOK {
+	if res.StatusCode == http.StatusOK || res.StatusCode == http.StatusCreated {
 		return true, take(res)
 	}
 	defer res.Body.Close()

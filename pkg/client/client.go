@@ -20,6 +20,7 @@ type Client struct {
 	Tools          *ToolService
 	Runs           *RunService
 	Charts         *ChartService
+	Queues         *QueueService
 	Projects       *ProjectService
 	Keys           *KeyService
 	OTLP           *OTLPService
@@ -156,6 +157,7 @@ func New(server, key string, opts ...Option) (*Client, error) {
 	c.Tools = &ToolService{c}
 	c.Runs = &RunService{c}
 	c.Charts = &ChartService{c: c}
+	c.Queues = &QueueService{c}
 	c.Projects = &ProjectService{c}
 	c.Keys = &KeyService{c}
 	c.OTLP = &OTLPService{c}

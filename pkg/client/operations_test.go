@@ -90,6 +90,17 @@ var methods = map[string]string{
 	"getRunsSchema":    "Runs.Schema",
 	"getRunSchema":     "Runs.RunSchema",
 
+	"listQueues":        "Queues.List",
+	"createQueue":       "Queues.Create",
+	"getQueue":          "Queues.Get",
+	"updateQueue":       "Queues.Update",
+	"deleteQueue":       "Queues.Delete",
+	"listQueueItems":    "Queues.Items",
+	"nextQueueItem":     "Queues.Next",
+	"annotateQueueItem": "Queues.Annotate",
+	"releaseQueueItem":  "Queues.Release",
+	"getQueueAgreement": "Queues.Agreement",
+
 	"listCharts":         "Charts.List",
 	"createChart":        "Charts.Create",
 	"getChart":           "Charts.Get",
@@ -240,7 +251,7 @@ type watcher struct {
 
 func (w *watcher) RoundTrip(r *http.Request) (*http.Response, error) {
 	res, err := http.DefaultTransport.RoundTrip(r)
-	if err != nil || res.StatusCode != http.StatusOK {
+	if err != nil || res.StatusCode/100 != 2 {
 		return res, err
 	}
 	for _, op := range w.operations {
@@ -266,7 +277,7 @@ func TestOperations(t *testing.T) {
 		}{
 			{"service", useService}, {"sessions", useSessions}, {"events", useEvents}, {"datasets", useDatasets},
 			{"datapoints", useDatapoints}, {"configurations", useConfigurations}, {"metrics", useMetrics}, {"tools", useTools},
-			{"runs", useRuns}, {"charts", useCharts}, {"projects and keys", useProjects}, {"otlp", useOTLP},
+			{"runs", useRuns}, {"charts", useCharts}, {"queues", useQueues}, {"projects and keys", useProjects}, {"otlp", useOTLP},
 		} {
 			t.Run(part.name, func(t *testing.T) { part.run(t, c) })
 		}

@@ -397,6 +397,53 @@ func useCharts(t *testing.T, c *client.Client) {
 	}
 }
 
+func useQueues(t *testing.T, c *client.Client) {
+	ctx := t.Context()
+	must(c.Metrics.Create(ctx, client.MetricDefinition{Name: "taste", Type: client.MetricHuman}))(t)
+	var events []string
+	for range 2 {
+		events = append(events, must(c.Events.Create(ctx, client.EventInput{EventType: "tool", EventName: "to judge"}))(t))
+	}
+	before := must(c.Queues.List(ctx, client.QueueQuery{}))(t).Total
+	q := must(c.Queues.Create(ctx, client.QueueInput{Name: "by hand", AddEventIDs: events, AnnotatorsPerItem: 2, LeaseSeconds: 60, Metrics: []string{"taste"}}))(t)
+	equal(t, "counts", q.Counts, client.QueueCounts{Waiting: 2})
+	q = must(c.Queues.Update(ctx, q.ID, client.QueueInput{Description: client.Ptr("text"), RemoveEventIDs: events[1:]}))(t)
+	equal(t, "read", must(c.Queues.Get(ctx, q.ID))(t), q)
+	filters := client.EventFilters{FilterArray: []client.Filter{{Field: "event_name", Operator: client.Is, Value: "to judge"}}}
+	other := must(c.Queues.Create(ctx, client.QueueInput{Name: "by filter", Filters: &filters, Enabled: client.Ptr(false)}))(t)
+	equal(t, "filters", other.Filters, filters)
+	equal(t, "all", len(collect(t, c.Queues.All(ctx, client.QueueQuery{}))), before+2)
+	equal(t, "enabled", must(c.Queues.List(ctx, client.QueueQuery{Enabled: client.Ptr(false)}))(t).Items, []client.Queue{*other})
+	items := must(c.Queues.Items(ctx, other.ID, client.ItemWaiting, client.Page{Limit: 1}))(t)
+	if len(items.Items) != 1 || items.Total < 2 || !items.CaughtUp {
+		t.Errorf("items: %+v", items)
+	}
+
+	for i, who := range []string{"ann", "bob"} {
+		next := must(c.Queues.Next(ctx, q.ID, who))(t)
+		equal(t, "event", next.Event.EventID, events[0])
+		equal(t, "claims", next.Item.Claims[0].Annotator, who)
+		must(c.Queues.Release(ctx, q.ID, events[0], who, false))(t)
+		item := must(c.Queues.Annotate(ctx, q.ID, events[0], client.Annotation{Annotator: who, Scores: client.Object{"taste": 4 + i}, Comment: "good"}))(t)
+		equal(t, "annotated", item.AnnotatorsDone, i+1)
+	}
+	next := must(c.Queues.Next(ctx, q.ID, "cid"))(t)
+	if next.Item != nil || next.Event != nil || !next.CaughtUp || next.Counts != (client.QueueCounts{Done: 1}) {
+		t.Errorf("nothing is left: %+v", next)
+	}
+	items = must(c.Queues.Items(ctx, q.ID, "", client.Page{}))(t)
+	equal(t, "scores", items.Items[0].Scores, client.Object{"taste": number("4.5")})
+	equal(t, "comment", items.Items[0].Annotations[1].Comment, "good")
+	agreements := must(c.Queues.Agreement(ctx, q.ID))(t)
+	equal(t, "pairs", agreements[0].Pairs, 1)
+	equal(t, "kappa", *agreements[0].Of[0].Kappa, 0)
+	for _, id := range []string{q.ID, other.ID} {
+		check(t, c.Queues.Delete(ctx, id))
+	}
+	_, err := c.Queues.Get(ctx, q.ID)
+	isGone(t, "the queue", err)
+}
+
 func useProjects(t *testing.T, c *client.Client) {
 	ctx := t.Context()
 	p := must(c.Projects.Create(ctx, client.ProjectInput{Name: "shop", Description: "of books"}))(t)
