@@ -22,12 +22,13 @@ var allowed = map[string][]string{
 	"extension/storeextension":    {"pkg/store", "pkg/mount", "nouns"},
 	"extension/authextension":     {"pkg/mount", "pkg/fault/verdict", "nouns"},
 	"extension/apiextension":      {"pkg/httpapi", "pkg/wire", "pkg/mount", "nouns"},
-	"extension/evaluateextension": {"pkg/evaluate", "pkg/evaluate/expression", "pkg/evaluate/online", "pkg/mount", "nouns"},
+	"extension/evaluateextension": {"pkg/evaluate", "pkg/evaluate/expression", "pkg/evaluate/llm", "pkg/evaluate/online", "pkg/mount", "nouns"},
 	"pkg/httpapi":                 {"pkg/wire", "pkg/otlpexport", "pkg/query", "pkg/evaluate", "pkg/evaluate/library", "pkg/mount", "nouns"},
 
 	"pkg/evaluate":            {"nouns"},
 	"pkg/evaluate/online":     {"pkg/evaluate", "pkg/query", "pkg/wire", "nouns"},
 	"pkg/evaluate/expression": {"pkg/evaluate", "nouns"},
+	"pkg/evaluate/llm":        {"pkg/evaluate", "nouns"},
 	"pkg/evaluate/library":    {"nouns"},
 
 	"pkg/store":              {"pkg/query", "pkg/store/lzh", "nouns"},

@@ -41,7 +41,7 @@ extensions:
   spangrove_auth:
     api_key: ` + Key + `
     key_file: %[1]s/api-key
-  spangrove_evaluate:
+  spangrove_evaluate: %[3]s
   spangrove_api:
     endpoint: 127.0.0.1:0
     evaluate: spangrove_evaluate
@@ -102,12 +102,18 @@ func EachStore(t *testing.T, f func(t *testing.T, url string)) {
 // the URLs of its API and of its port for OTLP. store is as SQLite and Postgres give it.
 func Start(t *testing.T, store string) (api, otlp string) {
 	t.Helper()
+	return StartWith(t, store, "")
+}
+
+// StartWith is Start with settings of spangrove_evaluate, as YAML in a line.
+func StartWith(t *testing.T, store, evaluate string) (api, otlp string) {
+	t.Helper()
 	col, err := otelcol.NewCollector(otelcol.CollectorSettings{
 		Factories:               factories,
 		BuildInfo:               component.BuildInfo{Command: "spangrove", Version: "test"},
 		DisableGracefulShutdown: true,
 		ConfigProviderSettings: otelcol.ConfigProviderSettings{ResolverSettings: confmap.ResolverSettings{
-			URIs:              []string{fmt.Sprintf(config, t.TempDir(), store)},
+			URIs:              []string{fmt.Sprintf(config, t.TempDir(), store, evaluate)},
 			ProviderFactories: []confmap.ProviderFactory{yamlprovider.NewFactory()},
 		}},
 	})

@@ -7,6 +7,7 @@ import (
 	"go.opentelemetry.io/collector/component"
 
 	"github.com/spangrove/spangrove/pkg/evaluate/expression"
+	"github.com/spangrove/spangrove/pkg/evaluate/llm"
 )
 
 // maxWorkers bounds Workers: each may hold the events of a batch and an engine's memory.
@@ -27,6 +28,9 @@ type Config struct {
 
 	// Expression bounds metrics of type EXPRESSION.
 	Expression expression.Config `mapstructure:"expression"`
+
+	// LLM has the providers of models that judge, for metrics of type LLM.
+	LLM llm.Config `mapstructure:"llm"`
 }
 
 // Validate reports the first setting that cannot work.

@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/collector/confmap/confmaptest"
 
 	"github.com/spangrove/spangrove/pkg/evaluate/expression"
+	"github.com/spangrove/spangrove/pkg/evaluate/llm"
 )
 
 func TestConfig(t *testing.T) {
@@ -31,10 +32,14 @@ func TestConfig(t *testing.T) {
 			Online: OnlineConfig{BatchEvents: 10, Timeout: 3 * time.Second, Attempts: 2, Backoff: time.Second, QueueEvaluations: 20,
 				SessionIdle: 4 * time.Second, UnfinishedAfter: 5 * time.Second, PollInterval: time.Second},
 			Expression: expression.Config{Work: 1000},
+			LLM: llm.Config{DefaultProvider: "local", AllowAddresses: []string{"127.0.0.1", "10.0.0.0/8"}, MaxPromptBytes: 1000, Providers: map[string]llm.Provider{"local": {
+				Type: "anthropic", BaseURL: "http://127.0.0.1:1/v1", APIKey: "secret", Model: "m", Concurrency: 2, Timeout: 3 * time.Second, Deadline: 4 * time.Second,
+				Retries: 5, DailyBudgetUSD: 0.5, DailyCalls: 6, MaxOutputTokens: 7}}},
 		}},
 		{id: "spangrove_evaluate/idle", wantErr: "workers: must be between 1 and 256, not 0"},
 		{id: "spangrove_evaluate/hasty", wantErr: "online: poll_interval: must be between 10ms and 24h0m0s, not 1ms"},
 		{id: "spangrove_evaluate/stubborn", wantErr: "online: attempts: must be between 1 and 100, not 0"},
+		{id: "spangrove_evaluate/nameless", wantErr: `llm: providers::local::type: must be openai, anthropic or gemini, not "other"`},
 		{id: "spangrove_evaluate/lazy", wantErr: "expression: work: must not be less than 0, which is the default, but is -1"},
 		{id: "spangrove_evaluate/crowded", wantErr: "workers: must be between 1 and 256, not 257"},
 	} {

@@ -12,9 +12,11 @@ import (
 	"go.opentelemetry.io/collector/extension/extensioncapabilities"
 
 	"github.com/spangrove/spangrove/pkg/evaluate"
+	"github.com/spangrove/spangrove/pkg/evaluate/llm"
 	"github.com/spangrove/spangrove/pkg/evaluate/online"
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/metric"
+	"github.com/spangrove/spangrove/pkg/mount"
 )
 
 type evaluateExtension struct {
@@ -44,7 +46,15 @@ func (e *evaluateExtension) Start(_ context.Context, host component.Host) error 
 	if e.engines != nil {
 		return nil
 	}
-	engines, err := newEngines(e.cfg)
+	judges := llm.Deps{Logger: e.set.Logger}
+	if len(e.cfg.LLM.Providers) > 0 {
+		s, err := mount.StoreOf[llm.Recorder](host, e.cfg.Store, fmt.Sprintf("extensions::%s::store", e.set.ID))
+		if err != nil {
+			return err
+		}
+		judges.Recorder = s
+	}
+	engines, err := newEngines(e.cfg, judges)
 	if err != nil {
 		return fmt.Errorf("extensions::%s: %w", e.set.ID, err)
 	}

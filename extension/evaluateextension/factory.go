@@ -5,6 +5,8 @@ import (
 
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/extension"
+
+	"github.com/spangrove/spangrove/pkg/evaluate/llm"
 )
 
 var componentType = component.MustNewType("spangrove_evaluate")
@@ -17,7 +19,7 @@ func NewFactory() extension.Factory {
 }
 
 func createDefaultConfig() component.Config {
-	return &Config{Store: component.MustNewID("spangrove_store"), Workers: defaultWorkers(), Online: defaultOnline()}
+	return &Config{Store: component.MustNewID("spangrove_store"), Workers: defaultWorkers(), LLM: llm.NewConfig(), Online: defaultOnline()}
 }
 
 func create(_ context.Context, set extension.Settings, cfg component.Config) (extension.Extension, error) {

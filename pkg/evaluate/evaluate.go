@@ -16,10 +16,6 @@ import (
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
-// Source is the source of the events in which evaluations record what they did. No metric runs on
-// those by itself, or judges would judge judges for ever.
-const Source = "evaluator"
-
 // Task is what an engine is asked to do: to score events of one project by one metric.
 type Task struct {
 	// Project says whose the metric and the events are. Nothing that an engine keeps for one

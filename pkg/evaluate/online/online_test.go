@@ -404,6 +404,14 @@ func TestEngineBreaks(t *testing.T) {
 		t.Errorf("after an unknown error: %+v", got)
 	}
 	w.engine.answer = func(evaluate.Task) ([]evaluate.Result, error) {
+		return []evaluate.Result{{Failure: "timeout", Temporary: true, Explanation: "no answer in time"}}, nil
+	}
+	w.move(time.Hour)
+	w.settle()
+	if got := w.evaluations()[0]; got.Explanation != "no answer in time" || got.State != evaluation.Waiting {
+		t.Errorf("after a failure that may go away: %+v", got)
+	}
+	w.engine.answer = func(evaluate.Task) ([]evaluate.Result, error) {
 		return []evaluate.Result{{Failure: evaluate.Unfit, Explanation: "no question"}}, nil
 	}
 	w.move(time.Hour)
@@ -412,7 +420,7 @@ func TestEngineBreaks(t *testing.T) {
 	w.equal("failed", []any{evaluation.Failed, "unfit", "no question"}, []any{got.State, got.Failure, got.Explanation})
 	w.move(time.Hour)
 	w.settle()
-	w.equal("a failure is a result", 5, len(w.engine.tasks))
+	w.equal("a failure is a result", 6, len(w.engine.tasks))
 	w.equal("metrics", "", w.metrics(e))
 }
 

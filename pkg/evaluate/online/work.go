@@ -165,7 +165,10 @@ func (b *batch) evaluate(ctx, running context.Context) {
 		share := took.Seconds() * 1000 / float64(len(results))
 		for i, res := range results {
 			o := evaluation.Outcome{State: evaluation.Done, Score: res.Score, Explanation: res.Explanation, Failure: string(res.Failure), Passed: res.Passed, Cost: res.Cost, LatencyMS: share}
-			if !res.Success {
+			switch {
+			case res.Temporary:
+				o = b.again(b.jobs[i], res.Explanation)
+			case !res.Success:
 				o.State = evaluation.Failed
 			}
 			b.settle(b.jobs[i], o)
@@ -173,7 +176,7 @@ func (b *batch) evaluate(ctx, running context.Context) {
 	}
 }
 
-// again is what becomes of a job whose engine broke.
+// again is what becomes of a job whose engine broke, or failed for a reason that may go away.
 func (b *batch) again(j evaluation.Job, why string) evaluation.Outcome {
 	if j.Attempts >= b.Attempts {
 		return evaluation.Outcome{State: evaluation.Dead, Explanation: why}

@@ -1,0 +1,124 @@
+package llm
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/spangrove/spangrove/pkg/price"
+)
+
+// anthropicClient speaks Anthropic's Messages API: one request, written here, since their client
+// makes the program 12 MB larger.
+type anthropicClient struct {
+	url, key string
+	http     *http.Client
+}
+
+// anthropicVersion is the version of the API that requests and answers are written for.
+const anthropicVersion = "2023-06-01"
+
+func newAnthropic(cfg Provider, c *http.Client) *anthropicClient {
+	return &anthropicClient{strings.TrimSuffix(strings.TrimRight(cfg.BaseURL, "/"), "/v1") + "/v1/messages", string(cfg.APIKey), c}
+}
+
+// verdictTool is the tool that the model must call where it is told the form of the answer: that
+// holds for all models, and its input is the answer.
+const verdictTool = "verdict"
+
+type anthropicMessage struct {
+	Role    string `json:"role"`
+	Content string `json:"content"`
+}
+
+type anthropicTool struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	InputSchema json.RawMessage `json:"input_schema"`
+}
+
+type anthropicRequest struct {
+	Model       string             `json:"model"`
+	MaxTokens   int                `json:"max_tokens"`
+	System      string             `json:"system"`
+	Messages    []anthropicMessage `json:"messages"`
+	Temperature *float64           `json:"temperature,omitempty"`
+	Tools       []anthropicTool    `json:"tools,omitempty"`
+	ToolChoice  map[string]string  `json:"tool_choice,omitempty"`
+}
+
+type anthropicAnswer struct {
+	Model   string `json:"model"`
+	Content []struct {
+		Type  string          `json:"type"` // text, tool_use; others are left out
+		Text  string          `json:"text"`
+		Input json.RawMessage `json:"input"`
+	} `json:"content"`
+	StopReason string `json:"stop_reason"`
+	Usage      struct {
+		Input      int64 `json:"input_tokens"` // without those of the cache
+		Output     int64 `json:"output_tokens"`
+		CacheRead  int64 `json:"cache_read_input_tokens"`
+		CacheWrite int64 `json:"cache_creation_input_tokens"`
+	} `json:"usage"`
+}
+
+func (c *anthropicClient) ask(ctx context.Context, q request) (r reply, err error) {
+	ask := anthropicRequest{Model: q.model, MaxTokens: q.maxTokens, System: q.system, Messages: []anthropicMessage{{"user", q.prompt}}}
+	if !q.anyTemperature {
+		ask.Temperature = new(float64)
+	}
+	if q.schema != nil {
+		ask.Tools = []anthropicTool{{verdictTool, "Gives the verdict: the explanation, then the score.", q.schema}}
+		ask.ToolChoice = map[string]string{"type": "tool", "name": verdictTool}
+	}
+	body, err := json.Marshal(ask)
+	if err != nil {
+		return r, fmt.Errorf("write the request: %w", err)
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url, bytes.NewReader(body))
+	if err != nil {
+		return r, err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Anthropic-Version", anthropicVersion)
+	if c.key != "" {
+		req.Header.Set("X-Api-Key", c.key)
+	}
+	res, err := c.http.Do(req)
+	if err != nil {
+		return r, err
+	}
+	defer func() { _ = res.Body.Close() }()
+	if body, err = io.ReadAll(res.Body); err != nil {
+		return r, fmt.Errorf("read the answer: %w", err)
+	}
+	var a anthropicAnswer
+	if err := json.Unmarshal(body, &a); err != nil {
+		return r, fmt.Errorf("read the answer: %w", err)
+	}
+	var text strings.Builder
+	for _, part := range a.Content {
+		switch part.Type {
+		case "text":
+			text.WriteString(part.Text)
+		case "tool_use":
+			text.Write(part.Input)
+		}
+	}
+	if a.StopReason == "" && text.Len() == 0 {
+		return r, errors.New("an answer without content")
+	}
+	r = reply{text: text.String(), cut: a.StopReason == "max_tokens", model: a.Model}
+	if a.StopReason == "refusal" {
+		r.refusal = "its provider's safeguards stopped the answer"
+	}
+	u := a.Usage
+	r.usage = price.Usage{Prompt: u.Input + u.CacheRead + u.CacheWrite, Completion: u.Output, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite}
+	return r, nil
+}

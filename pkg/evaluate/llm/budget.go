@@ -1,0 +1,85 @@
+package llm
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// Ledger keeps what providers' calls cost, so that a day's budget outlives the server and holds
+// for all servers on one store.
+type Ledger interface {
+	// Spend adds dollars and calls to those of a provider on a UTC day, counted in days since
+	// 1970, and gives the day's totals. Adding nothing only reads them.
+	Spend(ctx context.Context, provider string, day int64, usd float64, calls int64) (dayUSD float64, dayCalls int64, err error)
+}
+
+// budget bounds what a provider's calls of a UTC day cost, and how many they are. Calls under way
+// count with the most they can cost, so that calls at the same time do not go over it together.
+type budget struct {
+	provider string
+	usd      float64 // 0: no bound
+	calls    int64   // 0: no bound
+	ledger   Ledger  // nil: the day counts from the start of the server
+
+	mu       sync.Mutex
+	day      int64
+	spent    float64
+	made     int64
+	held     float64 // by calls under way
+	underWay int64
+}
+
+const dayMillis = 24 * 60 * 60 * 1000
+
+// reserve holds what a call can cost at most. settle must be called once: with what it cost if it
+// was made, to give the rest back. Errors are *failure.
+func (b *budget) reserve(ctx context.Context, now time.Time, most float64, priced bool) (settle func(usd float64, made bool), err error) {
+	if b.usd > 0 && !priced {
+		return nil, &failure{Budget, false, fmt.Sprintf("The provider %s has a daily_budget_usd, which cannot hold for a model whose price is not known; set daily_calls instead.", b.provider)}
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if day := now.UnixMilli() / dayMillis; day != b.day {
+		spent, made := 0.0, int64(0)
+		if b.ledger != nil && (b.usd > 0 || b.calls > 0) {
+			if spent, made, err = b.ledger.Spend(ctx, b.provider, day, 0, 0); err != nil {
+				return nil, &failure{Budget, true, fmt.Sprintf("What the provider %s cost today could not be read.", b.provider)}
+			}
+		}
+		b.day, b.spent, b.made = day, spent, made
+	}
+	switch {
+	case b.usd > 0 && b.spent+b.held+most > b.usd:
+		return nil, &failure{Budget, false, fmt.Sprintf("The budget of the provider %s for today is used up: $%.4f of $%.2f are spent, and the call may cost $%.4f.", b.provider, b.spent+b.held, b.usd, most)}
+	case b.calls > 0 && b.made+b.underWay >= b.calls:
+		return nil, &failure{Budget, false, fmt.Sprintf("The %d calls of the provider %s for today are used up.", b.calls, b.provider)}
+	}
+	b.held += most
+	b.underWay++
+	return func(usd float64, made bool) { b.settle(ctx, most, usd, made) }, nil
+}
+
+func (b *budget) settle(ctx context.Context, most, usd float64, made bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.held -= most
+	if b.underWay--; b.underWay == 0 {
+		b.held = 0 // no residue of fractions
+	}
+	if !made {
+		return
+	}
+	b.spent += usd
+	b.made++
+	if b.ledger == nil {
+		return
+	}
+	// The money is spent, whoever has stopped waiting for the answer.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	if spent, all, err := b.ledger.Spend(ctx, b.provider, b.day, usd, 1); err == nil {
+		b.spent, b.made = max(b.spent, spent), max(b.made, all) // other servers' calls are in it
+	}
+}

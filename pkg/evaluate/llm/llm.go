@@ -1,0 +1,287 @@
+// Package llm is the engine of LLM metrics: models that judge events. A metric's prompt is a
+// template over the event; the model's answer is a score with an explanation, in the form that
+// the metric asks for.
+//
+// Providers are asked within their bounds: calls at a time, retries, a day's budget, and only at
+// addresses that the operator allows. Each judgement is recorded as events of the project, with
+// its prompt, tokens and cost; the same question to the same model is then answered from there,
+// and costs nothing.
+package llm
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/spangrove/spangrove/pkg/evaluate"
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/metric"
+	"github.com/spangrove/spangrove/pkg/price"
+)
+
+// The failures of judges, beside those of any engine.
+const (
+	Refused        evaluate.Failure = "refused"  // the model, or its provider's filter, would not answer
+	Unparsed       evaluate.Failure = "unparsed" // there is no score in its answer that the metric can have
+	Budget         evaluate.Failure = "budget"   // the day's budget is used up
+	Timeout        evaluate.Failure = "timeout"  // there was no answer in time
+	ProviderFailed evaluate.Failure = "provider" // the provider was not reached, or refused the call
+)
+
+// Deps is what the engine works with.
+type Deps struct {
+	Recorder Recorder    // nil: nothing is recorded, and no question answered from records
+	Ledger   Ledger      // nil: the days of budgets begin with the server
+	Prices   *price.Book // nil: the built-in prices
+	Logger   *zap.Logger // nil: silent
+}
+
+// Engine gives the scores of LLM metrics. It may be used by many goroutines at once.
+type Engine struct {
+	deps     Deps
+	cfg      Config
+	outbound *outbound
+	named    map[string]*provider // by folded name
+	asking   keyed
+}
+
+// New makes an engine of a valid configuration.
+func New(cfg Config, deps Deps) (*Engine, error) {
+	if deps.Prices == nil {
+		deps.Prices = price.New()
+	}
+	if deps.Logger == nil {
+		deps.Logger = zap.NewNop()
+	}
+	networks, err := parseNetworks(cfg.AllowAddresses)
+	if err != nil {
+		return nil, err
+	}
+	e := &Engine{deps: deps, cfg: cfg, outbound: newOutbound(networks), named: map[string]*provider{}}
+	for name, p := range cfg.Providers {
+		if p.BaseURL == "" && p.APIKey == "" {
+			continue // its key is not in the environment
+		}
+		if e.named[fold(name)], err = e.newProvider(name, p); err != nil {
+			return nil, fmt.Errorf("providers::%s: %w", name, err)
+		}
+	}
+	return e, nil
+}
+
+func (e *Engine) newProvider(name string, cfg Provider) (*provider, error) {
+	cfg.complete(name)
+	c, err := newClient(cfg, e.outbound.client())
+	if err != nil {
+		return nil, err
+	}
+	return &provider{name: name, cfg: cfg, client: c, prices: e.deps.Prices, slots: make(chan struct{}, cfg.Concurrency), sleep: sleep, habits: map[string]habit{},
+		budget: budget{provider: name, usd: cfg.DailyBudgetUSD, calls: cfg.DailyCalls, ledger: e.deps.Ledger}}, nil
+}
+
+// Close ends idle connections.
+func (e *Engine) Close() error {
+	e.outbound.close()
+	return nil
+}
+
+// choose finds the provider that a definition names, and the model to ask. why tells a person why
+// there is none.
+func (e *Engine) choose(d *metric.Definition) (p *provider, model, why string) {
+	name := e.cfg.DefaultProvider
+	if d.ModelProvider != nil && strings.TrimSpace(*d.ModelProvider) != "" {
+		name = *d.ModelProvider
+	}
+	all := make([]string, 0, len(e.named))
+	for n := range e.named {
+		all = append(all, n)
+	}
+	slices.Sort(all)
+	if name == "" && len(all) == 1 {
+		name = all[0]
+	}
+	if p = e.named[fold(name)]; p == nil {
+		p = e.named[names[fold(name)]]
+	}
+	switch {
+	case len(all) == 0:
+		return nil, "", "This server has no model provider set up to ask."
+	case name == "":
+		return nil, "", "The metric has no model_provider, and this server has several: " + strings.Join(all, ", ") + "."
+	case p == nil:
+		return nil, "", fmt.Sprintf("The metric's model_provider %.64q is none that this server has set up: %s.", name, strings.Join(all, ", "))
+	}
+	model = p.cfg.Model
+	if d.ModelName != nil && strings.TrimSpace(*d.ModelName) != "" {
+		model = strings.TrimSpace(*d.ModelName)
+	}
+	if model == "" {
+		return nil, "", fmt.Sprintf("The metric has no model_name, and the provider %s no default model.", p.name)
+	}
+	if !modelName.MatchString(model) || strings.Contains(model, "..") {
+		return nil, "", fmt.Sprintf("The metric's model_name %.64q is no name of a model.", model)
+	}
+	return p, model, ""
+}
+
+// modelName is what a model may be called: for some APIs it is part of the path.
+var modelName = regexp.MustCompile(`^[A-Za-z0-9._:/@+-]{1,200}$`)
+
+// Evaluate implements evaluate.Engine.
+func (e *Engine) Evaluate(ctx context.Context, task evaluate.Task) ([]evaluate.Result, error) {
+	results := make([]evaluate.Result, len(task.Events))
+	p, model, why := e.choose(task.Metric)
+	if why != "" {
+		for i := range results {
+			results[i] = failed(evaluate.NoEngine, "%s The metric was not run.", why)
+		}
+		return results, nil
+	}
+	t, err := parse(task.Metric.Criteria)
+	if err != nil {
+		for i := range results {
+			results[i] = failed(evaluate.Unfit, "The metric's prompt cannot be used: %v", err)
+		}
+		return results, nil
+	}
+	next := make(chan int)
+	var workers sync.WaitGroup
+	for range min(p.cfg.Concurrency, len(task.Events)) {
+		workers.Go(func() {
+			for i := range next {
+				results[i] = e.one(ctx, p, model, t, &task, task.Events[i])
+			}
+		})
+	}
+	for i := range task.Events {
+		next <- i // the workers are quick to come back once ctx has ended
+	}
+	close(next)
+	workers.Wait()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return results, nil
+}
+
+// one judges one event. What it gives says nothing once ctx has ended.
+func (e *Engine) one(ctx context.Context, p *provider, model string, t template, task *evaluate.Task, event json.RawMessage) evaluate.Result {
+	d := task.Metric
+	if d.NeedsGroundTruth && lookup(event, []string{"ground_truth"}) == nil {
+		return failed(evaluate.Unfit, "The metric needs a ground truth, and the event has none in feedback.ground_truth.")
+	}
+	if t.names(first) {
+		return e.pair(ctx, p, model, t, task, event)
+	}
+	return e.judge(ctx, p, model, t, task, d, event)
+}
+
+// judge asks a model the template's question over an event, for a score as d wants it, which is the
+// task's metric or stands in its place.
+func (e *Engine) judge(ctx context.Context, p *provider, model string, t template, task *evaluate.Task, d *metric.Definition, event json.RawMessage) evaluate.Result {
+	prompt, mark, err := t.render(event)
+	if err != nil {
+		return failed(evaluate.Unfit, "The metric's prompt cannot be filled in: %v.", err)
+	}
+	if len(prompt) > e.cfg.MaxPromptBytes {
+		return failed(evaluate.Unfit, "The prompt would have %d bytes with the event's fields in it, more than max_prompt_bytes, %d.", len(prompt), e.cfg.MaxPromptBytes)
+	}
+	j := &judgement{
+		project: task.Project, metric: d, metricID: task.ID, version: task.Version, event: event, provider: p, start: time.Now(),
+		request: request{model: model, system: instructions(d, mark), prompt: prompt, schema: schema(d), maxTokens: p.cfg.MaxOutputTokens},
+	}
+	j.identify()
+	// Whoever asks the same at the same time waits for the answer.
+	leave, err := e.asking.enter(ctx, j.key)
+	if err != nil {
+		return evaluate.Result{}
+	}
+	defer leave()
+	if v, ok := e.known(ctx, j); ok {
+		return evaluate.Result{Success: true, Score: v.score, Explanation: v.explanation}
+	}
+	if ctx.Err() != nil {
+		return evaluate.Result{}
+	}
+	r, usd, priced, err := p.ask(ctx, j.request)
+	var f *failure
+	if err != nil {
+		if errors.As(err, &f) {
+			res := failed(f.kind, "%s", f.why)
+			res.Temporary = f.temporary
+			return res
+		}
+		return evaluate.Result{} // ctx has ended
+	}
+	j.reply, j.usd, j.priced, j.end = r, usd, priced, time.Now()
+	switch v, why := read(d, r.text); {
+	case r.refusal != "":
+		j.failure = failed(Refused, "The model %s of %s refused to judge: %s", model, p.name, sentence(cut(r.refusal, maxMessage)))
+	case why != "" && r.cut:
+		j.failure = failed(Unparsed, "The answer of the model %s of %s ended at max_output_tokens, %d, before the score.", model, p.name, p.cfg.MaxOutputTokens)
+	case why != "":
+		j.failure = failed(Unparsed, "The answer of the model %s of %s has no score that can be used: %s.", model, p.name, why)
+	default:
+		j.verdict = v
+	}
+	e.record(ctx, j)
+	if j.verdict.score == nil {
+		j.failure.Cost = usd
+		return j.failure
+	}
+	return evaluate.Result{Success: true, Score: j.verdict.score, Explanation: j.verdict.explanation, Cost: usd}
+}
+
+// Check implements the check of a definition without an event: that its prompt is a template.
+func (e *Engine) Check(d *metric.Definition) error {
+	if _, err := parse(d.Criteria); err != nil {
+		return fault.InvalidField("criteria", "%v", err)
+	}
+	return nil
+}
+
+func failed(kind evaluate.Failure, format string, args ...any) evaluate.Result {
+	return evaluate.Result{Failure: kind, Explanation: fmt.Sprintf(format, args...)}
+}
+
+// keyed lets one caller at a time do what has a key.
+type keyed struct {
+	mu   sync.Mutex
+	busy map[string]chan struct{} // closed when its holder leaves
+}
+
+// enter waits until nobody else is there. The error is that of ctx.
+func (k *keyed) enter(ctx context.Context, key string) (leave func(), err error) {
+	for {
+		k.mu.Lock()
+		other, taken := k.busy[key]
+		if !taken {
+			if k.busy == nil {
+				k.busy = map[string]chan struct{}{}
+			}
+			mine := make(chan struct{})
+			k.busy[key] = mine
+			k.mu.Unlock()
+			return func() {
+				k.mu.Lock()
+				delete(k.busy, key)
+				k.mu.Unlock()
+				close(mine)
+			}, nil
+		}
+		k.mu.Unlock()
+		select {
+		case <-other:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}

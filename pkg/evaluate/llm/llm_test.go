@@ -1,0 +1,661 @@
+package llm
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"go.uber.org/goleak"
+
+	"github.com/spangrove/spangrove/pkg/evaluate"
+	"github.com/spangrove/spangrove/pkg/evaluation"
+	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/metric"
+	"github.com/spangrove/spangrove/pkg/query"
+	"github.com/spangrove/spangrove/pkg/rawjson"
+	"github.com/spangrove/spangrove/pkg/store"
+)
+
+// recordsOfTests is the store of all tests; each has a project of its own.
+var recordsOfTests *store.Store
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "llm")
+	if err == nil {
+		recordsOfTests, err = store.OpenSQLite(context.Background(), dir, store.Options{})
+	}
+	if err != nil {
+		panic(err)
+	}
+	code := m.Run()
+	if err := errors.Join(recordsOfTests.Close(context.Background()), os.RemoveAll(dir), goleak.Find()); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = max(code, 1)
+	}
+	os.Exit(code)
+}
+
+// fakeAPI is a provider: it hands each request to the next of its answers, and to the last one
+// again and again.
+type fakeAPI struct {
+	*httptest.Server
+	mu       sync.Mutex
+	requests []json.RawMessage
+	headers  []http.Header
+	paths    []string
+	answers  []http.HandlerFunc
+}
+
+func newFake(t *testing.T, answers ...http.HandlerFunc) *fakeAPI {
+	t.Helper()
+	f := &fakeAPI{answers: answers}
+	f.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return
+		}
+		f.mu.Lock()
+		f.requests, f.headers, f.paths = append(f.requests, body), append(f.headers, r.Header), append(f.paths, r.URL.Path)
+		answer := f.answers[min(len(f.requests), len(f.answers))-1]
+		f.mu.Unlock()
+		answer(w, r)
+	}))
+	t.Cleanup(f.Close)
+	return f
+}
+
+func (f *fakeAPI) asked() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.requests)
+}
+
+func (f *fakeAPI) last() json.RawMessage {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.requests[len(f.requests)-1]
+}
+
+// says answers as OpenAI does, with 100 and 20 tokens of gpt-4o-mini.
+func says(content string) http.HandlerFunc {
+	return chat(`{"role":"assistant","content":`+quote(content)+`}`, "stop")
+}
+
+func chat(message, finish string) http.HandlerFunc {
+	return answer(200, `{"id":"x","object":"chat.completion","model":"gpt-4o-mini-2024-07-18","choices":[{"index":0,"finish_reason":"`+finish+`","message":`+message+`}],
+		"usage":{"prompt_tokens":100,"completion_tokens":20,"total_tokens":120,"prompt_tokens_details":{"cached_tokens":10},"completion_tokens_details":{"reasoning_tokens":5}}}`)
+}
+
+// answer answers with a status, headers ("Retry-After: 3") and a body.
+func answer(status int, body string, headers ...string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		for _, h := range headers {
+			name, value, _ := strings.Cut(h, ": ")
+			w.Header().Set(name, value)
+		}
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, body) // the client may have gone
+	}
+}
+
+func quote(s string) string { return string(rawjson.AppendString(nil, s)) }
+
+const good = `{"explanation":"It answers.","score":0.8}`
+
+// testEngine is an engine with one provider, whose waits are noted and not waited for.
+type testEngine struct {
+	*Engine
+	project int64
+	mu      sync.Mutex
+	waits   []time.Duration
+}
+
+func newTest(t *testing.T, p Provider, change func(*Config)) *testEngine {
+	t.Helper()
+	cfg := NewConfig()
+	cfg.AllowAddresses = []string{"127.0.0.1"}
+	cfg.Providers = map[string]Provider{"judge": p}
+	if change != nil {
+		change(&cfg)
+	}
+	if err := cfg.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	e, err := New(cfg, Deps{Recorder: recordsOfTests})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := e.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	te := &testEngine{Engine: e, project: newProject(t)}
+	for _, p := range e.named {
+		p.sleep = func(_ context.Context, d time.Duration) error {
+			te.mu.Lock()
+			defer te.mu.Unlock()
+			te.waits = append(te.waits, d)
+			p.mu.Lock()
+			p.pause = time.Time{}
+			p.mu.Unlock()
+			return nil
+		}
+	}
+	return te
+}
+
+func newProject(t *testing.T) int64 {
+	t.Helper()
+	p, err := recordsOfTests.EnsureProject(t.Context(), uuid.NewString())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p.ID
+}
+
+func definition(change func(*metric.Definition)) *metric.Definition {
+	model := "gpt-4o-mini"
+	d := &metric.Definition{Name: "helpful", Type: metric.LLM, Criteria: "Is {{ outputs.answer }} an answer?", Return: metric.Float, ModelName: &model}
+	d.Complete(metric.DefaultSampling)
+	if change != nil {
+		change(d)
+	}
+	return d
+}
+
+const oneEvent = `{"event_id":"11111111-1111-4111-8111-111111111111","session_id":"22222222-2222-4222-8222-222222222222","outputs":{"answer":"Yes"}}`
+
+// judge runs a definition over an event, oneEvent if there is none.
+func (e *testEngine) judge(t *testing.T, d *metric.Definition, events ...string) evaluate.Result {
+	t.Helper()
+	if events == nil {
+		events = []string{oneEvent}
+	}
+	task := evaluate.Task{Project: e.project, Metric: d}
+	for _, ev := range events {
+		task.Events = append(task.Events, raw(ev))
+	}
+	results, err := e.Evaluate(t.Context(), task)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return results[len(results)-1]
+}
+
+func TestJudge(t *testing.T) {
+	t.Parallel()
+	api := newFake(t, says(good))
+	e := newTest(t, Provider{BaseURL: api.URL + "/v1", APIKey: "secret-key"}, nil)
+	r := e.judge(t, definition(nil))
+	if !r.Success || string(r.Score) != "0.8" || r.Explanation != "It answers." || r.Failure != "" {
+		t.Fatalf("%+v", r)
+	}
+	// 90 tokens at $0.15, 10 cached at $0.075 and 20 at $0.60 a million.
+	if want := 0.00002625; r.Cost != want {
+		t.Errorf("cost %v, want %v", r.Cost, want)
+	}
+	sent := api.last()
+	for path, want := range map[string]string{
+		"model": `"gpt-4o-mini"`, "max_tokens": `4096`, "response_format.type": `"json_schema"`, "response_format.json_schema.strict": `true`,
+		"response_format.json_schema.schema.properties.score.type": `"number"`, "messages.0.role": `"system"`, "messages.1.role": `"user"`, "stream": `false`,
+	} {
+		if got := string(rawjson.Path(sent, strings.Split(path, ".")...)); got != want {
+			t.Errorf("%s was sent as %s, want %s", path, got, want)
+		}
+	}
+	if got := string(rawjson.Get(sent, "temperature")); !strings.HasPrefix(got, "1e-") {
+		t.Errorf("temperature %s", got)
+	}
+	prompt, _ := rawjson.Text(rawjson.Path(sent, "messages", "1", "content"))
+	if !strings.HasPrefix(prompt, "Is <data-") || !strings.Contains(prompt, ">Yes</data-") {
+		t.Errorf("prompt %q", prompt)
+	}
+	if got := api.headers[0].Get("Authorization"); got != "Bearer secret-key" || api.paths[0] != "/v1/chat/completions" {
+		t.Errorf("%s with %q", api.paths[0], got)
+	}
+
+	// The same question is answered from the record, for another metric of the same prompt too,
+	// and costs nothing; in another project, and of another model, it is another question.
+	r = e.judge(t, definition(func(d *metric.Definition) { d.Name = "other" }))
+	if string(r.Score) != "0.8" || r.Explanation != "It answers." || r.Cost != 0 || api.asked() != 1 {
+		t.Errorf("again: %+v after %d calls", r, api.asked())
+	}
+	if _, err := e.Evaluate(t.Context(), evaluate.Task{Project: newProject(t), Metric: definition(nil), Events: []json.RawMessage{raw(oneEvent)}}); err != nil || api.asked() != 2 {
+		t.Errorf("another project: %v, %d calls", err, api.asked())
+	}
+	e.judge(t, definition(func(d *metric.Definition) { m := "gpt-4o"; d.ModelName = &m }))
+	if api.asked() != 3 {
+		t.Errorf("another model: %d calls", api.asked())
+	}
+	e.judge(t, definition(func(d *metric.Definition) { d.Return = metric.String }))
+	if api.asked() != 4 {
+		t.Errorf("another return type: %d calls", api.asked())
+	}
+}
+
+// TestRecord reads what a judge did as events.
+func TestRecord(t *testing.T) {
+	t.Parallel()
+	api := newFake(t, says("no idea"), says(good))
+	e := newTest(t, Provider{BaseURL: api.URL}, nil)
+	task := evaluate.Task{Project: e.project, Metric: definition(nil), ID: "m1", Version: 3, Events: []json.RawMessage{raw(oneEvent)}}
+	for _, failure := range []evaluate.Failure{Unparsed, ""} { // what has no score is asked again
+		results, err := e.Evaluate(t.Context(), task)
+		if err != nil || results[0].Failure != failure || results[0].Cost == 0 {
+			t.Fatalf("%+v, %v, want the failure %q", results, err, failure)
+		}
+	}
+	sessions := recorded(t, e.project)
+	if len(sessions) != 2 {
+		t.Fatalf("%d sessions, want 2", len(sessions))
+	}
+	for _, list := range sessions {
+		if len(list) != 2 {
+			t.Fatalf("%d events in a session, want 2", len(list))
+		}
+		root, call := list[0], list[1]
+		if !root.IsSession() {
+			root, call = call, root
+		}
+		if root.Source != evaluation.Source || call.Source != evaluation.Source || root.Name != "evaluate helpful" || call.Type != event.TypeModel || call.ParentID != root.ID {
+			t.Errorf("%+v\n%+v", root, call)
+		}
+		for _, meta := range []json.RawMessage{root.Metadata, call.Metadata} {
+			for key, want := range map[string]string{"evaluator_name": `"helpful"`, "evaluator_id": `"m1"`, "evaluator_version": `"v3"`,
+				"target_event_id": `"11111111-1111-4111-8111-111111111111"`, "target_session_id": `"22222222-2222-4222-8222-222222222222"`} {
+				if got := string(rawjson.Get(meta, key)); got != want {
+					t.Errorf("%s is %s, want %s", key, got, want)
+				}
+			}
+		}
+		for key, want := range map[string]string{"prompt_tokens": "100", "completion_tokens": "20", "total_tokens": "120", "cost": "0.00002625"} {
+			if got := string(rawjson.Get(call.Metadata, key)); got != want {
+				t.Errorf("%s is %s, want %s", key, got, want)
+			}
+		}
+		if string(rawjson.Get(call.Config, "model")) != `"gpt-4o-mini"` || rawjson.Path(call.Inputs, "chat_history", "1", "content") == nil {
+			t.Errorf("config %s, inputs %s", call.Config, call.Inputs)
+		}
+		content, _ := rawjson.Text(rawjson.Get(call.Outputs, "content"))
+		if scored := content == good; scored == (call.Error != nil) || scored != (string(rawjson.Get(root.Outputs, "score")) == "0.8") {
+			t.Errorf("%q: error %v, outputs %s", content, call.Error, root.Outputs)
+		}
+	}
+}
+
+// recorded are the events of all sessions of a project.
+func recorded(t *testing.T, project int64) map[uuid.UUID][]event.Event {
+	t.Helper()
+	set, err := recordsOfTests.Search(t.Context(), project, query.Search{Limit: 1000, Page: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[uuid.UUID][]event.Event{}
+	for i := range set.Events {
+		ev, err := set.Load(t.Context(), i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found[ev.SessionID] = append(found[ev.SessionID], ev)
+	}
+	return found
+}
+
+// TestProviderTrouble is what a provider can answer, and what comes of it.
+func TestProviderTrouble(t *testing.T) {
+	t.Parallel()
+	sleepy := func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
+	for _, tt := range []struct {
+		name    string
+		answers []http.HandlerFunc
+		change  func(*Provider)
+		want    evaluate.Failure // empty: a score
+		says    string
+		again   bool // temporary
+		calls   int
+		waits   int
+	}{
+		{"429 with Retry-After", []http.HandlerFunc{answer(429, `{"error":{"message":"slow down"}}`, "Retry-After: 7"), says(good)}, nil, "", "", false, 2, 1},
+		{"429 for ever", []http.HandlerFunc{answer(429, `{"error":{"message":"slow down"}}`)}, nil, ProviderFailed, "answered 429 Too Many Requests: slow down.", true, 5, 4},
+		{"429 for longer than the deadline", []http.HandlerFunc{answer(429, `{}`, "Retry-After: 3600")}, nil, ProviderFailed, "429", true, 1, 0},
+		{"no credit", []http.HandlerFunc{answer(429, `{"error":{"message":"pay","code":"insufficient_quota"}}`)}, nil, ProviderFailed, "pay", false, 1, 0},
+		{"500 once", []http.HandlerFunc{answer(500, `oops`), answer(503, ``), says(good)}, nil, "", "", false, 3, 2},
+		{"500 for ever", []http.HandlerFunc{answer(500, `oops`)}, nil, ProviderFailed, "answered 500 Internal Server Error: oops.", true, 5, 4},
+		{"529", []http.HandlerFunc{answer(529, `{}`), says(good)}, nil, "", "", false, 2, 1},
+		{"wrong key", []http.HandlerFunc{answer(401, `{"error":{"message":"Incorrect API key"}}`)}, nil, ProviderFailed, "Incorrect API key", false, 1, 0},
+		{"no such model", []http.HandlerFunc{answer(404, `{"error":{"message":"no such model"}}`)}, nil, ProviderFailed, "no such model", false, 1, 0},
+		{"timeout", []http.HandlerFunc{sleepy}, func(p *Provider) { p.Timeout, p.Retries = 30*time.Millisecond, 1 }, Timeout, "did not answer within 30ms", true, 2, 1},
+		{"malformed JSON", []http.HandlerFunc{answer(200, `{"choices":[`), says(good)}, nil, "", "", false, 2, 1},
+		{"malformed JSON for ever", []http.HandlerFunc{answer(200, `<html>`)}, func(p *Provider) { p.Retries = -1 }, ProviderFailed, "no answer that can be read", true, 1, 0},
+		{"no choices", []http.HandlerFunc{answer(200, `{"choices":[]}`)}, func(p *Provider) { p.Retries = -1 }, ProviderFailed, "without choices", true, 1, 0},
+		{"a redirect", []http.HandlerFunc{answer(307, ``, "Location: http://127.0.0.1:1/")}, nil, ProviderFailed, "redirects are not followed", false, 1, 0},
+		{"an endless answer", []http.HandlerFunc{answer(200, `{"a":"`+strings.Repeat("x", maxAnswerBytes)+`"}`)}, nil, ProviderFailed, "longer than 2097152 bytes", false, 1, 0},
+		{"refusal", []http.HandlerFunc{chat(`{"role":"assistant","content":null,"refusal":"I can't."}`, "stop")}, nil, Refused, "refused to judge: I can't.", false, 1, 0},
+		{"content filter", []http.HandlerFunc{chat(`{"role":"assistant","content":""}`, "content_filter")}, nil, Refused, "content filter", false, 1, 0},
+		{"cut", []http.HandlerFunc{chat(`{"role":"assistant","content":"{\"explanation\":\"so"}`, "length")}, nil, Unparsed, "ended at max_output_tokens, 4096", false, 1, 0},
+		{"prose", []http.HandlerFunc{says("I like it.")}, nil, Unparsed, "no JSON object with a score", false, 1, 0},
+		{"no response_format", []http.HandlerFunc{answer(400, `{"error":{"message":"response_format json_schema is not supported"}}`), says("Well: " + good)}, nil, "", "", false, 2, 0},
+		{"no temperature", []http.HandlerFunc{answer(400, `{"error":{"message":"Unsupported value: 'temperature'"}}`), says(good)}, nil, "", "", false, 2, 0},
+		{"other bound", []http.HandlerFunc{answer(400, `{"error":{"message":"Unsupported parameter: 'max_tokens'"}}`), says(good)}, nil, "", "", false, 2, 0},
+		{"always the wrong bound", []http.HandlerFunc{answer(400, `{"error":{"message":"max_tokens is too large"}}`)}, nil, ProviderFailed, "too large", false, 4, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			api := newFake(t, tt.answers...)
+			p := Provider{BaseURL: api.URL}
+			if tt.change != nil {
+				tt.change(&p)
+			}
+			e := newTest(t, p, nil)
+			r := e.judge(t, definition(nil))
+			if r.Failure != tt.want || r.Success != (tt.want == "") || r.Temporary != tt.again || !strings.Contains(r.Explanation, tt.says) {
+				t.Errorf("%+v, want %q, temporary %t, %q", r, tt.want, tt.again, tt.says)
+			}
+			if api.asked() != tt.calls || len(e.waits) != tt.waits {
+				t.Errorf("%d calls, %v waited; want %d, %d", api.asked(), e.waits, tt.calls, tt.waits)
+			}
+			if tt.name == "429 with Retry-After" && (e.waits[0] < 6*time.Second || e.waits[0] > 7*time.Second) {
+				t.Errorf("waited %v, want what Retry-After says", e.waits)
+			}
+		})
+	}
+}
+
+// TestHabits asks twice: what a model refused is not sent again.
+func TestHabits(t *testing.T) {
+	t.Parallel()
+	api := newFake(t, answer(400, `{"error":{"message":"temperature"}}`), answer(422, `{"detail":"response_format"}`), says(good))
+	e := newTest(t, Provider{BaseURL: api.URL}, nil)
+	e.judge(t, definition(nil))
+	e.judge(t, definition(nil), strings.Replace(oneEvent, "Yes", "No", 1))
+	if api.asked() != 4 {
+		t.Errorf("%d calls, want 4", api.asked())
+	}
+	if sent := api.last(); rawjson.Get(sent, "temperature") != nil || rawjson.Get(sent, "response_format") != nil {
+		t.Errorf("sent again: %s", sent)
+	}
+}
+
+func TestEvents(t *testing.T) {
+	t.Parallel()
+	api := newFake(t, says(good))
+	e := newTest(t, Provider{BaseURL: api.URL, Concurrency: 3}, func(c *Config) { c.MaxPromptBytes = 200 })
+	task := evaluate.Task{Project: e.project, Metric: definition(nil)}
+	for i := range 20 {
+		task.Events = append(task.Events, raw(fmt.Sprintf(`{"outputs":{"answer":"%d"}}`, i%5))) // each thrice again
+	}
+	task.Events = append(task.Events, raw(`{"outputs":{}}`), raw(`{"outputs":{"answer":"`+strings.Repeat("x", 200)+`"}}`), nil)
+	results, err := e.Evaluate(t.Context(), task)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, r := range results {
+		switch {
+		case i < 20 && string(r.Score) != "0.8":
+			t.Errorf("event %d: %+v", i, r)
+		case i >= 20 && (r.Failure != evaluate.Unfit || r.Success):
+			t.Errorf("event %d: %+v", i, r)
+		}
+	}
+	if !strings.Contains(results[20].Explanation, "the event has no outputs.answer") || !strings.Contains(results[21].Explanation, "more than max_prompt_bytes, 200") {
+		t.Errorf("%+v", results[20:])
+	}
+	if api.asked() != 5 {
+		t.Errorf("%d calls for 5 different questions", api.asked())
+	}
+
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := e.Evaluate(ctx, task); err == nil {
+		t.Error("goes on without its caller")
+	}
+}
+
+// TestConcurrency lets answers wait until as many are asked for as may be.
+func TestConcurrency(t *testing.T) {
+	t.Parallel()
+	const limit = 3
+	arrived, leave := make(chan struct{}, 100), make(chan struct{})
+	api := newFake(t, func(w http.ResponseWriter, r *http.Request) {
+		arrived <- struct{}{}
+		<-leave
+		says(good)(w, r)
+	})
+	e := newTest(t, Provider{BaseURL: api.URL, Concurrency: limit}, nil)
+	var all sync.WaitGroup
+	for i := range 4 { // tasks together keep to it, too
+		all.Go(func() {
+			e.judge(t, definition(nil), fmt.Sprintf(`{"outputs":{"answer":"a%d"}}`, i), fmt.Sprintf(`{"outputs":{"answer":"b%d"}}`, i))
+		})
+	}
+	for range limit {
+		<-arrived
+	}
+	if n := api.asked(); n > limit {
+		t.Errorf("%d calls at a time, want %d", n, limit)
+	}
+	close(leave)
+	all.Wait()
+	if api.asked() != 8 {
+		t.Errorf("%d calls", api.asked())
+	}
+}
+
+func TestBudget(t *testing.T) {
+	t.Parallel()
+	event := func(i int) string { return fmt.Sprintf(`{"outputs":{"answer":"%d"}}`, i) }
+	api := newFake(t, says(good))
+	e := newTest(t, Provider{BaseURL: api.URL, DailyCalls: 2}, nil)
+	for i, want := range []evaluate.Failure{"", "", Budget} {
+		if r := e.judge(t, definition(nil), event(i)); r.Failure != want || r.Temporary {
+			t.Errorf("call %d: %+v", i, r)
+		}
+	}
+	if r := e.judge(t, definition(nil), event(0)); string(r.Score) != "0.8" {
+		t.Errorf("what is known needs no budget: %+v", r)
+	}
+
+	// 4096 tokens at $0.60 a million are $0.0025: with 10 of them a call may be made, and none is
+	// left for the most that the second one can cost.
+	e = newTest(t, Provider{BaseURL: api.URL, DailyBudgetUSD: 0.00003, MaxOutputTokens: 10}, nil)
+	short := definition(func(d *metric.Definition) { d.Criteria = "Yes?" })
+	if r := e.judge(t, short); r.Failure != "" && r.Failure != Budget {
+		t.Errorf("%+v", r)
+	}
+	e = newTest(t, Provider{BaseURL: api.URL, DailyBudgetUSD: 0.001, MaxOutputTokens: 10}, nil)
+	spent := 0.0
+	for i := range 100 {
+		r := e.judge(t, definition(nil), event(i))
+		if spent += r.Cost; r.Failure == Budget {
+			break
+		}
+	}
+	if spent == 0 || spent > 0.001 {
+		t.Errorf("$%v were spent of $0.001", spent)
+	}
+	if r := e.judge(t, definition(func(d *metric.Definition) { m := "own-model"; d.ModelName = &m })); r.Failure != Budget || !strings.Contains(r.Explanation, "price is not known") {
+		t.Errorf("a model without a price: %+v", r)
+	}
+}
+
+func TestChoose(t *testing.T) {
+	t.Parallel()
+	api := newFake(t, says(good))
+	several := func(c *Config) {
+		c.Providers = map[string]Provider{"local": {BaseURL: api.URL, Model: "llama"}, "openai": {APIKey: "x"}, "gemini": {}}
+	}
+	for _, tt := range []struct {
+		change          func(*Config)
+		provider, model string // "-": none
+		want            string
+	}{
+		{nil, "-", "m", "judge m"},
+		{nil, "JUDGE", "m", "judge m"},
+		{nil, "", "-", "The metric has no model_name, and the provider judge no default model."},
+		{nil, "openai", "m", `The metric's model_provider "openai" is none that this server has set up: judge.`},
+		{several, "-", "m", "The metric has no model_provider, and this server has several: local, openai."},
+		{several, "local", "-", "local llama"},
+		{several, "gemini", "m", `The metric's model_provider "gemini" is none that this server has set up: local, openai.`},
+		{func(c *Config) { several(c); c.DefaultProvider = "local" }, "-", "-", "local llama"},
+		{func(c *Config) { c.Providers = nil }, "-", "-", "This server has no model provider set up to ask."},
+	} {
+		e := newTest(t, Provider{BaseURL: api.URL}, tt.change)
+		d := definition(func(d *metric.Definition) {
+			d.ModelProvider, d.ModelName = &tt.provider, &tt.model
+			if tt.provider == "-" {
+				d.ModelProvider = nil
+			}
+			if tt.model == "-" {
+				d.ModelName = nil
+			}
+		})
+		p, model, got := e.choose(d)
+		if p != nil {
+			got = p.name + " " + model
+		}
+		if got != tt.want {
+			t.Errorf("%q %q: %q, want %q", tt.provider, tt.model, got, tt.want)
+		}
+		if r := e.judge(t, d); p == nil && r.Failure != evaluate.NoEngine {
+			t.Errorf("%+v", r)
+		}
+	}
+}
+
+func TestDefinitions(t *testing.T) {
+	t.Parallel()
+	api := newFake(t, says(good))
+	e := newTest(t, Provider{BaseURL: api.URL}, nil)
+	broken := definition(func(d *metric.Definition) { d.Criteria = "{{ question }}" })
+	if r := e.judge(t, broken); r.Failure != evaluate.Unfit || !strings.Contains(r.Explanation, "begins with no field") {
+		t.Errorf("%+v", r)
+	}
+	if err := e.Check(broken); err == nil || !strings.HasPrefix(err.Error(), "criteria: {{ question }}") {
+		t.Errorf("%v", err)
+	}
+	if err := e.Check(definition(nil)); err != nil {
+		t.Error(err)
+	}
+	truth := definition(func(d *metric.Definition) { d.NeedsGroundTruth = true })
+	if r := e.judge(t, truth); r.Failure != evaluate.Unfit || !strings.Contains(r.Explanation, "needs a ground truth") {
+		t.Errorf("%+v", r)
+	}
+	if api.asked() != 0 {
+		t.Errorf("%d calls", api.asked())
+	}
+}
+
+func TestValidate(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		change func(*Config)
+		want   string
+	}{
+		{func(*Config) {}, ""},
+		{func(c *Config) { c.DefaultProvider = "x" }, `default_provider: "x" is none of providers`},
+		{func(c *Config) { c.AllowAddresses = []string{"localhost"} }, `allow_addresses: "localhost" is no network`},
+		{func(c *Config) { c.AllowAddresses = []string{"10.0.0.0/8", "::1"} }, ""},
+		{func(c *Config) { c.MaxPromptBytes = 0 }, "max_prompt_bytes: must be between"},
+		{func(c *Config) { c.Providers = map[string]Provider{"A": {}} }, "providers::A::a name has"},
+		{func(c *Config) { c.Providers = map[string]Provider{"a": {Type: "x"}} }, "providers::a::type: must be"},
+		{func(c *Config) { c.Providers = map[string]Provider{"a": {BaseURL: "ftp://x"}} }, "providers::a::base_url: must be a URL"},
+		{func(c *Config) { c.Providers = map[string]Provider{"a": {BaseURL: "https://u:p@x"}} }, "providers::a::base_url: must be a URL"},
+		{func(c *Config) { c.Providers = map[string]Provider{"a": {Concurrency: 257}} }, "providers::a::concurrency: "},
+		{func(c *Config) { c.Providers = map[string]Provider{"a": {Retries: 21}} }, "providers::a::retries: "},
+		{func(c *Config) { c.Providers = map[string]Provider{"a": {DailyBudgetUSD: -1}} }, "providers::a::daily_budget_usd: "},
+		{func(c *Config) { c.Providers = map[string]Provider{"a": {DailyCalls: -1}} }, "providers::a::daily_calls: "},
+		{func(c *Config) { c.Providers = map[string]Provider{"a": {Timeout: 2 * time.Hour}} }, "providers::a::timeout: "},
+	} {
+		c := NewConfig()
+		tt.change(&c)
+		if err := c.Validate(); (err == nil) != (tt.want == "") || err != nil && !strings.HasPrefix(err.Error(), tt.want) {
+			t.Errorf("%v, want %q", err, tt.want)
+		}
+	}
+}
+
+func TestKeyed(t *testing.T) {
+	t.Parallel()
+	var k keyed
+	leave, err := k.enter(t.Context(), "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := k.enter(gone, "a"); err == nil {
+		t.Error("two are in")
+	}
+	other, err := k.enter(t.Context(), "b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	other()
+	var order []int
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		leave, err := k.enter(t.Context(), "a")
+		if err != nil {
+			return
+		}
+		order = append(order, 2)
+		leave()
+	}()
+	order = append(order, 1)
+	leave()
+	<-done
+	if !slices.Equal(order, []int{1, 2}) || len(k.busy) != 0 {
+		t.Errorf("order %v, %d left", order, len(k.busy))
+	}
+}
+
+// TestPair judges the judge: what it chooses for where it stands is no win.
+func TestPair(t *testing.T) {
+	t.Parallel()
+	one, two, tie := says(`{"explanation":"a","score":"first"}`), says(`{"explanation":"b","score":"second"}`), says(`{"explanation":"c","score":"tie"}`)
+	for _, tt := range []struct {
+		answers []http.HandlerFunc
+		change  func(*metric.Definition)
+		score   string // "-": none
+		want    string
+	}{
+		{[]http.HandlerFunc{one, two}, nil, "1", "better than the ground truth"},
+		{[]http.HandlerFunc{two, one}, nil, "0", "worse than the ground truth"},
+		{[]http.HandlerFunc{one, one}, nil, "0.5", "no clear winner"},
+		{[]http.HandlerFunc{one, tie}, nil, "0.5", "no clear winner"},
+		{[]http.HandlerFunc{one, two}, func(d *metric.Definition) { d.Scale = raw(`4`) }, "4", "Outputs in place 2: second. b"},
+		{[]http.HandlerFunc{one, two}, func(d *metric.Definition) { d.Return = metric.Boolean }, "true", ""},
+		{[]http.HandlerFunc{one, one}, func(d *metric.Definition) { d.Return = metric.Boolean }, "false", ""},
+		{[]http.HandlerFunc{one, says("hm")}, nil, "-", "no JSON object"},
+		{[]http.HandlerFunc{one}, func(d *metric.Definition) { d.Return = metric.String }, "-", "must have the return type float or boolean"},
+		{[]http.HandlerFunc{one}, func(d *metric.Definition) { d.Criteria = "{{ first }}" }, "-", "needs both"},
+	} {
+		api := newFake(t, tt.answers...)
+		e := newTest(t, Provider{BaseURL: api.URL, Concurrency: 1}, nil)
+		d := definition(func(d *metric.Definition) { d.Criteria = "{{ inputs.q }}: {{ first }} or {{ second }}?" })
+		if tt.change != nil {
+			tt.change(d)
+		}
+		r := e.judge(t, d, `{"inputs":{"q":"Why?"},"outputs":{"a":"mine"},"feedback":{"ground_truth":"theirs"}}`)
+		if r.Success != (tt.score != "-") || r.Success && string(r.Score) != tt.score || !strings.Contains(r.Explanation, tt.want) {
+			t.Errorf("%+v, want %s, %q", r, tt.score, tt.want)
+		}
+		if r.Success && (r.Cost != 2*0.00002625 || api.asked() != 2) {
+			t.Errorf("%d calls for $%v", api.asked(), r.Cost)
+		}
+	}
+}

@@ -1,0 +1,119 @@
+package llm
+
+import (
+	"errors"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestPublic(t *testing.T) {
+	t.Parallel()
+	for s, want := range map[string]bool{
+		"8.8.8.8": true, "104.18.6.192": true, "2606:4700::6812:6c0": true, "172.32.0.1": true,
+		"127.0.0.1": false, "10.1.2.3": false, "172.16.0.1": false, "192.168.1.1": false, "169.254.169.254": false, "100.64.0.1": false, "0.0.0.0": false, "0.1.2.3": false,
+		"224.0.0.1": false, "255.255.255.255": false, "198.18.0.1": false, "240.0.0.1": false,
+		"::": false, "::1": false, "fe80::1": false, "fc00::1": false, "fd12::1": false, "ff02::1": false, "::ffff:127.0.0.1": false, "::127.0.0.1": false,
+		"64:ff9b::7f00:1": false, "2002:7f00:1::": false, "2001::1": false, "2001:db8::1": false, "fec0::1": false,
+	} {
+		if got := public(netip.MustParseAddr(s).Unmap()); got != want {
+			t.Errorf("%s is public: %t", s, got)
+		}
+	}
+}
+
+// TestAddresses asks servers that really listen, by address and by a name that resolves to this
+// machine.
+func TestAddresses(t *testing.T) {
+	t.Parallel()
+	api := newFake(t, says(good))
+	port := api.URL[strings.LastIndexByte(api.URL, ':')+1:]
+	for _, tt := range []struct {
+		url     string
+		allowed []string
+		refused string
+	}{
+		{"http://127.0.0.1:" + port, []string{"127.0.0.1"}, ""},
+		{"http://localhost:" + port, []string{"127.0.0.0/8", "::1"}, ""},
+		{"http://127.0.0.1:" + port, nil, "127.0.0.1 is not public"},
+		{"http://127.0.0.1:" + port, []string{"127.0.0.2", "10.0.0.0/8"}, "127.0.0.1 is not public"},
+		{"http://localhost:" + port, nil, "is not public"},
+		{"http://[::ffff:127.0.0.1]:" + port, nil, "127.0.0.1 is not public"},
+		{"http://2130706433:" + port, nil, ""}, // 127.0.0.1 to some resolvers; refused, or not found
+		{"http://0.0.0.0:" + port, nil, "0.0.0.0 is not public"},
+	} {
+		networks, err := parseNetworks(tt.allowed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := newOutbound(networks)
+		res, err := o.client().Get(tt.url)
+		if err == nil {
+			_ = res.Body.Close()
+		}
+		o.close()
+		switch {
+		case tt.allowed == nil && err == nil:
+			t.Errorf("%s was reached", tt.url)
+		case tt.refused == "" && tt.allowed != nil && err != nil:
+			t.Errorf("%s: %v", tt.url, err)
+		case tt.refused != "" && (!errors.Is(err, errRefused) || !strings.Contains(err.Error(), tt.refused)):
+			t.Errorf("%s: %v, want %q", tt.url, err, tt.refused)
+		}
+	}
+}
+
+// TestRebinding judges what a name has resolved to, each time that a connection is made.
+func TestRebinding(t *testing.T) {
+	t.Parallel()
+	o := newOutbound(nil)
+	for address, want := range map[string]string{
+		"93.184.215.14:443": "", "127.0.0.1:443": "is not public", "[::1]:443": "is not public", "169.254.169.254:80": "is not public",
+		"[fe80::1%eth0]:443": "is not public", "[::ffff:10.0.0.1]:443": "is not public", "no address": "is no address",
+	} {
+		err := o.control(t.Context(), "tcp", address, nil)
+		if (err == nil) != (want == "") || err != nil && (!errors.Is(err, errRefused) || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v, want %q", address, err, want)
+		}
+	}
+}
+
+// TestPlain refuses to send a key to public addresses without TLS.
+func TestPlain(t *testing.T) {
+	t.Parallel()
+	o := newOutbound(nil)
+	defer o.close()
+	var dialled error
+	o.transport.DialContext = (&net.Dialer{ControlContext: o.control}).DialContext
+	_, dialled = o.client().Get("http://93.184.215.14/") //nolint:bodyclose // refused
+	if !errors.Is(dialled, errRefused) || !strings.Contains(dialled.Error(), "use https://") {
+		t.Errorf("%v", dialled)
+	}
+}
+
+func TestRetryAfter(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, value string
+		least, most time.Duration
+	}{
+		{"Retry-After", "3", 3 * time.Second, 3 * time.Second},
+		{"Retry-After", "0.5", 500 * time.Millisecond, 500 * time.Millisecond},
+		{"Retry-After-Ms", "20", 20 * time.Millisecond, 20 * time.Millisecond},
+		{"Retry-After", time.Now().Add(time.Hour).UTC().Format(http.TimeFormat), 59 * time.Minute, time.Hour},
+		{"Retry-After", "Mon, 02 Jan 2006 15:04:05 GMT", 0, 0},
+		{"Retry-After", "-1", 0, 0},
+		{"Retry-After", "NaN", 0, 0},
+		{"Retry-After", "soon", 0, 0},
+		{"X", "1", 0, 0},
+	} {
+		h := http.Header{}
+		h.Set(tt.name, tt.value)
+		if got := retryAfter(h); got < tt.least || got > tt.most {
+			t.Errorf("%s: %s is %s", tt.name, tt.value, got)
+		}
+	}
+}

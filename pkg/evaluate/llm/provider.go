@@ -1,0 +1,271 @@
+package llm
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spangrove/spangrove/pkg/evaluate"
+	"github.com/spangrove/spangrove/pkg/price"
+)
+
+// request is one question to a model.
+type request struct {
+	model, system, prompt string
+	schema                json.RawMessage // of the answer; nil: the provider is not told
+	anyTemperature        bool            // the model's own, not 0
+	maxTokens             int
+	olderLimit            bool // openai: the bound is max_tokens, not max_completion_tokens
+}
+
+// reply is what a model answered.
+type reply struct {
+	text    string
+	refusal string // why there is no answer: the model or the provider's filter refused
+	cut     bool   // it ended at the bound of tokens
+	model   string // that answered
+	usage   price.Usage
+}
+
+// client asks one endpoint in its API. It does not retry. Errors come from package outbound, or
+// say that the answer could not be read.
+type client interface {
+	ask(ctx context.Context, q request) (reply, error)
+}
+
+// provider asks one endpoint within its bounds.
+type provider struct {
+	name   string
+	cfg    Provider // complete
+	client client
+	prices *price.Book
+	budget budget
+	slots  chan struct{} // one for each call under way
+	sleep  func(context.Context, time.Duration) error
+
+	mu     sync.Mutex
+	pause  time.Time        // until when the provider wants to be left alone
+	habits map[string]habit // by model
+}
+
+// habit is what a model turned out not to know.
+type habit struct{ noSchema, noTemperature, otherLimit bool }
+
+// maxHabits bounds the models that something is remembered of.
+const maxHabits = 1000
+
+// failure is why there is no answer.
+type failure struct {
+	kind      evaluate.Failure
+	temporary bool
+	why       string
+}
+
+func (f *failure) Error() string { return f.why }
+
+// ask gives a model's answer and what it cost in US dollars; priced is false if its price is not
+// known. It waits for a free slot, keeps to the budget and tries again what can succeed later. An
+// error is a *failure, unless ctx has ended.
+func (p *provider) ask(ctx context.Context, q request) (r reply, usd float64, priced bool, err error) {
+	inside, cancel := context.WithTimeout(ctx, p.cfg.Deadline)
+	defer cancel()
+	for attempt, learned := 0, 0; ; {
+		sent := p.adapt(q)
+		r, usd, priced, err = p.once(inside, sent)
+		if err == nil || ctx.Err() != nil {
+			return r, usd, priced, err
+		}
+		if learned < maxLearned && p.learn(sent, err) {
+			learned++
+			continue
+		}
+		f, wait := p.judge(err)
+		if wait == 0 {
+			wait = backoff(attempt)
+		}
+		attempt++
+		end, _ := inside.Deadline()
+		if !f.temporary || attempt > p.cfg.Retries || time.Now().Add(wait).After(end) {
+			return r, 0, false, f
+		}
+		if p.sleep(inside, wait) != nil {
+			return r, 0, false, f
+		}
+	}
+}
+
+// maxLearned is how many things one question may teach of a model: as many as a habit has.
+const maxLearned = 3
+
+// once makes one call.
+func (p *provider) once(ctx context.Context, q request) (r reply, usd float64, priced bool, err error) {
+	if err := p.left(ctx); err != nil {
+		return r, 0, false, err
+	}
+	select {
+	case p.slots <- struct{}{}:
+	case <-ctx.Done():
+		return r, 0, false, ctx.Err()
+	}
+	defer func() { <-p.slots }()
+	most, priced := p.cost(q.model, q.model, price.Usage{Prompt: int64(len(q.system)+len(q.prompt))/3 + 100, Completion: int64(q.maxTokens)})
+	settle, err := p.budget.reserve(ctx, time.Now(), most, priced)
+	if err != nil {
+		return r, 0, false, err
+	}
+	made := false
+	defer func() { settle(usd, made) }()
+	one, cancel := context.WithTimeout(ctx, p.cfg.Timeout)
+	defer cancel()
+	if r, err = p.client.ask(one, q); err != nil {
+		return r, 0, false, err
+	}
+	made = true
+	usd, priced = p.cost(r.model, q.model, r.usage)
+	return r, usd, priced, nil
+}
+
+func (p *provider) cost(model, requested string, u price.Usage) (usd float64, known bool) {
+	name := p.name
+	if p.cfg.Type != OpenAI { // which many speak under names of their own
+		name = p.cfg.Type
+	}
+	return p.prices.Cost(price.Call{Model: model, RequestModel: requested, Provider: name, Usage: u})
+}
+
+// left waits until the provider may be asked again.
+func (p *provider) left(ctx context.Context) error {
+	p.mu.Lock()
+	wait := time.Until(p.pause)
+	p.mu.Unlock()
+	if wait <= 0 {
+		return nil
+	}
+	if at, ok := ctx.Deadline(); ok && time.Now().Add(wait).After(at) {
+		return &failure{ProviderFailed, true, fmt.Sprintf("The provider %s wants no calls for another %s.", p.name, wait.Round(time.Second))}
+	}
+	return p.sleep(ctx, wait)
+}
+
+// judge says what an error of a call means, and when the provider wants to be asked again, 0 if
+// it does not say.
+func (p *provider) judge(err error) (*failure, time.Duration) {
+	var f *failure
+	var status *statusError
+	var timeout net.Error
+	switch {
+	case errors.As(err, &f):
+		return f, 0
+	case errors.As(err, &status):
+		if status.status == http.StatusTooManyRequests && status.after > 0 {
+			p.mu.Lock()
+			if until := time.Now().Add(status.after); until.After(p.pause) {
+				p.pause = until
+			}
+			p.mu.Unlock()
+		}
+		return &failure{ProviderFailed, status.temporary(), fmt.Sprintf("The provider %s %s", p.name, sentence(status.Error()))}, status.after
+	case errors.Is(err, errRefused):
+		return &failure{ProviderFailed, false, fmt.Sprintf("The provider %s was not asked: %s", p.name, sentence(reason(err)))}, 0
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
+		return &failure{Timeout, true, fmt.Sprintf("The provider %s did not answer within %s.", p.name, p.cfg.Timeout)}, 0
+	default:
+		return &failure{ProviderFailed, true, fmt.Sprintf("The provider %s gave no answer that can be read: %s", p.name, sentence(reason(err)))}, 0
+	}
+}
+
+// reason is an error without the method and the URL that package http puts before it, and never
+// longer than a message.
+func reason(err error) string {
+	text := err.Error()
+	if at := strings.Index(text, errRefused.Error()+": "); at >= 0 {
+		text = text[at+len(errRefused.Error()+": "):]
+	}
+	return cut(text, maxMessage)
+}
+
+func sentence(s string) string {
+	if strings.HasSuffix(s, ".") {
+		return s
+	}
+	return s + "."
+}
+
+// adapt takes out of a question what its model does not know.
+func (p *provider) adapt(q request) request {
+	p.mu.Lock()
+	h := p.habits[q.model]
+	p.mu.Unlock()
+	if h.noSchema {
+		q.schema = nil
+	}
+	q.anyTemperature = h.noTemperature
+	q.olderLimit = h.otherLimit != p.older()
+	return q
+}
+
+// older says that the endpoint is likely to know the bound of tokens by its older name, as those
+// that imitate OpenAI's do.
+func (p *provider) older() bool { return p.cfg.BaseURL != services[OpenAI] }
+
+// learn remembers what a model refuses to be told (the form of the answer, a temperature, a bound
+// by this name), which differs by model and changes over time, so that it can be asked without. It
+// is false if the error tells nothing of that.
+func (p *provider) learn(sent request, err error) bool {
+	var status *statusError
+	if !errors.As(err, &status) || status.status != http.StatusBadRequest && status.status != http.StatusUnprocessableEntity {
+		return false
+	}
+	text := strings.ToLower(status.message)
+	names := func(words ...string) bool {
+		for _, w := range words {
+			if strings.Contains(text, w) {
+				return true
+			}
+		}
+		return false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	h := p.habits[sent.model]
+	switch {
+	case !sent.anyTemperature && names("temperature"):
+		h.noTemperature = true
+	case p.cfg.Type == OpenAI && names("max_tokens", "max_completion_tokens"):
+		h.otherLimit = sent.olderLimit == p.older()
+	case sent.schema != nil && names("response_format", "schema", "structured output", "tool", "json mode", "response_mime_type", "responsemimetype"):
+		h.noSchema = true
+	default:
+		return false
+	}
+	if len(p.habits) >= maxHabits {
+		clear(p.habits)
+	}
+	p.habits[sent.model] = h
+	return true
+}
+
+// backoff is how long to wait after an attempt, counted from 0: half a second, doubled each time
+// up to 30 seconds, and half of that at random so that callers do not come back together.
+func backoff(attempt int) time.Duration {
+	d := min(500*time.Millisecond<<min(attempt, 10), 30*time.Second)
+	return d/2 + rand.N(d/2+1)
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

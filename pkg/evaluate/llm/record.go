@@ -1,0 +1,200 @@
+package llm
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"go.uber.org/zap"
+
+	"github.com/spangrove/spangrove/pkg/evaluate"
+	"github.com/spangrove/spangrove/pkg/evaluation"
+	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/metric"
+	"github.com/spangrove/spangrove/pkg/rawjson"
+)
+
+// Recorder keeps what judges did, as events of the project.
+type Recorder interface {
+	// Put stores a batch: all of it or nothing.
+	Put(ctx context.Context, projectID int64, b event.Batch) error
+	// Event gives one event whole. fault.NotFound if there is none.
+	Event(ctx context.Context, projectID int64, eventID uuid.UUID) (event.Event, error)
+}
+
+// judgement is one question to a model and what came of it.
+type judgement struct {
+	project  int64
+	metric   *metric.Definition
+	metricID string // empty: the definition is only tried
+	version  int64
+	event    json.RawMessage
+	provider *provider
+	request  request
+	key      string    // the same for the same question of a project
+	id       uuid.UUID // of the event that records the answer to it
+
+	reply      reply
+	usd        float64
+	priced     bool
+	start, end time.Time
+	verdict    verdict // without a score: failure says why
+	failure    evaluate.Result
+}
+
+// records is the name space of the ids of recorded answers.
+var records = uuid.MustParse("6f0a4f0e-8d0f-4d0c-9a51-0d4f5b6f2f7e")
+
+// identify computes the key. It covers all that a model is asked: a metric's version that asks the
+// same as the one before is no other question, and neither is another event that has the same in
+// the fields that the prompt names.
+func (j *judgement) identify() {
+	h := sha256.New()
+	for _, s := range []string{j.provider.name, j.provider.cfg.BaseURL, j.request.model, j.request.system, j.request.prompt} {
+		_, _ = fmt.Fprintf(h, "%d %s\n", len(s), s)
+	}
+	j.key = fmt.Sprintf("%d %s", j.project, hex.EncodeToString(h.Sum(nil)))
+	j.id = uuid.NewSHA1(records, []byte(j.key))
+}
+
+// known looks for the recorded answer to the same question.
+func (e *Engine) known(ctx context.Context, j *judgement) (verdict, bool) {
+	if e.deps.Recorder == nil {
+		return verdict{}, false
+	}
+	ev, err := e.deps.Recorder.Event(ctx, j.project, j.id)
+	if err != nil {
+		if fault.Of(err) != fault.NotFound && ctx.Err() == nil {
+			e.deps.Logger.Warn("a judge's earlier answer was not read; it is asked again", zap.Error(err))
+		}
+		return verdict{}, false
+	}
+	text, ok := rawjson.Text(rawjson.Get(ev.Outputs, "content"))
+	if !ok || ev.Source != evaluation.Source {
+		return verdict{}, false
+	}
+	v, why := read(j.metric, text)
+	return v, why == ""
+}
+
+// record stores the judgement as a session of its own with a model event in it. An answer without
+// a score gets a random id, so that the question can be asked again. That it could not be stored is
+// logged, and nothing of the judgement's result.
+func (e *Engine) record(ctx context.Context, j *judgement) {
+	if e.deps.Recorder == nil {
+		return
+	}
+	id := j.id
+	if j.verdict.score == nil {
+		id = uuid.New()
+	}
+	// The answer is paid for, whoever has stopped waiting for it.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	if err := e.deps.Recorder.Put(ctx, j.project, event.Batch{Events: j.events(id)}); err != nil {
+		e.deps.Logger.Warn("a judge's answer was not recorded; the same question will be asked again", zap.Error(err))
+	}
+}
+
+// events are the session and the model event of a judgement, whose id is id.
+func (j *judgement) events(id uuid.UUID) []event.Event {
+	session := uuid.NewSHA1(records, id[:])
+	var asked, scored rawjson.Builder
+	asked.Raw("target_event_id", orNull(rawjson.Get(j.event, "event_id")))
+	if j.verdict.score != nil {
+		scored.Raw("score", j.verdict.score)
+		scored.String("explanation", j.verdict.explanation)
+	}
+	root := event.Event{ID: session, SessionID: session, Type: event.TypeSession, Name: "evaluate " + j.metric.Name, Source: evaluation.Source,
+		Inputs: asked.Bytes(), Outputs: scored.Bytes(), Metadata: j.link().Bytes()}
+	call := event.Event{ID: id, SessionID: session, ParentID: session, Type: event.TypeModel, Name: "judge", Source: evaluation.Source,
+		Config: j.config(), Inputs: j.messages(), Outputs: message("assistant", j.reply.text), Metadata: j.usage()}
+	list := []event.Event{root, call}
+	for i := range list {
+		e := &list[i]
+		e.Start, e.End = millis(j.start), millis(j.end)
+		e.Duration = e.End - e.Start
+		if j.verdict.score == nil {
+			why := string(j.failure.Failure) + ": " + j.failure.Explanation
+			e.Error = &why
+		}
+	}
+	return list
+}
+
+func millis(t time.Time) float64 { return float64(t.UnixMicro()) / 1000 }
+
+func orNull(raw json.RawMessage) json.RawMessage {
+	if raw == nil {
+		return json.RawMessage("null")
+	}
+	return raw
+}
+
+// link says what was evaluated by what.
+func (j *judgement) link() *rawjson.Builder {
+	var b rawjson.Builder
+	b.String("evaluator_name", j.metric.Name)
+	if j.metricID != "" {
+		b.String("evaluator_id", j.metricID)
+		b.String("evaluator_version", metric.VersionName(j.version))
+	}
+	for _, name := range []string{"event_id", "session_id"} {
+		if id, ok := rawjson.Text(rawjson.Get(j.event, name)); ok {
+			b.String("target_"+name, id)
+		}
+	}
+	return &b
+}
+
+func (j *judgement) config() json.RawMessage {
+	var b, set rawjson.Builder
+	b.String("provider", j.provider.name)
+	b.String("model", j.request.model)
+	set.Int("max_tokens", int64(j.request.maxTokens))
+	b.Raw("hyperparameters", set.Bytes())
+	b.String("template", j.metric.Criteria)
+	return b.Bytes()
+}
+
+func (j *judgement) messages() json.RawMessage {
+	var b rawjson.Builder
+	list := append(json.RawMessage("["), message("system", j.request.system)...)
+	list = append(append(append(list, ','), message("user", j.request.prompt)...), ']')
+	b.Raw("chat_history", list)
+	return b.Bytes()
+}
+
+// message is a message of a conversation, in a text that every store can hold.
+func message(role, text string) json.RawMessage {
+	content, _ := rawjson.AppendText(nil, text)
+	var b rawjson.Builder
+	b.String("role", role)
+	b.Raw("content", content)
+	return b.Bytes()
+}
+
+func (j *judgement) usage() json.RawMessage {
+	b, u := j.link(), j.reply.usage
+	b.Int("prompt_tokens", u.Prompt)
+	b.Int("completion_tokens", u.Completion)
+	b.Int("total_tokens", u.Prompt+u.Completion)
+	if u.CacheRead > 0 {
+		b.Int("cache_read_tokens", u.CacheRead)
+	}
+	if u.Reasoning > 0 {
+		b.Int("reasoning_tokens", u.Reasoning)
+	}
+	if j.priced {
+		b.Number("cost", j.usd)
+	}
+	if j.reply.model != "" && j.reply.model != j.request.model {
+		b.String("response_model", j.reply.model)
+	}
+	return b.Bytes()
+}
