@@ -97,6 +97,7 @@ type fragments struct {
 	bySession string // condition on ev alone: of session $2 of project $1
 	contains  string // format: column, placeholder: the column contains the text, with regard to case
 	chunkDay  string // condition on chunk: on day $2, where chunks are kept by day
+	jsonPairs string // format: placeholder: a table of the pairs of an array [[text, integer]]: n from 1, name, number
 	apart     string // ends a subquery whose columns are computed once for each row, not once for each use
 	lock      string // ends a read of e that holds the row for this transaction, where there are other writers
 }

@@ -44,7 +44,7 @@ func (s *Store) CreateDatapoints(ctx context.Context, projectID int64, list []da
 			if err != nil {
 				return err
 			}
-			if err := addRows(ctx, tx, projectID, &d, last[link], byDataset[link], revs); err != nil {
+			if err := s.addRows(ctx, tx, projectID, &d, last[link], byDataset[link], revs); err != nil {
 				return err
 			}
 		}
@@ -268,7 +268,7 @@ func (s *Store) relink(ctx context.Context, tx writeTx, project int64, d documen
 		if err := closeRows(ctx, tx, project, &set, closed); err != nil {
 			return err
 		}
-		return addRows(ctx, tx, project, &set, last, open, revs)
+		return s.addRows(ctx, tx, project, &set, last, open, revs)
 	}
 	for _, l := range r.gone {
 		if err := next(l.dataset, []int64{l.pos}, 0, nil); err != nil {

@@ -26,7 +26,7 @@ func (s *Store) CreateDataset(ctx context.Context, projectID int64, set dataset.
 		if err := datasets.insert(ctx, tx, projectID, d, set.Name, set.Type); err != nil {
 			return err
 		}
-		return addRows(ctx, tx, projectID, &d, 0, points, revs)
+		return s.addRows(ctx, tx, projectID, &d, 0, points, revs)
 	})
 	return d.id, err
 }
@@ -106,7 +106,7 @@ func (s *Store) UpdateDataset(ctx context.Context, projectID int64, u dataset.Up
 		if err := closeRows(ctx, tx, projectID, &d, change.gone); err != nil {
 			return err
 		}
-		return addRows(ctx, tx, projectID, &d, change.last, change.add, change.revs)
+		return s.addRows(ctx, tx, projectID, &d, change.last, change.add, change.revs)
 	})
 	return set, err
 }

@@ -111,6 +111,7 @@ func (d *postgresDB) frag() fragments {
 		contains:  "strpos(%s, %s) > 0",
 		bySession: "session_id = $2 AND project_id = $1",
 		chunkDay:  " AND day = $2",
+		jsonPairs: "(SELECT n, v ->> 0 AS name, (v ->> 1)::bigint AS number FROM json_array_elements(%s::json) WITH ORDINALITY AS x(v, n)) AS pairs",
 		apart:     " OFFSET 0",
 		lock:      " FOR UPDATE OF e",
 	}

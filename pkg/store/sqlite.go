@@ -143,6 +143,7 @@ func (d *sqliteDB) frag() fragments {
 		from:      "ev e JOIN session s ON s.sid = e.sid",
 		sessionID: "s.session_id",
 		contains:  "instr(%s, %s) > 0",
+		jsonPairs: "(SELECT key + 1 AS n, value ->> 0 AS name, value ->> 1 AS number FROM json_each(%s))",
 		apart:     " LIMIT -1",
 		bySession: "sid = (SELECT sid FROM session WHERE project_id = $1 AND session_id = $2)",
 	}
