@@ -39,15 +39,15 @@
 //
 // # What happens when the server does not answer
 //
-// Nothing waits for the server: spans, session starts and updates go into queues, from which two
+// Nothing waits for the server: spans, session starts and updates go into queues, from which other
 // goroutines send them. While the server is away they try on, for as long as it takes, with pauses
 // of at most five seconds or what the server asks for, up to a minute. All that is sent has an id
 // of its own, so sending twice changes nothing. [Tracer.Flush] comes back when all is on the
 // server's disk.
 //
 // The queue of spans holds [DefaultQueue] bytes, or what [WithQueue] says, the one of session
-// starts and updates 16 MiB; that and two requests of about 4 MiB bound the tracer's memory. A
-// request's JSON with a single larger span is as large as that span. When a queue is full, whatever
+// starts and updates 16 MiB; that and the requests that are under way, of about 4 MiB each way, bound
+// the tracer's memory. A span or update that is larger by itself goes alone. When a queue is full, whatever
 // ends a span, starts a session or updates waits for room, so that nothing is lost however long the
 // outage is. A program that must never wait has [WithDropping] instead: what finds no room is
 // counted ([Tracer.Counts]) and lost. What the server refuses for good (a wrong key, a request that

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"go.opentelemetry.io/otel/attribute"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -189,23 +190,40 @@ func (t *Tracer) update(id string, e encoded) {
 	var b rawjson.Builder
 	e.members(&b)
 	if fields := b.Bytes(); fields != nil {
-		t.call(http.MethodPut, "/v1/events/"+id, fields)
+		t.call(id, http.MethodPut, "/v1/events/"+id, fields)
 	}
 }
 
-// call is a request of the API other than the export of spans.
-type call client.Request
-
-func (t *Tracer) call(method, path string, body json.RawMessage) {
-	t.calls.put(call{Method: method, Path: path, Body: body, Repeatable: true}, spanBytes+len(body))
+// call is a request of the API about an event or a session.
+type call struct {
+	id      string // of the event or session
+	request client.Request
 }
 
-func (t *Tracer) sendCall(ctx context.Context, batch []call) (lost int) {
+func (t *Tracer) call(id, method, path string, body json.RawMessage) {
+	t.calls.put(call{id, client.Request{Method: method, Path: path, Body: body, Repeatable: true}}, spanBytes+len(body))
+}
+
+// sendCalls makes calls at the same time, but those about the same thing in their order.
+func (t *Tracer) sendCalls(ctx context.Context, batch []call) int {
+	var (
+		lost atomic.Int64
+		work sync.WaitGroup
+		byID = map[string][]client.Request{}
+	)
 	for _, c := range batch {
-		if err := t.sender.patiently(ctx, func() error { return t.sender.c.Call(ctx, client.Request(c), nil) }); err != nil {
-			t.sender.report(fmt.Errorf("tracer: a session start or update is lost: %w", err))
-			lost++
-		}
+		byID[c.id] = append(byID[c.id], c.request)
 	}
-	return lost
+	for _, requests := range byID {
+		work.Go(func() {
+			for _, r := range requests {
+				if err := t.sender.patiently(ctx, func() error { return t.sender.c.Call(ctx, r, nil) }); err != nil {
+					t.sender.report(fmt.Errorf("tracer: a session start or update is lost: %w", err))
+					lost.Add(1)
+				}
+			}
+		})
+	}
+	work.Wait()
+	return int(lost.Load())
 }

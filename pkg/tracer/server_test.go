@@ -159,6 +159,29 @@ func TestSession(t *testing.T) {
 	})
 }
 
+// TestOrder updates a session many times: the last word stays, though calls go at the same time.
+func TestOrder(t *testing.T) {
+	inprocess.EachStore(t, func(t *testing.T, api string) {
+		tr, c := open(t, api)
+		var ids []string
+		for range 5 {
+			ctx, id := tr.StartSession(t.Context(), "s")
+			ids = append(ids, id)
+			for n := range 10 {
+				tracer.EnrichSession(ctx, tracer.Fields{Metadata: map[string]any{"n": n}})
+			}
+		}
+		flush(t, tr)
+		for _, id := range ids {
+			e, err := c.Event(t.Context(), id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want(t, e, `{"event_name":"s","metadata":{"n":9}}`)
+		}
+	})
+}
+
 // TestJoinSession goes on with a session in another tracer, by a key of the program's own, and in
 // another service by the trace alone.
 func TestJoinSession(t *testing.T) {
@@ -219,8 +242,8 @@ func TestExperiment(t *testing.T) {
 func TestLargeFields(t *testing.T) {
 	inprocess.EachStore(t, func(t *testing.T, api string) {
 		tr, c := open(t, api)
-		ctx, id := tr.StartSession(t.Context(), "large")
 		long := strings.Repeat("long ", 300_000)
+		ctx, id := tr.StartSession(t.Context(), "large", tracer.Fields{Inputs: map[string]any{"text": long}})
 		var inside context.Context
 		_ = tr.Trace(ctx, "step", func(ctx context.Context) error {
 			inside = ctx
@@ -230,7 +253,9 @@ func TestLargeFields(t *testing.T) {
 		})
 		tracer.Enrich(inside, tracer.Fields{Metrics: map[string]any{"after": 1}})
 		flush(t, tr)
-		step := byName(t, c, id)["step"]
+		evs := byName(t, c, id)
+		want(t, evs["large"], fmt.Sprintf(`{"inputs":{"text":%q}}`, long))
+		step := evs["step"]
 		want(t, step, fmt.Sprintf(`{"inputs":{"short":1,"text":%q},"outputs":{"result":%q},"metrics":{"after":1}}`, long, long))
 		if _, cut := step["metadata"].(map[string]any)["truncated"]; cut {
 			t.Error("a field was cut")

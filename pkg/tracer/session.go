@@ -97,15 +97,15 @@ func (t *Tracer) StartSession(ctx context.Context, name string, opts ...SessionO
 	if f.err != nil {
 		b.String("error", f.err.Error())
 	}
-	t.startSession(b.Bytes())
+	t.startSession(s.id, b.Bytes())
 	return t.inSession(ctx, s.session), s.id
 }
 
 // startSession starts a session, or fills what one that was started lacks.
-func (t *Tracer) startSession(body json.RawMessage) {
+func (t *Tracer) startSession(id string, body json.RawMessage) {
 	var wrapped rawjson.Builder
 	wrapped.Raw("session", body)
-	t.call(http.MethodPost, "/session/start", wrapped.Bytes())
+	t.call(id, http.MethodPost, "/session/start", wrapped.Bytes())
 }
 
 // JoinSession gives the context of a session that is known by its id or by its SessionKey, without
@@ -141,7 +141,7 @@ func EnrichSession(ctx context.Context, f Fields) {
 		var b rawjson.Builder
 		b.String("session_id", sc.session.id)
 		b.String("error", f.Error.Error())
-		sc.t.startSession(b.Bytes())
+		sc.t.startSession(sc.session.id, b.Bytes())
 	}
 	sc.t.Update(sc.session.id, f)
 }

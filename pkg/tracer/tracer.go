@@ -39,8 +39,8 @@ const (
 const (
 	batchBytes     = 4 << 20 // of a request, as estimated; the server takes 20 MB
 	sessionQueue   = 16 << 20
+	callsAtOnce    = 16
 	attemptTimeout = 30 * time.Second // of one request
-	maxAnswer      = 1 << 20
 )
 
 // Span limits of the tracer's own provider: OpenTelemetry's default of 128 attributes cuts off
@@ -146,7 +146,7 @@ func New(server, key string, opts ...Option) (*Tracer, error) {
 		s.http = newHTTPClient()
 	}
 	c, err := client.New(server, key, client.WithHTTPClient(s.http), client.WithTimeout(0), client.WithRetries(s.retries),
-		client.WithMaxAnswer(maxAnswer), client.WithUserAgent("spangrove-go-tracer"))
+		client.WithUserAgent("spangrove-go-tracer"))
 	if err != nil {
 		return nil, fmt.Errorf("tracer: %w", err)
 	}
@@ -157,7 +157,8 @@ func New(server, key string, opts ...Option) (*Tracer, error) {
 	}
 	t.spans = &lane[sdktrace.ReadOnlySpan]{what: "spans", send: x.send, limit: s.queue, block: !s.drop,
 		batchItems: s.batch, batchBytes: batchBytes, delay: s.delay, report: s.report}
-	t.calls = &lane[call]{what: "session starts and updates", send: t.sendCall, limit: sessionQueue, block: !s.drop, batchItems: 1, report: s.report}
+	t.calls = &lane[call]{what: "session starts and updates", send: t.sendCalls, limit: sessionQueue, block: !s.drop,
+		batchItems: callsAtOnce, batchBytes: batchBytes, report: s.report}
 	if t.provider = s.provider; t.provider == nil {
 		if t.provider, err = newProvider(s.providerOptions); err != nil {
 			return nil, err
@@ -193,7 +194,7 @@ func programName() string {
 
 func newHTTPClient() *http.Client {
 	t := http.DefaultTransport.(*http.Transport).Clone()
-	t.MaxIdleConnsPerHost = 4 // two lanes, and a retry beside a connection that breaks
+	t.MaxIdleConnsPerHost = callsAtOnce + 1 // and one for spans
 	return &http.Client{
 		Transport: t, Timeout: attemptTimeout,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
