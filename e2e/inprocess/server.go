@@ -108,17 +108,46 @@ func Start(t *testing.T, store string) (api, otlp string) {
 // StartWith is Start with settings of spangrove_evaluate, as YAML in a line.
 func StartWith(t *testing.T, store, evaluate string) (api, otlp string) {
 	t.Helper()
+	api, otlp, stop, err := open(t.TempDir(), store, evaluate)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := stop(); err != nil {
+			t.Errorf("the server ended with: %v", err)
+		}
+	})
+	return api, otlp
+}
+
+// ForExample runs a server on SQLite for an example, which has no test, and gives the URL of its
+// API. What fails panics.
+func ForExample() (api string, stop func()) {
+	must := func(err error) {
+		if err != nil {
+			panic(err)
+		}
+	}
+	dir, err := os.MkdirTemp("", "spangrove-example")
+	must(err)
+	api, _, end, err := open(dir, fmt.Sprintf("sqlite: {directory: %q}", dir), "")
+	must(err)
+	return api, func() { must(end()); must(os.RemoveAll(dir)) }
+}
+
+// open runs a collector whose key file is in dir, until stop.
+func open(dir, store, evaluate string) (api, otlp string, stop func() error, err error) {
 	col, err := otelcol.NewCollector(otelcol.CollectorSettings{
 		Factories:               factories,
 		BuildInfo:               component.BuildInfo{Command: "spangrove", Version: "test"},
 		DisableGracefulShutdown: true,
 		ConfigProviderSettings: otelcol.ConfigProviderSettings{ResolverSettings: confmap.ResolverSettings{
-			URIs:              []string{fmt.Sprintf(config, t.TempDir(), store, evaluate)},
+			URIs:              []string{fmt.Sprintf(config, dir, store, evaluate)},
 			ProviderFactories: []confmap.ProviderFactory{yamlprovider.NewFactory()},
 		}},
 	})
 	if err != nil {
-		t.Fatal(err)
+		return "", "", nil, err
 	}
 	notices := make(chan mount.Notice, 16) // more than there are topics
 	ctx := mount.WithBoard(context.Background(), func(n mount.Notice) { notices <- n })
@@ -135,19 +164,13 @@ func StartWith(t *testing.T, store, evaluate string) (api, otlp string) {
 				otlp = n.Text
 			}
 		case err := <-ended:
-			t.Fatalf("the server did not start: %v", err)
+			return "", "", nil, fmt.Errorf("the server did not start: %w", err)
 		case <-late:
 			col.Shutdown()
-			t.Fatalf("the server did not start within %s: %v", startTimeout, <-ended)
+			return "", "", nil, fmt.Errorf("the server did not start within %s: %w", startTimeout, <-ended)
 		}
 	}
-	t.Cleanup(func() {
-		col.Shutdown()
-		if err := <-ended; err != nil {
-			t.Errorf("the server ended with: %v", err)
-		}
-	})
-	return api, otlp
+	return api, otlp, func() error { col.Shutdown(); return <-ended }, nil
 }
 
 func factories() (otelcol.Factories, error) {

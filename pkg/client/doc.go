@@ -28,7 +28,7 @@
 //
 // Sessions, events and runs carry ids that the client makes, so they are the same ones when they
 // are sent again; updates and deletes say the same twice. Datasets, datapoints, configurations,
-// tools, metrics, projects and keys get their ids from the server: their creation is tried again
+// tools, metrics, charts, queues, projects and keys get their ids from the server: their creation is tried again
 // only where it certainly has not happened, when there was no connection or the server answered
 // 408, 429 or 503.
 //
@@ -40,8 +40,10 @@
 //		if err != nil { … }
 //	}
 //
-// Lists are read oldest first, so what is added meanwhile comes at the end; what is deleted
-// meanwhile moves those behind it, of which a walk can then miss some.
+// Events.All goes on from the start time it has come to, so that events that come in meanwhile
+// neither move nor hide others. All other lists are walked oldest first, so what is added
+// meanwhile comes at the end; what is deleted meanwhile moves those behind it, of which a walk can
+// then miss some.
 //
 // # JSON
 //

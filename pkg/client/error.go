@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"google.golang.org/protobuf/encoding/protowire"
 )
 
 // Error is an answer other than success. Find it with errors.As:
@@ -66,6 +68,9 @@ func readError(res *http.Response) *Error {
 		}
 		return e
 	}
+	if res.Header.Get("Content-Type") == string(Protobuf) {
+		text = statusMessage(text)
+	}
 	e.Message = strings.TrimSpace(strings.ToValidUTF8(string(text), "�"))
 	if r := []rune(e.Message); len(r) > maxErrorText {
 		e.Message = string(r[:maxErrorText]) + "…"
@@ -74,6 +79,27 @@ func readError(res *http.Response) *Error {
 		e.Message = or(http.StatusText(e.Status), "no explanation")
 	}
 	return e
+}
+
+// statusMessage is the message of a google.rpc.Status, with which OTLP in protobuf is refused;
+// nil if there is none.
+func statusMessage(text []byte) []byte {
+	for len(text) > 0 {
+		number, kind, n := protowire.ConsumeTag(text)
+		if n < 0 {
+			return nil
+		}
+		text = text[n:]
+		if number == 2 && kind == protowire.BytesType {
+			message, _ := protowire.ConsumeBytes(text)
+			return message
+		}
+		if n = protowire.ConsumeFieldValue(number, kind, text); n < 0 {
+			return nil
+		}
+		text = text[n:]
+	}
+	return nil
 }
 
 // retryAfter reads the header: seconds or a date. What is neither, or over, is 0.

@@ -501,6 +501,11 @@ func useOTLP(t *testing.T, c *client.Client) {
 	}
 	must(c.OTLP.SendLogs(ctx, []byte(`{"resourceLogs": []}`), client.JSON))(t)
 	must(c.OTLP.SendMetrics(ctx, nil, client.Protobuf))(t)
-	_, err := c.OTLP.SendSpans(ctx, []byte(`{"resourceSpans": 1}`), client.JSON)
-	equal(t, "status of what is no message", status(err), http.StatusBadRequest)
+	for e, wrong := range map[client.Encoding]string{client.JSON: `{"resourceSpans": 1}`, client.Protobuf: "\xff\xff"} {
+		_, err := c.OTLP.SendSpans(ctx, []byte(wrong), e)
+		var refused *client.Error
+		if !errors.As(err, &refused) || refused.Status != http.StatusBadRequest || len(refused.Message) < 10 || strings.ContainsRune(refused.Message, '\ufffd') {
+			t.Errorf("what is no message in %s: %v", e, err)
+		}
+	}
 }
