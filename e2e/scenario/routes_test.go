@@ -215,7 +215,7 @@ func at(t *testing.T, body string, path []string) string {
 func everything(t *testing.T, api, key string, ids map[string]string) (all []string) {
 	t.Helper()
 	for _, path := range []string{"/v1/sessions/" + ids["sessions"], "/v1/events/" + ids["events"], "/v1/tools", "/v1/charts", "/v1/queues", "/v1/queues/" + ids["queues"] + "/items", "/v1/metrics", "/v1/configurations", "/v1/datapoints",
-		"/v1/datasets", "/v1/runs", "/v1/runs/" + ids["runs"] + "/result", "/v1/projects?name=default", "/v1/projects/" + ids["projects"] + "/api_keys", "/v1/metrics/" + ids["metrics"] + "/versions"} {
+		"/v1/datasets", "/v1/runs", "/v1/runs/" + ids["runs"] + "/result", "/v1/projects?name=default", "/v1/projects/" + ids["projects"] + "/api_keys", "/v1/metrics/" + ids["metrics"] + "/versions", "/v1/evaluations"} {
 		if strings.Count(path, "/") == 2 && !served("GET", path) {
 			continue
 		}

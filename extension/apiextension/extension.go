@@ -37,6 +37,7 @@ type apiStore interface {
 	httpapi.Charts
 	httpapi.Queues
 	httpapi.Metrics
+	httpapi.Evaluations
 	httpapi.Runs
 	httpapi.RunScores
 	httpapi.Schemas
@@ -112,7 +113,7 @@ func (e *apiExtension) Start(ctx context.Context, host component.Host) error {
 			return err
 		}
 	}
-	api := httpapi.New(httpapi.Deps{Reader: s, Writer: s, Configurations: s, Datasets: s, Datapoints: s, Tools: s, Charts: s, Queues: s, Metrics: s, Runs: s, RunScores: s, Schemas: s, Projects: s, Keys: s, Evaluate: evaluator, DefaultProject: s.DefaultProject, Logger: e.set.Logger})
+	api := httpapi.New(httpapi.Deps{Reader: s, Writer: s, Configurations: s, Datasets: s, Datapoints: s, Tools: s, Charts: s, Queues: s, Metrics: s, Evaluations: s, Runs: s, RunScores: s, Schemas: s, Projects: s, Keys: s, Evaluate: evaluator, DefaultProject: s.DefaultProject, Logger: e.set.Logger})
 	if err := e.serveAPI(api.Routes()); err != nil {
 		return err
 	}

@@ -54,6 +54,7 @@ type Evaluation struct {
 
 // Query narrows a list of evaluations, newest first; what is empty does not count.
 type Query struct {
+	ID       string
 	EventID  uuid.UUID
 	MetricID string
 	Backfill string

@@ -48,6 +48,7 @@ type Deps struct {
 	Tools          Tools
 	Configurations Configurations
 	Metrics        Metrics
+	Evaluations    Evaluations
 	Datasets       Datasets
 	Datapoints     Datapoints
 	Charts         Charts

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -20,6 +21,9 @@ import (
 // evaluationSlice is how many results one transaction stores, and how many evaluations one
 // changes, so that ingestion waits little for it.
 const evaluationSlice = 50
+
+// evaluationPage is how many bytes of scores and explanations a page has, but for its last one.
+const evaluationPage = 4 << 20
 
 // evaluationColumns are what a new evaluation is inserted with.
 var evaluationColumns = []string{"project_id", "id", "metric_id", "version", "event_id", "backfill_id", "state", "attempts", "due_ms", "created_ms", "finished_ms",
@@ -198,6 +202,9 @@ func (s *Store) evaluationWhere(project int64, q evaluation.Query) (cond string,
 		args = append(args, arg)
 		parts = append(parts, fmt.Sprintf(cond, len(args)))
 	}
+	if q.ID != "" {
+		and("id = $%d", q.ID)
+	}
 	if q.EventID != uuid.Nil {
 		and("event_id = $%d", s.db.id(q.EventID))
 	}
@@ -219,11 +226,16 @@ func (s *Store) evaluationWhere(project int64, q evaluation.Query) (cond string,
 	return strings.Join(parts, " AND "), args
 }
 
-// FindEvaluations lists evaluations that match, newest first.
-func (s *Store) FindEvaluations(ctx context.Context, projectID int64, q evaluation.Query) (list []evaluation.Evaluation, err error) {
+// errPageFull ends the reading of a page.
+var errPageFull = errors.New("the page is full")
+
+// FindEvaluations lists evaluations that match, newest first: at most q.Limit, and fewer where they
+// are large. more says that there are others.
+func (s *Store) FindEvaluations(ctx context.Context, projectID int64, q evaluation.Query) (list []evaluation.Evaluation, more bool, err error) {
+	size := 0
 	cond, args := s.evaluationWhere(projectID, q)
 	err = each(ctx, s.db, `SELECT id, metric_id, version, event_id, backfill_id, state, attempts, due_ms, created_ms, finished_ms, failure, passed, cost, latency_ms, score, explanation
-		FROM evaluation WHERE `+cond+fmt.Sprintf(` ORDER BY id DESC LIMIT $%d`, len(args)+1), append(args, q.Limit), func(scan func(...any) error) error {
+		FROM evaluation WHERE `+cond+fmt.Sprintf(` ORDER BY id DESC LIMIT $%d`, len(args)+1), append(args, q.Limit+1), func(scan func(...any) error) error {
 		var e evaluation.Evaluation
 		var state int
 		var passed *int
@@ -240,10 +252,18 @@ func (s *Store) FindEvaluations(ctx context.Context, projectID int64, q evaluati
 		if score != nil {
 			e.Score = json.RawMessage(*score)
 		}
+		if len(list) == q.Limit || size > evaluationPage {
+			more = true
+			return errPageFull
+		}
+		size += len(e.Score) + len(e.Explanation)
 		list = append(list, e)
 		return nil
 	})
-	return list, s.kind(err, "find evaluations")
+	if errors.Is(err, errPageFull) {
+		err = nil
+	}
+	return list, more, s.kind(err, "find evaluations")
 }
 
 // RetryEvaluations makes those that match and have failed or died wait anew, and counts them.

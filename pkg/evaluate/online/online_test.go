@@ -136,7 +136,7 @@ func (w *world) metrics(e event.Event) string {
 
 func (w *world) evaluations() []evaluation.Evaluation {
 	w.Helper()
-	list, err := w.s.FindEvaluations(w.Context(), w.project.ID, evaluation.Query{Limit: 1000})
+	list, _, err := w.s.FindEvaluations(w.Context(), w.project.ID, evaluation.Query{Limit: 1000})
 	if err != nil {
 		w.Fatal(err)
 	}

@@ -100,7 +100,7 @@ func (e *env) evaluations(q evaluation.Query) []evaluation.Evaluation {
 	if q.Limit == 0 {
 		q.Limit = 100
 	}
-	list, err := e.s.FindEvaluations(e.ctx, e.project, q)
+	list, _, err := e.s.FindEvaluations(e.ctx, e.project, q)
 	e.ok(err)
 	return list
 }
@@ -367,6 +367,14 @@ func evaluationLists(e *env) {
 	e.admit(evaluation.Admission{Requests: requests})
 	all := e.evaluations(evaluation.Query{Limit: 1000})
 	e.equal("all", 120, len(all))
+	_, more, err := e.s.FindEvaluations(e.ctx, e.project, evaluation.Query{Limit: 120})
+	e.ok(err)
+	e.equal("more than all", false, more)
+	page, more, err := e.s.FindEvaluations(e.ctx, e.project, evaluation.Query{Limit: 100})
+	e.ok(err)
+	e.equal("a page", 100, len(page))
+	e.equal("more than it", true, more)
+	e.equal("by id", all[5:6], e.evaluations(evaluation.Query{ID: all[5].ID}))
 	e.equal("newest first", requests[119].EventID, all[0].EventID)
 	rest := e.evaluations(evaluation.Query{Limit: 1000, Before: all[99].ID})
 	e.equal("next page", all[100:], rest)
@@ -385,7 +393,7 @@ func evaluationLists(e *env) {
 	e.equal("dropped", 40, len(e.evaluations(evaluation.Query{Limit: 1000})))
 	stranger, err := e.s.EnsureProject(e.ctx, "stranger")
 	e.ok(err)
-	list, err := e.s.FindEvaluations(e.ctx, stranger.ID, evaluation.Query{Limit: 10})
+	list, _, err := e.s.FindEvaluations(e.ctx, stranger.ID, evaluation.Query{Limit: 10})
 	e.ok(err)
 	e.equal("of another project", 0, len(list))
 }
