@@ -17,6 +17,7 @@ type Client struct {
 	Datapoints     *DatapointService
 	Configurations *ConfigurationService
 	Metrics        *MetricService
+	Evaluations    *EvaluationService
 	Tools          *ToolService
 	Runs           *RunService
 	Charts         *ChartService
@@ -154,6 +155,7 @@ func New(server, key string, opts ...Option) (*Client, error) {
 	c.Datapoints = &DatapointService{c}
 	c.Configurations = &ConfigurationService{c}
 	c.Metrics = &MetricService{c}
+	c.Evaluations = &EvaluationService{c}
 	c.Tools = &ToolService{c}
 	c.Runs = &RunService{c}
 	c.Charts = &ChartService{c: c}

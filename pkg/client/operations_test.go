@@ -73,6 +73,9 @@ var methods = map[string]string{
 	"createMetricVersion": "Metrics.CreateVersion",
 	"deployMetricVersion": "Metrics.DeployVersion",
 
+	"listEvaluations":  "Evaluations.List",
+	"retryEvaluations": "Evaluations.Retry",
+
 	"listTools":  "Tools.List",
 	"createTool": "Tools.Create",
 	"updateTool": "Tools.Update",
@@ -276,7 +279,7 @@ func TestOperations(t *testing.T) {
 			run  func(*testing.T, *client.Client)
 		}{
 			{"service", useService}, {"sessions", useSessions}, {"events", useEvents}, {"datasets", useDatasets},
-			{"datapoints", useDatapoints}, {"configurations", useConfigurations}, {"metrics", useMetrics}, {"tools", useTools},
+			{"datapoints", useDatapoints}, {"configurations", useConfigurations}, {"metrics", useMetrics}, {"evaluations", useEvaluations}, {"tools", useTools},
 			{"runs", useRuns}, {"charts", useCharts}, {"queues", useQueues}, {"projects and keys", useProjects}, {"otlp", useOTLP},
 		} {
 			t.Run(part.name, func(t *testing.T) { part.run(t, c) })

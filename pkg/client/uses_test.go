@@ -301,6 +301,49 @@ func useMetrics(t *testing.T, c *client.Client) {
 	equal(t, "enabled", must(c.Metrics.List(ctx, client.MetricQuery{ID: enabled}))(t).Items[0].Name, "mentions")
 }
 
+// useEvaluations has a metric score a new event, and one that cannot.
+func useEvaluations(t *testing.T, c *client.Client) {
+	ctx := t.Context()
+	var metrics []string
+	for name, criteria := range map[string]string{"fast": "duration < 100", "odd": "metadata.a.b"} {
+		metrics = append(metrics, must(c.Metrics.Create(ctx, client.MetricDefinition{Name: name, Type: client.MetricExpression, Criteria: criteria, MetricDetails: client.MetricDetails{
+			ReturnType: "boolean", Threshold: &client.Threshold{PassWhen: true}, EnabledInProd: client.Ptr(true), SamplingPercentage: client.Ptr(100.0)}}))(t))
+	}
+	event := must(c.Events.Create(ctx, client.EventInput{EventType: "tool", Duration: 5}))(t)
+	settled := func() map[string]client.MetricEvaluation {
+		for {
+			found := map[string]client.MetricEvaluation{}
+			for _, e := range collect(t, c.Evaluations.All(ctx, client.EvaluationQuery{EventID: event})) {
+				if e.State != client.EvaluationWaiting {
+					found[e.State] = e
+				}
+			}
+			if len(found) == 2 {
+				return found
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+	}
+	done := settled()
+	e := done[client.EvaluationDone]
+	equal(t, "score", string(e.Score), "true")
+	equal(t, "passed", e.Passed, client.Ptr(true))
+	equal(t, "version", e.MetricVersion, "v1")
+	failed := done[client.EvaluationFailed]
+	equal(t, "failed", failed.Failure != "" && failed.Explanation != "", true)
+	equal(t, "metrics of the event", must(c.Events.Get(ctx, event))(t).Metrics["fast"], any(true))
+	list, next, err := c.Evaluations.List(ctx, client.EvaluationQuery{}, "", 1)
+	check(t, err)
+	rest, end, err := c.Evaluations.List(ctx, client.EvaluationQuery{}, next, 1)
+	check(t, err)
+	equal(t, "pages", len(list) == 1 && len(rest) == 1 && list[0].ID > rest[0].ID && next == list[0].ID && end == "", true)
+	equal(t, "tried again", must(c.Evaluations.Retry(ctx, client.EvaluationQuery{MetricID: failed.MetricID, State: client.EvaluationFailed}))(t), 1)
+	settled()
+	for _, id := range metrics {
+		check(t, c.Metrics.Delete(ctx, id))
+	}
+}
+
 func useTools(t *testing.T, c *client.Client) {
 	ctx := t.Context()
 	id := must(c.Tools.Create(ctx, client.ToolInput{Name: "search", Description: "finds", Parameters: client.Object{"type": "object"}}))(t)

@@ -22,10 +22,9 @@ const (
 	batchBytes = 16 << 20
 	// maxBackoff bounds the pause before another attempt.
 	maxBackoff = time.Hour
-	// spare is how much longer a claim lasts than the engine may take, for storing results.
-	spare = time.Minute
-	// storeTimeout bounds storing what came of a batch, also when the runner stops.
-	storeTimeout = 30 * time.Second
+	// storeTimeout bounds storing what came of a batch, also when the runner stops. A claim lasts so
+	// much longer than the engine may take.
+	storeTimeout = 10 * time.Second
 )
 
 // workOnce evaluates what it can claim of one group.
@@ -38,7 +37,7 @@ func (r *Runner) workOnce(ctx context.Context) (busy bool, err error) {
 	if err != nil || s == nil {
 		return false, err
 	}
-	jobs, err := r.store.ClaimEvaluations(ctx, g, r.Batch, r.Timeout+spare, s.after)
+	jobs, err := r.store.ClaimEvaluations(ctx, g, r.Batch, r.Timeout+storeTimeout, s.after)
 	if err != nil || len(jobs) == 0 {
 		return false, err
 	}

@@ -1,0 +1,102 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// The states of evaluations.
+const (
+	EvaluationWaiting = "waiting" // also while an engine works on it
+	EvaluationPaused  = "paused"  // with its backfill
+	EvaluationDone    = "done"
+	EvaluationFailed  = "failed" // the event or the metric allows no score
+	EvaluationDead    = "dead"   // the engine broke too often
+)
+
+// MetricEvaluation is that a version of a metric scores a stored event, and what came of it.
+type MetricEvaluation struct {
+	ID            string          `json:"id"`
+	MetricID      string          `json:"metric_id"`
+	MetricVersion string          `json:"metric_version"` // v1, v2 and so on
+	EventID       string          `json:"event_id"`
+	BackfillID    string          `json:"backfill_id"` // empty: it came with the event
+	State         string          `json:"state"`
+	Attempts      int             `json:"attempts"`
+	Score         json.RawMessage `json:"score"`   // number, boolean or string; nil if there is none
+	Passed        *bool           `json:"passed"`  // nil: the threshold says nothing of it
+	Failure       string          `json:"failure"` // the sort of failure
+	Explanation   string          `json:"explanation"`
+	Cost          float64         `json:"cost"` // in US dollars
+	LatencyMS     float64         `json:"latency_ms"`
+	CreatedAt     time.Time       `json:"created_at"`
+	DueAt         time.Time       `json:"due_at,omitzero"`      // of one that waits: not before
+	FinishedAt    time.Time       `json:"finished_at,omitzero"` // zero if there is no result yet
+}
+
+// EvaluationQuery narrows evaluations; what is empty does not count.
+type EvaluationQuery struct {
+	ID         string `json:"id,omitempty"`
+	EventID    string `json:"event_id,omitempty"`
+	MetricID   string `json:"metric_id,omitempty"`
+	BackfillID string `json:"backfill_id,omitempty"`
+	State      string `json:"state,omitempty"`
+	Failure    string `json:"failure,omitempty"`
+}
+
+// EvaluationService is what can be done with evaluations.
+type EvaluationService struct{ c *Client }
+
+// List reads a page of evaluations, newest first: those before the one with an id, if it is not
+// empty, and at most limit, of which 0 is the server's default. next is the before of the next
+// page, empty after the last.
+func (s *EvaluationService) List(ctx context.Context, q EvaluationQuery, before string, limit int) (list []MetricEvaluation, next string, err error) {
+	v := url.Values{}
+	for name, text := range map[string]string{"id": q.ID, "event_id": q.EventID, "metric_id": q.MetricID, "backfill_id": q.BackfillID,
+		"state": q.State, "failure": q.Failure, "before": before} {
+		set(v, name, text)
+	}
+	setInt(v, "limit", int64(limit))
+	var answer struct {
+		Evaluations []MetricEvaluation `json:"evaluations"`
+		Next        string             `json:"next"`
+	}
+	err = s.c.Call(ctx, Request{Method: http.MethodGet, Path: path("evaluations"), Query: v, Repeatable: true}, &answer)
+	return answer.Evaluations, answer.Next, err
+}
+
+// All walks over all evaluations that match, newest first. It ends after the first error, which
+// comes with a zero item.
+func (s *EvaluationService) All(ctx context.Context, q EvaluationQuery) iter.Seq2[MetricEvaluation, error] {
+	return func(yield func(MetricEvaluation, error) bool) {
+		for before := ""; ; {
+			list, next, err := s.List(ctx, q, before, 0)
+			if err != nil {
+				yield(MetricEvaluation{}, err)
+				return
+			}
+			for _, e := range list {
+				if !yield(e, nil) {
+					return
+				}
+			}
+			if next == "" {
+				return
+			}
+			before = next
+		}
+	}
+}
+
+// Retry makes evaluations that failed or are dead, and match, wait anew, and counts them.
+func (s *EvaluationService) Retry(ctx context.Context, q EvaluationQuery) (int, error) {
+	var answer struct {
+		Retried int `json:"retried"`
+	}
+	err := s.c.Call(ctx, Request{Method: http.MethodPost, Path: path("evaluations", "retry"), Body: q, Repeatable: true}, &answer)
+	return answer.Retried, err
+}
