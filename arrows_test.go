@@ -14,7 +14,7 @@ const module = "github.com/spangrove/spangrove/"
 
 // allowed lists, for each room, the rooms it may import; docs/ARCHITECTURE.md draws them.
 var allowed = map[string][]string{
-	"cmd/spangrove":               {"cmd/spangrove/internal/cli", "pkg/embedprovider", "pkg/mount", "receiver/spangrovereceiver", "exporter/spangroveexporter", "processor/evaluateprocessor", "extension/storeextension", "extension/authextension", "extension/evaluateextension", "extension/apiextension"},
+	"cmd/spangrove":               {"cmd/spangrove/internal/cli", "pkg/embedprovider", "pkg/mount", "receiver/spangrovereceiver", "exporter/spangroveexporter", "processor/evaluateprocessor", "extension/storeextension", "extension/authextension", "extension/evaluateextension", "extension/apiextension", "pkg/evaluate/python"},
 	"cmd/spangrove/internal/cli":  {"pkg/client", "nouns"},
 	"receiver/spangrovereceiver":  {"pkg/wire", "pkg/otlpmap", "pkg/spancodec", "pkg/mount", "pkg/fault/verdict", "nouns"},
 	"exporter/spangroveexporter":  {"pkg/otlpmap", "pkg/fault/verdict", "pkg/spancodec", "pkg/mount", "nouns"},
@@ -22,7 +22,7 @@ var allowed = map[string][]string{
 	"extension/storeextension":    {"pkg/store", "pkg/mount", "nouns"},
 	"extension/authextension":     {"pkg/mount", "pkg/fault/verdict", "nouns"},
 	"extension/apiextension":      {"pkg/httpapi", "pkg/wire", "pkg/mount", "nouns"},
-	"extension/evaluateextension": {"pkg/evaluate", "pkg/evaluate/expression", "pkg/evaluate/llm", "pkg/evaluate/online", "pkg/mount", "nouns"},
+	"extension/evaluateextension": {"pkg/evaluate", "pkg/evaluate/expression", "pkg/evaluate/llm", "pkg/evaluate/online", "pkg/evaluate/python", "pkg/mount", "nouns"},
 	"pkg/httpapi":                 {"pkg/wire", "pkg/otlpexport", "pkg/query", "pkg/evaluate", "pkg/evaluate/library", "pkg/mount", "nouns"},
 
 	"pkg/evaluate":            {"nouns"},
@@ -30,6 +30,7 @@ var allowed = map[string][]string{
 	"pkg/evaluate/expression": {"pkg/evaluate", "nouns"},
 	"pkg/evaluate/llm":        {"pkg/evaluate", "nouns"},
 	"pkg/evaluate/library":    {"nouns"},
+	"pkg/evaluate/python":     {"pkg/evaluate", "nouns"},
 
 	"pkg/store":              {"pkg/query", "pkg/store/lzh", "nouns"},
 	"pkg/store/lzh":          {},

@@ -73,7 +73,7 @@ func newRoot() *cobra.Command {
 	}
 	s.flags(root.Flags())
 	cli.Add(root)
-	for _, cmd := range []*cobra.Command{newServe(), newValidate(), newComponents(), newVersion()} {
+	for _, cmd := range []*cobra.Command{newServe(), newValidate(), newComponents(), newEvaluators(), newVersion()} {
 		cmd.GroupID = cli.GroupServer
 		root.AddCommand(cmd)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spangrove/spangrove/pkg/evaluate/expression"
 	"github.com/spangrove/spangrove/pkg/evaluate/llm"
+	"github.com/spangrove/spangrove/pkg/evaluate/python"
 )
 
 // maxWorkers bounds Workers: each may hold the events of a batch and an engine's memory.
@@ -31,6 +32,8 @@ type Config struct {
 
 	// LLM has the providers of models that judge, for metrics of type LLM.
 	LLM llm.Config `mapstructure:"llm"`
+	// Python bounds metrics of type PYTHON.
+	Python python.Config `mapstructure:"python"`
 }
 
 // Validate reports the first setting that cannot work.

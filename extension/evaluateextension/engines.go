@@ -6,6 +6,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/evaluate"
 	"github.com/spangrove/spangrove/pkg/evaluate/expression"
 	"github.com/spangrove/spangrove/pkg/evaluate/llm"
+	"github.com/spangrove/spangrove/pkg/evaluate/python"
 	"github.com/spangrove/spangrove/pkg/metric"
 )
 
@@ -19,5 +20,6 @@ func newEngines(cfg *Config, deps llm.Deps) (evaluate.Engines, error) {
 	engines := evaluate.Builtin()
 	engines[metric.LLM] = judges
 	engines[metric.Expression] = expression.New(cfg.Expression)
+	engines[metric.Python] = python.New(cfg.Python)
 	return engines, nil
 }

@@ -1,0 +1,140 @@
+package python
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/spangrove/spangrove/pkg/evaluate"
+	"github.com/spangrove/spangrove/pkg/metric"
+	"github.com/spangrove/spangrove/pkg/rawjson"
+)
+
+// answer is what the harness says of a line that it read. Without a failure and a type it only
+// says that it goes on.
+type answer struct {
+	// Type is the name of the value's type, and one of the others the value: none if it is None.
+	Type        string  `json:"type"`
+	Bool        *bool   `json:"bool"`
+	Number      *string `json:"number"` // as Python writes it, also nan and inf
+	String      *string `json:"string"`
+	Text        string  `json:"text"` // of a value of another type, or of an exception
+	Explanation string  `json:"explanation"`
+
+	Failure string   `json:"failure"`
+	Error   string   `json:"error"`  // type of the exception
+	Module  string   `json:"module"` // that could not be imported
+	Trace   []string `json:"trace"`
+}
+
+// maxExplanation is how many bytes of an explanation are kept.
+const maxExplanation = 10_000
+
+// result is what a reply says of the event.
+func (b *batch) result(r reply) evaluate.Result {
+	var a answer
+	if err := json.Unmarshal(r.answer, &a); err != nil {
+		return failure(Exit, "The evaluator broke its interpreter: what it answered cannot be read.", r.printed)
+	}
+	switch {
+	case a.Failure == "memory":
+		return b.outOfMemory(r.printed)
+	case a.Failure != "":
+		return a.failure(r.printed)
+	case a.Type == "":
+		return evaluate.Result{Success: true}
+	}
+	score, why := a.score(b.metric)
+	if why != "" {
+		return failure(ResultType, fmt.Sprintf("The evaluator returned %s.", why), r.printed)
+	}
+	text := a.Explanation
+	if text == "" {
+		text = fmt.Sprintf("The evaluator returned %s.", clip(string(score), 200))
+	}
+	return evaluate.Result{Success: true, Score: score, Explanation: explain(text, r.printed)}
+}
+
+// failure is the result for what went wrong in the evaluator.
+func (a *answer) failure(printed string) evaluate.Result {
+	trace := ""
+	if a.Trace != nil {
+		trace = "\nTraceback (most recent call last):\n" + strings.Join(a.Trace, "\n") + "\n" + a.Error + ": " + a.Text
+	}
+	switch sort := evaluate.Failure(a.Failure); sort {
+	case "no_result":
+		return failure(ResultType, "The evaluator defines no function to call, sets no result and ends with no expression.", printed)
+	case Syntax:
+		return failure(Syntax, fmt.Sprintf("The evaluator is no valid Python: %s", a.Text)+trace, printed)
+	case Import:
+		text := "The evaluator could not import what it needs."
+		if why := unavailable(a.Module); why != "" {
+			text += " " + why
+		}
+		return failure(Import, text+trace, printed)
+	case Recursion, Exception:
+		text := a.Error
+		if a.Text != "" {
+			text += ": " + a.Text
+		}
+		return failure(sort, "The evaluator raised "+text+trace, printed)
+	}
+	return failure(Exit, "The evaluator broke its interpreter: what it answered cannot be understood.", printed)
+}
+
+// score is the value as JSON, or why it is none that the metric can have. In Python truth values
+// are numbers, too: where a number is asked for they are 1 and 0.
+func (a *answer) score(d *metric.Definition) (score json.RawMessage, why string) {
+	switch {
+	case a.Bool != nil && d.Return == metric.Float:
+		score = json.RawMessage(map[bool]string{true: "1", false: "0"}[*a.Bool])
+	case a.Bool != nil:
+		score = fmt.Append(nil, *a.Bool)
+	case a.String != nil:
+		score = rawjson.AppendString(nil, *a.String)
+	case a.Number != nil:
+		score = json.RawMessage(*a.Number)
+		if _, ok := rawjson.Number(score); !ok || !json.Valid(score) {
+			return nil, clip(*a.Number, 50) + ", which is no finite number"
+		}
+	case a.Type == "NoneType":
+		return nil, fmt.Sprintf("None, and no %s", d.Return)
+	default:
+		return nil, fmt.Sprintf("%s of type %s, which is no score", clip(a.Text, 200), clip(a.Type, 100))
+	}
+	if misfit := evaluate.Misfit(d, score); misfit != "" {
+		return nil, clip(string(score), 200) + ", which is " + misfit
+	}
+	return score, ""
+}
+
+// outOfMemory is the result for an evaluator that had not enough memory.
+func (b *batch) outOfMemory(printed string) evaluate.Result {
+	return failure(Memory, fmt.Sprintf("The evaluator needed more memory than it may have: the interpreter and it together have %d MiB.", b.config.MemoryMiB), printed)
+}
+
+// failure is a result without a score.
+func failure(sort evaluate.Failure, text, printed string) evaluate.Result {
+	return evaluate.Result{Failure: sort, Explanation: explain(text, printed)}
+}
+
+// explain adds to a text what the evaluator printed.
+func explain(text, printed string) string {
+	text = clip(text, maxExplanation)
+	if printed != "" {
+		text += "\nIt printed:\n" + printed
+	}
+	return text
+}
+
+// clip is s, or the beginning of it that has at most n bytes.
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + "…"
+}

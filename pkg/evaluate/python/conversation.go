@@ -1,0 +1,126 @@
+package python
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"io"
+)
+
+// errOutput ends an interpreter that wrote too much.
+var errOutput = errors.New("too much output")
+
+// conversation is both ends of the talk with one interpreter: it reads a line, writes what the
+// evaluator prints, and answers by a line that begins with the token. Read and Write are called by
+// the interpreter alone, one at a time.
+//
+// An evaluator that finds out the token can answer in its harness's place, but only for itself:
+// that gives it nothing that returning another value would not.
+type conversation struct {
+	token string
+	max   int // bytes that may be written from one line read to the next
+	ctx   context.Context
+	end   context.CancelCauseFunc
+
+	lines   chan []byte // to the interpreter
+	replies chan reply  // from it
+
+	rest    []byte // of a line that was read in part
+	asked   bool   // a line was read and not yet answered
+	written int    // since then
+	line    []byte // of standard output, not yet ended
+	printed tail
+}
+
+// reply is what came back for a line.
+type reply struct {
+	answer  []byte // JSON, if the harness wrote it
+	printed string // the end of what was printed until then
+}
+
+func newConversation(ctx context.Context, end context.CancelCauseFunc, max int) *conversation {
+	return &conversation{token: rand.Text(), max: max, ctx: ctx, end: end, lines: make(chan []byte, 1), replies: make(chan reply, 1)}
+}
+
+// Read gives the line that is to be read next, and waits for one. Whoever reads before they
+// answered the last one finds that there is nothing.
+func (c *conversation) Read(p []byte) (int, error) {
+	if len(c.rest) == 0 {
+		if c.asked {
+			return 0, io.EOF
+		}
+		select {
+		case c.rest = <-c.lines:
+		case <-c.ctx.Done():
+			return 0, io.EOF
+		}
+	}
+	n := copy(p, c.rest)
+	c.rest = c.rest[n:]
+	if len(c.rest) == 0 {
+		c.asked, c.written, c.printed = true, 0, tail{}
+	}
+	return n, nil
+}
+
+// Write takes standard output.
+func (c *conversation) Write(p []byte) (int, error) {
+	if err := c.count(p); err != nil {
+		return 0, err
+	}
+	for rest := p; len(rest) > 0; {
+		line, after, ended := bytes.Cut(rest, []byte("\n"))
+		rest = after
+		c.line = append(c.line, line...)
+		if !ended {
+			break
+		}
+		if answer, ok := bytes.CutPrefix(c.line, []byte(c.token)); !ok {
+			c.printed.add(c.line, "\n")
+		} else if c.asked {
+			c.asked = false
+			c.replies <- reply{bytes.Clone(answer), c.printed.String()}
+		}
+		c.line = c.line[:0]
+	}
+	return len(p), nil
+}
+
+// count ends the interpreter if what it writes is too much.
+func (c *conversation) count(p []byte) error {
+	if c.written += len(p); c.written > c.max {
+		c.end(errOutput)
+		return errOutput
+	}
+	return nil
+}
+
+// errors is the writer of standard error.
+type errorOutput struct{ *conversation }
+
+func (c errorOutput) Write(p []byte) (int, error) {
+	if err := c.count(p); err != nil {
+		return 0, err
+	}
+	c.printed.add(p, "")
+	return len(p), nil
+}
+
+// tailBytes is how much of what an evaluator printed is kept, to be shown.
+const tailBytes = 2000
+
+// tail keeps the end of what is added.
+type tail struct{ b []byte }
+
+func (t *tail) add(p []byte, end string) {
+	t.b = append(append(t.b, p...), end...)
+	if over := len(t.b) - tailBytes; over > 0 {
+		t.b = append(t.b[:0], t.b[over:]...)
+	}
+}
+
+// String is text that is shown.
+func (t *tail) String() string {
+	return string(bytes.TrimSpace(bytes.ToValidUTF8(t.b, []byte("\uFFFD"))))
+}

@@ -1,0 +1,223 @@
+// Package python runs evaluators written in Python: CPython 3.12, compiled to WebAssembly, inside
+// this process and behind a wall. An evaluator has the standard library and its event, and nothing
+// of the machine: no files, no network, no environment, no other process, and only so much memory,
+// time and output.
+//
+// The interpreter is no part of this program: Install brings it, pinned by its hash.
+package python
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/spangrove/spangrove/pkg/evaluate"
+	"github.com/spangrove/spangrove/pkg/fault"
+)
+
+// The failures that evaluators in Python may have besides evaluate's.
+const (
+	NotInstalled evaluate.Failure = "not_installed" // the interpreter is not there
+	Syntax       evaluate.Failure = "syntax"        // the code is no Python
+	Import       evaluate.Failure = "import"        // it imports what is not there
+	Exception    evaluate.Failure = "exception"     // it raised one
+	Recursion    evaluate.Failure = "recursion"     // its calls went too deep
+	ResultType   evaluate.Failure = "result_type"   // what it returned is no score of the metric
+	Timeout      evaluate.Failure = "timeout"       // it took longer than the deadline
+	Memory       evaluate.Failure = "memory"        // it needed more memory than it may have
+	Output       evaluate.Failure = "output"        // it printed or returned more than it may
+	Exit         evaluate.Failure = "exit"          // it ended or broke its interpreter
+)
+
+// Config says where the interpreter is and what evaluators may take. What is 0 has its default.
+type Config struct {
+	// Directory is where Install put the interpreter. What it compiles to is kept there, too.
+	// Default ./spangrove-data/evaluators.
+	Directory string `mapstructure:"directory"`
+	// Deadline is how long an evaluator may take for one event. What it imports of the standard
+	// library is imported before that time begins. Default 1s, at most 10m.
+	Deadline time.Duration `mapstructure:"deadline"`
+	// MemoryMiB is how much memory an interpreter may use, itself (about 20 MiB) included.
+	// Default 128, 32 to 4095.
+	MemoryMiB int `mapstructure:"memory_mib"`
+	// OutputKiB is how much an evaluator may print and return for one event. Default 1024, at
+	// most 65536.
+	OutputKiB int `mapstructure:"output_kib"`
+	// Parallel is how many interpreters run at once; further tasks wait. Default as many as the
+	// CPUs that may be used, at most 256.
+	Parallel int `mapstructure:"parallel"`
+}
+
+// minMemoryMiB is what the interpreter needs for itself, and a little.
+const minMemoryMiB = 32
+
+// DefaultDirectory is where the interpreter is if nothing else is said.
+const DefaultDirectory = "./spangrove-data/evaluators"
+
+// Validate reports the first setting that cannot work.
+func (c *Config) Validate() error {
+	switch {
+	case c.Deadline < 0 || c.Deadline > 10*time.Minute:
+		return fmt.Errorf("deadline: must be between 0, which is the default, and 10m, not %s", c.Deadline)
+	case c.MemoryMiB != 0 && (c.MemoryMiB < minMemoryMiB || c.MemoryMiB > 4095):
+		return fmt.Errorf("memory_mib: must be between %d and 4095, or 0, which is the default, not %d", minMemoryMiB, c.MemoryMiB)
+	case c.OutputKiB < 0 || c.OutputKiB > 65536:
+		return fmt.Errorf("output_kib: must be between 0, which is the default, and 65536, not %d", c.OutputKiB)
+	case c.Parallel < 0 || c.Parallel > 256:
+		return fmt.Errorf("parallel: must be between 0, which is the default, and 256, not %d", c.Parallel)
+	}
+	return nil
+}
+
+func (c *Config) complete() {
+	c.Directory = cmp.Or(c.Directory, DefaultDirectory)
+	c.Deadline = cmp.Or(c.Deadline, time.Second)
+	c.MemoryMiB = cmp.Or(c.MemoryMiB, 128)
+	c.OutputKiB = cmp.Or(c.OutputKiB, 1024)
+	c.Parallel = cmp.Or(c.Parallel, runtime.GOMAXPROCS(0))
+}
+
+// startLimit is how long an interpreter may take until it has begun: usually a quarter of a
+// second, on a busy machine seconds.
+const startLimit = time.Minute
+
+// program is an interpreter that can be run any number of times, also at once.
+type program interface {
+	// Run runs it until it or ctx ends.
+	Run(ctx context.Context, stdio stdio) error
+	Close() error
+}
+
+// Engine runs evaluators of type PYTHON. Each task has interpreters of its own: what an evaluator
+// leaves behind is never seen by another one or by another project.
+type Engine struct {
+	config  Config
+	load    func(ctx context.Context) (program, error)
+	ctx     context.Context // ends with the engine
+	end     context.CancelFunc
+	running sync.WaitGroup
+	slots   chan struct{} // holds a token for each interpreter that runs
+
+	mu      sync.Mutex
+	closed  bool
+	loading *loading
+}
+
+// loading is a program that is there or will be, once done is closed.
+type loading struct {
+	done    chan struct{}
+	program program
+	err     error
+}
+
+// New makes an engine, which costs nothing before its first task.
+func New(c Config) *Engine {
+	e := newEngine(c, nil)
+	e.load = func(ctx context.Context) (program, error) {
+		return compile(ctx, e.config.Directory, e.config.MemoryMiB)
+	}
+	return e
+}
+
+func newEngine(c Config, load func(context.Context) (program, error)) *Engine {
+	c.complete()
+	e := &Engine{config: c, load: load, slots: make(chan struct{}, c.Parallel)}
+	e.ctx, e.end = context.WithCancel(context.Background())
+	return e
+}
+
+// Close ends what runs, and waits for it. Tasks are refused from then on.
+func (e *Engine) Close() error {
+	e.mu.Lock()
+	first := !e.closed
+	e.closed = true
+	e.mu.Unlock()
+	e.end()
+	e.running.Wait()
+	if first && e.loading != nil && e.loading.program != nil {
+		return e.loading.program.Close()
+	}
+	return nil
+}
+
+// Evaluate implements evaluate.Engine.
+func (e *Engine) Evaluate(ctx context.Context, task evaluate.Task) ([]evaluate.Result, error) {
+	e.mu.Lock()
+	if e.closed {
+		e.mu.Unlock()
+		return nil, errClosed
+	}
+	e.running.Add(1)
+	e.mu.Unlock()
+	defer e.running.Done()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(e.ctx, cancel)()
+
+	p, err := e.program(ctx)
+	if missing := notInstalled(""); errors.As(err, &missing) {
+		return fill(nil, len(task.Events), evaluate.Result{Failure: NotInstalled, Explanation: missing.Error()}), nil
+	}
+	if err != nil {
+		return nil, e.cause(err)
+	}
+	select {
+	case e.slots <- struct{}{}:
+		defer func() { <-e.slots }()
+	case <-ctx.Done():
+		return nil, e.cause(ctx.Err())
+	}
+	b := batch{program: p, config: &e.config, metric: task.Metric}
+	defer b.end()
+	results, err := b.run(ctx, task.Events)
+	return results, e.cause(err)
+}
+
+var errClosed = fault.New(fault.Unavailable, "the server is shutting down")
+
+// cause says that err came of the engine's end, if it did.
+func (e *Engine) cause(err error) error {
+	if err != nil && e.ctx.Err() != nil {
+		return errClosed
+	}
+	return err
+}
+
+// program gives the program, and loads it if nobody has. What one task waits for, others wait for
+// too, and it goes on if they give up. What failed is tried again by the next task.
+func (e *Engine) program(ctx context.Context) (program, error) {
+	e.mu.Lock()
+	l := e.loading
+	if l == nil {
+		l = &loading{done: make(chan struct{})}
+		e.loading = l
+		e.running.Go(func() {
+			l.program, l.err = e.load(e.ctx)
+			if l.err != nil {
+				e.mu.Lock()
+				e.loading = nil
+				e.mu.Unlock()
+			}
+			close(l.done)
+		})
+	}
+	e.mu.Unlock()
+	select {
+	case <-l.done:
+		return l.program, l.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// fill appends n copies of a result.
+func fill(results []evaluate.Result, n int, r evaluate.Result) []evaluate.Result {
+	for range n {
+		results = append(results, r)
+	}
+	return results
+}
