@@ -6,12 +6,17 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -23,7 +28,7 @@ import (
 
 // TestMain lets the test's own binary be the programs that scripts run.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"spangrove": main, "inpty": inPTY})
+	testscript.Main(m, map[string]func(){"spangrove": main, "inpty": inPTY, "interrupt": interrupt})
 }
 
 var update = flag.Bool("update", false, "write what scripts compare with, and docs/cli.md")
@@ -36,6 +41,7 @@ var update = flag.Bool("update", false, "write what scripts compare with, and do
 //	exits N COMMAND...                      the command must exit with this status
 //	capture NAME [REGEXP]                   sets a variable to what was printed last, or to its first group
 //	exec inpty WIDTH [-type TEXT] COMMAND…  the command in a terminal that is so wide
+//	exec interrupt N COMMAND…               the command gets Ctrl-C while it waits for its answer N+1
 func TestScripts(t *testing.T) {
 	t.Run("sqlite", func(t *testing.T) { runScripts(t, "") })
 	t.Run("postgres", func(t *testing.T) {
@@ -49,7 +55,7 @@ func TestScripts(t *testing.T) {
 const adminKey = "sg_scripts_0123456789abcdef"
 
 func runScripts(t *testing.T, dsn string) {
-	server := startProcess(t, dsn)
+	server := startProcess(t, "SPANGROVE_DATA_DIR="+t.TempDir(), "SPANGROVE_POSTGRES_DSN="+dsn, "SPANGROVE_API_KEY="+adminKey)
 	admin := harness.NewClient(server, adminKey)
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata",
@@ -114,11 +120,11 @@ func runScripts(t *testing.T, dsn string) {
 }
 
 // startProcess runs the server as a process of its own until the test ends, and gives its URL.
-func startProcess(t *testing.T, dsn string) string {
+func startProcess(t *testing.T, environment ...string) string {
 	t.Helper()
 	cmd := exec.Command("spangrove")
-	cmd.Env = append(os.Environ(), "SPANGROVE_ADDR=127.0.0.1:0", "SPANGROVE_OTLP_GRPC_ADDR=", "SPANGROVE_OTLP_HTTP_ADDR=",
-		"SPANGROVE_DATA_DIR="+t.TempDir(), "SPANGROVE_POSTGRES_DSN="+dsn, "SPANGROVE_API_KEY="+adminKey, "SPANGROVE_LOG_LEVEL=error")
+	cmd.Env = append(append(os.Environ(), "SPANGROVE_ADDR=127.0.0.1:0", "SPANGROVE_OTLP_GRPC_ADDR=", "SPANGROVE_OTLP_HTTP_ADDR=",
+		"SPANGROVE_POSTGRES_DSN=", "SPANGROVE_LOG_LEVEL=error"), environment...)
 	told, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -168,5 +174,72 @@ func inPTY() {
 	screen, _ := io.ReadAll(terminal) // its error is how the end of the terminal shows
 	_ = cmd.Wait()                    // its status is below
 	fmt.Print(strings.NewReplacer("\r\n", "\n", "\x1b", "^[").Replace(string(screen)))
+	os.Exit(cmd.ProcessState.ExitCode())
+}
+
+// TestReadme runs the lines of the README's section about the command line as one script, next to
+// a server that made its own key.
+func TestReadme(t *testing.T) {
+	text, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(text), "\n## From your terminal\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	script := ""
+	for line := range strings.Lines(section) {
+		if code, ok := strings.CutPrefix(line, "    "); ok {
+			script += code
+		}
+	}
+	if strings.Count(script, "spangrove ") < 5 {
+		t.Fatalf("the section has hardly any commands:\n%s", script)
+	}
+	directory := t.TempDir()
+	server := startProcess(t, "SPANGROVE_DATA_DIR="+filepath.Join(directory, "spangrove-data"), "SPANGROVE_API_KEY=")
+	cmd := exec.Command("sh", "-eu", "-c", script)
+	cmd.Dir = directory
+	cmd.Env = append(os.Environ(), "SPANGROVE_SERVER="+server, "SPANGROVE_API_KEY=", "HOME="+directory)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Errorf("%v:\n%s", err, out)
+	}
+	for _, want := range []string{"added 2 datapoints", "  tool  ", `"event_name":"first steps"`} {
+		if !strings.Contains(string(out), want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+}
+
+// interrupt runs a command whose server answers so many requests; at the next one the command
+// gets what Ctrl-C sends:
+//
+//	interrupt ANSWERS COMMAND [ARGUMENT...]
+func interrupt() {
+	fail := func(err error) {
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "interrupt:", err)
+			os.Exit(2)
+		}
+	}
+	answers, err := strconv.ParseInt(os.Args[1], 10, 64)
+	fail(err)
+	server, err := url.Parse(os.Getenv("SPANGROVE_SERVER"))
+	fail(err)
+	cmd := exec.Command(os.Args[2], os.Args[3:]...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	var asked atomic.Int64
+	real := httputil.NewSingleHostReverseProxy(server)
+	between := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if asked.Add(1) <= answers {
+			real.ServeHTTP(w, r)
+			return
+		}
+		_ = cmd.Process.Signal(os.Interrupt) // fails only when it has ended, which the script sees
+		<-r.Context().Done()
+	}))
+	defer between.Close()
+	cmd.Env = append(os.Environ(), "SPANGROVE_SERVER="+between.URL)
+	_ = cmd.Run() // its status is below
 	os.Exit(cmd.ProcessState.ExitCode())
 }

@@ -15,16 +15,25 @@ import (
 // field is a member of a request's body that a flag gives.
 type field struct {
 	flag, member, usage string
+	takes               string // what stands behind the flag, for its help
+	file                bool   // @FILE stands for what is in the file
 	parse               func(text string) (json.RawMessage, error)
 }
 
-// text, number, flag and value are fields by what their flags take.
+// given is a flag's value.
+type given struct{ text, takes string }
+
+func (g *given) String() string        { return g.text }
+func (g *given) Type() string          { return g.takes }
+func (g *given) Set(text string) error { g.text = text; return nil }
+
+// text, number, yesNo, texts and value are fields by what their flags take.
 func text(flag, member, usage string) field {
-	return field{flag, member, usage, func(s string) (json.RawMessage, error) { return rawjson.AppendString(nil, s), nil }}
+	return field{flag, member, usage, "TEXT", false, func(s string) (json.RawMessage, error) { return rawjson.AppendString(nil, s), nil }}
 }
 
 func number(flag, member, usage string) field {
-	return field{flag, member, usage, func(s string) (json.RawMessage, error) {
+	return field{flag, member, usage, "NUMBER", false, func(s string) (json.RawMessage, error) {
 		if rawjson.KindOf([]byte(s)) != '0' || !json.Valid([]byte(s)) {
 			return nil, fmt.Errorf("%q is no number", s)
 		}
@@ -33,7 +42,7 @@ func number(flag, member, usage string) field {
 }
 
 func yesNo(flag, member, usage string) field {
-	return field{flag, member, usage, func(s string) (json.RawMessage, error) {
+	return field{flag, member, usage, "true|false", false, func(s string) (json.RawMessage, error) {
 		if s != "true" && s != "false" {
 			return nil, fmt.Errorf("%q is neither true nor false", s)
 		}
@@ -43,7 +52,7 @@ func yesNo(flag, member, usage string) field {
 
 // texts is several texts in one flag, with commas between them.
 func texts(flag, member, usage string) field {
-	return field{flag, member, usage, func(s string) (json.RawMessage, error) {
+	return field{flag, member, usage, "LIST", false, func(s string) (json.RawMessage, error) {
 		var all []string
 		for part := range strings.SplitSeq(s, ",") {
 			if part = strings.TrimSpace(part); part != "" {
@@ -54,9 +63,16 @@ func texts(flag, member, usage string) field {
 	}}
 }
 
+// longText is a text that may stand in a file, such as a prompt.
+func longText(flag, member, usage string) field {
+	f := text(flag, member, usage)
+	f.file = true
+	return f
+}
+
 // value is JSON as it is.
 func value(flag, member, usage string) field {
-	return field{flag, member, usage, func(s string) (json.RawMessage, error) {
+	return field{flag, member, usage, "JSON", true, func(s string) (json.RawMessage, error) {
 		if !json.Valid([]byte(s)) {
 			return nil, fmt.Errorf(`must be JSON, such as {"question": "Why?"}, or @FILE`)
 		}
@@ -75,7 +91,7 @@ type body struct {
 func bodyOf(cmd *cobra.Command, fields ...field) *body {
 	b := &body{cmd: cmd, fields: fields}
 	for _, f := range fields {
-		cmd.Flags().String(f.flag, "", f.usage)
+		cmd.Flags().Var(&given{takes: f.takes}, f.flag, f.usage)
 	}
 	cmd.Flags().StringVarP(&b.file, "file", "f", "", "`FILE` with the whole as JSON or YAML, - for standard input; flags go over it")
 	return b
@@ -94,15 +110,15 @@ func (b *body) build() (json.RawMessage, error) {
 		}
 	}
 	var over rawjson.Builder
-	given := b.file != ""
+	anything := b.file != ""
 	for _, f := range b.fields {
 		flag := b.cmd.Flags().Lookup(f.flag)
 		if !flag.Changed {
 			continue
 		}
-		given = true
+		anything = true
 		text := flag.Value.String()
-		if name, ok := strings.CutPrefix(text, "@"); ok {
+		if name, ok := strings.CutPrefix(text, "@"); ok && f.file {
 			read, err := readFile(b.cmd, name)
 			if err != nil {
 				return nil, err
@@ -115,7 +131,7 @@ func (b *body) build() (json.RawMessage, error) {
 		}
 		over.Raw(f.member, v)
 	}
-	if !given {
+	if !anything {
 		return nil, usage("nothing is given; see %s --help", b.cmd.CommandPath())
 	}
 	return rawjson.Merge(whole, over.Bytes()), nil

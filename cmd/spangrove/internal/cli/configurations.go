@@ -35,7 +35,7 @@ func (a *app) configurations() *cobra.Command {
 			},
 			columns: []column{
 				{title: "id", path: "id", whole: true}, {title: "name", path: "name"}, {title: "provider", path: "provider"},
-				{title: "model", path: "parameters.model"}, {title: "env", path: "env"}, {title: "created", path: "created_at", show: date, whole: true},
+				{title: "model", path: "parameters.model"}, {title: "env", path: "env", show: joined}, {title: "created", path: "created_at", show: date, whole: true},
 			},
 		}),
 		a.creator("a configuration", `

@@ -43,7 +43,7 @@ func (a *app) events() *cobra.Command {
 		a.eventList(),
 		a.eventCreate(append(fields, changes...)),
 		a.eventBatch(),
-		a.getter("an event with what is below it", `
+		a.getter("an event", `
 			spangrove events get `+exampleEvent+`
 			spangrove events get `+exampleEvent+` --output json`,
 			func(id string) client.Request { return get(path("events", id)) }, "event"),

@@ -33,7 +33,7 @@ Verbs:{{range $cmds}}{{if .IsAvailableCommand}}
 
 Flags:
 {{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}{{end}}
-{{- if .HasAvailableInheritedFlags}}
+{{- if and .HasAvailableInheritedFlags (ne .GroupID "server")}}
 
 Flags of all nouns:
 {{.InheritedFlags.FlagUsages | trimTrailingWhitespaces}}{{end}}

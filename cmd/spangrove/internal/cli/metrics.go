@@ -15,7 +15,7 @@ func (a *app) metrics() *cobra.Command {
 	fields := []field{
 		text("name", "name", "under which events have its scores"),
 		text("type", "type", "PYTHON, LLM, HUMAN or COMPOSITE"),
-		text("criteria", "criteria", "code, prompt, text for people, or how scores are combined; or @FILE"),
+		longText("criteria", "criteria", "code, prompt, text for people, or how scores are combined; or @FILE"),
 		text("description", "description", "what it measures"),
 		text("return-type", "return_type", "float, boolean, string or categorical"),
 		value("threshold", "threshold", `which scores pass, such as {"min": 0.8}`),

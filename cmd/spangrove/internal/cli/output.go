@@ -215,6 +215,18 @@ func cell(value json.RawMessage) string {
 	return text
 }
 
+// joined shows an array of texts.
+func joined(list json.RawMessage) string {
+	var texts []string
+	for _, element := range rawjson.Array(list) {
+		texts = append(texts, cell(element))
+	}
+	if len(texts) == 0 {
+		return "-"
+	}
+	return strings.Join(texts, ",")
+}
+
 // clean makes one line of a text. What a terminal would take for a command is no part of it:
 // names and errors come from whoever sends telemetry.
 func clean(text string) string {

@@ -52,6 +52,10 @@ func jsonRows(in io.Reader, file string) iter.Seq2[json.RawMessage, error] {
 		}
 		for ; ; n++ {
 			if inArray && d.PeekKind() == ']' {
+				_, _ = d.ReadToken() // it has just been seen
+				if _, err := d.ReadToken(); !errors.Is(err, io.EOF) {
+					fail(errors.New("there is more behind the array"))
+				}
 				return
 			}
 			row, err := d.ReadValue()
