@@ -68,8 +68,8 @@ func TestTracer(t *testing.T) {
 	if want := int64(goroutines * (traces*steps + 2)); counts != (tracer.Counts{Sent: want}) {
 		t.Errorf("counts %+v, want %d sent", counts, want)
 	}
-	if during.Sent != before.Sent || during.Waiting == 0 {
-		t.Errorf("the server was killed with %+v and started again with %+v: that was no outage", before, during)
+	if during.Waiting == 0 {
+		t.Errorf("nothing waited for the server, which was started again with %+v: that was no outage", during)
 	}
 	close(reports)
 	for err := range reports {

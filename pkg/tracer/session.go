@@ -1,6 +1,7 @@
 package tracer
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -27,8 +28,8 @@ type SessionOption interface{ onSession(*sessionStart) }
 
 type sessionStart struct {
 	session
-	fields Fields
-	key    string
+	fields       Fields
+	key, project string
 }
 
 // SessionKey is the session's own name in the program: a UUID is the session's id, and any other
@@ -53,9 +54,8 @@ type Experiment struct {
 const SourceEvaluation = "evaluation"
 
 func (e Experiment) onSession(s *sessionStart) {
-	if s.source = e.Source; s.source == "" {
-		s.source = SourceEvaluation
-	}
+	s.source = cmp.Or(e.Source, SourceEvaluation)
+	s.project = cmp.Or(e.Project, s.project)
 	var b rawjson.Builder
 	for _, m := range [...]struct{ key, value string }{{"run_id", e.RunID}, {"dataset_id", e.DatasetID}, {"datapoint_id", e.DatapointID}} {
 		if m.value != "" {
@@ -71,7 +71,7 @@ func (f Fields) onSession(s *sessionStart) { s.fields = f }
 // that start with the context belong to the session, those of other instrumentations too; other
 // services join it by the trace context of their requests. It does not wait for the server.
 func (t *Tracer) StartSession(ctx context.Context, name string, opts ...SessionOption) (context.Context, string) {
-	s := sessionStart{session: session{source: t.source}}
+	s := sessionStart{session: session{source: t.source}, project: t.project}
 	for _, o := range opts {
 		o.onSession(&s)
 	}
@@ -80,16 +80,13 @@ func (t *Tracer) StartSession(ctx context.Context, name string, opts ...SessionO
 	} else {
 		s.id = event.SessionOf(s.key).String()
 	}
-	if name == "" {
-		name = t.sessionName
-	}
 	var b rawjson.Builder
 	b.String("session_id", s.id)
-	b.String("session_name", name)
+	b.String("session_name", cmp.Or(name, t.sessionName))
 	b.String("source", s.source)
 	b.Number("start_time", client.Millis(time.Now()))
-	if t.project != "" {
-		b.String("project", t.project)
+	if s.project != "" {
+		b.String("project", s.project)
 	}
 	f := s.fields.encode()
 	f.values[inMetadata] = rawjson.Merge(f.values[inMetadata], s.about)
