@@ -40,7 +40,15 @@ func (a *app) events() *cobra.Command {
 		value("user-properties", "user_properties", "JSON object, or @FILE; as metadata"),
 	}
 	return noun("events", "Events: the steps of sessions",
-		a.eventList(),
+		a.eventList("list", "List events, newest first", `
+			spangrove events list
+			spangrove events list --type model --since 24h
+			spangrove events list --session `+exampleEvent+` --limit 0 --output jsonl
+			spangrove events list --name chat --fields metadata.cost,metadata.total_tokens`),
+		a.eventList("search", "Search events by what is in them, newest first", `
+			spangrove events search --filter 'metadata.cost > 0.5'
+			spangrove events search --filter 'inputs.question contains refund' --filter 'error exists' --since 7d
+			spangrove events search --type model --filter 'metadata.total_tokens > 1000' --fields config.model,metadata.total_tokens`),
 		a.eventCreate(append(fields, changes...)),
 		a.eventBatch(),
 		a.getter("an event", `
@@ -59,7 +67,10 @@ func (a *app) events() *cobra.Command {
 }
 
 // eventChoice are the flags that choose events.
-type eventChoice struct{ session, kind, name, run, since, until string }
+type eventChoice struct {
+	session, kind, name, run, since, until string
+	filters                                []string // as people write them
+}
 
 func (c *eventChoice) flags(cmd *cobra.Command) {
 	flags := cmd.Flags()
@@ -68,6 +79,7 @@ func (c *eventChoice) flags(cmd *cobra.Command) {
 	flags.StringVar(&c.name, "name", "", "only those of exactly this `NAME`")
 	flags.StringVar(&c.run, "run", "", "only those of the experiment run of this `ID`")
 	timeFlags(cmd, &c.since, &c.until)
+	filterFlag(cmd, &c.filters)
 }
 
 func timeFlags(cmd *cobra.Command, since, until *string) {
@@ -75,7 +87,9 @@ func timeFlags(cmd *cobra.Command, since, until *string) {
 	cmd.Flags().StringVar(until, "until", "", "only those that began up to this `DATE`, such as 2026-01-31 or 2026-01-31T12:00:00Z")
 }
 
-func (c *eventChoice) any() bool { return *c != eventChoice{} }
+func (c *eventChoice) any() bool {
+	return c.session+c.kind+c.name+c.run+c.since+c.until != "" || len(c.filters) > 0
+}
 
 // query is the choice as the API has it.
 func (c *eventChoice) query() (json.RawMessage, error) {
@@ -93,7 +107,11 @@ func (c *eventChoice) query() (json.RawMessage, error) {
 	is("session_id", c.session)
 	is("event_type", c.kind)
 	is("event_name", c.name)
-	if len(filters) > 0 {
+	written, err := parseFilters(c.filters)
+	if err != nil {
+		return nil, err
+	}
+	if filters = append(filters, written...); len(filters) > 0 {
 		b.Raw("filters", array(filters))
 	}
 	if c.run != "" {
@@ -133,19 +151,13 @@ func dateRange(since, until string) (json.RawMessage, error) {
 	return b.Bytes(), nil
 }
 
-func (a *app) eventList() *cobra.Command {
+// eventList is a verb that lists the events that its flags choose.
+func (a *app) eventList(verb, short, example string) *cobra.Command {
 	var choice eventChoice
 	var p paging
 	var only []string
-	l := listing{
-		things: "events", at: "events", total: "totalEvents", limit: 50, columns: eventColumns,
-		example: `
-			spangrove events list
-			spangrove events list --type model --since 24h
-			spangrove events list --session ` + exampleEvent + ` --limit 0 --output jsonl
-			spangrove events list --name chat --fields metadata.cost,metadata.total_tokens`,
-	}
-	cmd := command("list", "List events, newest first", l.example, func(ctx context.Context, _ []string) error {
+	l := listing{things: "events", at: "events", total: "totalEvents", limit: 50, columns: eventColumns}
+	cmd := command(verb, short, example, func(ctx context.Context, _ []string) error {
 		q, err := choice.query()
 		if err != nil {
 			return err

@@ -13,6 +13,7 @@ import (
 func (a *app) sessions() *cobra.Command {
 	return noun("sessions", "Sessions: what an application did, as a tree of events",
 		a.sessionList(),
+		a.sessionTree(),
 		a.sessionStart(),
 		a.getter("a session with all events in it", `
 			spangrove sessions get `+exampleEvent+`
@@ -50,6 +51,7 @@ func (a *app) sessionList() *cobra.Command {
 	cmd.Flags().StringVar(&choice.name, "name", "", "only those of exactly this `NAME`")
 	cmd.Flags().StringVar(&choice.run, "run", "", "only those of the experiment run of this `ID`")
 	timeFlags(cmd, &choice.since, &choice.until)
+	filterFlag(cmd, &choice.filters)
 	p.flags(cmd, l)
 	return cmd
 }

@@ -1,0 +1,195 @@
+package cli
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"github.com/spangrove/spangrove/pkg/rawjson"
+)
+
+// filterHelp tells how filters are written; verbs that take them have it in their help.
+const filterHelp = `A filter is FIELD OPERATOR VALUE, and all filters must hold:
+  metadata.cost > 0.5                  >, <, =, != compare numbers and dates; is and is not are = and !=
+  inputs.question contains refund      a text, in any case as it is written; also not contains
+  start_time after 2026-01-31          also before; a date, or a time as 2026-01-31T12:00:00Z
+  error exists                         also not exists
+A field is a path such as outputs.choices.0.text; one with spaces stands in double quotes. A value is a number, true, false
+or null if it reads as one, and a text otherwise, or if it stands in double quotes.`
+
+// filterFlag is the flag --filter of verbs that choose events.
+func filterFlag(cmd *cobra.Command, to *[]string) {
+	cmd.Flags().StringArrayVar(to, "filter", nil, "only those for which this `FILTER` holds, such as 'metadata.cost > 0.5'; repeated, all must hold")
+	cmd.Long = strings.TrimSpace(cmd.Long + "\n\n" + filterHelp)
+}
+
+// operators are those of the API by how they are written, longest first.
+var operators = []struct {
+	text, name string
+	sign       bool // no letters: needs no space around it
+}{
+	{"greater than", "greater than", false}, {"not contains", "not contains", false}, {"not exists", "not exists", false}, {"less than", "less than", false},
+	{"contains", "contains", false}, {"is not", "is not", false}, {"exists", "exists", false}, {"before", "before", false}, {"after", "after", false},
+	{"is", "is", false}, {">=", "", true}, {"<=", "", true}, {"!=", "is not", true}, {"==", "is", true}, {"=", "is", true},
+	{">", "greater than", true}, {"<", "less than", true},
+}
+
+// parseFilters reads filters as people write them into those of the API.
+func parseFilters(texts []string) ([]json.RawMessage, error) {
+	var list []json.RawMessage
+	for _, text := range texts {
+		f, at, problem := parseFilter(text)
+		if problem != "" {
+			return nil, usage("--filter '%s': column %d: %s", clean(text), utf8.RuneCountInString(text[:at])+1, problem)
+		}
+		list = append(list, f)
+	}
+	return list, nil
+}
+
+// parseFilter reads one filter; problem says what is wrong at the byte at, empty if nothing is.
+func parseFilter(text string) (f json.RawMessage, at int, problem string) {
+	field, rest, problem := filterField(text)
+	at = len(text) - len(rest)
+	if problem != "" {
+		return nil, at, problem
+	}
+	operator, value, problem := filterOperator(rest)
+	if problem != "" {
+		return nil, at, problem
+	}
+	at = len(text) - len(value)
+	var b rawjson.Builder
+	b.String("field", field)
+	switch operator {
+	case "exists", "not exists":
+		if value != "" {
+			return nil, at, operator + " takes no value"
+		}
+		b.String("operator", operator)
+		b.String("type", "string")
+		return b.Bytes(), at, ""
+	}
+	if value == "" {
+		return nil, at, "a value is missing"
+	}
+	kind, v, problem := filterValue(value)
+	if problem != "" {
+		return nil, at, problem
+	}
+	switch {
+	case operator == "contains" || operator == "not contains":
+		kind, v = "string", rawjson.AppendString(nil, unquoted(value))
+	case operator == "after" || operator == "before":
+		if kind != "datetime" && kind != "number" {
+			return nil, at, "expected a date such as 2026-01-31, or a time such as 2026-01-31T12:00:00Z"
+		}
+		kind = "datetime"
+	case kind == "datetime" && operator == "greater than":
+		operator = "after"
+	case kind == "datetime" && operator == "less than":
+		operator = "before"
+	case (kind == "boolean" || kind == "null") && (operator == "greater than" || operator == "less than"):
+		return nil, at, "expected a number, a date or a text to compare with"
+	}
+	if kind == "null" {
+		kind = "string"
+	}
+	b.String("operator", operator)
+	b.Raw("value", v)
+	b.String("type", kind)
+	return b.Bytes(), at, ""
+}
+
+// filterField is the field that a filter begins with, and what comes behind it.
+func filterField(text string) (field, rest, problem string) {
+	rest = strings.TrimLeft(text, " \t")
+	if strings.HasPrefix(rest, `"`) {
+		end := strings.IndexByte(rest[1:], '"')
+		if end < 0 {
+			return "", rest, "the quote is not closed"
+		}
+		return rest[1 : end+1], strings.TrimLeft(rest[end+2:], " \t"), ""
+	}
+	end := strings.IndexAny(rest, " \t=!<>")
+	if end < 0 {
+		end = len(rest)
+	}
+	if end == 0 {
+		return "", rest, "expected a field, such as metadata.cost"
+	}
+	return rest[:end], strings.TrimLeft(rest[end:], " \t"), ""
+}
+
+// filterOperator is the operator that a text begins with, and the value behind it.
+func filterOperator(text string) (name, value, problem string) {
+	lower := strings.ToLower(strings.Join(strings.Fields(text), " "))
+	for _, o := range operators {
+		behind, ok := strings.CutPrefix(lower, o.text)
+		if !ok || !o.sign && behind != "" && behind[0] != ' ' && behind[0] != '"' {
+			continue
+		}
+		if o.name == "" {
+			return "", text, o.text + " is no operator; use " + o.text[:1] + ", or not with the opposite"
+		}
+		// The operator may be written with more space between its words than it has here.
+		rest := text
+		for range strings.Fields(o.text) {
+			rest = strings.TrimLeft(rest, " \t")
+			word := o.text
+			if !o.sign {
+				word, _, _ = strings.Cut(rest, " ")
+				if i := strings.IndexByte(word, '"'); i > 0 {
+					word = word[:i]
+				}
+			}
+			rest = rest[len(word):]
+		}
+		return o.name, strings.TrimSpace(rest), ""
+	}
+	return "", text, "expected an operator: is, is not, contains, not contains, exists, not exists, >, <, after or before"
+}
+
+var filterTime = regexp.MustCompile(`^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[-+]\d\d:?\d\d)?)?$`)
+
+// filterValue tells of which kind a value is and gives it as JSON.
+func filterValue(text string) (kind string, value json.RawMessage, problem string) {
+	if strings.HasPrefix(text, `"`) {
+		if len(text) < 2 || !strings.HasSuffix(text, `"`) {
+			return "", nil, "the quote is not closed"
+		}
+		return "string", rawjson.AppendString(nil, unquoted(text)), ""
+	}
+	switch text {
+	case "true", "false":
+		return "boolean", json.RawMessage(text), ""
+	case "null":
+		return "null", json.RawMessage(text), ""
+	}
+	if filterTime.MatchString(text) {
+		if !slices.ContainsFunc([]string{time.DateOnly, time.RFC3339Nano, "2006-01-02T15:04:05Z0700", "2006-01-02T15:04Z07:00", "2006-01-02T15:04:05", "2006-01-02T15:04"}, func(layout string) bool {
+			_, err := time.Parse(layout, strings.Replace(text, " ", "T", 1))
+			return err == nil
+		}) {
+			return "", nil, "there is no such date"
+		}
+		return "datetime", rawjson.AppendString(nil, strings.Replace(text, " ", "T", 1)), ""
+	}
+	if _, ok := rawjson.Number([]byte(text)); ok && json.Valid([]byte(text)) {
+		return "number", json.RawMessage(text), ""
+	}
+	return "string", rawjson.AppendString(nil, text), ""
+}
+
+// unquoted is a value without the quotes around it.
+func unquoted(text string) string {
+	if len(text) >= 2 && text[0] == '"' && text[len(text)-1] == '"' {
+		return text[1 : len(text)-1]
+	}
+	return text
+}
