@@ -41,7 +41,7 @@ func TestJudge(t *testing.T) {
 					`{"explanation":"So it is.","score":`+score+`}`)
 			}))
 			defer judge.Close()
-			api, _ := inprocess.StartWith(t, db.store(t), fmt.Sprintf("{online: {poll_interval: 20ms}, llm: {allow_addresses: [127.0.0.1], providers: {local: {base_url: %q, api_key: judges-key, model: gpt-4o-mini}}}}", judge.URL+"/v1"))
+			api, _ := inprocess.StartWith(t, db.store(t), fmt.Sprintf("{secret: 0123456789abcdef0123456789abcdef, online: {poll_interval: 20ms}, llm: {allow_addresses: [127.0.0.1], providers: {local: {base_url: %q, api_key: judges-key, model: gpt-4o-mini}}}}", judge.URL+"/v1"))
 			ask := func(method, path, body string) string {
 				t.Helper()
 				status, text := send(t, method, api+path, inprocess.Key, body)
@@ -88,6 +88,23 @@ func TestJudge(t *testing.T) {
 				t.Errorf("the event's metrics are %v", scored.Metrics)
 			}
 
+			// A provider of the project's own, with a key that is only written.
+			if text := ask("PUT", "/v1/providers/mine", `{"base_url": "`+judge.URL+`/v1", "model": "gpt-4o-mini", "api_key": "judges-key"}`); !strings.Contains(text, `"has_key":true`) || strings.Contains(text, "judges-key") {
+				t.Errorf("the provider: %s", text)
+			}
+			own := func() string {
+				return ask("POST", "/v1/metrics/run", `{"metric": {"name": "own", "type": "LLM", "criteria": "`+prompt+`", "model_provider": "mine"}, `+ev+`}`)
+			}
+			if text := own(); !strings.Contains(text, `"result":1,`) {
+				t.Errorf("through the project's provider: %s", text)
+			}
+			if text := ask("PUT", "/v1/providers/mine", `{"base_url": "`+judge.URL+`/v2"}`); !strings.Contains(text, `"has_key":false`) {
+				t.Errorf("the key follows to another address: %s", text)
+			}
+			if text := own(); !strings.Contains(text, "answered 401") {
+				t.Errorf("without the key: %s", text)
+			}
+
 			var judged struct {
 				Events []struct {
 					EventType string `json:"event_type"`
@@ -107,7 +124,7 @@ func TestJudge(t *testing.T) {
 					targets++
 				}
 			}
-			if len(judged.Events) != 2 || targets != 1 {
+			if len(judged.Events) != 3 || targets != 1 {
 				t.Errorf("%d calls of judges are recorded, %d of them for the event", len(judged.Events), targets)
 			}
 		})

@@ -108,12 +108,14 @@ func (e *apiExtension) Start(ctx context.Context, host component.Host) error {
 		}
 	}
 	var evaluator httpapi.Evaluator
+	var providers httpapi.Providers
 	if id := e.cfg.Evaluate; id != nil {
 		if evaluator, err = mount.ExtensionOf[httpapi.Evaluator](host, *id, e.key("evaluate")); err != nil {
 			return err
 		}
+		providers, _ = evaluator.(httpapi.Providers)
 	}
-	api := httpapi.New(httpapi.Deps{Reader: s, Writer: s, Configurations: s, Datasets: s, Datapoints: s, Tools: s, Charts: s, Queues: s, Metrics: s, Evaluations: s, Runs: s, RunScores: s, Schemas: s, Projects: s, Keys: s, Evaluate: evaluator, DefaultProject: s.DefaultProject, Logger: e.set.Logger})
+	api := httpapi.New(httpapi.Deps{Reader: s, Writer: s, Configurations: s, Datasets: s, Datapoints: s, Tools: s, Charts: s, Queues: s, Metrics: s, Evaluations: s, Runs: s, RunScores: s, Schemas: s, Projects: s, Keys: s, Evaluate: evaluator, Providers: providers, DefaultProject: s.DefaultProject, Logger: e.set.Logger})
 	if err := e.serveAPI(api.Routes()); err != nil {
 		return err
 	}

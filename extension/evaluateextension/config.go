@@ -5,6 +5,7 @@ import (
 	"runtime"
 
 	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/config/configopaque"
 
 	"github.com/spangrove/spangrove/pkg/evaluate/expression"
 	"github.com/spangrove/spangrove/pkg/evaluate/llm"
@@ -32,8 +33,18 @@ type Config struct {
 
 	// LLM has the providers of models that judge, for metrics of type LLM.
 	LLM llm.Config `mapstructure:"llm"`
+
 	// Python bounds metrics of type PYTHON.
 	Python python.Config `mapstructure:"python"`
+
+	// Secret is what the keys of providers that projects set up are encrypted with, at least 32
+	// random characters. Servers that share a database must have the same. Default empty: that
+	// of SecretFile.
+	Secret configopaque.String `mapstructure:"secret"`
+
+	// SecretFile holds the secret where Secret is empty. It is made when it is needed. Default
+	// none: keys cannot be set over HTTP.
+	SecretFile string `mapstructure:"secret_file"`
 }
 
 // Validate reports the first setting that cannot work.

@@ -33,6 +33,7 @@ func TestConfig(t *testing.T) {
 			Online: OnlineConfig{BatchEvents: 10, Timeout: 3 * time.Second, Attempts: 2, Backoff: time.Second, QueueEvaluations: 20,
 				SessionIdle: 4 * time.Second, UnfinishedAfter: 5 * time.Second, PollInterval: time.Second},
 			Expression: expression.Config{Work: 1000},
+			Secret:     "0123456789abcdef0123456789abcdef", SecretFile: "/somewhere/secret",
 			LLM: llm.Config{DefaultProvider: "local", AllowAddresses: []string{"127.0.0.1", "10.0.0.0/8"}, MaxPromptBytes: 1000, Providers: map[string]llm.Provider{"local": {
 				Type: "anthropic", BaseURL: "http://127.0.0.1:1/v1", APIKey: "secret", Model: "m", Concurrency: 2, Timeout: 3 * time.Second, Deadline: 4 * time.Second,
 				Retries: 5, DailyBudgetUSD: 0.5, DailyCalls: 6, MaxOutputTokens: 7}}},

@@ -19,6 +19,13 @@ import (
 	"github.com/spangrove/spangrove/pkg/mount"
 )
 
+// judgeStore is what models that judge need of the store.
+type judgeStore interface {
+	llm.Recorder
+	llm.Ledger
+	providerStore
+}
+
 type evaluateExtension struct {
 	set extension.Settings
 	cfg *Config
@@ -27,6 +34,7 @@ type evaluateExtension struct {
 
 	mu      sync.RWMutex     // held for reading by every evaluation
 	engines evaluate.Engines // nil: not started
+	keys    *keeper          // nil: not started, or there is no store
 	runner  *online.Runner   // nil: not started, or switched off
 }
 
@@ -47,12 +55,15 @@ func (e *evaluateExtension) Start(_ context.Context, host component.Host) error 
 		return nil
 	}
 	judges := llm.Deps{Logger: e.set.Logger}
-	if len(e.cfg.LLM.Providers) > 0 {
-		s, err := mount.StoreOf[llm.Recorder](host, e.cfg.Store, fmt.Sprintf("extensions::%s::store", e.set.ID))
-		if err != nil {
-			return err
+	s, err := mount.StoreOf[judgeStore](host, e.cfg.Store, fmt.Sprintf("extensions::%s::store", e.set.ID))
+	switch {
+	case err == nil:
+		if e.keys, err = newKeeper(s, e.cfg); err != nil {
+			return fmt.Errorf("extensions::%s::%w", e.set.ID, err)
 		}
-		judges.Recorder = s
+		judges.Recorder, judges.Ledger, judges.Stored = s, s, e.keys
+	case len(e.cfg.LLM.Providers) > 0:
+		return err
 	}
 	engines, err := newEngines(e.cfg, judges)
 	if err != nil {

@@ -19,6 +19,7 @@ type Client struct {
 	Metrics        *MetricService
 	Evaluations    *EvaluationService
 	Tools          *ToolService
+	Providers      *ProviderService
 	Runs           *RunService
 	Charts         *ChartService
 	Queues         *QueueService
@@ -157,6 +158,7 @@ func New(server, key string, opts ...Option) (*Client, error) {
 	c.Metrics = &MetricService{c}
 	c.Evaluations = &EvaluationService{c}
 	c.Tools = &ToolService{c}
+	c.Providers = &ProviderService{c}
 	c.Runs = &RunService{c}
 	c.Charts = &ChartService{c: c}
 	c.Queues = &QueueService{c}

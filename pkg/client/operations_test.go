@@ -104,6 +104,10 @@ var methods = map[string]string{
 	"releaseQueueItem":  "Queues.Release",
 	"getQueueAgreement": "Queues.Agreement",
 
+	"listProviders":  "Providers.List",
+	"setProvider":    "Providers.Set",
+	"deleteProvider": "Providers.Delete",
+
 	"listCharts":         "Charts.List",
 	"createChart":        "Charts.Create",
 	"getChart":           "Charts.Get",
@@ -280,7 +284,7 @@ func TestOperations(t *testing.T) {
 		}{
 			{"service", useService}, {"sessions", useSessions}, {"events", useEvents}, {"datasets", useDatasets},
 			{"datapoints", useDatapoints}, {"configurations", useConfigurations}, {"metrics", useMetrics}, {"evaluations", useEvaluations}, {"tools", useTools},
-			{"runs", useRuns}, {"charts", useCharts}, {"queues", useQueues}, {"projects and keys", useProjects}, {"otlp", useOTLP},
+			{"runs", useRuns}, {"charts", useCharts}, {"providers", useProviders}, {"queues", useQueues}, {"projects and keys", useProjects}, {"otlp", useOTLP},
 		} {
 			t.Run(part.name, func(t *testing.T) { part.run(t, c) })
 		}

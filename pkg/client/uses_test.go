@@ -440,6 +440,16 @@ func useCharts(t *testing.T, c *client.Client) {
 	}
 }
 
+func useProviders(t *testing.T, c *client.Client) {
+	ctx := t.Context()
+	made := must(c.Providers.Set(ctx, "own", client.ProviderInput{BaseURL: client.Ptr("https://models.example.com/v1"), Model: client.Ptr("m"), DailyCalls: client.Ptr(int64(5))}))(t)
+	equal(t, "made", []any{made.Name, made.Type, made.BaseURL, made.Model, made.DailyCalls, made.HasKey}, []any{"own", "openai", "https://models.example.com/v1", "m", int64(5), false})
+	list := must(c.Providers.List(ctx))(t)
+	equal(t, "list", list, []client.Provider{*made})
+	check(t, c.Providers.Delete(ctx, "own"))
+	isGone(t, "the provider", c.Providers.Delete(ctx, "own"))
+}
+
 func useQueues(t *testing.T, c *client.Client) {
 	ctx := t.Context()
 	must(c.Metrics.Create(ctx, client.MetricDefinition{Name: "taste", Type: client.MetricHuman}))(t)

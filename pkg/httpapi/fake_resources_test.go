@@ -6,6 +6,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/chart"
 	"github.com/spangrove/spangrove/pkg/configuration"
 	"github.com/spangrove/spangrove/pkg/dataset"
+	"github.com/spangrove/spangrove/pkg/provider"
 	"github.com/spangrove/spangrove/pkg/tool"
 )
 
@@ -143,5 +144,17 @@ func (f *fake) UpdateDatapoint(_ context.Context, projectID int64, _ dataset.Poi
 }
 
 func (f *fake) DeleteDatapoint(_ context.Context, projectID int64, _ string) error {
+	return f.asked(projectID)
+}
+
+func (f *fake) Providers(_ context.Context, projectID int64) ([]provider.Provider, error) {
+	return nil, f.asked(projectID)
+}
+
+func (f *fake) SetProvider(_ context.Context, projectID int64, _ provider.Update) (provider.Provider, error) {
+	return provider.Provider{}, f.asked(projectID)
+}
+
+func (f *fake) DeleteProvider(_ context.Context, projectID int64, _ string) error {
 	return f.asked(projectID)
 }

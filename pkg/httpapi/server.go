@@ -58,6 +58,8 @@ type Deps struct {
 	Schemas        Schemas
 	Projects       Projects
 	Keys           Keys
+	// Providers are the model providers that judges ask; nil: none can be set up.
+	Providers Providers
 	// Evaluate runs metrics; nil is what needs nothing but the event.
 	Evaluate Evaluator
 	// DefaultProject is whose the data is on a server without keys.

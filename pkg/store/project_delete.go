@@ -31,7 +31,7 @@ const (
 // ev and chunk go before them.
 var ofProject = []struct{ table, key string }{
 	{"trace", "trace_id"}, {"alias", "session_id"}, {"pending", "id"}, {"note", "span_id, hash"}, {"session", "session_id"}, {"tally", "type, lane"},
-	{"arrival", "id"}, {"arrival_later", "event_id"}, {"evaluation", "id"}, {"api_key", "id"}, {"catalogue", "scope, type, name, path"},
+	{"arrival", "id"}, {"arrival_later", "event_id"}, {"evaluation", "id"}, {"spending", "provider, day"}, {"api_key", "id"}, {"catalogue", "scope, type, name, path"},
 }
 
 // purges is what DeleteProject hands to the background.

@@ -10,14 +10,16 @@ import (
 // Ledger keeps what providers' calls cost, so that a day's budget outlives the server and holds
 // for all servers on one store.
 type Ledger interface {
-	// Spend adds dollars and calls to those of a provider on a UTC day, counted in days since
-	// 1970, and gives the day's totals. Adding nothing only reads them.
-	Spend(ctx context.Context, provider string, day int64, usd float64, calls int64) (dayUSD float64, dayCalls int64, err error)
+	// Spend adds dollars and calls to those of a project's provider on a UTC day, counted in days
+	// since 1970, and gives the day's totals. Adding nothing only reads them. Project 0 is the
+	// server itself, for providers that all projects share.
+	Spend(ctx context.Context, projectID int64, provider string, day int64, usd float64, calls int64) (dayUSD float64, dayCalls int64, err error)
 }
 
 // budget bounds what a provider's calls of a UTC day cost, and how many they are. Calls under way
 // count with the most they can cost, so that calls at the same time do not go over it together.
 type budget struct {
+	project  int64 // 0: all share it
 	provider string
 	usd      float64 // 0: no bound
 	calls    int64   // 0: no bound
@@ -44,7 +46,7 @@ func (b *budget) reserve(ctx context.Context, now time.Time, most float64, price
 	if day := now.UnixMilli() / dayMillis; day != b.day {
 		spent, made := 0.0, int64(0)
 		if b.ledger != nil && (b.usd > 0 || b.calls > 0) {
-			if spent, made, err = b.ledger.Spend(ctx, b.provider, day, 0, 0); err != nil {
+			if spent, made, err = b.ledger.Spend(ctx, b.project, b.provider, day, 0, 0); err != nil {
 				return nil, &failure{Budget, true, fmt.Sprintf("What the provider %s cost today could not be read.", b.provider)}
 			}
 		}
@@ -79,7 +81,7 @@ func (b *budget) settle(ctx context.Context, most, usd float64, made bool) {
 	// The money is spent, whoever has stopped waiting for the answer.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
-	if spent, all, err := b.ledger.Spend(ctx, b.provider, b.day, usd, 1); err == nil {
+	if spent, all, err := b.ledger.Spend(ctx, b.project, b.provider, b.day, usd, 1); err == nil {
 		b.spent, b.made = max(b.spent, spent), max(b.made, all) // other servers' calls are in it
 	}
 }

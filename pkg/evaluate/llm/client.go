@@ -3,16 +3,18 @@ package llm
 import (
 	"fmt"
 	"net/http"
+
+	"github.com/spangrove/spangrove/pkg/provider"
 )
 
 // newClient makes the client of a provider's type. All of them ask through c.
 func newClient(cfg Provider, c *http.Client) (client, error) {
 	switch cfg.Type {
-	case OpenAI:
+	case provider.OpenAI:
 		return newOpenAI(cfg, c), nil
-	case Anthropic:
+	case provider.Anthropic:
 		return newAnthropic(cfg, c), nil
-	case Gemini:
+	case provider.Gemini:
 		return newGemini(cfg, c)
 	}
 	return nil, fmt.Errorf("type: no client speaks %q", cfg.Type)

@@ -4,13 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"net/url"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"go.opentelemetry.io/collector/config/configopaque"
+
+	"github.com/spangrove/spangrove/pkg/provider"
 )
 
 // Config is the configuration of the engine.
@@ -74,23 +75,16 @@ type Provider struct {
 	MaxOutputTokens int `mapstructure:"max_output_tokens"`
 }
 
-// The types of providers.
-const (
-	OpenAI    = "openai"
-	Anthropic = "anthropic"
-	Gemini    = "gemini"
-)
-
 // services are where the types' own services are.
 var services = map[string]string{
-	OpenAI:    "https://api.openai.com/v1",
-	Anthropic: "https://api.anthropic.com",
-	Gemini:    "https://generativelanguage.googleapis.com",
+	provider.OpenAI:    "https://api.openai.com/v1",
+	provider.Anthropic: "https://api.anthropic.com",
+	provider.Gemini:    "https://generativelanguage.googleapis.com",
 }
 
 // names are other names of providers that metrics may have.
 var names = map[string]string{
-	"open_ai": OpenAI, "google": Gemini, "google_genai": Gemini, "google-genai": Gemini, "googleai": Gemini, "gcp.gemini": Gemini, "claude": Anthropic,
+	"open_ai": provider.OpenAI, "google": provider.Gemini, "google_genai": provider.Gemini, "google-genai": provider.Gemini, "googleai": provider.Gemini, "gcp.gemini": provider.Gemini, "claude": provider.Anthropic,
 }
 
 // Bounds of the configuration.
@@ -159,20 +153,8 @@ func (p *Provider) check(name string) error {
 	case p.MaxOutputTokens < 0:
 		return fmt.Errorf("max_output_tokens: must be 1 or more, not %d", p.MaxOutputTokens)
 	}
-	if err := CheckURL(p.BaseURL); err != nil {
+	if err := provider.CheckURL(p.BaseURL); err != nil {
 		return fmt.Errorf("base_url: %w", err)
-	}
-	return nil
-}
-
-// CheckURL says what is wrong with the base URL of a provider; empty is right.
-func CheckURL(s string) error {
-	if s == "" {
-		return nil
-	}
-	u, err := url.Parse(s)
-	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		return errors.New("must be a URL such as https://example.com/v1, without a user, a query and a fragment")
 	}
 	return nil
 }
@@ -180,7 +162,7 @@ func CheckURL(s string) error {
 // complete fills in the defaults.
 func (p *Provider) complete(name string) {
 	if p.Type == "" {
-		p.Type = OpenAI
+		p.Type = provider.OpenAI
 		if services[name] != "" {
 			p.Type = name
 		}

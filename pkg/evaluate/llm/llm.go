@@ -13,12 +13,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
+	lru "github.com/hashicorp/golang-lru/v2"
 	"go.uber.org/zap"
 
 	"github.com/spangrove/spangrove/pkg/evaluate"
@@ -40,6 +38,7 @@ const (
 type Deps struct {
 	Recorder Recorder    // nil: nothing is recorded, and no question answered from records
 	Ledger   Ledger      // nil: the days of budgets begin with the server
+	Stored   Stored      // nil: projects have no providers of their own
 	Prices   *price.Book // nil: the built-in prices
 	Logger   *zap.Logger // nil: silent
 }
@@ -49,7 +48,8 @@ type Engine struct {
 	deps     Deps
 	cfg      Config
 	outbound *outbound
-	named    map[string]*provider // by folded name
+	named    map[string]*endpoint // of the configuration, by folded name
+	own      *lru.Cache[ownKey, *endpoint]
 	asking   keyed
 }
 
@@ -65,26 +65,27 @@ func New(cfg Config, deps Deps) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Engine{deps: deps, cfg: cfg, outbound: newOutbound(networks), named: map[string]*provider{}}
+	e := &Engine{deps: deps, cfg: cfg, outbound: newOutbound(networks), named: map[string]*endpoint{}}
+	e.own, _ = lru.New[ownKey, *endpoint](maxOwn) // fails for sizes below 1 only
 	for name, p := range cfg.Providers {
 		if p.BaseURL == "" && p.APIKey == "" {
 			continue // its key is not in the environment
 		}
-		if e.named[fold(name)], err = e.newProvider(name, p); err != nil {
+		if e.named[fold(name)], err = e.newEndpoint(0, name, p); err != nil {
 			return nil, fmt.Errorf("providers::%s: %w", name, err)
 		}
 	}
 	return e, nil
 }
 
-func (e *Engine) newProvider(name string, cfg Provider) (*provider, error) {
+func (e *Engine) newEndpoint(project int64, name string, cfg Provider) (*endpoint, error) {
 	cfg.complete(name)
 	c, err := newClient(cfg, e.outbound.client())
 	if err != nil {
 		return nil, err
 	}
-	return &provider{name: name, cfg: cfg, client: c, prices: e.deps.Prices, slots: make(chan struct{}, cfg.Concurrency), sleep: sleep, habits: map[string]habit{},
-		budget: budget{provider: name, usd: cfg.DailyBudgetUSD, calls: cfg.DailyCalls, ledger: e.deps.Ledger}}, nil
+	return &endpoint{name: name, cfg: cfg, client: c, prices: e.deps.Prices, slots: make(chan struct{}, cfg.Concurrency), sleep: sleep, habits: map[string]habit{},
+		budget: budget{project: project, provider: name, usd: cfg.DailyBudgetUSD, calls: cfg.DailyCalls, ledger: e.deps.Ledger}}, nil
 }
 
 // Close ends idle connections.
@@ -93,52 +94,13 @@ func (e *Engine) Close() error {
 	return nil
 }
 
-// choose finds the provider that a definition names, and the model to ask. why tells a person why
-// there is none.
-func (e *Engine) choose(d *metric.Definition) (p *provider, model, why string) {
-	name := e.cfg.DefaultProvider
-	if d.ModelProvider != nil && strings.TrimSpace(*d.ModelProvider) != "" {
-		name = *d.ModelProvider
-	}
-	all := make([]string, 0, len(e.named))
-	for n := range e.named {
-		all = append(all, n)
-	}
-	slices.Sort(all)
-	if name == "" && len(all) == 1 {
-		name = all[0]
-	}
-	if p = e.named[fold(name)]; p == nil {
-		p = e.named[names[fold(name)]]
-	}
-	switch {
-	case len(all) == 0:
-		return nil, "", "This server has no model provider set up to ask."
-	case name == "":
-		return nil, "", "The metric has no model_provider, and this server has several: " + strings.Join(all, ", ") + "."
-	case p == nil:
-		return nil, "", fmt.Sprintf("The metric's model_provider %.64q is none that this server has set up: %s.", name, strings.Join(all, ", "))
-	}
-	model = p.cfg.Model
-	if d.ModelName != nil && strings.TrimSpace(*d.ModelName) != "" {
-		model = strings.TrimSpace(*d.ModelName)
-	}
-	if model == "" {
-		return nil, "", fmt.Sprintf("The metric has no model_name, and the provider %s no default model.", p.name)
-	}
-	if !modelName.MatchString(model) || strings.Contains(model, "..") {
-		return nil, "", fmt.Sprintf("The metric's model_name %.64q is no name of a model.", model)
-	}
-	return p, model, ""
-}
-
-// modelName is what a model may be called: for some APIs it is part of the path.
-var modelName = regexp.MustCompile(`^[A-Za-z0-9._:/@+-]{1,200}$`)
-
 // Evaluate implements evaluate.Engine.
 func (e *Engine) Evaluate(ctx context.Context, task evaluate.Task) ([]evaluate.Result, error) {
 	results := make([]evaluate.Result, len(task.Events))
-	p, model, why := e.choose(task.Metric)
+	p, model, why, err := e.choose(ctx, task.Project, task.Metric)
+	if err != nil {
+		return nil, err
+	}
 	if why != "" {
 		for i := range results {
 			results[i] = failed(evaluate.NoEngine, "%s The metric was not run.", why)
@@ -173,7 +135,7 @@ func (e *Engine) Evaluate(ctx context.Context, task evaluate.Task) ([]evaluate.R
 }
 
 // one judges one event. What it gives says nothing once ctx has ended.
-func (e *Engine) one(ctx context.Context, p *provider, model string, t template, task *evaluate.Task, event json.RawMessage) evaluate.Result {
+func (e *Engine) one(ctx context.Context, p *endpoint, model string, t template, task *evaluate.Task, event json.RawMessage) evaluate.Result {
 	d := task.Metric
 	if d.NeedsGroundTruth && lookup(event, []string{"ground_truth"}) == nil {
 		return failed(evaluate.Unfit, "The metric needs a ground truth, and the event has none in feedback.ground_truth.")
@@ -186,7 +148,7 @@ func (e *Engine) one(ctx context.Context, p *provider, model string, t template,
 
 // judge asks a model the template's question over an event, for a score as d wants it, which is the
 // task's metric or stands in its place.
-func (e *Engine) judge(ctx context.Context, p *provider, model string, t template, task *evaluate.Task, d *metric.Definition, event json.RawMessage) evaluate.Result {
+func (e *Engine) judge(ctx context.Context, p *endpoint, model string, t template, task *evaluate.Task, d *metric.Definition, event json.RawMessage) evaluate.Result {
 	prompt, mark, err := t.render(event)
 	if err != nil {
 		return failed(evaluate.Unfit, "The metric's prompt cannot be filled in: %v.", err)

@@ -21,7 +21,9 @@ import (
 	"github.com/spangrove/spangrove/pkg/evaluate"
 	"github.com/spangrove/spangrove/pkg/evaluation"
 	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/metric"
+	"github.com/spangrove/spangrove/pkg/provider"
 	"github.com/spangrove/spangrove/pkg/query"
 	"github.com/spangrove/spangrove/pkg/rawjson"
 	"github.com/spangrove/spangrove/pkg/store"
@@ -338,6 +340,7 @@ func TestProviderTrouble(t *testing.T) {
 		{"wrong key", []http.HandlerFunc{answer(401, `{"error":{"message":"Incorrect API key"}}`)}, nil, ProviderFailed, "Incorrect API key", false, 1, 0},
 		{"no such model", []http.HandlerFunc{answer(404, `{"error":{"message":"no such model"}}`)}, nil, ProviderFailed, "no such model", false, 1, 0},
 		{"timeout", []http.HandlerFunc{sleepy}, func(p *Provider) { p.Timeout, p.Retries = 30*time.Millisecond, 1 }, Timeout, "did not answer within 30ms", true, 2, 1},
+		{"deadline", []http.HandlerFunc{sleepy}, func(p *Provider) { p.Deadline = 30 * time.Millisecond }, Timeout, "no answer within 30ms, waiting", true, 1, 0},
 		{"malformed JSON", []http.HandlerFunc{answer(200, `{"choices":[`), says(good)}, nil, "", "", false, 2, 1},
 		{"malformed JSON for ever", []http.HandlerFunc{answer(200, `<html>`)}, func(p *Provider) { p.Retries = -1 }, ProviderFailed, "no answer that can be read", true, 1, 0},
 		{"no choices", []http.HandlerFunc{answer(200, `{"choices":[]}`)}, func(p *Provider) { p.Retries = -1 }, ProviderFailed, "without choices", true, 1, 0},
@@ -505,10 +508,10 @@ func TestChoose(t *testing.T) {
 		{nil, "-", "m", "judge m"},
 		{nil, "JUDGE", "m", "judge m"},
 		{nil, "", "-", "The metric has no model_name, and the provider judge no default model."},
-		{nil, "openai", "m", `The metric's model_provider "openai" is none that this server has set up: judge.`},
-		{several, "-", "m", "The metric has no model_provider, and this server has several: local, openai."},
+		{nil, "openai", "m", `The metric's model_provider "openai" is none that is set up: judge.`},
+		{several, "-", "m", "The metric has no model_provider, and there are several: local, openai."},
 		{several, "local", "-", "local llama"},
-		{several, "gemini", "m", `The metric's model_provider "gemini" is none that this server has set up: local, openai.`},
+		{several, "gemini", "m", `The metric's model_provider "gemini" is none that is set up: local, openai.`},
 		{func(c *Config) { several(c); c.DefaultProvider = "local" }, "-", "-", "local llama"},
 		{func(c *Config) { c.Providers = nil }, "-", "-", "This server has no model provider set up to ask."},
 	} {
@@ -522,7 +525,10 @@ func TestChoose(t *testing.T) {
 				d.ModelName = nil
 			}
 		})
-		p, model, got := e.choose(d)
+		p, model, got, err := e.choose(t.Context(), e.project, d)
+		if err != nil {
+			t.Fatal(err)
+		}
 		if p != nil {
 			got = p.name + " " + model
 		}
@@ -656,6 +662,100 @@ func TestPair(t *testing.T) {
 		}
 		if r.Success && (r.Cost != 2*0.00002625 || api.asked() != 2) {
 			t.Errorf("%d calls for $%v", api.asked(), r.Cost)
+		}
+	}
+}
+
+// fakeStored has providers of projects, whose keys are sealed by a prefix.
+type fakeStored map[int64][]provider.Provider
+
+func (f fakeStored) Providers(_ context.Context, project int64) ([]provider.Provider, error) {
+	return f[project], nil
+}
+
+func (f fakeStored) Open(_ int64, p *provider.Provider) (string, error) {
+	key, ok := strings.CutPrefix(string(p.SealedKey), "sealed:")
+	if !ok && p.SealedKey != nil {
+		return "", fault.New(fault.Conflict, "the key of the provider %s cannot be opened", p.Name)
+	}
+	return key, nil
+}
+
+// TestOwnProviders lets a project's provider go before the server's of the same name, with its
+// key and never the server's, and out of reach of other projects.
+func TestOwnProviders(t *testing.T) {
+	t.Parallel()
+	theirs, mine := newFake(t, says(good)), newFake(t, says(good))
+	e := newTest(t, Provider{BaseURL: theirs.URL, APIKey: "servers-key"}, nil)
+	own := fakeStored{}
+	e.deps.Stored = own
+	other := newProject(t)
+	event := 0
+	ask := func(project int64, name string) evaluate.Result {
+		t.Helper()
+		event++
+		d := definition(func(d *metric.Definition) {
+			if name != "" {
+				d.ModelProvider = &name
+			}
+		})
+		results, err := e.Evaluate(t.Context(), evaluate.Task{Project: project, Metric: d, Events: []json.RawMessage{raw(fmt.Sprintf(`{"outputs":{"answer":%d}}`, event))}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return results[0]
+	}
+	ask(e.project, "judge")
+	own[e.project] = []provider.Provider{{Name: "judge", Type: provider.OpenAI, BaseURL: mine.URL, SealedKey: []byte("sealed:my-key")}}
+	ask(e.project, "judge")
+	ask(e.project, "")
+	ask(other, "judge")
+	if theirs.asked() != 2 || mine.asked() != 2 {
+		t.Errorf("the server's was asked %d times, the project's %d times", theirs.asked(), mine.asked())
+	}
+	if got := mine.headers[0].Get("Authorization"); got != "Bearer my-key" {
+		t.Errorf("sent %q", got)
+	}
+
+	own[e.project][0].SealedKey = nil // its address changed
+	ask(e.project, "judge")
+	if got := mine.headers[2].Get("Authorization"); strings.TrimSpace(strings.TrimPrefix(got, "Bearer")) != "" {
+		t.Errorf("sent %q without a key", got)
+	}
+	own[e.project][0].SealedKey = []byte("by another secret")
+	if r := ask(e.project, "judge"); r.Failure != evaluate.NoEngine || !strings.Contains(r.Explanation, "cannot be opened") {
+		t.Errorf("%+v", r)
+	}
+	own[e.project][0] = provider.Provider{Name: "judge", Type: provider.OpenAI}
+	if r := ask(e.project, "judge"); r.Failure != evaluate.NoEngine || !strings.Contains(r.Explanation, "has no key") {
+		t.Errorf("%+v", r)
+	}
+	own[e.project] = []provider.Provider{{Name: "second", Type: provider.OpenAI, BaseURL: mine.URL, DailyCalls: 1}}
+	if r := ask(e.project, ""); !strings.Contains(r.Explanation, "there are several: judge, second") {
+		t.Errorf("%+v", r)
+	}
+	if r := ask(e.project, "second"); !r.Success {
+		t.Errorf("%+v", r)
+	}
+	if r := ask(e.project, "second"); r.Failure != Budget {
+		t.Errorf("past its calls: %+v", r)
+	}
+}
+
+// TestLedger counts the day anew after a restart, on what the store kept.
+func TestLedger(t *testing.T) {
+	t.Parallel()
+	api := newFake(t, says(good))
+	name := "n" + strings.ReplaceAll(uuid.NewString(), "-", "")
+	for i, want := range []evaluate.Failure{"", "", Budget} {
+		e := newTest(t, Provider{}, func(c *Config) {
+			c.Providers = map[string]Provider{name: {BaseURL: api.URL, DailyCalls: 2}}
+		})
+		for _, p := range e.named {
+			p.budget.ledger = recordsOfTests
+		}
+		if r := e.judge(t, definition(nil), fmt.Sprintf(`{"outputs":{"answer":%d}}`, i)); r.Failure != want {
+			t.Errorf("start %d: %+v", i, r)
 		}
 	}
 }

@@ -34,7 +34,7 @@ type judgement struct {
 	metricID string // empty: the definition is only tried
 	version  int64
 	event    json.RawMessage
-	provider *provider
+	provider *endpoint
 	request  request
 	key      string    // the same for the same question of a project
 	id       uuid.UUID // of the event that records the answer to it

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spangrove/spangrove/pkg/evaluate"
 	"github.com/spangrove/spangrove/pkg/price"
+	"github.com/spangrove/spangrove/pkg/provider"
 )
 
 // request is one question to a model.
@@ -40,8 +41,8 @@ type client interface {
 	ask(ctx context.Context, q request) (reply, error)
 }
 
-// provider asks one endpoint within its bounds.
-type provider struct {
+// endpoint asks one provider within its bounds.
+type endpoint struct {
 	name   string
 	cfg    Provider // complete
 	client client
@@ -73,7 +74,7 @@ func (f *failure) Error() string { return f.why }
 // ask gives a model's answer and what it cost in US dollars; priced is false if its price is not
 // known. It waits for a free slot, keeps to the budget and tries again what can succeed later. An
 // error is a *failure, unless ctx has ended.
-func (p *provider) ask(ctx context.Context, q request) (r reply, usd float64, priced bool, err error) {
+func (p *endpoint) ask(ctx context.Context, q request) (r reply, usd float64, priced bool, err error) {
 	inside, cancel := context.WithTimeout(ctx, p.cfg.Deadline)
 	defer cancel()
 	for attempt, learned := 0, 0; ; {
@@ -87,6 +88,9 @@ func (p *provider) ask(ctx context.Context, q request) (r reply, usd float64, pr
 			continue
 		}
 		f, wait := p.judge(err)
+		if inside.Err() != nil {
+			return r, 0, false, &failure{Timeout, true, fmt.Sprintf("The provider %s gave no answer within %s, waiting and retries included.", p.name, p.cfg.Deadline)}
+		}
 		if wait == 0 {
 			wait = backoff(attempt)
 		}
@@ -105,7 +109,7 @@ func (p *provider) ask(ctx context.Context, q request) (r reply, usd float64, pr
 const maxLearned = 3
 
 // once makes one call.
-func (p *provider) once(ctx context.Context, q request) (r reply, usd float64, priced bool, err error) {
+func (p *endpoint) once(ctx context.Context, q request) (r reply, usd float64, priced bool, err error) {
 	if err := p.left(ctx); err != nil {
 		return r, 0, false, err
 	}
@@ -132,16 +136,16 @@ func (p *provider) once(ctx context.Context, q request) (r reply, usd float64, p
 	return r, usd, priced, nil
 }
 
-func (p *provider) cost(model, requested string, u price.Usage) (usd float64, known bool) {
+func (p *endpoint) cost(model, requested string, u price.Usage) (usd float64, known bool) {
 	name := p.name
-	if p.cfg.Type != OpenAI { // which many speak under names of their own
+	if p.cfg.Type != provider.OpenAI { // which many speak under names of their own
 		name = p.cfg.Type
 	}
 	return p.prices.Cost(price.Call{Model: model, RequestModel: requested, Provider: name, Usage: u})
 }
 
 // left waits until the provider may be asked again.
-func (p *provider) left(ctx context.Context) error {
+func (p *endpoint) left(ctx context.Context) error {
 	p.mu.Lock()
 	wait := time.Until(p.pause)
 	p.mu.Unlock()
@@ -156,7 +160,7 @@ func (p *provider) left(ctx context.Context) error {
 
 // judge says what an error of a call means, and when the provider wants to be asked again, 0 if
 // it does not say.
-func (p *provider) judge(err error) (*failure, time.Duration) {
+func (p *endpoint) judge(err error) (*failure, time.Duration) {
 	var f *failure
 	var status *statusError
 	var timeout net.Error
@@ -199,7 +203,7 @@ func sentence(s string) string {
 }
 
 // adapt takes out of a question what its model does not know.
-func (p *provider) adapt(q request) request {
+func (p *endpoint) adapt(q request) request {
 	p.mu.Lock()
 	h := p.habits[q.model]
 	p.mu.Unlock()
@@ -213,12 +217,12 @@ func (p *provider) adapt(q request) request {
 
 // older says that the endpoint is likely to know the bound of tokens by its older name, as those
 // that imitate OpenAI's do.
-func (p *provider) older() bool { return p.cfg.BaseURL != services[OpenAI] }
+func (p *endpoint) older() bool { return p.cfg.BaseURL != services[provider.OpenAI] }
 
 // learn remembers what a model refuses to be told (the form of the answer, a temperature, a bound
 // by this name), which differs by model and changes over time, so that it can be asked without. It
 // is false if the error tells nothing of that.
-func (p *provider) learn(sent request, err error) bool {
+func (p *endpoint) learn(sent request, err error) bool {
 	var status *statusError
 	if !errors.As(err, &status) || status.status != http.StatusBadRequest && status.status != http.StatusUnprocessableEntity {
 		return false
@@ -238,7 +242,7 @@ func (p *provider) learn(sent request, err error) bool {
 	switch {
 	case !sent.anyTemperature && names("temperature"):
 		h.noTemperature = true
-	case p.cfg.Type == OpenAI && names("max_tokens", "max_completion_tokens"):
+	case p.cfg.Type == provider.OpenAI && names("max_tokens", "max_completion_tokens"):
 		h.otherLimit = sent.olderLimit == p.older()
 	case sent.schema != nil && names("response_format", "schema", "structured output", "tool", "json mode", "response_mime_type", "responsemimetype"):
 		h.noSchema = true

@@ -1,0 +1,80 @@
+package store
+
+import (
+	"context"
+
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/provider"
+)
+
+// A provider's id is its name.
+var providers = documents{table: "provider", noun: "provider"}
+
+// ChangeProvider hands a provider of a project to change, a new one with only its name if there is
+// none, and stores what change made of it. Errors of change are the answer, and nothing is stored.
+func (s *Store) ChangeProvider(ctx context.Context, projectID int64, name string, change func(*provider.Provider) error) (p provider.Provider, err error) {
+	err = s.changeDocs(ctx, 0, "change provider", func(ctx context.Context, tx writeTx) error {
+		now := s.options.Now()
+		d, err := providers.hold(ctx, tx, projectID, name)
+		missing := fault.Of(err) == fault.NotFound
+		if err != nil && !missing {
+			return err
+		}
+		if p = (provider.Provider{Name: name}); !missing {
+			p = providerOf(d)
+		}
+		if err := change(&p); err != nil {
+			return err
+		}
+		d.doc = p.Doc()
+		if !missing {
+			err = providers.update(ctx, tx, projectID, &d, now)
+			p = providerOf(d)
+			return err
+		}
+		_, n, err := providers.find(ctx, tx, projectID, "", nil, 1, 1)
+		if err != nil {
+			return err
+		}
+		if n >= provider.MaxPerProject {
+			return fault.New(fault.Invalid, "a project has at most %d providers", provider.MaxPerProject)
+		}
+		d = document{id: name, version: 1, created: now.UnixMilli(), doc: d.doc}
+		p = providerOf(d)
+		return providers.insert(ctx, tx, projectID, d)
+	})
+	return p, err
+}
+
+// Providers lists the providers of a project, oldest first.
+func (s *Store) Providers(ctx context.Context, projectID int64) ([]provider.Provider, error) {
+	ids, _, err := providers.find(ctx, s.db, projectID, "", nil, provider.MaxPerProject, 1)
+	if err != nil {
+		return nil, s.kind(err, "find providers")
+	}
+	docs, err := providers.load(ctx, s.db, projectID, ids)
+	list := make([]provider.Provider, len(docs))
+	for i, d := range docs {
+		list[i] = providerOf(d)
+	}
+	return list, s.kind(err, "read providers")
+}
+
+// Provider gives a provider of a project. fault.NotFound if there is none.
+func (s *Store) Provider(ctx context.Context, projectID int64, name string) (provider.Provider, error) {
+	d, err := providers.one(ctx, s.db, projectID, name)
+	return providerOf(d), s.kind(err, "read provider")
+}
+
+// DeleteProvider deletes a provider and its key. fault.NotFound if there is none.
+func (s *Store) DeleteProvider(ctx context.Context, projectID int64, name string) error {
+	return s.changeDocs(ctx, 0, "delete provider", func(ctx context.Context, tx writeTx) error {
+		return providers.remove(ctx, tx, projectID, name)
+	})
+}
+
+func providerOf(d document) provider.Provider {
+	p := provider.FromDoc(d.doc)
+	p.Name, p.Version, p.Created, p.Updated = d.id, d.version, d.created, d.updated
+	return p
+}
