@@ -9,6 +9,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/metric"
 	"github.com/spangrove/spangrove/pkg/project"
+	"github.com/spangrove/spangrove/pkg/query"
 	"github.com/spangrove/spangrove/pkg/rawjson"
 	"github.com/spangrove/spangrove/pkg/wire"
 )
@@ -181,22 +182,58 @@ func (s *Server) removeMetric(c *call, id string) error {
 	return c.json(&b)
 }
 
-// runMetric runs a definition over an event, both as the body has them; nothing is stored.
+// runMetric runs a definition of the body over an event of the body or stored ones; nothing is stored.
 func (s *Server) runMetric(c *call) error {
 	body, err := c.body()
 	if err != nil {
 		return err
 	}
-	d, event, err := wire.DecodeMetricRun(body, c.older())
+	run, err := wire.DecodeMetricRun(body, c.older(), s.Now())
 	if err != nil {
 		return err
 	}
-	results, err := s.Evaluate.Run(c.ctx(), evaluate.Task{Project: c.project.ID, Metric: &d, Events: []json.RawMessage{event}})
+	if run.DryRun != nil {
+		return s.dryRun(c, &run)
+	}
+	results, err := s.Evaluate.Run(c.ctx(), evaluate.Task{Project: c.project.ID, Metric: &run.Metric, Events: []json.RawMessage{run.Event}})
 	if err != nil {
 		return err
 	}
 	r := results[0]
 	return c.answer(wire.MetricResult(r.Success, r.Score, r.Explanation, r.Passed))
+}
+
+// dryRunBytes bounds the events of a dry run together, but for the first.
+const dryRunBytes = 16 << 20
+
+// dryRun runs a definition over the newest stored events that match; nothing is stored.
+func (s *Server) dryRun(c *call, run *wire.MetricRun) error {
+	run.DryRun.Filters = query.InProject(run.DryRun.Filters, c.project)
+	set, err := s.Reader.Search(c.ctx(), c.project.ID, *run.DryRun)
+	if err != nil {
+		return err
+	}
+	task := evaluate.Task{Project: c.project.ID, Metric: &run.Metric}
+	for i, bytes := 0, 0; i < len(set.Events) && bytes < dryRunBytes; i++ {
+		e, err := set.Load(c.ctx(), i)
+		if err != nil {
+			return err
+		}
+		text := wire.AppendEvent(nil, &e, &c.project)
+		task.Events = append(task.Events, text)
+		bytes += len(text)
+	}
+	var answers []wire.DryResult
+	if len(task.Events) > 0 {
+		results, err := s.Evaluate.Run(c.ctx(), task)
+		if err != nil {
+			return err
+		}
+		for i, r := range results {
+			answers = append(answers, wire.DryResult{Event: &set.Events[i], Success: r.Success, Score: r.Score, Explanation: r.Explanation, Failure: string(r.Failure), Passed: r.Passed})
+		}
+	}
+	return c.answer(wire.DryRunAnswer(answers, set.Total, len(set.Events)-len(task.Events)))
 }
 
 // Evaluator runs metrics.

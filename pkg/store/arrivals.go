@@ -137,12 +137,13 @@ func (s *Store) expireArrivals(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// TakeArrivals takes at most limit rows of the arrivals of a project, oldest first, for nobody
-// else to take for lease. AdmitEvaluations answers them.
+// TakeArrivals takes the oldest arrivals of a project, about limit events of them, for nobody else to
+// take for lease. AdmitEvaluations answers them.
 func (s *Store) TakeArrivals(ctx context.Context, projectID int64, limit int, lease time.Duration) (list []evaluation.Intake, err error) {
 	now := s.options.Now()
 	err = s.change(ctx, projectID, uuid.Nil, 0, func(ctx context.Context, tx writeTx) error {
 		list = nil
+		events := 0
 		err := each(ctx, tx, `SELECT id, ids FROM arrival WHERE project_id = $1 AND due_ms <= $2 ORDER BY id LIMIT $3`+tx.skipLocked(),
 			[]any{projectID, now.UnixMilli(), limit}, func(scan func(...any) error) error {
 				in := evaluation.Intake{Project: projectID}
@@ -150,6 +151,10 @@ func (s *Store) TakeArrivals(ctx context.Context, projectID int64, limit int, le
 				if err := scan(&in.ID, &ids); err != nil {
 					return err
 				}
+				if events >= limit {
+					return nil
+				}
+				events += len(ids) / 32
 				for ; len(ids) >= 32; ids = ids[32:] {
 					in.Arrivals = append(in.Arrivals, evaluation.Arrival{EventID: uuid.UUID(ids[:16]), SessionID: uuid.UUID(ids[16:32])})
 				}

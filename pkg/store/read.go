@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/google/uuid"
@@ -369,6 +370,51 @@ func (s *Store) Event(ctx context.Context, projectID int64, id uuid.UUID) (event
 		return event.Event{}, s.kind(err, "read event")
 	}
 	return set.Load(ctx, 0)
+}
+
+// EventsByID gives those of the events that are there, in the order of ids, as a search does.
+func (s *Store) EventsByID(ctx context.Context, projectID int64, ids []uuid.UUID) (*event.Set, error) {
+	found := make(map[uuid.UUID]*stored, len(ids))
+	read := func(cond string, args []any) error {
+		return each(ctx, s.db, `SELECT `+s.columns()+` FROM `+s.db.frag().from+` WHERE e.project_id = $1 AND `+cond, append([]any{projectID}, args...), func(scan func(...any) error) error {
+			r, err := scanHead(scan)
+			if err == nil {
+				found[r.ID] = r
+			}
+			return err
+		})
+	}
+	byDay := map[int32][]uuid.UUID{}
+	for _, id := range ids {
+		for _, day := range s.seen.maybe(id, nil) {
+			byDay[day] = append(byDay[day], id)
+		}
+	}
+	for day, some := range byDay {
+		for group := range slices.Chunk(some, loadGroup) {
+			cond, args := s.db.anyID("e.event_id", 3, group)
+			if err := read("e.day = $2 AND "+cond, append([]any{day}, args...)); err != nil {
+				return nil, s.kind(err, "read events")
+			}
+		}
+	}
+	var rows []*stored
+	for _, id := range ids {
+		r := found[id]
+		if r == nil {
+			// Stored by another process, known by another id, or gone.
+			var err error
+			if r, err = s.find(ctx, s.db, projectID, id); err != nil {
+				if fault.Of(err) == fault.NotFound {
+					continue
+				}
+				return nil, s.kind(err, "read event")
+			}
+		}
+		rows = append(rows, r)
+	}
+	set, err := s.set(ctx, projectID, rows, len(rows), false)
+	return set, s.kind(err, "read events")
 }
 
 // ReadSession gives the session event as stored. fault.NotFound if there is none.

@@ -2,31 +2,76 @@ package wire
 
 import (
 	"encoding/json"
+	"fmt"
+	"time"
 
+	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/metric"
+	"github.com/spangrove/spangrove/pkg/query"
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
+// MetricRun is a definition to be tried: over Event, or if DryRun is not nil over the stored events
+// that it finds.
+type MetricRun struct {
+	Metric metric.Definition
+	Event  json.RawMessage
+	DryRun *query.Search
+}
+
+// dryRunPages bounds the events of a dry run.
+var dryRunPages = query.PageRule{Default: 10, Max: 100}
+
 // DecodeMetricRun reads the body of a run of a metric: {"metric": <as in its creation>, "event"?:
-// any JSON}. Errors name the field.
-func DecodeMetricRun(body []byte, older bool) (d metric.Definition, event json.RawMessage, err error) {
+// any JSON, "dry_run"?: {"limit"?, "filters"?, "dateRange"?, "evaluation_id"?}}. Errors name the
+// field.
+func DecodeMetricRun(body []byte, older bool, now time.Time) (r MetricRun, err error) {
 	object, _, err := DecodeObject(body)
 	if err != nil {
-		return d, nil, err
+		return r, err
 	}
 	raw := rawjson.Get(object, "metric")
 	if rawjson.Null(raw) {
-		return d, nil, fault.InvalidField("metric", "is required and must be an object")
+		return r, fault.InvalidField("metric", "is required and must be an object")
 	}
 	if raw, err = readObject(raw); err != nil {
-		return d, nil, fault.In("metric", err)
+		return r, fault.In("metric", err)
 	}
 	p, _, err := metricPatch(raw, older)
 	if err == nil {
-		d, err = define(p)
+		r.Metric, err = define(p)
 	}
-	return d, rawjson.Get(object, "event"), fault.In("metric", err)
+	if err != nil {
+		return r, fault.In("metric", err)
+	}
+	r.Event = rawjson.Get(object, "event")
+	if raw = rawjson.Get(object, "dry_run"); rawjson.Null(raw) {
+		return r, nil
+	}
+	if !rawjson.Null(r.Event) {
+		return r, fault.InvalidField("dry_run", "takes stored events, not one of the request: leave out event")
+	}
+	if raw, err = readObject(raw); err == nil {
+		r.DryRun, err = metricEvents(raw, &r.Metric, dryRunPages, now)
+	}
+	return r, fault.In("dry_run", err)
+}
+
+// metricEvents reads which stored events a metric is to score: those of its own filters, or those of
+// the filters given here.
+func metricEvents(object json.RawMessage, d *metric.Definition, pages query.PageRule, now time.Time) (*query.Search, error) {
+	in, err := DecodeSearch(object, pages, now)
+	if err != nil {
+		return nil, err
+	}
+	others := in.Search.Filters
+	if others == nil && !rawjson.Null(rawjson.Get(object, "filters")) {
+		others = []query.Filter{} // none, on purpose
+	}
+	in.Search.Page = 1
+	in.Search.Filters, err = query.MetricFilters(d, others)
+	return &in.Search, err
 }
 
 // MetricResult is the answer to a run. score is nil if there is none; passed is nil where the
@@ -44,6 +89,56 @@ func MetricResult(success bool, score json.RawMessage, explanation string, passe
 		b.Bool("passed", *passed)
 	}
 	return b.Bytes()
+}
+
+// DryResult is what a metric gives for a stored event.
+type DryResult struct {
+	Event       *event.Event
+	Success     bool
+	Score       json.RawMessage
+	Explanation string
+	Failure     string
+	Passed      *bool
+}
+
+// DryRunAnswer is the answer to a dry run: that of a run, in which nothing is the result, and what
+// came of each event under dry_run. total is how many events match, omitted how many of those asked
+// for are left out since they are too large.
+func DryRunAnswer(results []DryResult, total, omitted int) json.RawMessage {
+	scored := 0
+	list := []byte("[")
+	for i, r := range results {
+		if i > 0 {
+			list = append(list, ',')
+		}
+		var b rawjson.Builder
+		b.String("event_id", r.Event.ID.String())
+		b.String("session_id", r.Event.SessionID.String())
+		b.String("event_name", r.Event.Name)
+		b.Bool("success", r.Success)
+		if r.Score == nil {
+			r.Score = json.RawMessage("null")
+		} else {
+			scored++
+		}
+		b.Raw("result", r.Score)
+		b.String("explanation", r.Explanation)
+		if r.Failure != "" {
+			b.String("failure", r.Failure)
+		}
+		if r.Passed != nil {
+			b.Bool("passed", *r.Passed)
+		}
+		list = append(list, b.Bytes()...)
+	}
+	var dry rawjson.Builder
+	dry.Int("total", int64(total))
+	dry.Int("omitted", int64(omitted))
+	dry.Raw("results", append(list, ']'))
+	answer := MetricResult(true, nil, fmt.Sprintf("%d of %d events have a score; nothing was stored.", scored, len(results)), nil)
+	var b rawjson.Builder
+	b.Raw("dry_run", dry.Bytes())
+	return rawjson.Concat(answer, b.Bytes())
 }
 
 // MetricVersionRequest is a version to be made.

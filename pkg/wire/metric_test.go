@@ -149,8 +149,8 @@ func FuzzDecodeResources(f *testing.F) {
 		for _, older := range []bool{false, true} {
 			d, err := wire.DecodeMetric(body, older)
 			check(err, d.Validate(), wire.AppendMetric(nil, &metric.Metric{Definition: d}, "p", older))
-			d, _, err = wire.DecodeMetricRun(body, older)
-			check(err, d.Validate(), d.Doc())
+			run, err := wire.DecodeMetricRun(body, older, now)
+			check(err, run.Metric.Validate(), run.Metric.Doc())
 			r, err := wire.DecodeMetricVersion(body, older)
 			check(err, r.Content.Validate(), wire.AppendMetricVersion(nil, &metric.Version{Definition: r.Content, Message: r.Message}, older))
 			p, _, err := wire.DecodeMetricPatch(body, older)

@@ -2,6 +2,7 @@ package online
 
 import (
 	"context"
+	"errors"
 
 	"github.com/google/uuid"
 
@@ -12,10 +13,10 @@ import (
 )
 
 const (
-	// takeIntakes bounds what is looked at between two looks at the queue's length: the queue
-	// of a project may grow over its bound by what that asks for.
-	takeIntakes = 4
-	takeLater   = 500
+	// takeArrivals is about how many events are looked at between two looks at the queue's
+	// length: the queue of a project may grow over its bound by what they ask for.
+	takeArrivals = 500
+	takeLater    = 500
 )
 
 // feed looks once at the new events of each project that may have more in the queue.
@@ -78,22 +79,26 @@ func (r *Runner) feedProject(ctx context.Context, id int64, due []evaluation.Lat
 		}
 		f.rules = rules(list, p)
 	}
-	intakes, err := r.store.TakeArrivals(ctx, id, takeIntakes, r.Timeout)
+	intakes, err := r.store.TakeArrivals(ctx, id, takeArrivals, r.Timeout)
 	if err != nil || len(intakes)+len(due) == 0 {
 		return false, err
 	}
+	var fresh, waited []uuid.UUID
 	for _, in := range intakes {
 		f.answer.Intakes = append(f.answer.Intakes, in.ID)
 		for _, a := range in.Arrivals {
-			if err := f.arrival(ctx, a); err != nil {
-				return false, err
+			if f.arrival(a) {
+				fresh = append(fresh, a.EventID)
 			}
 		}
 	}
 	for _, l := range due {
-		if err := f.look(ctx, l.EventID, true); err != nil {
-			return false, err
+		if f.sampled(l.EventID) {
+			waited = append(waited, l.EventID)
 		}
+	}
+	if err := errors.Join(f.look(ctx, fresh, false), f.look(ctx, waited, true)); err != nil {
+		return false, err
 	}
 	n, err := r.store.AdmitEvaluations(ctx, f.answer)
 	if n > 0 {
@@ -109,39 +114,39 @@ type feeding struct {
 	answer evaluation.Admission
 }
 
-// arrival looks at one event that was stored or changed. A session is looked at when nothing has
-// come for it for a while.
-func (f *feeding) arrival(ctx context.Context, a evaluation.Arrival) error {
+// arrival says whether an event that was stored or changed is to be looked at now. A session is
+// looked at when nothing has come for it for a while.
+func (f *feeding) arrival(a evaluation.Arrival) bool {
 	for i := range f.rules {
 		if f.rules[i].session {
 			f.answer.Later = append(f.answer.Later, evaluation.Later{EventID: a.SessionID, Due: f.Now().Add(f.SessionIdle).UnixMilli(), Extend: true})
 			break
 		}
 	}
-	if a.EventID == a.SessionID {
-		return nil
-	}
-	return f.look(ctx, a.EventID, false)
+	return a.EventID != a.SessionID && f.sampled(a.EventID)
 }
 
-// look asks for the evaluations of an event. One that has not ended is put off, unless that was
+// look asks for the evaluations of events. Those that have not ended are put off, unless that was
 // done before.
-func (f *feeding) look(ctx context.Context, id uuid.UUID, waited bool) error {
-	if !f.sampled(id) {
+func (f *feeding) look(ctx context.Context, ids []uuid.UUID, waited bool) error {
+	if len(ids) == 0 {
 		return nil
 	}
-	e, err := f.store.Event(ctx, f.answer.Project, id)
+	set, err := f.store.EventsByID(ctx, f.answer.Project, ids)
 	if err != nil {
-		if fault.Of(err) == fault.NotFound {
-			err = nil
-		}
 		return err
 	}
-	if !waited && !e.IsSession() && !ended(&e) {
-		f.answer.Later = append(f.answer.Later, evaluation.Later{EventID: id, Due: f.Now().Add(f.Unfinished).UnixMilli()})
-		return nil
+	for i := range set.Events {
+		e, err := set.Load(ctx, i)
+		if err != nil {
+			return err
+		}
+		if !waited && !e.IsSession() && !ended(&e) {
+			f.answer.Later = append(f.answer.Later, evaluation.Later{EventID: e.ID, Due: f.Now().Add(f.Unfinished).UnixMilli()})
+			continue
+		}
+		f.request(&e)
 	}
-	f.request(&e)
 	return nil
 }
 
@@ -158,7 +163,7 @@ func (f *feeding) sampled(id uuid.UUID) bool {
 func (f *feeding) request(e *event.Event) {
 	for i := range f.rules {
 		r := &f.rules[i]
-		if evaluation.Sampled(r.metric.ID, e.ID, r.percent) && r.wants(e) {
+		if evaluation.Sampled(r.metric.ID, e.ID, r.percent) && r.match.Match(e) {
 			f.answer.Requests = append(f.answer.Requests, evaluation.Request{MetricID: r.metric.ID, Version: r.metric.Deployed, EventID: e.ID})
 		}
 	}

@@ -30,7 +30,7 @@ import (
 type Store interface {
 	// ArrivalProjects lists the projects that have arrivals to take.
 	ArrivalProjects(ctx context.Context) ([]int64, error)
-	// TakeArrivals takes a project's arrivals, at most limit commits of them, oldest first.
+	// TakeArrivals takes a project's oldest arrivals, about limit events of them.
 	TakeArrivals(ctx context.Context, projectID int64, limit int, lease time.Duration) ([]evaluation.Intake, error)
 	// TakeLater takes at most limit of the events that were put off and are due.
 	TakeLater(ctx context.Context, limit int, lease time.Duration) ([]evaluation.Later, error)
@@ -55,8 +55,8 @@ type Store interface {
 	LoadMetrics(ctx context.Context, projectID int64, ids []string) ([]defined.Metric, error)
 	// LoadMetricVersions reads versions of a metric by their names; none, if the metric is gone.
 	LoadMetricVersions(ctx context.Context, projectID int64, id string, names []string) ([]defined.Version, error)
-	// Event gives one event whole. fault.NotFound if there is none.
-	Event(ctx context.Context, projectID int64, eventID uuid.UUID) (event.Event, error)
+	// EventsByID gives those of the events that are there, in the order of ids.
+	EventsByID(ctx context.Context, projectID int64, ids []uuid.UUID) (*event.Set, error)
 }
 
 // Evaluator runs metrics.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -448,18 +449,22 @@ func TestBrokenOff(t *testing.T) {
 
 func TestQueueIsBounded(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, func(o *Options) { o.Queue = 20 })
+	w := newWorld(t, func(o *Options) { o.Queue, o.Batch = 20, 100 })
 	w.metric("m", nil)
-	const n = 200
+	const n = 5 * takeArrivals
+	var list []event.Event
 	for range n {
-		w.put(step("e"))
+		list = append(list, step("e"))
+	}
+	for part := range slices.Chunk(list, 400) {
+		w.put(part...)
 	}
 	for range 50 {
 		if _, err := w.r.feed(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if waits := len(w.evaluations()); waits < 20 || waits > 20+takeIntakes {
+	if waits := len(w.evaluations()); waits < 20 || waits > 20+2*takeArrivals {
 		t.Errorf("%d evaluations wait, want about 20", waits)
 	}
 	w.settle()

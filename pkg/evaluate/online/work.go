@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/google/uuid"
 	"go.uber.org/zap"
 
 	"github.com/spangrove/spangrove/pkg/evaluate"
@@ -115,19 +116,32 @@ type batch struct {
 // read reads the events of the first of jobs.
 func (s *subject) read(ctx context.Context, jobs []evaluation.Job) (*batch, error) {
 	b := &batch{subject: s}
+	ids := make([]uuid.UUID, len(jobs))
+	for i, j := range jobs {
+		ids[i] = j.EventID
+	}
+	set, err := s.Runner.store.EventsByID(ctx, s.group.Project, ids)
+	if err != nil {
+		return nil, err
+	}
+	at := make(map[uuid.UUID]int, len(set.Events))
+	for i := range set.Events {
+		at[set.Events[i].ID] = i
+	}
 	for bytes := 0; b.read < len(jobs) && bytes < batchBytes; b.read++ {
 		j := jobs[b.read]
+		i, there := at[j.EventID]
+		if !there {
+			b.settle(j, evaluation.Outcome{Drop: true})
+			continue
+		}
 		if j.Attempts > s.Attempts {
 			b.settle(j, evaluation.Outcome{State: evaluation.Dead, Explanation: fmt.Sprintf("Given up after %d attempts, of which the last did not live to tell.", s.Attempts)})
 			continue
 		}
-		e, err := s.Runner.store.Event(ctx, s.group.Project, j.EventID)
+		e, err := set.Load(ctx, i)
 		if err != nil {
-			if fault.Of(err) != fault.NotFound {
-				return nil, err
-			}
-			b.settle(j, evaluation.Outcome{Drop: true})
-			continue
+			return nil, err
 		}
 		text := wire.AppendEvent(nil, &e, &s.project)
 		b.jobs, b.events = append(b.jobs, j), append(b.events, text)

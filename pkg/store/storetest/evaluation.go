@@ -25,6 +25,7 @@ var evaluationTests = []test{
 	{"Evaluation/a claim that ended changes nothing", lateFinish},
 	{"Evaluation/the event is deleted", evaluatedEventDeleted},
 	{"Evaluation/lists", evaluationLists},
+	{"Evaluation/events by their ids", eventsByID},
 	{"Evaluation/two servers share the queue", twoServers},
 }
 
@@ -396,6 +397,31 @@ func evaluationLists(e *env) {
 	list, _, err := e.s.FindEvaluations(e.ctx, stranger.ID, evaluation.Query{Limit: 10})
 	e.ok(err)
 	e.equal("of another project", 0, len(list))
+}
+
+func eventsByID(e *env) {
+	a, b, c := step("s", "a", 0), step("s", "b", 90_000), step("s", "c", 1)
+	b.Inputs = raw(`{"x":1}`)
+	e.put(a, b, c)
+	e.reopen(store.Options{}) // filters of ids are built anew
+	ids := func(list ...uuid.UUID) (found []uuid.UUID) {
+		set, err := e.s.EventsByID(e.ctx, e.project, list)
+		e.ok(err)
+		for i, x := range e.load(set) {
+			found = append(found, x.ID)
+			if x.ID == b.ID {
+				e.equal("payload", string(b.Inputs), string(set.Events[i].Inputs)+string(x.Inputs))
+			}
+		}
+		return found
+	}
+	e.equal("in order", []uuid.UUID{b.ID, id("s"), a.ID}, ids(b.ID, id("s"), uuid.New(), a.ID))
+	e.equal("none", 0, len(ids()))
+	stranger, err := e.s.EnsureProject(e.ctx, "stranger")
+	e.ok(err)
+	set, err := e.s.EventsByID(e.ctx, stranger.ID, []uuid.UUID{a.ID})
+	e.ok(err)
+	e.equal("of another project", 0, len(set.Events))
 }
 
 // twoServers has workers of one or, where the database allows it, two servers finish a queue: each

@@ -1,0 +1,57 @@
+package query
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/spangrove/spangrove/pkg/evaluation"
+	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/metric"
+	"github.com/spangrove/spangrove/pkg/rawjson"
+)
+
+// MetricFilters are all that must hold for an event that a metric is to score, as filters of a
+// search:
+//
+//   - Its own filters, and the name and type of event that older clients give; or, if others are
+//     not nil, those instead.
+//   - It scores sessions if one of these asks for events that are of type session, and else no
+//     session at all.
+//   - Where it needs a ground truth, the event has one.
+//   - The event is none that an evaluator sent.
+//
+// Errors are those of ParseFilters.
+func MetricFilters(d *metric.Definition, others []Filter) ([]Filter, error) {
+	filters := slices.Clone(others)
+	if others == nil {
+		var err error
+		if filters, err = ParseFilters(d.Filters, "filters"); err != nil {
+			return nil, err
+		}
+		for field, want := range map[string]*string{"event_name": d.EventName, "event_type": d.EventType} {
+			if want != nil && *want != "" && !strings.EqualFold(*want, "all") {
+				filters = append(filters, isText(field, "is", *want))
+			}
+		}
+	}
+	if !AsksForSessions(filters) {
+		filters = append(filters, isText("event_type", "is not", string(event.TypeSession)))
+	}
+	if d.NeedsGroundTruth {
+		filters = append(filters, Filter{Field: "feedback.ground_truth", Operator: "exists", Type: typeString})
+	}
+	return append(filters, isText("source", "is not", evaluation.Source)), nil
+}
+
+func isText(field, operator, value string) Filter {
+	return Filter{Field: field, Operator: operator, Type: typeString, Value: json.RawMessage(rawjson.AppendString(nil, value))}
+}
+
+// AsksForSessions says whether filters are for sessions alone.
+func AsksForSessions(filters []Filter) bool {
+	return slices.ContainsFunc(filters, func(f Filter) bool {
+		value, _ := rawjson.Text(f.Value)
+		return f.Field == "event_type" && f.Operator == "is" && value == string(event.TypeSession)
+	})
+}
