@@ -143,6 +143,8 @@ func (b *batch) ended(within time.Duration) evaluate.Result {
 		return failure(Recursion, "The evaluator's calls went deeper than the interpreter's stack.", printed)
 	case strings.Contains(printed, "MemoryError"), strings.Contains(printed, "out of memory"):
 		return b.outOfMemory(printed)
+	case b.err == nil:
+		return failure(Exit, "The evaluator ended its interpreter, with status 0.", printed)
 	case errors.As(b.err, &exit):
 		return failure(Exit, fmt.Sprintf("The evaluator ended its interpreter, with status %d.", exit.ExitCode()), printed)
 	}

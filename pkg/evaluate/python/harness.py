@@ -90,12 +90,14 @@ def main():
     EXPRESSION = compile("0", file, "eval", 0x400)
 
     def shape(f):
-        """The names of a function's parameters, and how many of them have no default."""
+        """The names of a function's parameters, those without a default, and how many have a place."""
         while hasattr(f, "__wrapped__") and isinstance(f.__wrapped__, function):
             f = f.__wrapped__
         code = f.__code__
-        names = code.co_varnames[:code.co_argcount]
-        return names, names[:len(names) - len(f.__defaults__ or ())]
+        names = code.co_varnames[:code.co_argcount + code.co_kwonlyargcount]
+        places = names[:code.co_argcount]
+        needed = places[:len(places) - len(f.__defaults__ or ())] + tuple(n for n in names[len(places):] if n not in (f.__kwdefaults__ or ()))
+        return names, needed, len(places)
 
     def names_in(code):
         yield from code.co_names
@@ -117,19 +119,15 @@ def main():
         return None
 
     def call(f, known):
-        names, needed = shape(f)
+        names, needed, places = shape(f)
         args = {}
         for i, p in enumerate(names):
             if p in known:
                 args[p] = known[p]
-            elif p in needed:
-                if len(needed) == 1:
-                    args[p] = known["event"]
-                elif i < len(positions):
-                    args[p] = known[positions[i]]
-        for p in f.__code__.co_varnames[f.__code__.co_argcount:][:f.__code__.co_kwonlyargcount]:
-            if p in known:
-                args[p] = known[p]
+            elif p in needed and len(needed) == 1:
+                args[p] = known["event"]
+            elif p in needed and i < min(places, len(positions)):
+                args[p] = known[positions[i]]
         if f.__code__.co_posonlyargcount:
             return f(*args.values())
         return f(**args)
@@ -215,7 +213,10 @@ def main():
     try:
         code, last = compiled(job["code"])
     except BaseException as e:
-        answer(token, failed(e, lines))
+        fields = failed(e, lines)
+        if isinstance(e, MemoryError) and e.args:  # the parser's own bound
+            fields = {"failure": "syntax", "text": str(e)}
+        answer(token, fields)
         exit(0)
     answer(token, {})
 

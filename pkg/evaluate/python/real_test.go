@@ -1,0 +1,254 @@
+//go:build !race
+
+package python
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spangrove/spangrove/pkg/evaluate"
+	"github.com/spangrove/spangrove/pkg/metric"
+)
+
+// The tests of this file run the real interpreter, which takes minutes with the race detector.
+// SPANGROVE_TEST_PYTHON_GUEST is the directory where it was installed.
+
+func realEngine(t testing.TB, c Config) *Engine {
+	c.Directory = os.Getenv("SPANGROVE_TEST_PYTHON_GUEST")
+	if c.Directory == "" {
+		t.Skip("SPANGROVE_TEST_PYTHON_GUEST names no directory with the Python interpreter")
+	}
+	e := New(c)
+	t.Cleanup(func() {
+		if err := e.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return e
+}
+
+// evaluators are the files of a directory below testdata: their names, their code, and what their
+// first lines say: "# key: value".
+type evaluator struct {
+	name, code string
+	says       map[string]string
+}
+
+func evaluators(t testing.TB, dir string) (list []evaluator) {
+	files, err := filepath.Glob(filepath.Join("testdata", dir, "*.py"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		code, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := evaluator{strings.TrimSuffix(filepath.Base(file), ".py"), string(code), map[string]string{}}
+		for line := range strings.Lines(e.code) {
+			key, value, ok := strings.Cut(strings.TrimPrefix(line, "# "), ": ")
+			if !strings.HasPrefix(line, "# ") || !ok {
+				break
+			}
+			e.says[key] = strings.TrimSpace(value)
+		}
+		list = append(list, e)
+	}
+	return list
+}
+
+// TestHostile: each hostile evaluator ends in a failure of its kind; right after it a normal one
+// works, and in the end the process has the memory that it had.
+func TestHostile(t *testing.T) {
+	const deadline = time.Second
+	e := realEngine(t, Config{Deadline: deadline})
+	normal := task("import statistics\ndef f(event):\n    return statistics.mean(event['inputs']['list'])", `{"inputs":{"list":[1,2,3]}}`)
+	works := func(after string) {
+		got, err := e.Evaluate(t.Context(), normal)
+		if err != nil || string(got[0].Score) != "2" {
+			t.Errorf("after %s a normal evaluator: %+v, %v", after, got, err)
+		}
+	}
+	works("the start")
+	hostile := evaluators(t, "hostile")
+	if len(hostile) < 40 {
+		t.Fatalf("%d hostile evaluators", len(hostile))
+	}
+	before := residentKiB(t)
+	var latest time.Duration
+	for _, h := range hostile {
+		d := metric.Definition{Name: "m", Type: metric.Python, Return: metric.Float, Criteria: h.code}
+		p, err := e.program(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := batch{program: p, config: &e.config, metric: &d}
+		began := time.Now()
+		r, err := b.begin(t.Context())
+		if err != nil {
+			t.Fatalf("%s: %v", h.name, err)
+		}
+		if r == nil {
+			began = time.Now() // what came before was the interpreter's start
+			one, err := b.ask(t.Context(), eventLine(json.RawMessage(`{"event_id":"e","inputs":{},"outputs":{"content":"x"}}`)), deadline)
+			if err != nil {
+				t.Fatalf("%s: %v", h.name, err)
+			}
+			r = &one
+			latest = max(latest, time.Since(began)-deadline)
+		}
+		b.end()
+		took := time.Since(began)
+		t.Logf("%-32s %-12s %6d ms  %.140q", h.name, r.Failure, took.Milliseconds(), r.Explanation)
+		if r.Success || r.Score != nil || !strings.Contains(" "+h.says["want"]+" ", " "+string(r.Failure)+" ") || r.Explanation == "" {
+			t.Errorf("%s: %+v, want a failure of kind %s", h.name, *r, h.says["want"])
+		}
+		// What is promised is a quarter of a second past the deadline; a machine that does
+		// much else at the time may take longer.
+		if took > deadline+30*time.Second {
+			t.Errorf("%s: ended after %s", h.name, took)
+		}
+		works(h.name)
+	}
+	after := residentKiB(t)
+	t.Logf("%d hostile evaluators; the latest end was %s past the deadline; resident memory %d KiB before, %d KiB after", len(hostile), latest, before, after)
+	if after > before+before/5 {
+		t.Errorf("resident memory grew from %d to %d KiB", before, after)
+	}
+}
+
+// residentKiB is the process's memory without what the garbage collector still holds.
+func residentKiB(t *testing.T) int {
+	t.Helper()
+	debug.FreeOSMemory()
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(status), "VmRSS:")
+	fields := strings.Fields(rest)
+	kib, err := strconv.Atoi(fields[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kib
+}
+
+// TestLikeCPython: evaluators of everyday use give what python3 gives, for every event.
+func TestLikeCPython(t *testing.T) {
+	e := realEngine(t, Config{Deadline: time.Minute})
+	list := evaluators(t, "real")
+	if len(list) < 30 {
+		t.Fatalf("%d evaluators", len(list))
+	}
+	lines, err := os.ReadFile(filepath.Join("testdata", "events.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var events []json.RawMessage
+	for line := range bytes.Lines(bytes.TrimSpace(lines)) {
+		events = append(events, json.RawMessage(line))
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "python3", "-I", "-X", "utf8", "testdata/reference.py", "testdata/real", "testdata/events.jsonl")
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("python3: %v", err)
+	}
+	// By evaluator, for each event the value as JSON, or the exception's name.
+	var want map[string][]struct {
+		Value     json.RawMessage
+		Exception string
+	}
+	if err := json.Unmarshal(out, &want); err != nil {
+		t.Fatal(err)
+	}
+	compared, raised := 0, 0
+	for _, ev := range list {
+		d := metric.Definition{Name: ev.name, Type: metric.Python, Return: metric.Return(ev.says["return"]), Criteria: ev.code}
+		got, err := e.Evaluate(t.Context(), evaluate.Task{Metric: &d, Events: events})
+		if err != nil || len(got) != len(want[ev.name]) {
+			t.Errorf("%s: %d results, %v; python3 gave %d", ev.name, len(got), err, len(want[ev.name]))
+			continue
+		}
+		for i, w := range want[ev.name] {
+			compared++
+			if w.Exception != "" {
+				raised++
+				if got[i].Failure != Exception || !strings.HasPrefix(got[i].Explanation, "The evaluator raised "+w.Exception) {
+					t.Errorf("%s, event %d: %+v, python3 raised %s", ev.name, i, got[i], w.Exception)
+				}
+				continue
+			}
+			if !got[i].Success || string(got[i].Score) != string(w.Value) {
+				t.Errorf("%s, event %d: %+v, python3 gave %s", ev.name, i, got[i], w.Value)
+			}
+		}
+	}
+	t.Logf("%d evaluators over %d events: %d results compared, %d of them exceptions", len(list), len(events), compared, raised)
+	if raised*4 > compared {
+		t.Errorf("%d of %d results are exceptions: that compares little", raised, compared)
+	}
+}
+
+// TestBatchGoesOn: an evaluator that is stopped at one event scores those before and after it.
+func TestBatchGoesOn(t *testing.T) {
+	e := realEngine(t, Config{Deadline: 2 * time.Second})
+	got, err := e.Evaluate(t.Context(), task("kept = []\ndef f(event):\n    kept.append(1)\n    while event['inputs'].get('stop'):\n        pass\n    return len(kept)",
+		`{}`, `{}`, `{"inputs":{"stop":true}}`, `{}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, r := range got {
+		if i == 2 && r.Failure != Timeout || i != 2 && string(r.Score) != "1" {
+			t.Errorf("event %d: %+v", i, r)
+		}
+	}
+}
+
+const ordinary = `import re
+def f(event):
+    words = re.findall(r"\w+", event["outputs"]["content"].lower())
+    return len(set(words)) / len(words)`
+
+const ordinaryEvent = `{"event_id":"e","event_type":"model","inputs":{"question":"how?"},"outputs":{"content":"The quick brown fox jumps over the lazy dog, and the dog sleeps on."}}`
+
+// BenchmarkCold starts an interpreter for each event.
+func BenchmarkCold(b *testing.B) {
+	e := realEngine(b, Config{Deadline: time.Minute})
+	one := task(ordinary, ordinaryEvent)
+	measure(b, e, one, 1)
+}
+
+// BenchmarkWarm gives one interpreter a thousand events.
+func BenchmarkWarm(b *testing.B) {
+	e := realEngine(b, Config{Deadline: time.Minute})
+	many := task(ordinary, ordinaryEvent)
+	for len(many.Events) < 1000 {
+		many.Events = append(many.Events, many.Events[0])
+	}
+	measure(b, e, many, len(many.Events))
+}
+
+func measure(b *testing.B, e *Engine, t evaluate.Task, events int) {
+	if _, err := e.Evaluate(b.Context(), t); err != nil { // compiles
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if got, err := e.Evaluate(b.Context(), t); err != nil || !got[len(got)-1].Success {
+			b.Fatal(got, err)
+		}
+	}
+	b.ReportMetric(float64(events*b.N)/b.Elapsed().Seconds(), "evaluations/s")
+}

@@ -1,0 +1,5 @@
+# want: exit
+import os
+
+def f(event):
+    os.abort()

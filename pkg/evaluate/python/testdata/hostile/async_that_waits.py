@@ -1,0 +1,5 @@
+# want: exception
+import asyncio
+
+async def f(event):
+    await asyncio.sleep(3600)

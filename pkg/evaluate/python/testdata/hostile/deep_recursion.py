@@ -1,0 +1,3 @@
+# want: recursion
+def f(event):
+    return f(event) + 1

@@ -1,0 +1,5 @@
+# want: timeout
+import itertools
+
+def f(event):
+    return sum(itertools.count())

@@ -1,0 +1,4 @@
+# want: timeout
+def f(event):
+    while True:
+        pass

@@ -1,0 +1,3 @@
+# want: timeout
+while True:
+    pass

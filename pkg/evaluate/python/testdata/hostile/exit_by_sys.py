@@ -1,0 +1,5 @@
+# want: exception exit
+import sys
+
+def f(event):
+    sys.exit(0)

@@ -1,0 +1,3 @@
+# want: output timeout
+def f(event):
+    return {'score': 1, 'explanation': 'x' * 5_000_000}

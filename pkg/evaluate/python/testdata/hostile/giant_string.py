@@ -1,0 +1,3 @@
+# want: memory
+def f(event):
+    return len('a' * 10 ** 9)

@@ -1,0 +1,5 @@
+# want: import
+import ctypes
+
+def f(event):
+    return ctypes.CDLL(None).getpid()

@@ -1,0 +1,3 @@
+# want: exception
+def f(event):
+    return event['outputs']['no such key']

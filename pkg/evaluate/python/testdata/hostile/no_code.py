@@ -1,0 +1,2 @@
+# want: result_type
+import re

@@ -1,0 +1,3 @@
+# want: syntax
+def f(event)
+    return 1

@@ -1,0 +1,3 @@
+# want: exception
+def f(event):
+    return len(open('/etc/passwd').read())

@@ -1,0 +1,3 @@
+# want: timeout
+def f(event):
+    return 9 ** 9 ** 9

@@ -1,0 +1,4 @@
+# want: output
+def f(event):
+    while True:
+        print('x' * 1000)

@@ -1,0 +1,5 @@
+# want: timeout
+import time
+
+def f(event):
+    time.sleep(3600)

@@ -1,0 +1,5 @@
+# want: timeout exception
+import select
+
+def f(event):
+    select.select([], [], [], 3600)

@@ -1,0 +1,5 @@
+# want: import
+import multiprocessing
+
+def f(event):
+    multiprocessing.Process(target=print).start()

@@ -1,0 +1,5 @@
+# want: timeout exception
+import queue
+
+def f(event):
+    return queue.Queue().get()

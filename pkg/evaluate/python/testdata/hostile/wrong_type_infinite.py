@@ -1,0 +1,3 @@
+# want: result_type
+def f(event):
+    return float('inf')

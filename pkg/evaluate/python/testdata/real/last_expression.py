@@ -1,0 +1,3 @@
+# return: float
+# call: round(len(outputs.get('content', '')) / 7, 3)
+round(len(outputs.get('content', '')) / 7, 3)

@@ -1,0 +1,6 @@
+# return: float
+# call: result
+def count(event):
+    return event['outputs'].get('content', '').count('e')
+
+result = count(event)

@@ -1,0 +1,4 @@
+# return: boolean
+# call: result
+text = outputs.get('content', '')
+result = len(text.split()) <= 30
