@@ -417,6 +417,8 @@ type fakeEvaluator struct{ component.Component }
 
 func (fakeEvaluator) Check(*metric.Definition) error { return nil }
 
+func (fakeEvaluator) Warnings(*metric.Definition) []string { return nil }
+
 func (fakeEvaluator) Run(_ context.Context, task evaluate.Task) ([]evaluate.Result, error) {
 	return slices.Repeat([]evaluate.Result{{Success: true, Score: []byte("0.25")}}, len(task.Events)), nil
 }

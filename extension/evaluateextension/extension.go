@@ -105,6 +105,13 @@ func (e *evaluateExtension) Check(d *metric.Definition) error {
 	return e.engines.Check(d)
 }
 
+// Warnings says what in a definition may not work, as evaluate.Engines does.
+func (e *evaluateExtension) Warnings(d *metric.Definition) []string {
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	return e.engines.Warnings(d)
+}
+
 // Shutdown breaks off work on the queue, waits for the evaluations that run, and closes the
 // engines.
 func (e *evaluateExtension) Shutdown(context.Context) error {

@@ -74,6 +74,12 @@ type Checker interface {
 	Check(d *metric.Definition) error
 }
 
+// Warner is an Engine that can tell without an event what in a definition may not work.
+type Warner interface {
+	// Warnings are sentences for the metric's owner; none if there is nothing to say.
+	Warnings(d *metric.Definition) []string
+}
+
 // each is an engine that looks at one event at a time, and needs nothing else.
 type each func(d *metric.Definition, event json.RawMessage) (Result, error)
 
@@ -143,6 +149,14 @@ func (e Engines) Run(ctx context.Context, task Task) ([]Result, error) {
 func (e Engines) Check(d *metric.Definition) error {
 	if c, ok := e[d.Type].(Checker); ok {
 		return c.Check(d)
+	}
+	return nil
+}
+
+// Warnings says what in a definition may not work, if there is an engine that can tell.
+func (e Engines) Warnings(d *metric.Definition) []string {
+	if w, ok := e[d.Type].(Warner); ok {
+		return w.Warnings(d)
 	}
 	return nil
 }

@@ -96,5 +96,6 @@ func (s *Server) saveMetric(c *call, d *metric.Definition) error {
 	var b rawjson.Builder
 	b.Bool("inserted", true)
 	b.String("metric_id", id)
+	s.warn(&b, d)
 	return c.json(&b)
 }

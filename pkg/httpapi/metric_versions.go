@@ -47,7 +47,11 @@ func (s *Server) createMetricVersion(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.data(wire.AppendMetricVersion(nil, &v, c.older()))
+	var b rawjson.Builder
+	b.Bool("success", true)
+	b.Raw("data", wire.AppendMetricVersion(nil, &v, c.older()))
+	s.warn(&b, &v.Definition)
+	return c.json(&b)
 }
 
 func (s *Server) deployMetricVersion(c *call) error {

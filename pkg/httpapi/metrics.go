@@ -138,11 +138,13 @@ func (s *Server) changeMetric(c *call, id string) error {
 	if err := s.checkPatch(c, id, &p); err != nil {
 		return err
 	}
-	if _, err := s.Metrics.UpdateMetric(c.ctx(), c.project.ID, id, p); err != nil {
+	m, err := s.Metrics.UpdateMetric(c.ctx(), c.project.ID, id, p)
+	if err != nil {
 		return err
 	}
 	var b rawjson.Builder
 	b.Bool("updated", true)
+	s.warn(&b, &m.Definition)
 	return c.json(&b)
 }
 
@@ -159,6 +161,13 @@ func (s *Server) checkPatch(c *call, id string, p *metric.Patch) error {
 	d := found[0].Definition
 	d.Apply(p)
 	return s.Evaluate.Check(&d)
+}
+
+// warn adds to an answer about a definition that was saved what in it may not work.
+func (s *Server) warn(b *rawjson.Builder, d *metric.Definition) {
+	if list := s.Evaluate.Warnings(d); len(list) > 0 {
+		b.Raw("warnings", rawjson.AppendStrings(nil, list))
+	}
 }
 
 // deleteMetric deletes the metric that the query string names.
@@ -244,4 +253,6 @@ type Evaluator interface {
 	// Check says what is wrong with a definition that is valid otherwise, as a fault.Invalid
 	// that names the field.
 	Check(d *metric.Definition) error
+	// Warnings says what in a definition may not work, in sentences for its owner.
+	Warnings(d *metric.Definition) []string
 }
