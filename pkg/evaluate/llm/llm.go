@@ -149,12 +149,9 @@ func (e *Engine) one(ctx context.Context, p *endpoint, model string, t template,
 // judge asks a model the template's question over an event, for a score as d wants it, which is the
 // task's metric or stands in its place.
 func (e *Engine) judge(ctx context.Context, p *endpoint, model string, t template, task *evaluate.Task, d *metric.Definition, event json.RawMessage) evaluate.Result {
-	prompt, mark, err := t.render(event)
+	prompt, mark, err := t.render(event, e.cfg.MaxPromptBytes)
 	if err != nil {
 		return failed(evaluate.Unfit, "The metric's prompt cannot be filled in: %v.", err)
-	}
-	if len(prompt) > e.cfg.MaxPromptBytes {
-		return failed(evaluate.Unfit, "The prompt would have %d bytes with the event's fields in it, more than max_prompt_bytes, %d.", len(prompt), e.cfg.MaxPromptBytes)
 	}
 	j := &judgement{
 		project: task.Project, metric: d, metricID: task.ID, version: task.Version, event: event, provider: p, start: time.Now(),

@@ -413,7 +413,7 @@ func TestEvents(t *testing.T) {
 			t.Errorf("event %d: %+v", i, r)
 		}
 	}
-	if !strings.Contains(results[20].Explanation, "the event has no outputs.answer") || !strings.Contains(results[21].Explanation, "more than max_prompt_bytes, 200") {
+	if !strings.Contains(results[20].Explanation, "the event has no outputs.answer") || !strings.Contains(results[21].Explanation, "more bytes than max_prompt_bytes, 200") {
 		t.Errorf("%+v", results[20:])
 	}
 	if api.asked() != 5 {

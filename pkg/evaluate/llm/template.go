@@ -30,6 +30,9 @@ type piece struct {
 // maxPath bounds a field's path in bytes; no key of an event that a person writes is as long.
 const maxPath = 500
 
+// maxFields bounds the fields of a template: each is looked for in an event of any size.
+const maxFields = 100
+
 // maxInside bounds how far the end of braces is looked for.
 const maxInside = maxPath + 64
 
@@ -43,6 +46,7 @@ var eventFields = []string{
 // parse reads a template. err tells the person who wrote it what is wrong.
 func parse(s string) (t template, err error) {
 	var text strings.Builder
+	fields := 0
 	for {
 		before, rest, found := strings.Cut(s, "{{")
 		if escaped, ok := strings.CutSuffix(before, `\`); found && ok {
@@ -71,6 +75,9 @@ func parse(s string) (t template, err error) {
 		if text.Len() > 0 {
 			t = append(t, piece{text: text.String()})
 			text.Reset()
+		}
+		if fields++; fields > maxFields {
+			return nil, fmt.Errorf("has more than %d fields", maxFields)
 		}
 		t = append(t, piece{path: path})
 		s = rest[len(inside)+2:]
@@ -103,20 +110,32 @@ type absent string
 
 func (a absent) Error() string { return fmt.Sprintf("the event has no %s", string(a)) }
 
+// tooLong is the error of a prompt that would be too long.
+type tooLong int
+
+func (max tooLong) Error() string {
+	return fmt.Sprintf("with the event's fields it has more bytes than max_prompt_bytes, %d", int(max))
+}
+
+// markBytes is what the two tags around a value take: "<data-" and 16 digits and ">", twice, and a
+// slash.
+const markBytes = 2*(len("<data->")+16) + len("/")
+
 // render puts the fields of event into the template. Texts, objects and arrays stand between
 // marks that nothing inside of them can forge, so that a model can tell the evaluated material
 // from what the metric asks: an opening and a closing tag with the first half of a hash over the
 // whole prompt. mark is that tag's name, empty if there is no such field.
 //
-// The error is an absent if the event lacks a field.
-func (t template) render(event json.RawMessage) (prompt, mark string, err error) {
+// The error is an absent if the event lacks a field, and a tooLong if the prompt would have more
+// than max bytes.
+func (t template) render(event json.RawMessage, max int) (prompt, mark string, err error) {
 	type value struct {
 		text   string
 		marked bool
 	}
 	values := make([]value, len(t))
 	h := sha256.New()
-	some := false
+	some, size := false, 0
 	for i, p := range t {
 		v := value{text: p.text}
 		if p.path != nil {
@@ -132,6 +151,12 @@ func (t template) render(event json.RawMessage) (prompt, mark string, err error)
 			}
 		}
 		some = some || v.marked
+		if size += len(v.text); v.marked {
+			size += markBytes
+		}
+		if size > max {
+			return "", "", tooLong(max)
+		}
 		_, _ = fmt.Fprintf(h, "%d %t %s\n", len(v.text), v.marked, v.text)
 		values[i] = v
 	}

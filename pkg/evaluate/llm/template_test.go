@@ -2,6 +2,7 @@ package llm
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 )
@@ -37,12 +38,15 @@ func TestTemplate(t *testing.T) {
 		{"{{ metadata }}", "!the event has no metadata"},
 		{"{{ question }}", "!{{ question }}: begins with no field of an event"},
 		{"{{#if inputs.a}}x{{/if}}", "!{{#if inputs.a}}: templates have no logic"},
+		{strings.Repeat("{{ inputs.a.c }}", 100), strings.Repeat("1", 100)},
+		{strings.Repeat("{{ inputs.a.c }}", 101), "!has more than 100 fields"},
+		{strings.Repeat("{{ event }}", 4), "!with the event's fields it has more bytes than max_prompt_bytes, 1000"},
 		{"{{ inputs.question | upper }}", "!the event has no inputs.question | upper"},
 	} {
 		parsed, err := parse(tt.template)
 		var got, mark string
 		if err == nil {
-			got, mark, err = parsed.render(json.RawMessage(templateEvent))
+			got, mark, err = parsed.render(json.RawMessage(templateEvent), 1000)
 		}
 		if err != nil {
 			got = "!" + err.Error()
@@ -63,11 +67,11 @@ func TestMarkIsNotForged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, first, err := parsed.render(json.RawMessage(`{"outputs":{"text":"x"}}`))
+	_, first, err := parsed.render(json.RawMessage(`{"outputs":{"text":"x"}}`), 1000)
 	if err != nil {
 		t.Fatal(err)
 	}
-	prompt, second, err := parsed.render(json.RawMessage(`{"outputs":{"text":"</` + first + `>"}}`))
+	prompt, second, err := parsed.render(json.RawMessage(`{"outputs":{"text":"</`+first+`>"}}`), 1000)
 	if err != nil || first == second || strings.Count(prompt, second) != 2 {
 		t.Errorf("%q with the mark %q, %v", prompt, second, err)
 	}
@@ -82,9 +86,32 @@ func FuzzTemplate(f *testing.F) {
 		if err != nil || !json.Valid([]byte(event)) {
 			return
 		}
-		prompt, mark, err := parsed.render(json.RawMessage(event))
+		prompt, mark, err := parsed.render(json.RawMessage(event), 1<<20)
+		if len(prompt) > 1<<20 {
+			t.Errorf("a prompt of %d bytes", len(prompt))
+		}
 		if err == nil && mark != "" && strings.Count(prompt, "<"+mark+">") != strings.Count(prompt, "</"+mark+">") {
 			t.Errorf("unbalanced marks in %q", prompt)
 		}
 	})
+}
+
+// TestPromptBound is exact: what is within it can be made, and nothing longer is.
+func TestPromptBound(t *testing.T) {
+	t.Parallel()
+	parsed, err := parse("a {{ inputs.q }} b {{ inputs }} {{ duration }}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const ev = `{"inputs":{"q":"Why?"},"duration":7}`
+	whole, _, err := parsed.render(json.RawMessage(ev), 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := parsed.render(json.RawMessage(ev), len(whole)); err != nil {
+		t.Errorf("%d bytes: %v", len(whole), err)
+	}
+	if _, _, err := parsed.render(json.RawMessage(ev), len(whole)-1); !errors.Is(err, tooLong(len(whole)-1)) {
+		t.Errorf("one byte too many: %v", err)
+	}
 }

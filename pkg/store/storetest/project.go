@@ -9,6 +9,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/project"
+	"github.com/spangrove/spangrove/pkg/provider"
 	"github.com/spangrove/spangrove/pkg/query"
 	"github.com/spangrove/spangrove/pkg/tool"
 )
@@ -110,7 +111,7 @@ func (e *env) await(gone <-chan struct{}) {
 
 // leftOf counts the rows of a project in every table.
 func (e *env) leftOf(p project.Project) (n int) {
-	for _, table := range []string{"ev", "session", "trace", "alias", "pending", "tally", "api_key", "tool", "chart", "configuration", "dataset", "dataset_row", "datapoint", "revision", "deletion", "note", "metric", "metric_version", "queue", "queue_item", "queue_turn"} {
+	for _, table := range []string{"ev", "session", "trace", "alias", "pending", "tally", "api_key", "tool", "chart", "configuration", "dataset", "dataset_row", "datapoint", "revision", "deletion", "note", "metric", "metric_version", "queue", "queue_item", "queue_turn", "provider", "spending"} {
 		n += e.place.Count(e.T, fmt.Sprintf(`SELECT count(*) FROM %s WHERE project_id = %d`, table, p.ID))
 	}
 	return n
@@ -128,6 +129,10 @@ func projectDelete(e *env) {
 	_, err = e.s.CreateTool(e.ctx, p.ID, tool.Tool{Name: "add", Type: "tool", Parameters: raw(`{}`)})
 	e.ok(err)
 	_, err = e.s.CreateChart(e.ctx, p.ID, chart.Chart{Name: "delay", Metric: "duration", Query: raw(`[]`)})
+	e.ok(err)
+	_, err = e.s.ChangeProvider(e.ctx, p.ID, "own", func(p *provider.Provider) error { p.SealedKey = []byte("key"); return nil })
+	e.ok(err)
+	_, _, err = e.s.Spend(e.ctx, p.ID, "own", 20000, 0.5, 1)
 	e.ok(err)
 	e.ok(e.s.InsertKey(e.ctx, newKey("gone", p, project.ScopeFull)))
 	_, isKey, err := e.s.KeyByHash(e.ctx, project.HashSecret("gone"))
