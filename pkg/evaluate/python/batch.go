@@ -28,11 +28,18 @@ type batch struct {
 	err  error         // how; to be read after that
 }
 
+// spare is the time that a batch leaves of what its caller gives it, for an interpreter's start.
+const spare = 5 * time.Second
+
 // run scores events, in order. A failure that ends the interpreter is one event's; the next begins
 // with a new one.
 func (b *batch) run(ctx context.Context, events []json.RawMessage) ([]evaluate.Result, error) {
 	results := make([]evaluate.Result, 0, len(events))
-	for _, event := range events {
+	for i, event := range events {
+		if end, ok := ctx.Deadline(); ok && i > 0 && time.Until(end) < b.config.Deadline+spare {
+			return fill(results, len(events)-len(results), evaluate.Result{Failure: Timeout, Temporary: true,
+				Explanation: "The evaluator was not run: those before it on other events took all the time there was."}), nil
+		}
 		if b.talk == nil {
 			refused, err := b.begin(ctx)
 			if err != nil {

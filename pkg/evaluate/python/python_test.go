@@ -202,9 +202,9 @@ func TestNoResultsOfNobody(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		e := fakeEngine(Config{Deadline: time.Hour, Parallel: 1}, &fake{})
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		if got, err := e.Evaluate(ctx, task("code", `{"do":"print"}`, `{"do":"wait"}`)); got != nil || !errors.Is(err, context.DeadlineExceeded) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer time.AfterFunc(time.Minute, cancel).Stop()
+		if got, err := e.Evaluate(ctx, task("code", `{"do":"print"}`, `{"do":"wait"}`)); got != nil || !errors.Is(err, context.Canceled) {
 			t.Errorf("%v, %v: want the context's error", got, err)
 		}
 		done := make(chan error)
@@ -221,6 +221,28 @@ func TestNoResultsOfNobody(t *testing.T) {
 		for range 2 {
 			if err := <-done; fault.Of(err) != fault.Unavailable {
 				t.Errorf("%v, want Unavailable", err)
+			}
+		}
+	})
+}
+
+// TestTimeIsOver: what a caller's time does not suffice for is left for another time, and the
+// results that there are are given.
+func TestTimeIsOver(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		e := fakeEngine(Config{}, &fake{})
+		defer e.Close()
+		ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
+		defer cancel()
+		wait := `{"do":"wait"}`
+		got, err := e.Evaluate(ctx, task("code", `{"do":"print"}`, wait, wait, wait, wait, wait))
+		if err != nil || len(got) != 6 {
+			t.Fatalf("%d results, %v", len(got), err)
+		}
+		for i, r := range got {
+			if r.Success != (i == 0) || r.Temporary != (i > 3) || i > 0 && r.Failure != Timeout {
+				t.Errorf("event %d: %+v", i, r)
 			}
 		}
 	})
