@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 	"go.opentelemetry.io/collector/pdata/ptrace/ptraceotlp"
@@ -18,13 +19,15 @@ import (
 )
 
 // TestKeepBadSessions runs docs/examples/keep-bad-sessions.yaml as it stands, but for the time that
-// the sampler waits: all traces with a failed step are kept whole, and of the rest those that the
-// sampler chooses, which are the same in every run since the ids are.
+// the sampler waits: all traces with a failed step, or an apologetic answer, are kept whole, and of
+// the rest those that the sampler chooses, which are the same in every run since the ids are.
 func TestKeepBadSessions(t *testing.T) {
 	harness.Require(t)
 	const (
-		traces, failed = 400, 20 // every twentieth has a slow model call
-		chosen         = 19      // of the other 380, by the hash of their ids; it happens to be 5 %
+		traces     = 400
+		failed     = 20 // every twentieth has a slow model call
+		apologetic = 10 // every fortieth
+		chosen     = 18 // of the other 370, by the hash of their ids
 	)
 	text, err := os.ReadFile(filepath.Join(harness.Root(t), "docs", "examples", "keep-bad-sessions.yaml"))
 	if err != nil {
@@ -34,7 +37,7 @@ func TestKeepBadSessions(t *testing.T) {
 	if err := os.WriteFile(config, bytes.Replace(text, []byte("decision_wait: 10s"), []byte("decision_wait: 1s"), 1), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	srv := harness.Start(t, harness.Options{Args: []string{"--config", "embedded:default", "--config", config}})
+	srv := harness.Start(t, harness.Options{Args: append(evaluators(t), "--config", "embedded:default", "--config", config)})
 
 	began := time.Now().Add(-time.Hour)
 	span := func(spans ptrace.SpanSlice, trace, n uint64, name string, took time.Duration) ptrace.Span {
@@ -53,15 +56,18 @@ func TestKeepBadSessions(t *testing.T) {
 		td := ptrace.NewTraces()
 		spans := td.ResourceSpans().AppendEmpty().ScopeSpans().AppendEmpty().Spans()
 		for i := first; i < first+100; i++ {
-			took := time.Second
+			took, says := time.Second, "fine"
 			if i%(traces/failed) == 0 {
 				took = time.Minute
+			}
+			if i%(traces/apologetic) == 7 {
+				says = "Sorry. Unfortunately not."
 			}
 			span(spans, i, 1, fmt.Sprintf("root %d", i), time.Second)
 			s := span(spans, i, 2, "chat", took)
 			s.SetParentSpanID([8]byte{7: 1})
 			s.Attributes().PutStr("gen_ai.operation.name", "chat")
-			s.Attributes().PutStr("gen_ai.output.messages", `[{"role":"assistant","parts":[{"type":"text","content":"fine"}]}]`)
+			s.Attributes().PutStr("gen_ai.output.messages", `[{"role":"assistant","parts":[{"type":"text","content":"`+says+`"}]}]`)
 		}
 		body, err := ptraceotlp.NewExportRequestFromTraces(td).MarshalProto()
 		if err != nil {
@@ -79,7 +85,7 @@ func TestKeepBadSessions(t *testing.T) {
 		if kept, err = srv.Client.Export(t.Context(), harness.Is("event_name", "chat")); err != nil {
 			t.Fatal(err)
 		}
-		if len(kept) >= failed+chosen || time.Now().After(deadline) {
+		if len(kept) >= failed+apologetic+chosen || time.Now().After(deadline) {
 			break
 		}
 	}
@@ -87,18 +93,14 @@ func TestKeepBadSessions(t *testing.T) {
 	if kept, err = srv.Client.Export(t.Context(), harness.Is("event_name", "chat")); err != nil {
 		t.Fatal(err)
 	}
-	bad := 0
+	scores := map[[2]any]int{}
 	for _, e := range kept {
-		switch score := e["metrics"].(map[string]any)["failed"]; score {
-		case true:
-			bad++
-		case false:
-		default:
-			t.Errorf("the kept event %v has the score %v", e["event_id"], score)
-		}
+		metrics := e["metrics"].(map[string]any)
+		scores[[2]any{metrics["failed"], metrics["apologetic"]}]++
 	}
-	if bad != failed || len(kept)-bad != chosen {
-		t.Errorf("kept %d bad traces and %d others of %d and %d, want %d and %d", bad, len(kept)-bad, failed, traces-failed, failed, chosen)
+	want := map[[2]any]int{{true, false}: failed, {false, true}: apologetic, {false, false}: chosen}
+	if diff := cmp.Diff(want, scores); diff != "" {
+		t.Errorf("kept traces by their scores, failed and apologetic (-want +got):\n%s", diff)
 	}
 	roots, err := srv.Client.Export(t.Context(), harness.Is("event_type", "chain"))
 	if err != nil || len(roots) != len(kept) {

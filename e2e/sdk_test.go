@@ -3,6 +3,7 @@ package e2e
 import (
 	"bytes"
 	"maps"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spangrove/spangrove/e2e/fakeopenai"
 	"github.com/spangrove/spangrove/e2e/harness"
 )
 
@@ -63,6 +65,26 @@ func serverEnv(srv *harness.Server) []string {
 	)
 }
 
+// evaluators are the arguments by which a server runs every type of metric: code in the interpreter
+// that was installed, and prompts at a server in place of OpenAI's, as the provider "fake".
+func evaluators(t *testing.T) []string {
+	t.Helper()
+	judge := httptest.NewServer(fakeopenai.Handler())
+	t.Cleanup(judge.Close)
+	settings := map[string]string{
+		"python.directory":            harness.Env(t, "SPANGROVE_TEST_PYTHON_GUEST", "run spangrove evaluators install --dir DIR and set it to DIR"),
+		"llm.allow_addresses":         "[127.0.0.1]",
+		"llm.providers.fake.base_url": judge.URL + "/v1",
+		"llm.providers.fake.model":    "gpt-4o-mini",
+		"llm.providers.fake.api_key":  "key",
+	}
+	var args []string
+	for key, value := range settings {
+		args = append(args, "--set", "extensions.spangrove_evaluate."+key+"="+value)
+	}
+	return args
+}
+
 func (s sdk) run(t *testing.T, env []string, arg string) []byte {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), s.argv[0], append(s.argv[1:], arg)...)
@@ -78,7 +100,7 @@ func (s sdk) run(t *testing.T, env []string, arg string) []byte {
 // operation that the client offers and no case calls is a failure.
 func (s sdk) each(t *testing.T) {
 	harness.EachStore(t, func(t *testing.T, st harness.Store) {
-		srv := harness.Start(t, harness.Options{Store: st})
+		srv := harness.Start(t, harness.Options{Store: st, Args: evaluators(t)})
 		env := serverEnv(srv)
 		cases := strings.Fields(string(s.run(t, env, "--list")))
 		if len(cases) == 0 {

@@ -60,7 +60,7 @@ func (a answer) finish() string {
 }
 
 // reply answers a conversation.
-func reply(messages []message, tools []tool) answer {
+func reply(messages []message, tools []tool, wanted schema) answer {
 	var a answer
 	var question, result string
 	for _, m := range messages {
@@ -83,6 +83,8 @@ func reply(messages []message, tools []tool) answer {
 		}
 		a.tool, a.arguments, a.completion = def.Name, arguments(def, question), 7
 		return a
+	case wanted.Properties != nil:
+		a.text = verdict(wanted, question)
 	case ok:
 		a.text = known
 	default:
@@ -90,6 +92,36 @@ func reply(messages []message, tools []tool) answer {
 	}
 	a.completion = words(a.text)
 	return a
+}
+
+// schema is what a structured answer must be: an object.
+type schema struct {
+	Properties map[string]struct {
+		Type string   `json:"type"`
+		Enum []string `json:"enum"`
+	} `json:"properties"`
+}
+
+// verdict is a structured answer: true, 1, the first of what is allowed, or else the question.
+func verdict(s schema, question string) string {
+	o := object{}
+	for name, p := range s.Properties {
+		switch {
+		case len(p.Enum) > 0:
+			o[name] = p.Enum[0]
+		case p.Type == "boolean":
+			o[name] = true
+		case p.Type == "number" || p.Type == "integer":
+			o[name] = 1
+		default:
+			o[name] = "You said: " + question
+		}
+	}
+	b, err := json.Marshal(o)
+	if err != nil {
+		panic(err) // texts can be written
+	}
+	return string(b)
 }
 
 func arguments(def definition, question string) string {

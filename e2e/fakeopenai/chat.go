@@ -3,7 +3,7 @@ package fakeopenai
 import "net/http"
 
 func chat(w http.ResponseWriter, req *request) {
-	a := reply(req.Messages, req.Tools)
+	a := reply(req.Messages, req.Tools, req.ResponseFormat.JSONSchema.Schema)
 	head := func(kind string) object {
 		return object{"id": "chatcmpl-" + req.id, "object": kind, "created": Created, "model": req.Model + "-2024-07-18",
 			"system_fingerprint": "fp_fake", "service_tier": "default"}

@@ -40,7 +40,7 @@ func quote(s string) json.RawMessage {
 }
 
 func responses(w http.ResponseWriter, req *request) {
-	a := reply(conversation(req), req.Tools)
+	a := reply(conversation(req), req.Tools, schema{})
 	part := object{"type": "output_text", "text": a.text, "annotations": []any{}}
 	item := object{"type": "message", "id": "msg_" + req.id, "status": "completed", "role": "assistant", "content": []object{part}}
 	if a.tool != "" {

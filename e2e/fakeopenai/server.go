@@ -51,6 +51,11 @@ type request struct {
 	StreamOptions struct {
 		IncludeUsage bool `json:"include_usage"`
 	} `json:"stream_options"`
+	ResponseFormat struct {
+		JSONSchema struct {
+			Schema schema `json:"schema"`
+		} `json:"json_schema"`
+	} `json:"response_format"`
 	Input          json.RawMessage `json:"input"`        // embeddings, responses
 	Instructions   string          `json:"instructions"` // responses
 	EncodingFormat string          `json:"encoding_format"`

@@ -73,10 +73,20 @@ func TestReply(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if diff := cmp.Diff(tt.want, reply(messages, tools), cmp.AllowUnexported(answer{})); diff != "" {
+			if diff := cmp.Diff(tt.want, reply(messages, tools, schema{}), cmp.AllowUnexported(answer{})); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestVerdict: an answer that must have a schema has it.
+func TestVerdict(t *testing.T) {
+	t.Parallel()
+	_, body := post(t, "/v1/chat/completions", `{"model":"m","messages":[{"role":"user","content":"Good?"}],"response_format":{"type":"json_schema","json_schema":
+		{"name":"v","schema":{"type":"object","properties":{"a":{"type":"boolean"},"b":{"type":"number"},"c":{"type":"string","enum":["x","y"]},"d":{"type":"string"}}}}}}`)
+	if want := `{\"a\":true,\"b\":1,\"c\":\"x\",\"d\":\"You said: Good?\"}`; !strings.Contains(body, want) {
+		t.Errorf("%s\nlacks %s", body, want)
 	}
 }
 

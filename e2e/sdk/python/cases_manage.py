@@ -68,12 +68,46 @@ def metric_run():
     got = Metrics_service.runMetric(api, data=RunMetricRequest(metric=composite, event=of))
     assert (got.success, got.loading, got.result) == (True, False, 0.75), got
     assert "passes the threshold" in got.explanation, got
-    code = {"name": "code", "type": "PYTHON", "criteria": "def f(event):\n    return True", "return_type": "boolean"}
-    got = Metrics_service.runMetric(api, data=RunMetricRequest(metric=code, event=of))
-    assert got.loading is False and got.explanation, got
     taste = {"name": "taste", "type": "HUMAN", "criteria": ""}
     got = Metrics_service.runMetricLegacy(api, data=LegacyRunMetricRequest(metric=taste, event={"inputs": {}}))
     assert (got.success, got.result) == (True, None), got
+
+
+def metric_types():
+    """A metric of each type runs, with each kind of score that it can give."""
+    api = client()._api_config
+    of = {
+        "event_type": "model",
+        "event_name": "chat",
+        "inputs": {"question": "How many cats?"},
+        "outputs": {"content": "There are 3 cats."},
+        "feedback": {"ground_truth": "3 cats"},
+        "metrics": {"taste": 4, "a": 1},
+        "metadata": {"total_tokens": 12},
+    }
+
+    def run(kind, criteria, **rest):
+        metric = {"name": rest.pop("name", "m"), "type": kind, "criteria": criteria, **rest}
+        got = Metrics_service.runMetric(api, data=RunMetricRequest(metric=metric, event=of))
+        assert got.loading is False and got.explanation, (metric, got)
+        assert got.success is True, (metric, got)
+        return got.result
+
+    assert run("PYTHON", "def words(event):\n    return len(event['outputs']['content'].split())") == 4
+    assert run("PYTHON", "import re\nresult = re.search(r'\\d+', outputs['content']).group() in feedback['ground_truth']", return_type="boolean") is True
+    assert run("PYTHON", "def f(outputs, inputs, ground_truth):\n    return outputs['content'].upper()", return_type="string") == "THERE ARE 3 CATS."
+    assert run("LLM", "Is it right? {{ outputs.content }}", return_type="boolean", model_provider="fake", model_name="gpt-4o-mini") is True
+    assert run("LLM", "Rate it: {{ outputs.content }}", return_type="float", scale=5, model_provider="fake") == 1
+    choice = [{"category": "good", "score": 1}, {"category": "bad", "score": 0}]
+    assert run("LLM", "Which? {{ inputs.question }}", return_type="categorical", categories=choice, model_provider="fake") == "good"
+    assert run("EXPRESSION", "metadata.total_tokens < 20 && answer contains expected", return_type="boolean") is True
+    assert run("COMPOSITE", "weighted mean", child_metrics=[{"name": "a", "weight": 1}]) == 1
+    assert run("HUMAN", "", name="taste", scale=5) == 4
+
+    # What cannot be scored says so, in a whole answer.
+    bad = {"name": "bad", "type": "PYTHON", "criteria": "def f(event):\n    raise ValueError('no')"}
+    got = Metrics_service.runMetric(api, data=RunMetricRequest(metric=bad, event=of))
+    assert (got.success, got.result) == (False, None) and "ValueError: no" in got.explanation, got
 
 
 def metric_versions():
@@ -240,4 +274,4 @@ def keys_of_a_project():
     call("DELETE", "/v1/projects?project_id=" + project["id"])
 
 
-CASES = [metric_life, metric_run, metric_versions, saved_charts, saved_charts_of_a_project, annotation_queues, keys_of_a_project]
+CASES = [metric_life, metric_run, metric_types, metric_versions, saved_charts, saved_charts_of_a_project, annotation_queues, keys_of_a_project]

@@ -3,11 +3,11 @@
 import uuid
 
 from honeyhive import HoneyHive
-from honeyhive._generated.models import AddDatapointsToDatasetRequest, CreateDatasetRequest, DatapointMapping, PostExperimentRunRequest, PutExperimentRunRequest
+from honeyhive._generated.models import AddDatapointsToDatasetRequest, CreateDatasetRequest, CreateMetricRequest, DatapointMapping, PostExperimentRunRequest, PutExperimentRunRequest
 from honeyhive._generated.services import Events_service, Experiments_service
 from honeyhive.experiments import compare_runs, evaluate, get_run_metrics, get_run_result
 
-from readback import KEY, URL, event, refused, session
+from readback import KEY, URL, event, eventually, refused, session
 
 ROWS = [{"inputs": {"n": n}, "ground_truth": {"square": n * n}} for n in (1, 2, 3)]
 
@@ -128,6 +128,36 @@ def run_results():
     assert {e.session_id for e in scored} == {d.session_id for d in got.datapoints}, raw
 
 
+def run_scored_by_the_server():
+    """A metric that runs over new events shows in the result and the comparison of runs."""
+    api = client()
+    name = f"online {uuid.uuid4()}"
+    made = api.metrics.create(
+        CreateMetricRequest(
+            name=name,
+            type="EXPRESSION",
+            criteria="number(outputs) > 2 ? 1 : 0",
+            enabled_in_prod=True,
+            sampling_percentage=100,
+            filters={"filterArray": [{"field": "event_name", "operator": "is", "value": "program", "type": "string"}]},
+        )
+    )
+    try:
+        old, new = (evaluated(lambda n, by=by: n + by, dataset=ROWS) for by in (0, 1))
+
+        def scored():
+            details = [d for run in (old, new) for d in get_run_result(api, run.run_id).metrics.details]
+            found = [d for d in details if d.metric_name == name]
+            return found if [len(d.values or []) for d in found] == [3, 3] else None
+
+        values = [sorted(d.values) for d in eventually(scored)]
+        assert values == [[0, 0, 1], [0, 1, 1]], values
+        delta = compare_runs(api, new.run_id, old.run_id).metric_deltas[name]
+        assert (delta["found_count"], delta["improved_count"], delta["degraded_count"]) == (3, 1, 0), delta
+    finally:
+        assert api.metrics.delete(made.metric_id).deleted is True
+
+
 def run_passing():
     """Ranges say which scores are good enough."""
     api = client()
@@ -195,4 +225,4 @@ def schemas():
         assert ("metrics.size", "chain") in names, names
 
 
-CASES = [evaluate_in_code, evaluate_stored, runs_compared, run_results, run_passing, run_life, schemas]
+CASES = [evaluate_in_code, evaluate_stored, runs_compared, run_results, run_scored_by_the_server, run_passing, run_life, schemas]

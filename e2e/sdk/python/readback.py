@@ -2,6 +2,7 @@
 
 import json
 import os
+import time
 import urllib.request
 
 URL = os.environ["SPANGROVE_URL"]
@@ -59,3 +60,12 @@ def refused(action):
     except Exception as err:  # each client has errors of its own
         return err
     raise AssertionError(f"not refused: {got}")
+
+
+def eventually(look, seconds=60):
+    """What look gives as soon as it is something."""
+    deadline = time.monotonic() + seconds
+    while not (found := look()):
+        assert time.monotonic() < deadline, f"nothing after {seconds} s"
+        time.sleep(0.2)
+    return found
