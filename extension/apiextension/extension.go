@@ -38,6 +38,7 @@ type apiStore interface {
 	httpapi.Queues
 	httpapi.Metrics
 	httpapi.Evaluations
+	httpapi.Backfills
 	httpapi.Runs
 	httpapi.RunScores
 	httpapi.Schemas
@@ -115,7 +116,7 @@ func (e *apiExtension) Start(ctx context.Context, host component.Host) error {
 		}
 		providers, _ = evaluator.(httpapi.Providers)
 	}
-	api := httpapi.New(httpapi.Deps{Reader: s, Writer: s, Configurations: s, Datasets: s, Datapoints: s, Tools: s, Charts: s, Queues: s, Metrics: s, Evaluations: s, Runs: s, RunScores: s, Schemas: s, Projects: s, Keys: s, Evaluate: evaluator, Providers: providers, DefaultProject: s.DefaultProject, Logger: e.set.Logger})
+	api := httpapi.New(httpapi.Deps{Reader: s, Writer: s, Configurations: s, Datasets: s, Datapoints: s, Tools: s, Charts: s, Queues: s, Metrics: s, Evaluations: s, Backfills: s, Runs: s, RunScores: s, Schemas: s, Projects: s, Keys: s, Evaluate: evaluator, Providers: providers, DefaultProject: s.DefaultProject, Logger: e.set.Logger})
 	if err := e.serveAPI(api.Routes()); err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ type Client struct {
 	Configurations *ConfigurationService
 	Metrics        *MetricService
 	Evaluations    *EvaluationService
+	Backfills      *BackfillService
 	Tools          *ToolService
 	Providers      *ProviderService
 	Runs           *RunService
@@ -157,6 +158,7 @@ func New(server, key string, opts ...Option) (*Client, error) {
 	c.Configurations = &ConfigurationService{c}
 	c.Metrics = &MetricService{c}
 	c.Evaluations = &EvaluationService{c}
+	c.Backfills = &BackfillService{c}
 	c.Tools = &ToolService{c}
 	c.Providers = &ProviderService{c}
 	c.Runs = &RunService{c}

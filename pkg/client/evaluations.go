@@ -100,3 +100,89 @@ func (s *EvaluationService) Retry(ctx context.Context, q EvaluationQuery) (int, 
 	err := s.c.Call(ctx, Request{Method: http.MethodPost, Path: path("evaluations", "retry"), Body: q, Repeatable: true}, &answer)
 	return answer.Retried, err
 }
+
+// The states of backfills. The last two are final.
+const (
+	BackfillRunning   = "running"
+	BackfillPaused    = "paused"
+	BackfillDone      = "done"
+	BackfillCancelled = "cancelled"
+)
+
+// Backfill is that a version of a metric scores past events, and how far it has come.
+type Backfill struct {
+	ID            string    `json:"id"`
+	MetricID      string    `json:"metric_id"`
+	MetricVersion string    `json:"metric_version"`
+	State         string    `json:"state"`
+	RunID         string    `json:"evaluation_id"` // empty: not of a run
+	Limit         int       `json:"limit"`         // 0: all
+	Total         int       `json:"total"`         // events that it was about when it was made
+	Looked        int       `json:"looked"`
+	Skipped       int       `json:"skipped"` // of those looked at, scored by the version before
+	Waiting       int       `json:"waiting"`
+	Paused        int       `json:"paused"`
+	Done          int       `json:"done"`
+	Failed        int       `json:"failed"`
+	Dead          int       `json:"dead"`
+	CreatedAt     time.Time `json:"created_at"`
+	UpdatedAt     time.Time `json:"updated_at,omitzero"`
+}
+
+// BackfillInput chooses past events. Filters of nil are the metric's own.
+type BackfillInput struct {
+	Filters   []Filter
+	DateRange DateRange
+	RunID     string
+	Limit     int // the newest so many; 0: all
+}
+
+// BackfillService is what can be done with the backfills of metrics.
+type BackfillService struct{ c *Client }
+
+// Create has the metric's version in force score past events.
+func (s *BackfillService) Create(ctx context.Context, metricID string, in BackfillInput) (*Backfill, error) {
+	body := struct {
+		Filters   []Filter `json:"filters,omitzero"`
+		DateRange any      `json:"dateRange,omitempty"`
+		RunID     string   `json:"evaluation_id,omitempty"`
+		Limit     int      `json:"limit,omitempty"`
+	}{in.Filters, in.DateRange.wire(), in.RunID, in.Limit}
+	return one[Backfill](ctx, s.c, Request{Method: http.MethodPost, Path: path("metrics", metricID, "backfills"), Body: body})
+}
+
+// List reads a page of a metric's backfills, oldest first.
+func (s *BackfillService) List(ctx context.Context, metricID string, p Page) (*List[Backfill], error) {
+	var answer struct {
+		Backfills []Backfill `json:"backfills"`
+	}
+	h, err := s.c.CallHeader(ctx, Request{Method: http.MethodGet, Path: path("metrics", metricID, "backfills"), Query: p.query(url.Values{}), Repeatable: true}, &answer)
+	if err != nil {
+		return nil, err
+	}
+	return &List[Backfill]{answer.Backfills, total(h)}, nil
+}
+
+// Get reads a backfill and its progress.
+func (s *BackfillService) Get(ctx context.Context, metricID, id string) (*Backfill, error) {
+	return one[Backfill](ctx, s.c, Request{Method: http.MethodGet, Path: path("metrics", metricID, "backfills", id), Repeatable: true})
+}
+
+// Pause stops work on a backfill until it is resumed.
+func (s *BackfillService) Pause(ctx context.Context, metricID, id string) (*Backfill, error) {
+	return s.move(ctx, metricID, id, "pause")
+}
+
+// Resume goes on with a paused backfill.
+func (s *BackfillService) Resume(ctx context.Context, metricID, id string) (*Backfill, error) {
+	return s.move(ctx, metricID, id, "resume")
+}
+
+// Cancel ends a backfill. What it has scored stays.
+func (s *BackfillService) Cancel(ctx context.Context, metricID, id string) (*Backfill, error) {
+	return s.move(ctx, metricID, id, "cancel")
+}
+
+func (s *BackfillService) move(ctx context.Context, metricID, id, verb string) (*Backfill, error) {
+	return one[Backfill](ctx, s.c, Request{Method: http.MethodPost, Path: path("metrics", metricID, "backfills", id, verb), Repeatable: true})
+}

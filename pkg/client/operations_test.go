@@ -76,6 +76,13 @@ var methods = map[string]string{
 	"listEvaluations":  "Evaluations.List",
 	"retryEvaluations": "Evaluations.Retry",
 
+	"listBackfills":  "Backfills.List",
+	"createBackfill": "Backfills.Create",
+	"getBackfill":    "Backfills.Get",
+	"pauseBackfill":  "Backfills.Pause",
+	"resumeBackfill": "Backfills.Resume",
+	"cancelBackfill": "Backfills.Cancel",
+
 	"listTools":  "Tools.List",
 	"createTool": "Tools.Create",
 	"updateTool": "Tools.Update",
@@ -283,7 +290,7 @@ func TestOperations(t *testing.T) {
 			run  func(*testing.T, *client.Client)
 		}{
 			{"service", useService}, {"sessions", useSessions}, {"events", useEvents}, {"datasets", useDatasets},
-			{"datapoints", useDatapoints}, {"configurations", useConfigurations}, {"metrics", useMetrics}, {"evaluations", useEvaluations}, {"tools", useTools},
+			{"datapoints", useDatapoints}, {"configurations", useConfigurations}, {"metrics", useMetrics}, {"evaluations", useEvaluations}, {"backfills", useBackfills}, {"tools", useTools},
 			{"runs", useRuns}, {"charts", useCharts}, {"providers", useProviders}, {"queues", useQueues}, {"projects and keys", useProjects}, {"otlp", useOTLP},
 		} {
 			t.Run(part.name, func(t *testing.T) { part.run(t, c) })

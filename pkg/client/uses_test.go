@@ -344,6 +344,49 @@ func useEvaluations(t *testing.T, c *client.Client) {
 	}
 }
 
+// useBackfills has a metric score the events of a run, whose result then shows the scores.
+func useBackfills(t *testing.T, c *client.Client) {
+	ctx := t.Context()
+	run := must(c.Runs.Create(ctx, client.RunInput{Name: "scored later"}))(t).RunID
+	const n = 30
+	for range n {
+		must(c.Events.Create(ctx, client.EventInput{EventType: "chain", EventName: "answer", Duration: 5, Metadata: client.Object{"run_id": run}}))(t)
+	}
+	m := must(c.Metrics.Create(ctx, client.MetricDefinition{Name: "late", Type: client.MetricExpression, Criteria: "duration"}))(t)
+	b := must(c.Backfills.Create(ctx, m, client.BackfillInput{RunID: run}))(t)
+	equal(t, "total", b.Total, n)
+	for b.State != client.BackfillDone {
+		b = must(c.Backfills.Get(ctx, m, b.ID))(t)
+		time.Sleep(10 * time.Millisecond)
+	}
+	equal(t, "counts", []int{b.Looked, b.Done, b.Skipped, b.Waiting}, []int{n, n, 0, 0})
+	result := must(c.Runs.Result(ctx, run, client.RunRead{}))(t)
+	shown := false
+	for _, d := range result.Metrics.Details {
+		shown = shown || d.MetricName == "late" && len(d.Values) == n
+	}
+	equal(t, "the run's result shows it", shown, true)
+
+	// A backfill may be done before it is paused or cancelled: then another one is tried.
+	move := func(how func(id string) (*client.Backfill, error)) *client.Backfill {
+		for {
+			id := must(c.Backfills.Create(ctx, m, client.BackfillInput{RunID: run, Filters: []client.Filter{}}))(t).ID
+			if b, err := how(id); status(err) != http.StatusConflict {
+				return must(b, err)(t)
+			}
+		}
+	}
+	b = move(func(id string) (*client.Backfill, error) { return c.Backfills.Pause(ctx, m, id) })
+	equal(t, "paused", b.State, client.BackfillPaused)
+	equal(t, "resumed", must(c.Backfills.Resume(ctx, m, b.ID))(t).State, client.BackfillRunning)
+	b = move(func(id string) (*client.Backfill, error) { return c.Backfills.Cancel(ctx, m, id) })
+	equal(t, "cancelled", b.State, client.BackfillCancelled)
+	list := must(c.Backfills.List(ctx, m, client.Page{Limit: 1}))(t)
+	equal(t, "list", len(list.Items) == 1 && list.Total >= 3, true)
+	check(t, c.Metrics.Delete(ctx, m))
+	check(t, c.Runs.Delete(ctx, run))
+}
+
 func useTools(t *testing.T, c *client.Client) {
 	ctx := t.Context()
 	id := must(c.Tools.Create(ctx, client.ToolInput{Name: "search", Description: "finds", Parameters: client.Object{"type": "object"}}))(t)

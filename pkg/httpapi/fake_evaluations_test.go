@@ -13,3 +13,19 @@ func (f *fake) FindEvaluations(_ context.Context, projectID int64, _ evaluation.
 func (f *fake) RetryEvaluations(_ context.Context, projectID int64, _ evaluation.Query) (int64, error) {
 	return 0, f.asked(projectID)
 }
+
+func (f *fake) CreateBackfill(_ context.Context, projectID int64, b evaluation.Backfill) (evaluation.Backfill, error) {
+	return b, f.asked(projectID)
+}
+
+func (f *fake) FindBackfills(_ context.Context, projectID int64, _ string, _, _ int) ([]string, int, error) {
+	return nil, 0, f.asked(projectID)
+}
+
+func (f *fake) LoadBackfills(_ context.Context, projectID int64, _ []string) ([]evaluation.Backfill, error) {
+	return nil, f.asked(projectID)
+}
+
+func (f *fake) MoveBackfill(_ context.Context, projectID int64, _, _ string, _ evaluation.BackfillState) (evaluation.Backfill, error) {
+	return evaluation.Backfill{}, f.asked(projectID)
+}

@@ -79,6 +79,7 @@ type both interface {
 	httpapi.Configurations
 	httpapi.Metrics
 	httpapi.Evaluations
+	httpapi.Backfills
 	httpapi.Datasets
 	httpapi.Datapoints
 	httpapi.Runs
@@ -93,7 +94,7 @@ type both interface {
 // serve mounts every route over s. On a request without an identity the project is shop.
 func serve(s both) http.Handler {
 	server := httpapi.New(httpapi.Deps{
-		Reader: s, Writer: s, Configurations: s, Datasets: s, Datapoints: s, Metrics: s, Evaluations: s, Runs: s, RunScores: s, Schemas: s, Tools: s, Charts: s, Providers: s, Queues: s, Now: func() time.Time { return time.UnixMilli(1_800_000_000_000) },
+		Reader: s, Writer: s, Configurations: s, Datasets: s, Datapoints: s, Metrics: s, Evaluations: s, Backfills: s, Runs: s, RunScores: s, Schemas: s, Tools: s, Charts: s, Providers: s, Queues: s, Now: func() time.Time { return time.UnixMilli(1_800_000_000_000) },
 		DefaultProject: func(context.Context) (project.Project, error) { return shop, nil },
 	})
 	mux := http.NewServeMux()

@@ -49,6 +49,7 @@ type Deps struct {
 	Configurations Configurations
 	Metrics        Metrics
 	Evaluations    Evaluations
+	Backfills      Backfills
 	Datasets       Datasets
 	Datapoints     Datapoints
 	Charts         Charts

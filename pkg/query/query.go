@@ -28,6 +28,8 @@ type Search struct {
 	Page     int      // from 1
 	// HeadOnly says that the caller shows no field of the payload (Projection.NeedPayload).
 	HeadOnly bool
+	// Uncounted says that the caller needs no total, which is 0 then if there are further pages.
+	Uncounted bool
 }
 
 // Fields that leave the head row for the payload when they are over the head bound. A row's

@@ -55,12 +55,14 @@ func (r *Runner) feed(ctx context.Context) (busy bool, err error) {
 	return busy, nil
 }
 
-// waiting counts what each project has in the queue.
+// waiting counts what each project has of new events in the queue.
 func (r *Runner) waiting(ctx context.Context) (map[int64]int, error) {
 	groups, err := r.store.EvaluationQueue(ctx)
 	n := map[int64]int{}
 	for _, g := range groups {
-		n[g.Project] += g.Waiting
+		if g.Backfill == "" { // backfills have a bound of their own
+			n[g.Project] += g.Waiting
+		}
 	}
 	return n, err
 }

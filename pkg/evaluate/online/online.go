@@ -37,6 +37,9 @@ type Store interface {
 	// AdmitEvaluations asks for evaluations, and answers what was taken.
 	AdmitEvaluations(ctx context.Context, a evaluation.Admission) (n int64, err error)
 
+	// StepBackfills has each backfill that runs ask for its next evaluations.
+	StepBackfills(ctx context.Context) (busy bool, err error)
+
 	// EvaluationQueue lists what waits, of all projects.
 	EvaluationQueue(ctx context.Context) ([]evaluation.Group, error)
 	// ClaimEvaluations takes at most limit that are due, of events that wait for none of the
@@ -128,6 +131,9 @@ func (r *Runner) Start() {
 	r.work.Go(func() {
 		r.repeat(ctx, "look at new events", nil, r.feed)
 	})
+	r.work.Go(func() {
+		r.repeat(ctx, "ask for evaluations of past events", nil, r.backfill)
+	})
 	for range r.Workers {
 		r.work.Go(func() {
 			r.repeat(ctx, "evaluate", r.queue.wake, r.workOnce)
@@ -141,6 +147,14 @@ func (r *Runner) Stop() {
 		r.cancel()
 	}
 	r.work.Wait()
+}
+
+// backfill has each backfill go on.
+func (r *Runner) backfill(ctx context.Context) (busy bool, err error) {
+	if busy, err = r.store.StepBackfills(ctx); busy {
+		r.queue.stir()
+	}
+	return busy, err
 }
 
 // repeat calls f until ctx ends: at once again where it had something to do, else after a while
