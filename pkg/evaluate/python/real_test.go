@@ -69,55 +69,61 @@ func evaluators(t testing.TB, dir string) (list []evaluator) {
 // TestHostile: each hostile evaluator ends in a failure of its kind; right after it a normal one
 // works, and in the end the process has the memory that it had.
 func TestHostile(t *testing.T) {
-	const deadline = time.Second
-	e := realEngine(t, Config{Deadline: deadline})
+	e := realEngine(t, Config{Deadline: time.Minute})
 	normal := task("import statistics\ndef f(event):\n    return statistics.mean(event['inputs']['list'])", `{"inputs":{"list":[1,2,3]}}`)
-	works := func(after string) {
+	works := func(t *testing.T) {
 		got, err := e.Evaluate(t.Context(), normal)
 		if err != nil || string(got[0].Score) != "2" {
-			t.Errorf("after %s a normal evaluator: %+v, %v", after, got, err)
+			t.Errorf("a normal evaluator: %+v, %v", got, err)
 		}
 	}
-	works("the start")
+	works(t)
 	hostile := evaluators(t, "hostile")
 	if len(hostile) < 40 {
 		t.Fatalf("%d hostile evaluators", len(hostile))
 	}
+	p, err := e.program(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
 	before := residentKiB(t)
 	var latest time.Duration
 	for _, h := range hostile {
-		d := metric.Definition{Name: "m", Type: metric.Python, Return: metric.Float, Criteria: h.code}
-		p, err := e.program(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		b := batch{program: p, config: &e.config, metric: &d}
-		began := time.Now()
-		r, err := b.begin(t.Context())
-		if err != nil {
-			t.Fatalf("%s: %v", h.name, err)
-		}
-		if r == nil {
-			began = time.Now() // what came before was the interpreter's start
-			one, err := b.ask(t.Context(), eventLine(json.RawMessage(`{"event_id":"e","inputs":{},"outputs":{"content":"x"}}`)), deadline)
-			if err != nil {
-				t.Fatalf("%s: %v", h.name, err)
+		t.Run(h.name, func(t *testing.T) {
+			// On a machine that does much else a second may be too little for what should fail
+			// for another reason.
+			config := e.config
+			if strings.Contains(h.says["want"], "timeout") {
+				config.Deadline = time.Second
 			}
-			r = &one
-			latest = max(latest, time.Since(began)-deadline)
-		}
-		b.end()
-		took := time.Since(began)
-		t.Logf("%-32s %-12s %6d ms  %.140q", h.name, r.Failure, took.Milliseconds(), r.Explanation)
-		if r.Success || r.Score != nil || !strings.Contains(" "+h.says["want"]+" ", " "+string(r.Failure)+" ") || r.Explanation == "" {
-			t.Errorf("%s: %+v, want a failure of kind %s", h.name, *r, h.says["want"])
-		}
-		// What is promised is a quarter of a second past the deadline; a machine that does
-		// much else at the time may take longer.
-		if took > deadline+30*time.Second {
-			t.Errorf("%s: ended after %s", h.name, took)
-		}
-		works(h.name)
+			b := batch{program: p, config: &config, metric: &metric.Definition{Name: "m", Type: metric.Python, Return: metric.Float, Criteria: h.code}}
+			defer b.end()
+			r, err := b.begin(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r == nil {
+				began := time.Now()
+				one, err := b.ask(t.Context(), eventLine(json.RawMessage(`{"event_id":"e","inputs":{},"outputs":{"content":"x"}}`)), config.Deadline)
+				if err != nil {
+					t.Fatal(err)
+				}
+				r = &one
+				took := time.Since(began)
+				latest = max(latest, took-config.Deadline)
+				t.Logf("%d ms", took.Milliseconds())
+				// What is promised is a quarter of a second past the deadline, which such a
+				// machine may not keep either.
+				if took > config.Deadline+30*time.Second {
+					t.Errorf("ended after %s", took)
+				}
+			}
+			t.Logf("%s: %.200q", r.Failure, r.Explanation)
+			if r.Success || r.Score != nil || !strings.Contains(" "+h.says["want"]+" ", " "+string(r.Failure)+" ") || r.Explanation == "" {
+				t.Errorf("%+v, want a failure of kind %s", *r, h.says["want"])
+			}
+			works(t)
+		})
 	}
 	after := residentKiB(t)
 	t.Logf("%d hostile evaluators; the latest end was %s past the deadline; resident memory %d KiB before, %d KiB after", len(hostile), latest, before, after)

@@ -1,3 +1,3 @@
-# want: output timeout
+# want: output
 def f(event):
     return {'score': 1, 'explanation': 'x' * 5_000_000}
