@@ -118,7 +118,8 @@ type MetricRun struct {
 	Success     bool   `json:"success"` // false if there should be a score and is none
 	Result      any    `json:"result"`  // the score: json.Number, bool, string, or nil
 	Explanation string `json:"explanation"`
-	Passed      *bool  `json:"passed,omitempty"` // nil if the threshold says nothing of the score
+	Failure     string `json:"failure,omitempty"` // of which sort the reason is that there is no score: refused, unparsed, timeout and so on
+	Passed      *bool  `json:"passed,omitempty"`  // nil if the threshold says nothing of the score
 }
 
 // LibraryMetric is a ready-made metric, of which Enable makes one of the project.
@@ -191,10 +192,19 @@ func (s *MetricService) Delete(ctx context.Context, id string) error {
 // Run runs a metric over an event, which may be any part of one, mostly with inputs, outputs,
 // feedback and metrics. Nothing is stored.
 func (s *MetricService) Run(ctx context.Context, d MetricDefinition, event any) (*MetricRun, error) {
+	return s.run(ctx, &d, event)
+}
+
+// RunReady is Run of a ready-made metric, as Enable would make it.
+func (s *MetricService) RunReady(ctx context.Context, in MetricEnabling, event any) (*MetricRun, error) {
+	return s.run(ctx, &in, event)
+}
+
+func (s *MetricService) run(ctx context.Context, metric, event any) (*MetricRun, error) {
 	body := struct {
-		Metric *MetricDefinition `json:"metric"`
-		Event  any               `json:"event,omitempty"`
-	}{&d, event}
+		Metric any `json:"metric"`
+		Event  any `json:"event,omitempty"`
+	}{metric, event}
 	return one[MetricRun](ctx, s.c, Request{Method: http.MethodPost, Path: "/v1/metrics/run", Body: body, Repeatable: true})
 }
 

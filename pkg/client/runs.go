@@ -176,6 +176,7 @@ type MetricComparison struct {
 	Same             []string `json:"same"`
 	OldValues        []any    `json:"old_values"` // json.Number or bool
 	NewValues        []any    `json:"new_values"`
+	LowerIsBetter    bool     `json:"lower_is_better"`
 	PairCount        int      `json:"pair_count"`
 	MeanDifference   *float64 `json:"mean_difference,omitempty"`
 	Interval         *struct {

@@ -298,6 +298,11 @@ func useMetrics(t *testing.T, c *client.Client) {
 	library := must(c.Metrics.Library(ctx))(t)
 	equal(t, "library", len(library) >= 30 && len(library[0].Examples) >= 6, true)
 	enabled := must(c.Metrics.Enable(ctx, client.MetricEnabling{From: "contains", Parameters: client.Object{"phrase": "refund"}, MetricUpdate: client.MetricUpdate{Name: "mentions"}}))(t)
+	ready := must(c.Metrics.RunReady(ctx, client.MetricEnabling{From: "contains", Parameters: client.Object{"phrase": "refund"}},
+		client.Object{"outputs": client.Object{"content": "A refund is on its way"}}))(t)
+	equal(t, "run of a ready-made one", *ready, client.MetricRun{Success: true, Result: true, Explanation: ready.Explanation, Passed: client.Ptr(true)})
+	equal(t, "failure", must(c.Metrics.RunReady(ctx, client.MetricEnabling{From: "contains", MetricUpdate: client.MetricUpdate{Criteria: client.Ptr("fromJSON(answer)")}},
+		client.Object{"outputs": client.Object{"content": "no JSON"}}))(t).Failure, "result_type")
 	equal(t, "enabled", must(c.Metrics.List(ctx, client.MetricQuery{ID: enabled}))(t).Items[0].Name, "mentions")
 }
 

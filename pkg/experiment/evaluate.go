@@ -34,6 +34,7 @@ type Function func(ctx context.Context, d Datapoint) (outputs any, err error)
 // required.
 type Spec struct {
 	Name     string   // of the run; empty: experiment- and the head of its id
+	RunID    string   // a UUID; empty: one is made
 	Function Function // runs once for each datapoint, at the same time for several ones
 	// FunctionName names the step that is the function's. Empty: its name in the program.
 	FunctionName string
@@ -155,7 +156,9 @@ func prepare(ctx context.Context, c *client.Client, t *tracer.Tracer, s Spec) (*
 	if err != nil {
 		return nil, err
 	}
-	e.result.RunID = uuid.NewString()
+	if e.result.RunID = s.RunID; e.result.RunID == "" {
+		e.result.RunID = uuid.NewString()
+	}
 	if e.result.Name = strings.TrimSpace(s.Name); e.result.Name == "" {
 		e.result.Name = "experiment-" + e.result.RunID[:8]
 	}

@@ -29,13 +29,14 @@ type Scored interface {
 	bool | int | int64 | float64 | string | Score
 }
 
-// Evaluator gives scores. Make it with Func, Metric or Definition.
+// Evaluator gives scores. Make it with Func, Metric, Definition or Ready.
 type Evaluator struct {
 	name string
 	// score is nil for a metric that must be looked up first.
 	score  func(context.Context, Case) (Score, error)
 	lookup string
 	metric *client.MetricDefinition
+	ready  *client.MetricEnabling
 }
 
 // Func is an evaluator that is a function. Its scores are the metric of that name. An error or a
@@ -59,6 +60,16 @@ func Metric(nameOrID string) Evaluator { return Evaluator{name: nameOrID, lookup
 // Definition is a metric that runs on the server and need not be stored there.
 func Definition(d client.MetricDefinition) Evaluator { return Evaluator{name: d.Name, metric: &d} }
 
+// Ready is a ready-made metric of the server's library; it runs there and need not be enabled. Its
+// name is in.Name, or else that of the library.
+func Ready(in client.MetricEnabling) Evaluator {
+	name := in.Name
+	if name == "" {
+		name = in.From
+	}
+	return Evaluator{name: name, ready: &in}
+}
+
 // resolve finds the server's metrics and checks the names.
 func resolve(ctx context.Context, c *client.Client, list []Evaluator) ([]Evaluator, error) {
 	list = append([]Evaluator(nil), list...)
@@ -72,8 +83,15 @@ func resolve(ctx context.Context, c *client.Client, list []Evaluator) ([]Evaluat
 			}
 			e.name, e.metric = m.Name, &m.MetricDefinition
 		}
-		if e.metric != nil {
-			e.score = onServer(c, *e.metric)
+		switch {
+		case e.metric != nil:
+			e.score = onServer(func(ctx context.Context, event any) (*client.MetricRun, error) {
+				return c.Metrics.Run(ctx, *e.metric, event)
+			})
+		case e.ready != nil:
+			e.score = onServer(func(ctx context.Context, event any) (*client.MetricRun, error) {
+				return c.Metrics.RunReady(ctx, *e.ready, event)
+			})
 		}
 		switch {
 		case e.name == "" || e.score == nil:
@@ -106,13 +124,13 @@ func find(ctx context.Context, c *client.Client, nameOrID string) (*client.Metri
 }
 
 // onServer runs a metric over what an event of the case would have.
-func onServer(c *client.Client, d client.MetricDefinition) func(context.Context, Case) (Score, error) {
+func onServer(run func(ctx context.Context, event any) (*client.MetricRun, error)) func(context.Context, Case) (Score, error) {
 	return func(ctx context.Context, k Case) (Score, error) {
 		event := map[string]any{"event_type": "session", "inputs": k.Inputs, "outputs": k.Outputs}
 		if k.GroundTruth != nil {
 			event["feedback"] = map[string]any{"ground_truth": k.GroundTruth}
 		}
-		r, err := c.Metrics.Run(ctx, d, event)
+		r, err := run(ctx, event)
 		switch {
 		case err != nil:
 			return Score{}, err

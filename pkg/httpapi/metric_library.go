@@ -49,39 +49,43 @@ func libraryMetric(e *library.Entry, older bool) json.RawMessage {
 	return rawjson.Concat(wire.MetricDefinition(&e.Definition, older), b.Bytes())
 }
 
-// enableMetric makes a metric of the project from one of the library: with parameters, and with
-// whatever fields of a metric the body gives.
+// enableMetric makes a metric of the project from one of the library.
 func (s *Server) enableMetric(c *call) error {
 	body, err := c.body()
 	if err != nil {
 		return err
 	}
-	object, _, err := wire.DecodeObject(body)
+	d, err := readyMetric(body, c.older())
 	if err != nil {
-		return err
-	}
-	p, _, err := wire.DecodeMetricPatch(object, c.older())
-	if err != nil {
-		return err
-	}
-	from := rawjson.Get(object, "from")
-	name, ok := rawjson.Text(from)
-	if !ok {
-		return fault.InvalidField("from", "is required: the name of a metric of the library")
-	}
-	e := library.Find(name)
-	if e == nil {
-		return fault.InvalidField("from", "the library has no metric %.100q", name)
-	}
-	d, err := e.Define(rawjson.Get(object, "parameters"))
-	if err != nil {
-		return fault.In("parameters", err)
-	}
-	d.Apply(&p)
-	if err := d.Validate(); err != nil {
 		return err
 	}
 	return s.saveMetric(c, &d)
+}
+
+// readyMetric is the metric of the library that body names, with the parameters and whatever
+// fields of a metric that it gives.
+func readyMetric(body []byte, older bool) (d metric.Definition, err error) {
+	object, _, err := wire.DecodeObject(body)
+	if err != nil {
+		return d, err
+	}
+	p, _, err := wire.DecodeMetricPatch(object, older)
+	if err != nil {
+		return d, err
+	}
+	name, ok := rawjson.Text(rawjson.Get(object, "from"))
+	if !ok {
+		return d, fault.InvalidField("from", "is required: the name of a metric of the library")
+	}
+	e := library.Find(name)
+	if e == nil {
+		return d, fault.InvalidField("from", "the library has no metric %.100q", name)
+	}
+	if d, err = e.Define(rawjson.Get(object, "parameters")); err != nil {
+		return d, fault.In("parameters", err)
+	}
+	d.Apply(&p)
+	return d, d.Validate()
 }
 
 // saveMetric stores a new metric and answers with its id.

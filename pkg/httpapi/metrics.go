@@ -197,6 +197,9 @@ func (s *Server) runMetric(c *call) error {
 	if err != nil {
 		return err
 	}
+	if body, err = withReadyMetric(body, c.older()); err != nil {
+		return err
+	}
 	run, err := wire.DecodeMetricRun(body, c.older(), s.Now())
 	if err != nil {
 		return err
@@ -209,7 +212,22 @@ func (s *Server) runMetric(c *call) error {
 		return err
 	}
 	r := results[0]
-	return c.answer(wire.MetricResult(r.Success, r.Score, r.Explanation, r.Passed))
+	return c.answer(wire.MetricResult(r.Success, string(r.Failure), r.Score, r.Explanation, r.Passed))
+}
+
+// withReadyMetric puts a whole definition in the place of one that names a metric of the library.
+func withReadyMetric(body []byte, older bool) ([]byte, error) {
+	ready := rawjson.Get(body, "metric")
+	if rawjson.Null(rawjson.Get(ready, "from")) {
+		return body, nil
+	}
+	d, err := readyMetric(ready, older)
+	if err != nil {
+		return nil, fault.In("metric", err)
+	}
+	var b rawjson.Builder
+	b.Raw("metric", wire.MetricDefinition(&d, older))
+	return rawjson.Merge(body, b.Bytes()), nil
 }
 
 // dryRunBytes bounds the events of a dry run together, but for the first.

@@ -25,14 +25,14 @@ type KindPresence struct {
 // run; all else is over the datapoints that both runs have with a value: each with the mean of
 // its values.
 type MetricComparison struct {
-	Name      string
-	Type      string
-	Kind      Kind
-	Old, New  *float64 // aggregates; nil where a run has no values
-	OldValues []Value
-	NewValues []Value
-	// Improved, Degraded and Same are datapoints. More is better, unless the metric's rule has
-	// only an upper bound.
+	Name          string
+	Type          string
+	Kind          Kind
+	Old, New      *float64 // aggregates; nil where a run has no values
+	OldValues     []Value
+	NewValues     []Value
+	LowerIsBetter bool // the metric's rule has only an upper bound, or only false passes
+	// Improved, Degraded and Same are datapoints.
 	Improved, Degraded, Same []string
 	// Mean is the mean of new less old, and Low to High its 95 % confidence interval; nil
 	// without pairs. The interval is the percentile bootstrap's, the same at each call; of
@@ -125,7 +125,7 @@ func sideOf(s *Scores) *side {
 }
 
 func compareMetric(k key, fresh, before *side, common []string, rule Rule, how Aggregate) MetricComparison {
-	m := MetricComparison{Name: k.metric, Type: rule.typeName(), Kind: k.kind, OldValues: before.all[k], NewValues: fresh.all[k]}
+	m := MetricComparison{Name: k.metric, Type: rule.typeName(), Kind: k.kind, OldValues: before.all[k], NewValues: fresh.all[k], LowerIsBetter: rule.lowerIsBetter()}
 	if name, ok := fresh.names[k]; ok {
 		m.Kind = name
 	} else {
@@ -145,7 +145,7 @@ func compareMetric(k key, fresh, before *side, common []string, rule Rule, how A
 		}
 		delta := now.value() - then.value()
 		deltas = append(deltas, delta)
-		if rule.lowerIsBetter() {
+		if m.LowerIsBetter {
 			delta = -delta
 		}
 		switch {

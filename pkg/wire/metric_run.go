@@ -75,8 +75,8 @@ func metricEvents(object json.RawMessage, d *metric.Definition, pages query.Page
 }
 
 // MetricResult is the answer to a run. score is nil if there is none; passed is nil where the
-// metric's threshold says nothing of the score.
-func MetricResult(success bool, score json.RawMessage, explanation string, passed *bool) json.RawMessage {
+// metric's threshold says nothing of the score; failure sorts why there is none.
+func MetricResult(success bool, failure string, score json.RawMessage, explanation string, passed *bool) json.RawMessage {
 	var b rawjson.Builder
 	b.Bool("success", success)
 	b.Bool("loading", false)
@@ -85,6 +85,9 @@ func MetricResult(success bool, score json.RawMessage, explanation string, passe
 	}
 	b.Raw("result", score)
 	b.String("explanation", explanation)
+	if failure != "" {
+		b.String("failure", failure)
+	}
 	if passed != nil {
 		b.Bool("passed", *passed)
 	}
@@ -135,7 +138,7 @@ func DryRunAnswer(results []DryResult, total, omitted int) json.RawMessage {
 	dry.Int("total", int64(total))
 	dry.Int("omitted", int64(omitted))
 	dry.Raw("results", append(list, ']'))
-	answer := MetricResult(true, nil, fmt.Sprintf("%d of %d events have a score; nothing was stored.", scored, len(results)), nil)
+	answer := MetricResult(true, "", nil, fmt.Sprintf("%d of %d events have a score; nothing was stored.", scored, len(results)), nil)
 	var b rawjson.Builder
 	b.Raw("dry_run", dry.Bytes())
 	return rawjson.Concat(answer, b.Bytes())

@@ -113,6 +113,7 @@ func appendMetricComparison(dst []byte, m *run.MetricComparison) []byte {
 	b.Raw("same", rawjson.AppendStrings(nil, m.Same))
 	b.Raw("old_values", appendValues(m.OldValues))
 	b.Raw("new_values", appendValues(m.NewValues))
+	b.Bool("lower_is_better", m.LowerIsBetter)
 	b.Int("pair_count", int64(m.Pairs()))
 	if m.Mean != nil {
 		var interval rawjson.Builder

@@ -39,6 +39,7 @@ func (a *app) runs() *cobra.Command {
 		a.deleter("delete ID...", "runs; their sessions stay", `spangrove runs delete `+id+` --yes`,
 			func(id string) client.Request { return del(path("runs", id)) }),
 		a.runResult(),
+		a.runCompare(),
 		a.idLister("metrics ID", "List the scores of the events of a run", listing{
 			things: "events", at: "events", total: "totalEvents", limit: 100, most: mostRuns,
 			example: `
@@ -141,6 +142,6 @@ func (a *app) runResult() *cobra.Command {
 			a.remark("%s: %s datapoints passed, %s failed", textOf(answer, "status"), count(rawjson.Get(answer, "passed")), count(rawjson.Get(answer, "failed")))
 			return nil
 		})
-	cmd.Flags().StringVar(&aggregate, "aggregate", "", "how the values of a metric are put together: average, sum, min, max, median, p90, p95, p99")
+	aggregateFlag(cmd, &aggregate)
 	return cmd
 }
