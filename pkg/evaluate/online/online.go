@@ -58,6 +58,8 @@ type Store interface {
 	LoadMetrics(ctx context.Context, projectID int64, ids []string) ([]defined.Metric, error)
 	// LoadMetricVersions reads versions of a metric by their names; none, if the metric is gone.
 	LoadMetricVersions(ctx context.Context, projectID int64, id string, names []string) ([]defined.Version, error)
+	// Session gives all events of a session. fault.NotFound if there is none.
+	Session(ctx context.Context, projectID int64, sessionID uuid.UUID) (*event.Set, error)
 	// EventsByID gives those of the events that are there, in the order of ids.
 	EventsByID(ctx context.Context, projectID int64, ids []uuid.UUID) (*event.Set, error)
 }

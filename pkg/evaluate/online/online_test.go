@@ -332,6 +332,15 @@ func TestSessions(t *testing.T) {
 	w.settle()
 	w.equal("idle", `{"all":1,"all_explanation":"seen"}`, w.metrics(session))
 	w.equal("its events", "", w.metrics(a)+w.metrics(b))
+	var seen struct {
+		Children []struct {
+			Name string `json:"event_name"`
+		} `json:"children"`
+	}
+	if err := json.Unmarshal(w.engine.tasks[0].Events[0], &seen); err != nil {
+		t.Fatal(err)
+	}
+	w.equal("what the engine sees below it", 2, len(seen.Children))
 	w.put(step("c"))
 	w.settle()
 	w.move(time.Hour)

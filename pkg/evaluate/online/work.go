@@ -12,6 +12,7 @@ import (
 
 	"github.com/spangrove/spangrove/pkg/evaluate"
 	"github.com/spangrove/spangrove/pkg/evaluation"
+	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/metric"
 	"github.com/spangrove/spangrove/pkg/project"
@@ -143,11 +144,30 @@ func (s *subject) read(ctx context.Context, jobs []evaluation.Job) (*batch, erro
 		if err != nil {
 			return nil, err
 		}
-		text := wire.AppendEvent(nil, &e, &s.project)
+		text, err := s.text(ctx, &e)
+		if errors.Is(err, wire.ErrTooLarge) {
+			b.settle(j, evaluation.Outcome{State: evaluation.Failed, Failure: string(evaluate.Unfit), Explanation: fmt.Sprintf("The session has more than %d bytes.", batchBytes)})
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
 		b.jobs, b.events = append(b.jobs, j), append(b.events, text)
 		bytes += len(text)
 	}
 	return b, nil
+}
+
+// text is what an engine gets of an event: of a session all that is below it, too.
+func (s *subject) text(ctx context.Context, e *event.Event) (json.RawMessage, error) {
+	if !e.IsSession() {
+		return wire.AppendEvent(nil, e, &s.project), nil
+	}
+	set, err := s.Runner.store.Session(ctx, s.group.Project, e.ID)
+	if err != nil {
+		return nil, err
+	}
+	return wire.SessionText(ctx, set, &s.project, batchBytes)
 }
 
 func (b *batch) settle(j evaluation.Job, o evaluation.Outcome) {
