@@ -102,7 +102,7 @@ func EachStore(t *testing.T, f func(t *testing.T, url string)) {
 // the URLs of its API and of its port for OTLP. store is as SQLite and Postgres give it.
 func Start(t *testing.T, store string) (api, otlp string) {
 	t.Helper()
-	return StartWith(t, store, "")
+	return StartWith(t, store, "{secret: 0123456789abcdef0123456789abcdef}")
 }
 
 // StartWith is Start with settings of spangrove_evaluate, as YAML in a line.
