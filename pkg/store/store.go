@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -104,6 +105,7 @@ type Store struct {
 	skeletons *skeletons
 	catalogue *catalogue
 	online    online
+	putting   atomic.Int64 // requests to store events that are under way
 
 	orgID, workspaceID string
 
@@ -195,6 +197,9 @@ func open(ctx context.Context, db database, dialect query.Dialect, o Options) (_
 	return s, nil
 }
 
+// Ingesting says that events are being stored right now.
+func (s *Store) Ingesting() bool { return s.putting.Load() > 0 }
+
 // Put stores a batch: all of it or nothing. When it returns nil, the batch is committed and
 // on disk. It is idempotent by event id: an event that is known already changes nothing but
 // what was empty before (event.Repeat). Errors are *fault.Error: Invalid names the field,
@@ -203,6 +208,8 @@ func (s *Store) Put(ctx context.Context, projectID int64, b event.Batch) error {
 	if len(b.Events) == 0 && len(b.Notes) == 0 {
 		return nil
 	}
+	s.putting.Add(1)
+	defer s.putting.Add(-1)
 	size := sizeOf(&b)
 	if !s.queue.take(size) {
 		s.telemetry.refused(ctx)

@@ -28,6 +28,8 @@ import (
 // Store is where events, metrics and the queue are. Its claims are leases: who does not answer in
 // time has lost them.
 type Store interface {
+	// Ingesting says that events are being stored right now.
+	Ingesting() bool
 	// ArrivalProjects lists the projects that have arrivals to take.
 	ArrivalProjects(ctx context.Context) ([]int64, error)
 	// TakeArrivals takes a project's oldest arrivals, about limit events of them.
@@ -131,14 +133,14 @@ func (r *Runner) Start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	r.cancel = cancel
 	r.work.Go(func() {
-		r.repeat(ctx, "look at new events", nil, r.feed)
+		r.repeat(ctx, "look at new events", nil, r.giveWay(1, r.feed))
 	})
 	r.work.Go(func() {
-		r.repeat(ctx, "ask for evaluations of past events", nil, r.backfill)
+		r.repeat(ctx, "ask for evaluations of past events", nil, r.giveWay(1, r.backfill))
 	})
 	for range r.Workers {
 		r.work.Go(func() {
-			r.repeat(ctx, "evaluate", r.queue.wake, r.workOnce)
+			r.repeat(ctx, "evaluate", r.queue.wake, r.giveWay(r.Workers, r.workOnce))
 		})
 	}
 }
@@ -149,6 +151,33 @@ func (r *Runner) Stop() {
 		r.cancel()
 	}
 	r.work.Wait()
+}
+
+// gentleness is how many times as long as it worked each of those that share a task waits while
+// events are being stored, and longestWait bounds that: together they take a small part of the
+// machine from ingestion, and all of what that leaves.
+const (
+	gentleness  = 20
+	longestWait = 10 * time.Second
+)
+
+// giveWay makes f, of which n run beside each other, wait after its work where events are being
+// stored meanwhile.
+func (r *Runner) giveWay(n int, f func(context.Context) (bool, error)) func(context.Context) (bool, error) {
+	return func(ctx context.Context) (busy bool, err error) {
+		began := time.Now()
+		busy, err = f(ctx)
+		if !busy || !r.store.Ingesting() {
+			return busy, err
+		}
+		pause := time.NewTimer(min(time.Since(began)*time.Duration(gentleness*n), longestWait))
+		defer pause.Stop()
+		select {
+		case <-ctx.Done():
+		case <-pause.C:
+		}
+		return busy, err
+	}
 }
 
 // backfill has each backfill go on.

@@ -573,3 +573,36 @@ func (s slowEngine) Run(ctx context.Context, _ evaluate.Task) ([]evaluate.Result
 	<-ctx.Done()
 	return nil, ctx.Err()
 }
+
+// busyStore says that events are being stored.
+type busyStore struct{ *store.Store }
+
+func (busyStore) Ingesting() bool { return true }
+
+func TestGivesWay(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	busy, err := New(busyStore{w.s}, w.engine, w.r.Options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	work := func(context.Context) (bool, error) {
+		time.Sleep(2 * time.Millisecond)
+		return true, nil
+	}
+	took := func(r *Runner) time.Duration {
+		began := time.Now()
+		if _, err := r.giveWay(2, work)(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		return time.Since(began)
+	}
+	if d := took(busy); d < 2*gentleness*2*time.Millisecond {
+		t.Errorf("beside ingestion it took %s, want it to wait", d)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := busy.giveWay(1_000_000, work)(ctx); err != nil {
+		t.Error(err) // and it came back
+	}
+}
