@@ -45,7 +45,7 @@ var retries = client.Retries{Count: 3, Base: 200 * time.Millisecond, Max: 10 * t
 func Add(root *cobra.Command) {
 	a := &app{}
 	root.AddGroup(
-		&cobra.Group{ID: groupData, Title: "Nouns, each with its verbs:"},
+		&cobra.Group{ID: groupData, Title: "Nouns, each with its verbs, and eval:"},
 		&cobra.Group{ID: GroupServer, Title: "The server:"},
 		&cobra.Group{ID: groupOwn, Title: "This program:"},
 	)
@@ -58,6 +58,10 @@ func Add(root *cobra.Command) {
 		noun.GroupID = groupData
 		root.AddCommand(noun)
 	}
+	eval := a.eval()
+	eval.GroupID = groupData
+	a.wrap(eval)
+	root.AddCommand(eval)
 	config := a.config()
 	config.GroupID = groupOwn
 	root.AddCommand(config, newMan())

@@ -47,7 +47,11 @@ func reference(root *cobra.Command) string {
 			continue
 		}
 		fmt.Fprintf(&b, "\n### %s\n\n%s.\n", noun.Name(), noun.Short)
-		for _, verb := range noun.Commands() {
+		verbs := noun.Commands()
+		if len(verbs) == 0 { // it is one itself
+			verbs = []*cobra.Command{noun}
+		}
+		for _, verb := range verbs {
 			fmt.Fprintf(&b, "\n**`%s`** %s.", strings.TrimSuffix(verb.UseLine(), " [flags]"), verb.Short)
 			if verb.Long != "" {
 				b.WriteString(" " + verb.Long)

@@ -1,0 +1,314 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/spangrove/spangrove/pkg/client"
+	"github.com/spangrove/spangrove/pkg/experiment"
+	"github.com/spangrove/spangrove/pkg/rawjson"
+	"github.com/spangrove/spangrove/pkg/tracer"
+)
+
+// evalStep names the step that is the program's. It is the same in all runs, so that they can be compared.
+const evalStep = "command"
+
+// evalOptions are the flags of eval.
+type evalOptions struct {
+	dataset, command, name, against, aggregate string
+	metrics, evaluators, least, most           []string
+	parallel                                   int
+	each                                       time.Duration
+	junit, markdown                            string
+}
+
+func (a *app) eval() *cobra.Command {
+	var o evalOptions
+	cmd := &cobra.Command{
+		Use:   "eval",
+		Short: "Evaluate a program: run it over a dataset and score what it prints",
+		Example: indent(`
+			spangrove eval --dataset cases.jsonl --command './answer' --metric exact_match
+			spangrove eval --dataset 65a1b2c3d4e5f60718293a4b --command 'python answer.py' --metric faithfulness --min faithfulness=0.9
+			spangrove eval --dataset cases.csv --command './answer' --evaluator 'exact=python exact.py' --against ` + exampleEvent + `
+			spangrove eval --dataset cases.jsonl --command './answer' --metric strict.yaml --junit eval.xml --markdown eval.md`),
+		Long: `The program is a command line of sh. It runs once for each datapoint, gets the datapoint's inputs as a JSON object on standard input,
+and prints its outputs as one JSON value. A datapoint whose program exits with another status than 0, prints no JSON or takes longer than
+--timeout-each has failed; the end of its standard error is shown. A program that ends takes what it started with it.
+
+In its environment are SPANGROVE_RUN_ID, SPANGROVE_SESSION_ID, SPANGROVE_DATAPOINT_ID, SPANGROVE_SERVER and SPANGROVE_API_KEY, and
+TRACEPARENT: spans that it sends with this trace context stand below its step in the datapoint's session.
+
+A dataset is the id of a stored one, or a file of JSON, JSON lines or CSV. A row has inputs, ground_truth and id; if it has no inputs, all
+other members are its inputs, as columns of CSV are.
+
+--metric is a metric of the project, else a ready-made one, else a .json or .yaml file with a definition, which may be
+{from: NAME, parameters: {…}} of a ready-made one. --evaluator is a program that gets {inputs, outputs, ground_truth} and prints a score:
+a number, a boolean, a text, or an object with score, explanation and further scores.
+
+The exit status is 1 if a program or an evaluator failed, or if a metric's aggregate over all datapoints does not meet its rule: --min and
+--max, else the metric's own threshold. Booleans count as 1 and 0, so that a metric whose threshold is true must be true everywhere
+unless --min says otherwise; texts must all be passing categories.`,
+		Args: arguments(),
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.evaluate(cmd, o) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&o.dataset, "dataset", "", "`FILE|ID` of the dataset; - is standard input")
+	flags.StringVar(&o.command, "command", "", "`PROGRAM` that is evaluated")
+	flags.StringVar(&o.name, "name", "", "`NAME` of the run")
+	flags.StringArrayVar(&o.metrics, "metric", nil, "`NAME|FILE` of a metric that the server runs; any number of them")
+	flags.StringArrayVar(&o.evaluators, "evaluator", nil, "`[NAME=]PROGRAM` that prints a score; any number of them")
+	flags.StringArrayVar(&o.least, "min", nil, "`NAME=NUMBER`: what the metric must come to at least")
+	flags.StringArrayVar(&o.most, "max", nil, "`NAME=NUMBER`: what the metric must come to at most")
+	flags.IntVar(&o.parallel, "parallel", experiment.DefaultParallel, "how many datapoints at a time")
+	flags.DurationVar(&o.each, "timeout-each", 5*time.Minute, "how long the program, or an evaluator, may take for a datapoint; 0: any time")
+	flags.StringVar(&o.against, "against", "", "`ID` of an earlier run to compare with")
+	flags.StringVar(&o.junit, "junit", "", "`FILE` that gets the result as JUnit XML: datapoints and metrics are test cases")
+	flags.StringVar(&o.markdown, "markdown", "", "`FILE` that gets a summary in Markdown")
+	aggregateFlag(cmd, &o.aggregate)
+	return cmd
+}
+
+func (a *app) evaluate(cmd *cobra.Command, o evalOptions) error {
+	switch {
+	case o.dataset == "":
+		return usage("--dataset is missing: a file, or the id of a stored dataset")
+	case o.command == "":
+		return usage("--command is missing: the program that is evaluated")
+	case o.parallel < 1:
+		return usage("--parallel must be 1 or more")
+	case o.each < 0:
+		return usage("--timeout-each must not be negative")
+	}
+	e := evalRun{app: a, options: o, run: uuid.NewString()}
+	var err error
+	if e.ranges, err = bounds(o.least, o.most); err != nil {
+		return err
+	}
+	rows, stored, err := dataset(cmd, o.dataset)
+	if err != nil {
+		return err
+	}
+	ctx := cmd.Context()
+	if o.against != "" { // better known now than after all the work
+		if _, err := a.call(ctx, get(path("runs", o.against))); err != nil {
+			return err
+		}
+	}
+	p := program{line: o.command, timeout: o.each, env: []string{
+		"SPANGROVE_SERVER=" + a.api.Server(), "SPANGROVE_API_KEY=" + a.settings[settingKey].text, "SPANGROVE_RUN_ID=" + e.run,
+	}}
+	if e.judges, err = a.judges(cmd, o.metrics); err != nil {
+		return err
+	}
+	e.judges = append(e.judges, evaluators(o.evaluators, p)...)
+	names := map[string]bool{}
+	for _, j := range e.judges {
+		if names[j.name] {
+			return usage("two metrics or evaluators are named %s; name a program by --evaluator NAME=PROGRAM", clean(j.name))
+		}
+		names[j.name] = true
+	}
+	t, err := tracer.New(a.api.Server(), a.settings[settingKey].text, tracer.WithErrorHandler(func(err error) { a.remark("%s", clean(err.Error())) }))
+	if err != nil {
+		return err
+	}
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+		defer cancel()
+		_ = t.Shutdown(ctx) // what was to be sent, Evaluate has sent
+	}()
+	if err := e.work(ctx, t, p, rows, stored); err != nil {
+		return err
+	}
+	return e.report(ctx)
+}
+
+// around tells a program where in the run it is.
+func around(ctx context.Context, d experiment.Datapoint) []string {
+	sc := trace.SpanContextFromContext(ctx)
+	return []string{
+		"SPANGROVE_SESSION_ID=" + tracer.SessionID(ctx), "SPANGROVE_DATAPOINT_ID=" + d.ID,
+		fmt.Sprintf("TRACEPARENT=00-%s-%s-%s", sc.TraceID(), sc.SpanID(), sc.TraceFlags()),
+	}
+}
+
+// evalRun is one evaluation of a program.
+type evalRun struct {
+	*app
+	options evalOptions
+	run     string
+	judges  []judge
+	ranges  map[string]client.Range // of --min and --max
+	result  *experiment.Result
+	took    time.Duration
+}
+
+// work runs the program and the evaluators over the dataset.
+func (e *evalRun) work(ctx context.Context, t *tracer.Tracer, p program, rows []experiment.Datapoint, stored string) error {
+	progress := newBar(e.errs)
+	failed := 0
+	spec := experiment.Spec{
+		Name: e.options.name, RunID: e.run, FunctionName: evalStep, Dataset: rows, DatasetID: stored,
+		Parallel: e.options.parallel, Aggregate: e.options.aggregate,
+		Configuration: map[string]any{"command": e.options.command},
+		PassingRanges: maps.Clone(e.ranges),
+		Function: func(ctx context.Context, d experiment.Datapoint) (any, error) {
+			inputs := d.Inputs
+			if inputs == nil {
+				inputs = map[string]any{}
+			}
+			in, err := json.Marshal(inputs)
+			if err != nil {
+				return nil, err
+			}
+			return p.run(ctx, in, around(ctx, d)...)
+		},
+		Progress: func(done, total int, d experiment.DatapointResult) {
+			if ctx.Err() != nil {
+				return
+			}
+			if d.Err != nil || len(d.EvaluatorErrs) > 0 {
+				failed++
+				progress.clear()
+				e.complain(d)
+			}
+			note := ""
+			if failed > 0 {
+				note = fmt.Sprintf(", %d failed", failed)
+			}
+			progress.show(done, total, note)
+		},
+	}
+	for _, j := range e.judges {
+		spec.Evaluators = append(spec.Evaluators, j.evaluator)
+		if r, ok := rangeOf(j.rule); ok && !j.stored && spec.PassingRanges[j.name] == (client.Range{}) {
+			spec.PassingRanges[j.name] = r // the server does not know it otherwise
+		}
+	}
+	began := time.Now()
+	var err error
+	e.result, err = experiment.Evaluate(ctx, e.api, t, spec)
+	e.took = time.Since(began)
+	progress.clear()
+	if err == nil || e.result == nil {
+		return err
+	}
+	done := 0
+	for _, d := range e.result.Datapoints {
+		if d.SessionID != "" && !errors.Is(d.Err, context.Canceled) {
+			done++
+		}
+	}
+	return after(err, "run %s is %s, %d of %d datapoints were done", e.run, e.result.Status, done, len(e.result.Datapoints))
+}
+
+// complain tells on standard error what went wrong with a datapoint.
+func (e *evalRun) complain(d experiment.DatapointResult) {
+	show := func(what string, err error) {
+		e.remark("%s: %s%s", clean(d.ID), what, clean(err.Error()))
+		var p *programError
+		if errors.As(err, &p) {
+			for line := range strings.Lines(strings.TrimSpace(p.complaint)) {
+				e.remark("    %s", clean(line))
+			}
+		}
+	}
+	if d.Err != nil {
+		show("", d.Err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(d.EvaluatorErrs)) {
+		show(clean(name)+": ", d.EvaluatorErrs[name])
+	}
+}
+
+// report shows what came of it, writes the files, and fails if something is not as it should be.
+func (e *evalRun) report(ctx context.Context) error {
+	s := e.summary()
+	var comparison json.RawMessage
+	if e.options.against != "" {
+		var err error
+		if comparison, s.comparison, err = e.compare(ctx, e.run, e.options.against, e.options.aggregate); err != nil {
+			return after(err, "run %s is %s", e.run, e.result.Status)
+		}
+	}
+	if e.options.junit != "" {
+		if err := writeFile(e.options.junit, s.junit()); err != nil {
+			return err
+		}
+	}
+	if e.options.markdown != "" {
+		if err := writeFile(e.options.markdown, s.markdown()); err != nil {
+			return err
+		}
+	}
+	if e.format != formatTable {
+		if err := e.document(ctx, s, comparison); err != nil {
+			return err
+		}
+	} else if err := s.show(e.output); err != nil {
+		return err
+	}
+	e.remark("run %s (%s): %s", clean(e.result.Name), e.run, s.counts())
+	if len(s.reasons) > 0 {
+		return &Failure{strings.Join(s.reasons, "; "), ExitFailed}
+	}
+	return nil
+}
+
+// document shows all of it for programs.
+func (e *evalRun) document(ctx context.Context, s *summary, comparison json.RawMessage) error {
+	r := get(path("runs", e.run, "result"))
+	if e.options.aggregate != "" {
+		r.Query = map[string][]string{"aggregate_function": {e.options.aggregate}}
+	}
+	result, err := e.call(ctx, r)
+	if err != nil {
+		return err
+	}
+	var datapoints []json.RawMessage
+	for _, d := range e.result.Datapoints {
+		var b rawjson.Builder
+		b.String("datapoint_id", d.ID)
+		b.String("session_id", d.SessionID)
+		b.Number("duration_ms", float64(d.Duration)/float64(time.Millisecond))
+		if d.Err != nil {
+			b.String("error", d.Err.Error())
+		}
+		var scores, missing rawjson.Builder
+		for _, j := range e.judges {
+			if score, ok := d.Scores[j.name]; ok {
+				scores.Raw(j.name, scoreJSON(score))
+			}
+			if err := d.EvaluatorErrs[j.name]; err != nil {
+				missing.String(j.name, err.Error())
+			}
+		}
+		b.Raw("scores", object(&scores))
+		b.Raw("evaluator_errors", object(&missing))
+		datapoints = append(datapoints, b.Bytes())
+	}
+	var b rawjson.Builder
+	b.String("run_id", e.run)
+	b.String("name", e.result.Name)
+	b.String("status", e.result.Status)
+	b.String("dataset_id", e.result.DatasetID)
+	b.Bool("passed", len(s.reasons) == 0)
+	b.Raw("reasons", rawjson.AppendStrings(nil, s.reasons))
+	b.Raw("datapoints", rawjson.AppendArray(nil, datapoints))
+	b.Raw("result", result)
+	if comparison != nil {
+		b.Raw("comparison", comparison)
+	}
+	return e.one(b.Bytes())
+}
