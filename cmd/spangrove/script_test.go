@@ -28,7 +28,7 @@ import (
 
 // TestMain lets the test's own binary be the programs that scripts run.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"spangrove": main, "inpty": inPTY, "interrupt": interrupt})
+	testscript.Main(m, map[string]func(){"spangrove": main, "inpty": inPTY, "interrupt": interrupt, "peakrss": peakRSS, "manyevents": manyEvents})
 }
 
 var update = flag.Bool("update", false, "write what scripts compare with, and docs/cli.md")
@@ -38,10 +38,14 @@ var update = flag.Bool("update", false, "write what scripts compare with, and do
 //
 //	$SPANGROVE_SERVER, $SPANGROVE_API_KEY   the server, and a key of scope full of the project
 //	$ADMIN_KEY, $PROJECT                    a key of scope admin, and the project's name
+//	$SINK                                   a server that takes every batch and keeps nothing
 //	exits N COMMAND...                      the command must exit with this status
 //	capture NAME [REGEXP]                   sets a variable to what was printed last, or to its first group
 //	exec inpty WIDTH [-type TEXT] COMMAND…  the command in a terminal that is so wide
 //	exec interrupt N COMMAND…               the command gets Ctrl-C while it waits for its answer N+1
+//	away N                                  from now on $SPANGROVE_SERVER gives N answers and breaks all further connections
+//	exec peakrss MB COMMAND…                the command must not have more memory than this
+//	exec manyevents N BYTES FILE            writes so many events with inputs of so many bytes, in sessions of 50
 func TestScripts(t *testing.T) {
 	t.Run("sqlite", func(t *testing.T) { runScripts(t, "") })
 	t.Run("postgres", func(t *testing.T) {
@@ -57,6 +61,7 @@ const adminKey = "sg_scripts_0123456789abcdef"
 func runScripts(t *testing.T, dsn string) {
 	server := startProcess(t, "SPANGROVE_DATA_DIR="+t.TempDir(), "SPANGROVE_POSTGRES_DSN="+dsn, "SPANGROVE_API_KEY="+adminKey)
 	admin := harness.NewClient(server, adminKey)
+	nowhere := sink(t)
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata",
 		UpdateScripts:       *update,
@@ -82,10 +87,11 @@ func runScripts(t *testing.T, dsn string) {
 				return err
 			}
 			env.Vars = append(env.Vars, "SPANGROVE_SERVER="+server, "SPANGROVE_API_KEY="+key.Data.Value,
-				"ADMIN_KEY="+adminKey, "PROJECT="+name, "HOME="+home, "TZ=UTC", "TERM=xterm")
+				"ADMIN_KEY="+adminKey, "PROJECT="+name, "SINK="+nowhere, "HOME="+home, "TZ=UTC", "TERM=xterm")
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"away": away(t, server),
 			"exits": func(ts *testscript.TestScript, neg bool, args []string) {
 				if neg || len(args) < 2 {
 					ts.Fatalf("usage: exits STATUS COMMAND...")

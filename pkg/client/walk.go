@@ -24,12 +24,12 @@ const maxEvents = 1000
 // is read in smaller ones. The number of the page does not count. Last is taken by this
 // machine's clock when the walk begins. Projections have start_time in any case.
 func (s *EventService) All(ctx context.Context, q EventQuery) iter.Seq2[Event, error] {
-	return walk(ctx, s.c, q, func(e *Event) (string, float64, error) { return e.EventID, e.StartTime, nil })
+	return walk(q, pages[Event](ctx, s.c), func(e *Event) (string, float64, error) { return e.EventID, e.StartTime, nil })
 }
 
 // AllRaw is All with each event as the JSON text that the server sent.
 func (s *EventService) AllRaw(ctx context.Context, q EventQuery) iter.Seq2[json.RawMessage, error] {
-	return walk(ctx, s.c, q, func(text *json.RawMessage) (string, float64, error) {
+	return walk(q, pages[json.RawMessage](ctx, s.c), func(text *json.RawMessage) (string, float64, error) {
 		var e struct {
 			ID    string  `json:"event_id"`
 			Start float64 `json:"start_time"`
@@ -39,19 +39,31 @@ func (s *EventService) AllRaw(ctx context.Context, q EventQuery) iter.Seq2[json.
 	})
 }
 
+// pages reads pages of events, newest first.
+func pages[T any](ctx context.Context, c *Client) func(wireQuery) ([]T, error) {
+	return func(q wireQuery) ([]T, error) {
+		list, err := events[T](ctx, c, "/v1/events/export", q)
+		if err != nil {
+			return nil, err
+		}
+		return list.Items, nil
+	}
+}
+
 // walk reads pages that end where the one before came to. place gives an event's id and start.
-func walk[T any](ctx context.Context, c *Client, q EventQuery, place func(*T) (string, float64, error)) iter.Seq2[T, error] {
+func walk[T any](q EventQuery, read func(wireQuery) ([]T, error), place func(*T) (string, float64, error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		fail := func(err error) { var none T; yield(none, err) }
 		body := q.wire()
 		if len(q.Projections) > 0 && !slices.Contains(q.Projections, "start_time") {
 			body.Projections = append(slices.Clone(q.Projections), "start_time")
 		}
-		r, err := q.DateRange.fixed(time.Now())
+		from, to, err := q.DateRange.Bounds(time.Now())
 		if err != nil {
 			fail(err)
 			return
 		}
+		r := bounds{Millis(from), Millis(to)} // which no longer move with the time
 		full := q.Limit
 		if full <= 0 || full > maxEvents {
 			full = maxEvents
@@ -61,7 +73,7 @@ func walk[T any](ctx context.Context, c *Client, q EventQuery, place func(*T) (s
 		done := map[string]bool{} // events that start at this time and have come
 		for {
 			body.DateRange = r
-			list, err := events[T](ctx, c, "/v1/events/export", body)
+			list, err := read(body)
 			if errors.Is(err, ErrTooLarge) && body.Limit > 1 {
 				body.Limit, body.Page = body.Limit/2, 1
 				continue
@@ -70,8 +82,8 @@ func walk[T any](ctx context.Context, c *Client, q EventQuery, place func(*T) (s
 				fail(err)
 				return
 			}
-			for i := range list.Items {
-				id, start, err := place(&list.Items[i])
+			for i := range list {
+				id, start, err := place(&list[i])
 				if err != nil {
 					fail(err)
 					return
@@ -84,12 +96,12 @@ func walk[T any](ctx context.Context, c *Client, q EventQuery, place func(*T) (s
 					clear(done)
 				}
 				done[id] = true
-				if !yield(list.Items[i], nil) {
+				if !yield(list[i], nil) {
 					return
 				}
 			}
 			switch {
-			case len(list.Items) < body.Limit:
+			case len(list) < body.Limit:
 				return
 			case r.To == 0 || at < r.To:
 				r.To, body.Page, body.Limit = at, 1, min(full, 2*body.Limit)
@@ -100,16 +112,15 @@ func walk[T any](ctx context.Context, c *Client, q EventQuery, place func(*T) (s
 	}
 }
 
-// fixed is the range with bounds that no longer move with the time.
-func (r DateRange) fixed(now time.Time) (bounds, error) {
+// Bounds are the ends of the range, with Last counted back from now; zero where it is open.
+func (r DateRange) Bounds(now time.Time) (from, to time.Time, err error) {
 	if r.Last == "" {
-		return bounds{Millis(r.From), Millis(r.To)}, nil
+		return r.From, r.To, nil
 	}
 	n, err := strconv.Atoi(r.Last[:len(r.Last)-1])
 	if err != nil || n < 0 {
-		return bounds{}, r.wrong()
+		return from, to, r.wrong()
 	}
-	var from time.Time
 	switch r.Last[len(r.Last)-1] {
 	case 'm':
 		from = now.Add(-time.Duration(n) * time.Minute)
@@ -125,9 +136,9 @@ func (r DateRange) fixed(now time.Time) (bounds, error) {
 			from = from.AddDate(0, 0, -from.Day())
 		}
 	default:
-		return bounds{}, r.wrong()
+		return from, to, r.wrong()
 	}
-	return bounds{From: Millis(from)}, nil
+	return from, to, nil
 }
 
 func (r DateRange) wrong() error {

@@ -46,14 +46,18 @@ func TestExamples(t *testing.T) {
 	walk(root)
 }
 
-// words splits a line as a shell does that knows only single quotes.
+// words splits a line as a shell does that knows only single quotes; what a pipe leads to is left out.
 func words(line string) []string {
 	var out []string
 	for i, part := range strings.Split(line, "'") {
 		if i%2 == 1 {
 			out = append(out, part)
-		} else {
-			out = append(out, strings.Fields(part)...)
+			continue
+		}
+		before, _, piped := strings.Cut(part, " | ")
+		out = append(out, strings.Fields(before)...)
+		if piped {
+			break
 		}
 	}
 	return out

@@ -51,6 +51,8 @@ func (a *app) events() *cobra.Command {
 			spangrove events search --type model --filter 'metadata.total_tokens > 1000' --fields config.model,metadata.total_tokens`),
 		a.eventCreate(append(fields, changes...)),
 		a.eventBatch(),
+		a.eventExport(),
+		a.eventImport(),
 		a.getter("an event", `
 			spangrove events get `+exampleEvent+`
 			spangrove events get `+exampleEvent+` --output json`,
