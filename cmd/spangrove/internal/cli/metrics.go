@@ -60,6 +60,9 @@ func (a *app) metrics() *cobra.Command {
 		a.deleter("delete ID...", "metrics with their versions", `spangrove metrics delete `+id+` --yes`,
 			func(id string) client.Request { return del(path("metrics", id)) }),
 		a.metricRun(id),
+		a.metricLibrary(),
+		a.metricEnable(),
+		a.metricCheck(),
 		a.idLister("versions ID", "List the versions of a metric, newest first", listing{
 			things: "versions", example: `spangrove metrics versions ` + id, at: "data", limit: 100, columns: versionColumns,
 		}, func(id string) client.Request { return get(path("metrics", id, "versions")) }),
