@@ -51,6 +51,7 @@ func (a *app) events() *cobra.Command {
 			spangrove events search --type model --filter 'metadata.total_tokens > 1000' --fields config.model,metadata.total_tokens`),
 		a.eventCreate(append(fields, changes...)),
 		a.eventBatch(),
+		a.eventTail(),
 		a.eventExport(),
 		a.eventImport(),
 		a.getter("an event", `
@@ -75,12 +76,17 @@ type eventChoice struct {
 }
 
 func (c *eventChoice) flags(cmd *cobra.Command) {
+	timeFlags(cmd, &c.since, &c.until)
+	c.flagsWithoutTime(cmd)
+}
+
+// flagsWithoutTime are the flags that do not choose by start time.
+func (c *eventChoice) flagsWithoutTime(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&c.session, "session", "", "only those of the session of this `ID`")
 	flags.StringVar(&c.kind, "type", "", "only those of this `TYPE`: model, tool, chain, session or generic")
 	flags.StringVar(&c.name, "name", "", "only those of exactly this `NAME`")
 	flags.StringVar(&c.run, "run", "", "only those of the experiment run of this `ID`")
-	timeFlags(cmd, &c.since, &c.until)
 	filterFlag(cmd, &c.filters)
 }
 
