@@ -19,6 +19,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/creack/pty"
 	"github.com/rogpeppe/go-internal/testscript"
@@ -28,7 +29,7 @@ import (
 
 // TestMain lets the test's own binary be the programs that scripts run.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"spangrove": main, "inpty": inPTY, "interrupt": interrupt, "peakrss": peakRSS, "manyevents": manyEvents})
+	testscript.Main(m, map[string]func(){"spangrove": main, "inpty": inPTY, "interrupt": interrupt, "peakrss": peakRSS, "manyevents": manyEvents, "sendspan": sendSpan})
 }
 
 var update = flag.Bool("update", false, "write what scripts compare with, and docs/cli.md")
@@ -181,6 +182,30 @@ func inPTY() {
 	_ = cmd.Wait()                    // its status is below
 	fmt.Print(strings.NewReplacer("\r\n", "\n", "\x1b", "^[").Replace(string(screen)))
 	os.Exit(cmd.ProcessState.ExitCode())
+}
+
+// sendSpan sends a span of that name, which goes on with the trace of TRACEPARENT, as instrumented
+// programs do:
+//
+//	sendspan NAME
+func sendSpan() {
+	parent := strings.Split(os.Getenv("TRACEPARENT"), "-")
+	now := time.Now().UnixNano()
+	body := fmt.Sprintf(`{"resourceSpans": [{"scopeSpans": [{"spans": [{"traceId": %q, "parentSpanId": %q, "spanId": "%016x", "name": %q,
+		"startTimeUnixNano": "%d", "endTimeUnixNano": "%d"}]}]}]}`, parent[1], parent[2], now, os.Args[1], now, now+1e6)
+	request, err := http.NewRequest(http.MethodPost, os.Getenv("SPANGROVE_SERVER")+"/v1/traces", strings.NewReader(body))
+	if err == nil {
+		request.Header.Set("Authorization", "Bearer "+os.Getenv("SPANGROVE_API_KEY"))
+		request.Header.Set("Content-Type", "application/json")
+		var answer *http.Response
+		if answer, err = http.DefaultClient.Do(request); err == nil && answer.StatusCode != http.StatusOK {
+			err = errors.New(answer.Status)
+		}
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "sendspan:", err)
+		os.Exit(1)
+	}
 }
 
 // TestReadme runs the lines of the README's section about the command line as one script, next to

@@ -51,7 +51,9 @@ type Spec struct {
 	Against       string                  // id of an earlier run to compare with; empty: none
 	PassingRanges map[string]client.Range // of metrics, by name
 	Configuration map[string]any          // of what is evaluated: prompts, models, versions
-	Metadata      map[string]any
+	// Metadata of the run. Its git is what the program was built of, if it is not given; nil
+	// leaves it out.
+	Metadata map[string]any
 }
 
 // Result is what came of an evaluation.
@@ -244,6 +246,9 @@ func (e *evaluation) metadata() map[string]any {
 		m["git"] = git
 	}
 	maps.Copy(m, e.spec.Metadata)
+	if m["git"] == nil {
+		delete(m, "git")
+	}
 	if !e.stored {
 		m["offline_dataset_id"] = e.result.DatasetID
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os/exec"
 	"slices"
 	"strings"
 	"time"
@@ -49,11 +50,11 @@ and prints its outputs as one JSON value. A datapoint whose program exits with a
 In its environment are SPANGROVE_RUN_ID, SPANGROVE_SESSION_ID, SPANGROVE_DATAPOINT_ID, SPANGROVE_SERVER and SPANGROVE_API_KEY, and
 TRACEPARENT: spans that it sends with this trace context stand below its step in the datapoint's session.
 
-A dataset is the id of a stored one, or a file of JSON, JSON lines or CSV. A row has inputs, ground_truth and id; if it has no inputs, all
+The run records the command line and, in a git repository, the commit. A dataset is the id of a stored one, or a file of JSON, JSON lines or CSV. A row has inputs, ground_truth and id; if it has no inputs, all
 other members are its inputs, as columns of CSV are.
 
 --metric is a metric of the project, else a ready-made one, else a .json or .yaml file with a definition, which may be
-{from: NAME, parameters: {…}} of a ready-made one. --evaluator is a program that gets {inputs, outputs, ground_truth} and prints a score:
+{from: NAME, parameters: {…}} of a ready-made one. --evaluator is a program, NAME= before it names its metric, that gets {inputs, outputs, ground_truth} and prints a score:
 a number, a boolean, a text, or an object with score, explanation and further scores.
 
 The exit status is 1 if a program or an evaluator failed, or if a metric's aggregate over all datapoints does not meet its rule: --min and
@@ -161,7 +162,7 @@ func (e *evalRun) work(ctx context.Context, t *tracer.Tracer, p program, rows []
 	spec := experiment.Spec{
 		Name: e.options.name, RunID: e.run, FunctionName: evalStep, Dataset: rows, DatasetID: stored,
 		Parallel: e.options.parallel, Aggregate: e.options.aggregate,
-		Configuration: map[string]any{"command": e.options.command},
+		Configuration: map[string]any{"command": e.options.command}, Metadata: map[string]any{"git": revision(ctx)},
 		PassingRanges: maps.Clone(e.ranges),
 		Function: func(ctx context.Context, d experiment.Datapoint) (any, error) {
 			inputs := d.Inputs
@@ -211,6 +212,19 @@ func (e *evalRun) work(ctx context.Context, t *tracer.Tracer, p program, rows []
 		}
 	}
 	return after(err, "run %s is %s, %d of %d datapoints were done", e.run, e.result.Status, done, len(e.result.Datapoints))
+}
+
+// revision is the commit of the directory's git repository, nil if it is none.
+func revision(ctx context.Context) any {
+	commit, err := exec.CommandContext(ctx, "git", "rev-parse", "HEAD").Output()
+	if err != nil {
+		return nil
+	}
+	changed, err := exec.CommandContext(ctx, "git", "status", "--porcelain", "--untracked-files=no").Output()
+	if err != nil {
+		return nil
+	}
+	return map[string]any{"commit_hash": strings.TrimSpace(string(commit)), "is_dirty": len(changed) > 0}
 }
 
 // complain tells on standard error what went wrong with a datapoint.
