@@ -83,15 +83,15 @@ func TestBar(t *testing.T) {
 		width              int
 		want               string
 	}{
-		{0, 10, 0, 0, 40, "exporting [.........]   0% 0 events     "},
-		{5, 10, 1234567, 10 * time.Second, 79, "exporting [######.......]  50% 1,234,567 events, 123,456/s, 10s left           "},
-		{10, 10, 10, 0, 40, "exporting [########]  100% 10 events    "},
+		{0, 10, 0, 0, 40, "exporting [..............]   0% 0 events"},
+		{5, 10, 1234567, 10 * time.Second, 79, "exporting [############............]  50% 1,234,567 events, 123,456/s, 10s left"},
+		{10, 10, 10, 0, 40, "exporting [#############] 100% 10 events"},
 		{0, 0, 7, 2 * time.Second, 40, "exporting 7 events, 3/s                 "},
 		{5, 10, 5, 0, 12, "exporting   "},
 	} {
 		got := barLine("exporting", "events", tt.done, tt.total, tt.units, tt.took, tt.width)
-		if len(got) != tt.width || strings.Join(strings.Fields(got), " ") == "" {
-			t.Errorf("%d columns: %q, %d", tt.width, got, len(got))
+		if got != tt.want {
+			t.Errorf("%d columns: %q, want %q", tt.width, got, tt.want)
 		}
 	}
 	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567", -1000: "-1,000"} {

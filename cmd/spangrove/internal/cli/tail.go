@@ -114,14 +114,16 @@ func (t *follower) looks(ctx context.Context) error {
 		default:
 			return err
 		}
+		pause := t.interval
 		if err == nil {
 			old = time.Time{}
 			t.forget(begun.Add(-t.late))
+			pause = max(pause, 4*time.Since(begun)) // so that the server has most of the time for others
 		}
 		select {
 		case <-ctx.Done():
 			return context.Canceled
-		case <-time.After(max(t.interval, 4*time.Since(begun))): // so that the server has most of the time for others
+		case <-time.After(pause):
 		}
 	}
 }
