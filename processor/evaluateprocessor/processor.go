@@ -94,41 +94,34 @@ func (p *evaluateProcessor) process(ctx context.Context, td ptrace.Traces) (ptra
 // events are the spans of a request as events. A span that cannot be one is left out.
 func (p *evaluateProcessor) events(td ptrace.Traces) []scored {
 	var list []scored
-	var foreign []ptrace.Span
+	// The mapper is asked where there are foreign spans. It gives an event for each span in its
+	// order, native ones included, but for those without ids.
+	var mapped []event.Event
+	at := -1
 	for _, rs := range td.ResourceSpans().All() {
 		for _, ss := range rs.ScopeSpans().All() {
 			native := spancodec.IsNative(ss.Scope())
 			for _, span := range ss.Spans().All() {
-				switch {
-				case !native:
-					foreign = append(foreign, span)
-				default:
+				known := !span.TraceID().IsEmpty() && !span.SpanID().IsEmpty()
+				if known {
+					at++
+				}
+				if native {
 					if e, err := spancodec.Decode(span); err == nil {
 						list = append(list, scored{span, true, e})
 					}
-				}
-			}
-		}
-	}
-	if len(foreign) == 0 {
-		return list
-	}
-	// The mapper gives an event for each span in its order, but for spans without ids. It is given
-	// native spans, too, where both stand in one request, so they are told apart by position.
-	batch, _ := p.mapper.Traces(td)
-	at := 0
-	for _, rs := range td.ResourceSpans().All() {
-		for _, ss := range rs.ScopeSpans().All() {
-			native := spancodec.IsNative(ss.Scope())
-			for _, span := range ss.Spans().All() {
-				if span.TraceID().IsEmpty() || span.SpanID().IsEmpty() {
 					continue
 				}
-				if e := &batch.Events[at]; !native {
-					e.Metadata, e.ColdMetadata = rawjson.Concat(e.Metadata, e.ColdMetadata), nil
-					list = append(list, scored{span, false, *e})
+				if !known {
+					continue
 				}
-				at++
+				if mapped == nil {
+					batch, _ := p.mapper.Traces(td)
+					mapped = batch.Events
+				}
+				e := mapped[at]
+				e.Metadata, e.ColdMetadata = rawjson.Concat(e.Metadata, e.ColdMetadata), nil
+				list = append(list, scored{span, false, e})
 			}
 		}
 	}
