@@ -117,19 +117,15 @@ func (a *app) backfillStart() *cobra.Command {
 
 // backfillEnd waits until a backfill has ended, and tells of its progress on a terminal.
 func (a *app) backfillEnd(ctx context.Context, metric, id string) (json.RawMessage, error) {
-	_, live := terminal(a.errs)
+	bar := newBar(a.errs)
+	defer bar.clear()
 	for {
 		answer, err := a.call(ctx, get(path("metrics", metric, "backfills", id)))
 		if err != nil {
 			return nil, err
 		}
-		if live {
-			fmt.Fprintf(a.errs, "\r\x1b[K%s", clean(progressOf(answer)))
-		}
+		bar.line(clean(progressOf(answer)))
 		if state := textOf(answer, "state"); state != "running" && state != "paused" {
-			if live {
-				fmt.Fprint(a.errs, "\r\x1b[K")
-			}
 			return answer, nil
 		}
 		select {

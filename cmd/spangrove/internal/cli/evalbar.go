@@ -26,18 +26,21 @@ func newBar(errs io.Writer) *bar {
 	return &bar{errs, width}
 }
 
-// show draws the line anew.
+// show draws how many of a total are done.
 func (b *bar) show(done, total int, note string) {
-	if b.to == nil {
-		return
-	}
 	const cells = 20
 	full := cells
 	if total > 0 {
 		full = cells * done / total
 	}
-	line := fmt.Sprintf("[%s%s] %d of %d%s", strings.Repeat("=", full), strings.Repeat(" ", cells-full), done, total, note)
-	_, _ = io.WriteString(b.to, "\r"+shorten(line, b.width-1)+"\x1b[K") // that it cannot be seen harms nothing
+	b.line(fmt.Sprintf("[%s%s] %d of %d%s", strings.Repeat("=", full), strings.Repeat(" ", cells-full), done, total, note))
+}
+
+// line draws the line anew.
+func (b *bar) line(text string) {
+	if b.to != nil {
+		_, _ = io.WriteString(b.to, "\r"+shorten(text, b.width-1)+"\x1b[K") // that it cannot be seen harms nothing
+	}
 }
 
 // clear takes the line away.
