@@ -174,8 +174,7 @@ func message(err error) string {
 	return err.Error()
 }
 
-// fields are those of an event that an expression knows by their names. The types say which
-// operators make sense; any is whatever the event has.
+// fields are those of an event that an expression knows by their names.
 var fields = []string{"event_id", "session_id", "parent_id", "event_type", "event_name", "source", "project", "config", "inputs", "outputs", "error",
 	"start_time", "end_time", "duration", "metadata", "metrics", "feedback", "user_properties", "children"}
 

@@ -47,11 +47,11 @@ var functions = map[string]function{
 	// bleu(a, b): sentence BLEU of up to four words, with n-grams from two words on counted from one (Lin and
 	// Och 2004), so that a short text without a common four-gram is not 0.
 	"bleu": of2(func(m *meter, a, b any) (float64, error) {
-		return bleu(words(fold(mainText(a))), words(fold(mainText(b)))), m.two(a, b)
+		return bleu(words(strings.ToLower(mainText(a))), words(strings.ToLower(mainText(b)))), m.two(a, b)
 	}),
 	// rougeL(a, b): ROUGE-L, the F-measure of the longest common subsequence of words.
 	"rougeL": of2(func(m *meter, a, b any) (float64, error) {
-		return rougeL(m, words(fold(mainText(a))), words(fold(mainText(b))))
+		return rougeL(m, words(strings.ToLower(mainText(a))), words(strings.ToLower(mainText(b))))
 	}),
 	// overlap(a, b): how much of all elements of two lists is in both (Jaccard index); 1 for two
 	// empty lists. A text is the list of its normalized words.

@@ -63,9 +63,6 @@ func jsonText(value any) string {
 	return string(text)
 }
 
-// fold is how texts are compared that differ in case and Unicode's spaces only.
-func fold(s string) string { return strings.ToLower(s) }
-
 // words are the runs of letters, digits and marks, and the other visible characters one by one.
 func words(s string) []string {
 	var list []string
@@ -99,7 +96,7 @@ func normalize(s string) string {
 			return -1
 		}
 		return r
-	}, fold(s))
+	}, strings.ToLower(s))
 	kept := strings.Fields(s)
 	n := 0
 	for _, word := range kept {
