@@ -229,17 +229,27 @@ func (s *Server) Tail() []byte {
 	return bytes.TrimSpace(b[max(0, len(b)-logTail):])
 }
 
-// FreeAddr is a loopback address nobody listens on. The port lies below the
-// range from which the system takes the ports of outgoing connections, so that
-// none of those can sit on it while a killed server is down.
+// FreeAddr is a loopback address that is the test's own until its end, though nobody
+// listens on it yet, or for a while: the UDP port of the same number is kept
+// bound, and whoever gets an address here, in this process or in another, takes
+// that first. The port lies below the range from which the system takes the ports
+// of outgoing connections, so that none of those can sit on it either.
 func FreeAddr(t testing.TB) string {
 	t.Helper()
 	for range 200 {
 		addr := fmt.Sprintf("127.0.0.1:%d", 15000+rand.IntN(15000))
-		if l, err := net.Listen("tcp", addr); err == nil {
-			l.Close()
-			return addr
+		reservation, err := net.ListenPacket("udp", addr)
+		if err != nil {
+			continue
 		}
+		l, err := net.Listen("tcp", addr)
+		if err != nil {
+			reservation.Close()
+			continue
+		}
+		l.Close()
+		t.Cleanup(func() { reservation.Close() })
+		return addr
 	}
 	t.Fatal("no free port")
 	return ""
