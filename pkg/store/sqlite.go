@@ -51,6 +51,11 @@ const (
 	walAutoPages       = 64_000   // backstop: SQLite's own checkpoint inside a commit
 	checkpointEvery    = 250 * time.Millisecond
 	checkpointIdle     = time.Second
+	// busyMillis is how long a connection waits for a lock that another program has, such as one
+	// that copies the database. Ours never wait for one another.
+	busyMillis = 5000
+	// restartMillis is how long the lane waits for readers before the log begins anew.
+	restartMillis = 20
 )
 
 // sqliteFile is the database's name in the data directory.
@@ -64,9 +69,10 @@ func openSQLite(ctx context.Context, dir, synchronous string, log *zap.Logger) (
 	if err != nil {
 		return nil, err
 	}
-	dsn := func(extra ...string) string {
-		q := url.Values{"_pragma": append([]string{"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(" + synchronous + ")",
-			"auto_vacuum(INCREMENTAL)", "temp_store(MEMORY)", "foreign_keys(ON)"}, extra...)}
+	// No pragma here may write: a connection that opens would wait for the writer.
+	dsn := func(busyMillis int, extra ...string) string {
+		q := url.Values{"_pragma": append([]string{fmt.Sprintf("busy_timeout(%d)", busyMillis), "journal_mode(WAL)", "synchronous(" + synchronous + ")",
+			"temp_store(MEMORY)", "foreign_keys(ON)"}, extra...)}
 		return "file:" + (&url.URL{Path: path}).EscapedPath() + "?" + q.Encode()
 	}
 	d := &sqliteDB{wal: path + "-wal", log: log, stmts: map[string]*sql.Stmt{}, stop: make(chan struct{})}
@@ -77,28 +83,29 @@ func openSQLite(ctx context.Context, dir, synchronous string, log *zap.Logger) (
 	return d, nil
 }
 
-func (d *sqliteDB) openAll(ctx context.Context, dir string, dsn func(...string) string) (err error) {
+func (d *sqliteDB) openAll(ctx context.Context, dir string, dsn func(int, ...string) string) (err error) {
 	if err := d.hold(ctx, dir); err != nil {
 		return err
 	}
-	if d.check, err = sql.Open("sqlite", dsn("cache_size(-64)")); err != nil {
+	if err := d.migrate(ctx, dsn(busyMillis, "auto_vacuum(INCREMENTAL)")); err != nil {
+		return fmt.Errorf("migrate %s: %w", sqliteFile, err)
+	}
+	if d.check, err = sql.Open("sqlite", dsn(0, "cache_size(-64)")); err != nil {
 		return err
 	}
 	d.check.SetMaxOpenConns(1)
-	if err := migrateSQLite(ctx, d.check); err != nil {
-		return fmt.Errorf("migrate %s: %w", sqliteFile, err)
-	}
-	if d.writes, err = sql.Open("sqlite", dsn(fmt.Sprintf("cache_size(-%d)", sqliteWriteCacheKB), fmt.Sprintf("wal_autocheckpoint(%d)", walAutoPages))); err != nil {
+	if d.writes, err = sql.Open("sqlite", dsn(busyMillis, fmt.Sprintf("cache_size(-%d)", sqliteWriteCacheKB), fmt.Sprintf("wal_autocheckpoint(%d)", walAutoPages))); err != nil {
 		return err
 	}
 	d.writes.SetMaxOpenConns(1)
 	if d.writer, err = d.writes.Conn(ctx); err != nil {
 		return fmt.Errorf("open %s: %w", sqliteFile, err)
 	}
-	if d.reads, err = sql.Open("sqlite", dsn(fmt.Sprintf("cache_size(-%d)", sqliteReadCacheKB), "query_only(ON)")); err != nil {
+	if d.reads, err = sql.Open("sqlite", dsn(busyMillis, fmt.Sprintf("cache_size(-%d)", sqliteReadCacheKB), "query_only(ON)")); err != nil {
 		return err
 	}
 	d.reads.SetMaxOpenConns(sqliteReaders)
+	d.reads.SetMaxIdleConns(sqliteReaders) // each has the schema and pages of its own to read anew
 	d.reads.SetConnMaxIdleTime(time.Minute)
 	if err := d.writer.QueryRowContext(ctx, `SELECT coalesce(max(id), 0) FROM chunk`).Scan(&d.chunkID); err != nil {
 		return err
@@ -106,6 +113,17 @@ func (d *sqliteDB) openAll(ctx context.Context, dir string, dsn func(...string) 
 	d.done.Add(1)
 	go d.checkpoints()
 	return nil
+}
+
+// migrate makes the database or brings its schema up to date, by a connection of its own: what it
+// sets for the database to keep is written each time it is set.
+func (d *sqliteDB) migrate(ctx context.Context, dsn string) error {
+	db, err := sql.Open("sqlite", dsn)
+	if err != nil {
+		return err
+	}
+	db.SetMaxOpenConns(1)
+	return errors.Join(migrateSQLite(ctx, db), db.Close())
 }
 
 // hold takes the data directory for this process, by an exclusive lock on a database of its
@@ -220,27 +238,28 @@ type sqlRows struct{ *sql.Rows }
 func (r sqlRows) Close() { _ = r.Rows.Close() }
 
 func (d *sqliteDB) write(ctx context.Context, _ int, f func(writeTx) error) (err error) {
+	always := context.WithoutCancel(ctx)
+	defer func() {
+		if err != nil { // also if the begin failed: it may have come through when its time ran out
+			_, _ = d.writer.ExecContext(always, "ROLLBACK")
+		}
+	}()
 	if _, err := d.writer.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
-	defer func() {
-		if err != nil {
-			_, _ = d.writer.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
-		}
-	}()
 	if err := f(&sqliteTx{d: d, tally: tally{}}); err != nil {
 		return err
 	}
-	if _, err := d.writer.ExecContext(ctx, "COMMIT"); err != nil {
+	if _, err := d.writer.ExecContext(always, "COMMIT"); err != nil {
 		return err
 	}
 	d.dirty.Store(true)
 	if d.restart.CompareAndSwap(true, false) {
 		// Nearly everything is copied back by now; what is left is small. A reader that
 		// still stands on the log makes this a no-op, never an error to the caller.
-		_, _ = d.writer.ExecContext(ctx, "PRAGMA busy_timeout = 20")
-		_, _ = d.writer.ExecContext(ctx, "PRAGMA wal_checkpoint(RESTART)")
-		_, _ = d.writer.ExecContext(ctx, "PRAGMA busy_timeout = 5000")
+		for _, pragma := range []string{fmt.Sprintf("busy_timeout = %d", restartMillis), "wal_checkpoint(RESTART)", fmt.Sprintf("busy_timeout = %d", busyMillis)} {
+			_, _ = d.writer.ExecContext(always, "PRAGMA "+pragma)
+		}
 	}
 	return nil
 }
@@ -266,7 +285,7 @@ func (d *sqliteDB) checkpoints() {
 		if d.dirty.Swap(false) {
 			quiet = time.Now()
 		} else if time.Since(quiet) > checkpointIdle {
-			if _, err := d.check.Exec("PRAGMA wal_checkpoint(TRUNCATE)"); err != nil {
+			if err := d.cut(); err != nil {
 				d.log.Warn("checkpoint", zap.Error(err))
 			}
 			continue
@@ -287,6 +306,17 @@ func (d *sqliteDB) checkpoints() {
 	}
 }
 
+// cut copies all of the log back and cuts its file. Only the cut itself, when nothing is left to
+// copy, keeps writers out; it waits for nobody, so a reader that stands on the log puts it off.
+func (d *sqliteDB) cut() error {
+	var busy, pages, copied int
+	if err := d.check.QueryRow("PRAGMA wal_checkpoint(PASSIVE)").Scan(&busy, &pages, &copied); err != nil || copied < pages {
+		return err
+	}
+	_, err := d.check.Exec("PRAGMA wal_checkpoint(TRUNCATE)")
+	return err
+}
+
 func sqliteCode(err error) int {
 	var se *sqlite.Error
 	if errors.As(err, &se) {
@@ -295,7 +325,10 @@ func sqliteCode(err error) int {
 	return sqlite3.SQLITE_OK
 }
 
-func (d *sqliteDB) retryable(err error) bool { return sqliteCode(err) == sqlite3.SQLITE_BUSY }
+func (d *sqliteDB) retryable(err error) bool {
+	code := sqliteCode(err)
+	return code == sqlite3.SQLITE_BUSY || code == sqlite3.SQLITE_PROTOCOL // the latter: too many tries to begin a read
+}
 
 func (d *sqliteDB) unavailable(err error) bool {
 	switch sqliteCode(err) {
@@ -305,9 +338,11 @@ func (d *sqliteDB) unavailable(err error) bool {
 	return false
 }
 
-func (d *sqliteDB) days(ctx context.Context) ([]int32, error) {
+func (d *sqliteDB) days(ctx context.Context) ([]int32, error) { return sqliteDays(ctx, d) }
+
+func sqliteDays(ctx context.Context, c conn) ([]int32, error) {
 	var days []int32
-	err := each(ctx, d, `WITH RECURSIVE p(id) AS (SELECT id FROM project), d(p, day) AS (
+	err := each(ctx, c, `WITH RECURSIVE p(id) AS (SELECT id FROM project), d(p, day) AS (
 			SELECT id, (SELECT min(day) FROM ev WHERE project_id = id) FROM p
 			UNION ALL SELECT p, (SELECT min(ev.day) FROM ev WHERE project_id = d.p AND ev.day > d.day) FROM d WHERE day IS NOT NULL)
 		SELECT DISTINCT day FROM d WHERE day IS NOT NULL ORDER BY day DESC`, nil, func(scan func(...any) error) error {

@@ -242,7 +242,8 @@ func (t *sqliteTx) findEvents(ctx context.Context, projectID int64, ids []idDays
 		if days == nil {
 			if all == nil {
 				var err error
-				if all, err = t.d.days(ctx); err != nil {
+				// Not by a reader: all of them may be busy.
+				if all, err = sqliteDays(ctx, t); err != nil {
 					return nil, err
 				}
 			}

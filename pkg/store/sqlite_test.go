@@ -1,0 +1,135 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// openForTest opens a store in a directory of its own, with a second connection to its database
+// that waits for no lock, as another program has one.
+func openForTest(t *testing.T) (d *sqliteDB, other *sql.Conn) {
+	t.Helper()
+	dir := t.TempDir()
+	s, err := OpenSQLite(t.Context(), dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(dir, sqliteFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if other, err = db.Conn(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_, _ = other.ExecContext(context.Background(), "ROLLBACK")
+		_ = other.Close()
+		_ = db.Close()
+		if err := s.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return s.db.(*sqliteDB), other
+}
+
+// takeReaders takes all connections that read, and puts them back at the test's end.
+func takeReaders(t *testing.T, d *sqliteDB) []*sql.Conn {
+	t.Helper()
+	var taken []*sql.Conn
+	for range sqliteReaders {
+		conn, err := d.reads.Conn(t.Context())
+		if err != nil {
+			t.Fatal("open a reader:", err)
+		}
+		taken = append(taken, conn)
+		t.Cleanup(func() { _ = conn.Close() })
+	}
+	return taken
+}
+
+// A reader that opens while somebody writes does not wait for that, and stays open afterwards.
+func TestReadersOpenBesideAWriter(t *testing.T) {
+	t.Parallel()
+	d, other := openForTest(t)
+	if _, err := other.ExecContext(t.Context(), "BEGIN IMMEDIATE"); err != nil {
+		t.Fatal(err)
+	}
+	for _, conn := range takeReaders(t, d) {
+		var n int
+		if err := conn.QueryRowContext(t.Context(), "SELECT count(*) FROM ev").Scan(&n); err != nil {
+			t.Error("read:", err)
+		}
+		if err := conn.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if n := d.reads.Stats().MaxIdleClosed; n != 0 {
+		t.Errorf("%d readers were closed that would be needed again", n)
+	}
+}
+
+// A transaction needs no connection but its own.
+func TestWriterNeedsNoReader(t *testing.T) {
+	t.Parallel()
+	d, _ := openForTest(t)
+	takeReaders(t, d)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	err := d.write(ctx, 0, func(tx writeTx) error {
+		_, err := tx.findEvents(ctx, 1, []idDays{{id: uuid.New()}})
+		return err
+	})
+	if err != nil {
+		t.Error("find an event on any day while all readers are busy:", err)
+	}
+}
+
+// Cutting the log keeps no writer waiting for a reader that stands on the log.
+func TestCutWaitsForNobody(t *testing.T) {
+	t.Parallel()
+	d, other := openForTest(t)
+	reader := takeReaders(t, d)[0]
+	note := func(value string) {
+		err := d.write(t.Context(), 0, func(tx writeTx) error {
+			_, err := tx.exec(t.Context(), "INSERT INTO setting(name, value) VALUES ($1, $1)", value)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	note("before")
+	if _, err := reader.ExecContext(t.Context(), "BEGIN"); err != nil {
+		t.Fatal(err)
+	}
+	var n int
+	if err := reader.QueryRowContext(t.Context(), "SELECT count(*) FROM setting").Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	note("after")
+	done := make(chan error, 1)
+	go func() { done <- d.cut() }()
+	for cutting := true; cutting; {
+		select {
+		case err := <-done:
+			if err != nil {
+				t.Error("cut:", err)
+			}
+			cutting = false
+		default:
+		}
+		for _, text := range []string{"BEGIN IMMEDIATE", "ROLLBACK"} {
+			if _, err := other.ExecContext(t.Context(), text); err != nil {
+				t.Fatalf("%s while the log is cut: %v", text, err)
+			}
+		}
+	}
+	if _, err := reader.ExecContext(t.Context(), "ROLLBACK"); err != nil {
+		t.Fatal(err)
+	}
+}
