@@ -44,7 +44,11 @@ func CompileSearch(b *Builder, projectID int64, s *Search) Plan {
 	if s.RunID != "" {
 		id, _ := rawjson.ValidText(s.RunID)
 		run := b.Arg(id)
-		base = append(base, "(e.run_id = "+run+" OR "+b.dialect.sessionInRun(project, run)+")")
+		of := "e.run_id = " + run + " OR " + b.dialect.sessionInRun(project, run)
+		if len(s.RunSessions) > 0 {
+			of += " OR " + b.dialect.SessionIn(b, projectID, s.RunSessions)
+		}
+		base = append(base, "("+of+")")
 	}
 	if s.InRuns {
 		base = append(base, b.dialect.inAnyRun(project))

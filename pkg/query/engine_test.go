@@ -96,22 +96,25 @@ func TestEngineSearch(t *testing.T) {
 		en.insert(t, 1, at(2000, ``), "run-1", 0)
 		en.insert(t, 2, at(3000, `{"run_id":"run-2"}`), nil, 0)
 		en.insert(t, 3, at(3000.5, ``), nil, 0)
+		listed := at(500, ``)
+		en.insert(t, 4, listed, nil, 0)
 		f := func(ms float64) *float64 { return &ms }
 		for _, tt := range []struct {
 			name string
 			s    Search
 			want int
 		}{
-			{"all", Search{}, 4},
+			{"all", Search{}, 5},
 			{"from", Search{From: f(2000)}, 3},
-			{"to", Search{To: f(3000)}, 3},
+			{"to", Search{To: f(3000)}, 4},
 			{"both included", Search{From: f(3000), To: f(3000)}, 1},
 			{"inverted", Search{From: f(3000), To: f(1000)}, 0},
 			{"run", Search{RunID: "run-1"}, 2},
+			{"run and a session of its", Search{RunID: "run-1", RunSessions: []uuid.UUID{listed.SessionID, uuid.New()}}, 3},
 			{"unknown run", Search{RunID: "run-3"}, 0},
 			{"run with NUL", Search{RunID: "run\x00"}, 0},
 			{"run and filter", Search{RunID: "run-1", Filters: []Filter{{Field: "metadata.run_id", Operator: "exists"}}}, 1},
-			{"filter", Search{Filters: []Filter{{Field: "metadata", Operator: "not exists"}}}, 2},
+			{"filter", Search{Filters: []Filter{{Field: "metadata", Operator: "not exists"}}}, 3},
 			{"never", Search{From: f(0), RunID: "run-1", Filters: []Filter{{Field: "metadata.x", Operator: "is", Value: []byte(`"y"`)}, {Field: "event_type", Operator: "is", Value: []byte(`"none"`)}}}, 0},
 			{"broken filter", Search{Filters: []Filter{{Field: "metadata.x", Operator: "is"}}}, 0},
 		} {

@@ -6,6 +6,8 @@ package query
 import (
 	"encoding/json"
 
+	"github.com/google/uuid"
+
 	"github.com/spangrove/spangrove/pkg/event"
 )
 
@@ -23,9 +25,12 @@ type Search struct {
 	Filters  []Filter
 	From, To *float64 // bounds of start_time in Unix milliseconds, both included; nil: open
 	RunID    string   // evaluation_id: only events of this experiment run; "" for all
-	InRuns   bool     // only events of experiment runs
-	Limit    int      // rows a page, 1 or more
-	Page     int      // from 1
+	// RunSessions are sessions whose events are of the run, too, though none need name it. The
+	// store knows them.
+	RunSessions []uuid.UUID
+	InRuns      bool // only events of experiment runs
+	Limit       int  // rows a page, 1 or more
+	Page        int  // from 1
 	// HeadOnly says that the caller shows no field of the payload (Projection.NeedPayload).
 	HeadOnly bool
 	// Uncounted says that the caller needs no total, which is 0 then if there are further pages.

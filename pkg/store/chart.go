@@ -19,6 +19,11 @@ const maxChartValues = 20_000_000
 // Chart sums up the events that match. Filters on the project itself are the caller's to
 // decide (query.InProject).
 func (s *Store) Chart(ctx context.Context, projectID int64, c *query.Chart) (*query.ChartAnswer, error) {
+	asked := *c
+	c = &asked
+	if err := s.findRunSessions(ctx, projectID, &c.Search); err != nil {
+		return nil, s.kind(err, "chart")
+	}
 	earliest, err := s.earliest(ctx, projectID, c.From)
 	if err != nil {
 		return nil, s.kind(err, "chart")

@@ -152,15 +152,11 @@ func (s *Store) runSessions(ctx context.Context, projectID int64, r *run.Run) ([
 		}
 		return nil
 	}
-	listed := r.Sessions()
-	to, err := s.targets(ctx, projectID, listed)
+	listed, err := s.listedSessions(ctx, projectID, r)
 	if err != nil {
 		return nil, err
 	}
 	for _, id := range listed {
-		if t, ok := to[id]; ok {
-			id = t
-		}
 		if err := add(id); err != nil {
 			return nil, err
 		}
@@ -181,6 +177,33 @@ func (s *Store) runSessions(ctx context.Context, projectID int64, r *run.Run) ([
 		}
 	}
 	return list, nil
+}
+
+// listedSessions are the sessions that a run lists, under the ids that they have now.
+func (s *Store) listedSessions(ctx context.Context, projectID int64, r *run.Run) ([]uuid.UUID, error) {
+	ids := r.Sessions()
+	to, err := s.targets(ctx, projectID, ids)
+	for i, id := range ids {
+		if t, ok := to[id]; ok {
+			ids[i] = t
+		}
+	}
+	return ids, err
+}
+
+// findRunSessions tells a search over a run which sessions it lists. Events may name a run that
+// nobody made, which lists none.
+func (s *Store) findRunSessions(ctx context.Context, projectID int64, q *query.Search) error {
+	if q.RunID == "" {
+		return nil
+	}
+	r, err := s.Run(ctx, projectID, run.FoldID(q.RunID))
+	if err == nil {
+		q.RunSessions, err = s.listedSessions(ctx, projectID, &r)
+	} else if fault.Of(err) == fault.NotFound {
+		err = nil
+	}
+	return err
 }
 
 // sessionGroup is how many sessions one statement reads.

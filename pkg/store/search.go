@@ -27,6 +27,9 @@ const headFields = query.SpillMetadata | query.SpillMetrics | query.SpillFeedbac
 // id descending), and the exact number of all that match. Filters on the project itself are the
 // caller's to decide (query.InProject).
 func (s *Store) Search(ctx context.Context, projectID int64, q query.Search) (*event.Set, error) {
+	if err := s.findRunSessions(ctx, projectID, &q); err != nil {
+		return nil, s.kind(err, "search")
+	}
 	b := query.NewBuilder(s.dialect)
 	plan := query.CompileSearch(b, projectID, &q)
 	undecided := len(plan.Residual) > 0

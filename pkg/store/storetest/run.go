@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/spangrove/spangrove/pkg/dataset"
+	"github.com/spangrove/spangrove/pkg/evaluation"
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/metric"
@@ -150,6 +151,23 @@ func runJoin(e *env) {
 	if len(scores.Events) != 1 || string(scores.Events[0].Metrics) != `{"m":1}` {
 		e.Errorf("events: %+v", scores.Events)
 	}
+	whole := []string{"e", "e", "started", "also", "l", "listed"} // the session of e has an event that nobody sent
+	set, err := e.s.Search(e.ctx, e.project, query.Search{RunID: r.ID, Limit: 10, Page: 1})
+	e.ok(err)
+	var found []string
+	for i := range set.Events {
+		found = append(found, set.Events[i].Name)
+	}
+	e.equal("search", whole, found)
+	c := *e.chart("duration", "", "day", "count")
+	c.RunID = r.ID
+	answer, err := e.s.Chart(e.ctx, e.project, &c)
+	e.ok(err)
+	e.equal("chart", int64(len(whole)), answer.Total)
+	m := e.createMetric(metric.Definition{Name: "m2", Type: metric.Human})
+	backfill := e.backfill(evaluation.Backfill{MetricID: m, RunID: r.ID, Filters: e.filters(areTools)})
+	e.runBackfills()
+	e.equal("backfill", 2, e.readBackfill(backfill).Done) // l and e
 }
 
 func runScores(e *env) {
