@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/google/uuid"
@@ -126,23 +127,33 @@ func (s *Store) MoveBackfill(ctx context.Context, projectID int64, metricID, id 
 	if err != nil {
 		return b, err
 	}
-	// The new state holds already: what is left to do here can be done again.
-	var change string
-	switch to {
-	case evaluation.BackfillPaused:
-		change = `UPDATE evaluation SET state = 1, attempts = attempts + 1 WHERE project_id = $1 AND id IN (SELECT id FROM evaluation WHERE project_id = $1 AND backfill_id = $2 AND backfill_id <> '' AND state = 0 LIMIT %d)`
-	case evaluation.BackfillRunning:
-		change = `UPDATE evaluation SET state = 0, attempts = 0, due_ms = 0 WHERE project_id = $1 AND id IN (SELECT id FROM evaluation WHERE project_id = $1 AND backfill_id = $2 AND backfill_id <> '' AND state = 1 LIMIT %d)`
-	default:
-		change = `DELETE FROM evaluation WHERE project_id = $1 AND id IN (SELECT id FROM evaluation WHERE project_id = $1 AND backfill_id = $2 AND backfill_id <> '' AND state < 2 LIMIT %d)`
-	}
-	err = s.inSlices(ctx, projectID, func(ctx context.Context, tx writeTx) (int64, error) {
-		return tx.exec(ctx, fmt.Sprintf(change, evaluationSlice), projectID, id)
-	})
+	err = s.followBackfill(ctx, projectID, id)
 	if err == nil {
 		b.Progress, err = s.progress(ctx, s.db, projectID, id)
 	}
 	return b, s.kind(err, "change backfill")
+}
+
+// unfollowed is, by the state of a backfill, the condition on evaluations of its that have still to
+// follow it there, and what becomes of them. A claim that somebody has of them ends.
+var unfollowed = map[evaluation.BackfillState]struct{ cond, change string }{
+	evaluation.BackfillRunning:   {"state = 1", `UPDATE evaluation SET state = 0, attempts = 0, due_ms = 0`},
+	evaluation.BackfillPaused:    {"state = 0", `UPDATE evaluation SET state = 1, attempts = attempts + 1`},
+	evaluation.BackfillCancelled: {"state < 2", `DELETE FROM evaluation`},
+}
+
+// followBackfill brings the evaluations that a backfill has asked for into its state, whatever that
+// is by then, in slices.
+func (s *Store) followBackfill(ctx context.Context, project int64, id string) error {
+	return s.inSlices(ctx, project, func(ctx context.Context, tx writeTx) (int64, error) {
+		b, _, err := s.readBackfill(ctx, tx, project, id, tx.forUpdate())
+		to, ok := unfollowed[b.State]
+		if err != nil || !ok {
+			return 0, err
+		}
+		return tx.exec(ctx, to.change+fmt.Sprintf(` WHERE project_id = $1 AND id IN (SELECT id FROM evaluation WHERE project_id = $1 AND backfill_id = $2 AND backfill_id <> '' AND %s LIMIT %d)`,
+			to.cond, evaluationSlice), project, id)
+	})
 }
 
 // StepBackfills has each backfill that runs, of all projects, ask for its next evaluations, unless
@@ -160,12 +171,8 @@ func (s *Store) StepBackfills(ctx context.Context) (busy bool, err error) {
 		return err
 	})
 	for _, k := range running {
-		if err != nil {
-			break
-		}
-		var some bool
-		some, err = s.stepBackfill(ctx, k.project, k.id)
-		busy = busy || some
+		some, oops := s.stepBackfill(ctx, k.project, k.id)
+		busy, err = busy || some, errors.Join(err, oops) // the others go on
 	}
 	return busy, s.kind(err, "step backfills")
 }
@@ -176,6 +183,9 @@ func (s *Store) stepBackfill(ctx context.Context, project int64, id string) (bus
 		return false, err
 	}
 	p, err := s.progress(ctx, s.db, project, id)
+	if err == nil && p.Paused > 0 { // whoever resumed it has not come to the end, and may never
+		return true, s.followBackfill(ctx, project, id)
+	}
 	if err != nil || p.Waiting >= backfillWaiting || b.Asked && p.Waiting > 0 {
 		return false, err
 	}

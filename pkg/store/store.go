@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 	"go.uber.org/zap"
 
+	"github.com/spangrove/spangrove/pkg/evaluation"
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/query"
@@ -197,7 +198,7 @@ func open(ctx context.Context, db database, dialect query.Dialect, o Options) (_
 	return s, nil
 }
 
-// Ingesting says that events are being stored right now.
+// Ingesting says that events are being stored right now, others than those of evaluators.
 func (s *Store) Ingesting() bool { return s.putting.Load() > 0 }
 
 // Put stores a batch: all of it or nothing. When it returns nil, the batch is committed and
@@ -208,8 +209,10 @@ func (s *Store) Put(ctx context.Context, projectID int64, b event.Batch) error {
 	if len(b.Events) == 0 && len(b.Notes) == 0 {
 		return nil
 	}
-	s.putting.Add(1)
-	defer s.putting.Add(-1)
+	if len(b.Events) == 0 || b.Events[0].Source != evaluation.Source { // what evaluation stores, it need not wait for
+		s.putting.Add(1)
+		defer s.putting.Add(-1)
+	}
 	size := sizeOf(&b)
 	if !s.queue.take(size) {
 		s.telemetry.refused(ctx)

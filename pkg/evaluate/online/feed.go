@@ -3,6 +3,7 @@ package online
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -20,18 +21,18 @@ const (
 )
 
 // feed looks once at the new events of each project that may have more in the queue.
-func (r *Runner) feed(ctx context.Context) (busy bool, err error) {
+func (r *Runner) feed(ctx context.Context) (worked time.Duration, err error) {
 	arrived, err := r.store.ArrivalProjects(ctx)
 	if err != nil {
-		return false, err
+		return 0, err
 	}
 	due, err := r.store.TakeLater(ctx, takeLater, r.Timeout)
 	if err != nil || len(arrived)+len(due) == 0 {
-		return false, err
+		return 0, err
 	}
 	waiting, err := r.waiting(ctx)
 	if err != nil {
-		return false, err
+		return 0, err
 	}
 	later := map[int64][]evaluation.Later{}
 	for _, l := range due {
@@ -46,13 +47,11 @@ func (r *Runner) feed(ctx context.Context) (busy bool, err error) {
 		if waiting[id] >= r.Queue {
 			continue // what was taken comes back
 		}
-		some, err := r.feedProject(ctx, id, due)
-		if err != nil {
-			return false, err
-		}
-		busy = busy || some
+		looked, oops := r.feedProject(ctx, id, due)
+		err = errors.Join(err, oops) // the others go on
+		worked += time.Duration(looked) * eventWork
 	}
-	return busy, nil
+	return worked, err
 }
 
 // waiting counts what each project has of new events in the queue.
@@ -67,27 +66,30 @@ func (r *Runner) waiting(ctx context.Context) (map[int64]int, error) {
 	return n, err
 }
 
-// feedProject asks for the evaluations of a project's next arrivals, and of what was put off.
-func (r *Runner) feedProject(ctx context.Context, id int64, due []evaluation.Later) (busy bool, err error) {
+// feedProject asks for the evaluations of a project's next arrivals, and of what was put off, and
+// counts them.
+func (r *Runner) feedProject(ctx context.Context, id int64, due []evaluation.Later) (looked int, err error) {
 	f := &feeding{Runner: r, answer: evaluation.Admission{Project: id, Looked: due}}
 	p, err := r.store.ProjectByID(ctx, id)
 	if err != nil && fault.Of(err) != fault.NotFound {
-		return false, err
+		return 0, err
 	}
 	if err == nil {
 		var list []metric.Metric
 		if list, err = r.store.OnlineMetrics(ctx, id); err != nil {
-			return false, err
+			return 0, err
 		}
 		f.rules = rules(list, p)
 	}
 	intakes, err := r.store.TakeArrivals(ctx, id, takeArrivals, r.Timeout)
 	if err != nil || len(intakes)+len(due) == 0 {
-		return false, err
+		return 0, err
 	}
+	looked = len(due)
 	var fresh, waited []uuid.UUID
 	for _, in := range intakes {
 		f.answer.Intakes = append(f.answer.Intakes, in.ID)
+		looked += len(in.Arrivals)
 		for _, a := range in.Arrivals {
 			if f.arrival(a) {
 				fresh = append(fresh, a.EventID)
@@ -100,13 +102,13 @@ func (r *Runner) feedProject(ctx context.Context, id int64, due []evaluation.Lat
 		}
 	}
 	if err := errors.Join(f.look(ctx, fresh, false), f.look(ctx, waited, true)); err != nil {
-		return false, err
+		return 0, err
 	}
 	n, err := r.store.AdmitEvaluations(ctx, f.answer)
 	if n > 0 {
 		r.queue.stir()
 	}
-	return true, err
+	return looked, err
 }
 
 // feeding collects what becomes of a project's arrivals.

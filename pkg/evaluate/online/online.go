@@ -153,39 +153,63 @@ func (r *Runner) Stop() {
 	r.work.Wait()
 }
 
+// What work costs the machine, about. The clock does not tell while events are being stored: most of
+// the time a step waits for its turn at the store then, or for a model's answer.
+const (
+	eventWork = 200 * time.Microsecond // to look at an event, or to store a score in it
+	judgeWork = time.Millisecond       // to ask a model about one and to record the answer
+	stepWork  = 100 * time.Millisecond // to find the next events of a backfill
+)
+
 // gentleness is how many times as long as it worked each of those that share a task waits while
 // events are being stored, and longestWait bounds that: together they take a small part of the
 // machine from ingestion, and all of what that leaves.
 const (
-	gentleness  = 20
-	longestWait = 10 * time.Second
+	gentleness  = 25
+	longestWait = 10 * time.Minute
+	quiet       = 5 // looks at the store, a tenth of a second apart, that must find it idle to end a pause
 )
 
 // giveWay makes f, of which n run beside each other, wait after its work where events are being
 // stored meanwhile.
-func (r *Runner) giveWay(n int, f func(context.Context) (bool, error)) func(context.Context) (bool, error) {
-	return func(ctx context.Context) (busy bool, err error) {
-		began := time.Now()
-		busy, err = f(ctx)
-		if !busy || !r.store.Ingesting() {
-			return busy, err
+func (r *Runner) giveWay(n int, f func(context.Context) (time.Duration, error)) func(context.Context) (busy bool, err error) {
+	return func(ctx context.Context) (bool, error) {
+		worked, err := f(ctx)
+		if worked > 0 && r.store.Ingesting() {
+			r.pause(ctx, min(worked*time.Duration(gentleness*n), longestWait))
 		}
-		pause := time.NewTimer(min(time.Since(began)*time.Duration(gentleness*n), longestWait))
-		defer pause.Stop()
+		return worked > 0, err
+	}
+}
+
+// pause waits for d, but no longer than events are being stored.
+func (r *Runner) pause(ctx context.Context, d time.Duration) {
+	end := time.NewTimer(d)
+	defer end.Stop()
+	look := time.NewTicker(100 * time.Millisecond)
+	defer look.Stop()
+	for idle := 0; idle < quiet; {
 		select {
 		case <-ctx.Done():
-		case <-pause.C:
+			return
+		case <-end.C:
+			return
+		case <-look.C:
+			if idle++; r.store.Ingesting() {
+				idle = 0
+			}
 		}
-		return busy, err
 	}
 }
 
 // backfill has each backfill go on.
-func (r *Runner) backfill(ctx context.Context) (busy bool, err error) {
-	if busy, err = r.store.StepBackfills(ctx); busy {
+func (r *Runner) backfill(ctx context.Context) (worked time.Duration, err error) {
+	busy, err := r.store.StepBackfills(ctx)
+	if busy {
 		r.queue.stir()
+		worked = stepWork
 	}
-	return busy, err
+	return worked, err
 }
 
 // repeat calls f until ctx ends: at once again where it had something to do, else after a while

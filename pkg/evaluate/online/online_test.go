@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -113,7 +114,8 @@ func (w *world) settle() {
 	w.Helper()
 	for busy := true; busy; {
 		var err error
-		if busy, err = w.r.feed(w.Context()); err != nil {
+		worked, err := w.r.feed(w.Context())
+		if err != nil {
 			w.Fatal(err)
 		}
 		for range 3 { // a group that waits for another has its turn again
@@ -121,8 +123,9 @@ func (w *world) settle() {
 			if err != nil {
 				w.Fatal(err)
 			}
-			busy = busy || more
+			worked += more
 		}
+		busy = worked > 0
 	}
 }
 
@@ -574,35 +577,66 @@ func (s slowEngine) Run(ctx context.Context, _ evaluate.Task) ([]evaluate.Result
 	return nil, ctx.Err()
 }
 
-// busyStore says that events are being stored.
-type busyStore struct{ *store.Store }
+// busyStore says that events are being stored, until a moment.
+type busyStore struct {
+	Store
+	until time.Time
+}
 
-func (busyStore) Ingesting() bool { return true }
+func (b busyStore) Ingesting() bool { return time.Now().Before(b.until) }
 
 func TestGivesWay(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, nil)
-	busy, err := New(busyStore{w.s}, w.engine, w.r.Options)
-	if err != nil {
-		t.Fatal(err)
+	for _, tt := range []struct {
+		name         string
+		worked, busy time.Duration
+		want         time.Duration
+	}{
+		{"many times as long as it worked", time.Second, time.Hour, 2 * gentleness * time.Second},
+		{"with a bound", time.Hour, time.Hour, longestWait},
+		{"no longer than events are stored", time.Hour, 1950 * time.Millisecond, 2400 * time.Millisecond},
+		{"not where none are", time.Second, 0, 0},
+		{"not where there was nothing to do", 0, time.Hour, 0},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			began := time.Now()
+			r := &Runner{store: busyStore{until: began.Add(tt.busy)}}
+			f := r.giveWay(2, func(context.Context) (time.Duration, error) { return tt.worked, nil })
+			busy, err := f(t.Context())
+			if err != nil || busy != (tt.worked > 0) || time.Since(began) != tt.want {
+				t.Errorf("%s: busy %t, %v after %s, want it after %s", tt.name, busy, err, time.Since(began), tt.want)
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			if _, err := f(ctx); err != nil {
+				t.Error(err) // and it came back
+			}
+		})
 	}
-	work := func(context.Context) (bool, error) {
-		time.Sleep(2 * time.Millisecond)
-		return true, nil
-	}
-	took := func(r *Runner) time.Duration {
-		began := time.Now()
-		if _, err := r.giveWay(2, work)(t.Context()); err != nil {
-			t.Fatal(err)
+}
+
+// Waiting for a model's answer, or for one's turn at the store, takes nothing from ingestion.
+func TestWork(t *testing.T) {
+	t.Parallel()
+	const slow = 20 * time.Millisecond
+	for typ, want := range map[metric.Type]func(time.Duration) bool{
+		metric.LLM:    func(d time.Duration) bool { return d == 2*(eventWork+judgeWork) },
+		metric.Python: func(d time.Duration) bool { return d >= slow+2*eventWork },
+	} {
+		w := newWorld(t, nil)
+		w.engine.answer = func(task evaluate.Task) ([]evaluate.Result, error) {
+			time.Sleep(slow)
+			return make([]evaluate.Result, len(task.Events)), nil
 		}
-		return time.Since(began)
-	}
-	if d := took(busy); d < 2*gentleness*2*time.Millisecond {
-		t.Errorf("beside ingestion it took %s, want it to wait", d)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := busy.giveWay(1_000_000, work)(ctx); err != nil {
-		t.Error(err) // and it came back
+		w.metric("m", func(d *metric.Definition) { d.Type = typ })
+		w.put(step("a"), step("b"))
+		looked, err := w.r.feed(t.Context())
+		if err != nil || looked != 2*eventWork {
+			t.Errorf("%s: looking at two events is %s of work, %v", typ, looked, err)
+		}
+		worked, err := w.r.workOnce(t.Context())
+		if err != nil || !want(worked) {
+			t.Errorf("%s: evaluating two events is %s of work, %v", typ, worked, err)
+		}
 	}
 }

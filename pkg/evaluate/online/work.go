@@ -30,18 +30,18 @@ const (
 )
 
 // workOnce evaluates what it can claim of one group.
-func (r *Runner) workOnce(ctx context.Context) (busy bool, err error) {
+func (r *Runner) workOnce(ctx context.Context) (worked time.Duration, err error) {
 	g, ok, err := r.queue.take(ctx, r.Batch)
 	if err != nil || !ok {
-		return false, err
+		return 0, err
 	}
 	s, err := r.subject(ctx, g)
 	if err != nil || s == nil {
-		return false, err
+		return 0, err
 	}
 	jobs, err := r.store.ClaimEvaluations(ctx, g, r.Batch, r.Timeout+storeTimeout, s.after)
 	if err != nil || len(jobs) == 0 {
-		return false, err
+		return 0, err
 	}
 	running, cancel := context.WithTimeout(ctx, r.Timeout)
 	defer cancel()
@@ -49,15 +49,15 @@ func (r *Runner) workOnce(ctx context.Context) (busy bool, err error) {
 		b, err := s.read(running, jobs)
 		if err != nil {
 			// Nothing was asked of an engine: what is left comes back when the claim ends.
-			return false, err
+			return worked, err
 		}
-		b.evaluate(ctx, running)
+		worked += time.Duration(b.read)*eventWork + b.evaluate(ctx, running)
 		if err := b.store(ctx); err != nil {
-			return false, err
+			return worked, err
 		}
 		jobs = jobs[b.read:]
 	}
-	return true, nil
+	return worked, nil
 }
 
 // subject is what the evaluations of a group are about.
@@ -175,10 +175,10 @@ func (b *batch) settle(j evaluation.Job, o evaluation.Outcome) {
 	b.outcomes = append(b.outcomes, o)
 }
 
-// evaluate asks the engine, within running; ctx is the runner's.
-func (b *batch) evaluate(ctx, running context.Context) {
+// evaluate asks the engine, within running, and says what that cost the machine; ctx is the runner's.
+func (b *batch) evaluate(ctx, running context.Context) (worked time.Duration) {
 	if len(b.jobs) == 0 {
-		return
+		return 0
 	}
 	began := time.Now()
 	results, err := b.evaluator.Run(running, evaluate.Task{Project: b.group.Project, Metric: &b.metric, ID: b.group.MetricID, Version: b.group.Version, Events: b.events})
@@ -207,6 +207,10 @@ func (b *batch) evaluate(ctx, running context.Context) {
 			b.settle(b.jobs[i], o)
 		}
 	}
+	if b.metric.Type == metric.LLM {
+		return time.Duration(len(b.jobs)) * judgeWork
+	}
+	return took
 }
 
 // again is what becomes of a job whose engine broke, or failed for a reason that may go away.

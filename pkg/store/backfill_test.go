@@ -1,0 +1,61 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+
+	"github.com/spangrove/spangrove/pkg/evaluation"
+	"github.com/spangrove/spangrove/pkg/metric"
+)
+
+// A server may die between a backfill's new state and that of its evaluations, and one backfill
+// that cannot go on must not hold up the others.
+func TestBackfillTorn(t *testing.T) {
+	t.Parallel()
+	s := openTest(t, Options{})
+	p, err := s.EnsureProject(t.Context(), "default")
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(err)
+	d := metric.Definition{Name: "m", Type: metric.Human}
+	d.Complete(metric.DefaultSampling)
+	id, err := s.CreateMetric(t.Context(), p.ID, d)
+	must(err)
+	for range 3 {
+		must(s.Put(t.Context(), p.ID, oneEvent()))
+	}
+	create := func(filters string) evaluation.Backfill {
+		t.Helper()
+		b, err := s.CreateBackfill(t.Context(), p.ID, evaluation.Backfill{MetricID: id, Version: 1, Filters: json.RawMessage(filters)})
+		must(err)
+		return b
+	}
+	broken := create(`"none"`)
+	b := create(`[{"Field":"event_type","Operator":"is","Type":"string","Value":"tool"}]`)
+	for range 2 { // it asks for all, and sees that there are no more
+		if _, err := s.StepBackfills(t.Context()); err == nil {
+			t.Errorf("backfill %s, which has no filters, goes on", broken.ID)
+		}
+	}
+	_, err = s.MoveBackfill(t.Context(), p.ID, id, b.ID, evaluation.BackfillPaused)
+	must(err)
+	must(s.changeDocs(t.Context(), 0, "resume", func(ctx context.Context, tx writeTx) error {
+		b, d, err := s.readBackfill(ctx, tx, p.ID, b.ID, tx.forUpdate())
+		if err != nil || b.Paused != 0 || !b.Asked {
+			t.Errorf("%+v, %v", b, err)
+		}
+		b.State = evaluation.BackfillRunning
+		return s.writeBackfill(ctx, tx, p.ID, &b, &d)
+	}))
+	_, _ = s.StepBackfills(t.Context())
+	list, err := s.LoadBackfills(t.Context(), p.ID, []string{b.ID})
+	must(err)
+	if got := list[0]; got.State != evaluation.BackfillRunning || got.Waiting != 3 || got.Paused != 0 {
+		t.Errorf("resumed: %+v", got)
+	}
+}
