@@ -39,6 +39,7 @@ var update = flag.Bool("update", false, "write what scripts compare with, and do
 //
 //	$SPANGROVE_SERVER, $SPANGROVE_API_KEY   the server, and a key of scope full of the project
 //	$ADMIN_KEY, $PROJECT                    a key of scope admin, and the project's name
+//	$TLS_SERVER                             the server, as if it spoke TLS, which it does not
 //	$SINK                                   a server that takes every batch and keeps nothing
 //	exits N COMMAND...                      the command must exit with this status
 //	capture NAME [REGEXP]                   sets a variable to what was printed last, or to its first group
@@ -88,7 +89,7 @@ func runScripts(t *testing.T, dsn string) {
 				return err
 			}
 			env.Vars = append(env.Vars, "SPANGROVE_SERVER="+server, "SPANGROVE_API_KEY="+key.Data.Value,
-				"ADMIN_KEY="+adminKey, "PROJECT="+name, "SINK="+nowhere, "HOME="+home, "TZ=UTC", "TERM=xterm")
+				"TLS_SERVER="+strings.Replace(server, "http", "https", 1), "ADMIN_KEY="+adminKey, "PROJECT="+name, "SINK="+nowhere, "HOME="+home, "TZ=UTC", "TERM=xterm")
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){

@@ -158,6 +158,11 @@ func prepare(ctx context.Context, c *client.Client, t *tracer.Tracer, s Spec) (*
 	if err != nil {
 		return nil, err
 	}
+	if s.Against != "" { // better known now than after all the work
+		if _, err := c.Runs.Get(ctx, s.Against); err != nil {
+			return nil, fmt.Errorf("against: %w", err)
+		}
+	}
 	if e.result.RunID = s.RunID; e.result.RunID == "" {
 		e.result.RunID = uuid.NewString()
 	}

@@ -166,8 +166,9 @@ func (s Score) metrics(name string) (map[string]any, error) {
 
 // scalar says that v can be stored as a metric: NaN and infinities cannot.
 func scalar(v any) bool {
-	if _, ok := v.(json.Number); ok {
-		return true
+	if n, ok := v.(json.Number); ok {
+		_, err := n.Float64()
+		return err == nil
 	}
 	switch r := reflect.ValueOf(v); r.Kind() {
 	case reflect.Bool, reflect.String, reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,

@@ -22,8 +22,9 @@ import (
 // Fields are what a step or a session is told of, all optional. They are added to what is there,
 // key by key; a key that is there is replaced.
 //
-// Values are what encoding/json takes. One that it cannot write is replaced by a text that says so:
-// a trace never makes a program fail.
+// Values are what encoding/json takes. One that it cannot write, or that the server would refuse with
+// all that is sent beside it (a number beyond a double, objects nested deeper than about 100), is replaced
+// by a text that says so: a trace never makes a program fail.
 type Fields struct {
 	// Inputs and Outputs are objects. Other inputs stand under "value", other outputs under
 	// "result".
@@ -128,7 +129,11 @@ func encode(v any) (raw json.RawMessage) {
 	if err := e.Encode(v); err != nil {
 		return unwritable(v, err)
 	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	raw = bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	if _, _, err := rawjson.Clean(slices.Concat([]byte("[[["), raw, []byte("]]]"))); err != nil { // so deep it stands in a request
+		return unwritable(v, err)
+	}
+	return raw
 }
 
 func unwritable(v, why any) json.RawMessage {

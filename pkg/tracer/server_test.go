@@ -35,6 +35,11 @@ func open(t *testing.T, api string, opts ...tracer.Option) (*tracer.Tracer, *har
 	return tr, harness.NewClient(api, inprocess.Key)
 }
 
+// brokenError is an error whose methods panic for a nil pointer, as those of many do.
+type brokenError struct{ text string }
+
+func (e *brokenError) Error() string { return e.text }
+
 func flush(t *testing.T, tr *tracer.Tracer) {
 	t.Helper()
 	if err := tr.Flush(t.Context()); err != nil {
@@ -128,15 +133,26 @@ func TestSession(t *testing.T) {
 			}()
 			_ = tr.Trace(ctx, "panics", func(context.Context) error { panic("boom") })
 		}()
+		var unset *brokenError
+		if err := tr.Trace(ctx, "unset", func(context.Context) error { return unset }); !errors.Is(err, unset) {
+			t.Errorf("Trace: %v", err)
+		}
+		// What the server would refuse takes nothing else along.
+		deep := any("deep")
+		for range 99 {
+			deep = []any{deep}
+		}
+		tracer.EnrichSession(ctx, tracer.Fields{Metadata: map[string]any{"huge": json.Number("1e999"), "deep": deep, "fine": json.Number("1.50")}})
 		tracer.EnrichSession(ctx, tracer.Fields{Outputs: map[string]any{"paid": true}, Feedback: map[string]any{"stars": 5}, Error: errors.New("late")})
 		tr.Update(planID, tracer.Fields{Feedback: map[string]any{"ok": false}})
 		flush(t, tr)
 
 		evs := byName(t, c, id)
-		if len(evs) != 6 {
-			t.Fatalf("%d events, want the session and 5: %v", len(evs), evs)
+		if len(evs) != 7 {
+			t.Fatalf("%d events, want the session and 6: %v", len(evs), evs)
 		}
-		want(t, evs["checkout"], `{"event_type":"session","event_id":"`+id+`","source":"test","inputs":{"cart":3},"metadata":{"plan":"pro","num_events":5},
+		want(t, evs["checkout"], `{"event_type":"session","event_id":"`+id+`","source":"test","inputs":{"cart":3},"metadata":{"plan":"pro","num_events":6,"fine":1.50,
+			"huge":"!(json.Number: number outside the range of a double: 1e999)","deep":"!([]interface {}: nested deeper than 100)"},
 			"user_properties":{"user_id":"u1"},"outputs":{"paid":true},"feedback":{"stars":5},"error":"late"}`)
 		want(t, evs["plan"], `{"event_type":"chain","event_id":"`+planID+`","parent_id":"`+id+`","session_id":"`+id+`","source":"test",
 			"error":"no such tool","feedback":{"ok":false}}`)
@@ -150,11 +166,12 @@ func TestSession(t *testing.T) {
 			}
 		}
 		want(t, evs["panics"], `{"error":"panic: boom"}`)
+		want(t, evs["unset"], `{"error":"<nil>","metadata":{"error_type":"*tracer_test.brokenError"}}`)
 		if stack, _ := evs["panics"]["metadata"].(map[string]any)["error_stacktrace"].(string); !strings.Contains(stack, "TestSession") {
 			t.Errorf("the panic's stack: %q", stack)
 		}
-		if got := tr.Counts(); got.Lost != 0 || got.Waiting != 0 || got.Sent != 9 {
-			t.Errorf("counts %+v, want 5 spans and 4 calls", got)
+		if got := tr.Counts(); got.Lost != 0 || got.Waiting != 0 || got.Sent != 11 {
+			t.Errorf("counts %+v, want 6 spans and 5 calls", got)
 		}
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -92,7 +93,7 @@ func (t *Tracer) StartSession(ctx context.Context, name string, opts ...SessionO
 	f.values[inMetadata] = rawjson.Merge(f.values[inMetadata], s.about)
 	f.members(&b)
 	if f.err != nil {
-		b.String("error", f.err.Error())
+		b.String("error", fmt.Sprint(f.err))
 	}
 	t.startSession(s.id, b.Bytes())
 	return t.inSession(ctx, s.session), s.id
@@ -137,7 +138,7 @@ func EnrichSession(ctx context.Context, f Fields) {
 	if f.Error != nil { // which updates cannot set
 		var b rawjson.Builder
 		b.String("session_id", sc.session.id)
-		b.String("error", f.Error.Error())
+		b.String("error", fmt.Sprint(f.Error))
 		sc.t.startSession(sc.session.id, b.Bytes())
 	}
 	sc.t.Update(sc.session.id, f)

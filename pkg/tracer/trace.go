@@ -56,17 +56,17 @@ func (t *Tracer) Start(ctx context.Context, name string, opts ...SpanOption) (co
 	}
 }
 
-// fail writes on a span that it failed.
+// fail writes on a span that it failed. An error's own method may panic, as that of a nil pointer
+// does, where fmt's functions do not.
 func fail(span trace.Span, err error) {
-	span.SetStatus(codes.Error, err.Error())
-	var p *panicked
-	if errors.As(err, &p) {
-		span.AddEvent("exception", trace.WithAttributes(
-			attribute.String("exception.type", "panic"), attribute.String("exception.message", p.Error()),
-			attribute.String("exception.stacktrace", p.stack)))
-		return
+	text := fmt.Sprint(err)
+	span.SetStatus(codes.Error, text)
+	about := []attribute.KeyValue{attribute.String("exception.type", fmt.Sprintf("%T", err)), attribute.String("exception.message", text)}
+	if p, ok := err.(*panicked); ok {
+		about = append(about, attribute.String("exception.stacktrace", p.stack))
+		about[0] = attribute.String("exception.type", "panic")
 	}
-	span.RecordError(err)
+	span.AddEvent("exception", trace.WithAttributes(about...))
 }
 
 // panicked is the error of a span whose function panicked.

@@ -117,7 +117,7 @@ func (a *app) backfillStart() *cobra.Command {
 
 // backfillEnd waits until a backfill has ended, and tells of its progress on a terminal.
 func (a *app) backfillEnd(ctx context.Context, metric, id string) (json.RawMessage, error) {
-	bar := newBar(a.errs)
+	bar := a.progress("waiting", "events", 0)
 	defer bar.clear()
 	for {
 		answer, err := a.call(ctx, get(path("metrics", metric, "backfills", id)))

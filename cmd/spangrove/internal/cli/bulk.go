@@ -67,7 +67,7 @@ func fixedRange(since, until string, now time.Time) (r client.DateRange, err err
 		return r, err
 	case since != "":
 		if r.From, _, err = parseDate(since); err != nil {
-			return r, usage("--since %s: %s", since, err)
+			return r, usage("--since %s: %s, or a time up to now such as 30m, 24h or 7d", since, err)
 		}
 	}
 	if until != "" {

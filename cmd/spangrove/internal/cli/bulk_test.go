@@ -80,16 +80,18 @@ func TestBar(t *testing.T) {
 	for _, tt := range []struct {
 		done, total, units int64
 		took               time.Duration
+		note               string
 		width              int
 		want               string
 	}{
-		{0, 10, 0, 0, 40, "exporting [..............]   0% 0 events"},
-		{5, 10, 1234567, 10 * time.Second, 79, "exporting [############............]  50% 1,234,567 events, 123,456/s, 10s left"},
-		{10, 10, 10, 0, 40, "exporting [#############] 100% 10 events"},
-		{0, 0, 7, 2 * time.Second, 40, "exporting 7 events, 3/s                 "},
-		{5, 10, 5, 0, 12, "exporting   "},
+		{0, 10, 0, 0, "", 40, "exporting [..............]   0% 0 events"},
+		{5, 10, 1234567, 10 * time.Second, "", 79, "exporting [############............]  50% 1,234,567 events, 123,456/s, 10s left"},
+		{10, 10, 10, 0, "", 40, "exporting [#############] 100% 10 events"},
+		{10, 10, 10, 0, "3 failed", 50, "exporting [#############] 100% 10 events, 3 failed"},
+		{0, 0, 7, 2 * time.Second, "", 40, "exporting 7 events, 3/s"},
+		{5, 10, 5, 0, "", 12, "exporting  …"},
 	} {
-		got := barLine("exporting", "events", tt.done, tt.total, tt.units, tt.took, tt.width)
+		got := barLine("exporting", "events", tt.done, tt.total, tt.units, tt.took, tt.note, tt.width)
 		if got != tt.want {
 			t.Errorf("%d columns: %q, want %q", tt.width, got, tt.want)
 		}

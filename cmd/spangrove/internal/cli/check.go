@@ -346,8 +346,8 @@ func (c *check) class(score json.RawMessage) string {
 func (c *check) work(ctx context.Context, parallel int) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	progress := newBar(c.errs)
-	defer progress.clear()
+	bar := c.progress("checking", "examples", int64(len(c.examples)))
+	defer bar.clear()
 	turns := make(chan *labelled)
 	var mu sync.Mutex
 	done := 0
@@ -361,7 +361,7 @@ func (c *check) work(ctx context.Context, parallel int) error {
 				}
 				mu.Lock()
 				done++
-				progress.show(done, len(c.examples), "")
+				bar.at(int64(done), int64(done))
 				mu.Unlock()
 			}
 		})

@@ -8,8 +8,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"os/signal"
@@ -132,9 +130,9 @@ func (a *app) prepare(cmd *cobra.Command) (err error) {
 		client.WithUserAgent("spangrove-cli"),
 	}
 	if a.options.verbose {
-		fmt.Fprintf(a.errs, "server %s, key %s from %s\n", a.settings[settingServer].text, mask(a.settings[settingKey].text), a.settings[settingKey].from)
+		a.remark("server %s, key %s from %s", a.settings[settingServer].text, mask(a.settings[settingKey].text), a.settings[settingKey].from)
 		opts = append(opts, client.WithHTTPClient(&http.Client{
-			Transport:     &loud{to: a.errs, next: http.DefaultTransport},
+			Transport:     &loud{tell: a.remark, next: http.DefaultTransport},
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		}))
 	}
@@ -147,7 +145,7 @@ func (a *app) prepare(cmd *cobra.Command) (err error) {
 
 // loud tells of each request and of its answer, but for the key.
 type loud struct {
-	to   io.Writer
+	tell func(format string, args ...any)
 	next http.RoundTripper
 }
 
@@ -156,10 +154,10 @@ func (l *loud) RoundTrip(r *http.Request) (*http.Response, error) {
 	res, err := l.next.RoundTrip(r)
 	took := time.Since(begun).Round(time.Millisecond)
 	if err != nil {
-		fmt.Fprintf(l.to, "%s %s: %v, after %s\n", r.Method, r.URL.Redacted(), err, took)
+		l.tell("%s %s: %v, after %s", r.Method, r.URL.Redacted(), err, took)
 		return nil, err
 	}
-	fmt.Fprintf(l.to, "%s %s: %s, after %s\n", r.Method, r.URL.Redacted(), res.Status, took)
+	l.tell("%s %s: %s, after %s", r.Method, r.URL.Redacted(), res.Status, took)
 	return res, nil
 }
 

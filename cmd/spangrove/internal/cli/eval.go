@@ -18,6 +18,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/client"
 	"github.com/spangrove/spangrove/pkg/experiment"
 	"github.com/spangrove/spangrove/pkg/rawjson"
+	"github.com/spangrove/spangrove/pkg/run"
 	"github.com/spangrove/spangrove/pkg/tracer"
 )
 
@@ -92,6 +93,9 @@ func (a *app) evaluate(cmd *cobra.Command, o evalOptions) error {
 		return usage("--timeout-each must not be negative")
 	}
 	e := evalRun{app: a, options: o, run: uuid.NewString()}
+	if _, err := run.ParseAggregate(o.aggregate); err != nil {
+		return usage("--aggregate %s: %s", o.aggregate, strings.TrimPrefix(err.Error(), "aggregate_function: "))
+	}
 	var err error
 	if e.ranges, err = bounds(o.least, o.most); err != nil {
 		return err
@@ -101,11 +105,6 @@ func (a *app) evaluate(cmd *cobra.Command, o evalOptions) error {
 		return err
 	}
 	ctx := cmd.Context()
-	if o.against != "" { // better known now than after all the work
-		if _, err := a.call(ctx, get(path("runs", o.against))); err != nil {
-			return err
-		}
-	}
 	p := program{line: o.command, timeout: o.each, env: []string{
 		"SPANGROVE_SERVER=" + a.api.Server(), "SPANGROVE_API_KEY=" + a.settings[settingKey].text, "SPANGROVE_RUN_ID=" + e.run,
 	}}
@@ -157,7 +156,7 @@ type evalRun struct {
 
 // work runs the program and the evaluators over the dataset.
 func (e *evalRun) work(ctx context.Context, t *tracer.Tracer, p program, rows []experiment.Datapoint, stored string) error {
-	progress := newBar(e.errs)
+	bar := e.progress("evaluating", "datapoints", int64(len(rows)))
 	failed := 0
 	spec := experiment.Spec{
 		Name: e.options.name, RunID: e.run, FunctionName: evalStep, Dataset: rows, DatasetID: stored,
@@ -181,14 +180,11 @@ func (e *evalRun) work(ctx context.Context, t *tracer.Tracer, p program, rows []
 			}
 			if d.Err != nil || len(d.EvaluatorErrs) > 0 {
 				failed++
-				progress.clear()
 				e.complain(d)
+				bar.note = fmt.Sprintf("%d failed", failed)
 			}
-			note := ""
-			if failed > 0 {
-				note = fmt.Sprintf(", %d failed", failed)
-			}
-			progress.show(done, total, note)
+			bar.total = int64(total)
+			bar.at(int64(done), int64(done))
 		},
 	}
 	for _, j := range e.judges {
@@ -201,7 +197,7 @@ func (e *evalRun) work(ctx context.Context, t *tracer.Tracer, p program, rows []
 	var err error
 	e.result, err = experiment.Evaluate(ctx, e.api, t, spec)
 	e.took = time.Since(began)
-	progress.clear()
+	bar.clear()
 	if err == nil || e.result == nil {
 		return err
 	}

@@ -129,6 +129,10 @@ func TestReports(t *testing.T) {
 			t.Errorf("there is no %q in\n%s", line, text)
 		}
 	}
+	e.result.Name = "n<1> `[x](y)"
+	if text := string(e.summary().markdown()); !strings.HasPrefix(text, "## n&lt;1> \\`[x]\\(y): failed\n") {
+		t.Errorf("the heading: %.60s", text)
+	}
 	for i := range 60 {
 		d := broken
 		d.ID = fmt.Sprintf("EXT-more-%d", i)
@@ -152,6 +156,16 @@ func TestProgramBounds(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	p.line = "echo '{\"a\": 1.50}' # whatever it is given"
+	for printed, want := range map[string]string{
+		"1e999": "it must print another JSON value: number outside the range of a double: 1e999",
+		strings.Repeat("[", 101) + strings.Repeat("]", 101): "it must print another JSON value: nested deeper than 100",
+		"[1] 2": `it must print one JSON value, not "[1] 2"`,
+	} {
+		refused := program{line: "echo '" + printed + "'"}
+		if _, err := refused.run(t.Context(), nil); err == nil || err.Error() != want {
+			t.Errorf("%.20s: %v", printed, err)
+		}
+	}
 	if got, err := p.run(t.Context(), make([]byte, 1<<20)); err != nil || string(got) != `{"a": 1.50}` {
 		t.Errorf("%s, %v", got, err)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -75,9 +76,9 @@ func (e *evalRun) summary() *summary {
 				passed: len(m.Datapoints.Passed), failed: len(m.Datapoints.Failed)})
 		}
 	}
-	for name := range e.ranges {
-		if !slices.ContainsFunc(s.verdicts, func(v verdict) bool { return v.metric == name && v.aggregate != nil }) {
-			s.reasons = append(s.reasons, clean(name)+" has a rule and no values")
+	for _, name := range slices.Sorted(maps.Keys(e.ranges)) {
+		if !slices.ContainsFunc(s.verdicts, func(v verdict) bool { return v.metric == name }) {
+			s.add(verdict{metric: name, rule: e.rule(name)})
 		}
 	}
 	slices.Sort(s.reasons)
@@ -86,11 +87,15 @@ func (e *evalRun) summary() *summary {
 
 // add holds an aggregate against its rule.
 func (s *summary) add(v verdict) {
-	if v.aggregate != nil {
+	_, asked := s.ranges[v.metric]
+	switch {
+	case v.aggregate != nil:
 		text, _ := json.Marshal(*v.aggregate) // it came as JSON
 		if passes, says := v.rule.Passes(text); says && !passes {
 			v.bad = fmt.Sprintf("%s is %s, not %s", clean(v.metric), decimal(v.aggregate), v.rule)
 		}
+	case asked && v.bad == "":
+		v.bad = clean(v.metric) + " has a rule and no values"
 	}
 	if v.bad != "" {
 		s.reasons = append(s.reasons, v.bad)
@@ -154,7 +159,7 @@ func (v *verdict) says() string {
 	switch {
 	case v.bad != "":
 		return "failed"
-	case v.rule.String() != "":
+	case v.rule.String() != "" && (v.aggregate != nil || v.passed > 0):
 		return "passed"
 	}
 	return "-"
@@ -171,7 +176,7 @@ func (s *summary) show(o *output) error {
 	}}
 	for i := range s.verdicts {
 		v := &s.verdicts[i]
-		t.rows = append(t.rows, []string{clean(v.metric), clean(v.event), decimal(v.aggregate), cellText(v.rule.String()), v.says(),
+		t.rows = append(t.rows, []string{clean(v.metric), cellText(v.event), decimal(v.aggregate), cellText(v.rule.String()), v.says(),
 			strconv.Itoa(v.passed), strconv.Itoa(v.failed), strconv.Itoa(v.absent)})
 	}
 	if err := t.write(o); err != nil || s.comparison == nil {
@@ -284,12 +289,16 @@ func (s *summary) junit() []byte {
 	return append(append([]byte(xml.Header), text...), '\n')
 }
 
+// markdownText makes of a text what Markdown shows as that text, also in a table: names and errors
+// come from whoever sends telemetry.
+var markdownText = strings.NewReplacer("\\", `\\`, "|", `\|`, "<", "&lt;", "`", "\\`", "](", `]\(`)
+
 // markdown is a summary for the page of a build or of a change.
 func (s *summary) markdown() []byte {
 	var b strings.Builder
 	line := func(cells ...string) {
 		for i := range cells {
-			cells[i] = strings.NewReplacer("|", `\|`, "<", "&lt;", "\\", `\\`).Replace(cells[i])
+			cells[i] = markdownText.Replace(cells[i])
 		}
 		b.WriteString("| " + strings.Join(cells, " | ") + " |\n")
 	}
@@ -297,9 +306,9 @@ func (s *summary) markdown() []byte {
 	if len(s.reasons) > 0 {
 		outcome = "failed"
 	}
-	fmt.Fprintf(&b, "## %s: %s\n\nRun `%s`: %s.\n\n", clean(s.result.Name), outcome, s.run, s.counts())
+	fmt.Fprintf(&b, "## %s: %s\n\nRun `%s`: %s.\n\n", markdownText.Replace(clean(s.result.Name)), outcome, s.run, s.counts())
 	for _, reason := range s.reasons {
-		fmt.Fprintf(&b, "- %s\n", reason)
+		fmt.Fprintf(&b, "- %s\n", markdownText.Replace(reason))
 	}
 	if len(s.verdicts) > 0 {
 		b.WriteString("\n")
@@ -307,12 +316,12 @@ func (s *summary) markdown() []byte {
 		b.WriteString("|---|---|---:|---|---|---:|---:|---:|\n")
 		for i := range s.verdicts {
 			v := &s.verdicts[i]
-			line(clean(v.metric), clean(v.event), decimal(v.aggregate), cellText(v.rule.String()), v.says(),
+			line(clean(v.metric), cellText(v.event), decimal(v.aggregate), cellText(v.rule.String()), v.says(),
 				strconv.Itoa(v.passed), strconv.Itoa(v.failed), strconv.Itoa(v.absent))
 		}
 	}
 	if s.comparison != nil {
-		fmt.Fprintf(&b, "\nAgainst %s:\n\n", runName(&s.comparison.OldRun))
+		fmt.Fprintf(&b, "\nAgainst %s:\n\n", markdownText.Replace(runName(&s.comparison.OldRun)))
 		var titles []string
 		for _, c := range comparisonColumns {
 			titles = append(titles, c.title)

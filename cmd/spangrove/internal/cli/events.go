@@ -4,6 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"regexp"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
@@ -80,6 +83,9 @@ func (c *eventChoice) flags(cmd *cobra.Command) {
 	c.flagsWithoutTime(cmd)
 }
 
+// eventTypes are what --type takes: one, or none.
+var eventTypes = []string{"", client.EventModel, client.EventTool, client.EventChain, client.EventSession, client.EventGeneric}
+
 // flagsWithoutTime are the flags that do not choose by start time.
 func (c *eventChoice) flagsWithoutTime(cmd *cobra.Command) {
 	flags := cmd.Flags()
@@ -112,6 +118,9 @@ func (c *eventChoice) query() (json.RawMessage, error) {
 			filters = append(filters, f.Bytes())
 		}
 	}
+	if !slices.Contains(eventTypes, c.kind) {
+		return nil, usage("--type %s: must be model, tool, chain, session or generic", c.kind)
+	}
 	is("session_id", c.session)
 	is("event_type", c.kind)
 	is("event_name", c.name)
@@ -143,18 +152,17 @@ func dateRange(since, until string) (json.RawMessage, error) {
 		return nil, nil
 	}
 	var b rawjson.Builder
-	if timeUpToNow.MatchString(since) {
-		if until != "" {
-			return nil, usage("--since %s goes up to now; with --until it must be a date", since)
-		}
+	if timeUpToNow.MatchString(since) && until == "" {
 		b.String("relative", since)
 		return b.Bytes(), nil
 	}
-	if since != "" {
-		b.String("$gte", since)
+	if _, err := fixedRange(since, until, time.Time{}); err != nil {
+		return nil, err
 	}
-	if until != "" {
-		b.String("$lte", until)
+	for operator, date := range map[string]string{"$gte": since, "$lte": until} {
+		if date != "" {
+			b.String(operator, strings.Replace(date, " ", "T", 1))
+		}
 	}
 	return b.Bytes(), nil
 }

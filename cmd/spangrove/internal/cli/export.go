@@ -252,7 +252,7 @@ func (x *export) run(ctx context.Context, to io.Writer) error {
 	if err != nil {
 		return err
 	}
-	var bar *progress
+	bar := &progress{}
 	if _, shown := terminal(to); !shown { // or the bar would stand among the events
 		bar = x.progress("exporting", "events", max(0, int64(count.Total-len(x.done))))
 	}
@@ -265,7 +265,7 @@ func (x *export) run(ctx context.Context, to io.Writer) error {
 	if flushed := out.Flush(); flushed != nil {
 		err = &Failure{fmt.Sprintf("write %s: %s", x.name, cause(flushed)), ExitFailed}
 	}
-	bar.end(x.n, x.n)
+	bar.clear()
 	if err != nil && x.name == "-" {
 		return after(err, "exported %d events", x.n)
 	}

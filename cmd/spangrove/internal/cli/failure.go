@@ -2,9 +2,11 @@ package cli
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"strings"
 
 	"github.com/spangrove/spangrove/pkg/client"
@@ -39,7 +41,7 @@ type partial struct {
 	err  error
 }
 
-func (p *partial) Error() string { return p.err.Error() + "; " + p.done }
+func (p *partial) Error() string { return p.err.Error() } // explain tells what was done
 func (p *partial) Unwrap() error { return p.err }
 
 // after tells what had been done when err came.
@@ -60,8 +62,11 @@ func (a *app) explain(err error) error {
 	if errors.As(err, &p) {
 		f.Line += "; " + p.done
 	}
+	f.Line = clean(f.Line) // what it tells of may come from whoever sends telemetry
 	return f
 }
+
+const another = "name another server with --server or spangrove config set server URL"
 
 func (a *app) failure(err error) *Failure {
 	var f *Failure
@@ -82,9 +87,15 @@ func (a *app) failure(err error) *Failure {
 		if local(a.api.Server()) {
 			line += "start the server with spangrove, or "
 		}
-		return &Failure{line + "name another server with --server or spangrove config set server URL", ExitFailed}
+		return &Failure{line + another, ExitFailed}
 	}
-	return &Failure{strings.ReplaceAll(err.Error(), "\n", " "), fault.Of(err).ExitCode()}
+	if scheme := new(tls.RecordHeaderError); errors.Is(err, http.ErrSchemeMismatch) || errors.As(err, scheme) {
+		return &Failure{fmt.Sprintf("%s does not speak TLS; begin its address with http://, or %s", a.api.Server(), another), ExitFailed}
+	}
+	if trust := new(tls.CertificateVerificationError); errors.As(err, &trust) {
+		return &Failure{fmt.Sprintf("cannot trust %s: %s; name the file of its authority in SSL_CERT_FILE, or %s", a.api.Server(), cause(trust), another), ExitFailed}
+	}
+	return &Failure{err.Error(), fault.Of(err).ExitCode()}
 }
 
 // cause is the innermost error, which is what a person can understand.
@@ -104,7 +115,6 @@ func (a *app) refused(e *client.Error) *Failure {
 	if e.Field != "" {
 		what = e.Field + ": " + e.Message
 	}
-	what = oneLine(what)
 	key := a.settings[settingKey]
 	const by = "with --api-key, SPANGROVE_API_KEY or spangrove config set api-key KEY"
 	kind := fault.OfStatus(e.Status)

@@ -19,8 +19,8 @@ const filterHelp = `A filter is FIELD OPERATOR VALUE, and all filters must hold:
   inputs.question contains refund      a text, in any case as it is written; also not contains
   start_time after 2026-01-31          also before; a date, or a time as 2026-01-31T12:00:00Z
   error exists                         also not exists
-A field is a path such as outputs.choices.0.text; one with spaces stands in double quotes. A value is a number, true, false
-or null if it reads as one, and a text otherwise, or if it stands in double quotes.`
+A field is a path such as outputs.choices.0.text; one with spaces stands in quotes. A value is a number, true, false or null if it
+reads as one, and a text otherwise, or if it stands in quotes, single or double: between them everything is what it is.`
 
 // filterFlag is the flag --filter of verbs that choose events.
 func filterFlag(cmd *cobra.Command, to *[]string) {
@@ -35,9 +35,13 @@ var operators = []struct {
 }{
 	{"greater than", "greater than", false}, {"not contains", "not contains", false}, {"not exists", "not exists", false}, {"less than", "less than", false},
 	{"contains", "contains", false}, {"is not", "is not", false}, {"exists", "exists", false}, {"before", "before", false}, {"after", "after", false},
-	{"is", "is", false}, {">=", "", true}, {"<=", "", true}, {"!=", "is not", true}, {"==", "is", true}, {"=", "is", true},
-	{">", "greater than", true}, {"<", "less than", true},
+	{"is", "is", false}, {"!=", "is not", true}, {"==", "is", true}, {"=", "is", true}, {">", "greater than", true}, {"<", "less than", true},
 }
+
+// signs are what operators without letters are made of.
+const signs = "=!<>~"
+
+const someOperator = "expected an operator: is, is not, contains, not contains, exists, not exists, =, !=, >, <, after or before"
 
 // parseFilters reads filters as people write them into those of the API.
 func parseFilters(texts []string) ([]json.RawMessage, error) {
@@ -109,8 +113,8 @@ func parseFilter(text string) (f json.RawMessage, at int, problem string) {
 // filterField is the field that a filter begins with, and what comes behind it.
 func filterField(text string) (field, rest, problem string) {
 	rest = strings.TrimLeft(text, " \t")
-	if strings.HasPrefix(rest, `"`) {
-		end := strings.IndexByte(rest[1:], '"')
+	if rest != "" && isQuote(rest[0]) {
+		end := strings.IndexByte(rest[1:], rest[0])
 		if end < 0 {
 			return "", rest, "the quote is not closed"
 		}
@@ -129,13 +133,11 @@ func filterField(text string) (field, rest, problem string) {
 // filterOperator is the operator that a text begins with, and the value behind it.
 func filterOperator(text string) (name, value, problem string) {
 	lower := strings.ToLower(strings.Join(strings.Fields(text), " "))
+	sign := text[:len(text)-len(strings.TrimLeft(text, signs))]
 	for _, o := range operators {
 		behind, ok := strings.CutPrefix(lower, o.text)
-		if !ok || !o.sign && behind != "" && behind[0] != ' ' && behind[0] != '"' {
+		if !ok || o.sign && o.text != sign || !o.sign && behind != "" && behind[0] != ' ' && !isQuote(behind[0]) {
 			continue
-		}
-		if o.name == "" {
-			return "", text, o.text + " is no operator; use " + o.text[:1] + ", or not with the opposite"
 		}
 		// The operator may be written with more space between its words than it has here.
 		rest := text
@@ -144,7 +146,7 @@ func filterOperator(text string) (name, value, problem string) {
 			word := o.text
 			if !o.sign {
 				word, _, _ = strings.Cut(rest, " ")
-				if i := strings.IndexByte(word, '"'); i > 0 {
+				if i := strings.IndexAny(word, `"'`); i > 0 {
 					word = word[:i]
 				}
 			}
@@ -152,15 +154,18 @@ func filterOperator(text string) (name, value, problem string) {
 		}
 		return o.name, strings.TrimSpace(rest), ""
 	}
-	return "", text, "expected an operator: is, is not, contains, not contains, exists, not exists, >, <, after or before"
+	if sign != "" {
+		return "", text, sign + " is none; " + someOperator
+	}
+	return "", text, someOperator
 }
 
 var filterTime = regexp.MustCompile(`^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[-+]\d\d:?\d\d)?)?$`)
 
 // filterValue tells of which kind a value is and gives it as JSON.
 func filterValue(text string) (kind string, value json.RawMessage, problem string) {
-	if strings.HasPrefix(text, `"`) {
-		if len(text) < 2 || !strings.HasSuffix(text, `"`) {
+	if isQuote(text[0]) {
+		if len(text) < 2 || text[len(text)-1] != text[0] {
 			return "", nil, "the quote is not closed"
 		}
 		return "string", rawjson.AppendString(nil, unquoted(text)), ""
@@ -188,8 +193,10 @@ func filterValue(text string) (kind string, value json.RawMessage, problem strin
 
 // unquoted is a value without the quotes around it.
 func unquoted(text string) string {
-	if len(text) >= 2 && text[0] == '"' && text[len(text)-1] == '"' {
+	if len(text) >= 2 && isQuote(text[0]) && text[len(text)-1] == text[0] {
 		return text[1 : len(text)-1]
 	}
 	return text
 }
+
+func isQuote(c byte) bool { return c == '"' || c == '\'' }

@@ -21,6 +21,9 @@ func TestParseFilter(t *testing.T) {
 		`event_name is "not"`:               `{"field":"event_name","operator":"is","value":"not","type":"string"}`,
 		`event_name is"x"`:                  `{"field":"event_name","operator":"is","value":"x","type":"string"}`,
 		`event_name is " two  spaces "`:     `{"field":"event_name","operator":"is","value":" two  spaces ","type":"string"}`,
+		`event_name is 'a "b" '`:            `{"field":"event_name","operator":"is","value":"a \"b\" ","type":"string"}`,
+		`'metadata.two words' is'x'`:        `{"field":"metadata.two words","operator":"is","value":"x","type":"string"}`,
+		`metadata.n >-1`:                    `{"field":"metadata.n","operator":"greater than","value":-1,"type":"number"}`,
 		`metrics.ok is true`:                `{"field":"metrics.ok","operator":"is","value":true,"type":"boolean"}`,
 		`metrics.ok != "true"`:              `{"field":"metrics.ok","operator":"is not","value":"true","type":"string"}`,
 		`error is null`:                     `{"field":"error","operator":"is","value":null,"type":"string"}`,
@@ -46,11 +49,14 @@ func TestParseFilter(t *testing.T) {
 		`metadata.cost`:               "column 14: expected an operator",
 		`metadata.cost over 5`:        "column 15: expected an operator",
 		`metadata.cost isnt 5`:        "column 15: expected an operator",
-		`é.cost >= 5`:                 "column 8: >= is no operator; use >",
+		`é.cost >= 5`:                 "column 8: >= is none; expected an operator: is, is not, contains, not contains, exists, not exists, =, !=, >, <, after or before",
+		`metadata.cost <> 5`:          "column 15: <> is none; expected an operator",
+		`metadata.cost=~5`:            "column 14: =~ is none; expected an operator",
 		`metadata.cost >`:             "column 16: a value is missing",
 		`error exists now`:            "column 14: exists takes no value",
 		`event_name is "open`:         "column 15: the quote is not closed",
 		`"event_name is x`:            "column 1: the quote is not closed",
+		`event_name is 'x"`:           "column 15: the quote is not closed",
 		`start_time after noon`:       "column 18: expected a date",
 		`start_time after 2026-02-31`: "column 18: there is no such date",
 		`metrics.ok > true`:           "column 14: expected a number, a date or a text",
@@ -63,7 +69,7 @@ func TestParseFilter(t *testing.T) {
 }
 
 func FuzzParseFilter(f *testing.F) {
-	for _, s := range []string{`a > 1`, `a is not "b"`, `"a b" contains c`, `a exists`, `a after 2026-01-01`} {
+	for _, s := range []string{`a > 1`, `a is not "b"`, `a is'`, `'`, `a =! 1`, `"a b" contains c`, `a exists`, `a after 2026-01-01`} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

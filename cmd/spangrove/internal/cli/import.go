@@ -92,7 +92,7 @@ func (i *importing) run(cmd *cobra.Command, resume bool) (err error) {
 	i.bar = i.progress("importing", "events", size)
 	file := &lines{from: bufio.NewReaderSize(in, 256<<10), n: i.state.Lines, offset: i.state.Offset}
 	err = i.send(cmd.Context(), file)
-	i.bar.end(i.state.Offset, i.sent)
+	i.bar.clear()
 	switch {
 	case err != nil && i.keep && i.state.Offset > 0:
 		return after(err, "imported %d events of %s; go on with --resume", i.sent, i.name)

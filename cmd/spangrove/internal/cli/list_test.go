@@ -17,8 +17,8 @@ import (
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
-// run runs a command against a server that answers by handle.
-func run(t *testing.T, handle http.HandlerFunc, stdin string, args ...string) (stdout, stderr string, err error) {
+// execute runs a command against a server that answers by handle.
+func execute(t *testing.T, handle http.HandlerFunc, stdin string, args ...string) (stdout, stderr string, err error) {
 	t.Helper()
 	server := httptest.NewServer(handle)
 	defer server.Close()
@@ -72,7 +72,7 @@ func TestPages(t *testing.T) {
 		{total: 25, args: "--limit -1", usage: true},
 	} {
 		var pages []string
-		stdout, stderr, err := run(t, tools(tt.total, &pages), "", append([]string{"tools", "list", "--output", "jsonl"}, strings.Fields(tt.args)...)...)
+		stdout, stderr, err := execute(t, tools(tt.total, &pages), "", append([]string{"tools", "list", "--output", "jsonl"}, strings.Fields(tt.args)...)...)
 		if tt.usage {
 			var f *Failure
 			if !errors.As(err, &f) || f.Exit != ExitUsage || len(pages) > 0 {
@@ -98,7 +98,7 @@ func TestListBreaksOff(t *testing.T) {
 	for _, format := range formats {
 		var pages []string
 		all := tools(2500, &pages)
-		stdout, _, err := run(t, func(w http.ResponseWriter, r *http.Request) {
+		stdout, _, err := execute(t, func(w http.ResponseWriter, r *http.Request) {
 			if len(pages) == 2 {
 				w.WriteHeader(http.StatusForbidden)
 				_, _ = io.WriteString(w, `{"message": "not any more", "errorCode": "FORBIDDEN"}`)
@@ -141,7 +141,7 @@ func TestRowsInRequests(t *testing.T) {
 			}
 			_, _ = w.Write(wrapped("datapoint_ids", array(ids)))
 		}
-		stdout, stderr, err := run(t, handle, rows.String(), "datasets", "add", "65a1b2c3d4e5f60718293a4b", "--file", "-", "--input", "q")
+		stdout, stderr, err := execute(t, handle, rows.String(), "datasets", "add", "65a1b2c3d4e5f60718293a4b", "--file", "-", "--input", "q")
 		if refuse < 0 {
 			if err != nil || fmt.Sprint(sizes) != "[1000 1000 500]" || strings.Count(stdout, "id\n") != 2500 || stderr != "added 2500 datapoints\n" {
 				t.Errorf("requests of %v rows, %d lines, %q, %v", sizes, strings.Count(stdout, "id\n"), stderr, err)

@@ -31,8 +31,9 @@ type output struct {
 	results io.Writer
 	errs    io.Writer
 	format  string
-	width   int  // of the terminal that shows the results; 0 if none does
-	colour  bool // of results
+	width   int    // of the terminal that shows the results; 0 if none does
+	colour  bool   // of results
+	wipe    string // takes away a progress bar that a remark would stand behind; empty if there has been none
 }
 
 func newOutput(results, errs io.Writer, format string, noColor bool) *output {
@@ -55,8 +56,9 @@ func terminal(stream any) (fd int, ok bool) {
 	return int(f.Fd()), term.IsTerminal(int(f.Fd()))
 }
 
-// remark tells a person something that is no result.
-func (o *output) remark(format string, args ...any) { fmt.Fprintf(o.errs, format+"\n", args...) }
+// remark tells a person something that is no result. It is written at once, so that several
+// goroutines may.
+func (o *output) remark(format string, args ...any) { fmt.Fprintf(o.errs, o.wipe+format+"\n", args...) }
 
 // bold marks a heading.
 func (o *output) bold(text string) string {

@@ -10,6 +10,8 @@ import (
 	"os/exec"
 	"strings"
 	"time"
+
+	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
 // Bounds of what a program may say.
@@ -77,6 +79,9 @@ func (p *program) run(ctx context.Context, in []byte, env ...string) (json.RawMe
 		return nil, fail("%s", err)
 	case !json.Valid(text):
 		return nil, fail("it must print one JSON value, not %q", shorten(clean(string(text)), 60))
+	}
+	if _, _, err := rawjson.Clean(text); err != nil { // what the server refuses
+		return nil, fail("it must print another JSON value: %s", err)
 	}
 	return text, nil
 }

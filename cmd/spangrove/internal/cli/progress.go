@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"strconv"
 	"strings"
@@ -10,26 +11,32 @@ import (
 	"golang.org/x/term"
 )
 
-// progress draws on the terminal of standard error how far a long command has come. A nil one
-// draws nothing, as where standard error is no terminal.
+// progress is the line on the terminal of standard error that says how far a long command has
+// come. It is drawn over itself, and remarks stand above it. The zero one draws nothing, as where
+// standard error is no terminal.
 type progress struct {
-	out   *output
+	to    io.Writer
 	fd    int
 	verb  string // such as exporting
 	unit  string // such as events
 	total int64  // 0: not known
+	note  string // behind the rest; empty: none
 	begun time.Time
 	drawn time.Time
 }
 
-// progress begins a bar.
+// wipe takes away the line that the cursor is in.
+const wipe = "\r\x1b[K"
+
+// progress begins a bar, which is to be cleared in the end.
 func (o *output) progress(verb, unit string, total int64) *progress {
 	fd, ok := terminal(o.errs)
 	if !ok || os.Getenv("TERM") == "dumb" {
-		return nil
+		return &progress{}
 	}
-	p := &progress{out: o, fd: fd, verb: verb, unit: unit, total: total, begun: time.Now()}
-	p.draw(0, 0)
+	o.wipe = wipe
+	p := &progress{to: o.errs, fd: fd, verb: verb, unit: unit, total: total, begun: time.Now()}
+	p.at(0, 0)
 	return p
 }
 
@@ -38,38 +45,45 @@ const redraw = 100 * time.Millisecond
 
 // at says that done of the total is done, and how many units that is.
 func (p *progress) at(done, units int64) {
-	if p != nil && time.Since(p.drawn) >= redraw {
-		p.draw(done, units)
-	}
-}
-
-// end draws the last state and leaves the line to what comes next.
-func (p *progress) end(done, units int64) {
-	if p == nil {
+	if done != p.total && time.Since(p.drawn) < redraw {
 		return
 	}
-	p.draw(done, units)
-	fmt.Fprint(p.out.errs, "\n")
-}
-
-func (p *progress) draw(done, units int64) {
 	p.drawn = time.Now()
-	width, _, err := term.GetSize(p.fd)
-	if err != nil {
-		return
-	}
-	// One column stays free: some terminals wrap when the last one is written.
-	fmt.Fprint(p.out.errs, "\r"+barLine(p.verb, p.unit, done, p.total, units, p.drawn.Sub(p.begun), width-1))
+	p.draw(func(width int) string {
+		return barLine(p.verb, p.unit, done, p.total, units, p.drawn.Sub(p.begun), p.note, width)
+	})
 }
 
-// barLine is a line of exactly width columns.
-func barLine(verb, unit string, done, total, units int64, took time.Duration, width int) string {
+// line draws a text instead of the bar.
+func (p *progress) line(text string) {
+	p.draw(func(width int) string { return shorten(text, width) })
+}
+
+// draw draws what there is to be in so many columns, which can change. One stays free: some
+// terminals wrap when the last one is written.
+func (p *progress) draw(text func(width int) string) {
+	if p.to == nil {
+		return
+	}
+	if width, _, err := term.GetSize(p.fd); err == nil && width > 1 {
+		_, _ = io.WriteString(p.to, wipe+text(width-1)) // that it cannot be seen harms nothing
+	}
+}
+
+// clear takes the line away.
+func (p *progress) clear() { p.draw(func(int) string { return "" }) }
+
+// barLine is a line of at most width columns.
+func barLine(verb, unit string, done, total, units int64, took time.Duration, note string, width int) string {
 	tail := grouped(units) + " " + unit
 	if s := took.Seconds(); s >= 1 {
 		tail += ", " + grouped(int64(float64(units)/s)) + "/s"
 		if total > 0 && done > 0 && done < total {
 			tail += ", " + time.Duration(s*float64(total-done)/float64(done)*float64(time.Second)).Round(time.Second).String() + " left"
 		}
+	}
+	if note != "" {
+		tail += ", " + note
 	}
 	line := verb + " "
 	if total > 0 {
@@ -80,11 +94,7 @@ func barLine(verb, unit string, done, total, units int64, took time.Duration, wi
 			line += "[" + strings.Repeat("#", full) + strings.Repeat(".", room-full) + "]"
 		}
 	}
-	line += tail
-	if len(line) > width {
-		line = line[:max(0, width)]
-	}
-	return line + strings.Repeat(" ", max(0, width-len(line)))
+	return shorten(line+tail, width)
 }
 
 // grouped is a number with commas between thousands.

@@ -100,7 +100,7 @@ func TestTail(t *testing.T) {
 		}
 		return nil, 0
 	}
-	stdout, stderr, err := run(t, g.ServeHTTP, "", "events", "tail", "--interval", "1ms", "--late", "1m", "--limit", "1510", "--output", "jsonl")
+	stdout, stderr, err := execute(t, g.ServeHTTP, "", "events", "tail", "--interval", "1ms", "--late", "1m", "--limit", "1510", "--output", "jsonl")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +132,7 @@ func TestTailEnds(t *testing.T) {
 		}
 		return nil, http.StatusUnauthorized
 	}}
-	_, _, err := run(t, g.ServeHTTP, "", "events", "tail", "--interval", "1ms")
+	_, _, err := execute(t, g.ServeHTTP, "", "events", "tail", "--interval", "1ms")
 	if f, ok := err.(*Failure); !ok || f.Exit != 3 || !strings.HasSuffix(f.Line, "; showed 0 events") {
 		t.Errorf("error %v", err)
 	}
