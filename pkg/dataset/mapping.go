@@ -21,8 +21,8 @@ type Mapping struct {
 func (m *Mapping) Empty() bool { return len(m.Inputs)+len(m.History)+len(m.GroundTruth) == 0 }
 
 // FromRow makes a datapoint of a row, which is an object. Each mapped key of the row goes where
-// the mapping says, under the same key; into the history its value is appended. All other keys
-// become metadata. A key that the row lacks, or has null, is left out.
+// the mapping says, under the same key, also where it is null; into the history its value is
+// appended, but for null. All other keys become metadata.
 func (m *Mapping) FromRow(row json.RawMessage) Datapoint {
 	pick := func(key string) (string, json.RawMessage) { return key, rawjson.Get(row, key) }
 	p := m.build(pick)
@@ -41,7 +41,12 @@ func (m *Mapping) FromRow(row json.RawMessage) Datapoint {
 // entries are dotted paths into it, whose last element names the key; CheckPaths has accepted
 // them. A mapping that maps nothing takes the whole inputs, and the outputs as ground truth.
 func (m *Mapping) FromEvent(id string, event json.RawMessage) Datapoint {
-	p := m.build(func(path string) (string, json.RawMessage) { return last(path), follow(event, path) })
+	p := m.build(func(path string) (string, json.RawMessage) {
+		if v := follow(event, path); !rawjson.Null(v) {
+			return last(path), v
+		}
+		return last(path), nil
+	})
 	if m.Empty() {
 		p.Inputs = rawjson.Get(event, "inputs")
 		if out := rawjson.Get(event, "outputs"); rawjson.KindOf(out) == '{' {
@@ -79,12 +84,12 @@ func (m *Mapping) CheckPaths() error {
 	return nil
 }
 
-// build makes the mapped parts; pick gives the key and the value, if any, of an entry.
+// build makes the mapped parts; pick gives the key and the value of an entry, nil if there is none.
 func (m *Mapping) build(pick func(entry string) (key string, value json.RawMessage)) (p Datapoint) {
 	object := func(entries []string) json.RawMessage {
 		var b rawjson.Builder
 		for _, entry := range Unique(entries) {
-			if key, value := pick(entry); !rawjson.Null(value) {
+			if key, value := pick(entry); value != nil {
 				b.Raw(key, value)
 			}
 		}

@@ -17,7 +17,7 @@ func TestRows(t *testing.T) {
 		{`{}`, `{} [] {} {}`},
 		{`{"q":9007199254740993,"a":{"x":1.50},"rest":null}`, `{"q":9007199254740993} [] {"a":{"x":1.50}} {"rest":null}`},
 		{`{"both":[1],"chat":[{"role":"user"},"hi",[]],"also":{"role":"bot"}}`, `{"both":[1]} [{"role":"user"},{"chat":"hi"},{"chat":[]},{"role":"bot"}] {"both":[1]} {}`},
-		{`{"q":null,"chat":null,"also":7}`, `{} [{"also":7}] {} {}`},
+		{`{"q":null,"chat":null,"also":7}`, `{"q":null} [{"also":7}] {} {}`},
 		{`{"deep":{"key":1},"deep.key":2}`, `{} [] {"deep.key":2} {"deep":{"key":1}}`},
 	} {
 		if got := show(m.FromRow(json.RawMessage(tt.row))); got != tt.want {

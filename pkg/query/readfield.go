@@ -1,6 +1,8 @@
 package query
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -152,13 +154,18 @@ func (r FieldReader) TextOf(s *string) (string, bool) {
 	return *s, true
 }
 
-// valueText is a JSON value as text, a string without its quotes.
+// valueText is a JSON value as text, a string without its quotes. Objects and arrays have no
+// space between their tokens: one of the databases leaves it out.
 func valueText(raw string) (string, bool) {
 	switch rawjson.KindOf([]byte(raw)) {
 	case 0, 'n':
 		return "", false
 	case '"':
 		return rawjson.Text([]byte(raw))
+	case '{', '[':
+		var out bytes.Buffer
+		err := json.Compact(&out, []byte(raw))
+		return out.String(), err == nil
 	}
 	return strings.TrimSpace(raw), true
 }

@@ -2,16 +2,19 @@ package run
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
 // Result is what a run's scores say.
 type Result struct {
 	Aggregate  Aggregate
 	Success    bool     // nothing failed
-	Passed     []string // datapoints, or sessions without one
+	Passed     []string // datapoints, or sessions without one, each once and in one of the lists
 	Failed     []string
 	Metrics    []MetricResult
 	Datapoints []DatapointResult
@@ -42,17 +45,17 @@ type DatapointResult struct {
 type DatapointMetric struct {
 	Name   string
 	Kind   Kind
-	Value  Value
-	Passed bool // true also where nothing decides
+	Value  Value // without JSON for a text, which only passes or fails
+	Passed bool  // true also where nothing decides
 }
 
-// ResultOf sums up a run. A session passes when it has at least one metric with a rule and all
-// those it has pass; a missing value counts neither way.
+// ResultOf sums up a run. A datapoint passes when it has at least one metric with a rule and all
+// those it has pass, in all of its sessions; a missing value counts neither way.
 func ResultOf(r *Run, s *Scores, project map[string]Rule, how Aggregate) *Result {
 	rules := rulesOf(r, project)
-	out := &Result{Aggregate: how, Success: true, Kinds: s.Kinds}
+	out := &Result{Aggregate: how, Kinds: s.Kinds}
 	place := make(map[uuid.UUID]int, len(s.Sessions))
-	verdicts := make([]verdict, len(s.Sessions))
+	verdicts := map[int]verdict{} // by session
 	out.Datapoints = make([]DatapointResult, len(s.Sessions))
 	for i, id := range s.Sessions {
 		place[id] = i
@@ -65,55 +68,69 @@ func ResultOf(r *Run, s *Scores, project map[string]Rule, how Aggregate) *Result
 		if !ok {
 			continue
 		}
-		for name, v := range values(e.Metrics) {
+		for name, raw := range rawjson.Object(e.Metrics) {
 			rule, k := rules(name), keyOf(name, e.Kind)
+			v, isValue := valueOf(raw)
+			pass, says := rule.judge(raw)
+			if !isValue && !says {
+				continue
+			}
 			m := metrics[k]
 			if m == nil {
-				m = &MetricResult{Name: name, Type: rule.typeName(), Kind: e.Kind, Range: rule.Range}
+				m = &MetricResult{Name: name, Type: rule.typeName(), Kind: e.Kind, Range: rule.bounds()}
 				metrics[k], byMetric[k] = m, map[int]verdict{}
 			}
-			m.Values = append(m.Values, v)
-			pass := true
-			if rule.decides() {
-				pass = rule.passes(v)
-				verdicts[i].add(pass)
-				x := byMetric[k][i]
-				x.add(pass)
-				byMetric[k][i] = x
+			if isValue {
+				m.Values = append(m.Values, v)
+			} else {
+				v.JSON = nil
+			}
+			if says {
+				verdicts[i] = verdicts[i].and(pass)
+				byMetric[k][i] = byMetric[k][i].and(pass)
 			}
 			d := &out.Datapoints[i]
-			d.Metrics = append(d.Metrics, DatapointMetric{name, e.Kind, v, pass})
+			d.Metrics = append(d.Metrics, DatapointMetric{name, e.Kind, v, pass || !says})
 		}
 	}
 	for i := range out.Datapoints {
-		d := &out.Datapoints[i]
-		d.Passed = verdicts[i].passed()
-		switch {
-		case verdicts[i].passed():
-			out.Passed = append(out.Passed, d.id())
-		case verdicts[i].failed:
-			out.Failed = append(out.Failed, d.id())
-			out.Success = false
-		}
+		out.Datapoints[i].Passed = verdicts[i].passed()
 	}
+	out.Passed, out.Failed = out.split(verdicts)
+	out.Success = len(out.Failed) == 0
 	for k, m := range metrics {
 		if v, ok := how.Of(m.Values); ok {
 			m.Aggregate = &v
 		}
-		for i := range out.Datapoints {
-			switch x := byMetric[k][i]; {
-			case x.passed():
-				m.Passed = append(m.Passed, out.Datapoints[i].id())
-			case x.failed:
-				m.Failed = append(m.Failed, out.Datapoints[i].id())
-			}
-		}
+		m.Passed, m.Failed = out.split(byMetric[k])
 		out.Metrics = append(out.Metrics, *m)
 	}
 	slices.SortFunc(out.Metrics, func(a, b MetricResult) int {
 		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Kind.Type, b.Kind.Type), cmp.Compare(a.Kind.Name, b.Kind.Name))
 	})
 	return out
+}
+
+// split lists which datapoints passed and which failed, of verdicts on each session: where a
+// datapoint has several, all that say something must have passed.
+func (r *Result) split(sessions map[int]verdict) (passed, failed []string) {
+	var ids []string
+	whole := map[string]verdict{}
+	for _, i := range slices.Sorted(maps.Keys(sessions)) {
+		id := r.Datapoints[i].id()
+		if !whole[id].any {
+			ids = append(ids, id)
+		}
+		whole[id] = whole[id].and(sessions[i].passed())
+	}
+	for _, id := range ids {
+		if whole[id].passed() {
+			passed = append(passed, id)
+		} else {
+			failed = append(failed, id)
+		}
+	}
+	return passed, failed
 }
 
 // id is what lists of datapoints call the session.
@@ -127,9 +144,6 @@ func (d *DatapointResult) id() string {
 // verdict gathers what rules decide.
 type verdict struct{ any, failed bool }
 
-func (v *verdict) add(pass bool) {
-	v.any = true
-	v.failed = v.failed || !pass
-}
+func (v verdict) and(pass bool) verdict { return verdict{true, v.failed || !pass} }
 
 func (v verdict) passed() bool { return v.any && !v.failed }

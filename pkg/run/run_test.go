@@ -74,6 +74,75 @@ func TestValidate(t *testing.T) {
 	}
 }
 
+// A datapoint with several sessions passes if all of them do, and stands in one list only.
+func TestResultOfRepeatedDatapoints(t *testing.T) {
+	t.Parallel()
+	call := Kind{"call", "model"}
+	s := &Scores{
+		Sessions:   []uuid.UUID{id(1), id(2), id(3), id(4)},
+		Datapoints: map[uuid.UUID]string{id(1): "d1", id(2): "d2", id(3): "d1", id(4): "d2"},
+		Events:     []Scored{{id(4), call, raw(`{"acc":1}`)}, {id(1), call, raw(`{"acc":0.9}`)}, {id(3), call, raw(`{"acc":0.1}`)}},
+	}
+	got := ResultOf(&Run{PassingRanges: raw(`{"acc":{"min":0.5}}`)}, s, nil, "average")
+	want := [][]string{{"d2"}, {"d1"}, {"d2"}, {"d1"}}
+	if diff := cmp.Diff(want, [][]string{got.Passed, got.Failed, got.Metrics[0].Passed, got.Metrics[0].Failed}); diff != "" {
+		t.Errorf("passed, failed, and those of the metric (-want +got):\n%s", diff)
+	}
+	if d := got.Datapoints; !d[0].Passed || d[1].Passed || d[2].Passed || !d[3].Passed {
+		t.Errorf("sessions: %+v", d)
+	}
+}
+
+func TestJudge(t *testing.T) {
+	t.Parallel()
+	zero, one := Range{Min: number(0), Max: number(1)}, Range{}
+	for _, tt := range []struct {
+		rule         Rule
+		score        string
+		passes, says bool
+	}{
+		{Rule{Range: zero}, "1", true, true},
+		{Rule{Range: zero}, "2", false, true},
+		{Rule{Range: zero}, `"a"`, false, false},
+		{Rule{Range: zero, PassWhen: raw("1")}, "1.0", true, true},
+		{Rule{Range: zero, PassWhen: raw("1")}, "0.5", false, true},
+		{Rule{Range: one, PassWhen: raw("1")}, "true", true, true},
+		{Rule{PassWhen: raw("true")}, "true", true, true},
+		{Rule{PassWhen: raw("true")}, "1", true, true},
+		{Rule{PassWhen: raw("true")}, "0", false, true},
+		{Rule{PassWhen: raw("false")}, "true", false, true},
+		{Rule{Categories: []string{"a"}}, `"a"`, true, true},
+		{Rule{Categories: []string{"a"}}, `"b"`, false, true},
+		{Rule{Categories: []string{}}, `"a"`, false, true},
+		{Rule{Categories: []string{"a"}}, "null", false, false},
+		{Rule{}, "1", true, false},
+	} {
+		if passes, says := tt.rule.judge(raw(tt.score)); says != tt.says || (says && passes != tt.passes) {
+			t.Errorf("%+v of %s: passes %v, says %v", tt.rule, tt.score, passes, says)
+		}
+	}
+}
+
+// Texts pass or fail by the categories of the project's metric, and are no values.
+func TestResultOfCategories(t *testing.T) {
+	t.Parallel()
+	call := Kind{"call", "model"}
+	s := &Scores{
+		Sessions: []uuid.UUID{id(1), id(2)}, Datapoints: map[uuid.UUID]string{id(1): "d1", id(2): "d2"},
+		Events: []Scored{{id(1), call, raw(`{"tone":"kind","tone_explanation":"so kind"}`)}, {id(2), call, raw(`{"tone":"rude"}`)}},
+	}
+	got := ResultOf(&Run{}, s, map[string]Rule{"tone": {Type: "LLM", Categories: []string{"kind"}}}, "average")
+	if len(got.Metrics) != 1 || got.Metrics[0].Aggregate != nil || len(got.Metrics[0].Values) != 0 || got.Success {
+		t.Fatalf("metrics: %+v", got.Metrics)
+	}
+	if diff := cmp.Diff([][]string{{"d1"}, {"d2"}}, [][]string{got.Passed, got.Metrics[0].Failed}); diff != "" {
+		t.Errorf("passed, failed (-want +got):\n%s", diff)
+	}
+	if m := got.Datapoints[1].Metrics; len(m) != 1 || m[0].Passed || m[0].Value.JSON != nil {
+		t.Errorf("the failed datapoint: %+v", m)
+	}
+}
+
 // twoSessions are scores of a session that is good and one that is bad, and one without any.
 func twoSessions() *Scores {
 	call := Kind{"call", "model"}
@@ -92,9 +161,8 @@ func twoSessions() *Scores {
 
 func TestResult(t *testing.T) {
 	t.Parallel()
-	yes := true
 	r := &Run{PassingRanges: raw(`{"acc":{"min":0.5}}`)}
-	got := ResultOf(r, twoSessions(), map[string]Rule{"ok": {Type: "PYTHON", Pass: &yes}}, "average")
+	got := ResultOf(r, twoSessions(), map[string]Rule{"ok": {Type: "PYTHON", PassWhen: raw("true")}}, "average")
 	if diff := cmp.Diff([]string{"d1"}, got.Passed); diff != "" {
 		t.Errorf("passed: %s", diff)
 	}

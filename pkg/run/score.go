@@ -33,43 +33,32 @@ type Scored struct {
 	Metrics json.RawMessage
 }
 
-// Value is one score: a number, or a boolean, which counts as 1 or 0.
+// Value is one score: a number, or a boolean, which counts as 1 or 0. JSON is the score as it was
+// given.
 type Value struct {
 	Number float64
-	Bool   bool // it was a boolean
+	JSON   json.RawMessage
 }
 
-// JSON is the value as it was given.
-func (v Value) JSON() json.RawMessage {
-	switch {
-	case !v.Bool:
-		return rawjson.AppendNumber(nil, v.Number)
-	case v.Number != 0:
-		return json.RawMessage("true")
+// valueOf reads a score; ok is false for all but numbers and booleans.
+func valueOf(raw json.RawMessage) (v Value, ok bool) {
+	v.JSON = raw
+	switch rawjson.KindOf(raw) {
+	case '0':
+		v.Number, ok = rawjson.Number(raw)
+	case 't':
+		v.Number, ok = 1, true
+	case 'f':
+		ok = true
 	}
-	return json.RawMessage("false")
+	return v, ok
 }
 
 // values gives the scores among metrics. Texts, such as explanations, are none.
 func values(metrics json.RawMessage) func(yield func(string, Value) bool) {
 	return func(yield func(string, Value) bool) {
 		for name, raw := range rawjson.Object(metrics) {
-			var v Value
-			switch rawjson.KindOf(raw) {
-			case '0':
-				f, ok := rawjson.Number(raw)
-				if !ok {
-					continue
-				}
-				v.Number = f
-			case 't':
-				v = Value{1, true}
-			case 'f':
-				v = Value{0, true}
-			default:
-				continue
-			}
-			if !yield(name, v) {
+			if v, ok := valueOf(raw); ok && !yield(name, v) {
 				return
 			}
 		}
@@ -143,13 +132,16 @@ func Quantile(sorted []float64, q float64) float64 {
 	return sorted[low] + (sorted[low+1]-sorted[low])*(at-float64(low))
 }
 
-// Rule is what a project says of a metric.
+// Rule is what a project says of a metric. A score must meet all of it that says something of a
+// score of its kind.
 type Rule struct {
-	Type string // PYTHON, LLM, HUMAN or COMPOSITE
+	Type string // PYTHON, LLM, HUMAN, COMPOSITE or EXPRESSION
 	// Range is where numbers pass; both ends open where there is none.
 	Range Range
-	// Pass is the boolean that passes, where the metric is one and says so.
-	Pass *bool
+	// PassWhen is the number or the boolean that passes; nil: any.
+	PassWhen json.RawMessage
+	// Categories are the texts that pass; nil: the rule says nothing of texts.
+	Categories []string
 }
 
 // ClientSide is the type of a metric that no rule is known for: the client gave its scores.
@@ -163,18 +155,29 @@ func (r Rule) typeName() string {
 }
 
 // decides says whether values of the metric can pass or fail.
-func (r Rule) decides() bool { return r.Range.Min != nil || r.Range.Max != nil || r.Pass != nil }
+func (r Rule) decides() bool { return r.Range.Min != nil || r.Range.Max != nil || r.PassWhen != nil }
 
-func (r Rule) passes(v Value) bool {
-	if r.Pass != nil && v.Bool {
-		return *r.Pass == (v.Number != 0)
+// judge says whether a score passes; says is false where the rule has nothing to say of it.
+func (r Rule) judge(score json.RawMessage) (passes, says bool) {
+	if v, ok := valueOf(score); ok {
+		when, exactly := valueOf(r.PassWhen)
+		return r.Range.Holds(v.Number) && (!exactly || v.Number == when.Number), r.decides()
 	}
-	return r.Range.Holds(v.Number)
+	text, ok := rawjson.Text(score)
+	return slices.Contains(r.Categories, text), ok && r.Categories != nil
+}
+
+// bounds are where numbers pass, also where it is one number alone.
+func (r Rule) bounds() Range {
+	if when, ok := rawjson.Number(r.PassWhen); ok && r.Range == (Range{}) {
+		return Range{&when, &when}
+	}
+	return r.Range
 }
 
 // lowerIsBetter is the direction of the metric.
 func (r Rule) lowerIsBetter() bool {
-	return r.Range.LowerIsBetter() || (r.Pass != nil && !*r.Pass)
+	return r.Range.LowerIsBetter() || rawjson.KindOf(r.PassWhen) == 'f'
 }
 
 // rulesOf puts the run's own ranges over the project's rules.
@@ -183,7 +186,7 @@ func rulesOf(r *Run, project map[string]Rule) func(name string) Rule {
 	return func(name string) Rule {
 		rule := project[name]
 		if x, ok := own[name]; ok {
-			rule.Range, rule.Pass = x, nil
+			rule = Rule{Type: rule.Type, Range: x}
 		}
 		return rule
 	}
@@ -205,11 +208,11 @@ func keyOf(metric string, k Kind) key {
 	return key{metric, k}
 }
 
-// Values are the event's scores without the texts among its metrics.
+// Values are the event's scores without the texts among its metrics; nil if there are no others.
 func (e *Scored) Values() json.RawMessage {
 	var b rawjson.Builder
 	for name, v := range values(e.Metrics) {
-		b.Raw(name, v.JSON())
+		b.Raw(name, v.JSON)
 	}
 	return b.Bytes()
 }

@@ -148,7 +148,7 @@ func BenchmarkRun(b *testing.B) {
 			other.Go(func() { c, before = read(old.ID) }) // the API reads both at the same time
 			a, after := read(fresh.ID)
 			other.Wait()
-			wire.AppendComparison(nil, run.CompareRuns(&a, &c, after, before, rules(), run.Aggregate("average")), &a, &c, &p)
+			wire.AppendComparison(nil, run.CompareRuns(&a, &c, after, before, rules(), run.Aggregate("average")), &a, &c, &p, false)
 		})
 	})
 	b.Run("pairs", func(b *testing.B) {

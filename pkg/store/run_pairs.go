@@ -11,7 +11,6 @@ import (
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/metric"
 	"github.com/spangrove/spangrove/pkg/query"
-	"github.com/spangrove/spangrove/pkg/rawjson"
 	"github.com/spangrove/spangrove/pkg/run"
 )
 
@@ -136,14 +135,6 @@ func ruleOf(d *metric.Definition) run.Rule {
 	if err != nil {
 		return rule // it was checked when it was stored
 	}
-	rule.Range = run.Range{Min: t.Min, Max: t.Max}
-	when, isNumber := rawjson.Number(t.PassWhen)
-	switch kind := rawjson.KindOf(t.PassWhen); {
-	case kind == 't' || kind == 'f':
-		pass := kind == 't'
-		rule.Pass = &pass
-	case isNumber && t.Min == nil && t.Max == nil:
-		rule.Range = run.Range{Min: &when, Max: &when}
-	}
+	rule.Range, rule.PassWhen, rule.Categories = run.Range{Min: t.Min, Max: t.Max}, t.PassWhen, t.Categories
 	return rule
 }

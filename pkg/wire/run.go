@@ -180,7 +180,8 @@ func readFilter(text string) ([]query.Filter, error) {
 }
 
 // AppendRun appends a run as answers show it. older is the dialect of the paths without /v1,
-// whose clients know two states and no null.
+// whose clients know two states, no null, and only objects among the evaluators: anything else
+// stands in one under "value".
 func AppendRun(dst []byte, r *run.Run, p *project.Project, older bool) []byte {
 	var b rawjson.Builder
 	b.String("id", r.ID)
@@ -202,8 +203,11 @@ func AppendRun(dst []byte, r *run.Run, p *project.Project, older bool) []byte {
 		empty string
 	}{{"metadata", r.Metadata, "{}"}, {"results", r.Results, "{}"}, {"configuration", r.Configuration, "{}"},
 		{"passing_ranges", r.PassingRanges, "{}"}, {"evaluators", r.Evaluators, "[]"}} {
-		if len(f.raw) == 0 {
+		switch {
+		case len(f.raw) == 0:
 			f.raw = json.RawMessage(f.empty)
+		case older && f.name == "evaluators":
+			f.raw = objectsOf(f.raw)
 		}
 		b.Raw(f.name, f.raw)
 	}
@@ -224,6 +228,20 @@ func AppendRun(dst []byte, r *run.Run, p *project.Project, older bool) []byte {
 	b.String("scope_id", p.PublicID)
 	addTimes(&b, r.Created, r.Updated, older)
 	return append(dst, b.Bytes()...)
+}
+
+// objectsOf is an array whose elements are objects, what is none under "value" in one.
+func objectsOf(array json.RawMessage) json.RawMessage {
+	var list []json.RawMessage
+	for _, v := range rawjson.Array(array) {
+		if rawjson.KindOf(v) != '{' {
+			var b rawjson.Builder
+			b.Raw("value", v)
+			v = b.Bytes()
+		}
+		list = append(list, v)
+	}
+	return arrayOf(list, func(dst []byte, v *json.RawMessage) []byte { return append(dst, *v...) })
 }
 
 // RunPage is a page of runs and what surrounds it.

@@ -13,7 +13,8 @@ import (
 	"github.com/spangrove/spangrove/pkg/run"
 )
 
-// AppendResult appends what a run's scores say, with the run.
+// AppendResult appends what a run's scores say, with the run. What is unknown is null; older
+// clients, those of the paths without /v1, refuse that, so it is left out for them.
 func AppendResult(dst []byte, x *run.Result, r *run.Run, p *project.Project, older bool) []byte {
 	var b, metrics rawjson.Builder
 	b.String("status", r.Status)
@@ -26,7 +27,7 @@ func AppendResult(dst []byte, x *run.Result, r *run.Run, p *project.Project, old
 		b.String("metric_name", m.Name)
 		b.String("metric_type", m.Type)
 		addKind(&b, m.Kind)
-		addNumber(&b, "aggregate", m.Aggregate)
+		addNumber(&b, "aggregate", m.Aggregate, older)
 		b.Raw("values", appendValues(m.Values))
 		if m.Range.Min != nil || m.Range.Max != nil {
 			var bounds rawjson.Builder
@@ -47,14 +48,14 @@ func AppendResult(dst []byte, x *run.Result, r *run.Run, p *project.Project, old
 	b.Raw("metrics", metrics.Bytes())
 	b.Raw("datapoints", arrayOf(x.Datapoints, func(dst []byte, d *run.DatapointResult) []byte {
 		var b rawjson.Builder
-		addText(&b, "datapoint_id", d.Datapoint)
+		addText(&b, "datapoint_id", d.Datapoint, older)
 		b.String("session_id", d.Session.String())
 		b.Bool("passed", d.Passed)
 		b.Raw("metrics", arrayOf(d.Metrics, func(dst []byte, m *run.DatapointMetric) []byte {
 			var b rawjson.Builder
 			b.String("name", m.Name)
 			addKind(&b, m.Kind)
-			b.Raw("value", m.Value.JSON())
+			addKnown(&b, "value", m.Value.JSON, older)
 			b.Bool("passed", m.Passed)
 			return append(dst, b.Bytes()...)
 		}))
@@ -70,10 +71,12 @@ func AppendResult(dst []byte, x *run.Result, r *run.Run, p *project.Project, old
 }
 
 // AppendComparison appends a comparison with both runs. Clients refuse null in a run of a
-// comparison, in either dialect.
-func AppendComparison(dst []byte, c *run.Comparison, newRun, oldRun *run.Run, p *project.Project) []byte {
+// comparison, in either dialect; those of the paths without /v1, older, refuse it everywhere.
+func AppendComparison(dst []byte, c *run.Comparison, newRun, oldRun *run.Run, p *project.Project, older bool) []byte {
 	var b rawjson.Builder
-	b.Raw("metrics", arrayOf(c.Metrics, appendMetricComparison))
+	b.Raw("metrics", arrayOf(c.Metrics, func(dst []byte, m *run.MetricComparison) []byte {
+		return appendMetricComparison(dst, m, older)
+	}))
 	b.Raw("commonDatapoints", rawjson.AppendStrings(nil, c.Common))
 	b.Raw("event_details", arrayOf(c.Kinds, func(dst []byte, k *run.KindPresence) []byte {
 		var b rawjson.Builder
@@ -86,13 +89,13 @@ func AppendComparison(dst []byte, c *run.Comparison, newRun, oldRun *run.Run, p 
 	return append(dst, b.Bytes()...)
 }
 
-func appendMetricComparison(dst []byte, m *run.MetricComparison) []byte {
+func appendMetricComparison(dst []byte, m *run.MetricComparison, older bool) []byte {
 	var b rawjson.Builder
 	b.String("metric_name", m.Name)
 	b.String("metric_type", m.Type)
 	addKind(&b, m.Kind)
-	addNumber(&b, "old_aggregate", m.Old)
-	addNumber(&b, "new_aggregate", m.New)
+	addNumber(&b, "old_aggregate", m.Old, older)
+	addNumber(&b, "new_aggregate", m.New, older)
 	if m.Old != nil && m.New != nil {
 		b.Number("difference", *m.New-*m.Old)
 		change, defined := run.PercentageChange(*m.Old, *m.New)
@@ -101,8 +104,8 @@ func appendMetricComparison(dst []byte, m *run.MetricComparison) []byte {
 			b.Bool("percentage_change_defined", false)
 		}
 	} else {
-		addNumber(&b, "difference", nil)
-		addNumber(&b, "percentage_change", nil)
+		addNumber(&b, "difference", nil, older)
+		addNumber(&b, "percentage_change", nil, older)
 	}
 	b.Int("found_count", int64(m.Pairs()))
 	b.Int("improved_count", int64(len(m.Improved)))
@@ -136,8 +139,8 @@ func AppendRunMetrics(dst []byte, s *run.Scores, from, to int) []byte {
 		if d := s.Datapoints[e.Session]; d != "" {
 			meta.String("datapoint_id", d)
 		}
-		b.Raw("metadata", meta.Bytes())
-		b.Raw("metrics", e.Values())
+		addObject(&b, "metadata", meta.Bytes())
+		addObject(&b, "metrics", e.Values())
 		return append(dst, b.Bytes()...)
 	}))
 	b.Int("totalEvents", int64(len(s.Events)))
@@ -149,24 +152,42 @@ func addKind(b *rawjson.Builder, k run.Kind) {
 	b.String("event_type", k.Type)
 }
 
-func addNumber(b *rawjson.Builder, key string, v *float64) {
-	if v == nil {
-		b.Raw(key, []byte("null"))
-		return
+// addKnown adds a value; nil is null, which older clients get as no member at all.
+func addKnown(b *rawjson.Builder, key string, v json.RawMessage, older bool) {
+	switch {
+	case v != nil:
+		b.Raw(key, v)
+	case !older:
+		b.Raw(key, json.RawMessage("null"))
 	}
-	b.Number(key, *v)
 }
 
-func addText(b *rawjson.Builder, key, v string) {
-	if v == "" {
-		b.Raw(key, []byte("null"))
-		return
+func addNumber(b *rawjson.Builder, key string, v *float64, older bool) {
+	var raw json.RawMessage
+	if v != nil {
+		raw = rawjson.AppendNumber(nil, *v)
 	}
-	b.String(key, v)
+	addKnown(b, key, raw, older)
+}
+
+func addText(b *rawjson.Builder, key, v string, older bool) {
+	var raw json.RawMessage
+	if v != "" {
+		raw = rawjson.AppendString(nil, v)
+	}
+	addKnown(b, key, raw, older)
+}
+
+// addObject adds an object; nil is the empty one.
+func addObject(b *rawjson.Builder, key string, object json.RawMessage) {
+	if object == nil {
+		object = json.RawMessage("{}")
+	}
+	b.Raw(key, object)
 }
 
 func appendValues(list []run.Value) json.RawMessage {
-	return arrayOf(list, func(dst []byte, v *run.Value) []byte { return append(dst, v.JSON()...) })
+	return arrayOf(list, func(dst []byte, v *run.Value) []byte { return append(dst, v.JSON...) })
 }
 
 // arrayOf is a JSON array of what item appends for each element.

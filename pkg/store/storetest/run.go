@@ -263,7 +263,7 @@ func runRules(e *env) {
 	e.createMetric(metric.Definition{Name: "b", Type: metric.LLM, Criteria: "c", Threshold: raw(`{"pass_when":false}`)})
 	rules, err := e.s.MetricRules(e.ctx, e.project)
 	e.ok(err)
-	want := map[string]run.Rule{"n": {Type: "PYTHON", Range: run.Range{Min: pointer(0.5)}}, "b": {Type: "LLM", Pass: pointer(false)}}
+	want := map[string]run.Rule{"n": {Type: "PYTHON", Range: run.Range{Min: pointer(0.5)}}, "b": {Type: "LLM", PassWhen: raw("false")}}
 	if diff := cmp.Diff(want, rules); diff != "" {
 		e.Errorf("rules (-want +got):\n%s", diff)
 	}
