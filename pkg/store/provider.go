@@ -32,14 +32,15 @@ func (s *Store) ChangeProvider(ctx context.Context, projectID int64, name string
 			p = providerOf(d)
 			return err
 		}
-		_, n, err := providers.find(ctx, tx, projectID, "", nil, 1, 1)
-		if err != nil {
+		var n, newest int64
+		if _, err := one(ctx, tx, `SELECT count(*), coalesce(max(created_ms), 0) FROM provider WHERE project_id = $1`, []any{projectID}, &n, &newest); err != nil {
 			return err
 		}
 		if n >= provider.MaxPerProject {
 			return fault.New(fault.Invalid, "a project has at most %d providers", provider.MaxPerProject)
 		}
-		d = document{id: name, version: 1, created: now.UnixMilli(), doc: d.doc}
+		// Later than all others also within a millisecond, or their names would order them.
+		d = document{id: name, version: 1, created: max(now.UnixMilli(), newest+1), doc: d.doc}
 		p = providerOf(d)
 		return providers.insert(ctx, tx, projectID, d)
 	})

@@ -2,9 +2,11 @@ package storetest
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/provider"
+	"github.com/spangrove/spangrove/pkg/store"
 )
 
 var providerTests = []test{
@@ -32,7 +34,7 @@ func providerLife(e *env) {
 	})
 	e.equal("version", int64(1), first.Version)
 	e.equal("key", []byte{0, 1, 255}, first.SealedKey)
-	second := e.setProvider("b", func(p *provider.Provider) { p.Type = provider.Gemini })
+	second := e.setProvider("0", func(p *provider.Provider) { p.Type = provider.Gemini })
 	changed := e.setProvider("a", func(p *provider.Provider) {
 		e.equal("as it was", first, *p)
 		p.SealedKey = nil
@@ -69,12 +71,18 @@ func providerBroken(e *env) {
 }
 
 func providerMany(e *env) {
+	e.reopen(store.Options{Now: func() time.Time { return arrival }})
 	for i := range provider.MaxPerProject {
 		e.setProvider(fmt.Sprintf("p%d", i), func(*provider.Provider) {})
 	}
 	_, err := e.s.ChangeProvider(e.ctx, e.project, "more", func(*provider.Provider) error { return nil })
 	e.equal("one more", fault.Invalid, fault.Of(err))
 	e.setProvider("p0", func(p *provider.Provider) { p.Model = "m" })
+	list, err := e.s.Providers(e.ctx, e.project)
+	e.ok(err)
+	for i, p := range list { // all of one moment
+		e.equal("oldest first", fmt.Sprintf("p%d", i), p.Name)
+	}
 }
 
 func spendingAddsUp(e *env) {
