@@ -24,6 +24,7 @@ type budget struct {
 	usd      float64 // 0: no bound
 	calls    int64   // 0: no bound
 	ledger   Ledger  // nil: the day counts from the start of the server
+	now      func() time.Time
 
 	mu       sync.Mutex
 	day      int64
@@ -37,13 +38,13 @@ const dayMillis = 24 * 60 * 60 * 1000
 
 // reserve holds what a call can cost at most. settle must be called once: with what it cost if it
 // was made, to give the rest back. Errors are *failure.
-func (b *budget) reserve(ctx context.Context, now time.Time, most float64, priced bool) (settle func(usd float64, made bool), err error) {
+func (b *budget) reserve(ctx context.Context, most float64, priced bool) (settle func(usd float64, made bool), err error) {
 	if b.usd > 0 && !priced {
 		return nil, &failure{Budget, false, fmt.Sprintf("The provider %s has a daily_budget_usd, which cannot hold for a model whose price is not known; set daily_calls instead.", b.provider)}
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if day := now.UnixMilli() / dayMillis; day != b.day {
+	if day := b.now().UnixMilli() / dayMillis; day != b.day {
 		spent, made := 0.0, int64(0)
 		if b.ledger != nil && (b.usd > 0 || b.calls > 0) {
 			if spent, made, err = b.ledger.Spend(ctx, b.project, b.provider, day, 0, 0); err != nil {

@@ -120,7 +120,7 @@ func (p *endpoint) once(ctx context.Context, q request) (r reply, usd float64, p
 	}
 	defer func() { <-p.slots }()
 	most, priced := p.cost(q.model, q.model, price.Usage{Prompt: int64(len(q.system)+len(q.prompt))/3 + 100, Completion: int64(q.maxTokens)})
-	settle, err := p.budget.reserve(ctx, time.Now(), most, priced)
+	settle, err := p.budget.reserve(ctx, most, priced)
 	if err != nil {
 		return r, 0, false, err
 	}

@@ -36,11 +36,12 @@ const (
 
 // Deps is what the engine works with.
 type Deps struct {
-	Recorder Recorder    // nil: nothing is recorded, and no question answered from records
-	Ledger   Ledger      // nil: the days of budgets begin with the server
-	Stored   Stored      // nil: projects have no providers of their own
-	Prices   *price.Book // nil: the built-in prices
-	Logger   *zap.Logger // nil: silent
+	Recorder Recorder         // nil: nothing is recorded, and no question answered from records
+	Ledger   Ledger           // nil: the days of budgets begin with the server
+	Stored   Stored           // nil: projects have no providers of their own
+	Prices   *price.Book      // nil: the built-in prices
+	Logger   *zap.Logger      // nil: silent
+	Now      func() time.Time // nil: time.Now; tells the day of budgets
 }
 
 // Engine gives the scores of LLM metrics. It may be used by many goroutines at once.
@@ -60,6 +61,9 @@ func New(cfg Config, deps Deps) (*Engine, error) {
 	}
 	if deps.Logger == nil {
 		deps.Logger = zap.NewNop()
+	}
+	if deps.Now == nil {
+		deps.Now = time.Now
 	}
 	networks, err := parseNetworks(cfg.AllowAddresses)
 	if err != nil {
@@ -85,7 +89,7 @@ func (e *Engine) newEndpoint(project int64, name string, cfg Provider) (*endpoin
 		return nil, err
 	}
 	return &endpoint{name: name, cfg: cfg, client: c, prices: e.deps.Prices, slots: make(chan struct{}, cfg.Concurrency), sleep: sleep, habits: map[string]habit{},
-		budget: budget{project: project, provider: name, usd: cfg.DailyBudgetUSD, calls: cfg.DailyCalls, ledger: e.deps.Ledger}}, nil
+		budget: budget{project: project, provider: name, usd: cfg.DailyBudgetUSD, calls: cfg.DailyCalls, ledger: e.deps.Ledger, now: e.deps.Now}}, nil
 }
 
 // Close ends idle connections.
