@@ -290,8 +290,10 @@ func (e *evaluation) run(ctx context.Context) {
 	for range min(e.spec.Parallel, len(e.result.Datapoints)) {
 		workers.Go(func() {
 			for d := range turns {
-				e.datapoint(ctx, d)
-				e.progress(d)
+				if ctx.Err() == nil { // a turn may be given in the moment in which it ends
+					e.datapoint(ctx, d)
+					e.progress(d)
+				}
 			}
 		})
 	}

@@ -256,23 +256,27 @@ func TestParallel(t *testing.T) {
 	api, _ := inprocess.Start(t, inprocess.SQLite(t))
 	c, tr := connect(t, api)
 	for _, tt := range []struct{ asked, want int }{{0, experiment.DefaultParallel}, {2, 2}} {
-		var now, most atomic.Int32
+		var mu sync.Mutex
+		now, most := 0, 0
 		all := make(chan struct{})
-		var open sync.Once
 		_, err := experiment.Evaluate(t.Context(), c, tr, experiment.Spec{Dataset: make([]experiment.Datapoint, 12), Parallel: tt.asked, FunctionName: "f",
 			Function: func(context.Context, experiment.Datapoint) (any, error) {
-				if n := now.Add(1); n > most.Load() {
-					most.Store(n)
+				mu.Lock()
+				now++
+				if now > most {
+					if most = now; most == tt.want {
+						close(all)
+					}
 				}
-				if int(now.Load()) == tt.want {
-					open.Do(func() { close(all) })
-				}
+				mu.Unlock()
 				<-all // until as many run as may
-				now.Add(-1)
+				mu.Lock()
+				now--
+				mu.Unlock()
 				return nil, nil
 			}})
-		if err != nil || int(most.Load()) != tt.want {
-			t.Errorf("%d at a time, want %d; %v", most.Load(), tt.want, err)
+		if err != nil || most != tt.want {
+			t.Errorf("%d at a time, want %d; %v", most, tt.want, err)
 		}
 	}
 }

@@ -100,7 +100,7 @@ func TestTail(t *testing.T) {
 		}
 		return nil, 0
 	}
-	stdout, stderr, err := execute(t, g.ServeHTTP, "", "events", "tail", "--interval", "1ms", "--late", "1m", "--limit", "1510", "--output", "jsonl")
+	stdout, stderr, err := execute(t, g.ServeHTTP, "", "events", "tail", "--interval", "1ms", "--late", "30m", "--limit", "1510", "--output", "jsonl")
 	if err != nil {
 		t.Fatal(err)
 	}
