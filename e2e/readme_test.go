@@ -221,7 +221,7 @@ func throughCollector(t *testing.T, srv *harness.Server, added string) {
 		t.Fatalf("%v\n%s", err, collector.Tail())
 	}
 	// That Collector answers before it passes the spans on.
-	deadline := time.Now().Add(30 * time.Second)
+	deadline := time.Now().Add(2 * time.Minute)
 	for {
 		var got struct{ Count int }
 		srv.Must(t, http.MethodPost, "/v1/events/search", map[string]any{"filters": []any{}}, &got)
@@ -229,7 +229,7 @@ func throughCollector(t *testing.T, srv *harness.Server, added string) {
 			break
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("%d events after 30 s\n%s", got.Count, collector.Tail())
+			t.Fatalf("%d events after 2 minutes\n%s", got.Count, collector.Tail())
 		}
 		time.Sleep(20 * time.Millisecond)
 	}

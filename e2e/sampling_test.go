@@ -83,7 +83,7 @@ func TestKeepBadSessions(t *testing.T) {
 
 	// What the sampler keeps comes when its time is over.
 	var kept []harness.Event
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(200 * time.Millisecond) {
+	for deadline := time.Now().Add(4 * time.Minute); ; time.Sleep(200 * time.Millisecond) {
 		if kept, err = srv.Client.Export(t.Context(), harness.Is("event_name", "chat")); err != nil {
 			t.Fatal(err)
 		}

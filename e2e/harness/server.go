@@ -23,7 +23,7 @@ import (
 const Key = "sg_e2e_0123456789abcdef0123456789abcdef"
 
 const (
-	readyTimeout = 30 * time.Second // generous: the machine may be compiling beside us
+	readyTimeout = 2 * time.Minute // generous: the machine may be compiling beside us
 	stopTimeout  = 45 * time.Second
 	logTail      = 4 << 10 // bytes of the server's log shown when a test fails
 )

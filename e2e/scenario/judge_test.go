@@ -76,7 +76,7 @@ func TestJudge(t *testing.T) {
 			var scored struct {
 				Metrics map[string]any
 			}
-			for until := time.Now().Add(30 * time.Second); scored.Metrics["online"] == nil; time.Sleep(20 * time.Millisecond) {
+			for until := time.Now().Add(2 * time.Minute); scored.Metrics["online"] == nil; time.Sleep(20 * time.Millisecond) {
 				if time.Now().After(until) {
 					t.Fatalf("the new event was not scored: %v", scored)
 				}

@@ -46,7 +46,12 @@ async function step(name, f) {
 const getWeather = tool({
   description: "The weather in a city",
   inputSchema: z.object({ city: z.string() }),
-  execute: async ({ city }) => `21 degrees in ${city}`,
+  execute: async ({ city }) => {
+    // Spans begin at whole milliseconds here. The next one must not begin in that of this tool, or
+    // nothing tells which was first.
+    for (const began = Date.now(); Date.now() <= began; ) await new Promise(setImmediate);
+    return `21 degrees in ${city}`;
+  },
 });
 
 await step("program", async () => {
