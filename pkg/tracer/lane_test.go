@@ -51,12 +51,13 @@ func newLane(t *testing.T, g gate, l *lane[int]) (*lane[int], *reports) {
 	t.Helper()
 	r := &reports{}
 	l.what, l.send, l.report = "things", g.send, r.add
+	before := goleak.IgnoreCurrent()
 	l.start()
 	t.Cleanup(func() {
 		ended, cancel := context.WithCancel(context.Background())
 		cancel()
 		l.close(ended)
-		goleak.VerifyNone(t, goleak.IgnoreCurrent())
+		goleak.VerifyNone(t, before)
 	})
 	return l, r
 }
