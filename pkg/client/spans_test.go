@@ -73,3 +73,25 @@ func TestSplitSpans(t *testing.T) {
 		}
 	}
 }
+
+func FuzzSplitSpans(f *testing.F) {
+	f.Add(`{"resourceSpans":[{"resource":{},"scopeSpans":[{"scope":null,"spans":[{"attributes":[{"key":"spangrove.event_id","value":{"stringValue":"x"}}]},1]}]}]}`)
+	f.Add(`{"resourceSpans":null}`)
+	f.Fuzz(func(t *testing.T, message string) {
+		list, err := client.SplitSpans([]byte(message))
+		if err != nil {
+			return
+		}
+		for i := range list {
+			_, _, _ = list[i].Event()
+		}
+		joined, err := client.JoinSpans(list)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := client.SplitSpans(joined)
+		if err != nil || len(again) != len(list) {
+			t.Errorf("%d spans become %d, %v: %s", len(list), len(again), err, joined)
+		}
+	})
+}

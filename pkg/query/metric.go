@@ -41,7 +41,22 @@ func MetricFilters(d *metric.Definition, others []Filter) ([]Filter, error) {
 	if d.NeedsGroundTruth {
 		filters = append(filters, Filter{Field: "feedback.ground_truth", Operator: "exists", Type: typeString})
 	}
-	return append(filters, isText("source", "is not", evaluation.Source)), nil
+	return append(filters, byNoEvaluator()), nil
+}
+
+// byNoEvaluator says that an event is none that an evaluator sent.
+func byNoEvaluator() Filter { return isText("source", "is not", evaluation.Source) }
+
+// OmitEvaluators adds to filters that events are none that an evaluator sent, unless they are about
+// sources, or ask for events or sessions by their ids.
+func OmitEvaluators(filters []Filter) []Filter {
+	asks := func(f Filter) bool {
+		return slices.Contains([]string{"source", "event_id", "session_id", "parent_id"}, f.Field)
+	}
+	if slices.ContainsFunc(filters, asks) {
+		return filters
+	}
+	return append(slices.Clone(filters), byNoEvaluator())
 }
 
 func isText(field, operator, value string) Filter {

@@ -28,6 +28,7 @@ var chartNames = map[string]string{
 //	fill              also the buckets without events
 //	timezone          a name of the IANA database, "UTC" by default
 //
+// What evaluators sent is left out, unless it is grouped by source or query.OmitEvaluators says otherwise.
 // Errors are fault.Invalid naming the parameter.
 func DecodeChart(rawQuery string, now time.Time) (*query.Chart, error) {
 	object, err := QueryObject(rawQuery)
@@ -70,6 +71,9 @@ func DecodeChart(rawQuery string, now time.Time) (*query.Chart, error) {
 	}
 	if c.Aggregation, err = query.ParseAggregation(texts["aggregation"], "aggregation"); err != nil {
 		return nil, err
+	}
+	if texts["groupBy"] != "source" {
+		c.Filters = query.OmitEvaluators(c.Filters)
 	}
 	c.Zone, err = zone(texts["timezone"])
 	return c, err

@@ -8,6 +8,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -222,4 +224,51 @@ func FuzzYAML(f *testing.F) {
 			t.Errorf("%q becomes %s", in, document)
 		}
 	})
+}
+
+func FuzzConfigFile(f *testing.F) {
+	f.Add("server: http://127.0.0.1:7420\napi_key: k # mine\n")
+	f.Add("? [a]\n: b")
+	f.Add("*x")
+	f.Add("- 1\n--- 2")
+	f.Fuzz(func(t *testing.T, in string) {
+		path := filepath.Join(t.TempDir(), "config.yaml")
+		if err := os.WriteFile(path, []byte(in), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		file, err := readConfig(path)
+		if err != nil {
+			return
+		}
+		for _, name := range settingNames() {
+			file.get(name)
+		}
+	})
+}
+
+func FuzzImportable(f *testing.F) {
+	f.Add(`{"event_id":"1","session_id":"2","event_name":"n","project_id":"p"}`)
+	f.Add(`{"event_id":1,"event_id":"1","session_id":"2","inputs":null}`)
+	f.Fuzz(func(t *testing.T, line string) {
+		if event, err := importable([]byte(line)); err == nil && !json.Valid(event) {
+			t.Errorf("%q becomes %s", line, event)
+		}
+	})
+}
+
+func TestWithoutJudges(t *testing.T) {
+	for _, tt := range []struct{ filters, want string }{
+		{"", "source is not evaluator"},
+		{"error exists|metadata.source is x", "error exists|metadata.source is x|source is not evaluator"},
+		{"source = evaluator", "source = evaluator"},
+		{"error exists| source exists", "error exists| source exists"},
+	} {
+		var filters []string
+		if tt.filters != "" {
+			filters = strings.Split(tt.filters, "|")
+		}
+		if got := strings.Join(withoutJudges(filters), "|"); got != tt.want {
+			t.Errorf("%q: %q, want %q", tt.filters, got, tt.want)
+		}
+	}
 }

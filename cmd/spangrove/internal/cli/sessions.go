@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -32,15 +34,17 @@ func (a *app) sessionList() *cobra.Command {
 		example: `
 			spangrove sessions list
 			spangrove sessions list --since 24h --name checkout
-			spangrove sessions list --limit 0 --output jsonl`,
+			spangrove sessions list --limit 0 --output jsonl
+			spangrove sessions list --filter 'source is evaluator'`,
 		columns: []column{
 			{title: "session", path: "session_id", whole: true}, {title: "name", path: "event_name"}, {title: "start", path: "start_time", show: millis, whole: true},
 			{title: "took", path: "duration", show: span, right: true}, {title: "events", path: "metadata.num_events", right: true},
 			{title: "tokens", path: "metadata.total_tokens", right: true}, {title: "cost", path: "metadata.cost", right: true}, {title: "error", path: "error"},
 		},
 	}
-	cmd := command("list", "List sessions, newest first", l.example, func(ctx context.Context, _ []string) error {
+	cmd := command("list", "List sessions, newest first; those in which a metric asked a model only with a filter on source", l.example, func(ctx context.Context, _ []string) error {
 		choice.kind = "session"
+		choice.filters = withoutJudges(choice.filters)
 		q, err := choice.query()
 		if err != nil {
 			return err
@@ -54,6 +58,16 @@ func (a *app) sessionList() *cobra.Command {
 	filterFlag(cmd, &choice.filters)
 	p.flags(cmd, l)
 	return cmd
+}
+
+// withoutJudges leaves out the sessions in which metrics asked a model, unless a filter is about
+// sources.
+func withoutJudges(filters []string) []string {
+	about := func(filter string) bool { return strings.HasPrefix(strings.TrimSpace(filter), "source ") }
+	if slices.ContainsFunc(filters, about) {
+		return filters
+	}
+	return append(slices.Clone(filters), "source is not evaluator")
 }
 
 func (a *app) sessionStart() *cobra.Command {
