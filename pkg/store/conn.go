@@ -12,6 +12,9 @@ import (
 type conn interface {
 	exec(ctx context.Context, sql string, args ...any) (affected int64, err error)
 	query(ctx context.Context, sql string, args ...any) (rows, error)
+	// forUpdate ends a read that holds its rows for this transaction, where there are other
+	// writers; it is empty outside of a transaction.
+	forUpdate() string
 	// id is the argument form of an id.
 	id(u uuid.UUID) any
 	// ids is a condition that column is one of list, and its argument.
@@ -32,9 +35,7 @@ type rows interface {
 // writeTx is one write transaction. The bulk operations are spelled differently by the databases.
 type writeTx interface {
 	conn
-	// forUpdate ends a read that holds its rows for this transaction, where there are other writers.
-	forUpdate() string
-	// skipLocked is likewise, and leaves out rows that another writer holds.
+	// skipLocked is like forUpdate, and leaves out rows that another writer holds.
 	skipLocked() string
 	// counts is what this transaction changes in the number of events.
 	counts() tally

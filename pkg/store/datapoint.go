@@ -31,31 +31,34 @@ func (s *Store) CreateDatapoints(ctx context.Context, projectID int64, list []da
 		}
 	}
 	links := slices.Sorted(maps.Keys(byDataset))
-	err = s.changeDocs(ctx, size, "create datapoints", func(ctx context.Context, tx writeTx) error {
-		held, last, err := s.roomFor(ctx, tx, projectID, links, func(id string) int { return len(byDataset[id]) })
+	err = s.changeSets(ctx, size, "create datapoints", func(ctx context.Context, c *setChange) error {
+		held, last, err := s.roomFor(ctx, c, projectID, links, func(id string) int { return len(byDataset[id]) })
 		if err != nil {
 			return err
 		}
-		if _, err := insertRows(ctx, tx, datapoints.table, datapoints.key(), rows); err != nil {
-			return err
+		changes := make([]rowChange, len(links))
+		for i, link := range links {
+			changes[i] = rowChange{set: held[link], last: last[link], add: byDataset[link], revs: revs}
+			changes[i].set.version++
 		}
-		for _, link := range links {
-			d, err := s.nextVersion(ctx, tx, projectID, held[link], nil)
-			if err != nil {
+		return c.publish(ctx, projectID, changes, func(ctx context.Context, tx writeTx) error {
+			if _, err := insertRows(ctx, tx, datapoints.table, datapoints.key(), rows); err != nil {
 				return err
 			}
-			if err := s.addRows(ctx, tx, projectID, &d, last[link], byDataset[link], revs); err != nil {
-				return err
+			for _, link := range links {
+				if _, err := s.nextVersion(ctx, tx, projectID, held[link], nil); err != nil {
+					return err
+				}
 			}
-		}
-		return nil
+			return nil
+		})
 	})
 	return ids, err
 }
 
 // roomFor holds datasets to which datapoints are added, and tells the last position of each.
-func (s *Store) roomFor(ctx context.Context, tx writeTx, project int64, ids []string, more func(id string) int) (held map[string]document, last map[string]int64, err error) {
-	if held, err = s.holdDatasets(ctx, tx, project, ids); err != nil {
+func (s *Store) roomFor(ctx context.Context, c conn, project int64, ids []string, more func(id string) int) (held map[string]document, last map[string]int64, err error) {
+	if held, err = s.holdDatasets(ctx, c, project, ids); err != nil {
 		return nil, nil, err
 	}
 	last = make(map[string]int64, len(ids))
@@ -64,7 +67,7 @@ func (s *Store) roomFor(ctx context.Context, tx writeTx, project int64, ids []st
 			return nil, nil, datasets.missing(id)
 		}
 		var n int64
-		if last[id], n, err = lastRow(ctx, tx, project, id); err != nil {
+		if last[id], n, err = lastRow(ctx, c, project, id); err != nil {
 			return nil, nil, err
 		}
 		if n+int64(more(id)) > dataset.MaxDatapoints {
@@ -89,7 +92,7 @@ func (s *Store) FindDatapoints(ctx context.Context, projectID int64, q dataset.P
 	if q.Dataset != "" {
 		args = append(args, q.Dataset)
 		cond += fmt.Sprintf(` AND id IN (SELECT r.datapoint_id FROM dataset_row r JOIN dataset s ON s.project_id = r.project_id AND s.id = r.dataset_id
-			WHERE r.project_id = $1 AND r.to_version IS NULL AND s.name = $%d)`, len(args)+1)
+			WHERE r.project_id = $1 AND `+rowsNow+` AND s.name = $%d)`, len(args)+1)
 	}
 	ids, total, err = datapoints.find(ctx, s.db, projectID, cond, args, q.Limit, q.Page)
 	return ids, total, s.kind(err, "find datapoints")
@@ -117,7 +120,7 @@ func (s *Store) pointsOf(ctx context.Context, project int64, docs []document) ([
 	for group := range slices.Chunk(ids, loadGroup) {
 		cond, args := s.db.anyText("r.datapoint_id", 2, group)
 		err := each(ctx, s.db, `SELECT r.datapoint_id, r.dataset_id FROM dataset_row r JOIN dataset s ON s.project_id = r.project_id AND s.id = r.dataset_id
-			WHERE r.project_id = $1 AND r.to_version IS NULL AND `+cond+` ORDER BY r.dataset_id`, append([]any{project}, args...), func(scan func(...any) error) error {
+			WHERE r.project_id = $1 AND `+rowsNow+` AND `+cond+` ORDER BY r.dataset_id`, append([]any{project}, args...), func(scan func(...any) error) error {
 			var point, set string
 			err := scan(&point, &set)
 			links[at[point]] = append(links[at[point]], set)
@@ -207,7 +210,7 @@ func (s *Store) UpdateDatapoint(ctx context.Context, projectID int64, u dataset.
 	size := len(u.Inputs) + len(u.History) + len(u.GroundTruth) + len(u.Metadata)
 	var wanted dataset.Datapoint
 	wanted.Apply(&u)
-	err = s.changeDocs(ctx, size, "update datapoint", func(ctx context.Context, tx writeTx) error {
+	err = s.changeLinks(ctx, size, "update datapoint", func(ctx context.Context, tx writeTx) error {
 		d, links, held, err := s.holdLinked(ctx, tx, projectID, u.ID, wanted.Links(false))
 		if err != nil {
 			return err
@@ -294,7 +297,7 @@ func (s *Store) relink(ctx context.Context, tx writeTx, project int64, d documen
 // DeleteDatapoint deletes a datapoint and takes it out of its datasets. Their old versions still
 // have it as it was. fault.NotFound if there is none.
 func (s *Store) DeleteDatapoint(ctx context.Context, projectID int64, id string) error {
-	return s.changeDocs(ctx, 0, "delete datapoint", func(ctx context.Context, tx writeTx) error {
+	return s.changeLinks(ctx, 0, "delete datapoint", func(ctx context.Context, tx writeTx) error {
 		d, links, held, err := s.holdLinked(ctx, tx, projectID, id, nil)
 		if err != nil {
 			return err

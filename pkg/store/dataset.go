@@ -18,15 +18,14 @@ func (s *Store) CreateDataset(ctx context.Context, projectID int64, set dataset.
 	now := s.options.Now()
 	points = dataset.Unique(points)
 	d := document{id: newDocumentID(now), version: 1, created: now.UnixMilli(), doc: set.Doc()}
-	err = s.changeDocs(ctx, len(d.doc)+sizeOfIDs(points), "create dataset", func(ctx context.Context, tx writeTx) error {
-		revs, err := s.holdPoints(ctx, tx, projectID, points, nil)
+	err = s.changeSets(ctx, len(d.doc)+sizeOfIDs(points), "create dataset", func(ctx context.Context, c *setChange) error {
+		revs, err := s.holdPoints(ctx, c, projectID, points, nil)
 		if err != nil {
 			return err
 		}
-		if err := datasets.insert(ctx, tx, projectID, d, set.Name, set.Type); err != nil {
-			return err
-		}
-		return s.addRows(ctx, tx, projectID, &d, 0, points, revs)
+		return c.publish(ctx, projectID, []rowChange{{set: d, add: points, revs: revs}}, func(ctx context.Context, tx writeTx) error {
+			return datasets.insert(ctx, tx, projectID, d, set.Name, set.Type)
+		})
 	})
 	return d.id, err
 }
@@ -77,8 +76,8 @@ func (s *Store) DatasetVersions(ctx context.Context, projectID int64, id string,
 // fault.Invalid if it would break a rule.
 func (s *Store) UpdateDataset(ctx context.Context, projectID int64, u dataset.Update) (set dataset.Dataset, err error) {
 	size := len(u.Metadata) + len(u.LinkedEvals) + sizeOfIDs(u.Datapoints)
-	err = s.changeDocs(ctx, size, "update dataset", func(ctx context.Context, tx writeTx) error {
-		d, err := datasets.hold(ctx, tx, projectID, u.ID)
+	err = s.changeSets(ctx, size, "update dataset", func(ctx context.Context, c *setChange) error {
+		d, err := datasets.hold(ctx, c, projectID, u.ID)
 		if err != nil {
 			return err
 		}
@@ -91,22 +90,20 @@ func (s *Store) UpdateDataset(ctx context.Context, projectID int64, u dataset.Up
 		same := bytes.Equal(doc, d.doc)
 		var change rowChange
 		if u.Datapoints != nil {
-			if change, err = s.planRows(ctx, tx, projectID, d.id, dataset.Unique(u.Datapoints)); err != nil {
+			if change, err = s.planRows(ctx, c, projectID, d.id, dataset.Unique(u.Datapoints)); err != nil {
 				return err
 			}
 		}
-		if same && change.empty() {
+		if same && change.rows() == 0 {
 			return nil
 		}
-		d, err = s.nextVersion(ctx, tx, projectID, d, doc)
-		if err != nil {
+		change.set = d
+		change.set.version++
+		return c.publish(ctx, projectID, []rowChange{change}, func(ctx context.Context, tx writeTx) error {
+			next, err := s.nextVersion(ctx, tx, projectID, d, doc)
+			set.Version, set.Updated = next.version, next.updated
 			return err
-		}
-		set.Version, set.Updated = d.version, d.updated
-		if err := closeRows(ctx, tx, projectID, &d, change.gone); err != nil {
-			return err
-		}
-		return s.addRows(ctx, tx, projectID, &d, change.last, change.add, change.revs)
+		})
 	})
 	return set, err
 }
@@ -128,7 +125,7 @@ func (s *Store) nextVersion(ctx context.Context, tx writeTx, project int64, d do
 // RemoveRow takes a datapoint out of a dataset; the datapoint stays. fault.NotFound if there is no
 // such dataset, or the datapoint is not in it.
 func (s *Store) RemoveRow(ctx context.Context, projectID int64, datasetID, datapointID string) error {
-	return s.changeDocs(ctx, 0, "remove datapoint", func(ctx context.Context, tx writeTx) error {
+	return s.changeLinks(ctx, 0, "remove datapoint", func(ctx context.Context, tx writeTx) error {
 		d, err := datasets.hold(ctx, tx, projectID, datasetID)
 		if err != nil {
 			return err
@@ -152,7 +149,7 @@ func (s *Store) RemoveRow(ctx context.Context, projectID int64, datasetID, datap
 // DeleteDataset deletes a dataset with all its versions; its datapoints stay. fault.NotFound if
 // there is none.
 func (s *Store) DeleteDataset(ctx context.Context, projectID int64, id string) error {
-	return s.deleteDocument(ctx, datasets, projectID, id)
+	return s.inTurn(ctx, func() error { return s.deleteDocument(ctx, datasets, projectID, id) })
 }
 
 // sweepDataset deletes a slice of the rows of a dataset that is deleted, with what only they
@@ -196,13 +193,13 @@ func sizeOfIDs(ids []string) int { return 64 * len(ids) }
 
 // holdDatasets holds the datasets with these ids, always in the same order, so that writers do
 // not wait for one another in a circle. Those that are not there are left out.
-func (s *Store) holdDatasets(ctx context.Context, tx writeTx, project int64, ids []string) (map[string]document, error) {
+func (s *Store) holdDatasets(ctx context.Context, c conn, project int64, ids []string) (map[string]document, error) {
 	held := make(map[string]document, len(ids))
 	for _, id := range slices.Sorted(slices.Values(ids)) {
 		if _, done := held[id]; done {
 			continue
 		}
-		d, err := datasets.hold(ctx, tx, project, id)
+		d, err := datasets.hold(ctx, c, project, id)
 		if fault.Of(err) == fault.NotFound {
 			continue
 		}

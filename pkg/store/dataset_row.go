@@ -12,27 +12,29 @@ import (
 )
 
 // The rows of a dataset say which datapoints it has, in which order, in which version of theirs,
-// and from which version of the dataset on up to which. A row that is open (to_version is NULL)
-// holds in the version in force. Rows are never changed but to be closed, so that every version
-// can be read; whoever writes them holds the dataset.
+// and from which version of the dataset on up to which. For whoever writes them, those that are open
+// (to_version is NULL) hold in the version in force; whoever reads goes by its number, since a
+// change may be under way (dataset_change.go). Rows are never changed but to be closed, so that
+// every version can be read; whoever writes them holds the dataset.
 
 // rowChange is what turns the open rows of a dataset into another list of datapoints.
 type rowChange struct {
+	set  document // the dataset as it will be; its version is what the rows are written with
 	gone []int64  // positions of the rows to close
 	last int64    // the last position that is taken
 	add  []string // what follows after it
 	revs map[string]int64
 }
 
-func (c *rowChange) empty() bool { return len(c.gone)+len(c.add) == 0 }
+func (c *rowChange) rows() int { return len(c.gone) + len(c.add) }
 
 // planRows finds out how to make points, in which none comes twice, the datapoints of a dataset.
 // Rows that need not move stay open. fault.NotFound if a new one is not there, fault.Invalid if
 // they are too many.
-func (s *Store) planRows(ctx context.Context, tx writeTx, project int64, id string, points []string) (c rowChange, err error) {
+func (s *Store) planRows(ctx context.Context, from conn, project int64, id string, points []string) (c rowChange, err error) {
 	open := map[string]int64{}
 	kept := 0 // rows that stand where they shall
-	err = each(ctx, tx, `SELECT pos, datapoint_id, rev FROM dataset_row WHERE project_id = $1 AND dataset_id = $2 AND to_version IS NULL ORDER BY pos`,
+	err = each(ctx, from, `SELECT pos, datapoint_id, rev FROM dataset_row WHERE project_id = $1 AND dataset_id = $2 AND to_version IS NULL ORDER BY pos`,
 		[]any{project, id}, func(scan func(...any) error) error {
 			var pos, rev int64
 			var point string
@@ -51,7 +53,7 @@ func (s *Store) planRows(ctx context.Context, tx writeTx, project int64, id stri
 		return c, err
 	}
 	c.add = points[kept:]
-	c.revs, err = s.holdPoints(ctx, tx, project, points, open)
+	c.revs, err = s.holdPoints(ctx, from, project, points, open)
 	return c, err
 }
 
@@ -59,7 +61,7 @@ var errTooManyPoints = fault.InvalidField("datapoints", "a dataset has at most %
 
 // holdPoints gives the versions of datapoints: of those in known as it says, of the others as they
 // are, and keeps other writers from these. fault.NotFound if one of them is not there.
-func (s *Store) holdPoints(ctx context.Context, tx writeTx, project int64, ids []string, known map[string]int64) (map[string]int64, error) {
+func (s *Store) holdPoints(ctx context.Context, c conn, project int64, ids []string, known map[string]int64) (map[string]int64, error) {
 	if len(ids) > dataset.MaxDatapoints {
 		return nil, errTooManyPoints
 	}
@@ -74,8 +76,8 @@ func (s *Store) holdPoints(ctx context.Context, tx writeTx, project int64, ids [
 	}
 	slices.Sort(ask) // always in the same order, so that writers do not wait in a circle
 	for group := range slices.Chunk(ask, loadGroup) {
-		cond, args := tx.anyText("id", 2, group)
-		err := each(ctx, tx, `SELECT id, version FROM datapoint WHERE project_id = $1 AND `+cond+` ORDER BY id`+tx.forUpdate(),
+		cond, args := c.anyText("id", 2, group)
+		err := each(ctx, c, `SELECT id, version FROM datapoint WHERE project_id = $1 AND `+cond+` ORDER BY id`+c.forUpdate(),
 			append([]any{project}, args...), func(scan func(...any) error) error {
 				var id string
 				var rev int64
@@ -129,11 +131,14 @@ func closeRows(ctx context.Context, tx writeTx, project int64, d *document, posi
 }
 
 // lastRow is the highest position of a dataset's open rows, and how many there are.
-func lastRow(ctx context.Context, tx writeTx, project int64, id string) (last, n int64, err error) {
-	_, err = one(ctx, tx, `SELECT coalesce(max(pos), 0), count(*) FROM dataset_row WHERE project_id = $1 AND dataset_id = $2 AND to_version IS NULL`,
+func lastRow(ctx context.Context, c conn, project int64, id string) (last, n int64, err error) {
+	_, err = one(ctx, c, `SELECT coalesce(max(pos), 0), count(*) FROM dataset_row WHERE project_id = $1 AND dataset_id = $2 AND to_version IS NULL`,
 		[]any{project, id}, &last, &n)
 	return last, n, err
 }
+
+// rowsNow is the condition on dataset_row r that a row holds in the version in force of dataset s.
+const rowsNow = `r.from_version <= s.version AND (r.to_version IS NULL OR r.to_version > s.version)`
 
 // rowsIn is the condition on dataset_row r that a row holds in version $3 of dataset $2 of project $1.
 const rowsIn = `r.project_id = $1 AND r.dataset_id = $2 AND r.from_version <= $3 AND (r.to_version IS NULL OR r.to_version > $3)`

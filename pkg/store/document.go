@@ -62,8 +62,8 @@ func (t documents) one(ctx context.Context, c conn, project int64, id string) (d
 }
 
 // hold reads a document and keeps other writers from it until the transaction ends.
-func (t documents) hold(ctx context.Context, tx writeTx, project int64, id string) (document, error) {
-	return t.read(ctx, tx, project, id, tx.forUpdate())
+func (t documents) hold(ctx context.Context, c conn, project int64, id string) (document, error) {
+	return t.read(ctx, c, project, id, c.forUpdate())
 }
 
 func (t documents) read(ctx context.Context, c conn, project int64, id, end string) (document, error) {

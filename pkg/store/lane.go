@@ -136,6 +136,7 @@ func (l *lane) collect() (batch []*job, open bool) {
 	events, bytes := 0, int64(0)
 	note := func(j *job) (clash bool) {
 		if j.put == nil {
+			bytes += j.bytes
 			return false
 		}
 		for _, g := range j.put.groups {

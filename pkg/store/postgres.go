@@ -117,6 +117,8 @@ func (d *postgresDB) frag() fragments {
 	}
 }
 
+func (d *postgresDB) forUpdate() string { return "" }
+
 func (d *postgresDB) id(u uuid.UUID) any { return [16]byte(u) }
 
 func (d *postgresDB) anyID(column string, placeholder int, list []uuid.UUID) (string, []any) {

@@ -167,6 +167,8 @@ func (d *sqliteDB) frag() fragments {
 	}
 }
 
+func (d *sqliteDB) forUpdate() string { return "" }
+
 func (d *sqliteDB) id(u uuid.UUID) any { return u[:] }
 
 func (d *sqliteDB) anyID(column string, placeholder int, list []uuid.UUID) (string, []any) {

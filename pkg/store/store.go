@@ -102,6 +102,7 @@ type Store struct {
 	purges  *purges
 	keys    revision
 	scans   chan struct{} // one place for each search that may decide rows in Go at a time
+	sets    chan struct{} // one place: the change of datasets whose turn it is (dataset_change.go)
 
 	skeletons *skeletons
 	catalogue *catalogue
@@ -143,7 +144,7 @@ func OpenPostgres(ctx context.Context, dsn string, o Options) (*Store, error) {
 func open(ctx context.Context, db database, dialect query.Dialect, o Options) (_ *Store, err error) {
 	s := &Store{options: o, db: db, dialect: dialect, queue: &backlog{limit: o.QueueBytes}, seen: newSeen(seenBytes),
 		chunks: newChunkCache(chunkCacheBytes), pending: &pendingIDs{ids: map[idKey]int{}}, aliases: &aliasFlag{},
-		scans: make(chan struct{}, maxScans), flight: newFlight(), purges: newPurges(), skeletons: newSkeletons(), catalogue: newCatalogue()}
+		scans: make(chan struct{}, maxScans), sets: make(chan struct{}, 1), flight: newFlight(), purges: newPurges(), skeletons: newSkeletons(), catalogue: newCatalogue()}
 	defer func() {
 		if err != nil {
 			_ = s.Close(ctx)

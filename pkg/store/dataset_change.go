@@ -1,0 +1,186 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"math"
+
+	"go.uber.org/zap"
+)
+
+// A change of many rows of datasets would keep SQLite's writer, and with it ingestion, for as long
+// as it takes. There it is staged: its rows are written in slices, with the number of the version
+// that its last transaction makes. Nobody reads them before, since readers go by the version in
+// force; the table deletion names them, so that the next change takes back what one that broke off
+// has left. Changes of datasets and of links take turns, so that what one has read holds until its end.
+//
+// Where there are other writers nobody waits for a change but who changes the same dataset: it is one
+// transaction, which holds what it has read.
+
+// stageSlice is how many rows of datasets one transaction writes on SQLite.
+const stageSlice = 1000
+
+// stagedRows is the kind under which the table deletion names datasets with staged rows.
+const stagedRows = "staged rows"
+
+// setChange is one change of datasets. What it reads by its conn holds until it ends.
+type setChange struct {
+	conn
+	s     *Store
+	slice int // how many rows one transaction writes
+	write func(f func(context.Context, writeTx) error) error
+}
+
+// changeSets runs f, which reads and checks all before it writes anything by publish.
+func (s *Store) changeSets(ctx context.Context, size int, doing string, f func(context.Context, *setChange) error) error {
+	if s.db.lanes() > 1 {
+		return s.changeDocs(ctx, size, doing, func(ctx context.Context, tx writeTx) error {
+			return f(ctx, &setChange{conn: tx, s: s, slice: math.MaxInt, write: func(step func(context.Context, writeTx) error) error { return step(ctx, tx) }})
+		})
+	}
+	return s.inTurn(ctx, func() error {
+		err := f(ctx, s.inSteps(ctx, size, doing))
+		if err == nil {
+			return nil
+		}
+		if left := s.unstage(context.WithoutCancel(ctx)); left != nil && !errors.Is(left, errClosed) {
+			s.options.Logger.Warn("take back a change of datasets; the next one will", zap.Error(left))
+		}
+		return s.kind(err, doing)
+	})
+}
+
+// inSteps is a change whose every step is a transaction.
+func (s *Store) inSteps(ctx context.Context, size int, doing string) *setChange {
+	return &setChange{conn: s.db, s: s, slice: stageSlice, write: func(step func(context.Context, writeTx) error) error {
+		return s.changeDocs(ctx, size, doing, step)
+	}}
+}
+
+// changeLinks runs f, which changes few rows of datasets, in one transaction.
+func (s *Store) changeLinks(ctx context.Context, size int, doing string, f func(context.Context, writeTx) error) error {
+	return s.inTurn(ctx, func() error { return s.changeDocs(ctx, size, doing, f) })
+}
+
+// inTurn runs f while nobody else changes datasets or links.
+func (s *Store) inTurn(ctx context.Context, f func() error) error {
+	if s.db.lanes() > 1 {
+		return f()
+	}
+	select {
+	case s.sets <- struct{}{}:
+		defer func() { <-s.sets }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if err := s.unstage(ctx); err != nil {
+		return s.kind(err, "take back a change of datasets")
+	}
+	return f()
+}
+
+// publish writes the rows of changes, and then runs last in the transaction that ends the change.
+func (c *setChange) publish(ctx context.Context, project int64, changes []rowChange, last func(context.Context, writeTx) error) error {
+	rows := 0
+	for i := range changes {
+		rows += changes[i].rows()
+	}
+	var staged []string
+	for i := range changes {
+		for rows > c.slice && changes[i].rows() > 0 {
+			part := changes[i].cut(c.slice)
+			rows -= part.rows()
+			err := c.write(func(ctx context.Context, tx writeTx) error {
+				if _, err := insertRows(ctx, tx, "deletion", []string{"project_id", "kind", "id"}, [][]any{{project, stagedRows, part.set.id}}); err != nil {
+					return err
+				}
+				return c.s.writeRows(ctx, tx, project, &part)
+			})
+			if err != nil {
+				return err
+			}
+			staged = append(staged, part.set.id)
+		}
+	}
+	return c.write(func(ctx context.Context, tx writeTx) error {
+		if err := last(ctx, tx); err != nil {
+			return err
+		}
+		for i := range changes {
+			if err := c.s.writeRows(ctx, tx, project, &changes[i]); err != nil {
+				return err
+			}
+		}
+		for _, id := range staged {
+			if err := forgetStaged(ctx, tx, project, id); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// cut takes the next n rows off a change, or what it has: first those to close.
+func (c *rowChange) cut(n int) rowChange {
+	part := *c
+	part.gone = c.gone[:min(n, len(c.gone))]
+	part.add = c.add[:min(n-len(part.gone), len(c.add))]
+	c.gone, c.add = c.gone[len(part.gone):], c.add[len(part.add):]
+	c.last += int64(len(part.add))
+	return part
+}
+
+func (s *Store) writeRows(ctx context.Context, tx writeTx, project int64, c *rowChange) error {
+	if err := closeRows(ctx, tx, project, &c.set, c.gone); err != nil {
+		return err
+	}
+	return s.addRows(ctx, tx, project, &c.set, c.last, c.add, c.revs)
+}
+
+func forgetStaged(ctx context.Context, tx writeTx, project int64, id string) error {
+	_, err := tx.exec(ctx, `DELETE FROM deletion WHERE project_id = $1 AND kind = $2 AND id = $3`, project, stagedRows, id)
+	return err
+}
+
+// unstage takes back changes that broke off.
+func (s *Store) unstage(ctx context.Context) error {
+	type left struct {
+		project int64
+		id      string
+	}
+	var list []left
+	err := each(ctx, s.db, `SELECT project_id, id FROM deletion WHERE kind = $1`, []any{stagedRows}, func(scan func(...any) error) error {
+		var l left
+		err := scan(&l.project, &l.id)
+		list = append(list, l)
+		return err
+	})
+	for _, l := range list {
+		for more := true; more && err == nil; {
+			err = s.changeDocs(ctx, 0, "take back rows", func(ctx context.Context, tx writeTx) (err error) {
+				more, err = unstageSlice(ctx, tx, l.project, l.id)
+				return err
+			})
+		}
+	}
+	return err
+}
+
+// unstageSlice takes back a slice of the rows of a version of a dataset that was not made: those that
+// were opened for it, and then, since no datapoint is open twice, those that were closed.
+func unstageSlice(ctx context.Context, tx writeTx, project int64, id string) (more bool, err error) {
+	var version int64 // 0: the dataset was not made
+	if _, err := one(ctx, tx, `SELECT version FROM dataset WHERE project_id = $1 AND id = $2`, []any{project, id}, &version); err != nil {
+		return false, err
+	}
+	const key = "project_id, dataset_id, pos, from_version"
+	if more, err = deleteRows(ctx, tx, "dataset_row", key, `project_id = $1 AND dataset_id = $2 AND from_version > $3`, project, id, version); err != nil || more {
+		return more, err
+	}
+	n, err := tx.exec(ctx, `UPDATE dataset_row SET to_version = NULL WHERE (`+key+`) IN (SELECT `+key+` FROM dataset_row
+		WHERE project_id = $1 AND dataset_id = $2 AND to_version > $3 LIMIT $4)`, project, id, version, deleteDocsSlice)
+	if err != nil || n == deleteDocsSlice {
+		return err == nil, err
+	}
+	return false, forgetStaged(ctx, tx, project, id)
+}
