@@ -52,6 +52,11 @@ func (a *app) events() *cobra.Command {
 			spangrove events search --filter 'metadata.cost > 0.5'
 			spangrove events search --filter 'inputs.question contains refund' --filter 'error exists' --since 7d
 			spangrove events search --type model --filter 'metadata.total_tokens > 1000' --fields config.model,metadata.total_tokens`),
+		a.eventChart(),
+		a.schema("schema", "List the fields that events have, by which they can be searched, charted and shown", `
+			spangrove events schema
+			spangrove events schema --by-name --since 7d`,
+			func([]string) client.Request { return get("/v1/events/schema") }),
 		a.eventCreate(append(fields, changes...)),
 		a.eventBatch(),
 		a.eventTail(),

@@ -60,7 +60,7 @@ func (a *app) eventExport() *cobra.Command {
 			if resume || overwrite {
 				return usage("--resume and --overwrite need a file")
 			}
-			return x.run(cmd.Context(), cmd.OutOrStdout())
+			return x.run(cmd.Context(), x.results)
 		}
 		file, err := x.open(resume, overwrite)
 		if err != nil {

@@ -14,8 +14,8 @@ import (
 func (a *app) metrics() *cobra.Command {
 	fields := []field{
 		text("name", "name", "under which events have its scores"),
-		text("type", "type", "PYTHON, LLM, HUMAN or COMPOSITE"),
-		longText("criteria", "criteria", "code, prompt, text for people, or how scores are combined; or @FILE"),
+		text("type", "type", "EXPRESSION, PYTHON, LLM, HUMAN or COMPOSITE"),
+		longText("criteria", "criteria", "expression, code, prompt, text for people, or how scores are combined; or @FILE"),
 		text("description", "description", "what it measures"),
 		text("return-type", "return_type", "float, boolean, string or categorical"),
 		value("threshold", "threshold", `which scores pass, such as {"min": 0.8}`),
@@ -37,7 +37,7 @@ func (a *app) metrics() *cobra.Command {
 				spangrove metrics list
 				spangrove metrics list --type LLM --output json`,
 			request: get("/v1/metrics"), at: "metrics", limit: 100,
-			filters: []queryFlag{{"type", "type", "only those of this type: PYTHON, LLM, HUMAN or COMPOSITE"}},
+			filters: []queryFlag{{"type", "type", "only those of this type: EXPRESSION, PYTHON, LLM, HUMAN or COMPOSITE"}},
 			columns: []column{
 				{title: "id", path: "id", whole: true}, {title: "name", path: "name"}, {title: "type", path: "type"}, {title: "returns", path: "return_type"},
 				{title: "enabled", path: "enabled_in_prod"}, {title: "version", path: "version"}, {title: "description", path: "description"},

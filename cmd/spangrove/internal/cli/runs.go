@@ -40,6 +40,16 @@ func (a *app) runs() *cobra.Command {
 			func(id string) client.Request { return del(path("runs", id)) }),
 		a.runResult(),
 		a.runCompare(),
+		a.runPairs(),
+		a.schema("schema [ID]", "List the fields that the events of all runs have, or those of one run", `
+			spangrove runs schema
+			spangrove runs schema `+id+` --by-name`,
+			func(args []string) client.Request {
+				if len(args) == 0 {
+					return get("/v1/runs/schema")
+				}
+				return get(path("runs", args[0], "schema"))
+			}),
 		a.idLister("metrics ID", "List the scores of the events of a run", listing{
 			things: "events", at: "events", total: "totalEvents", limit: 100, most: mostRuns,
 			example: `
@@ -50,6 +60,46 @@ func (a *app) runs() *cobra.Command {
 			},
 		}, func(id string) client.Request { return get(path("runs", id, "metrics")) }),
 	)
+}
+
+// runPairs lists what two runs made of the same datapoints.
+func (a *app) runPairs() *cobra.Command {
+	const olderRun = "0192f0a4-7c1e-7aaa-8bbb-0987654321ba"
+	var choice eventChoice
+	var p paging
+	l := listing{
+		things: "pairs", at: "events", total: "totalEvents", limit: 100,
+		example: `
+			spangrove runs pairs ` + exampleEvent + ` ` + olderRun + `
+			spangrove runs pairs ` + exampleEvent + ` ` + olderRun + ` --name answer --type chain --output jsonl`,
+		columns: []column{
+			{title: "datapoint", path: "datapoint_id"}, {title: "old", path: "event_2.outputs"}, {title: "new", path: "event_1.outputs"},
+			{title: "old metrics", path: "event_2.metrics"}, {title: "new metrics", path: "event_1.metrics"},
+		},
+	}
+	cmd := command("pairs NEW OLD", "List what two runs made of the same datapoints", l.example, func(ctx context.Context, args []string) error {
+		list, err := parseFilters(choice.filters)
+		if err != nil {
+			return err
+		}
+		l.request = get("/v1/runs/compare/events")
+		l.request.Query = url.Values{"run_id_1": {args[0]}, "run_id_2": {args[1]}}
+		for name, text := range map[string]string{"event_name": choice.name, "event_type": choice.kind} {
+			if text != "" {
+				l.request.Query.Set(name, text)
+			}
+		}
+		if len(list) > 0 {
+			l.request.Query.Set("filter", string(array(list)))
+		}
+		return a.list(ctx, l, p)
+	})
+	cmd.Long = "Each pair is the sessions of a datapoint, or with --name and --type its events of these."
+	cmd.Flags().StringVar(&choice.name, "name", "", "the events of this `NAME`")
+	cmd.Flags().StringVar(&choice.kind, "type", "", "the events of this `TYPE`")
+	filterFlag(cmd, &choice.filters)
+	p.flags(cmd, l)
+	return cmd
 }
 
 func (a *app) runList() *cobra.Command {

@@ -38,11 +38,14 @@ func indent(examples string) string {
 	return b.String()
 }
 
-// arguments checks that there is one argument for each name, and any number from one on for a
-// name that ends in "...".
+// arguments checks that there is one argument for each name, none or one for a name in brackets, and
+// any number from one on for a name that ends in "...".
 func arguments(names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		for i, name := range names {
+			if i == len(args) && name[0] == '[' {
+				break
+			}
 			if i >= len(args) || args[i] == "" {
 				return usage("%s is missing: %s", strings.TrimSuffix(name, "..."), cmd.UseLine())
 			}

@@ -1,0 +1,138 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"net/url"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/spangrove/spangrove/pkg/client"
+	"github.com/spangrove/spangrove/pkg/rawjson"
+)
+
+// schema is the verb that tells which fields events have. A use with an argument is about one thing.
+func (a *app) schema(use, short, example string, request func(args []string) client.Request) *cobra.Command {
+	var choice eventChoice
+	var byName bool
+	cmd := command(use, short, example, func(ctx context.Context, args []string) error {
+		r := request(args)
+		var err error
+		if r.Query, err = choice.parameters(); err != nil {
+			return err
+		}
+		answer, err := a.call(ctx, r)
+		if err != nil {
+			return err
+		}
+		if a.format != formatTable {
+			return a.one(answer)
+		}
+		if !byName {
+			return a.fields(rawjson.Get(answer, "fields"), titled("event_type", "name"))
+		}
+		t := table{columns: []column{{title: "event name"}, {title: "event type"}, {title: "name"}}}
+		for name, list := range rawjson.Object(rawjson.Get(answer, "mappings")) {
+			for _, f := range rawjson.Array(list) {
+				t.rows = append(t.rows, []string{cellText(name), cell(rawjson.Get(f, "event_type")), cell(rawjson.Get(f, "field_name"))})
+			}
+		}
+		return t.write(a.output)
+	})
+	timeFlags(cmd, &choice.since, &choice.until)
+	cmd.Flags().BoolVar(&byName, "by-name", false, "in a table, the fields of each name of events")
+	return cmd
+}
+
+// fields shows a list that came whole.
+func (a *app) fields(list json.RawMessage, columns []column) error {
+	out := a.items(columns)
+	for _, item := range rawjson.Array(list) {
+		if err := out.add(item); err != nil {
+			return err
+		}
+	}
+	return out.end()
+}
+
+// eventChart sums up a field of events.
+func (a *app) eventChart() *cobra.Command {
+	var choice eventChoice
+	texts := map[string]*string{}
+	var fill, experiments bool
+	cmd := command("chart", "Sum up a field of events, a number for each span of time", `
+		spangrove events chart --metric metadata.cost --aggregation sum --bucket day --group-by config.model --since 7d
+		spangrove events chart --metric duration --aggregation p95 --type model --output jsonl
+		spangrove events chart --aggregation count --filter 'error exists' --fill`,
+		func(ctx context.Context, _ []string) error {
+			q, err := choice.parameters()
+			if err != nil {
+				return err
+			}
+			for name, text := range texts {
+				if *text != "" {
+					q.Set(name, *text)
+				}
+			}
+			for name, on := range map[string]bool{"fill": fill, "only_experiments": experiments} {
+				if on {
+					q.Set(name, "true")
+				}
+			}
+			r := get("/v1/events/chart")
+			r.Query = q
+			answer, err := a.call(ctx, r)
+			if err != nil {
+				return err
+			}
+			columns := []column{{title: "bucket", path: "bucket", whole: true}, {title: "group", path: "group"}, {title: "value", path: "value", show: rounded, right: true}, {title: "events", path: "count", right: true}}
+			if *texts["groupBy"] == "" {
+				columns = slices.Delete(columns, 1, 2)
+			}
+			if err := a.fields(rawjson.Get(answer, "events"), columns); err != nil {
+				return err
+			}
+			a.remark("%s events", cell(rawjson.Get(answer, "totalEvents")))
+			return nil
+		})
+	for _, f := range []queryFlag{
+		{"metric", "metric", "the `FIELD` that is summed up, or the name of a metric; duration if left out"},
+		{"aggregation", "aggregation", "`HOW`: average, sum, count, min, max, median, p75, p90, p95 or p99; average if left out"},
+		{"bucket", "bucket", "how long a `SPAN` of time is: minute, hour, day, week or month; hour if left out"},
+		{"group-by", "groupBy", "a number for each value of this `FIELD`"},
+		{"timezone", "timezone", "where days, weeks and months begin, such as Europe/Berlin; UTC if left out"},
+	} {
+		texts[f.param] = cmd.Flags().String(f.flag, "", f.usage)
+	}
+	cmd.Flags().BoolVar(&fill, "fill", false, "also spans of time without events")
+	cmd.Flags().BoolVar(&experiments, "experiments", false, "only events of experiment runs")
+	choice.flags(cmd)
+	return cmd
+}
+
+// rounded is a number as people read it.
+func rounded(value json.RawMessage) string {
+	f, ok := rawjson.Number(value)
+	if !ok {
+		return cell(value)
+	}
+	return decimal(&f)
+}
+
+// parameters are the choice as a GET takes it.
+func (c *eventChoice) parameters() (url.Values, error) {
+	body, err := c.query()
+	if err != nil {
+		return nil, err
+	}
+	q := url.Values{}
+	for name, value := range rawjson.Object(body) {
+		text, ok := rawjson.Text(value)
+		if !ok {
+			text = string(value)
+		}
+		q.Set(name, text)
+	}
+	return q, nil
+}

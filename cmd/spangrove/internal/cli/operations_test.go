@@ -1,0 +1,98 @@
+package cli
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"go.yaml.in/yaml/v3"
+)
+
+// verbs name the command of each operation in openapi.yaml, or say after a colon why there is none.
+var verbs = map[string]string{
+	"startSession": "sessions start", "getSession": "sessions get", "deleteSession": "sessions delete",
+	"getSessionOTLP": "events export", "addSessionTraces": "events import", "addSessionEvents": "events batch",
+
+	"createEvent": "events create", "createModelEvent": "events create", "getEvent": "events get", "updateEventById": "events update", "deleteEvent": "events delete",
+	"createEventBatch": "events batch", "createEventBatchLenient": "events import", "createModelEventBatch": "events batch",
+	"searchEvents": "events search", "listEvents": "events list", "exportEvents": "events export", "searchOTLP": "events export", "getEventOTLP": "events export",
+	"getEventsSchema": "events schema", "chartEvents": "events chart", "updateEvent": "events update",
+	"otlpTraces": "events import", "otlpLogs": ": instrumentations send them", "otlpMetrics": ": instrumentations send them",
+
+	"listConfigurations": "configurations list", "createConfiguration": "configurations create", "getConfiguration": "configurations get",
+	"updateConfiguration": "configurations update", "deleteConfiguration": "configurations delete", "listConfigurationVersions": "configurations versions",
+
+	"listDatasets": "datasets list", "createDataset": "datasets create", "getDataset": "datasets get", "updateDataset": "datasets update", "updateDatasetById": "datasets update",
+	"deleteDataset": "datasets delete", "deleteDatasetById": "datasets delete", "listDatasetVersions": "datasets versions", "addDatapoints": "datasets add", "removeDatapoint": "datasets remove",
+	"listDatapoints": "datapoints list", "createDatapoint": "datapoints create", "createDatapointBatch": "datapoints from-events", "getDatapoint": "datapoints get",
+	"updateDatapoint": "datapoints update", "deleteDatapoint": "datapoints delete",
+
+	"listMetrics": "metrics list", "createMetric": "metrics create", "updateMetric": "metrics update", "deleteMetric": "metrics delete",
+	"updateMetricById": "metrics update", "deleteMetricById": "metrics delete", "runMetric": "metrics run", "listMetricLibrary": "metrics library", "enableMetric": "metrics enable",
+	"listMetricVersions": "metrics versions", "createMetricVersion": "metrics draft", "deployMetricVersion": "metrics deploy",
+	"listBackfills": "backfills list", "createBackfill": "backfills start", "getBackfill": "backfills get",
+	"pauseBackfill": "backfills pause", "resumeBackfill": "backfills resume", "cancelBackfill": "backfills cancel",
+	"listEvaluations": "evaluations list", "retryEvaluations": "evaluations retry",
+	"listProviders": "providers list", "setProvider": "providers set", "deleteProvider": "providers delete",
+	"listTools": "tools list", "createTool": "tools create", "updateTool": "tools update", "deleteTool": "tools delete",
+
+	"listRuns": "runs list", "createRun": "runs create", "getRun": "runs get", "updateRun": "runs update", "deleteRun": "runs delete", "getRunResult": "runs result",
+	"getRunMetrics": "runs metrics", "compareRuns": "runs compare", "compareRunEvents": "runs pairs", "compareRunEventsByPath": "runs pairs",
+	"getRunsSchema": "runs schema", "getRunSchema": "runs schema",
+
+	"listCharts": "charts list", "createChart": "charts create", "getChart": "charts get", "updateChart": "charts update", "deleteChart": "charts delete",
+	"listProjectCharts": "charts list", "createProjectChart": "charts create", "getProjectChart": "charts get", "updateProjectChart": "charts update", "deleteProjectChart": "charts delete",
+	"listQueues": "queues list", "createQueue": "queues create", "getQueue": "queues get", "updateQueue": "queues update", "deleteQueue": "queues delete",
+	"listQueueItems": "queues items", "nextQueueItem": "queues next", "annotateQueueItem": "queues annotate", "releaseQueueItem": "queues release", "getQueueAgreement": "queues agreement",
+
+	"listProjects": "projects list", "createProject": "projects create", "updateProject": "projects update", "deleteProject": "projects delete",
+	"createIngestionKey": "keys create", "createDataPlaneKey": "keys create", "listKeys": "keys list", "revokeKey": "keys revoke",
+	"getOpenAPI": ": for programs that are written", "healthcheck": ": for who runs the server",
+}
+
+// TestEveryOperationHasAVerb compares openapi.yaml with the commands.
+func TestEveryOperationHasAVerb(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../../../pkg/httpapi/openapi.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var doc struct {
+		Paths map[string]map[string]struct {
+			ID string `yaml:"operationId"`
+		}
+	}
+	// Beside operations, a path has lists.
+	if err := yaml.Unmarshal(text, &doc); err != nil && !strings.Contains(err.Error(), "cannot unmarshal !!seq") {
+		t.Fatal(err)
+	}
+	there := map[string]bool{}
+	for _, item := range doc.Paths {
+		for _, operation := range item {
+			if operation.ID != "" {
+				there[operation.ID] = true
+			}
+		}
+	}
+	root := &cobra.Command{Use: "spangrove"}
+	Add(root)
+	for id := range there {
+		if verbs[id] == "" {
+			t.Errorf("operation %s has no verb: add one, and name it in verbs", id)
+		}
+	}
+	for id, verb := range verbs {
+		if !there[id] {
+			t.Errorf("%s is for operation %s, which openapi.yaml does not have", verb, id)
+		}
+		if strings.HasPrefix(verb, ":") {
+			continue
+		}
+		words := strings.Fields(verb)
+		if cmd, rest, err := root.Find(words); err != nil || len(rest) > 0 || !slices.Equal(strings.Fields(cmd.CommandPath())[1:], words) {
+			t.Errorf("there is no command %q for operation %s", verb, id)
+		}
+	}
+}
