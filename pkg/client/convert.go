@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"github.com/google/uuid"
 )
 
 // Where the server's event has what a ClientEvent has in fields of its own. These are the names
@@ -154,7 +156,8 @@ func (p *placed) objects(key string, list []Object) {
 }
 
 // ClientEventOf turns an event of the server into a ClientEvent: what Input makes comes back as
-// it was, and so does what other senders put in the same places. A parent that is the session is
+// it was, and what stood in one of its places before, or was put there by another sender, comes back as
+// the field whose place it is: a tool's metadata.tool_name as FunctionName. A parent that is the session is
 // none, what is empty is nil, outputs that are no object stand under "result".
 //
 // Config beside a model's settings, feedback and child ids have no place in a ClientEvent and
@@ -181,7 +184,9 @@ func ClientEventOf(e *Event) (ClientEvent, error) {
 		outputs = Object{keyReturnValue: o}
 	}
 	out.readFailure(e.Error, metadata)
-	if name := take[string](metadata, keyEvaluator); name != "" {
+	_, judges := uuid.Parse(textAt(metadata, keyEvaluationTarget))
+	if name := textAt(metadata, keyEvaluator); name != "" && judges == nil {
+		delete(metadata, keyEvaluator)
 		out.Evaluation = &Evaluation{
 			EvaluatorName: name, TargetEventID: take[string](metadata, keyEvaluationTarget), EvaluatorVersion: take[string](metadata, keyEvaluatorVersion),
 			Explanation: take[string](metadata, keyEvaluationText), Criteria: take[Object](metadata, keyEvaluationRule), Score: take[any](metrics, name),
@@ -204,12 +209,12 @@ func ClientEventOf(e *Event) (ClientEvent, error) {
 
 // readFailure reads status and error.
 func (e *ClientEvent) readFailure(text string, metadata Object) {
-	status, _ := metadata[keyStatus].(string)
-	if slices.Contains([]string{StatusSuccess, StatusError, StatusCancelled, StatusTimeout}, status) {
-		delete(metadata, keyStatus)
-		e.Status = status
-	}
-	if text != "" {
+	if text != "" { // or it is not by us that a status stands there
+		status, _ := metadata[keyStatus].(string)
+		if slices.Contains([]string{StatusSuccess, StatusError, StatusCancelled, StatusTimeout}, status) {
+			delete(metadata, keyStatus)
+			e.Status = status
+		}
 		f := &Failure{Message: text, Type: take[string](metadata, keyErrorType), Code: take[string](metadata, keyErrorCode),
 			Traceback: take[string](metadata, keyErrorTraceback), Context: take[Object](metadata, keyErrorContext)}
 		message, own := metadata[keyErrorMessage].(string)
@@ -230,6 +235,11 @@ func nameOfTool(e *Event, metadata Object) string {
 		return ""
 	}
 	return take[string](metadata, keyToolName)
+}
+
+func textAt(o Object, key string) string {
+	text, _ := o[key].(string)
+	return text
 }
 
 // take takes a member out of an object if it is of the type.

@@ -3,6 +3,7 @@ package client_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -322,4 +323,58 @@ func FuzzClientEvent(f *testing.F) {
 			t.Fatalf("%s became %s", e.EventID, in.EventID)
 		}
 	})
+}
+
+// TestOthersFields reads events of other senders, who have something of their own where a
+// ClientEvent's fields are put: there and back it changes nothing on the server.
+func TestOthersFields(t *testing.T) {
+	t.Parallel()
+	sound := client.Event{EventID: uuid.NewString(), SessionID: uuid.NewString(), EventType: client.EventTool, EventName: "n", Source: "s", Project: "p", StartTime: 1, EndTime: 2, Duration: 1}
+	for name, spoil := range map[string]func(*client.Event){
+		"status without an error": func(e *client.Event) { e.Metadata = client.Object{"status": "error"} },
+		"judge without an event":  func(e *client.Event) { e.Metadata = client.Object{"evaluator_name": "tone"} },
+		"judge of nothing":        func(e *client.Event) { e.Metadata = client.Object{"evaluator_name": "tone", "target_event_id": "it"} },
+		"judge": func(e *client.Event) {
+			e.Metadata = client.Object{"evaluator_name": "tone", "target_event_id": uuid.NewString()}
+		},
+		"error": func(e *client.Event) {
+			e.Error = "x"
+			e.Metadata = client.Object{"error_type": "T", "status": "timeout", "error_context": 1}
+		},
+		"tool": func(e *client.Event) {
+			e.Metadata = client.Object{"tool_name": "f"}
+			e.Outputs = client.Object{"result": false}
+		},
+	} {
+		before := sound
+		spoil(&before)
+		metadata := maps.Clone(before.Metadata)
+		c, err := client.ClientEventOf(&before)
+		check(t, err)
+		in, err := c.Input()
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if diff := cmp.Diff(metadata, in.Metadata); diff != "" || in.Error != before.Error {
+			t.Errorf("%s: error %q, metadata (-before +after):\n%s", name, in.Error, diff)
+		}
+		if diff := cmp.Diff(before.Outputs, in.Outputs); diff != "" {
+			t.Errorf("%s: outputs (-before +after):\n%s", name, diff)
+		}
+	}
+}
+
+func TestFloat(t *testing.T) {
+	t.Parallel()
+	for _, v := range []any{json.Number("2.0"), 2, int8(2), int64(2), uint16(2), float32(2), 2.0} {
+		if f, ok := client.Float(v); f != 2 || !ok {
+			t.Errorf("%T: %v, %v", v, f, ok)
+		}
+	}
+	for _, v := range []any{nil, "2", true, json.Number("two"), []int{2}} {
+		if f, ok := client.Float(v); ok {
+			t.Errorf("%#v is %v", v, f)
+		}
+	}
 }

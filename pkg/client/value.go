@@ -3,6 +3,7 @@ package client
 import (
 	"encoding/json"
 	"math"
+	"reflect"
 	"time"
 
 	"github.com/google/uuid"
@@ -15,18 +16,17 @@ type Object = map[string]any
 
 // Float is the number that v is: a json.Number, or any of Go's numbers.
 func Float(v any) (float64, bool) {
-	switch n := v.(type) {
-	case json.Number:
+	if n, ok := v.(json.Number); ok {
 		f, err := n.Float64()
 		return f, err == nil
-	case float64:
-		return n, true
-	case float32:
-		return float64(n), true
-	case int:
-		return float64(n), true
-	case int64:
-		return float64(n), true
+	}
+	switch n := reflect.ValueOf(v); {
+	case n.CanInt():
+		return float64(n.Int()), true
+	case n.CanUint():
+		return float64(n.Uint()), true
+	case n.CanFloat():
+		return n.Float(), true
 	}
 	return 0, false
 }
