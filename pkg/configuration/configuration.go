@@ -107,7 +107,7 @@ func (c *Configuration) Apply(u *Update) {
 		}
 	}
 	if u.Parameters != nil {
-		c.Parameters = withoutNulls(u.Parameters)
+		c.Parameters = withoutBlanks(u.Parameters)
 	}
 	if u.Env != nil {
 		c.Env = unique(u.Env)

@@ -31,6 +31,8 @@ func TestRules(t *testing.T) {
 		{"another call type", `{"call_type":"talk","model":"m"}`, `parameters.call_type: must be one of ["chat" "completion"]`},
 		{"hyperparameters", with(`"hyperparameters":7`), "parameters.hyperparameters: must be an object"},
 		{"format", with(`"responseFormat":{"type":"xml"}`), `parameters.responseFormat.type: must be one of ["text" "json_object"]`},
+		{"a format without a type", with(`"responseFormat":{"schema":{}}`), "parameters.responseFormat.type: is required"},
+		{"a format that is none", with(`"responseFormat":[]`), "parameters.responseFormat: must be an object"},
 		{"functions", with(`"selectedFunctions":{}`), "parameters.selectedFunctions: must be an array"},
 		{"a function", with(`"selectedFunctions":[{"id":"1","name":"f"},null]`), "parameters.selectedFunctions[1]: must be an object"},
 		{"a function without a name", with(`"selectedFunctions":[{"id":"1"}]`), "parameters.selectedFunctions[0].name: is required"},

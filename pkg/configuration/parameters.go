@@ -37,15 +37,15 @@ func checkParameters(raw json.RawMessage) error {
 	return members(raw, parameterRules)
 }
 
-// withoutNulls leaves out the known keys that are null, of parameters and of their functions:
-// clients send null for what they were not given, and some refuse it in an answer. Text without
-// such keys stays as it is.
-func withoutNulls(raw json.RawMessage) json.RawMessage {
+// withoutBlanks leaves out the known keys that are null, of parameters and of their functions, and a
+// response format that is empty: clients send those for what they were not given or cannot spell,
+// and others refuse them in an answer. Text without such keys stays as it is.
+func withoutBlanks(raw json.RawMessage) json.RawMessage {
 	return rewrite(raw, func(key string, v json.RawMessage) json.RawMessage {
 		switch {
 		case parameterRules[key] == nil:
 			return v
-		case rawjson.Null(v):
+		case rawjson.Null(v), key == "responseFormat" && rawjson.KindOf(v) == '{' && rawjson.Empty(v):
 			return nil
 		case key == "selectedFunctions":
 			return eachElement(v, func(function json.RawMessage) json.RawMessage {
@@ -173,6 +173,9 @@ func arrayOf(element rule) rule {
 // responseFormat is {"type"}; an older client sends it without, whatever it was given.
 func responseFormat(raw json.RawMessage) error {
 	if err := object(raw); err != nil {
+		return err
+	}
+	if err := need(raw, "type"); err != nil {
 		return err
 	}
 	return members(raw, map[string]rule{"type": oneOf("text", "json_object")})
