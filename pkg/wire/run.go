@@ -141,17 +141,15 @@ func DecodeRunRead(rawQuery string, now time.Time) (r RunRead, err error) {
 	if r.Aggregate, err = run.ParseAggregate(how); err != nil {
 		return r, err
 	}
-	one, err := params.Text("filter")
+	one, err := params.find("filter")
 	if err != nil {
 		return r, err
 	}
-	if one != "" {
-		filters, err := readFilter(one)
-		if err != nil {
-			return r, err
-		}
-		r.Search.Filters = append(r.Search.Filters, filters...)
+	filters, err := readFilter(one)
+	if err != nil {
+		return r, err
 	}
+	r.Search.Filters = append(r.Search.Filters, filters...)
 	for _, f := range []struct {
 		name string
 		to   *string
@@ -167,17 +165,26 @@ func DecodeRunRead(rawQuery string, now time.Time) (r RunRead, err error) {
 	return r, err
 }
 
-// readFilter reads the JSON of one filter or of an array of them.
-func readFilter(text string) ([]query.Filter, error) {
-	raw, _, err := rawjson.Clean([]byte(text))
-	if err != nil {
-		return nil, fault.InvalidField("filter", "%v", err)
+// readFilter reads a parameter that is one filter, filter[field]=…, or all that a list of filters
+// may be.
+func readFilter(ps []param) ([]query.Filter, error) {
+	if len(ps) == 0 {
+		return nil, nil
 	}
-	if rawjson.KindOf(raw) == '{' {
-		raw = append(append([]byte{'['}, raw...), ']')
+	if len(ps[0].path) == 1 && filterMembers[ps[0].path[0]] {
+		ps = slices.Clone(ps)
+		for i := range ps {
+			ps[i].path = append([]string{"0"}, ps[i].path...)
+		}
+	}
+	raw, err := filtersParam(ps)
+	if err != nil {
+		return nil, err
 	}
 	return query.ParseFilters(raw, "filter")
 }
+
+var filterMembers = map[string]bool{"field": true, "operator": true, "value": true, "type": true}
 
 // AppendRun appends a run as answers show it. older is the dialect of the paths without /v1,
 // whose clients know two states, no null, and only objects among the evaluators: anything else
