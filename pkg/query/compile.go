@@ -6,6 +6,7 @@ import (
 
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/rawjson"
+	"github.com/spangrove/spangrove/pkg/run"
 )
 
 // Plan is how a store answers filters: a condition in SQL, and what is left to Go.
@@ -42,9 +43,9 @@ func CompileSearch(b *Builder, projectID int64, s *Search) Plan {
 		base = append(base, "e.start_ms <= "+b.Arg(*s.To))
 	}
 	if s.RunID != "" {
-		id, _ := rawjson.ValidText(s.RunID)
-		run := b.Arg(id)
-		of := "e.run_id = " + run + " OR " + b.dialect.sessionInRun(project, run)
+		id, _ := rawjson.ValidText(run.FoldID(s.RunID))
+		arg := b.Arg(id)
+		of := "e.run_id = " + arg + " OR " + b.dialect.sessionInRun(project, arg)
 		if len(s.RunSessions) > 0 {
 			of += " OR " + b.dialect.SessionIn(b, projectID, s.RunSessions)
 		}

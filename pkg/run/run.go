@@ -55,8 +55,14 @@ type Run struct {
 	Updated        int64 // of the last change; 0: there was none
 }
 
-// FoldID is a run's id as it is stored, of one as callers write it: in either case.
-func FoldID(id string) string { return strings.ToLower(id) }
+// FoldID is a run's id as it is stored, of one as callers write it: a UUID in either case. What is
+// none stays as it is: events may name such a run, though none can be made.
+func FoldID(id string) string {
+	if len(id) == 36 && uuid.Validate(id) == nil {
+		return strings.ToLower(id)
+	}
+	return id
+}
 
 // Update changes the fields that are set; Metadata is merged, key by key.
 type Update struct {

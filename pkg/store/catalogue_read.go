@@ -85,7 +85,7 @@ func (s *Store) runCatalogue(ctx context.Context, projectID int64, q query.Searc
 	r, err := s.Run(ctx, projectID, run.FoldID(q.RunID))
 	switch {
 	case fault.Of(err) == fault.NotFound: // events may name a run that nobody made
-		r.ID = q.RunID
+		r.ID = run.FoldID(q.RunID)
 	case err != nil:
 		return err
 	case r.DatasetID != "":

@@ -14,6 +14,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/query"
 	"github.com/spangrove/spangrove/pkg/rawjson"
+	"github.com/spangrove/spangrove/pkg/run"
 )
 
 // Flags that are kept in the spill column beside the spill bits.
@@ -218,6 +219,7 @@ func (h *head) scanMetadata(model bool) {
 		switch k {
 		case "run_id":
 			h.runID, _ = rawjson.Text(v)
+			h.runID = run.FoldID(h.runID)
 		case "prompt_tokens":
 			prompt, _ = rawjson.Number(v)
 		case "completion_tokens":
