@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/config/configopaque"
 	"go.opentelemetry.io/collector/confmap"
 	"go.opentelemetry.io/collector/confmap/confmaptest"
 
@@ -36,13 +37,17 @@ func TestConfig(t *testing.T) {
 			Secret:     "0123456789abcdef0123456789abcdef", SecretFile: "/somewhere/secret",
 			LLM: llm.Config{DefaultProvider: "local", AllowAddresses: []string{"127.0.0.1", "10.0.0.0/8"}, MaxPromptBytes: 1000, Providers: map[string]llm.Provider{"local": {
 				Type: "anthropic", BaseURL: "http://127.0.0.1:1/v1", APIKey: "secret", Model: "m", Concurrency: 2, Timeout: 3 * time.Second, Deadline: 4 * time.Second,
-				Retries: 5, DailyBudgetUSD: 0.5, DailyCalls: 6, MaxOutputTokens: 7}}},
+				Retries: 5, DailyBudgetUSD: 0.5, DailyCalls: 6, MaxOutputTokens: 7,
+				Headers: map[string]configopaque.String{"X-Title": "judges"}, Query: map[string]string{"api-version": "2024-10-21"}, ProxyURL: "http://127.0.0.1:3128"}}},
 			Python: python.Config{Directory: "/somewhere", Deadline: 2 * time.Second, MemoryMiB: 256, OutputKiB: 64, Parallel: 3},
 		}},
 		{id: "spangrove_evaluate/idle", wantErr: "workers: must be between 1 and 256, not 0"},
 		{id: "spangrove_evaluate/hasty", wantErr: "online: poll_interval: must be between 10ms and 24h0m0s, not 1ms"},
 		{id: "spangrove_evaluate/stubborn", wantErr: "online: attempts: must be between 1 and 100, not 0"},
 		{id: "spangrove_evaluate/nameless", wantErr: `llm: providers::local::type: must be openai, anthropic or gemini, not "other"`},
+		{id: "spangrove_evaluate/forged", wantErr: `llm: providers::local::headers: "X-Title" is no header with a value that can be sent`},
+		{id: "spangrove_evaluate/detoured", wantErr: `llm: providers::local::proxy_url: must be a URL such as http://proxy.example.com:3128`},
+		{id: "spangrove_evaluate/unpriced", wantErr: `llm: price_file: open /nowhere/prices.json: no such file or directory`},
 		{id: "spangrove_evaluate/lazy", wantErr: "expression: work: must not be less than 0, which is the default, but is -1"},
 		{id: "spangrove_evaluate/impatient", wantErr: "python: deadline: must be between 0, which is the default, and 10m, not -1s"},
 		{id: "spangrove_evaluate/forgetful", wantErr: "python: memory_mib: must be between 32 and 4095, or 0, which is the default, not 16"},

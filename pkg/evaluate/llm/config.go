@@ -4,13 +4,16 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"go.opentelemetry.io/collector/config/configopaque"
+	"golang.org/x/net/http/httpguts"
 
+	"github.com/spangrove/spangrove/pkg/price"
 	"github.com/spangrove/spangrove/pkg/provider"
 )
 
@@ -28,6 +31,10 @@ type Config struct {
 	// may be, beside public ones: those of models on this machine or in this network. Names are
 	// resolved first, so they cannot get around it. Default none.
 	AllowAddresses []string `mapstructure:"allow_addresses"`
+
+	// PriceFile has prices of models that go before the built-in ones, as the exporter's does
+	// (docs/prices.md). Default none.
+	PriceFile string `mapstructure:"price_file"`
 
 	// MaxPromptBytes bounds a prompt with the event's fields in it; a longer one is not sent.
 	// Default 262144 (256 KiB).
@@ -48,6 +55,18 @@ type Provider struct {
 	// there if it has a BaseURL.
 	APIKey configopaque.String `mapstructure:"api_key"`
 
+	// Headers are sent with every call beside the client's own, and in place of those of the same
+	// name: what a gateway wants to know. At most 32. They are not shown, as the key is not.
+	Headers map[string]configopaque.String `mapstructure:"headers"`
+
+	// Query is added to the address of every call: {api-version: "2024-10-21"}. At most 32.
+	Query map[string]string `mapstructure:"query"`
+
+	// ProxyURL is the HTTP proxy through which calls go ("http://proxy:3128"), which finds the
+	// endpoint in this server's stead: the proxy's address is the one that must be public or in
+	// AllowAddresses. Default none, also where the environment names one.
+	ProxyURL string `mapstructure:"proxy_url"`
+
 	// Model is asked where a metric names none. Default none: the metric must.
 	Model string `mapstructure:"model"`
 
@@ -64,7 +83,7 @@ type Provider struct {
 	// provider (5xx), got no answer or none that could be read. Default 4; -1 is none.
 	Retries int `mapstructure:"retries"`
 
-	// DailyBudgetUSD bounds what a UTC day's calls cost, by the built-in prices. A call that could
+	// DailyBudgetUSD bounds what a UTC day's calls cost, by the prices of PriceFile and the built-in ones. A call that could
 	// cost more than is left is not made, nor one whose price is not known. Default 0: no bound.
 	DailyBudgetUSD float64 `mapstructure:"daily_budget_usd"`
 
@@ -94,6 +113,7 @@ const (
 	maxRetries     = 20
 	maxPrompt      = 16 << 20
 	maxTimeout     = time.Hour
+	maxExtras      = 32 // headers, and parameters of a query
 )
 
 // NewConfig is the default configuration: no provider.
@@ -117,6 +137,9 @@ func (c *Config) Validate() error {
 	}
 	if _, err := parseNetworks(c.AllowAddresses); err != nil {
 		return fmt.Errorf("allow_addresses: %w", err)
+	}
+	if _, err := price.ReadFile(c.PriceFile); err != nil {
+		return fmt.Errorf("price_file: %w", err)
 	}
 	if c.MaxPromptBytes < 1 || c.MaxPromptBytes > maxPrompt {
 		return fmt.Errorf("max_prompt_bytes: must be between 1 and %d, not %d", maxPrompt, c.MaxPromptBytes)
@@ -155,6 +178,17 @@ func (p *Provider) check(name string) error {
 	}
 	if err := provider.CheckURL(p.BaseURL); err != nil {
 		return fmt.Errorf("base_url: %w", err)
+	}
+	if u, err := url.Parse(p.ProxyURL); p.ProxyURL != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "") {
+		return errors.New("proxy_url: must be a URL such as http://proxy.example.com:3128")
+	}
+	if len(p.Headers) > maxExtras || len(p.Query) > maxExtras {
+		return fmt.Errorf("headers, query: more than %d", maxExtras)
+	}
+	for name, value := range p.Headers {
+		if !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(string(value)) {
+			return fmt.Errorf("headers: %.40q is no header with a value that can be sent", name)
+		}
 	}
 	return nil
 }

@@ -45,6 +45,7 @@ type client interface {
 type endpoint struct {
 	name   string
 	cfg    Provider // complete
+	route  *route
 	client client
 	prices *price.Book
 	budget budget

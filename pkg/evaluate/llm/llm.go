@@ -39,7 +39,6 @@ type Deps struct {
 	Recorder Recorder         // nil: nothing is recorded, and no question answered from records
 	Ledger   Ledger           // nil: the days of budgets begin with the server
 	Stored   Stored           // nil: projects have no providers of their own
-	Prices   *price.Book      // nil: the built-in prices
 	Logger   *zap.Logger      // nil: silent
 	Now      func() time.Time // nil: time.Now; tells the day of budgets
 }
@@ -48,6 +47,7 @@ type Deps struct {
 type Engine struct {
 	deps     Deps
 	cfg      Config
+	prices   *price.Book
 	outbound *outbound
 	named    map[string]*endpoint // of the configuration, by folded name
 	own      *lru.Cache[ownKey, *endpoint]
@@ -56,9 +56,6 @@ type Engine struct {
 
 // New makes an engine of a valid configuration.
 func New(cfg Config, deps Deps) (*Engine, error) {
-	if deps.Prices == nil {
-		deps.Prices = price.New()
-	}
 	if deps.Logger == nil {
 		deps.Logger = zap.NewNop()
 	}
@@ -69,7 +66,11 @@ func New(cfg Config, deps Deps) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Engine{deps: deps, cfg: cfg, outbound: newOutbound(networks), named: map[string]*endpoint{}}
+	prices, err := price.ReadFile(cfg.PriceFile)
+	if err != nil {
+		return nil, fmt.Errorf("price_file: %w", err)
+	}
+	e := &Engine{deps: deps, cfg: cfg, prices: prices, outbound: newOutbound(networks), named: map[string]*endpoint{}}
 	e.own, _ = lru.New[ownKey, *endpoint](maxOwn) // fails for sizes below 1 only
 	for name, p := range cfg.Providers {
 		if p.BaseURL == "" && p.APIKey == "" {
@@ -84,17 +85,24 @@ func New(cfg Config, deps Deps) (*Engine, error) {
 
 func (e *Engine) newEndpoint(project int64, name string, cfg Provider) (*endpoint, error) {
 	cfg.complete(name)
-	c, err := newClient(cfg, e.outbound.client())
+	r, err := newRoute(e.outbound, cfg)
 	if err != nil {
 		return nil, err
 	}
-	return &endpoint{name: name, cfg: cfg, client: c, prices: e.deps.Prices, slots: make(chan struct{}, cfg.Concurrency), sleep: sleep, habits: map[string]habit{},
+	c, err := newClient(cfg, r.client())
+	if err != nil {
+		return nil, err
+	}
+	return &endpoint{name: name, cfg: cfg, route: r, client: c, prices: e.prices, slots: make(chan struct{}, cfg.Concurrency), sleep: sleep, habits: map[string]habit{},
 		budget: budget{project: project, provider: name, usd: cfg.DailyBudgetUSD, calls: cfg.DailyCalls, ledger: e.deps.Ledger, now: e.deps.Now}}, nil
 }
 
 // Close ends idle connections.
 func (e *Engine) Close() error {
 	e.outbound.close()
+	for _, p := range e.named { // some have connections of their own
+		p.route.out.close()
+	}
 	return nil
 }
 

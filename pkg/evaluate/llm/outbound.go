@@ -24,7 +24,7 @@ const maxAnswerBytes = 2 << 20
 // outbound is how providers are asked. It connects to public addresses and to those that the
 // operator allows, judged by the address that a name has resolved to when the connection is made,
 // and sends nothing without TLS to public ones. It follows no redirect, reads no more of an answer
-// than its bound, and uses no proxy, which would connect in its stead.
+// than its bound, and uses no proxy of the environment, which would connect in its stead.
 type outbound struct {
 	transport *http.Transport
 	allowed   []netip.Prefix
@@ -85,11 +85,6 @@ var special = func() (list []netip.Prefix) {
 // public says that an address is on the public Internet.
 func public(a netip.Addr) bool {
 	return a.IsGlobalUnicast() && !a.IsPrivate() && !slices.ContainsFunc(special, func(n netip.Prefix) bool { return n.Contains(a) })
-}
-
-// client is an HTTP client that goes through o.
-func (o *outbound) client() *http.Client {
-	return &http.Client{Transport: o, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
 // RoundTrip implements http.RoundTripper.

@@ -4,10 +4,17 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"go.opentelemetry.io/collector/config/configopaque"
+
+	"github.com/spangrove/spangrove/pkg/evaluate"
+	"github.com/spangrove/spangrove/pkg/provider"
 )
 
 func TestPublic(t *testing.T) {
@@ -50,7 +57,7 @@ func TestAddresses(t *testing.T) {
 			t.Fatal(err)
 		}
 		o := newOutbound(networks)
-		res, err := o.client().Get(tt.url)
+		res, err := (&route{out: o}).client().Get(tt.url)
 		if err == nil {
 			_ = res.Body.Close()
 		}
@@ -88,7 +95,7 @@ func TestPlain(t *testing.T) {
 	defer o.close()
 	var dialled error
 	o.transport.DialContext = (&net.Dialer{ControlContext: o.control}).DialContext
-	_, dialled = o.client().Get("http://93.184.215.14/") //nolint:bodyclose // refused
+	_, dialled = (&route{out: o}).client().Get("http://93.184.215.14/") //nolint:bodyclose // refused
 	if !errors.Is(dialled, errRefused) || !strings.Contains(dialled.Error(), "use https://") {
 		t.Errorf("%v", dialled)
 	}
@@ -115,5 +122,76 @@ func TestRetryAfter(t *testing.T) {
 		if got := retryAfter(h); got < tt.least || got > tt.most {
 			t.Errorf("%s: %s is %s", tt.name, tt.value, got)
 		}
+	}
+}
+
+// client is an HTTP client that goes through o.
+func (o *outbound) client() *http.Client {
+	r, err := newRoute(o, Provider{})
+	if err != nil {
+		panic(err)
+	}
+	return r.client()
+}
+
+// TestGateways: what a gateway wants to know goes with every call, and comes back in no failure.
+func TestGateways(t *testing.T) {
+	t.Parallel()
+	const key, pass = "sk-the-key-of-tests", "the-pass-of-tests"
+	for kind, says := range map[string]http.HandlerFunc{
+		provider.OpenAI:    says(good),
+		provider.Anthropic: anthropicSays(`[{"type":"text","text":`+quote(good)+`}]`, "end_turn"),
+		provider.Gemini:    geminiSays(`{"content":{"parts":[{"text":` + quote(good) + `}]}}`),
+	} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			var query string
+			api := newFake(t, func(w http.ResponseWriter, r *http.Request) {
+				query = r.URL.RawQuery
+				says(w, r)
+			}, answer(401, `{"error":{"message":"`+key+` and Basic `+pass+` are not known here"}}`))
+			e := newTest(t, Provider{Type: kind, BaseURL: api.URL + "/team%20a/llm", APIKey: key, Model: "m", Query: map[string]string{"api-version": "2024-10-21"},
+				Headers: map[string]configopaque.String{"X-Title": "judges", "gateway-auth": "Basic " + pass}}, nil)
+			d := definition(nil)
+			if r := e.judge(t, d, `{"outputs":{"answer":"one"}}`); !r.Success {
+				t.Errorf("%+v", r)
+			}
+			r := e.judge(t, d, `{"outputs":{"answer":"two"}}`)
+			if r.Failure != ProviderFailed || !strings.Contains(r.Explanation, "[hidden] and [hidden] are not known") || strings.Contains(r.Explanation, key) {
+				t.Errorf("%+v", r)
+			}
+			h := api.headers[0]
+			if h.Get("X-Title") != "judges" || h.Get("Gateway-Auth") != "Basic "+pass || !strings.HasPrefix(api.paths[0], "/team a/llm/") || !strings.Contains(query, "api-version=2024-10-21") {
+				t.Errorf("%v, %s, %q", h, api.paths[0], query)
+			}
+		})
+	}
+}
+
+// TestProxy: calls go through the proxy that the operator names, if it is where calls may go, and
+// through none that the environment names.
+func TestProxy(t *testing.T) {
+	var asked []string
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked = append(asked, r.Method+" "+r.RequestURI)
+		says(good)(w, r)
+	}))
+	defer proxy.Close()
+	t.Setenv("HTTP_PROXY", "http://192.0.2.1:1")
+	t.Setenv("HTTPS_PROXY", "http://192.0.2.1:1")
+	ask := func(p Provider, allowed ...string) evaluate.Result {
+		e := newTest(t, p, func(c *Config) { c.AllowAddresses = allowed })
+		return e.judge(t, definition(nil), `{"outputs":{"answer":"x"}}`)
+	}
+	const address = "http://models.example:8000/v1" // which only the proxy knows
+	if r := ask(Provider{BaseURL: address, Model: "m", ProxyURL: proxy.URL, Retries: -1}, "127.0.0.1"); !r.Success || !slices.Equal(asked, []string{"POST " + address + "/chat/completions"}) {
+		t.Errorf("%+v; the proxy was asked %q", r, asked)
+	}
+	if r := ask(Provider{BaseURL: address, Model: "m", ProxyURL: proxy.URL, Retries: -1}); r.Failure != ProviderFailed || !strings.Contains(r.Explanation, "127.0.0.1 is not public") {
+		t.Errorf("a proxy that is not allowed: %+v", r)
+	}
+	api := newFake(t, says(good))
+	if r := ask(Provider{BaseURL: api.URL, Model: "m", Retries: -1}, "127.0.0.1"); !r.Success || len(asked) != 1 {
+		t.Errorf("without a proxy: %+v", r)
 	}
 }
