@@ -38,8 +38,8 @@ func TestScore(t *testing.T) {
 		{metric.Definition{Return: metric.Categorical, Categories: categories}, `{"type":"str","string":"fair"}`, `none of the metric's categories: good, bad`, false},
 		{metric.Definition{Return: metric.Float}, `{"failure":"no_result"}`, `no function to call`, false},
 	} {
-		b := batch{config: &Config{}, metric: &tt.d}
-		r := b.result(reply{[]byte(tt.answer), ""})
+		b := batch{engine: &Engine{}, metric: &tt.d}
+		r := b.result(reply{answer: []byte(tt.answer)})
 		switch {
 		case tt.ok && (!r.Success || string(r.Score) != tt.want):
 			t.Errorf("%s %s: %+v, want the score %s", tt.d.Return, tt.answer, r, tt.want)
@@ -60,8 +60,8 @@ func FuzzAnswer(f *testing.F) {
 	returns := []metric.Return{metric.Float, metric.Boolean, metric.String, metric.Categorical}
 	f.Fuzz(func(t *testing.T, line []byte, printed string, ret uint8) {
 		d := metric.Definition{Name: "m", Return: returns[int(ret)%len(returns)], Scale: json.RawMessage(`5`)}
-		b := batch{config: &Config{}, metric: &d}
-		r := b.result(reply{line, printed})
+		b := batch{engine: &Engine{}, metric: &d}
+		r := b.result(reply{answer: line, printed: printed})
 		if r.Success != (r.Failure == "") {
 			t.Fatalf("%q: success %v with the failure %q", line, r.Success, r.Failure)
 		}

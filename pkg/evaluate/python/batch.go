@@ -16,31 +16,34 @@ import (
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
-// batch is one task: an evaluator and the interpreter that runs it, or the next one after one was
+// batch is one task: an evaluator and the interpreter that runs it, or the next one after one has
 // ended.
 type batch struct {
+	engine  *Engine
 	program program
-	config  *Config
 	metric  *metric.Definition
 
-	talk *conversation // nil: there is no interpreter
-	over chan struct{} // closed when it has ended
-	err  error         // how; to be read after that
+	interpreter *interpreter // nil: there is none
 }
 
-// spare is the time that a batch leaves of what its caller gives it, for an interpreter's start.
-const spare = 5 * time.Second
+// reserve is the time that a batch leaves of what its caller gives it, for an interpreter's start.
+const reserve = 5 * time.Second
 
-// run scores events, in order. A failure that ends the interpreter is one event's; the next begins
-// with a new one.
+// run scores events, in order. Each failure is one event's: the next one finds an interpreter in the
+// state that the first one found, or a new one.
 func (b *batch) run(ctx context.Context, events []json.RawMessage) ([]evaluate.Result, error) {
 	results := make([]evaluate.Result, 0, len(events))
 	for i, event := range events {
-		if end, ok := ctx.Deadline(); ok && i > 0 && time.Until(end) < b.config.Deadline+spare {
+		if end, ok := ctx.Deadline(); ok && i > 0 && time.Until(end) < b.engine.config.Deadline+reserve {
 			return fill(results, len(events)-len(results), evaluate.Result{Failure: Timeout, Temporary: true,
 				Explanation: "The evaluator was not run: those before it on other events took all the time there was."}), nil
 		}
-		if b.talk == nil {
+		if i > 0 && !results[i-1].Success {
+			if err := b.step(ctx, back); err != nil {
+				return nil, err
+			}
+		}
+		if b.interpreter == nil {
 			refused, err := b.begin(ctx)
 			if err != nil {
 				return nil, err
@@ -48,34 +51,37 @@ func (b *batch) run(ctx context.Context, events []json.RawMessage) ([]evaluate.R
 			if refused != nil { // as for this event, so for all others
 				return fill(results, len(events)-len(results), *refused), nil
 			}
+			if i+1 < len(events) {
+				if err := b.step(ctx, keep); err != nil {
+					return nil, err
+				}
+			}
 		}
-		r, err := b.ask(ctx, eventLine(event), b.config.Deadline)
+		r, err := b.ask(ctx, eventLine(event), b.engine.config.Deadline)
 		if err != nil {
 			return nil, err
 		}
 		results = append(results, r)
-		if r.Failure == Memory {
-			b.end() // what is left may not do for another event
-		}
 	}
 	return results, nil
 }
 
-// begin starts an interpreter and gives it the code. A result is the evaluator's failure.
+// begin takes an interpreter and gives it the code. A result is the evaluator's failure.
 func (b *batch) begin(ctx context.Context) (*evaluate.Result, error) {
-	inside, end := context.WithCancelCause(ctx)
-	talk, over := newConversation(inside, end, b.config.OutputKiB<<10), make(chan struct{})
-	b.talk, b.over = talk, over
-	go func() {
-		defer close(over)
-		b.err = b.program.Run(inside, stdio{talk, talk, errorOutput{talk}})
-	}()
-	if r, err := b.ask(ctx, object(setup{talk.token, preload(b.metric.Criteria)}), startLimit); err != nil {
-		return nil, err
-	} else if b.talk == nil {
-		return nil, fault.Wrap(fault.Unavailable, fmt.Errorf("%w: %s", b.err, r.Explanation), "no Python interpreter could be started")
+	i := b.engine.take(b.program)
+	b.interpreter = i
+	_, started, err := i.answer(ctx, startLimit)
+	if err == nil && started {
+		_, started, err = i.ask(ctx, message{line: object(modules{preload(b.metric.Criteria)})}, startLimit)
 	}
-	r, err := b.ask(ctx, object(job{b.metric.Criteria, b.metric.Name}), b.config.Deadline)
+	switch {
+	case err != nil:
+		return nil, err
+	case !started:
+		r := b.ended(i, startLimit)
+		return nil, fault.Wrap(fault.Unavailable, fmt.Errorf("%w: %s", i.err, r.Explanation), "no Python interpreter could be started")
+	}
+	r, err := b.ask(ctx, object(job{b.metric.Criteria, b.metric.Name}), b.engine.config.Deadline)
 	if err != nil || r.Success {
 		return nil, err
 	}
@@ -89,10 +95,12 @@ func object(v any) []byte {
 	return append(line, '\n')
 }
 
-// setup and job are the first two lines that the harness reads.
+// The first three lines that the harness reads.
 type (
 	setup struct {
-		Token   string   `json:"token"`
+		Token string `json:"token"`
+	}
+	modules struct {
 		Modules []string `json:"modules"`
 	}
 	job struct {
@@ -104,55 +112,55 @@ type (
 // ask has the interpreter answer a line. If it does not within a time, or ends, there is none
 // afterwards. An error is ctx's.
 func (b *batch) ask(ctx context.Context, line []byte, within time.Duration) (evaluate.Result, error) {
-	deadline := time.NewTimer(within)
-	defer deadline.Stop()
-	b.talk.lines <- line
-	select {
-	case r := <-b.talk.replies:
-		return b.result(r), nil
-	case <-b.over:
-	case <-deadline.C:
-		b.talk.end(context.DeadlineExceeded)
-		<-b.over
-	}
-	defer b.end()
-	if err := ctx.Err(); err != nil {
+	i := b.interpreter
+	r, answered, err := i.ask(ctx, message{line: line}, within)
+	switch {
+	case err != nil:
 		return evaluate.Result{}, err
-	}
-	select {
-	case r := <-b.talk.replies: // its last words
+	case answered:
 		return b.result(r), nil
-	default:
-		return b.ended(within), nil
 	}
+	b.interpreter = nil
+	return b.ended(i, within), nil
+}
+
+// step keeps the interpreter's state, or goes back to it. If that fails there is no interpreter
+// afterwards. An error is ctx's.
+func (b *batch) step(ctx context.Context, do step) error {
+	if b.interpreter == nil {
+		return nil
+	}
+	r, answered, err := b.interpreter.ask(ctx, message{do: do}, b.engine.config.Deadline)
+	if err == nil && (!answered || do == back && r.err != nil) {
+		b.end()
+	}
+	return err
 }
 
 // end ends the interpreter, if there is one, and waits for that.
 func (b *batch) end() {
-	if b.talk == nil {
-		return
+	if b.interpreter != nil {
+		b.interpreter.end(nil)
+		b.interpreter = nil
 	}
-	b.talk.end(nil)
-	<-b.over
-	b.talk = nil
 }
 
 // ended is the result of an event for which the interpreter ended instead of answering.
-func (b *batch) ended(within time.Duration) evaluate.Result {
-	printed := b.talk.printed.String()
+func (b *batch) ended(i *interpreter, within time.Duration) evaluate.Result {
+	printed := i.talk.printed.String()
 	var exit *sys.ExitError
-	switch cause := context.Cause(b.talk.ctx); {
+	switch cause := context.Cause(i.talk.ctx); {
 	case errors.Is(cause, errOutput):
-		return failure(Output, fmt.Sprintf("The evaluator printed or returned more than %d KiB for one event.", b.config.OutputKiB), "")
+		return failure(Output, fmt.Sprintf("The evaluator printed or returned more than %d KiB for one event.", b.engine.config.OutputKiB), "")
 	case errors.Is(cause, context.DeadlineExceeded):
 		return failure(Timeout, fmt.Sprintf("The evaluator took longer than %s and was stopped.", within), printed)
-	case b.err != nil && strings.Contains(b.err.Error(), "stack overflow"):
+	case i.err != nil && strings.Contains(i.err.Error(), "stack overflow"):
 		return failure(Recursion, "The evaluator's calls went deeper than the interpreter's stack.", printed)
 	case strings.Contains(printed, "MemoryError"), strings.Contains(printed, "out of memory"):
 		return b.outOfMemory(printed)
-	case b.err == nil:
+	case i.err == nil:
 		return failure(Exit, "The evaluator ended its interpreter, with status 0.", printed)
-	case errors.As(b.err, &exit):
+	case errors.As(i.err, &exit):
 		return failure(Exit, fmt.Sprintf("The evaluator ended its interpreter, with status %d.", exit.ExitCode()), printed)
 	}
 	return failure(Exit, "The evaluator broke its interpreter.", printed)

@@ -23,8 +23,8 @@ type conversation struct {
 	ctx   context.Context
 	end   context.CancelCauseFunc
 
-	lines   chan []byte // to the interpreter
-	replies chan reply  // from it
+	messages chan message // to the interpreter
+	replies  chan reply   // from it
 
 	rest    []byte // of a line that was read in part
 	asked   bool   // a line was read and not yet answered
@@ -33,25 +33,54 @@ type conversation struct {
 	printed tail
 }
 
-// reply is what came back for a line.
+// message is a line for the interpreter, or else a step.
+type message struct {
+	line []byte
+	do   step
+}
+
+// step is what is done with the interpreter's state when it reads.
+type step int
+
+const (
+	keep step = iota + 1 // remember it
+	back                 // return to it
+)
+
+// reply is what came back for a message.
 type reply struct {
 	answer  []byte // JSON, if the harness wrote it
 	printed string // the end of what was printed until then
+	err     error  // of a step
 }
 
 func newConversation(ctx context.Context, end context.CancelCauseFunc, max int) *conversation {
-	return &conversation{token: rand.Text(), max: max, ctx: ctx, end: end, lines: make(chan []byte, 1), replies: make(chan reply, 1)}
+	c := &conversation{token: rand.Text(), max: max, ctx: ctx, end: end, messages: make(chan message, 1), replies: make(chan reply, 1)}
+	c.rest = object(setup{c.token}) // the first line that it reads
+	return c
 }
 
 // Read gives the line that is to be read next, and waits for one. Whoever reads before they
 // answered the last one finds that there is nothing.
-func (c *conversation) Read(p []byte) (int, error) {
-	if len(c.rest) == 0 {
+func (c *conversation) Read(p []byte, s state) (int, error) {
+	for len(c.rest) == 0 {
 		if c.asked {
 			return 0, io.EOF
 		}
 		select {
-		case c.rest = <-c.lines:
+		case m := <-c.messages:
+			switch m.do {
+			case keep:
+				c.replies <- reply{err: s.keep()}
+			case back:
+				err := s.back()
+				c.replies <- reply{err: err}
+				if err == nil {
+					return 0, errAgain
+				}
+			default:
+				c.rest = m.line
+			}
 		case <-c.ctx.Done():
 			return 0, io.EOF
 		}
@@ -80,7 +109,7 @@ func (c *conversation) Write(p []byte) (int, error) {
 			c.printed.add(c.line, "\n")
 		} else if c.asked {
 			c.asked = false
-			c.replies <- reply{bytes.Clone(answer), c.printed.String()}
+			c.replies <- reply{answer: bytes.Clone(answer), printed: c.printed.String()}
 		}
 		c.line = c.line[:0]
 	}

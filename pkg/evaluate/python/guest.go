@@ -15,7 +15,6 @@ import (
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/experimental"
-	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
 )
 
 // pin says which file is the interpreter.
@@ -45,8 +44,14 @@ const pageBytes = 1 << 16
 
 // stdio is all that an interpreter has of the world.
 type stdio struct {
-	in       io.Reader
+	in       input
 	out, err io.Writer
+}
+
+// input is what an interpreter reads. While it does, the state that it is in can be kept, or the
+// kept one be brought back.
+type input interface {
+	Read(p []byte, s state) (int, error)
 }
 
 // notInstalled is the error for which there is no interpreter, told to the metric's owner.
@@ -99,7 +104,7 @@ func compile(ctx context.Context, dir string, memoryMiB int) (_ program, err err
 	config := wazero.NewRuntimeConfig().WithCloseOnContextDone(true).WithDebugInfoEnabled(false).
 		WithMemoryLimitPages(uint32(g.memory / pageBytes)).WithCompilationCache(g.cache)
 	g.runtime = wazero.NewRuntimeWithConfig(ctx, config)
-	if _, err = wasi_snapshot_preview1.Instantiate(ctx, g.runtime); err != nil {
+	if err = world(ctx, g.runtime); err != nil {
 		return nil, err
 	}
 	if g.code, err = g.runtime.CompileModule(experimental.WithCompilationWorkers(ctx, 2), wasm); err != nil {
@@ -136,11 +141,14 @@ func (g *guest) Run(ctx context.Context, stdio stdio) error {
 		return fmt.Errorf("memory for a Python interpreter: %w", err)
 	}
 	defer memory.release() // after all that could touch it has returned
+	i := &instance{in: stdio.in}
+	defer i.forget()
 	// -I: no environment, no user's directories; -S: no site; -B: no bytecode files.
 	config := wazero.NewModuleConfig().WithName("").WithArgs("python", "-I", "-S", "-B", "-X", "utf8", "-c", harness).
-		WithStdin(stdio.in).WithStdout(stdio.out).WithStderr(stdio.err).
+		WithStdout(stdio.out).WithStderr(stdio.err).
 		WithSysWalltime().WithSysNanotime().WithNanosleep(func(ns int64) { sleep(ctx, ns) }).WithOsyield(func() {}).
 		WithRandSource(rand.Reader)
+	ctx = experimental.WithSnapshotter(context.WithValue(ctx, instanceKey{}, i))
 	_, err = g.runtime.InstantiateModule(experimental.WithMemoryAllocator(ctx, memory), g.code, config)
 	return err
 }

@@ -2,10 +2,12 @@
 #
 # It reads JSON objects, a line each, from file 0 and answers each of them by a line on file 1
 # that begins with the token of its first line; all else on files 1 and 2 is what the evaluator
-# printed. The first line names modules to import beforehand, the second has the code, and each
-# further one is an event.
+# printed. The second line names modules to import beforehand, the third has the code, and each
+# further one is an event. Whatever an evaluator leaves behind when it fails is undone by the host,
+# which sets the memory back to what it was before the first event.
 #
 # Every event finds the evaluator's module new, as if it were the only one.
+import builtins
 import sys
 import json
 import posix
@@ -13,12 +15,18 @@ import select
 import time
 import types
 
+# Evaluators may replace what is in modules: what is needed here is bound before they run, and the
+# functions below have built-in ones of their own.
+theirs, __builtins__ = builtins.__dict__, dict(builtins.__dict__)
+
+HEADROOM = 16 << 20
+
 
 def main():
-    # Evaluators may replace what is in modules: what is needed here is bound before they run.
     loads, dumps, write, module_of = json.loads, json.dumps, posix.write, types.ModuleType
     function, coroutine = types.FunctionType, types.CoroutineType
     modules, stdout, stderr, exit = sys.modules, sys.stdout, sys.stderr, posix._exit
+    settrace, setprofile = sys.settrace, sys.setprofile
     readline = open(0, "rb", buffering=1 << 16, closefd=False).readline
     sys.stdin = None
 
@@ -34,13 +42,13 @@ def main():
     objects = ("inputs", "outputs", "feedback", "metadata", "metrics", "config")
     positions = ("outputs", "inputs", "ground_truth")
 
-    def answer(token, fields):
+    def answer(token, text):
         for stream in (stdout, stderr):
             try:
                 stream.flush()
             except BaseException:
                 pass
-        line = ("\n" + token + dumps(fields) + "\n").encode("ascii")
+        line = ("\n" + token + text + "\n").encode("ascii")
         while line:
             line = line[write(1, line):]
 
@@ -57,21 +65,32 @@ def main():
             tb = tb.tb_next
         return out if len(out) <= 20 else out[:4] + ["  ..."] + out[-16:]
 
+    def is_a(value, kind):
+        """isinstance, to which a class can lie."""
+        return issubclass(type(value), kind)
+
+    def plain(s):
+        """A string of its own, of one that may be of an evaluator's class."""
+        return str.__str__(s)
+
+    def name_of(kind):
+        return type.__dict__["__name__"].__get__(kind)[:200]
+
     def failed(e, lines):
         if isinstance(e, MemoryError):
             return {"failure": "memory"}
         try:
-            text = str(e)[:2000]
+            text = plain(str(e))[:2000]
         except BaseException:
             text = "(its text could not be read)"
-        fields = {"failure": "exception", "error": type(e).__name__[:200], "text": text}
+        fields = {"failure": "exception", "error": name_of(type(e)), "text": text}
         if isinstance(e, SyntaxError) and e.filename == file:
             fields["failure"] = "syntax"
             fields["text"] = str(e.msg)[:2000]
             fields["trace"] = [f'  File "{file}", line {e.lineno}'] + (["    " + e.text.strip()[:200]] if e.text else [])
         elif isinstance(e, ImportError):
             fields["failure"] = "import"
-            fields["module"] = str(e.name)[:200]
+            fields["module"] = plain(e.name if is_a(e.name, str) else "")[:200]
             fields["trace"] = where(e, lines)
         else:
             if isinstance(e, RecursionError):
@@ -142,7 +161,7 @@ def main():
         module = module_of("evaluator")
         modules["evaluator"] = module
         space = module.__dict__
-        space.update(known)
+        space.update(known, __builtins__=theirs)
         exec(code, space)
         value, said = (eval(last, space), True) if last is not None else (None, False)
         if "result" in space and not isinstance(space["result"], (function, type, module_of)):
@@ -154,7 +173,7 @@ def main():
             f = evaluator(found, known, name)
             if f is not None:
                 value, said = call(f, known), True
-        if isinstance(value, coroutine):
+        if is_a(value, coroutine):
             value = finished(value)
         return value, said
 
@@ -170,43 +189,47 @@ def main():
     def told(value):
         """The fields of an answer for a value."""
         explanation = None
-        if isinstance(value, dict):
+        if is_a(value, dict):
             for k in ("score", "result", "value"):
                 if k in value:
                     for why in ("explanation", "reason"):
-                        if explanation is None and isinstance(value.get(why), str):
+                        if explanation is None and is_a(value.get(why), str):
                             explanation = value[why]
                     value = value[k]
                     break
-        elif isinstance(value, (tuple, list)) and len(value) == 2 and isinstance(value[1], str) and not isinstance(value[0], (tuple, list, dict)):
+        elif is_a(value, (tuple, list)) and len(value) == 2 and is_a(value[1], str) and not is_a(value[0], (tuple, list, dict)):
             value, explanation = value
-        fields = {"type": type(value).__name__[:200]}
+        fields = {"type": name_of(type(value))}
         if explanation is not None:
             fields["explanation"] = whole(explanation)
-        if isinstance(value, bool):
+        if is_a(value, bool):
             fields["bool"] = value
-        elif isinstance(value, int):
+        elif is_a(value, int):
             fields["number"] = int.__repr__(value)
-        elif isinstance(value, str):
-            fields["string"] = whole(str.__str__(value))
-        elif value is not None and (isinstance(value, float) or hasattr(type(value), "__float__")):
+        elif is_a(value, str):
+            fields["string"] = whole(value)
+        elif value is not None and (is_a(value, float) or hasattr(type(value), "__float__")):
             fields["number"] = float.__repr__(float(value))
         elif value is not None:
-            fields["text"] = repr(value)[:200]
+            fields["text"] = plain(repr(value))[:200]
         return fields
 
     def whole(s):
         """Text without halves of surrogate pairs, which JSON has no place for."""
-        return s.encode("utf-8", "replace").decode("utf-8")
+        return plain(s).encode("utf-8", "replace").decode("utf-8")
 
-    setup = loads(readline())
-    token = setup["token"]
-    for name in setup["modules"]:
+    # What a usual evaluator needs is taken from the host beforehand and given back to the
+    # allocator: an interpreter that has grown cannot be set back.
+    open(0, "rb", buffering=HEADROOM, closefd=False)
+    token = loads(readline())["token"]
+    answer(token, "{}")
+
+    for name in loads(readline())["modules"]:
         try:
             __import__(name)
         except BaseException:
             pass  # the evaluator will meet the error, if it comes to that
-    answer(token, {})
+    answer(token, "{}")
 
     job = loads(readline())
     lines = job["code"].splitlines()
@@ -216,9 +239,9 @@ def main():
         fields = failed(e, lines)
         if isinstance(e, MemoryError) and e.args:  # the parser's own bound
             fields = {"failure": "syntax", "text": str(e)}
-        answer(token, fields)
+        answer(token, dumps(fields))
         exit(0)
-    answer(token, {})
+    answer(token, "{}")
 
     while True:
         line = readline()
@@ -228,12 +251,16 @@ def main():
             event = loads(line)
             line = None
             value, said = value_of(code, last, event, job["name"])
-            fields = told(value) if said else {"failure": "no_result"}
+            settrace(None)
+            setprofile(None)
+            text = dumps(told(value)) if said else '{"failure": "no_result"}'
         except BaseException as e:
-            fields = failed(e, lines)
+            settrace(None)
+            setprofile(None)
+            text = dumps(failed(e, lines))
             e = None
         value = event = None
-        answer(token, fields)
+        answer(token, text)
 
 
 main()

@@ -92,8 +92,9 @@ type program interface {
 	Close() error
 }
 
-// Engine runs evaluators of type PYTHON. Each task has interpreters of its own: what an evaluator
-// leaves behind is never seen by another one or by another project.
+// Engine runs evaluators of type PYTHON. Each task has interpreters of its own, which nobody has had
+// before: what an evaluator leaves behind is never seen by another one or by another project. From the
+// first task on one more is kept ready for the next task.
 type Engine struct {
 	config  Config
 	load    func(ctx context.Context) (program, error)
@@ -105,6 +106,7 @@ type Engine struct {
 	mu      sync.Mutex
 	closed  bool
 	loading *loading
+	spare   *interpreter // started beforehand; nil before the first task
 }
 
 // loading is a program that is there or will be, once done is closed.
@@ -171,10 +173,13 @@ func (e *Engine) Evaluate(ctx context.Context, task evaluate.Task) ([]evaluate.R
 	case <-ctx.Done():
 		return nil, e.cause(ctx.Err())
 	}
-	b := batch{program: p, config: &e.config, metric: task.Metric}
+	b := batch{engine: e, program: p, metric: task.Metric}
 	defer b.end()
 	results, err := b.run(ctx, task.Events)
-	return results, e.cause(err)
+	if e.ctx.Err() != nil {
+		return nil, errClosed // some failed because of that
+	}
+	return results, err
 }
 
 var errClosed = fault.New(fault.Unavailable, "the server is shutting down")

@@ -30,12 +30,14 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // fake is a program in the interpreter's place: it speaks the harness's part, and does for each
 // event what the event says.
 type fake struct {
-	mu     sync.Mutex
-	starts int
-	most   int // ran at the same time
-	now    int
-	broken error // of every start
-	closed bool
+	mu      sync.Mutex
+	starts  int // of those that got a task
+	most    int // ran at the same time
+	now     int
+	running int   // the one that is ready included
+	backs   int   // how often the kept state was gone back to
+	broken  error // of every start
+	closed  bool
 }
 
 func (f *fake) Close() error {
@@ -45,19 +47,18 @@ func (f *fake) Close() error {
 
 func (f *fake) Run(ctx context.Context, s stdio) error {
 	f.mu.Lock()
-	f.starts++
-	f.now++
-	f.most = max(f.most, f.now)
+	f.running++
 	f.mu.Unlock()
 	defer func() {
 		f.mu.Lock()
-		f.now--
+		f.running--
 		f.mu.Unlock()
 	}()
 	if f.broken != nil {
 		return f.broken
 	}
-	lines := bufio.NewReader(s.in)
+	input := fakeInput{s.in, &fakeState{fake: f}}
+	lines := bufio.NewReader(input)
 	var token string
 	answer := func(text string) { fmt.Fprintf(s.out, "\n%s%s\n", token, text) }
 	for n := 0; ; n++ {
@@ -74,10 +75,23 @@ func (f *fake) Run(ctx context.Context, s stdio) error {
 			token = in.Token
 			answer("{}")
 			continue
+		case n == 1: // modules
+			f.mu.Lock()
+			f.starts++
+			f.now++
+			f.most = max(f.most, f.now)
+			f.mu.Unlock()
+			defer func() {
+				f.mu.Lock()
+				f.now--
+				f.mu.Unlock()
+			}()
+			answer("{}")
+			continue
 		case in.Code == "no python":
 			answer(`{"failure":"syntax","text":"bad"}`)
 			return sys.NewExitError(0)
-		case n == 1:
+		case n == 2:
 			answer("{}")
 			continue
 		}
@@ -101,14 +115,48 @@ func (f *fake) Run(ctx context.Context, s stdio) error {
 			return sys.NewExitError(3)
 		case "overflow":
 			return errors.New("wasm error: stack overflow")
+		case "grow":
+			input.state.grown = true
+			answer(`{"failure":"exception","error":"MemoryError"}`)
 		case "read": // what the harness alone may
-			if n, err := s.in.Read(make([]byte, 10)); n != 0 || err != io.EOF {
+			if n, err := input.Read(make([]byte, 10)); n != 0 || err != io.EOF {
 				answer(`{"failure":"exception","error":"it read something"}`)
 			}
 			answer(`{"type":"int","number":"2"}`)
 			answer(`{"type":"int","number":"3"}`) // too much: it must not be the next event's
 		}
 	}
+}
+
+// fakeInput reads as the interpreter does: a read that was interrupted is repeated.
+type fakeInput struct {
+	in    input
+	state *fakeState
+}
+
+func (f fakeInput) Read(p []byte) (n int, err error) {
+	for err = errAgain; err == errAgain; {
+		n, err = f.in.Read(p, f.state)
+	}
+	return n, err
+}
+
+type fakeState struct {
+	fake        *fake
+	kept, grown bool
+}
+
+func (s *fakeState) keep() error {
+	s.kept = true
+	return nil
+}
+
+func (s *fakeState) back() error {
+	if !s.kept || s.grown {
+		return errGrown
+	}
+	s.fake.backs++
+	return nil
 }
 
 func fakeEngine(c Config, f *fake) *Engine {
@@ -146,16 +194,17 @@ func TestBatch(t *testing.T) {
 			{`{"do":"wait"}`, evaluate.Result{Failure: Timeout, Explanation: "took longer than 1s"}, 1},
 			{`{"do":"print for ever"}`, evaluate.Result{Failure: Output, Explanation: "more than 5 KiB"}, 2},
 			{`{"do":"return","text":"{\"failure\":\"memory\"}"}`, evaluate.Result{Failure: Memory, Explanation: "have 128 MiB"}, 3},
-			{`{"do":"exit","text":"Fatal: no"}`, evaluate.Result{Failure: Exit, Explanation: "with status 3.\nIt printed:\nFatal: no"}, 4},
-			{`{"do":"exit","text":"MemoryError"}`, evaluate.Result{Failure: Memory}, 5},
-			{`{"do":"overflow"}`, evaluate.Result{Failure: Recursion}, 6},
-			{`{"do":"return","text":"nonsense"}`, evaluate.Result{Failure: Exit, Explanation: "cannot be read"}, 7},
+			{`{"do":"exit","text":"Fatal: no"}`, evaluate.Result{Failure: Exit, Explanation: "with status 3.\nIt printed:\nFatal: no"}, 3},
+			{`{"do":"exit","text":"MemoryError"}`, evaluate.Result{Failure: Memory}, 4},
+			{`{"do":"overflow"}`, evaluate.Result{Failure: Recursion}, 5},
+			{`{"do":"return","text":"nonsense"}`, evaluate.Result{Failure: Exit, Explanation: "cannot be read"}, 6},
+			{`{"do":"grow"}`, evaluate.Result{Failure: Exception}, 6},
 			{`{"do":"print","text":"again"}`, evaluate.Result{Success: true, Score: json.RawMessage("1")}, 7},
 		}
 		var list []string
 		for i, s := range steps {
 			list = append(list, s.event)
-			f.starts = 0
+			f.starts, f.backs = 0, 0
 			results, err := e.Evaluate(t.Context(), task("code", list...))
 			if err != nil || len(results) != i+1 {
 				t.Fatalf("%d results, %v", len(results), err)
@@ -171,11 +220,42 @@ func TestBatch(t *testing.T) {
 				t.Errorf("%s: %d interpreters, want %d", s.event, f.starts, s.starts)
 			}
 		}
+		if f.backs != 3 { // after the exception, the lack of memory and the nonsense
+			t.Errorf("%d times back to the kept state, want 3", f.backs)
+		}
 		if err := e.Close(); err != nil || !f.closed {
 			t.Errorf("Close: %v, closed %v", err, f.closed)
 		}
 		if _, err := e.Evaluate(t.Context(), task("code", "{}")); fault.Of(err) != fault.Unavailable {
 			t.Errorf("after Close: %v, want Unavailable", err)
+		}
+	})
+}
+
+// TestReady: while a task runs the next one's interpreter starts, and no more than that one; what
+// ended while it waited is not given to anybody.
+func TestReady(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := &fake{}
+		e := fakeEngine(Config{}, f)
+		defer e.Close()
+		var last *interpreter
+		for i := range 5 {
+			if got, err := e.Evaluate(t.Context(), task("code", `{"do":"print"}`)); err != nil || !got[0].Success {
+				t.Fatal(got, err)
+			}
+			if e.spare == nil || e.spare == last {
+				t.Fatal("no further interpreter was started")
+			}
+			last = e.spare
+			if i == 3 {
+				last.end(nil)
+			}
+		}
+		synctest.Wait()
+		if f.starts != 5 || f.running != 1 {
+			t.Errorf("%d tasks, %d interpreters that run, want 5 and 1", f.starts, f.running)
 		}
 	})
 }

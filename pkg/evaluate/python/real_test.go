@@ -12,6 +12,7 @@ import (
 	"runtime/debug"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -86,17 +87,19 @@ func TestHostile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// On a machine that does much else a second may be too little for what should fail for
+	// another reason.
+	quick := newEngine(Config{Deadline: time.Second}, func(context.Context) (program, error) { return lent{p}, nil })
+	defer quick.Close()
 	before := residentKiB(t)
 	var latest time.Duration
 	for _, h := range hostile {
 		t.Run(h.name, func(t *testing.T) {
-			// On a machine that does much else a second may be too little for what should fail
-			// for another reason.
-			config := e.config
+			engine := e
 			if strings.Contains(h.says["want"], "timeout") {
-				config.Deadline = time.Second
+				engine = quick
 			}
-			b := batch{program: p, config: &config, metric: &metric.Definition{Name: "m", Type: metric.Python, Return: metric.Float, Criteria: h.code}}
+			b := batch{engine: engine, program: p, metric: &metric.Definition{Name: "m", Type: metric.Python, Return: metric.Float, Criteria: h.code}}
 			defer b.end()
 			r, err := b.begin(t.Context())
 			if err != nil {
@@ -104,17 +107,17 @@ func TestHostile(t *testing.T) {
 			}
 			if r == nil {
 				began := time.Now()
-				one, err := b.ask(t.Context(), eventLine(json.RawMessage(`{"event_id":"e","inputs":{},"outputs":{"content":"x"}}`)), config.Deadline)
+				one, err := b.ask(t.Context(), eventLine(json.RawMessage(`{"event_id":"e","inputs":{},"outputs":{"content":"x"}}`)), engine.config.Deadline)
 				if err != nil {
 					t.Fatal(err)
 				}
 				r = &one
 				took := time.Since(began)
-				latest = max(latest, took-config.Deadline)
+				latest = max(latest, took-engine.config.Deadline)
 				t.Logf("%d ms", took.Milliseconds())
 				// What is promised is a quarter of a second past the deadline, which such a
 				// machine may not keep either.
-				if took > config.Deadline+30*time.Second {
+				if took > engine.config.Deadline+30*time.Second {
 					t.Errorf("ended after %s", took)
 				}
 			}
@@ -131,6 +134,11 @@ func TestHostile(t *testing.T) {
 		t.Errorf("resident memory grew from %d to %d KiB", before, after)
 	}
 }
+
+// lent is a program that its lender closes.
+type lent struct{ program }
+
+func (lent) Close() error { return nil }
 
 // residentKiB is the process's memory without what the garbage collector still holds.
 func residentKiB(t *testing.T) int {
@@ -223,6 +231,93 @@ func TestBatchGoesOn(t *testing.T) {
 	}
 }
 
+// TestFreshAfterFailures: an event finds nothing of what the evaluator did to its interpreter at an
+// event at which it failed, and the interpreter need not be another one for that.
+func TestFreshAfterFailures(t *testing.T) {
+	e := realEngine(t, Config{Deadline: time.Minute})
+	counted := &counter{}
+	p, err := e.program(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	counted.program = p
+	e = newEngine(Config{Deadline: time.Minute}, func(context.Context) (program, error) { return counted, nil })
+	defer e.Close()
+	const code = `import builtins, gc, json, os, random, re, sys
+
+def f(event):
+    seen = [len(str(event)) > 0, json.loads("1") == 1, re.sub("a", "b", "a") == "b", sys.getrecursionlimit() == 1000,
+            gc.isenabled(), not hasattr(sys, "left"), os.environ == {}, sys.modules["json"] is json, os.dup is not None]
+    do = event["inputs"].get("do")
+    if do:
+        builtins.len = json.loads = re.sub = sys.modules["json"] = None
+        sys.left = bytearray(1 << 20)
+        os.environ["left"] = "1"
+        sys.setrecursionlimit(500)
+        sys.settrace(lambda *a: 1 / 0)
+        gc.disable()
+        os.close(2)
+        os.close(1)
+    if do == "return nothing":
+        return None
+    if do:
+        raise {"raise": ValueError, "exhaust": MemoryError, "deepen": RecursionError, "stop": KeyboardInterrupt}[do]
+    return sum(seen)
+`
+	list := []string{"{}"}
+	for _, do := range []string{"raise", "return nothing", "exhaust", "deepen", "stop"} {
+		for range 3 { // also right after each other
+			list = append(list, `{"inputs":{"do":"`+do+`"}}`)
+		}
+		list = append(list, `{"inputs":{}}`)
+	}
+	got, err := e.Evaluate(t.Context(), task(code, list...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, r := range got {
+		if fails := strings.Contains(list[i], "do"); r.Success == fails || !fails && string(r.Score) != "9" {
+			t.Errorf("event %d, %s: %+v", i, list[i], r)
+		}
+	}
+	if n := counted.starts.Load(); n > 2 { // one, and the one that is ready for another task
+		t.Errorf("%d interpreters, want 2", n)
+	}
+}
+
+// counter counts the starts of a program that its lender closes.
+type counter struct {
+	program
+	starts atomic.Int32
+}
+
+func (c *counter) Close() error { return nil }
+
+func (c *counter) Run(ctx context.Context, s stdio) error {
+	c.starts.Add(1)
+	return c.program.Run(ctx, s)
+}
+
+// TestGrown: an interpreter that has grown at an event at which it failed is replaced.
+func TestGrown(t *testing.T) {
+	e := realEngine(t, Config{Deadline: time.Minute})
+	got, err := e.Evaluate(t.Context(), task(`import sys
+def f(event):
+    if event["inputs"].get("grow"):
+        sys.left = bytearray(30_000_000)
+        raise ValueError
+    return not hasattr(sys, "left") and len(bytearray(90_000_000)) > 0`,
+		`{}`, `{"inputs":{"grow":1}}`, `{}`, `{"inputs":{"grow":1}}`, `{"inputs":{"grow":1}}`, `{}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, r := range got {
+		if fails := i == 1 || i == 3 || i == 4; r.Success == fails || !fails && string(r.Score) != "1" {
+			t.Errorf("event %d: %+v", i, r)
+		}
+	}
+}
+
 const ordinary = `import re
 def f(event):
     words = re.findall(r"\w+", event["outputs"]["content"].lower())
@@ -247,12 +342,22 @@ func BenchmarkWarm(b *testing.B) {
 	measure(b, e, many, len(many.Events))
 }
 
+// BenchmarkFailing gives one interpreter a thousand events, at each of which the evaluator fails.
+func BenchmarkFailing(b *testing.B) {
+	e := realEngine(b, Config{Deadline: time.Minute})
+	many := task("import re\ndef f(event):\n    return event['metadata']['nothing']", ordinaryEvent)
+	for len(many.Events) < 1000 {
+		many.Events = append(many.Events, many.Events[0])
+	}
+	measure(b, e, many, len(many.Events))
+}
+
 func measure(b *testing.B, e *Engine, t evaluate.Task, events int) {
 	if _, err := e.Evaluate(b.Context(), t); err != nil { // compiles
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		if got, err := e.Evaluate(b.Context(), t); err != nil || !got[len(got)-1].Success {
+		if got, err := e.Evaluate(b.Context(), t); err != nil || got[len(got)-1].Failure != "" && got[len(got)-1].Failure != Exception {
 			b.Fatal(got, err)
 		}
 	}

@@ -1,8 +1,10 @@
-# want: exit timeout exception
+# want: result_type
 import os
 
 def f(event):
-    os.close(0)
-    os.close(1)
-    os.close(2)
-    return 1
+    for fd in range(10):
+        try:
+            os.close(fd)
+        except OSError:
+            pass
+    return "still heard"

@@ -1,0 +1,4 @@
+# want: result_type
+def f(event):
+    while True:
+        yield 1

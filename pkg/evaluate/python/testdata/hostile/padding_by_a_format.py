@@ -1,0 +1,3 @@
+# want: memory
+def f(event):
+    return len(f"{1:999999999}")
