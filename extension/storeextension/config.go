@@ -57,7 +57,8 @@ type PostgresConfig struct {
 	// settings such as pool_max_conns may stand in it.
 	DSN configopaque.String `mapstructure:"dsn"`
 
-	// Lanes is how many transactions write at once. Default 4, at most 64.
+	// Lanes is how many transactions write telemetry at once, beside one for all else. Default 4,
+	// at most 64.
 	Lanes int `mapstructure:"lanes"`
 }
 

@@ -78,6 +78,8 @@ type database interface {
 	conn // reads outside a transaction
 	// write runs f in a transaction of the lane's connection and commits durably if f returns nil.
 	write(ctx context.Context, lane int, f func(writeTx) error) error
+	// lanes is how many transactions write at once: 1 where this process is the only writer, and
+	// else 2 or more, whether there are other processes or not.
 	lanes() int
 	// ready makes room for events of these days. It runs outside any transaction.
 	ready(ctx context.Context, days []int32) error

@@ -51,7 +51,9 @@ const (
 	partitionLock = 0x7370616e
 )
 
+// openPostgres opens a database with so many lanes for telemetry, and one for all else.
 func openPostgres(ctx context.Context, dsn string, lanes int) (*postgresDB, error) {
+	lanes++
 	conf, err := pgxpool.ParseConfig(dsn)
 	if err != nil {
 		// The parser's own message repeats the password.
@@ -168,24 +170,41 @@ func (d *postgresDB) ready(ctx context.Context, days []int32) error {
 		if len(d.partitions) >= maxPartitions {
 			return fault.InvalidField("start_time", "the store holds events of %d different times of %d days already", maxPartitions, partitionDays)
 		}
-		err := pgx.BeginFunc(ctx, d.pool, func(tx pgx.Tx) error {
-			if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1)`, partitionLock); err != nil {
-				return err
+		for _, table := range []string{"chunk", "ev"} { // ev last: days goes by it
+			if err := d.makePartition(ctx, table, n*partitionDays); err != nil {
+				return fmt.Errorf("make partition of day %d: %w", day, err)
 			}
-			for _, table := range []string{"ev", "chunk"} {
-				if _, err := tx.Exec(ctx, fmt.Sprintf(`CREATE TABLE IF NOT EXISTS %s_d%d PARTITION OF %s FOR VALUES FROM (%d) TO (%d)`,
-					table, n*partitionDays, table, n*partitionDays, (n+1)*partitionDays)); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-		if err != nil {
-			return fmt.Errorf("make partition of day %d: %w", day, err)
 		}
 		d.partitions[n] = true
 	}
 	return nil
+}
+
+// makePartition makes a table's partition from a day on, if there is none. It is made by itself and
+// attached then: to make it as a partition at once would wait for all that read or write the table,
+// and keep others from it meanwhile.
+func (d *postgresDB) makePartition(ctx context.Context, table string, day int32) error {
+	return pgx.BeginFunc(ctx, d.pool, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1)`, partitionLock); err != nil {
+			return err
+		}
+		name := fmt.Sprintf("%s_d%d", table, day)
+		var there bool
+		err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+			WHERE i.inhparent = $1::text::regclass AND c.relname = $2)`, table, name).Scan(&there)
+		if err != nil || there {
+			return err
+		}
+		for _, text := range []string{
+			fmt.Sprintf(`CREATE TABLE %s (LIKE %s INCLUDING ALL)`, name, table),
+			fmt.Sprintf(`ALTER TABLE %s ATTACH PARTITION %s FOR VALUES FROM (%d) TO (%d)`, table, name, day, day+partitionDays),
+		} {
+			if _, err := tx.Exec(ctx, text); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // days lists all days of the partitions that there are, newest first, whether they hold events

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -123,5 +124,68 @@ func TestPostgresSchemas(t *testing.T) {
 		if n := place.Count(t, `SELECT count(*) FROM ev`); n != 2 {
 			t.Errorf("%d rows, want 2", n)
 		}
+	}
+}
+
+// A partition for a new time is made while others read and write the table, and none of them waits.
+func TestPostgresPartitionWaitsForNobody(t *testing.T) {
+	t.Parallel()
+	dsn := os.Getenv("SPANGROVE_TEST_POSTGRES")
+	if dsn == "" {
+		t.Skip("SPANGROVE_TEST_POSTGRES is not set")
+	}
+	place := newPostgresPlace(t, dsn)
+	s := place.Open(t, store.Options{})
+	p, err := s.EnsureProject(t.Context(), "default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn := place.conn(t)
+	defer func() { _ = conn.Close(context.Background()) }()
+	for _, text := range []string{"BEGIN", "LOCK TABLE ev, chunk IN ROW EXCLUSIVE MODE", "SELECT count(*) FROM ev JOIN chunk USING (day)"} {
+		if _, err := conn.Exec(t.Context(), text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	e := event.Event{Type: event.TypeTool, Name: "x", Start: 86_400_000 * 100, Inputs: []byte(`{"q":1}`)}
+	e.Complete(time.UnixMilli(0))
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	if err := s.Put(ctx, p.ID, event.Batch{Events: []event.Event{e}}); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := s.Event(t.Context(), p.ID, e.ID); err != nil || string(got.Inputs) != `{"q":1}` {
+		t.Error(string(got.Inputs), err)
+	}
+	if n := place.Count(t, `SELECT count(*) FROM pg_index WHERE indrelid = 'ev_d84'::regclass`); n != place.Count(t, `SELECT count(*) FROM pg_index WHERE indrelid = 'ev'::regclass`) {
+		t.Errorf("the partition has %d indexes, not those of its table", n)
+	}
+}
+
+// A server with one lane for telemetry is not the only writer: an update that waits in one finds
+// its event in another.
+func TestPostgresOneLaneEach(t *testing.T) {
+	t.Parallel()
+	dsn := os.Getenv("SPANGROVE_TEST_POSTGRES")
+	if dsn == "" {
+		t.Skip("SPANGROVE_TEST_POSTGRES is not set")
+	}
+	place := newPostgresPlace(t, dsn)
+	a, b := place.Open(t, store.Options{Lanes: 1}), place.Open(t, store.Options{Lanes: 1})
+	p, err := a.EnsureProject(t.Context(), "default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := event.Event{Type: event.TypeTool, Name: "x", Start: 1}
+	e.Complete(time.UnixMilli(0))
+	pending, err := a.Update(t.Context(), p.ID, event.Update{EventID: e.ID, Feedback: []byte(`{"rating":1}`)})
+	if err != nil || !pending {
+		t.Fatal(pending, err)
+	}
+	if err := b.Put(t.Context(), p.ID, event.Batch{Events: []event.Event{e}}); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := b.Event(t.Context(), p.ID, e.ID); err != nil || string(got.Feedback) != `{"rating":1}` {
+		t.Errorf("the event has the feedback %s, %v", got.Feedback, err)
 	}
 }

@@ -36,7 +36,8 @@ type Options struct {
 	// MaxPending bounds the updates that wait, and likewise what waits of log records (one for
 	// each span and request), of which the oldest give way. Default 100,000.
 	MaxPending int
-	// Lanes is the number of writers on PostgreSQL. Default 4; SQLite has one.
+	// Lanes is the number of writers of telemetry on PostgreSQL, beside one for all else. Default
+	// 4; SQLite has one for both.
 	Lanes int
 	// Now is the clock. Default time.Now.
 	Now func() time.Time

@@ -103,10 +103,11 @@ func (s *Store) change(ctx context.Context, project int64, id uuid.UUID, size in
 }
 
 // laneOfEvent is the lane that writes an event's session, so that lanes seldom wait for one
-// another's rows; for an event that is not known, the lane of its own id.
+// another's rows; for an event that is not known, the lane of its own id. Where there are several
+// lanes, the last one writes what is no telemetry (id is uuid.Nil), so that no event waits for it.
 func (s *Store) laneOfEvent(ctx context.Context, project int64, id uuid.UUID) int {
 	if len(s.lanes) == 1 || id == uuid.Nil {
-		return 0
+		return len(s.lanes) - 1
 	}
 	var session uuid.UUID
 	from := s.db.frag()
@@ -121,7 +122,7 @@ func (s *Store) laneOfEvent(ctx context.Context, project int64, id uuid.UUID) in
 }
 
 func (s *Store) laneOf(id uuid.UUID) int {
-	return int(hashID(id)[0] % uint64(len(s.lanes)))
+	return int(hashID(id)[0] % uint64(max(len(s.lanes)-1, 1)))
 }
 
 // pendingIDs knows which ids have updates waiting, where this process is the only writer.
