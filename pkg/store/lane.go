@@ -81,6 +81,38 @@ func (q *backlog) size() int64 {
 	return q.used
 }
 
+// change runs f in the lane and waits for its commit.
+func (s *Store) change(ctx context.Context, project int64, id uuid.UUID, size int64, f func(context.Context, writeTx) error) error {
+	if !s.queue.take(size) {
+		s.telemetry.refused(ctx)
+		return errBusy
+	}
+	return s.submit(ctx, s.laneOfEvent(ctx, project, id), &job{do: f, bytes: size})
+}
+
+// laneOfEvent is the lane that writes an event's session, so that lanes seldom wait for one
+// another's rows; for an event that is not known, the lane of its own id. Where there are several
+// lanes, the last one writes what is no telemetry (id is uuid.Nil), so that no event waits for it.
+func (s *Store) laneOfEvent(ctx context.Context, project int64, id uuid.UUID) int {
+	if len(s.lanes) == 1 || id == uuid.Nil {
+		return len(s.lanes) - 1
+	}
+	var session uuid.UUID
+	from := s.db.frag()
+	if ok, err := one(ctx, s.db, `SELECT `+from.sessionID+` FROM `+from.from+` WHERE e.event_id = $1 AND e.project_id = $2`,
+		[]any{s.db.id(id), project}, scanID{&session}); err == nil && ok {
+		return s.laneOf(session)
+	}
+	if to, ok, err := aliasOf(ctx, s.db, project, id); err == nil && ok {
+		return s.laneOf(to)
+	}
+	return s.laneOf(id)
+}
+
+func (s *Store) laneOf(id uuid.UUID) int {
+	return int(hashID(id)[0] % uint64(max(len(s.lanes)-1, 1)))
+}
+
 // submit hands a job to a lane and waits for its answer. Its bytes, taken from the queue by the
 // caller, are given back when it is answered or refused. If ctx ends first, the job may still
 // be stored; all writes are idempotent.

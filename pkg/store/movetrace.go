@@ -11,6 +11,83 @@ import (
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
+// move puts the events of a trace's provisional session under the session the trace turned
+// out to have, and leaves an alias.
+func (w *writing) move(ctx context.Context, tx writeTx, t *traceRow) error {
+	from, to := t.trace, t.session
+	if target, ok, err := aliasOf(ctx, tx, t.project, to); err != nil {
+		return err
+	} else if ok {
+		to = target // the session has moved itself
+	}
+	if to == from {
+		return nil
+	}
+	var o sessionDelta
+	var rootID, lastID uuid.UUID
+	var rootMS, lastMS *float64
+	var rootDay, lastDay *int32
+	var made, rank int
+	ok, err := one(ctx, tx, `SELECT made, name_rank, event_day, first_ms, last_ms, n, n_model, n_error, n_feedback, prompt_tokens, completion_tokens,
+		total_tokens, cost, n_cost, coalesce(run_id, ''), root_ms, root_id, root_day, last_root_ms, last_root_id, last_root_day, user_ms
+		FROM session WHERE project_id = $1 AND session_id = $2`, []any{t.project, tx.id(from)},
+		&made, &rank, &o.eventDay, &o.first, &o.last, &o.totals.n, &o.totals.models, &o.totals.errors, &o.totals.feedback, &o.totals.prompt,
+		&o.totals.completion, &o.totals.total, &o.totals.cost, &o.totals.costs, &o.runID, &rootMS, scanID{&rootID}, &rootDay, &lastMS, scanID{&lastID}, &lastDay, &o.userMS)
+	if err != nil || !ok || made != madeAll {
+		return err // a session that somebody started under this very id keeps its events
+	}
+	event0, err := w.s.load(ctx, tx, t.project, o.eventDay, from)
+	if err != nil {
+		return err
+	}
+	if o.first == noFirst { // its events were deleted
+		o.first, o.last = event0.Start, event0.End
+	}
+	d := &sessionDelta{project: t.project, id: to, totals: o.totals, first: o.first, last: o.last, made: madeAll, runID: o.runID}
+	if o.userMS != nil {
+		d.user, d.userMS = event0.UserProperties, o.userMS
+	}
+	d.hint = &event.SessionHint{Fallback: event0.Name, Metadata: event0.ColdMetadata, Source: event0.Source}
+	if rootMS != nil {
+		root, err := w.s.load(ctx, tx, t.project, *rootDay, rootID)
+		if err != nil {
+			return err
+		}
+		d.root = rootRef{*rootMS, &root.Event, *rootDay}
+	}
+	if lastMS != nil {
+		d.final = rootRef{*lastMS, &event.Event{ID: lastID}, *lastDay}
+	}
+	if rank == rankHint {
+		d.hint.Name = event0.Name
+	}
+	if err := w.upsert(ctx, tx, []*sessionDelta{d}); err != nil {
+		return err
+	}
+	tx.reshape().moved(t.project, from, to)
+	if err := tx.moveEvents(ctx, t.project, from, to, 0); err != nil {
+		return err
+	}
+	if err := w.s.erase(ctx, tx, event0); err != nil {
+		return err
+	}
+	if _, err := tx.exec(ctx, `DELETE FROM session WHERE project_id = $1 AND session_id = $2`, t.project, tx.id(from)); err != nil {
+		return err
+	}
+	if _, err := tx.exec(ctx, `INSERT INTO alias(project_id, session_id, target) VALUES ($1, $2, $3)
+		ON CONFLICT (project_id, session_id) DO UPDATE SET target = excluded.target`, t.project, tx.id(from), tx.id(to)); err != nil {
+		return err
+	}
+	w.s.aliases.note()
+	switch {
+	case d.state.fresh:
+		return w.insertOwn(ctx, tx, d)
+	case d.state.made != madeNot:
+		return w.follow(ctx, tx, d)
+	}
+	return nil
+}
+
 // moveTrace takes the events of one trace out of the session that one of its spans had named,
 // after a span whose word counts for more has named another one: a root that came last, say.
 // Other events of that session stay. If it has no others and nobody started it, it goes; its id

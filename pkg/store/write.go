@@ -3,17 +3,13 @@ package store
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
-	"math"
 	"slices"
-	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/fault"
-	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
 // writing is one transaction's worth of puts.
@@ -32,71 +28,6 @@ type writing struct {
 	answered   []answerKey // answers that an event tells now
 	noteCounts noteDelta
 }
-
-// sessionDelta is what a transaction adds to one session.
-type sessionDelta struct {
-	project     int64
-	id          uuid.UUID
-	born        int64 // version of the row if it is made now
-	totals      totals
-	first, last float64 // of its events; +Inf and -Inf if it brings none
-	made        int     // for a row that does not exist yet
-	nameRank    int
-	eventDay    int32
-	runID       string
-	root, final rootRef // earliest and latest root event that came as a span
-
-	own    *head // the session event itself, if it is new in this transaction
-	hint   *event.SessionHint
-	lead   *event.Event    // its first root, or else its first event: what it tells is the session's
-	user   json.RawMessage // user_id of the first of its events that has one
-	userMS *float64        // that event's start
-
-	state sessionState
-}
-
-// rootRef points to an event directly below the session.
-type rootRef struct {
-	ms  float64 // its start, or its end
-	ev  *event.Event
-	day int32
-}
-
-// sessionState is a session's row after a delta.
-type sessionState struct {
-	sid         int64
-	made        int
-	nameRank    int
-	touched     int64 // its version: a start of its own, and one more with each change
-	fresh       bool  // this write made the row
-	models      int64
-	eventDay    int32
-	first, last float64
-	rootID      uuid.UUID
-	userMS      *float64
-	runID       *string
-}
-
-// What column made says.
-const (
-	madeNot  = 0 // the session event is as its sender gave it
-	madeAll  = 1 // nobody started the session
-	madeOpen = 2 // started without an end: only its end follows its events
-)
-
-// Times of a session that has no events; SQL has no literal for infinity.
-const (
-	noFirst = math.MaxFloat64
-	noLast  = -math.MaxFloat64
-)
-
-// Where a made session's name came from.
-const (
-	rankUnknown = iota
-	rankFallback
-	rankRoot
-	rankHint
-)
 
 // puts stores the events of all puts.
 func (w *writing) puts(ctx context.Context, tx writeTx, puts []*put) error {
@@ -211,12 +142,6 @@ func (w *writing) resolveAliases(ctx context.Context, tx writeTx, groups []*grou
 	return nil
 }
 
-// repeatOf is an event whose id is stored already.
-type repeatOf struct {
-	head *head
-	day  int32 // where it is stored
-}
-
 // split tells new events from those whose id is stored already.
 func (w *writing) split(ctx context.Context, tx writeTx, groups []*group) (fresh map[*head]bool, repeats []repeatOf, err error) {
 	fresh = map[*head]bool{}
@@ -249,150 +174,6 @@ func (w *writing) split(ctx context.Context, tx writeTx, groups []*group) (fresh
 		}
 	}
 	return fresh, repeats, nil
-}
-
-// delta is the session's delta, made at first use.
-func (w *writing) delta(project int64, session uuid.UUID) *sessionDelta {
-	k := idKey{project, session}
-	d := w.deltas[k]
-	if d == nil {
-		d = &sessionDelta{project: project, id: session, first: math.Inf(1), last: math.Inf(-1), made: madeAll}
-		w.deltas[k] = d
-		w.order = append(w.order, d)
-	}
-	return d
-}
-
-// count adds an event to its session's delta.
-func (w *writing) count(g *group, h *head, fresh bool) {
-	if !fresh {
-		return // a repeat counts nothing, and may be stored under another session
-	}
-	e := h.ev
-	d := w.delta(h.project, h.session)
-	if h.parent == uuid.Nil && !e.IsSession() && (d.root.ev == nil || earlier(e.Start, e.ID, d.root.ms, d.root.ev.ID)) ||
-		d.root.ev == nil && e.Start < d.first {
-		d.hinted(g.hint)
-		d.lead = e
-	}
-	d.totals.add(h.totals)
-	d.first, d.last = min(d.first, e.Start), max(d.last, e.End)
-	if d.runID == "" {
-		d.runID = h.runID
-	}
-	if e.IsSession() {
-		d.own, d.made = h, madeNot
-		if e.End <= e.Start {
-			d.made = madeOpen
-		}
-		d.runID = h.runID
-		return
-	}
-	if h.userID != "" && (d.userMS == nil || e.Start < *d.userMS) {
-		d.userMS = &e.Start
-		var b rawjson.Builder
-		b.String("user_id", h.userID)
-		d.user = b.Bytes()
-	}
-	if h.parent != uuid.Nil {
-		return
-	}
-	if d.root.ev == nil || earlier(e.Start, e.ID, d.root.ms, d.root.ev.ID) {
-		d.root = rootRef{e.Start, e, h.day}
-	}
-	if d.final.ev == nil || earlier(d.final.ms, d.final.ev.ID, e.End, e.ID) {
-		d.final = rootRef{e.End, e, h.day}
-	}
-}
-
-func earlier(a float64, aID uuid.UUID, b float64, bID uuid.UUID) bool {
-	if a != b {
-		return a < b
-	}
-	return bytes.Compare(aID[:], bID[:]) < 0
-}
-
-// hinted takes what a request tells of the session beside an event that is its first root, or
-// its first event as long as no root is known.
-func (d *sessionDelta) hinted(hint *event.SessionHint) {
-	switch {
-	case hint == nil:
-	case d.hint != nil && hint.Name == "":
-		named := *hint
-		named.Name = d.hint.Name
-		d.hint = &named
-	default:
-		d.hint = hint
-	}
-}
-
-// leads says that the delta brought the event that the session's own follows: its first root, or
-// its first event if it has no root.
-func (d *sessionDelta) leads() bool {
-	if d.state.rootID != uuid.Nil {
-		return d.root.ev != nil && d.root.ev.ID == d.state.rootID
-	}
-	return d.first == d.state.first
-}
-
-// name is the name a made session gets from this delta, and its rank.
-func (d *sessionDelta) name() (string, int) {
-	switch {
-	case d.hint != nil && d.hint.Name != "":
-		return d.hint.Name, rankHint
-	case d.root.ev != nil && d.root.ev.Name != event.Unknown:
-		return d.root.ev.Name, rankRoot
-	case d.hint != nil && d.hint.Fallback != "":
-		return d.hint.Fallback, rankFallback
-	default:
-		return event.Unknown, rankUnknown
-	}
-}
-
-// settle sets what an insert of the session's row needs.
-func (d *sessionDelta) settle() {
-	if d.lead != nil && d.lead.TraceID != uuid.Nil {
-		hint := hintOf(d.lead) // the request's may be that of an event that was there before
-		if d.hint != nil {
-			hint.Name = d.hint.Name
-		}
-		d.hint, d.lead = hint, nil
-	}
-	_, d.nameRank = d.name()
-	// No two rows of one id, one after the other, ever share a version.
-	d.born = time.Now().UnixNano()
-	if math.IsInf(d.first, 1) {
-		d.first, d.last = noFirst, noLast
-	}
-	d.eventDay = dayOf(min(d.first, event.MaxMillis))
-	if d.own != nil {
-		d.eventDay = d.own.day
-	}
-}
-
-// event makes the session event of a session that nobody started.
-func (d *sessionDelta) event() *event.Event {
-	e := &event.Event{ID: d.id, SessionID: d.id, Type: event.TypeSession, Source: event.Unknown,
-		Start: d.state.first, End: d.state.last, UserProperties: d.user}
-	e.Duration = max(e.End-e.Start, 0)
-	e.Name, _ = d.name()
-	if d.root.ev != nil {
-		e.Source = d.root.ev.Source
-	} else if d.hint != nil && d.hint.Source != "" {
-		e.Source = d.hint.Source
-	}
-	if d.hint != nil {
-		e.ColdMetadata = d.hint.Metadata
-	}
-	return e
-}
-
-// run is the run of an event: its own, or else its session's.
-func (d *sessionDelta) run(h *head) string {
-	if h.runID == "" && d.state.runID != nil && !h.ev.IsSession() {
-		return *d.state.runID
-	}
-	return h.runID
 }
 
 // insert stores the fresh events, and the session events of sessions that nobody started.

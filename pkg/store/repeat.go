@@ -1,0 +1,130 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/rawjson"
+)
+
+// repeatOf is an event whose id is stored already.
+type repeatOf struct {
+	head *head
+	day  int32 // where it is stored
+}
+
+// repeat changes a stored event by a second create of the same id.
+func (w *writing) repeat(ctx context.Context, tx writeTx, r repeatOf) error {
+	old, err := w.s.load(ctx, tx, r.head.project, r.day, r.head.ev.ID)
+	if err != nil && fault.Of(err) == fault.NotFound {
+		// A session event that follows its events may have moved to another day meanwhile.
+		old, err = w.s.find(ctx, tx, r.head.project, r.head.ev.ID)
+	}
+	if err != nil && fault.Of(err) == fault.NotFound {
+		return errConflict // deleted since it was found
+	}
+	if err != nil {
+		return err
+	}
+	now := old.Event
+	if now.IsSession() && r.head.ev.IsSession() {
+		return w.repeatSession(ctx, tx, old, r.head.ev)
+	}
+	changed, err := w.s.repeatNoted(ctx, tx, r.head.project, &now, r.head.ev)
+	if err != nil || !changed {
+		return err
+	}
+	w.tellsAnswer(r.head.project, responseOf(&now), responseOf(&old.Event))
+	return w.s.rewrite(ctx, tx, r.head.project, old, &now)
+}
+
+// repeatSession changes a stored session event by another one. What its sender says goes
+// before what was made up for a session that nobody had started.
+func (w *writing) repeatSession(ctx context.Context, tx writeTx, old *stored, came *event.Event) error {
+	now := old.Event
+	var made int
+	ok, err := one(ctx, tx, `SELECT made FROM session WHERE project_id = $1 AND session_id = $2`, []any{old.project, tx.id(came.ID)}, &made)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return errConflict // deleted since it was found
+	}
+	if made != madeAll {
+		if !repeatEvent(&now, came) {
+			return nil
+		}
+		return w.s.rewrite(ctx, tx, old.project, old, &now)
+	}
+	before := now
+	now = *came
+	now.SessionID, now.ParentID = came.ID, uuid.Nil
+	before.Unfinished = now.Unfinished
+	repeatEvent(&now, &before)
+	made = madeNot
+	if came.End <= came.Start {
+		made = madeOpen
+		now.End = max(before.End, came.End)
+	}
+	if came.DefaultTime {
+		now.Start = min(before.Start, came.Start)
+	}
+	if made == madeOpen || came.DefaultTime {
+		now.Duration = max(now.End-now.Start, 0)
+	}
+	if _, err := tx.exec(ctx, `UPDATE session SET made = $3 WHERE project_id = $1 AND session_id = $2`, old.project, tx.id(came.ID), made); err != nil {
+		return err
+	}
+	return w.s.rewrite(ctx, tx, old.project, old, &now)
+}
+
+// repeatEvent is event.Repeat, and keeps each member of metadata in one of its two parts.
+func repeatEvent(e, came *event.Event) (changed bool) {
+	if len(e.ColdMetadata) == 0 && len(came.ColdMetadata) == 0 {
+		return e.Repeat(came)
+	}
+	c := *came
+	replaces := e.Unfinished && !c.Unfinished
+	switch {
+	case replaces:
+	case c.Started:
+		e.ColdMetadata = without(e.ColdMetadata, c.Metadata)
+		c.ColdMetadata = without(c.ColdMetadata, e.Metadata)
+	default:
+		c.Metadata = without(c.Metadata, e.ColdMetadata)
+		c.ColdMetadata = without(c.ColdMetadata, e.Metadata)
+	}
+	changed = e.Repeat(&c)
+	if replaces {
+		e.Metadata = without(e.Metadata, e.ColdMetadata)
+	}
+	return changed
+}
+
+// without gives the members of object whose keys other does not have.
+func without(object, other json.RawMessage) json.RawMessage {
+	if rawjson.Empty(object) || rawjson.Empty(other) {
+		return object
+	}
+	taken := map[string]bool{}
+	for k := range rawjson.Object(other) {
+		taken[k] = true
+	}
+	var b rawjson.Builder
+	dropped := false
+	for k, v := range rawjson.Object(object) {
+		if taken[k] {
+			dropped = true
+			continue
+		}
+		b.Raw(k, v)
+	}
+	if !dropped {
+		return object
+	}
+	return b.Bytes()
+}
