@@ -41,20 +41,22 @@ const long = `Spangrove takes traces and events of AI applications, stores them 
 them back. Without a command it runs the server; with a noun and a verb it asks one.
 
 The server's embedded configuration reads these variables:
-  SPANGROVE_ADDR            API and OTLP/HTTP            127.0.0.1:7420
-  SPANGROVE_OTLP_GRPC_ADDR  OTLP/gRPC, empty: off        127.0.0.1:4317
-  SPANGROVE_OTLP_HTTP_ADDR  OTLP/HTTP, empty: off        127.0.0.1:4318
-  SPANGROVE_DATA_DIR        SQLite, generated key        ./spangrove-data
-  SPANGROVE_POSTGRES_DSN    PostgreSQL instead of SQLite
-  SPANGROVE_API_KEY         a key instead of a generated one
-  SPANGROVE_PROJECT         the first project's name     default
-  SPANGROVE_LOG_LEVEL       debug, info, warn, error     info
+
+    SPANGROVE_ADDR            API and OTLP/HTTP            127.0.0.1:7420
+    SPANGROVE_OTLP_GRPC_ADDR  OTLP/gRPC, empty: off        127.0.0.1:4317
+    SPANGROVE_OTLP_HTTP_ADDR  OTLP/HTTP, empty: off        127.0.0.1:4318
+    SPANGROVE_DATA_DIR        SQLite, generated key        ./spangrove-data
+    SPANGROVE_POSTGRES_DSN    PostgreSQL instead of SQLite
+    SPANGROVE_API_KEY         a key instead of a generated one
+    SPANGROVE_PROJECT         the first project's name     default
+    SPANGROVE_LOG_LEVEL       debug, info, warn, error     info
 
 The nouns read these, before the file that spangrove config set writes:
-  SPANGROVE_SERVER          the server to ask            http://127.0.0.1:7420
-  SPANGROVE_API_KEY         the key to ask with          that of a server here
-  SPANGROVE_TIMEOUT         how long a call may take     30s
-  SPANGROVE_OUTPUT          table, json, jsonl, yaml     table`
+
+    SPANGROVE_SERVER          the server to ask            http://127.0.0.1:7420
+    SPANGROVE_API_KEY         the key to ask with          that of a server here
+    SPANGROVE_TIMEOUT         how long a call may take     30s
+    SPANGROVE_OUTPUT          table, json, jsonl, yaml     table`
 
 func newRoot() *cobra.Command {
 	var s server

@@ -6,7 +6,7 @@
 //	…
 //	t, err := tracer.New(server, key)
 //	…
-//	defer t.Shutdown(context.Background())
+//	defer t.Shutdown(context.Background()) // with a deadline, if the program must end while the server is away
 //
 //	result, err := experiment.Evaluate(ctx, c, t, experiment.Spec{
 //		Name:     "shorter prompt",

@@ -6,7 +6,7 @@
 //	if err != nil {
 //		return err
 //	}
-//	defer t.Shutdown(context.Background())
+//	defer t.Shutdown(context.Background()) // sends what waits; give it a deadline if the program must end anyway
 //
 //	ctx, _ = t.StartSession(ctx, "support chat", tracer.Fields{UserProperties: map[string]any{"user_id": user}})
 //	err = t.Trace(ctx, "answer", func(ctx context.Context) error {
@@ -43,7 +43,7 @@
 // goroutines send them. While the server is away they try on, for as long as it takes, with pauses
 // of at most five seconds or what the server asks for, up to a minute. All that is sent has an id
 // of its own, so sending twice changes nothing. [Tracer.Flush] comes back when all is on the
-// server's disk.
+// server's disk; it and [Tracer.Shutdown] wait for a server that is away until their context ends.
 //
 // The queue of spans holds [DefaultQueue] bytes, or what [WithQueue] says, the one of session
 // starts and updates 16 MiB; that and the requests that are under way, of about 4 MiB each way, bound

@@ -239,7 +239,7 @@ func (t *Tracer) losses() error {
 }
 
 // Shutdown sends what waits and ends the tracer. When the context ends before, what is left is
-// lost, which is an error. Spans that end later are lost, too. A second Shutdown does nothing.
+// lost, which is an error; a context without an end waits for a server that is away. Spans that end later are lost, too. A second Shutdown does nothing.
 func (t *Tracer) Shutdown(ctx context.Context) error {
 	t.mu.Lock()
 	stopped := t.stopped

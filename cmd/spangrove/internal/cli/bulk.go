@@ -25,7 +25,7 @@ const (
 
 func bulkFlag(cmd *cobra.Command, format *string) {
 	cmd.Flags().StringVar(format, "format", bulkJSONL, "`FORMAT` of the file: jsonl, an event a line, or otlp, OpenTelemetry's JSON, a message of spans a line")
-	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{bulkJSONL, bulkOTLP}, cobra.ShellCompDirectiveNoFileComp)) // there is such a flag
+	completes(cmd, "format", []string{bulkJSONL, bulkOTLP})
 }
 
 func checkBulk(format string) error {

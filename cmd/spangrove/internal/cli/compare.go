@@ -65,6 +65,7 @@ does not hold 0 and there are at least ` + strconv.Itoa(fewestPairs) + ` pairs: 
 
 func aggregateFlag(cmd *cobra.Command, aggregate *string) {
 	cmd.Flags().StringVar(aggregate, "aggregate", "", "how the values of a metric are put together: average, sum, min, max, median, p90, p95, p99")
+	completes(cmd, "aggregate", []string{"average", "sum", "min", "max", "median", "p90", "p95", "p99"})
 }
 
 // compare gives the API's answer as it is, and read.

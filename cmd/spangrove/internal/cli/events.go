@@ -96,6 +96,7 @@ func (c *eventChoice) flagsWithoutTime(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&c.session, "session", "", "only those of the session of this `ID`")
 	flags.StringVar(&c.kind, "type", "", "only those of this `TYPE`: model, tool, chain, session or generic")
+	completes(cmd, "type", eventTypes[1:])
 	flags.StringVar(&c.name, "name", "", "only those of exactly this `NAME`")
 	flags.StringVar(&c.run, "run", "", "only those of the experiment run of this `ID`")
 	filterFlag(cmd, &c.filters)

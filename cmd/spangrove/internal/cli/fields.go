@@ -105,6 +105,8 @@ func (a *app) eventChart() *cobra.Command {
 	} {
 		texts[f.param] = cmd.Flags().String(f.flag, "", f.usage)
 	}
+	completes(cmd, "bucket", []string{"minute", "hour", "day", "week", "month"})
+	completes(cmd, "aggregation", []string{"average", "sum", "count", "min", "max", "median", "p75", "p90", "p95", "p99"})
 	cmd.Flags().BoolVar(&fill, "fill", false, "also spans of time without events")
 	cmd.Flags().BoolVar(&experiments, "experiments", false, "only events of experiment runs")
 	choice.flags(cmd)

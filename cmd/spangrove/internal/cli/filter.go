@@ -15,10 +15,12 @@ import (
 
 // filterHelp tells how filters are written; verbs that take them have it in their help.
 const filterHelp = `A filter is FIELD OPERATOR VALUE, and all filters must hold:
-  metadata.cost > 0.5                  >, <, =, != compare numbers and dates; is and is not are = and !=
-  inputs.question contains refund      a text, in any case as it is written; also not contains
-  start_time after 2026-01-31          also before; a date, or a time as 2026-01-31T12:00:00Z
-  error exists                         also not exists
+
+    metadata.cost > 0.5                >, <, =, != compare numbers and dates; is and is not are = and !=
+    inputs.question contains refund    a text, in any case as it is written; also not contains
+    start_time after 2026-01-31        also before; a date, or a time as 2026-01-31T12:00:00Z
+    error exists                       also not exists
+
 A field is a path such as outputs.choices.0.text; one with spaces stands in quotes. A value is a number, true, false or null if it
 reads as one, and a text otherwise, or if it stands in quotes, single or double: between them everything is what it is.`
 

@@ -105,6 +105,7 @@ func (a *app) keyCreate() *cobra.Command {
 	flags.StringVar(&name, "name", "", "what the key is for")
 	flags.StringVar(&description, "description", "", "more about it")
 	flags.StringVar(&scope, "scope", "ingest", "what it may do: ingest, read, full or admin")
+	completes(cmd, "scope", []string{"ingest", "read", "full", "admin"})
 	flags.StringVar(&expires, "expires", "", "how long it is in force, such as 90d, or up to which `DATE`; a key of scope ingest may do without")
 	project = ofProject(cmd)
 	return cmd

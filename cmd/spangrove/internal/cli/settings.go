@@ -68,7 +68,7 @@ func (o *options) flags(root *cobra.Command) {
 	text(settingOutput, "o", "`format` of the result: table, json, jsonl or yaml (default table)")
 	flags.BoolVar(&o.noColor, "no-color", false, "no colour, as NO_COLOR=1")
 	flags.BoolVar(&o.verbose, "verbose", false, "tell on standard error what is sent")
-	_ = root.RegisterFlagCompletionFunc(settingOutput, cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp)) // fails only if there is no such flag
+	completes(root, settingOutput, formats)
 	// The options mean nothing to the server: its settings are its configuration.
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		if cmd.HasParent() && cmd.GroupID != GroupServer {

@@ -68,7 +68,7 @@ func drawTree(t *table, event json.RawMessage, head, rest string, levels int) {
 		step += " … " + strconv.Itoa(below(event)) + " below"
 		children = nil
 	}
-	t.rows = append(t.rows, []string{head + step, clean(span(rawjson.Get(event, "duration"))), metadataNumber(event, "total_tokens"), cost(event), cell(rawjson.Get(event, "error"))})
+	t.rows = append(t.rows, []string{head + step, clean(span(rawjson.Get(event, "duration"))), tokens(event), cost(event), cell(rawjson.Get(event, "error"))})
 	for i, child := range children {
 		if i == len(children)-1 {
 			drawTree(t, child, rest+"└─ ", rest+"   ", levels-1)
@@ -86,12 +86,19 @@ func below(event json.RawMessage) (n int) {
 	return n
 }
 
-func metadataNumber(event json.RawMessage, name string) string {
-	value := rawjson.Path(event, "metadata", name)
-	if _, ok := rawjson.Number(value); !ok {
+// tokens are all of an event's, which some senders tell only apart.
+func tokens(event json.RawMessage) string {
+	count := func(name string) (float64, bool) { return rawjson.Number(rawjson.Path(event, "metadata", name)) }
+	total, ok := count("total_tokens")
+	if !ok {
+		prompt, asked := count("prompt_tokens")
+		completion, answered := count("completion_tokens")
+		total, ok = prompt+completion, asked || answered
+	}
+	if !ok {
 		return "-"
 	}
-	return strings.TrimSuffix(cell(value), ".0")
+	return strconv.FormatFloat(total, 'f', -1, 64)
 }
 
 // cost shows US dollars with as many digits as say something.
