@@ -46,11 +46,12 @@ cd "$dir" # a folder that the other user may enter
   { cat "$dir/initdb.log" >&2; exit 1; }
 
 # A port that nobody uses, below those of outgoing connections. Another program
-# may still be quicker, so a server that does not come up is tried again.
+# may still be quicker, so a server that does not come up is tried again. The more
+# cores a machine has, the more tests run at once, each with connections of its own.
 for _ in 1 2 3 4 5; do
   port=$((15000 + (RANDOM * 32768 + RANDOM) % 15000))
   "${as[@]}" "$postgres" -D "$dir/data" -c listen_addresses=127.0.0.1 -c port="$port" -c unix_socket_directories= \
-    -c fsync=on -c max_connections=200 >>"$dir/server.log" 2>&1 &
+    -c fsync=on -c max_connections=1000 >>"$dir/server.log" 2>&1 &
   pid=$!
   for _ in $(seq 300); do
     if (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null && grep -q "ready to accept connections" "$dir/server.log"; then break 2; fi
