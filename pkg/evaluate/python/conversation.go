@@ -116,8 +116,12 @@ func (c *conversation) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// count ends the interpreter if what it writes is too much.
+// count ends the interpreter if what it writes is too much. One that was ended is not heard any
+// more: its sleep was cut short, and what it says then is no answer.
 func (c *conversation) count(p []byte) error {
+	if c.ctx.Err() != nil {
+		return context.Cause(c.ctx)
+	}
 	if c.written += len(p); c.written > c.max {
 		c.end(errOutput)
 		return errOutput

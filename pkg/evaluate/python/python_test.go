@@ -110,6 +110,10 @@ func (f *fake) Run(ctx context.Context, s stdio) error {
 		case "wait":
 			<-ctx.Done()
 			return sys.NewExitError(sys.ExitCodeContextCanceled)
+		case "answer late": // as one whose sleep the end cuts short
+			<-ctx.Done()
+			answer(`{"type":"int","number":"4"}`)
+			return sys.NewExitError(sys.ExitCodeContextCanceled)
 		case "exit":
 			fmt.Fprint(s.err, in.Text)
 			return sys.NewExitError(3)
@@ -192,14 +196,15 @@ func TestBatch(t *testing.T) {
 			{`{"do":"return","text":"{\"failure\":\"exception\",\"error\":\"KeyError\",\"text\":\"'x'\",\"trace\":[\"  File 1\"]}"}`,
 				evaluate.Result{Failure: Exception, Explanation: "The evaluator raised KeyError: 'x'\nTraceback (most recent call last):\n  File 1\nKeyError: 'x'"}, 1},
 			{`{"do":"wait"}`, evaluate.Result{Failure: Timeout, Explanation: "took longer than 1s"}, 1},
-			{`{"do":"print for ever"}`, evaluate.Result{Failure: Output, Explanation: "more than 5 KiB"}, 2},
-			{`{"do":"return","text":"{\"failure\":\"memory\"}"}`, evaluate.Result{Failure: Memory, Explanation: "have 128 MiB"}, 3},
-			{`{"do":"exit","text":"Fatal: no"}`, evaluate.Result{Failure: Exit, Explanation: "with status 3.\nIt printed:\nFatal: no"}, 3},
-			{`{"do":"exit","text":"MemoryError"}`, evaluate.Result{Failure: Memory}, 4},
-			{`{"do":"overflow"}`, evaluate.Result{Failure: Recursion}, 5},
-			{`{"do":"return","text":"nonsense"}`, evaluate.Result{Failure: Exit, Explanation: "cannot be read"}, 6},
-			{`{"do":"grow"}`, evaluate.Result{Failure: Exception}, 6},
-			{`{"do":"print","text":"again"}`, evaluate.Result{Success: true, Score: json.RawMessage("1")}, 7},
+			{`{"do":"answer late"}`, evaluate.Result{Failure: Timeout, Explanation: "took longer than 1s"}, 2},
+			{`{"do":"print for ever"}`, evaluate.Result{Failure: Output, Explanation: "more than 5 KiB"}, 3},
+			{`{"do":"return","text":"{\"failure\":\"memory\"}"}`, evaluate.Result{Failure: Memory, Explanation: "have 128 MiB"}, 4},
+			{`{"do":"exit","text":"Fatal: no"}`, evaluate.Result{Failure: Exit, Explanation: "with status 3.\nIt printed:\nFatal: no"}, 4},
+			{`{"do":"exit","text":"MemoryError"}`, evaluate.Result{Failure: Memory}, 5},
+			{`{"do":"overflow"}`, evaluate.Result{Failure: Recursion}, 6},
+			{`{"do":"return","text":"nonsense"}`, evaluate.Result{Failure: Exit, Explanation: "cannot be read"}, 7},
+			{`{"do":"grow"}`, evaluate.Result{Failure: Exception}, 7},
+			{`{"do":"print","text":"again"}`, evaluate.Result{Success: true, Score: json.RawMessage("1")}, 8},
 		}
 		var list []string
 		for i, s := range steps {
