@@ -83,6 +83,11 @@ async function runs_compared() {
   const size = got.metrics.find((m) => m.metricName === "size");
   assert.deepEqual([size.oldAggregate, size.newAggregate], [5, 20]);
   assert.deepEqual([got.oldRun.runId, got.newRun.runId, got.newRun.datasetId], [old.runId, now.runId, id]);
+  // What one of the runs lacks is left out: this client takes no null.
+  const short = await evaluated((n) => n * n, { datasetId: id, evaluators: [(output) => output.square] });
+  const lacking = await client().experiments.getExperimentComparison(short.runId, now.runId, PROJECT, "sum");
+  const gone = lacking.metrics.find((m) => m.metricName === "exact");
+  assert.deepEqual([gone.oldAggregate, gone.newAggregate, gone.foundCount, gone.newValues], [2, undefined, 0, []]);
 }
 
 async function runs() {
@@ -99,6 +104,9 @@ async function runs() {
     [name, PROJECT, "completed", [sessionId], { a: 1, b: 2 }, { k: "v" }],
   );
   assert.ok(evaluation.createdAt instanceof Date);
+  // The session is about no datapoint.
+  const { datapoints } = await api.getExperimentResult(made.runId, PROJECT, "average");
+  assert.deepEqual(datapoints.map((d) => [d.sessionId, d.datapointId]), [[sessionId, undefined]]);
   assert.ok((await api.getRuns(PROJECT)).evaluations.some((r) => r.runId === made.runId));
   assert.equal((await api.deleteRun(made.runId)).deleted, true);
   await assert.rejects(api.getRun(made.runId), (err) => err.statusCode === 404);
