@@ -10,8 +10,8 @@ import (
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
-// maxIndex bounds N in filters[N]; no search has as many conditions.
-const maxIndex = 1000
+// maxIndex bounds N in name[N]: no list in a query string is longer.
+const maxIndex = 10_000
 
 // QueryObject turns the query string of an events list into the JSON object that a search
 // with the same content has as its body. Clients spell arrays and objects in these ways:

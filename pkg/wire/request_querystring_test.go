@@ -64,7 +64,7 @@ func TestQueryObjectRefuses(t *testing.T) {
 		{`filters[]={'field': 'a'}`, `filters[]`},
 		{`filters[][field]=a`, `filters[][field]`},
 		{`filters[-1][field]=a`, `filters[-1][field]`},
-		{`filters[1000][field]=a`, `filters[1000][field]`},
+		{`filters[10000][field]=a`, `filters[10000][field]`},
 		{`filters[0][value][a]=1`, `filters[0][value][a]`},
 		{`projections[0][a]=1`, `projections[0][a]`},
 		{`projections=[oops`, `projections`},

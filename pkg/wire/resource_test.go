@@ -25,7 +25,7 @@ func TestParams(t *testing.T) {
 		{"flag=True&n=3", "[] true 3"},
 		{"flag=0&n=", "[] false 0"},
 		{"ids=[7]", "ids[0]: must be a string, not a number"},
-		{"ids[a]=b", `ids[a]: "a" is no index from 0 to 999`},
+		{"ids[a]=b", `ids[a]: "a" is no index from 0 to 9999`},
 		{"ids[=b", "ids[: its brackets do not match"},
 		{"flag=perhaps", `flag: "perhaps" is not a boolean`},
 		{"flag=1&flag=0", "flag: is given more than once"},
