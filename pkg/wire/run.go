@@ -190,6 +190,11 @@ var filterMembers = map[string]bool{"field": true, "operator": true, "value": tr
 // whose clients know two states, no null, and only objects among the evaluators: anything else
 // stands in one under "value".
 func AppendRun(dst []byte, r *run.Run, p *project.Project, older bool) []byte {
+	return appendRun(dst, r, p, older, !older)
+}
+
+// appendRun is AppendRun; nulls says whether what is unknown is null, or left out.
+func appendRun(dst []byte, r *run.Run, p *project.Project, older, nulls bool) []byte {
 	var b rawjson.Builder
 	b.String("id", r.ID)
 	b.String("run_id", r.ID)
@@ -201,7 +206,7 @@ func AppendRun(dst []byte, r *run.Run, p *project.Project, older bool) []byte {
 	b.String("status", status)
 	if r.Description != nil {
 		b.String("description", *r.Description)
-	} else if !older {
+	} else if nulls {
 		b.Raw("description", []byte("null"))
 	}
 	for _, f := range []struct {
@@ -223,7 +228,7 @@ func AppendRun(dst []byte, r *run.Run, p *project.Project, older bool) []byte {
 	b.Raw("datapoint_ids", rawjson.AppendStrings(nil, r.DatapointIDs))
 	if r.DatasetID != "" {
 		b.String("dataset_id", r.DatasetID)
-	} else if !older {
+	} else if nulls {
 		b.Raw("dataset_id", []byte("null"))
 	}
 	if r.DatasetVersion > 0 {
@@ -233,7 +238,7 @@ func AppendRun(dst []byte, r *run.Run, p *project.Project, older bool) []byte {
 	b.String("project", p.Name)
 	b.String("scope_type", "project")
 	b.String("scope_id", p.PublicID)
-	addTimes(&b, r.Created, r.Updated, older)
+	addTimes(&b, r.Created, r.Updated, !nulls)
 	return append(dst, b.Bytes()...)
 }
 

@@ -84,8 +84,8 @@ func AppendComparison(dst []byte, c *run.Comparison, newRun, oldRun *run.Run, p 
 		b.String("presence", k.Presence)
 		return append(dst, b.Bytes()...)
 	}))
-	b.Raw("old_run", AppendRun(nil, oldRun, p, true))
-	b.Raw("new_run", AppendRun(nil, newRun, p, true))
+	b.Raw("old_run", appendRun(nil, oldRun, p, older, false))
+	b.Raw("new_run", appendRun(nil, newRun, p, older, false))
 	return append(dst, b.Bytes()...)
 }
 
