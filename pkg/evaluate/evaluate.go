@@ -39,6 +39,9 @@ type Result struct {
 	// Temporary says that the failure may go away by itself, such as a provider that is busy: the
 	// same event may be tried again later.
 	Temporary bool
+	// Unasked says, beside Temporary, that the event was not looked at, since those before it took all
+	// the time there was.
+	Unasked bool
 	// Score is a number, a boolean or a string; nil: there is none.
 	Score json.RawMessage
 	// Explanation tells a person how the score came about, or why there is none.

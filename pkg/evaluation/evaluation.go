@@ -94,6 +94,8 @@ type Outcome struct {
 	// State is Done, Failed or Dead; Waiting: it is to be tried again at Due.
 	State State
 	Due   int64
+	// Unasked says of one that waits that no engine was asked: the attempt does not count.
+	Unasked bool
 	// Drop says that there is nothing to evaluate any more: the evaluation is deleted.
 	Drop        bool
 	Score       json.RawMessage

@@ -145,8 +145,8 @@ func (s *Store) finishEvaluation(ctx context.Context, tx writeTx, project int64,
 	if o.Passed != nil {
 		passed = number(*o.Passed)
 	}
-	n, err := tx.exec(ctx, `UPDATE evaluation SET state = $4, due_ms = $5, finished_ms = $6, failure = $7, passed = $8, cost = $9, latency_ms = $10, score = $11, explanation = $12`+claimed,
-		append(key, stateCode(o.State), o.Due, finished, o.Failure, passed, o.Cost, o.LatencyMS, text(o.Score), o.Explanation)...)
+	n, err := tx.exec(ctx, `UPDATE evaluation SET state = $4, due_ms = $5, finished_ms = $6, failure = $7, passed = $8, cost = $9, latency_ms = $10, score = $11, explanation = $12, attempts = attempts - $13`+claimed,
+		append(key, stateCode(o.State), o.Due, finished, o.Failure, passed, o.Cost, o.LatencyMS, text(o.Score), o.Explanation, number(o.Unasked))...)
 	if err != nil || n == 0 || o.State != evaluation.Done || o.Score == nil {
 		return err
 	}
@@ -266,14 +266,15 @@ func (s *Store) FindEvaluations(ctx context.Context, projectID int64, q evaluati
 	return list, more, s.kind(err, "find evaluations")
 }
 
-// RetryEvaluations makes those that match and have failed or died wait anew, and counts them.
+// RetryEvaluations makes those that match and have failed or died wait anew, and counts them. Those
+// whose metric no longer runs over new events stay as they are, unless a backfill asked for them.
 func (s *Store) RetryEvaluations(ctx context.Context, projectID int64, q evaluation.Query) (n int64, err error) {
 	cond, args := s.evaluationWhere(projectID, q)
 	now := s.options.Now().UnixMilli()
 	at := len(args)
 	err = s.inSlices(ctx, projectID, func(ctx context.Context, tx writeTx) (int64, error) {
-		done, err := tx.exec(ctx, `UPDATE evaluation SET state = 0, attempts = 0, due_ms = `+fmt.Sprintf("$%d", at+1)+` WHERE project_id = $1 AND id IN (SELECT id FROM evaluation WHERE `+cond+
-			` AND state >= `+fmt.Sprint(stateCode(evaluation.Failed))+` LIMIT `+fmt.Sprint(evaluationSlice)+`)`, append(args[:at:at], now)...)
+		done, err := tx.exec(ctx, `UPDATE evaluation SET state = 0, attempts = 0, finished_ms = 0, failure = '', due_ms = `+fmt.Sprintf("$%d", at+1)+` WHERE project_id = $1 AND id IN (SELECT id FROM evaluation WHERE `+cond+
+			` AND state >= `+fmt.Sprint(stateCode(evaluation.Failed))+` AND (backfill_id <> '' OR EXISTS (SELECT 1 FROM metric m WHERE m.project_id = $1 AND m.id = metric_id AND m.online = 1)) LIMIT `+fmt.Sprint(evaluationSlice)+`)`, append(args[:at:at], now)...)
 		n += done
 		return done, err
 	})

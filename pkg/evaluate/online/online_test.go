@@ -640,3 +640,80 @@ func TestWork(t *testing.T) {
 		}
 	}
 }
+
+// An engine that has time for one event at a time, or cannot do with many, is asked until all are
+// scored; what it never looked at costs no attempt.
+func TestTimeForFew(t *testing.T) {
+	t.Parallel()
+	for name, few := range map[string]func(evaluate.Task) ([]evaluate.Result, error){
+		"one at a time": func(task evaluate.Task) ([]evaluate.Result, error) {
+			results := make([]evaluate.Result, len(task.Events))
+			for i := range results {
+				results[i] = evaluate.Result{Temporary: true, Unasked: true}
+			}
+			results[0] = evaluate.Result{Success: true, Score: json.RawMessage("1")}
+			return results, nil
+		},
+		"not many": func(task evaluate.Task) ([]evaluate.Result, error) {
+			if len(task.Events) > 2 {
+				return nil, context.DeadlineExceeded
+			}
+			results := make([]evaluate.Result, len(task.Events))
+			for i := range results {
+				results[i] = evaluate.Result{Success: true, Score: json.RawMessage("1")}
+			}
+			return results, nil
+		},
+	} {
+		w := newWorld(t, nil)
+		w.engine.answer = few
+		w.metric("m", nil)
+		for range 12 {
+			w.put(step("a"))
+		}
+		for range 3 {
+			w.settle()
+			w.move(time.Hour)
+		}
+		for _, e := range w.evaluations() {
+			if e.State != evaluation.Done || name == "one at a time" && e.Attempts != 1 {
+				t.Errorf("%s: %s after %d attempts: %s", name, e.State, e.Attempts, e.Explanation)
+			}
+		}
+	}
+}
+
+// untilTheEnd is an engine that takes all the time there is.
+type untilTheEnd struct{}
+
+func (untilTheEnd) Run(ctx context.Context, task evaluate.Task) ([]evaluate.Result, error) {
+	<-ctx.Done()
+	return slices.Repeat([]evaluate.Result{{Success: true, Score: json.RawMessage("1")}}, len(task.Events)), nil
+}
+
+// What a turn has no time left for waits as if nobody had claimed it.
+func TestNoTimeLeft(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	w.engine.answer = func(evaluate.Task) ([]evaluate.Result, error) { return nil, errors.New("broken") }
+	w.metric("m", nil)
+	for range 10 {
+		w.put(step("a"))
+	}
+	w.settle() // from now on an engine gets two at once
+	w.move(time.Hour)
+	o := w.r.Options
+	o.Timeout = 2 * time.Second
+	slow, err := New(w.s, untilTheEnd{}, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := slow.workOnce(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	count := map[string]int{}
+	for _, e := range w.evaluations() {
+		count[fmt.Sprint(e.State, e.Attempts)]++
+	}
+	w.equal("after one turn", map[string]int{"done2": 2, "waiting1": 8}, count)
+}

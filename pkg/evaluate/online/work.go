@@ -47,9 +47,11 @@ func (r *Runner) workOnce(ctx context.Context) (worked time.Duration, err error)
 	defer cancel()
 	for len(jobs) > 0 {
 		b, err := s.read(running, jobs)
+		if running.Err() != nil && (worked > 0 || ctx.Err() != nil) {
+			return worked, s.giveBack(ctx, jobs)
+		}
 		if err != nil {
-			// Nothing was asked of an engine: what is left comes back when the claim ends.
-			return worked, err
+			return worked, err // they come back when the claim ends
 		}
 		worked += time.Duration(b.read)*eventWork + b.evaluate(ctx, running)
 		if err := b.store(ctx); err != nil {
@@ -105,6 +107,19 @@ func (r *Runner) subject(ctx context.Context, g evaluation.Group) (*subject, err
 	return s, nil
 }
 
+// giveBack lets others have jobs for which there was no time.
+func (s *subject) giveBack(ctx context.Context, jobs []evaluation.Job) error {
+	b := &batch{subject: s}
+	for _, j := range jobs {
+		b.settle(j, b.unasked(""))
+	}
+	return b.store(ctx)
+}
+
+// atOnce is how many events an engine gets at once of which one has been tried so often: fewer each
+// time, so that none fails for ever for what others beside it do, or for want of time.
+func (s *subject) atOnce(attempts int) int { return max(1, s.Batch>>min(2*(attempts-1), 30)) }
+
 // batch is as many jobs as an engine gets at once, in order, and what came of others meanwhile.
 type batch struct {
 	*subject
@@ -131,6 +146,9 @@ func (s *subject) read(ctx context.Context, jobs []evaluation.Job) (*batch, erro
 	}
 	for bytes := 0; b.read < len(jobs) && bytes < batchBytes; b.read++ {
 		j := jobs[b.read]
+		if len(b.jobs) > 0 && len(b.jobs) >= s.atOnce(j.Attempts) {
+			break
+		}
 		i, there := at[j.EventID]
 		if !there {
 			b.settle(j, evaluation.Outcome{Drop: true})
@@ -187,7 +205,7 @@ func (b *batch) evaluate(ctx, running context.Context) (worked time.Duration) {
 	switch {
 	case ctx.Err() != nil && err != nil:
 		for _, j := range b.jobs {
-			b.settle(j, evaluation.Outcome{State: evaluation.Waiting, Due: b.Now().UnixMilli()})
+			b.settle(j, b.unasked(""))
 		}
 	case err != nil:
 		why := b.reason(err)
@@ -199,6 +217,8 @@ func (b *batch) evaluate(ctx, running context.Context) (worked time.Duration) {
 		for i, res := range results {
 			o := evaluation.Outcome{State: evaluation.Done, Score: res.Score, Explanation: res.Explanation, Failure: string(res.Failure), Passed: res.Passed, Cost: res.Cost, LatencyMS: share}
 			switch {
+			case res.Unasked:
+				o = b.unasked(res.Explanation)
 			case res.Temporary:
 				o = b.again(b.jobs[i], res.Explanation)
 			case !res.Success:
@@ -211,6 +231,11 @@ func (b *batch) evaluate(ctx, running context.Context) (worked time.Duration) {
 		return time.Duration(len(b.jobs)) * judgeWork
 	}
 	return took
+}
+
+// unasked is what becomes of a job that no engine has looked at: it is as if nobody had claimed it.
+func (b *batch) unasked(why string) evaluation.Outcome {
+	return evaluation.Outcome{State: evaluation.Waiting, Due: b.Now().UnixMilli(), Unasked: true, Explanation: why}
 }
 
 // again is what becomes of a job whose engine broke, or failed for a reason that may go away.

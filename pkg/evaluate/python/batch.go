@@ -35,7 +35,7 @@ func (b *batch) run(ctx context.Context, events []json.RawMessage) ([]evaluate.R
 	results := make([]evaluate.Result, 0, len(events))
 	for i, event := range events {
 		if end, ok := ctx.Deadline(); ok && i > 0 && time.Until(end) < b.engine.config.Deadline+reserve {
-			return fill(results, len(events)-len(results), evaluate.Result{Failure: Timeout, Temporary: true,
+			return fill(results, len(events)-len(results), evaluate.Result{Failure: Timeout, Temporary: true, Unasked: true,
 				Explanation: "The evaluator was not run: those before it on other events took all the time there was."}), nil
 		}
 		if i > 0 && !results[i-1].Success {

@@ -303,7 +303,16 @@ func evaluationLife(e *env) {
 	c.move(time.Hour)
 	e.equal("dead", 0, len(e.claimJobs(10)))
 	e.equal("dead letters", broken.ID, e.evaluations(evaluation.Query{State: evaluation.Dead})[0].EventID)
+	off := false
+	_, err = e.s.UpdateMetric(e.ctx, e.project, m, metric.Patch{EnabledInProd: &off})
+	e.ok(err)
 	n, err := e.s.RetryEvaluations(e.ctx, e.project, evaluation.Query{State: evaluation.Dead})
+	e.ok(err)
+	e.equal("retried of a metric that is switched off", int64(0), n)
+	on := true
+	_, err = e.s.UpdateMetric(e.ctx, e.project, m, metric.Patch{EnabledInProd: &on})
+	e.ok(err)
+	n, err = e.s.RetryEvaluations(e.ctx, e.project, evaluation.Query{State: evaluation.Dead})
 	e.ok(err)
 	e.equal("retried", int64(1), n)
 	e.equal("anew", 1, e.claimJobs(10)[0].Attempts)
