@@ -115,6 +115,9 @@ func (e *Engine) program(text string) (*vm.Program, error) {
 	if len(text) > MaxBytes {
 		return nil, fault.New(fault.Invalid, "an expression has at most %d bytes", MaxBytes)
 	}
+	if err := checkPatterns(text); err != nil {
+		return nil, err
+	}
 	p, err := expr.Compile(text, language...)
 	if err != nil {
 		return nil, fault.New(fault.Invalid, "%s", brief(err))
@@ -142,6 +145,9 @@ func (e *Engine) run(ctx context.Context, p *vm.Program, d *metric.Definition, e
 	}
 	if value == nil {
 		return failed(Wrong, "The expression gives nil, no score. A field that the event lacks is nil; ?? gives it another value.")
+	}
+	if truth, ok := value.(bool); ok && d.Return == metric.Float {
+		value = map[bool]int{true: 1}[truth]
 	}
 	score, err := json.Marshal(value)
 	if err != nil {

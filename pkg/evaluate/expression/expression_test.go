@@ -46,6 +46,8 @@ func TestScores(t *testing.T) {
 		`ground_truth.answer`:             `"there are three cats"`,
 		`event.event_name + "!"`:          `"chat!"`,
 		`answer matches "[0-9]+ cats"`:    `true`,
+		`answer matches "^[\\pL ]+\\pN"`:  `true`,
+		`outputs.nothing matches "a"`:     `false`,
 		`lower(answer) contains "there"`:  `true`,
 		`filter(inputs.chat_history, .role == "user")[0].content`:    `"How many cats?"`,
 		`len(inputs.chat_history)`:                                   `2`,
@@ -186,6 +188,8 @@ func TestHostile(t *testing.T) {
 		"rouge":          `rougeL(answer, upper(answer) + "x")`,
 		"compare":        `count(1..1000, answer == answer + "x")`,
 		"matches":        `count(1..1000, answer matches "(a*)*b$")`,
+		"large pattern":  `answer matches (repeat("(a|a)?", 500) + "c$") ? 1 : 0`,
+		"schema pattern": `jsonMatches({"a": answer}, {"properties": {"a": {"pattern": "(a|a)?(.*a){500}c$"}}}) ? 1 : 0`,
 		"in":             `count(1..1000, # in words(answer))`,
 		"json":           `count(1..1000, toJSON(outputs) == "")`,
 		"parse":          `count(1..1000, fromJSON(toJSON(outputs)) == nil)`,
@@ -218,7 +222,8 @@ func TestCheck(t *testing.T) {
 	if err := e.Check(&metric.Definition{Criteria: "duration < 5"}); err != nil {
 		t.Error(err)
 	}
-	for _, criteria := range []string{"duration <", strings.Repeat("1+", MaxBytes) + "1", strings.Repeat("1+", 20_000) + "1", strings.Repeat("(", 30_000)} {
+	for _, criteria := range []string{"duration <", strings.Repeat("1+", MaxBytes) + "1", strings.Repeat("1+", 20_000) + "1", strings.Repeat("(", 30_000),
+		`answer matches "((a{0,30}){0,30}){0,30}"`, `answer matches "` + strings.Repeat("a{1000}", 1000) + `"`, `answer matches "("`, `answer matches 5`} {
 		var f *fault.Error
 		if err := e.Check(&metric.Definition{Criteria: criteria}); !errors.As(err, &f) || f.Kind != fault.Invalid || f.Field != "criteria" {
 			t.Errorf("%.20s…: %v", criteria, err)

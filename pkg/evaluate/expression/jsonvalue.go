@@ -82,6 +82,11 @@ func jsonMatches(m *meter, value, schema any) (bool, error) {
 	}
 	c := jsonschema.NewCompiler()
 	c.UseLoader(noLoader{})
+	over := false
+	c.UseRegexpEngine(func(text string) (jsonschema.Regexp, error) {
+		p, err := patternOf(text)
+		return schemaPattern{p, m, &over}, err
+	})
 	if err := c.AddResource("schema", doc); err != nil {
 		return false, fmt.Errorf("jsonMatches: %w", err)
 	}
@@ -90,10 +95,31 @@ func jsonMatches(m *meter, value, schema any) (bool, error) {
 		return false, fmt.Errorf("jsonMatches: the schema is none: %w", err)
 	}
 	var invalid *jsonschema.ValidationError
-	if err := compiled.Validate(instance); err != nil && !errors.As(err, &invalid) {
+	err = compiled.Validate(instance)
+	switch {
+	case over:
+		return false, errWork
+	case err != nil && !errors.As(err, &invalid):
 		return false, fmt.Errorf("jsonMatches: %w", err)
 	}
 	return invalid == nil, nil
+}
+
+// schemaPattern is a regular expression in a schema. Once the work is done it matches nothing, and
+// over says so.
+type schemaPattern struct {
+	pattern
+	m    *meter
+	over *bool
+}
+
+// MatchString implements jsonschema.Regexp.
+func (p schemaPattern) MatchString(text string) bool {
+	if p.charge(p.m, text) != nil {
+		*p.over = true
+		return false
+	}
+	return p.pattern.MatchString(text)
 }
 
 // maxSchema bounds the parts of a schema, counted as often as they are referred to.

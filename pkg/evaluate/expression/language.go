@@ -77,9 +77,10 @@ func (m *meter) look(value any) error {
 
 // The names of what the patcher puts into every expression. None is a word of the language.
 const (
-	meterName = "$meter"
-	lookName  = "$look"
-	turnName  = "$turn"
+	meterName   = "$meter"
+	lookName    = "$look"
+	turnName    = "$turn"
+	matchesName = "$matches"
 )
 
 // language are the options of every compilation.
@@ -90,6 +91,9 @@ var language = func() []expr.Option {
 		// look(value) charges for the value and gives it back; turn(value) counts a turn.
 		expr.Function(lookName, metered((*meter).look)),
 		expr.Function(turnName, metered(func(m *meter, _ any) error { return m.turn() })),
+		expr.Function(matchesName, func(args ...any) (any, error) {
+			return matches(args[0].(*meter), args[1], args[2])
+		}, new(func(*meter, string, string) bool)),
 	}
 	for name, f := range functions {
 		options = append(options, expr.DisableBuiltin(name), expr.Function(name, f.call, f.types...))
@@ -122,8 +126,10 @@ func (patcher) Visit(node *ast.Node) {
 		n.Node = call(turnName, n.Node)
 	case *ast.BinaryNode:
 		switch n.Operator {
-		case "==", "!=", "+", "in", "contains", "startsWith", "endsWith", "matches":
+		case "==", "!=", "+", "in", "contains", "startsWith", "endsWith":
 			n.Left, n.Right = looked(n.Left), looked(n.Right)
+		case "matches":
+			ast.Patch(node, &ast.CallNode{Callee: &ast.IdentifierNode{Value: matchesName}, Arguments: []ast.Node{&ast.IdentifierNode{Value: meterName}, n.Left, n.Right}})
 		case "..":
 			ast.Patch(node, call(lookName, n))
 		}
