@@ -45,13 +45,14 @@ var functions = map[string]function{
 		return tokenF1(words(normalize(mainText(a))), words(normalize(mainText(b)))), m.two(a, b)
 	}),
 	// bleu(a, b): sentence BLEU of up to four words, with n-grams from two words on counted from one (Lin and
-	// Och 2004), so that a short text without a common four-gram is not 0.
+	// Och 2004), so that a short text without a common four-gram is not 0: that of sacrebleu with add-k smoothing, k = 1.
 	"bleu": of2(func(m *meter, a, b any) (float64, error) {
 		return bleu(words(strings.ToLower(mainText(a))), words(strings.ToLower(mainText(b)))), m.two(a, b)
 	}),
-	// rougeL(a, b): ROUGE-L, the F-measure of the longest common subsequence of words.
+	// rougeL(a, b): ROUGE-L, the F-measure of the longest common subsequence of words (Lin 2004), as
+	// Google's rouge-score computes it without stemming.
 	"rougeL": of2(func(m *meter, a, b any) (float64, error) {
-		return rougeL(m, words(strings.ToLower(mainText(a))), words(strings.ToLower(mainText(b))))
+		return rougeL(m, strings.ToLower(mainText(a)), strings.ToLower(mainText(b)))
 	}),
 	// overlap(a, b): how much of all elements of two lists is in both (Jaccard index); 1 for two
 	// empty lists. A text is the list of its normalized words.
@@ -72,10 +73,13 @@ var functions = map[string]function{
 	}),
 
 	// toolCalls(event or messages): the calls of tools in it, as {"name", "arguments"}, in their order.
-	"toolCalls": of1(func(m *meter, v any) ([]any, error) { return toolCalls(v), m.look(v) }),
+	// A text that is JSON is read.
+	"toolCalls": of1(func(m *meter, v any) ([]any, error) { return toolCalls(asJSON(v)), m.look(v) }),
 	// toolCallScore(a, b): how far the calls a are those of b, from 0 to 1: a call of the right name
 	// counts by how far its arguments are right (at least a half), a missing or additional call 0.
-	"toolCallScore": of2(func(m *meter, a, b any) (float64, error) { return toolCallScore(m, toolCalls(a), toolCalls(b)) }),
+	"toolCallScore": of2(func(m *meter, a, b any) (float64, error) {
+		return toolCallScore(m, toolCalls(asJSON(a)), toolCalls(asJSON(b)))
+	}),
 	// failures(event): the events that have an error, of it and all below it.
 	"failures": of1(func(m *meter, v any) ([]any, error) { return failures([]any{}, v), m.look(v) }),
 	// trajectory(a, b, mode): steps of an agent, by name, are those expected: "exact" the same in the
@@ -85,7 +89,7 @@ var functions = map[string]function{
 		if err := args[0].(*meter).two(args[1], args[2]); err != nil {
 			return nil, err
 		}
-		return trajectory(stepNames(args[1]), stepNames(args[2]), args[3].(string))
+		return trajectory(stepNames(asJSON(args[1])), stepNames(asJSON(args[2])), args[3].(string))
 	}, []any{new(func(*meter, any, any, string) bool)}},
 
 	// Of the language, bounded.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -201,15 +202,15 @@ func grams(list []string, n int) map[string]int {
 
 // bleu is the sentence BLEU of a against the one reference b: the geometric mean of the precisions
 // of runs of one to four words, with one added to both counts from two words on, times the penalty
-// for what is shorter than the reference.
+// for what is shorter than the reference. Of two empty texts it is 1.
 func bleu(a, b []string) float64 {
 	if len(a) == 0 || len(b) == 0 {
 		return ratio(0, len(a)+len(b), 1)
 	}
-	sum, orders := 0.0, min(4, len(a), len(b))
+	const orders = 4
+	sum := 0.0
 	for n := 1; n <= orders; n++ {
-		given := grams(a, n)
-		hits, all := float64(common(given, grams(b, n))), float64(len(a)-n+1)
+		hits, all := float64(common(grams(a, n), grams(b, n))), float64(max(len(a)-n+1, 0))
 		if n > 1 {
 			hits, all = hits+1, all+1
 		}
@@ -219,13 +220,26 @@ func bleu(a, b []string) float64 {
 		sum += math.Log(hits / all)
 	}
 	penalty := min(0, 1-float64(len(b))/float64(len(a)))
-	return math.Exp(sum/float64(orders) + penalty)
+	return math.Exp(sum/orders + penalty)
 }
 
-// rougeL is the F-measure of the longest common subsequence of two lists of words.
-func rougeL(m *meter, a, b []string) (float64, error) {
-	n, err := subsequence(m, a, b)
-	return harmonic(n, len(a), len(b)), err
+// rougeL is the F-measure of the longest common subsequence of the words of two texts, punctuation
+// left out. Where neither has words it is 1 if they are the same text.
+func rougeL(m *meter, a, b string) (float64, error) {
+	s, t := spoken(words(a)), spoken(words(b))
+	if len(s)+len(t) == 0 && strings.TrimSpace(a) != strings.TrimSpace(b) {
+		return 0, nil
+	}
+	n, err := subsequence(m, s, t)
+	return harmonic(n, len(s), len(t)), err
+}
+
+// spoken are those words that are no punctuation.
+func spoken(list []string) []string {
+	return slices.DeleteFunc(list, func(s string) bool {
+		r, _ := utf8.DecodeRuneInString(s)
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r)
+	})
 }
 
 // subsequence is the length of the longest common subsequence.

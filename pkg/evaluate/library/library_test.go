@@ -2,6 +2,8 @@ package library_test
 
 import (
 	"encoding/json"
+	"fmt"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -57,6 +59,26 @@ func TestEntries(t *testing.T) {
 	}
 	if len(seen) < 30 {
 		t.Errorf("the library has %d metrics", len(seen))
+	}
+}
+
+// TestDocs: the table of the documentation has a row for each entry, with its description.
+func TestDocs(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../../docs/evaluators.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range library.Entries() {
+		var parameters []string
+		for _, p := range e.Parameters {
+			parameters = append(parameters, "`"+p.Name+"`")
+		}
+		d := &e.Definition
+		row := fmt.Sprintf("| `%s` | `%s` | %s | %s | %s |\n", d.Name, d.Type, d.Return, d.Description, strings.Join(parameters, ", "))
+		if !strings.Contains(string(page), row) {
+			t.Errorf("docs/evaluators.md lacks the row\n%s", row)
+		}
 	}
 }
 
