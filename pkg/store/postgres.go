@@ -54,22 +54,9 @@ const (
 // openPostgres opens a database with so many lanes for telemetry, and one for all else.
 func openPostgres(ctx context.Context, dsn string, lanes int) (*postgresDB, error) {
 	lanes++
-	conf, err := pgxpool.ParseConfig(dsn)
+	conf, err := postgresConfig(dsn, lanes)
 	if err != nil {
-		// The parser's own message repeats the password.
-		return nil, fault.InvalidField("dsn", "not a PostgreSQL connection string")
-	}
-	conf.MaxConns = int32(lanes + postgresReaders)
-	conf.MinConns = 1
-	if conf.ConnConfig.ConnectTimeout == 0 {
-		conf.ConnConfig.ConnectTimeout = 10 * time.Second
-	}
-	// JSON stands in rows as text, and most filters run once: plans made for their arguments
-	// use the day partitions and partial indexes that generic plans miss.
-	conf.ConnConfig.RuntimeParams["plan_cache_mode"] = "force_custom_plan"
-	conf.ConnConfig.RuntimeParams["jit"] = "off"
-	if conf.ConnConfig.RuntimeParams["application_name"] == "" {
-		conf.ConnConfig.RuntimeParams["application_name"] = "spangrove"
+		return nil, err
 	}
 	pool, err := pgxpool.NewWithConfig(ctx, conf)
 	if err != nil {
@@ -81,6 +68,30 @@ func openPostgres(ctx context.Context, dsn string, lanes int) (*postgresDB, erro
 		return nil, err
 	}
 	return d, nil
+}
+
+// postgresConfig reads a connection string, which may allow more connections than lanes and readers need.
+func postgresConfig(dsn string, lanes int) (*pgxpool.Config, error) {
+	conf, err := pgxpool.ParseConfig(dsn)
+	if err != nil {
+		// The parser's own message repeats the password.
+		return nil, fault.InvalidField("dsn", "not a PostgreSQL connection string")
+	}
+	if need := int32(lanes + postgresReaders); !strings.Contains(dsn, "pool_max_conns") || conf.MaxConns < need {
+		conf.MaxConns = need
+	}
+	conf.MinConns = 1
+	if conf.ConnConfig.ConnectTimeout == 0 {
+		conf.ConnConfig.ConnectTimeout = 10 * time.Second
+	}
+	// JSON stands in rows as text, and most filters run once: plans made for their arguments
+	// use the day partitions and partial indexes that generic plans miss.
+	conf.ConnConfig.RuntimeParams["plan_cache_mode"] = "force_custom_plan"
+	conf.ConnConfig.RuntimeParams["jit"] = "off"
+	if conf.ConnConfig.RuntimeParams["application_name"] == "" {
+		conf.ConnConfig.RuntimeParams["application_name"] = "spangrove"
+	}
+	return conf, nil
 }
 
 func (d *postgresDB) prepare(ctx context.Context) error {
