@@ -46,9 +46,10 @@ const (
 	sqliteReaders      = 4
 	sqliteReadCacheKB  = 8 << 10
 	sqliteWriteCacheKB = 16 << 10
-	walCheckpointBytes = 8 << 20  // from here on, pages are copied back in the background
-	walRestartBytes    = 48 << 20 // from here on, the lane lets the log begin anew
-	walAutoPages       = 64_000   // backstop: SQLite's own checkpoint inside a commit
+	walCheckpointBytes = 8 << 20 // from here on, pages are copied back in the background
+	walRestartPages    = 12_000  // of 4 KB; from here on, the lane lets the log begin anew
+	walRestartBytes    = walRestartPages * 4096
+	walAutoPages       = 64_000 // backstop: SQLite's own checkpoint inside a commit
 	checkpointEvery    = 250 * time.Millisecond
 	checkpointIdle     = time.Second
 	// busyMillis is how long a connection waits for a lock that another program has, such as one
@@ -299,23 +300,31 @@ func (d *sqliteDB) checkpoints() {
 			}
 		}
 		last = info.Size()
-		if _, err := d.check.Exec("PRAGMA wal_checkpoint(PASSIVE)"); err != nil {
+		pages, _, err := d.copyBack()
+		if err != nil {
 			d.log.Warn("checkpoint", zap.Error(err))
 		}
-		if info.Size() > walRestartBytes {
+		if pages > walRestartPages { // not by the file's size, which stays when the log begins anew
 			d.restart.Store(true)
 		}
 	}
 }
 
+// copyBack copies what it can of the log's pages back, without keeping anybody waiting. It gives how
+// many the log has since it began anew, and how many of them are copied by now.
+func (d *sqliteDB) copyBack() (pages, copied int, err error) {
+	var busy int
+	err = d.check.QueryRow("PRAGMA wal_checkpoint(PASSIVE)").Scan(&busy, &pages, &copied)
+	return pages, copied, err
+}
+
 // cut copies all of the log back and cuts its file. Only the cut itself, when nothing is left to
 // copy, keeps writers out; it waits for nobody, so a reader that stands on the log puts it off.
 func (d *sqliteDB) cut() error {
-	var busy, pages, copied int
-	if err := d.check.QueryRow("PRAGMA wal_checkpoint(PASSIVE)").Scan(&busy, &pages, &copied); err != nil || copied < pages {
-		return err
+	pages, copied, err := d.copyBack()
+	if err == nil && copied >= pages {
+		_, err = d.check.Exec("PRAGMA wal_checkpoint(TRUNCATE)")
 	}
-	_, err := d.check.Exec("PRAGMA wal_checkpoint(TRUNCATE)")
 	return err
 }
 
