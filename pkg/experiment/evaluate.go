@@ -72,7 +72,7 @@ type DatapointResult struct {
 	ID        string // as the server knows it: EXT-… if it is not stored
 	SessionID string // empty if the run was cancelled before its turn
 	Outputs   any
-	Err       error            // of the function, which may have panicked
+	Err       error            // of the function, which may have panicked or ended its goroutine
 	Scores    map[string]Score // by evaluator, without those that failed
 	// EvaluatorErrs tell why there is no score.
 	EvaluatorErrs map[string]error
@@ -285,27 +285,29 @@ func revision() map[string]any {
 func (e *evaluation) run(ctx context.Context) {
 	// Each session begins a trace of its own, whatever span the caller is in.
 	ctx = trace.ContextWithSpanContext(ctx, trace.SpanContext{})
-	turns := make(chan *DatapointResult)
-	var workers sync.WaitGroup
-	for range min(e.spec.Parallel, len(e.result.Datapoints)) {
-		workers.Go(func() {
-			for d := range turns {
-				if ctx.Err() == nil { // a turn may be given in the moment in which it ends
-					e.datapoint(ctx, d)
-					e.progress(d)
-				}
+	turns := make(chan struct{}, e.spec.Parallel)
+	var work sync.WaitGroup
+	defer work.Wait()
+	for i := range e.result.Datapoints {
+		select {
+		case turns <- struct{}{}:
+		case <-ctx.Done():
+			return
+		}
+		work.Go(func() {
+			defer func() { <-turns }()
+			if ctx.Err() != nil { // a turn may be given in the moment in which it ends
+				return
 			}
+			d := &e.result.Datapoints[i]
+			defer e.progress(d) // also where the function ends its goroutine
+			e.datapoint(ctx, d)
 		})
 	}
-	for i := 0; i < len(e.result.Datapoints) && ctx.Err() == nil; i++ {
-		select {
-		case turns <- &e.result.Datapoints[i]:
-		case <-ctx.Done():
-		}
-	}
-	close(turns)
-	workers.Wait()
 }
+
+// errExited is the error of a function that ends its goroutine, as FailNow of package testing does.
+var errExited = errors.New("the function ended its goroutine")
 
 func (e *evaluation) progress(d *DatapointResult) {
 	e.mu.Lock()
@@ -320,6 +322,14 @@ func (e *evaluation) progress(d *DatapointResult) {
 func (e *evaluation) datapoint(ctx context.Context, d *DatapointResult) {
 	x := Context{RunID: e.result.RunID, DatasetID: e.result.DatasetID, RunName: e.result.Name}
 	ctx, d.SessionID = e.t.StartSession(ctx, x.RunName, x.Tracer(d.ID), tracer.Fields{Inputs: d.Datapoint.Inputs})
+	defer func() {
+		about := tracer.Fields{Outputs: d.Outputs}
+		if d.Datapoint.GroundTruth != nil {
+			about.Feedback = map[string]any{"ground_truth": d.Datapoint.GroundTruth}
+		}
+		tracer.EnrichSession(ctx, about)
+	}()
+	d.Err = errExited // unless it comes back
 	d.Err = guard(func() error {
 		return e.t.Trace(ctx, e.spec.FunctionName, func(ctx context.Context) error {
 			began := time.Now()
@@ -334,11 +344,6 @@ func (e *evaluation) datapoint(ctx context.Context, d *DatapointResult) {
 			return nil
 		}, tracer.Chain, tracer.Fields{Inputs: d.Datapoint.Inputs})
 	})
-	about := tracer.Fields{Outputs: d.Outputs}
-	if d.Datapoint.GroundTruth != nil {
-		about.Feedback = map[string]any{"ground_truth": d.Datapoint.GroundTruth}
-	}
-	tracer.EnrichSession(ctx, about)
 }
 
 // judge lets the evaluators give their scores, which are metrics of the function's step.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -308,5 +309,24 @@ func TestMistakes(t *testing.T) {
 	r, err := experiment.Evaluate(t.Context(), c, tr, experiment.Spec{Function: f, Dataset: dataset})
 	if err != nil || r.Status != client.RunFailed {
 		t.Errorf("a function that always fails: %+v, %v", r, err)
+	}
+}
+
+// TestFailNow evaluates functions that end their goroutine, as those of tests do, more of them than
+// may work at a time.
+func TestFailNow(t *testing.T) {
+	api, _ := inprocess.Start(t, inprocess.SQLite(t))
+	c, tr := connect(t, api)
+	r, err := experiment.Evaluate(t.Context(), c, tr, experiment.Spec{
+		Dataset: make([]experiment.Datapoint, 5), Parallel: 2,
+		Function: func(_ context.Context, d experiment.Datapoint) (any, error) { runtime.Goexit(); return 1, nil },
+	})
+	if err != nil || r.Status != client.RunFailed {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	for _, d := range r.Datapoints {
+		if d.Err == nil || d.SessionID == "" {
+			t.Errorf("%+v", d)
+		}
 	}
 }
