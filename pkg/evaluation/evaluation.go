@@ -96,6 +96,8 @@ type Outcome struct {
 	Due   int64
 	// Unasked says of one that waits that no engine was asked: the attempt does not count.
 	Unasked bool
+	// Outdated says that another version of the metric is in force by now.
+	Outdated bool
 	// Drop says that there is nothing to evaluate any more: the evaluation is deleted.
 	Drop        bool
 	Score       json.RawMessage

@@ -150,6 +150,15 @@ func (s *Store) finishEvaluation(ctx context.Context, tx writeTx, project int64,
 	if err != nil || n == 0 || o.State != evaluation.Done || o.Score == nil {
 		return err
 	}
+	if o.Outdated {
+		// What was asked for since goes before it, whichever comes to its end first.
+		var newer int
+		found, err := one(ctx, tx, `SELECT 1 FROM evaluation o JOIN evaluation q ON q.project_id = o.project_id AND q.event_id = o.event_id AND q.metric_id = o.metric_id
+			WHERE q.project_id = $1 AND q.id = $2 AND o.id <> q.id AND o.created_ms >= q.created_ms AND o.state = 2 AND o.score IS NOT NULL LIMIT 1`, []any{project, o.ID}, &newer)
+		if err != nil || found {
+			return err
+		}
+	}
 	old, err := s.find(ctx, tx, project, o.EventID)
 	if fault.Of(err) == fault.NotFound {
 		// Deleted while the engine looked at it.

@@ -68,6 +68,7 @@ type subject struct {
 	group   evaluation.Group
 	project project.Project
 	name    string // of the metric now: where its scores are found
+	old     bool   // another version is in force now
 	metric  metric.Definition
 	after   []string // metrics whose scores it is made of
 }
@@ -93,7 +94,7 @@ func (r *Runner) subject(ctx context.Context, g evaluation.Group) (*subject, err
 	if len(now) == 0 || len(versions) == 0 || g.Backfill == "" && !now[0].EnabledInProd {
 		return nil, r.store.DropWaiting(ctx, g)
 	}
-	s.name, s.metric = now[0].Name, versions[0].Definition
+	s.name, s.metric, s.old = now[0].Name, versions[0].Definition, now[0].Deployed != g.Version
 	if s.metric.Type == metric.Composite {
 		online, err := r.store.OnlineMetrics(ctx, g.Project)
 		if err != nil {
@@ -189,7 +190,7 @@ func (s *subject) text(ctx context.Context, e *event.Event) (json.RawMessage, er
 }
 
 func (b *batch) settle(j evaluation.Job, o evaluation.Outcome) {
-	o.Job = j
+	o.Job, o.Outdated = j, b.old
 	b.outcomes = append(b.outcomes, o)
 }
 

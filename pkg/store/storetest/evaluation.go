@@ -23,6 +23,7 @@ var evaluationTests = []test{
 	{"Evaluation/bounded number of metrics", onlineBound},
 	{"Evaluation/claimed, finished, retried", evaluationLife},
 	{"Evaluation/a claim that ended changes nothing", lateFinish},
+	{"Evaluation/a version that is no longer in force", outdatedFinish},
 	{"Evaluation/the event is deleted", evaluatedEventDeleted},
 	{"Evaluation/lists", evaluationLists},
 	{"Evaluation/events by their ids", eventsByID},
@@ -339,6 +340,35 @@ func lateFinish(e *env) {
 	done(second[0], `2`)
 	done(second[0], `3`)
 	e.equal("the one that holds", `{"m":2}`, string(e.event(a.ID).Metrics))
+}
+
+// An evaluation by a version that was in force before may end after one by the version that is.
+func outdatedFinish(e *env) {
+	c := e.clocked()
+	m := e.onlineMetric("m")
+	a, b := step("s", "a", 0), step("s", "b", 1)
+	e.put(a, b)
+	e.admit(evaluation.Admission{Requests: []evaluation.Request{{MetricID: m, Version: 1, EventID: a.ID}, {MetricID: m, Version: 1, EventID: b.ID}}})
+	c.move(time.Second)
+	e.admit(evaluation.Admission{Requests: []evaluation.Request{{MetricID: m, Version: 2, EventID: a.ID}}})
+	claim := func(version int64) []evaluation.Job {
+		jobs, err := e.s.ClaimEvaluations(e.ctx, evaluation.Group{Project: e.project, MetricID: m, Version: version}, 10, time.Minute, nil)
+		e.ok(err)
+		return jobs
+	}
+	first, second := claim(1), claim(2)
+	finish := func(score string, outdated bool, jobs ...evaluation.Job) {
+		var outcomes []evaluation.Outcome
+		for _, j := range jobs {
+			outcomes = append(outcomes, evaluation.Outcome{Job: j, State: evaluation.Done, Score: raw(score), Outdated: outdated})
+		}
+		e.ok(e.s.FinishEvaluations(e.ctx, e.project, "m", outcomes))
+	}
+	finish(`2`, false, second...)
+	finish(`1`, true, first...)
+	e.equal("the version in force", `{"m":2}`, string(e.event(a.ID).Metrics))
+	e.equal("no other version", `{"m":1}`, string(e.event(b.ID).Metrics))
+	e.equal("results", 3, len(e.evaluations(evaluation.Query{State: evaluation.Done})))
 }
 
 func evaluatedEventDeleted(e *env) {
