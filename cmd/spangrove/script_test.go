@@ -66,6 +66,7 @@ func runScripts(t *testing.T, dsn string) {
 	nowhere := sink(t)
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata",
+		WorkdirRoot:         t.TempDir(), // or a run of some scripts alone leaves its folder behind
 		UpdateScripts:       *update,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
