@@ -149,7 +149,7 @@ func TestPostgresPartitionWaitsForNobody(t *testing.T) {
 	}
 	e := event.Event{Type: event.TypeTool, Name: "x", Start: 86_400_000 * 100, Inputs: []byte(`{"q":1}`)}
 	e.Complete(time.UnixMilli(0))
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	if err := s.Put(ctx, p.ID, event.Batch{Events: []event.Event{e}}); err != nil {
 		t.Fatal(err)

@@ -78,7 +78,7 @@ func TestWriterNeedsNoReader(t *testing.T) {
 	t.Parallel()
 	d, _ := openForTest(t)
 	takeReaders(t, d)
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	err := d.write(ctx, 0, func(tx writeTx) error {
 		_, err := tx.findEvents(ctx, 1, []idDays{{id: uuid.New()}})
