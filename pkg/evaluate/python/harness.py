@@ -102,7 +102,8 @@ def main():
         """The code of all statements, and that of the last if it is an expression."""
         tree = compile(source, file, "exec", 0x400, dont_inherit=True)  # only parsed
         last = None
-        if tree.body and type(tree.body[-1]).__name__ == "Expr" and type(tree.body[-1].value).__name__ != "Constant":
+        # A text that stands alone is a comment.
+        if tree.body and type(tree.body[-1]).__name__ == "Expr" and not isinstance(getattr(tree.body[-1].value, "value", None), (str, bytes, type(...))):
             last = compile(type(EXPRESSION)(tree.body.pop().value), file, "eval", dont_inherit=True)
         return compile(tree, file, "exec", dont_inherit=True), last
 
@@ -201,22 +202,18 @@ def main():
             value, explanation = value
         fields = {"type": name_of(type(value))}
         if explanation is not None:
-            fields["explanation"] = whole(explanation)
+            fields["explanation"] = plain(explanation)
         if is_a(value, bool):
             fields["bool"] = value
         elif is_a(value, int):
             fields["number"] = int.__repr__(value)
         elif is_a(value, str):
-            fields["string"] = whole(value)
+            fields["string"] = plain(value)
         elif value is not None and (is_a(value, float) or hasattr(type(value), "__float__")):
             fields["number"] = float.__repr__(float(value))
         elif value is not None:
             fields["text"] = plain(repr(value))[:200]
         return fields
-
-    def whole(s):
-        """Text without halves of surrogate pairs, which JSON has no place for."""
-        return plain(s).encode("utf-8", "replace").decode("utf-8")
 
     # What a usual evaluator needs is taken from the host beforehand and given back to the
     # allocator: an interpreter that has grown cannot be set back.

@@ -363,3 +363,30 @@ func measure(b *testing.B, e *Engine, t evaluate.Task, events int) {
 	}
 	b.ReportMetric(float64(events*b.N)/b.Elapsed().Seconds(), "evaluations/s")
 }
+
+// TestValues: what evaluators end with, and what text comes of halves of characters.
+func TestValues(t *testing.T) {
+	e := realEngine(t, Config{Deadline: time.Minute})
+	for code, want := range map[string]string{
+		"import json\n1":   `1`,
+		"-0.5":             `-0.5`,
+		`"only a comment"`: ``,
+		"def f(event):\n    return 2\n\"a comment\"":                                       `2`,
+		"def f(event):\n    return True\n...":                                              `1`,
+		"chr(0x1f60a)":                                                                     `"😊"`,
+		`chr(0xd83d) + chr(0xde0a) + chr(0xd83d) + "a" + chr(0)`:                           `"😊�a\u0000"`,
+		"class Text(str):\n    def __str__(self):\n        return 5\nText('a'), Text('b')": `"a"`,
+	} {
+		d := task(code, `{}`)
+		if strings.HasPrefix(want, `"`) {
+			d.Metric.Return = metric.String
+		}
+		got, err := e.Evaluate(t.Context(), d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(got[0].Score) != want || got[0].Success != (want != "") {
+			t.Errorf("%s: %+v", code, got[0])
+		}
+	}
+}
