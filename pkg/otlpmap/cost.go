@@ -1,6 +1,8 @@
 package otlpmap
 
 import (
+	"strconv"
+
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/price"
 	"github.com/spangrove/spangrove/pkg/rawjson"
@@ -46,7 +48,10 @@ func (b *build) theCost() (raw []byte, source string) {
 // follows from the total: an embedding has no completion, and some senders tell only one of
 // the two. Without the prompt nothing is priced: half a cost looks like a whole one.
 func (b *build) priced() (u price.Usage, ok bool) {
-	c := &b.counts
+	c := b.counts
+	if !c[countPrompt].set && !c[countCompletion].set && !c[countTotal].set {
+		c = b.ownCounts()
+	}
 	prompt, completion, total := c[countPrompt], c[countCompletion], c[countTotal]
 	switch {
 	case prompt.set && !completion.set && total.set:
@@ -60,6 +65,22 @@ func (b *build) priced() (u price.Usage, ok bool) {
 	}, prompt.set
 }
 
+// ownCounts are the tokens that a program gives as metadata of its own, under the names that
+// counts have there.
+func (b *build) ownCounts() (c [countKinds]count) {
+	for i := range c {
+		for _, f := range compiled.countFields[i] {
+			if !b.filled(f.field) {
+				continue
+			}
+			if n, err := strconv.ParseInt(string(b.written(f)), 10, 64); err == nil && n >= 0 {
+				c[i] = count{n, true}
+			}
+		}
+	}
+	return c
+}
+
 // configText is the text that stands in a field of config.
 func (b *build) configText(t target) string {
 	if !b.filled(t.field) {
@@ -70,10 +91,15 @@ func (b *build) configText(t target) string {
 			return s
 		}
 	}
-	o := &b.obj[bucketConfig]
+	return unquoted(b.written(t))
+}
+
+// written is the JSON that stands in a field already. It is valid until the next value is written.
+func (b *build) written(t target) []byte {
+	o := &b.obj[t.bucket]
 	at := len(o.buf)
 	o.buf = append(o.buf, '}') // as finish will
-	text := unquoted(rawjson.Get(o.buf, t.key))
+	raw := rawjson.Get(o.buf, t.key)
 	o.buf = o.buf[:at]
-	return text
+	return raw
 }

@@ -50,6 +50,18 @@ func TestCost(t *testing.T) {
 		{"the sender's own object", map[string]any{
 			"honeyhive_event_type": "model", "honeyhive_config.model": "m", "gen_ai.usage.input_tokens": 1,
 		}, []price.Call{{Model: "m", Usage: usage(1, 0)}}, `0.25 "computed"`},
+		{"the sender's own tokens", map[string]any{
+			"honeyhive_event_type": "model", "honeyhive_config.model": "m", "honeyhive_metadata.input_tokens": 3, "honeyhive_metadata.total_tokens": 5,
+		}, []price.Call{{Model: "m", Usage: usage(3, 2)}}, `0.25 "computed"`},
+		{"own tokens beside those of an instrumentation", map[string]any{
+			"honeyhive_event_type": "model", "honeyhive_config.model": "m", "honeyhive_metadata.prompt_tokens": 3, "gen_ai.usage.input_tokens": 1,
+		}, []price.Call{{Model: "m", Usage: usage(1, 0)}}, `0.25 "computed"`},
+		{"own tokens that are none", map[string]any{
+			"honeyhive_event_type": "model", "honeyhive_config.model": "m", "honeyhive_metadata.prompt_tokens": "many", "honeyhive_metadata.total_tokens": -1,
+		}, nil, " "},
+		{"own tokens and cost", map[string]any{
+			"honeyhive_event_type": "model", "honeyhive_config.model": "m", "honeyhive_metadata.prompt_tokens": 3, "honeyhive_metadata.cost": 0.5,
+		}, nil, "0.5 "},
 		{"a cached part beside the prompt", map[string]any{
 			"gen_ai.operation.name": "chat", "gen_ai.request.model": "m", "gen_ai.usage.input_tokens": 3, "gen_ai.usage.cache_read.input_tokens": 10,
 		}, []price.Call{{Model: "m", Usage: price.Usage{Prompt: 13, CacheRead: 10}}}, `0.25 "computed"`},

@@ -34,7 +34,7 @@ func Example() {
 
 	ask := tracer.Wrap(t, "ask", func(ctx context.Context, question string) (string, error) {
 		// Here a model would be called.
-		tracer.Enrich(ctx, tracer.Fields{Config: map[string]any{"model": "m-large"}, Metadata: map[string]any{"total_tokens": 31}})
+		tracer.Enrich(ctx, tracer.Fields{Config: map[string]any{"model": "m-large"}, Metadata: map[string]any{"prompt_tokens": 23, "completion_tokens": 8}})
 		return "Within 30 days.", nil
 	}, tracer.Model)
 
