@@ -40,8 +40,27 @@ type job struct {
 	// do changes stored rows. A *fault.Error it returns is this job's own answer and must
 	// leave the transaction untouched; any other error rolls back the whole commit.
 	do    func(ctx context.Context, tx writeTx) error
+	doing sync.Mutex // held while do runs
+	left  bool       // the caller does not wait any more: do must not run
 	bytes int64
 	done  chan error // takes one answer
+}
+
+// run does what there is to do, unless the caller has left.
+func (j *job) run(ctx context.Context, tx writeTx) error {
+	j.doing.Lock()
+	defer j.doing.Unlock()
+	if j.do == nil || j.left {
+		return nil
+	}
+	return j.do(ctx, tx)
+}
+
+// leave gives the caller back what do uses of its own: do does not run afterwards.
+func (j *job) leave() {
+	j.doing.Lock()
+	defer j.doing.Unlock()
+	j.left = true
 }
 
 // lane is one writer.
@@ -115,7 +134,7 @@ func (s *Store) laneOf(id uuid.UUID) int {
 
 // submit hands a job to a lane and waits for its answer. Its bytes, taken from the queue by the
 // caller, are given back when it is answered or refused. If ctx ends first, the job may still
-// be stored; all writes are idempotent.
+// be stored, but do does not run any more when submit returns; all writes are idempotent.
 func (s *Store) submit(ctx context.Context, n int, j *job) error {
 	j.done = make(chan error, 1)
 	s.closing.RLock()
@@ -136,6 +155,7 @@ func (s *Store) submit(ctx context.Context, n int, j *job) error {
 	case err := <-j.done:
 		return err
 	case <-ctx.Done():
+		j.leave()
 		return ctx.Err()
 	}
 }
@@ -267,10 +287,7 @@ func (l *lane) try(batch []*job) (answers map[*job]error, err error) {
 				}
 			}
 			for _, j := range batch {
-				if j.do == nil {
-					continue
-				}
-				err := j.do(ctx, tx)
+				err := j.run(ctx, tx)
 				var own *fault.Error
 				if errors.As(err, &own) && own.Kind.Permanent() {
 					answers[j] = err

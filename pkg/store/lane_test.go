@@ -224,3 +224,37 @@ func TestExpire(t *testing.T) {
 		}
 	}
 }
+
+// What a change uses of its caller's is the caller's again when he has left: a change that runs
+// ends before, and one that waits does not run.
+func TestChangeWhoseCallerLeaves(t *testing.T) {
+	t.Parallel()
+	s := openTest(t, Options{})
+	leaving, leave := context.WithCancel(t.Context())
+	begun, end, left := make(chan struct{}), make(chan struct{}), make(chan string, 1)
+	go func() {
+		var wrote string
+		_ = s.change(leaving, 0, uuid.Nil, 0, func(context.Context, writeTx) error {
+			close(begun)
+			<-end
+			wrote = "all"
+			return nil
+		})
+		left <- wrote
+	}()
+	<-begun
+	ran := false
+	waiting, stop := context.WithTimeout(t.Context(), time.Millisecond)
+	defer stop()
+	if err := s.change(waiting, 0, uuid.Nil, 0, func(context.Context, writeTx) error { ran = true; return nil }); !errors.Is(err, context.DeadlineExceeded) {
+		t.Error(err)
+	}
+	leave()
+	time.AfterFunc(50*time.Millisecond, func() { close(end) }) // time enough to leave at once
+	if wrote := <-left; wrote != "all" {
+		t.Errorf("the caller left when the change had written %q", wrote)
+	}
+	if err := s.change(t.Context(), 0, uuid.Nil, 0, func(context.Context, writeTx) error { return nil }); err != nil || ran {
+		t.Error("a change ran whose caller had left", err)
+	}
+}
