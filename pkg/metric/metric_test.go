@@ -161,8 +161,7 @@ func TestApply(t *testing.T) {
 	}{
 		{Patch{}, `{"min":1,"own":2}`},
 		{Patch{Threshold: raw(`{"max":3}`)}, `{"max":3}`},
-		{Patch{Threshold: raw(`{"max":3}`), Older: true}, `{"own":2,"max":3}`},
-		{Patch{Threshold: raw(`{"min":0.5,"max":3}`), Older: true}, `{"own":2,"min":0.5,"max":3}`},
+		{Patch{Threshold: raw(`{"max":3}`), Older: true}, `{"min":1,"own":2,"max":3}`},
 		{Patch{PassWhen: raw(`true`)}, `{"min":1,"own":2,"pass_when":true}`},
 		{Patch{PassWhen: raw(`true`), Threshold: raw(`{"pass_when":false}`)}, `{"pass_when":true}`},
 	} {

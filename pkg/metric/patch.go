@@ -18,8 +18,8 @@ type Patch struct {
 	Threshold, Categories           json.RawMessage
 	Children, Filters               json.RawMessage
 	// PassWhen is pass_when beside the threshold, where older clients have it: it becomes a
-	// member of the threshold. Where Older, a threshold that is given replaces min and max alone,
-	// since these clients cannot give the other members.
+	// member of the threshold. Where Older, a threshold that is given replaces only those of its
+	// members that it names, since these clients cannot give the others.
 	PassWhen json.RawMessage
 	Older    bool
 }
@@ -50,13 +50,7 @@ func (d *Definition) Apply(p *Patch) {
 		}
 	}
 	if p.Older && p.Threshold != nil {
-		var rest rawjson.Builder
-		for key, v := range rawjson.Object(before) {
-			if key != "min" && key != "max" {
-				rest.Raw(key, v)
-			}
-		}
-		d.Threshold = rawjson.Merge(rest.Bytes(), p.Threshold)
+		d.Threshold = rawjson.Merge(before, p.Threshold)
 	}
 	if p.PassWhen != nil {
 		var b rawjson.Builder
