@@ -83,7 +83,7 @@ func (l *lookup) identity(ctx context.Context, secret string) (project.Identity,
 // unavailable keeps an error of the store from looking like a wrong key, which senders would
 // not try again.
 func unavailable(err error) error {
-	if kind := fault.Of(err); kind == fault.Unavailable || kind == fault.Timeout {
+	if kind := fault.Of(err); kind.Later() || kind == fault.Timeout {
 		return err
 	}
 	return &fault.Error{Kind: fault.Unavailable, Msg: "keys cannot be checked now", Err: err}

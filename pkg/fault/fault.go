@@ -27,6 +27,7 @@ const (
 	TooLarge          // a body or list over its bound
 	Unavailable       // busy or down; the same request can succeed later
 	Timeout           // the time limit ran out
+	Limited           // the project or key is over one of its limits; the same request can succeed later
 )
 
 // Error is an error with a kind.
@@ -35,10 +36,10 @@ type Error struct {
 	Field      string        // dotted path into the request, such as "events[3].inputs"; empty if the whole
 	Msg        string        // safe to show to the caller
 	Err        error         // cause, for the log only
-	RetryAfter time.Duration // for Unavailable: when to try again; 0 means DefaultRetryAfter
+	RetryAfter time.Duration // for Unavailable and Limited: when to try again; 0 means DefaultRetryAfter
 }
 
-// DefaultRetryAfter is what an Unavailable error without a delay of its own advises.
+// DefaultRetryAfter is what an Unavailable or Limited error without a delay of its own advises.
 const DefaultRetryAfter = 2 * time.Second
 
 // Error gives the message with its field first; the cause is appended for logs.
@@ -134,6 +135,7 @@ var rows = [...]struct {
 	TooLarge:     {"PAYLOAD_TOO_LARGE", http.StatusRequestEntityTooLarge, 2, true},
 	Unavailable:  {"UNAVAILABLE", http.StatusServiceUnavailable, 1, false},
 	Timeout:      {"TIMEOUT", http.StatusGatewayTimeout, 5, false},
+	Limited:      {"RATE_LIMITED", http.StatusTooManyRequests, 1, false},
 }
 
 // Code is the errorCode of an answer.
@@ -143,8 +145,8 @@ func (k Kind) Code() string { return rows[k].code }
 func (k Kind) Status() int { return rows[k].status }
 
 // OfStatus is the kind of an answer with the given HTTP status: that of the table, Invalid for
-// any other mistake of the caller, Unavailable for too many requests and for what a proxy says
-// of a server that is down, else Internal.
+// any other mistake of the caller, Unavailable for what a proxy says of a server that is down,
+// else Internal.
 func OfStatus(status int) Kind {
 	for k := range rows {
 		if rows[k].status == status {
@@ -154,7 +156,7 @@ func OfStatus(status int) Kind {
 	switch {
 	case status == http.StatusRequestTimeout:
 		return Timeout
-	case status == http.StatusTooManyRequests, status == http.StatusBadGateway:
+	case status == http.StatusBadGateway:
 		return Unavailable
 	case status >= 400 && status < 500:
 		return Invalid
@@ -164,6 +166,10 @@ func OfStatus(status int) Kind {
 
 // ExitCode is the exit status of the command line.
 func (k Kind) ExitCode() int { return rows[k].exit }
+
+// Later says that an answer of this kind tells when to try again: Retry-After over HTTP, RetryInfo
+// over gRPC.
+func (k Kind) Later() bool { return k == Unavailable || k == Limited }
 
 // Permanent says that sending the same request again cannot help.
 func (k Kind) Permanent() bool { return rows[k].permanent }

@@ -13,7 +13,7 @@ func TestOfStatus(t *testing.T) {
 		}
 	}
 	for status, want := range map[int]Kind{
-		http.StatusUnprocessableEntity: Invalid, http.StatusTooManyRequests: Unavailable, http.StatusBadGateway: Unavailable,
+		http.StatusUnprocessableEntity: Invalid, http.StatusTooManyRequests: Limited, http.StatusBadGateway: Unavailable,
 		http.StatusRequestTimeout: Timeout, http.StatusNotImplemented: Internal, http.StatusMovedPermanently: Internal,
 	} {
 		if got := OfStatus(status); got != want {

@@ -19,7 +19,7 @@ func WriteError(w http.ResponseWriter, err error) {
 	f := asFault(err)
 	h := w.Header()
 	h.Set("Content-Type", "application/json")
-	if f.Kind == fault.Unavailable {
+	if f.Kind.Later() {
 		h.Set("Retry-After", RetryAfter(f.RetryAfter))
 	}
 	if f.Kind == fault.Unauthorized {

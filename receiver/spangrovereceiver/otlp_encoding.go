@@ -147,7 +147,7 @@ func writeOTLPError(w http.ResponseWriter, enc encoding, err error) {
 	h := w.Header()
 	h.Set("Content-Type", enc.contentType())
 	switch kind := fault.Of(err); kind {
-	case fault.Unavailable:
+	case fault.Unavailable, fault.Limited:
 		h.Set("Retry-After", wire.RetryAfter(retryAfter(err)))
 	case fault.Unauthorized:
 		h.Set("WWW-Authenticate", "Bearer")

@@ -77,7 +77,7 @@ func notAuthenticated(err error) error {
 		return err
 	}
 	if st, ok := status.FromError(err); ok {
-		if kind := kindOf[st.Code()]; kind == fault.Unavailable || kind == fault.Timeout || kind == fault.Forbidden {
+		if kind := kindOf[st.Code()]; kind.Later() || kind == fault.Timeout || kind == fault.Forbidden {
 			return fromStatus(err, st)
 		}
 	}

@@ -29,6 +29,7 @@ var codeOf = [...]codes.Code{
 	fault.TooLarge:     codes.InvalidArgument,
 	fault.Unavailable:  codes.Unavailable,
 	fault.Timeout:      codes.DeadlineExceeded,
+	fault.Limited:      codes.ResourceExhausted,
 }
 
 // Error carries an error together with its gRPC status; errors.As finds the *fault.Error
@@ -79,7 +80,7 @@ func Status(err error) *status.Status {
 		message, retryAfter = f.Message(), f.RetryAfter
 	}
 	st := status.New(codeOf[kind], message)
-	if kind != fault.Unavailable {
+	if !kind.Later() {
 		return st
 	}
 	if retryAfter == 0 {

@@ -30,6 +30,7 @@ func TestPipeline(t *testing.T) {
 		{"wrapped", fmt.Errorf("put: %w", fault.InvalidField("name", "is bad")), codes.InvalidArgument, "name: is bad", true, 0},
 		{"busy", &fault.Error{Kind: fault.Unavailable, Msg: "busy", RetryAfter: 5 * time.Second}, codes.Unavailable, "busy", false, 5 * time.Second},
 		{"down", &fault.Error{Kind: fault.Unavailable, Msg: "down"}, codes.Unavailable, "down", false, fault.DefaultRetryAfter},
+		{"limited", &fault.Error{Kind: fault.Limited, Msg: "too many", RetryAfter: 3 * time.Second}, codes.ResourceExhausted, "too many", false, 3 * time.Second},
 		{"unknown", errors.New("disk on fire"), codes.Internal, "INTERNAL_ERROR", false, 0},
 		{"cancelled", context.Canceled, codes.Unavailable, "UNAVAILABLE", false, fault.DefaultRetryAfter},
 		{"deadline", context.DeadlineExceeded, codes.DeadlineExceeded, "TIMEOUT", false, 0},

@@ -127,7 +127,7 @@ func (a *app) refused(e *client.Error) *Failure {
 		what = fmt.Sprintf("%s (it is %s from %s); give another one %s", what, mask(key.text), key.from, by)
 	case kind == fault.NotFound && (e.Code == "" || strings.HasPrefix(e.Message, "no such path")):
 		what = fmt.Sprintf("%s; is %s the address of a Spangrove server?", what, a.api.Server())
-	case kind == fault.Unavailable:
+	case kind.Later():
 		what += "; try again in a moment"
 	case kind == fault.Timeout:
 		what += "; ask for less, or try again"

@@ -138,7 +138,7 @@ func passing(err error) bool {
 		return true // the connection
 	}
 	kind := fault.OfStatus(e.Status)
-	return kind == fault.Unavailable || kind == fault.Timeout || kind == fault.Internal
+	return kind.Later() || kind == fault.Timeout || kind == fault.Internal
 }
 
 // forget moves the beginning of the next look.
