@@ -126,7 +126,7 @@ func (x *Encoder) spansOf(resource json.RawMessage) ptrace.SpanSlice {
 	ss, ok := x.scope[string(resource)]
 	if !ok {
 		rs := x.held.ResourceSpans().AppendEmpty()
-		putMembers(rs.Resource().Attributes(), resource)
+		putMembers(rs.Resource().Attributes(), resource, nil)
 		ss = rs.ScopeSpans().AppendEmpty()
 		ss.Scope().SetName(spancodec.Scope)
 		x.scope[string(resource)] = ss

@@ -313,6 +313,26 @@ func TestLineage(t *testing.T) {
 	}
 }
 
+// TestAttributesComeBack maps a span whose attributes no rule places as the mapping does, and
+// finds each of them on the exported span, with its name and its type.
+func TestAttributesComeBack(t *testing.T) {
+	t.Parallel()
+	e := event.Event{Type: event.TypeChain, Metadata: json.RawMessage(`{"tags":["a"],"level":"gold","test.unique_id":"u","n":2.0,"i":9007199254740993,"b":true,
+		"o":{"a":1},"error.type":"T","error_type":"T","trace_id":"0102030405060708090a0b0c0d0e0f10","span_id":"1111111111111111","span_name":"s",
+		"scope":{"name":"x"},"truncated":{"a":1},"attributes":{"span_name":"mine","spangrove.x":1}}`)}
+	got := standard(one(t, e))
+	for _, k := range []string{"session.id", "gen_ai.conversation.id"} {
+		delete(got, k)
+	}
+	want := map[string]any{
+		"tags": `["a"]`, "level": "gold", "test.unique_id": "u", "n": 2.0, "i": int64(9007199254740993), "b": true, "o": `{"a":1}`,
+		"error.type": "T", "error_type": "T", "span_name": "mine",
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+}
+
 func TestNothingLeavesThatShouldNot(t *testing.T) {
 	t.Parallel()
 	e := event.Event{

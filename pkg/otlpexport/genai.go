@@ -57,7 +57,8 @@ func describe(span ptrace.Span, e *event.Event, f *facts) {
 	case event.TypeTool:
 		tool(attrs, e, f)
 	}
-	putMembers(attrs, f.attributes)
+	putMembers(attrs, f.attributes, nil)
+	putMembers(attrs, f.own, told)
 }
 
 // operation is what the span said of itself, or what the event's type means. A chain is an

@@ -19,8 +19,19 @@ type facts struct {
 	span       pcommon.SpanID
 	foreign    bool // the event came as a span, with these ids
 	parent     pcommon.SpanID
-	attributes json.RawMessage
+	attributes json.RawMessage // those of its attributes whose name metadata had
+	own        json.RawMessage // of a foreign event: its metadata, where the other attributes stand
 	resource   json.RawMessage
+}
+
+// told are the members of a foreign event's metadata that are no attributes: they say how its
+// span stood, or what the mapping made of it.
+var told = map[string]bool{
+	"attributes": true, "resource": true, "scope": true, "span_events": true, "links": true, "logs": true, "from_logs": true,
+	"trace_id": true, "span_id": true, "parent_span_id": true, "has_otlp_lineage": true, "span_name": true,
+	"otel_kind": true, "trace_state": true, "trace_flags": true, "instrumentor": true, "exceptions": true, "error_stacktrace": true,
+	"embedding": true, "evaluations": true, "finish_reasons": true, "part_types": true, "parse_error": true, "truncated": true,
+	event.ReplacedKey: true, event.AggregateKey: true, event.DuplicateKey: true,
 }
 
 // read takes an event's metadata apart, once.
@@ -34,6 +45,9 @@ func read(e *event.Event) facts {
 		hexID(f.text("parent_span_id"), f.parent[:])
 	}
 	f.attributes = f.metadata["attributes"]
+	if f.foreign {
+		f.own = e.Metadata
+	}
 	f.resource = f.metadata["resource"]
 	if rawjson.KindOf(f.resource) != '{' {
 		var b rawjson.Builder
@@ -125,6 +139,6 @@ func links(span ptrace.Span, list json.RawMessage) {
 		link.SetSpanID(at.span)
 		state, _ := rawjson.Text(rawjson.Get(raw, "trace_state"))
 		link.TraceState().FromRaw(state)
-		putMembers(link.Attributes(), rawjson.Get(raw, "attributes"))
+		putMembers(link.Attributes(), rawjson.Get(raw, "attributes"), nil)
 	}
 }

@@ -13,11 +13,11 @@ import (
 // reserved is the prefix of names that only this service gives a meaning.
 const reserved = "spangrove."
 
-// putMembers writes an object's members as attributes: strings, numbers and booleans as they
-// are, anything else as its JSON. What is there already stays.
-func putMembers(attrs pcommon.Map, object json.RawMessage) {
+// putMembers writes an object's members as attributes, but those of the names in not: strings,
+// numbers and booleans as they are, anything else as its JSON. What is there already stays.
+func putMembers(attrs pcommon.Map, object json.RawMessage, not map[string]bool) {
 	for k, v := range rawjson.Object(object) {
-		if k != "" && !strings.HasPrefix(k, reserved) {
+		if k != "" && !not[k] && !strings.HasPrefix(k, reserved) {
 			put(attrs, k, v)
 		}
 	}

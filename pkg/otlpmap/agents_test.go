@@ -47,6 +47,8 @@ func checkConventions(t *testing.T, cases []conventionCase) {
 			for path, want := range tt.want {
 				got := at(e, path)
 				switch path {
+				case "leftovers":
+					got = leftovers(e, td)
 				case "name":
 					got = e.Name
 				case "source":
@@ -114,10 +116,10 @@ func TestVercel(t *testing.T) {
 			want:  map[string]string{"outputs.content": `"{\"a\":1}"`, "metadata.time_to_first_token_ms": "12.5", "config.model": `"m"`, "config.provider": `"anthropic"`}},
 		{name: "one embedding", scope: "ai", typ: event.TypeModel,
 			attrs: op("ai.embed.doEmbed", map[string]any{"ai.values": []any{`"t\n1"`}, "ai.embeddings": []any{"[0.1,0.2]"}, "ai.usage.tokens": 3}),
-			want:  map[string]string{"inputs.texts": `["t\n1"]`, "metadata.prompt_tokens": "3", "metadata.attributes.ai.embeddings": `["[0.1,0.2]"]`}},
+			want:  map[string]string{"inputs.texts": `["t\n1"]`, "metadata.prompt_tokens": "3", "metadata.ai.embeddings": `["[0.1,0.2]"]`}},
 		{name: "the value of an embedding", scope: "ai", typ: event.TypeChain,
 			attrs: op("ai.embed", map[string]any{"ai.value": `"t"`, "ai.embedding": vectorText(100)}),
-			want:  map[string]string{"inputs.texts": `["t"]`, "metadata.embedding": `{"count":1,"dimension":100}`, "metadata.attributes.ai.embedding": ""}},
+			want:  map[string]string{"inputs.texts": `["t"]`, "metadata.embedding": `{"count":1,"dimension":100}`, "metadata.ai.embedding": ""}},
 		{name: "many long embeddings", scope: "ai", typ: event.TypeModel,
 			attrs: op("ai.embedMany.doEmbed", map[string]any{"ai.values": []any{`"a"`, `"b"`}, "ai.embeddings": []any{vectorText(100), vectorText(100)}}),
 			want:  map[string]string{"inputs.texts": `["a","b"]`, "metadata.embedding": `{"count":2,"dimension":100}`}},
@@ -134,7 +136,7 @@ func TestVercel(t *testing.T) {
 		{name: "session, user and settings of the caller", scope: "ai", typ: event.TypeChain,
 			attrs: op("ai.generateText", map[string]any{"ai.telemetry.metadata.session_id": "s-1", "ai.telemetry.metadata.userId": "u", "ai.telemetry.metadata.plan": "gold", "ai.telemetry.metadata.tags": []any{"a"}, "ai.settings.context.region": "eu", "ai.settings.maxRetries": 2, "ai.settings.topP": 0.5}),
 			want: map[string]string{"metadata.session_id": `"s-1"`, "user_properties.user_id": `"u"`, "metadata.plan": `"gold"`, "metadata.tags": `["a"]`, "metadata.region": `"eu"`,
-				"config": `{"top_p":0.5,"maxRetries":2}`, "metadata.attributes": ""}},
+				"config": `{"top_p":0.5,"maxRetries":2}`, "leftovers": ""}},
 		{name: "counts in the provider's facts", scope: "ai", typ: event.TypeModel,
 			attrs: op("ai.generateText.doGenerate", map[string]any{"ai.usage.promptTokens": 30, "ai.response.providerMetadata": `{"anthropic":{"cacheCreationInputTokens":7,"usage":{"cache_read_input_tokens":9}}}`}),
 			want:  map[string]string{"metadata.cache_write_input_tokens": "7", "metadata.cache_read_input_tokens": "9"}},
@@ -176,7 +178,7 @@ func TestGoogleADK(t *testing.T) {
 				"metadata.prompt_tokens": "30", "metadata.completion_tokens": "5", "metadata.total_tokens": "35", "metadata.cache_read_input_tokens": "4", "metadata.reasoning_tokens": "2",
 				"config.model": `"gemini-2.0-flash"`, "config.provider": `"google"`, "config.temperature": "0.5", "config.tools": `[{"name":"f","description":"d","parameters":{"type":"OBJECT"}}]`, "config.response_modalities": `["TEXT"]`,
 				"metadata.session_id": `"s-1"`, "metadata.invocation_id": `"e-1"`, "metadata.instrumentor": `"google-adk"`,
-				"metadata.attributes.gen_ai.usage.output_tokens": "35"}},
+				"metadata.gen_ai.usage.output_tokens": "35"}},
 		{name: "older call of a tool", scope: "gcp.vertex.agent", typ: event.TypeModel,
 			attrs: map[string]any{"gen_ai.system": "gcp.vertex.agent", "gcp.vertex.agent.llm_request": `{"contents":[]}`, "gcp.vertex.agent.llm_response": `{"content":{"role":"model","parts":[{"functionCall":{"name":"f","args":{}}}]}}`},
 			want:  map[string]string{"outputs.tool_calls": `[{"name":"f","arguments":{}}]`}},
@@ -189,7 +191,7 @@ func TestGoogleADK(t *testing.T) {
 			want:  map[string]string{"inputs.value": `"N/A"`, "outputs.result": `"<not serializable>"`}},
 		{name: "request that is no JSON", scope: "gcp.vertex.agent", typ: event.TypeChain,
 			attrs: map[string]any{"gcp.vertex.agent.llm_request": "<not serializable>"},
-			want:  map[string]string{"metadata.attributes": `{"gcp.vertex.agent.llm_request":"<not serializable>"}`}},
+			want:  map[string]string{"leftovers": `{"gcp.vertex.agent.llm_request":"<not serializable>"}`}},
 		{name: "data sent to a live agent", scope: "gcp.vertex.agent", typ: event.TypeChain,
 			attrs: map[string]any{"gcp.vertex.agent.data": `[{"role":"user","parts":[{"text":"hi"}]}]`},
 			want:  map[string]string{"inputs.chat_history": `[{"role":"user","content":"hi"}]`}},
@@ -243,7 +245,7 @@ func TestMicrosoft(t *testing.T) {
 			want:  map[string]string{"metadata.workflow_name": `"w"`, "metadata.executor_id": `"e"`}},
 		{name: "kernel's completion", scope: "semantic_kernel.connectors.ai", typ: event.TypeModel,
 			attrs: map[string]any{"gen_ai.operation.name": "chat.completions", "gen_ai.system": "openai", "gen_ai.request.model": "m", "gen_ai.response.finish_reason": "FinishReason.TOOL_CALLS", "gen_ai.response.prompt_tokens": 5, "gen_ai.response.completion_tokens": 2},
-			want: map[string]string{"outputs.finish_reason": `"tool_calls"`, "metadata.finish_reasons": `["FinishReason.TOOL_CALLS"]`, "metadata.total_tokens": "7", "metadata.attributes": "",
+			want: map[string]string{"outputs.finish_reason": `"tool_calls"`, "metadata.finish_reasons": `["FinishReason.TOOL_CALLS"]`, "metadata.total_tokens": "7", "leftovers": "",
 				"metadata.instrumentor": `"semantic-kernel"`}},
 		{name: "kernel's agent", scope: "semantic_kernel.agents", typ: event.TypeChain,
 			attrs: map[string]any{"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "clerk", "gen_ai.agent.id": "1", "gen_ai.input.messages": `[{"role":"user","content":"q"}]`, "gen_ai.output.messages": `[{"role":"assistant","content":"a"}]`},

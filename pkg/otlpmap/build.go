@@ -47,7 +47,9 @@ type build struct {
 	tree  tree
 	msgs  []message
 	known known
-	names keySet // of the attributes that are kept
+	// The attributes that are kept although metadata has a member of their name, and their names.
+	clashes []int32
+	names   keySet
 
 	// The list that readMessages read last, and what wholeMessages says of it.
 	list      []byte

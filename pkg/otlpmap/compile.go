@@ -108,6 +108,7 @@ func init() {
 	conversationID = at("gen_ai.conversation.id")
 	callerMetadata = at("metadata")
 	toolCallID = at("gen_ai.tool.call.id")
+	errorType, nativeErrorType = at("error.type"), at("honeyhive_error_type")
 	genAISystems = []slot{at("gen_ai.system"), at("gen_ai.provider.name")}
 	observationLevel, observationMessage = at("langfuse.observation.level"), compiled.slot("langfuse.observation.status_message", langfuse)
 	systemName = []slot{at("gen_ai.system")}
@@ -121,7 +122,9 @@ var (
 	inputValue, rawOutput slot
 	conversationID        slot
 	toolCallID            slot
-	genAISystems          []slot
+	// The type of an error, as OpenTelemetry and as HoneyHive's SDK name it.
+	errorType, nativeErrorType slot
+	genAISystems               []slot
 	// Langfuse's level of an observation and what it says of a failure.
 	observationLevel, observationMessage slot
 	spanType, pendingParent              slot // Logfire: see pending

@@ -6,8 +6,9 @@
 // still empty; so a library nobody has heard of works at once if it uses known names.
 //
 // Nothing is lost: an attribute that no rule could place, or whose value could not be parsed,
-// stays in metadata.attributes under its own name and with its own type; span events and links
-// likewise. docs/otlp-mapping.md is printed from the tables by a test.
+// stays in metadata under its own name, as one literal key, and with its own type; only if metadata
+// has a member of that name, in metadata.attributes. Span events and links are kept likewise.
+// docs/otlp-mapping.md is printed from the tables by a test.
 //
 // Log records become notes about the events of their spans, in a form that needs no more
 // reading: whoever stores them composes events and notes, in whatever order they come.

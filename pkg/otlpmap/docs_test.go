@@ -42,10 +42,12 @@ Any OTLP span becomes one event. What an attribute means hangs on its name alone
 nobody has heard of works at once if it uses one of the naming schemes below. A span may use several:
 all rules run, in the order given here, and each fills only what is still empty.
 
-**Nothing is lost.** An attribute that no rule places, or whose value cannot be read, stays in
-` + "`metadata.attributes`" + ` under its own name and with its own type. An attribute that only repeats what the event
-has already (a raw request beside the messages made of it) is dropped when every text and number of it is in
-the event; of a JSON object only the members stay that say something new. Span events that are not read are in
+**Nothing is lost.** An attribute that no rule places, or whose value cannot be read, stays in ` + "`metadata`" + ` under its
+own name, as one literal key, and with its own type: ` + "`test.unique_id` is `metadata[\"test.unique_id\"]`, and a filter\non `metadata.test.unique_id`" + ` finds it. Only where ` + "`metadata`" + ` has a member of that name already, or the name is one that this service writes itself
+(%s), it stays in
+` + "`metadata.attributes.<name>`" + `. %s stay under their own names beside ` + "`metadata.error_type`" + `.
+An attribute that only repeats what the event has already (a raw request beside the messages made of it) is dropped when
+every text and number of it is in the event; of a JSON object only the members stay that say something new. Span events that are not read are in
 ` + "`metadata.span_events`" + `, links in ` + "`metadata.links`" + `. The span's ids, name, kind and scope are in ` + "`metadata.trace_id`, `span_id`,\n`parent_span_id`, `span_name`, `otel_kind` and `scope`; `metadata.instrumentor`" + ` names the naming scheme.
 
 `
@@ -85,7 +87,7 @@ const docTail = `## What is read specially
   messages (of a tool's span its input and result), likewise the older ` + "`gen_ai.content.prompt` and `gen_ai.content.completion`" + `; ` + "`gen_ai.evaluation.result`" + ` is a metric of the span it sits on, and an entry in ` + "`metadata.evaluations`" + `; ` + "`exception`" + ` see above.
 - **Judges**: ` + "`evaluations.N`, `annotations.N`" + ` and the same below ` + "`trace.` and `session.`" + ` are metrics of the span that carries them (annotations
   by people are feedback), and entries of ` + "`metadata.evaluations`" + `, with ` + "`target`" + ` if they are about the trace or session.
-- **Plain spans** of servers, clients, databases and queues keep all attributes under ` + "`metadata.attributes`" + `.
+- **Plain spans** of servers, clients, databases and queues keep all attributes under their own names in ` + "`metadata`" + `.
 - **Wrappers**: a model call with another model call below it in its trace and session becomes a chain, its counts go to
   ` + "`metadata.aggregate_usage`" + `: both tell the same tokens. **Twins**: of two model calls of one session with the same
   ` + "`metadata.response_id`" + ` by different instrumentors the one that ended later (at once: the less deep one) has
@@ -99,7 +101,7 @@ const docTail = `## What is read specially
 - **Copies of spans that have not ended** (Logfire's ` + "`pending_span`" + `): the unfinished event of the span they stand for, under its id and its parent;
   the span itself replaces it.
 - **What a caller says** (` + "`metadata`" + ` read as caller's) never goes before what a naming scheme says, and LangSmith's ` + "`LANGSMITH_*` and `LANGCHAIN_*`" + `
-  environment stays in ` + "`metadata.attributes`" + `. Nested values that come as Python literals can be read, and stay as well, since their text is not ours.
+  environment stays under its own names. Nested values that come as Python literals can be read, and stay as well, since their text is not ours.
 - **Levels**: Langfuse's level ERROR makes its status message the error, also where the span's status does not.
 - **Bounds**: strings over %d bytes are cut (` + "`metadata.truncated`" + ` tells their length), media in messages over %d bytes are replaced by type, length and
   SHA-256, embedding vectors of more than %d numbers by count and dimension (` + "`metadata.embedding`" + `). At most %d elements of an indexed family are gathered.
@@ -121,7 +123,7 @@ a session key on one of its records does.
 
 func printDocs() string {
 	var b strings.Builder
-	b.WriteString(docHead)
+	fmt.Fprintf(&b, docHead, code(slices.Sorted(maps.Keys(reservedKeys)), ", "), code([]string{"error.type", "honeyhive_error_type"}, " and "))
 	b.WriteString("## Naming schemes\n\n| Scheme | Checked against | Scopes |\n|---|---|---|\n")
 	for _, c := range conventions {
 		fmt.Fprintf(&b, "| %s | %s | %s |\n", c.name, c.version, code(c.scopes, ", "))

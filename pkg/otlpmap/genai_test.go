@@ -21,7 +21,7 @@ func TestGenAIForms(t *testing.T) {
 				"gen_ai.tool.definitions":    []any{map[string]any{"name": "f", "type": "function"}},
 			}}},
 			want: map[string]string{"inputs.chat_history": `[{"role":"system","content":"s"},{"role":"user","content":"q"}]`, "outputs": `{"role":"assistant","content":"a","finish_reason":"stop"}`,
-				"config.tools.0.name": `"f"`, "metadata.span_events": "", "metadata.attributes": ""}},
+				"config.tools.0.name": `"f"`, "metadata.span_events": "", "leftovers": ""}},
 		{name: "message events in order", typ: event.TypeModel, attrs: chat,
 			events: []spanEvent{{"gen_ai.system.message", map[string]any{"content": "s"}}, {"gen_ai.user.message", map[string]any{"content": "q"}},
 				{"gen_ai.assistant.message", map[string]any{"tool_calls": `[{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]`}},
@@ -67,7 +67,7 @@ func TestOlderForms(t *testing.T) {
 			attrs: map[string]any{"llm.request.type": "chat", "llm.vendor": "OpenAI", "llm.request.model": "m", "llm.response.model": "m-1", "llm.prompts.0.role": "user", "llm.prompts.0.content": "q", "llm.completions.0.content": "a", "llm.completions.0.role": "assistant", "llm.completions.0.finish_reason": "stop",
 				"llm.usage.prompt_tokens": 5, "llm.usage.completion_tokens": 2, "llm.usage.total_tokens": 7, "llm.temperature": 0.5, "llm.top_p": 1.0, "llm.request.max_tokens": 9, "llm.is_streaming": false},
 			want: map[string]string{"inputs.chat_history": `[{"role":"user","content":"q"}]`, "outputs": `{"role":"assistant","content":"a","finish_reason":"stop"}`, "metadata.prompt_tokens": "5", "metadata.total_tokens": "7",
-				"config": `{"model":"m-1","request_model":"m","provider":"openai","temperature":0.5,"top_p":1.0,"max_tokens":9,"stream":false}`, "metadata.attributes": ""}},
+				"config": `{"model":"m-1","request_model":"m","provider":"openai","temperature":0.5,"top_p":1.0,"max_tokens":9,"stream":false}`, "leftovers": ""}},
 		{name: "JS workflow", scope: "@traceloop/node-server-sdk", typ: event.TypeChain,
 			attrs: map[string]any{"traceloop.span.kind": "workflow", "traceloop.entity.name": "plan", "traceloop.workflow.name": "plan", "traceloop.entity.input": `{"args":["x"],"kwargs":{}}`, "traceloop.entity.output": `"done"`},
 			want:  map[string]string{"name": "plan", "inputs": `{"args":["x"]}`, "outputs.result": `"done"`, "metadata.instrumentor": `"openllmetry"`}},
@@ -75,11 +75,11 @@ func TestOlderForms(t *testing.T) {
 			attrs: map[string]any{"openinference.span.kind": "LLM", "llm.model_name": "m", "llm.system": "openai", "llm.provider": "openai", "input.value": `{"messages":[{"role":"user","content":"q"}]}`, "input.mime_type": "application/json",
 				"llm.input_messages.0.message.role": "user", "llm.input_messages.0.message.content": "q", "llm.output_messages.0.message.role": "assistant", "llm.output_messages.0.message.tool_calls.0.tool_call.function.name": "f",
 				"llm.output_messages.0.message.tool_calls.0.tool_call.function.arguments": `{"x":1}`, "llm.tools.0.tool.json_schema": `{"type":"function","function":{"name":"f"}}`},
-			want: map[string]string{"inputs": `{"chat_history":[{"role":"user","content":"q"}]}`, "outputs.tool_calls": `[{"arguments":{"x":1},"name":"f"}]`, "config.tools.0.name": `"f"`, "metadata.instrumentor": `"openinference"`, "metadata.attributes": ""}},
+			want: map[string]string{"inputs": `{"chat_history":[{"role":"user","content":"q"}]}`, "outputs.tool_calls": `[{"arguments":{"x":1},"name":"f"}]`, "config.tools.0.name": `"f"`, "metadata.instrumentor": `"openinference"`, "leftovers": ""}},
 		{name: "OpenInference over the Vercel AI SDK", scope: "ai", typ: event.TypeModel,
 			attrs: map[string]any{"openinference.span.kind": "LLM", "ai.operationId": "ai.generateText.doGenerate", "ai.prompt.messages": `[{"role":"user","content":"q"}]`, "llm.input_messages.0.message.role": "user", "llm.input_messages.0.message.content": "q",
 				"ai.response.text": "a", "output.value": "a"},
-			want: map[string]string{"inputs.chat_history": `[{"role":"user","content":"q"}]`, "outputs": `{"content":"a","role":"assistant"}`, "metadata.attributes": ""}},
+			want: map[string]string{"inputs.chat_history": `[{"role":"user","content":"q"}]`, "outputs": `{"content":"a","role":"assistant"}`, "leftovers": ""}},
 		{name: "judges and people", typ: event.TypeChain,
 			attrs: map[string]any{"openinference.span.kind": "AGENT",
 				"evaluations.0.evaluation.name": "rel", "evaluations.0.evaluation.score": 0.5, "evaluations.0.evaluation.label": "ok", "evaluations.0.evaluation.explanation": "e",
@@ -89,7 +89,7 @@ func TestOlderForms(t *testing.T) {
 				"evaluations.3.evaluation.score": 7},
 			want: map[string]string{"metrics": `{"rel":0.5,"goal":1,"safe":"yes","mood":"glad"}`, "feedback": `{"thumb":1}`,
 				"metadata.evaluations": `[{"explanation":"e","label":"ok","name":"rel","value":0.5},{"name":"goal","value":1,"target":"trace"},{"annotator_kind":"HUMAN","name":"thumb","value":1},{"annotator_kind":"LLM","label":"yes","metadata":{"k":1},"name":"safe"},{"label":"glad","name":"mood","target":"session"}]`,
-				"metadata.attributes":  `{"evaluations.3.evaluation.score":7}`}},
+				"leftovers":            `{"evaluations.3.evaluation.score":7}`}},
 	})
 }
 
@@ -127,7 +127,7 @@ func TestPlainSpans(t *testing.T) {
 				t.Errorf("event %s", flatEvent(e))
 			}
 			for k := range tt.attrs {
-				if at(e, "metadata.attributes."+k) == "" {
+				if at(e, "metadata."+k) == "" {
 					t.Errorf("%s is lost: %s", k, flatEvent(e))
 				}
 			}

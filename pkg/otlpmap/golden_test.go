@@ -18,7 +18,7 @@ import (
 // shown are the fields that a golden tree prints, where an event has them.
 var shown = []string{
 	"config.model", "inputs.chat_history", "inputs.query", "inputs.value", "outputs.content", "outputs.tool_calls",
-	"outputs.result", "metadata.prompt_tokens", "metadata.completion_tokens", "metadata.aggregate_usage", "metadata.session_key", "metadata.attributes",
+	"outputs.result", "metadata.prompt_tokens", "metadata.completion_tokens", "metadata.aggregate_usage", "metadata.session_key",
 	"metadata.exceptions", "metadata.logs", "metadata.from_logs", "metrics.tone",
 }
 
@@ -107,6 +107,9 @@ func drawNode(b *strings.Builder, list []event.Event, n *event.Node, zero float6
 			fmt.Fprintf(b, " %s=%s", path, v)
 		}
 	}
+	if v := unplaced(e); v != "" {
+		fmt.Fprintf(b, " metadata+=%s", v)
+	}
 	if e.Error != nil {
 		fmt.Fprintf(b, " error=%q", *e.Error)
 	}
@@ -114,6 +117,23 @@ func drawNode(b *strings.Builder, list []event.Event, n *event.Node, zero float6
 	for _, c := range n.Children {
 		drawNode(b, list, c, zero, depth+1)
 	}
+}
+
+// unplaced are the members of an event's metadata that no field of the tables has.
+func unplaced(e *event.Event) string {
+	var o rawjson.Builder
+	for k, v := range rawjson.Object(e.Metadata) {
+		if _, known := compiled.fields[bucketHot][k]; !known {
+			o.Raw(k, v)
+		}
+	}
+	if v := rawjson.Get(e.ColdMetadata, "attributes"); v != nil {
+		o.Raw("attributes", v)
+	}
+	if o.Len() == 0 {
+		return ""
+	}
+	return string(o.Bytes())
 }
 
 func short(ms float64) string {

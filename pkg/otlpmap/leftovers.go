@@ -3,6 +3,7 @@ package otlpmap
 import (
 	"strings"
 
+	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
@@ -52,23 +53,34 @@ func (b *build) putList(t target, list []string) {
 	b.put(t, b.arena[at:])
 }
 
-// attributes keeps the attributes that are not in the event, under their names and with their
-// types.
+// attributes keeps the attributes that are not in the event, with their types: each as a member
+// of metadata under its own name, and in metadata.attributes those whose name is taken there.
 func (b *build) attributes() {
+	b.names.reset()
+	b.clashes = b.clashes[:0]
+	for i := range b.attrs {
+		a := &b.attrs[i]
+		if a.used && !a.mended && !keptAsWell(a.slot) {
+			continue
+		}
+		bucket, name, ok := b.ownMember(a.key)
+		if !ok {
+			b.clashes = append(b.clashes, int32(i))
+			continue
+		}
+		o := &b.obj[bucket]
+		o.open(name)
+		o.buf = b.leftover(o.buf, a)
+	}
 	t := fields.attributes
-	if b.filled(t.field) {
+	if len(b.clashes) == 0 || b.filled(t.field) {
 		return
 	}
 	o := &b.obj[t.bucket]
-	keys := &b.names
-	keys.reset()
 	n := 0
-	for i := range b.attrs {
+	for _, i := range b.clashes {
 		a := &b.attrs[i]
-		if a.used && !a.mended {
-			continue
-		}
-		name, fresh := keys.name(a.key)
+		name, fresh := b.names.name(a.key)
 		if !fresh {
 			continue
 		}
@@ -79,16 +91,52 @@ func (b *build) attributes() {
 			o.buf = append(o.buf, ',')
 		}
 		o.buf = appendKey(o.buf, name)
-		if a.rest == restPruned {
-			o.buf = append(o.buf, a.json...)
-		} else {
-			o.buf = b.appendValue(o.buf, a.val)
+		o.buf = b.leftover(o.buf, a)
+	}
+	o.buf = append(o.buf, '}')
+	b.mark(t.field)
+}
+
+// keptAsWell reports whether the attribute in a slot stays under its own name even though a
+// field has its value: clients of HoneyHive look for these in both places.
+func keptAsWell(i slot) bool { return i >= 0 && (i == errorType || i == nativeErrorType) }
+
+// ownMember gives the attribute key a place as a member of metadata: the half of metadata, and
+// the name it is written under. It returns false if metadata has that member, or if the name is
+// one that only this service may write.
+func (b *build) ownMember(key string) (bucket int, name string, ok bool) {
+	bucket = bucketHot
+	if event.ColdKey(key) {
+		bucket = bucketCold
+	}
+	if reservedKeys[key] {
+		return 0, "", false
+	}
+	if field, known := compiled.fields[bucket][key]; known {
+		if writtenLast(field) || b.filled(field) {
+			return 0, "", false
 		}
+		b.mark(field)
+		b.by[field] = 0
+		return bucket, key, true
 	}
-	if n > 0 {
-		o.buf = append(o.buf, '}')
-		b.mark(t.field)
+	name, ok = b.obj[bucket].keys.name(key)
+	return bucket, name, ok
+}
+
+// reservedKeys are members of metadata whose meaning the store relies on: an attribute of such a
+// name must not pass for one.
+var reservedKeys = map[string]bool{
+	"resource": true, "scope": true, "logs": true, "from_logs": true, "exceptions": true, "evaluations": true,
+	event.AggregateKey: true, event.DuplicateKey: true,
+}
+
+// leftover appends what is left of an attribute's value.
+func (b *build) leftover(dst []byte, a *attr) []byte {
+	if a.rest == restPruned {
+		return append(dst, a.json...)
 	}
+	return b.appendValue(dst, a.val)
 }
 
 // otherEvents keeps the span events that no reader took: {name, time in ms, attributes}.

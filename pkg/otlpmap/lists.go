@@ -2,7 +2,7 @@ package otlpmap
 
 // nameLists are the attributes behind fields that steer an event instead of standing in one of
 // its objects. Of each list the first attribute that is present and not empty counts; the
-// others are taken as read if they say the same, and stay in metadata.attributes if not.
+// others are taken as read if they say the same, and stay under their own names if not.
 var nameLists = struct {
 	// session names the session of the span, and through it of the whole trace.
 	session []string

@@ -155,7 +155,7 @@ func TestRecords(t *testing.T) {
 		{name: "a session and a user beside a message", event: "gen_ai.user.message", body: object{"content": "Hi"},
 			attrs: object{"gen_ai.conversation.id": "7f1fd2c4-2d0a-4a5e-9d3c-0a3c1c6f0f01", "user.id": "u", "odd": 1},
 			want: `input [{"role":"user","content":"Hi"}] in 7f1fd2c4-2d0a-4a5e-9d3c-0a3c1c6f0f01
-fields {"name":"gen_ai.user.message","metadata":{"conversation_id":"7f1fd2c4-2d0a-4a5e-9d3c-0a3c1c6f0f01","user_id":"u"},"user_properties":{"user_id":"u"},"attributes":{"odd":1}} in 7f1fd2c4-2d0a-4a5e-9d3c-0a3c1c6f0f01`},
+fields {"name":"gen_ai.user.message","metadata":{"conversation_id":"7f1fd2c4-2d0a-4a5e-9d3c-0a3c1c6f0f01","user_id":"u","odd":1},"user_properties":{"user_id":"u"}} in 7f1fd2c4-2d0a-4a5e-9d3c-0a3c1c6f0f01`},
 		{name: "a message that is not sent", event: "gen_ai.user.message", body: object{}, want: `log {"name":"gen_ai.user.message","time":1}`},
 		{name: "an answer", event: "gen_ai.choice", body: object{"index": 1, "finish_reason": "FinishReason.STOP", "message": object{"role": "assistant", "content": "Ho"}},
 			want: `output {"index":1,"messages":[{"role":"assistant","content":"Ho","finish_reason":"stop"}]}`},

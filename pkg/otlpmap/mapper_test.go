@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
 func TestEventID(t *testing.T) {
@@ -56,19 +57,19 @@ func TestFields(t *testing.T) {
 		want  map[string]string
 	}{
 		{"unknown attributes keep name and type", map[string]any{"a.b": "x", "n": 3, "f": 2.0, "t": true, "l": []any{1, "y"}, "m": map[string]any{"k": 1}, "e": ""},
-			map[string]string{"metadata.attributes.a.b": `"x"`, "metadata.attributes.n": "3", "metadata.attributes.f": "2.0", "metadata.attributes.t": "true",
-				"metadata.attributes.l": `[1,"y"]`, "metadata.attributes.m": `{"k":1}`, "metadata.attributes.e": `""`}},
+			map[string]string{"metadata.a.b": `"x"`, "metadata.n": "3", "metadata.f": "2.0", "metadata.t": "true",
+				"metadata.l": `[1,"y"]`, "metadata.m": `{"k":1}`, "metadata.e": `""`}},
 		{"flattened inputs", map[string]any{"honeyhive_inputs.a.b": "x", "honeyhive_inputs.l.0": 1, "honeyhive_inputs.l.1": "null", "honeyhive_inputs.__proto__.x": 1, "honeyhive_inputs.j": `{"k": [1]}`},
 			map[string]string{"inputs.a": `{"b":"x"}`, "inputs.l": "[1,null]", "inputs.__proto__": `{"x":1}`, "inputs.j": `{"k": [1]}`}},
 		{"a value and members of the same name", map[string]any{"honeyhive_inputs.a": "x", "honeyhive_inputs.a.b": "y"},
-			map[string]string{"inputs": `{"a":{"b":"y"}}`, "metadata.attributes.honeyhive_inputs.a": `"x"`}},
+			map[string]string{"inputs": `{"a":{"b":"y"}}`, "metadata.honeyhive_inputs.a": `"x"`}},
 		{"level of parameters", map[string]any{"honeyhive_inputs._params_.q": "x"}, map[string]string{"inputs": `{"q":"x"}`}},
 		{"returned list", map[string]any{"honeyhive_outputs.0": "x", "honeyhive_outputs.1": 2}, map[string]string{"outputs": `["x",2]`}},
 		{"returned value", map[string]any{"honeyhive_outputs": "x"}, map[string]string{"outputs": `"x"`}},
 		{"own metadata", map[string]any{"honeyhive_metadata.cost": 0.5, "gen_ai.usage.cost": 0.7, "honeyhive_metadata.attributes": "mine", "x": 1},
-			map[string]string{"metadata.cost": "0.5", "metadata.cost_source": "", "metadata.attributes": `{"honeyhive_metadata.attributes":"mine","x":1}`}}, // both are kept
+			map[string]string{"metadata.cost": "0.5", "metadata.cost_source": "", "leftovers": `{"honeyhive_metadata.attributes":"mine","x":1}`}}, // both are kept
 		{"repeated type and name", map[string]any{"honeyhive_event_type": "chain", "honeyhive_event_name": "n", "honeyhive_metadata.event_type": "chain", "honeyhive_metadata.event_name": "n"},
-			map[string]string{"metadata.event_type": "", "metadata.event_name": "", "metadata.attributes": ""}},
+			map[string]string{"metadata.event_type": "", "metadata.event_name": "", "leftovers": ""}},
 		{"gaps in messages", chat(map[string]any{"gen_ai.prompt.7.role": "user", "gen_ai.prompt.7.content": "b", "gen_ai.prompt.2.role": "system", "gen_ai.prompt.2.content": "a", "gen_ai.prompt.10.role": "user", "gen_ai.prompt.10.content": "c"}),
 			map[string]string{"inputs.chat_history": `[{"role":"system","content":"a"},{"role":"user","content":"b"},{"role":"user","content":"c"}]`}},
 		{"unknown part of a message", chat(map[string]any{"gen_ai.prompt.0.role": "user", "gen_ai.prompt.0.mood": "glad"}),
@@ -87,9 +88,9 @@ func TestFields(t *testing.T) {
 		{"choices as messages", chat(map[string]any{"gen_ai.output.messages": `[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"a"}},{"index":1,"message":{"role":"assistant","content":"b"}}]`}),
 			map[string]string{"outputs": `{"role":"assistant","content":"a","finish_reason":"stop","choices":[{"role":"assistant","content":"b"}]}`}},
 		{"instructions", chat(map[string]any{"gen_ai.system_instructions": `[{"type":"text","content":"s"}]`, "gen_ai.input.messages": `[{"role":"user","content":"x"}]`}),
-			map[string]string{"inputs.chat_history": `[{"role":"system","content":"s"},{"role":"user","content":"x"}]`, "metadata.attributes": ""}},
+			map[string]string{"inputs.chat_history": `[{"role":"system","content":"s"},{"role":"user","content":"x"}]`, "leftovers": ""}},
 		{"instructions beside a system message", chat(map[string]any{"gen_ai.system_instructions": `[{"type":"text","content":"s"}]`, "gen_ai.input.messages": `[{"role":"system","content":"s"}]`}),
-			map[string]string{"inputs.chat_history": `[{"role":"system","content":"s"}]`, "metadata.attributes": ""}},
+			map[string]string{"inputs.chat_history": `[{"role":"system","content":"s"}]`, "leftovers": ""}},
 		{"tool results", chat(map[string]any{"gen_ai.input.messages": `[{"role":"tool","parts":[{"type":"tool_call_response","id":"1","response":{"a":1}},{"type":"tool_call_response","id":"2","name":"f","result":"r","x":1}]}]`}),
 			map[string]string{"inputs.chat_history": `[{"role":"tool","content":"{\"a\":1}","tool_call_id":"1"},{"role":"tool","content":"r","name":"f","tool_call_id":"2","x":1}]`}},
 		{"a signed thought is kept whole", chat(map[string]any{"gen_ai.output.messages": `[{"role":"assistant","parts":[{"type":"thinking","content":"hm","signature":"s"}]}]`}),
@@ -100,11 +101,11 @@ func TestFields(t *testing.T) {
 			map[string]string{"inputs.value": `"{'role': 'user'}"`, "metadata.parse_error": `"gen_ai.input.messages"`, "inputs.chat_history": ""}},
 		{"messages cut off", chat(map[string]any{"gen_ai.input.messages": `[{"role":"user","content":"a"},{"role":"user","content":"long te`}),
 			map[string]string{"inputs.chat_history": `[{"role":"user","content":"a"},{"role":"user","content":"long te"}]`, "metadata.parse_error": `"gen_ai.input.messages"`,
-				"metadata.attributes.gen_ai.input.messages": `"[{\"role\":\"user\",\"content\":\"a\"},{\"role\":\"user\",\"content\":\"long te"`}},
+				"metadata.gen_ai.input.messages": `"[{\"role\":\"user\",\"content\":\"a\"},{\"role\":\"user\",\"content\":\"long te"`}},
 		{"raw request", map[string]any{"openinference.span.kind": "LLM", "input.value": `{"messages":[{"role":"user","content":"x"}],"temperature":0.5,"max_completion_tokens":9,"foo":[1]}`},
-			map[string]string{"inputs": `{"chat_history":[{"role":"user","content":"x"}],"foo":[1]}`, "config": `{"temperature":0.5,"max_tokens":9}`, "metadata.attributes": ""}},
+			map[string]string{"inputs": `{"chat_history":[{"role":"user","content":"x"}],"foo":[1]}`, "config": `{"temperature":0.5,"max_tokens":9}`, "leftovers": ""}},
 		{"raw request said again", map[string]any{"openinference.span.kind": "LLM", "llm.input_messages.0.message.role": "user", "llm.input_messages.0.message.content": "x", "input.value": `{"messages":[{"role":"user","content":"x"}],"seed":7}`},
-			map[string]string{"inputs": `{"chat_history":[{"role":"user","content":"x"}]}`, "metadata.attributes": `{"input.value":{"seed":7}}`}},
+			map[string]string{"inputs": `{"chat_history":[{"role":"user","content":"x"}]}`, "leftovers": `{"input.value":{"seed":7}}`}},
 		{"responses request", map[string]any{"openinference.span.kind": "LLM", "input.value": `{"input":"q","instructions":"i","model":"m"}`, "output.value": `{"id":"r1","output":[{"type":"reasoning","id":"z"},{"type":"message","role":"assistant","content":[{"type":"output_text","text":"a"}]}],"usage":{"input_tokens":3,"output_tokens":2,"input_tokens_details":{"cached_tokens":1}}}`},
 			map[string]string{"inputs.chat_history": `[{"role":"system","content":"i"},{"role":"user","content":"q"}]`, "config.model": `"m"`, "metadata.model_name": `"m"`, "metadata.response_id": `"r1"`, "metadata.prompt_tokens": "3", "metadata.total_tokens": "5", "metadata.cache_read_input_tokens": "1"}},
 		{"raw answer", map[string]any{"openinference.span.kind": "LLM", "output.value": `{"id":"c1","model":"m","choices":[{"finish_reason":"tool_calls","message":{"role":"assistant","content":null,"tool_calls":[{"id":"t","type":"function","function":{"name":"f","arguments":"{\"a\":1}"}}]}}]}`},
@@ -116,7 +117,7 @@ func TestFields(t *testing.T) {
 		{"arguments by position", map[string]any{"traceloop.span.kind": "tool", "traceloop.entity.input": `{"args":[1],"kwargs":{"b":2}}`, "traceloop.entity.output": "null"}, map[string]string{"inputs": `{"b":2,"args":[1]}`, "outputs": `{"result":"null"}`}},
 		{"retriever", map[string]any{"openinference.span.kind": "RETRIEVER", "input.value": "q", "retrieval.documents.0.document.content": "c", "retrieval.documents.0.document.metadata": `{"k":1}`, "retrieval.documents.0.document.score": 0.5},
 			map[string]string{"inputs": `{"query":"q"}`}},
-		{"retriever's own documents", map[string]any{"openinference.span.kind": "RETRIEVER", "output.value": `{"documents":[{"page_content":"c","metadata":{"k":1}}]}`}, map[string]string{"outputs": `{"documents":[{"content":"c","metadata":{"k":1}}]}`, "metadata.attributes": ""}},
+		{"retriever's own documents", map[string]any{"openinference.span.kind": "RETRIEVER", "output.value": `{"documents":[{"page_content":"c","metadata":{"k":1}}]}`}, map[string]string{"outputs": `{"documents":[{"content":"c","metadata":{"k":1}}]}`, "leftovers": ""}},
 		{"chain of messages", map[string]any{"openinference.span.kind": "CHAIN", "input.value": `[{"role":"user","content":"x"}]`, "output.value": "[1,2]"}, map[string]string{"inputs": `{"chat_history":[{"role":"user","content":"x"}]}`, "outputs": `{"result":[1,2]}`}},
 		{"agent's answer is the last text", map[string]any{"gen_ai.operation.name": "invoke_agent", "gen_ai.output.messages": `[{"role":"assistant","content":"one"},{"role":"tool","content":"t"},{"role":"assistant","content":"two"}]`}, map[string]string{"outputs.content": `"two"`}},
 		{"long vectors", map[string]any{"openinference.span.kind": "EMBEDDING", "embedding.embeddings.0.embedding.text": "t", "embedding.embeddings.0.embedding.vector": make([]any, 100), "output.value": `{"data":[{"embedding":[` + strings.Repeat("0.5,", 99) + `1],"index":0}]}`},
@@ -124,16 +125,16 @@ func TestFields(t *testing.T) {
 		{"cached beyond the prompt", map[string]any{"gen_ai.usage.input_tokens": 10, "gen_ai.usage.output_tokens": 5, "gen_ai.usage.cache_read.input_tokens": 20, "gen_ai.usage.total_tokens": 15},
 			map[string]string{"metadata.prompt_tokens": "30", "metadata.total_tokens": "35", "metadata.usage_adjusted": "true"}},
 		{"no invented counts", map[string]any{"gen_ai.usage.input_tokens": 10}, map[string]string{"metadata.completion_tokens": "", "metadata.total_tokens": ""}},
-		{"counts that disagree", map[string]any{"gen_ai.usage.input_tokens": 10, "llm.token_count.prompt": 11}, map[string]string{"metadata.prompt_tokens": "10", "metadata.input_tokens": "10", "metadata.attributes": `{"llm.token_count.prompt":11}`}},
+		{"counts that disagree", map[string]any{"gen_ai.usage.input_tokens": 10, "llm.token_count.prompt": 11}, map[string]string{"metadata.prompt_tokens": "10", "metadata.input_tokens": "10", "leftovers": `{"llm.token_count.prompt":11}`}},
 		{"reported cost", map[string]any{"llm.cost.total": 0.25}, map[string]string{"metadata.cost": "0.25", "metadata.cost_source": `"reported"`}},
 		{"provider", map[string]any{"gen_ai.system": "OpenAI.chat"}, map[string]string{"config.provider": `"openai"`, "metadata.provider": `"openai"`, "metadata.system": `"OpenAI.chat"`}},
 		{"provider behind a framework", map[string]any{"gen_ai.system": "langchain", "gen_ai.request.model": "claude-4"}, map[string]string{"config.provider": `"anthropic"`}},
 		{"other settings", map[string]any{"gen_ai.request.stream": true}, map[string]string{"config.stream": "true"}},
 		{"association", map[string]any{"traceloop.association.properties.plan": "gold", "traceloop.association.properties.run_id": "r", "traceloop.association.properties.user_id": "u"},
-			map[string]string{"metadata.plan": `"gold"`, "metadata.run_id": `"r"`, "user_properties.user_id": `"u"`, "metadata.user_id": `"u"`, "metadata.attributes": ""}},
-		{"project is kept once", map[string]any{"honeyhive.project": "p", "traceloop.association.properties.project": "p"}, map[string]string{"metadata.attributes": `{"honeyhive.project":"p"}`}},
+			map[string]string{"metadata.plan": `"gold"`, "metadata.run_id": `"r"`, "user_properties.user_id": `"u"`, "metadata.user_id": `"u"`, "leftovers": ""}},
+		{"project is kept once", map[string]any{"honeyhive.project": "p", "traceloop.association.properties.project": "p"}, map[string]string{"leftovers": `{"honeyhive.project":"p"}`}},
 		{"characters that no store takes", map[string]any{"input.value": "a\x00b", "k\x00": "\xff"}, map[string]string{"inputs.value": "\"a\uFFFDb\"", "metadata.replaced_characters": "2"}},
-		{"not a number", map[string]any{"x": nan()}, map[string]string{"metadata.attributes.x": `"NaN"`}},
+		{"not a number", map[string]any{"x": nan()}, map[string]string{"metadata.x": `"NaN"`}},
 		{"baggage", map[string]any{"baggage.a.b": "x"}, map[string]string{"metadata.baggage": `{"a":{"b":"x"}}`}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -141,11 +142,48 @@ func TestFields(t *testing.T) {
 			td, _ := oneSpan(tt.attrs)
 			e := mapOne(t, td)
 			for path, want := range tt.want {
-				if got := at(e, path); got != want {
+				got := at(e, path)
+				if path == "leftovers" {
+					got = leftovers(e, td)
+				}
+				if got != want {
 					t.Errorf("%s = %s, want %s\n%s", path, got, want, flatEvent(e))
 				}
 			}
 		})
+	}
+}
+
+// TestLeftoverNames holds where attributes stand that no rule placed.
+func TestLeftoverNames(t *testing.T) {
+	t.Parallel()
+	td, s := oneSpan(map[string]any{
+		"test.unique_id": "u1", "other.name": "own", "n": 2.0, "level": "gold", "system": "linux", "run_id": "r",
+		"trace_id": "mine", "resource": "r", "duplicate_of": "x", "aggregate_usage": 1, "logs": "l", "truncated": true, "num": nan(),
+		"error.type": "TimeoutError", "honeyhive_error_type": "Slow", "a\x00b": 1,
+	})
+	s.Attributes().PutStr("gen_ai.conversation.id", "c")
+	e := mapOne(t, td)
+	for key, want := range map[string]string{
+		"test.unique_id": `"u1"`, "other.name": `"own"`, "n": "2.0", "level": `"gold"`, "system": `"linux"`, "run_id": `"r"`,
+		"error.type": `"TimeoutError"`, "honeyhive_error_type": `"Slow"`, "error_type": `"Slow"`, "num": `"NaN"`, "a\ufffdb": "1",
+		"attributes": `{"aggregate_usage":1,"duplicate_of":"x","logs":"l","resource":"r","trace_id":"mine","truncated":true}`,
+	} {
+		if got := string(rawjson.Get(rawjson.Concat(e.Metadata, e.ColdMetadata), key)); got != want {
+			t.Errorf("metadata[%q] = %s, want %s\n%s", key, got, want, flatEvent(e))
+		}
+	}
+
+	// A name that comes twice is kept twice.
+	pb := []byte{0x0a, 0x38, 0x12, 0x36, 0x12, 0x34, 0x0a, 0x10, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x12, 0x08, 2, 0, 0, 0, 0, 0, 0, 0,
+		0x4a, 0x0a, 0x0a, 0x03, 'd', 'u', 'p', 0x12, 0x03, 0x0a, 0x01, '1', 0x4a, 0x0a, 0x0a, 0x03, 'd', 'u', 'p', 0x12, 0x03, 0x0a, 0x01, '2'}
+	twice, err := (&ptrace.ProtoUnmarshaler{}).UnmarshalTraces(pb)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e = mapOne(t, twice)
+	if got := at(e, "metadata.dup") + at(e, "metadata.attributes"); got != `"1"{"dup":"2"}` {
+		t.Errorf("a name that comes twice: %s", flatEvent(e))
 	}
 }
 
@@ -283,7 +321,7 @@ func TestParents(t *testing.T) {
 	if batch.Events[0].ID.String() != own {
 		t.Errorf("id %s", batch.Events[0].ID)
 	}
-	if got := at(&batch.Events[1], "metadata.attributes"); got != `{"honeyhive.parent_id":"`+above+`"}` {
+	if got := at(&batch.Events[1], "metadata.honeyhive.parent_id"); got != `"`+above+`"` {
 		t.Errorf("a parent id below the root: %s", got)
 	}
 }
@@ -428,10 +466,10 @@ func TestBounds(t *testing.T) {
 	e := &b.Events[0]
 	checkEvent(t, e)
 	for path, want := range map[string]string{
-		"metadata.attributes.x":                     `"` + strings.Repeat("é", 20) + `"`,
-		"metadata.truncated.x":                      "60",
-		"inputs.chat_history":                       `[{"role":"user","content":"aaaaaaaaaaaaa"}]`,
-		"metadata.attributes.gen_ai.input.messages": "",
+		"metadata.x":                     `"` + strings.Repeat("é", 20) + `"`,
+		"metadata.truncated.x":           "60",
+		"inputs.chat_history":            `[{"role":"user","content":"aaaaaaaaaaaaa"}]`,
+		"metadata.gen_ai.input.messages": "",
 	} {
 		if got := at(e, path); got != want {
 			t.Errorf("%s = %s, want %s", path, got, want)
@@ -463,7 +501,7 @@ func TestMany(t *testing.T) {
 	}
 	td, _ := oneSpan(attrs)
 	e := mapOne(t, td)
-	if got := at(e, "metadata.attributes.llm.input_messages.10004.message.content"); got != `"m10004"` {
+	if got := at(e, "metadata.llm.input_messages.10004.message.content"); got != `"m10004"` {
 		t.Errorf("beyond the bound: %s", got)
 	}
 	if got := at(e, "inputs.chat_history.9999.content"); got != `"m9999"` {

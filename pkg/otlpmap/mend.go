@@ -10,7 +10,7 @@ func contains(s, part string) bool { return strings.Contains(s, part) }
 
 // mend reads JSON that was cut off, by a limit on the length of attributes or by ours: it
 // closes what is open after the last whole value. A part of a conversation is worth more than
-// a text that no one can read. A text that came cut off stays in metadata.attributes, too.
+// a text that no one can read. A text that came cut off stays under its own name, too.
 func (b *build) mend(a *attr) ([]byte, bool) {
 	if a.val.Type() != pcommon.ValueTypeStr {
 		return nil, false

@@ -249,7 +249,7 @@ func (r *record) fields() {
 	var o rawjson.Builder
 	o.String("name", b.valid(r.name))
 	metadata := rawjson.Concat(e.Metadata, e.ColdMetadata)
-	attributes := rawjson.Get(metadata, "attributes")
+	attributes := rawjson.Get(metadata, "attributes") // those whose names metadata has
 	if attributes != nil {
 		var kept rawjson.Builder
 		for k, v := range rawjson.Object(metadata) {

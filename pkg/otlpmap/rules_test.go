@@ -106,6 +106,40 @@ func at(e *event.Event, path string) string {
 	return string(rawjson.Get(raw, rest))
 }
 
+// leftovers are the attributes of a request's spans that stand in an event's metadata under
+// their own names, and those of metadata.attributes, as one object; "" if there are none.
+func leftovers(e *event.Event, td ptrace.Traces) string {
+	own := map[string]bool{}
+	add := func(m pcommon.Map) {
+		for k := range m.All() {
+			own[k] = true
+		}
+	}
+	for _, rs := range td.ResourceSpans().All() {
+		for _, ss := range rs.ScopeSpans().All() {
+			for _, s := range ss.Spans().All() {
+				add(s.Attributes())
+				for _, ev := range s.Events().All() {
+					add(ev.Attributes())
+				}
+			}
+		}
+	}
+	var o rawjson.Builder
+	for k, v := range rawjson.Object(rawjson.Concat(e.Metadata, e.ColdMetadata)) {
+		if _, known := compiled.fields[bucketHot][k]; own[k] && !known {
+			o.Raw(k, v)
+		}
+	}
+	for k, v := range rawjson.Object(rawjson.Get(e.ColdMetadata, "attributes")) {
+		o.Raw(k, v)
+	}
+	if o.Len() == 0 {
+		return ""
+	}
+	return string(o.Bytes())
+}
+
 // kindOf makes a span of a role that a rule is for.
 func kindOf(on role) string {
 	switch {

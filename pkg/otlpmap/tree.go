@@ -8,7 +8,7 @@ import (
 )
 
 // MaxIndexed is how many elements of an indexed family (llm.input_messages.0, .1, …) are
-// gathered. Gaps are allowed. What is beyond stays in metadata.attributes.
+// gathered. Gaps are allowed. What is beyond stays under its own name.
 const MaxIndexed = 10_000
 
 // tree is a family of flattened attributes, taken apart at the dots of their names. Node 0 is
