@@ -38,11 +38,11 @@ func (m *Mapping) FromRow(row json.RawMessage) Datapoint {
 }
 
 // FromEvent makes a datapoint of an event, given as the object that answers show. The mapping's
-// entries are dotted paths into it, whose last element names the key; CheckPaths has accepted
-// them. A mapping that maps nothing takes the whole inputs, and the outputs as ground truth.
+// entries are dotted paths into it, read as in filters (rawjson.Lookup), whose last element names the
+// key; CheckPaths has accepted them. A mapping that maps nothing takes the whole inputs, and the outputs as ground truth.
 func (m *Mapping) FromEvent(id string, event json.RawMessage) Datapoint {
 	p := m.build(func(path string) (string, json.RawMessage) {
-		if v := follow(event, path); !rawjson.Null(v) {
+		if v := rawjson.Lookup(event, strings.Split(path, ".")...); !rawjson.Null(v) {
 			return last(path), v
 		}
 		return last(path), nil
@@ -129,13 +129,3 @@ func appendTurn(history []byte, key string, turn json.RawMessage) []byte {
 }
 
 func last(path string) string { return path[strings.LastIndexByte(path, '.')+1:] }
-
-// follow reads a dotted path as a filter does: nested keys and indexes first; where that is
-// absent or null, the rest of the path as one literal key directly below the first element.
-func follow(doc json.RawMessage, path string) json.RawMessage {
-	if v := rawjson.Path(doc, strings.Split(path, ".")...); !rawjson.Null(v) {
-		return v
-	}
-	root, rest, _ := strings.Cut(path, ".")
-	return rawjson.Get(rawjson.Get(doc, root), rest)
-}

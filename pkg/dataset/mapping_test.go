@@ -28,13 +28,14 @@ func TestRows(t *testing.T) {
 
 func TestEvents(t *testing.T) {
 	t.Parallel()
-	const event = `{"event_id":"e","event_name":"n","inputs":{"q":1,"list":[{"x":2}],"null":null,"a.b":3},"outputs":"text","metadata":{"a":{"b":null},"a.b":4}}`
+	const event = `{"event_id":"e","event_name":"n","inputs":{"q":1,"list":[{"x":2}],"null":null,"a.b":3},"outputs":"text","metadata":{"a":{"b":null},"a.b":4,"test.unique_id":"u1","resource":{"sdk.language":"go"}}}`
 	for _, tt := range []struct {
 		m    Mapping
 		want string
 	}{
 		{Mapping{}, `{"q":1,"list":[{"x":2}],"null":null,"a.b":3} [] {"outputs":"text"} {}`},
 		{Mapping{Inputs: []string{"inputs.q", "inputs.list.0.x", "event_name"}}, `{"q":1,"x":2,"event_name":"n"} [] {} {}`},
+		{Mapping{Inputs: []string{"metadata.test.unique_id", "metadata.resource.sdk.language"}}, `{"unique_id":"u1","language":"go"} [] {} {}`},
 		{Mapping{Inputs: []string{"inputs.a.b", "inputs.null", "inputs.list.1.x"}, GroundTruth: []string{"metadata.a.b", "outputs"}}, `{"b":3} [] {"b":4,"outputs":"text"} {}`},
 		{Mapping{History: []string{"inputs.list", "outputs", "inputs.none"}}, `{} [{"x":2},{"outputs":"text"}] {} {}`},
 	} {

@@ -59,8 +59,7 @@ var filterTypes = []string{typeString, typeNumber, typeBoolean, typeID, typeDate
 type cond struct {
 	name string
 	root root
-	path []string // below the root, as nested keys and indexes; nil: the field itself
-	rest string   // the same as one literal key; "" unless path has more than one segment
+	path []string // below the root, as rawjson.Lookup reads it; nil: the field itself
 
 	op     op
 	negate bool
@@ -116,9 +115,6 @@ func (c *cond) setField(field string) error {
 	c.name, c.root = name, r
 	if dotted {
 		c.path = strings.Split(rest, ".")
-		if len(c.path) > 1 {
-			c.rest = rest
-		}
 	}
 	return nil
 }

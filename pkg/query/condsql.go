@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
 // sql gives the condition's text, and the spill bits of the fields it looks at.
@@ -140,27 +140,49 @@ func (c *cond) jsonSQL(b *Builder) (string, uint32) {
 		}
 	}
 	at := c.jsonTest(b)
-	nested := b.dialect.jsonPaths(b, c.path)
-	var tests, absent []string
-	for _, p := range nested {
-		tests = append(tests, at(p))
-		absent = append(absent, b.dialect.jsonText(column, p)+" IS NULL")
-	}
-	if c.rest != "" {
-		// The literal key counts where the nested reading leads to nothing.
-		literal := at(b.dialect.jsonPaths(b, []string{c.rest})[0])
-		if c.op == opExists {
-			tests = append(tests, literal)
-		} else {
-			tests = append(tests, "("+strings.Join(absent, " AND ")+" AND "+literal+")")
-		}
+	paths := readings(b, c.path)
+	text := firstReading(b.dialect, column, paths, at)
+	if c.op == opExists {
+		text = strings.Join(each(paths, at), " OR ")
 	}
 	if total := c.sessionTotal(); total != nil {
 		// A session event without a number of its own shows its session's.
-		tests = append(tests, "(e.type = "+fmt.Sprint(TypeCode(event.TypeSession))+" AND "+strings.Join(absent, " AND ")+
-			" AND "+b.dialect.ofSession(total(b.dialect))+" "+c.sign()+" "+b.Arg(c.num)+")")
+		text += fmt.Sprintf(" OR ((e.spill & %d) <> 0 AND %s IS NULL AND %s %s %s)", SpillRollup, b.dialect.jsonText(column, paths[0]),
+			b.dialect.ofSession(total(b.dialect)), c.sign(), b.Arg(c.num))
 	}
-	return strings.Join(tests, " OR "), c.reads()
+	return text, c.reads()
+}
+
+// readings adds all readings of a path (rawjson.Readings) as arguments, in order.
+func readings(b *Builder, path []string) []string {
+	var paths []string
+	for _, keys := range rawjson.Readings(path) {
+		paths = append(paths, b.dialect.jsonPaths(b, keys)...)
+	}
+	return paths
+}
+
+// firstReading is the expression at of the first path that leads to a value, and of the last if none does.
+func firstReading(d Dialect, column string, paths []string, at func(path string) string) string {
+	last := len(paths) - 1
+	if last == 0 {
+		return at(paths[0])
+	}
+	var s strings.Builder
+	s.WriteString("CASE")
+	for _, p := range paths[:last] {
+		s.WriteString(" WHEN " + d.jsonText(column, p) + " IS NOT NULL THEN " + at(p))
+	}
+	s.WriteString(" ELSE " + at(paths[last]) + " END")
+	return s.String()
+}
+
+func each(paths []string, at func(path string) string) []string {
+	list := make([]string, len(paths))
+	for i, p := range paths {
+		list[i] = at(p)
+	}
+	return list
 }
 
 // sessionTotals are the numbers of a session's row that its session event shows in metadata.

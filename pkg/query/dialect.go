@@ -39,7 +39,8 @@ type Dialect interface {
 	// byCodePoint marks a text so that it is ordered by code point.
 	byCodePoint(text string) string
 
-	// jsonPaths adds the path's readings as arguments. At most one of them leads to a value.
+	// jsonPaths adds a path of keys and indexes as an argument, or more than one where a segment
+	// may be both. At most one of them leads to a value.
 	jsonPaths(b *Builder, path []string) []string
 	// jsonNumberValue is a number as a double, NULL if the value is none.
 	jsonNumberValue(column, path string) string

@@ -70,14 +70,21 @@ func cold(name string, path []string) bool {
 	return name == "metadata" && (len(path) == 0 || event.ColdKey(path[0]))
 }
 
-// maxAlternatives bounds how many segments of a path may be both an array index and a key,
-// since each doubles the readings in SQL. Paths with more are left to Go.
-const maxAlternatives = 2
+// Bounds of the paths that SQL reads; Go reads those beyond them, more slowly. With each segment the
+// readings of a path double, and with each segment that may be both an array index and a key they
+// double again in SQLite.
+const (
+	maxPathSegments = 4 // below the top-level field: 8 readings
+	maxAlternatives = 2
+)
 
 // plainPath says that both databases read the path as Go does. They do not agree on keys with
 // quotes, backslashes and control characters, on empty keys, and on numbers that are no array
 // index to us ("-1", "+1", "01", " 1"), which PostgreSQL takes for one.
 func plainPath(path []string) bool {
+	if len(path) > maxPathSegments {
+		return false
+	}
 	indexes := 0
 	for _, s := range path {
 		if s == "" || strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == '"' || r == '\\' || r == 0x7f }) {

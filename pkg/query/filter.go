@@ -19,8 +19,7 @@ const (
 // mean:
 //
 //   - field: a top-level field of an event, or a dotted path into a JSON one, array indexes
-//     included. The path is read as nested keys first, and where that is absent or null, as one
-//     literal key directly below the top-level field.
+//     included. Keys may hold dots themselves: rawjson.Lookup says in which order a path is read.
 //   - operator: exists, not exists, is, is not, contains, not contains, greater than, less than,
 //     after, before, as the type allows. An absent field differs from every value.
 //   - type: string (default), number, boolean, id or datetime; the value is converted by it.

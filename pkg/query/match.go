@@ -126,8 +126,7 @@ func bucket(e *event.Event, name string) json.RawMessage {
 	return nil
 }
 
-// inside follows the condition's path into a JSON field: nested keys first, then the literal
-// key.
+// inside follows the condition's path into a JSON field.
 func (c *cond) inside(raw json.RawMessage) value {
 	return jsonValue(c.rawInside(raw))
 }
@@ -141,11 +140,7 @@ func (c *cond) rawInside(raw json.RawMessage) json.RawMessage {
 		}
 		return raw
 	}
-	v := rawjson.Path(raw, c.path...)
-	if c.rest != "" && rawjson.Null(v) {
-		v = rawjson.Get(raw, c.rest)
-	}
-	return v
+	return rawjson.Lookup(raw, c.path...)
 }
 
 func jsonValue(raw json.RawMessage) value {

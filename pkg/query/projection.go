@@ -103,16 +103,13 @@ func (p Projection) Cut(name string, raw json.RawMessage) json.RawMessage {
 
 // Cut keeps of a JSON value only what the paths lead to, nested as it was; nil if they lead to
 // nothing. Elements of an array before a wanted one become null, so that every value keeps its
-// path; those after the last wanted one are left out. As in filters, a path is read as nested
-// keys and indexes first, then as one literal key.
+// path; those after the last wanted one are left out. Paths are read as in filters
+// (rawjson.Lookup).
 func Cut(raw json.RawMessage, paths [][]string) json.RawMessage {
 	var keep branch
 	for _, path := range paths {
-		if len(path) > 1 && rawjson.Null(rawjson.Path(raw, path...)) {
-			literal := strings.Join(path, ".")
-			if v := rawjson.Get(raw, literal); v != nil {
-				path = []string{literal}
-			}
+		if _, keys := rawjson.Resolve(raw, path); keys != nil {
+			path = keys
 		}
 		keep.add(path)
 	}

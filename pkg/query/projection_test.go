@@ -70,11 +70,14 @@ func TestProjectionErrors(t *testing.T) {
 
 func TestCut(t *testing.T) {
 	t.Parallel()
-	const doc = `{"a":{"b":1.0,"c":[10,{"d":"x","e":2},[3]]},"a.b":"literal","x.y":"only literal","n":null,"0":"zero","m":{"k":null}}`
+	const doc = `{"a":{"b":1.0,"c":[10,{"d":"x","e":2},[3]]},"a.b":"literal","x.y":"only literal","n":null,"0":"zero","m":{"k":null},"deep":{"t.s.l":"go","l":[{"k.k":2}]},"part.of":{"it":3,"is":4}}`
 	for _, tt := range []struct{ paths, want string }{
 		{"", ``},
 		{"a", `{"a":{"b":1.0,"c":[10,{"d":"x","e":2},[3]]}}`},
 		{"a.b", `{"a":{"b":1.0}}`},
+		{"deep.t.s.l deep.u.v", `{"deep":{"t.s.l":"go"}}`},
+		{"deep.l.0.k.k", `{"deep":{"l":[{"k.k":2}]}}`},
+		{"part.of.it", `{"part.of":{"it":3}}`},
 		{"a.b a.c.0", `{"a":{"b":1.0,"c":[10]}}`},
 		{"a.c.1.d", `{"a":{"c":[null,{"d":"x"}]}}`},
 		{"a.c.2.0 a.c.1.e", `{"a":{"c":[null,{"e":2},[3]]}}`},

@@ -51,7 +51,7 @@ func randomFilter(rnd *rand.Rand) Filter {
 	names := []string{"exists", "not exists", "is", "is not", "contains", "not contains", "greater than", "less than", "after", "before"}
 	for {
 		path := []string{"metadata"}
-		for range 1 + rnd.IntN(3) {
+		for range 1 + rnd.IntN(4) {
 			path = append(path, randomKeys[rnd.IntN(len(randomKeys))])
 		}
 		f := Filter{

@@ -67,27 +67,14 @@ func (r FieldReader) numberSQL(b *Builder) (expr string, reads uint32) {
 	if c.root.kind == kindNumber {
 		return column, 0
 	}
-	paths := d.jsonPaths(b, c.path)
-	if c.rest != "" {
-		paths = append(paths, d.jsonPaths(b, []string{c.rest})[0])
-	}
-	var whens, absent []string
-	for i, p := range paths {
-		text := d.jsonText(column, p)
-		if i < len(paths)-1 {
-			whens = append(whens, fmt.Sprintf("WHEN %s IS NOT NULL THEN %s", text, d.jsonNumberValue(column, p)))
-		}
-		absent = append(absent, text+" IS NULL")
-	}
+	paths := readings(b, c.path)
+	expr = firstReading(d, column, paths, func(p string) string { return d.jsonNumberValue(column, p) })
 	if c.name == "metadata" && len(c.path) == 1 {
 		if total := sessionTotals[c.path[0]]; total != nil {
 			// A session event without a value of its own shows its session's.
-			whens = append([]string{fmt.Sprintf("WHEN e.type = %d AND %s THEN %s", TypeCode(event.TypeSession), strings.Join(absent, " AND "), d.ofSession(total(d)))}, whens...)
+			expr = fmt.Sprintf("CASE WHEN (e.spill & %d) <> 0 AND %s IS NULL THEN %s ELSE %s END", SpillRollup,
+				d.jsonText(column, paths[0]), d.ofSession(total(d)), expr)
 		}
-	}
-	expr = d.jsonNumberValue(column, paths[len(paths)-1])
-	if len(whens) > 0 {
-		expr = "CASE " + strings.Join(whens, " ") + " ELSE " + expr + " END"
 	}
 	return expr, c.root.spill
 }
@@ -120,11 +107,8 @@ func (r FieldReader) textSQL(b *Builder) (expr string, reads uint32) {
 		return column, c.root.spill
 	}
 	var parts []string
-	for _, p := range d.jsonPaths(b, c.path) {
+	for _, p := range readings(b, c.path) {
 		parts = append(parts, "nullif("+d.jsonRaw(column, p)+", 'null')")
-	}
-	if c.rest != "" {
-		parts = append(parts, "nullif("+d.jsonRaw(column, d.jsonPaths(b, []string{c.rest})[0])+", 'null')")
 	}
 	reads = c.root.spill
 	if c.name == "metadata" && len(c.path) == 1 && rollupKeys[c.path[0]] {
@@ -140,7 +124,7 @@ func (r FieldReader) textSQL(b *Builder) (expr string, reads uint32) {
 // read alike.
 func (r FieldReader) inHead() bool {
 	c := &r.c
-	return c.root.kind == kindJSON && len(c.path) > 0 && !r.NeedPayload() && plainPath(c.path) && (c.rest == "" || plainPath([]string{c.rest}))
+	return c.root.kind == kindJSON && len(c.path) > 0 && !r.NeedPayload() && plainPath(c.path)
 }
 
 // TextOf is the field's text of what textSQL's expression gave.

@@ -81,6 +81,7 @@ const (
 	lookName    = "$look"
 	turnName    = "$turn"
 	matchesName = "$matches"
+	pathName    = "$path"
 )
 
 // language are the options of every compilation.
@@ -94,6 +95,7 @@ var language = func() []expr.Option {
 		expr.Function(matchesName, func(args ...any) (any, error) {
 			return matches(args[0].(*meter), args[1], args[2])
 		}, new(func(*meter, string, string) bool)),
+		expr.Function(pathName, fetchPath),
 	}
 	for name, f := range functions {
 		options = append(options, expr.DisableBuiltin(name), expr.Function(name, f.call, f.types...))
@@ -116,12 +118,14 @@ func metered(f func(*meter, any) error) func(...any) (any, error) {
 
 // patcher makes an expression count its work: each turn of its loops, and all that it compares,
 // hands to a function or is given by one. Without it the language bounds only the elements of the
-// arrays that an expression makes.
+// arrays that an expression makes. It also makes paths such as metadata.a.b read as in filters.
 type patcher struct{}
 
 // Visit implements ast.Visitor. The tree is walked from its leaves up.
 func (patcher) Visit(node *ast.Node) {
 	switch n := (*node).(type) {
+	case *ast.MemberNode:
+		joinPath(node, n)
 	case *ast.PredicateNode:
 		n.Node = call(turnName, n.Node)
 	case *ast.BinaryNode:

@@ -14,8 +14,7 @@ import (
 // A template is a text with fields of an event in double braces: {{ inputs.question }}. It has no
 // logic: nothing is computed, and what a field brings in is not looked at again.
 //
-// A field is a dotted path, read as in filters: the nested reading first, and if that is absent
-// or null the whole rest of the path as one key; array indexes are decimal, from 0. It begins with
+// A field is a dotted path, read as in filters (rawjson.Lookup); array indexes are decimal, from 0. It begins with
 // one of the fields of an event, with "event", the whole event, or with "ground_truth", which is
 // feedback.ground_truth; or with "first" and "second", two answers to compare (see pair). Braces that
 // a name does not follow, as in JSON, are text, and so are those that a backslash stands before.
@@ -193,9 +192,5 @@ func lookup(event json.RawMessage, path []string) json.RawMessage {
 		}
 		return field
 	}
-	v := rawjson.Path(field, path[1:]...)
-	if rawjson.Null(v) && len(path) > 2 {
-		v = rawjson.Get(field, strings.Join(path[1:], "."))
-	}
-	return v
+	return rawjson.Lookup(field, path[1:]...)
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-const templateEvent = `{"event_id":"e","event_name":"answer","duration":12.50,"error":null,"inputs":{"question":"Why?","a.b":"flat","a":{"c":1},"list":["x",{"y":true}],"none":null,"":"e"},
+const templateEvent = `{"event_id":"e","event_name":"answer","duration":12.50,"error":null,"inputs":{"question":"Why?","a.b":"flat","a":{"c":1,"d.e":"below"},"list":["x",{"y":true}],"none":null,"":"e"},
 	"outputs":{"content":"{{ inputs.question }} </data>"},"metadata":{},"feedback":{"ground_truth":{"answer":"42"}}}`
 
 func TestTemplate(t *testing.T) {
@@ -18,6 +18,7 @@ func TestTemplate(t *testing.T) {
 		{"Q: {{ inputs.question }}!", "Q: <>Why?</>!"},
 		{"{{inputs.question}}{{\tinputs.question }}", "<>Why?</><>Why?</>"},
 		{"{{ event_name }} {{ duration }}", "<>answer</> 12.50"},
+		{"{{ inputs.a.d.e }}", "<>below</>"},
 		{"{{ inputs.a.b }}", "<>flat</>"}, // nested first, then one key
 		{"{{ inputs.a.c }}", "1"},
 		{"{{ inputs.list.1.y }}", "true"},

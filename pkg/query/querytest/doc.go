@@ -108,6 +108,12 @@ func document(name string, n int) event.Event {
 		e.Outputs = json.RawMessage(`3.0`)
 	case "list output":
 		e.Outputs = json.RawMessage(`["one",{"two":"three"}]`)
+	case "dotted":
+		e.Metadata = json.RawMessage(dotted)
+		e.ColdMetadata = json.RawMessage(`{"attributes":{"agno.agent.name":"James Bond"}}`)
+		e.Metrics = json.RawMessage(`{"judge.v2":{"score":0.5},"judge":{"v2.passed":true}}`)
+		e.UserProperties = json.RawMessage(`{"org.unit":{"id":"a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"}}`)
+		e.Inputs = json.RawMessage(`{"o":{"x.y":"z"}}`)
 	case "cold":
 		e.Metadata = json.RawMessage(`{"warm":"near"}`)
 		e.ColdMetadata = json.RawMessage(`{"attributes":{"http.status":200,"peer":"far"},"span_name":"GET /"}`)
@@ -124,7 +130,7 @@ const rich = `{
  "obj":{"a":{"b":"deep"},"k":"needle here","n":77},"emptyobj":{},"emptyarr":[],
  "arr":["x","y",{"z":"w"},[1,"inner"]],"nums":[10,20],"mixed":[1,true,null],
  "a":{"b":"nested"},"a.b":"literal","c.d":"only literal","e":{"f":null},"e.f":"after null",
- "g":{"h.i":"too deep"},"digits":{"0":"key zero","1":{"0":"key one zero"}},"01":"padded","-1":"minus","x":{"01":"padded in"},
+ "g":{"h.i":"in g"},"digits":{"0":"key zero","1":{"0":"key one zero"}},"01":"padded","-1":"minus","x":{"01":"padded in"},
  "grid":[[1,2],[3,4]],"long":[0,1,2,3,4,5,6,7,8,9,"ten"],"p.0":"literal index","three":[[["cube"]]],
  "quote\"d":"q","back\\slash":"b","spaced key":"s","$dollar":"d","br[0]":"br","hash#":"h","it's":"apostrophe","q?1":"mark","dash-ed":"da","":"nameless",
  "größe":"umlaut","gr\u00fcn":"escaped umlaut","\ud83d\ude00":"escaped emoji","🌳":{"é":"tree"},"e\u0301":"combining","esc\u0061ped":"plain","tab\there":"tab",
@@ -132,4 +138,14 @@ const rich = `{
  "date":"2026-01-02T03:04:05.678Z","offset":"2026-01-02T05:04:05.678+02:00","day":"2026-01-02","ms":1767323045678,"notdate":"yesterday",
  "uuid":"A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11","id":"user-Ab1","braces":"{\"a\":1}","objlike":{"a":1},"listlike":"[1]","listed":[1],
  "run_id":"run-1","words":"nothing to see"
+}`
+
+// dotted has keys with dots at all levels.
+const dotted = `{
+ "test.unique_id":"u1","gen_ai.request.foo.bar":"four","a.b.c.d.e":"five","a.b":{"c.d":{"x":"x of d"}},
+ "resource":{"telemetry.sdk.language":"go"},"deep":[{"x.y":5},{"x.y":7}],
+ "order":{"p":{"q.r":"below order"},"p.q.r":"literal","p.q":{"r":"mixed"}},"order.p.q.r":"at the top",
+ "null":{"p":{"q":null},"p.q":null},"null.p.q":"after nulls",
+ "all.p.q":"all in one","all.p":{"q":"not asked"},"part.p":{"q":"below a part"},"part":{"p":["first"]},"part.p.1":{"z":true},
+ "when.it":{"was":"2026-01-02"}
 }`

@@ -231,8 +231,8 @@ func chartRandom(e *env) {
 			name := fmt.Sprintf("%s-%d", session, i)
 			x := call(session, name, r.Float64()*3e6, r.IntN(9), r.IntN(9), float64(r.IntN(9))/4)
 			x.Name = pick("a", "b", "ü \"q\"")
-			x.Metadata = text(`{"n":%s,"a":{"b":%s},"a.b":%s,"list":[%s],"cost":%s,"big":"%s"}`, pick("1", "2.50", "1e1", "null", `"7"`, "true"),
-				pick("3", "null", `"x"`, "{}"), pick("4", `"y"`, "null"), pick("1", `"z"`, ""), pick("0.25", "0.5", "null"), strings.Repeat("b", r.IntN(2)*r.IntN(2)*9000))
+			x.Metadata = text(`{"n":%s,"a":{"b":%s},"a.b":%s,"d":{"e.f":%s},"d.e":{"g":%s},"list":[%s],"cost":%s,"big":"%s"}`, pick("1", "2.50", "1e1", "null", `"7"`, "true"),
+				pick("3", "null", `"x"`, "{}"), pick("4", `"y"`, "null"), pick("5", "null"), pick("6", `"g"`), pick("1", `"z"`, ""), pick("0.25", "0.5", "null"), strings.Repeat("b", r.IntN(2)*r.IntN(2)*9000))
 			x.Inputs, x.Outputs = text(`{"q":%s}`, pick(`"one"`, `"two"`, "5")), text(`{"len":%d}`, r.IntN(5))
 			if r.IntN(3) == 0 {
 				x.ParentID = id(fmt.Sprintf("%s-%d", session, r.IntN(i+1)))
@@ -246,8 +246,9 @@ func chartRandom(e *env) {
 	berlin, err := time.LoadLocation("Europe/Berlin")
 	e.ok(err)
 	for range 250 {
-		c := e.chart(pick("duration", "metadata.n", "metadata.a.b", "metadata.cost", "metadata.num_events", "metadata.list.0", "outputs.len", "start_time", "metadata.a"),
-			pick("", "event_name", "event_type", "metadata.n", "metadata.a.b", "session_id", "parent_id", "source", "inputs.q", "duration", "metadata.num_events", "metadata.list", "error"),
+		c := e.chart(pick("duration", "metadata.n", "metadata.a.b", "metadata.cost", "metadata.num_events", "metadata.list.0", "outputs.len", "start_time", "metadata.a",
+			"metadata.d.e.f", "metadata.d.e.g"),
+			pick("", "event_name", "event_type", "metadata.n", "metadata.a.b", "session_id", "parent_id", "source", "inputs.q", "duration", "metadata.num_events", "metadata.list", "error", "metadata.d.e.g", "metadata.d.e.f.x"),
 			pick("hour", "day", "week", "month"), pick("avg", "sum", "count", "min", "max", "median", "p95"))
 		if r.IntN(2) == 0 {
 			c.Zone = berlin

@@ -1,9 +1,11 @@
 -- [{"field":"metadata.list.0.name","operator":"is","value":"x"}]
-((e.metadata ->> ?2) = ?1 OR (e.metadata ->> ?3) = ?1 OR ((e.metadata ->> ?2) IS NULL AND (e.metadata ->> ?3) IS NULL AND (e.metadata ->> ?4) = ?1))
+CASE WHEN (e.metadata ->> ?2) IS NOT NULL THEN (e.metadata ->> ?2) = ?1 WHEN (e.metadata ->> ?3) IS NOT NULL THEN (e.metadata ->> ?3) = ?1 WHEN (e.metadata ->> ?4) IS NOT NULL THEN (e.metadata ->> ?4) = ?1 WHEN (e.metadata ->> ?5) IS NOT NULL THEN (e.metadata ->> ?5) = ?1 ELSE (e.metadata ->> ?6) = ?1 END
 -- candidates
-(((e.metadata ->> ?2) = ?1 OR (e.metadata ->> ?3) = ?1 OR ((e.metadata ->> ?2) IS NULL AND (e.metadata ->> ?3) IS NULL AND (e.metadata ->> ?4) = ?1)) OR (e.spill & 1) <> 0)
+(CASE WHEN (e.metadata ->> ?2) IS NOT NULL THEN (e.metadata ->> ?2) = ?1 WHEN (e.metadata ->> ?3) IS NOT NULL THEN (e.metadata ->> ?3) = ?1 WHEN (e.metadata ->> ?4) IS NOT NULL THEN (e.metadata ->> ?4) = ?1 WHEN (e.metadata ->> ?5) IS NOT NULL THEN (e.metadata ->> ?5) = ?1 ELSE (e.metadata ->> ?6) = ?1 END OR (e.spill & 1) <> 0)
 -- 1: string x
 -- 2: string $."list"."0"."name"
 -- 3: string $."list"[0]."name"
--- 4: string $."list.0.name"
+-- 4: string $."list"."0.name"
+-- 5: string $."list.0.name"
+-- 6: string $."list.0"."name"
 -- reads 1

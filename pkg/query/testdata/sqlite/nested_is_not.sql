@@ -1,7 +1,7 @@
 -- [{"field":"metadata.a.b","operator":"is not","value":"x"}]
-((e.metadata ->> ?2) = ?1 OR ((e.metadata ->> ?2) IS NULL AND (e.metadata ->> ?3) = ?1)) IS NOT TRUE
+(CASE WHEN (e.metadata ->> ?2) IS NOT NULL THEN (e.metadata ->> ?2) = ?1 ELSE (e.metadata ->> ?3) = ?1 END) IS NOT TRUE
 -- candidates
-(((e.metadata ->> ?2) = ?1 OR ((e.metadata ->> ?2) IS NULL AND (e.metadata ->> ?3) = ?1)) IS NOT TRUE OR (e.spill & 1) <> 0)
+((CASE WHEN (e.metadata ->> ?2) IS NOT NULL THEN (e.metadata ->> ?2) = ?1 ELSE (e.metadata ->> ?3) = ?1 END) IS NOT TRUE OR (e.spill & 1) <> 0)
 -- 1: string x
 -- 2: string $."a"."b"
 -- 3: string $."a.b"

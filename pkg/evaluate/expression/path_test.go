@@ -1,0 +1,99 @@
+package expression
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"testing"
+
+	"github.com/spangrove/spangrove/pkg/evaluate"
+	"github.com/spangrove/spangrove/pkg/metric"
+	"github.com/spangrove/spangrove/pkg/rawjson"
+)
+
+// Paths are read as filters read them, and end as those of the language where they lead to nothing.
+func TestPaths(t *testing.T) {
+	t.Parallel()
+	e := New(Config{})
+	const event = `{"metadata":{"test.unique_id":"u1","gen_ai.request.foo.bar":4,"resource":{"telemetry.sdk.language":"go"},
+ "both":{"in":1},"both.in":2,"part.of":{"it":3},"rows":[{"x.y":5,"list":[7,8]}],"nothing":null},
+ "inputs":{"o":{"x.y":"z"},"chat_history":[{"tool.name":"a"},{"tool.name":"b"}]}}`
+	for criteria, want := range map[string]string{
+		`metadata.test.unique_id`:                                 `"u1"`,
+		`event.metadata.test.unique_id`:                           `"u1"`,
+		`metadata["test"]["unique_id"]`:                           `"u1"`,
+		`metadata["test.unique_id"]`:                              `"u1"`,
+		`metadata.gen_ai.request.foo.bar + 1`:                     `5`,
+		`metadata?.gen_ai?.request?.foo?.bar ?? 0`:                `4`,
+		`metadata.resource.telemetry.sdk.language`:                `"go"`,
+		`inputs.o.x.y`:                                            `"z"`,
+		`metadata.both.in`:                                        `1`,
+		`metadata.part.of.it`:                                     `3`,
+		`metadata.rows[0].x.y`:                                    `5`,
+		`metadata.rows[0].list[-1]`:                               `8`,
+		`metadata.rows["0"].x.y`:                                  `5`,
+		`metadata?.none?.rows.deeper.x ?? 9`:                      `9`,
+		`metadata?.nothing?.a.b.c ?? 9`:                           `9`,
+		`len(filter(inputs.chat_history, .tool.name == "b"))`:     `1`,
+		`metadata.rows[0].list[1] == 8 && metadata.both.in == 1`:  `true`,
+		`let m = metadata; m.test.unique_id`:                      `"u1"`,
+		`"unique_id" in (metadata?.test ?? {}) ? "nested" : "no"`: `"no"`,
+	} {
+		kind := map[byte]metric.Return{'"': metric.String, 't': metric.Boolean}[want[0]]
+		if r := run(t, e, kind, criteria, event); !r.Success || string(r.Score) != want {
+			t.Errorf("%s: %+v, want %s", criteria, r, want)
+		}
+	}
+	for criteria, want := range map[string]evaluate.Failure{
+		`metadata.none.deeper`:             Exception,
+		`metadata.test.unique_id.deeper`:   Exception,
+		`metadata?.none.rows.deeper`:       Exception,
+		`metadata?.none?.rows.deeper`:      Wrong, // skipped from ?. on
+		`metadata.both?.none.deeper`:       Exception,
+		`metadata.test.other_id`:           Exception,
+		`metadata.both.other`:              Wrong,
+		`$path($meter, metadata, 1)`:       Exception,
+		`$path($meter, metadata, 1).a.b`:   Exception,
+		`metadata.rows.list`:               Exception,
+		`metadata?.rows?.first?.second[0]`: Exception,
+	} {
+		if r := run(t, e, metric.Float, criteria, event); r.Success || r.Failure != want && r.Failure != Syntax {
+			t.Errorf("%s: %+v, want %s", criteria, r, want)
+		}
+	}
+}
+
+// Decoded values are read as their JSON is.
+func TestLookupAsInJSON(t *testing.T) {
+	t.Parallel()
+	rnd := rand.New(rand.NewPCG(3, 4))
+	keys := []string{"a", "b", "0", "a.b", "b.a", "a.0", "a.b.a", "b.0.a"}
+	var document func(depth int) string
+	document = func(depth int) string {
+		switch n := rnd.IntN(8); {
+		case n == 0:
+			return "null"
+		case n < 3 || depth == 0:
+			return fmt.Sprint(rnd.IntN(1000))
+		case n == 3:
+			return "[" + document(depth-1) + "," + document(depth-1) + "]"
+		}
+		var b rawjson.Builder
+		for _, i := range rnd.Perm(len(keys))[:4] {
+			b.Raw(keys[i], []byte(document(depth-1)))
+		}
+		return string(b.Bytes())
+	}
+	for range 5000 {
+		raw := json.RawMessage(document(3))
+		var path []string
+		for range 1 + rnd.IntN(4) {
+			path = append(path, keys[rnd.IntN(3)])
+		}
+		want := decode(rawjson.Lookup(raw, path...))
+		if got := lookup(decode(raw), path); !reflect.DeepEqual(got, want) {
+			t.Fatalf("%v of %s: %v, want %v", path, raw, got, want)
+		}
+	}
+}
