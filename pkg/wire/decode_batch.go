@@ -27,15 +27,22 @@ type Policy bool
 // The policies.
 const (
 	Lenient Policy = false // unknown fields are left out; the names of older clients are understood
-	Strict  Policy = true  // unknown fields, also in each event, and older names are refused
+	// Strict refuses unknown fields, also in each event, older names, a list without events, and an
+	// id that is listed twice.
+	Strict Policy = true
 )
+
+// MaxBatchEvents is the most events that one request may list. What decoding makes of an event is
+// larger than the few bytes that an event may have, so the bound of the body does not bound it.
+const MaxBatchEvents = 10_000
 
 // DecodeBatch reads {"events": […], "single_session"?, "session_properties"?}. With
 // single_session all events share one session made from session_properties: its session_id
 // if that is a UUID, else the one that all events name, else a new one.
 //
 // One bad event refuses the whole: errors are fault.Invalid with a path such as
-// "events[1].inputs". The JSON fields may be slices of body.
+// "events[1].inputs"; more than [MaxBatchEvents] are fault.TooLarge. The JSON fields may be slices
+// of body.
 func DecodeBatch(body []byte, policy Policy, now time.Time) (Batch, error) {
 	return decodeBatch(body, "events", eventFields, policy, (*draft).finishEvent, now)
 }
@@ -91,6 +98,11 @@ func decodeBatch(body []byte, list string, table map[string]setter, policy Polic
 	if properties == nil {
 		properties = oldersOwn
 	}
+	if policy == Strict {
+		if err := listedOnce(drafts, list); err != nil {
+			return Batch{}, err
+		}
+	}
 	if !single {
 		return finishAll(drafts, list, finish, now)
 	}
@@ -100,9 +112,32 @@ func decodeBatch(body []byte, list string, table map[string]setter, policy Polic
 	return oneSession(properties, drafts, list, finish, now)
 }
 
-// readDrafts reads an array of events behind those in to.
+// listedOnce refuses a list without events and one with the same id twice. Events without an id get
+// one of their own later.
+func listedOnce(drafts []draft, list string) error {
+	if len(drafts) == 0 {
+		return fault.InvalidField(list, "must hold at least one event")
+	}
+	first := make(map[uuid.UUID]int, len(drafts))
+	for i := range drafts {
+		id := drafts[i].event.ID
+		if id == uuid.Nil {
+			continue
+		}
+		if j, twice := first[id]; twice {
+			return fault.InvalidField(indexed(list, i)+".event_id", "is also the id of %s", indexed(list, j))
+		}
+		first[id] = i
+	}
+	return nil
+}
+
+// readDrafts reads an array of events behind those in to, [MaxBatchEvents] in all.
 func readDrafts(r *reader, to []draft, table map[string]setter, policy Policy) ([]draft, error) {
 	err := r.array(func(int) error {
+		if len(to) == MaxBatchEvents {
+			return fault.New(fault.TooLarge, "a request may hold at most %d events", MaxBatchEvents)
+		}
 		to = append(to, draft{})
 		return to[len(to)-1].read(r, table, bool(policy))
 	})

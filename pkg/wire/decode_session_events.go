@@ -7,7 +7,7 @@ import (
 )
 
 // DecodeSessionEvents reads {"events": […]}, events to be added to the session of the path,
-// whatever session they name themselves.
+// whatever session they name themselves. There must be at least one, and no id twice.
 func DecodeSessionEvents(body []byte, sessionID string, now time.Time) (Batch, error) {
 	return decodeSessionLists(body, sessionID, []string{"events"}, true, now)
 }
@@ -31,7 +31,7 @@ func decodeSessionLists(body []byte, sessionID string, lists []string, required 
 	err = r.object(func(key string) (err error) {
 		for _, list := range lists {
 			if key == list && (required || r.kind() != 'n') {
-				found[key], err = readDrafts(r, nil, eventFields, Lenient)
+				found[key], err = readDrafts(r, found[key][:0], eventFields, Lenient)
 				return err
 			}
 		}
@@ -40,11 +40,23 @@ func decodeSessionLists(body []byte, sessionID string, lists []string, required 
 	if err != nil {
 		return Batch{}, err
 	}
+	listed := 0
+	for _, drafts := range found {
+		listed += len(drafts)
+	}
+	if listed > MaxBatchEvents {
+		return Batch{}, fault.New(fault.TooLarge, "a request may hold at most %d events", MaxBatchEvents)
+	}
 	out := Batch{SessionID: session}
 	for _, list := range lists {
 		drafts, ok := found[list]
 		if !ok && required {
 			return Batch{}, fault.InvalidField(list, "is required: an array of events")
+		}
+		if required {
+			if err := listedOnce(drafts, list); err != nil {
+				return Batch{}, err
+			}
 		}
 		for i := range drafts {
 			drafts[i].moveTo(session)

@@ -1,9 +1,11 @@
 package wire
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -231,7 +233,7 @@ func TestDecodeBatch(t *testing.T) {
 	if got := string(AppendBatchAnswer(nil, &b)); got != `{"event_ids":["`+idA+`","`+idC+`"],"session_id":"`+idB+`","success":true}` {
 		t.Error(got)
 	}
-	b, err = DecodeBatch([]byte(`{"events":[]}`), Strict, arrival)
+	b, err = DecodeBatch([]byte(`{"events":[]}`), Lenient, arrival)
 	wantFault(t, err, "")
 	if got := string(AppendBatchAnswer(nil, &b)); got != `{"event_ids":[],"session_id":"","success":true}` {
 		t.Error(got)
@@ -283,6 +285,7 @@ func TestDecodeBatchSingleSession(t *testing.T) {
 func TestBatchRefuses(t *testing.T) {
 	t.Parallel()
 	good := `{"event_type":"tool","inputs":{}}`
+	named := `{"event_type":"tool","inputs":{},"event_id":"` + idA + `"}`
 	for _, tt := range []struct {
 		body   string
 		policy Policy
@@ -299,6 +302,10 @@ func TestBatchRefuses(t *testing.T) {
 		{`{"events":[` + good + `],"single_session":true,"session_properties":{"start_time":-1}}`, Lenient, "session_properties.start_time"},
 		{`{"events":[` + good + `],"session_properties":{"metadata":1}}`, Strict, "session_properties.metadata"},
 		{`{"events":[` + good + `],"more":1}`, Strict, "more"},
+		{`{"events":[]}`, Strict, "events"},
+		{`{"events":[],"single_session":true}`, Strict, "events"},
+		{`{"events":[` + named + `,` + good + `,` + good + `,` + named + `]}`, Strict, "events[3].event_id"},
+		{`{"events":[` + named + `,` + named + `]}`, Lenient, ""},
 		{`{"events":[` + good + `],"is_single_session":true}`, Strict, "is_single_session"},
 		{`{"events":[` + good + `],"session":null}`, Strict, "session"},
 		{`{"events":[` + good + `,{"event_type":"tool","inputs":{},"project":"p"}]}`, Strict, "events[1].project"},
@@ -309,6 +316,50 @@ func TestBatchRefuses(t *testing.T) {
 			t.Parallel()
 			_, err := DecodeBatch([]byte(tt.body), tt.policy, arrival)
 			wantFault(t, err, tt.field)
+		})
+	}
+}
+
+// What is made of an event is larger than the two bytes of an empty one, so events are counted
+// while they are read.
+func TestBatchIsBounded(t *testing.T) {
+	t.Parallel()
+	list := func(n int, event string) string { return event + strings.Repeat(","+event, n-1) }
+	full := `{"event_type":"tool","inputs":{}}`
+	decode := map[string]func([]byte) error{
+		"events": func(body []byte) error { _, err := DecodeBatch(body, Lenient, arrival); return err },
+		"strict": func(body []byte) error { _, err := DecodeBatch(body, Strict, arrival); return err },
+		"session": func(body []byte) error {
+			_, err := DecodeSessionEvents(body, idA, arrival)
+			return err
+		},
+		"traces": func(body []byte) error {
+			_, err := DecodeSessionTraces(bytes.Replace(body, []byte(`"events":[`), []byte(`"logs":[`+full+`],"events":[`), 1), idA, arrival)
+			return err
+		},
+		"models": func(body []byte) error {
+			_, err := DecodeModelBatch(bytes.Replace(body, []byte(`"events"`), []byte(`"model_events"`), 1), arrival)
+			return err
+		},
+	}
+	for name, f := range decode {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if err := f([]byte(`{"events":[` + list(MaxBatchEvents-1, full) + `]}`)); name != "models" && err != nil {
+				t.Errorf("%d events: %v", MaxBatchEvents-1, err)
+			}
+			body := []byte(`{"events":[` + list(300_000, "{}") + `]}`)
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			err := f(body)
+			runtime.ReadMemStats(&after)
+			if fault.Of(err) != fault.TooLarge {
+				t.Errorf("300,000 events: %v, want TooLarge", err)
+			}
+			// Other tests run beside this one; without the bound it is 900 MB.
+			if took := after.TotalAlloc - before.TotalAlloc; took > 200<<20 {
+				t.Errorf("reading %d bytes of empty events took %d MiB", len(body), took>>20)
+			}
 		})
 	}
 }
@@ -332,6 +383,11 @@ func TestDecodeSessionLists(t *testing.T) {
 	wantFault(t, err, "logs[0].event_type")
 	_, err = DecodeSessionEvents(nil, idA, arrival)
 	wantFault(t, err, "events")
+	_, err = DecodeSessionEvents([]byte(`{"events":[]}`), idA, arrival)
+	wantFault(t, err, "events")
+	named := `{"event_type":"tool","inputs":{},"event_id":"` + idB + `"}`
+	_, err = DecodeSessionEvents([]byte(`{"events":[`+named+`,`+named+`]}`), idA, arrival)
+	wantFault(t, err, "events[1].event_id")
 	_, err = DecodeSessionEvents([]byte(`{"events":[`+one+`]}`), "x", arrival)
 	wantFault(t, err, "session_id")
 }

@@ -63,7 +63,7 @@ func TestNativeWrites(t *testing.T) {
 		{[]string{"/events/model/batch", "/v1/events/model/batch"}, `{"model_events":[` + model + `]}`, batch, 1},
 		{[]string{"/session/" + idB + "/traces", "/v1/session/" + idB + "/traces"}, `{"logs":[` + ev + `]}`, `{"success":true}`, 1},
 		{[]string{"/sessions/" + idB + "/events/batch", "/v1/sessions/" + idB + "/events/batch"}, `{"events":[` + ev + `]}`, `{"success":true}`, 1},
-		{[]string{"/events/batch", "/v1/events/batch"}, `{"events":[]}`, `{"event_ids":[],"session_id":"","success":true}`, 0},
+		{[]string{"/events/batch"}, `{"events":[]}`, `{"event_ids":[],"session_id":"","success":true}`, 0},
 	} {
 		for _, path := range tt.paths {
 			r.traces.Reset()
