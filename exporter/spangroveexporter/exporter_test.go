@@ -146,6 +146,40 @@ func join(all ...ptrace.Traces) ptrace.Traces {
 	return td
 }
 
+// TestReservedSource has senders use the source of the server's evaluators.
+func TestReservedSource(t *testing.T) {
+	t.Parallel()
+	e := started(t, &fakeStore{})
+	e.mapper = func(ptrace.Traces) (b event.Batch, _ []otlpmap.Rejection) {
+		b.Events = []event.Event{{Source: "evaluator"}, {Source: "evaluation"}}
+		b.Sessions = []event.SessionHint{{Source: "evaluator"}}
+		return b, nil
+	}
+	td := native("n")
+	td.ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(0).Attributes().PutStr("spangrove.source", "evaluator")
+	for scope, want := range map[project.Scope]string{
+		"": "client_evaluator", project.ScopeIngest: "client_evaluator", project.ScopeFull: "evaluator", project.ScopeAdmin: "evaluator",
+	} {
+		ctx := t.Context()
+		if scope != "" {
+			ctx = project.WithIdentity(ctx, project.Identity{Project: project.Project{ID: 1}, Scope: scope})
+		}
+		parts, err := e.split(ctx, join(td, foreign("f")))
+		if err != nil || len(parts) != 1 {
+			t.Fatal(parts, err)
+		}
+		b, _, err := e.events(parts[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b.Events[0].Source != want || b.Events[1].Source != "evaluation" || b.Events[2].Source != want || b.Sessions[0].Source != want {
+			t.Errorf("scope %q: %+v", scope, b)
+		}
+		td = native("n")
+		td.ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(0).Attributes().PutStr("spangrove.source", "evaluator")
+	}
+}
+
 func TestConsumeTraces(t *testing.T) {
 	t.Parallel()
 	caller := project.Identity{Project: project.Project{ID: 3, PublicID: "p3"}}

@@ -8,6 +8,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
+	"github.com/spangrove/spangrove/pkg/evaluation"
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/otlpmap"
@@ -18,6 +19,7 @@ import (
 // part is what one project gets of a request.
 type part struct {
 	project int64
+	trusted bool // it came with a key that may do everything in the project
 	spans   int
 	native  []ptrace.ScopeSpans
 	foreign ptrace.Traces // the request itself where nothing else is in it
@@ -29,7 +31,9 @@ type part struct {
 func (e *spangroveExporter) split(ctx context.Context, td ptrace.Traces) ([]part, error) {
 	caller, known := callerOf(ctx)
 	if known {
-		return []part{partOf(caller.Project.ID, td, nil)}, nil
+		p := partOf(caller.Project.ID, td, nil)
+		p.trusted = caller.Scope.Allows(project.ScopeFull)
+		return []part{p}, nil
 	}
 	stamps := map[string][]int{} // resources by stamp
 	var order []string
@@ -151,5 +155,27 @@ func (e *spangroveExporter) events(p part) (event.Batch, []otlpmap.Rejection, er
 			n++
 		}
 	}
+	if !p.trusted {
+		reserveSource(&batch)
+	}
 	return batch, rejected, nil
+}
+
+// clientSource is the source of what a client sends with the source of the server's evaluators.
+const clientSource = "client_evaluator"
+
+// reserveSource keeps the source of the server's evaluators from senders who may only write
+// telemetry: what has it is neither scored nor in charts. Those who may do everything in the project
+// can store an export again as it was. Behind a queue nobody knows what a sender may do.
+func reserveSource(b *event.Batch) {
+	for i := range b.Events {
+		if b.Events[i].Source == evaluation.Source {
+			b.Events[i].Source = clientSource
+		}
+	}
+	for i := range b.Sessions {
+		if b.Sessions[i].Source == evaluation.Source {
+			b.Sessions[i].Source = clientSource
+		}
+	}
 }

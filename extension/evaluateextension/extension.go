@@ -23,6 +23,8 @@ import (
 type judgeStore interface {
 	llm.Recorder
 	llm.Ledger
+	// RecordSecret is what records of models' answers are signed with.
+	RecordSecret(ctx context.Context) ([]byte, error)
 	providerStore
 }
 
@@ -48,7 +50,7 @@ func newExtension(set extension.Settings, cfg *Config) *evaluateExtension {
 func (e *evaluateExtension) Dependencies() []component.ID { return []component.ID{e.cfg.Store} }
 
 // Start builds the engines and begins to work on the queue. A second Start changes nothing.
-func (e *evaluateExtension) Start(_ context.Context, host component.Host) error {
+func (e *evaluateExtension) Start(ctx context.Context, host component.Host) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.engines != nil {
@@ -62,6 +64,9 @@ func (e *evaluateExtension) Start(_ context.Context, host component.Host) error 
 			return fmt.Errorf("extensions::%s::%w", e.set.ID, err)
 		}
 		judges.Recorder, judges.Ledger, judges.Stored = s, s, e.keys
+		if judges.Secret, err = s.RecordSecret(ctx); err != nil {
+			return fmt.Errorf("extensions::%s: read the secret of records: %w", e.set.ID, err)
+		}
 	case len(e.cfg.LLM.Providers) > 0:
 		return err
 	}

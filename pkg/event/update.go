@@ -2,6 +2,8 @@ package event
 
 import (
 	"encoding/json"
+	"slices"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -19,7 +21,27 @@ type Update struct {
 	ChildrenIDs json.RawMessage // replaces; an empty array is ignored
 	Duration    *float64        // milliseconds
 	EndTime     *float64        // Unix milliseconds
+
+	// Telemetry says that whoever updates may only write telemetry: the scores that the server or a
+	// person gave the event stay, and so does its ground truth. The store leaves them out of the update.
+	Telemetry bool
 }
+
+// Without takes members out of what u says of metrics: those of these names, and those by which a
+// dotted path that is meant for one of them would find something else.
+func (u *Update) Without(names []string) {
+	u.Metrics = dropMembers(u.Metrics, func(key string, _ json.RawMessage) bool {
+		return slices.ContainsFunc(names, func(name string) bool { return key == name || strings.HasPrefix(name, key+".") })
+	})
+}
+
+// WithoutTruth takes the ground truth out of what u says of feedback.
+func (u *Update) WithoutTruth() {
+	u.Feedback = dropMembers(u.Feedback, func(key string, _ json.RawMessage) bool { return key == TruthKey })
+}
+
+// TruthKey is the member of feedback that is the event's ground truth.
+const TruthKey = "ground_truth"
 
 // Apply changes e as u says. Both must be whole: e with its payload.
 func (e *Event) Apply(u *Update) {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/project"
 	"github.com/spangrove/spangrove/pkg/query"
 	"github.com/spangrove/spangrove/pkg/rawjson"
 	"github.com/spangrove/spangrove/pkg/wire"
@@ -129,6 +130,7 @@ func (s *Server) update(c *call, id uuid.UUID) error {
 	if err != nil {
 		return err
 	}
+	u.Telemetry = !c.scope.Allows(project.ScopeFull)
 	pending, err := s.Writer.Update(c.ctx(), c.project.ID, u)
 	if err != nil {
 		return err

@@ -145,8 +145,8 @@ func (s *Store) finishEvaluation(ctx context.Context, tx writeTx, project int64,
 	if o.Passed != nil {
 		passed = number(*o.Passed)
 	}
-	n, err := tx.exec(ctx, `UPDATE evaluation SET state = $4, due_ms = $5, finished_ms = $6, failure = $7, passed = $8, cost = $9, latency_ms = $10, score = $11, explanation = $12, attempts = attempts - $13`+claimed,
-		append(key, stateCode(o.State), o.Due, finished, o.Failure, passed, o.Cost, o.LatencyMS, text(o.Score), o.Explanation, number(o.Unasked))...)
+	n, err := tx.exec(ctx, `UPDATE evaluation SET state = $4, due_ms = $5, finished_ms = $6, failure = $7, passed = $8, cost = $9, latency_ms = $10, score = $11, explanation = $12, attempts = attempts - $13, name = $14`+claimed,
+		append(key, stateCode(o.State), o.Due, finished, o.Failure, passed, o.Cost, o.LatencyMS, text(o.Score), o.Explanation, number(o.Unasked), name)...)
 	if err != nil || n == 0 || o.State != evaluation.Done || o.Score == nil {
 		return err
 	}
@@ -171,7 +171,9 @@ func (s *Store) finishEvaluation(ctx context.Context, tx writeTx, project int64,
 	var b rawjson.Builder
 	b.Raw(name, o.Score)
 	if o.Explanation != "" {
-		b.String(name+"_explanation", o.Explanation)
+		b.String(name+explanationSuffix, o.Explanation)
+	} else if rawjson.Get(old.Metrics, name+explanationSuffix) != nil {
+		b.Raw(name+explanationSuffix, json.RawMessage("null")) // it explains another score
 	}
 	now := old.Event
 	now.Apply(&event.Update{EventID: o.EventID, Metrics: b.Bytes()})

@@ -65,6 +65,9 @@ func (w *writing) repeatSession(ctx context.Context, tx writeTx, old *stored, ca
 	now.SessionID, now.ParentID = came.ID, uuid.Nil
 	before.Unfinished = now.Unfinished
 	repeatEvent(&now, &before)
+	// Nobody but updates and evaluators has given the session any of these so far.
+	now.Metrics = rawjson.Merge(came.Metrics, before.Metrics)
+	now.Feedback = rawjson.Merge(came.Feedback, before.Feedback)
 	made = madeNot
 	if came.End <= came.Start {
 		made = madeOpen

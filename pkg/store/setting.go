@@ -2,10 +2,26 @@ package store
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/hex"
 	"fmt"
 
 	"github.com/google/uuid"
 )
+
+// RecordSecret is what those who record something in the store under an id or with a signature that
+// nobody outside may make use to make them: 32 random bytes, the same for the life of the database.
+func (s *Store) RecordSecret(ctx context.Context) ([]byte, error) {
+	text, err := s.setting(ctx, "record_secret", func() string {
+		secret := make([]byte, 32)
+		_, _ = rand.Read(secret) // never fails
+		return hex.EncodeToString(secret)
+	})
+	if err != nil {
+		return nil, s.kind(err, "read the secret of records")
+	}
+	return hex.DecodeString(text)
+}
 
 // setting reads a value that is made once for the life of the database.
 func (s *Store) setting(ctx context.Context, name string, fresh func() string) (string, error) {

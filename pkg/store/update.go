@@ -9,8 +9,10 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/spangrove/spangrove/pkg/evaluation"
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/metric"
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
@@ -69,6 +71,12 @@ func (s *Store) catchUp(ctx context.Context, project int64, id uuid.UUID) (appli
 
 // apply changes one stored event by an update.
 func (s *Store) apply(ctx context.Context, tx writeTx, old *stored, u *event.Update) error {
+	if u.Telemetry {
+		var err error
+		if u, err = s.keepVerdicts(ctx, tx, old, u); err != nil {
+			return err
+		}
+	}
 	now := old.Event
 	now.Apply(u)
 	now.ColdMetadata = without(now.ColdMetadata, u.Metadata) // what the update says stands in Metadata
@@ -90,6 +98,58 @@ func (s *Store) apply(ctx context.Context, tx writeTx, old *stored, u *event.Upd
 		tx.arrivals().note(old.project, &now, now.ID)
 	}
 	return s.rewrite(ctx, tx, old.project, old, &now)
+}
+
+// keepVerdicts gives an update of telemetry without what it says of scores that the server or a
+// person has given the event, and of a ground truth that it has.
+func (s *Store) keepVerdicts(ctx context.Context, c conn, old *stored, u *event.Update) (*event.Update, error) {
+	kept := *u
+	if !rawjson.Null(rawjson.Get(old.Feedback, event.TruthKey)) {
+		kept.WithoutTruth()
+	}
+	if rawjson.Empty(u.Metrics) || rawjson.Empty(old.Metrics) {
+		return &kept, nil
+	}
+	names, err := s.scoreNames(ctx, c, old.project, old.ID)
+	if err != nil {
+		return nil, err
+	}
+	kept.Without(names)
+	return &kept, nil
+}
+
+// scoreNames lists the members of an event's metrics that the server or people gave: scores, and
+// their explanations.
+func (s *Store) scoreNames(ctx context.Context, c conn, project int64, id uuid.UUID) (names []string, err error) {
+	add := func(name string) { names = append(names, name, name+explanationSuffix) }
+	err = each(ctx, c, `SELECT e.name, m.doc FROM evaluation e LEFT JOIN metric m ON m.project_id = e.project_id AND m.id = e.metric_id
+		WHERE e.project_id = $1 AND e.event_id = $2 AND e.state = $3 AND e.score IS NOT NULL`, []any{project, c.id(id), stateCode(evaluation.Done)}, func(scan func(...any) error) error {
+		var name string
+		var doc *string
+		if err := scan(&name, &doc); err != nil {
+			return err
+		}
+		if name == "" && doc != nil { // a result of before names were kept
+			m := metric.FromRow([]byte(*doc))
+			name = m.Name
+		}
+		if name != "" {
+			add(name)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	err = each(ctx, c, `SELECT scores FROM queue_item WHERE project_id = $1 AND event_id = $2 AND scores IS NOT NULL`, []any{project, c.id(id)}, func(scan func(...any) error) error {
+		var scores string
+		err := scan(&scores)
+		for name := range rawjson.Object([]byte(scores)) {
+			add(name)
+		}
+		return err
+	})
+	return names, err
 }
 
 // pendingIDs knows which ids have updates waiting, where this process is the only writer.
@@ -148,6 +208,8 @@ type held struct {
 	Fields   map[string]string `json:"fields"`
 	Duration *float64          `json:"duration,omitempty"`
 	EndTime  *float64          `json:"end_time,omitempty"`
+	// Telemetry is event.Update's.
+	Telemetry bool `json:"telemetry,omitempty"`
 }
 
 func fieldsOf(u *event.Update) map[string]*json.RawMessage {
@@ -156,7 +218,7 @@ func fieldsOf(u *event.Update) map[string]*json.RawMessage {
 }
 
 func heldOf(u *event.Update) held {
-	h := held{Fields: map[string]string{}, Duration: u.Duration, EndTime: u.EndTime}
+	h := held{Fields: map[string]string{}, Duration: u.Duration, EndTime: u.EndTime, Telemetry: u.Telemetry}
 	for name, raw := range fieldsOf(u) {
 		if *raw != nil {
 			h.Fields[name] = string(*raw)
@@ -166,7 +228,7 @@ func heldOf(u *event.Update) held {
 }
 
 func (h held) update(id uuid.UUID) event.Update {
-	u := event.Update{EventID: id, Duration: h.Duration, EndTime: h.EndTime}
+	u := event.Update{EventID: id, Duration: h.Duration, EndTime: h.EndTime, Telemetry: h.Telemetry}
 	for name, raw := range fieldsOf(&u) {
 		if text, ok := h.Fields[name]; ok {
 			*raw = json.RawMessage(text)

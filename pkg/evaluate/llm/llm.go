@@ -10,6 +10,7 @@ package llm
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -37,6 +38,7 @@ const (
 // Deps is what the engine works with.
 type Deps struct {
 	Recorder Recorder         // nil: nothing is recorded, and no question answered from records
+	Secret   []byte           // signs records and makes their ids; empty: one of this process, whose records others do not use
 	Ledger   Ledger           // nil: the days of budgets begin with the server
 	Stored   Stored           // nil: projects have no providers of their own
 	Logger   *zap.Logger      // nil: silent
@@ -61,6 +63,10 @@ func New(cfg Config, deps Deps) (*Engine, error) {
 	}
 	if deps.Now == nil {
 		deps.Now = time.Now
+	}
+	if len(deps.Secret) == 0 {
+		deps.Secret = make([]byte, 32)
+		_, _ = rand.Read(deps.Secret) // never fails
 	}
 	networks, err := parseNetworks(cfg.AllowAddresses)
 	if err != nil {
@@ -169,7 +175,7 @@ func (e *Engine) judge(ctx context.Context, p *endpoint, model string, t templat
 		project: task.Project, metric: d, metricID: task.ID, version: task.Version, event: event, provider: p, start: time.Now(),
 		request: request{model: model, system: instructions(d, mark), prompt: prompt, schema: schema(d), maxTokens: p.cfg.MaxOutputTokens},
 	}
-	j.identify()
+	j.identify(e.deps.Secret)
 	// Whoever asks the same at the same time waits for the answer.
 	leave, err := e.asking.enter(ctx, j.key)
 	if err != nil {

@@ -2,6 +2,7 @@ package llm
 
 import (
 	"context"
+	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -47,22 +48,45 @@ type judgement struct {
 	failure    evaluate.Result
 }
 
-// records is the name space of the ids of recorded answers.
-var records = uuid.MustParse("6f0a4f0e-8d0f-4d0c-9a51-0d4f5b6f2f7e")
-
 // identify computes the key. It covers all that a model is asked: a metric's version that asks the
 // same as the one before is no other question, and neither is another event that has the same in
-// the fields that the prompt names.
-func (j *judgement) identify() {
+// the fields that the prompt names. The id follows from it and the secret, so that nobody outside can
+// have an event of that id stored before.
+func (j *judgement) identify(secret []byte) {
 	h := sha256.New()
 	for _, s := range []string{j.provider.name, j.provider.cfg.BaseURL, j.request.model, j.request.system, j.request.prompt} {
 		_, _ = fmt.Fprintf(h, "%d %s\n", len(s), s)
 	}
 	j.key = fmt.Sprintf("%d %s", j.project, hex.EncodeToString(h.Sum(nil)))
-	j.id = uuid.NewSHA1(records, []byte(j.key))
+	j.id = idOf(secret, j.key)
 }
 
-// known looks for the recorded answer to the same question.
+// idOf makes an id, a UUID of version 8, that nobody can foresee who does not know the secret.
+func idOf(secret []byte, parts ...string) uuid.UUID {
+	id := uuid.UUID(sign(secret, "id", parts...)[:16])
+	id[6], id[8] = id[6]&0x0f|0x80, id[8]&0x3f|0x80
+	return id
+}
+
+// sign computes the HMAC-SHA-256 of texts under the secret, for one purpose.
+func sign(secret []byte, purpose string, parts ...string) []byte {
+	h := hmac.New(sha256.New, secret)
+	for _, s := range append([]string{purpose}, parts...) {
+		_, _ = fmt.Fprintf(h, "%d %s\n", len(s), s)
+	}
+	return h.Sum(nil)
+}
+
+// signatureKey is the member of a recorded answer's metadata that proves that this server, or another
+// one on its store, got it from the model: the signature of the question and the answer.
+const signatureKey = "record_signature"
+
+func (j *judgement) signature(secret []byte, answer string) string {
+	return hex.EncodeToString(sign(secret, "answer", j.key, answer))
+}
+
+// known looks for the recorded answer to the same question. One whose signature is not the server's,
+// since somebody else wrote or changed it, is none.
 func (e *Engine) known(ctx context.Context, j *judgement) (verdict, bool) {
 	if e.deps.Recorder == nil {
 		return verdict{}, false
@@ -75,7 +99,8 @@ func (e *Engine) known(ctx context.Context, j *judgement) (verdict, bool) {
 		return verdict{}, false
 	}
 	text, ok := rawjson.Text(rawjson.Get(ev.Outputs, "content"))
-	if !ok || ev.Source != evaluation.Source {
+	signature, _ := rawjson.Text(rawjson.Get(ev.Metadata, signatureKey))
+	if !ok || !hmac.Equal([]byte(signature), []byte(j.signature(e.deps.Secret, text))) {
 		return verdict{}, false
 	}
 	v, why := read(j.metric, text)
@@ -96,14 +121,19 @@ func (e *Engine) record(ctx context.Context, j *judgement) {
 	// The answer is paid for, whoever has stopped waiting for it.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
-	if err := e.deps.Recorder.Put(ctx, j.project, event.Batch{Events: j.events(id)}); err != nil {
+	if err := e.deps.Recorder.Put(ctx, j.project, event.Batch{Events: j.events(id, e.deps.Secret)}); err != nil {
 		e.deps.Logger.Warn("a judge's answer was not recorded; the same question will be asked again", zap.Error(err))
 	}
 }
 
 // events are the session and the model event of a judgement, whose id is id.
-func (j *judgement) events(id uuid.UUID) []event.Event {
-	session := uuid.NewSHA1(records, id[:])
+func (j *judgement) events(id uuid.UUID, secret []byte) []event.Event {
+	session := idOf(secret, "session", id.String())
+	answer := message("assistant", j.reply.text)
+	metadata := j.usage()
+	if text, ok := rawjson.Text(rawjson.Get(answer, "content")); ok { // as it will be read back
+		metadata.String(signatureKey, j.signature(secret, text))
+	}
 	var asked, scored rawjson.Builder
 	asked.Raw("target_event_id", orNull(rawjson.Get(j.event, "event_id")))
 	if j.verdict.score != nil {
@@ -113,7 +143,7 @@ func (j *judgement) events(id uuid.UUID) []event.Event {
 	root := event.Event{ID: session, SessionID: session, Type: event.TypeSession, Name: "evaluate " + j.metric.Name, Source: evaluation.Source,
 		Inputs: asked.Bytes(), Outputs: scored.Bytes(), Metadata: j.link().Bytes()}
 	call := event.Event{ID: id, SessionID: session, ParentID: session, Type: event.TypeModel, Name: "judge", Source: evaluation.Source,
-		Config: j.config(), Inputs: j.messages(), Outputs: message("assistant", j.reply.text), Metadata: j.usage()}
+		Config: j.config(), Inputs: j.messages(), Outputs: answer, Metadata: metadata.Bytes()}
 	list := []event.Event{root, call}
 	for i := range list {
 		e := &list[i]
@@ -179,7 +209,7 @@ func message(role, text string) json.RawMessage {
 	return b.Bytes()
 }
 
-func (j *judgement) usage() json.RawMessage {
+func (j *judgement) usage() *rawjson.Builder {
 	b, u := j.link(), j.reply.usage
 	b.Int("prompt_tokens", u.Prompt)
 	b.Int("completion_tokens", u.Completion)
@@ -196,5 +226,5 @@ func (j *judgement) usage() json.RawMessage {
 	if j.reply.model != "" && j.reply.model != j.request.model {
 		b.String("response_model", j.reply.model)
 	}
-	return b.Bytes()
+	return b
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/metric"
+	"github.com/spangrove/spangrove/pkg/queue"
+	"github.com/spangrove/spangrove/pkg/rawjson"
 	"github.com/spangrove/spangrove/pkg/store"
 )
 
@@ -24,6 +26,7 @@ var evaluationTests = []test{
 	{"Evaluation/claimed, finished, retried", evaluationLife},
 	{"Evaluation/a claim that ended changes nothing", lateFinish},
 	{"Evaluation/a version that is no longer in force", outdatedFinish},
+	{"Evaluation/telemetry leaves scores alone", scoresStay},
 	{"Evaluation/the event is deleted", evaluatedEventDeleted},
 	{"Evaluation/lists", evaluationLists},
 	{"Evaluation/events by their ids", eventsByID},
@@ -320,6 +323,53 @@ func evaluationLife(e *env) {
 	n, err = e.s.RetryEvaluations(e.ctx, e.project, evaluation.Query{EventID: good.ID})
 	e.ok(err)
 	e.equal("what is done is not retried", int64(0), n)
+}
+
+// scoresStay has updates of telemetry say something else of scores that the server and people gave.
+func scoresStay(e *env) {
+	e.clocked()
+	m := e.onlineMetric("m")
+	a, early := step("s", "a", 0), step("s", "early", 1)
+	a.Metrics = raw(`{"own":1,"m_explanation":"of nothing"}`)
+	a.Feedback = raw(`{"ground_truth":"four"}`)
+	e.put(a)
+	e.admit(evaluation.Admission{Requests: []evaluation.Request{{MetricID: m, Version: 1, EventID: a.ID}}})
+	telemetry := func(to uuid.UUID, metrics, feedback string) {
+		e.Helper()
+		u := event.Update{EventID: to, Telemetry: true, Metrics: raw(metrics), Outputs: raw(`{"x":1}`)}
+		if feedback != "" {
+			u.Feedback = raw(feedback)
+		}
+		_, err := e.s.Update(e.ctx, e.project, u)
+		e.ok(err)
+	}
+	telemetry(a.ID, `{"m":0.1,"own":2}`, "") // nobody has scored it yet
+	e.ok(e.s.FinishEvaluations(e.ctx, e.project, "m", []evaluation.Outcome{{Job: e.claimJobs(1)[0], State: evaluation.Done, Score: raw(`0.5`)}}))
+	e.equal("scored", `{"own":2,"m_explanation":null,"m":0.5}`, string(e.event(a.ID).Metrics))
+	q := e.createQueue(queue.Update{Annotators: pointer(1)}, "a")
+	e.annotate(q.ID, "a", "ann", `{"taste.of.it":3}`)
+	telemetry(a.ID, `{"m":1,"m_explanation":"great","own":3,"taste.of.it":5,"taste":{"of":{"it":5}},"other":{"x":1}}`, `{"ground_truth":"five","rating":1}`)
+	got := e.event(a.ID)
+	e.equal("metrics", `{"own":3,"m_explanation":null,"m":0.5,"taste.of.it":3,"other":{"x":1}}`, string(got.Metrics))
+	e.equal("feedback", `{"ground_truth":"four","rating":1}`, string(got.Feedback))
+	e.equal("outputs", `{"x":1}`, string(got.Outputs))
+
+	name := "renamed"
+	_, err := e.s.UpdateMetric(e.ctx, e.project, m, metric.Patch{Name: &name})
+	e.ok(err)
+	telemetry(a.ID, `{"m":1,"renamed":2}`, "")
+	e.equal("after the metric has another name", `{"own":3,"m_explanation":null,"m":0.5,"taste.of.it":3,"other":{"x":1},"renamed":2}`, string(e.event(a.ID).Metrics))
+
+	// One that waits for its event is no other.
+	telemetry(early.ID, `{"own":1}`, `{"ground_truth":"five"}`)
+	early.Feedback = raw(`{"ground_truth":"four"}`)
+	e.put(early)
+	e.equal("an early one", `{"ground_truth":"four"}`+`{"own":1}`, string(e.event(early.ID).Feedback)+string(e.event(early.ID).Metrics))
+
+	// The project's own keys may say what they want.
+	e.update(event.Update{EventID: a.ID, Metrics: raw(`{"m":1}`), Feedback: raw(`{"ground_truth":"five"}`)})
+	e.equal("an update by the project", `{"ground_truth":"five","rating":1}`, string(e.event(a.ID).Feedback))
+	e.equal("its score", "1", string(rawjson.Get(e.event(a.ID).Metrics, "m")))
 }
 
 func lateFinish(e *env) {
