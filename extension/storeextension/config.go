@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/spangrove/spangrove/pkg/project"
 	"go.opentelemetry.io/collector/config/configopaque"
 )
 
@@ -38,6 +40,29 @@ type Config struct {
 	// answered "not found". It bounds what waits of log records as well, of which the oldest
 	// give way. Default 100000, at most 10000000.
 	MaxPending int `mapstructure:"max_pending"`
+
+	// Limits are those of projects that have none of their own.
+	Limits LimitsConfig `mapstructure:"limits"`
+}
+
+// LimitsConfig is what a project may use where it has no limits of its own; project.Bounds says
+// what each of them bounds. 0 is no bound, and for a burst as many as one second brings.
+type LimitsConfig struct {
+	RequestsPerSecond    float64 `mapstructure:"requests_per_second"`     // default 2000
+	RequestBurst         int64   `mapstructure:"request_burst"`           // default 10000
+	KeyRequestsPerSecond float64 `mapstructure:"key_requests_per_second"` // default 0
+	KeyRequestBurst      int64   `mapstructure:"key_request_burst"`       // default 0
+	BytesPerSecond       int64   `mapstructure:"bytes_per_second"`        // default 67108864 (64 MiB)
+	ByteBurst            int64   `mapstructure:"byte_burst"`              // default 536870912 (512 MiB)
+	StoredBytes          int64   `mapstructure:"stored_bytes"`            // default 107374182400 (100 GiB)
+	EvaluationSlots      int64   `mapstructure:"evaluation_slots"`        // default 0
+	JudgeUSDPerDay       float64 `mapstructure:"judge_usd_per_day"`       // default 100
+}
+
+// Validate reports the first setting that cannot work.
+func (c *LimitsConfig) Validate() error {
+	b := project.Bounds(*c)
+	return b.Validate()
 }
 
 // SQLiteConfig is about the embedded store.

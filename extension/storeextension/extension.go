@@ -14,6 +14,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/spangrove/spangrove/pkg/mount"
+	"github.com/spangrove/spangrove/pkg/project"
 	"github.com/spangrove/spangrove/pkg/store"
 )
 
@@ -54,7 +55,9 @@ func (e *storeExtension) Start(ctx context.Context, _ component.Host) error {
 }
 
 func (e *storeExtension) open(ctx context.Context) (*store.Store, error) {
+	limits := project.Bounds(e.cfg.Limits)
 	options := store.Options{
+		Limits:      &limits,
 		Logger:      e.set.Logger,
 		Meter:       e.set.MeterProvider.Meter(scopeName),
 		Synchronous: e.cfg.SQLite.Synchronous,

@@ -6,6 +6,8 @@ import (
 
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/extension"
+
+	"github.com/spangrove/spangrove/pkg/project"
 )
 
 var componentType = component.MustNewType("spangrove_store")
@@ -32,6 +34,7 @@ func createDefaultConfig() component.Config {
 		QueueBytes: defaultQueueBytes,
 		PendingTTL: defaultPendingTTL,
 		MaxPending: defaultMaxPending,
+		Limits:     LimitsConfig(project.DefaultBounds()),
 	}
 }
 

@@ -130,6 +130,8 @@ var methods = map[string]string{
 	"createProject":      "Projects.Create",
 	"updateProject":      "Projects.Update",
 	"deleteProject":      "Projects.Delete",
+	"getLimits":          "Projects.Limits",
+	"setLimits":          "Projects.SetLimits",
 	"listKeys":           "Keys.List",
 	"createDataPlaneKey": "Keys.Create",
 	"createIngestionKey": "Keys.CreateIngestion",

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"iter"
 	"net/http"
 	"net/url"
@@ -73,6 +74,49 @@ func (s *ProjectService) Update(ctx context.Context, id string, u ProjectUpdate)
 		ProjectUpdate
 	}{id, u}
 	return one[Project](ctx, s.c, Request{Method: http.MethodPut, Path: "/v1/projects", Body: body, Repeatable: true})
+}
+
+// Limits bound what a project may use. nil is not set, so that the server's default holds; 0 lifts
+// the bound, and for a burst is as many as one second brings.
+type Limits struct {
+	RequestsPerSecond    *float64 `json:"requests_per_second,omitempty"`     // of all keys together
+	RequestBurst         *int64   `json:"request_burst,omitempty"`           // how many may come at once
+	KeyRequestsPerSecond *float64 `json:"key_requests_per_second,omitempty"` // of each key
+	KeyRequestBurst      *int64   `json:"key_request_burst,omitempty"`       // how many of a key may come at once
+	BytesPerSecond       *int64   `json:"bytes_per_second,omitempty"`        // of request bodies, after decompression
+	ByteBurst            *int64   `json:"byte_burst,omitempty"`              // how many may come at once
+	StoredBytes          *int64   `json:"stored_bytes,omitempty"`            // that may be stored
+	EvaluationSlots      *int64   `json:"evaluation_slots,omitempty"`        // evaluations that may run at once
+	JudgeUSDPerDay       *float64 `json:"judge_usd_per_day,omitempty"`       // that judges may cost a UTC day
+}
+
+// ProjectLimits are the limits of a project.
+type ProjectLimits struct {
+	ProjectID string `json:"project_id"`
+	Own       Limits `json:"limits"`   // those that were set for it
+	InForce   Limits `json:"in_force"` // all of them, the server's defaults among them
+}
+
+// Limits reads the limits of a project.
+func (s *ProjectService) Limits(ctx context.Context, id string) (*ProjectLimits, error) {
+	return one[ProjectLimits](ctx, s.c, Request{Method: http.MethodGet, Path: path("projects", id, "limits"), Repeatable: true})
+}
+
+// SetLimits sets the limits of a project that are not nil, gives those that are named in reset
+// (such as stored_bytes) back to the server's default, and leaves the others as they are.
+func (s *ProjectService) SetLimits(ctx context.Context, id string, l Limits, reset ...string) (*ProjectLimits, error) {
+	body := map[string]any{}
+	for _, name := range reset {
+		body[name] = nil
+	}
+	text, err := json.Marshal(&l)
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(text, &body); err != nil {
+		return nil, err
+	}
+	return one[ProjectLimits](ctx, s.c, Request{Method: http.MethodPut, Path: path("projects", id, "limits"), Body: body, Repeatable: true})
 }
 
 // Delete deletes a project with its keys and all its data.

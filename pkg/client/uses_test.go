@@ -554,6 +554,13 @@ func useProjects(t *testing.T, c *client.Client) {
 	equal(t, "by name", must(c.Projects.List(ctx, client.ProjectQuery{Name: "book shop"}))(t).Items, []client.Project{*p})
 	equal(t, "all", len(collect(t, c.Projects.All(ctx, client.ProjectQuery{Page: client.Page{Limit: 1}}))), 2)
 
+	limits := must(c.Projects.SetLimits(ctx, p.ID, client.Limits{RequestsPerSecond: client.Ptr(50.5), StoredBytes: client.Ptr(int64(1e9))}))(t)
+	equal(t, "limits", limits.Own, client.Limits{RequestsPerSecond: client.Ptr(50.5), StoredBytes: client.Ptr(int64(1e9))})
+	equal(t, "limit in force", *limits.InForce.RequestsPerSecond, 50.5)
+	limits = must(c.Projects.SetLimits(ctx, p.ID, client.Limits{EvaluationSlots: client.Ptr(int64(2))}, "requests_per_second"))(t)
+	equal(t, "limits", limits.Own, client.Limits{EvaluationSlots: client.Ptr(int64(2)), StoredBytes: client.Ptr(int64(1e9))})
+	equal(t, "limits read", must(c.Projects.Limits(ctx, p.ID))(t), limits)
+
 	expires := time.Now().Add(time.Hour).Truncate(time.Millisecond).UTC()
 	reader := must(c.Keys.Create(ctx, p.ID, client.KeyInput{Name: "reader", Scope: client.ScopeRead, ExpiresAt: expires}))(t)
 	equal(t, "scope", reader.Scope, client.ScopeRead)

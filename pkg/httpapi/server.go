@@ -59,6 +59,7 @@ type Deps struct {
 	Schemas        Schemas
 	Projects       Projects
 	Keys           Keys
+	Limits         Limits
 	// Providers are the model providers that judges ask; nil: none can be set up.
 	Providers Providers
 	// Evaluate runs metrics; nil is what needs nothing but the event.

@@ -16,6 +16,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/evaluation"
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/project"
 	"github.com/spangrove/spangrove/pkg/query"
 )
 
@@ -39,6 +40,8 @@ type Options struct {
 	// Lanes is the number of writers of telemetry on PostgreSQL, beside one for all else. Default
 	// 4; SQLite has one for both.
 	Lanes int
+	// Limits are those of projects that set none of their own. Default project.DefaultBounds.
+	Limits *project.Bounds
 	// Now is the clock. Default time.Now.
 	Now func() time.Time
 }
@@ -78,6 +81,10 @@ func (o Options) withDefaults() Options {
 	if o.Lanes == 0 {
 		o.Lanes = defaultLanes
 	}
+	if o.Limits == nil {
+		defaults := project.DefaultBounds()
+		o.Limits = &defaults
+	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -102,6 +109,7 @@ type Store struct {
 	flight  *flight
 	purges  *purges
 	keys    revision
+	limits  *limits
 	scans   chan struct{} // one place for each search that may decide rows in Go at a time
 	sets    chan struct{} // one place: the change of datasets whose turn it is (dataset_change.go)
 
@@ -145,7 +153,7 @@ func OpenPostgres(ctx context.Context, dsn string, o Options) (*Store, error) {
 func open(ctx context.Context, db database, dialect query.Dialect, o Options) (_ *Store, err error) {
 	s := &Store{options: o, db: db, dialect: dialect, queue: &backlog{limit: o.QueueBytes}, seen: newSeen(seenBytes),
 		chunks: newChunkCache(chunkCacheBytes), pending: &pendingIDs{ids: map[idKey]int{}}, aliases: &aliasFlag{},
-		scans: make(chan struct{}, maxScans), sets: make(chan struct{}, 1), flight: newFlight(), purges: newPurges(), skeletons: newSkeletons(), catalogue: newCatalogue()}
+		scans: make(chan struct{}, maxScans), sets: make(chan struct{}, 1), flight: newFlight(), purges: newPurges(), limits: newLimits(), skeletons: newSkeletons(), catalogue: newCatalogue()}
 	defer func() {
 		if err != nil {
 			_ = s.Close(ctx)

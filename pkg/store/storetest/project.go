@@ -11,6 +11,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/project"
 	"github.com/spangrove/spangrove/pkg/provider"
 	"github.com/spangrove/spangrove/pkg/query"
+	"github.com/spangrove/spangrove/pkg/store"
 	"github.com/spangrove/spangrove/pkg/tool"
 )
 
@@ -21,6 +22,7 @@ var projectTests = []test{
 	{"Project/delete of many rows goes in slices", projectDeleteLarge},
 	{"Project/a deletion that broke off goes on", projectDeleteResumes},
 	{"Project/what the server needs is not deleted", projectDeleteRefused},
+	{"Project/limits", projectLimits},
 	{"Key/of a project", keyChanges},
 	{"Key/revoke", keyRevoke},
 	{"Key/from the configuration", keyConfigured},
@@ -90,6 +92,62 @@ func projectRules(e *env) {
 	p, err := e.s.CreateProject(e.ctx, project.Project{Name: long[:400]})
 	e.ok(err)
 	e.equal("longest", 200, len([]rune(p.Name)))
+}
+
+func projectLimits(e *env) {
+	defaults, err := e.s.ProjectLimits(e.ctx, e.project)
+	e.ok(err)
+	e.equal("defaults", project.DefaultBounds(), defaults)
+	other := e.second()
+	five, half := 5.0, 0.5
+	set := func(name string, v *float64) func(*project.Limits) error {
+		return func(l *project.Limits) error { return l.Set(name, v) }
+	}
+	_, err = e.s.ChangeLimits(e.ctx, e.project, set("stored_bytes", &five))
+	e.ok(err)
+	l, err := e.s.ChangeLimits(e.ctx, e.project, set("judge_usd_per_day", &half))
+	e.ok(err)
+	e.equal("both", []float64{5, 0.5}, []float64{float64(*l.StoredBytes), *l.JudgeUSDPerDay})
+	want := defaults
+	want.StoredBytes, want.JudgeUSDPerDay = 5, 0.5
+	got, err := e.s.ProjectLimits(e.ctx, e.project)
+	e.ok(err)
+	e.equal("in force at once", want, got)
+	_, err = e.s.ChangeLimits(e.ctx, e.project, func(l *project.Limits) error {
+		l.StoredBytes = nil
+		return fault.New(fault.Invalid, "no")
+	})
+	e.equal("refused", fault.Invalid, fault.Of(err))
+
+	strict := project.Bounds{RequestsPerSecond: 7}
+	e.reopen(store.Options{Limits: &strict})
+	got, err = e.s.ProjectLimits(e.ctx, e.project)
+	e.ok(err)
+	e.equal("over other defaults", project.Bounds{RequestsPerSecond: 7, StoredBytes: 5, JudgeUSDPerDay: 0.5}, got)
+	got, err = e.s.ProjectLimits(e.ctx, other.ID)
+	e.ok(err)
+	e.equal("of another project", strict, got)
+
+	if e.place.Shared() {
+		beside := e.place.Open(e.T, store.Options{})
+		_, err := beside.ProjectLimits(e.ctx, other.ID)
+		e.ok(err)
+		_, err = e.s.ChangeLimits(e.ctx, other.ID, set("evaluation_slots", &five))
+		e.ok(err)
+		for slots := int64(0); slots != 5; {
+			got, err := beside.ProjectLimits(e.ctx, other.ID)
+			e.ok(err)
+			slots = got.EvaluationSlots
+			time.Sleep(10 * time.Millisecond) // until what is remembered is old
+		}
+	}
+	gone, err := e.s.DeleteProject(e.ctx, other.ID)
+	e.ok(err)
+	_, err = e.s.ProjectLimits(e.ctx, other.ID)
+	e.equal("of none", fault.NotFound, fault.Of(err))
+	_, err = e.s.ChangeLimits(e.ctx, other.ID, set("evaluation_slots", nil))
+	e.equal("change of none", fault.NotFound, fault.Of(err))
+	e.await(gone)
 }
 
 // second makes another project.

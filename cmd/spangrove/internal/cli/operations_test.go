@@ -48,6 +48,7 @@ var verbs = map[string]string{
 	"listQueueItems": "queues items", "nextQueueItem": "queues next", "annotateQueueItem": "queues annotate", "releaseQueueItem": "queues release", "getQueueAgreement": "queues agreement",
 
 	"listProjects": "projects list", "createProject": "projects create", "updateProject": "projects update", "deleteProject": "projects delete",
+	"getLimits": "projects limits", "setLimits": "projects set-limits",
 	"createIngestionKey": "keys create", "createDataPlaneKey": "keys create", "listKeys": "keys list", "revokeKey": "keys revoke",
 	"getOpenAPI": ": for programs that are written", "healthcheck": ": for who runs the server",
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"net/url"
 
 	"github.com/spf13/cobra"
@@ -28,6 +29,8 @@ func (a *app) projects() *cobra.Command {
 		a.creator("a project", `spangrove projects create --name support --description 'The support assistant'`, "/v1/projects", fields, "id"),
 		a.projectUpdate(fields),
 		a.projectDelete(),
+		a.projectLimits(),
+		a.projectSetLimits(),
 	)
 }
 
@@ -67,6 +70,72 @@ func (a *app) projectUpdate(fields []field) *cobra.Command {
 		})
 	b = bodyOf(cmd, fields...)
 	return cmd
+}
+
+func (a *app) projectLimits() *cobra.Command {
+	return command("limits PROJECT", "Show what a project may use, by its own limits and by the server's defaults", `
+		spangrove projects limits support
+		spangrove projects limits support --output json`,
+		func(ctx context.Context, args []string) error {
+			id, err := a.project(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			answer, err := a.call(ctx, get(path("projects", id, "limits")))
+			if err != nil {
+				return err
+			}
+			return a.one(answer)
+		})
+}
+
+func (a *app) projectSetLimits() *cobra.Command {
+	var b *body
+	cmd := command("set-limits PROJECT", "Set limits of a project", `
+		spangrove projects set-limits support --requests 50 --stored-bytes 5000000000
+		spangrove projects set-limits support --requests default`,
+		func(ctx context.Context, args []string) error {
+			text, err := b.build()
+			if err != nil {
+				return err
+			}
+			id, err := a.project(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			answer, err := a.call(ctx, put(path("projects", id, "limits"), text))
+			if err != nil {
+				return err
+			}
+			return a.changed(answer, "set limits of %s", clean(args[0]))
+		})
+	cmd.Long = "What is left out stays as it is. 0 lifts a bound, \"default\" gives it back to the server."
+	b = bodyOf(cmd,
+		bound("requests", "requests_per_second", "requests a second, of all its keys together"),
+		bound("request-burst", "request_burst", "how many may come at once; 0: as many as a second brings"),
+		bound("key-requests", "key_requests_per_second", "requests a second, of each key"),
+		bound("key-request-burst", "key_request_burst", "how many of a key may come at once; 0: as many as a second brings"),
+		bound("bytes", "bytes_per_second", "bytes of request bodies a second, after decompression"),
+		bound("byte-burst", "byte_burst", "how many may come at once; 0: as many as a second brings"),
+		bound("stored-bytes", "stored_bytes", "bytes that may be stored"),
+		bound("evaluation-slots", "evaluation_slots", "evaluations that may run at once"),
+		bound("judge-usd", "judge_usd_per_day", "US dollars that its judges may cost a UTC day"),
+	)
+	return cmd
+}
+
+// bound is a number, or the server's default.
+func bound(flag, member, usage string) field {
+	f := number(flag, member, usage)
+	f.takes = "NUMBER|default"
+	parse := f.parse
+	f.parse = func(s string) (json.RawMessage, error) {
+		if s == "default" {
+			return json.RawMessage("null"), nil
+		}
+		return parse(s)
+	}
+	return f
 }
 
 func (a *app) projectDelete() *cobra.Command {

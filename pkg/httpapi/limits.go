@@ -1,0 +1,68 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/spangrove/spangrove/pkg/mount"
+	"github.com/spangrove/spangrove/pkg/project"
+	"github.com/spangrove/spangrove/pkg/wire"
+)
+
+// Limits is what the handlers of limits ask of a store.
+type Limits interface {
+	mount.Limits
+	// OwnLimits gives the limits that were set for a project. fault.NotFound if there is none.
+	OwnLimits(ctx context.Context, projectID int64) (project.Limits, error)
+	// ChangeLimits changes the limits of a project and gives them as they are then. An error of
+	// change changes nothing. fault.NotFound if there is no such project.
+	ChangeLimits(ctx context.Context, projectID int64, change func(*project.Limits) error) (project.Limits, error)
+}
+
+var limitOperations = []operation{
+	{"getLimits", http.MethodGet, []string{"/projects/{id}/limits"}, project.ScopeAdmin, (*Server).getLimits},
+	{"setLimits", http.MethodPut, []string{"/projects/{id}/limits"}, project.ScopeAdmin, (*Server).setLimits},
+}
+
+func (s *Server) getLimits(c *call) error {
+	p, err := s.pathProject(c)
+	if err != nil {
+		return err
+	}
+	return s.answerLimits(c, &p)
+}
+
+func (s *Server) setLimits(c *call) error {
+	p, err := s.pathProject(c)
+	if err != nil {
+		return err
+	}
+	body, err := c.body()
+	if err != nil {
+		return err
+	}
+	change, err := wire.DecodeLimits(body)
+	if err != nil {
+		return err
+	}
+	if _, err := s.Limits.ChangeLimits(c.ctx(), p.ID, change); err != nil {
+		return err
+	}
+	return s.answerLimits(c, &p)
+}
+
+func (s *Server) answerLimits(c *call, p *project.Project) error {
+	own, err := s.Limits.OwnLimits(c.ctx(), p.ID)
+	if err != nil {
+		return err
+	}
+	inForce, err := s.Limits.ProjectLimits(c.ctx(), p.ID)
+	if err != nil {
+		return err
+	}
+	answer, err := wire.LimitsAnswer(p, &own, &inForce)
+	if err != nil {
+		return err
+	}
+	return c.answer(answer)
+}

@@ -1,0 +1,98 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/project"
+)
+
+// Bounds of what is remembered of limits: for how many projects, and for how long a change that
+// another server made may go unseen.
+const (
+	limitEntries = 4096
+	limitTTL     = 3 * time.Second
+)
+
+// limits remembers the limits of projects that are in force.
+type limits struct {
+	cache *lru.Cache[int64, knownLimits]
+}
+
+type knownLimits struct {
+	bounds   project.Bounds
+	until    time.Time
+	revision uint64
+}
+
+func newLimits() *limits {
+	cache, _ := lru.New[int64, knownLimits](limitEntries) // fails for sizes below 1 only
+	return &limits{cache}
+}
+
+// ProjectLimits gives the limits of a project that are in force: its own, and Options.Limits where
+// it has none. A change by another server is seen after some seconds, one by this Store at once.
+// fault.NotFound if there is no such project.
+func (s *Store) ProjectLimits(ctx context.Context, projectID int64) (project.Bounds, error) {
+	// Read before the row: a change between the two makes what is remembered here old.
+	now, revision := time.Now(), s.KeysRevision()
+	if k, ok := s.limits.cache.Get(projectID); ok && now.Before(k.until) && k.revision == revision {
+		return k.bounds, nil
+	}
+	own, err := s.OwnLimits(ctx, projectID)
+	if err != nil {
+		return project.Bounds{}, err
+	}
+	b := own.Over(*s.options.Limits)
+	s.limits.cache.Add(projectID, knownLimits{b, now.Add(limitTTL), revision})
+	return b, nil
+}
+
+// OwnLimits gives the limits that were set for a project. fault.NotFound if there is no such
+// project.
+func (s *Store) OwnLimits(ctx context.Context, projectID int64) (project.Limits, error) {
+	l, err := limitsOf(ctx, s.db, projectID, "")
+	return l, s.kind(err, "read limits")
+}
+
+// ChangeLimits changes the limits of a project, all of what change does or, if it gives an error,
+// nothing, and gives them as they are then. fault.NotFound if there is no such project.
+func (s *Store) ChangeLimits(ctx context.Context, projectID int64, change func(*project.Limits) error) (l project.Limits, err error) {
+	err = s.changeKeys(ctx, func(ctx context.Context, tx writeTx) (err error) {
+		if l, err = limitsOf(ctx, tx, projectID, tx.forUpdate()); err != nil {
+			return err
+		}
+		if err := change(&l); err != nil {
+			return err
+		}
+		text, err := json.Marshal(&l)
+		if err != nil {
+			return err
+		}
+		_, err = tx.exec(ctx, `UPDATE project SET limits = $2, updated_ms = $3 WHERE id = $1`, projectID, string(text), s.options.Now().UnixMilli())
+		return err
+	})
+	return l, err
+}
+
+func limitsOf(ctx context.Context, c conn, projectID int64, end string) (l project.Limits, err error) {
+	var text string
+	found, err := one(ctx, c, `SELECT limits FROM project WHERE id = $1 AND deleted_ms = 0`+end, []any{projectID}, &text)
+	switch {
+	case err != nil:
+		return l, err
+	case !found:
+		return l, fault.New(fault.NotFound, "no such project")
+	case text == "":
+		return l, nil
+	}
+	if err := json.Unmarshal([]byte(text), &l); err != nil {
+		return l, fmt.Errorf("limits of project %d: %w", projectID, err)
+	}
+	return l, nil
+}

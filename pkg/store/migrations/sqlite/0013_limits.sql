@@ -1,0 +1,3 @@
+-- +goose Up
+-- A project's own limits, as JSON; empty: the server's defaults hold.
+ALTER TABLE project ADD COLUMN limits TEXT NOT NULL DEFAULT '';

@@ -1,0 +1,58 @@
+package wire
+
+import (
+	"encoding/json"
+
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/project"
+	"github.com/spangrove/spangrove/pkg/rawjson"
+)
+
+// DecodeLimits reads the body of a change of a project's limits: an object of limits by their
+// names. What is left out stays as it is, and null gives a limit back to the server's default.
+// Errors, also those of the change that it gives, are fault.Invalid naming the field; a name that
+// is no limit is one.
+func DecodeLimits(body []byte) (change func(*project.Limits) error, err error) {
+	object, _, err := DecodeObject(body)
+	if err != nil {
+		return nil, err
+	}
+	values := map[string]*float64{}
+	for key, raw := range rawjson.Object(object) {
+		values[key] = nil
+		if rawjson.Null(raw) {
+			continue
+		}
+		f, err := readDouble(raw)
+		if err != nil {
+			return nil, fault.In(key, err)
+		}
+		values[key] = &f
+	}
+	change = func(l *project.Limits) error {
+		for name, v := range values {
+			if err := l.Set(name, v); err != nil {
+				return fault.In(name, err)
+			}
+		}
+		return nil
+	}
+	return change, change(&project.Limits{}) // all that can be wrong with them
+}
+
+// LimitsAnswer is the limits of a project: those that were set for it, and all that are in force.
+func LimitsAnswer(p *project.Project, own *project.Limits, inForce *project.Bounds) (json.RawMessage, error) {
+	set, err := json.Marshal(own)
+	if err != nil {
+		return nil, err
+	}
+	all, err := json.Marshal(inForce)
+	if err != nil {
+		return nil, err
+	}
+	var b rawjson.Builder
+	b.String("project_id", p.PublicID)
+	b.Raw("limits", set)
+	b.Raw("in_force", all)
+	return b.Bytes(), nil
+}
