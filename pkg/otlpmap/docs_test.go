@@ -132,7 +132,7 @@ func printDocs() string {
 		code(append(slices.Clone(nameLists.givenName), nameLists.name...), ", "), code(nameLists.toolName, ", "), code(nameLists.chainName, ", "), code(nameLists.lateName, ", "),
 		code(nameLists.source, ", "), code(nameLists.resourceSource, ", "), code(nameLists.errorText, ", "), code(nameLists.errorAfter, ", "))
 	b.WriteString("## Event types\n\nThe first rule that has the value decides. " + code(nameLists.eventType, ", ") +
-		" come before them all, but a bare `tool` without an event name yields.\n\n| Attribute | Scheme | model | tool | chain |\n|---|---|---|---|---|\n")
+		" come before them all, but a bare `tool` without an event name yields. `session` is a type like the others: only the event whose id is its session's has the session's totals.\n\n| Attribute | Scheme | model | tool | chain |\n|---|---|---|---|---|\n")
 	for _, k := range kindRules {
 		by := map[role][]string{}
 		values := maps.Clone(k.is)

@@ -147,7 +147,7 @@ var commonKinds = []kindRule{
 // nativeTypes are the values of honeyhive_event_type.
 var nativeTypes = map[string]event.Type{
 	"model": event.TypeModel, "tool": event.TypeTool, "chain": event.TypeChain,
-	"session": event.TypeChain, // a span below its session, not the session itself
+	"session": event.TypeSession, // a session inside the session, if its id is not the session's
 	"generic": event.TypeGeneric,
 }
 

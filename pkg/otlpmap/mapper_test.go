@@ -154,6 +154,21 @@ func TestFields(t *testing.T) {
 	}
 }
 
+// TestSessionType: a span that says it is a session is an event of that type below its session,
+// with the rules of a chain.
+func TestSessionType(t *testing.T) {
+	t.Parallel()
+	td, s := oneSpan(map[string]any{"honeyhive_event_type": "session", "honeyhive_event_name": "visit", "honeyhive_inputs.q": "x", "gen_ai.operation.name": "chat"})
+	s.SetParentSpanID([8]byte{7})
+	e := mapOne(t, td)
+	if e.Type != event.TypeSession || e.IsSession() || e.ParentID != EventID([16]byte{1}, [8]byte{7}) || string(e.Inputs) != `{"q":"x"}` {
+		t.Errorf("event %s", flatEvent(e))
+	}
+	if got := leftovers(e, td); got != "" {
+		t.Errorf("attributes %s are left over", got)
+	}
+}
+
 // TestLeftoverNames holds where attributes stand that no rule placed.
 func TestLeftoverNames(t *testing.T) {
 	t.Parallel()
