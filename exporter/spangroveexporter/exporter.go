@@ -27,13 +27,14 @@ type eventStore interface {
 }
 
 type spangroveExporter struct {
-	id        component.ID
-	cfg       *Config
-	log       *zap.Logger
-	metrics   *telemetry
-	mapper    mapper
-	logMapper logMapper
-	store     eventStore // nil until start
+	id           component.ID
+	cfg          *Config
+	log          *zap.Logger
+	metrics      *telemetry
+	mapper       mapper
+	logMapper    logMapper
+	nativeMapper nativeMapper
+	store        eventStore // nil until start
 }
 
 func newExporter(set exporter.Settings, cfg *Config) (*spangroveExporter, error) {
@@ -46,7 +47,7 @@ func newExporter(set exporter.Settings, cfg *Config) (*spangroveExporter, error)
 		return nil, err
 	}
 	e := &spangroveExporter{id: set.ID, cfg: cfg, log: set.Logger, metrics: metrics}
-	e.mapper, e.logMapper = newMappers(cfg.Mapping, prices)
+	e.mapper, e.logMapper, e.nativeMapper = newMappers(cfg.Mapping, prices)
 	return e, nil
 }
 

@@ -1,6 +1,7 @@
 package spangroveexporter
 
 import (
+	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
@@ -15,7 +16,10 @@ type mapper func(ptrace.Traces) (event.Batch, []otlpmap.Rejection)
 // counts those that are of no interest.
 type logMapper func(plog.Logs) (notes []event.Note, rejected []otlpmap.Rejection, dropped int)
 
-func newMappers(c MappingConfig, prices otlpmap.Prices) (mapper, logMapper) {
+// nativeMapper puts attributes that processors added to a native event's span into the event.
+type nativeMapper func(*event.Event, pcommon.Map)
+
+func newMappers(c MappingConfig, prices otlpmap.Prices) (mapper, logMapper, nativeMapper) {
 	m := otlpmap.New(otlpmap.Options{
 		MaxFieldBytes: c.MaxFieldBytes,
 		MaxMediaBytes: c.MaxMediaBytes,
@@ -23,5 +27,5 @@ func newMappers(c MappingConfig, prices otlpmap.Prices) (mapper, logMapper) {
 		PlainLogs:     c.KeepPlainLogs,
 		Prices:        prices,
 	})
-	return m.Traces, m.Logs
+	return m.Traces, m.Logs, m.Native
 }

@@ -144,9 +144,12 @@ func (e *spangroveExporter) events(p part) (event.Batch, []otlpmap.Rejection, er
 	n := 0
 	for _, ss := range p.native {
 		for _, span := range ss.Spans().All() {
-			ev, err := spancodec.Decode(span)
+			ev, added, err := spancodec.DecodeAdded(span)
 			if err != nil {
 				return event.Batch{}, nil, fault.In(fmt.Sprintf("events[%d]", n), err)
+			}
+			if added {
+				e.nativeMapper(&ev, spancodec.Added(span))
 			}
 			if batch.Events == nil {
 				batch.Events = make([]event.Event, 0, p.spans)

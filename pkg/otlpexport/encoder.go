@@ -76,6 +76,7 @@ func (x *Encoder) Append(dst []byte, e *event.Event) ([]byte, error) {
 	spancodec.EncodeOpen(span, &out)
 	x.lineage.place(span, &out, &known)
 	describe(span, &out, &known)
+	spancodec.MarkStandard(span)
 	x.n++
 	x.bytes += len(out.Inputs) + len(out.Outputs) + len(out.Metadata) + len(out.Config)
 	if x.n < maxHeld && x.bytes < maxHeldBytes {

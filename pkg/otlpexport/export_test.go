@@ -58,9 +58,12 @@ func decoded(t interface {
 				if span.TraceID().IsEmpty() || span.SpanID().IsEmpty() {
 					t.Fatal("a span without ids")
 				}
-				e, err := spancodec.Decode(span)
+				e, added, err := spancodec.DecodeAdded(span)
 				if err != nil {
 					t.Fatal(err)
+				}
+				if added {
+					t.Fatalf("the importing server takes %v for a processor's", spancodec.Added(span).AsRaw())
 				}
 				events = append(events, e)
 			}

@@ -283,3 +283,55 @@ func BenchmarkEncodeDecode(b *testing.B) {
 		}
 	}
 }
+
+// TestAdded: attributes that are not the event's own are reported and given, those of a span that
+// left the process only if they were added or changed since.
+func TestAdded(t *testing.T) {
+	t.Parallel()
+	e := event.Event{ID: uuid.UUID{2}, SessionID: uuid.UUID{1}, ParentID: uuid.UUID{1}, Type: event.TypeTool, Name: "n", Source: "s", Start: 1, End: 2, Duration: 1,
+		Metadata: json.RawMessage(`{"a":1}`)}
+	added := func(span ptrace.Span) map[string]any {
+		t.Helper()
+		got, some, err := DecodeAdded(span)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(e, got); d != "" {
+			t.Errorf("the event itself (-want +got):\n%s", d)
+		}
+		all := Added(span).AsRaw()
+		if some != (len(all) > 0) {
+			t.Errorf("added %v, but %v", some, all)
+		}
+		return all
+	}
+	span := spans(Traces([]event.Event{e})).At(0)
+	if got := added(span); len(got) != 0 {
+		t.Errorf("a span as it was encoded: %v", got)
+	}
+	span.Attributes().PutStr("env", "prod")
+	span.Attributes().PutStr("spangrove.unheard", "x")
+	if d := cmp.Diff(map[string]any{"env": "prod"}, added(span)); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+
+	td := ptrace.NewTraces()
+	ss := td.ResourceSpans().AppendEmpty().ScopeSpans().AppendEmpty()
+	ss.Scope().SetName(Scope)
+	open := ss.Spans().AppendEmpty()
+	EncodeOpen(open, &e)
+	open.Attributes().PutStr("session.id", "s")
+	open.Attributes().PutDouble("gen_ai.request.temperature", 1)
+	open.Attributes().PutEmptySlice("l").AppendEmpty().SetInt(1)
+	MarkStandard(open)
+	back := spans(overTheWire(t, td)).At(0)
+	if got := added(back); len(got) != 0 {
+		t.Errorf("a span that left the process: %v", got)
+	}
+	back.Attributes().PutDouble("gen_ai.request.temperature", 0.5)
+	back.Attributes().PutStr("env", "prod")
+	back.Attributes().Remove("session.id")
+	if d := cmp.Diff(map[string]any{"env": "prod", "gen_ai.request.temperature": 0.5}, added(back)); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+}

@@ -2,6 +2,7 @@ package spancodec
 
 import (
 	"encoding/json"
+	"strings"
 
 	"github.com/google/uuid"
 	"go.opentelemetry.io/collector/pdata/pcommon"
@@ -18,7 +19,15 @@ import (
 // Errors are fault.Invalid and name the field: an id that is gone or no UUID, an unknown type,
 // a JSON field that is no longer JSON or of another kind, a time out of range.
 func Decode(span ptrace.Span) (event.Event, error) {
-	e := event.Event{Name: span.Name()}
+	e, _, err := DecodeAdded(span)
+	return e, err
+}
+
+// DecodeAdded is Decode, and reports whether the span has attributes that are not the event's
+// own: those that a processor added or changed on the way. Added gives them.
+func DecodeAdded(span ptrace.Span) (e event.Event, added bool, err error) {
+	e.Name = span.Name()
+	others, standard := 0, false
 	var (
 		texts            [len(fields)]string
 		present          [len(fields)]bool
@@ -26,7 +35,6 @@ func Decode(span ptrace.Span) (event.Event, error) {
 		sealValue        int64
 		hasStart, hasEnd bool
 		hasDuration      bool
-		err              error
 	)
 	for key, v := range span.Attributes().All() {
 		switch key {
@@ -52,7 +60,13 @@ func Decode(span ptrace.Span) (event.Event, error) {
 			e.DefaultTime = v.Bool()
 		case attrSeal:
 			sealValue, sealed = v.Int(), v.Type() == pcommon.ValueTypeInt
+		case attrStandard:
+			standard = true
 		default:
+			if !strings.HasPrefix(key, prefix) {
+				others++
+				continue
+			}
 			for i := range fields {
 				if fields[i].attr == key {
 					if v.Type() != pcommon.ValueTypeStr {
@@ -64,17 +78,17 @@ func Decode(span ptrace.Span) (event.Event, error) {
 			}
 		}
 		if err != nil {
-			return event.Event{}, err
+			return event.Event{}, false, err
 		}
 	}
 	if e.ID == uuid.Nil {
-		return event.Event{}, fault.InvalidField("event_id", "is missing")
+		return event.Event{}, false, fault.InvalidField("event_id", "is missing")
 	}
 	if e.SessionID == uuid.Nil {
 		e.SessionID = uuid.UUID(span.TraceID())
 	}
 	if e.SessionID == uuid.Nil {
-		return event.Event{}, fault.InvalidField("session_id", "is missing")
+		return event.Event{}, false, fault.InvalidField("session_id", "is missing")
 	}
 	switch {
 	case e.IsSession():
@@ -111,15 +125,20 @@ func Decode(span ptrace.Span) (event.Event, error) {
 	} else {
 		n, err := checkTexts(&e, &texts, &present)
 		if err != nil {
-			return event.Event{}, err
+			return event.Event{}, false, err
 		}
 		replaced += n
 	}
 	if err := e.Validate(); err != nil {
-		return event.Event{}, err
+		return event.Event{}, false, err
 	}
 	e.NoteReplaced(replaced)
-	return e, nil
+	if others > 0 && standard {
+		added = Added(span).Len() > 0
+	} else {
+		added = others > 0
+	}
+	return e, added, nil
 }
 
 // checkTexts sets the JSON fields from text that may have been changed on the way, and counts

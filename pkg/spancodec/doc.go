@@ -11,5 +11,6 @@
 //
 // A processor may change a span on its way. What it leaves is what is stored, as long as it is
 // still an event: name and status rule the event's name and error, and a JSON field that is no
-// longer JSON is refused.
+// longer JSON is refused. Attributes without that prefix are none of the event's: whoever decodes
+// a span that has some (DecodeAdded) puts them into the event by the rules for attributes.
 package spancodec

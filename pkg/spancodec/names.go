@@ -9,6 +9,9 @@ import (
 // Scope is the name of the instrumentation scope of native spans.
 const Scope = "spangrove.native"
 
+// prefix begins the names of all attributes that only this service gives a meaning.
+const prefix = "spangrove."
+
 // The attributes of a native span.
 const (
 	attrEventID     = "spangrove.event_id"     // string, UUID
@@ -23,6 +26,7 @@ const (
 	attrDefaultTime = "spangrove.default_time" // bool, present if true
 	attrMetrics     = "spangrove.metrics"      // string, JSON object
 	attrSeal        = "spangrove.seal"         // int, see seal
+	attrStandard    = "spangrove.standard"     // string, see MarkStandard
 )
 
 // fields are the JSON fields in the order in which they are encoded and sealed.

@@ -107,7 +107,10 @@ func (p *evaluateProcessor) events(td ptrace.Traces) []scored {
 					at++
 				}
 				if native {
-					if e, err := spancodec.Decode(span); err == nil {
+					if e, added, err := spancodec.DecodeAdded(span); err == nil {
+						if added {
+							p.mapper.Native(&e, spancodec.Added(span))
+						}
 						list = append(list, scored{span, true, e})
 					}
 					continue

@@ -1,0 +1,63 @@
+package spancodec
+
+import (
+	"hash/fnv"
+	"strconv"
+	"strings"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+)
+
+// Added returns the attributes of a native span that are not the event's own: those that a
+// processor added to it, or changed if they came with an exported span (MarkStandard). Those of
+// the reserved prefix "spangrove." are none.
+func Added(span ptrace.Span) pcommon.Map {
+	known := ""
+	if v, ok := span.Attributes().Get(attrStandard); ok {
+		known = v.Str()
+	}
+	added := pcommon.NewMap()
+	for key, v := range span.Attributes().All() {
+		if !strings.HasPrefix(key, prefix) && !isMarked(known, mark(key, v)) {
+			v.CopyTo(added.PutEmpty(key))
+		}
+	}
+	return added
+}
+
+// MarkStandard notes which attributes a span has beside the event's own, for a span that leaves
+// the process with standard attributes that only repeat what the event tells. Whoever decodes it
+// knows from that which attributes were added or changed since.
+func MarkStandard(span ptrace.Span) {
+	var marks []byte
+	for key, v := range span.Attributes().All() {
+		if !strings.HasPrefix(key, prefix) {
+			marks = append(marks, mark(key, v)...)
+		}
+	}
+	if len(marks) > 0 {
+		span.Attributes().PutStr(attrStandard, string(marks))
+	}
+}
+
+// markLen is the length of one mark: a hash of an attribute's name and value, in hexadecimal.
+const markLen = 8
+
+func mark(key string, v pcommon.Value) string {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(key))
+	_, _ = h.Write([]byte{0, byte(v.Type())})
+	_, _ = h.Write([]byte(v.AsString()))
+	text := strconv.FormatUint(uint64(h.Sum32()), 16)
+	return strings.Repeat("0", markLen-len(text)) + text
+}
+
+func isMarked(marks, m string) bool {
+	for ; len(marks) >= markLen; marks = marks[markLen:] {
+		if marks[:markLen] == m {
+			return true
+		}
+	}
+	return false
+}
