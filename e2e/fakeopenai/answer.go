@@ -29,17 +29,20 @@ func (m message) text() string {
 }
 
 // tool is a function that the model may call; its fields stand in "function" in
-// chat completions and at the top in responses.
+// chat completions and at the top in responses and in messages.
 type tool struct {
 	definition
 	Function *definition `json:"function"`
 }
 
 type definition struct {
-	Name       string `json:"name"`
-	Parameters struct {
-		Required []string `json:"required"`
-	} `json:"parameters"`
+	Name        string     `json:"name"`
+	Parameters  parameters `json:"parameters"`
+	InputSchema parameters `json:"input_schema"` // in messages, instead of parameters
+}
+
+type parameters struct {
+	Required []string `json:"required"`
 }
 
 // answer is what the model says: a text, or a call of a tool.

@@ -1,7 +1,8 @@
 // Package fakeopenai answers like the OpenAI API, always the same to the same
 // request, so that real instrumentations of real clients can be tested without a
 // network. It knows chat completions, responses and embeddings, whole and
-// streamed, tool calls, the list of models, and errors.
+// streamed, tool calls, the list of models, and errors; and, below the same
+// address, the messages of the Anthropic API.
 //
 // What it answers: to a message of answers, that text; to anything else "You said: …".
 // If tools are offered and none has answered yet, it calls the first one with

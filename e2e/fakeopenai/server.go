@@ -33,6 +33,7 @@ func Handler() http.Handler {
 	mux.HandleFunc("POST /v1/chat/completions", serve(chat))
 	mux.HandleFunc("POST /v1/responses", serve(responses))
 	mux.HandleFunc("POST /v1/embeddings", serve(embeddings))
+	mux.HandleFunc("POST /v1/messages", serve(messages))
 	mux.HandleFunc("GET /v1/models", func(w http.ResponseWriter, _ *http.Request) {
 		writeJSON(w, http.StatusOK, object{"object": "list", "data": []object{
 			{"id": "gpt-4o-mini", "object": "model", "created": Created, "owned_by": "system"},
@@ -59,6 +60,7 @@ type request struct {
 	Input          json.RawMessage `json:"input"`        // embeddings, responses
 	Instructions   string          `json:"instructions"` // responses
 	EncodingFormat string          `json:"encoding_format"`
+	System         json.RawMessage `json:"system"` // messages: a text, or parts
 
 	id string // of the answer: a digest of the body
 }
@@ -73,7 +75,7 @@ func serve(operation func(w http.ResponseWriter, req *request)) http.HandlerFunc
 		switch {
 		case err != nil:
 			fail(w, http.StatusBadRequest, "invalid_request_error", err.Error())
-		case r.Header.Get("Authorization") == "":
+		case r.Header.Get("Authorization") == "" && r.Header.Get("X-Api-Key") == "":
 			fail(w, http.StatusUnauthorized, "invalid_request_error", "You didn't provide an API key.")
 		case req.Model == BrokenModel:
 			fail(w, http.StatusTooManyRequests, "insufficient_quota", BrokenMessage)
@@ -87,7 +89,7 @@ func serve(operation func(w http.ResponseWriter, req *request)) http.HandlerFunc
 }
 
 func fail(w http.ResponseWriter, status int, code, msg string) {
-	writeJSON(w, status, object{"error": object{"message": msg, "type": code, "param": nil, "code": code}})
+	writeJSON(w, status, object{"type": "error", "error": object{"message": msg, "type": code, "param": nil, "code": code}})
 }
 
 func writeJSON(w http.ResponseWriter, status int, v any) {

@@ -18,7 +18,7 @@ import (
 // and the notes of now fill only what is still empty.
 func (e *Event) Annotate(before, now []Note) bool {
 	old := *e
-	wrapper, twin := e.corrections()
+	correction := e.corrections()
 	e.Restore()
 	from := parseFromLogs(e)
 	before, now = ordered(before), ordered(now)
@@ -38,7 +38,7 @@ func (e *Event) Annotate(before, now []Note) bool {
 	if raw := from.json(); raw != nil {
 		e.ColdMetadata = rawjson.Concat(without(e.ColdMetadata, keyFromLogs), object(keyFromLogs, raw))
 	}
-	e.Correct(wrapper, twin)
+	e.Correct(correction)
 	return !sameText(&old, e)
 }
 
@@ -53,10 +53,10 @@ func (e *Event) Unannotated(notes []Note) bool {
 	if from.count > len(ordered(notes)) {
 		return false
 	}
-	wrapper, twin := e.corrections()
+	correction := e.corrections()
 	e.Restore()
 	e.strip(&from)
-	e.Correct(wrapper, twin)
+	e.Correct(correction)
 	return true
 }
 

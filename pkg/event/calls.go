@@ -5,17 +5,135 @@ import (
 	"slices"
 
 	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
-// Wrappers finds among the spans of one trace and one session the model calls that only wrap
-// another one: those with a model call below them. parent gives each span's parent by its place
-// in the list, or a negative number where that is no span of the list; model says which are
-// model calls. A cycle of parents is cut at its earliest span, as Tree does.
+// Content grades what a span tells of a model call.
+type Content uint8
+
+// The grades, from the least to the most.
+const (
+	NoContent Content = iota // names, counts and ids only
+	ToolsOnly                // the tools that were offered, too
+	Messages                 // what was asked or answered
+)
+
+// unspoken are the members of a model's outputs that are there without an answer.
+var unspoken = map[string]bool{"role": true, "finish_reason": true, "index": true}
+
+// Content reports what e tells of a model call.
+func (e *Event) Content() Content {
+	for _, v := range rawjson.Object(e.Inputs) {
+		if !rawjson.Empty(v) {
+			return Messages
+		}
+	}
+	if rawjson.KindOf(e.Outputs) != '{' && !rawjson.Empty(e.Outputs) {
+		return Messages
+	}
+	for k, v := range rawjson.Object(e.Outputs) {
+		if !unspoken[k] && !rawjson.Empty(v) {
+			return Messages
+		}
+	}
+	if !rawjson.Empty(rawjson.Get(e.Config, "tools")) {
+		return ToolsOnly
+	}
+	return NoContent
+}
+
+// Span is one span of a trace, as far as Accounts looks at it.
+type Span struct {
+	Parent  int32 // its place in the list; negative: no span of the list
+	Model   bool  // a model call, as its sender told it
+	Content Content
+}
+
+// Account is how one span tells of a model call that others of its trace tell, too.
+type Account struct {
+	// Wrapper: another span above or below tells the call, so this one is a chain.
+	Wrapper bool
+	// Inner: that one is above.
+	Inner bool
+	// Of is the place of the span that stands for the call, negative if there is none or if the
+	// span wraps several.
+	Of int32
+}
+
+// Accounts decides which of the spans of one trace and one session are model events. Of a model
+// call and those below it, the one nearest to the model is, unless one above holds more content
+// than all below it: that one is, then, and tells what they tell. A cycle of parents is cut at
+// its earliest span, as Tree does.
 //
 // It takes time in proportion to the number of spans.
-func Wrappers(parent []int32, model []bool, earlier func(a, b int32) bool) []bool {
-	parent = slices.Clone(parent)
-	wrapper := make([]bool, len(parent))
+func Accounts(spans []Span, earlier func(a, b int32) bool) []Account {
+	parent := acyclic(spans, earlier)
+	order := childrenFirst(parent)
+	list := make([]Account, len(spans))
+	below := make([]int8, len(spans)) // the highest content of a model call below, -1: there is none
+	for i := range below {
+		below[i], list[i].Of = -1, -1
+	}
+	for _, i := range order {
+		most := below[i]
+		if spans[i].Model {
+			list[i].Wrapper = below[i] >= int8(spans[i].Content)
+			most = max(most, int8(spans[i].Content))
+		}
+		if p := parent[i]; p >= 0 {
+			below[p] = max(below[p], most)
+		}
+	}
+	for at := range order { // parents first
+		i := order[len(order)-1-at]
+		p := parent[i]
+		if p < 0 {
+			continue
+		}
+		switch {
+		case list[p].Inner || list[p].Of >= 0:
+			list[i].Of = list[p].Of // of a step between, for those below it
+		case spans[p].Model && !list[p].Wrapper:
+			list[i].Of = p
+		}
+		if spans[i].Model && list[i].Of >= 0 {
+			list[i].Wrapper, list[i].Inner = true, true
+		}
+	}
+	const several = -2
+	one := make([]int32, len(spans)) // the only model event at or below, -1: none
+	for i := range one {
+		one[i] = -1
+	}
+	for _, i := range order {
+		switch {
+		case !spans[i].Model:
+			list[i].Of = -1
+		case !list[i].Wrapper:
+			one[i] = i
+		case !list[i].Inner && one[i] >= 0:
+			list[i].Of = one[i]
+		}
+		p := parent[i]
+		if p < 0 || one[i] == -1 {
+			continue
+		}
+		if one[p] == -1 {
+			one[p] = one[i]
+		} else {
+			one[p] = several
+		}
+	}
+	return list
+}
+
+// acyclic gives the parents, cycles cut at their earliest span.
+func acyclic(spans []Span, earlier func(a, b int32) bool) []int32 {
+	parent := make([]int32, len(spans))
+	for i := range spans {
+		parent[i] = spans[i].Parent
+	}
 	const fresh, onPath, done = 0, 1, 2
 	state := make([]uint8, len(parent))
 	var path []int32
@@ -40,37 +158,51 @@ func Wrappers(parent []int32, model []bool, earlier func(a, b int32) bool) []boo
 			state[j] = done
 		}
 	}
-	above := make([]bool, len(parent)) // spans that have a model call below them
+	return parent
+}
+
+// childrenFirst orders the nodes of a forest so that each comes after all below it.
+func childrenFirst(parent []int32) []int32 {
+	open := make([]int32, len(parent)) // children that have not come yet
+	for _, p := range parent {
+		if p >= 0 {
+			open[p]++
+		}
+	}
+	order := make([]int32, 0, len(parent))
 	for i := range parent {
-		if !model[i] {
-			continue
-		}
-		for p := parent[i]; p >= 0 && !above[p]; p = parent[p] {
-			above[p] = true
+		if open[i] == 0 {
+			order = append(order, int32(i))
 		}
 	}
-	for i := range above {
-		wrapper[i] = above[i] && model[i]
+	for at := 0; at < len(order); at++ {
+		if p := parent[order[at]]; p >= 0 {
+			if open[p]--; open[p] == 0 {
+				order = append(order, p)
+			}
+		}
 	}
-	return wrapper
+	return order
 }
 
 // Call is one instrumentor's account of an answer that a model gave.
 type Call struct {
-	ID    uuid.UUID // of its event
-	Scope uint32    // the instrumentor, hashed; 0 if it gave no name
-	End   float64   // Unix milliseconds
-	Depth func() int
+	ID      uuid.UUID // of its event
+	Scope   uint32    // the instrumentor, hashed; 0 if it gave no name
+	End     float64   // Unix milliseconds
+	Content Content
+	Depth   func() int
 }
 
 // Twins tells which of the calls of one session with one response id are told twice: for each
 // call the id of the event it duplicates, or zero.
 //
-// Of two calls by different instrumentors the one that ended later is the duplicate: it is
-// nearer to the application. If both ended at once it is the one less deep in the tree, then
-// the one with the greater id. Calls of one instrumentor are never each other's duplicates,
-// since an answer that is asked for again keeps its id; each of them has at most one duplicate
-// of each other instrumentor. The order of the list says nothing.
+// Of two calls by different instrumentors the one with less content is the duplicate, and if
+// both hold as much, the one that ended later: it is nearer to the application. If both ended at
+// once it is the one less deep in the tree, then the one with the greater id. Calls of one
+// instrumentor are never each other's duplicates, since an answer that is asked for again keeps
+// its id; each of them has at most one duplicate of each other instrumentor. The order of the
+// list says nothing.
 func Twins(calls []Call) []uuid.UUID {
 	order := make([]int, len(calls))
 	for i := range order {
@@ -89,22 +221,35 @@ func Twins(calls []Call) []uuid.UUID {
 		}
 		return bytes.Compare(a.ID[:], b.ID[:])
 	})
-	twin := make([]uuid.UUID, len(calls))
-	var kept []int           // calls that count, in order
-	next := map[uint32]int{} // by scope: the first of kept that this scope has not told
+	var answers [][]int      // the calls that tell one answer, the first of them first
+	next := map[uint32]int{} // by scope: the first of answers that this scope has not told
 	for _, i := range order {
 		c := &calls[i]
 		at := next[c.Scope]
-		for at < len(kept) && calls[kept[at]].Scope == c.Scope {
+		for at < len(answers) && calls[answers[at][0]].Scope == c.Scope {
 			at++
 		}
-		if at < len(kept) {
-			twin[i] = calls[kept[at]].ID
+		if at < len(answers) {
+			answers[at] = append(answers[at], i)
 			at++
 		} else {
-			kept = append(kept, i)
+			answers = append(answers, []int{i})
 		}
 		next[c.Scope] = at
+	}
+	twin := make([]uuid.UUID, len(calls))
+	for _, told := range answers {
+		kept := told[0]
+		for _, i := range told {
+			if calls[i].Content > calls[kept].Content {
+				kept = i
+			}
+		}
+		for _, i := range told {
+			if i != kept {
+				twin[i] = calls[kept].ID
+			}
+		}
 	}
 	return twin
 }

@@ -12,6 +12,7 @@ import (
 const (
 	AggregateKey = "aggregate_usage"
 	DuplicateKey = "duplicate_of"
+	FilledKey    = "from_duplicates"
 )
 
 // usageKeys are the members of metadata that tell what a call used. On a wrapper they stand in
@@ -30,25 +31,40 @@ func UsageKey(key string) bool { _, ok := usageKeys[key]; return ok }
 
 const reported = `"reported"` // cost_source if it says nothing new
 
+// Correction is how an event differs in the tree from what its sender told.
+type Correction struct {
+	// Wrapper: e is a model call that another model call above or below it in its trace tells,
+	// too. It becomes a chain and its counts move to metadata.aggregate_usage.
+	Wrapper bool
+	// DuplicateOf is the event that stands for the call, zero if that is e itself. e is marked
+	// as its duplicate, unless its sender says himself of what it is one.
+	DuplicateOf uuid.UUID
+	// Known is what other events know of the call that e stands for. It fills what e lacks, and
+	// metadata.from_duplicates lists those fields.
+	Known Known
+}
+
 // Correct makes of e, as its sender told it, what stands in the tree, and Restore the opposite.
-//
-// wrapper: e is a model call that has another model call below it in its trace. Both tell the
-// same use, so e becomes a chain and its counts move to metadata.aggregate_usage. twin, if it is
-// not zero: another instrumentor told the same call as that event, and e is marked as its
-// duplicate, unless its sender says himself of what it is one.
 //
 // An update or a repeat of a corrected event changes it as its sender told it: the order in
 // which changes and corrections come says nothing about the outcome.
-func (e *Event) Correct(wrapper bool, twin uuid.UUID) {
-	if wrapper && e.Type == TypeModel {
-		e.Wrapper, e.Type = true, TypeChain
-		e.Metadata = aggregated(e.Metadata)
+func (e *Event) Correct(c Correction) {
+	if e.Type != TypeModel {
+		return
 	}
-	if twin != uuid.Nil && e.Type == TypeModel && rawjson.Get(e.Metadata, DuplicateKey) == nil {
+	if c.DuplicateOf != uuid.Nil && rawjson.Get(e.Metadata, DuplicateKey) == nil {
 		e.Duplicate = true
 		var b rawjson.Builder
-		b.String(DuplicateKey, twin.String())
+		b.String(DuplicateKey, c.DuplicateOf.String())
 		e.Metadata = rawjson.Merge(e.Metadata, b.Bytes())
+	}
+	if c.Wrapper {
+		e.Wrapper, e.Type = true, TypeChain
+		e.Metadata = aggregated(e.Metadata)
+		return
+	}
+	if c.DuplicateOf == uuid.Nil {
+		e.fillKnown(c.Known)
 	}
 }
 
@@ -62,14 +78,16 @@ func (e *Event) Restore() {
 		e.Duplicate = false
 		e.Metadata = dropMembers(e.Metadata, func(k string, _ json.RawMessage) bool { return k == DuplicateKey })
 	}
+	e.dropKnown()
 }
 
-// corrections are what Correct was told of e.
-func (e *Event) corrections() (wrapper bool, twin uuid.UUID) {
+// corrections are what Correct was told of e; of what others know, only what e lacks.
+func (e *Event) corrections() Correction {
+	c := Correction{Wrapper: e.Wrapper, Known: e.filledIn()}
 	if e.Duplicate {
-		twin = e.DuplicateOf()
+		c.DuplicateOf = e.DuplicateOf()
 	}
-	return e.Wrapper, twin
+	return c
 }
 
 // DuplicateOf is the event of which metadata says that e is a duplicate, zero for none.

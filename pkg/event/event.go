@@ -101,9 +101,9 @@ type Event struct {
 	// OutputsSet says that an update has given Outputs, which notes then leave alone. It is
 	// read back.
 	OutputsSet bool
-	// Wrapper and Duplicate say that the event is corrected (Correct): that it is a model call
-	// by its sender, and that the store marked it as a duplicate.
-	Wrapper, Duplicate bool
+	// Wrapper, Duplicate and Filled say that the event is corrected (Correct): that it is a model
+	// call by its sender, that the store marked it as a duplicate, and that it holds what others know.
+	Wrapper, Duplicate, Filled bool
 	// Started marks a session event that comes from a session start: repeated, it merges
 	// metadata and user properties instead of only filling what is empty.
 	Started bool
@@ -244,7 +244,7 @@ type Set struct {
 
 // coldKeys are the members of metadata that the OTLP mapping puts into ColdMetadata.
 var coldKeys = map[string]bool{
-	"attributes": true, "resource": true, "scope": true, "span_events": true, "links": true, "logs": true, keyFromLogs: true,
+	"attributes": true, "resource": true, "scope": true, "span_events": true, "links": true, "logs": true, keyFromLogs: true, FilledKey: true,
 	"trace_id": true, "span_id": true, "parent_span_id": true, "has_otlp_lineage": true, "span_name": true,
 	"otel_kind": true, "trace_state": true, "trace_flags": true, "instrumentor": true, "exceptions": true, "error_stacktrace": true,
 	"input_mime_type": true, "output_mime_type": true, "embedding": true, "evaluations": true,

@@ -41,7 +41,7 @@ func (e *Event) FileUnder(former uuid.UUID) bool {
 	key, told := e.namedKey(former)
 	here := SessionOf(key) == e.SessionID
 	was := e.Metadata
-	wrapper, twin := e.corrections()
+	correction := e.corrections()
 	e.Restore()
 	e.Metadata = dropMembers(e.Metadata, func(k string, v json.RawMessage) bool {
 		text, _ := rawjson.Text(v)
@@ -55,7 +55,7 @@ func (e *Event) FileUnder(former uuid.UUID) bool {
 		b.String(sessionIDKey, key)
 	}
 	e.Metadata = rawjson.Merge(e.Metadata, b.Bytes())
-	e.Correct(wrapper, twin)
+	e.Correct(correction)
 	return string(was) != string(e.Metadata)
 }
 

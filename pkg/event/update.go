@@ -45,9 +45,9 @@ const TruthKey = "ground_truth"
 
 // Apply changes e as u says. Both must be whole: e with its payload.
 func (e *Event) Apply(u *Update) {
-	wrapper, twin := e.corrections()
+	correction := e.corrections()
 	e.Restore()
-	defer func() { e.Correct(wrapper, twin) }()
+	defer func() { e.Correct(correction) }()
 	e.owned(u)
 	e.Inputs = rawjson.Merge(e.Inputs, u.Inputs)
 	e.Config = rawjson.Merge(e.Config, u.Config)
@@ -75,16 +75,16 @@ func (e *Event) Apply(u *Update) {
 // never wipes metrics or feedback that came meanwhile; a repeated session start merges metadata and user properties.
 func (e *Event) Repeat(now *Event) bool {
 	before := *e
-	wrapper, twin := e.corrections()
-	alsoWrapper, alsoTwin := now.corrections()
-	if twin == uuid.Nil {
-		twin = alsoTwin
+	correction, also := e.corrections(), now.corrections()
+	correction.Wrapper = correction.Wrapper || also.Wrapper
+	if correction.DuplicateOf == uuid.Nil {
+		correction.DuplicateOf = also.DuplicateOf
 	}
 	e.Restore()
 	sent := *now
 	sent.Restore()
 	replaced := e.repeat(&sent)
-	e.Correct(wrapper || alsoWrapper, twin)
+	e.Correct(correction)
 	return replaced || !sameText(&before, e)
 }
 

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"unsafe"
 
-	"github.com/google/uuid"
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
 	"github.com/spangrove/spangrove/pkg/event"
@@ -115,9 +114,6 @@ func (b *build) event(s *span, e *event.Event) {
 	b.lineage()
 	b.leftovers()
 	b.finish(e)
-	if s.wrapper {
-		e.Correct(true, uuid.Nil)
-	}
 }
 
 // filled says that a field has a value.

@@ -88,11 +88,15 @@ const docTail = `## What is read specially
 - **Judges**: ` + "`evaluations.N`, `annotations.N`" + ` and the same below ` + "`trace.` and `session.`" + ` are metrics of the span that carries them (annotations
   by people are feedback), and entries of ` + "`metadata.evaluations`" + `, with ` + "`target`" + ` if they are about the trace or session.
 - **Plain spans** of servers, clients, databases and queues keep all attributes under their own names in ` + "`metadata`" + `.
-- **Wrappers**: a model call with another model call below it in its trace and session becomes a chain, its counts go to
-  ` + "`metadata.aggregate_usage`" + `: both tell the same tokens. **Twins**: of two model calls of one session with the same
-  ` + "`metadata.response_id`" + ` by different instrumentors the one that ended later (at once: the less deep one) has
-  ` + "`metadata.duplicate_of`" + ` and is left out of sums. Wrappers are no twins. The store sees to both at every commit, so that
-  it does not matter in what requests and order the spans come. Only spans are corrected, native events never.
+- **One call, several spans**: of a model call and the model calls below it in its trace and session, the one nearest to the model is the
+  model event; but one that holds more content (messages before tools, tools before nothing) than all below it is, then, instead of them.
+  The others become chains and their counts go to ` + "`metadata.aggregate_usage`" + `; those inside the model event have its id in
+  ` + "`metadata.duplicate_of`" + `. **Twins**: of two model calls of one session with the same ` + "`metadata.response_id`" + ` by different
+  instrumentors the one with less content, and else the one that ended later (at once: the less deep one), has
+  ` + "`metadata.duplicate_of`" + ` and is left out of sums. What only the others know (tokens, cost, response id, model) is filled in; the
+  model event lists those fields in ` + "`metadata.from_duplicates`" + `. ` + "`num_model_events`" + ` counts calls: neither chains nor duplicates. The store
+  sees to all of it at every commit, so that it does not matter in what requests and order the spans come, and whether their messages
+  come with log records. Only spans are corrected, native events never.
 - **Usage**: cached and reasoning tokens are parts of prompt and completion. If more are cached than the prompt has, they are added to it
   (` + "`metadata.usage_adjusted`" + `), and so are Langfuse's ` + "`input_*` and `output_*`" + ` if its total says that they are not in input and output. A missing
   total is the sum.

@@ -49,7 +49,6 @@ type span struct {
 	role       role
 	typ        event.Type
 	by         convention
-	wrapper    bool // a model call of the same trace is below it: see wrappers
 	pending    bool // a copy of a span that has not ended
 	key        string
 	fixed      bool // key holds for this span alone

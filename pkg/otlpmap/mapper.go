@@ -86,7 +86,7 @@ func (m *Mapper) Traces(td ptrace.Traces) (event.Batch, []Rejection) {
 	}()
 	rejected := x.collect(td, &m.opt)
 	x.resolve()
-	x.wrappers()
+	x.index()
 
 	batch := event.Batch{Events: make([]event.Event, len(x.spans))}
 	x.build.opt, x.build.x = &m.opt, x
@@ -94,6 +94,7 @@ func (m *Mapper) Traces(td ptrace.Traces) (event.Batch, []Rejection) {
 		x.seat(&x.spans[i])
 		x.build.event(&x.spans[i], &batch.Events[i])
 	}
+	x.correct(batch.Events)
 	batch.Sessions, batch.Traces = x.hints(), x.named()
 	return batch, rejected
 }
@@ -105,7 +106,7 @@ type scratch struct {
 	resources []*resource
 	scopes    []*scope
 	traces    map[[16]byte]*trace
-	bySpan    map[spanKey]int // only filled where parents matter: see wrappers, and own event ids
+	bySpan    map[spanKey]int // only filled where parents matter: see correct, and own event ids
 	ownIDs    bool            // some span brought its own event id
 	copies    bool            // some span is a copy of one that has not ended: see pose
 	sessions  map[uuid.UUID]*session

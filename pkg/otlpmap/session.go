@@ -171,38 +171,48 @@ func (r *resource) object(b *build) []byte {
 	return r.json
 }
 
-// wrappers finds model calls that only wrap another one, as far as one request can tell: those
-// with a model call of their trace and session below them. The store goes on from there.
-func (x *scratch) wrappers() {
-	models := 0
-	for i := range x.spans {
-		if x.spans[i].typ == event.TypeModel {
-			models++
-		}
-	}
-	if models < 2 && !x.ownIDs {
+// index notes the places of spans by their ids, where parents or ids of their own matter.
+func (x *scratch) index() {
+	if !x.ownIDs && x.models() < 2 {
 		return
 	}
 	for i := range x.spans {
 		s := &x.spans[i]
 		x.bySpan[spanKey{s.trace.id, s.id}] = i
 	}
-	if models < 2 {
+}
+
+func (x *scratch) models() (n int) {
+	for i := range x.spans {
+		if x.spans[i].typ == event.TypeModel {
+			n++
+		}
+	}
+	return n
+}
+
+// correct corrects what one request tells of model calls that several of its spans tell, each in
+// its trace and session. The store goes on from there.
+func (x *scratch) correct(events []event.Event) {
+	if x.models() < 2 {
 		return
 	}
-	parent, model := make([]int32, len(x.spans)), make([]bool, len(x.spans))
+	spans := make([]event.Span, len(x.spans))
 	for i := range x.spans {
 		s := &x.spans[i]
 		// Of a span that came twice the last stands for both: it is no call below itself.
-		parent[i], model[i] = -1, s.typ == event.TypeModel && x.bySpan[spanKey{s.trace.id, s.id}] == i
+		spans[i] = event.Span{Parent: -1, Model: s.typ == event.TypeModel && x.bySpan[spanKey{s.trace.id, s.id}] == i}
+		if spans[i].Model {
+			spans[i].Content = events[i].Content()
+		}
 		if s.root() {
 			continue
 		}
 		if p, ok := x.bySpan[spanKey{s.trace.id, s.parent}]; ok && x.spans[p].session() == s.session() {
-			parent[i] = int32(p)
+			spans[i].Parent = int32(p)
 		}
 	}
-	wrapper := event.Wrappers(parent, model, func(a, b int32) bool {
+	told := event.Accounts(spans, func(a, b int32) bool {
 		sa, sb := &x.spans[a], &x.spans[b]
 		if ta, tb := sa.src.StartTimestamp(), sb.src.StartTimestamp(); ta != tb {
 			return ta < tb
@@ -211,6 +221,13 @@ func (x *scratch) wrappers() {
 	})
 	for i := range x.spans {
 		s := &x.spans[i]
-		s.wrapper = wrapper[x.bySpan[spanKey{s.trace.id, s.id}]]
+		account := told[x.bySpan[spanKey{s.trace.id, s.id}]]
+		c := event.Correction{Wrapper: account.Wrapper}
+		if account.Inner {
+			c.DuplicateOf = events[account.Of].ID
+		}
+		if c.Wrapper {
+			events[i].Correct(c)
+		}
 	}
 }

@@ -62,6 +62,21 @@ func (w *writing) annotate(ctx context.Context, tx writeTx, puts []*put) error {
 	return nil
 }
 
+// readdress moves the evaluations of answers for which another event stands since trees were
+// corrected. They change nothing that trees go by.
+func (w *writing) readdress(ctx context.Context, tx writeTx) error {
+	if len(tx.reshape().answered) == 0 || !w.s.addressed() {
+		return nil
+	}
+	a := &annotating{w: w, tx: tx, dirty: map[idKey]*noteChange{}}
+	if err := a.settle(ctx, nil); err != nil {
+		return err
+	}
+	w.noteCounts.waiting += a.waiting
+	w.noteCounts.addressed += a.addressed
+	return nil
+}
+
 // settle places rows and composes the events that change by it. An event composed may tell the
 // id of its answer by one of its notes, and evaluations of that answer then follow.
 func (a *annotating) settle(ctx context.Context, rows []*noteRow) error {

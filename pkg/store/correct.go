@@ -38,7 +38,7 @@ func correctOne(heads []*head) {
 		k.add(n, h.ev.SpanID)
 		list = append(list, h)
 		traces = append(traces, n.trace)
-		corrected = corrected || h.ev.Wrapper || h.ev.Duplicate
+		corrected = corrected || h.ev.Wrapper || h.ev.Duplicate || h.ev.Filled
 		if h.ev.Duplicate {
 			k.mark(n.id, h.ev.DuplicateOf())
 		}
@@ -48,10 +48,12 @@ func correctOne(heads []*head) {
 	}
 	k.reindex()
 	slices.Sort(traces)
-	for _, c := range k.corrections(slices.Compact(traces)) {
+	known := func(i int32) (event.Known, error) { return list[i].ev.Known(), nil }
+	for _, c := range k.corrections(slices.Compact(traces), nil) {
 		h := list[c.node]
+		now, _ := c.asEvent(known) // which gives no error
 		h.ev.Restore()
-		h.ev.Correct(c.wrapper, c.twin)
+		h.ev.Correct(now)
 		if c.parent != uuid.Nil {
 			h.ev.ParentID = c.parent
 		}
@@ -73,6 +75,9 @@ func flagsOf(e *event.Event) (flags int) {
 	if e.Duplicate {
 		flags |= flagDuplicate
 	}
+	if e.Filled {
+		flags |= flagFilled
+	}
 	if e.Named {
 		flags |= flagNamed
 	}
@@ -80,4 +85,15 @@ func flagsOf(e *event.Event) (flags int) {
 		flags |= flagFixed
 	}
 	return flags
+}
+
+// contentFlag is the flag of the spill column that tells the content of a model call.
+func contentFlag(c event.Content) int {
+	switch c {
+	case event.Messages:
+		return flagMessages
+	case event.ToolsOnly:
+		return flagTools
+	}
+	return 0
 }

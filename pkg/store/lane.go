@@ -298,6 +298,9 @@ func (l *lane) try(batch []*job) (answers map[*job]error, err error) {
 			if err := shape.settle(ctx, tx); err != nil {
 				return err
 			}
+			if err := w.readdress(ctx, tx); err != nil {
+				return err
+			}
 			if err := tx.counts().write(ctx, tx, l.n); err != nil {
 				return err
 			}

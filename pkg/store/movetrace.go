@@ -29,10 +29,10 @@ func (w *writing) move(ctx context.Context, tx writeTx, t *traceRow) error {
 	var rootDay, lastDay *int32
 	var made, rank int
 	ok, err := one(ctx, tx, `SELECT made, name_rank, event_day, first_ms, last_ms, n, n_model, n_error, n_feedback, prompt_tokens, completion_tokens,
-		total_tokens, cost, n_cost, coalesce(run_id, ''), root_ms, root_id, root_day, last_root_ms, last_root_id, last_root_day, user_ms
+		total_tokens, cost, n_cost, coalesce(run_id, ''), root_ms, root_id, root_day, last_root_ms, last_root_id, last_root_day, user_ms, n_call
 		FROM session WHERE project_id = $1 AND session_id = $2`, []any{t.project, tx.id(from)},
 		&made, &rank, &o.eventDay, &o.first, &o.last, &o.totals.n, &o.totals.models, &o.totals.errors, &o.totals.feedback, &o.totals.prompt,
-		&o.totals.completion, &o.totals.total, &o.totals.cost, &o.totals.costs, &o.runID, &rootMS, scanID{&rootID}, &rootDay, &lastMS, scanID{&lastID}, &lastDay, &o.userMS)
+		&o.totals.completion, &o.totals.total, &o.totals.cost, &o.totals.costs, &o.runID, &rootMS, scanID{&rootID}, &rootDay, &lastMS, scanID{&lastID}, &lastDay, &o.userMS, &o.totals.calls)
 	if err != nil || !ok || made != madeAll {
 		return err // a session that somebody started under this very id keeps its events
 	}

@@ -26,10 +26,24 @@ const (
 	markModel     = 1 << iota // a model call
 	markWrapper               // a model call by its sender, corrected to a chain
 	markDuplicate             // marked as the duplicate of another one
+	markFilled                // it has what its duplicates know
+	markTools                 // a model call that tells its tools
+	markMessages              // a model call that tells what was asked or answered
 )
 
 // isCall says that the sender called it a model call.
 func (n *node) isCall() bool { return n.marks&(markModel|markWrapper) != 0 }
+
+// content is what the sender told of a model call.
+func (n *node) content() event.Content {
+	switch {
+	case n.marks&markMessages != 0:
+		return event.Messages
+	case n.marks&markTools != 0:
+		return event.ToolsOnly
+	}
+	return event.NoContent
+}
 
 // traceHash is the column trace: 8 bytes of the trace's id, enough to tell the traces of one
 // session apart. Zero for an event that did not come as a span.
@@ -46,8 +60,12 @@ func traceHash(id uuid.UUID) int64 {
 
 // twinKey is the column twin of a span's event: for a model call that tells the id of the
 // provider's answer, 8 bytes of that id's hash and 4 of the instrumentor's name.
-func twinKey(e *event.Event, responseID string) []byte {
-	if responseID == "" || (e.Type != event.TypeModel && !e.Wrapper) {
+func twinKey(e *event.Event) []byte {
+	if e.Type != event.TypeModel && !e.Wrapper {
+		return nil
+	}
+	responseID := e.ToldResponseID()
+	if responseID == "" {
 		return nil
 	}
 	h := fnv.New64a()
@@ -78,6 +96,15 @@ func marksOf(typ event.Type, spill int) (marks uint8) {
 	}
 	if spill&flagDuplicate != 0 {
 		marks |= markDuplicate
+	}
+	if spill&flagFilled != 0 {
+		marks |= markFilled
+	}
+	if spill&flagTools != 0 {
+		marks |= markTools
+	}
+	if spill&flagMessages != 0 {
+		marks |= markMessages
 	}
 	return marks
 }

@@ -32,8 +32,17 @@ func responseOf(e *event.Event) string {
 
 // answerRef is an answer that evaluations may name.
 type answerRef struct {
-	event uuid.UUID
-	start float64
+	event     uuid.UUID
+	start     float64
+	duplicate bool // another event stands for the call
+}
+
+// before says that an evaluation goes to o rather than to r.
+func (r answerRef) before(o answerRef) bool {
+	if r.duplicate != o.duplicate {
+		return r.duplicate
+	}
+	return earlier(r.start, r.event, o.start, o.event)
 }
 
 // answers finds the events of a project by the ids of their answers. It reads each session once.
@@ -49,7 +58,8 @@ const maxAnswers = 20_000
 
 // eventOf is the event whose answer a row names, in the session of the row's own event or else
 // of its trace; own if there is none. Of several that tell the same answer, a call and what is
-// around it, it is the one that started last: the call itself.
+// around it, it is one that is not marked as a duplicate, and of those the one that started last:
+// the call itself.
 func (f *answers) eventOf(ctx context.Context, r *noteRow, own uuid.UUID) (uuid.UUID, error) {
 	session, err := f.sessionOf(ctx, r, own)
 	if err != nil || session == uuid.Nil {
@@ -73,7 +83,7 @@ func (f *answers) eventOf(ctx context.Context, r *noteRow, own uuid.UUID) (uuid.
 // from the payload.
 func (f *answers) readAnswers(ctx context.Context, session uuid.UUID, known map[string]answerRef) error {
 	note := func(id string, ref answerRef) {
-		if old, twice := known[id]; id != "" && (!twice || earlier(old.start, old.event, ref.start, ref.event)) {
+		if old, twice := known[id]; id != "" && (!twice || old.before(ref)) {
 			known[id] = ref
 		}
 	}
@@ -91,6 +101,7 @@ func (f *answers) readAnswers(ctx context.Context, session uuid.UUID, known map[
 				return nil
 			}
 			id, _ := rawjson.Text(rawjson.Get(metadata, "response_id"))
+			ref.duplicate = !rawjson.Null(rawjson.Get(metadata, event.DuplicateKey))
 			note(id, ref)
 			return nil
 		})
@@ -102,7 +113,7 @@ func (f *answers) readAnswers(ctx context.Context, session uuid.UUID, known map[
 		if err != nil {
 			return err
 		}
-		note(responseOf(&e.Event), answerRef{id, e.Start})
+		note(responseOf(&e.Event), answerRef{id, e.Start, !rawjson.Null(rawjson.Get(e.Metadata, event.DuplicateKey))})
 	}
 	return nil
 }
@@ -129,11 +140,11 @@ func (a *annotating) readdressed(ctx context.Context) (list []*noteRow, err erro
 		return nil, nil
 	}
 	responses := map[int64][]string{}
-	for _, k := range a.w.answered {
+	for _, k := range append(a.w.answered, a.tx.reshape().answered...) {
 		responses[k.project] = append(responses[k.project], k.response)
 	}
 	moved := a.w.moved
-	a.w.answered, a.w.moved = nil, nil
+	a.w.answered, a.w.moved, a.tx.reshape().answered = nil, nil, nil
 	for project, ids := range responses {
 		for part := range slices.Chunk(ids, idsPerQuery) {
 			args := []any{project}

@@ -109,6 +109,7 @@ func (t *postgresTx) upsertSessions(ctx context.Context, deltas []*sessionDelta)
 		day                             = make([]int32, n)
 		first, last                     = make([]float64, n), make([]float64, n)
 		events, models, errs, feeds     = make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)
+		calls                           = make([]int64, n)
 		prompt, completion, total, cost = make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
 		costs                           = make([]int64, n)
 		run                             = make([]*string, n)
@@ -126,6 +127,7 @@ func (t *postgresTx) upsertSessions(ctx context.Context, deltas []*sessionDelta)
 		born[i], userMS[i] = d.born, d.userMS
 		project[i], session[i], made[i], rank[i], day[i] = d.project, idOrNull(d.id), int16(d.made), int16(d.nameRank), d.eventDay
 		first[i], last[i], events[i], models[i], errs[i], feeds[i] = d.first, d.last, x.n, x.models, x.errors, x.feedback
+		calls[i] = x.calls
 		prompt[i], completion[i], total[i], cost[i], costs[i] = x.prompt, x.completion, x.total, x.cost, x.costs
 		if d.runID != "" {
 			run[i] = &d.runID
@@ -139,21 +141,21 @@ func (t *postgresTx) upsertSessions(ctx context.Context, deltas []*sessionDelta)
 	}
 	return each(ctx, t, `INSERT INTO session AS s (project_id, session_id, made, name_rank, touched, event_day, first_ms, last_ms, n, n_model, n_error,
 			n_feedback, prompt_tokens, completion_tokens, total_tokens, cost, n_cost, run_id, root_ms, root_id, root_day,
-			last_root_ms, last_root_id, last_root_day, user_ms)
+			last_root_ms, last_root_id, last_root_day, user_ms, n_call)
 		SELECT project_id, session_id, made, name_rank, born, event_day, first_ms, last_ms, n, n_model, n_error,
 			n_feedback, prompt_tokens, completion_tokens, total_tokens, cost, n_cost, run_id, root_ms, root_id, root_day,
-			last_root_ms, last_root_id, last_root_day, user_ms
+			last_root_ms, last_root_id, last_root_day, user_ms, n_call
 		FROM unnest($1::bigint[], $2::uuid[], $3::smallint[], $4::smallint[], $5::int[], $6::float8[], $7::float8[], $8::bigint[], $9::bigint[],
 			$10::bigint[], $11::bigint[], $12::float8[], $13::float8[], $14::float8[], $15::float8[], $16::bigint[], $17::text[],
-			$18::float8[], $19::uuid[], $20::int[], $21::float8[], $22::uuid[], $23::int[], $24::bigint[], $25::float8[])
+			$18::float8[], $19::uuid[], $20::int[], $21::float8[], $22::uuid[], $23::int[], $24::bigint[], $25::float8[], $26::bigint[])
 			AS d(project_id, session_id, made, name_rank, event_day, first_ms, last_ms, n, n_model, n_error,
 			n_feedback, prompt_tokens, completion_tokens, total_tokens, cost, n_cost, run_id, root_ms, root_id, root_day,
-			last_root_ms, last_root_id, last_root_day, born, user_ms)
+			last_root_ms, last_root_id, last_root_day, born, user_ms, n_call)
 		ORDER BY project_id, session_id
 		ON CONFLICT (project_id, session_id) DO UPDATE SET
 			touched = s.touched + 1, name_rank = greatest(s.name_rank, excluded.name_rank),
 			first_ms = least(s.first_ms, excluded.first_ms), last_ms = greatest(s.last_ms, excluded.last_ms),
-			n = s.n + excluded.n, n_model = s.n_model + excluded.n_model, n_error = s.n_error + excluded.n_error,
+			n = s.n + excluded.n, n_model = s.n_model + excluded.n_model, n_call = s.n_call + excluded.n_call, n_error = s.n_error + excluded.n_error,
 			n_feedback = s.n_feedback + excluded.n_feedback, prompt_tokens = s.prompt_tokens + excluded.prompt_tokens,
 			completion_tokens = s.completion_tokens + excluded.completion_tokens, total_tokens = s.total_tokens + excluded.total_tokens,
 			cost = s.cost + excluded.cost, n_cost = s.n_cost + excluded.n_cost, run_id = coalesce(s.run_id, excluded.run_id),
@@ -162,12 +164,12 @@ func (t *postgresTx) upsertSessions(ctx context.Context, deltas []*sessionDelta)
 			(last_root_ms, last_root_id, last_root_day) = (SELECT ms, id, day FROM (VALUES (s.last_root_ms, s.last_root_id, s.last_root_day),
 				(excluded.last_root_ms, excluded.last_root_id, excluded.last_root_day)) AS r(ms, id, day) ORDER BY ms DESC NULLS LAST, id DESC LIMIT 1),
 			user_ms = least(s.user_ms, excluded.user_ms)
-		RETURNING project_id, session_id, made, name_rank, touched, event_day, first_ms, last_ms, root_id, n_model, user_ms, run_id`,
+		RETURNING project_id, session_id, made, name_rank, touched, event_day, first_ms, last_ms, root_id, n_call, user_ms, run_id`,
 		[]any{project, session, made, rank, day, first, last, events, models, errs, feeds, prompt, completion, total, cost, costs, run,
-			rootMS, rootID, rootDay, lastMS, lastID, lastDay, born, userMS}, func(scan func(...any) error) error {
+			rootMS, rootID, rootDay, lastMS, lastID, lastDay, born, userMS, calls}, func(scan func(...any) error) error {
 			var k idKey
 			var st sessionState
-			if err := scan(&k.project, scanID{&k.id}, &st.made, &st.nameRank, &st.touched, &st.eventDay, &st.first, &st.last, scanID{&st.rootID}, &st.models, &st.userMS, &st.runID); err != nil {
+			if err := scan(&k.project, scanID{&k.id}, &st.made, &st.nameRank, &st.touched, &st.eventDay, &st.first, &st.last, scanID{&st.rootID}, &st.calls, &st.userMS, &st.runID); err != nil {
 				return err
 			}
 			st.fresh = st.touched == byKey[k].born

@@ -23,8 +23,11 @@ const (
 	flagOutputsSet = 1 << 9  // an update has given the outputs
 	flagWrapper    = 1 << 10 // a model call that was corrected to a chain
 	flagDuplicate  = 1 << 11 // marked by the store as the duplicate of another event
-	flagNamed      = 1 << 13 // its span names a session itself
 	flagFixed      = 1 << 12 // its session is its own, not that of its trace
+	flagNamed      = 1 << 13 // its span names a session itself
+	flagFilled     = 1 << 14 // it has what its duplicates know
+	flagTools      = 1 << 15 // a model call of a trace, as its sender told it, with tools
+	flagMessages   = 1 << 16 // likewise, with messages
 )
 
 // head is one row of table ev, and what the lane needs to know of the event besides.
@@ -205,8 +208,11 @@ func (h *head) derive() {
 		h.totals.feedback = 1
 	}
 	model := e.Type == event.TypeModel
-	if model {
-		h.totals.models = 1
+	if model || e.Wrapper {
+		h.totals.calls = 1
+		if h.trace != 0 {
+			h.spill |= contentFlag(e.Content())
+		}
 	}
 	h.scanMetadata(model)
 }
@@ -241,11 +247,12 @@ func (h *head) scanMetadata(model bool) {
 		}
 	}
 	if h.twin = nil; h.trace != 0 {
-		h.twin = twinKey(h.ev, h.responseID)
+		h.twin = twinKey(h.ev)
 	}
 	if !model || duplicate {
-		return // only model events count, and of twins only one
+		return // only model events count, and of those that tell one call only one
 	}
+	h.totals.models = 1
 	if prompt == 0 {
 		prompt = in
 	}
@@ -308,6 +315,7 @@ func dayOf(ms float64) int32 { return int32(math.Floor(ms / dayMillis)) }
 // totals is what an event adds to its session.
 type totals struct {
 	n, models, errors, feedback, costs int64
+	calls                              int64 // models, and what else its sender told as a model call
 	prompt, completion, total, cost    float64
 }
 
@@ -317,6 +325,7 @@ func (t *totals) add(o totals) {
 	t.errors += o.errors
 	t.feedback += o.feedback
 	t.costs += o.costs
+	t.calls += o.calls
 	t.prompt += o.prompt
 	t.completion += o.completion
 	t.total += o.total
@@ -324,6 +333,6 @@ func (t *totals) add(o totals) {
 }
 
 func (t totals) minus(o totals) totals {
-	return totals{t.n - o.n, t.models - o.models, t.errors - o.errors, t.feedback - o.feedback, t.costs - o.costs,
+	return totals{t.n - o.n, t.models - o.models, t.errors - o.errors, t.feedback - o.feedback, t.costs - o.costs, t.calls - o.calls,
 		t.prompt - o.prompt, t.completion - o.completion, t.total - o.total, t.cost - o.cost}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/fault"
 )
 
@@ -22,6 +23,7 @@ type reshape struct {
 	s        *Store
 	list     map[idKey]*reshaped
 	settling bool
+	answered []answerKey // answers that another event may stand for now
 }
 
 // reshaped is one session that a transaction changed.
@@ -30,7 +32,7 @@ type reshaped struct {
 	fresh   bool  // the transaction made its row
 	before  int64 // version of its row before the transaction, and now
 	version int64
-	models  int64 // model events it has now
+	calls   int64 // model calls it has now, as their senders told them
 	locked  bool  // this transaction has changed the row: no other can until it ends
 
 	added   []addedNode
@@ -91,7 +93,7 @@ func (r *reshape) upserted(deltas []*sessionDelta) {
 		if !x.locked {
 			x.locked, x.fresh, x.before = true, d.state.fresh, d.state.touched-1
 		}
-		x.version, x.models = d.state.touched, d.state.models
+		x.version, x.calls = d.state.touched, d.state.calls
 	}
 }
 
@@ -120,7 +122,7 @@ func (r *reshape) changed(before, after *head) {
 	if after.trace == 0 || r.settling {
 		return
 	}
-	if nodeOf(before) != nodeOf(after) {
+	if b, a := nodeOf(before), nodeOf(after); b != a || a.isCall() && !before.ev.SameKnown(after.ev) {
 		x := r.of(idKey{after.project, after.session})
 		x.changes = append(x.changes, addedOf(after))
 	}
@@ -172,8 +174,8 @@ func (r *reshape) sorted() []*reshaped {
 func (r *reshape) settleOne(ctx context.Context, tx writeTx, x *reshaped) error {
 	if x.reload || len(x.changes) > 0 {
 		// Other processes must not take what they remember for what is there now.
-		ok, err := one(ctx, tx, `UPDATE session SET touched = touched + 1 WHERE project_id = $1 AND session_id = $2 RETURNING touched, n_model`,
-			[]any{x.key.project, tx.id(x.key.id)}, &x.version, &x.models)
+		ok, err := one(ctx, tx, `UPDATE session SET touched = touched + 1 WHERE project_id = $1 AND session_id = $2 RETURNING touched, n_call`,
+			[]any{x.key.project, tx.id(x.key.id)}, &x.version, &x.calls)
 		if err != nil || !ok {
 			x.gone = true
 			return err
@@ -197,7 +199,12 @@ func (r *reshape) settleOne(ctx context.Context, tx writeTx, x *reshaped) error 
 	k.version = x.version
 	x.result = k
 	if x.fresh && !x.reload && len(x.changes) == 0 && x.whole() {
-		return nil // came in one request, which is corrected already
+		if x.corrected() { // the request is corrected already: what filled its calls is only noted
+			for _, c := range k.corrections(x.traces(), nil) {
+				k.noteFilled(&c)
+			}
+		}
+		return nil
 	}
 	return r.correct(ctx, tx, x, k, all)
 }
@@ -212,7 +219,7 @@ func (x *reshaped) whole() bool {
 // corrected says that a span that was added came corrected, for the sake of others of its
 // request.
 func (x *reshaped) corrected() bool {
-	return slices.ContainsFunc(x.added, func(a addedNode) bool { return a.marks&(markWrapper|markDuplicate) != 0 })
+	return slices.ContainsFunc(x.added, func(a addedNode) bool { return a.marks&(markWrapper|markDuplicate|markFilled) != 0 })
 }
 
 // renames says that a span that was added has an id of its own, which its children may not know,
@@ -268,7 +275,7 @@ func (r *reshape) skeleton(ctx context.Context, tx writeTx, x *reshaped) (k *ske
 		k.trim()
 		return k, false, nil
 	}
-	if x.models < 2 && !x.reload && len(x.changes) == 0 && !x.corrected() {
+	if x.calls < 2 && !x.reload && len(x.changes) == 0 && !x.corrected() {
 		// Whatever came, it is no second call.
 		if renames, err := x.renames(ctx, tx); err != nil || !renames {
 			return nil, false, err
@@ -278,48 +285,97 @@ func (r *reshape) skeleton(ctx context.Context, tx writeTx, x *reshaped) (k *ske
 	return k, x.reload, err
 }
 
+// traces are those in which the transaction changed something.
+func (x *reshaped) traces() (list []int64) {
+	for i := range x.added {
+		list = append(list, x.added[i].trace)
+	}
+	for i := range x.changes {
+		list = append(list, x.changes[i].trace)
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// touched says which events the transaction added or changed.
+func (x *reshaped) touched() map[uuid.UUID]bool {
+	set := make(map[uuid.UUID]bool, len(x.added)+len(x.changes))
+	for i := range x.added {
+		set[x.added[i].id] = true
+	}
+	for i := range x.changes {
+		set[x.changes[i].id] = true
+	}
+	return set
+}
+
 // correct changes the events that stand otherwise than they should.
 func (r *reshape) correct(ctx context.Context, tx writeTx, x *reshaped, k *skeleton, all bool) error {
-	var traces []int64
+	traces := x.traces()
 	if all {
 		for i := range k.nodes {
 			traces = append(traces, k.nodes[i].trace)
 		}
-	} else {
-		for i := range x.added {
-			traces = append(traces, x.added[i].trace)
-		}
-		for i := range x.changes {
-			traces = append(traces, x.changes[i].trace)
-		}
+		slices.Sort(traces)
+		traces = slices.Compact(traces)
 	}
-	slices.Sort(traces)
-	for _, c := range k.corrections(slices.Compact(traces)) {
-		n := &k.nodes[c.node]
-		old, err := r.s.find(ctx, tx, x.key.project, n.id)
+	find := func(i int32) (*stored, error) {
+		e, err := r.s.find(ctx, tx, x.key.project, k.nodes[i].id)
 		if err != nil && fault.Of(err) == fault.NotFound {
-			return errConflict
+			return nil, errConflict
 		}
+		return e, err
+	}
+	known := func(i int32) (event.Known, error) {
+		e, err := find(i)
+		if err != nil {
+			return event.Known{}, err
+		}
+		return e.Known(), nil
+	}
+	for _, c := range k.corrections(traces, x.touched()) {
+		n := &k.nodes[c.node]
+		old, err := find(c.node)
+		if err != nil {
+			return err
+		}
+		want, err := c.asEvent(known)
 		if err != nil {
 			return err
 		}
 		now := old.Event
-		now.Restore()
-		now.Correct(c.wrapper, c.twin)
+		now.Recorrect(want, k.part || !c.refill)
 		if c.parent != uuid.Nil {
 			now.ParentID, n.parent = c.parent, c.parent
 		}
-		if err := r.s.rewrite(ctx, tx, x.key.project, old, &now); err != nil {
-			return err
+		if !now.Same(&old.Event) {
+			if err := r.s.rewrite(ctx, tx, x.key.project, old, &now); err != nil {
+				return err
+			}
+			r.answers(x.key.project, &old.Event, &now)
 		}
-		n.marks = marksOf(now.Type, flagsOf(&now))
+		n.marks = n.marks&(markTools|markMessages) | marksOf(now.Type, flagsOf(&now))
 		if now.Duplicate {
 			k.mark(n.id, c.twin)
 		} else {
 			k.mark(n.id, uuid.Nil)
 		}
+		k.noteFilled(&c)
 	}
 	return nil
+}
+
+// answers notes whose answer may be another event's now.
+func (r *reshape) answers(project int64, old, now *event.Event) {
+	was, is := responseOf(old), responseOf(now)
+	if was == is && old.Duplicate == now.Duplicate {
+		return
+	}
+	for _, id := range []string{was, is} {
+		if id != "" {
+			r.answered = append(r.answered, answerKey{project, id})
+		}
+	}
 }
 
 // publish keeps what the transaction committed.

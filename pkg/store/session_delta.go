@@ -50,7 +50,7 @@ type sessionState struct {
 	nameRank    int
 	touched     int64 // its version: a start of its own, and one more with each change
 	fresh       bool  // this write made the row
-	models      int64
+	calls       int64 // as senders told them
 	eventDay    int32
 	first, last float64
 	rootID      uuid.UUID

@@ -1,6 +1,8 @@
 package store
 
 import (
+	"bytes"
+	"hash/fnv"
 	"slices"
 
 	"github.com/google/uuid"
@@ -15,6 +17,7 @@ type skeleton struct {
 	spans   map[uuid.UUID]uuid.UUID // event ids by the ids of spans that have another one
 	twins   map[uuid.UUID]uuid.UUID // of events that are marked as duplicates, the event they name
 	part    bool                    // older events of the session are left out
+	filled  map[uuid.UUID]uint64    // of calls that others tell, too, the hash of those that filled them last
 
 	byID    map[uuid.UUID]int32 // made for more than fewNodes
 	byTrace map[int64][]int32
@@ -153,6 +156,11 @@ func (k *skeleton) trim() {
 	k.nodes = slices.Clone(k.nodes[len(k.nodes)-maxSkeleton/2:])
 	k.part = true
 	k.reindex()
+	for id := range k.filled {
+		if k.find(id) < 0 {
+			delete(k.filled, id)
+		}
+	}
 	for _, list := range []map[uuid.UUID]uuid.UUID{k.spans, k.twins} {
 		for a, b := range list {
 			if k.find(a) < 0 && k.find(b) < 0 {
@@ -168,124 +176,262 @@ type correction struct {
 	wrapper bool
 	twin    uuid.UUID
 	parent  uuid.UUID // zero: as it is
+	// refill says that what others know of the call is to be filled in anew: of each account the
+	// nodes that tell it, and the hash of them all, 0 if there are none.
+	refill   bool
+	accounts [][]int32
+	sources  uint64
 }
 
-// corrections tells what stands otherwise than it should in the given traces, and among the
-// calls that share a response id with one of theirs. Of a skeleton that is only a part, nothing
-// is taken back: what it was for may be in the other part.
-func (k *skeleton) corrections(traces []int64) (list []correction) {
-	groups := map[uint64]bool{}
-	wrapper := map[int32]bool{}
-	for _, t := range traces {
-		k.wrappers(k.inTrace(t), wrapper, groups)
+// asEvent is what the event is told of its correction; known gives what the event of a node knows.
+func (c *correction) asEvent(known func(node int32) (event.Known, error)) (event.Correction, error) {
+	out := event.Correction{Wrapper: c.wrapper, DuplicateOf: c.twin}
+	if !c.refill {
+		return out, nil
 	}
-	isWrapper := func(i int32) bool {
-		if w, ok := wrapper[i]; ok {
-			return w
+	accounts := make([][]event.Known, len(c.accounts))
+	for i, nodes := range c.accounts {
+		for _, n := range nodes {
+			k, err := known(n)
+			if err != nil {
+				return out, err
+			}
+			accounts[i] = append(accounts[i], k)
 		}
-		return k.nodes[i].marks&markWrapper != 0
 	}
-	twin := map[int32]uuid.UUID{}
-	for call := range groups {
-		k.twinsOf(call, isWrapper, twin)
+	out.Known = event.JoinKnown(accounts)
+	return out, nil
+}
+
+// noteFilled notes which events a call was filled from.
+func (k *skeleton) noteFilled(c *correction) {
+	id := k.nodes[c.node].id
+	switch {
+	case !c.refill:
+	case c.sources == 0:
+		delete(k.filled, id)
+	default:
+		if k.filled == nil {
+			k.filled = map[uuid.UUID]uint64{}
+		}
+		k.filled[id] = c.sources
 	}
-	consider := func(i int32) {
+}
+
+// accounts is how the model spans of some traces tell their calls.
+type accounts struct {
+	k    *skeleton
+	of   map[int32]account
+	twin map[int32]uuid.UUID
+	// By the place of the event that stands for a call: the spans below it that tell it, those
+	// around it, and its duplicates.
+	inner, outer, twins map[int32][]int32
+}
+
+type account struct{ wrapper, inner bool }
+
+// corrections tells what stands otherwise than it should in the given traces, and among the
+// calls that share a response id with one of theirs. What other events know of a call is filled in
+// anew where those are others than before or were touched. Of a skeleton that is only a part,
+// nothing is taken back: what it was for may be in the other part.
+func (k *skeleton) corrections(traces []int64, touched map[uuid.UUID]bool) (list []correction) {
+	a := &accounts{k: k, of: map[int32]account{}, twin: map[int32]uuid.UUID{},
+		inner: map[int32][]int32{}, outer: map[int32][]int32{}, twins: map[int32][]int32{}}
+	a.read(traces)
+	a.match()
+	consider := func(i int32, refilled bool) {
 		n := &k.nodes[i]
-		c := correction{node: i, wrapper: isWrapper(i), twin: twin[i], parent: k.misnamed(i)}
+		c := correction{node: i, wrapper: a.of[i].wrapper, twin: a.twin[i], parent: k.misnamed(i)}
 		if k.part {
 			c.wrapper = c.wrapper || n.marks&markWrapper != 0
 			if c.twin == uuid.Nil {
 				c.twin = k.twins[n.id]
 			}
 		}
-		if c.wrapper {
-			c.twin = uuid.Nil
+		if refilled && !c.wrapper && c.twin == uuid.Nil {
+			a.refill(&c, touched)
 		}
-		if c.wrapper != (n.marks&markWrapper != 0) || c.twin != k.twins[n.id] || c.parent != uuid.Nil {
+		if c.wrapper != (n.marks&markWrapper != 0) || c.twin != k.twins[n.id] || c.parent != uuid.Nil || c.refill {
 			list = append(list, c)
 		}
 	}
-	judged := map[int32]bool{}
-	for i := range wrapper {
-		judged[i] = true
-	}
-	for i := range twin {
-		judged[i] = true
+	for i := range a.of {
+		consider(i, true)
 	}
 	if len(k.spans) > 0 {
 		for _, t := range traces {
 			for _, i := range k.inTrace(t) {
-				judged[i] = judged[i] || k.misnamed(i) != uuid.Nil
+				if _, call := a.of[i]; !call && k.misnamed(i) != uuid.Nil {
+					consider(i, false)
+				}
 			}
-		}
-	}
-	for i, is := range judged {
-		if is {
-			consider(i)
 		}
 	}
 	slices.SortFunc(list, func(a, b correction) int { return int(a.node - b.node) })
 	return list
 }
 
-// wrappers judges the model calls of one trace, and notes their response ids in groups.
-func (k *skeleton) wrappers(list []int32, wrapper map[int32]bool, groups map[uint64]bool) {
-	calls := 0
-	for _, i := range list {
-		if n := &k.nodes[i]; n.isCall() {
-			calls++
-			if n.call != 0 {
-				groups[n.call] = true
+// read reads the calls of the traces, and of those that share a response id with one of them.
+func (a *accounts) read(traces []int64) {
+	seen := make(map[int64]bool, len(traces))
+	for _, t := range traces {
+		seen[t] = true
+	}
+	todo, calls := slices.Clone(traces), map[uint64]bool{}
+	for len(todo) > 0 {
+		list := a.k.inTrace(todo[len(todo)-1])
+		todo = todo[:len(todo)-1]
+		a.readTrace(list)
+		for _, i := range list {
+			n := &a.k.nodes[i]
+			if n.call == 0 || !n.isCall() || calls[n.call] {
+				continue
+			}
+			calls[n.call] = true
+			for _, j := range a.k.ofCall(n.call) {
+				if t := a.k.nodes[j].trace; !seen[t] {
+					seen[t] = true
+					todo = append(todo, t)
+				}
 			}
 		}
 	}
-	if calls == 0 {
+}
+
+// readTrace decides which of the calls of one trace are model events.
+func (a *accounts) readTrace(list []int32) {
+	k := a.k
+	if !slices.ContainsFunc(list, func(i int32) bool { return k.nodes[i].isCall() }) {
 		return
 	}
 	place := make(map[int32]int32, len(list))
 	for at, i := range list {
 		place[i] = int32(at)
 	}
-	parent, model := make([]int32, len(list)), make([]bool, len(list))
+	spans := make([]event.Span, len(list))
 	for at, i := range list {
-		parent[at], model[at] = -1, k.nodes[i].isCall()
+		n := &k.nodes[i]
+		spans[at] = event.Span{Parent: -1, Model: n.isCall(), Content: n.content()}
 		if p := k.parent(i); p >= 0 {
-			parent[at] = place[p]
+			spans[at].Parent = place[p]
 		}
 	}
-	for at, is := range event.Wrappers(parent, model, func(a, b int32) bool {
+	told := event.Accounts(spans, func(a, b int32) bool {
 		x, y := &k.nodes[list[a]], &k.nodes[list[b]]
 		return earlier(x.start, x.id, y.start, y.id)
-	}) {
-		if model[at] {
-			wrapper[list[at]] = is
+	})
+	for at, i := range list {
+		if !spans[at].Model {
+			continue
+		}
+		x := told[at]
+		a.of[i] = account{x.Wrapper, x.Inner}
+		switch {
+		case x.Of < 0:
+		case x.Inner:
+			of := list[x.Of]
+			a.inner[of] = append(a.inner[of], i)
+			a.twin[i] = k.nodes[of].id
+		default:
+			a.outer[list[x.Of]] = append(a.outer[list[x.Of]], i)
+		}
+	}
+	for _, m := range []map[int32][]int32{a.inner, a.outer} {
+		for _, of := range list {
+			if len(m[of]) > 1 {
+				a.sort(m[of])
+			}
 		}
 	}
 }
 
-// twinsOf judges the calls with one response id.
-func (k *skeleton) twinsOf(call uint64, isWrapper func(int32) bool, twin map[int32]uuid.UUID) {
-	var calls []event.Call
-	var at []int32
-	many := false // instrumentors
-	for _, i := range k.ofCall(call) {
-		n := &k.nodes[i]
-		if !n.isCall() || isWrapper(i) {
+// sort puts nodes into an order of their own.
+func (a *accounts) sort(list []int32) {
+	slices.SortFunc(list, func(i, j int32) int {
+		return bytes.Compare(a.k.nodes[i].id[:], a.k.nodes[j].id[:])
+	})
+}
+
+// call is the hash of the response id of the call that node i stands for, as any of its accounts
+// tells it.
+func (a *accounts) call(i int32) uint64 {
+	for _, list := range [][]int32{{i}, a.inner[i], a.outer[i]} {
+		for _, j := range list {
+			if c := a.k.nodes[j].call; c != 0 {
+				return c
+			}
+		}
+	}
+	return 0
+}
+
+// match finds the duplicates among the events that stand for calls.
+func (a *accounts) match() {
+	k := a.k
+	groups := map[uint64][]int32{}
+	for i, x := range a.of {
+		if x.wrapper {
 			continue
 		}
-		calls = append(calls, event.Call{ID: n.id, Scope: n.scope, End: n.end, Depth: func() int { return k.depth(i) }})
-		at = append(at, i)
-		many = many || n.scope != calls[0].Scope
-	}
-	if !many {
-		for _, i := range at {
-			twin[i] = uuid.Nil
+		if c := a.call(i); c != 0 {
+			groups[c] = append(groups[c], i)
 		}
-		return
 	}
-	for j, of := range event.Twins(calls) {
-		twin[at[j]] = of
+	for _, list := range groups {
+		scope := k.nodes[list[0]].scope
+		if !slices.ContainsFunc(list, func(i int32) bool { return k.nodes[i].scope != scope }) {
+			continue // of one instrumentor
+		}
+		calls := make([]event.Call, len(list))
+		for at, i := range list {
+			n := &k.nodes[i]
+			calls[at] = event.Call{ID: n.id, Scope: n.scope, End: n.end, Content: n.content(), Depth: func() int { return k.depth(i) }}
+		}
+		for at, of := range event.Twins(calls) {
+			if of != uuid.Nil {
+				a.twin[list[at]] = of
+				kept := k.find(of)
+				a.twins[kept] = append(a.twins[kept], list[at])
+			}
+		}
 	}
+	for _, list := range a.twins {
+		a.sort(list)
+	}
+}
+
+// refill sets which accounts fill the event of c, if that is to be done anew.
+func (a *accounts) refill(c *correction, touched map[uuid.UUID]bool) {
+	add := func(nodes ...int32) {
+		if len(nodes) > 0 {
+			c.accounts = append(c.accounts, nodes)
+		}
+	}
+	add(a.inner[c.node]...)
+	for _, i := range a.twins[c.node] {
+		add(i)
+		add(a.inner[i]...)
+	}
+	for _, i := range a.outer[c.node] {
+		add(i)
+	}
+	n := &a.k.nodes[c.node]
+	changed := touched[n.id]
+	if len(c.accounts) > 0 {
+		h := fnv.New64a()
+		for _, nodes := range c.accounts {
+			for _, i := range nodes {
+				id := a.k.nodes[i].id
+				_, _ = h.Write(id[:])
+				changed = changed || touched[id]
+			}
+			_, _ = h.Write([]byte{0})
+		}
+		c.sources = h.Sum64() | 1
+	} else {
+		changed = n.marks&markFilled != 0
+	}
+	c.refill = changed || c.sources != a.k.filled[n.id]
 }
 
 // depth is how many spans stand above node i, as far as they are known.

@@ -125,12 +125,12 @@ func (t *sqliteTx) upsertSessions(ctx context.Context, deltas []*sessionDelta) e
 		st := &d.state
 		_, err := one(ctx, t, `INSERT INTO session AS s (project_id, session_id, made, name_rank, touched, event_day, first_ms, last_ms, n, n_model, n_error,
 				n_feedback, prompt_tokens, completion_tokens, total_tokens, cost, n_cost, run_id, root_ms, root_id, root_day,
-				last_root_ms, last_root_id, last_root_day, user_ms)
-			VALUES ($1, $2, $3, $4, $24, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $25)
+				last_root_ms, last_root_id, last_root_day, user_ms, n_call)
+			VALUES ($1, $2, $3, $4, $24, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $25, $26)
 			ON CONFLICT (project_id, session_id) DO UPDATE SET
 				touched = s.touched + 1, name_rank = max(s.name_rank, excluded.name_rank),
 				first_ms = min(s.first_ms, excluded.first_ms), last_ms = max(s.last_ms, excluded.last_ms),
-				n = s.n + excluded.n, n_model = s.n_model + excluded.n_model, n_error = s.n_error + excluded.n_error,
+				n = s.n + excluded.n, n_model = s.n_model + excluded.n_model, n_call = s.n_call + excluded.n_call, n_error = s.n_error + excluded.n_error,
 				n_feedback = s.n_feedback + excluded.n_feedback, prompt_tokens = s.prompt_tokens + excluded.prompt_tokens,
 				completion_tokens = s.completion_tokens + excluded.completion_tokens, total_tokens = s.total_tokens + excluded.total_tokens,
 				cost = s.cost + excluded.cost, n_cost = s.n_cost + excluded.n_cost, run_id = coalesce(s.run_id, excluded.run_id),
@@ -139,10 +139,10 @@ func (t *sqliteTx) upsertSessions(ctx context.Context, deltas []*sessionDelta) e
 				last_root_ms = iif(`+sqliteLater+`, excluded.last_root_ms, s.last_root_ms), last_root_id = iif(`+sqliteLater+`, excluded.last_root_id, s.last_root_id),
 				last_root_day = iif(`+sqliteLater+`, excluded.last_root_day, s.last_root_day),
 				user_ms = iif(s.user_ms IS NULL OR excluded.user_ms < s.user_ms, excluded.user_ms, s.user_ms)
-			RETURNING sid, made, name_rank, touched, event_day, first_ms, last_ms, root_id, n_model, user_ms, run_id`,
+			RETURNING sid, made, name_rank, touched, event_day, first_ms, last_ms, root_id, n_call, user_ms, run_id`,
 			[]any{d.project, d.id[:], d.made, d.nameRank, d.eventDay, d.first, d.last, x.n, x.models, x.errors, x.feedback, x.prompt, x.completion,
-				x.total, x.cost, x.costs, nullText(d.runID), rootMS, rootID, rootDay, lastMS, lastID, lastDay, d.born, d.userMS},
-			&st.sid, &st.made, &st.nameRank, &st.touched, &st.eventDay, &st.first, &st.last, scanID{&st.rootID}, &st.models, &st.userMS, &st.runID)
+				x.total, x.cost, x.costs, nullText(d.runID), rootMS, rootID, rootDay, lastMS, lastID, lastDay, d.born, d.userMS, x.calls},
+			&st.sid, &st.made, &st.nameRank, &st.touched, &st.eventDay, &st.first, &st.last, scanID{&st.rootID}, &st.calls, &st.userMS, &st.runID)
 		st.fresh = st.touched == d.born
 		if err != nil {
 			return err

@@ -85,8 +85,19 @@ func drawForest(t *rapid.T) (list []leaf) {
 			}
 			if rapid.IntRange(0, 2).Draw(t, "model") > 0 {
 				l.attrs["gen_ai.operation.name"] = "chat"
-				l.attrs["gen_ai.usage.input_tokens"] = rapid.IntRange(1, 9).Draw(t, "input")
-				l.attrs["gen_ai.usage.output_tokens"] = rapid.IntRange(1, 9).Draw(t, "output")
+				if rapid.IntRange(0, 3).Draw(t, "counts") > 0 {
+					l.attrs["gen_ai.usage.input_tokens"] = rapid.IntRange(1, 9).Draw(t, "input")
+					l.attrs["gen_ai.usage.output_tokens"] = rapid.IntRange(1, 9).Draw(t, "output")
+				}
+				switch rapid.IntRange(0, 3).Draw(t, "content") {
+				case 0:
+					l.attrs["gen_ai.input.messages"] = `[{"role":"user","parts":[{"type":"text","content":"Hello?"}]}]`
+				case 1:
+					l.attrs["gen_ai.tool.definitions"] = `[{"type":"function","name":"f"}]`
+				}
+				if rapid.Bool().Draw(t, "model name") {
+					l.attrs["gen_ai.request.model"] = "gpt-4o-mini"
+				}
 				if r := rapid.IntRange(0, 3).Draw(t, "response"); r > 0 {
 					l.attrs["gen_ai.response.id"] = fmt.Sprint("r-", r)
 				}

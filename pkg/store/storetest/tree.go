@@ -32,6 +32,11 @@ var treeTests = []test{
 	{"Tree/a call in a session of its own loses its request's company", companyLeaves},
 	{"Tree/a call that comes corrected for nothing", correctedForNothing},
 	{"Tree/a session that is left and named again in one commit", leftAndNamed},
+	{"Tree/the span with messages is the model event, around or beside others", messagesStand},
+	{"Tree/a call that several spans inside it tell in parts", partsSummed},
+	{"Tree/what others know of a call follows them", knownFollows},
+	{"Tree/messages that come with log records", messagesLate},
+	{"Tree/the span with messages is deleted, and what it knew of", messagesDeleted},
 }
 
 // told makes a model call that an instrumentor tells with the provider's id of the answer.
@@ -169,7 +174,7 @@ func twins() []event.Event {
 	return []event.Event{inner, outer, third, other}
 }
 
-const twinsRollup = "num_events=4 num_model_events=4 has_feedback=false cost=0.5 total_tokens=12 prompt_tokens=8 completion_tokens=4"
+const twinsRollup = "num_events=4 num_model_events=2 has_feedback=false cost=0.5 total_tokens=12 prompt_tokens=8 completion_tokens=4"
 
 func (e *env) duplicateOf(name string) string {
 	e.Helper()
@@ -356,7 +361,7 @@ func companyLeaves(e *env) {
 func correctedForNothing(e *env) {
 	x := traced("t", "s", below("x", call("s", "x", 0, 4, 4, 0.5))) // its own parent
 	again := x
-	x.Correct(true, uuid.Nil)
+	x.Correct(event.Correction{Wrapper: true})
 	e.put(x)
 	e.equal("type", event.TypeModel, e.event(x.ID).Type)
 	e.put(x, again)
@@ -395,4 +400,161 @@ func leftAndNamed(e *env) {
 		e.put(in(traces[2], below("inner", step("s", "late", 5))))
 		e.equal("events, one more", 4, len(e.session(id("s"))))
 	}
+}
+
+// bare makes a model call told by the client library itself: counts and ids, no messages.
+func bare(response string, x event.Event) event.Event { return told("sdk", response, x) }
+
+// messages makes a model call told with its messages and nothing else.
+func messages(scope string, x event.Event) event.Event {
+	x.Type = event.TypeModel
+	x.Inputs, x.Outputs = text(`{"chat_history":[{"role":"user","content":"Hello?"}]}`), text(`{"role":"assistant","content":"Hello."}`)
+	x.Metadata, x.ColdMetadata = text(`{"k":"v"}`), text(`{"scope":{"name":%q}}`, scope)
+	return x
+}
+
+const (
+	bareCounts = `"prompt_tokens":4,"input_tokens":4,"completion_tokens":2,"output_tokens":2,"total_tokens":6,"cost":0.25,"cost_source":"reported","response_id":"r-1"`
+	bareFilled = `["metadata.completion_tokens","metadata.cost","metadata.cost_source","metadata.input_tokens","metadata.output_tokens",` +
+		`"metadata.prompt_tokens","metadata.response_id","metadata.total_tokens"]`
+	oneCall = "has_feedback=false cost=0.25 total_tokens=6 prompt_tokens=4 completion_tokens=2"
+)
+
+// counts is what an event's metadata says of its call, the order of its members apart.
+func (e *env) counts(name string) string {
+	e.Helper()
+	return members(e.event(id(name)).Metadata, "prompt_tokens", "completion_tokens", "total_tokens", "cost", "response_id", "from_duplicates")
+}
+
+const filledCounts = "prompt_tokens=4 completion_tokens=2 total_tokens=6 cost=0.25 response_id=\"r-1\" from_duplicates=" + bareFilled
+
+func messagesStand(e *env) {
+	outer := traced("t", "s", messages("openinference", step("s", "outer", 1)))
+	outer.End, outer.Duration = outer.Start+5000, 5000
+	between := traced("t", "s", below("outer", step("s", "between", 2)))
+	inner := traced("t", "s", below("between", bare("r-1", step("s", "inner", 2))))
+	around := traced("t", "s", bare("r-1", step("s", "around", 0)))
+	around.End, around.Duration = around.Start+9000, 9000
+	for _, tt := range []struct {
+		name  string
+		spans []event.Event
+		model string
+		chain map[string]string // and of which event it is a duplicate
+		twin  string
+	}{
+		{"around", []event.Event{outer, between, inner}, "outer", map[string]string{"inner": "outer"}, ""},
+		{"inside", []event.Event{around, below("around", outer)}, "outer", map[string]string{"around": ""}, ""},
+		{"in the middle", []event.Event{around, below("around", outer), between, inner}, "outer", map[string]string{"inner": "outer", "around": ""}, ""},
+		{"beside", []event.Event{outer, traced("t", "s", bare("r-1", step("s", "twin", 2)))}, "outer", nil, ""},
+	} {
+		if tt.name == "beside" { // which both tell the id of the answer
+			tt.spans[0].Metadata = text(`{"k":"v","response_id":"r-1"}`)
+			tt.twin = "twin"
+		}
+		for _, way := range arrivals {
+			what := tt.name + ", " + way.name
+			p, err := e.s.EnsureProject(e.ctx, what)
+			e.ok(err)
+			e.project = p.ID
+			way.fn(e, tt.spans)
+			e.equal(what+": type", event.TypeModel, e.event(id(tt.model)).Type)
+			if tt.twin == "" {
+				e.equal(what+": counts", filledCounts, e.counts(tt.model))
+			} else {
+				e.equal(what+": duplicate", tt.model, e.duplicateOf(tt.twin))
+			}
+			for name, of := range tt.chain {
+				e.equal(what+": "+name, event.TypeChain, e.event(id(name)).Type)
+				e.equal(what+": of which "+name+" is a duplicate", of, e.duplicateOf(name))
+			}
+			e.wantRollup("s", fmt.Sprintf("num_events=%d num_model_events=1 %s", len(tt.spans), oneCall))
+		}
+	}
+}
+
+// partsSummed: a retried call, of which each attempt is told by itself.
+func partsSummed(e *env) {
+	outer := traced("t", "s", messages("openinference", step("s", "outer", 1)))
+	a := traced("t", "s", below("outer", bare("r-1", step("s", "a", 2))))
+	b := traced("t", "s", below("outer", bare("r-2", step("s", "b", 3))))
+	sameByAnyOrder(e, id("s"), []event.Event{outer, a, b})
+	e.equal("counts", "prompt_tokens=8 completion_tokens=4 total_tokens=12 cost=0.5 response_id=", members(e.event(id("outer")).Metadata,
+		"prompt_tokens", "completion_tokens", "total_tokens", "cost", "response_id"))
+	e.wantRollup("s", "num_events=3 num_model_events=1 has_feedback=false cost=0.5 total_tokens=12 prompt_tokens=8 completion_tokens=4")
+}
+
+// knownFollows: updates and finished spans change what fills another event, and updates of that
+// event come before what fills it.
+func knownFollows(e *env) {
+	for i, restart := range []bool{false, true} {
+		p, err := e.s.EnsureProject(e.ctx, fmt.Sprint("restart ", restart))
+		e.ok(err)
+		again := func() {
+			e.project = p.ID
+			if restart {
+				e.reopen(optionsNone)
+				e.project = p.ID
+			}
+		}
+		again()
+		outer := traced("t", "s", messages("openinference", step("s", "outer", 1)))
+		inner := traced("t", "s", below("outer", bare("r-1", step("s", "inner", 2))))
+		open := inner
+		open.Unfinished, open.Metadata = true, text(`{}`)
+		e.put(outer)
+		again()
+		e.put(open)
+		e.equal(fmt.Sprint("open ", i), event.TypeChain, e.event(inner.ID).Type)
+		e.equal("nothing is known", "prompt_tokens= completion_tokens= total_tokens= cost= response_id= from_duplicates=", e.counts("outer"))
+		again()
+		e.put(inner)
+		e.equal("known", filledCounts, e.counts("outer"))
+		again()
+		e.update(event.Update{EventID: inner.ID, Metadata: text(`{"prompt_tokens":5,"total_tokens":7}`)})
+		e.wantRollup("s", "num_events=2 num_model_events=1 has_feedback=false cost=0.25 total_tokens=7 prompt_tokens=5 completion_tokens=2")
+		again()
+		e.update(event.Update{EventID: outer.ID, Metadata: text(`{"prompt_tokens":1,"cost":2}`)})
+		e.wantRollup("s", "num_events=2 num_model_events=1 has_feedback=false cost=2 total_tokens=1 prompt_tokens=1 completion_tokens=0")
+		e.equal("its own first", "prompt_tokens=1 completion_tokens= total_tokens= cost=2 response_id=\"r-1\" from_duplicates=[\"metadata.response_id\"]", e.counts("outer"))
+	}
+}
+
+// messagesLate: both spans come without messages, and a log record brings them to the outer one.
+func messagesLate(e *env) {
+	for i, order := range []string{"oin", "noi", "ino", "ion"} {
+		name := func(s string) string { return fmt.Sprint(s, i) }
+		session := name("s")
+		outer := ofTrace(name("t"), step(session, name("outer"), 1))
+		outer.Type, outer.Metadata = event.TypeModel, text(`{"k":"v"}`)
+		inner := ofTrace(name("t"), below(name("outer"), bare("r-1", step(session, name("inner"), 2))))
+		for _, what := range order {
+			switch what {
+			case 'o':
+				e.put(outer)
+			case 'i':
+				e.put(inner)
+			case 'n':
+				e.putNotes(talk(name("outer"), name("t"))...)
+			}
+		}
+		e.equal(order, []event.Type{event.TypeModel, event.TypeChain}, []event.Type{e.event(outer.ID).Type, e.event(inner.ID).Type})
+		e.equal(order+": duplicate", name("outer"), e.duplicateOf(name("inner")))
+		e.wantRollup(session, "num_events=2 num_model_events=1 "+oneCall)
+	}
+}
+
+func messagesDeleted(e *env) {
+	outer := traced("t", "s", messages("openinference", step("s", "outer", 1)))
+	inner := traced("t", "s", below("outer", bare("r-1", step("s", "inner", 2))))
+	e.put(outer, inner)
+	e.ok(e.s.DeleteEvent(e.ctx, e.project, outer.ID))
+	x := e.event(inner.ID)
+	e.equal("inner", []string{"model", ""}, []string{string(x.Type), e.duplicateOf("inner")})
+	e.wantRollup("s", "num_events=1 num_model_events=1 "+oneCall)
+	outer.ID, inner.ParentID = id("another outer"), id("another outer")
+	inner.ID = id("another inner")
+	e.put(outer, inner)
+	e.ok(e.s.DeleteEvent(e.ctx, e.project, inner.ID))
+	e.equal("outer", "prompt_tokens= completion_tokens= total_tokens= cost= response_id= from_duplicates=",
+		members(e.event(outer.ID).Metadata, "prompt_tokens", "completion_tokens", "total_tokens", "cost", "response_id", "from_duplicates"))
 }
