@@ -8,9 +8,10 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
-
-	"github.com/spangrove/spangrove/pkg/project"
 	"go.opentelemetry.io/collector/config/configopaque"
+
+	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/project"
 )
 
 // Bounds of settings. A waiting update keeps its id in memory, about 100 bytes.
@@ -18,6 +19,7 @@ const (
 	minQueueBytes = 1 << 20
 	maxLanes      = 64
 	maxMaxPending = 10_000_000
+	maxAhead      = 366 * 24 * time.Hour // each four weeks ahead may take a partition of PostgreSQL
 )
 
 // Config is the configuration of the extension. With a DSN the store is PostgreSQL, else SQLite.
@@ -43,6 +45,9 @@ type Config struct {
 
 	// Limits are those of projects that have none of their own.
 	Limits LimitsConfig `mapstructure:"limits"`
+
+	// StartTime is when events may begin.
+	StartTime StartTimeConfig `mapstructure:"start_time"`
 }
 
 // LimitsConfig is what a project may use where it has no limits of its own; project.Bounds says
@@ -63,6 +68,39 @@ type LimitsConfig struct {
 func (c *LimitsConfig) Validate() error {
 	b := project.Bounds(*c)
 	return b.Validate()
+}
+
+// StartTimeConfig bounds the times at which events begin. A span outside of them is stored at the
+// time it arrived, with what it said in metadata.original_start_time; any other event is refused.
+type StartTimeConfig struct {
+	// Oldest is the earliest start, a date (UTC) or a time in RFC 3339. Default "2015-01-01", not
+	// before 1970.
+	Oldest string `mapstructure:"oldest"`
+
+	// Ahead is how far a start may be ahead of the server's clock. Default 24h, at most 8784h (366
+	// days).
+	Ahead time.Duration `mapstructure:"ahead"`
+}
+
+// window is the configured range. The error names the setting.
+func (c *StartTimeConfig) window() (event.Window, error) {
+	oldest, err := time.Parse(time.DateOnly, c.Oldest)
+	if err != nil {
+		oldest, err = time.Parse(time.RFC3339, c.Oldest)
+	}
+	if err != nil || oldest.UnixMilli() < event.MinMillis {
+		return event.Window{}, fmt.Errorf("oldest: must be a date or a time in RFC 3339 from 1970 on, not %q", c.Oldest)
+	}
+	return event.Window{Oldest: oldest, Ahead: c.Ahead}, nil
+}
+
+// Validate reports the first setting that cannot work.
+func (c *StartTimeConfig) Validate() error {
+	if c.Ahead < 0 || c.Ahead > maxAhead {
+		return fmt.Errorf("ahead: must be between 0s and %s, not %s", maxAhead, c.Ahead)
+	}
+	_, err := c.window()
+	return err
 }
 
 // SQLiteConfig is about the embedded store.

@@ -23,6 +23,9 @@ func TestConfig(t *testing.T) {
 	postgres := createDefaultConfig().(*Config)
 	postgres.Postgres = PostgresConfig{DSN: "postgres://grove:secret@db.example.com:5433/events?pool_max_conns=20", Lanes: 2}
 
+	times := createDefaultConfig().(*Config)
+	times.StartTime = StartTimeConfig{Oldest: "2001-02-03", Ahead: 720 * time.Hour}
+
 	for _, tt := range []struct {
 		id      string
 		want    *Config
@@ -32,6 +35,10 @@ func TestConfig(t *testing.T) {
 		{id: "spangrove_store", want: createDefaultConfig().(*Config), place: "./spangrove-data"},
 		{id: "spangrove_store/sqlite", want: sqlite, place: "/var/lib/spangrove"},
 		{id: "spangrove_store/postgres", want: postgres, place: "PostgreSQL db.example.com/events"},
+		{id: "spangrove_store/times", want: times, place: "./spangrove-data"},
+		{id: "spangrove_store/oldest", wantErr: `start_time: oldest: must be a date or a time in RFC 3339 from 1970 on, not "1969-12-31"`},
+		{id: "spangrove_store/oldtext", wantErr: `start_time: oldest: must be a date or a time in RFC 3339 from 1970 on, not "last year"`},
+		{id: "spangrove_store/ahead", wantErr: "start_time: ahead: must be between 0s and 8784h0m0s, not 9000h0m0s"},
 		{id: "spangrove_store/nodir", wantErr: "sqlite: directory: must not be empty"},
 		{id: "spangrove_store/sync", wantErr: `sqlite: synchronous: must be "full" or "normal", not "sometimes"`},
 		{id: "spangrove_store/dsn", wantErr: "postgres: dsn: is no PostgreSQL connection string, such as postgres://user:password@host:5432/database"},

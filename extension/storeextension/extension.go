@@ -56,8 +56,13 @@ func (e *storeExtension) Start(ctx context.Context, _ component.Host) error {
 
 func (e *storeExtension) open(ctx context.Context) (*store.Store, error) {
 	limits := project.Bounds(e.cfg.Limits)
+	window, err := e.cfg.StartTime.window()
+	if err != nil {
+		return nil, fmt.Errorf("extensions::%s::start_time::%w", e.set.ID, err)
+	}
 	options := store.Options{
 		Limits:      &limits,
+		Window:      window,
 		Logger:      e.set.Logger,
 		Meter:       e.set.MeterProvider.Meter(scopeName),
 		Synchronous: e.cfg.SQLite.Synchronous,

@@ -7,6 +7,7 @@ import (
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/extension"
 
+	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/project"
 )
 
@@ -35,6 +36,7 @@ func createDefaultConfig() component.Config {
 		PendingTTL: defaultPendingTTL,
 		MaxPending: defaultMaxPending,
 		Limits:     LimitsConfig(project.DefaultBounds()),
+		StartTime:  StartTimeConfig{Oldest: event.DefaultWindow.Oldest.Format(time.DateOnly), Ahead: event.DefaultWindow.Ahead},
 	}
 }
 

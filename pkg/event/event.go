@@ -109,6 +109,11 @@ type Event struct {
 	Started bool
 	// DefaultTime says that Start was not given by the sender.
 	DefaultTime bool
+	// StartGiven says that the sender gave Start, which may then be 0. Complete clears it.
+	StartGiven bool
+	// DurationGiven says that somebody gave Duration, which then stays when End changes. It is
+	// read back.
+	DurationGiven bool
 }
 
 // IsSession says that e is the root event of its session.
@@ -152,6 +157,7 @@ type Batch struct {
 // Complete sets what an event may leave out: ids, parent, name, source and times. now is the
 // time of arrival. Times follow from each other: end = start + duration, duration = end -
 // start (never negative).
+// A start time of 0 is one that was left out, unless StartGiven says otherwise.
 func (e *Event) Complete(now time.Time) {
 	if e.Type == TypeSession {
 		switch {
@@ -182,11 +188,15 @@ func (e *Event) Complete(now time.Time) {
 	if e.Source == "" {
 		e.Source = Unknown
 	}
-	if e.Start == 0 && e.End != 0 {
+	e.DurationGiven = e.Duration != 0
+	given := e.Start != 0 || e.StartGiven
+	e.StartGiven = false
+	if !given && e.End != 0 {
 		e.Start = max(e.End-e.Duration, MinMillis)
 		e.DefaultTime = e.Duration == 0
+		given = true
 	}
-	if e.Start == 0 {
+	if !given {
 		e.Start = float64(now.UnixMilli())
 		e.DefaultTime = true
 	}
@@ -223,7 +233,7 @@ func (e *Event) Validate() error {
 		ms   float64
 	}{{"start_time", e.Start}, {"end_time", e.End}} {
 		if !(f.ms >= MinMillis && f.ms <= MaxMillis) {
-			return fault.InvalidField(f.name, "must be a Unix time in milliseconds between 1970 and 9999")
+			return fault.InvalidField(f.name, "%smust be a Unix time in milliseconds between 1970 and 9999", UnitHint(f.ms))
 		}
 	}
 	if !(e.Duration >= 0 && e.Duration <= MaxMillis) {

@@ -43,7 +43,8 @@ func (u *Update) WithoutTruth() {
 // TruthKey is the member of feedback that is the event's ground truth.
 const TruthKey = "ground_truth"
 
-// Apply changes e as u says. Both must be whole: e with its payload.
+// Apply changes e as u says. Both must be whole: e with its payload. Where the end changes and
+// nobody gave a duration, the duration follows.
 func (e *Event) Apply(u *Update) {
 	correction := e.corrections()
 	e.Restore()
@@ -61,11 +62,16 @@ func (e *Event) Apply(u *Update) {
 	if !rawjson.Empty(u.ChildrenIDs) {
 		e.ChildrenIDs = u.ChildrenIDs
 	}
-	if u.Duration != nil {
-		e.Duration = *u.Duration
-	}
+	// A duration that is not the distance of the times was given, also before events said so.
+	given := e.DurationGiven || e.Duration != max(e.End-e.Start, 0)
 	if u.EndTime != nil {
 		e.End = *u.EndTime
+	}
+	switch {
+	case u.Duration != nil:
+		e.Duration, e.DurationGiven = *u.Duration, true
+	case u.EndTime != nil && !given:
+		e.Duration = max(e.End-e.Start, 0)
 	}
 }
 
@@ -103,6 +109,9 @@ func (e *Event) repeat(now *Event) (replaced bool) {
 		}
 		e.Metrics = rawjson.Merge(now.Metrics, before.Metrics)
 		e.Feedback = rawjson.Merge(now.Feedback, before.Feedback)
+		if now.DefaultTime { // it came later than the copy, and neither tells when it began
+			e.Start, e.End = before.Start, min(before.Start+e.Duration, MaxMillis)
+		}
 		e.fill(&before)
 		return true
 	}

@@ -31,6 +31,13 @@ type SessionReader interface {
 	ReadSession(ctx context.Context, projectID int64, sessionID uuid.UUID) (event.Event, error)
 }
 
+// StartChecker knows when events may begin.
+type StartChecker interface {
+	// CheckStart returns a fault.Invalid about start_time if an event that is no span begins too
+	// far from now to be stored.
+	CheckStart(e *event.Event) error
+}
+
 // Projects resolves projects for components that meet a request without an identity.
 type Projects interface {
 	// ProjectByPublicID gives a project. fault.NotFound if there is none.

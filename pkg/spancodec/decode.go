@@ -58,6 +58,8 @@ func DecodeAdded(span ptrace.Span) (e event.Event, added bool, err error) {
 			e.Started = v.Bool()
 		case attrDefaultTime:
 			e.DefaultTime = v.Bool()
+		case attrOwnDuration:
+			e.DurationGiven = v.Bool()
 		case attrSeal:
 			sealValue, sealed = v.Int(), v.Type() == pcommon.ValueTypeInt
 		case attrStandard:

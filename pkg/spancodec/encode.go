@@ -83,6 +83,9 @@ func encode(span ptrace.Span, e *event.Event) (texts [len(fields)]string) {
 	if e.DefaultTime {
 		attrs.PutBool(attrDefaultTime, true)
 	}
+	if e.DurationGiven {
+		attrs.PutBool(attrOwnDuration, true)
+	}
 	for i, f := range fields {
 		if raw := *f.of(e); len(raw) > 0 {
 			texts[i] = string(raw)

@@ -24,6 +24,7 @@ const (
 	attrDuration    = "spangrove.duration"     // double, ms
 	attrStarted     = "spangrove.started"      // bool, present if true
 	attrDefaultTime = "spangrove.default_time" // bool, present if true
+	attrOwnDuration = "spangrove.own_duration" // bool, present if true
 	attrMetrics     = "spangrove.metrics"      // string, JSON object
 	attrSeal        = "spangrove.seal"         // int, see seal
 	attrStandard    = "spangrove.standard"     // string, see MarkStandard
@@ -46,4 +47,4 @@ var fields = [...]struct {
 }
 
 // fixedAttributes is how many attributes a native span has beside its JSON fields, at most.
-const fixedAttributes = 11
+const fixedAttributes = 12

@@ -66,6 +66,9 @@ func flagsOf(e *event.Event) (flags int) {
 	if e.Unfinished {
 		flags |= flagUnfinished
 	}
+	if e.DurationGiven {
+		flags |= flagDuration
+	}
 	if e.OutputsSet {
 		flags |= flagOutputsSet
 	}

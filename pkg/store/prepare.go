@@ -28,6 +28,7 @@ const (
 	flagFilled     = 1 << 14 // it has what its duplicates know
 	flagTools      = 1 << 15 // a model call of a trace, as its sender told it, with tools
 	flagMessages   = 1 << 16 // likewise, with messages
+	flagDuration   = 1 << 17 // somebody has given the duration
 )
 
 // head is one row of table ev, and what the lane needs to know of the event besides.
@@ -103,9 +104,15 @@ func (s *Store) prepare(projectID int64, b event.Batch) (*put, error) {
 		}
 	}
 	var daysBuf [8]int32
+	now := s.options.Now()
 	for i := range b.Events {
 		e := &b.Events[i]
 		if err := e.Validate(); err != nil {
+			return nil, fault.In(fmt.Sprintf("events[%d]", i), err)
+		}
+		if e.TraceID != uuid.Nil {
+			s.options.Window.Adjust(e, now)
+		} else if err := s.options.Window.Check(e, now); err != nil {
 			return nil, fault.In(fmt.Sprintf("events[%d]", i), err)
 		}
 		if first := byID[e.ID]; first != nil {

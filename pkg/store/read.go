@@ -50,6 +50,7 @@ func scanHead(scan func(...any) error) (*stored, error) {
 		e.ParentID = e.SessionID
 	}
 	e.Unfinished, e.OutputsSet = r.spill&flagUnfinished != 0, r.spill&flagOutputsSet != 0
+	e.DurationGiven = r.spill&flagDuration != 0
 	e.Fixed, e.Named = r.spill&flagFixed != 0, r.spill&flagNamed != 0
 	e.Wrapper, e.Duplicate, e.Filled = r.spill&flagWrapper != 0, r.spill&flagDuplicate != 0, r.spill&flagFilled != 0
 	return &r, nil

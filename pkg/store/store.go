@@ -42,6 +42,9 @@ type Options struct {
 	Lanes int
 	// Limits are those of projects that set none of their own. Default project.DefaultBounds.
 	Limits *project.Bounds
+	// Window is when events may begin. A span outside of it is stored at the time it arrived; any
+	// other event is refused as fault.Invalid. Default event.DefaultWindow.
+	Window event.Window
 	// Now is the clock. Default time.Now.
 	Now func() time.Time
 }
@@ -84,6 +87,9 @@ func (o Options) withDefaults() Options {
 	if o.Limits == nil {
 		defaults := project.DefaultBounds()
 		o.Limits = &defaults
+	}
+	if o.Window == (event.Window{}) {
+		o.Window = event.DefaultWindow
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -251,6 +257,10 @@ func (s *Store) Put(ctx context.Context, projectID int64, b event.Batch) error {
 	}
 	return nil
 }
+
+// CheckStart returns a fault.Invalid about start_time if an event that is no span begins outside
+// the window of the store, so that a sender can be told before the event is on its way.
+func (s *Store) CheckStart(e *event.Event) error { return s.options.Window.Check(e, s.options.Now()) }
 
 // firstSession is the session that chooses the lane; of notes alone, their trace's provisional one.
 func firstSession(b *event.Batch) uuid.UUID {

@@ -150,7 +150,7 @@ func (w *writing) split(ctx context.Context, tx writeTx, groups []*group) (fresh
 	for _, g := range groups {
 		for _, h := range g.heads {
 			var days []int32
-			if w.force || (w.s.db.lanes() > 1 && h.ev.DefaultTime && h.known) {
+			if w.force || (w.s.db.lanes() > 1 && h.ev.DefaultTime && (h.known || h.ev.TraceID != uuid.Nil)) {
 				days = nil
 			} else if days = w.s.seen.maybe(h.ev.ID, nil); len(days) == 0 {
 				fresh[h] = true

@@ -186,7 +186,7 @@ func oneSession(session *draft, drafts []draft, list string, finish func(*draft,
 	if err != nil {
 		return Batch{}, err
 	}
-	if s.Start == 0 && s.End == 0 {
+	if s.Start == 0 && s.End == 0 && !s.StartGiven {
 		s.Start, s.End = span(b.Events) // both 0 if there are no events: then it is now
 		s.DefaultTime = true
 	}

@@ -36,6 +36,22 @@ func setText(to *string, v json.RawMessage) (err error) {
 	return err
 }
 
+// setTime is setMillis for a point in time.
+func setTime(to *float64, v json.RawMessage) error {
+	if f, ok := rawjson.Number(v); ok && f > event.MaxMillis {
+		if hint := event.UnitHint(f); hint != "" {
+			return fault.New(fault.Invalid, "%smust be before the year 10000", hint)
+		}
+	}
+	return setMillis(to, v)
+}
+
+// setStart takes the time at which an event begins, which may be 0.
+func setStart(d *draft, v json.RawMessage) error {
+	d.event.StartGiven = true
+	return setTime(&d.event.Start, v)
+}
+
 // setMillis takes a JSON number only, since a time written as text would be a guess.
 func setMillis(to *float64, v json.RawMessage) error {
 	f, ok := rawjson.Number(v)

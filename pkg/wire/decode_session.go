@@ -38,8 +38,11 @@ var sessionFields = func() map[string]setter {
 	fields["session_name"] = func(d *draft, v json.RawMessage) error { return setText(&d.sessionName, v) }
 	fields["session_id"] = func(d *draft, v json.RawMessage) error { return setUUIDOrNew(&d.event.SessionID, v) }
 	fields["event_id"] = func(d *draft, v json.RawMessage) error { return setUUIDOrNew(&d.event.ID, v) }
-	fields["start_time"] = func(d *draft, v json.RawMessage) error { return setMillisOrNow(&d.event.Start, v) }
-	fields["end_time"] = func(d *draft, v json.RawMessage) error { return setMillisOrNow(&d.event.End, v) }
+	fields["start_time"] = func(d *draft, v json.RawMessage) error {
+		d.event.StartGiven = rawjson.KindOf(v) != '"'
+		return setTimeOrNow(&d.event.Start, v)
+	}
+	fields["end_time"] = func(d *draft, v json.RawMessage) error { return setTimeOrNow(&d.event.End, v) }
 	return fields
 }()
 
@@ -56,13 +59,13 @@ func setUUIDOrNew(to *uuid.UUID, v json.RawMessage) error {
 	return nil
 }
 
-// setMillisOrNow leaves the time unset if it is text.
-func setMillisOrNow(to *float64, v json.RawMessage) error {
+// setTimeOrNow leaves the time unset if it is text.
+func setTimeOrNow(to *float64, v json.RawMessage) error {
 	if rawjson.KindOf(v) == '"' {
 		*to = 0
 		return nil
 	}
-	return setMillis(to, v)
+	return setTime(to, v)
 }
 
 func (d *draft) finishSession(now time.Time) error {

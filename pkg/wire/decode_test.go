@@ -47,7 +47,7 @@ func TestDecodeEventForms(t *testing.T) {
 	text, _ := json.Marshal(full)
 	want := event.Event{
 		ID: uuid.MustParse(idA), SessionID: uuid.MustParse(idB), ParentID: uuid.MustParse(idB), Type: event.TypeTool,
-		Name: "search", Source: "test", Start: 1795213764000.5, End: 1795213764010.75, Duration: 10.25,
+		Name: "search", Source: "test", Start: 1795213764000.5, End: 1795213764010.75, Duration: 10.25, DurationGiven: true,
 		ChildrenIDs: json.RawMessage(`["x"]`), Config: json.RawMessage(`{"a":1.0}`), Inputs: json.RawMessage(`{"q" : 9007199254740993}`),
 		Outputs: json.RawMessage(`[1]`), Metrics: json.RawMessage(`{}`), Feedback: json.RawMessage(`{"f":1}`), UserProperties: json.RawMessage(`{"u":1}`),
 	}
@@ -150,7 +150,7 @@ func TestDecodeSessionStart(t *testing.T) {
 	text, _ := json.Marshal(inner)
 	want := event.Event{
 		ID: uuid.MustParse(idA), SessionID: uuid.MustParse(idA), Type: event.TypeSession, Name: "s", Source: "src",
-		Start: 1795213764357, End: 1795213764362, Duration: 5, Inputs: json.RawMessage(`{"i":1}`),
+		Start: 1795213764357, End: 1795213764362, Duration: 5, DurationGiven: true, Inputs: json.RawMessage(`{"i":1}`),
 		Metadata: json.RawMessage(`{"run_id":"r"}`), UserProperties: json.RawMessage(`{"u":1}`), Started: true,
 	}
 	for _, body := range []string{inner, `{"session":` + inner + `}`, `{"session":` + string(text) + `,"project":5,"inputs":"beside"}`} {

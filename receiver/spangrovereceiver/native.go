@@ -2,10 +2,12 @@ package spangrovereceiver
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"time"
 
 	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/project"
 	"github.com/spangrove/spangrove/pkg/spancodec"
 	"github.com/spangrove/spangrove/pkg/wire"
@@ -59,6 +61,27 @@ func (r *spangroveReceiver) native(write nativeHandler) http.Handler {
 	})
 }
 
+// checkStarts returns a fault.Invalid if an event begins too far from now to be stored. The last n
+// events are those that the request listed under the name list; the others are its session.
+func (r *spangroveReceiver) checkStarts(events []event.Event, list string, n int) error {
+	if r.starts == nil {
+		return nil
+	}
+	for i := range events {
+		err := r.starts.CheckStart(&events[i])
+		if err == nil {
+			continue
+		}
+		if at := i - (len(events) - n); at < 0 {
+			return fault.In("session_properties", err)
+		} else if list != "" {
+			return fault.In(fmt.Sprintf("%s[%d]", list, at), err)
+		}
+		return err
+	}
+	return nil
+}
+
 // put sends events down the pipeline, all in one push.
 func (r *spangroveReceiver) put(ctx context.Context, id project.Identity, events []event.Event) error {
 	if len(events) == 0 {
@@ -71,6 +94,9 @@ func (r *spangroveReceiver) put(ctx context.Context, id project.Identity, events
 func (r *spangroveReceiver) create(decode func([]byte, time.Time) (event.Event, error)) nativeHandler {
 	return func(req *http.Request, body []byte, id project.Identity, now time.Time) ([]byte, error) {
 		e, err := decode(body, now)
+		if err == nil {
+			err = r.checkStarts([]event.Event{e}, "", 1)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -84,16 +110,19 @@ func (r *spangroveReceiver) create(decode func([]byte, time.Time) (event.Event, 
 func (r *spangroveReceiver) createBatch(policy wire.Policy) nativeHandler {
 	return func(req *http.Request, body []byte, id project.Identity, now time.Time) ([]byte, error) {
 		b, err := wire.DecodeBatch(body, policy, now)
-		return r.putBatch(req.Context(), id, b, err)
+		return r.putBatch(req.Context(), id, "events", b, err)
 	}
 }
 
 func (r *spangroveReceiver) createModelBatch(req *http.Request, body []byte, id project.Identity, now time.Time) ([]byte, error) {
 	b, err := wire.DecodeModelBatch(body, now)
-	return r.putBatch(req.Context(), id, b, err)
+	return r.putBatch(req.Context(), id, "model_events", b, err)
 }
 
-func (r *spangroveReceiver) putBatch(ctx context.Context, id project.Identity, b wire.Batch, err error) ([]byte, error) {
+func (r *spangroveReceiver) putBatch(ctx context.Context, id project.Identity, list string, b wire.Batch, err error) ([]byte, error) {
+	if err == nil {
+		err = r.checkStarts(b.Events, list, len(b.IDs))
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -105,15 +134,18 @@ func (r *spangroveReceiver) putBatch(ctx context.Context, id project.Identity, b
 
 func (r *spangroveReceiver) addTraces(req *http.Request, body []byte, id project.Identity, now time.Time) ([]byte, error) {
 	b, err := wire.DecodeSessionTraces(body, req.PathValue("id"), now)
-	return r.addBatch(req.Context(), id, b, err)
+	return r.addBatch(req.Context(), id, "", b, err) // of two lists
 }
 
 func (r *spangroveReceiver) addEvents(req *http.Request, body []byte, id project.Identity, now time.Time) ([]byte, error) {
 	b, err := wire.DecodeSessionEvents(body, req.PathValue("id"), now)
-	return r.addBatch(req.Context(), id, b, err)
+	return r.addBatch(req.Context(), id, "events", b, err)
 }
 
-func (r *spangroveReceiver) addBatch(ctx context.Context, id project.Identity, b wire.Batch, err error) ([]byte, error) {
+func (r *spangroveReceiver) addBatch(ctx context.Context, id project.Identity, list string, b wire.Batch, err error) ([]byte, error) {
+	if err == nil {
+		err = r.checkStarts(b.Events, list, len(b.IDs))
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -127,6 +159,9 @@ func (r *spangroveReceiver) addBatch(ctx context.Context, id project.Identity, b
 // the stored session.
 func (r *spangroveReceiver) startSession(req *http.Request, body []byte, id project.Identity, now time.Time) ([]byte, error) {
 	e, err := wire.DecodeSessionStart(body, now)
+	if err == nil {
+		err = r.checkStarts([]event.Event{e}, "", 1)
+	}
 	if err != nil {
 		return nil, err
 	}

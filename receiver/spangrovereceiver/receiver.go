@@ -35,6 +35,7 @@ type spangroveReceiver struct {
 	// How each way in reports itself.
 	viaGRPC, viaHTTP, viaAPI *receiverhelper.ObsReport
 
+	starts   mount.StartChecker  // nil: the exporter tells what begins too far from now
 	sessions mount.SessionReader // nil: a session start is answered with what was sent
 	projects mount.Projects      // nil: a caller without identity has no project to name
 
@@ -86,6 +87,7 @@ func (r *spangroveReceiver) Start(ctx context.Context, host component.Host) erro
 }
 
 func (r *spangroveReceiver) start(ctx context.Context, host component.Host) error {
+	r.starts = find[mount.StartChecker](host, r.cfg.API.Extension)
 	r.sessions = find[mount.SessionReader](host, r.cfg.API.Extension)
 	r.projects = find[mount.Projects](host, r.cfg.API.Extension)
 	if err := r.listenGRPC(ctx, host); err != nil {
