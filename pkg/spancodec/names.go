@@ -47,4 +47,4 @@ var fields = [...]struct {
 }
 
 // fixedAttributes is how many attributes a native span has beside its JSON fields, at most.
-const fixedAttributes = 12
+const fixedAttributes = 13
