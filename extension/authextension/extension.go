@@ -16,6 +16,7 @@ import (
 
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/fault/verdict"
+	"github.com/spangrove/spangrove/pkg/limit"
 	"github.com/spangrove/spangrove/pkg/mount"
 	"github.com/spangrove/spangrove/pkg/project"
 )
@@ -36,6 +37,8 @@ type keyStore interface {
 	// KeysRevision is another number after each change of a key or a project that this process
 	// made.
 	KeysRevision() uint64
+	// DefaultLimits gives the limits of projects that set none of their own.
+	DefaultLimits() project.Bounds
 }
 
 type authExtension struct {
@@ -44,6 +47,7 @@ type authExtension struct {
 	metrics *telemetry
 	now     func() time.Time
 	lookup  atomic.Pointer[lookup] // nil: not started
+	limiter *limit.Limiter
 }
 
 var (
@@ -56,7 +60,9 @@ func newExtension(set extension.Settings, cfg *Config) (*authExtension, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &authExtension{set: set, cfg: cfg, metrics: metrics, now: time.Now}, nil
+	e := &authExtension{set: set, cfg: cfg, metrics: metrics, now: time.Now}
+	e.limiter = limit.New(func() time.Time { return e.now() })
+	return e, nil
 }
 
 // Dependencies makes the collector start the store first.
@@ -85,19 +91,38 @@ func (e *authExtension) Shutdown(context.Context) error {
 }
 
 // Authenticate finds the bearer key among headers (or gRPC metadata) and returns a context
-// with the caller's project.Identity, both as client.Info's Auth and for project.IdentityFrom.
+// with the caller's project.Identity, both as client.Info's Auth and for project.IdentityFrom, and
+// with the meter to which package limit charges what the request sends.
 // Errors are *fault.Error within a gRPC status: Unauthorized for a missing, malformed,
-// unknown, expired or revoked key, Unavailable if the store cannot be asked.
+// unknown, expired or revoked key, Unavailable if the store cannot be asked, Limited if the key or
+// its project is over its rate.
 func (e *authExtension) Authenticate(ctx context.Context, headers map[string][]string) (context.Context, error) {
-	identity, err := e.identify(ctx, headers)
+	identity, meter, err := e.admit(ctx, headers)
 	e.metrics.count(ctx, err)
 	if err != nil {
 		return ctx, verdict.GRPC(err)
 	}
 	info := client.FromContext(ctx)
 	info.Auth = identity
-	return project.WithIdentity(client.NewContext(ctx, info), identity), nil
+	return limit.WithMeter(project.WithIdentity(client.NewContext(ctx, info), identity), meter), nil
 }
+
+// admit identifies the caller and counts the request.
+func (e *authExtension) admit(ctx context.Context, headers map[string][]string) (project.Identity, *limit.Meter, error) {
+	identity, err := e.identify(ctx, headers)
+	if err != nil {
+		return identity, nil, err
+	}
+	l := e.lookup.Load()
+	if l == nil {
+		return identity, nil, errNotReady
+	}
+	bounds := identity.Project.Limits.Over(l.keys.DefaultLimits())
+	meter, err := e.limiter.Admit(&identity, &bounds)
+	return identity, meter, err
+}
+
+var errNotReady = &fault.Error{Kind: fault.Unavailable, Msg: "not ready to check keys"}
 
 func (e *authExtension) identify(ctx context.Context, headers map[string][]string) (project.Identity, error) {
 	secret, err := bearer(headers)
@@ -106,7 +131,7 @@ func (e *authExtension) identify(ctx context.Context, headers map[string][]strin
 	}
 	l := e.lookup.Load()
 	if l == nil {
-		return project.Identity{}, &fault.Error{Kind: fault.Unavailable, Msg: "not ready to check keys"}
+		return project.Identity{}, errNotReady
 	}
 	return l.identity(ctx, secret)
 }

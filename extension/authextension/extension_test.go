@@ -22,6 +22,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/limit"
 	"github.com/spangrove/spangrove/pkg/mount"
 	"github.com/spangrove/spangrove/pkg/project"
 )
@@ -35,6 +36,13 @@ type fakeKeys struct {
 	down     bool
 	lookups  int
 	revision uint64
+	limits   project.Bounds
+}
+
+func (f *fakeKeys) DefaultLimits() project.Bounds {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.limits
 }
 
 func (f *fakeKeys) EnsureProject(_ context.Context, name string) (project.Project, error) {
@@ -390,4 +398,34 @@ func TestCache(t *testing.T) {
 	keys.revision++
 	check("revoked here", fault.Unauthorized, 1)
 	check("revoked here, remembered", fault.Unauthorized, 0)
+}
+
+func TestRatesAreHeld(t *testing.T) {
+	t.Parallel()
+	keys := &fakeKeys{limits: project.Bounds{RequestsPerSecond: 1, RequestBurst: 2, BytesPerSecond: 1 << 20}}
+	e, now, notices := start(t, keys, nil)
+	header := bearerHeader(notices[mount.TopicKey])
+	var ctx context.Context
+	for range 2 {
+		var err error
+		if ctx, err = e.Authenticate(t.Context(), header); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := e.Authenticate(t.Context(), header)
+	if fault.Of(err) != fault.Limited || status.Code(err) != codes.ResourceExhausted || len(status.Convert(err).Details()) != 1 {
+		t.Errorf("the third request at once: %v", err)
+	}
+	if _, err := e.Authenticate(t.Context(), bearerHeader("a-wrong-key-of-somebody")); fault.Of(err) != fault.Unauthorized {
+		t.Errorf("a wrong key: %v", err)
+	}
+	*now = now.Add(2 * time.Second)
+	if _, err = e.Authenticate(t.Context(), header); err != nil {
+		t.Errorf("two seconds later: %v", err)
+	}
+	limit.Charge(ctx, 3<<20)
+	_, err = e.Authenticate(t.Context(), header)
+	if f := new(fault.Error); !errors.As(err, &f) || f.Kind != fault.Limited || f.RetryAfter != 2*time.Second {
+		t.Errorf("after 2 MiB too many: %v", err)
+	}
 }

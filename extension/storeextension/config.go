@@ -53,8 +53,8 @@ type Config struct {
 // LimitsConfig is what a project may use where it has no limits of its own; project.Bounds says
 // what each of them bounds. 0 is no bound, and for a burst as many as one second brings.
 type LimitsConfig struct {
-	RequestsPerSecond    float64 `mapstructure:"requests_per_second"`     // default 2000
-	RequestBurst         int64   `mapstructure:"request_burst"`           // default 10000
+	RequestsPerSecond    float64 `mapstructure:"requests_per_second"`     // default 5000
+	RequestBurst         int64   `mapstructure:"request_burst"`           // default 20000
 	KeyRequestsPerSecond float64 `mapstructure:"key_requests_per_second"` // default 0
 	KeyRequestBurst      int64   `mapstructure:"key_request_burst"`       // default 0
 	BytesPerSecond       int64   `mapstructure:"bytes_per_second"`        // default 67108864 (64 MiB)

@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/limit"
 	"github.com/spangrove/spangrove/pkg/project"
 	"github.com/spangrove/spangrove/pkg/wire"
 )
@@ -93,6 +94,7 @@ func (c *call) body() ([]byte, error) {
 	var over *http.MaxBytesError
 	switch {
 	case err == nil:
+		limit.Charge(c.ctx(), len(raw))
 		return raw, nil
 	case errors.As(err, &over):
 		return nil, fault.New(fault.TooLarge, "the body is larger than %d bytes", over.Limit)

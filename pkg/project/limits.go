@@ -52,7 +52,7 @@ type Bounds struct {
 // anything: more than an honest application needs, and too little to stop the others.
 func DefaultBounds() Bounds {
 	return Bounds{
-		RequestsPerSecond: 2000, RequestBurst: 10_000,
+		RequestsPerSecond: 5000, RequestBurst: 20_000,
 		BytesPerSecond: 64 << 20, ByteBurst: 512 << 20,
 		StoredBytes:    100 << 30,
 		JudgeUSDPerDay: 100,

@@ -23,6 +23,7 @@ type Project struct {
 	Type        Type
 	CreatedAt   time.Time
 	UpdatedAt   time.Time // CreatedAt, until something changes
+	Limits      Limits    // its own; the server's hold where it has none
 }
 
 // Type says what a project is for. It changes nothing here; clients show it.

@@ -143,7 +143,7 @@ func (s *Store) readProject(ctx context.Context, cond string, args ...any) (proj
 	return p, s.kind(err, "read project")
 }
 
-const projectColumns = `SELECT id, public_id, name, description, type, created_ms, updated_ms FROM project WHERE `
+const projectColumns = `SELECT id, public_id, name, description, type, created_ms, updated_ms, limits FROM project WHERE `
 
 func (s *Store) projectWhere(ctx context.Context, c conn, cond string, args ...any) (p project.Project, err error) {
 	found := false
@@ -160,9 +160,12 @@ func (s *Store) projectWhere(ctx context.Context, c conn, cond string, args ...a
 
 func (s *Store) scanProject(scan func(...any) error) (project.Project, error) {
 	p := project.Project{OrgID: s.orgID, WorkspaceID: s.workspaceID}
-	var typ string
+	var typ, limits string
 	var created, updated int64
-	err := scan(&p.ID, &p.PublicID, &p.Name, &p.Description, &typ, &created, &updated)
+	err := scan(&p.ID, &p.PublicID, &p.Name, &p.Description, &typ, &created, &updated, &limits)
 	p.Type, p.CreatedAt, p.UpdatedAt = project.Type(typ), time.UnixMilli(created), time.UnixMilli(updated)
+	if err == nil {
+		p.Limits, err = readLimits(limits)
+	}
 	return p, err
 }

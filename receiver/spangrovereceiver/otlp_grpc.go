@@ -8,6 +8,7 @@ import (
 	"google.golang.org/grpc/mem"
 
 	"github.com/spangrove/spangrove/pkg/fault/verdict"
+	"github.com/spangrove/spangrove/pkg/limit"
 	"github.com/spangrove/spangrove/pkg/project"
 )
 
@@ -62,6 +63,7 @@ func (r *spangroveReceiver) call(ctx context.Context, method string, body []byte
 			return errBusy()
 		}
 		defer r.budget.release(size)
+		limit.Charge(ctx, len(body))
 		response, err := h(ctx, encodingProto, body, id)
 		if err == nil && response != nil {
 			answer, err = response.MarshalProto()

@@ -12,6 +12,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/limit"
 	"github.com/spangrove/spangrove/pkg/otlpmap"
 	"github.com/spangrove/spangrove/pkg/project"
 )
@@ -80,6 +81,7 @@ func (r *spangroveReceiver) handle(req *http.Request, do func(body []byte, id pr
 		if err != nil {
 			return err
 		}
+		limit.Charge(req.Context(), len(body))
 		return do(body, id)
 	})
 }
