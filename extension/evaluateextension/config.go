@@ -3,6 +3,7 @@ package evaluateextension
 import (
 	"fmt"
 	"runtime"
+	"time"
 
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/config/configopaque"
@@ -20,10 +21,15 @@ type Config struct {
 	// Store is the store extension whose events are evaluated. Default spangrove_store.
 	Store component.ID `mapstructure:"store"`
 
-	// Workers is how many evaluations run at the same time, those that requests ask for
-	// included; further ones wait. Default twice the CPUs that may be used, at least 4; at
-	// most 256.
+	// Workers is how many batches of the queue are worked on at the same time; twice as many
+	// tasks ask models, those of requests included. A project has at most half of the workers.
+	// Further tasks wait, and projects take turns. Default four times the CPUs that may be
+	// used, at least 8; at most 256.
 	Workers int `mapstructure:"workers"`
+
+	// MaxWait is how long a request waits for its turn before it is refused for now. Default
+	// 30s, at most 10m.
+	MaxWait time.Duration `mapstructure:"max_wait"`
 
 	// Online is about evaluations that nobody waits for.
 	Online OnlineConfig `mapstructure:"online"`
@@ -52,8 +58,11 @@ func (c *Config) Validate() error {
 	if c.Workers < 1 || c.Workers > maxWorkers {
 		return fmt.Errorf("workers: must be between 1 and %d, not %d", maxWorkers, c.Workers)
 	}
+	if c.MaxWait < time.Millisecond || c.MaxWait > 10*time.Minute {
+		return fmt.Errorf("max_wait: must be between 1ms and 10m, not %s", c.MaxWait)
+	}
 	return nil
 }
 
-// defaultWorkers lets half of the evaluations wait for others' answers while the rest compute.
-func defaultWorkers() int { return max(4, min(2*runtime.GOMAXPROCS(0), maxWorkers)) }
+// defaultWorkers lets most of the evaluations wait for models' answers while the rest compute.
+func defaultWorkers() int { return max(8, min(4*runtime.GOMAXPROCS(0), maxWorkers)) }

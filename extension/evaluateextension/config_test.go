@@ -30,7 +30,7 @@ func TestConfig(t *testing.T) {
 		{id: "spangrove_evaluate", want: createDefaultConfig().(*Config)},
 		{id: "spangrove_evaluate/all", want: &Config{
 			Store:   component.MustNewIDWithName("spangrove_store", "other"),
-			Workers: 16,
+			Workers: 16, MaxWait: 2 * time.Second,
 			Online: OnlineConfig{BatchEvents: 10, Timeout: 3 * time.Second, Attempts: 2, Backoff: time.Second, QueueEvaluations: 20,
 				SessionIdle: 4 * time.Second, UnfinishedAfter: 5 * time.Second, PollInterval: time.Second},
 			Expression: expression.Config{Work: 1000},
@@ -53,6 +53,7 @@ func TestConfig(t *testing.T) {
 		{id: "spangrove_evaluate/forgetful", wantErr: "python: memory_mib: must be between 32 and 4095, or 0, which is the default, not 16"},
 		{id: "spangrove_evaluate/talkative", wantErr: "python: output_kib: must be between 0, which is the default, and 65536, not 100000"},
 		{id: "spangrove_evaluate/broad", wantErr: "python: parallel: must be between 0, which is the default, and 256, not 1000"},
+		{id: "spangrove_evaluate/rushed", wantErr: "max_wait: must be between 1ms and 10m, not 0s"},
 		{id: "spangrove_evaluate/crowded", wantErr: "workers: must be between 1 and 256, not 257"},
 	} {
 		t.Run(tt.id, func(t *testing.T) {

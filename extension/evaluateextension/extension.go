@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
+	"slices"
 	"sync"
 
 	"go.opentelemetry.io/collector/component"
@@ -23,6 +25,7 @@ import (
 type judgeStore interface {
 	llm.Recorder
 	llm.Ledger
+	mount.Limits
 	// RecordSecret is what records of models' answers are signed with.
 	RecordSecret(ctx context.Context) ([]byte, error)
 	providerStore
@@ -31,20 +34,29 @@ type judgeStore interface {
 type evaluateExtension struct {
 	set extension.Settings
 	cfg *Config
-	// slots holds a token for each evaluation that runs.
-	slots chan struct{}
+	// models are the places of tasks that ask models, expressions those of tasks that compute one.
+	models, expressions *evaluate.Slots
 
 	mu      sync.RWMutex     // held for reading by every evaluation
 	engines evaluate.Engines // nil: not started
 	keys    *keeper          // nil: not started, or there is no store
 	runner  *online.Runner   // nil: not started, or switched off
+	limits  mount.Limits     // nil: there is no store
 }
 
 var _ extensioncapabilities.Dependent = (*evaluateExtension)(nil)
 
 func newExtension(set extension.Settings, cfg *Config) *evaluateExtension {
-	return &evaluateExtension{set: set, cfg: cfg, slots: make(chan struct{}, cfg.Workers)}
+	return &evaluateExtension{set: set, cfg: cfg, models: evaluate.NewSlots(2*cfg.Workers, maxWaiting),
+		expressions: evaluate.NewSlots(runtime.GOMAXPROCS(0), maxWaiting)}
 }
+
+// maxWaiting bounds the requests of one project that wait for a place of one sort.
+const maxWaiting = 100
+
+// expressionsAtOnce is how many events of a task expressions are computed for between two turns: at
+// most about a second's work.
+const expressionsAtOnce = 10
 
 // Dependencies makes the collector start the store first.
 func (e *evaluateExtension) Dependencies() []component.ID { return []component.ID{e.cfg.Store} }
@@ -64,6 +76,7 @@ func (e *evaluateExtension) Start(ctx context.Context, host component.Host) erro
 			return fmt.Errorf("extensions::%s::%w", e.set.ID, err)
 		}
 		judges.Recorder, judges.Ledger, judges.Stored = s, s, e.keys
+		e.limits = s
 		if judges.Secret, err = s.RecordSecret(ctx); err != nil {
 			return fmt.Errorf("extensions::%s: read the secret of records: %w", e.set.ID, err)
 		}
@@ -84,22 +97,95 @@ func (e *evaluateExtension) Start(ctx context.Context, host component.Host) erro
 	return nil
 }
 
-// Run scores the task's events as evaluate.Engines does. It waits until fewer than the
-// configured number of evaluations run, and is fault.Unavailable before Start and after
-// Shutdown.
+// Run scores the task's events as evaluate.Engines does. Where others have all places it waits for
+// its project's turn, at most for the configured time; then, and where too many of the project wait
+// already, it is fault.Limited or fault.Unavailable. It is fault.Unavailable before Start and after
+// Shutdown, too.
 func (e *evaluateExtension) Run(ctx context.Context, task evaluate.Task) ([]evaluate.Result, error) {
-	select {
-	case e.slots <- struct{}{}:
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-	defer func() { <-e.slots }()
+	task.Wait = evaluate.Wait{Longest: e.cfg.MaxWait}
+	return e.run(ctx, task)
+}
+
+// ofQueue runs tasks of the queue, which wait as long as their contexts let them.
+type ofQueue struct{ *evaluateExtension }
+
+// Run implements online.Evaluator.
+func (e ofQueue) Run(ctx context.Context, task evaluate.Task) ([]evaluate.Result, error) {
+	task.Wait = evaluate.Wait{Queued: true}
+	return e.run(ctx, task)
+}
+
+func (e *evaluateExtension) run(ctx context.Context, task evaluate.Task) (results []evaluate.Result, err error) {
+	task.Wait.Project = task.Project
 	e.mu.RLock()
 	defer e.mu.RUnlock()
 	if e.engines == nil {
 		return nil, fault.New(fault.Unavailable, "metrics do not run now: the server is starting or stopping")
 	}
+	switch task.Metric.Type {
+	case metric.LLM:
+		// A model's answer takes long and nothing of this machine: some places are always left.
+		if task.Wait.Most, err = e.most(ctx, task.Project); err != nil {
+			return nil, err
+		}
+		return e.place(ctx, e.models, task)
+	case metric.Python:
+		// The engine has places of its own, which a long task leaves in between.
+		if task.Wait.Most, err = e.ownMost(ctx, task.Project); err != nil {
+			return nil, err
+		}
+	case metric.Expression:
+		for events := range slices.Chunk(task.Events, expressionsAtOnce) {
+			part := task
+			part.Events = events
+			more, err := e.place(ctx, e.expressions, part)
+			if err != nil {
+				return nil, err
+			}
+			results = append(results, more...)
+			task.Wait.Queued = true // it is half done
+		}
+		return results, nil
+	}
 	return e.engines.Run(ctx, task)
+}
+
+// place runs a task when there is a place for it.
+func (e *evaluateExtension) place(ctx context.Context, places *evaluate.Slots, task evaluate.Task) ([]evaluate.Result, error) {
+	if err := places.Take(ctx, task.Wait); err != nil {
+		return nil, err
+	}
+	defer places.Give(task.Project)
+	return e.engines.Run(ctx, task)
+}
+
+// most is how many of a project's tasks may ask models, or be taken from the queue, at the same time.
+func (e *evaluateExtension) most(ctx context.Context, projectID int64) (int, error) {
+	own, err := e.ownMost(ctx, projectID)
+	share := max(1, e.cfg.Workers/2)
+	if own > 0 {
+		share = min(own, share)
+	}
+	return share, err
+}
+
+// ownMost is the project's limit of evaluations at the same time; 0: none.
+func (e *evaluateExtension) ownMost(ctx context.Context, projectID int64) (int, error) {
+	if e.limits == nil {
+		return 0, nil
+	}
+	bounds, err := e.limits.ProjectLimits(ctx, projectID)
+	if fault.Of(err) == fault.NotFound {
+		return 0, nil // it has just been deleted
+	}
+	return int(min(bounds.EvaluationSlots, maxWorkers)), err
+}
+
+// queueShare is how many batches of a project's queue are worked on at the same time. A place is left
+// to its requests, if it may have more than one.
+func (e *evaluateExtension) queueShare(ctx context.Context, projectID int64) (int, error) {
+	n, err := e.most(ctx, projectID)
+	return max(1, n-1), err
 }
 
 // Check says what is wrong with a definition, as evaluate.Engines does. Before Start and after

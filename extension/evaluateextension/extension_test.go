@@ -6,6 +6,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/extension/extensiontest"
@@ -107,29 +108,57 @@ func TestLifeCycle(t *testing.T) {
 	}
 }
 
-// TestWorkers holds one evaluation and looks at what the next one does.
-func TestWorkers(t *testing.T) {
+// TestPlaces has one project fill all the places that it may have for models, and looks at what the next
+// task finds: its own and another project's, of models and of expressions.
+func TestPlaces(t *testing.T) {
 	t.Parallel()
-	e := newTest(1)
+	e := newTest(4)
+	e.cfg.Online.Enabled = false
+	e.cfg.MaxWait = time.Millisecond
 	if err := e.Start(t.Context(), newHost(t)); err != nil {
 		t.Fatal(err)
 	}
-	engine := &fakeEngine{inside: make(chan struct{}), leave: make(chan struct{})}
-	e.engines[metric.Human] = engine
+	engine := &fakeEngine{inside: make(chan struct{}, 10), leave: make(chan struct{})}
+	quick := &fakeEngine{inside: make(chan struct{}, 10), leave: make(chan struct{})}
+	close(quick.leave)
+	e.engines[metric.LLM], e.engines[metric.Expression] = engine, quick
+	of := func(project int64, typ metric.Type, events int) evaluate.Task {
+		return evaluate.Task{Project: project, Metric: &metric.Definition{Type: typ, Return: metric.Float}, Events: make([]json.RawMessage, events)}
+	}
 	done := make(chan error)
-	go func() {
-		_, err := e.Run(t.Context(), task)
-		done <- err
-	}()
-	<-engine.inside
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := e.Run(ctx, task); !errors.Is(err, context.Canceled) {
-		t.Errorf("an evaluation beyond the workers: %v, want to wait", err)
+	run := func(project int64) {
+		t.Helper()
+		go func() {
+			_, err := e.Run(context.Background(), of(project, metric.LLM, 1))
+			done <- err
+		}()
+		<-engine.inside
+	}
+	run(1)
+	run(1) // half of the workers
+	_, err := e.Run(t.Context(), of(1, metric.LLM, 1))
+	if fault.Of(err) != fault.Limited || !errors.Is(err, evaluate.ErrBusy) {
+		t.Errorf("a third of the project: %v", err)
+	}
+	timed, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	if _, err = (ofQueue{e}).Run(timed, of(1, metric.LLM, 1)); !errors.Is(err, evaluate.ErrBusy) {
+		t.Errorf("one of the queue: %v", err)
+	}
+	run(2) // another project finds a place
+	if results, err := e.Run(t.Context(), of(1, metric.Expression, 3*expressionsAtOnce+1)); err != nil || len(results) != 3*expressionsAtOnce+1 || len(quick.inside) != 4 {
+		t.Errorf("an expression: %d results of %d tasks, %v", len(results), len(quick.inside), err)
+	}
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	if _, err := e.Run(gone, of(1, metric.LLM, 1)); !errors.Is(err, context.Canceled) {
+		t.Errorf("the caller is gone: %v", err)
 	}
 	close(engine.leave)
-	if err := <-done; err != nil {
-		t.Error(err)
+	for range 3 {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
 	}
 	if err := e.Shutdown(t.Context()); err != nil {
 		t.Error(err)
@@ -143,7 +172,7 @@ type fakeEngine struct {
 }
 
 func (f *fakeEngine) Evaluate(_ context.Context, task evaluate.Task) ([]evaluate.Result, error) {
-	close(f.inside)
+	f.inside <- struct{}{}
 	<-f.leave
 	return make([]evaluate.Result, len(task.Events)), nil
 }

@@ -2,6 +2,7 @@ package evaluateextension
 
 import (
 	"context"
+	"time"
 
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/extension"
@@ -19,7 +20,7 @@ func NewFactory() extension.Factory {
 }
 
 func createDefaultConfig() component.Config {
-	return &Config{Store: component.MustNewID("spangrove_store"), Workers: defaultWorkers(), LLM: llm.NewConfig(), Online: defaultOnline()}
+	return &Config{Store: component.MustNewID("spangrove_store"), Workers: defaultWorkers(), MaxWait: 30 * time.Second, LLM: llm.NewConfig(), Online: defaultOnline()}
 }
 
 func create(_ context.Context, set extension.Settings, cfg component.Config) (extension.Extension, error) {

@@ -76,16 +76,15 @@ func (c *OnlineConfig) Validate() error {
 
 const onlineScope = "github.com/spangrove/spangrove/pkg/evaluate/online"
 
-// newRunner makes what works on the queue. One of the workers' places is left to requests, if
-// there is more than one.
+// newRunner makes what works on the queue.
 func (e *evaluateExtension) newRunner(host component.Host) (*online.Runner, error) {
 	s, err := mount.StoreOf[online.Store](host, e.cfg.Store, fmt.Sprintf("extensions::%s::store", e.set.ID))
 	if err != nil {
 		return nil, err
 	}
 	c := e.cfg.Online
-	return online.New(s, e, online.Options{
-		Workers: max(1, e.cfg.Workers-1), Batch: c.BatchEvents, Timeout: c.Timeout, Attempts: c.Attempts, Backoff: c.Backoff, Queue: c.QueueEvaluations,
+	return online.New(s, ofQueue{e}, online.Options{
+		Workers: e.cfg.Workers, Share: e.queueShare, Batch: c.BatchEvents, Timeout: c.Timeout, Attempts: c.Attempts, Backoff: c.Backoff, Queue: c.QueueEvaluations,
 		SessionIdle: c.SessionIdle, Unfinished: c.UnfinishedAfter, Poll: c.PollInterval,
 		Logger: e.set.Logger, Meter: e.set.MeterProvider.Meter(onlineScope),
 	})

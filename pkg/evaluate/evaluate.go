@@ -28,6 +28,8 @@ type Task struct {
 	Version int64
 	// Events are the JSON objects that events are in the API, of which any part may be absent.
 	Events []json.RawMessage
+	// Wait says how the task waits where others have all places. Its Project is set by Run.
+	Wait Wait
 }
 
 // Result is what came of running a metric over an event.
@@ -118,6 +120,7 @@ var missing = map[metric.Type]string{
 
 // Run scores the task's events: a result for each, in their order.
 func (e Engines) Run(ctx context.Context, task Task) ([]Result, error) {
+	task.Wait.Project = task.Project
 	engine := e[task.Metric.Type]
 	if engine == nil {
 		why, ok := missing[task.Metric.Type]

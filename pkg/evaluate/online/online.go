@@ -76,6 +76,8 @@ type Evaluator interface {
 type Options struct {
 	// Workers is how many batches are evaluated at the same time.
 	Workers int
+	// Share says how many batches of a project may be evaluated at the same time. Nil: all.
+	Share func(ctx context.Context, projectID int64) (int, error)
 	// Batch is how many events of one version of a metric an engine gets at once, at most.
 	Batch int
 	// Timeout is how long an engine may take for a batch.
@@ -124,7 +126,7 @@ func New(store Store, evaluator Evaluator, o Options) (*Runner, error) {
 		return nil, err
 	}
 	r := &Runner{Options: o, store: store, evaluator: evaluator, telemetry: t}
-	r.queue = &queue{store: store, telemetry: t, wake: make(chan struct{}, 1)}
+	r.queue = &queue{store: store, telemetry: t, share: o.Share, wake: make(chan struct{}, 1), running: map[int64]int{}, last: map[turn]uint64{}}
 	return r, nil
 }
 

@@ -641,6 +641,26 @@ func TestWork(t *testing.T) {
 	}
 }
 
+// An engine whose places others have was not asked: however often that is, it costs no attempt.
+func TestBusy(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	asked := 0
+	w.engine.answer = func(evaluate.Task) ([]evaluate.Result, error) {
+		if asked++; asked <= 10 {
+			return nil, fault.Wrap(fault.Unavailable, evaluate.ErrBusy, "busy")
+		}
+		return []evaluate.Result{{Success: true, Score: json.RawMessage("1")}}, nil
+	}
+	w.metric("m", nil)
+	w.put(step("a"))
+	w.settle()
+	list := w.evaluations()
+	if len(list) != 1 || list[0].State != evaluation.Done || list[0].Attempts != 1 {
+		t.Errorf("%+v after %d calls", list, asked)
+	}
+}
+
 // An engine that has time for one event at a time, or cannot do with many, is asked until all are
 // scored; what it never looked at costs no attempt.
 func TestTimeForFew(t *testing.T) {

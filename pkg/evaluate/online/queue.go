@@ -1,7 +1,9 @@
 package online
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -11,16 +13,29 @@ import (
 // queueAge is how long a list of what waits is good, though it has something left.
 const queueAge = time.Second
 
-// queue hands out groups in turn, so that no metric and no project waits for another's to end.
+// queue hands out groups: projects in turn, and the groups of each in turn, so that no metric and no
+// project waits for another's to end. A project has no more than its share of the workers.
 type queue struct {
 	store     Store
 	telemetry *telemetry
-	wake      chan struct{} // holds one: something was asked for
+	share     func(ctx context.Context, projectID int64) (int, error) // nil: no bound
+	wake      chan struct{}                                           // holds one: something was asked for
 
-	mu     sync.Mutex
-	groups []evaluation.Group // with something due, as far as is known
-	next   int
-	read   time.Time
+	mu       sync.Mutex
+	projects []*line // with something due, as far as is known, in the order of their turns
+	read     time.Time
+	running  map[int64]int   // workers by project
+	last     map[turn]uint64 // when each had its last turn
+	turns    uint64
+}
+
+// maxTurns bounds the projects and groups whose last turns are remembered.
+const maxTurns = 10_000
+
+// line is what a project has due.
+type line struct {
+	project int64
+	groups  []evaluation.Group // in the order of their turns
 }
 
 // stir wakes a worker that sleeps.
@@ -31,42 +46,98 @@ func (q *queue) stir() {
 	}
 }
 
-// take gives the group whose turn it is; ok is false if none has anything due. batch is how many
-// of it will be claimed.
+// take gives the group whose turn it is; ok is false if none has anything due that may run now. batch
+// is how many of it will be claimed. Whoever gets a group must call leave.
 func (q *queue) take(ctx context.Context, batch int) (g evaluation.Group, ok bool, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if len(q.groups) == 0 || time.Since(q.read) > queueAge {
-		if err := q.refresh(ctx); err != nil || len(q.groups) == 0 {
+	if len(q.projects) == 0 || time.Since(q.read) > queueAge {
+		if err := q.refresh(ctx); err != nil {
 			return g, false, err
 		}
 	}
-	q.next %= len(q.groups)
-	g = q.groups[q.next]
-	if q.groups[q.next].Due -= batch; q.groups[q.next].Due > 0 {
-		q.next++
-	} else {
-		q.groups = append(q.groups[:q.next], q.groups[q.next+1:]...)
+	for i, l := range q.projects {
+		if q.share != nil {
+			share, err := q.share(ctx, l.project)
+			if err != nil {
+				return g, false, err
+			}
+			if q.running[l.project] >= share {
+				continue
+			}
+		}
+		g = l.groups[0]
+		l.groups = l.groups[1:]
+		if g.Due -= batch; g.Due > 0 {
+			l.groups = append(l.groups, g)
+		}
+		q.projects = slices.Delete(q.projects, i, i+1)
+		if len(l.groups) > 0 {
+			q.projects = append(q.projects, l)
+		}
+		q.running[l.project]++
+		q.turns++
+		q.last[turn{project: l.project}], q.last[turnOf(g)] = q.turns, q.turns
+		if len(q.projects) > 0 {
+			q.stir() // there is something for another one
+		}
+		return g, true, nil
 	}
-	if len(q.groups) > 0 {
-		q.stir() // there is something for another one
-	}
-	return g, true, nil
+	return g, false, nil
 }
 
+// leave says that a group of the project is not worked on any more.
+func (q *queue) leave(project int64) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.running[project]--; q.running[project] == 0 {
+		delete(q.running, project)
+	}
+	if len(q.projects) > 0 {
+		q.stir() // what waited for its share may go on
+	}
+}
+
+// refresh reads what is due. Whose last turn is longest ago comes first.
 func (q *queue) refresh(ctx context.Context) error {
 	all, err := q.store.EvaluationQueue(ctx)
 	if err != nil {
 		return err
 	}
-	q.groups, q.read = q.groups[:0], time.Now()
+	byProject := map[int64]*line{}
+	q.projects, q.read = nil, time.Now()
 	waiting := 0
 	for _, g := range all {
 		waiting += g.Waiting
-		if g.Due > 0 {
-			q.groups = append(q.groups, g)
+		if g.Due == 0 {
+			continue
 		}
+		l := byProject[g.Project]
+		if l == nil {
+			l = &line{project: g.Project}
+			byProject[g.Project] = l
+			q.projects = append(q.projects, l)
+		}
+		l.groups = append(l.groups, g)
+	}
+	if len(q.last) > maxTurns {
+		clear(q.last)
+	}
+	slices.SortStableFunc(q.projects, func(a, b *line) int {
+		return cmp.Compare(q.last[turn{project: a.project}], q.last[turn{project: b.project}])
+	})
+	for _, l := range q.projects {
+		slices.SortStableFunc(l.groups, func(a, b evaluation.Group) int { return cmp.Compare(q.last[turnOf(a)], q.last[turnOf(b)]) })
 	}
 	q.telemetry.waiting.Store(int64(waiting))
 	return nil
 }
+
+// turn names what takes turns: a project, or a group of one.
+type turn struct {
+	project          int64
+	metric, backfill string
+	version          int64
+}
+
+func turnOf(g evaluation.Group) turn { return turn{g.Project, g.MetricID, g.Backfill, g.Version} }

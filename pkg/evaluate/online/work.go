@@ -35,6 +35,7 @@ func (r *Runner) workOnce(ctx context.Context) (worked time.Duration, err error)
 	if err != nil || !ok {
 		return 0, err
 	}
+	defer r.queue.leave(g.Project)
 	s, err := r.subject(ctx, g)
 	if err != nil || s == nil {
 		return 0, err
@@ -204,7 +205,7 @@ func (b *batch) evaluate(ctx, running context.Context) (worked time.Duration) {
 	took := time.Since(began)
 	b.telemetry.ran(ctx, b.metric.Type, took)
 	switch {
-	case ctx.Err() != nil && err != nil:
+	case err != nil && (ctx.Err() != nil || errors.Is(err, evaluate.ErrBusy)): // no engine was asked
 		for _, j := range b.jobs {
 			b.settle(j, b.unasked(""))
 		}

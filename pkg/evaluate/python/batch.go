@@ -22,6 +22,8 @@ type batch struct {
 	engine  *Engine
 	program program
 	metric  *metric.Definition
+	wait    evaluate.Wait
+	since   time.Time // when it got its place; zero: it has none
 
 	interpreter *interpreter // nil: there is none
 }
@@ -29,14 +31,56 @@ type batch struct {
 // reserve is the time that a batch leaves of what its caller gives it, for an interpreter's start.
 const reserve = 5 * time.Second
 
+// turn is how long a task keeps its place, in which it finishes what it has begun, where other
+// projects wait for one.
+const turn = time.Second
+
+// enter waits for a place.
+func (b *batch) enter(ctx context.Context) error {
+	if err := b.engine.slots.Take(ctx, b.wait); err != nil {
+		return err
+	}
+	b.since = time.Now()
+	return nil
+}
+
+// leave ends the interpreter and gives the place back.
+func (b *batch) leave() {
+	b.end()
+	if !b.since.IsZero() {
+		b.engine.slots.Give(b.wait.Project)
+		b.since = time.Time{}
+	}
+}
+
+// takeTurns lets another project's task have the place if this one had it for long enough. The
+// interpreter goes with it, so that those that wait take no memory.
+func (b *batch) takeTurns(ctx context.Context) error {
+	if time.Since(b.since) < turn || !b.engine.slots.Wanted(b.wait.Project) {
+		return nil
+	}
+	b.leave()
+	wait := b.wait
+	b.wait.Longest, b.wait.Queued = 0, true // it is half done
+	err := b.enter(ctx)
+	b.wait = wait
+	return err
+}
+
 // run scores events, in order. Each failure is one event's: the next one finds an interpreter in the
 // state that the first one found, or a new one.
 func (b *batch) run(ctx context.Context, events []json.RawMessage) ([]evaluate.Result, error) {
 	results := make([]evaluate.Result, 0, len(events))
 	for i, event := range events {
+		if i > 0 {
+			if err := b.takeTurns(ctx); errors.Is(err, evaluate.ErrBusy) {
+				return b.unasked(results, len(events)), nil
+			} else if err != nil {
+				return nil, err
+			}
+		}
 		if end, ok := ctx.Deadline(); ok && i > 0 && time.Until(end) < b.engine.config.Deadline+reserve {
-			return fill(results, len(events)-len(results), evaluate.Result{Failure: Timeout, Temporary: true, Unasked: true,
-				Explanation: "The evaluator was not run: those before it on other events took all the time there was."}), nil
+			return b.unasked(results, len(events)), nil
 		}
 		if i > 0 && !results[i-1].Success {
 			if err := b.step(ctx, back); err != nil {
@@ -64,6 +108,12 @@ func (b *batch) run(ctx context.Context, events []json.RawMessage) ([]evaluate.R
 		results = append(results, r)
 	}
 	return results, nil
+}
+
+// unasked fills the results up to n with those of events that were not looked at.
+func (b *batch) unasked(results []evaluate.Result, n int) []evaluate.Result {
+	return fill(results, n-len(results), evaluate.Result{Failure: Timeout, Temporary: true, Unasked: true,
+		Explanation: "The evaluator was not run: those before it on other events took all the time there was."})
 }
 
 // begin takes an interpreter and gives it the code. A result is the evaluator's failure.

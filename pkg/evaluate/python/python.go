@@ -47,8 +47,8 @@ type Config struct {
 	// OutputKiB is how much an evaluator may print and return for one event. Default 1024, at
 	// most 65536.
 	OutputKiB int `mapstructure:"output_kib"`
-	// Parallel is how many interpreters run at once; further tasks wait. Default as many as the
-	// CPUs that may be used, at most 256.
+	// Parallel is how many interpreters run at once; further tasks wait, and projects take turns.
+	// Default as many as the CPUs that may be used, at most 256.
 	Parallel int `mapstructure:"parallel"`
 }
 
@@ -81,6 +81,9 @@ func (c *Config) complete() {
 	c.Parallel = cmp.Or(c.Parallel, runtime.GOMAXPROCS(0))
 }
 
+// maxWaiting bounds the tasks of one project that wait for an interpreter.
+const maxWaiting = 100
+
 // startLimit is how long an interpreter may take until it has begun: usually a quarter of a
 // second, on a busy machine seconds.
 const startLimit = time.Minute
@@ -101,7 +104,7 @@ type Engine struct {
 	ctx     context.Context // ends with the engine
 	end     context.CancelFunc
 	running sync.WaitGroup
-	slots   chan struct{} // holds a token for each interpreter that runs
+	slots   *evaluate.Slots // for interpreters that run
 
 	mu      sync.Mutex
 	closed  bool
@@ -127,7 +130,7 @@ func New(c Config) *Engine {
 
 func newEngine(c Config, load func(context.Context) (program, error)) *Engine {
 	c.complete()
-	e := &Engine{config: c, load: load, slots: make(chan struct{}, c.Parallel)}
+	e := &Engine{config: c, load: load, slots: evaluate.NewSlots(c.Parallel, maxWaiting)}
 	e.ctx, e.end = context.WithCancel(context.Background())
 	return e
 }
@@ -167,14 +170,11 @@ func (e *Engine) Evaluate(ctx context.Context, task evaluate.Task) ([]evaluate.R
 	if err != nil {
 		return nil, e.cause(err)
 	}
-	select {
-	case e.slots <- struct{}{}:
-		defer func() { <-e.slots }()
-	case <-ctx.Done():
-		return nil, e.cause(ctx.Err())
+	b := batch{engine: e, program: p, metric: task.Metric, wait: task.Wait}
+	defer b.leave()
+	if err := b.enter(ctx); err != nil {
+		return nil, e.cause(err)
 	}
-	b := batch{engine: e, program: p, metric: task.Metric}
-	defer b.end()
 	results, err := b.run(ctx, task.Events)
 	if e.ctx.Err() != nil {
 		return nil, errClosed // some failed because of that
