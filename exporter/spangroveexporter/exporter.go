@@ -34,6 +34,7 @@ type spangroveExporter struct {
 	mapper       mapper
 	logMapper    logMapper
 	nativeMapper nativeMapper
+	prices       *price.Book
 	store        eventStore // nil until start
 }
 
@@ -46,7 +47,7 @@ func newExporter(set exporter.Settings, cfg *Config) (*spangroveExporter, error)
 	if err != nil {
 		return nil, err
 	}
-	e := &spangroveExporter{id: set.ID, cfg: cfg, log: set.Logger, metrics: metrics}
+	e := &spangroveExporter{id: set.ID, cfg: cfg, log: set.Logger, metrics: metrics, prices: prices}
 	e.mapper, e.logMapper, e.nativeMapper = newMappers(cfg.Mapping, prices)
 	return e, nil
 }
@@ -60,10 +61,14 @@ func (e *spangroveExporter) start(_ context.Context, host component.Host) error 
 	return nil
 }
 
-// startTraces is start, and tells by what prices model calls get their cost.
+// startTraces is start, and tells by what prices model calls get their cost: spans here, native
+// events and updates in the store, which takes the prices of price_file, too.
 func (e *spangroveExporter) startTraces(ctx context.Context, host component.Host) error {
 	if err := e.start(ctx, host); err != nil {
 		return err
+	}
+	if s, ok := e.store.(interface{ UsePrices(*price.Book) }); ok && e.cfg.PriceFile != "" {
+		s.UsePrices(e.prices)
 	}
 	prices := price.BuiltIn()
 	e.log.Info("model prices", zap.String("source", prices.Name), zap.String("version", prices.Version),

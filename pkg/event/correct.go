@@ -81,6 +81,21 @@ func (e *Event) Restore() {
 	e.dropKnown()
 }
 
+// AsTold gives e as its sender told it.
+func (e *Event) AsTold() Event {
+	told := *e
+	told.Restore()
+	return told
+}
+
+// ChangeAsTold changes e as its sender told it.
+func (e *Event) ChangeAsTold(change func(e *Event)) {
+	correction := e.corrections()
+	e.Restore()
+	change(e)
+	e.Correct(correction)
+}
+
 // corrections are what Correct was told of e; of what others know, only what e lacks.
 func (e *Event) corrections() Correction {
 	c := Correction{Wrapper: e.Wrapper, Known: e.filledIn()}

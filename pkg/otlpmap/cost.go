@@ -44,25 +44,25 @@ func (b *build) theCost() (raw []byte, source string) {
 	return rawjson.AppendNumber(nil, usd), `"computed"`
 }
 
-// priced gives the tokens that a price is asked for. What is missing of prompt and completion
-// follows from the total: an embedding has no completion, and some senders tell only one of
-// the two. Without the prompt nothing is priced: half a cost looks like a whole one.
+// priced gives the tokens that a price is asked for.
 func (b *build) priced() (u price.Usage, ok bool) {
 	c := b.counts
 	if !c[countPrompt].set && !c[countCompletion].set && !c[countTotal].set {
 		c = b.ownCounts()
 	}
-	prompt, completion, total := c[countPrompt], c[countCompletion], c[countTotal]
-	switch {
-	case prompt.set && !completion.set && total.set:
-		completion = count{max(total.n-prompt.n, 0), true}
-	case !prompt.set && total.set && (completion.set || b.s.role == onEmbedding):
-		prompt = count{max(total.n-completion.n, 0), true}
-	}
-	return price.Usage{
-		Prompt: prompt.n, Completion: completion.n, CacheRead: c[countCacheRead].n, CacheWrite: c[countCacheWrite].n,
+	return price.Counts{
+		Prompt: c[countPrompt].told(), Completion: c[countCompletion].told(), Total: c[countTotal].told(),
+		CacheRead: c[countCacheRead].n, CacheWrite: c[countCacheWrite].n,
 		Reasoning: c[countReasoning].n, AudioIn: c[countAudioIn].n, AudioOut: c[countAudioOut].n,
-	}, prompt.set
+	}.Usage(b.s.role == onEmbedding)
+}
+
+// told is the count, nil if there is none.
+func (c *count) told() *int64 {
+	if !c.set {
+		return nil
+	}
+	return &c.n
 }
 
 // ownCounts are the tokens that a program gives as metadata of its own, under the names that

@@ -54,6 +54,8 @@ type head struct {
 	chunk *chunkRow // nil: no payload
 	off   int
 	known bool // the id may be stored already; its payload is not in a chunk yet
+	// priced says that the store computed the cost of a new event.
+	priced bool
 }
 
 type chunkRow struct {
@@ -148,6 +150,7 @@ func (s *Store) prepare(projectID int64, b event.Batch) (*put, error) {
 	for _, g := range p.groups {
 		g.part = part{p, g.session}
 		for _, h := range g.heads {
+			h.priced = s.priceNew(h.ev)
 			h.derive()
 		}
 	}

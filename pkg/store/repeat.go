@@ -34,7 +34,11 @@ func (w *writing) repeat(ctx context.Context, tx writeTx, r repeatOf) error {
 	if now.IsSession() && r.head.ev.IsSession() {
 		return w.repeatSession(ctx, tx, old, r.head.ev)
 	}
-	changed, err := w.s.repeatNoted(ctx, tx, r.head.project, &now, r.head.ev)
+	came := r.head.ev
+	if r.head.priced {
+		came = unpriced(came) // what it cost follows from the tokens that the event has then
+	}
+	changed, err := w.s.repeatNoted(ctx, tx, r.head.project, &now, came)
 	if err != nil || !changed {
 		return err
 	}

@@ -12,6 +12,9 @@ import (
 
 // rewrite stores now in place of old. Totals of the session move by the difference.
 func (s *Store) rewrite(ctx context.Context, tx writeTx, project int64, old *stored, now *event.Event) error {
+	if now.Type == event.TypeModel || now.Wrapper {
+		s.reprice(&old.Event, now)
+	}
 	before, after := &head{ev: &old.Event, project: project, trace: old.trace}, &head{ev: now, project: project, session: old.SessionID, trace: old.trace}
 	before.derive()
 	after.derive()

@@ -16,6 +16,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/evaluation"
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/price"
 	"github.com/spangrove/spangrove/pkg/project"
 	"github.com/spangrove/spangrove/pkg/query"
 )
@@ -116,6 +117,7 @@ type Store struct {
 	purges  *purges
 	keys    revision
 	limits  *limits
+	prices  atomic.Pointer[price.Book]
 	scans   chan struct{} // one place for each search that may decide rows in Go at a time
 	sets    chan struct{} // one place: the change of datasets whose turn it is (dataset_change.go)
 
@@ -160,6 +162,7 @@ func open(ctx context.Context, db database, dialect query.Dialect, o Options) (_
 	s := &Store{options: o, db: db, dialect: dialect, queue: &backlog{limit: o.QueueBytes}, seen: newSeen(seenBytes),
 		chunks: newChunkCache(chunkCacheBytes), pending: &pendingIDs{ids: map[idKey]int{}}, aliases: &aliasFlag{},
 		scans: make(chan struct{}, maxScans), sets: make(chan struct{}, 1), flight: newFlight(), purges: newPurges(), limits: newLimits(), skeletons: newSkeletons(), catalogue: newCatalogue()}
+	s.prices.Store(price.New())
 	defer func() {
 		if err != nil {
 			_ = s.Close(ctx)

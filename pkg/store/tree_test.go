@@ -16,6 +16,7 @@ import (
 
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/otlpmap"
+	"github.com/spangrove/spangrove/pkg/price"
 	"github.com/spangrove/spangrove/pkg/rawjson"
 	"github.com/spangrove/spangrove/pkg/store"
 	"github.com/spangrove/spangrove/pkg/store/storetest"
@@ -199,7 +200,7 @@ func sendAll(t *rapid.T, s *store.Store, project string, forest []leaf, order []
 	if err != nil {
 		t.Fatal(err)
 	}
-	mapper := otlpmap.New(otlpmap.Options{})
+	mapper := otlpmap.New(otlpmap.Options{Prices: price.New()})
 	ids := map[uuid.UUID]bool{}
 	put := func(td ptrace.Traces) {
 		batch, rejected := mapper.Traces(td)

@@ -16,6 +16,7 @@ var updateTests = []test{
 	{"Update/of large fields", updateSpilled},
 	{"Update/cold metadata gives way", updateCold},
 	{"Update/of a session", updateSession},
+	{"Update/native model events are priced", pricedNative},
 	{"Update/run of an event and of a session", updateRun},
 	{"Update/that breaks a rule changes nothing", updateInvalid},
 	{"Update/before its event", updateEarly},
@@ -314,4 +315,49 @@ func readWhileUpdated(e *env) {
 		}
 	}
 	e.equal("events", 11, len(e.session(id("s"))))
+}
+
+// pricedNative: gpt-4o-mini costs 0.15 dollars a million tokens of prompt, 0.6 of completion.
+func pricedNative(e *env) {
+	cost := func(name string) string { return members(e.event(id(name)).Metadata, "cost", "cost_source") }
+	model := func(name, config, metadata string) event.Event {
+		x := step("s", name, 1)
+		x.Type, x.Config, x.Metadata = event.TypeModel, text("%s", config), text("%s", metadata)
+		return x
+	}
+	const mini, computed = `{"model":"gpt-4o-mini"}`, `cost=0.00000255 cost_source="computed"`
+	e.put(model("told", mini, `{"prompt_tokens":9,"completion_tokens":2}`),
+		model("other names", mini, `{"input_tokens":9,"total_tokens":11}`),
+		model("reported", mini, `{"prompt_tokens":9,"completion_tokens":2,"cost":1}`),
+		model("unknown", `{"model":"nobody's"}`, `{"prompt_tokens":9,"completion_tokens":2}`),
+		model("later", `{}`, `{}`), model("half", mini, `{"completion_tokens":2}`))
+	tool := model("tool", mini, `{"prompt_tokens":9,"completion_tokens":2}`)
+	tool.Type = event.TypeTool
+	e.put(tool)
+	for name, want := range map[string]string{"told": computed, "other names": computed, "reported": "cost=1 cost_source=", "unknown": "cost= cost_source=",
+		"later": "cost= cost_source=", "half": "cost= cost_source=", "tool": "cost= cost_source="} {
+		e.equal(name, want, cost(name))
+	}
+	e.equal("session", "cost=1.0000051", members(e.event(id("s")).Metadata, "cost"))
+	for _, tt := range []struct{ name, config, metadata, want string }{
+		{"later", `{}`, `{"prompt_tokens":9,"completion_tokens":2}`, "cost= cost_source="},
+		{"later", mini, `{}`, computed},
+		{"later", `{}`, `{"prompt_tokens":109}`, `cost=0.00001755 cost_source="computed"`},
+		{"later", `{"model":"nobody's"}`, `{}`, "cost= cost_source="},
+		{"later", mini, `{"note":1}`, `cost=0.00001755 cost_source="computed"`},
+		{"later", `{}`, `{"cost":2}`, `cost=2 cost_source="reported"`},
+		{"later", `{}`, `{"prompt_tokens":1}`, `cost=2 cost_source="reported"`},
+		{"reported", `{}`, `{"prompt_tokens":1}`, "cost=1 cost_source="},
+		{"told", `{}`, `{"note":1}`, computed},
+	} {
+		e.update(event.Update{EventID: id(tt.name), Config: text("%s", tt.config), Metadata: text("%s", tt.metadata)})
+		e.equal(tt.name+" after "+tt.config+tt.metadata, tt.want, cost(tt.name))
+	}
+	e.equal("session after updates", "cost=3.0000051", members(e.event(id("s")).Metadata, "cost"))
+	// Sent again: what is stored holds, and the cost is that of what the event has then.
+	e.put(model("told", mini, `{"prompt_tokens":9,"completion_tokens":2}`), model("half", mini, `{"prompt_tokens":9}`),
+		model("unknown", mini, `{"prompt_tokens":1000,"completion_tokens":1}`))
+	e.equal("told again", computed, cost("told"))
+	e.equal("half again", computed, cost("half"))
+	e.equal("unknown again", "cost= cost_source=", cost("unknown"))
 }
