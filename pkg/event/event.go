@@ -80,6 +80,9 @@ type Event struct {
 	// Totals are the members of a session event's Metadata that a reader added: they are
 	// counted over the session's events. Empty on any other event, and never written.
 	Totals json.RawMessage
+	// DerivedDuration says of a session event that a reader returned that its Duration follows from its
+	// events: nobody started the session, or nobody gave it an end. Never written.
+	DerivedDuration bool
 
 	// The rest steers the writing of an event and is not read back.
 

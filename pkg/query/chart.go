@@ -4,9 +4,10 @@ import (
 	"fmt"
 	"math"
 	"time"
-	_ "time/tzdata" // the binary runs where there is no time zone database
 
+	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
 // Chart asks for one number a bucket of start time and, if it is grouped, a group.
@@ -28,34 +29,6 @@ func (c *Chart) Limit() int {
 		return c.MaxPoints
 	}
 	return MaxChartPoints
-}
-
-// Bucket is a length of time that a chart sums up.
-type Bucket string
-
-// The buckets.
-const (
-	Minute Bucket = "minute"
-	Hour   Bucket = "hour"
-	Day    Bucket = "day"
-	Week   Bucket = "week" // from Monday
-	Month  Bucket = "month"
-)
-
-var bucketNames = map[string]Bucket{
-	"minute": Minute, "minutes": Minute, "1m": Minute, "hour": Hour, "hours": Hour, "1h": Hour,
-	"day": Day, "days": Day, "1d": Day, "week": Week, "weeks": Week, "1w": Week, "month": Month, "months": Month, "1M": Month,
-}
-
-// ParseBucket reads a bucket by any of its names; "" is an hour.
-func ParseBucket(name string) (Bucket, error) {
-	if name == "" {
-		return Hour, nil
-	}
-	if b, ok := bucketNames[name]; ok {
-		return b, nil
-	}
-	return "", fault.InvalidField("bucket", "unknown bucket %.40q; one of minute, hour, day, week, month", name)
 }
 
 // Aggregation is how the values of a bucket become one.
@@ -109,61 +82,6 @@ func (a Aggregation) Quantile() (float64, bool) {
 	return 0, false
 }
 
-// Start is the beginning of the bucket that t falls into, in the zone.
-func (b Bucket) Start(t time.Time, zone *time.Location) time.Time {
-	t = t.In(zone)
-	y, m, d := t.Date()
-	switch b {
-	case Minute:
-		return t.Add(-time.Duration(t.Second())*time.Second - time.Duration(t.Nanosecond()))
-	case Hour:
-		// By subtraction: an hour that a change of clocks repeats is two buckets.
-		return t.Add(-time.Duration(t.Minute())*time.Minute - time.Duration(t.Second())*time.Second - time.Duration(t.Nanosecond()))
-	case Week:
-		d -= (int(t.Weekday()) + 6) % 7
-	case Month:
-		d = 1
-	}
-	return time.Date(y, m, d, 0, 0, 0, 0, zone)
-}
-
-// Next is the beginning of the bucket after the one that begins at start.
-func (b Bucket) Next(start time.Time) time.Time {
-	switch b {
-	case Minute:
-		return start.Add(time.Minute)
-	case Hour:
-		return start.Add(time.Hour)
-	case Day:
-		return start.AddDate(0, 0, 1)
-	case Week:
-		return start.AddDate(0, 0, 7)
-	}
-	return start.AddDate(0, 1, 0)
-}
-
-// unit is the length in milliseconds, and an origin, of equal pieces of time such that each
-// lies in one bucket: what a database can count by. Clocks differ from UTC by whole quarters
-// of an hour since 1986, and by whole minutes since 1972; before, by seconds.
-func (b Bucket) unit(zone *time.Location, from float64) (size, origin float64) {
-	const minute, day, year = 60_000.0, 86_400_000.0, 366 * 86_400_000.0
-	switch {
-	case zone == time.UTC && b == Hour:
-		return 60 * minute, 0
-	case zone == time.UTC && b == Week:
-		return 7 * day, 4 * day // 1970 began on a Thursday
-	case zone == time.UTC && b != Minute:
-		return day, 0
-	case zone == time.UTC, b == Minute && from >= 3*year:
-		return minute, 0
-	case from >= 17*year:
-		return 15 * minute, 0
-	case from >= 3*year:
-		return minute, 0
-	}
-	return 1000, 0
-}
-
 // ChartPlan is how a store answers a Chart. The database reads, of the rows that Plan lets
 // through, Unit, Group and Value; but rows with one of the spill bits of Reads, and all rows if
 // InGo is set, must be read whole, matched and measured in Go.
@@ -175,6 +93,8 @@ type ChartPlan struct {
 	Reads uint32
 	InGo  bool
 
+	metric       *FieldReader
+	totals       bool    // session events enter with what they have only as the sum of their events
 	size, origin float64 // of a unit, in milliseconds
 }
 
@@ -182,7 +102,12 @@ type ChartPlan struct {
 // in Unix milliseconds.
 func CompileChart(b *Builder, projectID int64, c *Chart, earliest float64) ChartPlan {
 	p := ChartPlan{Plan: CompileSearch(b, projectID, &c.Search)}
-	p.size, p.origin = c.Bucket.unit(c.Zone, earliest)
+	p.metric, p.totals = &c.Metric, p.Plan.sessions == onlySessions
+	latest := math.Inf(1)
+	if c.To != nil {
+		latest = *c.To
+	}
+	p.size, p.origin = c.Bucket.unit(c.Zone, earliest, latest)
 	p.Reads = p.Plan.Reads
 	counts := c.Aggregation == Count
 	if len(p.Plan.Residual) > 0 || (c.Group != nil && !c.Group.textInSQL()) || (!counts && !c.Metric.numberInSQL()) {
@@ -196,10 +121,25 @@ func CompileChart(b *Builder, projectID int64, c *Chart, earliest float64) Chart
 		p.Reads |= reads
 	}
 	if !counts {
-		p.Value, reads = c.Metric.numberSQL(b)
+		p.Value, reads = c.Metric.numberSQL(b, p.Plan.sessions)
 		p.Reads |= reads
 	}
 	return p
+}
+
+// Number returns the number with which a matching event enters, false if it has none: the metric's
+// value, 1 and 0 for true and false. What a session event has only as the sum of its events enters only if
+// the filters ask for sessions alone, since the events themselves enter as well.
+func (p *ChartPlan) Number(e *event.Event) (float64, bool) {
+	if c := &p.metric.c; !p.totals && e.IsSession() {
+		switch {
+		case c.name == "duration" && e.DerivedDuration:
+			return 0, false
+		case c.name == "metadata" && len(c.path) == 1 && rawjson.Get(e.Totals, c.path[0]) != nil:
+			return 0, false
+		}
+	}
+	return p.metric.Number(e)
 }
 
 // UnitOf is the number of the unit that a start time in Unix milliseconds falls into.
@@ -233,7 +173,7 @@ type ChartPoint struct {
 
 // ChartAnswer has a chart's points by time, within it by group, events without the field and
 // the group of all others last. Total is the number of events that entered: all that match if
-// they are counted, else those whose metric is a number.
+// they are counted, else those whose metric is a number, true or false.
 type ChartAnswer struct {
 	Points []ChartPoint
 	Total  int64

@@ -2,6 +2,7 @@ package query
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 
 	"github.com/spangrove/spangrove/pkg/event"
@@ -23,7 +24,18 @@ type Plan struct {
 	Candidates string
 	Residual   []Filter
 	Reads      uint32
+
+	sessions sessions
 }
+
+// sessions says whether session events may be among the rows that filters let through.
+type sessions uint8
+
+const (
+	someSessions sessions = iota
+	noSessions
+	onlySessions
+)
 
 // Compile turns filters of ParseFilters into a plan for rows of ev, alias e, of one project.
 // A filter that breaks the rules of ParseFilters matches nothing, and so does one on the
@@ -61,14 +73,17 @@ func CompileSearch(b *Builder, projectID int64, s *Search) Plan {
 func compile(b *Builder, projectID int64, base []string, fs []Filter) Plan {
 	var plan Plan
 	var conds []cond
-	sessions := true // session events may be among the rows
+	types := map[event.Type]bool{} // that the filters let through
+	for t := range typeCodes {
+		types[t] = true
+	}
 	for _, f := range fs {
 		c, err := newCond(f)
 		if err != nil {
 			return never(base)
 		}
-		if c.root.kind == kindType && !c.holds(textValue(string(event.TypeSession))) {
-			sessions = false
+		if c.root.kind == kindType {
+			maps.DeleteFunc(types, func(t event.Type, _ bool) bool { return !c.holds(textValue(string(t))) })
 		}
 		switch c.verdict() {
 		case isNever:
@@ -92,8 +107,12 @@ func compile(b *Builder, projectID int64, base []string, fs []Filter) Plan {
 			fields = append(fields, text)
 		}
 	}
-	if !sessions {
+	switch {
+	case !types[event.TypeSession]:
+		plan.sessions = noSessions
 		plan.Reads &^= SpillRollup // only theirs have it
+	case len(types) == 1:
+		plan.sessions = onlySessions
 	}
 	plan.Where = all(append(columns[:len(columns):len(columns)], fields...))
 	plan.Candidates = plan.Where

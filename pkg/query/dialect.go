@@ -42,7 +42,7 @@ type Dialect interface {
 	// jsonPaths adds a path of keys and indexes as an argument, or more than one where a segment
 	// may be both. At most one of them leads to a value.
 	jsonPaths(b *Builder, path []string) []string
-	// jsonNumberValue is a number as a double, NULL if the value is none.
+	// jsonNumberValue is a number as a double and a boolean as 1 or 0, NULL if the value is neither.
 	jsonNumberValue(column, path string) string
 	// jsonRaw is the JSON of a value, NULL if absent.
 	jsonRaw(column, path string) string

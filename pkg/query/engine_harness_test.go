@@ -31,7 +31,7 @@ type engine struct {
 
 const sqliteTables = `
 CREATE TABLE session (sid INTEGER PRIMARY KEY, project_id INTEGER NOT NULL, session_id BLOB NOT NULL, run_id TEXT,
-	n INTEGER, n_model INTEGER, n_cost INTEGER, cost REAL, total_tokens REAL, prompt_tokens REAL, completion_tokens REAL, UNIQUE (project_id, session_id)) STRICT;
+	made INTEGER, n INTEGER, n_model INTEGER, n_cost INTEGER, cost REAL, total_tokens REAL, prompt_tokens REAL, completion_tokens REAL, UNIQUE (project_id, session_id)) STRICT;
 CREATE TABLE ev (
   id INTEGER PRIMARY KEY, project_id INTEGER NOT NULL, event_id BLOB NOT NULL, sid INTEGER NOT NULL, parent_id BLOB,
   type INTEGER NOT NULL, name TEXT NOT NULL, source TEXT NOT NULL, error TEXT,
@@ -41,7 +41,7 @@ CREATE TABLE ev (
 
 const postgresTables = `
 CREATE TEMP TABLE session (project_id bigint NOT NULL, session_id uuid NOT NULL, run_id text COLLATE "C",
-	n bigint, n_model bigint, n_cost bigint, cost float8, total_tokens float8, prompt_tokens float8, completion_tokens float8, PRIMARY KEY (project_id, session_id));
+	made smallint, n bigint, n_model bigint, n_cost bigint, cost float8, total_tokens float8, prompt_tokens float8, completion_tokens float8, PRIMARY KEY (project_id, session_id));
 CREATE TEMP TABLE ev (
   id bigint, project_id bigint NOT NULL, event_id uuid NOT NULL, session_id uuid NOT NULL, parent_id uuid,
   type smallint NOT NULL, name text NOT NULL, source text NOT NULL, error text,

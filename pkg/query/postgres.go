@@ -57,9 +57,9 @@ func (postgres) jsonText(column, path string) string {
 }
 
 // jsonNumberValue reads the path once, which is what costs: no other JSON text begins as a
-// number does.
+// number does, and no number holds a word.
 func (postgres) jsonNumberValue(column, path string) string {
-	return "substring((" + column + " #> " + path + ")::text FROM '^[-0-9].*')::float8"
+	return "substring(replace(replace((" + column + " #> " + path + ")::text, 'true', '1'), 'false', '0') FROM '^[-0-9].*')::float8"
 }
 
 func (postgres) jsonRaw(column, path string) string { return "(" + column + " #> " + path + ")::text" }

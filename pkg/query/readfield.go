@@ -27,10 +27,17 @@ func NewFieldReader(field string) (FieldReader, error) {
 	return r, nil
 }
 
-// Number is the field's value if it is a number.
+// Number is the field's value if it is a number; true is 1 and false 0.
 func (r FieldReader) Number(e *event.Event) (float64, bool) {
-	v := r.c.lookup(e)
-	return v.num, v.kind == '0'
+	switch v := r.c.lookup(e); v.kind {
+	case '0':
+		return v.num, true
+	case 't':
+		return 1, true
+	case 'f':
+		return 0, true
+	}
+	return 0, false
 }
 
 // Text is the field's value as text: a string itself, anything else as JSON. There is none
@@ -59,17 +66,21 @@ func (r FieldReader) HasNumbers() bool { return r.c.root.kind == kindNumber || r
 
 func (r FieldReader) numberInSQL() bool { return r.c.root.kind == kindNumber || r.inHead() }
 
-// numberSQL gives an expression for a double, NULL where the field is no number, and the
-// spill bits of the rows it does not hold for. Only where numberInSQL.
-func (r FieldReader) numberSQL(b *Builder) (expr string, reads uint32) {
+// numberSQL gives an expression for a double, NULL where the field is neither number nor boolean, and the
+// spill bits of the rows it does not hold for. Only where numberInSQL. What a session event has only as the
+// sum of its events is NULL, unless all rows are session events.
+func (r FieldReader) numberSQL(b *Builder, among sessions) (expr string, reads uint32) {
 	c, d := &r.c, b.dialect
 	column := c.root.column
 	if c.root.kind == kindNumber {
+		if c.name == "duration" && among == someSessions {
+			column = fmt.Sprintf("CASE WHEN (e.spill & %d) = 0 OR %s = 0 THEN e.duration END", SpillRollup, d.ofSession("s.made"))
+		}
 		return column, 0
 	}
 	paths := readings(b, c.path)
 	expr = firstReading(d, column, paths, func(p string) string { return d.jsonNumberValue(column, p) })
-	if c.name == "metadata" && len(c.path) == 1 {
+	if c.name == "metadata" && len(c.path) == 1 && among == onlySessions {
 		if total := sessionTotals[c.path[0]]; total != nil {
 			// A session event without a value of its own shows its session's.
 			expr = fmt.Sprintf("CASE WHEN (e.spill & %d) <> 0 AND %s IS NULL THEN %s ELSE %s END", SpillRollup,

@@ -85,7 +85,7 @@ func (sqlite) jsonText(column, path string) string {
 }
 
 func (sqlite) jsonNumberValue(column, path string) string {
-	return "CASE WHEN json_type(" + column + ", " + path + ") IN ('integer', 'real') THEN CAST(" + column + " ->> " + path + " AS REAL) END"
+	return "CASE WHEN json_type(" + column + ", " + path + ") IN ('integer', 'real', 'true', 'false') THEN CAST(" + column + " ->> " + path + " AS REAL) END"
 }
 
 func (sqlite) jsonRaw(column, path string) string { return "(" + column + " -> " + path + ")" }

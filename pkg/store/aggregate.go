@@ -67,7 +67,7 @@ func (a *aggregate) addRow(unit int64, group *string, n int64, value *float64) e
 func (a *aggregate) addEvent(e *event.Event) error {
 	var value *float64
 	if a.chart.Aggregation != query.Count {
-		f, ok := a.chart.Metric.Number(e)
+		f, ok := a.plan.Number(e)
 		if !ok {
 			return nil
 		}

@@ -228,8 +228,7 @@ func (s *Store) rolledUp(ctx context.Context, project int64, e event.Event, roll
 	if roll == nil {
 		return e, nil
 	}
-	e.Totals = roll.metadata()
-	e.Metadata = rawjson.Fill(e.Metadata, e.Totals)
+	roll.show(&e)
 	err := s.showRoots(ctx, project, &e, roll, l)
 	return e, err
 }
@@ -279,6 +278,24 @@ type rollup struct {
 	totals           totals
 	rootID, lastID   uuid.UUID
 	rootDay, lastDay *int32
+	derived          bool // its session event's duration follows from its events
+}
+
+// show adds the roll-up to a session event: Metadata, where it has none of its own, and Totals.
+func (r *rollup) show(e *event.Event) {
+	all := r.metadata()
+	own := map[string]bool{}
+	for key, v := range rawjson.Object(e.Metadata) {
+		own[key] = !rawjson.Empty(v)
+	}
+	var added rawjson.Builder
+	for key, v := range rawjson.Object(all) {
+		if !own[key] {
+			added.Raw(key, v)
+		}
+	}
+	e.Totals, e.DerivedDuration = added.Bytes(), r.derived
+	e.Metadata = rawjson.Fill(e.Metadata, e.Totals)
 }
 
 // metadata is the roll-up as members of the session event's metadata.
@@ -303,13 +320,13 @@ func (s *Store) rollups(ctx context.Context, c conn, project int64, sessions []u
 		part := sessions[start:min(start+500, len(sessions))]
 		cond, args := c.anyID("session_id", 2, part)
 		err := each(ctx, c, `SELECT session_id, n, n_model, n_feedback, prompt_tokens, completion_tokens, total_tokens, cost, n_cost,
-			root_id, root_day, last_root_id, last_root_day FROM session WHERE project_id = $1 AND `+cond, append([]any{project}, args...),
+			root_id, root_day, last_root_id, last_root_day, made <> 0 FROM session WHERE project_id = $1 AND `+cond, append([]any{project}, args...),
 			func(scan func(...any) error) error {
 				var id uuid.UUID
 				r := &rollup{}
 				t := &r.totals
 				if err := scan(scanID{&id}, &t.n, &t.models, &t.feedback, &t.prompt, &t.completion, &t.total, &t.cost, &t.costs,
-					scanID{&r.rootID}, &r.rootDay, scanID{&r.lastID}, &r.lastDay); err != nil {
+					scanID{&r.rootID}, &r.rootDay, scanID{&r.lastID}, &r.lastDay, &r.derived); err != nil {
 					return err
 				}
 				out[id] = r
@@ -338,8 +355,7 @@ func (s *Store) set(ctx context.Context, project int64, rows []*stored, total in
 	for i, r := range rows {
 		set.Events[i] = r.Event
 		if roll := rolls[r.ID]; roll != nil && r.IsSession() {
-			set.Events[i].Totals = roll.metadata()
-			set.Events[i].Metadata = rawjson.Fill(r.Metadata, set.Events[i].Totals)
+			roll.show(&set.Events[i])
 		}
 	}
 	l := &list{s: s, project: project, rows: rows, rolls: rolls}

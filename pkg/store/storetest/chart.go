@@ -24,6 +24,9 @@ var chartTests = []test{
 	{"Chart/more groups than are summed up at once", chartTooManyGroups},
 	{"Chart/gaps are filled", chartFill},
 	{"Chart/days where clocks change", chartClocks},
+	{"Chart/days that begin late, and one that is missing", chartMidnight},
+	{"Chart/sums of sessions are not counted twice", chartSessions},
+	{"Chart/true is 1 and false 0", chartBooleans},
 	{"Chart/runs", chartRuns},
 	{"Chart/every field and way, beside a plain sum", chartRandom},
 }
@@ -206,6 +209,97 @@ func chartClocks(e *env) {
 	e.wantChart(c, "total 4", "2026-10-25T00:00+05:45 - 2 2", "2026-10-26T00:00+05:45 - 2 2")
 }
 
+func chartMidnight(e *env) {
+	when := func(name, at string) event.Event {
+		t, err := time.Parse(time.RFC3339, at)
+		e.ok(err)
+		x := step("s", name, 0)
+		x.Start = float64(t.UnixMilli())
+		x.End = x.Start + x.Duration
+		return x
+	}
+	chart := func(zone string, bucket query.Bucket, from, to string) *query.Chart {
+		c := e.chart("duration", "", string(bucket), "count")
+		var err error
+		c.Zone, err = time.LoadLocation(zone)
+		e.ok(err)
+		c.Filters = []query.Filter{e.filter("event_type", "is", "", `"tool"`)}
+		c.Fill = true
+		c.From, c.To = pointer(when("", from).Start), pointer(when("", to).Start)
+		return c
+	}
+	e.put(when("a", "2025-09-06T22:30:00-04:00"), when("b", "2025-09-07T01:30:00-03:00"), when("c", "2025-09-08T12:00:00-03:00"),
+		when("d", "2011-12-29T12:00:00-10:00"), when("e", "2011-12-31T12:00:00+14:00"), when("f", "2025-10-05T02:40:00+11:00"))
+	e.wantChart(chart("America/Santiago", query.Day, "2025-09-06T00:00:00-04:00", "2025-09-09T00:00:00-03:00"), "total 3",
+		"2025-09-06T00:00-04:00 - 1 1", "2025-09-07T01:00-03:00 - 1 1", "2025-09-08T00:00-03:00 - 1 1", "2025-09-09T00:00-03:00 - 0 0")
+	e.wantChart(chart("Pacific/Apia", query.Day, "2011-12-29T00:00:00-10:00", "2012-01-01T01:00:00+14:00"), "total 2",
+		"2011-12-29T00:00-10:00 - 1 1", "2011-12-31T00:00+14:00 - 1 1", "2012-01-01T00:00+14:00 - 0 0")
+	e.wantChart(chart("Australia/Lord_Howe", query.Hour, "2025-10-05T01:30:00+10:30", "2025-10-05T03:10:00+11:00"), "total 1",
+		"2025-10-05T01:00+10:30 - 0 0", "2025-10-05T02:30+11:00 - 1 1", "2025-10-05T03:00+11:00 - 0 0")
+}
+
+// chartSessions has a session that nobody started, one with an end and figures of its own, and an inner
+// event of type session.
+func chartSessions(e *env) {
+	model := func(session, name string) event.Event {
+		x := step(session, name, 0)
+		x.Type, x.Metadata = event.TypeModel, raw(`{"cost":1,"prompt_tokens":10,"completion_tokens":5,"total_tokens":15}`)
+		return x
+	}
+	own := start("own", "own", 0, 7)
+	own.Metadata = raw(`{"cost":99}`)
+	inner := step("implied", "inner", 0)
+	inner.Type = event.TypeSession
+	e.put(model("implied", "a"), model("implied", "b"), inner, own, model("own", "c"))
+	day := "2026-01-02T00:00Z "
+	for _, tt := range []struct{ metric, events, sessions string }{
+		{"metadata.cost", "102 4", "101 2"},
+		{"metadata.total_tokens", "45 3", "45 2"},
+		{"metadata.prompt_tokens", "30 3", "30 2"},
+		{"metadata.completion_tokens", "15 3", "15 2"},
+		{"metadata.num_events", "", "4 2"},
+		{"metadata.num_model_events", "", "3 2"},
+		{"duration", "11000 5", "8000 2"}, // of the events and of the session that has an end
+	} {
+		for _, group := range []string{"", "inputs.nothing"} { // in the database, and on events as they are read
+			c := e.chart(tt.metric, group, "day", "sum")
+			want := []string{"total 0"}
+			if tt.events != "" {
+				_, n, _ := strings.Cut(tt.events, " ")
+				want = []string{"total " + n, day + "- " + tt.events}
+			}
+			e.wantChart(c, want...)
+			// An inner event of type session has no sums of its session.
+			c.Filters = []query.Filter{e.filter("event_type", "is", "", `"session"`), e.filter("parent_id", "not exists", "", "")}
+			_, n, _ := strings.Cut(tt.sessions, " ")
+			e.wantChart(c, "total "+n, day+"- "+tt.sessions)
+		}
+	}
+	c := e.chart("metadata.cost", "event_type", "day", "sum")
+	e.wantChart(c, "total 4", day+"model 3 3", day+"session 99 1")
+	c.Filters = []query.Filter{e.filter("event_type", "is", "", `"session"`)}
+	e.wantChart(c, "total 2", day+"session 101 2")
+	c.Filters = []query.Filter{e.filter("event_type", "is not", "", `"session"`)}
+	e.wantChart(c, "total 3", day+"model 3 3")
+	c = e.chart("duration", "event_type", "day", "count")
+	e.wantChart(c, "total 6", day+"model 3 3", day+"session 3 3")
+}
+
+func chartBooleans(e *env) {
+	e.put(at(0, "a", `{"ok":true}`), at(0, "b", `{"ok":false}`), at(0, "c", `{"ok":true,"x":{"ok":false}}`), at(0, "d", `{"ok":"true"}`), at(0, "e", `{"ok":null}`),
+		at(0, "f", `{"ok":3}`))
+	for aggregation, want := range map[string]string{"avg": "1.25 4", "sum": "5 4", "min": "0 4", "max": "3 4", "median": "1 4"} {
+		for _, group := range []string{"", "inputs.nothing"} {
+			c := e.chart("metadata.ok", group, "day", aggregation)
+			e.wantChart(c, "total 4", "2026-01-02T00:00Z - "+want)
+		}
+	}
+	e.wantChart(e.chart("metadata.x.ok", "", "day", "sum"), "total 1", "2026-01-02T00:00Z - 0 1")
+	c := e.chart("metadata.ok", "", "day", "count")
+	c.Filters = []query.Filter{e.filter("event_type", "is", "", `"tool"`)}
+	e.wantChart(c, "total 6", "2026-01-02T00:00Z - 6 6")
+}
+
 func chartRuns(e *env) {
 	in := start("s", "of the run", 0, 10)
 	in.Metadata = raw(`{"run_id":"r1"}`)
@@ -227,7 +321,7 @@ func chartRandom(e *env) {
 	for s := range 12 {
 		session := fmt.Sprint("s", s)
 		var batch []event.Event
-		for i := range 1 + r.IntN(20) {
+		for i := range 1 + r.IntN(15) {
 			name := fmt.Sprintf("%s-%d", session, i)
 			x := call(session, name, r.Float64()*3e6, r.IntN(9), r.IntN(9), float64(r.IntN(9))/4)
 			x.Name = pick("a", "b", "ü \"q\"")
@@ -246,15 +340,17 @@ func chartRandom(e *env) {
 	berlin, err := time.LoadLocation("Europe/Berlin")
 	e.ok(err)
 	for range 250 {
-		c := e.chart(pick("duration", "metadata.n", "metadata.a.b", "metadata.cost", "metadata.num_events", "metadata.list.0", "outputs.len", "start_time", "metadata.a",
-			"metadata.d.e.f", "metadata.d.e.g"),
-			pick("", "event_name", "event_type", "metadata.n", "metadata.a.b", "session_id", "parent_id", "source", "inputs.q", "duration", "metadata.num_events", "metadata.list", "error", "metadata.d.e.g", "metadata.d.e.f.x"),
+		metric := pick("duration", "metadata.n", "metadata.a.b", "metadata.cost", "metadata.num_events", "metadata.list.0", "outputs.len", "start_time", "metadata.a",
+			"metadata.d.e.f", "metadata.d.e.g")
+		c := e.chart(metric, pick("", "event_name", "event_type", "metadata.n", "metadata.a.b", "session_id", "parent_id", "source", "inputs.q", "duration", "metadata.num_events", "metadata.list", "error", "metadata.d.e.g", "metadata.d.e.f.x"),
 			pick("hour", "day", "week", "month"), pick("avg", "sum", "count", "min", "max", "median", "p95"))
 		if r.IntN(2) == 0 {
 			c.Zone = berlin
 		}
 		var fs []query.Filter
-		switch r.IntN(4) {
+		switch r.IntN(5) {
+		case 4:
+			fs = append(fs, e.filter("event_type", "is", "", `"session"`))
 		case 0:
 			fs = append(fs, e.filter("metadata.n", "greater than", "number", "1"))
 		case 1:
@@ -265,7 +361,7 @@ func chartRandom(e *env) {
 		c.Filters = fs
 		got, err := e.s.Chart(e.ctx, e.project, c)
 		e.ok(err)
-		want := plainChart(all, c)
+		want := plainChart(all, c, metric)
 		if diff := cmp.Diff(want, got, cmpopts.EquateApprox(1e-9, 1e-9), cmpopts.EquateEmpty()); diff != "" {
 			e.Fatalf("chart of %v by %v, %s, %s, filters %+v (-want +got):\n%s", c.Metric, c.Group, c.Bucket, c.Aggregation, fs, diff)
 		}
@@ -273,7 +369,7 @@ func chartRandom(e *env) {
 }
 
 // plainChart is what a chart means, without bounds.
-func plainChart(all []event.Event, c *query.Chart) *query.ChartAnswer {
+func plainChart(all []event.Event, c *query.Chart, name string) *query.ChartAnswer {
 	type key struct {
 		start int64
 		group string
@@ -287,6 +383,9 @@ func plainChart(all []event.Event, c *query.Chart) *query.ChartAnswer {
 			continue
 		}
 		v, ok := c.Metric.Number(x)
+		if x.IsSession() && !query.AsksForSessions(c.Filters) { // its figures are those of its events
+			ok = ok && name != "duration" && !strings.HasPrefix(name, "metadata.")
+		}
 		if !ok && c.Aggregation != query.Count {
 			continue
 		}

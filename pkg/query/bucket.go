@@ -1,0 +1,193 @@
+package query
+
+import (
+	"time"
+	_ "time/tzdata" // the binary runs where there is no time zone database
+
+	"github.com/spangrove/spangrove/pkg/fault"
+)
+
+// Bucket is a length of time that a chart sums up: a unit of the calendar or of the clock where the
+// chart's zone is.
+//
+// A day begins at its first instant that exists, which is not midnight where clocks are put forward
+// then. An hour in which clocks are changed by less than an hour has fewer minutes, and one that a change
+// repeats is two buckets.
+type Bucket string
+
+// The buckets.
+const (
+	Minute Bucket = "minute"
+	Hour   Bucket = "hour"
+	Day    Bucket = "day"
+	Week   Bucket = "week" // from Monday
+	Month  Bucket = "month"
+)
+
+var bucketNames = map[string]Bucket{
+	"minute": Minute, "minutes": Minute, "1m": Minute, "hour": Hour, "hours": Hour, "1h": Hour,
+	"day": Day, "days": Day, "1d": Day, "week": Week, "weeks": Week, "1w": Week, "month": Month, "months": Month, "1M": Month,
+}
+
+// ParseBucket reads a bucket by any of its names; "" is an hour.
+func ParseBucket(name string) (Bucket, error) {
+	if name == "" {
+		return Hour, nil
+	}
+	if b, ok := bucketNames[name]; ok {
+		return b, nil
+	}
+	return "", fault.InvalidField("bucket", "unknown bucket %.40q; one of minute, hour, day, week, month", name)
+}
+
+// Start returns the beginning of the bucket that t falls into, in the zone.
+func (b Bucket) Start(t time.Time, zone *time.Location) time.Time {
+	t = t.In(zone)
+	y, m, d := t.Date()
+	switch b {
+	case Minute:
+		return clockStart(t, time.Duration(t.Second())*time.Second+time.Duration(t.Nanosecond()))
+	case Hour:
+		return clockStart(t, time.Duration(t.Minute())*time.Minute+time.Duration(t.Second())*time.Second+time.Duration(t.Nanosecond()))
+	case Week:
+		d -= (int(t.Weekday()) + 6) % 7
+	case Month:
+		d = 1
+	}
+	return dayStart(y, m, d, zone)
+}
+
+// Next returns the beginning of the bucket after the one that begins at start, which is later.
+func (b Bucket) Next(start time.Time) time.Time {
+	switch b {
+	case Minute:
+		return clockEnd(start, time.Minute-time.Duration(start.Second())*time.Second)
+	case Hour:
+		return clockEnd(start, time.Hour-time.Duration(start.Minute())*time.Minute-time.Duration(start.Second())*time.Second)
+	}
+	y, m, d := start.Date()
+	months, days := 0, 1
+	switch b {
+	case Week:
+		d -= (int(start.Weekday()) + 6) % 7 // Monday itself may not exist
+		days = 7
+	case Month:
+		months, days, d = 1, 0, 1
+	}
+	for {
+		y, m, d = time.Date(y, m+time.Month(months), d+days, 0, 0, 0, 0, time.UTC).Date()
+		if next := dayStart(y, m, d, start.Location()); next.After(start) {
+			return next // else the date does not exist
+		}
+	}
+}
+
+// dayStart returns the first instant at which the clocks of a zone show a date, or a later one if they
+// skip it. The day may be out of the month's range, as for time.Date.
+func dayStart(y int, m time.Month, d int, zone *time.Location) time.Time {
+	midnight := time.Date(y, m, d, 0, 0, 0, 0, time.UTC) // as the clocks show it
+	// No zone is, or was, a whole day away from UTC.
+	for t := midnight.Add(-24 * time.Hour).In(zone); ; {
+		end := zoneEnd(t)
+		at := midnight.Add(-offset(t)).In(zone)
+		if at.Before(t) {
+			at = t // the clocks were put forward over midnight
+		}
+		if end.IsZero() || at.Before(end) {
+			return at
+		}
+		t = end.In(zone)
+	}
+}
+
+// clockStart returns t less what has passed of its hour or minute, or the last change of clocks if
+// that is later.
+func clockStart(t time.Time, passed time.Duration) time.Time {
+	start := t.Add(-passed)
+	for at := t; ; {
+		change, _ := at.ZoneBounds()
+		if change.IsZero() || !change.After(start) {
+			return start
+		}
+		before := change.Add(-1).In(t.Location())
+		if offset(before) != offset(t) {
+			return change.In(t.Location())
+		}
+		at = before // only the zone's name changed
+	}
+}
+
+// clockEnd returns t and what is left of its hour or minute, or the next change of clocks if that is earlier.
+func clockEnd(t time.Time, left time.Duration) time.Time {
+	for at := t; ; {
+		change := zoneEnd(at)
+		if change.IsZero() || !change.Before(t.Add(left)) {
+			return t.Add(left)
+		}
+		at = change.In(t.Location())
+		if offset(at) != offset(t) {
+			return at
+		}
+	}
+}
+
+// zoneEnd returns a time after t up to which the clocks are not changed, zero if they never are.
+func zoneEnd(t time.Time) time.Time {
+	_, end := t.ZoneBounds()
+	if !end.IsZero() && !end.After(t) {
+		// On the last day of a leap year beyond the tables, Go gives its beginning.
+		end = t.Add(24 * time.Hour)
+	}
+	return end
+}
+
+func offset(t time.Time) time.Duration {
+	_, seconds := t.Zone()
+	return time.Duration(seconds) * time.Second
+}
+
+// unitSizes are the lengths of a database's units of time, longest first.
+var unitSizes = []time.Duration{time.Hour, 15 * time.Minute, time.Minute, time.Second}
+
+// lastChange is until when changes of clocks are looked at, in Unix milliseconds: the rules in force
+// go on for ever in the same way.
+const lastChange = 4_102_444_800_000 // 2100
+
+// unit returns the length in milliseconds, and an origin, of equal pieces of time such that each
+// lies in one bucket: what a database can count by. No event of the chart starts before from or after
+// to, in Unix milliseconds.
+func (b Bucket) unit(zone *time.Location, from, to float64) (size, origin float64) {
+	const day = 86_400_000
+	if zone == time.UTC {
+		switch b {
+		case Minute:
+			return 60_000, 0
+		case Hour:
+			return 3_600_000, 0
+		case Week:
+			return 7 * day, 4 * day // 1970 began on a Thursday
+		}
+		return day, 0
+	}
+	sizes := unitSizes
+	if b == Minute {
+		sizes = sizes[2:]
+	}
+	// fit takes a length of which d is a multiple.
+	fit := func(d time.Duration) {
+		for len(sizes) > 1 && d%sizes[0] != 0 {
+			sizes = sizes[1:]
+		}
+	}
+	last := time.UnixMilli(int64(min(to, lastChange)))
+	for t := time.UnixMilli(int64(from)).In(zone); ; {
+		fit(offset(t))
+		change := zoneEnd(t)
+		if change.IsZero() || change.After(last) {
+			break
+		}
+		fit(time.Duration(change.Unix()%3600) * time.Second)
+		t = change.In(zone)
+	}
+	return float64(sizes[0].Milliseconds()), 0
+}
