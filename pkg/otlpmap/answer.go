@@ -20,11 +20,7 @@ func (b *build) answer(at int) bool {
 	}
 	main, rest := &list[0], list[1:]
 	if len(list) > 1 && b.s.role == onChain {
-		for i := range list {
-			if m := &list[i]; !empty(m.content) && string(inner(m.role)) != "user" && string(inner(m.role)) != "tool" {
-				main = m
-			}
-		}
+		main = lastSaid(list)
 		b.putAll(fields.answerHistory, list)
 		rest = nil
 	}
@@ -44,6 +40,29 @@ func (b *build) answer(at int) bool {
 		b.putAll(fields.choices, rest)
 	}
 	return true
+}
+
+// lastSaid is the last message of a list that the assistant said: one with a text, else one with
+// calls, else the last of all.
+func lastSaid(list []message) *message {
+	var calls *message
+	for i := len(list) - 1; i >= 0; i-- {
+		m := &list[i]
+		switch string(inner(m.role)) {
+		case "user", "tool", "system", "developer":
+			continue
+		}
+		if !empty(m.content) {
+			return m
+		}
+		if calls == nil && !empty(m.calls) {
+			calls = m
+		}
+	}
+	if calls != nil {
+		return calls
+	}
+	return &list[len(list)-1]
 }
 
 // answerRole gives a model's answer its role where the span tells none.
@@ -116,6 +135,9 @@ var asMessages = reader{name: "messages", about: "JSON: [{role, parts}] or [{rol
 		raw, ok = b.mend(a)
 	}
 	if a.slot == systemInstructions {
+		if !ok && a.str() != "" {
+			raw, ok = b.appendValue(nil, a.val), true // plain text
+		}
 		if ok && b.instructions(raw) && b.putMessages(t, at) {
 			a.used = true
 		}
@@ -202,6 +224,12 @@ func (b *build) returned(at int) bool {
 		raw = in
 	}
 	b.put(fields.result, raw)
+	for _, p := range list[0].extra {
+		b.member(bucketOutputs, keyText(p.key), p.val)
+	}
+	if id := list[0].callID; kind(id) == '"' {
+		b.put(fields.toolCallID, id)
+	}
 	b.msgs = b.msgs[:at]
 	return true
 }

@@ -102,6 +102,7 @@ func (b *build) event(s *span, e *event.Event) {
 	b.identity(e)
 	b.run()
 	b.answerRole()
+	b.callersUser()
 	b.spanEvents()
 	b.settle()
 	b.usage()
@@ -250,7 +251,8 @@ func (b *build) index(a *attr) int {
 // keep notes that an attribute was not read because its field has a value; cover decides what
 // becomes of it.
 func (b *build) keep(a *attr) {
-	if !a.used {
+	if !a.used && !a.spare {
+		a.spare = true
 		b.spare = append(b.spare, int32(b.index(a)))
 	}
 }

@@ -125,7 +125,8 @@ func (k *known) make(b *build) {
 // makes superfluous; metadata.part_types remembers them.
 var wrappings = map[string]bool{
 	"function": true, "text": true, "input_text": true, "output_text": true, "message": true,
-	"function_call": true, "function_call_output": true, "tool_call": true, "tool_call_response": true,
+	"function_call": true, "function_call_output": true, "tool_call": true, "tool_call_response": true, "tool_use": true, "tool_result": true,
+	"constructor": true, "ChatGeneration": true, "LLMResult": true, "image": true, "image_url": true, "input_image": true,
 }
 
 // holds says that every text and number in a JSON value is in the event. Empty texts, booleans
@@ -134,14 +135,7 @@ func (k *known) holds(b *build, raw []byte) bool {
 	switch kind(raw) {
 	case '{':
 		for c := members(raw); c.next(); {
-			if string(c.key) == "type" && wrappings[string(inner(c.val))] {
-				b.part(string(inner(c.val)))
-				continue
-			}
-			if k := string(c.key); (k == "index" || k == "gen_ai.message.index") && kind(c.val) == '0' {
-				continue // its place says it
-			}
-			if !k.holds(b, c.val) {
+			if !b.frame(raw, c.key, c.val) && !k.holds(b, c.val) {
 				return false
 			}
 		}
@@ -198,7 +192,7 @@ func (b *build) cover() {
 		switch {
 		case !ok:
 			a.used = b.known.has(a.str())
-		case kind(raw) == '{':
+		case kind(raw) == '{', kind(raw) == '[':
 			b.prune(a, raw)
 		default:
 			a.used = b.known.holds(b, raw)
@@ -206,32 +200,125 @@ func (b *build) cover() {
 	}
 }
 
-// prune drops the members of an object that are in the event.
+// prune leaves of an object or a list only what is not in the event.
 func (b *build) prune(a *attr, raw []byte) {
 	at := len(b.arena)
-	left := 0
-	for c := members(raw); c.next(); {
-		if b.known.holds(b, c.val) {
-			continue
-		}
-		if left++; left == 1 {
-			b.arena = append(b.arena, '{')
-		} else {
-			b.arena = append(b.arena, ',')
-		}
-		b.arena = append(b.arena, '"')
-		b.arena = append(b.arena, c.key...)
-		b.arena = append(b.arena, '"', ':')
-		b.arena = append(b.arena, c.val...)
-	}
-	if left == 0 {
+	if !b.residue(raw, 0) {
+		b.arena = b.arena[:at]
 		a.used = true
 		return
 	}
-	b.arena = append(b.arena, '}')
-	a.rest = restPruned
-	a.json = b.arena[at:len(b.arena):len(b.arena)]
+	left := b.arena[at:len(b.arena):len(b.arena)]
+	if string(left) != string(raw) {
+		a.rest, a.json = restPruned, left
+	}
+	b.known.add(b, left) // what stays need not stay twice
 }
 
 // restPruned, in attr.rest, says that attr.json is what is left of the attribute.
 const restPruned = -1
+
+// residue appends what of a value is not in the event: members of objects and elements of lists
+// of objects, from those inwards that are parts of a conversation. Any other value stays whole.
+// It returns false, and what it appended counts for nothing, if nothing is left.
+func (b *build) residue(raw []byte, depth int) bool {
+	switch k := kind(raw); {
+	case k == '{' && depth < maxResidueDepth:
+		left := 0
+		for c := members(raw); c.next(); {
+			if b.frame(raw, c.key, c.val) || b.known.holds(b, c.val) {
+				continue
+			}
+			at := len(b.arena)
+			if left == 0 {
+				b.arena = append(b.arena, '{')
+			} else {
+				b.arena = append(b.arena, ',')
+			}
+			b.arena = append(b.arena, '"')
+			b.arena = append(b.arena, c.key...)
+			b.arena = append(b.arena, '"', ':')
+			if !conversational[string(c.key)] {
+				b.arena = append(b.arena, c.val...)
+			} else if !b.residue(c.val, depth+1) {
+				b.arena = b.arena[:at]
+				continue
+			}
+			left++
+		}
+		if left > 0 {
+			b.arena = append(b.arena, '}')
+		}
+		return left > 0
+	case k == '[' && depth < maxResidueDepth && onlyContainers(raw):
+		left := 0
+		for c := elements(raw); c.next(); {
+			at := len(b.arena)
+			if left == 0 {
+				b.arena = append(b.arena, '[')
+			} else {
+				b.arena = append(b.arena, ',')
+			}
+			if !b.residue(c.val, depth+1) {
+				b.arena = b.arena[:at]
+				continue
+			}
+			left++
+		}
+		if left > 0 {
+			b.arena = append(b.arena, ']')
+		}
+		return left > 0
+	}
+	if b.known.holds(b, raw) {
+		return false
+	}
+	b.arena = append(b.arena, raw...)
+	return true
+}
+
+// maxResidueDepth is how deep residue looks into a conversation: a call's arguments in a message
+// in a batch of a state of an answer.
+const maxResidueDepth = 16
+
+// conversational are the members of requests, answers and serialised messages that residue looks
+// into.
+var conversational = map[string]bool{
+	"messages": true, "message": true, "generations": true, "kwargs": true, "data": true, "content": true, "contents": true, "parts": true,
+	"tool_calls": true, "function": true, "function_call": true, "choices": true, "candidates": true, "delta": true, "update": true,
+	"input": true, "inputs": true, "output": true, "outputs": true, "response": true, "replies": true, "additional_kwargs": true,
+	"response_metadata": true, "usage_metadata": true, "generation_info": true, "llm_output": true, "token_usage": true, "usage": true,
+	"summary": true, "chat_history": true, "request": true, "result": true, "documents": true,
+}
+
+// onlyContainers reports whether a list has elements, and all are objects or lists.
+func onlyContainers(raw []byte) bool {
+	n := 0
+	for c := elements(raw); c.next(); n++ {
+		if k := kind(c.val); k != '{' && k != '[' {
+			return false
+		}
+	}
+	return n > 0
+}
+
+// frame reports whether a member of an object only says what kind of thing the object is, in a
+// form whose kinds metadata.part_types remembers, or at which place it stood.
+func (b *build) frame(obj, key, val []byte) bool {
+	switch string(key) {
+	case "type", "event":
+		text := inner(val)
+		if _, message := langchainRoles[string(text)]; kind(val) == '"' && (wrappings[string(text)] || message) {
+			b.part(string(text))
+			return true
+		}
+	case "index", "gen_ai.message.index", "lc":
+		return kind(val) == '0'
+	case "id":
+		if kind(val) == '[' && kind(member(obj, "lc")) == '0' {
+			b.part(constructorPath(val))
+			return true
+		}
+	}
+	return false
+}

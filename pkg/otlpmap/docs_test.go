@@ -47,7 +47,7 @@ own name, as one literal key, and with its own type: ` + "`test.unique_id` is `m
 (%s), it stays in
 ` + "`metadata.attributes.<name>`" + `. %s stay under their own names beside ` + "`metadata.error_type`" + `.
 An attribute that only repeats what the event has already (a raw request beside the messages made of it) is dropped when
-every text and number of it is in the event; of a JSON object only the members stay that say something new. Span events that are not read are in
+every text and number of it is in the event, and of a conversation that came with ids, times and other wrapping only these stay; of a JSON object only the members stay that say something new. Span events that are not read are in
 ` + "`metadata.span_events`" + `, links in ` + "`metadata.links`" + `. The span's ids, name, kind and scope are in ` + "`metadata.trace_id`, `span_id`,\n`parent_span_id`, `span_name`, `otel_kind` and `scope`; `metadata.instrumentor`" + ` names the naming scheme.
 
 `
@@ -83,6 +83,11 @@ const docTail = `## What is read specially
   ` + "`{args, kwargs}`" + ` the kwargs, positional ones under ` + "`args`" + `), a list of messages ` + "`inputs.chat_history`" + `, anything else ` + "`inputs.value`" + `.
 - **output**: of a model call the first choice becomes ` + "`outputs.{role, content, tool_calls, finish_reason, reasoning}`" + `, others ` + "`outputs.choices`" + `;
   of a retriever the documents ` + "`outputs.documents`" + `; of a chain an object becomes the outputs; anything else ` + "`outputs.result`" + `.
+- **LangChain and LangGraph**: serialised messages (` + "`{type, data}`, `{lc, type: constructor, id, kwargs}`" + ` and the fields alone) are read wherever they
+  stand: in states (` + "`{messages}`" + `), in the commands that a node of LangGraph gives back, and in what OpenLLMetry's callbacks put around inputs and
+  outputs. Of a chain the messages given are ` + "`inputs.chat_history`" + `, what the assistant said last is the outputs, and all messages given back
+  ` + "`outputs.chat_history`" + `; of a tool the message's content is ` + "`outputs.result`" + `. Where the raw input of a chain tells more of its conversation than the
+  flattened messages beside it, it is the one that is read.
 - **Span events**: ` + "`gen_ai.client.inference.operation.details`" + ` counts as attributes of the span; ` + "`gen_ai.*.message` and `gen_ai.choice`" + ` are
   messages (of a tool's span its input and result), likewise the older ` + "`gen_ai.content.prompt` and `gen_ai.content.completion`" + `; ` + "`gen_ai.evaluation.result`" + ` is a metric of the span it sits on, and an entry in ` + "`metadata.evaluations`" + `; ` + "`exception`" + ` see above.
 - **Judges**: ` + "`evaluations.N`, `annotations.N`" + ` and the same below ` + "`trace.` and `session.`" + ` are metrics of the span that carries them (annotations

@@ -113,11 +113,16 @@ var asTree = reader{
 func (b *build) spread(bucket int, raw []byte, a *attr) {
 	all := true
 	for c := members(raw); c.next(); {
-		if !b.member(bucket, keyText(c.key), c.val) && !b.same(bucket, keyText(c.key), c.val) {
+		switch {
+		case b.member(bucket, keyText(c.key), c.val):
+			if b.partly(a) {
+				b.known.add(b, c.val)
+			}
+		case !b.same(bucket, keyText(c.key), c.val):
 			all = false
 		}
 	}
-	if all {
+	if all && !b.partly(a) {
 		a.used = true
 	} else {
 		b.keep(a)

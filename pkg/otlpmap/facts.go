@@ -102,6 +102,20 @@ func (b *build) name(e *event.Event) {
 	e.Name = b.valid(e.Name)
 }
 
+// callersUser takes the user that a caller names in OpenInference's JSON of its own metadata, where
+// LangChain's configuration has it, too.
+func (b *build) callersUser() {
+	a := b.s.at(b.attrs, callerMetadata)
+	if a == nil || b.filled(fields.user.field) {
+		return
+	}
+	if raw, ok := b.parse(a); ok && kind(raw) == '{' {
+		if id := member(raw, "user_id"); kind(id) == '"' && len(inner(id)) > 0 || kind(id) == '0' {
+			b.put(fields.user, id)
+		}
+	}
+}
+
 // source sets where the event comes from.
 func (b *build) source(e *event.Event) {
 	e.Source = b.s.own

@@ -8,7 +8,7 @@ var fields struct {
 	role, content, calls, finish, reasoning, choices, answerHistory target
 	documents, result                                               target
 
-	sessionID, sessionKey, serviceName, serviceVersion, userID        target
+	sessionID, sessionKey, serviceName, serviceVersion, userID, user  target
 	parseError, truncated, replaced, clockSkew, embedding, firstToken target
 	evaluations, exceptions, stacktrace, errorType, partTypes         target
 	attributes, spanEvents, links, resource                           target
@@ -48,6 +48,7 @@ func fillFields() {
 		{&fields.serviceName, "metadata.service.name"},
 		{&fields.serviceVersion, "metadata.service.version"},
 		{&fields.userID, "metadata.user_id"},
+		{&fields.user, "user_properties.user_id"},
 		{&fields.parseError, "metadata.parse_error"},
 		{&fields.truncated, "metadata.truncated"},
 		{&fields.replaced, "metadata.replaced_characters"},

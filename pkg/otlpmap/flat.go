@@ -7,7 +7,7 @@ import "go.opentelemetry.io/collector/pdata/pcommon"
 
 var (
 	asFlatMessages = reader{name: "flat messages", about: "indexed role, content, tool_calls, … as messages", family: func(b *build, t target, fam int16) {
-		if !b.filled(t.field) && b.plant(fam) {
+		if !b.filled(t.field) && b.plant(fam) && !b.toldWhole() {
 			at := len(b.msgs)
 			b.flatMessages()
 			b.putMessages(t, at)
@@ -114,6 +114,27 @@ var (
 		}
 	}}
 )
+
+// toldWhole reports whether a chain's raw input tells its conversation more completely than the
+// messages of the tree: OpenInference gives only the first message of a LangGraph node as
+// attributes, and the content only of some.
+func (b *build) toldWhole() bool {
+	a := b.s.at(b.attrs, inputValue)
+	if b.s.role != onChain || a == nil {
+		return false
+	}
+	raw, ok := b.content(a, inputMime)
+	if !ok {
+		return false
+	}
+	at := len(b.msgs)
+	defer func() { b.msgs = b.msgs[:at] }()
+	raw, _ = b.unwrapped(raw)
+	if _, ok := b.conversation(raw); !ok {
+		return false
+	}
+	return len(b.msgs)-at >= len(b.tree.indexed(0))
+}
 
 // down follows keys from a node, 0 if the way ends.
 func (b *build) down(n int32, keys ...string) int32 {

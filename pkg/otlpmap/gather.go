@@ -22,6 +22,7 @@ type attr struct {
 	used   bool  // its value is in the event
 	mended bool  // it was shown in part and stays as well
 	blank  bool  // it has no value, or the empty string
+	spare  bool  // not all of it was read: see cover
 
 	parsed jsonState
 	json   []byte // the value as JSON, if parsed says so

@@ -24,6 +24,19 @@ func (b *build) itemMessage(m message, typ, args, output []byte) bool {
 		b.part(kind)
 		b.msgs = append(b.msgs, m)
 		return true
+	case kind == "tool_call" && m.name != nil: // LangChain: {name, args, id, type}
+		call := m
+		for _, p := range m.extra {
+			switch string(p.key) {
+			case "args":
+				args = p.val
+			case "id":
+				call.callID = p.val
+			}
+		}
+		m.without("type", "args", "id")
+		m.calls = b.oneCall(call.callID, m.name, args)
+		m.callID, m.name = nil, nil
 	case kind == "reasoning":
 		for _, p := range m.extra {
 			if key := string(p.key); key == "summary" || key == "content" {

@@ -14,7 +14,8 @@ var langchainRoles = map[string]string{
 	"ChatMessage": "", "ChatMessageChunk": "", "chat": "",
 }
 
-// langchainMessage appends the message that raw stands for, if it is one of LangChain's.
+// langchainMessage appends the message that raw stands for, if it is one of LangChain's. What it has
+// beside the members of a message (its id, what the provider told of its answer) is left to cover.
 func (b *build) langchainMessage(raw, typ []byte) bool {
 	class, in := string(inner(typ)), raw
 	switch data := member(raw, "data"); {
@@ -22,16 +23,13 @@ func (b *build) langchainMessage(raw, typ []byte) bool {
 		if in = member(raw, "kwargs"); kind(in) != '{' {
 			return false
 		}
-		path := ""
-		for c := elements(member(raw, "id")); c.next(); {
-			class = string(inner(c.val))
-			path += "." + class
-		}
+		path := constructorPath(member(raw, "id"))
+		class = path[strings.LastIndexByte(path, '.')+1:]
 		if _, ok := langchainRoles[class]; !ok {
 			return false
 		}
 		b.part("constructor")
-		b.part(strings.TrimPrefix(path, "."))
+		b.part(path)
 	case kind(data) == '{':
 		in = data
 	}
@@ -63,9 +61,8 @@ func (b *build) langchainMessage(raw, typ []byte) bool {
 			if b.s.role == onModel && role == langchainRoles["ai"] {
 				b.answerUsage = c.val
 			}
-			m.extra = append(m.extra, pair{c.key, c.val})
-		default:
-			if !empty(c.val) {
+		case "status": // of a tool's result
+			if kind(c.val) == '"' {
 				m.extra = append(m.extra, pair{c.key, c.val})
 			}
 		}
@@ -75,6 +72,15 @@ func (b *build) langchainMessage(raw, typ []byte) bool {
 	}
 	b.addMessage(m)
 	return true
+}
+
+// constructorPath is the name of a constructor, whose parts are a list.
+func constructorPath(id []byte) string {
+	path := ""
+	for c := elements(id); c.next(); {
+		path += "." + string(inner(c.val))
+	}
+	return strings.TrimPrefix(path, ".")
 }
 
 // generations appends the messages of LangChain's answer to a model call: lists, one per prompt,

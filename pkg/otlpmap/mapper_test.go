@@ -154,6 +154,67 @@ func TestFields(t *testing.T) {
 	}
 }
 
+// TestLangChain holds the forms of LangChain's inputs and outputs, and that what is read of them is
+// not kept a second time.
+func TestLangChain(t *testing.T) {
+	t.Parallel()
+	ai := `{"type":"ai","data":{"content":"Hi","id":"run-1","additional_kwargs":{},"tool_calls":[],"response_metadata":{"model_name":"m","fp":"x"}}}`
+	human := `{"lc":1,"type":"constructor","id":["langchain","schema","messages","HumanMessage"],"kwargs":{"content":"Hello","type":"human"}}`
+	for _, tt := range []struct {
+		name  string
+		kind  string
+		attrs map[string]any
+		want  map[string]string
+	}{
+		{"state", "CHAIN", map[string]any{"input.value": `{"messages":[` + human + `],"k":1}`, "output.value": `{"messages":[` + human + `,` + ai + `],"done":true}`}, map[string]string{
+			"inputs":    `{"chat_history":[{"role":"user","content":"Hello"}],"k":1}`,
+			"outputs":   `{"chat_history":[{"role":"user","content":"Hello"},{"role":"assistant","content":"Hi"}],"role":"assistant","content":"Hi","done":true}`,
+			"leftovers": `{"output.value":{"messages":[{"data":{"id":"run-1","response_metadata":{"model_name":"m","fp":"x"}}}]}}`}},
+		{"commands", "CHAIN", map[string]any{"output.value": `[{"graph":null,"update":{"messages":[` + ai + `]},"resume":null,"goto":[]}]`}, map[string]string{
+			"outputs": `{"role":"assistant","content":"Hi"}`}},
+		{"a command that goes elsewhere", "CHAIN", map[string]any{"output.value": `[{"graph":null,"update":{"n":1},"goto":"next"}]`}, map[string]string{
+			"outputs": `{"n":1}`, "leftovers": `{"output.value":[{"goto":"next"}]}`}},
+		{"a message", "CHAIN", map[string]any{"output.value": ai}, map[string]string{"outputs": `{"role":"assistant","content":"Hi"}`}},
+		{"calls of a state without a text", "CHAIN", map[string]any{"output.value": `{"messages":[` + human + `,{"type":"ai","data":{"content":"","tool_calls":[{"name":"f","args":{"x":1},"id":"c","type":"tool_call"}]}}]}`},
+			map[string]string{"outputs.tool_calls": `[{"name":"f","arguments":{"x":1},"id":"c"}]`, "outputs.content": "", "leftovers": ""}},
+		{"a tool's message", "TOOL", map[string]any{"output.value": `{"type":"tool","data":{"content":"{\"n\":1}","type":"tool","name":"f","id":null,"tool_call_id":"c","artifact":null,"status":"error"}}`, "tool.name": "f"},
+			map[string]string{"outputs": `{"result":{"n":1},"status":"error"}`, "metadata.tool_call_id": `"c"`, "leftovers": ""}},
+		{"a tool's call", "TOOL", map[string]any{"input.value": `{"name":"f","args":{"x":1},"id":"c","type":"tool_call"}`},
+			map[string]string{"inputs": `{"x":1}`, "metadata.tool_call_id": `"c"`, "metadata.tool_name": `"f"`, "leftovers": ""}},
+		{"a callback's tool", "TOOL", map[string]any{"traceloop.entity.input": `{"input_str":"{'q': 'x'}","tags":["t"],"metadata":{},"inputs":null,"kwargs":{}}`,
+			"traceloop.entity.output": `{"output":` + strings.Replace(human, "Human", "Tool", 1) + `,"kwargs":{"color":"green"}}`},
+			map[string]string{"inputs": `{"q":"x"}`, "outputs": `{"result":"Hello"}`, "metadata.tags": `["t"]`,
+				"leftovers": `{"traceloop.entity.input":{"input_str":"{'q': 'x'}"},"traceloop.entity.output":{"kwargs":{"color":"green"}}}`}},
+		{"a callback's tool with a text", "TOOL", map[string]any{"traceloop.entity.input": `{"input_str":"x","tags":[],"metadata":{},"kwargs":{}}`},
+			map[string]string{"inputs": `{"value":"x"}`, "leftovers": ""}},
+		{"flattened in part", "CHAIN", map[string]any{"llm.input_messages.0.message.role": "user", "input.value": `{"messages":[{"role":"user","content":"a"},{"role":"assistant","content":"b"}]}`},
+			map[string]string{"inputs": `{"chat_history":[{"role":"user","content":"a"},{"role":"assistant","content":"b"}]}`, "leftovers": ""}},
+		{"flattened more", "CHAIN", map[string]any{"llm.input_messages.0.message.role": "user", "llm.input_messages.0.message.content": "a", "llm.input_messages.1.message.role": "assistant",
+			"llm.input_messages.1.message.content": "b", "input.value": `{"messages":[{"role":"user","content":"a"}]}`},
+			map[string]string{"inputs": `{"chat_history":[{"role":"user","content":"a"},{"role":"assistant","content":"b"}]}`, "leftovers": ""}},
+		{"a function's own members", "CHAIN", map[string]any{"input.value": `{"inputs":[1],"metadata":{"a":1}}`, "output.value": `{"output":"x"}`},
+			map[string]string{"inputs": `{"inputs":[1],"metadata":{"a":1}}`, "outputs": `{"output":"x"}`, "leftovers": ""}},
+		{"data that only looks like it", "CHAIN", map[string]any{"output.value": `{"type":"human","name":"x"}`}, map[string]string{"outputs": `{"type":"human","name":"x"}`, "leftovers": ""}},
+		{"the user of a configuration", "CHAIN", map[string]any{"metadata": `{"user_id":"u-7","session_id":"s"}`}, map[string]string{"user_properties": `{"user_id":"u-7"}`, "metadata.user_id": `"u-7"`}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			tt.attrs["openinference.span.kind"] = tt.kind
+			td, _ := oneSpan(tt.attrs)
+			e := mapOne(t, td)
+			for path, want := range tt.want {
+				got := at(e, path)
+				if path == "leftovers" {
+					got = leftovers(e, td)
+				}
+				if got != want {
+					t.Errorf("%s = %s, want %s\n%s", path, got, want, flatEvent(e))
+				}
+			}
+		})
+	}
+}
+
 // TestSessionType: a span that says it is a session is an event of that type below its session,
 // with the rules of a chain.
 func TestSessionType(t *testing.T) {

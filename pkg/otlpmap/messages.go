@@ -189,8 +189,10 @@ func (b *build) addMessage(m message) {
 	if kind(m.content) == '[' {
 		if text, ok := b.onlyText(m.content); ok {
 			m.content, m.raw = text, nil
-		} else if empty(m.calls) && hasCalls(m.content) {
-			m.raw = nil
+		} else if hasCalls(m.content) {
+			if m.raw = nil; !empty(m.calls) {
+				m.calls = b.normalCalls(m.calls)
+			}
 			b.readParts(m, m.content)
 			return
 		} else if len(m.content) > b.opt.MaxMediaBytes && b.opt.MaxMediaBytes >= 0 {

@@ -67,7 +67,7 @@ func (b *build) placeParts(m message, list []messagePart) {
 			}
 		}
 	}
-	if calls {
+	if calls && empty(m.calls) {
 		m.calls = b.partCalls(list)
 	}
 	if results == 0 || !m.blank() {

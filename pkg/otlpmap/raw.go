@@ -120,8 +120,11 @@ next:
 				continue
 			}
 		}
-		if !b.member(bucket, key, c.val) {
+		switch {
+		case !b.member(bucket, key, c.val):
 			all = false
+		case b.partly(a):
+			b.known.add(b, c.val)
 		}
 	}
 	if all && !b.partly(a) {
@@ -143,8 +146,32 @@ func (b *build) objectInput(a *attr, raw []byte) {
 		b.keep(a)
 		return
 	}
+	whole := raw
+	raw, wrapped := b.unwrapped(raw)
+	if wrapped {
+		b.keep(a)
+		if tags := member(whole, "tags"); !empty(tags) && b.member(bucketHot, "tags", tags) {
+			b.known.add(b, tags)
+		}
+	}
+	at := len(b.msgs)
 	switch kind(raw) {
 	case '{':
+		if b.s.role&onTools != 0 && b.toolCall(raw, a) {
+			return
+		}
+		if in, ok := b.conversation(raw); ok {
+			if in == "" {
+				b.heard(a, raw, at)
+			} else {
+				b.heard(a, member(raw, in), at)
+			}
+			b.putMessages(fields.history, at)
+			if in != "" {
+				b.rest(a, raw, bucketInputs, in)
+			}
+			return
+		}
 		args, kwargs := member(raw, "args"), member(raw, "kwargs")
 		if kind(args) == '[' && kind(kwargs) == '{' && len(bytes.TrimSpace(raw)) > 0 && countMembers(raw) == 2 && member(kwargs, "args") == nil {
 			b.spread(bucketInputs, kwargs, a)
@@ -155,16 +182,23 @@ func (b *build) objectInput(a *attr, raw []byte) {
 		}
 		b.spread(bucketInputs, raw, a)
 	case '[':
-		at := len(b.msgs)
 		if b.readMessages(raw) {
 			b.heard(a, raw, at)
 			b.putMessages(fields.history, at)
 			return
 		}
-		b.put(fields.inputValue, raw)
-		a.used = true
+		b.placeWhole(a, fields.inputValue, raw, wrapped)
 	default:
-		b.put(fields.inputValue, raw)
+		b.placeWhole(a, fields.inputValue, raw, wrapped)
+	}
+}
+
+// placeWhole gives a field a value that was all of an attribute, or what was wrapped in it.
+func (b *build) placeWhole(a *attr, t target, raw []byte, wrapped bool) {
+	b.put(t, raw)
+	if wrapped {
+		b.known.add(b, raw)
+	} else {
 		a.used = true
 	}
 }
@@ -202,17 +236,41 @@ func (b *build) stepOutput(a *attr, raw []byte, ok bool) {
 		b.keep(a)
 		return
 	}
+	raw, wrapped := b.unwrapped(raw)
+	if wrapped {
+		b.keep(a)
+	}
 	at := len(b.msgs)
-	switch {
-	case b.s.role == onChain && kind(raw) == '{':
+	if in, ok := b.conversation(raw); ok && (b.s.role == onChain || in == "" && kind(raw) == '{') {
+		if in != "" {
+			b.heard(a, member(raw, in), at)
+		} else {
+			b.heard(a, raw, at)
+		}
+		if b.s.role&onTools != 0 && b.returned(at) {
+			return
+		}
+		b.stateAnswer(at)
+		if in != "" {
+			b.rest(a, raw, bucketOutputs, in)
+		}
+		return
+	}
+	b.msgs = b.msgs[:at]
+	if b.s.role == onChain && kind(raw) == '{' {
 		b.spread(bucketOutputs, raw, a)
 		return
-	case b.s.role == onChain && kind(raw) == '[' && b.readMessages(raw):
-		b.heard(a, raw, at)
-		b.putMessages(fields.answerHistory, at)
-		return
-	default:
-		b.put(fields.result, raw)
 	}
-	a.used = true
+	b.placeWhole(a, fields.result, raw, wrapped)
+}
+
+// stateAnswer fills a chain's outputs from b.msgs[at:]: what the assistant said last and the whole
+// list as its history, if it is more than that.
+func (b *build) stateAnswer(at int) {
+	if len(b.msgs)-at == 1 {
+		if m := &b.msgs[at]; !empty(m.callID) {
+			b.member(bucketOutputs, "tool_call_id", m.callID)
+		}
+	}
+	b.answer(at)
 }

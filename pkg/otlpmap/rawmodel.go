@@ -249,10 +249,7 @@ func wholeMessages(raw []byte) bool {
 }
 
 // partly says that an attribute stays unless all of it is in the event.
-func (b *build) partly(a *attr) bool {
-	n := len(b.spare)
-	return n > 0 && int(b.spare[n-1]) == b.index(a)
-}
+func (b *build) partly(a *attr) bool { return a.spare }
 
 // replyFacts takes a raw answer's id, model and usage.
 func (b *build) replyFacts(raw []byte) {
