@@ -20,6 +20,7 @@ type Datapoint struct {
 	LinkedEvals    []string  `json:"linked_evals,omitempty"`
 	Saved          bool      `json:"saved,omitempty"`
 	Type           string    `json:"type,omitempty"`
+	Deleted        bool      `json:"deleted,omitempty"` // in an old version of a dataset: only its id is left
 	CreatedAt      time.Time `json:"created_at"`
 	UpdatedAt      time.Time `json:"updated_at,omitzero"` // zero if it never changed
 }

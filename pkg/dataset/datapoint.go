@@ -22,6 +22,7 @@ type Datapoint struct {
 	// LinkedDatasets are the datasets that have it, by id; the link is the dataset's as well.
 	// External ids stand behind the others.
 	LinkedDatasets []string
+	Deleted        bool  // in an old version of a dataset: only its id is left
 	Created        int64 // Unix milliseconds
 	Updated        int64 // of the last change, Unix milliseconds; 0: there was none
 }

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/google/uuid"
-
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/query"
@@ -123,20 +121,9 @@ func (s *Store) runCatalogue(ctx context.Context, projectID int64, q query.Searc
 	})
 }
 
-// forgetRun deletes what is listed of a run, in slices.
-func (s *Store) forgetRun(ctx context.Context, projectID int64, id string) error {
-	scope := scopeRun + id
-	for more := true; more; {
-		err := s.change(ctx, projectID, uuid.Nil, 0, func(ctx context.Context, tx writeTx) (err error) {
-			more, err = deleteRows(ctx, tx, "catalogue", "project_id, scope, type, name, path", "project_id = $1 AND scope = $2", projectID, scope)
-			return err
-		})
-		if err != nil {
-			return s.kind(err, "delete catalogue of a run")
-		}
-	}
-	s.catalogue.forget(projectID, &scope)
-	return nil
+// sweepRun deletes what is listed of a run that is deleted.
+func sweepRun(ctx context.Context, tx writeTx, project int64, id string) (more bool, err error) {
+	return deleteRows(ctx, tx, "catalogue", "project_id, scope, type, name, path", "project_id = $1 AND scope = $2", project, scopeRun+id)
 }
 
 // eachRow calls f for the rows of a scope, in the order of their key.

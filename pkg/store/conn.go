@@ -37,6 +37,8 @@ type writeTx interface {
 	conn
 	// skipLocked is like forUpdate, and leaves out rows that another writer holds.
 	skipLocked() string
+	// deleted says that this transaction deletes what shall be erased from the files, too.
+	deleted(ctx context.Context) error
 	// counts is what this transaction changes in the number of events.
 	counts() tally
 	// begin hands the transaction what keeps the trees of its sessions right, what keeps the
@@ -90,6 +92,10 @@ type database interface {
 	// days lists the days that hold events.
 	days(ctx context.Context) ([]int32, error)
 	frag() fragments
+	// eraseDue tells that something was deleted, and erase removes from the database's files, as far
+	// as they are the store's own, what was deleted until it was called.
+	eraseDue() <-chan struct{}
+	erase(ctx context.Context, change changer) error
 	close(ctx context.Context) error
 }
 
@@ -102,6 +108,7 @@ type fragments struct {
 	chunkDay  string // condition on chunk: on day $2, where chunks are kept by day
 	jsonPairs string // format: placeholder: a table of the pairs of an array [[text, integer]]: n from 1, name, number
 	apart     string // ends a subquery whose columns are computed once for each row, not once for each use
+	judged    string // of e: the event that a judge's session is about, as text
 	lock      string // ends a read of e that holds the row for this transaction, where there are other writers
 }
 

@@ -294,20 +294,24 @@ func (s *Store) relink(ctx context.Context, tx writeTx, project int64, d documen
 	return nil
 }
 
-// DeleteDatapoint deletes a datapoint and takes it out of its datasets. Their old versions still
-// have it as it was. fault.NotFound if there is none.
+// DeleteDatapoint deletes a datapoint with all its versions and takes it out of its datasets. Their
+// old versions still tell that it was there, by its id. fault.NotFound if there is none.
 func (s *Store) DeleteDatapoint(ctx context.Context, projectID int64, id string) error {
-	return s.changeLinks(ctx, 0, "delete datapoint", func(ctx context.Context, tx writeTx) error {
+	err := s.changeLinks(ctx, 0, "delete datapoint", func(ctx context.Context, tx writeTx) error {
 		d, links, held, err := s.holdLinked(ctx, tx, projectID, id, nil)
 		if err != nil {
-			return err
-		}
-		if err := keepPoint(ctx, tx, projectID, d); err != nil {
 			return err
 		}
 		if err := s.relink(ctx, tx, projectID, d, held, relinking{gone: links}); err != nil {
 			return err
 		}
+		if _, err := insertRows(ctx, tx, "deletion", []string{"project_id", "kind", "id"}, [][]any{{projectID, datapoints.table, id}}); err != nil {
+			return err
+		}
 		return datapoints.remove(ctx, tx, projectID, id)
 	})
+	if err != nil {
+		return err
+	}
+	return s.sweep(ctx, datapoints.table, projectID, id)
 }

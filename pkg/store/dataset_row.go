@@ -158,7 +158,8 @@ func (s *Store) DatapointIDs(ctx context.Context, projectID int64, datasetID str
 
 // DatapointsIn reads the datapoints that a dataset had in a version as they were then, in order:
 // at most limit of them behind position after, which is 0 at first. next is where to go on, 0 at
-// the end. Their LinkedDatasets are those of now.
+// the end. Their LinkedDatasets are those of now. Of those that are deleted by now only the id is left,
+// and Deleted is set.
 func (s *Store) DatapointsIn(ctx context.Context, projectID int64, datasetID string, version, after int64, limit int) (list []dataset.Datapoint, next int64, err error) {
 	var docs []document
 	err = each(ctx, s.db, `SELECT r.pos, r.datapoint_id, r.rev, coalesce(d.created_ms, v.created_ms), coalesce(d.updated_ms, v.updated_ms), coalesce(d.doc, v.doc)
@@ -170,15 +171,23 @@ func (s *Store) DatapointsIn(ctx context.Context, projectID int64, datasetID str
 			var d document
 			var created, updated *int64
 			var doc *string
-			if err := scan(&next, &d.id, &d.version, &created, &updated, &doc); err != nil || doc == nil {
-				return err // no text: the dataset is being deleted
+			if err := scan(&next, &d.id, &d.version, &created, &updated, &doc); err != nil {
+				return err
 			}
-			d.created, d.updated, d.doc = *created, *updated, []byte(*doc)
+			if doc != nil { // else it is deleted
+				d.created, d.updated, d.doc = *created, *updated, []byte(*doc)
+			}
 			docs = append(docs, d)
 			return nil
 		})
 	if err == nil {
 		list, err = s.pointsOf(ctx, projectID, docs)
+	}
+	for i := range list {
+		if docs[i].doc == nil {
+			list[i] = dataset.Datapoint{ID: docs[i].id, Deleted: true}
+			list[i].Complete()
+		}
 	}
 	return list, next, s.kind(err, "read datapoints")
 }

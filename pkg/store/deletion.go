@@ -3,7 +3,9 @@ package store
 import (
 	"context"
 	"fmt"
+	"time"
 
+	"github.com/google/uuid"
 	"go.uber.org/zap"
 )
 
@@ -13,9 +15,11 @@ import (
 // sweeps delete a slice of what belongs to a document of each table that has such rows.
 var sweeps = map[string]func(ctx context.Context, tx writeTx, project int64, id string) (more bool, err error){
 	configurations.table: configurations.forget,
+	datapoints.table:     datapoints.forget,
 	datasets.table:       sweepDataset,
 	metrics.table:        forgetMetricVersions,
 	queues.table:         sweepQueue,
+	runs.table:           sweepRun,
 }
 
 // deleteDocument deletes a document and what belongs to it. fault.NotFound if there is none.
@@ -65,12 +69,54 @@ func (s *Store) finishDeletions(ctx context.Context) {
 		return err
 	})
 	for _, l := range list {
-		if err == nil && sweeps[l.kind] != nil {
+		switch {
+		case err != nil:
+		case l.kind == deletedSession:
+			err = s.deleteSession(ctx, l.project, uuid.MustParse(l.id), false)
+		case sweeps[l.kind] != nil:
 			err = s.sweep(ctx, l.kind, l.project, l.id)
 		}
 	}
 	if err != nil && ctx.Err() == nil {
 		s.options.Logger.Warn("finish deletions", zap.Error(err))
+	}
+}
+
+// Pauses of what erases deleted text from files: before a try after one that failed, and between two,
+// as a multiple of the time that the last one took, and at most.
+const (
+	eraseAgain    = time.Second
+	erasePart     = 10
+	maxErasePause = 10 * time.Minute
+)
+
+// erasing removes what was deleted from the database's files until ctx ends, beginning with what the
+// last process left.
+func (s *Store) erasing(ctx context.Context) {
+	for {
+		start := time.Now()
+		err := s.db.erase(ctx, func(ctx context.Context, f func(context.Context, writeTx) error) error {
+			return s.change(ctx, 0, uuid.Nil, 0, f)
+		})
+		pause := min(erasePart*time.Since(start), maxErasePause)
+		if err != nil && ctx.Err() == nil {
+			s.options.Logger.Warn("erase deleted data from files", zap.Error(err))
+			pause = max(pause, eraseAgain)
+		}
+		wait := time.NewTimer(pause)
+		select {
+		case <-ctx.Done():
+		case <-wait.C:
+		}
+		wait.Stop()
+		if err != nil && ctx.Err() == nil {
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.db.eraseDue():
+		}
 	}
 }
 

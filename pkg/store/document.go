@@ -101,6 +101,9 @@ func (t documents) remove(ctx context.Context, tx writeTx, project int64, id str
 	if err == nil && n == 0 {
 		err = t.missing(id)
 	}
+	if err == nil {
+		err = tx.deleted(ctx)
+	}
 	return err
 }
 
@@ -219,6 +222,9 @@ const deleteDocsSlice = 500
 func deleteRows(ctx context.Context, tx writeTx, table, key, cond string, args ...any) (more bool, err error) {
 	n, err := tx.exec(ctx, fmt.Sprintf(`DELETE FROM %s WHERE (%s) IN (SELECT %s FROM %s WHERE %s LIMIT %d)`,
 		table, key, key, table, cond, deleteDocsSlice), args...)
+	if err == nil && n > 0 {
+		err = tx.deleted(ctx)
+	}
 	return n == deleteDocsSlice, err
 }
 

@@ -3,9 +3,11 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/google/uuid"
 
+	"github.com/spangrove/spangrove/pkg/evaluation"
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/query"
@@ -17,24 +19,34 @@ import (
 const deleteSlice = 500
 
 // DeleteEvent deletes one event and its payload; its children stay, as orphans. The id of a
-// session deletes the session. fault.NotFound if there is none.
+// session deletes the session, and a session that nobody started ends with its last event. What
+// judges recorded of the event goes, too. Updates that wait for an event of this id are dropped,
+// which is enough for success. fault.NotFound if there is nothing.
 func (s *Store) DeleteEvent(ctx context.Context, projectID int64, id uuid.UUID) error {
 	session := false
+	var judges []uuid.UUID
 	err := s.change(ctx, projectID, id, 0, func(ctx context.Context, tx writeTx) error {
 		old, err := s.find(ctx, tx, projectID, id)
+		if fault.Of(err) == fault.NotFound {
+			if n, failed := s.erasePending(ctx, tx, projectID, []uuid.UUID{id}); failed != nil || n > 0 {
+				return failed
+			}
+		}
 		if err != nil {
 			return err
 		}
 		if session = old.IsSession(); session {
+			id = old.ID
 			return nil
+		}
+		var span uuid.UUID
+		if _, err := one(ctx, tx, `SELECT span FROM ev WHERE project_id = $1 AND day = $2 AND event_id = $3`, []any{projectID, old.day, tx.id(old.ID)}, scanID{&span}); err != nil {
+			return err
 		}
 		if err := s.erase(ctx, tx, old); err != nil {
 			return err
 		}
-		if err := eraseNotes(ctx, tx, projectID, []uuid.UUID{id}); err != nil {
-			return err
-		}
-		if err := eraseEvaluations(ctx, tx, projectID, []uuid.UUID{id}); err != nil {
+		if judges, err = s.eraseBeside(ctx, tx, projectID, []uuid.UUID{old.ID}, []uuid.UUID{old.ID, span}); err != nil {
 			return err
 		}
 		if old.trace != 0 {
@@ -45,19 +57,45 @@ func (s *Store) DeleteEvent(ctx context.Context, projectID int64, id uuid.UUID) 
 		if err := s.addTotals(ctx, tx, projectID, old.SessionID, totals{}.minus(h.totals), old.Start, old.End); err != nil {
 			return err
 		}
+		if over, err := s.endImplicit(ctx, tx, projectID, old.SessionID); err != nil || over {
+			return err
+		}
 		return s.recount(ctx, tx, projectID, old.SessionID)
 	})
 	if err == nil && session {
 		return s.DeleteSession(ctx, projectID, id)
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return s.deleteJudges(ctx, projectID, judges)
 }
 
-// DeleteSession deletes a session with all its events. fault.NotFound if there is none.
-// Events that arrive while it runs may survive it, as those of a new session.
+// endImplicit deletes a session that nobody started and that has no event any more but its own. over
+// reports whether it did.
+func (s *Store) endImplicit(ctx context.Context, tx writeTx, project int64, session uuid.UUID) (over bool, err error) {
+	var made, left int
+	found, err := one(ctx, tx, `SELECT made, CASE WHEN EXISTS (SELECT 1 FROM ev WHERE `+s.db.frag().bySession+` AND event_id <> $2) THEN 1 ELSE 0 END
+		FROM session WHERE project_id = $1 AND session_id = $2`, []any{project, tx.id(session)}, &made, &left)
+	if err != nil || !found || made != madeAll || left > 0 {
+		return false, err
+	}
+	_, _, err = s.deleteSome(ctx, tx, project, session, false)
+	return true, err
+}
+
+// DeleteSession deletes a session with all its events, and what judges recorded of them.
+// fault.NotFound if there is none. Events that arrive while it runs may survive it, as those of a new
+// session. Once a slice is deleted, the others follow, also if ctx ends, and by the next process if
+// this one does.
 func (s *Store) DeleteSession(ctx context.Context, projectID int64, id uuid.UUID) error {
-	for first := true; ; first = false {
+	return s.deleteSession(ctx, projectID, id, true)
+}
+
+func (s *Store) deleteSession(ctx context.Context, projectID int64, id uuid.UUID, first bool) error {
+	for {
 		more := false
+		var judges []uuid.UUID
 		err := s.change(ctx, projectID, id, 0, func(ctx context.Context, tx writeTx) (err error) {
 			if first {
 				if to, ok, err := aliasOf(ctx, tx, projectID, id); err != nil {
@@ -66,66 +104,170 @@ func (s *Store) DeleteSession(ctx context.Context, projectID int64, id uuid.UUID
 					id = to
 				}
 			}
-			more, err = s.deleteSome(ctx, tx, projectID, id, first)
+			if more, judges, err = s.deleteSome(ctx, tx, projectID, id, first); err != nil {
+				return err
+			}
+			if more {
+				return deleteLater(ctx, tx, projectID, []uuid.UUID{id})
+			}
+			_, err = tx.exec(ctx, `DELETE FROM deletion WHERE project_id = $1 AND kind = $2 AND id = $3`, projectID, deletedSession, id.String())
 			return err
 		})
-		if err != nil || !more {
+		if err != nil {
 			return err
 		}
+		ctx = context.WithoutCancel(ctx)
+		if err := s.deleteJudges(ctx, projectID, judges); err != nil {
+			return err
+		}
+		if !more {
+			return nil
+		}
+		first = false
 	}
 }
 
-func (s *Store) deleteSome(ctx context.Context, tx writeTx, project int64, session uuid.UUID, first bool) (more bool, err error) {
+// deletedSession is the kind of a row in table deletion that names a session whose events are to be
+// deleted, or are still being deleted.
+const deletedSession = "session"
+
+// deleteLater notes that sessions are to be deleted, for whoever comes after this transaction.
+func deleteLater(ctx context.Context, tx writeTx, project int64, sessions []uuid.UUID) error {
+	rows := make([][]any, len(sessions))
+	for i, id := range sessions {
+		rows[i] = []any{project, deletedSession, id.String()}
+	}
+	_, err := insertRows(ctx, tx, "deletion", []string{"project_id", "kind", "id"}, rows)
+	return err
+}
+
+// deleteJudges deletes the sessions in which judges recorded what they said of events that are gone.
+func (s *Store) deleteJudges(ctx context.Context, project int64, sessions []uuid.UUID) error {
+	for _, id := range sessions {
+		if err := s.deleteSession(ctx, project, id, false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// eraseBeside deletes what stands beside events that are deleted: log records, updates that wait,
+// evaluations, and items of queues with their annotations. It notes the sessions in which judges
+// recorded what they said of these events for deletion, and gives their ids. spans are the ids by
+// which log records name the events.
+func (s *Store) eraseBeside(ctx context.Context, tx writeTx, project int64, events, spans []uuid.UUID) (judges []uuid.UUID, err error) {
+	if err := tx.deleted(ctx); err != nil {
+		return nil, err
+	}
+	if err := eraseNotes(ctx, tx, project, events, spans); err != nil {
+		return nil, err
+	}
+	if _, err := s.erasePending(ctx, tx, project, events); err != nil {
+		return nil, err
+	}
+	for group := range slices.Chunk(events, idsPerQuery) {
+		if err := eraseEvaluations(ctx, tx, project, group); err != nil {
+			return nil, err
+		}
+		for _, table := range []string{"queue_turn", "queue_item"} {
+			cond, args := tx.anyID("event_id", 2, group)
+			if _, err := tx.exec(ctx, `DELETE FROM `+table+` WHERE project_id = $1 AND queue_id IN (SELECT id FROM queue WHERE project_id = $1) AND `+cond,
+				append([]any{project}, args...)...); err != nil {
+				return nil, err
+			}
+		}
+		texts := make([]string, len(group))
+		for i, id := range group {
+			texts[i] = id.String()
+		}
+		f := s.db.frag()
+		cond, args := tx.anyText(f.judged, 2, texts)
+		err := each(ctx, tx, `SELECT DISTINCT `+f.sessionID+` FROM `+f.from+` WHERE e.project_id = $1 AND e.source = '`+evaluation.Source+`' AND `+cond,
+			append([]any{project}, args...), func(scan func(...any) error) error {
+				var id uuid.UUID
+				err := scan(scanID{&id})
+				judges = append(judges, id)
+				return err
+			})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return judges, deleteLater(ctx, tx, project, judges)
+}
+
+// erasePending deletes updates that wait for events with these ids, and counts them.
+func (s *Store) erasePending(ctx context.Context, tx writeTx, project int64, events []uuid.UUID) (n int64, err error) {
+	for group := range slices.Chunk(events, idsPerQuery) {
+		if s.db.lanes() == 1 && !slices.ContainsFunc(group, func(id uuid.UUID) bool { return s.pending.has(idKey{project, id}) }) {
+			continue
+		}
+		cond, args := tx.anyID("event_id", 2, group)
+		gone, err := tx.exec(ctx, `DELETE FROM pending WHERE project_id = $1 AND `+cond, append([]any{project}, args...)...)
+		if err != nil {
+			return n, err
+		}
+		n += gone
+	}
+	if n > 0 {
+		err = tx.deleted(ctx)
+	}
+	return n, err
+}
+
+func (s *Store) deleteSome(ctx context.Context, tx writeTx, project int64, session uuid.UUID, first bool) (more bool, judges []uuid.UUID, err error) {
 	var n int
 	found, err := one(ctx, tx, `SELECT 1 FROM session WHERE project_id = $1 AND session_id = $2`, []any{project, tx.id(session)}, &n)
 	if err != nil {
-		return false, err
+		return false, nil, err
 	}
 	if !found {
 		if first {
-			return false, fault.New(fault.NotFound, "no session %s", session)
+			return false, nil, fault.New(fault.NotFound, "no session %s", session)
 		}
-		return false, nil
+		return false, nil, nil
 	}
 	type row struct {
 		day   int32
 		id    uuid.UUID
+		span  uuid.UUID // by which its children and log records name it; Nil: by its id
 		typ   int
 		chunk *int64
 	}
 	var list []row
 	// In the order of their chunks, so that a chunk goes with the last of its events; the session
 	// event last, since events that arrive meanwhile need it.
-	err = each(ctx, tx, `SELECT day, event_id, type, chunk FROM ev WHERE `+s.db.frag().bySession+` ORDER BY CASE WHEN event_id = $2 THEN 1 ELSE 0 END, chunk LIMIT $3`,
+	err = each(ctx, tx, `SELECT day, event_id, span, type, chunk FROM ev WHERE `+s.db.frag().bySession+` ORDER BY CASE WHEN event_id = $2 THEN 1 ELSE 0 END, chunk LIMIT $3`,
 		[]any{project, tx.id(session), deleteSlice + 1}, func(scan func(...any) error) error {
 			var r row
-			if err := scan(&r.day, scanID{&r.id}, &r.typ, &r.chunk); err != nil {
+			if err := scan(&r.day, scanID{&r.id}, scanID{&r.span}, &r.typ, &r.chunk); err != nil {
 				return err
 			}
 			list = append(list, r)
 			return nil
 		})
 	if err != nil {
-		return false, err
+		return false, nil, err
 	}
 	if more = len(list) > deleteSlice; more {
 		list = list[:deleteSlice]
 	}
 	chunks := map[int64]int32{} // chunk to day
-	ids := make([]uuid.UUID, len(list))
+	ids, spans := make([]uuid.UUID, len(list)), make([]uuid.UUID, 0, len(list))
 	for i := range list {
 		ids[i] = list[i].id
+		spans = append(spans, ids[i])
+		if list[i].span != uuid.Nil {
+			spans = append(spans, list[i].span)
+		}
 	}
-	if err := eraseNotes(ctx, tx, project, ids); err != nil {
-		return false, err
-	}
-	if err := eraseEvaluations(ctx, tx, project, ids); err != nil {
-		return false, err
+	if judges, err = s.eraseBeside(ctx, tx, project, ids, spans); err != nil {
+		return false, nil, err
 	}
 	for _, r := range list {
 		gone, err := tx.exec(ctx, `DELETE FROM ev WHERE project_id = $1 AND day = $2 AND event_id = $3`, project, r.day, tx.id(r.id))
 		if err != nil {
-			return false, err
+			return false, nil, err
 		}
 		tx.counts().add(project, query.TypeOf(r.typ), -gone)
 		if r.chunk != nil {
@@ -136,19 +278,19 @@ func (s *Store) deleteSome(ctx context.Context, tx writeTx, project int64, sessi
 		var left int
 		if more {
 			if _, err := one(ctx, tx, `SELECT count(*) FROM ev WHERE `+s.db.frag().bySession+` AND chunk = $3 AND day = $4`, []any{project, tx.id(session), c, day}, &left); err != nil {
-				return false, err
+				return false, nil, err
 			}
 		}
 		if left > 0 {
 			continue
 		}
 		if _, err := tx.exec(ctx, `DELETE FROM chunk WHERE id = $1`, c); err != nil {
-			return false, err
+			return false, nil, err
 		}
 		s.chunks.drop(c)
 	}
 	if more {
-		return true, nil
+		return true, judges, nil
 	}
 	for _, stmt := range []string{
 		`DELETE FROM note WHERE project_id = $1 AND trace_id IN (SELECT trace_id FROM trace WHERE project_id = $1 AND session_id = $2)`,
@@ -158,12 +300,12 @@ func (s *Store) deleteSome(ctx context.Context, tx writeTx, project int64, sessi
 		`DELETE FROM pending WHERE project_id = $1 AND event_id = $2`,
 	} {
 		if _, err := tx.exec(ctx, stmt, project, tx.id(session)); err != nil {
-			return false, err
+			return false, nil, err
 		}
 	}
 	tx.reshape().dropped(project, session)
 	s.traces.Purge() // rare, and the cache fills again
-	return false, nil
+	return false, judges, nil
 }
 
 // erase deletes one event's row and its payload: a chunk it shares is written anew without it.

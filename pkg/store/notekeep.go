@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -185,12 +186,17 @@ func (s *Store) meetAfter(ctx context.Context, project int64, b *event.Batch) er
 	return s.meet(ctx, project, late)
 }
 
-// eraseNotes deletes the notes of events.
-func eraseNotes(ctx context.Context, tx writeTx, project int64, events []uuid.UUID) error {
-	for start := 0; start < len(events); start += idsPerQuery {
-		cond, args := tx.anyID("event_id", 2, events[start:min(start+idsPerQuery, len(events))])
-		if _, err := tx.exec(ctx, `DELETE FROM note WHERE project_id = $1 AND `+cond, append([]any{project}, args...)...); err != nil {
-			return err
+// eraseNotes deletes the notes of events, and of spans those that wait.
+func eraseNotes(ctx context.Context, tx writeTx, project int64, events, spans []uuid.UUID) error {
+	for _, by := range []struct {
+		column string
+		ids    []uuid.UUID
+	}{{"event_id", events}, {"span_id", spans}} {
+		for group := range slices.Chunk(by.ids, idsPerQuery) {
+			cond, args := tx.anyID(by.column, 2, group)
+			if _, err := tx.exec(ctx, `DELETE FROM note WHERE project_id = $1 AND `+cond, append([]any{project}, args...)...); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -126,6 +126,7 @@ func (d *postgresDB) frag() fragments {
 		chunkDay:  " AND day = $2",
 		jsonPairs: "(SELECT n, v ->> 0 AS name, (v ->> 1)::bigint AS number FROM json_array_elements(%s::json) WITH ORDINALITY AS x(v, n)) AS pairs",
 		apart:     " OFFSET 0",
+		judged:    "(e.metadata ->> 'target_event_id')",
 		lock:      " FOR UPDATE OF e",
 	}
 }
@@ -258,6 +259,10 @@ func (d *postgresDB) unavailable(err error) bool {
 	return errors.As(err, &ne) || errors.As(err, &ce) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
 		errors.Is(err, net.ErrClosed) || pgconn.SafeToRetry(err) || strings.Contains(err.Error(), "conn closed")
 }
+
+func (d *postgresDB) eraseDue() <-chan struct{} { return nil }
+
+func (d *postgresDB) erase(context.Context, changer) error { return nil }
 
 func (d *postgresDB) close(context.Context) error {
 	d.pool.Close()

@@ -55,6 +55,8 @@ func (t *postgresTx) anyText(column string, placeholder int, list []string) (str
 
 func (t *postgresTx) forUpdate() string { return " FOR UPDATE" }
 
+func (t *postgresTx) deleted(context.Context) error { return nil } // the server's VACUUM reuses dead rows
+
 func (t *postgresTx) skipLocked() string { return " FOR UPDATE SKIP LOCKED" }
 
 func (t *postgresTx) anyNumber(column string, placeholder int, list []int64) (string, []any) {

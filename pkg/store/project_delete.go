@@ -84,11 +84,13 @@ func (s *Store) DeleteProject(ctx context.Context, id int64) (gone <-chan struct
 			return err
 		}
 		// No project can have a name with a control character.
-		if _, err := tx.exec(ctx, `UPDATE project SET name = $2, deleted_ms = $3 WHERE id = $1`, id, "\x01"+publicID, s.options.Now().UnixMilli()); err != nil {
+		if _, err := tx.exec(ctx, `UPDATE project SET name = $2, description = '', type = '', deleted_ms = $3 WHERE id = $1`, id, "\x01"+publicID, s.options.Now().UnixMilli()); err != nil {
 			return err
 		}
-		_, err = tx.exec(ctx, `DELETE FROM api_key WHERE project_id = $1`, id)
-		return err
+		if _, err := tx.exec(ctx, `DELETE FROM api_key WHERE project_id = $1`, id); err != nil {
+			return err
+		}
+		return tx.deleted(ctx)
 	})
 	if err != nil {
 		return nil, err
@@ -209,6 +211,9 @@ func (s *Store) purgeEvents(ctx context.Context, tx writeTx, id int64) (more boo
 			return nil
 		})
 	if err != nil || len(list) == 0 {
+		return false, err
+	}
+	if err := tx.deleted(ctx); err != nil {
 		return false, err
 	}
 	sizes := map[int64]int64{}

@@ -95,13 +95,12 @@ func (s *Store) Run(ctx context.Context, projectID int64, id string) (run.Run, e
 
 // DeleteRun deletes a run; its sessions stay. fault.NotFound if there is none.
 func (s *Store) DeleteRun(ctx context.Context, projectID int64, id string) error {
-	err := s.changeDocs(ctx, 0, "delete run", func(ctx context.Context, tx writeTx) error {
-		return runs.remove(ctx, tx, projectID, id)
-	})
-	if err != nil {
+	if err := s.deleteDocument(ctx, runs, projectID, id); err != nil {
 		return err
 	}
-	return s.forgetRun(ctx, projectID, id)
+	scope := scopeRun + id
+	s.catalogue.forget(projectID, &scope)
+	return nil
 }
 
 // FindRuns gives a page of the runs that match, the number of all that match, and of all there

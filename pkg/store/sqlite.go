@@ -30,6 +30,7 @@ type sqliteDB struct {
 	locked *sql.Conn // by an open transaction
 	wal    string    // path of the write-ahead log
 	log    *zap.Logger
+	dsn    func(busyMillis int, pragmas ...string) string
 
 	stmts map[string]*sql.Stmt // of the writer; used by the lane alone
 
@@ -39,6 +40,10 @@ type sqliteDB struct {
 	done    sync.WaitGroup
 	dirty   atomic.Bool // something was committed since the last checkpoint
 	restart atomic.Bool // the lane shall reset the log after its next commit
+
+	truncate    atomic.Bool   // the lane shall cut the log's file after its next commit
+	deletions   atomic.Int64  // commits that deleted something
+	deletedKick chan struct{} // holds one: there was such a commit
 }
 
 // Sizes of SQLite's caches and of its log.
@@ -73,10 +78,11 @@ func openSQLite(ctx context.Context, dir, synchronous string, log *zap.Logger) (
 	// No pragma here may write: a connection that opens would wait for the writer.
 	dsn := func(busyMillis int, extra ...string) string {
 		q := url.Values{"_pragma": append([]string{fmt.Sprintf("busy_timeout(%d)", busyMillis), "journal_mode(WAL)", "synchronous(" + synchronous + ")",
-			"temp_store(MEMORY)", "foreign_keys(ON)"}, extra...)}
+			"temp_store(MEMORY)", "foreign_keys(ON)",
+			"secure_delete(ON)"}, extra...)}
 		return "file:" + (&url.URL{Path: path}).EscapedPath() + "?" + q.Encode()
 	}
-	d := &sqliteDB{wal: path + "-wal", log: log, stmts: map[string]*sql.Stmt{}, stop: make(chan struct{})}
+	d := &sqliteDB{wal: path + "-wal", log: log, dsn: dsn, stmts: map[string]*sql.Stmt{}, stop: make(chan struct{}), deletedKick: make(chan struct{}, 1)}
 	if err := d.openAll(ctx, dir, dsn); err != nil {
 		_ = d.close(ctx)
 		return nil, err
@@ -164,6 +170,7 @@ func (d *sqliteDB) frag() fragments {
 		contains:  "instr(%s, %s) > 0",
 		jsonPairs: "(SELECT key + 1 AS n, value ->> 0 AS name, value ->> 1 AS number FROM json_each(%s))",
 		apart:     " LIMIT -1",
+		judged:    "(e.metadata ->> '$.target_event_id')",
 		bySession: "sid = (SELECT sid FROM session WHERE project_id = $1 AND session_id = $2)",
 	}
 }
@@ -250,17 +257,30 @@ func (d *sqliteDB) write(ctx context.Context, _ int, f func(writeTx) error) (err
 	if _, err := d.writer.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
-	if err := f(&sqliteTx{d: d, tally: tally{}}); err != nil {
+	tx := &sqliteTx{d: d, tally: tally{}}
+	if err := f(tx); err != nil {
 		return err
 	}
 	if _, err := d.writer.ExecContext(always, "COMMIT"); err != nil {
 		return err
 	}
 	d.dirty.Store(true)
-	if d.restart.CompareAndSwap(true, false) {
+	if tx.deletes {
+		d.deletions.Add(1)
+		select {
+		case d.deletedKick <- struct{}{}:
+		default:
+		}
+	}
+	restart, truncate := d.restart.Swap(false), d.truncate.Swap(false)
+	if restart || truncate {
 		// Nearly everything is copied back by now; what is left is small. A reader that
 		// still stands on the log makes this a no-op, never an error to the caller.
-		for _, pragma := range []string{fmt.Sprintf("busy_timeout = %d", restartMillis), "wal_checkpoint(RESTART)", fmt.Sprintf("busy_timeout = %d", busyMillis)} {
+		how := "wal_checkpoint(RESTART)"
+		if truncate {
+			how = "wal_checkpoint(TRUNCATE)"
+		}
+		for _, pragma := range []string{fmt.Sprintf("busy_timeout = %d", restartMillis), how, fmt.Sprintf("busy_timeout = %d", busyMillis)} {
 			_, _ = d.writer.ExecContext(always, "PRAGMA "+pragma)
 		}
 	}

@@ -17,6 +17,7 @@ type sqliteTx struct {
 	shape   *reshape
 	list    *listing
 	arrived *arrivals
+	deletes bool // something that shall be erased
 }
 
 func (t *sqliteTx) counts() tally { return t.tally }

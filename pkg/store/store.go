@@ -204,6 +204,7 @@ func open(ctx context.Context, db database, dialect query.Dialect, o Options) (_
 	if db.lanes() > 1 {
 		s.work.Go(func() { s.watchOnline(background) })
 	}
+	s.work.Go(func() { s.erasing(background) })
 	s.work.Add(3)
 	go func() { defer s.work.Done(); s.fillSeen(background, days) }()
 	go func() { defer s.work.Done(); s.expire(background) }()

@@ -83,6 +83,9 @@ func AppendDatapoint(dst []byte, d *dataset.Datapoint, p *project.Project, older
 	if d.Type != nil {
 		b.String("type", *d.Type)
 	}
+	if d.Deleted {
+		b.Bool("deleted", true)
+	}
 	addTimes(b, d.Created, d.Updated, older)
 	return append(dst, b.Bytes()...)
 }

@@ -17,7 +17,7 @@ var datapointTests = []test{
 
 var versionTests = []test{
 	{"Version/every change of a dataset makes one", versionEach},
-	{"Version/a deleted datapoint stays in old ones", versionDeleted},
+	{"Version/of a deleted datapoint old ones have the id", versionDeleted},
 	{"Version/old ones go with the last dataset that had them", versionSweep},
 }
 
@@ -169,19 +169,23 @@ func versionEach(e *env) {
 	e.updateDataset(dataset.Update{ID: id, Name: pointer("seven"), Datapoints: []string{p[1]}}) // 7
 	e.updatePoint(dataset.PointUpdate{ID: p[1], Inputs: raw(`{"n":"B"}`)})                      // none: it says so
 	e.updatePoint(dataset.PointUpdate{ID: p[0], LinkedDatasets: []string{id}})                  // 8
-	e.ok(e.s.DeleteDatapoint(e.ctx, e.project, p[0]))                                           // 9
-	e.equal("in force", int64(9), e.head(id, 0).Version)
-	for v, want := range []string{"", "one a b", "one a b", "one A b", "one A b c", "one AA b c", "one AA c", "seven B", "seven B AA", "seven B"} {
-		if v > 0 {
-			d := e.head(id, int64(v))
-			e.equal(fmt.Sprint("version ", v), want, d.Name+" "+e.rows(id, int64(v)))
-			e.equal("its number", int64(v), d.Version)
+	versions := func(when string, want ...string) {
+		for i, want := range want {
+			v := int64(i + 1)
+			d := e.head(id, v)
+			e.equal(fmt.Sprint(when, ", version ", v), want, d.Name+" "+e.rows(id, v))
+			e.equal("its number", v, d.Version)
 		}
 	}
+	versions("before", "one a b", "one a b", "one A b", "one A b c", "one AA b c", "one AA c", "seven B", "seven B AA")
+	e.equal("the other", "a/A/AA", e.rows(other, 1)+"/"+e.rows(other, 2)+"/"+e.rows(other, 3))
+	e.ok(e.s.DeleteDatapoint(e.ctx, e.project, p[0])) // 9
+	e.equal("in force", int64(9), e.head(id, 0).Version)
+	versions("after", "one - b", "one - b", "one - b", "one - b c", "one - b c", "one - c", "seven B", "seven B -", "seven B")
 	if d := e.head(id, 1); d.Description != nil || d.Updated != 0 {
 		e.Errorf("the first version: %+v", d)
 	}
-	e.equal("the other", "a/A/AA/", e.rows(other, 1)+"/"+e.rows(other, 2)+"/"+e.rows(other, 3)+"/"+e.rows(other, 0))
+	e.equal("the other", "-/-/-/", e.rows(other, 1)+"/"+e.rows(other, 2)+"/"+e.rows(other, 3)+"/"+e.rows(other, 0))
 	_, err := e.s.Dataset(e.ctx, e.project, id, 10)
 	e.equal("a version to come", fault.NotFound, fault.Of(err))
 	list, total, err := e.s.DatasetVersions(e.ctx, e.project, id, 4, 2)
@@ -196,7 +200,12 @@ func versionDeleted(e *env) {
 	e.ok(e.s.DeleteDatapoint(e.ctx, e.project, p))
 	e.reopen(optionsNone)
 	e.equal("now", "", e.rows(id, 0))
-	e.equal("then", "a", e.rows(id, 1))
+	old, _, err := e.s.DatapointsIn(e.ctx, e.project, id, 1, 0, 10)
+	e.ok(err)
+	gone := dataset.Datapoint{ID: p, Deleted: true}
+	gone.Complete()
+	e.equal("then", []dataset.Datapoint{gone}, old)
+	e.equal("old datapoints", 0, e.place.Count(e.T, `SELECT count(*) FROM revision WHERE kind = 'datapoint'`))
 	list, err := e.s.LoadDatapoints(e.ctx, e.project, []string{p})
 	e.ok(err)
 	e.equal("by itself", 0, len(list))

@@ -83,6 +83,9 @@ func (e *env) rows(id string, version int64) string {
 }
 
 func nameOf(p dataset.Datapoint) string {
+	if p.Deleted {
+		return "-"
+	}
 	return strings.Trim(strings.TrimPrefix(strings.TrimSuffix(string(p.Inputs), "}"), `{"n":`), `"`)
 }
 

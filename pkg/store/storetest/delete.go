@@ -12,6 +12,7 @@ import (
 var deleteTests = []test{
 	{"Delete/an event out of a shared chunk", deleteShared},
 	{"Delete/all events of a chunk", deleteAll},
+	{"Delete/all events of a session that was started", deleteAllStarted},
 	{"Delete/a session", deleteSession},
 	{"Delete/a session of many events", deleteLarge},
 	{"Delete/a session by its event", deleteSessionEvent},
@@ -64,7 +65,19 @@ func deleteAll(e *env) {
 	for _, x := range sample() {
 		e.ok(e.s.DeleteEvent(e.ctx, e.project, x.ID))
 	}
-	e.equal("chunks", 0, e.place.Count(e.T, `SELECT count(*) FROM chunk`))
+	e.empty()
+	if _, err := e.s.Session(e.ctx, e.project, id("s")); fault.Of(err) != fault.NotFound {
+		e.Errorf("a session that nobody started, without events: %v, want NotFound", err)
+	}
+	e.put(sample()...) // as those of a new session
+	e.holds(sample()...)
+}
+
+func deleteAllStarted(e *env) {
+	e.put(append([]event.Event{start("s", "session", 0, 10)}, sample()...)...)
+	for _, x := range sample() {
+		e.ok(e.s.DeleteEvent(e.ctx, e.project, x.ID))
+	}
 	e.equal("events", 1, len(e.session(id("s"))))
 	e.wantRollup("s", "num_events=0 num_model_events=0 has_feedback=false cost= total_tokens=0 prompt_tokens=0 completion_tokens=0")
 }

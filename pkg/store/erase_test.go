@@ -1,0 +1,237 @@
+package store_test
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/binary"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/store"
+)
+
+// filesWith lists the files of a directory that contain a text, with how often.
+func filesWith(t *testing.T, dir string, texts ...[]byte) (found []string) {
+	t.Helper()
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		data, err := os.ReadFile(filepath.Join(dir, f.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range texts {
+			if n := bytes.Count(data, text); n > 0 {
+				found = append(found, fmt.Sprintf("%s: %q %d times", f.Name(), text, n))
+			}
+		}
+	}
+	return found
+}
+
+// waitErased waits until the store has erased what was deleted.
+func waitErased(t *testing.T, place sqlitePlace) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); place.Count(t, `SELECT count(*) FROM setting WHERE name = 'erase'`)+place.Count(t, `SELECT count(*) FROM deletion`) > 0; {
+		if time.Now().After(end) {
+			t.Fatal("what was deleted is not erased")
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// marked is a batch of events of many sizes that all carry a mark wherever an event can carry text.
+func marked(mark string, session uuid.UUID, n int) []event.Event {
+	var list []event.Event
+	for i := range n {
+		long := strings.Repeat(mark+" ", 1+i*i%700)
+		e := event.Event{ID: uuid.New(), SessionID: session, Type: event.TypeTool, Name: fmt.Sprint("tool ", i%5), Source: mark,
+			Metadata: fmt.Appendf(nil, `{"note":%q,"more":%q}`, long, mark), Inputs: fmt.Appendf(nil, `{"x":%q}`, long), Outputs: fmt.Appendf(nil, `%q`, mark),
+			UserProperties: fmt.Appendf(nil, `{"user_id":%q}`, mark+fmt.Sprint(i)), Feedback: fmt.Appendf(nil, `{"note":%q}`, mark), Metrics: fmt.Appendf(nil, `{"said":%q}`, mark)}
+		if i%3 == 0 {
+			e.Error = &long
+		}
+		e.Start = float64(time.Now().Add(-time.Hour).UnixMilli())
+		e.Complete(time.Now())
+		list = append(list, e)
+	}
+	return list
+}
+
+// Many updates split pages again and again, so that copies of rows stand in unused parts of pages.
+func TestErasedFromFiles(t *testing.T) {
+	t.Parallel()
+	place := sqlitePlace{t.TempDir()}
+	s := place.Open(t, store.Options{})
+	p, err := s.EnsureProject(t.Context(), "default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const mark = "Mm4rk3d"
+	keep, session := uuid.New(), uuid.New()
+	for range 12 {
+		for _, batch := range [][]event.Event{marked("kept", keep, 40), marked(mark, session, 40)} {
+			if err := s.Put(t.Context(), p.ID, event.Batch{Events: batch}); err != nil {
+				t.Fatal(err)
+			}
+			for i := 0; i < len(batch); i += 3 {
+				if _, err := s.Update(t.Context(), p.ID, event.Update{EventID: batch[i].ID, Metadata: batch[len(batch)-i-1].Metadata}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	if len(filesWith(t, place.dir, []byte(mark))) == 0 {
+		t.Fatal("the mark is in no file before the deletion")
+	}
+	if err := s.DeleteSession(t.Context(), p.ID, session); err != nil {
+		t.Fatal(err)
+	}
+	waitErased(t, place)
+	if found := filesWith(t, place.dir, []byte(mark)); found != nil {
+		t.Errorf("after the deletion: %s", found)
+	}
+	if n := place.Count(t, `SELECT count(*) FROM ev`); n != 12*40+1 {
+		t.Errorf("%d events are left, want %d", n, 12*40+1)
+	}
+	if err := s.Close(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if n := place.Count(t, `SELECT count(*) FROM pragma_integrity_check WHERE integrity_check <> 'ok'`); n != 0 {
+		t.Errorf("%d errors in the database", n)
+	}
+}
+
+// A split of a page may leave a copy of a row in the page's unused part, where secure_delete does not
+// look. Such copies go with the next deletion, and also if the process that should do it has ended.
+func TestErasesCopiesThatSplitsLeft(t *testing.T) {
+	t.Parallel()
+	place := sqlitePlace{t.TempDir()}
+	s := place.Open(t, store.Options{})
+	if _, err := s.EnsureProject(t.Context(), "default"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	const mark = "Mm4rk3d"
+	db := place.db(t)
+	exec := func(text string, args ...any) {
+		t.Helper()
+		if _, err := db.ExecContext(t.Context(), text, args...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	db.SetMaxOpenConns(1)
+	// Rows deleted without being overwritten, in pages that are in use and in pages that are free.
+	exec(`CREATE TABLE test_rows (k INTEGER PRIMARY KEY, v TEXT) STRICT`)
+	exec(`BEGIN`)
+	for n := range 3000 {
+		exec(`INSERT INTO test_rows VALUES (?, ?)`, n, strings.Repeat(mark, 1+n%200))
+	}
+	exec(`COMMIT`)
+	exec(`DELETE FROM test_rows WHERE k % 10 <> 0 AND k < 2000 OR k > 2500`)
+	exec(`UPDATE test_rows SET v = 'clean'`)
+	// A page with a copy in its unused part, and the first page likewise.
+	for _, no := range []int{1, rootOf(t, db)} {
+		var page []byte
+		if err := db.QueryRowContext(t.Context(), `SELECT data FROM sqlite_dbpage WHERE pgno = ?`, no).Scan(&page); err != nil {
+			t.Fatal(err)
+		}
+		head := 0
+		if no == 1 {
+			head = 100
+		}
+		copy(page[int(binary.BigEndian.Uint16(page[head+5:]))-len(mark):], mark)
+		exec(`UPDATE sqlite_dbpage SET data = ? WHERE pgno = ?`, page, no)
+	}
+	exec(`INSERT INTO setting VALUES ('erase', '')`)
+	exec(`PRAGMA wal_checkpoint(TRUNCATE)`)
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if len(filesWith(t, place.dir, []byte(mark))) == 0 {
+		t.Fatal("the mark is in no file before")
+	}
+	place.Open(t, store.Options{})
+	waitErased(t, place)
+	if found := filesWith(t, place.dir, []byte(mark)); found != nil {
+		t.Error(found)
+	}
+	if n := place.Count(t, `SELECT count(*) FROM pragma_integrity_check WHERE integrity_check <> 'ok'`); n != 0 {
+		t.Errorf("%d errors in the database", n)
+	}
+}
+
+func rootOf(t *testing.T, db *sql.DB) (no int) {
+	t.Helper()
+	if err := db.QueryRowContext(t.Context(), `SELECT rootpage FROM sqlite_schema WHERE name = 'test_rows'`).Scan(&no); err != nil {
+		t.Fatal(err)
+	}
+	return no
+}
+
+// What a process leaves of a deletion, the next finishes.
+func TestErasureGoesOn(t *testing.T) {
+	t.Parallel()
+	place := sqlitePlace{t.TempDir()}
+	s := place.Open(t, store.Options{})
+	p, err := s.EnsureProject(t.Context(), "default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const mark = "Mm4rk3d"
+	session := uuid.New()
+	for range 4 {
+		if err := s.Put(t.Context(), p.ID, event.Batch{Events: marked(mark, session, 400)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	deleting := make(chan error, 1)
+	go func() { deleting <- s.DeleteSession(context.Background(), p.ID, session) }()
+	for place.Count(t, `SELECT count(*) FROM deletion`) == 0 {
+		if len(deleting) > 0 {
+			t.Fatal("deleted in one slice")
+		}
+	}
+	// The files as a process that ends here leaves them. Pages of the log may be written meanwhile;
+	// what SQLite would not take of it, it ignores.
+	dir := t.TempDir()
+	for _, f := range []string{"spangrove.db", "spangrove.db-wal"} {
+		data, err := os.ReadFile(filepath.Join(place.dir, f))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, f), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := <-deleting; err != nil {
+		t.Fatal(err)
+	}
+	next := sqlitePlace{dir}
+	if next.Count(t, `SELECT count(*) FROM ev`) == 0 {
+		t.Skip("the deletion was over before the files were copied")
+	}
+	next.Open(t, store.Options{})
+	waitErased(t, next)
+	if n := next.Count(t, `SELECT count(*) FROM ev`); n != 0 {
+		t.Errorf("%d events are left", n)
+	}
+	for _, place := range []sqlitePlace{place, next} {
+		waitErased(t, place)
+		if found := filesWith(t, place.dir, []byte(mark)); found != nil {
+			t.Error(found)
+		}
+	}
+}
