@@ -58,6 +58,30 @@ type Failure struct {
 	Context   Object `json:"context,omitempty"`
 }
 
+// UnmarshalJSON reads a code that is a number, too, as its digits.
+func (f *Failure) UnmarshalJSON(text []byte) error {
+	type plain Failure
+	read := struct {
+		*plain
+		Code any `json:"code"`
+	}{plain: (*plain)(f)}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	if err := d.Decode(&read); err != nil {
+		return err
+	}
+	switch code := read.Code.(type) {
+	case nil:
+	case string:
+		f.Code = code
+	case json.Number:
+		f.Code = code.String()
+	default:
+		return fmt.Errorf("code: must be a string or a number")
+	}
+	return nil
+}
+
 // ModelCall is what a model's event has besides.
 type ModelCall struct {
 	Model           string   `json:"model"`
@@ -126,18 +150,25 @@ func (t *Timestamp) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// Complete fills in what the event's maker may leave out: ids (UUIDs of version 4), the start, a
-// duration and end where one follows from the other, and the status.
+// Complete fills in what the event's maker may leave out: ids (UUIDs of version 4), the start, the
+// end and duration, and the status. End and duration follow from each other; without both, the
+// event ended now.
 func (e *ClientEvent) Complete(now time.Time) {
 	e.EventID = or(e.EventID, uuid.NewString())
 	e.SessionID = or(e.SessionID, uuid.NewString())
 	if e.StartTime.IsZero() {
 		e.StartTime = Timestamp{now.UTC().Truncate(time.Microsecond)}
 	}
+	if e.EndTime.IsZero() && e.DurationMS == nil {
+		e.EndTime = Timestamp{now.UTC().Truncate(time.Microsecond)}
+		if e.EndTime.Before(e.StartTime.Time) {
+			e.EndTime = e.StartTime
+		}
+	}
 	switch {
-	case e.EndTime.IsZero() && e.DurationMS != nil:
+	case e.EndTime.IsZero():
 		e.EndTime = Timestamp{Time(Millis(e.StartTime.Time) + *e.DurationMS)}
-	case !e.EndTime.IsZero() && e.DurationMS == nil:
+	case e.DurationMS == nil:
 		e.DurationMS = Ptr(Millis(e.EndTime.Time) - Millis(e.StartTime.Time))
 	}
 	if e.Status == "" {

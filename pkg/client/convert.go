@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/google/uuid"
 )
@@ -36,6 +37,14 @@ const (
 	textOfUnnamedFailure = "error"
 )
 
+// millisOf cuts off what the time's JSON does not have, too, so that the way back gives the same.
+func millisOf(t Timestamp) float64 {
+	if t.IsZero() {
+		return Millis(t.Time)
+	}
+	return Millis(t.Truncate(time.Microsecond))
+}
+
 // Input is the event as the server takes it. The error's message becomes the error; its other
 // parts, a status that the error does not imply, a tool's function and an evaluation stand in
 // metadata; a model's settings in config, its tool calls and a tool's return value in outputs; a
@@ -50,7 +59,7 @@ func (e *ClientEvent) Input() (EventInput, error) {
 	}
 	in := EventInput{
 		EventID: e.EventID, SessionID: e.SessionID, EventType: e.EventType, EventName: e.EventName, Source: e.Source,
-		StartTime: Millis(e.StartTime.Time), EndTime: Millis(e.EndTime.Time), Inputs: e.Inputs, UserProperties: e.UserProperties,
+		StartTime: millisOf(e.StartTime), EndTime: millisOf(e.EndTime), Inputs: e.Inputs, UserProperties: e.UserProperties,
 	}
 	if e.ParentID != nil {
 		in.ParentID = *e.ParentID

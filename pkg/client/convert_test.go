@@ -187,6 +187,10 @@ func TestClientEventsOnServer(t *testing.T) {
 		for i := range 200 {
 			e := clientEvents.Example(i)
 			e.EventID, e.SessionID = uuid.NewString(), session
+			if years := 2024 - e.StartTime.Year(); years > 0 || years < -1 { // events begin after 2014 and not in the future
+				e.StartTime = client.Timestamp{Time: e.StartTime.AddDate(years, 0, 0)}
+				e.EndTime = client.Timestamp{Time: e.EndTime.AddDate(years, 0, 0)}
+			}
 			want[e.EventID] = e
 			events = append(events, e)
 		}
@@ -376,5 +380,53 @@ func TestFloat(t *testing.T) {
 		if f, ok := client.Float(v); ok {
 			t.Errorf("%#v is %v", v, f)
 		}
+	}
+}
+
+// TestCompleteEnds: the end is made where neither it nor a duration is given.
+func TestCompleteEnds(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 5, 1, 12, 0, 0, 1500, time.UTC)
+	for name, tt := range map[string]struct {
+		start    time.Time
+		duration float64
+	}{"without a start": {time.Time{}, 0}, "began before": {now.Add(-2 * time.Second), 2000}, "begins later": {now.Add(time.Hour), 0}} {
+		e := client.ClientEvent{StartTime: client.Timestamp{Time: tt.start.Truncate(time.Microsecond)}}
+		e.Complete(now)
+		if e.EndTime.IsZero() || e.DurationMS == nil || *e.DurationMS != tt.duration {
+			t.Errorf("%s: end %v, duration %v; want %v ms", name, e.EndTime, e.DurationMS, tt.duration)
+		}
+	}
+}
+
+// TestNanosecondsAreCut: what an event's JSON cuts off, the server is not told either.
+func TestNanosecondsAreCut(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 5, 1, 12, 0, 0, 123456789, time.UTC)
+	e := client.ClientEvent{EventType: client.EventChain, EventName: "x", Project: "p", Source: "s", StartTime: client.Timestamp{Time: at}, EndTime: client.Timestamp{Time: at}}
+	e.Complete(at)
+	in, err := e.Input()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := at.Truncate(time.Microsecond); !client.Time(in.StartTime).Equal(want) || !client.Time(in.EndTime).Equal(want) {
+		t.Errorf("from %v to %v, want %v", client.Time(in.StartTime), client.Time(in.EndTime), want)
+	}
+}
+
+func TestFailureCode(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{`"E1"`: "E1", `429`: "429", `null`: ""} {
+		var e client.ClientEvent
+		if err := json.Unmarshal([]byte(`{"error": {"message": "m", "code": `+text+`, "context": {"n": 1}}}`), &e); err != nil {
+			t.Fatal(err)
+		}
+		if e.Error.Code != want || e.Error.Message != "m" || len(e.Error.Context) != 1 {
+			t.Errorf("%s: %+v", text, e.Error)
+		}
+	}
+	var e client.ClientEvent
+	if err := json.Unmarshal([]byte(`{"error": {"code": {}}}`), &e); err == nil {
+		t.Error("an object is read as a code")
 	}
 }

@@ -88,7 +88,7 @@ type EventInput struct {
 // prepare completes what makes the event the same one when it is sent again.
 func (e *EventInput) prepare() {
 	if e.EventType == EventSession {
-		e.EventID = or(e.EventID, e.SessionID)
+		e.EventID = or(e.EventID, or(e.SessionID, newSessionID()))
 	}
 	e.EventID = or(e.EventID, newID())
 	if e.Inputs == nil {
@@ -103,7 +103,7 @@ func (e *EventInput) ownSession() {
 	case e.EventType == EventSession:
 		e.SessionID = e.EventID
 	default:
-		e.SessionID = newID()
+		e.SessionID = newSessionID()
 	}
 }
 
@@ -216,7 +216,7 @@ func (s *EventService) create(ctx context.Context, path string, body any) (strin
 // CreateModel creates an event from the call of a model and gives its id.
 func (s *EventService) CreateModel(ctx context.Context, e ModelEventInput) (string, error) {
 	e.prepare()
-	e.SessionID = or(e.SessionID, newID())
+	e.SessionID = or(e.SessionID, newSessionID())
 	body, err := s.c.record(e.EventID, &e)
 	if err != nil {
 		return "", err
@@ -252,7 +252,7 @@ func (s *EventService) CreateModelBatch(ctx context.Context, events []ModelEvent
 	for i, e := range events {
 		e.prepare()
 		if session == nil {
-			e.SessionID = or(e.SessionID, newID())
+			e.SessionID = or(e.SessionID, newSessionID())
 		}
 		var err error
 		if body.ModelEvents[i], err = s.c.record(e.EventID, &e); err != nil {
@@ -261,7 +261,7 @@ func (s *EventService) CreateModelBatch(ctx context.Context, events []ModelEvent
 	}
 	if session != nil {
 		own := *session
-		own.SessionID = or(own.SessionID, newID())
+		own.SessionID = or(own.SessionID, newSessionID())
 		body.Session = &own
 	}
 	return s.batch(ctx, "/v1/events/model/batch", body)
@@ -282,13 +282,13 @@ func (s *EventService) batch(ctx context.Context, path string, body wireBatch) (
 func common(events []EventInput) string {
 	for i := range events {
 		if events[i].SessionID != events[0].SessionID {
-			return newID()
+			return newSessionID()
 		}
 	}
 	if len(events) == 0 {
-		return newID()
+		return newSessionID()
 	}
-	return or(events[0].SessionID, newID())
+	return or(events[0].SessionID, newSessionID())
 }
 
 // Update changes an event, or a session by its id. An update may come before its event.

@@ -153,6 +153,25 @@ type RunComparison struct {
 	Kinds            []RunKind          `json:"event_details"`
 	OldRun           Run                `json:"old_run"`
 	NewRun           Run                `json:"new_run"`
+
+	// The same as a summary. MetricDeltas are by the name of the metric; where several kinds of
+	// events have one, by "name (event type event name)".
+	NewRunID          string                 `json:"new_run_id"`
+	OldRunID          string                 `json:"old_run_id"`
+	CommonCount       int                    `json:"common_datapoints"`
+	NewOnlyDatapoints int                    `json:"new_only_datapoints"`
+	OldOnlyDatapoints int                    `json:"old_only_datapoints"`
+	MetricDeltas      map[string]MetricDelta `json:"metric_deltas"`
+}
+
+// MetricDelta is the change of one metric from an old run to a new one.
+type MetricDelta struct {
+	NewValue      *float64 `json:"new_value"` // aggregate; nil where the run has no values
+	OldValue      *float64 `json:"old_value"`
+	Delta         *float64 `json:"delta"`          // new less old
+	PercentChange *float64 `json:"percent_change"` // nil where the old value is 0, too
+	ImprovedCount int      `json:"improved_count"`
+	DegradedCount int      `json:"degraded_count"`
 }
 
 // MetricComparison compares one metric on one kind of event. Aggregates are over all values of a

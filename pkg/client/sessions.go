@@ -33,7 +33,7 @@ type SessionService struct{ c *Client }
 // Start starts a session and gives its event as stored. If the session is there already,
 // Metadata and UserProperties are merged into it.
 func (s *SessionService) Start(ctx context.Context, in SessionInput) (*Event, error) {
-	in.SessionID = or(in.SessionID, newID())
+	in.SessionID = or(in.SessionID, newSessionID())
 	session, err := s.c.record(in.SessionID, &in)
 	if err != nil {
 		return nil, err

@@ -55,3 +55,6 @@ func Ptr[T any](v T) *T { return &v }
 // newID is an id for what the client creates, so that a repeated request is known as the same.
 // It begins with the time, so that ids made one after the other lie together in the store.
 func newID() string { return uuid.Must(uuid.NewV7()).String() }
+
+// newSessionID is an id for a session that the client starts: a UUID of version 4.
+func newSessionID() string { return uuid.NewString() }

@@ -320,7 +320,7 @@ func (e *evaluation) progress(d *DatapointResult) {
 
 // datapoint runs the function and the evaluators in a session of their own.
 func (e *evaluation) datapoint(ctx context.Context, d *DatapointResult) {
-	x := Context{RunID: e.result.RunID, DatasetID: e.result.DatasetID, RunName: e.result.Name}
+	x := Context{Project: e.t.Project(), RunID: e.result.RunID, DatasetID: e.result.DatasetID, RunName: e.result.Name}
 	ctx, d.SessionID = e.t.StartSession(ctx, x.RunName, x.Tracer(d.ID), tracer.Fields{Inputs: d.Datapoint.Inputs})
 	defer func() {
 		about := tracer.Fields{Outputs: d.Outputs}

@@ -12,7 +12,9 @@ import (
 type Comparison struct {
 	Metrics []MetricComparison
 	Common  []string // datapoints of both, in the new run's order
-	Kinds   []KindPresence
+	// NewOnly and OldOnly are how many datapoints only one of the runs has.
+	NewOnly, OldOnly int
+	Kinds            []KindPresence
 }
 
 // KindPresence tells in which run a kind of event is.
@@ -60,6 +62,7 @@ func CompareRuns(newRun, oldRun *Run, newScores, oldScores *Scores, project map[
 			c.Common = append(c.Common, d)
 		}
 	}
+	c.NewOnly, c.OldOnly = len(fresh.order)-len(c.Common), len(before.order)-len(c.Common)
 	keys := map[key]bool{}
 	for k := range fresh.all {
 		keys[k] = true

@@ -43,7 +43,7 @@ func (k SessionKey) onSession(s *sessionStart) { s.key = string(k) }
 // Experiment says that a session is one datapoint's part in a run of an experiment. It is also the
 // configuration of a tracer as SDKs hand it on, in JSON.
 type Experiment struct {
-	Project      string `json:"project,omitempty"` // for the record: the key decides
+	Project      string `json:"project"` // for the record: the key decides
 	IsEvaluation bool   `json:"is_evaluation"`
 	RunID        string `json:"run_id"`
 	DatasetID    string `json:"dataset_id"` // EXT-… if the dataset is not stored
@@ -77,7 +77,7 @@ func (t *Tracer) StartSession(ctx context.Context, name string, opts ...SessionO
 		o.onSession(&s)
 	}
 	if s.key == "" {
-		s.id = uuid.Must(uuid.NewV7()).String()
+		s.id = uuid.NewString()
 	} else {
 		s.id = event.SessionOf(s.key).String()
 	}

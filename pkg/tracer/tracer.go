@@ -201,6 +201,9 @@ func newHTTPClient() *http.Client {
 	}
 }
 
+// Project is the name of the project that the tracer was given, empty for none.
+func (t *Tracer) Project() string { return t.project }
+
 // Provider is where other instrumentations get their tracers, so that their spans go to the
 // server, below those of this tracer. otel.SetTracerProvider makes it the one of all of them.
 func (t *Tracer) Provider() *sdktrace.TracerProvider { return t.provider }

@@ -70,7 +70,8 @@ func AppendResult(dst []byte, x *run.Result, r *run.Run, p *project.Project, old
 	return append(dst, b.Bytes()...)
 }
 
-// AppendComparison appends a comparison with both runs. Clients refuse null in a run of a
+// AppendComparison appends a comparison with both runs, in full and as a summary: the numbers of
+// datapoints, and metric_deltas by the name of the metric. Clients refuse null in a run of a
 // comparison, in either dialect; those of the paths without /v1, older, refuse it everywhere.
 func AppendComparison(dst []byte, c *run.Comparison, newRun, oldRun *run.Run, p *project.Project, older bool) []byte {
 	var b rawjson.Builder
@@ -86,7 +87,47 @@ func AppendComparison(dst []byte, c *run.Comparison, newRun, oldRun *run.Run, p 
 	}))
 	b.Raw("old_run", appendRun(nil, oldRun, p, older, false))
 	b.Raw("new_run", appendRun(nil, newRun, p, older, false))
+	b.String("new_run_id", newRun.ID)
+	b.String("old_run_id", oldRun.ID)
+	b.Int("common_datapoints", int64(len(c.Common)))
+	b.Int("new_only_datapoints", int64(c.NewOnly))
+	b.Int("old_only_datapoints", int64(c.OldOnly))
+	addObject(&b, "metric_deltas", metricDeltas(c.Metrics, older))
 	return append(dst, b.Bytes()...)
+}
+
+// metricDeltas gives the changes of metrics by their names; that of a metric which several kinds of
+// events have is named with the kind, too: "accuracy (model chat)".
+func metricDeltas(list []run.MetricComparison, older bool) json.RawMessage {
+	kinds := map[string]int{}
+	for i := range list {
+		kinds[list[i].Name]++
+	}
+	var b rawjson.Builder
+	for i := range list {
+		m := &list[i]
+		name := m.Name
+		if kinds[name] > 1 {
+			name += " (" + m.Kind.Type + " " + m.Kind.Name + ")"
+		}
+		var d rawjson.Builder
+		addNumber(&d, "new_value", m.New, older)
+		addNumber(&d, "old_value", m.Old, older)
+		var delta, percent *float64
+		if m.Old != nil && m.New != nil {
+			change := *m.New - *m.Old
+			delta = &change
+			if p, defined := run.PercentageChange(*m.Old, *m.New); defined {
+				percent = &p
+			}
+		}
+		addNumber(&d, "delta", delta, older)
+		addNumber(&d, "percent_change", percent, older)
+		d.Int("improved_count", int64(len(m.Improved)))
+		d.Int("degraded_count", int64(len(m.Degraded)))
+		b.Raw(name, d.Bytes())
+	}
+	return b.Bytes()
 }
 
 func appendMetricComparison(dst []byte, m *run.MetricComparison, older bool) []byte {

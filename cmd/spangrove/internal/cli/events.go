@@ -253,11 +253,13 @@ func named(event json.RawMessage) json.RawMessage {
 		}
 	}
 	if !hasID {
-		id = newID()
+		if id = newID(); kind == "session" {
+			id = newSessionID()
+		}
 		event = with(event, "event_id", id)
 	}
 	if !hasSession {
-		own := newID()
+		own := newSessionID()
 		if kind == "session" {
 			own = id
 		}
@@ -274,6 +276,8 @@ func withInputs(event json.RawMessage) json.RawMessage {
 }
 
 func newID() string { return uuid.Must(uuid.NewV7()).String() }
+
+func newSessionID() string { return uuid.NewString() }
 
 // eventBatch creates the events of a file. A request is stored whole or not at all.
 func (a *app) eventBatch() *cobra.Command {

@@ -81,7 +81,7 @@ func (a *app) sessionStart() *cobra.Command {
 				return err
 			}
 			if rawjson.Get(session, "session_id") == nil {
-				session = with(session, "session_id", newID())
+				session = with(session, "session_id", newSessionID())
 			}
 			r := post("/v1/session/start", session)
 			r.Repeatable = true
