@@ -25,7 +25,7 @@ import (
 type judgeStore interface {
 	llm.Recorder
 	llm.Ledger
-	mount.Limits
+	llm.Projects
 	// RecordSecret is what records of models' answers are signed with.
 	RecordSecret(ctx context.Context) ([]byte, error)
 	providerStore
@@ -76,7 +76,7 @@ func (e *evaluateExtension) Start(ctx context.Context, host component.Host) erro
 			return fmt.Errorf("extensions::%s::%w", e.set.ID, err)
 		}
 		judges.Recorder, judges.Ledger, judges.Stored = s, s, e.keys
-		e.limits = s
+		judges.Projects, e.limits = s, s
 		if judges.Secret, err = s.RecordSecret(ctx); err != nil {
 			return fmt.Errorf("extensions::%s: read the secret of records: %w", e.set.ID, err)
 		}

@@ -12,7 +12,9 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/spangrove/spangrove/pkg/evaluate/llm"
 	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/metric"
 	"github.com/spangrove/spangrove/pkg/provider"
 )
 
@@ -158,7 +160,22 @@ func (e *evaluateExtension) SetProvider(ctx context.Context, projectID int64, u 
 	if err != nil {
 		return provider.Provider{}, err
 	}
+	if u.BaseURL != nil {
+		if err := e.checkAddress(*u.BaseURL); err != nil {
+			return provider.Provider{}, err
+		}
+	}
 	return k.SetProvider(ctx, projectID, u)
+}
+
+// checkAddress says why a base URL can never be asked.
+func (e *evaluateExtension) checkAddress(base string) error {
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	if judges, ok := e.engines[metric.LLM].(*llm.Engine); ok {
+		return judges.CheckAddress(base)
+	}
+	return nil
 }
 
 // DeleteProvider deletes a provider of a project and its key.

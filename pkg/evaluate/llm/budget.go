@@ -19,9 +19,9 @@ type Ledger interface {
 // budget bounds what a provider's calls of a UTC day cost, and how many they are. Calls under way
 // count with the most they can cost, so that calls at the same time do not go over it together.
 type budget struct {
-	project  int64 // 0: all share it
-	provider string
-	usd      float64 // 0: no bound
+	project  int64   // 0: all share it
+	provider string  // allProviders: it is the project's, for all of them together
+	usd      float64 // 0: no bound; mu guards it in a project's, which changes
 	calls    int64   // 0: no bound
 	ledger   Ledger  // nil: the day counts from the start of the server
 	now      func() time.Time
@@ -34,28 +34,53 @@ type budget struct {
 	underWay int64
 }
 
+// allProviders stands in place of a provider's name, which it is none of, in the budget of a project.
+const allProviders = "*"
+
+func (b *budget) whose() string {
+	if b.provider == allProviders {
+		return "this project's judges"
+	}
+	return "the provider " + b.provider
+}
+
+// remedy says who can change the budget, if that is not whoever set up the provider.
+func (b *budget) remedy() string {
+	if b.provider == allProviders {
+		return " It is the project's limit judge_usd_per_day, which a key of scope admin can set."
+	}
+	return ""
+}
+
+// limit sets the bound.
+func (b *budget) limit(usd float64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.usd = usd
+}
+
 const dayMillis = 24 * 60 * 60 * 1000
 
 // reserve holds what a call can cost at most. settle must be called once: with what it cost if it
 // was made, to give the rest back. Errors are *failure.
 func (b *budget) reserve(ctx context.Context, most float64, priced bool) (settle func(usd float64, made bool), err error) {
-	if b.usd > 0 && !priced {
+	if b.provider != allProviders && b.usd > 0 && !priced {
 		return nil, &failure{Budget, false, fmt.Sprintf("The provider %s has a daily_budget_usd, which cannot hold for a model whose price is not known; set daily_calls instead.", b.provider)}
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if day := b.now().UnixMilli() / dayMillis; day != b.day {
 		spent, made := 0.0, int64(0)
-		if b.ledger != nil && (b.usd > 0 || b.calls > 0) {
+		if b.ledger != nil && (b.usd > 0 || b.calls > 0 || b.provider == allProviders) {
 			if spent, made, err = b.ledger.Spend(ctx, b.project, b.provider, day, 0, 0); err != nil {
-				return nil, &failure{Budget, true, fmt.Sprintf("What the provider %s cost today could not be read.", b.provider)}
+				return nil, &failure{Budget, true, fmt.Sprintf("What %s cost today could not be read.", b.whose())}
 			}
 		}
 		b.day, b.spent, b.made = day, spent, made
 	}
 	switch {
 	case b.usd > 0 && b.spent+b.held+most > b.usd:
-		return nil, &failure{Budget, false, fmt.Sprintf("The budget of the provider %s for today is used up: $%.4f of $%.2f are spent, and the call may cost $%.4f.", b.provider, b.spent+b.held, b.usd, most)}
+		return nil, &failure{Budget, false, fmt.Sprintf("The budget of %s for today is used up: $%.4f of $%.2f are spent, and the call may cost $%.4f.%s", b.whose(), b.spent+b.held, b.usd, most, b.remedy())}
 	case b.calls > 0 && b.made+b.underWay >= b.calls:
 		return nil, &failure{Budget, false, fmt.Sprintf("The %d calls of the provider %s for today are used up.", b.calls, b.provider)}
 	}
@@ -76,7 +101,7 @@ func (b *budget) settle(ctx context.Context, most, usd float64, made bool) {
 	}
 	b.spent += usd
 	b.made++
-	if b.ledger == nil {
+	if b.ledger == nil || b.provider == allProviders && usd == 0 {
 		return
 	}
 	// The money is spent, whoever has stopped waiting for the answer.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/metric"
+	"github.com/spangrove/spangrove/pkg/project"
 	"github.com/spangrove/spangrove/pkg/provider"
 )
 
@@ -21,6 +22,66 @@ type Stored interface {
 	// Open gives a provider's key, empty if it has none. A *fault.Error tells the project why it
 	// cannot be had.
 	Open(projectID int64, p *provider.Provider) (string, error)
+}
+
+// Projects knows the projects.
+type Projects interface {
+	// ProjectByID gives a project. fault.NotFound if there is none.
+	ProjectByID(ctx context.Context, id int64) (project.Project, error)
+	// DefaultProject is the first project of the store.
+	DefaultProject(ctx context.Context) (project.Project, error)
+	// ProjectLimits gives the limits of a project that are in force.
+	ProjectLimits(ctx context.Context, projectID int64) (project.Bounds, error)
+}
+
+// allProjects is the word for every project in the configuration.
+const allProjects = "all"
+
+// served says whether the server's providers serve a project: the first one, and those that the
+// configuration names.
+func (e *Engine) served(ctx context.Context, id int64) (bool, error) {
+	if e.deps.Projects == nil || len(e.named) == 0 || slices.Contains(e.serves, allProjects) {
+		return true, nil
+	}
+	first, err := e.deps.Projects.DefaultProject(ctx)
+	if err != nil || first.ID == id {
+		return err == nil, err
+	}
+	p, err := e.deps.Projects.ProjectByID(ctx, id)
+	if fault.Of(err) == fault.NotFound {
+		return false, nil
+	}
+	return slices.Contains(e.serves, p.Name) || slices.Contains(e.serves, p.PublicID), err
+}
+
+// notServed tells a project what it needs for a provider of the server's.
+func notServed(provider string) string {
+	return fmt.Sprintf("The provider %s is set up for other projects of this server. Set up one of this project's own (PUT /v1/providers/%s), or have the operator "+
+		"name this project, or %q, in projects of spangrove_evaluate::llm or in SPANGROVE_MODEL_PROJECTS.", provider, provider, allProjects)
+}
+
+// asker is the project for which a provider is to be asked.
+func (e *Engine) asker(ctx context.Context, id int64, p *endpoint) (asker, error) {
+	a := asker{project: id}
+	if p.budget.project == 0 && e.deps.Projects != nil && (len(e.serves) > 1 || slices.Contains(e.serves, allProjects)) {
+		a.most = max(1, p.cfg.Concurrency-1) // a call of one project never waits for all of another
+	}
+	var ok bool
+	if a.budget, ok = e.budgets.Get(id); !ok {
+		a.budget = &budget{project: id, provider: allProviders, ledger: e.deps.Ledger, now: e.deps.Now}
+		if other, there, _ := e.budgets.PeekOrAdd(id, a.budget); there {
+			a.budget = other
+		}
+	}
+	if e.deps.Projects == nil {
+		return a, nil
+	}
+	bounds, err := e.deps.Projects.ProjectLimits(ctx, id)
+	if err != nil {
+		return a, err
+	}
+	a.budget.limit(bounds.JudgeUSDPerDay)
+	return a, nil
 }
 
 // ownKey is a provider of a project as it stands: with another key or address it is another one.
@@ -35,10 +96,10 @@ const maxOwn = 1000
 
 // choose finds the provider that a definition names, and the model to ask: among the project's
 // own, then among the server's. why tells a person why there is none.
-func (e *Engine) choose(ctx context.Context, project int64, d *metric.Definition) (p *endpoint, model, why string, err error) {
+func (e *Engine) choose(ctx context.Context, projectID int64, d *metric.Definition) (p *endpoint, model, why string, err error) {
 	own := map[string]provider.Provider{}
 	if e.deps.Stored != nil {
-		list, err := e.deps.Stored.Providers(ctx, project)
+		list, err := e.deps.Stored.Providers(ctx, projectID)
 		if err != nil {
 			return nil, "", "", err
 		}
@@ -46,12 +107,22 @@ func (e *Engine) choose(ctx context.Context, project int64, d *metric.Definition
 			own[s.Name] = s
 		}
 	}
-	var all []string
+	served, err := e.served(ctx, projectID)
+	if err != nil {
+		return nil, "", "", err
+	}
+	var all, others []string
 	for name := range e.named {
-		if _, hidden := own[name]; !hidden {
+		if _, hidden := own[name]; hidden {
+			continue
+		}
+		if served {
 			all = append(all, name)
+		} else {
+			others = append(others, name)
 		}
 	}
+	slices.Sort(others)
 	for name := range own {
 		all = append(all, name)
 	}
@@ -64,10 +135,14 @@ func (e *Engine) choose(ctx context.Context, project int64, d *metric.Definition
 		name = all[0]
 	}
 	found := fold(name)
-	if !slices.Contains(all, found) {
-		found = names[found]
+	if other := names[found]; !slices.Contains(all, found) && other != "" {
+		found = other
 	}
 	switch {
+	case slices.Contains(others, found):
+		return nil, "", notServed(found), nil
+	case name == "" && len(all) == 0 && len(others) > 0:
+		return nil, "", notServed(others[0]), nil
 	case len(all) == 0:
 		return nil, "", "This server has no model provider set up to ask.", nil
 	case name == "":
@@ -77,7 +152,7 @@ func (e *Engine) choose(ctx context.Context, project int64, d *metric.Definition
 	}
 	p = e.named[found]
 	if s, ok := own[found]; ok {
-		if p, err = e.ownEndpoint(project, &s); err != nil {
+		if p, err = e.ownEndpoint(projectID, &s); err != nil {
 			return nil, "", sentence(reason(err)), nil
 		}
 	}
@@ -98,19 +173,19 @@ func (e *Engine) choose(ctx context.Context, project int64, d *metric.Definition
 var modelName = regexp.MustCompile(`^[A-Za-z0-9._:/@+-]{1,200}$`)
 
 // ownEndpoint makes a project's provider ready, or finds it so.
-func (e *Engine) ownEndpoint(project int64, s *provider.Provider) (*endpoint, error) {
-	key := ownKey{project, s.Name, string(s.Doc())}
+func (e *Engine) ownEndpoint(projectID int64, s *provider.Provider) (*endpoint, error) {
+	key := ownKey{projectID, s.Name, string(s.Doc())}
 	if p, ok := e.own.Get(key); ok {
 		return p, nil
 	}
-	secret, err := e.deps.Stored.Open(project, s)
+	secret, err := e.deps.Stored.Open(projectID, s)
 	if err != nil {
 		return nil, err
 	}
 	if secret == "" && s.BaseURL == "" {
 		return nil, fault.New(fault.Conflict, "The provider %s has no key.", s.Name)
 	}
-	p, err := e.newEndpoint(project, s.Name, Provider{Type: s.Type, BaseURL: s.BaseURL, APIKey: configopaque.String(secret), Model: s.Model, DailyBudgetUSD: s.DailyBudgetUSD, DailyCalls: s.DailyCalls})
+	p, err := e.newEndpoint(projectID, s.Name, Provider{Type: s.Type, BaseURL: s.BaseURL, APIKey: configopaque.String(secret), Model: s.Model, DailyBudgetUSD: s.DailyBudgetUSD, DailyCalls: s.DailyCalls})
 	if err != nil {
 		return nil, err
 	}

@@ -27,9 +27,15 @@ type Config struct {
 	// set up, if there is only one.
 	DefaultProvider string `mapstructure:"default_provider"`
 
+	// Projects are the names or ids of the projects that Providers serve, beside the first one of the
+	// store; "all" is every project. One element may name several with commas between them, or
+	// none. Other projects set up providers of their own. Default none.
+	Projects []string `mapstructure:"projects"`
+
 	// AllowAddresses are the networks (10.0.0.0/8) and addresses (127.0.0.1) in which providers
 	// may be, beside public ones: those of models on this machine or in this network. Names are
-	// resolved first, so they cannot get around it. Default none.
+	// resolved first, so they cannot get around it. One element may name several with commas
+	// between them, or none. Default none.
 	AllowAddresses []string `mapstructure:"allow_addresses"`
 
 	// PriceFile has prices of models that go before the built-in ones, as the exporter's does
@@ -224,11 +230,25 @@ func (p *Provider) complete(name string) {
 	}
 }
 
+// words are the elements of a list, in each of which several may stand with commas between them, or
+// none: that of a variable of the environment that is not set.
+func words(list []string) (out []string) {
+	for _, s := range list {
+		for _, word := range strings.Split(s, ",") {
+			if word = strings.TrimSpace(word); word != "" {
+				out = append(out, word)
+			}
+		}
+	}
+	return out
+}
+
 // parseNetworks reads networks, and addresses as networks of one.
 func parseNetworks(list []string) (networks []netip.Prefix, err error) {
-	for _, s := range list {
+	for _, s := range words(list) {
 		n, err := netip.ParsePrefix(s)
 		if a, addrErr := netip.ParseAddr(s); err != nil && addrErr == nil {
+			a = a.Unmap()
 			n, err = netip.PrefixFrom(a, a.BitLen()), nil
 		}
 		if err != nil {

@@ -8,9 +8,12 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync"
 	"time"
+
+	"go.uber.org/zap"
 
 	"github.com/spangrove/spangrove/pkg/evaluate"
 	"github.com/spangrove/spangrove/pkg/price"
@@ -49,7 +52,8 @@ type endpoint struct {
 	client client
 	prices *price.Book
 	budget budget
-	slots  chan struct{} // one for each call under way
+	logger *zap.Logger
+	slots  *evaluate.Slots // for calls under way
 	sleep  func(context.Context, time.Duration) error
 
 	mu     sync.Mutex
@@ -73,14 +77,14 @@ type failure struct {
 func (f *failure) Error() string { return f.why }
 
 // ask gives a model's answer and what it cost in US dollars; priced is false if its price is not
-// known. It waits for a free slot, keeps to the budget and tries again what can succeed later. An
-// error is a *failure, unless ctx has ended.
-func (p *endpoint) ask(ctx context.Context, q request) (r reply, usd float64, priced bool, err error) {
+// known. It waits for a free slot, keeps to the budgets of the provider and of the project, and
+// tries again what can succeed later. An error is a *failure, unless ctx has ended.
+func (p *endpoint) ask(ctx context.Context, q request, a asker) (r reply, usd float64, priced bool, err error) {
 	inside, cancel := context.WithTimeout(ctx, p.cfg.Deadline)
 	defer cancel()
 	for attempt, learned := 0, 0; ; {
 		sent := p.adapt(q)
-		r, usd, priced, err = p.once(inside, sent)
+		r, usd, priced, err = p.once(inside, sent, a)
 		if err == nil || ctx.Err() != nil {
 			return r, usd, priced, err
 		}
@@ -110,23 +114,31 @@ func (p *endpoint) ask(ctx context.Context, q request) (r reply, usd float64, pr
 const maxLearned = 3
 
 // once makes one call.
-func (p *endpoint) once(ctx context.Context, q request) (r reply, usd float64, priced bool, err error) {
+func (p *endpoint) once(ctx context.Context, q request, a asker) (r reply, usd float64, priced bool, err error) {
 	if err := p.left(ctx); err != nil {
 		return r, 0, false, err
 	}
-	select {
-	case p.slots <- struct{}{}:
-	case <-ctx.Done():
-		return r, 0, false, ctx.Err()
+	if err := p.slots.Take(ctx, evaluate.Wait{Project: a.project, Most: a.most, Queued: true}); err != nil {
+		if inside := ctx.Err(); inside != nil {
+			err = inside
+		}
+		return r, 0, false, err
 	}
-	defer func() { <-p.slots }()
-	most, priced := p.cost(q.model, q.model, price.Usage{Prompt: int64(len(q.system)+len(q.prompt))/3 + 100, Completion: int64(q.maxTokens)})
+	defer p.slots.Give(a.project)
+	could := price.Usage{Prompt: int64(len(q.system)+len(q.prompt))/3 + 100, Completion: int64(q.maxTokens)}
+	most, priced := p.cost(q.model, q.model, could)
 	settle, err := p.budget.reserve(ctx, most, priced)
 	if err != nil {
 		return r, 0, false, err
 	}
 	made := false
 	defer func() { settle(usd, made) }()
+	settleProject, err := a.budget.reserve(ctx, p.counted(most, priced, could), true)
+	if err != nil {
+		return r, 0, false, err
+	}
+	counted := 0.0
+	defer func() { settleProject(counted, made) }()
 	one, cancel := context.WithTimeout(ctx, p.cfg.Timeout)
 	defer cancel()
 	if r, err = p.client.ask(one, q); err != nil {
@@ -134,7 +146,34 @@ func (p *endpoint) once(ctx context.Context, q request) (r reply, usd float64, p
 	}
 	made = true
 	usd, priced = p.cost(r.model, q.model, r.usage)
+	counted = p.counted(usd, priced, r.usage)
 	return r, usd, priced, nil
+}
+
+// asker is the project for which a provider is asked.
+type asker struct {
+	project int64
+	budget  *budget // the project's, for all providers together
+	most    int     // how many calls to the provider it may have under way; 0: all
+}
+
+// What a token of a model costs of which no price is known, where somebody else's service is asked: as
+// much as of the dearest models, in US dollars.
+const (
+	dearPrompt     = 15e-6
+	dearCompletion = 75e-6
+)
+
+// counted is what a call counts for the project's budget. Models without a known price count as dear
+// ones at the types' own services, and as nothing elsewhere, as on a machine of one's own.
+func (p *endpoint) counted(usd float64, priced bool, u price.Usage) float64 {
+	switch {
+	case priced:
+		return usd
+	case p.cfg.BaseURL == services[p.cfg.Type]:
+		return float64(u.Prompt)*dearPrompt + float64(u.Completion)*dearCompletion
+	}
+	return 0
 }
 
 func (p *endpoint) cost(model, requested string, u price.Usage) (usd float64, known bool) {
@@ -177,13 +216,30 @@ func (p *endpoint) judge(err error) (*failure, time.Duration) {
 			p.mu.Unlock()
 		}
 		return &failure{ProviderFailed, status.temporary(), fmt.Sprintf("The provider %s %s", p.name, sentence(status.Error()))}, status.after
+	case unreachable(err):
+		return p.unreachable(err), 0
 	case errors.Is(err, errRefused):
 		return &failure{ProviderFailed, false, fmt.Sprintf("The provider %s was not asked: %s", p.name, sentence(reason(err)))}, 0
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
 		return &failure{Timeout, true, fmt.Sprintf("The provider %s did not answer within %s.", p.name, p.cfg.Timeout)}, 0
+	case brokeOff(err):
+		return &failure{ProviderFailed, true, fmt.Sprintf("The connection to the provider %s broke off.", p.name)}, 0
 	default:
 		return &failure{ProviderFailed, true, fmt.Sprintf("The provider %s gave no answer that can be read: %s", p.name, sentence(reason(err)))}, 0
 	}
+}
+
+// unreachable is the failure of a call that found no way to the provider. Only the log tells why,
+// unless the address is one that everybody sees is not allowed.
+func (p *endpoint) unreachable(err error) *failure {
+	p.logger.Warn("a model provider was not reached", zap.Int64("project_id", p.budget.project), zap.String("provider", p.name), zap.Error(err))
+	if u, parsed := url.Parse(p.cfg.BaseURL); parsed == nil && p.cfg.ProxyURL == "" && errors.Is(err, errAddress) {
+		if literal, ok := literalOf(u.Hostname()); ok && !public(literal) {
+			return &failure{ProviderFailed, false, fmt.Sprintf("The provider %s was not asked: %s is not on the public Internet; %s.", p.name, u.Hostname(), howToAllow)}
+		}
+	}
+	return &failure{ProviderFailed, true, fmt.Sprintf("The provider %s was not reached: there may be no such host, or nobody at that address, or the address is not allowed. "+
+		"The server's log tells more. If it is not on the public Internet, %s.", p.name, howToAllow)}
 }
 
 // reason is an error without the method and the URL that package http puts before it, and never

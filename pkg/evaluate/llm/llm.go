@@ -41,6 +41,7 @@ type Deps struct {
 	Secret   []byte           // signs records and makes their ids; empty: one of this process, whose records others do not use
 	Ledger   Ledger           // nil: the days of budgets begin with the server
 	Stored   Stored           // nil: projects have no providers of their own
+	Projects Projects         // nil: the server's providers serve all projects, and no project has a limit
 	Logger   *zap.Logger      // nil: silent
 	Now      func() time.Time // nil: time.Now; tells the day of budgets
 }
@@ -53,6 +54,8 @@ type Engine struct {
 	outbound *outbound
 	named    map[string]*endpoint // of the configuration, by folded name
 	own      *lru.Cache[ownKey, *endpoint]
+	budgets  *lru.Cache[int64, *budget] // of projects
+	serves   []string                   // names and ids of projects that the server's providers serve, beside the first
 	asking   keyed
 }
 
@@ -78,6 +81,8 @@ func New(cfg Config, deps Deps) (*Engine, error) {
 	}
 	e := &Engine{deps: deps, cfg: cfg, prices: prices, outbound: newOutbound(networks), named: map[string]*endpoint{}}
 	e.own, _ = lru.New[ownKey, *endpoint](maxOwn) // fails for sizes below 1 only
+	e.budgets, _ = lru.New[int64, *budget](maxOwn)
+	e.serves = words(cfg.Projects)
 	for name, p := range cfg.Providers {
 		if p.BaseURL == "" && p.APIKey == "" {
 			continue // its key is not in the environment
@@ -99,7 +104,7 @@ func (e *Engine) newEndpoint(project int64, name string, cfg Provider) (*endpoin
 	if err != nil {
 		return nil, err
 	}
-	return &endpoint{name: name, cfg: cfg, route: r, client: c, prices: e.prices, slots: make(chan struct{}, cfg.Concurrency), sleep: sleep, habits: map[string]habit{},
+	return &endpoint{name: name, cfg: cfg, route: r, client: c, prices: e.prices, logger: e.deps.Logger, slots: evaluate.NewSlots(cfg.Concurrency, 0), sleep: sleep, habits: map[string]habit{},
 		budget: budget{project: project, provider: name, usd: cfg.DailyBudgetUSD, calls: cfg.DailyCalls, ledger: e.deps.Ledger, now: e.deps.Now}}, nil
 }
 
@@ -125,6 +130,10 @@ func (e *Engine) Evaluate(ctx context.Context, task evaluate.Task) ([]evaluate.R
 		}
 		return results, nil
 	}
+	who, err := e.asker(ctx, task.Project, p)
+	if err != nil {
+		return nil, err
+	}
 	t, err := parse(task.Metric.Criteria)
 	if err != nil {
 		for i := range results {
@@ -137,7 +146,7 @@ func (e *Engine) Evaluate(ctx context.Context, task evaluate.Task) ([]evaluate.R
 	for range min(p.cfg.Concurrency, len(task.Events)) {
 		workers.Go(func() {
 			for i := range next {
-				results[i] = e.one(ctx, p, model, t, &task, task.Events[i])
+				results[i] = e.one(ctx, p, who, model, t, &task, task.Events[i])
 			}
 		})
 	}
@@ -153,20 +162,20 @@ func (e *Engine) Evaluate(ctx context.Context, task evaluate.Task) ([]evaluate.R
 }
 
 // one judges one event. What it gives says nothing once ctx has ended.
-func (e *Engine) one(ctx context.Context, p *endpoint, model string, t template, task *evaluate.Task, event json.RawMessage) evaluate.Result {
+func (e *Engine) one(ctx context.Context, p *endpoint, who asker, model string, t template, task *evaluate.Task, event json.RawMessage) evaluate.Result {
 	d := task.Metric
 	if d.NeedsGroundTruth && lookup(event, []string{"ground_truth"}) == nil {
 		return failed(evaluate.Unfit, "The metric needs a ground truth, and the event has none in feedback.ground_truth.")
 	}
 	if t.names(first) {
-		return e.pair(ctx, p, model, t, task, event)
+		return e.pair(ctx, p, who, model, t, task, event)
 	}
-	return e.judge(ctx, p, model, t, task, d, event)
+	return e.judge(ctx, p, who, model, t, task, d, event)
 }
 
 // judge asks a model the template's question over an event, for a score as d wants it, which is the
 // task's metric or stands in its place.
-func (e *Engine) judge(ctx context.Context, p *endpoint, model string, t template, task *evaluate.Task, d *metric.Definition, event json.RawMessage) evaluate.Result {
+func (e *Engine) judge(ctx context.Context, p *endpoint, who asker, model string, t template, task *evaluate.Task, d *metric.Definition, event json.RawMessage) evaluate.Result {
 	prompt, mark, err := t.render(event, e.cfg.MaxPromptBytes)
 	if err != nil {
 		return failed(evaluate.Unfit, "The metric's prompt cannot be filled in: %v.", err)
@@ -188,7 +197,7 @@ func (e *Engine) judge(ctx context.Context, p *endpoint, model string, t templat
 	if ctx.Err() != nil {
 		return evaluate.Result{}
 	}
-	r, usd, priced, err := p.ask(ctx, j.request)
+	r, usd, priced, err := p.ask(ctx, j.request, who)
 	var f *failure
 	if err != nil {
 		if errors.As(err, &f) {

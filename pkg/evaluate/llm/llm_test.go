@@ -24,6 +24,8 @@ import (
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/metric"
+	"github.com/spangrove/spangrove/pkg/price"
+	"github.com/spangrove/spangrove/pkg/project"
 	"github.com/spangrove/spangrove/pkg/provider"
 	"github.com/spangrove/spangrove/pkg/query"
 	"github.com/spangrove/spangrove/pkg/rawjson"
@@ -816,5 +818,118 @@ func TestLedger(t *testing.T) {
 		if r := e.judge(t, definition(nil), fmt.Sprintf(`{"outputs":{"answer":%d}}`, i)); r.Failure != want {
 			t.Errorf("start %d: %+v", i, r)
 		}
+	}
+}
+
+// tenants are projects of a store; the first is the one that was there first.
+type tenants struct {
+	*store.Store
+	first int64
+	usd   float64
+}
+
+func (p tenants) DefaultProject(ctx context.Context) (project.Project, error) {
+	return p.ProjectByID(ctx, p.first)
+}
+
+func (p tenants) ProjectLimits(context.Context, int64) (project.Bounds, error) {
+	return project.Bounds{JudgeUSDPerDay: p.usd}, nil
+}
+
+// TestServed asks the server's provider for several projects, of which the operator serves some.
+func TestServed(t *testing.T) {
+	t.Parallel()
+	api := newFake(t, says(good))
+	named, byID, stranger := newProject(t), newProject(t), newProject(t)
+	identity := func(id int64) project.Project {
+		p, err := recordsOfTests.ProjectByID(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	for _, tt := range []struct {
+		projects []string
+		served   map[int64]bool
+	}{
+		{nil, nil},
+		{[]string{"default", "", " " + identity(named).Name + ", " + identity(byID).PublicID + ","}, map[int64]bool{named: true, byID: true}},
+		{[]string{"all"}, map[int64]bool{named: true, byID: true, stranger: true}},
+	} {
+		e := newTest(t, Provider{BaseURL: api.URL, Model: "m"}, func(c *Config) { c.Projects = tt.projects })
+		e.deps.Projects = tenants{Store: recordsOfTests, first: e.project}
+		for _, id := range []int64{e.project, named, byID, stranger} {
+			for _, provider := range []string{"judge", ""} {
+				d := definition(func(d *metric.Definition) { d.ModelProvider = &provider })
+				results, err := e.Evaluate(t.Context(), evaluate.Task{Project: id, Metric: d, Events: []json.RawMessage{raw(oneEvent)}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				r := results[0]
+				if want := id == e.project || tt.served[id]; r.Success != want {
+					t.Errorf("%q, project %d: %+v, want %t", tt.projects, id, r, want)
+				}
+				if !r.Success && (r.Failure != evaluate.NoEngine || !strings.Contains(r.Explanation, "SPANGROVE_MODEL_PROJECTS") || !strings.Contains(r.Explanation, "PUT /v1/providers/judge")) {
+					t.Errorf("%+v", r)
+				}
+			}
+		}
+	}
+}
+
+// TestProjectBudget bounds what a project's judges cost together, at the server's providers and at its own.
+func TestProjectBudget(t *testing.T) {
+	t.Parallel()
+	api := newFake(t, says(good))
+	ask := func(e *testEngine, project int64, model string, event int) evaluate.Result {
+		t.Helper()
+		results, err := e.Evaluate(t.Context(), evaluate.Task{Project: project, Metric: definition(func(d *metric.Definition) { d.ModelName = &model }),
+			Events: []json.RawMessage{raw(fmt.Sprintf(`{"outputs":{"answer":%d}}`, event))}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return results[0]
+	}
+	start := func(id int64, usd float64) *testEngine {
+		e := newTest(t, Provider{BaseURL: api.URL, MaxOutputTokens: 10}, func(c *Config) { c.Projects = []string{"all"} })
+		e.deps.Projects, e.deps.Ledger = tenants{recordsOfTests, id, usd}, recordsOfTests
+		return e
+	}
+	id, other := newProject(t), newProject(t)
+	spent := 0.0
+	e := start(id, 0.001)
+	last := 0
+	for r := (evaluate.Result{}); r.Failure != Budget && last < 100; last++ {
+		if r = ask(e, id, "gpt-4o-mini", last); r.Failure == Budget && (!strings.Contains(r.Explanation, "judge_usd_per_day") || r.Temporary) {
+			t.Errorf("%+v", r)
+		}
+		spent += r.Cost
+	}
+	if spent == 0 || spent > 0.001 || last == 100 {
+		t.Errorf("$%v of $0.001 after %d calls", spent, last)
+	}
+	if r := ask(e, other, "gpt-4o-mini", 0); !r.Success {
+		t.Errorf("another project: %+v", r)
+	}
+	if r := ask(start(id, 0.001), id, "gpt-4o-mini", 200); r.Failure != Budget {
+		t.Errorf("after a restart: %+v", r)
+	}
+	if r := ask(start(id, 1), id, "gpt-4o-mini", 200); !r.Success {
+		t.Errorf("with another limit: %+v", r)
+	}
+	if r := ask(start(id, 0), id, "gpt-4o-mini", 201); !r.Success {
+		t.Errorf("without a limit: %+v", r)
+	}
+	// A model without a price costs nothing where it is one's own, and counts as a dear one elsewhere.
+	if r := ask(start(other, 0.0005), other, "own-model", 300); !r.Success {
+		t.Errorf("%+v", r)
+	}
+	p := e.named["judge"]
+	if got := p.counted(0, false, price.Usage{Prompt: 1e6, Completion: 1e6}); got != 0 {
+		t.Errorf("at an address of one's own: $%v", got)
+	}
+	p.cfg.BaseURL = services[p.cfg.Type]
+	if got := p.counted(0, false, price.Usage{Prompt: 1e6, Completion: 1e6}); got < 89.9 || got > 90.1 {
+		t.Errorf("at a service: $%v", got)
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -45,8 +44,12 @@ func newOutbound(allowed []netip.Prefix) *outbound {
 	return o
 }
 
-// errRefused is the cause of all refusals to connect or to go on, which no retry changes.
-var errRefused = errors.New("refused")
+// errRefused is the cause of all refusals to go on, which no retry changes; errAddress that of all
+// refusals to connect.
+var (
+	errRefused = errors.New("refused")
+	errAddress = errors.New("address refused")
+)
 
 // plain marks the context of a request without TLS.
 type plain struct{}
@@ -55,36 +58,19 @@ type plain struct{}
 func (o *outbound) control(ctx context.Context, _, address string, _ syscall.RawConn) error {
 	ap, err := netip.ParseAddrPort(address)
 	if err != nil {
-		return fmt.Errorf("%w: %q is no address", errRefused, address)
+		return fmt.Errorf("%w: %q is no address", errAddress, address)
 	}
 	a := ap.Addr().Unmap().WithZone("")
-	if slices.ContainsFunc(o.allowed, func(n netip.Prefix) bool { return n.Contains(a) }) {
+	if within(o.allowed, a) {
 		return nil
 	}
 	if !public(a) {
-		return fmt.Errorf("%w: the address %s is not public, and not in allow_addresses", errRefused, a)
+		return fmt.Errorf("%w: the address %s is not public, and not in allow_addresses", errAddress, a)
 	}
 	if ctx.Value(plain{}) != nil {
-		return fmt.Errorf("%w: http:// to the public address %s would show the key and the data to others; use https://", errRefused, a)
+		return fmt.Errorf("%w: http:// to the public address %s would show the key and the data to others; use https://", errAddress, a)
 	}
 	return nil
-}
-
-// special are the networks that are no part of the public Internet, or that lead back into others,
-// beside those that package netip knows (IANA's special-purpose registries).
-var special = func() (list []netip.Prefix) {
-	for _, s := range []string{
-		"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4",
-		"::/96", "64:ff9b::/96", "64:ff9b:1::/48", "100::/64", "2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20", "5f00::/16", "fec0::/10",
-	} {
-		list = append(list, netip.MustParsePrefix(s))
-	}
-	return list
-}()
-
-// public says that an address is on the public Internet.
-func public(a netip.Addr) bool {
-	return a.IsGlobalUnicast() && !a.IsPrivate() && !slices.ContainsFunc(special, func(n netip.Prefix) bool { return n.Contains(a) })
 }
 
 // RoundTrip implements http.RoundTripper.

@@ -1,6 +1,8 @@
 package llm
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
 	"net"
 	"net/http"
@@ -24,7 +26,8 @@ func TestPublic(t *testing.T) {
 		"127.0.0.1": false, "10.1.2.3": false, "172.16.0.1": false, "192.168.1.1": false, "169.254.169.254": false, "100.64.0.1": false, "0.0.0.0": false, "0.1.2.3": false,
 		"224.0.0.1": false, "255.255.255.255": false, "198.18.0.1": false, "240.0.0.1": false,
 		"::": false, "::1": false, "fe80::1": false, "fc00::1": false, "fd12::1": false, "ff02::1": false, "::ffff:127.0.0.1": false, "::127.0.0.1": false,
-		"64:ff9b::7f00:1": false, "2002:7f00:1::": false, "2001::1": false, "2001:db8::1": false, "fec0::1": false,
+		"64:ff9b::7f00:1": false, "64:ff9b:1::7f00:1": false, "::ffff:0:8.8.8.8": false, "4000::1": false, "1000::1": false, "2620:4f:8000::1": false, "3fff::1": false,
+		"192.31.196.1": false, "192.52.193.1": false, "192.175.48.1": false, "192.0.0.9": false, "168.63.129.16": false, "2a00:1450:4001:82a::200e": true, "2002:7f00:1::": false, "2001::1": false, "2001:db8::1": false, "fec0::1": false,
 	} {
 		if got := public(netip.MustParseAddr(s).Unmap()); got != want {
 			t.Errorf("%s is public: %t", s, got)
@@ -67,8 +70,91 @@ func TestAddresses(t *testing.T) {
 			t.Errorf("%s was reached", tt.url)
 		case tt.refused == "" && tt.allowed != nil && err != nil:
 			t.Errorf("%s: %v", tt.url, err)
-		case tt.refused != "" && (!errors.Is(err, errRefused) || !strings.Contains(err.Error(), tt.refused)):
+		case tt.refused != "" && (!errors.Is(err, errAddress) || !strings.Contains(err.Error(), tt.refused)):
 			t.Errorf("%s: %v, want %q", tt.url, err, tt.refused)
+		}
+	}
+}
+
+// TestNobodyIsToldOfTheNetwork asks what leads nowhere, for each reason that there is: the texts are the
+// same, and the log has the difference.
+func TestNobodyIsToldOfTheNetwork(t *testing.T) {
+	t.Parallel()
+	closed := httptest.NewServer(nil)
+	closed.Close()
+	port := closed.URL[strings.LastIndexByte(closed.URL, ':')+1:]
+	broken := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		c, _, err := w.(http.Hijacker).Hijack()
+		if err == nil {
+			_ = c.(*net.TCPConn).SetLinger(0)
+			_ = c.Close()
+		}
+	}))
+	defer broken.Close()
+	var texts []string
+	for what, p := range map[string]struct{ url, resolved string }{
+		"no such host":   {"http://nowhere.invalid/v1", ""},
+		"nobody there":   {"http://service.internal:" + port + "/v1", "127.0.0.1:" + port},
+		"not allowed":    {"http://db.internal:5432/v1", "10.1.2.3:5432"},
+		"public, plain":  {"http://public.internal/v1", "93.184.215.14:80"},
+		"not even one":   {"http://odd.internal/v1", "odd"},
+		"allowed, plain": {"http://metadata.internal/v1", "169.254.169.254:80"},
+	} {
+		e := newTest(t, Provider{BaseURL: p.url, Model: "m", Retries: -1}, nil)
+		if p.resolved != "" { // as if a resolver had said so
+			e.named["judge"].route.out.transport.DialContext = func(ctx context.Context, network, _ string) (net.Conn, error) {
+				if err := e.outbound.control(ctx, network, p.resolved, nil); err != nil {
+					return nil, &net.OpError{Op: "dial", Err: err}
+				}
+				return (&net.Dialer{}).DialContext(ctx, network, p.resolved)
+			}
+		}
+		results, err := e.Evaluate(t.Context(), evaluate.Task{Project: e.project, Metric: definition(nil), Events: []json.RawMessage{raw(oneEvent)}})
+		if err != nil || results[0].Failure != ProviderFailed || !results[0].Temporary {
+			t.Errorf("%s: %+v, %v", what, results, err)
+		}
+		texts = append(texts, results[0].Explanation)
+	}
+	slices.Sort(texts)
+	if len(slices.Compact(texts)) != 1 {
+		t.Errorf("the texts differ: %q", texts)
+	}
+	e := newTest(t, Provider{BaseURL: broken.URL, Model: "m", Retries: -1}, nil)
+	if r := e.judge(t, definition(nil)); r.Failure != ProviderFailed || strings.Contains(r.Explanation, "127.0.0.1") {
+		t.Errorf("a connection that breaks: %+v", r)
+	}
+	e = newTest(t, Provider{BaseURL: "http://127.0.0.1:" + port, Model: "m", Retries: -1}, func(c *Config) { c.AllowAddresses = nil })
+	if r := e.judge(t, definition(nil)); r.Temporary || !strings.Contains(r.Explanation, "SPANGROVE_ALLOW_MODEL_ADDRESSES") {
+		t.Errorf("an address that everybody sees: %+v", r)
+	}
+}
+
+func TestCheckAddress(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		allowed, url string
+		want         string
+	}{
+		{"", "https://api.example.com/v1", ""},
+		{"", "https://8.8.8.8/v1", ""},
+		{"", "http://8.8.8.8/v1", "base_url: must begin with https://"},
+		{"", "http://ollama:11434/v1", "base_url: must begin with https://"},
+		{"10.0.0.0/8", "http://ollama:11434/v1", ""},
+		{"", "http://127.0.0.1:11434/v1", "base_url: 127.0.0.1 is not on the public Internet; "},
+		{"", "https://127.0.0.1:11434/v1", "base_url: 127.0.0.1 is not on the public Internet; "},
+		{"", "http://LOCALHOST:11434/v1", "base_url: LOCALHOST is not on the public Internet; "},
+		{"", "http://[::1]:11434/v1", "base_url: ::1 is not on the public Internet; "},
+		{"", "http://[::ffff:10.0.0.1]:11434/v1", "is not on the public Internet; "},
+		{"127.0.0.1", "http://[::1]:11434/v1", "base_url: ::1 is not on the public Internet; "},
+		{" 10.0.0.0/8 , ::1,,127.0.0.1", "http://[::1]:11434/v1", ""},
+		{"10.0.0.0/8, ::1,127.0.0.1", "http://localhost:11434/v1", ""},
+		{"::ffff:10.0.0.1", "http://10.0.0.1/v1", ""},
+		{"", "", ""},
+	} {
+		e := newTest(t, Provider{}, func(c *Config) { c.AllowAddresses = []string{tt.allowed} })
+		err := e.CheckAddress(tt.url)
+		if (err == nil) != (tt.want == "") || err != nil && (!strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), "SPANGROVE_ALLOW_MODEL_ADDRESSES")) {
+			t.Errorf("%s with %q allowed: %v, want %q", tt.url, tt.allowed, err, tt.want)
 		}
 	}
 }
@@ -82,7 +168,7 @@ func TestRebinding(t *testing.T) {
 		"[fe80::1%eth0]:443": "is not public", "[::ffff:10.0.0.1]:443": "is not public", "no address": "is no address",
 	} {
 		err := o.control(t.Context(), "tcp", address, nil)
-		if (err == nil) != (want == "") || err != nil && (!errors.Is(err, errRefused) || !strings.Contains(err.Error(), want)) {
+		if (err == nil) != (want == "") || err != nil && (!errors.Is(err, errAddress) || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: %v, want %q", address, err, want)
 		}
 	}
@@ -96,7 +182,7 @@ func TestPlain(t *testing.T) {
 	var dialled error
 	o.transport.DialContext = (&net.Dialer{ControlContext: o.control}).DialContext
 	_, dialled = (&route{out: o}).client().Get("http://93.184.215.14/") //nolint:bodyclose // refused
-	if !errors.Is(dialled, errRefused) || !strings.Contains(dialled.Error(), "use https://") {
+	if !errors.Is(dialled, errAddress) || !strings.Contains(dialled.Error(), "use https://") {
 		t.Errorf("%v", dialled)
 	}
 }
@@ -187,7 +273,7 @@ func TestProxy(t *testing.T) {
 	if r := ask(Provider{BaseURL: address, Model: "m", ProxyURL: proxy.URL, Retries: -1}, "127.0.0.1"); !r.Success || !slices.Equal(asked, []string{"POST " + address + "/chat/completions"}) {
 		t.Errorf("%+v; the proxy was asked %q", r, asked)
 	}
-	if r := ask(Provider{BaseURL: address, Model: "m", ProxyURL: proxy.URL, Retries: -1}); r.Failure != ProviderFailed || !strings.Contains(r.Explanation, "127.0.0.1 is not public") {
+	if r := ask(Provider{BaseURL: address, Model: "m", ProxyURL: proxy.URL, Retries: -1}); r.Failure != ProviderFailed || !strings.Contains(r.Explanation, "was not reached") || strings.Contains(r.Explanation, "127.0.0.1") {
 		t.Errorf("a proxy that is not allowed: %+v", r)
 	}
 	api := newFake(t, says(good))
