@@ -20,6 +20,6 @@ func newEngines(cfg *Config, deps llm.Deps) (evaluate.Engines, error) {
 	engines := evaluate.Builtin()
 	engines[metric.LLM] = judges
 	engines[metric.Expression] = expression.New(cfg.Expression)
-	engines[metric.Python] = python.New(cfg.Python)
+	engines[metric.Python] = python.New(cfg.Python, deps.Logger)
 	return engines, nil
 }

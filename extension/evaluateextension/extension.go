@@ -178,7 +178,10 @@ func (e *evaluateExtension) ownMost(ctx context.Context, projectID int64) (int, 
 	if fault.Of(err) == fault.NotFound {
 		return 0, nil // it has just been deleted
 	}
-	return int(min(bounds.EvaluationSlots, maxWorkers)), err
+	if err != nil {
+		return 0, fmt.Errorf("read the project's limits: %w", errors.Join(err, evaluate.ErrBusy)) // nothing was begun
+	}
+	return int(min(bounds.EvaluationSlots, maxWorkers)), nil
 }
 
 // queueShare is how many batches of a project's queue are worked on at the same time. A place is left

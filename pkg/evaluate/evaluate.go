@@ -10,6 +10,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/metric"
@@ -44,6 +45,10 @@ type Result struct {
 	// Unasked says, beside Temporary, that the event was not looked at, since those before it took all
 	// the time there was.
 	Unasked bool
+	// Later says, beside Unasked, for how long it is no use to try again; 0: not at all.
+	Later time.Duration
+	// Loading says that what the engine needs is on its way: the same can be asked in some seconds.
+	Loading bool
 	// Score is a number, a boolean or a string; nil: there is none.
 	Score json.RawMessage
 	// Explanation tells a person how the score came about, or why there is none.

@@ -212,7 +212,7 @@ func (s *Server) runMetric(c *call) error {
 		return err
 	}
 	r := results[0]
-	return c.answer(wire.MetricResult(r.Success, string(r.Failure), r.Score, r.Explanation, r.Passed))
+	return c.answer(wire.MetricResult(r.Success, r.Loading, string(r.Failure), r.Score, r.Explanation, r.Passed))
 }
 
 // withReadyMetric puts a whole definition in the place of one that names a metric of the library.
@@ -257,7 +257,7 @@ func (s *Server) dryRun(c *call, run *wire.MetricRun) error {
 			return err
 		}
 		for i, r := range results {
-			answers = append(answers, wire.DryResult{Event: &set.Events[i], Success: r.Success, Score: r.Score, Explanation: r.Explanation, Failure: string(r.Failure), Passed: r.Passed})
+			answers = append(answers, wire.DryResult{Event: &set.Events[i], Success: r.Success, Score: r.Score, Explanation: r.Explanation, Failure: string(r.Failure), Passed: r.Passed, Loading: r.Loading})
 		}
 	}
 	return c.answer(wire.DryRunAnswer(answers, set.Total, len(set.Events)-len(task.Events)))

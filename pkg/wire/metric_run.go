@@ -3,6 +3,7 @@ package wire
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spangrove/spangrove/pkg/event"
@@ -75,11 +76,12 @@ func metricEvents(object json.RawMessage, d *metric.Definition, pages query.Page
 }
 
 // MetricResult is the answer to a run. score is nil if there is none; passed is nil where the
-// metric's threshold says nothing of the score; failure sorts why there is none.
-func MetricResult(success bool, failure string, score json.RawMessage, explanation string, passed *bool) json.RawMessage {
+// metric's threshold says nothing of the score; failure sorts why there is none. loading: there may be
+// one in some seconds.
+func MetricResult(success, loading bool, failure string, score json.RawMessage, explanation string, passed *bool) json.RawMessage {
 	var b rawjson.Builder
 	b.Bool("success", success)
-	b.Bool("loading", false)
+	b.Bool("loading", loading)
 	if score == nil {
 		score = json.RawMessage("null")
 	}
@@ -102,6 +104,7 @@ type DryResult struct {
 	Explanation string
 	Failure     string
 	Passed      *bool
+	Loading     bool
 }
 
 // DryRunAnswer is the answer to a dry run: that of a run, in which nothing is the result, and what
@@ -138,7 +141,7 @@ func DryRunAnswer(results []DryResult, total, omitted int) json.RawMessage {
 	dry.Int("total", int64(total))
 	dry.Int("omitted", int64(omitted))
 	dry.Raw("results", append(list, ']'))
-	answer := MetricResult(true, "", nil, fmt.Sprintf("%d of %d events have a score; nothing was stored.", scored, len(results)), nil)
+	answer := MetricResult(true, slices.ContainsFunc(results, func(r DryResult) bool { return r.Loading }), "", nil, fmt.Sprintf("%d of %d events have a score; nothing was stored.", scored, len(results)), nil)
 	var b rawjson.Builder
 	b.Raw("dry_run", dry.Bytes())
 	return rawjson.Concat(answer, b.Bytes())

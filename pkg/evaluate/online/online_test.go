@@ -661,6 +661,32 @@ func TestBusy(t *testing.T) {
 	}
 }
 
+// What an engine is being made ready for waits as long as it says, and that costs no attempt.
+func TestLater(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	asked := 0
+	w.engine.answer = func(evaluate.Task) ([]evaluate.Result, error) {
+		if asked++; asked <= 5 {
+			return []evaluate.Result{{Temporary: true, Unasked: true, Loading: true, Later: time.Minute, Explanation: "being fetched"}}, nil
+		}
+		return []evaluate.Result{{Success: true, Score: json.RawMessage("1")}}, nil
+	}
+	w.metric("m", nil)
+	w.put(step("a"))
+	for i := range 6 {
+		w.settle()
+		if asked != i+1 {
+			t.Errorf("asked %d times after %d minutes", asked, i)
+		}
+		w.move(time.Minute)
+	}
+	list := w.evaluations()
+	if len(list) != 1 || list[0].State != evaluation.Done || list[0].Attempts != 1 {
+		t.Errorf("%+v", list)
+	}
+}
+
 // An engine that has time for one event at a time, or cannot do with many, is asked until all are
 // scored; what it never looked at costs no attempt.
 func TestTimeForFew(t *testing.T) {

@@ -221,6 +221,7 @@ func (b *batch) evaluate(ctx, running context.Context) (worked time.Duration) {
 			switch {
 			case res.Unasked:
 				o = b.unasked(res.Explanation)
+				o.Due = b.Now().Add(res.Later).UnixMilli()
 			case res.Temporary:
 				o = b.again(b.jobs[i], res.Explanation)
 			case !res.Success:

@@ -15,6 +15,7 @@ import (
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/experimental"
+	"go.uber.org/zap"
 )
 
 // pin says which file is the interpreter.
@@ -84,8 +85,9 @@ type guest struct {
 }
 
 // compile makes machine code of the interpreter in dir, or reads what it made of it before: at
-// first it takes some ten seconds, then half of one.
-func compile(ctx context.Context, dir string, memoryMiB int) (_ program, err error) {
+// first it takes some ten seconds, then half of one. What it made is run without a look at it, so it is
+// kept only where nobody else can write.
+func compile(ctx context.Context, dir string, memoryMiB int, logger *zap.Logger) (_ program, err error) {
 	wasm, err := read(dir, guestPin)
 	if err != nil {
 		return nil, err
@@ -96,7 +98,11 @@ func compile(ctx context.Context, dir string, memoryMiB int) (_ program, err err
 			_ = g.Close()
 		}
 	}()
-	if g.cache, err = wazero.NewCompilationCacheWithDir(filepath.Join(dir, "compiled")); err != nil {
+	compiled := filepath.Join(dir, "compiled")
+	if err := guardCache(compiled); err != nil {
+		logger.Warn("the compiled Python interpreter is not kept, and compiled again at every start: its directory must belong to the server's user", zap.Error(err))
+		g.cache = wazero.NewCompilationCache()
+	} else if g.cache, err = wazero.NewCompilationCacheWithDir(compiled); err != nil {
 		return nil, fmt.Errorf("keep the compiled Python interpreter: %w", err)
 	}
 	// Without the first option nothing could end a loop; with debug information ending one

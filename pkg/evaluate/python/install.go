@@ -20,6 +20,8 @@ import (
 	"strings"
 	"time"
 
+	"go.uber.org/zap"
+
 	"github.com/spangrove/spangrove/pkg/fault"
 )
 
@@ -40,7 +42,8 @@ type Install struct {
 	// Client asks over the network; nil is the usual one.
 	Client *http.Client
 
-	pin pin // of the file; tests have another one
+	pin      pin       // of the file; tests have another one
+	progress *progress // nil: nobody asks
 }
 
 // DefaultIndex is the index of Python packages.
@@ -89,7 +92,7 @@ func (in *Install) Run(ctx context.Context) (file string, err error) {
 // Prepare compiles the interpreter in a directory, as its first use would, so that nobody has to
 // wait for that.
 func Prepare(ctx context.Context, dir string) error {
-	p, err := compile(ctx, dir, minMemoryMiB)
+	p, err := compile(ctx, dir, minMemoryMiB, zap.NewNop())
 	if err != nil {
 		return err
 	}
@@ -212,11 +215,23 @@ func (in *Install) get(ctx context.Context, address string, max int64) ([]byte, 
 	if res.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("%s: the server answered %s", shown, res.Status)
 	}
-	body, err := readAll(res.Body, max)
+	var from io.Reader = res.Body
+	if in.progress != nil && max == maxDownload {
+		in.progress.got.Store(0)
+		in.progress.total.Store(res.ContentLength)
+		from = io.TeeReader(res.Body, in.progress)
+	}
+	body, err := readAll(from, max)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", shown, err)
 	}
 	return body, nil
+}
+
+// Write counts what was fetched.
+func (p *progress) Write(b []byte) (int, error) {
+	p.got.Add(int64(len(b)))
+	return len(b), nil
 }
 
 func readAll(r io.Reader, max int64) ([]byte, error) {

@@ -15,6 +15,8 @@ import (
 	"sync"
 	"time"
 
+	"go.uber.org/zap"
+
 	"github.com/spangrove/spangrove/pkg/evaluate"
 	"github.com/spangrove/spangrove/pkg/fault"
 )
@@ -38,6 +40,11 @@ type Config struct {
 	// Directory is where Install put the interpreter. What it compiles to is kept there, too.
 	// Default ./spangrove-data/evaluators.
 	Directory string `mapstructure:"directory"`
+	// Fetch says that the server fetches the interpreter when a metric first needs it, as Install
+	// does. Default false.
+	Fetch bool `mapstructure:"fetch"`
+	// Index is the index of Python packages that it is fetched from. Default DefaultIndex.
+	Index string `mapstructure:"index"`
 	// Deadline is how long an evaluator may take for one event. What it imports of the standard
 	// library is imported before that time begins. Default 1s, at most 10m.
 	Deadline time.Duration `mapstructure:"deadline"`
@@ -101,6 +108,7 @@ type program interface {
 type Engine struct {
 	config  Config
 	load    func(ctx context.Context) (program, error)
+	fetcher *fetcher        // nil: the interpreter is not fetched
 	ctx     context.Context // ends with the engine
 	end     context.CancelFunc
 	running sync.WaitGroup
@@ -119,11 +127,17 @@ type loading struct {
 	err     error
 }
 
-// New makes an engine, which costs nothing before its first task.
-func New(c Config) *Engine {
+// New makes an engine, which costs nothing before its first task. A nil logger is silent.
+func New(c Config, logger *zap.Logger) *Engine {
+	if logger == nil {
+		logger = zap.NewNop()
+	}
 	e := newEngine(c, nil)
 	e.load = func(ctx context.Context) (program, error) {
-		return compile(ctx, e.config.Directory, e.config.MemoryMiB)
+		return compile(ctx, e.config.Directory, e.config.MemoryMiB, logger)
+	}
+	if c.Fetch {
+		e.fetcher = newFetcher(e.config, logger)
 	}
 	return e
 }
@@ -164,7 +178,12 @@ func (e *Engine) Evaluate(ctx context.Context, task evaluate.Task) ([]evaluate.R
 	defer context.AfterFunc(e.ctx, cancel)()
 
 	p, err := e.program(ctx)
-	if missing := notInstalled(""); errors.As(err, &missing) {
+	if missing := notInstalled(""); errors.As(err, &missing) && e.fetcher != nil {
+		var instead *evaluate.Result
+		if p, instead, err = e.await(ctx, task.Wait.Queued); instead != nil {
+			return fill(nil, len(task.Events), *instead), nil
+		}
+	} else if errors.As(err, &missing) {
 		return fill(nil, len(task.Events), evaluate.Result{Failure: NotInstalled, Explanation: missing.Error()}), nil
 	}
 	if err != nil {

@@ -390,7 +390,7 @@ func TestNotInstalled(t *testing.T) {
 		if content != "" {
 			write(t, dir, guestFile, content)
 		}
-		e := New(Config{Directory: dir})
+		e := New(Config{Directory: dir}, nil)
 		got, err := e.Evaluate(t.Context(), task("1", "{}", "{}"))
 		if err != nil || len(got) != 2 {
 			t.Fatalf("%+v, %v", got, err)

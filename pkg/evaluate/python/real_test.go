@@ -28,7 +28,7 @@ func realEngine(t testing.TB, c Config) *Engine {
 	if c.Directory == "" {
 		t.Skip("SPANGROVE_TEST_PYTHON_GUEST names no directory with the Python interpreter")
 	}
-	e := New(c)
+	e := New(c, nil)
 	t.Cleanup(func() {
 		if err := e.Close(); err != nil {
 			t.Error(err)
