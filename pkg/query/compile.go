@@ -99,6 +99,9 @@ func compile(b *Builder, projectID int64, base []string, fs []Filter) Plan {
 	}
 	columns, fields := base, []string(nil)
 	for i := range conds {
+		if narrow := conds[i].narrowSQL(b); narrow != "" {
+			columns = append(columns, narrow)
+		}
 		text, reads := conds[i].sql(b, projectID)
 		plan.Reads |= reads
 		if reads == 0 {

@@ -120,9 +120,31 @@ func (c *cond) reads() uint32 {
 	return c.root.spill
 }
 
-// promoted are the paths whose strings have an indexed column of their own. It is written
-// before a field can spill.
+// promoted are the paths whose strings have an indexed column of their own, but for the empty one,
+// which is NULL there. It is written before a field can spill. UUIDs of runs stand there in lower case.
 var promoted = map[string]string{"metadata.run_id": "e.run_id", "user_properties.user_id": "e.user_id"}
+
+// promoted returns the column in which all strings that the condition can hold for stand; "" if there is none.
+func (c *cond) promoted() string {
+	if len(c.path) != 1 || c.op != opIs || c.text == "" || !c.plainText() || (c.typ != typeString && c.typ != typeID) {
+		return ""
+	}
+	return promoted[c.name+"."+c.path[0]]
+}
+
+// narrowSQL is a condition on an indexed column that holds wherever a UUID's condition does; "" if there is none.
+func (c *cond) narrowSQL(b *Builder) string {
+	own := c.promoted()
+	switch {
+	case own == "" || !c.isUUID || c.negate:
+		return ""
+	case own == "e.run_id":
+		return own + " = " + b.Arg(c.id.String())
+	case c.typ == typeString:
+		return own + " = " + b.Arg(c.text)
+	}
+	return ""
+}
 
 // jsonSQL is the condition on a JSON column of the head.
 func (c *cond) jsonSQL(b *Builder) (string, uint32) {
@@ -132,12 +154,10 @@ func (c *cond) jsonSQL(b *Builder) (string, uint32) {
 		if c.name == "metadata" {
 			spill |= SpillCold | SpillRollup
 		}
-		return fmt.Sprintf("%s IS NOT NULL OR (e.spill & %d) <> 0", column, spill), 0
+		return fmt.Sprintf("%s OR (e.spill & %d) <> 0", b.dialect.jsonFilled(column), spill), 0
 	}
-	if len(c.path) == 1 && c.op == opIs && c.plainText() && (c.typ == typeString || c.typ == typeID && !c.isUUID) {
-		if own := promoted[c.name+"."+c.path[0]]; own != "" {
-			return own + " = " + b.Arg(c.text), 0
-		}
+	if own := c.promoted(); own != "" && !c.isUUID {
+		return own + " = " + b.Arg(c.text), 0
 	}
 	at := c.jsonTest(b)
 	paths := readings(b, c.path)

@@ -50,6 +50,8 @@ type Dialect interface {
 	floorDiv(expr string, size float64) string
 	// inAnyRun is the condition that the event or its session belongs to a run.
 	inAnyRun(project string) string
+	// jsonFilled is the condition that a column holds an object or array that is not empty.
+	jsonFilled(column string) string
 	// jsonText is the text of a value, NULL if absent or null.
 	jsonText(column, path string) string
 	// jsonIs compares with a string, also as the number and the boolean that its text reads as.

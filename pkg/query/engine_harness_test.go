@@ -13,6 +13,7 @@ import (
 
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/rawjson"
+	"github.com/spangrove/spangrove/pkg/run"
 )
 
 // These tests hold the compiled SQL to the answers of the Go matcher, on real databases with
@@ -142,7 +143,7 @@ func (en *engine) insertHead(t *testing.T, n, sid int, e *event.Event, spill int
 		parent = b.UUID(e.ParentID)
 	}
 	field := func(bit int, raw []byte) string {
-		if spill&bit != 0 || rawjson.Empty(raw) {
+		if spill&bit != 0 || len(raw) == 0 {
 			return "NULL"
 		}
 		return b.Arg(string(raw))
@@ -152,7 +153,10 @@ func (en *engine) insertHead(t *testing.T, n, sid int, e *event.Event, spill int
 		errText = b.Arg(*e.Error)
 	}
 	promotedText := func(raw []byte, key string) string {
-		if s, ok := rawjson.Text(rawjson.Get(raw, key)); ok {
+		if s, ok := rawjson.Text(rawjson.Get(raw, key)); ok && s != "" {
+			if key == "run_id" {
+				s = run.FoldID(s)
+			}
 			return b.Arg(s)
 		}
 		return "NULL"

@@ -22,9 +22,10 @@ var (
 	words  = strings.Fields(`e s j h ev session AND OR NOT IN IS NULL TRUE FALSE CASE WHEN THEN ELSE END EXISTS SELECT FROM WHERE AS CAST REAL COLLATE
 		id project_id day event_id parent_id session_id sid type name source error start_ms end_ms duration atom
 		metadata metrics feedback user_properties children_ids run_id user_id spill s n n_model n_cost cost total_tokens prompt_tokens completion_tokens
-		coalesce nullif round numeric lower substr hex instr strpos json_type json_typeof json_tree jsonb_path_query jsonb text float8
+		coalesce nullif round numeric lower substr hex instr strpos json_type json_typeof json_tree json_each jsonb_path_query jsonb text float8
 		"C" 'text' 'integer' 'real' 'true' 'false' 'object' 'array' 'string' 'number' 'boolean' 'null' '-' '' '{}'`)
-	marks  = "().,=<>&|*#:-+?$"
+	marks  = "().,=<>&|*#:-+?$~"
+	empty  = `'^\s*(\{\s*\}|\[\s*\])\s*$'`
 	strict = `'strict $.** ? (@.type() == "string")'`
 )
 
@@ -32,7 +33,7 @@ var (
 func foreign(condition string) string {
 	for _, tok := range tokens.FindAllString(condition, -1) {
 		switch c := tok[0]; {
-		case len(tok) == 1 && strings.Contains(marks, tok), tok == strict, slices.Contains(words, tok):
+		case len(tok) == 1 && strings.Contains(marks, tok), tok == strict, tok == empty, slices.Contains(words, tok):
 		case len(tok) < 8 && strings.Trim(strings.TrimLeft(tok, "?$"), "0123456789") == "" && (c == '?' || c == '$' || (c >= '0' && c <= '9')):
 		default:
 			return tok

@@ -53,6 +53,7 @@ var shapes = []struct{ name, filters string }{
 	{"path_exotic", `[{"field":"metadata.quo\"te","operator":"is","value":"x"}]`},
 	{"payload", `[{"field":"outputs.answer","operator":"contains","value":"x"}]`},
 	{"promoted_run", `[{"field":"metadata.run_id","operator":"is","value":"run-1"}]`},
+	{"promoted_run_uuid", `[{"field":"metadata.run_id","operator":"is","value":"3f2504e0-4f89-41d3-9a0c-0305e82c3301"}]`},
 	{"promoted_user", `[{"field":"user_properties.user_id","operator":"is","value":"u-1"}]`},
 	{"promoted_user_is_not", `[{"field":"user_properties.user_id","operator":"is not","value":"u-1"}]`},
 	{"rollup", `[{"field":"metadata.total_tokens","operator":"greater than","value":100,"type":"number"}]`},

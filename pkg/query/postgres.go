@@ -52,6 +52,10 @@ func (postgres) jsonPaths(b *Builder, path []string) []string {
 	return []string{b.Arg(append([]string{}, path...))}
 }
 
+func (postgres) jsonFilled(column string) string {
+	return "(" + column + `::text ~ '^\s*(\{\s*\}|\[\s*\])\s*$') = FALSE`
+}
+
 func (postgres) jsonText(column, path string) string {
 	return "(" + column + " #>> " + path + ")"
 }

@@ -80,6 +80,10 @@ func (sqlite) jsonPaths(b *Builder, path []string) []string {
 	return texts
 }
 
+func (sqlite) jsonFilled(column string) string {
+	return "EXISTS (SELECT 1 FROM json_each(" + column + "))"
+}
+
 func (sqlite) jsonText(column, path string) string {
 	return "(" + column + " ->> " + path + ")"
 }

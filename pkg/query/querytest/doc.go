@@ -108,6 +108,16 @@ func document(name string, n int) event.Event {
 		e.Outputs = json.RawMessage(`3.0`)
 	case "list output":
 		e.Outputs = json.RawMessage(`["one",{"two":"three"}]`)
+	case "empty user":
+		e.UserProperties = json.RawMessage(`{"user_id":""}`)
+		e.Metadata = json.RawMessage(`{"run_id":""}`)
+	case "upper run":
+		e.UserProperties = json.RawMessage(`{"user_id":"A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11"}`)
+		e.Metadata = json.RawMessage(`{"run_id":"A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11"}`)
+	case "empty":
+		e.Metadata, e.Metrics, e.Feedback = json.RawMessage(`{ }`), json.RawMessage(`{}`), json.RawMessage("{\n}")
+		e.UserProperties, e.ChildrenIDs = json.RawMessage(`{}`), json.RawMessage(`[]`)
+		e.Inputs, e.Outputs, e.Config = json.RawMessage(`{}`), json.RawMessage(`{}`), json.RawMessage(`{}`)
 	case "dotted":
 		e.Metadata = json.RawMessage(dotted)
 		e.ColdMetadata = json.RawMessage(`{"attributes":{"agno.agent.name":"James Bond"}}`)

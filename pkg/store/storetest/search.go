@@ -22,6 +22,8 @@ var searchTests = []test{
 	{"Search/every meaning of a filter", filterMeanings},
 	{"Search/spilled fields", searchSpilled},
 	{"Search/totals of sessions", searchRollup},
+	{"Search/inner events of type session", searchInnerSession},
+	{"Search/empty buckets", searchEmpty},
 	{"Search/costs of sessions", searchRollupCost},
 	{"Search/payload of sessions", searchSessionPayload},
 	{"Search/payload however it is spelled", searchPayload},
@@ -243,6 +245,34 @@ func searchRollup(e *env) {
 	e.equal("bucket", 6, len(e.found(e.filter("metadata", "exists", "", ``))))
 	e.equal("tokens", []string{"cheap"}, e.found(e.filter("metadata.total_tokens", "is", "", `"2"`)))
 	e.equal("not", []string{"cheap", "x", "y", "z"}, e.found(e.filter("metadata.cost", "is not", "number", `1`), e.filter("metadata.cost", "is not", "number", `7`)))
+}
+
+// searchInnerSession: only the event whose id is its session's has the session's totals.
+func searchInnerSession(e *env) {
+	inner := step("s", "inner", 1)
+	inner.Type = event.TypeSession
+	e.put(start("s", "outer", 0, 0), inner, call("s", "x", 2, 10, 5, 0.5))
+	for _, f := range []query.Filter{e.filter("metadata.cost", "is", "number", `0.5`), e.filter("metadata.num_events", "is", "", `"2"`),
+		e.filter("metadata.num_model_events", "exists", "", ``), e.filter("metadata", "exists", "", ``)} {
+		e.equal(f.Field+" "+f.Operator, []string{"outer"}, e.found(f, e.filter("event_type", "is", "", `"session"`)))
+	}
+	e.equal("not", []string{"inner"}, e.found(e.filter("metadata.cost", "is not", "number", `0.5`), e.filter("event_type", "is", "", `"session"`)))
+}
+
+// searchEmpty: a bucket without keys is not there, whether it was sent so or became so.
+func searchEmpty(e *env) {
+	sent := step("s", "sent", 1)
+	sent.Feedback, sent.Metrics, sent.UserProperties, sent.Metadata = raw(`{}`), raw(`{ }`), raw(`{}`), raw(`{}`)
+	full := step("s", "full", 2)
+	full.Feedback, full.Metrics, full.UserProperties, full.Metadata = raw(`{"a":1}`), raw(`{"a":1}`), raw(`{"a":1}`), raw(`{"a":1}`)
+	e.put(sent, full)
+	_, err := e.s.Update(e.ctx, e.project, event.Update{EventID: sent.ID, Feedback: raw(`{}`)})
+	e.ok(err)
+	tools := e.filter("event_type", "is", "", `"tool"`)
+	for _, field := range []string{"feedback", "metrics", "user_properties", "metadata"} {
+		e.equal(field+" exists", []string{"full"}, e.found(tools, e.filter(field, "exists", "", ``)))
+		e.equal(field+" does not exist", []string{"sent"}, e.found(tools, e.filter(field, "not exists", "", ``)))
+	}
 }
 
 // searchRollupCost: costs add up to the same, in whatever order they come. As binary fractions,

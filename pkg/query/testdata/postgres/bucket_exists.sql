@@ -1,2 +1,2 @@
 -- [{"field":"feedback","operator":"exists"}]
-(e.feedback IS NOT NULL OR (e.spill & 4) <> 0)
+((e.feedback::text ~ '^\s*(\{\s*\}|\[\s*\])\s*$') = FALSE OR (e.spill & 4) <> 0)

@@ -1,2 +1,2 @@
 -- [{"field":"metadata","operator":"not exists"}]
-(e.metadata IS NOT NULL OR (e.spill & 193) <> 0) IS NOT TRUE
+((e.metadata::text ~ '^\s*(\{\s*\}|\[\s*\])\s*$') = FALSE OR (e.spill & 193) <> 0) IS NOT TRUE

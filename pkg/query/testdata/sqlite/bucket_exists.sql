@@ -1,2 +1,2 @@
 -- [{"field":"feedback","operator":"exists"}]
-(e.feedback IS NOT NULL OR (e.spill & 4) <> 0)
+(EXISTS (SELECT 1 FROM json_each(e.feedback)) OR (e.spill & 4) <> 0)

@@ -1,2 +1,2 @@
 -- [{"field":"metadata","operator":"not exists"}]
-(e.metadata IS NOT NULL OR (e.spill & 193) <> 0) IS NOT TRUE
+(EXISTS (SELECT 1 FROM json_each(e.metadata)) OR (e.spill & 193) <> 0) IS NOT TRUE
