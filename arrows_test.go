@@ -16,12 +16,12 @@ const module = "github.com/spangrove/spangrove/"
 var allowed = map[string][]string{
 	"cmd/spangrove":               {"cmd/spangrove/internal/cli", "pkg/embedprovider", "pkg/mount", "receiver/spangrovereceiver", "exporter/spangroveexporter", "processor/evaluateprocessor", "extension/storeextension", "extension/authextension", "extension/evaluateextension", "extension/apiextension", "pkg/evaluate/python"},
 	"cmd/spangrove/internal/cli":  {"pkg/client", "pkg/experiment", "pkg/tracer", "nouns"},
-	"receiver/spangrovereceiver":  {"pkg/limit", "pkg/wire", "pkg/otlpmap", "pkg/spancodec", "pkg/mount", "pkg/fault/verdict", "nouns"},
+	"receiver/spangrovereceiver":  {"pkg/ingress", "pkg/limit", "pkg/wire", "pkg/otlpmap", "pkg/spancodec", "pkg/mount", "pkg/fault/verdict", "nouns"},
 	"exporter/spangroveexporter":  {"pkg/otlpmap", "pkg/fault/verdict", "pkg/spancodec", "pkg/mount", "nouns"},
 	"processor/evaluateprocessor": {"pkg/evaluate", "pkg/otlpmap", "pkg/spancodec", "pkg/wire", "pkg/query", "pkg/mount", "nouns"},
 	"extension/storeextension":    {"pkg/store", "pkg/mount", "nouns"},
 	"extension/authextension":     {"pkg/limit", "pkg/mount", "pkg/fault/verdict", "nouns"},
-	"extension/apiextension":      {"pkg/httpapi", "pkg/wire", "pkg/mount", "nouns"},
+	"extension/apiextension":      {"pkg/ingress", "pkg/httpapi", "pkg/wire", "pkg/mount", "nouns"},
 	"extension/evaluateextension": {"pkg/evaluate", "pkg/evaluate/expression", "pkg/evaluate/llm", "pkg/evaluate/online", "pkg/evaluate/python", "pkg/mount", "nouns"},
 	"pkg/httpapi":                 {"pkg/limit", "pkg/wire", "pkg/otlpexport", "pkg/query", "pkg/evaluate", "pkg/evaluate/library", "pkg/mount", "nouns"},
 
@@ -41,6 +41,7 @@ var allowed = map[string][]string{
 	"pkg/query":              {"nouns"},
 	"pkg/limit":              {"nouns"},
 	"pkg/mount":              {"nouns"},
+	"pkg/ingress":            {"nouns"},
 	"pkg/embedprovider":      {},
 	"pkg/client":             {},
 	"pkg/tracer":             {"pkg/client", "nouns"},

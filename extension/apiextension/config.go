@@ -3,11 +3,12 @@ package apiextension
 import (
 	"errors"
 	"fmt"
-	"net"
 	"time"
 
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/config/confighttp"
+
+	"github.com/spangrove/spangrove/pkg/ingress"
 )
 
 // Config is the configuration of the extension.
@@ -15,12 +16,23 @@ type Config struct {
 	// HTTP is the server: endpoint, tls, cors, auth, max_request_body_size,
 	// compression_algorithms, timeouts and keepalive, as in any HTTP receiver. Defaults:
 	// endpoint 127.0.0.1:7420, auth::authenticator spangrove_auth, bodies up to 20971520
-	// bytes (20 MiB) after decompression, read_header_timeout 10s, read_timeout 5m,
-	// write_timeout 5m.
+	// bytes (20 MiB) after decompression, gzip and zstd, read_header_timeout 10s, read_timeout
+	// 2m, write_timeout 5m.
 	//
 	// The field has a name on purpose: embedded, its Unmarshal method would swallow the keys
 	// beside it.
 	HTTP confighttp.ServerConfig `mapstructure:",squash"`
+
+	// Limits are max_connections, min_body_rate and body_grace.
+	Limits ingress.Limits `mapstructure:",squash"`
+
+	// MaxInFlightMiB bounds the memory of the bodies under way on this port, in MiB, after
+	// decompression; past it a request is told to come back later. Those of write paths count for
+	// the receiver that serves them instead, so that neither keeps the other waiting. Default 64.
+	MaxInFlightMiB int `mapstructure:"max_in_flight_mib"`
+
+	// MaxInFlightPerProjectMiB is what one project may have of it. Default 0: two thirds.
+	MaxInFlightPerProjectMiB int `mapstructure:"max_in_flight_per_project_mib"`
 
 	// Store is the store extension to read from. Default spangrove_store.
 	Store component.ID `mapstructure:"store"`
@@ -45,7 +57,18 @@ func (c *Config) Validate() error {
 	if c.DrainTimeout <= 0 {
 		return fmt.Errorf("drain_timeout: must be more than 0s, not %s", c.DrainTimeout)
 	}
-	if !c.HTTP.Auth.HasValue() && !c.onLoopback() {
+	if err := ingress.CheckAlgorithms(c.HTTP.CompressionAlgorithms); err != nil {
+		return err
+	}
+	switch share := c.share(); {
+	case c.MaxInFlightMiB < 1:
+		return fmt.Errorf("max_in_flight_mib: must be at least 1, not %d", c.MaxInFlightMiB)
+	case c.MaxInFlightPerProjectMiB < 0 || c.MaxInFlightPerProjectMiB > c.MaxInFlightMiB:
+		return fmt.Errorf("max_in_flight_per_project_mib: must be at most max_in_flight_mib, %d, not %d", c.MaxInFlightMiB, c.MaxInFlightPerProjectMiB)
+	case share < c.HTTP.MaxRequestBodySize:
+		return fmt.Errorf("max_in_flight_mib: %d bytes for one project are less than max_request_body_size, %d bytes", share, c.HTTP.MaxRequestBodySize)
+	}
+	if !c.HTTP.Auth.HasValue() && !ingress.OnLoopback(c.HTTP.NetAddr.Endpoint, string(c.HTTP.NetAddr.Transport)) {
 		return fmt.Errorf("endpoint: %s can be reached from other machines, which needs keys; set auth::authenticator, or listen on 127.0.0.1", c.HTTP.NetAddr.Endpoint)
 	}
 	if c.HTTP.Auth.HasValue() && len(c.HTTP.Auth.Get().RequestParameters) > 0 {
@@ -54,16 +77,7 @@ func (c *Config) Validate() error {
 	return nil
 }
 
-// onLoopback says that only this machine can reach the endpoint. A name other than localhost
-// is not looked up: what it means may change.
-func (c *Config) onLoopback() bool {
-	if c.HTTP.NetAddr.Transport == "unix" {
-		return true
-	}
-	host, _, err := net.SplitHostPort(c.HTTP.NetAddr.Endpoint)
-	if err != nil {
-		return false
-	}
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
+// share is what one project may have of the budget, in bytes.
+func (c *Config) share() int64 {
+	return ingress.Share(c.MaxInFlightMiB, c.MaxInFlightPerProjectMiB, c.HTTP.MaxRequestBodySize)
 }

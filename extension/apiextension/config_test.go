@@ -88,17 +88,3 @@ func TestConfig(t *testing.T) {
 		})
 	}
 }
-
-func TestOnLoopback(t *testing.T) {
-	t.Parallel()
-	for endpoint, want := range map[string]bool{
-		"127.0.0.1:1": true, "127.9.9.9:1": true, "localhost:1": true, "[::1]:1": true,
-		"0.0.0.0:1": false, ":1": false, "[::]:1": false, "10.0.0.1:1": false, "example.com:1": false, "localhost.example.com:1": false, "127.0.0.1": false,
-	} {
-		cfg := createDefaultConfig().(*Config)
-		cfg.HTTP.NetAddr.Endpoint = endpoint
-		if got := cfg.onLoopback(); got != want {
-			t.Errorf("onLoopback(%q) = %v, want %v", endpoint, got, want)
-		}
-	}
-}

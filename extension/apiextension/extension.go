@@ -22,8 +22,8 @@ import (
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/httpapi"
+	"github.com/spangrove/spangrove/pkg/ingress"
 	"github.com/spangrove/spangrove/pkg/mount"
-	"github.com/spangrove/spangrove/pkg/wire"
 )
 
 // apiStore is what the extension and its handlers ask of the store.
@@ -54,6 +54,8 @@ type apiExtension struct {
 	cfg     *Config
 	metrics *telemetry
 	router  *router
+	bodies  ingress.Bodies
+	budget  *ingress.Budget
 	open    atomic.Bool // between Ready and NotReady
 	store   atomic.Pointer[apiStore]
 
@@ -76,7 +78,15 @@ func newExtension(set extension.Settings, cfg *Config) (*apiExtension, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &apiExtension{set: set, cfg: cfg, metrics: metrics, router: newRouter(mount.WritePatterns())}, nil
+	const mebibyte = 1 << 20
+	return &apiExtension{
+		set: set, cfg: cfg, metrics: metrics, router: newRouter(mount.WritePatterns()),
+		bodies: ingress.Bodies{
+			Max: cfg.HTTP.MaxRequestBodySize, Algorithms: cfg.HTTP.CompressionAlgorithms,
+			Timeout: cfg.HTTP.ReadTimeout, MinRate: cfg.Limits.MinBodyRate, Grace: cfg.Limits.BodyGrace,
+		},
+		budget: ingress.NewBudget(int64(cfg.MaxInFlightMiB)*mebibyte, cfg.share(), nil),
+	}, nil
 }
 
 // Dependencies makes the collector start first what the API works with.
@@ -117,7 +127,7 @@ func (e *apiExtension) Start(ctx context.Context, host component.Host) error {
 		}
 		providers, _ = evaluator.(httpapi.Providers)
 	}
-	api := httpapi.New(httpapi.Deps{Reader: s, Writer: s, Configurations: s, Datasets: s, Datapoints: s, Tools: s, Charts: s, Queues: s, Metrics: s, Evaluations: s, Backfills: s, Runs: s, RunScores: s, Schemas: s, Projects: s, Keys: s, Limits: s, Evaluate: evaluator, Providers: providers, DefaultProject: s.DefaultProject, Logger: e.set.Logger})
+	api := httpapi.New(httpapi.Deps{Reader: s, Writer: s, Configurations: s, Datasets: s, Datapoints: s, Tools: s, Charts: s, Queues: s, Metrics: s, Evaluations: s, Backfills: s, Runs: s, RunScores: s, Schemas: s, Projects: s, Keys: s, Limits: s, Evaluate: evaluator, Providers: providers, DefaultProject: s.DefaultProject, ReadBody: e.readBody, Logger: e.set.Logger})
 	if err := e.serveAPI(api.Routes()); err != nil {
 		return err
 	}
@@ -125,7 +135,7 @@ func (e *apiExtension) Start(ctx context.Context, host component.Host) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", e.key("endpoint"), err)
 	}
-	listener, err := e.cfg.HTTP.ToListener(ctx)
+	listener, err := e.cfg.Limits.Listen(ctx, &e.cfg.HTTP, server)
 	if err != nil {
 		return fmt.Errorf("%s: %w", e.key("endpoint"), err)
 	}
@@ -148,14 +158,18 @@ func (e *apiExtension) serveAPI(routes []httpapi.Route) error {
 	return nil
 }
 
-// newServer makes the server without its own authentication, whose answers are plain text.
+// newServer makes the server without the authentication and decompression of its own: those answer
+// in plain text, and decompress before anybody is authenticated.
 func (e *apiExtension) newServer(ctx context.Context, host component.Host, h http.Handler) (*http.Server, error) {
 	cfg := e.cfg.HTTP
 	cfg.Auth = configoptional.None[confighttp.AuthConfig]()
-	return cfg.ToServer(ctx, host.GetExtensions(), e.set.TelemetrySettings, h,
-		confighttp.WithErrorHandler(func(w http.ResponseWriter, _ *http.Request, message string, _ int) {
-			wire.WriteError(w, fault.New(fault.Invalid, "%s", message)) // an encoding nobody knows, or a broken one
-		}))
+	cfg.CompressionAlgorithms = []string{}
+	server, err := cfg.ToServer(ctx, host.GetExtensions(), e.set.TelemetrySettings, h)
+	if err != nil {
+		return nil, err
+	}
+	server.Handler = ingress.Secure(server.Handler)
+	return server, nil
 }
 
 // url is where the API is, with the port that was bound.

@@ -9,6 +9,8 @@ import (
 	"go.opentelemetry.io/collector/config/confighttp"
 	"go.opentelemetry.io/collector/config/configoptional"
 	"go.opentelemetry.io/collector/extension"
+
+	"github.com/spangrove/spangrove/pkg/ingress"
 )
 
 var componentType = component.MustNewType("spangrove_api")
@@ -18,8 +20,10 @@ const (
 	defaultEndpoint     = "127.0.0.1:7420"
 	defaultMaxBody      = 20 << 20
 	defaultHeaderTime   = 10 * time.Second
-	defaultTransferTime = 5 * time.Minute
+	defaultBodyTime     = 2 * time.Minute
+	defaultAnswerTime   = 5 * time.Minute
 	defaultDrainTimeout = 10 * time.Second
+	defaultInFlight     = 64 // MiB
 )
 
 // NewFactory makes the factory of the extension type spangrove_api.
@@ -32,15 +36,17 @@ func createDefaultConfig() component.Config {
 	http.NetAddr.Endpoint = defaultEndpoint
 	http.MaxRequestBodySize = defaultMaxBody
 	http.ReadHeaderTimeout = defaultHeaderTime
-	http.ReadTimeout = defaultTransferTime
-	http.WriteTimeout = defaultTransferTime
+	http.ReadTimeout = defaultBodyTime
+	http.WriteTimeout = defaultAnswerTime
 	http.Auth = configoptional.Some(confighttp.AuthConfig{
 		Config: configauth.Config{AuthenticatorID: component.MustNewID("spangrove_auth")},
 	})
 	return &Config{
-		HTTP:         http,
-		Store:        component.MustNewID("spangrove_store"),
-		DrainTimeout: defaultDrainTimeout,
+		HTTP:           http,
+		Limits:         ingress.DefaultLimits(),
+		MaxInFlightMiB: defaultInFlight,
+		Store:          component.MustNewID("spangrove_store"),
+		DrainTimeout:   defaultDrainTimeout,
 	}
 }
 

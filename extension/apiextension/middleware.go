@@ -11,11 +11,12 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/ingress"
 	"github.com/spangrove/spangrove/pkg/wire"
 )
 
 // handler is what stands before the routes, outermost first: recovery and metrics, health,
-// keys. The server before it has decompressed the body and set its bound.
+// keys, bodies. Nothing of a body has been read before the key is checked.
 func (e *apiExtension) handler(auth extensionauth.Server) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
@@ -28,23 +29,39 @@ func (e *apiExtension) handler(auth extensionauth.Server) http.Handler {
 			}
 			done()
 		}()
-		switch {
-		case isHealth(r):
+		if isHealth(r) {
 			e.health(rec)
-		case auth == nil:
-			e.router.ServeHTTP(rec, r)
-		default:
+			return
+		}
+		admitted := r
+		if auth != nil {
 			ctx, err := auth.Authenticate(r.Context(), r.Header)
 			if err != nil {
+				ingress.Refused(rec)
 				wire.WriteError(rec, authError(err))
 				return
 			}
+			admitted = r.WithContext(ctx)
 			// The copy's pattern is the mux's answer; metrics read it from here.
-			authenticated := r.WithContext(ctx)
-			defer func() { r.Pattern = authenticated.Pattern }()
-			e.router.ServeHTTP(rec, authenticated)
+			defer func() { r.Pattern = admitted.Pattern }()
 		}
+		defer ingress.Working(r.Context())()
+		if err := e.bodies.Open(rec, admitted); err != nil {
+			ingress.Refused(rec)
+			wire.WriteError(rec, err)
+			return
+		}
+		defer admitted.Body.Close()
+		e.router.ServeHTTP(rec, admitted)
 	})
+}
+
+// readBody reads the body of a request within the budget of its project. release must be called
+// also after an error.
+func (e *apiExtension) readBody(r *http.Request, projectID string) (body []byte, release func(), err error) {
+	hold := e.budget.Hold(projectID)
+	body, err = hold.ReadAll(r.Body, r.ContentLength)
+	return body, hold.Release, err
 }
 
 // recovered answers for a handler that panicked. ErrAbortHandler is a handler's own way to

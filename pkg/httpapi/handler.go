@@ -3,7 +3,6 @@ package httpapi
 import (
 	"context"
 	"errors"
-	"io"
 	"net/http"
 
 	"github.com/google/uuid"
@@ -22,6 +21,8 @@ type call struct {
 	project project.Project
 	scope   project.Scope
 	dialect Dialect
+	read    func(r *http.Request, projectID string) (body []byte, release func(), err error)
+	release func() // nil: no body was read
 }
 
 func (c *call) ctx() context.Context { return c.r.Context() }
@@ -32,7 +33,9 @@ func (s *Server) handler(op operation, d Dialect) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p, scope, err := s.admit(r.Context(), op.scope)
 		if err == nil {
-			err = op.handle(s, &call{w: w, r: r, project: p, scope: scope, dialect: d})
+			c := &call{w: w, r: r, project: p, scope: scope, dialect: d, read: s.ReadBody}
+			defer c.done()
+			err = op.handle(s, c)
 		}
 		if err == nil {
 			return
@@ -88,10 +91,14 @@ func (c *call) id(name string) (uuid.UUID, error) {
 	return id, nil
 }
 
-// body reads the whole body. TooLarge if it is over the server's bound.
+// body reads the whole body, which is valid until the call is answered. TooLarge if it is over the
+// server's bound; Limited and Unavailable if there is no room for it now.
 func (c *call) body() ([]byte, error) {
-	raw, err := io.ReadAll(c.r.Body)
+	c.done()
+	raw, release, err := c.read(c.r, c.project.PublicID)
+	c.release = release
 	var over *http.MaxBytesError
+	var kind *fault.Error
 	switch {
 	case err == nil:
 		limit.Charge(c.ctx(), len(raw))
@@ -100,7 +107,17 @@ func (c *call) body() ([]byte, error) {
 		return nil, fault.New(fault.TooLarge, "the body is larger than %d bytes", over.Limit)
 	case c.ctx().Err() != nil:
 		return nil, c.ctx().Err()
+	case errors.As(err, &kind):
+		return nil, err
 	default:
 		return nil, fault.Wrap(fault.Invalid, err, "the body cannot be read: it ends early or is not in the encoding it names")
+	}
+}
+
+// done gives back the memory of the body.
+func (c *call) done() {
+	if c.release != nil {
+		c.release()
+		c.release = nil
 	}
 }

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"slices"
 	"time"
@@ -66,6 +67,9 @@ type Deps struct {
 	Evaluate Evaluator
 	// DefaultProject is whose the data is on a server without keys.
 	DefaultProject func(context.Context) (project.Project, error)
+	// ReadBody reads the body of a request of a project, named by its public id, within a budget;
+	// release gives back what it took, also after an error. nil reads without a budget.
+	ReadBody func(r *http.Request, projectID string) (body []byte, release func(), err error)
 	// Logger hears of internal errors; nil is silent.
 	Logger *zap.Logger
 	// Now is the time relative date ranges count from; nil is the clock.
@@ -84,6 +88,12 @@ func New(d Deps) *Server {
 	}
 	if d.Evaluate == nil {
 		d.Evaluate = evaluate.Builtin()
+	}
+	if d.ReadBody == nil {
+		d.ReadBody = func(r *http.Request, _ string) ([]byte, func(), error) {
+			body, err := io.ReadAll(r.Body)
+			return body, func() {}, err
+		}
 	}
 	if d.Now == nil {
 		d.Now = time.Now

@@ -9,6 +9,7 @@ import (
 	"go.opentelemetry.io/collector/config/confighttp"
 
 	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/ingress"
 	"github.com/spangrove/spangrove/pkg/project"
 )
 
@@ -53,11 +54,20 @@ func identify(ctx context.Context) (project.Identity, bool) {
 	}
 }
 
-// authenticated puts the authenticator of cfg before next; nil leaves next as it is. A caller
-// who is refused gets 401; an authenticator that cannot tell now gives 503.
-func (r *spangroveReceiver) authenticated(ctx context.Context, host component.Host, cfg *confighttp.AuthConfig, next http.Handler) (http.Handler, error) {
+// guarded puts the authenticator of cfg, unless it is nil, and then the bounds of bodies before
+// next. A caller who is refused gets 401; an authenticator that cannot tell now gives 503.
+func (r *spangroveReceiver) guarded(ctx context.Context, host component.Host, cfg *confighttp.AuthConfig, bodies ingress.Bodies, next http.Handler) (http.Handler, error) {
+	opened := http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		defer ingress.Working(req.Context())()
+		if err := bodies.Open(w, req); err != nil {
+			r.refuse(w, req, err)
+			return
+		}
+		defer req.Body.Close()
+		next.ServeHTTP(w, req)
+	})
 	if cfg == nil {
-		return next, nil
+		return opened, nil
 	}
 	server, err := cfg.Config.GetServerAuthenticator(ctx, host.GetExtensions())
 	if err != nil {
@@ -73,11 +83,9 @@ func (r *spangroveReceiver) authenticated(ctx context.Context, host component.Ho
 		}
 		ctx, err := server.Authenticate(req.Context(), sources)
 		if err != nil {
-			err = notAuthenticated(err)
-			r.metrics.refuse(req.Context(), err)
-			writeOTLPError(w, encodingOf(req.Header.Get("Content-Type"), nil), err)
+			r.refuse(w, req, notAuthenticated(err))
 			return
 		}
-		next.ServeHTTP(w, req.WithContext(ctx))
+		opened.ServeHTTP(w, req.WithContext(ctx))
 	}), nil
 }

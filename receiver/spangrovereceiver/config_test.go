@@ -37,7 +37,10 @@ func TestDefaultConfigStandsByItself(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if cfg.grpc() != nil || cfg.http() != nil || !cfg.API.Enabled || cfg.API.Extension != component.MustNewID("spangrove_api") || cfg.MaxInFlightMiB != 64 {
+	if cfg.share() != 64<<20 {
+		t.Errorf("one project may have %d bytes", cfg.share())
+	}
+	if cfg.grpc() != nil || cfg.http() != nil || !cfg.API.Enabled || cfg.API.Extension != component.MustNewID("spangrove_api") || cfg.MaxInFlightMiB != 96 {
 		t.Errorf("got %+v", cfg)
 	}
 }
@@ -82,10 +85,11 @@ func TestListedProtocolsHaveDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if g := cfg.grpc(); g == nil || g.NetAddr.Endpoint != "localhost:4317" || g.MaxRecvMsgSizeMiB != 20 {
+	keys := component.MustNewID("spangrove_auth")
+	if g := cfg.grpc(); g == nil || g.MaxConcurrentStreams != 100 || g.Auth.Get().AuthenticatorID != keys || g.NetAddr.Endpoint != "localhost:4317" || g.MaxRecvMsgSizeMiB != 20 {
 		t.Errorf("grpc %+v", g)
 	}
-	if h := cfg.http(); h == nil || h.NetAddr.Endpoint != "localhost:4318" || h.MaxRequestBodySize != 20<<20 {
+	if h := cfg.http(); h == nil || h.Auth.Get().Config.AuthenticatorID != keys || h.NetAddr.Endpoint != "localhost:4318" || h.MaxRequestBodySize != 20<<20 {
 		t.Errorf("http %+v", h)
 	}
 }
@@ -105,11 +109,24 @@ func TestValidate(t *testing.T) {
 	t.Parallel()
 	for id, want := range map[string]string{
 		"spangrove/nowhere":     "nothing to listen on",
+		"spangrove/public":      "protocols::grpc::endpoint: 0.0.0.0:4317 can be reached from other machines, which needs keys",
+		"spangrove/public_http": "protocols::http::endpoint: :4318 can be reached from other machines, which needs keys",
+		"spangrove/anonymous":   "",
+		"spangrove/share":       "max_in_flight_per_project_mib: must be at most max_in_flight_mib, 96, not 97",
+		"spangrove/snappy":      "protocols::http::compression_algorithms: must be among",
+		"spangrove/slow":        "body_grace: must be at least 1s",
 		"spangrove/small":       "max_in_flight_mib: 4 is less than protocols::grpc::max_recv_msg_size_mib, 20",
 		"spangrove/zero":        "max_in_flight_mib: must be at least 1",
 		"spangrove/unknown_key": "protocol",
 	} {
-		if _, err := load(t, id); err == nil || !strings.Contains(err.Error(), want) {
+		_, err := load(t, id)
+		if want == "" {
+			if err != nil {
+				t.Errorf("%s: %v", id, err)
+			}
+			continue
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q", id, err, want)
 		}
 	}

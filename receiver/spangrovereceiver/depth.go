@@ -1,10 +1,14 @@
 package spangrovereceiver
 
 import (
+	"bytes"
 	"errors"
+	"slices"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
@@ -13,6 +17,17 @@ import (
 // decoders of pdata recurse without a bound of their own; a message of 20 MB of nested arrays
 // would overflow the stack, which ends the program and cannot be caught.
 const maxNesting = 12 + 4*rawjson.MaxDepth
+
+// What decoding makes of a request is many times what an empty span or attribute takes on the wire,
+// so both are counted before anything is decoded.
+const (
+	// maxValues is how many messages may stand in one request: spans, attributes, their values.
+	maxValues = 2_000_000
+	// itemMemory is what a span or a log record takes when it is decoded and mapped, and valueMemory
+	// what any other message takes, in bytes, without its texts.
+	itemMemory  = 1 << 10
+	valueMemory = 64
+)
 
 var (
 	errDepth     = errors.New("attribute values nest too deep")
@@ -27,8 +42,8 @@ type shape struct {
 
 // The forms of OTLP's requests; their shapes as far as attribute values can stand in them.
 var (
-	traceRequest = &requestForm{&shape{}, [3][2]string{{"resourceSpans", "resource_spans"}, {"scopeSpans", "scope_spans"}, {"spans", "spans"}}}
-	logRequest   = &requestForm{&shape{}, [3][2]string{{"resourceLogs", "resource_logs"}, {"scopeLogs", "scope_logs"}, {"logRecords", "log_records"}}}
+	traceRequest = &requestForm{&shape{}, &shape{}, [3][2]string{{"resourceSpans", "resource_spans"}, {"scopeSpans", "scope_spans"}, {"spans", "spans"}}}
+	logRequest   = &requestForm{&shape{}, &shape{}, [3][2]string{{"resourceLogs", "resource_logs"}, {"scopeLogs", "scope_logs"}, {"logRecords", "log_records"}}}
 )
 
 func init() {
@@ -55,6 +70,7 @@ func init() {
 	group := func(item *shape) *shape { // ResourceSpans, ResourceLogs
 		return with(map[int]*shape{1: resource, 2: with(map[int]*shape{1: scope, 2: item})})
 	}
+	traceRequest.item, logRequest.item = span, record
 	traceRequest.fields[1] = group(span)
 	logRequest.fields[1] = group(record)
 }
@@ -89,6 +105,121 @@ func (s *shape) check(b []byte, depth int) error {
 		}
 	}
 	return nil
+}
+
+// count is what a request holds.
+type count struct {
+	items  int64 // spans or log records
+	values int64 // all messages, the items among them
+}
+
+// add counts the messages within one of this shape. item is the shape of a span or a log record.
+// What is malformed or nests too deep is for check to say.
+func (c *count) add(s, item *shape, b []byte, depth int) {
+	for len(b) > 0 && depth > 0 {
+		number, kind, n := protowire.ConsumeTag(b)
+		if n < 0 {
+			return
+		}
+		b = b[n:]
+		if n = protowire.ConsumeFieldValue(number, kind, b); n < 0 {
+			return
+		}
+		if kind == protowire.BytesType && int(number) < len(s.fields) && s.fields[number] != nil {
+			c.values++
+			if s.fields[number] == item {
+				c.items++
+			}
+			content, _ := protowire.ConsumeBytes(b)
+			c.add(s.fields[number], item, content, depth-1)
+		}
+		b = b[n:]
+	}
+}
+
+// addJSON counts the values of a text, and its items by the names of the lists down to them.
+func (c *count) addJSON(form *requestForm, text []byte) {
+	depth, deep, inString := 0, int64(0), false
+	for i := 0; i < len(text); i++ {
+		switch ch := text[i]; {
+		case inString && ch == '\\':
+			i++
+		case ch == '"':
+			inString = !inString
+		case inString:
+		case ch == '{':
+			c.values++
+			if depth++; depth == len(form.names)+1 {
+				deep++
+			}
+		case ch == '}':
+			depth--
+		case ch == ',':
+			c.values++
+		}
+	}
+	c.values /= 2 // an attribute is two objects and two commas
+	d := jsontext.NewDecoder(bytes.NewReader(text), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	if err := c.itemsOf(form, d, 0); err != nil {
+		c.items = deep // pdata's decoder is more lenient; no item stands less deep
+	}
+}
+
+// itemsOf counts the items in the value that comes next, an object at a level of the lists.
+func (c *count) itemsOf(form *requestForm, d *jsontext.Decoder, level int) error {
+	if level == len(form.names) {
+		c.items++
+		return d.SkipValue()
+	}
+	if d.PeekKind() != '{' {
+		return d.SkipValue()
+	}
+	if _, err := d.ReadToken(); err != nil {
+		return err
+	}
+	for d.PeekKind() == '"' {
+		name, err := d.ReadToken()
+		if err != nil {
+			return err
+		}
+		if !slices.Contains(form.names[level][:], name.String()) || d.PeekKind() != '[' {
+			if err := d.SkipValue(); err != nil {
+				return err
+			}
+			continue
+		}
+		if _, err := d.ReadToken(); err != nil {
+			return err
+		}
+		for kind := d.PeekKind(); kind != ']' && kind != jsontext.KindInvalid; kind = d.PeekKind() {
+			if err := c.itemsOf(form, d, level+1); err != nil {
+				return err
+			}
+		}
+		if _, err := d.ReadToken(); err != nil {
+			return err
+		}
+	}
+	_, err := d.ReadToken()
+	return err
+}
+
+// admit refuses a request that holds more than may be, and takes from the budget what decoding will
+// need beside the bytes that came.
+func (r *spangroveReceiver) admit(form *requestForm, what string, enc encoding, body []byte, from caller) error {
+	var c count
+	if enc == encodingProto {
+		c.add(form.shape, form.item, body, maxNesting)
+	} else {
+		c.addJSON(form, bytes.TrimPrefix(body, byteOrderMark))
+	}
+	if c.items > int64(r.cfg.MaxItems) {
+		return fault.New(fault.TooLarge, "the request holds %d %s; at most %d are allowed", c.items, what, r.cfg.MaxItems)
+	}
+	if c.values > maxValues {
+		return fault.New(fault.TooLarge, "the request holds %d attributes and other values; at most %d are allowed", c.values, maxValues)
+	}
+	return from.hold.TakeUpToShare(c.items*itemMemory + c.values*valueMemory)
 }
 
 // checkJSONDepth counts braces outside strings. It judges nothing else of the text.

@@ -15,6 +15,9 @@ import (
 	"github.com/google/uuid"
 	"go.opentelemetry.io/collector/client"
 	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/config/configauth"
+	"go.opentelemetry.io/collector/config/confighttp"
+	"go.opentelemetry.io/collector/config/configoptional"
 	"go.opentelemetry.io/collector/consumer"
 	"go.opentelemetry.io/collector/consumer/consumertest"
 	"go.opentelemetry.io/collector/pdata/ptrace"
@@ -158,6 +161,8 @@ func start(t *testing.T, opts options) *rig {
 	cfg := factory.CreateDefaultConfig().(*Config)
 	cfg.Protocols.GRPC.GetOrInsertDefault().NetAddr.Endpoint = "127.0.0.1:0"
 	cfg.Protocols.HTTP.GetOrInsertDefault().NetAddr.Endpoint = "127.0.0.1:0"
+	cfg.Protocols.GRPC.Get().Auth = configoptional.None[configauth.Config]()
+	cfg.Protocols.HTTP.Get().Auth = configoptional.None[confighttp.AuthConfig]()
 	cfg.API.Enabled = !opts.noAPI
 	if opts.config != nil {
 		opts.config(cfg)
@@ -208,7 +213,7 @@ func start(t *testing.T, opts options) *rig {
 		if err := c.Shutdown(context.Background()); err != nil {
 			t.Error(err)
 		}
-		if used := r.receiver.budget.used.Load(); used != 0 {
+		if used := r.receiver.budget.Used(); used != 0 {
 			t.Errorf("%d bytes are still reserved", used)
 		}
 		http.DefaultClient.CloseIdleConnections()

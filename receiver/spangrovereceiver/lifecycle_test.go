@@ -9,6 +9,9 @@ import (
 
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/component/componenttest"
+	"go.opentelemetry.io/collector/config/configauth"
+	"go.opentelemetry.io/collector/config/confighttp"
+	"go.opentelemetry.io/collector/config/configoptional"
 	"go.opentelemetry.io/collector/consumer/consumertest"
 	"go.opentelemetry.io/collector/receiver"
 )
@@ -56,6 +59,8 @@ func TestAPortThatIsTaken(t *testing.T) {
 	cfg.API.Enabled = false
 	cfg.Protocols.GRPC.GetOrInsertDefault().NetAddr.Endpoint = "127.0.0.1:0"
 	cfg.Protocols.HTTP.GetOrInsertDefault().NetAddr.Endpoint = ln.Addr().String()
+	cfg.Protocols.GRPC.Get().Auth = configoptional.None[configauth.Config]()
+	cfg.Protocols.HTTP.Get().Auth = configoptional.None[confighttp.AuthConfig]()
 	err = create(t, cfg).Start(t.Context(), componenttest.NewNopHost())
 	if err == nil || !strings.Contains(err.Error(), "receivers::spangrove::protocols::http") {
 		t.Errorf("error %v", err)

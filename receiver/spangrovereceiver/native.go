@@ -47,8 +47,8 @@ type nativeHandler func(req *http.Request, body []byte, id project.Identity, now
 func (r *spangroveReceiver) native(write nativeHandler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		var answer []byte
-		err := r.handle(req, func(body []byte, id project.Identity) (err error) {
-			answer, err = write(req, body, id, time.Now())
+		err := r.handle(req, func(body []byte, from caller) (err error) {
+			answer, err = write(req, body, from.Identity, time.Now())
 			return err
 		})
 		if err != nil {

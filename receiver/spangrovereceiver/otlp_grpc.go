@@ -1,20 +1,248 @@
 package spangrovereceiver
 
 import (
+	"bytes"
+	"cmp"
 	"context"
+	"crypto/tls"
+	"encoding/base64"
+	"errors"
 	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
 
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/config/configauth"
+	"go.opentelemetry.io/collector/config/configgrpc"
+	"go.opentelemetry.io/collector/config/configoptional"
+	"go.opentelemetry.io/collector/config/configtls"
+	"go.opentelemetry.io/collector/extension/extensionauth"
+	"go.uber.org/zap"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/mem"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
+	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/fault/verdict"
+	"github.com/spangrove/spangrove/pkg/ingress"
 	"github.com/spangrove/spangrove/pkg/limit"
-	"github.com/spangrove/spangrove/pkg/project"
+	"github.com/spangrove/spangrove/pkg/mount"
 )
 
-// The gRPC services are registered by hand, with messages that are plain bytes, and not
-// through pdata: gRPC decodes a message before anybody is authenticated, and pdata's decoder
-// must not see a message that was not checked for its depth. So gRPC and HTTP share one way.
+// A call over gRPC is served by net/http's HTTP/2, and by gRPC only once its message is read. gRPC's
+// own transport receives, decompresses and copies a message before it asks who sent it, and has no
+// place to account for it meanwhile; so over gRPC and HTTP the same code checks the key, then reads
+// the message within the budget and the time that it may take. What gRPC is good for is left to it:
+// deadlines, interceptors, telemetry, status and trailers. It gets an empty message; the real one
+// is in the context.
+
+// grpcListener serves OTLP/gRPC.
+type grpcListener struct {
+	calls  *grpc.Server
+	server *http.Server
+}
+
+// stop lets calls end by themselves until ctx ends.
+func (l *grpcListener) stop(ctx context.Context) error {
+	err := l.server.Shutdown(ctx)
+	if err != nil {
+		err = errors.Join(err, l.server.Close())
+	}
+	l.calls.Stop()
+	return err
+}
+
+func (r *spangroveReceiver) listenGRPC(ctx context.Context, host component.Host) error {
+	cfg := r.cfg.grpc()
+	if cfg == nil {
+		return nil
+	}
+	var auth extensionauth.Server
+	if a := cfg.Auth.Get(); a != nil {
+		var err error
+		if auth, err = a.GetServerAuthenticator(ctx, host.GetExtensions()); err != nil {
+			return err
+		}
+	}
+	var encryption *tls.Config
+	if cfg.TLS.HasValue() {
+		var err error
+		if encryption, err = cfg.TLS.Get().LoadTLSConfig(ctx); err != nil {
+			return err
+		}
+		encryption.NextProtos = []string{"h2"}
+	}
+	inner := *cfg
+	inner.Auth = configoptional.None[configauth.Config]()
+	inner.TLS = configoptional.None[configtls.ServerConfig]()
+	calls, err := inner.ToServer(ctx, host.GetExtensions(), r.set.TelemetrySettings,
+		configgrpc.WithGrpcServerOption(grpc.ForceServerCodecV2(rawCodec{})))
+	if err != nil {
+		return err
+	}
+	r.registerGRPC(calls)
+	known := map[string]bool{}
+	for name, service := range calls.GetServiceInfo() {
+		for _, method := range service.Methods {
+			known["/"+name+"/"+method.Name] = true
+		}
+	}
+	front := &grpcFront{
+		receiver: r, auth: auth, known: known, calls: calls,
+		bodies: r.bodies(int64(cfg.MaxRecvMsgSizeMiB)*mebibyte, r.cfg.BodyTimeout),
+	}
+	server, err := r.grpcServer(cfg, front)
+	if err != nil {
+		return err
+	}
+	ln, err := cfg.NetAddr.Listen(ctx)
+	if err != nil {
+		return err
+	}
+	bound := r.cfg.Limits.Bound(ln, encryption, server)
+	r.grpc = &grpcListener{calls, server}
+	r.announce(ctx, mount.Notice{Topic: mount.TopicOTLPGRPC, Text: ln.Addr().String()}, "OTLP gRPC")
+	r.serve(host, func() error { return server.Serve(bound) }, http.ErrServerClosed)
+	return nil
+}
+
+// grpcServer makes the HTTP/2 server of a gRPC listener, with the settings of cfg.
+func (r *spangroveReceiver) grpcServer(cfg *configgrpc.ServerConfig, front *grpcFront) (*http.Server, error) {
+	errorLog, err := zap.NewStdLogAt(r.set.Logger, zap.DebugLevel) // what clients do wrong
+	if err != nil {
+		return nil, err
+	}
+	s := &http.Server{
+		Handler: front, ReadHeaderTimeout: defaultHeaderTimeout, IdleTimeout: defaultIdleTimeout, ErrorLog: errorLog,
+		Protocols: new(http.Protocols),
+		HTTP2:     &http.HTTP2Config{MaxConcurrentStreams: int(cfg.MaxConcurrentStreams), SendPingTimeout: time.Minute, PingTimeout: 20 * time.Second},
+	}
+	s.Protocols.SetHTTP2(true)
+	s.Protocols.SetUnencryptedHTTP2(true)
+	if alive := cfg.Keepalive.Get(); alive != nil {
+		if p := alive.ServerParameters.Get(); p != nil {
+			s.IdleTimeout = cmp.Or(p.MaxConnectionIdle, s.IdleTimeout)
+			s.HTTP2.SendPingTimeout = cmp.Or(p.Time, s.HTTP2.SendPingTimeout)
+			s.HTTP2.PingTimeout = cmp.Or(p.Timeout, s.HTTP2.PingTimeout)
+			front.maxAge = p.MaxConnectionAge
+		}
+	}
+	return s, nil
+}
+
+// grpcFront is what a call meets before gRPC does.
+type grpcFront struct {
+	receiver *spangroveReceiver
+	auth     extensionauth.Server // nil: no keys
+	known    map[string]bool      // paths of methods
+	calls    http.Handler
+	bodies   ingress.Bodies
+	maxAge   time.Duration // of a connection; 0: any
+}
+
+// emptyMessage is a gRPC message of no bytes.
+var emptyMessage = []byte{0, 0, 0, 0, 0}
+
+type messageKey struct{}
+
+// received is the message of a call and who sent it.
+type received struct {
+	message []byte
+	from    caller
+}
+
+// ServeHTTP implements http.Handler.
+func (f *grpcFront) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	if req.Method != http.MethodPost || !strings.HasPrefix(req.Header.Get("Content-Type"), "application/grpc") {
+		ingress.Refused(w)
+		http.Error(w, "OTLP over gRPC only", http.StatusUnsupportedMediaType)
+		return
+	}
+	if f.maxAge > 0 && ingress.Age(req.Context()) > f.maxAge {
+		w.Header().Set("Connection", "close") // over HTTP/2: no new calls on this connection
+	}
+	ctx := req.Context()
+	if f.auth != nil {
+		metadata := make(map[string][]string, len(req.Header)) // gRPC's names are in lower case
+		for name, values := range req.Header {
+			metadata[strings.ToLower(name)] = values
+		}
+		authenticated, err := f.auth.Authenticate(ctx, metadata)
+		if err != nil {
+			f.refuse(w, req, notAuthenticated(err))
+			return
+		}
+		ctx = authenticated
+	}
+	defer ingress.Working(ctx)()
+	if !f.known[req.URL.Path] {
+		f.calls.ServeHTTP(w, withBody(ctx, req)) // knows how to say so
+		return
+	}
+	err := f.receiver.inside(ctx, func(from caller) error {
+		message, err := f.bodies.Message(w, req, from.hold)
+		if err != nil {
+			return err
+		}
+		limit.Charge(ctx, len(message))
+		f.calls.ServeHTTP(w, withBody(context.WithValue(ctx, messageKey{}, received{message, from}), req))
+		return nil
+	})
+	if err != nil {
+		f.refuse(w, req, err)
+	}
+}
+
+// withBody is the request as gRPC gets it.
+func withBody(ctx context.Context, req *http.Request) *http.Request {
+	req = req.WithContext(ctx)
+	req.Header.Del("Grpc-Encoding")
+	req.Body = io.NopCloser(bytes.NewReader(emptyMessage))
+	return req
+}
+
+// refuse answers a call that gRPC does not get to see.
+func (f *grpcFront) refuse(w http.ResponseWriter, req *http.Request, err error) {
+	ingress.Refused(w)
+	f.receiver.observe(req.Context(), req.URL.Path, err)
+	st := verdict.Status(err)
+	h := w.Header()
+	switch {
+	case fault.Of(err) == fault.TooLarge: // as gRPC itself says it; without RetryInfo nobody tries again
+		st = status.New(codes.ResourceExhausted, st.Message())
+	case errors.Is(err, ingress.ErrEncoding):
+		st = status.New(codes.Unimplemented, st.Message())
+		h.Set("Grpc-Accept-Encoding", ingress.GRPCEncodings)
+	}
+	h.Set("Content-Type", "application/grpc")
+	h.Set("Grpc-Status", strconv.Itoa(int(st.Code())))
+	h.Set("Grpc-Message", grpcText(st.Message()))
+	if p := st.Proto(); len(p.GetDetails()) > 0 {
+		if details, err := proto.Marshal(p); err == nil {
+			h.Set("Grpc-Status-Details-Bin", base64.RawStdEncoding.EncodeToString(details))
+		}
+	}
+	w.WriteHeader(http.StatusOK) // gRPC's own status says the rest
+}
+
+// grpcText writes a message as gRPC wants it in a header: what is not printable ASCII, and the
+// percent sign, as a percent sign and two hexadecimal digits.
+func grpcText(message string) string {
+	var b strings.Builder
+	for i := range len(message) {
+		if c := message[i]; c < ' ' || c > '~' || c == '%' {
+			fmt.Fprintf(&b, "%%%02X", c)
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
 
 // registerGRPC serves OTLP's three services.
 func (r *spangroveReceiver) registerGRPC(s *grpc.Server) {
@@ -42,7 +270,7 @@ func (r *spangroveReceiver) exportService(name string, h otlpHandler) *grpc.Serv
 				}
 				defer in.free()
 				serve := func(ctx context.Context, _ any) (any, error) {
-					answer, err := r.call(ctx, full, in.buffer.ReadOnlyData(), h)
+					answer, err := r.call(ctx, full, h)
 					return &message{buffer: mem.SliceBuffer(answer)}, err
 				}
 				if intercept == nil {
@@ -54,22 +282,17 @@ func (r *spangroveReceiver) exportService(name string, h otlpHandler) *grpc.Serv
 	}
 }
 
-// call does what every gRPC request needs: it checks who asks, reserves the message's size,
-// and counts refusals. Errors come back with a gRPC status.
-func (r *spangroveReceiver) call(ctx context.Context, method string, body []byte, h otlpHandler) (answer []byte, err error) {
-	err = r.inside(ctx, func(id project.Identity) error {
-		size := int64(len(body))
-		if !r.budget.take(size) {
-			return errBusy()
-		}
-		defer r.budget.release(size)
-		limit.Charge(ctx, len(body))
-		response, err := h(ctx, encodingProto, body, id)
-		if err == nil && response != nil {
-			answer, err = response.MarshalProto()
-		}
-		return err
-	})
+// call answers a call whose message has been read, and counts refusals. Errors come back with a
+// gRPC status.
+func (r *spangroveReceiver) call(ctx context.Context, method string, h otlpHandler) (answer []byte, err error) {
+	got, ok := ctx.Value(messageKey{}).(received)
+	if !ok { // never: what is served here comes by grpcFront
+		return nil, status.Error(codes.Internal, "no message")
+	}
+	response, err := h(ctx, encodingProto, got.message, got.from)
+	if err == nil && response != nil {
+		answer, err = response.MarshalProto()
+	}
 	r.observe(ctx, method, err)
 	return answer, verdict.GRPC(err)
 }

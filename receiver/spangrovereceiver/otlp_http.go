@@ -12,9 +12,9 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/ingress"
 	"github.com/spangrove/spangrove/pkg/limit"
 	"github.com/spangrove/spangrove/pkg/otlpmap"
-	"github.com/spangrove/spangrove/pkg/project"
 )
 
 // route is a path and who serves it.
@@ -51,16 +51,16 @@ func (r *spangroveReceiver) otlpMux() *http.ServeMux {
 
 // otlpHandler takes the body of one export request. A nil answer means that all was taken:
 // then OTLP wants partial_success unset, which pdata's responses always set.
-type otlpHandler func(ctx context.Context, enc encoding, body []byte, id project.Identity) (exportResponse, error)
+type otlpHandler func(ctx context.Context, enc encoding, body []byte, from caller) (exportResponse, error)
 
 // otlp serves an OTLP path.
 func (r *spangroveReceiver) otlp(h otlpHandler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		enc := encodingOf(req.Header.Get("Content-Type"), nil)
 		var answer exportResponse
-		err := r.handle(req, func(body []byte, id project.Identity) (err error) {
+		err := r.handle(req, func(body []byte, from caller) (err error) {
 			enc = encodingOf(req.Header.Get("Content-Type"), body)
-			answer, err = h(req.Context(), enc, body, id)
+			answer, err = h(req.Context(), enc, body, from)
 			return err
 		})
 		if err != nil {
@@ -73,21 +73,20 @@ func (r *spangroveReceiver) otlp(h otlpHandler) http.Handler {
 
 // handle does what every request over HTTP needs: it checks who asks, reads the body within
 // the budget, and counts refusals. The body is only valid during the call of do.
-func (r *spangroveReceiver) handle(req *http.Request, do func(body []byte, id project.Identity) error) (err error) {
+func (r *spangroveReceiver) handle(req *http.Request, do func(body []byte, from caller) error) (err error) {
 	defer func() { r.observe(req.Context(), req.Pattern, err) }()
-	return r.inside(req.Context(), func(id project.Identity) error {
-		body, release, err := r.budget.read(req)
-		defer release()
+	return r.inside(req.Context(), func(from caller) error {
+		body, err := from.hold.ReadAll(req.Body, req.ContentLength)
 		if err != nil {
-			return err
+			return readFault(err)
 		}
 		limit.Charge(req.Context(), len(body))
-		return do(body, id)
+		return do(body, from)
 	})
 }
 
 // inside runs do for a caller who may write, unless the receiver is stopping.
-func (r *spangroveReceiver) inside(ctx context.Context, do func(id project.Identity) error) error {
+func (r *spangroveReceiver) inside(ctx context.Context, do func(from caller) error) error {
 	if !r.gate.enter() {
 		return fault.New(fault.Unavailable, "the server is stopping")
 	}
@@ -96,7 +95,9 @@ func (r *spangroveReceiver) inside(ctx context.Context, do func(id project.Ident
 	if err != nil {
 		return err
 	}
-	return do(id)
+	hold := r.budget.Hold(id.Project.PublicID)
+	defer hold.Release()
+	return do(caller{id, hold})
 }
 
 // observe counts a refused request, and logs one that was our fault.
@@ -120,7 +121,10 @@ func retryAfter(err error) time.Duration {
 }
 
 func (r *spangroveReceiver) tracesVia(via *receiverhelper.ObsReport) otlpHandler {
-	return func(ctx context.Context, enc encoding, body []byte, id project.Identity) (exportResponse, error) {
+	return func(ctx context.Context, enc encoding, body []byte, from caller) (exportResponse, error) {
+		if err := r.admit(traceRequest, "spans", enc, body, from); err != nil {
+			return nil, err
+		}
 		req, undecoded, err := decodeExport(ptraceotlp.NewExportRequest, traceRequest, enc, body)
 		if err != nil {
 			return nil, err
@@ -128,7 +132,7 @@ func (r *spangroveReceiver) tracesVia(via *receiverhelper.ObsReport) otlpHandler
 		if undecoded.count > 0 {
 			r.metrics.reject(ctx, undecoded.count)
 		}
-		rejected, err := r.pushTraces(ctx, via, string(enc), req.Traces(), id)
+		rejected, err := r.pushTraces(ctx, via, string(enc), req.Traces(), from.Identity)
 		if err != nil || rejected+undecoded.count == 0 {
 			return nil, err
 		}
@@ -140,7 +144,10 @@ func (r *spangroveReceiver) tracesVia(via *receiverhelper.ObsReport) otlpHandler
 }
 
 func (r *spangroveReceiver) logsVia(via *receiverhelper.ObsReport) otlpHandler {
-	return func(ctx context.Context, enc encoding, body []byte, id project.Identity) (exportResponse, error) {
+	return func(ctx context.Context, enc encoding, body []byte, from caller) (exportResponse, error) {
+		if err := r.admit(logRequest, "log records", enc, body, from); err != nil {
+			return nil, err
+		}
 		req, undecoded, err := decodeExport(plogotlp.NewExportRequest, logRequest, enc, body)
 		if err != nil {
 			return nil, err
@@ -148,7 +155,7 @@ func (r *spangroveReceiver) logsVia(via *receiverhelper.ObsReport) otlpHandler {
 		if undecoded.count > 0 {
 			r.metrics.rejectLogs(ctx, undecoded.count)
 		}
-		rejected, err := r.pushLogs(ctx, via, string(enc), req.Logs(), id)
+		rejected, err := r.pushLogs(ctx, via, string(enc), req.Logs(), from.Identity)
 		if err != nil || rejected+undecoded.count == 0 {
 			return nil, err
 		}
@@ -161,15 +168,14 @@ func (r *spangroveReceiver) logsVia(via *receiverhelper.ObsReport) otlpHandler {
 
 // dropMetrics answers success, so that an SDK that sends all signals to one address does not
 // report errors; the body is not even decoded.
-func (r *spangroveReceiver) dropMetrics(ctx context.Context, _ encoding, _ []byte, _ project.Identity) (exportResponse, error) {
+func (r *spangroveReceiver) dropMetrics(ctx context.Context, _ encoding, _ []byte, _ caller) (exportResponse, error) {
 	r.metrics.drop(ctx, "metrics", 1)
 	return nil, nil
 }
 
-// listenerError answers what confighttp refuses before a handler runs, such as a compression
-// that it does not know.
-func (r *spangroveReceiver) listenerError(w http.ResponseWriter, req *http.Request, message string, httpStatus int) {
-	err := fault.New(ofStatus(httpStatus), "%s", message)
+// refuse answers a request on the receiver's own HTTP listener whose body is not read.
+func (r *spangroveReceiver) refuse(w http.ResponseWriter, req *http.Request, err error) {
+	ingress.Refused(w)
 	r.metrics.refuse(req.Context(), err)
 	writeOTLPError(w, encodingOf(req.Header.Get("Content-Type"), nil), err)
 }

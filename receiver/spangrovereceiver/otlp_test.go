@@ -349,8 +349,10 @@ func TestTooMuchInFlight(t *testing.T) {
 		c.Protocols.HTTP.Get().MaxRequestBodySize = 1 << 20
 		c.Protocols.GRPC.Get().MaxRecvMsgSizeMiB = 1
 	}})
-	if !r.receiver.budget.take(mebibyte - 64) {
-		t.Fatal("the budget was not free")
+	// Another project holds all but a little.
+	other := r.receiver.budget.Hold("p-other")
+	if err := other.Take(mebibyte - 64); err != nil {
+		t.Fatal(err)
 	}
 	body := protoOf(t, someSpans(3))
 	got := post(t, r.httpURL+"/v1/traces", bytes.NewReader(body), "Content-Type", typeProto)
@@ -364,7 +366,22 @@ func TestTooMuchInFlight(t *testing.T) {
 	if st := status.Convert(err); st.Code() != codes.Unavailable || len(st.Details()) != 1 {
 		t.Errorf("over gRPC: %v", err)
 	}
-	r.receiver.budget.release(mebibyte - 64)
+	other.Release()
+	// The caller's own project does.
+	own := r.receiver.budget.Hold(acme.PublicID)
+	if err := own.Take(mebibyte - 64); err != nil {
+		t.Fatal(err)
+	}
+	if got := post(t, r.apiURL+"/events", text(`{"event_type":"tool","inputs":{"k":"`+strings.Repeat("x", 100)+`"}}`), "Authorization", "Bearer ingest"); got.status != 429 || got.header.Get("Retry-After") == "" {
+		t.Errorf("native, over the share: %+v", got)
+	}
+	if got := post(t, r.apiURL+"/v1/traces", bytes.NewReader(body), "Authorization", "Bearer ingest", "Content-Type", typeProto); got.status != 429 || got.header.Get("Retry-After") == "" {
+		t.Errorf("OTLP, over the share: %+v", got)
+	}
+	if got := post(t, r.httpURL+"/v1/traces", bytes.NewReader(body), "Content-Type", typeProto); got.status != 503 {
+		t.Errorf("another project: %+v", got)
+	}
+	own.Release()
 	if got := post(t, r.httpURL+"/v1/traces", bytes.NewReader(body), "Content-Type", typeProto); got.status != 200 {
 		t.Errorf("with room: %+v", got)
 	}

@@ -1,23 +1,24 @@
 package spangrovereceiver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"sync"
+	"time"
 
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/component/componentstatus"
-	"go.opentelemetry.io/collector/config/configgrpc"
 	"go.opentelemetry.io/collector/config/confighttp"
 	"go.opentelemetry.io/collector/config/configoptional"
 	"go.opentelemetry.io/collector/consumer"
 	"go.opentelemetry.io/collector/receiver"
 	"go.opentelemetry.io/collector/receiver/receiverhelper"
 	"go.uber.org/zap"
-	"google.golang.org/grpc"
 
+	"github.com/spangrove/spangrove/pkg/ingress"
 	"github.com/spangrove/spangrove/pkg/mount"
 )
 
@@ -25,7 +26,7 @@ type spangroveReceiver struct {
 	cfg     *Config
 	set     receiver.Settings
 	metrics *telemetry
-	budget  *budget
+	budget  *ingress.Budget
 	gate    gate
 	forget  func() // tells the factory that this receiver is done
 
@@ -41,7 +42,7 @@ type spangroveReceiver struct {
 
 	mu       sync.Mutex // over the life cycle
 	started  bool
-	grpc     *grpc.Server
+	grpc     *grpcListener
 	http     *http.Server
 	mounted  []string
 	registry mount.Registrar
@@ -54,7 +55,7 @@ func newReceiver(set receiver.Settings, cfg *Config) (*spangroveReceiver, error)
 	if r.metrics, err = newTelemetry(set.TelemetrySettings); err != nil {
 		return nil, err
 	}
-	r.budget = &budget{limit: int64(cfg.MaxInFlightMiB) * mebibyte, changed: r.metrics.inFlightBy}
+	r.budget = ingress.NewBudget(int64(cfg.MaxInFlightMiB)*mebibyte, cfg.share(), r.metrics.inFlightBy)
 	for _, way := range []struct {
 		obs       **receiverhelper.ObsReport
 		transport string
@@ -99,45 +100,29 @@ func (r *spangroveReceiver) start(ctx context.Context, host component.Host) erro
 	return r.mountAPI(host)
 }
 
-func (r *spangroveReceiver) listenGRPC(ctx context.Context, host component.Host) error {
-	cfg := r.cfg.grpc()
-	if cfg == nil {
-		return nil
-	}
-	s, err := cfg.ToServer(ctx, host.GetExtensions(), r.set.TelemetrySettings,
-		configgrpc.WithGrpcServerOption(grpc.ForceServerCodecV2(rawCodec{})))
-	if err != nil {
-		return err
-	}
-	ln, err := cfg.NetAddr.Listen(ctx)
-	if err != nil {
-		return err
-	}
-	r.registerGRPC(s)
-	r.grpc = s
-	r.announce(ctx, mount.Notice{Topic: mount.TopicOTLPGRPC, Text: ln.Addr().String()}, "OTLP gRPC")
-	r.serve(host, func() error { return s.Serve(ln) }, grpc.ErrServerStopped)
-	return nil
-}
-
 func (r *spangroveReceiver) listenHTTP(ctx context.Context, host component.Host) error {
 	cfg := r.cfg.http()
 	if cfg == nil {
 		return nil
 	}
-	handler, err := r.authenticated(ctx, host, cfg.Auth.Get(), r.otlpMux())
+	bodies := r.bodies(cfg.MaxRequestBodySize, cmp.Or(cfg.ReadTimeout, r.cfg.BodyTimeout))
+	bodies.Algorithms = cfg.CompressionAlgorithms
+	handler, err := r.guarded(ctx, host, cfg.Auth.Get(), bodies, r.otlpMux())
 	if err != nil {
 		return err
 	}
 	// The interceptor of confighttp answers 401 whatever the authenticator says, also when it
-	// cannot reach its store; senders would drop their data. Ours tells the two apart.
+	// cannot reach its store; senders would drop their data. Ours tells the two apart. And its
+	// decompression comes before what is within the server.
 	server := *cfg
 	server.Auth = configoptional.None[confighttp.AuthConfig]()
-	s, err := server.ToServer(ctx, host.GetExtensions(), r.set.TelemetrySettings, handler, confighttp.WithErrorHandler(r.listenerError))
+	server.CompressionAlgorithms = []string{}
+	s, err := server.ToServer(ctx, host.GetExtensions(), r.set.TelemetrySettings, handler)
 	if err != nil {
 		return err
 	}
-	ln, err := cfg.ToListener(ctx)
+	s.Handler = ingress.Secure(s.Handler)
+	ln, err := r.cfg.Limits.Listen(ctx, cfg, s)
 	if err != nil {
 		return err
 	}
@@ -149,6 +134,11 @@ func (r *spangroveReceiver) listenHTTP(ctx context.Context, host component.Host)
 	r.announce(ctx, mount.Notice{Topic: mount.TopicOTLPHTTP, Text: scheme + ln.Addr().String()}, "OTLP HTTP")
 	r.serve(host, func() error { return s.Serve(ln) }, http.ErrServerClosed)
 	return nil
+}
+
+// bodies is how the receiver's own listeners read what they get, at most max bytes each.
+func (r *spangroveReceiver) bodies(max int64, timeout time.Duration) ingress.Bodies {
+	return ingress.Bodies{Max: max, Timeout: timeout, MinRate: r.cfg.Limits.MinBodyRate, Grace: r.cfg.Limits.BodyGrace}
 }
 
 // mountAPI serves the write paths on the API extension's port.
@@ -204,26 +194,11 @@ func (r *spangroveReceiver) Shutdown(ctx context.Context) error {
 		r.http = nil
 	}
 	if r.grpc != nil {
-		stopGRPC(ctx, r.grpc)
+		err = errors.Join(err, r.grpc.stop(ctx))
 		r.grpc = nil
 	}
 	r.serving.Wait()
 	return errors.Join(err, r.gate.drain(ctx))
-}
-
-// stopGRPC lets calls end by themselves until ctx ends.
-func stopGRPC(ctx context.Context, s *grpc.Server) {
-	done := make(chan struct{})
-	go func() {
-		s.GracefulStop()
-		close(done)
-	}()
-	select {
-	case <-done:
-	case <-ctx.Done():
-		s.Stop()
-		<-done
-	}
 }
 
 // key is the YAML path of a setting of this receiver, for errors.

@@ -3,7 +3,6 @@ package spangrovereceiver
 import (
 	"context"
 	"errors"
-	"net/http"
 
 	"go.opentelemetry.io/collector/consumer/consumererror"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
@@ -82,18 +81,4 @@ func notAuthenticated(err error) error {
 		}
 	}
 	return fault.Wrap(fault.Unauthorized, err, "authentication failed")
-}
-
-// ofStatus is the kind of a status that the HTTP listener chose by itself, before a handler ran.
-func ofStatus(httpStatus int) fault.Kind {
-	switch httpStatus {
-	case http.StatusBadRequest, http.StatusUnsupportedMediaType:
-		return fault.Invalid
-	case http.StatusUnauthorized:
-		return fault.Unauthorized
-	case http.StatusRequestEntityTooLarge:
-		return fault.TooLarge
-	default:
-		return fault.Internal
-	}
 }

@@ -40,6 +40,7 @@ func (l leftOut) message(what string, others int, reason string) string {
 // requestForm is what is known of an export request before it is decoded.
 type requestForm struct {
 	*shape
+	item  *shape       // a span or a log record
 	names [3][2]string // of the lists down to the items, in both spellings that JSON may have
 }
 

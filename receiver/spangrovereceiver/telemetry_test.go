@@ -24,19 +24,28 @@ func TestTelemetry(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := c.(*spangroveReceiver)
+	call := func(message []byte, h otlpHandler) error {
+		return r.inside(t.Context(), func(from caller) error {
+			if err := from.hold.Take(1); err != nil {
+				return err
+			}
+			_, err := r.call(context.WithValue(t.Context(), messageKey{}, received{message, from}), "m", h)
+			return err
+		})
+	}
 	td := someSpans(2)
 	td.ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(0).SetSpanID([8]byte{})
-	if _, err := r.call(t.Context(), "m", protoOf(t, td), r.tracesVia(r.viaGRPC)); err != nil {
+	if err := call(protoOf(t, td), r.tracesVia(r.viaGRPC)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.call(t.Context(), "m", []byte("no"), r.tracesVia(r.viaGRPC)); fault.Of(err) != fault.Invalid {
+	if err := call([]byte("no"), r.tracesVia(r.viaGRPC)); fault.Of(err) != fault.Invalid {
 		t.Fatal(err)
 	}
 	logs, err := plogotlp.NewExportRequestFromLogs(oneLog()).MarshalProto()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.call(t.Context(), "m", logs, r.logsVia(r.viaGRPC)); err != nil {
+	if err := call(logs, r.logsVia(r.viaGRPC)); err != nil {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]metricdata.DataPoint[int64]{
