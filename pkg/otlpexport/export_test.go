@@ -236,6 +236,12 @@ func TestMessages(t *testing.T) {
 			`[{"role":"user","parts":[{"type":"text","content":"a"},{"type":"text","content":"b"},{"type":"uri","modality":"image","uri":"http://i"},{"type":"input_audio","x":1}]}]`},
 		{"a data URL", `[{"role":"user","content":[{"type":"image_url","image_url":"data:image/png;base64,AA=="}]}]`,
 			`[{"role":"user","parts":[{"type":"blob","modality":"image","mime_type":"image/png","content":"AA=="}]}]`},
+		{"media", `[{"role":"user","content":[{"type":"input_audio","input_audio":{"data":"AA","format":"wav"}},{"type":"audio_url","audio_url":{"url":"http://a"}},
+			{"type":"video_url","video_url":{"url":"http://v"}},{"type":"file","file":{"file_data":"data:application/pdf;base64,AA","filename":"a"}},{"type":"file","file":{"file_id":"f"}},
+			{"type":"image_url","image_url":{"file_id":"f"}}]}]`,
+			`[{"role":"user","parts":[{"type":"blob","modality":"audio","mime_type":"audio/wav","content":"AA"},{"type":"uri","modality":"audio","uri":"http://a"},` +
+				`{"type":"uri","modality":"video","uri":"http://v"},{"type":"blob","mime_type":"application/pdf","content":"AA"},{"type":"file","file_id":"f"},` +
+				`{"type":"file","modality":"image","file_id":"f"}]}]`},
 		{"an object", `[{"role":"user","content":{"a":1}}]`, `[{"role":"user","parts":[{"type":"text","content":"{\"a\":1}"}]}]`},
 		{"nothing", `[{"role":"user"},3]`, `[{"role":"user","parts":[]}]`},
 		{"no list", `"hi"`, ``},

@@ -31,7 +31,7 @@ var told = map[string]bool{
 	"trace_id": true, "span_id": true, "parent_span_id": true, "has_otlp_lineage": true, "span_name": true,
 	"otel_kind": true, "trace_state": true, "trace_flags": true, "instrumentor": true, "exceptions": true, "error_stacktrace": true,
 	"embedding": true, "evaluations": true, "finish_reasons": true, "part_types": true, "parse_error": true, "truncated": true,
-	event.ReplacedKey: true, event.AggregateKey: true, event.DuplicateKey: true,
+	event.ReplacedKey: true, event.AggregateKey: true, event.DuplicateKey: true, event.FilledKey: true,
 }
 
 // read takes an event's metadata apart, once.

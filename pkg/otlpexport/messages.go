@@ -137,13 +137,24 @@ func part(p json.RawMessage) []byte {
 		if text := rawjson.Get(p, "text"); rawjson.KindOf(text) == '"' {
 			return typed("text", "content", text)
 		}
-	case "image_url":
-		url, ok := rawjson.Text(rawjson.Path(p, "image_url", "url"))
-		if !ok {
-			url, ok = rawjson.Text(rawjson.Get(p, "image_url"))
+	case "image_url", "audio_url", "video_url", "file":
+		modality := strings.TrimSuffix(kind, "_url")
+		for _, at := range [...]string{"url", "file_url", "file_data"} {
+			if url, ok := rawjson.Text(rawjson.Path(p, kind, at)); ok {
+				return media(modality, url)
+			}
 		}
-		if ok {
-			return media("image", url)
+		if url, ok := rawjson.Text(rawjson.Get(p, kind)); ok {
+			return media(modality, url)
+		}
+		if id, ok := rawjson.Text(rawjson.Path(p, kind, "file_id")); ok {
+			return medium("file", modality, "", "file_id", id)
+		}
+	case "input_audio":
+		data, ok := rawjson.Text(rawjson.Path(p, kind, "data"))
+		format, also := rawjson.Text(rawjson.Path(p, kind, "format"))
+		if ok && also {
+			return medium("blob", "audio", "audio/"+format, "content", data)
 		}
 	}
 	return p
@@ -151,18 +162,25 @@ func part(p json.RawMessage) []byte {
 
 // media is an address, or, of a data URL, its content.
 func media(modality, url string) []byte {
-	var b rawjson.Builder
 	head, content, isData := strings.Cut(strings.TrimPrefix(url, "data:"), ",")
 	if mime, base64 := strings.CutSuffix(head, ";base64"); isData && base64 && strings.HasPrefix(url, "data:") {
-		b.String("type", "blob")
-		b.String("modality", modality)
-		b.String("mime_type", mime)
-		b.String("content", content)
-		return b.Bytes()
+		return medium("blob", modality, mime, "content", content)
 	}
-	b.String("type", "uri")
-	b.String("modality", modality)
-	b.String("uri", url)
+	return medium("uri", modality, "", "uri", url)
+}
+
+// medium is a part of the standard that holds a picture, a sound or a file. The standard has no
+// modality for files in general.
+func medium(kind, modality, mime, key, value string) []byte {
+	var b rawjson.Builder
+	b.String("type", kind)
+	if modality != "file" {
+		b.String("modality", modality)
+	}
+	if mime != "" {
+		b.String("mime_type", mime)
+	}
+	b.String(key, value)
 	return b.Bytes()
 }
 

@@ -3,6 +3,7 @@ package otlpmap
 import (
 	"bytes"
 	"strconv"
+	"strings"
 	"unsafe"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
@@ -28,6 +29,10 @@ func (k *known) text(s string) {
 	if s == "" || k.set == nil && len(k.list) < manyKnown && k.has(s) {
 		return
 	}
+	if mime, data, ok := cutDataURL(s); ok { // the two may stand apart elsewhere
+		k.text(mime)
+		k.text(data)
+	}
 	if k.set == nil && len(k.list) >= manyKnown {
 		k.set = make(map[string]struct{}, 2*manyKnown)
 		for _, t := range k.list {
@@ -39,6 +44,15 @@ func (k *known) text(s string) {
 		return
 	}
 	k.list = append(k.list, s)
+}
+
+// cutDataURL takes a data URL apart.
+func cutDataURL(s string) (mime, data string, ok bool) {
+	rest, ok := strings.CutPrefix(s, "data:")
+	if !ok {
+		return "", "", false
+	}
+	return strings.Cut(rest, ";base64,")
 }
 
 func (k *known) has(s string) bool {
@@ -126,7 +140,7 @@ func (k *known) make(b *build) {
 var wrappings = map[string]bool{
 	"function": true, "text": true, "input_text": true, "output_text": true, "message": true,
 	"function_call": true, "function_call_output": true, "tool_call": true, "tool_call_response": true, "tool_use": true, "tool_result": true,
-	"constructor": true, "ChatGeneration": true, "LLMResult": true, "image": true, "image_url": true, "input_image": true,
+	"constructor": true, "ChatGeneration": true, "LLMResult": true,
 }
 
 // holds says that every text and number in a JSON value is in the event. Empty texts, booleans
@@ -146,7 +160,11 @@ func (k *known) holds(b *build, raw []byte) bool {
 			}
 		}
 	case '"':
-		return k.has(leafText(raw)) || k.holdsText(b, raw)
+		text := leafText(raw)
+		if _, data, ok := cutDataURL(text); ok && k.has(data) {
+			return true
+		}
+		return k.has(text) || k.holdsText(b, raw)
 	case '0':
 		return k.has(string(raw))
 	}
@@ -288,7 +306,7 @@ var conversational = map[string]bool{
 	"tool_calls": true, "function": true, "function_call": true, "choices": true, "candidates": true, "delta": true, "update": true,
 	"input": true, "inputs": true, "output": true, "outputs": true, "response": true, "replies": true, "additional_kwargs": true,
 	"response_metadata": true, "usage_metadata": true, "generation_info": true, "llm_output": true, "token_usage": true, "usage": true,
-	"summary": true, "chat_history": true, "request": true, "result": true, "documents": true,
+	"summary": true, "chat_history": true, "request": true, "result": true, "documents": true, "source": true, "image": true, "image_url": true, "inline_data": true, "inlineData": true, "file": true,
 }
 
 // onlyContainers reports whether a list has elements, and all are objects or lists.
@@ -308,7 +326,9 @@ func (b *build) frame(obj, key, val []byte) bool {
 	switch string(key) {
 	case "type", "event":
 		text := inner(val)
-		if _, message := langchainRoles[string(text)]; kind(val) == '"' && (wrappings[string(text)] || message) {
+		_, message := langchainRoles[string(text)]
+		_, medium := mediaKinds[string(text)]
+		if kind(val) == '"' && (wrappings[string(text)] || message || medium) {
 			b.part(string(text))
 			return true
 		}

@@ -74,9 +74,23 @@ const docIDs = `## Ids, sessions and time
 
 const docTail = `## What is read specially
 
-- **Messages** have the form ` + "`{role, content, name?, tool_calls?, tool_call_id?, reasoning?}`" + `; content is a text if it is only text, else the
-  array of parts as it came. Tool calls are ` + "`{id, name, arguments}`" + `, the arguments an object if they are JSON. Results of tools are
-  messages of the role tool. Kinds of parts that lose their wrapping this way are listed in ` + "`metadata.part_types`" + `.
+- **Messages** have one form, ` + "`{role, content, name?, tool_calls?, tool_call_id?, reasoning?}`" + `, whatever instrumentation or API they came by: one
+  renderer is enough. Tool calls are ` + "`{id, name, arguments}`" + `, the arguments an object if they are JSON; the result of a tool is a message of the
+  role tool; thoughts are ` + "`reasoning`" + `. Content is a text if it is only text, else a list of parts in the form of OpenAI's chat API:
+
+  | Part | Form |
+  |---|---|
+  | text | ` + "`{\"type\": \"text\", \"text\": …}`" + ` |
+  | picture | ` + "`{\"type\": \"image_url\", \"image_url\": {\"url\": …, \"detail\"?}}`" + ` |
+  | sound | ` + "`{\"type\": \"input_audio\", \"input_audio\": {\"data\": base64, \"format\": \"wav\"}}`, by address `{\"type\": \"audio_url\", \"audio_url\": {\"url\": …}}`" + ` |
+  | film | ` + "`{\"type\": \"video_url\", \"video_url\": {\"url\": …}}`" + ` |
+  | file | ` + "`{\"type\": \"file\", \"file\": {\"file_data\" or \"file_url\" or \"file_id\": …, \"filename\"?}}`" + ` |
+
+  What came as base64 is a data URL (` + "`data:image/png;base64,…`" + `), but for sound; an uploaded picture has ` + "`file_id`" + ` for its ` + "`url`" + `. Members that have
+  no place in a form stand beside it; a part of any other kind stays as it came. Kinds of parts that lose their wrapping this way are
+  listed in ` + "`metadata.part_types`" + `.
+  Pictures, sounds and files are known in the shapes of OpenAI, Anthropic, Bedrock, Gemini, the GenAI conventions, OpenInference, the Vercel AI SDK,
+  pydantic-ai and LangChain.
   Calls, results, thoughts and texts are known in the shapes of the GenAI conventions, the Vercel AI SDK, Anthropic, Bedrock, Gemini and Haystack.
 - **input**: of a model call the messages (or the Responses API's input and instructions) become ` + "`inputs.chat_history`" + `, the settings config;
   of an embedding the texts become ` + "`inputs.texts`" + `; of a retriever a text becomes ` + "`inputs.query`" + `. Else an object becomes the inputs (of

@@ -242,7 +242,7 @@ func (b *build) flatContent(a *attr) []byte {
 	if kind(view(a.str())) == '[' {
 		if raw, ok := b.parse(a); ok && typedParts(raw) {
 			a.used = true
-			return b.boundMedia(raw)
+			return b.contentParts(raw)
 		}
 	}
 	return b.take(a)
@@ -289,7 +289,11 @@ func (b *build) flatContents(n int32) []byte {
 		b.arena = b.appendNode(b.arena, level(c))
 	}
 	b.arena = append(b.arena, ']')
-	return b.boundMedia(b.arena[at:len(b.arena):len(b.arena)])
+	parts := b.arena[at:len(b.arena):len(b.arena)]
+	if text, ok := b.onlyText(parts); ok {
+		return text
+	}
+	return b.contentParts(parts)
 }
 
 // flatCalls are indexed tool calls, with OpenInference's levels tool_call and function or

@@ -128,7 +128,7 @@ func (b *build) ownMember(key string) (bucket int, name string, ok bool) {
 // name must not pass for one.
 var reservedKeys = map[string]bool{
 	"resource": true, "scope": true, "logs": true, "from_logs": true, "exceptions": true, "evaluations": true,
-	event.AggregateKey: true, event.DuplicateKey: true,
+	event.AggregateKey: true, event.DuplicateKey: true, event.FilledKey: true,
 }
 
 // leftover appends what is left of an attribute's value.

@@ -79,7 +79,7 @@ func TestFields(t *testing.T) {
 		{"indexed contents", chat(map[string]any{"llm.input_messages.0.message.role": "user", "llm.input_messages.0.message.contents.0.message_content.type": "text",
 			"llm.input_messages.0.message.contents.0.message_content.text": "t", "llm.input_messages.0.message.contents.1.message_content.type": "image",
 			"llm.input_messages.0.message.contents.1.message_content.image.image.url": "u"}),
-			map[string]string{"inputs.chat_history.0.content.1": `{"image":{"image":{"url":"u"}},"type":"image"}`}},
+			map[string]string{"inputs.chat_history.0.content.1": `{"type":"image_url","image_url":{"url":"u"}}`}},
 		{"plain messages are copied", chat(map[string]any{"gen_ai.input.messages": `[ {"role":"user", "content":"x", "z":1.50} ]`}),
 			map[string]string{"inputs.chat_history": `[{"role":"user", "content":"x", "z":1.50}]`}},
 		{"messages in their own type", func() map[string]any {
@@ -151,6 +151,87 @@ func TestFields(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestMedia holds that a part of a message has one form, whatever API or convention it came by.
+func TestMedia(t *testing.T) {
+	t.Parallel()
+	const png, data = "iVBORw0KGgo=", `"data:image/png;base64,iVBORw0KGgo="`
+	image, linked := `{"type":"image_url","image_url":{"url":`+data+`}}`, `{"type":"image_url","image_url":{"url":"https://e.test/a.png"}}`
+	for _, tt := range []struct{ name, part, want string }{
+		{"OpenAI", image, image},
+		{"OpenAI with detail", `{"type":"image_url","image_url":{"url":"https://e.test/a.png","detail":"low"}}`, `{"type":"image_url","image_url":{"url":"https://e.test/a.png","detail":"low"}}`},
+		{"Responses", `{"type":"input_image","image_url":"https://e.test/a.png","detail":"low"}`, `{"type":"image_url","image_url":{"url":"https://e.test/a.png","detail":"low"}}`},
+		{"Responses, a file's id", `{"type":"input_image","file_id":"f-1"}`, `{"type":"image_url","image_url":{"file_id":"f-1"}}`},
+		{"GenAI address", `{"type":"uri","modality":"image","uri":"https://e.test/a.png"}`, linked},
+		{"GenAI address with its type", `{"type":"uri","modality":"image","mime_type":"image/png","uri":"https://e.test/a.png"}`,
+			`{"type":"image_url","image_url":{"url":"https://e.test/a.png"},"mime_type":"image/png"}`},
+		{"GenAI content", `{"type":"blob","modality":"image","mime_type":"image/png","content":"` + png + `"}`, image},
+		{"GenAI content without a type", `{"type":"blob","modality":"image","content":"` + png + `"}`, image},
+		{"GenAI file", `{"type":"file","modality":"image","file_id":"f-1"}`, `{"type":"image_url","image_url":{"file_id":"f-1"}}`},
+		{"GenAI document", `{"type":"blob","modality":"document","mime_type":"application/pdf","content":"JVBERi0="}`, `{"type":"file","file":{"file_data":"data:application/pdf;base64,JVBERi0="}}`},
+		{"pydantic-ai", `{"type":"binary","media_type":"image/png","content":"` + png + `"}`, image},
+		{"pydantic-ai address", `{"type":"image-url","url":"https://e.test/a.png"}`, linked},
+		{"Vercel", `{"type":"image","image":"https://e.test/a.png"}`, linked},
+		{"Vercel content", `{"type":"image","image":"` + png + `","mediaType":"image/png"}`, image},
+		{"Vercel file", `{"type":"file","data":"` + png + `","mediaType":"image/png"}`, image},
+		{"Vercel document", `{"type":"file","data":"JVBERi0=","mediaType":"application/pdf","filename":"a.pdf"}`, `{"type":"file","file":{"file_data":"data:application/pdf;base64,JVBERi0=","filename":"a.pdf"}}`},
+		{"Anthropic", `{"type":"image","source":{"type":"base64","media_type":"image/png","data":"` + png + `"},"cache_control":{"type":"ephemeral"}}`,
+			`{"type":"image_url","image_url":{"url":` + data + `},"cache_control":{"type":"ephemeral"}}`},
+		{"Anthropic address", `{"type":"image","source":{"type":"url","url":"https://e.test/a.png"}}`, linked},
+		{"Anthropic document", `{"type":"document","source":{"type":"url","url":"https://e.test/a.pdf"},"title":"A"}`, `{"type":"file","file":{"file_url":"https://e.test/a.pdf","filename":"A"}}`},
+		{"Bedrock", `{"image":{"format":"png","source":{"bytes":"` + png + `"}}}`, image},
+		{"Gemini", `{"inline_data":{"mime_type":"image/png","data":"` + png + `"}}`, image},
+		{"Gemini file", `{"fileData":{"mimeType":"video/mp4","fileUri":"gs://b/v.mp4"}}`, `{"type":"video_url","video_url":{"url":"gs://b/v.mp4"},"mime_type":"video/mp4"}`},
+		{"LangChain", `{"type":"image","source_type":"base64","data":"` + png + `","mime_type":"image/png"}`, image},
+		{"LangChain 1", `{"type":"image","base64":"` + png + `","mime_type":"image/png"}`, image},
+		{"OpenAI sound", `{"type":"input_audio","input_audio":{"data":"UklG","format":"wav"}}`, `{"type":"input_audio","input_audio":{"data":"UklG","format":"wav"}}`},
+		{"GenAI sound", `{"type":"blob","modality":"audio","mime_type":"audio/wav","content":"UklG"}`, `{"type":"input_audio","input_audio":{"data":"UklG","format":"wav"}}`},
+		{"linked sound", `{"type":"uri","modality":"audio","uri":"https://e.test/a.mp3"}`, `{"type":"audio_url","audio_url":{"url":"https://e.test/a.mp3"}}`},
+		{"OpenAI file", `{"type":"file","file":{"file_id":"f-1"}}`, `{"type":"file","file":{"file_id":"f-1"}}`},
+		{"Responses file", `{"type":"input_file","filename":"a.pdf","file_data":"data:application/pdf;base64,JVBERi0="}`, `{"type":"file","file":{"file_data":"data:application/pdf;base64,JVBERi0=","filename":"a.pdf"}}`},
+		{"a bare text", `"t"`, `{"type":"text","text":"t"}`},
+		{"of no form", `{"type":"hologram","url":"https://e.test/h"}`, `{"type":"hologram","url":"https://e.test/h"}`},
+		{"without a medium", `{"type":"image","alt":"gone"}`, `{"type":"image","alt":"gone"}`},
+		{"two media", `{"type":"image","url":"https://e.test/a.png","data":"AA"}`, `{"type":"image","url":"https://e.test/a.png","data":"AA"}`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			list := `[{"role":"user","content":[{"type":"text","text":"q"},` + tt.part + `]}]`
+			for attr, value := range map[string]string{"gen_ai.input.messages": list, "input.value": `{"messages":` + list + `}`,
+				"ai.prompt.messages": list, "gen_ai.prompt.0.content": `[{"type":"text","text":"q"},` + tt.part + `]`} {
+				if attr == "gen_ai.prompt.0.content" && !strings.Contains(tt.part, `"type"`) {
+					continue // no list of parts, but a text
+				}
+				td, _ := oneSpan(map[string]any{"openinference.span.kind": "LLM", attr: value})
+				e := mapOne(t, td)
+				if got := at(e, "inputs.chat_history.0.content.1"); got != tt.want {
+					t.Errorf("%s: %s, want %s", attr, got, tt.want)
+				}
+				if got := leftovers(e, td); got != "" {
+					t.Errorf("%s: %s is left over", attr, got)
+				}
+			}
+			if strings.HasPrefix(tt.part, "{") {
+				td, _ := oneSpan(map[string]any{"openinference.span.kind": "LLM", "gen_ai.input.messages": `[{"role":"user","parts":[{"type":"text","content":"q"},` + tt.part + `]}]`})
+				if got := at(mapOne(t, td), "inputs.chat_history.0.content.1"); got != tt.want && !strings.Contains(tt.want, `"type":"text"`) {
+					t.Errorf("a part: %s, want %s", got, tt.want)
+				}
+			}
+		})
+	}
+	// One span that tells it twice keeps it once.
+	td, _ := oneSpan(map[string]any{"openinference.span.kind": "LLM",
+		"llm.input_messages.0.message.role": "user", "llm.input_messages.0.message.contents.0.message_content.type": "text", "llm.input_messages.0.message.contents.0.message_content.text": "q",
+		"llm.input_messages.0.message.contents.1.message_content.type": "image", "llm.input_messages.0.message.contents.1.message_content.image.image.url": "data:image/png;base64," + png,
+		"input.value": `{"messages":[{"role":"user","content":[{"type":"text","text":"q"},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"` + png + `"}}]}]}`})
+	e := mapOne(t, td)
+	if got := at(e, "inputs.chat_history"); got != `[{"role":"user","content":[{"text":"q","type":"text"},`+image+`]}]` {
+		t.Errorf("both: %s", got)
+	}
+	if n := strings.Count(string(flatEvent(e)), png); n != 1 {
+		t.Errorf("the image stands %d times: %s", n, flatEvent(e))
 	}
 }
 

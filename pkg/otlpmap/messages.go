@@ -195,8 +195,8 @@ func (b *build) addMessage(m message) {
 			}
 			b.readParts(m, m.content)
 			return
-		} else if len(m.content) > b.opt.MaxMediaBytes && b.opt.MaxMediaBytes >= 0 {
-			m.content, m.raw = b.boundMedia(m.content), nil
+		} else if parts := b.contentParts(m.content); len(parts) != len(m.content) || &parts[0] != &m.content[0] {
+			m.content, m.raw = parts, nil
 		}
 	}
 	if !empty(m.calls) {

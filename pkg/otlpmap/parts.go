@@ -100,7 +100,7 @@ func (b *build) partContent(list []messagePart, text, media int) []byte {
 			if len(b.arena) > at+1 {
 				b.arena = append(b.arena, ',')
 			}
-			b.arena = append(b.arena, b.boundMedia(p.raw)...)
+			b.appendContentPart(p.raw)
 		case text == 1:
 			b.partType(p)
 			return p.text
@@ -115,6 +115,12 @@ func (b *build) partContent(list []messagePart, text, media int) []byte {
 		b.arena = append(b.arena, '"')
 	}
 	return b.arena[at:len(b.arena):len(b.arena)]
+}
+
+// appendContentPart appends a part to the arena, which making the part uses, too.
+func (b *build) appendContentPart(raw []byte) {
+	part := b.appendPart(nil, raw)
+	b.arena = append(b.arena, part...)
 }
 
 func (b *build) partCalls(list []messagePart) []byte {

@@ -1,0 +1,309 @@
+package otlpmap
+
+import (
+	"bytes"
+	"strings"
+)
+
+// Each API and each convention has a form of its own for a picture in a message. In an event a
+// content that is not only text is a list of parts in the form of OpenAI's chat API:
+//
+//	{type: text, text}
+//	{type: image_url, image_url: {url, detail?}}
+//	{type: video_url, video_url: {url}}
+//	{type: audio_url, audio_url: {url}}                 {type: input_audio, input_audio: {data, format}}
+//	{type: file, file: {file_data | file_url | file_id, filename?}}
+//
+// What came as base64 is a data URL, but for audio. Members that have no place in the form stand
+// beside it. A part that none of this can say stays as it came.
+
+// medium is what a part says of a picture, a sound, a film or a file.
+type medium struct {
+	kind              string // image, audio, video or file
+	url, data, fileID []byte // JSON strings
+	mime              string
+	format            []byte // JSON string: wav, png, pdf
+	name, detail      []byte
+	rest              []pair // members without a place in the form
+	odd               bool   // it has something that no form has a place for
+}
+
+// mediaKinds are the members that hold a medium, and the types of parts, by what they are.
+var mediaKinds = map[string]string{
+	"image": "image", "image_url": "image", "input_image": "image", "image-url": "image", "base64_image": "image",
+	"audio": "audio", "input_audio": "audio", "audio-url": "audio", "audio_url": "audio",
+	"video": "video", "video_url": "video", "video-url": "video",
+	"file": "file", "input_file": "file", "document": "file", "document-url": "file", "file_data": "file", "fileData": "file",
+	"blob": "", "uri": "", "binary": "", "media": "", "inline_data": "", "inlineData": "", "source": "", "url": "", "base64": "",
+}
+
+// appendParts appends a list of content parts in the form of an event. Long media are bounded.
+func (b *build) appendParts(dst, list []byte) []byte {
+	dst = append(dst, '[')
+	n := 0
+	for c := elements(list); c.next(); n++ {
+		if n > 0 {
+			dst = append(dst, ',')
+		}
+		dst = b.appendPart(dst, c.val)
+	}
+	return append(dst, ']')
+}
+
+// contentParts is a list of content parts in the form of an event, the list itself if it has it.
+func (b *build) contentParts(list []byte) []byte {
+	plain := b.opt.MaxMediaBytes < 0 || len(list) <= b.opt.MaxMediaBytes
+	for c := elements(list); plain && c.next(); {
+		plain = isForm(c.val)
+	}
+	if plain {
+		return list
+	}
+	return b.appendParts(nil, list)
+}
+
+// isForm reports whether a part has the form of an event already.
+func isForm(raw []byte) bool {
+	if kind(raw) != '{' {
+		return kind(raw) != '"'
+	}
+	typ := string(inner(member(raw, "type")))
+	switch typ {
+	case "text":
+		return kind(member(raw, "text")) == '"'
+	case "image_url", "video_url", "audio_url", "input_audio", "file":
+		return kind(member(raw, typ)) == '{'
+	}
+	return false
+}
+
+func (b *build) appendPart(dst, raw []byte) []byte {
+	switch {
+	case kind(raw) == '"':
+		return append(append(append(dst, `{"type":"text","text":`...), raw...), '}')
+	case kind(raw) != '{' || isForm(raw):
+		return append(dst, b.boundMedia(raw)...)
+	}
+	if p := scanPart(raw); p.kind == partText {
+		b.partType(&p)
+		return append(append(append(dst, `{"type":"text","text":`...), p.text...), '}')
+	}
+	var m medium
+	m.read(raw, 0)
+	m.settle()
+	if m.odd || m.kind == "" || m.url == nil && m.data == nil && m.fileID == nil {
+		return append(dst, b.boundMedia(raw)...)
+	}
+	if typ := inner(member(raw, "type")); len(typ) > 0 && !b.parts.hasText(typ) {
+		b.part(string(typ))
+	}
+	return b.appendMedium(dst, &m)
+}
+
+// maxMediumDepth is how deep a medium stands in its part: {image: {image: {url}}}.
+const maxMediumDepth = 4
+
+// read takes a part's members, and those of the objects inside that hold the medium.
+func (m *medium) read(obj []byte, depth int) {
+	for c := members(obj); c.next(); {
+		key := string(c.key)
+		as, holds := mediaKinds[key]
+		switch {
+		case key == "type" || key == "source_type" || key == "kind" || key == "modality":
+			if kind(c.val) != '"' {
+				m.odd = true
+			} else if as, known := mediaKinds[string(inner(c.val))]; known {
+				m.be(as)
+			} else if depth == 0 && key == "type" {
+				m.odd = true // a part of another sort
+			}
+		case empty(c.val):
+		case holds && kind(c.val) == '{':
+			if m.be(as); depth < maxMediumDepth {
+				m.read(c.val, depth+1)
+			} else {
+				m.odd = true
+			}
+		case kind(c.val) != '"':
+			m.rest = append(m.rest, pair{c.key, c.val})
+		default:
+			m.member(key, as, c)
+		}
+	}
+}
+
+// member takes a text.
+func (m *medium) member(key, as string, c cursor) {
+	text := inner(c.val)
+	set := func(to *[]byte) {
+		if *to != nil && string(*to) != string(c.val) {
+			m.odd = true
+		}
+		*to = c.val
+	}
+	switch key {
+	case "mime_type", "mimeType", "media_type", "mediaType":
+		m.mime = unquoted(c.val)
+	case "format":
+		set(&m.format)
+	case "file_id", "fileId":
+		set(&m.fileID)
+	case "filename", "name", "title", "file_name", "fileName":
+		set(&m.name)
+	case "detail":
+		set(&m.detail)
+	case "url", "uri", "file_uri", "fileUri", "file_url", "image_url":
+		m.be(as)
+		set(&m.url)
+	case "base64", "base64_image", "content", "bytes":
+		m.be(as)
+		set(&m.data)
+	case "image", "data", "file_data", "audio", "video":
+		m.be(as)
+		if isAddress(text) {
+			set(&m.url)
+		} else {
+			set(&m.data)
+		}
+	default:
+		m.rest = append(m.rest, pair{c.key, c.val})
+	}
+}
+
+// be notes what the medium is. What a part says itself goes before what is inside.
+func (m *medium) be(kind string) {
+	if kind != "" && (m.kind == "" || m.kind == "file") {
+		m.kind = kind
+	}
+}
+
+func isAddress(text []byte) bool {
+	return bytes.HasPrefix(text, []byte("data:")) || bytes.Contains(text[:min(len(text), 16)], []byte("://"))
+}
+
+// settle finds out what is not said: the kind by the media type, the media type by the format.
+func (m *medium) settle() {
+	if m.mime == "" && m.format != nil && m.data != nil {
+		if kind := m.kind; kind == "image" || kind == "video" {
+			m.mime = kind + "/" + unquoted(m.format)
+		} else if kind == "file" {
+			m.mime = "application/" + unquoted(m.format)
+		}
+	}
+	if m.kind == "" || m.kind == "file" {
+		head, _, _ := strings.Cut(m.mime, "/")
+		switch head {
+		case "image", "audio", "video":
+			m.kind = head
+		case "":
+		default:
+			m.kind = "file"
+		}
+	}
+	if m.mime == "" && m.kind == "image" && m.data != nil {
+		m.mime = imageType(inner(m.data))
+	}
+	if m.url != nil && m.data != nil {
+		m.odd = true
+	}
+}
+
+// imageType tells a picture's media type from how its base64 begins.
+func imageType(data []byte) string {
+	for _, t := range [...]struct{ head, mime string }{
+		{"iVBOR", "image/png"}, {"/9j/", "image/jpeg"}, {"R0lGOD", "image/gif"}, {"UklGR", "image/webp"}, {"Qk", "image/bmp"},
+	} {
+		if bytes.HasPrefix(data, []byte(t.head)) {
+			return t.mime
+		}
+	}
+	return "image/*"
+}
+
+func (b *build) appendMedium(dst []byte, m *medium) []byte {
+	typ, key := m.kind+"_url", "url"
+	switch {
+	case m.kind == "file":
+		typ, key = "file", "file_url"
+		if m.data != nil || m.url != nil && bytes.HasPrefix(inner(m.url), []byte("data:")) {
+			key = "file_data"
+		}
+	case m.kind == "audio" && m.data != nil:
+		typ, key = "input_audio", "data"
+	case m.url == nil && m.data == nil:
+		key = "file_id"
+	}
+	dst = append(append(append(dst, `{"type":"`...), typ...), `","`...)
+	dst = append(append(dst, typ...), `":{`...)
+	first := len(dst)
+	add := func(key string, val []byte) {
+		if val == nil {
+			return
+		}
+		if len(dst) > first {
+			dst = append(dst, ',')
+		}
+		dst = append(append(append(dst, '"'), key...), '"', ':')
+		dst = append(dst, val...)
+	}
+	switch {
+	case m.data != nil && (m.kind == "audio" || b.tooLong(m.data)):
+		add(key, b.boundData(m.data, m.mime))
+	case m.data != nil:
+		add(key, b.dataURL(m.mime, inner(m.data)))
+	case m.url != nil:
+		add(key, b.boundMedia(m.url))
+	}
+	switch {
+	case typ == "input_audio":
+		if m.format == nil && m.mime != "" {
+			_, format, _ := strings.Cut(m.mime, "/")
+			m.format = b.quoted(strings.TrimPrefix(format, "x-"))
+		}
+		add("format", m.format)
+		m.format = nil
+	case m.data != nil && m.mime != "":
+		m.format = nil // the data URL says it
+	}
+	add("file_id", m.fileID)
+	add("filename", m.name)
+	add("detail", m.detail)
+	dst = append(dst, '}')
+	first = 0
+	add("format", m.format)
+	if m.mime != "" && m.data == nil && !bytes.HasPrefix(inner(m.url), []byte("data:"+m.mime)) {
+		add("mime_type", b.quoted(m.mime))
+	}
+	for _, p := range m.rest {
+		add(string(p.key), p.val)
+	}
+	return append(dst, '}')
+}
+
+func (b *build) tooLong(data []byte) bool {
+	return b.opt.MaxMediaBytes >= 0 && len(data) > b.opt.MaxMediaBytes
+}
+
+// boundData is boundMedia of base64 whose media type is known.
+func (b *build) boundData(data []byte, mime string) []byte {
+	if !b.tooLong(data) {
+		return data
+	}
+	var quoted []byte
+	if mime != "" {
+		quoted = b.quoted(mime)
+	}
+	return b.replaceLong(nil, data, quoted, b.opt.MaxMediaBytes, 0)
+}
+
+func (b *build) quoted(s string) []byte { return b.appendString(nil, s) }
+
+// dataURL is base64 as a data URL, a JSON string.
+func (b *build) dataURL(mime string, data []byte) []byte {
+	if mime == "" {
+		mime = "application/octet-stream"
+	}
+	head := b.appendString(nil, "data:"+mime+";base64,")
+	url := make([]byte, 0, len(head)+len(data))
+	return append(append(append(url, head[:len(head)-1]...), data...), '"')
+}
