@@ -95,6 +95,9 @@ type ProjectLimits struct {
 	ProjectID string `json:"project_id"`
 	Own       Limits `json:"limits"`   // those that were set for it
 	InForce   Limits `json:"in_force"` // all of them, the server's defaults among them
+	Usage     struct {
+		StoredBytes int64 `json:"stored_bytes"`
+	} `json:"usage"` // what the project has stored
 }
 
 // Limits reads the limits of a project.

@@ -32,6 +32,9 @@ func (c *call) ctx() context.Context { return c.r.Context() }
 func (s *Server) handler(op operation, d Dialect) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p, scope, err := s.admit(r.Context(), op.scope)
+		if err == nil && op.stores() && s.Limits != nil {
+			err = s.Limits.CheckStored(r.Context(), p.ID)
+		}
 		if err == nil {
 			c := &call{w: w, r: r, project: p, scope: scope, dialect: d, read: s.ReadBody}
 			defer c.done()
@@ -48,6 +51,12 @@ func (s *Server) handler(op operation, d Dialect) http.Handler {
 		}
 		wire.WriteError(w, err)
 	})
+}
+
+// stores says that the operation may add to what the caller's project has stored.
+func (op *operation) stores() bool {
+	writes := op.scope == project.ScopeIngest || op.scope == project.ScopeFull
+	return writes && (op.method == http.MethodPost || op.method == http.MethodPut || op.method == http.MethodPatch)
 }
 
 // admit gives the caller's project and scope if the caller's key allows what needs scope. On a

@@ -12,6 +12,10 @@ import (
 // Limits is what the handlers of limits ask of a store.
 type Limits interface {
 	mount.Limits
+	// StoredBytes gives how many bytes a project has stored.
+	StoredBytes(ctx context.Context, projectID int64) (int64, error)
+	// CheckStored is fault.Limited if a project has stored all that it may.
+	CheckStored(ctx context.Context, projectID int64) error
 	// OwnLimits gives the limits that were set for a project. fault.NotFound if there is none.
 	OwnLimits(ctx context.Context, projectID int64) (project.Limits, error)
 	// ChangeLimits changes the limits of a project and gives them as they are then. An error of
@@ -60,7 +64,11 @@ func (s *Server) answerLimits(c *call, p *project.Project) error {
 	if err != nil {
 		return err
 	}
-	answer, err := wire.LimitsAnswer(p, &own, &inForce)
+	stored, err := s.Limits.StoredBytes(c.ctx(), p.ID)
+	if err != nil {
+		return err
+	}
+	answer, err := wire.LimitsAnswer(p, &own, &inForce, stored)
 	if err != nil {
 		return err
 	}

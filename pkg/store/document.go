@@ -90,6 +90,7 @@ func (t documents) update(ctx context.Context, tx writeTx, project int64, d *doc
 	for i, c := range t.columns {
 		set += fmt.Sprintf(", %s = $%d", c, 6+i)
 	}
+	tx.counts().stored(project, int64(len(d.doc))) // the version before is counted off later
 	_, err := tx.exec(ctx, `UPDATE `+t.table+` SET version = $3, updated_ms = $4, doc = $5`+set+` WHERE project_id = $1 AND id = $2`,
 		append([]any{project, d.id, d.version, d.updated, string(d.doc)}, columns...)...)
 	return err
@@ -97,6 +98,7 @@ func (t documents) update(ctx context.Context, tx writeTx, project int64, d *doc
 
 // remove deletes a document. fault.NotFound if there is none.
 func (t documents) remove(ctx context.Context, tx writeTx, project int64, id string) error {
+	tx.counts().shrunk(project)
 	n, err := tx.exec(ctx, `DELETE FROM `+t.table+` WHERE project_id = $1 AND id = $2`, project, id)
 	if err == nil && n == 0 {
 		err = t.missing(id)
@@ -179,11 +181,15 @@ func insertRows(ctx context.Context, tx writeTx, table string, columns []string,
 // putRows is likewise, with what to do about a row whose key is taken. n counts the rows that
 // were inserted or changed.
 func putRows(ctx context.Context, tx writeTx, table string, columns []string, rows [][]any, conflict string) (n int64, err error) {
+	document := slices.Contains(columns, "doc") // what else there is has its own bounds
 	for _, size := range insertSizes {
 		for ; len(rows) >= size; rows = rows[size:] {
 			args := make([]any, 0, size*len(columns))
 			for _, row := range rows[:size] {
 				args = append(args, row...)
+				if document {
+					countRow(tx, row)
+				}
 			}
 			done, err := tx.exec(ctx, `INSERT INTO `+table+`(`+strings.Join(columns, ", ")+`) VALUES `+
 				valueLists(size, len(columns))+" "+conflict, args...)
@@ -194,6 +200,24 @@ func putRows(ctx context.Context, tx writeTx, table string, columns []string, ro
 		}
 	}
 	return n, nil
+}
+
+// countRow notes the bytes of a row whose first column is its project.
+func countRow(tx writeTx, row []any) {
+	project, ok := row[0].(int64)
+	if !ok {
+		return
+	}
+	n := int64(rowBytes)
+	for _, v := range row[1:] {
+		switch v := v.(type) {
+		case string:
+			n += int64(len(v))
+		case []byte:
+			n += int64(len(v))
+		}
+	}
+	tx.counts().stored(project, n)
 }
 
 // valueLists is "($1, $2), ($3, $4)" for two rows of two columns.

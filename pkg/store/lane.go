@@ -273,7 +273,9 @@ func (l *lane) try(batch []*job) (answers map[*job]error, err error) {
 		answers = make(map[*job]error, 1)
 		w := &writing{s: l.s, force: try > 1}
 		shape, list, arrived := newReshape(l.s), newListing(l.s), newArrivals(l.s)
+		var counted tally
 		err = l.s.db.write(ctx, l.n, func(tx writeTx) error {
+			counted = tx.counts()
 			tx.begin(shape, list, arrived)
 			var puts []*put
 			for _, j := range batch {
@@ -313,6 +315,7 @@ func (l *lane) try(batch []*job) (answers map[*job]error, err error) {
 		if err == nil {
 			shape.publish()
 			list.publish()
+			l.s.usage.committed(counted)
 		}
 		if err == nil || try == commitTries || !(errors.Is(err, errConflict) || l.s.db.retryable(err)) {
 			break

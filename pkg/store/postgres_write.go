@@ -231,6 +231,7 @@ func (t *postgresTx) insertHeads(ctx context.Context, heads []*head) error {
 	for i, h := range heads {
 		e := h.ev
 		t.tally.add(h.project, e.Type, 1)
+		t.tally.stored(h.project, h.bytes())
 		project[i], day[i], id[i], session[i], parent[i] = h.project, h.day, idOrNull(e.ID), idOrNull(h.session), idOrNull(h.parent)
 		typ[i], name[i], source[i], errText[i] = int16(query.TypeCode(e.Type)), e.Name, e.Source, h.errorText()
 		start[i], end[i], duration[i], spill[i] = e.Start, e.End, e.Duration, int32(h.spill)

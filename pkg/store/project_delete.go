@@ -30,7 +30,7 @@ const (
 // column project_id, each with the other columns of its key, by which rows are taken in slices.
 // ev and chunk go before them.
 var ofProject = []struct{ table, key string }{
-	{"trace", "trace_id"}, {"alias", "session_id"}, {"pending", "id"}, {"note", "span_id, hash"}, {"session", "session_id"}, {"tally", "type, lane"},
+	{"trace", "trace_id"}, {"alias", "session_id"}, {"pending", "id"}, {"note", "span_id, hash"}, {"session", "session_id"}, {"tally", "type, lane"}, {"stored", "lane"},
 	{"arrival", "id"}, {"arrival_later", "event_id"}, {"evaluation", "id"}, {"spending", "provider, day"}, {"api_key", "id"}, {"catalogue", "scope, type, name, path"},
 }
 

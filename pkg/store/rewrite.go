@@ -30,6 +30,7 @@ func (s *Store) rewrite(ctx context.Context, tx writeTx, project int64, old *sto
 				return err
 			}
 			c.id = id
+			tx.counts().stored(project, int64(len(c.z))) // the one before is counted off later
 			if err := tx.insertChunks(ctx, []chunkRow{*c}); err != nil {
 				return err
 			}

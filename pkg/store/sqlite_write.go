@@ -199,6 +199,7 @@ func (t *sqliteTx) insertHeads(ctx context.Context, heads []*head) error {
 		for _, h := range heads[:n] {
 			args = h.appendSQLite(args)
 			t.tally.add(h.project, h.ev.Type, 1)
+			t.tally.stored(h.project, h.bytes())
 		}
 		if _, err := t.exec(ctx, text, args...); err != nil {
 			return err

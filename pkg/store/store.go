@@ -118,6 +118,7 @@ type Store struct {
 	keys    revision
 	limits  *limits
 	prices  atomic.Pointer[price.Book]
+	usage   *usage
 	scans   chan struct{} // one place for each search that may decide rows in Go at a time
 	sets    chan struct{} // one place: the change of datasets whose turn it is (dataset_change.go)
 
@@ -161,7 +162,7 @@ func OpenPostgres(ctx context.Context, dsn string, o Options) (*Store, error) {
 func open(ctx context.Context, db database, dialect query.Dialect, o Options) (_ *Store, err error) {
 	s := &Store{options: o, db: db, dialect: dialect, queue: &backlog{limit: o.QueueBytes}, seen: newSeen(seenBytes),
 		chunks: newChunkCache(chunkCacheBytes), pending: &pendingIDs{ids: map[idKey]int{}}, aliases: &aliasFlag{},
-		scans: make(chan struct{}, maxScans), sets: make(chan struct{}, 1), flight: newFlight(), purges: newPurges(), limits: newLimits(), skeletons: newSkeletons(), catalogue: newCatalogue()}
+		scans: make(chan struct{}, maxScans), sets: make(chan struct{}, 1), flight: newFlight(), purges: newPurges(), limits: newLimits(), usage: newUsage(), skeletons: newSkeletons(), catalogue: newCatalogue()}
 	s.prices.Store(price.New())
 	defer func() {
 		if err != nil {
@@ -205,6 +206,7 @@ func open(ctx context.Context, db database, dialect query.Dialect, o Options) (_
 		s.work.Go(func() { s.watchOnline(background) })
 	}
 	s.work.Go(func() { s.erasing(background) })
+	s.work.Go(func() { s.countStored(background) })
 	s.work.Add(3)
 	go func() { defer s.work.Done(); s.fillSeen(background, days) }()
 	go func() { defer s.work.Done(); s.expire(background) }()
@@ -224,7 +226,8 @@ func (s *Store) Ingesting() bool { return s.putting.Load() > 0 }
 // Put stores a batch: all of it or nothing. When it returns nil, the batch is committed and
 // on disk. It is idempotent by event id: an event that is known already changes nothing but
 // what was empty before (event.Repeat). Errors are *fault.Error: Invalid names the field,
-// Unavailable says to try again.
+// Unavailable says to try again, Limited that the project has stored all that it may. What
+// evaluation stores is not held to that, so that no answer is paid for twice.
 func (s *Store) Put(ctx context.Context, projectID int64, b event.Batch) error {
 	if len(b.Events) == 0 && len(b.Notes) == 0 {
 		return nil
@@ -232,6 +235,9 @@ func (s *Store) Put(ctx context.Context, projectID int64, b event.Batch) error {
 	if len(b.Events) == 0 || b.Events[0].Source != evaluation.Source { // what evaluation stores, it need not wait for
 		s.putting.Add(1)
 		defer s.putting.Add(-1)
+		if err := s.CheckStored(ctx, projectID); err != nil {
+			return err
+		}
 	}
 	size := sizeOf(&b)
 	if !s.queue.take(size) {

@@ -11,13 +11,26 @@ import (
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
-// tally is how a transaction changes the number of events, by project and type.
+// tally is how a transaction changes the number of events, by project and type, and how many bytes
+// it adds to each project.
 type tally map[tallyKey]int64
 
 type tallyKey struct {
 	project int64
 	typ     int
 }
+
+// What a tally has beside types of events.
+const (
+	typeStored = -1 // bytes added; see stored.go
+	typeShrunk = -2 // something else than events was deleted
+)
+
+// stored notes bytes that are written for a project.
+func (t tally) stored(project, bytes int64) { t[tallyKey{project, typeStored}] += bytes }
+
+// shrunk notes that something of a project goes.
+func (t tally) shrunk(project int64) { t[tallyKey{project, typeShrunk}] = 0 }
 
 func (t tally) add(project int64, typ event.Type, n int64) {
 	t[tallyKey{project, query.TypeCode(typ)}] += n
@@ -30,6 +43,13 @@ func (t tally) write(ctx context.Context, tx writeTx, lane int) error {
 	})
 	for _, k := range keys {
 		if t[k] == 0 {
+			continue
+		}
+		if k.typ == typeStored {
+			if _, err := tx.exec(ctx, `INSERT INTO stored AS t (project_id, lane, n) VALUES ($1, $2, $3)
+				ON CONFLICT (project_id, lane) DO UPDATE SET n = t.n + excluded.n`, k.project, lane, t[k]); err != nil {
+				return err
+			}
 			continue
 		}
 		if _, err := tx.exec(ctx, `INSERT INTO tally AS t (project_id, type, lane, n) VALUES ($1, $2, $3, $4)

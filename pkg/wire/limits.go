@@ -40,8 +40,9 @@ func DecodeLimits(body []byte) (change func(*project.Limits) error, err error) {
 	return change, change(&project.Limits{}) // all that can be wrong with them
 }
 
-// LimitsAnswer is the limits of a project: those that were set for it, and all that are in force.
-func LimitsAnswer(p *project.Project, own *project.Limits, inForce *project.Bounds) (json.RawMessage, error) {
+// LimitsAnswer is the limits of a project: those that were set for it, all that are in force, and
+// what it uses of them.
+func LimitsAnswer(p *project.Project, own *project.Limits, inForce *project.Bounds, storedBytes int64) (json.RawMessage, error) {
 	set, err := json.Marshal(own)
 	if err != nil {
 		return nil, err
@@ -54,5 +55,8 @@ func LimitsAnswer(p *project.Project, own *project.Limits, inForce *project.Boun
 	b.String("project_id", p.PublicID)
 	b.Raw("limits", set)
 	b.Raw("in_force", all)
+	var usage rawjson.Builder
+	usage.Int("stored_bytes", storedBytes)
+	b.Raw("usage", usage.Bytes())
 	return b.Bytes(), nil
 }

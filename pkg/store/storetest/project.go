@@ -23,6 +23,8 @@ var projectTests = []test{
 	{"Project/a deletion that broke off goes on", projectDeleteResumes},
 	{"Project/what the server needs is not deleted", projectDeleteRefused},
 	{"Project/limits", projectLimits},
+	{"Project/stored bytes", projectStored},
+	{"Project/quota", projectQuota},
 	{"Key/of a project", keyChanges},
 	{"Key/revoke", keyRevoke},
 	{"Key/from the configuration", keyConfigured},
@@ -148,6 +150,75 @@ func projectLimits(e *env) {
 	_, err = e.s.ChangeLimits(e.ctx, other.ID, set("evaluation_slots", nil))
 	e.equal("change of none", fault.NotFound, fault.Of(err))
 	e.await(gone)
+}
+
+func (e *env) stored() int64 {
+	e.Helper()
+	n, err := e.s.StoredBytes(e.ctx, e.project)
+	e.ok(err)
+	return n
+}
+
+// recount counts the rows and gives what is stored then.
+func (e *env) recount() int64 {
+	e.Helper()
+	e.ok(e.s.Recount(e.ctx, e.project))
+	return e.stored()
+}
+
+func projectStored(e *env) {
+	e.equal("at first", int64(0), e.stored())
+	long := strings.Repeat("no two words of it are the same 0123456789 ", 2000)
+	large := step("s", "a", 1)
+	large.Inputs = []byte(`{"text":"` + long + `"}`)
+	small := step("s", "b", 2)
+	small.Metadata = []byte(`{"k":"` + long[:500] + `"}`)
+	e.put(start("s", "s", 0, 10), large, small)
+	e.putEach(step("s", "c", 3), step("s", "d", 4))
+	first := e.stored()
+	e.equal("rows and texts", true, first > 5*256+500)
+	e.equal("the rows say the same", first, e.recount())
+	_, err := e.s.CreateTool(e.ctx, e.project, tool.Tool{ID: "t", Name: "t", Type: "tool", Description: &long, Parameters: []byte(`{}`)})
+	e.ok(err)
+	second := e.stored()
+	e.equal("a document counts", true, second > first+int64(len(long)))
+	e.equal("the rows still say the same", true, e.recount() <= second && e.stored() > first+int64(len(long)))
+	second = e.stored()
+
+	e.update(event.Update{EventID: id("c"), Outputs: []byte(`{"text":"` + long + `"}`)})
+	e.equal("an update counts", true, e.stored() > second)
+	e.equal("and what it replaced does not", true, e.recount() > second)
+	before := e.stored()
+	e.reopen(store.Options{})
+	e.equal("after a restart", before, e.stored())
+	e.ok(e.s.DeleteEvent(e.ctx, e.project, id("a")))
+	e.equal("after a deletion", true, e.recount() < before)
+	e.ok(e.s.DeleteSession(e.ctx, e.project, id("s")))
+	e.ok(e.s.DeleteDocuments(e.ctx, e.project))
+	e.equal("when all is gone", int64(0), e.recount())
+}
+
+func projectQuota(e *env) {
+	other := e.second()
+	e.put(start("s", "s", 0, 10), step("s", "a", 1))
+	limit := func(n float64) {
+		e.Helper()
+		_, err := e.s.ChangeLimits(e.ctx, e.project, func(l *project.Limits) error { return l.Set("stored_bytes", &n) })
+		e.ok(err)
+	}
+	limit(100)
+	batch := event.Batch{Events: []event.Event{step("s", "b", 2)}}
+	err := e.s.Put(e.ctx, e.project, batch)
+	e.equal("over the quota", fault.Limited, fault.Of(err))
+	e.equal("says what to do", true, strings.Contains(err.Error(), "may store 100: delete what is not needed"))
+	e.equal("no other project", nil, e.s.Put(e.ctx, other.ID, batch))
+	e.equal("reading goes on", id("a"), e.event(id("a")).ID)
+	e.ok(e.s.DeleteSession(e.ctx, e.project, id("s")))
+	e.equal("room again", int64(0), e.recount())
+	e.put(step("s", "b", 2))
+	limit(0)
+	e.put(step("s", "c", 3))
+	e.equal("none", nil, e.s.CheckStored(e.ctx, 4711))
 }
 
 // second makes another project.
