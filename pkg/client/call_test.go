@@ -3,6 +3,7 @@ package client_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -225,6 +226,18 @@ func TestConnections(t *testing.T) {
 		if id, err := c.Tools.Create(t.Context(), client.ToolInput{Name: "t"}); err == nil || requests.Load() != 1 {
 			t.Errorf("a tool that may be stored was created again: %q, %v, %d requests", id, err, requests.Load())
 		}
+	})
+	t.Run("an engine is being made ready", func(t *testing.T) {
+		var requests atomic.Int32
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body)
+			_, _ = fmt.Fprintf(w, `{"success": %t, "loading": %t, "result": 1, "explanation": ""}`, requests.Load() > 0, requests.Add(1) == 1)
+		}))
+		defer server.Close()
+		c := must(client.New(server.URL, "", quick))(t)
+		defer c.CloseIdleConnections()
+		r := must(c.Metrics.Run(t.Context(), client.MetricDefinition{Name: "m", Type: client.MetricPython}, nil))(t)
+		equal(t, "run", [3]any{r.Success, r.Loading, requests.Load()}, [3]any{true, false, int32(2)})
 	})
 	t.Run("nobody listens", func(t *testing.T) {
 		server := httptest.NewServer(nil)

@@ -116,6 +116,7 @@ type MetricVersionInput struct {
 // MetricRun is what came of a run of a metric.
 type MetricRun struct {
 	Success     bool   `json:"success"` // false if there should be a score and is none
+	Loading     bool   `json:"loading"` // the server still makes the engine ready, as Explanation says
 	Result      any    `json:"result"`  // the score: json.Number, bool, string, or nil
 	Explanation string `json:"explanation"`
 	Failure     string `json:"failure,omitempty"` // of which sort the reason is that there is no score: refused, unparsed, timeout and so on
@@ -190,7 +191,8 @@ func (s *MetricService) Delete(ctx context.Context, id string) error {
 }
 
 // Run runs a metric over an event, which may be any part of one, mostly with inputs, outputs,
-// feedback and metrics. Nothing is stored.
+// feedback and metrics. Nothing is stored. While the server makes the engine ready, it waits, at most for
+// three minutes.
 func (s *MetricService) Run(ctx context.Context, d MetricDefinition, event any) (*MetricRun, error) {
 	return s.run(ctx, &d, event)
 }
@@ -205,8 +207,27 @@ func (s *MetricService) run(ctx context.Context, metric, event any) (*MetricRun,
 		Metric any `json:"metric"`
 		Event  any `json:"event,omitempty"`
 	}{metric, event}
-	return one[MetricRun](ctx, s.c, Request{Method: http.MethodPost, Path: "/v1/metrics/run", Body: body, Repeatable: true})
+	for end := time.Now().Add(longestLoading); ; {
+		r, err := one[MetricRun](ctx, s.c, Request{Method: http.MethodPost, Path: "/v1/metrics/run", Body: body, Repeatable: true})
+		if err != nil || !r.Loading || time.Now().After(end) {
+			return r, err
+		}
+		again := time.NewTimer(loadingPause)
+		select {
+		case <-ctx.Done():
+			again.Stop()
+			return r, ctx.Err()
+		case <-again.C:
+		}
+	}
 }
+
+// longestLoading is how long Run waits for an engine that the server makes ready, and loadingPause how
+// long it waits before it asks again.
+const (
+	longestLoading = 3 * time.Minute
+	loadingPause   = time.Second
+)
 
 // Library reads the ready-made metrics.
 func (s *MetricService) Library(ctx context.Context) ([]LibraryMetric, error) {

@@ -59,7 +59,11 @@ type endpoint struct {
 	mu     sync.Mutex
 	pause  time.Time        // until when the provider wants to be left alone
 	habits map[string]habit // by model
+	told   time.Time        // when the log was last told why it was not reached
 }
+
+// tellAgain is how long the log is not told again why a provider is not reached.
+const tellAgain = 10 * time.Second
 
 // habit is what a model turned out not to know.
 type habit struct{ noSchema, noTemperature, otherLimit bool }
@@ -232,7 +236,15 @@ func (p *endpoint) judge(err error) (*failure, time.Duration) {
 // unreachable is the failure of a call that found no way to the provider. Only the log tells why,
 // unless the address is one that everybody sees is not allowed.
 func (p *endpoint) unreachable(err error) *failure {
-	p.logger.Warn("a model provider was not reached", zap.Int64("project_id", p.budget.project), zap.String("provider", p.name), zap.Error(err))
+	p.mu.Lock()
+	tell := time.Since(p.told) > tellAgain
+	if tell {
+		p.told = time.Now()
+	}
+	p.mu.Unlock()
+	if tell {
+		p.logger.Warn("a model provider was not reached", zap.Int64("project_id", p.budget.project), zap.String("provider", p.name), zap.Error(err))
+	}
 	if u, parsed := url.Parse(p.cfg.BaseURL); parsed == nil && p.cfg.ProxyURL == "" && errors.Is(err, errAddress) {
 		if literal, ok := literalOf(u.Hostname()); ok && !public(literal) {
 			return &failure{ProviderFailed, false, fmt.Sprintf("The provider %s was not asked: %s is not on the public Internet; %s.", p.name, u.Hostname(), howToAllow)}
