@@ -124,11 +124,6 @@ func (b *build) source(e *event.Event) {
 	}
 	b.markText(lists.source, e.Source)
 	e.Source = b.valid(e.Source)
-	// The key decides the project; what the span says of it is kept once.
-	if a := b.s.firstText(b.attrs, lists.project); a != nil {
-		b.markEqual(lists.project, a)
-		a.used = false
-	}
 }
 
 // errorText sets the event's error: what HoneyHive's SDK says, the message of a failed status,

@@ -18,6 +18,7 @@ var (
 		if !b.answered() && b.plant(fam) {
 			at := len(b.msgs)
 			b.flatMessages()
+			b.joinCalls(at)
 			b.answer(at)
 		}
 	}}
@@ -115,6 +116,24 @@ var (
 	}}
 )
 
+// joinCalls makes one answer of the messages from b.msgs[at:] on if all but the first are calls
+// and say nothing else, not even who speaks.
+func (b *build) joinCalls(at int) {
+	list := b.msgs[at:]
+	if len(list) < 2 || empty(list[0].calls) {
+		return
+	}
+	for i := range list[1:] {
+		if m := &list[1+i]; m.role != nil || empty(m.calls) || !empty(m.content) || m.finish != nil || len(m.extra) > 0 {
+			return
+		}
+	}
+	for i := range list[1:] {
+		list[0].calls = b.joinLists(list[0].calls, list[1+i].calls)
+	}
+	b.msgs = b.msgs[:at+1]
+}
+
 // toldWhole reports whether a chain's raw input tells its conversation more completely than the
 // messages of the tree: OpenInference gives only the first message of a LangGraph node as
 // attributes, and the content only of some.
@@ -178,7 +197,7 @@ func (b *build) flatMessage(n int32) {
 		}
 		switch key {
 		case "role":
-			m.role = b.render(c)
+			m.role = speaker(b.render(c))
 		case "content", "text":
 			if m.content != nil {
 				m.add(quotable(key), b.render(c))
@@ -214,6 +233,16 @@ func (b *build) flatMessage(n int32) {
 			if a != nil && m.calls == nil {
 				m.calls = b.legacyCall(n, a)
 			}
+		case "function_call": // {name, arguments}; LiteLLM has one for each call, as if they were answers
+			if b.tree.nodes[c].first == 0 || m.calls != nil {
+				m.add(quotable(key), b.render(c))
+				break
+			}
+			at := len(b.arena)
+			b.arena = append(b.arena, "[{"...)
+			b.flatCallFields(c)
+			b.arena = append(b.arena, "}]"...)
+			m.calls = b.arena[at:len(b.arena):len(b.arena)]
 		case "function_call_arguments_json":
 			if b.tree.child(n, "function_call_name") == 0 {
 				m.add(quotable(key), b.render(c))

@@ -44,6 +44,14 @@ func (m *message) without(keys ...string) {
 
 type pair struct{ key, val []byte } // a member that is kept as it came
 
+// speaker is a message's role by the name that it has in events: Gemini calls the assistant model.
+func speaker(role []byte) []byte {
+	if string(inner(role)) == "model" && kind(role) == '"' {
+		return []byte(`"assistant"`)
+	}
+	return role
+}
+
 // none says that nothing was read.
 func (m *message) none() bool {
 	return m.role == nil && empty(m.content) && empty(m.calls) && empty(m.reasoning) && len(m.extra) == 0
@@ -112,7 +120,8 @@ func (b *build) readMessageAt(text []byte) (n int, whole, ok bool) {
 		switch string(c.key) {
 		case "parts":
 		case "role", "_role": // with _: Haystack before 2.9
-			m.role = c.val
+			m.role = speaker(c.val)
+			plain = plain && string(m.role) == string(c.val)
 			whole = whole || !inList && kind(c.val) == '"'
 		case "content", "_content":
 			m.content = c.val
@@ -147,6 +156,12 @@ func (b *build) readMessageAt(text []byte) (n int, whole, ok bool) {
 			m.extra = append(m.extra, pair{c.key, c.val})
 		case "call_id":
 			m.callID = c.val
+		case "function_call": // OpenAI's API before there were several
+			if name := member(c.val, "name"); empty(m.calls) && kind(c.val) == '{' && kind(name) == '"' {
+				m.calls, plain = b.oneCall(nil, name, member(c.val, "arguments")), false
+			} else if !empty(c.val) {
+				m.extra = append(m.extra, pair{c.key, c.val})
+			}
 		case "messages":
 			inList = true
 			fallthrough

@@ -1,6 +1,7 @@
 package otlpmap
 
 import (
+	"math"
 	"strconv"
 	"strings"
 
@@ -44,8 +45,12 @@ var (
 
 	asNumber = reader{name: "number", about: "a number, also when it comes as text", scalar: func(b *build, dst []byte, a *attr) ([]byte, verdict) {
 		switch a.val.Type() {
-		case pcommon.ValueTypeInt, pcommon.ValueTypeDouble:
+		case pcommon.ValueTypeInt:
 			return b.appendValue(dst, a.val), yes
+		case pcommon.ValueTypeDouble:
+			if f := a.val.Double(); !math.IsInf(f, 0) && !math.IsNaN(f) {
+				return b.appendValue(dst, a.val), yes
+			}
 		case pcommon.ValueTypeStr:
 			if raw, ok := b.parse(a); ok && kind(raw) == '0' {
 				return append(dst, raw...), yes

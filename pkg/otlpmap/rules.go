@@ -52,6 +52,7 @@ var nativeRules = []rule{
 	{honeyhive, "metadata.experiment_metadata", []string{"honeyhive.experiment_metadata.*"}, asTree, 0},
 	{honeyhive, "metadata.baggage", []string{"baggage.*"}, asTree, 0},
 	{honeyhive, "metadata.error_type", []string{"honeyhive_error_type"}, asText, 0},
+	{honeyhive, "metadata.project", []string{"honeyhive.project", "traceloop.association.properties.project", "honeyhive_project"}, asText, 0},
 }
 
 // metadataRules are the small facts about a step.
@@ -71,7 +72,7 @@ var metadataRules = []rule{
 	{otelGenAI, "metadata.tool_call_id", []string{"gen_ai.tool.call.id", "ai.toolCall.id", "tool_call.id"}, asText, 0},
 	{otelGenAI, "metadata.conversation_id", []string{"gen_ai.conversation.id"}, asText, 0},
 	{openllmetry, "metadata.workflow_name", []string{"traceloop.workflow.name", "gen_ai.workflow.name"}, asText, 0},
-	{otelGenAI, "metadata.time_to_first_token_ms", []string{"gen_ai.response.time_to_first_chunk", "gen_ai.server.time_to_first_token"}, asSeconds, 0},
+	{otelGenAI, "metadata.time_to_first_token_ms", []string{"gen_ai.response.time_to_first_chunk", "gen_ai.client.operation.time_to_first_chunk", "gen_ai.server.time_to_first_token"}, asSeconds, 0},
 	{vercel, "metadata.time_to_first_token_ms", []string{"ai.response.msToFirstChunk", "ai.stream.msToFirstChunk"}, asNumber, 0},
 	{otelGenAI, "metadata.agent_version", []string{"gen_ai.agent.version"}, asText, 0},
 	{otelGenAI, "metadata.tool_description", []string{"gen_ai.tool.description", "tool.description"}, asText, 0},

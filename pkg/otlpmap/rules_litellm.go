@@ -1,9 +1,9 @@
 package otlpmap
 
 // litellmRequest knows the span of the request as LiteLLM's provider got it: below the one that
-// counts, with the same usage.
+// counts, with the same usage. It is no call of its own, and no tool.
 var litellmRequest = []kindRule{
-	{by: litellm, attr: spanName, is: map[string]role{"raw_gen_ai_request": onTool}},
+	{by: litellm, attr: spanName, is: map[string]role{"raw_gen_ai_request": onChain}},
 }
 
 // litellmKinds are LiteLLM's spans that have no GenAI operation.
@@ -19,8 +19,8 @@ var litellmRules = []rule{
 	{litellm, "metadata.cost", []string{"hidden_params"}, asCosts, onModel | onEmbedding},
 	{litellm, "metadata.input_cost", []string{"gen_ai.cost.input_cost"}, asNumber, 0},
 	{litellm, "metadata.output_cost", []string{"gen_ai.cost.output_cost"}, asNumber, 0},
-	{litellm, "inputs.messages", []string{"llm.?.messages", "llm.?.input", "llm.?.prompt", "llm.?.contents"}, asLiteral, onTool},
-	{litellm, "outputs.choices", []string{"llm.?.choices", "llm.?.output", "llm.?.content", "llm.?.candidates"}, asLiteral, onTool},
+	{litellm, "inputs.messages", []string{"llm.?.messages", "llm.?.input", "llm.?.prompt", "llm.?.contents"}, asLiteral, onChain},
+	{litellm, "outputs.choices", []string{"llm.?.choices", "llm.?.output", "llm.?.content", "llm.?.candidates"}, asLiteral, onChain},
 	{litellm, "inputs.guardrail_name", []string{"guardrail_name"}, asText, onTool},
 	{litellm, "inputs.guardrail_mode", []string{"guardrail_mode"}, asLiteral, onTool},
 	{litellm, "outputs.result", []string{"guardrail_response"}, asLiteral, onTool},

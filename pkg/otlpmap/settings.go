@@ -1,5 +1,7 @@
 package otlpmap
 
+import "strings"
+
 // settings are the parameters of a model call that belong to config, by the names that the
 // providers' APIs give them, and the name they have there.
 var settings = map[string]string{
@@ -21,6 +23,8 @@ var asSettings = reader{name: "settings", about: "a JSON object of parameters, e
 		}
 		return
 	}
+	var room [16]bool
+	placed := room[:0] // by member: config has it
 	all := true
 	for c := members(raw); c.next(); {
 		key := keyText(c.key)
@@ -28,21 +32,29 @@ var asSettings = reader{name: "settings", about: "a JSON object of parameters, e
 		if !known {
 			to = key
 		}
-		if !b.setting(to, c.val) {
-			all = false
-		}
+		ok := b.setting(to, c.val)
+		all = all && ok
+		placed = append(placed, ok)
 	}
 	if all {
 		a.used = true
-	} else {
-		b.keep(a)
+		return
+	}
+	b.keep(a)
+	for c, i := members(raw), 0; c.next(); i++ {
+		if placed[i] {
+			b.known.add(b, c.val)
+		}
 	}
 }}
 
 // setting gives config one parameter. It says no if config has another value there.
 func (b *build) setting(key string, val []byte) bool {
-	if kind(val) == 'n' {
-		return true
+	if kind(val) == 'n' || kind(val) == '"' && len(inner(val)) == 0 {
+		return true // not set
+	}
+	if numeric[key] && unbounded(val) {
+		return false // no number that anyone could compare
 	}
 	switch key {
 	case "model":
@@ -62,6 +74,21 @@ func (b *build) setting(key string, val []byte) bool {
 		return b.putTools(val)
 	}
 	return b.member(bucketConfig, key, val) || b.sameValue(bucketConfig, key, val)
+}
+
+// numeric are the settings that are numbers.
+var numeric = map[string]bool{
+	"temperature": true, "top_p": true, "top_k": true, "max_tokens": true, "frequency_penalty": true, "presence_penalty": true,
+	"seed": true, "choice_count": true,
+}
+
+// unbounded reports whether a setting is the text by which some SDKs say that it has no bound.
+func unbounded(val []byte) bool {
+	switch strings.ToLower(string(inner(val))) {
+	case "infinity", "+infinity", "-infinity", "inf", "nan":
+		return kind(val) == '"'
+	}
+	return false
 }
 
 // modelOf is config.model.

@@ -102,6 +102,9 @@ func (b *build) usage() {
 	if !c[countTotal].set && c[countPrompt].set && c[countCompletion].set {
 		c[countTotal] = count{c[countPrompt].n + c[countCompletion].n, true}
 	}
+	if !c[countTotal].set && c[countPrompt].set && b.s.role == onEmbedding {
+		c[countTotal] = c[countPrompt] // an embedding completes nothing
+	}
 	for i := range c {
 		if c[i].set {
 			for _, f := range compiled.countFields[i] {

@@ -109,6 +109,10 @@ var asCaller = reader{
 // tools, retrievers and model calls that wrapping is taken off.
 var asRunOutput = reader{name: "run output", about: "as output; {output: x} of a tool, a retriever or a model call is x", whole: func(b *build, _ target, a *attr) {
 	raw, ok := b.content(a, outputMime)
+	if in := member(raw, "output"); ok && kind(raw) == '{' && kind(in) == 'n' && countMembers(raw) == 1 {
+		a.used = true // nothing came back: the run failed, or its function returns nothing
+		return
+	}
 	if ok && b.s.role != onChain && kind(raw) == '{' && countMembers(raw) == 1 {
 		if in := member(raw, "output"); in != nil {
 			raw = in

@@ -13,10 +13,10 @@ func TestLangfuse(t *testing.T) {
 	checkConventions(t, []conventionCase{
 		{name: "generation of a text", scope: scope, typ: event.TypeModel,
 			attrs: map[string]any{"langfuse.observation.type": "generation", "langfuse.observation.model.name": "m", "langfuse.observation.input": "Say hi", "langfuse.observation.output": "hi",
-				"langfuse.observation.model.parameters": `{"temperature":0.5,"max_tokens":"Infinity","service_tier":"default"}`, "langfuse.observation.prompt.name": "greet", "langfuse.observation.prompt.version": 3,
+				"langfuse.observation.model.parameters": `{"temperature":0.5,"service_tier":"default"}`, "langfuse.observation.prompt.name": "greet", "langfuse.observation.prompt.version": 3,
 				"langfuse.observation.completion_start_time": `"2023-11-14T22:13:20.050Z"`},
 			want: map[string]string{"name": "span", "inputs": `{"chat_history":[{"role":"user","content":"Say hi"}]}`, "outputs": `{"content":"hi","role":"assistant"}`,
-				"config":                          `{"model":"m","temperature":0.5,"max_tokens":"Infinity","service_tier":"default","prompt_name":"greet","prompt_version":3}`,
+				"config":                          `{"model":"m","temperature":0.5,"service_tier":"default","prompt_name":"greet","prompt_version":3}`,
 				"metadata.time_to_first_token_ms": "50", "metadata.instrumentor": `"langfuse"`, "metadata.langfuse.observation.completion_start_time": `"\"2023-11-14T22:13:20.050Z\""`}},
 		{name: "span of an old SDK with a model", scope: scope, typ: event.TypeModel,
 			attrs: map[string]any{"langfuse.observation.type": "span", "langfuse.observation.model.name": "m", "langfuse.observation.usage_details": `{"input":5,"output":2}`},
@@ -90,6 +90,10 @@ func TestLangSmith(t *testing.T) {
 		{name: "a retriever's documents", scope: scope, typ: event.TypeTool,
 			attrs: map[string]any{"langsmith.span.kind": "retriever", "gen_ai.operation.name": "embeddings", "gen_ai.prompt": `{"query":"ferry"}`, "gen_ai.completion": `{"documents":[{"page_content":"c","metadata":{"id":1}}]}`},
 			want:  map[string]string{"inputs": `{"query":"ferry"}`, "outputs": `{"documents":[{"content":"c","metadata":{"id":1}}]}`}},
+		{name: "a run that failed", scope: scope, typ: event.TypeChain,
+			attrs: map[string]any{"langsmith.span.kind": "chain", "gen_ai.completion": `{"output":null}`}, want: map[string]string{"outputs": "", "leftovers": ""}},
+		{name: "a tool that failed", scope: scope, typ: event.TypeTool,
+			attrs: map[string]any{"langsmith.span.kind": "tool", "gen_ai.completion": `{"output":null}`}, want: map[string]string{"outputs": "", "leftovers": ""}},
 		{name: "a chain, a prompt", scope: scope, typ: event.TypeChain,
 			attrs: map[string]any{"langsmith.span.kind": "prompt", "gen_ai.operation.name": "chat", "gen_ai.prompt": `{"question":"q"}`, "gen_ai.completion": `{"output":"a"}`, "langsmith.span.tags": "a, b",
 				"langsmith.metadata.LANGCHAIN_X": "y", "langsmith.metadata.team": "blue", "langsmith.metadata.user_id": "u", "langsmith.metadata.thread_id": "th", "langsmith.trace.session_name": "ferry"},
@@ -166,7 +170,7 @@ func TestLiteLLM(t *testing.T) {
 	const scope = "litellm"
 	named := func(name string, c conventionCase) conventionCase { c.span = name; return c }
 	checkConventions(t, []conventionCase{
-		named("raw_gen_ai_request", conventionCase{name: "raw request", scope: scope, typ: event.TypeTool,
+		named("raw_gen_ai_request", conventionCase{name: "raw request", scope: scope, typ: event.TypeChain,
 			attrs: map[string]any{"llm.anthropic.messages": `[{'role': 'user', 'content': "it's"}]`, "llm.anthropic.content": `[{'type': 'text', 'text': 'a\nb'}]`, "llm.anthropic.usage": `{'input_tokens': 5}`, "gen_ai.operation.name": "chat"},
 			want: map[string]string{"inputs": `{"messages":[{"role":"user","content":"it's"}]}`, "outputs": `{"choices":[{"type":"text","text":"a\nb"}]}`, "metadata.prompt_tokens": "",
 				"metadata.llm.anthropic.messages": `"[{'role': 'user', 'content': \"it's\"}]"`}}),
