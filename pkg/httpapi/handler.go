@@ -32,6 +32,9 @@ func (c *call) ctx() context.Context { return c.r.Context() }
 func (s *Server) handler(op operation, d Dialect) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p, scope, err := s.admit(r.Context(), op.scope)
+		if err == nil {
+			err = knownParameters(r, op.id)
+		}
 		if err == nil && op.stores() && s.Limits != nil {
 			err = s.Limits.CheckStored(r.Context(), p.ID)
 		}
@@ -57,6 +60,18 @@ func (s *Server) handler(op operation, d Dialect) http.Handler {
 func (op *operation) stores() bool {
 	writes := op.scope == project.ScopeIngest || op.scope == project.ScopeFull
 	return writes && (op.method == http.MethodPost || op.method == http.MethodPut || op.method == http.MethodPatch)
+}
+
+// knownParameters refuses what the operation has no parameter for.
+func knownParameters(r *http.Request, operation string) error {
+	if r.URL.RawQuery == "" {
+		return nil
+	}
+	params, err := wire.ParseParams(r.URL.RawQuery)
+	if err != nil {
+		return err
+	}
+	return params.Known(parameters[operation])
 }
 
 // admit gives the caller's project and scope if the caller's key allows what needs scope. On a

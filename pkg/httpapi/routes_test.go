@@ -3,6 +3,7 @@ package httpapi_test
 import (
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"regexp"
 	"slices"
@@ -19,7 +20,91 @@ import (
 
 // path fills ids into a route's path.
 func path(r httpapi.Route) string {
-	return regexp.MustCompile(`\{\w+\}`).ReplaceAllString(r.Path, "33333333-3333-4333-8333-333333333333") + "?id=x&dataset_id=x&run_id_1=x&run_id_2=y"
+	q := url.Values{}
+	for _, name := range []string{"id", "dataset_id", "run_id_1", "run_id_2"} {
+		if slices.Contains(r.Parameters, name) {
+			q.Set(name, "x")
+		}
+	}
+	return regexp.MustCompile(`\{\w+\}`).ReplaceAllString(r.Path, "33333333-3333-4333-8333-333333333333") + "?" + q.Encode()
+}
+
+// Every operation knows the parameters that openapi.yaml has, and no others.
+func TestParametersAreDocumented(t *testing.T) {
+	t.Parallel()
+	raw, err := os.ReadFile("openapi.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	type parameter struct {
+		Ref  string `yaml:"$ref"`
+		Name string
+		In   string
+	}
+	var doc struct {
+		Paths      map[string]map[string]yaml.Node
+		Components struct{ Parameters map[string]parameter }
+	}
+	if err := yaml.Unmarshal(raw, &doc); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string][]string{}
+	for path, item := range doc.Paths {
+		var shared []parameter
+		if node, ok := item["parameters"]; ok {
+			if err := node.Decode(&shared); err != nil {
+				t.Fatalf("%s: %v", path, err)
+			}
+		}
+		for method, node := range item {
+			if node.Kind != yaml.MappingNode {
+				continue
+			}
+			var op struct {
+				OperationID string `yaml:"operationId"`
+				Parameters  []parameter
+			}
+			if err := node.Decode(&op); err != nil {
+				t.Fatalf("%s %s: %v", method, path, err)
+			}
+			for _, p := range slices.Concat(shared, op.Parameters) {
+				if p.Ref != "" {
+					p = doc.Components.Parameters[strings.TrimPrefix(p.Ref, "#/components/parameters/")]
+				}
+				name, _, _ := strings.Cut(p.Name, "[")
+				if p.In == "query" && !slices.Contains(want[op.OperationID], name) {
+					want[op.OperationID] = append(want[op.OperationID], name)
+				}
+			}
+		}
+	}
+	got := map[string][]string{}
+	for _, r := range httpapi.New(httpapi.Deps{}).Routes() {
+		if r.Parameters != nil {
+			got[r.Operation] = r.Parameters
+		}
+	}
+	for _, names := range want {
+		slices.Sort(names)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("parameters (-openapi.yaml +parameters.go):\n%s", diff)
+	}
+}
+
+// What a route has no parameter for is refused, with the nearest name.
+func TestUnknownParametersAreRefused(t *testing.T) {
+	t.Parallel()
+	for _, r := range httpapi.New(httpapi.Deps{}).Routes() {
+		w := httptest.NewRecorder()
+		ctx := project.WithIdentity(t.Context(), project.Identity{Project: shop, Scope: project.ScopeAdmin})
+		at := regexp.MustCompile(`\{\w+\}`).ReplaceAllString(r.Path, "33333333-3333-4333-8333-333333333333")
+		// There is no store: a handler that got past the check would panic.
+		r.Handler.ServeHTTP(w, httptest.NewRequestWithContext(ctx, r.Method, at+"?project=p&nonsense=1", nil))
+		if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), `unknown parameter \"nonsense\"`) {
+			t.Errorf("%s: %d %s", r.Pattern(), w.Code, w.Body)
+		}
+	}
 }
 
 // valid is a body that has what any operation needs.
@@ -62,7 +147,7 @@ func TestEveryRouteAsksInTheCallersProject(t *testing.T) {
 			w := httptest.NewRecorder()
 			body := strings.NewReader(valid)
 			switch r.Operation { // whose types are others
-			case "createDataset":
+			case "createDataset", "searchEvents", "exportEvents", "searchOTLP":
 				body = strings.NewReader(`{}`)
 			case "enableMetric":
 				body = strings.NewReader(`{"from":"latency"}`)

@@ -106,6 +106,8 @@ type Route struct {
 	Method    string
 	Path      string // in net/http's form: "/events/{id}"
 	Operation string // operationId in openapi.yaml
+	// Parameters are the names that its query string may have, beside those that clients send everywhere.
+	Parameters []string
 	// Scope is what a key must allow; Handler checks it.
 	Scope   project.Scope
 	Dialect Dialect
@@ -161,7 +163,7 @@ func (s *Server) Routes() []Route {
 				prefix  string
 			}{{V0, ""}, {V1, "/v1"}} {
 				routes = append(routes, Route{
-					Method: op.method, Path: d.prefix + path, Operation: op.id,
+					Method: op.method, Path: d.prefix + path, Operation: op.id, Parameters: parameters[op.id],
 					Scope: op.scope, Dialect: d.dialect, Handler: s.handler(op, d.dialect),
 				})
 			}

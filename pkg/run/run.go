@@ -33,6 +33,14 @@ const (
 
 var states = []string{Pending, Running, Completed, Failed, Cancelled}
 
+// CheckStatus refuses what is not the state of a run; field is what the error calls it.
+func CheckStatus(status, field string) error {
+	if !slices.Contains(states, status) {
+		return fault.InvalidField(field, "%.40q must be one of %s", status, strings.Join(states, ", "))
+	}
+	return nil
+}
+
 // Run is an experiment run. ID is a UUID in lower case, chosen by the client or made here.
 // Created, Updated and DatasetVersion are the store's to set. The JSON fields are as they came;
 // nil is absent, which reads as {} ([] for Evaluators).

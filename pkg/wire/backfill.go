@@ -26,6 +26,9 @@ func DecodeBackfill(body []byte, d *metric.Definition, now time.Time) (r Backfil
 	if err != nil {
 		return r, err
 	}
+	if err := knownFields(object, []string{"filters", "dateRange", "evaluation_id", "limit"}); err != nil {
+		return r, err
+	}
 	var limit json.RawMessage
 	var rest rawjson.Builder
 	for key, raw := range rawjson.Object(object) {

@@ -81,11 +81,17 @@ func (p Params) Texts(name string) ([]string, error) {
 	return list, nil
 }
 
-// Bool is a boolean given as true or false, 1 or 0; absent is false.
+// Bool is a boolean given as true or false, 1 or 0, yes or no, in either case; absent is false.
 func (p Params) Bool(name string) (bool, error) {
 	text, err := p.Text(name)
 	if err != nil || text == "" {
 		return false, err
+	}
+	switch strings.ToLower(text) {
+	case "yes":
+		return true, nil
+	case "no":
+		return false, nil
 	}
 	v, err := readBool(rawjson.AppendString(nil, text))
 	return v, fault.In(name, err)

@@ -16,14 +16,20 @@ type SearchRequest struct {
 	Projection query.Projection
 }
 
+// searchFields are the fields of an events query.
+var searchFields = []string{"filters", "dateRange", "projections", "limit", "page", "ignore_order", "evaluation_id"}
+
 // DecodeSearch reads the JSON object of an events query: the body of a search or export, or
 // what QueryObject made of a query string. pages is the operation's rule for limit and page;
 // now is what relative ranges count from.
 //
-// All fields are optional and null is absent; unknown fields are ignored, among them the
+// All fields are optional and null is absent; unknown fields are refused, but for the
 // project old clients must send: the key decides that. Numbers and booleans may be strings,
 // and so may whole arrays and objects, in JSON. Errors are fault.Invalid naming the field.
 func DecodeSearch(object json.RawMessage, pages query.PageRule, now time.Time) (*SearchRequest, error) {
+	if err := knownFields(object, searchFields); err != nil {
+		return nil, err
+	}
 	fields := map[string]json.RawMessage{}
 	for key, raw := range rawjson.Object(object) {
 		fields[key] = raw

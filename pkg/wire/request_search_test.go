@@ -27,7 +27,7 @@ func TestDecodeSearch(t *testing.T) {
 		{"nothing given", `{}`, query.SearchPages, query.Search{Limit: 1000, Page: 1}},
 		{"null is nothing", `{"filters":null,"dateRange":null,"limit":null,"page":null,"evaluation_id":null,"projections":null,"ignore_order":null}`,
 			query.SearchPages, query.Search{Limit: 1000, Page: 1}},
-		{"everything", `{"project":"x","filters":[{"field":"event_type","operator":"is","value":"model"}],"dateRange":{"$gte":1,"$lte":"2"},"limit":5.0,"page":"2","evaluation_id":"r","ignore_order":true,"other":[]}`,
+		{"everything", `{"project":"x","filters":[{"field":"event_type","operator":"is","value":"model"}],"dateRange":{"$gte":1,"$lte":"2"},"limit":5.0,"page":"2","evaluation_id":"r","ignore_order":true}`,
 			query.SearchPages, query.Search{Filters: isModel, From: ms(1), To: ms(2), RunID: "r", Limit: 5, Page: 2}},
 		{"filters as text", `{"filters":"[{\"field\":\"event_type\",\"operator\":\"is\",\"value\":\"model\"}]"}`,
 			query.SearchPages, query.Search{Filters: isModel, Limit: 1000, Page: 1}},

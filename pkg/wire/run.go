@@ -77,6 +77,11 @@ func DecodeRuns(rawQuery string, now time.Time) (q run.Query, err error) {
 			return q, err
 		}
 	}
+	if q.Status != "" {
+		if err := run.CheckStatus(q.Status, "status"); err != nil {
+			return q, err
+		}
+	}
 	if q.SortBy != "" && !slices.Contains(run.SortFields, q.SortBy) {
 		return q, fault.InvalidField("sort_by", "%.40q is none of %s", q.SortBy, strings.Join(run.SortFields, ", "))
 	}
