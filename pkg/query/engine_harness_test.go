@@ -205,7 +205,7 @@ func presentSpill(e *event.Event) (bits int) {
 			bits |= bit
 		}
 	}
-	if e.Error != nil {
+	if e.Error != nil && *e.Error != "" {
 		bits |= SpillError
 	}
 	return bits

@@ -35,7 +35,7 @@ var roots = map[string]root{
 	"event_type": {kind: kindType, column: "e.type"},
 	"event_name": {kind: kindText, column: "e.name"},
 	"source":     {kind: kindText, column: "e.source"},
-	"error":      {kind: kindText, column: "e.error", spill: SpillError},
+	"error":      {kind: kindText, column: "nullif(e.error, '')", spill: SpillError},
 	"start_time": {kind: kindNumber, column: "e.start_ms"},
 	"end_time":   {kind: kindNumber, column: "e.end_ms"},
 	"duration":   {kind: kindNumber, column: "e.duration"},

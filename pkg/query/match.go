@@ -89,7 +89,7 @@ func (c *cond) lookup(e *event.Event) value {
 	case "source":
 		return textValue(e.Source)
 	case "error":
-		if e.Error == nil {
+		if e.Error == nil || *e.Error == "" { // an empty text is no error
 			return value{}
 		}
 		return textValue(*e.Error)

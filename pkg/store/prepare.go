@@ -211,7 +211,7 @@ func (h *head) derive() {
 		h.totals.n = 0
 		h.spill |= query.SpillRollup
 	}
-	if e.Error != nil {
+	if e.Error != nil && *e.Error != "" {
 		h.totals.errors = 1
 	}
 	if !rawjson.Empty(e.Feedback) {

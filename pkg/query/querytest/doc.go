@@ -80,6 +80,8 @@ func document(name string, n int) event.Event {
 		e.Name = "Über 5"
 		e.Source = "2026-01-02T03:04:05.678Z"
 		e.Type = event.TypeTool
+	case "empty error":
+		e.Error = text("")
 	case "ids":
 		e.ParentID = uuid.MustParse(parentID)
 	case "top":

@@ -1,2 +1,2 @@
 -- [{"field":"error","operator":"exists"}]
-(e.error IS NOT NULL OR (e.spill & 32) <> 0)
+(nullif(e.error, '') IS NOT NULL OR (e.spill & 32) <> 0)

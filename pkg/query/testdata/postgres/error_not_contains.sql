@@ -1,6 +1,6 @@
 -- [{"field":"error","operator":"not contains","value":"timeout"}]
-(strpos(e.error, $1) > 0) IS NOT TRUE
+(strpos(nullif(e.error, ''), $1) > 0) IS NOT TRUE
 -- candidates
-((strpos(e.error, $1) > 0) IS NOT TRUE OR (e.spill & 32) <> 0)
+((strpos(nullif(e.error, ''), $1) > 0) IS NOT TRUE OR (e.spill & 32) <> 0)
 -- 1: string timeout
 -- reads 100000
