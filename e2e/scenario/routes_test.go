@@ -285,3 +285,66 @@ func TestEveryDoorIsLocked(t *testing.T) {
 		}
 	}
 }
+
+// TestIngestKeyReadsNothing asks everything that a key of scope ingest may ask about what is stored:
+// no answer tells what that is, nor whether it is there.
+func TestIngestKeyReadsNothing(t *testing.T) {
+	dir := t.TempDir()
+	keys := makeKeys(t, dir)
+	api, otlp := inprocess.Start(t, fmt.Sprintf("sqlite: {directory: %q}", dir))
+	ids := furnish(t, api, inprocess.Key)
+	// Spans of a session of their own, to be asked for by their trace.
+	trace := strings.Repeat("ab", 16)
+	spans := func(name string) string {
+		return `{"resourceSpans": [{"scopeSpans": [{"spans": [{"traceId": "` + trace + `", "spanId": "` + strings.Repeat("cd", 8) + `", "name": "` + name + `",
+			"startTimeUnixNano": "1790000000000000000", "endTimeUnixNano": "1790000001000000000"}]}]}]}`
+	}
+	if status, body := send(t, "POST", api+"/v1/traces", inprocess.Key, spans(secret)); status != 200 {
+		t.Fatalf("%d %s", status, body)
+	}
+	stored := []string{ids["sessions"], ids["events"], uuid.MustParse(trace).String()}
+	asked := 0
+	for _, d := range doors(api, otlp, ids) {
+		if d.scope != project.ScopeIngest {
+			continue
+		}
+		answers := map[string]string{} // to what, with its ids taken out, to the id
+		for _, id := range append(slices.Clone(stored), uuid.NewString()) {
+			url := d.url
+			for _, known := range stored {
+				url = strings.ReplaceAll(url, known, id)
+			}
+			for form, body := range map[string]string{
+				"bare":      `{"session_id": %[1]q, "event_id": %[1]q, "event_type": "tool", "inputs": {}, "metadata": {"probe": 1}}`,
+				"session":   `{"session": {"session_id": %[1]q}}`,
+				"event":     `{"event": {"event_id": %[1]q, "session_id": %[1]q, "event_type": "tool", "inputs": {}}}`,
+				"batch":     `{"events": [{"event_id": %[1]q, "session_id": %[1]q, "event_type": "tool", "inputs": {}}]}`,
+				"update":    `{"event_id": %[1]q, "metadata": {"probe": 1}}`,
+				"telemetry": spans("probe"),
+				"nothing":   `{}`,
+			} {
+				if strings.Contains(body, "%[1]q") {
+					body = fmt.Sprintf(body, id)
+				}
+				status, answer := send(t, d.method, url, keys.scoped[project.ScopeIngest], body)
+				asked++
+				if strings.Contains(answer, secret) {
+					t.Errorf("%s %s, %s: %d shows what is stored: %s", d.method, d.path, form, status, answer)
+				}
+				if form == "nothing" || form == "telemetry" {
+					continue
+				}
+				// Ids and times are those of the request; all else must be the same whether the id is known.
+				same := regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f-]{27}|"(start|end)_time":[0-9.]+|"duration":[0-9.]+`).ReplaceAllString(answer, "")
+				same = fmt.Sprint(status, same)
+				if first, ok := answers[form]; ok && first != same {
+					t.Errorf("%s %s, %s: the answer tells whether an id is stored:\n%s\n%s", d.method, d.path, form, first, same)
+				}
+				answers[form] = same
+			}
+		}
+	}
+	if asked < 500 {
+		t.Errorf("only %d requests were tried", asked)
+	}
+}

@@ -154,7 +154,9 @@ func bearer(headers map[string][]string) (string, error) {
 	if len(values) == 0 || values[0] == "" {
 		return "", &fault.Error{Kind: fault.Unauthorized, Msg: "no API key: send the header Authorization: Bearer <key>"}
 	}
-	scheme, secret, _ := strings.Cut(strings.TrimSpace(values[0]), " ")
+	// OTEL_EXPORTER_OTLP_HEADERS holds values percent-encoded, and some SDKs send them as they are.
+	value := strings.Replace(strings.TrimSpace(values[0]), "%20", " ", 1)
+	scheme, secret, _ := strings.Cut(value, " ")
 	secret = strings.TrimSpace(secret)
 	if !strings.EqualFold(scheme, "bearer") || secret == "" {
 		return "", &fault.Error{Kind: fault.Unauthorized, Msg: "the Authorization header must be: Bearer <key>"}

@@ -327,6 +327,9 @@ func TestAuthenticate(t *testing.T) {
 	}{
 		{"http", map[string][]string{"Authorization": {"Bearer " + good}}, ""},
 		{"grpc", map[string][]string{"authorization": {"Bearer " + good}}, ""},
+		{"http, percent-encoded", map[string][]string{"Authorization": {"Bearer%20" + good}}, ""},
+		{"grpc, percent-encoded", map[string][]string{"authorization": {"Bearer%20" + good}}, ""},
+		{"percent-encoded, no key", map[string][]string{"Authorization": {"Bearer%20"}}, "the Authorization header must be: Bearer <key>"},
 		{"any case", map[string][]string{"AUTHORIZATION": {"bEARER  " + good + " "}}, ""},
 		{"none", nil, "no API key: send the header Authorization: Bearer <key>"},
 		{"empty", map[string][]string{"Authorization": {""}}, "no API key: send the header Authorization: Bearer <key>"},

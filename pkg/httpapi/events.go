@@ -138,7 +138,7 @@ func (s *Server) update(c *call, id uuid.UUID) error {
 	var b rawjson.Builder
 	b.Bool("success", true)
 	b.String("event_id", u.EventID.String())
-	if pending {
+	if pending && c.scope.Allows(project.ScopeRead) { // whether the event is stored is for readers to know
 		b.Bool("pending", true)
 	}
 	return c.json(&b)

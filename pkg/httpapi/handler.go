@@ -129,9 +129,11 @@ func (c *call) body() ([]byte, error) {
 		return raw, nil
 	case errors.As(err, &over):
 		return nil, fault.New(fault.TooLarge, "the body is larger than %d bytes", over.Limit)
+	case errors.As(err, &kind) && kind.Kind != fault.Invalid:
+		return nil, err // also where it ended the connection, as that of a body that is too slow does
 	case c.ctx().Err() != nil:
 		return nil, c.ctx().Err()
-	case errors.As(err, &kind):
+	case kind != nil:
 		return nil, err
 	default:
 		return nil, fault.Wrap(fault.Invalid, err, "the body cannot be read: it ends early or is not in the encoding it names")

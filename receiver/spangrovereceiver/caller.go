@@ -23,6 +23,10 @@ func mayWrite(ctx context.Context) (project.Identity, error) {
 	return id, nil
 }
 
+// mayRead reports whether the caller may be told what is stored. Where nobody is asked for a key
+// everybody may.
+func mayRead(id project.Identity) bool { return id.Scope == "" || id.Scope.Allows(project.ScopeRead) }
+
 // identify finds the caller that an authenticator put into the context. One that is not
 // Spangrove's own says the project in the attributes that project.Identity has, or nothing;
 // who passes it without a scope may write, since the operator chose it for this listener.

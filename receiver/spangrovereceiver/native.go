@@ -156,7 +156,7 @@ func (r *spangroveReceiver) addBatch(ctx context.Context, id project.Identity, l
 }
 
 // startSession answers with the whole session as it is stored: a repeated start merges into
-// the stored session.
+// the stored session. A caller who may not read is told what was sent, and the ids made for it.
 func (r *spangroveReceiver) startSession(req *http.Request, body []byte, id project.Identity, now time.Time) ([]byte, error) {
 	e, err := wire.DecodeSessionStart(body, now)
 	if err == nil {
@@ -170,7 +170,7 @@ func (r *spangroveReceiver) startSession(req *http.Request, body []byte, id proj
 		return nil, err
 	}
 	p := r.projectOf(ctx, id)
-	if r.sessions != nil {
+	if r.sessions != nil && mayRead(id) {
 		// What cannot be read back was still taken: a processor may have dropped it, or the
 		// pipeline leads to a queue. Then the answer is what was sent.
 		if stored, err := r.sessions.ReadSession(ctx, p.ID, e.SessionID); err == nil {

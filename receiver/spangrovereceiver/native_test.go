@@ -94,14 +94,14 @@ func TestSessionStartAnswersWhatIsStored(t *testing.T) {
 	id := uuid.MustParse(idA)
 	r.api.stored[id] = event.Event{ID: id, SessionID: id, Type: event.TypeSession, Name: "stored", Source: "s", Metadata: json.RawMessage(`{"merged":true}`)}
 	for _, path := range []string{"/session/start", "/v1/session/start", "/sessions", "/v1/sessions"} {
-		for _, key := range []string{"Bearer ingest", ""} { // nobody: the default project answers
+		for key, name := range map[string]string{"Bearer full": "stored", "": "stored", "Bearer ingest": "sent"} { // nobody: the default project answers
 			got := post(t, r.apiURL+path, text(`{"session":{"session_id":"`+idA+`","session_name":"sent"}}`), "Authorization", key)
 			var answer map[string]any
 			if err := json.Unmarshal([]byte(got.body), &answer); err != nil {
 				t.Fatalf("%s: %d %s: %v", path, got.status, got.body, err)
 			}
 			for k, want := range map[string]any{
-				"event_id": idA, "session_id": idA, "event_name": "stored", "event_type": "session",
+				"event_id": idA, "session_id": idA, "event_name": name, "event_type": "session",
 				"org_id": "o-1", "workspace_id": "w-1", "project_id": "p-acme",
 			} {
 				if answer[k] != want {
