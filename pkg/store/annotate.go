@@ -269,13 +269,13 @@ func (a *annotating) eventsOf(ctx context.Context, project int64, rows []*noteRo
 		if _, ok := events[span]; ok {
 			continue
 		}
-		days := a.w.s.seen.maybe(span, nil)
+		days, far := a.w.s.seen.maybe(project, span, nil)
 		if a.w.s.db.lanes() > 1 {
-			days = nil // another process may have stored it
-		} else if len(days) == 0 {
+			days, far = nil, false // another process may have stored it
+		} else if len(days) == 0 && !far {
 			continue
 		}
-		ask = append(ask, idDays{span, days})
+		ask = append(ask, idDays{span, days, far})
 	}
 	if len(ask) == 0 {
 		return events, nil

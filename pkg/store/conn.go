@@ -61,8 +61,12 @@ type writeTx interface {
 	// insertHeads inserts rows. errConflict if another writer of the same database inserted
 	// one of the keys meanwhile.
 	insertHeads(ctx context.Context, heads []*head) error
-	// findEvents looks for ids of one project in the given days (nil: all days), and gives
-	// the day of each id that is there.
+	// noteIDs keeps, for findEvents and the filters, where events are found that this transaction
+	// stores on a day; forgetIDs undoes it for rows that it took from a day.
+	noteIDs(ctx context.Context, project int64, day int32, ids ...uuid.UUID) error
+	forgetIDs(ctx context.Context, project int64, day int32, ids ...uuid.UUID) error
+	// findEvents looks for ids of one project in the given places, and gives the day of each id
+	// that is there. It takes a bounded number of statements for each id, whatever is stored.
 	findEvents(ctx context.Context, projectID int64, ids []idDays) (map[uuid.UUID]int32, error)
 	// moveEvents puts all events of a session but its session event under another session; if
 	// trace is not 0, those of that trace whose session is not their own.
@@ -72,7 +76,8 @@ type writeTx interface {
 // idDays is an id and the days on which it may stand.
 type idDays struct {
 	id   uuid.UUID
-	days []int32 // nil: any day
+	days []int32 // nil, and far is not set: any day
+	far  bool    // also where ids are not found by day
 }
 
 // database is one open database.
@@ -83,14 +88,24 @@ type database interface {
 	// lanes is how many transactions write at once: 1 where this process is the only writer, and
 	// else 2 or more, whether there are other processes or not.
 	lanes() int
-	// ready makes room for events of these days. It runs outside any transaction.
-	ready(ctx context.Context, days []int32) error
+	// ready makes room for events of these days. It runs outside any transaction. anew says that
+	// a transaction failed since it was called.
+	ready(ctx context.Context, days []int32, anew bool) error
+	// tidy gives back the room of what is not stored any more.
+	tidy(ctx context.Context) error
 	// retryable says that the same transaction may succeed if it is run again.
 	retryable(err error) bool
 	// unavailable says that the database cannot be reached or is out of space.
 	unavailable(err error) bool
-	// days lists the days that hold events.
-	days(ctx context.Context) ([]int32, error)
+	// track tells the database about the filters of ids, before anything is written.
+	track(ids *seen, today func() int32)
+	// days lists the days that filters are to be built for, newest first, farDay among them.
+	days(ctx context.Context) ([]projectDay, error)
+	// idsOf calls f with each id that the filter of a day must have.
+	idsOf(ctx context.Context, day projectDay, f func(uuid.UUID) error) error
+	// farDays gives the days on which an id may stand that is not found by day. Where a statement
+	// finds ids on all days, it gives none.
+	farDays(ctx context.Context, c conn, project int64, id uuid.UUID) ([]int32, error)
 	frag() fragments
 	// eraseDue tells that something was deleted, and erase removes from the database's files, as far
 	// as they are the store's own, what was deleted until it was called.

@@ -254,6 +254,8 @@ func (s *Store) deleteSome(ctx context.Context, tx writeTx, project int64, sessi
 	}
 	chunks := map[int64]int32{} // chunk to day
 	ids, spans := make([]uuid.UUID, len(list)), make([]uuid.UUID, 0, len(list))
+	var days []int32
+	byDay := map[int32][]uuid.UUID{}
 	for i := range list {
 		ids[i] = list[i].id
 		spans = append(spans, ids[i])
@@ -272,6 +274,15 @@ func (s *Store) deleteSome(ctx context.Context, tx writeTx, project int64, sessi
 		tx.counts().add(project, query.TypeOf(r.typ), -gone)
 		if r.chunk != nil {
 			chunks[*r.chunk] = r.day
+		}
+		if byDay[r.day] == nil {
+			days = append(days, r.day)
+		}
+		byDay[r.day] = append(byDay[r.day], r.id)
+	}
+	for _, day := range days {
+		if err := tx.forgetIDs(ctx, project, day, byDay[day]...); err != nil {
+			return false, nil, err
 		}
 	}
 	for c, day := range chunks {
@@ -315,6 +326,9 @@ func (s *Store) erase(ctx context.Context, tx writeTx, old *stored) error {
 		return err
 	}
 	tx.counts().add(old.project, old.Type, -gone)
+	if err := tx.forgetIDs(ctx, old.project, old.day, old.ID); err != nil {
+		return err
+	}
 	if old.chunk == nil {
 		return nil
 	}

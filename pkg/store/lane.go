@@ -261,15 +261,16 @@ func (l *lane) try(batch []*job) (answers map[*job]error, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), commitTimeout)
 	defer cancel()
 	start := time.Now()
-	if err := l.s.db.ready(ctx, daysIn(batch)); err != nil {
-		return nil, l.s.kind(err, "make room")
-	}
 	if l.s.db.lanes() > 1 {
 		ids := idsIn(batch)
 		l.s.flight.enter(ids)
 		defer l.s.flight.leave(ids)
 	}
+	days := daysIn(batch)
 	for try := 1; ; try++ {
+		if err := l.s.db.ready(ctx, days, try > 1); err != nil {
+			return nil, l.s.kind(err, "make room")
+		}
 		answers = make(map[*job]error, 1)
 		w := &writing{s: l.s, force: try > 1}
 		shape, list, arrived := newReshape(l.s), newListing(l.s), newArrivals(l.s)

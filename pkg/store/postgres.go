@@ -8,6 +8,7 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -26,6 +27,11 @@ type postgresDB struct {
 
 	mu         sync.Mutex
 	partitions map[int32]bool // by first day / partitionDays
+	archive    int32          // days before it share one partition
+
+	ids        *seen
+	today      func() int32
+	statements atomic.Int64 // that transactions ran
 
 	idMu            sync.Mutex
 	chunkID, blockE int64 // next chunk id, and the end of the block it is from
@@ -37,9 +43,6 @@ const (
 	// partitionDays is how many days share a partition. A read by session or id alone looks
 	// into every partition, at 0.13 ms each (docs/adr/001-four-week-partitions.md).
 	partitionDays = 28
-	// maxPartitions bounds them: thirty years of events. A query locks each partition with its
-	// indexes, and PostgreSQL's lock table holds 6,400 by default.
-	maxPartitions = 400
 	// chunkIDBlock is the increment of sequence chunk_id.
 	chunkIDBlock = 1000
 	// minPostgres is the oldest server version, as server_version_num.
@@ -108,11 +111,12 @@ func (d *postgresDB) prepare(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("migrate PostgreSQL: %w", err)
 	}
-	days, err := d.days(ctx)
-	for _, day := range days {
-		d.partitions[partitionOf(day)] = true
+	if _, err := one(ctx, d, `SELECT value::integer FROM setting WHERE name = 'archive_before'`, nil, &d.archive); err != nil {
+		return err
 	}
-	return err
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.listPartitions(ctx)
 }
 
 func (d *postgresDB) lanes() int { return d.nLane }
@@ -168,71 +172,6 @@ func (d *postgresDB) write(ctx context.Context, _ int, f func(writeTx) error) er
 	})
 }
 
-func partitionOf(day int32) int32 { return day / partitionDays }
-
-// ready makes the partitions of days that have none yet, each in its own short transaction.
-func (d *postgresDB) ready(ctx context.Context, days []int32) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for _, day := range days {
-		n := partitionOf(day)
-		if d.partitions[n] {
-			continue
-		}
-		if len(d.partitions) >= maxPartitions {
-			return fault.InvalidField("start_time", "the store holds events of %d different times of %d days already", maxPartitions, partitionDays)
-		}
-		for _, table := range []string{"chunk", "ev"} { // ev last: days goes by it
-			if err := d.makePartition(ctx, table, n*partitionDays); err != nil {
-				return fmt.Errorf("make partition of day %d: %w", day, err)
-			}
-		}
-		d.partitions[n] = true
-	}
-	return nil
-}
-
-// makePartition makes a table's partition from a day on, if there is none. It is made by itself and
-// attached then: to make it as a partition at once would wait for all that read or write the table,
-// and keep others from it meanwhile.
-func (d *postgresDB) makePartition(ctx context.Context, table string, day int32) error {
-	return pgx.BeginFunc(ctx, d.pool, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1)`, partitionLock); err != nil {
-			return err
-		}
-		name := fmt.Sprintf("%s_d%d", table, day)
-		var there bool
-		err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
-			WHERE i.inhparent = $1::text::regclass AND c.relname = $2)`, table, name).Scan(&there)
-		if err != nil || there {
-			return err
-		}
-		for _, text := range []string{
-			fmt.Sprintf(`CREATE TABLE %s (LIKE %s INCLUDING ALL)`, name, table),
-			fmt.Sprintf(`ALTER TABLE %s ATTACH PARTITION %s FOR VALUES FROM (%d) TO (%d)`, table, name, day, day+partitionDays),
-		} {
-			if _, err := tx.Exec(ctx, text); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
-// days lists all days of the partitions that there are, newest first, whether they hold events
-// or not.
-func (d *postgresDB) days(ctx context.Context) ([]int32, error) {
-	var days []int32
-	err := each(ctx, d, `SELECT substr(c.relname, 5)::int + n AS day FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid, generate_series(0, $1 - 1) AS n
-		WHERE i.inhparent = 'ev'::regclass AND c.relname ~ '^ev_d[0-9]+$' ORDER BY day DESC`, []any{partitionDays}, func(scan func(...any) error) error {
-		var day int32
-		err := scan(&day)
-		days = append(days, day)
-		return err
-	})
-	return days, err
-}
-
 func sqlState(err error) string {
 	var pe *pgconn.PgError
 	if errors.As(err, &pe) {
@@ -244,6 +183,8 @@ func sqlState(err error) string {
 func (d *postgresDB) retryable(err error) bool {
 	switch sqlState(err) {
 	case "40001", "40P01", "55P03", "23505": // serialization failure, deadlock, lock timeout, another writer's row
+		return true
+	case "23514": // a partition that another server dropped; no other check exists
 		return true
 	}
 	return false

@@ -64,11 +64,13 @@ func (t *postgresTx) anyNumber(column string, placeholder int, list []int64) (st
 }
 
 func (t *postgresTx) exec(ctx context.Context, sql string, args ...any) (int64, error) {
+	t.d.statements.Add(1)
 	tag, err := t.tx.Exec(ctx, sql, args...)
 	return tag.RowsAffected(), err
 }
 
 func (t *postgresTx) query(ctx context.Context, sql string, args ...any) (rows, error) {
+	t.d.statements.Add(1)
 	return t.tx.Query(ctx, sql, args...)
 }
 
@@ -282,37 +284,6 @@ func textPointer(b []byte) *string {
 	}
 	s := string(b)
 	return &s
-}
-
-func (t *postgresTx) findEvents(ctx context.Context, projectID int64, ids []idDays) (map[uuid.UUID]int32, error) {
-	list := make([]uuid.UUID, len(ids))
-	days, anyDay := map[int32]bool{}, false
-	for i, id := range ids {
-		list[i] = id.id
-		anyDay = anyDay || id.days == nil
-		for _, d := range id.days {
-			days[d] = true
-		}
-	}
-	sql, args := `SELECT event_id, day FROM ev WHERE project_id = $1 AND event_id = ANY($2)`, []any{projectID, idArray(list)}
-	if !anyDay {
-		within := make([]int32, 0, len(days))
-		for d := range days {
-			within = append(within, d)
-		}
-		sql, args = sql+` AND day = ANY($3)`, append(args, within)
-	}
-	found := map[uuid.UUID]int32{}
-	err := each(ctx, t, sql, args, func(scan func(...any) error) error {
-		var id uuid.UUID
-		var day int32
-		if err := scan(scanID{&id}, &day); err != nil {
-			return err
-		}
-		found[id] = day
-		return nil
-	})
-	return found, err
 }
 
 func (t *postgresTx) moveEvents(ctx context.Context, projectID int64, from, to uuid.UUID, trace int64) error {

@@ -131,7 +131,8 @@ func (s *Store) prepare(projectID int64, b event.Batch) (*put, error) {
 			groups[k] = g
 			p.groups = append(p.groups, g)
 		}
-		h := &head{ev: e, project: projectID, session: e.SessionID, known: len(s.seen.maybe(e.ID, daysBuf[:0])) > 0}
+		days, far := s.seen.maybe(projectID, e.ID, daysBuf[:0])
+		h := &head{ev: e, project: projectID, session: e.SessionID, known: len(days) > 0 || far}
 		byID[e.ID] = h
 		g.heads = append(g.heads, h)
 		p.events++

@@ -168,6 +168,9 @@ func (s *Store) purgeProject(ctx context.Context, id int64) error {
 			}
 		}
 	}
+	if err := s.db.tidy(ctx); err != nil {
+		return err
+	}
 	s.traces.Purge()
 	s.catalogue.forget(id, nil)
 	if err := s.loadPending(ctx); err != nil {
@@ -189,7 +192,7 @@ func (s *Store) purgeProject(ctx context.Context, id int64) error {
 	return nil
 }
 
-// purgeEvents deletes a slice of a project's events of one day, with the chunks they stand in:
+// purgeEvents deletes a slice of a project's events, with the chunks they stand in:
 // a chunk holds events of one session, so nobody else reads it.
 func (s *Store) purgeEvents(ctx context.Context, tx writeTx, id int64) (more bool, err error) {
 	type row struct {
@@ -205,9 +208,7 @@ func (s *Store) purgeEvents(ctx context.Context, tx writeTx, id int64) (more boo
 			if err := scan(&r.day, scanID{&r.id}, &r.typ, &r.chunk); err != nil {
 				return err
 			}
-			if len(list) == 0 || list[0].day == r.day {
-				list = append(list, r)
-			}
+			list = append(list, r)
 			return nil
 		})
 	if err != nil || len(list) == 0 {
@@ -236,9 +237,23 @@ func (s *Store) purgeEvents(ctx context.Context, tx writeTx, id int64) (more boo
 		delete(sizes, r.chunk) // counted once
 	}
 	// The lists are always of the same length, so that the statements are always the same.
-	cond, args = tx.anyID("event_id", 3, padded(list, func(r row) uuid.UUID { return r.id }))
-	if _, err := tx.exec(ctx, `DELETE FROM ev WHERE project_id = $1 AND day = $2 AND `+cond, append([]any{id, list[0].day}, args...)...); err != nil {
-		return false, err
+	for of := list; len(of) > 0; {
+		n := 1
+		for n < len(of) && of[n].day == of[0].day {
+			n++
+		}
+		cond, args = tx.anyID("event_id", 3, padded(of[:n], func(r row) uuid.UUID { return r.id }))
+		if _, err := tx.exec(ctx, `DELETE FROM ev WHERE project_id = $1 AND day = $2 AND `+cond, append([]any{id, of[0].day}, args...)...); err != nil {
+			return false, err
+		}
+		ids := make([]uuid.UUID, n)
+		for i, r := range of[:n] {
+			ids[i] = r.id
+		}
+		if err := tx.forgetIDs(ctx, id, of[0].day, ids...); err != nil {
+			return false, err
+		}
+		of = of[n:]
 	}
 	cond, args = tx.anyNumber("id", 1, padded(list, func(r row) int64 { return r.chunk }))
 	if _, err := tx.exec(ctx, `DELETE FROM chunk WHERE `+cond, args...); err != nil {

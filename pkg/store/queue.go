@@ -146,7 +146,7 @@ func (s *Store) eventsThere(ctx context.Context, tx writeTx, project int64, fiel
 	for i, id := range ids {
 		ask[i].id = id
 		if s.db.lanes() == 1 { // otherwise other processes store events that the filters do not know
-			ask[i].days = s.seen.maybe(id, []int32{})
+			ask[i].days, ask[i].far = s.seen.maybe(project, id, []int32{})
 		}
 	}
 	found, err := tx.findEvents(ctx, project, ask)

@@ -403,7 +403,15 @@ func (s *Store) EventsByID(ctx context.Context, projectID int64, ids []uuid.UUID
 	}
 	byDay := map[int32][]uuid.UUID{}
 	for _, id := range ids {
-		for _, day := range s.seen.maybe(id, nil) {
+		days, far := s.seen.maybe(projectID, id, nil)
+		if far {
+			more, err := s.db.farDays(ctx, s.db, projectID, id)
+			if err != nil {
+				return nil, s.kind(err, "read events")
+			}
+			days = append(days, more...)
+		}
+		for _, day := range days {
 			byDay[day] = append(byDay[day], id)
 		}
 	}
@@ -442,7 +450,15 @@ func (s *Store) ReadSession(ctx context.Context, projectID int64, sessionID uuid
 // find looks for an event by its id alone.
 func (s *Store) find(ctx context.Context, c conn, project int64, id uuid.UUID) (*stored, error) {
 	for range 2 {
-		for _, day := range s.seen.maybe(id, nil) {
+		days, far := s.seen.maybe(project, id, nil)
+		if far {
+			more, err := s.db.farDays(ctx, c, project, id)
+			if err != nil {
+				return nil, err
+			}
+			days = append(days, more...)
+		}
+		for _, day := range days {
 			r, err := s.load(ctx, c, project, day, id)
 			if err != nil && fault.Of(err) == fault.NotFound {
 				continue

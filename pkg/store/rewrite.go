@@ -61,7 +61,14 @@ func (s *Store) rewrite(ctx context.Context, tx writeTx, project int64, old *sto
 		tx.counts().add(project, old.Type, -1)
 		tx.counts().add(project, now.Type, 1)
 	}
-	s.seen.add(after.day, now.ID)
+	if before.day != after.day {
+		if err := tx.noteIDs(ctx, project, after.day, now.ID); err != nil {
+			return err
+		}
+		if err := tx.forgetIDs(ctx, project, old.day, now.ID); err != nil {
+			return err
+		}
+	}
 	if now.IsSession() && before.day != after.day {
 		if _, err := tx.exec(ctx, `UPDATE session SET event_day = $3 WHERE project_id = $1 AND session_id = $2`, project, tx.id(now.ID), after.day); err != nil {
 			return err

@@ -2,20 +2,34 @@ package store
 
 import (
 	"encoding/binary"
+	"math"
 	"slices"
 	"sync"
 
 	"github.com/google/uuid"
 )
 
-// seen knows which event ids were stored on which day, with false positives only: a Bloom
-// filter for each day. A day whose filter is not built yet counts as holding every id.
+// seen knows which event ids were stored on which day of a project, with false positives only: a
+// Bloom filter for each day. A day whose filter is not built yet, or did not fit, counts as holding
+// every id. Ids that are not found by day are in a filter of their own, under farDay.
+//
+// What a project stores costs others nothing: their ids are looked for on their own days, and
+// where all filters together are too large, those of the project with the most give way.
 type seen struct {
-	mu    sync.RWMutex
-	days  map[int32]*dayFilter
-	order []int32 // days, newest first
+	mu       sync.RWMutex
+	projects map[int64]*projectIDs
+	bytes    int
+	limit    int // bytes
+	// shared is set where one statement looks on all days at once: filters are then of all
+	// projects together.
+	shared bool
+}
+
+// projectIDs is what seen knows of one project.
+type projectIDs struct {
+	days  map[int32]*dayFilter // farDay among them
+	order []int32              // days but farDay, newest first
 	bytes int
-	limit int // bytes; days past it stay without a filter and are probed
 }
 
 type dayFilter struct {
@@ -24,40 +38,71 @@ type dayFilter struct {
 	parts []*bloom
 }
 
-func newSeen(limit int) *seen {
-	return &seen{days: map[int32]*dayFilter{}, limit: limit}
+// farDay stands for the ids that the database keeps by id and not by day.
+const farDay = math.MinInt32
+
+// firstFilter is how many ids the first part of a filter is for; each further one is for four times
+// as many, at most lastFilter.
+const (
+	firstFilter = 256
+	lastFilter  = 1 << 20
+)
+
+func newSeen(limit int, shared bool) *seen {
+	return &seen{projects: map[int64]*projectIDs{}, limit: limit, shared: shared}
 }
 
-// add records id on day.
-func (s *seen) add(day int32, id uuid.UUID) {
+// of gives what is known of a project, which it makes if make is set.
+func (s *seen) of(project int64, make bool) *projectIDs {
+	if s.shared {
+		project = 0
+	}
+	p := s.projects[project]
+	if p == nil && make {
+		p = &projectIDs{days: map[int32]*dayFilter{}}
+		s.projects[project] = p
+	}
+	return p
+}
+
+// day gives a day's filter, which it makes if there is none.
+func (p *projectIDs) day(day int32, ready bool) *dayFilter {
+	d := p.days[day]
+	if d == nil {
+		d = &dayFilter{ready: ready}
+		p.days[day] = d
+		if day != farDay {
+			i, _ := slices.BinarySearchFunc(p.order, day, func(a, b int32) int { return int(b) - int(a) })
+			p.order = slices.Insert(p.order, i, day)
+		}
+	}
+	return d
+}
+
+// add records that id is stored on day.
+func (s *seen) add(project int64, day int32, id uuid.UUID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	d := s.days[day]
-	if d == nil {
-		d = &dayFilter{ready: true}
-		s.days[day] = d
-		s.insertDay(day)
-	}
-	s.addTo(d, id)
+	p := s.of(project, true)
+	s.addTo(p, p.day(day, true), id, day != farDay)
 }
 
 // known makes a day that holds rows from before this process; it is not ready until loaded.
-func (s *seen) known(day int32) {
+func (s *seen) known(project int64, day int32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.days[day] == nil {
-		s.days[day] = &dayFilter{}
-		s.insertDay(day)
-	}
+	s.of(project, true).day(day, false)
 }
 
-// load adds ids that were stored before, a slice at a time; done marks the day ready.
-func (s *seen) load(day int32, ids []uuid.UUID, done bool) (fits bool) {
+// load adds ids that were stored before, a slice at a time; done marks the day ready. It reports
+// whether the day's filter fits.
+func (s *seen) load(project int64, day int32, ids []uuid.UUID, done bool) (fits bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	d := s.days[day]
+	p := s.of(project, true)
+	d := p.day(day, false)
 	for _, id := range ids {
-		if !s.addTo(d, id) {
+		if !s.addTo(p, d, id, false) {
 			return false
 		}
 	}
@@ -67,31 +112,64 @@ func (s *seen) load(day int32, ids []uuid.UUID, done bool) (fits bool) {
 	return !d.off
 }
 
-func (s *seen) insertDay(day int32) {
-	i, _ := slices.BinarySearchFunc(s.order, day, func(a, b int32) int { return int(b) - int(a) })
-	s.order = slices.Insert(s.order, i, day)
-}
-
-func (s *seen) addTo(d *dayFilter, id uuid.UUID) bool {
+// addTo adds an id to a filter, unless that is off. If there is no room, evict says that other
+// filters may give way.
+func (s *seen) addTo(p *projectIDs, d *dayFilter, id uuid.UUID, evict bool) bool {
 	if d.off {
 		return false
 	}
 	if len(d.parts) == 0 || d.parts[len(d.parts)-1].full() {
-		size := 4096
+		size := firstFilter
 		if n := len(d.parts); n > 0 {
-			size = min(d.parts[n-1].capacity*4, 1<<20)
+			size = min(d.parts[n-1].capacity*4, lastFilter)
 		}
 		b := newBloom(size)
-		if s.bytes+b.bytes() > s.limit {
-			s.bytes -= d.size()
-			d.parts, d.ready, d.off = nil, false, true
+		for s.bytes+b.bytes() > s.limit && !d.off {
+			if !evict || !s.evict() {
+				s.switchOff(p, d)
+			}
+		}
+		if d.off {
 			return false
 		}
 		s.bytes += b.bytes()
+		p.bytes += b.bytes()
 		d.parts = append(d.parts, b)
 	}
 	d.parts[len(d.parts)-1].add(id)
 	return true
+}
+
+// evict switches off the oldest filter of the project with the most bytes, that of the ids by
+// themselves before those of days. It reports whether there was one.
+func (s *seen) evict() bool {
+	var most *projectIDs
+	for _, p := range s.projects {
+		if most == nil || p.bytes > most.bytes {
+			most = p
+		}
+	}
+	if most == nil {
+		return false
+	}
+	if d := most.days[farDay]; d != nil && len(d.parts) > 0 {
+		s.switchOff(most, d)
+		return true
+	}
+	for _, day := range slices.Backward(most.order) {
+		if d := most.days[day]; len(d.parts) > 0 {
+			s.switchOff(most, d)
+			return true
+		}
+	}
+	return false
+}
+
+func (s *seen) switchOff(p *projectIDs, d *dayFilter) {
+	n := d.size()
+	s.bytes -= n
+	p.bytes -= n
+	d.parts, d.ready, d.off = nil, false, true
 }
 
 func (d *dayFilter) size() (n int) {
@@ -101,25 +179,77 @@ func (d *dayFilter) size() (n int) {
 	return n
 }
 
-// maybe appends to days those on which id may have been stored.
-func (s *seen) maybe(id uuid.UUID, days []int32) []int32 {
+// drop forgets a day of which nothing is stored any more.
+func (s *seen) drop(project int64, day int32) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := s.of(project, false)
+	if p == nil || p.days[day] == nil {
+		return
+	}
+	s.switchOff(p, p.days[day])
+	delete(p.days, day)
+	if i, ok := slices.BinarySearchFunc(p.order, day, func(a, b int32) int { return int(b) - int(a) }); ok {
+		p.order = slices.Delete(p.order, i, i+1)
+	}
+	if len(p.days) == 0 && !s.shared {
+		delete(s.projects, project)
+	}
+}
+
+// hasFar reports whether a project has ids that are not found by day.
+func (s *seen) hasFar(project int64) bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	h := hashID(id)
-	for _, day := range s.order {
-		d := s.days[day]
-		if !d.ready {
-			days = append(days, day)
-			continue
-		}
-		for _, b := range d.parts {
-			if b.has(h) {
-				days = append(days, day)
-				break
+	p := s.of(project, false)
+	return p != nil && p.days[farDay] != nil
+}
+
+// unfiltered lists the days before a day that have no filter since it did not fit.
+func (s *seen) unfiltered(before int32) (list []projectDay) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	for project, p := range s.projects {
+		for day, d := range p.days {
+			if d.off && day != farDay && day < before {
+				list = append(list, projectDay{project, day})
 			}
 		}
 	}
-	return days
+	return list
+}
+
+// size gives how many filters there are, and their bytes.
+func (s *seen) size() (filters, bytes int) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	for _, p := range s.projects {
+		filters += len(p.days)
+	}
+	return filters, s.bytes
+}
+
+// maybe appends to days those on which id may have been stored in the project. far says that it may
+// be among the ids that are not found by day.
+func (s *seen) maybe(project int64, id uuid.UUID, days []int32) (_ []int32, far bool) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	p := s.of(project, false)
+	if p == nil {
+		return days, false
+	}
+	h := hashID(id)
+	for _, day := range p.order {
+		if p.days[day].maybe(h) {
+			days = append(days, day)
+		}
+	}
+	d := p.days[farDay]
+	return days, d != nil && d.maybe(h)
+}
+
+func (d *dayFilter) maybe(h [2]uint64) bool {
+	return !d.ready || slices.ContainsFunc(d.parts, func(b *bloom) bool { return b.has(h) })
 }
 
 // bloom is a blocked Bloom filter: all bits of an id stand in one 64-byte block, so that a
@@ -131,7 +261,7 @@ type bloom struct {
 }
 
 func newBloom(capacity int) *bloom {
-	return &bloom{blocks: make([][8]uint64, max(1, capacity*15/512)), capacity: capacity}
+	return &bloom{blocks: make([][8]uint64, (capacity*15+511)/512), capacity: capacity}
 }
 
 func (b *bloom) full() bool { return b.n >= b.capacity }

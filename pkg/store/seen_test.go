@@ -31,14 +31,15 @@ func TestSeenNeverForgets(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			const n = 60_000
-			s := newSeen(1 << 20)
+			s := newSeen(1<<20, false)
 			all := idsOf(kind, 2*n)
 			for _, id := range all[:n] {
-				s.add(7, id)
+				s.add(1, 7, id)
 			}
 			false1 := 0
 			for i, id := range all {
-				has := len(s.maybe(id, nil)) > 0
+				days, _ := s.maybe(1, id, nil)
+				has := len(days) > 0
 				if i < n && !has {
 					t.Fatalf("id %d of %d is forgotten", i, n)
 				}
@@ -55,21 +56,21 @@ func TestSeenNeverForgets(t *testing.T) {
 
 func TestSeenDays(t *testing.T) {
 	t.Parallel()
-	s := newSeen(1 << 20)
+	s := newSeen(1<<20, false)
 	id := uuid.New()
-	s.known(3)
-	if got := s.maybe(id, nil); len(got) != 1 || got[0] != 3 {
+	s.known(1, 3)
+	if got, _ := s.maybe(1, id, nil); len(got) != 1 || got[0] != 3 {
 		t.Errorf("a day that is not loaded: got %v, want [3]", got)
 	}
-	if !s.load(3, []uuid.UUID{id}, false) || !s.load(3, nil, true) {
+	if !s.load(1, 3, []uuid.UUID{id}, false) || !s.load(1, 3, nil, true) {
 		t.Error("does not fit")
 	}
-	s.add(9, uuid.New())
-	if got := s.maybe(id, nil); len(got) != 1 || got[0] != 3 {
+	s.add(1, 9, uuid.New())
+	if got, _ := s.maybe(1, id, nil); len(got) != 1 || got[0] != 3 {
 		t.Errorf("a loaded day: got %v, want [3]", got)
 	}
-	s.add(9, id)
-	if got := s.maybe(id, nil); len(got) != 2 || got[0] != 9 {
+	s.add(1, 9, id)
+	if got, _ := s.maybe(1, id, nil); len(got) != 2 || got[0] != 9 {
 		t.Errorf("on two days: got %v, want [9 3]", got)
 	}
 }
@@ -77,22 +78,65 @@ func TestSeenDays(t *testing.T) {
 // A day whose filter was dropped for its size must be probed ever after, whatever is added.
 func TestSeenFullStaysFull(t *testing.T) {
 	t.Parallel()
-	s := newSeen(16 << 10) // one part of 4096 ids, not the next
-	s.known(1)
+	s := newSeen(8<<10, false) // parts of 256, 1024 and 4096 ids, at most, not the next
+	s.known(1, 1)
 	all := idsOf("v4", 6000)
 	for start := 0; start < len(all); start += 1000 {
-		s.load(1, all[start:start+1000], false)
+		s.load(1, 1, all[start:start+1000], false)
 	}
-	s.load(1, nil, true)
+	s.load(1, 1, nil, true)
 	for _, id := range idsOf("v4", 10) {
-		s.add(1, id)
+		s.add(1, 1, id)
 	}
 	for i, id := range all {
-		if len(s.maybe(id, nil)) == 0 {
+		if days, _ := s.maybe(1, id, nil); len(days) == 0 {
 			t.Fatalf("id %d is forgotten", i)
 		}
 	}
 	if s.bytes > s.limit {
 		t.Errorf("%d bytes, limit %d", s.bytes, s.limit)
+	}
+}
+
+// What one project stores takes nothing from the others: where the filters are too large, those of
+// the largest project give way, and ids are only looked for on days of their own project.
+func TestSeenOfProjects(t *testing.T) {
+	t.Parallel()
+	s := newSeen(64<<10, false)
+	mine := idsOf("v4", 100)
+	for _, id := range mine {
+		s.add(1, 7, id)
+	}
+	for day := range int32(2000) {
+		for _, id := range idsOf("v4", 3) {
+			s.add(2, day, id)
+		}
+	}
+	if s.bytes > s.limit {
+		t.Errorf("%d bytes, limit %d", s.bytes, s.limit)
+	}
+	if got := s.unfiltered(1000); len(got) < 500 || got[0].project != 2 {
+		t.Errorf("%d days without a filter", len(got))
+	}
+	if d := s.projects[1].days[7]; !d.ready || d.off {
+		t.Error("the small project's filter gave way")
+	}
+	for _, id := range mine {
+		if days, far := s.maybe(1, id, nil); len(days) != 1 || far {
+			t.Fatalf("days %v, far %v", days, far)
+		}
+	}
+	if days, far := s.maybe(3, mine[0], nil); len(days) != 0 || far {
+		t.Errorf("another project: %v, %v", days, far)
+	}
+	for day := range int32(2000) {
+		s.drop(2, day)
+	}
+	if filters, bytes := s.size(); filters != 1 || bytes != s.projects[1].bytes {
+		t.Errorf("%d filters of %d bytes left", filters, bytes)
+	}
+	s.add(1, farDay, mine[0])
+	if days, far := s.maybe(1, mine[0], nil); len(days) != 1 || !far || !s.hasFar(1) || s.hasFar(2) {
+		t.Errorf("far: %v, %v", days, far)
 	}
 }

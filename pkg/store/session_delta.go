@@ -240,9 +240,11 @@ func (w *writing) insertOwn(ctx context.Context, tx writeTx, d *sessionDelta) er
 			return err
 		}
 	}
-	w.s.seen.add(h.day, h.ev.ID)
 	tx.listing().made(h)
-	return tx.insertHeads(ctx, []*head{h})
+	if err := tx.insertHeads(ctx, []*head{h}); err != nil {
+		return err
+	}
+	return tx.noteIDs(ctx, h.project, h.day, h.ev.ID)
 }
 
 // follow brings the session event of a session that its sender left open up to its events.

@@ -36,6 +36,13 @@ type sqliteDB struct {
 
 	chunkID int64 // last chunk id handed out
 
+	ids    *seen
+	today  func() int32
+	live   map[projectDay]bool // the rows of id_day; used by the lane alone once the store is open
+	moving map[projectDay]bool // days whose ids are being listed in id_far; used by the lane alone
+
+	statements atomic.Int64 // that transactions ran
+
 	stop    chan struct{}
 	done    sync.WaitGroup
 	dirty   atomic.Bool // something was committed since the last checkpoint
@@ -82,7 +89,8 @@ func openSQLite(ctx context.Context, dir, synchronous string, log *zap.Logger) (
 			"secure_delete(ON)"}, extra...)}
 		return "file:" + (&url.URL{Path: path}).EscapedPath() + "?" + q.Encode()
 	}
-	d := &sqliteDB{wal: path + "-wal", log: log, dsn: dsn, stmts: map[string]*sql.Stmt{}, stop: make(chan struct{}), deletedKick: make(chan struct{}, 1)}
+	d := &sqliteDB{wal: path + "-wal", log: log, dsn: dsn, stmts: map[string]*sql.Stmt{}, live: map[projectDay]bool{}, moving: map[projectDay]bool{},
+		stop: make(chan struct{}), deletedKick: make(chan struct{}, 1)}
 	if err := d.openAll(ctx, dir, dsn); err != nil {
 		_ = d.close(ctx)
 		return nil, err
@@ -161,7 +169,9 @@ func (d *sqliteDB) hold(ctx context.Context, dir string) (err error) {
 
 func (d *sqliteDB) lanes() int { return 1 }
 
-func (d *sqliteDB) ready(context.Context, []int32) error { return nil }
+func (d *sqliteDB) ready(context.Context, []int32, bool) error { return nil }
+
+func (d *sqliteDB) tidy(context.Context) error { return nil }
 
 func (d *sqliteDB) frag() fragments {
 	return fragments{
@@ -264,6 +274,7 @@ func (d *sqliteDB) write(ctx context.Context, _ int, f func(writeTx) error) (err
 	if _, err := d.writer.ExecContext(always, "COMMIT"); err != nil {
 		return err
 	}
+	tx.settleDays()
 	d.dirty.Store(true)
 	if tx.deletes {
 		d.deletions.Add(1)
@@ -367,22 +378,6 @@ func (d *sqliteDB) unavailable(err error) bool {
 		return true
 	}
 	return false
-}
-
-func (d *sqliteDB) days(ctx context.Context) ([]int32, error) { return sqliteDays(ctx, d) }
-
-func sqliteDays(ctx context.Context, c conn) ([]int32, error) {
-	var days []int32
-	err := each(ctx, c, `WITH RECURSIVE p(id) AS (SELECT id FROM project), d(p, day) AS (
-			SELECT id, (SELECT min(day) FROM ev WHERE project_id = id) FROM p
-			UNION ALL SELECT p, (SELECT min(ev.day) FROM ev WHERE project_id = d.p AND ev.day > d.day) FROM d WHERE day IS NOT NULL)
-		SELECT DISTINCT day FROM d WHERE day IS NOT NULL ORDER BY day DESC`, nil, func(scan func(...any) error) error {
-		var day int32
-		err := scan(&day)
-		days = append(days, day)
-		return err
-	})
-	return days, err
 }
 
 func (d *sqliteDB) close(context.Context) error {

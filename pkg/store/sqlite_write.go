@@ -18,6 +18,9 @@ type sqliteTx struct {
 	list    *listing
 	arrived *arrivals
 	deletes bool // something that shall be erased
+
+	begun   map[projectDay]bool // days that this transaction lists in id_day
+	emptied map[projectDay]bool // days and farDay of which it leaves nothing
 }
 
 func (t *sqliteTx) counts() tally { return t.tally }
@@ -64,6 +67,7 @@ func (t *sqliteTx) stmt(ctx context.Context, text string) (*sql.Stmt, error) {
 }
 
 func (t *sqliteTx) exec(ctx context.Context, text string, args ...any) (int64, error) {
+	t.d.statements.Add(1)
 	st, err := t.stmt(ctx, text)
 	if err != nil {
 		return 0, err
@@ -77,6 +81,7 @@ func (t *sqliteTx) exec(ctx context.Context, text string, args ...any) (int64, e
 
 // query prepares statements without lists of ids; those vary in length.
 func (t *sqliteTx) query(ctx context.Context, text string, args ...any) (rows, error) {
+	t.d.statements.Add(1)
 	if strings.Contains(text, " IN ($") {
 		rs, err := t.d.writer.QueryContext(ctx, question(text), args...)
 		if err != nil {
@@ -234,36 +239,6 @@ func (h *head) appendSQLite(args []any) []any {
 		text(h.inHead(query.SpillMetadata, e.Metadata)), text(h.inHead(query.SpillMetrics, e.Metrics)), text(h.inHead(query.SpillFeedback, e.Feedback)),
 		text(h.inHead(query.SpillUserProperties, e.UserProperties)), text(h.inHead(query.SpillChildrenIDs, e.ChildrenIDs)),
 		nullText(h.runID), nullText(h.userID), h.spill, chunk, off, trace, twin, span)
-}
-
-func (t *sqliteTx) findEvents(ctx context.Context, projectID int64, ids []idDays) (map[uuid.UUID]int32, error) {
-	found := map[uuid.UUID]int32{}
-	var all []int32
-	for _, id := range ids {
-		days := id.days
-		if days == nil {
-			if all == nil {
-				var err error
-				// Not by a reader: all of them may be busy.
-				if all, err = sqliteDays(ctx, t); err != nil {
-					return nil, err
-				}
-			}
-			days = all
-		}
-		for _, day := range days {
-			var one1 int
-			ok, err := one(ctx, t, `SELECT 1 FROM ev WHERE project_id = $1 AND day = $2 AND event_id = $3`, []any{projectID, day, id.id[:]}, &one1)
-			if err != nil {
-				return nil, err
-			}
-			if ok {
-				found[id.id] = day
-				break
-			}
-		}
-	}
-	return found, nil
 }
 
 func (t *sqliteTx) moveEvents(ctx context.Context, projectID int64, from, to uuid.UUID, trace int64) error {

@@ -160,7 +160,7 @@ func OpenPostgres(ctx context.Context, dsn string, o Options) (*Store, error) {
 }
 
 func open(ctx context.Context, db database, dialect query.Dialect, o Options) (_ *Store, err error) {
-	s := &Store{options: o, db: db, dialect: dialect, queue: &backlog{limit: o.QueueBytes}, seen: newSeen(seenBytes),
+	s := &Store{options: o, db: db, dialect: dialect, queue: &backlog{limit: o.QueueBytes}, seen: newSeen(seenBytes, db.lanes() > 1),
 		chunks: newChunkCache(chunkCacheBytes), pending: &pendingIDs{ids: map[idKey]int{}}, aliases: &aliasFlag{},
 		scans: make(chan struct{}, maxScans), sets: make(chan struct{}, 1), flight: newFlight(), purges: newPurges(), limits: newLimits(), usage: newUsage(), skeletons: newSkeletons(), catalogue: newCatalogue()}
 	s.prices.Store(price.New())
@@ -175,12 +175,13 @@ func open(ctx context.Context, db database, dialect query.Dialect, o Options) (_
 	if s.traces, err = lru.New[traceKey, traceRow](traceCacheEntries); err != nil {
 		return nil, err
 	}
+	db.track(s.seen, s.today)
 	days, err := db.days(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list days: %w", err)
 	}
 	for _, d := range days {
-		s.seen.known(d)
+		s.seen.known(d.project, d.day)
 	}
 	if err := s.aliases.load(ctx, db); err != nil {
 		return nil, err
@@ -292,36 +293,36 @@ func sizeOf(b *event.Batch) (n int64) {
 	return n
 }
 
-// fillSeen builds the Bloom filters of days stored before, newest first.
-func (s *Store) fillSeen(ctx context.Context, days []int32) {
-	for _, day := range days {
+// today is the day of the store's clock, in days since 1970.
+func (s *Store) today() int32 { return dayOf(float64(s.options.Now().UnixMilli())) }
+
+// fillSeen builds the Bloom filters of days stored before, newest first. Where one does not fit, its
+// ids are found without.
+func (s *Store) fillSeen(ctx context.Context, days []projectDay) {
+	for _, k := range days {
 		ids := make([]uuid.UUID, 0, 1000)
-		fits := true
-		err := each(ctx, s.db, `SELECT event_id FROM ev WHERE day = $1 AND project_id IN (SELECT id FROM project)
-			AND start_ms >= $2 AND start_ms < $3`, []any{day, float64(day) * dayMillis, float64(day+1) * dayMillis}, func(scan func(...any) error) error {
-			var id uuid.UUID
-			if err := scan(scanID{&id}); err != nil {
-				return err
-			}
+		err := s.db.idsOf(ctx, k, func(id uuid.UUID) error {
 			if ids = append(ids, id); len(ids) == cap(ids) {
-				fits = s.seen.load(day, ids, false)
-				ids = ids[:0]
-				if !fits {
+				if !s.seen.load(k.project, k.day, ids, false) {
 					return errFull
 				}
+				ids = ids[:0]
 			}
 			return nil
 		})
-		if err == nil && fits {
-			fits = s.seen.load(day, ids, true)
+		if err == nil {
+			s.seen.load(k.project, k.day, ids, true)
 		}
-		if ctx.Err() != nil || !fits {
-			return // days without a filter are probed
-		}
-		if err != nil && !errors.Is(err, errFull) {
-			s.options.Logger.Warn("build id filter", zap.Int32("day", day), zap.Error(err))
+		if ctx.Err() != nil {
 			return
 		}
+		if err != nil && !errors.Is(err, errFull) {
+			s.options.Logger.Warn("build id filter", zap.Int32("day", k.day), zap.Error(err))
+			return
+		}
+	}
+	if err := s.moveDays(ctx); err != nil && ctx.Err() == nil {
+		s.options.Logger.Warn("list the ids of days without a filter", zap.Error(err))
 	}
 }
 
@@ -338,6 +339,12 @@ func (s *Store) expire(ctx context.Context) {
 			return
 		case <-tick.C:
 			s.finishDeletions(ctx)
+			if err := s.db.tidy(ctx); err != nil && ctx.Err() == nil {
+				s.options.Logger.Warn("drop empty partitions", zap.Error(err))
+			}
+			if err := s.moveDays(ctx); err != nil && ctx.Err() == nil {
+				s.options.Logger.Warn("list the ids of days without a filter", zap.Error(err))
+			}
 			if err := s.expirePending(ctx, s.options.Now()); err != nil && ctx.Err() == nil {
 				s.options.Logger.Warn("drop waiting updates", zap.Error(err))
 			}

@@ -150,13 +150,14 @@ func (w *writing) split(ctx context.Context, tx writeTx, groups []*group) (fresh
 	for _, g := range groups {
 		for _, h := range g.heads {
 			var days []int32
-			if w.force || (w.s.db.lanes() > 1 && h.ev.DefaultTime && (h.known || h.ev.TraceID != uuid.Nil)) {
+			var far bool
+			if (w.force && w.s.db.lanes() > 1) || (w.s.db.lanes() > 1 && h.ev.DefaultTime && (h.known || h.ev.TraceID != uuid.Nil)) {
 				days = nil
-			} else if days = w.s.seen.maybe(h.ev.ID, nil); len(days) == 0 {
+			} else if days, far = w.s.seen.maybe(h.project, h.ev.ID, nil); len(days) == 0 && !far {
 				fresh[h] = true
 				continue
 			}
-			asked[h.project] = append(asked[h.project], idDays{h.ev.ID, days})
+			asked[h.project] = append(asked[h.project], idDays{h.ev.ID, days, far})
 			maybe[h.project] = append(maybe[h.project], h)
 		}
 	}
@@ -241,10 +242,29 @@ func (w *writing) insert(ctx context.Context, tx writeTx, groups []*group, fresh
 	if err := tx.insertHeads(ctx, rows); err != nil {
 		return fmt.Errorf("write events: %w", err)
 	}
-	for _, h := range rows {
-		w.s.seen.add(h.day, h.ev.ID)
+	if err := noteHeads(ctx, tx, rows); err != nil {
+		return fmt.Errorf("note where events are: %w", err)
 	}
 	w.fresh = append(w.fresh, rows...)
+	return nil
+}
+
+// noteHeads is noteIDs for rows.
+func noteHeads(ctx context.Context, tx writeTx, rows []*head) error {
+	var order []projectDay
+	ids := map[projectDay][]uuid.UUID{}
+	for _, h := range rows {
+		k := projectDay{h.project, h.day}
+		if ids[k] == nil {
+			order = append(order, k)
+		}
+		ids[k] = append(ids[k], h.ev.ID)
+	}
+	for _, k := range order {
+		if err := tx.noteIDs(ctx, k.project, k.day, ids[k]...); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -274,14 +294,13 @@ func (w *writing) idsFree(ctx context.Context, tx writeTx, rows []*head) error {
 
 // idFree makes sure that a session's id is not stored as that of an event.
 func (w *writing) idFree(ctx context.Context, tx writeTx, d *sessionDelta) error {
-	days := w.s.seen.maybe(d.id, nil)
-	if len(days) == 0 && !w.force {
+	days, far := w.s.seen.maybe(d.project, d.id, nil)
+	if w.force && w.s.db.lanes() > 1 {
+		days, far = nil, false
+	} else if len(days) == 0 && !far {
 		return nil
 	}
-	if w.force {
-		days = nil
-	}
-	found, err := tx.findEvents(ctx, d.project, []idDays{{d.id, days}})
+	found, err := tx.findEvents(ctx, d.project, []idDays{{d.id, days, far}})
 	if err == nil && len(found) > 0 {
 		err = errTaken(d.id)
 	}

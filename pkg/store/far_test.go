@@ -1,0 +1,205 @@
+package store_test
+
+import (
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/store"
+	"github.com/spangrove/spangrove/pkg/store/storetest"
+)
+
+// onBoth runs a test on each database that there is.
+func onBoth(t *testing.T, f func(t *testing.T, place storetest.Place)) {
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		f(t, sqlitePlace{t.TempDir()})
+	})
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		dsn := os.Getenv("SPANGROVE_TEST_POSTGRES")
+		if dsn == "" {
+			t.Skip("SPANGROVE_TEST_POSTGRES is not set")
+		}
+		f(t, newPostgresPlace(t, dsn))
+	})
+}
+
+const dayMillis = 86_400_000
+
+// tools makes n events of one session each, from a time on, the next one a step later.
+func tools(n int, from time.Time, step time.Duration) []event.Event {
+	list := make([]event.Event, n)
+	for i := range list {
+		list[i] = event.Event{ID: uuid.New(), SessionID: uuid.New(), Type: event.TypeTool, Name: "x",
+			Start: float64(from.Add(time.Duration(i) * step).UnixMilli())}
+		list[i].Complete(from)
+	}
+	return list
+}
+
+// What a project sends for far days makes another project's write no more work than before, makes
+// no partition for each of its times, and leaves nothing when it is deleted.
+func TestFarDaysHurtNobody(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, place storetest.Place) {
+		ctx := t.Context()
+		now := time.Now()
+		wide := store.Options{Window: event.Window{Oldest: time.UnixMilli(0), Ahead: 24 * time.Hour}}
+		s := place.Open(t, wide)
+		project := func(name string) int64 {
+			p, err := s.EnsureProject(ctx, name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return p.ID
+		}
+		a, b := project("a"), project("b")
+		put := func(project int64, events []event.Event) {
+			t.Helper()
+			if err := s.Put(ctx, project, event.Batch{Events: events}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		cost := func(events int) int64 {
+			t.Helper()
+			list := tools(events, now, time.Millisecond)
+			before := s.Statements()
+			put(a, list)
+			return s.Statements() - before
+		}
+		cost(50)
+		usual := cost(50)
+		const far = 10_000
+		var sent []event.Event
+		for i := 0; i < far; i += 2000 {
+			list := tools(2000, time.UnixMilli(dayMillis).Add(time.Duration(i)*24*time.Hour), 24*time.Hour)
+			put(b, list)
+			sent = append(sent, list...)
+		}
+		check := func(when string) {
+			t.Helper()
+			cost(1) // what is kept in memory
+			if got := cost(50); got > usual+10 {
+				t.Errorf("%s: a write of the neighbour takes %d statements, %d before", when, got, usual)
+			}
+			again := sent[:20]
+			before := s.Statements()
+			put(b, again)
+			if got := s.Statements() - before; got > 20*20 {
+				t.Errorf("%s: 20 events that are known take %d statements", when, got)
+			}
+			for _, i := range []int{0, far / 2, far - 1} {
+				if _, err := s.Event(ctx, b, sent[i].ID); err != nil {
+					t.Errorf("%s: event %d: %v", when, i, err)
+				}
+			}
+			if n := place.Count(t, fmt.Sprintf(`SELECT count(*) FROM ev WHERE project_id = %d`, b)); n != 2*far {
+				t.Errorf("%s: %d rows of events and their sessions, want %d", when, n, 2*far)
+			}
+		}
+		check("stored")
+		if n := s.Filters(); n > 1000 {
+			t.Errorf("%d filters", n)
+		}
+		if place.Shared() {
+			if n := place.Count(t, `SELECT count(*) FROM pg_inherits WHERE inhparent = 'ev'::regclass`); n > 16 {
+				t.Errorf("%d partitions", n)
+			}
+		}
+		if err := s.Close(ctx); err != nil {
+			t.Fatal(err)
+		}
+		s = place.Open(t, wide)
+		check("opened again")
+
+		gone, err := s.DeleteProject(ctx, b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case <-gone:
+		case <-time.After(5 * time.Minute):
+			t.Fatal("the project's data is not deleted")
+		}
+		if err := s.Tidy(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if place.Shared() {
+			if n := place.Count(t, `SELECT count(*) FROM pg_inherits WHERE inhparent = 'ev'::regclass`); n > 3 {
+				t.Errorf("%d partitions after the deletion", n)
+			}
+			if n := s.Filters(); n > 3*28 {
+				t.Errorf("%d filters after the deletion", n)
+			}
+		} else {
+			if n := s.Filters(); n > 2 {
+				t.Errorf("%d filters after the deletion", n)
+			}
+			if n := place.Count(t, `SELECT (SELECT count(*) FROM id_far) + (SELECT count(*) FROM id_day)`); n > 2 {
+				t.Errorf("%d rows that tell where events are, after the deletion", n)
+			}
+		}
+		if got := cost(50); got > usual+10 {
+			t.Errorf("deleted: a write of the neighbour takes %d statements, %d before", got, usual)
+		}
+	})
+}
+
+// Days whose filters do not fit are looked at by id, and not one by one.
+func TestFiltersThatDoNotFit(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	now := time.Now().Add(-400 * 24 * time.Hour) // the store's clock, which goes on day by day
+	place := sqlitePlace{t.TempDir()}
+	s := place.Open(t, store.Options{Now: func() time.Time { return now }})
+	p, err := s.EnsureProject(ctx, "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sent []event.Event
+	put := func(events []event.Event) {
+		t.Helper()
+		if err := s.Put(ctx, p.ID, event.Batch{Events: events}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.LimitFilters(4 << 10)
+	for range 300 {
+		list := tools(5, now, time.Millisecond)
+		put(list)
+		sent = append(sent, list...)
+		now = now.Add(24 * time.Hour)
+	}
+	if err := s.Tidy(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if n := place.Count(t, `SELECT count(*) FROM id_day`); n > 64 {
+		t.Errorf("%d days are still looked at by themselves", n)
+	}
+	before := s.Statements()
+	put(tools(10, now, time.Millisecond))
+	if got := s.Statements() - before; got > 10*50 {
+		t.Errorf("ten events take %d statements", got)
+	}
+	for range 2 {
+		rows := place.Count(t, `SELECT count(*) FROM ev`)
+		put(sent)
+		if n := place.Count(t, `SELECT count(*) FROM ev`); n != rows {
+			t.Errorf("%d rows after a repeat, want %d", n, rows)
+		}
+		for i := range sent {
+			if _, err := s.Event(ctx, p.ID, sent[i].ID); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := s.Close(ctx); err != nil {
+			t.Fatal(err)
+		}
+		s = place.Open(t, store.Options{Now: func() time.Time { return now }})
+	}
+}

@@ -1,0 +1,258 @@
+package store
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+)
+
+// An event's row is found by project, day and id, so whoever knows the id alone must know its day.
+// Of days around the present the filters tell (seen), one for each day of a project that id_day
+// lists. All other events, such as those of an import, are listed by id in id_far, however many
+// days they lie on. So each event is in a filter or in id_far, and an id is looked for in a bounded
+// number of places whatever is stored.
+
+// projectDay is a day of a project, in days since 1970.
+type projectDay struct {
+	project int64
+	day     int32
+}
+
+// nearDays is how many days before today have filters when they begin to hold events. One day
+// ahead of today has one as well.
+const nearDays = 31
+
+// idSlice is how many ids of a day without a filter move to id_far in one transaction.
+const idSlice = 500
+
+func (d *sqliteDB) track(ids *seen, today func() int32) { d.ids, d.today = ids, today }
+
+// noteIDs keeps where events are found that this transaction stores.
+func (t *sqliteTx) noteIDs(ctx context.Context, project int64, day int32, ids ...uuid.UUID) error {
+	k := projectDay{project, day}
+	if today := t.d.today(); !t.begun[k] && (!t.d.live[k] || t.emptied[k]) {
+		if day < today-nearDays || day > today+1 {
+			return t.noteFar(ctx, project, day, ids)
+		}
+		if _, err := t.exec(ctx, `INSERT INTO id_day(project_id, day) VALUES ($1, $2) ON CONFLICT DO NOTHING`, project, day); err != nil {
+			return err
+		}
+		t.mark(k)
+	}
+	for _, id := range ids {
+		t.d.ids.add(project, day, id)
+	}
+	if t.d.moving[k] {
+		return t.noteFar(ctx, project, day, ids)
+	}
+	return nil
+}
+
+// mark notes that this transaction begins a day.
+func (t *sqliteTx) mark(k projectDay) {
+	if t.begun == nil {
+		t.begun = map[projectDay]bool{}
+	}
+	t.begun[k] = true
+	delete(t.emptied, k)
+}
+
+func (t *sqliteTx) noteFar(ctx context.Context, project int64, day int32, ids []uuid.UUID) error {
+	for _, id := range ids {
+		if _, err := t.exec(ctx, `INSERT INTO id_far(project_id, event_id, day) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`, project, id[:], day); err != nil {
+			return err
+		}
+		t.d.ids.add(project, farDay, id)
+	}
+	delete(t.emptied, projectDay{project, farDay})
+	return nil
+}
+
+// forgetIDs undoes noteIDs for events whose rows this transaction took from a day.
+func (t *sqliteTx) forgetIDs(ctx context.Context, project int64, day int32, ids ...uuid.UUID) error {
+	empty := func(k projectDay, look string, args ...any) (bool, error) {
+		var n int
+		found, err := one(ctx, t, look, args, &n)
+		if err == nil && !found {
+			if t.emptied == nil {
+				t.emptied = map[projectDay]bool{}
+			}
+			t.emptied[k] = true
+			delete(t.begun, k)
+		}
+		return !found, err
+	}
+	if t.d.ids.hasFar(project) {
+		for _, id := range ids {
+			if _, err := t.exec(ctx, `DELETE FROM id_far WHERE project_id = $1 AND event_id = $2 AND day = $3`, project, id[:], day); err != nil {
+				return err
+			}
+		}
+		if _, err := empty(projectDay{project, farDay}, `SELECT 1 FROM id_far WHERE project_id = $1 LIMIT 1`, project); err != nil {
+			return err
+		}
+	}
+	k := projectDay{project, day}
+	if !t.d.live[k] && !t.begun[k] {
+		return nil
+	}
+	if none, err := empty(k, `SELECT 1 FROM ev WHERE project_id = $1 AND day = $2 LIMIT 1`, project, day); err != nil || !none {
+		return err
+	}
+	_, err := t.exec(ctx, `DELETE FROM id_day WHERE project_id = $1 AND day = $2`, project, day)
+	return err
+}
+
+// settleDays brings what is in memory up to what the transaction committed. Nobody else writes, so
+// nothing comes between the two.
+func (t *sqliteTx) settleDays() {
+	for k := range t.begun {
+		t.d.live[k] = true
+	}
+	for k := range t.emptied {
+		delete(t.d.live, k)
+		delete(t.d.moving, k)
+		t.d.ids.drop(k.project, k.day)
+	}
+}
+
+// moveIDs lists a slice of the ids of a day that has no filter in id_far: those after an id, nil for
+// the first. It gives the last of them; nil says that the day is done, and has no filter any more.
+func (t *sqliteTx) moveIDs(ctx context.Context, k projectDay, after []byte) (last []byte, err error) {
+	if !t.d.live[k] {
+		return nil, nil // deleted since
+	}
+	t.d.moving[k] = true
+	if after == nil {
+		after = []byte{}
+	}
+	var ids []uuid.UUID
+	err = each(ctx, t, `SELECT event_id FROM ev WHERE project_id = $1 AND day = $2 AND event_id > $3 ORDER BY event_id LIMIT $4`,
+		[]any{k.project, k.day, after, idSlice}, func(scan func(...any) error) error {
+			var id uuid.UUID
+			err := scan(scanID{&id})
+			ids = append(ids, id)
+			return err
+		})
+	if err == nil {
+		err = t.noteFar(ctx, k.project, k.day, ids)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if len(ids) == idSlice {
+		return ids[len(ids)-1][:], nil
+	}
+	if t.emptied == nil {
+		t.emptied = map[projectDay]bool{}
+	}
+	t.emptied[k] = true
+	_, err = t.exec(ctx, `DELETE FROM id_day WHERE project_id = $1 AND day = $2`, k.project, k.day)
+	return nil, err
+}
+
+func (t *sqliteTx) findEvents(ctx context.Context, projectID int64, ids []idDays) (map[uuid.UUID]int32, error) {
+	found := map[uuid.UUID]int32{}
+	probe := func(id uuid.UUID, day int32) error {
+		var n int
+		ok, err := one(ctx, t, `SELECT 1 FROM ev WHERE project_id = $1 AND day = $2 AND event_id = $3`, []any{projectID, day, id[:]}, &n)
+		if ok {
+			found[id] = day
+		}
+		return err
+	}
+	for _, id := range ids {
+		days, far := id.days, id.far
+		if days == nil && !far { // any day; not by a reader: all of them may be busy
+			days, far = t.d.ids.maybe(projectID, id.id, nil)
+		}
+		if far {
+			more, err := farDays(ctx, t, projectID, id.id)
+			if err != nil {
+				return nil, err
+			}
+			days = append(days, more...)
+		}
+		for _, day := range days {
+			if _, ok := found[id.id]; ok {
+				break
+			}
+			if err := probe(id.id, day); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return found, nil
+}
+
+// farDays gives the days on which an id may stand that is not found by day.
+func farDays(ctx context.Context, c conn, project int64, id uuid.UUID) (days []int32, err error) {
+	err = each(ctx, c, `SELECT day FROM id_far WHERE project_id = $1 AND event_id = $2`, []any{project, id[:]}, func(scan func(...any) error) error {
+		var day int32
+		err := scan(&day)
+		days = append(days, day)
+		return err
+	})
+	return days, err
+}
+
+func (d *sqliteDB) farDays(ctx context.Context, c conn, project int64, id uuid.UUID) ([]int32, error) {
+	return farDays(ctx, c, project, id)
+}
+
+// days lists what has filters: the days of id_day, newest first, and farDay of projects with ids in
+// id_far.
+func (d *sqliteDB) days(ctx context.Context) (list []projectDay, err error) {
+	read := func(scan func(...any) error) error {
+		var k projectDay
+		err := scan(&k.project, &k.day)
+		list = append(list, k)
+		return err
+	}
+	if err := each(ctx, d, `SELECT project_id, day FROM id_day ORDER BY day DESC`, nil, read); err != nil {
+		return nil, err
+	}
+	for _, k := range list {
+		d.live[k] = true
+	}
+	err = each(ctx, d, `SELECT id, $1 FROM project WHERE EXISTS (SELECT 1 FROM id_far WHERE project_id = id)`, []any{int64(farDay)}, read)
+	return list, err
+}
+
+func (d *sqliteDB) idsOf(ctx context.Context, k projectDay, f func(uuid.UUID) error) error {
+	text, args := `SELECT event_id FROM ev WHERE project_id = $1 AND day = $2`, []any{k.project, k.day}
+	if k.day == farDay {
+		text, args = `SELECT event_id FROM id_far WHERE project_id = $1`, args[:1]
+	}
+	return each(ctx, d, text, args, func(scan func(...any) error) error {
+		var id uuid.UUID
+		if err := scan(scanID{&id}); err != nil {
+			return err
+		}
+		return f(id)
+	})
+}
+
+// moveDays lists the events of days whose filters did not fit by id, so that those days need not be
+// looked at one by one.
+func (s *Store) moveDays(ctx context.Context) error {
+	if s.db.lanes() > 1 {
+		return nil
+	}
+	for _, k := range s.seen.unfiltered(s.today() - nearDays) {
+		var last []byte
+		for more := true; more; {
+			err := s.change(ctx, 0, uuid.Nil, 0, func(ctx context.Context, tx writeTx) error {
+				next, err := tx.(*sqliteTx).moveIDs(ctx, k, last)
+				if err == nil {
+					last, more = next, next != nil
+				}
+				return err
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
