@@ -15,6 +15,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/query"
 	"github.com/spangrove/spangrove/pkg/run"
+	"github.com/spangrove/spangrove/pkg/store"
 )
 
 var chartTests = []test{
@@ -210,6 +211,7 @@ func chartClocks(e *env) {
 }
 
 func chartMidnight(e *env) {
+	e.reopen(store.Options{Window: event.Window{Oldest: time.UnixMilli(0), Ahead: 24 * time.Hour}}) // it goes back to 2011
 	when := func(name, at string) event.Event {
 		t, err := time.Parse(time.RFC3339, at)
 		e.ok(err)
