@@ -123,18 +123,25 @@ func (a *arrivals) write(ctx context.Context, tx writeTx) error {
 
 // expireArrivals drops what nobody took.
 func (s *Store) expireArrivals(ctx context.Context, now time.Time) error {
-	for more := true; more; {
-		err := s.change(ctx, 0, uuid.Nil, 0, func(ctx context.Context, tx writeTx) error {
-			n, err := tx.exec(ctx, fmt.Sprintf(`DELETE FROM arrival WHERE id IN (SELECT id FROM arrival WHERE created_ms < $1 ORDER BY id LIMIT %d)`, deleteDocsSlice), now.Add(-arrivalTTL).UnixMilli())
-			more = n == deleteDocsSlice
-			s.telemetry.arrived.Add(ctx, n)
+	n, err := s.dropArrivals(ctx, now)
+	s.telemetry.arrived.Add(ctx, n)
+	return err
+}
+
+// dropArrivals deletes what nobody took in time, in slices, and returns the number of rows.
+func (s *Store) dropArrivals(ctx context.Context, now time.Time) (total int64, err error) {
+	for n := int64(deleteDocsSlice); n == deleteDocsSlice; {
+		err := s.change(ctx, 0, uuid.Nil, 0, func(ctx context.Context, tx writeTx) (err error) {
+			n, err = tx.exec(ctx, fmt.Sprintf(`DELETE FROM arrival WHERE id IN (SELECT id FROM arrival WHERE created_ms < $1 ORDER BY id LIMIT %d)`,
+				deleteDocsSlice), now.Add(-arrivalTTL).UnixMilli())
 			return err
 		})
 		if err != nil {
-			return err
+			return total, err
 		}
+		total += n
 	}
-	return nil
+	return total, nil
 }
 
 // TakeArrivals takes the oldest arrivals of a project, about limit events of them, for nobody else to
@@ -231,12 +238,13 @@ func (s *Store) AdmitEvaluations(ctx context.Context, a evaluation.Admission) (n
 		}
 		n += made
 	}
+	var last int64
 	err = s.change(ctx, a.Project, uuid.Nil, 0, func(ctx context.Context, tx writeTx) error {
 		made, err := insertRows(ctx, tx, "evaluation", evaluationColumns, s.evaluationRows(a.Project, requests, "", now))
 		if err != nil {
 			return err
 		}
-		n += made
+		last = made
 		for _, l := range a.Looked {
 			// One that was put off again meanwhile stays.
 			if _, err := tx.exec(ctx, `DELETE FROM arrival_later WHERE project_id = $1 AND event_id = $2 AND due_ms = $3`, a.Project, tx.id(l.EventID), l.Due); err != nil {
@@ -260,5 +268,8 @@ func (s *Store) AdmitEvaluations(ctx context.Context, a evaluation.Admission) (n
 		_, err = tx.exec(ctx, `DELETE FROM arrival WHERE `+cond, args...)
 		return err
 	})
+	if err == nil {
+		n += last
+	}
 	return n, s.kind(err, "admit evaluations")
 }

@@ -145,7 +145,7 @@ var unfollowed = map[evaluation.BackfillState]struct{ cond, change string }{
 // followBackfill brings the evaluations that a backfill has asked for into its state, whatever that
 // is by then, in slices.
 func (s *Store) followBackfill(ctx context.Context, project int64, id string) error {
-	return s.inSlices(ctx, project, func(ctx context.Context, tx writeTx) (int64, error) {
+	_, err := s.inSlices(ctx, project, func(ctx context.Context, tx writeTx) (int64, error) {
 		b, _, err := s.readBackfill(ctx, tx, project, id, tx.forUpdate())
 		to, ok := unfollowed[b.State]
 		if err != nil || !ok {
@@ -154,6 +154,7 @@ func (s *Store) followBackfill(ctx context.Context, project int64, id string) er
 		return tx.exec(ctx, to.change+fmt.Sprintf(` WHERE project_id = $1 AND id IN (SELECT id FROM evaluation WHERE project_id = $1 AND backfill_id = $2 AND backfill_id <> '' AND %s LIMIT %d)`,
 			to.cond, evaluationSlice), project, id)
 	})
+	return err
 }
 
 // StepBackfills has each backfill that runs, of all projects, ask for its next evaluations, unless

@@ -184,25 +184,28 @@ func (s *Store) finishEvaluation(ctx context.Context, tx writeTx, project int64,
 
 // DropWaiting deletes those of a group that wait: their metric is gone, or runs no longer.
 func (s *Store) DropWaiting(ctx context.Context, g evaluation.Group) error {
-	return s.inSlices(ctx, g.Project, func(ctx context.Context, tx writeTx) (int64, error) {
+	_, err := s.inSlices(ctx, g.Project, func(ctx context.Context, tx writeTx) (int64, error) {
 		return tx.exec(ctx, `DELETE FROM evaluation WHERE project_id = $1 AND id IN (SELECT id FROM evaluation
 			WHERE project_id = $1 AND metric_id = $2 AND version = $3 AND backfill_id = $4 AND state = 0 LIMIT `+fmt.Sprint(evaluationSlice)+`)`,
 			g.Project, g.MetricID, g.Version, g.Backfill)
 	})
+	return err
 }
 
-// inSlices runs f, which changes at most evaluationSlice rows, until it changes fewer.
-func (s *Store) inSlices(ctx context.Context, project int64, f func(context.Context, writeTx) (int64, error)) error {
+// inSlices runs f, which changes at most evaluationSlice rows and counts them, until it changes fewer.
+// It returns the number of all.
+func (s *Store) inSlices(ctx context.Context, project int64, f func(context.Context, writeTx) (int64, error)) (total int64, err error) {
 	for n := int64(evaluationSlice); n == evaluationSlice; {
 		err := s.change(ctx, project, uuid.Nil, 0, func(ctx context.Context, tx writeTx) (err error) {
 			n, err = f(ctx, tx)
 			return err
 		})
 		if err != nil {
-			return s.kind(err, "change evaluations")
+			return total, s.kind(err, "change evaluations")
 		}
+		total += n
 	}
-	return nil
+	return total, nil
 }
 
 // where compiles a query's conditions; the project is $1.
@@ -283,13 +286,10 @@ func (s *Store) RetryEvaluations(ctx context.Context, projectID int64, q evaluat
 	cond, args := s.evaluationWhere(projectID, q)
 	now := s.options.Now().UnixMilli()
 	at := len(args)
-	err = s.inSlices(ctx, projectID, func(ctx context.Context, tx writeTx) (int64, error) {
-		done, err := tx.exec(ctx, `UPDATE evaluation SET state = 0, attempts = 0, finished_ms = 0, failure = '', due_ms = `+fmt.Sprintf("$%d", at+1)+` WHERE project_id = $1 AND id IN (SELECT id FROM evaluation WHERE `+cond+
+	return s.inSlices(ctx, projectID, func(ctx context.Context, tx writeTx) (int64, error) {
+		return tx.exec(ctx, `UPDATE evaluation SET state = 0, attempts = 0, finished_ms = 0, failure = '', due_ms = `+fmt.Sprintf("$%d", at+1)+` WHERE project_id = $1 AND id IN (SELECT id FROM evaluation WHERE `+cond+
 			` AND state >= `+fmt.Sprint(stateCode(evaluation.Failed))+` AND (backfill_id <> '' OR EXISTS (SELECT 1 FROM metric m WHERE m.project_id = $1 AND m.id = metric_id AND m.online = 1)) LIMIT `+fmt.Sprint(evaluationSlice)+`)`, append(args[:at:at], now)...)
-		n += done
-		return done, err
 	})
-	return n, err
 }
 
 // eraseEvaluations deletes the evaluations of events that are deleted.

@@ -37,7 +37,10 @@ var (
 // job is one request in a lane: a put, or a change of stored rows.
 type job struct {
 	put *put
-	// do changes stored rows. A *fault.Error it returns is this job's own answer and must
+	// do changes stored rows. It may run many times, at most 2 x commitTries: again where another
+	// writer was in the way, and alone where a neighbour broke the common transaction. So what it
+	// leaves outside of the transaction is set anew by each run and never added to; counters count
+	// after submit has returned. A *fault.Error it returns is this job's own answer and must
 	// leave the transaction untouched; any other error rolls back the whole commit.
 	do    func(ctx context.Context, tx writeTx) error
 	doing sync.Mutex // held while do runs
@@ -100,7 +103,7 @@ func (q *backlog) size() int64 {
 	return q.used
 }
 
-// change runs f in the lane and waits for its commit.
+// change runs f in the lane and waits for its commit. f may run more than once (see job.do).
 func (s *Store) change(ctx context.Context, project int64, id uuid.UUID, size int64, f func(context.Context, writeTx) error) error {
 	if !s.queue.take(size) {
 		s.telemetry.refused(ctx)
