@@ -2,6 +2,7 @@ package event
 
 import (
 	"bytes"
+	"encoding/json"
 	"slices"
 
 	"github.com/google/uuid"
@@ -19,11 +20,34 @@ const (
 	Messages                 // what was asked or answered
 )
 
+// firstIsSet reports whether the first member of an object is surely not empty. It looks at the
+// beginning of the text only: what models are asked is long, and stands there first.
+func firstIsSet(object json.RawMessage) bool {
+	rest, ok := bytes.CutPrefix(object, []byte(`{"`))
+	if !ok {
+		return false
+	}
+	end := bytes.IndexByte(rest, '"')
+	if end < 0 || bytes.IndexByte(rest[:end], '\\') >= 0 || len(rest) < end+4 || rest[end+1] != ':' {
+		return false
+	}
+	switch val := rest[end+2:]; val[0] {
+	case '"':
+		return val[1] != '"'
+	case '[', '{':
+		return bytes.IndexByte([]byte(" \t\r\n]}"), val[1]) < 0
+	}
+	return false
+}
+
 // unspoken are the members of a model's outputs that are there without an answer.
 var unspoken = map[string]bool{"role": true, "finish_reason": true, "index": true}
 
 // Content reports what e tells of a model call.
 func (e *Event) Content() Content {
+	if firstIsSet(e.Inputs) {
+		return Messages
+	}
 	for _, v := range rawjson.Object(e.Inputs) {
 		if !rawjson.Empty(v) {
 			return Messages

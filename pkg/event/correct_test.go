@@ -129,6 +129,12 @@ func TestContent(t *testing.T) {
 			Config: json.RawMessage(`{"model":"m","tools":[]}`)}, NoContent},
 		{Event{Config: json.RawMessage(`{"tools":[{"name":"f"}]}`)}, ToolsOnly},
 		{Event{Inputs: json.RawMessage(`{"chat_history":[{"role":"user"}]}`), Config: json.RawMessage(`{"tools":[{"name":"f"}]}`)}, Messages},
+		{Event{Inputs: json.RawMessage(`{"a":"","b":[ ],"c":{ },"d":null}`)}, NoContent},
+		{Event{Inputs: json.RawMessage(`{"a":[ ],"b":{"x":1}}`)}, Messages},
+		{Event{Inputs: json.RawMessage(`{"a\"b":[1]}`)}, Messages},
+		{Event{Inputs: json.RawMessage(`{ "a" : "x" }`)}, Messages},
+		{Event{Inputs: json.RawMessage(`{"a":0}`)}, Messages},
+		{Event{Inputs: json.RawMessage(`{"a":"x"}`)}, Messages},
 		{Event{Outputs: json.RawMessage(`{"role":"assistant","content":"Yes."}`)}, Messages},
 		{Event{Outputs: json.RawMessage(`"Yes."`)}, Messages},
 	} {
