@@ -16,6 +16,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/httpapi"
 	"github.com/spangrove/spangrove/pkg/mount"
 	"github.com/spangrove/spangrove/pkg/project"
+	"github.com/spangrove/spangrove/pkg/wire"
 )
 
 // path fills ids into a route's path.
@@ -89,6 +90,54 @@ func TestParametersAreDocumented(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("parameters (-openapi.yaml +parameters.go):\n%s", diff)
+	}
+}
+
+// What HoneyHive's published clients (Python 0.2 and 1.7, npm 1.0) have in their query strings is accepted.
+func TestParametersOfPublishedClients(t *testing.T) {
+	t.Parallel()
+	sent := map[string]string{
+		"GET /configurations":                 "env name project tags",
+		"GET /datapoints":                     "datapoint_ids dataset_name project",
+		"GET /datasets":                       "dataset_id name project type",
+		"DELETE /datasets":                    "dataset_id",
+		"GET /events/schema":                  "dateRange evaluation_id",
+		"GET /metrics":                        "id project_name type",
+		"DELETE /metrics":                     "metric_id",
+		"GET /projects":                       "name",
+		"DELETE /projects":                    "name",
+		"GET /queues":                         "enabled",
+		"GET /runs":                           "dataset_id dateRange limit name page project run_ids sort_by sort_order status",
+		"GET /runs/schema":                    "dateRange",
+		"GET /runs/{id}/schema":               "dateRange",
+		"GET /runs/{id}/metrics":              "dateRange filters",
+		"GET /runs/{id}/summary":              "aggregate_function filters",
+		"GET /runs/{id}/result":               "aggregate_function filters project_id",
+		"GET /runs/{id}/compare/{old}":        "aggregate_function filters",
+		"GET /runs/{id}/compare-with/{old}":   "aggregate_function filters project_id",
+		"GET /runs/{id}/compare/{old}/events": "event_name event_type filter limit page",
+		"GET /runs/compare/events":            "event_name event_type filter limit page run_id_1 run_id_2",
+		"DELETE /tools":                       "function_id",
+	}
+	found := 0
+	for _, r := range httpapi.New(httpapi.Deps{}).Routes() {
+		names, ok := sent[r.Method+" "+strings.TrimPrefix(r.Path, "/v1")]
+		if !ok {
+			continue
+		}
+		found++
+		for _, name := range strings.Fields(names) {
+			params, err := wire.ParseParams(name + "=x")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := params.Known(r.Parameters); err != nil {
+				t.Errorf("%s: %v", r.Pattern(), err)
+			}
+		}
+	}
+	if found != 2*len(sent) {
+		t.Errorf("%d of %d routes", found, 2*len(sent))
 	}
 }
 
