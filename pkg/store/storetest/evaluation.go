@@ -27,6 +27,7 @@ var evaluationTests = []test{
 	{"Evaluation/a claim that ended changes nothing", lateFinish},
 	{"Evaluation/a version that is no longer in force", outdatedFinish},
 	{"Evaluation/telemetry leaves scores alone", scoresStay},
+	{"Evaluation/a session start leaves scores alone", scoredThenStarted},
 	{"Evaluation/the event is deleted", evaluatedEventDeleted},
 	{"Evaluation/lists", evaluationLists},
 	{"Evaluation/events by their ids", eventsByID},
@@ -370,6 +371,23 @@ func scoresStay(e *env) {
 	e.update(event.Update{EventID: a.ID, Metrics: raw(`{"m":1}`), Feedback: raw(`{"ground_truth":"five"}`)})
 	e.equal("an update by the project", `{"ground_truth":"five","rating":1}`, string(e.event(a.ID).Feedback))
 	e.equal("its score", "1", string(rawjson.Get(e.event(a.ID).Metrics, "m")))
+}
+
+// scoredThenStarted has a session scored that nobody had started yet.
+func scoredThenStarted(e *env) {
+	e.clocked()
+	m := e.onlineMetric("m")
+	e.put(step("s", "a", 0))
+	e.admit(evaluation.Admission{Requests: []evaluation.Request{{MetricID: m, Version: 1, EventID: id("s")}}})
+	e.ok(e.s.FinishEvaluations(e.ctx, e.project, "m", []evaluation.Outcome{{Job: e.claimJobs(1)[0], State: evaluation.Done, Score: raw(`0.5`)}}))
+	e.update(event.Update{EventID: id("s"), Feedback: raw(`{"ground_truth":"four"}`)})
+	s := start("s", "late", 0, 0)
+	s.Started, s.Metrics, s.Feedback = true, raw(`{"m":1,"own":2}`), raw(`{"ground_truth":"five","rating":1}`)
+	e.put(s)
+	got := e.event(id("s"))
+	e.equal("name", "late", got.Name)
+	e.equal("metrics", `{"m":0.5,"own":2}`, string(got.Metrics))
+	e.equal("feedback", `{"ground_truth":"four","rating":1}`, string(got.Feedback))
 }
 
 func lateFinish(e *env) {
