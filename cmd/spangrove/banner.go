@@ -16,6 +16,9 @@ import (
 type banner struct {
 	to      io.Writer
 	version string
+	// secrets says that to is a terminal, where a key may be shown: elsewhere, such as in a
+	// journal, it would stay for ever.
+	secrets bool
 
 	mu      sync.Mutex
 	notices map[mount.Topic][]string
@@ -53,7 +56,7 @@ func (b *banner) showWhen(ctx context.Context, ready func() bool) {
 	}
 }
 
-// text is the banner: where it listens, where the data is, and, once, the key.
+// text is the banner: where it listens, where the data is, and, once and on a terminal, the key.
 func (b *banner) text() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -80,15 +83,20 @@ func (b *banner) text() string {
 		file = absolute(file)
 	}
 	keys := b.notices[mount.TopicKey]
-	for _, key := range keys {
-		line("API key", key)
+	shown := ""
+	switch {
+	case len(keys) > 0 && b.secrets:
+		shown = keys[0]
+		line("API key", shown)
 		line("", "generated now and shown once; it is kept in "+file)
-	}
-	if len(keys) == 0 && file != "" {
+	case len(keys) > 0:
+		shown = "$(cat " + file + ")"
+		line("API key", "generated now, in "+file)
+	case file != "":
 		line("API key", "in "+file)
 	}
 	if apis := b.notices[mount.TopicAPI]; len(keys) > 0 && len(apis) > 0 {
-		fmt.Fprintf(&out, "\nStart a session:\n\n  curl %s/session/start -H 'Authorization: Bearer %s' \\\n    -d '{\"session\": {\"session_name\": \"hello\"}}'\n", apis[0], keys[0])
+		fmt.Fprintf(&out, "\nStart a session:\n\n  curl %s/session/start -H \"Authorization: Bearer %s\" \\\n    -d '{\"session\": {\"session_name\": \"hello\"}}'\n", apis[0], shown)
 	}
 	return out.String() + "\n"
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -10,7 +11,7 @@ import (
 
 func TestBanner(t *testing.T) {
 	t.Parallel()
-	b := &banner{version: "v1"}
+	b := &banner{version: "v1", secrets: true}
 	for _, n := range []mount.Notice{
 		{Topic: mount.TopicData, Text: "PostgreSQL db.example.com/grove"},
 		{Topic: mount.TopicKeyFile, Text: "/data/api-key"},
@@ -32,12 +33,18 @@ func TestBanner(t *testing.T) {
 
 Start a session:
 
-  curl http://127.0.0.1:7420/session/start -H 'Authorization: Bearer sg_secret' \
+  curl http://127.0.0.1:7420/session/start -H "Authorization: Bearer sg_secret" \
     -d '{"session": {"session_name": "hello"}}'
 
 `
 	if diff := cmp.Diff(want, b.text()); diff != "" {
 		t.Errorf("banner (-want +got):\n%s", diff)
+	}
+	b.secrets = false
+	for _, line := range []string{"  API key    generated now, in /data/api-key\n", `-H "Authorization: Bearer $(cat /data/api-key)"`} {
+		if text := b.text(); !strings.Contains(text, line) || strings.Contains(text, "sg_secret") {
+			t.Errorf("banner that is no terminal's lacks %q, or shows the key:\n%s", line, text)
+		}
 	}
 	if diff := cmp.Diff("Spangrove v1 is ready.\n", (&banner{version: "v1"}).text()); diff != "" {
 		t.Errorf("banner of nothing (-want +got):\n%s", diff)

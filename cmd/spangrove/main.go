@@ -49,6 +49,9 @@ The server's embedded configuration reads these variables:
     SPANGROVE_POSTGRES_DSN    PostgreSQL instead of SQLite
     SPANGROVE_API_KEY         a key instead of a generated one
     SPANGROVE_PROJECT         the first project's name     default
+    SPANGROVE_TLS_CERT_FILE   certificate of all listeners
+    SPANGROVE_TLS_KEY_FILE    its key
+    SPANGROVE_CORE_DUMPS      keep: leave them on
     SPANGROVE_LOG_LEVEL       debug, info, warn, error     info
 
 The nouns read these, before the file that spangrove config set writes:

@@ -19,6 +19,7 @@ import (
 	"go.opentelemetry.io/collector/featuregate"
 	"go.opentelemetry.io/collector/otelcol"
 	"go.uber.org/zap"
+	"golang.org/x/term"
 
 	"github.com/spangrove/spangrove/cmd/spangrove/internal/cli"
 	"github.com/spangrove/spangrove/pkg/embedprovider"
@@ -114,6 +115,7 @@ func (s *server) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	keepPrivate()
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(softMemoryLimit)
 	}
@@ -121,7 +123,7 @@ func (s *server) run(ctx context.Context) error {
 	if err != nil {
 		return explain(err, s.configs)
 	}
-	b := &banner{to: s.told, version: version()}
+	b := &banner{to: s.told, version: version(), secrets: onTerminal(s.told)}
 	watching, cancel := context.WithCancel(ctx)
 	defer cancel()
 	shown := make(chan struct{})
@@ -140,6 +142,12 @@ func (s *server) run(ctx context.Context) error {
 		return explain(err, s.configs)
 	}
 	return nil
+}
+
+// onTerminal says that somebody reads what is written to w, who else would have to look for it.
+func onTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 // settings are those of the collector for this server's configuration.

@@ -42,6 +42,7 @@ func (e *authExtension) bootstrap(ctx context.Context, s keyStore) error {
 	}
 	if stored {
 		if _, err := os.Stat(e.cfg.KeyFile); err == nil {
+			_ = os.Chmod(e.cfg.KeyFile, 0o600) // it may be somebody else's, who then decides
 			mount.Announce(ctx, mount.Notice{Topic: mount.TopicKeyFile, Text: e.cfg.KeyFile})
 		}
 		return nil
@@ -107,6 +108,7 @@ func readKey(path string) (string, error) {
 	case err != nil:
 		return "", err
 	}
+	_ = os.Chmod(path, 0o600) // it may be somebody else's, who then decides
 	secret := strings.TrimSpace(string(text))
 	if len(secret) < minKeyLength || !headerSafe(secret) {
 		return "", fmt.Errorf("the file %s holds no key; remove it to have a key generated", path)

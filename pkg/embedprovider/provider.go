@@ -7,9 +7,12 @@ import (
 	"context"
 	"embed"
 	"fmt"
+	"os"
+	"slices"
 	"strings"
 
 	"go.opentelemetry.io/collector/confmap"
+	"go.yaml.in/yaml/v3"
 )
 
 const scheme = "embedded"
@@ -38,7 +41,40 @@ func (provider) Retrieve(_ context.Context, uri string, _ confmap.WatcherFunc) (
 	if err != nil {
 		return nil, fmt.Errorf("no embedded configuration %q; there is: %s", name, strings.Join(names(), ", "))
 	}
-	return confmap.NewRetrievedFromYAML(text)
+	cert, key := os.Getenv(certFile), os.Getenv(keyFile)
+	if (cert == "") != (key == "") {
+		return nil, fmt.Errorf("%s and %s must be set together", certFile, keyFile)
+	}
+	if cert == "" {
+		return confmap.NewRetrievedFromYAML(text)
+	}
+	return withTLS(text, cert, key)
+}
+
+// The variables that make all listeners of an embedded configuration speak TLS: files in PEM.
+const (
+	certFile = "SPANGROVE_TLS_CERT_FILE"
+	keyFile  = "SPANGROVE_TLS_KEY_FILE"
+)
+
+// withTLS gives the listeners of a configuration a certificate. Its text cannot say that: a section
+// tls whose files are empty is an error of the Collector, not the absence of TLS.
+func withTLS(text []byte, cert, key string) (*confmap.Retrieved, error) {
+	var conf map[string]any
+	if err := yaml.Unmarshal(text, &conf); err != nil {
+		return nil, err
+	}
+	c := confmap.NewFromStringMap(conf)
+	for _, listener := range []string{"extensions::spangrove_api", "receivers::spangrove::protocols::grpc", "receivers::spangrove::protocols::http"} {
+		at := map[string]any{"tls": map[string]any{"cert_file": cert, "key_file": key}}
+		for _, part := range slices.Backward(strings.Split(listener, "::")) {
+			at = map[string]any{part: at}
+		}
+		if err := c.Merge(confmap.NewFromStringMap(at)); err != nil {
+			return nil, err
+		}
+	}
+	return confmap.NewRetrieved(c.ToStringMap())
 }
 
 func names() (all []string) {

@@ -128,3 +128,22 @@ func TestSetOverDefault(t *testing.T) {
 		t.Errorf("limit_mib = %v", got)
 	}
 }
+
+func TestTLSByEnvironment(t *testing.T) {
+	t.Setenv(certFile, "/tls/cert.pem")
+	t.Setenv(keyFile, "/tls/key.pem")
+	conf := resolve(t)
+	for _, listener := range []string{"extensions::spangrove_api", "receivers::spangrove::protocols::grpc", "receivers::spangrove::protocols::http"} {
+		if cert, key := conf.Get(listener+"::tls::cert_file"), conf.Get(listener+"::tls::key_file"); cert != "/tls/cert.pem" || key != "/tls/key.pem" {
+			t.Errorf("%s has the certificate %v and the key %v", listener, cert, key)
+		}
+		if conf.Get(listener+"::endpoint") == nil {
+			t.Errorf("%s lost its endpoint", listener)
+		}
+	}
+	t.Setenv(keyFile, "")
+	p := NewFactory().Create(confmaptest.NewNopProviderSettings())
+	if _, err := p.Retrieve(t.Context(), Default, nil); err == nil || err.Error() != "SPANGROVE_TLS_CERT_FILE and SPANGROVE_TLS_KEY_FILE must be set together" {
+		t.Errorf("half of it: %v", err)
+	}
+}

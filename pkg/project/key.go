@@ -97,7 +97,8 @@ func HashSecret(secret string) []byte {
 	return h[:]
 }
 
-// Prefix is the readable part of a key. Short keys show at most half of themselves.
+// Prefix is the readable part of a key: the first characters of one that the server made. Of
+// another one, which may be short, it is a quarter, at most 4 characters.
 func Prefix(secret string) string {
 	n := len(KindPlain) + prefixLength
 	for _, k := range []Kind{KindIngestion, KindDataPlane} {
@@ -105,7 +106,10 @@ func Prefix(secret string) string {
 			n = len(k) + prefixLength
 		}
 	}
-	return secret[:min(n, len(secret)/2)]
+	if made := len(KindPlain) + 32; len(secret) < made || !strings.HasPrefix(secret, string(KindPlain)) && n == len(KindPlain)+prefixLength {
+		n = min(4, len(secret)/4)
+	}
+	return secret[:n]
 }
 
 // ScopeOf is the one of permissions, which are scopes, that includes all the others, so that

@@ -82,6 +82,9 @@ func openSQLite(ctx context.Context, dir, synchronous string, log *zap.Logger) (
 	if err != nil {
 		return nil, err
 	}
+	if err := keepPrivate(dir, log); err != nil {
+		return nil, fmt.Errorf("data directory: %w", err)
+	}
 	// No pragma here may write: a connection that opens would wait for the writer.
 	dsn := func(busyMillis int, extra ...string) string {
 		q := url.Values{"_pragma": append([]string{fmt.Sprintf("busy_timeout(%d)", busyMillis), "journal_mode(WAL)", "synchronous(" + synchronous + ")",
