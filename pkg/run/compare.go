@@ -120,7 +120,7 @@ func sideOf(s *Scores) *side {
 				m = &mean{}
 				x.means[k][d] = m
 			}
-			m.sum += v.Number
+			m.sum = min(max(m.sum+v.Number, -math.MaxFloat64), math.MaxFloat64)
 			m.n++
 		}
 	}

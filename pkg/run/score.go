@@ -92,7 +92,7 @@ func (a Aggregate) Of(list []Value) (v float64, ok bool) {
 	sum := 0.0
 	for i, x := range list {
 		numbers[i] = x.Number
-		sum += x.Number
+		sum = min(max(sum+x.Number, -math.MaxFloat64), math.MaxFloat64)
 	}
 	slices.Sort(numbers)
 	switch a {

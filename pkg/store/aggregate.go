@@ -63,6 +63,9 @@ func (a *aggregate) addRow(unit int64, group *string, n int64, value *float64) e
 	return a.add(unit, g, n, value)
 }
 
+// maxSummed is as what greater values of an event count in sums and averages, so that no sum overflows.
+const maxSummed = 1e290
+
 // addEvent adds a matching event.
 func (a *aggregate) addEvent(e *event.Event) error {
 	var value *float64
@@ -70,6 +73,9 @@ func (a *aggregate) addEvent(e *event.Event) error {
 		f, ok := a.plan.Number(e)
 		if !ok {
 			return nil
+		}
+		if how := a.chart.Aggregation; how == query.Sum || how == query.Average {
+			f = min(max(f, -maxSummed), maxSummed)
 		}
 		value = &f
 	}

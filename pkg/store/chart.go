@@ -98,7 +98,7 @@ func (s *Store) chartRows(ctx context.Context, b *query.Builder, c *query.Chart,
 	case query.Count:
 		values = "count(*), CAST(NULL AS float8)"
 	case query.Average, query.Sum:
-		values += "sum(v)"
+		values += fmt.Sprintf("sum(CASE WHEN v > %[1]g THEN %[1]g WHEN v < -%[1]g THEN -%[1]g ELSE v END)", maxSummed)
 	case query.Min:
 		values += "min(v)"
 	case query.Max:

@@ -273,11 +273,18 @@ func (h *head) scanMetadata(model bool) {
 	if !hasTotal {
 		total = prompt + completion
 	}
-	h.totals.prompt, h.totals.completion, h.totals.total = prompt, completion, total
+	h.totals.prompt, h.totals.completion, h.totals.total = bounded(prompt), bounded(completion), bounded(total)
 	if hasCost {
-		h.totals.cost, h.totals.costs = cost, 1
+		h.totals.cost, h.totals.costs = bounded(cost), 1
 	}
 }
+
+// maxCounted is what one event adds at most to a sum of tokens or cost of its session: far more than any
+// call has, and little enough that no sum of them overflows, and thousands of them add up exactly.
+const maxCounted = 1e12
+
+// bounded is v as it counts in a session's totals.
+func bounded(v float64) float64 { return min(max(v, -maxCounted), maxCounted) }
 
 // addPayload appends the event's payload to the group's open chunk of its day.
 func (g *group) addPayload(h *head) (bytes int) {

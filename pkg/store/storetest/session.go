@@ -8,6 +8,8 @@ import (
 
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/query"
+	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
 var sessionTests = []test{
@@ -25,6 +27,8 @@ var sessionTests = []test{
 	{"Session/totals", exactTotals},
 	{"Session/order of arrival does not matter", anyOrder},
 	{"Session/an event's id as session id", eventAsSession},
+	{"Session/totals of numbers beyond reason stay numbers", hugeTotals},
+	{"Session/a model event that is its session's event counts", modelAsSession},
 	{"Session/unknown is NotFound", unknownSession},
 }
 
@@ -256,5 +260,44 @@ func costsAnyOrder(e *env) {
 		}
 		e.wantRollup(session, "num_events=6 num_model_events=6 has_feedback=false cost=0.6000297 total_tokens=12 prompt_tokens=6 completion_tokens=6")
 		slices.Reverse(costs)
+	}
+}
+
+func hugeTotals(e *env) {
+	var list []event.Event
+	for i := range 3 {
+		x := call("s", fmt.Sprint("x", i), float64(i), 1, 1, 0.25)
+		x.Metadata = raw(`{"prompt_tokens":1.7e308,"completion_tokens":-1.7e308,"total_tokens":1.7e308,"cost":1.7e308}`)
+		list = append(list, x)
+	}
+	e.put(list...)
+	e.put(call("s", "usual", 5, 3, 4, 0.5))
+	e.wantRollup("s", "num_events=4 num_model_events=4 has_feedback=false cost=3000000000000.5 total_tokens=3000000000007 prompt_tokens=3000000000003 completion_tokens=-2999999999996")
+	e.equal("as it came", `1.7e308`, string(rawjson.Get(e.event(list[0].ID).Metadata, "cost")))
+	for how, want := range map[string]string{"sum": "3e+290", "average": "7.5e+289", "max": "1.7e+308"} {
+		c := e.chart("metadata.prompt_tokens", "", "day", how)
+		c.Filters = []query.Filter{e.filter("event_type", "is", "", `"model"`)}
+		e.wantChart(c, "total 4", "2026-01-02T00:00Z - "+want+" 4")
+		c.Filters = append(c.Filters, e.filter("inputs.x", "not exists", "", `null`)) // decided in Go
+		e.wantChart(c, "total 4", "2026-01-02T00:00Z - "+want+" 4")
+	}
+	for _, x := range list {
+		e.ok(e.s.DeleteEvent(e.ctx, e.project, x.ID))
+	}
+	e.wantRollup("s", "num_events=1 num_model_events=1 has_feedback=false cost=0.5 total_tokens=7 prompt_tokens=3 completion_tokens=4")
+}
+
+func modelAsSession(e *env) {
+	x := call("s", "s", 0, 3, 4, 0.5)
+	x.ID = id("s")
+	e.put(x)
+	e.put(call("s", "y", 1, 10, 20, 0.25))
+	got := e.event(id("s"))
+	e.equal("totals", "num_events=1 num_model_events=2 has_feedback=false", members(got.Metadata, "num_events", "num_model_events", "has_feedback"))
+	e.equal("its own stay, others are the session's", "cost=0.5 total_tokens=37 prompt_tokens=3 completion_tokens=4",
+		members(got.Metadata, "cost", "total_tokens", "prompt_tokens", "completion_tokens"))
+	for range 2 {
+		e.equal("rows", 2, e.place.Count(e.T, `SELECT count(*) FROM ev`))
+		e.put(x)
 	}
 }
