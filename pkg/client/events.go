@@ -310,6 +310,12 @@ func (s *EventService) Delete(ctx context.Context, id string) error {
 	return s.c.Call(ctx, Request{Method: http.MethodDelete, Path: path("events", id), Repeatable: true, deletes: true}, nil)
 }
 
+// DeleteCopies is Delete that tells which datapoints were made of what is deleted, or, with purge, deletes
+// those, too.
+func (s *EventService) DeleteCopies(ctx context.Context, id string, purge bool) (*Deletion, error) {
+	return deletion(ctx, s.c, path("events", id), purge)
+}
+
 // Search reads a page of events. A limit over 1000 is refused.
 func (s *EventService) Search(ctx context.Context, q EventQuery) (*List[Event], error) {
 	return events[Event](ctx, s.c, "/v1/events/search", q.wire())

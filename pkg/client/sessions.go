@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 )
 
 // SessionInput is a session to be started.
@@ -71,4 +72,30 @@ func (s *SessionService) Get(ctx context.Context, id string) (*Node, error) {
 // Delete deletes a session with all its events.
 func (s *SessionService) Delete(ctx context.Context, id string) error {
 	return s.c.Call(ctx, Request{Method: http.MethodDelete, Path: path("sessions", id), Repeatable: true, deletes: true}, nil)
+}
+
+// Deletion is the answer to the deletion of a session or an event.
+type Deletion struct {
+	Deleted string `json:"deleted"` // its id
+	Copies  struct {
+		Datapoints []string `json:"datapoints"` // at most 1000
+		Total      int      `json:"total"`
+	} `json:"copies"` // datapoints that were made of it, and stay
+	Purged struct {
+		Datapoints int `json:"datapoints"`
+	} `json:"purged"` // what was deleted beside it
+}
+
+// DeleteCopies is Delete that tells which datapoints were made of the session's events, or, with purge,
+// deletes those, too.
+func (s *SessionService) DeleteCopies(ctx context.Context, id string, purge bool) (*Deletion, error) {
+	return deletion(ctx, s.c, path("sessions", id), purge)
+}
+
+func deletion(ctx context.Context, c *Client, path string, purge bool) (*Deletion, error) {
+	req := Request{Method: http.MethodDelete, Path: path, Repeatable: true, deletes: true}
+	if purge {
+		req.Query = url.Values{"purge": {"true"}}
+	}
+	return one[Deletion](ctx, c, req)
 }

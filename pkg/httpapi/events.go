@@ -151,6 +151,10 @@ func (s *Server) deleteEvent(c *call) error {
 	if err != nil {
 		return err
 	}
+	copies, err := s.copiesOf(c, id)
+	if err != nil {
+		return err
+	}
 	err = s.Writer.DeleteEvent(c.ctx(), c.project.ID, id)
 	if fault.Of(err) == fault.NotFound {
 		// It may still be another id of a session, by which that was known before.
@@ -161,5 +165,5 @@ func (s *Server) deleteEvent(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.deleted(id.String())
+	return c.deletedWith(id, copies)
 }

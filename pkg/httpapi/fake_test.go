@@ -68,6 +68,16 @@ func (f *fake) DeleteEvent(_ context.Context, projectID int64, id uuid.UUID) err
 	return f.err
 }
 
+func (f *fake) Copies(_ context.Context, projectID int64, _ uuid.UUID, _ int) ([]string, int, error) {
+	f.projectID = projectID
+	return nil, 0, f.err
+}
+
+func (f *fake) DeleteCopies(_ context.Context, projectID int64, _ uuid.UUID) (int, error) {
+	f.projectID = projectID
+	return 0, f.err
+}
+
 func (f *fake) DeleteSession(ctx context.Context, projectID int64, id uuid.UUID) error {
 	return f.DeleteEvent(ctx, projectID, id)
 }

@@ -40,6 +40,11 @@ type Writer interface {
 	DeleteEvent(ctx context.Context, projectID int64, eventID uuid.UUID) error
 	// DeleteSession deletes a session with all its events. fault.NotFound if there is none.
 	DeleteSession(ctx context.Context, projectID int64, sessionID uuid.UUID) error
+	// Copies lists the datapoints that were made of an event, or of any event of a session, oldest
+	// first, at most limit of them, and counts all.
+	Copies(ctx context.Context, projectID int64, id uuid.UUID, limit int) (datapoints []string, total int, err error)
+	// DeleteCopies deletes them, and counts them.
+	DeleteCopies(ctx context.Context, projectID int64, id uuid.UUID) (int, error)
 }
 
 // Deps is what a Server works with.

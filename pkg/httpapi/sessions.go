@@ -3,6 +3,8 @@ package httpapi
 import (
 	"encoding/json"
 
+	"github.com/google/uuid"
+
 	"github.com/spangrove/spangrove/pkg/rawjson"
 	"github.com/spangrove/spangrove/pkg/wire"
 )
@@ -28,10 +30,61 @@ func (s *Server) deleteSession(c *call) error {
 	if err != nil {
 		return err
 	}
+	copies, err := s.copiesOf(c, id)
+	if err != nil {
+		return err
+	}
 	if err := s.Writer.DeleteSession(c.ctx(), c.project.ID, id); err != nil {
 		return err
 	}
-	return c.deleted(id.String())
+	return c.deletedWith(id, copies)
+}
+
+// maxCopies bounds the ids of copies that the answer to a deletion lists.
+const maxCopies = 1000
+
+// copies are the datapoints that were made of what is deleted.
+type copies struct {
+	purged bool // they are deleted, too
+	list   []string
+	total  int
+}
+
+// copiesOf finds the copies of an event or of a session's events, and deletes them where the request
+// asks for that.
+func (s *Server) copiesOf(c *call, id uuid.UUID) (x copies, err error) {
+	params, err := c.params()
+	if err != nil {
+		return x, err
+	}
+	if x.purged, err = params.Bool("purge"); err != nil {
+		return x, err
+	}
+	if x.purged {
+		x.total, err = s.Writer.DeleteCopies(c.ctx(), c.project.ID, id)
+		return x, err
+	}
+	x.list, x.total, err = s.Writer.Copies(c.ctx(), c.project.ID, id, maxCopies)
+	return x, err
+}
+
+// deletedWith answers to the deletion of what there may be copies of.
+func (c *call) deletedWith(id uuid.UUID, x copies) error {
+	var b, inner rawjson.Builder
+	b.Bool("success", true)
+	b.String("deleted", id.String())
+	if x.total > 0 {
+		name := "copies"
+		if x.purged {
+			name = "purged"
+			inner.Int("datapoints", int64(x.total))
+		} else {
+			inner.Raw("datapoints", rawjson.AppendStrings(nil, x.list))
+			inner.Int("total", int64(x.total))
+		}
+		b.Raw(name, inner.Bytes())
+	}
+	return c.json(&b)
 }
 
 func (c *call) deleted(id string) error {

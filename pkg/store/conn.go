@@ -116,15 +116,16 @@ type database interface {
 
 // fragments are the pieces of SQL that the databases spell differently.
 type fragments struct {
-	from      string // events as e, with what is needed to name their session
-	sessionID string // the session id of row e
-	bySession string // condition on ev alone: of session $2 of project $1
-	contains  string // format: column, placeholder: the column contains the text, with regard to case
-	chunkDay  string // condition on chunk: on day $2, where chunks are kept by day
-	jsonPairs string // format: placeholder: a table of the pairs of an array [[text, integer]]: n from 1, name, number
-	apart     string // ends a subquery whose columns are computed once for each row, not once for each use
-	judged    string // of e: the event that a judge's session is about, as text
-	lock      string // ends a read of e that holds the row for this transaction, where there are other writers
+	from        string // events as e, with what is needed to name their session
+	sessionID   string // the session id of row e
+	bySession   string // condition on ev alone: of session $2 of project $1
+	contains    string // format: column, placeholder: the column contains the text, with regard to case
+	chunkDay    string // condition on chunk: on day $2, where chunks are kept by day
+	jsonPairs   string // format: placeholder: a table of the pairs of an array [[text, integer]]: n from 1, name, number
+	apart       string // ends a subquery whose columns are computed once for each row, not once for each use
+	judged      string // of e: the event that a judge's session is about, as text
+	linkedEvent string // of datapoint: the event of which it was made, as text; NULL: none
+	lock        string // ends a read of e that holds the row for this transaction, where there are other writers
 }
 
 // scanID reads an id from either database; NULL reads as the zero id.

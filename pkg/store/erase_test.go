@@ -8,14 +8,19 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 
+	"github.com/spangrove/spangrove/pkg/dataset"
 	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/project"
 	"github.com/spangrove/spangrove/pkg/store"
+	"github.com/spangrove/spangrove/pkg/store/lzh"
 )
 
 // filesWith lists the files of a directory that contain a text, with how often.
@@ -234,4 +239,114 @@ func TestErasureGoesOn(t *testing.T) {
 			t.Error(found)
 		}
 	}
+}
+
+// rowsWith lists the columns of a PostgreSQL schema that contain a text, also in payloads.
+func rowsWith(t *testing.T, place postgresPlace, mark string) (found []string) {
+	t.Helper()
+	conn := place.conn(t)
+	defer func() { _ = conn.Close(context.Background()) }()
+	columns, err := conn.Query(t.Context(), `SELECT table_name, column_name, data_type FROM information_schema.columns WHERE table_schema = current_schema()`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := pgx.CollectRows(columns, pgx.RowToStructByPos[struct{ Table, Column, Type string }])
+	if err != nil || len(list) == 0 {
+		t.Fatal(err, len(list))
+	}
+	for _, c := range list {
+		name := pgx.Identifier{c.Column}.Sanitize()
+		if c.Type != "bytea" {
+			name += "::text"
+		}
+		values, err := conn.Query(t.Context(), `SELECT `+name+` FROM `+pgx.Identifier{c.Table}.Sanitize()+` WHERE `+name+` IS NOT NULL`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts, err := pgx.CollectRows(values, pgx.RowTo[[]byte])
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range texts {
+			raw := text
+			if c.Type == "bytea" {
+				if plain, err := lzh.Decode(text); err == nil {
+					raw = plain
+				}
+			}
+			if bytes.Contains(raw, []byte(mark)) {
+				found = append(found, c.Table+"."+c.Column)
+				break
+			}
+		}
+	}
+	return found
+}
+
+func TestPostgresErased(t *testing.T) {
+	t.Parallel()
+	dsn := os.Getenv("SPANGROVE_TEST_POSTGRES")
+	if dsn == "" {
+		t.Skip("SPANGROVE_TEST_POSTGRES is not set")
+	}
+	place := newPostgresPlace(t, dsn)
+	s := place.Open(t, store.Options{})
+	const mark = "Mm4rk3d"
+	p, err := s.EnsureProject(t.Context(), "default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ok := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	gone := func(what string) {
+		t.Helper()
+		for end := time.Now().Add(time.Minute); place.Count(t, `SELECT count(*) FROM deletion`) > 0 && time.Now().Before(end); {
+			time.Sleep(10 * time.Millisecond)
+		}
+		if found := rowsWith(t, place, mark); found != nil {
+			t.Errorf("after the deletion of %s: %s", what, found)
+		}
+	}
+	session := uuid.New()
+	batch := marked(mark, session, 30)
+	ok(s.Put(t.Context(), p.ID, event.Batch{Events: batch}))
+	if found := rowsWith(t, place, mark); !slices.Contains(found, "chunk.z") || !slices.Contains(found, "ev.metadata") {
+		t.Fatalf("before: %s", found)
+	}
+	for i := range 20 { // each by itself, out of chunks that they share
+		ok(s.DeleteEvent(t.Context(), p.ID, batch[i].ID))
+	}
+	ok(s.DeleteSession(t.Context(), p.ID, session))
+	gone("events and their session")
+
+	point := dataset.Datapoint{Inputs: []byte(`{"x":"` + mark + `"}`)}
+	point.Complete()
+	ids, err := s.CreateDatapoints(t.Context(), p.ID, []dataset.Datapoint{point})
+	ok(err)
+	set, err := s.CreateDataset(t.Context(), p.ID, dataset.Dataset{Name: "d", Type: "evaluation", PipelineType: "event"}, ids)
+	ok(err)
+	_, err = s.UpdateDatapoint(t.Context(), p.ID, dataset.PointUpdate{ID: ids[0], Metadata: []byte(`{"y":"` + mark + `"}`)})
+	ok(err)
+	ok(s.DeleteDatapoint(t.Context(), p.ID, ids[0]))
+	gone("a datapoint")
+
+	name := mark
+	_, err = s.UpdateDataset(t.Context(), p.ID, dataset.Update{ID: set, Name: &name})
+	ok(err)
+	_, err = s.UpdateDataset(t.Context(), p.ID, dataset.Update{ID: set, Description: &name})
+	ok(err)
+	ok(s.DeleteDataset(t.Context(), p.ID, set))
+	gone("a dataset")
+
+	other, err := s.CreateProject(t.Context(), project.Project{Name: "other", Description: mark})
+	ok(err)
+	ok(s.Put(t.Context(), other.ID, event.Batch{Events: marked(mark, uuid.New(), 30)}))
+	done, err := s.DeleteProject(t.Context(), other.ID)
+	ok(err)
+	<-done
+	gone("a project")
 }

@@ -123,15 +123,16 @@ func (d *postgresDB) lanes() int { return d.nLane }
 
 func (d *postgresDB) frag() fragments {
 	return fragments{
-		from:      "ev e",
-		sessionID: "e.session_id",
-		contains:  "strpos(%s, %s) > 0",
-		bySession: "session_id = $2 AND project_id = $1",
-		chunkDay:  " AND day = $2",
-		jsonPairs: "(SELECT n, v ->> 0 AS name, (v ->> 1)::bigint AS number FROM json_array_elements(%s::json) WITH ORDINALITY AS x(v, n)) AS pairs",
-		apart:     " OFFSET 0",
-		judged:    "(e.metadata ->> 'target_event_id')",
-		lock:      " FOR UPDATE OF e",
+		from:        "ev e",
+		sessionID:   "e.session_id",
+		contains:    "strpos(%s, %s) > 0",
+		bySession:   "session_id = $2 AND project_id = $1",
+		chunkDay:    " AND day = $2",
+		jsonPairs:   "(SELECT n, v ->> 0 AS name, (v ->> 1)::bigint AS number FROM json_array_elements(%s::json) WITH ORDINALITY AS x(v, n)) AS pairs",
+		apart:       " OFFSET 0",
+		linkedEvent: "(doc ->> 'linked_event')",
+		judged:      "(e.metadata ->> 'target_event_id')",
+		lock:        " FOR UPDATE OF e",
 	}
 }
 

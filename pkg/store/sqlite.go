@@ -178,13 +178,14 @@ func (d *sqliteDB) tidy(context.Context) error { return nil }
 
 func (d *sqliteDB) frag() fragments {
 	return fragments{
-		from:      "ev e JOIN session s ON s.sid = e.sid",
-		sessionID: "s.session_id",
-		contains:  "instr(%s, %s) > 0",
-		jsonPairs: "(SELECT key + 1 AS n, value ->> 0 AS name, value ->> 1 AS number FROM json_each(%s))",
-		apart:     " LIMIT -1",
-		judged:    "(e.metadata ->> '$.target_event_id')",
-		bySession: "sid = (SELECT sid FROM session WHERE project_id = $1 AND session_id = $2)",
+		from:        "ev e JOIN session s ON s.sid = e.sid",
+		sessionID:   "s.session_id",
+		contains:    "instr(%s, %s) > 0",
+		jsonPairs:   "(SELECT key + 1 AS n, value ->> 0 AS name, value ->> 1 AS number FROM json_each(%s))",
+		apart:       " LIMIT -1",
+		linkedEvent: "(doc ->> 'linked_event')",
+		judged:      "(e.metadata ->> 'target_event_id')",
+		bySession:   "sid = (SELECT sid FROM session WHERE project_id = $1 AND session_id = $2)",
 	}
 }
 

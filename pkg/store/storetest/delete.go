@@ -2,11 +2,14 @@ package storetest
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/google/uuid"
 
+	"github.com/spangrove/spangrove/pkg/dataset"
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/queue"
 )
 
 var deleteTests = []test{
@@ -17,6 +20,8 @@ var deleteTests = []test{
 	{"Delete/a session of many events", deleteLarge},
 	{"Delete/a session by its event", deleteSessionEvent},
 	{"Delete/a session with traces and aliases", deleteTraces},
+	{"Delete/what judges, queues and senders left beside an event", deleteBeside},
+	{"Delete/copies in datapoints", deleteCopies},
 	{"Delete/unknown is NotFound", deleteUnknown},
 	{"Delete/created again is a new event", deleteRecreate},
 }
@@ -165,4 +170,62 @@ func deleteRecreate(e *env) {
 	e.put(x)
 	e.holds(x)
 	e.wantNames("anew", "s", "x", "x")
+}
+
+func deleteBeside(e *env) {
+	x, y := step("s", "x", 0), step("s", "y", 1)
+	e.put(start("s", "session", 0, 10), x, y)
+	for _, about := range []event.Event{x, y} {
+		session := start("judge of "+about.Name, "judge", 2, 1)
+		call := step("judge of "+about.Name, "call about "+about.Name, 2)
+		session.Source, call.Source = "evaluator", "evaluator"
+		session.Metadata = text(`{"target_event_id":%q}`, about.ID)
+		call.Inputs = text(`{"prompt":"about %s"}`, about.Name)
+		e.put(session, call)
+	}
+	_, err := e.s.CreateQueue(e.ctx, e.project, queue.New(&queue.Update{Name: pointer("q")}, 0), []uuid.UUID{x.ID, y.ID})
+	e.ok(err)
+	_, err = e.s.Update(e.ctx, e.project, event.Update{EventID: id("to come"), Outputs: raw(`"waits"`)})
+	e.ok(err)
+	e.ok(e.s.DeleteEvent(e.ctx, e.project, x.ID))
+	e.ok(e.s.DeleteEvent(e.ctx, e.project, id("to come")))
+	count := func(what string, want int) {
+		e.Helper()
+		e.equal(what, want, e.place.Count(e.T, `SELECT count(*) FROM `+what))
+	}
+	count("pending", 0)
+	count("queue_item", 1)
+	count("session", 2)
+	count("ev", 4)
+	e.ok(e.s.DeleteSession(e.ctx, e.project, id("s")))
+	for _, table := range []string{"queue_item", "session", "ev", "chunk", "deletion"} {
+		count(table, 0)
+	}
+}
+
+func deleteCopies(e *env) {
+	x, y := step("s", "x", 0), step("s", "y", 1)
+	e.put(x, y, step("t", "z", 0))
+	make := func(event string) string {
+		p := dataset.Datapoint{LinkedEvent: event}
+		p.Complete()
+		ids, err := e.s.CreateDatapoints(e.ctx, e.project, []dataset.Datapoint{p})
+		e.ok(err)
+		return ids[0]
+	}
+	a, b := make(x.ID.String()), make(strings.ToUpper(y.ID.String()))
+	make("")
+	make(id("z").String())
+	for of, want := range map[uuid.UUID][]string{x.ID: {a}, id("s"): {a, b}, id("nobody"): nil} {
+		got, total, err := e.s.Copies(e.ctx, e.project, of, 10)
+		e.ok(err)
+		e.equal("copies", fmt.Sprint(want, len(want)), fmt.Sprint(got, total))
+	}
+	list, total, err := e.s.Copies(e.ctx, e.project, id("s"), 1)
+	e.ok(err)
+	e.equal("the first of them", fmt.Sprint([]string{a}, 2), fmt.Sprint(list, total))
+	n, err := e.s.DeleteCopies(e.ctx, e.project, id("s"))
+	e.ok(err)
+	e.equal("deleted", 2, n)
+	e.equal("datapoints", 2, e.place.Count(e.T, `SELECT count(*) FROM datapoint`))
 }

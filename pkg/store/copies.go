@@ -1,0 +1,69 @@
+package store
+
+import (
+	"context"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/fault"
+)
+
+// Copies lists the datapoints that were made of an event, or, if id is a session's, of any event in it,
+// oldest first: at most limit of them, and counts all. It finds none for an id that is not there.
+func (s *Store) Copies(ctx context.Context, projectID int64, id uuid.UUID, limit int) (datapoints []string, total int, err error) {
+	events := []uuid.UUID{id}
+	if to, ok, err := aliasOf(ctx, s.db, projectID, id); err != nil {
+		return nil, 0, s.kind(err, "find copies")
+	} else if ok {
+		id = to
+		events = append(events, to)
+	}
+	err = each(ctx, s.db, `SELECT event_id FROM ev WHERE `+s.db.frag().bySession, []any{projectID, s.db.id(id)}, func(scan func(...any) error) error {
+		var x uuid.UUID
+		err := scan(scanID{&x})
+		events = append(events, x)
+		return err
+	})
+	f := s.db.frag()
+	for group := range slices.Chunk(events, idsPerQuery) {
+		if err != nil {
+			break
+		}
+		texts := make([]string, len(group))
+		for i, x := range group {
+			texts[i] = x.String()
+		}
+		cond, args := s.db.anyText("lower("+f.linkedEvent+")", 2, texts)
+		err = each(ctx, s.db, `SELECT id FROM datapoint WHERE project_id = $1 AND `+f.linkedEvent+` IS NOT NULL AND `+cond, append([]any{projectID}, args...),
+			func(scan func(...any) error) error {
+				var point string
+				err := scan(&point)
+				datapoints = append(datapoints, point)
+				return err
+			})
+	}
+	if err != nil {
+		return nil, 0, s.kind(err, "find copies")
+	}
+	slices.Sort(datapoints) // ids begin with their time
+	datapoints = slices.Compact(datapoints)
+	return datapoints[:min(limit, len(datapoints))], len(datapoints), nil
+}
+
+// DeleteCopies deletes the datapoints that Copies lists, and counts them.
+func (s *Store) DeleteCopies(ctx context.Context, projectID int64, id uuid.UUID) (n int, err error) {
+	const slice = 1000
+	for {
+		list, total, err := s.Copies(ctx, projectID, id, slice)
+		if err != nil || total == 0 {
+			return n, err
+		}
+		for _, point := range list {
+			if err := s.DeleteDatapoint(ctx, projectID, point); err != nil && fault.Of(err) != fault.NotFound {
+				return n, err
+			}
+			n++
+		}
+	}
+}
