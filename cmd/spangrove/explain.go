@@ -31,7 +31,7 @@ var layers = []struct {
 	pattern *regexp.Regexp
 	with    string
 }{
-	{regexp.MustCompile(`(failed to get config|cannot (resolve|retrieve|unmarshal) the configuration): `), ""},
+	{regexp.MustCompile(`(failed to get config|cannot convert the confmap|cannot (resolve|retrieve|unmarshal) the configuration): `), ""},
 	{regexp.MustCompile(`(failed to start extensions|cannot start pipelines|failed to build extensions): `), ""},
 	{regexp.MustCompile(`failed to start "[^"]*" \w+: `), ""},
 	{regexp.MustCompile(`retrieved value \(type=string\) cannot be used as a Conf: assuming string type since contents are not valid YAML: `), ""},

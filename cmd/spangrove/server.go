@@ -174,6 +174,9 @@ func (s *server) settings() (otelcol.CollectorSettings, error) {
 			URIs:              uris,
 			DefaultScheme:     "env",
 			ProviderFactories: providers(),
+			ConverterFactories: []confmap.ConverterFactory{
+				confmap.NewConverterFactory(newExposure),
+			},
 		}},
 		LoggingOptions: []zap.Option{zap.WrapCore(quiet)},
 	}, nil
