@@ -397,6 +397,13 @@ func TestCache(t *testing.T) {
 	keys.revision++
 	check("made here, though remembered as unknown", ok, 1)
 	check("again", ok, 0)
+	keys.down = true
+	*now = now.Add(e.cfg.CacheTTL)
+	check("store down a moment after it was known", ok, 1)
+	*now = now.Add(maxStale)
+	check("store down for long", fault.Unavailable, 1)
+	keys.down = false
+	check("store back", ok, 1)
 	keys.keys[0].RevokedAt = *now
 	keys.revision++
 	check("revoked here", fault.Unauthorized, 1)

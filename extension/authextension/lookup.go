@@ -15,6 +15,13 @@ import (
 // cache of their own, so that a flood of wrong keys cannot push the right ones out.
 const cacheSize = 4096
 
+// A key that was known is good for maxStale longer where the store does not answer within askTime. A
+// key that this server revoked is not: that is known at once.
+const (
+	maxStale = time.Minute
+	askTime  = 2 * time.Second
+)
+
 // lookup resolves keys through the store, and remembers the answers for a short time: other
 // servers' changes are seen after that time, this one's at once.
 type lookup struct {
@@ -62,8 +69,17 @@ func (l *lookup) identity(ctx context.Context, secret string) (project.Identity,
 			return project.Identity{}, errUnknownKey
 		}
 		fresh := validity{now.Add(l.ttl), revision}
-		k, p, err := l.keys.KeyByHash(ctx, hash[:])
+		asking, cancel := ctx, func() {}
+		stale := ok && found.revision == revision && found.key.InForce(now) && now.Before(found.until.Add(maxStale))
+		if stale {
+			asking, cancel = context.WithTimeout(ctx, askTime)
+		}
+		k, p, err := l.keys.KeyByHash(asking, hash[:])
+		cancel()
 		switch {
+		case err != nil && stale && ctx.Err() == nil && !isKind(err, fault.NotFound):
+			// The store is slow or away: a key that was good a moment ago still is.
+			return project.Identity{Project: found.project, KeyID: found.key.ID, Scope: found.key.Scope}, nil
 		case isKind(err, fault.NotFound):
 			l.known.Remove(hash)
 			l.unknown.Add(hash, fresh)

@@ -18,6 +18,7 @@ import (
 const (
 	minQueueBytes = 1 << 20
 	maxLanes      = 64
+	maxShare      = 64
 	maxMaxPending = 10_000_000
 	maxAhead      = 366 * 24 * time.Hour // each four weeks ahead may take a partition of PostgreSQL
 )
@@ -48,6 +49,35 @@ type Config struct {
 
 	// StartTime is when events may begin.
 	StartTime StartTimeConfig `mapstructure:"start_time"`
+
+	// Reads bounds what reading may take from ingestion and from other projects.
+	Reads ReadsConfig `mapstructure:"reads"`
+}
+
+// ReadsConfig bounds reads.
+type ReadsConfig struct {
+	// Timeout is how long one read may take; past it the answer is 504. Default 30s.
+	Timeout time.Duration `mapstructure:"timeout"`
+
+	// Share is how many connections the searches, charts and results of runs of one project may have
+	// at once, of six for all projects; one that looks into payload has two. Default 4, 2 to 64.
+	Share int `mapstructure:"share"`
+
+	// Wait is how long such a read waits for its project's share; past it the answer is 429. Default 10s.
+	Wait time.Duration `mapstructure:"wait"`
+}
+
+// Validate reports the first setting that cannot work.
+func (c *ReadsConfig) Validate() error {
+	switch {
+	case c.Timeout <= 0:
+		return fmt.Errorf("timeout: must be more than 0s, not %s", c.Timeout)
+	case c.Share < 2 || c.Share > maxShare:
+		return fmt.Errorf("share: must be between 2 and %d, not %d", maxShare, c.Share)
+	case c.Wait <= 0:
+		return fmt.Errorf("wait: must be more than 0s, not %s", c.Wait)
+	}
+	return nil
 }
 
 // LimitsConfig is what a project may use where it has no limits of its own; project.Bounds says

@@ -63,6 +63,9 @@ func (e *storeExtension) open(ctx context.Context) (*store.Store, error) {
 	options := store.Options{
 		Limits:      &limits,
 		Window:      window,
+		ReadTimeout: e.cfg.Reads.Timeout,
+		ReadShare:   e.cfg.Reads.Share,
+		ReadWait:    e.cfg.Reads.Wait,
 		Logger:      e.set.Logger,
 		Meter:       e.set.MeterProvider.Meter(scopeName),
 		Synchronous: e.cfg.SQLite.Synchronous,

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/project"
+	"github.com/spangrove/spangrove/pkg/store"
 )
 
 var componentType = component.MustNewType("spangrove_store")
@@ -36,6 +37,7 @@ func createDefaultConfig() component.Config {
 		PendingTTL: defaultPendingTTL,
 		MaxPending: defaultMaxPending,
 		Limits:     LimitsConfig(project.DefaultBounds()),
+		Reads:      ReadsConfig{Timeout: store.DefaultReadTimeout, Share: store.DefaultReadShare, Wait: store.DefaultReadWait},
 		StartTime:  StartTimeConfig{Oldest: event.DefaultWindow.Oldest.Format(time.DateOnly), Ahead: event.DefaultWindow.Ahead},
 	}
 }

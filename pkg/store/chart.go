@@ -19,6 +19,11 @@ const maxChartValues = 20_000_000
 // Chart sums up the events that match. Filters on the project itself are the caller's to
 // decide (query.InProject).
 func (s *Store) Chart(ctx context.Context, projectID int64, c *query.Chart) (*query.ChartAnswer, error) {
+	ctx, end, err := s.heavyRead(ctx, projectID, scanConns)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
 	asked := *c
 	c = &asked
 	if err := s.findRunSessions(ctx, projectID, &c.Search); err != nil {
@@ -123,12 +128,6 @@ func (s *Store) eachCell(ctx context.Context, sql string, b *query.Builder, a *a
 
 // chartEvents reads rows whole, matches all filters and measures in Go.
 func (s *Store) chartEvents(ctx context.Context, b *query.Builder, c *query.Chart, where string, a *aggregate) error {
-	select {
-	case s.scans <- struct{}{}:
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	defer func() { <-s.scans }()
 	match := query.NewMatcher(c.Filters)
 	return each(ctx, s.db, `SELECT `+s.columns()+` FROM `+s.db.frag().from+` WHERE `+where, b.Args(), func(scan func(...any) error) error {
 		r, err := scanHead(scan)

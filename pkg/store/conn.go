@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/google/uuid"
 )
@@ -95,6 +96,8 @@ type database interface {
 	tidy(ctx context.Context) error
 	// retryable says that the same transaction may succeed if it is run again.
 	retryable(err error) bool
+	// interrupted says that a statement ran out of its time.
+	interrupted(err error) bool
 	// unavailable says that the database cannot be reached or is out of space.
 	unavailable(err error) bool
 	// track tells the database about the filters of ids, before anything is written.
@@ -106,6 +109,13 @@ type database interface {
 	// farDays gives the days on which an id may stand that is not found by day. Where a statement
 	// finds ids on all days, it gives none.
 	farDays(ctx context.Context, c conn, project int64, id uuid.UUID) ([]int32, error)
+	// quick reads outside a transaction by connections that no search takes: keys, and what
+	// ingestion must know.
+	quick() conn
+	// readers is how many connections read at once, beside the quick ones.
+	readers() int
+	// bound limits the time of one reading statement; 0 is no limit.
+	bound(read time.Duration)
 	frag() fragments
 	// eraseDue tells that something was deleted, and erase removes from the database's files, as far
 	// as they are the store's own, what was deleted until it was called.

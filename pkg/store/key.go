@@ -88,7 +88,7 @@ func (s *Store) insertKey(ctx context.Context, tx writeTx, k project.Key, onConf
 // KeyByHash gives the key with this hash and its project, in force or not. fault.NotFound if
 // there is none.
 func (s *Store) KeyByHash(ctx context.Context, hash []byte) (project.Key, project.Project, error) {
-	k, err := s.keyWhere(ctx, s.db, `hash = $1`, hash)
+	k, err := s.keyWhere(ctx, s.db.quick(), `hash = $1`, hash)
 	if err != nil {
 		return k, project.Project{}, s.kind(err, "read key")
 	}

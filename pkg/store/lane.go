@@ -121,11 +121,11 @@ func (s *Store) laneOfEvent(ctx context.Context, project int64, id uuid.UUID) in
 	}
 	var session uuid.UUID
 	from := s.db.frag()
-	if ok, err := one(ctx, s.db, `SELECT `+from.sessionID+` FROM `+from.from+` WHERE e.event_id = $1 AND e.project_id = $2`,
+	if ok, err := one(ctx, s.db.quick(), `SELECT `+from.sessionID+` FROM `+from.from+` WHERE e.event_id = $1 AND e.project_id = $2`,
 		[]any{s.db.id(id), project}, scanID{&session}); err == nil && ok {
 		return s.laneOf(session)
 	}
-	if to, ok, err := aliasOf(ctx, s.db, project, id); err == nil && ok {
+	if to, ok, err := aliasOf(ctx, s.db.quick(), project, id); err == nil && ok {
 		return s.laneOf(to)
 	}
 	return s.laneOf(id)

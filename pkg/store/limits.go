@@ -60,7 +60,7 @@ func (s *Store) ProjectLimits(ctx context.Context, projectID int64) (project.Bou
 // OwnLimits gives the limits that were set for a project. fault.NotFound if there is no such
 // project.
 func (s *Store) OwnLimits(ctx context.Context, projectID int64) (project.Limits, error) {
-	l, err := limitsOf(ctx, s.db, projectID, "")
+	l, err := limitsOf(ctx, s.db.quick(), projectID, "")
 	return l, s.kind(err, "read limits")
 }
 

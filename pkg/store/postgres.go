@@ -22,8 +22,11 @@ import (
 
 // postgresDB is the store in PostgreSQL, through a pool that lanes and readers share.
 type postgresDB struct {
-	pool  *pgxpool.Pool
+	pool  *pgxpool.Pool // of lanes and quick reads
+	reads *pgxpool.Pool // of all other reads
 	nLane int
+
+	readTimeout time.Duration
 
 	mu         sync.Mutex
 	partitions map[int32]bool // by first day / partitionDays
@@ -39,7 +42,9 @@ type postgresDB struct {
 
 // Bounds of what the store asks of PostgreSQL.
 const (
-	postgresReaders = 4
+	postgresReaders = 8
+	// postgresQuickReaders is how many connections lanes leave for keys and what ingestion reads.
+	postgresQuickReaders = 2
 	// partitionDays is how many days share a partition. A read by session or id alone looks
 	// into every partition, at 0.13 ms each (docs/adr/001-four-week-partitions.md).
 	partitionDays = 28
@@ -61,13 +66,21 @@ func openPostgres(ctx context.Context, dsn string, lanes int) (*postgresDB, erro
 	if err != nil {
 		return nil, err
 	}
+	reading := conf.Copy()
+	conf.MaxConns = int32(lanes + postgresQuickReaders)
+	reading.MaxConns -= conf.MaxConns
 	pool, err := pgxpool.NewWithConfig(ctx, conf)
 	if err != nil {
 		return nil, err
 	}
-	d := &postgresDB{pool: pool, nLane: lanes, partitions: map[int32]bool{}}
-	if err := d.prepare(ctx); err != nil {
+	reads, err := pgxpool.NewWithConfig(ctx, reading)
+	if err != nil {
 		pool.Close()
+		return nil, err
+	}
+	d := &postgresDB{pool: pool, reads: reads, nLane: lanes, partitions: map[int32]bool{}}
+	if err := d.prepare(ctx); err != nil {
+		_ = d.close(ctx)
 		return nil, err
 	}
 	return d, nil
@@ -80,7 +93,7 @@ func postgresConfig(dsn string, lanes int) (*pgxpool.Config, error) {
 		// The parser's own message repeats the password.
 		return nil, fault.InvalidField("dsn", "not a PostgreSQL connection string")
 	}
-	if need := int32(lanes + postgresReaders); !strings.Contains(dsn, "pool_max_conns") || conf.MaxConns < need {
+	if need := int32(lanes + postgresQuickReaders + postgresReaders); !strings.Contains(dsn, "pool_max_conns") || conf.MaxConns < need {
 		conf.MaxConns = need
 	}
 	conf.MinConns = 1
@@ -161,8 +174,31 @@ func (d *postgresDB) exec(ctx context.Context, sql string, args ...any) (int64, 
 }
 
 func (d *postgresDB) query(ctx context.Context, sql string, args ...any) (rows, error) {
-	return d.pool.Query(ctx, sql, args...)
+	return d.queryBy(ctx, d.reads, sql, args)
 }
+
+func (d *postgresDB) queryBy(ctx context.Context, by *pgxpool.Pool, sql string, args []any) (rows, error) {
+	ctx, cancel := readContext(ctx, d.readTimeout)
+	rs, err := by.Query(ctx, sql, args...)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	return timedRows{rs, cancel}, nil
+}
+
+// quick reads by the connections of writers, which no search takes.
+func (d *postgresDB) quick() conn { return postgresQuick{d} }
+
+type postgresQuick struct{ *postgresDB }
+
+func (q postgresQuick) query(ctx context.Context, sql string, args ...any) (rows, error) {
+	return q.queryBy(ctx, q.pool, sql, args)
+}
+
+func (d *postgresDB) readers() int { return int(d.reads.Config().MaxConns) }
+
+func (d *postgresDB) bound(read time.Duration) { d.readTimeout = read }
 
 func (d *postgresDB) write(ctx context.Context, _ int, f func(writeTx) error) error {
 	return pgx.BeginFunc(ctx, d.pool, func(tx pgx.Tx) error {
@@ -191,6 +227,8 @@ func (d *postgresDB) retryable(err error) bool {
 	return false
 }
 
+func (d *postgresDB) interrupted(err error) bool { return sqlState(err) == "57014" }
+
 func (d *postgresDB) unavailable(err error) bool {
 	if code := sqlState(err); code != "" {
 		// Connection trouble, out of resources, the operator's shutdown, read-only standby.
@@ -207,6 +245,7 @@ func (d *postgresDB) eraseDue() <-chan struct{} { return nil }
 func (d *postgresDB) erase(context.Context, changer) error { return nil }
 
 func (d *postgresDB) close(context.Context) error {
+	d.reads.Close()
 	d.pool.Close()
 	return nil
 }

@@ -6,9 +6,9 @@ import "testing"
 func TestPostgresConnections(t *testing.T) {
 	t.Parallel()
 	for dsn, want := range map[string]int32{
-		"postgres://grove@db.example.com/events":                   5 + postgresReaders,
+		"postgres://grove@db.example.com/events":                   5 + postgresQuickReaders + postgresReaders,
 		"postgres://grove@db.example.com/events?pool_max_conns=20": 20,
-		"host=db.example.com pool_max_conns=2":                     5 + postgresReaders,
+		"host=db.example.com pool_max_conns=2":                     5 + postgresQuickReaders + postgresReaders,
 	} {
 		conf, err := postgresConfig(dsn, 5)
 		if err != nil {

@@ -139,7 +139,7 @@ func (s *Store) DefaultProject(ctx context.Context) (project.Project, error) {
 }
 
 func (s *Store) readProject(ctx context.Context, cond string, args ...any) (project.Project, error) {
-	p, err := s.projectWhere(ctx, s.db, cond, args...)
+	p, err := s.projectWhere(ctx, s.db.quick(), cond, args...)
 	return p, s.kind(err, "read project")
 }
 

@@ -19,6 +19,11 @@ import (
 // RunScores gives what the events of a run carry that match q's filters and date range: scores
 // and sessions of those events alone, Kinds of all.
 func (s *Store) RunScores(ctx context.Context, projectID int64, r *run.Run, q query.Search) (*run.Scores, error) {
+	ctx, end, err := s.heavyRead(ctx, projectID, scanConns)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
 	scores, err := s.runScores(ctx, projectID, r, q)
 	return scores, s.kind(err, "read scores")
 }

@@ -26,7 +26,22 @@ const headFields = query.SpillMetadata | query.SpillMetrics | query.SpillFeedbac
 // Search gives one page of the events that match, newest first (start time descending, then
 // id descending), and the exact number of all that match. Filters on the project itself are the
 // caller's to decide (query.InProject).
+//
+// It is a heavy read: fault.Limited if too many of the project wait, fault.Timeout if it takes too long.
 func (s *Store) Search(ctx context.Context, projectID int64, q query.Search) (*event.Set, error) {
+	conns := 1
+	if query.NeedPayload(q.Filters) {
+		conns = scanConns
+	}
+	reading, end, err := s.heavyRead(ctx, projectID, conns)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	return s.search(reading, projectID, q)
+}
+
+func (s *Store) search(ctx context.Context, projectID int64, q query.Search) (*event.Set, error) {
 	if err := s.findRunSessions(ctx, projectID, &q); err != nil {
 		return nil, s.kind(err, "search")
 	}
@@ -51,13 +66,7 @@ func (s *Store) Search(ctx context.Context, projectID int64, q query.Search) (*e
 		if offset+q.Limit > maxScanPage {
 			return nil, fault.InvalidField("page", "with a filter on inputs, outputs or config only the first %d events can be paged through; narrow the date range", maxScanPage)
 		}
-		select {
-		case s.scans <- struct{}{}:
-		case <-ctx.Done():
-			return nil, s.kind(ctx.Err(), "search")
-		}
 		keys, total, err = s.scan(ctx, b, plan, q.Filters, offset+q.Limit)
-		<-s.scans
 		if err == nil && offset < len(keys) {
 			list, err = s.rowsAt(ctx, projectID, keys[offset:])
 		}

@@ -36,6 +36,9 @@ type sqliteDB struct {
 
 	chunkID int64 // last chunk id handed out
 
+	quickReads  *sql.DB
+	readTimeout time.Duration
+
 	ids    *seen
 	today  func() int32
 	live   map[projectDay]bool // the rows of id_day; used by the lane alone once the store is open
@@ -55,8 +58,10 @@ type sqliteDB struct {
 
 // Sizes of SQLite's caches and of its log.
 const (
-	sqliteReaders      = 4
+	sqliteReaders      = 8
+	sqliteQuickReaders = 2 // for keys, and for what ingestion reads
 	sqliteReadCacheKB  = 8 << 10
+	sqliteQuickCacheKB = 2 << 10
 	sqliteWriteCacheKB = 16 << 10
 	walCheckpointBytes = 8 << 20 // from here on, pages are copied back in the background
 	walRestartPages    = 12_000  // of 4 KB; from here on, the lane lets the log begin anew
@@ -125,6 +130,11 @@ func (d *sqliteDB) openAll(ctx context.Context, dir string, dsn func(int, ...str
 	d.reads.SetMaxOpenConns(sqliteReaders)
 	d.reads.SetMaxIdleConns(sqliteReaders) // each has the schema and pages of its own to read anew
 	d.reads.SetConnMaxIdleTime(time.Minute)
+	if d.quickReads, err = sql.Open("sqlite", dsn(busyMillis, fmt.Sprintf("cache_size(-%d)", sqliteQuickCacheKB), "query_only(ON)")); err != nil {
+		return err
+	}
+	d.quickReads.SetMaxOpenConns(sqliteQuickReaders)
+	d.quickReads.SetMaxIdleConns(sqliteQuickReaders)
 	if err := d.writer.QueryRowContext(ctx, `SELECT coalesce(max(id), 0) FROM chunk`).Scan(&d.chunkID); err != nil {
 		return err
 	}
@@ -250,12 +260,31 @@ func (d *sqliteDB) exec(ctx context.Context, sql string, args ...any) (int64, er
 }
 
 func (d *sqliteDB) query(ctx context.Context, sql string, args ...any) (rows, error) {
-	rs, err := d.reads.QueryContext(ctx, question(sql), args...)
+	return d.queryBy(ctx, d.reads, sql, args)
+}
+
+func (d *sqliteDB) queryBy(ctx context.Context, by *sql.DB, text string, args []any) (rows, error) {
+	ctx, cancel := readContext(ctx, d.readTimeout)
+	rs, err := by.QueryContext(ctx, question(text), args...)
 	if err != nil {
+		cancel()
 		return nil, err
 	}
-	return sqlRows{rs}, nil
+	return timedRows{sqlRows{rs}, cancel}, nil
 }
+
+// quick reads by connections that no search takes.
+func (d *sqliteDB) quick() conn { return sqliteQuick{d} }
+
+type sqliteQuick struct{ *sqliteDB }
+
+func (q sqliteQuick) query(ctx context.Context, sql string, args ...any) (rows, error) {
+	return q.queryBy(ctx, q.quickReads, sql, args)
+}
+
+func (d *sqliteDB) readers() int { return sqliteReaders }
+
+func (d *sqliteDB) bound(read time.Duration) { d.readTimeout = read }
 
 type sqlRows struct{ *sql.Rows }
 
@@ -376,6 +405,8 @@ func (d *sqliteDB) retryable(err error) bool {
 	return code == sqlite3.SQLITE_BUSY || code == sqlite3.SQLITE_PROTOCOL // the latter: too many tries to begin a read
 }
 
+func (d *sqliteDB) interrupted(err error) bool { return sqliteCode(err) == sqlite3.SQLITE_INTERRUPT }
+
 func (d *sqliteDB) unavailable(err error) bool {
 	switch sqliteCode(err) {
 	case sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_LOCKED:
@@ -406,7 +437,7 @@ func (d *sqliteDB) close(context.Context) error {
 			_ = d.lock.Close()
 		}
 	}()
-	for _, db := range []*sql.DB{d.check, d.reads, d.writes} { // the last connection cuts the log
+	for _, db := range []*sql.DB{d.check, d.quickReads, d.reads, d.writes} { // the last connection cuts the log
 		if db != nil {
 			errs = append(errs, db.Close())
 		}

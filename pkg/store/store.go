@@ -46,9 +46,25 @@ type Options struct {
 	// Window is when events may begin. A span outside of it is stored at the time it arrived; any
 	// other event is refused as fault.Invalid. Default event.DefaultWindow.
 	Window event.Window
+	// ReadTimeout bounds each read; past it a read is fault.Timeout. Default 30 seconds.
+	ReadTimeout time.Duration
+	// ReadShare is how many connections the heavy reads of one project (searches, charts, results
+	// of runs) may have at once; one that reads payload has two. Default 4, at most three quarters
+	// of the readers.
+	ReadShare int
+	// ReadWait is how long a heavy read waits for its project's share; past it, it is
+	// fault.Limited. Default 10 seconds.
+	ReadWait time.Duration
 	// Now is the clock. Default time.Now.
 	Now func() time.Time
 }
+
+// Defaults of what reads may take.
+const (
+	DefaultReadTimeout = 30 * time.Second
+	DefaultReadShare   = 4
+	DefaultReadWait    = 10 * time.Second
+)
 
 // Bounds of the caches.
 const (
@@ -60,10 +76,8 @@ const (
 	chunkCacheBytes   = 24 << 20
 	traceCacheEntries = 50_000
 	expireEvery       = 10 * time.Minute
-	// maxScans bounds the searches that read payload while they read rows. Each needs a second
-	// connection beside its own, and all of them must not wait for one another: it is less than
-	// the readers of either database.
-	maxScans = 2
+	// scanConns is how many connections a read takes that reads payload while it reads rows.
+	scanConns = 2
 )
 
 func (o Options) withDefaults() Options {
@@ -92,6 +106,15 @@ func (o Options) withDefaults() Options {
 	if o.Window == (event.Window{}) {
 		o.Window = event.DefaultWindow
 	}
+	if o.ReadTimeout == 0 {
+		o.ReadTimeout = DefaultReadTimeout
+	}
+	if o.ReadShare == 0 {
+		o.ReadShare = DefaultReadShare
+	}
+	if o.ReadWait == 0 {
+		o.ReadWait = DefaultReadWait
+	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -119,7 +142,7 @@ type Store struct {
 	limits  *limits
 	prices  atomic.Pointer[price.Book]
 	usage   *usage
-	scans   chan struct{} // one place for each search that may decide rows in Go at a time
+	reads   *gate
 	sets    chan struct{} // one place: the change of datasets whose turn it is (dataset_change.go)
 
 	skeletons *skeletons
@@ -162,7 +185,7 @@ func OpenPostgres(ctx context.Context, dsn string, o Options) (*Store, error) {
 func open(ctx context.Context, db database, dialect query.Dialect, o Options) (_ *Store, err error) {
 	s := &Store{options: o, db: db, dialect: dialect, queue: &backlog{limit: o.QueueBytes}, seen: newSeen(seenBytes, db.lanes() > 1),
 		chunks: newChunkCache(chunkCacheBytes), pending: &pendingIDs{ids: map[idKey]int{}}, aliases: &aliasFlag{},
-		scans: make(chan struct{}, maxScans), sets: make(chan struct{}, 1), flight: newFlight(), purges: newPurges(), limits: newLimits(), usage: newUsage(), skeletons: newSkeletons(), catalogue: newCatalogue()}
+		sets: make(chan struct{}, 1), flight: newFlight(), purges: newPurges(), limits: newLimits(), usage: newUsage(), skeletons: newSkeletons(), catalogue: newCatalogue()}
 	s.prices.Store(price.New())
 	defer func() {
 		if err != nil {
@@ -176,6 +199,9 @@ func open(ctx context.Context, db database, dialect query.Dialect, o Options) (_
 		return nil, err
 	}
 	db.track(s.seen, s.today)
+	db.bound(o.ReadTimeout)
+	// A quarter of the readers is left for reads that are not heavy.
+	s.reads = newGate(db.readers()*3/4, o.ReadShare, o.ReadWait)
 	days, err := db.days(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list days: %w", err)
@@ -195,7 +221,7 @@ func open(ctx context.Context, db database, dialect query.Dialect, o Options) (_
 	if err := s.loadOnline(ctx); err != nil {
 		return nil, err
 	}
-	background, stop := context.WithCancel(context.WithoutCancel(ctx))
+	background, stop := context.WithCancel(patiently(context.WithoutCancel(ctx)))
 	s.stop = stop
 	for n := range db.lanes() {
 		l := &lane{s: s, n: n, jobs: make(chan *job, 256)}
@@ -386,6 +412,8 @@ func (s *Store) kind(err error, doing string) error {
 		return nil
 	case errors.As(err, &f), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err
+	case s.db.interrupted(err):
+		return fmt.Errorf("%s: %w: %w", doing, context.DeadlineExceeded, err)
 	case s.db.retryable(err), s.db.unavailable(err):
 		return &fault.Error{Kind: fault.Unavailable, Msg: "the store is not available, try again", Err: fmt.Errorf("%s: %w", doing, err)}
 	default:

@@ -109,7 +109,7 @@ func (s *Store) StoredBytes(ctx context.Context, projectID int64) (int64, error)
 }
 
 func (s *Store) readStored(ctx context.Context, projectID int64) (n int64, err error) {
-	if _, err := one(ctx, s.db, `SELECT CAST(coalesce(sum(n), 0) AS bigint) FROM stored WHERE project_id = $1`, []any{projectID}, &n); err != nil {
+	if _, err := one(ctx, s.db.quick(), `SELECT CAST(coalesce(sum(n), 0) AS bigint) FROM stored WHERE project_id = $1`, []any{projectID}, &n); err != nil {
 		return 0, s.kind(err, "read stored bytes")
 	}
 	s.usage.mu.Lock()

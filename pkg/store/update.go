@@ -46,7 +46,7 @@ func (s *Store) Update(ctx context.Context, projectID int64, u event.Update) (pe
 // that lanes store at the same time do not see each other; whichever is stored last comes here
 // and sees both.
 func (s *Store) catchUp(ctx context.Context, project int64, id uuid.UUID) (applied bool, err error) {
-	if _, err := s.find(ctx, s.db, project, id); err != nil {
+	if _, err := s.find(ctx, s.db.quick(), project, id); err != nil {
 		if fault.Of(err) == fault.NotFound {
 			err = nil
 		}

@@ -1,0 +1,153 @@
+package store
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/spangrove/spangrove/pkg/fault"
+)
+
+// gate shares the connections for heavy reads (searches, charts, results of runs) among projects: no
+// project has more than its share, and what is free goes to the waiting project that has the least.
+type gate struct {
+	mu      sync.Mutex
+	free    int
+	share   int           // connections that one project may have
+	wait    time.Duration // longest wait for them
+	waiters int           // requests of one project that may wait
+	used    map[int64]int
+	queue   []*waiter // in the order of arrival
+}
+
+type waiter struct {
+	project int64
+	n       int
+	ready   chan struct{} // closed when it has them
+}
+
+// maxWaiters is how many heavy reads of one project may wait.
+const maxWaiters = 64
+
+func newGate(connections, share int, wait time.Duration) *gate {
+	return &gate{free: connections, share: min(share, connections), wait: wait, waiters: maxWaiters, used: map[int64]int{}}
+}
+
+// enter takes n connections for a read of a project, at most its whole share. release gives them
+// back. fault.Limited if too many wait already, or for too long.
+func (g *gate) enter(ctx context.Context, project int64, n int) (release func(), err error) {
+	n = min(n, g.share)
+	g.mu.Lock()
+	if g.fits(project, n) && !slices.ContainsFunc(g.queue, func(w *waiter) bool { return w.project == project }) {
+		g.take(project, n)
+		g.mu.Unlock()
+		return g.releaser(project, n), nil
+	}
+	waiting := 0
+	for _, w := range g.queue {
+		if w.project == project {
+			waiting++
+		}
+	}
+	if waiting >= g.waiters {
+		g.mu.Unlock()
+		return nil, errManyReads
+	}
+	w := &waiter{project, n, make(chan struct{})}
+	g.queue = append(g.queue, w)
+	g.mu.Unlock()
+	timer := time.NewTimer(g.wait)
+	defer timer.Stop()
+	select {
+	case <-w.ready:
+		return g.releaser(project, n), nil
+	case <-ctx.Done():
+		err = ctx.Err()
+	case <-timer.C:
+		err = errManyReads
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if i := slices.Index(g.queue, w); i >= 0 {
+		g.queue = slices.Delete(g.queue, i, i+1)
+	} else { // it got them meanwhile
+		g.give(project, n)
+	}
+	return nil, err
+}
+
+var errManyReads = &fault.Error{Kind: fault.Limited, Msg: "too many searches of this project run at once, try again", RetryAfter: 2 * time.Second}
+
+func (g *gate) fits(project int64, n int) bool { return g.free >= n && g.used[project]+n <= g.share }
+
+func (g *gate) take(project int64, n int) {
+	g.free -= n
+	g.used[project] += n
+}
+
+func (g *gate) releaser(project int64, n int) func() {
+	return sync.OnceFunc(func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.give(project, n)
+	})
+}
+
+// give puts connections back and hands what is free to those who wait.
+func (g *gate) give(project int64, n int) {
+	g.free += n
+	if g.used[project] -= n; g.used[project] == 0 {
+		delete(g.used, project)
+	}
+	for {
+		next := -1
+		for i, w := range g.queue {
+			if g.fits(w.project, w.n) && (next < 0 || g.used[w.project] < g.used[g.queue[next].project]) {
+				next = i
+			}
+		}
+		if next < 0 {
+			return
+		}
+		w := g.queue[next]
+		g.queue = slices.Delete(g.queue, next, next+1)
+		g.take(w.project, w.n)
+		close(w.ready)
+	}
+}
+
+// heavyRead begins a heavy read of a project with n connections, within the time that a read may
+// take. end ends it.
+func (s *Store) heavyRead(ctx context.Context, project int64, n int) (_ context.Context, end func(), err error) {
+	release, err := s.reads.enter(ctx, project, n)
+	if err != nil {
+		return ctx, nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.options.ReadTimeout)
+	return ctx, func() { cancel(); release() }, nil
+}
+
+// patient marks a context whose reads may take any time: work in the background.
+type patient struct{}
+
+func patiently(ctx context.Context) context.Context { return context.WithValue(ctx, patient{}, true) }
+
+// readContext bounds one reading statement.
+func readContext(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+	if limit == 0 || ctx.Value(patient{}) != nil {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, limit)
+}
+
+// timedRows ends the time of its statement when it is closed.
+type timedRows struct {
+	rows
+	cancel context.CancelFunc
+}
+
+func (r timedRows) Close() {
+	r.rows.Close()
+	r.cancel()
+}
