@@ -42,6 +42,9 @@ type Correction struct {
 	// Known is what other events know of the call that e stands for. It fills what e lacks, and
 	// metadata.from_duplicates lists those fields.
 	Known Known
+	// SessionError is the error of a session's first failed root, nil for none. It becomes that of
+	// the session event, if that has none of its own.
+	SessionError *string
 }
 
 // Correct makes of e, as its sender told it, what stands in the tree, and Restore the opposite.
@@ -49,6 +52,9 @@ type Correction struct {
 // An update or a repeat of a corrected event changes it as its sender told it: the order in
 // which changes and corrections come says nothing about the outcome.
 func (e *Event) Correct(c Correction) {
+	if c.SessionError != nil && e.Error == nil && e.IsSession() {
+		e.Error, e.DerivedError = c.SessionError, true
+	}
 	if e.Type != TypeModel {
 		return
 	}
@@ -79,6 +85,9 @@ func (e *Event) Restore() {
 		e.Metadata = dropMembers(e.Metadata, func(k string, _ json.RawMessage) bool { return k == DuplicateKey })
 	}
 	e.dropKnown()
+	if e.DerivedError {
+		e.Error, e.DerivedError = nil, false
+	}
 }
 
 // AsTold gives e as its sender told it.
@@ -101,6 +110,9 @@ func (e *Event) corrections() Correction {
 	c := Correction{Wrapper: e.Wrapper, Known: e.filledIn()}
 	if e.Duplicate {
 		c.DuplicateOf = e.DuplicateOf()
+	}
+	if e.DerivedError {
+		c.SessionError = e.Error
 	}
 	return c
 }

@@ -110,6 +110,9 @@ type Event struct {
 	// Started marks a session event that comes from a session start: repeated, it merges
 	// metadata and user properties instead of only filling what is empty.
 	Started bool
+	// DerivedError says that Error, of a session event, is that of its session's first failed root.
+	// It is read back.
+	DerivedError bool
 	// DefaultTime says that Start was not given by the sender.
 	DefaultTime bool
 	// StartGiven says that the sender gave Start, which may then be 0. Complete clears it.

@@ -86,6 +86,9 @@ func (e *Event) Repeat(now *Event) bool {
 	if correction.DuplicateOf == uuid.Nil {
 		correction.DuplicateOf = also.DuplicateOf
 	}
+	if correction.SessionError == nil {
+		correction.SessionError = also.SessionError
+	}
 	e.Restore()
 	sent := *now
 	sent.Restore()
@@ -166,5 +169,5 @@ func sameText(a, b *Event) bool {
 		string(a.Outputs) == string(b.Outputs) && string(a.Config) == string(b.Config) &&
 		string(a.Metrics) == string(b.Metrics) && string(a.Feedback) == string(b.Feedback) &&
 		string(a.ChildrenIDs) == string(b.ChildrenIDs) && a.Name == b.Name && a.Source == b.Source &&
-		(a.Error == nil) == (b.Error == nil)
+		(a.Error == nil) == (b.Error == nil) && a.DerivedError == b.DerivedError
 }

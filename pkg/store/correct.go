@@ -81,6 +81,9 @@ func flagsOf(e *event.Event) (flags int) {
 	if e.Filled {
 		flags |= flagFilled
 	}
+	if e.DerivedError {
+		flags |= flagRootError
+	}
 	if e.Named {
 		flags |= flagNamed
 	}

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"math"
+	"slices"
 
 	"github.com/google/uuid"
 
@@ -81,11 +82,14 @@ func (w *writing) move(ctx context.Context, tx writeTx, t *traceRow) error {
 	w.s.aliases.note()
 	switch {
 	case d.state.fresh:
-		return w.insertOwn(ctx, tx, d)
+		err = w.insertOwn(ctx, tx, d)
 	case d.state.made != madeNot:
-		return w.follow(ctx, tx, d)
+		err = w.follow(ctx, tx, d)
 	}
-	return nil
+	if err != nil || !event0.DerivedError {
+		return err
+	}
+	return w.s.sessionError(ctx, tx, t.project, to)
 }
 
 // moveTrace takes the events of one trace out of the session that one of its spans had named,
@@ -139,6 +143,9 @@ func (w *writing) moveTrace(ctx context.Context, tx writeTx, t *traceRow) error 
 				return err
 			}
 		}
+	}
+	if slices.ContainsFunc(list, func(e *stored) bool { return e.Error != nil && e.ParentID == e.SessionID }) {
+		return w.s.sessionError(ctx, tx, t.project, to)
 	}
 	return nil
 }

@@ -29,6 +29,9 @@ const (
 	flagTools      = 1 << 15 // a model call of a trace, as its sender told it, with tools
 	flagMessages   = 1 << 16 // likewise, with messages
 	flagDuration   = 1 << 17 // somebody has given the duration
+	flagInputs     = 1 << 18 // it has inputs
+	flagOutputs    = 1 << 19 // it has outputs
+	flagRootError  = 1 << 20 // a session event whose error is that of its first failed root
 )
 
 // head is one row of table ev, and what the lane needs to know of the event besides.
@@ -212,8 +215,14 @@ func (h *head) derive() {
 		h.totals.n = 0
 		h.spill |= query.SpillRollup
 	}
-	if e.Error != nil && *e.Error != "" {
+	if e.Error != nil && *e.Error != "" && !e.DerivedError {
 		h.totals.errors = 1
+	}
+	if !rawjson.Empty(e.Inputs) {
+		h.spill |= flagInputs
+	}
+	if !rawjson.Empty(e.Outputs) {
+		h.spill |= flagOutputs
 	}
 	if !rawjson.Empty(e.Feedback) {
 		h.totals.feedback = 1

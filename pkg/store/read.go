@@ -53,6 +53,7 @@ func scanHead(scan func(...any) error) (*stored, error) {
 	e.DurationGiven = r.spill&flagDuration != 0
 	e.Fixed, e.Named = r.spill&flagFixed != 0, r.spill&flagNamed != 0
 	e.Wrapper, e.Duplicate, e.Filled = r.spill&flagWrapper != 0, r.spill&flagDuplicate != 0, r.spill&flagFilled != 0
+	e.DerivedError = r.spill&flagRootError != 0
 	return &r, nil
 }
 
@@ -234,7 +235,8 @@ func (s *Store) rolledUp(ctx context.Context, project int64, e event.Event, roll
 }
 
 // showRoots gives a session event without inputs those of its first root event, and without
-// outputs those of its last. Root events that are gone give nothing.
+// outputs those of its last; where that has none, those of the first or last step that has any,
+// roots before others. Root events that are gone give nothing.
 func (s *Store) showRoots(ctx context.Context, project int64, e *event.Event, roll *rollup, l *list) error {
 	var root event.Event
 	if rawjson.Empty(e.Inputs) && roll.rootDay != nil {
@@ -243,6 +245,13 @@ func (s *Store) showRoots(ctx context.Context, project int64, e *event.Event, ro
 			return err
 		}
 		e.Inputs = root.Inputs
+	}
+	if rawjson.Empty(e.Inputs) && roll.totals.n > 0 {
+		step, err := s.stepWith(ctx, project, e.ID, flagInputs, `start_ms, event_id`)
+		if err != nil {
+			return err
+		}
+		e.Inputs = step.Inputs
 	}
 	if rawjson.Empty(e.Outputs) && roll.lastDay != nil {
 		if root.ID != roll.lastID {
@@ -253,7 +262,28 @@ func (s *Store) showRoots(ctx context.Context, project int64, e *event.Event, ro
 		}
 		e.Outputs = root.Outputs
 	}
+	if rawjson.Empty(e.Outputs) && roll.totals.n > 0 {
+		step, err := s.stepWith(ctx, project, e.ID, flagOutputs, `end_ms DESC, event_id DESC`)
+		if err != nil {
+			return err
+		}
+		e.Outputs = step.Outputs
+	}
 	return nil
+}
+
+// stepWith reads the first event of a session in an order that has a flag, roots before others. It
+// is empty if there is none.
+func (s *Store) stepWith(ctx context.Context, project int64, session uuid.UUID, flag int, order string) (event.Event, error) {
+	var id uuid.UUID
+	var day int32
+	ok, err := one(ctx, s.db, fmt.Sprintf(`SELECT event_id, day FROM ev WHERE %s AND event_id <> $2 AND (spill & %d) <> 0
+		ORDER BY CASE WHEN parent_id IS NULL THEN 0 ELSE 1 END, %s LIMIT 1`, s.db.frag().bySession, flag, order),
+		[]any{project, s.db.id(session)}, scanID{&id}, &day)
+	if err != nil || !ok {
+		return event.Event{}, err
+	}
+	return s.root(ctx, project, day, id, nil)
 }
 
 // root reads a root event's payload: as the list has found it, else by its key.

@@ -91,7 +91,8 @@ func (s *Store) rewrite(ctx context.Context, tx writeTx, project int64, old *sto
 	if err := s.addTotals(ctx, tx, project, now.SessionID, after.totals.minus(before.totals), now.Start, now.End); err != nil {
 		return err
 	}
-	same := now.Start == old.Start && now.End == old.End && before.parent == after.parent && before.day == after.day && now.Name == old.Name && now.Source == old.Source
+	failed := !now.IsSession() && (before.parent == uuid.Nil || after.parent == uuid.Nil) && !sameError(old.Error, now.Error)
+	same := !failed && now.Start == old.Start && now.End == old.End && before.parent == after.parent && before.day == after.day && now.Name == old.Name && now.Source == old.Source
 	if now.IsSession() || same {
 		return nil
 	}
@@ -159,6 +160,14 @@ func (s *Store) recount(ctx context.Context, tx writeTx, project int64, session 
 		lastMS, orNull(lastID), lastDay); err != nil {
 		return err
 	}
+	if err := s.followEvents(ctx, tx, project, own, made, rank, first, from, to); err != nil {
+		return err
+	}
+	return s.sessionError(ctx, tx, project, session)
+}
+
+// followEvents brings a session event that follows its events up to them.
+func (s *Store) followEvents(ctx context.Context, tx writeTx, project int64, own *stored, made, rank int, first *float64, from, to float64) error {
 	if made == madeNot || (made == madeAll && first == nil) {
 		return nil
 	}

@@ -72,6 +72,9 @@ func (w *writing) puts(ctx context.Context, tx writeTx, puts []*put) error {
 				return fmt.Errorf("update session event: %w", err)
 			}
 		}
+		if err := w.fail(ctx, tx, d); err != nil {
+			return fmt.Errorf("update the error of a session event: %w", err)
+		}
 	}
 	for _, m := range moves { // last: they change the rows that follow works from
 		if err := w.move(ctx, tx, m); err != nil {

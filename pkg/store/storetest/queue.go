@@ -396,7 +396,7 @@ func queueFilters(e *env) {
 	e.ok(err)
 	e.equal("filling is no change of the queue", loaded, after)
 
-	own := e.createQueue(queue.Update{Filters: raw(`{"filterArray":[{"field":"project","operator":"is","value":"default"},{"field":"inputs.q","operator":"is","value":"deep"}]}`)}).ID
+	own := e.createQueue(queue.Update{Filters: raw(`{"filterArray":[{"field":"project","operator":"is","value":"default"},{"field":"inputs.q","operator":"is","value":"deep"},{"field":"event_type","operator":"is not","value":"session"}]}`)}).ID
 	deep := step("s", "deep", 11)
 	deep.Inputs = raw(`{"q":"deep"}`)
 	e.putEach(deep)

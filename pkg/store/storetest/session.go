@@ -3,6 +3,7 @@ package storetest
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -13,6 +14,8 @@ import (
 )
 
 var sessionTests = []test{
+	{"Session/shows the error of its failed root", sessionFails},
+	{"Session/shows the first inputs and the last outputs of its steps", sessionSays},
 	{"Session/costs in any order", costsAnyOrder},
 	{"Session/exists from its first event", firstEvent},
 	{"Session/made event follows its events", madeFollows},
@@ -300,4 +303,93 @@ func modelAsSession(e *env) {
 		e.equal("rows", 2, e.place.Count(e.T, `SELECT count(*) FROM ev`))
 		e.put(x)
 	}
+}
+
+// sessionFails: whatever the order, a session shows the error of the first of its failed roots, and
+// filters see it.
+func sessionFails(e *env) {
+	first, second, below1 := step("s", "first", 1), step("s", "second", 2), below("first", step("s", "below", 0))
+	first.Error, second.Error, below1.Error = pointer("one"), pointer("two"), pointer("inner")
+	sameByAnyOrder(e, id("s"), []event.Event{first, second, below1, step("s", "fine", 0)})
+	shown := func(session string) string {
+		if err := e.event(id(session)).Error; err != nil {
+			return *err
+		}
+		return ""
+	}
+	failed := func(text string) []string {
+		return e.found(e.filter("event_type", "is", "", `"session"`), e.filter("error", "contains", "", `"`+text+`"`))
+	}
+	e.equal("error", "one", shown("s"))
+	e.equal("found", []string{"fine"}, failed("one"))
+	e.equal("not found", 0, len(failed("two")))
+	e.ok(e.s.DeleteEvent(e.ctx, e.project, first.ID)) // what is below is a root no more than before
+	e.equal("of the next", "two", shown("s"))
+	e.equal("found then", []string{"fine"}, failed("two"))
+	e.ok(e.s.DeleteEvent(e.ctx, e.project, second.ID))
+	e.equal("of none", "", shown("s"))
+
+	// A session that was started shows it, too, unless its sender says an error of its own.
+	own := start("own", "own", 0, 10)
+	late := step("own", "late", 1)
+	late.Error = pointer("of the root")
+	e.put(own)
+	e.put(late)
+	e.equal("started", "of the root", shown("own"))
+	e.update(event.Update{EventID: id("own"), Metadata: text(`{"k":1}`)})
+	e.equal("updated", "of the root", shown("own"))
+	own.Error = pointer("of the sender")
+	e.put(own)
+	e.equal("said", "of the sender", shown("own"))
+	e.ok(e.s.DeleteEvent(e.ctx, e.project, late.ID))
+	e.equal("said, without the root", "of the sender", shown("own"))
+
+	// The copy of a span that had not ended knows no error yet.
+	open := traced("t", "open", step("open", "open", 0))
+	done := open
+	open.Unfinished, done.Error = true, pointer("at the end")
+	e.put(open)
+	e.equal("open", "", shown("open"))
+	e.put(done)
+	e.equal("done", "at the end", shown("open"))
+}
+
+// sessionSays: roots come before other steps, and what a session says itself before them.
+func sessionSays(e *env) {
+	root := step("s", "root", 0)
+	a, b, c := below("root", step("s", "a", 1)), below("root", step("s", "b", 2)), below("root", step("s", "c", 3))
+	a.Outputs = text(`"of a"`)
+	b.Inputs, b.Outputs = text(`{"q":"of b"}`), text(`"of b"`)
+	c.Inputs = text(`{"q":"of c"}`)
+	sameByAnyOrder(e, id("s"), []event.Event{root, a, b, c})
+	shows := func(what, inputs, outputs string) {
+		e.Helper()
+		x := e.event(id("s"))
+		e.equal(what, []string{inputs, outputs}, []string{string(x.Inputs), string(x.Outputs)})
+		session := e.filter("event_type", "is", "", `"session"`)
+		for field, text := range map[string]string{"inputs": inputs, "outputs": outputs} {
+			if text == "" {
+				e.equal(what+": no "+field, 0, len(e.found(session, e.filter(field, "exists", "", ``))))
+				continue
+			}
+			for _, other := range []string{"of a", "of b", "of c", "of late"} {
+				want := 0
+				if strings.Contains(text, other) {
+					want = 1
+				}
+				e.equal(what+": "+field+" "+other, want, len(e.found(session, e.filter(field, "contains", "", `"`+other+`"`))))
+			}
+		}
+	}
+	shows("steps", `{"q":"of b"}`, `"of b"`)
+	late := step("s", "late", 9)
+	late.Inputs, late.Outputs = text(`{"q":"of late"}`), text(`"of late"`)
+	e.put(late)
+	shows("a later root", `{"q":"of late"}`, `"of late"`)
+	for _, gone := range []event.Event{late, b} {
+		e.ok(e.s.DeleteEvent(e.ctx, e.project, gone.ID))
+	}
+	shows("without them", `{"q":"of c"}`, `"of a"`)
+	e.update(event.Update{EventID: a.ID, Inputs: text(`{"q":"of a"}`)})
+	shows("an update", `{"q":"of a"}`, `"of a"`)
 }
