@@ -323,7 +323,9 @@ func (s *EventService) Search(ctx context.Context, q EventQuery) (*List[Event], 
 
 // Export is Search, in which a limit over 1000 means 1000.
 func (s *EventService) Export(ctx context.Context, q EventQuery) (*List[Event], error) {
-	return events[Event](ctx, s.c, "/v1/events/export", q.wire())
+	body := q.wire()
+	body.Project = q.Project
+	return events[Event](ctx, s.c, "/v1/events/export", body)
 }
 
 func events[T any](ctx context.Context, c *Client, path string, q wireQuery) (*List[T], error) {

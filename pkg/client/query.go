@@ -77,7 +77,9 @@ type EventQuery struct {
 	// always shown.
 	Projections []string
 	RunID       string // only events of this experiment run
-	Page               // at most 1000 a page
+	// Project is told in an export, for the record: the key decides.
+	Project string
+	Page    // at most 1000 a page
 }
 
 // wireQuery is a query as the API has it.
@@ -88,8 +90,9 @@ type wireQuery struct {
 	RunID       string   `json:"evaluation_id,omitempty"`
 	Limit       int      `json:"limit,omitempty"`
 	Page        int      `json:"page,omitempty"`
+	Project     string   `json:"project,omitempty"`
 }
 
 func (q *EventQuery) wire() wireQuery {
-	return wireQuery{q.Filters, q.DateRange.wire(), q.Projections, q.RunID, q.Limit, q.Page.Page}
+	return wireQuery{q.Filters, q.DateRange.wire(), q.Projections, q.RunID, q.Limit, q.Page.Page, ""}
 }

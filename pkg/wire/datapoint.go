@@ -144,10 +144,7 @@ func DecodeDatapointBatch(body []byte, now time.Time) (*DatapointBatch, error) {
 		return b, nil
 	}
 	b.Events = uniqueIDs(append(b.Events, checked...))
-	switch {
-	case len(b.Events) == 0:
-		return nil, fault.InvalidField("events", "name at least one event, or set selectAll")
-	case len(b.Events) > dataset.MaxRows:
+	if len(b.Events) > dataset.MaxRows {
 		return nil, fault.InvalidField("events", "are more than %d", dataset.MaxRows)
 	}
 	return b, nil
