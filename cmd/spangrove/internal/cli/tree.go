@@ -45,6 +45,7 @@ func (a *app) sessionTree() *cobra.Command {
 			return t.write(a.output)
 		})
 	cmd.Long = "Each event has a line: its type and name, how long it took, its tokens, what it cost in US dollars, and its error. " +
+		"An event that repeats another one's model call is marked as a duplicate, and its tokens and cost are left out. " +
 		"The id may be that of any event; then the tree is what is below it."
 	cmd.Flags().IntVar(&depth, "depth", 0, "draw at most this many `LEVELS` below the first; 0 is all")
 	return cmd
@@ -60,6 +61,11 @@ func drawTree(t *table, event json.RawMessage, head, rest string, levels int) {
 			step += " (" + text + ")"
 		}
 	}
+	used, paid := tokens(event), cost(event)
+	if !rawjson.Null(rawjson.Path(event, "metadata", "duplicate_of")) { // another event stands for the call
+		step += " (duplicate)"
+		used, paid = cell(nil), cell(nil)
+	}
 	var children []json.RawMessage
 	for _, child := range rawjson.Array(rawjson.Get(event, "children")) {
 		children = append(children, child)
@@ -68,7 +74,7 @@ func drawTree(t *table, event json.RawMessage, head, rest string, levels int) {
 		step += " … " + strconv.Itoa(below(event)) + " below"
 		children = nil
 	}
-	t.rows = append(t.rows, []string{head + step, clean(span(rawjson.Get(event, "duration"))), tokens(event), cost(event), cell(rawjson.Get(event, "error"))})
+	t.rows = append(t.rows, []string{head + step, clean(span(rawjson.Get(event, "duration"))), used, paid, cell(rawjson.Get(event, "error"))})
 	for i, child := range children {
 		if i == len(children)-1 {
 			drawTree(t, child, rest+"└─ ", rest+"   ", levels-1)
