@@ -32,6 +32,8 @@ type program struct {
 	tree string
 	// facts are those in which this program differs from calls.
 	facts map[string]facts
+	// calls are the model calls it makes, nil for those of all programs.
+	calls []modelCall
 	// The session's totals.
 	prompt, completion int
 }
@@ -40,6 +42,15 @@ func instrumented(venv, name string) func(*testing.T) []string {
 	return func(t *testing.T) []string {
 		return []string{filepath.Join(sdkDir(t), venv, "bin", "python"),
 			filepath.Join(harness.Root(t), "e2e", "sdk", "python", "instrumented.py"), name}
+	}
+}
+
+// anthropicClient is a program of the client of Anthropic, which an instrumentation watches beside
+// the client itself.
+func anthropicClient(name string) func(*testing.T) []string {
+	return func(t *testing.T) []string {
+		return []string{filepath.Join(sdkDir(t), "venv-anthropic", "bin", "python"),
+			filepath.Join(harness.Root(t), "e2e", "sdk", "python", "anthropic_calls.py"), name}
 	}
 }
 
@@ -80,7 +91,7 @@ func (p *program) run(t *testing.T, srv *harness.Server, model string) string {
 	argv := p.argv(t)
 	env := append(os.Environ(),
 		"PYTHONDONTWRITEBYTECODE=1",
-		"OPENAI_BASE_URL="+model+"/v1", "OPENAI_API_KEY=sk-none",
+		"OPENAI_BASE_URL="+model+"/v1", "OPENAI_API_KEY=sk-none", "ANTHROPIC_BASE_URL="+model, "ANTHROPIC_API_KEY=sk-none",
 		"OTEL_SERVICE_NAME=program",
 		"OTEL_EXPORTER_OTLP_ENDPOINT="+p.endpoint(srv),
 		"OTEL_EXPORTER_OTLP_PROTOCOL="+p.protocol,
@@ -121,11 +132,18 @@ func (p *program) check(t *testing.T, srv *harness.Server, trace string) {
 	want.check(t, "session", session)
 	var models []harness.Event
 	for _, ev := range walked {
-		if ev["event_type"] == "model" {
+		if ev["event_type"] == "model" && at(ev, "metadata.duplicate_of") == nil {
 			models = append(models, ev)
 		}
 	}
-	for i, c := range calls {
+	made := calls
+	if p.calls != nil {
+		made = p.calls
+	}
+	if n, want := fmt.Sprint(at(session, "metadata.num_model_events")), fmt.Sprint(len(models)); n != want {
+		t.Errorf("num_model_events is %s, want %s", n, want)
+	}
+	for i, c := range made {
 		if i < len(models) {
 			c.facts.with(p.facts["all"]).with(p.facts[c.name]).check(t, c.name, models[i])
 		}
@@ -227,7 +245,7 @@ func plain(t *testing.T, v any) any {
 func sameCalls(v any) any {
 	switch v := v.(type) {
 	case string:
-		if strings.HasPrefix(v, "call_") {
+		if strings.HasPrefix(v, "call_") || strings.HasPrefix(v, "toolu_") {
 			return "call"
 		}
 	case []any:

@@ -27,13 +27,16 @@ func toolHistory(name string, call message) []message {
 	}
 }
 
+// modelCall is a model call of a program and what must be shown of it.
+type modelCall struct {
+	name  string
+	facts facts
+}
+
 // calls are the model calls of every program, in their order, with what any
 // instrumentation must show of them. openai_calls.py and vercel.mjs make them,
 // package fakeopenai answers.
-var calls = []struct {
-	name  string
-	facts facts
-}{
+var calls = []modelCall{
 	{"chat", facts{
 		"config.model": "gpt-4o-mini-2024-07-18", "config.provider": "openai",
 		"config.temperature": 0.2, "config.max_tokens": 50,
@@ -87,6 +90,32 @@ var calls = []struct {
 		"outputs.role": "assistant", "outputs.content": "Lisbon.", "error": nil,
 		"metadata.prompt_tokens": 15, "metadata.completion_tokens": 1, "metadata.total_tokens": 16,
 		"metadata.cache_read_input_tokens": 2,
+	}},
+}
+
+// anthropicCalls are those of anthropic_calls.py.
+var anthropicCalls = []modelCall{
+	{"chat", facts{
+		"config.model": "claude-opus-4-8",
+		"inputs.chat_history": []message{
+			{"role": "system", "content": "You are terse."},
+			{"role": "user", "content": "What is the capital of Portugal?"},
+		},
+		"outputs.role": "assistant", "outputs.content": "Lisbon.", "error": nil,
+		"metadata.prompt_tokens": 15, "metadata.completion_tokens": 1, "metadata.total_tokens": 16,
+	}},
+	{"stream", facts{
+		"inputs.chat_history": []message{{"role": "user", "content": "Count to three."}},
+		"outputs.content":     "One, two, three.", "error": nil, "metadata.prompt_tokens": 6,
+	}},
+	{"tool call", facts{
+		"inputs.chat_history":       []message{{"role": "user", "content": "What is the weather in Oslo?"}},
+		"outputs.tool_calls.0.name": "get_weather", "config.tools.0.name": "get_weather",
+		"metadata.prompt_tokens": 9, "metadata.completion_tokens": 7,
+	}},
+	{"tool answer", facts{
+		"outputs.content": "The tool says: 21 degrees in Oslo", "outputs.tool_calls": nil, "error": nil,
+		"metadata.prompt_tokens": 19, "metadata.completion_tokens": 7,
 	}},
 }
 
@@ -240,5 +269,37 @@ var programs = []program{
 			"error":      {"error": "You exceeded your current quota."},
 			"embeddings": {"inputs.texts": nil}, // it does not send them
 		},
+	},
+	{
+		name: "Anthropic's client and OpenInference", argv: anthropicClient("openinference"), calls: anthropicCalls,
+		protocol: "http/protobuf", endpoint: otlpPort, prompt: 49, completion: 18,
+		tree: `chain program
+	chain ask
+		model messages.create
+			chain anthropic.messages.create
+	chain ask streaming
+		model messages.create
+			chain anthropic.messages.create
+	chain ask with tool
+		model messages.create
+			chain anthropic.messages.create
+		model messages.create
+			chain anthropic.messages.create`,
+	},
+	{
+		name: "Anthropic's client and OpenLLMetry", argv: anthropicClient("openllmetry"), calls: anthropicCalls,
+		protocol: "http/protobuf", endpoint: otlpPort, prompt: 49, completion: 21, // it counts those of the stream twice
+		tree: `chain program
+	chain ask
+		model anthropic.chat
+		model anthropic.messages.create
+	chain ask streaming
+		model anthropic.chat
+		model anthropic.messages.create
+	chain ask with tool
+		model anthropic.chat
+		model anthropic.messages.create
+		model anthropic.chat
+		model anthropic.messages.create`,
 	},
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs the pinned SDKs into DIR/venv, DIR/venv-older, DIR/venv-openai-v2, DIR/node
-# and DIR/vercel, and what tests the API into DIR/venv-schemathesis, all outside the
+# Installs the pinned SDKs into DIR/venv, DIR/venv-older, DIR/venv-openai-v2,
+# DIR/venv-anthropic, DIR/node and DIR/vercel, and what tests the API into DIR/venv-schemathesis, all outside the
 # work tree.
 # What is there already is kept, if it was installed from the same pins.
 #
@@ -35,6 +35,7 @@ node() {
 python venv requirements.txt
 python venv-older requirements-older.txt
 python venv-openai-v2 requirements-openai-v2.txt
+python venv-anthropic requirements-anthropic.txt
 python venv-schemathesis requirements-schemathesis.txt
 node node
 node vercel
