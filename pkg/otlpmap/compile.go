@@ -108,7 +108,9 @@ func init() {
 	conversationID = at("gen_ai.conversation.id")
 	callerMetadata = at("metadata")
 	toolCallID = at("gen_ai.tool.call.id")
-	errorType, nativeErrorType = at("error.type"), at("honeyhive_error_type")
+	for _, name := range keptNames {
+		keptSlots = append(keptSlots, at(name))
+	}
 	genAISystems = []slot{at("gen_ai.system"), at("gen_ai.provider.name")}
 	observationLevel, observationMessage = at("langfuse.observation.level"), compiled.slot("langfuse.observation.status_message", langfuse)
 	systemName = []slot{at("gen_ai.system")}
@@ -122,9 +124,8 @@ var (
 	inputValue, rawOutput slot
 	conversationID        slot
 	toolCallID            slot
-	// The type of an error, as OpenTelemetry and as HoneyHive's SDK name it.
-	errorType, nativeErrorType slot
-	genAISystems               []slot
+	keptSlots             []slot // of keptNames
+	genAISystems          []slot
 	// Langfuse's level of an observation and what it says of a failure.
 	observationLevel, observationMessage slot
 	spanType, pendingParent              slot // Logfire: see pending

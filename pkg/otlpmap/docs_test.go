@@ -45,7 +45,7 @@ all rules run, in the order given here, and each fills only what is still empty.
 **Nothing is lost.** An attribute that no rule places, or whose value cannot be read, stays in ` + "`metadata`" + ` under its
 own name, as one literal key, and with its own type: ` + "`test.unique_id` is `metadata[\"test.unique_id\"]`, and a filter\non `metadata.test.unique_id`" + ` finds it. Only where ` + "`metadata`" + ` has a member of that name already, or the name is one that this service writes itself
 (%s), it stays in
-` + "`metadata.attributes.<name>`" + `. %s stay under their own names beside ` + "`metadata.error_type`" + `.
+` + "`metadata.attributes.<name>`" + `. %s stay under their own names, besides the fields that they fill.
 An attribute that only repeats what the event has already (a raw request beside the messages made of it) is dropped when
 every text and number of it is in the event, and of a conversation that came with ids, times and other wrapping only these stay; of a JSON object only the members stay that say something new. Span events that are not read are in
 ` + "`metadata.span_events`" + `, links in ` + "`metadata.links`" + `. The span's ids, name, kind and scope are in ` + "`metadata.trace_id`, `span_id`,\n`parent_span_id`, `span_name`, `otel_kind` and `scope`; `metadata.instrumentor`" + ` names the naming scheme.
@@ -146,7 +146,7 @@ a session key on one of its records does.
 
 func printDocs() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, docHead, code(slices.Sorted(maps.Keys(reservedKeys)), ", "), code([]string{"error.type", "honeyhive_error_type"}, " and "))
+	fmt.Fprintf(&b, docHead, code(slices.Sorted(maps.Keys(reservedKeys)), ", "), code(keptNames, ", "))
 	b.WriteString("## Naming schemes\n\n| Scheme | Checked against | Scopes |\n|---|---|---|\n")
 	for _, c := range conventions {
 		fmt.Fprintf(&b, "| %s | %s | %s |\n", c.name, c.version, code(c.scopes, ", "))

@@ -1,6 +1,7 @@
 package otlpmap
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/spangrove/spangrove/pkg/event"
@@ -97,9 +98,12 @@ func (b *build) attributes() {
 	b.mark(t.field)
 }
 
-// keptAsWell reports whether the attribute in a slot stays under its own name even though a
-// field has its value: clients of HoneyHive look for these in both places.
-func keptAsWell(i slot) bool { return i >= 0 && (i == errorType || i == nativeErrorType) }
+// keptNames are the attributes that stay under their own names even though a field has their
+// value: clients of HoneyHive look for these in both places.
+var keptNames = []string{"error.type", "error.message", "honeyhive_error_type"}
+
+// keptAsWell reports whether a slot is that of one of keptNames.
+func keptAsWell(i slot) bool { return slices.Contains(keptSlots, i) }
 
 // ownMember gives the attribute key a place as a member of metadata: the half of metadata, and
 // the name it is written under. It returns false if metadata has that member, or if the name is

@@ -329,13 +329,13 @@ func TestLeftoverNames(t *testing.T) {
 	td, s := oneSpan(map[string]any{
 		"test.unique_id": "u1", "other.name": "own", "n": 2.0, "level": "gold", "system": "linux", "run_id": "r",
 		"trace_id": "mine", "resource": "r", "duplicate_of": "x", "aggregate_usage": 1, "logs": "l", "truncated": true, "num": nan(),
-		"error.type": "TimeoutError", "honeyhive_error_type": "Slow", "a\x00b": 1,
+		"error.type": "TimeoutError", "honeyhive_error_type": "Slow", "error.message": "too slow", "a\x00b": 1,
 	})
 	s.Attributes().PutStr("gen_ai.conversation.id", "c")
 	e := mapOne(t, td)
 	for key, want := range map[string]string{
 		"test.unique_id": `"u1"`, "other.name": `"own"`, "n": "2.0", "level": `"gold"`, "system": `"linux"`, "run_id": `"r"`,
-		"error.type": `"TimeoutError"`, "honeyhive_error_type": `"Slow"`, "error_type": `"Slow"`, "num": `"NaN"`, "a\ufffdb": "1",
+		"error.type": `"TimeoutError"`, "honeyhive_error_type": `"Slow"`, "error.message": `"too slow"`, "error_type": `"Slow"`, "num": `"NaN"`, "a\ufffdb": "1",
 		"attributes": `{"aggregate_usage":1,"duplicate_of":"x","logs":"l","resource":"r","trace_id":"mine","truncated":true}`,
 	} {
 		if got := string(rawjson.Get(rawjson.Concat(e.Metadata, e.ColdMetadata), key)); got != want {
