@@ -4,6 +4,9 @@ import "net/http"
 
 func chat(w http.ResponseWriter, req *request) {
 	a := reply(req.Messages, req.Tools, req.ResponseFormat.JSONSchema.Schema)
+	if req.Model == FixedModel && a.tool == "" && req.ResponseFormat.JSONSchema.Schema.Properties == nil {
+		a.text, a.completion = FixedAnswer, words(FixedAnswer)
+	}
 	head := func(kind string) object {
 		return object{"id": "chatcmpl-" + req.id, "object": kind, "created": Created, "model": req.Model + "-2024-07-18",
 			"system_fingerprint": "fp_fake", "service_tier": "default"}

@@ -15,6 +15,12 @@ const BrokenModel = "broken"
 // BrokenMessage is that error's message.
 const BrokenMessage = "You exceeded your current quota."
 
+// FixedModel answers every conversation with FixedAnswer: HoneyHive's own tests expect that of it.
+const (
+	FixedModel  = "deterministic/default/default"
+	FixedAnswer = "This is a mock explanation. Rating: [[5]]"
+)
+
 // Created is when every answer was made, Unix seconds.
 const Created = 1790000000
 

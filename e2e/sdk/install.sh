@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Installs the pinned SDKs into DIR/venv, DIR/venv-older, DIR/venv-openai-v2,
-# DIR/venv-anthropic, DIR/node and DIR/vercel, and what tests the API into DIR/venv-schemathesis, all outside the
-# work tree.
+# DIR/venv-anthropic, DIR/node and DIR/vercel, what tests the API into
+# DIR/venv-schemathesis, and HoneyHive's own integration tests into
+# DIR/honeyhive-source and DIR/venv-suite, all outside the work tree.
 # What is there already is kept, if it was installed from the same pins.
 #
 #   e2e/sdk/install.sh DIR
@@ -32,11 +33,25 @@ node() {
   cp "$here/$1/package-lock.json" "$dir/$1/installed.json"
 }
 
+# source_of VENV FILE FOLDER: the one source distribution that the file names, unpacked.
+source_of() {
+  same "$here/python/$2" "$dir/$3/installed.txt" && return
+  rm -rf "$dir/$3" "$dir/$3.download"
+  "$dir/$1/bin/pip" download --quiet --disable-pip-version-check --no-deps --no-binary honeyhive \
+    --require-hashes --dest "$dir/$3.download" --requirement "$here/python/$2"
+  mkdir "$dir/$3"
+  tar -xzf "$dir/$3.download"/*.tar.gz -C "$dir/$3" --strip-components=1
+  rm -r "$dir/$3.download"
+  cp "$here/python/$2" "$dir/$3/installed.txt"
+}
+
 python venv requirements.txt
 python venv-older requirements-older.txt
 python venv-openai-v2 requirements-openai-v2.txt
 python venv-anthropic requirements-anthropic.txt
 python venv-schemathesis requirements-schemathesis.txt
+python venv-suite requirements-suite.txt
+source_of venv-suite suite-source.txt honeyhive-source
 node node
 node vercel
 # Modules are looked up beside the file that imports them, so this one must stand there.
