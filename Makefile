@@ -30,7 +30,7 @@ sdk-test: build ## only the published SDKs, on both databases
 	e2e/sdk/install.sh $(SDK)
 	$(BIN)/spangrove evaluators install --dir $(SDK)/evaluators
 	SPANGROVE_E2E=1 SPANGROVE_E2E_SDK=$(SDK) SPANGROVE_E2E_BINARY=$(CURDIR)/$(BIN)/spangrove SPANGROVE_TEST_PYTHON_GUEST=$(SDK)/evaluators \
-		e2e/with-postgres.sh go test -count=1 -timeout 30m -v -run 'SDK|Readme|Instrumentations' ./e2e
+		e2e/with-postgres.sh go test -count=1 -timeout 30m -v -run 'SDK|Readme|Instrumentations|HoneyHiveSuite' ./e2e
 
 api-test: build ## requests made up from openapi.yaml, on both databases
 	e2e/sdk/install.sh $(SDK)
