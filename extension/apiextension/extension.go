@@ -45,6 +45,7 @@ type apiStore interface {
 	httpapi.Projects
 	httpapi.Keys
 	httpapi.Limits
+	httpapi.Audit
 	mount.Projects
 	mount.SessionReader
 }
@@ -127,7 +128,7 @@ func (e *apiExtension) Start(ctx context.Context, host component.Host) error {
 		}
 		providers, _ = evaluator.(httpapi.Providers)
 	}
-	api := httpapi.New(httpapi.Deps{Reader: s, Writer: s, Configurations: s, Datasets: s, Datapoints: s, Tools: s, Charts: s, Queues: s, Metrics: s, Evaluations: s, Backfills: s, Runs: s, RunScores: s, Schemas: s, Projects: s, Keys: s, Limits: s, Evaluate: evaluator, Providers: providers, DefaultProject: s.DefaultProject, ReadBody: e.readBody, Logger: e.set.Logger})
+	api := httpapi.New(httpapi.Deps{Reader: s, Writer: s, Configurations: s, Datasets: s, Datapoints: s, Tools: s, Charts: s, Queues: s, Metrics: s, Evaluations: s, Backfills: s, Runs: s, RunScores: s, Schemas: s, Projects: s, Keys: s, Limits: s, Audit: s, Evaluate: evaluator, Providers: providers, DefaultProject: s.DefaultProject, ReadBody: e.readBody, Logger: e.set.Logger})
 	if err := e.serveAPI(api.Routes()); err != nil {
 		return err
 	}

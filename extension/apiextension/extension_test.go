@@ -23,6 +23,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"go.uber.org/goleak"
 
+	"github.com/spangrove/spangrove/pkg/audit"
 	"github.com/spangrove/spangrove/pkg/evaluate"
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/fault"
@@ -48,6 +49,8 @@ func (fakeStore) DefaultProject(context.Context) (project.Project, error) {
 func (fakeStore) DeleteSession(context.Context, int64, uuid.UUID) error {
 	return fault.New(fault.NotFound, "no such session")
 }
+
+func (fakeStore) RecordAudit(context.Context, audit.Entry) {}
 
 type storeExtension struct {
 	component.Component

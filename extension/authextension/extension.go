@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"go.opentelemetry.io/collector/extension/extensionauth"
 	"go.opentelemetry.io/collector/extension/extensioncapabilities"
 
+	"github.com/spangrove/spangrove/pkg/audit"
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/fault/verdict"
 	"github.com/spangrove/spangrove/pkg/limit"
@@ -39,6 +41,8 @@ type keyStore interface {
 	KeysRevision() uint64
 	// DefaultLimits gives the limits of projects that set none of their own.
 	DefaultLimits() project.Bounds
+	// RecordAudit adds an entry to the audit log; one of a failure writes nothing now.
+	RecordAudit(ctx context.Context, e audit.Entry)
 }
 
 type authExtension struct {
@@ -99,12 +103,44 @@ func (e *authExtension) Shutdown(context.Context) error {
 func (e *authExtension) Authenticate(ctx context.Context, headers map[string][]string) (context.Context, error) {
 	identity, meter, err := e.admit(ctx, headers)
 	e.metrics.count(ctx, err)
+	e.record(ctx, &identity, err)
 	if err != nil {
 		return ctx, verdict.GRPC(err)
 	}
 	info := client.FromContext(ctx)
 	info.Auth = identity
 	return limit.WithMeter(project.WithIdentity(client.NewContext(ctx, info), identity), meter), nil
+}
+
+// record tells the audit log of a request whose key was refused. identity is the key's if it is known.
+func (e *authExtension) record(ctx context.Context, identity *project.Identity, err error) {
+	l := e.lookup.Load()
+	if l == nil || !isKind(err, fault.Unauthorized) {
+		return
+	}
+	outcome := audit.UnknownKey
+	switch {
+	case errors.Is(err, errNoKey):
+		outcome = audit.NoKey
+	case errors.Is(err, errMalformed):
+		outcome = audit.MalformedKey
+	case identity.KeyID != "":
+		outcome = audit.KeyNotInForce
+	}
+	l.keys.RecordAudit(ctx, audit.Entry{Action: audit.SignIn, Outcome: outcome, ProjectID: identity.Project.PublicID, KeyID: identity.KeyID,
+		Address: remoteAddress(ctx)})
+}
+
+// remoteAddress is that of the connection, without its port; empty if the listener does not tell.
+func remoteAddress(ctx context.Context) string {
+	addr := client.FromContext(ctx).Addr
+	if addr == nil {
+		return ""
+	}
+	if host, _, err := net.SplitHostPort(addr.String()); err == nil {
+		return host
+	}
+	return addr.String()
 }
 
 // admit identifies the caller and counts the request.
@@ -136,6 +172,11 @@ func (e *authExtension) identify(ctx context.Context, headers map[string][]strin
 	return l.identity(ctx, secret)
 }
 
+var (
+	errNoKey     = &fault.Error{Kind: fault.Unauthorized, Msg: "no API key: send the header Authorization: Bearer <key>"}
+	errMalformed = &fault.Error{Kind: fault.Unauthorized, Msg: "the Authorization header must be: Bearer <key>"}
+)
+
 // bearer gives the key of "Authorization: Bearer <key>". HTTP writes the header's name
 // capitalised, gRPC in lower case.
 func bearer(headers map[string][]string) (string, error) {
@@ -152,14 +193,14 @@ func bearer(headers map[string][]string) (string, error) {
 		}
 	}
 	if len(values) == 0 || values[0] == "" {
-		return "", &fault.Error{Kind: fault.Unauthorized, Msg: "no API key: send the header Authorization: Bearer <key>"}
+		return "", errNoKey
 	}
 	// OTEL_EXPORTER_OTLP_HEADERS holds values percent-encoded, and some SDKs send them as they are.
 	value := strings.Replace(strings.TrimSpace(values[0]), "%20", " ", 1)
 	scheme, secret, _ := strings.Cut(value, " ")
 	secret = strings.TrimSpace(secret)
 	if !strings.EqualFold(scheme, "bearer") || secret == "" {
-		return "", &fault.Error{Kind: fault.Unauthorized, Msg: "the Authorization header must be: Bearer <key>"}
+		return "", errMalformed
 	}
 	return secret, nil
 }

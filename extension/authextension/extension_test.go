@@ -3,6 +3,7 @@ package authextension
 import (
 	"context"
 	"errors"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,6 +22,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/spangrove/spangrove/pkg/audit"
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/limit"
 	"github.com/spangrove/spangrove/pkg/mount"
@@ -37,6 +39,13 @@ type fakeKeys struct {
 	lookups  int
 	revision uint64
 	limits   project.Bounds
+	audit    []audit.Entry
+}
+
+func (f *fakeKeys) RecordAudit(_ context.Context, e audit.Entry) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.audit = append(f.audit, e)
 }
 
 func (f *fakeKeys) DefaultLimits() project.Bounds {
@@ -354,6 +363,44 @@ func TestAuthenticate(t *testing.T) {
 				t.Errorf("kind of %v is not Unauthorized", err)
 			}
 		})
+	}
+}
+
+func TestRefusedKeysAreAudited(t *testing.T) {
+	t.Parallel()
+	const good = "my-own-key-of-enough-length"
+	keys := &fakeKeys{}
+	e, _, _ := start(t, keys, func(c *Config) { c.APIKey = good })
+	keys.keys = append(keys.keys, project.Key{ID: "old", ProjectID: 1, Hash: project.HashSecret("an-old-key"), Scope: project.ScopeRead, RevokedAt: time.UnixMilli(1)})
+	for _, tt := range []struct {
+		header  map[string][]string
+		addr    net.Addr
+		want    string // outcome; empty: no entry
+		key     string
+		address string
+	}{
+		{bearerHeader(good), &net.IPAddr{IP: net.IPv4(192, 0, 2, 1)}, "", "", ""},
+		{nil, nil, audit.NoKey, "", ""},
+		{map[string][]string{"Authorization": {"Basic x"}}, &net.IPAddr{IP: net.IPv4(192, 0, 2, 1)}, audit.MalformedKey, "", "192.0.2.1"},
+		{bearerHeader("wrong"), &net.TCPAddr{IP: net.ParseIP("2001:db8::1"), Port: 4}, audit.UnknownKey, "", "2001:db8::1"},
+		{bearerHeader("an-old-key"), &net.UnixAddr{Name: "@", Net: "unix"}, audit.KeyNotInForce, "old", "@"},
+	} {
+		keys.audit = nil
+		_, _ = e.Authenticate(client.NewContext(t.Context(), client.Info{Addr: tt.addr}), tt.header)
+		var want []audit.Entry
+		if tt.want != "" {
+			want = []audit.Entry{{Action: audit.SignIn, Outcome: tt.want, KeyID: tt.key, Address: tt.address}}
+		}
+		if tt.key != "" {
+			want[0].ProjectID = "p-default"
+		}
+		if !slices.Equal(keys.audit, want) {
+			t.Errorf("%v: %+v, want %+v", tt.header, keys.audit, want)
+		}
+	}
+	keys.audit, keys.down = nil, true
+	if _, err := e.Authenticate(t.Context(), bearerHeader("another")); err == nil || keys.audit != nil {
+		t.Errorf("%v %+v: a store that is away refuses no key", err, keys.audit)
 	}
 }
 

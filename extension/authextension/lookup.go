@@ -58,7 +58,7 @@ func newLookup(keys keyStore, ttl time.Duration, now func() time.Time) *lookup {
 // errUnknownKey is the answer to keys that were never there, expired or revoked alike.
 var errUnknownKey = &fault.Error{Kind: fault.Unauthorized, Msg: "unknown API key"}
 
-// identity gives what secret stands for.
+// identity gives what secret stands for, also with the error that says that its key is not in force.
 func (l *lookup) identity(ctx context.Context, secret string) (project.Identity, error) {
 	hash := [sha256.Size]byte(project.HashSecret(secret))
 	// Read before the key: a change between the two makes what is remembered here old.
@@ -90,10 +90,11 @@ func (l *lookup) identity(ctx context.Context, secret string) (project.Identity,
 		found = knownKey{fresh, k, p}
 		l.known.Add(hash, found)
 	}
+	who := project.Identity{Project: found.project, KeyID: found.key.ID, Scope: found.key.Scope}
 	if !found.key.InForce(now) {
-		return project.Identity{}, errUnknownKey
+		return who, errUnknownKey
 	}
-	return project.Identity{Project: found.project, KeyID: found.key.ID, Scope: found.key.Scope}, nil
+	return who, nil
 }
 
 // unavailable keeps an error of the store from looking like a wrong key, which senders would

@@ -20,7 +20,12 @@ const (
 	maxLanes      = 64
 	maxShare      = 64
 	maxMaxPending = 10_000_000
-	maxAhead      = 366 * 24 * time.Hour // each four weeks ahead may take a partition of PostgreSQL
+
+	minAuditRetention = time.Hour
+	minAuditEntries   = 1000
+	maxAuditEntries   = 100_000_000
+
+	maxAhead = 366 * 24 * time.Hour // each four weeks ahead may take a partition of PostgreSQL
 )
 
 // Config is the configuration of the extension. With a DSN the store is PostgreSQL, else SQLite.
@@ -46,6 +51,9 @@ type Config struct {
 
 	// Limits are those of projects that have none of their own.
 	Limits LimitsConfig `mapstructure:"limits"`
+
+	// Audit is how long the audit log is kept.
+	Audit AuditConfig `mapstructure:"audit"`
 
 	// StartTime is when events may begin.
 	StartTime StartTimeConfig `mapstructure:"start_time"`
@@ -98,6 +106,26 @@ type LimitsConfig struct {
 func (c *LimitsConfig) Validate() error {
 	b := project.Bounds(*c)
 	return b.Validate()
+}
+
+// AuditConfig bounds the audit log.
+type AuditConfig struct {
+	// Retention is how long entries are kept. Default 9600h (400 days), at least 1h.
+	Retention time.Duration `mapstructure:"retention"`
+
+	// MaxEntries is how many entries are kept; past it the oldest go. Default 1000000, from 1000 to 100000000.
+	MaxEntries int64 `mapstructure:"max_entries"`
+}
+
+// Validate reports the first setting that cannot work.
+func (c *AuditConfig) Validate() error {
+	switch {
+	case c.Retention < minAuditRetention:
+		return fmt.Errorf("retention: must be at least %s, not %s", minAuditRetention, c.Retention)
+	case c.MaxEntries < minAuditEntries || c.MaxEntries > maxAuditEntries:
+		return fmt.Errorf("max_entries: must be between %d and %d, not %d", minAuditEntries, maxAuditEntries, c.MaxEntries)
+	}
+	return nil
 }
 
 // StartTimeConfig bounds the times at which events begin. A span outside of them is stored at the

@@ -26,6 +26,9 @@ func TestConfig(t *testing.T) {
 	times := createDefaultConfig().(*Config)
 	times.StartTime = StartTimeConfig{Oldest: "2001-02-03", Ahead: 720 * time.Hour}
 
+	audited := createDefaultConfig().(*Config)
+	audited.Audit = AuditConfig{Retention: 24 * time.Hour, MaxEntries: 5000}
+
 	for _, tt := range []struct {
 		id      string
 		want    *Config
@@ -36,6 +39,9 @@ func TestConfig(t *testing.T) {
 		{id: "spangrove_store/sqlite", want: sqlite, place: "/var/lib/spangrove"},
 		{id: "spangrove_store/postgres", want: postgres, place: "PostgreSQL db.example.com/events"},
 		{id: "spangrove_store/times", want: times, place: "./spangrove-data"},
+		{id: "spangrove_store/audit", want: audited, place: "./spangrove-data"},
+		{id: "spangrove_store/audit_retention", wantErr: "audit: retention: must be at least 1h0m0s, not 1s"},
+		{id: "spangrove_store/audit_entries", wantErr: "audit: max_entries: must be between 1000 and 100000000, not 10"},
 		{id: "spangrove_store/oldest", wantErr: `start_time: oldest: must be a date or a time in RFC 3339 from 1970 on, not "1969-12-31"`},
 		{id: "spangrove_store/oldtext", wantErr: `start_time: oldest: must be a date or a time in RFC 3339 from 1970 on, not "last year"`},
 		{id: "spangrove_store/ahead", wantErr: "start_time: ahead: must be between 0s and 8784h0m0s, not 9000h0m0s"},

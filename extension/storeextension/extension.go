@@ -73,6 +73,9 @@ func (e *storeExtension) open(ctx context.Context) (*store.Store, error) {
 		PendingTTL:  e.cfg.PendingTTL,
 		MaxPending:  e.cfg.MaxPending,
 		Lanes:       e.cfg.Postgres.Lanes,
+
+		AuditRetention:  e.cfg.Audit.Retention,
+		AuditMaxEntries: e.cfg.Audit.MaxEntries,
 	}
 	if e.cfg.Postgres.used() {
 		s, err := store.OpenPostgres(ctx, string(e.cfg.Postgres.DSN), options)

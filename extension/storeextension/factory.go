@@ -38,6 +38,7 @@ func createDefaultConfig() component.Config {
 		MaxPending: defaultMaxPending,
 		Limits:     LimitsConfig(project.DefaultBounds()),
 		Reads:      ReadsConfig{Timeout: store.DefaultReadTimeout, Share: store.DefaultReadShare, Wait: store.DefaultReadWait},
+		Audit:      AuditConfig{Retention: store.DefaultAuditRetention, MaxEntries: store.DefaultAuditMaxEntries},
 		StartTime:  StartTimeConfig{Oldest: event.DefaultWindow.Oldest.Format(time.DateOnly), Ahead: event.DefaultWindow.Ahead},
 	}
 }

@@ -26,6 +26,7 @@ type Client struct {
 	Queues         *QueueService
 	Projects       *ProjectService
 	Keys           *KeyService
+	Audit          *AuditService
 	OTLP           *OTLPService
 
 	server    string // without a slash at its end
@@ -166,6 +167,7 @@ func New(server, key string, opts ...Option) (*Client, error) {
 	c.Queues = &QueueService{c}
 	c.Projects = &ProjectService{c}
 	c.Keys = &KeyService{c}
+	c.Audit = &AuditService{c}
 	c.OTLP = &OTLPService{c}
 	return c, nil
 }

@@ -136,6 +136,7 @@ var methods = map[string]string{
 	"createDataPlaneKey": "Keys.Create",
 	"createIngestionKey": "Keys.CreateIngestion",
 	"revokeKey":          "Keys.Revoke",
+	"listAudit":          "Audit.List",
 
 	"otlpTraces":  "OTLP.SendSpans",
 	"otlpLogs":    "OTLP.SendLogs",

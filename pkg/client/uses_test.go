@@ -582,6 +582,19 @@ func useProjects(t *testing.T, c *client.Client) {
 	equal(t, "all keys", len(collect(t, c.Keys.All(ctx, p.ID, client.KeyQuery{Page: client.Page{Limit: 1}}))), 2)
 	check(t, c.Projects.Delete(ctx, p.ID))
 	isGone(t, "the project", c.Projects.Delete(ctx, p.ID))
+
+	var done []string
+	for _, e := range collect(t, c.Audit.All(ctx, client.AuditQuery{ProjectID: p.ID, Range: client.Last("1h"), Page: client.Page{Limit: 2}})) {
+		done = append(done, e.Action+" "+e.Outcome)
+		if e.Action == "key.revoke" {
+			if e.Target != ingest.ID || e.RemoteAddress == "" || e.KeyID == "" || e.Count != 1 || time.Since(e.Time) > time.Hour {
+				t.Errorf("%+v", e)
+			}
+		}
+	}
+	equal(t, "audit", done, []string{"project.delete SUCCESS", "sign_in KEY_NOT_IN_FORCE", "key.revoke SUCCESS", "key.create SUCCESS", "key.create SUCCESS",
+		"limits.set SUCCESS", "limits.set SUCCESS", "project.update SUCCESS", "project.create SUCCESS"})
+	equal(t, "audit of one action", must(c.Audit.List(ctx, client.AuditQuery{Action: "key.create", ProjectID: p.ID}))(t).Total, 2)
 }
 
 func useOTLP(t *testing.T, c *client.Client) {

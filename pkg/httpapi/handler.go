@@ -38,10 +38,15 @@ func (s *Server) handler(op operation, d Dialect) http.Handler {
 		if err == nil && op.stores() && s.Limits != nil {
 			err = s.Limits.CheckStored(r.Context(), p.ID)
 		}
+		rule, isAudited := audited[op.id]
+		answer, start := rule.watched(w)
 		if err == nil {
-			c := &call{w: w, r: r, project: p, scope: scope, dialect: d, read: s.ReadBody}
+			c := &call{w: answer, r: r, project: p, scope: scope, dialect: d, read: s.ReadBody}
 			defer c.done()
 			err = op.handle(s, c)
+		}
+		if isAudited && s.Audit != nil {
+			s.record(&op, &rule, r, p, start, err)
 		}
 		if err == nil {
 			return

@@ -22,6 +22,7 @@ var parameters = map[string][]string{
 	"getRunSchema":              {"dateRange"},
 	"getRunsSchema":             {"dateRange", "evaluation_id"},
 	"getSessionOTLP":            {"format", "limit", "page"},
+	"listAudit":                 {"action", "dateRange", "limit", "page", "project_id"},
 	"listBackfills":             {"limit", "page"},
 	"listCharts":                {"limit", "page"},
 	"listConfigurationVersions": {"limit", "page"},

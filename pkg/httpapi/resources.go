@@ -109,4 +109,4 @@ func inserted(result ...func(*rawjson.Builder)) *rawjson.Builder {
 }
 
 // resourceOperations are those of all nouns beside events and sessions.
-var resourceOperations = slices.Concat(datasetOperations, datapointOperations, configurationOperations, metricOperations, evaluationOperations, backfillOperations, toolOperations, providerOperations, chartOperations, queueOperations, runOperations, schemaOperations, projectOperations, keyOperations, limitOperations)
+var resourceOperations = slices.Concat(datasetOperations, datapointOperations, configurationOperations, metricOperations, evaluationOperations, backfillOperations, toolOperations, providerOperations, chartOperations, queueOperations, runOperations, schemaOperations, projectOperations, keyOperations, limitOperations, auditOperations)

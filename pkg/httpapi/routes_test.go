@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/spangrove/spangrove/pkg/audit"
 	"github.com/spangrove/spangrove/pkg/httpapi"
 	"github.com/spangrove/spangrove/pkg/mount"
 	"github.com/spangrove/spangrove/pkg/project"
@@ -182,7 +183,7 @@ func TestEveryRouteChecksTheScope(t *testing.T) {
 func TestEveryRouteAsksInTheCallersProject(t *testing.T) {
 	t.Parallel()
 	for _, r := range httpapi.New(httpapi.Deps{}).Routes() {
-		if r.Operation == "getOpenAPI" || r.Operation == "runMetric" || r.Operation == "listMetricLibrary" || strings.Contains(r.Path, "/projects") {
+		if r.Operation == "getOpenAPI" || r.Operation == "runMetric" || r.Operation == "listMetricLibrary" || r.Operation == "listAudit" || strings.Contains(r.Path, "/projects") {
 			continue // these are not about the data of the caller's project
 		}
 		for _, who := range []int64{0, 99} { // 0: nobody was identified
@@ -341,5 +342,27 @@ func TestDocsListEveryRoute(t *testing.T) {
 	slices.Sort(documented)
 	if diff := cmp.Diff(patterns(), documented); diff != "" {
 		t.Errorf("docs/api.md (-routes +documented)\n%s", diff)
+	}
+}
+
+// Whatever deletes, and whatever changes keys, providers, projects and limits, has an entry in the audit log.
+func TestChangesAreAudited(t *testing.T) {
+	t.Parallel()
+	managed := regexp.MustCompile(`^(/v1)?(/projects|/projects/\{id\}/(limits|\w*api_keys)|/providers)(/\{\w+\})?$`)
+	used := map[string]bool{audit.SignIn: true}
+	for _, r := range httpapi.New(httpapi.Deps{}).Routes() {
+		must := r.Method == http.MethodDelete || r.Method != http.MethodGet && managed.MatchString(r.Path)
+		if must != (r.Audit != "") {
+			t.Errorf("%s has the audit action %q", r.Pattern(), r.Audit)
+		}
+		if r.Audit != "" && !audit.IsAction(r.Audit) {
+			t.Errorf("%s: the action %q is not listed", r.Pattern(), r.Audit)
+		}
+		used[r.Audit] = true
+	}
+	for _, action := range audit.Actions() {
+		if !used[action] {
+			t.Errorf("no route has the action %q", action)
+		}
 	}
 }

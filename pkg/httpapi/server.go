@@ -66,6 +66,8 @@ type Deps struct {
 	Projects       Projects
 	Keys           Keys
 	Limits         Limits
+	// Audit is where entries of the audit log go; nil: nowhere.
+	Audit Audit
 	// Providers are the model providers that judges ask; nil: none can be set up.
 	Providers Providers
 	// Evaluate runs metrics; nil is what needs nothing but the event.
@@ -116,6 +118,8 @@ type Route struct {
 	// Scope is what a key must allow; Handler checks it.
 	Scope   project.Scope
 	Dialect Dialect
+	// Audit is the action by which the audit log knows the route; empty: it has no entries of it.
+	Audit   string
 	Handler http.Handler
 }
 
@@ -169,7 +173,7 @@ func (s *Server) Routes() []Route {
 			}{{V0, ""}, {V1, "/v1"}} {
 				routes = append(routes, Route{
 					Method: op.method, Path: d.prefix + path, Operation: op.id, Parameters: parameters[op.id],
-					Scope: op.scope, Dialect: d.dialect, Handler: s.handler(op, d.dialect),
+					Scope: op.scope, Dialect: d.dialect, Audit: audited[op.id].action, Handler: s.handler(op, d.dialect),
 				})
 			}
 		}

@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 	"go.uber.org/zap"
 
+	"github.com/spangrove/spangrove/pkg/audit"
 	"github.com/spangrove/spangrove/pkg/evaluation"
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/fault"
@@ -55,6 +56,10 @@ type Options struct {
 	// ReadWait is how long a heavy read waits for its project's share; past it, it is
 	// fault.Limited. Default 10 seconds.
 	ReadWait time.Duration
+	// AuditRetention is how long entries of the audit log are kept. Default 400 days.
+	AuditRetention time.Duration
+	// AuditMaxEntries bounds the entries of the audit log. Default 1,000,000.
+	AuditMaxEntries int64
 	// Now is the clock. Default time.Now.
 	Now func() time.Time
 }
@@ -115,6 +120,12 @@ func (o Options) withDefaults() Options {
 	if o.ReadWait == 0 {
 		o.ReadWait = DefaultReadWait
 	}
+	if o.AuditRetention == 0 {
+		o.AuditRetention = DefaultAuditRetention
+	}
+	if o.AuditMaxEntries == 0 {
+		o.AuditMaxEntries = DefaultAuditMaxEntries
+	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -140,6 +151,7 @@ type Store struct {
 	purges  *purges
 	keys    revision
 	limits  *limits
+	audit   *auditNotes
 	prices  atomic.Pointer[price.Book]
 	usage   *usage
 	reads   *gate
@@ -185,7 +197,7 @@ func OpenPostgres(ctx context.Context, dsn string, o Options) (*Store, error) {
 func open(ctx context.Context, db database, dialect query.Dialect, o Options) (_ *Store, err error) {
 	s := &Store{options: o, db: db, dialect: dialect, queue: &backlog{limit: o.QueueBytes}, seen: newSeen(seenBytes, db.lanes() > 1),
 		chunks: newChunkCache(chunkCacheBytes), pending: &pendingIDs{ids: map[idKey]int{}}, aliases: &aliasFlag{},
-		sets: make(chan struct{}, 1), flight: newFlight(), purges: newPurges(), limits: newLimits(), usage: newUsage(), skeletons: newSkeletons(), catalogue: newCatalogue()}
+		sets: make(chan struct{}, 1), flight: newFlight(), purges: newPurges(), limits: newLimits(), audit: &auditNotes{notes: audit.Notes{Max: auditNotesPerMinute}}, usage: newUsage(), skeletons: newSkeletons(), catalogue: newCatalogue()}
 	s.prices.Store(price.New())
 	defer func() {
 		if err != nil {
@@ -234,6 +246,7 @@ func open(ctx context.Context, db database, dialect query.Dialect, o Options) (_
 	}
 	s.work.Go(func() { s.erasing(background) })
 	s.work.Go(func() { s.countStored(background) })
+	s.work.Go(func() { s.writingAudit(background) })
 	s.work.Add(3)
 	go func() { defer s.work.Done(); s.fillSeen(background, days) }()
 	go func() { defer s.work.Done(); s.expire(background) }()
@@ -377,6 +390,9 @@ func (s *Store) expire(ctx context.Context) {
 			if err := s.expireArrivals(ctx, s.options.Now()); err != nil && ctx.Err() == nil {
 				s.options.Logger.Warn("drop events that nobody evaluated", zap.Error(err))
 			}
+			if err := s.ExpireAudit(ctx); err != nil && ctx.Err() == nil {
+				s.options.Logger.Warn("drop old audit entries", zap.Error(err))
+			}
 			if err := errors.Join(s.expireNotes(ctx, s.options.Now()), s.sweepNotes(ctx)); err != nil && ctx.Err() == nil {
 				s.options.Logger.Warn("drop waiting notes", zap.Error(err))
 			}
@@ -386,6 +402,7 @@ func (s *Store) expire(ctx context.Context) {
 
 // Close stores what is queued, then closes the database. It is safe to call twice.
 func (s *Store) Close(ctx context.Context) error {
+	s.flushAudit(ctx)
 	s.closing.Lock()
 	if s.closed {
 		s.closing.Unlock()

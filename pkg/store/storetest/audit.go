@@ -1,0 +1,123 @@
+package storetest
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spangrove/spangrove/pkg/audit"
+	"github.com/spangrove/spangrove/pkg/project"
+	"github.com/spangrove/spangrove/pkg/store"
+)
+
+var auditTests = []test{
+	{"Audit/listed newest first, chosen and paged", auditListed},
+	{"Audit/what failed is counted", auditCounted},
+	{"Audit/stays when its project goes", auditOutlasts},
+	{"Audit/goes by age and by number", auditExpires},
+}
+
+// audited lists entries as "ms action target count", and holds that total is right without pages.
+func (e *env) audited(q audit.Query) (lines []string) {
+	e.Helper()
+	all := q.Limit == 0
+	if all {
+		q.Limit, q.Page = 1000, 1
+	}
+	list, total, err := e.s.Audit(e.ctx, q)
+	e.ok(err)
+	if all {
+		e.equal("total", len(list), total)
+	}
+	for _, x := range list {
+		lines = append(lines, fmt.Sprintf("%d %s %s %d", x.At.UnixMilli(), x.Action, x.Target, x.Count))
+	}
+	return lines
+}
+
+func auditListed(e *env) {
+	whole := audit.Entry{At: time.UnixMilli(5), ProjectID: "p1", KeyID: "k", Address: "192.0.2.1", Action: audit.SessionDelete, Target: "s\x00\xff" + strings.Repeat("x", 300),
+		Outcome: audit.Success, Count: 1}
+	e.s.RecordAudit(e.ctx, whole)
+	for i, action := range []string{audit.KeyCreate, audit.KeyRevoke, audit.KeyCreate} {
+		e.s.RecordAudit(e.ctx, audit.Entry{At: time.UnixMilli(int64(10 + i/2*10)), ProjectID: fmt.Sprint("p", i), Action: action, Target: fmt.Sprint(i), Outcome: audit.Success})
+	}
+	e.reopen(optionsNone)
+	list, total, err := e.s.Audit(e.ctx, audit.Query{ProjectID: "p1", Action: audit.SessionDelete, Limit: 1, Page: 1})
+	e.ok(err)
+	e.equal("total", 1, total)
+	e.equal("whole", []audit.Entry{whole.Bounded()}, list)
+
+	ms := func(f float64) *float64 { return &f }
+	e.equal("all", []string{"20 key.create 2 1", "10 key.revoke 1 1", "10 key.create 0 1", "5 session.delete " + whole.Bounded().Target + " 1"}, e.audited(audit.Query{}))
+	e.equal("second page", []string{"10 key.create 0 1"}, e.audited(audit.Query{Action: audit.KeyCreate, Limit: 1, Page: 2}))
+	e.equal("by action", []string{"20 key.create 2 1", "10 key.create 0 1"}, e.audited(audit.Query{Action: audit.KeyCreate}))
+	e.equal("by project", []string{"20 key.create 2 1"}, e.audited(audit.Query{ProjectID: "p2"}))
+	e.equal("up to", []string{"10 key.revoke 1 1"}, e.audited(audit.Query{Action: audit.KeyRevoke, To: ms(10)}))
+	e.equal("between", 2, len(e.audited(audit.Query{From: ms(9.5), To: ms(19.9)})))
+	e.equal("far bounds", 4, len(e.audited(audit.Query{From: ms(-1e300), To: ms(1e300)})))
+	e.equal("none", 0, len(e.audited(audit.Query{From: ms(20.5)})))
+}
+
+func auditCounted(e *env) {
+	refuse := func(ms int64, address string) {
+		e.s.RecordAudit(e.ctx, audit.Entry{At: time.UnixMilli(ms), Address: address, Action: audit.SignIn, Outcome: audit.UnknownKey})
+	}
+	for i := range int64(5000) {
+		refuse(1+i, "192.0.2.1")
+	}
+	refuse(6000, "192.0.2.2")
+	e.equal("rows before the log is read", 0, e.place.Count(e.T, `SELECT count(*) FROM audit`))
+	e.equal("counted", []string{"6000 sign_in  1", "1 sign_in  5000"}, e.audited(audit.Query{}))
+	for i := range int64(5000) {
+		refuse(7000+i, fmt.Sprint(i))
+	}
+	e.reopen(optionsNone) // closing writes what waits
+	rows := e.place.Count(e.T, `SELECT count(*) FROM audit`)
+	if rows > 110 {
+		e.Errorf("%d entries of a flood from many addresses", rows)
+	}
+	e.equal("times", 10_001, e.place.Count(e.T, `SELECT CAST(sum(n) AS bigint) FROM audit`))
+}
+
+func auditOutlasts(e *env) {
+	p, err := e.s.CreateProject(e.ctx, project.Project{Name: "gone"})
+	e.ok(err)
+	e.s.RecordAudit(e.ctx, audit.Entry{At: time.UnixMilli(1), ProjectID: p.PublicID, Action: audit.ProjectDelete, Target: "t", Outcome: audit.Success})
+	gone, err := e.s.DeleteProject(e.ctx, p.ID)
+	e.ok(err)
+	<-gone
+	e.equal("entries", []string{"1 project.delete t 1"}, e.audited(audit.Query{ProjectID: p.PublicID}))
+}
+
+func auditExpires(e *env) {
+	now := time.UnixMilli(1_000_000_000)
+	e.reopen(store.Options{Now: func() time.Time { return now }, AuditRetention: time.Minute, AuditMaxEntries: 6})
+	add := func(n int64, outcome string) {
+		e.s.RecordAudit(e.ctx, audit.Entry{At: now.Add(time.Duration(n) * time.Millisecond), Address: fmt.Sprint(n), Action: audit.KeyCreate, Target: fmt.Sprint(n), Outcome: outcome})
+	}
+	targets := func() (all string) {
+		e.Helper()
+		e.ok(e.s.ExpireAudit(e.ctx))
+		list, _, err := e.s.Audit(e.ctx, audit.Query{Limit: 100, Page: 1})
+		e.ok(err)
+		for _, x := range list {
+			all += x.Target + " "
+		}
+		return all
+	}
+	add(-60_001, audit.Success)
+	add(-60_000, audit.Success)
+	add(1, audit.Success)
+	e.equal("by age", "1 -60000 ", targets())
+	for n := range int64(8) {
+		add(10+n, "FORBIDDEN")
+	}
+	e.audited(audit.Query{})
+	e.equal("failures go first", "17 16 15 14 1 -60000 ", targets())
+	for n := range int64(4) {
+		add(20+n, audit.Success)
+	}
+	e.equal("to a half", "23 22 21 20 17 16 ", targets()[:18])
+	e.equal("and then the oldest", "23 22 21 20 17 16 ", targets())
+}
