@@ -46,6 +46,12 @@ func (fakeStore) DefaultProject(context.Context) (project.Project, error) {
 	return project.Project{ID: 1, PublicID: "p1"}, nil
 }
 
+func (fakeStore) Copies(context.Context, int64, uuid.UUID, int) ([]string, int, error) {
+	return nil, 0, nil
+}
+
+func (fakeStore) CheckStored(context.Context, int64) error { return nil }
+
 func (fakeStore) DeleteSession(context.Context, int64, uuid.UUID) error {
 	return fault.New(fault.NotFound, "no such session")
 }
