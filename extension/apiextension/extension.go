@@ -142,10 +142,7 @@ func (e *apiExtension) Start(ctx context.Context, host component.Host) error {
 	}
 	e.store.Store(&s)
 	e.host, e.server, e.listener = host, server, listener
-	if !e.cfg.HTTP.TLS.HasValue() && !ingress.OnLoopback(e.cfg.HTTP.NetAddr.Endpoint, string(e.cfg.HTTP.NetAddr.Transport)) {
-		e.set.Logger.Warn("keys and data cross the network in the clear: set tls (SPANGROVE_TLS_CERT_FILE and SPANGROVE_TLS_KEY_FILE), or put a proxy with TLS before it",
-			zap.String("endpoint", e.cfg.HTTP.NetAddr.Endpoint))
-	}
+	ingress.WarnUnencrypted(e.set.Logger, e.cfg.HTTP.NetAddr.Endpoint, string(e.cfg.HTTP.NetAddr.Transport), e.cfg.HTTP.TLS.HasValue())
 	if !mount.Announce(ctx, mount.Notice{Topic: mount.TopicAPI, Text: e.url()}) {
 		e.set.Logger.Info("API listening", zap.String("url", e.url()))
 	}

@@ -16,6 +16,8 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 	"go.uber.org/goleak"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/spangrove/spangrove/pkg/fault"
 )
@@ -462,5 +464,23 @@ func TestOnLoopback(t *testing.T) {
 	}
 	if !OnLoopback("/run/spangrove.sock", "unix") {
 		t.Error("a socket of this machine is not on loopback")
+	}
+}
+
+// TestWarnUnencrypted warns of what other machines reach without TLS, and of nothing else.
+func TestWarnUnencrypted(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		endpoint, transport string
+		encrypted           bool
+		want                int
+	}{
+		{"0.0.0.0:4317", "tcp", false, 1}, {"0.0.0.0:4317", "tcp", true, 0}, {"127.0.0.1:4317", "tcp", false, 0}, {"/run/s.sock", "unix", false, 0},
+	} {
+		core, logged := observer.New(zap.WarnLevel)
+		WarnUnencrypted(zap.New(core), tt.endpoint, tt.transport, tt.encrypted)
+		if logged.Len() != tt.want {
+			t.Errorf("%+v: %d warnings", tt, logged.Len())
+		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"go.opentelemetry.io/collector/config/confighttp"
+	"go.uber.org/zap"
 )
 
 // Limits are the settings that every listener has beside those of the Collector.
@@ -111,4 +112,13 @@ func OnLoopback(endpoint, transport string) bool {
 	}
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// WarnUnencrypted logs a warning if other machines reach an endpoint that has no TLS.
+func WarnUnencrypted(log *zap.Logger, endpoint, transport string, encrypted bool) {
+	if encrypted || OnLoopback(endpoint, transport) {
+		return
+	}
+	log.Warn("keys and data cross the network in the clear: set tls (SPANGROVE_TLS_CERT_FILE and SPANGROVE_TLS_KEY_FILE), or put a proxy with TLS before it",
+		zap.String("endpoint", endpoint))
 }

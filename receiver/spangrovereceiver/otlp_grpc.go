@@ -106,6 +106,7 @@ func (r *spangroveReceiver) listenGRPC(ctx context.Context, host component.Host)
 	}
 	bound := r.cfg.Limits.Bound(ln, encryption, server)
 	r.grpc = &grpcListener{calls, server}
+	ingress.WarnUnencrypted(r.set.Logger, cfg.NetAddr.Endpoint, string(cfg.NetAddr.Transport), encryption != nil)
 	r.announce(ctx, mount.Notice{Topic: mount.TopicOTLPGRPC, Text: ln.Addr().String()}, "OTLP gRPC")
 	r.serve(host, func() error { return server.Serve(bound) }, http.ErrServerClosed)
 	return nil

@@ -131,6 +131,7 @@ func (r *spangroveReceiver) listenHTTP(ctx context.Context, host component.Host)
 	if cfg.TLS.HasValue() {
 		scheme = "https://"
 	}
+	ingress.WarnUnencrypted(r.set.Logger, cfg.NetAddr.Endpoint, string(cfg.NetAddr.Transport), cfg.TLS.HasValue())
 	r.announce(ctx, mount.Notice{Topic: mount.TopicOTLPHTTP, Text: scheme + ln.Addr().String()}, "OTLP HTTP")
 	r.serve(host, func() error { return s.Serve(ln) }, http.ErrServerClosed)
 	return nil

@@ -116,7 +116,7 @@ func (a *app) refused(e *client.Error) *Failure {
 		what = e.Field + ": " + e.Message
 	}
 	key := a.settings[settingKey]
-	const by = "with --api-key, SPANGROVE_API_KEY or spangrove config set api-key KEY"
+	const by = "with --api-key-file, SPANGROVE_API_KEY or spangrove config set api-key KEY"
 	kind := fault.OfStatus(e.Status)
 	switch {
 	case kind == fault.Unauthorized && key.text == "":

@@ -29,6 +29,9 @@ const (
 	settingOutput  = "output"
 )
 
+// optionKeyFile is the option that names a file with the key, which no list of processes shows.
+const optionKeyFile = "api-key-file"
+
 // known are the settings in the order in which they are shown.
 var known = []struct {
 	name, variable, otherwise string
@@ -63,7 +66,8 @@ func (o *options) flags(root *cobra.Command) {
 	}
 	o.values = map[string]*string{}
 	text(settingServer, "", "`URL` of the server (default http://127.0.0.1:7420)")
-	text(settingKey, "", "API `key`")
+	text(settingKey, "", "API `key`; other users of this machine can see it in lists of processes, unlike that of --api-key-file")
+	text(optionKeyFile, "", "`file` with the API key")
 	text(settingTimeout, "", "how long a call may take: 45s, 2m, or seconds; 0: any `time` (default 30s)")
 	text(settingOutput, "o", "`format` of the result: table, json, jsonl or yaml (default table)")
 	flags.BoolVar(&o.noColor, "no-color", false, "no colour, as NO_COLOR=1")
@@ -113,10 +117,31 @@ func (o *options) settings(flags *pflag.FlagSet) (settings, error) {
 		}
 		s[k.name] = got
 	}
+	if f := flags.Lookup(optionKeyFile); f != nil && f.Changed {
+		if flags.Lookup(settingKey).Changed {
+			return nil, usage("--%s and --%s: give one of them", settingKey, optionKeyFile)
+		}
+		if s[settingKey], err = keyFromFile(*o.values[optionKeyFile]); err != nil {
+			return nil, err
+		}
+	}
 	if s[settingKey].from == "default" {
 		s[settingKey] = localKey(s[settingServer].text)
 	}
 	return s, nil
+}
+
+// keyFromFile returns the key that a file holds, without the space around it.
+func keyFromFile(path string) (setting, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return setting{}, usage("--%s: %s", optionKeyFile, err)
+	}
+	key := strings.TrimSpace(string(text))
+	if err := checkKey(key); err != nil {
+		return setting{}, usage("%s from file %s: %s", settingKey, path, err)
+	}
+	return setting{key, "file " + path}, nil
 }
 
 // localKey is the key that a server made for itself in the data directory here, if the server
