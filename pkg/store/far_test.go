@@ -84,7 +84,11 @@ func TestFarDaysHurtNobody(t *testing.T) {
 		check := func(when string) {
 			t.Helper()
 			cost(1) // what is kept in memory
-			if got := cost(50); got > usual+10 {
+			got := cost(50)
+			for range 4 { // what the store does by itself meanwhile counts, too
+				got = min(got, cost(50))
+			}
+			if got > usual+10 {
 				t.Errorf("%s: a write of the neighbour takes %d statements, %d before", when, got, usual)
 			}
 			again := sent[:20]

@@ -107,6 +107,7 @@ type listing struct {
 	at      string // where in the answer the items are; "" if the answer is the list
 	total   string // where it says how many there are in all; "" if its header does
 	most    int    // items that a request may ask for; 0: 1000
+	whole   bool   // the answer always has all items, and the request takes no limit
 	limit   int    // items that are shown without --limit; 0: all
 	columns []column
 }
@@ -214,7 +215,12 @@ func (a *app) list(ctx context.Context, l listing, p paging) error {
 // page asks for one page. all is how many items all pages have, 0 if the answer does not tell.
 func (a *app) page(ctx context.Context, l listing, size, number int) (items []json.RawMessage, all int, err error) {
 	r := l.request
-	if body, ok := r.Body.(json.RawMessage); ok {
+	if l.whole && number > 1 {
+		return nil, 0, nil
+	}
+	if l.whole {
+		// Nothing to add.
+	} else if body, ok := r.Body.(json.RawMessage); ok {
 		var paged rawjson.Builder
 		paged.Int("limit", int64(size))
 		paged.Int("page", int64(number))
