@@ -28,10 +28,10 @@ const (
 
 	// suiteTests is how many of HoneyHive's tests pass at least. It holds against a run in which
 	// tests are not collected, or are skipped because a package is missing.
-	suiteTests = 260
+	suiteTests = 276
 
 	// suiteTimeout bounds the run on one store, on a slow machine.
-	suiteTimeout = 15 * time.Minute
+	suiteTimeout = 25 * time.Minute
 )
 
 // TestHoneyHiveSuite runs the integration tests of PyPI honeyhive 1.7.0, as its authors publish them
@@ -42,6 +42,7 @@ func TestHoneyHiveSuite(t *testing.T) {
 	expected := suiteExceptions(t)
 	model := suiteModel(t)
 	harness.EachStore(t, func(t *testing.T, st harness.Store) {
+		t.Parallel() // much of the time the tests wait for their tracers
 		srv := harness.Start(t, harness.Options{Store: st, Args: evaluators(t)})
 		report := runSuite(t, suiteEnv(t, srv, model))
 		passed, skipped, seen := 0, map[string]int{}, map[string]bool{}
@@ -188,7 +189,7 @@ func runSuite(t *testing.T, env []string) []suiteCase {
 	defer cancel()
 	file := filepath.Join(t.TempDir(), "report.xml")
 	cmd := exec.CommandContext(ctx, filepath.Join(sdkDir(t), "venv-suite", "bin", "python"), "-m", "pytest", "tests/integration", "--quiet", "--tb=short",
-		"-p", "no:cacheprovider", "--numprocesses=4", "--dist=loadgroup", "--junitxml="+file)
+		"-p", "no:cacheprovider", "--numprocesses=3", "--dist=loadgroup", "--junitxml="+file)
 	cmd.Dir, cmd.Env = filepath.Join(sdkDir(t), "honeyhive-source"), env
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // its workers end with it
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
