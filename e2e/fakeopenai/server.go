@@ -95,7 +95,7 @@ func serve(operation func(w http.ResponseWriter, req *request)) http.HandlerFunc
 }
 
 func fail(w http.ResponseWriter, status int, code, msg string) {
-	writeJSON(w, status, object{"type": "error", "error": object{"message": msg, "type": code, "param": nil, "code": code}})
+	writeJSON(w, status, object{"error": object{"message": msg, "type": code, "param": nil, "code": code}})
 }
 
 func writeJSON(w http.ResponseWriter, status int, v any) {
