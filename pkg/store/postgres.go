@@ -181,6 +181,7 @@ func (d *postgresDB) queryBy(ctx context.Context, by *pgxpool.Pool, sql string, 
 	ctx, cancel := readContext(ctx, d.readTimeout)
 	rs, err := by.Query(ctx, sql, args...)
 	if err != nil {
+		d.renew(ctx, err)
 		cancel()
 		return nil, err
 	}
@@ -201,12 +202,23 @@ func (d *postgresDB) readers() int { return int(d.reads.Config().MaxConns) }
 func (d *postgresDB) bound(read time.Duration) { d.readTimeout = read }
 
 func (d *postgresDB) write(ctx context.Context, _ int, f func(writeTx) error) error {
-	return pgx.BeginFunc(ctx, d.pool, func(tx pgx.Tx) error {
+	err := pgx.BeginFunc(ctx, d.pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, lockTimeout); err != nil {
 			return err
 		}
 		return f(&postgresTx{d: d, tx: tx, tally: tally{}})
 	})
+	d.renew(ctx, err)
+	return err
+}
+
+// renew closes the idle connections after one was lost, so that the others that the server has
+// closed as well fail no later statement.
+func (d *postgresDB) renew(ctx context.Context, err error) {
+	if err != nil && ctx.Err() == nil && sqlState(err) == "" && d.unavailable(err) {
+		d.pool.Reset()
+		d.reads.Reset()
+	}
 }
 
 func sqlState(err error) string {
