@@ -35,6 +35,9 @@ type Datapoints interface {
 // pages.
 var datapointPages = query.PageRule{Default: dataset.MaxRows, Max: dataset.MaxRows}
 
+// maxQueryIDs bounds the ids in a query string, which must fit into the headers of a request.
+const maxQueryIDs = 2000
+
 var datapointOperations = []operation{
 	{"listDatapoints", http.MethodGet, []string{"/datapoints"}, project.ScopeRead, (*Server).listDatapoints},
 	{"createDatapoint", http.MethodPost, []string{"/datapoints"}, project.ScopeFull, (*Server).createDatapoint},
@@ -53,8 +56,8 @@ func (s *Server) listDatapoints(c *call) error {
 	if q.IDs, err = params.Texts("datapoint_ids"); err != nil {
 		return err
 	}
-	if len(q.IDs) > dataset.MaxRows {
-		return fault.InvalidField("datapoint_ids", "are more than %d", dataset.MaxRows)
+	if len(q.IDs) > maxQueryIDs {
+		return fault.InvalidField("datapoint_ids", "are more than %d", maxQueryIDs)
 	}
 	if q.Dataset, err = params.Text("dataset_name"); err != nil {
 		return err

@@ -16,6 +16,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/jackc/puddle/v2"
 
 	"github.com/spangrove/spangrove/pkg/fault"
 )
@@ -249,7 +250,8 @@ func (d *postgresDB) unavailable(err error) bool {
 	var ne net.Error
 	var ce *pgconn.ConnectError
 	return errors.As(err, &ne) || errors.As(err, &ce) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
-		errors.Is(err, net.ErrClosed) || pgconn.SafeToRetry(err) || strings.Contains(err.Error(), "conn closed")
+		errors.Is(err, net.ErrClosed) || errors.Is(err, puddle.ErrClosedPool) || pgconn.SafeToRetry(err) ||
+		strings.Contains(err.Error(), "conn closed")
 }
 
 func (d *postgresDB) eraseDue() <-chan struct{} { return nil }

@@ -412,7 +412,7 @@ func (d *sqliteDB) unavailable(err error) bool {
 	case sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_LOCKED:
 		return true
 	}
-	return false
+	return strings.HasPrefix(err.Error(), "sql: database is closed") // database/sql has no value for it
 }
 
 func (d *sqliteDB) close(context.Context) error {
