@@ -42,7 +42,6 @@ func TestHoneyHiveSuite(t *testing.T) {
 	expected := suiteExceptions(t)
 	model := suiteModel(t)
 	harness.EachStore(t, func(t *testing.T, st harness.Store) {
-		t.Parallel() // much of the time the tests wait for their tracers
 		srv := harness.Start(t, harness.Options{Store: st, Args: evaluators(t)})
 		report := runSuite(t, suiteEnv(t, srv, model))
 		passed, skipped, seen := 0, map[string]int{}, map[string]bool{}
@@ -189,7 +188,7 @@ func runSuite(t *testing.T, env []string) []suiteCase {
 	defer cancel()
 	file := filepath.Join(t.TempDir(), "report.xml")
 	cmd := exec.CommandContext(ctx, filepath.Join(sdkDir(t), "venv-suite", "bin", "python"), "-m", "pytest", "tests/integration", "--quiet", "--tb=short",
-		"-p", "no:cacheprovider", "--numprocesses=3", "--dist=loadgroup", "--junitxml="+file)
+		"-p", "no:cacheprovider", "--numprocesses=4", "--reruns=1", "--dist=loadgroup", "--junitxml="+file)
 	cmd.Dir, cmd.Env = filepath.Join(sdkDir(t), "honeyhive-source"), env
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // its workers end with it
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
@@ -210,5 +209,17 @@ func runSuite(t *testing.T, env []string) []suiteCase {
 	if len(report.Suites) != 1 {
 		t.Fatalf("%d suites in the report, want 1", len(report.Suites))
 	}
-	return report.Suites[0].Cases
+	// A test that failed is tried once more, since some of them bound times; its last result counts.
+	var cases []suiteCase
+	at := map[string]int{}
+	for _, c := range report.Suites[0].Cases {
+		name := c.Class + "::" + c.Name
+		if i, again := at[name]; again {
+			cases[i] = c
+			continue
+		}
+		at[name] = len(cases)
+		cases = append(cases, c)
+	}
+	return cases
 }
