@@ -100,16 +100,14 @@ func HashSecret(secret string) []byte {
 // Prefix is the readable part of a key: the first characters of one that the server made. Of
 // another one, which may be short, it is a quarter, at most 4 characters.
 func Prefix(secret string) string {
-	n := len(KindPlain) + prefixLength
-	for _, k := range []Kind{KindIngestion, KindDataPlane} {
-		if strings.HasPrefix(secret, string(k)) {
-			n = len(k) + prefixLength
+	if len(secret) >= len(KindPlain)+32 {
+		for _, k := range []Kind{KindPlain, KindIngestion, KindDataPlane} {
+			if strings.HasPrefix(secret, string(k)) {
+				return secret[:len(k)+prefixLength]
+			}
 		}
 	}
-	if made := len(KindPlain) + 32; len(secret) < made || !strings.HasPrefix(secret, string(KindPlain)) && n == len(KindPlain)+prefixLength {
-		n = min(4, len(secret)/4)
-	}
-	return secret[:n]
+	return secret[:min(4, len(secret)/4)]
 }
 
 // ScopeOf is the one of permissions, which are scopes, that includes all the others, so that

@@ -214,18 +214,16 @@ func (a *app) list(ctx context.Context, l listing, p paging) error {
 
 // page asks for one page. all is how many items all pages have, 0 if the answer does not tell.
 func (a *app) page(ctx context.Context, l listing, size, number int) (items []json.RawMessage, all int, err error) {
-	r := l.request
 	if l.whole && number > 1 {
 		return nil, 0, nil
 	}
-	if l.whole {
-		// Nothing to add.
-	} else if body, ok := r.Body.(json.RawMessage); ok {
+	r := l.request
+	if body, ok := r.Body.(json.RawMessage); ok {
 		var paged rawjson.Builder
 		paged.Int("limit", int64(size))
 		paged.Int("page", int64(number))
 		r.Body = rawjson.Merge(body, paged.Bytes())
-	} else {
+	} else if !l.whole {
 		query := url.Values{}
 		for name, values := range r.Query {
 			query[name] = values
