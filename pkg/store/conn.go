@@ -133,7 +133,6 @@ type fragments struct {
 	chunkDay    string // condition on chunk: on day $2, where chunks are kept by day
 	jsonPairs   string // format: placeholder: a table of the pairs of an array [[text, integer]]: n from 1, name, number
 	apart       string // ends a subquery whose columns are computed once for each row, not once for each use
-	judged      string // of e: the event that a judge's session is about, as text
 	linkedEvent string // of datapoint: the event of which it was made, as text; NULL: none
 	lock        string // ends a read of e that holds the row for this transaction, where there are other writers
 }

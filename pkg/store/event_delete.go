@@ -7,7 +7,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/spangrove/spangrove/pkg/evaluation"
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/query"
@@ -181,8 +180,8 @@ func (s *Store) eraseBeside(ctx context.Context, tx writeTx, project int64, even
 			texts[i] = id.String()
 		}
 		f := s.db.frag()
-		cond, args := tx.anyText(f.judged, 2, texts)
-		err := each(ctx, tx, `SELECT DISTINCT `+f.sessionID+` FROM `+f.from+` WHERE e.project_id = $1 AND e.source = '`+evaluation.Source+`' AND `+cond,
+		cond, args := tx.anyText("e.target_id", 2, texts)
+		err := each(ctx, tx, `SELECT DISTINCT `+f.sessionID+` FROM `+f.from+` WHERE e.project_id = $1 AND `+cond,
 			append([]any{project}, args...), func(scan func(...any) error) error {
 				var id uuid.UUID
 				err := scan(scanID{&id})

@@ -145,7 +145,6 @@ func (d *postgresDB) frag() fragments {
 		jsonPairs:   "(SELECT n, v ->> 0 AS name, (v ->> 1)::bigint AS number FROM json_array_elements(%s::json) WITH ORDINALITY AS x(v, n)) AS pairs",
 		apart:       " OFFSET 0",
 		linkedEvent: "(doc ->> 'linked_event')",
-		judged:      "(e.metadata ->> 'target_event_id')",
 		lock:        " FOR UPDATE OF e",
 	}
 }

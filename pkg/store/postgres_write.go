@@ -222,7 +222,7 @@ func (t *postgresTx) insertHeads(ctx context.Context, heads []*head) error {
 		errText                                     = make([]*string, n)
 		start, end, duration                        = make([]float64, n), make([]float64, n), make([]float64, n)
 		metadata, metrics, feedback, user, children = make([]*string, n), make([]*string, n), make([]*string, n), make([]*string, n), make([]*string, n)
-		run, userID                                 = make([]*string, n), make([]*string, n)
+		run, userID, target                         = make([]*string, n), make([]*string, n), make([]*string, n)
 		spill                                       = make([]int32, n)
 		chunk                                       = make([]*int64, n)
 		off                                         = make([]*int32, n)
@@ -248,6 +248,9 @@ func (t *postgresTx) insertHeads(ctx context.Context, heads []*head) error {
 		if h.userID != "" {
 			userID[i] = &h.userID
 		}
+		if h.target != "" {
+			target[i] = &h.target
+		}
 		if h.chunk != nil {
 			o := int32(h.off)
 			chunk[i], off[i] = &h.chunk.id, &o
@@ -258,17 +261,17 @@ func (t *postgresTx) insertHeads(ctx context.Context, heads []*head) error {
 		twin[i], span[i] = h.twin, idOrNull(e.SpanID)
 	}
 	tag, err := t.tx.Exec(ctx, `INSERT INTO ev(project_id, day, event_id, session_id, parent_id, type, name, source, error, start_ms, end_ms, duration,
-			metadata, metrics, feedback, user_properties, children_ids, run_id, user_id, spill, chunk, off, trace, twin, span, rev)
+			metadata, metrics, feedback, user_properties, children_ids, run_id, user_id, spill, chunk, off, trace, twin, span, target_id, rev)
 		SELECT project_id, day, event_id, session_id, parent_id, type, name, source, error, start_ms, end_ms, duration,
-			metadata::json, metrics::json, feedback::json, user_properties::json, children_ids::json, run_id, user_id, spill, chunk, off, trace, twin, span, 0
+			metadata::json, metrics::json, feedback::json, user_properties::json, children_ids::json, run_id, user_id, spill, chunk, off, trace, twin, span, target_id, 0
 		FROM unnest($1::bigint[], $2::int[], $3::uuid[], $4::uuid[], $5::uuid[], $6::smallint[], $7::text[], $8::text[], $9::text[], $10::float8[],
 			$11::float8[], $12::float8[], $13::text[], $14::text[], $15::text[], $16::text[], $17::text[], $18::text[], $19::text[], $20::int[],
-			$21::bigint[], $22::int[], $23::bigint[], $24::bytea[], $25::uuid[])
+			$21::bigint[], $22::int[], $23::bigint[], $24::bytea[], $25::uuid[], $26::text[])
 			AS h(project_id, day, event_id, session_id, parent_id, type, name, source, error, start_ms, end_ms, duration,
-			metadata, metrics, feedback, user_properties, children_ids, run_id, user_id, spill, chunk, off, trace, twin, span)
+			metadata, metrics, feedback, user_properties, children_ids, run_id, user_id, spill, chunk, off, trace, twin, span, target_id)
 		ON CONFLICT DO NOTHING`,
 		project, day, id, session, parent, typ, name, source, errText, start, end, duration, metadata, metrics, feedback, user, children, run, userID,
-		spill, chunk, off, trace, twin, span)
+		spill, chunk, off, trace, twin, span, target)
 	if err != nil {
 		return err
 	}

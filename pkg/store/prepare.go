@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/spangrove/spangrove/pkg/evaluation"
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/query"
@@ -52,6 +53,7 @@ type head struct {
 	// responseID is the id of a model's answer, which evaluations may name.
 	responseID string
 	datasetID  string
+	target     string // the event that an event of a judge's session is about
 	shape      uint64 // see shapeOf; set of events that come, not of those that are read
 
 	chunk *chunkRow // nil: no payload
@@ -205,7 +207,7 @@ func (h *head) derive() {
 	if e.TraceID != uuid.Nil {
 		h.trace = traceHash(e.TraceID)
 	}
-	h.runID, h.userID, h.responseID, h.datasetID = "", "", "", ""
+	h.runID, h.userID, h.responseID, h.datasetID, h.target = "", "", "", "", ""
 	if u, ok := rawjson.Text(rawjson.Get(e.UserProperties, "user_id")); ok {
 		h.userID = u
 	}
@@ -262,6 +264,10 @@ func (h *head) scanMetadata(model bool) {
 			h.responseID, _ = rawjson.Text(v)
 		case "dataset_id":
 			h.datasetID, _ = rawjson.Text(v)
+		case "target_event_id":
+			if h.ev.Source == evaluation.Source {
+				h.target, _ = rawjson.Text(v)
+			}
 		case event.DuplicateKey:
 			duplicate = !rawjson.Null(v)
 		}

@@ -194,7 +194,6 @@ func (d *sqliteDB) frag() fragments {
 		jsonPairs:   "(SELECT key + 1 AS n, value ->> 0 AS name, value ->> 1 AS number FROM json_each(%s))",
 		apart:       " LIMIT -1",
 		linkedEvent: "(doc ->> 'linked_event')",
-		judged:      "(e.metadata ->> 'target_event_id')",
 		bySession:   "sid = (SELECT sid FROM session WHERE project_id = $1 AND session_id = $2)",
 	}
 }

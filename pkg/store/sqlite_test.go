@@ -133,3 +133,26 @@ func TestCutWaitsForNobody(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// An index of ev whose key is computed would make SQLite keep a journal for each statement that
+// inserts several events: a function may fail where a column cannot.
+func TestEventsHaveIndexesOfColumnsOnly(t *testing.T) {
+	t.Parallel()
+	d, _ := openForTest(t)
+	indexes := 0
+	err := each(t.Context(), d, `SELECT l.name, x.cid FROM pragma_index_list('ev') l, pragma_index_info(l.name) x`, nil, func(scan func(...any) error) error {
+		var name string
+		var column int
+		if err := scan(&name, &column); err != nil {
+			return err
+		}
+		indexes++
+		if column < 0 {
+			t.Errorf("index %s has an expression in its key", name)
+		}
+		return nil
+	})
+	if err != nil || indexes == 0 {
+		t.Fatal(indexes, err)
+	}
+}

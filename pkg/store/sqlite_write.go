@@ -183,9 +183,9 @@ const headsPerStatement = 16
 // OR FAIL: an error ends the transaction anyhow, so that the statement needs no journal of its own.
 const (
 	sqliteHeadInsert = `INSERT OR FAIL INTO ev(project_id, day, event_id, sid, parent_id, type, name, source, error, start_ms, end_ms, duration,
-		metadata, metrics, feedback, user_properties, children_ids, run_id, user_id, spill, chunk, off, trace, twin, span, rev) VALUES `
-	sqliteHeadValues = `(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,0)`
-	sqliteHeadArgs   = 25
+		metadata, metrics, feedback, user_properties, children_ids, run_id, user_id, spill, chunk, off, trace, twin, span, target_id, rev) VALUES `
+	sqliteHeadValues = `(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,0)`
+	sqliteHeadArgs   = 26
 )
 
 var (
@@ -238,7 +238,7 @@ func (h *head) appendSQLite(args []any) []any {
 	return append(args, h.project, h.day, e.ID[:], h.sid, parent, query.TypeCode(e.Type), e.Name, e.Source, errText, e.Start, e.End, e.Duration,
 		text(h.inHead(query.SpillMetadata, e.Metadata)), text(h.inHead(query.SpillMetrics, e.Metrics)), text(h.inHead(query.SpillFeedback, e.Feedback)),
 		text(h.inHead(query.SpillUserProperties, e.UserProperties)), text(h.inHead(query.SpillChildrenIDs, e.ChildrenIDs)),
-		nullText(h.runID), nullText(h.userID), h.spill, chunk, off, trace, twin, span)
+		nullText(h.runID), nullText(h.userID), h.spill, chunk, off, trace, twin, span, nullText(h.target))
 }
 
 func (t *sqliteTx) moveEvents(ctx context.Context, projectID int64, from, to uuid.UUID, trace int64) error {
