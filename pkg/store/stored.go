@@ -46,7 +46,7 @@ type usage struct {
 type used struct {
 	bytes   int64
 	read    time.Time // when bytes was read from the table; zero: never
-	counted time.Time // when the rows were counted last; zero: never by this process
+	counted time.Time // when the rows were counted last, or the project was first seen; zero: now is the time
 	took    time.Duration
 	changed bool // since then
 	shrunk  bool // something was deleted since then
@@ -57,7 +57,7 @@ func newUsage() *usage { return &usage{projects: map[int64]*used{}} }
 func (u *usage) of(project int64) *used {
 	p := u.projects[project]
 	if p == nil {
-		p = &used{}
+		p = &used{counted: time.Now()} // what its commits add is right until something goes or shrinks
 		u.projects[project] = p
 	}
 	return p
@@ -174,7 +174,8 @@ func (s *Store) neverCounted(ctx context.Context) error {
 			}
 			s.usage.mu.Lock()
 			defer s.usage.mu.Unlock()
-			s.usage.of(id).changed = true
+			p := s.usage.of(id)
+			p.changed, p.counted = true, time.Time{}
 			return nil
 		})
 }
