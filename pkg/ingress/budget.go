@@ -53,6 +53,7 @@ type Hold struct {
 	budget  *Budget
 	project string
 	bytes   int64
+	reused  []byte // what ReadReused read
 }
 
 // Take adds n bytes. The error is fault.Limited if the project has its share, fault.Unavailable if
@@ -82,6 +83,8 @@ func (h *Hold) TakeUpToShare(n int64) error {
 
 // Release gives everything back. The Hold can be used again.
 func (h *Hold) Release() {
+	freeBuffer(h.reused)
+	h.reused = nil
 	if h.bytes == 0 {
 		return
 	}
@@ -96,17 +99,24 @@ func (h *Hold) Release() {
 	h.bytes = 0
 }
 
-// firstRead is the size of the first buffer for a body, and growth the factor between two buffers of
-// a body whose length is announced. An announced length is believed only as its bytes arrive.
-const (
-	firstRead = 64 << 10
-	growth    = 4
-)
+// growth is the factor between two buffers of a body whose length is announced. An announced length is
+// believed only as its bytes arrive.
+const growth = 4
 
 // ReadAll reads a whole body within the budget, as its bytes arrive. length is the announced length,
 // negative if there is none. Errors are those of Take and of [Body.Read]; for another reader whatever
 // it returns. What was taken stays until Release, also after an error.
 func (h *Hold) ReadAll(body io.Reader, length int64) ([]byte, error) {
+	return h.read(body, length, false)
+}
+
+// ReadReused is ReadAll into a buffer that serves other requests after Release: nothing may refer to
+// the bytes then.
+func (h *Hold) ReadReused(body io.Reader, length int64) ([]byte, error) {
+	return h.read(body, length, true)
+}
+
+func (h *Hold) read(body io.Reader, length int64, reuse bool) ([]byte, error) {
 	if opened, ok := body.(*Body); ok {
 		opened.hold = h
 		defer func() { opened.hold = nil }()
@@ -116,16 +126,30 @@ func (h *Hold) ReadAll(body io.Reader, length int64) ([]byte, error) {
 		next = min(next, length+1) // one more, so that the end is found without growing
 	}
 	var buf []byte
+	if reuse {
+		defer func() { h.reused = buf }()
+	}
 	for {
 		if len(buf) == cap(buf) {
+			if reuse {
+				next = bufferSize(next)
+			}
 			if err := h.Take(next - int64(cap(buf))); err != nil {
 				return nil, err
 			}
-			larger := make([]byte, len(buf), next)
-			copy(larger, buf)
+			var larger []byte
+			if reuse {
+				larger = newBuffer(next)
+			} else {
+				larger = make([]byte, next)
+			}
+			larger = larger[:copy(larger, buf)]
+			if reuse {
+				freeBuffer(buf)
+			}
 			buf = larger
-			if next *= 2; length >= int64(cap(buf)) {
-				next = min(next/2*growth, length+1)
+			if next = int64(cap(buf)) * 2; length >= int64(cap(buf)) {
+				next = min(int64(cap(buf))*growth, length+1)
 			}
 		}
 		n, err := body.Read(buf[len(buf):cap(buf)])

@@ -15,8 +15,8 @@ import (
 // algorithm that is not accepted.
 var ErrEncoding = errors.New("grpc-encoding")
 
-// Message reads the one message of a unary gRPC call, decompressed, within the budget. Errors are
-// those of [Body.Read].
+// Message reads the one message of a unary gRPC call, decompressed, within the budget. It is valid until
+// hold is released. Errors are those of [Body.Read].
 func (c *Bodies) Message(w http.ResponseWriter, r *http.Request, hold *Hold) ([]byte, error) {
 	encoding, err := c.encoding(strings.ToLower(r.Header.Get("Grpc-Encoding")))
 	if err != nil {
@@ -51,7 +51,7 @@ func (c *Bodies) Message(w http.ResponseWriter, r *http.Request, hold *Hold) ([]
 	if body.encoding != "" {
 		announced = -1
 	}
-	message, err := hold.ReadAll(body, announced)
+	message, err := hold.ReadReused(body, announced)
 	if err == nil && body.received < length {
 		err = fault.New(fault.Invalid, "the body cannot be read: it is cut off")
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/ingress"
 	"github.com/spangrove/spangrove/pkg/project"
 	"github.com/spangrove/spangrove/pkg/spancodec"
 	"github.com/spangrove/spangrove/pkg/wire"
@@ -47,7 +48,7 @@ type nativeHandler func(req *http.Request, body []byte, id project.Identity, now
 func (r *spangroveReceiver) native(write nativeHandler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		var answer []byte
-		err := r.handle(req, func(body []byte, from caller) (err error) {
+		err := r.handle(req, (*ingress.Hold).ReadAll, func(body []byte, from caller) (err error) {
 			answer, err = write(req, body, from.Identity, time.Now())
 			return err
 		})

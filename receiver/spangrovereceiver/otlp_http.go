@@ -3,6 +3,7 @@ package spangrovereceiver
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"time"
 
@@ -58,7 +59,7 @@ func (r *spangroveReceiver) otlp(h otlpHandler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		enc := encodingOf(req.Header.Get("Content-Type"), nil)
 		var answer exportResponse
-		err := r.handle(req, func(body []byte, from caller) (err error) {
+		err := r.handle(req, (*ingress.Hold).ReadReused, func(body []byte, from caller) (err error) {
 			enc = encodingOf(req.Header.Get("Content-Type"), body)
 			answer, err = h(req.Context(), enc, body, from)
 			return err
@@ -72,11 +73,12 @@ func (r *spangroveReceiver) otlp(h otlpHandler) http.Handler {
 }
 
 // handle does what every request over HTTP needs: it checks who asks, reads the body within
-// the budget, and counts refusals. The body is only valid during the call of do.
-func (r *spangroveReceiver) handle(req *http.Request, do func(body []byte, from caller) error) (err error) {
+// the budget by one of its two ways, and counts refusals.
+func (r *spangroveReceiver) handle(req *http.Request, read func(*ingress.Hold, io.Reader, int64) ([]byte, error),
+	do func(body []byte, from caller) error) (err error) {
 	defer func() { r.observe(req.Context(), req.Pattern, err) }()
 	return r.inside(req.Context(), func(from caller) error {
-		body, err := from.hold.ReadAll(req.Body, req.ContentLength)
+		body, err := read(from.hold, req.Body, req.ContentLength)
 		if err != nil {
 			return readFault(err)
 		}
