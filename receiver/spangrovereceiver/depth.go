@@ -77,63 +77,61 @@ func init() {
 
 // check walks a message of this shape, at most depth messages deep, without decoding it.
 func (s *shape) check(b []byte, depth int) error {
-	if depth == 0 {
-		return errDepth
-	}
-	for len(b) > 0 {
-		number, kind, n := protowire.ConsumeTag(b)
-		if n < 0 {
-			return errMalformed
-		}
-		b = b[n:]
-		if kind != protowire.BytesType {
-			if n = protowire.ConsumeFieldValue(number, kind, b); n < 0 {
-				return errMalformed
-			}
-			b = b[n:]
-			continue
-		}
-		content, n := protowire.ConsumeBytes(b)
-		if n < 0 {
-			return errMalformed
-		}
-		b = b[n:]
-		if int(number) < len(s.fields) && s.fields[number] != nil {
-			if err := s.fields[number].check(content, depth-1); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	var c count
+	c.add(s, nil, b, depth)
+	return c.err
 }
 
 // count is what a request holds.
 type count struct {
 	items  int64 // spans or log records
 	values int64 // all messages, the items among them
+	err    error // the first that is malformed or nests too deep; what stands beside it is counted
 }
 
-// add counts the messages within one of this shape. item is the shape of a span or a log record.
-// What is malformed or nests too deep is for check to say.
+// add counts the messages within one of this shape, of which there are at most depth levels. item is the
+// shape of a span or a log record.
 func (c *count) add(s, item *shape, b []byte, depth int) {
-	for len(b) > 0 && depth > 0 {
-		number, kind, n := protowire.ConsumeTag(b)
+	if depth == 0 {
+		c.fail(errDepth)
+		return
+	}
+	for len(b) > 0 {
+		number, kind, n := protowire.Number(b[0]>>3), protowire.Type(b[0]&7), 1
+		if b[0] >= 0x80 || number == 0 { // not one byte
+			if number, kind, n = protowire.ConsumeTag(b); n < 0 {
+				c.fail(errMalformed)
+				return
+			}
+		}
+		b = b[n:]
+		if kind != protowire.BytesType {
+			if n = protowire.ConsumeFieldValue(number, kind, b); n < 0 {
+				c.fail(errMalformed)
+				return
+			}
+			b = b[n:]
+			continue
+		}
+		content, n := protowire.ConsumeBytes(b)
 		if n < 0 {
+			c.fail(errMalformed)
 			return
 		}
 		b = b[n:]
-		if n = protowire.ConsumeFieldValue(number, kind, b); n < 0 {
-			return
-		}
-		if kind == protowire.BytesType && int(number) < len(s.fields) && s.fields[number] != nil {
+		if int(number) < len(s.fields) && s.fields[number] != nil {
 			c.values++
 			if s.fields[number] == item {
 				c.items++
 			}
-			content, _ := protowire.ConsumeBytes(b)
 			c.add(s.fields[number], item, content, depth-1)
 		}
-		b = b[n:]
+	}
+}
+
+func (c *count) fail(err error) {
+	if c.err == nil {
+		c.err = err
 	}
 }
 
@@ -205,21 +203,22 @@ func (c *count) itemsOf(form *requestForm, d *jsontext.Decoder, level int) error
 }
 
 // admit refuses a request that holds more than may be, and takes from the budget what decoding will
-// need beside the bytes that came.
-func (r *spangroveReceiver) admit(form *requestForm, what string, enc encoding, body []byte, from caller) error {
+// need beside the bytes that came. checked says that the body is well formed, as far as shapes tell.
+func (r *spangroveReceiver) admit(form *requestForm, what string, enc encoding, body []byte, from caller) (checked bool, err error) {
 	var c count
 	if enc == encodingProto {
 		c.add(form.shape, form.item, body, maxNesting)
+		checked = c.err == nil
 	} else {
 		c.addJSON(form, bytes.TrimPrefix(body, byteOrderMark))
 	}
 	if c.items > int64(r.cfg.MaxItems) {
-		return fault.New(fault.TooLarge, "the request holds %d %s; at most %d are allowed", c.items, what, r.cfg.MaxItems)
+		return false, fault.New(fault.TooLarge, "the request holds %d %s; at most %d are allowed", c.items, what, r.cfg.MaxItems)
 	}
 	if c.values > maxValues {
-		return fault.New(fault.TooLarge, "the request holds %d attributes and other values; at most %d are allowed", c.values, maxValues)
+		return false, fault.New(fault.TooLarge, "the request holds %d attributes and other values; at most %d are allowed", c.values, maxValues)
 	}
-	return from.hold.TakeUpToShare(c.items*itemMemory + c.values*valueMemory)
+	return checked, from.hold.TakeUpToShare(c.items*itemMemory + c.values*valueMemory)
 }
 
 // checkJSONDepth counts braces outside strings. It judges nothing else of the text.

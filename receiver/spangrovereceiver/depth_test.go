@@ -41,20 +41,20 @@ func nested(n int) []byte {
 func TestDeepValuesAreRefusedNotFatal(t *testing.T) {
 	t.Parallel()
 	for _, depth := range []int{1, 90} {
-		if _, _, err := decodeExport(ptraceotlp.NewExportRequest, traceRequest, encodingProto, nested(depth)); err != nil {
+		if _, _, err := decodeExport(ptraceotlp.NewExportRequest, traceRequest, encodingProto, nested(depth), false); err != nil {
 			t.Errorf("%d deep: %v", depth, err)
 		}
 	}
 	deep := nested(1_500_000) // without the check this overflows the stack
-	_, _, err := decodeExport(ptraceotlp.NewExportRequest, traceRequest, encodingProto, deep)
+	_, _, err := decodeExport(ptraceotlp.NewExportRequest, traceRequest, encodingProto, deep, false)
 	if !errors.Is(err, errDepth) || fault.Of(err) != fault.Invalid {
 		t.Errorf("spans: %v", err)
 	}
-	if _, _, err := decodeExport(plogotlp.NewExportRequest, logRequest, encodingProto, deep); !errors.Is(err, errDepth) {
+	if _, _, err := decodeExport(plogotlp.NewExportRequest, logRequest, encodingProto, deep, false); !errors.Is(err, errDepth) {
 		t.Errorf("logs: %v", err)
 	}
 	text := bytes.Repeat([]byte(`{"arrayValue":{"values":[`), 100_000)
-	if _, _, err := decodeExport(ptraceotlp.NewExportRequest, traceRequest, encodingJSON, text); !errors.Is(err, errDepth) {
+	if _, _, err := decodeExport(ptraceotlp.NewExportRequest, traceRequest, encodingJSON, text, false); !errors.Is(err, errDepth) {
 		t.Errorf("JSON: %v", err)
 	}
 }
@@ -92,7 +92,7 @@ func TestShapesCoverEveryValue(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			req, out, err := decodeExport(ptraceotlp.NewExportRequest, traceRequest, enc, body)
+			req, out, err := decodeExport(ptraceotlp.NewExportRequest, traceRequest, enc, body, false)
 			if name == "resource" || name == "scope" {
 				if !errors.Is(err, errDepth) {
 					t.Errorf("%s in %s: %v", name, enc, err)
@@ -109,7 +109,7 @@ func TestShapesCoverEveryValue(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, out, err := decodeExport(plogotlp.NewExportRequest, logRequest, encodingProto, body); err != nil || !errors.Is(out.first, errDepth) {
+	if _, out, err := decodeExport(plogotlp.NewExportRequest, logRequest, encodingProto, body, false); err != nil || !errors.Is(out.first, errDepth) {
 		t.Errorf("body of a record: %v, left out %+v", err, out)
 	}
 }
@@ -136,7 +136,7 @@ func FuzzDecodeExport(f *testing.F) {
 	f.Add(badProto(f))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		for _, enc := range []encoding{encodingJSON, encodingProto} {
-			req, out, err := decodeExport(ptraceotlp.NewExportRequest, traceRequest, enc, in)
+			req, out, err := decodeExport(ptraceotlp.NewExportRequest, traceRequest, enc, in, false)
 			if err != nil && fault.Of(err) != fault.Invalid {
 				t.Fatalf("not the sender's fault: %v", err)
 			}
@@ -152,7 +152,7 @@ func FuzzDecodeExport(f *testing.F) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				same, more, err := decodeExport(ptraceotlp.NewExportRequest, traceRequest, again, b)
+				same, more, err := decodeExport(ptraceotlp.NewExportRequest, traceRequest, again, b, false)
 				if err != nil || more.count != 0 || same.Traces().SpanCount() != req.Traces().SpanCount() {
 					t.Errorf("in %s, %d left out: again in %s: %v, %+v, %d spans, had %d", enc, out.count, again, err, more, same.Traces().SpanCount(), req.Traces().SpanCount())
 				}

@@ -58,28 +58,28 @@ type exportResponse interface {
 	MarshalJSON() ([]byte, error)
 }
 
-// decodeExport reads an export request. Items that cannot be decoded are left out; it is an
-// error, fault.Invalid, if what is around them cannot be.
-func decodeExport[R exportRequest](fresh func() R, form *requestForm, enc encoding, body []byte) (R, leftOut, error) {
+// decodeExport reads an export request, of which admit may have checked the form. Items that cannot be
+// decoded are left out; it is an error, fault.Invalid, if what is around them cannot be.
+func decodeExport[R exportRequest](fresh func() R, form *requestForm, enc encoding, body []byte, checked bool) (R, leftOut, error) {
 	if enc == encodingJSON {
 		if body = bytes.TrimPrefix(body, byteOrderMark); len(bytes.TrimSpace(body)) == 0 {
 			return fresh(), leftOut{}, nil
 		}
 	}
-	req, err := decodeWhole(fresh, form, enc, body)
+	req, err := decodeWhole(fresh, form, enc, body, checked)
 	if err == nil {
 		return req, leftOut{}, nil
 	}
 	refused := fault.Wrap(fault.Invalid, err, "the body is not an OTLP request in %s: %v", enc, err)
 	s := sieve{form: form, try: func(one []byte) error {
-		_, err := decodeWhole(fresh, form, enc, one)
+		_, err := decodeWhole(fresh, form, enc, one, false)
 		return err
 	}}
 	rest, sieveErr := s.copy(enc, body)
 	if sieveErr != nil || s.out.count == 0 {
 		return req, leftOut{}, refused
 	}
-	if req, err = decodeWhole(fresh, form, enc, rest); err != nil {
+	if req, err = decodeWhole(fresh, form, enc, rest, false); err != nil {
 		return req, leftOut{}, refused
 	}
 	return req, s.out, nil
@@ -87,11 +87,13 @@ func decodeExport[R exportRequest](fresh func() R, form *requestForm, enc encodi
 
 // decodeWhole reads a request all of which must be right. JSON that pdata refuses is tried
 // again without its nulls, see withoutNulls.
-func decodeWhole[R exportRequest](fresh func() R, form *requestForm, enc encoding, body []byte) (R, error) {
+func decodeWhole[R exportRequest](fresh func() R, form *requestForm, enc encoding, body []byte, checked bool) (R, error) {
 	req := fresh()
 	if enc == encodingProto {
-		if err := form.check(body, maxNesting); err != nil {
-			return req, err
+		if !checked {
+			if err := form.check(body, maxNesting); err != nil {
+				return req, err
+			}
 		}
 		return req, req.UnmarshalProto(body)
 	}

@@ -124,10 +124,11 @@ func retryAfter(err error) time.Duration {
 
 func (r *spangroveReceiver) tracesVia(via *receiverhelper.ObsReport) otlpHandler {
 	return func(ctx context.Context, enc encoding, body []byte, from caller) (exportResponse, error) {
-		if err := r.admit(traceRequest, "spans", enc, body, from); err != nil {
+		checked, err := r.admit(traceRequest, "spans", enc, body, from)
+		if err != nil {
 			return nil, err
 		}
-		req, undecoded, err := decodeExport(ptraceotlp.NewExportRequest, traceRequest, enc, body)
+		req, undecoded, err := decodeExport(ptraceotlp.NewExportRequest, traceRequest, enc, body, checked)
 		if err != nil {
 			return nil, err
 		}
@@ -147,10 +148,11 @@ func (r *spangroveReceiver) tracesVia(via *receiverhelper.ObsReport) otlpHandler
 
 func (r *spangroveReceiver) logsVia(via *receiverhelper.ObsReport) otlpHandler {
 	return func(ctx context.Context, enc encoding, body []byte, from caller) (exportResponse, error) {
-		if err := r.admit(logRequest, "log records", enc, body, from); err != nil {
+		checked, err := r.admit(logRequest, "log records", enc, body, from)
+		if err != nil {
 			return nil, err
 		}
-		req, undecoded, err := decodeExport(plogotlp.NewExportRequest, logRequest, enc, body)
+		req, undecoded, err := decodeExport(plogotlp.NewExportRequest, logRequest, enc, body, checked)
 		if err != nil {
 			return nil, err
 		}

@@ -104,12 +104,12 @@ func TestSieveGivesUp(t *testing.T) {
 		"not JSON": `{"resourceSpans":[{"scopeSpans":[{"spans":[` + bad + `]}`,
 		"array":    `[` + bad + `]`,
 	} {
-		if _, out, err := decodeExport(ptraceotlp.NewExportRequest, traceRequest, encodingJSON, []byte(body)); err == nil {
+		if _, out, err := decodeExport(ptraceotlp.NewExportRequest, traceRequest, encodingJSON, []byte(body), false); err == nil {
 			t.Errorf("%s: taken, left out %+v", name, out)
 		}
 	}
 	cut := badProto(t)
-	if _, _, err := decodeExport(ptraceotlp.NewExportRequest, traceRequest, encodingProto, cut[:len(cut)-3]); err == nil {
+	if _, _, err := decodeExport(ptraceotlp.NewExportRequest, traceRequest, encodingProto, cut[:len(cut)-3], false); err == nil {
 		t.Error("a message that ends in the middle is taken")
 	}
 }
