@@ -63,12 +63,15 @@ func newTenant(t *testing.T, srv *harness.Server, name string) *tenant {
 const pause = 50 * time.Millisecond
 
 // once sends an event with the ingest key and looks for it with the read key.
-func (n *tenant) once(ctx context.Context) {
+func (n *tenant) once(ctx context.Context) { n.onceBy(ctx, n.ingest, n.read) }
+
+// onceBy is once with other keys of the project.
+func (n *tenant) onceBy(ctx context.Context, ingest, read *harness.Client) {
 	var sent struct {
 		ID string `json:"event_id"`
 	}
 	err := n.timed(func() error {
-		return n.ingest.JSON(ctx, http.MethodPost, "/events", map[string]any{
+		return ingest.JSON(ctx, http.MethodPost, "/events", map[string]any{
 			"event_type": "tool", "event_name": "lookup", "inputs": map[string]any{"question": "how much is it?"},
 		}, &sent)
 	})
@@ -79,7 +82,7 @@ func (n *tenant) once(ctx context.Context) {
 	n.said.stored = append(n.said.stored, sent.ID)
 	n.mu.Unlock()
 	_ = n.timed(func() error {
-		_, err := n.read.Event(ctx, sent.ID)
+		_, err := read.Event(ctx, sent.ID)
 		return err
 	})
 }
