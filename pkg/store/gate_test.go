@@ -117,6 +117,12 @@ func TestHeavyReadsLeaveOthersAlone(t *testing.T) {
 	}
 }
 
+// What a store reads when it is opened has no time limit: it would not start once it is large.
+func TestOpenHasNoReadTimeout(t *testing.T) {
+	t.Parallel()
+	openTest(t, Options{ReadTimeout: 1})
+}
+
 // A read that takes too long is a timeout, and is interrupted.
 func TestReadTimeout(t *testing.T) {
 	t.Parallel()

@@ -214,6 +214,7 @@ func open(ctx context.Context, db database, dialect query.Dialect, o Options) (_
 	db.bound(o.ReadTimeout)
 	// A quarter of the readers is left for reads that are not heavy.
 	s.reads = newGate(db.readers()*3/4, o.ReadShare, o.ReadWait)
+	ctx = patiently(ctx) // a large store is read as long as it takes
 	days, err := db.days(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list days: %w", err)
@@ -233,7 +234,7 @@ func open(ctx context.Context, db database, dialect query.Dialect, o Options) (_
 	if err := s.loadOnline(ctx); err != nil {
 		return nil, err
 	}
-	background, stop := context.WithCancel(patiently(context.WithoutCancel(ctx)))
+	background, stop := context.WithCancel(context.WithoutCancel(ctx))
 	s.stop = stop
 	for n := range db.lanes() {
 		l := &lane{s: s, n: n, jobs: make(chan *job, 256)}
