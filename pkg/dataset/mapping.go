@@ -10,37 +10,58 @@ import (
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
-// Mapping says which parts of something become which parts of a datapoint.
+// Mapping says which parts of something become which parts of a datapoint. An entry that a list has twice
+// counts once.
 type Mapping struct {
 	Inputs      []string
 	History     []string
 	GroundTruth []string
 }
 
+// once is the mapping without repetitions: what they name would be copied as often.
+func (m *Mapping) once() *Mapping {
+	return &Mapping{Inputs: Unique(m.Inputs), History: Unique(m.History), GroundTruth: Unique(m.GroundTruth)}
+}
+
 // Empty says that it maps nothing.
 func (m *Mapping) Empty() bool { return len(m.Inputs)+len(m.History)+len(m.GroundTruth) == 0 }
 
-// FromRow makes a datapoint of a row, which is an object. Each mapped key of the row goes where
-// the mapping says, under the same key, also where it is null; into the history its value is
-// appended, but for null. All other keys become metadata.
-func (m *Mapping) FromRow(row json.RawMessage) Datapoint {
-	pick := func(key string) (string, json.RawMessage) { return key, rawjson.Get(row, key) }
-	p := m.build(pick)
-	var rest rawjson.Builder
-	for key, raw := range rawjson.Object(row) {
-		if !slices.Contains(m.Inputs, key) && !slices.Contains(m.History, key) && !slices.Contains(m.GroundTruth, key) {
-			rest.Raw(key, raw)
+// Rows gives the function that makes a datapoint of each row, which is an object. Each mapped key of
+// the row goes where the mapping says, under the same key, also where it is null; into the history its
+// value is appended, but for null. All other keys become metadata. The function is not safe for
+// concurrent use.
+func (m *Mapping) Rows() func(row json.RawMessage) Datapoint {
+	m = m.once()
+	mapped := make(map[string]bool, len(m.Inputs)+len(m.History)+len(m.GroundTruth))
+	for _, place := range [][]string{m.Inputs, m.History, m.GroundTruth} {
+		for _, key := range place {
+			mapped[key] = true
 		}
 	}
-	p.Metadata = rest.Bytes()
-	p.Complete()
-	return p
+	values := map[string]json.RawMessage{} // of the mapped keys of one row
+	pick := func(key string) (string, json.RawMessage) { return key, values[key] }
+	return func(row json.RawMessage) Datapoint {
+		clear(values)
+		var rest rawjson.Builder
+		for key, raw := range rawjson.Object(row) {
+			if mapped[key] {
+				values[key] = raw
+			} else {
+				rest.Raw(key, raw)
+			}
+		}
+		p := m.build(pick)
+		p.Metadata = rest.Bytes()
+		p.Complete()
+		return p
+	}
 }
 
 // FromEvent makes a datapoint of an event, given as the object that answers show. The mapping's
 // entries are dotted paths into it, read as in filters (rawjson.Lookup), whose last element names the
 // key; CheckPaths has accepted them. A mapping that maps nothing takes the whole inputs, and the outputs as ground truth.
 func (m *Mapping) FromEvent(id string, event json.RawMessage) Datapoint {
+	m = m.once()
 	p := m.build(func(path string) (string, json.RawMessage) {
 		if v := rawjson.Lookup(event, strings.Split(path, ".")...); !rawjson.Null(v) {
 			return last(path), v
@@ -88,7 +109,7 @@ func (m *Mapping) CheckPaths() error {
 func (m *Mapping) build(pick func(entry string) (key string, value json.RawMessage)) (p Datapoint) {
 	object := func(entries []string) json.RawMessage {
 		var b rawjson.Builder
-		for _, entry := range Unique(entries) {
+		for _, entry := range entries {
 			if key, value := pick(entry); value != nil {
 				b.Raw(key, value)
 			}

@@ -20,7 +20,7 @@ func TestRows(t *testing.T) {
 		{`{"q":null,"chat":null,"also":7}`, `{"q":null} [{"also":7}] {} {}`},
 		{`{"deep":{"key":1},"deep.key":2}`, `{} [] {"deep.key":2} {"deep":{"key":1}}`},
 	} {
-		if got := show(m.FromRow(json.RawMessage(tt.row))); got != tt.want {
+		if got := show(m.Rows()(json.RawMessage(tt.row))); got != tt.want {
 			t.Errorf("%s:\n got %s\nwant %s", tt.row, got, tt.want)
 		}
 	}
@@ -94,7 +94,7 @@ func FuzzMapping(f *testing.F) {
 			}
 		}
 		if row[0] == '{' {
-			check(m.FromRow(json.RawMessage(row)))
+			check(m.Rows()(json.RawMessage(row)))
 		}
 		if m.CheckPaths() == nil {
 			check(m.FromEvent("e", json.RawMessage(row)))

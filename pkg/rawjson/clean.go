@@ -2,12 +2,14 @@ package rawjson
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"io"
+	"slices"
 	"strconv"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -45,43 +47,96 @@ func Clean(raw []byte) (clean json.RawMessage, replaced int, err error) {
 	return rewrite(raw)
 }
 
-// check walks the tokens once and tells whether the text must be rewritten.
+// check walks the values once and tells whether the text must be rewritten.
 func check(raw []byte) (dirty bool, err error) {
 	// Only text that holds one of these can hold a NUL or a lone surrogate.
 	escapes := bytes.Contains(raw, []byte(`\u`))
-	d := jsontext.NewDecoder(bytes.NewBuffer(raw))
-	n := 0
+	d := jsontext.NewDecoder(bytes.NewBuffer(raw), jsontext.AllowDuplicateNames(true))
+	var (
+		names []uint64 // hashes of the names of all objects that are open, the innermost last
+		first []int    // where those of each open object begin; -1 for an array
+		spare []byte
+	)
 	for {
-		if n > 0 && d.StackDepth() == 0 {
-			break
+		kind := d.PeekKind()
+		switch kind {
+		case '{', '[', '}', ']':
+			if _, err := d.ReadToken(); err != nil {
+				return false, syntax(err, d.InputOffset())
+			}
+		default:
+			v, err := d.ReadValue()
+			if err != nil {
+				if dirtyError(err) {
+					return true, nil
+				}
+				return false, syntax(err, d.InputOffset())
+			}
+			switch kind {
+			case '0':
+				if !inRange(string(v)) {
+					return false, fmt.Errorf("%w: %.40s", ErrNumber, v)
+				}
+			case '"':
+				if bytes.IndexByte(v, '\\') >= 0 {
+					if spare, err = jsontext.AppendUnquote(spare[:0], v); err != nil {
+						return true, nil
+					}
+					v = spare
+					dirty = dirty || escapes && bytes.IndexByte(v, 0) >= 0
+				} else {
+					v = v[1 : len(v)-1]
+				}
+				if in, n := d.StackIndex(d.StackDepth()); in == '{' && n%2 == 1 { // a name was read
+					if names == nil {
+						names = make([]uint64, 0, mostMembers(raw))
+					}
+					names = append(names, maphash.Bytes(keySeed, v))
+				}
+			}
 		}
-		tok, err := d.ReadToken()
-		if err != nil {
-			if dirtyError(err) {
-				return true, nil
-			}
-			return false, syntax(err, d.InputOffset())
-		}
-		n++
-		switch tok.Kind() {
-		case '0':
-			if !inRange(tok.String()) {
-				return false, fmt.Errorf("%w: %.40s", ErrNumber, tok.String())
-			}
-		case '"':
-			if escapes && strings.IndexByte(tok.String(), 0) >= 0 {
-				dirty = true
-			}
+		switch kind {
 		case '{', '[':
 			if d.StackDepth() > MaxDepth {
 				return false, ErrDepth
 			}
+			if kind == '{' {
+				first = append(first, len(names))
+			} else {
+				first = append(first, -1)
+			}
+		case '}', ']':
+			if from := first[len(first)-1]; from >= 0 {
+				dirty = dirty || twice(names[from:])
+				names = names[:from]
+			}
+			first = first[:len(first)-1]
+		}
+		if d.StackDepth() == 0 {
+			break
 		}
 	}
 	if _, err := d.ReadToken(); err != io.EOF {
 		return false, fmt.Errorf("%w: text after the value at byte %d", ErrSyntax, d.InputOffset())
 	}
 	return dirty, nil
+}
+
+// mostMembers is an upper bound of the members that raw, valid JSON or not, can have: with at least
+// two quotes, a colon, a value and what ends it.
+func mostMembers(raw []byte) int {
+	return min(bytes.Count(raw, []byte{':'}), bytes.Count(raw, []byte{'"'})/2, len(raw)/5+1)
+}
+
+// twice says that two of the hashes are equal, and sorts them.
+func twice(hashes []uint64) bool {
+	slices.Sort(hashes)
+	for i := 1; i < len(hashes); i++ {
+		if hashes[i] == hashes[i-1] {
+			return true
+		}
+	}
+	return false
 }
 
 // dirtyError tells the errors that rewrite can mend from those that it can't.
@@ -131,7 +186,7 @@ func inRange(num string) bool {
 // rewrite is the slow way of Clean, for text with something to replace.
 func rewrite(raw []byte) (json.RawMessage, int, error) {
 	d := reader(raw)
-	w := writer{out: make([]byte, 0, len(raw))}
+	w := writer{out: make([]byte, 0, len(raw)), raw: raw}
 	if err := w.value(d, 0); err != nil {
 		return nil, 0, syntax(err, d.InputOffset())
 	}
@@ -141,9 +196,21 @@ func rewrite(raw []byte) (json.RawMessage, int, error) {
 	return w.out, w.replaced, nil
 }
 
+// writer writes each value once. Only objects with a name twice are written again, without what
+// another value of the name replaces.
 type writer struct {
+	raw      []byte
 	out      []byte
 	replaced int
+	members  []cleanMember // of all objects that are open, the innermost last
+	spare    []byte
+}
+
+// cleanMember is a member of an object that is written: where its name begins in out, where its value
+// begins, and where that ends.
+type cleanMember struct {
+	hash             uint64 // of the name
+	name, value, end int
 }
 
 func (w *writer) value(d *jsontext.Decoder, depth int) error {
@@ -152,42 +219,7 @@ func (w *writer) value(d *jsontext.Decoder, depth int) error {
 	}
 	switch d.PeekKind() {
 	case '{':
-		if _, err := d.ReadToken(); err != nil {
-			return err
-		}
-		type member struct{ start, end int }
-		last := map[string]member{}
-		var order []string
-		scratch := writer{}
-		for d.PeekKind() == '"' {
-			name, err := d.ReadValue()
-			if err != nil {
-				return err
-			}
-			key := scratch.unquote(name)
-			start := len(scratch.out)
-			if err := scratch.value(d, depth+1); err != nil {
-				return err
-			}
-			if _, seen := last[key]; !seen {
-				order = append(order, key)
-			}
-			last[key] = member{start, len(scratch.out)}
-		}
-		if _, err := d.ReadToken(); err != nil {
-			return err
-		}
-		w.replaced += scratch.replaced
-		w.out = append(w.out, '{')
-		for i, key := range order {
-			if i > 0 {
-				w.out = append(w.out, ',')
-			}
-			w.out = AppendString(w.out, key)
-			w.out = append(w.out, ':')
-			w.out = append(w.out, scratch.out[last[key].start:last[key].end]...)
-		}
-		w.out = append(w.out, '}')
+		return w.object(d, depth)
 	case '[':
 		if _, err := d.ReadToken(); err != nil {
 			return err
@@ -210,7 +242,7 @@ func (w *writer) value(d *jsontext.Decoder, depth int) error {
 		if err != nil {
 			return err
 		}
-		w.out = AppendString(w.out, w.unquote(v))
+		w.text(v)
 	default:
 		v, err := d.ReadValue()
 		if err != nil {
@@ -224,9 +256,106 @@ func (w *writer) value(d *jsontext.Decoder, depth int) error {
 	return nil
 }
 
+func (w *writer) object(d *jsontext.Decoder, depth int) error {
+	if _, err := d.ReadToken(); err != nil {
+		return err
+	}
+	begin, first := len(w.out), len(w.members)
+	w.out = append(w.out, '{')
+	for d.PeekKind() == '"' {
+		if len(w.members) > first {
+			w.out = append(w.out, ',')
+		}
+		name, err := d.ReadValue()
+		if err != nil {
+			return err
+		}
+		m := cleanMember{name: len(w.out)}
+		w.text(name)
+		m.hash = maphash.Bytes(keySeed, w.out[m.name:])
+		w.out = append(w.out, ':')
+		m.value = len(w.out)
+		if w.members == nil {
+			w.members = make([]cleanMember, 0, mostMembers(w.raw))
+		}
+		at := len(w.members)
+		w.members = append(w.members, m)
+		if err := w.value(d, depth+1); err != nil {
+			return err
+		}
+		w.members[at].end = len(w.out)
+	}
+	if _, err := d.ReadToken(); err != nil {
+		return err
+	}
+	w.lastWins(begin, w.members[first:])
+	w.members = w.members[:first]
+	w.out = append(w.out, '}')
+	return nil
+}
+
+// lastWins writes the members of the object that begins at begin again if a name is there twice: each
+// name where it was first, with its last value.
+func (w *writer) lastWins(begin int, members []cleanMember) {
+	slices.SortFunc(members, func(a, b cleanMember) int {
+		return cmp.Or(cmp.Compare(a.hash, b.hash), cmp.Compare(a.name, b.name))
+	})
+	left := members[:0]
+	for _, m := range members {
+		known := -1
+		for i := len(left) - 1; i >= 0 && left[i].hash == m.hash; i-- {
+			if bytes.Equal(w.name(&left[i]), w.name(&m)) {
+				known = i
+				break
+			}
+		}
+		if known < 0 {
+			left = append(left, m)
+			continue
+		}
+		left[known].value, left[known].end = m.value, m.end
+	}
+	if len(left) == len(members) {
+		return
+	}
+	slices.SortFunc(left, func(a, b cleanMember) int { return cmp.Compare(a.name, b.name) })
+	w.spare = w.spare[:0]
+	for i := range left {
+		if i > 0 {
+			w.spare = append(w.spare, ',')
+		}
+		w.spare = append(w.spare, w.name(&left[i])...)
+		w.spare = append(w.spare, ':')
+		w.spare = append(w.spare, w.out[left[i].value:left[i].end]...)
+	}
+	w.out = append(w.out[:begin+1], w.spare...)
+}
+
+// name is the name of a member as it was written, from its first quote up to the colon.
+func (w *writer) name(m *cleanMember) []byte {
+	at := m.name + 1
+	for at = plainEnd(w.out, at); w.out[at] != '"'; at = plainEnd(w.out, at) {
+		if w.out[at] == '\\' {
+			at++
+		}
+		at++
+	}
+	return w.out[m.name : at+1]
+}
+
+// text appends a JSON string with what cannot be stored replaced, and counts.
+func (w *writer) text(quoted []byte) {
+	if end := plainEnd(quoted, 1); end == len(quoted)-1 {
+		w.out = append(w.out, quoted...)
+		return
+	}
+	w.out = AppendString(w.out, w.unquote(quoted))
+}
+
 // unquote gives the text of a JSON string with what cannot be stored replaced, and counts.
 func (w *writer) unquote(quoted []byte) string {
-	b, err := jsontext.AppendUnquote(nil, quoted)
+	b, err := jsontext.AppendUnquote(w.spare[:0], quoted)
+	w.spare = b[:0]
 	if err != nil {
 		// Bytes that are not UTF-8 and lone surrogates came out as U+FFFD: count those that
 		// the text did not hold before.

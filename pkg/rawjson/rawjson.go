@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"iter"
 	"strconv"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -59,6 +60,31 @@ func reader(raw []byte) *jsontext.Decoder {
 		jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 }
 
+// walker is a decoder that is used again: small values are many, and a decoder is larger than they are.
+type walker struct {
+	d    jsontext.Decoder
+	text bytes.Buffer
+}
+
+var walkers = sync.Pool{New: func() any { return new(walker) }}
+
+func walk(raw []byte) *walker {
+	w := walkers.Get().(*walker)
+	w.reset(raw)
+	return w
+}
+
+func (w *walker) reset(raw []byte) {
+	w.text = *bytes.NewBuffer(raw)
+	w.d.Reset(&w.text, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+}
+
+// done gives the decoder back without the text.
+func (w *walker) done() {
+	w.reset(nil)
+	walkers.Put(w)
+}
+
 // Object walks the members of a JSON object in order. The values are slices of raw.
 // Anything but an object has no members.
 func Object(raw []byte) iter.Seq2[string, json.RawMessage] {
@@ -66,7 +92,9 @@ func Object(raw []byte) iter.Seq2[string, json.RawMessage] {
 		if KindOf(raw) != '{' {
 			return
 		}
-		d := reader(raw)
+		w := walk(raw)
+		defer w.done()
+		d := &w.d
 		if _, err := d.ReadToken(); err != nil {
 			return
 		}
@@ -94,7 +122,9 @@ func Array(raw []byte) iter.Seq2[int, json.RawMessage] {
 		if KindOf(raw) != '[' {
 			return
 		}
-		d := reader(raw)
+		w := walk(raw)
+		defer w.done()
+		d := &w.d
 		if _, err := d.ReadToken(); err != nil {
 			return
 		}

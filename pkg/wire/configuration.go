@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/spangrove/spangrove/pkg/configuration"
+	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/project"
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
@@ -33,6 +34,9 @@ func DecodeConfigurationUpdate(body []byte, id string) (configuration.Update, er
 		case "type":
 			err = setTextPointer(&u.Type, raw)
 		case "parameters":
+			if len(raw) > configuration.MaxBytes {
+				return fault.New(fault.Invalid, "must be at most %d bytes", configuration.MaxBytes)
+			}
 			u.Parameters, err = readObject(raw)
 		case "env":
 			u.Env, err = readTexts(raw, len(configuration.Environments)*2)

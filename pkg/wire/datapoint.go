@@ -106,7 +106,11 @@ type DatapointBatch struct {
 func DecodeDatapointBatch(body []byte, now time.Time) (*DatapointBatch, error) {
 	b := &DatapointBatch{Except: map[uuid.UUID]bool{}}
 	var checked []uuid.UUID
-	err := eachMember(body, func(key string, raw []byte) (err error) {
+	object, _, err := DecodeObject(body)
+	if err != nil {
+		return nil, err
+	}
+	err = eachOf(object, func(key string, raw []byte) (err error) {
 		switch key {
 		case "events":
 			b.Events, err = readEventIDs(raw, dataset.MaxRows)
@@ -132,7 +136,6 @@ func DecodeDatapointBatch(body []byte, now time.Time) (*DatapointBatch, error) {
 	if err != nil {
 		return nil, err
 	}
-	object, _, _ := DecodeObject(body) // it was read above
 	if b.Search.Filters, err = query.ParseFilters(rawjson.Get(object, "filters"), "filters"); err != nil {
 		return nil, err
 	}

@@ -76,7 +76,7 @@ func DecodeRows(body []byte) ([]dataset.Datapoint, error) {
 	if err != nil {
 		return nil, fault.In("mapping", err)
 	}
-	var list []dataset.Datapoint
+	rows := 0
 	for i, row := range rawjson.Array(data) {
 		if i == dataset.MaxRows {
 			return nil, fault.InvalidField("data", "has more than %d rows", dataset.MaxRows)
@@ -84,10 +84,14 @@ func DecodeRows(body []byte) ([]dataset.Datapoint, error) {
 		if rawjson.KindOf(row) != '{' {
 			return nil, fault.In(indexed("data", i), wrong("an object", row))
 		}
-		list = append(list, m.FromRow(row))
+		rows++
 	}
-	if len(list) == 0 {
+	if rows == 0 {
 		return nil, fault.InvalidField("data", "must have at least one row")
+	}
+	list, datapoint := make([]dataset.Datapoint, 0, rows), m.Rows()
+	for _, row := range rawjson.Array(data) {
+		list = append(list, datapoint(row))
 	}
 	return list, nil
 }

@@ -44,32 +44,43 @@ const MaxBatchEvents = 10_000
 // "events[1].inputs"; more than [MaxBatchEvents] are fault.TooLarge. The JSON fields may be slices
 // of body.
 func DecodeBatch(body []byte, policy Policy, now time.Time) (Batch, error) {
-	return decodeBatch(body, "events", eventFields, policy, (*draft).finishEvent, now)
+	return decodeBatch(body, eventList, policy, now)
 }
 
 // DecodeModelBatch reads {"model_events": […]} with the same options, always leniently.
 func DecodeModelBatch(body []byte, now time.Time) (Batch, error) {
-	return decodeBatch(body, "model_events", modelFields, Lenient, (*draft).finishModel, now)
+	return decodeBatch(body, modelList, Lenient, now)
 }
 
-func decodeBatch(body []byte, list string, table map[string]setter, policy Policy,
-	finish func(*draft, time.Time) error, now time.Time,
-) (Batch, error) {
+// listed is a list of events: its name, the fields of an event, what each must have, and what completes it.
+type listed struct {
+	name   string
+	fields map[string]setter
+	need   func(*draft) error
+	finish func(*draft, time.Time) error
+}
+
+var (
+	eventList = listed{"events", eventFields, (*draft).needEvent, (*draft).finishEvent}
+	modelList = listed{"model_events", modelFields, (*draft).needModel, (*draft).finishModel}
+)
+
+func decodeBatch(body []byte, list listed, policy Policy, now time.Time) (Batch, error) {
 	r, err := newReader(body)
 	if err != nil {
 		return Batch{}, err
 	}
 	var (
-		drafts                []draft
-		listed, single        bool
+		drafts                []*draft
+		found, single         bool
 		properties, oldersOwn *draft // session_properties, and what older clients call session
 	)
 	err = r.object(func(key string) error {
 		older := key == "is_single_session" || key == "session"
 		switch {
-		case key == list:
-			listed = true
-			drafts, err = readDrafts(r, drafts[:0], table, policy)
+		case key == list.name:
+			found = true
+			drafts, err = readDrafts(r, drafts[:0], list, policy)
 			return err
 		case bool(policy) && (older || key != "single_session" && key != "session_properties"):
 			return unknownField(key)
@@ -92,29 +103,29 @@ func decodeBatch(body []byte, list string, table map[string]setter, policy Polic
 	if err != nil {
 		return Batch{}, err
 	}
-	if !listed {
-		return Batch{}, fault.InvalidField(list, "is required: an array of events")
+	if !found {
+		return Batch{}, fault.InvalidField(list.name, "is required: an array of events")
 	}
 	if properties == nil {
 		properties = oldersOwn
 	}
 	if policy == Strict {
-		if err := listedOnce(drafts, list); err != nil {
+		if err := listedOnce(drafts, list.name); err != nil {
 			return Batch{}, err
 		}
 	}
 	if !single {
-		return finishAll(drafts, list, finish, now)
+		return finishAll(drafts, list, now)
 	}
 	if properties == nil {
 		properties = new(draft)
 	}
-	return oneSession(properties, drafts, list, finish, now)
+	return oneSession(properties, drafts, list, now)
 }
 
 // listedOnce refuses a list without events and one with the same id twice. Events without an id get
 // one of their own later.
-func listedOnce(drafts []draft, list string) error {
+func listedOnce(drafts []*draft, list string) error {
 	if len(drafts) == 0 {
 		return fault.InvalidField(list, "must hold at least one event")
 	}
@@ -132,14 +143,19 @@ func listedOnce(drafts []draft, list string) error {
 	return nil
 }
 
-// readDrafts reads an array of events behind those in to, [MaxBatchEvents] in all.
-func readDrafts(r *reader, to []draft, table map[string]setter, policy Policy) ([]draft, error) {
+// readDrafts reads an array of events behind those in to, [MaxBatchEvents] in all. An event that lacks
+// what it must have ends it, so that what is made of events is never much more than they carry.
+func readDrafts(r *reader, to []*draft, list listed, policy Policy) ([]*draft, error) {
 	err := r.array(func(int) error {
 		if len(to) == MaxBatchEvents {
 			return fault.New(fault.TooLarge, "a request may hold at most %d events", MaxBatchEvents)
 		}
-		to = append(to, draft{})
-		return to[len(to)-1].read(r, table, bool(policy))
+		d := new(draft)
+		to = append(to, d)
+		if err := d.read(r, list.fields, bool(policy)); err != nil {
+			return err
+		}
+		return list.need(d)
 	})
 	return to, err
 }
@@ -154,12 +170,12 @@ func readFlag(r *reader) (bool, error) {
 }
 
 // finishAll completes each event by itself.
-func finishAll(drafts []draft, list string, finish func(*draft, time.Time) error, now time.Time) (Batch, error) {
+func finishAll(drafts []*draft, list listed, now time.Time) (Batch, error) {
 	b := Batch{Events: make([]event.Event, 0, len(drafts)+1), IDs: make([]uuid.UUID, len(drafts))}
 	for i := range drafts {
-		d := &drafts[i]
-		if err := finish(d, now); err != nil {
-			return Batch{}, fault.In(indexed(list, i), err)
+		d := drafts[i]
+		if err := list.finish(d, now); err != nil {
+			return Batch{}, fault.In(indexed(list.name, i), err)
 		}
 		b.Events = append(b.Events, d.event)
 		b.IDs[i] = d.event.ID
@@ -171,7 +187,7 @@ func finishAll(drafts []draft, list string, finish func(*draft, time.Time) error
 }
 
 // oneSession makes the session that all events share, and moves them there.
-func oneSession(session *draft, drafts []draft, list string, finish func(*draft, time.Time) error, now time.Time) (Batch, error) {
+func oneSession(session *draft, drafts []*draft, list listed, now time.Time) (Batch, error) {
 	s := &session.event
 	if s.SessionID == uuid.Nil {
 		s.SessionID = commonSession(drafts)
@@ -182,7 +198,7 @@ func oneSession(session *draft, drafts []draft, list string, finish func(*draft,
 	for i := range drafts {
 		drafts[i].moveTo(s.SessionID)
 	}
-	b, err := finishAll(drafts, list, finish, now)
+	b, err := finishAll(drafts, list, now)
 	if err != nil {
 		return Batch{}, err
 	}
@@ -201,7 +217,7 @@ func oneSession(session *draft, drafts []draft, list string, finish func(*draft,
 }
 
 // commonSession is the session that every event names, zero if they do not agree.
-func commonSession(drafts []draft) uuid.UUID {
+func commonSession(drafts []*draft) uuid.UUID {
 	var id uuid.UUID
 	for i := range drafts {
 		switch got := drafts[i].event.SessionID; {

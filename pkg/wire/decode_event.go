@@ -30,8 +30,8 @@ func DecodeEvent(body []byte, now time.Time) (event.Event, error) {
 // draft is an event on its way in.
 type draft struct {
 	event       event.Event
-	sessionName string // session_name, which goes before event_name
-	model       modelParts
+	sessionName string      // session_name, which goes before event_name
+	model       *modelParts // nil: none of them was there
 	replaced    int
 }
 
@@ -151,13 +151,21 @@ func (d *draft) readEither(r *reader, table map[string]setter) error {
 
 // finishEvent requires what a create must carry, and completes the event.
 func (d *draft) finishEvent(now time.Time) error {
+	if err := d.needEvent(); err != nil {
+		return err
+	}
+	return d.complete(now)
+}
+
+// needEvent requires what a create must carry.
+func (d *draft) needEvent() error {
 	if d.event.Type == "" {
 		return fault.InvalidField("event_type", "is required: one of model, tool, chain, session, generic")
 	}
 	if d.event.Inputs == nil {
 		return fault.InvalidField("inputs", "is required and must be an object")
 	}
-	return d.complete(now)
+	return nil
 }
 
 func (d *draft) complete(now time.Time) error {

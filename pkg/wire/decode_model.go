@@ -35,6 +35,14 @@ type modelParts struct {
 	toolChoice, responseFormat, cost, modelName, modelVersion json.RawMessage
 }
 
+// parts are the model event's own fields, made when they are first asked for.
+func (d *draft) parts() *modelParts {
+	if d.model == nil {
+		d.model = new(modelParts)
+	}
+	return d.model
+}
+
 // modelFields are the fields of a model event: its own and those of an event.
 var modelFields = func() map[string]setter {
 	fields := maps.Clone(eventFields)
@@ -43,7 +51,7 @@ var modelFields = func() map[string]setter {
 			kind := rawjson.KindOf(v)
 			for _, k := range []byte(kinds) {
 				if rawjson.Kind(k) == kind {
-					*of(&d.model) = v
+					*of(d.parts()) = v
 					return nil
 				}
 			}
@@ -66,19 +74,19 @@ var modelFields = func() map[string]setter {
 	part("response_format", func(m *modelParts) *json.RawMessage { return &m.responseFormat }, anything, "")
 	delete(fields, "event_type")
 	fields["messages"] = func(d *draft, v json.RawMessage) (err error) {
-		d.model.messages, err = readObjects(v)
+		d.parts().messages, err = readObjects(v)
 		return err
 	}
 	fields["duration"] = func(d *draft, v json.RawMessage) error {
-		d.model.duration = v
+		d.parts().duration = v
 		return setMillis(&d.event.Duration, v)
 	}
 	return fields
 }()
 
-// finishModel turns a model event into a plain one and completes it.
-func (d *draft) finishModel(now time.Time) error {
-	e, m := &d.event, &d.model
+// needModel requires what a create of a model event must carry.
+func (d *draft) needModel() error {
+	m := d.parts()
 	for _, required := range []struct {
 		field string
 		v     json.RawMessage
@@ -90,6 +98,15 @@ func (d *draft) finishModel(now time.Time) error {
 			return fault.InvalidField(required.field, "is required")
 		}
 	}
+	return nil
+}
+
+// finishModel turns a model event into a plain one and completes it.
+func (d *draft) finishModel(now time.Time) error {
+	if err := d.needModel(); err != nil {
+		return err
+	}
+	e, m := &d.event, d.parts()
 	e.Type = event.TypeModel
 	e.Config = rawjson.Merge(e.Config, object(
 		member{"model", m.model}, member{"provider", m.provider}, member{"hyperparameters", m.hyperparameters},

@@ -27,11 +27,11 @@ func decodeSessionLists(body []byte, sessionID string, lists []string, required 
 	if err != nil {
 		return Batch{}, err
 	}
-	found := map[string][]draft{}
+	found := map[string][]*draft{}
 	err = r.object(func(key string) (err error) {
 		for _, list := range lists {
 			if key == list && (required || r.kind() != 'n') {
-				found[key], err = readDrafts(r, found[key][:0], eventFields, Lenient)
+				found[key], err = readDrafts(r, found[key][:0], eventList, Lenient)
 				return err
 			}
 		}
@@ -40,11 +40,11 @@ func decodeSessionLists(body []byte, sessionID string, lists []string, required 
 	if err != nil {
 		return Batch{}, err
 	}
-	listed := 0
+	total := 0
 	for _, drafts := range found {
-		listed += len(drafts)
+		total += len(drafts)
 	}
-	if listed > MaxBatchEvents {
+	if total > MaxBatchEvents {
 		return Batch{}, fault.New(fault.TooLarge, "a request may hold at most %d events", MaxBatchEvents)
 	}
 	out := Batch{SessionID: session}
@@ -61,7 +61,9 @@ func decodeSessionLists(body []byte, sessionID string, lists []string, required 
 		for i := range drafts {
 			drafts[i].moveTo(session)
 		}
-		b, err := finishAll(drafts, list, (*draft).finishEvent, now)
+		of := eventList
+		of.name = list
+		b, err := finishAll(drafts, of, now)
 		if err != nil {
 			return Batch{}, err
 		}

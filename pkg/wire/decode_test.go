@@ -348,13 +348,21 @@ func TestBatchIsBounded(t *testing.T) {
 			if err := f([]byte(`{"events":[` + list(MaxBatchEvents-1, full) + `]}`)); name != "models" && err != nil {
 				t.Errorf("%d events: %v", MaxBatchEvents-1, err)
 			}
+			event := full
+			if name == "models" {
+				event = `{"model":"m","provider":"p","messages":[],"response":{},"duration":1,"usage":{}}`
+			}
+			if err := f([]byte(`{"events":[` + list(MaxBatchEvents+1, event) + `]}`)); fault.Of(err) != fault.TooLarge {
+				t.Errorf("%d events: %v, want TooLarge", MaxBatchEvents+1, err)
+			}
+			// An event that lacks what it needs ends the request, however many follow.
 			body := []byte(`{"events":[` + list(300_000, "{}") + `]}`)
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
 			err := f(body)
 			runtime.ReadMemStats(&after)
-			if fault.Of(err) != fault.TooLarge {
-				t.Errorf("300,000 events: %v, want TooLarge", err)
+			if fault.Of(err) != fault.Invalid || !strings.Contains(err.Error(), "events[0]") {
+				t.Errorf("300,000 empty events: %v, want Invalid at the first", err)
 			}
 			// Other tests run beside this one; without the bound it is 900 MB.
 			if took := after.TotalAlloc - before.TotalAlloc; took > 200<<20 {

@@ -134,14 +134,21 @@ func PathText(s string) string {
 
 // readTexts reads an array of strings, at most max of them.
 func readTexts(raw []byte, max int) ([]string, error) {
-	if _, err := readStrings(raw); err != nil {
-		return nil, err
+	if rawjson.KindOf(raw) != '[' {
+		return nil, wrong("an array of strings", raw)
 	}
-	list := []string{}
+	n := 0
 	for i, v := range rawjson.Array(raw) {
-		if i == max {
+		switch {
+		case rawjson.KindOf(v) != '"':
+			return nil, fault.InvalidField(indexed("", i), "must be a string, not %s", kindName(v))
+		case i == max:
 			return nil, fault.New(fault.Invalid, "has more than %d elements", max)
 		}
+		n++
+	}
+	list := make([]string, 0, n)
+	for _, v := range rawjson.Array(raw) {
 		text, _ := rawjson.Text(v)
 		list = append(list, text)
 	}

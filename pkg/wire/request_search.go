@@ -86,6 +86,9 @@ func readNames(raw json.RawMessage) ([]string, error) {
 	}
 	var names []string
 	for i, v := range rawjson.Array(raw) {
+		if i == query.MaxProjections {
+			return nil, fault.New(fault.Invalid, "has more than %d names", query.MaxProjections)
+		}
 		name, err := readText(v)
 		if err != nil {
 			return nil, fault.In(fmt.Sprintf("[%d]", i), err)

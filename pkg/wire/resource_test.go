@@ -1,7 +1,10 @@
 package wire
 
 import (
+	"encoding/json"
 	"fmt"
+	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -126,4 +129,34 @@ func FuzzResources(f *testing.F) {
 		_, _ = DecodeRows(body)
 		_, _ = DecodeDatapointBatch(body, time.UnixMilli(0))
 	})
+}
+
+// What a mapping names is copied once for each of its places, however often it is named, and rows cost
+// what they carry, however many keys are mapped.
+func TestMemoryOfRows(t *testing.T) {
+	long := `[{"a":"` + strings.Repeat("x", 1<<20) + `"}]`
+	repeated := `["a"` + strings.Repeat(`,"a"`, 999) + `]`
+	keys := make([]string, 1000)
+	for i := range keys {
+		keys[i] = strconv.Itoa(i)
+	}
+	mapped, _ := json.Marshal(keys)
+	rows := `[{}` + strings.Repeat(`,{}`, dataset.MaxRows-1) + `]`
+	for name, body := range map[string]string{
+		"an entry a thousand times": `{"mapping":{"history":` + repeated + `,"inputs":` + repeated + `},"data":` + long + `}`,
+		"a thousand entries":        `{"mapping":{"history":` + string(mapped) + `,"inputs":` + string(mapped) + `},"data":` + rows + `}`,
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		list, err := DecodeRows([]byte(body))
+		runtime.ReadMemStats(&after)
+		if err != nil || len(list) == 0 {
+			t.Errorf("%s: %d datapoints, %v", name, len(list), err)
+		}
+		took := after.TotalAlloc - before.TotalAlloc
+		t.Logf("%s: %d KiB for %d KiB", name, took>>10, len(body)>>10)
+		if took > uint64(16*len(body)+8<<20) {
+			t.Errorf("%s: %d KiB were allocated for %d KiB", name, took>>10, len(body)>>10)
+		}
+	}
 }
