@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/google/uuid"
 	"go.uber.org/zap"
+	"modernc.org/libc"
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 )
@@ -264,12 +266,62 @@ func (d *sqliteDB) query(ctx context.Context, sql string, args ...any) (rows, er
 
 func (d *sqliteDB) queryBy(ctx context.Context, by *sql.DB, text string, args []any) (rows, error) {
 	ctx, cancel := readContext(ctx, d.readTimeout)
-	rs, err := by.QueryContext(ctx, question(text), args...)
+	conn, err := by.Conn(ctx)
 	if err != nil {
 		cancel()
 		return nil, err
 	}
-	return timedRows{sqlRows{rs}, cancel}, nil
+	finish, err := interruptOnDone(ctx, conn)
+	if err != nil {
+		cancel()
+		return nil, errors.Join(err, conn.Close())
+	}
+	rs, err := conn.QueryContext(ctx, question(text), args...)
+	if err != nil {
+		err = ended(ctx, err)
+		finish()
+		_ = conn.Close()
+		cancel()
+		return nil, err
+	}
+	return timedRows{connRows{rs, ctx, func() { finish(); _ = rs.Close(); _ = conn.Close() }}, cancel}, nil
+}
+
+// interruptOnDone interrupts what runs on a connection when ctx ends, until finish is called. The
+// driver does so only until a statement's first row is there, and database/sql waits for the step to
+// the next one, which may look at any number of rows.
+func interruptOnDone(ctx context.Context, conn *sql.Conn) (finish func(), err error) {
+	var db uintptr
+	err = conn.Raw(func(driverConn any) error {
+		// The driver has no method for it. Reading the handle needs no more than reflection.
+		if v := reflect.ValueOf(driverConn); v.Kind() == reflect.Pointer && v.Elem().Kind() == reflect.Struct {
+			if f := v.Elem().FieldByName("db"); f.Kind() == reflect.Uintptr {
+				db = uintptr(f.Uint())
+				return nil
+			}
+		}
+		return fmt.Errorf("the SQLite driver's connection %T has no handle", driverConn)
+	})
+	if err != nil {
+		return nil, err
+	}
+	var mu sync.Mutex
+	finished := false
+	stop := context.AfterFunc(ctx, func() {
+		mu.Lock() // the handle is good until finish was called
+		defer mu.Unlock()
+		if !finished {
+			tls := libc.NewTLS()
+			sqlite3.Xsqlite3_interrupt(tls, db)
+			tls.Close()
+		}
+	})
+	return func() {
+		stop()
+		mu.Lock()
+		defer mu.Unlock()
+		finished = true
+	}, nil
 }
 
 // quick reads by connections that no search takes.
@@ -288,6 +340,25 @@ func (d *sqliteDB) bound(read time.Duration) { d.readTimeout = read }
 type sqlRows struct{ *sql.Rows }
 
 func (r sqlRows) Close() { _ = r.Rows.Close() }
+
+// connRows are read by a connection that they give back.
+type connRows struct {
+	*sql.Rows
+	ctx   context.Context
+	close func()
+}
+
+func (r connRows) Err() error { return ended(r.ctx, r.Rows.Err()) }
+
+func (r connRows) Close() { r.close() }
+
+// ended tells a statement that was interrupted because its context ended from others.
+func ended(ctx context.Context, err error) error {
+	if err != nil && sqliteCode(err) == sqlite3.SQLITE_INTERRUPT && ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return err
+}
 
 func (d *sqliteDB) write(ctx context.Context, _ int, f func(writeTx) error) (err error) {
 	always := context.WithoutCancel(ctx)

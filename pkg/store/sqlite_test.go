@@ -3,11 +3,14 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/fault"
 )
 
 // openForTest opens a store in a directory of its own, with a second connection to its database
@@ -154,5 +157,47 @@ func TestEventsHaveIndexesOfColumnsOnly(t *testing.T) {
 	})
 	if err != nil || indexes == 0 {
 		t.Fatal(indexes, err)
+	}
+}
+
+// slowAfterRows has 10 rows at once, and then looks at ten billion for the next one.
+const slowAfterRows = `WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 10000000000) SELECT n FROM c WHERE n <= 10 OR n = 9999999999`
+
+// A read whose caller leaves ends: between two rows, and while SQLite looks for the next one.
+func TestReadsEndWithTheirCaller(t *testing.T) {
+	t.Parallel()
+	s := openTest(t, Options{ReadTimeout: time.Hour})
+	for name, later := range map[string]time.Duration{"between rows": 0, "in the search for the next row": 50 * time.Millisecond} {
+		ctx, leave := context.WithCancel(t.Context())
+		n := 0
+		err := each(ctx, s.db, slowAfterRows, nil, func(func(...any) error) error {
+			if n++; n == 5 && later == 0 {
+				leave()
+			} else if n == 10 {
+				time.AfterFunc(later, leave)
+			}
+			return nil
+		})
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("%s, after %d rows: %v, want context.Canceled", name, n, err)
+		}
+		leave()
+	}
+	// The connections are good for others.
+	for range 2 * sqliteReaders {
+		var n int
+		if _, err := one(t.Context(), s.db, `SELECT 1`, nil, &n); err != nil || n != 1 {
+			t.Errorf("a read after those: %v", err)
+		}
+	}
+}
+
+// A read that has rows already ends at its deadline.
+func TestReadsWithRowsEndAtTheirDeadline(t *testing.T) {
+	t.Parallel()
+	s := openTest(t, Options{ReadTimeout: 50 * time.Millisecond})
+	err := each(t.Context(), s.db, slowAfterRows, nil, func(func(...any) error) error { return nil })
+	if err = s.kind(err, "read"); fault.Of(err) != fault.Timeout {
+		t.Errorf("got %v, want a timeout", err)
 	}
 }
