@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 	"errors"
+
+	"github.com/jackc/pgx/v5/pgproto3"
 )
 
 // Forget drops what the store keeps in memory of the trees of sessions, as a restart does.
@@ -37,4 +39,41 @@ func (s *Store) LimitFilters(bytes int) {
 	s.seen.mu.Lock()
 	defer s.seen.mu.Unlock()
 	s.seen.limit = bytes
+}
+
+// ReadUnwatched runs a statement by a reading connection to PostgreSQL, and nothing in this process
+// ends it.
+func (s *Store) ReadUnwatched(quick bool, sql string) error {
+	d := s.db.(*postgresDB)
+	pool := d.reads
+	if quick {
+		pool = d.quickReads
+	}
+	_, err := pool.Exec(context.Background(), sql)
+	return s.kind(err, "read")
+}
+
+// ReadText runs a statement for one text, patiently or not.
+func (s *Store) ReadText(ctx context.Context, patient bool, sql string) (text string, err error) {
+	if patient {
+		ctx = patiently(ctx)
+	}
+	_, err = one(ctx, s.db, sql, nil, &text)
+	return text, s.kind(err, "read")
+}
+
+// LeaveRead begins a statement by a reading connection to PostgreSQL and closes the connection, so that
+// no request to cancel the statement reaches the server. begun waits until the statement runs.
+func (s *Store) LeaveRead(ctx context.Context, sql string, begun func()) error {
+	held, err := s.db.(*postgresDB).reads.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	conn := held.Hijack().PgConn()
+	conn.Frontend().SendQuery(&pgproto3.Query{String: sql})
+	err = conn.Frontend().Flush()
+	if err == nil {
+		begun()
+	}
+	return errors.Join(err, conn.Conn().Close())
 }

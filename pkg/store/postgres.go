@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -21,11 +22,12 @@ import (
 	"github.com/spangrove/spangrove/pkg/fault"
 )
 
-// postgresDB is the store in PostgreSQL, through a pool that lanes and readers share.
+// postgresDB is the store in PostgreSQL.
 type postgresDB struct {
-	pool  *pgxpool.Pool // of lanes and quick reads
-	reads *pgxpool.Pool // of all other reads
-	nLane int
+	pool       *pgxpool.Pool // of lanes
+	quickReads *pgxpool.Pool
+	reads      *pgxpool.Pool // of all other reads
+	nLane      int
 
 	readTimeout time.Duration
 
@@ -44,7 +46,7 @@ type postgresDB struct {
 // Bounds of what the store asks of PostgreSQL.
 const (
 	postgresReaders = 8
-	// postgresQuickReaders is how many connections lanes leave for keys and what ingestion reads.
+	// postgresQuickReaders is how many connections read keys and what ingestion reads.
 	postgresQuickReaders = 2
 	// partitionDays is how many days share a partition. A read by session or id alone looks
 	// into every partition, at 0.13 ms each (docs/adr/001-four-week-partitions.md).
@@ -56,35 +58,57 @@ const (
 	// lockTimeout ends a transaction that waits for another writer's rows. Two that wait for
 	// each other would else stand for a second, until PostgreSQL looks for deadlocks.
 	lockTimeout = "SET LOCAL lock_timeout = '250ms'"
+	// watchClient lets the server look whether the client is still there while a statement runs.
+	watchClient = "SET client_connection_check_interval = '2s'"
+	// resetTime is how long a connection may take to get its limit of time again.
+	resetTime = 5 * time.Second
 	// partitionLock is the advisory lock under which partitions are made.
 	partitionLock = 0x7370616e
 )
 
-// openPostgres opens a database with so many lanes for telemetry, and one for all else.
-func openPostgres(ctx context.Context, dsn string, lanes int) (*postgresDB, error) {
+// openPostgres opens a database with so many lanes for telemetry, and one for all else. A reading
+// statement takes at most readTimeout.
+func openPostgres(ctx context.Context, dsn string, lanes int, readTimeout time.Duration) (*postgresDB, error) {
 	lanes++
 	conf, err := postgresConfig(dsn, lanes)
 	if err != nil {
 		return nil, err
 	}
-	reading := conf.Copy()
-	conf.MaxConns = int32(lanes + postgresQuickReaders)
-	reading.MaxConns -= conf.MaxConns
-	pool, err := pgxpool.NewWithConfig(ctx, conf)
-	if err != nil {
-		return nil, err
+	d := &postgresDB{nLane: lanes, partitions: map[int32]bool{}}
+	readers := conf.MaxConns - int32(lanes+postgresQuickReaders)
+	conf.MaxConns = int32(lanes)
+	for _, p := range []struct {
+		pool *(*pgxpool.Pool)
+		conf *pgxpool.Config
+	}{
+		{&d.pool, conf}, {&d.quickReads, readingConfig(conf, postgresQuickReaders, readTimeout)}, {&d.reads, readingConfig(conf, readers, readTimeout)},
+	} {
+		if *p.pool, err = pgxpool.NewWithConfig(ctx, p.conf); err != nil {
+			_ = d.close(ctx)
+			return nil, err
+		}
 	}
-	reads, err := pgxpool.NewWithConfig(ctx, reading)
-	if err != nil {
-		pool.Close()
-		return nil, err
-	}
-	d := &postgresDB{pool: pool, reads: reads, nLane: lanes, partitions: map[int32]bool{}}
 	if err := d.prepare(ctx); err != nil {
 		_ = d.close(ctx)
 		return nil, err
 	}
 	return d, nil
+}
+
+// readingConfig is that of connections that read. The server itself ends a statement that takes too
+// long, and soon one whose client is gone: a cancellation may be lost on its way.
+func readingConfig(conf *pgxpool.Config, connections int32, timeout time.Duration) *pgxpool.Config {
+	conf = conf.Copy()
+	conf.MaxConns = connections
+	conf.ConnConfig.RuntimeParams["statement_timeout"] = strconv.FormatInt(max(timeout.Milliseconds(), 1), 10)
+	conf.AfterConnect = func(ctx context.Context, c *pgx.Conn) error {
+		_, err := c.Exec(ctx, watchClient)
+		if sqlState(err) == "22023" { // the server's system cannot tell
+			err = nil
+		}
+		return err
+	}
+	return conf
 }
 
 // postgresConfig reads a connection string, which may allow more connections than lanes and readers need.
@@ -179,7 +203,13 @@ func (d *postgresDB) query(ctx context.Context, sql string, args ...any) (rows, 
 
 func (d *postgresDB) queryBy(ctx context.Context, by *pgxpool.Pool, sql string, args []any) (rows, error) {
 	ctx, cancel := readContext(ctx, d.readTimeout)
-	rs, err := by.Query(ctx, sql, args...)
+	var rs rows
+	var err error
+	if ctx.Value(patient{}) != nil {
+		rs, err = patientQuery(ctx, by, sql, args)
+	} else {
+		rs, err = by.Query(ctx, sql, args...)
+	}
 	if err != nil {
 		d.renew(ctx, err)
 		cancel()
@@ -188,13 +218,39 @@ func (d *postgresDB) queryBy(ctx context.Context, by *pgxpool.Pool, sql string, 
 	return timedRows{rs, cancel}, nil
 }
 
-// quick reads by the connections of writers, which no search takes.
+// patientQuery reads without a limit of time.
+func patientQuery(ctx context.Context, by *pgxpool.Pool, sql string, args []any) (rows, error) {
+	conn, err := by.Acquire(ctx)
+	if err != nil {
+		return nil, err
+	}
+	finish := func() {
+		after, cancel := context.WithTimeout(context.WithoutCancel(ctx), resetTime)
+		defer cancel()
+		if _, err := conn.Exec(after, "RESET statement_timeout"); err != nil {
+			_ = conn.Conn().Close(after) // its next statement must not be without a limit
+		}
+		conn.Release()
+	}
+	if _, err := conn.Exec(ctx, "SET statement_timeout = 0"); err != nil {
+		finish()
+		return nil, err
+	}
+	rs, err := conn.Query(ctx, sql, args...)
+	if err != nil {
+		finish()
+		return nil, err
+	}
+	return timedRows{rs, finish}, nil
+}
+
+// quick reads by connections that no search takes.
 func (d *postgresDB) quick() conn { return postgresQuick{d} }
 
 type postgresQuick struct{ *postgresDB }
 
 func (q postgresQuick) query(ctx context.Context, sql string, args ...any) (rows, error) {
-	return q.queryBy(ctx, q.pool, sql, args)
+	return q.queryBy(ctx, q.quickReads, sql, args)
 }
 
 func (d *postgresDB) readers() int { return int(d.reads.Config().MaxConns) }
@@ -217,6 +273,7 @@ func (d *postgresDB) write(ctx context.Context, _ int, f func(writeTx) error) er
 func (d *postgresDB) renew(ctx context.Context, err error) {
 	if err != nil && ctx.Err() == nil && sqlState(err) == "" && d.unavailable(err) {
 		d.pool.Reset()
+		d.quickReads.Reset()
 		d.reads.Reset()
 	}
 }
@@ -258,7 +315,10 @@ func (d *postgresDB) eraseDue() <-chan struct{} { return nil }
 func (d *postgresDB) erase(context.Context, changer) error { return nil }
 
 func (d *postgresDB) close(context.Context) error {
-	d.reads.Close()
-	d.pool.Close()
+	for _, p := range []*pgxpool.Pool{d.reads, d.quickReads, d.pool} {
+		if p != nil {
+			p.Close()
+		}
+	}
 	return nil
 }

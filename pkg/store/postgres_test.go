@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/rawjson"
 	"github.com/spangrove/spangrove/pkg/store"
 )
@@ -189,4 +190,60 @@ func TestPostgresOneLaneEach(t *testing.T) {
 	if got, err := b.Event(t.Context(), p.ID, e.ID); err != nil || string(got.Feedback) != `{"rating":1}` {
 		t.Errorf("the event has the feedback %s, %v", got.Feedback, err)
 	}
+}
+
+// PostgreSQL itself ends a read that takes too long, whoever waits for it, and work in the background
+// has no limit.
+func TestPostgresEndsReads(t *testing.T) {
+	t.Parallel()
+	dsn := os.Getenv("SPANGROVE_TEST_POSTGRES")
+	if dsn == "" {
+		t.Skip("SPANGROVE_TEST_POSTGRES is not set")
+	}
+	s := newPostgresPlace(t, dsn).Open(t, store.Options{ReadTimeout: 250 * time.Millisecond})
+	for _, quick := range []bool{false, true} {
+		if err := s.ReadUnwatched(quick, "SELECT pg_sleep(60)"); fault.Of(err) != fault.Timeout {
+			t.Errorf("quick %t: %v, want a timeout", quick, err)
+		}
+	}
+	for _, patient := range []bool{true, false, true} {
+		want := "250ms"
+		if patient {
+			want = "0"
+		}
+		if got, err := s.ReadText(t.Context(), patient, "SELECT current_setting('statement_timeout')"); err != nil || got != want {
+			t.Errorf("patient %t: the limit is %s (%v), want %s", patient, got, err, want)
+		}
+	}
+	if text, err := s.ReadText(t.Context(), true, "SELECT 'x' || pg_sleep(1)"); err != nil || text != "x" {
+		t.Errorf("work in the background: %q, %v", text, err)
+	}
+	if _, err := s.ReadText(t.Context(), false, "SELECT 'x' || pg_sleep(60)"); fault.Of(err) != fault.Timeout {
+		t.Errorf("a read: %v, want a timeout", err)
+	}
+}
+
+// A statement whose client has gone without a word ends long before its limit.
+func TestPostgresEndsReadsOfNobody(t *testing.T) {
+	t.Parallel()
+	dsn := os.Getenv("SPANGROVE_TEST_POSTGRES")
+	if dsn == "" {
+		t.Skip("SPANGROVE_TEST_POSTGRES is not set")
+	}
+	place := newPostgresPlace(t, dsn)
+	s := place.Open(t, store.Options{ReadTimeout: time.Hour})
+	mark := uuid.NewString()
+	until := func(what string, running int) {
+		for range 600 {
+			if n := place.Count(t, "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND pid <> pg_backend_pid() AND query LIKE '%"+mark+"%'"); n == running {
+				return
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+		t.Error("the statement", what)
+	}
+	if err := s.LeaveRead(t.Context(), "SELECT pg_sleep(3600), '"+mark+"'", func() { until("does not begin", 1) }); err != nil {
+		t.Fatal(err)
+	}
+	until("runs on", 0)
 }

@@ -187,7 +187,7 @@ func OpenSQLite(ctx context.Context, dir string, o Options) (*Store, error) {
 // OpenPostgres opens the store in a PostgreSQL database, version 15 or later.
 func OpenPostgres(ctx context.Context, dsn string, o Options) (*Store, error) {
 	o = o.withDefaults()
-	db, err := openPostgres(ctx, dsn, o.Lanes)
+	db, err := openPostgres(ctx, dsn, o.Lanes, o.ReadTimeout)
 	if err != nil {
 		return nil, err
 	}
