@@ -44,8 +44,9 @@ type Config struct {
 	// that has not come yet. Default 24h.
 	PendingTTL time.Duration `mapstructure:"pending_ttl"`
 
-	// MaxPending bounds the updates that wait; past it an update of an unknown event is
-	// answered "not found". It bounds what waits of log records as well, of which the oldest
+	// MaxPending bounds the updates that wait, of which one project may have three quarters; past it
+	// an update of an unknown event is answered "not found", and every update by a key that may only
+	// write "try again later". It bounds what waits of log records as well, of which the oldest
 	// give way. Default 100000, at most 10000000.
 	MaxPending int `mapstructure:"max_pending"`
 

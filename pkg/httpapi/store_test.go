@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/httpapi"
+	"github.com/spangrove/spangrove/pkg/project"
 	"github.com/spangrove/spangrove/pkg/store"
 )
 
@@ -27,9 +29,11 @@ func numbered(n int) uuid.UUID {
 
 // stored is the API over a real store that holds one session: the events 1 to 5, of which 2 and
 // 3 stand below 1, 4 below 3, and 5 below an event that is not there.
-func stored(t *testing.T) http.Handler {
+func stored(t *testing.T) http.Handler { t.Helper(); return storedWith(t, store.Options{}) }
+
+func storedWith(t *testing.T, o store.Options) http.Handler {
 	t.Helper()
-	s, err := store.OpenSQLite(t.Context(), t.TempDir(), store.Options{})
+	s, err := store.OpenSQLite(t.Context(), t.TempDir(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,6 +156,35 @@ func TestSearchOfAStore(t *testing.T) {
 		}
 		if diff := cmp.Diff(tt.want, body); diff != "" {
 			t.Errorf("%s (-want +got)\n%s", tt.request, diff)
+		}
+	}
+}
+
+// Past the bound of waiting updates an ingest key is answered alike whether the event is stored, and
+// with what is to be tried again.
+func TestFullStoreTellsIngestKeysNothing(t *testing.T) {
+	t.Parallel()
+	h := storedWith(t, store.Options{MaxPending: 1})
+	update := func(scope project.Scope, n int) (int, string) {
+		w := httptest.NewRecorder()
+		ctx := project.WithIdentity(t.Context(), project.Identity{Project: project.Project{ID: 1}, Scope: scope})
+		h.ServeHTTP(w, httptest.NewRequestWithContext(ctx, "PUT", "/events/"+numbered(n).String(), strings.NewReader(`{"metadata":{"k":1}}`)))
+		return w.Code, w.Body.String()
+	}
+	if status, body := update(project.ScopeIngest, 50); status != 200 {
+		t.Fatalf("an early update: %d %s", status, body)
+	}
+	status, known := update(project.ScopeIngest, 1)
+	again, unknown := update(project.ScopeIngest, 60)
+	if status != 429 || again != status || known != unknown {
+		t.Errorf("of a stored event %d %s, of another %d %s", status, known, again, unknown)
+	}
+	if _, body := ask(t, h, "GET /events/"+numbered(1).String(), ""); !strings.Contains(body, `"k":1`) {
+		t.Errorf("the update of the stored event is lost: %s", body)
+	}
+	for n, want := range map[int]int{1: 200, 60: 404} {
+		if status, body := update(project.ScopeFull, n); status != want {
+			t.Errorf("a full key, event %d: %d %s", n, status, body)
 		}
 	}
 }

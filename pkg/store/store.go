@@ -196,7 +196,7 @@ func OpenPostgres(ctx context.Context, dsn string, o Options) (*Store, error) {
 
 func open(ctx context.Context, db database, dialect query.Dialect, o Options) (_ *Store, err error) {
 	s := &Store{options: o, db: db, dialect: dialect, queue: &backlog{limit: o.QueueBytes}, seen: newSeen(seenBytes, db.lanes() > 1),
-		chunks: newChunkCache(chunkCacheBytes), pending: &pendingIDs{ids: map[idKey]int{}}, aliases: &aliasFlag{},
+		chunks: newChunkCache(chunkCacheBytes), pending: &pendingIDs{ids: map[idKey]int{}, of: map[int64]int{}}, aliases: &aliasFlag{},
 		sets: make(chan struct{}, 1), flight: newFlight(), purges: newPurges(), limits: newLimits(), audit: &auditNotes{notes: audit.Notes{Max: auditNotesPerMinute}}, usage: newUsage(), skeletons: newSkeletons(), catalogue: newCatalogue()}
 	s.prices.Store(price.New())
 	defer func() {

@@ -18,13 +18,22 @@ import (
 
 // Update changes a stored event. An update of an event that is not there (yet) is kept and
 // applied when the event comes; pending says so. Past the bound of waiting updates it is
-// fault.NotFound.
+// fault.NotFound. An update of telemetry must not tell whether the event is there: past the bound it is
+// fault.Limited or fault.Unavailable either way, and yet applied if the event is there, so that trying it
+// again later loses nothing.
 func (s *Store) Update(ctx context.Context, projectID int64, u event.Update) (pending bool, err error) {
 	size := int64(len(u.Inputs) + len(u.Outputs) + len(u.Config) + len(u.Metadata) + len(u.Metrics) + len(u.Feedback) + len(u.UserProperties) + len(u.ChildrenIDs))
+	var full error
 	err = s.change(ctx, projectID, u.EventID, size, func(ctx context.Context, tx writeTx) error {
-		pending = false
+		pending, full = false, nil
+		if u.Telemetry {
+			full = s.pending.full(projectID, s.options.MaxPending)
+		}
 		old, err := s.find(ctx, tx, projectID, u.EventID)
 		if fault.Of(err) == fault.NotFound {
+			if full != nil {
+				return full
+			}
 			pending = true
 			return s.hold(ctx, tx, projectID, &u)
 		}
@@ -33,6 +42,9 @@ func (s *Store) Update(ctx context.Context, projectID int64, u event.Update) (pe
 		}
 		return s.apply(ctx, tx, old, &u)
 	})
+	if err == nil {
+		err = full
+	}
 	if err == nil && pending && len(s.lanes) > 1 {
 		// The event may have been stored by another lane meanwhile.
 		var applied bool
@@ -156,7 +168,8 @@ func (s *Store) scoreNames(ctx context.Context, c conn, project int64, id uuid.U
 type pendingIDs struct {
 	mu  sync.Mutex
 	ids map[idKey]int
-	n   int // updates waiting, in all
+	n   int           // updates waiting, in all
+	of  map[int64]int // likewise, of each project
 }
 
 func (p *pendingIDs) has(k idKey) bool {
@@ -170,14 +183,36 @@ func (p *pendingIDs) note(k idKey) {
 	defer p.mu.Unlock()
 	p.ids[k]++
 	p.n++
+	p.of[k.project]++
 }
 
 func (p *pendingIDs) forget(k idKey) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.n -= p.ids[k]
+	if p.of[k.project] -= p.ids[k]; p.of[k.project] <= 0 {
+		delete(p.of, k.project)
+	}
 	delete(p.ids, k)
 }
+
+// full says that no more updates of a project may wait, as what its sender is to do: all projects
+// together have most, and one of them three quarters of it.
+func (p *pendingIDs) full(project int64, most int) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	const again = "too many updates wait for their events already; this one counts if its event is stored: send it again later"
+	switch {
+	case p.of[project] >= most-most/4:
+		return &fault.Error{Kind: fault.Limited, Msg: again, RetryAfter: fullRetry}
+	case p.n >= most:
+		return &fault.Error{Kind: fault.Unavailable, Msg: again, RetryAfter: fullRetry}
+	}
+	return nil
+}
+
+// fullRetry is when to send an update again that could not wait.
+const fullRetry = 30 * time.Second
 
 func (p *pendingIDs) count() int {
 	p.mu.Lock()
@@ -187,7 +222,7 @@ func (p *pendingIDs) count() int {
 
 // hold keeps an update that came before its event.
 func (s *Store) hold(ctx context.Context, tx writeTx, project int64, u *event.Update) error {
-	if s.pending.count() >= s.options.MaxPending {
+	if s.pending.full(project, s.options.MaxPending) != nil {
 		return fault.New(fault.NotFound, "no event %s, and too many updates wait for events already", u.EventID)
 	}
 	body, err := json.Marshal(heldOf(u))
@@ -320,7 +355,7 @@ func (s *Store) expirePending(ctx context.Context, now time.Time) error {
 
 // loadPending reads which ids have updates waiting.
 func (s *Store) loadPending(ctx context.Context) error {
-	ids, total := map[idKey]int{}, 0
+	ids, of, total := map[idKey]int{}, map[int64]int{}, 0
 	err := each(ctx, s.db, `SELECT project_id, event_id, count(*) FROM pending GROUP BY project_id, event_id`, nil, func(scan func(...any) error) error {
 		var k idKey
 		var n int
@@ -328,6 +363,7 @@ func (s *Store) loadPending(ctx context.Context) error {
 			return err
 		}
 		ids[k] = n
+		of[k.project] += n
 		total += n
 		return nil
 	})
@@ -335,7 +371,7 @@ func (s *Store) loadPending(ctx context.Context) error {
 		return err
 	}
 	s.pending.mu.Lock()
-	s.pending.ids, s.pending.n = ids, total
+	s.pending.ids, s.pending.of, s.pending.n = ids, of, total
 	s.pending.mu.Unlock()
 	return nil
 }

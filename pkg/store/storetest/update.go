@@ -23,6 +23,8 @@ var updateTests = []test{
 	{"Update/before its event, with a restart", updateEarlyReopened},
 	{"Update/before its session", updateEarlySession},
 	{"Update/too many wait", updateBound},
+	{"Update/too many wait, of telemetry", updateBoundOfTelemetry},
+	{"Update/too many wait, of one project", updateBoundOfProject},
 	{"Update/that waited too long", updateExpired},
 	{"Update/many at once all land", updatesAtOnce},
 	{"Update/with repeats at once", updatesAndRepeats},
@@ -169,6 +171,53 @@ func updateBound(e *env) {
 	e.reopen(store.Options{MaxPending: 2})
 	_, err = e.s.Update(e.ctx, e.project, event.Update{EventID: id("e3"), Metadata: text(`{"k":1}`)})
 	e.equal("past the bound after a restart", fault.NotFound, fault.Of(err))
+}
+
+// Whoever may only write is answered alike whether the event is there, and nothing is lost.
+func updateBoundOfTelemetry(e *env) {
+	e.reopen(store.Options{MaxPending: 2})
+	e.put(step("s", "x", 0))
+	update := func(name, metadata string) (bool, error) {
+		return e.s.Update(e.ctx, e.project, event.Update{EventID: id(name), Metadata: text("%s", metadata), Telemetry: true})
+	}
+	for i := range 2 {
+		_, err := update(fmt.Sprint("e", i), `{"k":1}`)
+		e.ok(err)
+	}
+	pending, known := update("x", `{"k":7}`)
+	e.equal("of an event that is there", fault.Limited, fault.Of(known))
+	e.equal("pending", false, pending)
+	_, unknown := update("e2", `{"k":7}`)
+	e.equal("what is said", fmt.Sprint(known), fmt.Sprint(unknown))
+	e.equal("kind", fault.Of(known), fault.Of(unknown))
+	e.equal("applied", "k=7", members(e.event(id("x")).Metadata, "k"))
+	e.equal("waiting", 2, e.place.Count(e.T, `SELECT count(*) FROM pending`))
+	// Others may know, and are told.
+	_, err := e.s.Update(e.ctx, e.project, event.Update{EventID: id("x"), Metadata: text(`{"k":8}`)})
+	e.ok(err)
+	e.put(step("s", "e0", 0))
+	_, err = update("e2", `{"k":7}`)
+	e.ok(err)
+}
+
+// One project cannot have all places.
+func updateBoundOfProject(e *env) {
+	e.reopen(store.Options{MaxPending: 4})
+	p, err := e.s.EnsureProject(e.ctx, "other")
+	e.ok(err)
+	early := func(project int64, name string) fault.Kind {
+		_, err := e.s.Update(e.ctx, project, event.Update{EventID: id(name), Metadata: text(`{"k":1}`), Telemetry: true})
+		return fault.Of(err)
+	}
+	for i := range 3 {
+		e.early(event.Update{EventID: id(fmt.Sprint("e", i)), Metadata: text(`{"k":1}`)})
+	}
+	e.equal("past its share", fault.Limited, early(e.project, "e3"))
+	_, err = e.s.Update(e.ctx, p.ID, event.Update{EventID: id("e4"), Metadata: text(`{"k":1}`)})
+	e.ok(err)
+	e.equal("past all", fault.Unavailable, early(p.ID, "e5"))
+	e.reopen(store.Options{MaxPending: 4})
+	e.equal("past its share after a restart", fault.Limited, early(e.project, "e3"))
 }
 
 func updateExpired(e *env) {
