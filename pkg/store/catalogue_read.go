@@ -25,6 +25,11 @@ const maxDatasets = 10_000
 // were stored. For other kinds of events in the sessions that the run lists, it is the keys that
 // such events have in the project.
 func (s *Store) Catalogue(ctx context.Context, projectID int64, q query.Search) (*event.Catalogue, error) {
+	ctx, end, err := s.heavyRead(ctx, projectID, 1)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
 	c, err := s.readCatalogue(ctx, projectID, q)
 	if err != nil {
 		return nil, s.kind(err, "read catalogue")
@@ -156,9 +161,14 @@ const explanationSuffix = "_explanation"
 // MetricNames lists the metrics that events of a project carry, sorted. What a metric holds
 // beside its value, such as its explanation, is none itself.
 func (s *Store) MetricNames(ctx context.Context, projectID int64) ([]string, error) {
+	ctx, end, err := s.heavyRead(ctx, projectID, 1)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
 	const under = "metrics."
 	paths := map[string]bool{}
-	err := s.eachRow(ctx, projectID, scopeAll, query.Search{}, " AND path >= $3 AND path < $4", []any{under, "metrics/"}, func(typ int, k event.Key) {
+	err = s.eachRow(ctx, projectID, scopeAll, query.Search{}, " AND path >= $3 AND path < $4", []any{under, "metrics/"}, func(typ int, k event.Key) {
 		if typ != catalogueDataset {
 			paths[k.Path] = true
 		}

@@ -12,6 +12,11 @@ import (
 // Copies lists the datapoints that were made of an event, or, if id is a session's, of any event in it,
 // oldest first: at most limit of them, and counts all. It finds none for an id that is not there.
 func (s *Store) Copies(ctx context.Context, projectID int64, id uuid.UUID, limit int) (datapoints []string, total int, err error) {
+	ctx, end, err := s.heavyRead(ctx, projectID, 1)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer end()
 	events := []uuid.UUID{id}
 	if to, ok, err := aliasOf(ctx, s.db, projectID, id); err != nil {
 		return nil, 0, s.kind(err, "find copies")

@@ -80,6 +80,11 @@ func (s *Store) roomFor(ctx context.Context, c conn, project int64, ids []string
 // FindDatapoints lists the ids of the datapoints that match, oldest first, a page of them, and
 // counts all that do.
 func (s *Store) FindDatapoints(ctx context.Context, projectID int64, q dataset.PointQuery) (ids []string, total int, err error) {
+	ctx, end, err := s.heavyRead(ctx, projectID, 1)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer end()
 	cond := "1 = 1"
 	var args []any
 	if q.IDs != nil {

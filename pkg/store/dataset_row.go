@@ -145,8 +145,13 @@ const rowsIn = `r.project_id = $1 AND r.dataset_id = $2 AND r.from_version <= $3
 
 // DatapointIDs lists the datapoints that a dataset had in a version, in order.
 func (s *Store) DatapointIDs(ctx context.Context, projectID int64, datasetID string, version int64) ([]string, error) {
+	ctx, end, err := s.heavyRead(ctx, projectID, 1)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
 	ids := []string{}
-	err := each(ctx, s.db, `SELECT r.datapoint_id FROM dataset_row r WHERE `+rowsIn+` ORDER BY r.pos`,
+	err = each(ctx, s.db, `SELECT r.datapoint_id FROM dataset_row r WHERE `+rowsIn+` ORDER BY r.pos`,
 		[]any{projectID, datasetID, version}, func(scan func(...any) error) error {
 			var id string
 			err := scan(&id)

@@ -246,6 +246,11 @@ var errPageFull = errors.New("the page is full")
 // FindEvaluations lists evaluations that match, newest first: at most q.Limit, and fewer where they
 // are large. more says that there are others.
 func (s *Store) FindEvaluations(ctx context.Context, projectID int64, q evaluation.Query) (list []evaluation.Evaluation, more bool, err error) {
+	ctx, end, err := s.heavyRead(ctx, projectID, 1)
+	if err != nil {
+		return nil, false, err
+	}
+	defer end()
 	size := 0
 	cond, args := s.evaluationWhere(projectID, q)
 	err = each(ctx, s.db, `SELECT id, metric_id, version, event_id, backfill_id, state, attempts, due_ms, created_ms, finished_ms, failure, passed, cost, latency_ms, score, explanation

@@ -9,8 +9,9 @@ import (
 	"github.com/spangrove/spangrove/pkg/fault"
 )
 
-// gate shares the connections for heavy reads (searches, charts, results of runs) among projects: no
-// project has more than its share, and what is free goes to the waiting project that has the least.
+// gate shares the connections for heavy reads among projects: no project has more than its share, and
+// what is free goes to the waiting project that has the least. A read is heavy if what it looks at
+// grows with what the project has stored: searches, charts, results of runs, sessions, lists.
 type gate struct {
 	mu      sync.Mutex
 	free    int
@@ -77,7 +78,7 @@ func (g *gate) enter(ctx context.Context, project int64, n int) (release func(),
 	return nil, err
 }
 
-var errManyReads = &fault.Error{Kind: fault.Limited, Msg: "too many searches of this project run at once, try again", RetryAfter: 2 * time.Second}
+var errManyReads = &fault.Error{Kind: fault.Limited, Msg: "too many reads of this project run at once, try again", RetryAfter: 2 * time.Second}
 
 func (g *gate) fits(project int64, n int) bool { return g.free >= n && g.used[project]+n <= g.share }
 
@@ -118,15 +119,21 @@ func (g *gate) give(project int64, n int) {
 }
 
 // heavyRead begins a heavy read of a project with n connections, within the time that a read may
-// take. end ends it.
+// take. end ends it. Within a heavy read, it is that one.
 func (s *Store) heavyRead(ctx context.Context, project int64, n int) (_ context.Context, end func(), err error) {
+	if ctx.Value(inHeavyRead{}) != nil {
+		return ctx, func() {}, nil
+	}
 	release, err := s.reads.enter(ctx, project, n)
 	if err != nil {
 		return ctx, nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.options.ReadTimeout)
+	ctx, cancel := context.WithTimeout(context.WithValue(ctx, inHeavyRead{}, true), s.options.ReadTimeout)
 	return ctx, func() { cancel(); release() }, nil
 }
+
+// inHeavyRead marks the context of a heavy read, which waits for no other.
+type inHeavyRead struct{}
 
 // patient marks a context whose reads may take any time: work in the background.
 type patient struct{}

@@ -15,6 +15,11 @@ import (
 // of them, and counts all; only those in a state, or if that is empty all but the removed ones.
 // fault.NotFound if there is no such queue.
 func (s *Store) FindQueueItems(ctx context.Context, projectID int64, id string, state queue.State, limit, page int) (events []string, total int, err error) {
+	ctx, end, err := s.heavyRead(ctx, projectID, 1)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer end()
 	if _, err := queues.one(ctx, s.db, projectID, id); err != nil {
 		return nil, 0, s.kind(err, "read queue")
 	}
@@ -289,13 +294,18 @@ func (s *Store) AnnotateItem(ctx context.Context, projectID int64, id string, ev
 // QueueAgreement says how far the annotators of a queue agree, by metric.
 // fault.NotFound if there is no such queue, fault.TooLarge if there are too many annotators.
 func (s *Store) QueueAgreement(ctx context.Context, projectID int64, id string) ([]queue.Agreement, error) {
+	ctx, end, err := s.heavyRead(ctx, projectID, 1)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
 	if _, err := queues.one(ctx, s.db, projectID, id); err != nil {
 		return nil, s.kind(err, "read queue")
 	}
 	var all queue.Comparison
 	var of uuid.UUID
 	var given []queue.Annotation
-	err := each(ctx, s.db, turnColumns+ofQueue+` AND state = 'annotated' ORDER BY event_id, annotator`, []any{projectID, id}, func(scan func(...any) error) error {
+	err = each(ctx, s.db, turnColumns+ofQueue+` AND state = 'annotated' ORDER BY event_id, annotator`, []any{projectID, id}, func(scan func(...any) error) error {
 		t, err := scanTurn(scan)
 		if err != nil {
 			return err

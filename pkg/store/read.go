@@ -535,6 +535,11 @@ func aliasOf(ctx context.Context, c conn, project int64, id uuid.UUID) (to uuid.
 // Session gives all events of a session, the session event among them, by start time.
 // fault.NotFound if there is no such session.
 func (s *Store) Session(ctx context.Context, projectID int64, sessionID uuid.UUID) (*event.Set, error) {
+	ctx, end, err := s.heavyRead(ctx, projectID, 1)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
 	for range 2 {
 		var list []*stored
 		err := each(ctx, s.db, `SELECT `+s.columns()+` FROM `+s.db.frag().from+` WHERE e.`+s.db.frag().bySession+` ORDER BY e.start_ms, e.event_id`,

@@ -106,6 +106,11 @@ func (s *Store) DeleteRun(ctx context.Context, projectID int64, id string) error
 // FindRuns gives a page of the runs that match, the number of all that match, and of all there
 // are.
 func (s *Store) FindRuns(ctx context.Context, projectID int64, q run.Query) (list []run.Run, total, unfiltered int, err error) {
+	ctx, end, err := s.heavyRead(ctx, projectID, 1)
+	if err != nil {
+		return nil, 0, 0, err
+	}
+	defer end()
 	where, args := " FROM run WHERE project_id = $1", []any{projectID}
 	if _, err := one(ctx, s.db, "SELECT count(*)"+where, args, &unfiltered); err != nil {
 		return nil, 0, 0, s.kind(err, "count runs")

@@ -18,13 +18,23 @@ import (
 // the first with the first and so on, in the order of the new run, a page of the pairs, and
 // counts all. Without a name and a type, the session events are paired.
 func (s *Store) RunPairs(ctx context.Context, projectID int64, newRun, oldRun *run.Run, q run.PairQuery, filters []query.Filter) (pairs []run.Pair, total int, err error) {
+	ctx, end, err := s.heavyRead(ctx, projectID, 2*scanConns) // both runs at once
+	if err != nil {
+		return nil, 0, err
+	}
+	defer end()
 	var before []pairable
 	other := make(chan error, 1)
-	go func() {
+	read := func() {
 		var err error
 		before, err = s.pairable(ctx, projectID, oldRun, &q, filters)
 		other <- err
-	}()
+	}
+	if s.reads.share >= 2*scanConns {
+		go read()
+	} else { // a small share is one run's
+		read()
+	}
 	fresh, err := s.pairable(ctx, projectID, newRun, &q, filters)
 	if err = cmp.Or(err, <-other); err != nil {
 		return nil, 0, s.kind(err, "pair events")

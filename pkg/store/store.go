@@ -49,7 +49,7 @@ type Options struct {
 	Window event.Window
 	// ReadTimeout bounds each read; past it a read is fault.Timeout. Default 30 seconds.
 	ReadTimeout time.Duration
-	// ReadShare is how many connections the heavy reads of one project (searches, charts, results
+	// ReadShare is how many connections the heavy reads of one project (searches, charts, sessions, results
 	// of runs) may have at once; one that reads payload has two. Default 4, at most three quarters
 	// of the readers.
 	ReadShare int

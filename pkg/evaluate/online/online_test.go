@@ -661,6 +661,39 @@ func TestBusy(t *testing.T) {
 	}
 }
 
+// limitedStore refuses sessions because too much is read, a number of times.
+type limitedStore struct {
+	Store
+	left int
+}
+
+func (l *limitedStore) Session(ctx context.Context, project int64, id uuid.UUID) (*event.Set, error) {
+	if l.left--; l.left >= 0 {
+		return nil, fault.New(fault.Limited, "too many reads")
+	}
+	return l.Store.Session(ctx, project, id)
+}
+
+// An event that cannot be read because its project reads too much at once waits, and that costs no attempt.
+func TestLimitedReads(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	w.metric("m", func(d *metric.Definition) {
+		d.Filters = json.RawMessage(`{"filterArray":[{"field":"event_type","operator":"is","value":"session"}]}`)
+	})
+	limited := &limitedStore{w.r.store, 10}
+	w.r.store = limited
+	w.put(step("a"))
+	for range 20 {
+		w.settle()
+		w.move(30 * time.Second)
+	}
+	list := w.evaluations()
+	if len(list) != 1 || list[0].State != evaluation.Done || list[0].Attempts != 1 || limited.left >= 0 {
+		t.Errorf("%+v, %d refusals left", list, limited.left)
+	}
+}
+
 // What an engine is being made ready for waits as long as it says, and that costs no attempt.
 func TestLater(t *testing.T) {
 	t.Parallel()

@@ -24,6 +24,8 @@ const (
 	batchBytes = 16 << 20
 	// maxBackoff bounds the pause before another attempt.
 	maxBackoff = time.Hour
+	// readPause is the pause after an event could not be read because its project reads too much at once.
+	readPause = 2 * time.Second
 	// storeTimeout bounds storing what came of a batch, also when the runner stops. A claim lasts so
 	// much longer than the engine may take.
 	storeTimeout = 10 * time.Second
@@ -50,6 +52,9 @@ func (r *Runner) workOnce(ctx context.Context) (worked time.Duration, err error)
 		b, err := s.read(running, jobs)
 		if running.Err() != nil && (worked > 0 || ctx.Err() != nil) {
 			return worked, s.giveBack(ctx, jobs)
+		}
+		if fault.Of(err) == fault.Limited { // other reads of the project are under way
+			return worked, s.putOff(ctx, jobs, readPause)
 		}
 		if err != nil {
 			return worked, err // they come back when the claim ends
@@ -111,9 +116,16 @@ func (r *Runner) subject(ctx context.Context, g evaluation.Group) (*subject, err
 
 // giveBack lets others have jobs for which there was no time.
 func (s *subject) giveBack(ctx context.Context, jobs []evaluation.Job) error {
+	return s.putOff(ctx, jobs, 0)
+}
+
+// putOff gives jobs back that are due again after a pause.
+func (s *subject) putOff(ctx context.Context, jobs []evaluation.Job, pause time.Duration) error {
 	b := &batch{subject: s}
 	for _, j := range jobs {
-		b.settle(j, b.unasked(""))
+		o := b.unasked("")
+		o.Due += pause.Milliseconds()
+		b.settle(j, o)
 	}
 	return b.store(ctx)
 }

@@ -1,0 +1,167 @@
+package store
+
+import (
+	"context"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/dataset"
+	"github.com/spangrove/spangrove/pkg/evaluation"
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/query"
+	"github.com/spangrove/spangrove/pkg/queue"
+	"github.com/spangrove/spangrove/pkg/run"
+)
+
+// heavyReads are the methods that wait for a place among the heavy reads of their project: what they look
+// at grows with what the project has stored.
+var heavyReads = map[string]func(context.Context, *Store, int64) error{
+	"Search": func(ctx context.Context, s *Store, p int64) error {
+		_, err := s.Search(ctx, p, query.Search{Limit: 1, Page: 1})
+		return err
+	},
+	"Chart": func(ctx context.Context, s *Store, p int64) error {
+		_, err := s.Chart(ctx, p, &query.Chart{Bucket: query.Hour, Zone: time.UTC, Aggregation: query.Count})
+		return err
+	},
+	"Session": func(ctx context.Context, s *Store, p int64) error {
+		_, err := s.Session(ctx, p, uuid.New())
+		return err
+	},
+	"RunScores": func(ctx context.Context, s *Store, p int64) error {
+		_, err := s.RunScores(ctx, p, &run.Run{}, query.Search{})
+		return err
+	},
+	"RunPairs": func(ctx context.Context, s *Store, p int64) error {
+		_, _, err := s.RunPairs(ctx, p, &run.Run{}, &run.Run{}, run.PairQuery{}, nil)
+		return err
+	},
+	"FindRuns": func(ctx context.Context, s *Store, p int64) error {
+		_, _, _, err := s.FindRuns(ctx, p, run.Query{Limit: 1, Page: 1})
+		return err
+	},
+	"Catalogue": func(ctx context.Context, s *Store, p int64) error {
+		_, err := s.Catalogue(ctx, p, query.Search{})
+		return err
+	},
+	"MetricNames": func(ctx context.Context, s *Store, p int64) error { _, err := s.MetricNames(ctx, p); return err },
+	"Copies": func(ctx context.Context, s *Store, p int64) error {
+		_, _, err := s.Copies(ctx, p, uuid.New(), 1)
+		return err
+	},
+	"FindDatapoints": func(ctx context.Context, s *Store, p int64) error {
+		_, _, err := s.FindDatapoints(ctx, p, dataset.PointQuery{Limit: 1, Page: 1})
+		return err
+	},
+	"DatapointIDs": func(ctx context.Context, s *Store, p int64) error {
+		_, err := s.DatapointIDs(ctx, p, "x", 1)
+		return err
+	},
+	"FindEvaluations": func(ctx context.Context, s *Store, p int64) error {
+		_, _, err := s.FindEvaluations(ctx, p, evaluation.Query{Limit: 1})
+		return err
+	},
+	"FindQueueItems": func(ctx context.Context, s *Store, p int64) error {
+		_, _, err := s.FindQueueItems(ctx, p, "x", queue.State(""), 1, 1)
+		return err
+	},
+	"QueueAgreement": func(ctx context.Context, s *Store, p int64) error {
+		_, err := s.QueueAgreement(ctx, p, "x")
+		return err
+	},
+}
+
+// otherMethods are all other methods, by why they do not wait. Each of their reading statements is
+// bounded in time nevertheless.
+var otherMethods = map[string][]string{
+	"reads as many as were asked for, by id or in order": {
+		"DatapointsIn",
+		"Event", "EventsByID", "ReadSession", "Run", "Configuration", "Dataset", "DatasetVersion", "Queue", "SavedChart",
+		"Provider", "LoadDatapoints", "LoadConfigurations", "LoadMetrics", "LoadMetricVersions", "LoadBackfills",
+		"LoadCharts", "LoadQueues", "LoadQueueItems", "LoadTools",
+	},
+	"lists definitions that people made": {
+		"FindBackfills", "FindCharts", "FindConfigurations", "ConfigurationVersions", "FindDatasets", "DatasetVersions",
+		"FindMetrics", "FindMetricVersions", "FindQueues", "FindTools", "OnlineMetrics", "MetricRules", "Providers",
+	},
+	"is of the server or its operator": {
+		"Audit", "Projects", "Keys", "ExpireAudit", "RecordAudit", "Filters", "Forget", "LimitFilters", "Tidy", "UsePrices",
+		"Close", "DefaultLimits", "KeysRevision", "Ingesting", "Statements", "ReadUnwatched", "ReadText", "LeaveRead",
+		"RecordSecret",
+	},
+	"reads by connections of its own, for keys and ingestion": {
+		"HasAdminKey", "KeyByHash", "ProjectLimits", "OwnLimits", "ProjectByName", "ProjectByPublicID", "ProjectByID",
+		"DefaultProject", "StoredBytes", "CheckStored", "CheckStart",
+	},
+	"works in the background": {
+		"ArrivalProjects", "TakeArrivals", "TakeLater", "AdmitEvaluations", "EvaluationQueue", "ClaimEvaluations",
+		"FinishEvaluations", "DropWaiting", "StepBackfills", "FillQueue", "Recount", "Spend",
+	},
+	"writes": {
+		"Put", "Update", "DeleteEvent", "DeleteSession", "DeleteCopies", "DeleteDocuments", "CreateBackfill",
+		"MoveBackfill", "CreateConfiguration", "UpdateConfiguration", "DeleteConfiguration", "CreateDatapoints",
+		"UpdateDatapoint", "DeleteDatapoint", "CreateDataset", "UpdateDataset", "RemoveRow", "DeleteDataset",
+		"RetryEvaluations", "InsertKey", "ConfigureKey", "RevokeKey", "ChangeLimits", "CreateMetric", "UpdateMetric",
+		"DeleteMetric", "CreateMetricVersion", "DeployMetricVersion", "EnsureProject", "CreateProject", "UpdateProject",
+		"DeleteProject", "ChangeProvider", "DeleteProvider", "CreateQueue", "UpdateQueue", "DeleteQueue", "ClaimItem",
+		"ReleaseItem", "AnnotateItem", "CreateRun", "UpdateRun", "DeleteRun", "CreateChart", "UpdateChart", "DeleteChart",
+		"CreateTool", "UpdateTool", "DeleteTool",
+	},
+}
+
+// Every method of the store is one that waits for its project's share, or one of those that need not.
+func TestReadsHaveAShare(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	s := openTest(t, Options{ReadWait: time.Millisecond})
+	p, err := s.EnsureProject(ctx, "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var known []string
+	for name := range heavyReads {
+		known = append(known, name)
+	}
+	for _, names := range otherMethods {
+		known = append(known, names...)
+	}
+	slices.Sort(known)
+	for i := range known[1:] {
+		if known[i] == known[i+1] {
+			t.Errorf("%s is listed twice", known[i])
+		}
+	}
+	typ := reflect.TypeFor[*Store]()
+	for i := range typ.NumMethod() {
+		if name := typ.Method(i).Name; !slices.Contains(known, name) {
+			t.Errorf("%s is new: does it wait for its project's share?", name)
+		}
+	}
+	for _, name := range known {
+		if _, ok := typ.MethodByName(name); !ok {
+			t.Errorf("%s is no method any more", name)
+		}
+	}
+	_, release, err := s.heavyRead(ctx, p.ID, s.reads.share)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, read := range heavyReads {
+		if err := read(ctx, s, p.ID); fault.Of(err) != fault.Limited {
+			t.Errorf("%s beside a full share: %v, want Limited", name, err)
+		}
+	}
+	release()
+	for name, read := range heavyReads {
+		if err := read(ctx, s, p.ID); fault.Of(err) == fault.Limited {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if s.reads.free != sqliteReaders*3/4 || len(s.reads.used) != 0 {
+		t.Errorf("%d connections are free, used %v: some read kept its share", s.reads.free, s.reads.used)
+	}
+}
