@@ -93,8 +93,8 @@ type Limits struct {
 // ProjectLimits are the limits of a project.
 type ProjectLimits struct {
 	ProjectID string `json:"project_id"`
-	Own       Limits `json:"limits"`   // those that were set for it
-	InForce   Limits `json:"in_force"` // all of them, the server's defaults among them
+	Own       Limits `json:"limits"`    // those that were set for it
+	Effective Limits `json:"effective"` // all of them, the server's defaults among them
 	Usage     struct {
 		StoredBytes int64 `json:"stored_bytes"`
 	} `json:"usage"` // what the project has stored

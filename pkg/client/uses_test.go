@@ -556,7 +556,7 @@ func useProjects(t *testing.T, c *client.Client) {
 
 	limits := must(c.Projects.SetLimits(ctx, p.ID, client.Limits{RequestsPerSecond: client.Ptr(50.5), StoredBytes: client.Ptr(int64(1e9))}))(t)
 	equal(t, "limits", limits.Own, client.Limits{RequestsPerSecond: client.Ptr(50.5), StoredBytes: client.Ptr(int64(1e9))})
-	equal(t, "limit in force", *limits.InForce.RequestsPerSecond, 50.5)
+	equal(t, "effective limit", *limits.Effective.RequestsPerSecond, 50.5)
 	limits = must(c.Projects.SetLimits(ctx, p.ID, client.Limits{EvaluationSlots: client.Ptr(int64(2))}, "requests_per_second"))(t)
 	equal(t, "limits", limits.Own, client.Limits{EvaluationSlots: client.Ptr(int64(2)), StoredBytes: client.Ptr(int64(1e9))})
 	equal(t, "limits read", must(c.Projects.Limits(ctx, p.ID))(t), limits)

@@ -60,7 +60,7 @@ func (s *Server) answerLimits(c *call, p *project.Project) error {
 	if err != nil {
 		return err
 	}
-	inForce, err := s.Limits.ProjectLimits(c.ctx(), p.ID)
+	effective, err := s.Limits.ProjectLimits(c.ctx(), p.ID)
 	if err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func (s *Server) answerLimits(c *call, p *project.Project) error {
 	if err != nil {
 		return err
 	}
-	answer, err := wire.LimitsAnswer(p, &own, &inForce, stored)
+	answer, err := wire.LimitsAnswer(p, &own, &effective, stored)
 	if err != nil {
 		return err
 	}

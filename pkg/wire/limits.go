@@ -42,19 +42,19 @@ func DecodeLimits(body []byte) (change func(*project.Limits) error, err error) {
 
 // LimitsAnswer is the limits of a project: those that were set for it, all that are in force, and
 // what it uses of them.
-func LimitsAnswer(p *project.Project, own *project.Limits, inForce *project.Bounds, storedBytes int64) (json.RawMessage, error) {
+func LimitsAnswer(p *project.Project, own *project.Limits, effective *project.Bounds, storedBytes int64) (json.RawMessage, error) {
 	set, err := json.Marshal(own)
 	if err != nil {
 		return nil, err
 	}
-	all, err := json.Marshal(inForce)
+	all, err := json.Marshal(effective)
 	if err != nil {
 		return nil, err
 	}
 	var b rawjson.Builder
 	b.String("project_id", p.PublicID)
 	b.Raw("limits", set)
-	b.Raw("in_force", all)
+	b.Raw("effective", all)
 	var usage rawjson.Builder
 	usage.Int("stored_bytes", storedBytes)
 	b.Raw("usage", usage.Bytes())
