@@ -58,7 +58,11 @@ generate: ## generated files, from builder-config.yaml and the mapping tables
 check: ## what CI runs
 	.ci/run
 
+check-all: check ## and what CI has no time for: SQLite under the race detector, every fuzz target
+	CGO_ENABLED=1 e2e/with-postgres.sh go test -race -count=1 -timeout 90m ./pkg/store/...
+	$(MAKE) fuzz
+
 clean: ## what the targets above left in bin/
 	rm -rf $(BIN)
 
-.PHONY: help build test test-postgres race e2e sdk-test api-test lint fuzz bench generate check clean
+.PHONY: help build test test-postgres race e2e sdk-test api-test lint fuzz bench generate check check-all clean

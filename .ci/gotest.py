@@ -3,7 +3,7 @@
 usage: go test -json ... | gotest.py OUT [--skips-allowed] [TEST...]
 
 A line a package, the whole output of everything that failed, and at the end the
-number of tests. Fails if a test failed, if one was skipped (unless that is
+slowest tests and the number of all. Fails if a test failed, if one was skipped (unless that is
 allowed), if none ran, or if a TEST named here did not pass. Writes the packages'
 lines to OUT.ok and the number of passed tests to OUT.count.
 """
@@ -17,7 +17,7 @@ def main(out, *rules):
     skips_allowed = "--skips-allowed" in rules
     required = {r for r in rules if not r.startswith("--")}
     output = defaultdict(list)  # of a test, or of a package under the test name ""
-    passed, failed, skipped, lines = set(), [], [], []
+    passed, failed, skipped, lines, times = set(), [], [], [], []
     for raw in sys.stdin:
         try:
             e = json.loads(raw)
@@ -40,6 +40,7 @@ def main(out, *rules):
         elif action == "pass" and key[1]:
             passed.add(key)
             output.pop(key, None)
+            times.append((e.get("Elapsed", 0), key[1]))
         elif action == "pass":
             line = "ok  \t%s\t%.1fs" % (package, e.get("Elapsed", 0))
             lines.append(line)
@@ -52,6 +53,8 @@ def main(out, *rules):
         for package, test in skipped:
             failed.append((package, test))
             print(f"FAIL: {package} {test} was skipped")
+    for seconds, test in sorted(times, reverse=True)[:12]:
+        print("%6.1fs  %s" % (seconds, test))
     print(f"{len(passed)} passed, {len(failed)} failed, {len(skipped)} skipped")
     with open(out + ".ok", "w") as f:
         f.writelines(line + "\n" for line in lines)
