@@ -158,9 +158,9 @@ func TestFarDaysHurtNobody(t *testing.T) {
 func TestFiltersThatDoNotFit(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	now := time.Now().Add(-400 * 24 * time.Hour) // the store's clock, which goes on day by day
+	clock := storetest.NewClock(time.Now().Add(-400 * 24 * time.Hour)) // which goes on day by day
 	place := sqlitePlace{t.TempDir()}
-	s := place.Open(t, store.Options{Now: func() time.Time { return now }})
+	s := place.Open(t, store.Options{Now: clock.Now})
 	p, err := s.EnsureProject(ctx, "a")
 	if err != nil {
 		t.Fatal(err)
@@ -174,10 +174,10 @@ func TestFiltersThatDoNotFit(t *testing.T) {
 	}
 	s.LimitFilters(4 << 10)
 	for range 300 {
-		list := tools(5, now, time.Millisecond)
+		list := tools(5, clock.Now(), time.Millisecond)
 		put(list)
 		sent = append(sent, list...)
-		now = now.Add(24 * time.Hour)
+		clock.Add(24 * time.Hour)
 	}
 	if err := s.Tidy(ctx); err != nil {
 		t.Fatal(err)
@@ -186,7 +186,7 @@ func TestFiltersThatDoNotFit(t *testing.T) {
 		t.Errorf("%d days are still looked at by themselves", n)
 	}
 	before := s.Statements()
-	put(tools(10, now, time.Millisecond))
+	put(tools(10, clock.Now(), time.Millisecond))
 	if got := s.Statements() - before; got > 10*50 {
 		t.Errorf("ten events take %d statements", got)
 	}
@@ -204,6 +204,6 @@ func TestFiltersThatDoNotFit(t *testing.T) {
 		if err := s.Close(ctx); err != nil {
 			t.Fatal(err)
 		}
-		s = place.Open(t, store.Options{Now: func() time.Time { return now }})
+		s = place.Open(t, store.Options{Now: clock.Now})
 	}
 }

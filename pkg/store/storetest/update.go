@@ -221,20 +221,14 @@ func updateBoundOfProject(e *env) {
 }
 
 func updateExpired(e *env) {
-	var mu sync.Mutex
-	now := time.UnixMilli(noon)
-	clock := func() time.Time { mu.Lock(); defer mu.Unlock(); return now }
-	e.reopen(store.Options{Now: clock, PendingTTL: time.Hour})
+	clock := NewClock(time.UnixMilli(noon))
+	e.reopen(store.Options{Now: clock.Now, PendingTTL: time.Hour})
 	e.early(event.Update{EventID: id("x"), Metadata: text(`{"k":1}`)})
 	e.early(event.Update{EventID: id("y"), Metadata: text(`{"k":1}`)})
-	mu.Lock()
-	now = now.Add(59 * time.Minute)
-	mu.Unlock()
+	clock.Add(59 * time.Minute)
 	e.put(step("s", "x", 0))
 	e.equal("in time", "k=1", members(e.event(id("x")).Metadata, "k"))
-	mu.Lock()
-	now = now.Add(2 * time.Minute)
-	mu.Unlock()
+	clock.Add(2 * time.Minute)
 	e.put(step("s", "y", 0))
 	e.equal("too late", "k=", members(e.event(id("y")).Metadata, "k"))
 }

@@ -48,8 +48,8 @@ func windowNative(e *env) {
 }
 
 func windowSpan(e *env) {
-	now := arrival
-	e.reopen(store.Options{Now: func() time.Time { return now }})
+	clock := NewClock(arrival)
+	e.reopen(store.Options{Now: clock.Now})
 	far := beginning("x", noon/1000)
 	far.TraceID = uuid.UUID{1}
 	far.Metadata = text(`{"a":1}`)
@@ -58,12 +58,12 @@ func windowSpan(e *env) {
 	e.put(far)
 	e.holds(want)
 	for range 3 { // sent again, days later
-		now = now.Add(26 * time.Hour)
+		clock.Add(26 * time.Hour)
 		e.put(far, beginning("near", noon+5))
 		e.holds(want)
 	}
 	e.wantRollup("s", "num_events=2 num_model_events=0 has_feedback=false cost= total_tokens=0 prompt_tokens=0 completion_tokens=0")
-	e.reopen(store.Options{Now: func() time.Time { return now }})
+	e.reopen(store.Options{Now: clock.Now})
 	e.put(far)
 	e.holds(want)
 	e.equal("rows", 3, e.place.Count(e.T, `SELECT count(*) FROM ev`))
