@@ -117,6 +117,14 @@ var anthropicCalls = []modelCall{
 		"outputs.content": "The tool says: 21 degrees in Oslo", "outputs.tool_calls": nil, "error": nil,
 		"metadata.prompt_tokens": 19, "metadata.completion_tokens": 7,
 	}},
+	{"error", facts{
+		"config.model": "broken", "inputs.chat_history": []message{{"role": "user", "content": "Hello?"}},
+		"outputs.content": nil, "metadata.prompt_tokens": nil, "metadata.cost": nil,
+	}},
+	{"stream helper", facts{
+		"inputs.chat_history": []message{{"role": "user", "content": "Count to three."}},
+		"outputs.content":     "One, two, three.", "error": nil, "metadata.prompt_tokens": 6,
+	}},
 }
 
 // pythonTree is the tree of instrumented.py under an instrumentation that makes
@@ -272,7 +280,7 @@ var programs = []program{
 	},
 	{
 		name: "Anthropic's client and OpenInference", argv: anthropicClient("openinference"), calls: anthropicCalls,
-		protocol: "http/protobuf", endpoint: otlpPort, prompt: 49, completion: 18,
+		protocol: "http/protobuf", endpoint: otlpPort, prompt: 55, completion: 21,
 		tree: `chain program
 	chain ask
 		model messages.create
@@ -284,11 +292,17 @@ var programs = []program{
 		model messages.create
 			chain anthropic.messages.create
 		model messages.create
-			chain anthropic.messages.create`,
+			chain anthropic.messages.create
+	chain ask broken
+		model messages.create
+			chain anthropic.messages.create
+	chain ask by stream helper
+		model messages.stream
+		model anthropic.messages.create`,
 	},
 	{
 		name: "Anthropic's client and OpenLLMetry", argv: anthropicClient("openllmetry"), calls: anthropicCalls,
-		protocol: "http/protobuf", endpoint: otlpPort, prompt: 49, completion: 21, // it counts those of the stream twice
+		protocol: "http/protobuf", endpoint: otlpPort, prompt: 55, completion: 27, // it counts those of streams twice
 		tree: `chain program
 	chain ask
 		model anthropic.chat
@@ -299,6 +313,12 @@ var programs = []program{
 	chain ask with tool
 		model anthropic.chat
 		model anthropic.messages.create
+		model anthropic.chat
+		model anthropic.messages.create
+	chain ask broken
+		model anthropic.chat
+		model anthropic.messages.create
+	chain ask by stream helper
 		model anthropic.chat
 		model anthropic.messages.create`,
 	},

@@ -16,7 +16,8 @@ type node struct {
 	id, parent uuid.UUID // the parent may be named by its span; zero: the session
 	trace      int64
 	start, end float64
-	call       uint64 // hash of the provider's response id, 0 for none
+	call       uint64 // hash of the provider's response id, or of what tells a failed call, 0 for none
+	failed     bool   // call is the latter
 	scope      uint32 // hash of the instrumentor
 	marks      uint8
 }
@@ -59,31 +60,50 @@ func traceHash(id uuid.UUID) int64 {
 }
 
 // twinKey is the column twin of a span's event: for a model call that tells the id of the
-// provider's answer, 8 bytes of that id's hash and 4 of the instrumentor's name.
+// provider's answer, 8 bytes of that id's hash and 4 of the instrumentor's name. A call that failed has
+// no answer: its key is of the span below which it was made and of the model that was asked, with one byte more.
 func twinKey(e *event.Event) []byte {
 	if e.Type != event.TypeModel && !e.Wrapper {
 		return nil
 	}
-	responseID := e.ToldResponseID()
+	responseID, failed := e.ToldResponseID(), false
 	if responseID == "" {
-		return nil
+		if responseID = failedCall(e); responseID == "" {
+			return nil
+		}
+		failed = true
 	}
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(responseID))
-	key := h.Sum(make([]byte, 0, 12))
+	key := h.Sum(make([]byte, 0, 13))
 	var scope uint32
 	if name, ok := rawjson.Text(rawjson.Get(rawjson.Get(e.ColdMetadata, "scope"), "name")); ok && name != "" {
 		h := fnv.New32a()
 		_, _ = h.Write([]byte(name))
 		scope = h.Sum32()
 	}
-	return binary.BigEndian.AppendUint32(key, scope)
+	key = binary.BigEndian.AppendUint32(key, scope)
+	if failed {
+		key = append(key, 1)
+	}
+	return key
+}
+
+// failedCall is what accounts of one failed call have in common, empty for a call that did not fail or
+// was made below no span: two instrumentors beside each other tell it as children of one span.
+func failedCall(e *event.Event) string {
+	parent, ok := rawjson.Text(rawjson.Get(e.ColdMetadata, "parent_span_id"))
+	model, known := rawjson.Text(rawjson.Get(e.Config, "model"))
+	if e.Error == nil || !ok || !known || parent == "" || model == "" {
+		return ""
+	}
+	return e.TraceID.String() + " " + parent + " " + model
 }
 
 func (n *node) setTwin(key []byte) {
-	n.call, n.scope = 0, 0
-	if len(key) == 12 {
-		n.call, n.scope = binary.BigEndian.Uint64(key), binary.BigEndian.Uint32(key[8:])
+	n.call, n.scope, n.failed = 0, 0, false
+	if len(key) == 12 || len(key) == 13 {
+		n.call, n.scope, n.failed = binary.BigEndian.Uint64(key), binary.BigEndian.Uint32(key[8:]), len(key) == 13
 	}
 }
 

@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"hash/fnv"
 	"slices"
 
@@ -353,50 +354,83 @@ func (a *accounts) sort(list []int32) {
 }
 
 // call is the hash of the response id of the call that node i stands for, as any of its accounts
-// tells it.
-func (a *accounts) call(i int32) uint64 {
-	for _, list := range [][]int32{{i}, a.inner[i], a.outer[i]} {
-		for _, j := range list {
-			if c := a.k.nodes[j].call; c != 0 {
-				return c
+// tells it; where none does, that of a failed call.
+func (a *accounts) call(i int32) (hash uint64, failed bool) {
+	for _, failed := range []bool{false, true} {
+		for _, list := range [][]int32{{i}, a.inner[i], a.outer[i]} {
+			for _, j := range list {
+				if n := &a.k.nodes[j]; n.call != 0 && n.failed == failed {
+					return n.call, failed
+				}
 			}
 		}
 	}
-	return 0
+	return 0, false
 }
 
 // match finds the duplicates among the events that stand for calls.
 func (a *accounts) match() {
-	k := a.k
-	groups := map[uint64][]int32{}
+	type call struct {
+		hash   uint64
+		failed bool
+	}
+	groups := map[call][]int32{}
 	for i, x := range a.of {
 		if x.wrapper {
 			continue
 		}
-		if c := a.call(i); c != 0 {
-			groups[c] = append(groups[c], i)
+		if c, failed := a.call(i); c != 0 {
+			groups[call{c, failed}] = append(groups[call{c, failed}], i)
 		}
 	}
-	for _, list := range groups {
-		scope := k.nodes[list[0]].scope
-		if !slices.ContainsFunc(list, func(i int32) bool { return k.nodes[i].scope != scope }) {
-			continue // of one instrumentor
+	for c, list := range groups {
+		if !c.failed {
+			a.matchOne(list)
+			continue
 		}
-		calls := make([]event.Call, len(list))
-		for at, i := range list {
-			n := &k.nodes[i]
-			calls[at] = event.Call{ID: n.id, Scope: n.scope, End: n.end, Content: n.content(), Depth: func() int { return k.depth(i) }}
-		}
-		for at, of := range event.Twins(calls) {
-			if of != uuid.Nil {
-				a.twin[list[at]] = of
-				kept := k.find(of)
-				a.twins[kept] = append(a.twins[kept], list[at])
-			}
+		for _, atOnce := range a.overlapping(list) {
+			a.matchOne(atOnce)
 		}
 	}
 	for _, list := range a.twins {
 		a.sort(list)
+	}
+}
+
+// overlapping takes a list apart where nothing of it was under way: a failed call that is tried again
+// is another one.
+func (a *accounts) overlapping(list []int32) (parts [][]int32) {
+	nodes := a.k.nodes
+	slices.SortFunc(list, func(i, j int32) int { return cmp.Compare(nodes[i].start, nodes[j].start) })
+	first, end := 0, nodes[list[0]].end
+	for at, i := range list {
+		if nodes[i].start > end {
+			parts = append(parts, list[first:at])
+			first = at
+		}
+		end = max(end, nodes[i].end)
+	}
+	return append(parts, list[first:])
+}
+
+// matchOne finds the duplicates among the events that tell one call, or calls with one id.
+func (a *accounts) matchOne(list []int32) {
+	k := a.k
+	scope := k.nodes[list[0]].scope
+	if !slices.ContainsFunc(list, func(i int32) bool { return k.nodes[i].scope != scope }) {
+		return // of one instrumentor
+	}
+	calls := make([]event.Call, len(list))
+	for at, i := range list {
+		n := &k.nodes[i]
+		calls[at] = event.Call{ID: n.id, Scope: n.scope, End: n.end, Content: n.content(), Depth: func() int { return k.depth(i) }}
+	}
+	for at, of := range event.Twins(calls) {
+		if of != uuid.Nil {
+			a.twin[list[at]] = of
+			kept := k.find(of)
+			a.twins[kept] = append(a.twins[kept], list[at])
+		}
 	}
 }
 

@@ -54,6 +54,19 @@ def all_calls(step):
         ]
         got = client.messages.create(model=MODEL, max_tokens=50, messages=messages, tools=[WEATHER])
         assert got.content[0].text == "The tool says: 21 degrees in Oslo", got
+    with step("ask broken"):
+        try:
+            client.messages.create(model="broken", max_tokens=50, messages=[{"role": "user", "content": "Hello?"}])
+        except anthropic.RateLimitError:
+            pass
+        else:
+            raise AssertionError("a call that must fail did not")
+    with step("ask by stream helper"):
+        with client.messages.stream(
+            model=MODEL, max_tokens=50, messages=[{"role": "user", "content": "Count to three."}]
+        ) as stream:
+            text = "".join(stream.text_stream)
+        assert text == "One, two, three.", text
 
 
 def main(name):

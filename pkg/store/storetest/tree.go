@@ -21,6 +21,7 @@ var treeTests = []test{
 	{"Tree/a large wrapper", wrapperLarge},
 	{"Tree/twins in any order", twinsAnyOrder},
 	{"Tree/twins of one instrumentor are none", twinsOfOne},
+	{"Tree/twins of calls that failed", twinsFailed},
 	{"Tree/twins that end at once: the deeper counts", twinsByDepth},
 	{"Tree/a wrapper is no twin", wrapperNoTwin},
 	{"Tree/what a sender says of duplicates holds", twinSaid},
@@ -191,6 +192,34 @@ func twinsAnyOrder(e *env) {
 		e.equal(name+" is a duplicate of", of, e.duplicateOf(name))
 	}
 	e.wantRollup("s", twinsRollup)
+}
+
+// A call that failed has no answer whose id tells it: two accounts of it are made below one span, at
+// the same time, of the same model.
+func twinsFailed(e *env) {
+	failed := func(name, scope, parent, model string, at, ms float64) event.Event {
+		x := traced("t1", "s", told(scope, "", step("s", name, at)))
+		x.Metadata, x.Inputs, x.Outputs = nil, nil, nil
+		why := "overloaded"
+		x.Error, x.End, x.Duration = &why, x.Start+ms, ms
+		x.Config = text(`{"model":%q}`, model)
+		x.ColdMetadata = text(`{"scope":{"name":%q},"parent_span_id":%q}`, scope, parent)
+		if scope != "client" { // which does not tell what was asked
+			x.Inputs = text(`{"chat_history":[{"role":"user","content":"Hello?"}]}`)
+		}
+		return x
+	}
+	list := []event.Event{
+		failed("asked", "openllmetry", "p", "m", 1, 100), failed("sent", "client", "p", "m", 1.001, 90),
+		failed("again", "openllmetry", "p", "m", 3, 100), failed("sent again", "client", "p", "m", 3.001, 90),
+		failed("later", "client", "p", "m", 5, 10), failed("elsewhere", "client", "q", "m", 1, 100), failed("other", "client", "p", "n", 1, 100),
+	}
+	sameByAnyOrder(e, id("s"), list)
+	for name, of := range map[string]string{
+		"asked": "", "sent": "asked", "again": "", "sent again": "again", "later": "", "elsewhere": "", "other": "",
+	} {
+		e.equal(name+" is a duplicate of", of, e.duplicateOf(name))
+	}
 }
 
 func twinsOfOne(e *env) {
