@@ -2,6 +2,7 @@ package wire
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 
@@ -11,8 +12,8 @@ import (
 )
 
 // DecodeSavedChart reads the body of a chart's creation, complete and checked. What it asks for
-// must be what an events chart can answer (DecodeChart). Unknown fields are ignored. Errors are
-// fault.Invalid naming the field.
+// must be what an events chart can answer (DecodeChart). Errors are fault.Invalid naming the field,
+// for an unknown one the nearest that a chart has.
 func DecodeSavedChart(body []byte, now time.Time) (chart.Chart, error) {
 	u, err := DecodeSavedChartUpdate(body, "", now)
 	if err != nil {
@@ -23,10 +24,14 @@ func DecodeSavedChart(body []byte, now time.Time) (chart.Chart, error) {
 	return c, c.Validate()
 }
 
+// savedChartFields are the fields of a chart that may be set.
+var savedChartFields = []string{"name", "description", "metric", "func", "groupBy", "bucketing", "dateRange", "query", "owner_id"}
+
 // DecodeSavedChartUpdate reads the body of an update of the chart with an id.
 func DecodeSavedChartUpdate(body []byte, id string, now time.Time) (chart.Update, error) {
 	u := chart.Update{ID: id}
 	var dates json.RawMessage
+	unknown := ""
 	err := eachMember(body, func(key string, raw []byte) (err error) {
 		switch key {
 		case "name":
@@ -57,9 +62,17 @@ func DecodeSavedChartUpdate(body []byte, id string, now time.Time) (chart.Update
 			u.Query, err = readFilters(raw)
 		case "owner_id":
 			err = setTextPointer(&u.OwnerID, raw)
+		case "id", "_id", "owner_profile", "is_active", "created_at", "updated_at": // who sends back a chart as it was read
+		default:
+			if !rawjson.Null(raw) && !slices.Contains(clientNames, key) {
+				unknown = key
+			}
 		}
 		return err
 	})
+	if err == nil && unknown != "" {
+		err = notKnown("field", unknown, savedChartFields)
+	}
 	if err == nil && dates != nil {
 		u.DateRange, err = readRange(dates, "dateRange", now)
 	}

@@ -44,12 +44,19 @@ func (r *spangroveReceiver) apiRoutes() []route {
 // nativeHandler writes what a body says and gives the JSON of the answer.
 type nativeHandler func(req *http.Request, body []byte, id project.Identity, now time.Time) ([]byte, error)
 
-// native serves a native path.
+// native serves a native path. Its parameters, of which there are none, are checked as those of
+// the other routes of the API are.
 func (r *spangroveReceiver) native(write nativeHandler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		var answer []byte
 		err := r.handle(req, (*ingress.Hold).ReadAll, func(body []byte, from caller) (err error) {
-			answer, err = write(req, body, from.Identity, time.Now())
+			params, err := wire.ParseParams(req.URL.RawQuery)
+			if err == nil {
+				err = params.Known(nil)
+			}
+			if err == nil {
+				answer, err = write(req, body, from.Identity, time.Now())
+			}
 			return err
 		})
 		if err != nil {

@@ -119,6 +119,15 @@ func TestSessionStartAnswersWhatIsStored(t *testing.T) {
 	}
 }
 
+// Published clients name the project everywhere, also where the key decides.
+func TestNativeWritesAcceptTheProjectAsParameter(t *testing.T) {
+	r := start(t, options{})
+	got := post(t, r.apiURL+"/v1/events?project=p&tenant=t", text(`{"event_type":"tool","inputs":{}}`), "Authorization", "Bearer ingest")
+	if got.status != 200 || r.traces.SpanCount() != 1 {
+		t.Errorf("%d %s, %d spans", got.status, got.body, r.traces.SpanCount())
+	}
+}
+
 func TestNativeErrors(t *testing.T) {
 	r := start(t, options{})
 	r.api.maxBody = 4 << 10
@@ -132,6 +141,9 @@ func TestNativeErrors(t *testing.T) {
 		{"not JSON", "/events", `{`, "ingest", nil, 400, `"errorCode":"VALIDATION_ERROR"`},
 		{"a missing field", "/v1/events", `{"event_type":"tool"}`, "ingest", nil, 400, `"message":"inputs: is required`},
 		{"strict", "/v1/events/batch", `{"events":[` + good + `,{"event_type":"tool","inputs":{},"project":"p"}]}`, "ingest", nil, 400, `events[1].project`},
+		{"a parameter", "/events?sync=true", good, "ingest", nil, 400, `unknown parameter \"sync\"; there are none here`},
+		{"a parameter of a batch", "/v1/events/batch?strict=1", `{"events":[` + good + `]}`, "ingest", nil, 400, `unknown parameter`},
+		{"a parameter of a session", "/session/start?name=x", `{}`, "ingest", nil, 400, `unknown parameter`},
 		{"half a batch", "/events/batch", `{"events":[` + good + `,{}]}`, "ingest", nil, 400, `events[1].event_type`},
 		{"a session that is no UUID", "/session/mine/traces", `{}`, "ingest", nil, 400, `session_id`},
 		{"a key that only reads", "/events", good, "read", nil, 403, `"errorCode":"FORBIDDEN"`},
