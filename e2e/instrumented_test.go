@@ -54,6 +54,12 @@ func anthropicClient(name string) func(*testing.T) []string {
 	}
 }
 
+// llamaIndex is the program of LlamaIndex.
+func llamaIndex(t *testing.T) []string {
+	return []string{filepath.Join(sdkDir(t), "venv-llama-index", "bin", "python"),
+		filepath.Join(harness.Root(t), "e2e", "sdk", "python", "llama_index_calls.py")}
+}
+
 // vercel runs on the Node.js that was installed with the SDK, which needs a newer
 // one than some systems have.
 func vercel(version string) func(*testing.T) []string {

@@ -127,6 +127,32 @@ var anthropicCalls = []modelCall{
 	}},
 }
 
+// llamaIndexCalls are those of llama_index_calls.py.
+var llamaIndexCalls = []modelCall{
+	{"chat", facts{
+		"config.model": "gpt-4o-mini", "config.provider": "openai", // it does not send the temperature
+		"inputs.chat_history": []message{
+			{"role": "system", "content": "You are terse."},
+			{"role": "user", "content": "What is the capital of Portugal?"},
+		},
+		"outputs.role": "assistant", "outputs.content": "Lisbon.", "outputs.finish_reason": "stop", "error": nil,
+		"metadata.prompt_tokens": 15, "metadata.completion_tokens": 1, "metadata.total_tokens": 16,
+	}},
+	{"stream", facts{
+		"inputs.chat_history": []message{{"role": "user", "content": "Count to three."}},
+		"outputs.content":     "One, two, three.", "error": nil,
+	}},
+	{"tool call", facts{
+		"inputs.chat_history":       []message{{"role": "user", "content": "What is the weather in Oslo?"}},
+		"outputs.tool_calls.0.name": "get_weather", "outputs.finish_reason": "tool_calls", "config.tools.0.name": "get_weather",
+		"metadata.prompt_tokens": 9, "metadata.completion_tokens": 7,
+	}},
+	{"error", facts{
+		"inputs.chat_history": []message{{"role": "user", "content": "Hello?"}},
+		"outputs.content":     nil, "metadata.prompt_tokens": nil, "metadata.cost": nil,
+	}},
+}
+
 // pythonTree is the tree of instrumented.py under an instrumentation that makes
 // one span a call.
 func pythonTree(chat, broken, embed, responses string) string {
@@ -321,5 +347,22 @@ var programs = []program{
 	chain ask by stream helper
 		model anthropic.chat
 		model anthropic.messages.create`,
+	},
+	{
+		name: "LlamaIndex and OpenInference", argv: llamaIndex, calls: llamaIndexCalls,
+		protocol: "http/protobuf", endpoint: otlpPort, prompt: 24, completion: 8, // it does not send those of streams
+		tree: `chain program
+	chain ask
+		model OpenAI.chat
+	chain ask streaming
+		model OpenAI.stream_chat
+	chain ask with tool
+		chain OpenAI.predict_and_call
+			chain OpenAI._prepare_chat_with_tools
+			model OpenAI.chat
+			tool get_weather
+				tool get_weather
+	chain ask broken
+		model OpenAI.chat`,
 	},
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs the pinned SDKs into DIR/venv, DIR/venv-older, DIR/venv-openai-v2,
-# DIR/venv-anthropic, DIR/node and DIR/vercel, what tests the API into
+# DIR/venv-anthropic, DIR/venv-llama-index, DIR/node and DIR/vercel, what tests the API into
 # DIR/venv-schemathesis, and HoneyHive's own integration tests into
 # DIR/honeyhive-source and DIR/venv-suite, all outside the work tree.
 # What is there already is kept, if it was installed from the same pins.
@@ -49,6 +49,7 @@ python venv requirements.txt
 python venv-older requirements-older.txt
 python venv-openai-v2 requirements-openai-v2.txt
 python venv-anthropic requirements-anthropic.txt
+python venv-llama-index requirements-llama-index.txt
 python venv-schemathesis requirements-schemathesis.txt
 python venv-suite requirements-suite.txt
 source_of venv-suite suite-source.txt honeyhive-source

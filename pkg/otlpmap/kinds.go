@@ -96,10 +96,16 @@ func matches(pattern, s string) bool {
 // knows is a model call if it names a model and usage, a tool if it names one or is a client
 // call of HTTP or a database, else a chain.
 var kindRules = slices.Concat(
-	langfuseKinds, langsmithKinds, mlflowKinds, laminarKinds, litellmRequest,
+	langfuseKinds, langsmithKinds, mlflowKinds, laminarKinds, litellmRequest, llamaIndexKinds,
 	commonKinds,
 	litellmKinds, logfireKinds, haystackKinds, crewaiKinds,
 )
+
+// llamaIndexKinds knows the method of LlamaIndex's models that puts a request together and sends none.
+// OpenInference names spans by class and method, and each of a model's methods has the span kind LLM.
+var llamaIndexKinds = []kindRule{
+	{by: openinference, attr: spanName, like: []kindPattern{{"*._prepare_chat_with_tools", onChain}}},
+}
 
 var commonKinds = []kindRule{
 	// OpenInference, span kinds. Guardrails and rerankers do one job and return.
