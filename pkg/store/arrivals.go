@@ -66,6 +66,9 @@ func (s *Store) watchOnline(ctx context.Context) {
 			if err := s.loadOnline(ctx); err != nil && ctx.Err() == nil {
 				s.options.Logger.Warn("read which metrics run over new events", zap.Error(err))
 			}
+			if err := s.forgetErased(ctx); err != nil && ctx.Err() == nil {
+				s.options.Logger.Warn("read from which catalogues names were erased", zap.Error(err))
+			}
 		}
 	}
 }

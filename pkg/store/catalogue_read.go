@@ -19,7 +19,7 @@ const maxDatasets = 10_000
 // Catalogue lists which keys the events of a project have, by type and name of event, and the
 // datasets that they and the runs of that time name, sorted. Of q, only From, To, RunID and
 // InRuns count. It knows days: a key is listed if it was first seen before the range ends and
-// last seen after it begins, and stays listed when the events that had it are deleted.
+// last seen after it begins. When the last event that had it is deleted, it goes in the background.
 //
 // Of a run, it lists the keys of the events that named the run, or whose session did, when they
 // were stored. For other kinds of events in the sessions that the run lists, it is the keys that

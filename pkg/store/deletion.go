@@ -62,7 +62,7 @@ func (s *Store) finishDeletions(ctx context.Context) {
 		kind, id string
 	}
 	var list []left
-	err := each(ctx, s.db, `SELECT project_id, kind, id FROM deletion ORDER BY project_id, kind, id LIMIT 1000`, nil, func(scan func(...any) error) error {
+	err := each(ctx, s.db, `SELECT project_id, kind, id FROM deletion WHERE kind <> $1 ORDER BY project_id, kind, id LIMIT 1000`, []any{deletedNames}, func(scan func(...any) error) error {
 		var l left
 		err := scan(&l.project, &l.kind, &l.id)
 		list = append(list, l)

@@ -19,6 +19,8 @@ import (
 	"github.com/spangrove/spangrove/pkg/dataset"
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/project"
+	"github.com/spangrove/spangrove/pkg/query"
+	"github.com/spangrove/spangrove/pkg/run"
 	"github.com/spangrove/spangrove/pkg/store"
 	"github.com/spangrove/spangrove/pkg/store/lzh"
 )
@@ -61,8 +63,8 @@ func marked(mark string, session uuid.UUID, n int) []event.Event {
 	var list []event.Event
 	for i := range n {
 		long := strings.Repeat(mark+" ", 1+i*i%700)
-		e := event.Event{ID: uuid.New(), SessionID: session, Type: event.TypeTool, Name: fmt.Sprint("tool ", i%5), Source: mark,
-			Metadata: fmt.Appendf(nil, `{"note":%q,"more":%q}`, long, mark), Inputs: fmt.Appendf(nil, `{"x":%q}`, long), Outputs: fmt.Appendf(nil, `%q`, mark),
+		e := event.Event{ID: uuid.New(), SessionID: session, Type: event.TypeTool, Name: fmt.Sprint("tool ", i%5, " ", mark), Source: mark,
+			Metadata: fmt.Appendf(nil, `{"note":%q,"more":%q,%q:{"of %s":1},"dataset_id":"set %s"}`, long, mark, mark+fmt.Sprint(i%7), mark, mark), Inputs: fmt.Appendf(nil, `{"x":%q}`, long), Outputs: fmt.Appendf(nil, `%q`, mark),
 			UserProperties: fmt.Appendf(nil, `{"user_id":%q}`, mark+fmt.Sprint(i)), Feedback: fmt.Appendf(nil, `{"note":%q}`, mark), Metrics: fmt.Appendf(nil, `{"said":%q}`, mark)}
 		if i%3 == 0 {
 			e.Error = &long
@@ -230,7 +232,7 @@ func interrupted(t *testing.T, place sqlitePlace, s *store.Store, projectID int6
 	}
 	deleting := make(chan error, 1)
 	go func() { deleting <- s.DeleteSession(context.Background(), projectID, session) }()
-	for place.Count(t, `SELECT count(*) FROM deletion`) == 0 {
+	for place.Count(t, `SELECT count(*) FROM deletion WHERE kind = 'session'`) == 0 {
 		if len(deleting) > 0 {
 			t.Fatal("deleted in one slice")
 		}
@@ -263,7 +265,7 @@ func interrupted(t *testing.T, place sqlitePlace, s *store.Store, projectID int6
 		t.Fatal(err)
 	}
 	copied := sqlitePlace{dir}
-	return left > 0 && copied.Count(t, `SELECT count(*) FROM deletion`) > 0
+	return left > 0 && copied.Count(t, `SELECT count(*) FROM deletion WHERE kind = 'session'`) > 0
 }
 
 // rowsWith lists the columns of a PostgreSQL schema that contain a text, also in payloads.
@@ -316,7 +318,41 @@ func TestPostgresErased(t *testing.T) {
 	}
 	place := newPostgresPlace(t, dsn)
 	s := place.Open(t, store.Options{})
-	const mark = "Mm4rk3d"
+	session := func() { // chunks and rows are read: the test knows where the mark is to be
+		if found := rowsWith(t, place, mark); !slices.Contains(found, "chunk.z") || !slices.Contains(found, "ev.metadata") || !slices.Contains(found, "catalogue.path") {
+			t.Fatalf("before: %s", found)
+		}
+	}
+	erasedEach(t, s, session, func() []string {
+		for end := time.Now().Add(time.Minute); place.Count(t, `SELECT count(*) FROM deletion`) > 0 && time.Now().Before(end); {
+			time.Sleep(10 * time.Millisecond)
+		}
+		return rowsWith(t, place, mark)
+	})
+}
+
+func TestErasedEach(t *testing.T) {
+	t.Parallel()
+	place := sqlitePlace{t.TempDir()}
+	s := place.Open(t, store.Options{})
+	before := func() {
+		if found := filesWith(t, place.dir, []byte(mark)); found == nil {
+			t.Fatal("the mark is in no file before")
+		}
+	}
+	erasedEach(t, s, before, func() []string {
+		waitErased(t, place)
+		return filesWith(t, place.dir, []byte(mark))
+	})
+}
+
+// mark is the text that is looked for after deletions.
+const mark = "Mm4rk3d"
+
+// erasedEach deletes things that hold the mark, and looks for it after each. before is called when
+// events hold it; found waits until deletions are done and gives the places where it still is.
+func erasedEach(t *testing.T, s *store.Store, before func(), found func() []string) {
+	t.Helper()
 	p, err := s.EnsureProject(t.Context(), "default")
 	if err != nil {
 		t.Fatal(err)
@@ -329,24 +365,44 @@ func TestPostgresErased(t *testing.T) {
 	}
 	gone := func(what string) {
 		t.Helper()
-		for end := time.Now().Add(time.Minute); place.Count(t, `SELECT count(*) FROM deletion`) > 0 && time.Now().Before(end); {
-			time.Sleep(10 * time.Millisecond)
-		}
-		if found := rowsWith(t, place, mark); found != nil {
+		if found := found(); found != nil {
 			t.Errorf("after the deletion of %s: %s", what, found)
 		}
 	}
 	session := uuid.New()
 	batch := marked(mark, session, 30)
 	ok(s.Put(t.Context(), p.ID, event.Batch{Events: batch}))
-	if found := rowsWith(t, place, mark); !slices.Contains(found, "chunk.z") || !slices.Contains(found, "ev.metadata") {
-		t.Fatalf("before: %s", found)
-	}
+	before()
 	for i := range 20 { // each by itself, out of chunks that they share
 		ok(s.DeleteEvent(t.Context(), p.ID, batch[i].ID))
 	}
 	ok(s.DeleteSession(t.Context(), p.ID, session))
 	gone("events and their session")
+
+	// An event by itself, of a session that stays.
+	one := marked(mark, session, 1)
+	kept := marked("kept", session, 10)
+	ok(s.Put(t.Context(), p.ID, event.Batch{Events: kept}))
+	one[0].Metadata = []byte(`{"` + mark + `":{"` + mark + `":1}}`)
+	ok(s.Put(t.Context(), p.ID, event.Batch{Events: one}))
+	ok(s.DeleteEvent(t.Context(), p.ID, one[0].ID))
+	gone("an event")
+	list, err := s.Catalogue(t.Context(), p.ID, query.Search{})
+	ok(err)
+	if !slices.Contains(list.Keys, event.Key{Type: event.TypeTool, Name: "tool 0 kept", Path: "metadata.kept0.of kept"}) || !slices.Contains(list.Datasets, "set kept") {
+		t.Errorf("the catalogue lost what stays: %+v", list)
+	}
+
+	runName := mark
+	ofRun := marked("kept", uuid.New(), 3)
+	r, err := s.CreateRun(t.Context(), p.ID, run.Update{Name: &runName, Metadata: []byte(`{"` + mark + `":1}`)})
+	ok(err)
+	for i := range ofRun {
+		ofRun[i].Metadata = []byte(`{"run_id":"` + r.ID + `"}`)
+	}
+	ok(s.Put(t.Context(), p.ID, event.Batch{Events: ofRun}))
+	ok(s.DeleteRun(t.Context(), p.ID, r.ID))
+	gone("a run")
 
 	point := dataset.Datapoint{Inputs: []byte(`{"x":"` + mark + `"}`)}
 	point.Complete()

@@ -56,10 +56,14 @@ func (s *Store) DeleteEvent(ctx context.Context, projectID int64, id uuid.UUID) 
 		if err := s.addTotals(ctx, tx, projectID, old.SessionID, totals{}.minus(h.totals), old.Start, old.End); err != nil {
 			return err
 		}
-		if over, err := s.endImplicit(ctx, tx, projectID, old.SessionID); err != nil || over {
+		over, err := s.endImplicit(ctx, tx, projectID, old.SessionID)
+		if err == nil && !over {
+			err = s.recount(ctx, tx, projectID, old.SessionID)
+		}
+		if err != nil {
 			return err
 		}
-		return s.recount(ctx, tx, projectID, old.SessionID)
+		return eraseNamesLater(ctx, tx, projectID)
 	})
 	if err == nil && session {
 		return s.DeleteSession(ctx, projectID, id)
@@ -67,6 +71,7 @@ func (s *Store) DeleteEvent(ctx context.Context, projectID int64, id uuid.UUID) 
 	if err != nil {
 		return err
 	}
+	s.kickNames()
 	return s.deleteJudges(ctx, projectID, judges)
 }
 
@@ -109,8 +114,10 @@ func (s *Store) deleteSession(ctx context.Context, projectID int64, id uuid.UUID
 			if more {
 				return deleteLater(ctx, tx, projectID, []uuid.UUID{id})
 			}
-			_, err = tx.exec(ctx, `DELETE FROM deletion WHERE project_id = $1 AND kind = $2 AND id = $3`, projectID, deletedSession, id.String())
-			return err
+			if _, err := tx.exec(ctx, `DELETE FROM deletion WHERE project_id = $1 AND kind = $2 AND id = $3`, projectID, deletedSession, id.String()); err != nil {
+				return err
+			}
+			return eraseNamesLater(ctx, tx, projectID)
 		})
 		if err != nil {
 			return err
@@ -120,6 +127,7 @@ func (s *Store) deleteSession(ctx context.Context, projectID int64, id uuid.UUID
 			return err
 		}
 		if !more {
+			s.kickNames()
 			return nil
 		}
 		first = false
@@ -262,9 +270,6 @@ func (s *Store) deleteSome(ctx context.Context, tx writeTx, project int64, sessi
 			spans = append(spans, list[i].span)
 		}
 	}
-	if judges, err = s.eraseBeside(ctx, tx, project, ids, spans); err != nil {
-		return false, nil, err
-	}
 	for _, r := range list {
 		gone, err := tx.exec(ctx, `DELETE FROM ev WHERE project_id = $1 AND day = $2 AND event_id = $3`, project, r.day, tx.id(r.id))
 		if err != nil {
@@ -278,6 +283,11 @@ func (s *Store) deleteSome(ctx context.Context, tx writeTx, project int64, sessi
 			days = append(days, r.day)
 		}
 		byDay[r.day] = append(byDay[r.day], r.id)
+	}
+	// After the events themselves: whoever records something about one of them meanwhile either waits
+	// for the event's row, and finds it gone, or is found here.
+	if judges, err = s.eraseBeside(ctx, tx, project, ids, spans); err != nil {
+		return false, nil, err
 	}
 	for _, day := range days {
 		if err := tx.forgetIDs(ctx, project, day, byDay[day]...); err != nil {

@@ -134,6 +134,8 @@ func (o Options) withDefaults() Options {
 
 // Store is an open store. It is safe for concurrent use.
 type Store struct {
+	namesKick chan struct{} // holds one: a pass over a catalogue was asked for
+
 	options   Options
 	db        database
 	dialect   query.Dialect
@@ -197,7 +199,7 @@ func OpenPostgres(ctx context.Context, dsn string, o Options) (*Store, error) {
 func open(ctx context.Context, db database, dialect query.Dialect, o Options) (_ *Store, err error) {
 	s := &Store{options: o, db: db, dialect: dialect, queue: &backlog{limit: o.QueueBytes}, seen: newSeen(seenBytes, db.lanes() > 1),
 		chunks: newChunkCache(chunkCacheBytes), pending: &pendingIDs{ids: map[idKey]int{}, of: map[int64]int{}}, aliases: &aliasFlag{},
-		sets: make(chan struct{}, 1), flight: newFlight(), purges: newPurges(), limits: newLimits(), audit: &auditNotes{notes: audit.Notes{Max: auditNotesPerMinute}}, usage: newUsage(), skeletons: newSkeletons(), catalogue: newCatalogue()}
+		sets: make(chan struct{}, 1), flight: newFlight(), purges: newPurges(), namesKick: make(chan struct{}, 1), limits: newLimits(), audit: &auditNotes{notes: audit.Notes{Max: auditNotesPerMinute}}, usage: newUsage(), skeletons: newSkeletons(), catalogue: newCatalogue()}
 	s.prices.Store(price.New())
 	defer func() {
 		if err != nil {
@@ -246,6 +248,7 @@ func open(ctx context.Context, db database, dialect query.Dialect, o Options) (_
 		s.work.Go(func() { s.watchOnline(background) })
 	}
 	s.work.Go(func() { s.erasing(background) })
+	s.work.Go(func() { s.erasingNames(background) })
 	s.work.Go(func() { s.countStored(background) })
 	s.work.Go(func() { s.writingAudit(background) })
 	s.work.Add(3)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -25,6 +26,8 @@ var catalogueTests = []test{
 	{"Catalogue/many writers", catalogueWriters},
 	{"Catalogue/metric names", catalogueMetricNames},
 	{"Catalogue/goes with its project", catalogueProjectGone},
+	{"Catalogue/names go with the last event that had them", catalogueErased},
+	{"Catalogue/a pass that was broken off is made anew", catalogueErasedAnew},
 }
 
 // catalogue reads keys as "type name path", and ids of datasets as "dataset id".
@@ -71,7 +74,8 @@ func catalogueKeys(e *env) {
 	e.wantCatalogue(query.Search{}, want...)
 	e.wantCatalogue(query.Search{InRuns: true})
 	e.ok(e.s.DeleteSession(e.ctx, e.project, id("s")))
-	e.wantCatalogue(query.Search{}, want...)
+	e.namesErased()
+	e.wantCatalogue(query.Search{})
 }
 
 func catalogueUpdates(e *env) {
@@ -258,4 +262,83 @@ func catalogueProjectGone(e *env) {
 	if n := e.place.Count(e.T, `SELECT count(*) FROM catalogue`); n != 0 {
 		e.Errorf("%d rows stay", n)
 	}
+}
+
+// namesErased waits until names that nothing has any more are erased from the catalogues.
+func (e *env) namesErased() {
+	e.Helper()
+	for end := time.Now().Add(5 * time.Minute); e.place.Count(e.T, `SELECT count(*) FROM deletion`) > 0; time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			e.Fatal("names are not erased from the catalogue")
+		}
+	}
+}
+
+func catalogueErased(e *env) {
+	with := func(session, name string, at float64, field, dataset string) event.Event {
+		x := step(session, name, at)
+		x.Metadata = text(`{%q:1,"dataset_id":%q}`, field, dataset)
+		x.Inputs = text(`{"in":{"%s":[{"deeper":1}]}}`, field)
+		return x
+	}
+	e.put(start("s", "s", 0, 10), with("s", "kept", 1, "mine", "D"), with("s", "jane doe", 2, "jane", "E"), with("s", "kept too", 2, "jane", "D"))
+	r := start("r", "r", 0, 10)
+	r.Metadata = text(`{"run_id":"R"}`)
+	e.put(r, with("r", "in a run", 1, "joe", "F"), with("r", "in the run", 1, "mine", "D"))
+	keys := func(name string, field string) (list []string) {
+		for _, path := range []string{"metadata." + field, "metadata.dataset_id", "inputs.in", "inputs.in." + field} {
+			list = append(list, fmt.Sprintf("tool %q %s", name, path))
+		}
+		return list
+	}
+	want := slices.Concat(keys("kept", "mine"), keys("kept too", "jane"), keys("in the run", "mine"), []string{`session "r" metadata.run_id`, "dataset D"})
+	all := slices.Concat(want, keys("jane doe", "jane"), keys("in a run", "joe"), []string{"dataset E", "dataset F"})
+	e.wantCatalogue(query.Search{}, all...)
+	e.ok(e.s.DeleteEvent(e.ctx, e.project, id("jane doe")))
+	e.ok(e.s.DeleteEvent(e.ctx, e.project, id("in a run")))
+	e.namesErased()
+	e.wantCatalogue(query.Search{}, want...)
+	inRun := slices.Concat(keys("in the run", "mine"), []string{`session "r" metadata.run_id`, "dataset D"})
+	e.wantCatalogue(query.Search{InRuns: true}, inRun...)
+	e.wantCatalogue(query.Search{RunID: "R"}, inRun...)
+	e.equal("rows with a name that is gone", 0, e.place.Count(e.T, `SELECT count(*) FROM catalogue WHERE name IN ('jane doe', 'in a run') OR path LIKE '%joe%' OR path IN ('E', 'F')`))
+
+	// What comes again is listed again, although this process knew of it.
+	e.put(with("s2", "jane doe", 2, "jane", "E"))
+	e.wantCatalogue(query.Search{}, slices.Concat(want, keys("jane doe", "jane"), []string{"dataset E"})...)
+
+	// An event that comes while names are erased keeps its own.
+	for n := range 5 {
+		x, y := with("x", fmt.Sprint("x", n), 3, "late", "L"), with("y", fmt.Sprint("y", n), 3, "late", "L")
+		x.Name, y.Name = "late", "late"
+		e.put(x)
+		e.ok(e.s.DeleteEvent(e.ctx, e.project, x.ID))
+		e.put(y)
+		if n == 4 {
+			e.namesErased()
+			if list := e.catalogue(query.Search{}); !slices.Contains(list, `tool "late" inputs.in.late`) || !slices.Contains(list, "dataset L") {
+				e.Fatalf("after %d: %s", n, list)
+			}
+			e.ok(e.s.DeleteSession(e.ctx, e.project, id("y")))
+			e.namesErased()
+			if list := e.catalogue(query.Search{}); slices.Contains(list, `tool "late" inputs.in.late`) || slices.Contains(list, "dataset L") {
+				e.Fatalf("after %d: %s", n, list)
+			}
+		}
+	}
+}
+
+func catalogueErasedAnew(e *env) {
+	x := step("s", "search", 1)
+	x.Metadata = raw(`{"here":1}`)
+	e.put(x)
+	want := e.catalogue(query.Search{})
+	// As a process leaves it that ended between the two looks: a name is gone that an event has.
+	for _, stmt := range []string{`DELETE FROM catalogue`, `INSERT INTO catalogue(project_id, scope, type, name, path, first_day, last_day) VALUES (%d, '', 1, 'gone', 'metadata.gone', 1, 1)`,
+		`INSERT INTO deletion(project_id, kind, id) VALUES (%d, 'names', 'running')`} {
+		e.place.Exec(e.T, strings.ReplaceAll(stmt, "%d", fmt.Sprint(e.project)))
+	}
+	e.reopen(optionsNone)
+	e.namesErased()
+	e.wantCatalogue(query.Search{}, want...)
 }

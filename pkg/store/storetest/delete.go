@@ -198,6 +198,7 @@ func deleteBeside(e *env) {
 	count("session", 2)
 	count("ev", 4)
 	e.ok(e.s.DeleteSession(e.ctx, e.project, id("s")))
+	e.namesErased()
 	for _, table := range []string{"queue_item", "session", "ev", "chunk", "deletion"} {
 		count(table, 0)
 	}
