@@ -406,3 +406,40 @@ func (s *Store) dropUnused(ctx context.Context, tx writeTx, old *stored) error {
 	_, err = tx.exec(ctx, `DELETE FROM chunk WHERE id = $1`, *old.chunk)
 	return err
 }
+
+// PutAbout is Put for what a judge recorded of an event, as sessions of its own. Nothing stays of it if
+// the event is gone by then, or is deleted meanwhile, which is no error; nor if this process ends before
+// it returns.
+func (s *Store) PutAbout(ctx context.Context, projectID int64, about uuid.UUID, b event.Batch) error {
+	var sessions []uuid.UUID
+	for i := range b.Events {
+		if id := b.Events[i].SessionID; !slices.Contains(sessions, id) {
+			sessions = append(sessions, id)
+		}
+	}
+	err := s.change(ctx, projectID, uuid.Nil, 0, func(ctx context.Context, tx writeTx) error {
+		return deleteLater(ctx, tx, projectID, sessions)
+	})
+	if err != nil {
+		return s.kind(err, "store a record")
+	}
+	if err := s.Put(ctx, projectID, b); err != nil {
+		return err
+	}
+	gone := false
+	err = s.change(ctx, projectID, about, 0, func(ctx context.Context, tx writeTx) error {
+		// It holds the event's row: a deletion that comes after this finds the record.
+		_, err := s.find(ctx, tx, projectID, about)
+		if gone = fault.Of(err) == fault.NotFound; gone {
+			return nil
+		}
+		for i := 0; err == nil && i < len(sessions); i++ {
+			_, err = tx.exec(ctx, `DELETE FROM deletion WHERE project_id = $1 AND kind = $2 AND id = $3`, projectID, deletedSession, sessions[i].String())
+		}
+		return err
+	})
+	if err == nil && gone {
+		err = s.deleteJudges(ctx, projectID, sessions)
+	}
+	return s.kind(err, "store a record")
+}

@@ -102,8 +102,8 @@ var otherMethods = map[string][]string{
 		"FinishEvaluations", "DropWaiting", "StepBackfills", "FillQueue", "Recount", "Spend",
 	},
 	"writes": {
-		"Put", "Update", "DeleteEvent", "DeleteSession", "DeleteCopies", "DeleteDocuments", "CreateBackfill",
-		"MoveBackfill", "CreateConfiguration", "UpdateConfiguration", "DeleteConfiguration", "CreateDatapoints",
+		"Put", "PutAbout", "Update", "DeleteEvent", "DeleteSession", "DeleteCopies", "DeleteDocuments",
+		"CreateBackfill", "MoveBackfill", "CreateConfiguration", "UpdateConfiguration", "DeleteConfiguration", "CreateDatapoints",
 		"UpdateDatapoint", "DeleteDatapoint", "CreateDataset", "UpdateDataset", "RemoveRow", "DeleteDataset",
 		"RetryEvaluations", "InsertKey", "ConfigureKey", "RevokeKey", "ChangeLimits", "CreateMetric", "UpdateMetric",
 		"DeleteMetric", "CreateMetricVersion", "DeployMetricVersion", "EnsureProject", "CreateProject", "UpdateProject",

@@ -194,6 +194,7 @@ func (e *Engine) judge(ctx context.Context, p *endpoint, who asker, model string
 	if v, ok := e.known(ctx, j); ok {
 		return evaluate.Result{Success: true, Score: v.score, Explanation: v.explanation}
 	}
+	e.locate(ctx, j)
 	if ctx.Err() != nil {
 		return evaluate.Result{}
 	}

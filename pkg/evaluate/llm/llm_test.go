@@ -254,12 +254,73 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+// TestDeletedMeanwhile deletes the event, or its session, while a model thinks about it.
+func TestDeletedMeanwhile(t *testing.T) {
+	t.Parallel()
+	for _, id := range []string{"m1", ""} { // of a metric, and of a definition that is tried
+		asked, answer := make(chan struct{}, 9), make(chan struct{})
+		api := newFake(t, func(w http.ResponseWriter, r *http.Request) {
+			asked <- struct{}{}
+			<-answer
+			says(good)(w, r)
+		})
+		e := newTest(t, Provider{BaseURL: api.URL}, nil)
+		one, two := event.Event{ID: uuid.New(), SessionID: uuid.New()}, event.Event{ID: uuid.New(), SessionID: uuid.New()}
+		stays := event.Event{ID: uuid.New(), SessionID: uuid.New()}
+		done := make(chan error)
+		for i, ev := range []*event.Event{&one, &two, &stays} {
+			ev.Type, ev.Name, ev.Outputs = event.TypeTool, "t", fmt.Appendf(nil, `{"answer":"secret %d"}`, i)
+			ev.Complete(time.Now())
+			if err := recordsOfTests.Put(t.Context(), e.project, event.Batch{Events: []event.Event{*ev}}); err != nil {
+				t.Fatal(err)
+			}
+			task := evaluate.Task{Project: e.project, Metric: definition(nil), ID: id, Version: 1,
+				Events: []json.RawMessage{fmt.Appendf(nil, `{"event_id":%q,"session_id":%q,"outputs":%s}`, ev.ID, ev.SessionID, ev.Outputs)}}
+			go func() {
+				_, err := e.Evaluate(context.WithoutCancel(t.Context()), task)
+				done <- err
+			}()
+		}
+		for range 3 {
+			<-asked
+		}
+		err := errors.Join(recordsOfTests.DeleteEvent(t.Context(), e.project, one.ID), recordsOfTests.DeleteSession(t.Context(), e.project, two.SessionID))
+		close(answer)
+		for range 3 {
+			err = errors.Join(err, <-done)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		var judged []uuid.UUID
+		for _, list := range recorded(t, e.project) {
+			for _, ev := range list {
+				if target, ok := rawjson.Text(rawjson.Get(ev.Metadata, "target_event_id")); ok && ev.IsSession() {
+					judged = append(judged, uuid.MustParse(target))
+				}
+				if strings.Contains(string(ev.Inputs), "secret 0") || strings.Contains(string(ev.Inputs), "secret 1") {
+					t.Errorf("a record of what was deleted: %s", ev.Inputs)
+				}
+			}
+		}
+		if len(judged) != 1 || judged[0] != stays.ID {
+			t.Errorf("records about %s, want one about %s", judged, stays.ID)
+		}
+	}
+}
+
 // TestRecord reads what a judge did as events.
 func TestRecord(t *testing.T) {
 	t.Parallel()
 	api := newFake(t, says("no idea"), says(good))
 	e := newTest(t, Provider{BaseURL: api.URL}, nil)
 	task := evaluate.Task{Project: e.project, Metric: definition(nil), ID: "m1", Version: 3, Events: []json.RawMessage{raw(oneEvent)}}
+	// Nothing would be recorded of an event that is gone.
+	judged := event.Event{Type: event.TypeTool, Name: "t", ID: uuid.MustParse("11111111-1111-4111-8111-111111111111"), SessionID: uuid.MustParse("22222222-2222-4222-8222-222222222222")}
+	judged.Complete(time.Now())
+	if err := recordsOfTests.Put(t.Context(), e.project, event.Batch{Events: []event.Event{judged}}); err != nil {
+		t.Fatal(err)
+	}
 	for _, failure := range []evaluate.Failure{Unparsed, ""} { // what has no score is asked again
 		results, err := e.Evaluate(t.Context(), task)
 		if err != nil || results[0].Failure != failure || results[0].Cost == 0 {
@@ -267,7 +328,7 @@ func TestRecord(t *testing.T) {
 		}
 	}
 	sessions := recorded(t, e.project)
-	if len(sessions) != 2 {
+	if delete(sessions, judged.SessionID); len(sessions) != 2 {
 		t.Fatalf("%d sessions, want 2", len(sessions))
 	}
 	for _, list := range sessions {

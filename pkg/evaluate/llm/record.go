@@ -24,6 +24,8 @@ import (
 type Recorder interface {
 	// Put stores a batch: all of it or nothing.
 	Put(ctx context.Context, projectID int64, b event.Batch) error
+	// PutAbout is likewise, but nothing stays of the batch if the event that it is about is deleted.
+	PutAbout(ctx context.Context, projectID int64, about uuid.UUID, b event.Batch) error
 	// Event gives one event whole. fault.NotFound if there is none.
 	Event(ctx context.Context, projectID int64, eventID uuid.UUID) (event.Event, error)
 }
@@ -39,6 +41,7 @@ type judgement struct {
 	request  request
 	key      string    // the same for the same question of a project
 	id       uuid.UUID // of the event that records the answer to it
+	about    uuid.UUID // the stored event that is judged; Nil: it is not stored
 
 	reply      reply
 	usd        float64
@@ -85,6 +88,22 @@ func (j *judgement) signature(secret []byte, answer string) string {
 	return hex.EncodeToString(sign(secret, "answer", j.key, answer))
 }
 
+// locate finds out whether the event that is judged is stored: what is recorded of it goes when it is
+// deleted. One that a definition is only tried on may be stored nowhere.
+func (e *Engine) locate(ctx context.Context, j *judgement) {
+	text, _ := rawjson.Text(rawjson.Get(j.event, "event_id"))
+	id, err := uuid.Parse(text)
+	if err != nil || e.deps.Recorder == nil {
+		return
+	}
+	if j.metricID == "" {
+		if _, err := e.deps.Recorder.Event(ctx, j.project, id); fault.Of(err) == fault.NotFound {
+			return
+		}
+	}
+	j.about = id
+}
+
 // known looks for the recorded answer to the same question. One whose signature is not the server's,
 // since somebody else wrote or changed it, is none.
 func (e *Engine) known(ctx context.Context, j *judgement) (verdict, bool) {
@@ -121,7 +140,14 @@ func (e *Engine) record(ctx context.Context, j *judgement) {
 	// The answer is paid for, whoever has stopped waiting for it.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
-	if err := e.deps.Recorder.Put(ctx, j.project, event.Batch{Events: j.events(id, e.deps.Secret)}); err != nil {
+	batch := event.Batch{Events: j.events(id, e.deps.Secret)}
+	var err error
+	if j.about != uuid.Nil {
+		err = e.deps.Recorder.PutAbout(ctx, j.project, j.about, batch)
+	} else {
+		err = e.deps.Recorder.Put(ctx, j.project, batch)
+	}
+	if err != nil {
 		e.deps.Logger.Warn("a judge's answer was not recorded; the same question will be asked again", zap.Error(err))
 	}
 }

@@ -3,6 +3,7 @@ package storetest
 import (
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/google/uuid"
 
@@ -21,6 +22,7 @@ var deleteTests = []test{
 	{"Delete/a session by its event", deleteSessionEvent},
 	{"Delete/a session with traces and aliases", deleteTraces},
 	{"Delete/what judges, queues and senders left beside an event", deleteBeside},
+	{"Delete/what judges say of an event that is deleted meanwhile", deleteJudging},
 	{"Delete/copies in datapoints", deleteCopies},
 	{"Delete/unknown is NotFound", deleteUnknown},
 	{"Delete/created again is a new event", deleteRecreate},
@@ -229,4 +231,55 @@ func deleteCopies(e *env) {
 	e.ok(err)
 	e.equal("deleted", 2, n)
 	e.equal("datapoints", 2, e.place.Count(e.T, `SELECT count(*) FROM datapoint`))
+}
+
+func deleteJudging(e *env) {
+	judged := func(target string) (uuid.UUID, event.Batch) {
+		name := "judge of " + target
+		session, call := start(name, "judge", 2, 1), step(name, "call about "+target, 2)
+		session.Source, call.Source = "evaluator", "evaluator"
+		session.Metadata = text(`{"target_event_id":%q}`, id(target))
+		call.Inputs, call.Metadata = text(`{"prompt":"about %s"}`, target), text(`{"target_event_id":%q}`, id(target))
+		return id(target), event.Batch{Events: []event.Event{session, call}}
+	}
+	left := func(what string, want int) {
+		e.Helper()
+		e.namesErased()
+		e.equal("events of judges "+what, want, e.place.Count(e.T, `SELECT count(*) FROM ev WHERE source = 'evaluator'`))
+		e.equal("their sessions "+what, want/2, e.place.Count(e.T, `SELECT count(*) FROM session`)-1)
+	}
+	e.put(start("s", "s", 0, 10), step("s", "stays", 0), step("s", "x", 1))
+	about, b := judged("stays")
+	e.ok(e.s.PutAbout(e.ctx, e.project, about, b))
+	left("of an event that stays", 2)
+	e.ok(e.s.DeleteEvent(e.ctx, e.project, id("x")))
+	about, b = judged("x")
+	e.ok(e.s.PutAbout(e.ctx, e.project, about, b))
+	left("that end after the deletion", 2)
+	// Both at once, in any order: by the event, and by its session.
+	for n := range 20 {
+		name, session := fmt.Sprint("y", n), "s"
+		if n%2 == 1 {
+			session = fmt.Sprint("of y", n)
+		}
+		e.put(step(session, name, 1))
+		about, b := judged(name)
+		var both sync.WaitGroup
+		both.Go(func() { e.ok(e.s.PutAbout(e.ctx, e.project, about, b)) })
+		both.Go(func() {
+			if session == "s" {
+				e.ok(e.s.DeleteEvent(e.ctx, e.project, about))
+			} else {
+				e.ok(e.s.DeleteSession(e.ctx, e.project, id(session)))
+			}
+		})
+		both.Wait()
+	}
+	left("that end with the deletion", 2)
+	// As a process leaves it that ended before it knew.
+	_, b = judged("x")
+	e.put(b.Events...)
+	e.place.Exec(e.T, fmt.Sprintf(`INSERT INTO deletion(project_id, kind, id) VALUES (%d, 'session', '%s')`, e.project, b.Events[0].SessionID))
+	e.reopen(optionsNone)
+	left("of a process that ended", 2)
 }
