@@ -166,6 +166,10 @@ func TestFilledFromDuplicates(t *testing.T) {
 			`["metadata.cost","metadata.total_tokens"]`},
 		{"several that each tell a part", `{"a":1}`, [][]Known{{know(`{"total_tokens":1,"cost":0.25,"response_id":"r1"}`, ``), know(`{"total_tokens":2,"response_id":"r2"}`, ``)}},
 			`{"a":1,"total_tokens":3,"cost":0.25}`, ``, `["metadata.cost","metadata.total_tokens"]`},
+		{"the answer's model, which stands with what is read seldom", `{"a":1}`,
+			[][]Known{{(&Event{Type: TypeModel, ColdMetadata: json.RawMessage(`{"response_model":"m-1","scope":{}}`)}).Known()}},
+			`{"a":1,"response_model":"m-1"}`, ``, `["metadata.response_model"]`},
+		{"several models", `{"a":1}`, [][]Known{{know(`{"response_model":"m"}`, ``), know(`{"response_model":"n"}`, ``)}}, `{"a":1}`, ``, ``},
 		{"a name of the sender's", `{"from_duplicates":0}`, [][]Known{{know(`{"cost":1}`, ``)}}, `{"from_duplicates":0}`, ``, ``},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

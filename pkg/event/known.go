@@ -10,7 +10,7 @@ import (
 
 // Known is what an event knows of a model call that another event of the same call may lack.
 type Known struct {
-	Metadata json.RawMessage // object: counts, cost, the id of the answer, time to the first token
+	Metadata json.RawMessage // object: counts, cost, id and model of the answer, time to the first token
 	Config   json.RawMessage // object: model and provider
 }
 
@@ -20,11 +20,11 @@ var knownGroups = [...][]string{
 	{"prompt_tokens", "input_tokens", "completion_tokens", "output_tokens", "total_tokens", "usage_adjusted"},
 	{"cost", "cost_source"},
 	{"cache_read_input_tokens"}, {"cache_write_input_tokens"}, {"reasoning_tokens"}, {"audio_input_tokens"}, {"audio_output_tokens"},
-	{"response_id"}, {"time_to_first_token_ms"},
+	{"response_id"}, {"response_model"}, {"time_to_first_token_ms"},
 }
 
 // unsummed are members of Known that say nothing of several calls together.
-var unsummed = map[string]bool{"response_id": true, "time_to_first_token_ms": true}
+var unsummed = map[string]bool{"response_id": true, "response_model": true, "time_to_first_token_ms": true}
 
 var knownConfig = []string{"model", "provider"}
 
@@ -41,10 +41,13 @@ func (e *Event) Known() Known {
 		}
 		return b.Bytes()
 	}
+	known := func(key string) bool {
+		return slices.ContainsFunc(knownGroups[:], func(group []string) bool { return slices.Contains(group, key) })
+	}
 	return Known{
-		Metadata: pick(told.Metadata, func(key string) bool {
-			return slices.ContainsFunc(knownGroups[:], func(group []string) bool { return slices.Contains(group, key) })
-		}),
+		Metadata: rawjson.Concat(pick(told.Metadata, known), pick(told.ColdMetadata, func(key string) bool {
+			return known(key) && rawjson.Get(told.Metadata, key) == nil
+		})),
 		Config: pick(told.Config, func(key string) bool { return slices.Contains(knownConfig, key) }),
 	}
 }
@@ -132,7 +135,9 @@ func (e *Event) fillKnown(k Known) {
 	var fields []string
 	var metadata, config rawjson.Builder
 	for _, group := range knownGroups {
-		if slices.ContainsFunc(group, func(key string) bool { return rawjson.Get(e.Metadata, key) != nil }) {
+		if slices.ContainsFunc(group, func(key string) bool {
+			return rawjson.Get(e.Metadata, key) != nil || rawjson.Get(e.ColdMetadata, key) != nil
+		}) {
 			continue
 		}
 		for _, key := range group {

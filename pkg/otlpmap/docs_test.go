@@ -113,7 +113,7 @@ const docTail = `## What is read specially
   ` + "`metadata.duplicate_of`" + `. **Twins**: of two model calls of one session with the same ` + "`metadata.response_id`" + ` by different
   instrumentors the one with less content, and else the one that ended later (at once: the less deep one), has
   ` + "`metadata.duplicate_of`" + ` and is left out of sums. Calls that failed have no response id: two of them, by different
-  instrumentors, below the same span, of the same model and under way at the same time are twins as well. What only the others know (tokens, cost, response id, model) is filled in; the
+  instrumentors, below the same span, of the same model and under way at the same time are twins as well. What only the others know (tokens, cost, response id, models) is filled in; the
   model event lists those fields in ` + "`metadata.from_duplicates`" + `. ` + "`num_model_events`" + ` counts calls: neither chains nor duplicates. The store
   sees to all of it at every commit, so that it does not matter in what requests and order the spans come, and whether their messages
   come with log records. Only spans are corrected, native events never.

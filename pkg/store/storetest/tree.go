@@ -7,6 +7,7 @@ import (
 
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/query"
 )
 
 var treeTests = []test{
@@ -22,6 +23,7 @@ var treeTests = []test{
 	{"Tree/twins in any order", twinsAnyOrder},
 	{"Tree/twins of one instrumentor are none", twinsOfOne},
 	{"Tree/twins of calls that failed", twinsFailed},
+	{"Tree/the answer's model is filled in", twinsModel},
 	{"Tree/twins that end at once: the deeper counts", twinsByDepth},
 	{"Tree/a wrapper is no twin", wrapperNoTwin},
 	{"Tree/what a sender says of duplicates holds", twinSaid},
@@ -192,6 +194,17 @@ func twinsAnyOrder(e *env) {
 		e.equal(name+" is a duplicate of", of, e.duplicateOf(name))
 	}
 	e.wantRollup("s", twinsRollup)
+}
+
+func twinsModel(e *env) {
+	list := twins()
+	list[1].ColdMetadata = text(`{"scope":{"name":"langchain"},"response_model":"m-1"}`)
+	sameByAnyOrder(e, id("s"), list)
+	e.equal("filled in", `response_model="m-1"`, members(e.event(id("inner")).Metadata, "response_model"))
+	found, err := e.s.Search(e.ctx, e.project, query.Search{Limit: 10, Page: 1,
+		Filters: []query.Filter{{Field: "metadata.response_model", Operator: "is", Type: "string", Value: text(`"m-1"`)}}})
+	e.ok(err)
+	e.equal("found by it", 2, len(found.Events))
 }
 
 // A call that failed has no answer whose id tells it: two accounts of it are made below one span, at
