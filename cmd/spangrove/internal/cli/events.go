@@ -72,7 +72,7 @@ func (a *app) events() *cobra.Command {
 			func(id string, body json.RawMessage) client.Request { return put(path("events", id), body) },
 			append(changes, value("inputs", "inputs", "JSON object, or @FILE; as metadata"), value("config", "config", "JSON object, or @FILE; as metadata"),
 				value("outputs", "outputs", "any JSON, or @FILE; replaces what is there"), number("duration", "duration", "milliseconds"))),
-		a.deleter("delete ID...", "events; what is below them stays, but with a session all of it goes", `spangrove events delete `+exampleEvent+` --yes`,
+		a.purger("delete ID...", "events; what is below them stays, but with a session all of it goes", `spangrove events delete `+exampleEvent+` --yes`,
 			func(id string) client.Request { return del(path("events", id)) }),
 	)
 }

@@ -272,3 +272,23 @@ func TestWithoutJudges(t *testing.T) {
 		}
 	}
 }
+
+func TestPurge(t *testing.T) {
+	t.Setenv("HOME", t.TempDir())
+	for _, things := range []string{"events", "sessions"} {
+		var asked []string
+		handle := func(w http.ResponseWriter, r *http.Request) {
+			asked = append(asked, r.Method+" "+strings.TrimPrefix(r.URL.RequestURI(), "/v1"))
+			_, _ = w.Write([]byte(`{"success":true,"deleted":"a"}`))
+		}
+		for _, args := range [][]string{{things, "delete", "a", "--yes"}, {things, "delete", "a", "b", "--yes", "--purge"}} {
+			if _, _, err := execute(t, handle, "", args...); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want := fmt.Sprintf("[DELETE /%[1]s/a DELETE /%[1]s/a?purge=true DELETE /%[1]s/b?purge=true]", things)
+		if got := fmt.Sprint(asked); got != want {
+			t.Errorf("asked for %s, want %s", got, want)
+		}
+	}
+}

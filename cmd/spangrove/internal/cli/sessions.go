@@ -21,7 +21,7 @@ func (a *app) sessions() *cobra.Command {
 			spangrove sessions get `+exampleEvent+`
 			spangrove sessions get `+exampleEvent+` --output json`,
 			func(id string) client.Request { return get(path("sessions", id)) }),
-		a.deleter("delete ID...", "sessions with all their events", `spangrove sessions delete `+exampleEvent+` --yes`,
+		a.purger("delete ID...", "sessions with all their events", `spangrove sessions delete `+exampleEvent+` --yes`,
 			func(id string) client.Request { return del(path("sessions", id)) }),
 	)
 }

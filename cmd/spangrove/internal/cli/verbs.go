@@ -339,6 +339,20 @@ func (a *app) deleter(use, what, example string, request func(id string) client.
 	return cmd
 }
 
+// purger is a deleter that can delete what was made of the things, too.
+func (a *app) purger(use, what, example string, request func(id string) client.Request) *cobra.Command {
+	purge := false
+	cmd := a.deleter(use, what, example, func(id string) client.Request {
+		r := request(id)
+		if purge {
+			r.Query = url.Values{"purge": {"true"}}
+		}
+		return r
+	})
+	cmd.Flags().BoolVar(&purge, "purge", false, "delete the datapoints that were made of them, too")
+	return cmd
+}
+
 func yesFlag(cmd *cobra.Command, yes *bool) {
 	cmd.Flags().BoolVarP(yes, "yes", "y", false, "do not ask; needed where nobody can be asked")
 }
