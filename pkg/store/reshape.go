@@ -125,6 +125,7 @@ func (r *reshape) changed(before, after *head) {
 	if b, a := nodeOf(before), nodeOf(after); b != a || a.isCall() && !before.ev.SameKnown(after.ev) {
 		x := r.of(idKey{after.project, after.session})
 		x.changes = append(x.changes, addedOf(after))
+		x.reload = x.reload || b.call != 0 && b.call != a.call // those that told the call before, in any trace, are without it
 	}
 }
 

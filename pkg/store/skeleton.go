@@ -208,9 +208,9 @@ func (c *correction) asEvent(known func(node int32) (event.Known, error)) (event
 func (k *skeleton) noteFilled(c *correction) {
 	id := k.nodes[c.node].id
 	switch {
-	case !c.refill:
-	case c.sources == 0:
+	case c.wrapper || c.twin != uuid.Nil, c.refill && c.sources == 0: // it has nothing of others, or no longer
 		delete(k.filled, id)
+	case !c.refill:
 	default:
 		if k.filled == nil {
 			k.filled = map[uuid.UUID]uint64{}

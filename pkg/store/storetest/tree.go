@@ -22,6 +22,7 @@ var treeTests = []test{
 	{"Tree/a large wrapper", wrapperLarge},
 	{"Tree/twins in any order", twinsAnyOrder},
 	{"Tree/twins of one instrumentor are none", twinsOfOne},
+	{"Tree/a call that was a duplicate for a while is filled again", filledAgain},
 	{"Tree/twins of calls that failed", twinsFailed},
 	{"Tree/the answer's model is filled in", twinsModel},
 	{"Tree/twins that end at once: the deeper counts", twinsByDepth},
@@ -205,6 +206,36 @@ func twinsModel(e *env) {
 		Filters: []query.Filter{{Field: "metadata.response_model", Operator: "is", Type: "string", Value: text(`"m-1"`)}}})
 	e.ok(err)
 	e.equal("found by it", 2, len(found.Events))
+}
+
+// filledAgain: what fills a call is the same before another account takes its place and after that one
+// turns out to be of another answer, since it ended last, or has another id.
+func filledAgain(e *env) {
+	x := traced("t1", "s", told("openai", "r-1", step("s", "x", 1)))
+	y := traced("t2", "s", told("langchain", "r-1", step("s", "y", 2)))
+	w := traced("t3", "s", told("gateway", "r-1", step("s", "w", 1.5)))
+	z := traced("t4", "s", told("gateway", "r-1", step("s", "z", 0)))
+	for _, c := range []*event.Event{&x, &w, &z} {
+		c.Metadata = text(`{"response_id":"r-1"}`)
+	}
+	duplicates := func() []string { return []string{e.duplicateOf("x"), e.duplicateOf("y"), e.duplicateOf("w")} }
+	e.put(x, y, w)
+	filled := e.counts("x")
+	e.equal("filled", "total_tokens=6", members(e.event(x.ID).Metadata, "total_tokens"))
+	open := z
+	open.Unfinished, open.End, open.Duration = true, z.Start, 0
+	e.put(open)
+	e.equal("duplicates while z is open", []string{"z", "z", ""}, duplicates())
+	z.End, z.Duration = z.Start+9000, 9000
+	e.put(z)
+	e.equal("duplicates", []string{"", "x", "x"}, duplicates())
+	e.equal("filled again", filled, e.counts("x"))
+	early := traced("t5", "s", told("proxy", "r-1", step("s", "early", 0)))
+	e.put(early)
+	e.equal("duplicates of another", []string{"early", "early", "early"}, duplicates())
+	e.update(event.Update{EventID: early.ID, Metadata: text(`{"response_id":"r-9"}`)})
+	e.equal("duplicates without it", []string{"", "x", "x"}, duplicates())
+	e.equal("filled once more", filled, e.counts("x"))
 }
 
 // A call that failed has no answer whose id tells it: two accounts of it are made below one span, at
