@@ -59,14 +59,17 @@ func traceHash(id uuid.UUID) int64 {
 	return h
 }
 
-// twinKey is the column twin of a span's event: for a model call that tells the id of the
+// twinKey is the column twin of a span's event, whose metadata has the response id: for a model call that tells the id of the
 // provider's answer, 8 bytes of that id's hash and 4 of the instrumentor's name. A call that failed has
 // no answer: its key is of the span below which it was made and of the model that was asked, with one byte more.
-func twinKey(e *event.Event) []byte {
+func twinKey(e *event.Event, responseID string) []byte {
 	if e.Type != event.TypeModel && !e.Wrapper {
 		return nil
 	}
-	responseID, failed := e.ToldResponseID(), false
+	failed := false
+	if e.Filled { // perhaps by another one's
+		responseID = e.ToldResponseID()
+	}
 	if responseID == "" {
 		if responseID = failedCall(e); responseID == "" {
 			return nil
@@ -92,9 +95,12 @@ func twinKey(e *event.Event) []byte {
 // failedCall is what accounts of one failed call have in common, empty for a call that did not fail or
 // was made below no span: two instrumentors beside each other tell it as children of one span.
 func failedCall(e *event.Event) string {
+	if e.Error == nil {
+		return ""
+	}
 	parent, ok := rawjson.Text(rawjson.Get(e.ColdMetadata, "parent_span_id"))
 	model, known := rawjson.Text(rawjson.Get(e.Config, "model"))
-	if e.Error == nil || !ok || !known || parent == "" || model == "" {
+	if !ok || !known || parent == "" || model == "" {
 		return ""
 	}
 	return e.TraceID.String() + " " + parent + " " + model

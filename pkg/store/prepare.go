@@ -273,7 +273,7 @@ func (h *head) scanMetadata(model bool) {
 		}
 	}
 	if h.twin = nil; h.trace != 0 {
-		h.twin = twinKey(h.ev)
+		h.twin = twinKey(h.ev, h.responseID)
 	}
 	if !model || duplicate {
 		return // only model events count, and of those that tell one call only one

@@ -254,19 +254,16 @@ func (w *writing) insert(ctx context.Context, tx writeTx, groups []*group, fresh
 
 // noteHeads is noteIDs for rows.
 func noteHeads(ctx context.Context, tx writeTx, rows []*head) error {
-	var order []projectDay
-	ids := map[projectDay][]uuid.UUID{}
-	for _, h := range rows {
-		k := projectDay{h.project, h.day}
-		if ids[k] == nil {
-			order = append(order, k)
+	ids := make([]uuid.UUID, 0, len(rows))
+	for i, h := range rows {
+		ids = append(ids, h.ev.ID)
+		if next := i + 1; next < len(rows) && rows[next].project == h.project && rows[next].day == h.day {
+			continue
 		}
-		ids[k] = append(ids[k], h.ev.ID)
-	}
-	for _, k := range order {
-		if err := tx.noteIDs(ctx, k.project, k.day, ids[k]...); err != nil {
+		if err := tx.noteIDs(ctx, h.project, h.day, ids...); err != nil {
 			return err
 		}
+		ids = ids[:0]
 	}
 	return nil
 }
