@@ -191,13 +191,20 @@ func (f *grpcFront) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 			return err
 		}
 		limit.Charge(ctx, len(message))
-		f.calls.ServeHTTP(w, withBody(context.WithValue(ctx, messageKey{}, received{message, from}), req))
+		f.calls.ServeHTTP(whole{w}, withBody(context.WithValue(ctx, messageKey{}, received{message, from}), req))
 		return nil
 	})
 	if err != nil {
 		f.refuse(w, req, err)
 	}
 }
+
+// whole sends an answer when the handler ends, and not its parts as gRPC flushes them: a call of OTLP has
+// one answer, and each flush is a write to the connection.
+type whole struct{ http.ResponseWriter }
+
+// Flush implements http.Flusher, which gRPC wants.
+func (whole) Flush() {}
 
 // withBody is the request as gRPC gets it.
 func withBody(ctx context.Context, req *http.Request) *http.Request {
