@@ -319,7 +319,7 @@ func (w *writer) lastWins(begin int, members []cleanMember) {
 		return
 	}
 	slices.SortFunc(left, func(a, b cleanMember) int { return cmp.Compare(a.name, b.name) })
-	w.spare = w.spare[:0]
+	w.spare = slices.Grow(w.spare[:0], len(w.out)-begin) // at once: what grows by appending allocates several times its size
 	for i := range left {
 		if i > 0 {
 			w.spare = append(w.spare, ',')
