@@ -315,10 +315,7 @@ func rowsWith(t *testing.T, place postgresPlace, mark string) (found []string) {
 
 func TestPostgresErased(t *testing.T) {
 	t.Parallel()
-	dsn := os.Getenv("SPANGROVE_TEST_POSTGRES")
-	if dsn == "" {
-		t.Skip("SPANGROVE_TEST_POSTGRES is not set")
-	}
+	dsn := postgresDSN(t)
 	place := newPostgresPlace(t, dsn)
 	s := place.Open(t, store.Options{})
 	session := func() { // chunks and rows are read: the test knows where the mark is to be

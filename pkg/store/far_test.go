@@ -2,7 +2,6 @@ package store_test
 
 import (
 	"fmt"
-	"os"
 	"testing"
 	"time"
 
@@ -21,10 +20,7 @@ func onBoth(t *testing.T, f func(t *testing.T, place storetest.Place)) {
 	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
-		dsn := os.Getenv("SPANGROVE_TEST_POSTGRES")
-		if dsn == "" {
-			t.Skip("SPANGROVE_TEST_POSTGRES is not set")
-		}
+		dsn := postgresDSN(t)
 		f(t, newPostgresPlace(t, dsn))
 	})
 }

@@ -3,7 +3,6 @@ package store_test
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"sync"
 	"testing"
 	"time"
@@ -20,10 +19,7 @@ import (
 // the events are updated: each event enters once, no slot is given twice, and each gets its score.
 func TestPostgresQueueOfTwoProcesses(t *testing.T) {
 	t.Parallel()
-	dsn := os.Getenv("SPANGROVE_TEST_POSTGRES")
-	if dsn == "" {
-		t.Skip("SPANGROVE_TEST_POSTGRES is not set")
-	}
+	dsn := postgresDSN(t)
 	place := newPostgresPlace(t, dsn)
 	stores := []*store.Store{place.Open(t, store.Options{}), place.Open(t, store.Options{})}
 	p, err := stores[0].EnsureProject(t.Context(), "default")

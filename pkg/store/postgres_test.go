@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"sync"
 	"testing"
 	"time"
@@ -21,10 +20,7 @@ import (
 // other's events.
 func TestPostgresTwoProcesses(t *testing.T) {
 	t.Parallel()
-	dsn := os.Getenv("SPANGROVE_TEST_POSTGRES")
-	if dsn == "" {
-		t.Skip("SPANGROVE_TEST_POSTGRES is not set")
-	}
+	dsn := postgresDSN(t)
 	place := newPostgresPlace(t, dsn)
 	stores := make([]*store.Store, 2)
 	errs := make([]error, 2)
@@ -97,10 +93,7 @@ func TestPostgresTwoProcesses(t *testing.T) {
 // Schemas of one database do not disturb each other.
 func TestPostgresSchemas(t *testing.T) {
 	t.Parallel()
-	dsn := os.Getenv("SPANGROVE_TEST_POSTGRES")
-	if dsn == "" {
-		t.Skip("SPANGROVE_TEST_POSTGRES is not set")
-	}
+	dsn := postgresDSN(t)
 	a, b := newPostgresPlace(t, dsn), newPostgresPlace(t, dsn)
 	e := event.Event{ID: uuid.New(), SessionID: uuid.New(), Type: event.TypeTool, Name: "x"}
 	e.Complete(time.Now())
@@ -131,10 +124,7 @@ func TestPostgresSchemas(t *testing.T) {
 // A partition for a new time is made while others read and write the table, and none of them waits.
 func TestPostgresPartitionWaitsForNobody(t *testing.T) {
 	t.Parallel()
-	dsn := os.Getenv("SPANGROVE_TEST_POSTGRES")
-	if dsn == "" {
-		t.Skip("SPANGROVE_TEST_POSTGRES is not set")
-	}
+	dsn := postgresDSN(t)
 	place := newPostgresPlace(t, dsn)
 	s := place.Open(t, store.Options{})
 	p, err := s.EnsureProject(t.Context(), "default")
@@ -168,10 +158,7 @@ func TestPostgresPartitionWaitsForNobody(t *testing.T) {
 // its event in another.
 func TestPostgresOneLaneEach(t *testing.T) {
 	t.Parallel()
-	dsn := os.Getenv("SPANGROVE_TEST_POSTGRES")
-	if dsn == "" {
-		t.Skip("SPANGROVE_TEST_POSTGRES is not set")
-	}
+	dsn := postgresDSN(t)
 	place := newPostgresPlace(t, dsn)
 	a, b := place.Open(t, store.Options{Lanes: 1}), place.Open(t, store.Options{Lanes: 1})
 	p, err := a.EnsureProject(t.Context(), "default")
@@ -196,10 +183,7 @@ func TestPostgresOneLaneEach(t *testing.T) {
 // has no limit.
 func TestPostgresEndsReads(t *testing.T) {
 	t.Parallel()
-	dsn := os.Getenv("SPANGROVE_TEST_POSTGRES")
-	if dsn == "" {
-		t.Skip("SPANGROVE_TEST_POSTGRES is not set")
-	}
+	dsn := postgresDSN(t)
 	s := newPostgresPlace(t, dsn).Open(t, store.Options{ReadTimeout: 250 * time.Millisecond})
 	for _, quick := range []bool{false, true} {
 		if err := s.ReadUnwatched(quick, "SELECT pg_sleep(60)"); fault.Of(err) != fault.Timeout {
@@ -226,10 +210,7 @@ func TestPostgresEndsReads(t *testing.T) {
 // A statement whose client has gone without a word ends long before its limit.
 func TestPostgresEndsReadsOfNobody(t *testing.T) {
 	t.Parallel()
-	dsn := os.Getenv("SPANGROVE_TEST_POSTGRES")
-	if dsn == "" {
-		t.Skip("SPANGROVE_TEST_POSTGRES is not set")
-	}
+	dsn := postgresDSN(t)
 	place := newPostgresPlace(t, dsn)
 	s := place.Open(t, store.Options{ReadTimeout: time.Hour})
 	mark := uuid.NewString()

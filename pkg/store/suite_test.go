@@ -28,10 +28,7 @@ func TestSQLite(t *testing.T) {
 
 func TestPostgres(t *testing.T) {
 	t.Parallel()
-	dsn := os.Getenv("SPANGROVE_TEST_POSTGRES")
-	if dsn == "" {
-		t.Skip("SPANGROVE_TEST_POSTGRES is not set")
-	}
+	dsn := postgresDSN(t)
 	storetest.Run(t, func(t *testing.T) storetest.Place { return newPostgresPlace(t, dsn) })
 }
 
@@ -89,6 +86,16 @@ func (p sqlitePlace) Count(t *testing.T, text string) (n int) {
 }
 
 func (p sqlitePlace) Bytes(hex string) string { return "x'" + hex + "'" }
+
+// postgresDSN is the database of the tests of PostgreSQL, which are skipped where there is none.
+func postgresDSN(t *testing.T) string {
+	t.Helper()
+	dsn := os.Getenv("SPANGROVE_TEST_POSTGRES")
+	if dsn == "" {
+		t.Skip("SPANGROVE_TEST_POSTGRES is not set")
+	}
+	return dsn
+}
 
 // postgresPlace is a schema of its own in the database of a DSN.
 type postgresPlace struct{ dsn string }
