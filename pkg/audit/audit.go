@@ -61,7 +61,7 @@ const (
 
 // Entry is one entry of the log.
 type Entry struct {
-	At        time.Time // to the millisecond; of several alike, the first
+	At        time.Time // to the microsecond; of several alike, the first
 	ProjectID string    // public id of the project that the action was about, or that of the key if it failed; empty: none is known
 	KeyID     string    // id of the caller's key; empty: none, or an unknown one
 	Address   string    // of the connection, without its port; empty where Count is of many

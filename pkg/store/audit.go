@@ -73,8 +73,8 @@ func (s *Store) writeAudit(ctx context.Context, list []audit.Entry) {
 	err := s.changeDocs(ctx, 0, "write the audit log", func(ctx context.Context, tx writeTx) error {
 		for i := range list {
 			e := &list[i]
-			if _, err := tx.exec(ctx, `INSERT INTO audit(at_ms, project, key_id, address, action, target, outcome, n) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-				e.At.UnixMilli(), e.ProjectID, e.KeyID, e.Address, e.Action, e.Target, e.Outcome, e.Count); err != nil {
+			if _, err := tx.exec(ctx, `INSERT INTO audit(at_us, project, key_id, address, action, target, outcome, n) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+				e.At.UnixMicro(), e.ProjectID, e.KeyID, e.Address, e.Action, e.Target, e.Outcome, e.Count); err != nil {
 				return err
 			}
 		}
@@ -96,10 +96,10 @@ func (s *Store) Audit(ctx context.Context, q audit.Query) (list []audit.Entry, t
 		conds = append(conds, fmt.Sprintf(cond, len(args)))
 	}
 	if q.From != nil {
-		where("at_ms >= $%d", wholeMillis(math.Ceil(*q.From)))
+		where("at_us >= $%d", micros(math.Ceil(*q.From*1000)))
 	}
 	if q.To != nil {
-		where("at_ms <= $%d", wholeMillis(math.Floor(*q.To)))
+		where("at_us <= $%d", micros(math.Floor(*q.To*1000)))
 	}
 	if q.Action != "" {
 		where("action = $%d", q.Action)
@@ -114,21 +114,21 @@ func (s *Store) Audit(ctx context.Context, q audit.Query) (list []audit.Entry, t
 	if _, err := one(ctx, s.db, `SELECT count(*)`+from, args, &total); err != nil {
 		return nil, 0, s.kind(err, "count audit entries")
 	}
-	page := fmt.Sprintf(` ORDER BY at_ms DESC, id DESC LIMIT $%d OFFSET $%d`, len(args)+1, len(args)+2)
+	page := fmt.Sprintf(` ORDER BY at_us DESC, id DESC LIMIT $%d OFFSET $%d`, len(args)+1, len(args)+2)
 	args = append(args, q.Limit, int64(q.Limit)*int64(q.Page-1))
-	err = each(ctx, s.db, `SELECT at_ms, project, key_id, address, action, target, outcome, n`+from+page, args, func(scan func(...any) error) error {
+	err = each(ctx, s.db, `SELECT at_us, project, key_id, address, action, target, outcome, n`+from+page, args, func(scan func(...any) error) error {
 		var e audit.Entry
 		var at int64
 		err := scan(&at, &e.ProjectID, &e.KeyID, &e.Address, &e.Action, &e.Target, &e.Outcome, &e.Count)
-		e.At = time.UnixMilli(at)
+		e.At = time.UnixMicro(at)
 		list = append(list, e)
 		return err
 	})
 	return list, total, s.kind(err, "list audit entries")
 }
 
-// wholeMillis is a time as the database has it. No entry is as far away as its bounds.
-func wholeMillis(ms float64) int64 { return int64(min(max(ms, -1e15), 1e15)) }
+// micros is a time as the database has it. No entry is as far away as its bounds.
+func micros(us float64) int64 { return int64(min(max(us, -1e18), 1e18)) }
 
 // writingAudit writes what waits once a minute.
 func (s *Store) writingAudit(ctx context.Context) {
@@ -151,7 +151,7 @@ func (s *Store) writingAudit(ctx context.Context) {
 // the oldest ones where there are more than Options.AuditMaxEntries: of failures first, as long as they are
 // more than half, so that a flood of them does not push out what was done.
 func (s *Store) ExpireAudit(ctx context.Context) error {
-	if err := s.dropAudit(ctx, math.MaxInt64, `at_ms < $1`, s.options.Now().Add(-s.options.AuditRetention).UnixMilli()); err != nil {
+	if err := s.dropAudit(ctx, math.MaxInt64, `at_us < $1`, s.options.Now().Add(-s.options.AuditRetention).UnixMicro()); err != nil {
 		return err
 	}
 	most := s.options.AuditMaxEntries
@@ -166,7 +166,7 @@ func (s *Store) ExpireAudit(ctx context.Context) error {
 	if err := s.dropAudit(ctx, n, `outcome <> $1`, audit.Success); err != nil {
 		return err
 	}
-	return s.dropAudit(ctx, total-most-n, `at_ms >= $1`, int64(math.MinInt64))
+	return s.dropAudit(ctx, total-most-n, `at_us >= $1`, int64(math.MinInt64))
 }
 
 // dropAudit deletes the oldest n entries for which cond holds, in slices.
@@ -175,7 +175,7 @@ func (s *Store) dropAudit(ctx context.Context, n int64, cond string, arg any) er
 		slice := min(n, deleteDocsSlice)
 		var deleted int64
 		err := s.changeDocs(ctx, 0, "drop old audit entries", func(ctx context.Context, tx writeTx) (err error) {
-			deleted, err = tx.exec(ctx, `DELETE FROM audit WHERE id IN (SELECT id FROM audit WHERE `+cond+` ORDER BY at_ms, id LIMIT $2)`, arg, slice)
+			deleted, err = tx.exec(ctx, `DELETE FROM audit WHERE id IN (SELECT id FROM audit WHERE `+cond+` ORDER BY at_us, id LIMIT $2)`, arg, slice)
 			return err
 		})
 		if err != nil {

@@ -39,7 +39,7 @@ func DecodeAuditQuery(rawQuery string, now time.Time) (q audit.Query, err error)
 // AppendAuditEntry writes an entry of the audit log. What is empty is left out.
 func AppendAuditEntry(dst []byte, e *audit.Entry) []byte {
 	var b rawjson.Builder
-	b.String("time", iso(e.At))
+	b.String("time", e.At.UTC().Format("2006-01-02T15:04:05.000000Z"))
 	b.String("action", e.Action)
 	b.String("outcome", e.Outcome)
 	for _, m := range []struct{ name, text string }{

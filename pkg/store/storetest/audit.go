@@ -12,6 +12,7 @@ import (
 
 var auditTests = []test{
 	{"Audit/listed newest first, chosen and paged", auditListed},
+	{"Audit/in the order of their times within one millisecond", auditWithinAMillisecond},
 	{"Audit/what failed is counted", auditCounted},
 	{"Audit/stays when its project goes", auditOutlasts},
 	{"Audit/goes by age and by number", auditExpires},
@@ -57,6 +58,17 @@ func auditListed(e *env) {
 	e.equal("between", 2, len(e.audited(audit.Query{From: ms(9.5), To: ms(19.9)})))
 	e.equal("far bounds", 4, len(e.audited(audit.Query{From: ms(-1e300), To: ms(1e300)})))
 	e.equal("none", 0, len(e.audited(audit.Query{From: ms(20.5)})))
+}
+
+func auditWithinAMillisecond(e *env) {
+	at := func(us int64, action, outcome string) {
+		e.s.RecordAudit(e.ctx, audit.Entry{At: time.UnixMicro(us), Action: action, Outcome: outcome})
+	}
+	at(5001, audit.ToolDelete, "NOT_FOUND") // written after the next one
+	at(5002, audit.KeyRevoke, audit.Success)
+	e.equal("order", []string{"5 key.revoke  1", "5 tool.delete  1"}, e.audited(audit.Query{}))
+	from := 5.002
+	e.equal("from within it", []string{"5 key.revoke  1"}, e.audited(audit.Query{From: &from}))
 }
 
 func auditCounted(e *env) {
