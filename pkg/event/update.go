@@ -22,8 +22,8 @@ type Update struct {
 	Duration    *float64        // milliseconds
 	EndTime     *float64        // Unix milliseconds
 
-	// Telemetry says that whoever updates may only write telemetry: the scores that the server or a
-	// person gave the event stay, and so does its ground truth. The store leaves them out of the update.
+	// Telemetry says that whoever updates may only write telemetry: the scores that the pipeline, the
+	// server or a person gave the event stay, and so does its ground truth. The store leaves them out of the update.
 	Telemetry bool
 }
 
@@ -92,7 +92,9 @@ func (e *Event) Repeat(now *Event) bool {
 	e.Restore()
 	sent := *now
 	sent.Restore()
+	scored := append(e.PipelineScores(), now.PipelineScores()...)
 	replaced := e.repeat(&sent)
+	e.AddPipelineScores(scored...)
 	e.Correct(correction)
 	return replaced || !sameText(&before, e)
 }

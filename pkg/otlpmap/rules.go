@@ -1,5 +1,7 @@
 package otlpmap
 
+import "github.com/spangrove/spangrove/pkg/event"
+
 // rule moves attributes to one field of an event.
 type rule struct {
 	by convention
@@ -33,6 +35,7 @@ var rules = func() (all []rule) {
 
 // nativeRules are HoneyHive's own flattened objects, as its SDKs stamp them on their spans.
 var nativeRules = []rule{
+	{honeyhive, "metadata." + event.PipelineScoresKey, []string{event.PipelineScoresAttr}, asList, 0},
 	{honeyhive, "inputs", []string{"honeyhive_inputs.*"}, asMembers, 0},
 	{honeyhive, "inputs", []string{"honeyhive_prompt_template.inputs.*"}, asMembers, 0},
 	{honeyhive, "outputs", []string{"honeyhive_outputs.*"}, asMembers, 0},

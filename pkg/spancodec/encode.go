@@ -44,9 +44,10 @@ func Encode(span ptrace.Span, e *event.Event) {
 // could check, so Decode checks its texts.
 func EncodeOpen(span ptrace.Span, e *event.Event) { encode(span, e) }
 
-// SetMetrics replaces the metrics of a native span, a JSON object. Decode then checks its texts anew.
-func SetMetrics(span ptrace.Span, metrics json.RawMessage) {
+// SetScores replaces the metrics and metadata of a native span, JSON objects. Decode then checks its texts anew.
+func SetScores(span ptrace.Span, metrics, metadata json.RawMessage) {
 	span.Attributes().PutStr(attrMetrics, string(metrics))
+	span.Attributes().PutStr(attrMetadata, string(metadata))
 }
 
 // encode writes all but the seal, and gives what that is made of.

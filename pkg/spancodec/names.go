@@ -25,6 +25,7 @@ const (
 	attrStarted     = "spangrove.started"      // bool, present if true
 	attrDefaultTime = "spangrove.default_time" // bool, present if true
 	attrOwnDuration = "spangrove.own_duration" // bool, present if true
+	attrMetadata    = "spangrove.metadata"     // string, JSON object
 	attrMetrics     = "spangrove.metrics"      // string, JSON object
 	attrSeal        = "spangrove.seal"         // int, see seal
 	attrStandard    = "spangrove.standard"     // string, see MarkStandard
@@ -40,7 +41,7 @@ var fields = [...]struct {
 	{"spangrove.config", "config", func(e *event.Event) *json.RawMessage { return &e.Config }},
 	{"spangrove.inputs", "inputs", func(e *event.Event) *json.RawMessage { return &e.Inputs }},
 	{"spangrove.outputs", "outputs", func(e *event.Event) *json.RawMessage { return &e.Outputs }},
-	{"spangrove.metadata", "metadata", func(e *event.Event) *json.RawMessage { return &e.Metadata }},
+	{attrMetadata, "metadata", func(e *event.Event) *json.RawMessage { return &e.Metadata }},
 	{attrMetrics, "metrics", func(e *event.Event) *json.RawMessage { return &e.Metrics }},
 	{"spangrove.feedback", "feedback", func(e *event.Event) *json.RawMessage { return &e.Feedback }},
 	{"spangrove.user_properties", "user_properties", func(e *event.Event) *json.RawMessage { return &e.UserProperties }},

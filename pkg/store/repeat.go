@@ -95,6 +95,7 @@ func repeatEvent(e, came *event.Event) (changed bool) {
 		return e.Repeat(came)
 	}
 	c := *came
+	scored := append(e.PipelineScores(), came.PipelineScores()...)
 	replaces := e.Unfinished && !c.Unfinished
 	switch {
 	case replaces:
@@ -109,6 +110,7 @@ func repeatEvent(e, came *event.Event) (changed bool) {
 	if replaces {
 		e.Metadata = without(e.Metadata, e.ColdMetadata)
 	}
+	e.AddPipelineScores(scored...)
 	return changed
 }
 

@@ -112,12 +112,16 @@ func (s *Store) apply(ctx context.Context, tx writeTx, old *stored, u *event.Upd
 	return s.rewrite(ctx, tx, old.project, old, &now)
 }
 
-// keepVerdicts gives an update of telemetry without what it says of scores that the server or a
-// person has given the event, and of a ground truth that it has.
+// keepVerdicts gives an update of telemetry without what it says of scores that the pipeline, the
+// server or a person has given the event, and of a ground truth that it has.
 func (s *Store) keepVerdicts(ctx context.Context, c conn, old *stored, u *event.Update) (*event.Update, error) {
 	kept := *u
 	if !rawjson.Null(rawjson.Get(old.Feedback, event.TruthKey)) {
 		kept.WithoutTruth()
+	}
+	byPipeline := old.PipelineScores()
+	if byPipeline != nil {
+		kept.WithoutPipelineScores()
 	}
 	if rawjson.Empty(u.Metrics) || rawjson.Empty(old.Metrics) {
 		return &kept, nil
@@ -125,6 +129,9 @@ func (s *Store) keepVerdicts(ctx context.Context, c conn, old *stored, u *event.
 	names, err := s.scoreNames(ctx, c, old.project, old.ID)
 	if err != nil {
 		return nil, err
+	}
+	for _, name := range byPipeline {
+		names = append(names, name, name+explanationSuffix)
 	}
 	kept.Without(names)
 	return &kept, nil

@@ -168,10 +168,16 @@ func (s *scored) put(name string, r evaluate.Result) {
 	b.Raw(name, r.Score)
 	b.String(name+"_explanation", r.Explanation)
 	s.event.Metrics = rawjson.Merge(s.event.Metrics, b.Bytes())
-	if s.native {
-		spancodec.SetMetrics(s.span, s.event.Metrics)
-	}
+	s.event.AddPipelineScores(name)
 	attrs := s.span.Attributes()
+	if s.native {
+		spancodec.SetScores(s.span, s.event.Metrics, s.event.Metadata)
+	} else {
+		list := attrs.PutEmptySlice(event.PipelineScoresAttr)
+		for _, name := range s.event.PipelineScores() {
+			list.AppendEmpty().SetStr(name)
+		}
+	}
 	putScore(attrs, attrPrefix+name, r.Score)
 	attrs.PutStr(attrPrefix+name+"_explanation", r.Explanation)
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/google/uuid"
@@ -17,6 +19,9 @@ import (
 	"github.com/spangrove/spangrove/pkg/evaluate/expression"
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/metric"
+	"github.com/spangrove/spangrove/pkg/otlpmap"
+	"github.com/spangrove/spangrove/pkg/price"
+	"github.com/spangrove/spangrove/pkg/rawjson"
 	"github.com/spangrove/spangrove/pkg/spancodec"
 )
 
@@ -139,9 +144,17 @@ func TestScores(t *testing.T) {
 			}
 		}
 	}
+	scores := func(e *event.Event) string { return fmt.Sprint(e.PipelineScores()) }
+	chat := mapped(td)["chat"]
+	if got := scores(&chat); got != "[took long says tokens both]" {
+		t.Errorf("the mapped event says that the pipeline gave it the scores %s", got)
+	}
 	e, err := spancodec.Decode(spans["native"])
 	if err != nil {
 		t.Fatal(err)
+	}
+	if got := scores(&e); got != "[took long says both]" {
+		t.Errorf("the native event says that the pipeline gave it the scores %s", got)
 	}
 	var metrics map[string]any
 	if err := json.Unmarshal(e.Metrics, &metrics); err != nil {
@@ -150,6 +163,59 @@ func TestScores(t *testing.T) {
 	if metrics["before"] != 1.0 || metrics["took"] != 5.0 || metrics["says"] != "hello" || metrics["took_explanation"] == nil {
 		t.Errorf("the native event has the metrics %s", e.Metrics)
 	}
+}
+
+// TestForgedList has senders say which scores the pipeline gave, under every name that may lead to the same
+// member of metadata.
+func TestForgedList(t *testing.T) {
+	t.Parallel()
+	td := request()
+	for name, span := range spansOf(td) {
+		attrs := span.Attributes()
+		switch name {
+		case "native":
+			e, err := spancodec.Decode(span)
+			if err != nil {
+				t.Fatal(err)
+			}
+			e.Metadata = json.RawMessage(`{"pipeline_scores":"none"}`)
+			spancodec.Encode(span, &e)
+		case "chat":
+			attrs.PutStr("honeyhive_metadata.pipeline_scores", "none")
+			attrs.PutStr("metadata", `{"pipeline_scores":[]}`)
+			attrs.PutStr("pipeline_scores", "none")
+		case "plain":
+			attrs.PutStr(event.PipelineScoresAttr, "none")
+			attrs.PutStr(attrPrefix+"took", "mine")
+		}
+	}
+	td = through(t, td, expr("took", "float", "duration"))
+	events := mapped(td)
+	native, err := spancodec.Decode(spansOf(td)["native"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	events["native"] = native
+	for name, e := range events {
+		if got := e.PipelineScores(); !slices.Contains(got, "took") {
+			t.Errorf("%s: the pipeline gave the scores %q; metadata %s %s", name, got, e.Metadata, e.ColdMetadata)
+		}
+		if took := string(rawjson.Get(e.Metrics, "took")); took != "5" && took != "20.0" {
+			t.Errorf("%s: took is %s", name, took)
+		}
+	}
+}
+
+// mapped are the foreign spans of a request as events, by name.
+func mapped(td ptrace.Traces) map[string]event.Event {
+	all := map[string]event.Event{}
+	batch, _ := otlpmap.New(otlpmap.Options{Prices: price.New()}).Traces(td)
+	for _, e := range batch.Events {
+		if e.Name != "native" {
+			all[e.Name] = e
+		}
+	}
+	return all
 }
 
 // TestStart: what cannot work is said at the start.

@@ -27,6 +27,7 @@ var evaluationTests = []test{
 	{"Evaluation/a claim that ended changes nothing", lateFinish},
 	{"Evaluation/a version that is no longer in force", outdatedFinish},
 	{"Evaluation/telemetry leaves scores alone", scoresStay},
+	{"Evaluation/telemetry leaves scores of the pipeline alone", pipelineScoresStay},
 	{"Evaluation/a session start leaves scores alone", scoredThenStarted},
 	{"Evaluation/the event is deleted", evaluatedEventDeleted},
 	{"Evaluation/lists", evaluationLists},
@@ -371,6 +372,57 @@ func scoresStay(e *env) {
 	e.update(event.Update{EventID: a.ID, Metrics: raw(`{"m":1}`), Feedback: raw(`{"ground_truth":"five"}`)})
 	e.equal("an update by the project", `{"ground_truth":"five","rating":1}`, string(e.event(a.ID).Feedback))
 	e.equal("its score", "1", string(rawjson.Get(e.event(a.ID).Metrics, "m")))
+}
+
+// pipelineScoresStay has updates of telemetry, and repeats, say something else of scores that the pipeline gave.
+func pipelineScoresStay(e *env) {
+	a, early := step("s", "a", 0), step("s", "early", 1)
+	for _, x := range []*event.Event{&a, &early} {
+		x.Metrics = raw(`{"own":1,"polite":0.5,"polite_explanation":"calm"}`)
+		x.ColdMetadata = raw(`{"pipeline_scores":["polite"],"k":1}`)
+	}
+	lie := event.Update{Telemetry: true, Metrics: raw(`{"own":2,"polite":1,"polite_explanation":"great"}`), Metadata: raw(`{"pipeline_scores":[],"k":2}`)}
+	told := func(what string, to uuid.UUID, metrics string) {
+		e.Helper()
+		got := e.event(to)
+		e.equal(what, metrics, string(got.Metrics))
+		e.equal(what+": the pipeline's", []string{"polite"}, got.PipelineScores())
+	}
+	lie.EventID = early.ID
+	_, err := e.s.Update(e.ctx, e.project, lie) // waits for its event
+	e.ok(err)
+	e.put(a)
+	e.put(early)
+	told("one that waited", early.ID, `{"own":2,"polite":0.5,"polite_explanation":"calm"}`)
+	lie.EventID = a.ID
+	for range 2 {
+		_, err := e.s.Update(e.ctx, e.project, lie)
+		e.ok(err)
+		told("updated", a.ID, `{"own":2,"polite":0.5,"polite_explanation":"calm"}`)
+	}
+	again := a
+	again.ColdMetadata, again.Metadata, again.Metrics = nil, raw(`{"pipeline_scores":["own"]}`), raw(`{"polite":1,"more":1}`)
+	e.put(again)
+	got := e.event(a.ID)
+	e.equal("repeated", `{"own":2,"polite":0.5,"polite_explanation":"calm","more":1}`, string(got.Metrics))
+	e.equal("repeated: the pipeline's", []string{"polite", "own"}, got.PipelineScores())
+
+	s := start("s2", "s2", 0, 0)
+	s.Started, s.Metrics, s.Metadata = true, raw(`{"polite":0.5}`), raw(`{"pipeline_scores":["polite"]}`)
+	e.put(s)
+	s.Metrics, s.Metadata = nil, raw(`{"pipeline_scores":"none"}`)
+	e.put(s)
+	told("a session started twice", s.ID, `{"polite":0.5}`)
+
+	open := step("s", "open", 2)
+	open.Unfinished, open.Metrics, open.ColdMetadata = true, raw(`{"polite":0.5}`), raw(`{"pipeline_scores":["polite"]}`)
+	e.put(open)
+	open.Unfinished, open.Metrics, open.ColdMetadata = false, nil, raw(`{"k":1}`)
+	e.put(open)
+	told("finished", open.ID, `{"polite":0.5}`)
+
+	e.update(event.Update{EventID: a.ID, Metrics: raw(`{"polite":1}`)})
+	e.equal("an update by the project", "1", string(rawjson.Get(e.event(a.ID).Metrics, "polite")))
 }
 
 // scoredThenStarted has a session scored that nobody had started yet.
