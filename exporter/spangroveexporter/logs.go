@@ -102,7 +102,7 @@ func (e *spangroveExporter) storeLogs(ctx context.Context, p logPart) error {
 		return nil
 	}
 	began := time.Now()
-	err := e.store.Put(ctx, p.project, event.Batch{Notes: notes})
+	err := e.store.Put(ctx, p.project, event.Batch{LogParts: notes})
 	e.metrics.putNotes(ctx, time.Since(began), len(notes), err)
 	if err != nil {
 		e.metrics.refuseLogs(ctx, p.logs.LogRecordCount()-len(rejected)-dropped, err)

@@ -32,7 +32,7 @@ func (s *noteStore) Put(ctx context.Context, projectID int64, b event.Batch) err
 		return err
 	}
 	var all []string
-	for _, n := range b.Notes {
+	for _, n := range b.LogParts {
 		all = append(all, fmt.Sprintf("%s", n.Content))
 	}
 	if s.notes == nil {

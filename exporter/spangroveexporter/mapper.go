@@ -14,7 +14,7 @@ type mapper func(ptrace.Traces) (event.Batch, []otlpmap.Rejection)
 
 // logMapper turns log records into notes about events, names those that cannot be any, and
 // counts those that are of no interest.
-type logMapper func(plog.Logs) (notes []event.Note, rejected []otlpmap.Rejection, dropped int)
+type logMapper func(plog.Logs) (notes []event.LogPart, rejected []otlpmap.Rejection, dropped int)
 
 // nativeMapper puts attributes that processors added to a native event's span into the event.
 type nativeMapper func(*event.Event, pcommon.Map)

@@ -42,9 +42,9 @@ type Result struct {
 	// Temporary says that the failure may go away by itself, such as a provider that is busy: the
 	// same event may be tried again later.
 	Temporary bool
-	// Unasked says, beside Temporary, that the event was not looked at, since those before it took all
+	// Skipped says, beside Temporary, that the event was not looked at, since those before it took all
 	// the time there was.
-	Unasked bool
+	Skipped bool
 	// Later says, beside Unasked, for how long it is no use to try again; 0: not at all.
 	Later time.Duration
 	// Loading says that what the engine needs is on its way: the same can be asked in some seconds.

@@ -94,8 +94,8 @@ type Outcome struct {
 	// State is Done, Failed or Dead; Waiting: it is to be tried again at Due.
 	State State
 	Due   int64
-	// Unasked says of one that waits that no engine was asked: the attempt does not count.
-	Unasked bool
+	// Skipped says of one that waits that no engine was asked: the attempt does not count.
+	Skipped bool
 	// Outdated says that another version of the metric is in force by now.
 	Outdated bool
 	// Drop says that there is nothing to evaluate any more: the evaluation is deleted.
@@ -114,16 +114,16 @@ type Arrival struct {
 	EventID, SessionID uuid.UUID
 }
 
-// Intake is a claimed part of the arrivals of a project.
-type Intake struct {
+// OutboxRow is a claimed part of the arrivals of a project.
+type OutboxRow struct {
 	ID       int64
 	Project  int64
 	Arrivals []Arrival
 }
 
-// Later is an event to be looked at when it is due: one that has not ended, or a session that may
+// Delayed is an event to be looked at when it is due: one that has not ended, or a session that may
 // go on.
-type Later struct {
+type Delayed struct {
 	Project int64
 	EventID uuid.UUID
 	Due     int64
@@ -138,12 +138,12 @@ type Request struct {
 	EventID  uuid.UUID
 }
 
-// Admission is what becomes of arrivals, all of one project.
-type Admission struct {
+// Enqueue is what becomes of arrivals, all of one project.
+type Enqueue struct {
 	Project  int64
 	Requests []Request // those that there have been are left out
-	Later    []Later
+	Delayed  []Delayed
 	// Intakes and Looked are what this answers: the claimed intakes and what was due.
 	Intakes []int64
-	Looked  []Later
+	Looked  []Delayed
 }

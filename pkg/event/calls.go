@@ -218,7 +218,7 @@ type Call struct {
 	Depth   func() int
 }
 
-// Twins tells which of the calls of one session with one response id are told twice: for each
+// DuplicatesOf tells which of the calls of one session with one response id are told twice: for each
 // call the id of the event it duplicates, or zero.
 //
 // Of two calls by different instrumentors the one with less content is the duplicate, and if
@@ -227,7 +227,7 @@ type Call struct {
 // instrumentor are never each other's duplicates, since an answer that is asked for again keeps
 // its id; each of them has at most one duplicate of each other instrumentor. The order of the
 // list says nothing.
-func Twins(calls []Call) []uuid.UUID {
+func DuplicatesOf(calls []Call) []uuid.UUID {
 	order := make([]int, len(calls))
 	for i := range order {
 		order[i] = i

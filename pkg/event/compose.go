@@ -29,8 +29,8 @@ func newComposer(e *Event, from *fromLogs) *composer {
 
 // compose goes by kinds, each in order of time: fields that a record names come before those
 // that follow from messages.
-func (c *composer) compose(notes []Note) {
-	of := func(k NoteKind) (list []*Note) {
+func (c *composer) compose(notes []LogPart) {
+	of := func(k LogPartKind) (list []*LogPart) {
 		for i := range notes {
 			if notes[i].Kind == k {
 				list = append(list, &notes[i])
@@ -38,22 +38,22 @@ func (c *composer) compose(notes []Note) {
 		}
 		return list
 	}
-	for _, n := range of(NoteFields) {
+	for _, n := range of(LogFields) {
 		c.fields(n)
 	}
-	c.inputs(of(NoteInput))
-	c.outputs(of(NoteOutput))
-	for _, n := range of(NoteEvaluation) {
+	c.inputs(of(LogInput))
+	c.outputs(of(LogOutput))
+	for _, n := range of(LogEvaluation) {
 		c.evaluation(n)
 	}
-	for _, n := range of(NoteException) {
+	for _, n := range of(LogException) {
 		c.list[keyExceptions] = append(c.list[keyExceptions], n.Content)
 		if text, ok := rawjson.Text(rawjson.Get(n.Content, "message")); ok && text != "" && c.e.Error != nil && *c.e.Error == unnamedError {
 			c.e.Error = &text
 			c.from.fields = append(c.from.fields, "error")
 		}
 	}
-	for _, n := range of(NoteLog) {
+	for _, n := range of(LogRecord) {
 		c.list[keyLogs] = append(c.list[keyLogs], n.Content)
 	}
 	c.finish()
@@ -110,12 +110,12 @@ func (c *composer) put(bucket, key string, val json.RawMessage) bool {
 	return true
 }
 
-// fieldBuckets are the objects of a NoteFields, in the order they are kept if they found no place.
+// fieldBuckets are the objects of a LogFields, in the order they are kept if they found no place.
 var fieldBuckets = []string{"config", "inputs", "outputs", "metadata", "metrics", "feedback", "user_properties"}
 
-// fields fills in the members of a NoteFields. Those whose place is taken by something else are
+// fields fills in the members of a LogFields. Those whose place is taken by something else are
 // kept in metadata.logs, with what had no place from the start.
-func (c *composer) fields(n *Note) {
+func (c *composer) fields(n *LogPart) {
 	var over rawjson.Builder
 	for _, bucket := range fieldBuckets {
 		in := rawjson.Get(n.Content, bucket)
@@ -150,22 +150,22 @@ func (c *composer) fields(n *Note) {
 }
 
 // keep puts what found no place into metadata.logs: {name, time in ms, …}.
-func (c *composer) keep(n *Note, name json.RawMessage, rest json.RawMessage) {
+func (c *composer) keep(n *LogPart, name json.RawMessage, rest json.RawMessage) {
 	var o rawjson.Builder
 	if name != nil {
 		o.Raw("name", name)
 	}
-	o.Number("time", NoteMillis(n.Nanos))
+	o.Number("time", NanosToMillis(n.Nanos))
 	c.list[keyLogs] = append(c.list[keyLogs], rawjson.Concat(o.Bytes(), rest))
 }
 
-// NoteMillis is a note's time in milliseconds, fractions kept.
-func NoteMillis(nanos uint64) float64 {
+// NanosToMillis is a note's time in milliseconds, fractions kept.
+func NanosToMillis(nanos uint64) float64 {
 	return min(float64(nanos/1e6)+float64(nanos%1e6)/1e6, MaxMillis)
 }
 
 // inputs makes the messages of all notes the chat history; of a tool, what it was given.
-func (c *composer) inputs(notes []*Note) {
+func (c *composer) inputs(notes []*LogPart) {
 	if len(notes) == 0 {
 		return
 	}
@@ -196,7 +196,7 @@ func (c *composer) inputs(notes []*Note) {
 }
 
 // toolInputs gives a tool the members of what it was called with.
-func (c *composer) toolInputs(notes []*Note) {
+func (c *composer) toolInputs(notes []*LogPart) {
 	for _, n := range notes {
 		for _, m := range rawjson.Array(n.Content) {
 			content := embedded(rawjson.Get(m, "content"))
@@ -240,14 +240,14 @@ func holds(list, m json.RawMessage) bool {
 
 // answer is one answer of a model and the note that told it.
 type answer struct {
-	note  *Note
+	note  *LogPart
 	index float64
 	msg   json.RawMessage
 }
 
 // outputs makes the first answer the outputs, and the others choices, unless they only add to
 // it what it lacks. Of a tool, what it gave back.
-func (c *composer) outputs(notes []*Note) {
+func (c *composer) outputs(notes []*LogPart) {
 	var list []answer
 	for _, n := range notes {
 		index, _ := rawjson.Number(rawjson.Get(n.Content, "index"))
@@ -310,7 +310,7 @@ func (c *composer) outputs(notes []*Note) {
 }
 
 // evaluation makes the score, or else the label, a metric; the whole is kept beside it.
-func (c *composer) evaluation(n *Note) {
+func (c *composer) evaluation(n *LogPart) {
 	val := rawjson.Get(n.Content, "value")
 	if val == nil {
 		val = rawjson.Get(n.Content, "label")

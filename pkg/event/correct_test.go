@@ -232,7 +232,7 @@ func TestTwins(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			var got []byte
-			for _, id := range Twins(tt.calls) {
+			for _, id := range DuplicatesOf(tt.calls) {
 				got = append(got, id[0])
 			}
 			if d := cmp.Diff(tt.want, got); d != "" {

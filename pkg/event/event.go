@@ -156,8 +156,8 @@ type Batch struct {
 	Sessions []SessionHint
 	// Traces are the sessions that spans of this batch name for their traces. A trace that is
 	// not listed is named by its events, unless they are provisional.
-	Traces []TraceSession
-	Notes  []Note
+	Traces   []TraceSession
+	LogParts []LogPart
 }
 
 // Complete sets what an event may leave out: ids, parent, name, source and times. now is the

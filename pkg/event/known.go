@@ -198,8 +198,8 @@ func (e *Event) dropKnown() {
 	e.ColdMetadata = without(e.ColdMetadata, FilledKey)
 }
 
-// ToldResponseID is the id of the answer that e's own sender gave, empty for none.
-func (e *Event) ToldResponseID() string {
+// ReportedResponseID is the id of the answer that e's own sender gave, empty for none.
+func (e *Event) ReportedResponseID() string {
 	if e.Filled && rawjson.Get(e.filledIn().Metadata, "response_id") != nil {
 		return ""
 	}

@@ -15,7 +15,7 @@ import (
 // Logs maps the log records of one request, all of one project, to notes about the events of
 // their spans. A record without a trace or span id is rejected by itself. Records that tell
 // nothing of AI are dropped and counted, unless they have a span and Options.PlainLogs keeps them.
-func (m *Mapper) Logs(ld plog.Logs) (notes []event.Note, rejected []Rejection, dropped int) {
+func (m *Mapper) Logs(ld plog.Logs) (notes []event.LogPart, rejected []Rejection, dropped int) {
 	x := m.pool.Get().(*scratch)
 	defer func() {
 		x.reset()
@@ -127,21 +127,21 @@ func recordKind(src plog.LogRecord) recordIs {
 type record struct {
 	x     *scratch
 	b     *build
-	notes []event.Note
+	notes []event.LogPart
 	seq   uint32
 
 	src   plog.LogRecord
 	name  string
 	scope *scope
 	span  span // what the attribute rules look at: a span with the record's attributes
-	at    event.Note
+	at    event.LogPart
 }
 
 // open takes up a record.
 func (r *record) open(src plog.LogRecord, res *resource, sc *scope) {
 	r.src, r.name, r.scope = src, recordName(src), sc
 	tid, sid := src.TraceID(), src.SpanID()
-	r.at = event.Note{SpanID: EventID(tid, sid), TraceID: uuid.UUID(tid), Nanos: uint64(src.Timestamp()), Observed: uint64(src.ObservedTimestamp()), Seq: r.seq}
+	r.at = event.LogPart{SpanID: EventID(tid, sid), TraceID: uuid.UUID(tid), Nanos: uint64(src.Timestamp()), Observed: uint64(src.ObservedTimestamp()), Seq: r.seq}
 	if r.at.Nanos == 0 {
 		r.at.Nanos = r.at.Observed
 	}
@@ -152,7 +152,7 @@ func (r *record) open(src plog.LogRecord, res *resource, sc *scope) {
 }
 
 // note adds a note about the record's span.
-func (r *record) note(kind event.NoteKind, content []byte) {
+func (r *record) note(kind event.LogPartKind, content []byte) {
 	n := r.at
 	n.Kind, n.Content = kind, append([]byte(nil), content...) // the buffers are used again
 	r.notes = append(r.notes, n)
@@ -165,7 +165,7 @@ func (r *record) head() (o object) {
 		o.buf = r.b.appendString(o.buf, r.name)
 	}
 	o.open("time")
-	o.buf = rawjson.AppendNumber(o.buf, event.NoteMillis(r.at.Nanos))
+	o.buf = rawjson.AppendNumber(o.buf, event.NanosToMillis(r.at.Nanos))
 	return o
 }
 

@@ -43,7 +43,7 @@ func FuzzRecords(f *testing.F) {
 			t.Fatalf("rejected %v, dropped %d", rejected, dropped)
 		}
 		e := event.Event{Type: event.TypeModel}
-		e.Annotate(nil, notes)
+		e.MergeLogs(nil, notes)
 		var all strings.Builder
 		for _, raw := range []json.RawMessage{e.Inputs, e.Outputs, e.Config, e.Metadata, e.ColdMetadata, e.Metrics, e.Feedback, e.UserProperties} {
 			if len(raw) == 0 {

@@ -44,7 +44,7 @@ func annotated(t *testing.T, m *Mapper, batch event.Batch, raw []byte) event.Bat
 		t.Errorf("%d notes, rejected: %v", len(notes), rejected)
 	}
 	batch.Events = slices.Clone(batch.Events)
-	byID := map[uuid.UUID][]event.Note{}
+	byID := map[uuid.UUID][]event.LogPart{}
 	for _, n := range notes {
 		id := n.SpanID
 		for i := range batch.Events {
@@ -55,7 +55,7 @@ func annotated(t *testing.T, m *Mapper, batch event.Batch, raw []byte) event.Bat
 		byID[id] = append(byID[id], n)
 	}
 	for i := range batch.Events {
-		batch.Events[i].Annotate(nil, byID[batch.Events[i].ID])
+		batch.Events[i].MergeLogs(nil, byID[batch.Events[i].ID])
 		delete(byID, batch.Events[i].ID)
 	}
 	if len(byID) > 0 {
@@ -103,9 +103,9 @@ func fillValue(t *testing.T, to pcommon.Value, from any) {
 }
 
 // said is what notes say, one a line.
-func said(notes []event.Note) string {
-	names := map[event.NoteKind]string{event.NoteInput: "input", event.NoteOutput: "output", event.NoteFields: "fields",
-		event.NoteEvaluation: "evaluation", event.NoteException: "exception", event.NoteLog: "log"}
+func said(notes []event.LogPart) string {
+	names := map[event.LogPartKind]string{event.LogInput: "input", event.LogOutput: "output", event.LogFields: "fields",
+		event.LogEvaluation: "evaluation", event.LogException: "exception", event.LogRecord: "log"}
 	var out strings.Builder
 	for _, n := range notes {
 		out.WriteString(names[n.Kind] + " " + string(n.Content))

@@ -177,9 +177,9 @@ func (r *record) message(ev ptrace.SpanEvent, body []byte, answer bool) {
 	b.msgs = b.msgs[:at]
 	if answer {
 		raw = append(append(strconv.AppendInt([]byte(`{"index":`), int64(index), 10), `,"messages":`...), append(raw, '}')...)
-		r.note(event.NoteOutput, raw)
+		r.note(event.LogOutput, raw)
 	} else {
-		r.note(event.NoteInput, raw)
+		r.note(event.LogInput, raw)
 	}
 	r.marks()
 }
@@ -214,7 +214,7 @@ func (r *record) marks() {
 	var content object
 	content.str("name", r.name)
 	content.raw("metadata", append(o.buf, '}'))
-	r.note(event.NoteFields, append(content.buf, '}'))
+	r.note(event.LogFields, append(content.buf, '}'))
 	r.b.cuts, r.b.replaced = r.b.cuts[:0], 0
 }
 
@@ -272,7 +272,7 @@ func (r *record) fields() {
 		}
 	}
 	if o.Len() > n {
-		r.note(event.NoteFields, o.Bytes())
+		r.note(event.LogFields, o.Bytes())
 	}
 }
 
@@ -291,7 +291,7 @@ func (r *record) evaluation(ev ptrace.SpanEvent) {
 			raw = append(append(append(raw[:len(raw)-1], `,"body":`...), text...), '}')
 		}
 	}
-	r.note(event.NoteEvaluation, raw)
+	r.note(event.LogEvaluation, raw)
 	r.at.ResponseID = ""
 }
 
@@ -304,7 +304,7 @@ func (r *record) exception(ev ptrace.SpanEvent) {
 			raw = append(append(append(raw[:len(raw)-1], `,"body":`...), text...), '}')
 		}
 	}
-	r.note(event.NoteException, raw)
+	r.note(event.LogException, raw)
 }
 
 // log keeps the record as it is: {name, time, severity, body, attributes, scope}. Its attributes
@@ -340,7 +340,7 @@ func (r *record) log(attributes bool) {
 		o.open("scope")
 		o.buf = r.b.appendString(o.buf, r.scope.name)
 	}
-	r.note(event.NoteLog, append(o.buf, '}'))
+	r.note(event.LogRecord, append(o.buf, '}'))
 	r.marks()
 }
 

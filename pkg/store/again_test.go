@@ -53,7 +53,7 @@ func TestChangesThatRunAgainCountOnce(t *testing.T) {
 		requests = append(requests, evaluation.Request{MetricID: m.String(), Version: 1, EventID: uuid.New()})
 	}
 	besideFailure(t, s, func() {
-		if n, err := s.AdmitEvaluations(ctx, evaluation.Admission{Project: p.ID, Requests: requests}); n != 3 || err != nil {
+		if n, err := s.EnqueueEvaluations(ctx, evaluation.Enqueue{Project: p.ID, Requests: requests}); n != 3 || err != nil {
 			t.Errorf("admitted %d, %v, want 3", n, err)
 		}
 	})

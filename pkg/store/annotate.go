@@ -326,7 +326,7 @@ func (a *annotating) compose(ctx context.Context, k idKey, change *noteChange) e
 		return err
 	}
 	now := old.Event
-	if !now.Annotate(had, has) {
+	if !now.MergeLogs(had, has) {
 		return nil
 	}
 	a.w.tellsAnswer(k.project, responseOf(&now), responseOf(&old.Event))
@@ -336,7 +336,7 @@ func (a *annotating) compose(ctx context.Context, k idKey, change *noteChange) e
 // repeatNoted is repeatEvent for an event that was composed with notes: the copies of the span
 // meet without them.
 func (s *Store) repeatNoted(ctx context.Context, tx writeTx, project int64, e, came *event.Event) (changed bool, err error) {
-	if !e.Annotated() {
+	if !e.HasLogs() {
 		return repeatEvent(e, came), nil
 	}
 	var rows []*noteRow
@@ -349,10 +349,10 @@ func (s *Store) repeatNoted(ctx context.Context, tx writeTx, project int64, e, c
 		return false, err
 	}
 	notes, err := s.notesOf(rows)
-	if err != nil || !e.Unannotated(notes) {
+	if err != nil || !e.WithoutLogs(notes) {
 		return err == nil && repeatEvent(e, came), err
 	}
 	repeatEvent(e, came)
-	e.Annotate(nil, notes)
+	e.MergeLogs(nil, notes)
 	return true, nil
 }

@@ -147,16 +147,16 @@ func (s *Store) dropArrivals(ctx context.Context, now time.Time) (total int64, e
 	return total, nil
 }
 
-// TakeArrivals takes the oldest arrivals of a project, about limit events of them, for nobody else to
-// take for lease. AdmitEvaluations answers them.
-func (s *Store) TakeArrivals(ctx context.Context, projectID int64, limit int, lease time.Duration) (list []evaluation.Intake, err error) {
+// ClaimOutbox takes the oldest arrivals of a project, about limit events of them, for nobody else to
+// take for lease. EnqueueEvaluations answers them.
+func (s *Store) ClaimOutbox(ctx context.Context, projectID int64, limit int, lease time.Duration) (list []evaluation.OutboxRow, err error) {
 	now := s.options.Now()
 	err = s.change(ctx, projectID, uuid.Nil, 0, func(ctx context.Context, tx writeTx) error {
 		list = nil
 		events := 0
 		err := each(ctx, tx, `SELECT id, ids FROM arrival WHERE project_id = $1 AND due_ms <= $2 ORDER BY id LIMIT $3`+tx.skipLocked(),
 			[]any{projectID, now.UnixMilli(), limit}, func(scan func(...any) error) error {
-				in := evaluation.Intake{Project: projectID}
+				in := evaluation.OutboxRow{Project: projectID}
 				var ids []byte
 				if err := scan(&in.ID, &ids); err != nil {
 					return err
@@ -196,9 +196,9 @@ func (s *Store) ArrivalProjects(ctx context.Context) (ids []int64, err error) {
 	return ids, s.kind(err, "list arrivals")
 }
 
-// TakeLater takes at most limit events that are due, of all projects, for nobody else to take for
-// lease. Due of each is then when that ends. AdmitEvaluations answers them.
-func (s *Store) TakeLater(ctx context.Context, limit int, lease time.Duration) (list []evaluation.Later, err error) {
+// ClaimDelayed takes at most limit events that are due, of all projects, for nobody else to take for
+// lease. Due of each is then when that ends. EnqueueEvaluations answers them.
+func (s *Store) ClaimDelayed(ctx context.Context, limit int, lease time.Duration) (list []evaluation.Delayed, err error) {
 	now := s.options.Now()
 	var due int
 	if _, err := one(ctx, s.db, `SELECT count(*) FROM (SELECT 1 FROM arrival_later WHERE due_ms <= $1 LIMIT 1) AS x`, []any{now.UnixMilli()}, &due); err != nil || due == 0 {
@@ -209,7 +209,7 @@ func (s *Store) TakeLater(ctx context.Context, limit int, lease time.Duration) (
 		list = nil
 		err := each(ctx, tx, `SELECT project_id, event_id FROM arrival_later WHERE due_ms <= $1 ORDER BY due_ms LIMIT $2`+tx.skipLocked(),
 			[]any{now.UnixMilli(), limit}, func(scan func(...any) error) error {
-				l := evaluation.Later{Due: until}
+				l := evaluation.Delayed{Due: until}
 				err := scan(&l.Project, scanID{&l.EventID})
 				list = append(list, l)
 				return err
@@ -227,11 +227,11 @@ func (s *Store) TakeLater(ctx context.Context, limit int, lease time.Duration) (
 	return list, s.kind(err, "take events that are due")
 }
 
-// AdmitEvaluations answers arrivals: it makes evaluations of what was asked for, those left out
+// EnqueueEvaluations answers arrivals: it makes evaluations of what was asked for, those left out
 // that there are already, puts off what is to be looked at later, and forgets what it answers. That
 // comes last, in one transaction with the last of the evaluations: what broke off can be done again.
 // n counts the evaluations that were made.
-func (s *Store) AdmitEvaluations(ctx context.Context, a evaluation.Admission) (n int64, err error) {
+func (s *Store) EnqueueEvaluations(ctx context.Context, a evaluation.Enqueue) (n int64, err error) {
 	now := s.options.Now()
 	requests := a.Requests
 	for ; len(requests) > admitSlice; requests = requests[admitSlice:] {
@@ -254,7 +254,7 @@ func (s *Store) AdmitEvaluations(ctx context.Context, a evaluation.Admission) (n
 				return err
 			}
 		}
-		for _, l := range a.Later {
+		for _, l := range a.Delayed {
 			conflict := `DO NOTHING`
 			if l.Extend {
 				conflict = `(project_id, event_id) DO UPDATE SET due_ms = excluded.due_ms`

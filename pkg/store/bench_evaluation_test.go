@@ -25,12 +25,12 @@ func BenchmarkEvaluations(b *testing.B) {
 		if err := s.Put(b.Context(), project, event.Batch{Events: events}); err != nil {
 			b.Fatal(err)
 		}
-		a := evaluation.Admission{Project: project}
+		a := evaluation.Enqueue{Project: project}
 		for _, e := range events {
 			a.Requests = append(a.Requests, evaluation.Request{MetricID: id, Version: 1, EventID: e.ID})
 		}
 		b.StartTimer()
-		if _, err := s.AdmitEvaluations(b.Context(), a); err != nil {
+		if _, err := s.EnqueueEvaluations(b.Context(), a); err != nil {
 			b.Fatal(err)
 		}
 		jobs, err := s.ClaimEvaluations(b.Context(), g, batch, time.Minute, nil)

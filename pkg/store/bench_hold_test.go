@@ -208,7 +208,7 @@ func BenchmarkHold(b *testing.B) {
 		return id
 	}
 	all := events(projectID)
-	requests := func(id string) (a evaluation.Admission) {
+	requests := func(id string) (a evaluation.Enqueue) {
 		a.Project = projectID
 		for _, e := range all {
 			a.Requests = append(a.Requests, evaluation.Request{MetricID: id, Version: 1, EventID: e.ID})
@@ -217,11 +217,11 @@ func BenchmarkHold(b *testing.B) {
 	}
 	change("evaluations/admit", func() func() {
 		a := requests(metricID())
-		return func() { _, err := s.AdmitEvaluations(ctx, a); must(err) }
+		return func() { _, err := s.EnqueueEvaluations(ctx, a); must(err) }
 	})
 	change("evaluations/claim", func() func() {
 		id := metricID()
-		_, err := s.AdmitEvaluations(ctx, requests(id))
+		_, err := s.EnqueueEvaluations(ctx, requests(id))
 		must(err)
 		return func() {
 			_, err := s.ClaimEvaluations(ctx, evaluation.Group{Project: projectID, MetricID: id, Version: 1}, 1000, time.Minute, nil)
@@ -230,7 +230,7 @@ func BenchmarkHold(b *testing.B) {
 	})
 	change("evaluations/finish", func() func() {
 		id := metricID()
-		_, err := s.AdmitEvaluations(ctx, requests(id))
+		_, err := s.EnqueueEvaluations(ctx, requests(id))
 		must(err)
 		jobs, err := s.ClaimEvaluations(ctx, evaluation.Group{Project: projectID, MetricID: id, Version: 1}, 1000, time.Minute, nil)
 		must(err)
@@ -242,7 +242,7 @@ func BenchmarkHold(b *testing.B) {
 	})
 	change("evaluations/drop", func() func() {
 		id := metricID()
-		_, err := s.AdmitEvaluations(ctx, requests(id))
+		_, err := s.EnqueueEvaluations(ctx, requests(id))
 		must(err)
 		return func() { must(s.DropWaiting(ctx, evaluation.Group{Project: projectID, MetricID: id, Version: 1})) }
 	})

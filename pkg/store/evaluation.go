@@ -146,7 +146,7 @@ func (s *Store) finishEvaluation(ctx context.Context, tx writeTx, project int64,
 		passed = number(*o.Passed)
 	}
 	n, err := tx.exec(ctx, `UPDATE evaluation SET state = $4, due_ms = $5, finished_ms = $6, failure = $7, passed = $8, cost = $9, latency_ms = $10, score = $11, explanation = $12, attempts = attempts - $13, name = $14`+claimed,
-		append(key, stateCode(o.State), o.Due, finished, o.Failure, passed, o.Cost, o.LatencyMS, text(o.Score), o.Explanation, number(o.Unasked), name)...)
+		append(key, stateCode(o.State), o.Due, finished, o.Failure, passed, o.Cost, o.LatencyMS, text(o.Score), o.Explanation, number(o.Skipped), name)...)
 	if err != nil || n == 0 || o.State != evaluation.Done || o.Score == nil {
 		return err
 	}

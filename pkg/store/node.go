@@ -68,7 +68,7 @@ func twinKey(e *event.Event, responseID string) []byte {
 	}
 	failed := false
 	if e.Filled { // perhaps by another one's
-		responseID = e.ToldResponseID()
+		responseID = e.ReportedResponseID()
 	}
 	if responseID == "" {
 		if responseID = failedCall(e); responseID == "" {

@@ -165,8 +165,8 @@ func (s *Store) meetAfter(ctx context.Context, project int64, b *event.Batch) er
 			spans = append(spans, spanID(e))
 		}
 	}
-	for i := range b.Notes {
-		spans = append(spans, b.Notes[i].SpanID)
+	for i := range b.LogParts {
+		spans = append(spans, b.LogParts[i].SpanID)
 	}
 	for start := 0; start < len(spans); start += idsPerQuery {
 		cond, args := s.db.anyID("span_id", 2, spans[start:min(start+idsPerQuery, len(spans))])

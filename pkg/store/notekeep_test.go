@@ -29,11 +29,11 @@ func TestExpireNotes(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	say := func(id uuid.UUID, text string) event.Note {
-		return event.Note{Kind: event.NoteInput, SpanID: id, TraceID: span.TraceID, Nanos: 1, Content: json.RawMessage(`[{"role":"user","content":"` + text + `"}]`)}
+	say := func(id uuid.UUID, text string) event.LogPart {
+		return event.LogPart{Kind: event.LogInput, SpanID: id, TraceID: span.TraceID, Nanos: 1, Content: json.RawMessage(`[{"role":"user","content":"` + text + `"}]`)}
 	}
 	put(event.Batch{Events: []event.Event{span}})
-	put(event.Batch{Notes: []event.Note{say(span.ID, "early"), say(uuid.New(), "nobody's")}})
+	put(event.Batch{LogParts: []event.LogPart{say(span.ID, "early"), say(uuid.New(), "nobody's")}})
 	count := func() (n int) {
 		t.Helper()
 		if _, err := one(t.Context(), s.db, `SELECT count(*) FROM note`, nil, &n); err != nil {
@@ -52,7 +52,7 @@ func TestExpireNotes(t *testing.T) {
 			t.Errorf("after %s %d rows, %d waiting, want %d, %d", tt.after, n, s.notes.waiting.Load(), tt.rows, tt.waiting)
 		}
 	}
-	put(event.Batch{Notes: []event.Note{say(span.ID, "late")}})
+	put(event.Batch{LogParts: []event.LogPart{say(span.ID, "late")}})
 	e, err := s.Event(t.Context(), p.ID, span.ID)
 	if err != nil {
 		t.Fatal(err)

@@ -30,7 +30,7 @@ type noteRow struct {
 
 // noteRows makes rows of the notes of one request, in the order of their keys, so that all
 // lanes take locks in one order.
-func (s *Store) noteRows(project int64, notes []event.Note) []*noteRow {
+func (s *Store) noteRows(project int64, notes []event.LogPart) []*noteRow {
 	type key struct {
 		span     uuid.UUID
 		response string
@@ -71,7 +71,7 @@ func compareNoteRows(a, b *noteRow) int {
 
 // appendNote appends a note as it is stored: kind, times and place as uvarints, the length of
 // the content and the content.
-func appendNote(dst []byte, n *event.Note) []byte {
+func appendNote(dst []byte, n *event.LogPart) []byte {
 	dst = append(dst, byte(n.Kind))
 	for _, v := range [...]uint64{n.Nanos, n.Observed, uint64(n.Seq), uint64(len(n.Content))} {
 		dst = binary.AppendUvarint(dst, v)
@@ -80,7 +80,7 @@ func appendNote(dst []byte, n *event.Note) []byte {
 }
 
 // notesIn reads the notes of a row.
-func (s *Store) notesIn(r *noteRow) (list []event.Note, err error) {
+func (s *Store) notesIn(r *noteRow) (list []event.LogPart, err error) {
 	if len(r.z) == 0 {
 		return nil, nil
 	}
@@ -89,7 +89,7 @@ func (s *Store) notesIn(r *noteRow) (list []event.Note, err error) {
 		return nil, err
 	}
 	for len(raw) > 0 {
-		n := event.Note{Kind: event.NoteKind(raw[0]), SpanID: r.span, TraceID: r.trace, ResponseID: r.response}
+		n := event.LogPart{Kind: event.LogPartKind(raw[0]), SpanID: r.span, TraceID: r.trace, ResponseID: r.response}
 		raw = raw[1:]
 		var v [4]uint64
 		for i := range v {
@@ -110,7 +110,7 @@ func (s *Store) notesIn(r *noteRow) (list []event.Note, err error) {
 }
 
 // notesOf reads the rows.
-func (s *Store) notesOf(rows []*noteRow) (list []event.Note, err error) {
+func (s *Store) notesOf(rows []*noteRow) (list []event.LogPart, err error) {
 	for _, r := range rows {
 		some, err := s.notesIn(r)
 		if err != nil {

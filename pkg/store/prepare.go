@@ -142,12 +142,12 @@ func (s *Store) prepare(projectID int64, b event.Batch) (*put, error) {
 		g.heads = append(g.heads, h)
 		p.events++
 	}
-	p.notes = s.noteRows(projectID, b.Notes)
+	p.notes = s.noteRows(projectID, b.LogParts)
 	for _, r := range p.notes {
 		p.bytes += int64(len(r.z))
 	}
-	for i := range b.Notes { // a session that only a log record names
-		n := &b.Notes[i]
+	for i := range b.LogParts { // a session that only a log record names
+		n := &b.LogParts[i]
 		if k := (key{n.Session, n.TraceID}); n.Session != uuid.Nil && groups[k] == nil {
 			groups[k] = &group{project: projectID, session: k.session, trace: k.trace}
 			p.groups = append(p.groups, groups[k])

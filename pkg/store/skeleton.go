@@ -425,7 +425,7 @@ func (a *accounts) matchOne(list []int32) {
 		n := &k.nodes[i]
 		calls[at] = event.Call{ID: n.id, Scope: n.scope, End: n.end, Content: n.content(), Depth: func() int { return k.depth(i) }}
 	}
-	for at, of := range event.Twins(calls) {
+	for at, of := range event.DuplicatesOf(calls) {
 		if of != uuid.Nil {
 			a.twin[list[at]] = of
 			kept := k.find(of)

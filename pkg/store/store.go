@@ -273,7 +273,7 @@ func (s *Store) Ingesting() bool { return s.putting.Load() > 0 }
 // Unavailable says to try again, Limited that the project has stored all that it may. What
 // evaluation stores is not held to that, so that no answer is paid for twice.
 func (s *Store) Put(ctx context.Context, projectID int64, b event.Batch) error {
-	if len(b.Events) == 0 && len(b.Notes) == 0 {
+	if len(b.Events) == 0 && len(b.LogParts) == 0 {
 		return nil
 	}
 	if len(b.Events) == 0 || b.Events[0].Source != evaluation.Source { // what evaluation stores, it need not wait for
@@ -321,12 +321,12 @@ func firstSession(b *event.Batch) uuid.UUID {
 	if len(b.Events) > 0 {
 		return b.Events[0].SessionID
 	}
-	return b.Notes[0].TraceID
+	return b.LogParts[0].TraceID
 }
 
 func sizeOf(b *event.Batch) (n int64) {
-	for i := range b.Notes {
-		n += int64(len(b.Notes[i].Content)) + 64
+	for i := range b.LogParts {
+		n += int64(len(b.LogParts[i].Content)) + 64
 	}
 	for i := range b.Events {
 		e := &b.Events[i]

@@ -26,7 +26,7 @@ func (r *Runner) feed(ctx context.Context) (worked time.Duration, err error) {
 	if err != nil {
 		return 0, err
 	}
-	due, err := r.store.TakeLater(ctx, takeLater, r.Timeout)
+	due, err := r.store.ClaimDelayed(ctx, takeLater, r.Timeout)
 	if err != nil || len(arrived)+len(due) == 0 {
 		return 0, err
 	}
@@ -34,7 +34,7 @@ func (r *Runner) feed(ctx context.Context) (worked time.Duration, err error) {
 	if err != nil {
 		return 0, err
 	}
-	later := map[int64][]evaluation.Later{}
+	later := map[int64][]evaluation.Delayed{}
 	for _, l := range due {
 		later[l.Project] = append(later[l.Project], l)
 	}
@@ -68,8 +68,8 @@ func (r *Runner) waiting(ctx context.Context) (map[int64]int, error) {
 
 // feedProject asks for the evaluations of a project's next arrivals, and of what was put off, and
 // counts them.
-func (r *Runner) feedProject(ctx context.Context, id int64, due []evaluation.Later) (looked int, err error) {
-	f := &feeding{Runner: r, answer: evaluation.Admission{Project: id, Looked: due}}
+func (r *Runner) feedProject(ctx context.Context, id int64, due []evaluation.Delayed) (looked int, err error) {
+	f := &feeding{Runner: r, answer: evaluation.Enqueue{Project: id, Looked: due}}
 	p, err := r.store.ProjectByID(ctx, id)
 	if err != nil && fault.Of(err) != fault.NotFound {
 		return 0, err
@@ -81,7 +81,7 @@ func (r *Runner) feedProject(ctx context.Context, id int64, due []evaluation.Lat
 		}
 		f.rules = rules(list, p)
 	}
-	intakes, err := r.store.TakeArrivals(ctx, id, takeArrivals, r.Timeout)
+	intakes, err := r.store.ClaimOutbox(ctx, id, takeArrivals, r.Timeout)
 	if err != nil || len(intakes)+len(due) == 0 {
 		return 0, err
 	}
@@ -104,7 +104,7 @@ func (r *Runner) feedProject(ctx context.Context, id int64, due []evaluation.Lat
 	if err := errors.Join(f.look(ctx, fresh, false), f.look(ctx, waited, true)); err != nil {
 		return 0, err
 	}
-	n, err := r.store.AdmitEvaluations(ctx, f.answer)
+	n, err := r.store.EnqueueEvaluations(ctx, f.answer)
 	if n > 0 {
 		r.queue.stir()
 	}
@@ -115,7 +115,7 @@ func (r *Runner) feedProject(ctx context.Context, id int64, due []evaluation.Lat
 type feeding struct {
 	*Runner
 	rules  []rule
-	answer evaluation.Admission
+	answer evaluation.Enqueue
 }
 
 // arrival says whether an event that was stored or changed is to be looked at now. A session is
@@ -123,7 +123,7 @@ type feeding struct {
 func (f *feeding) arrival(a evaluation.Arrival) bool {
 	for i := range f.rules {
 		if f.rules[i].session {
-			f.answer.Later = append(f.answer.Later, evaluation.Later{EventID: a.SessionID, Due: f.Now().Add(f.SessionIdle).UnixMilli(), Extend: true})
+			f.answer.Delayed = append(f.answer.Delayed, evaluation.Delayed{EventID: a.SessionID, Due: f.Now().Add(f.SessionIdle).UnixMilli(), Extend: true})
 			break
 		}
 	}
@@ -146,7 +146,7 @@ func (f *feeding) look(ctx context.Context, ids []uuid.UUID, waited bool) error 
 			return err
 		}
 		if !waited && !e.IsSession() && !ended(&e) {
-			f.answer.Later = append(f.answer.Later, evaluation.Later{EventID: e.ID, Due: f.Now().Add(f.Unfinished).UnixMilli()})
+			f.answer.Delayed = append(f.answer.Delayed, evaluation.Delayed{EventID: e.ID, Due: f.Now().Add(f.Unfinished).UnixMilli()})
 			continue
 		}
 		f.request(&e)

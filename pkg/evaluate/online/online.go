@@ -32,12 +32,12 @@ type Store interface {
 	Ingesting() bool
 	// ArrivalProjects lists the projects that have arrivals to take.
 	ArrivalProjects(ctx context.Context) ([]int64, error)
-	// TakeArrivals takes a project's oldest arrivals, about limit events of them.
-	TakeArrivals(ctx context.Context, projectID int64, limit int, lease time.Duration) ([]evaluation.Intake, error)
-	// TakeLater takes at most limit of the events that were put off and are due.
-	TakeLater(ctx context.Context, limit int, lease time.Duration) ([]evaluation.Later, error)
-	// AdmitEvaluations asks for evaluations, and answers what was taken.
-	AdmitEvaluations(ctx context.Context, a evaluation.Admission) (n int64, err error)
+	// ClaimOutbox takes a project's oldest arrivals, about limit events of them.
+	ClaimOutbox(ctx context.Context, projectID int64, limit int, lease time.Duration) ([]evaluation.OutboxRow, error)
+	// ClaimDelayed takes at most limit of the events that were put off and are due.
+	ClaimDelayed(ctx context.Context, limit int, lease time.Duration) ([]evaluation.Delayed, error)
+	// EnqueueEvaluations asks for evaluations, and answers what was taken.
+	EnqueueEvaluations(ctx context.Context, a evaluation.Enqueue) (n int64, err error)
 
 	// StepBackfills has each backfill that runs ask for its next evaluations.
 	StepBackfills(ctx context.Context) (busy bool, err error)

@@ -701,7 +701,7 @@ func TestLater(t *testing.T) {
 	asked := 0
 	w.engine.answer = func(evaluate.Task) ([]evaluate.Result, error) {
 		if asked++; asked <= 5 {
-			return []evaluate.Result{{Temporary: true, Unasked: true, Loading: true, Later: time.Minute, Explanation: "being fetched"}}, nil
+			return []evaluate.Result{{Temporary: true, Skipped: true, Loading: true, Later: time.Minute, Explanation: "being fetched"}}, nil
 		}
 		return []evaluate.Result{{Success: true, Score: json.RawMessage("1")}}, nil
 	}
@@ -728,7 +728,7 @@ func TestTimeForFew(t *testing.T) {
 		"one at a time": func(task evaluate.Task) ([]evaluate.Result, error) {
 			results := make([]evaluate.Result, len(task.Events))
 			for i := range results {
-				results[i] = evaluate.Result{Temporary: true, Unasked: true}
+				results[i] = evaluate.Result{Temporary: true, Skipped: true}
 			}
 			results[0] = evaluate.Result{Success: true, Score: json.RawMessage("1")}
 			return results, nil

@@ -231,7 +231,7 @@ func (b *batch) evaluate(ctx, running context.Context) (worked time.Duration) {
 		for i, res := range results {
 			o := evaluation.Outcome{State: evaluation.Done, Score: res.Score, Explanation: res.Explanation, Failure: string(res.Failure), Passed: res.Passed, Cost: res.Cost, LatencyMS: share}
 			switch {
-			case res.Unasked:
+			case res.Skipped:
 				o = b.unasked(res.Explanation)
 				o.Due = b.Now().Add(res.Later).UnixMilli()
 			case res.Temporary:
@@ -250,7 +250,7 @@ func (b *batch) evaluate(ctx, running context.Context) (worked time.Duration) {
 
 // unasked is what becomes of a job that no engine has looked at: it is as if nobody had claimed it.
 func (b *batch) unasked(why string) evaluation.Outcome {
-	return evaluation.Outcome{State: evaluation.Waiting, Due: b.Now().UnixMilli(), Unasked: true, Explanation: why}
+	return evaluation.Outcome{State: evaluation.Waiting, Due: b.Now().UnixMilli(), Skipped: true, Explanation: why}
 }
 
 // again is what becomes of a job whose engine broke, or failed for a reason that may go away.

@@ -112,7 +112,7 @@ func (b *batch) run(ctx context.Context, events []json.RawMessage) ([]evaluate.R
 
 // unasked fills the results up to n with those of events that were not looked at.
 func (b *batch) unasked(results []evaluate.Result, n int) []evaluate.Result {
-	return fill(results, n-len(results), evaluate.Result{Failure: Timeout, Temporary: true, Unasked: true,
+	return fill(results, n-len(results), evaluate.Result{Failure: Timeout, Temporary: true, Skipped: true,
 		Explanation: "The evaluator was not run: those before it on other events took all the time there was."})
 }
 

@@ -95,7 +95,7 @@ func (f *fetcher) start(ctx context.Context, run func(func()), prepare func(cont
 func (f *fetcher) result() evaluate.Result {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	r := evaluate.Result{Failure: Loading, Temporary: true, Unasked: true, Loading: true, Later: fetchAgain}
+	r := evaluate.Result{Failure: Loading, Temporary: true, Skipped: true, Loading: true, Later: fetchAgain}
 	if f.done == nil && f.failure != nil {
 		r.Failure, r.Loading, r.Later = NotInstalled, false, max(f.next.Sub(f.now()), time.Second)
 		r.Explanation = notInstalled(fmt.Sprintf("The Python interpreter could not be fetched; the server's log says why, and it tries again in %s.", r.Later.Round(time.Second))).Error()

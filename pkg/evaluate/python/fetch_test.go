@@ -117,7 +117,7 @@ func TestFetchingIsToldAndShared(t *testing.T) {
 	for i := range 10 {
 		all.Go(func() {
 			got := one(t, e, i%2 == 0)
-			if got.Success || !got.Loading || got.Failure != Loading || !got.Unasked || !got.Temporary || got.Later == 0 || !strings.Contains(got.Explanation, "is being fetched") {
+			if got.Success || !got.Loading || got.Failure != Loading || !got.Skipped || !got.Temporary || got.Later == 0 || !strings.Contains(got.Explanation, "is being fetched") {
 				t.Errorf("%+v", got)
 			}
 		})
@@ -150,7 +150,7 @@ func TestFetchingFails(t *testing.T) {
 	for i, pause := range []time.Duration{30 * time.Second, time.Minute, 2 * time.Minute} {
 		for range 3 {
 			got := one(t, e, false)
-			if got.Success || got.Loading || got.Failure != NotInstalled || !got.Unasked || got.Later != pause || !strings.Contains(got.Explanation, "spangrove evaluators install") ||
+			if got.Success || got.Loading || got.Failure != NotInstalled || !got.Skipped || got.Later != pause || !strings.Contains(got.Explanation, "spangrove evaluators install") ||
 				strings.Contains(got.Explanation, r.URL) {
 				t.Errorf("attempt %d: %+v", i, got)
 			}

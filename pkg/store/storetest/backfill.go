@@ -85,7 +85,7 @@ func (e *env) steps(n int, seconds func(i int) float64) (list []event.Event) {
 func backfillLife(e *env) {
 	m := e.createMetric(metric.Definition{Name: "m", Type: metric.Human})
 	list := e.steps(1700, func(i int) float64 { return float64(i) })
-	e.admit(evaluation.Admission{Requests: []evaluation.Request{{MetricID: m, Version: 1, EventID: list[7].ID}}})
+	e.admit(evaluation.Enqueue{Requests: []evaluation.Request{{MetricID: m, Version: 1, EventID: list[7].ID}}})
 	id := e.backfill(evaluation.Backfill{MetricID: m, Total: 1700})
 	for range 5 {
 		_, err := e.s.StepBackfills(e.ctx)

@@ -70,7 +70,7 @@ func (e *env) onlineMetric(name string) string {
 // arrived takes all arrivals and gives the events.
 func (e *env) arrived() (ids []uuid.UUID, intakes []int64) {
 	e.Helper()
-	list, err := e.s.TakeArrivals(e.ctx, e.project, 100, time.Minute)
+	list, err := e.s.ClaimOutbox(e.ctx, e.project, 100, time.Minute)
 	e.ok(err)
 	for _, in := range list {
 		intakes = append(intakes, in.ID)
@@ -81,10 +81,10 @@ func (e *env) arrived() (ids []uuid.UUID, intakes []int64) {
 	return ids, intakes
 }
 
-func (e *env) admit(a evaluation.Admission) int64 {
+func (e *env) admit(a evaluation.Enqueue) int64 {
 	e.Helper()
 	a.Project = e.project
-	n, err := e.s.AdmitEvaluations(e.ctx, a)
+	n, err := e.s.EnqueueEvaluations(e.ctx, a)
 	e.ok(err)
 	return n
 }
@@ -124,7 +124,7 @@ func arrivalsNoted(e *env) {
 	e.put(a, b, own)
 	ids, intakes := e.arrived()
 	e.equal("arrived", []uuid.UUID{a.ID, b.ID}, ids)
-	e.admit(evaluation.Admission{Intakes: intakes})
+	e.admit(evaluation.Enqueue{Intakes: intakes})
 
 	e.put(a) // a repeat that changes nothing
 	ids, _ = e.arrived()
@@ -133,7 +133,7 @@ func arrivalsNoted(e *env) {
 	e.update(event.Update{EventID: session, Feedback: raw(`{"x":1}`)})
 	ids, intakes = e.arrived()
 	e.equal("after updates", []uuid.UUID{early.ID, session}, ids)
-	e.admit(evaluation.Admission{Intakes: intakes})
+	e.admit(evaluation.Enqueue{Intakes: intakes})
 
 	off := false
 	_, err := e.s.UpdateMetric(e.ctx, e.project, m, metric.Patch{EnabledInProd: &off})
@@ -158,7 +158,7 @@ func arrivalsTaken(e *env) {
 	c.move(time.Minute)
 	again, _ = e.arrived()
 	e.equal("after the lease", first, again)
-	e.admit(evaluation.Admission{Intakes: intakes})
+	e.admit(evaluation.Enqueue{Intakes: intakes})
 	c.move(time.Hour)
 	again, _ = e.arrived()
 	e.equal("answered", 0, len(again))
@@ -170,21 +170,21 @@ func admittedOnce(e *env) {
 	a := step("s", "a", 0)
 	e.put(a)
 	r := evaluation.Request{MetricID: m, Version: 1, EventID: a.ID}
-	e.equal("first", int64(1), e.admit(evaluation.Admission{Requests: []evaluation.Request{r, r}}))
-	e.equal("again", int64(0), e.admit(evaluation.Admission{Requests: []evaluation.Request{r}}))
+	e.equal("first", int64(1), e.admit(evaluation.Enqueue{Requests: []evaluation.Request{r, r}}))
+	e.equal("again", int64(0), e.admit(evaluation.Enqueue{Requests: []evaluation.Request{r}}))
 	r.Version = 2
-	e.equal("another version", int64(1), e.admit(evaluation.Admission{Requests: []evaluation.Request{r}}))
+	e.equal("another version", int64(1), e.admit(evaluation.Enqueue{Requests: []evaluation.Request{r}}))
 }
 
 func putOff(e *env) {
 	c := e.clocked()
 	session, step := id("s"), id("a")
 	at := func(d time.Duration) int64 { return c.Now().Add(d).UnixMilli() }
-	e.admit(evaluation.Admission{Later: []evaluation.Later{{EventID: step, Due: at(time.Minute)}, {EventID: session, Due: at(time.Minute), Extend: true}}})
+	e.admit(evaluation.Enqueue{Delayed: []evaluation.Delayed{{EventID: step, Due: at(time.Minute)}, {EventID: session, Due: at(time.Minute), Extend: true}}})
 	c.move(30 * time.Second)
-	e.admit(evaluation.Admission{Later: []evaluation.Later{{EventID: step, Due: at(time.Minute)}, {EventID: session, Due: at(time.Minute), Extend: true}}})
-	take := func() (ids []uuid.UUID, list []evaluation.Later) {
-		list, err := e.s.TakeLater(e.ctx, 10, time.Minute)
+	e.admit(evaluation.Enqueue{Delayed: []evaluation.Delayed{{EventID: step, Due: at(time.Minute)}, {EventID: session, Due: at(time.Minute), Extend: true}}})
+	take := func() (ids []uuid.UUID, list []evaluation.Delayed) {
+		list, err := e.s.ClaimDelayed(e.ctx, 10, time.Minute)
 		e.ok(err)
 		for _, l := range list {
 			ids = append(ids, l.EventID)
@@ -196,13 +196,13 @@ func putOff(e *env) {
 	c.move(30 * time.Second)
 	ids, list := take()
 	e.equal("the first word holds", []uuid.UUID{step}, ids)
-	e.admit(evaluation.Admission{Looked: list})
+	e.admit(evaluation.Enqueue{Looked: list})
 	c.move(30 * time.Second)
 	ids, list = take()
 	e.equal("extended", []uuid.UUID{session}, ids)
 	// It goes on while somebody looks.
-	e.admit(evaluation.Admission{Later: []evaluation.Later{{EventID: session, Due: at(2 * time.Minute), Extend: true}}})
-	e.admit(evaluation.Admission{Looked: list})
+	e.admit(evaluation.Enqueue{Delayed: []evaluation.Delayed{{EventID: session, Due: at(2 * time.Minute), Extend: true}}})
+	e.admit(evaluation.Enqueue{Looked: list})
 	c.move(2 * time.Minute)
 	ids, _ = take()
 	e.equal("put off while somebody looked", []uuid.UUID{session}, ids)
@@ -213,7 +213,7 @@ func oneAfterAnother(e *env) {
 	part, whole := e.onlineMetric("part"), e.onlineMetric("whole")
 	a, b := step("s", "a", 0), step("s", "b", 0)
 	e.put(a, b)
-	e.admit(evaluation.Admission{Requests: []evaluation.Request{{MetricID: whole, Version: 1, EventID: a.ID}, {MetricID: whole, Version: 1, EventID: b.ID},
+	e.admit(evaluation.Enqueue{Requests: []evaluation.Request{{MetricID: whole, Version: 1, EventID: a.ID}, {MetricID: whole, Version: 1, EventID: b.ID},
 		{MetricID: part, Version: 1, EventID: a.ID}}})
 	group := func(metric string) evaluation.Group {
 		return evaluation.Group{Project: e.project, MetricID: metric, Version: 1}
@@ -273,7 +273,7 @@ func evaluationLife(e *env) {
 	for _, x := range []event.Event{good, bad, none, broken} {
 		requests = append(requests, evaluation.Request{MetricID: m, Version: 1, EventID: x.ID})
 	}
-	e.admit(evaluation.Admission{Requests: requests, Intakes: intakes})
+	e.admit(evaluation.Enqueue{Requests: requests, Intakes: intakes})
 	groups, err := e.s.EvaluationQueue(e.ctx)
 	e.ok(err)
 	e.equal("queue", []evaluation.Group{{Project: e.project, MetricID: m, Version: 1, Waiting: 4, Due: 4}}, groups)
@@ -335,7 +335,7 @@ func scoresStay(e *env) {
 	a.Metrics = raw(`{"own":1,"m_explanation":"of nothing"}`)
 	a.Feedback = raw(`{"ground_truth":"four"}`)
 	e.put(a)
-	e.admit(evaluation.Admission{Requests: []evaluation.Request{{MetricID: m, Version: 1, EventID: a.ID}}})
+	e.admit(evaluation.Enqueue{Requests: []evaluation.Request{{MetricID: m, Version: 1, EventID: a.ID}}})
 	telemetry := func(to uuid.UUID, metrics, feedback string) {
 		e.Helper()
 		u := event.Update{EventID: to, Telemetry: true, Metrics: raw(metrics), Outputs: raw(`{"x":1}`)}
@@ -430,7 +430,7 @@ func scoredThenStarted(e *env) {
 	e.clocked()
 	m := e.onlineMetric("m")
 	e.put(step("s", "a", 0))
-	e.admit(evaluation.Admission{Requests: []evaluation.Request{{MetricID: m, Version: 1, EventID: id("s")}}})
+	e.admit(evaluation.Enqueue{Requests: []evaluation.Request{{MetricID: m, Version: 1, EventID: id("s")}}})
 	e.ok(e.s.FinishEvaluations(e.ctx, e.project, "m", []evaluation.Outcome{{Job: e.claimJobs(1)[0], State: evaluation.Done, Score: raw(`0.5`)}}))
 	e.update(event.Update{EventID: id("s"), Feedback: raw(`{"ground_truth":"four"}`)})
 	s := start("s", "late", 0, 0)
@@ -447,7 +447,7 @@ func lateFinish(e *env) {
 	m := e.onlineMetric("m")
 	a := step("s", "a", 0)
 	e.put(a)
-	e.admit(evaluation.Admission{Requests: []evaluation.Request{{MetricID: m, Version: 1, EventID: a.ID}}})
+	e.admit(evaluation.Enqueue{Requests: []evaluation.Request{{MetricID: m, Version: 1, EventID: a.ID}}})
 	first := e.claimJobs(1)
 	c.move(time.Minute)
 	second := e.claimJobs(1)
@@ -468,9 +468,9 @@ func outdatedFinish(e *env) {
 	m := e.onlineMetric("m")
 	a, b := step("s", "a", 0), step("s", "b", 1)
 	e.put(a, b)
-	e.admit(evaluation.Admission{Requests: []evaluation.Request{{MetricID: m, Version: 1, EventID: a.ID}, {MetricID: m, Version: 1, EventID: b.ID}}})
+	e.admit(evaluation.Enqueue{Requests: []evaluation.Request{{MetricID: m, Version: 1, EventID: a.ID}, {MetricID: m, Version: 1, EventID: b.ID}}})
 	c.move(time.Second)
-	e.admit(evaluation.Admission{Requests: []evaluation.Request{{MetricID: m, Version: 2, EventID: a.ID}}})
+	e.admit(evaluation.Enqueue{Requests: []evaluation.Request{{MetricID: m, Version: 2, EventID: a.ID}}})
 	claim := func(version int64) []evaluation.Job {
 		jobs, err := e.s.ClaimEvaluations(e.ctx, evaluation.Group{Project: e.project, MetricID: m, Version: version}, 10, time.Minute, nil)
 		e.ok(err)
@@ -497,7 +497,7 @@ func evaluatedEventDeleted(e *env) {
 	session := id("s")
 	a, b := step("s", "a", 0), step("s", "b", 0)
 	e.put(a, b)
-	e.admit(evaluation.Admission{Requests: []evaluation.Request{{MetricID: m, Version: 1, EventID: a.ID}, {MetricID: m, Version: 1, EventID: b.ID}}})
+	e.admit(evaluation.Enqueue{Requests: []evaluation.Request{{MetricID: m, Version: 1, EventID: a.ID}, {MetricID: m, Version: 1, EventID: b.ID}}})
 	jobs := e.claimJobs(10)
 	e.ok(e.s.DeleteEvent(e.ctx, e.project, a.ID))
 	e.equal("left", 1, len(e.evaluations(evaluation.Query{})))
@@ -524,7 +524,7 @@ func evaluationLists(e *env) {
 		}
 		requests = append(requests, evaluation.Request{MetricID: metric, Version: 1, EventID: a.ID})
 	}
-	e.admit(evaluation.Admission{Requests: requests})
+	e.admit(evaluation.Enqueue{Requests: requests})
 	all := e.evaluations(evaluation.Query{Limit: 1000})
 	e.equal("all", 120, len(all))
 	_, more, err := e.s.FindEvaluations(e.ctx, e.project, evaluation.Query{Limit: 120})
@@ -597,7 +597,7 @@ func twoServers(e *env) {
 		requests = append(requests, evaluation.Request{MetricID: m, Version: 1, EventID: a.ID})
 	}
 	e.put(list...)
-	e.admit(evaluation.Admission{Requests: requests})
+	e.admit(evaluation.Enqueue{Requests: requests})
 	servers := []*store.Store{e.s}
 	if e.place.Shared() {
 		servers = append(servers, e.place.Open(e.T, store.Options{}))

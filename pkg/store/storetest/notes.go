@@ -35,17 +35,17 @@ func ofTrace(trace string, e event.Event) event.Event {
 }
 
 // note is a note about an event, at seconds after noon.
-func note(name, trace string, seconds float64, kind event.NoteKind, content string) event.Note {
-	return event.Note{Kind: kind, SpanID: id(name), TraceID: id(trace), Nanos: uint64((noon + 1000*seconds) * 1e6), Content: raw(content)}
+func note(name, trace string, seconds float64, kind event.LogPartKind, content string) event.LogPart {
+	return event.LogPart{Kind: kind, SpanID: id(name), TraceID: id(trace), Nanos: uint64((noon + 1000*seconds) * 1e6), Content: raw(content)}
 }
 
 // talk are the notes of a model call: two messages, an answer and a log.
-func talk(name, trace string) []event.Note {
-	return []event.Note{
-		note(name, trace, 1, event.NoteInput, `[{"role":"system","content":"Be terse."}]`),
-		note(name, trace, 1.5, event.NoteInput, fmt.Sprintf(`[{"role":"user","content":"What of %s?"}]`, name)),
-		note(name, trace, 2, event.NoteOutput, `{"index":0,"messages":[{"role":"assistant","content":"Fine.","finish_reason":"stop"}]}`),
-		note(name, trace, 3, event.NoteLog, `{"name":"gen_ai.unheard","time":1767355203000,"body":{"n":1}}`),
+func talk(name, trace string) []event.LogPart {
+	return []event.LogPart{
+		note(name, trace, 1, event.LogInput, `[{"role":"system","content":"Be terse."}]`),
+		note(name, trace, 1.5, event.LogInput, fmt.Sprintf(`[{"role":"user","content":"What of %s?"}]`, name)),
+		note(name, trace, 2, event.LogOutput, `{"index":0,"messages":[{"role":"assistant","content":"Fine.","finish_reason":"stop"}]}`),
+		note(name, trace, 3, event.LogRecord, `{"name":"gen_ai.unheard","time":1767355203000,"body":{"n":1}}`),
 	}
 }
 
@@ -65,9 +65,9 @@ func (e *env) putBatch(b event.Batch) {
 	e.ok(e.s.Put(e.ctx, e.project, b))
 }
 
-func (e *env) putNotes(notes ...event.Note) {
+func (e *env) putNotes(notes ...event.LogPart) {
 	e.Helper()
-	e.putBatch(event.Batch{Notes: notes})
+	e.putBatch(event.Batch{LogParts: notes})
 }
 
 func notesAnyOrder(e *env) {
@@ -85,10 +85,10 @@ func notesAnyOrder(e *env) {
 			for _, n := range talk(spans[i].Name, session) {
 				n.SpanID = spans[i].ID
 				switch {
-				case r.IntN(3) > 0 && len(parts) > 0 && len(parts[len(parts)-1].Notes) > 0:
-					parts[len(parts)-1].Notes = append(parts[len(parts)-1].Notes, n)
+				case r.IntN(3) > 0 && len(parts) > 0 && len(parts[len(parts)-1].LogParts) > 0:
+					parts[len(parts)-1].LogParts = append(parts[len(parts)-1].LogParts, n)
 				default:
-					parts = append(parts, event.Batch{Notes: []event.Note{n}})
+					parts = append(parts, event.Batch{LogParts: []event.LogPart{n}})
 				}
 			}
 		}
@@ -100,7 +100,7 @@ func notesAnyOrder(e *env) {
 		case 2: // all at once
 			var all event.Batch
 			for _, p := range parts {
-				all.Events, all.Notes = append(all.Events, p.Events...), append(all.Notes, p.Notes...)
+				all.Events, all.LogParts = append(all.Events, p.Events...), append(all.LogParts, p.LogParts...)
 			}
 			parts = []event.Batch{all}
 		default:
@@ -257,9 +257,9 @@ func notesEvaluation(e *env) {
 		judge := ofTrace(trace, step(session, "judge "+session, 2))
 		model := ofTrace(trace, call(session, "model "+session, 1, 1, 1, 1))
 		model.Metadata = raw(`{"response_id":"r-1"}`)
-		verdict := note("judge "+session, trace, 3, event.NoteEvaluation, `{"name":"tone","value":0.5,"response_id":"r-1"}`)
+		verdict := note("judge "+session, trace, 3, event.LogEvaluation, `{"name":"tone","value":0.5,"response_id":"r-1"}`)
 		verdict.ResponseID = "r-1"
-		other := note("judge "+session, trace, 3, event.NoteEvaluation, `{"name":"tone","label":"bad","response_id":"r-2"}`)
+		other := note("judge "+session, trace, 3, event.LogEvaluation, `{"name":"tone","label":"bad","response_id":"r-2"}`)
 		other.ResponseID = "r-2"
 		for _, what := range order {
 			switch what {
@@ -291,16 +291,16 @@ func notesLateAnswer(e *env) {
 			inner := ofTrace(trace, below("outer "+session, call(session, "inner "+session, 2, 1, 1, 1)))
 			open := inner
 			inner.Metadata = raw(`{"response_id":"r-1"}`)
-			var told []event.Note
+			var told []event.LogPart
 			switch how {
 			case "note":
-				inner.Metadata, told = nil, []event.Note{note("inner "+session, trace, 3, event.NoteFields, `{"metadata":{"response_id":"r-1"}}`)}
+				inner.Metadata, told = nil, []event.LogPart{note("inner "+session, trace, 3, event.LogFields, `{"metadata":{"response_id":"r-1"}}`)}
 			case "end":
 				open.Unfinished = true
 			case "large":
 				inner.Metadata = text(`{"large":"%s","response_id":"r-1"}`, prose(20000, 1))
 			}
-			verdict := note("judge "+session, trace, 6, event.NoteEvaluation, `{"name":"tone","value":0.5}`)
+			verdict := note("judge "+session, trace, 6, event.LogEvaluation, `{"name":"tone","value":0.5}`)
 			verdict.ResponseID = "r-1"
 			for _, what := range order {
 				switch what {
@@ -369,7 +369,7 @@ func notesConcurrent(e *env) {
 		notes := talk(name, "t")
 		for _, b := range []event.Batch{
 			{Events: []event.Event{ofTrace("t", call(fmt.Sprint("s", i%5), name, 0, 1, 1, 1))}},
-			{Notes: notes[:2]}, {Notes: notes[1:]},
+			{LogParts: notes[:2]}, {LogParts: notes[1:]},
 		} {
 			b.Events = slices.Clone(b.Events)
 			for k := range b.Events {
@@ -391,7 +391,7 @@ func notesConcurrent(e *env) {
 func notesProject(e *env) {
 	other, err := e.s.EnsureProject(e.ctx, "other")
 	e.ok(err)
-	e.ok(e.s.Put(e.ctx, other.ID, event.Batch{Notes: talk("a", "t")}))
+	e.ok(e.s.Put(e.ctx, other.ID, event.Batch{LogParts: talk("a", "t")}))
 	e.put(ofTrace("t", call("s", "a", 0, 1, 1, 1)))
 	e.equal("inputs", "", string(e.event(id("a")).Inputs))
 	if _, err := e.s.Event(e.ctx, other.ID, id("a")); err == nil {

@@ -463,10 +463,10 @@ func leftAndNamed(e *env) {
 		e.put(goes)
 		e.put(in(traces[1], told("openai", "r", step("", "inner", 3))))
 		e.put(in(traces[2], told("langchain", "r", step("", "outer", 4))))
-		joins := func(trace uuid.UUID) event.Note {
-			return event.Note{Kind: event.NoteLog, TraceID: trace, SpanID: id("nobody"), Session: id("s"), Nanos: 1, Content: raw(`{}`)}
+		joins := func(trace uuid.UUID) event.LogPart {
+			return event.LogPart{Kind: event.LogRecord, TraceID: trace, SpanID: id("nobody"), Session: id("s"), Nanos: 1, Content: raw(`{}`)}
 		}
-		e.putBatch(event.Batch{Events: []event.Event{in(traces[0], step("key", "root", 1))}, Notes: []event.Note{joins(traces[1]), joins(traces[2])}})
+		e.putBatch(event.Batch{Events: []event.Event{in(traces[0], step("key", "root", 1))}, LogParts: []event.LogPart{joins(traces[1]), joins(traces[2])}})
 		e.wantNames("key", "key", "root", "root", "goes")
 		e.equal("events", 3, len(e.session(id("s"))))
 		e.equal("duplicate", "inner", e.duplicateOf("outer"))

@@ -9,33 +9,33 @@ import (
 	"github.com/google/uuid"
 )
 
-// NoteKind says what a note adds to its event. The numbers are stored: never renumber.
-type NoteKind uint8
+// LogPartKind says what a note adds to its event. The numbers are stored: never renumber.
+type LogPartKind uint8
 
 // The kinds of notes, and the JSON of their contents.
 const (
-	// NoteInput: [{role, content, …}], messages of the conversation so far.
-	NoteInput NoteKind = 1 + iota
-	// NoteOutput: {index, messages: [{role, content, tool_calls, finish_reason, …}]}, one of
+	// LogInput: [{role, content, …}], messages of the conversation so far.
+	LogInput LogPartKind = 1 + iota
+	// LogOutput: {index, messages: [{role, content, tool_calls, finish_reason, …}]}, one of
 	// the answers.
-	NoteOutput
-	// NoteFields: {name, config: {}, inputs: {}, outputs, metadata: {}, metrics: {},
+	LogOutput
+	// LogFields: {name, config: {}, inputs: {}, outputs, metadata: {}, metrics: {},
 	// feedback: {}, user_properties: {}, attributes: {}}, fields ready to be filled in; what
 	// is under attributes belongs to none.
-	NoteFields
-	// NoteEvaluation: {name, value, label, explanation, …}, the result of an evaluation.
-	NoteEvaluation
-	// NoteException: {type, message, stacktrace, …}.
-	NoteException
-	// NoteLog: {name, time, …}, a record that is kept as it is.
-	NoteLog
+	LogFields
+	// LogEvaluation: {name, value, label, explanation, …}, the result of an evaluation.
+	LogEvaluation
+	// LogException: {type, message, stacktrace, …}.
+	LogException
+	// LogRecord: {name, time, …}, a record that is kept as it is.
+	LogRecord
 )
 
-// Note is what one log record says of the event of a span. Notes come before or after their
+// LogPart is what one log record says of the event of a span. Notes come before or after their
 // event, in any order and more than once; what the event becomes depends only on the set of
 // them. See Annotate.
-type Note struct {
-	Kind NoteKind
+type LogPart struct {
+	Kind LogPartKind
 	// SpanID is the event id that follows from the trace and span id of the record; the event
 	// itself may have got another one from its sender.
 	SpanID  uuid.UUID
@@ -52,32 +52,32 @@ type Note struct {
 	Content         json.RawMessage
 }
 
-// MaxNotes is how many notes of one event are composed, in order of time; what an event holds
+// MaxLogParts is how many notes of one event are composed, in order of time; what an event holds
 // must stay readable.
-const MaxNotes = 10_000
+const MaxLogParts = 10_000
 
 // ordered gives the notes without repeats, in their order. Notes of one time are ordered by
 // when they were noticed, by their place in the request, by kind and by content, so that the
 // order of arrival says nothing.
-func ordered(notes []Note) []Note {
+func ordered(notes []LogPart) []LogPart {
 	list := slices.Clone(notes)
-	slices.SortFunc(list, func(a, b Note) int {
+	slices.SortFunc(list, func(a, b LogPart) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Nanos, b.Nanos), cmp.Compare(a.Observed, b.Observed),
 			bytes.Compare(a.Content, b.Content), cmp.Compare(b.Seq, a.Seq))
 	})
-	list = slices.CompactFunc(list, func(a, b Note) bool {
+	list = slices.CompactFunc(list, func(a, b LogPart) bool {
 		return a.Kind == b.Kind && a.Nanos == b.Nanos && a.Observed == b.Observed && bytes.Equal(a.Content, b.Content)
 	})
-	slices.SortStableFunc(list, func(a, b Note) int {
+	slices.SortStableFunc(list, func(a, b LogPart) int {
 		return cmp.Or(cmp.Compare(a.Nanos, b.Nanos), cmp.Compare(a.Observed, b.Observed), cmp.Compare(a.Seq, b.Seq),
 			cmp.Compare(roleRank(&a), roleRank(&b)))
 	})
-	return list[:min(len(list), MaxNotes)]
+	return list[:min(len(list), MaxLogParts)]
 }
 
 // roleRank orders messages of one instant as conversations go.
-func roleRank(n *Note) int {
-	if n.Kind != NoteInput {
+func roleRank(n *LogPart) int {
+	if n.Kind != LogInput {
 		return len(roleOrder)
 	}
 	for i, role := range roleOrder {

@@ -8,7 +8,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
-// Annotate brings e from the notes it was made of before to those it has now, and says whether
+// MergeLogs brings e from the notes it was made of before to those it has now, and says whether
 // anything changed. Notes fill only what e leaves empty, and append to the lists of metadata
 // (evaluations, exceptions, logs). Which fields came from notes stands in metadata.from_logs:
 // they are taken out and composed anew each time, so that neither order nor batching of the
@@ -16,7 +16,7 @@ import (
 //
 // Where some of the notes that e was made of are no longer known, its fields stay as they are
 // and the notes of now fill only what is still empty.
-func (e *Event) Annotate(before, now []Note) bool {
+func (e *Event) MergeLogs(before, now []LogPart) bool {
 	old := *e
 	correction := e.corrections()
 	e.Restore()
@@ -42,13 +42,13 @@ func (e *Event) Annotate(before, now []Note) bool {
 	return !sameText(&old, e)
 }
 
-// Annotated says that some of e's fields came from notes.
-func (e *Event) Annotated() bool { return rawjson.Get(e.ColdMetadata, keyFromLogs) != nil }
+// HasLogs says that some of e's fields came from notes.
+func (e *Event) HasLogs() bool { return rawjson.Get(e.ColdMetadata, keyFromLogs) != nil }
 
-// Unannotated takes out of e what came from the given notes, all that it was made of, so that
+// WithoutLogs takes out of e what came from the given notes, all that it was made of, so that
 // it is as its span told; Annotate(nil, notes) brings it back. It does nothing, and says so,
 // if e was made of more notes than these.
-func (e *Event) Unannotated(notes []Note) bool {
+func (e *Event) WithoutLogs(notes []LogPart) bool {
 	from := parseFromLogs(e)
 	if from.count > len(ordered(notes)) {
 		return false
@@ -193,7 +193,7 @@ func (e *Event) strip(f *fromLogs) {
 
 // owned takes the fields that an update sets off the list of those that came from notes.
 func (e *Event) owned(u *Update) {
-	if !e.Annotated() {
+	if !e.HasLogs() {
 		return
 	}
 	f := parseFromLogs(e)

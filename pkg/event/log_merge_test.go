@@ -11,8 +11,8 @@ import (
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
-func noteOf(ms uint64, kind NoteKind, content string) Note {
-	return Note{Kind: kind, Nanos: ms * 1e6, Content: json.RawMessage(content)}
+func noteOf(ms uint64, kind LogPartKind, content string) LogPart {
+	return LogPart{Kind: kind, Nanos: ms * 1e6, Content: json.RawMessage(content)}
 }
 
 // shown is what notes can change of an event.
@@ -31,14 +31,14 @@ func TestAnnotate(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		event Event
-		notes []Note
+		notes []LogPart
 		want  string
 	}{
 		{"messages in order of time, and the answer beside what the span says",
 			Event{Type: TypeModel, Outputs: json.RawMessage(`{"finish_reason":"stop"}`)},
-			[]Note{
-				noteOf(3, NoteOutput, `{"index":0,"messages":[{"role":"assistant","content":"A","finish_reason":"length"}]}`),
-				noteOf(2, NoteInput, `[{"role":"user","content":"Q"}]`), noteOf(1, NoteInput, `[{"role":"system","content":"S"}]`),
+			[]LogPart{
+				noteOf(3, LogOutput, `{"index":0,"messages":[{"role":"assistant","content":"A","finish_reason":"length"}]}`),
+				noteOf(2, LogInput, `[{"role":"user","content":"Q"}]`), noteOf(1, LogInput, `[{"role":"system","content":"S"}]`),
 			},
 			`inputs {"chat_history":[{"role":"system","content":"S"},{"role":"user","content":"Q"}]}
 outputs {"finish_reason":"stop","role":"assistant","content":"A"}
@@ -49,7 +49,7 @@ metrics
 error -`},
 		{"messages at one instant go as conversations go",
 			Event{Type: TypeModel},
-			[]Note{noteOf(1, NoteInput, `[{"role":"tool","content":"3"}]`), noteOf(1, NoteInput, `[{"role":"user","content":"2"}]`), noteOf(1, NoteInput, `[{"role":"system","content":"1"}]`)},
+			[]LogPart{noteOf(1, LogInput, `[{"role":"tool","content":"3"}]`), noteOf(1, LogInput, `[{"role":"user","content":"2"}]`), noteOf(1, LogInput, `[{"role":"system","content":"1"}]`)},
 			`inputs {"chat_history":[{"role":"system","content":"1"},{"role":"user","content":"2"},{"role":"tool","content":"3"}]}
 outputs 
 config 
@@ -59,9 +59,9 @@ metrics
 error -`},
 		{"what the span says itself is neither replaced nor repeated, and what differs is kept",
 			Event{Type: TypeModel, Inputs: json.RawMessage(`{"chat_history":[{"role":"user","content":"Q"}]}`), Outputs: json.RawMessage(`{"content":"A"}`)},
-			[]Note{
-				noteOf(1, NoteInput, `[{"role":"user","content":"Q"}]`), noteOf(2, NoteInput, `[{"role":"user","content":"other"}]`),
-				noteOf(3, NoteOutput, `{"index":0,"messages":[{"role":"assistant","content":"A"}]}`), noteOf(4, NoteOutput, `{"index":0,"messages":[{"role":"assistant","content":"B"}]}`),
+			[]LogPart{
+				noteOf(1, LogInput, `[{"role":"user","content":"Q"}]`), noteOf(2, LogInput, `[{"role":"user","content":"other"}]`),
+				noteOf(3, LogOutput, `{"index":0,"messages":[{"role":"assistant","content":"A"}]}`), noteOf(4, LogOutput, `{"index":0,"messages":[{"role":"assistant","content":"B"}]}`),
 			},
 			`inputs {"chat_history":[{"role":"user","content":"Q"}]}
 outputs {"content":"A"}
@@ -72,9 +72,9 @@ metrics
 error -`},
 		{"several answers are choices, in the order of their index",
 			Event{Type: TypeModel},
-			[]Note{
-				noteOf(1, NoteOutput, `{"index":1,"messages":[{"role":"assistant","content":"second"}]}`),
-				noteOf(2, NoteOutput, `{"index":0,"messages":[{"role":"assistant","content":"first"}]}`),
+			[]LogPart{
+				noteOf(1, LogOutput, `{"index":1,"messages":[{"role":"assistant","content":"second"}]}`),
+				noteOf(2, LogOutput, `{"index":0,"messages":[{"role":"assistant","content":"first"}]}`),
 			},
 			`inputs 
 outputs {"role":"assistant","content":"first","choices":[{"role":"assistant","content":"second"}]}
@@ -85,9 +85,9 @@ metrics
 error -`},
 		{"fields, of which the first wins, and what belongs to none",
 			Event{Type: TypeModel, Config: json.RawMessage(`{"model":"m"}`), Metadata: json.RawMessage(`{"prompt_tokens":1}`)},
-			[]Note{
-				noteOf(1, NoteFields, `{"name":"details","config":{"model":"m","seed":1},"metadata":{"prompt_tokens":2,"system":"x"},"attributes":{"a":1}}`),
-				noteOf(2, NoteFields, `{"name":"details","config":{"seed":2}}`),
+			[]LogPart{
+				noteOf(1, LogFields, `{"name":"details","config":{"model":"m","seed":1},"metadata":{"prompt_tokens":2,"system":"x"},"attributes":{"a":1}}`),
+				noteOf(2, LogFields, `{"name":"details","config":{"seed":2}}`),
 			},
 			`inputs 
 outputs 
@@ -98,9 +98,9 @@ metrics
 error -`},
 		{"evaluations, exceptions and logs follow those of the span",
 			Event{Type: TypeTool, Error: &failed, ColdMetadata: json.RawMessage(`{"evaluations":[{"name":"a"}]}`)},
-			[]Note{
-				noteOf(1, NoteEvaluation, `{"name":"tone","value":0.50}`), noteOf(2, NoteEvaluation, `{"name":"tone","value":0.75}`), noteOf(2, NoteEvaluation, `{"name":"kind","label":"good"}`),
-				noteOf(3, NoteException, `{"type":"E","message":"broken"}`), noteOf(4, NoteLog, `{"name":"x"}`),
+			[]LogPart{
+				noteOf(1, LogEvaluation, `{"name":"tone","value":0.50}`), noteOf(2, LogEvaluation, `{"name":"tone","value":0.75}`), noteOf(2, LogEvaluation, `{"name":"kind","label":"good"}`),
+				noteOf(3, LogException, `{"type":"E","message":"broken"}`), noteOf(4, LogRecord, `{"name":"x"}`),
 			},
 			`inputs 
 outputs 
@@ -111,7 +111,7 @@ metrics {"tone":0.50,"kind":"good"}
 error broken`},
 		{"a tool's arguments and result",
 			Event{Type: TypeTool},
-			[]Note{noteOf(1, NoteInput, `[{"role":"tool","content":"{\"city\":\"Lisbon\"}"}]`), noteOf(2, NoteOutput, `{"messages":[{"role":"assistant","content":"{\"celsius\":21}"}]}`)},
+			[]LogPart{noteOf(1, LogInput, `[{"role":"tool","content":"{\"city\":\"Lisbon\"}"}]`), noteOf(2, LogOutput, `{"messages":[{"role":"assistant","content":"{\"celsius\":21}"}]}`)},
 			`inputs {"city":"Lisbon"}
 outputs {"result":{"celsius":21}}
 config 
@@ -123,21 +123,21 @@ error -`},
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			once := tt.event
-			if !once.Annotate(nil, tt.notes) {
+			if !once.MergeLogs(nil, tt.notes) {
 				t.Error("nothing changed")
 			}
 			if d := cmp.Diff(tt.want, shown(&once)); d != "" {
 				t.Errorf("(-want +got):\n%s", d)
 			}
-			if once.Annotate(tt.notes, append(tt.notes, tt.notes[0])) {
+			if once.MergeLogs(tt.notes, append(tt.notes, tt.notes[0])) {
 				t.Error("a note sent again changed the event")
 			}
 			for round := range 20 {
 				r := rand.New(rand.NewPCG(1, uint64(round)))
 				e := tt.event
-				var known []Note
+				var known []LogPart
 				for _, i := range r.Perm(len(tt.notes)) {
-					e.Annotate(known, append(known[:len(known):len(known)], tt.notes[i]))
+					e.MergeLogs(known, append(known[:len(known):len(known)], tt.notes[i]))
 					known = append(known, tt.notes[i])
 				}
 				if d := cmp.Diff(tt.want, shown(&e)); d != "" {
@@ -145,7 +145,7 @@ error -`},
 				}
 			}
 			back := once
-			if !back.Unannotated(tt.notes) {
+			if !back.WithoutLogs(tt.notes) {
 				t.Error("cannot be taken back")
 			}
 			if d := cmp.Diff(shown(&tt.event), shown(&back)); d != "" {
@@ -159,12 +159,12 @@ error -`},
 // what is empty, and repeat nothing.
 func TestAnnotateLate(t *testing.T) {
 	t.Parallel()
-	first := []Note{noteOf(1, NoteInput, `[{"role":"user","content":"Q"}]`), noteOf(2, NoteLog, `{"name":"x"}`)}
+	first := []LogPart{noteOf(1, LogInput, `[{"role":"user","content":"Q"}]`), noteOf(2, LogRecord, `{"name":"x"}`)}
 	e := Event{Type: TypeModel}
-	e.Annotate(nil, first)
-	late := []Note{noteOf(5, NoteInput, `[{"role":"user","content":"late"}]`), noteOf(2, NoteLog, `{"name":"x"}`),
-		noteOf(6, NoteOutput, `{"messages":[{"role":"assistant","content":"A"}]}`)}
-	e.Annotate(nil, late)
+	e.MergeLogs(nil, first)
+	late := []LogPart{noteOf(5, LogInput, `[{"role":"user","content":"late"}]`), noteOf(2, LogRecord, `{"name":"x"}`),
+		noteOf(6, LogOutput, `{"messages":[{"role":"assistant","content":"A"}]}`)}
+	e.MergeLogs(nil, late)
 	if got := string(e.Inputs); got != `{"chat_history":[{"role":"user","content":"Q"}]}` {
 		t.Errorf("inputs %s", got)
 	}
@@ -194,10 +194,10 @@ func FuzzAnnotate(f *testing.F) {
 			return
 		}
 		e := Event{Type: TypeModel, Inputs: json.RawMessage(inputs), ColdMetadata: json.RawMessage(cold)}
-		notes := []Note{{Kind: NoteKind(kind % 7), Content: json.RawMessage(content)}}
-		e.Annotate(nil, notes)
+		notes := []LogPart{{Kind: LogPartKind(kind % 7), Content: json.RawMessage(content)}}
+		e.MergeLogs(nil, notes)
 		again := e
-		if again.Annotate(notes, notes) {
+		if again.MergeLogs(notes, notes) {
 			t.Errorf("not stable:\n%s\n%s", shown(&e), shown(&again))
 		}
 		for _, raw := range []json.RawMessage{e.Inputs, e.Outputs, e.Config, e.Metadata, e.ColdMetadata, e.Metrics} {
