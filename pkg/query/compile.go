@@ -37,9 +37,8 @@ const (
 	onlySessions
 )
 
-// Compile turns filters of ParseFilters into a plan for rows of ev, alias e, of one project.
-// A filter that breaks the rules of ParseFilters matches nothing, and so does one on the
-// project that InProject has not decided.
+// Compile turns filters into a plan for rows of ev, alias e, of one project. A filter on the
+// project that InProject has not decided matches nothing.
 func Compile(b *Builder, projectID int64, fs []Filter) Plan {
 	return compile(b, projectID, nil, fs)
 }
@@ -78,10 +77,7 @@ func compile(b *Builder, projectID int64, base []string, fs []Filter) Plan {
 		types[t] = true
 	}
 	for _, f := range fs {
-		c, err := newCond(f)
-		if err != nil {
-			return never(base)
-		}
+		c := f.cond
 		if c.root.kind == kindType {
 			maps.DeleteFunc(types, func(t event.Type, _ bool) bool { return !c.holds(textValue(string(t))) })
 		}

@@ -72,7 +72,7 @@ func TestEngineOwnIDs(t *testing.T) {
 			for _, operator := range []string{"is", "is not", "contains", "not contains", "greater than", "less than", "exists"} {
 				for _, id := range []uuid.UUID{session, parent, events[1].ID, events[3].ID, uuid.New()} {
 					for _, text := range []string{id.String(), strings.ToUpper(id.String())} {
-						fs := []Filter{{Field: field, Operator: operator, Type: "string", Value: rawjson.AppendString(nil, text)}}
+						fs := []Filter{mustFilter(field, operator, rawjson.AppendString(nil, text))}
 						for i := range events {
 							b := NewBuilder(en.dialect)
 							plan := Compile(b, testProject, fs)
@@ -113,9 +113,10 @@ func TestEngineSearch(t *testing.T) {
 			{"run and a session of its", Search{RunID: "run-1", RunSessions: []uuid.UUID{listed.SessionID, uuid.New()}}, 3},
 			{"unknown run", Search{RunID: "run-3"}, 0},
 			{"run with NUL", Search{RunID: "run\x00"}, 0},
-			{"run and filter", Search{RunID: "run-1", Filters: []Filter{{Field: "metadata.run_id", Operator: "exists"}}}, 1},
-			{"filter", Search{Filters: []Filter{{Field: "metadata", Operator: "not exists"}}}, 3},
-			{"never", Search{From: f(0), RunID: "run-1", Filters: []Filter{{Field: "metadata.x", Operator: "is", Value: []byte(`"y"`)}, {Field: "event_type", Operator: "is", Value: []byte(`"none"`)}}}, 0},
+			{"run and filter", Search{RunID: "run-1", Filters: []Filter{mustFilter("metadata.run_id", "exists", nil)}}, 1},
+			{"filter", Search{Filters: []Filter{mustFilter("metadata", "not exists", nil)}}, 3},
+			{"never", Search{From: f(0), RunID: "run-1", Filters: []Filter{
+				mustFilter("metadata.x", "is", []byte(`"y"`)), mustFilter("event_type", "is", []byte(`"none"`))}}, 0},
 			{"broken filter", Search{Filters: []Filter{{Field: "metadata.x", Operator: "is"}}}, 0},
 		} {
 			for _, project := range []int64{testProject, testProject + 1} {

@@ -115,11 +115,43 @@ func parseFilter(raw json.RawMessage) (Filter, error) {
 	if f.Field != "" && f.Operator == "" {
 		return Filter{}, fault.InvalidField("operator", "is required")
 	}
-	if _, err := newCond(f); err != nil {
+	f, err := newFilter(f)
+	if err != nil {
 		return Filter{}, err
 	}
 	if operators[f.Operator].op == opExists {
 		f.Value = nil
 	}
 	return f, nil
+}
+
+// newFilter checks the fields of f and builds its condition. Errors are those of newCond.
+func newFilter(f Filter) (Filter, error) {
+	c, err := newCond(f)
+	if err != nil {
+		return Filter{}, err
+	}
+	f.cond = c
+	return f, nil
+}
+
+// mustFilter is newFilter for a filter that is known to be valid.
+func mustFilter(field, operator string, value json.RawMessage) Filter {
+	f, err := newFilter(Filter{Field: field, Operator: operator, Type: typeString, Value: value})
+	if err != nil {
+		panic(fmt.Sprintf("filter %s %s: %v", field, operator, err))
+	}
+	return f
+}
+
+// UnmarshalJSON reads a filter as json.Marshal writes it, with the names of its Go fields, and
+// checks it as ParseFilters does.
+func (f *Filter) UnmarshalJSON(data []byte) error {
+	type plain Filter
+	if err := json.Unmarshal(data, (*plain)(f)); err != nil {
+		return err
+	}
+	var err error
+	*f, err = newFilter(*f)
+	return err
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/google/uuid"
 
 	"github.com/spangrove/spangrove/pkg/event"
@@ -42,7 +43,7 @@ func TestParseFilters(t *testing.T) {
 		if err != nil {
 			t.Errorf("ParseFilters(%s): %v", tt.in, err)
 		}
-		if diff := cmp.Diff(tt.want, got); diff != "" {
+		if diff := cmp.Diff(tt.want, got, cmpopts.IgnoreUnexported(Filter{})); diff != "" {
 			t.Errorf("ParseFilters(%s) (-want +got)\n%s", tt.in, diff)
 		}
 	}
@@ -195,7 +196,7 @@ func TestNeedPayload(t *testing.T) {
 		"inputs": true, "outputs.x": true, "config.model": true, "metadata": true, "metadata.attributes.x": true,
 		"metadata.cost": false, "metadata.x.attributes": false, "metrics": false, "event_name": false, "children_ids.0": false,
 	} {
-		fs := []Filter{{Field: "error", Operator: "exists"}, {Field: field, Operator: "exists"}}
+		fs := []Filter{mustFilter("error", "exists", nil), mustFilter(field, "exists", nil)}
 		if got := NeedPayload(fs); got != want {
 			t.Errorf("NeedPayload(%s) = %v, want %v", field, got, want)
 		}
@@ -211,5 +212,32 @@ func TestTypeCodes(t *testing.T) {
 	}
 	if TypeCode("none") != 0 || TypeOf(0) != event.TypeGeneric {
 		t.Error("an unknown type has a code")
+	}
+}
+
+// Backfills keep their filters as json.Marshal writes them.
+func TestFilterJSON(t *testing.T) {
+	t.Parallel()
+	fs, err := ParseFilters(json.RawMessage(`[{"field":"metadata.n","operator":"greater than","value":5,"type":"number"},{"field":"error","operator":"not exists"}]`), "filters")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(fs)
+	want := `[{"Field":"metadata.n","Operator":"greater than","Type":"number","Value":5},{"Field":"error","Operator":"not exists","Type":"string","Value":null}]`
+	if err != nil || string(text) != want {
+		t.Fatalf("%s, %v; want %s", text, err, want)
+	}
+	var read []Filter
+	if err := json.Unmarshal(text, &read); err != nil {
+		t.Fatal(err)
+	}
+	for metadata, want := range map[string]bool{`{"n":6}`: true, `{"n":5}`: false, `{}`: false} {
+		e := &event.Event{Metadata: json.RawMessage(metadata)}
+		if got := Match(e, read); got != want {
+			t.Errorf("%s: %v, want %v", metadata, got, want)
+		}
+	}
+	if err := json.Unmarshal([]byte(`[{"Field":"metadata.n","Operator":"like"}]`), &read); fault.Of(err) != fault.Invalid {
+		t.Errorf("an unknown operator: %v", err)
 	}
 }

@@ -9,13 +9,12 @@ import "github.com/spangrove/spangrove/pkg/project"
 func InProject(fs []Filter, p project.Project) []Filter {
 	var out []Filter
 	for _, f := range fs {
-		c, err := newCond(f)
-		if err != nil || c.root.kind != kindProject {
+		if f.cond.root.kind != kindProject {
 			out = append(out, f)
 			continue
 		}
-		if !c.projectHolds(p) {
-			return []Filter{{Field: "event_id", Operator: "not exists", Type: typeString}}
+		if !f.cond.projectHolds(p) {
+			return []Filter{mustFilter("event_id", "not exists", nil)}
 		}
 	}
 	return out

@@ -12,33 +12,17 @@ import (
 
 // Matcher decides filters on events in Go, with the same answers as the SQL of Compile.
 type Matcher struct {
-	conds []cond
-	never bool
+	filters []Filter
 }
 
-// NewMatcher prepares filters that ParseFilters made. One that breaks its rules matches
-// nothing.
-func NewMatcher(fs []Filter) Matcher {
-	m := Matcher{conds: make([]cond, 0, len(fs))}
-	for _, f := range fs {
-		c, err := newCond(f)
-		if err != nil {
-			m.never = true
-			continue
-		}
-		m.conds = append(m.conds, c)
-	}
-	return m
-}
+// NewMatcher returns a matcher that wants all of the filters to hold.
+func NewMatcher(fs []Filter) Matcher { return Matcher{filters: fs} }
 
 // Match says whether all filters hold for e, which must be whole as far as they look: with its
 // payload if NeedPayload says so, and its cold metadata joined to Metadata.
 func (m Matcher) Match(e *event.Event) bool {
-	if m.never {
-		return false
-	}
-	for i := range m.conds {
-		if !m.conds[i].holds(m.conds[i].lookup(e)) {
+	for i := range m.filters {
+		if c := &m.filters[i].cond; !c.holds(c.lookup(e)) {
 			return false
 		}
 	}

@@ -1,7 +1,6 @@
 package query
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
 
@@ -39,7 +38,7 @@ func MetricFilters(d *metric.Definition, others []Filter) ([]Filter, error) {
 		filters = append(filters, isText("event_type", "is not", string(event.TypeSession)))
 	}
 	if d.NeedsGroundTruth {
-		filters = append(filters, Filter{Field: "feedback.ground_truth", Operator: "exists", Type: typeString})
+		filters = append(filters, mustFilter("feedback.ground_truth", "exists", nil))
 	}
 	return append(filters, byNoEvaluator()), nil
 }
@@ -60,7 +59,7 @@ func OmitEvaluators(filters []Filter) []Filter {
 }
 
 func isText(field, operator, value string) Filter {
-	return Filter{Field: field, Operator: operator, Type: typeString, Value: json.RawMessage(rawjson.AppendString(nil, value))}
+	return mustFilter(field, operator, rawjson.AppendString(nil, value))
 }
 
 // AsksForSessions says whether filters are for sessions alone.

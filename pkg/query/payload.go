@@ -7,7 +7,7 @@ import "bytes"
 // Plan.Reads.
 func NeedPayload(fs []Filter) bool {
 	for _, f := range fs {
-		if c, err := newCond(f); err == nil && (c.root.kind == kindPayload || cold(c.name, c.path)) {
+		if c := f.cond; c.root.kind == kindPayload || cold(c.name, c.path) {
 			return true
 		}
 	}
@@ -21,8 +21,8 @@ func NeedPayload(fs []Filter) bool {
 func Needle(fs []Filter) []byte {
 	var best []byte
 	for _, f := range fs {
-		c, err := newCond(f)
-		if err != nil || c.root.kind != kindPayload || c.negate || c.typ != typeString {
+		c := f.cond
+		if c.root.kind != kindPayload || c.negate || c.typ != typeString {
 			continue
 		}
 		// "5" is also the number 5.0, which is spelled otherwise.

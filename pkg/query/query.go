@@ -11,13 +11,16 @@ import (
 	"github.com/spangrove/spangrove/pkg/event"
 )
 
-// Filter is one condition on an event, checked by ParseFilters. All filters of a search must
-// hold. Its meaning is the same in SQL (Compile) and in Go (Match).
+// Filter is one condition on an event. ParseFilters and UnmarshalJSON make filters, and check
+// them; a Filter made otherwise matches nothing. All filters of a search must hold. Their meaning
+// is the same in SQL (Compile) and in Go (Match).
 type Filter struct {
 	Field    string          // dotted path, such as "metadata.cost"
 	Operator string          // such as "is"
 	Type     string          // string, number, boolean, id or datetime
 	Value    json.RawMessage // JSON string, number, boolean or null; nil for exists and not exists
+
+	cond cond // what the fields above mean
 }
 
 // Search asks for a page of events, newest first: start time descending, then id descending.

@@ -54,11 +54,11 @@ func randomFilter(rnd *rand.Rand) Filter {
 		for range 1 + rnd.IntN(4) {
 			path = append(path, randomKeys[rnd.IntN(len(randomKeys))])
 		}
-		f := Filter{
+		f, err := newFilter(Filter{
 			Field: strings.Join(path, "."), Operator: names[rnd.IntN(len(names))], Type: filterTypes[rnd.IntN(len(filterTypes))],
 			Value: json.RawMessage(randomScalars[rnd.IntN(len(randomScalars))]),
-		}
-		if _, err := newCond(f); err == nil {
+		})
+		if err == nil {
 			return f
 		}
 	}

@@ -20,6 +20,8 @@ func constant(truth bool) verdict {
 // verdict says who decides the condition, before any argument is added for it.
 func (c *cond) verdict() verdict {
 	switch c.root.kind {
+	case 0: // of a Filter that nothing checked
+		return isNever
 	case kindProject:
 		return constant(c.negate)
 	case kindPayload:

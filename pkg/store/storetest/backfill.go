@@ -30,12 +30,15 @@ func (e *env) filters(fs ...query.Filter) json.RawMessage {
 	return text
 }
 
-var areTools = query.Filter{Field: "event_type", Operator: "is", Type: "string", Value: raw(`"tool"`)}
+func (e *env) areTools() query.Filter {
+	e.Helper()
+	return e.filter("event_type", "is", "string", `"tool"`)
+}
 
 func (e *env) backfill(b evaluation.Backfill) string {
 	e.Helper()
 	if b.Filters == nil {
-		b.Filters = e.filters(areTools)
+		b.Filters = e.filters(e.areTools())
 	}
 	b.Version = 1
 	made, err := e.s.CreateBackfill(e.ctx, e.project, b)
@@ -130,7 +133,7 @@ func backfillMoment(e *env) {
 func backfillRestart(e *env) {
 	m := e.createMetric(metric.Definition{Name: "m", Type: metric.Human})
 	e.steps(1100, func(i int) float64 { return float64(i) })
-	id := e.backfill(evaluation.Backfill{MetricID: m, Filters: e.filters(areTools, query.Filter{Field: "duration", Operator: "is", Type: "number", Value: raw(`1000`)})})
+	id := e.backfill(evaluation.Backfill{MetricID: m, Filters: e.filters(e.areTools(), e.filter("duration", "is", "number", `1000`))})
 	_, err := e.s.StepBackfills(e.ctx)
 	e.ok(err)
 	e.reopen(store.Options{})

@@ -165,7 +165,7 @@ func runJoin(e *env) {
 	e.ok(err)
 	e.equal("chart", int64(len(whole)), answer.Total)
 	m := e.createMetric(metric.Definition{Name: "m2", Type: metric.Human})
-	backfill := e.backfill(evaluation.Backfill{MetricID: m, RunID: r.ID, Filters: e.filters(areTools)})
+	backfill := e.backfill(evaluation.Backfill{MetricID: m, RunID: r.ID, Filters: e.filters(e.areTools())})
 	e.runBackfills()
 	e.equal("backfill", 2, e.readBackfill(backfill).Done) // l and e
 }

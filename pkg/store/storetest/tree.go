@@ -203,7 +203,7 @@ func twinsModel(e *env) {
 	sameByAnyOrder(e, id("s"), list)
 	e.equal("filled in", `response_model="m-1"`, members(e.event(id("inner")).Metadata, "response_model"))
 	found, err := e.s.Search(e.ctx, e.project, query.Search{Limit: 10, Page: 1,
-		Filters: []query.Filter{{Field: "metadata.response_model", Operator: "is", Type: "string", Value: text(`"m-1"`)}}})
+		Filters: []query.Filter{e.filter("metadata.response_model", "is", "string", `"m-1"`)}})
 	e.ok(err)
 	e.equal("found by it", 2, len(found.Events))
 }
