@@ -1,9 +1,9 @@
 // Package evaluate runs metrics over events. What a type of metric needs to give a score is an
-// Engine; Engines finds the one that a metric needs, and says of the score whether it passes the
+// Engine; Engines finds the one that a metric needs, and decides whether the score passes the
 // metric's threshold.
 //
-// Here are the engines that need nothing but the event: people's scores and composites of other
-// scores. Nothing here reads or writes a store.
+// The package itself has the engines that need nothing but the event: people's scores and composites
+// of other scores. Nothing here reads or writes a store.
 package evaluate
 
 import (
@@ -19,48 +19,46 @@ import (
 
 // Task is what an engine is asked to do: to score events of one project by one metric.
 type Task struct {
-	// Project says whose the metric and the events are. Nothing that an engine keeps for one
+	// Project owns the metric and the events. Nothing that an engine keeps for one
 	// project may be seen by another's metrics.
 	Project int64
-	// Metric is valid. Its ID is empty where a definition is tried that nobody has stored.
+	// Metric is valid. Its ID is empty if it is not stored, but only being tried.
 	Metric *metric.Definition
 	ID     string
 	// Version numbers the stored metric's version, from 1.
 	Version int64
 	// Events are the JSON objects that events are in the API, of which any part may be absent.
 	Events []json.RawMessage
-	// Wait says how the task waits where others have all places. Its Project is set by Run.
+	// Wait controls how the task waits while others hold all slots. Its Project is set by Run.
 	Wait Wait
 }
 
-// Result is what came of running a metric over an event.
+// Result is the outcome of running a metric over an event.
 type Result struct {
-	// Success is false where there should be a score and is none: Explanation says why, and
-	// Failure of which sort that is.
+	// Success is false if there should be a score but there is none: Explanation says why, and
+	// Failure classifies the reason.
 	Success bool
 	Failure Failure
-	// Temporary says that the failure may go away by itself, such as a provider that is busy: the
-	// same event may be tried again later.
+	// Temporary is set if the failure may go away by itself, such as a busy provider: the same
+	// event may be tried again later.
 	Temporary bool
-	// Skipped says, beside Temporary, that the event was not looked at, since those before it took all
-	// the time there was.
+	// Skipped is set with Temporary if the batch ran out of time before this event.
 	Skipped bool
-	// Later says, beside Unasked, for how long it is no use to try again; 0: not at all.
+	// Later is set with Skipped: how long to wait before another attempt is worth it; 0: no wait.
 	Later time.Duration
-	// Loading says that what the engine needs is on its way: the same can be asked in some seconds.
+	// Loading is set if what the engine needs is still loading: try again in a few seconds.
 	Loading bool
-	// Score is a number, a boolean or a string; nil: there is none.
+	// Score is a number, a boolean or a string; nil if there is none.
 	Score json.RawMessage
-	// Explanation tells a person how the score came about, or why there is none.
+	// Explanation is for people: how the score came about, or why there is none.
 	Explanation string
-	// Passed says whether the score meets the metric's threshold; nil: that says nothing of it.
+	// Passed reports whether the score meets the metric's threshold; nil if that does not apply.
 	Passed *bool
 	// Cost is what the evaluation cost, in US dollars.
 	Cost float64
 }
 
-// Failure sorts the reasons for which there is no score, so that they can be counted apart from
-// low scores.
+// Failure classifies why there is no score, so that failures can be counted apart from low scores.
 type Failure string
 
 // The failures that any engine may have. Engines name further ones of their own.
@@ -69,7 +67,7 @@ const (
 	Unfit    Failure = "unfit"     // the definition or the event allows no score
 )
 
-// Engine gives scores for one type of metric.
+// Engine computes scores for one type of metric.
 type Engine interface {
 	// Evaluate scores the task's events: a result for each, in their order. That an event or the
 	// definition does not allow a score, or that its score could not be had for now, is a Result
@@ -77,16 +75,16 @@ type Engine interface {
 	Evaluate(ctx context.Context, task Task) ([]Result, error)
 }
 
-// Checker is an Engine that can tell without an event that a definition cannot work.
+// Checker is an Engine that can detect without an event that a definition cannot work.
 type Checker interface {
-	// Check says what is wrong with a definition that is valid otherwise, as a fault.Invalid
-	// that names the field.
+	// Check returns what is wrong with an otherwise valid definition, as a fault.Invalid that
+	// names the field.
 	Check(d *metric.Definition) error
 }
 
-// Warner is an Engine that can tell without an event what in a definition may not work.
+// Warner is an Engine that can detect without an event what in a definition may not work.
 type Warner interface {
-	// Warnings are sentences for the metric's owner; none if there is nothing to say.
+	// Warnings returns sentences for the metric's owner.
 	Warnings(d *metric.Definition) []string
 }
 
@@ -109,21 +107,21 @@ func (f each) Evaluate(ctx context.Context, task Task) ([]Result, error) {
 	return results, nil
 }
 
-// Engines are the engines of a server by the type of metric that needs them.
+// Engines maps the types of metrics to the engines of a server.
 type Engines map[metric.Type]Engine
 
-// Builtin are the engines that need nothing but the event.
+// Builtin returns the engines that need nothing but the event.
 func Builtin() Engines {
 	return Engines{metric.Human: each(human), metric.Composite: each(composite)}
 }
 
-// missing says why a metric of a type cannot run where there is no engine for it.
+// missing explains why metrics of a type cannot run on a server that has no engine for it.
 var missing = map[metric.Type]string{
 	metric.Python: "This server has no engine that runs Python code.",
 	metric.LLM:    "This server has no model provider set up to ask.",
 }
 
-// Run scores the task's events: a result for each, in their order.
+// Run scores the task's events. It returns a result for each, in their order.
 func (e Engines) Run(ctx context.Context, task Task) ([]Result, error) {
 	task.Wait.Project = task.Project
 	engine := e[task.Metric.Type]
@@ -150,13 +148,13 @@ func (e Engines) Run(ctx context.Context, task Task) ([]Result, error) {
 		return nil, err
 	}
 	for i := range results {
-		judge(&results[i], threshold)
+		applyThreshold(&results[i], threshold)
 	}
 	return results, nil
 }
 
-// Check says what is wrong with a definition that is valid otherwise, as a fault.Invalid that names
-// the field, if there is an engine that can tell.
+// Check returns what is wrong with an otherwise valid definition, as a fault.Invalid that names the
+// field. It returns nil if there is no engine that can check.
 func (e Engines) Check(d *metric.Definition) error {
 	if c, ok := e[d.Type].(Checker); ok {
 		return c.Check(d)
@@ -164,7 +162,7 @@ func (e Engines) Check(d *metric.Definition) error {
 	return nil
 }
 
-// Warnings says what in a definition may not work, if there is an engine that can tell.
+// Warnings returns what in a definition may not work, if there is an engine that can find out.
 func (e Engines) Warnings(d *metric.Definition) []string {
 	if w, ok := e[d.Type].(Warner); ok {
 		return w.Warnings(d)
@@ -172,13 +170,13 @@ func (e Engines) Warnings(d *metric.Definition) []string {
 	return nil
 }
 
-// judge says of a score whether it meets the threshold, if that says anything of it.
-func judge(r *Result, threshold metric.Threshold) {
+// applyThreshold sets Passed, and explains it, if the threshold applies to the score.
+func applyThreshold(r *Result, threshold metric.Threshold) {
 	if r.Score == nil {
 		return
 	}
-	passed, says := threshold.Passes(r.Score)
-	if !says {
+	passed, applies := threshold.Passes(r.Score)
+	if !applies {
 		return
 	}
 	r.Passed = &passed
@@ -189,7 +187,7 @@ func judge(r *Result, threshold metric.Threshold) {
 	r.Explanation += fmt.Sprintf(" It %s the threshold: %s.", verb, threshold)
 }
 
-// scoreOf is the score that an event has of the metric with this name, nil if none.
+// scoreOf returns the event's score of the metric with this name, or nil.
 func scoreOf(event json.RawMessage, name string) json.RawMessage {
 	score := rawjson.Get(rawjson.Get(event, "metrics"), name)
 	if rawjson.Null(score) {
@@ -198,7 +196,7 @@ func scoreOf(event json.RawMessage, name string) json.RawMessage {
 	return score
 }
 
-// refusal is a Result without a score.
+// refusal returns a Result without a score.
 func refusal(format string, args ...any) (Result, error) {
 	return Result{Failure: Unfit, Explanation: fmt.Sprintf(format, args...)}, nil
 }

@@ -27,7 +27,7 @@ type Backfill struct {
 	Limit   int             `json:"limit,omitempty"` // events at most; 0: all
 	Total   int             `json:"total"`           // events that it is about, when it was made
 
-	// Looked counts the events looked at, of which Skipped had been evaluated by the version
+	// Handled counts the events looked at, of which Skipped had been evaluated by the version
 	// before; AtStart and AtID are the last one's place.
 	Looked  int       `json:"looked"`
 	Skipped int       `json:"skipped"`

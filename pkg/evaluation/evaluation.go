@@ -64,14 +64,14 @@ type Query struct {
 	Limit    int    // 1 or more
 }
 
-// Sampled says whether the event is in the metric's sample of percent in a hundred events. The
+// Sampled reports whether the event is in the metric's sample of percent in a hundred events. The
 // answer is always the same for a metric and an event.
 func Sampled(metricID string, event uuid.UUID, percent float64) bool {
 	sum := sha256.Sum256(append([]byte(metricID), event[:]...))
 	return float64(binary.BigEndian.Uint64(sum[:8])>>11)/(1<<53)*100 < percent
 }
 
-// Group is what waits for one version of a metric, of new events or of one backfill.
+// Group is what waits for one version of a metric: new events, or those of one backfill.
 type Group struct {
 	Project  int64
 	MetricID string
@@ -88,17 +88,17 @@ type Job struct {
 	Attempts int // this one counted; it names the claim
 }
 
-// Outcome is what became of a job.
+// Outcome is the result of a job.
 type Outcome struct {
 	Job
-	// State is Done, Failed or Dead; Waiting: it is to be tried again at Due.
+	// State is Done, Failed or Dead, or Waiting if the job is to be tried again at Due.
 	State State
 	Due   int64
-	// Skipped says of one that waits that no engine was asked: the attempt does not count.
+	// Skipped is set with Waiting if no engine was asked: the attempt does not count.
 	Skipped bool
-	// Outdated says that another version of the metric is in force by now.
+	// Outdated is set if another version of the metric is active by now.
 	Outdated bool
-	// Drop says that there is nothing to evaluate any more: the evaluation is deleted.
+	// Drop deletes the evaluation: there is nothing to evaluate any more.
 	Drop        bool
 	Score       json.RawMessage
 	Explanation string
@@ -108,17 +108,17 @@ type Outcome struct {
 	LatencyMS   float64
 }
 
-// Arrival is an event that was stored or changed, in a project with metrics that run over new
+// OutboxEvent is an event that was stored or changed, in a project with metrics that run over new
 // events.
-type Arrival struct {
+type OutboxEvent struct {
 	EventID, SessionID uuid.UUID
 }
 
-// OutboxRow is a claimed part of the arrivals of a project.
+// OutboxRow is a claimed row of the outbox: events of one project.
 type OutboxRow struct {
-	ID       int64
-	Project  int64
-	Arrivals []Arrival
+	ID      int64
+	Project int64
+	Events  []OutboxEvent
 }
 
 // Delayed is an event to be looked at when it is due: one that has not ended, or a session that may
@@ -127,7 +127,7 @@ type Delayed struct {
 	Project int64
 	EventID uuid.UUID
 	Due     int64
-	// Extend puts off what is put off already; else the first word holds.
+	// Extend moves the due time of an event that is delayed already; otherwise the first one holds.
 	Extend bool
 }
 
@@ -138,12 +138,12 @@ type Request struct {
 	EventID  uuid.UUID
 }
 
-// Enqueue is what becomes of arrivals, all of one project.
+// Enqueue is what becomes of claimed outbox rows and delayed events, all of one project.
 type Enqueue struct {
 	Project  int64
-	Requests []Request // those that there have been are left out
+	Requests []Request // those that exist already are left out
 	Delayed  []Delayed
-	// Intakes and Looked are what this answers: the claimed intakes and what was due.
-	Intakes []int64
-	Looked  []Delayed
+	// OutboxIDs and Handled are what this settles: the claimed rows and the delayed events that were due.
+	OutboxIDs []int64
+	Handled   []Delayed
 }

@@ -340,14 +340,14 @@ func (e *evaluation) datapoint(ctx context.Context, d *DatapointResult) {
 			}
 			d.Outputs = outputs
 			tracer.Enrich(ctx, tracer.Fields{Outputs: d.Outputs})
-			e.judge(ctx, d)
+			e.runEvaluators(ctx, d)
 			return nil
 		}, tracer.Chain, tracer.Fields{Inputs: d.Datapoint.Inputs})
 	})
 }
 
-// judge lets the evaluators give their scores, which are metrics of the function's step.
-func (e *evaluation) judge(ctx context.Context, d *DatapointResult) {
+// runEvaluators runs the evaluators. Their scores become metrics of the function's step.
+func (e *evaluation) runEvaluators(ctx context.Context, d *DatapointResult) {
 	metrics := map[string]any{}
 	for _, v := range e.evaluators {
 		var own map[string]any

@@ -130,7 +130,7 @@ func (b *Body) Read(p []byte) (int, error) {
 		n, err = n-1, b.tooLarge()
 	}
 	if err != nil {
-		b.err = b.judge(err)
+		b.err = b.classify(err)
 		b.end()
 	}
 	return n, b.err
@@ -155,7 +155,7 @@ func (b *Body) begin() error {
 			err = io.ErrUnexpectedEOF // nothing at all is not gzip
 		}
 		if err != nil {
-			return b.judge(err)
+			return b.classify(err)
 		}
 		b.decoded = decoder
 	case "zstd":
@@ -172,11 +172,11 @@ func (b *Body) beginZstd(source io.Reader) error {
 	buffered := bufio.NewReader(source)
 	start, err := buffered.Peek(zstd.HeaderMaxSize)
 	if err != nil && err != io.EOF {
-		return b.judge(err)
+		return b.classify(err)
 	}
 	var header zstd.Header
 	if err := header.Decode(start); err != nil {
-		return b.judge(err)
+		return b.classify(err)
 	}
 	window := header.WindowSize
 	if header.SingleSegment {
@@ -194,7 +194,7 @@ func (b *Body) beginZstd(source io.Reader) error {
 	}
 	decoder, err := zstd.NewReader(buffered, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(window))
 	if err != nil {
-		return b.judge(err)
+		return b.classify(err)
 	}
 	b.decoded = decoder
 	return nil
@@ -222,8 +222,8 @@ func (b *Body) tooLarge() error {
 	return fault.New(fault.TooLarge, "the body is larger than %d bytes", b.rules.Max)
 }
 
-// judge gives an error of reading its kind.
-func (b *Body) judge(err error) error {
+// classify returns an error of reading as a fault of the right kind.
+func (b *Body) classify(err error) error {
 	var f *fault.Error
 	var over *http.MaxBytesError
 	switch {

@@ -29,7 +29,7 @@ func (c *Bodies) Message(w http.ResponseWriter, r *http.Request, hold *Hold) ([]
 		if err == io.EOF {
 			err = io.ErrUnexpectedEOF
 		}
-		return nil, body.judge(err)
+		return nil, body.classify(err)
 	}
 	length := int64(binary.BigEndian.Uint32(prefix[1:]))
 	if length > c.Max {

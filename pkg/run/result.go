@@ -71,7 +71,7 @@ func ResultOf(r *Run, s *Scores, project map[string]Rule, how Aggregate) *Result
 		for name, raw := range rawjson.Object(e.Metrics) {
 			rule, k := rules(name), keyOf(name, e.Kind)
 			v, isValue := valueOf(raw)
-			pass, says := rule.judge(raw)
+			pass, says := rule.passes(raw)
 			if !isValue && !says {
 				continue
 			}

@@ -117,7 +117,7 @@ func TestJudge(t *testing.T) {
 		{Rule{Categories: []string{"a"}}, "null", false, false},
 		{Rule{}, "1", true, false},
 	} {
-		if passes, says := tt.rule.judge(raw(tt.score)); says != tt.says || (says && passes != tt.passes) {
+		if passes, says := tt.rule.passes(raw(tt.score)); says != tt.says || (says && passes != tt.passes) {
 			t.Errorf("%+v of %s: passes %v, says %v", tt.rule, tt.score, passes, says)
 		}
 	}

@@ -157,8 +157,8 @@ func (r Rule) typeName() string {
 // decides says whether values of the metric can pass or fail.
 func (r Rule) decides() bool { return r.Range.Min != nil || r.Range.Max != nil || r.PassWhen != nil }
 
-// judge says whether a score passes; says is false where the rule has nothing to say of it.
-func (r Rule) judge(score json.RawMessage) (passes, says bool) {
+// passes reports whether a score passes; applies is false if the rule does not apply to it.
+func (r Rule) passes(score json.RawMessage) (passes, applies bool) {
 	if v, ok := valueOf(score); ok {
 		when, exactly := valueOf(r.PassWhen)
 		return r.Range.Holds(v.Number) && (!exactly || v.Number == when.Number), r.decides()

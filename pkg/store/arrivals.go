@@ -166,7 +166,7 @@ func (s *Store) ClaimOutbox(ctx context.Context, projectID int64, limit int, lea
 				}
 				events += len(ids) / 32
 				for ; len(ids) >= 32; ids = ids[32:] {
-					in.Arrivals = append(in.Arrivals, evaluation.Arrival{EventID: uuid.UUID(ids[:16]), SessionID: uuid.UUID(ids[16:32])})
+					in.Events = append(in.Events, evaluation.OutboxEvent{EventID: uuid.UUID(ids[:16]), SessionID: uuid.UUID(ids[16:32])})
 				}
 				list = append(list, in)
 				return nil
@@ -185,8 +185,8 @@ func (s *Store) ClaimOutbox(ctx context.Context, projectID int64, limit int, lea
 	return list, s.kind(err, "take arrivals")
 }
 
-// ArrivalProjects lists the projects that have arrivals to take.
-func (s *Store) ArrivalProjects(ctx context.Context) (ids []int64, err error) {
+// OutboxProjects returns the projects that have rows in the outbox.
+func (s *Store) OutboxProjects(ctx context.Context) (ids []int64, err error) {
 	err = each(ctx, s.db, `SELECT DISTINCT project_id FROM arrival WHERE due_ms <= $1 ORDER BY project_id`, []any{s.options.Now().UnixMilli()}, func(scan func(...any) error) error {
 		var id int64
 		err := scan(&id)
@@ -248,7 +248,7 @@ func (s *Store) EnqueueEvaluations(ctx context.Context, a evaluation.Enqueue) (n
 			return err
 		}
 		last = made
-		for _, l := range a.Looked {
+		for _, l := range a.Handled {
 			// One that was put off again meanwhile stays.
 			if _, err := tx.exec(ctx, `DELETE FROM arrival_later WHERE project_id = $1 AND event_id = $2 AND due_ms = $3`, a.Project, tx.id(l.EventID), l.Due); err != nil {
 				return err
@@ -264,10 +264,10 @@ func (s *Store) EnqueueEvaluations(ctx context.Context, a evaluation.Enqueue) (n
 				return err
 			}
 		}
-		if len(a.Intakes) == 0 {
+		if len(a.OutboxIDs) == 0 {
 			return nil
 		}
-		cond, args := tx.anyNumber("id", 1, a.Intakes)
+		cond, args := tx.anyNumber("id", 1, a.OutboxIDs)
 		_, err = tx.exec(ctx, `DELETE FROM arrival WHERE `+cond, args...)
 		return err
 	})

@@ -30,7 +30,7 @@ func (p processor) OnEnd(s sdktrace.ReadOnlySpan) {
 	}
 }
 
-// Shutdown does nothing: Tracer.Shutdown ends the lanes, and a provider that ends before the
+// Shutdown does nothing: Tracer.Shutdown ends the send queues, and a provider that ends before the
 // tracer does not keep it from sending what waits.
 func (p processor) Shutdown(context.Context) error { return nil }
 

@@ -60,8 +60,8 @@ type Tracer struct {
 	borrowed bool // the provider is the program's
 	tracer   trace.Tracer
 
-	spans *lane[sdktrace.ReadOnlySpan]
-	calls *lane[call]
+	spans *sendQueue[sdktrace.ReadOnlySpan]
+	calls *sendQueue[call]
 
 	mu      sync.Mutex
 	told    int64 // losses that Flush has told of
@@ -155,9 +155,9 @@ func New(server, key string, opts ...Option) (*Tracer, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.spans = &lane[sdktrace.ReadOnlySpan]{what: "spans", send: x.send, limit: s.queue, block: !s.drop,
+	t.spans = &sendQueue[sdktrace.ReadOnlySpan]{what: "spans", send: x.send, limit: s.queue, block: !s.drop,
 		batchItems: s.batch, batchBytes: batchBytes, delay: s.delay, report: s.report}
-	t.calls = &lane[call]{what: "session starts and updates", send: t.sendCalls, limit: sessionQueue, block: !s.drop,
+	t.calls = &sendQueue[call]{what: "session starts and updates", send: t.sendCalls, limit: sessionQueue, block: !s.drop,
 		batchItems: callsAtOnce, batchBytes: batchBytes, report: s.report}
 	if t.provider = s.provider; t.provider == nil {
 		if t.provider, err = newProvider(s.providerOptions); err != nil {

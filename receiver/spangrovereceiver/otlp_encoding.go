@@ -60,29 +60,29 @@ type exportResponse interface {
 
 // decodeExport reads an export request, of which admit may have checked the form. Items that cannot be
 // decoded are left out; it is an error, fault.Invalid, if what is around them cannot be.
-func decodeExport[R exportRequest](fresh func() R, form *requestForm, enc encoding, body []byte, checked bool) (R, leftOut, error) {
+func decodeExport[R exportRequest](fresh func() R, form *requestForm, enc encoding, body []byte, checked bool) (R, rejectedItems, error) {
 	if enc == encodingJSON {
 		if body = bytes.TrimPrefix(body, byteOrderMark); len(bytes.TrimSpace(body)) == 0 {
-			return fresh(), leftOut{}, nil
+			return fresh(), rejectedItems{}, nil
 		}
 	}
 	req, err := decodeWhole(fresh, form, enc, body, checked)
 	if err == nil {
-		return req, leftOut{}, nil
+		return req, rejectedItems{}, nil
 	}
 	refused := fault.Wrap(fault.Invalid, err, "the body is not an OTLP request in %s: %v", enc, err)
-	s := sieve{form: form, try: func(one []byte) error {
+	s := partialDecoder{form: form, try: func(one []byte) error {
 		_, err := decodeWhole(fresh, form, enc, one, false)
 		return err
 	}}
-	rest, sieveErr := s.copy(enc, body)
-	if sieveErr != nil || s.out.count == 0 {
-		return req, leftOut{}, refused
+	rest, copyErr := s.copy(enc, body)
+	if copyErr != nil || s.rejected.count == 0 {
+		return req, rejectedItems{}, refused
 	}
 	if req, err = decodeWhole(fresh, form, enc, rest, false); err != nil {
-		return req, leftOut{}, refused
+		return req, rejectedItems{}, refused
 	}
-	return req, s.out, nil
+	return req, s.rejected, nil
 }
 
 // decodeWhole reads a request all of which must be right. JSON that pdata refuses is tried

@@ -62,7 +62,7 @@ func (r *spangroveReceiver) pushTraces(ctx context.Context, via *receiverhelper.
 
 // pushLogs hands log records to the pipeline. Without a logs pipeline they are dropped. Records
 // about a model's work that name no span, which nothing downstream could join to it, are left
-// out; rejected counts them. Lines of an application's log need no span.
+// rejected; rejected counts them. Lines of an application's log need no span.
 func (r *spangroveReceiver) pushLogs(ctx context.Context, via *receiverhelper.ObsReport, format string, ld plog.Logs, id project.Identity) (rejected int, err error) {
 	if r.logs == nil {
 		if n := ld.LogRecordCount(); n > 0 {

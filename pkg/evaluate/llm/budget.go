@@ -86,10 +86,12 @@ func (b *budget) reserve(ctx context.Context, most float64, priced bool) (settle
 	}
 	b.held += most
 	b.underWay++
-	return func(usd float64, made bool) { b.settle(ctx, most, usd, made) }, nil
+	return func(usd float64, made bool) { b.charge(ctx, most, usd, made) }, nil
 }
 
-func (b *budget) settle(ctx context.Context, most, usd float64, made bool) {
+// charge ends the reservation of a call that may have cost most and, if the call was made, books what
+// it did cost.
+func (b *budget) charge(ctx context.Context, most, usd float64, made bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.held -= most

@@ -60,7 +60,7 @@ func TestClients(t *testing.T) {
 			t.Parallel()
 			api := newFake(t, tt.answers...)
 			e := newTest(t, Provider{Type: tt.kind, BaseURL: api.URL, APIKey: "secret-key"}, nil)
-			r := e.judge(t, definition(func(d *metric.Definition) { d.ModelName = &tt.model }))
+			r := e.evaluate(t, definition(func(d *metric.Definition) { d.ModelName = &tt.model }))
 			if r.Failure != tt.want || !strings.Contains(r.Explanation, tt.says) || tt.want == "" && string(r.Score) != "0.8" {
 				t.Errorf("%+v, want %q, %q", r, tt.want, tt.says)
 			}
@@ -91,7 +91,7 @@ func TestNoSurprises(t *testing.T) {
 	for _, kind := range []string{provider.OpenAI, provider.Anthropic} {
 		api := newFake(t, answer(401, `{}`))
 		e := newTest(t, Provider{Type: kind, BaseURL: api.URL}, nil)
-		e.judge(t, definition(nil))
+		e.evaluate(t, definition(nil))
 		for name, values := range api.headers[0] {
 			if strings.Contains(strings.Join(values, " "), "env-key") {
 				t.Errorf("%s: %s %q", kind, name, values)
@@ -103,7 +103,7 @@ func TestNoSurprises(t *testing.T) {
 	}
 	for _, model := range []string{"../files", "a?b", "a#b", "a b", "a%2e", strings.Repeat("x", 300)} {
 		e := newTest(t, Provider{BaseURL: "http://127.0.0.1:1"}, nil)
-		if r := e.judge(t, definition(func(d *metric.Definition) { d.ModelName = &model })); r.Failure != evaluate.NoEngine || !strings.Contains(r.Explanation, "is no name of a model") {
+		if r := e.evaluate(t, definition(func(d *metric.Definition) { d.ModelName = &model })); r.Failure != evaluate.NoEngine || !strings.Contains(r.Explanation, "is no name of a model") {
 			t.Errorf("%s: %+v", model, r)
 		}
 	}

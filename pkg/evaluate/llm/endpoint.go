@@ -96,7 +96,7 @@ func (p *endpoint) ask(ctx context.Context, q request, a asker) (r reply, usd fl
 			learned++
 			continue
 		}
-		f, wait := p.judge(err)
+		f, wait := p.classify(err)
 		if inside.Err() != nil {
 			return r, 0, false, &failure{Timeout, true, fmt.Sprintf("The provider %s gave no answer within %s, waiting and retries included.", p.name, p.cfg.Deadline)}
 		}
@@ -114,12 +114,12 @@ func (p *endpoint) ask(ctx context.Context, q request, a asker) (r reply, usd fl
 	}
 }
 
-// maxLearned is how many things one question may teach of a model: as many as a habit has.
+// maxLearned bounds what the endpoint learns about a model from one question: as many traits as a habit has.
 const maxLearned = 3
 
 // once makes one call.
 func (p *endpoint) once(ctx context.Context, q request, a asker) (r reply, usd float64, priced bool, err error) {
-	if err := p.left(ctx); err != nil {
+	if err := p.waitForPause(ctx); err != nil {
 		return r, 0, false, err
 	}
 	if err := p.slots.Take(ctx, evaluate.Wait{Project: a.project, Most: a.most, Queued: true}); err != nil {
@@ -131,18 +131,18 @@ func (p *endpoint) once(ctx context.Context, q request, a asker) (r reply, usd f
 	defer p.slots.Give(a.project)
 	could := price.Usage{Prompt: int64(len(q.system)+len(q.prompt))/3 + 100, Completion: int64(q.maxTokens)}
 	most, priced := p.cost(q.model, q.model, could)
-	settle, err := p.budget.reserve(ctx, most, priced)
+	charge, err := p.budget.reserve(ctx, most, priced)
 	if err != nil {
 		return r, 0, false, err
 	}
 	made := false
-	defer func() { settle(usd, made) }()
-	settleProject, err := a.budget.reserve(ctx, p.counted(most, priced, could), true)
+	defer func() { charge(usd, made) }()
+	chargeProject, err := a.budget.reserve(ctx, p.counted(most, priced, could), true)
 	if err != nil {
 		return r, 0, false, err
 	}
 	counted := 0.0
-	defer func() { settleProject(counted, made) }()
+	defer func() { chargeProject(counted, made) }()
 	one, cancel := context.WithTimeout(ctx, p.cfg.Timeout)
 	defer cancel()
 	if r, err = p.client.ask(one, q); err != nil {
@@ -188,8 +188,8 @@ func (p *endpoint) cost(model, requested string, u price.Usage) (usd float64, kn
 	return p.prices.Cost(price.Call{Model: model, RequestModel: requested, Provider: name, Usage: u})
 }
 
-// left waits until the provider may be asked again.
-func (p *endpoint) left(ctx context.Context) error {
+// waitForPause waits until the provider may be asked again.
+func (p *endpoint) waitForPause(ctx context.Context) error {
 	p.mu.Lock()
 	wait := time.Until(p.pause)
 	p.mu.Unlock()
@@ -202,9 +202,8 @@ func (p *endpoint) left(ctx context.Context) error {
 	return p.sleep(ctx, wait)
 }
 
-// judge says what an error of a call means, and when the provider wants to be asked again, 0 if
-// it does not say.
-func (p *endpoint) judge(err error) (*failure, time.Duration) {
+// classify returns what an error of a call means, and the pause that the provider asks for, or 0.
+func (p *endpoint) classify(err error) (*failure, time.Duration) {
 	var f *failure
 	var status *statusError
 	var timeout net.Error

@@ -170,12 +170,12 @@ func (e *Engine) one(ctx context.Context, p *endpoint, who asker, model string, 
 	if t.names(first) {
 		return e.pair(ctx, p, who, model, t, task, event)
 	}
-	return e.judge(ctx, p, who, model, t, task, d, event)
+	return e.askForScore(ctx, p, who, model, t, task, d, event)
 }
 
-// judge asks a model the template's question over an event, for a score as d wants it, which is the
-// task's metric or stands in its place.
-func (e *Engine) judge(ctx context.Context, p *endpoint, who asker, model string, t template, task *evaluate.Task, d *metric.Definition, event json.RawMessage) evaluate.Result {
+// askForScore asks a model the template's question about an event, for a score of the kind that d
+// wants. d is the task's metric or stands in for it.
+func (e *Engine) askForScore(ctx context.Context, p *endpoint, who asker, model string, t template, task *evaluate.Task, d *metric.Definition, event json.RawMessage) evaluate.Result {
 	prompt, mark, err := t.render(event, e.cfg.MaxPromptBytes)
 	if err != nil {
 		return failed(evaluate.Unfit, "The metric's prompt cannot be filled in: %v.", err)

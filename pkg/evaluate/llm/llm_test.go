@@ -186,8 +186,8 @@ func definition(change func(*metric.Definition)) *metric.Definition {
 
 const oneEvent = `{"event_id":"11111111-1111-4111-8111-111111111111","session_id":"22222222-2222-4222-8222-222222222222","outputs":{"answer":"Yes"}}`
 
-// judge runs a definition over an event, oneEvent if there is none.
-func (e *testEngine) judge(t *testing.T, d *metric.Definition, events ...string) evaluate.Result {
+// evaluate runs a definition over an event, oneEvent if there is none.
+func (e *testEngine) evaluate(t *testing.T, d *metric.Definition, events ...string) evaluate.Result {
 	t.Helper()
 	if events == nil {
 		events = []string{oneEvent}
@@ -207,7 +207,7 @@ func TestJudge(t *testing.T) {
 	t.Parallel()
 	api := newFake(t, says(good))
 	e := newTest(t, Provider{BaseURL: api.URL + "/v1", APIKey: "secret-key"}, nil)
-	r := e.judge(t, definition(nil))
+	r := e.evaluate(t, definition(nil))
 	if !r.Success || string(r.Score) != "0.8" || r.Explanation != "It answers." || r.Failure != "" {
 		t.Fatalf("%+v", r)
 	}
@@ -237,18 +237,18 @@ func TestJudge(t *testing.T) {
 
 	// The same question is answered from the record, for another metric of the same prompt too,
 	// and costs nothing; in another project, and of another model, it is another question.
-	r = e.judge(t, definition(func(d *metric.Definition) { d.Name = "other" }))
+	r = e.evaluate(t, definition(func(d *metric.Definition) { d.Name = "other" }))
 	if string(r.Score) != "0.8" || r.Explanation != "It answers." || r.Cost != 0 || api.asked() != 1 {
 		t.Errorf("again: %+v after %d calls", r, api.asked())
 	}
 	if _, err := e.Evaluate(t.Context(), evaluate.Task{Project: newProject(t), Metric: definition(nil), Events: []json.RawMessage{raw(oneEvent)}}); err != nil || api.asked() != 2 {
 		t.Errorf("another project: %v, %d calls", err, api.asked())
 	}
-	e.judge(t, definition(func(d *metric.Definition) { m := "gpt-4o"; d.ModelName = &m }))
+	e.evaluate(t, definition(func(d *metric.Definition) { m := "gpt-4o"; d.ModelName = &m }))
 	if api.asked() != 3 {
 		t.Errorf("another model: %d calls", api.asked())
 	}
-	e.judge(t, definition(func(d *metric.Definition) { d.Return = metric.String }))
+	e.evaluate(t, definition(func(d *metric.Definition) { d.Return = metric.String }))
 	if api.asked() != 4 {
 		t.Errorf("another return type: %d calls", api.asked())
 	}
@@ -372,7 +372,7 @@ func TestPlantedRecord(t *testing.T) {
 	e := newTest(t, Provider{BaseURL: api.URL}, nil)
 	asked := func(want int, what string) {
 		t.Helper()
-		if r := e.judge(t, definition(nil)); string(r.Score) != "0.8" || api.asked() != want {
+		if r := e.evaluate(t, definition(nil)); string(r.Score) != "0.8" || api.asked() != want {
 			t.Errorf("%s: %+v after %d calls, want 0.8 after %d", what, r, api.asked(), want)
 		}
 	}
@@ -480,7 +480,7 @@ func TestProviderTrouble(t *testing.T) {
 				tt.change(&p)
 			}
 			e := newTest(t, p, nil)
-			r := e.judge(t, definition(nil))
+			r := e.evaluate(t, definition(nil))
 			if r.Failure != tt.want || r.Success != (tt.want == "") || r.Temporary != tt.again || !strings.Contains(r.Explanation, tt.says) {
 				t.Errorf("%+v, want %q, temporary %t, %q", r, tt.want, tt.again, tt.says)
 			}
@@ -500,8 +500,8 @@ func TestHabits(t *testing.T) {
 	t.Parallel()
 	api := newFake(t, answer(400, `{"error":{"message":"temperature"}}`), answer(422, `{"detail":"response_format"}`), says(good))
 	e := newTest(t, Provider{BaseURL: api.URL}, nil)
-	e.judge(t, definition(nil))
-	e.judge(t, definition(nil), strings.Replace(oneEvent, "Yes", "No", 1))
+	e.evaluate(t, definition(nil))
+	e.evaluate(t, definition(nil), strings.Replace(oneEvent, "Yes", "No", 1))
 	if api.asked() != 4 {
 		t.Errorf("%d calls, want 4", api.asked())
 	}
@@ -559,7 +559,7 @@ func TestConcurrency(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range 4 { // tasks together keep to it, too
 		all.Go(func() {
-			e.judge(t, definition(nil), fmt.Sprintf(`{"outputs":{"answer":"a%d"}}`, i), fmt.Sprintf(`{"outputs":{"answer":"b%d"}}`, i))
+			e.evaluate(t, definition(nil), fmt.Sprintf(`{"outputs":{"answer":"a%d"}}`, i), fmt.Sprintf(`{"outputs":{"answer":"b%d"}}`, i))
 		})
 	}
 	for range limit {
@@ -581,15 +581,15 @@ func TestBudget(t *testing.T) {
 	api := newFake(t, says(good))
 	e := newTest(t, Provider{BaseURL: api.URL, DailyCalls: 2}, nil)
 	for i, want := range []evaluate.Failure{"", "", Budget} {
-		if r := e.judge(t, definition(nil), event(i)); r.Failure != want || r.Temporary {
+		if r := e.evaluate(t, definition(nil), event(i)); r.Failure != want || r.Temporary {
 			t.Errorf("call %d: %+v", i, r)
 		}
 	}
-	if r := e.judge(t, definition(nil), event(0)); string(r.Score) != "0.8" {
+	if r := e.evaluate(t, definition(nil), event(0)); string(r.Score) != "0.8" {
 		t.Errorf("what is known needs no budget: %+v", r)
 	}
 	e.now.Add(dayMillis)
-	if r := e.judge(t, definition(nil), event(2)); !r.Success {
+	if r := e.evaluate(t, definition(nil), event(2)); !r.Success {
 		t.Errorf("on the next day: %+v", r)
 	}
 
@@ -597,13 +597,13 @@ func TestBudget(t *testing.T) {
 	// left for the most that the second one can cost.
 	e = newTest(t, Provider{BaseURL: api.URL, DailyBudgetUSD: 0.00003, MaxOutputTokens: 10}, nil)
 	short := definition(func(d *metric.Definition) { d.Criteria = "Yes?" })
-	if r := e.judge(t, short); r.Failure != "" && r.Failure != Budget {
+	if r := e.evaluate(t, short); r.Failure != "" && r.Failure != Budget {
 		t.Errorf("%+v", r)
 	}
 	e = newTest(t, Provider{BaseURL: api.URL, DailyBudgetUSD: 0.001, MaxOutputTokens: 10}, nil)
 	spent := 0.0
 	for i := range 100 {
-		r := e.judge(t, definition(nil), event(i))
+		r := e.evaluate(t, definition(nil), event(i))
 		if spent += r.Cost; r.Failure == Budget {
 			break
 		}
@@ -611,7 +611,7 @@ func TestBudget(t *testing.T) {
 	if spent == 0 || spent > 0.001 {
 		t.Errorf("$%v were spent of $0.001", spent)
 	}
-	if r := e.judge(t, definition(func(d *metric.Definition) { m := "own-model"; d.ModelName = &m })); r.Failure != Budget || !strings.Contains(r.Explanation, "price is not known") {
+	if r := e.evaluate(t, definition(func(d *metric.Definition) { m := "own-model"; d.ModelName = &m })); r.Failure != Budget || !strings.Contains(r.Explanation, "price is not known") {
 		t.Errorf("a model without a price: %+v", r)
 	}
 }
@@ -657,7 +657,7 @@ func TestChoose(t *testing.T) {
 		if got != tt.want {
 			t.Errorf("%q %q: %q, want %q", tt.provider, tt.model, got, tt.want)
 		}
-		if r := e.judge(t, d); p == nil && r.Failure != evaluate.NoEngine {
+		if r := e.evaluate(t, d); p == nil && r.Failure != evaluate.NoEngine {
 			t.Errorf("%+v", r)
 		}
 	}
@@ -668,7 +668,7 @@ func TestDefinitions(t *testing.T) {
 	api := newFake(t, says(good))
 	e := newTest(t, Provider{BaseURL: api.URL}, nil)
 	broken := definition(func(d *metric.Definition) { d.Criteria = "{{ question }}" })
-	if r := e.judge(t, broken); r.Failure != evaluate.Unfit || !strings.Contains(r.Explanation, "begins with no field") {
+	if r := e.evaluate(t, broken); r.Failure != evaluate.Unfit || !strings.Contains(r.Explanation, "begins with no field") {
 		t.Errorf("%+v", r)
 	}
 	if err := e.Check(broken); err == nil || !strings.HasPrefix(err.Error(), "criteria: {{ question }}") {
@@ -678,7 +678,7 @@ func TestDefinitions(t *testing.T) {
 		t.Error(err)
 	}
 	truth := definition(func(d *metric.Definition) { d.NeedsGroundTruth = true })
-	if r := e.judge(t, truth); r.Failure != evaluate.Unfit || !strings.Contains(r.Explanation, "needs a ground truth") {
+	if r := e.evaluate(t, truth); r.Failure != evaluate.Unfit || !strings.Contains(r.Explanation, "needs a ground truth") {
 		t.Errorf("%+v", r)
 	}
 	if api.asked() != 0 {
@@ -778,7 +778,7 @@ func TestPair(t *testing.T) {
 		if tt.change != nil {
 			tt.change(d)
 		}
-		r := e.judge(t, d, `{"inputs":{"q":"Why?"},"outputs":{"a":"mine"},"feedback":{"ground_truth":"theirs"}}`)
+		r := e.evaluate(t, d, `{"inputs":{"q":"Why?"},"outputs":{"a":"mine"},"feedback":{"ground_truth":"theirs"}}`)
 		if r.Success != (tt.score != "-") || r.Success && string(r.Score) != tt.score || !strings.Contains(r.Explanation, tt.want) {
 			t.Errorf("%+v, want %s, %q", r, tt.score, tt.want)
 		}
@@ -876,7 +876,7 @@ func TestLedger(t *testing.T) {
 		for _, p := range e.named {
 			p.budget.ledger = recordsOfTests
 		}
-		if r := e.judge(t, definition(nil), fmt.Sprintf(`{"outputs":{"answer":%d}}`, i)); r.Failure != want {
+		if r := e.evaluate(t, definition(nil), fmt.Sprintf(`{"outputs":{"answer":%d}}`, i)); r.Failure != want {
 			t.Errorf("start %d: %+v", i, r)
 		}
 	}

@@ -120,11 +120,11 @@ func TestNobodyIsToldOfTheNetwork(t *testing.T) {
 		t.Errorf("the texts differ: %q", texts)
 	}
 	e := newTest(t, Provider{BaseURL: broken.URL, Model: "m", Retries: -1}, nil)
-	if r := e.judge(t, definition(nil)); r.Failure != ProviderFailed || strings.Contains(r.Explanation, "127.0.0.1") {
+	if r := e.evaluate(t, definition(nil)); r.Failure != ProviderFailed || strings.Contains(r.Explanation, "127.0.0.1") {
 		t.Errorf("a connection that breaks: %+v", r)
 	}
 	e = newTest(t, Provider{BaseURL: "http://127.0.0.1:" + port, Model: "m", Retries: -1}, func(c *Config) { c.AllowAddresses = nil })
-	if r := e.judge(t, definition(nil)); r.Temporary || !strings.Contains(r.Explanation, "SPANGROVE_ALLOW_MODEL_ADDRESSES") {
+	if r := e.evaluate(t, definition(nil)); r.Temporary || !strings.Contains(r.Explanation, "SPANGROVE_ALLOW_MODEL_ADDRESSES") {
 		t.Errorf("an address that everybody sees: %+v", r)
 	}
 }
@@ -239,10 +239,10 @@ func TestGateways(t *testing.T) {
 			e := newTest(t, Provider{Type: kind, BaseURL: api.URL + "/team%20a/llm", APIKey: key, Model: "m", Query: map[string]string{"api-version": "2024-10-21"},
 				Headers: map[string]configopaque.String{"X-Title": "judges", "gateway-auth": "Basic " + pass}}, nil)
 			d := definition(nil)
-			if r := e.judge(t, d, `{"outputs":{"answer":"one"}}`); !r.Success {
+			if r := e.evaluate(t, d, `{"outputs":{"answer":"one"}}`); !r.Success {
 				t.Errorf("%+v", r)
 			}
-			r := e.judge(t, d, `{"outputs":{"answer":"two"}}`)
+			r := e.evaluate(t, d, `{"outputs":{"answer":"two"}}`)
 			if r.Failure != ProviderFailed || !strings.Contains(r.Explanation, "[hidden] and [hidden] are not known") || strings.Contains(r.Explanation, key) {
 				t.Errorf("%+v", r)
 			}
@@ -267,7 +267,7 @@ func TestProxy(t *testing.T) {
 	t.Setenv("HTTPS_PROXY", "http://192.0.2.1:1")
 	ask := func(p Provider, allowed ...string) evaluate.Result {
 		e := newTest(t, p, func(c *Config) { c.AllowAddresses = allowed })
-		return e.judge(t, definition(nil), `{"outputs":{"answer":"x"}}`)
+		return e.evaluate(t, definition(nil), `{"outputs":{"answer":"x"}}`)
 	}
 	const address = "http://models.example:8000/v1" // which only the proxy knows
 	if r := ask(Provider{BaseURL: address, Model: "m", ProxyURL: proxy.URL, Retries: -1}, "127.0.0.1"); !r.Success || !slices.Equal(asked, []string{"POST " + address + "/chat/completions"}) {

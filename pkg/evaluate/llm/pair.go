@@ -39,7 +39,7 @@ func (e *Engine) pair(ctx context.Context, p *endpoint, who asker, model string,
 		var b rawjson.Builder
 		b.Raw(first, places[0])
 		b.Raw(second, places[1])
-		r := e.judge(ctx, p, who, model, t, task, &choice, rawjson.Merge(event, b.Bytes()))
+		r := e.askForScore(ctx, p, who, model, t, task, &choice, rawjson.Merge(event, b.Bytes()))
 		r.Cost += both.Cost
 		if !r.Success {
 			return r

@@ -14,19 +14,19 @@ import (
 )
 
 const (
-	// takeArrivals is about how many events are looked at between two looks at the queue's
-	// length: the queue of a project may grow over its bound by what they ask for.
-	takeArrivals = 500
-	takeLater    = 500
+	// claimOutbox is about how many events are processed between two checks of the queue's
+	// length: the queue of a project may exceed its bound by what they ask for.
+	claimOutbox  = 500
+	claimDelayed = 500
 )
 
-// feed looks once at the new events of each project that may have more in the queue.
+// feed processes new events once, for each project whose queue has room.
 func (r *Runner) feed(ctx context.Context) (worked time.Duration, err error) {
-	arrived, err := r.store.ArrivalProjects(ctx)
+	arrived, err := r.store.OutboxProjects(ctx)
 	if err != nil {
 		return 0, err
 	}
-	due, err := r.store.ClaimDelayed(ctx, takeLater, r.Timeout)
+	due, err := r.store.ClaimDelayed(ctx, claimDelayed, r.Timeout)
 	if err != nil || len(arrived)+len(due) == 0 {
 		return 0, err
 	}
@@ -47,14 +47,14 @@ func (r *Runner) feed(ctx context.Context) (worked time.Duration, err error) {
 		if waiting[id] >= r.Queue {
 			continue // what was taken comes back
 		}
-		looked, oops := r.feedProject(ctx, id, due)
-		err = errors.Join(err, oops) // the others go on
+		looked, projectErr := r.feedProject(ctx, id, due)
+		err = errors.Join(err, projectErr) // the others go on
 		worked += time.Duration(looked) * eventWork
 	}
 	return worked, err
 }
 
-// waiting counts what each project has of new events in the queue.
+// waiting returns how many evaluations of new events each project has in the queue.
 func (r *Runner) waiting(ctx context.Context) (map[int64]int, error) {
 	groups, err := r.store.EvaluationQueue(ctx)
 	n := map[int64]int{}
@@ -66,10 +66,10 @@ func (r *Runner) waiting(ctx context.Context) (map[int64]int, error) {
 	return n, err
 }
 
-// feedProject asks for the evaluations of a project's next arrivals, and of what was put off, and
-// counts them.
+// feedProject enqueues the evaluations of a project's next outbox rows and of the delayed events that
+// are due, and returns how many events it looked at.
 func (r *Runner) feedProject(ctx context.Context, id int64, due []evaluation.Delayed) (looked int, err error) {
-	f := &feeding{Runner: r, answer: evaluation.Enqueue{Project: id, Looked: due}}
+	f := &feeding{Runner: r, answer: evaluation.Enqueue{Project: id, Handled: due}}
 	p, err := r.store.ProjectByID(ctx, id)
 	if err != nil && fault.Of(err) != fault.NotFound {
 		return 0, err
@@ -81,17 +81,17 @@ func (r *Runner) feedProject(ctx context.Context, id int64, due []evaluation.Del
 		}
 		f.rules = rules(list, p)
 	}
-	intakes, err := r.store.ClaimOutbox(ctx, id, takeArrivals, r.Timeout)
-	if err != nil || len(intakes)+len(due) == 0 {
+	rows, err := r.store.ClaimOutbox(ctx, id, claimOutbox, r.Timeout)
+	if err != nil || len(rows)+len(due) == 0 {
 		return 0, err
 	}
 	looked = len(due)
 	var fresh, waited []uuid.UUID
-	for _, in := range intakes {
-		f.answer.Intakes = append(f.answer.Intakes, in.ID)
-		looked += len(in.Arrivals)
-		for _, a := range in.Arrivals {
-			if f.arrival(a) {
+	for _, row := range rows {
+		f.answer.OutboxIDs = append(f.answer.OutboxIDs, row.ID)
+		looked += len(row.Events)
+		for _, a := range row.Events {
+			if f.examineNow(a) {
 				fresh = append(fresh, a.EventID)
 			}
 		}
@@ -106,21 +106,21 @@ func (r *Runner) feedProject(ctx context.Context, id int64, due []evaluation.Del
 	}
 	n, err := r.store.EnqueueEvaluations(ctx, f.answer)
 	if n > 0 {
-		r.queue.stir()
+		r.queue.wake()
 	}
 	return looked, err
 }
 
-// feeding collects what becomes of a project's arrivals.
+// feeding collects what becomes of a project's new events.
 type feeding struct {
 	*Runner
 	rules  []rule
 	answer evaluation.Enqueue
 }
 
-// arrival says whether an event that was stored or changed is to be looked at now. A session is
-// looked at when nothing has come for it for a while.
-func (f *feeding) arrival(a evaluation.Arrival) bool {
+// examineNow reports whether an event that was stored or changed is to be looked at now. A session is
+// delayed until nothing has come for it for a while.
+func (f *feeding) examineNow(a evaluation.OutboxEvent) bool {
 	for i := range f.rules {
 		if f.rules[i].session {
 			f.answer.Delayed = append(f.answer.Delayed, evaluation.Delayed{EventID: a.SessionID, Due: f.Now().Add(f.SessionIdle).UnixMilli(), Extend: true})
@@ -130,7 +130,7 @@ func (f *feeding) arrival(a evaluation.Arrival) bool {
 	return a.EventID != a.SessionID && f.sampled(a.EventID)
 }
 
-// look asks for the evaluations of events. Those that have not ended are put off, unless that was
+// look requests the evaluations of events. Those that have not ended are delayed, unless that was
 // done before.
 func (f *feeding) look(ctx context.Context, ids []uuid.UUID, waited bool) error {
 	if len(ids) == 0 {
@@ -154,7 +154,7 @@ func (f *feeding) look(ctx context.Context, ids []uuid.UUID, waited bool) error 
 	return nil
 }
 
-// sampled says whether any metric has the event in its sample, so that it must be read.
+// sampled reports whether any metric has the event in its sample, so that it must be read.
 func (f *feeding) sampled(id uuid.UUID) bool {
 	for i := range f.rules {
 		if evaluation.Sampled(f.rules[i].metric.ID, id, f.rules[i].percent) {

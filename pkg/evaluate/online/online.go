@@ -30,8 +30,8 @@ import (
 type Store interface {
 	// Ingesting says that events are being stored right now.
 	Ingesting() bool
-	// ArrivalProjects lists the projects that have arrivals to take.
-	ArrivalProjects(ctx context.Context) ([]int64, error)
+	// OutboxProjects returns the projects that have rows in the outbox.
+	OutboxProjects(ctx context.Context) ([]int64, error)
 	// ClaimOutbox takes a project's oldest arrivals, about limit events of them.
 	ClaimOutbox(ctx context.Context, projectID int64, limit int, lease time.Duration) ([]evaluation.OutboxRow, error)
 	// ClaimDelayed takes at most limit of the events that were put off and are due.
@@ -113,7 +113,7 @@ type Runner struct {
 	work   sync.WaitGroup
 }
 
-// New makes a runner. It does nothing before Start.
+// New returns a runner. It does nothing before Start.
 func New(store Store, evaluator Evaluator, o Options) (*Runner, error) {
 	if o.Logger == nil {
 		o.Logger = zap.NewNop()
@@ -126,28 +126,28 @@ func New(store Store, evaluator Evaluator, o Options) (*Runner, error) {
 		return nil, err
 	}
 	r := &Runner{Options: o, store: store, evaluator: evaluator, telemetry: t}
-	r.queue = &queue{store: store, telemetry: t, share: o.Share, wake: make(chan struct{}, 1), running: map[int64]int{}, last: map[turn]uint64{}}
+	r.queue = &queue{store: store, telemetry: t, share: o.Share, signal: make(chan struct{}, 1), running: map[int64]int{}, last: map[turn]uint64{}}
 	return r, nil
 }
 
-// Start begins to work.
+// Start starts the workers.
 func (r *Runner) Start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	r.cancel = cancel
 	r.work.Go(func() {
-		r.repeat(ctx, "look at new events", nil, r.giveWay(1, r.feed))
+		r.repeat(ctx, "look at new events", nil, r.throttle(1, r.feed))
 	})
 	r.work.Go(func() {
-		r.repeat(ctx, "ask for evaluations of past events", nil, r.giveWay(1, r.backfill))
+		r.repeat(ctx, "ask for evaluations of past events", nil, r.throttle(1, r.backfill))
 	})
 	for range r.Workers {
 		r.work.Go(func() {
-			r.repeat(ctx, "evaluate", r.queue.wake, r.giveWay(r.Workers, r.workOnce))
+			r.repeat(ctx, "evaluate", r.queue.signal, r.throttle(r.Workers, r.workOnce))
 		})
 	}
 }
 
-// Stop breaks off what runs, which will be done again by whoever comes next, and waits for it.
+// Stop cancels what runs, which whoever comes next will do again, and waits until it has ended.
 func (r *Runner) Stop() {
 	if r.cancel != nil {
 		r.cancel()
@@ -155,36 +155,35 @@ func (r *Runner) Stop() {
 	r.work.Wait()
 }
 
-// What work costs the machine, about. The clock does not tell while events are being stored: most of
-// the time a step waits for its turn at the store then, or for a model's answer.
+// Estimates of the work that a step costs the machine. Elapsed time is no measure of it during
+// ingestion: most of a step is then spent waiting for the store, or for a model's answer.
 const (
 	eventWork = 200 * time.Microsecond // to look at an event, or to store a score in it
 	judgeWork = time.Millisecond       // to ask a model about one and to record the answer
 	stepWork  = 100 * time.Millisecond // to find the next events of a backfill
 )
 
-// gentleness is how many times as long as it worked each of those that share a task waits while
-// events are being stored, and longestWait bounds that: together they take a small part of the
-// machine from ingestion, and all of what that leaves.
+// While events are being ingested, a worker sleeps backoffFactor times as long as it worked, at most
+// maxPause, so that all workers together take only a small part of the machine from ingestion.
 const (
-	gentleness  = 25
-	longestWait = 10 * time.Minute
-	quiet       = 5 // looks at the store, a tenth of a second apart, that must find it idle to end a pause
+	backoffFactor = 25
+	maxPause      = 10 * time.Minute
+	quiet         = 5 // looks at the store, a tenth of a second apart, that must find it idle to end a pause
 )
 
-// giveWay makes f, of which n run beside each other, wait after its work where events are being
-// stored meanwhile.
-func (r *Runner) giveWay(n int, f func(context.Context) (time.Duration, error)) func(context.Context) (busy bool, err error) {
+// throttle returns f with a pause after its work while events are being ingested. n is how many of f
+// run at the same time.
+func (r *Runner) throttle(n int, f func(context.Context) (time.Duration, error)) func(context.Context) (busy bool, err error) {
 	return func(ctx context.Context) (bool, error) {
 		worked, err := f(ctx)
 		if worked > 0 && r.store.Ingesting() {
-			r.pause(ctx, min(worked*time.Duration(gentleness*n), longestWait))
+			r.pause(ctx, min(worked*time.Duration(backoffFactor*n), maxPause))
 		}
 		return worked > 0, err
 	}
 }
 
-// pause waits for d, but no longer than events are being stored.
+// pause waits for d, or until ingestion stops.
 func (r *Runner) pause(ctx context.Context, d time.Duration) {
 	end := time.NewTimer(d)
 	defer end.Stop()
@@ -204,18 +203,18 @@ func (r *Runner) pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// backfill has each backfill go on.
+// backfill advances every backfill by a step.
 func (r *Runner) backfill(ctx context.Context) (worked time.Duration, err error) {
 	busy, err := r.store.StepBackfills(ctx)
 	if busy {
-		r.queue.stir()
+		r.queue.wake()
 		worked = stepWork
 	}
 	return worked, err
 }
 
-// repeat calls f until ctx ends: at once again where it had something to do, else after a while
-// or when woken.
+// repeat calls f until ctx ends: again at once if it had something to do, else after Poll or when
+// woken.
 func (r *Runner) repeat(ctx context.Context, doing string, wake <-chan struct{}, f func(context.Context) (busy bool, err error)) {
 	for ctx.Err() == nil {
 		busy, err := f(ctx)

@@ -109,8 +109,8 @@ func (w *world) put(events ...event.Event) {
 	}
 }
 
-// settle feeds and works until nothing is left to do now.
-func (w *world) settle() {
+// drain feeds and works until nothing is left to do now.
+func (w *world) drain() {
 	w.Helper()
 	for busy := true; busy; {
 		var err error
@@ -199,7 +199,7 @@ func TestScored(t *testing.T) {
 	own := step("own")
 	own.Source = evaluation.Source
 	w.put(a, b, own)
-	w.settle()
+	w.drain()
 	for _, e := range []event.Event{a, b} {
 		w.equal("metrics of "+e.Name, `{"m":1,"m_explanation":"seen"}`, w.metrics(e))
 	}
@@ -211,7 +211,7 @@ func TestScored(t *testing.T) {
 	if _, err := w.s.Update(t.Context(), w.project.ID, event.Update{EventID: a.ID, Outputs: json.RawMessage(`"more"`)}); err != nil {
 		t.Fatal(err)
 	}
-	w.settle()
+	w.drain()
 	w.equal("engine asked after a repeat and an update", 1, len(w.engine.tasks))
 
 	// A new version scores what comes from then on.
@@ -221,7 +221,7 @@ func TestScored(t *testing.T) {
 	}
 	c := step("c")
 	w.put(c)
-	w.settle()
+	w.drain()
 	w.equal("engine asked of the new version", int64(2), w.engine.tasks[1].Version)
 	w.equal("its criteria", "y", w.engine.tasks[1].Metric.Criteria)
 }
@@ -267,7 +267,7 @@ func TestWhichEvents(t *testing.T) {
 			e := step("e")
 			tt.event(&e)
 			w.put(e)
-			w.settle()
+			w.drain()
 			if got := len(w.engine.tasks) == 1; got != tt.want {
 				t.Errorf("scored: %t, want %t", got, tt.want)
 			}
@@ -291,7 +291,7 @@ func TestUnfinished(t *testing.T) {
 	text := "boom"
 	fails.Error = &text
 	w.put(fails)
-	w.settle()
+	w.drain()
 	w.equal("with an error", `{"m":1,"m_explanation":"seen"}`, w.metrics(fails))
 	w.equal("unfinished", 1, len(w.evaluations()))
 	end := ends.Start + 7
@@ -301,7 +301,7 @@ func TestUnfinished(t *testing.T) {
 	span.Unfinished = false
 	span.Outputs = json.RawMessage(`{"done":true}`)
 	w.put(span)
-	w.settle()
+	w.drain()
 	w.equal("ended", 3, len(w.evaluations()))
 	last := w.engine.tasks[len(w.engine.tasks)-1]
 	for _, e := range last.Events {
@@ -310,7 +310,7 @@ func TestUnfinished(t *testing.T) {
 		}
 	}
 	w.move(2 * time.Minute)
-	w.settle()
+	w.drain()
 	w.equal("after the wait", 4, len(w.evaluations()))
 	w.equal("as it stands", `{"m":1,"m_explanation":"seen"}`, w.metrics(never))
 }
@@ -324,15 +324,15 @@ func TestSessions(t *testing.T) {
 	a, b := step("a"), step("b")
 	session := event.Event{ID: a.SessionID}
 	w.put(a)
-	w.settle()
+	w.drain()
 	w.move(40 * time.Second)
 	w.put(b)
-	w.settle()
+	w.drain()
 	w.move(40 * time.Second)
-	w.settle()
+	w.drain()
 	w.equal("before it is idle", 0, len(w.engine.tasks))
 	w.move(20 * time.Second)
-	w.settle()
+	w.drain()
 	w.equal("idle", `{"all":1,"all_explanation":"seen"}`, w.metrics(session))
 	w.equal("its events", "", w.metrics(a)+w.metrics(b))
 	var seen struct {
@@ -345,9 +345,9 @@ func TestSessions(t *testing.T) {
 	}
 	w.equal("what the engine sees below it", 2, len(seen.Children))
 	w.put(step("c"))
-	w.settle()
+	w.drain()
 	w.move(time.Hour)
-	w.settle()
+	w.drain()
 	w.equal("once", 1, len(w.evaluations()))
 }
 
@@ -368,7 +368,7 @@ func TestCompositeWaitsForItsParts(t *testing.T) {
 		list = append(list, step(fmt.Sprint(i)))
 	}
 	w.put(list...)
-	w.settle()
+	w.drain()
 	for _, e := range list {
 		got := w.metrics(e)
 		for _, want := range []string{`"part":1`, `"middle":1`, `"top":1`} {
@@ -394,7 +394,7 @@ func TestEngineBreaks(t *testing.T) {
 	e := step("e")
 	w.put(e)
 	for attempt, pause := range []time.Duration{time.Second, 2 * time.Second, 0} {
-		w.settle()
+		w.drain()
 		w.equal("asked", attempt+1, len(w.engine.tasks))
 		got := w.evaluations()[0]
 		w.equal("why", "no provider answers", got.Explanation)
@@ -404,7 +404,7 @@ func TestEngineBreaks(t *testing.T) {
 		}
 		w.equal("state", evaluation.Waiting, got.State)
 		w.move(pause - time.Millisecond)
-		w.settle()
+		w.drain()
 		w.equal("asked too early", attempt+1, len(w.engine.tasks))
 		w.move(time.Millisecond)
 	}
@@ -412,7 +412,7 @@ func TestEngineBreaks(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.engine.answer = func(evaluate.Task) ([]evaluate.Result, error) { return nil, errors.New("secret") }
-	w.settle()
+	w.drain()
 	if got := w.evaluations()[0]; strings.Contains(got.Explanation, "secret") || got.State != evaluation.Waiting {
 		t.Errorf("after an unknown error: %+v", got)
 	}
@@ -420,7 +420,7 @@ func TestEngineBreaks(t *testing.T) {
 		return []evaluate.Result{{Failure: "timeout", Temporary: true, Explanation: "no answer in time"}}, nil
 	}
 	w.move(time.Hour)
-	w.settle()
+	w.drain()
 	if got := w.evaluations()[0]; got.Explanation != "no answer in time" || got.State != evaluation.Waiting {
 		t.Errorf("after a failure that may go away: %+v", got)
 	}
@@ -428,11 +428,11 @@ func TestEngineBreaks(t *testing.T) {
 		return []evaluate.Result{{Failure: evaluate.Unfit, Explanation: "no question"}}, nil
 	}
 	w.move(time.Hour)
-	w.settle()
+	w.drain()
 	got := w.evaluations()[0]
 	w.equal("failed", []any{evaluation.Failed, "unfit", "no question"}, []any{got.State, got.Failure, got.Explanation})
 	w.move(time.Hour)
-	w.settle()
+	w.drain()
 	w.equal("a failure is a result", 6, len(w.engine.tasks))
 	w.equal("metrics", "", w.metrics(e))
 }
@@ -453,7 +453,7 @@ func TestBrokenOff(t *testing.T) {
 		}
 		w.move(time.Minute)
 	}
-	w.settle()
+	w.drain()
 	got := w.evaluations()[0]
 	w.equal("state", evaluation.Dead, got.State)
 	w.equal("engine asked", 0, len(w.engine.tasks))
@@ -463,7 +463,7 @@ func TestQueueIsBounded(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(o *Options) { o.Queue, o.Batch = 20, 100 })
 	w.metric("m", nil)
-	const n = 5 * takeArrivals
+	const n = 5 * claimOutbox
 	var list []event.Event
 	for range n {
 		list = append(list, step("e"))
@@ -476,10 +476,10 @@ func TestQueueIsBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if waits := len(w.evaluations()); waits < 20 || waits > 20+2*takeArrivals {
+	if waits := len(w.evaluations()); waits < 20 || waits > 20+2*claimOutbox {
 		t.Errorf("%d evaluations wait, want about 20", waits)
 	}
-	w.settle()
+	w.drain()
 	w.equal("none is left out", n, len(w.engine.seen))
 }
 
@@ -500,7 +500,7 @@ func TestMetricGoesAway(t *testing.T) {
 	if _, err := w.s.UpdateMetric(t.Context(), w.project.ID, off, metric.Patch{EnabledInProd: &no}); err != nil {
 		t.Fatal(err)
 	}
-	w.settle()
+	w.drain()
 	w.equal("left", 0, len(w.evaluations()))
 	w.equal("engine asked", 0, len(w.engine.tasks))
 }
@@ -564,7 +564,7 @@ func TestStop(t *testing.T) {
 	r.Stop()
 	got := w.evaluations()[0]
 	w.equal("state", evaluation.Waiting, got.State)
-	w.settle()
+	w.drain()
 	w.equal("done by the next", evaluation.Done, w.evaluations()[0].State)
 }
 
@@ -592,8 +592,8 @@ func TestGivesWay(t *testing.T) {
 		worked, busy time.Duration
 		want         time.Duration
 	}{
-		{"many times as long as it worked", time.Second, time.Hour, 2 * gentleness * time.Second},
-		{"with a bound", time.Hour, time.Hour, longestWait},
+		{"many times as long as it worked", time.Second, time.Hour, 2 * backoffFactor * time.Second},
+		{"with a bound", time.Hour, time.Hour, maxPause},
 		{"no longer than events are stored", time.Hour, 1950 * time.Millisecond, 2400 * time.Millisecond},
 		{"not where none are", time.Second, 0, 0},
 		{"not where there was nothing to do", 0, time.Hour, 0},
@@ -601,7 +601,7 @@ func TestGivesWay(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			began := time.Now()
 			r := &Runner{store: busyStore{until: began.Add(tt.busy)}}
-			f := r.giveWay(2, func(context.Context) (time.Duration, error) { return tt.worked, nil })
+			f := r.throttle(2, func(context.Context) (time.Duration, error) { return tt.worked, nil })
 			busy, err := f(t.Context())
 			if err != nil || busy != (tt.worked > 0) || time.Since(began) != tt.want {
 				t.Errorf("%s: busy %t, %v after %s, want it after %s", tt.name, busy, err, time.Since(began), tt.want)
@@ -654,7 +654,7 @@ func TestBusy(t *testing.T) {
 	}
 	w.metric("m", nil)
 	w.put(step("a"))
-	w.settle()
+	w.drain()
 	list := w.evaluations()
 	if len(list) != 1 || list[0].State != evaluation.Done || list[0].Attempts != 1 {
 		t.Errorf("%+v after %d calls", list, asked)
@@ -685,7 +685,7 @@ func TestLimitedReads(t *testing.T) {
 	w.r.store = limited
 	w.put(step("a"))
 	for range 20 {
-		w.settle()
+		w.drain()
 		w.move(30 * time.Second)
 	}
 	list := w.evaluations()
@@ -708,7 +708,7 @@ func TestLater(t *testing.T) {
 	w.metric("m", nil)
 	w.put(step("a"))
 	for i := range 6 {
-		w.settle()
+		w.drain()
 		if asked != i+1 {
 			t.Errorf("asked %d times after %d minutes", asked, i)
 		}
@@ -751,7 +751,7 @@ func TestTimeForFew(t *testing.T) {
 			w.put(step("a"))
 		}
 		for range 3 {
-			w.settle()
+			w.drain()
 			w.move(time.Hour)
 		}
 		for _, e := range w.evaluations() {
@@ -779,7 +779,7 @@ func TestNoTimeLeft(t *testing.T) {
 	for range 10 {
 		w.put(step("a"))
 	}
-	w.settle() // from now on an engine gets two at once
+	w.drain() // from now on an engine gets two at once
 	w.move(time.Hour)
 	o := w.r.Options
 	o.Timeout = 2 * time.Second

@@ -10,7 +10,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/evaluation"
 )
 
-// queueAge is how long a list of what waits is good, though it has something left.
+// queueAge is how long a list of what is due may be used before it is read again.
 const queueAge = time.Second
 
 // queue hands out groups: projects in turn, and the groups of each in turn, so that no metric and no
@@ -19,7 +19,7 @@ type queue struct {
 	store     Store
 	telemetry *telemetry
 	share     func(ctx context.Context, projectID int64) (int, error) // nil: no bound
-	wake      chan struct{}                                           // holds one: something was asked for
+	signal    chan struct{}                                           // holds one: something was asked for
 
 	mu       sync.Mutex
 	projects []*line // with something due, as far as is known, in the order of their turns
@@ -38,16 +38,16 @@ type line struct {
 	groups  []evaluation.Group // in the order of their turns
 }
 
-// stir wakes a worker that sleeps.
-func (q *queue) stir() {
+// wake wakes one sleeping worker.
+func (q *queue) wake() {
 	select {
-	case q.wake <- struct{}{}:
+	case q.signal <- struct{}{}:
 	default:
 	}
 }
 
-// take gives the group whose turn it is; ok is false if none has anything due that may run now. batch
-// is how many of it will be claimed. Whoever gets a group must call leave.
+// take returns the group whose turn it is; ok is false if nothing that may run now is due. batch is how
+// many of the group will be claimed. The caller must call leave when done with the group.
 func (q *queue) take(ctx context.Context, batch int) (g evaluation.Group, ok bool, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -79,14 +79,14 @@ func (q *queue) take(ctx context.Context, batch int) (g evaluation.Group, ok boo
 		q.turns++
 		q.last[turn{project: l.project}], q.last[turnOf(g)] = q.turns, q.turns
 		if len(q.projects) > 0 {
-			q.stir() // there is something for another one
+			q.wake() // there is something for another one
 		}
 		return g, true, nil
 	}
 	return g, false, nil
 }
 
-// leave says that a group of the project is not worked on any more.
+// leave ends the work on a group of the project.
 func (q *queue) leave(project int64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -94,11 +94,11 @@ func (q *queue) leave(project int64) {
 		delete(q.running, project)
 	}
 	if len(q.projects) > 0 {
-		q.stir() // what waited for its share may go on
+		q.wake() // what waited for its share may go on
 	}
 }
 
-// refresh reads what is due. Whose last turn is longest ago comes first.
+// refresh reads what is due. The one whose last turn is longest ago comes first.
 func (q *queue) refresh(ctx context.Context) error {
 	all, err := q.store.EvaluationQueue(ctx)
 	if err != nil {

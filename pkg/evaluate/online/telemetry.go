@@ -46,7 +46,7 @@ func (t *telemetry) ran(ctx context.Context, typ defined.Type, d time.Duration) 
 	t.seconds.Record(ctx, d.Seconds(), metric.WithAttributes(attribute.String("type", string(typ))))
 }
 
-func (t *telemetry) settled(ctx context.Context, o *evaluation.Outcome) {
+func (t *telemetry) addOutcome(ctx context.Context, o *evaluation.Outcome) {
 	outcome := string(o.State)
 	switch {
 	case o.Drop:

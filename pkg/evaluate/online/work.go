@@ -60,7 +60,7 @@ func (r *Runner) workOnce(ctx context.Context) (worked time.Duration, err error)
 			return worked, err // they come back when the claim ends
 		}
 		worked += time.Duration(b.read)*eventWork + b.evaluate(ctx, running)
-		if err := b.store(ctx); err != nil {
+		if err := b.storeOutcomes(ctx); err != nil {
 			return worked, err
 		}
 		jobs = jobs[b.read:]
@@ -74,7 +74,7 @@ type subject struct {
 	group   evaluation.Group
 	project project.Project
 	name    string // of the metric now: where its scores are found
-	old     bool   // another version is in force now
+	old     bool   // another version is active now
 	metric  metric.Definition
 	after   []string // metrics whose scores it is made of
 }
@@ -114,27 +114,27 @@ func (r *Runner) subject(ctx context.Context, g evaluation.Group) (*subject, err
 	return s, nil
 }
 
-// giveBack lets others have jobs for which there was no time.
+// giveBack releases jobs for which there was no time.
 func (s *subject) giveBack(ctx context.Context, jobs []evaluation.Job) error {
 	return s.putOff(ctx, jobs, 0)
 }
 
-// putOff gives jobs back that are due again after a pause.
+// putOff releases jobs, which are due again after a pause.
 func (s *subject) putOff(ctx context.Context, jobs []evaluation.Job, pause time.Duration) error {
 	b := &batch{subject: s}
 	for _, j := range jobs {
-		o := b.unasked("")
+		o := b.skipped("")
 		o.Due += pause.Milliseconds()
-		b.settle(j, o)
+		b.addOutcome(j, o)
 	}
-	return b.store(ctx)
+	return b.storeOutcomes(ctx)
 }
 
-// atOnce is how many events an engine gets at once of which one has been tried so often: fewer each
-// time, so that none fails for ever for what others beside it do, or for want of time.
+// atOnce returns how many events go to an engine together if one of them has been tried so often:
+// fewer each time, so that none fails for ever because of its neighbours, or for want of time.
 func (s *subject) atOnce(attempts int) int { return max(1, s.Batch>>min(2*(attempts-1), 30)) }
 
-// batch is as many jobs as an engine gets at once, in order, and what came of others meanwhile.
+// batch is the jobs that go to an engine together, in order, and the outcomes of others so far.
 type batch struct {
 	*subject
 	read     int // jobs looked at
@@ -165,11 +165,11 @@ func (s *subject) read(ctx context.Context, jobs []evaluation.Job) (*batch, erro
 		}
 		i, there := at[j.EventID]
 		if !there {
-			b.settle(j, evaluation.Outcome{Drop: true})
+			b.addOutcome(j, evaluation.Outcome{Drop: true})
 			continue
 		}
 		if j.Attempts > s.Attempts {
-			b.settle(j, evaluation.Outcome{State: evaluation.Dead, Explanation: fmt.Sprintf("Given up after %d attempts, of which the last did not live to tell.", s.Attempts)})
+			b.addOutcome(j, evaluation.Outcome{State: evaluation.Dead, Explanation: fmt.Sprintf("Given up after %d attempts, the last of which was interrupted.", s.Attempts)})
 			continue
 		}
 		e, err := set.Load(ctx, i)
@@ -178,7 +178,7 @@ func (s *subject) read(ctx context.Context, jobs []evaluation.Job) (*batch, erro
 		}
 		text, err := s.text(ctx, &e)
 		if errors.Is(err, wire.ErrTooLarge) {
-			b.settle(j, evaluation.Outcome{State: evaluation.Failed, Failure: string(evaluate.Unfit), Explanation: fmt.Sprintf("The session has more than %d bytes.", batchBytes)})
+			b.addOutcome(j, evaluation.Outcome{State: evaluation.Failed, Failure: string(evaluate.Unfit), Explanation: fmt.Sprintf("The session has more than %d bytes.", batchBytes)})
 			continue
 		}
 		if err != nil {
@@ -190,7 +190,7 @@ func (s *subject) read(ctx context.Context, jobs []evaluation.Job) (*batch, erro
 	return b, nil
 }
 
-// text is what an engine gets of an event: of a session all that is below it, too.
+// text returns the JSON that an engine gets for an event; for a session with all that is below it.
 func (s *subject) text(ctx context.Context, e *event.Event) (json.RawMessage, error) {
 	if !e.IsSession() {
 		return wire.AppendEvent(nil, e, &s.project), nil
@@ -202,12 +202,14 @@ func (s *subject) text(ctx context.Context, e *event.Event) (json.RawMessage, er
 	return wire.SessionText(ctx, set, &s.project, batchBytes)
 }
 
-func (b *batch) settle(j evaluation.Job, o evaluation.Outcome) {
+// addOutcome records what became of a job.
+func (b *batch) addOutcome(j evaluation.Job, o evaluation.Outcome) {
 	o.Job, o.Outdated = j, b.old
 	b.outcomes = append(b.outcomes, o)
 }
 
-// evaluate asks the engine, within running, and says what that cost the machine; ctx is the runner's.
+// evaluate runs the engine with the context running, and returns the work that this cost the machine;
+// ctx is the runner's.
 func (b *batch) evaluate(ctx, running context.Context) (worked time.Duration) {
 	if len(b.jobs) == 0 {
 		return 0
@@ -219,12 +221,12 @@ func (b *batch) evaluate(ctx, running context.Context) (worked time.Duration) {
 	switch {
 	case err != nil && (ctx.Err() != nil || errors.Is(err, evaluate.ErrBusy)): // no engine was asked
 		for _, j := range b.jobs {
-			b.settle(j, b.unasked(""))
+			b.addOutcome(j, b.skipped(""))
 		}
 	case err != nil:
 		why := b.reason(err)
 		for _, j := range b.jobs {
-			b.settle(j, b.again(j, why))
+			b.addOutcome(j, b.retryLater(j, why))
 		}
 	default:
 		share := took.Seconds() * 1000 / float64(len(results))
@@ -232,14 +234,14 @@ func (b *batch) evaluate(ctx, running context.Context) (worked time.Duration) {
 			o := evaluation.Outcome{State: evaluation.Done, Score: res.Score, Explanation: res.Explanation, Failure: string(res.Failure), Passed: res.Passed, Cost: res.Cost, LatencyMS: share}
 			switch {
 			case res.Skipped:
-				o = b.unasked(res.Explanation)
+				o = b.skipped(res.Explanation)
 				o.Due = b.Now().Add(res.Later).UnixMilli()
 			case res.Temporary:
-				o = b.again(b.jobs[i], res.Explanation)
+				o = b.retryLater(b.jobs[i], res.Explanation)
 			case !res.Success:
 				o.State = evaluation.Failed
 			}
-			b.settle(b.jobs[i], o)
+			b.addOutcome(b.jobs[i], o)
 		}
 	}
 	if b.metric.Type == metric.LLM {
@@ -248,13 +250,13 @@ func (b *batch) evaluate(ctx, running context.Context) (worked time.Duration) {
 	return took
 }
 
-// unasked is what becomes of a job that no engine has looked at: it is as if nobody had claimed it.
-func (b *batch) unasked(why string) evaluation.Outcome {
+// skipped returns the outcome of a job that no engine has looked at: as if nobody had claimed it.
+func (b *batch) skipped(why string) evaluation.Outcome {
 	return evaluation.Outcome{State: evaluation.Waiting, Due: b.Now().UnixMilli(), Skipped: true, Explanation: why}
 }
 
-// again is what becomes of a job whose engine broke, or failed for a reason that may go away.
-func (b *batch) again(j evaluation.Job, why string) evaluation.Outcome {
+// retryLater returns the outcome of a job whose engine broke, or failed for a reason that may go away.
+func (b *batch) retryLater(j evaluation.Job, why string) evaluation.Outcome {
 	if j.Attempts >= b.Attempts {
 		return evaluation.Outcome{State: evaluation.Dead, Explanation: why}
 	}
@@ -265,7 +267,7 @@ func (b *batch) again(j evaluation.Job, why string) evaluation.Outcome {
 	return evaluation.Outcome{State: evaluation.Waiting, Due: b.Now().Add(pause).UnixMilli(), Explanation: why}
 }
 
-// reason is what may be told of an engine's error; the rest is for the log.
+// reason returns the public part of an engine's error; the rest is for the log.
 func (b *batch) reason(err error) string {
 	var f *fault.Error
 	switch {
@@ -278,21 +280,21 @@ func (b *batch) reason(err error) string {
 	return "The engine broke: internal error."
 }
 
-// store stores what came of the batch.
-func (b *batch) store(ctx context.Context) error {
+// storeOutcomes stores the outcomes of the batch.
+func (b *batch) storeOutcomes(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
 	if err := b.Runner.store.FinishEvaluations(ctx, b.group.Project, b.name, b.outcomes); err != nil {
 		return err
 	}
 	for i := range b.outcomes {
-		b.telemetry.settled(ctx, &b.outcomes[i])
+		b.telemetry.addOutcome(ctx, &b.outcomes[i])
 	}
 	return nil
 }
 
-// partsOf lists the ids of those of the project's metrics that a composite one is made of, and
-// that run over new events too: they go first. One that is made of itself waits for none.
+// partsOf returns the ids of the metrics that a composite one is made of, if they run over new events
+// too: they go first. A metric that is made of itself waits for none.
 func partsOf(d *metric.Definition, id string, list []metric.Metric) ([]string, error) {
 	byName := map[string]*metric.Metric{}
 	for i := range list {

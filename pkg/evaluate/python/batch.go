@@ -74,13 +74,13 @@ func (b *batch) run(ctx context.Context, events []json.RawMessage) ([]evaluate.R
 	for i, event := range events {
 		if i > 0 {
 			if err := b.takeTurns(ctx); errors.Is(err, evaluate.ErrBusy) {
-				return b.unasked(results, len(events)), nil
+				return b.fillSkipped(results, len(events)), nil
 			} else if err != nil {
 				return nil, err
 			}
 		}
 		if end, ok := ctx.Deadline(); ok && i > 0 && time.Until(end) < b.engine.config.Deadline+reserve {
-			return b.unasked(results, len(events)), nil
+			return b.fillSkipped(results, len(events)), nil
 		}
 		if i > 0 && !results[i-1].Success {
 			if err := b.step(ctx, back); err != nil {
@@ -110,8 +110,8 @@ func (b *batch) run(ctx context.Context, events []json.RawMessage) ([]evaluate.R
 	return results, nil
 }
 
-// unasked fills the results up to n with those of events that were not looked at.
-func (b *batch) unasked(results []evaluate.Result, n int) []evaluate.Result {
+// fillSkipped fills the results up to n with those of events that were not looked at.
+func (b *batch) fillSkipped(results []evaluate.Result, n int) []evaluate.Result {
 	return fill(results, n-len(results), evaluate.Result{Failure: Timeout, Temporary: true, Skipped: true,
 		Explanation: "The evaluator was not run: those before it on other events took all the time there was."})
 }

@@ -74,7 +74,7 @@ func (e *env) arrived() (ids []uuid.UUID, intakes []int64) {
 	e.ok(err)
 	for _, in := range list {
 		intakes = append(intakes, in.ID)
-		for _, a := range in.Arrivals {
+		for _, a := range in.Events {
 			ids = append(ids, a.EventID)
 		}
 	}
@@ -124,7 +124,7 @@ func arrivalsNoted(e *env) {
 	e.put(a, b, own)
 	ids, intakes := e.arrived()
 	e.equal("arrived", []uuid.UUID{a.ID, b.ID}, ids)
-	e.admit(evaluation.Enqueue{Intakes: intakes})
+	e.admit(evaluation.Enqueue{OutboxIDs: intakes})
 
 	e.put(a) // a repeat that changes nothing
 	ids, _ = e.arrived()
@@ -133,7 +133,7 @@ func arrivalsNoted(e *env) {
 	e.update(event.Update{EventID: session, Feedback: raw(`{"x":1}`)})
 	ids, intakes = e.arrived()
 	e.equal("after updates", []uuid.UUID{early.ID, session}, ids)
-	e.admit(evaluation.Enqueue{Intakes: intakes})
+	e.admit(evaluation.Enqueue{OutboxIDs: intakes})
 
 	off := false
 	_, err := e.s.UpdateMetric(e.ctx, e.project, m, metric.Patch{EnabledInProd: &off})
@@ -148,7 +148,7 @@ func arrivalsTaken(e *env) {
 	e.onlineMetric("m")
 	e.put(step("s", "a", 0))
 	e.reopen(store.Options{Now: c.Now})
-	projects, err := e.s.ArrivalProjects(e.ctx)
+	projects, err := e.s.OutboxProjects(e.ctx)
 	e.ok(err)
 	e.equal("projects", []int64{e.project}, projects)
 	first, intakes := e.arrived()
@@ -158,7 +158,7 @@ func arrivalsTaken(e *env) {
 	c.move(time.Minute)
 	again, _ = e.arrived()
 	e.equal("after the lease", first, again)
-	e.admit(evaluation.Enqueue{Intakes: intakes})
+	e.admit(evaluation.Enqueue{OutboxIDs: intakes})
 	c.move(time.Hour)
 	again, _ = e.arrived()
 	e.equal("answered", 0, len(again))
@@ -196,13 +196,13 @@ func putOff(e *env) {
 	c.move(30 * time.Second)
 	ids, list := take()
 	e.equal("the first word holds", []uuid.UUID{step}, ids)
-	e.admit(evaluation.Enqueue{Looked: list})
+	e.admit(evaluation.Enqueue{Handled: list})
 	c.move(30 * time.Second)
 	ids, list = take()
 	e.equal("extended", []uuid.UUID{session}, ids)
 	// It goes on while somebody looks.
 	e.admit(evaluation.Enqueue{Delayed: []evaluation.Delayed{{EventID: session, Due: at(2 * time.Minute), Extend: true}}})
-	e.admit(evaluation.Enqueue{Looked: list})
+	e.admit(evaluation.Enqueue{Handled: list})
 	c.move(2 * time.Minute)
 	ids, _ = take()
 	e.equal("put off while somebody looked", []uuid.UUID{session}, ids)
@@ -273,7 +273,7 @@ func evaluationLife(e *env) {
 	for _, x := range []event.Event{good, bad, none, broken} {
 		requests = append(requests, evaluation.Request{MetricID: m, Version: 1, EventID: x.ID})
 	}
-	e.admit(evaluation.Enqueue{Requests: requests, Intakes: intakes})
+	e.admit(evaluation.Enqueue{Requests: requests, OutboxIDs: intakes})
 	groups, err := e.s.EvaluationQueue(e.ctx)
 	e.ok(err)
 	e.equal("queue", []evaluation.Group{{Project: e.project, MetricID: m, Version: 1, Waiting: 4, Due: 4}}, groups)

@@ -5,7 +5,7 @@ import "github.com/spf13/cobra"
 func (a *app) audit() *cobra.Command {
 	return noun("audit", "Audit log: who deleted, managed or was refused what",
 		a.lister(listing{
-			things: "entries of the audit log", at: "entries", limit: 100,
+			plural: "entries of the audit log", at: "entries", limit: 100,
 			example: `
 				spangrove audit list
 				spangrove audit list --action key.create --since 30d

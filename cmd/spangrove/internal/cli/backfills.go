@@ -28,7 +28,7 @@ var backfillColumns = []column{
 func (a *app) backfills() *cobra.Command {
 	return noun("backfills", "Backfills: a metric scores past events",
 		a.idLister("list METRIC", "List the backfills of a metric, newest first", listing{
-			things: "backfills", at: "backfills", limit: 100, columns: backfillColumns, example: `spangrove backfills list ` + exampleMetric,
+			plural: "backfills", at: "backfills", limit: 100, columns: backfillColumns, example: `spangrove backfills list ` + exampleMetric,
 		}, func(metric string) client.Request { return get(path("metrics", metric, "backfills")) }),
 		a.backfillStart(),
 		command("get METRIC ID", "Show a backfill with its progress", `spangrove backfills get `+exampleMetric+` `+exampleBackfill,

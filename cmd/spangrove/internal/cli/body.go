@@ -20,12 +20,12 @@ type field struct {
 	parse               func(text string) (json.RawMessage, error)
 }
 
-// given is a flag's value.
-type given struct{ text, takes string }
+// flagValue implements pflag.Value with the text as it was given.
+type flagValue struct{ text, takes string }
 
-func (g *given) String() string        { return g.text }
-func (g *given) Type() string          { return g.takes }
-func (g *given) Set(text string) error { g.text = text; return nil }
+func (g *flagValue) String() string        { return g.text }
+func (g *flagValue) Type() string          { return g.takes }
+func (g *flagValue) Set(text string) error { g.text = text; return nil }
 
 // text, number, yesNo, texts and value are fields by what their flags take.
 func text(flag, member, usage string) field {
@@ -91,7 +91,7 @@ type body struct {
 func bodyOf(cmd *cobra.Command, fields ...field) *body {
 	b := &body{cmd: cmd, fields: fields}
 	for _, f := range fields {
-		cmd.Flags().Var(&given{takes: f.takes}, f.flag, f.usage)
+		cmd.Flags().Var(&flagValue{takes: f.takes}, f.flag, f.usage)
 	}
 	cmd.Flags().StringVarP(&b.file, "file", "f", "", "`FILE` with the whole as JSON or YAML, - for standard input; flags go over it")
 	return b

@@ -132,7 +132,7 @@ func (a *app) prepare(cmd *cobra.Command) (err error) {
 	if a.options.verbose {
 		a.remark("server %s, key %s from %s", a.settings[settingServer].text, mask(a.settings[settingKey].text), a.settings[settingKey].from)
 		opts = append(opts, client.WithHTTPClient(&http.Client{
-			Transport:     &loud{tell: a.remark, next: http.DefaultTransport},
+			Transport:     &verboseTransport{logf: a.remark, next: http.DefaultTransport},
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		}))
 	}
@@ -143,21 +143,21 @@ func (a *app) prepare(cmd *cobra.Command) (err error) {
 	return nil
 }
 
-// loud tells of each request and of its answer, but for the key.
-type loud struct {
-	tell func(format string, args ...any)
+// verboseTransport logs each request and its answer, without the key.
+type verboseTransport struct {
+	logf func(format string, args ...any)
 	next http.RoundTripper
 }
 
-func (l *loud) RoundTrip(r *http.Request) (*http.Response, error) {
+func (l *verboseTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	begun := time.Now()
 	res, err := l.next.RoundTrip(r)
 	took := time.Since(begun).Round(time.Millisecond)
 	if err != nil {
-		l.tell("%s %s: %v, after %s", r.Method, r.URL.Redacted(), err, took)
+		l.logf("%s %s: %v, after %s", r.Method, r.URL.Redacted(), err, took)
 		return nil, err
 	}
-	l.tell("%s %s: %s, after %s", r.Method, r.URL.Redacted(), res.Status, took)
+	l.logf("%s %s: %s, after %s", r.Method, r.URL.Redacted(), res.Status, took)
 	return res, nil
 }
 

@@ -23,7 +23,7 @@ func (a *app) configurations() *cobra.Command {
 	var version int
 	return noun("configurations", "Configurations: models, parameters and prompts, with versions",
 		a.lister(listing{
-			things: "configurations",
+			plural: "configurations",
 			example: `
 				spangrove configurations list
 				spangrove configurations list --env prod --output json`,

@@ -22,7 +22,7 @@ func (a *app) datapoints() *cobra.Command {
 	const id = "65a1b2c3d4e5f60718293a4b"
 	return noun("datapoints", "Datapoints: examples with inputs and the right answer",
 		a.lister(listing{
-			things: "datapoints",
+			plural: "datapoints",
 			example: `
 				spangrove datapoints list --limit 20
 				spangrove datapoints list --dataset-name 'support questions' --output jsonl`,

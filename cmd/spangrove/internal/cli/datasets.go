@@ -36,7 +36,7 @@ func (a *app) datasets() *cobra.Command {
 	getter.Flags().BoolVar(&contents, "datapoints", false, "with the contents of its datapoints, under included_datapoints")
 	return noun("datasets", "Datasets: ordered sets of datapoints, with versions",
 		a.lister(listing{
-			things: "datasets",
+			plural: "datasets",
 			example: `
 				spangrove datasets list
 				spangrove datasets list --name 'support questions' --output json`,
@@ -75,7 +75,7 @@ func atVersion(r client.Request, version int) client.Request {
 // versions is the verb that lists the versions of a thing.
 func (a *app) versions(things, exampleID string) *cobra.Command {
 	return a.idLister("versions ID", "List the versions, newest first", listing{
-		things:  "versions",
+		plural:  "versions",
 		example: "spangrove " + things + " versions " + exampleID,
 		at:      "versions", limit: 100,
 		columns: []column{{title: "version", path: "version", right: true}, {title: "created", path: "created_at", show: date}},

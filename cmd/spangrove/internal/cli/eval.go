@@ -108,12 +108,12 @@ func (a *app) evaluate(cmd *cobra.Command, o evalOptions) error {
 	p := program{line: o.command, timeout: o.each, env: []string{
 		"SPANGROVE_SERVER=" + a.api.Server(), "SPANGROVE_API_KEY=" + a.settings[settingKey].text, "SPANGROVE_RUN_ID=" + e.run,
 	}}
-	if e.judges, err = a.judges(cmd, o.metrics); err != nil {
+	if e.scorers, err = a.scorers(cmd, o.metrics); err != nil {
 		return err
 	}
-	e.judges = append(e.judges, evaluators(o.evaluators, p)...)
+	e.scorers = append(e.scorers, evaluators(o.evaluators, p)...)
 	names := map[string]bool{}
-	for _, j := range e.judges {
+	for _, j := range e.scorers {
 		if names[j.name] {
 			return usage("two metrics or evaluators are named %s; name a program by --evaluator NAME=PROGRAM", clean(j.name))
 		}
@@ -148,7 +148,7 @@ type evalRun struct {
 	*app
 	options evalOptions
 	run     string
-	judges  []judge
+	scorers []scorer
 	ranges  map[string]client.Range // of --min and --max
 	result  *experiment.Result
 	took    time.Duration
@@ -187,7 +187,7 @@ func (e *evalRun) work(ctx context.Context, t *tracer.Tracer, p program, rows []
 			bar.at(int64(done), int64(done))
 		},
 	}
-	for _, j := range e.judges {
+	for _, j := range e.scorers {
 		spec.Evaluators = append(spec.Evaluators, j.evaluator)
 		if r, ok := rangeOf(j.rule); ok && !j.stored && spec.PassingRanges[j.name] == (client.Range{}) {
 			spec.PassingRanges[j.name] = r // the server does not know it otherwise
@@ -296,7 +296,7 @@ func (e *evalRun) document(ctx context.Context, s *summary, comparison json.RawM
 			b.String("error", d.Err.Error())
 		}
 		var scores, missing rawjson.Builder
-		for _, j := range e.judges {
+		for _, j := range e.scorers {
 			if score, ok := d.Scores[j.name]; ok {
 				scores.Raw(j.name, scoreJSON(score))
 			}

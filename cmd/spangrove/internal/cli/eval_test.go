@@ -90,7 +90,7 @@ func TestReports(t *testing.T) {
 	}
 	broken := point("EXT-3", nil)
 	broken.Err = &programError{"exit status 1", "line 1\nline 2 & more\n"}
-	e := &evalRun{app: &app{api: api}, run: "0192f0a4", judges: []judge{{name: "kind", rule: metric.Threshold{Categories: []string{"good"}}}}, result: &experiment.Result{
+	e := &evalRun{app: &app{api: api}, run: "0192f0a4", scorers: []scorer{{name: "kind", rule: metric.Threshold{Categories: []string{"good"}}}}, result: &experiment.Result{
 		Name: "n<1>", Datapoints: []experiment.DatapointResult{point("EXT-1", "good"), point("EXT-2", "bad"), broken, point("EXT-4", nil, errors.New("no judge"))},
 		Scores: &client.RunResult{},
 	}}

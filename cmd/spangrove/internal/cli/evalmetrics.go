@@ -19,8 +19,8 @@ import (
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
-// judge gives scores under a name, and knows which of them pass.
-type judge struct {
+// scorer computes scores under a name, and knows which of them pass.
+type scorer struct {
 	name      string
 	evaluator experiment.Evaluator
 	rule      metric.Threshold
@@ -71,8 +71,8 @@ func noMetric(name string) error {
 	return &Failure{fmt.Sprintf("there is no metric %s in the project nor in the library; see spangrove metrics list and spangrove metrics library", clean(name)), exitNotFound}
 }
 
-// judges are what --metric names, each a metric or a file with a definition.
-func (a *app) judges(cmd *cobra.Command, names []string) ([]judge, error) {
+// scorers returns what --metric names: each a metric or a file with a definition.
+func (a *app) scorers(cmd *cobra.Command, names []string) ([]scorer, error) {
 	if len(names) == 0 {
 		return nil, nil
 	}
@@ -80,9 +80,9 @@ func (a *app) judges(cmd *cobra.Command, names []string) ([]judge, error) {
 	if err != nil {
 		return nil, err
 	}
-	var list []judge
+	var list []scorer
 	for _, name := range names {
-		j, err := c.judge(cmd, name)
+		j, err := c.scorer(cmd, name)
 		if err != nil {
 			return nil, err
 		}
@@ -91,26 +91,26 @@ func (a *app) judges(cmd *cobra.Command, names []string) ([]judge, error) {
 	return list, nil
 }
 
-func (c *catalogue) judge(cmd *cobra.Command, name string) (judge, error) {
+func (c *catalogue) scorer(cmd *cobra.Command, name string) (scorer, error) {
 	if slices.Contains([]string{".json", ".yaml", ".yml"}, strings.ToLower(filepath.Ext(name))) {
 		return c.fromFile(cmd, name)
 	}
 	if m := c.stored(name); m != nil {
 		rule, err := threshold(m.Threshold)
-		return judge{m.Name, experiment.Metric(m.ID), rule, true}, err
+		return scorer{m.Name, experiment.Metric(m.ID), rule, true}, err
 	}
 	if m := c.ready(name); m != nil {
 		rule, err := threshold(m.Threshold)
-		return judge{name, experiment.Ready(client.MetricEnabling{From: name}), rule, false}, err
+		return scorer{name, experiment.Ready(client.MetricEnabling{From: name}), rule, false}, err
 	}
-	return judge{}, noMetric(name)
+	return scorer{}, noMetric(name)
 }
 
 // fromFile reads a definition, whole or of a metric of the library with parameters.
-func (c *catalogue) fromFile(cmd *cobra.Command, name string) (judge, error) {
+func (c *catalogue) fromFile(cmd *cobra.Command, name string) (scorer, error) {
 	document, err := readDocument(cmd, name)
 	if err != nil {
-		return judge{}, err
+		return scorer{}, err
 	}
 	read := func(into any) error {
 		d := json.NewDecoder(bytes.NewReader(document))
@@ -124,18 +124,18 @@ func (c *catalogue) fromFile(cmd *cobra.Command, name string) (judge, error) {
 	if rawjson.Get(document, "from") == nil {
 		var d client.MetricDefinition
 		if err := read(&d); err != nil {
-			return judge{}, err
+			return scorer{}, err
 		}
 		rule, err := threshold(d.Threshold)
-		return judge{d.Name, experiment.Definition(d), rule, false}, err
+		return scorer{d.Name, experiment.Definition(d), rule, false}, err
 	}
 	var in client.MetricEnabling
 	if err := read(&in); err != nil {
-		return judge{}, err
+		return scorer{}, err
 	}
 	ready := c.ready(in.From)
 	if ready == nil {
-		return judge{}, noMetric(in.From)
+		return scorer{}, noMetric(in.From)
 	}
 	if in.Name == "" {
 		in.Name = in.From
@@ -145,7 +145,7 @@ func (c *catalogue) fromFile(cmd *cobra.Command, name string) (judge, error) {
 		said = ready.Threshold
 	}
 	rule, err := threshold(said)
-	return judge{in.Name, experiment.Ready(in), rule, false}, err
+	return scorer{in.Name, experiment.Ready(in), rule, false}, err
 }
 
 func threshold(t *client.Threshold) (metric.Threshold, error) {
@@ -167,8 +167,8 @@ func threshold(t *client.Threshold) (metric.Threshold, error) {
 var namedProgram = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_-]*)=(.+)$`)
 
 // evaluators are what --evaluator gives: programs, NAME=PROGRAM or named after the program's file.
-func evaluators(lines []string, p program) []judge {
-	var list []judge
+func evaluators(lines []string, p program) []scorer {
+	var list []scorer
 	for _, line := range lines {
 		p.line = line
 		name := strings.TrimSuffix(filepath.Base(strings.Fields(line + " .")[0]), filepath.Ext(strings.Fields(line + " .")[0]))
@@ -176,7 +176,7 @@ func evaluators(lines []string, p program) []judge {
 			name, p.line = m[1], m[2]
 		}
 		own := p
-		list = append(list, judge{name: name, evaluator: experiment.Func(name, func(ctx context.Context, c experiment.Case) (experiment.Score, error) {
+		list = append(list, scorer{name: name, evaluator: experiment.Func(name, func(ctx context.Context, c experiment.Case) (experiment.Score, error) {
 			in, err := json.Marshal(map[string]any{"inputs": c.Inputs, "outputs": c.Outputs, "ground_truth": c.GroundTruth})
 			if err != nil {
 				return experiment.Score{}, err

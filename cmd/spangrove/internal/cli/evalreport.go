@@ -45,7 +45,7 @@ func (e *evalRun) summary() *summary {
 	if s.failed > 0 {
 		s.reasons = append(s.reasons, fmt.Sprintf("the program failed for %d of %d datapoints", s.failed, len(e.result.Datapoints)))
 	}
-	for _, j := range e.judges {
+	for _, j := range e.scorers {
 		v := verdict{metric: j.name, event: evalStep, rule: e.rule(j.name)}
 		for _, d := range e.result.Datapoints {
 			if d.EvaluatorErrs[j.name] != nil {
@@ -108,7 +108,7 @@ func (e *evalRun) rule(name string) metric.Threshold {
 	if r, ok := e.ranges[name]; ok {
 		return metric.Threshold{Min: r.Min, Max: r.Max}
 	}
-	for _, j := range e.judges {
+	for _, j := range e.scorers {
 		if j.name == name {
 			return j.rule
 		}
@@ -194,7 +194,7 @@ func (s *summary) problems(d experiment.DatapointResult) (failures, broken []str
 	if d.Err != nil {
 		broken = append(broken, oneLine(d.Err.Error()))
 	}
-	for _, j := range s.judges {
+	for _, j := range s.scorers {
 		if err := d.EvaluatorErrs[j.name]; err != nil {
 			broken = append(broken, j.name+": "+oneLine(err.Error()))
 		}

@@ -178,7 +178,7 @@ func (a *app) eventList(verb, short, example string) *cobra.Command {
 	var choice eventChoice
 	var p paging
 	var only []string
-	l := listing{things: "events", at: "events", total: "totalEvents", limit: 50, columns: eventColumns}
+	l := listing{plural: "events", at: "events", total: "totalEvents", limit: 50, columns: eventColumns}
 	cmd := command(verb, short, example, func(ctx context.Context, _ []string) error {
 		q, err := choice.query()
 		if err != nil {

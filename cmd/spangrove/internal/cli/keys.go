@@ -42,7 +42,7 @@ func (a *app) theProject(ctx context.Context, named string) (string, error) {
 
 func (a *app) keyList() *cobra.Command {
 	l := listing{
-		things: "keys", at: "data", limit: 100,
+		plural: "keys", at: "data", limit: 100,
 		columns: []column{
 			{title: "id", path: "key_id", whole: true}, {title: "name", path: "name"}, {title: "begins", path: "prefix", whole: true},
 			{title: "scope", path: "scope"}, {title: "in force", path: "in_force"}, {title: "expires", path: "expires_at", show: date}, {title: "made by", path: "origin"},

@@ -32,7 +32,7 @@ func (a *app) metrics() *cobra.Command {
 	}
 	return noun("metrics", "Metrics: what gives events scores, and which scores pass",
 		a.lister(listing{
-			things: "metrics",
+			plural: "metrics",
 			example: `
 				spangrove metrics list
 				spangrove metrics list --type LLM --output json`,
@@ -64,7 +64,7 @@ func (a *app) metrics() *cobra.Command {
 		a.metricEnable(),
 		a.metricCheck(),
 		a.idLister("versions ID", "List the versions of a metric, newest first", listing{
-			things: "versions", example: `spangrove metrics versions ` + id, at: "data", limit: 100, columns: versionColumns,
+			plural: "versions", example: `spangrove metrics versions ` + id, at: "data", limit: 100, columns: versionColumns,
 		}, func(id string) client.Request { return get(path("metrics", id, "versions")) }),
 		a.metricDraft(id),
 		command("deploy ID VERSION", "Put a version of a metric in force", `spangrove metrics deploy `+id+` v1`, func(ctx context.Context, args []string) error {

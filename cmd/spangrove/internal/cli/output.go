@@ -44,19 +44,19 @@ func newOutput(results, errs io.Writer, format string, noColor bool) *output {
 		if width, _, err := term.GetSize(fd); err == nil {
 			o.width = width
 		}
-		o.results = harmless{results.(*os.File)}
+		o.results = escapingWriter{results.(*os.File)}
 		o.colour = !noColor && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 	}
 	return o
 }
 
-// harmless is a terminal that is given what programs read, too. JSON escapes the characters below the
-// space; of those that clean takes out it leaves others, which are escaped here.
-type harmless struct{ screen *os.File }
+// escapingWriter writes JSON to a terminal. JSON itself escapes only the control characters below the
+// space; the others that clean removes are escaped here.
+type escapingWriter struct{ screen *os.File }
 
 var commands = regexp.MustCompile(`[\x{7f}-\x{9f}\x{202a}-\x{202e}\x{2066}-\x{2069}]`)
 
-func (h harmless) Write(p []byte) (int, error) {
+func (h escapingWriter) Write(p []byte) (int, error) {
 	escaped := commands.ReplaceAllFunc(p, func(c []byte) []byte {
 		r, _ := utf8.DecodeRune(c)
 		return fmt.Appendf(nil, `\u%04x`, r)
@@ -70,7 +70,7 @@ func (h harmless) Write(p []byte) (int, error) {
 // terminal says whether a stream is one, and gives its file.
 func terminal(stream any) (fd int, ok bool) {
 	f, ok := stream.(*os.File)
-	if h, is := stream.(harmless); is {
+	if h, is := stream.(escapingWriter); is {
 		f, ok = h.screen, true
 	}
 	if !ok {

@@ -18,7 +18,7 @@ func (a *app) projects() *cobra.Command {
 	}
 	return noun("projects", "Projects: what keys and all data belong to",
 		a.lister(listing{
-			things: "projects",
+			plural: "projects",
 			example: `
 				spangrove projects list
 				spangrove projects list --name default --output json`,

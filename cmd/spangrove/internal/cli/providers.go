@@ -15,7 +15,7 @@ import (
 func (a *app) providers() *cobra.Command {
 	return noun("providers", "Providers: whose models the project's judges ask",
 		a.lister(listing{
-			things: "providers", example: `spangrove providers list`, request: get("/v1/providers"), at: "providers", whole: true, limit: 100,
+			plural: "providers", example: `spangrove providers list`, request: get("/v1/providers"), at: "providers", whole: true, limit: 100,
 			columns: []column{{title: "name", path: "name", whole: true}, {title: "type", path: "type"}, {title: "address", path: "base_url"}, {title: "model", path: "model"},
 				{title: "key", path: "has_key"}, {title: "budget", path: "daily_budget_usd", right: true}, {title: "calls", path: "daily_calls", right: true}},
 		}),

@@ -23,7 +23,7 @@ func (a *app) queues() *cobra.Command {
 	const id = "65a1b2c3d4e5f60718293a4b"
 	return noun("queues", "Queues: events that wait for people's scores",
 		a.lister(listing{
-			things:  "queues",
+			plural:  "queues",
 			example: `spangrove queues list`,
 			request: get("/v1/queues"), at: "queues", limit: 100,
 			filters: []queryFlag{{"enabled", "enabled", "true or false: only those that are switched on, or off"}},
@@ -46,7 +46,7 @@ func (a *app) queues() *cobra.Command {
 		a.deleter("delete ID...", "queues with their items; scores on events stay", `spangrove queues delete `+id+` --yes`,
 			func(id string) client.Request { return del(path("queues", id)) }),
 		a.idLister("items ID", "List the events of a queue with their annotations", listing{
-			things: "items", at: "items", limit: 100, example: `spangrove queues items ` + id,
+			plural: "items", at: "items", limit: 100, example: `spangrove queues items ` + id,
 			columns: []column{
 				{title: "event", path: "event_id", whole: true}, {title: "state", path: "state"}, {title: "done", path: "annotators_done", right: true},
 				{title: "needed", path: "annotators_needed", right: true}, {title: "added", path: "added_at", show: date, whole: true},

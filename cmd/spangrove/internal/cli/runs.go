@@ -51,7 +51,7 @@ func (a *app) runs() *cobra.Command {
 				return get(path("runs", args[0], "schema"))
 			}),
 		a.idLister("metrics ID", "List the scores of the events of a run", listing{
-			things: "events", at: "events", total: "totalEvents", limit: 100, most: mostRuns,
+			plural: "events", at: "events", total: "totalEvents", limit: 100, most: mostRuns,
 			example: `
 				spangrove runs metrics ` + id + `
 				spangrove runs metrics ` + id + ` --limit 0 --output jsonl`,
@@ -68,7 +68,7 @@ func (a *app) runPairs() *cobra.Command {
 	var choice eventChoice
 	var p paging
 	l := listing{
-		things: "pairs", at: "events", total: "totalEvents", limit: 100,
+		plural: "pairs", at: "events", total: "totalEvents", limit: 100,
 		example: `
 			spangrove runs pairs ` + exampleEvent + ` ` + olderRun + `
 			spangrove runs pairs ` + exampleEvent + ` ` + olderRun + ` --name answer --type chain --output jsonl`,
@@ -104,7 +104,7 @@ func (a *app) runPairs() *cobra.Command {
 
 func (a *app) runList() *cobra.Command {
 	return a.lister(listing{
-		things: "runs", at: "evaluations", total: "pagination.total", limit: 100, most: mostRuns,
+		plural: "runs", at: "evaluations", total: "pagination.total", limit: 100, most: mostRuns,
 		example: `
 			spangrove runs list
 			spangrove runs list --status completed --since 7d

@@ -19,7 +19,7 @@ func (a *app) tools() *cobra.Command {
 		text("type", "tool_type", "function or tool"),
 	}
 	list := listing{
-		things:  "tools",
+		plural:  "tools",
 		example: `spangrove tools list`,
 		request: get("/v1/tools"), at: "tools", limit: 100,
 		columns: []column{{title: "id", path: "id", whole: true}, {title: "name", path: "name"}, {title: "type", path: "tool_type"}, {title: "description", path: "description"}},

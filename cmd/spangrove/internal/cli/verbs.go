@@ -100,7 +100,7 @@ func (a *app) call(ctx context.Context, r client.Request) (json.RawMessage, erro
 
 // listing says how a list of things is asked for and shown.
 type listing struct {
-	things  string // for people
+	plural  string // for people
 	example string
 	request client.Request // limit and page are added to its query
 	filters []queryFlag
@@ -122,7 +122,7 @@ const most = 1000
 func (a *app) lister(l listing) *cobra.Command {
 	var p paging
 	texts := make([]string, len(l.filters))
-	cmd := command("list", "List "+l.things, l.example, func(ctx context.Context, _ []string) error {
+	cmd := command("list", "List "+l.plural, l.example, func(ctx context.Context, _ []string) error {
 		query := url.Values{}
 		for i, f := range l.filters {
 			if texts[i] != "" {
@@ -182,7 +182,7 @@ func (a *app) list(ctx context.Context, l listing, p paging) error {
 			if a.format == formatTable { // a list in another format stays open, so that nobody takes it for whole
 				_ = out.end() // the error that matters is the first one
 			}
-			return after(err, "showed %d %s", out.n, l.things)
+			return after(err, "showed %d %s", out.n, l.plural)
 		}
 		if err != nil {
 			return err
@@ -205,9 +205,9 @@ func (a *app) list(ctx context.Context, l listing, p paging) error {
 	}
 	switch before := (p.page - 1) * p.limit; {
 	case out.n == 0 && a.format == formatTable:
-		a.remark("no %s", l.things)
+		a.remark("no %s", l.plural)
 	case before+out.n < total:
-		a.remark("%d to %d of %d %s; --limit 0 shows all", before+1, before+out.n, total, l.things)
+		a.remark("%d to %d of %d %s; --limit 0 shows all", before+1, before+out.n, total, l.plural)
 	}
 	return nil
 }
@@ -242,7 +242,7 @@ func (a *app) page(ctx context.Context, l listing, size, number int) (items []js
 		list = rawjson.Get(answer, l.at)
 	}
 	if rawjson.KindOf(list) != '[' {
-		return nil, 0, fmt.Errorf("the answer of %s has no list of %s; is its version another one?", a.api.Server(), l.things)
+		return nil, 0, fmt.Errorf("the answer of %s has no list of %s; is its version another one?", a.api.Server(), l.plural)
 	}
 	for _, item := range rawjson.Array(list) {
 		items = append(items, item)

@@ -94,8 +94,8 @@ func TestBadRecordsAreLeftOutAlone(t *testing.T) {
 	}
 }
 
-// TestSieveGivesUp covers requests that are bad around their spans.
-func TestSieveGivesUp(t *testing.T) {
+// TestPartialDecoderGivesUp covers requests that are bad around their spans.
+func TestPartialDecoderGivesUp(t *testing.T) {
 	t.Parallel()
 	const bad = `{"traceId":"x"}`
 	for name, body := range map[string]string{

@@ -11,7 +11,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// gate is a lane's send that waits until it is opened.
+// gate is a queue's send that waits until it is opened.
 type gate struct {
 	began chan []int
 	open  chan struct{}
@@ -29,7 +29,7 @@ func (g gate) send(ctx context.Context, batch []int) int {
 
 func newGate() gate { return gate{make(chan []int, 100), make(chan struct{})} }
 
-// reports collects what a lane reports.
+// reports collects what a queue reports.
 type reports struct {
 	mu   sync.Mutex
 	list []error
@@ -47,7 +47,7 @@ func (r *reports) len() int {
 	return len(r.list)
 }
 
-func newLane(t *testing.T, g gate, l *lane[int]) (*lane[int], *reports) {
+func newTestQueue(t *testing.T, g gate, l *sendQueue[int]) (*sendQueue[int], *reports) {
 	t.Helper()
 	r := &reports{}
 	l.what, l.send, l.report = "things", g.send, r.add
@@ -77,7 +77,7 @@ func TestBatches(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			g := newGate()
 			close(g.open)
-			l, _ := newLane(t, g, &lane[int]{limit: 1000, batchItems: tt.batchItems, batchBytes: tt.batchBytes, delay: time.Hour})
+			l, _ := newTestQueue(t, g, &sendQueue[int]{limit: 1000, batchItems: tt.batchItems, batchBytes: tt.batchBytes, delay: time.Hour})
 			l.mu.Lock() // so that all are there when the first batch is made
 			for i := 1; i <= 5; i++ {
 				l.items, l.waiting, l.bytes, l.in = append(l.items, sized[int]{i, i}), l.waiting+i, l.bytes+i, l.in+1
@@ -104,7 +104,7 @@ func TestBatches(t *testing.T) {
 func TestDelay(t *testing.T) {
 	g := newGate()
 	close(g.open)
-	l, _ := newLane(t, g, &lane[int]{limit: 10, batchItems: 10, batchBytes: 10, delay: time.Millisecond})
+	l, _ := newTestQueue(t, g, &sendQueue[int]{limit: 10, batchItems: 10, batchBytes: 10, delay: time.Millisecond})
 	l.put(1, 1)
 	if got := <-g.began; !slices.Equal(got, []int{1}) {
 		t.Errorf("sent %v", got)
@@ -112,10 +112,10 @@ func TestDelay(t *testing.T) {
 }
 
 // TestBlocking checks that put waits for room, of which what is under way takes its part, and that the
-// end of the lane lets it go.
+// end of the queue lets it go.
 func TestBlocking(t *testing.T) {
 	g := newGate()
-	l, r := newLane(t, g, &lane[int]{limit: 2, block: true, batchItems: 1, batchBytes: 1, delay: time.Hour})
+	l, r := newTestQueue(t, g, &sendQueue[int]{limit: 2, block: true, batchItems: 1, batchBytes: 1, delay: time.Hour})
 	l.put(1, 1)
 	l.put(2, 1)
 	<-g.began
@@ -146,7 +146,7 @@ func TestBlocking(t *testing.T) {
 // TestDropping counts what there is no room for, and tells of it once.
 func TestDropping(t *testing.T) {
 	g := newGate()
-	l, r := newLane(t, g, &lane[int]{limit: 3, batchItems: 1, batchBytes: 1, delay: time.Hour})
+	l, r := newTestQueue(t, g, &sendQueue[int]{limit: 3, batchItems: 1, batchBytes: 1, delay: time.Hour})
 	l.put(1, 5) // larger than the queue, but alone
 	<-g.began
 	l.put(2, 1)
@@ -170,7 +170,7 @@ func TestDropping(t *testing.T) {
 // TestFlushEnds checks that a flush that may not wait longer loses nothing.
 func TestFlushEnds(t *testing.T) {
 	g := newGate()
-	l, _ := newLane(t, g, &lane[int]{limit: 10, batchItems: 1, batchBytes: 1, delay: time.Hour})
+	l, _ := newTestQueue(t, g, &sendQueue[int]{limit: 10, batchItems: 1, batchBytes: 1, delay: time.Hour})
 	l.put(1, 1)
 	<-g.began
 	l.put(2, 1)

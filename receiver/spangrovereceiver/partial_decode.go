@@ -11,11 +11,12 @@ import (
 )
 
 // One span that cannot be decoded makes pdata refuse the whole request: an id of three
-// bytes, a word where a number belongs, values that nest too deep. The sieve takes such
-// items out, so that those around them are stored. It is only needed when decoding failed.
+// bytes, a word where a number belongs, values that nest too deep. A
+// partialDecoder takes such items out, so that those around them are stored. It is only used after
+// decoding the whole request has failed.
 
-// leftOut are the items of a request that could not be decoded.
-type leftOut struct {
+// rejectedItems counts the items of a request that could not be decoded.
+type rejectedItems struct {
 	count int
 	first error // why the first one could not; nil if count is 0
 }
@@ -23,16 +24,17 @@ type leftOut struct {
 // maxReason is how much of a decoder's error a sender is told, in bytes.
 const maxReason = 300
 
-// message tells the sender, beside what else was left out and why.
-func (l leftOut) message(what string, others int, reason string) string {
+// message returns the text for the sender. It begins with the items that were left out for another
+// reason, if there are any.
+func (r rejectedItems) message(what string, others int, reason string) string {
 	var parts []string
 	if others > 0 {
 		parts = append(parts, fmt.Sprintf("%d %s left out: %s", others, what, reason))
 	}
-	if l.count > 0 {
-		why := strings.ToValidUTF8(l.first.Error(), "")
+	if r.count > 0 {
+		why := strings.ToValidUTF8(r.first.Error(), "")
 		why = strings.ToValidUTF8(why[:min(len(why), maxReason)], "")
-		parts = append(parts, fmt.Sprintf("%d %s left out that cannot be decoded: %s", l.count, what, why))
+		parts = append(parts, fmt.Sprintf("%d %s left out that cannot be decoded: %s", r.count, what, why))
 	}
 	return strings.Join(parts, "; ")
 }
@@ -44,28 +46,28 @@ type requestForm struct {
 	names [3][2]string // of the lists down to the items, in both spellings that JSON may have
 }
 
-// sieve copies a request without the items that try refuses.
-type sieve struct {
-	form *requestForm
-	try  func(one []byte) error
-	out  leftOut
+// partialDecoder copies a request without the items that try rejects.
+type partialDecoder struct {
+	form     *requestForm
+	try      func(one []byte) error
+	rejected rejectedItems
 }
 
-// judge tries an item in a request of its own and notes why it cannot stay.
-func (s *sieve) judge(one []byte) (stays bool) {
-	err := s.try(one)
+// keeps reports whether an item can be decoded, in a request of its own, and records it if not.
+func (p *partialDecoder) keeps(one []byte) bool {
+	err := p.try(one)
 	if err == nil {
 		return true
 	}
-	if s.out.count++; s.out.first == nil {
-		s.out.first = err
+	if p.rejected.count++; p.rejected.first == nil {
+		p.rejected.first = err
 	}
 	return false
 }
 
 // json copies the value that comes next, an object at a level of the lists. What does not
 // have the expected shape is copied as it is.
-func (s *sieve) json(dst []byte, d *jsontext.Decoder, level int) ([]byte, error) {
+func (p *partialDecoder) json(dst []byte, d *jsontext.Decoder, level int) ([]byte, error) {
 	if d.PeekKind() != '{' {
 		v, err := d.ReadValue()
 		return append(dst, v...), err
@@ -80,27 +82,28 @@ func (s *sieve) json(dst []byte, d *jsontext.Decoder, level int) ([]byte, error)
 		if err != nil {
 			return dst, false, err
 		}
-		if !slices.Contains(s.form.names[level][:], string(text)) || d.PeekKind() != '[' {
+		if !slices.Contains(p.form.names[level][:], string(text)) || d.PeekKind() != '[' {
 			v, err := d.ReadValue()
 			return append(dst, v...), true, err
 		}
 		dst, err = eachOf(dst, d, func(dst []byte) ([]byte, bool, error) {
-			if level+1 < len(s.form.names) {
-				dst, err := s.json(dst, d, level+1)
+			if level+1 < len(p.form.names) {
+				dst, err := p.json(dst, d, level+1)
 				return dst, true, err
 			}
 			item, err := d.ReadValue()
 			if err != nil {
 				return dst, false, err
 			}
-			stays := s.judge(fmt.Appendf(nil, `{%q:[{%q:[{%q:[%s]}]}]}`, s.form.names[0][0], s.form.names[1][0], s.form.names[2][0], item))
-			return append(dst, item...), stays, nil
+			names := &p.form.names
+			one := fmt.Appendf(nil, `{%q:[{%q:[{%q:[%s]}]}]}`, names[0][0], names[1][0], names[2][0], item)
+			return append(dst, item...), p.keeps(one), nil
 		})
 		return dst, true, err
 	})
 }
 
-// eachOf copies an object or array; one copies a member or element and says whether it stays.
+// eachOf copies an object or array; one copies a member or element and reports whether it stays.
 func eachOf(dst []byte, d *jsontext.Decoder, one func(dst []byte) ([]byte, bool, error)) ([]byte, error) {
 	open, err := d.ReadToken()
 	if err != nil {
@@ -129,20 +132,20 @@ func eachOf(dst []byte, d *jsontext.Decoder, one func(dst []byte) ([]byte, bool,
 	return append(dst, byte(end.Kind())), nil
 }
 
-// copy gives the request without the items that were left out.
-func (s *sieve) copy(enc encoding, body []byte) ([]byte, error) {
+// copy returns the request without the rejected items.
+func (p *partialDecoder) copy(enc encoding, body []byte) ([]byte, error) {
 	if enc == encodingProto {
-		return s.proto(make([]byte, 0, len(body)), body, 0)
+		return p.proto(make([]byte, 0, len(body)), body, 0)
 	}
 	d := jsontext.NewDecoder(bytes.NewReader(body), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-	return s.json(make([]byte, 0, len(body)), d, 0)
+	return p.json(make([]byte, 0, len(body)), d, 0)
 }
 
 // listFields are the numbers of the lists' fields, for spans and log records alike.
 var listFields = [3]protowire.Number{1, 2, 2}
 
 // proto copies a message at a level of the lists.
-func (s *sieve) proto(dst, b []byte, level int) ([]byte, error) {
+func (p *partialDecoder) proto(dst, b []byte, level int) ([]byte, error) {
 	for len(b) > 0 {
 		number, kind, n := protowire.ConsumeField(b)
 		if n < 0 {
@@ -157,7 +160,7 @@ func (s *sieve) proto(dst, b []byte, level int) ([]byte, error) {
 		_, _, tag := protowire.ConsumeTag(field)
 		content, _ := protowire.ConsumeBytes(field[tag:])
 		if level+1 < len(listFields) {
-			inner, err := s.proto(nil, content, level+1)
+			inner, err := p.proto(nil, content, level+1)
 			if err != nil {
 				return dst, err
 			}
@@ -168,7 +171,7 @@ func (s *sieve) proto(dst, b []byte, level int) ([]byte, error) {
 		for up := level - 1; up >= 0; up-- {
 			one = appendField(nil, listFields[up], one)
 		}
-		if s.judge(one) {
+		if p.keeps(one) {
 			dst = append(dst, field...)
 		}
 	}
