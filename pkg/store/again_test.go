@@ -18,7 +18,7 @@ func besideFailure(t *testing.T, s *Store, f func()) {
 	release := hold(t, s)
 	broken, done := make(chan error, 1), make(chan struct{})
 	queued := func(n int) {
-		for len(s.lanes[0].jobs) < n {
+		for len(s.writers[0].requests) < n {
 			runtime.Gosched()
 		}
 	}
@@ -76,7 +76,7 @@ func TestChangesThatRunAgainCountOnce(t *testing.T) {
 	exec(`INSERT INTO arrival(project_id, created_ms, due_ms, ids) VALUES ($1, 1, 0, $2)`, p.ID, make([]byte, 32))
 	var n int64
 	besideFailure(t, s, func() {
-		n, err = s.dropArrivals(ctx, time.Now())
+		n, err = s.deleteStaleOutbox(ctx, time.Now())
 		if n != 1 || err != nil {
 			t.Errorf("dropped %d arrivals, %v, want 1", n, err)
 		}

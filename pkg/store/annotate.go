@@ -13,78 +13,78 @@ import (
 	"github.com/spangrove/spangrove/pkg/fault"
 )
 
-// annotating is what a transaction does with notes: it stores those that came, finds the event
+// logMerge is what a transaction does with log parts: it stores those that came, finds the event
 // of each that is not at its event yet, and composes those events anew.
-type annotating struct {
+type logMerge struct {
 	w  *writing
 	tx writeTx
 	// dirty are the events to compose, with the rows that came to them and went from them.
-	dirty map[idKey]*noteChange
+	dirty map[idKey]*logChange
 	// waiting and addressed are what this transaction adds to the store's counts.
-	waiting, addressed int64
+	waiting, withResponse int64
 }
 
-type noteChange struct {
+type logChange struct {
 	came map[int64]bool // by id of row
-	gone []*noteRow
+	gone []*logRow
 }
 
-// annotate stores the notes of puts and brings events and notes together.
-func (w *writing) annotate(ctx context.Context, tx writeTx, puts []*put) error {
-	var came []*noteRow
-	for _, p := range puts {
-		came = append(came, p.notes...)
+// mergeLogs stores the log parts of write batches and brings events and log parts together.
+func (w *writing) mergeLogs(ctx context.Context, tx writeTx, batches []*writeBatch) error {
+	var came []*logRow
+	for _, p := range batches {
+		came = append(came, p.logs...)
 	}
-	if len(came) == 0 && !w.s.noted() && !w.s.addressed() && !slices.ContainsFunc(w.fresh, func(h *head) bool { return h.ev.SpanID != uuid.Nil }) {
+	if len(came) == 0 && !w.s.logsWaiting() && !w.s.logsNameResponses() && !slices.ContainsFunc(w.fresh, func(h *head) bool { return h.ev.SpanID != uuid.Nil }) {
 		return nil
 	}
-	a := &annotating{w: w, tx: tx, dirty: map[idKey]*noteChange{}}
-	slices.SortFunc(came, compareNoteRows)
+	a := &logMerge{w: w, tx: tx, dirty: map[idKey]*logChange{}}
+	slices.SortFunc(came, compareLogRows)
 	rows, err := a.insert(ctx, came)
 	if err != nil {
-		return fmt.Errorf("write notes: %w", err)
+		return fmt.Errorf("write log parts: %w", err)
 	}
 	waited, err := a.awaited(ctx)
 	if err != nil {
-		return fmt.Errorf("find waiting notes: %w", err)
+		return fmt.Errorf("find waiting log parts: %w", err)
 	}
 	for _, h := range w.fresh {
-		w.tellsAnswer(h.project, h.responseID, "")
+		w.noteResponse(h.project, h.responseID, "")
 	}
-	if err := a.settle(ctx, append(rows, waited...)); err != nil {
+	if err := a.apply(ctx, append(rows, waited...)); err != nil {
 		return err
 	}
 	if err := a.bound(ctx); err != nil {
-		return fmt.Errorf("drop waiting notes: %w", err)
+		return fmt.Errorf("drop waiting log parts: %w", err)
 	}
-	w.noteCounts.waiting += a.waiting
-	w.noteCounts.addressed += a.addressed
+	w.logCounts.waiting += a.waiting
+	w.logCounts.withResponse += a.withResponse
 	return nil
 }
 
-// readdress moves the evaluations of answers for which another event stands since trees were
-// corrected. They change nothing that trees go by.
-func (w *writing) readdress(ctx context.Context, tx writeTx) error {
-	if len(tx.reshape().answered) == 0 || !w.s.addressed() {
+// reassignResults moves evaluation results to other events where the correction of trees changed
+// which event a response belongs to. They change nothing that trees go by.
+func (w *writing) reassignResults(ctx context.Context, tx writeTx) error {
+	if len(tx.treeFixer().responses) == 0 || !w.s.logsNameResponses() {
 		return nil
 	}
-	a := &annotating{w: w, tx: tx, dirty: map[idKey]*noteChange{}}
-	if err := a.settle(ctx, nil); err != nil {
+	a := &logMerge{w: w, tx: tx, dirty: map[idKey]*logChange{}}
+	if err := a.apply(ctx, nil); err != nil {
 		return err
 	}
-	w.noteCounts.waiting += a.waiting
-	w.noteCounts.addressed += a.addressed
+	w.logCounts.waiting += a.waiting
+	w.logCounts.withResponse += a.withResponse
 	return nil
 }
 
-// settle places rows and composes the events that change by it. An event composed may tell the
-// id of its answer by one of its notes, and evaluations of that answer then follow.
-func (a *annotating) settle(ctx context.Context, rows []*noteRow) error {
+// apply places rows and composes the events that change by it. An event composed may tell the
+// id of its response by one of its log parts, and evaluations of that response then follow.
+func (a *logMerge) apply(ctx context.Context, rows []*logRow) error {
 	for {
 		if err := a.place(ctx, rows); err != nil {
-			return fmt.Errorf("place notes: %w", err)
+			return fmt.Errorf("place log parts: %w", err)
 		}
-		addressed, err := a.readdressed(ctx)
+		addressed, err := a.rowsToReassign(ctx)
 		if err != nil {
 			return fmt.Errorf("find evaluations: %w", err)
 		}
@@ -104,7 +104,7 @@ func (a *annotating) settle(ctx context.Context, rows []*noteRow) error {
 
 // insert stores rows that are not stored yet, and the anchors of new events whose id is not
 // that of their span. It gives the new rows.
-func (a *annotating) insert(ctx context.Context, came []*noteRow) (fresh []*noteRow, err error) {
+func (a *logMerge) insert(ctx context.Context, came []*logRow) (fresh []*logRow, err error) {
 	for _, h := range a.w.fresh {
 		if h.ev.SpanID == uuid.Nil || h.ev.SpanID == h.ev.ID {
 			continue
@@ -134,15 +134,15 @@ func (a *annotating) insert(ctx context.Context, came []*noteRow) (fresh []*note
 		fresh = append(fresh, r)
 		a.waiting++
 		if r.response != "" {
-			a.addressed++
+			a.withResponse++
 		}
 	}
 	return fresh, nil
 }
 
 // awaited are the rows that waited for events of this transaction.
-func (a *annotating) awaited(ctx context.Context) (list []*noteRow, err error) {
-	if a.waiting == 0 && !a.w.s.noted() {
+func (a *logMerge) awaited(ctx context.Context) (list []*logRow, err error) {
+	if a.waiting == 0 && !a.w.s.logsWaiting() {
 		return nil, nil
 	}
 	spans := map[int64][]uuid.UUID{}
@@ -162,16 +162,16 @@ func (a *annotating) awaited(ctx context.Context) (list []*noteRow, err error) {
 	return list, nil
 }
 
-func (a *annotating) read(ctx context.Context, list []*noteRow, where string, args []any) ([]*noteRow, error) {
-	err := each(ctx, a.tx, `SELECT `+noteColumns+` FROM note WHERE`+where, args, func(scan func(...any) error) error {
-		r, err := scanNote(scan)
+func (a *logMerge) read(ctx context.Context, list []*logRow, where string, args []any) ([]*logRow, error) {
+	err := each(ctx, a.tx, `SELECT `+logColumns+` FROM note WHERE`+where, args, func(scan func(...any) error) error {
+		r, err := scanLogRow(scan)
 		list = append(list, r)
 		return err
 	})
 	return list, err
 }
 
-// spanID is the id under which notes look for an event.
+// spanID is the id under which log parts look for an event.
 func spanID(e *event.Event) uuid.UUID {
 	if e.SpanID != uuid.Nil {
 		return e.SpanID
@@ -180,24 +180,24 @@ func spanID(e *event.Event) uuid.UUID {
 }
 
 // place finds the event of each row and writes it down.
-func (a *annotating) place(ctx context.Context, rows []*noteRow) error {
-	byProject := map[int64][]*noteRow{}
+func (a *logMerge) place(ctx context.Context, rows []*logRow) error {
+	byProject := map[int64][]*logRow{}
 	for _, r := range rows {
 		byProject[r.project] = append(byProject[r.project], r)
 	}
 	for _, project := range slices.Sorted(maps.Keys(byProject)) {
 		list := byProject[project]
-		slices.SortFunc(list, compareNoteRows)
-		list = slices.CompactFunc(list, func(a, b *noteRow) bool { return a.id == b.id })
+		slices.SortFunc(list, compareLogRows)
+		list = slices.CompactFunc(list, func(a, b *logRow) bool { return a.id == b.id })
 		events, err := a.eventsOf(ctx, project, list)
 		if err != nil {
 			return err
 		}
-		answers := &answers{a: a, project: project, sessions: map[uuid.UUID]map[string]answerRef{}}
+		responses := &responseIndex{a: a, project: project, sessions: map[uuid.UUID]map[string]responseRef{}}
 		for _, r := range list {
 			to := events[r.span]
 			if r.response != "" {
-				if to, err = answers.eventOf(ctx, r, to); err != nil {
+				if to, err = responses.eventOf(ctx, r, to); err != nil {
 					return err
 				}
 			}
@@ -210,7 +210,7 @@ func (a *annotating) place(ctx context.Context, rows []*noteRow) error {
 }
 
 // assign gives a row its event.
-func (a *annotating) assign(ctx context.Context, r *noteRow, to uuid.UUID) error {
+func (a *logMerge) assign(ctx context.Context, r *logRow, to uuid.UUID) error {
 	if to == r.event || to == uuid.Nil {
 		return nil
 	}
@@ -231,11 +231,11 @@ func (a *annotating) assign(ctx context.Context, r *noteRow, to uuid.UUID) error
 	return nil
 }
 
-func (a *annotating) change(project int64, id uuid.UUID) *noteChange {
+func (a *logMerge) change(project int64, id uuid.UUID) *logChange {
 	k := idKey{project, id}
 	c := a.dirty[k]
 	if c == nil {
-		c = &noteChange{came: map[int64]bool{}}
+		c = &logChange{came: map[int64]bool{}}
 		a.dirty[k] = c
 	}
 	return c
@@ -243,7 +243,7 @@ func (a *annotating) change(project int64, id uuid.UUID) *noteChange {
 
 // eventsOf finds the events of spans: those that other rows found, else those that are stored
 // under the span's own id.
-func (a *annotating) eventsOf(ctx context.Context, project int64, rows []*noteRow) (map[uuid.UUID]uuid.UUID, error) {
+func (a *logMerge) eventsOf(ctx context.Context, project int64, rows []*logRow) (map[uuid.UUID]uuid.UUID, error) {
 	events := map[uuid.UUID]uuid.UUID{}
 	var spans []uuid.UUID
 	for _, r := range rows {
@@ -269,8 +269,8 @@ func (a *annotating) eventsOf(ctx context.Context, project int64, rows []*noteRo
 		if _, ok := events[span]; ok {
 			continue
 		}
-		days, far := a.w.s.seen.maybe(project, span, nil)
-		if a.w.s.db.lanes() > 1 {
+		days, far := a.w.s.idFilter.mayContain(project, span, nil)
+		if a.w.s.db.writers() > 1 {
 			days, far = nil, false // another process may have stored it
 		} else if len(days) == 0 && !far {
 			continue
@@ -287,8 +287,8 @@ func (a *annotating) eventsOf(ctx context.Context, project int64, rows []*noteRo
 	return events, err
 }
 
-// composeAll composes the events whose notes changed, in one order for all lanes.
-func (a *annotating) composeAll(ctx context.Context) error {
+// composeAll composes the events whose log parts changed, in one order for all writers.
+func (a *logMerge) composeAll(ctx context.Context) error {
 	keys := slices.SortedFunc(maps.Keys(a.dirty), func(x, y idKey) int {
 		if x.project != y.project {
 			return int(x.project - y.project)
@@ -303,12 +303,12 @@ func (a *annotating) composeAll(ctx context.Context) error {
 	return nil
 }
 
-func (a *annotating) compose(ctx context.Context, k idKey, change *noteChange) error {
+func (a *logMerge) compose(ctx context.Context, k idKey, change *logChange) error {
 	s := a.w.s
 	old, err := s.find(ctx, a.tx, k.project, k.id)
 	if err != nil {
 		if fault.Of(err) == fault.NotFound {
-			return nil // deleted since; its notes go with it
+			return nil // deleted since; its log parts go with it
 		}
 		return err
 	}
@@ -316,12 +316,12 @@ func (a *annotating) compose(ctx context.Context, k idKey, change *noteChange) e
 	if err != nil {
 		return err
 	}
-	before := slices.DeleteFunc(slices.Clone(rows), func(r *noteRow) bool { return change.came[r.id] })
-	had, err := s.notesOf(append(before, change.gone...))
+	before := slices.DeleteFunc(slices.Clone(rows), func(r *logRow) bool { return change.came[r.id] })
+	had, err := s.logPartsOf(append(before, change.gone...))
 	if err != nil {
 		return err
 	}
-	has, err := s.notesOf(rows)
+	has, err := s.logPartsOf(rows)
 	if err != nil {
 		return err
 	}
@@ -329,30 +329,30 @@ func (a *annotating) compose(ctx context.Context, k idKey, change *noteChange) e
 	if !now.MergeLogs(had, has) {
 		return nil
 	}
-	a.w.tellsAnswer(k.project, responseOf(&now), responseOf(&old.Event))
+	a.w.noteResponse(k.project, responseOf(&now), responseOf(&old.Event))
 	return s.rewrite(ctx, a.tx, k.project, old, &now)
 }
 
-// repeatNoted is repeatEvent for an event that was composed with notes: the copies of the span
+// repeatWithLogs is repeatEvent for an event that was composed with log parts: the copies of the span
 // meet without them.
-func (s *Store) repeatNoted(ctx context.Context, tx writeTx, project int64, e, came *event.Event) (changed bool, err error) {
+func (s *Store) repeatWithLogs(ctx context.Context, tx writeTx, project int64, e, came *event.Event) (changed bool, err error) {
 	if !e.HasLogs() {
 		return repeatEvent(e, came), nil
 	}
-	var rows []*noteRow
-	err = each(ctx, tx, `SELECT `+noteColumns+` FROM note WHERE project_id = $1 AND event_id = $2`, []any{project, tx.id(e.ID)}, func(scan func(...any) error) error {
-		r, err := scanNote(scan)
+	var rows []*logRow
+	err = each(ctx, tx, `SELECT `+logColumns+` FROM note WHERE project_id = $1 AND event_id = $2`, []any{project, tx.id(e.ID)}, func(scan func(...any) error) error {
+		r, err := scanLogRow(scan)
 		rows = append(rows, r)
 		return err
 	})
 	if err != nil {
 		return false, err
 	}
-	notes, err := s.notesOf(rows)
-	if err != nil || !e.WithoutLogs(notes) {
+	parts, err := s.logPartsOf(rows)
+	if err != nil || !e.WithoutLogs(parts) {
 		return err == nil && repeatEvent(e, came), err
 	}
 	repeatEvent(e, came)
-	e.MergeLogs(nil, notes)
+	e.MergeLogs(nil, parts)
 	return true, nil
 }

@@ -19,12 +19,12 @@ import (
 // takes the rows, looks at the events and answers with evaluations, in one transaction again.
 
 const (
-	// arrivalGroup is how many events one row names.
-	arrivalGroup = 500
-	// admitSlice is how many evaluations one transaction makes.
-	admitSlice = 500
-	// arrivalTTL is how long a row waits for somebody to take it.
-	arrivalTTL = 7 * 24 * time.Hour
+	// outboxGroup is how many events one row names.
+	outboxGroup = 500
+	// enqueueSlice is how many evaluations one transaction makes.
+	enqueueSlice = 500
+	// outboxTTL is how long a row waits for somebody to take it.
+	outboxTTL = 7 * 24 * time.Hour
 	// onlineRefresh is how soon a metric that another server has enabled runs over events that
 	// come here.
 	onlineRefresh = 3 * time.Second
@@ -67,7 +67,7 @@ func (s *Store) watchOnline(ctx context.Context) {
 				s.options.Logger.Warn("read which metrics run over new events", zap.Error(err))
 			}
 			if err := s.forgetErased(ctx); err != nil && ctx.Err() == nil {
-				s.options.Logger.Warn("read from which catalogues names were erased", zap.Error(err))
+				s.options.Logger.Warn("read from which field indexes names were erased", zap.Error(err))
 			}
 		}
 	}
@@ -75,15 +75,15 @@ func (s *Store) watchOnline(ctx context.Context) {
 
 // changeMetrics is changeDocs for changes of metrics: events that come after it returned are noted
 // for the metrics as they are then.
-func (s *Store) changeMetrics(ctx context.Context, size int, doing string, f func(context.Context, writeTx) error) error {
-	if err := s.changeDocs(ctx, size, doing, f); err != nil {
+func (s *Store) changeMetrics(ctx context.Context, size int, op string, f func(context.Context, writeTx) error) error {
+	if err := s.changeDocs(ctx, size, op, f); err != nil {
 		return err
 	}
-	return s.kind(s.loadOnline(ctx), doing)
+	return s.wrapDBError(s.loadOnline(ctx), op)
 }
 
-// arrivals are the events that a transaction stored or changed, of projects that want to know.
-type arrivals struct {
+// outbox are the events that a transaction stored or changed, of projects that want to know.
+type outbox struct {
 	s     *Store
 	muted bool // what changes now is a score
 	seen  map[idKey]bool
@@ -91,9 +91,9 @@ type arrivals struct {
 	order []int64
 }
 
-func newArrivals(s *Store) *arrivals { return &arrivals{s: s} }
+func newOutbox(s *Store) *outbox { return &outbox{s: s} }
 
-func (a *arrivals) note(project int64, e *event.Event, session uuid.UUID) {
+func (a *outbox) add(project int64, e *event.Event, session uuid.UUID) {
 	if a.muted || e.Source == evaluation.Source || !a.s.online.has(project) {
 		return
 	}
@@ -112,10 +112,10 @@ func (a *arrivals) note(project int64, e *event.Event, session uuid.UUID) {
 }
 
 // write stores what was noted.
-func (a *arrivals) write(ctx context.Context, tx writeTx) error {
+func (a *outbox) write(ctx context.Context, tx writeTx) error {
 	for _, project := range a.order {
 		now := a.s.options.Now().UnixMilli()
-		for ids := range slices.Chunk(a.ids[project], arrivalGroup*32) {
+		for ids := range slices.Chunk(a.ids[project], outboxGroup*32) {
 			if _, err := tx.exec(ctx, `INSERT INTO arrival(project_id, created_ms, due_ms, ids) VALUES ($1, $2, 0, $3)`, project, now, ids); err != nil {
 				return fmt.Errorf("note events for evaluation: %w", err)
 			}
@@ -124,19 +124,19 @@ func (a *arrivals) write(ctx context.Context, tx writeTx) error {
 	return nil
 }
 
-// expireArrivals drops what nobody took.
-func (s *Store) expireArrivals(ctx context.Context, now time.Time) error {
-	n, err := s.dropArrivals(ctx, now)
-	s.telemetry.arrived.Add(ctx, n)
+// expireOutbox drops what nobody took.
+func (s *Store) expireOutbox(ctx context.Context, now time.Time) error {
+	n, err := s.deleteStaleOutbox(ctx, now)
+	s.telemetry.outbox.Add(ctx, n)
 	return err
 }
 
-// dropArrivals deletes what nobody took in time, in slices, and returns the number of rows.
-func (s *Store) dropArrivals(ctx context.Context, now time.Time) (total int64, err error) {
+// deleteStaleOutbox deletes what nobody took in time, in slices, and returns the number of rows.
+func (s *Store) deleteStaleOutbox(ctx context.Context, now time.Time) (total int64, err error) {
 	for n := int64(deleteDocsSlice); n == deleteDocsSlice; {
 		err := s.change(ctx, 0, uuid.Nil, 0, func(ctx context.Context, tx writeTx) (err error) {
 			n, err = tx.exec(ctx, fmt.Sprintf(`DELETE FROM arrival WHERE id IN (SELECT id FROM arrival WHERE created_ms < $1 ORDER BY id LIMIT %d)`,
-				deleteDocsSlice), now.Add(-arrivalTTL).UnixMilli())
+				deleteDocsSlice), now.Add(-outboxTTL).UnixMilli())
 			return err
 		})
 		if err != nil {
@@ -147,7 +147,7 @@ func (s *Store) dropArrivals(ctx context.Context, now time.Time) (total int64, e
 	return total, nil
 }
 
-// ClaimOutbox takes the oldest arrivals of a project, about limit events of them, for nobody else to
+// ClaimOutbox takes the oldest outbox rows of a project, about limit events of them, for nobody else to
 // take for lease. EnqueueEvaluations answers them.
 func (s *Store) ClaimOutbox(ctx context.Context, projectID int64, limit int, lease time.Duration) (list []evaluation.OutboxRow, err error) {
 	now := s.options.Now()
@@ -182,7 +182,7 @@ func (s *Store) ClaimOutbox(ctx context.Context, projectID int64, limit int, lea
 		_, err = tx.exec(ctx, `UPDATE arrival SET due_ms = $1 WHERE `+cond, append([]any{now.Add(lease).UnixMilli()}, args...)...)
 		return err
 	})
-	return list, s.kind(err, "take arrivals")
+	return list, s.wrapDBError(err, "take arrivals")
 }
 
 // OutboxProjects returns the projects that have rows in the outbox.
@@ -193,7 +193,7 @@ func (s *Store) OutboxProjects(ctx context.Context) (ids []int64, err error) {
 		ids = append(ids, id)
 		return err
 	})
-	return ids, s.kind(err, "list arrivals")
+	return ids, s.wrapDBError(err, "list arrivals")
 }
 
 // ClaimDelayed takes at most limit events that are due, of all projects, for nobody else to take for
@@ -202,7 +202,7 @@ func (s *Store) ClaimDelayed(ctx context.Context, limit int, lease time.Duration
 	now := s.options.Now()
 	var due int
 	if _, err := one(ctx, s.db, `SELECT count(*) FROM (SELECT 1 FROM arrival_later WHERE due_ms <= $1 LIMIT 1) AS x`, []any{now.UnixMilli()}, &due); err != nil || due == 0 {
-		return nil, s.kind(err, "look for events that are due")
+		return nil, s.wrapDBError(err, "look for events that are due")
 	}
 	until := now.Add(lease).UnixMilli()
 	err = s.change(ctx, 0, uuid.Nil, 0, func(ctx context.Context, tx writeTx) error {
@@ -224,18 +224,18 @@ func (s *Store) ClaimDelayed(ctx context.Context, limit int, lease time.Duration
 		}
 		return nil
 	})
-	return list, s.kind(err, "take events that are due")
+	return list, s.wrapDBError(err, "take events that are due")
 }
 
-// EnqueueEvaluations answers arrivals: it makes evaluations of what was asked for, those left out
+// EnqueueEvaluations answers outbox rows: it makes evaluations of what was asked for, those left out
 // that there are already, puts off what is to be looked at later, and forgets what it answers. That
 // comes last, in one transaction with the last of the evaluations: what broke off can be done again.
 // n counts the evaluations that were made.
 func (s *Store) EnqueueEvaluations(ctx context.Context, a evaluation.Enqueue) (n int64, err error) {
 	now := s.options.Now()
 	requests := a.Requests
-	for ; len(requests) > admitSlice; requests = requests[admitSlice:] {
-		made, err := s.request(ctx, a.Project, requests[:admitSlice], "", now)
+	for ; len(requests) > enqueueSlice; requests = requests[enqueueSlice:] {
+		made, err := s.request(ctx, a.Project, requests[:enqueueSlice], "", now)
 		if err != nil {
 			return n, err
 		}
@@ -274,5 +274,5 @@ func (s *Store) EnqueueEvaluations(ctx context.Context, a evaluation.Enqueue) (n
 	if err == nil {
 		n += last
 	}
-	return n, s.kind(err, "admit evaluations")
+	return n, s.wrapDBError(err, "admit evaluations")
 }

@@ -112,7 +112,7 @@ func (s *Store) Audit(ctx context.Context, q audit.Query) (list []audit.Entry, t
 		from += ` WHERE ` + strings.Join(conds, ` AND `)
 	}
 	if _, err := one(ctx, s.db, `SELECT count(*)`+from, args, &total); err != nil {
-		return nil, 0, s.kind(err, "count audit entries")
+		return nil, 0, s.wrapDBError(err, "count audit entries")
 	}
 	page := fmt.Sprintf(` ORDER BY at_us DESC, id DESC LIMIT $%d OFFSET $%d`, len(args)+1, len(args)+2)
 	args = append(args, q.Limit, int64(q.Limit)*int64(q.Page-1))
@@ -124,7 +124,7 @@ func (s *Store) Audit(ctx context.Context, q audit.Query) (list []audit.Entry, t
 		list = append(list, e)
 		return err
 	})
-	return list, total, s.kind(err, "list audit entries")
+	return list, total, s.wrapDBError(err, "list audit entries")
 }
 
 // micros is a time as the database has it. No entry is as far away as its bounds.
@@ -157,10 +157,10 @@ func (s *Store) ExpireAudit(ctx context.Context) error {
 	most := s.options.AuditMaxEntries
 	var total, failures int64
 	if _, err := one(ctx, s.db, `SELECT count(*) FROM audit`, nil, &total); err != nil || total <= most {
-		return s.kind(err, "count audit entries")
+		return s.wrapDBError(err, "count audit entries")
 	}
 	if _, err := one(ctx, s.db, `SELECT count(*) FROM audit WHERE outcome <> $1`, []any{audit.Success}, &failures); err != nil {
-		return s.kind(err, "count audit entries")
+		return s.wrapDBError(err, "count audit entries")
 	}
 	n := min(total-most, max(failures-most/2, 0))
 	if err := s.dropAudit(ctx, n, `outcome <> $1`, audit.Success); err != nil {

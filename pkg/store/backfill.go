@@ -22,7 +22,7 @@ var backfills = documents{table: "backfill", noun: "backfill", columns: []string
 // that there is little to pause or cancel.
 const backfillWaiting = 1000
 
-// CreateBackfill stores a backfill, which runs from then on, and gives it as it is then.
+// CreateBackfill stores a backfill, which runs from then on, and returns it.
 // fault.Conflict if too many of the project have not ended.
 func (s *Store) CreateBackfill(ctx context.Context, projectID int64, b evaluation.Backfill) (evaluation.Backfill, error) {
 	now := s.options.Now()
@@ -47,7 +47,7 @@ func (s *Store) CreateBackfill(ctx context.Context, projectID int64, b evaluatio
 // FindBackfills lists the ids of a metric's backfills, oldest first, a page of them, and counts all.
 func (s *Store) FindBackfills(ctx context.Context, projectID int64, metricID string, limit, page int) (ids []string, total int, err error) {
 	ids, total, err = backfills.find(ctx, s.db, projectID, "metric_id = $2", []any{metricID}, limit, page)
-	return ids, total, s.kind(err, "find backfills")
+	return ids, total, s.wrapDBError(err, "find backfills")
 }
 
 // LoadBackfills reads backfills with their progress, in the order of ids. Those that are gone are
@@ -62,7 +62,7 @@ func (s *Store) LoadBackfills(ctx context.Context, projectID int64, ids []string
 			b.Progress, err = s.progress(ctx, s.db, projectID, id)
 		}
 		if err != nil {
-			return nil, s.kind(err, "read backfill")
+			return nil, s.wrapDBError(err, "read backfill")
 		}
 		list = append(list, b)
 	}
@@ -131,7 +131,7 @@ func (s *Store) MoveBackfill(ctx context.Context, projectID int64, metricID, id 
 	if err == nil {
 		b.Progress, err = s.progress(ctx, s.db, projectID, id)
 	}
-	return b, s.kind(err, "change backfill")
+	return b, s.wrapDBError(err, "change backfill")
 }
 
 // unfollowed is, by the state of a backfill, the condition on evaluations of its that have still to
@@ -175,7 +175,7 @@ func (s *Store) StepBackfills(ctx context.Context) (busy bool, err error) {
 		some, oops := s.stepBackfill(ctx, k.project, k.id)
 		busy, err = busy || some, errors.Join(err, oops) // the others go on
 	}
-	return busy, s.kind(err, "step backfills")
+	return busy, s.wrapDBError(err, "step backfills")
 }
 
 func (s *Store) stepBackfill(ctx context.Context, project int64, id string) (busy bool, err error) {
@@ -229,14 +229,14 @@ func (s *Store) stepBackfill(ctx context.Context, project int64, id string) (bus
 
 // nextOfBackfill finds the next events of a backfill and moves it behind them.
 func (s *Store) nextOfBackfill(ctx context.Context, project int64, b *evaluation.Backfill) (ids []uuid.UUID, err error) {
-	q := query.Search{From: b.From, To: b.To, RunID: b.RunID, Limit: admitSlice, HeadOnly: true, Uncounted: true}
+	q := query.Search{From: b.From, To: b.To, RunID: b.RunID, Limit: enqueueSlice, HeadOnly: true, Uncounted: true}
 	if err := json.Unmarshal(b.Filters, &q.Filters); err != nil {
 		return nil, fmt.Errorf("filters of backfill %s: %w", b.ID, err)
 	}
 	if b.AtStart != nil {
 		q.To = b.AtStart
 	}
-	left := admitSlice
+	left := enqueueSlice
 	if b.Limit > 0 {
 		left = min(left, b.Limit-b.Looked)
 	}

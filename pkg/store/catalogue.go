@@ -10,43 +10,43 @@ import (
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
-// Bounds of the catalogue. What is past them is not listed; events are stored all the same.
+// Bounds of the field index. What is past them is not listed; events are stored all the same.
 const (
-	// catalogueDepth is how many levels of objects are entered below a field such as metadata.
-	catalogueDepth = 3
-	// cataloguePaths bounds the members that one event adds.
-	cataloguePaths = 256
-	// catalogueName is the length in bytes up to which names of events, and ids of datasets and
+	// fieldIndexDepth is how many levels of objects are entered below a field such as metadata.
+	fieldIndexDepth = 3
+	// fieldIndexPaths bounds the members that one event adds.
+	fieldIndexPaths = 256
+	// fieldIndexName is the length in bytes up to which names of events, and ids of datasets and
 	// runs, are listed.
-	catalogueName = 256
-	// catalogueNames is how many pairs of type and name are told apart, in a project and in a run.
+	fieldIndexName = 256
+	// fieldIndexNames is how many pairs of type and name are told apart, in a project and in a run.
 	// The keys of events with further names are listed without a name.
-	catalogueNames = 1000
-	// catalogueRows bounds the rows of a project, and catalogueRunRows those of one run. Where
+	fieldIndexNames = 1000
+	// fieldIndexRows bounds the rows of a project, and fieldIndexRunRows those of one run. Where
 	// several servers write, each counts for itself what the others add.
-	catalogueRows    = 20_000
-	catalogueRunRows = 2_000
-	// catalogueRuns is how many runs a server lists keys of anew in an hour.
-	catalogueRuns = 2_000
-	// catalogueEntries bounds what is kept in memory, at about 40 bytes each.
-	catalogueEntries = 500_000
+	fieldIndexRows    = 20_000
+	fieldIndexRunRows = 2_000
+	// fieldIndexRuns is how many runs a server lists keys of anew in an hour.
+	fieldIndexRuns = 2_000
+	// fieldIndexEntries bounds what is kept in memory, at about 40 bytes each.
+	fieldIndexEntries = 500_000
 )
 
-// Scopes of the catalogue.
+// Scopes of the field index.
 const (
 	scopeAll  = ""
 	scopeRuns = "runs"
 	scopeRun  = "run:" // and the run's id
 )
 
-// catalogueDataset is the type of a row whose path is the id of a dataset.
-const catalogueDataset = 0
+// fieldIndexDataset is the type of a row whose path is the id of a dataset.
+const fieldIndexDataset = 0
 
-// catalogue is what this process knows of table catalogue, so that an event whose keys are listed
+// fieldIndex is what this process knows of table `catalogue`, so that an event whose keys are listed
 // costs a look into memory.
-type catalogue struct {
+type fieldIndex struct {
 	mu      sync.RWMutex
-	books   map[bookKey]*book
+	scopes  map[scopeKey]*scopeFields
 	entries int // in all books
 	clock   atomic.Int64
 
@@ -54,13 +54,13 @@ type catalogue struct {
 	runs int
 }
 
-type bookKey struct {
+type scopeKey struct {
 	project int64
 	scope   string
 }
 
-// book is one scope of a project. Keys are hashes; two of 64 bits that meet would hide one path.
-type book struct {
+// scopeFields is one scope of a project. Keys are hashes; two of 64 bits that meet would hide one path.
+type scopeFields struct {
 	rows   map[uint64]days // by type, name and path
 	shapes map[uint64]days // by type, name and shape, if all of its paths are in rows
 	names  map[uint64]bool // by type and name
@@ -81,47 +81,47 @@ func (d days) or(m map[uint64]days, k uint64) days {
 	return d
 }
 
-func newCatalogue() *catalogue { return &catalogue{books: map[bookKey]*book{}} }
+func newFieldIndex() *fieldIndex { return &fieldIndex{scopes: map[scopeKey]*scopeFields{}} }
 
-func newBook() *book {
-	return &book{rows: map[uint64]days{}, shapes: map[uint64]days{}, names: map[uint64]bool{}}
+func newScopeFields() *scopeFields {
+	return &scopeFields{rows: map[uint64]days{}, shapes: map[uint64]days{}, names: map[uint64]bool{}}
 }
 
-func (b *book) size() int { return len(b.rows) + len(b.shapes) + len(b.names) }
+func (b *scopeFields) size() int { return len(b.rows) + len(b.shapes) + len(b.names) }
 
 // limit is how many rows a scope may have.
-func (k bookKey) limit() int {
+func (k scopeKey) limit() int {
 	if k.scope == scopeAll || k.scope == scopeRuns {
-		return catalogueRows
+		return fieldIndexRows
 	}
-	return catalogueRunRows
+	return fieldIndexRunRows
 }
 
-var catalogueSeed = maphash.MakeSeed()
+var fieldIndexSeed = maphash.MakeSeed()
 
 func hashName(typ int, name string) uint64 {
-	return (maphash.String(catalogueSeed, name) ^ uint64(typ)) * 0x9e3779b97f4a7c15
+	return (maphash.String(fieldIndexSeed, name) ^ uint64(typ)) * 0x9e3779b97f4a7c15
 }
 
 func hashPath(name uint64, path string) uint64 {
-	return (name ^ maphash.String(catalogueSeed, path)) * 0xd6e8feb86659fd93
+	return (name ^ maphash.String(fieldIndexSeed, path)) * 0xd6e8feb86659fd93
 }
 
 func hashShape(name, shape uint64) uint64 { return (name ^ shape>>1) * 0xd6e8feb86659fd93 }
 
 // has says that a scope is in memory.
-func (c *catalogue) has(k bookKey) bool {
+func (c *fieldIndex) has(k scopeKey) bool {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	return c.books[k] != nil
+	return c.scopes[k] != nil
 }
 
 // knows says that all keys of an event are listed for its day, under its name or, where names
 // are not told apart any more, without one.
-func (c *catalogue) knows(k bookKey, typ int, name string, shape uint64, day int32) bool {
+func (c *fieldIndex) knows(k scopeKey, typ int, name string, shape uint64, day int32) bool {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	b := c.books[k]
+	b := c.scopes[k]
 	if b == nil {
 		return false
 	}
@@ -132,7 +132,7 @@ func (c *catalogue) knows(k bookKey, typ int, name string, shape uint64, day int
 }
 
 // nameOf is the hash of the name under which an event's keys are listed.
-func (b *book) nameOf(typ int, name string) uint64 {
+func (b *scopeFields) nameOf(typ int, name string) uint64 {
 	h := hashName(typ, name)
 	if b.named(h, name) {
 		return h
@@ -140,26 +140,26 @@ func (b *book) nameOf(typ int, name string) uint64 {
 	return hashName(typ, "")
 }
 
-func (b *book) named(h uint64, name string) bool {
-	return len(name) <= catalogueName && (b.names[h] || len(b.names) < catalogueNames)
+func (b *scopeFields) named(h uint64, name string) bool {
+	return len(name) <= fieldIndexName && (b.names[h] || len(b.names) < fieldIndexNames)
 }
 
-// mayOpen counts a run whose keys are to be listed, false if there are too many in this hour.
-func (c *catalogue) mayOpen(now time.Time) bool {
+// allowRun counts a run whose keys are to be listed, false if there are too many in this hour.
+func (c *fieldIndex) allowRun(now time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if hour := now.Unix() / 3600; hour != c.hour {
 		c.hour, c.runs = hour, 0
 	}
 	c.runs++
-	return c.runs <= catalogueRuns
+	return c.runs <= fieldIndexRuns
 }
 
-// shapeOf is the shape of all that the catalogue lists of an event.
+// shapeOf is the shape of all that the field index lists of an event.
 func shapeOf(e *event.Event, dataset string) uint64 {
-	keys := rawjson.Keys{Depth: catalogueDepth, Left: cataloguePaths}
+	keys := rawjson.Keys{Depth: fieldIndexDepth, Left: fieldIndexPaths}
 	var h uint64
-	for _, f := range catalogued(e) {
+	for _, f := range indexedFields(e) {
 		h = keys.Shape(h, f.root, f.raw)
 	}
 	if dataset != "" {
@@ -168,36 +168,36 @@ func shapeOf(e *event.Event, dataset string) uint64 {
 	return h
 }
 
-type cataloguedField struct {
+type indexedField struct {
 	root string
 	raw  []byte
 }
 
-// catalogued are an event's fields with keys, first those that are searched most.
-func catalogued(e *event.Event) [8]cataloguedField {
-	return [8]cataloguedField{{"metadata", e.Metadata}, {"metrics", e.Metrics}, {"feedback", e.Feedback}, {"user_properties", e.UserProperties},
+// indexedFields are an event's fields with keys, first those that are searched most.
+func indexedFields(e *event.Event) [8]indexedField {
+	return [8]indexedField{{"metadata", e.Metadata}, {"metrics", e.Metrics}, {"feedback", e.Feedback}, {"user_properties", e.UserProperties},
 		{"config", e.Config}, {"inputs", e.Inputs}, {"outputs", e.Outputs}, {"metadata", e.ColdMetadata}}
 }
 
 // keysOf are the paths of an event, some of them perhaps twice.
 func keysOf(e *event.Event) (paths []string) {
-	keys := rawjson.Keys{Depth: catalogueDepth, Left: cataloguePaths}
-	for _, f := range catalogued(e) {
+	keys := rawjson.Keys{Depth: fieldIndexDepth, Left: fieldIndexPaths}
+	for _, f := range indexedFields(e) {
 		keys.Paths(f.root, f.raw, func(path string) { paths = append(paths, path) })
 	}
 	return paths
 }
 
 // publish takes over what a transaction has stored.
-func (c *catalogue) publish(books map[bookKey]*book) {
+func (c *fieldIndex) publish(scopes map[scopeKey]*scopeFields) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for k, came := range books {
-		b := c.books[k]
+	for k, came := range scopes {
+		b := c.scopes[k]
 		if b == nil {
-			b = newBook()
+			b = newScopeFields()
 			b.used.Store(c.clock.Add(1))
-			c.books[k] = b
+			c.scopes[k] = b
 		}
 		c.entries -= b.size()
 		if len(b.shapes) > k.limit() {
@@ -210,16 +210,16 @@ func (c *catalogue) publish(books map[bookKey]*book) {
 		}
 		c.entries += b.size()
 	}
-	for c.entries > catalogueEntries && len(c.books) > 1 {
-		var oldest bookKey
+	for c.entries > fieldIndexEntries && len(c.scopes) > 1 {
+		var oldest scopeKey
 		at := int64(-1)
-		for k, b := range c.books {
+		for k, b := range c.scopes {
 			if t := b.used.Load(); at < 0 || t < at {
 				oldest, at = k, t
 			}
 		}
-		c.entries -= c.books[oldest].size()
-		delete(c.books, oldest)
+		c.entries -= c.scopes[oldest].size()
+		delete(c.scopes, oldest)
 	}
 }
 
@@ -231,13 +231,13 @@ func spans(to, from map[uint64]days) {
 }
 
 // forget drops what is known of a project, or of one scope.
-func (c *catalogue) forget(project int64, scope *string) {
+func (c *fieldIndex) forget(project int64, scope *string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for k, b := range c.books {
+	for k, b := range c.scopes {
 		if k.project == project && (scope == nil || k.scope == *scope) {
 			c.entries -= b.size()
-			delete(c.books, k)
+			delete(c.scopes, k)
 		}
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/query"
 )
 
-// Names of keys, events and datasets leave the catalogue after the last event that had them. Storing and
+// Names of keys, events and datasets leave the field index after the last event that had them. Storing and
 // deleting events costs nothing for it: a deletion only asks for a pass over its project, by a row of
 // table deletion. A pass reads what is listed, then events, newest first, until each listed name was
 // seen, or all events were; what was not seen is deleted. Events that were stored meanwhile may have
@@ -27,17 +27,17 @@ const (
 	deletedNames  = "names"
 	namesAsked    = "asked"
 	namesRunning  = "running"  // since a process began
-	namesChecking = "checking" // names are gone: what servers remember of the catalogue is to be read anew
+	namesChecking = "checking" // names are gone: what servers remember of the field index is to be read anew
 
 	// namesEvents is how many events a pass reads at once, before a rest.
 	namesEvents = 200
-	// namesRows bounds the rows of the catalogue that a pass has in memory; for more, it reads the events again.
+	// namesRows bounds the rows of the field index that a pass has in memory; for more, it reads the events again.
 	namesRows = 50_000
 	// namesSlice is how many rows one transaction deletes.
 	namesSlice = 100
 )
 
-// eraseNamesLater asks for a pass over a project's catalogue, at the end of a transaction that deletes
+// eraseNamesLater asks for a pass over a project's field index, at the end of a transaction that deletes
 // events. The row is locked until the transaction ends: a pass that takes it up sees what is deleted.
 func eraseNamesLater(ctx context.Context, tx writeTx, project int64) error {
 	_, err := putRows(ctx, tx, "deletion", []string{"project_id", "kind", "id"}, [][]any{{project, deletedNames, namesAsked}},
@@ -52,14 +52,14 @@ func (s *Store) kickNames() {
 	}
 }
 
-// erasingNames removes names that no event has any more from the catalogues until ctx ends.
+// erasingNames removes names that no event has any more from the field indexes until ctx ends.
 func (s *Store) erasingNames(ctx context.Context) {
 	for {
 		start := time.Now()
 		waited, err := s.eraseNames(patiently(ctx))
 		pause := min(erasePart*(time.Since(start)-waited), maxErasePause)
 		if err != nil && ctx.Err() == nil {
-			s.options.Logger.Warn("erase names from the catalogue", zap.Error(err))
+			s.options.Logger.Warn("erase names from the field index", zap.Error(err))
 			pause = max(pause, eraseAgain)
 		}
 		if !sleep(ctx, pause) {
@@ -111,7 +111,7 @@ func (s *Store) eraseNames(ctx context.Context) (waited time.Duration, err error
 	return waited, err
 }
 
-// eraseNamesOf makes a pass over one project's catalogue. again: one was broken off.
+// eraseNamesOf makes a pass over one project's field index. again: one was broken off.
 func (s *Store) eraseNamesOf(ctx context.Context, project int64, again bool) (waited time.Duration, err error) {
 	state := func(stmt string, args ...any) func(context.Context, writeTx) error {
 		return func(ctx context.Context, tx writeTx) error {
@@ -140,7 +140,7 @@ func (s *Store) eraseNamesOf(ctx context.Context, project int64, again bool) (wa
 		return 0, err
 	}
 	gone := newNames()
-	for after, more := (listingRow{}), true; more; {
+	for after, more := (fieldIndexRow{}), true; more; {
 		var rows *names
 		if rows, after, more, err = s.listedNames(ctx, project, after); err != nil {
 			return 0, err
@@ -161,7 +161,7 @@ func (s *Store) eraseNamesOf(ctx context.Context, project int64, again bool) (wa
 		if err := do(enter(namesChecking)); err != nil {
 			return 0, err
 		}
-		if s.db.lanes() > 1 {
+		if s.db.writers() > 1 {
 			// Others write, too. Each forgets what it knows when it sees the row.
 			start := time.Now()
 			if !sleep(ctx, 2*onlineRefresh) {
@@ -169,7 +169,7 @@ func (s *Store) eraseNamesOf(ctx context.Context, project int64, again bool) (wa
 			}
 			waited = time.Since(start)
 		}
-		s.catalogue.forget(project, nil)
+		s.fieldIndex.forget(project, nil)
 		if err := s.relist(ctx, project, gone, again); err != nil {
 			return waited, err
 		}
@@ -177,18 +177,18 @@ func (s *Store) eraseNamesOf(ctx context.Context, project int64, again bool) (wa
 	return waited, do(state(`DELETE FROM deletion WHERE project_id = $1 AND kind = $2 AND id <> $3`, namesAsked), func(ctx context.Context, tx writeTx) error { return tx.deleted(ctx) })
 }
 
-// forgetErased forgets what this server knows of catalogues from which names were deleted, maybe by
+// forgetErased forgets what this server knows of field indexes from which names were deleted, maybe by
 // another one.
 func (s *Store) forgetErased(ctx context.Context) error {
 	return each(ctx, s.db, `SELECT project_id FROM deletion WHERE kind = $1 AND id = $2`, []any{deletedNames, namesChecking}, func(scan func(...any) error) error {
 		var project int64
 		err := scan(&project)
-		s.catalogue.forget(project, nil)
+		s.fieldIndex.forget(project, nil)
 		return err
 	})
 }
 
-// names are rows of a catalogue.
+// names are rows of a field index.
 type names struct {
 	paths map[nameKind]map[string]bool
 	n     int
@@ -229,7 +229,7 @@ func (n *names) remove(k nameKind, path string) {
 	}
 }
 
-// kindsOf are the parts of a catalogue that may list keys of an event.
+// kindsOf are the parts of a field index that may list keys of an event.
 func kindsOf(e *scannedEvent) (kinds, datasets []nameKind) {
 	typ := query.TypeCode(e.row.Type)
 	for _, scope := range e.scopes {
@@ -262,8 +262,8 @@ func (n *names) each(e *scannedEvent, f func(k nameKind, path string)) {
 	}
 }
 
-// listedNames reads rows of a catalogue that follow one.
-func (s *Store) listedNames(ctx context.Context, project int64, after listingRow) (rows *names, last listingRow, more bool, err error) {
+// listedNames reads rows of a field index that follow one.
+func (s *Store) listedNames(ctx context.Context, project int64, after fieldIndexRow) (rows *names, last fieldIndexRow, more bool, err error) {
 	rows, last = newNames(), after
 	n := 0
 	err = each(ctx, s.db, `SELECT scope, type, name, path FROM catalogue WHERE project_id = $1 AND (scope, type, name, path) > ($2, $3, $4, $5)
@@ -298,10 +298,10 @@ func (s *Store) strike(ctx context.Context, project int64, rows *names) error {
 }
 
 func (s *Store) deleteNames(ctx context.Context, project int64, rows *names) error {
-	var list []listingRow
+	var list []fieldIndexRow
 	for k, paths := range rows.paths {
 		for path := range paths {
-			list = append(list, listingRow{bookKey{project, k.scope}, k.typ, k.name, path})
+			list = append(list, fieldIndexRow{scopeKey{project, k.scope}, k.typ, k.name, path})
 		}
 	}
 	for slice := range slices.Chunk(list, namesSlice) {
@@ -313,10 +313,10 @@ func (s *Store) deleteNames(ctx context.Context, project int64, rows *names) err
 					return err
 				}
 			}
-			s.catalogue.forget(project, nil)
+			s.fieldIndex.forget(project, nil)
 			return tx.deleted(ctx)
 		})
-		s.catalogue.forget(project, nil)
+		s.fieldIndex.forget(project, nil)
 		if err != nil {
 			return err
 		}
@@ -343,7 +343,7 @@ func (s *Store) relist(ctx context.Context, project int64, gone *names, all bool
 			if !has {
 				continue
 			}
-			l := newListing(s)
+			l := newFieldIndexUpdate(s)
 			if e.list(l); len(l.fresh) > 0 {
 				unlisted = append(unlisted, e)
 			}
@@ -361,7 +361,7 @@ func (s *Store) relist(ctx context.Context, project int64, gone *names, all bool
 				if err != nil {
 					return err
 				}
-				e.list(tx.listing())
+				e.list(tx.fieldIndex())
 			}
 			return nil
 		})
@@ -372,7 +372,7 @@ func (s *Store) relist(ctx context.Context, project int64, gone *names, all bool
 type scannedEvent struct {
 	row    *stored
 	runs   []string
-	scopes []string // of the catalogue
+	scopes []string // of the field index
 }
 
 func (e *scannedEvent) head() *head {
@@ -381,12 +381,12 @@ func (e *scannedEvent) head() *head {
 	return h
 }
 
-func (e *scannedEvent) list(l *listing) {
+func (e *scannedEvent) list(l *fieldIndexUpdate) {
 	h := e.head()
 	h.shape = shapeOf(h.ev, h.datasetID)
-	l.note(h, "")
+	l.add(h, "")
 	for _, run := range e.runs {
-		l.note(h, run)
+		l.add(h, run)
 	}
 }
 

@@ -30,9 +30,9 @@ func (s *Store) Catalogue(ctx context.Context, projectID int64, q query.Search) 
 		return nil, err
 	}
 	defer end()
-	c, err := s.readCatalogue(ctx, projectID, q)
+	c, err := s.readFieldIndex(ctx, projectID, q)
 	if err != nil {
-		return nil, s.kind(err, "read catalogue")
+		return nil, s.wrapDBError(err, "read field index")
 	}
 	slices.SortFunc(c.Keys, func(a, b event.Key) int {
 		return cmp.Or(cmp.Compare(a.Type, b.Type), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Name, b.Name))
@@ -42,10 +42,10 @@ func (s *Store) Catalogue(ctx context.Context, projectID int64, q query.Search) 
 	return c, nil
 }
 
-func (s *Store) readCatalogue(ctx context.Context, projectID int64, q query.Search) (*event.Catalogue, error) {
+func (s *Store) readFieldIndex(ctx context.Context, projectID int64, q query.Search) (*event.Catalogue, error) {
 	c := &event.Catalogue{}
 	if q.RunID != "" {
-		return c, s.runCatalogue(ctx, projectID, q, c)
+		return c, s.runFieldIndex(ctx, projectID, q, c)
 	}
 	scope := scopeAll
 	if q.InRuns {
@@ -76,15 +76,15 @@ func (s *Store) readCatalogue(ctx context.Context, projectID int64, q query.Sear
 func clampMillis(ms float64) float64 { return min(max(ms, event.MinMillis), event.MaxMillis) }
 
 func add(c *event.Catalogue, typ int, k event.Key) {
-	if typ == catalogueDataset {
+	if typ == fieldIndexDataset {
 		c.Datasets = append(c.Datasets, k.Path)
 	} else {
 		c.Keys = append(c.Keys, k)
 	}
 }
 
-// runCatalogue adds what is listed of one run.
-func (s *Store) runCatalogue(ctx context.Context, projectID int64, q query.Search, c *event.Catalogue) error {
+// runFieldIndex adds what is listed of one run.
+func (s *Store) runFieldIndex(ctx context.Context, projectID int64, q query.Search, c *event.Catalogue) error {
 	r, err := s.Run(ctx, projectID, run.FoldID(q.RunID))
 	switch {
 	case fault.Of(err) == fault.NotFound: // events may name a run that nobody made
@@ -120,7 +120,7 @@ func (s *Store) runCatalogue(ctx context.Context, projectID int64, q query.Searc
 		return nil
 	}
 	return s.eachRow(ctx, projectID, scopeAll, q, "", nil, func(typ int, k event.Key) {
-		if typ != catalogueDataset && other[kind(k)] {
+		if typ != fieldIndexDataset && other[kind(k)] {
 			c.Keys = append(c.Keys, k)
 		}
 	})
@@ -169,7 +169,7 @@ func (s *Store) MetricNames(ctx context.Context, projectID int64) ([]string, err
 	const under = "metrics."
 	paths := map[string]bool{}
 	err = s.eachRow(ctx, projectID, scopeAll, query.Search{}, " AND path >= $3 AND path < $4", []any{under, "metrics/"}, func(typ int, k event.Key) {
-		if typ != catalogueDataset {
+		if typ != fieldIndexDataset {
 			paths[k.Path] = true
 		}
 	})
@@ -184,5 +184,5 @@ func (s *Store) MetricNames(ctx context.Context, projectID int64) ([]string, err
 		names = append(names, p[len(under):])
 	}
 	slices.Sort(names)
-	return names, s.kind(err, "read catalogue")
+	return names, s.wrapDBError(err, "read field index")
 }

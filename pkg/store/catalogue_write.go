@@ -13,93 +13,93 @@ import (
 	"github.com/spangrove/spangrove/pkg/query"
 )
 
-// listing is what one transaction adds to the catalogue. The usual event adds nothing: its shape
+// fieldIndexUpdate is what one transaction adds to the field index. The usual event adds nothing: its shape
 // is known for its day, and note finds that in memory.
-type listing struct {
+type fieldIndexUpdate struct {
 	s     *Store
-	fresh []listed
-	// asked are events that changed, of which the run may be told by their session.
-	asked  map[idKey][]listed
-	drafts map[bookKey]*book // what is new in each scope
-	rows   map[listingRow]days
+	fresh []indexedEvent
+	// byRun are events that changed, of which the run may be told by their session.
+	byRun  map[idKey][]indexedEvent
+	drafts map[scopeKey]*scopeFields // what is new in each scope
+	rows   map[fieldIndexRow]days
 }
 
-// listed is an event whose keys may be new in a scope.
-type listed struct {
+// indexedEvent is an event whose keys may be new in a scope.
+type indexedEvent struct {
 	ev      *event.Event
-	key     bookKey
+	key     scopeKey
 	day     int32
 	shape   uint64
 	dataset string
 }
 
-type listingRow struct {
-	bookKey
+type fieldIndexRow struct {
+	scopeKey
 	typ        int
 	name, path string
 }
 
-func newListing(s *Store) *listing { return &listing{s: s} }
+func newFieldIndexUpdate(s *Store) *fieldIndexUpdate { return &fieldIndexUpdate{s: s} }
 
-// note lists the keys of an event that was stored, of a run or of none ("").
-func (l *listing) note(h *head, run string) {
-	x := listed{ev: h.ev, key: bookKey{h.project, scopeAll}, day: h.day, shape: h.shape, dataset: h.datasetID}
-	l.in(x)
-	if run == "" || len(run) > catalogueName {
+// add lists the keys of an event that was stored, of a run or of none ("").
+func (l *fieldIndexUpdate) add(h *head, run string) {
+	x := indexedEvent{ev: h.ev, key: scopeKey{h.project, scopeAll}, day: h.day, shape: h.shape, dataset: h.datasetID}
+	l.addTo(x)
+	if run == "" || len(run) > fieldIndexName {
 		return
 	}
 	x.key.scope = scopeRuns
-	l.in(x)
+	l.addTo(x)
 	x.key.scope = scopeRun + run
-	l.in(x)
+	l.addTo(x)
 }
 
-// made lists the keys of a session event that the store made.
-func (l *listing) made(h *head) {
+// addImplicitSession lists the keys of a session event that the store made.
+func (l *fieldIndexUpdate) addImplicitSession(h *head) {
 	h.shape = shapeOf(h.ev, h.datasetID)
-	l.note(h, h.runID)
+	l.add(h, h.runID)
 }
 
-func (l *listing) in(x listed) {
-	if !l.s.catalogue.knows(x.key, query.TypeCode(x.ev.Type), x.ev.Name, x.shape, x.day) {
+func (l *fieldIndexUpdate) addTo(x indexedEvent) {
+	if !l.s.fieldIndex.knows(x.key, query.TypeCode(x.ev.Type), x.ev.Name, x.shape, x.day) {
 		l.fresh = append(l.fresh, x)
 	}
 }
 
 // changed lists the keys of an event that was rewritten, if it has others than before.
-func (l *listing) changed(before, after *head) {
+func (l *fieldIndexUpdate) changed(before, after *head) {
 	before.shape, after.shape = shapeOf(before.ev, before.datasetID), shapeOf(after.ev, after.datasetID)
 	if before.shape == after.shape && before.runID == after.runID && before.day == after.day &&
 		before.ev.Type == after.ev.Type && before.ev.Name == after.ev.Name {
 		return
 	}
-	l.note(after, after.runID)
+	l.add(after, after.runID)
 	if after.runID == "" && !after.ev.IsSession() {
-		if l.asked == nil {
-			l.asked = map[idKey][]listed{}
+		if l.byRun == nil {
+			l.byRun = map[idKey][]indexedEvent{}
 		}
 		k := idKey{after.project, after.ev.SessionID}
-		l.asked[k] = append(l.asked[k], listed{ev: after.ev, day: after.day, shape: after.shape, dataset: after.datasetID})
+		l.byRun[k] = append(l.byRun[k], indexedEvent{ev: after.ev, day: after.day, shape: after.shape, dataset: after.datasetID})
 	}
 }
 
-// write stores what is new, in one order for all lanes and after all else that a transaction
+// write stores what is new, in one order for all writers and after all else that a transaction
 // locks: nobody who waits for these rows holds others that their writer still needs.
-func (l *listing) write(ctx context.Context, tx writeTx) error {
-	if err := l.ask(ctx, tx); err != nil || len(l.fresh) == 0 {
+func (l *fieldIndexUpdate) write(ctx context.Context, tx writeTx) error {
+	if err := l.findRuns(ctx, tx); err != nil || len(l.fresh) == 0 {
 		return err
 	}
-	l.drafts, l.rows = map[bookKey]*book{}, map[listingRow]days{}
+	l.drafts, l.rows = map[scopeKey]*scopeFields{}, map[fieldIndexRow]days{}
 	for _, x := range l.fresh {
 		ok, err := l.open(ctx, tx, x.key)
 		if err != nil {
-			return fmt.Errorf("read catalogue: %w", err)
+			return fmt.Errorf("read field index: %w", err)
 		}
 		if ok {
 			l.list(&x)
 		}
 	}
-	keys := slices.SortedFunc(maps.Keys(l.rows), func(a, b listingRow) int {
+	keys := slices.SortedFunc(maps.Keys(l.rows), func(a, b fieldIndexRow) int {
 		return cmp.Or(cmp.Compare(a.project, b.project), cmp.Compare(a.scope, b.scope), cmp.Compare(a.typ, b.typ),
 			cmp.Compare(a.name, b.name), cmp.Compare(a.path, b.path))
 	})
@@ -107,13 +107,13 @@ func (l *listing) write(ctx context.Context, tx writeTx) error {
 	for i, k := range keys {
 		rows[i] = []any{k.project, k.scope, k.typ, k.name, k.path, l.rows[k].first, l.rows[k].last}
 	}
-	if err := putCatalogue(ctx, tx, rows); err != nil {
-		return fmt.Errorf("write catalogue: %w", err)
+	if err := putFieldIndex(ctx, tx, rows); err != nil {
+		return fmt.Errorf("write field index: %w", err)
 	}
 	return nil
 }
 
-func putCatalogue(ctx context.Context, tx writeTx, rows [][]any) error {
+func putFieldIndex(ctx context.Context, tx writeTx, rows [][]any) error {
 	columns := []string{"project_id", "scope", "type", "name", "path", "first_day", "last_day"}
 	_, err := putRows(ctx, tx, "catalogue", columns, rows, `ON CONFLICT (project_id, scope, type, name, path) DO UPDATE SET
 		first_day = CASE WHEN excluded.first_day < catalogue.first_day THEN excluded.first_day ELSE catalogue.first_day END,
@@ -123,16 +123,16 @@ func putCatalogue(ctx context.Context, tx writeTx, rows [][]any) error {
 }
 
 // publish keeps in memory what is stored now.
-func (l *listing) publish() {
+func (l *fieldIndexUpdate) publish() {
 	if len(l.drafts) > 0 {
-		l.s.catalogue.publish(l.drafts)
+		l.s.fieldIndex.publish(l.drafts)
 	}
 }
 
-// ask finds the runs of sessions with events that changed.
-func (l *listing) ask(ctx context.Context, tx writeTx) error {
+// findRuns finds the runs of sessions with events that changed.
+func (l *fieldIndexUpdate) findRuns(ctx context.Context, tx writeTx) error {
 	byProject := map[int64][]uuid.UUID{}
-	for k := range l.asked {
+	for k := range l.byRun {
 		byProject[k.project] = append(byProject[k.project], k.id)
 	}
 	for project, ids := range byProject {
@@ -142,13 +142,13 @@ func (l *listing) ask(ctx context.Context, tx writeTx) error {
 				func(scan func(...any) error) error {
 					var id uuid.UUID
 					var run string
-					if err := scan(scanID{&id}, &run); err != nil || len(run) > catalogueName {
+					if err := scan(scanID{&id}, &run); err != nil || len(run) > fieldIndexName {
 						return err
 					}
-					for _, x := range l.asked[idKey{project, id}] {
+					for _, x := range l.byRun[idKey{project, id}] {
 						for _, scope := range []string{scopeRuns, scopeRun + run} {
-							x.key = bookKey{project, scope}
-							l.in(x)
+							x.key = scopeKey{project, scope}
+							l.addTo(x)
 						}
 					}
 					return nil
@@ -162,16 +162,16 @@ func (l *listing) ask(ctx context.Context, tx writeTx) error {
 }
 
 // open makes a scope ready for more; ok is false if no more runs are taken.
-func (l *listing) open(ctx context.Context, tx writeTx, k bookKey) (ok bool, err error) {
+func (l *fieldIndexUpdate) open(ctx context.Context, tx writeTx, k scopeKey) (ok bool, err error) {
 	if l.drafts[k] != nil {
 		return true, nil
 	}
-	c := l.s.catalogue
+	c := l.s.fieldIndex
 	if !c.has(k) {
-		if k.limit() == catalogueRunRows && !c.mayOpen(l.s.options.Now()) {
+		if k.limit() == fieldIndexRunRows && !c.allowRun(l.s.options.Now()) {
 			return false, nil
 		}
-		b := newBook()
+		b := newScopeFields()
 		err := each(ctx, tx, `SELECT type, name, path, first_day, last_day FROM catalogue WHERE project_id = $1 AND scope = $2`, []any{k.project, k.scope},
 			func(scan func(...any) error) error {
 				var typ int
@@ -188,25 +188,25 @@ func (l *listing) open(ctx context.Context, tx writeTx, k bookKey) (ok bool, err
 		if err != nil {
 			return false, err
 		}
-		c.publish(map[bookKey]*book{k: b}) // committed by others, whatever becomes of this transaction
+		c.publish(map[scopeKey]*scopeFields{k: b}) // committed by others, whatever becomes of this transaction
 	}
-	l.drafts[k] = newBook()
+	l.drafts[k] = newScopeFields()
 	return true, nil
 }
 
 // list adds the keys of one event.
-func (l *listing) list(x *listed) {
-	c := l.s.catalogue
+func (l *fieldIndexUpdate) list(x *indexedEvent) {
+	c := l.s.fieldIndex
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	b := c.books[x.key]
+	b := c.scopes[x.key]
 	if b == nil {
-		b = newBook() // given up meanwhile
+		b = newScopeFields() // given up meanwhile
 	}
 	d := l.drafts[x.key]
 	typ, name := query.TypeCode(x.ev.Type), x.ev.Name
 	h := hashName(typ, name)
-	if len(name) > catalogueName || !b.names[h] && !d.names[h] && len(b.names)+len(d.names) >= catalogueNames {
+	if len(name) > fieldIndexName || !b.names[h] && !d.names[h] && len(b.names)+len(d.names) >= fieldIndexNames {
 		name, h = "", hashName(typ, "")
 	}
 	shape := hashShape(h, x.shape)
@@ -215,10 +215,10 @@ func (l *listing) list(x *listed) {
 	}
 	all := true
 	for _, path := range keysOf(x.ev) {
-		all = l.row(b, d, listingRow{x.key, typ, name, path}, hashPath(h, path), x.day) && all
+		all = l.row(b, d, fieldIndexRow{x.key, typ, name, path}, hashPath(h, path), x.day) && all
 	}
-	if x.dataset != "" && len(x.dataset) <= catalogueName {
-		all = l.row(b, d, listingRow{x.key, catalogueDataset, "", x.dataset}, hashPath(hashName(catalogueDataset, ""), x.dataset), x.day) && all
+	if x.dataset != "" && len(x.dataset) <= fieldIndexName {
+		all = l.row(b, d, fieldIndexRow{x.key, fieldIndexDataset, "", x.dataset}, hashPath(hashName(fieldIndexDataset, ""), x.dataset), x.day) && all
 	}
 	d.names[h] = true
 	if all {
@@ -227,7 +227,7 @@ func (l *listing) list(x *listed) {
 }
 
 // row adds a row for a day, false if there are too many.
-func (l *listing) row(b, d *book, r listingRow, at uint64, day int32) bool {
+func (l *fieldIndexUpdate) row(b, d *scopeFields, r fieldIndexRow, at uint64, day int32) bool {
 	before, known := b.rows[at]
 	drafted, added := d.rows[at]
 	switch {

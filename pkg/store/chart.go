@@ -27,11 +27,11 @@ func (s *Store) Chart(ctx context.Context, projectID int64, c *query.Chart) (*qu
 	asked := *c
 	c = &asked
 	if err := s.findRunSessions(ctx, projectID, &c.Search); err != nil {
-		return nil, s.kind(err, "chart")
+		return nil, s.wrapDBError(err, "chart")
 	}
 	earliest, err := s.earliest(ctx, projectID, c.From)
 	if err != nil {
-		return nil, s.kind(err, "chart")
+		return nil, s.wrapDBError(err, "chart")
 	}
 	answer, err := s.chart(ctx, projectID, c, earliest, nil)
 	if errors.Is(err, errManyGroups) {
@@ -40,7 +40,7 @@ func (s *Store) Chart(ctx context.Context, projectID int64, c *query.Chart) (*qu
 			answer, err = s.chart(ctx, projectID, c, earliest, only)
 		}
 	}
-	return answer, s.kind(err, "chart")
+	return answer, s.wrapDBError(err, "chart")
 }
 
 // earliest is a time before which no event of the chart starts.

@@ -11,7 +11,7 @@ import (
 
 var configurations = documents{table: "configuration", noun: "configuration", columns: []string{"name", "labels"}}
 
-// CreateConfiguration stores a configuration that is complete and valid, and gives its id.
+// CreateConfiguration stores a configuration that is complete and valid, and returns its id.
 func (s *Store) CreateConfiguration(ctx context.Context, projectID int64, c configuration.Configuration) (id string, err error) {
 	now := s.options.Now()
 	d := document{id: newDocumentID(now), version: 1, created: now.UnixMilli(), doc: c.Doc()}
@@ -46,7 +46,7 @@ func (s *Store) FindConfigurations(ctx context.Context, projectID int64, q confi
 		conds = append(conds, "("+strings.Join(any, " OR ")+")")
 	}
 	ids, total, err = configurations.find(ctx, s.db, projectID, strings.Join(conds, " AND "), args, q.Limit, q.Page)
-	return ids, total, s.kind(err, "find configurations")
+	return ids, total, s.wrapDBError(err, "find configurations")
 }
 
 // LoadConfigurations reads configurations in the order of ids. Those that are gone are left out.
@@ -56,18 +56,18 @@ func (s *Store) LoadConfigurations(ctx context.Context, projectID int64, ids []s
 	for i, d := range docs {
 		list[i] = configurationOf(d)
 	}
-	return list, s.kind(err, "read configurations")
+	return list, s.wrapDBError(err, "read configurations")
 }
 
-// Configuration gives a configuration as it was in a version; 0 is the one in force.
+// Configuration gives a configuration as it was in a version; 0 is the current one.
 // fault.NotFound if there is none.
 func (s *Store) Configuration(ctx context.Context, projectID int64, id string, version int64) (configuration.Configuration, error) {
-	d, err := configurations.at(ctx, s.db, projectID, id, version)
-	return configurationOf(d), s.kind(err, "read configuration")
+	d, err := configurations.getVersion(ctx, s.db, projectID, id, version)
+	return configurationOf(d), s.wrapDBError(err, "read configuration")
 }
 
 // ConfigurationVersions lists the versions of a configuration, newest first, a page of them, and
-// counts all. Of each it gives Version and since when it was in force (Updated). fault.NotFound if
+// counts all. Of each it gives Version and since when it was current (Updated). fault.NotFound if
 // there is no such configuration.
 func (s *Store) ConfigurationVersions(ctx context.Context, projectID int64, id string, limit, page int) ([]configuration.Configuration, int, error) {
 	docs, total, err := configurations.versions(ctx, s.db, projectID, id, limit, page)
@@ -75,7 +75,7 @@ func (s *Store) ConfigurationVersions(ctx context.Context, projectID int64, id s
 	for i, d := range docs {
 		list[i] = configuration.Configuration{ID: id, Version: d.version, Created: d.created, Updated: d.since()}
 	}
-	return list, total, s.kind(err, "read configuration")
+	return list, total, s.wrapDBError(err, "read configuration")
 }
 
 // UpdateConfiguration changes a configuration; changed is false if it was so before, which makes
@@ -83,7 +83,7 @@ func (s *Store) ConfigurationVersions(ctx context.Context, projectID int64, id s
 func (s *Store) UpdateConfiguration(ctx context.Context, projectID int64, u configuration.Update) (changed bool, err error) {
 	size := len(u.Parameters) + len(u.UserProperties)
 	err = s.changeDocs(ctx, size, "update configuration", func(ctx context.Context, tx writeTx) error {
-		d, err := configurations.hold(ctx, tx, projectID, u.ID)
+		d, err := configurations.getForUpdate(ctx, tx, projectID, u.ID)
 		if err != nil {
 			return err
 		}
@@ -96,7 +96,7 @@ func (s *Store) UpdateConfiguration(ctx context.Context, projectID int64, u conf
 		if changed = !bytes.Equal(doc, d.doc); !changed {
 			return nil
 		}
-		if err := configurations.keep(ctx, tx, projectID, d, false); err != nil {
+		if err := configurations.archiveVersion(ctx, tx, projectID, d, false); err != nil {
 			return err
 		}
 		d.doc = doc

@@ -41,14 +41,12 @@ type writeTx interface {
 	// deleted says that this transaction deletes what shall be erased from the files, too.
 	deleted(ctx context.Context) error
 	// counts is what this transaction changes in the number of events.
-	counts() tally
-	// begin hands the transaction what keeps the trees of its sessions right, what keeps the
-	// catalogue of their keys, and what notes events for evaluation; reshape, listing and
-	// arrivals give them.
-	begin(*reshape, *listing, *arrivals)
-	reshape() *reshape
-	listing() *listing
-	arrivals() *arrivals
+	counts() eventCounts
+	// begin sets what treeFixer, fieldIndex and outbox return.
+	begin(*treeFixer, *fieldIndexUpdate, *outbox)
+	treeFixer() *treeFixer
+	fieldIndex() *fieldIndexUpdate
+	outbox() *outbox
 	// upsertTraces records which session each trace belongs to: the stored one, or that of a
 	// smaller rank. It sets the rows to what is stored afterwards, and former to the session
 	// that gave way to another one.
@@ -84,11 +82,11 @@ type idDays struct {
 // database is one open database.
 type database interface {
 	conn // reads outside a transaction
-	// write runs f in a transaction of the lane's connection and commits durably if f returns nil.
-	write(ctx context.Context, lane int, f func(writeTx) error) error
-	// lanes is how many transactions write at once: 1 where this process is the only writer, and
+	// write runs f in a transaction of the writer's connection and commits durably if f returns nil.
+	write(ctx context.Context, writer int, f func(writeTx) error) error
+	// writers is how many transactions write at once: 1 where this process is the only writer, and
 	// else 2 or more, whether there are other processes or not.
-	lanes() int
+	writers() int
 	// ready makes room for events of these days. It runs outside any transaction. anew says that
 	// a transaction failed since it was called.
 	ready(ctx context.Context, days []int32, anew bool) error
@@ -101,7 +99,7 @@ type database interface {
 	// unavailable says that the database cannot be reached or is out of space.
 	unavailable(err error) bool
 	// track tells the database about the filters of ids, before anything is written.
-	track(ids *seen, today func() int32)
+	track(ids *idFilter, today func() int32)
 	// days lists the days that filters are to be built for, newest first, farDay among them.
 	days(ctx context.Context) ([]projectDay, error)
 	// idsOf calls f with each id that the filter of a day must have.

@@ -19,7 +19,7 @@ func (s *Store) Copies(ctx context.Context, projectID int64, id uuid.UUID, limit
 	defer end()
 	events := []uuid.UUID{id}
 	if to, ok, err := aliasOf(ctx, s.db, projectID, id); err != nil {
-		return nil, 0, s.kind(err, "find copies")
+		return nil, 0, s.wrapDBError(err, "find copies")
 	} else if ok {
 		id = to
 		events = append(events, to)
@@ -49,7 +49,7 @@ func (s *Store) Copies(ctx context.Context, projectID int64, id uuid.UUID, limit
 			})
 	}
 	if err != nil {
-		return nil, 0, s.kind(err, "find copies")
+		return nil, 0, s.wrapDBError(err, "find copies")
 	}
 	slices.Sort(datapoints) // ids begin with their time
 	datapoints = slices.Compact(datapoints)

@@ -9,8 +9,8 @@ import (
 )
 
 // correct corrects what the request tells of each session's tree. What was there before, the
-// lane adds.
-func (p *put) correct() {
+// writer adds.
+func (p *writeBatch) correct() {
 	if len(p.groups) == 1 {
 		correctOne(p.groups[0].heads)
 		return
@@ -26,7 +26,7 @@ func (p *put) correct() {
 
 // correctOne corrects what one request brings of one session, before it is stored.
 func correctOne(heads []*head) {
-	k := &skeleton{nodes: make([]node, 0, len(heads))}
+	k := &sessionTree{nodes: make([]node, 0, len(heads))}
 	var traces []int64
 	corrected := false // by the mapper, for what may have been a copy of the span itself
 	list := make([]*head, 0, len(heads))
@@ -40,7 +40,7 @@ func correctOne(heads []*head) {
 		traces = append(traces, n.trace)
 		corrected = corrected || h.ev.Wrapper || h.ev.Duplicate || h.ev.Filled
 		if h.ev.Duplicate {
-			k.mark(n.id, h.ev.DuplicateOf())
+			k.setDuplicate(n.id, h.ev.DuplicateOf())
 		}
 	}
 	if k.calls() < 2 && len(k.spans) == 0 && !corrected {

@@ -31,7 +31,7 @@ func (s *Store) CreateDatapoints(ctx context.Context, projectID int64, list []da
 		}
 	}
 	links := slices.Sorted(maps.Keys(byDataset))
-	err = s.changeSets(ctx, size, "create datapoints", func(ctx context.Context, c *setChange) error {
+	err = s.changeDatasets(ctx, size, "create datapoints", func(ctx context.Context, c *datasetChange) error {
 		held, last, err := s.roomFor(ctx, c, projectID, links, func(id string) int { return len(byDataset[id]) })
 		if err != nil {
 			return err
@@ -100,17 +100,17 @@ func (s *Store) FindDatapoints(ctx context.Context, projectID int64, q dataset.P
 			WHERE r.project_id = $1 AND `+rowsNow+` AND s.name = $%d)`, len(args)+1)
 	}
 	ids, total, err = datapoints.find(ctx, s.db, projectID, cond, args, q.Limit, q.Page)
-	return ids, total, s.kind(err, "find datapoints")
+	return ids, total, s.wrapDBError(err, "find datapoints")
 }
 
 // LoadDatapoints reads datapoints in the order of ids. Those that are gone are left out.
 func (s *Store) LoadDatapoints(ctx context.Context, projectID int64, ids []string) ([]dataset.Datapoint, error) {
 	docs, err := datapoints.load(ctx, s.db, projectID, ids)
 	if err != nil {
-		return nil, s.kind(err, "read datapoints")
+		return nil, s.wrapDBError(err, "read datapoints")
 	}
 	list, err := s.pointsOf(ctx, projectID, docs)
-	return list, s.kind(err, "read datapoints")
+	return list, s.wrapDBError(err, "read datapoints")
 }
 
 // pointsOf makes datapoints of their documents, with their links.
@@ -169,7 +169,7 @@ func (s *Store) holdLinked(ctx context.Context, tx writeTx, project int64, id st
 	if held, err = s.holdDatasets(ctx, tx, project, ids); err != nil {
 		return
 	}
-	if d, err = datapoints.hold(ctx, tx, project, id); err != nil {
+	if d, err = datapoints.getForUpdate(ctx, tx, project, id); err != nil {
 		return
 	}
 	if links, err = linksOf(ctx, tx, project, id); err != nil {
@@ -205,7 +205,7 @@ func keepPoint(ctx context.Context, tx writeTx, project int64, d document) error
 	if err != nil || !needed {
 		return err
 	}
-	return datapoints.keep(ctx, tx, project, d, false)
+	return datapoints.archiveVersion(ctx, tx, project, d, false)
 }
 
 // UpdateDatapoint changes a datapoint; changed is false if it was so before. Each dataset that

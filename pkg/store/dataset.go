@@ -18,7 +18,7 @@ func (s *Store) CreateDataset(ctx context.Context, projectID int64, set dataset.
 	now := s.options.Now()
 	points = dataset.Unique(points)
 	d := document{id: newDocumentID(now), version: 1, created: now.UnixMilli(), doc: set.Doc()}
-	err = s.changeSets(ctx, len(d.doc)+sizeOfIDs(points), "create dataset", func(ctx context.Context, c *setChange) error {
+	err = s.changeDatasets(ctx, len(d.doc)+sizeOfIDs(points), "create dataset", func(ctx context.Context, c *datasetChange) error {
 		revs, err := s.holdPoints(ctx, c, projectID, points, nil)
 		if err != nil {
 			return err
@@ -42,25 +42,25 @@ func (s *Store) FindDatasets(ctx context.Context, projectID int64, q dataset.Que
 		}
 	}
 	ids, total, err = datasets.find(ctx, s.db, projectID, cond, args, q.Limit, q.Page)
-	return ids, total, s.kind(err, "find datasets")
+	return ids, total, s.wrapDBError(err, "find datasets")
 }
 
-// Dataset gives a dataset as it was in a version; 0 is the one in force. fault.NotFound if there
+// Dataset gives a dataset as it was in a version; 0 is the current one. fault.NotFound if there
 // is none.
 func (s *Store) Dataset(ctx context.Context, projectID int64, id string, version int64) (dataset.Dataset, error) {
-	d, err := datasets.at(ctx, s.db, projectID, id, version)
-	return datasetOf(d), s.kind(err, "read dataset")
+	d, err := datasets.getVersion(ctx, s.db, projectID, id, version)
+	return datasetOf(d), s.wrapDBError(err, "read dataset")
 }
 
-// DatasetVersion is the version of a dataset that is in force: what a run over it records.
+// DatasetVersion is the current version of a dataset: what a run over it records.
 // fault.NotFound if there is none.
 func (s *Store) DatasetVersion(ctx context.Context, projectID int64, id string) (int64, error) {
 	d, err := datasets.one(ctx, s.db, projectID, id)
-	return d.version, s.kind(err, "read dataset")
+	return d.version, s.wrapDBError(err, "read dataset")
 }
 
 // DatasetVersions lists the versions of a dataset, newest first, a page of them, and counts all. Of
-// each it gives Version and since when it was in force (Updated). fault.NotFound if there is no
+// each it gives Version and since when it was current (Updated). fault.NotFound if there is no
 // such dataset.
 func (s *Store) DatasetVersions(ctx context.Context, projectID int64, id string, limit, page int) ([]dataset.Dataset, int, error) {
 	docs, total, err := datasets.versions(ctx, s.db, projectID, id, limit, page)
@@ -68,16 +68,16 @@ func (s *Store) DatasetVersions(ctx context.Context, projectID int64, id string,
 	for i, d := range docs {
 		list[i] = dataset.Dataset{ID: id, Version: d.version, Created: d.created, Updated: d.since()}
 	}
-	return list, total, s.kind(err, "read dataset")
+	return list, total, s.wrapDBError(err, "read dataset")
 }
 
-// UpdateDataset changes a dataset and gives it as it is then. What changes nothing makes no new
+// UpdateDataset changes a dataset and returns the updated one. What changes nothing makes no new
 // version. fault.NotFound if there is no such dataset or one of its datapoints is not there,
 // fault.Invalid if it would break a rule.
 func (s *Store) UpdateDataset(ctx context.Context, projectID int64, u dataset.Update) (set dataset.Dataset, err error) {
 	size := len(u.Metadata) + len(u.LinkedEvals) + sizeOfIDs(u.Datapoints)
-	err = s.changeSets(ctx, size, "update dataset", func(ctx context.Context, c *setChange) error {
-		d, err := datasets.hold(ctx, c, projectID, u.ID)
+	err = s.changeDatasets(ctx, size, "update dataset", func(ctx context.Context, c *datasetChange) error {
+		d, err := datasets.getForUpdate(ctx, c, projectID, u.ID)
 		if err != nil {
 			return err
 		}
@@ -111,7 +111,7 @@ func (s *Store) UpdateDataset(ctx context.Context, projectID int64, u dataset.Up
 // nextVersion makes the next version of a dataset that is held, with a new text; nil is the same.
 func (s *Store) nextVersion(ctx context.Context, tx writeTx, project int64, d document, doc []byte) (document, error) {
 	same := doc == nil || bytes.Equal(doc, d.doc)
-	if err := datasets.keep(ctx, tx, project, d, same); err != nil {
+	if err := datasets.archiveVersion(ctx, tx, project, d, same); err != nil {
 		return d, err
 	}
 	if !same {
@@ -126,7 +126,7 @@ func (s *Store) nextVersion(ctx context.Context, tx writeTx, project int64, d do
 // such dataset, or the datapoint is not in it.
 func (s *Store) RemoveRow(ctx context.Context, projectID int64, datasetID, datapointID string) error {
 	return s.changeLinks(ctx, 0, "remove datapoint", func(ctx context.Context, tx writeTx) error {
-		d, err := datasets.hold(ctx, tx, projectID, datasetID)
+		d, err := datasets.getForUpdate(ctx, tx, projectID, datasetID)
 		if err != nil {
 			return err
 		}
@@ -149,7 +149,7 @@ func (s *Store) RemoveRow(ctx context.Context, projectID int64, datasetID, datap
 // DeleteDataset deletes a dataset with all its versions; its datapoints stay. fault.NotFound if
 // there is none.
 func (s *Store) DeleteDataset(ctx context.Context, projectID int64, id string) error {
-	return s.inTurn(ctx, func() error { return s.deleteDocument(ctx, datasets, projectID, id) })
+	return s.serialize(ctx, func() error { return s.deleteDocument(ctx, datasets, projectID, id) })
 }
 
 // sweepDataset deletes a slice of the rows of a dataset that is deleted, with what only they
@@ -168,7 +168,7 @@ func sweepDataset(ctx context.Context, tx writeTx, project int64, id string) (mo
 		return false, err
 	}
 	if len(points) == 0 {
-		return datasets.forget(ctx, tx, project, id)
+		return datasets.deleteVersions(ctx, tx, project, id)
 	}
 	if _, err := tx.exec(ctx, `DELETE FROM dataset_row WHERE project_id = $1 AND dataset_id = $2 AND (pos, from_version) <= ($3, $4)`,
 		project, id, pos, from); err != nil {
@@ -199,7 +199,7 @@ func (s *Store) holdDatasets(ctx context.Context, c conn, project int64, ids []s
 		if _, done := held[id]; done {
 			continue
 		}
-		d, err := datasets.hold(ctx, c, project, id)
+		d, err := datasets.getForUpdate(ctx, c, project, id)
 		if fault.Of(err) == fault.NotFound {
 			continue
 		}

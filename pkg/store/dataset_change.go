@@ -23,64 +23,64 @@ const stageSlice = 1000
 // stagedRows is the kind under which the table deletion names datasets with staged rows.
 const stagedRows = "staged rows"
 
-// setChange is one change of datasets. What it reads by its conn holds until it ends.
-type setChange struct {
+// datasetChange is one change of datasets. What it reads by its conn holds until it ends.
+type datasetChange struct {
 	conn
 	s     *Store
 	slice int // how many rows one transaction writes
 	write func(f func(context.Context, writeTx) error) error
 }
 
-// changeSets runs f, which reads and checks all before it writes anything by publish.
-func (s *Store) changeSets(ctx context.Context, size int, doing string, f func(context.Context, *setChange) error) error {
-	if s.db.lanes() > 1 {
-		return s.changeDocs(ctx, size, doing, func(ctx context.Context, tx writeTx) error {
-			return f(ctx, &setChange{conn: tx, s: s, slice: math.MaxInt, write: func(step func(context.Context, writeTx) error) error { return step(ctx, tx) }})
+// changeDatasets runs f, which reads and checks all before it writes anything by publish.
+func (s *Store) changeDatasets(ctx context.Context, size int, op string, f func(context.Context, *datasetChange) error) error {
+	if s.db.writers() > 1 {
+		return s.changeDocs(ctx, size, op, func(ctx context.Context, tx writeTx) error {
+			return f(ctx, &datasetChange{conn: tx, s: s, slice: math.MaxInt, write: func(step func(context.Context, writeTx) error) error { return step(ctx, tx) }})
 		})
 	}
-	return s.inTurn(ctx, func() error {
-		err := f(ctx, s.inSteps(ctx, size, doing))
+	return s.serialize(ctx, func() error {
+		err := f(ctx, s.inSteps(ctx, size, op))
 		if err == nil {
 			return nil
 		}
-		if left := s.unstage(context.WithoutCancel(ctx)); left != nil && !errors.Is(left, errClosed) {
+		if left := s.rollback(context.WithoutCancel(ctx)); left != nil && !errors.Is(left, errClosed) {
 			s.options.Logger.Warn("take back a change of datasets; the next one will", zap.Error(left))
 		}
-		return s.kind(err, doing)
+		return s.wrapDBError(err, op)
 	})
 }
 
 // inSteps is a change whose every step is a transaction.
-func (s *Store) inSteps(ctx context.Context, size int, doing string) *setChange {
-	return &setChange{conn: s.db, s: s, slice: stageSlice, write: func(step func(context.Context, writeTx) error) error {
-		return s.changeDocs(ctx, size, doing, step)
+func (s *Store) inSteps(ctx context.Context, size int, op string) *datasetChange {
+	return &datasetChange{conn: s.db, s: s, slice: stageSlice, write: func(step func(context.Context, writeTx) error) error {
+		return s.changeDocs(ctx, size, op, step)
 	}}
 }
 
 // changeLinks runs f, which changes few rows of datasets, in one transaction.
-func (s *Store) changeLinks(ctx context.Context, size int, doing string, f func(context.Context, writeTx) error) error {
-	return s.inTurn(ctx, func() error { return s.changeDocs(ctx, size, doing, f) })
+func (s *Store) changeLinks(ctx context.Context, size int, op string, f func(context.Context, writeTx) error) error {
+	return s.serialize(ctx, func() error { return s.changeDocs(ctx, size, op, f) })
 }
 
-// inTurn runs f while nobody else changes datasets or links.
-func (s *Store) inTurn(ctx context.Context, f func() error) error {
-	if s.db.lanes() > 1 {
+// serialize runs f while nobody else changes datasets or links.
+func (s *Store) serialize(ctx context.Context, f func() error) error {
+	if s.db.writers() > 1 {
 		return f()
 	}
 	select {
-	case s.sets <- struct{}{}:
-		defer func() { <-s.sets }()
+	case s.datasetMu <- struct{}{}:
+		defer func() { <-s.datasetMu }()
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	if err := s.unstage(ctx); err != nil {
-		return s.kind(err, "take back a change of datasets")
+	if err := s.rollback(ctx); err != nil {
+		return s.wrapDBError(err, "take back a change of datasets")
 	}
 	return f()
 }
 
 // publish writes the rows of changes, and then runs last in the transaction that ends the change.
-func (c *setChange) publish(ctx context.Context, project int64, changes []rowChange, last func(context.Context, writeTx) error) error {
+func (c *datasetChange) publish(ctx context.Context, project int64, changes []rowChange, last func(context.Context, writeTx) error) error {
 	rows := 0
 	for i := range changes {
 		rows += changes[i].rows()
@@ -88,7 +88,7 @@ func (c *setChange) publish(ctx context.Context, project int64, changes []rowCha
 	var staged []string
 	for i := range changes {
 		for rows > c.slice && changes[i].rows() > 0 {
-			part := changes[i].cut(c.slice)
+			part := changes[i].take(c.slice)
 			rows -= part.rows()
 			err := c.write(func(ctx context.Context, tx writeTx) error {
 				if _, err := insertRows(ctx, tx, "deletion", []string{"project_id", "kind", "id"}, [][]any{{project, stagedRows, part.set.id}}); err != nil {
@@ -120,8 +120,8 @@ func (c *setChange) publish(ctx context.Context, project int64, changes []rowCha
 	})
 }
 
-// cut takes the next n rows off a change, or what it has: first those to close.
-func (c *rowChange) cut(n int) rowChange {
+// take takes the next n rows off a change, or what it has: first those to close.
+func (c *rowChange) take(n int) rowChange {
 	part := *c
 	part.gone = c.gone[:min(n, len(c.gone))]
 	part.add = c.add[:min(n-len(part.gone), len(c.add))]
@@ -142,8 +142,8 @@ func forgetStaged(ctx context.Context, tx writeTx, project int64, id string) err
 	return err
 }
 
-// unstage takes back changes that broke off.
-func (s *Store) unstage(ctx context.Context) error {
+// rollback takes back changes that broke off.
+func (s *Store) rollback(ctx context.Context) error {
 	type left struct {
 		project int64
 		id      string
@@ -158,7 +158,7 @@ func (s *Store) unstage(ctx context.Context) error {
 	for _, l := range list {
 		for more := true; more && err == nil; {
 			err = s.changeDocs(ctx, 0, "take back rows", func(ctx context.Context, tx writeTx) (err error) {
-				more, err = unstageSlice(ctx, tx, l.project, l.id)
+				more, err = rollbackSlice(ctx, tx, l.project, l.id)
 				return err
 			})
 		}
@@ -166,9 +166,9 @@ func (s *Store) unstage(ctx context.Context) error {
 	return err
 }
 
-// unstageSlice takes back a slice of the rows of a version of a dataset that was not made: those that
+// rollbackSlice takes back a slice of the rows of a version of a dataset that was not made: those that
 // were opened for it, and then, since no datapoint is open twice, those that were closed.
-func unstageSlice(ctx context.Context, tx writeTx, project int64, id string) (more bool, err error) {
+func rollbackSlice(ctx context.Context, tx writeTx, project int64, id string) (more bool, err error) {
 	var version int64 // 0: the dataset was not made
 	if _, err := one(ctx, tx, `SELECT version FROM dataset WHERE project_id = $1 AND id = $2`, []any{project, id}, &version); err != nil {
 		return false, err

@@ -89,8 +89,8 @@ func (f stagedSets) see(t *testing.T) (v seenSets) {
 }
 
 // turn turns the dataset around without its last datapoint, up to what ends the change.
-func (f stagedSets) turn(ctx context.Context, c *setChange, last func() error) error {
-	d, err := datasets.hold(ctx, c, f.project, f.set)
+func (f stagedSets) turn(ctx context.Context, c *datasetChange, last func() error) error {
+	d, err := datasets.getForUpdate(ctx, c, f.project, f.set)
 	if err != nil {
 		return err
 	}
@@ -119,7 +119,7 @@ func TestStagedRowsDoNotShow(t *testing.T) {
 	if n := len(f.points); before.Named != n || before.Rows != n || len(before.IDs) != n || before.Versions != 1 {
 		t.Fatalf("the dataset begins as %+v", before)
 	}
-	err := f.s.changeSets(t.Context(), 0, "turn", func(ctx context.Context, c *setChange) error {
+	err := f.s.changeDatasets(t.Context(), 0, "turn", func(ctx context.Context, c *datasetChange) error {
 		return f.turn(ctx, c, func() error {
 			if d := cmp.Diff(before, f.see(t)); d != "" {
 				t.Errorf("while the change is under way (-before +now)\n%s", d)
@@ -163,7 +163,7 @@ func TestStagedRowsOfAProcessThatEnded(t *testing.T) {
 			left--
 			return write(step)
 		}
-		err := f.s.inTurn(t.Context(), func() error {
+		err := f.s.serialize(t.Context(), func() error {
 			return f.turn(t.Context(), c, func() error { whole = true; return errBroken })
 		})
 		if !errors.Is(err, errBroken) {

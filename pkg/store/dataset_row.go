@@ -13,7 +13,7 @@ import (
 
 // The rows of a dataset say which datapoints it has, in which order, in which version of theirs,
 // and from which version of the dataset on up to which. For whoever writes them, those that are open
-// (to_version is NULL) hold in the version in force; whoever reads goes by its number, since a
+// (to_version is NULL) hold in the current version; whoever reads goes by its number, since a
 // change may be under way (dataset_change.go). Rows are never changed but to be closed, so that
 // every version can be read; whoever writes them holds the dataset.
 
@@ -137,7 +137,7 @@ func lastRow(ctx context.Context, c conn, project int64, id string) (last, n int
 	return last, n, err
 }
 
-// rowsNow is the condition on dataset_row r that a row holds in the version in force of dataset s.
+// rowsNow is the condition on dataset_row r that a row holds in the current version of dataset s.
 const rowsNow = `r.from_version <= s.version AND (r.to_version IS NULL OR r.to_version > s.version)`
 
 // rowsIn is the condition on dataset_row r that a row holds in version $3 of dataset $2 of project $1.
@@ -158,7 +158,7 @@ func (s *Store) DatapointIDs(ctx context.Context, projectID int64, datasetID str
 			ids = append(ids, id)
 			return err
 		})
-	return ids, s.kind(err, "read dataset")
+	return ids, s.wrapDBError(err, "read dataset")
 }
 
 // DatapointsIn reads the datapoints that a dataset had in a version as they were then, in order:
@@ -194,5 +194,5 @@ func (s *Store) DatapointsIn(ctx context.Context, projectID int64, datasetID str
 			list[i].Complete()
 		}
 	}
-	return list, next, s.kind(err, "read datapoints")
+	return list, next, s.wrapDBError(err, "read datapoints")
 }

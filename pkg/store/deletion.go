@@ -14,8 +14,8 @@ import (
 
 // sweeps delete a slice of what belongs to a document of each table that has such rows.
 var sweeps = map[string]func(ctx context.Context, tx writeTx, project int64, id string) (more bool, err error){
-	configurations.table: configurations.forget,
-	datapoints.table:     datapoints.forget,
+	configurations.table: configurations.deleteVersions,
+	datapoints.table:     datapoints.deleteVersions,
 	datasets.table:       sweepDataset,
 	metrics.table:        forgetMetricVersions,
 	queues.table:         sweepQueue,
@@ -24,8 +24,8 @@ var sweeps = map[string]func(ctx context.Context, tx writeTx, project int64, id 
 
 // deleteDocument deletes a document and what belongs to it. fault.NotFound if there is none.
 func (s *Store) deleteDocument(ctx context.Context, t documents, project int64, id string) error {
-	doing := "delete " + t.noun
-	err := s.changeDocs(ctx, 0, doing, func(ctx context.Context, tx writeTx) error {
+	op := "delete " + t.noun
+	err := s.changeDocs(ctx, 0, op, func(ctx context.Context, tx writeTx) error {
 		if err := t.remove(ctx, tx, project, id); err != nil {
 			return err
 		}

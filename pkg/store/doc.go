@@ -5,8 +5,8 @@
 // are compressed together as a chunk, because the steps of a conversation repeat each other.
 // A session row holds totals counted only from rows really inserted.
 //
-// Writes go through lanes: each takes what waits, stores it in one transaction and answers all
-// of it after the commit is on disk. SQLite has one lane, PostgreSQL several. A write is
+// Writes go through writers: each takes what waits, stores it in one transaction and answers all
+// of it after the commit is on disk. SQLite has one writer, PostgreSQL several. A write is
 // idempotent by (project, event id); merges are made in Go (package event), since the two
 // databases' own merge functions disagree.
 //

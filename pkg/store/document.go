@@ -61,8 +61,8 @@ func (t documents) one(ctx context.Context, c conn, project int64, id string) (d
 	return t.read(ctx, c, project, id, "")
 }
 
-// hold reads a document and keeps other writers from it until the transaction ends.
-func (t documents) hold(ctx context.Context, c conn, project int64, id string) (document, error) {
+// getForUpdate reads a document and keeps other writers from it until the transaction ends.
+func (t documents) getForUpdate(ctx context.Context, c conn, project int64, id string) (document, error) {
 	return t.read(ctx, c, project, id, c.forUpdate())
 }
 
@@ -164,8 +164,8 @@ func (t documents) load(ctx context.Context, c conn, project int64, ids []string
 
 // changeDocs runs f in a transaction, by itself or beside others. A *fault.Error that f returns
 // is the answer to this call alone, so f checks all before it writes anything.
-func (s *Store) changeDocs(ctx context.Context, size int, doing string, f func(ctx context.Context, tx writeTx) error) error {
-	return s.kind(s.change(ctx, 0, uuid.Nil, int64(size), f), doing)
+func (s *Store) changeDocs(ctx context.Context, size int, op string, f func(ctx context.Context, tx writeTx) error) error {
+	return s.wrapDBError(s.change(ctx, 0, uuid.Nil, int64(size), f), op)
 }
 
 // insertSizes are how many rows one statement inserts: few different counts, since SQLite keeps

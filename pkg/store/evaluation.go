@@ -43,7 +43,7 @@ func (s *Store) request(ctx context.Context, project int64, requests []evaluatio
 		n, err = insertRows(ctx, tx, "evaluation", evaluationColumns, s.evaluationRows(project, requests, backfill, now))
 		return err
 	})
-	return n, s.kind(err, "request evaluations")
+	return n, s.wrapDBError(err, "request evaluations")
 }
 
 func stateCode(state evaluation.State) int { return slices.Index(evaluation.States(), state) }
@@ -66,7 +66,7 @@ func (s *Store) EvaluationQueue(ctx context.Context) (groups []evaluation.Group,
 			groups = append(groups, g)
 			return err
 		})
-	return groups, s.kind(err, "read the queue of evaluations")
+	return groups, s.wrapDBError(err, "read the queue of evaluations")
 }
 
 // ClaimEvaluations takes at most limit of a group that are due, longest due first, for nobody else
@@ -100,7 +100,7 @@ func (s *Store) ClaimEvaluations(ctx context.Context, g evaluation.Group, limit 
 			append([]any{g.Project, now.Add(lease).UnixMilli()}, args...)...)
 		return err
 	})
-	return jobs, s.kind(err, "claim evaluations")
+	return jobs, s.wrapDBError(err, "claim evaluations")
 }
 
 // FinishEvaluations stores what became of claimed evaluations of the metric with this name; each
@@ -108,7 +108,7 @@ func (s *Store) ClaimEvaluations(ctx context.Context, g evaluation.Group, limit 
 // changes nothing, so that a score is written once. The event of one that is dropped may be gone.
 func (s *Store) FinishEvaluations(ctx context.Context, projectID int64, metricName string, outcomes []evaluation.Outcome) (err error) {
 	outcomes = slices.Clone(outcomes)
-	// One order of locks for all lanes.
+	// One order of locks for all writers.
 	slices.SortFunc(outcomes, func(a, b evaluation.Outcome) int { return bytes.Compare(a.EventID[:], b.EventID[:]) })
 	for slice := range slices.Chunk(outcomes, evaluationSlice) {
 		size := 0
@@ -124,7 +124,7 @@ func (s *Store) FinishEvaluations(ctx context.Context, projectID int64, metricNa
 			return nil
 		})
 		if err != nil {
-			return s.kind(err, "store results")
+			return s.wrapDBError(err, "store results")
 		}
 	}
 	return nil
@@ -177,8 +177,8 @@ func (s *Store) finishEvaluation(ctx context.Context, tx writeTx, project int64,
 	}
 	now := old.Event
 	now.Apply(&event.Update{EventID: o.EventID, Metrics: b.Bytes()})
-	tx.arrivals().muted = true // a score is no news to evaluate
-	defer func() { tx.arrivals().muted = false }()
+	tx.outbox().muted = true // a score is no news to evaluate
+	defer func() { tx.outbox().muted = false }()
 	return s.rewrite(ctx, tx, project, old, &now)
 }
 
@@ -201,7 +201,7 @@ func (s *Store) inSlices(ctx context.Context, project int64, f func(context.Cont
 			return err
 		})
 		if err != nil {
-			return total, s.kind(err, "change evaluations")
+			return total, s.wrapDBError(err, "change evaluations")
 		}
 		total += n
 	}
@@ -282,7 +282,7 @@ func (s *Store) FindEvaluations(ctx context.Context, projectID int64, q evaluati
 	if errors.Is(err, errPageFull) {
 		err = nil
 	}
-	return list, more, s.kind(err, "find evaluations")
+	return list, more, s.wrapDBError(err, "find evaluations")
 }
 
 // RetryEvaluations makes those that match and have failed or died wait anew, and counts them. Those

@@ -18,7 +18,7 @@ import (
 const deleteSlice = 500
 
 // DeleteEvent deletes one event and its payload; its children stay, as orphans. The id of a
-// session deletes the session, and a session that nobody started ends with its last event. What
+// session deletes the session, and an implicit session ends with its last event. What
 // judges recorded of the event goes, too. Updates that wait for an event of this id are dropped,
 // which is enough for success. fault.NotFound if there is nothing.
 func (s *Store) DeleteEvent(ctx context.Context, projectID int64, id uuid.UUID) error {
@@ -49,7 +49,7 @@ func (s *Store) DeleteEvent(ctx context.Context, projectID int64, id uuid.UUID) 
 			return err
 		}
 		if old.trace != 0 {
-			tx.reshape().removed(projectID, old.SessionID)
+			tx.treeFixer().removed(projectID, old.SessionID)
 		}
 		h := &head{ev: &old.Event, project: projectID, trace: old.trace}
 		h.derive()
@@ -75,13 +75,13 @@ func (s *Store) DeleteEvent(ctx context.Context, projectID int64, id uuid.UUID) 
 	return s.deleteJudges(ctx, projectID, judges)
 }
 
-// endImplicit deletes a session that nobody started and that has no event any more but its own. over
+// endImplicit deletes an implicit session and that has no event any more but its own. over
 // reports whether it did.
 func (s *Store) endImplicit(ctx context.Context, tx writeTx, project int64, session uuid.UUID) (over bool, err error) {
-	var made, left int
+	var implicit, left int
 	found, err := one(ctx, tx, `SELECT made, CASE WHEN EXISTS (SELECT 1 FROM ev WHERE `+s.db.frag().bySession+` AND event_id <> $2) THEN 1 ELSE 0 END
-		FROM session WHERE project_id = $1 AND session_id = $2`, []any{project, tx.id(session)}, &made, &left)
-	if err != nil || !found || made != madeAll || left > 0 {
+		FROM session WHERE project_id = $1 AND session_id = $2`, []any{project, tx.id(session)}, &implicit, &left)
+	if err != nil || !found || implicit != implicitAll || left > 0 {
 		return false, err
 	}
 	_, _, err = s.deleteSome(ctx, tx, project, session, false)
@@ -166,7 +166,7 @@ func (s *Store) eraseBeside(ctx context.Context, tx writeTx, project int64, even
 	if err := tx.deleted(ctx); err != nil {
 		return nil, err
 	}
-	if err := eraseNotes(ctx, tx, project, events, spans); err != nil {
+	if err := eraseLogs(ctx, tx, project, events, spans); err != nil {
 		return nil, err
 	}
 	if _, err := s.erasePending(ctx, tx, project, events); err != nil {
@@ -206,7 +206,7 @@ func (s *Store) eraseBeside(ctx context.Context, tx writeTx, project int64, even
 // erasePending deletes updates that wait for events with these ids, and counts them.
 func (s *Store) erasePending(ctx context.Context, tx writeTx, project int64, events []uuid.UUID) (n int64, err error) {
 	for group := range slices.Chunk(events, idsPerQuery) {
-		if s.db.lanes() == 1 && !slices.ContainsFunc(group, func(id uuid.UUID) bool { return s.pending.has(idKey{project, id}) }) {
+		if s.db.writers() == 1 && !slices.ContainsFunc(group, func(id uuid.UUID) bool { return s.pending.has(idKey{project, id}) }) {
 			continue
 		}
 		cond, args := tx.anyID("event_id", 2, group)
@@ -323,7 +323,7 @@ func (s *Store) deleteSome(ctx context.Context, tx writeTx, project int64, sessi
 			return false, nil, err
 		}
 	}
-	tx.reshape().dropped(project, session)
+	tx.treeFixer().dropped(project, session)
 	s.traces.Purge() // rare, and the cache fills again
 	return false, judges, nil
 }
@@ -421,7 +421,7 @@ func (s *Store) PutAbout(ctx context.Context, projectID int64, about uuid.UUID, 
 		return deleteLater(ctx, tx, projectID, sessions)
 	})
 	if err != nil {
-		return s.kind(err, "store a record")
+		return s.wrapDBError(err, "store a record")
 	}
 	if err := s.Put(ctx, projectID, b); err != nil {
 		return err
@@ -441,5 +441,5 @@ func (s *Store) PutAbout(ctx context.Context, projectID int64, about uuid.UUID, 
 	if err == nil && gone {
 		err = s.deleteJudges(ctx, projectID, sessions)
 	}
-	return s.kind(err, "store a record")
+	return s.wrapDBError(err, "store a record")
 }

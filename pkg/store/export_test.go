@@ -9,9 +9,9 @@ import (
 
 // Forget drops what the store keeps in memory of the trees of sessions, as a restart does.
 func (s *Store) Forget() {
-	s.skeletons.mu.Lock()
-	defer s.skeletons.mu.Unlock()
-	s.skeletons.lru.Purge()
+	s.trees.mu.Lock()
+	defer s.trees.mu.Unlock()
+	s.trees.lru.Purge()
 }
 
 // Statements counts what the store's transactions have asked of the database.
@@ -27,7 +27,7 @@ func (s *Store) Statements() int64 {
 
 // Filters counts the filters of ids.
 func (s *Store) Filters() int {
-	n, _ := s.seen.size()
+	n, _ := s.idFilter.size()
 	return n
 }
 
@@ -36,9 +36,9 @@ func (s *Store) Tidy(ctx context.Context) error { return errors.Join(s.db.tidy(c
 
 // LimitFilters bounds the bytes of all filters of ids.
 func (s *Store) LimitFilters(bytes int) {
-	s.seen.mu.Lock()
-	defer s.seen.mu.Unlock()
-	s.seen.limit = bytes
+	s.idFilter.mu.Lock()
+	defer s.idFilter.mu.Unlock()
+	s.idFilter.limit = bytes
 }
 
 // ReadUnwatched runs a statement by a reading connection to PostgreSQL, and nothing in this process
@@ -50,7 +50,7 @@ func (s *Store) ReadUnwatched(quick bool, sql string) error {
 		pool = d.quickReads
 	}
 	_, err := pool.Exec(context.Background(), sql)
-	return s.kind(err, "read")
+	return s.wrapDBError(err, "read")
 }
 
 // ReadText runs a statement for one text, patiently or not.
@@ -59,7 +59,7 @@ func (s *Store) ReadText(ctx context.Context, patient bool, sql string) (text st
 		ctx = patiently(ctx)
 	}
 	_, err = one(ctx, s.db, sql, nil, &text)
-	return text, s.kind(err, "read")
+	return text, s.wrapDBError(err, "read")
 }
 
 // LeaveRead begins a statement by a reading connection to PostgreSQL and closes the connection, so that

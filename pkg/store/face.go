@@ -13,10 +13,10 @@ import (
 // userGiven is session.user_ms where an update has set the user: no event's user comes before it.
 const userGiven = noLast
 
-// face brings what the event of a session that nobody started shows of its events up to them,
-// after some changed or went: its resource and source, from its first root or else its first
-// event, a name that is the service's, and its user, from the first event that has one.
-func (s *Store) face(ctx context.Context, tx writeTx, project int64, now *event.Event, rank int) error {
+// refreshImplicitSession recomputes the name, source, resource and user of an implicit session's event
+// after its events changed or were deleted: resource and source are those of the first root, or else of
+// the first event; a name that was the service's is renewed; the user is that of the first event with one.
+func (s *Store) refreshImplicitSession(ctx context.Context, tx writeTx, project int64, now *event.Event, rank int) error {
 	key := []any{project, tx.id(now.ID)}
 	below := ` FROM ev WHERE ` + s.db.frag().bySession + ` AND event_id <> $2`
 	var id uuid.UUID

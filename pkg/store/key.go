@@ -24,7 +24,7 @@ func (s *Store) KeysRevision() uint64 { return s.keys.n.Load() }
 // HasAdminKey says whether a key of scope admin is in force.
 func (s *Store) HasAdminKey(ctx context.Context) (bool, error) {
 	n, err := s.adminKeys(ctx, s.db, `true`)
-	return n > 0, s.kind(err, "read keys")
+	return n > 0, s.wrapDBError(err, "read keys")
 }
 
 // adminKeys counts the keys of scope admin in force for which cond holds.
@@ -61,7 +61,7 @@ func (s *Store) ConfigureKey(ctx context.Context, k *project.Key) error {
 	})
 }
 
-// changeKeys runs f in the lane of all changes of projects and keys.
+// changeKeys runs f in the writer of all changes of projects and keys.
 func (s *Store) changeKeys(ctx context.Context, f func(context.Context, writeTx) error) error {
 	err := s.change(ctx, 0, uuid.Nil, 0, f)
 	if err == nil {
@@ -90,7 +90,7 @@ func (s *Store) insertKey(ctx context.Context, tx writeTx, k project.Key, onConf
 func (s *Store) KeyByHash(ctx context.Context, hash []byte) (project.Key, project.Project, error) {
 	k, err := s.keyWhere(ctx, s.db.quick(), `hash = $1`, hash)
 	if err != nil {
-		return k, project.Project{}, s.kind(err, "read key")
+		return k, project.Project{}, s.wrapDBError(err, "read key")
 	}
 	p, err := s.readProject(ctx, `id = $1`, k.ProjectID)
 	return k, p, err
@@ -101,7 +101,7 @@ func (s *Store) KeyByHash(ctx context.Context, hash []byte) (project.Key, projec
 func (s *Store) Keys(ctx context.Context, projectID int64, prefix string, limit, page int) (list []project.Key, total int, err error) {
 	const cond = `project_id = $1 AND substr(prefix, 1, length(CAST($2 AS text))) = $2`
 	if _, err := one(ctx, s.db, `SELECT count(*) FROM api_key WHERE `+cond, []any{projectID, prefix}, &total); err != nil {
-		return nil, 0, s.kind(err, "count keys")
+		return nil, 0, s.wrapDBError(err, "count keys")
 	}
 	err = each(ctx, s.db, keyColumns+cond+` ORDER BY created_ms, id LIMIT $3 OFFSET $4`,
 		[]any{projectID, prefix, limit, int64(limit) * int64(page-1)}, func(scan func(...any) error) error {
@@ -109,10 +109,10 @@ func (s *Store) Keys(ctx context.Context, projectID int64, prefix string, limit,
 			list = append(list, k)
 			return err
 		})
-	return list, total, s.kind(err, "list keys")
+	return list, total, s.wrapDBError(err, "list keys")
 }
 
-// RevokeKey puts a key of a project out of force and gives it as it is then. One that is out of
+// RevokeKey puts a key of a project out of force and returns the updated one. One that is out of
 // force already stays as it is. fault.NotFound if there is none; fault.Conflict for the
 // configured key, and for the last key that may manage keys.
 func (s *Store) RevokeKey(ctx context.Context, projectID int64, id string) (project.Key, error) {

@@ -24,7 +24,7 @@ func openTest(t *testing.T, o Options) *Store {
 	return s
 }
 
-// hold keeps the store's lane busy until the returned function is called.
+// hold keeps the store's writer busy until the returned function is called.
 func hold(t *testing.T, s *Store) (release func()) {
 	t.Helper()
 	begun, end := make(chan struct{}), make(chan struct{})
@@ -105,7 +105,7 @@ func TestCallerGoesAway(t *testing.T) {
 	if err := s.Put(ctx, p.ID, b); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want canceled", err)
 	}
-	for range 2 * cap(s.lanes[0].jobs) { // the lane's channel fills, and the rest never get in
+	for range 2 * cap(s.writers[0].requests) { // the writer's channel fills, and the rest never get in
 		_ = s.Put(ctx, p.ID, oneEvent())
 	}
 	release()
@@ -127,7 +127,7 @@ func TestCallerGoesAway(t *testing.T) {
 }
 
 // A job that fails for a reason of the database's rolls back alone.
-func TestFailingJobSinksNoNeighbour(t *testing.T) {
+func TestFailingRequestSinksNoNeighbour(t *testing.T) {
 	t.Parallel()
 	s := openTest(t, Options{})
 	p, err := s.EnsureProject(t.Context(), "default")
@@ -144,7 +144,7 @@ func TestFailingJobSinksNoNeighbour(t *testing.T) {
 			return err
 		})
 	}()
-	for len(s.lanes[0].jobs) < 2 {
+	for len(s.writers[0].requests) < 2 {
 		runtime.Gosched() // until both wait for one commit
 	}
 	release()
@@ -152,16 +152,16 @@ func TestFailingJobSinksNoNeighbour(t *testing.T) {
 		t.Errorf("the neighbour: %v", err)
 	}
 	if err := <-bad; err == nil {
-		t.Error("the failing job was answered well")
+		t.Error("the failing request was answered well")
 	}
 	if _, err := s.Event(t.Context(), p.ID, b.Events[0].ID); err != nil {
 		t.Error(err)
 	}
 }
 
-func TestFlight(t *testing.T) {
+func TestInFlight(t *testing.T) {
 	t.Parallel()
-	f := newFlight()
+	f := newInFlight()
 	a, b, c := idKey{1, uuid.New()}, idKey{1, uuid.New()}, idKey{2, uuid.New()}
 	f.enter([]idKey{a, b})
 	f.enter([]idKey{c})
@@ -170,7 +170,7 @@ func TestFlight(t *testing.T) {
 	f.leave([]idKey{c})
 	select {
 	case <-entered:
-		t.Fatal("two lanes store the same id")
+		t.Fatal("two writers store the same id")
 	default:
 	}
 	f.leave([]idKey{a, b})

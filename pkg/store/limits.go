@@ -44,7 +44,7 @@ func (s *Store) DefaultLimits() project.Bounds { return *s.options.Limits }
 func (s *Store) ProjectLimits(ctx context.Context, projectID int64) (project.Bounds, error) {
 	// Read before the row: a change between the two makes what is remembered here old.
 	now, revision := time.Now(), s.KeysRevision()
-	alone := s.db.lanes() == 1 // no other server changes anything
+	alone := s.db.writers() == 1 // no other server changes anything
 	if k, ok := s.limits.cache.Get(projectID); ok && k.revision == revision && (alone || now.Before(k.until)) {
 		return k.bounds, nil
 	}
@@ -61,7 +61,7 @@ func (s *Store) ProjectLimits(ctx context.Context, projectID int64) (project.Bou
 // project.
 func (s *Store) OwnLimits(ctx context.Context, projectID int64) (project.Limits, error) {
 	l, err := limitsOf(ctx, s.db.quick(), projectID, "")
-	return l, s.kind(err, "read limits")
+	return l, s.wrapDBError(err, "read limits")
 }
 
 // ChangeLimits changes the limits of a project, all of what change does or, if it gives an error,

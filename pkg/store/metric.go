@@ -50,7 +50,7 @@ func (s *Store) FindMetrics(ctx context.Context, projectID int64, q metric.Query
 	and("id", q.ID)
 	and("type", string(q.Type))
 	ids, total, err = metrics.find(ctx, s.db, projectID, cond, args, q.Limit, q.Page)
-	return ids, total, s.kind(err, "find metrics")
+	return ids, total, s.wrapDBError(err, "find metrics")
 }
 
 // LoadMetrics reads metrics in the order of ids. Those that are gone are left out.
@@ -60,14 +60,14 @@ func (s *Store) LoadMetrics(ctx context.Context, projectID int64, ids []string) 
 	for i, d := range docs {
 		list[i] = metricOf(d)
 	}
-	return list, s.kind(err, "read metrics")
+	return list, s.wrapDBError(err, "read metrics")
 }
 
 // OnlineMetrics reads the metrics of a project that run over new events, oldest first.
 func (s *Store) OnlineMetrics(ctx context.Context, projectID int64) ([]metric.Metric, error) {
 	ids, _, err := metrics.find(ctx, s.db, projectID, "online = 1", nil, metric.MaxOnline, 1)
 	if err != nil {
-		return nil, s.kind(err, "find metrics")
+		return nil, s.wrapDBError(err, "find metrics")
 	}
 	return s.LoadMetrics(ctx, projectID, ids)
 }
@@ -91,7 +91,7 @@ func checkOnline(ctx context.Context, tx writeTx, project int64, id string, d *m
 // fault.NotFound if there is none, fault.Invalid if it would break a rule.
 func (s *Store) UpdateMetric(ctx context.Context, projectID int64, id string, p metric.Patch) (m metric.Metric, err error) {
 	err = s.changeMetrics(ctx, 2*p.Size(), "update metric", func(ctx context.Context, tx writeTx) error {
-		d, err := metrics.hold(ctx, tx, projectID, id)
+		d, err := metrics.getForUpdate(ctx, tx, projectID, id)
 		if err != nil {
 			return err
 		}
@@ -115,7 +115,7 @@ func (s *Store) DeleteMetric(ctx context.Context, projectID int64, id string) er
 	if err := s.deleteDocument(ctx, metrics, projectID, id); err != nil {
 		return err
 	}
-	return s.kind(s.loadOnline(ctx), "delete metric")
+	return s.wrapDBError(s.loadOnline(ctx), "delete metric")
 }
 
 func forgetMetricVersions(ctx context.Context, tx writeTx, project int64, id string) (more bool, err error) {
@@ -123,11 +123,11 @@ func forgetMetricVersions(ctx context.Context, tx writeTx, project int64, id str
 }
 
 // CreateMetricVersion stores a version of a metric whose definition is complete and valid, in
-// force from then on if deploy, and gives it as it is then. fault.NotFound if there is no such
+// force from then on if deploy, and returns the updated one. fault.NotFound if there is no such
 // metric.
 func (s *Store) CreateMetricVersion(ctx context.Context, projectID int64, id string, v metric.Version, deploy bool) (metric.Version, error) {
 	err := s.changeMetrics(ctx, 2*len(v.Doc()), "create version", func(ctx context.Context, tx writeTx) error {
-		d, err := metrics.hold(ctx, tx, projectID, id)
+		d, err := metrics.getForUpdate(ctx, tx, projectID, id)
 		if err != nil {
 			return err
 		}
@@ -141,7 +141,7 @@ func (s *Store) CreateMetricVersion(ctx context.Context, projectID int64, id str
 // is then. fault.NotFound if there is no such metric or version.
 func (s *Store) DeployMetricVersion(ctx context.Context, projectID int64, id, name string) (v metric.Version, err error) {
 	err = s.changeMetrics(ctx, 0, "deploy version", func(ctx context.Context, tx writeTx) error {
-		d, err := metrics.hold(ctx, tx, projectID, id)
+		d, err := metrics.getForUpdate(ctx, tx, projectID, id)
 		if err != nil {
 			return err
 		}
@@ -175,10 +175,10 @@ func (s *Store) DeployMetricVersion(ctx context.Context, projectID int64, id, na
 // counts all. fault.NotFound if there is no such metric.
 func (s *Store) FindMetricVersions(ctx context.Context, projectID int64, id string, limit, page int) (names []string, total int, err error) {
 	if _, err := metrics.one(ctx, s.db, projectID, id); err != nil {
-		return nil, 0, s.kind(err, "read metric")
+		return nil, 0, s.wrapDBError(err, "read metric")
 	}
 	if _, err := one(ctx, s.db, `SELECT count(*) FROM metric_version WHERE project_id = $1 AND metric_id = $2`, []any{projectID, id}, &total); err != nil {
-		return nil, 0, s.kind(err, "count versions")
+		return nil, 0, s.wrapDBError(err, "count versions")
 	}
 	err = each(ctx, s.db, `SELECT number FROM metric_version WHERE project_id = $1 AND metric_id = $2 ORDER BY number DESC LIMIT $3 OFFSET $4`,
 		[]any{projectID, id, limit, int64(limit) * int64(page-1)}, func(scan func(...any) error) error {
@@ -187,7 +187,7 @@ func (s *Store) FindMetricVersions(ctx context.Context, projectID int64, id stri
 			names = append(names, metric.VersionName(n))
 			return err
 		})
-	return names, total, s.kind(err, "find versions")
+	return names, total, s.wrapDBError(err, "find versions")
 }
 
 // LoadMetricVersions reads versions of a metric by their names, which follow one another as in
@@ -198,7 +198,7 @@ func (s *Store) LoadMetricVersions(ctx context.Context, projectID int64, id stri
 		return nil, nil
 	}
 	if err != nil {
-		return nil, s.kind(err, "read metric")
+		return nil, s.wrapDBError(err, "read metric")
 	}
 	deployed := metricOf(d).Deployed
 	first, last := metric.VersionNumber(names[0]), metric.VersionNumber(names[len(names)-1])
@@ -210,7 +210,7 @@ func (s *Store) LoadMetricVersions(ctx context.Context, projectID int64, id stri
 			list = append(list, v)
 			return err
 		})
-	return list, s.kind(err, "read versions")
+	return list, s.wrapDBError(err, "read versions")
 }
 
 // addMetricVersion stores the next version of a metric that is held.

@@ -28,13 +28,13 @@ func (w *writing) move(ctx context.Context, tx writeTx, t *traceRow) error {
 	var rootID, lastID uuid.UUID
 	var rootMS, lastMS *float64
 	var rootDay, lastDay *int32
-	var made, rank int
+	var implicit, rank int
 	ok, err := one(ctx, tx, `SELECT made, name_rank, event_day, first_ms, last_ms, n, n_model, n_error, n_feedback, prompt_tokens, completion_tokens,
 		total_tokens, cost, n_cost, coalesce(run_id, ''), root_ms, root_id, root_day, last_root_ms, last_root_id, last_root_day, user_ms, n_call
 		FROM session WHERE project_id = $1 AND session_id = $2`, []any{t.project, tx.id(from)},
-		&made, &rank, &o.eventDay, &o.first, &o.last, &o.totals.n, &o.totals.models, &o.totals.errors, &o.totals.feedback, &o.totals.prompt,
+		&implicit, &rank, &o.eventDay, &o.first, &o.last, &o.totals.n, &o.totals.models, &o.totals.errors, &o.totals.feedback, &o.totals.prompt,
 		&o.totals.completion, &o.totals.total, &o.totals.cost, &o.totals.costs, &o.runID, &rootMS, scanID{&rootID}, &rootDay, &lastMS, scanID{&lastID}, &lastDay, &o.userMS, &o.totals.calls)
-	if err != nil || !ok || made != madeAll {
+	if err != nil || !ok || implicit != implicitAll {
 		return err // a session that somebody started under this very id keeps its events
 	}
 	event0, err := w.s.load(ctx, tx, t.project, o.eventDay, from)
@@ -44,7 +44,7 @@ func (w *writing) move(ctx context.Context, tx writeTx, t *traceRow) error {
 	if o.first == noFirst { // its events were deleted
 		o.first, o.last = event0.Start, event0.End
 	}
-	d := &sessionDelta{project: t.project, id: to, totals: o.totals, first: o.first, last: o.last, made: madeAll, runID: o.runID}
+	d := &sessionDelta{project: t.project, id: to, totals: o.totals, first: o.first, last: o.last, implicit: implicitAll, runID: o.runID}
 	if o.userMS != nil {
 		d.user, d.userMS = event0.UserProperties, o.userMS
 	}
@@ -65,7 +65,7 @@ func (w *writing) move(ctx context.Context, tx writeTx, t *traceRow) error {
 	if err := w.upsert(ctx, tx, []*sessionDelta{d}); err != nil {
 		return err
 	}
-	tx.reshape().moved(t.project, from, to)
+	tx.treeFixer().moved(t.project, from, to)
 	if err := tx.moveEvents(ctx, t.project, from, to, 0); err != nil {
 		return err
 	}
@@ -82,9 +82,9 @@ func (w *writing) move(ctx context.Context, tx writeTx, t *traceRow) error {
 	w.s.aliases.note()
 	switch {
 	case d.state.fresh:
-		err = w.insertOwn(ctx, tx, d)
-	case d.state.made != madeNot:
-		err = w.follow(ctx, tx, d)
+		err = w.insertImplicitSession(ctx, tx, d)
+	case d.state.implicit != explicitSession:
+		err = w.syncImplicitSession(ctx, tx, d)
 	}
 	if err != nil || !event0.DerivedError {
 		return err
@@ -117,15 +117,15 @@ func (w *writing) moveTrace(ctx context.Context, tx writeTx, t *traceRow) error 
 	if err := tx.moveEvents(ctx, t.project, t.former, to, traceHash(t.trace)); err != nil {
 		return err
 	}
-	tx.reshape().moved(t.project, t.former, to)
+	tx.treeFixer().moved(t.project, t.former, to)
 	if err := w.leave(ctx, tx, t.project, t.former, d); err != nil {
 		return err
 	}
 	switch {
 	case d.state.fresh:
-		err = w.insertOwn(ctx, tx, d)
-	case d.state.made != madeNot:
-		err = w.follow(ctx, tx, d)
+		err = w.insertImplicitSession(ctx, tx, d)
+	case d.state.implicit != explicitSession:
+		err = w.syncImplicitSession(ctx, tx, d)
 	}
 	if err != nil {
 		return err
@@ -154,7 +154,7 @@ func (w *writing) moveTrace(ctx context.Context, tx writeTx, t *traceRow) error 
 func (w *writing) upsert(ctx context.Context, tx writeTx, deltas []*sessionDelta) error {
 	err := tx.upsertSessions(ctx, deltas)
 	if err == nil {
-		tx.reshape().upserted(deltas)
+		tx.treeFixer().upserted(deltas)
 	}
 	return err
 }
@@ -191,7 +191,7 @@ func (w *writing) ofTrace(ctx context.Context, tx writeTx, t *traceRow) (list []
 
 // deltaOf is what a session gains by events, which come in order of their start.
 func deltaOf(project int64, session uuid.UUID, list []*stored) *sessionDelta {
-	d := &sessionDelta{project: project, id: session, first: math.Inf(1), last: math.Inf(-1), made: madeAll}
+	d := &sessionDelta{project: project, id: session, first: math.Inf(1), last: math.Inf(-1), implicit: implicitAll}
 	w := &writing{deltas: map[idKey]*sessionDelta{{project, session}: d}}
 	for _, e := range list {
 		h := &head{ev: &e.Event, project: project, session: session, trace: e.trace}
@@ -201,7 +201,7 @@ func deltaOf(project int64, session uuid.UUID, list []*stored) *sessionDelta {
 	return d
 }
 
-// hintOf is what an event tells of a session that nobody started, as the request it came in did.
+// hintOf is what an event tells of an implicit session, as the request it came in did.
 func hintOf(e *event.Event) *event.SessionHint {
 	hint := &event.SessionHint{}
 	if e.Source != event.Unknown {
@@ -224,15 +224,15 @@ func (w *writing) leave(ctx context.Context, tx writeTx, project int64, session 
 		return err
 	}
 	var left int64
-	var made int
+	var implicit int
 	var day int32
 	key := []any{project, tx.id(session)}
 	ok, err := one(ctx, tx, `SELECT made, event_day, (SELECT count(*) FROM ev WHERE `+s.db.frag().bySession+` AND event_id <> $2)
-		FROM session WHERE project_id = $1 AND session_id = $2`, key, &made, &day, &left)
+		FROM session WHERE project_id = $1 AND session_id = $2`, key, &implicit, &day, &left)
 	if err != nil || !ok {
 		return err
 	}
-	if left > 0 || made != madeAll {
+	if left > 0 || implicit != implicitAll {
 		return s.recount(ctx, tx, project, session)
 	}
 	own, err := s.load(ctx, tx, project, day, session)
@@ -245,7 +245,7 @@ func (w *writing) leave(ctx context.Context, tx writeTx, project int64, session 
 	if err := s.erase(ctx, tx, own); err != nil {
 		return err
 	}
-	tx.reshape().dropped(project, session)
+	tx.treeFixer().dropped(project, session)
 	_, err = tx.exec(ctx, `DELETE FROM session WHERE project_id = $1 AND session_id = $2`, key...)
 	return err
 }

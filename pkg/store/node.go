@@ -19,28 +19,28 @@ type node struct {
 	call       uint64 // hash of the provider's response id, or of what tells a failed call, 0 for none
 	failed     bool   // call is the latter
 	scope      uint32 // hash of the instrumentor
-	marks      uint8
+	flags      uint8
 }
 
 // Marks of a node: how its event stands now.
 const (
-	markModel     = 1 << iota // a model call
-	markWrapper               // a model call by its sender, corrected to a chain
-	markDuplicate             // marked as the duplicate of another one
-	markFilled                // it has what its duplicates know
-	markTools                 // a model call that tells its tools
-	markMessages              // a model call that tells what was asked or answered
+	nodeModel     = 1 << iota // a model call
+	nodeWrapper               // a model call by its sender, corrected to a chain
+	nodeDuplicate             // marked as the duplicate of another one
+	nodeFilled                // it has what its duplicates know
+	nodeTools                 // a model call that tells its tools
+	nodeMessages              // a model call that tells what was asked or answered
 )
 
 // isCall says that the sender called it a model call.
-func (n *node) isCall() bool { return n.marks&(markModel|markWrapper) != 0 }
+func (n *node) isCall() bool { return n.flags&(nodeModel|nodeWrapper) != 0 }
 
 // content is what the sender told of a model call.
 func (n *node) content() event.Content {
 	switch {
-	case n.marks&markMessages != 0:
+	case n.flags&nodeMessages != 0:
 		return event.Messages
-	case n.marks&markTools != 0:
+	case n.flags&nodeTools != 0:
 		return event.ToolsOnly
 	}
 	return event.NoContent
@@ -59,10 +59,10 @@ func traceHash(id uuid.UUID) int64 {
 	return h
 }
 
-// twinKey is the column twin of a span's event, whose metadata has the response id: for a model call that tells the id of the
+// duplicateKey is the column twin of a span's event, whose metadata has the response id: for a model call that tells the id of the
 // provider's answer, 8 bytes of that id's hash and 4 of the instrumentor's name. A call that failed has
 // no answer: its key is of the span below which it was made and of the model that was asked, with one byte more.
-func twinKey(e *event.Event, responseID string) []byte {
+func duplicateKey(e *event.Event, responseID string) []byte {
 	if e.Type != event.TypeModel && !e.Wrapper {
 		return nil
 	}
@@ -106,40 +106,40 @@ func failedCall(e *event.Event) string {
 	return e.TraceID.String() + " " + parent + " " + model
 }
 
-func (n *node) setTwin(key []byte) {
+func (n *node) setDuplicateKey(key []byte) {
 	n.call, n.scope, n.failed = 0, 0, false
 	if len(key) == 12 || len(key) == 13 {
 		n.call, n.scope, n.failed = binary.BigEndian.Uint64(key), binary.BigEndian.Uint32(key[8:]), len(key) == 13
 	}
 }
 
-func marksOf(typ event.Type, spill int) (marks uint8) {
+func nodeFlags(typ event.Type, spill int) (flags uint8) {
 	if typ == event.TypeModel {
-		marks |= markModel
+		flags |= nodeModel
 	}
 	if spill&flagWrapper != 0 {
-		marks |= markWrapper
+		flags |= nodeWrapper
 	}
 	if spill&flagDuplicate != 0 {
-		marks |= markDuplicate
+		flags |= nodeDuplicate
 	}
 	if spill&flagFilled != 0 {
-		marks |= markFilled
+		flags |= nodeFilled
 	}
 	if spill&flagTools != 0 {
-		marks |= markTools
+		flags |= nodeTools
 	}
 	if spill&flagMessages != 0 {
-		marks |= markMessages
+		flags |= nodeMessages
 	}
-	return marks
+	return flags
 }
 
 // nodeOf is the node of a row.
 func nodeOf(h *head) node {
 	e := h.ev
-	n := node{id: e.ID, parent: h.parent, trace: h.trace, start: e.Start, end: e.End, marks: marksOf(e.Type, h.spill)}
-	n.setTwin(h.twin)
+	n := node{id: e.ID, parent: h.parent, trace: h.trace, start: e.Start, end: e.End, flags: nodeFlags(e.Type, h.spill)}
+	n.setDuplicateKey(h.duplicateKey)
 	return n
 }
 

@@ -12,16 +12,16 @@ import (
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
-// answerKey names an answer of a model.
-type answerKey struct {
+// responseKey identifies a response of a model.
+type responseKey struct {
 	project  int64
 	response string
 }
 
-// tellsAnswer notes that an event tells the id of its answer, where it did not before.
-func (w *writing) tellsAnswer(project int64, response, before string) {
+// noteResponse records that an event has got a response id that it did not have before.
+func (w *writing) noteResponse(project int64, response, before string) {
 	if response != "" && response != before {
-		w.answered = append(w.answered, answerKey{project, response})
+		w.responses = append(w.responses, responseKey{project, response})
 	}
 }
 
@@ -30,45 +30,45 @@ func responseOf(e *event.Event) string {
 	return id
 }
 
-// answerRef is an answer that evaluations may name.
-type answerRef struct {
+// responseRef is an event with a response id that evaluations may name.
+type responseRef struct {
 	event     uuid.UUID
 	start     float64
 	duplicate bool // another event stands for the call
 }
 
-// before says that an evaluation goes to o rather than to r.
-func (r answerRef) before(o answerRef) bool {
+// before reports whether an evaluation belongs to o rather than to r.
+func (r responseRef) before(o responseRef) bool {
 	if r.duplicate != o.duplicate {
 		return r.duplicate
 	}
 	return earlier(r.start, r.event, o.start, o.event)
 }
 
-// answers finds the events of a project by the ids of their answers. It reads each session once.
-type answers struct {
-	a        *annotating
+// responseIndex finds the events of a project by response id. It reads each session once.
+type responseIndex struct {
+	a        *logMerge
 	project  int64
-	sessions map[uuid.UUID]map[string]answerRef
+	sessions map[uuid.UUID]map[string]responseRef
 }
 
-// maxAnswers bounds the events with an answer's id of one session among which the one that an
-// evaluation names is looked for.
-const maxAnswers = 20_000
+// maxResponses bounds how many events of one session with a response id are searched for the one that
+// an evaluation names.
+const maxResponses = 20_000
 
-// eventOf is the event whose answer a row names, in the session of the row's own event or else
-// of its trace; own if there is none. Of several that tell the same answer, a call and what is
-// around it, it is one that is not marked as a duplicate, and of those the one that started last:
-// the call itself.
-func (f *answers) eventOf(ctx context.Context, r *noteRow, own uuid.UUID) (uuid.UUID, error) {
+// eventOf returns the event with r.response as its response id, in the session of the row's own event
+// or else of its trace; it returns own if there is none. Of several events with that id, a call and
+// the spans around it, it returns one that is not marked as a duplicate, and of those the one that
+// started last: the call itself.
+func (f *responseIndex) eventOf(ctx context.Context, r *logRow, own uuid.UUID) (uuid.UUID, error) {
 	session, err := f.sessionOf(ctx, r, own)
 	if err != nil || session == uuid.Nil {
 		return own, err
 	}
 	known := f.sessions[session]
 	if known == nil {
-		known = map[string]answerRef{}
-		if err := f.readAnswers(ctx, session, known); err != nil {
+		known = map[string]responseRef{}
+		if err := f.readResponses(ctx, session, known); err != nil {
 			return own, err
 		}
 		f.sessions[session] = known
@@ -79,10 +79,10 @@ func (f *answers) eventOf(ctx context.Context, r *noteRow, own uuid.UUID) (uuid.
 	return own, nil
 }
 
-// readAnswers reads the answers of a session. Metadata that is too large for its row is read
+// readResponses reads the response ids of a session. Metadata that is too large for its row is read
 // from the payload.
-func (f *answers) readAnswers(ctx context.Context, session uuid.UUID, known map[string]answerRef) error {
-	note := func(id string, ref answerRef) {
+func (f *responseIndex) readResponses(ctx context.Context, session uuid.UUID, known map[string]responseRef) error {
+	note := func(id string, ref responseRef) {
 		if old, twice := known[id]; id != "" && (!twice || old.before(ref)) {
 			known[id] = ref
 		}
@@ -90,8 +90,8 @@ func (f *answers) readAnswers(ctx context.Context, session uuid.UUID, known map[
 	var large []uuid.UUID
 	err := each(ctx, f.a.tx, `SELECT event_id, start_ms, metadata FROM ev WHERE `+f.a.w.s.db.frag().bySession+`
 		AND (CAST(metadata AS text) LIKE '%"response_id"%' OR (spill & $3) <> 0) LIMIT $4`,
-		[]any{f.project, f.a.tx.id(session), query.SpillMetadata, maxAnswers}, func(scan func(...any) error) error {
-			var ref answerRef
+		[]any{f.project, f.a.tx.id(session), query.SpillMetadata, maxResponses}, func(scan func(...any) error) error {
+			var ref responseRef
 			var metadata []byte
 			if err := scan(scanID{&ref.event}, &ref.start, &metadata); err != nil {
 				return err
@@ -113,12 +113,12 @@ func (f *answers) readAnswers(ctx context.Context, session uuid.UUID, known map[
 		if err != nil {
 			return err
 		}
-		note(responseOf(&e.Event), answerRef{id, e.Start, !rawjson.Null(rawjson.Get(e.Metadata, event.DuplicateKey))})
+		note(responseOf(&e.Event), responseRef{id, e.Start, !rawjson.Null(rawjson.Get(e.Metadata, event.DuplicateKey))})
 	}
 	return nil
 }
 
-func (f *answers) sessionOf(ctx context.Context, r *noteRow, own uuid.UUID) (session uuid.UUID, err error) {
+func (f *responseIndex) sessionOf(ctx context.Context, r *logRow, own uuid.UUID) (session uuid.UUID, err error) {
 	s := f.a.w.s
 	if own != uuid.Nil {
 		e, err := s.find(ctx, f.a.tx, f.project, own)
@@ -133,18 +133,18 @@ func (f *answers) sessionOf(ctx context.Context, r *noteRow, own uuid.UUID) (ses
 	return session, err
 }
 
-// readdressed are the evaluations whose event may be another one now: those that name an answer
+// rowsToReassign are the evaluations whose event may be another one now: those that name an answer
 // that came in this transaction, and those of traces that moved to another session.
-func (a *annotating) readdressed(ctx context.Context) (list []*noteRow, err error) {
-	if a.addressed == 0 && !a.w.s.addressed() {
+func (a *logMerge) rowsToReassign(ctx context.Context) (list []*logRow, err error) {
+	if a.withResponse == 0 && !a.w.s.logsNameResponses() {
 		return nil, nil
 	}
 	responses := map[int64][]string{}
-	for _, k := range append(a.w.answered, a.tx.reshape().answered...) {
+	for _, k := range append(a.w.responses, a.tx.treeFixer().responses...) {
 		responses[k.project] = append(responses[k.project], k.response)
 	}
 	moved := a.w.moved
-	a.w.answered, a.w.moved, a.tx.reshape().answered = nil, nil, nil
+	a.w.responses, a.w.moved, a.tx.treeFixer().responses = nil, nil, nil
 	for project, ids := range responses {
 		for part := range slices.Chunk(ids, idsPerQuery) {
 			args := []any{project}

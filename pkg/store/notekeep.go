@@ -11,29 +11,31 @@ import (
 	"github.com/spangrove/spangrove/pkg/event"
 )
 
-// noteCounts tells, where this process is the only writer, whether there are notes to look for.
-// Elsewhere it may lag behind, and serves for bounds alone.
-type noteCounts struct {
-	waiting   atomic.Int64 // rows whose event has not come
-	addressed atomic.Int64 // rows that name an answer
+// logCounts counts rows of log parts, so that a process that is the only writer knows whether there
+// are any to look for. With other writers it may lag behind, and only serves for bounds.
+type logCounts struct {
+	waiting      atomic.Int64 // rows whose event has not come
+	withResponse atomic.Int64 // rows that name an answer
 }
 
-// noteDelta is what a transaction adds to noteCounts.
-type noteDelta struct{ waiting, addressed int64 }
+// logCountsDelta is what a transaction adds to logCounts.
+type logCountsDelta struct{ waiting, withResponse int64 }
 
-func (c *noteCounts) add(d noteDelta) {
+func (c *logCounts) add(d logCountsDelta) {
 	c.waiting.Add(d.waiting)
-	c.addressed.Add(d.addressed)
+	c.withResponse.Add(d.withResponse)
 }
 
-// noted says that notes may wait for events.
-func (s *Store) noted() bool { return s.db.lanes() > 1 || s.notes.waiting.Load() > 0 }
+// logsWaiting reports whether log parts may be waiting for events.
+func (s *Store) logsWaiting() bool { return s.db.writers() > 1 || s.logCounts.waiting.Load() > 0 }
 
-// addressed says that there may be notes that name an answer.
-func (s *Store) addressed() bool { return s.db.lanes() > 1 || s.notes.addressed.Load() > 0 }
+// logsNameResponses reports whether there may be log parts that name a response.
+func (s *Store) logsNameResponses() bool {
+	return s.db.writers() > 1 || s.logCounts.withResponse.Load() > 0
+}
 
-// loadNotes counts anew.
-func (s *Store) loadNotes(ctx context.Context) error {
+// loadLogCounts counts anew.
+func (s *Store) loadLogCounts(ctx context.Context) error {
 	var waiting, addressed int64
 	if _, err := one(ctx, s.db, `SELECT count(*) FROM note WHERE event_id IS NULL`, nil, &waiting); err != nil {
 		return err
@@ -41,8 +43,8 @@ func (s *Store) loadNotes(ctx context.Context) error {
 	if _, err := one(ctx, s.db, `SELECT count(*) FROM note WHERE response_id IS NOT NULL`, nil, &addressed); err != nil {
 		return err
 	}
-	s.notes.waiting.Store(waiting)
-	s.notes.addressed.Store(addressed)
+	s.logCounts.waiting.Store(waiting)
+	s.logCounts.withResponse.Store(addressed)
 	return nil
 }
 
@@ -51,10 +53,10 @@ func (s *Store) loadNotes(ctx context.Context) error {
 const boundSlack = 100
 
 // bound drops the rows that wait longest, where too many do.
-func (a *annotating) bound(ctx context.Context) error {
+func (a *logMerge) bound(ctx context.Context) error {
 	s := a.w.s
 	limit := int64(s.options.MaxPending)
-	over := s.notes.waiting.Load() + a.waiting - limit
+	over := s.logCounts.waiting.Load() + a.waiting - limit
 	if a.waiting <= 0 || over <= limit/boundSlack {
 		return nil
 	}
@@ -63,7 +65,7 @@ func (a *annotating) bound(ctx context.Context) error {
 		return err
 	}
 	a.waiting -= n
-	s.telemetry.notesExpired(ctx, n)
+	s.telemetry.logsExpired(ctx, n)
 	return nil
 }
 
@@ -71,9 +73,9 @@ func (a *annotating) bound(ctx context.Context) error {
 // wait for it.
 const expireSlice = 2000
 
-// expireNotes drops notes that waited too long, and those that are in their event for as long:
-// from then on the event keeps what it has, and later notes only fill what is empty.
-func (s *Store) expireNotes(ctx context.Context, now time.Time) error {
+// expireLogs drops log parts that waited too long, and those that are in their event for as long:
+// from then on the event keeps what it has, and later log parts only fill what is empty.
+func (s *Store) expireLogs(ctx context.Context, now time.Time) error {
 	before := now.Add(-s.options.PendingTTL).UnixMilli()
 	for _, part := range []struct {
 		where   string
@@ -89,20 +91,20 @@ func (s *Store) expireNotes(ctx context.Context, now time.Time) error {
 				return err
 			}
 			if part.counted {
-				s.telemetry.notesExpired(ctx, n)
+				s.telemetry.logsExpired(ctx, n)
 			}
 			if n < expireSlice {
 				break
 			}
 		}
 	}
-	return s.loadNotes(ctx)
+	return s.loadLogCounts(ctx)
 }
 
-// sweepNotes brings waiting notes to events that another process stored at the same moment,
+// sweepLogs brings waiting log parts to events that another process stored at the same moment,
 // where neither saw the other.
-func (s *Store) sweepNotes(ctx context.Context) error {
-	if s.db.lanes() == 1 {
+func (s *Store) sweepLogs(ctx context.Context) error {
+	if s.db.writers() == 1 {
 		return nil
 	}
 	byProject := map[int64][]uuid.UUID{}
@@ -118,25 +120,25 @@ func (s *Store) sweepNotes(ctx context.Context) error {
 		return err
 	}
 	for project, spans := range byProject {
-		if err := s.meet(ctx, project, spans); err != nil {
+		if err := s.reconcileSpans(ctx, project, spans); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// meet brings the waiting notes of spans to their events, as far as those are there. A span and
-// its notes that lanes store at the same time do not see each other; whichever is stored last
+// reconcileSpans brings the waiting log parts of spans to their events, as far as those are there. A span and
+// its log parts that writers store at the same time do not see each other; whichever is stored last
 // comes here and sees both.
-func (s *Store) meet(ctx context.Context, project int64, spans []uuid.UUID) error {
+func (s *Store) reconcileSpans(ctx context.Context, project int64, spans []uuid.UUID) error {
 	if len(spans) == 0 {
 		return nil
 	}
 	w := &writing{s: s}
 	err := s.change(ctx, project, spans[0], 0, func(ctx context.Context, tx writeTx) error {
 		w = &writing{s: s}
-		a := &annotating{w: w, tx: tx, dirty: map[idKey]*noteChange{}}
-		var rows []*noteRow
+		a := &logMerge{w: w, tx: tx, dirty: map[idKey]*logChange{}}
+		var rows []*logRow
 		for start := 0; start < len(spans); start += idsPerQuery {
 			cond, args := tx.anyID("span_id", 2, spans[start:min(start+idsPerQuery, len(spans))])
 			var err error
@@ -144,8 +146,8 @@ func (s *Store) meet(ctx context.Context, project int64, spans []uuid.UUID) erro
 				return err
 			}
 		}
-		err := a.settle(ctx, rows)
-		w.noteCounts = noteDelta{a.waiting, a.addressed}
+		err := a.apply(ctx, rows)
+		w.logCounts = logCountsDelta{a.waiting, a.withResponse}
 		return err
 	})
 	if err == nil {
@@ -154,9 +156,9 @@ func (s *Store) meet(ctx context.Context, project int64, spans []uuid.UUID) erro
 	return err
 }
 
-// meetAfter does so after a put, where there are several lanes.
-func (s *Store) meetAfter(ctx context.Context, project int64, b *event.Batch) error {
-	if len(s.lanes) == 1 || s.notes.waiting.Load() <= 0 {
+// reconcileLogs does so after a batch is stored, where there are several writers.
+func (s *Store) reconcileLogs(ctx context.Context, project int64, b *event.Batch) error {
+	if len(s.writers) == 1 || s.logCounts.waiting.Load() <= 0 {
 		return nil
 	}
 	var spans, late []uuid.UUID
@@ -180,14 +182,14 @@ func (s *Store) meetAfter(ctx context.Context, project int64, b *event.Batch) er
 				return err
 			})
 		if err != nil {
-			return s.kind(err, "read notes")
+			return s.wrapDBError(err, "read notes")
 		}
 	}
-	return s.meet(ctx, project, late)
+	return s.reconcileSpans(ctx, project, late)
 }
 
-// eraseNotes deletes the notes of events, and of spans those that wait.
-func eraseNotes(ctx context.Context, tx writeTx, project int64, events, spans []uuid.UUID) error {
+// eraseLogs deletes the log parts of events, and of spans those that wait.
+func eraseLogs(ctx context.Context, tx writeTx, project int64, events, spans []uuid.UUID) error {
 	for _, by := range []struct {
 		column string
 		ids    []uuid.UUID

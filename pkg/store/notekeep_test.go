@@ -11,9 +11,9 @@ import (
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
-// TestExpireNotes holds that notes go after their time, those that wait and those that are in
+// TestExpireLogs holds that notes go after their time, those that wait and those that are in
 // their event, and that an event keeps what it has.
-func TestExpireNotes(t *testing.T) {
+func TestExpireLogs(t *testing.T) {
 	t.Parallel()
 	now := time.UnixMilli(1767355200000)
 	s := openTest(t, Options{Now: func() time.Time { return now }, PendingTTL: time.Hour})
@@ -45,11 +45,11 @@ func TestExpireNotes(t *testing.T) {
 		after         time.Duration
 		rows, waiting int
 	}{{time.Hour, 2, 1}, {time.Hour + time.Millisecond, 0, 0}} {
-		if err := s.expireNotes(t.Context(), now.Add(tt.after)); err != nil {
+		if err := s.expireLogs(t.Context(), now.Add(tt.after)); err != nil {
 			t.Fatal(err)
 		}
-		if n := count(); n != tt.rows || s.notes.waiting.Load() != int64(tt.waiting) {
-			t.Errorf("after %s %d rows, %d waiting, want %d, %d", tt.after, n, s.notes.waiting.Load(), tt.rows, tt.waiting)
+		if n := count(); n != tt.rows || s.logCounts.waiting.Load() != int64(tt.waiting) {
+			t.Errorf("after %s %d rows, %d waiting, want %d, %d", tt.after, n, s.logCounts.waiting.Load(), tt.rows, tt.waiting)
 		}
 	}
 	put(event.Batch{LogParts: []event.LogPart{say(span.ID, "late")}})

@@ -14,9 +14,9 @@ import (
 	"github.com/spangrove/spangrove/pkg/store/lzh"
 )
 
-// noteRow is a row of table note: what one request said of one span. A result of an evaluation
+// logRow is a row of table note: what one request said of one span. A result of an evaluation
 // that names an answer has a row of its own, which can belong to another event than its span's.
-type noteRow struct {
+type logRow struct {
 	id       int64
 	project  int64
 	span     uuid.UUID // the event id that follows from trace and span id
@@ -28,38 +28,38 @@ type noteRow struct {
 	z        []byte
 }
 
-// noteRows makes rows of the notes of one request, in the order of their keys, so that all
-// lanes take locks in one order.
-func (s *Store) noteRows(project int64, notes []event.LogPart) []*noteRow {
+// logRows makes rows of the log parts of one request, in the order of their keys, so that all
+// writers take locks in one order.
+func (s *Store) logRows(project int64, notes []event.LogPart) []*logRow {
 	type key struct {
 		span     uuid.UUID
 		response string
 	}
-	byKey := map[key]*noteRow{}
-	raw := map[*noteRow][]byte{}
-	var rows []*noteRow
+	byKey := map[key]*logRow{}
+	raw := map[*logRow][]byte{}
+	var rows []*logRow
 	created := s.options.Now().UnixMilli()
 	for i := range notes {
 		n := &notes[i]
 		k := key{n.SpanID, n.ResponseID}
 		r := byKey[k]
 		if r == nil {
-			r = &noteRow{project: project, span: n.SpanID, trace: n.TraceID, response: n.ResponseID, created: created}
+			r = &logRow{project: project, span: n.SpanID, trace: n.TraceID, response: n.ResponseID, created: created}
 			byKey[k] = r
 			rows = append(rows, r)
 		}
-		raw[r] = appendNote(raw[r], n)
+		raw[r] = appendLogPart(raw[r], n)
 	}
 	for _, r := range rows {
 		sum := sha256.Sum256(raw[r])
 		copy(r.hash[:], sum[:])
 		r.z = lzh.Encode(nil, raw[r])
 	}
-	slices.SortFunc(rows, compareNoteRows)
+	slices.SortFunc(rows, compareLogRows)
 	return rows
 }
 
-func compareNoteRows(a, b *noteRow) int {
+func compareLogRows(a, b *logRow) int {
 	if a.project != b.project {
 		return int(a.project - b.project)
 	}
@@ -69,9 +69,9 @@ func compareNoteRows(a, b *noteRow) int {
 	return bytes.Compare(a.hash[:], b.hash[:])
 }
 
-// appendNote appends a note as it is stored: kind, times and place as uvarints, the length of
+// appendLogPart appends a log part as it is stored: kind, times and place as uvarints, the length of
 // the content and the content.
-func appendNote(dst []byte, n *event.LogPart) []byte {
+func appendLogPart(dst []byte, n *event.LogPart) []byte {
 	dst = append(dst, byte(n.Kind))
 	for _, v := range [...]uint64{n.Nanos, n.Observed, uint64(n.Seq), uint64(len(n.Content))} {
 		dst = binary.AppendUvarint(dst, v)
@@ -79,8 +79,8 @@ func appendNote(dst []byte, n *event.LogPart) []byte {
 	return append(dst, n.Content...)
 }
 
-// notesIn reads the notes of a row.
-func (s *Store) notesIn(r *noteRow) (list []event.LogPart, err error) {
+// logPartsIn reads the log parts of a row.
+func (s *Store) logPartsIn(r *logRow) (list []event.LogPart, err error) {
 	if len(r.z) == 0 {
 		return nil, nil
 	}
@@ -109,10 +109,10 @@ func (s *Store) notesIn(r *noteRow) (list []event.LogPart, err error) {
 	return list, nil
 }
 
-// notesOf reads the rows.
-func (s *Store) notesOf(rows []*noteRow) (list []event.LogPart, err error) {
+// logPartsOf reads the rows.
+func (s *Store) logPartsOf(rows []*logRow) (list []event.LogPart, err error) {
 	for _, r := range rows {
-		some, err := s.notesIn(r)
+		some, err := s.logPartsIn(r)
 		if err != nil {
 			return nil, err
 		}
@@ -121,10 +121,10 @@ func (s *Store) notesOf(rows []*noteRow) (list []event.LogPart, err error) {
 	return list, nil
 }
 
-const noteColumns = `id, project_id, span_id, hash, trace_id, event_id, coalesce(response_id, ''), created_ms, z`
+const logColumns = `id, project_id, span_id, hash, trace_id, event_id, coalesce(response_id, ''), created_ms, z`
 
-func scanNote(scan func(...any) error) (*noteRow, error) {
-	r := &noteRow{}
+func scanLogRow(scan func(...any) error) (*logRow, error) {
+	r := &logRow{}
 	err := scan(&r.id, &r.project, scanID{&r.span}, scanID{&r.hash}, scanID{&r.trace}, scanID{&r.event}, &r.response, &r.created, &r.z)
 	return r, err
 }

@@ -24,10 +24,10 @@ import (
 
 // postgresDB is the store in PostgreSQL.
 type postgresDB struct {
-	pool       *pgxpool.Pool // of lanes
+	pool       *pgxpool.Pool // of writers
 	quickReads *pgxpool.Pool
 	reads      *pgxpool.Pool // of all other reads
-	nLane      int
+	nWriters   int
 
 	readTimeout time.Duration
 
@@ -35,7 +35,7 @@ type postgresDB struct {
 	partitions map[int32]bool // by first day / partitionDays
 	archive    int32          // days before it share one partition
 
-	ids        *seen
+	ids        *idFilter
 	today      func() int32
 	statements atomic.Int64 // that transactions ran
 
@@ -66,17 +66,17 @@ const (
 	partitionLock = 0x7370616e
 )
 
-// openPostgres opens a database with so many lanes for telemetry, and one for all else. A reading
+// openPostgres opens a database with so many writers for telemetry, and one for all else. A reading
 // statement takes at most readTimeout.
-func openPostgres(ctx context.Context, dsn string, lanes int, readTimeout time.Duration) (*postgresDB, error) {
-	lanes++
-	conf, err := postgresConfig(dsn, lanes)
+func openPostgres(ctx context.Context, dsn string, writers int, readTimeout time.Duration) (*postgresDB, error) {
+	writers++
+	conf, err := postgresConfig(dsn, writers)
 	if err != nil {
 		return nil, err
 	}
-	d := &postgresDB{nLane: lanes, partitions: map[int32]bool{}}
-	readers := conf.MaxConns - int32(lanes+postgresQuickReaders)
-	conf.MaxConns = int32(lanes)
+	d := &postgresDB{nWriters: writers, partitions: map[int32]bool{}}
+	readers := conf.MaxConns - int32(writers+postgresQuickReaders)
+	conf.MaxConns = int32(writers)
 	for _, p := range []struct {
 		pool *(*pgxpool.Pool)
 		conf *pgxpool.Config
@@ -111,14 +111,14 @@ func readingConfig(conf *pgxpool.Config, connections int32, timeout time.Duratio
 	return conf
 }
 
-// postgresConfig reads a connection string, which may allow more connections than lanes and readers need.
-func postgresConfig(dsn string, lanes int) (*pgxpool.Config, error) {
+// postgresConfig reads a connection string, which may allow more connections than writers and readers need.
+func postgresConfig(dsn string, writers int) (*pgxpool.Config, error) {
 	conf, err := pgxpool.ParseConfig(dsn)
 	if err != nil {
 		// The parser's own message repeats the password.
 		return nil, fault.InvalidField("dsn", "not a PostgreSQL connection string")
 	}
-	if need := int32(lanes + postgresQuickReaders + postgresReaders); !strings.Contains(dsn, "pool_max_conns") || conf.MaxConns < need {
+	if need := int32(writers + postgresQuickReaders + postgresReaders); !strings.Contains(dsn, "pool_max_conns") || conf.MaxConns < need {
 		conf.MaxConns = need
 	}
 	conf.MinConns = 1
@@ -157,7 +157,7 @@ func (d *postgresDB) prepare(ctx context.Context) error {
 	return d.listPartitions(ctx)
 }
 
-func (d *postgresDB) lanes() int { return d.nLane }
+func (d *postgresDB) writers() int { return d.nWriters }
 
 func (d *postgresDB) frag() fragments {
 	return fragments{
@@ -194,7 +194,7 @@ func (d *postgresDB) anyNumber(column string, placeholder int, list []int64) (st
 }
 
 func (d *postgresDB) exec(ctx context.Context, sql string, args ...any) (int64, error) {
-	return 0, errors.New("writes go through a lane")
+	return 0, errors.New("writes go through a writer")
 }
 
 func (d *postgresDB) query(ctx context.Context, sql string, args ...any) (rows, error) {
@@ -262,7 +262,7 @@ func (d *postgresDB) write(ctx context.Context, _ int, f func(writeTx) error) er
 		if _, err := tx.Exec(ctx, lockTimeout); err != nil {
 			return err
 		}
-		return f(&postgresTx{d: d, tx: tx, tally: tally{}})
+		return f(&postgresTx{d: d, tx: tx, counted: eventCounts{}})
 	})
 	d.renew(ctx, err)
 	return err

@@ -2,7 +2,7 @@ package store
 
 import "testing"
 
-// The operator may allow more connections, but not so few that lanes and readers wait for one another.
+// The operator may allow more connections, but not so few that writers and readers wait for one another.
 func TestPostgresConnections(t *testing.T) {
 	t.Parallel()
 	for dsn, want := range map[string]int32{

@@ -21,7 +21,7 @@ const dropTimeout = "SET LOCAL lock_timeout = '100ms'"
 
 func partitionOf(day int32) int32 { return day / partitionDays }
 
-func (d *postgresDB) track(ids *seen, today func() int32) { d.ids, d.today = ids, today }
+func (d *postgresDB) track(ids *idFilter, today func() int32) { d.ids, d.today = ids, today }
 
 // listPartitions reads which partitions there are, without the archive. The caller holds d.mu.
 func (d *postgresDB) listPartitions(ctx context.Context) error {
@@ -198,7 +198,7 @@ func (t *postgresTx) noteIDs(_ context.Context, project int64, day int32, ids ..
 	return nil
 }
 
-// forgetIDs does nothing: other lanes may be storing events of the same days.
+// forgetIDs does nothing: other writers may be storing events of the same days.
 func (t *postgresTx) forgetIDs(context.Context, int64, int32, ...uuid.UUID) error { return nil }
 
 func (t *postgresTx) findEvents(ctx context.Context, projectID int64, ids []idDays) (map[uuid.UUID]int32, error) {

@@ -154,7 +154,7 @@ func TestPostgresPartitionWaitsForNobody(t *testing.T) {
 	}
 }
 
-// A server with one lane for telemetry is not the only writer: an update that waits in one finds
+// A server with one writer for telemetry is not the only writer: an update that waits in one finds
 // its event in another.
 func TestPostgresOneLaneEach(t *testing.T) {
 	t.Parallel()

@@ -15,23 +15,23 @@ import (
 type postgresTx struct {
 	d       *postgresDB
 	tx      pgx.Tx
-	tally   tally
-	shape   *reshape
-	list    *listing
-	arrived *arrivals
+	counted eventCounts
+	trees   *treeFixer
+	fields  *fieldIndexUpdate
+	pending *outbox
 }
 
-func (t *postgresTx) counts() tally { return t.tally }
+func (t *postgresTx) counts() eventCounts { return t.counted }
 
-func (t *postgresTx) begin(shape *reshape, list *listing, arrived *arrivals) {
-	t.shape, t.list, t.arrived = shape, list, arrived
+func (t *postgresTx) begin(trees *treeFixer, fields *fieldIndexUpdate, pending *outbox) {
+	t.trees, t.fields, t.pending = trees, fields, pending
 }
 
-func (t *postgresTx) reshape() *reshape { return t.shape }
+func (t *postgresTx) treeFixer() *treeFixer { return t.trees }
 
-func (t *postgresTx) listing() *listing { return t.list }
+func (t *postgresTx) fieldIndex() *fieldIndexUpdate { return t.fields }
 
-func (t *postgresTx) arrivals() *arrivals { return t.arrived }
+func (t *postgresTx) outbox() *outbox { return t.pending }
 
 func idArray(list []uuid.UUID) []pgtype.UUID {
 	out := make([]pgtype.UUID, len(list))
@@ -120,16 +120,16 @@ func (t *postgresTx) upsertSessions(ctx context.Context, deltas []*sessionDelta)
 		rootMS, lastMS                  = make([]*float64, n), make([]*float64, n)
 		rootID, lastID                  = make([]pgtype.UUID, n), make([]pgtype.UUID, n)
 		rootDay, lastDay                = make([]*int32, n), make([]*int32, n)
-		born                            = make([]int64, n)
+		version                         = make([]int64, n)
 		userMS                          = make([]*float64, n)
 		byKey                           = make(map[idKey]*sessionDelta, n)
 	)
 	for i, d := range deltas {
-		d.settle()
+		d.prepareRow()
 		byKey[idKey{d.project, d.id}] = d
 		x := &d.totals
-		born[i], userMS[i] = d.born, d.userMS
-		project[i], session[i], made[i], rank[i], day[i] = d.project, idOrNull(d.id), int16(d.made), int16(d.nameRank), d.eventDay
+		version[i], userMS[i] = d.initialVersion, d.userMS
+		project[i], session[i], made[i], rank[i], day[i] = d.project, idOrNull(d.id), int16(d.implicit), int16(d.nameRank), d.eventDay
 		first[i], last[i], events[i], models[i], errs[i], feeds[i] = d.first, d.last, x.n, x.models, x.errors, x.feedback
 		calls[i] = x.calls
 		prompt[i], completion[i], total[i], cost[i], costs[i] = x.prompt, x.completion, x.total, x.cost, x.costs
@@ -170,13 +170,13 @@ func (t *postgresTx) upsertSessions(ctx context.Context, deltas []*sessionDelta)
 			user_ms = least(s.user_ms, excluded.user_ms)
 		RETURNING project_id, session_id, made, name_rank, touched, event_day, first_ms, last_ms, root_id, n_call, user_ms, run_id`,
 		[]any{project, session, made, rank, day, first, last, events, models, errs, feeds, prompt, completion, total, cost, costs, run,
-			rootMS, rootID, rootDay, lastMS, lastID, lastDay, born, userMS, calls}, func(scan func(...any) error) error {
+			rootMS, rootID, rootDay, lastMS, lastID, lastDay, version, userMS, calls}, func(scan func(...any) error) error {
 			var k idKey
 			var st sessionState
-			if err := scan(&k.project, scanID{&k.id}, &st.made, &st.nameRank, &st.touched, &st.eventDay, &st.first, &st.last, scanID{&st.rootID}, &st.calls, &st.userMS, &st.runID); err != nil {
+			if err := scan(&k.project, scanID{&k.id}, &st.implicit, &st.nameRank, &st.version, &st.eventDay, &st.first, &st.last, scanID{&st.rootID}, &st.calls, &st.userMS, &st.runID); err != nil {
 				return err
 			}
-			st.fresh = st.touched == byKey[k].born
+			st.fresh = st.version == byKey[k].initialVersion
 			byKey[k].state = st
 			return nil
 		})
@@ -232,8 +232,8 @@ func (t *postgresTx) insertHeads(ctx context.Context, heads []*head) error {
 	)
 	for i, h := range heads {
 		e := h.ev
-		t.tally.add(h.project, e.Type, 1)
-		t.tally.stored(h.project, h.bytes())
+		t.counted.add(h.project, e.Type, 1)
+		t.counted.stored(h.project, h.bytes())
 		project[i], day[i], id[i], session[i], parent[i] = h.project, h.day, idOrNull(e.ID), idOrNull(h.session), idOrNull(h.parent)
 		typ[i], name[i], source[i], errText[i] = int16(query.TypeCode(e.Type)), e.Name, e.Source, h.errorText()
 		start[i], end[i], duration[i], spill[i] = e.Start, e.End, e.Duration, int32(h.spill)
@@ -258,7 +258,7 @@ func (t *postgresTx) insertHeads(ctx context.Context, heads []*head) error {
 		if h.trace != 0 {
 			trace[i] = &h.trace
 		}
-		twin[i], span[i] = h.twin, idOrNull(e.SpanID)
+		twin[i], span[i] = h.duplicateKey, idOrNull(e.SpanID)
 	}
 	tag, err := t.tx.Exec(ctx, `INSERT INTO ev(project_id, day, event_id, session_id, parent_id, type, name, source, error, start_ms, end_ms, duration,
 			metadata, metrics, feedback, user_properties, children_ids, run_id, user_id, spill, chunk, off, trace, twin, span, target_id, rev)

@@ -35,21 +35,21 @@ const (
 	flagRootError  = 1 << 20 // a session event whose error is that of its first failed root
 )
 
-// head is one row of table ev, and what the lane needs to know of the event besides.
+// head is one row of table ev, and what the writer needs to know of the event besides.
 type head struct {
-	ev      *event.Event
-	project int64
-	day     int32
-	sid     int64 // SQLite's number of the session, set in the lane
-	session uuid.UUID
-	parent  uuid.UUID // zero: the session
-	spill   int
-	runID   string
-	userID  string
-	trace   int64  // 0: no span
-	twin    []byte // see twinKey
-	totals  totals
-	rev     int
+	ev           *event.Event
+	project      int64
+	day          int32
+	sid          int64 // SQLite's number of the session, set in the writer
+	session      uuid.UUID
+	parent       uuid.UUID // zero: the session
+	spill        int
+	runID        string
+	userID       string
+	trace        int64  // 0: no span
+	duplicateKey []byte // see duplicateKey
+	totals       totals
+	rev          int
 	// responseID is the id of a model's answer, which evaluations may name.
 	responseID string
 	datasetID  string
@@ -84,20 +84,20 @@ type group struct {
 	hint        *event.SessionHint
 }
 
-// put is one request, ready for the lane.
-type put struct {
+// writeBatch is one request, ready for the writer.
+type writeBatch struct {
 	project int64
 	traces  []*traceRow
 	groups  []*group
-	notes   []*noteRow
+	logs    []*logRow
 	events  int
 	bytes   int64
 }
 
 // prepare checks a batch, groups its events by session and compresses their payload, all of
-// it outside the lane. A repeated id within the batch is folded into its first event.
-func (s *Store) prepare(projectID int64, b event.Batch) (*put, error) {
-	p := &put{project: projectID}
+// it outside the writer. A repeated id within the batch is folded into its first event.
+func (s *Store) prepare(projectID int64, b event.Batch) (*writeBatch, error) {
+	p := &writeBatch{project: projectID}
 	b.Events = slices.Clone(b.Events) // repeats and moves change them, and the caller may send them again
 	type key struct {
 		session, trace uuid.UUID
@@ -136,14 +136,14 @@ func (s *Store) prepare(projectID int64, b event.Batch) (*put, error) {
 			groups[k] = g
 			p.groups = append(p.groups, g)
 		}
-		days, far := s.seen.maybe(projectID, e.ID, daysBuf[:0])
+		days, far := s.idFilter.mayContain(projectID, e.ID, daysBuf[:0])
 		h := &head{ev: e, project: projectID, session: e.SessionID, known: len(days) > 0 || far}
 		byID[e.ID] = h
 		g.heads = append(g.heads, h)
 		p.events++
 	}
-	p.notes = s.noteRows(projectID, b.LogParts)
-	for _, r := range p.notes {
+	p.logs = s.logRows(projectID, b.LogParts)
+	for _, r := range p.logs {
 		p.bytes += int64(len(r.z))
 	}
 	for i := range b.LogParts { // a session that only a log record names
@@ -176,7 +176,7 @@ func (s *Store) prepare(projectID int64, b event.Batch) (*put, error) {
 
 // compress closes all chunks, on all processors: requests of one sender come one after another,
 // and each waits for its answer.
-func (p *put) compress() {
+func (p *writeBatch) compress() {
 	var open []*chunkRow
 	for _, g := range p.groups {
 		open = append(open, g.chunks...)
@@ -272,8 +272,8 @@ func (h *head) scanMetadata(model bool) {
 			duplicate = !rawjson.Null(v)
 		}
 	}
-	if h.twin = nil; h.trace != 0 {
-		h.twin = twinKey(h.ev, h.responseID)
+	if h.duplicateKey = nil; h.trace != 0 {
+		h.duplicateKey = duplicateKey(h.ev, h.responseID)
 	}
 	if !model || duplicate {
 		return // only model events count, and of those that tell one call only one

@@ -106,7 +106,7 @@ func (s *Store) Projects(ctx context.Context, name string, limit, page int) (lis
 		return []project.Project{p}[min(page-1, 1):], 1, nil
 	}
 	if _, err := one(ctx, s.db, `SELECT count(*) FROM project WHERE deleted_ms = 0`, nil, &total); err != nil {
-		return nil, 0, s.kind(err, "count projects")
+		return nil, 0, s.wrapDBError(err, "count projects")
 	}
 	err = each(ctx, s.db, projectColumns+`deleted_ms = 0 ORDER BY id LIMIT $1 OFFSET $2`, []any{limit, int64(limit) * int64(page-1)},
 		func(scan func(...any) error) error {
@@ -114,7 +114,7 @@ func (s *Store) Projects(ctx context.Context, name string, limit, page int) (lis
 			list = append(list, p)
 			return err
 		})
-	return list, total, s.kind(err, "list projects")
+	return list, total, s.wrapDBError(err, "list projects")
 }
 
 // ProjectByName gives a project. fault.NotFound if there is none.
@@ -140,7 +140,7 @@ func (s *Store) DefaultProject(ctx context.Context) (project.Project, error) {
 
 func (s *Store) readProject(ctx context.Context, cond string, args ...any) (project.Project, error) {
 	p, err := s.projectWhere(ctx, s.db.quick(), cond, args...)
-	return p, s.kind(err, "read project")
+	return p, s.wrapDBError(err, "read project")
 }
 
 const projectColumns = `SELECT id, public_id, name, description, type, created_ms, updated_ms, limits FROM project WHERE `

@@ -172,7 +172,7 @@ func (s *Store) purgeProject(ctx context.Context, id int64) error {
 		return err
 	}
 	s.traces.Purge()
-	s.catalogue.forget(id, nil)
+	s.fieldIndex.forget(id, nil)
 	if err := s.loadPending(ctx); err != nil {
 		return err
 	}

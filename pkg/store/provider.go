@@ -15,7 +15,7 @@ var providers = documents{table: "provider", noun: "provider"}
 func (s *Store) ChangeProvider(ctx context.Context, projectID int64, name string, change func(*provider.Provider) error) (p provider.Provider, err error) {
 	err = s.changeDocs(ctx, 0, "change provider", func(ctx context.Context, tx writeTx) error {
 		now := s.options.Now()
-		d, err := providers.hold(ctx, tx, projectID, name)
+		d, err := providers.getForUpdate(ctx, tx, projectID, name)
 		missing := fault.Of(err) == fault.NotFound
 		if err != nil && !missing {
 			return err
@@ -51,20 +51,20 @@ func (s *Store) ChangeProvider(ctx context.Context, projectID int64, name string
 func (s *Store) Providers(ctx context.Context, projectID int64) ([]provider.Provider, error) {
 	ids, _, err := providers.find(ctx, s.db, projectID, "", nil, provider.MaxPerProject, 1)
 	if err != nil {
-		return nil, s.kind(err, "find providers")
+		return nil, s.wrapDBError(err, "find providers")
 	}
 	docs, err := providers.load(ctx, s.db, projectID, ids)
 	list := make([]provider.Provider, len(docs))
 	for i, d := range docs {
 		list[i] = providerOf(d)
 	}
-	return list, s.kind(err, "read providers")
+	return list, s.wrapDBError(err, "read providers")
 }
 
 // Provider gives a provider of a project. fault.NotFound if there is none.
 func (s *Store) Provider(ctx context.Context, projectID int64, name string) (provider.Provider, error) {
 	d, err := providers.one(ctx, s.db, projectID, name)
-	return providerOf(d), s.kind(err, "read provider")
+	return providerOf(d), s.wrapDBError(err, "read provider")
 }
 
 // DeleteProvider deletes a provider and its key. fault.NotFound if there is none.

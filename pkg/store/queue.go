@@ -16,7 +16,7 @@ import (
 // document, so that two never take the same slot, on however many servers.
 var queues = documents{table: "queue", noun: "queue", columns: []string{"enabled"}}
 
-// CreateQueue stores a queue that is valid, with these events in it, and gives it as it is then.
+// CreateQueue stores a queue that is valid, with these events in it, and returns it.
 // fault.NotFound if one of the events is not there.
 func (s *Store) CreateQueue(ctx context.Context, projectID int64, q queue.Queue, events []uuid.UUID) (queue.Queue, error) {
 	now := s.options.Now()
@@ -47,14 +47,14 @@ func (s *Store) FindQueues(ctx context.Context, projectID int64, enabled *bool, 
 		cond, args = "enabled = $2", []any{flag(*enabled)}
 	}
 	ids, total, err = queues.find(ctx, s.db, projectID, cond, args, limit, page)
-	return ids, total, s.kind(err, "find queues")
+	return ids, total, s.wrapDBError(err, "find queues")
 }
 
 // LoadQueues reads queues in the order of ids. Those that are gone are left out.
 func (s *Store) LoadQueues(ctx context.Context, projectID int64, ids []string) ([]queue.Queue, error) {
 	docs, err := queues.load(ctx, s.db, projectID, ids)
 	if err != nil {
-		return nil, s.kind(err, "read queues")
+		return nil, s.wrapDBError(err, "read queues")
 	}
 	list, each := make([]queue.Queue, len(docs)), make([]*queue.Queue, len(docs))
 	for i, d := range docs {
@@ -77,12 +77,12 @@ func (s *Store) Queue(ctx context.Context, projectID int64, id string) (queue.Qu
 }
 
 // UpdateQueue changes a queue, takes events out of it and then adds others, all or nothing, and
-// gives it as it is then. What is in it already stays as it is; what is not in it to be taken out
+// returns the updated one. What is in it already stays as it is; what is not in it to be taken out
 // is no error. fault.NotFound if there is no such queue or event, fault.Invalid if it would break
 // a rule, fault.Conflict if too many items would wait.
 func (s *Store) UpdateQueue(ctx context.Context, projectID int64, id string, u queue.Update, add, remove []uuid.UUID) (q queue.Queue, err error) {
 	err = s.changeDocs(ctx, len(u.Filters), "update queue", func(ctx context.Context, tx writeTx) error {
-		d, err := queues.hold(ctx, tx, projectID, id)
+		d, err := queues.getForUpdate(ctx, tx, projectID, id)
 		if err != nil {
 			return err
 		}
@@ -145,8 +145,8 @@ func (s *Store) eventsThere(ctx context.Context, tx writeTx, project int64, fiel
 	ask := make([]idDays, len(ids))
 	for i, id := range ids {
 		ask[i].id = id
-		if s.db.lanes() == 1 { // otherwise other processes store events that the filters do not know
-			ask[i].days, ask[i].far = s.seen.maybe(project, id, []int32{})
+		if s.db.writers() == 1 { // otherwise other processes store events that the filters do not know
+			ask[i].days, ask[i].far = s.idFilter.mayContain(project, id, []int32{})
 		}
 	}
 	found, err := tx.findEvents(ctx, project, ask)
@@ -262,7 +262,7 @@ func (s *Store) countQueues(ctx context.Context, project int64, list []*queue.Qu
 				return nil
 			})
 		if err != nil {
-			return s.kind(err, "count items")
+			return s.wrapDBError(err, "count items")
 		}
 	}
 	return nil

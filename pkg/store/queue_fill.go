@@ -25,7 +25,7 @@ import (
 // An event may be stored later than one that started after it, and may come to match by an update.
 // So each event is looked at more than once: when it is the newest, and again at these ages. What
 // comes or changes later than the last one enters only by hand, or when the filters are sent again.
-var looks = []time.Duration{0, 2 * time.Minute, 30 * time.Minute, 24 * time.Hour}
+var rescanAges = []time.Duration{0, 2 * time.Minute, 30 * time.Minute, 24 * time.Hour}
 
 // fillSlice is how many events one look takes in one go.
 const fillSlice = 1000
@@ -37,7 +37,7 @@ const fillSlice = 1000
 func (s *Store) FillQueue(ctx context.Context, p project.Project, id string) (entered int, more bool, err error) {
 	d, err := queues.one(ctx, s.db, p.ID, id)
 	if err != nil {
-		return 0, false, s.kind(err, "read queue")
+		return 0, false, s.wrapDBError(err, "read queue")
 	}
 	q := queueOf(d)
 	filters, err := query.ParseFilters(q.Filters, "filters")
@@ -46,33 +46,33 @@ func (s *Store) FillQueue(ctx context.Context, p project.Project, id string) (en
 	}
 	waiting, err := waitingIn(ctx, s.db, p.ID, id)
 	if err != nil || waiting >= queue.MaxWaiting {
-		return 0, err == nil, s.kind(err, "count items")
+		return 0, err == nil, s.wrapDBError(err, "count items")
 	}
-	marks, err := readMarks(ctx, s.db, p.ID, id)
+	cursors, err := readCursors(ctx, s.db, p.ID, id)
 	if err != nil {
-		return 0, false, s.kind(err, "read queue")
+		return 0, false, s.wrapDBError(err, "read queue")
 	}
 	now := s.options.Now()
 	var found []event.Event
 	changed := false
-	for i, age := range looks {
+	for i, age := range rescanAges {
 		horizon := float64(now.Add(-age).UnixMilli())
 		if !q.Enabled {
 			horizon = min(horizon, float64(q.Until))
 		}
-		end, n, err := s.nextSlice(ctx, p.ID, marks[i], horizon)
+		end, n, err := s.nextSlice(ctx, p.ID, cursors[i], horizon)
 		if err != nil {
-			return 0, false, s.kind(err, "read events")
+			return 0, false, s.wrapDBError(err, "read events")
 		}
 		if n == 0 {
 			continue
 		}
-		list, err := s.matching(ctx, p.ID, query.InProject(filters, p), marks[i], end)
+		list, err := s.matching(ctx, p.ID, query.InProject(filters, p), cursors[i], end)
 		if err != nil {
 			return 0, false, err
 		}
 		found = append(found, list...)
-		marks[i], changed = end, true
+		cursors[i], changed = end, true
 		more = more || n == fillSlice
 	}
 	if !changed {
@@ -87,7 +87,7 @@ func (s *Store) FillQueue(ctx context.Context, p project.Project, id string) (en
 	}
 	ids = slices.Compact(ids) // several looks may have seen the same
 	err = s.changeDocs(ctx, 0, "fill queue", func(ctx context.Context, tx writeTx) error {
-		held, err := queues.hold(ctx, tx, p.ID, id)
+		held, err := queues.getForUpdate(ctx, tx, p.ID, id)
 		if err != nil {
 			return err
 		}
@@ -98,16 +98,16 @@ func (s *Store) FillQueue(ctx context.Context, p project.Project, id string) (en
 		if err := s.enterQueue(ctx, tx, p.ID, &q, ids, byFilter); err != nil {
 			return err
 		}
-		stands, err := readMarks(ctx, tx, p.ID, id)
+		stored, err := readCursors(ctx, tx, p.ID, id)
 		if err != nil {
 			return err
 		}
-		for i := range stands { // another server may have come further
-			stands[i] = max(stands[i], marks[i])
+		for i := range stored { // another server may have come further
+			stored[i] = max(stored[i], cursors[i])
 		}
-		text, err := json.Marshal(stands)
+		text, err := json.Marshal(stored)
 		if err != nil {
-			return fmt.Errorf("encode marks: %w", err)
+			return fmt.Errorf("encode cursors: %w", err)
 		}
 		_, err = tx.exec(ctx, `UPDATE queue SET marks = $3 WHERE project_id = $1 AND id = $2`, p.ID, id, string(text))
 		return err
@@ -115,23 +115,23 @@ func (s *Store) FillQueue(ctx context.Context, p project.Project, id string) (en
 	return len(ids), more, err
 }
 
-// readMarks reads up to which start time each look has come.
-func readMarks(ctx context.Context, c conn, project int64, id string) ([]float64, error) {
-	marks := make([]float64, len(looks))
-	for i := range marks {
-		marks[i] = -1
+// readCursors reads up to which start time each look has come.
+func readCursors(ctx context.Context, c conn, project int64, id string) ([]float64, error) {
+	cursors := make([]float64, len(rescanAges))
+	for i := range cursors {
+		cursors[i] = -1
 	}
 	var text string
 	_, err := one(ctx, c, `SELECT marks FROM queue WHERE project_id = $1 AND id = $2`, []any{project, id}, &text)
 	if err != nil || text == "" {
-		return marks, err
+		return cursors, err
 	}
 	var kept []float64
 	if err := json.Unmarshal([]byte(text), &kept); err != nil {
 		return nil, fmt.Errorf("marks of queue %s: %w", id, err)
 	}
-	copy(marks, kept)
-	return marks, nil
+	copy(cursors, kept)
+	return cursors, nil
 }
 
 // nextSlice counts at most fillSlice events that started after one time and not after another, the

@@ -21,14 +21,14 @@ func (s *Store) FindQueueItems(ctx context.Context, projectID int64, id string, 
 	}
 	defer end()
 	if _, err := queues.one(ctx, s.db, projectID, id); err != nil {
-		return nil, 0, s.kind(err, "read queue")
+		return nil, 0, s.wrapDBError(err, "read queue")
 	}
 	cond, args := `state <> $3`, []any{projectID, id, string(queue.Removed)}
 	if state != "" {
 		cond, args[2] = `state = $3`, string(state)
 	}
 	if _, err := one(ctx, s.db, `SELECT count(*) FROM queue_item WHERE `+ofQueue+` AND `+cond, args, &total); err != nil {
-		return nil, 0, s.kind(err, "count items")
+		return nil, 0, s.wrapDBError(err, "count items")
 	}
 	err = each(ctx, s.db, `SELECT event_id FROM queue_item WHERE `+ofQueue+` AND `+cond+` ORDER BY pos, event_id LIMIT $4 OFFSET $5`,
 		append(args, limit, int64(limit)*int64(page-1)), func(scan func(...any) error) error {
@@ -37,7 +37,7 @@ func (s *Store) FindQueueItems(ctx context.Context, projectID int64, id string, 
 			events = append(events, event.String())
 			return err
 		})
-	return events, total, s.kind(err, "find items")
+	return events, total, s.wrapDBError(err, "find items")
 }
 
 // LoadQueueItems reads items of a queue in the order of the ids of their events. Those that are
@@ -57,7 +57,7 @@ func (s *Store) LoadQueueItems(ctx context.Context, projectID int64, id string, 
 			list = append(list, it.Live(now))
 		}
 	}
-	return list, s.kind(err, "read items")
+	return list, s.wrapDBError(err, "read items")
 }
 
 // queueItems reads items with their turns, also claims that have run out.
@@ -156,7 +156,7 @@ func (s *Store) ClaimItem(ctx context.Context, projectID int64, id, annotator st
 	for more := true; more && err == nil; {
 		err = s.changeDocs(ctx, 0, "claim item", func(ctx context.Context, tx writeTx) (err error) {
 			more = false
-			d, err := queues.hold(ctx, tx, projectID, id)
+			d, err := queues.getForUpdate(ctx, tx, projectID, id)
 			if err != nil {
 				return err
 			}
@@ -223,7 +223,7 @@ func dropItem(ctx context.Context, tx writeTx, project int64, id string, event u
 // again. fault.NotFound if there is no such queue, item or claim.
 func (s *Store) ReleaseItem(ctx context.Context, projectID int64, id string, event uuid.UUID, annotator string, skip bool) (item queue.Item, err error) {
 	err = s.changeDocs(ctx, 0, "release item", func(ctx context.Context, tx writeTx) error {
-		if _, err := queues.hold(ctx, tx, projectID, id); err != nil {
+		if _, err := queues.getForUpdate(ctx, tx, projectID, id); err != nil {
 			return err
 		}
 		sql := `DELETE FROM queue_turn WHERE ` + ofQueue + ` AND event_id = $3 AND annotator = $4 AND state = 'claimed'`
@@ -250,8 +250,8 @@ func (s *Store) ReleaseItem(ctx context.Context, projectID int64, id string, eve
 // before, and if it has what it needs then, the scores on its event, in the same transaction.
 // fault.NotFound if there is no such queue, item or event, fault.Conflict if others have all slots.
 func (s *Store) AnnotateItem(ctx context.Context, projectID int64, id string, eventID uuid.UUID, a queue.Annotation) (item queue.Item, err error) {
-	err = s.kind(s.change(ctx, projectID, eventID, int64(len(a.Scores)+len(a.Comment)), func(ctx context.Context, tx writeTx) error {
-		if _, err := queues.hold(ctx, tx, projectID, id); err != nil {
+	err = s.wrapDBError(s.change(ctx, projectID, eventID, int64(len(a.Scores)+len(a.Comment)), func(ctx context.Context, tx writeTx) error {
+		if _, err := queues.getForUpdate(ctx, tx, projectID, id); err != nil {
 			return err
 		}
 		items, err := s.queueItems(ctx, tx, projectID, id, []uuid.UUID{eventID})
@@ -300,7 +300,7 @@ func (s *Store) QueueAgreement(ctx context.Context, projectID int64, id string) 
 	}
 	defer end()
 	if _, err := queues.one(ctx, s.db, projectID, id); err != nil {
-		return nil, s.kind(err, "read queue")
+		return nil, s.wrapDBError(err, "read queue")
 	}
 	var all queue.Comparison
 	var of uuid.UUID
@@ -323,7 +323,7 @@ func (s *Store) QueueAgreement(ctx context.Context, projectID int64, id string) 
 		err = all.Add(given)
 	}
 	if err != nil {
-		return nil, s.kind(err, "compare annotations")
+		return nil, s.wrapDBError(err, "compare annotations")
 	}
 	return all.Agreements(), nil
 }

@@ -400,7 +400,7 @@ func (s *Store) set(ctx context.Context, project int64, rows []*stored, total in
 		}
 		l.prefetch(ctx, i)
 		e, err := s.whole(ctx, r, roll, l)
-		return e, s.kind(err, "read event")
+		return e, s.wrapDBError(err, "read event")
 	}
 	return set, nil
 }
@@ -410,11 +410,11 @@ func (s *Store) set(ctx context.Context, project int64, rows []*stored, total in
 func (s *Store) Event(ctx context.Context, projectID int64, id uuid.UUID) (event.Event, error) {
 	r, err := s.find(ctx, s.db, projectID, id)
 	if err != nil {
-		return event.Event{}, s.kind(err, "read event")
+		return event.Event{}, s.wrapDBError(err, "read event")
 	}
 	set, err := s.set(ctx, projectID, []*stored{r}, 1, false)
 	if err != nil {
-		return event.Event{}, s.kind(err, "read event")
+		return event.Event{}, s.wrapDBError(err, "read event")
 	}
 	return set.Load(ctx, 0)
 }
@@ -433,11 +433,11 @@ func (s *Store) EventsByID(ctx context.Context, projectID int64, ids []uuid.UUID
 	}
 	byDay := map[int32][]uuid.UUID{}
 	for _, id := range ids {
-		days, far := s.seen.maybe(projectID, id, nil)
+		days, far := s.idFilter.mayContain(projectID, id, nil)
 		if far {
 			more, err := s.db.farDays(ctx, s.db, projectID, id)
 			if err != nil {
-				return nil, s.kind(err, "read events")
+				return nil, s.wrapDBError(err, "read events")
 			}
 			days = append(days, more...)
 		}
@@ -449,7 +449,7 @@ func (s *Store) EventsByID(ctx context.Context, projectID int64, ids []uuid.UUID
 		for group := range slices.Chunk(some, loadGroup) {
 			cond, args := s.db.anyID("e.event_id", 3, group)
 			if err := read("e.day = $2 AND "+cond, append([]any{day}, args...)); err != nil {
-				return nil, s.kind(err, "read events")
+				return nil, s.wrapDBError(err, "read events")
 			}
 		}
 	}
@@ -463,13 +463,13 @@ func (s *Store) EventsByID(ctx context.Context, projectID int64, ids []uuid.UUID
 				if fault.Of(err) == fault.NotFound {
 					continue
 				}
-				return nil, s.kind(err, "read event")
+				return nil, s.wrapDBError(err, "read event")
 			}
 		}
 		rows = append(rows, r)
 	}
 	set, err := s.set(ctx, projectID, rows, len(rows), false)
-	return set, s.kind(err, "read events")
+	return set, s.wrapDBError(err, "read events")
 }
 
 // ReadSession gives the session event as stored. fault.NotFound if there is none.
@@ -480,7 +480,7 @@ func (s *Store) ReadSession(ctx context.Context, projectID int64, sessionID uuid
 // find looks for an event by its id alone.
 func (s *Store) find(ctx context.Context, c conn, project int64, id uuid.UUID) (*stored, error) {
 	for range 2 {
-		days, far := s.seen.maybe(project, id, nil)
+		days, far := s.idFilter.mayContain(project, id, nil)
 		if far {
 			more, err := s.db.farDays(ctx, c, project, id)
 			if err != nil {
@@ -495,7 +495,7 @@ func (s *Store) find(ctx context.Context, c conn, project int64, id uuid.UUID) (
 			}
 			return r, err
 		}
-		if s.db.lanes() > 1 {
+		if s.db.writers() > 1 {
 			// Other processes write too, and the filters of this one do not know all ids.
 			var day int32
 			ok, err := one(ctx, c, `SELECT day FROM ev WHERE event_id = $1 AND project_id = $2`, []any{c.id(id), project}, &day)
@@ -549,15 +549,15 @@ func (s *Store) Session(ctx context.Context, projectID int64, sessionID uuid.UUI
 				return err
 			})
 		if err != nil {
-			return nil, s.kind(err, "read session")
+			return nil, s.wrapDBError(err, "read session")
 		}
 		if len(list) > 0 {
 			set, err := s.set(ctx, projectID, list, len(list), false)
-			return set, s.kind(err, "read session")
+			return set, s.wrapDBError(err, "read session")
 		}
 		to, ok, err := aliasOf(ctx, s.db, projectID, sessionID)
 		if err != nil {
-			return nil, s.kind(err, "read session")
+			return nil, s.wrapDBError(err, "read session")
 		}
 		if !ok {
 			break

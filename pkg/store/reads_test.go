@@ -98,7 +98,7 @@ var otherMethods = map[string][]string{
 		"DefaultProject", "StoredBytes", "CheckStored", "CheckStart",
 	},
 	"works in the background": {
-		"ArrivalProjects", "TakeArrivals", "TakeLater", "AdmitEvaluations", "EvaluationQueue", "ClaimEvaluations",
+		"OutboxProjects", "ClaimOutbox", "ClaimDelayed", "EnqueueEvaluations", "EvaluationQueue", "ClaimEvaluations",
 		"FinishEvaluations", "DropWaiting", "StepBackfills", "FillQueue", "Recount", "Spend",
 	},
 	"writes": {

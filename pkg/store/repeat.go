@@ -38,11 +38,11 @@ func (w *writing) repeat(ctx context.Context, tx writeTx, r repeatOf) error {
 	if r.head.priced {
 		came = unpriced(came) // what it cost follows from the tokens that the event has then
 	}
-	changed, err := w.s.repeatNoted(ctx, tx, r.head.project, &now, came)
+	changed, err := w.s.repeatWithLogs(ctx, tx, r.head.project, &now, came)
 	if err != nil || !changed {
 		return err
 	}
-	w.tellsAnswer(r.head.project, responseOf(&now), responseOf(&old.Event))
+	w.noteResponse(r.head.project, responseOf(&now), responseOf(&old.Event))
 	return w.s.rewrite(ctx, tx, r.head.project, old, &now)
 }
 
@@ -50,15 +50,15 @@ func (w *writing) repeat(ctx context.Context, tx writeTx, r repeatOf) error {
 // before what was made up for a session that nobody had started.
 func (w *writing) repeatSession(ctx context.Context, tx writeTx, old *stored, came *event.Event) error {
 	now := old.Event
-	var made int
-	ok, err := one(ctx, tx, `SELECT made FROM session WHERE project_id = $1 AND session_id = $2`, []any{old.project, tx.id(came.ID)}, &made)
+	var implicit int
+	ok, err := one(ctx, tx, `SELECT made FROM session WHERE project_id = $1 AND session_id = $2`, []any{old.project, tx.id(came.ID)}, &implicit)
 	if err != nil {
 		return err
 	}
 	if !ok {
 		return errConflict // deleted since it was found
 	}
-	if made != madeAll {
+	if implicit != implicitAll {
 		if !repeatEvent(&now, came) {
 			return nil
 		}
@@ -72,18 +72,18 @@ func (w *writing) repeatSession(ctx context.Context, tx writeTx, old *stored, ca
 	// Nobody but updates and evaluators has given the session any of these so far.
 	now.Metrics = rawjson.Merge(came.Metrics, before.Metrics)
 	now.Feedback = rawjson.Merge(came.Feedback, before.Feedback)
-	made = madeNot
+	implicit = explicitSession
 	if came.End <= came.Start {
-		made = madeOpen
+		implicit = implicitEnd
 		now.End = max(before.End, came.End)
 	}
 	if came.DefaultTime {
 		now.Start = min(before.Start, came.Start)
 	}
-	if made == madeOpen || came.DefaultTime {
+	if implicit == implicitEnd || came.DefaultTime {
 		now.Duration = max(now.End-now.Start, 0)
 	}
-	if _, err := tx.exec(ctx, `UPDATE session SET made = $3 WHERE project_id = $1 AND session_id = $2`, old.project, tx.id(came.ID), made); err != nil {
+	if _, err := tx.exec(ctx, `UPDATE session SET made = $3 WHERE project_id = $1 AND session_id = $2`, old.project, tx.id(came.ID), implicit); err != nil {
 		return err
 	}
 	return w.s.rewrite(ctx, tx, old.project, old, &now)

@@ -13,21 +13,21 @@ import (
 	"github.com/spangrove/spangrove/pkg/fault"
 )
 
-// reshape is what one transaction did to the trees of sessions, and sees to it that they stand
-// at its end as if all their events had come at once.
+// treeFixer records which sessions a transaction changed and, before it commits, corrects their
+// trees so that the result does not depend on the order in which events arrive.
 //
 // The common case costs next to nothing: a session that is new and came in one request was
-// corrected before it reached the lane, and is only kept in memory for the next. A session that
+// corrected before it reached the writer, and is only kept in memory for the next. A session that
 // was there before is found in memory, or read once.
-type reshape struct {
-	s        *Store
-	list     map[idKey]*reshaped
-	settling bool
-	answered []answerKey // answers that another event may stand for now
+type treeFixer struct {
+	s         *Store
+	sessions  map[idKey]*changedSession
+	applying  bool
+	responses []responseKey // answers that another event may stand for now
 }
 
-// reshaped is one session that a transaction changed.
-type reshaped struct {
+// changedSession is one session that a transaction changed.
+type changedSession struct {
 	key     idKey
 	fresh   bool  // the transaction made its row
 	before  int64 // version of its row before the transaction, and now
@@ -40,23 +40,23 @@ type reshaped struct {
 	changes []addedNode // events that changed in place
 	reload  bool        // events went
 	gone    bool        // the session is deleted
-	result  *skeleton
+	result  *sessionTree
 }
 
 type addedNode struct {
 	node
-	span, twin uuid.UUID
+	span, duplicateOf uuid.UUID
 }
 
 // part is what one request brought of one session, corrected in itself.
 type part struct {
-	put     *put
+	batch   *writeBatch
 	session uuid.UUID
 }
 
 // spans counts what the request brought of the session, as far as it can be part of a tree.
 func (p part) spans() (n int) {
-	for _, g := range p.put.groups {
+	for _, g := range p.batch.groups {
 		if g.part.session != p.session {
 			continue
 		}
@@ -69,36 +69,38 @@ func (p part) spans() (n int) {
 	return n
 }
 
-// compare is the order in which all lanes lock the rows of sessions.
+// compare is the order in which all writers lock the rows of sessions.
 func (k idKey) compare(o idKey) int {
 	return cmp.Or(cmp.Compare(k.project, o.project), bytes.Compare(k.id[:], o.id[:]))
 }
 
-func newReshape(s *Store) *reshape { return &reshape{s: s, list: map[idKey]*reshaped{}} }
+func newTreeFixer(s *Store) *treeFixer {
+	return &treeFixer{s: s, sessions: map[idKey]*changedSession{}}
+}
 
-func (r *reshape) of(key idKey) *reshaped {
-	x := r.list[key]
+func (r *treeFixer) of(key idKey) *changedSession {
+	x := r.sessions[key]
 	if x == nil {
-		x = &reshaped{key: key}
-		r.list[key] = x
+		x = &changedSession{key: key}
+		r.sessions[key] = x
 	}
 	return x
 }
 
 // upserted notes the rows of sessions that were just written.
-func (r *reshape) upserted(deltas []*sessionDelta) {
+func (r *treeFixer) upserted(deltas []*sessionDelta) {
 	for _, d := range deltas {
 		x := r.of(idKey{d.project, d.id})
 		x.gone = false // or made again
 		if !x.locked {
-			x.locked, x.fresh, x.before = true, d.state.fresh, d.state.touched-1
+			x.locked, x.fresh, x.before = true, d.state.fresh, d.state.version-1
 		}
-		x.version, x.calls = d.state.touched, d.state.calls
+		x.version, x.calls = d.state.version, d.state.calls
 	}
 }
 
 // added notes an event that was just inserted.
-func (r *reshape) added(h *head, by part) {
+func (r *treeFixer) added(h *head, by part) {
 	if h.trace == 0 {
 		return
 	}
@@ -112,14 +114,14 @@ func (r *reshape) added(h *head, by part) {
 func addedOf(h *head) addedNode {
 	a := addedNode{node: nodeOf(h), span: h.ev.SpanID}
 	if h.ev.Duplicate {
-		a.twin = h.ev.DuplicateOf()
+		a.duplicateOf = h.ev.DuplicateOf()
 	}
 	return a
 }
 
 // changed notes that an event changed in place, if that matters to the tree.
-func (r *reshape) changed(before, after *head) {
-	if after.trace == 0 || r.settling {
+func (r *treeFixer) changed(before, after *head) {
+	if after.trace == 0 || r.applying {
 		return
 	}
 	if b, a := nodeOf(before), nodeOf(after); b != a || a.isCall() && !before.ev.SameKnown(after.ev) {
@@ -130,32 +132,32 @@ func (r *reshape) changed(before, after *head) {
 }
 
 // removed notes that an event was deleted.
-func (r *reshape) removed(project int64, session uuid.UUID) {
+func (r *treeFixer) removed(project int64, session uuid.UUID) {
 	r.of(idKey{project, session}).reload = true
 }
 
 // moved notes that events went from one session to another.
-func (r *reshape) moved(project int64, from, to uuid.UUID) {
+func (r *treeFixer) moved(project int64, from, to uuid.UUID) {
 	r.of(idKey{project, from}).reload = true
 	r.of(idKey{project, to}).reload = true
 }
 
 // dropped notes that a session is gone.
-func (r *reshape) dropped(project int64, session uuid.UUID) {
+func (r *treeFixer) dropped(project int64, session uuid.UUID) {
 	x := r.of(idKey{project, session})
-	*x = reshaped{key: x.key, gone: true}
+	*x = changedSession{key: x.key, gone: true}
 }
 
-// settle corrects what the transaction left otherwise than it should stand. It may be called
+// apply corrects what the transaction left otherwise than it should stand. It may be called
 // again after more was done.
-func (r *reshape) settle(ctx context.Context, tx writeTx) error {
-	r.settling = true
-	defer func() { r.settling = false }()
+func (r *treeFixer) apply(ctx context.Context, tx writeTx) error {
+	r.applying = true
+	defer func() { r.applying = false }()
 	for _, x := range r.sorted() {
 		if x.gone {
 			continue
 		}
-		if err := r.settleOne(ctx, tx, x); err != nil {
+		if err := r.applyOne(ctx, tx, x); err != nil {
 			return fmt.Errorf("correct the tree of session %s: %w", x.key.id, err)
 		}
 		x.added, x.changes, x.parts, x.reload = nil, nil, nil, false
@@ -163,16 +165,16 @@ func (r *reshape) settle(ctx context.Context, tx writeTx) error {
 	return nil
 }
 
-func (r *reshape) sorted() []*reshaped {
-	list := make([]*reshaped, 0, len(r.list))
-	for _, x := range r.list {
+func (r *treeFixer) sorted() []*changedSession {
+	list := make([]*changedSession, 0, len(r.sessions))
+	for _, x := range r.sessions {
 		list = append(list, x)
 	}
-	slices.SortFunc(list, func(a, b *reshaped) int { return a.key.compare(b.key) })
+	slices.SortFunc(list, func(a, b *changedSession) int { return a.key.compare(b.key) })
 	return list
 }
 
-func (r *reshape) settleOne(ctx context.Context, tx writeTx, x *reshaped) error {
+func (r *treeFixer) applyOne(ctx context.Context, tx writeTx, x *changedSession) error {
 	if x.reload || len(x.changes) > 0 {
 		// Other processes must not take what they remember for what is there now.
 		ok, err := one(ctx, tx, `UPDATE session SET touched = touched + 1 WHERE project_id = $1 AND session_id = $2 RETURNING touched, n_call`,
@@ -186,21 +188,21 @@ func (r *reshape) settleOne(ctx context.Context, tx writeTx, x *reshaped) error 
 		}
 	} else if len(x.added) == 0 {
 		if x.result == nil && x.locked && !x.fresh {
-			x.result = r.s.skeletons.take(x.key, x.before)
+			x.result = r.s.trees.take(x.key, x.before)
 		}
 		if x.result != nil {
 			x.result.version = x.version
 		}
 		return nil // its events are not spans
 	}
-	k, all, err := r.skeleton(ctx, tx, x)
+	k, all, err := r.tree(ctx, tx, x)
 	if err != nil || k == nil {
 		return err
 	}
 	k.version = x.version
 	x.result = k
 	if x.fresh && !x.reload && len(x.changes) == 0 && x.whole() {
-		if x.corrected() { // the request is corrected already: what filled its calls is only noted
+		if x.hasCorrections() { // the request is corrected already: what filled its calls is only noted
 			for _, c := range k.corrections(x.traces(), nil) {
 				k.noteFilled(&c)
 			}
@@ -213,19 +215,20 @@ func (r *reshape) settleOne(ctx context.Context, tx writeTx, x *reshaped) error 
 // whole says that the spans that were added are those of one request, and all it brought of the
 // session: none of them was a repeat, or went to the session that its trace turned out to have,
 // after the others had been corrected for its sake.
-func (x *reshaped) whole() bool {
+func (x *changedSession) whole() bool {
 	return len(x.parts) == 1 && x.parts[0].session == x.key.id && x.parts[0].spans() == len(x.added)
 }
 
-// corrected says that a span that was added came corrected, for the sake of others of its
+// hasCorrections says that a span that was added came corrected, for the sake of others of its
 // request.
-func (x *reshaped) corrected() bool {
-	return slices.ContainsFunc(x.added, func(a addedNode) bool { return a.marks&(markWrapper|markDuplicate|markFilled) != 0 })
+func (x *changedSession) hasCorrections() bool {
+	return slices.ContainsFunc(x.added, func(a addedNode) bool { return a.flags&(nodeWrapper|nodeDuplicate|nodeFilled) != 0 })
 }
 
-// renames says that a span that was added has an id of its own, which its children may not know,
-// or is the child of one that has, by the anchors that notes go by; those last for PendingTTL.
-func (x *reshaped) renames(ctx context.Context, tx writeTx) (bool, error) {
+// hasCustomIDs reports whether an added span, or the parent of one, has an event id that differs
+// from the id derived from its span. Parents are found by the anchors of log parts, which are kept
+// for PendingTTL.
+func (x *changedSession) hasCustomIDs(ctx context.Context, tx writeTx) (bool, error) {
 	var parents []uuid.UUID
 	for _, a := range x.added {
 		if a.span != uuid.Nil && a.span != a.id {
@@ -248,27 +251,27 @@ func (x *reshaped) renames(ctx context.Context, tx writeTx) (bool, error) {
 	return false, nil
 }
 
-// skeleton gives the session's tree as the transaction left it; all says that any of its traces
+// tree gives the session's tree as the transaction left it; all says that any of its traces
 // may have changed. Nil if there is nothing to correct and nothing to keep.
-func (r *reshape) skeleton(ctx context.Context, tx writeTx, x *reshaped) (k *skeleton, all bool, err error) {
+func (r *treeFixer) tree(ctx context.Context, tx writeTx, x *changedSession) (k *sessionTree, all bool, err error) {
 	switch {
 	case x.reload:
-		r.s.skeletons.drop(x.key)
+		r.s.trees.drop(x.key)
 	case x.result != nil:
 		k = x.result
 	case x.fresh:
-		k = &skeleton{nodes: make([]node, 0, len(x.added))}
+		k = &sessionTree{nodes: make([]node, 0, len(x.added))}
 	default:
-		k = r.s.skeletons.take(x.key, x.before)
+		k = r.s.trees.take(x.key, x.before)
 	}
 	if k != nil {
 		for _, a := range x.added {
 			k.add(a.node, a.span)
-			k.mark(a.id, a.twin)
+			k.setDuplicate(a.id, a.duplicateOf)
 		}
 		for _, a := range x.changes {
 			k.replace(a.node)
-			k.mark(a.id, a.twin)
+			k.setDuplicate(a.id, a.duplicateOf)
 		}
 		if k.byID == nil {
 			k.reindex()
@@ -276,18 +279,18 @@ func (r *reshape) skeleton(ctx context.Context, tx writeTx, x *reshaped) (k *ske
 		k.trim()
 		return k, false, nil
 	}
-	if x.calls < 2 && !x.reload && len(x.changes) == 0 && !x.corrected() {
+	if x.calls < 2 && !x.reload && len(x.changes) == 0 && !x.hasCorrections() {
 		// Whatever came, it is no second call.
-		if renames, err := x.renames(ctx, tx); err != nil || !renames {
+		if renames, err := x.hasCustomIDs(ctx, tx); err != nil || !renames {
 			return nil, false, err
 		}
 	}
-	k, err = r.s.loadSkeleton(ctx, tx, x.key)
+	k, err = r.s.loadTree(ctx, tx, x.key)
 	return k, x.reload, err
 }
 
 // traces are those in which the transaction changed something.
-func (x *reshaped) traces() (list []int64) {
+func (x *changedSession) traces() (list []int64) {
 	for i := range x.added {
 		list = append(list, x.added[i].trace)
 	}
@@ -298,8 +301,8 @@ func (x *reshaped) traces() (list []int64) {
 	return slices.Compact(list)
 }
 
-// touched says which events the transaction added or changed.
-func (x *reshaped) touched() map[uuid.UUID]bool {
+// changedIDs says which events the transaction added or changed.
+func (x *changedSession) changedIDs() map[uuid.UUID]bool {
 	set := make(map[uuid.UUID]bool, len(x.added)+len(x.changes))
 	for i := range x.added {
 		set[x.added[i].id] = true
@@ -311,7 +314,7 @@ func (x *reshaped) touched() map[uuid.UUID]bool {
 }
 
 // correct changes the events that stand otherwise than they should.
-func (r *reshape) correct(ctx context.Context, tx writeTx, x *reshaped, k *skeleton, all bool) error {
+func (r *treeFixer) correct(ctx context.Context, tx writeTx, x *changedSession, k *sessionTree, all bool) error {
 	traces := x.traces()
 	if all {
 		for i := range k.nodes {
@@ -334,7 +337,7 @@ func (r *reshape) correct(ctx context.Context, tx writeTx, x *reshaped, k *skele
 		}
 		return e.Known(), nil
 	}
-	for _, c := range k.corrections(traces, x.touched()) {
+	for _, c := range k.corrections(traces, x.changedIDs()) {
 		n := &k.nodes[c.node]
 		old, err := find(c.node)
 		if err != nil {
@@ -345,7 +348,7 @@ func (r *reshape) correct(ctx context.Context, tx writeTx, x *reshaped, k *skele
 			return err
 		}
 		now := old.Event
-		now.Recorrect(want, k.part || !c.refill)
+		now.Recorrect(want, k.partial || !c.refill)
 		if c.parent != uuid.Nil {
 			now.ParentID, n.parent = c.parent, c.parent
 		}
@@ -353,40 +356,40 @@ func (r *reshape) correct(ctx context.Context, tx writeTx, x *reshaped, k *skele
 			if err := r.s.rewrite(ctx, tx, x.key.project, old, &now); err != nil {
 				return err
 			}
-			r.answers(x.key.project, &old.Event, &now)
+			r.noteResponses(x.key.project, &old.Event, &now)
 		}
-		n.marks = n.marks&(markTools|markMessages) | marksOf(now.Type, flagsOf(&now))
+		n.flags = n.flags&(nodeTools|nodeMessages) | nodeFlags(now.Type, flagsOf(&now))
 		if now.Duplicate {
-			k.mark(n.id, c.twin)
+			k.setDuplicate(n.id, c.duplicateOf)
 		} else {
-			k.mark(n.id, uuid.Nil)
+			k.setDuplicate(n.id, uuid.Nil)
 		}
 		k.noteFilled(&c)
 	}
 	return nil
 }
 
-// answers notes whose answer may be another event's now.
-func (r *reshape) answers(project int64, old, now *event.Event) {
+// noteResponses notes whose answer may be another event's now.
+func (r *treeFixer) noteResponses(project int64, old, now *event.Event) {
 	was, is := responseOf(old), responseOf(now)
 	if was == is && old.Duplicate == now.Duplicate {
 		return
 	}
 	for _, id := range []string{was, is} {
 		if id != "" {
-			r.answered = append(r.answered, answerKey{project, id})
+			r.responses = append(r.responses, responseKey{project, id})
 		}
 	}
 }
 
 // publish keeps what the transaction committed.
-func (r *reshape) publish() {
-	for key, x := range r.list {
+func (r *treeFixer) publish() {
+	for key, x := range r.sessions {
 		switch {
 		case x.gone:
-			r.s.skeletons.drop(key)
+			r.s.trees.drop(key)
 		case x.result != nil:
-			r.s.skeletons.put(key, x.result)
+			r.s.trees.put(key, x.result)
 		}
 	}
 }

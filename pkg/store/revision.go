@@ -7,12 +7,12 @@ import (
 	"github.com/spangrove/spangrove/pkg/fault"
 )
 
-// Old versions of documents stand in the table revision, each as it was; the version in force
+// Old versions of documents stand in the table revision, each as it was; the current version
 // stands in the document's own table only. A doc of NULL says that the next version has the same.
 
-// keep stores the version in force as an old one, before its document changes. same says that
+// archiveVersion stores the current version as an old one, before its document changes. same says that
 // the text will not change.
-func (t documents) keep(ctx context.Context, tx writeTx, project int64, d document, same bool) error {
+func (t documents) archiveVersion(ctx context.Context, tx writeTx, project int64, d document, same bool) error {
 	var doc any
 	if !same {
 		doc = string(d.doc)
@@ -22,9 +22,9 @@ func (t documents) keep(ctx context.Context, tx writeTx, project int64, d docume
 	return err
 }
 
-// at reads a document as it was in a version; 0 is the one in force. fault.NotFound if there is
+// getVersion reads a document as it was in a version; 0 is the current one. fault.NotFound if there is
 // no such document, or no such version of it.
-func (t documents) at(ctx context.Context, c conn, project int64, id string, version int64) (document, error) {
+func (t documents) getVersion(ctx context.Context, c conn, project int64, id string, version int64) (document, error) {
 	d, err := t.one(ctx, c, project, id)
 	if err != nil || version == 0 || version == d.version {
 		return d, err
@@ -67,7 +67,7 @@ func (t documents) versions(ctx context.Context, c conn, project int64, id strin
 	return list, total, err
 }
 
-// forget deletes the old versions of a document that is deleted.
-func (t documents) forget(ctx context.Context, tx writeTx, project int64, id string) (more bool, err error) {
+// deleteVersions deletes the old versions of a document that is deleted.
+func (t documents) deleteVersions(ctx context.Context, tx writeTx, project int64, id string) (more bool, err error) {
 	return deleteRows(ctx, tx, "revision", "project_id, kind, id, version", "project_id = $1 AND kind = $2 AND id = $3", project, t.table, id)
 }

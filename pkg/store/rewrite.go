@@ -48,15 +48,15 @@ func (s *Store) rewrite(ctx context.Context, tx writeTx, project int64, old *sto
 		project, old.day, tx.id(now.ID), after.day, parent, query.TypeCode(now.Type), now.Name, now.Source, after.errorText(), now.Start, now.End,
 		now.Duration, text(after.inHead(query.SpillMetadata, now.Metadata)), text(after.inHead(query.SpillMetrics, now.Metrics)),
 		text(after.inHead(query.SpillFeedback, now.Feedback)), text(after.inHead(query.SpillUserProperties, now.UserProperties)),
-		text(after.inHead(query.SpillChildrenIDs, now.ChildrenIDs)), nullText(after.runID), nullText(after.userID), after.spill, chunk, off, blob(after.twin),
+		text(after.inHead(query.SpillChildrenIDs, now.ChildrenIDs)), nullText(after.runID), nullText(after.userID), after.spill, chunk, off, blob(after.duplicateKey),
 		nullText(after.target))
 	if err != nil {
 		return err
 	}
-	tx.reshape().changed(before, after)
-	tx.listing().changed(before, after)
+	tx.treeFixer().changed(before, after)
+	tx.fieldIndex().changed(before, after)
 	if !now.IsSession() { // which follows its events
-		tx.arrivals().note(project, now, now.SessionID)
+		tx.outbox().add(project, now, now.SessionID)
 	}
 	if now.Type != old.Type {
 		tx.counts().add(project, old.Type, -1)
@@ -104,10 +104,10 @@ func (s *Store) rewrite(ctx context.Context, tx writeTx, project int64, old *sto
 // one of its events changed in place or went, and brings a session event that follows its
 // events up to them.
 func (s *Store) recount(ctx context.Context, tx writeTx, project int64, session uuid.UUID) error {
-	var made, rank int
+	var implicit, rank int
 	var day int32
 	key := []any{project, tx.id(session)}
-	ok, err := one(ctx, tx, `SELECT made, name_rank, event_day FROM session WHERE project_id = $1 AND session_id = $2`, key, &made, &rank, &day)
+	ok, err := one(ctx, tx, `SELECT made, name_rank, event_day FROM session WHERE project_id = $1 AND session_id = $2`, key, &implicit, &rank, &day)
 	if err != nil || !ok {
 		return err
 	}
@@ -126,17 +126,17 @@ func (s *Store) recount(ctx context.Context, tx writeTx, project int64, session 
 	from, to := own.Start, own.End
 	switch {
 	case first != nil && last != nil:
-		switch made {
-		case madeAll:
+		switch implicit {
+		case implicitAll:
 			from, to = *first, *last
-		case madeOpen:
+		case implicitEnd:
 			from, to = min(own.Start, *first), max(own.Start, *last)
 		default:
 			from, to = min(own.Start, *first), max(own.End, *last)
 		}
-	case made == madeAll:
+	case implicit == implicitAll:
 		from, to = noFirst, noLast // the next event tells
-	case made == madeOpen:
+	case implicit == implicitEnd:
 		to = own.Start
 	}
 	var rootMS, lastMS *float64
@@ -161,22 +161,22 @@ func (s *Store) recount(ctx context.Context, tx writeTx, project int64, session 
 		lastMS, orNull(lastID), lastDay); err != nil {
 		return err
 	}
-	if err := s.followEvents(ctx, tx, project, own, made, rank, first, from, to); err != nil {
+	if err := s.followEvents(ctx, tx, project, own, implicit, rank, first, from, to); err != nil {
 		return err
 	}
 	return s.sessionError(ctx, tx, project, session)
 }
 
 // followEvents brings a session event that follows its events up to them.
-func (s *Store) followEvents(ctx context.Context, tx writeTx, project int64, own *stored, made, rank int, first *float64, from, to float64) error {
-	if made == madeNot || (made == madeAll && first == nil) {
+func (s *Store) followEvents(ctx context.Context, tx writeTx, project int64, own *stored, implicit, rank int, first *float64, from, to float64) error {
+	if implicit == explicitSession || (implicit == implicitAll && first == nil) {
 		return nil
 	}
 	now := own.Event
 	now.End = to
-	if made == madeAll {
+	if implicit == implicitAll {
 		now.Start = from
-		if err := s.face(ctx, tx, project, &now, rank); err != nil {
+		if err := s.refreshImplicitSession(ctx, tx, project, &now, rank); err != nil {
 			return err
 		}
 	}

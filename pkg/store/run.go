@@ -21,7 +21,7 @@ func (s *Store) CreateRun(ctx context.Context, projectID int64, u run.Update) (r
 		return r, err
 	}
 	err = s.changeDocs(ctx, len(fresh.Doc()), "create run", func(ctx context.Context, tx writeTx) error {
-		d, err := runs.hold(ctx, tx, projectID, fresh.ID)
+		d, err := runs.getForUpdate(ctx, tx, projectID, fresh.ID)
 		switch {
 		case err == nil:
 			r, err = s.changeRun(ctx, tx, projectID, d, &u)
@@ -51,12 +51,12 @@ func versionOf(ctx context.Context, c conn, projectID int64, datasetID string) (
 	return d.version, err
 }
 
-// UpdateRun changes a run and gives it as it is then. fault.NotFound if there is none,
+// UpdateRun changes a run and returns the updated one. fault.NotFound if there is none,
 // fault.Invalid if it would break a rule.
 func (s *Store) UpdateRun(ctx context.Context, projectID int64, u run.Update) (r run.Run, err error) {
 	size := len(u.Metadata) + len(u.Results) + len(u.Configuration) + len(u.Evaluators) + 40*(len(u.EventIDs)+len(u.SessionIDs)+len(u.DatapointIDs))
 	err = s.changeDocs(ctx, size, "update run", func(ctx context.Context, tx writeTx) error {
-		d, err := runs.hold(ctx, tx, projectID, u.ID)
+		d, err := runs.getForUpdate(ctx, tx, projectID, u.ID)
 		if err == nil {
 			r, err = s.changeRun(ctx, tx, projectID, d, &u)
 		}
@@ -88,7 +88,7 @@ func (s *Store) changeRun(ctx context.Context, tx writeTx, projectID int64, d do
 func (s *Store) Run(ctx context.Context, projectID int64, id string) (run.Run, error) {
 	d, err := runs.one(ctx, s.db, projectID, id)
 	if err != nil {
-		return run.Run{}, s.kind(err, "read run")
+		return run.Run{}, s.wrapDBError(err, "read run")
 	}
 	return runOf(d), nil
 }
@@ -99,7 +99,7 @@ func (s *Store) DeleteRun(ctx context.Context, projectID int64, id string) error
 		return err
 	}
 	scope := scopeRun + id
-	s.catalogue.forget(projectID, &scope)
+	s.fieldIndex.forget(projectID, &scope)
 	return nil
 }
 
@@ -113,7 +113,7 @@ func (s *Store) FindRuns(ctx context.Context, projectID int64, q run.Query) (lis
 	defer end()
 	where, args := " FROM run WHERE project_id = $1", []any{projectID}
 	if _, err := one(ctx, s.db, "SELECT count(*)"+where, args, &unfiltered); err != nil {
-		return nil, 0, 0, s.kind(err, "count runs")
+		return nil, 0, 0, s.wrapDBError(err, "count runs")
 	}
 	and := func(cond string, arg any) {
 		args = append(args, arg)
@@ -139,7 +139,7 @@ func (s *Store) FindRuns(ctx context.Context, projectID int64, q run.Query) (lis
 		args, where = append(args, more...), where+" AND "+cond
 	}
 	if _, err := one(ctx, s.db, "SELECT count(*)"+where, args, &total); err != nil {
-		return nil, 0, 0, s.kind(err, "count runs")
+		return nil, 0, 0, s.wrapDBError(err, "count runs")
 	}
 	column := map[string]string{"name": "name", "status": "status", "updated_at": "(CASE WHEN updated_ms > 0 THEN updated_ms ELSE created_ms END)"}[q.SortBy]
 	if column == "" {
@@ -160,7 +160,7 @@ func (s *Store) FindRuns(ctx context.Context, projectID int64, q run.Query) (lis
 		list = append(list, runOf(d))
 		return nil
 	})
-	return list, total, unfiltered, s.kind(err, "find runs")
+	return list, total, unfiltered, s.wrapDBError(err, "find runs")
 }
 
 func runOf(d document) run.Run {

@@ -37,7 +37,7 @@ func (s *Store) RunPairs(ctx context.Context, projectID int64, newRun, oldRun *r
 	}
 	fresh, err := s.pairable(ctx, projectID, newRun, &q, filters)
 	if err = cmp.Or(err, <-other); err != nil {
-		return nil, 0, s.kind(err, "pair events")
+		return nil, 0, s.wrapDBError(err, "pair events")
 	}
 	waiting := map[pairKey][]uuid.UUID{}
 	for _, e := range before {
@@ -136,7 +136,7 @@ func (s *Store) MetricRules(ctx context.Context, projectID int64) (map[string]ru
 		rules[m.Name] = ruleOf(&m.Definition)
 		return nil
 	})
-	return rules, s.kind(err, "read metrics")
+	return rules, s.wrapDBError(err, "read metrics")
 }
 
 func ruleOf(d *metric.Definition) run.Rule {

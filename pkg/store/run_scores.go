@@ -25,7 +25,7 @@ func (s *Store) RunScores(ctx context.Context, projectID int64, r *run.Run, q qu
 	}
 	defer end()
 	scores, err := s.runScores(ctx, projectID, r, q)
-	return scores, s.kind(err, "read scores")
+	return scores, s.wrapDBError(err, "read scores")
 }
 
 func (s *Store) runScores(ctx context.Context, projectID int64, r *run.Run, q query.Search) (*run.Scores, error) {

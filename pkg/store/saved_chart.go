@@ -22,7 +22,7 @@ func (s *Store) CreateChart(ctx context.Context, projectID int64, c chart.Chart)
 // counts all.
 func (s *Store) FindCharts(ctx context.Context, projectID int64, limit, page int) (ids []string, total int, err error) {
 	ids, total, err = savedCharts.find(ctx, s.db, projectID, "", nil, limit, page)
-	return ids, total, s.kind(err, "find charts")
+	return ids, total, s.wrapDBError(err, "find charts")
 }
 
 // LoadCharts reads saved charts in the order of ids. Those that are gone are left out.
@@ -32,20 +32,20 @@ func (s *Store) LoadCharts(ctx context.Context, projectID int64, ids []string) (
 	for i, d := range docs {
 		list[i] = chartOf(d)
 	}
-	return list, s.kind(err, "read charts")
+	return list, s.wrapDBError(err, "read charts")
 }
 
 // SavedChart gives a saved chart. fault.NotFound if there is none.
 func (s *Store) SavedChart(ctx context.Context, projectID int64, id string) (chart.Chart, error) {
 	d, err := savedCharts.one(ctx, s.db, projectID, id)
-	return chartOf(d), s.kind(err, "read chart")
+	return chartOf(d), s.wrapDBError(err, "read chart")
 }
 
-// UpdateChart changes a saved chart and gives it as it is then. fault.NotFound if there is none,
+// UpdateChart changes a saved chart and returns the updated one. fault.NotFound if there is none,
 // fault.Invalid if it would break a rule.
 func (s *Store) UpdateChart(ctx context.Context, projectID int64, u chart.Update) (c chart.Chart, err error) {
 	err = s.changeDocs(ctx, len(u.DateRange)+len(u.Query), "update chart", func(ctx context.Context, tx writeTx) error {
-		d, err := savedCharts.hold(ctx, tx, projectID, u.ID)
+		d, err := savedCharts.getForUpdate(ctx, tx, projectID, u.ID)
 		if err != nil {
 			return err
 		}

@@ -43,7 +43,7 @@ func (s *Store) Search(ctx context.Context, projectID int64, q query.Search) (*e
 
 func (s *Store) search(ctx context.Context, projectID int64, q query.Search) (*event.Set, error) {
 	if err := s.findRunSessions(ctx, projectID, &q); err != nil {
-		return nil, s.kind(err, "search")
+		return nil, s.wrapDBError(err, "search")
 	}
 	b := query.NewBuilder(s.dialect)
 	plan := query.CompileSearch(b, projectID, &q)
@@ -51,7 +51,7 @@ func (s *Store) search(ctx context.Context, projectID int64, q query.Search) (*e
 	if !undecided && plan.Reads != 0 {
 		var err error
 		if undecided, err = s.anySpilled(ctx, projectID, plan.Reads); err != nil {
-			return nil, s.kind(err, "search")
+			return nil, s.wrapDBError(err, "search")
 		}
 	}
 	offset := math.MaxInt32 // past all events, where the product would not fit
@@ -74,10 +74,10 @@ func (s *Store) search(ctx context.Context, projectID int64, q query.Search) (*e
 		list, total, err = s.page(ctx, projectID, &q, b, plan.Where, offset)
 	}
 	if err != nil {
-		return nil, s.kind(err, "search")
+		return nil, s.wrapDBError(err, "search")
 	}
 	set, err := s.set(ctx, projectID, list, total, q.HeadOnly)
-	return set, s.kind(err, "search")
+	return set, s.wrapDBError(err, "search")
 }
 
 // anySpilled says whether the project holds rows whose fields in bits SQL cannot see.
@@ -109,7 +109,7 @@ func (s *Store) page(ctx context.Context, projectID int64, q *query.Search, b *q
 	if q.Uncounted {
 		return list, 0, nil
 	}
-	if total, ok, err := s.tallied(ctx, projectID, q); ok || err != nil {
+	if total, ok, err := s.countFromCounters(ctx, projectID, q); ok || err != nil {
 		return list, total, err
 	}
 	_, err = one(ctx, s.db, `SELECT count(*) FROM ev e WHERE `+where, args, &total)

@@ -9,13 +9,13 @@ import (
 	"github.com/google/uuid"
 )
 
-// seen knows which event ids were stored on which day of a project, with false positives only: a
+// idFilter knows which event ids were stored on which day of a project, with false positives only: a
 // Bloom filter for each day. A day whose filter is not built yet, or did not fit, counts as holding
 // every id. Ids that are not found by day are in a filter of their own, under farDay.
 //
 // What a project stores costs others nothing: their ids are looked for on their own days, and
 // where all filters together are too large, those of the project with the most give way.
-type seen struct {
+type idFilter struct {
 	mu       sync.RWMutex
 	projects map[int64]*projectIDs
 	bytes    int
@@ -48,12 +48,12 @@ const (
 	lastFilter  = 1 << 20
 )
 
-func newSeen(limit int, shared bool) *seen {
-	return &seen{projects: map[int64]*projectIDs{}, limit: limit, shared: shared}
+func newIDFilter(limit int, shared bool) *idFilter {
+	return &idFilter{projects: map[int64]*projectIDs{}, limit: limit, shared: shared}
 }
 
 // of gives what is known of a project, which it makes if make is set.
-func (s *seen) of(project int64, make bool) *projectIDs {
+func (s *idFilter) of(project int64, make bool) *projectIDs {
 	if s.shared {
 		project = 0
 	}
@@ -80,7 +80,7 @@ func (p *projectIDs) day(day int32, ready bool) *dayFilter {
 }
 
 // add records that id is stored on day.
-func (s *seen) add(project int64, day int32, id uuid.UUID) {
+func (s *idFilter) add(project int64, day int32, id uuid.UUID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p := s.of(project, true)
@@ -88,7 +88,7 @@ func (s *seen) add(project int64, day int32, id uuid.UUID) {
 }
 
 // known makes a day that holds rows from before this process; it is not ready until loaded.
-func (s *seen) known(project int64, day int32) {
+func (s *idFilter) known(project int64, day int32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.of(project, true).day(day, false)
@@ -96,7 +96,7 @@ func (s *seen) known(project int64, day int32) {
 
 // load adds ids that were stored before, a slice at a time; done marks the day ready. It reports
 // whether the day's filter fits.
-func (s *seen) load(project int64, day int32, ids []uuid.UUID, done bool) (fits bool) {
+func (s *idFilter) load(project int64, day int32, ids []uuid.UUID, done bool) (fits bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p := s.of(project, true)
@@ -114,7 +114,7 @@ func (s *seen) load(project int64, day int32, ids []uuid.UUID, done bool) (fits 
 
 // addTo adds an id to a filter, unless that is off. If there is no room, evict says that other
 // filters may give way.
-func (s *seen) addTo(p *projectIDs, d *dayFilter, id uuid.UUID, evict bool) bool {
+func (s *idFilter) addTo(p *projectIDs, d *dayFilter, id uuid.UUID, evict bool) bool {
 	if d.off {
 		return false
 	}
@@ -142,7 +142,7 @@ func (s *seen) addTo(p *projectIDs, d *dayFilter, id uuid.UUID, evict bool) bool
 
 // evict switches off the oldest filter of the project with the most bytes, that of the ids by
 // themselves before those of days. It reports whether there was one.
-func (s *seen) evict() bool {
+func (s *idFilter) evict() bool {
 	var most *projectIDs
 	for _, p := range s.projects {
 		if most == nil || p.bytes > most.bytes {
@@ -165,7 +165,7 @@ func (s *seen) evict() bool {
 	return false
 }
 
-func (s *seen) switchOff(p *projectIDs, d *dayFilter) {
+func (s *idFilter) switchOff(p *projectIDs, d *dayFilter) {
 	n := d.size()
 	s.bytes -= n
 	p.bytes -= n
@@ -180,7 +180,7 @@ func (d *dayFilter) size() (n int) {
 }
 
 // drop forgets a day of which nothing is stored any more.
-func (s *seen) drop(project int64, day int32) {
+func (s *idFilter) drop(project int64, day int32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p := s.of(project, false)
@@ -198,7 +198,7 @@ func (s *seen) drop(project int64, day int32) {
 }
 
 // hasFar reports whether a project has ids that are not found by day.
-func (s *seen) hasFar(project int64) bool {
+func (s *idFilter) hasFar(project int64) bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	p := s.of(project, false)
@@ -206,7 +206,7 @@ func (s *seen) hasFar(project int64) bool {
 }
 
 // unfiltered lists the days before a day that have no filter since it did not fit.
-func (s *seen) unfiltered(before int32) (list []projectDay) {
+func (s *idFilter) unfiltered(before int32) (list []projectDay) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	for project, p := range s.projects {
@@ -220,7 +220,7 @@ func (s *seen) unfiltered(before int32) (list []projectDay) {
 }
 
 // size gives how many filters there are, and their bytes.
-func (s *seen) size() (filters, bytes int) {
+func (s *idFilter) size() (filters, bytes int) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	for _, p := range s.projects {
@@ -229,9 +229,9 @@ func (s *seen) size() (filters, bytes int) {
 	return filters, s.bytes
 }
 
-// maybe appends to days those on which id may have been stored in the project. far says that it may
+// mayContain appends to days those on which id may have been stored in the project. far says that it may
 // be among the ids that are not found by day.
-func (s *seen) maybe(project int64, id uuid.UUID, days []int32) (_ []int32, far bool) {
+func (s *idFilter) mayContain(project int64, id uuid.UUID, days []int32) (_ []int32, far bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	p := s.of(project, false)
@@ -240,15 +240,15 @@ func (s *seen) maybe(project int64, id uuid.UUID, days []int32) (_ []int32, far 
 	}
 	h := hashID(id)
 	for _, day := range p.order {
-		if p.days[day].maybe(h) {
+		if p.days[day].mayContain(h) {
 			days = append(days, day)
 		}
 	}
 	d := p.days[farDay]
-	return days, d != nil && d.maybe(h)
+	return days, d != nil && d.mayContain(h)
 }
 
-func (d *dayFilter) maybe(h [2]uint64) bool {
+func (d *dayFilter) mayContain(h [2]uint64) bool {
 	return !d.ready || slices.ContainsFunc(d.parts, func(b *bloom) bool { return b.has(h) })
 }
 

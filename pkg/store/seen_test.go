@@ -25,20 +25,20 @@ func idsOf(kind string, n int) []uuid.UUID {
 	return list
 }
 
-func TestSeenNeverForgets(t *testing.T) {
+func TestIDFilterNeverForgets(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"v4", "v7", "counted", "counted from the front"} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			const n = 60_000
-			s := newSeen(1<<20, false)
+			s := newIDFilter(1<<20, false)
 			all := idsOf(kind, 2*n)
 			for _, id := range all[:n] {
 				s.add(1, 7, id)
 			}
 			false1 := 0
 			for i, id := range all {
-				days, _ := s.maybe(1, id, nil)
+				days, _ := s.mayContain(1, id, nil)
 				has := len(days) > 0
 				if i < n && !has {
 					t.Fatalf("id %d of %d is forgotten", i, n)
@@ -54,31 +54,31 @@ func TestSeenNeverForgets(t *testing.T) {
 	}
 }
 
-func TestSeenDays(t *testing.T) {
+func TestIDFilterDays(t *testing.T) {
 	t.Parallel()
-	s := newSeen(1<<20, false)
+	s := newIDFilter(1<<20, false)
 	id := uuid.New()
 	s.known(1, 3)
-	if got, _ := s.maybe(1, id, nil); len(got) != 1 || got[0] != 3 {
+	if got, _ := s.mayContain(1, id, nil); len(got) != 1 || got[0] != 3 {
 		t.Errorf("a day that is not loaded: got %v, want [3]", got)
 	}
 	if !s.load(1, 3, []uuid.UUID{id}, false) || !s.load(1, 3, nil, true) {
 		t.Error("does not fit")
 	}
 	s.add(1, 9, uuid.New())
-	if got, _ := s.maybe(1, id, nil); len(got) != 1 || got[0] != 3 {
+	if got, _ := s.mayContain(1, id, nil); len(got) != 1 || got[0] != 3 {
 		t.Errorf("a loaded day: got %v, want [3]", got)
 	}
 	s.add(1, 9, id)
-	if got, _ := s.maybe(1, id, nil); len(got) != 2 || got[0] != 9 {
+	if got, _ := s.mayContain(1, id, nil); len(got) != 2 || got[0] != 9 {
 		t.Errorf("on two days: got %v, want [9 3]", got)
 	}
 }
 
 // A day whose filter was dropped for its size must be probed ever after, whatever is added.
-func TestSeenFullStaysFull(t *testing.T) {
+func TestIDFilterFullStaysFull(t *testing.T) {
 	t.Parallel()
-	s := newSeen(8<<10, false) // parts of 256, 1024 and 4096 ids, at most, not the next
+	s := newIDFilter(8<<10, false) // parts of 256, 1024 and 4096 ids, at most, not the next
 	s.known(1, 1)
 	all := idsOf("v4", 6000)
 	for start := 0; start < len(all); start += 1000 {
@@ -89,7 +89,7 @@ func TestSeenFullStaysFull(t *testing.T) {
 		s.add(1, 1, id)
 	}
 	for i, id := range all {
-		if days, _ := s.maybe(1, id, nil); len(days) == 0 {
+		if days, _ := s.mayContain(1, id, nil); len(days) == 0 {
 			t.Fatalf("id %d is forgotten", i)
 		}
 	}
@@ -100,9 +100,9 @@ func TestSeenFullStaysFull(t *testing.T) {
 
 // What one project stores takes nothing from the others: where the filters are too large, those of
 // the largest project give way, and ids are only looked for on days of their own project.
-func TestSeenOfProjects(t *testing.T) {
+func TestIDFilterOfProjects(t *testing.T) {
 	t.Parallel()
-	s := newSeen(64<<10, false)
+	s := newIDFilter(64<<10, false)
 	mine := idsOf("v4", 100)
 	for _, id := range mine {
 		s.add(1, 7, id)
@@ -122,11 +122,11 @@ func TestSeenOfProjects(t *testing.T) {
 		t.Error("the small project's filter gave way")
 	}
 	for _, id := range mine {
-		if days, far := s.maybe(1, id, nil); len(days) != 1 || far {
+		if days, far := s.mayContain(1, id, nil); len(days) != 1 || far {
 			t.Fatalf("days %v, far %v", days, far)
 		}
 	}
-	if days, far := s.maybe(3, mine[0], nil); len(days) != 0 || far {
+	if days, far := s.mayContain(3, mine[0], nil); len(days) != 0 || far {
 		t.Errorf("another project: %v, %v", days, far)
 	}
 	for day := range int32(2000) {
@@ -136,7 +136,7 @@ func TestSeenOfProjects(t *testing.T) {
 		t.Errorf("%d filters of %d bytes left", filters, bytes)
 	}
 	s.add(1, farDay, mine[0])
-	if days, far := s.maybe(1, mine[0], nil); len(days) != 1 || !far || !s.hasFar(1) || s.hasFar(2) {
+	if days, far := s.mayContain(1, mine[0], nil); len(days) != 1 || !far || !s.hasFar(1) || s.hasFar(2) {
 		t.Errorf("far: %v, %v", days, far)
 	}
 }

@@ -18,23 +18,23 @@ import (
 
 // sessionDelta is what a transaction adds to one session.
 type sessionDelta struct {
-	project     int64
-	id          uuid.UUID
-	born        int64 // version of the row if it is made now
-	totals      totals
-	first, last float64 // of its events; +Inf and -Inf if it brings none
-	made        int     // for a row that does not exist yet
-	nameRank    int
-	eventDay    int32
-	runID       string
-	root, final rootRef // earliest and latest root event that came as a span
-	failed      rootRef // earliest root event with an error
+	project        int64
+	id             uuid.UUID
+	initialVersion int64 // version of the row if it is made now
+	totals         totals
+	first, last    float64 // of its events; +Inf and -Inf if it brings none
+	implicit       int     // for a row that does not exist yet
+	nameRank       int
+	eventDay       int32
+	runID          string
+	root, final    rootRef // earliest and latest root event that came as a span
+	failed         rootRef // earliest root event with an error
 
-	own    *head // the session event itself, if it is new in this transaction
-	hint   *event.SessionHint
-	lead   *event.Event    // its first root, or else its first event: what it tells is the session's
-	user   json.RawMessage // user_id of the first of its events that has one
-	userMS *float64        // that event's start
+	sessionHead *head // the session event itself, if it is new in this transaction
+	hint        *event.SessionHint
+	lead        *event.Event    // its first root, or else its first event: what it tells is the session's
+	user        json.RawMessage // user_id of the first of its events that has one
+	userMS      *float64        // that event's start
 
 	state sessionState
 }
@@ -49,9 +49,9 @@ type rootRef struct {
 // sessionState is a session's row after a delta.
 type sessionState struct {
 	sid         int64
-	made        int
+	implicit    int
 	nameRank    int
-	touched     int64 // its version: a start of its own, and one more with each change
+	version     int64 // its version: a start of its own, and one more with each change
 	fresh       bool  // this write made the row
 	calls       int64 // as senders told them
 	eventDay    int32
@@ -61,11 +61,11 @@ type sessionState struct {
 	runID       *string
 }
 
-// What column made says.
+// What column made holds.
 const (
-	madeNot  = 0 // the session event is as its sender gave it
-	madeAll  = 1 // nobody started the session
-	madeOpen = 2 // started without an end: only its end follows its events
+	explicitSession = 0 // the session event is as its sender gave it
+	implicitAll     = 1 // the session is implicit
+	implicitEnd     = 2 // started without an end: only its end follows its events
 )
 
 // Times of a session that has no events; SQL has no literal for infinity.
@@ -87,7 +87,7 @@ func (w *writing) delta(project int64, session uuid.UUID) *sessionDelta {
 	k := idKey{project, session}
 	d := w.deltas[k]
 	if d == nil {
-		d = &sessionDelta{project: project, id: session, first: math.Inf(1), last: math.Inf(-1), made: madeAll}
+		d = &sessionDelta{project: project, id: session, first: math.Inf(1), last: math.Inf(-1), implicit: implicitAll}
 		w.deltas[k] = d
 		w.order = append(w.order, d)
 	}
@@ -112,9 +112,9 @@ func (w *writing) count(g *group, h *head, fresh bool) {
 		d.runID = h.runID
 	}
 	if e.IsSession() {
-		d.own, d.made = h, madeNot
+		d.sessionHead, d.implicit = h, explicitSession
 		if e.End <= e.Start {
-			d.made = madeOpen
+			d.implicit = implicitEnd
 		}
 		d.runID = h.runID
 		return
@@ -183,8 +183,8 @@ func (d *sessionDelta) name() (string, int) {
 	}
 }
 
-// settle sets what an insert of the session's row needs.
-func (d *sessionDelta) settle() {
+// prepareRow sets what an insert of the session's row needs.
+func (d *sessionDelta) prepareRow() {
 	if d.lead != nil && d.lead.TraceID != uuid.Nil {
 		hint := hintOf(d.lead) // the request's may be that of an event that was there before
 		if d.hint != nil {
@@ -194,17 +194,17 @@ func (d *sessionDelta) settle() {
 	}
 	_, d.nameRank = d.name()
 	// No two rows of one id, one after the other, ever share a version.
-	d.born = time.Now().UnixNano()
+	d.initialVersion = time.Now().UnixNano()
 	if math.IsInf(d.first, 1) {
 		d.first, d.last = noFirst, noLast
 	}
 	d.eventDay = dayOf(min(d.first, event.MaxMillis))
-	if d.own != nil {
-		d.eventDay = d.own.day
+	if d.sessionHead != nil {
+		d.eventDay = d.sessionHead.day
 	}
 }
 
-// event makes the session event of a session that nobody started.
+// event makes the session event of an implicit session.
 func (d *sessionDelta) event() *event.Event {
 	e := &event.Event{ID: d.id, SessionID: d.id, Type: event.TypeSession, Source: event.Unknown,
 		Start: d.state.first, End: d.state.last, UserProperties: d.user}
@@ -232,8 +232,8 @@ func (d *sessionDelta) run(h *head) string {
 	return h.runID
 }
 
-// insertOwn stores the session event of a session that nobody started.
-func (w *writing) insertOwn(ctx context.Context, tx writeTx, d *sessionDelta) error {
+// insertImplicitSession stores the session event of an implicit session.
+func (w *writing) insertImplicitSession(ctx context.Context, tx writeTx, d *sessionDelta) error {
 	if err := w.idFree(ctx, tx, d); err != nil {
 		return err
 	}
@@ -249,15 +249,15 @@ func (w *writing) insertOwn(ctx context.Context, tx writeTx, d *sessionDelta) er
 			return err
 		}
 	}
-	tx.listing().made(h)
+	tx.fieldIndex().addImplicitSession(h)
 	if err := tx.insertHeads(ctx, []*head{h}); err != nil {
 		return err
 	}
 	return tx.noteIDs(ctx, h.project, h.day, h.ev.ID)
 }
 
-// follow brings the session event of a session that its sender left open up to its events.
-func (w *writing) follow(ctx context.Context, tx writeTx, d *sessionDelta) error {
+// syncImplicitSession brings the session event of a session that its sender left open up to its events.
+func (w *writing) syncImplicitSession(ctx context.Context, tx writeTx, d *sessionDelta) error {
 	old, err := w.s.load(ctx, tx, d.project, d.state.eventDay, d.id)
 	if err != nil && fault.Of(err) == fault.NotFound {
 		return errConflict // its day changed since the row was read
@@ -266,7 +266,7 @@ func (w *writing) follow(ctx context.Context, tx writeTx, d *sessionDelta) error
 		return err
 	}
 	now := old.Event
-	if d.state.made == madeAll {
+	if d.state.implicit == implicitAll {
 		now.Start = d.state.first
 		name, rank := d.name()
 		isRoot := d.root.ev != nil && d.state.rootID == d.root.ev.ID
@@ -293,7 +293,7 @@ func (w *writing) follow(ctx context.Context, tx writeTx, d *sessionDelta) error
 		}
 	}
 	now.End = max(now.End, d.state.last)
-	if d.state.made == madeAll {
+	if d.state.implicit == implicitAll {
 		now.End = d.state.last
 	}
 	now.Duration = max(now.End-now.Start, 0)
@@ -313,7 +313,7 @@ func (w *writing) fail(ctx context.Context, tx writeTx, d *sessionDelta) error {
 	if known != nil && *known < d.failed.ms {
 		return nil
 	}
-	if d.state.fresh && d.own == nil { // it was made with the error
+	if d.state.fresh && d.sessionHead == nil { // it was made with the error
 		return w.s.setErrorTime(ctx, tx, d.project, d.id, &d.failed.ms)
 	}
 	return w.s.sessionError(ctx, tx, d.project, d.id)

@@ -18,7 +18,7 @@ func (s *Store) RecordSecret(ctx context.Context) ([]byte, error) {
 		return hex.EncodeToString(secret)
 	})
 	if err != nil {
-		return nil, s.kind(err, "read the secret of records")
+		return nil, s.wrapDBError(err, "read the secret of records")
 	}
 	return hex.DecodeString(text)
 }

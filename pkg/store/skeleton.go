@@ -11,24 +11,24 @@ import (
 	"github.com/spangrove/spangrove/pkg/event"
 )
 
-// skeleton is the tree of one session, as far as its corrections need it.
-type skeleton struct {
-	version int64 // of the session's row
-	nodes   []node
-	spans   map[uuid.UUID]uuid.UUID // event ids by the ids of spans that have another one
-	twins   map[uuid.UUID]uuid.UUID // of events that are marked as duplicates, the event they name
-	part    bool                    // older events of the session are left out
-	filled  map[uuid.UUID]uint64    // of calls that others tell, too, the hash of those that filled them last
+// sessionTree is the tree of one session, as far as its corrections need it.
+type sessionTree struct {
+	version    int64 // of the session's row
+	nodes      []node
+	spans      map[uuid.UUID]uuid.UUID // event ids by the ids of spans that have another one
+	duplicates map[uuid.UUID]uuid.UUID // of events that are marked as duplicates, the event they name
+	partial    bool                    // older events of the session are left out
+	filled     map[uuid.UUID]uint64    // of calls that others tell, too, the hash of those that filled them last
 
 	byID    map[uuid.UUID]int32 // made for more than fewNodes
 	byTrace map[int64][]int32
 	byCall  map[uint64][]int32
 }
 
-// fewNodes is up to how many nodes a skeleton is searched from end to end.
+// fewNodes is up to how many nodes a tree is searched from end to end.
 const fewNodes = 24
 
-func (k *skeleton) add(n node, span uuid.UUID) {
+func (k *sessionTree) add(n node, span uuid.UUID) {
 	i := int32(len(k.nodes))
 	k.nodes = append(k.nodes, n)
 	if span != uuid.Nil && span != n.id {
@@ -42,7 +42,7 @@ func (k *skeleton) add(n node, span uuid.UUID) {
 	}
 }
 
-func (k *skeleton) index(i int32) {
+func (k *sessionTree) index(i int32) {
 	n := &k.nodes[i]
 	k.byID[n.id] = i
 	k.byTrace[n.trace] = append(k.byTrace[n.trace], i)
@@ -52,7 +52,7 @@ func (k *skeleton) index(i int32) {
 }
 
 // replace gives a node its new facts. It may be one that was left out.
-func (k *skeleton) replace(n node) {
+func (k *sessionTree) replace(n node) {
 	i := k.find(n.id)
 	if i < 0 {
 		return
@@ -68,7 +68,7 @@ func (k *skeleton) replace(n node) {
 }
 
 // reindex makes the indexes, or drops them where there is little to find.
-func (k *skeleton) reindex() {
+func (k *sessionTree) reindex() {
 	k.byID, k.byTrace, k.byCall = nil, nil, nil
 	if len(k.nodes) <= fewNodes {
 		return
@@ -79,7 +79,7 @@ func (k *skeleton) reindex() {
 	}
 }
 
-func (k *skeleton) find(id uuid.UUID) int32 {
+func (k *sessionTree) find(id uuid.UUID) int32 {
 	if k.byID != nil {
 		if i, ok := k.byID[id]; ok {
 			return i
@@ -90,7 +90,7 @@ func (k *skeleton) find(id uuid.UUID) int32 {
 }
 
 // parent is the parent of node i in its trace, -1 for none.
-func (k *skeleton) parent(i int32) int32 {
+func (k *sessionTree) parent(i int32) int32 {
 	n := &k.nodes[i]
 	if n.parent == uuid.Nil {
 		return -1
@@ -108,7 +108,7 @@ func (k *skeleton) parent(i int32) int32 {
 }
 
 // misnamed is the id of a node's parent where the node names it by its span, else zero.
-func (k *skeleton) misnamed(i int32) uuid.UUID {
+func (k *sessionTree) misnamed(i int32) uuid.UUID {
 	own, ok := k.spans[k.nodes[i].parent]
 	if !ok || k.find(own) < 0 {
 		return uuid.Nil
@@ -116,21 +116,21 @@ func (k *skeleton) misnamed(i int32) uuid.UUID {
 	return own
 }
 
-func (k *skeleton) inTrace(trace int64) []int32 {
+func (k *sessionTree) inTrace(trace int64) []int32 {
 	if k.byID != nil {
 		return k.byTrace[trace]
 	}
 	return k.all(func(n *node) bool { return n.trace == trace })
 }
 
-func (k *skeleton) ofCall(call uint64) []int32 {
+func (k *sessionTree) ofCall(call uint64) []int32 {
 	if k.byID != nil {
 		return k.byCall[call]
 	}
 	return k.all(func(n *node) bool { return n.call == call })
 }
 
-func (k *skeleton) all(is func(*node) bool) (list []int32) {
+func (k *sessionTree) all(is func(*node) bool) (list []int32) {
 	for i := range k.nodes {
 		if is(&k.nodes[i]) {
 			list = append(list, int32(i))
@@ -140,7 +140,7 @@ func (k *skeleton) all(is func(*node) bool) (list []int32) {
 }
 
 // calls is the number of model calls, wrappers among them.
-func (k *skeleton) calls() (n int) {
+func (k *sessionTree) calls() (n int) {
 	for i := range k.nodes {
 		if k.nodes[i].isCall() {
 			n++
@@ -149,20 +149,20 @@ func (k *skeleton) calls() (n int) {
 	return n
 }
 
-// trim leaves out the oldest nodes of a skeleton that has grown too large.
-func (k *skeleton) trim() {
-	if len(k.nodes) <= maxSkeleton {
+// trim leaves out the oldest nodes of a tree that has grown too large.
+func (k *sessionTree) trim() {
+	if len(k.nodes) <= maxTreeSpans {
 		return
 	}
-	k.nodes = slices.Clone(k.nodes[len(k.nodes)-maxSkeleton/2:])
-	k.part = true
+	k.nodes = slices.Clone(k.nodes[len(k.nodes)-maxTreeSpans/2:])
+	k.partial = true
 	k.reindex()
 	for id := range k.filled {
 		if k.find(id) < 0 {
 			delete(k.filled, id)
 		}
 	}
-	for _, list := range []map[uuid.UUID]uuid.UUID{k.spans, k.twins} {
+	for _, list := range []map[uuid.UUID]uuid.UUID{k.spans, k.duplicates} {
 		for a, b := range list {
 			if k.find(a) < 0 && k.find(b) < 0 {
 				delete(list, a)
@@ -173,10 +173,10 @@ func (k *skeleton) trim() {
 
 // correction is how the event of a node should stand.
 type correction struct {
-	node    int32
-	wrapper bool
-	twin    uuid.UUID
-	parent  uuid.UUID // zero: as it is
+	node        int32
+	wrapper     bool
+	duplicateOf uuid.UUID
+	parent      uuid.UUID // zero: as it is
 	// refill says that what others know of the call is to be filled in anew: of each account the
 	// nodes that tell it, and the hash of them all, 0 if there are none.
 	refill   bool
@@ -186,7 +186,7 @@ type correction struct {
 
 // asEvent is what the event is told of its correction; known gives what the event of a node knows.
 func (c *correction) asEvent(known func(node int32) (event.Known, error)) (event.Correction, error) {
-	out := event.Correction{Wrapper: c.wrapper, DuplicateOf: c.twin}
+	out := event.Correction{Wrapper: c.wrapper, DuplicateOf: c.duplicateOf}
 	if !c.refill {
 		return out, nil
 	}
@@ -205,10 +205,10 @@ func (c *correction) asEvent(known func(node int32) (event.Known, error)) (event
 }
 
 // noteFilled notes which events a call was filled from.
-func (k *skeleton) noteFilled(c *correction) {
+func (k *sessionTree) noteFilled(c *correction) {
 	id := k.nodes[c.node].id
 	switch {
-	case c.wrapper || c.twin != uuid.Nil, c.refill && c.sources == 0: // it has nothing of others, or no longer
+	case c.wrapper || c.duplicateOf != uuid.Nil, c.refill && c.sources == 0: // it has nothing of others, or no longer
 		delete(k.filled, id)
 	case !c.refill:
 	default:
@@ -221,38 +221,38 @@ func (k *skeleton) noteFilled(c *correction) {
 
 // accounts is how the model spans of some traces tell their calls.
 type accounts struct {
-	k    *skeleton
-	of   map[int32]account
-	twin map[int32]uuid.UUID
+	k           *sessionTree
+	of          map[int32]account
+	duplicateOf map[int32]uuid.UUID
 	// By the place of the event that stands for a call: the spans below it that tell it, those
 	// around it, and its duplicates.
-	inner, outer, twins map[int32][]int32
+	inner, outer, duplicates map[int32][]int32
 }
 
 type account struct{ wrapper, inner bool }
 
 // corrections tells what stands otherwise than it should in the given traces, and among the
 // calls that share a response id with one of theirs. What other events know of a call is filled in
-// anew where those are others than before or were touched. Of a skeleton that is only a part,
+// anew where those are others than before or were touched. Of a tree that is only a part,
 // nothing is taken back: what it was for may be in the other part.
-func (k *skeleton) corrections(traces []int64, touched map[uuid.UUID]bool) (list []correction) {
-	a := &accounts{k: k, of: map[int32]account{}, twin: map[int32]uuid.UUID{},
-		inner: map[int32][]int32{}, outer: map[int32][]int32{}, twins: map[int32][]int32{}}
+func (k *sessionTree) corrections(traces []int64, touched map[uuid.UUID]bool) (list []correction) {
+	a := &accounts{k: k, of: map[int32]account{}, duplicateOf: map[int32]uuid.UUID{},
+		inner: map[int32][]int32{}, outer: map[int32][]int32{}, duplicates: map[int32][]int32{}}
 	a.read(traces)
 	a.match()
 	consider := func(i int32, refilled bool) {
 		n := &k.nodes[i]
-		c := correction{node: i, wrapper: a.of[i].wrapper, twin: a.twin[i], parent: k.misnamed(i)}
-		if k.part {
-			c.wrapper = c.wrapper || n.marks&markWrapper != 0
-			if c.twin == uuid.Nil {
-				c.twin = k.twins[n.id]
+		c := correction{node: i, wrapper: a.of[i].wrapper, duplicateOf: a.duplicateOf[i], parent: k.misnamed(i)}
+		if k.partial {
+			c.wrapper = c.wrapper || n.flags&nodeWrapper != 0
+			if c.duplicateOf == uuid.Nil {
+				c.duplicateOf = k.duplicates[n.id]
 			}
 		}
-		if refilled && !c.wrapper && c.twin == uuid.Nil {
+		if refilled && !c.wrapper && c.duplicateOf == uuid.Nil {
 			a.refill(&c, touched)
 		}
-		if c.wrapper != (n.marks&markWrapper != 0) || c.twin != k.twins[n.id] || c.parent != uuid.Nil || c.refill {
+		if c.wrapper != (n.flags&nodeWrapper != 0) || c.duplicateOf != k.duplicates[n.id] || c.parent != uuid.Nil || c.refill {
 			list = append(list, c)
 		}
 	}
@@ -332,7 +332,7 @@ func (a *accounts) readTrace(list []int32) {
 		case x.Inner:
 			of := list[x.Of]
 			a.inner[of] = append(a.inner[of], i)
-			a.twin[i] = k.nodes[of].id
+			a.duplicateOf[i] = k.nodes[of].id
 		default:
 			a.outer[list[x.Of]] = append(a.outer[list[x.Of]], i)
 		}
@@ -392,7 +392,7 @@ func (a *accounts) match() {
 			a.matchOne(atOnce)
 		}
 	}
-	for _, list := range a.twins {
+	for _, list := range a.duplicates {
 		a.sort(list)
 	}
 }
@@ -427,9 +427,9 @@ func (a *accounts) matchOne(list []int32) {
 	}
 	for at, of := range event.DuplicatesOf(calls) {
 		if of != uuid.Nil {
-			a.twin[list[at]] = of
+			a.duplicateOf[list[at]] = of
 			kept := k.find(of)
-			a.twins[kept] = append(a.twins[kept], list[at])
+			a.duplicates[kept] = append(a.duplicates[kept], list[at])
 		}
 	}
 }
@@ -442,7 +442,7 @@ func (a *accounts) refill(c *correction, touched map[uuid.UUID]bool) {
 		}
 	}
 	add(a.inner[c.node]...)
-	for _, i := range a.twins[c.node] {
+	for _, i := range a.duplicates[c.node] {
 		add(i)
 		add(a.inner[i]...)
 	}
@@ -463,13 +463,13 @@ func (a *accounts) refill(c *correction, touched map[uuid.UUID]bool) {
 		}
 		c.sources = h.Sum64() | 1
 	} else {
-		changed = n.marks&markFilled != 0
+		changed = n.flags&nodeFilled != 0
 	}
 	c.refill = changed || c.sources != a.k.filled[n.id]
 }
 
 // depth is how many spans stand above node i, as far as they are known.
-func (k *skeleton) depth(i int32) (d int) {
+func (k *sessionTree) depth(i int32) (d int) {
 	for p := k.parent(i); p >= 0 && p != i && d < len(k.nodes); p = k.parent(p) {
 		d++
 	}

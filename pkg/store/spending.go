@@ -24,5 +24,5 @@ func (s *Store) Spend(ctx context.Context, projectID int64, provider string, day
 		}
 	}
 	_, err = one(ctx, s.db, `SELECT usd, calls FROM spending WHERE project_id = $1 AND provider = $2 AND day = $3`, key, &dayUSD, &dayCalls)
-	return dayUSD, dayCalls, s.kind(err, "read spending")
+	return dayUSD, dayCalls, s.wrapDBError(err, "read spending")
 }

@@ -34,26 +34,26 @@ type sqliteDB struct {
 	log    *zap.Logger
 	dsn    func(busyMillis int, pragmas ...string) string
 
-	stmts map[string]*sql.Stmt // of the writer; used by the lane alone
+	stmts map[string]*sql.Stmt // of the writer; used by the writer alone
 
 	chunkID int64 // last chunk id handed out
 
 	quickReads  *sql.DB
 	readTimeout time.Duration
 
-	ids    *seen
+	ids    *idFilter
 	today  func() int32
-	live   map[projectDay]bool // the rows of id_day; used by the lane alone once the store is open
-	moving map[projectDay]bool // days whose ids are being listed in id_far; used by the lane alone
+	live   map[projectDay]bool // the rows of id_day; used by the writer alone once the store is open
+	moving map[projectDay]bool // days whose ids are being listed in id_far; used by the writer alone
 
 	statements atomic.Int64 // that transactions ran
 
 	stop    chan struct{}
 	done    sync.WaitGroup
 	dirty   atomic.Bool // something was committed since the last checkpoint
-	restart atomic.Bool // the lane shall reset the log after its next commit
+	restart atomic.Bool // the writer shall reset the log after its next commit
 
-	truncate    atomic.Bool   // the lane shall cut the log's file after its next commit
+	truncate    atomic.Bool   // the writer shall cut the log's file after its next commit
 	deletions   atomic.Int64  // commits that deleted something
 	deletedKick chan struct{} // holds one: there was such a commit
 }
@@ -66,7 +66,7 @@ const (
 	sqliteQuickCacheKB = 2 << 10
 	sqliteWriteCacheKB = 16 << 10
 	walCheckpointBytes = 8 << 20 // from here on, pages are copied back in the background
-	walRestartPages    = 12_000  // of 4 KB; from here on, the lane lets the log begin anew
+	walRestartPages    = 12_000  // of 4 KB; from here on, the writer lets the log begin anew
 	walRestartBytes    = walRestartPages * 4096
 	walAutoPages       = 64_000 // backstop: SQLite's own checkpoint inside a commit
 	checkpointEvery    = 250 * time.Millisecond
@@ -74,7 +74,7 @@ const (
 	// busyMillis is how long a connection waits for a lock that another program has, such as one
 	// that copies the database. Ours never wait for one another.
 	busyMillis = 5000
-	// restartMillis is how long the lane waits for readers before the log begins anew.
+	// restartMillis is how long the writer waits for readers before the log begins anew.
 	restartMillis = 20
 )
 
@@ -109,7 +109,7 @@ func openSQLite(ctx context.Context, dir, synchronous string, log *zap.Logger) (
 }
 
 func (d *sqliteDB) openAll(ctx context.Context, dir string, dsn func(int, ...string) string) (err error) {
-	if err := d.hold(ctx, dir); err != nil {
+	if err := d.lockDataDir(ctx, dir); err != nil {
 		return err
 	}
 	if err := d.migrate(ctx, dsn(busyMillis, "auto_vacuum(INCREMENTAL)")); err != nil {
@@ -156,9 +156,9 @@ func (d *sqliteDB) migrate(ctx context.Context, dsn string) error {
 	return errors.Join(migrateSQLite(ctx, db), db.Close())
 }
 
-// hold takes the data directory for this process, by an exclusive lock on a database of its
+// lockDataDir takes the data directory for this process, by an exclusive lock on a database of its
 // own that ends with the process however it ends. Two writers would overwrite each other.
-func (d *sqliteDB) hold(ctx context.Context, dir string) (err error) {
+func (d *sqliteDB) lockDataDir(ctx context.Context, dir string) (err error) {
 	path, err := filepath.Abs(filepath.Join(dir, "lock.db"))
 	if err != nil {
 		return err
@@ -182,7 +182,7 @@ func (d *sqliteDB) hold(ctx context.Context, dir string) (err error) {
 	return nil
 }
 
-func (d *sqliteDB) lanes() int { return 1 }
+func (d *sqliteDB) writers() int { return 1 }
 
 func (d *sqliteDB) ready(context.Context, []int32, bool) error { return nil }
 
@@ -257,7 +257,7 @@ func sqliteIn(column string, placeholder, n int) string {
 func question(sql string) string { return strings.ReplaceAll(sql, "$", "?") }
 
 func (d *sqliteDB) exec(ctx context.Context, sql string, args ...any) (int64, error) {
-	return 0, errors.New("writes go through a lane")
+	return 0, errors.New("writes go through a writer")
 }
 
 func (d *sqliteDB) query(ctx context.Context, sql string, args ...any) (rows, error) {
@@ -370,7 +370,7 @@ func (d *sqliteDB) write(ctx context.Context, _ int, f func(writeTx) error) (err
 	if _, err := d.writer.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
-	tx := &sqliteTx{d: d, tally: tally{}}
+	tx := &sqliteTx{d: d, counted: eventCounts{}}
 	if err := f(tx); err != nil {
 		return err
 	}

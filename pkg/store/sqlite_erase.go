@@ -27,7 +27,7 @@ const (
 	eraseRetry = 50 * time.Millisecond
 )
 
-// changer runs f in a transaction of the lane.
+// changer runs f in a transaction of the writer.
 type changer func(ctx context.Context, f func(context.Context, writeTx) error) error
 
 // deleted notes, in the transaction that deletes something, that it is to be erased from the files.
@@ -360,10 +360,10 @@ func zero(b []byte) bool {
 // on it.
 func (d *sqliteDB) cutLog(ctx context.Context, change changer) error {
 	for {
-		if _, _, err := d.copyBack(); err != nil { // most of it beside the lane
+		if _, _, err := d.copyBack(); err != nil { // most of it beside the writer
 			return err
 		}
-		d.truncate.Store(true) // by the lane, after this
+		d.truncate.Store(true) // by the writer, after this
 		if err := change(ctx, func(context.Context, writeTx) error { return nil }); err != nil {
 			return err
 		}

@@ -25,7 +25,7 @@ const nearDays = 31
 // idSlice is how many ids of a day without a filter move to id_far in one transaction.
 const idSlice = 500
 
-func (d *sqliteDB) track(ids *seen, today func() int32) { d.ids, d.today = ids, today }
+func (d *sqliteDB) track(ids *idFilter, today func() int32) { d.ids, d.today = ids, today }
 
 // noteIDs keeps where events are found that this transaction stores.
 func (t *sqliteTx) noteIDs(ctx context.Context, project int64, day int32, ids ...uuid.UUID) error {
@@ -164,7 +164,7 @@ func (t *sqliteTx) findEvents(ctx context.Context, projectID int64, ids []idDays
 	for _, id := range ids {
 		days, far := id.days, id.far
 		if days == nil && !far { // any day; not by a reader: all of them may be busy
-			days, far = t.d.ids.maybe(projectID, id.id, nil)
+			days, far = t.d.ids.mayContain(projectID, id.id, nil)
 		}
 		if far {
 			more, err := farDays(ctx, t, projectID, id.id)
@@ -236,10 +236,10 @@ func (d *sqliteDB) idsOf(ctx context.Context, k projectDay, f func(uuid.UUID) er
 // moveDays lists the events of days whose filters did not fit by id, so that those days need not be
 // looked at one by one.
 func (s *Store) moveDays(ctx context.Context) error {
-	if s.db.lanes() > 1 {
+	if s.db.writers() > 1 {
 		return nil
 	}
-	for _, k := range s.seen.unfiltered(s.today() - nearDays) {
+	for _, k := range s.idFilter.unfiltered(s.today() - nearDays) {
 		var last []byte
 		for more := true; more; {
 			err := s.change(ctx, 0, uuid.Nil, 0, func(ctx context.Context, tx writeTx) error {

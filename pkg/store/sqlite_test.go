@@ -197,7 +197,7 @@ func TestReadsWithRowsEndAtTheirDeadline(t *testing.T) {
 	t.Parallel()
 	s := openTest(t, Options{ReadTimeout: 50 * time.Millisecond})
 	err := each(t.Context(), s.db, slowAfterRows, nil, func(func(...any) error) error { return nil })
-	if err = s.kind(err, "read"); fault.Of(err) != fault.Timeout {
+	if err = s.wrapDBError(err, "read"); fault.Of(err) != fault.Timeout {
 		t.Errorf("got %v, want a timeout", err)
 	}
 }

@@ -10,30 +10,30 @@ import (
 	"github.com/spangrove/spangrove/pkg/query"
 )
 
-// sqliteTx is the lane's open transaction.
+// sqliteTx is the writer's open transaction.
 type sqliteTx struct {
 	d       *sqliteDB
-	tally   tally
-	shape   *reshape
-	list    *listing
-	arrived *arrivals
+	counted eventCounts
+	trees   *treeFixer
+	fields  *fieldIndexUpdate
+	pending *outbox
 	deletes bool // something that shall be erased
 
 	begun   map[projectDay]bool // days that this transaction lists in id_day
 	emptied map[projectDay]bool // days and farDay of which it leaves nothing
 }
 
-func (t *sqliteTx) counts() tally { return t.tally }
+func (t *sqliteTx) counts() eventCounts { return t.counted }
 
-func (t *sqliteTx) begin(shape *reshape, list *listing, arrived *arrivals) {
-	t.shape, t.list, t.arrived = shape, list, arrived
+func (t *sqliteTx) begin(trees *treeFixer, fields *fieldIndexUpdate, pending *outbox) {
+	t.trees, t.fields, t.pending = trees, fields, pending
 }
 
-func (t *sqliteTx) reshape() *reshape { return t.shape }
+func (t *sqliteTx) treeFixer() *treeFixer { return t.trees }
 
-func (t *sqliteTx) listing() *listing { return t.list }
+func (t *sqliteTx) fieldIndex() *fieldIndexUpdate { return t.fields }
 
-func (t *sqliteTx) arrivals() *arrivals { return t.arrived }
+func (t *sqliteTx) outbox() *outbox { return t.pending }
 
 func (t *sqliteTx) id(u uuid.UUID) any { return u[:] }
 
@@ -119,7 +119,7 @@ func (t *sqliteTx) upsertTraces(ctx context.Context, traces []*traceRow) error {
 
 func (t *sqliteTx) upsertSessions(ctx context.Context, deltas []*sessionDelta) error {
 	for _, d := range deltas {
-		d.settle()
+		d.prepareRow()
 		var rootMS, rootID, rootDay, lastMS, lastID, lastDay any
 		if d.root.ev != nil {
 			rootMS, rootID, rootDay = d.root.ms, d.root.ev.ID[:], d.root.day
@@ -146,10 +146,10 @@ func (t *sqliteTx) upsertSessions(ctx context.Context, deltas []*sessionDelta) e
 				last_root_day = iif(`+sqliteLater+`, excluded.last_root_day, s.last_root_day),
 				user_ms = iif(s.user_ms IS NULL OR excluded.user_ms < s.user_ms, excluded.user_ms, s.user_ms)
 			RETURNING sid, made, name_rank, touched, event_day, first_ms, last_ms, root_id, n_call, user_ms, run_id`,
-			[]any{d.project, d.id[:], d.made, d.nameRank, d.eventDay, d.first, d.last, x.n, x.models, x.errors, x.feedback, x.prompt, x.completion,
-				x.total, x.cost, x.costs, nullText(d.runID), rootMS, rootID, rootDay, lastMS, lastID, lastDay, d.born, d.userMS, x.calls},
-			&st.sid, &st.made, &st.nameRank, &st.touched, &st.eventDay, &st.first, &st.last, scanID{&st.rootID}, &st.calls, &st.userMS, &st.runID)
-		st.fresh = st.touched == d.born
+			[]any{d.project, d.id[:], d.implicit, d.nameRank, d.eventDay, d.first, d.last, x.n, x.models, x.errors, x.feedback, x.prompt, x.completion,
+				x.total, x.cost, x.costs, nullText(d.runID), rootMS, rootID, rootDay, lastMS, lastID, lastDay, d.initialVersion, d.userMS, x.calls},
+			&st.sid, &st.implicit, &st.nameRank, &st.version, &st.eventDay, &st.first, &st.last, scanID{&st.rootID}, &st.calls, &st.userMS, &st.runID)
+		st.fresh = st.version == d.initialVersion
 		if err != nil {
 			return err
 		}
@@ -203,8 +203,8 @@ func (t *sqliteTx) insertHeads(ctx context.Context, heads []*head) error {
 		args = args[:0]
 		for _, h := range heads[:n] {
 			args = h.appendSQLite(args)
-			t.tally.add(h.project, h.ev.Type, 1)
-			t.tally.stored(h.project, h.bytes())
+			t.counted.add(h.project, h.ev.Type, 1)
+			t.counted.stored(h.project, h.bytes())
 		}
 		if _, err := t.exec(ctx, text, args...); err != nil {
 			return err
@@ -220,8 +220,8 @@ func (h *head) appendSQLite(args []any) []any {
 	if h.trace != 0 {
 		trace = h.trace
 	}
-	if h.twin != nil {
-		twin = h.twin
+	if h.duplicateKey != nil {
+		twin = h.duplicateKey
 	}
 	if e.SpanID != uuid.Nil {
 		span = e.SpanID[:]

@@ -76,8 +76,8 @@ const (
 	defaultQueueBytes = 64 << 20
 	defaultPendingTTL = 24 * time.Hour
 	defaultMaxPending = 100_000
-	defaultLanes      = 4
-	seenBytes         = 64 << 20 // Bloom filters: ids of about 35 million events
+	defaultWriters    = 4
+	idFilterBytes     = 64 << 20 // Bloom filters: ids of about 35 million events
 	chunkCacheBytes   = 24 << 20
 	traceCacheEntries = 50_000
 	expireEvery       = 10 * time.Minute
@@ -102,7 +102,7 @@ func (o Options) withDefaults() Options {
 		o.MaxPending = defaultMaxPending
 	}
 	if o.Lanes == 0 {
-		o.Lanes = defaultLanes
+		o.Lanes = defaultWriters
 	}
 	if o.Limits == nil {
 		defaults := project.DefaultBounds()
@@ -134,43 +134,43 @@ func (o Options) withDefaults() Options {
 
 // Store is an open store. It is safe for concurrent use.
 type Store struct {
-	namesKick chan struct{} // holds one: a pass over a catalogue was asked for
+	namesKick chan struct{} // holds one: a pass over a field index was asked for
 
 	options   Options
 	db        database
 	dialect   query.Dialect
 	telemetry *telemetry
 
-	lanes   []*lane
-	queue   *backlog
-	seen    *seen
-	chunks  *chunkCache
-	traces  *lru.Cache[traceKey, traceRow]
-	pending *pendingIDs
-	notes   noteCounts
-	aliases *aliasFlag
-	flight  *flight
-	purges  *purges
-	keys    revision
-	limits  *limits
-	audit   *auditNotes
-	prices  atomic.Pointer[price.Book]
-	usage   *usage
-	reads   *gate
-	sets    chan struct{} // one place: the change of datasets whose turn it is (dataset_change.go)
+	writers   []*writer
+	queue     *backlog
+	idFilter  *idFilter
+	chunks    *chunkCache
+	traces    *lru.Cache[traceKey, traceRow]
+	pending   *pendingIDs
+	logCounts logCounts
+	aliases   *aliasFlag
+	inFlight  *inFlight
+	purges    *purges
+	keys      revision
+	limits    *limits
+	audit     *auditNotes
+	prices    atomic.Pointer[price.Book]
+	usage     *usage
+	reads     *gate
+	datasetMu chan struct{} // one place: held by the change of datasets that runs (dataset_change.go)
 
-	skeletons *skeletons
-	catalogue *catalogue
-	online    online
-	putting   atomic.Int64 // requests to store events that are under way
+	trees      *treeCache
+	fieldIndex *fieldIndex
+	online     online
+	putting    atomic.Int64 // requests to store events that are under way
 
 	orgID, workspaceID string
 
-	closing sync.RWMutex
-	closed  bool
-	stop    context.CancelFunc
-	work    sync.WaitGroup // background work
-	writers sync.WaitGroup // lanes
+	closing    sync.RWMutex
+	closed     bool
+	stop       context.CancelFunc
+	work       sync.WaitGroup // background work
+	writerWork sync.WaitGroup // writers
 }
 
 // OpenSQLite opens the embedded store in a data directory, which it makes if there is none.
@@ -197,9 +197,9 @@ func OpenPostgres(ctx context.Context, dsn string, o Options) (*Store, error) {
 }
 
 func open(ctx context.Context, db database, dialect query.Dialect, o Options) (_ *Store, err error) {
-	s := &Store{options: o, db: db, dialect: dialect, queue: &backlog{limit: o.QueueBytes}, seen: newSeen(seenBytes, db.lanes() > 1),
+	s := &Store{options: o, db: db, dialect: dialect, queue: &backlog{limit: o.QueueBytes}, idFilter: newIDFilter(idFilterBytes, db.writers() > 1),
 		chunks: newChunkCache(chunkCacheBytes), pending: &pendingIDs{ids: map[idKey]int{}, of: map[int64]int{}}, aliases: &aliasFlag{},
-		sets: make(chan struct{}, 1), flight: newFlight(), purges: newPurges(), namesKick: make(chan struct{}, 1), limits: newLimits(), audit: &auditNotes{notes: audit.Notes{Max: auditNotesPerMinute}}, usage: newUsage(), skeletons: newSkeletons(), catalogue: newCatalogue()}
+		datasetMu: make(chan struct{}, 1), inFlight: newInFlight(), purges: newPurges(), namesKick: make(chan struct{}, 1), limits: newLimits(), audit: &auditNotes{notes: audit.Notes{Max: auditNotesPerMinute}}, usage: newUsage(), trees: newTreeCache(), fieldIndex: newFieldIndex()}
 	s.prices.Store(price.New())
 	defer func() {
 		if err != nil {
@@ -212,7 +212,7 @@ func open(ctx context.Context, db database, dialect query.Dialect, o Options) (_
 	if s.traces, err = lru.New[traceKey, traceRow](traceCacheEntries); err != nil {
 		return nil, err
 	}
-	db.track(s.seen, s.today)
+	db.track(s.idFilter, s.today)
 	db.bound(o.ReadTimeout)
 	// A quarter of the readers is left for reads that are not heavy.
 	s.reads = newGate(db.readers()*3/4, o.ReadShare, o.ReadWait)
@@ -222,7 +222,7 @@ func open(ctx context.Context, db database, dialect query.Dialect, o Options) (_
 		return nil, fmt.Errorf("list days: %w", err)
 	}
 	for _, d := range days {
-		s.seen.known(d.project, d.day)
+		s.idFilter.known(d.project, d.day)
 	}
 	if err := s.aliases.load(ctx, db); err != nil {
 		return nil, err
@@ -230,7 +230,7 @@ func open(ctx context.Context, db database, dialect query.Dialect, o Options) (_
 	if err := s.loadPending(ctx); err != nil {
 		return nil, err
 	}
-	if err := s.loadNotes(ctx); err != nil {
+	if err := s.loadLogCounts(ctx); err != nil {
 		return nil, err
 	}
 	if err := s.loadOnline(ctx); err != nil {
@@ -238,13 +238,13 @@ func open(ctx context.Context, db database, dialect query.Dialect, o Options) (_
 	}
 	background, stop := context.WithCancel(context.WithoutCancel(ctx))
 	s.stop = stop
-	for n := range db.lanes() {
-		l := &lane{s: s, n: n, jobs: make(chan *job, 256)}
-		s.lanes = append(s.lanes, l)
-		s.writers.Add(1)
-		go func() { defer s.writers.Done(); l.run() }()
+	for n := range db.writers() {
+		l := &writer{s: s, number: n, requests: make(chan *request, 256)}
+		s.writers = append(s.writers, l)
+		s.writerWork.Add(1)
+		go func() { defer s.writerWork.Done(); l.run() }()
 	}
-	if db.lanes() > 1 {
+	if db.writers() > 1 {
 		s.work.Go(func() { s.watchOnline(background) })
 	}
 	s.work.Go(func() { s.erasing(background) })
@@ -252,7 +252,7 @@ func open(ctx context.Context, db database, dialect query.Dialect, o Options) (_
 	s.work.Go(func() { s.countStored(background) })
 	s.work.Go(func() { s.writingAudit(background) })
 	s.work.Add(3)
-	go func() { defer s.work.Done(); s.fillSeen(background, days) }()
+	go func() { defer s.work.Done(); s.fillIDFilter(background, days) }()
 	go func() { defer s.work.Done(); s.expire(background) }()
 	go func() { defer s.work.Done(); s.purge(background) }()
 	if s.orgID, err = s.setting(ctx, "org_id", newPublicID); err != nil {
@@ -293,13 +293,13 @@ func (s *Store) Put(ctx context.Context, projectID int64, b event.Batch) error {
 		s.queue.give(size)
 		return err
 	}
-	if err := s.submit(ctx, s.laneOf(firstSession(&b)), &job{put: p, bytes: size}); err != nil {
+	if err := s.submit(ctx, s.writerOf(shardKey(&b)), &request{batch: p, bytes: size}); err != nil {
 		return err
 	}
-	if err := s.meetAfter(ctx, projectID, &b); err != nil {
+	if err := s.reconcileLogs(ctx, projectID, &b); err != nil {
 		return err
 	}
-	if len(s.lanes) == 1 || s.pending.count() == 0 {
+	if len(s.writers) == 1 || s.pending.count() == 0 {
 		return nil
 	}
 	for i := range b.Events {
@@ -316,8 +316,9 @@ func (s *Store) Put(ctx context.Context, projectID int64, b event.Batch) error {
 // the window of the store, so that a sender can be told before the event is on its way.
 func (s *Store) CheckStart(e *event.Event) error { return s.options.Window.Check(e, s.options.Now()) }
 
-// firstSession is the session that chooses the lane; of notes alone, their trace's provisional one.
-func firstSession(b *event.Batch) uuid.UUID {
+// shardKey returns the session id that selects the writer; for a batch of log records only, the
+// trace id.
+func shardKey(b *event.Batch) uuid.UUID {
 	if len(b.Events) > 0 {
 		return b.Events[0].SessionID
 	}
@@ -339,14 +340,14 @@ func sizeOf(b *event.Batch) (n int64) {
 // today is the day of the store's clock, in days since 1970.
 func (s *Store) today() int32 { return dayOf(float64(s.options.Now().UnixMilli())) }
 
-// fillSeen builds the Bloom filters of days stored before, newest first. Where one does not fit, its
+// fillIDFilter builds the Bloom filters of days stored before, newest first. Where one does not fit, its
 // ids are found without.
-func (s *Store) fillSeen(ctx context.Context, days []projectDay) {
+func (s *Store) fillIDFilter(ctx context.Context, days []projectDay) {
 	for _, k := range days {
 		ids := make([]uuid.UUID, 0, 1000)
 		err := s.db.idsOf(ctx, k, func(id uuid.UUID) error {
 			if ids = append(ids, id); len(ids) == cap(ids) {
-				if !s.seen.load(k.project, k.day, ids, false) {
+				if !s.idFilter.load(k.project, k.day, ids, false) {
 					return errFull
 				}
 				ids = ids[:0]
@@ -354,7 +355,7 @@ func (s *Store) fillSeen(ctx context.Context, days []projectDay) {
 			return nil
 		})
 		if err == nil {
-			s.seen.load(k.project, k.day, ids, true)
+			s.idFilter.load(k.project, k.day, ids, true)
 		}
 		if ctx.Err() != nil {
 			return
@@ -391,13 +392,13 @@ func (s *Store) expire(ctx context.Context) {
 			if err := s.expirePending(ctx, s.options.Now()); err != nil && ctx.Err() == nil {
 				s.options.Logger.Warn("drop waiting updates", zap.Error(err))
 			}
-			if err := s.expireArrivals(ctx, s.options.Now()); err != nil && ctx.Err() == nil {
+			if err := s.expireOutbox(ctx, s.options.Now()); err != nil && ctx.Err() == nil {
 				s.options.Logger.Warn("drop events that nobody evaluated", zap.Error(err))
 			}
 			if err := s.ExpireAudit(ctx); err != nil && ctx.Err() == nil {
 				s.options.Logger.Warn("drop old audit entries", zap.Error(err))
 			}
-			if err := errors.Join(s.expireNotes(ctx, s.options.Now()), s.sweepNotes(ctx)); err != nil && ctx.Err() == nil {
+			if err := errors.Join(s.expireLogs(ctx, s.options.Now()), s.sweepLogs(ctx)); err != nil && ctx.Err() == nil {
 				s.options.Logger.Warn("drop waiting notes", zap.Error(err))
 			}
 		}
@@ -413,20 +414,21 @@ func (s *Store) Close(ctx context.Context) error {
 		return nil
 	}
 	s.closed = true
-	for _, l := range s.lanes {
-		close(l.jobs)
+	for _, l := range s.writers {
+		close(l.requests)
 	}
 	s.closing.Unlock()
 	if s.stop != nil {
 		s.stop()
 	}
-	s.writers.Wait()
+	s.writerWork.Wait()
 	s.work.Wait()
 	return s.db.close(ctx)
 }
 
-// kind gives an error of the database its kind. Errors with a kind pass.
-func (s *Store) kind(err error, doing string) error {
+// wrapDBError returns an error of the database with its fault.Kind and the operation that failed. Errors
+// that have a kind are returned as they are.
+func (s *Store) wrapDBError(err error, op string) error {
 	var f *fault.Error
 	switch {
 	case err == nil:
@@ -434,11 +436,11 @@ func (s *Store) kind(err error, doing string) error {
 	case errors.As(err, &f), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err
 	case s.db.interrupted(err):
-		return fmt.Errorf("%s: %w: %w", doing, context.DeadlineExceeded, err)
+		return fmt.Errorf("%s: %w: %w", op, context.DeadlineExceeded, err)
 	case s.db.retryable(err), s.db.unavailable(err):
-		return &fault.Error{Kind: fault.Unavailable, Msg: "the store is not available, try again", Err: fmt.Errorf("%s: %w", doing, err)}
+		return &fault.Error{Kind: fault.Unavailable, Msg: "the store is not available, try again", Err: fmt.Errorf("%s: %w", op, err)}
 	default:
-		return fmt.Errorf("%s: %w", doing, err)
+		return fmt.Errorf("%s: %w", op, err)
 	}
 }
 
@@ -464,6 +466,6 @@ func (a *aliasFlag) note() {
 func (a *aliasFlag) load(ctx context.Context, db database) error {
 	var n int
 	ok, err := one(ctx, db, `SELECT 1 FROM alias LIMIT 1`, nil, &n)
-	a.has = ok || db.lanes() > 1
+	a.has = ok || db.writers() > 1
 	return err
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // What a project has stored is counted in two ways. Each commit adds what it writes to the row of
-// its lane, in the same transaction: that is one number for each commit and project. What goes or
+// its writer, in the same transaction: that is one number for each commit and project. What goes or
 // shrinks is not counted where it happens; the rows themselves are counted in the background
 // instead, soon after a deletion and now and then after other changes, and the difference is kept
 // as a row of its own (lane -1). So nothing adds up to an error over time.
@@ -64,7 +64,7 @@ func (u *usage) of(project int64) *used {
 }
 
 // committed notes what a transaction changed.
-func (u *usage) committed(t tally) {
+func (u *usage) committed(t eventCounts) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	for k, n := range t {
@@ -99,7 +99,7 @@ func (u *usage) due(now time.Time) (project int64, ok bool) {
 func (s *Store) StoredBytes(ctx context.Context, projectID int64) (int64, error) {
 	s.usage.mu.Lock()
 	p := s.usage.of(projectID)
-	fresh := !p.read.IsZero() && (s.db.lanes() == 1 || time.Since(p.read) < storedRefresh)
+	fresh := !p.read.IsZero() && (s.db.writers() == 1 || time.Since(p.read) < storedRefresh)
 	n := p.bytes
 	s.usage.mu.Unlock()
 	if fresh {
@@ -110,7 +110,7 @@ func (s *Store) StoredBytes(ctx context.Context, projectID int64) (int64, error)
 
 func (s *Store) readStored(ctx context.Context, projectID int64) (n int64, err error) {
 	if _, err := one(ctx, s.db.quick(), `SELECT CAST(coalesce(sum(n), 0) AS bigint) FROM stored WHERE project_id = $1`, []any{projectID}, &n); err != nil {
-		return 0, s.kind(err, "read stored bytes")
+		return 0, s.wrapDBError(err, "read stored bytes")
 	}
 	s.usage.mu.Lock()
 	defer s.usage.mu.Unlock()
@@ -207,7 +207,7 @@ func (s *Store) Recount(ctx context.Context, projectID int64) error {
 	var n, added int64
 	if _, err := one(ctx, s.db, `SELECT `+rows+`, (SELECT CAST(coalesce(sum(n), 0) AS bigint) FROM stored WHERE project_id = $1 AND lane <> $2)`,
 		[]any{projectID, countedLane}, &n, &added); err != nil {
-		return s.kind(err, "count stored bytes")
+		return s.wrapDBError(err, "count stored bytes")
 	}
 	there := false
 	err := s.change(ctx, 0, uuid.Nil, 0, func(ctx context.Context, tx writeTx) (err error) {

@@ -11,11 +11,11 @@ import (
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
-// tally is how a transaction changes the number of events, by project and type, and how many bytes
+// eventCounts is how a transaction changes the number of events, by project and type, and how many bytes
 // it adds to each project.
-type tally map[tallyKey]int64
+type eventCounts map[countKey]int64
 
-type tallyKey struct {
+type countKey struct {
 	project int64
 	typ     int
 }
@@ -27,18 +27,18 @@ const (
 )
 
 // stored notes bytes that are written for a project.
-func (t tally) stored(project, bytes int64) { t[tallyKey{project, typeStored}] += bytes }
+func (t eventCounts) stored(project, bytes int64) { t[countKey{project, typeStored}] += bytes }
 
 // shrunk notes that something of a project goes.
-func (t tally) shrunk(project int64) { t[tallyKey{project, typeShrunk}] = 0 }
+func (t eventCounts) shrunk(project int64) { t[countKey{project, typeShrunk}] = 0 }
 
-func (t tally) add(project int64, typ event.Type, n int64) {
-	t[tallyKey{project, query.TypeCode(typ)}] += n
+func (t eventCounts) add(project int64, typ event.Type, n int64) {
+	t[countKey{project, query.TypeCode(typ)}] += n
 }
 
-// write adds the changes to the lane's rows, in one order for all lanes.
-func (t tally) write(ctx context.Context, tx writeTx, lane int) error {
-	keys := slices.SortedFunc(maps.Keys(t), func(a, b tallyKey) int {
+// write adds the changes to the writer's rows, in one order for all writers.
+func (t eventCounts) write(ctx context.Context, tx writeTx, writer int) error {
+	keys := slices.SortedFunc(maps.Keys(t), func(a, b countKey) int {
 		return cmp.Or(cmp.Compare(a.project, b.project), cmp.Compare(a.typ, b.typ))
 	})
 	for _, k := range keys {
@@ -47,22 +47,22 @@ func (t tally) write(ctx context.Context, tx writeTx, lane int) error {
 		}
 		if k.typ == typeStored {
 			if _, err := tx.exec(ctx, `INSERT INTO stored AS t (project_id, lane, n) VALUES ($1, $2, $3)
-				ON CONFLICT (project_id, lane) DO UPDATE SET n = t.n + excluded.n`, k.project, lane, t[k]); err != nil {
+				ON CONFLICT (project_id, lane) DO UPDATE SET n = t.n + excluded.n`, k.project, writer, t[k]); err != nil {
 				return err
 			}
 			continue
 		}
 		if _, err := tx.exec(ctx, `INSERT INTO tally AS t (project_id, type, lane, n) VALUES ($1, $2, $3, $4)
-			ON CONFLICT (project_id, type, lane) DO UPDATE SET n = t.n + excluded.n`, k.project, k.typ, lane, t[k]); err != nil {
+			ON CONFLICT (project_id, type, lane) DO UPDATE SET n = t.n + excluded.n`, k.project, k.typ, writer, t[k]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// tallied gives the number of all events that match, if the search asks for nothing but the
+// countFromCounters gives the number of all events that match, if the search asks for nothing but the
 // project, or one type of event in it.
-func (s *Store) tallied(ctx context.Context, projectID int64, q *query.Search) (total int, ok bool, err error) {
+func (s *Store) countFromCounters(ctx context.Context, projectID int64, q *query.Search) (total int, ok bool, err error) {
 	if q.From != nil || q.To != nil || q.RunID != "" || q.InRuns || len(q.Filters) > 1 {
 		return 0, false, nil
 	}

@@ -14,8 +14,8 @@ type telemetry struct {
 	commits metric.Float64Histogram
 	refuse  metric.Int64Counter
 	expire  metric.Int64Counter
-	notes   metric.Int64Counter
-	arrived metric.Int64Counter
+	logs    metric.Int64Counter
+	outbox  metric.Int64Counter
 }
 
 func newTelemetry(m metric.Meter, q *backlog) (*telemetry, error) {
@@ -40,11 +40,11 @@ func newTelemetry(m metric.Meter, q *backlog) (*telemetry, error) {
 		metric.WithDescription("Updates dropped because their event never came.")); err != nil {
 		return nil, err
 	}
-	if t.notes, err = m.Int64Counter("spangrove_store_notes_expired", metric.WithUnit("{note}"),
+	if t.logs, err = m.Int64Counter("spangrove_store_notes_expired", metric.WithUnit("{note}"),
 		metric.WithDescription("Notes of log records dropped because the event of their span never came.")); err != nil {
 		return nil, err
 	}
-	if t.arrived, err = m.Int64Counter("spangrove_store_arrivals_expired", metric.WithUnit("{request}"),
+	if t.outbox, err = m.Int64Counter("spangrove_store_arrivals_expired", metric.WithUnit("{request}"),
 		metric.WithDescription("Stored requests whose events nobody looked at to evaluate them, for a week.")); err != nil {
 		return nil, err
 	}
@@ -56,15 +56,15 @@ func newTelemetry(m metric.Meter, q *backlog) (*telemetry, error) {
 	return &t, err
 }
 
-func (t *telemetry) commit(ctx context.Context, batch []*job, d time.Duration, err error) {
+func (t *telemetry) commit(ctx context.Context, batch []*request, d time.Duration, err error) {
 	t.commits.Record(ctx, d.Seconds())
 	if err != nil {
 		return
 	}
 	n := 0
 	for _, j := range batch {
-		if j.put != nil {
-			n += j.put.events
+		if j.batch != nil {
+			n += j.batch.events
 		}
 	}
 	t.events.Add(ctx, int64(n))
@@ -73,8 +73,8 @@ func (t *telemetry) commit(ctx context.Context, batch []*job, d time.Duration, e
 func (t *telemetry) refused(ctx context.Context)          { t.refuse.Add(ctx, 1) }
 func (t *telemetry) expired(ctx context.Context, n int64) { t.expire.Add(ctx, n) }
 
-func (t *telemetry) notesExpired(ctx context.Context, n int64) {
+func (t *telemetry) logsExpired(ctx context.Context, n int64) {
 	if n > 0 {
-		t.notes.Add(ctx, n)
+		t.logs.Add(ctx, n)
 	}
 }

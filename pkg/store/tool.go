@@ -8,7 +8,7 @@ import (
 
 var tools = documents{table: "tool", noun: "tool"}
 
-// CreateTool stores a tool that is complete and valid, and gives its id.
+// CreateTool stores a tool that is complete and valid, and returns its id.
 func (s *Store) CreateTool(ctx context.Context, projectID int64, t tool.Tool) (id string, err error) {
 	now := s.options.Now()
 	d := document{id: newDocumentID(now), version: 1, created: now.UnixMilli(), doc: t.Doc()}
@@ -21,7 +21,7 @@ func (s *Store) CreateTool(ctx context.Context, projectID int64, t tool.Tool) (i
 // FindTools lists the ids of all tools of a project, oldest first, a page of them, and counts all.
 func (s *Store) FindTools(ctx context.Context, projectID int64, limit, page int) (ids []string, total int, err error) {
 	ids, total, err = tools.find(ctx, s.db, projectID, "", nil, limit, page)
-	return ids, total, s.kind(err, "find tools")
+	return ids, total, s.wrapDBError(err, "find tools")
 }
 
 // LoadTools reads tools in the order of ids. Those that are gone are left out.
@@ -31,14 +31,14 @@ func (s *Store) LoadTools(ctx context.Context, projectID int64, ids []string) ([
 	for i, d := range docs {
 		list[i] = toolOf(d)
 	}
-	return list, s.kind(err, "read tools")
+	return list, s.wrapDBError(err, "read tools")
 }
 
-// UpdateTool changes a tool and gives it as it is then. fault.NotFound if there is none,
+// UpdateTool changes a tool and returns the updated one. fault.NotFound if there is none,
 // fault.Invalid if it would break a rule.
 func (s *Store) UpdateTool(ctx context.Context, projectID int64, u tool.Update) (t tool.Tool, err error) {
 	err = s.changeDocs(ctx, len(u.Parameters), "update tool", func(ctx context.Context, tx writeTx) error {
-		d, err := tools.hold(ctx, tx, projectID, u.ID)
+		d, err := tools.getForUpdate(ctx, tx, projectID, u.ID)
 		if err != nil {
 			return err
 		}

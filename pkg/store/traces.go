@@ -37,7 +37,7 @@ func rankBytes(r event.TraceRank) []byte {
 }
 
 // names makes the rows of what a batch tells of the sessions of its traces.
-func (p *put) names(b *event.Batch) {
+func (p *writeBatch) names(b *event.Batch) {
 	listed := map[uuid.UUID]bool{}
 	for _, t := range b.Traces {
 		listed[t.TraceID] = true
@@ -67,10 +67,10 @@ func (p *put) names(b *event.Batch) {
 // resolveTraces files the spans of each trace under its session: of those that spans have named,
 // in this transaction or before, the one of the smallest rank. Traces whose session is another
 // one now are returned; their events must follow.
-func (w *writing) resolveTraces(ctx context.Context, tx writeTx, puts []*put) (moves []*traceRow, err error) {
+func (w *writing) resolveTraces(ctx context.Context, tx writeTx, batches []*writeBatch) (moves []*traceRow, err error) {
 	byKey := map[traceKey]*traceRow{}
 	var ask []*traceRow
-	for _, p := range puts {
+	for _, p := range batches {
 		for _, named := range p.traces {
 			k := traceKey{named.project, named.trace}
 			row := byKey[k]
@@ -84,7 +84,7 @@ func (w *writing) resolveTraces(ctx context.Context, tx writeTx, puts []*put) (m
 			}
 		}
 	}
-	if w.s.db.lanes() == 1 { // else another process may know better than the cache
+	if w.s.db.writers() == 1 { // else another process may know better than the cache
 		ask = slices.DeleteFunc(ask, func(row *traceRow) bool {
 			known, ok := w.s.traces.Get(traceKey{row.project, row.trace})
 			if !ok || bytes.Compare(row.rank, known.rank) < 0 {
@@ -101,9 +101,9 @@ func (w *writing) resolveTraces(ctx context.Context, tx writeTx, puts []*put) (m
 		if err := tx.upsertTraces(ctx, ask); err != nil {
 			return nil, err
 		}
-		w.settled = append(w.settled, ask...)
+		w.resolvedTraces = append(w.resolvedTraces, ask...)
 	}
-	for _, p := range puts {
+	for _, p := range batches {
 		for _, g := range p.groups {
 			if g.trace == uuid.Nil {
 				continue

@@ -66,7 +66,7 @@ func (l *leaf) write(td ptrace.Traces, unfinished bool) {
 	}
 }
 
-// drawForest draws spans of a few traces: model calls in one another, twins, session keys on any
+// drawForest draws spans of a few traces: model calls in one another, duplicates, session keys on any
 // span, parents that are missing or in a ring, ids of their own.
 func drawForest(t *rapid.T) (list []leaf) {
 	n := 0

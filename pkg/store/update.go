@@ -35,7 +35,7 @@ func (s *Store) Update(ctx context.Context, projectID int64, u event.Update) (pe
 				return full
 			}
 			pending = true
-			return s.hold(ctx, tx, projectID, &u)
+			return s.deferUpdate(ctx, tx, projectID, &u)
 		}
 		if err != nil {
 			return err
@@ -45,8 +45,8 @@ func (s *Store) Update(ctx context.Context, projectID int64, u event.Update) (pe
 	if err == nil {
 		err = full
 	}
-	if err == nil && pending && len(s.lanes) > 1 {
-		// The event may have been stored by another lane meanwhile.
+	if err == nil && pending && len(s.writers) > 1 {
+		// The event may have been stored by another writer meanwhile.
 		var applied bool
 		applied, err = s.catchUp(ctx, projectID, u.EventID)
 		pending = !applied
@@ -55,14 +55,14 @@ func (s *Store) Update(ctx context.Context, projectID int64, u event.Update) (pe
 }
 
 // catchUp applies what waits for an event, if the event is there. An event and an update of it
-// that lanes store at the same time do not see each other; whichever is stored last comes here
+// that writers store at the same time do not see each other; whichever is stored last comes here
 // and sees both.
 func (s *Store) catchUp(ctx context.Context, project int64, id uuid.UUID) (applied bool, err error) {
 	if _, err := s.find(ctx, s.db.quick(), project, id); err != nil {
 		if fault.Of(err) == fault.NotFound {
 			err = nil
 		}
-		return false, s.kind(err, "read event")
+		return false, s.wrapDBError(err, "read event")
 	}
 	var w *writing
 	err = s.change(ctx, project, id, 0, func(ctx context.Context, tx writeTx) error {
@@ -107,7 +107,7 @@ func (s *Store) apply(ctx context.Context, tx writeTx, old *stored, u *event.Upd
 		}
 	}
 	if now.IsSession() {
-		tx.arrivals().note(old.project, &now, now.ID)
+		tx.outbox().add(old.project, &now, now.ID)
 	}
 	return s.rewrite(ctx, tx, old.project, old, &now)
 }
@@ -227,12 +227,12 @@ func (p *pendingIDs) count() int {
 	return p.n
 }
 
-// hold keeps an update that came before its event.
-func (s *Store) hold(ctx context.Context, tx writeTx, project int64, u *event.Update) error {
+// deferUpdate keeps an update that came before its event.
+func (s *Store) deferUpdate(ctx context.Context, tx writeTx, project int64, u *event.Update) error {
 	if s.pending.full(project, s.options.MaxPending) != nil {
 		return fault.New(fault.NotFound, "no event %s, and too many updates wait for events already", u.EventID)
 	}
-	body, err := json.Marshal(heldOf(u))
+	body, err := json.Marshal(deferredUpdateOf(u))
 	if err != nil {
 		return fmt.Errorf("encode update: %w", err)
 	}
@@ -244,9 +244,9 @@ func (s *Store) hold(ctx context.Context, tx writeTx, project int64, u *event.Up
 	return nil
 }
 
-// held is an update as it waits. JSON fields are strings: a nested json.RawMessage would come
+// deferredUpdate is an update as it waits. JSON fields are strings: a nested json.RawMessage would come
 // back in another spelling.
-type held struct {
+type deferredUpdate struct {
 	Fields   map[string]string `json:"fields"`
 	Duration *float64          `json:"duration,omitempty"`
 	EndTime  *float64          `json:"end_time,omitempty"`
@@ -259,8 +259,8 @@ func fieldsOf(u *event.Update) map[string]*json.RawMessage {
 		"feedback": &u.Feedback, "user_properties": &u.UserProperties, "children_ids": &u.ChildrenIDs}
 }
 
-func heldOf(u *event.Update) held {
-	h := held{Fields: map[string]string{}, Duration: u.Duration, EndTime: u.EndTime, Telemetry: u.Telemetry}
+func deferredUpdateOf(u *event.Update) deferredUpdate {
+	h := deferredUpdate{Fields: map[string]string{}, Duration: u.Duration, EndTime: u.EndTime, Telemetry: u.Telemetry}
 	for name, raw := range fieldsOf(u) {
 		if *raw != nil {
 			h.Fields[name] = string(*raw)
@@ -269,7 +269,7 @@ func heldOf(u *event.Update) held {
 	return h
 }
 
-func (h held) update(id uuid.UUID) event.Update {
+func (h deferredUpdate) update(id uuid.UUID) event.Update {
 	u := event.Update{EventID: id, Duration: h.Duration, EndTime: h.EndTime, Telemetry: h.Telemetry}
 	for name, raw := range fieldsOf(&u) {
 		if text, ok := h.Fields[name]; ok {
@@ -283,7 +283,7 @@ func (h held) update(id uuid.UUID) event.Update {
 func (w *writing) applyPending(ctx context.Context, tx writeTx) error {
 	byProject := map[int64][]uuid.UUID{}
 	for _, h := range w.fresh {
-		if w.s.db.lanes() > 1 || w.s.pending.has(idKey{h.project, h.ev.ID}) {
+		if w.s.db.writers() > 1 || w.s.pending.has(idKey{h.project, h.ev.ID}) {
 			byProject[h.project] = append(byProject[h.project], h.ev.ID)
 		}
 	}
@@ -328,7 +328,7 @@ func (w *writing) applyPendingOf(ctx context.Context, tx writeTx, project int64,
 		if n == 0 || x.created < oldest {
 			continue // another writer applied it, or it waited too long
 		}
-		var h held
+		var h deferredUpdate
 		if err := json.Unmarshal([]byte(x.body), &h); err != nil {
 			return fmt.Errorf("update %d: %w", x.row, err)
 		}

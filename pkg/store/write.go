@@ -12,30 +12,30 @@ import (
 	"github.com/spangrove/spangrove/pkg/fault"
 )
 
-// writing is one transaction's worth of puts.
+// writing is one transaction's worth of write batches.
 type writing struct {
 	s *Store
 	// force probes every id on every day instead of trusting the Bloom filters, after another
 	// process got in between.
-	force    bool
-	fresh    []*head // inserted by this transaction
-	settled  []*traceRow
-	deltas   map[idKey]*sessionDelta
-	order    []*sessionDelta
-	consumed []idKey // pending updates that were applied
+	force          bool
+	fresh          []*head // inserted by this transaction
+	resolvedTraces []*traceRow
+	deltas         map[idKey]*sessionDelta
+	order          []*sessionDelta
+	consumed       []idKey // pending updates that were applied
 
-	moved      []*traceRow // traces whose events went to another session
-	answered   []answerKey // answers that an event tells now
-	noteCounts noteDelta
+	moved     []*traceRow   // traces whose events went to another session
+	responses []responseKey // answers that an event tells now
+	logCounts logCountsDelta
 }
 
-// puts stores the events of all puts.
-func (w *writing) puts(ctx context.Context, tx writeTx, puts []*put) error {
+// storeBatches stores the events of all batches.
+func (w *writing) storeBatches(ctx context.Context, tx writeTx, batches []*writeBatch) error {
 	var groups []*group
-	for _, p := range puts {
+	for _, p := range batches {
 		groups = append(groups, p.groups...)
 	}
-	moves, err := w.resolveTraces(ctx, tx, puts)
+	moves, err := w.resolveTraces(ctx, tx, batches)
 	if err != nil {
 		return fmt.Errorf("resolve traces: %w", err)
 	}
@@ -52,7 +52,7 @@ func (w *writing) puts(ctx context.Context, tx writeTx, puts []*put) error {
 			w.count(g, h, fresh[h])
 		}
 	}
-	// One order of locks for all lanes.
+	// One order of locks for all writers.
 	slices.SortFunc(w.order, func(a, b *sessionDelta) int {
 		if a.project != b.project {
 			return int(a.project - b.project)
@@ -67,8 +67,8 @@ func (w *writing) puts(ctx context.Context, tx writeTx, puts []*put) error {
 		return err
 	}
 	for _, d := range w.order {
-		if !d.state.fresh && d.state.made != madeNot {
-			if err := w.follow(ctx, tx, d); err != nil {
+		if !d.state.fresh && d.state.implicit != explicitSession {
+			if err := w.syncImplicitSession(ctx, tx, d); err != nil {
 				return fmt.Errorf("update session event: %w", err)
 			}
 		}
@@ -95,10 +95,10 @@ func (w *writing) puts(ctx context.Context, tx writeTx, puts []*put) error {
 	if err := w.applyPending(ctx, tx); err != nil {
 		return err
 	}
-	if err := tx.reshape().settle(ctx, tx); err != nil {
+	if err := tx.treeFixer().apply(ctx, tx); err != nil {
 		return err
 	}
-	return w.annotate(ctx, tx, puts)
+	return w.mergeLogs(ctx, tx, batches)
 }
 
 // finish tells the caches what became of the transaction.
@@ -106,13 +106,13 @@ func (w *writing) finish(committed bool) {
 	if !committed {
 		return
 	}
-	for _, t := range w.settled {
+	for _, t := range w.resolvedTraces {
 		w.s.traces.Add(traceKey{t.project, t.trace}, *t)
 	}
 	for _, k := range w.consumed {
 		w.s.pending.forget(k)
 	}
-	w.s.notes.add(w.noteCounts)
+	w.s.logCounts.add(w.logCounts)
 }
 
 type traceKey struct {
@@ -154,9 +154,9 @@ func (w *writing) split(ctx context.Context, tx writeTx, groups []*group) (fresh
 		for _, h := range g.heads {
 			var days []int32
 			var far bool
-			if (w.force && w.s.db.lanes() > 1) || (w.s.db.lanes() > 1 && h.ev.DefaultTime && (h.known || h.ev.TraceID != uuid.Nil)) {
+			if (w.force && w.s.db.writers() > 1) || (w.s.db.writers() > 1 && h.ev.DefaultTime && (h.known || h.ev.TraceID != uuid.Nil)) {
 				days = nil
-			} else if days, far = w.s.seen.maybe(h.project, h.ev.ID, nil); len(days) == 0 && !far {
+			} else if days, far = w.s.idFilter.mayContain(h.project, h.ev.ID, nil); len(days) == 0 && !far {
 				fresh[h] = true
 				continue
 			}
@@ -180,7 +180,7 @@ func (w *writing) split(ctx context.Context, tx writeTx, groups []*group) (fresh
 	return fresh, repeats, nil
 }
 
-// insert stores the fresh events, and the session events of sessions that nobody started.
+// insert stores the fresh events, and the session events of implicit sessions.
 func (w *writing) insert(ctx context.Context, tx writeTx, groups []*group, fresh map[*head]bool) error {
 	var rows []*head
 	var chunks []*chunkRow
@@ -202,9 +202,9 @@ func (w *writing) insert(ctx context.Context, tx writeTx, groups []*group, fresh
 				h.chunk.use++
 			}
 			rows = append(rows, h)
-			tx.reshape().added(h, g.part)
-			tx.listing().note(h, d.run(h))
-			tx.arrivals().note(h.project, h.ev, h.session)
+			tx.treeFixer().added(h, g.part)
+			tx.fieldIndex().add(h, d.run(h))
+			tx.outbox().add(h.project, h.ev, h.session)
 		}
 		for _, c := range g.chunks[first:] {
 			c.compress()
@@ -215,7 +215,7 @@ func (w *writing) insert(ctx context.Context, tx writeTx, groups []*group, fresh
 		return err
 	}
 	for _, d := range w.order {
-		if !d.state.fresh || d.own != nil {
+		if !d.state.fresh || d.sessionHead != nil {
 			continue
 		}
 		h, c := headOf(d.event(), d.project)
@@ -225,7 +225,7 @@ func (w *writing) insert(ctx context.Context, tx writeTx, groups []*group, fresh
 			chunks = append(chunks, c)
 		}
 		rows = append(rows, h)
-		tx.listing().made(h)
+		tx.fieldIndex().addImplicitSession(h)
 	}
 	store := make([]chunkRow, 0, len(chunks))
 	for _, c := range chunks {
@@ -273,7 +273,7 @@ func noteHeads(ctx context.Context, tx writeTx, rows []*head) error {
 func (w *writing) idsFree(ctx context.Context, tx writeTx, rows []*head) error {
 	made := map[idKey]bool{}
 	for _, d := range w.order {
-		if !d.state.fresh || d.own != nil {
+		if !d.state.fresh || d.sessionHead != nil {
 			continue
 		}
 		made[idKey{d.project, d.id}] = true
@@ -294,8 +294,8 @@ func (w *writing) idsFree(ctx context.Context, tx writeTx, rows []*head) error {
 
 // idFree makes sure that a session's id is not stored as that of an event.
 func (w *writing) idFree(ctx context.Context, tx writeTx, d *sessionDelta) error {
-	days, far := w.s.seen.maybe(d.project, d.id, nil)
-	if w.force && w.s.db.lanes() > 1 {
+	days, far := w.s.idFilter.mayContain(d.project, d.id, nil)
+	if w.force && w.s.db.writers() > 1 {
 		days, far = nil, false
 	} else if len(days) == 0 && !far {
 		return nil
@@ -311,7 +311,7 @@ func errTaken(id uuid.UUID) error {
 	return fault.InvalidField("session_id", "%s is the id of an event in another session", id)
 }
 
-// headOf is the row of an event made or changed inside the lane, with its own chunk.
+// headOf is the row of an event made or changed inside the writer, with its own chunk.
 func headOf(e *event.Event, project int64) (*head, *chunkRow) {
 	g := &group{project: project}
 	h := &head{ev: e, project: project, session: e.SessionID}
