@@ -15,7 +15,7 @@ const (
 	FilledKey    = "from_duplicates"
 )
 
-// usageKeys are the members of metadata that tell what a call used. On a wrapper they stand in
+// usageKeys are the members of metadata that hold what a call used. On a wrapper they are in
 // aggregate_usage instead, where no sum looks for them. The value is the other name under which
 // the same count stands, if there is one; it need not be kept twice there.
 var usageKeys = map[string]string{
@@ -26,18 +26,15 @@ var usageKeys = map[string]string{
 	"cost": "", "cost_source": "", "usage_adjusted": "",
 }
 
-// UsageKey says that key is a member of metadata that tells what a call used.
-func UsageKey(key string) bool { _, ok := usageKeys[key]; return ok }
-
 const reported = `"reported"` // cost_source if it says nothing new
 
-// Correction is how an event differs in the tree from what its sender told.
+// Correction is how an event in the tree differs from what its sender reported.
 type Correction struct {
-	// Wrapper: e is a model call that another model call above or below it in its trace tells,
+	// Wrapper: e is a model call that another model call above or below it in its trace reports,
 	// too. It becomes a chain and its counts move to metadata.aggregate_usage.
 	Wrapper bool
 	// DuplicateOf is the event that stands for the call, zero if that is e itself. e is marked
-	// as its duplicate, unless its sender says himself of what it is one.
+	// as its duplicate, unless its sender has set duplicate_of.
 	DuplicateOf uuid.UUID
 	// Known is what other events know of the call that e stands for. It fills what e lacks, and
 	// metadata.from_duplicates lists those fields.
@@ -47,10 +44,10 @@ type Correction struct {
 	SessionError *string
 }
 
-// Correct makes of e, as its sender told it, what stands in the tree, and Restore the opposite.
+// Correct turns e as its sender reported it into what the tree shows. Restore undoes it.
 //
-// An update or a repeat of a corrected event changes it as its sender told it: the order in
-// which changes and corrections come says nothing about the outcome.
+// An update or a repeat of a corrected event changes what its sender reported: the order in
+// which changes and corrections come does not matter.
 func (e *Event) Correct(c Correction) {
 	if c.SessionError != nil && e.Error == nil && e.IsSession() {
 		e.Error, e.DerivedError = c.SessionError, true
@@ -74,7 +71,7 @@ func (e *Event) Correct(c Correction) {
 	}
 }
 
-// Restore takes back what Correct did. It does nothing to an event that is not corrected.
+// Restore undoes Correct. It does nothing to an event that is not corrected.
 func (e *Event) Restore() {
 	if e.Wrapper {
 		e.Wrapper, e.Type = false, TypeModel
@@ -90,22 +87,22 @@ func (e *Event) Restore() {
 	}
 }
 
-// AsTold gives e as its sender told it.
-func (e *Event) AsTold() Event {
-	told := *e
-	told.Restore()
-	return told
+// AsReported returns e as its sender reported it.
+func (e *Event) AsReported() Event {
+	sent := *e
+	sent.Restore()
+	return sent
 }
 
-// ChangeAsTold changes e as its sender told it.
-func (e *Event) ChangeAsTold(change func(e *Event)) {
+// ChangeAsReported applies change to e as its sender reported it, and corrects the result again.
+func (e *Event) ChangeAsReported(change func(e *Event)) {
 	correction := e.corrections()
 	e.Restore()
 	change(e)
 	e.Correct(correction)
 }
 
-// corrections are what Correct was told of e; of what others know, only what e lacks.
+// corrections returns the correction that Correct applied to e. Its Known holds only what was filled in.
 func (e *Event) corrections() Correction {
 	c := Correction{Wrapper: e.Wrapper, Known: e.filledIn()}
 	if e.Duplicate {
@@ -117,7 +114,7 @@ func (e *Event) corrections() Correction {
 	return c
 }
 
-// DuplicateOf is the event of which metadata says that e is a duplicate, zero for none.
+// DuplicateOf returns the id of the event that e duplicates by its metadata, zero if there is none.
 func (e *Event) DuplicateOf() uuid.UUID {
 	text, _ := rawjson.Text(rawjson.Get(e.Metadata, DuplicateKey))
 	id, err := uuid.Parse(text)
@@ -127,7 +124,7 @@ func (e *Event) DuplicateOf() uuid.UUID {
 	return id
 }
 
-// aggregated moves the usage into aggregate_usage. What a sender put there himself stays.
+// aggregated moves the usage into aggregate_usage. What the sender put there stays.
 func aggregated(metadata json.RawMessage) json.RawMessage {
 	var rest, usage rawjson.Builder
 	found := false

@@ -81,17 +81,17 @@ type Event struct {
 	// counted over the session's events. Empty on any other event, and never written.
 	Totals json.RawMessage
 	// DerivedDuration says of a session event that a reader returned that its Duration follows from its
-	// events: nobody started the session, or nobody gave it an end. Never written.
+	// events: the session is implicit, or was given no end. Never written.
 	DerivedDuration bool
 
 	// The rest steers the writing of an event and is not read back.
 
 	// TraceID is the OTLP trace the event came with, zero for a native event.
 	TraceID uuid.UUID
-	// SpanID is the id that follows from trace and span id, under which notes look for the
+	// SpanID is the id that follows from trace and span id, under which log parts look for the
 	// event and the span's children name it; zero if that is ID, or for a native event.
 	SpanID uuid.UUID
-	// Provisional says that no span of the trace has told its session yet: SessionID is the
+	// Provisional says that no span of the trace has named its session yet: SessionID is the
 	// trace's own id, and gives way to the session another span of the trace names.
 	Provisional bool
 	// Fixed says that the event's session holds for this event alone, whatever the session
@@ -101,7 +101,7 @@ type Event struct {
 	Named bool
 	// Unfinished marks a copy of a span that has not ended; the finished one replaces it.
 	Unfinished bool
-	// OutputsSet says that an update has given Outputs, which notes then leave alone. It is
+	// OutputsSet says that an update has given Outputs, which log parts then leave alone. It is
 	// read back.
 	OutputsSet bool
 	// Wrapper, Duplicate and Filled say that the event is corrected (Correct): that it is a model
@@ -122,11 +122,10 @@ type Event struct {
 	DurationGiven bool
 }
 
-// IsSession says that e is the root event of its session.
+// IsSession reports whether e is the root event of its session.
 func (e *Event) IsSession() bool { return e.ID == e.SessionID }
 
-// SessionHint is what a request tells of a session beside its events, for a session that
-// nobody started.
+// SessionHint is what a request says about an implicit session, in addition to its events.
 type SessionHint struct {
 	SessionID uuid.UUID // as in the events of the same batch
 	Name      string    // preferred name; empty: the name of the first root event
@@ -142,7 +141,7 @@ type TraceSession struct {
 	Rank               TraceRank
 }
 
-// TraceRank orders the spans of a trace by what their word counts for the trace's session: roots
+// TraceRank orders the spans of a trace by which of them decides the trace's session: roots
 // come first, then earlier spans, then smaller span ids.
 type TraceRank struct {
 	Below bool   // it is no root

@@ -23,15 +23,15 @@ var knownGroups = [...][]string{
 	{"response_id"}, {"response_model"}, {"time_to_first_token_ms"},
 }
 
-// unsummed are members of Known that say nothing of several calls together.
+// unsummed are members of Known that cannot be summed over several calls.
 var unsummed = map[string]bool{"response_id": true, "response_model": true, "time_to_first_token_ms": true}
 
 var knownConfig = []string{"model", "provider"}
 
-// Known gives what e knows, as its sender told it.
+// Known returns what e knows, as its sender reported it.
 func (e *Event) Known() Known {
-	told := *e
-	told.Restore()
+	sent := *e
+	sent.Restore()
 	pick := func(object json.RawMessage, wanted func(key string) bool) json.RawMessage {
 		var b rawjson.Builder
 		for k, v := range rawjson.Object(object) {
@@ -45,14 +45,14 @@ func (e *Event) Known() Known {
 		return slices.ContainsFunc(knownGroups[:], func(group []string) bool { return slices.Contains(group, key) })
 	}
 	return Known{
-		Metadata: rawjson.Concat(pick(told.Metadata, known), pick(told.ColdMetadata, func(key string) bool {
-			return known(key) && rawjson.Get(told.Metadata, key) == nil
+		Metadata: rawjson.Concat(pick(sent.Metadata, known), pick(sent.ColdMetadata, func(key string) bool {
+			return known(key) && rawjson.Get(sent.Metadata, key) == nil
 		})),
-		Config: pick(told.Config, func(key string) bool { return slices.Contains(knownConfig, key) }),
+		Config: pick(sent.Config, func(key string) bool { return slices.Contains(knownConfig, key) }),
 	}
 }
 
-// SameKnown reports whether e and o know the same, as their senders told them.
+// SameKnown reports whether e and o know the same, as their senders reported them.
 func (e *Event) SameKnown(o *Event) bool {
 	a, b := e.Known(), o.Known()
 	return string(a.Metadata) == string(b.Metadata) && string(a.Config) == string(b.Config)
@@ -73,8 +73,8 @@ func (e *Event) Same(o *Event) bool {
 	return e.Type == o.Type && e.ParentID == o.ParentID && e.Wrapper == o.Wrapper && e.Duplicate == o.Duplicate && e.Filled == o.Filled && sameText(e, o)
 }
 
-// JoinKnown gives what several accounts of one call know together. Each account is one event, or
-// several that each tell a part of it and whose counts are summed. Earlier accounts come first.
+// JoinKnown returns what several accounts of one call know together. Each account is one event, or
+// several that each report a part of it and whose counts are summed. Earlier accounts come first.
 func JoinKnown(accounts [][]Known) Known {
 	var metadata, config rawjson.Builder
 	for _, group := range knownGroups {
@@ -102,7 +102,7 @@ func JoinKnown(accounts [][]Known) Known {
 	return Known{Metadata: metadata.Bytes(), Config: config.Bytes()}
 }
 
-// joined is the value of one member in an account: of several numbers the sum.
+// joined returns the value of one member in an account, the sum of several numbers.
 func joined(account []Known, key string) json.RawMessage {
 	var first json.RawMessage
 	var sum float64
@@ -127,7 +127,7 @@ func joined(account []Known, key string) json.RawMessage {
 	return rawjson.AppendNumber(nil, sum)
 }
 
-// fillKnown gives e what it lacks, unless its sender uses the name under which that is listed.
+// fillKnown adds to e what it lacks, unless its sender uses the name under which that is listed.
 func (e *Event) fillKnown(k Known) {
 	if rawjson.Get(e.Metadata, FilledKey) != nil || rawjson.Get(e.ColdMetadata, FilledKey) != nil {
 		return
@@ -162,7 +162,7 @@ func (e *Event) fillKnown(k Known) {
 	e.ColdMetadata = rawjson.Concat(e.ColdMetadata, object(FilledKey, rawjson.AppendStrings(nil, fields)))
 }
 
-// filledIn is what fillKnown gave e.
+// filledIn returns what fillKnown added to e.
 func (e *Event) filledIn() (k Known) {
 	if !e.Filled {
 		return k
@@ -182,7 +182,7 @@ func (e *Event) filledIn() (k Known) {
 	return Known{Metadata: metadata.Bytes(), Config: config.Bytes()}
 }
 
-// dropKnown takes back what fillKnown gave e.
+// dropKnown removes what fillKnown added to e.
 func (e *Event) dropKnown() {
 	if !e.Filled {
 		return
@@ -198,7 +198,7 @@ func (e *Event) dropKnown() {
 	e.ColdMetadata = without(e.ColdMetadata, FilledKey)
 }
 
-// ReportedResponseID is the id of the answer that e's own sender gave, empty for none.
+// ReportedResponseID returns the response id that e's own sender reported, empty if there is none.
 func (e *Event) ReportedResponseID() string {
 	if e.Filled && rawjson.Get(e.filledIn().Metadata, "response_id") != nil {
 		return ""

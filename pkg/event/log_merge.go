@@ -8,14 +8,14 @@ import (
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
-// MergeLogs brings e from the notes it was made of before to those it has now, and says whether
-// anything changed. Notes fill only what e leaves empty, and append to the lists of metadata
-// (evaluations, exceptions, logs). Which fields came from notes stands in metadata.from_logs:
-// they are taken out and composed anew each time, so that neither order nor batching of the
-// notes matters. Fields that an update has set since are the update's.
+// MergeLogs replaces what was merged into e from the log parts before by what the log parts now
+// contribute, and reports whether e changed. Log parts fill only what e leaves empty, and append
+// to the lists of metadata (evaluations, exceptions, logs). metadata.from_logs lists the fields
+// that came from log parts: they are removed and merged again each time, so that neither the
+// order nor the batching of log parts matters. Fields that an update has set since are kept.
 //
-// Where some of the notes that e was made of are no longer known, its fields stay as they are
-// and the notes of now fill only what is still empty.
+// If some of the log parts that e was made of are no longer known, its fields stay as they are,
+// and now fills only what is still empty.
 func (e *Event) MergeLogs(before, now []LogPart) bool {
 	old := *e
 	correction := e.corrections()
@@ -42,15 +42,15 @@ func (e *Event) MergeLogs(before, now []LogPart) bool {
 	return !sameText(&old, e)
 }
 
-// HasLogs says that some of e's fields came from notes.
+// HasLogs reports whether some of e's fields came from log parts.
 func (e *Event) HasLogs() bool { return rawjson.Get(e.ColdMetadata, keyFromLogs) != nil }
 
-// WithoutLogs takes out of e what came from the given notes, all that it was made of, so that
-// it is as its span told; Annotate(nil, notes) brings it back. It does nothing, and says so,
-// if e was made of more notes than these.
-func (e *Event) WithoutLogs(notes []LogPart) bool {
+// WithoutLogs removes from e what came from parts, so that it is as its span reported it;
+// MergeLogs(nil, parts) undoes it. It changes nothing and reports false if e was made of more log
+// parts than these.
+func (e *Event) WithoutLogs(parts []LogPart) bool {
 	from := parseFromLogs(e)
-	if from.count > len(ordered(notes)) {
+	if from.count > len(ordered(parts)) {
 		return false
 	}
 	correction := e.corrections()
@@ -66,8 +66,8 @@ const keyFromLogs = "from_logs"
 type fromLogs struct {
 	count  int
 	fields []string       // "bucket.key", "error", "outputs" if they are no object
-	lists  map[string]int // members of metadata whose last elements came from notes, and how many
-	late   bool           // some notes are no longer known
+	lists  map[string]int // members of metadata whose last elements came from log parts, and how many
+	late   bool           // some log parts are no longer known
 }
 
 func parseFromLogs(e *Event) (f fromLogs) {
@@ -112,7 +112,7 @@ func (f *fromLogs) json() json.RawMessage {
 		o.Raw("fields", append(list, ']'))
 	}
 	var lists rawjson.Builder
-	for _, name := range noteLists {
+	for _, name := range logLists {
 		if n := f.lists[name]; n > 0 {
 			lists.Int(name, int64(n))
 		}
@@ -123,8 +123,8 @@ func (f *fromLogs) json() json.RawMessage {
 	return o.Bytes()
 }
 
-// noteLists are the members of metadata that notes append to.
-var noteLists = []string{keyEvaluations, keyExceptions, keyLogs}
+// logLists are the members of metadata that log parts append to.
+var logLists = []string{keyEvaluations, keyExceptions, keyLogs}
 
 const (
 	keyEvaluations = "evaluations"
@@ -132,7 +132,7 @@ const (
 	keyLogs        = "logs"
 )
 
-// bucket is the object of e that a field's name begins with, nil if there is none.
+// bucket returns the object of e that a field's name begins with, nil if there is none.
 func (e *Event) bucket(name string) *json.RawMessage {
 	switch name {
 	case "config":
@@ -153,7 +153,7 @@ func (e *Event) bucket(name string) *json.RawMessage {
 	return nil
 }
 
-// strip takes out what came from notes.
+// strip removes what came from log parts.
 func (e *Event) strip(f *fromLogs) {
 	drop := map[*json.RawMessage][]string{}
 	for _, name := range f.fields {
@@ -191,8 +191,8 @@ func (e *Event) strip(f *fromLogs) {
 	e.ColdMetadata = without(e.ColdMetadata, keyFromLogs)
 }
 
-// owned takes the fields that an update sets off the list of those that came from notes.
-func (e *Event) owned(u *Update) {
+// disownLogFields removes the fields that an update sets from the list of those that came from log parts.
+func (e *Event) disownLogFields(u *Update) {
 	if !e.HasLogs() {
 		return
 	}
@@ -214,47 +214,3 @@ func (e *Event) owned(u *Update) {
 	}
 	e.ColdMetadata = rawjson.Concat(without(e.ColdMetadata, keyFromLogs), object(keyFromLogs, f.json()))
 }
-
-func count(list json.RawMessage) (n int) {
-	for range rawjson.Array(list) {
-		n++
-	}
-	return n
-}
-
-func appendItem(list, item []byte) []byte {
-	if list == nil {
-		list = append(list, '[')
-	} else {
-		list = append(list, ',')
-	}
-	return append(list, item...)
-}
-
-func object(key string, val []byte) json.RawMessage {
-	var o rawjson.Builder
-	o.Raw(key, val)
-	return o.Bytes()
-}
-
-// without is an object without some of its members, nil if none is left.
-func without(obj json.RawMessage, keys ...string) json.RawMessage {
-	var o rawjson.Builder
-	dropped := false
-	for k, v := range rawjson.Object(obj) {
-		if slices.Contains(keys, k) {
-			dropped = true
-			continue
-		}
-		o.Raw(k, v)
-	}
-	switch {
-	case !dropped:
-		return obj
-	case o.Len() == 0:
-		return nil
-	}
-	return o.Bytes()
-}
-
-func pointerTo(s string) *string { return &s }

@@ -11,11 +11,11 @@ import (
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
-func noteOf(ms uint64, kind LogPartKind, content string) LogPart {
+func logPartAt(ms uint64, kind LogPartKind, content string) LogPart {
 	return LogPart{Kind: kind, Nanos: ms * 1e6, Content: json.RawMessage(content)}
 }
 
-// shown is what notes can change of an event.
+// shown is what log parts can change of an event.
 func shown(e *Event) string {
 	errText := "-"
 	if e.Error != nil {
@@ -25,20 +25,20 @@ func shown(e *Event) string {
 	return fmt.Sprintf("inputs %s\noutputs %s\nconfig %s\nmetadata %s\ncold %s\nmetrics %s\nerror %s", e.Inputs, e.Outputs, e.Config, e.Metadata, cold, e.Metrics, errText)
 }
 
-func TestAnnotate(t *testing.T) {
+func TestMergeLogs(t *testing.T) {
 	t.Parallel()
 	failed := unnamedError
 	for _, tt := range []struct {
 		name  string
 		event Event
-		notes []LogPart
+		parts []LogPart
 		want  string
 	}{
 		{"messages in order of time, and the answer beside what the span says",
 			Event{Type: TypeModel, Outputs: json.RawMessage(`{"finish_reason":"stop"}`)},
 			[]LogPart{
-				noteOf(3, LogOutput, `{"index":0,"messages":[{"role":"assistant","content":"A","finish_reason":"length"}]}`),
-				noteOf(2, LogInput, `[{"role":"user","content":"Q"}]`), noteOf(1, LogInput, `[{"role":"system","content":"S"}]`),
+				logPartAt(3, LogOutput, `{"index":0,"messages":[{"role":"assistant","content":"A","finish_reason":"length"}]}`),
+				logPartAt(2, LogInput, `[{"role":"user","content":"Q"}]`), logPartAt(1, LogInput, `[{"role":"system","content":"S"}]`),
 			},
 			`inputs {"chat_history":[{"role":"system","content":"S"},{"role":"user","content":"Q"}]}
 outputs {"finish_reason":"stop","role":"assistant","content":"A"}
@@ -49,7 +49,7 @@ metrics
 error -`},
 		{"messages at one instant go as conversations go",
 			Event{Type: TypeModel},
-			[]LogPart{noteOf(1, LogInput, `[{"role":"tool","content":"3"}]`), noteOf(1, LogInput, `[{"role":"user","content":"2"}]`), noteOf(1, LogInput, `[{"role":"system","content":"1"}]`)},
+			[]LogPart{logPartAt(1, LogInput, `[{"role":"tool","content":"3"}]`), logPartAt(1, LogInput, `[{"role":"user","content":"2"}]`), logPartAt(1, LogInput, `[{"role":"system","content":"1"}]`)},
 			`inputs {"chat_history":[{"role":"system","content":"1"},{"role":"user","content":"2"},{"role":"tool","content":"3"}]}
 outputs 
 config 
@@ -60,8 +60,8 @@ error -`},
 		{"what the span says itself is neither replaced nor repeated, and what differs is kept",
 			Event{Type: TypeModel, Inputs: json.RawMessage(`{"chat_history":[{"role":"user","content":"Q"}]}`), Outputs: json.RawMessage(`{"content":"A"}`)},
 			[]LogPart{
-				noteOf(1, LogInput, `[{"role":"user","content":"Q"}]`), noteOf(2, LogInput, `[{"role":"user","content":"other"}]`),
-				noteOf(3, LogOutput, `{"index":0,"messages":[{"role":"assistant","content":"A"}]}`), noteOf(4, LogOutput, `{"index":0,"messages":[{"role":"assistant","content":"B"}]}`),
+				logPartAt(1, LogInput, `[{"role":"user","content":"Q"}]`), logPartAt(2, LogInput, `[{"role":"user","content":"other"}]`),
+				logPartAt(3, LogOutput, `{"index":0,"messages":[{"role":"assistant","content":"A"}]}`), logPartAt(4, LogOutput, `{"index":0,"messages":[{"role":"assistant","content":"B"}]}`),
 			},
 			`inputs {"chat_history":[{"role":"user","content":"Q"}]}
 outputs {"content":"A"}
@@ -73,8 +73,8 @@ error -`},
 		{"several answers are choices, in the order of their index",
 			Event{Type: TypeModel},
 			[]LogPart{
-				noteOf(1, LogOutput, `{"index":1,"messages":[{"role":"assistant","content":"second"}]}`),
-				noteOf(2, LogOutput, `{"index":0,"messages":[{"role":"assistant","content":"first"}]}`),
+				logPartAt(1, LogOutput, `{"index":1,"messages":[{"role":"assistant","content":"second"}]}`),
+				logPartAt(2, LogOutput, `{"index":0,"messages":[{"role":"assistant","content":"first"}]}`),
 			},
 			`inputs 
 outputs {"role":"assistant","content":"first","choices":[{"role":"assistant","content":"second"}]}
@@ -86,8 +86,8 @@ error -`},
 		{"fields, of which the first wins, and what belongs to none",
 			Event{Type: TypeModel, Config: json.RawMessage(`{"model":"m"}`), Metadata: json.RawMessage(`{"prompt_tokens":1}`)},
 			[]LogPart{
-				noteOf(1, LogFields, `{"name":"details","config":{"model":"m","seed":1},"metadata":{"prompt_tokens":2,"system":"x"},"attributes":{"a":1}}`),
-				noteOf(2, LogFields, `{"name":"details","config":{"seed":2}}`),
+				logPartAt(1, LogFields, `{"name":"details","config":{"model":"m","seed":1},"metadata":{"prompt_tokens":2,"system":"x"},"attributes":{"a":1}}`),
+				logPartAt(2, LogFields, `{"name":"details","config":{"seed":2}}`),
 			},
 			`inputs 
 outputs 
@@ -99,8 +99,8 @@ error -`},
 		{"evaluations, exceptions and logs follow those of the span",
 			Event{Type: TypeTool, Error: &failed, ColdMetadata: json.RawMessage(`{"evaluations":[{"name":"a"}]}`)},
 			[]LogPart{
-				noteOf(1, LogEvaluation, `{"name":"tone","value":0.50}`), noteOf(2, LogEvaluation, `{"name":"tone","value":0.75}`), noteOf(2, LogEvaluation, `{"name":"kind","label":"good"}`),
-				noteOf(3, LogException, `{"type":"E","message":"broken"}`), noteOf(4, LogRecord, `{"name":"x"}`),
+				logPartAt(1, LogEvaluation, `{"name":"tone","value":0.50}`), logPartAt(2, LogEvaluation, `{"name":"tone","value":0.75}`), logPartAt(2, LogEvaluation, `{"name":"kind","label":"good"}`),
+				logPartAt(3, LogException, `{"type":"E","message":"broken"}`), logPartAt(4, LogRecord, `{"name":"x"}`),
 			},
 			`inputs 
 outputs 
@@ -111,7 +111,7 @@ metrics {"tone":0.50,"kind":"good"}
 error broken`},
 		{"a tool's arguments and result",
 			Event{Type: TypeTool},
-			[]LogPart{noteOf(1, LogInput, `[{"role":"tool","content":"{\"city\":\"Lisbon\"}"}]`), noteOf(2, LogOutput, `{"messages":[{"role":"assistant","content":"{\"celsius\":21}"}]}`)},
+			[]LogPart{logPartAt(1, LogInput, `[{"role":"tool","content":"{\"city\":\"Lisbon\"}"}]`), logPartAt(2, LogOutput, `{"messages":[{"role":"assistant","content":"{\"celsius\":21}"}]}`)},
 			`inputs {"city":"Lisbon"}
 outputs {"result":{"celsius":21}}
 config 
@@ -123,29 +123,29 @@ error -`},
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			once := tt.event
-			if !once.MergeLogs(nil, tt.notes) {
+			if !once.MergeLogs(nil, tt.parts) {
 				t.Error("nothing changed")
 			}
 			if d := cmp.Diff(tt.want, shown(&once)); d != "" {
 				t.Errorf("(-want +got):\n%s", d)
 			}
-			if once.MergeLogs(tt.notes, append(tt.notes, tt.notes[0])) {
-				t.Error("a note sent again changed the event")
+			if once.MergeLogs(tt.parts, append(tt.parts, tt.parts[0])) {
+				t.Error("a log part sent again changed the event")
 			}
 			for round := range 20 {
 				r := rand.New(rand.NewPCG(1, uint64(round)))
 				e := tt.event
 				var known []LogPart
-				for _, i := range r.Perm(len(tt.notes)) {
-					e.MergeLogs(known, append(known[:len(known):len(known)], tt.notes[i]))
-					known = append(known, tt.notes[i])
+				for _, i := range r.Perm(len(tt.parts)) {
+					e.MergeLogs(known, append(known[:len(known):len(known)], tt.parts[i]))
+					known = append(known, tt.parts[i])
 				}
 				if d := cmp.Diff(tt.want, shown(&e)); d != "" {
 					t.Fatalf("one by one (-want +got):\n%s", d)
 				}
 			}
 			back := once
-			if !back.WithoutLogs(tt.notes) {
+			if !back.WithoutLogs(tt.parts) {
 				t.Error("cannot be taken back")
 			}
 			if d := cmp.Diff(shown(&tt.event), shown(&back)); d != "" {
@@ -155,15 +155,15 @@ error -`},
 	}
 }
 
-// TestAnnotateLate holds that notes which come when the first ones are no longer known fill only
+// TestMergeLogsLate holds that log parts which come when the first ones are no longer known fill only
 // what is empty, and repeat nothing.
-func TestAnnotateLate(t *testing.T) {
+func TestMergeLogsLate(t *testing.T) {
 	t.Parallel()
-	first := []LogPart{noteOf(1, LogInput, `[{"role":"user","content":"Q"}]`), noteOf(2, LogRecord, `{"name":"x"}`)}
+	first := []LogPart{logPartAt(1, LogInput, `[{"role":"user","content":"Q"}]`), logPartAt(2, LogRecord, `{"name":"x"}`)}
 	e := Event{Type: TypeModel}
 	e.MergeLogs(nil, first)
-	late := []LogPart{noteOf(5, LogInput, `[{"role":"user","content":"late"}]`), noteOf(2, LogRecord, `{"name":"x"}`),
-		noteOf(6, LogOutput, `{"messages":[{"role":"assistant","content":"A"}]}`)}
+	late := []LogPart{logPartAt(5, LogInput, `[{"role":"user","content":"late"}]`), logPartAt(2, LogRecord, `{"name":"x"}`),
+		logPartAt(6, LogOutput, `{"messages":[{"role":"assistant","content":"A"}]}`)}
 	e.MergeLogs(nil, late)
 	if got := string(e.Inputs); got != `{"chat_history":[{"role":"user","content":"Q"}]}` {
 		t.Errorf("inputs %s", got)
@@ -176,9 +176,9 @@ func TestAnnotateLate(t *testing.T) {
 	}
 }
 
-// FuzzAnnotate holds that no content of a note panics or makes text that is no JSON, and that
-// what notes did can be taken back.
-func FuzzAnnotate(f *testing.F) {
+// FuzzMergeLogs holds that no content of a log part panics or makes text that is no JSON, and that
+// what log parts did can be taken back.
+func FuzzMergeLogs(f *testing.F) {
 	f.Add(uint8(1), `[{"role":"user","content":"Q"}]`, `{"chat_history":[]}`, `{"a":1}`)
 	f.Add(uint8(2), `{"index":0,"messages":[{"content":"A"}]}`, `{}`, `{"content":""}`)
 	f.Add(uint8(3), `{"config":{"a":1},"outputs":5}`, `{}`, `null`)
@@ -194,10 +194,10 @@ func FuzzAnnotate(f *testing.F) {
 			return
 		}
 		e := Event{Type: TypeModel, Inputs: json.RawMessage(inputs), ColdMetadata: json.RawMessage(cold)}
-		notes := []LogPart{{Kind: LogPartKind(kind % 7), Content: json.RawMessage(content)}}
-		e.MergeLogs(nil, notes)
+		parts := []LogPart{{Kind: LogPartKind(kind % 7), Content: json.RawMessage(content)}}
+		e.MergeLogs(nil, parts)
 		again := e
-		if again.MergeLogs(notes, notes) {
+		if again.MergeLogs(parts, parts) {
 			t.Errorf("not stable:\n%s\n%s", shown(&e), shown(&again))
 		}
 		for _, raw := range []json.RawMessage{e.Inputs, e.Outputs, e.Config, e.Metadata, e.ColdMetadata, e.Metrics} {

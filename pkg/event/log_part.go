@@ -9,10 +9,10 @@ import (
 	"github.com/google/uuid"
 )
 
-// LogPartKind says what a note adds to its event. The numbers are stored: never renumber.
+// LogPartKind is what a log part adds to its event. The numbers are stored: never renumber.
 type LogPartKind uint8
 
-// The kinds of notes, and the JSON of their contents.
+// The kinds of log parts, and the JSON of their contents.
 const (
 	// LogInput: [{role, content, …}], messages of the conversation so far.
 	LogInput LogPartKind = 1 + iota
@@ -21,7 +21,7 @@ const (
 	LogOutput
 	// LogFields: {name, config: {}, inputs: {}, outputs, metadata: {}, metrics: {},
 	// feedback: {}, user_properties: {}, attributes: {}}, fields ready to be filled in; what
-	// is under attributes belongs to none.
+	// is under attributes belongs to no field.
 	LogFields
 	// LogEvaluation: {name, value, label, explanation, …}, the result of an evaluation.
 	LogEvaluation
@@ -31,9 +31,9 @@ const (
 	LogRecord
 )
 
-// LogPart is what one log record says of the event of a span. Notes come before or after their
-// event, in any order and more than once; what the event becomes depends only on the set of
-// them. See Annotate.
+// LogPart is what one log record contributes to the event of a span. Log parts arrive before or
+// after their event, in any order and more than once; what the event becomes depends only on the
+// set of them. See MergeLogs.
 type LogPart struct {
 	Kind LogPartKind
 	// SpanID is the event id that follows from the trace and span id of the record; the event
@@ -42,25 +42,25 @@ type LogPart struct {
 	TraceID uuid.UUID
 	// Session is the session that the record names, zero if none.
 	Session uuid.UUID
-	// ResponseID, of an evaluation, names the answer that was evaluated: the note belongs to
+	// ResponseID, of an evaluation, names the answer that was evaluated: the log part belongs to
 	// the event with this metadata.response_id, if the session has one.
 	ResponseID string
-	// Nanos is when it happened and Observed when it was noticed, Unix nanoseconds; Seq is its
-	// place in its request. Together they order notes.
+	// Nanos is when it happened and Observed when it was observed, Unix nanoseconds; Seq is its
+	// place in its request. Together they order log parts.
 	Nanos, Observed uint64
 	Seq             uint32
 	Content         json.RawMessage
 }
 
-// MaxLogParts is how many notes of one event are composed, in order of time; what an event holds
-// must stay readable.
+// MaxLogParts is how many log parts are merged into one event, the earliest first; an event must
+// stay readable.
 const MaxLogParts = 10_000
 
-// ordered gives the notes without repeats, in their order. Notes of one time are ordered by
-// when they were noticed, by their place in the request, by kind and by content, so that the
-// order of arrival says nothing.
-func ordered(notes []LogPart) []LogPart {
-	list := slices.Clone(notes)
+// ordered returns the log parts in order of time, without repeats. Those of the same time are
+// ordered by when they were observed, by their place in the request, by kind and by content, so
+// that the order of arrival does not matter.
+func ordered(parts []LogPart) []LogPart {
+	list := slices.Clone(parts)
 	slices.SortFunc(list, func(a, b LogPart) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Nanos, b.Nanos), cmp.Compare(a.Observed, b.Observed),
 			bytes.Compare(a.Content, b.Content), cmp.Compare(b.Seq, a.Seq))
@@ -75,7 +75,7 @@ func ordered(notes []LogPart) []LogPart {
 	return list[:min(len(list), MaxLogParts)]
 }
 
-// roleRank orders messages of one instant as conversations go.
+// roleRank orders messages of the same time by their roles, as in a conversation.
 func roleRank(n *LogPart) int {
 	if n.Kind != LogInput {
 		return len(roleOrder)
@@ -88,7 +88,7 @@ func roleRank(n *LogPart) int {
 	return len(roleOrder)
 }
 
-// roleWindow is how far into its text the role of a message is looked for: it stands first.
+// roleWindow is how far into its text the role of a message is looked for: it comes first.
 const roleWindow = 32
 
 var roleOrder = [][]byte{[]byte(`"role":"system"`), []byte(`"role":"developer"`), []byte(`"role":"user"`), []byte(`"role":"assistant"`), []byte(`"role":"tool"`)}

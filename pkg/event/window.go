@@ -36,14 +36,14 @@ func (w Window) Check(e *Event, now time.Time) error {
 		w.Oldest.UTC().Format(time.RFC3339), now.Add(w.Ahead).UTC().Format(time.RFC3339))
 }
 
-// Adjust moves an event that begins outside the window to now, keeps its duration, and notes the
+// Adjust moves an event that begins outside the window to now, keeps its duration, and records the
 // time it gave in metadata. It changes no other event.
 func (w Window) Adjust(e *Event, now time.Time) {
 	if w.Holds(e.Start, now) {
 		return
 	}
-	note := rawjson.AppendNumber([]byte(`{"`+KeyOriginalStart+`":`), e.Start)
-	e.Metadata = rawjson.Merge(e.Metadata, append(note, '}'))
+	original := rawjson.AppendNumber([]byte(`{"`+KeyOriginalStart+`":`), e.Start)
+	e.Metadata = rawjson.Merge(e.Metadata, append(original, '}'))
 	e.Start = float64(now.UnixMilli())
 	e.End = math.Min(e.Start+e.Duration, MaxMillis)
 	e.DefaultTime = true

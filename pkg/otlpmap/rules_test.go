@@ -362,7 +362,9 @@ func TestCountsAreUsage(t *testing.T) {
 	t.Parallel()
 	for _, names := range countKeys {
 		for _, name := range names {
-			if !event.UsageKey(name) {
+			e := event.Event{Type: event.TypeModel, Metadata: json.RawMessage(`{"` + name + `":1}`)}
+			e.Correct(event.Correction{Wrapper: true})
+			if rawjson.Get(e.Metadata, name) != nil {
 				t.Errorf("metadata.%s stays on a wrapper", name)
 			}
 		}

@@ -26,6 +26,3 @@ func (b *Builder) UUID(id uuid.UUID) string { return b.Arg(b.dialect.UUID(id)) }
 
 // Args are the arguments in order.
 func (b *Builder) Args() []any { return b.args }
-
-// Dialect is the database the statement is for.
-func (b *Builder) Dialect() Dialect { return b.dialect }

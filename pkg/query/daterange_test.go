@@ -155,16 +155,20 @@ func TestPages(t *testing.T) {
 		{"", "1e13", true, 0, 0, "page"},
 		{"", "{}", true, 0, 0, "page"},
 	} {
-		limit, page, err := CheckPage(json.RawMessage(tt.limit), json.RawMessage(tt.page), tt.clamp)
+		rule := SearchPages
+		if tt.clamp {
+			rule = ExportPages
+		}
+		limit, page, err := rule.Parse(json.RawMessage(tt.limit), json.RawMessage(tt.page))
 		if tt.field != "" {
 			var f *fault.Error
 			if !errors.As(err, &f) || f.Kind != fault.Invalid || f.Field != tt.field {
-				t.Errorf("CheckPage(%s, %s) = %d, %d, %v; want an Invalid of %s", tt.limit, tt.page, limit, page, err, tt.field)
+				t.Errorf("Parse(%s, %s) = %d, %d, %v; want an Invalid of %s", tt.limit, tt.page, limit, page, err, tt.field)
 			}
 			continue
 		}
 		if err != nil || limit != tt.wantLimit || page != tt.wantPage {
-			t.Errorf("CheckPage(%s, %s, %v) = %d, %d, %v; want %d, %d", tt.limit, tt.page, tt.clamp, limit, page, err, tt.wantLimit, tt.wantPage)
+			t.Errorf("Parse(%s, %s), clamp %v: %d, %d, %v; want %d, %d", tt.limit, tt.page, tt.clamp, limit, page, err, tt.wantLimit, tt.wantPage)
 		}
 	}
 }

@@ -39,14 +39,6 @@ func (r PageRule) Parse(limit, page json.RawMessage) (limitN, pageN int, err err
 	return limitN, pageN, err
 }
 
-// CheckPage is Parse by the rule of search, or with clamp that of export.
-func CheckPage(limit, page json.RawMessage, clamp bool) (limitN, pageN int, err error) {
-	if clamp {
-		return ExportPages.Parse(limit, page)
-	}
-	return SearchPages.Parse(limit, page)
-}
-
 func whole(raw json.RawMessage, field string, missing, highest int, clamp bool) (int, error) {
 	if rawjson.Null(raw) {
 		return missing, nil

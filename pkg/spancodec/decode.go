@@ -134,7 +134,7 @@ func DecodeAdded(span ptrace.Span) (e event.Event, added bool, err error) {
 	if err := e.Validate(); err != nil {
 		return event.Event{}, false, err
 	}
-	e.NoteReplaced(replaced)
+	e.CountReplaced(replaced)
 	if others > 0 && standard {
 		added = Added(span).Len() > 0
 	} else {

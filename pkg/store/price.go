@@ -45,8 +45,8 @@ func unpriced(e *event.Event) *event.Event {
 // reprice computes the cost of a model call anew whose model or tokens are others than before,
 // unless somebody has said what it cost.
 func (s *Store) reprice(before, now *event.Event) {
-	was := before.AsTold()
-	now.ChangeAsTold(func(e *event.Event) {
+	was := before.AsReported()
+	now.ChangeAsReported(func(e *event.Event) {
 		if e.Type != event.TypeModel {
 			return
 		}

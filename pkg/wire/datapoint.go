@@ -193,29 +193,3 @@ func (b *DatapointBatch) readCheckState(raw json.RawMessage) (checked []uuid.UUI
 	})
 	return checked, err
 }
-
-// readEventIDs reads an array of ids, at most max of them.
-func readEventIDs(raw json.RawMessage, max int) ([]uuid.UUID, error) {
-	texts, err := readTexts(raw, max)
-	if err != nil {
-		return nil, err
-	}
-	ids := make([]uuid.UUID, len(texts))
-	for i, text := range texts {
-		if ids[i], err = ParseID(text); err != nil {
-			return nil, fault.In(indexed("", i), err)
-		}
-	}
-	return ids, nil
-}
-
-func uniqueIDs(ids []uuid.UUID) (out []uuid.UUID) {
-	seen := make(map[uuid.UUID]bool, len(ids))
-	for _, id := range ids {
-		if !seen[id] {
-			seen[id] = true
-			out = append(out, id)
-		}
-	}
-	return out
-}

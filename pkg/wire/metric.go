@@ -126,33 +126,6 @@ func readMetricType(raw []byte) (*metric.Type, error) {
 	return &t, nil
 }
 
-func setBoolPointer(to **bool, raw []byte) error {
-	v, err := readBool(raw)
-	if err != nil {
-		return err
-	}
-	*to = &v
-	return nil
-}
-
-// readNumber reads a number, which may stand in a string.
-func readNumber(raw json.RawMessage) (json.RawMessage, error) {
-	if text, ok := rawjson.Text(raw); ok {
-		raw, _, _ = rawjson.Clean([]byte(text))
-	}
-	if _, ok := rawjson.Number(raw); !ok {
-		return nil, fault.New(fault.Invalid, "must be a number")
-	}
-	return raw, nil
-}
-
-func readArray(raw json.RawMessage) (json.RawMessage, error) {
-	if rawjson.KindOf(raw) != '[' {
-		return nil, wrong("an array", raw)
-	}
-	return raw, nil
-}
-
 // readFilterObject checks the filters of a metric or a queue and brings them into the form
 // {"filterArray": […]}, from a bare array too.
 func readFilterObject(raw json.RawMessage) (json.RawMessage, error) {

@@ -39,14 +39,6 @@ func DecodeProvider(body []byte, name string) (provider.Update, error) {
 	return u, err
 }
 
-func readDouble(raw []byte) (float64, error) {
-	f, ok := rawjson.Number(raw)
-	if !ok {
-		return 0, wrong("a number", raw)
-	}
-	return f, nil
-}
-
 // AppendProvider appends a provider as answers show it: of its key only whether there is one.
 func AppendProvider(dst []byte, p *provider.Provider, older bool) []byte {
 	var b rawjson.Builder

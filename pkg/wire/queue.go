@@ -2,11 +2,9 @@ package wire
 
 import (
 	"encoding/json"
-	"math"
 
 	"github.com/google/uuid"
 
-	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/project"
 	"github.com/spangrove/spangrove/pkg/queue"
 	"github.com/spangrove/spangrove/pkg/rawjson"
@@ -51,15 +49,6 @@ func DecodeQueue(body []byte) (q QueueChange, err error) {
 		return err
 	})
 	return q, err
-}
-
-// readWhole reads a whole number that fits 32 bits.
-func readWhole(raw json.RawMessage) (int64, error) {
-	f, ok := rawjson.Number(raw)
-	if !ok || f != math.Trunc(f) || math.Abs(f) > math.MaxInt32 {
-		return 0, fault.New(fault.Invalid, "must be a whole number")
-	}
-	return int64(f), nil
 }
 
 // DecodeAnnotator reads the name of an annotator from a body, and whether it says skip.

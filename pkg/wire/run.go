@@ -52,13 +52,6 @@ func DecodeRun(body []byte, id string) (u run.Update, err error) {
 	return u, err
 }
 
-func readKind(raw []byte, kind rawjson.Kind, what string) (json.RawMessage, error) {
-	if rawjson.KindOf(raw) != kind {
-		return nil, wrong(what, raw)
-	}
-	return raw, nil
-}
-
 // runPages is how runs are paged.
 var runPages = query.PageRule{Default: 20, Max: 100}
 

@@ -231,18 +231,6 @@ func appendValues(list []run.Value) json.RawMessage {
 	return arrayOf(list, func(dst []byte, v *run.Value) []byte { return append(dst, v.JSON...) })
 }
 
-// arrayOf is a JSON array of what item appends for each element.
-func arrayOf[T any](list []T, item func(dst []byte, x *T) []byte) json.RawMessage {
-	dst := []byte{'['}
-	for i := range list {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = item(dst, &list[i])
-	}
-	return append(dst, ']')
-}
-
 // WritePairs streams a page of pairs of events: {"events": [{"datapoint_id", "event_1",
 // "event_2"}], "totalEvents", "pagination"}. event_1 is the new run's. A pair of which one event
 // is gone meanwhile is left out.

@@ -13,7 +13,7 @@ import (
 // unnamedError is the error of a span that failed without saying how.
 const unnamedError = "error"
 
-// composer fills what an event leaves empty from its notes.
+// composer fills what an event leaves empty from its log parts.
 type composer struct {
 	e    *Event
 	from *fromLogs
@@ -27,13 +27,13 @@ func newComposer(e *Event, from *fromLogs) *composer {
 		list: map[string][]json.RawMessage{}}
 }
 
-// compose goes by kinds, each in order of time: fields that a record names come before those
-// that follow from messages.
-func (c *composer) compose(notes []LogPart) {
+// compose merges the parts kind by kind, each in order of time: fields that a record names come
+// before those that follow from messages.
+func (c *composer) compose(parts []LogPart) {
 	of := func(k LogPartKind) (list []*LogPart) {
-		for i := range notes {
-			if notes[i].Kind == k {
-				list = append(list, &notes[i])
+		for i := range parts {
+			if parts[i].Kind == k {
+				list = append(list, &parts[i])
 			}
 		}
 		return list
@@ -59,7 +59,7 @@ func (c *composer) compose(notes []LogPart) {
 	c.finish()
 }
 
-// members are the members an object of the event has, those to be added included.
+// members returns the members of an object of the event, including those to be added.
 func (c *composer) members(to *json.RawMessage) map[string]json.RawMessage {
 	m := c.have[to]
 	if m == nil {
@@ -77,7 +77,7 @@ func (c *composer) members(to *json.RawMessage) map[string]json.RawMessage {
 	return m
 }
 
-// open says that notes may fill members of an object.
+// open reports whether log parts may fill members of an object.
 func (c *composer) open(bucket string) bool {
 	if bucket != "outputs" {
 		return true
@@ -86,7 +86,7 @@ func (c *composer) open(bucket string) bool {
 	return !c.e.OutputsSet && (k == '{' || rawjson.Empty(c.e.Outputs))
 }
 
-// put gives a member its value unless the event has one. It says no if the event has another.
+// put sets a member unless the event has it. It reports false if the event has it with another value.
 func (c *composer) put(bucket, key string, val json.RawMessage) bool {
 	to := c.e.bucket(bucket)
 	if !c.open(bucket) {
@@ -110,11 +110,11 @@ func (c *composer) put(bucket, key string, val json.RawMessage) bool {
 	return true
 }
 
-// fieldBuckets are the objects of a LogFields, in the order they are kept if they found no place.
+// fieldBuckets are the objects of a LogFields, in the order in which they are kept if they cannot be filled in.
 var fieldBuckets = []string{"config", "inputs", "outputs", "metadata", "metrics", "feedback", "user_properties"}
 
-// fields fills in the members of a LogFields. Those whose place is taken by something else are
-// kept in metadata.logs, with what had no place from the start.
+// fields fills in the members of a LogFields. Those that the event has with other values are kept
+// in metadata.logs, together with the attributes that belong to no field.
 func (c *composer) fields(n *LogPart) {
 	var over rawjson.Builder
 	for _, bucket := range fieldBuckets {
@@ -149,7 +149,7 @@ func (c *composer) fields(n *LogPart) {
 	}
 }
 
-// keep puts what found no place into metadata.logs: {name, time in ms, …}.
+// keep adds to metadata.logs what could not be filled in: {name, time in ms, …}.
 func (c *composer) keep(n *LogPart, name json.RawMessage, rest json.RawMessage) {
 	var o rawjson.Builder
 	if name != nil {
@@ -159,23 +159,23 @@ func (c *composer) keep(n *LogPart, name json.RawMessage, rest json.RawMessage) 
 	c.list[keyLogs] = append(c.list[keyLogs], rawjson.Concat(o.Bytes(), rest))
 }
 
-// NanosToMillis is a note's time in milliseconds, fractions kept.
+// NanosToMillis converts Unix nanoseconds to milliseconds, fractions kept.
 func NanosToMillis(nanos uint64) float64 {
 	return min(float64(nanos/1e6)+float64(nanos%1e6)/1e6, MaxMillis)
 }
 
-// inputs makes the messages of all notes the chat history; of a tool, what it was given.
-func (c *composer) inputs(notes []*LogPart) {
-	if len(notes) == 0 {
+// inputs makes the messages of all log parts the chat history or, for a tool, the arguments of its call.
+func (c *composer) inputs(parts []*LogPart) {
+	if len(parts) == 0 {
 		return
 	}
 	if c.e.Type == TypeTool {
-		c.toolInputs(notes)
+		c.toolInputs(parts)
 		return
 	}
 	history, taken := c.members(&c.e.Inputs)["chat_history"]
 	if taken {
-		for _, n := range notes {
+		for _, n := range parts {
 			for _, m := range rawjson.Array(n.Content) {
 				if !holds(history, m) {
 					c.keep(n, nil, object("message", m))
@@ -185,7 +185,7 @@ func (c *composer) inputs(notes []*LogPart) {
 		return
 	}
 	var all []byte
-	for _, n := range notes {
+	for _, n := range parts {
 		for _, m := range rawjson.Array(n.Content) {
 			all = appendItem(all, m)
 		}
@@ -195,9 +195,9 @@ func (c *composer) inputs(notes []*LogPart) {
 	}
 }
 
-// toolInputs gives a tool the members of what it was called with.
-func (c *composer) toolInputs(notes []*LogPart) {
-	for _, n := range notes {
+// toolInputs sets the inputs of a tool from the arguments of its call.
+func (c *composer) toolInputs(parts []*LogPart) {
+	for _, n := range parts {
 		for _, m := range rawjson.Array(n.Content) {
 			content := embedded(rawjson.Get(m, "content"))
 			ok := true
@@ -215,7 +215,7 @@ func (c *composer) toolInputs(notes []*LogPart) {
 	}
 }
 
-// embedded is the JSON inside a JSON string, or the value itself.
+// embedded returns the JSON inside a JSON string, or the value itself.
 func embedded(val json.RawMessage) json.RawMessage {
 	text, ok := rawjson.Text(val)
 	if !ok || !strings.HasPrefix(text, "{") && !strings.HasPrefix(text, "[") {
@@ -227,7 +227,7 @@ func embedded(val json.RawMessage) json.RawMessage {
 	return val
 }
 
-// holds says that a list of messages has one that says what m does.
+// holds reports whether a list of messages has one with the content and tool calls of m.
 func holds(list, m json.RawMessage) bool {
 	content, calls := rawjson.Get(m, "content"), rawjson.Get(m, "tool_calls")
 	for _, have := range rawjson.Array(list) {
@@ -238,18 +238,18 @@ func holds(list, m json.RawMessage) bool {
 	return false
 }
 
-// answer is one answer of a model and the note that told it.
+// answer is one answer of a model and the log part that reported it.
 type answer struct {
-	note  *LogPart
+	part  *LogPart
 	index float64
 	msg   json.RawMessage
 }
 
 // outputs makes the first answer the outputs, and the others choices, unless they only add to
-// it what it lacks. Of a tool, what it gave back.
-func (c *composer) outputs(notes []*LogPart) {
+// it what it lacks. The outputs of a tool are its result.
+func (c *composer) outputs(parts []*LogPart) {
 	var list []answer
-	for _, n := range notes {
+	for _, n := range parts {
 		index, _ := rawjson.Number(rawjson.Get(n.Content, "index"))
 		for _, m := range rawjson.Array(rawjson.Get(n.Content, "messages")) {
 			list = append(list, answer{n, index, m})
@@ -262,7 +262,7 @@ func (c *composer) outputs(notes []*LogPart) {
 	if c.e.Type == TypeTool {
 		for _, a := range list {
 			if content := embedded(rawjson.Get(a.msg, "content")); !rawjson.Empty(content) && !c.put("outputs", "result", content) {
-				c.keep(a.note, nil, object("message", a.msg))
+				c.keep(a.part, nil, object("message", a.msg))
 			}
 		}
 		return
@@ -273,7 +273,7 @@ func (c *composer) outputs(notes []*LogPart) {
 			same := bytes.Equal(rawjson.Get(a.msg, "content"), out["content"]) || rawjson.Empty(rawjson.Get(a.msg, "content")) && rawjson.Empty(out["content"])
 			if !(same && (rawjson.Empty(rawjson.Get(a.msg, "tool_calls")) || bytes.Equal(rawjson.Get(a.msg, "tool_calls"), out["tool_calls"]))) &&
 				!holds(out["choices"], a.msg) {
-				c.keep(a.note, nil, object("message", a.msg))
+				c.keep(a.part, nil, object("message", a.msg))
 			}
 		}
 		return
@@ -321,9 +321,9 @@ func (c *composer) evaluation(n *LogPart) {
 	c.list[keyEvaluations] = append(c.list[keyEvaluations], n.Content)
 }
 
-// finish appends what was gathered to the event.
+// finish appends to the event what was collected.
 func (c *composer) finish() {
-	for _, name := range noteLists {
+	for _, name := range logLists {
 		c.appendTo(name)
 	}
 	for to, o := range c.add {

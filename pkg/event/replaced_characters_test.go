@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestNoteReplaced(t *testing.T) {
+func TestCountReplaced(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		before string
@@ -19,7 +19,7 @@ func TestNoteReplaced(t *testing.T) {
 		{`{"replaced_characters":"many"}`, 1, `{"replaced_characters":1}`},
 	} {
 		e := Event{Metadata: json.RawMessage(tt.before)}
-		e.NoteReplaced(tt.n)
+		e.CountReplaced(tt.n)
 		if string(e.Metadata) != tt.want {
 			t.Errorf("%s noting %d: got %s, want %s", tt.before, tt.n, e.Metadata, tt.want)
 		}

@@ -125,3 +125,9 @@ func appendID(dst []byte, id uuid.UUID) []byte {
 	}
 	return append(dst, '"')
 }
+
+// AppendCreateAnswer appends the answer to an event create: {"success", "event_id"}.
+func AppendCreateAnswer(dst []byte, id uuid.UUID) []byte {
+	dst = append(dst, `{"success":true,"event_id":`...)
+	return append(appendID(dst, id), '}')
+}

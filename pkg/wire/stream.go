@@ -130,3 +130,6 @@ func WriteJSONStatus(w http.ResponseWriter, status int, object []byte) error {
 	_, err := w.Write(object)
 	return err
 }
+
+// Text appends plain JSON text to the answer.
+func (s *Stream) Text(t string) { s.text(t) }

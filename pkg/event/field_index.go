@@ -7,7 +7,7 @@ type Catalogue struct {
 }
 
 // Key is a dotted path below one of an event's objects, such as "metadata.cost", that events of
-// a type and name have. The name is empty where names are not told apart.
+// a type and name have. The name is empty where names are not distinguished.
 type Key struct {
 	Type       Type
 	Name, Path string

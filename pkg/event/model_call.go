@@ -3,14 +3,11 @@ package event
 import (
 	"bytes"
 	"encoding/json"
-	"slices"
-
-	"github.com/google/uuid"
 
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
-// Content grades what a span tells of a model call.
+// Content grades what a span reports of a model call.
 type Content uint8
 
 // The grades, from the least to the most.
@@ -43,7 +40,7 @@ func firstIsSet(object json.RawMessage) bool {
 // unspoken are the members of a model's outputs that are there without an answer.
 var unspoken = map[string]bool{"role": true, "finish_reason": true, "index": true}
 
-// Content reports what e tells of a model call.
+// Content returns the grade of what e reports of a model call.
 func (e *Event) Content() Content {
 	if firstIsSet(e.Inputs) {
 		return Messages
@@ -70,13 +67,13 @@ func (e *Event) Content() Content {
 // Span is one span of a trace, as far as Accounts looks at it.
 type Span struct {
 	Parent  int32 // its place in the list; negative: no span of the list
-	Model   bool  // a model call, as its sender told it
+	Model   bool  // a model call, as its sender reported it
 	Content Content
 }
 
-// Account is how one span tells of a model call that others of its trace tell, too.
+// Account is what one span is to a model call that other spans of its trace report, too.
 type Account struct {
-	// Wrapper: another span above or below tells the call, so this one is a chain.
+	// Wrapper: another span above or below reports the call, so this one is a chain.
 	Wrapper bool
 	// Inner: that one is above.
 	Inner bool
@@ -87,7 +84,7 @@ type Account struct {
 
 // Accounts decides which of the spans of one trace and one session are model events. Of a model
 // call and those below it, the one nearest to the model is, unless one above holds more content
-// than all below it: that one is, then, and tells what they tell. A cycle of parents is cut at
+// than all below it: then that one is, and it reports what they report. A cycle of parents is cut at
 // its earliest span, as Tree does.
 //
 // It takes time in proportion to the number of spans.
@@ -152,7 +149,7 @@ func Accounts(spans []Span, earlier func(a, b int32) bool) []Account {
 	return list
 }
 
-// acyclic gives the parents, cycles cut at their earliest span.
+// acyclic returns the parents, with cycles cut at their earliest span.
 func acyclic(spans []Span, earlier func(a, b int32) bool) []int32 {
 	parent := make([]int32, len(spans))
 	for i := range spans {
@@ -185,7 +182,7 @@ func acyclic(spans []Span, earlier func(a, b int32) bool) []int32 {
 	return parent
 }
 
-// childrenFirst orders the nodes of a forest so that each comes after all below it.
+// childrenFirst returns the nodes of a forest ordered so that each comes after all below it.
 func childrenFirst(parent []int32) []int32 {
 	open := make([]int32, len(parent)) // children that have not come yet
 	for _, p := range parent {
@@ -207,73 +204,4 @@ func childrenFirst(parent []int32) []int32 {
 		}
 	}
 	return order
-}
-
-// Call is one instrumentor's account of an answer that a model gave.
-type Call struct {
-	ID      uuid.UUID // of its event
-	Scope   uint32    // the instrumentor, hashed; 0 if it gave no name
-	End     float64   // Unix milliseconds
-	Content Content
-	Depth   func() int
-}
-
-// DuplicatesOf tells which of the calls of one session with one response id are told twice: for each
-// call the id of the event it duplicates, or zero.
-//
-// Of two calls by different instrumentors the one with less content is the duplicate, and if
-// both hold as much, the one that ended later: it is nearer to the application. If both ended at
-// once it is the one less deep in the tree, then the one with the greater id. Calls of one
-// instrumentor are never each other's duplicates, since an answer that is asked for again keeps
-// its id; each of them has at most one duplicate of each other instrumentor. The order of the
-// list says nothing.
-func DuplicatesOf(calls []Call) []uuid.UUID {
-	order := make([]int, len(calls))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortFunc(order, func(x, y int) int {
-		a, b := &calls[x], &calls[y]
-		switch {
-		case a.End < b.End:
-			return -1
-		case a.End > b.End:
-			return 1
-		}
-		if d := b.Depth() - a.Depth(); d != 0 {
-			return d
-		}
-		return bytes.Compare(a.ID[:], b.ID[:])
-	})
-	var answers [][]int      // the calls that tell one answer, the first of them first
-	next := map[uint32]int{} // by scope: the first of answers that this scope has not told
-	for _, i := range order {
-		c := &calls[i]
-		at := next[c.Scope]
-		for at < len(answers) && calls[answers[at][0]].Scope == c.Scope {
-			at++
-		}
-		if at < len(answers) {
-			answers[at] = append(answers[at], i)
-			at++
-		} else {
-			answers = append(answers, []int{i})
-		}
-		next[c.Scope] = at
-	}
-	twin := make([]uuid.UUID, len(calls))
-	for _, told := range answers {
-		kept := told[0]
-		for _, i := range told {
-			if calls[i].Content > calls[kept].Content {
-				kept = i
-			}
-		}
-		for _, i := range told {
-			if i != kept {
-				twin[i] = calls[kept].ID
-			}
-		}
-	}
-	return twin
 }

@@ -9,14 +9,14 @@ import (
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
-// Members of metadata that tell which session a span named.
+// Members of metadata that hold which session a span named.
 const (
-	sessionKeyKey     = "session_key" // another one than its event stands in
-	sessionIDKey      = "session_id"  // the key of its session, where the id does not tell
+	sessionKeyKey     = "session_key" // the session that the span named, if its event is in another
+	sessionIDKey      = "session_id"  // the key of its session, if its id is not the key
 	conversationIDKey = "conversation_id"
 )
 
-// SessionOf is the session a key names: the key itself if it is a UUID in any of its spellings
+// SessionOf returns the session that a key names: the key itself if it is a UUID in any of its spellings
 // (upper or lower case, with or without hyphens, braces or the urn:uuid: prefix), else its UUID
 // version 5 in the URL namespace. The nil UUID is a name like any other, since no event may
 // have it as its session.
@@ -30,15 +30,15 @@ func SessionOf(key string) uuid.UUID {
 	return uuid.NewSHA1(uuid.NameSpaceURL, []byte(key))
 }
 
-// FileUnder makes the metadata of a span that names a session (Named) say what it named, now that
-// it stands in SessionID: in metadata.session_key if that is another session, in
-// metadata.session_id if nothing else tells. former is the session the metadata was written for.
-// It says whether anything changed.
+// FileUnder records in the metadata of a span that names a session (Named) which one it named, now
+// that the event is in SessionID: as metadata.session_key if that is another session, or as
+// metadata.session_id if nothing else holds the key. former is the session that the metadata was
+// written for. It reports whether anything changed.
 func (e *Event) FileUnder(former uuid.UUID) bool {
 	if !e.Named || e.Fixed {
 		return false
 	}
-	key, told := e.namedKey(former)
+	key, elsewhere := e.namedKey(former)
 	here := SessionOf(key) == e.SessionID
 	was := e.Metadata
 	correction := e.corrections()
@@ -51,7 +51,7 @@ func (e *Event) FileUnder(former uuid.UUID) bool {
 	switch {
 	case !here:
 		b.String(sessionKeyKey, key)
-	case !told && SessionOf(key).String() != strings.ToLower(key):
+	case !elsewhere && SessionOf(key).String() != strings.ToLower(key):
 		b.String(sessionIDKey, key)
 	}
 	e.Metadata = rawjson.Merge(e.Metadata, b.Bytes())
@@ -59,36 +59,25 @@ func (e *Event) FileUnder(former uuid.UUID) bool {
 	return string(was) != string(e.Metadata)
 }
 
-// namedKey is the key that the span named; told says that it stands elsewhere, too.
-func (e *Event) namedKey(former uuid.UUID) (key string, told bool) {
+// namedKey returns the key that the span named, and whether another member holds it, too.
+func (e *Event) namedKey(former uuid.UUID) (key string, elsewhere bool) {
 	if key, ok := rawjson.Text(rawjson.Get(e.Metadata, sessionKeyKey)); ok {
-		return key, e.tellsKey(key)
+		return key, e.reportsKey(key)
 	}
 	for _, raw := range [...]json.RawMessage{rawjson.Get(e.Metadata, sessionIDKey), rawjson.Get(e.Metadata, conversationIDKey),
 		rawjson.Get(rawjson.Get(e.ColdMetadata, "resource"), "session.id")} {
 		if key, ok := rawjson.Text(raw); ok && SessionOf(key) == former {
-			return key, e.tellsKey(key)
+			return key, e.reportsKey(key)
 		}
 	}
 	return former.String(), false
 }
 
-func (e *Event) tellsKey(key string) bool {
+func (e *Event) reportsKey(key string) bool {
 	for _, raw := range [...]json.RawMessage{rawjson.Get(e.Metadata, conversationIDKey), rawjson.Get(rawjson.Get(e.ColdMetadata, "resource"), "session.id")} {
 		if text, ok := rawjson.Text(raw); ok && text == key {
 			return true
 		}
 	}
 	return false
-}
-
-// dropMembers gives an object without some of its members.
-func dropMembers(object json.RawMessage, drop func(key string, val json.RawMessage) bool) json.RawMessage {
-	var b rawjson.Builder
-	for k, v := range rawjson.Object(object) {
-		if !drop(k, v) {
-			b.Raw(k, v)
-		}
-	}
-	return b.Bytes()
 }

@@ -2,14 +2,34 @@ package wire
 
 import (
 	"encoding/json"
-	"fmt"
-	"time"
 
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/project"
-	"github.com/spangrove/spangrove/pkg/query"
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
+
+// ProjectAnswer is a project as the API shows it. What has no value is left out, but the
+// description, which old clients require.
+func ProjectAnswer(p *project.Project) json.RawMessage {
+	var b rawjson.Builder
+	b.String("id", p.PublicID)
+	b.String("_id", p.PublicID)
+	b.String("name", p.Name)
+	b.String("description", p.Description)
+	if p.Type != "" {
+		b.String("type", string(p.Type))
+	}
+	b.String("org_id", p.OrgID)
+	b.String("workspace_id", p.WorkspaceID)
+	b.String("created_at", iso(p.CreatedAt))
+	b.String("updated_at", iso(p.UpdatedAt))
+	return b.Bytes()
+}
+
+// ProjectsAnswer is a list of projects.
+func ProjectsAnswer(list []project.Project) json.RawMessage {
+	return array(list, func(p project.Project) json.RawMessage { return ProjectAnswer(&p) })
+}
 
 // DecodeProject reads the body of a project create: {"name", "description"?, "type"?}. Null is
 // absent and unknown fields are ignored. Errors are fault.Invalid naming the field.
@@ -93,81 +113,3 @@ func decodeProject(body []byte, sets func(key string) bool) (c project.Change, r
 	}
 	return c, ref, nil
 }
-
-// DecodeIngestionKey reads the body of the create of a key that may write telemetry:
-// {"name", "description"?}. Unknown fields are ignored. Errors are fault.Invalid naming the field.
-func DecodeIngestionKey(body []byte, now time.Time) (project.Key, error) {
-	k, _, err := decodeKey(body, false)
-	k.Scope = project.ScopeIngest
-	if err == nil {
-		err = k.Validate(now)
-	}
-	return k, err
-}
-
-// DecodeDataPlaneKey reads the body of the create of a key of any scope: {"name", "description"?,
-// "permissions", "expires_at"}. permissions come back as they were sent. Unknown fields are
-// ignored. Errors are fault.Invalid naming the field.
-func DecodeDataPlaneKey(body []byte, now time.Time) (k project.Key, permissions json.RawMessage, err error) {
-	k, permissions, err = decodeKey(body, true)
-	switch {
-	case err != nil:
-		return k, nil, err
-	case permissions == nil:
-		return k, nil, fault.InvalidField("permissions", "is required: one of ingest, read, full, admin")
-	case k.ExpiresAt.IsZero():
-		return k, nil, fault.InvalidField("expires_at", "is required")
-	}
-	return k, permissions, k.Validate(now)
-}
-
-func decodeKey(body []byte, full bool) (k project.Key, permissions json.RawMessage, err error) {
-	object, _, err := DecodeObject(body)
-	if err != nil {
-		return k, nil, err
-	}
-	for key, raw := range rawjson.Object(object) {
-		if rawjson.Null(raw) {
-			continue
-		}
-		switch {
-		case key == "name":
-			k.Name, err = readText(raw)
-		case key == "description":
-			k.Description, err = readText(raw)
-		case key == "permissions" && full:
-			permissions = raw
-			k.Scope, err = readPermissions(raw)
-		case key == "expires_at" && full:
-			k.ExpiresAt, err = query.ParseInstant(raw)
-		}
-		if err != nil {
-			return k, nil, fault.In(key, err)
-		}
-	}
-	if k.Name == "" {
-		return k, nil, fault.InvalidField("name", "is required")
-	}
-	return k, permissions, nil
-}
-
-func readPermissions(raw json.RawMessage) (project.Scope, error) {
-	if _, err := readStrings(raw); err != nil {
-		return "", err
-	}
-	var names []string
-	for i, v := range rawjson.Array(raw) {
-		if i >= maxPermissions {
-			return "", fault.New(fault.Invalid, "must have at most %d elements", maxPermissions)
-		}
-		name, err := readText(v)
-		if err != nil {
-			return "", fault.In(fmt.Sprintf("[%d]", i), err)
-		}
-		names = append(names, name)
-	}
-	return project.ScopeOf(names)
-}
-
-// maxPermissions is more than there are scopes, and bounds what is echoed.
-const maxPermissions = 100

@@ -173,7 +173,7 @@ func (d *draft) complete(now time.Time) error {
 	if err := d.event.Validate(); err != nil {
 		return err
 	}
-	d.event.NoteReplaced(d.replaced)
+	d.event.CountReplaced(d.replaced)
 	return nil
 }
 

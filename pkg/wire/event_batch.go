@@ -8,6 +8,7 @@ import (
 
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
 // Batch is what a request writes, all of it or nothing.
@@ -244,3 +245,21 @@ func span(events []event.Event) (start, end float64) {
 
 // indexed is the path of element i of a list.
 func indexed(list string, i int) string { return list + "[" + strconv.Itoa(i) + "]" }
+
+// AppendBatchAnswer appends the answer to a batch: {"event_ids", "session_id", "success"}.
+func AppendBatchAnswer(dst []byte, b *Batch) []byte {
+	dst = append(dst, `{"event_ids":[`...)
+	for i, id := range b.IDs {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = appendID(dst, id)
+	}
+	dst = append(dst, `],"session_id":`...)
+	if b.SessionID == uuid.Nil {
+		dst = rawjson.AppendString(dst, "")
+	} else {
+		dst = appendID(dst, b.SessionID)
+	}
+	return append(dst, `,"success":true}`...)
+}

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"encoding/json"
 	"slices"
 	"time"
 
@@ -9,9 +10,6 @@ import (
 
 // listGroup is how many items of a list stand in memory at once.
 const listGroup = 200
-
-// Text appends plain JSON text to the answer.
-func (s *Stream) Text(t string) { s.text(t) }
 
 // WriteList streams the things with these ids as an array, in groups that load reads and append
 // writes down. What is gone meanwhile is left out.
@@ -64,4 +62,38 @@ func addTimes(b *rawjson.Builder, created, updated int64, older bool) {
 // isoTime writes a time as clients know it, in UTC with milliseconds.
 func isoTime(millis int64) string {
 	return time.UnixMilli(millis).UTC().Format("2006-01-02T15:04:05.000Z")
+}
+
+func iso(t time.Time) string { return isoTime(t.UnixMilli()) }
+
+// array is a JSON array of what one makes of each of list.
+func array[T any](list []T, one func(T) json.RawMessage) json.RawMessage {
+	out := []byte{'['}
+	for i, v := range list {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, one(v)...)
+	}
+	return append(out, ']')
+}
+
+// arrayOf is a JSON array of what item appends for each element.
+func arrayOf[T any](list []T, item func(dst []byte, x *T) []byte) json.RawMessage {
+	dst := []byte{'['}
+	for i := range list {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = item(dst, &list[i])
+	}
+	return append(dst, ']')
+}
+
+// success is {"success": true, "data": data}.
+func success(data json.RawMessage) json.RawMessage {
+	var b rawjson.Builder
+	b.Bool("success", true)
+	b.Raw("data", data)
+	return b.Bytes()
 }

@@ -1,0 +1,108 @@
+package event
+
+import (
+	"encoding/json"
+
+	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/rawjson"
+)
+
+// Repeat changes the stored e by another create with the same id, and reports whether anything
+// changed. A repeated create fills what was absent or empty before and changes nothing else;
+// a finished span replaces the unfinished copy of itself, whichever of them comes first, but
+// never wipes metrics or feedback that came meanwhile; a repeated session start merges metadata and user properties.
+func (e *Event) Repeat(now *Event) bool {
+	before := *e
+	correction, also := e.corrections(), now.corrections()
+	correction.Wrapper = correction.Wrapper || also.Wrapper
+	if correction.DuplicateOf == uuid.Nil {
+		correction.DuplicateOf = also.DuplicateOf
+	}
+	if correction.SessionError == nil {
+		correction.SessionError = also.SessionError
+	}
+	e.Restore()
+	sent := *now
+	sent.Restore()
+	scored := append(e.PipelineScores(), now.PipelineScores()...)
+	replaced := e.repeat(&sent)
+	e.AddPipelineScores(scored...)
+	e.Correct(correction)
+	return replaced || !sameText(&before, e)
+}
+
+// repeat is Repeat for two events that are as their sender reported them. It reports whether now took
+// the place of e.
+func (e *Event) repeat(now *Event) (replaced bool) {
+	if e.Unfinished && !now.Unfinished {
+		before := *e
+		*e = *now
+		e.SessionID, e.ParentID = before.SessionID, before.ParentID
+		if now.ParentID != uuid.Nil && !e.IsSession() {
+			e.ParentID = now.ParentID
+			if now.ParentID == now.SessionID {
+				e.ParentID = e.SessionID
+			}
+		}
+		e.Metrics = rawjson.Merge(now.Metrics, before.Metrics)
+		e.Feedback = rawjson.Merge(now.Feedback, before.Feedback)
+		if now.DefaultTime { // it came later than the copy, and neither says when it began
+			e.Start, e.End = before.Start, min(before.Start+e.Duration, MaxMillis)
+		}
+		e.fill(&before)
+		return true
+	}
+	if now.Started {
+		e.Metadata = rawjson.Merge(e.Metadata, now.Metadata)
+		e.UserProperties = rawjson.Merge(e.UserProperties, now.UserProperties)
+	}
+	e.fill(now)
+	return false
+}
+
+// fill gives e what it lacks of another copy of the same event.
+func (e *Event) fill(now *Event) {
+	e.Metadata = rawjson.Fill(e.Metadata, now.Metadata)
+	e.UserProperties = rawjson.Fill(e.UserProperties, now.UserProperties)
+	e.ColdMetadata = rawjson.Fill(e.ColdMetadata, now.ColdMetadata)
+	e.Inputs = rawjson.Fill(e.Inputs, now.Inputs)
+	e.Config = rawjson.Fill(e.Config, now.Config)
+	e.Metrics = rawjson.Fill(e.Metrics, now.Metrics)
+	e.Feedback = rawjson.Fill(e.Feedback, now.Feedback)
+	e.Outputs = fillValue(e.Outputs, now.Outputs)
+	e.ChildrenIDs = fillValue(e.ChildrenIDs, now.ChildrenIDs)
+	if e.Name == Unknown {
+		e.Name = now.Name
+	}
+	if e.Source == Unknown {
+		e.Source = now.Source
+	}
+	if e.Error == nil {
+		e.Error = now.Error
+	}
+}
+
+// fillValue is Fill for a field that may hold any JSON value: only two objects are filled
+// key by key.
+func fillValue(old, now json.RawMessage) json.RawMessage {
+	if rawjson.Empty(old) {
+		if rawjson.Empty(now) {
+			return old
+		}
+		return now
+	}
+	if rawjson.KindOf(old) == '{' && rawjson.KindOf(now) == '{' {
+		return rawjson.Fill(old, now)
+	}
+	return old
+}
+
+func sameText(a, b *Event) bool {
+	return string(a.Metadata) == string(b.Metadata) && string(a.ColdMetadata) == string(b.ColdMetadata) &&
+		string(a.UserProperties) == string(b.UserProperties) && string(a.Inputs) == string(b.Inputs) &&
+		string(a.Outputs) == string(b.Outputs) && string(a.Config) == string(b.Config) &&
+		string(a.Metrics) == string(b.Metrics) && string(a.Feedback) == string(b.Feedback) &&
+		string(a.ChildrenIDs) == string(b.ChildrenIDs) && a.Name == b.Name && a.Source == b.Source &&
+		(a.Error == nil) == (b.Error == nil) && a.DerivedError == b.DerivedError
+}
