@@ -47,8 +47,8 @@ func checkConventions(t *testing.T, cases []conventionCase) {
 			for path, want := range tt.want {
 				got := at(e, path)
 				switch path {
-				case "leftovers":
-					got = leftovers(e, td)
+				case "unmapped":
+					got = unmapped(e, td)
 				case "name":
 					got = e.Name
 				case "source":
@@ -136,7 +136,7 @@ func TestVercel(t *testing.T) {
 		{name: "session, user and settings of the caller", scope: "ai", typ: event.TypeChain,
 			attrs: op("ai.generateText", map[string]any{"ai.telemetry.metadata.session_id": "s-1", "ai.telemetry.metadata.userId": "u", "ai.telemetry.metadata.plan": "gold", "ai.telemetry.metadata.tags": []any{"a"}, "ai.settings.context.region": "eu", "ai.settings.maxRetries": 2, "ai.settings.topP": 0.5}),
 			want: map[string]string{"metadata.session_id": `"s-1"`, "user_properties.user_id": `"u"`, "metadata.plan": `"gold"`, "metadata.tags": `["a"]`, "metadata.region": `"eu"`,
-				"config": `{"top_p":0.5,"maxRetries":2}`, "leftovers": ""}},
+				"config": `{"top_p":0.5,"maxRetries":2}`, "unmapped": ""}},
 		{name: "counts in the provider's facts", scope: "ai", typ: event.TypeModel,
 			attrs: op("ai.generateText.doGenerate", map[string]any{"ai.usage.promptTokens": 30, "ai.response.providerMetadata": `{"anthropic":{"cacheCreationInputTokens":7,"usage":{"cache_read_input_tokens":9}}}`}),
 			want:  map[string]string{"metadata.cache_write_input_tokens": "7", "metadata.cache_read_input_tokens": "9"}},
@@ -191,7 +191,7 @@ func TestGoogleADK(t *testing.T) {
 			want:  map[string]string{"inputs.value": `"N/A"`, "outputs.result": `"<not serializable>"`}},
 		{name: "request that is no JSON", scope: "gcp.vertex.agent", typ: event.TypeChain,
 			attrs: map[string]any{"gcp.vertex.agent.llm_request": "<not serializable>"},
-			want:  map[string]string{"leftovers": `{"gcp.vertex.agent.llm_request":"<not serializable>"}`}},
+			want:  map[string]string{"unmapped": `{"gcp.vertex.agent.llm_request":"<not serializable>"}`}},
 		{name: "data sent to a live agent", scope: "gcp.vertex.agent", typ: event.TypeChain,
 			attrs: map[string]any{"gcp.vertex.agent.data": `[{"role":"user","parts":[{"text":"hi"}]}]`},
 			want:  map[string]string{"inputs.chat_history": `[{"role":"user","content":"hi"}]`}},
@@ -245,7 +245,7 @@ func TestMicrosoft(t *testing.T) {
 			want:  map[string]string{"metadata.workflow_name": `"w"`, "metadata.executor_id": `"e"`}},
 		{name: "kernel's completion", scope: "semantic_kernel.connectors.ai", typ: event.TypeModel,
 			attrs: map[string]any{"gen_ai.operation.name": "chat.completions", "gen_ai.system": "openai", "gen_ai.request.model": "m", "gen_ai.response.finish_reason": "FinishReason.TOOL_CALLS", "gen_ai.response.prompt_tokens": 5, "gen_ai.response.completion_tokens": 2},
-			want: map[string]string{"outputs.finish_reason": `"tool_calls"`, "metadata.finish_reasons": `["FinishReason.TOOL_CALLS"]`, "metadata.total_tokens": "7", "leftovers": "",
+			want: map[string]string{"outputs.finish_reason": `"tool_calls"`, "metadata.finish_reasons": `["FinishReason.TOOL_CALLS"]`, "metadata.total_tokens": "7", "unmapped": "",
 				"metadata.instrumentor": `"semantic-kernel"`}},
 		{name: "kernel's agent", scope: "semantic_kernel.agents", typ: event.TypeChain,
 			attrs: map[string]any{"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "clerk", "gen_ai.agent.id": "1", "gen_ai.input.messages": `[{"role":"user","content":"q"}]`, "gen_ai.output.messages": `[{"role":"assistant","content":"a"}]`},

@@ -3,7 +3,7 @@ package otlpmap
 import "bytes"
 
 // answered says that the outputs tell what a model said.
-func (b *build) answered() bool {
+func (b *eventBuilder) answered() bool {
 	return b.filled(fields.content.field) || b.filled(fields.calls.field) || b.filled(fields.answerHistory.field) || b.whole != nil
 }
 
@@ -12,7 +12,7 @@ func (b *build) answered() bool {
 // Responses API call gives each of its items as a message) is merged; if any says something
 // of its own, all after the first become choices. For an agent the messages are one after the
 // other, not alternatives: the last text is its answer and the whole list its chat_history.
-func (b *build) answer(at int) bool {
+func (b *eventBuilder) answer(at int) bool {
 	list := b.msgs[at:]
 	defer func() { b.msgs = b.msgs[:at] }()
 	if len(list) == 0 {
@@ -66,7 +66,7 @@ func lastSaid(list []message) *message {
 }
 
 // answerRole gives a model's answer its role where the span tells none.
-func (b *build) answerRole() {
+func (b *eventBuilder) answerRole() {
 	if b.s.role == onModel && (b.filled(fields.content.field) || b.filled(fields.calls.field)) {
 		b.put(fields.role, []byte(`"assistant"`))
 	}
@@ -74,7 +74,7 @@ func (b *build) answerRole() {
 
 // plainReason is a reason to stop in lower case and without the name of its type, which some
 // frameworks send with it: FinishReason.STOP. A changed one is kept in metadata.finish_reasons.
-func (b *build) plainReason(raw []byte) []byte {
+func (b *eventBuilder) plainReason(raw []byte) []byte {
 	text := inner(raw)
 	name := text[bytes.LastIndexByte(text, '.')+1:]
 	if !bytes.ContainsAny(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") || bytes.ContainsAny(name, "abcdefghijklmnopqrstuvwxyz") {
@@ -86,7 +86,7 @@ func (b *build) plainReason(raw []byte) []byte {
 	return append(append([]byte{'"'}, bytes.ToLower(name)...), '"')
 }
 
-func (b *build) answerFields(m *message) {
+func (b *eventBuilder) answerFields(m *message) {
 	if kind(m.finish) == '"' {
 		m.finish = b.plainReason(m.finish)
 	}
@@ -111,7 +111,7 @@ func (b *build) answerFields(m *message) {
 	}
 }
 
-func (b *build) putAll(t target, list []message) {
+func (b *eventBuilder) putAll(t target, list []message) {
 	if b.filled(t.field) {
 		return
 	}
@@ -124,7 +124,7 @@ func (b *build) putAll(t target, list []message) {
 
 // asMessages reads a conversation in JSON: the GenAI form with parts, or the plain one. System
 // instructions become its first message, unless it has one of the role.
-var asMessages = reader{name: "messages", about: "JSON: [{role, parts}] or [{role, content}]; instructions become the first message", whole: func(b *build, t target, a *attr) {
+var asMessages = reader{name: "messages", about: "JSON: [{role, parts}] or [{role, content}]; instructions become the first message", whole: func(b *eventBuilder, t target, a *attr) {
 	if b.filled(t.field) {
 		b.keep(a)
 		return
@@ -132,7 +132,7 @@ var asMessages = reader{name: "messages", about: "JSON: [{role, parts}] or [{rol
 	at := len(b.msgs)
 	raw, ok := b.parse(a)
 	if !ok {
-		raw, ok = b.mend(a)
+		raw, ok = b.repairTruncatedJSON(a)
 	}
 	if a.slot == systemInstructions {
 		if !ok && a.str() != "" {
@@ -164,7 +164,7 @@ var asMessages = reader{name: "messages", about: "JSON: [{role, parts}] or [{rol
 
 // leadInstructions puts the span's system instructions before the messages from b.msgs[at:] on,
 // unless they have some.
-func (b *build) leadInstructions(at int) {
+func (b *eventBuilder) leadInstructions(at int) {
 	if sys := b.s.at(b.attrs, systemInstructions); sys != nil && !hasSystem(b.msgs[at:]) {
 		if raw, ok := b.parse(sys); ok {
 			first := len(b.msgs)
@@ -180,7 +180,7 @@ func (b *build) leadInstructions(at int) {
 
 // called makes the arguments of a tool's own call the inputs of its event, if b.msgs[at:] is
 // that call alone.
-func (b *build) called(at int) bool {
+func (b *eventBuilder) called(at int) bool {
 	list := b.msgs[at:]
 	if len(list) != 1 || !empty(list[0].content) || !b.obj[bucketInputs].empty() {
 		return false
@@ -214,7 +214,7 @@ func (b *build) called(at int) bool {
 }
 
 // returned makes a tool's own result the outputs of its event, if b.msgs[at:] is that alone.
-func (b *build) returned(at int) bool {
+func (b *eventBuilder) returned(at int) bool {
 	list := b.msgs[at:]
 	if len(list) != 1 || string(inner(list[0].role)) != "tool" || list[0].content == nil || b.filled(fields.result.field) {
 		return false
@@ -244,7 +244,7 @@ func hasSystem(list []message) bool {
 }
 
 // instructions appends one system message made of instruction parts or of a plain string.
-func (b *build) instructions(raw []byte) bool {
+func (b *eventBuilder) instructions(raw []byte) bool {
 	m := message{role: []byte(`"system"`)}
 	switch kind(raw) {
 	case '"':
@@ -259,7 +259,7 @@ func (b *build) instructions(raw []byte) bool {
 }
 
 // asAnswer reads a model's answer in JSON: messages as in asMessages, or OpenAI choices.
-var asAnswer = reader{name: "answer", about: "JSON messages or choices as role, content, tool_calls, finish_reason, reasoning; further ones as choices", whole: func(b *build, _ target, a *attr) {
+var asAnswer = reader{name: "answer", about: "JSON messages or choices as role, content, tool_calls, finish_reason, reasoning; further ones as choices", whole: func(b *eventBuilder, _ target, a *attr) {
 	if b.answered() {
 		b.keep(a)
 		return
@@ -267,7 +267,7 @@ var asAnswer = reader{name: "answer", about: "JSON messages or choices as role, 
 	at := len(b.msgs)
 	raw, ok := b.parse(a)
 	if !ok {
-		raw, ok = b.mend(a)
+		raw, ok = b.repairTruncatedJSON(a)
 	}
 	switch {
 	case ok && kind(raw) == '"':
@@ -287,7 +287,7 @@ var asAnswer = reader{name: "answer", about: "JSON messages or choices as role, 
 }}
 
 // unreadable keeps a value that should have been JSON as text, so that a person can read it.
-func (b *build) unreadable(a *attr, t target) {
+func (b *eventBuilder) unreadable(a *attr, t target) {
 	if b.put(t, b.take(a)) {
 		b.failed = append(b.failed, a.key)
 	} else {

@@ -32,7 +32,7 @@ var bucketNames = map[string]int{
 	"metrics": bucketMetrics, "feedback": bucketFeedback, "user_properties": bucketUser,
 }
 
-// slot is the place of a known attribute in seats, -1 for none.
+// slot is the place of a known attribute in slotIndex, -1 for none.
 type slot = int16
 
 // target is where a rule writes: a field of a bucket, or (key "") the bucket itself.

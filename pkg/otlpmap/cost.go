@@ -17,13 +17,13 @@ type Prices interface {
 
 // writeCost writes what the call cost: what the span reports, else what its tokens cost at the
 // prices that the mapper was given. A call whose price is not known has no cost.
-func (b *build) writeCost() {
+func (b *eventBuilder) writeCost() {
 	if raw, source := b.theCost(); raw != nil && b.put(fields.cost, raw) {
 		b.put(fields.costSource, []byte(source))
 	}
 }
 
-func (b *build) theCost() (raw []byte, source string) {
+func (b *eventBuilder) theCost() (raw []byte, source string) {
 	if b.cost != nil {
 		return b.cost, `"reported"`
 	}
@@ -45,20 +45,20 @@ func (b *build) theCost() (raw []byte, source string) {
 }
 
 // priced gives the tokens that a price is asked for.
-func (b *build) priced() (u price.Usage, ok bool) {
+func (b *eventBuilder) priced() (u price.Usage, ok bool) {
 	c := b.counts
 	if !c[countPrompt].set && !c[countCompletion].set && !c[countTotal].set {
 		c = b.ownCounts()
 	}
 	return price.Counts{
-		Prompt: c[countPrompt].told(), Completion: c[countCompletion].told(), Total: c[countTotal].told(),
+		Prompt: c[countPrompt].reported(), Completion: c[countCompletion].reported(), Total: c[countTotal].reported(),
 		CacheRead: c[countCacheRead].n, CacheWrite: c[countCacheWrite].n,
 		Reasoning: c[countReasoning].n, AudioIn: c[countAudioIn].n, AudioOut: c[countAudioOut].n,
 	}.Usage(b.s.role == onEmbedding)
 }
 
-// told is the count, nil if there is none.
-func (c *count) told() *int64 {
+// reported returns the count, nil if there is none.
+func (c *count) reported() *int64 {
 	if !c.set {
 		return nil
 	}
@@ -67,7 +67,7 @@ func (c *count) told() *int64 {
 
 // ownCounts are the tokens that a program gives as metadata of its own, under the names that
 // counts have there.
-func (b *build) ownCounts() (c [countKinds]count) {
+func (b *eventBuilder) ownCounts() (c [countKinds]count) {
 	for i := range c {
 		for _, f := range compiled.countFields[i] {
 			if !b.filled(f.field) {
@@ -82,7 +82,7 @@ func (b *build) ownCounts() (c [countKinds]count) {
 }
 
 // configText is the text that stands in a field of config.
-func (b *build) configText(t target) string {
+func (b *eventBuilder) configText(t target) string {
 	if !b.filled(t.field) {
 		return ""
 	}
@@ -95,7 +95,7 @@ func (b *build) configText(t target) string {
 }
 
 // written is the JSON that stands in a field already. It is valid until the next value is written.
-func (b *build) written(t target) []byte {
+func (b *eventBuilder) written(t target) []byte {
 	o := &b.obj[t.bucket]
 	at := len(o.buf)
 	o.buf = append(o.buf, '}') // as finish will

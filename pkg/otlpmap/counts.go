@@ -9,7 +9,7 @@ import (
 )
 
 // asUsage reads an object of counts in the words of any provider or SDK.
-var asUsage = reader{name: "usage", about: "JSON or a Python dict of token counts, in the words of any provider", whole: func(b *build, _ target, a *attr) {
+var asUsage = reader{name: "usage", about: "JSON or a Python dict of token counts, in the words of any provider", whole: func(b *eventBuilder, _ target, a *attr) {
 	raw, ok := b.literal(a)
 	if !ok || kind(raw) != '{' {
 		return
@@ -48,7 +48,7 @@ var (
 )
 
 // offerUsage reads a usage object. What a span says in attributes of its own comes first.
-func (b *build) offerUsage(raw []byte) {
+func (b *eventBuilder) offerUsage(raw []byte) {
 	for c := members(raw); c.next(); {
 		switch {
 		case kind(c.val) == '0':
@@ -76,7 +76,7 @@ func (b *build) offerUsage(raw []byte) {
 // joinDetails makes parts that stand beside a count part of it. Langfuse's callers may report
 // input without input_cache_read, input_audio and the like, which shows in a total that is the
 // sum of them all.
-func (b *build) joinDetails(raw []byte) {
+func (b *eventBuilder) joinDetails(raw []byte) {
 	c := &b.counts
 	if !c[countPrompt].set || !c[countCompletion].set || !c[countTotal].set {
 		return
@@ -106,7 +106,7 @@ func isCount(key []byte, want int) bool {
 
 // asCosts reads an object of costs in US dollars. Without a total the parts are summed. A cost
 // of 0 beside parts of 0 says that nobody knew the price.
-var asCosts = reader{name: "costs", about: "a JSON object of US dollars: its total, else the sum of input and output", whole: func(b *build, _ target, a *attr) {
+var asCosts = reader{name: "costs", about: "a JSON object of US dollars: its total, else the sum of input and output", whole: func(b *eventBuilder, _ target, a *attr) {
 	raw, ok := b.parse(a)
 	if !ok || kind(raw) != '{' {
 		return

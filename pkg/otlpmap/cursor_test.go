@@ -60,7 +60,7 @@ func FuzzWhole(f *testing.F) {
 		if err != nil {
 			return
 		}
-		b := &newScratch().build
+		b := &newMapState().builder
 		b.opt = &m.opt
 		if b.readMessages(raw) && b.hasWhole(raw) != wholeMessages(raw) {
 			t.Fatalf("%s: whole: %v while reading, %v after it", raw, b.hasWhole(raw), wholeMessages(raw))

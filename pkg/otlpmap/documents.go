@@ -3,7 +3,7 @@ package otlpmap
 import "strconv"
 
 // asDocumentList reads a JSON array of documents.
-var asDocumentList = reader{name: "document list", about: "a JSON array as [{id, content, score, metadata}]", whole: func(b *build, t target, a *attr) {
+var asDocumentList = reader{name: "document list", about: "a JSON array as [{id, content, score, metadata}]", whole: func(b *eventBuilder, t target, a *attr) {
 	if b.filled(t.field) {
 		b.keep(a)
 		return
@@ -15,7 +15,7 @@ var asDocumentList = reader{name: "document list", about: "a JSON array as [{id,
 
 // documents fills outputs.documents from a JSON array of objects whose text is called content,
 // page_content or text. It says no if that is not what raw is.
-func (b *build) documents(raw []byte) bool {
+func (b *eventBuilder) documents(raw []byte) bool {
 	if kind(raw) != '[' || empty(raw) {
 		return false
 	}
@@ -66,7 +66,7 @@ func documentText(raw []byte) string {
 
 // embeddingOutput keeps an embedding call's answer but for long vectors, of which only number
 // and dimension stay.
-func (b *build) embeddingOutput(a *attr, raw []byte) {
+func (b *eventBuilder) embeddingOutput(a *attr, raw []byte) {
 	for c := members(raw); c.next(); {
 		if string(c.key) == "usage" {
 			b.offerUsage(c.val)
@@ -90,7 +90,7 @@ func (b *build) embeddingOutput(a *attr, raw []byte) {
 }
 
 // shortVectors copies a list of {embedding: […]} without the vectors over MaxVector.
-func (b *build) shortVectors(data []byte) []byte {
+func (b *eventBuilder) shortVectors(data []byte) []byte {
 	at := len(b.arena)
 	b.arena = append(b.arena, '[')
 	n := 0
@@ -136,7 +136,7 @@ type dropped struct{ count, dimension int }
 
 // dropVector notes a vector that was not kept, by its dimension. A span may tell its vectors
 // twice, as attributes and in its raw answer.
-func (b *build) dropVector(from, dimension int) {
+func (b *eventBuilder) dropVector(from, dimension int) {
 	b.vectors[from].count++
 	b.vectors[from].dimension = dimension
 }
@@ -147,7 +147,7 @@ const (
 )
 
 // putEmbedding tells of the vectors that were not kept.
-func (b *build) putEmbedding() {
+func (b *eventBuilder) putEmbedding() {
 	v := b.vectors[fromAttribute]
 	if b.vectors[fromAnswer].count > v.count {
 		v = b.vectors[fromAnswer]

@@ -6,7 +6,7 @@ import "strings"
 // annotations.N.annotation.*: the score (or else the label) becomes a metric of the span that
 // carries it, or feedback if a person gave it as an annotation; the whole result is an entry of
 // metadata.evaluations. Results about a trace or a session are told apart there by target.
-var asEvaluations = reader{name: "evaluations", about: "indexed results {name, score, label, explanation, …}: metrics (annotations of people: feedback), and metadata.evaluations", family: func(b *build, _ target, fam int16) {
+var asEvaluations = reader{name: "evaluations", about: "indexed results {name, score, label, explanation, …}: metrics (annotations of people: feedback), and metadata.evaluations", family: func(b *eventBuilder, _ target, fam int16) {
 	if b.filled(fields.evaluations.field) || !b.plant(fam) {
 		return
 	}
@@ -26,7 +26,7 @@ var asEvaluations = reader{name: "evaluations", about: "indexed results {name, s
 }}
 
 // judgement reads one result, at a node of the tree.
-func (b *build) judgement(n int32, scope string, human bool) {
+func (b *eventBuilder) judgement(n int32, scope string, human bool) {
 	name := b.leaf(b.tree.child(n, "name"))
 	if name == nil || name.str() == "" {
 		return

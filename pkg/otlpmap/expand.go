@@ -10,7 +10,7 @@ import (
 // its members. A key that is already there keeps its value.
 var asMembers = reader{
 	name: "members", about: "rebuilt from dots, or a JSON object's members; keys that are there stay",
-	whole: func(b *build, t target, a *attr) {
+	whole: func(b *eventBuilder, t target, a *attr) {
 		raw, ok := b.parse(a)
 		if ok && kind(raw) == '{' {
 			b.spread(t.bucket, raw, a)
@@ -25,7 +25,7 @@ var asMembers = reader{
 			a.used = true
 		}
 	},
-	family: func(b *build, t target, fam int16) {
+	family: func(b *eventBuilder, t target, fam int16) {
 		if !b.plant(fam) {
 			return
 		}
@@ -51,7 +51,7 @@ var asMembers = reader{
 const paramsLevel = "_params_"
 
 // memberNode gives a bucket one member of a tree.
-func (b *build) memberNode(bucket int, n int32) {
+func (b *eventBuilder) memberNode(bucket int, n int32) {
 	nd := &b.tree.nodes[n]
 	if bucket == bucketInputs && nd.key == paramsLevel && nd.first != 0 {
 		return
@@ -72,7 +72,7 @@ func (b *build) memberNode(bucket int, n int32) {
 }
 
 // has says that a bucket has a member of that name, or will have.
-func (b *build) has(bucket int, key string) bool {
+func (b *eventBuilder) has(bucket int, key string) bool {
 	if bucket == bucketHot && event.ColdKey(key) {
 		bucket = bucketCold
 	}
@@ -83,7 +83,7 @@ func (b *build) has(bucket int, key string) bool {
 }
 
 // same says that a bucket has that member because of an attribute with that very text.
-func (b *build) same(bucket int, key string, val []byte) bool {
+func (b *eventBuilder) same(bucket int, key string, val []byte) bool {
 	field, ok := compiled.fields[bucket][key]
 	if !ok || !b.filled(field) || b.by[field] == 0 {
 		return false
@@ -94,7 +94,7 @@ func (b *build) same(bucket int, key string, val []byte) bool {
 // asTree fills one field with a family of attributes, rebuilt into an object.
 var asTree = reader{
 	name: "object", about: "rebuilt from dots into one object, or a JSON value",
-	whole: func(b *build, t target, a *attr) {
+	whole: func(b *eventBuilder, t target, a *attr) {
 		if b.filled(t.field) {
 			b.keep(a)
 			return
@@ -102,7 +102,7 @@ var asTree = reader{
 		b.put(t, b.appendFlat(nil, a))
 		a.used = true
 	},
-	family: func(b *build, t target, fam int16) {
+	family: func(b *eventBuilder, t target, fam int16) {
 		if !b.filled(t.field) && b.plant(fam) {
 			b.put(t, b.appendNode(nil, 0))
 		}
@@ -110,13 +110,13 @@ var asTree = reader{
 }
 
 // spread gives a bucket the members of a JSON object that came in one attribute.
-func (b *build) spread(bucket int, raw []byte, a *attr) {
+func (b *eventBuilder) spread(bucket int, raw []byte, a *attr) {
 	all := true
 	for c := members(raw); c.next(); {
 		switch {
 		case b.member(bucket, keyText(c.key), c.val):
 			if b.partly(a) {
-				b.known.add(b, c.val)
+				b.texts.add(b, c.val)
 			}
 		case !b.same(bucket, keyText(c.key), c.val):
 			all = false

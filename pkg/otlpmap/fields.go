@@ -12,7 +12,7 @@ var fields struct {
 	parseError, truncated, replaced, clockSkew, embedding, firstToken target
 	evaluations, exceptions, stacktrace, errorType, partTypes         target
 	attributes, spanEvents, links, resource                           target
-	traceID, spanID, parentSpanID, lineage, spanName, otelKind        target
+	traceID, spanID, parentSpanID, hasOTLP, spanName, otelKind        target
 	traceState, traceFlags, instrumentor, scope                       target
 	droppedAttributes, droppedEvents, droppedLinks                    target
 	responseID, responseModel, tools, requestModel, provider          target
@@ -67,7 +67,7 @@ func fillFields() {
 		{&fields.traceID, "metadata.trace_id"},
 		{&fields.spanID, "metadata.span_id"},
 		{&fields.parentSpanID, "metadata.parent_span_id"},
-		{&fields.lineage, "metadata.has_otlp_lineage"},
+		{&fields.hasOTLP, "metadata.has_otlp_lineage"},
 		{&fields.spanName, "metadata.span_name"},
 		{&fields.otelKind, "metadata.otel_kind"},
 		{&fields.traceState, "metadata.trace_state"},

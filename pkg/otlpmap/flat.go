@@ -6,7 +6,7 @@ import "go.opentelemetry.io/collector/pdata/pcommon"
 // their own, such as llm.input_messages.0.message.role or gen_ai.prompt.0.content.
 
 var (
-	asFlatMessages = reader{name: "flat messages", about: "indexed role, content, tool_calls, … as messages", family: func(b *build, t target, fam int16) {
+	asFlatMessages = reader{name: "flat messages", about: "indexed role, content, tool_calls, … as messages", family: func(b *eventBuilder, t target, fam int16) {
 		if !b.filled(t.field) && b.plant(fam) && !b.toldWhole() {
 			at := len(b.msgs)
 			b.flatMessages()
@@ -14,7 +14,7 @@ var (
 		}
 	}}
 
-	asFlatAnswer = reader{name: "flat answer", about: "indexed messages as role, content, tool_calls, finish_reason, reasoning; further ones as choices", family: func(b *build, _ target, fam int16) {
+	asFlatAnswer = reader{name: "flat answer", about: "indexed messages as role, content, tool_calls, finish_reason, reasoning; further ones as choices", family: func(b *eventBuilder, _ target, fam int16) {
 		if !b.answered() && b.plant(fam) {
 			at := len(b.msgs)
 			b.flatMessages()
@@ -23,7 +23,7 @@ var (
 		}
 	}}
 
-	asPrompts = reader{name: "flat prompts", about: "indexed prompt.text as messages of the user", family: func(b *build, t target, fam int16) {
+	asPrompts = reader{name: "flat prompts", about: "indexed prompt.text as messages of the user", family: func(b *eventBuilder, t target, fam int16) {
 		if b.filled(t.field) || !b.plant(fam) {
 			return
 		}
@@ -36,7 +36,7 @@ var (
 		b.putMessages(t, at)
 	}}
 
-	asTexts = reader{name: "texts", about: "the indexed texts; vectors over the bound leave count and dimension", family: func(b *build, t target, fam int16) {
+	asTexts = reader{name: "texts", about: "the indexed texts; vectors over the bound leave count and dimension", family: func(b *eventBuilder, t target, fam int16) {
 		if b.filled(t.field) || !b.plant(fam) {
 			return
 		}
@@ -68,7 +68,7 @@ var (
 		}
 	}}
 
-	asDocuments = reader{name: "documents", about: "indexed documents as [{id, content, score, metadata}]", family: func(b *build, t target, fam int16) {
+	asDocuments = reader{name: "documents", about: "indexed documents as [{id, content, score, metadata}]", family: func(b *eventBuilder, t target, fam int16) {
 		if b.filled(t.field) || !b.plant(fam) {
 			return
 		}
@@ -89,7 +89,7 @@ var (
 		}
 	}}
 
-	asToolList = reader{name: "flat tools", about: "indexed definitions as [{name, description, parameters}]", family: func(b *build, t target, fam int16) {
+	asToolList = reader{name: "flat tools", about: "indexed definitions as [{name, description, parameters}]", family: func(b *eventBuilder, t target, fam int16) {
 		if b.filled(t.field) || !b.plant(fam) {
 			return
 		}
@@ -118,7 +118,7 @@ var (
 
 // joinCalls makes one answer of the messages from b.msgs[at:] on if all but the first are calls
 // and say nothing else, not even who speaks.
-func (b *build) joinCalls(at int) {
+func (b *eventBuilder) joinCalls(at int) {
 	list := b.msgs[at:]
 	if len(list) < 2 || empty(list[0].calls) {
 		return
@@ -137,7 +137,7 @@ func (b *build) joinCalls(at int) {
 // toldWhole reports whether a chain's raw input tells its conversation more completely than the
 // messages of the tree: OpenInference gives only the first message of a LangGraph node as
 // attributes, and the content only of some.
-func (b *build) toldWhole() bool {
+func (b *eventBuilder) toldWhole() bool {
 	a := b.s.at(b.attrs, inputValue)
 	if b.s.role != onChain || a == nil {
 		return false
@@ -156,7 +156,7 @@ func (b *build) toldWhole() bool {
 }
 
 // down follows keys from a node, 0 if the way ends.
-func (b *build) down(n int32, keys ...string) int32 {
+func (b *eventBuilder) down(n int32, keys ...string) int32 {
 	for _, key := range keys {
 		if n = b.tree.child(n, key); n == 0 {
 			return 0
@@ -166,7 +166,7 @@ func (b *build) down(n int32, keys ...string) int32 {
 }
 
 // take is an attribute's value as JSON; the attribute is used.
-func (b *build) take(a *attr) []byte {
+func (b *eventBuilder) take(a *attr) []byte {
 	a.used = true
 	at := len(b.arena)
 	b.arena = b.appendValue(b.arena, a.val)
@@ -175,7 +175,7 @@ func (b *build) take(a *attr) []byte {
 
 // flatMessages appends the messages of the tree to b.msgs. What a message has beside its known
 // parts is kept under its own name.
-func (b *build) flatMessages() {
+func (b *eventBuilder) flatMessages() {
 	for _, n := range b.tree.indexed(0) {
 		// OpenInference puts a level between the index and the message.
 		for _, level := range [...]string{"message", "completion"} {
@@ -187,7 +187,7 @@ func (b *build) flatMessages() {
 	}
 }
 
-func (b *build) flatMessage(n int32) {
+func (b *eventBuilder) flatMessage(n int32) {
 	var m message
 	for c := b.tree.nodes[n].first; c != 0; c = b.tree.nodes[c].next {
 		key := b.tree.nodes[c].key
@@ -260,14 +260,14 @@ func quotable(key string) []byte {
 	return quoted[1 : len(quoted)-2]
 }
 
-func (b *build) render(n int32) []byte {
+func (b *eventBuilder) render(n int32) []byte {
 	at := len(b.arena)
 	b.arena = b.appendNode(b.arena, n)
 	return b.arena[at:len(b.arena):len(b.arena)]
 }
 
 // flatContent is a message's content: text, or parts that came as JSON text.
-func (b *build) flatContent(a *attr) []byte {
+func (b *eventBuilder) flatContent(a *attr) []byte {
 	if kind(view(a.str())) == '[' {
 		if raw, ok := b.parse(a); ok && typedParts(raw) {
 			a.used = true
@@ -290,7 +290,7 @@ func typedParts(raw []byte) bool {
 
 // flatContents are indexed content parts: text alone becomes the content, anything else an
 // array of parts.
-func (b *build) flatContents(n int32) []byte {
+func (b *eventBuilder) flatContents(n int32) []byte {
 	list := b.tree.indexedInto(n, nil)
 	level := func(i int32) int32 {
 		if in := b.tree.child(i, "message_content"); in != 0 {
@@ -327,7 +327,7 @@ func (b *build) flatContents(n int32) []byte {
 
 // flatCalls are indexed tool calls, with OpenInference's levels tool_call and function or
 // without.
-func (b *build) flatCalls(n int32) []byte {
+func (b *eventBuilder) flatCalls(n int32) []byte {
 	list := b.tree.indexedInto(n, nil)
 	at := len(b.arena)
 	b.arena = append(b.arena, '[')
@@ -346,7 +346,7 @@ func (b *build) flatCalls(n int32) []byte {
 	return b.arena[at:len(b.arena):len(b.arena)]
 }
 
-func (b *build) flatCallFields(n int32) {
+func (b *eventBuilder) flatCallFields(n int32) {
 	for c := b.tree.nodes[n].first; c != 0; c = b.tree.nodes[c].next {
 		key := b.tree.nodes[c].key
 		if key == "function" && b.tree.nodes[c].first != 0 {
@@ -362,7 +362,7 @@ func (b *build) flatCallFields(n int32) {
 }
 
 // legacyCall is the one call of OpenAI's functions API, before there were tools.
-func (b *build) legacyCall(n int32, name *attr) []byte {
+func (b *eventBuilder) legacyCall(n int32, name *attr) []byte {
 	var args []byte
 	if a := b.leaf(b.tree.child(n, "function_call_arguments_json")); a != nil {
 		args = b.take(a)
@@ -371,7 +371,7 @@ func (b *build) legacyCall(n int32, name *attr) []byte {
 }
 
 // vector keeps a short vector as an attribute and drops a long one, noting its size.
-func (b *build) vector(a *attr) {
+func (b *eventBuilder) vector(a *attr) {
 	if a.val.Type() != pcommon.ValueTypeSlice {
 		return
 	}

@@ -122,7 +122,7 @@ func FuzzRepr(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		raw, ok := reprJSON(s)
+		raw, ok := pythonLiteralJSON(s)
 		if !ok {
 			return
 		}

@@ -4,10 +4,10 @@ package otlpmap
 // parts, {system_instruction, tools, …} beside them, and an answer of the same shape.
 
 // asGeminiRequest reads {model, config, contents}, or contents alone.
-var asGeminiRequest = reader{name: "Gemini request", about: "JSON {model, config, contents} as messages and settings", whole: func(b *build, t target, a *attr) {
+var asGeminiRequest = reader{name: "Gemini request", about: "JSON {model, config, contents} as messages and settings", whole: func(b *eventBuilder, t target, a *attr) {
 	raw, ok := b.parse(a)
 	if !ok {
-		raw, ok = b.mend(a)
+		raw, ok = b.repairTruncatedJSON(a)
 	}
 	if b.filled(t.field) {
 		b.keep(a)
@@ -81,7 +81,7 @@ func geminiSetting(key string) string {
 }
 
 // geminiTools fills config.tools from [{function_declarations: […]}].
-func (b *build) geminiTools(raw []byte) bool {
+func (b *eventBuilder) geminiTools(raw []byte) bool {
 	if b.filled(fields.tools.field) {
 		return false
 	}
@@ -103,7 +103,7 @@ func (b *build) geminiTools(raw []byte) bool {
 }
 
 // contents appends the messages of Gemini's contents.
-func (b *build) contents(raw []byte) bool {
+func (b *eventBuilder) contents(raw []byte) bool {
 	at := len(b.msgs)
 	for c := elements(raw); c.next(); {
 		if !b.geminiContent(c.val, "") {
@@ -115,7 +115,7 @@ func (b *build) contents(raw []byte) bool {
 }
 
 // geminiContent appends the message of {role, parts}. The role "model" becomes "assistant".
-func (b *build) geminiContent(raw []byte, role string) bool {
+func (b *eventBuilder) geminiContent(raw []byte, role string) bool {
 	parts := member(raw, "parts")
 	if kind(parts) != '[' {
 		return false
@@ -139,10 +139,10 @@ func (b *build) geminiContent(raw []byte, role string) bool {
 }
 
 // asGeminiAnswer reads {content, finish_reason, usage_metadata, …}.
-var asGeminiAnswer = reader{name: "Gemini answer", about: "JSON {content, finish_reason, …} as role, content, tool_calls, finish_reason", whole: func(b *build, _ target, a *attr) {
+var asGeminiAnswer = reader{name: "Gemini answer", about: "JSON {content, finish_reason, …} as role, content, tool_calls, finish_reason", whole: func(b *eventBuilder, _ target, a *attr) {
 	raw, ok := b.parse(a)
 	if !ok {
-		raw, ok = b.mend(a)
+		raw, ok = b.repairTruncatedJSON(a)
 	}
 	if b.answered() {
 		b.keep(a)
@@ -160,7 +160,7 @@ var asGeminiAnswer = reader{name: "Gemini answer", about: "JSON {content, finish
 		return
 	}
 	b.answer(at)
-	b.known.add(b, member(raw, "content"))
+	b.texts.add(b, member(raw, "content"))
 	all := true
 	for c := members(raw); c.next(); {
 		switch key := keyText(c.key); key {
@@ -187,7 +187,7 @@ var asGeminiAnswer = reader{name: "Gemini answer", about: "JSON {content, finish
 }}
 
 // asGeminiUsage takes the counts of {usage_metadata: {…}}.
-var asGeminiUsage = reader{name: "Gemini usage", about: "the counts in the JSON of an answer", whole: func(b *build, _ target, a *attr) {
+var asGeminiUsage = reader{name: "Gemini usage", about: "the counts in the JSON of an answer", whole: func(b *eventBuilder, _ target, a *attr) {
 	raw, ok := b.parse(a)
 	if !ok {
 		return

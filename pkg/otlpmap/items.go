@@ -10,7 +10,7 @@ import (
 
 // itemMessage appends the message that an item stands for. m holds its members but the type,
 // args and output among them.
-func (b *build) itemMessage(m message, typ, args, output []byte) bool {
+func (b *eventBuilder) itemMessage(m message, typ, args, output []byte) bool {
 	kind := string(inner(typ))
 	m.item = true
 	switch {
@@ -68,7 +68,7 @@ func (b *build) itemMessage(m message, typ, args, output []byte) bool {
 }
 
 // itemTexts joins the texts of a list of parts to a text.
-func (b *build) itemTexts(text, list []byte) []byte {
+func (b *eventBuilder) itemTexts(text, list []byte) []byte {
 	for c := elements(list); c.next(); {
 		t := member(c.val, "text")
 		switch {
@@ -84,7 +84,7 @@ func (b *build) itemTexts(text, list []byte) []byte {
 
 // joinItems makes one answer of the messages and items from b.msgs[at:] on: they follow each
 // other and are no alternatives. What items have beside calls and thoughts has no place there.
-func (b *build) joinItems(at int) {
+func (b *eventBuilder) joinItems(at int) {
 	any := false
 	for i := range b.msgs[at:] {
 		any = any || b.msgs[at+i].item
@@ -133,7 +133,7 @@ func firstPresent(a, b []byte) []byte {
 }
 
 // joinLists is one JSON array of the elements of two.
-func (b *build) joinLists(x, y []byte) []byte {
+func (b *eventBuilder) joinLists(x, y []byte) []byte {
 	switch {
 	case empty(x):
 		return y

@@ -16,7 +16,7 @@ var langchainRoles = map[string]string{
 
 // langchainMessage appends the message that raw stands for, if it is one of LangChain's. What it has
 // beside the members of a message (its id, what the provider told of its answer) is left to cover.
-func (b *build) langchainMessage(raw, typ []byte) bool {
+func (b *eventBuilder) langchainMessage(raw, typ []byte) bool {
 	class, in := string(inner(typ)), raw
 	switch data := member(raw, "data"); {
 	case class == "constructor":
@@ -85,7 +85,7 @@ func constructorPath(id []byte) string {
 
 // generations appends the messages of LangChain's answer to a model call: lists, one per prompt,
 // of {text, message?, generation_info}.
-func (b *build) generations(raw []byte) bool {
+func (b *eventBuilder) generations(raw []byte) bool {
 	at := len(b.msgs)
 	for c := elements(raw); c.next(); {
 		switch kind(c.val) {

@@ -16,15 +16,15 @@ import (
 // their spans. A record without a trace or span id is rejected by itself. Records that tell
 // nothing of AI are dropped and counted, unless they have a span and Options.PlainLogs keeps them.
 func (m *Mapper) Logs(ld plog.Logs) (notes []event.LogPart, rejected []Rejection, dropped int) {
-	x := m.pool.Get().(*scratch)
+	x := m.pool.Get().(*mapState)
 	defer func() {
 		x.reset()
 		m.pool.Put(x)
 	}()
 	opt := m.opt
 	opt.Prices = nil // the span's event knows all that a price depends on
-	x.build.opt, x.build.x = &opt, x
-	r := record{x: x, b: &x.build}
+	x.builder.opt, x.builder.x = &opt, x
+	r := record{x: x, b: &x.builder}
 	for _, rl := range ld.ResourceLogs().All() {
 		res := newResource(rl.Resource())
 		for _, sl := range rl.ScopeLogs().All() {
@@ -125,8 +125,8 @@ func recordKind(src plog.LogRecord) recordIs {
 
 // record reads one log record after the other.
 type record struct {
-	x     *scratch
-	b     *build
+	x     *mapState
+	b     *eventBuilder
 	notes []event.LogPart
 	seq   uint32
 
@@ -145,7 +145,7 @@ func (r *record) open(src plog.LogRecord, res *resource, sc *scope) {
 	if r.at.Nanos == 0 {
 		r.at.Nanos = r.at.Observed
 	}
-	r.x.unseat()
+	r.x.clearSlots()
 	clear(r.x.attrs)
 	r.x.attrs = r.x.attrs[:0]
 	r.span = span{resource: res, scope: sc, trace: &trace{id: tid}, id: sid}

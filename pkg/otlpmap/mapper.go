@@ -61,14 +61,14 @@ func (o *Options) fill() {
 // Mapper maps spans to events. It may be used by many goroutines at once.
 type Mapper struct {
 	opt  Options
-	pool sync.Pool // of *scratch
+	pool sync.Pool // of *mapState
 }
 
 // New gives a Mapper.
 func New(o Options) *Mapper {
 	o.fill()
 	m := &Mapper{opt: o}
-	m.pool.New = func() any { return newScratch() }
+	m.pool.New = func() any { return newMapState() }
 	return m
 }
 
@@ -79,7 +79,7 @@ type Rejection struct{ TraceID, SpanID, Reason string }
 // without a trace or span id is rejected by itself; every other span becomes one event.
 // Spans of this service's own SDK are not for this mapper.
 func (m *Mapper) Traces(td ptrace.Traces) (event.Batch, []Rejection) {
-	x := m.pool.Get().(*scratch)
+	x := m.pool.Get().(*mapState)
 	defer func() {
 		x.reset()
 		m.pool.Put(x)
@@ -89,18 +89,18 @@ func (m *Mapper) Traces(td ptrace.Traces) (event.Batch, []Rejection) {
 	x.index()
 
 	batch := event.Batch{Events: make([]event.Event, len(x.spans))}
-	x.build.opt, x.build.x = &m.opt, x
+	x.builder.opt, x.builder.x = &m.opt, x
 	for i := range x.spans {
-		x.seat(&x.spans[i])
-		x.build.event(&x.spans[i], &batch.Events[i])
+		x.indexSlots(&x.spans[i])
+		x.builder.event(&x.spans[i], &batch.Events[i])
 	}
 	x.correct(batch.Events)
 	batch.Sessions, batch.Traces = x.hints(), x.named()
 	return batch, rejected
 }
 
-// scratch is the memory of one call of Traces, kept for the next.
-type scratch struct {
+// mapState is the working memory of one call of Traces, pooled for the next.
+type mapState struct {
 	spans     []span
 	attrs     []attr
 	resources []*resource
@@ -108,15 +108,15 @@ type scratch struct {
 	traces    map[[16]byte]*trace
 	bySpan    map[spanKey]int // only filled where parents matter: see correct, and own event ids
 	ownIDs    bool            // some span brought its own event id
-	copies    bool            // some span is a copy of one that has not ended: see pose
+	copies    bool            // some span is a copy of one that has not ended: see resolvePendingCopy
 	sessions  map[uuid.UUID]*session
 	order     []*session
 	places    map[string]place // of names that are not the tables' own; kept for the next call
-	build     build
+	builder   eventBuilder
 
-	seats  seats
-	seated *span  // whose attributes seats knows
-	names  keySet // unusual names in families, of the span that is gathered
+	slotIndex slotIndex
+	indexed   *span  // whose attributes slotIndex has
+	names     keySet // unusual names in families, of the span whose attributes are being collected
 }
 
 type spanKey struct {
@@ -124,17 +124,17 @@ type spanKey struct {
 	span  [8]byte
 }
 
-// keepAttrs bounds the memory a scratch keeps between calls, in attributes.
+// keepAttrs bounds the memory a mapState keeps between calls, in attributes.
 const keepAttrs = 1 << 16
 
-func newScratch() *scratch {
-	return &scratch{traces: map[[16]byte]*trace{}, bySpan: map[spanKey]int{}, sessions: map[uuid.UUID]*session{}, places: map[string]place{}}
+func newMapState() *mapState {
+	return &mapState{traces: map[[16]byte]*trace{}, bySpan: map[spanKey]int{}, sessions: map[uuid.UUID]*session{}, places: map[string]place{}}
 }
 
-func (x *scratch) reset() {
-	x.unseat()
+func (x *mapState) reset() {
+	x.clearSlots()
 	if cap(x.attrs) > keepAttrs {
-		*x = *newScratch()
+		*x = *newMapState()
 		return
 	}
 	clear(x.spans)
@@ -150,12 +150,12 @@ func (x *scratch) reset() {
 	}
 	x.spans, x.attrs, x.resources, x.scopes, x.order = x.spans[:0], x.attrs[:0], x.resources[:0], x.scopes[:0], x.order[:0]
 	x.ownIDs, x.copies = false, false
-	x.build.forget()
+	x.builder.forget()
 }
 
 // collect goes over the request once and takes from each span what is needed to decide about
 // the others: its ids, its kind and its session's key.
-func (x *scratch) collect(td ptrace.Traces, opt *Options) (rejected []Rejection) {
+func (x *mapState) collect(td ptrace.Traces, opt *Options) (rejected []Rejection) {
 	if n := td.SpanCount(); cap(x.spans) < n {
 		x.spans = make([]span, 0, n) // pointers into it are kept: it must not move
 	}
@@ -178,8 +178,8 @@ func (x *scratch) collect(td ptrace.Traces, opt *Options) (rejected []Rejection)
 				s := &x.spans[len(x.spans)-1]
 				s.src, s.resource, s.scope = src, res, sc
 				s.id, s.parent = src.SpanID(), src.ParentSpanID()
-				x.gather(s, opt)
-				x.pose(s)
+				x.collectAttrs(s, opt)
+				x.resolvePendingCopy(s)
 				x.identify(s)
 			}
 		}
@@ -201,7 +201,7 @@ func unusable(s ptrace.Span) string {
 }
 
 // identify fills what the other spans of the request may ask for.
-func (x *scratch) identify(s *span) {
+func (x *mapState) identify(s *span) {
 	attrs := x.attrsOf(s)
 	if sc := s.scope.by; sc != otel {
 		s.by = sc
@@ -226,10 +226,10 @@ func (x *scratch) identify(s *span) {
 	s.key = x.sessionKey(s, attrs)
 	s.fixed = s.key != "" && s.key == s.text(attrs, lists.fixed)
 	s.sessionName, s.own = s.text(attrs, lists.sessionName), s.source(attrs)
-	t.offer(s)
+	t.considerRoot(s)
 }
 
-func (x *scratch) attrsOf(s *span) []attr { return x.attrs[s.first : s.first+s.n : s.first+s.n] }
+func (x *mapState) attrsOf(s *span) []attr { return x.attrs[s.first : s.first+s.n : s.first+s.n] }
 
 // resource is the resource of one part of the request.
 type resource struct {

@@ -67,9 +67,9 @@ func TestFields(t *testing.T) {
 		{"returned list", map[string]any{"honeyhive_outputs.0": "x", "honeyhive_outputs.1": 2}, map[string]string{"outputs": `["x",2]`}},
 		{"returned value", map[string]any{"honeyhive_outputs": "x"}, map[string]string{"outputs": `"x"`}},
 		{"own metadata", map[string]any{"honeyhive_metadata.cost": 0.5, "gen_ai.usage.cost": 0.7, "honeyhive_metadata.attributes": "mine", "x": 1},
-			map[string]string{"metadata.cost": "0.5", "metadata.cost_source": "", "leftovers": `{"honeyhive_metadata.attributes":"mine","x":1}`}}, // both are kept
+			map[string]string{"metadata.cost": "0.5", "metadata.cost_source": "", "unmapped": `{"honeyhive_metadata.attributes":"mine","x":1}`}}, // both are kept
 		{"repeated type and name", map[string]any{"honeyhive_event_type": "chain", "honeyhive_event_name": "n", "honeyhive_metadata.event_type": "chain", "honeyhive_metadata.event_name": "n"},
-			map[string]string{"metadata.event_type": "", "metadata.event_name": "", "leftovers": ""}},
+			map[string]string{"metadata.event_type": "", "metadata.event_name": "", "unmapped": ""}},
 		{"gaps in messages", chat(map[string]any{"gen_ai.prompt.7.role": "user", "gen_ai.prompt.7.content": "b", "gen_ai.prompt.2.role": "system", "gen_ai.prompt.2.content": "a", "gen_ai.prompt.10.role": "user", "gen_ai.prompt.10.content": "c"}),
 			map[string]string{"inputs.chat_history": `[{"role":"system","content":"a"},{"role":"user","content":"b"},{"role":"user","content":"c"}]`}},
 		{"unknown part of a message", chat(map[string]any{"gen_ai.prompt.0.role": "user", "gen_ai.prompt.0.mood": "glad"}),
@@ -88,9 +88,9 @@ func TestFields(t *testing.T) {
 		{"choices as messages", chat(map[string]any{"gen_ai.output.messages": `[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"a"}},{"index":1,"message":{"role":"assistant","content":"b"}}]`}),
 			map[string]string{"outputs": `{"role":"assistant","content":"a","finish_reason":"stop","choices":[{"role":"assistant","content":"b"}]}`}},
 		{"instructions", chat(map[string]any{"gen_ai.system_instructions": `[{"type":"text","content":"s"}]`, "gen_ai.input.messages": `[{"role":"user","content":"x"}]`}),
-			map[string]string{"inputs.chat_history": `[{"role":"system","content":"s"},{"role":"user","content":"x"}]`, "leftovers": ""}},
+			map[string]string{"inputs.chat_history": `[{"role":"system","content":"s"},{"role":"user","content":"x"}]`, "unmapped": ""}},
 		{"instructions beside a system message", chat(map[string]any{"gen_ai.system_instructions": `[{"type":"text","content":"s"}]`, "gen_ai.input.messages": `[{"role":"system","content":"s"}]`}),
-			map[string]string{"inputs.chat_history": `[{"role":"system","content":"s"}]`, "leftovers": ""}},
+			map[string]string{"inputs.chat_history": `[{"role":"system","content":"s"}]`, "unmapped": ""}},
 		{"tool results", chat(map[string]any{"gen_ai.input.messages": `[{"role":"tool","parts":[{"type":"tool_call_response","id":"1","response":{"a":1}},{"type":"tool_call_response","id":"2","name":"f","result":"r","x":1}]}]`}),
 			map[string]string{"inputs.chat_history": `[{"role":"tool","content":"{\"a\":1}","tool_call_id":"1"},{"role":"tool","content":"r","name":"f","tool_call_id":"2","x":1}]`}},
 		{"a signed thought is kept whole", chat(map[string]any{"gen_ai.output.messages": `[{"role":"assistant","parts":[{"type":"thinking","content":"hm","signature":"s"}]}]`}),
@@ -103,9 +103,9 @@ func TestFields(t *testing.T) {
 			map[string]string{"inputs.chat_history": `[{"role":"user","content":"a"},{"role":"user","content":"long te"}]`, "metadata.parse_error": `"gen_ai.input.messages"`,
 				"metadata.gen_ai.input.messages": `"[{\"role\":\"user\",\"content\":\"a\"},{\"role\":\"user\",\"content\":\"long te"`}},
 		{"raw request", map[string]any{"openinference.span.kind": "LLM", "input.value": `{"messages":[{"role":"user","content":"x"}],"temperature":0.5,"max_completion_tokens":9,"foo":[1]}`},
-			map[string]string{"inputs": `{"chat_history":[{"role":"user","content":"x"}],"foo":[1]}`, "config": `{"temperature":0.5,"max_tokens":9}`, "leftovers": ""}},
+			map[string]string{"inputs": `{"chat_history":[{"role":"user","content":"x"}],"foo":[1]}`, "config": `{"temperature":0.5,"max_tokens":9}`, "unmapped": ""}},
 		{"raw request said again", map[string]any{"openinference.span.kind": "LLM", "llm.input_messages.0.message.role": "user", "llm.input_messages.0.message.content": "x", "input.value": `{"messages":[{"role":"user","content":"x"}],"seed":7}`},
-			map[string]string{"inputs": `{"chat_history":[{"role":"user","content":"x"}]}`, "leftovers": `{"input.value":{"seed":7}}`}},
+			map[string]string{"inputs": `{"chat_history":[{"role":"user","content":"x"}]}`, "unmapped": `{"input.value":{"seed":7}}`}},
 		{"responses request", map[string]any{"openinference.span.kind": "LLM", "input.value": `{"input":"q","instructions":"i","model":"m"}`, "output.value": `{"id":"r1","output":[{"type":"reasoning","id":"z"},{"type":"message","role":"assistant","content":[{"type":"output_text","text":"a"}]}],"usage":{"input_tokens":3,"output_tokens":2,"input_tokens_details":{"cached_tokens":1}}}`},
 			map[string]string{"inputs.chat_history": `[{"role":"system","content":"i"},{"role":"user","content":"q"}]`, "config.model": `"m"`, "metadata.model_name": `"m"`, "metadata.response_id": `"r1"`, "metadata.prompt_tokens": "3", "metadata.total_tokens": "5", "metadata.cache_read_input_tokens": "1"}},
 		{"raw answer", map[string]any{"openinference.span.kind": "LLM", "output.value": `{"id":"c1","model":"m","choices":[{"finish_reason":"tool_calls","message":{"role":"assistant","content":null,"tool_calls":[{"id":"t","type":"function","function":{"name":"f","arguments":"{\"a\":1}"}}]}}]}`},
@@ -117,7 +117,7 @@ func TestFields(t *testing.T) {
 		{"arguments by position", map[string]any{"traceloop.span.kind": "tool", "traceloop.entity.input": `{"args":[1],"kwargs":{"b":2}}`, "traceloop.entity.output": "null"}, map[string]string{"inputs": `{"b":2,"args":[1]}`, "outputs": `{"result":"null"}`}},
 		{"retriever", map[string]any{"openinference.span.kind": "RETRIEVER", "input.value": "q", "retrieval.documents.0.document.content": "c", "retrieval.documents.0.document.metadata": `{"k":1}`, "retrieval.documents.0.document.score": 0.5},
 			map[string]string{"inputs": `{"query":"q"}`}},
-		{"retriever's own documents", map[string]any{"openinference.span.kind": "RETRIEVER", "output.value": `{"documents":[{"page_content":"c","metadata":{"k":1}}]}`}, map[string]string{"outputs": `{"documents":[{"content":"c","metadata":{"k":1}}]}`, "leftovers": ""}},
+		{"retriever's own documents", map[string]any{"openinference.span.kind": "RETRIEVER", "output.value": `{"documents":[{"page_content":"c","metadata":{"k":1}}]}`}, map[string]string{"outputs": `{"documents":[{"content":"c","metadata":{"k":1}}]}`, "unmapped": ""}},
 		{"chain of messages", map[string]any{"openinference.span.kind": "CHAIN", "input.value": `[{"role":"user","content":"x"}]`, "output.value": "[1,2]"}, map[string]string{"inputs": `{"chat_history":[{"role":"user","content":"x"}]}`, "outputs": `{"result":[1,2]}`}},
 		{"agent's answer is the last text", map[string]any{"gen_ai.operation.name": "invoke_agent", "gen_ai.output.messages": `[{"role":"assistant","content":"one"},{"role":"tool","content":"t"},{"role":"assistant","content":"two"}]`}, map[string]string{"outputs.content": `"two"`}},
 		{"long vectors", map[string]any{"openinference.span.kind": "EMBEDDING", "embedding.embeddings.0.embedding.text": "t", "embedding.embeddings.0.embedding.vector": make([]any, 100), "output.value": `{"data":[{"embedding":[` + strings.Repeat("0.5,", 99) + `1],"index":0}]}`},
@@ -125,26 +125,26 @@ func TestFields(t *testing.T) {
 		{"cached beyond the prompt", map[string]any{"gen_ai.usage.input_tokens": 10, "gen_ai.usage.output_tokens": 5, "gen_ai.usage.cache_read.input_tokens": 20, "gen_ai.usage.total_tokens": 15},
 			map[string]string{"metadata.prompt_tokens": "30", "metadata.total_tokens": "35", "metadata.usage_adjusted": "true"}},
 		{"no invented counts", map[string]any{"gen_ai.usage.input_tokens": 10}, map[string]string{"metadata.completion_tokens": "", "metadata.total_tokens": ""}},
-		{"counts that disagree", map[string]any{"gen_ai.usage.input_tokens": 10, "llm.token_count.prompt": 11}, map[string]string{"metadata.prompt_tokens": "10", "metadata.input_tokens": "10", "leftovers": `{"llm.token_count.prompt":11}`}},
+		{"counts that disagree", map[string]any{"gen_ai.usage.input_tokens": 10, "llm.token_count.prompt": 11}, map[string]string{"metadata.prompt_tokens": "10", "metadata.input_tokens": "10", "unmapped": `{"llm.token_count.prompt":11}`}},
 		{"reported cost", map[string]any{"llm.cost.total": 0.25}, map[string]string{"metadata.cost": "0.25", "metadata.cost_source": `"reported"`}},
 		{"provider", map[string]any{"gen_ai.system": "OpenAI.chat"}, map[string]string{"config.provider": `"openai"`, "metadata.provider": `"openai"`, "metadata.system": `"OpenAI.chat"`}},
 		{"provider behind a framework", map[string]any{"gen_ai.system": "langchain", "gen_ai.request.model": "claude-4"}, map[string]string{"config.provider": `"anthropic"`}},
 		{"other settings", map[string]any{"gen_ai.request.stream": true}, map[string]string{"config.stream": "true"}},
 		{"association", map[string]any{"traceloop.association.properties.plan": "gold", "traceloop.association.properties.run_id": "r", "traceloop.association.properties.user_id": "u"},
-			map[string]string{"metadata.plan": `"gold"`, "metadata.run_id": `"r"`, "user_properties.user_id": `"u"`, "metadata.user_id": `"u"`, "leftovers": ""}},
+			map[string]string{"metadata.plan": `"gold"`, "metadata.run_id": `"r"`, "user_properties.user_id": `"u"`, "metadata.user_id": `"u"`, "unmapped": ""}},
 		{"Gemini's name of the assistant", chat(map[string]any{"llm.output_messages.0.message.role": "model", "llm.output_messages.0.message.content": "a",
 			"gen_ai.input.messages": `[{"role":"model","content":"b"}]`}), map[string]string{"outputs": `{"role":"assistant","content":"a"}`, "inputs.chat_history": `[{"role":"assistant","content":"b"}]`}},
 		{"settings that are not set", map[string]any{"openinference.span.kind": "LLM", "llm.invocation_parameters": `{"temperature":"","top_p":0.5,"max_tokens":"Infinity","stop":""}`},
-			map[string]string{"config": `{"top_p":0.5}`, "leftovers": `{"llm.invocation_parameters":{"max_tokens":"Infinity"}}`}},
+			map[string]string{"config": `{"top_p":0.5}`, "unmapped": `{"llm.invocation_parameters":{"max_tokens":"Infinity"}}`}},
 		{"calls one by one", chat(map[string]any{"gen_ai.completion.0.role": "assistant", "gen_ai.completion.0.finish_reason": "tool_calls", "gen_ai.completion.0.function_call.name": "f",
 			"gen_ai.completion.0.function_call.arguments": `{"x":1}`, "gen_ai.completion.1.function_call.name": "g", "gen_ai.completion.1.function_call.arguments": "{}"}),
-			map[string]string{"outputs": `{"role":"assistant","tool_calls":[{"arguments":{"x":1},"name":"f"},{"arguments":{},"name":"g"}],"finish_reason":"tool_calls"}`, "leftovers": ""}},
+			map[string]string{"outputs": `{"role":"assistant","tool_calls":[{"arguments":{"x":1},"name":"f"},{"arguments":{},"name":"g"}],"finish_reason":"tool_calls"}`, "unmapped": ""}},
 		{"a call in a message", chat(map[string]any{"gen_ai.output.messages": `[{"role":"assistant","content":null,"function_call":{"name":"f","arguments":"{\"x\":1}"}}]`}),
-			map[string]string{"outputs": `{"role":"assistant","tool_calls":[{"name":"f","arguments":{"x":1}}]}`, "leftovers": ""}},
+			map[string]string{"outputs": `{"role":"assistant","tool_calls":[{"name":"f","arguments":{"x":1}}]}`, "unmapped": ""}},
 		{"an embedding's total", map[string]any{"gen_ai.operation.name": "embeddings", "gen_ai.usage.input_tokens": 6}, map[string]string{"metadata.total_tokens": "6", "metadata.completion_tokens": ""}},
 		{"a chat's prompt alone", chat(map[string]any{"gen_ai.usage.input_tokens": 6}), map[string]string{"metadata.total_tokens": ""}},
 		{"the first chunk", chat(map[string]any{"gen_ai.client.operation.time_to_first_chunk": 0.25}), map[string]string{"metadata.time_to_first_token_ms": "250.0"}},
-		{"project is kept once", map[string]any{"honeyhive.project": "p", "traceloop.association.properties.project": "p"}, map[string]string{"leftovers": "", "metadata.project": `"p"`}},
+		{"project is kept once", map[string]any{"honeyhive.project": "p", "traceloop.association.properties.project": "p"}, map[string]string{"unmapped": "", "metadata.project": `"p"`}},
 		{"characters that no store takes", map[string]any{"input.value": "a\x00b", "k\x00": "\xff"}, map[string]string{"inputs.value": "\"a\uFFFDb\"", "metadata.replaced_characters": "2"}},
 		{"not a number", map[string]any{"x": nan()}, map[string]string{"metadata.x": `"NaN"`}},
 		{"baggage", map[string]any{"baggage.a.b": "x"}, map[string]string{"metadata.baggage": `{"a":{"b":"x"}}`}},
@@ -155,8 +155,8 @@ func TestFields(t *testing.T) {
 			e := mapOne(t, td)
 			for path, want := range tt.want {
 				got := at(e, path)
-				if path == "leftovers" {
-					got = leftovers(e, td)
+				if path == "unmapped" {
+					got = unmapped(e, td)
 				}
 				if got != want {
 					t.Errorf("%s = %s, want %s\n%s", path, got, want, flatEvent(e))
@@ -221,7 +221,7 @@ func TestMedia(t *testing.T) {
 				if got := at(e, "inputs.chat_history.0.content.1"); got != tt.want {
 					t.Errorf("%s: %s, want %s", attr, got, tt.want)
 				}
-				if got := leftovers(e, td); got != "" {
+				if got := unmapped(e, td); got != "" {
 					t.Errorf("%s: %s is left over", attr, got)
 				}
 			}
@@ -260,34 +260,34 @@ func TestLangChain(t *testing.T) {
 		want  map[string]string
 	}{
 		{"state", "CHAIN", map[string]any{"input.value": `{"messages":[` + human + `],"k":1}`, "output.value": `{"messages":[` + human + `,` + ai + `],"done":true}`}, map[string]string{
-			"inputs":    `{"chat_history":[{"role":"user","content":"Hello"}],"k":1}`,
-			"outputs":   `{"chat_history":[{"role":"user","content":"Hello"},{"role":"assistant","content":"Hi"}],"role":"assistant","content":"Hi","done":true}`,
-			"leftovers": `{"output.value":{"messages":[{"data":{"id":"run-1","response_metadata":{"model_name":"m","fp":"x"}}}]}}`}},
+			"inputs":   `{"chat_history":[{"role":"user","content":"Hello"}],"k":1}`,
+			"outputs":  `{"chat_history":[{"role":"user","content":"Hello"},{"role":"assistant","content":"Hi"}],"role":"assistant","content":"Hi","done":true}`,
+			"unmapped": `{"output.value":{"messages":[{"data":{"id":"run-1","response_metadata":{"model_name":"m","fp":"x"}}}]}}`}},
 		{"commands", "CHAIN", map[string]any{"output.value": `[{"graph":null,"update":{"messages":[` + ai + `]},"resume":null,"goto":[]}]`}, map[string]string{
 			"outputs": `{"role":"assistant","content":"Hi"}`}},
 		{"a command that goes elsewhere", "CHAIN", map[string]any{"output.value": `[{"graph":null,"update":{"n":1},"goto":"next"}]`}, map[string]string{
-			"outputs": `{"n":1}`, "leftovers": `{"output.value":[{"goto":"next"}]}`}},
+			"outputs": `{"n":1}`, "unmapped": `{"output.value":[{"goto":"next"}]}`}},
 		{"a message", "CHAIN", map[string]any{"output.value": ai}, map[string]string{"outputs": `{"role":"assistant","content":"Hi"}`}},
 		{"calls of a state without a text", "CHAIN", map[string]any{"output.value": `{"messages":[` + human + `,{"type":"ai","data":{"content":"","tool_calls":[{"name":"f","args":{"x":1},"id":"c","type":"tool_call"}]}}]}`},
-			map[string]string{"outputs.tool_calls": `[{"name":"f","arguments":{"x":1},"id":"c"}]`, "outputs.content": "", "leftovers": ""}},
+			map[string]string{"outputs.tool_calls": `[{"name":"f","arguments":{"x":1},"id":"c"}]`, "outputs.content": "", "unmapped": ""}},
 		{"a tool's message", "TOOL", map[string]any{"output.value": `{"type":"tool","data":{"content":"{\"n\":1}","type":"tool","name":"f","id":null,"tool_call_id":"c","artifact":null,"status":"error"}}`, "tool.name": "f"},
-			map[string]string{"outputs": `{"result":{"n":1},"status":"error"}`, "metadata.tool_call_id": `"c"`, "leftovers": ""}},
+			map[string]string{"outputs": `{"result":{"n":1},"status":"error"}`, "metadata.tool_call_id": `"c"`, "unmapped": ""}},
 		{"a tool's call", "TOOL", map[string]any{"input.value": `{"name":"f","args":{"x":1},"id":"c","type":"tool_call"}`},
-			map[string]string{"inputs": `{"x":1}`, "metadata.tool_call_id": `"c"`, "metadata.tool_name": `"f"`, "leftovers": ""}},
+			map[string]string{"inputs": `{"x":1}`, "metadata.tool_call_id": `"c"`, "metadata.tool_name": `"f"`, "unmapped": ""}},
 		{"a callback's tool", "TOOL", map[string]any{"traceloop.entity.input": `{"input_str":"{'q': 'x'}","tags":["t"],"metadata":{},"inputs":null,"kwargs":{}}`,
 			"traceloop.entity.output": `{"output":` + strings.Replace(human, "Human", "Tool", 1) + `,"kwargs":{"color":"green"}}`},
 			map[string]string{"inputs": `{"q":"x"}`, "outputs": `{"result":"Hello"}`, "metadata.tags": `["t"]`,
-				"leftovers": `{"traceloop.entity.input":{"input_str":"{'q': 'x'}"},"traceloop.entity.output":{"kwargs":{"color":"green"}}}`}},
+				"unmapped": `{"traceloop.entity.input":{"input_str":"{'q': 'x'}"},"traceloop.entity.output":{"kwargs":{"color":"green"}}}`}},
 		{"a callback's tool with a text", "TOOL", map[string]any{"traceloop.entity.input": `{"input_str":"x","tags":[],"metadata":{},"kwargs":{}}`},
-			map[string]string{"inputs": `{"value":"x"}`, "leftovers": ""}},
+			map[string]string{"inputs": `{"value":"x"}`, "unmapped": ""}},
 		{"flattened in part", "CHAIN", map[string]any{"llm.input_messages.0.message.role": "user", "input.value": `{"messages":[{"role":"user","content":"a"},{"role":"assistant","content":"b"}]}`},
-			map[string]string{"inputs": `{"chat_history":[{"role":"user","content":"a"},{"role":"assistant","content":"b"}]}`, "leftovers": ""}},
+			map[string]string{"inputs": `{"chat_history":[{"role":"user","content":"a"},{"role":"assistant","content":"b"}]}`, "unmapped": ""}},
 		{"flattened more", "CHAIN", map[string]any{"llm.input_messages.0.message.role": "user", "llm.input_messages.0.message.content": "a", "llm.input_messages.1.message.role": "assistant",
 			"llm.input_messages.1.message.content": "b", "input.value": `{"messages":[{"role":"user","content":"a"}]}`},
-			map[string]string{"inputs": `{"chat_history":[{"role":"user","content":"a"},{"role":"assistant","content":"b"}]}`, "leftovers": ""}},
+			map[string]string{"inputs": `{"chat_history":[{"role":"user","content":"a"},{"role":"assistant","content":"b"}]}`, "unmapped": ""}},
 		{"a function's own members", "CHAIN", map[string]any{"input.value": `{"inputs":[1],"metadata":{"a":1}}`, "output.value": `{"output":"x"}`},
-			map[string]string{"inputs": `{"inputs":[1],"metadata":{"a":1}}`, "outputs": `{"output":"x"}`, "leftovers": ""}},
-		{"data that only looks like it", "CHAIN", map[string]any{"output.value": `{"type":"human","name":"x"}`}, map[string]string{"outputs": `{"type":"human","name":"x"}`, "leftovers": ""}},
+			map[string]string{"inputs": `{"inputs":[1],"metadata":{"a":1}}`, "outputs": `{"output":"x"}`, "unmapped": ""}},
+		{"data that only looks like it", "CHAIN", map[string]any{"output.value": `{"type":"human","name":"x"}`}, map[string]string{"outputs": `{"type":"human","name":"x"}`, "unmapped": ""}},
 		{"the user of a configuration", "CHAIN", map[string]any{"metadata": `{"user_id":"u-7","session_id":"s"}`}, map[string]string{"user_properties": `{"user_id":"u-7"}`, "metadata.user_id": `"u-7"`}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -297,8 +297,8 @@ func TestLangChain(t *testing.T) {
 			e := mapOne(t, td)
 			for path, want := range tt.want {
 				got := at(e, path)
-				if path == "leftovers" {
-					got = leftovers(e, td)
+				if path == "unmapped" {
+					got = unmapped(e, td)
 				}
 				if got != want {
 					t.Errorf("%s = %s, want %s\n%s", path, got, want, flatEvent(e))
@@ -318,7 +318,7 @@ func TestSessionType(t *testing.T) {
 	if e.Type != event.TypeSession || e.IsSession() || e.ParentID != EventID([16]byte{1}, [8]byte{7}) || string(e.Inputs) != `{"q":"x"}` {
 		t.Errorf("event %s", flatEvent(e))
 	}
-	if got := leftovers(e, td); got != "" {
+	if got := unmapped(e, td); got != "" {
 		t.Errorf("attributes %s are left over", got)
 	}
 }

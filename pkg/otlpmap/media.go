@@ -38,7 +38,7 @@ var mediaKinds = map[string]string{
 }
 
 // appendParts appends a list of content parts in the form of an event. Long media are bounded.
-func (b *build) appendParts(dst, list []byte) []byte {
+func (b *eventBuilder) appendParts(dst, list []byte) []byte {
 	dst = append(dst, '[')
 	n := 0
 	for c := elements(list); c.next(); n++ {
@@ -51,7 +51,7 @@ func (b *build) appendParts(dst, list []byte) []byte {
 }
 
 // contentParts is a list of content parts in the form of an event, the list itself if it has it.
-func (b *build) contentParts(list []byte) []byte {
+func (b *eventBuilder) contentParts(list []byte) []byte {
 	plain := b.opt.MaxMediaBytes < 0 || len(list) <= b.opt.MaxMediaBytes
 	for c := elements(list); plain && c.next(); {
 		plain = isForm(c.val)
@@ -77,7 +77,7 @@ func isForm(raw []byte) bool {
 	return false
 }
 
-func (b *build) appendPart(dst, raw []byte) []byte {
+func (b *eventBuilder) appendPart(dst, raw []byte) []byte {
 	switch {
 	case kind(raw) == '"':
 		return append(append(append(dst, `{"type":"text","text":`...), raw...), '}')
@@ -90,7 +90,7 @@ func (b *build) appendPart(dst, raw []byte) []byte {
 	}
 	var m medium
 	m.read(raw, 0)
-	m.settle()
+	m.complete()
 	if m.odd || m.kind == "" || m.url == nil && m.data == nil && m.fileID == nil {
 		return append(dst, b.boundMedia(raw)...)
 	}
@@ -181,8 +181,8 @@ func isAddress(text []byte) bool {
 	return bytes.HasPrefix(text, []byte("data:")) || bytes.Contains(text[:min(len(text), 16)], []byte("://"))
 }
 
-// settle finds out what is not said: the kind by the media type, the media type by the format.
-func (m *medium) settle() {
+// complete derives what is not given: the kind by the media type, the media type by the format.
+func (m *medium) complete() {
 	if m.mime == "" && m.format != nil && m.data != nil {
 		if kind := m.kind; kind == "image" || kind == "video" {
 			m.mime = kind + "/" + unquoted(m.format)
@@ -220,7 +220,7 @@ func imageType(data []byte) string {
 	return "image/*"
 }
 
-func (b *build) appendMedium(dst []byte, m *medium) []byte {
+func (b *eventBuilder) appendMedium(dst []byte, m *medium) []byte {
 	typ, key := m.kind+"_url", "url"
 	switch {
 	case m.kind == "file":
@@ -280,12 +280,12 @@ func (b *build) appendMedium(dst []byte, m *medium) []byte {
 	return append(dst, '}')
 }
 
-func (b *build) tooLong(data []byte) bool {
+func (b *eventBuilder) tooLong(data []byte) bool {
 	return b.opt.MaxMediaBytes >= 0 && len(data) > b.opt.MaxMediaBytes
 }
 
 // boundData is boundMedia of base64 whose media type is known.
-func (b *build) boundData(data []byte, mime string) []byte {
+func (b *eventBuilder) boundData(data []byte, mime string) []byte {
 	if !b.tooLong(data) {
 		return data
 	}
@@ -296,10 +296,10 @@ func (b *build) boundData(data []byte, mime string) []byte {
 	return b.replaceLong(nil, data, quoted, b.opt.MaxMediaBytes, 0)
 }
 
-func (b *build) quoted(s string) []byte { return b.appendString(nil, s) }
+func (b *eventBuilder) quoted(s string) []byte { return b.appendString(nil, s) }
 
 // dataURL is base64 as a data URL, a JSON string.
-func (b *build) dataURL(mime string, data []byte) []byte {
+func (b *eventBuilder) dataURL(mime string, data []byte) []byte {
 	if mime == "" {
 		mime = "application/octet-stream"
 	}

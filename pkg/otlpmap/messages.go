@@ -59,7 +59,7 @@ func (m *message) none() bool {
 
 // readMessages appends the messages of a JSON array (or of one message, or of an object with
 // messages) to b.msgs. It says no, and appends none, if the value is something else.
-func (b *build) readMessages(raw []byte) bool {
+func (b *eventBuilder) readMessages(raw []byte) bool {
 	at := len(b.msgs)
 	switch kind(raw) {
 	case '[':
@@ -88,14 +88,14 @@ func (b *build) readMessages(raw []byte) bool {
 }
 
 // readMessage appends one message, or the several that one message with tool results stands for.
-func (b *build) readMessage(raw []byte) bool {
+func (b *eventBuilder) readMessage(raw []byte) bool {
 	_, _, ok := b.readMessageAt(raw)
 	return ok
 }
 
 // readMessageAt reads the message that text starts with, and gives its length. whole is what
 // wholeMessages says of it.
-func (b *build) readMessageAt(text []byte) (n int, whole, ok bool) {
+func (b *eventBuilder) readMessageAt(text []byte) (n int, whole, ok bool) {
 	if kind(text) != '{' {
 		return 0, false, false
 	}
@@ -200,7 +200,7 @@ func (b *build) readMessageAt(text []byte) (n int, whole, ok bool) {
 
 // addMessage appends a message whose content may be a list of parts. m.raw is dropped if the
 // message does not stay as it came.
-func (b *build) addMessage(m message) {
+func (b *eventBuilder) addMessage(m message) {
 	if kind(m.content) == '[' {
 		if text, ok := b.onlyText(m.content); ok {
 			m.content, m.raw = text, nil
@@ -221,7 +221,7 @@ func (b *build) addMessage(m message) {
 }
 
 // readChoice reads the message inside an OpenAI choice.
-func (b *build) readChoice(inside, finish []byte) bool {
+func (b *eventBuilder) readChoice(inside, finish []byte) bool {
 	at := len(b.msgs)
 	if !b.readMessage(inside) {
 		return false
@@ -235,10 +235,10 @@ func (b *build) readChoice(inside, finish []byte) bool {
 }
 
 // part notes the kind of a message part whose wrapping is dropped.
-func (b *build) part(kind string) { b.parts.add(kind) }
+func (b *eventBuilder) part(kind string) { b.parts.add(kind) }
 
 // onlyText is the text of content parts if they are all text and nothing else is with them.
-func (b *build) onlyText(content []byte) ([]byte, bool) {
+func (b *eventBuilder) onlyText(content []byte) ([]byte, bool) {
 	n := 0
 	var first []byte
 	for c := elements(content); c.next(); {
@@ -291,7 +291,7 @@ func (b *build) onlyText(content []byte) ([]byte, bool) {
 }
 
 // textOf is a value as a JSON string: a string itself, anything else its JSON text in quotes.
-func (b *build) textOf(raw []byte) []byte {
+func (b *eventBuilder) textOf(raw []byte) []byte {
 	switch kind(raw) {
 	case '"':
 		return raw
@@ -340,7 +340,7 @@ func appendMessage(dst []byte, m *message) []byte {
 }
 
 // putMessages gives a field the messages from b.msgs[at:] on, and takes them off the list.
-func (b *build) putMessages(t target, at int) bool {
+func (b *eventBuilder) putMessages(t target, at int) bool {
 	if b.filled(t.field) || len(b.msgs) == at {
 		b.msgs = b.msgs[:at]
 		return false
@@ -354,7 +354,7 @@ func (b *build) putMessages(t target, at int) bool {
 	return true
 }
 
-func (b *build) appendMessages(dst []byte, list []message) []byte {
+func (b *eventBuilder) appendMessages(dst []byte, list []message) []byte {
 	dst = append(dst, '[')
 	for i := range list {
 		if i > 0 {
@@ -367,7 +367,7 @@ func (b *build) appendMessages(dst []byte, list []message) []byte {
 
 // normalCalls brings tool calls into one form: [{id, name, arguments}], from OpenAI's with a
 // function object inside or from one that has this form. Other members are kept.
-func (b *build) normalCalls(raw []byte) []byte {
+func (b *eventBuilder) normalCalls(raw []byte) []byte {
 	at := len(b.arena)
 	b.arena = append(b.arena, '[')
 	n := 0
@@ -387,7 +387,7 @@ func (b *build) normalCalls(raw []byte) []byte {
 	return b.arena[at:len(b.arena):len(b.arena)]
 }
 
-func (b *build) appendCall(raw []byte) {
+func (b *eventBuilder) appendCall(raw []byte) {
 	if kind(raw) != '{' {
 		b.arena = append(b.arena, raw...)
 		return
@@ -430,7 +430,7 @@ func (b *build) appendCall(raw []byte) {
 }
 
 // arguments is a call's arguments as JSON: a string that holds an object or an array becomes it.
-func (b *build) arguments(raw []byte) []byte {
+func (b *eventBuilder) arguments(raw []byte) []byte {
 	if kind(raw) != '"' {
 		return raw
 	}
@@ -444,7 +444,7 @@ func (b *build) arguments(raw []byte) []byte {
 }
 
 // oneCall is a list of one tool call.
-func (b *build) oneCall(id, name, args []byte) []byte {
+func (b *eventBuilder) oneCall(id, name, args []byte) []byte {
 	at := len(b.arena)
 	b.arena = append(b.arena, "[{"...)
 	b.appendCallFields(id, name, args)
@@ -452,7 +452,7 @@ func (b *build) oneCall(id, name, args []byte) []byte {
 	return b.arena[at:len(b.arena):len(b.arena)]
 }
 
-func (b *build) appendCallFields(id, name, args []byte) {
+func (b *eventBuilder) appendCallFields(id, name, args []byte) {
 	for i, f := range [...]struct {
 		key string
 		val []byte

@@ -18,7 +18,7 @@ import (
 // what no rule places, stands in metadata under its own name. The event's identity, name, times
 // and session are its own and stay.
 func (m *Mapper) Native(e *event.Event, added pcommon.Map) {
-	x := m.pool.Get().(*scratch)
+	x := m.pool.Get().(*mapState)
 	defer func() {
 		x.reset()
 		m.pool.Put(x)
@@ -27,20 +27,20 @@ func (m *Mapper) Native(e *event.Event, added pcommon.Map) {
 	added.CopyTo(s.src.Attributes())
 	s.src.Attributes().RemoveIf(func(key string, v pcommon.Value) bool { return repeats(e, key, v) })
 	s.src.SetName(e.Name)
-	x.gather(&s, &m.opt)
+	x.collectAttrs(&s, &m.opt)
 	s.typ, s.role = e.Type, roleOfType(e.Type)
 	if r := roleOf(&s, x.attrsOf(&s)); r != 0 && r.typed() == e.Type {
 		s.role = r
 	}
-	b := &x.build
+	b := &x.builder
 	b.opt, b.x = &m.opt, x
 	b.reset(&s)
 	b.occupy(e)
 	b.run()
 	b.answerRole()
 	b.usage()
-	b.cover()
-	b.leftovers()
+	b.dropRedundant()
+	b.unmapped()
 	if !rawjson.Empty(e.Outputs) {
 		b.whole = nil
 	}
@@ -70,7 +70,7 @@ func (m *Mapper) Native(e *event.Event, added pcommon.Map) {
 
 // occupy makes what a native event has already filled, so that no rule takes an attribute for a
 // field that has another value.
-func (b *build) occupy(e *event.Event) {
+func (b *eventBuilder) occupy(e *event.Event) {
 	for bucket := range b.obj {
 		for key, val := range rawjson.Object(hostObject(e, bucket)) {
 			b.occupyMember(bucket, key)
@@ -88,7 +88,7 @@ func (b *build) occupy(e *event.Event) {
 }
 
 // occupyMember marks one member of a bucket as filled.
-func (b *build) occupyMember(bucket int, key string) {
+func (b *eventBuilder) occupyMember(bucket int, key string) {
 	if bucket == bucketHot && event.ColdKey(key) {
 		bucket = bucketCold
 	}
@@ -102,7 +102,7 @@ func (b *build) occupyMember(bucket int, key string) {
 
 // occupyCount gives a count of tokens or a cost the event's own value, so that an attribute which
 // says another one is not taken for it.
-func (b *build) occupyCount(key string, val json.RawMessage) {
+func (b *eventBuilder) occupyCount(key string, val json.RawMessage) {
 	if key == "cost" && kind(val) == '0' {
 		b.cost = val
 		return

@@ -10,7 +10,7 @@ import (
 // readParts reads a message that is made of parts (see shapes.go for what they look like): text
 // becomes the content, tool calls and reasoning stand beside it, and each result of a tool
 // call becomes a message of its own with the role "tool".
-func (b *build) readParts(m message, parts []byte) bool {
+func (b *eventBuilder) readParts(m message, parts []byte) bool {
 	if kind(parts) != '[' {
 		return false
 	}
@@ -35,7 +35,7 @@ func scanParts(list []messagePart, text []byte) ([]messagePart, int) {
 }
 
 // placeParts appends the message, or the messages, that parts make.
-func (b *build) placeParts(m message, list []messagePart) {
+func (b *eventBuilder) placeParts(m message, list []messagePart) {
 	var text, media int
 	for i := range list {
 		switch list[i].kind {
@@ -85,7 +85,7 @@ func (b *build) placeParts(m message, list []messagePart) {
 
 // partContent is a message's content: the text of its parts, or the parts that are neither
 // calls nor results nor thoughts if any of them is no text.
-func (b *build) partContent(list []messagePart, text, media int) []byte {
+func (b *eventBuilder) partContent(list []messagePart, text, media int) []byte {
 	at := len(b.arena)
 	if media > 0 {
 		b.arena = append(b.arena, '[')
@@ -118,12 +118,12 @@ func (b *build) partContent(list []messagePart, text, media int) []byte {
 }
 
 // appendContentPart appends a part to the arena, which making the part uses, too.
-func (b *build) appendContentPart(raw []byte) {
+func (b *eventBuilder) appendContentPart(raw []byte) {
 	part := b.appendPart(nil, raw)
 	b.arena = append(b.arena, part...)
 }
 
-func (b *build) partCalls(list []messagePart) []byte {
+func (b *eventBuilder) partCalls(list []messagePart) []byte {
 	at := len(b.arena)
 	b.arena = append(b.arena, '[')
 	for i := range list {
@@ -142,7 +142,7 @@ func (b *build) partCalls(list []messagePart) []byte {
 }
 
 // partType notes the type of a part that loses it.
-func (b *build) partType(p *messagePart) {
+func (b *eventBuilder) partType(p *messagePart) {
 	if len(p.typ) > 0 && !b.parts.hasText(p.typ) {
 		b.part(string(p.typ))
 	}
@@ -152,7 +152,7 @@ func (m *message) blank() bool {
 	return empty(m.content) && empty(m.calls) && empty(m.reasoning) && len(m.extra) == 0 && empty(m.name)
 }
 
-func (b *build) joinText(x, y []byte) []byte {
+func (b *eventBuilder) joinText(x, y []byte) []byte {
 	at := len(b.arena)
 	b.arena = append(b.arena, '"')
 	b.arena = append(b.arena, inner(x)...)
@@ -164,7 +164,7 @@ func (b *build) joinText(x, y []byte) []byte {
 
 // boundMedia replaces each string over MaxMediaBytes inside content parts that are not text by
 // an object that tells what was there: {type, mime_type?, bytes, sha256}.
-func (b *build) boundMedia(raw []byte) []byte {
+func (b *eventBuilder) boundMedia(raw []byte) []byte {
 	limit := b.opt.MaxMediaBytes
 	if limit < 0 || len(raw) <= limit {
 		return raw
@@ -172,7 +172,7 @@ func (b *build) boundMedia(raw []byte) []byte {
 	return b.replaceLong(nil, raw, nil, limit, 0)
 }
 
-func (b *build) replaceLong(dst, raw, mime []byte, limit, depth int) []byte {
+func (b *eventBuilder) replaceLong(dst, raw, mime []byte, limit, depth int) []byte {
 	switch {
 	case len(raw) <= limit || depth > maxPartDepth:
 		return append(dst, raw...)

@@ -9,7 +9,7 @@ import (
 // asInput and asOutput read what a function or a call was given and gave back, in whatever
 // shape it is.
 var (
-	asInput = reader{name: "input", about: "what the step was given: see below", whole: func(b *build, _ target, a *attr) {
+	asInput = reader{name: "input", about: "what the step was given: see below", whole: func(b *eventBuilder, _ target, a *attr) {
 		raw, ok := b.content(a, inputMime)
 		if !ok {
 			b.plainInput(a)
@@ -30,14 +30,14 @@ var (
 		}
 	}}
 
-	asOutput = reader{name: "output", about: "what the step gave back: see below", whole: func(b *build, _ target, a *attr) {
+	asOutput = reader{name: "output", about: "what the step gave back: see below", whole: func(b *eventBuilder, _ target, a *attr) {
 		raw, ok := b.content(a, outputMime)
 		b.output(a, raw, ok)
 	}}
 )
 
 // output places what a step gave back: JSON if ok, else the attribute's text.
-func (b *build) output(a *attr, raw []byte, ok bool) {
+func (b *eventBuilder) output(a *attr, raw []byte, ok bool) {
 	if b.s.role != onModel && b.s.role != onEmbedding {
 		b.stepOutput(a, raw, ok)
 		return
@@ -53,7 +53,7 @@ func (b *build) output(a *attr, raw []byte, ok bool) {
 }
 
 // content is an attribute's value as JSON, unless the span says that it is text.
-func (b *build) content(a *attr, mime slot) ([]byte, bool) {
+func (b *eventBuilder) content(a *attr, mime slot) ([]byte, bool) {
 	if a.val.Type() == pcommon.ValueTypeStr {
 		if a.slot == inputValue || a.slot == rawOutput {
 			if m := b.s.at(b.attrs, mime); m != nil && m.str() == "text/plain" {
@@ -68,7 +68,7 @@ func (b *build) content(a *attr, mime slot) ([]byte, bool) {
 		return raw, true
 	}
 	if cutShort(b.cuts, a.key) || a.slot == inputValue || a.slot == rawOutput {
-		return b.mend(a)
+		return b.repairTruncatedJSON(a)
 	}
 	return nil, false
 }
@@ -83,7 +83,7 @@ func cutShort(cuts []cutOff, key string) bool {
 }
 
 // plainInput places a text.
-func (b *build) plainInput(a *attr) {
+func (b *eventBuilder) plainInput(a *attr) {
 	t := fields.inputValue
 	if b.s.role == onRetriever {
 		t = fields.query
@@ -101,7 +101,7 @@ func (b *build) plainInput(a *attr) {
 
 // rest places the members of an object beside those that were read: settings of a call in
 // config, the others in the bucket.
-func (b *build) rest(a *attr, raw []byte, bucket int, read ...string) {
+func (b *eventBuilder) rest(a *attr, raw []byte, bucket int, read ...string) {
 	all := true
 next:
 	for c := members(raw); c.next(); {
@@ -116,7 +116,7 @@ next:
 				continue
 			}
 			if to == "tools" && b.filled(fields.tools.field) {
-				all = false // told elsewhere: what is new of it stays with the attribute
+				all = false // reported elsewhere: what is new of it stays with the attribute
 				continue
 			}
 		}
@@ -124,7 +124,7 @@ next:
 		case !b.member(bucket, key, c.val):
 			all = false
 		case b.partly(a):
-			b.known.add(b, c.val)
+			b.texts.add(b, c.val)
 		}
 	}
 	if all && !b.partly(a) {
@@ -136,7 +136,7 @@ next:
 
 // objectInput makes an object the inputs, a list of messages the chat history, and anything
 // else inputs.value.
-func (b *build) objectInput(a *attr, raw []byte) {
+func (b *eventBuilder) objectInput(a *attr, raw []byte) {
 	o := &b.obj[bucketInputs]
 	if b.s.role == onRetriever && kind(raw) == '"' && b.put(fields.query, raw) {
 		a.used = true
@@ -151,7 +151,7 @@ func (b *build) objectInput(a *attr, raw []byte) {
 	if wrapped {
 		b.keep(a)
 		if tags := member(whole, "tags"); !empty(tags) && b.member(bucketHot, "tags", tags) {
-			b.known.add(b, tags)
+			b.texts.add(b, tags)
 		}
 	}
 	at := len(b.msgs)
@@ -194,10 +194,10 @@ func (b *build) objectInput(a *attr, raw []byte) {
 }
 
 // placeWhole gives a field a value that was all of an attribute, or what was wrapped in it.
-func (b *build) placeWhole(a *attr, t target, raw []byte, wrapped bool) {
+func (b *eventBuilder) placeWhole(a *attr, t target, raw []byte, wrapped bool) {
 	b.put(t, raw)
 	if wrapped {
-		b.known.add(b, raw)
+		b.texts.add(b, raw)
 	} else {
 		a.used = true
 	}
@@ -212,7 +212,7 @@ func countMembers(raw []byte) (n int) {
 
 // stepOutput makes a tool's return value outputs.result, and a chain's outputs the object it
 // gave. Of a retriever it takes the documents.
-func (b *build) stepOutput(a *attr, raw []byte, ok bool) {
+func (b *eventBuilder) stepOutput(a *attr, raw []byte, ok bool) {
 	if !ok {
 		if b.filled(fields.result.field) || b.answered() || !b.obj[bucketOutputs].empty() {
 			b.keep(a)
@@ -227,7 +227,7 @@ func (b *build) stepOutput(a *attr, raw []byte, ok bool) {
 			list = member(raw, "documents")
 		}
 		if !b.filled(fields.documents.field) && b.documents(list) {
-			b.known.add(b, list)
+			b.texts.add(b, list)
 			b.keep(a)
 			return
 		}
@@ -266,7 +266,7 @@ func (b *build) stepOutput(a *attr, raw []byte, ok bool) {
 
 // stateAnswer fills a chain's outputs from b.msgs[at:]: what the assistant said last and the whole
 // list as its history, if it is more than that.
-func (b *build) stateAnswer(at int) {
+func (b *eventBuilder) stateAnswer(at int) {
 	if len(b.msgs)-at == 1 {
 		if m := &b.msgs[at]; !empty(m.callID) {
 			b.member(bucketOutputs, "tool_call_id", m.callID)

@@ -3,7 +3,7 @@ package otlpmap
 // What model calls were asked and answered, as the providers' APIs have it.
 
 // said makes a text the one message of a conversation.
-func (b *build) said(text []byte) {
+func (b *eventBuilder) said(text []byte) {
 	at := len(b.msgs)
 	b.msgs = append(b.msgs, message{role: []byte(`"user"`), content: text})
 	b.putMessages(fields.history, at)
@@ -11,7 +11,7 @@ func (b *build) said(text []byte) {
 
 // modelInput reads a model call's request: its messages become the chat history, its settings
 // the config, the rest inputs.
-func (b *build) modelInput(a *attr, raw []byte) {
+func (b *eventBuilder) modelInput(a *attr, raw []byte) {
 	if b.filled(fields.history.field) {
 		b.keep(a)
 		return
@@ -86,7 +86,7 @@ func (b *build) modelInput(a *attr, raw []byte) {
 }
 
 // prompts appends a text, or each text of a list, as a message of the user.
-func (b *build) prompts(raw []byte) bool {
+func (b *eventBuilder) prompts(raw []byte) bool {
 	at := len(b.msgs)
 	switch kind(raw) {
 	case '"':
@@ -105,7 +105,7 @@ func (b *build) prompts(raw []byte) bool {
 
 // modelOutput reads a model call's raw answer: OpenAI choices, Responses items, one message or
 // a list of them. Its id, model and usage fill what the span does not say itself.
-func (b *build) modelOutput(a *attr, raw []byte) {
+func (b *eventBuilder) modelOutput(a *attr, raw []byte) {
 	if b.s.role == onEmbedding && kind(raw) == '{' {
 		b.embeddingOutput(a, raw)
 		return
@@ -152,7 +152,7 @@ func (b *build) modelOutput(a *attr, raw []byte) {
 // answerIn appends the messages inside an answer object: OpenAI's choices, Responses items,
 // LangChain's generations, Haystack's replies, a state with messages, or one message under a
 // name. It says whether there are any.
-func (b *build) answerIn(raw []byte) bool {
+func (b *eventBuilder) answerIn(raw []byte) bool {
 	for _, key := range [...]string{"choices", "output", "messages", "replies"} {
 		if list := member(raw, key); kind(list) == '[' && (b.readMessages(list) || key == "replies" && b.replies(list)) {
 			return true
@@ -178,7 +178,7 @@ func (b *build) answerIn(raw []byte) bool {
 }
 
 // replies appends the texts of a list as answers.
-func (b *build) replies(list []byte) bool {
+func (b *eventBuilder) replies(list []byte) bool {
 	at := len(b.msgs)
 	if !b.prompts(list) {
 		return false
@@ -190,7 +190,7 @@ func (b *build) replies(list []byte) bool {
 }
 
 // textAnswer takes a list of texts as a model's alternative answers.
-func (b *build) textAnswer(raw []byte) bool {
+func (b *eventBuilder) textAnswer(raw []byte) bool {
 	at := len(b.msgs)
 	return b.replies(raw) && b.answer(at)
 }
@@ -198,7 +198,7 @@ func (b *build) textAnswer(raw []byte) bool {
 // heard notes that the messages from b.msgs[at:] on, which are about to be placed, came from a
 // list in an attribute. Messages that came as such are all there; of choices and items, which
 // have more around them, the attribute stays if it says something else.
-func (b *build) heard(a *attr, list []byte, at int) {
+func (b *eventBuilder) heard(a *attr, list []byte, at int) {
 	if b.hasWhole(list) {
 		a.used = true
 		return
@@ -208,14 +208,14 @@ func (b *build) heard(a *attr, list []byte, at int) {
 }
 
 // learn makes the messages from b.msgs[at:] on known to cover.
-func (b *build) learn(at int) {
+func (b *eventBuilder) learn(at int) {
 	from := len(b.arena)
 	b.arena = b.appendMessages(b.arena, b.msgs[at:])
-	b.known.add(b, b.arena[from:])
+	b.texts.add(b, b.arena[from:])
 }
 
 // hasWhole is wholeMessages, which the reading has found out already for a plain list.
-func (b *build) hasWhole(list []byte) bool {
+func (b *eventBuilder) hasWhole(list []byte) bool {
 	if len(list) > 0 && len(list) == len(b.list) && &list[0] == &b.list[0] {
 		return b.listWhole
 	}
@@ -249,15 +249,15 @@ func wholeMessages(raw []byte) bool {
 }
 
 // partly says that an attribute stays unless all of it is in the event.
-func (b *build) partly(a *attr) bool { return a.spare }
+func (b *eventBuilder) partly(a *attr) bool { return a.unread }
 
 // replyFacts takes a raw answer's id, model and usage.
-func (b *build) replyFacts(raw []byte) {
+func (b *eventBuilder) replyFacts(raw []byte) {
 	for c := members(raw); c.next(); {
 		switch string(c.key) {
 		case "id":
 			if kind(c.val) == '"' && b.put(fields.responseID, c.val) {
-				b.known.add(b, c.val)
+				b.texts.add(b, c.val)
 			}
 		case "model", "model_name":
 			if kind(c.val) == '"' {
@@ -266,7 +266,7 @@ func (b *build) replyFacts(raw []byte) {
 					b.put(fields.modelName, c.val)
 					b.modelText = unquoted(c.val)
 				}
-				b.known.add(b, c.val)
+				b.texts.add(b, c.val)
 			}
 		case "usage", "usage_metadata", "token_usage":
 			b.offerUsage(c.val)

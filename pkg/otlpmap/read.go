@@ -14,9 +14,9 @@ type reader struct {
 	name  string // as docs/otlp-mapping.md calls it
 	about string
 
-	scalar func(b *build, dst []byte, a *attr) ([]byte, verdict)
-	whole  func(b *build, t target, a *attr)
-	family func(b *build, t target, fam int16)
+	scalar func(b *eventBuilder, dst []byte, a *attr) ([]byte, verdict)
+	whole  func(b *eventBuilder, t target, a *attr)
+	family func(b *eventBuilder, t target, fam int16)
 }
 
 // verdict is what came of reading an attribute.
@@ -30,11 +30,11 @@ const (
 
 // The readers of single values.
 var (
-	asText = reader{name: "text", about: "as it is", scalar: func(b *build, dst []byte, a *attr) ([]byte, verdict) {
+	asText = reader{name: "text", about: "as it is", scalar: func(b *eventBuilder, dst []byte, a *attr) ([]byte, verdict) {
 		return b.appendValue(dst, a.val), yes
 	}}
 
-	asJSON = reader{name: "json", about: "embedded if it is JSON, else as text", scalar: func(b *build, dst []byte, a *attr) ([]byte, verdict) {
+	asJSON = reader{name: "json", about: "embedded if it is JSON, else as text", scalar: func(b *eventBuilder, dst []byte, a *attr) ([]byte, verdict) {
 		if k := kind(view(a.str())); k == '{' || k == '[' || k == '"' {
 			if raw, ok := b.parse(a); ok {
 				return append(dst, raw...), yes
@@ -43,7 +43,7 @@ var (
 		return b.appendValue(dst, a.val), yes
 	}}
 
-	asNumber = reader{name: "number", about: "a number, also when it comes as text", scalar: func(b *build, dst []byte, a *attr) ([]byte, verdict) {
+	asNumber = reader{name: "number", about: "a number, also when it comes as text", scalar: func(b *eventBuilder, dst []byte, a *attr) ([]byte, verdict) {
 		switch a.val.Type() {
 		case pcommon.ValueTypeInt:
 			return b.appendValue(dst, a.val), yes
@@ -59,7 +59,7 @@ var (
 		return dst, no
 	}}
 
-	asList = reader{name: "list", about: "an array, also when it comes as JSON text; a single value becomes its only element", scalar: func(b *build, dst []byte, a *attr) ([]byte, verdict) {
+	asList = reader{name: "list", about: "an array, also when it comes as JSON text; a single value becomes its only element", scalar: func(b *eventBuilder, dst []byte, a *attr) ([]byte, verdict) {
 		switch a.val.Type() {
 		case pcommon.ValueTypeSlice:
 			if a.val.Slice().Len() == 0 {
@@ -76,7 +76,7 @@ var (
 		return append(b.appendValue(append(dst, '['), a.val), ']'), yes
 	}}
 
-	asFirst = reader{name: "first", about: "the first element of a list, or a text; in lower case if it is a constant's name", scalar: func(b *build, dst []byte, a *attr) ([]byte, verdict) {
+	asFirst = reader{name: "first", about: "the first element of a list, or a text; in lower case if it is a constant's name", scalar: func(b *eventBuilder, dst []byte, a *attr) ([]byte, verdict) {
 		switch a.val.Type() {
 		case pcommon.ValueTypeSlice:
 			if a.val.Slice().Len() > 0 && a.val.Slice().At(0).Type() == pcommon.ValueTypeStr {
@@ -97,7 +97,7 @@ var (
 		return dst, no
 	}}
 
-	asSeconds = reader{name: "seconds", about: "seconds, given in milliseconds; the attribute stays as it came. Strands gives gen_ai.server.time_to_first_token in milliseconds, as an integer", scalar: func(b *build, dst []byte, a *attr) ([]byte, verdict) {
+	asSeconds = reader{name: "seconds", about: "seconds, given in milliseconds; the attribute stays as it came. Strands gives gen_ai.server.time_to_first_token in milliseconds, as an integer", scalar: func(b *eventBuilder, dst []byte, a *attr) ([]byte, verdict) {
 		switch a.val.Type() {
 		case pcommon.ValueTypeInt:
 			if b.s.by == strands {
@@ -110,7 +110,7 @@ var (
 		return dst, no
 	}}
 
-	asOther = reader{name: "if different", about: "as it is, unless it equals config.model", scalar: func(b *build, dst []byte, a *attr) ([]byte, verdict) {
+	asOther = reader{name: "if different", about: "as it is, unless it equals config.model", scalar: func(b *eventBuilder, dst []byte, a *attr) ([]byte, verdict) {
 		if from := b.by[fields.model.field]; b.filled(fields.model.field) && from > 0 && equal(b.attrs[from-1].val, a.val) {
 			return dst, no
 		}
@@ -119,7 +119,7 @@ var (
 
 	asProvider = reader{name: "provider", about: "lower case, without the API's name (openai.chat); a framework's name only if nothing else is known", scalar: readProvider}
 
-	asCost = reader{name: "cost", about: "US dollars that the span itself reports; metadata.cost_source becomes reported", whole: func(b *build, _ target, a *attr) {
+	asCost = reader{name: "cost", about: "US dollars that the span itself reports; metadata.cost_source becomes reported", whole: func(b *eventBuilder, _ target, a *attr) {
 		raw, v := asNumber.scalar(b, nil, a)
 		switch {
 		case v == no:
@@ -146,7 +146,7 @@ var modelOwners = [...]struct{ prefix, provider string }{
 	{"claude-", "anthropic"}, {"gemini-", "google"}, {"mistral-", "mistral"}, {"command-", "cohere"}, {"deepseek-", "deepseek"}, {"grok-", "xai"},
 }
 
-func readProvider(b *build, dst []byte, a *attr) ([]byte, verdict) {
+func readProvider(b *eventBuilder, dst []byte, a *attr) ([]byte, verdict) {
 	given := a.str()
 	name := strings.ToLower(strings.Trim(given, `"`)) // MLflow's values are JSON
 	for _, suffix := range apiSuffixes {

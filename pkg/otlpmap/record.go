@@ -63,7 +63,7 @@ func (r *record) read(is recordIs) {
 		r.src.Attributes().CopyTo(ev.Attributes())
 	}
 	replaced := b.replaced
-	r.x.gather(&r.span, b.opt)
+	r.x.collectAttrs(&r.span, b.opt)
 	attrs := r.x.attrsOf(&r.span)
 	r.span.role, r.span.typ = onModel, event.TypeModel
 	if is == detailsRecord {
@@ -242,8 +242,8 @@ func (r *record) fields() {
 	if r.at.Session != [16]byte{} {
 		b.markText(lists.session, r.span.text(b.attrs, lists.session))
 	}
-	b.cover()
-	b.leftovers()
+	b.dropRedundant()
+	b.unmapped()
 	var e event.Event
 	b.finish(&e)
 	var o rawjson.Builder

@@ -106,9 +106,9 @@ func at(e *event.Event, path string) string {
 	return string(rawjson.Get(raw, rest))
 }
 
-// leftovers are the attributes of a request's spans that stand in an event's metadata under
+// unmapped are the attributes of a request's spans that stand in an event's metadata under
 // their own names, and those of metadata.attributes, as one object; "" if there are none.
-func leftovers(e *event.Event, td ptrace.Traces) string {
+func unmapped(e *event.Event, td ptrace.Traces) string {
 	own := map[string]bool{}
 	add := func(m pcommon.Map) {
 		for k := range m.All() {

@@ -22,8 +22,8 @@ type trace struct {
 	provisional bool
 }
 
-// offer lets a span name the session of its trace.
-func (t *trace) offer(s *span) {
+// considerRoot makes s the span that names the session of its trace, if it ranks before the present one.
+func (t *trace) considerRoot(s *span) {
 	if s.key == "" {
 		return
 	}
@@ -47,17 +47,17 @@ func (s *span) root() bool { return s.parent == [8]byte{} }
 
 // sessionKey is the key a span names: one of the session attributes, a session in its caller's
 // metadata, or the session of its resource.
-func (x *scratch) sessionKey(s *span, attrs []attr) string {
+func (x *mapState) sessionKey(s *span, attrs []attr) string {
 	if key := s.text(attrs, lists.session); key != "" {
 		if key[0] == '"' { // MLflow's values are JSON
-			if raw, ok := x.build.clean(view(key)); ok && !empty(raw) {
+			if raw, ok := x.builder.clean(view(key)); ok && !empty(raw) {
 				return unquoted(raw)
 			}
 		}
 		return key
 	}
 	if a := s.at(attrs, callerMetadata); a != nil {
-		if raw, ok := x.build.parse(a); ok {
+		if raw, ok := x.builder.parse(a); ok {
 			for _, name := range [...]string{"session_id", "thread_id"} {
 				if v := member(raw, name); kind(v) == '"' && !empty(v) {
 					return unquoted(v)
@@ -69,7 +69,7 @@ func (x *scratch) sessionKey(s *span, attrs []attr) string {
 }
 
 // resolve decides the session of each trace.
-func (x *scratch) resolve() {
+func (x *mapState) resolve() {
 	for _, t := range x.traces {
 		if t.best == nil {
 			t.session, t.provisional = uuid.UUID(t.id), true
@@ -120,14 +120,14 @@ type session struct {
 }
 
 // hints are what the store may use for sessions that nobody started.
-func (x *scratch) hints() []event.SessionHint {
+func (x *mapState) hints() []event.SessionHint {
 	if len(x.order) == 0 {
 		return nil
 	}
 	out := make([]event.SessionHint, 0, len(x.order))
 	for _, h := range x.order {
 		hint := event.SessionHint{SessionID: h.id, Name: h.name, Fallback: h.best.resource.service, Source: h.best.own}
-		if raw := h.best.resource.object(&x.build); len(raw) > 2 {
+		if raw := h.best.resource.object(&x.builder); len(raw) > 2 {
 			meta := make([]byte, 0, len(raw)+16)
 			meta = append(meta, `{"resource":`...)
 			meta = append(meta, raw...)
@@ -139,7 +139,7 @@ func (x *scratch) hints() []event.SessionHint {
 }
 
 // named are the sessions that the traces of the request are given by their spans.
-func (x *scratch) named() (list []event.TraceSession) {
+func (x *mapState) named() (list []event.TraceSession) {
 	for _, t := range x.traces {
 		if s := t.best; s != nil {
 			list = append(list, event.TraceSession{TraceID: uuid.UUID(t.id), SessionID: t.session,
@@ -150,7 +150,7 @@ func (x *scratch) named() (list []event.TraceSession) {
 }
 
 // object is the resource's attributes as a JSON object, without our own stamps.
-func (r *resource) object(b *build) []byte {
+func (r *resource) object(b *eventBuilder) []byte {
 	if r.made {
 		return r.json
 	}
@@ -172,7 +172,7 @@ func (r *resource) object(b *build) []byte {
 }
 
 // index notes the places of spans by their ids, where parents or ids of their own matter.
-func (x *scratch) index() {
+func (x *mapState) index() {
 	if !x.ownIDs && x.models() < 2 {
 		return
 	}
@@ -182,7 +182,7 @@ func (x *scratch) index() {
 	}
 }
 
-func (x *scratch) models() (n int) {
+func (x *mapState) models() (n int) {
 	for i := range x.spans {
 		if x.spans[i].typ == event.TypeModel {
 			n++
@@ -193,7 +193,7 @@ func (x *scratch) models() (n int) {
 
 // correct corrects what one request tells of model calls that several of its spans tell, each in
 // its trace and session. The store goes on from there.
-func (x *scratch) correct(events []event.Event) {
+func (x *mapState) correct(events []event.Event) {
 	if x.models() < 2 {
 		return
 	}

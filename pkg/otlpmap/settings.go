@@ -15,7 +15,7 @@ var settings = map[string]string{
 
 // asSettings reads OpenInference's JSON of a call's parameters into config. Its model is the
 // one that was asked for.
-var asSettings = reader{name: "settings", about: "a JSON object of parameters, each under its config name; the model is the one asked for", whole: func(b *build, _ target, a *attr) {
+var asSettings = reader{name: "settings", about: "a JSON object of parameters, each under its config name; the model is the one asked for", whole: func(b *eventBuilder, _ target, a *attr) {
 	raw, ok := b.parse(a)
 	if !ok || kind(raw) != '{' {
 		if !ok {
@@ -43,13 +43,13 @@ var asSettings = reader{name: "settings", about: "a JSON object of parameters, e
 	b.keep(a)
 	for c, i := members(raw), 0; c.next(); i++ {
 		if placed[i] {
-			b.known.add(b, c.val)
+			b.texts.add(b, c.val)
 		}
 	}
 }}
 
 // setting gives config one parameter. It says no if config has another value there.
-func (b *build) setting(key string, val []byte) bool {
+func (b *eventBuilder) setting(key string, val []byte) bool {
 	if kind(val) == 'n' || kind(val) == '"' && len(inner(val)) == 0 {
 		return true // not set
 	}
@@ -92,7 +92,7 @@ func unbounded(val []byte) bool {
 }
 
 // modelOf is config.model.
-func (b *build) modelOf() string {
+func (b *eventBuilder) modelOf() string {
 	if from := b.by[fields.model.field]; b.filled(fields.model.field) && from > 0 {
 		if s := b.attrs[from-1].str(); s == "" || s[0] != '"' {
 			return s
@@ -103,7 +103,7 @@ func (b *build) modelOf() string {
 }
 
 // sameValue says that a setting was filled by an attribute with this very JSON value.
-func (b *build) sameValue(bucket int, key string, val []byte) bool {
+func (b *eventBuilder) sameValue(bucket int, key string, val []byte) bool {
 	field, ok := compiled.fields[bucket][key]
 	if !ok || !b.filled(field) || b.by[field] == 0 {
 		return false
@@ -113,7 +113,7 @@ func (b *build) sameValue(bucket int, key string, val []byte) bool {
 }
 
 // asTools reads a JSON array of tool definitions.
-var asTools = reader{name: "tools", about: "a JSON array of definitions as [{name, description, parameters}]", whole: func(b *build, t target, a *attr) {
+var asTools = reader{name: "tools", about: "a JSON array of definitions as [{name, description, parameters}]", whole: func(b *eventBuilder, t target, a *attr) {
 	if b.filled(t.field) {
 		b.keep(a)
 		return
@@ -126,7 +126,7 @@ var asTools = reader{name: "tools", about: "a JSON array of definitions as [{nam
 }}
 
 // putTools fills config.tools. It says no if the value is no list.
-func (b *build) putTools(raw []byte) bool {
+func (b *eventBuilder) putTools(raw []byte) bool {
 	if kind(raw) != '[' {
 		return false
 	}
@@ -155,7 +155,7 @@ func (b *build) putTools(raw []byte) bool {
 
 // appendTool writes a definition as {name, description, parameters}: what OpenAI puts into a
 // function object comes up a level, and the schema has one name. Other members stay.
-func (b *build) appendTool(raw []byte) {
+func (b *eventBuilder) appendTool(raw []byte) {
 	function := member(raw, "function")
 	if kind(function) != '{' {
 		function = nil
@@ -166,7 +166,7 @@ func (b *build) appendTool(raw []byte) {
 	b.arena = append(b.arena, '}')
 }
 
-func (b *build) toolFields(raw, function []byte, schema *bool) {
+func (b *eventBuilder) toolFields(raw, function []byte, schema *bool) {
 	for c := members(raw); c.next(); {
 		key := string(c.key)
 		if function != nil {

@@ -138,7 +138,7 @@ func callKey(key string) string {
 
 // appendPartCall writes a tool call part as {id, name, arguments}, with all else it has but its
 // type.
-func (b *build) appendPartCall(p *messagePart) {
+func (b *eventBuilder) appendPartCall(p *messagePart) {
 	raw := p.in
 	b.arena = append(b.arena, '{')
 	first := true
@@ -167,7 +167,7 @@ func (b *build) appendPartCall(p *messagePart) {
 }
 
 // toolResult is the message that a tool's result stands for.
-func (b *build) toolResult(p *messagePart) message {
+func (b *eventBuilder) toolResult(p *messagePart) message {
 	m := message{role: []byte(`"tool"`)}
 	var result []byte
 	for c := members(p.in); c.next(); {
@@ -198,7 +198,7 @@ func (b *build) toolResult(p *messagePart) message {
 
 // resultValue takes the wrapping off a tool's result: the value of {type: json|text, value},
 // the text of a list of texts, the object of [{json: …}].
-func (b *build) resultValue(raw []byte) []byte {
+func (b *eventBuilder) resultValue(raw []byte) []byte {
 	switch kind(raw) {
 	case '{':
 		typ, val := member(raw, "type"), member(raw, "value")

@@ -26,7 +26,7 @@ const (
 var asEventMessages = reader{name: "message events", about: "the messages in the span's events, in their order; gen_ai.choice is the answer"}
 
 // took marks a span event as being in the event.
-func (b *build) took(i int) {
+func (b *eventBuilder) took(i int) {
 	for len(b.taken) <= i {
 		b.taken = append(b.taken, false)
 	}
@@ -34,7 +34,7 @@ func (b *build) took(i int) {
 }
 
 // messageEvents reads the messages in the span's events.
-func (b *build) messageEvents(t target) {
+func (b *eventBuilder) messageEvents(t target) {
 	list := b.s.src.Events()
 	if list.Len() == 0 {
 		return
@@ -78,7 +78,7 @@ func (b *build) messageEvents(t target) {
 
 // eventMessage appends the message of one span event: its attributes are the message's fields,
 // or one attribute holds the whole message. Content may be a list of parts in any shape.
-func (b *build) eventMessage(ev ptrace.SpanEvent, role string) bool {
+func (b *eventBuilder) eventMessage(ev ptrace.SpanEvent, role string) bool {
 	var m message
 	var result []byte
 	for k, v := range ev.Attributes().All() {
@@ -138,7 +138,7 @@ func (b *build) eventMessage(ev ptrace.SpanEvent, role string) bool {
 
 // contentEvent appends the messages of the oldest form: one attribute with all of them, as JSON
 // or as one text.
-func (b *build) contentEvent(ev ptrace.SpanEvent, key, role string) bool {
+func (b *eventBuilder) contentEvent(ev ptrace.SpanEvent, key, role string) bool {
 	v, ok := ev.Attributes().Get(key)
 	if !ok || blank(v) {
 		return false
@@ -152,7 +152,7 @@ func (b *build) contentEvent(ev ptrace.SpanEvent, key, role string) bool {
 
 // toolEvents reads the events of a tool's span: the message to it is its input, the choice its
 // result.
-func (b *build) toolEvents(list ptrace.SpanEventSlice) {
+func (b *eventBuilder) toolEvents(list ptrace.SpanEventSlice) {
 	for i := range list.Len() {
 		ev := list.At(i)
 		switch ev.Name() {
@@ -188,7 +188,7 @@ func (b *build) toolEvents(list ptrace.SpanEventSlice) {
 }
 
 // tookTool marks an event of a tool's span as read, if it has nothing but what was read.
-func (b *build) tookTool(i int, ev ptrace.SpanEvent) {
+func (b *eventBuilder) tookTool(i int, ev ptrace.SpanEvent) {
 	for k, v := range ev.Attributes().All() {
 		switch k {
 		case "content", "message", "role", "gen_ai.system", "gen_ai.provider.name":
@@ -204,7 +204,7 @@ func (b *build) tookTool(i int, ev ptrace.SpanEvent) {
 }
 
 // eventValue is a value of a span event as JSON; a text that holds a list or an object is that.
-func (b *build) eventValue(v pcommon.Value) []byte {
+func (b *eventBuilder) eventValue(v pcommon.Value) []byte {
 	if v.Type() == pcommon.ValueTypeStr {
 		if k := kind(view(v.Str())); k == '[' || k == '{' {
 			if raw, ok := b.clean(view(v.Str())); ok {
@@ -219,7 +219,7 @@ func (b *build) eventValue(v pcommon.Value) []byte {
 
 // eventText is what a message's content is of a value: parts if it is a list of such, else the
 // text as it came.
-func (b *build) eventText(v pcommon.Value, raw []byte) []byte {
+func (b *eventBuilder) eventText(v pcommon.Value, raw []byte) []byte {
 	if v.Type() != pcommon.ValueTypeStr || kind(raw) == '"' {
 		return raw
 	}
@@ -237,7 +237,7 @@ func (b *build) eventText(v pcommon.Value, raw []byte) []byte {
 }
 
 // spanEvents reads exceptions, evaluations and the first token's time.
-func (b *build) spanEvents() {
+func (b *eventBuilder) spanEvents() {
 	b.lastException = ""
 	defer func() { b.putArray(fields.evaluations, b.evaluations) }()
 	list := b.s.src.Events()
@@ -289,7 +289,7 @@ func appendItem(list, item []byte) []byte {
 	return append(list, item...)
 }
 
-func (b *build) putArray(t target, list []byte) {
+func (b *eventBuilder) putArray(t target, list []byte) {
 	if list != nil {
 		b.put(t, append(list, ']'))
 	}
@@ -297,7 +297,7 @@ func (b *build) putArray(t target, list []byte) {
 
 // failure takes the exception that ended the span apart: its message is the event's error, its
 // type and stack trace have fields of their own. It says whether that is all of it.
-func (b *build) failure(ev ptrace.SpanEvent) bool {
+func (b *eventBuilder) failure(ev ptrace.SpanEvent) bool {
 	all := true
 	for k, v := range ev.Attributes().All() {
 		text := ""
@@ -324,7 +324,7 @@ func (b *build) failure(ev ptrace.SpanEvent) bool {
 }
 
 // errorType is metadata.error_type if an attribute said it.
-func (b *build) errorType() string {
+func (b *eventBuilder) errorType() string {
 	if from := b.by[fields.errorType.field]; from > 0 {
 		return b.attrs[from-1].str()
 	}
@@ -332,7 +332,7 @@ func (b *build) errorType() string {
 }
 
 // inError says that the event's error will hold the text.
-func (b *build) inError(text string) bool {
+func (b *eventBuilder) inError(text string) bool {
 	own := b.s.text(b.attrs, lists.errorText)
 	if own == "" {
 		own = b.s.src.Status().Message()
@@ -341,7 +341,7 @@ func (b *build) inError(text string) bool {
 }
 
 // exception is an exception as an object. What the event has in other fields is left out.
-func (b *build) exception(ev ptrace.SpanEvent) []byte {
+func (b *eventBuilder) exception(ev ptrace.SpanEvent) []byte {
 	var o object
 	o.keys.add("time")
 	for k, v := range ev.Attributes().All() {
@@ -370,7 +370,7 @@ func exceptionKey(k string) string {
 // evaluation reads the result of an evaluation: its score (or its label) becomes a metric of
 // the span that the record sits on, whichever answer it names, so that what an event says does
 // not hang on how spans were batched. The record itself is kept.
-func (b *build) evaluation(ev ptrace.SpanEvent) []byte {
+func (b *eventBuilder) evaluation(ev ptrace.SpanEvent) []byte {
 	name := textOf(ev.Attributes(), "gen_ai.evaluation.name")
 	if name == "" {
 		return nil

@@ -11,7 +11,7 @@ package otlpmap
 //	LangSmith    {input: …} and {output: …} around a list of messages, a message or commands
 //
 // What it leaves out is no longer whole in the event: the caller keeps the attribute for cover.
-func (b *build) unwrapped(raw []byte) (val []byte, wrapped bool) {
+func (b *eventBuilder) unwrapped(raw []byte) (val []byte, wrapped bool) {
 	if kind(raw) == '{' {
 		var inside, kwargs, tags, text []byte
 		n := 0
@@ -56,11 +56,11 @@ func (b *build) unwrapped(raw []byte) (val []byte, wrapped bool) {
 }
 
 // calledWith is the text of a tool's input as JSON: LangChain writes arguments as a Python literal.
-func (b *build) calledWith(text []byte) []byte {
+func (b *eventBuilder) calledWith(text []byte) []byte {
 	if kind(text) != '"' {
 		return text
 	}
-	if raw, ok := reprJSON(unquoted(text)); ok {
+	if raw, ok := pythonLiteralJSON(unquoted(text)); ok {
 		if in, ok := b.clean(raw); ok && kind(in) == '{' {
 			return in
 		}
@@ -70,7 +70,7 @@ func (b *build) calledWith(text []byte) []byte {
 
 // command is the state that LangGraph's commands update, if the list holds commands, the last one
 // that does.
-func (b *build) command(raw []byte) (state []byte, ok bool) {
+func (b *eventBuilder) command(raw []byte) (state []byte, ok bool) {
 	if kind(raw) != '[' {
 		return nil, false
 	}
@@ -88,7 +88,7 @@ func (b *build) command(raw []byte) (state []byte, ok bool) {
 
 // isConversation reports whether a value is a message that is serialised, or a list of messages,
 // and reads none of them.
-func (b *build) isConversation(raw []byte) bool {
+func (b *eventBuilder) isConversation(raw []byte) bool {
 	at := len(b.msgs)
 	defer func() { b.msgs = b.msgs[:at] }()
 	switch kind(raw) {
@@ -101,7 +101,7 @@ func (b *build) isConversation(raw []byte) bool {
 }
 
 // serialised reports whether an object may be one of LangChain's messages: it says its type.
-func (b *build) serialised(raw []byte) bool {
+func (b *eventBuilder) serialised(raw []byte) bool {
 	typ := member(raw, "type")
 	if kind(typ) != '"' {
 		return false
@@ -128,7 +128,7 @@ func lastDot(s string) int {
 // conversation appends the messages of a step's value: a list of them, a state that has one under
 // "messages", or one serialised message. in tells which member of an object they were, "" if the
 // value is all messages. It returns false, and appends none, for any other value.
-func (b *build) conversation(raw []byte) (in string, ok bool) {
+func (b *eventBuilder) conversation(raw []byte) (in string, ok bool) {
 	switch kind(raw) {
 	case '[':
 		return "", b.readMessages(raw)
@@ -142,7 +142,7 @@ func (b *build) conversation(raw []byte) (in string, ok bool) {
 }
 
 // toolCall reads the call that LangChain gives a tool as its input: {name, args, id, type: tool_call}.
-func (b *build) toolCall(raw []byte, a *attr) bool {
+func (b *eventBuilder) toolCall(raw []byte, a *attr) bool {
 	args := member(raw, "args")
 	if kind(raw) != '{' || string(inner(member(raw, "type"))) != "tool_call" || kind(args) != '{' {
 		return false
@@ -154,7 +154,7 @@ func (b *build) toolCall(raw []byte, a *attr) bool {
 	if name := member(raw, "name"); kind(name) == '"' {
 		b.put(fields.toolName, name)
 	}
-	b.known.add(b, raw)
+	b.texts.add(b, raw)
 	b.spread(bucketInputs, args, a)
 	return true
 }

@@ -39,7 +39,7 @@ func (t *tree) reset() {
 
 // plant makes a tree of the attributes of a family that are not yet in the event, and says
 // whether there are any.
-func (b *build) plant(fam int16) bool {
+func (b *eventBuilder) plant(fam int16) bool {
 	t := &b.tree
 	t.reset()
 	t.nodes = append(t.nodes, node{})
@@ -149,7 +149,7 @@ func (t *tree) indexedInto(parent int32, list []int32) []int32 {
 }
 
 // leaf is the attribute that ends at a node, nil for none.
-func (b *build) leaf(n int32) *attr {
+func (b *eventBuilder) leaf(n int32) *attr {
 	if n == 0 || b.tree.nodes[n].attr == 0 {
 		return nil
 	}
@@ -159,7 +159,7 @@ func (b *build) leaf(n int32) *attr {
 // appendNode appends what is at and below a node as JSON and marks its attributes as used:
 // children named 0 to n-1 become an array, others an object. A node that has both a value and
 // children becomes its children; the value stays an attribute.
-func (b *build) appendNode(dst []byte, n int32) []byte {
+func (b *eventBuilder) appendNode(dst []byte, n int32) []byte {
 	t := &b.tree
 	nd := &t.nodes[n]
 	if nd.first == 0 {
@@ -193,7 +193,7 @@ func (b *build) appendNode(dst []byte, n int32) []byte {
 
 // appendFlat appends a flattened value. SDKs write nested values as JSON text and None as the
 // text null.
-func (b *build) appendFlat(dst []byte, a *attr) []byte {
+func (b *eventBuilder) appendFlat(dst []byte, a *attr) []byte {
 	s := a.str()
 	if s == "null" {
 		return append(dst, s...)

@@ -41,7 +41,7 @@ type count struct {
 // asCount takes a number of tokens. The numbers are written when all are known, see usage.
 var asCount = reader{
 	name: "count", about: "a whole number of tokens, also when it comes as text",
-	whole: func(b *build, t target, a *attr) {
+	whole: func(b *eventBuilder, t target, a *attr) {
 		n, ok := countOf(a.val)
 		if !ok {
 			return
@@ -78,7 +78,7 @@ func countOf(v pcommon.Value) (int64, bool) {
 }
 
 // offerCount gives a count that a span's raw answer tells.
-func (b *build) offerCount(i int, raw []byte) {
+func (b *eventBuilder) offerCount(i int, raw []byte) {
 	if n, err := strconv.ParseInt(string(raw), 10, 64); err == nil && n >= 0 && !b.counts[i].set {
 		b.counts[i] = count{n, true}
 	}
@@ -87,7 +87,7 @@ func (b *build) offerCount(i int, raw []byte) {
 // usage writes counts and cost. Cached and reasoning tokens are parts of prompt and completion;
 // some instrumentations of Anthropic's API report the prompt without them, which shows when
 // they are more than the prompt. The total is the sum if the span tells none.
-func (b *build) usage() {
+func (b *eventBuilder) usage() {
 	c := &b.counts
 	cached := c[countCacheRead].n + c[countCacheWrite].n
 	adjusted := b.joined

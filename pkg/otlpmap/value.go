@@ -13,7 +13,7 @@ import (
 
 // appendString appends s as a JSON string that every store can hold, and counts what had to
 // be replaced for that.
-func (b *build) appendString(dst []byte, s string) []byte {
+func (b *eventBuilder) appendString(dst []byte, s string) []byte {
 	dst, n := rawjson.AppendText(dst, s)
 	b.replaced += n
 	return dst
@@ -40,9 +40,11 @@ func appendDouble(dst []byte, f float64) []byte {
 
 // appendValue appends an attribute's value with its own type: strings stay strings, bytes
 // become base64. Values nested deeper than rawjson.MaxDepth are cut to null.
-func (b *build) appendValue(dst []byte, v pcommon.Value) []byte { return b.appendDeep(dst, v, 0) }
+func (b *eventBuilder) appendValue(dst []byte, v pcommon.Value) []byte {
+	return b.appendDeep(dst, v, 0)
+}
 
-func (b *build) appendDeep(dst []byte, v pcommon.Value, depth int) []byte {
+func (b *eventBuilder) appendDeep(dst []byte, v pcommon.Value, depth int) []byte {
 	if depth >= rawjson.MaxDepth {
 		return append(dst, "null"...)
 	}
@@ -75,7 +77,7 @@ func (b *build) appendDeep(dst []byte, v pcommon.Value, depth int) []byte {
 	return append(dst, "null"...)
 }
 
-func (b *build) appendMap(dst []byte, m pcommon.Map, depth int) []byte {
+func (b *eventBuilder) appendMap(dst []byte, m pcommon.Map, depth int) []byte {
 	dst = append(dst, '{')
 	keys := keySet{list: make([]string, 0, min(m.Len(), manyKeys))}
 	first := true

@@ -11,7 +11,7 @@ import (
 
 // The readers of values that some SDKs write in their own way.
 var (
-	asWord = reader{name: "word", about: "a text, also in JSON quotes", scalar: func(b *build, dst []byte, a *attr) ([]byte, verdict) {
+	asWord = reader{name: "word", about: "a text, also in JSON quotes", scalar: func(b *eventBuilder, dst []byte, a *attr) ([]byte, verdict) {
 		if kind(view(a.str())) == '"' {
 			if raw, ok := b.parse(a); ok && kind(raw) == '"' {
 				return append(dst, raw...), yes
@@ -23,7 +23,7 @@ var (
 		return b.appendValue(dst, a.val), yes
 	}}
 
-	asBool = reader{name: "boolean", about: "true or false, also as a text in any case", scalar: func(b *build, dst []byte, a *attr) ([]byte, verdict) {
+	asBool = reader{name: "boolean", about: "true or false, also as a text in any case", scalar: func(b *eventBuilder, dst []byte, a *attr) ([]byte, verdict) {
 		switch {
 		case a.val.Type() == pcommon.ValueTypeBool:
 			return b.appendValue(dst, a.val), yes
@@ -35,7 +35,7 @@ var (
 		return dst, no
 	}}
 
-	asLiteral = reader{name: "literal", about: "embedded if it is JSON or a Python literal, else as text", scalar: func(b *build, dst []byte, a *attr) ([]byte, verdict) {
+	asLiteral = reader{name: "literal", about: "embedded if it is JSON or a Python literal, else as text", scalar: func(b *eventBuilder, dst []byte, a *attr) ([]byte, verdict) {
 		if k := kind(view(a.str())); k == '{' || k == '[' || k == '(' || k == '"' || a.val.Type() != pcommon.ValueTypeStr {
 			if raw, ok := b.literal(a); ok {
 				return append(dst, raw...), yes
@@ -44,7 +44,7 @@ var (
 		return b.appendValue(dst, a.val), yes
 	}}
 
-	asTags = reader{name: "tags", about: "an array, or a text with commas taken apart", scalar: func(b *build, dst []byte, a *attr) ([]byte, verdict) {
+	asTags = reader{name: "tags", about: "an array, or a text with commas taken apart", scalar: func(b *eventBuilder, dst []byte, a *attr) ([]byte, verdict) {
 		text := a.str()
 		if text == "" || kind(view(text)) == '[' {
 			return asList.scalar(b, dst, a)
@@ -67,7 +67,7 @@ var (
 		return dst, part
 	}}
 
-	asSinceStart = reader{name: "since start", about: "a time in ISO 8601, given in milliseconds after the span's start; the attribute stays as it came", scalar: func(b *build, dst []byte, a *attr) ([]byte, verdict) {
+	asSinceStart = reader{name: "since start", about: "a time in ISO 8601, given in milliseconds after the span's start; the attribute stays as it came", scalar: func(b *eventBuilder, dst []byte, a *attr) ([]byte, verdict) {
 		at, err := time.Parse(time.RFC3339Nano, strings.Trim(a.str(), `"`))
 		start := b.s.src.StartTimestamp()
 		if err != nil || start == 0 || at.Before(start.AsTime()) {
@@ -82,12 +82,12 @@ var (
 // attributes.
 var asCaller = reader{
 	name: "caller's", about: "rebuilt from dots, each value perhaps JSON; keys that are there stay, LANGSMITH_* and LANGCHAIN_* are left out",
-	whole: func(b *build, t target, a *attr) {
+	whole: func(b *eventBuilder, t target, a *attr) {
 		if raw, ok := b.parse(a); ok && kind(raw) == '{' {
 			b.spread(t.bucket, raw, a)
 		}
 	},
-	family: func(b *build, t target, fam int16) {
+	family: func(b *eventBuilder, t target, fam int16) {
 		if !b.plant(fam) {
 			return
 		}
@@ -107,7 +107,7 @@ var asCaller = reader{
 
 // asRunOutput reads the outputs of a LangSmith run. What is no object comes as {output: …}; of
 // tools, retrievers and model calls that wrapping is taken off.
-var asRunOutput = reader{name: "run output", about: "as output; {output: x} of a tool, a retriever or a model call is x", whole: func(b *build, _ target, a *attr) {
+var asRunOutput = reader{name: "run output", about: "as output; {output: x} of a tool, a retriever or a model call is x", whole: func(b *eventBuilder, _ target, a *attr) {
 	raw, ok := b.content(a, outputMime)
 	if in := member(raw, "output"); ok && kind(raw) == '{' && kind(in) == 'n' && countMembers(raw) == 1 {
 		a.used = true // nothing came back: the run failed, or its function returns nothing
@@ -124,14 +124,14 @@ var asRunOutput = reader{name: "run output", about: "as output; {output: x} of a
 // asConversation reads a whole conversation: what the model said last becomes the outputs, the
 // messages before it the inputs. The list may be one of event records, with the names that the
 // GenAI conventions once gave to messages.
-var asConversation = reader{name: "conversation", about: "JSON messages or message events; the last answer becomes the outputs, what is before it the inputs", whole: func(b *build, t target, a *attr) {
+var asConversation = reader{name: "conversation", about: "JSON messages or message events; the last answer becomes the outputs, what is before it the inputs", whole: func(b *eventBuilder, t target, a *attr) {
 	if b.filled(t.field) {
 		b.keep(a)
 		return
 	}
 	raw, ok := b.parse(a)
 	if !ok {
-		raw, ok = b.mend(a)
+		raw, ok = b.repairTruncatedJSON(a)
 	}
 	at := len(b.msgs)
 	if !ok || kind(raw) != '[' || empty(raw) {
@@ -154,7 +154,7 @@ var asConversation = reader{name: "conversation", about: "JSON messages or messa
 // readConversation appends the messages of a list. It gives the place of the first that is an
 // answer: a choice, or else the last message if the model's text ends the list. -1: it is no
 // list of messages.
-func (b *build) readConversation(raw []byte) int {
+func (b *eventBuilder) readConversation(raw []byte) int {
 	at := len(b.msgs)
 	said := -1
 	for c := elements(raw); c.next(); {
@@ -192,7 +192,7 @@ func (b *build) readConversation(raw []byte) int {
 
 // asFinal reads what an agent gave back in the end: a text, or a value of the type it was asked
 // for.
-var asFinal = reader{name: "final", about: "a text as outputs.content, JSON as outputs.result", whole: func(b *build, _ target, a *attr) {
+var asFinal = reader{name: "final", about: "a text as outputs.content, JSON as outputs.result", whole: func(b *eventBuilder, _ target, a *attr) {
 	if raw, ok := b.content(a, outputMime); ok && kind(raw) != '"' {
 		if b.put(fields.result, raw) {
 			a.used = true
@@ -209,7 +209,7 @@ var asFinal = reader{name: "final", about: "a text as outputs.content, JSON as o
 }}
 
 // asFunctionTools takes the tools out of pydantic-ai's parameters of a request, which stay.
-var asFunctionTools = reader{name: "function tools", about: "function_tools and output_tools of a JSON object, as tools; the attribute stays", whole: func(b *build, t target, a *attr) {
+var asFunctionTools = reader{name: "function tools", about: "function_tools and output_tools of a JSON object, as tools; the attribute stays", whole: func(b *eventBuilder, t target, a *attr) {
 	raw, ok := b.parse(a)
 	if !ok || b.filled(t.field) {
 		return

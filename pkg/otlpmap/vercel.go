@@ -6,14 +6,14 @@ import (
 
 // asPrompt reads the prompt of a call as its caller gave it: a text, messages, or an object
 // {system, prompt, messages} of them.
-var asPrompt = reader{name: "prompt", about: "a text, JSON messages, or JSON {system, prompt, messages} as messages", whole: func(b *build, t target, a *attr) {
+var asPrompt = reader{name: "prompt", about: "a text, JSON messages, or JSON {system, prompt, messages} as messages", whole: func(b *eventBuilder, t target, a *attr) {
 	if b.filled(t.field) {
 		b.keep(a)
 		return
 	}
 	raw, ok := b.parse(a)
 	if !ok {
-		raw, ok = b.mend(a)
+		raw, ok = b.repairTruncatedJSON(a)
 	}
 	at := len(b.msgs)
 	switch {
@@ -40,7 +40,7 @@ var asPrompt = reader{name: "prompt", about: "a text, JSON messages, or JSON {sy
 
 // promptParts appends the messages of {system, prompt, messages}. It says no if a part is no
 // message.
-func (b *build) promptParts(raw []byte) bool {
+func (b *eventBuilder) promptParts(raw []byte) bool {
 	at := len(b.msgs)
 	if sys := member(raw, "system"); !empty(sys) {
 		switch kind(sys) {
@@ -66,7 +66,7 @@ func (b *build) promptParts(raw []byte) bool {
 }
 
 // asCalls reads a JSON array of tool calls.
-var asCalls = reader{name: "calls", about: "a JSON array of tool calls as [{id, name, arguments}]", scalar: func(b *build, dst []byte, a *attr) ([]byte, verdict) {
+var asCalls = reader{name: "calls", about: "a JSON array of tool calls as [{id, name, arguments}]", scalar: func(b *eventBuilder, dst []byte, a *attr) ([]byte, verdict) {
 	raw, ok := b.parse(a)
 	if !ok || kind(raw) != '[' || empty(raw) {
 		return dst, no
@@ -94,7 +94,7 @@ var asCalls = reader{name: "calls", about: "a JSON array of tool calls as [{id, 
 }}
 
 // asTextList reads texts that are each encoded as JSON: one of them, or an array.
-var asTextList = reader{name: "text list", about: "a text or an array of texts, each perhaps JSON-encoded", scalar: func(b *build, dst []byte, a *attr) ([]byte, verdict) {
+var asTextList = reader{name: "text list", about: "a text or an array of texts, each perhaps JSON-encoded", scalar: func(b *eventBuilder, dst []byte, a *attr) ([]byte, verdict) {
 	dst = append(dst, '[')
 	for i, v := range scalars(a.val) {
 		if i > 0 {
@@ -106,7 +106,7 @@ var asTextList = reader{name: "text list", about: "a text or an array of texts, 
 }}
 
 // asJSONList reads values that are each encoded as JSON: one of them, or an array.
-var asJSONList = reader{name: "json list", about: "an array of values, each perhaps JSON-encoded", scalar: func(b *build, dst []byte, a *attr) ([]byte, verdict) {
+var asJSONList = reader{name: "json list", about: "an array of values, each perhaps JSON-encoded", scalar: func(b *eventBuilder, dst []byte, a *attr) ([]byte, verdict) {
 	if raw, ok := b.parse(a); ok && kind(raw) == '[' && a.val.Type() == pcommon.ValueTypeStr {
 		return append(dst, raw...), yes
 	}
@@ -134,7 +134,7 @@ func scalars(v pcommon.Value) []pcommon.Value {
 
 // appendDecoded appends the JSON that a text holds if it is of a kind (0: an object, an array
 // or a text), else the value itself.
-func (b *build) appendDecoded(dst []byte, v pcommon.Value, want byte) []byte {
+func (b *eventBuilder) appendDecoded(dst []byte, v pcommon.Value, want byte) []byte {
 	if v.Type() == pcommon.ValueTypeStr {
 		k := kind(view(v.Str()))
 		if k == want && k != 0 || want == 0 && (k == '{' || k == '[' || k == '"') {
@@ -148,7 +148,7 @@ func (b *build) appendDecoded(dst []byte, v pcommon.Value, want byte) []byte {
 
 // asVectors drops embedding vectors over Options.MaxVector and notes their number and dimension.
 // Shorter ones stay attributes.
-var asVectors = reader{name: "vectors", about: "vectors as JSON text; those over the bound leave count and dimension", whole: func(b *build, _ target, a *attr) {
+var asVectors = reader{name: "vectors", about: "vectors as JSON text; those over the bound leave count and dimension", whole: func(b *eventBuilder, _ target, a *attr) {
 	if b.opt.MaxVector < 0 {
 		return
 	}
@@ -188,7 +188,7 @@ var asVectors = reader{name: "vectors", about: "vectors as JSON text; those over
 
 // asProviderFacts keeps what a provider says beside its answer and takes the counts from it that
 // the SDK reports nowhere else.
-var asProviderFacts = reader{name: "provider facts", about: "a JSON object by provider, kept whole; cached, written and reasoning tokens are read from it", scalar: func(b *build, dst []byte, a *attr) ([]byte, verdict) {
+var asProviderFacts = reader{name: "provider facts", about: "a JSON object by provider, kept whole; cached, written and reasoning tokens are read from it", scalar: func(b *eventBuilder, dst []byte, a *attr) ([]byte, verdict) {
 	raw, ok := b.parse(a)
 	if !ok || kind(raw) != '{' {
 		return dst, no

@@ -13,10 +13,10 @@ import (
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
-// build makes one event after the other. Its buffers are used again for each.
-type build struct {
+// eventBuilder makes one event after the other. Its buffers are used again for each.
+type eventBuilder struct {
 	opt   *Options
-	x     *scratch
+	x     *mapState
 	s     *span
 	attrs []attr
 
@@ -30,7 +30,7 @@ type build struct {
 	answerUsage   []byte  // usage inside an answer's message
 	joined        bool    // parts were added to their counts: see joinDetails
 	jsonLeaves    bool    // flattened values are JSON, also texts and numbers
-	spare         []int32 // attributes whose field another one filled: see cover
+	unread        []int32 // attributes whose field another one filled: see dropRedundant
 	taken         []bool  // by span event: it is in the event
 	failed        []string
 	evaluations   []byte // the entries of metadata.evaluations so far
@@ -45,7 +45,7 @@ type build struct {
 	arena []byte // text that is made for one event; slices of it stay valid
 	tree  tree
 	msgs  []message
-	known known
+	texts textSet
 	// The attributes that are kept although metadata has a member of their name, and their names.
 	clashes []int32
 	names   keySet
@@ -55,7 +55,7 @@ type build struct {
 	listWhole bool
 }
 
-func (b *build) reset(s *span) {
+func (b *eventBuilder) reset(s *span) {
 	b.s, b.attrs = s, b.x.attrsOf(s)
 	for i := range b.obj {
 		b.obj[i].reset()
@@ -63,14 +63,14 @@ func (b *build) reset(s *span) {
 	clear(b.set[:])
 	b.whole, b.cost, b.evaluations = nil, nil, nil
 	b.counts = [countKinds]count{}
-	b.spare, b.failed, b.cuts = b.spare[:0], b.failed[:0], append(b.cuts[:0], s.truncated...)
+	b.unread, b.failed, b.cuts = b.unread[:0], b.failed[:0], append(b.cuts[:0], s.truncated...)
 	b.joined, b.answerUsage = false, nil
 	b.taken, b.replaced, b.vectors, b.modelText = b.taken[:0], 0, [2]dropped{}, ""
 	b.parts.reset()
 	b.arena = b.arena[:0]
 	clear(b.msgs)
 	b.msgs = b.msgs[:0]
-	b.known.reset()
+	b.texts.reset()
 	b.list, b.listWhole = nil, false
 }
 
@@ -78,7 +78,7 @@ func (b *build) reset(s *span) {
 const keepBuffer = 1 << 20
 
 // forget drops what points into the request.
-func (b *build) forget() {
+func (b *eventBuilder) forget() {
 	b.s, b.attrs, b.x, b.whole, b.cost, b.list = nil, nil, nil, nil, nil, nil
 	if cap(b.arena) > keepBuffer {
 		b.arena = nil
@@ -92,38 +92,38 @@ func (b *build) forget() {
 	clear(b.msgs[:cap(b.msgs)])
 	b.msgs = b.msgs[:0]
 	b.tree.reset()
-	b.known.reset()
+	b.texts.reset()
 	b.names.reset()
 }
 
 // event maps one span.
-func (b *build) event(s *span, e *event.Event) {
+func (b *eventBuilder) event(s *span, e *event.Event) {
 	b.reset(s)
 	b.identity(e)
 	b.run()
 	b.answerRole()
 	b.callersUser()
 	b.spanEvents()
-	b.settle()
+	b.placeOutputs()
 	b.usage()
 	b.name(e)
 	b.source(e)
 	b.errorText(e)
 	b.times(e)
 	b.sessionFacts(e)
-	b.cover()
-	b.lineage()
-	b.leftovers()
+	b.dropRedundant()
+	b.otlpFields()
+	b.unmapped()
 	b.finish(e)
 }
 
 // filled says that a field has a value.
-func (b *build) filled(field int) bool { return b.set[field/64]&(1<<(field%64)) != 0 }
+func (b *eventBuilder) filled(field int) bool { return b.set[field/64]&(1<<(field%64)) != 0 }
 
-func (b *build) mark(field int) { b.set[field/64] |= 1 << (field % 64) }
+func (b *eventBuilder) mark(field int) { b.set[field/64] |= 1 << (field % 64) }
 
 // put gives a field its value, unless it has one.
-func (b *build) put(t target, val []byte) bool {
+func (b *eventBuilder) put(t target, val []byte) bool {
 	if b.filled(t.field) {
 		return false
 	}
@@ -135,7 +135,7 @@ func (b *build) put(t target, val []byte) bool {
 	return true
 }
 
-func (b *build) putText(t target, val string) bool {
+func (b *eventBuilder) putText(t target, val string) bool {
 	if b.filled(t.field) {
 		return false
 	}
@@ -147,7 +147,7 @@ func (b *build) putText(t target, val string) bool {
 	return true
 }
 
-func (b *build) putInt(t target, n int64) {
+func (b *eventBuilder) putInt(t target, n int64) {
 	if !b.filled(t.field) {
 		b.mark(t.field)
 		b.by[t.field] = 0
@@ -159,7 +159,7 @@ func (b *build) putInt(t target, n int64) {
 
 // member gives a bucket a member under a key that comes from data. It says no if the bucket
 // has that key.
-func (b *build) member(bucket int, key string, val []byte) bool {
+func (b *eventBuilder) member(bucket int, key string, val []byte) bool {
 	if bucket == bucketHot && event.ColdKey(key) {
 		bucket = bucketCold
 	}
@@ -185,7 +185,7 @@ func writtenLast(field int) bool {
 }
 
 // run lets the rules look at the span, in their order: those that have something to read in it.
-func (b *build) run() {
+func (b *eventBuilder) run() {
 	for word, set := range &b.s.rules {
 		for ; set != 0; set &= set - 1 {
 			r := &compiled.rules[word*64+bits.TrailingZeros64(set)]
@@ -200,7 +200,7 @@ func (b *build) run() {
 }
 
 // read lets a rule look at one of its sources.
-func (b *build) read(r *compiledRule, src *source) {
+func (b *eventBuilder) read(r *compiledRule, src *source) {
 	if src.slot >= 0 && b.s.slots[src.slot] != 0 {
 		if a := b.s.at(b.attrs, src.slot); a != nil {
 			b.apply(r, a)
@@ -215,7 +215,7 @@ func (b *build) read(r *compiledRule, src *source) {
 }
 
 // apply lets a rule read one attribute.
-func (b *build) apply(r *compiledRule, a *attr) {
+func (b *eventBuilder) apply(r *compiledRule, a *attr) {
 	if r.as.whole != nil {
 		r.as.whole(b, r.target, a)
 		return
@@ -244,16 +244,16 @@ func (b *build) apply(r *compiledRule, a *attr) {
 }
 
 // index is the place of one of the span's own attributes among them.
-func (b *build) index(a *attr) int {
+func (b *eventBuilder) index(a *attr) int {
 	return int((uintptr(unsafe.Pointer(a)) - uintptr(unsafe.Pointer(&b.attrs[0]))) / unsafe.Sizeof(*a))
 }
 
 // keep notes that an attribute was not read because its field has a value; cover decides what
 // becomes of it.
-func (b *build) keep(a *attr) {
-	if !a.used && !a.spare {
-		a.spare = true
-		b.spare = append(b.spare, int32(b.index(a)))
+func (b *eventBuilder) keep(a *attr) {
+	if !a.used && !a.unread {
+		a.unread = true
+		b.unread = append(b.unread, int32(b.index(a)))
 	}
 }
 
@@ -267,7 +267,7 @@ const (
 
 // parse gives an attribute's value as JSON text: a string's content if it is JSON (also when it
 // was encoded twice), any other value as it is. It does the work once.
-func (b *build) parse(a *attr) ([]byte, bool) {
+func (b *eventBuilder) parse(a *attr) ([]byte, bool) {
 	if a.parsed == unparsed {
 		a.parsed = notJSON
 		if a.val.Type() != pcommon.ValueTypeStr {
@@ -281,21 +281,21 @@ func (b *build) parse(a *attr) ([]byte, bool) {
 
 // literal is parse for values that may be Python literals. Such a one stays as well: what it says
 // can be read, but not its very text.
-func (b *build) literal(a *attr) ([]byte, bool) {
+func (b *eventBuilder) literal(a *attr) ([]byte, bool) {
 	raw, ok := b.parse(a)
 	if !ok && a.val.Type() == pcommon.ValueTypeStr {
-		if raw, ok = reprJSON(a.val.Str()); !ok {
+		if raw, ok = pythonLiteralJSON(a.val.Str()); !ok {
 			return nil, false
 		}
 		if raw, ok = b.clean(raw); ok { // its texts may have what no store takes
-			a.json, a.parsed, a.mended = raw, isJSON, true
+			a.json, a.parsed, a.repaired = raw, isJSON, true
 		}
 	}
 	return raw, ok
 }
 
 // clean is text as JSON that can be embedded, if it is that.
-func (b *build) clean(text []byte) ([]byte, bool) {
+func (b *eventBuilder) clean(text []byte) ([]byte, bool) {
 	switch kind(text) {
 	case '{', '[', '"', '0', 't', 'f', 'n':
 	default:
@@ -341,8 +341,8 @@ func uncleared(size int) []byte {
 	return unsafe.Slice(unsafe.StringData(b.String()), size)[:0:size]
 }
 
-// settle gives outputs that are no object a place in the object that others made of them.
-func (b *build) settle() {
+// complete gives outputs that are no object a place in the object that others made of them.
+func (b *eventBuilder) placeOutputs() {
 	if b.whole == nil || b.obj[bucketOutputs].empty() {
 		return
 	}
@@ -355,7 +355,7 @@ func (b *build) settle() {
 }
 
 // finish takes the event's objects out of the buffers, in one allocation.
-func (b *build) finish(e *event.Event) {
+func (b *eventBuilder) finish(e *event.Event) {
 	size := len(b.whole)
 	for i := range b.obj {
 		size += len(b.obj[i].buf) + 1

@@ -21,9 +21,9 @@ func TestRepr(t *testing.T) {
 		// What is no literal, or no container, is left alone.
 		{"", ""}, {"None", ""}, {"'x'", ""}, {"{'a'}", ""}, {"{1, 2}", ""}, {"(1)", ""}, {"[1 2]", ""}, {"[,]", ""}, {"[1,,2]", ""}, {"{'a': 1", ""}, {"['a", ""}, {"['\\", ""},
 		{"[<Foo object at 0x7f>]", ""}, {"{'a': Foo(b=1)}", ""}, {"{'a': datetime.datetime(2026, 1, 1)}", ""}, {"[01]", ""}, {"[1_000]", ""}, {"[None1]", ""}, {"[1] x", ""}, {`['\x4']`, ""}, {`{(1,): 2}`, ""},
-		{strings.Repeat("[", 5000), ""}, {strings.Repeat("[", 5000) + strings.Repeat("]", 5000), ""}, {"[" + strings.Repeat("1,", maxRepr/2) + "1]", ""},
+		{strings.Repeat("[", 5000), ""}, {strings.Repeat("[", 5000) + strings.Repeat("]", 5000), ""}, {"[" + strings.Repeat("1,", maxPythonLiteral/2) + "1]", ""},
 	} {
-		got, ok := reprJSON(tt.in)
+		got, ok := pythonLiteralJSON(tt.in)
 		if !ok {
 			got = nil
 		}

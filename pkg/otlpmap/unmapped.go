@@ -9,14 +9,14 @@ import (
 )
 
 // valid is text that every store can hold.
-func (b *build) valid(s string) string {
+func (b *eventBuilder) valid(s string) string {
 	s, n := rawjson.ValidText(s)
 	b.replaced += n
 	return s
 }
 
-// leftovers writes what no rule placed, and what was done to the values.
-func (b *build) leftovers() {
+// unmapped writes what no rule placed, and what was done to the values.
+func (b *eventBuilder) unmapped() {
 	b.putEmbedding()
 	b.attributes()
 	b.otherEvents()
@@ -41,7 +41,7 @@ func (b *build) leftovers() {
 	}
 }
 
-func (b *build) putList(t target, list []string) {
+func (b *eventBuilder) putList(t target, list []string) {
 	at := len(b.arena)
 	b.arena = append(b.arena, '[')
 	for i, s := range list {
@@ -56,12 +56,12 @@ func (b *build) putList(t target, list []string) {
 
 // attributes keeps the attributes that are not in the event, with their types: each as a member
 // of metadata under its own name, and in metadata.attributes those whose name is taken there.
-func (b *build) attributes() {
+func (b *eventBuilder) attributes() {
 	b.names.reset()
 	b.clashes = b.clashes[:0]
 	for i := range b.attrs {
 		a := &b.attrs[i]
-		if a.used && !a.mended && !keptAsWell(a.slot) {
+		if a.used && !a.repaired && !keptAsWell(a.slot) {
 			continue
 		}
 		bucket, name, ok := b.ownMember(a.key)
@@ -71,7 +71,7 @@ func (b *build) attributes() {
 		}
 		o := &b.obj[bucket]
 		o.open(name)
-		o.buf = b.leftover(o.buf, a)
+		o.buf = b.unmappedValue(o.buf, a)
 	}
 	t := fields.attributes
 	if len(b.clashes) == 0 || b.filled(t.field) {
@@ -92,7 +92,7 @@ func (b *build) attributes() {
 			o.buf = append(o.buf, ',')
 		}
 		o.buf = appendKey(o.buf, name)
-		o.buf = b.leftover(o.buf, a)
+		o.buf = b.unmappedValue(o.buf, a)
 	}
 	o.buf = append(o.buf, '}')
 	b.mark(t.field)
@@ -108,7 +108,7 @@ func keptAsWell(i slot) bool { return slices.Contains(keptSlots, i) }
 // ownMember gives the attribute key a place as a member of metadata: the half of metadata, and
 // the name it is written under. It returns false if metadata has that member, or if the name is
 // one that only this service may write.
-func (b *build) ownMember(key string) (bucket int, name string, ok bool) {
+func (b *eventBuilder) ownMember(key string) (bucket int, name string, ok bool) {
 	bucket = bucketHot
 	if event.ColdKey(key) {
 		bucket = bucketCold
@@ -135,8 +135,8 @@ var reservedKeys = map[string]bool{
 	event.AggregateKey: true, event.DuplicateKey: true, event.FilledKey: true,
 }
 
-// leftover appends what is left of an attribute's value.
-func (b *build) leftover(dst []byte, a *attr) []byte {
+// unmappedValue appends what is left of an attribute's value.
+func (b *eventBuilder) unmappedValue(dst []byte, a *attr) []byte {
 	if a.rest == restPruned {
 		return append(dst, a.json...)
 	}
@@ -144,7 +144,7 @@ func (b *build) leftover(dst []byte, a *attr) []byte {
 }
 
 // otherEvents keeps the span events that no reader took: {name, time in ms, attributes}.
-func (b *build) otherEvents() {
+func (b *eventBuilder) otherEvents() {
 	t := fields.spanEvents
 	list := b.s.src.Events()
 	if b.filled(t.field) {
@@ -184,7 +184,7 @@ func (b *build) otherEvents() {
 }
 
 // links keeps the span's links: {trace_id, span_id, trace_state, attributes}.
-func (b *build) links() {
+func (b *eventBuilder) links() {
 	t := fields.links
 	list := b.s.src.Links()
 	if list.Len() == 0 || b.filled(t.field) {

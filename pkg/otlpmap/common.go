@@ -11,7 +11,7 @@ import (
 )
 
 // identity sets the ids of an event and what they say about its writing.
-func (b *build) identity(e *event.Event) {
+func (b *eventBuilder) identity(e *event.Event) {
 	s := b.s
 	e.ID, e.SessionID, e.Type = s.eventID, s.session(), s.typ
 	e.TraceID = uuid.UUID(s.trace.id)
@@ -64,10 +64,10 @@ func (s *span) firstText(attrs []attr, list []slot) *attr {
 }
 
 // markEqual marks the attributes of a list that say the same as a.
-func (b *build) markEqual(list []slot, a *attr) { b.markText(list, a.str()) }
+func (b *eventBuilder) markEqual(list []slot, a *attr) { b.markText(list, a.str()) }
 
 // markText marks the attributes of a list that say the given text.
-func (b *build) markText(list []slot, text string) {
+func (b *eventBuilder) markText(list []slot, text string) {
 	for _, i := range list {
 		if a := b.s.at(b.attrs, i); a != nil && a.str() == text {
 			a.used = true
@@ -76,7 +76,7 @@ func (b *build) markText(list []slot, text string) {
 }
 
 // name sets the event's name: the one given for it, the entity's, a tool's, the span's.
-func (b *build) name(e *event.Event) {
+func (b *eventBuilder) name(e *event.Event) {
 	e.Name = b.s.text(b.attrs, lists.givenName)
 	if e.Name == "" {
 		e.Name = b.s.text(b.attrs, lists.name)
@@ -104,7 +104,7 @@ func (b *build) name(e *event.Event) {
 
 // callersUser takes the user that a caller names in OpenInference's JSON of its own metadata, where
 // LangChain's configuration has it, too.
-func (b *build) callersUser() {
+func (b *eventBuilder) callersUser() {
 	a := b.s.at(b.attrs, callerMetadata)
 	if a == nil || b.filled(fields.user.field) {
 		return
@@ -117,7 +117,7 @@ func (b *build) callersUser() {
 }
 
 // source sets where the event comes from.
-func (b *build) source(e *event.Event) {
+func (b *eventBuilder) source(e *event.Event) {
 	e.Source = b.s.own
 	if e.Source == "" {
 		e.Source = event.Unknown
@@ -129,7 +129,7 @@ func (b *build) source(e *event.Event) {
 // errorText sets the event's error: what HoneyHive's SDK says, the message of a failed status,
 // the last exception's, or whatever names the failure. An exception of a span that did not
 // fail is no error.
-func (b *build) errorText(e *event.Event) {
+func (b *eventBuilder) errorText(e *event.Event) {
 	s := b.s
 	text := s.text(b.attrs, lists.errorText)
 	failed := s.src.Status().Code() == ptrace.StatusCodeError
@@ -172,7 +172,7 @@ func millis(ns uint64) float64 {
 }
 
 // times sets start, end and duration. A span without an end is not finished.
-func (b *build) times(e *event.Event) {
+func (b *eventBuilder) times(e *event.Event) {
 	start, end := uint64(b.s.src.StartTimestamp()), uint64(b.s.src.EndTimestamp())
 	e.Unfinished = end == 0 || b.s.pending
 	switch {
@@ -195,7 +195,7 @@ func (b *build) times(e *event.Event) {
 }
 
 // sessionFacts writes how the span names its session and whose service it is.
-func (b *build) sessionFacts(e *event.Event) {
+func (b *eventBuilder) sessionFacts(e *event.Event) {
 	s := b.s
 	if s.key != "" {
 		conversation := s.at(b.attrs, conversationID)
@@ -226,8 +226,8 @@ func (b *build) sessionFacts(e *event.Event) {
 	}
 }
 
-// lineage writes where the event comes from: its span, scope and convention.
-func (b *build) lineage() {
+// otlpFields writes where the event comes from: its span, scope and convention.
+func (b *eventBuilder) otlpFields() {
 	s := b.s
 	b.hexField(fields.traceID, s.trace.id[:])
 	b.hexField(fields.spanID, s.id[:])
@@ -236,7 +236,7 @@ func (b *build) lineage() {
 	} else {
 		b.hexField(fields.parentSpanID, s.parent[:])
 	}
-	b.put(fields.lineage, []byte("true"))
+	b.put(fields.hasOTLP, []byte("true"))
 	b.putText(fields.spanName, s.name())
 	if k := otelKinds[s.src.Kind()]; k != "" {
 		b.putText(fields.otelKind, k)
@@ -273,7 +273,7 @@ var otelKinds = map[ptrace.SpanKind]string{
 	ptrace.SpanKindProducer: "PRODUCER", ptrace.SpanKindConsumer: "CONSUMER",
 }
 
-func (b *build) hexField(t target, id []byte) {
+func (b *eventBuilder) hexField(t target, id []byte) {
 	if b.filled(t.field) {
 		return
 	}
@@ -286,7 +286,7 @@ func (b *build) hexField(t target, id []byte) {
 	o.buf = append(o.buf, '"')
 }
 
-func (b *build) scopeObject(sc *scope) []byte {
+func (b *eventBuilder) scopeObject(sc *scope) []byte {
 	var o object
 	if sc.name != "" {
 		o.open("name")

@@ -9,23 +9,23 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 )
 
-// known are the texts and numbers that are in the event, made when the first attribute asks
+// textSet is the set of texts and numbers that are in the event, built when the first attribute asks
 // whether it is needed.
-type known struct {
+type textSet struct {
 	list []string
 	set  map[string]struct{}
 	made bool
 }
 
-func (k *known) reset() {
+func (k *textSet) reset() {
 	clear(k.list)
 	k.list, k.set, k.made = k.list[:0], nil, false
 }
 
-// manyKnown is where known turns from a list, compared by length first, into a map.
+// manyKnown is the size from which a textSet is a map; below it is a list, compared by length first.
 const manyKnown = 64
 
-func (k *known) text(s string) {
+func (k *textSet) text(s string) {
 	if s == "" || k.set == nil && len(k.list) < manyKnown && k.has(s) {
 		return
 	}
@@ -55,7 +55,7 @@ func cutDataURL(s string) (mime, data string, ok bool) {
 	return strings.Cut(rest, ";base64,")
 }
 
-func (k *known) has(s string) bool {
+func (k *textSet) has(s string) bool {
 	if s == "" {
 		return true
 	}
@@ -72,7 +72,7 @@ func (k *known) has(s string) bool {
 }
 
 // add makes the leaves of a JSON value known.
-func (k *known) add(b *build, raw []byte) {
+func (k *textSet) add(b *eventBuilder, raw []byte) {
 	switch kind(raw) {
 	case '{':
 		for c := members(raw); c.next(); {
@@ -99,7 +99,7 @@ func leafText(raw []byte) string {
 	return unsafe.String(unsafe.SliceData(in), len(in))
 }
 
-func (k *known) make(b *build) {
+func (k *textSet) make(b *eventBuilder) {
 	if k.made {
 		return
 	}
@@ -145,7 +145,7 @@ var wrappings = map[string]bool{
 
 // holds says that every text and number in a JSON value is in the event. Empty texts, booleans
 // and null count for nothing.
-func (k *known) holds(b *build, raw []byte) bool {
+func (k *textSet) holds(b *eventBuilder, raw []byte) bool {
 	switch kind(raw) {
 	case '{':
 		for c := members(raw); c.next(); {
@@ -173,7 +173,7 @@ func (k *known) holds(b *build, raw []byte) bool {
 
 // holdsText says that a text is JSON whose every text and number is in the event, as the
 // arguments of calls are.
-func (k *known) holdsText(b *build, raw []byte) bool {
+func (k *textSet) holdsText(b *eventBuilder, raw []byte) bool {
 	if in := inner(raw); len(in) < 2 || in[0] != '{' && in[0] != '[' {
 		return false
 	}
@@ -181,45 +181,45 @@ func (k *known) holdsText(b *build, raw []byte) bool {
 	return ok && kind(in) != '"' && k.holds(b, in)
 }
 
-// cover looks at the attributes that say again what others said: raw requests and answers
-// beside their own messages, one convention beside another. One whose every text and number is
-// in the event is dropped. Of a JSON object only the members stay that tell something new.
-func (b *build) cover() {
+// dropRedundant drops attributes whose content is already in the event: raw requests and answers
+// in addition to their own messages, or a second convention. One whose every text and number is
+// in the event goes. Of a JSON object only the members stay that add something.
+func (b *eventBuilder) dropRedundant() {
 	for i := range b.attrs {
 		if a := &b.attrs[i]; !a.used && a.fam >= 0 && !compiled.open[a.fam] {
-			b.known.make(b)
+			b.texts.make(b)
 			var buf [32]byte
 			switch a.val.Type() {
 			case pcommon.ValueTypeStr:
-				a.used = b.known.has(a.val.Str())
+				a.used = b.texts.has(a.val.Str())
 			case pcommon.ValueTypeInt, pcommon.ValueTypeDouble:
-				a.used = b.known.has(string(b.appendValue(buf[:0], a.val)))
+				a.used = b.texts.has(string(b.appendValue(buf[:0], a.val)))
 			case pcommon.ValueTypeSlice:
 				raw, _ := b.parse(a)
-				a.used = b.known.holds(b, raw)
+				a.used = b.texts.holds(b, raw)
 			}
 		}
 	}
-	for _, i := range b.spare {
+	for _, i := range b.unread {
 		a := &b.attrs[i]
-		if a.used || a.mended {
+		if a.used || a.repaired {
 			continue
 		}
-		b.known.make(b)
+		b.texts.make(b)
 		raw, ok := b.parse(a)
 		switch {
 		case !ok:
-			a.used = b.known.has(a.str())
+			a.used = b.texts.has(a.str())
 		case kind(raw) == '{', kind(raw) == '[':
 			b.prune(a, raw)
 		default:
-			a.used = b.known.holds(b, raw)
+			a.used = b.texts.holds(b, raw)
 		}
 	}
 }
 
 // prune leaves of an object or a list only what is not in the event.
-func (b *build) prune(a *attr, raw []byte) {
+func (b *eventBuilder) prune(a *attr, raw []byte) {
 	at := len(b.arena)
 	if !b.residue(raw, 0) {
 		b.arena = b.arena[:at]
@@ -230,7 +230,7 @@ func (b *build) prune(a *attr, raw []byte) {
 	if string(left) != string(raw) {
 		a.rest, a.json = restPruned, left
 	}
-	b.known.add(b, left) // what stays need not stay twice
+	b.texts.add(b, left) // what stays need not stay twice
 }
 
 // restPruned, in attr.rest, says that attr.json is what is left of the attribute.
@@ -239,12 +239,12 @@ const restPruned = -1
 // residue appends what of a value is not in the event: members of objects and elements of lists
 // of objects, from those inwards that are parts of a conversation. Any other value stays whole.
 // It returns false, and what it appended counts for nothing, if nothing is left.
-func (b *build) residue(raw []byte, depth int) bool {
+func (b *eventBuilder) residue(raw []byte, depth int) bool {
 	switch k := kind(raw); {
 	case k == '{' && depth < maxResidueDepth:
 		left := 0
 		for c := members(raw); c.next(); {
-			if b.frame(raw, c.key, c.val) || b.known.holds(b, c.val) {
+			if b.frame(raw, c.key, c.val) || b.texts.holds(b, c.val) {
 				continue
 			}
 			at := len(b.arena)
@@ -288,7 +288,7 @@ func (b *build) residue(raw []byte, depth int) bool {
 		}
 		return left > 0
 	}
-	if b.known.holds(b, raw) {
+	if b.texts.holds(b, raw) {
 		return false
 	}
 	b.arena = append(b.arena, raw...)
@@ -322,7 +322,7 @@ func onlyContainers(raw []byte) bool {
 
 // frame reports whether a member of an object only says what kind of thing the object is, in a
 // form whose kinds metadata.part_types remembers, or at which place it stood.
-func (b *build) frame(obj, key, val []byte) bool {
+func (b *eventBuilder) frame(obj, key, val []byte) bool {
 	switch string(key) {
 	case "type", "event":
 		text := inner(val)

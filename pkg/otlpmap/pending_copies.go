@@ -14,8 +14,8 @@ const (
 	pendingSuffix = " (pending)" // of the copy's name
 )
 
-// pose gives the copy of a span the ids of the real one.
-func (x *scratch) pose(s *span) {
+// resolvePendingCopy replaces the ids of a copy by those of the real span.
+func (x *mapState) resolvePendingCopy(s *span) {
 	attrs := x.attrsOf(s)
 	a := s.at(attrs, spanType)
 	if a == nil || a.str() != pendingType || s.root() {
@@ -40,8 +40,8 @@ func (x *scratch) pose(s *span) {
 
 // dropCopies takes out the copies of spans that the request has, too, and all but the first of
 // several copies.
-func (x *scratch) dropCopies() {
-	x.unseat()
+func (x *mapState) dropCopies() {
+	x.clearSlots()
 	have := make(map[spanKey]bool, len(x.spans))
 	for i := range x.spans {
 		if s := &x.spans[i]; !s.pending {
@@ -69,7 +69,7 @@ func (x *scratch) dropCopies() {
 		t.best = nil
 	}
 	for i := range x.spans {
-		x.spans[i].trace.offer(&x.spans[i])
+		x.spans[i].trace.considerRoot(&x.spans[i])
 	}
 }
 

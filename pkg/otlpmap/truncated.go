@@ -8,10 +8,10 @@ import (
 
 func contains(s, part string) bool { return strings.Contains(s, part) }
 
-// mend reads JSON that was cut off, by a limit on the length of attributes or by ours: it
+// repairTruncatedJSON reads JSON that was cut off, by a limit on the length of attributes or by ours: it
 // closes what is open after the last whole value. A part of a conversation is worth more than
 // a text that no one can read. A text that came cut off stays under its own name, too.
-func (b *build) mend(a *attr) ([]byte, bool) {
+func (b *eventBuilder) repairTruncatedJSON(a *attr) ([]byte, bool) {
 	if a.val.Type() != pcommon.ValueTypeStr {
 		return nil, false
 	}
@@ -22,7 +22,7 @@ func (b *build) mend(a *attr) ([]byte, bool) {
 	raw, ok := b.clean(view(text))
 	if ok {
 		b.failed = append(b.failed, a.key)
-		a.mended = !cutShort(b.cuts, a.key)
+		a.repaired = !cutShort(b.cuts, a.key)
 	}
 	return raw, ok
 }

@@ -14,15 +14,15 @@ import (
 
 // attr is one attribute of a span, with what its name says about it.
 type attr struct {
-	key    string
-	val    pcommon.Value
-	slot   slot  // -1: not a name of the tables
-	fam    int16 // -1: not of a family
-	rest   int16 // where the path within the family starts in key
-	used   bool  // its value is in the event
-	mended bool  // it was shown in part and stays as well
-	blank  bool  // it has no value, or the empty string
-	spare  bool  // not all of it was read: see cover
+	key      string
+	val      pcommon.Value
+	slot     slot  // -1: not a name of the tables
+	fam      int16 // -1: not of a family
+	rest     int16 // where the path within the family starts in key
+	used     bool  // its value is in the event
+	repaired bool  // it was shown in part and stays as well
+	blank    bool  // it has no value, or the empty string
+	unread   bool  // not all of it was read: see dropRedundant
 
 	parsed jsonState
 	json   []byte // the value as JSON, if parsed says so
@@ -43,7 +43,7 @@ type span struct {
 	resource *resource
 	scope    *scope
 	trace    *trace
-	first, n int // its attributes in scratch.attrs
+	first, n int // its attributes in mapState.attrs
 
 	id, parent [8]byte
 	eventID    uuid.UUID
@@ -57,38 +57,38 @@ type span struct {
 	rules      ruleSet // that have something to read
 	truncated  []cutOff
 
-	slots *seats // while the span is looked at, see scratch.seat
+	slots *slotIndex // while the span is looked at, see mapState.indexSlots
 
 	sessionName, own string // its names for its session and for its source
 }
 
-// seats tell where a span's known attributes are: by slot, 1 + the index from span.first. There
+// slotIndex holds where a span's known attributes are: by slot, 1 + the index from span.first. There
 // is one table for all spans, since a table for each is mostly empty and far larger than all
 // else a span needs.
-type seats [maxSlots]int16
+type slotIndex [maxSlots]int16
 
-// seat makes a span's attributes known by their slots, until the next span is seated.
-func (x *scratch) seat(s *span) {
-	x.unseat()
+// indexSlots makes a span's attributes known by their slots, until the next span is indexed.
+func (x *mapState) indexSlots(s *span) {
+	x.clearSlots()
 	for i, a := range x.attrsOf(s) {
 		if a.slot >= 0 {
-			x.seats[a.slot] = int16(i + 1)
+			x.slotIndex[a.slot] = int16(i + 1)
 		}
 	}
-	s.slots, x.seated = &x.seats, s
+	s.slots, x.indexed = &x.slotIndex, s
 }
 
-func (x *scratch) unseat() {
-	s := x.seated
+func (x *mapState) clearSlots() {
+	s := x.indexed
 	if s == nil {
 		return
 	}
 	for _, a := range x.attrs[s.first:min(s.first+s.n, len(x.attrs))] {
 		if a.slot >= 0 {
-			x.seats[a.slot] = 0
+			x.slotIndex[a.slot] = 0
 		}
 	}
-	s.slots, x.seated = nil, nil
+	s.slots, x.indexed = nil, nil
 }
 
 // cutOff is a string that was longer than MaxFieldBytes.
@@ -139,12 +139,12 @@ type familySet [maxFamilies / 64]uint64
 func (f *familySet) add(fam int16)      { f[fam/64] |= 1 << (fam % 64) }
 func (f *familySet) has(fam int16) bool { return f[fam/64]&(1<<(fam%64)) != 0 }
 
-// gather looks at each attribute of a span once.
-func (x *scratch) gather(s *span, opt *Options) {
-	x.unseat()
+// collectAttrs looks at each attribute of a span once.
+func (x *mapState) collectAttrs(s *span, opt *Options) {
+	x.clearSlots()
 	s.first = len(x.attrs)
 	s.by = otel
-	s.slots, x.seated = &x.seats, s
+	s.slots, x.indexed = &x.slotIndex, s
 	x.names.reset()
 	for k, v := range s.src.Attributes().All() {
 		x.add(s, k, v, opt)
@@ -165,7 +165,7 @@ func (x *scratch) gather(s *span, opt *Options) {
 
 const detailsEvent = "gen_ai.client.inference.operation.details"
 
-func (x *scratch) add(s *span, key string, val pcommon.Value, opt *Options) {
+func (x *mapState) add(s *span, key string, val pcommon.Value, opt *Options) {
 	x.attrs = slices.Grow(x.attrs, 1)
 	x.attrs = x.attrs[:len(x.attrs)+1]
 	a := &x.attrs[len(x.attrs)-1] // clear: see reset
@@ -219,14 +219,14 @@ type place struct {
 	odd       bool
 }
 
-// Bounds of the names that a scratch remembers the places of: an instrumentation sends the same
+// Bounds of the names that a mapState remembers the places of: an instrumentation sends the same
 // few with every span.
 const (
 	keepPlaces    = 4096
 	keepPlaceName = 256 // bytes
 )
 
-func (x *scratch) place(key string) place {
+func (x *mapState) place(key string) place {
 	if i, ok := compiled.names[key]; ok {
 		return place{slot: i, fam: -1}
 	}

@@ -55,7 +55,7 @@ func TestPending(t *testing.T) {
 	if child.ID != EventID([16]byte{1}, [8]byte{3}) || child.ParentID != root.ID || at(child, "metadata.span_id") != `"0300000000000000"` || at(child, "metadata.parent_span_id") != `"0200000000000000"` {
 		t.Errorf("the child's copy became %s", flatEvent(child))
 	}
-	if got := leftovers(child, td); got != "" {
+	if got := unmapped(child, td); got != "" {
 		t.Errorf("attributes %s are left over", got)
 	}
 
