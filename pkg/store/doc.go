@@ -12,7 +12,7 @@
 //
 // The unique key of events is local in time, (project, day, event id), so that random ids do
 // not touch a random page each. That the same id does not come again on another day is held by
-// a Bloom filter of ids for each day and a probe of the days it names (seen.go).
+// a Bloom filter of ids for each day and a probe of the days it names (id_filter.go).
 //
 // Files with sqlite or postgres in their names hold all that differs between the databases.
 package store

@@ -22,7 +22,7 @@ type countKey struct {
 
 // What a tally has beside types of events.
 const (
-	typeStored = -1 // bytes added; see stored.go
+	typeStored = -1 // bytes added; see usage.go
 	typeShrunk = -2 // something else than events was deleted
 )
 
