@@ -6,9 +6,6 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/google/uuid"
-
-	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/query"
 )
@@ -140,23 +137,6 @@ func (s *Store) chartEvents(ctx context.Context, b *query.Builder, c *query.Char
 		}
 		return a.addEvent(&e)
 	})
-}
-
-// asRead is a row as callers see it; ok is false if it was deleted meanwhile.
-func (s *Store) asRead(ctx context.Context, r *stored) (e event.Event, ok bool, err error) {
-	var roll *rollup
-	if r.IsSession() {
-		rolls, err := s.rollups(ctx, s.db, r.project, []uuid.UUID{r.ID})
-		if err != nil {
-			return e, false, err
-		}
-		roll = rolls[r.ID]
-	}
-	e, err = s.whole(ctx, r, roll, nil)
-	if errors.Is(err, errNoChunk) {
-		return s.readAnew(ctx, r, roll)
-	}
-	return e, err == nil, err
 }
 
 // largestGroups asks the database for the groups with most events.

@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -191,4 +193,60 @@ func each(ctx context.Context, c conn, sql string, args []any, f func(scan func(
 		}
 	}
 	return rs.Err()
+}
+
+// blob is bytes as an argument, nil as NULL.
+func blob(b []byte) any {
+	if b == nil {
+		return nil
+	}
+	return b
+}
+
+// text is a JSON field as an argument.
+func text(b []byte) any {
+	if b == nil {
+		return nil
+	}
+	return string(b)
+}
+
+func nullText(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}
+
+// oneOf is a condition that column is one of n texts, the first of which is argument first.
+func oneOf(column string, first, n int) string {
+	var b strings.Builder
+	b.WriteString(column + " IN (")
+	for i := range n {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString("$" + strconv.Itoa(first+i))
+	}
+	b.WriteByte(')')
+	return b.String()
+}
+
+// idsPerQuery bounds the ids that one statement asks for.
+const idsPerQuery = 500
+
+// number is how a boolean stands in a column.
+func number(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// flag is a boolean as it stands in a column.
+func flag(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
 }

@@ -48,14 +48,6 @@ func (s *Store) request(ctx context.Context, project int64, requests []evaluatio
 
 func stateCode(state evaluation.State) int { return slices.Index(evaluation.States(), state) }
 
-// number is how a boolean stands in a column.
-func number(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
-}
-
 // EvaluationQueue lists what waits, of all projects.
 func (s *Store) EvaluationQueue(ctx context.Context) (groups []evaluation.Group, err error) {
 	err = each(ctx, s.db, `SELECT project_id, metric_id, version, backfill_id, count(*), CAST(sum(CASE WHEN due_ms <= $1 THEN 1 ELSE 0 END) AS bigint)

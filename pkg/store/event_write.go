@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/fault"
 )
 
@@ -118,31 +117,6 @@ func (w *writing) finish(committed bool) {
 type traceKey struct {
 	project int64
 	trace   uuid.UUID
-}
-
-// resolveAliases follows session ids that were given out and have moved since.
-func (w *writing) resolveAliases(ctx context.Context, tx writeTx, groups []*group) error {
-	if !w.s.aliases.any() {
-		return nil
-	}
-	for _, g := range groups {
-		from := g.session
-		to, ok, err := aliasOf(ctx, tx, g.project, from)
-		if err != nil {
-			return err
-		}
-		if !ok {
-			continue
-		}
-		g.moveTo(to)
-		for _, h := range g.heads {
-			if h.ev.ID == from { // the session event itself, under the id that moved
-				h.ev.ID = to
-				h.known = true
-			}
-		}
-	}
-	return nil
 }
 
 // split tells new events from those whose id is stored already.
@@ -309,19 +283,4 @@ func (w *writing) idFree(ctx context.Context, tx writeTx, d *sessionDelta) error
 
 func errTaken(id uuid.UUID) error {
 	return fault.InvalidField("session_id", "%s is the id of an event in another session", id)
-}
-
-// headOf is the row of an event made or changed inside the writer, with its own chunk.
-func headOf(e *event.Event, project int64) (*head, *chunkRow) {
-	g := &group{project: project}
-	h := &head{ev: e, project: project, session: e.SessionID}
-	g.heads = []*head{h}
-	h.derive()
-	g.addPayload(h)
-	if len(g.chunks) == 0 {
-		return h, nil
-	}
-	c := g.chunks[0]
-	c.compress()
-	return h, c
 }

@@ -5,8 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/google/uuid"
 
@@ -128,20 +126,3 @@ func scanLogRow(scan func(...any) error) (*logRow, error) {
 	err := scan(&r.id, &r.project, scanID{&r.span}, scanID{&r.hash}, scanID{&r.trace}, scanID{&r.event}, &r.response, &r.created, &r.z)
 	return r, err
 }
-
-// oneOf is a condition that column is one of n texts, the first of which is argument first.
-func oneOf(column string, first, n int) string {
-	var b strings.Builder
-	b.WriteString(column + " IN (")
-	for i := range n {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		b.WriteString("$" + strconv.Itoa(first+i))
-	}
-	b.WriteByte(')')
-	return b.String()
-}
-
-// idsPerQuery bounds the ids that one statement asks for.
-const idsPerQuery = 500

@@ -273,11 +273,3 @@ func queueOf(d document) queue.Queue {
 	q.ID, q.Created, q.Updated = d.id, d.created, d.updated
 	return q
 }
-
-// flag is a boolean as it stands in a column.
-func flag(b bool) int64 {
-	if b {
-		return 1
-	}
-	return 0
-}

@@ -228,22 +228,6 @@ func (s *Store) decideAsRead(ctx context.Context, r *stored, d *decision) (bool,
 	return ok && d.match.Match(&e), err
 }
 
-// readAnew reads an event whole that has changed since its row was read; ok is false if it was
-// deleted. roll is as for rolledUp.
-func (s *Store) readAnew(ctx context.Context, r *stored, roll *rollup) (e event.Event, ok bool, err error) {
-	now, err := s.find(ctx, s.db, r.project, r.ID)
-	if err != nil {
-		if fault.Of(err) == fault.NotFound {
-			err = nil
-		}
-		return e, false, err
-	}
-	e = now.Event
-	e.Metadata, e.ColdMetadata = rawjson.Concat(e.Metadata, e.ColdMetadata), nil
-	e, err = s.rolledUp(ctx, r.project, e, roll, nil)
-	return e, err == nil, err
-}
-
 // rowsAt reads the head rows at places, in their order.
 func (s *Store) rowsAt(ctx context.Context, projectID int64, at []place) ([]*stored, error) {
 	list := make([]*stored, 0, len(at))

@@ -74,3 +74,118 @@ func (s *Store) refreshImplicitSession(ctx context.Context, tx writeTx, project 
 	}
 	return nil
 }
+
+// name is the name a made session gets from this delta, and its rank.
+func (d *sessionDelta) name() (string, int) {
+	switch {
+	case d.hint != nil && d.hint.Name != "":
+		return d.hint.Name, rankHint
+	case d.root.ev != nil && d.root.ev.Name != event.Unknown:
+		return d.root.ev.Name, rankRoot
+	case d.hint != nil && d.hint.Fallback != "":
+		return d.hint.Fallback, rankFallback
+	default:
+		return event.Unknown, rankUnknown
+	}
+}
+
+// event makes the session event of an implicit session.
+func (d *sessionDelta) event() *event.Event {
+	e := &event.Event{ID: d.id, SessionID: d.id, Type: event.TypeSession, Source: event.Unknown,
+		Start: d.state.first, End: d.state.last, UserProperties: d.user}
+	e.Duration = max(e.End-e.Start, 0)
+	if d.failed.ev != nil {
+		e.Correct(event.Correction{SessionError: d.failed.ev.Error})
+	}
+	e.Name, _ = d.name()
+	if d.root.ev != nil {
+		e.Source = d.root.ev.Source
+	} else if d.hint != nil && d.hint.Source != "" {
+		e.Source = d.hint.Source
+	}
+	if d.hint != nil {
+		e.ColdMetadata = d.hint.Metadata
+	}
+	return e
+}
+
+// insertImplicitSession stores the session event of an implicit session.
+func (w *writing) insertImplicitSession(ctx context.Context, tx writeTx, d *sessionDelta) error {
+	if err := w.idFree(ctx, tx, d); err != nil {
+		return err
+	}
+	h, c := headOf(d.event(), d.project)
+	h.sid = d.state.sid
+	if c != nil {
+		id, err := tx.nextChunkID(ctx)
+		if err != nil {
+			return err
+		}
+		c.id = id
+		if err := tx.insertChunks(ctx, []chunkRow{*c}); err != nil {
+			return err
+		}
+	}
+	tx.fieldIndex().addImplicitSession(h)
+	if err := tx.insertHeads(ctx, []*head{h}); err != nil {
+		return err
+	}
+	return tx.noteIDs(ctx, h.project, h.day, h.ev.ID)
+}
+
+// syncImplicitSession brings the session event of a session that its sender left open up to its events.
+func (w *writing) syncImplicitSession(ctx context.Context, tx writeTx, d *sessionDelta) error {
+	old, err := w.s.load(ctx, tx, d.project, d.state.eventDay, d.id)
+	if err != nil && fault.Of(err) == fault.NotFound {
+		return errConflict // its day changed since the row was read
+	}
+	if err != nil {
+		return err
+	}
+	now := old.Event
+	if d.state.implicit == implicitAll {
+		now.Start = d.state.first
+		name, rank := d.name()
+		isRoot := d.root.ev != nil && d.state.rootID == d.root.ev.ID
+		if rank >= d.state.nameRank && (rank != rankRoot || isRoot) && (rank != rankFallback || d.leads()) {
+			now.Name = name
+		}
+		if isRoot {
+			now.Source = d.root.ev.Source
+		} else if now.Source == event.Unknown && d.hint != nil && d.hint.Source != "" {
+			now.Source = d.hint.Source
+		}
+		if d.userMS != nil && *d.userMS == *d.state.userMS {
+			now.UserProperties = rawjson.Merge(now.UserProperties, d.user)
+		}
+		switch {
+		case d.hint == nil:
+		case d.leads():
+			if !isRoot && d.hint.Source != "" {
+				now.Source = d.hint.Source
+			}
+			now.ColdMetadata = rawjson.Merge(now.ColdMetadata, without(d.hint.Metadata, now.Metadata))
+		default:
+			now.ColdMetadata = rawjson.Fill(now.ColdMetadata, without(d.hint.Metadata, now.Metadata))
+		}
+	}
+	now.End = max(now.End, d.state.last)
+	if d.state.implicit == implicitAll {
+		now.End = d.state.last
+	}
+	now.Duration = max(now.End-now.Start, 0)
+	return w.s.rewrite(ctx, tx, d.project, old, &now)
+}
+
+// endImplicit deletes an implicit session and that has no event any more but its own. over
+// reports whether it did.
+func (s *Store) endImplicit(ctx context.Context, tx writeTx, project int64, session uuid.UUID) (over bool, err error) {
+	var implicit, left int
+	found, err := one(ctx, tx, `SELECT made, CASE WHEN EXISTS (SELECT 1 FROM ev WHERE `+s.db.frag().bySession+` AND event_id <> $2) THEN 1 ELSE 0 END
+		FROM session WHERE project_id = $1 AND session_id = $2`, []any{project, tx.id(session)}, &implicit, &left)
+	if err != nil || !found || implicit != implicitAll || left > 0 {
+		return false, err
+	}
+	_, _, err = s.deleteSome(ctx, tx, project, session, false)
+	return true, err
+}

@@ -2,19 +2,16 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/google/uuid"
 	lru "github.com/hashicorp/golang-lru/v2"
 	"go.opentelemetry.io/otel/metric"
 	"go.uber.org/zap"
 
 	"github.com/spangrove/spangrove/pkg/audit"
-	"github.com/spangrove/spangrove/pkg/evaluation"
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/price"
@@ -264,146 +261,8 @@ func open(ctx context.Context, db database, dialect query.Dialect, o Options) (_
 	return s, nil
 }
 
-// Ingesting says that events are being stored right now, others than those of evaluators.
-func (s *Store) Ingesting() bool { return s.putting.Load() > 0 }
-
-// Put stores a batch: all of it or nothing. When it returns nil, the batch is committed and
-// on disk. It is idempotent by event id: an event that is known already changes nothing but
-// what was empty before (event.Repeat). Errors are *fault.Error: Invalid names the field,
-// Unavailable says to try again, Limited that the project has stored all that it may. What
-// evaluation stores is not held to that, so that no answer is paid for twice.
-func (s *Store) Put(ctx context.Context, projectID int64, b event.Batch) error {
-	if len(b.Events) == 0 && len(b.LogParts) == 0 {
-		return nil
-	}
-	if len(b.Events) == 0 || b.Events[0].Source != evaluation.Source { // what evaluation stores, it need not wait for
-		s.putting.Add(1)
-		defer s.putting.Add(-1)
-		if err := s.CheckStored(ctx, projectID); err != nil {
-			return err
-		}
-	}
-	size := sizeOf(&b)
-	if !s.queue.take(size) {
-		s.telemetry.refused(ctx)
-		return errBusy
-	}
-	p, err := s.prepare(projectID, b)
-	if err != nil {
-		s.queue.give(size)
-		return err
-	}
-	if err := s.submit(ctx, s.writerOf(shardKey(&b)), &request{batch: p, bytes: size}); err != nil {
-		return err
-	}
-	if err := s.reconcileLogs(ctx, projectID, &b); err != nil {
-		return err
-	}
-	if len(s.writers) == 1 || s.pending.count() == 0 {
-		return nil
-	}
-	for i := range b.Events {
-		if s.pending.has(idKey{projectID, b.Events[i].ID}) {
-			if _, err := s.catchUp(ctx, projectID, b.Events[i].ID); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// CheckStart returns a fault.Invalid about start_time if an event that is no span begins outside
-// the window of the store, so that a sender can be told before the event is on its way.
-func (s *Store) CheckStart(e *event.Event) error { return s.options.Window.Check(e, s.options.Now()) }
-
-// shardKey returns the session id that selects the writer; for a batch of log records only, the
-// trace id.
-func shardKey(b *event.Batch) uuid.UUID {
-	if len(b.Events) > 0 {
-		return b.Events[0].SessionID
-	}
-	return b.LogParts[0].TraceID
-}
-
-func sizeOf(b *event.Batch) (n int64) {
-	for i := range b.LogParts {
-		n += int64(len(b.LogParts[i].Content)) + 64
-	}
-	for i := range b.Events {
-		e := &b.Events[i]
-		n += int64(len(e.Inputs)+len(e.Outputs)+len(e.Config)+len(e.Metadata)+len(e.ColdMetadata)+len(e.Metrics)+len(e.Feedback)+
-			len(e.UserProperties)+len(e.ChildrenIDs)) + 256
-	}
-	return n
-}
-
 // today is the day of the store's clock, in days since 1970.
 func (s *Store) today() int32 { return dayOf(float64(s.options.Now().UnixMilli())) }
-
-// fillIDFilter builds the Bloom filters of days stored before, newest first. Where one does not fit, its
-// ids are found without.
-func (s *Store) fillIDFilter(ctx context.Context, days []projectDay) {
-	for _, k := range days {
-		ids := make([]uuid.UUID, 0, 1000)
-		err := s.db.idsOf(ctx, k, func(id uuid.UUID) error {
-			if ids = append(ids, id); len(ids) == cap(ids) {
-				if !s.idFilter.load(k.project, k.day, ids, false) {
-					return errFull
-				}
-				ids = ids[:0]
-			}
-			return nil
-		})
-		if err == nil {
-			s.idFilter.load(k.project, k.day, ids, true)
-		}
-		if ctx.Err() != nil {
-			return
-		}
-		if err != nil && !errors.Is(err, errFull) {
-			s.options.Logger.Warn("build id filter", zap.Int32("day", k.day), zap.Error(err))
-			return
-		}
-	}
-	if err := s.moveDays(ctx); err != nil && ctx.Err() == nil {
-		s.options.Logger.Warn("list the ids of days without a filter", zap.Error(err))
-	}
-}
-
-var errFull = errors.New("filters are full")
-
-// expire drops updates and notes that waited too long, and finishes deletions.
-func (s *Store) expire(ctx context.Context) {
-	tick := time.NewTicker(expireEvery)
-	defer tick.Stop()
-	s.finishDeletions(ctx)
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-			s.finishDeletions(ctx)
-			if err := s.db.tidy(ctx); err != nil && ctx.Err() == nil {
-				s.options.Logger.Warn("drop empty partitions", zap.Error(err))
-			}
-			if err := s.moveDays(ctx); err != nil && ctx.Err() == nil {
-				s.options.Logger.Warn("list the ids of days without a filter", zap.Error(err))
-			}
-			if err := s.expirePending(ctx, s.options.Now()); err != nil && ctx.Err() == nil {
-				s.options.Logger.Warn("drop waiting updates", zap.Error(err))
-			}
-			if err := s.expireOutbox(ctx, s.options.Now()); err != nil && ctx.Err() == nil {
-				s.options.Logger.Warn("drop events that nobody evaluated", zap.Error(err))
-			}
-			if err := s.ExpireAudit(ctx); err != nil && ctx.Err() == nil {
-				s.options.Logger.Warn("drop old audit entries", zap.Error(err))
-			}
-			if err := errors.Join(s.expireLogs(ctx, s.options.Now()), s.sweepLogs(ctx)); err != nil && ctx.Err() == nil {
-				s.options.Logger.Warn("drop waiting notes", zap.Error(err))
-			}
-		}
-	}
-}
 
 // Close stores what is queued, then closes the database. It is safe to call twice.
 func (s *Store) Close(ctx context.Context) error {
@@ -424,48 +283,4 @@ func (s *Store) Close(ctx context.Context) error {
 	s.writerWork.Wait()
 	s.work.Wait()
 	return s.db.close(ctx)
-}
-
-// wrapDBError returns an error of the database with its fault.Kind and the operation that failed. Errors
-// that have a kind are returned as they are.
-func (s *Store) wrapDBError(err error, op string) error {
-	var f *fault.Error
-	switch {
-	case err == nil:
-		return nil
-	case errors.As(err, &f), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return err
-	case s.db.interrupted(err):
-		return fmt.Errorf("%s: %w: %w", op, context.DeadlineExceeded, err)
-	case s.db.retryable(err), s.db.unavailable(err):
-		return &fault.Error{Kind: fault.Unavailable, Msg: "the store is not available, try again", Err: fmt.Errorf("%s: %w", op, err)}
-	default:
-		return fmt.Errorf("%s: %w", op, err)
-	}
-}
-
-// aliasFlag knows whether any session id ever moved, to spare the look-up where none did.
-type aliasFlag struct {
-	mu  sync.RWMutex
-	has bool
-}
-
-func (a *aliasFlag) any() bool {
-	a.mu.RLock()
-	defer a.mu.RUnlock()
-	return a.has
-}
-
-func (a *aliasFlag) note() {
-	a.mu.Lock()
-	a.has = true
-	a.mu.Unlock()
-}
-
-// load reads it from the database; where others write too, it is always on.
-func (a *aliasFlag) load(ctx context.Context, db database) error {
-	var n int
-	ok, err := one(ctx, db, `SELECT 1 FROM alias LIMIT 1`, nil, &n)
-	a.has = ok || db.writers() > 1
-	return err
 }

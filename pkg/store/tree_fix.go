@@ -2,7 +2,6 @@ package store
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -67,11 +66,6 @@ func (p part) spans() (n int) {
 		}
 	}
 	return n
-}
-
-// compare is the order in which all writers lock the rows of sessions.
-func (k idKey) compare(o idKey) int {
-	return cmp.Or(cmp.Compare(k.project, o.project), bytes.Compare(k.id[:], o.id[:]))
 }
 
 func newTreeFixer(s *Store) *treeFixer {

@@ -5,10 +5,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"slices"
-	"sync"
 	"time"
-
-	"github.com/google/uuid"
 
 	"github.com/spangrove/spangrove/pkg/fault"
 )
@@ -34,133 +31,12 @@ var (
 	errConflict = errors.New("another writer stored the same id")
 )
 
-// request is one entry of a writer's queue: a batch of events, or a change of stored rows.
-type request struct {
-	batch *writeBatch
-	// apply changes stored rows. It may run many times, at most 2 x commitTries: again where another
-	// writer was in the way, and alone where a neighbour broke the common transaction. So what it
-	// leaves outside of the transaction is set anew by each run and never added to; counters count
-	// after submit has returned. A *fault.Error it returns is this request's own answer and must
-	// leave the transaction untouched; any other error rolls back the whole commit.
-	apply     func(ctx context.Context, tx writeTx) error
-	mu        sync.Mutex // held while apply runs
-	abandoned bool       // the caller does not wait any more: apply must not run
-	bytes     int64
-	done      chan error // takes one answer
-}
-
-// run applies the change, unless the caller has left.
-func (r *request) run(ctx context.Context, tx writeTx) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.apply == nil || r.abandoned {
-		return nil
-	}
-	return r.apply(ctx, tx)
-}
-
-// abandon makes sure that apply does not run any more, so that the caller may reuse what it uses.
-func (r *request) abandon() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.abandoned = true
-}
-
 // writer commits the requests of one queue. Each has a goroutine of its own.
 type writer struct {
 	s        *Store
 	number   int
 	requests chan *request
 	carry    *request // taken already, but must wait for the next commit
-}
-
-// backlog bounds what waits in all writers together, in bytes of payload.
-type backlog struct {
-	mu          sync.Mutex
-	used, limit int64
-}
-
-// take reserves n bytes. A request larger than the bound is let in when nothing else waits.
-func (q *backlog) take(n int64) bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.used > 0 && q.used+n > q.limit {
-		return false
-	}
-	q.used += n
-	return true
-}
-
-func (q *backlog) give(n int64) {
-	q.mu.Lock()
-	q.used -= n
-	q.mu.Unlock()
-}
-
-func (q *backlog) size() int64 {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return q.used
-}
-
-// change runs f in the writer and waits for its commit. f may run more than once (see request.apply).
-func (s *Store) change(ctx context.Context, project int64, id uuid.UUID, size int64, f func(context.Context, writeTx) error) error {
-	if !s.queue.take(size) {
-		s.telemetry.refused(ctx)
-		return errBusy
-	}
-	return s.submit(ctx, s.writerOfEvent(ctx, project, id), &request{apply: f, bytes: size})
-}
-
-// writerOfEvent returns the number of the writer for an event's session, so that writers seldom wait
-// for one another's rows; for an unknown event, that of its own id. Where there are several writers,
-// the last one writes everything but telemetry (id is uuid.Nil), so that no event waits for it.
-func (s *Store) writerOfEvent(ctx context.Context, project int64, id uuid.UUID) int {
-	if len(s.writers) == 1 || id == uuid.Nil {
-		return len(s.writers) - 1
-	}
-	var session uuid.UUID
-	from := s.db.frag()
-	if ok, err := one(ctx, s.db.quick(), `SELECT `+from.sessionID+` FROM `+from.from+` WHERE e.event_id = $1 AND e.project_id = $2`,
-		[]any{s.db.id(id), project}, scanID{&session}); err == nil && ok {
-		return s.writerOf(session)
-	}
-	if to, ok, err := aliasOf(ctx, s.db.quick(), project, id); err == nil && ok {
-		return s.writerOf(to)
-	}
-	return s.writerOf(id)
-}
-
-func (s *Store) writerOf(id uuid.UUID) int {
-	return int(hashID(id)[0] % uint64(max(len(s.writers)-1, 1)))
-}
-
-// submit queues a request with a writer and waits for its answer. Its bytes, taken from the queue by the
-// caller, are given back when it is answered or refused. If ctx ends first, a batch may still
-// be stored, but apply does not run any more when submit returns; all writes are idempotent.
-func (s *Store) submit(ctx context.Context, n int, r *request) error {
-	r.done = make(chan error, 1)
-	s.closing.RLock()
-	if s.closed {
-		s.closing.RUnlock()
-		s.queue.give(r.bytes)
-		return errClosed
-	}
-	select {
-	case s.writers[n].requests <- r:
-		s.closing.RUnlock()
-	case <-ctx.Done():
-		s.closing.RUnlock()
-		s.queue.give(r.bytes)
-		return ctx.Err()
-	}
-	select {
-	case err := <-r.done:
-		return err
-	case <-ctx.Done():
-		r.abandon()
-		return ctx.Err()
-	}
 }
 
 // run is the writer's goroutine. It ends when requests is closed and empty.
@@ -227,11 +103,6 @@ func (l *writer) collect() (batch []*request, open bool) {
 		}
 	}
 	return batch, true
-}
-
-type idKey struct {
-	project int64
-	id      uuid.UUID
 }
 
 // commit stores a batch in one transaction and answers its requests. If that fails for a reason
@@ -328,58 +199,6 @@ func (l *writer) try(batch []*request) (results map[*request]error, err error) {
 	}
 	l.s.telemetry.commit(ctx, batch, time.Since(start), err)
 	return results, l.s.wrapDBError(err, "commit")
-}
-
-// inFlight holds the ids that writers are storing. The unique key does not see the same id on
-// another day, and another writer's filter has it only once it is stored: two writers never store
-// the same id at the same time.
-type inFlight struct {
-	mu    sync.Mutex
-	freed *sync.Cond
-	ids   map[idKey]bool
-}
-
-func newInFlight() *inFlight {
-	f := &inFlight{ids: map[idKey]bool{}}
-	f.freed = sync.NewCond(&f.mu)
-	return f
-}
-
-// enter waits until none of ids is in flight, and takes all of them at once.
-func (f *inFlight) enter(ids []idKey) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for slices.ContainsFunc(ids, func(k idKey) bool { return f.ids[k] }) {
-		f.freed.Wait()
-	}
-	for _, k := range ids {
-		f.ids[k] = true
-	}
-}
-
-func (f *inFlight) leave(ids []idKey) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, k := range ids {
-		delete(f.ids, k)
-	}
-	f.freed.Broadcast()
-}
-
-// idsIn lists the ids of a batch's events.
-func idsIn(batch []*request) []idKey {
-	var ids []idKey
-	for _, r := range batch {
-		if r.batch == nil {
-			continue
-		}
-		for _, g := range r.batch.groups {
-			for _, h := range g.heads {
-				ids = append(ids, idKey{h.project, h.ev.ID})
-			}
-		}
-	}
-	return ids
 }
 
 // daysIn lists the days of a batch's events.

@@ -1,0 +1,104 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+
+	"github.com/spangrove/spangrove/pkg/fault"
+)
+
+// errNoChunk says that a chunk is not there: its event was changed or deleted since its row was
+// read, or the database is damaged.
+var errNoChunk = errors.New("payload is missing")
+
+// payload fills in the payload of a row that was read a while ago; where the event has changed
+// since, the row is read again. What was deleted since keeps its head and has no payload.
+func (s *Store) payload(ctx context.Context, r *stored) error {
+	if r.chunk == nil {
+		return nil
+	}
+	raw, err := s.chunk(ctx, s.db, r.day, *r.chunk)
+	if err == nil {
+		return r.fill(raw)
+	}
+	if !errors.Is(err, errNoChunk) {
+		return err
+	}
+	now, err := s.find(ctx, s.db, r.project, r.ID)
+	if fault.Of(err) == fault.NotFound {
+		return nil
+	}
+	if err == nil {
+		*r = *now
+	}
+	return err
+}
+
+// chunk reads and decompresses one chunk.
+func (s *Store) chunk(ctx context.Context, c conn, day int32, id int64) ([]byte, error) {
+	if raw, ok := s.chunks.get(id); ok {
+		return raw, nil
+	}
+	var z []byte
+	args := []any{id}
+	if s.db.frag().chunkDay != "" {
+		args = append(args, day)
+	}
+	ok, err := one(ctx, c, `SELECT z FROM chunk WHERE id = $1`+s.db.frag().chunkDay, args, &z)
+	if err != nil {
+		return nil, fmt.Errorf("read chunk %d: %w", id, err)
+	}
+	if !ok {
+		return nil, fmt.Errorf("chunk %d: %w", id, errNoChunk)
+	}
+	raw, err := decompress(z)
+	if err != nil {
+		return nil, fmt.Errorf("chunk %d: %w", id, err)
+	}
+	s.chunks.put(id, raw)
+	return raw, nil
+}
+
+// chunkCache keeps recently read chunks, bounded in bytes.
+type chunkCache struct {
+	mu    sync.Mutex
+	lru   *lru.Cache[int64, []byte]
+	bytes int
+	limit int
+}
+
+func newChunkCache(limit int) *chunkCache {
+	c := &chunkCache{limit: limit}
+	c.lru, _ = lru.NewWithEvict(1<<16, func(_ int64, v []byte) { c.bytes -= len(v) }) // the size is positive: no error
+	return c
+}
+
+func (c *chunkCache) get(id int64) ([]byte, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.lru.Get(id)
+}
+
+func (c *chunkCache) put(id int64, raw []byte) {
+	if len(raw) > c.limit/4 {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.lru.Remove(id)
+	c.lru.Add(id, raw)
+	c.bytes += len(raw)
+	for c.bytes > c.limit {
+		c.lru.RemoveOldest()
+	}
+}
+
+func (c *chunkCache) drop(id int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.lru.Remove(id)
+}

@@ -1,0 +1,61 @@
+package store
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"go.uber.org/zap"
+)
+
+// online knows the projects with metrics that run over new events.
+type online struct {
+	projects atomic.Pointer[map[int64]bool]
+}
+
+func (o *online) has(project int64) bool {
+	m := o.projects.Load()
+	return m != nil && (*m)[project]
+}
+
+func (s *Store) loadOnline(ctx context.Context) error {
+	found := map[int64]bool{}
+	err := each(ctx, s.db, `SELECT DISTINCT project_id FROM metric WHERE online = 1`, nil, func(scan func(...any) error) error {
+		var id int64
+		err := scan(&id)
+		found[id] = true
+		return err
+	})
+	if err == nil {
+		s.online.projects.Store(&found)
+	}
+	return err
+}
+
+// watchOnline sees what other servers change.
+func (s *Store) watchOnline(ctx context.Context) {
+	tick := time.NewTicker(onlineRefresh)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			if err := s.loadOnline(ctx); err != nil && ctx.Err() == nil {
+				s.options.Logger.Warn("read which metrics run over new events", zap.Error(err))
+			}
+			if err := s.forgetErased(ctx); err != nil && ctx.Err() == nil {
+				s.options.Logger.Warn("read from which field indexes names were erased", zap.Error(err))
+			}
+		}
+	}
+}
+
+// changeMetrics is changeDocs for changes of metrics: events that come after it returned are noted
+// for the metrics as they are then.
+func (s *Store) changeMetrics(ctx context.Context, size int, op string, f func(context.Context, writeTx) error) error {
+	if err := s.changeDocs(ctx, size, op, f); err != nil {
+		return err
+	}
+	return s.wrapDBError(s.loadOnline(ctx), op)
+}

@@ -1,0 +1,34 @@
+package store
+
+import (
+	"context"
+
+	"github.com/spangrove/spangrove/pkg/metric"
+	"github.com/spangrove/spangrove/pkg/run"
+)
+
+// MetricRules tells by name what the project's metrics say of their values. Of metrics that
+// share a name, the newest counts.
+func (s *Store) MetricRules(ctx context.Context, projectID int64) (map[string]run.Rule, error) {
+	rules := map[string]run.Rule{}
+	err := each(ctx, s.db, `SELECT doc FROM metric WHERE project_id = $1 ORDER BY created_ms, id`, []any{projectID}, func(scan func(...any) error) error {
+		var doc string
+		if err := scan(&doc); err != nil {
+			return err
+		}
+		m := metricOf(document{doc: []byte(doc)})
+		rules[m.Name] = ruleOf(&m.Definition)
+		return nil
+	})
+	return rules, s.wrapDBError(err, "read metrics")
+}
+
+func ruleOf(d *metric.Definition) run.Rule {
+	rule := run.Rule{Type: string(d.Type)}
+	t, err := metric.ThresholdOf(d.Threshold)
+	if err != nil {
+		return rule // it was checked when it was stored
+	}
+	rule.Range, rule.PassWhen, rule.Categories = run.Range{Min: t.Min, Max: t.Max}, t.PassWhen, t.Categories
+	return rule
+}

@@ -1,0 +1,92 @@
+package store
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/queue"
+)
+
+// AnnotateItem stores what an annotator says of an item, in place of what that annotator said of it
+// before, and if it has what it needs then, the scores on its event, in the same transaction.
+// fault.NotFound if there is no such queue, item or event, fault.Conflict if others have all slots.
+func (s *Store) AnnotateItem(ctx context.Context, projectID int64, id string, eventID uuid.UUID, a queue.Annotation) (item queue.Item, err error) {
+	err = s.wrapDBError(s.change(ctx, projectID, eventID, int64(len(a.Scores)+len(a.Comment)), func(ctx context.Context, tx writeTx) error {
+		if _, err := queues.getForUpdate(ctx, tx, projectID, id); err != nil {
+			return err
+		}
+		items, err := s.queueItems(ctx, tx, projectID, id, []uuid.UUID{eventID})
+		if err != nil {
+			return err
+		}
+		it := items[eventID]
+		if it == nil || it.State == queue.Removed {
+			return queue.Missing(eventID)
+		}
+		now := s.options.Now().UnixMilli()
+		patch, err := it.Annotate(a, now)
+		if err != nil {
+			return err
+		}
+		old, err := s.find(ctx, tx, projectID, eventID)
+		if err != nil {
+			return err
+		}
+		if patch != nil {
+			if err := s.apply(ctx, tx, old, &event.Update{EventID: old.ID, Metrics: patch}); err != nil {
+				return err
+			}
+		}
+		for _, given := range it.Annotations {
+			if given.Annotator == a.Annotator {
+				if err := putTurn(ctx, tx, projectID, id, turn{event: eventID, state: turnAnnotated, Annotation: given}); err != nil {
+					return err
+				}
+			}
+		}
+		_, err = tx.exec(ctx, `UPDATE queue_item SET state = $4, slots = $5, scores = $6, updated_ms = $7 WHERE `+ofQueue+` AND event_id = $3`,
+			projectID, id, tx.id(eventID), string(it.State), it.Slots, text(it.Scores), it.Updated)
+		item = it.Live(now)
+		return err
+	}), "annotate item")
+	return item, err
+}
+
+// QueueAgreement says how far the annotators of a queue agree, by metric.
+// fault.NotFound if there is no such queue, fault.TooLarge if there are too many annotators.
+func (s *Store) QueueAgreement(ctx context.Context, projectID int64, id string) ([]queue.Agreement, error) {
+	ctx, end, err := s.heavyRead(ctx, projectID, 1)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	if _, err := queues.one(ctx, s.db, projectID, id); err != nil {
+		return nil, s.wrapDBError(err, "read queue")
+	}
+	var all queue.Comparison
+	var of uuid.UUID
+	var given []queue.Annotation
+	err = each(ctx, s.db, turnColumns+ofQueue+` AND state = 'annotated' ORDER BY event_id, annotator`, []any{projectID, id}, func(scan func(...any) error) error {
+		t, err := scanTurn(scan)
+		if err != nil {
+			return err
+		}
+		if t.event != of {
+			if err := all.Add(given); err != nil {
+				return err
+			}
+			of, given = t.event, given[:0]
+		}
+		given = append(given, t.Annotation)
+		return nil
+	})
+	if err == nil {
+		err = all.Add(given)
+	}
+	if err != nil {
+		return nil, s.wrapDBError(err, "compare annotations")
+	}
+	return all.Agreements(), nil
+}

@@ -1,0 +1,81 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/query"
+)
+
+// fail makes the error of a session's first failed root that of its session event.
+func (w *writing) fail(ctx context.Context, tx writeTx, d *sessionDelta) error {
+	if d.failed.ev == nil {
+		return nil
+	}
+	var known *float64
+	key := []any{d.project, tx.id(d.id)}
+	if ok, err := one(ctx, tx, `SELECT error_ms FROM session WHERE project_id = $1 AND session_id = $2`, key, &known); err != nil || !ok {
+		return err
+	}
+	if known != nil && *known < d.failed.ms {
+		return nil
+	}
+	if d.state.fresh && d.sessionHead == nil { // it was made with the error
+		return w.s.setErrorTime(ctx, tx, d.project, d.id, &d.failed.ms)
+	}
+	return w.s.sessionError(ctx, tx, d.project, d.id)
+}
+
+func (s *Store) setErrorTime(ctx context.Context, tx writeTx, project int64, session uuid.UUID, ms *float64) error {
+	_, err := tx.exec(ctx, `UPDATE session SET error_ms = $3 WHERE project_id = $1 AND session_id = $2`, project, tx.id(session), ms)
+	return err
+}
+
+// sessionError finds the first failed root of a session anew and makes its error that of the session
+// event, unless that has one of its own.
+func (s *Store) sessionError(ctx context.Context, tx writeTx, project int64, session uuid.UUID) error {
+	old, err := s.find(ctx, tx, project, session)
+	if err != nil && fault.Of(err) == fault.NotFound {
+		return nil // the session goes
+	}
+	if err != nil {
+		return err
+	}
+	var id uuid.UUID
+	var day int32
+	var ms *float64
+	ok, err := one(ctx, tx, fmt.Sprintf(`SELECT event_id, day, start_ms FROM ev WHERE %s AND event_id <> $2 AND parent_id IS NULL
+		AND (error <> '' OR (spill & %d) <> 0) ORDER BY start_ms, event_id LIMIT 1`, s.db.frag().bySession, query.SpillError),
+		[]any{project, tx.id(session)}, scanID{&id}, &day, &ms)
+	if err != nil {
+		return err
+	}
+	var c event.Correction
+	if ok {
+		root, err := s.load(ctx, tx, project, day, id)
+		if err != nil && fault.Of(err) == fault.NotFound {
+			return errConflict
+		}
+		if err != nil {
+			return err
+		}
+		c.SessionError = root.Error
+	}
+	if err := s.setErrorTime(ctx, tx, project, session, ms); err != nil {
+		return err
+	}
+	now := old.Event
+	now.Recorrect(c, false)
+	if sameError(now.Error, old.Error) {
+		return nil
+	}
+	return s.rewrite(ctx, tx, project, old, &now)
+}
+
+func sameError(a, b *string) bool {
+	return a == nil && b == nil || a != nil && b != nil && *a == *b
+}

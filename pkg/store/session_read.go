@@ -1,0 +1,50 @@
+package store
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/fault"
+)
+
+// ReadSession gives the session event as stored. fault.NotFound if there is none.
+func (s *Store) ReadSession(ctx context.Context, projectID int64, sessionID uuid.UUID) (event.Event, error) {
+	return s.Event(ctx, projectID, sessionID)
+}
+
+// Session gives all events of a session, the session event among them, by start time.
+// fault.NotFound if there is no such session.
+func (s *Store) Session(ctx context.Context, projectID int64, sessionID uuid.UUID) (*event.Set, error) {
+	ctx, end, err := s.heavyRead(ctx, projectID, 1)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	for range 2 {
+		var list []*stored
+		err := each(ctx, s.db, `SELECT `+s.columns()+` FROM `+s.db.frag().from+` WHERE e.`+s.db.frag().bySession+` ORDER BY e.start_ms, e.event_id`,
+			[]any{projectID, s.db.id(sessionID)}, func(scan func(...any) error) error {
+				r, err := scanHead(scan)
+				list = append(list, r)
+				return err
+			})
+		if err != nil {
+			return nil, s.wrapDBError(err, "read session")
+		}
+		if len(list) > 0 {
+			set, err := s.set(ctx, projectID, list, len(list), false)
+			return set, s.wrapDBError(err, "read session")
+		}
+		to, ok, err := aliasOf(ctx, s.db, projectID, sessionID)
+		if err != nil {
+			return nil, s.wrapDBError(err, "read session")
+		}
+		if !ok {
+			break
+		}
+		sessionID = to
+	}
+	return nil, fault.New(fault.NotFound, "no session %s", sessionID)
+}

@@ -1,0 +1,309 @@
+package store
+
+import (
+	"bytes"
+	"cmp"
+	"hash/fnv"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/event"
+)
+
+// correction is how the event of a node should stand.
+type correction struct {
+	node        int32
+	wrapper     bool
+	duplicateOf uuid.UUID
+	parent      uuid.UUID // zero: as it is
+	// refill says that what others know of the call is to be filled in anew: of each account the
+	// nodes that tell it, and the hash of them all, 0 if there are none.
+	refill   bool
+	accounts [][]int32
+	sources  uint64
+}
+
+// asEvent is what the event is told of its correction; known gives what the event of a node knows.
+func (c *correction) asEvent(known func(node int32) (event.Known, error)) (event.Correction, error) {
+	out := event.Correction{Wrapper: c.wrapper, DuplicateOf: c.duplicateOf}
+	if !c.refill {
+		return out, nil
+	}
+	accounts := make([][]event.Known, len(c.accounts))
+	for i, nodes := range c.accounts {
+		for _, n := range nodes {
+			k, err := known(n)
+			if err != nil {
+				return out, err
+			}
+			accounts[i] = append(accounts[i], k)
+		}
+	}
+	out.Known = event.JoinKnown(accounts)
+	return out, nil
+}
+
+// noteFilled notes which events a call was filled from.
+func (k *sessionTree) noteFilled(c *correction) {
+	id := k.nodes[c.node].id
+	switch {
+	case c.wrapper || c.duplicateOf != uuid.Nil, c.refill && c.sources == 0: // it has nothing of others, or no longer
+		delete(k.filled, id)
+	case !c.refill:
+	default:
+		if k.filled == nil {
+			k.filled = map[uuid.UUID]uint64{}
+		}
+		k.filled[id] = c.sources
+	}
+}
+
+// accounts is how the model spans of some traces tell their calls.
+type accounts struct {
+	k           *sessionTree
+	of          map[int32]account
+	duplicateOf map[int32]uuid.UUID
+	// By the place of the event that stands for a call: the spans below it that tell it, those
+	// around it, and its duplicates.
+	inner, outer, duplicates map[int32][]int32
+}
+
+type account struct{ wrapper, inner bool }
+
+// corrections tells what stands otherwise than it should in the given traces, and among the
+// calls that share a response id with one of theirs. What other events know of a call is filled in
+// anew where those are others than before or were touched. Of a tree that is only a part,
+// nothing is taken back: what it was for may be in the other part.
+func (k *sessionTree) corrections(traces []int64, touched map[uuid.UUID]bool) (list []correction) {
+	a := &accounts{k: k, of: map[int32]account{}, duplicateOf: map[int32]uuid.UUID{},
+		inner: map[int32][]int32{}, outer: map[int32][]int32{}, duplicates: map[int32][]int32{}}
+	a.read(traces)
+	a.match()
+	consider := func(i int32, refilled bool) {
+		n := &k.nodes[i]
+		c := correction{node: i, wrapper: a.of[i].wrapper, duplicateOf: a.duplicateOf[i], parent: k.misnamed(i)}
+		if k.partial {
+			c.wrapper = c.wrapper || n.flags&nodeWrapper != 0
+			if c.duplicateOf == uuid.Nil {
+				c.duplicateOf = k.duplicates[n.id]
+			}
+		}
+		if refilled && !c.wrapper && c.duplicateOf == uuid.Nil {
+			a.refill(&c, touched)
+		}
+		if c.wrapper != (n.flags&nodeWrapper != 0) || c.duplicateOf != k.duplicates[n.id] || c.parent != uuid.Nil || c.refill {
+			list = append(list, c)
+		}
+	}
+	for i := range a.of {
+		consider(i, true)
+	}
+	if len(k.spans) > 0 {
+		for _, t := range traces {
+			for _, i := range k.inTrace(t) {
+				if _, call := a.of[i]; !call && k.misnamed(i) != uuid.Nil {
+					consider(i, false)
+				}
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b correction) int { return int(a.node - b.node) })
+	return list
+}
+
+// read reads the calls of the traces, and of those that share a response id with one of them.
+func (a *accounts) read(traces []int64) {
+	seen := make(map[int64]bool, len(traces))
+	for _, t := range traces {
+		seen[t] = true
+	}
+	todo, calls := slices.Clone(traces), map[uint64]bool{}
+	for len(todo) > 0 {
+		list := a.k.inTrace(todo[len(todo)-1])
+		todo = todo[:len(todo)-1]
+		a.readTrace(list)
+		for _, i := range list {
+			n := &a.k.nodes[i]
+			if n.call == 0 || !n.isCall() || calls[n.call] {
+				continue
+			}
+			calls[n.call] = true
+			for _, j := range a.k.ofCall(n.call) {
+				if t := a.k.nodes[j].trace; !seen[t] {
+					seen[t] = true
+					todo = append(todo, t)
+				}
+			}
+		}
+	}
+}
+
+// readTrace decides which of the calls of one trace are model events.
+func (a *accounts) readTrace(list []int32) {
+	k := a.k
+	if !slices.ContainsFunc(list, func(i int32) bool { return k.nodes[i].isCall() }) {
+		return
+	}
+	place := make(map[int32]int32, len(list))
+	for at, i := range list {
+		place[i] = int32(at)
+	}
+	spans := make([]event.Span, len(list))
+	for at, i := range list {
+		n := &k.nodes[i]
+		spans[at] = event.Span{Parent: -1, Model: n.isCall(), Content: n.content()}
+		if p := k.parent(i); p >= 0 {
+			spans[at].Parent = place[p]
+		}
+	}
+	told := event.Accounts(spans, func(a, b int32) bool {
+		x, y := &k.nodes[list[a]], &k.nodes[list[b]]
+		return earlier(x.start, x.id, y.start, y.id)
+	})
+	for at, i := range list {
+		if !spans[at].Model {
+			continue
+		}
+		x := told[at]
+		a.of[i] = account{x.Wrapper, x.Inner}
+		switch {
+		case x.Of < 0:
+		case x.Inner:
+			of := list[x.Of]
+			a.inner[of] = append(a.inner[of], i)
+			a.duplicateOf[i] = k.nodes[of].id
+		default:
+			a.outer[list[x.Of]] = append(a.outer[list[x.Of]], i)
+		}
+	}
+	for _, m := range []map[int32][]int32{a.inner, a.outer} {
+		for _, of := range list {
+			if len(m[of]) > 1 {
+				a.sort(m[of])
+			}
+		}
+	}
+}
+
+// sort puts nodes into an order of their own.
+func (a *accounts) sort(list []int32) {
+	slices.SortFunc(list, func(i, j int32) int {
+		return bytes.Compare(a.k.nodes[i].id[:], a.k.nodes[j].id[:])
+	})
+}
+
+// call is the hash of the response id of the call that node i stands for, as any of its accounts
+// tells it; where none does, that of a failed call.
+func (a *accounts) call(i int32) (hash uint64, failed bool) {
+	for _, failed := range []bool{false, true} {
+		for _, list := range [][]int32{{i}, a.inner[i], a.outer[i]} {
+			for _, j := range list {
+				if n := &a.k.nodes[j]; n.call != 0 && n.failed == failed {
+					return n.call, failed
+				}
+			}
+		}
+	}
+	return 0, false
+}
+
+// match finds the duplicates among the events that stand for calls.
+func (a *accounts) match() {
+	type call struct {
+		hash   uint64
+		failed bool
+	}
+	groups := map[call][]int32{}
+	for i, x := range a.of {
+		if x.wrapper {
+			continue
+		}
+		if c, failed := a.call(i); c != 0 {
+			groups[call{c, failed}] = append(groups[call{c, failed}], i)
+		}
+	}
+	for c, list := range groups {
+		if !c.failed {
+			a.matchOne(list)
+			continue
+		}
+		for _, atOnce := range a.overlapping(list) {
+			a.matchOne(atOnce)
+		}
+	}
+	for _, list := range a.duplicates {
+		a.sort(list)
+	}
+}
+
+// overlapping takes a list apart where nothing of it was under way: a failed call that is tried again
+// is another one.
+func (a *accounts) overlapping(list []int32) (parts [][]int32) {
+	nodes := a.k.nodes
+	slices.SortFunc(list, func(i, j int32) int { return cmp.Compare(nodes[i].start, nodes[j].start) })
+	first, end := 0, nodes[list[0]].end
+	for at, i := range list {
+		if nodes[i].start > end {
+			parts = append(parts, list[first:at])
+			first = at
+		}
+		end = max(end, nodes[i].end)
+	}
+	return append(parts, list[first:])
+}
+
+// matchOne finds the duplicates among the events that tell one call, or calls with one id.
+func (a *accounts) matchOne(list []int32) {
+	k := a.k
+	scope := k.nodes[list[0]].scope
+	if !slices.ContainsFunc(list, func(i int32) bool { return k.nodes[i].scope != scope }) {
+		return // of one instrumentor
+	}
+	calls := make([]event.Call, len(list))
+	for at, i := range list {
+		n := &k.nodes[i]
+		calls[at] = event.Call{ID: n.id, Scope: n.scope, End: n.end, Content: n.content(), Depth: func() int { return k.depth(i) }}
+	}
+	for at, of := range event.DuplicatesOf(calls) {
+		if of != uuid.Nil {
+			a.duplicateOf[list[at]] = of
+			kept := k.find(of)
+			a.duplicates[kept] = append(a.duplicates[kept], list[at])
+		}
+	}
+}
+
+// refill sets which accounts fill the event of c, if that is to be done anew.
+func (a *accounts) refill(c *correction, touched map[uuid.UUID]bool) {
+	add := func(nodes ...int32) {
+		if len(nodes) > 0 {
+			c.accounts = append(c.accounts, nodes)
+		}
+	}
+	add(a.inner[c.node]...)
+	for _, i := range a.duplicates[c.node] {
+		add(i)
+		add(a.inner[i]...)
+	}
+	for _, i := range a.outer[c.node] {
+		add(i)
+	}
+	n := &a.k.nodes[c.node]
+	changed := touched[n.id]
+	if len(c.accounts) > 0 {
+		h := fnv.New64a()
+		for _, nodes := range c.accounts {
+			for _, i := range nodes {
+				id := a.k.nodes[i].id
+				_, _ = h.Write(id[:])
+				changed = changed || touched[id]
+			}
+			_, _ = h.Write([]byte{0})
+		}
+		c.sources = h.Sum64() | 1
+	} else {
+		changed = n.flags&nodeFilled != 0
+	}
+	c.refill = changed || c.sources != a.k.filled[n.id]
+}

@@ -1,0 +1,72 @@
+package store
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+	"sync"
+
+	"github.com/google/uuid"
+)
+
+type idKey struct {
+	project int64
+	id      uuid.UUID
+}
+
+// inFlight holds the ids that writers are storing. The unique key does not see the same id on
+// another day, and another writer's filter has it only once it is stored: two writers never store
+// the same id at the same time.
+type inFlight struct {
+	mu    sync.Mutex
+	freed *sync.Cond
+	ids   map[idKey]bool
+}
+
+func newInFlight() *inFlight {
+	f := &inFlight{ids: map[idKey]bool{}}
+	f.freed = sync.NewCond(&f.mu)
+	return f
+}
+
+// enter waits until none of ids is in flight, and takes all of them at once.
+func (f *inFlight) enter(ids []idKey) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for slices.ContainsFunc(ids, func(k idKey) bool { return f.ids[k] }) {
+		f.freed.Wait()
+	}
+	for _, k := range ids {
+		f.ids[k] = true
+	}
+}
+
+func (f *inFlight) leave(ids []idKey) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, k := range ids {
+		delete(f.ids, k)
+	}
+	f.freed.Broadcast()
+}
+
+// idsIn lists the ids of a batch's events.
+func idsIn(batch []*request) []idKey {
+	var ids []idKey
+	for _, r := range batch {
+		if r.batch == nil {
+			continue
+		}
+		for _, g := range r.batch.groups {
+			for _, h := range g.heads {
+				ids = append(ids, idKey{h.project, h.ev.ID})
+			}
+		}
+	}
+	return ids
+}
+
+// compare is the order in which all writers lock the rows of sessions.
+func (k idKey) compare(o idKey) int {
+	return cmp.Or(cmp.Compare(k.project, o.project), bytes.Compare(k.id[:], o.id[:]))
+}
