@@ -72,7 +72,7 @@ func (s *Server) listCharts(c *call) error {
 		out.Text(`{"success":true,"data":`)
 		err := wire.WriteList(out, ids,
 			func(ids []string) ([]chart.Chart, error) { return s.Charts.LoadCharts(c.ctx(), c.project.ID, ids) },
-			func(dst []byte, item *chart.Chart) []byte { return wire.AppendSavedChart(dst, item, c.older()) })
+			func(dst []byte, item *chart.Chart) []byte { return wire.AppendSavedChart(dst, item, c.dialect) })
 		out.Text("}")
 		return err
 	})
@@ -90,7 +90,7 @@ func (s *Server) createChart(c *call) error {
 	if item, err = s.Charts.CreateChart(c.ctx(), c.project.ID, item); err != nil {
 		return err
 	}
-	return c.data(wire.AppendSavedChart(nil, &item, c.older()))
+	return c.data(wire.AppendSavedChart(nil, &item, c.dialect))
 }
 
 func (s *Server) getChart(c *call) error {
@@ -98,7 +98,7 @@ func (s *Server) getChart(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.data(wire.AppendSavedChart(nil, &item, c.older()))
+	return c.data(wire.AppendSavedChart(nil, &item, c.dialect))
 }
 
 // updateChart changes the fields that are given, with either method.
@@ -115,7 +115,7 @@ func (s *Server) updateChart(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.data(wire.AppendSavedChart(nil, &item, c.older()))
+	return c.data(wire.AppendSavedChart(nil, &item, c.dialect))
 }
 
 func (s *Server) deleteChart(c *call) error {

@@ -80,7 +80,7 @@ func (s *Server) listConfigurations(c *call) error {
 	}
 	c.total(total)
 	key := "configurations"
-	if c.older() {
+	if c.dialect == wire.V0 {
 		key = ""
 	}
 	return list(c, key, ids,
@@ -88,7 +88,7 @@ func (s *Server) listConfigurations(c *call) error {
 			return s.Configurations.LoadConfigurations(c.ctx(), c.project.ID, ids)
 		},
 		func(dst []byte, item *configuration.Configuration) []byte {
-			return wire.AppendConfiguration(dst, item, &c.project, c.older())
+			return wire.AppendConfiguration(dst, item, &c.project, c.dialect)
 		})
 }
 
@@ -121,7 +121,7 @@ func (s *Server) getConfiguration(c *call) error {
 		return err
 	}
 	var b rawjson.Builder
-	b.Raw("configuration", wire.AppendConfiguration(nil, &item, &c.project, c.older()))
+	b.Raw("configuration", wire.AppendConfiguration(nil, &item, &c.project, c.dialect))
 	return c.json(&b)
 }
 
@@ -157,7 +157,7 @@ func (s *Server) updateConfiguration(c *call) error {
 	var b rawjson.Builder
 	b.Bool("acknowledged", true)
 	count(&b, "modifiedCount", changed)
-	if !c.older() {
+	if c.dialect == wire.V1 {
 		b.Raw("upsertedId", []byte("null"))
 	}
 	b.Int("upsertedCount", 0)

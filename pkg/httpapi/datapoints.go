@@ -79,7 +79,7 @@ func (s *Server) writeDatapoints(c *call, key string, ids []string) error {
 			return s.Datapoints.LoadDatapoints(c.ctx(), c.project.ID, ids)
 		},
 		func(dst []byte, d *dataset.Datapoint) []byte {
-			return wire.AppendDatapoint(dst, d, &c.project, c.older())
+			return wire.AppendDatapoint(dst, d, &c.project, c.dialect)
 		})
 }
 
@@ -96,7 +96,7 @@ func (s *Server) getDatapoint(c *call) error {
 	return list(c, "datapoint", []string{id},
 		func([]string) ([]dataset.Datapoint, error) { return found, nil },
 		func(dst []byte, d *dataset.Datapoint) []byte {
-			return wire.AppendDatapoint(dst, d, &c.project, c.older())
+			return wire.AppendDatapoint(dst, d, &c.project, c.dialect)
 		})
 }
 

@@ -100,7 +100,7 @@ func (s *Server) listDatasets(c *call) error {
 	}
 	c.total(total)
 	keys := []string{"datasets", "testcases"}
-	if c.older() {
+	if c.dialect == wire.V0 {
 		keys = []string{"testcases", "datasets"}
 	}
 	return c.stream(func(out *wire.Stream) error {
@@ -141,7 +141,7 @@ func (s *Server) writeDataset(c *call, out *wire.Stream, d *dataset.Dataset, inc
 		return err
 	}
 	if err := out.Append(func(dst []byte) ([]byte, error) {
-		return wire.BeginDataset(dst, d, ids, &c.project, c.older()), nil
+		return wire.BeginDataset(dst, d, ids, &c.project, c.dialect), nil
 	}); err != nil {
 		return err
 	}
@@ -157,7 +157,7 @@ func (s *Server) writeDataset(c *call, out *wire.Stream, d *dataset.Dataset, inc
 				out.Text(comma)
 				comma = ","
 				if err := out.Append(func(dst []byte) ([]byte, error) {
-					return wire.AppendDatapoint(dst, &list[i], &c.project, c.older()), nil
+					return wire.AppendDatapoint(dst, &list[i], &c.project, c.dialect), nil
 				}); err != nil {
 					return err
 				}

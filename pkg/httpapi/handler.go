@@ -20,7 +20,7 @@ type call struct {
 	r       *http.Request
 	project project.Project
 	scope   project.Scope
-	dialect Dialect
+	dialect wire.Dialect
 	read    func(r *http.Request, projectID string) (body []byte, release func(), err error)
 	release func() // nil: no body was read
 }
@@ -29,7 +29,7 @@ func (c *call) ctx() context.Context { return c.r.Context() }
 
 // handler serves an operation: it checks the scope and answers errors. An error after the
 // answer has begun breaks the connection, so that a cut answer is never taken for a whole one.
-func (s *Server) handler(op operation, d Dialect) http.Handler {
+func (s *Server) handler(op operation, d wire.Dialect) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p, scope, err := s.admit(r.Context(), op.scope)
 		if err == nil {
@@ -99,7 +99,7 @@ var errBegun = errors.New("the answer was broken off")
 // stream sends the answer that write makes, whole or not as a success.
 func (c *call) stream(write func(*wire.Stream) error) error {
 	s := wire.NewStream(c.w)
-	s.WholeEnd = c.dialect == V0
+	s.WholeEnd = c.dialect == wire.V0
 	defer s.Discard()
 	err := write(s)
 	if err == nil {

@@ -14,7 +14,7 @@ import (
 func (s *Server) listMetricLibrary(c *call) error {
 	var list []json.RawMessage
 	for _, e := range library.Entries() {
-		list = append(list, libraryMetric(e, c.older()))
+		list = append(list, libraryMetric(e, c.dialect))
 	}
 	var b rawjson.Builder
 	b.Raw("metrics", rawjson.AppendArray(nil, list))
@@ -22,7 +22,7 @@ func (s *Server) listMetricLibrary(c *call) error {
 }
 
 // libraryMetric is an entry of the library: the fields of a metric, its parameters and examples.
-func libraryMetric(e *library.Entry, older bool) json.RawMessage {
+func libraryMetric(e *library.Entry, dialect wire.Dialect) json.RawMessage {
 	var parameters, examples []json.RawMessage
 	for _, p := range e.Parameters {
 		var b rawjson.Builder
@@ -46,7 +46,7 @@ func libraryMetric(e *library.Entry, older bool) json.RawMessage {
 	var b rawjson.Builder
 	b.Raw("parameters", rawjson.AppendArray(nil, parameters))
 	b.Raw("examples", rawjson.AppendArray(nil, examples))
-	return rawjson.Concat(wire.MetricDefinition(&e.Definition, older), b.Bytes())
+	return rawjson.Concat(wire.MetricDefinition(&e.Definition, dialect), b.Bytes())
 }
 
 // enableMetric makes a metric of the project from one of the library.
@@ -55,7 +55,7 @@ func (s *Server) enableMetric(c *call) error {
 	if err != nil {
 		return err
 	}
-	d, err := readyMetric(body, c.older())
+	d, err := readyMetric(body, c.dialect)
 	if err != nil {
 		return err
 	}
@@ -64,12 +64,12 @@ func (s *Server) enableMetric(c *call) error {
 
 // readyMetric is the metric of the library that body names, with the parameters and whatever
 // fields of a metric that it gives.
-func readyMetric(body []byte, older bool) (d metric.Definition, err error) {
+func readyMetric(body []byte, dialect wire.Dialect) (d metric.Definition, err error) {
 	object, _, err := wire.DecodeObject(body)
 	if err != nil {
 		return d, err
 	}
-	p, _, err := wire.DecodeMetricPatch(object, older)
+	p, _, err := wire.DecodeMetricPatch(object, dialect)
 	if err != nil {
 		return d, err
 	}

@@ -25,7 +25,7 @@ func (s *Server) listMetricVersions(c *call) error {
 			func(names []string) ([]metric.Version, error) {
 				return s.Metrics.LoadMetricVersions(c.ctx(), c.project.ID, c.text("id"), names)
 			},
-			func(dst []byte, v *metric.Version) []byte { return wire.AppendMetricVersion(dst, v, c.older()) })
+			func(dst []byte, v *metric.Version) []byte { return wire.AppendMetricVersion(dst, v, c.dialect) })
 		out.Text("}")
 		return err
 	})
@@ -36,7 +36,7 @@ func (s *Server) createMetricVersion(c *call) error {
 	if err != nil {
 		return err
 	}
-	r, err := wire.DecodeMetricVersion(body, c.older())
+	r, err := wire.DecodeMetricVersion(body, c.dialect)
 	if err != nil {
 		return err
 	}
@@ -49,7 +49,7 @@ func (s *Server) createMetricVersion(c *call) error {
 	}
 	var b rawjson.Builder
 	b.Bool("success", true)
-	b.Raw("data", wire.AppendMetricVersion(nil, &v, c.older()))
+	b.Raw("data", wire.AppendMetricVersion(nil, &v, c.dialect))
 	s.warn(&b, &v.Definition)
 	return c.json(&b)
 }
@@ -59,7 +59,7 @@ func (s *Server) deployMetricVersion(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.data(wire.AppendMetricVersion(nil, &v, c.older()))
+	return c.data(wire.AppendMetricVersion(nil, &v, c.dialect))
 }
 
 // data answers with one thing in {"success", "data"}.

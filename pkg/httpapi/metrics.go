@@ -90,12 +90,12 @@ func (s *Server) listMetrics(c *call) error {
 	}
 	c.total(total)
 	key := "metrics"
-	if c.older() {
+	if c.dialect == wire.V0 {
 		key = ""
 	}
 	return list(c, key, ids,
 		func(ids []string) ([]metric.Metric, error) { return s.Metrics.LoadMetrics(c.ctx(), c.project.ID, ids) },
-		func(dst []byte, m *metric.Metric) []byte { return wire.AppendMetric(dst, m, c.project.Name, c.older()) })
+		func(dst []byte, m *metric.Metric) []byte { return wire.AppendMetric(dst, m, c.project.Name, c.dialect) })
 }
 
 func (s *Server) createMetric(c *call) error {
@@ -103,7 +103,7 @@ func (s *Server) createMetric(c *call) error {
 	if err != nil {
 		return err
 	}
-	d, err := wire.DecodeMetric(body, c.older())
+	d, err := wire.DecodeMetric(body, c.dialect)
 	if err != nil {
 		return err
 	}
@@ -121,7 +121,7 @@ func (s *Server) changeMetric(c *call, id string) error {
 	if err != nil {
 		return err
 	}
-	p, inBody, err := wire.DecodeMetricPatch(body, c.older())
+	p, inBody, err := wire.DecodeMetricPatch(body, c.dialect)
 	if err != nil {
 		return err
 	}
@@ -130,7 +130,7 @@ func (s *Server) changeMetric(c *call, id string) error {
 	}
 	if id == "" {
 		name := "id"
-		if c.older() {
+		if c.dialect == wire.V0 {
 			name = "metric_id"
 		}
 		return fault.InvalidField(name, "is required")
@@ -197,10 +197,10 @@ func (s *Server) runMetric(c *call) error {
 	if err != nil {
 		return err
 	}
-	if body, err = withReadyMetric(body, c.older()); err != nil {
+	if body, err = withReadyMetric(body, c.dialect); err != nil {
 		return err
 	}
-	run, err := wire.DecodeMetricRun(body, c.older(), s.Now())
+	run, err := wire.DecodeMetricRun(body, c.dialect, s.Now())
 	if err != nil {
 		return err
 	}
@@ -216,17 +216,17 @@ func (s *Server) runMetric(c *call) error {
 }
 
 // withReadyMetric puts a whole definition in the place of one that names a metric of the library.
-func withReadyMetric(body []byte, older bool) ([]byte, error) {
+func withReadyMetric(body []byte, dialect wire.Dialect) ([]byte, error) {
 	ready := rawjson.Get(body, "metric")
 	if rawjson.Null(rawjson.Get(ready, "from")) {
 		return body, nil
 	}
-	d, err := readyMetric(ready, older)
+	d, err := readyMetric(ready, dialect)
 	if err != nil {
 		return nil, fault.In("metric", err)
 	}
 	var b rawjson.Builder
-	b.Raw("metric", wire.MetricDefinition(&d, older))
+	b.Raw("metric", wire.MetricDefinition(&d, dialect))
 	return rawjson.Merge(body, b.Bytes()), nil
 }
 

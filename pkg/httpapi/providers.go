@@ -48,10 +48,10 @@ func (s *Server) listProviders(c *call) error {
 		if i > 0 {
 			out = append(out, ',')
 		}
-		out = wire.AppendProvider(out, &all[i], c.older())
+		out = wire.AppendProvider(out, &all[i], c.dialect)
 	}
 	out = append(out, ']')
-	if c.older() {
+	if c.dialect == wire.V0 {
 		return c.answer(out)
 	}
 	var b rawjson.Builder
@@ -72,7 +72,7 @@ func (s *Server) setProvider(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.answer(wire.AppendProvider(nil, &p, c.older()))
+	return c.answer(wire.AppendProvider(nil, &p, c.dialect))
 }
 
 func (s *Server) deleteProvider(c *call) error {

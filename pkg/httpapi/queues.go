@@ -95,12 +95,12 @@ func (s *Server) listQueues(c *call) error {
 	}
 	c.total(total)
 	key := "queues"
-	if c.older() {
+	if c.dialect == wire.V0 {
 		key = ""
 	}
 	return list(c, key, ids,
 		func(ids []string) ([]queue.Queue, error) { return s.Queues.LoadQueues(c.ctx(), c.project.ID, ids) },
-		func(dst []byte, q *queue.Queue) []byte { return wire.AppendQueue(dst, q, &c.project, c.older()) })
+		func(dst []byte, q *queue.Queue) []byte { return wire.AppendQueue(dst, q, &c.project, c.dialect) })
 }
 
 // createQueue answers 201, unlike every other operation: that is what its clients wait for.
@@ -130,7 +130,7 @@ func (s *Server) createQueue(c *call) error {
 // queue is the answer to a change of a queue.
 func (c *call) queue(q *queue.Queue, done string) *rawjson.Builder {
 	var b rawjson.Builder
-	b.Raw("queue", wire.AppendQueue(nil, q, &c.project, c.older()))
+	b.Raw("queue", wire.AppendQueue(nil, q, &c.project, c.dialect))
 	b.String("message", fmt.Sprintf("queue %s %s", q.ID, done))
 	return &b
 }
@@ -140,7 +140,7 @@ func (s *Server) getQueue(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.answer(wire.AppendQueue(nil, &q, &c.project, c.older()))
+	return c.answer(wire.AppendQueue(nil, &q, &c.project, c.dialect))
 }
 
 func (s *Server) updateQueue(c *call) error {

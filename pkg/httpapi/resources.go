@@ -14,9 +14,6 @@ import (
 // nobody limits is as long as may be.
 var listPages = query.PageRule{Default: 1000, Max: 1000}
 
-// older says that the caller took a path without /v1.
-func (c *call) older() bool { return c.dialect == V0 }
-
 // params reads the query string.
 func (c *call) params() (wire.Params, error) { return wire.ParseParams(c.r.URL.RawQuery) }
 

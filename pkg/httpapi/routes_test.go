@@ -215,7 +215,7 @@ func TestEveryRouteAsksInTheCallersProject(t *testing.T) {
 func TestDialectFollowsThePrefix(t *testing.T) {
 	t.Parallel()
 	for _, r := range httpapi.New(httpapi.Deps{}).Routes() {
-		if v1 := strings.HasPrefix(r.Path, "/v1/"); v1 != (r.Dialect == httpapi.V1) {
+		if v1 := strings.HasPrefix(r.Path, "/v1/"); v1 != (r.Dialect == wire.V1) {
 			t.Errorf("%s has the dialect %s", r.Pattern(), r.Dialect)
 		}
 	}

@@ -77,7 +77,7 @@ func (c *call) runID(name string) string { return run.FoldID(c.text(name)) }
 // evaluation answers with a run, under the name clients know it by.
 func (c *call) evaluation(r *run.Run, withID bool) error {
 	var b rawjson.Builder
-	b.Raw("evaluation", wire.AppendRun(nil, r, &c.project, c.older()))
+	b.Raw("evaluation", wire.AppendRun(nil, r, &c.project, c.dialect))
 	if withID {
 		b.String("run_id", r.ID)
 	}
@@ -104,7 +104,7 @@ func (s *Server) listRuns(c *call) error {
 	page.Metrics = slices.AppendSeq(seen, maps.Keys(rules))
 	slices.Sort(page.Metrics)
 	page.Metrics = slices.Compact(page.Metrics)
-	return c.answer(wire.AppendRuns(nil, &page, &c.project, c.older()))
+	return c.answer(wire.AppendRuns(nil, &page, &c.project, c.dialect))
 }
 
 func (s *Server) getRun(c *call) error {
@@ -166,7 +166,7 @@ func (s *Server) runResult(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.answer(wire.AppendResult(nil, run.ResultOf(&r, scores, rules, in.Aggregate), &r, &c.project, c.older()))
+	return c.answer(wire.AppendResult(nil, run.ResultOf(&r, scores, rules, in.Aggregate), &r, &c.project, c.dialect))
 }
 
 func (s *Server) runMetrics(c *call) error {
@@ -204,7 +204,7 @@ func (s *Server) compareRuns(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.answer(wire.AppendComparison(nil, run.CompareRuns(&newRun, &oldRun, fresh, before, rules, in.Aggregate), &newRun, &oldRun, &c.project, c.older()))
+	return c.answer(wire.AppendComparison(nil, run.CompareRuns(&newRun, &oldRun, fresh, before, rules, in.Aggregate), &newRun, &oldRun, &c.project, c.dialect))
 }
 
 // compareRunEvents answers with pairs of events. The run named first is the new one.

@@ -14,6 +14,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/project"
 	"github.com/spangrove/spangrove/pkg/query"
+	"github.com/spangrove/spangrove/pkg/wire"
 )
 
 // Reader is what the handlers read from.
@@ -117,7 +118,7 @@ type Route struct {
 	Parameters []string
 	// Scope is what a key must allow; Handler checks it.
 	Scope   project.Scope
-	Dialect Dialect
+	Dialect wire.Dialect
 	// Audit is the action by which the audit log knows the route; empty: it has no entries of it.
 	Audit   string
 	Handler http.Handler
@@ -125,16 +126,6 @@ type Route struct {
 
 // Pattern is the route as net/http's mux takes it: "GET /events/{id}".
 func (r Route) Pattern() string { return r.Method + " " + r.Path }
-
-// Dialect is the form of answers a path promises. Events and sessions look the same in both,
-// but that V0 shows no fraction of a millisecond in end_time, which its clients refuse.
-type Dialect string
-
-// The dialects.
-const (
-	V0 Dialect = "v0" // paths without a prefix
-	V1 Dialect = "v1" // paths under /v1
-)
 
 // operation is a handler with its paths, each served as it stands and under /v1.
 type operation struct {
@@ -168,9 +159,9 @@ func (s *Server) Routes() []Route {
 	for _, op := range slices.Concat(operations, resourceOperations) {
 		for _, path := range op.paths {
 			for _, d := range []struct {
-				dialect Dialect
+				dialect wire.Dialect
 				prefix  string
-			}{{V0, ""}, {V1, "/v1"}} {
+			}{{wire.V0, ""}, {wire.V1, "/v1"}} {
 				routes = append(routes, Route{
 					Method: op.method, Path: d.prefix + path, Operation: op.id, Parameters: parameters[op.id],
 					Scope: op.scope, Dialect: d.dialect, Audit: audited[op.id].action, Handler: s.handler(op, d.dialect),

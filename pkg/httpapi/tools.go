@@ -43,12 +43,12 @@ func (s *Server) listTools(c *call) error {
 	}
 	c.total(total)
 	key := "tools"
-	if c.older() {
+	if c.dialect == wire.V0 {
 		key = ""
 	}
 	return list(c, key, ids,
 		func(ids []string) ([]tool.Tool, error) { return s.Tools.LoadTools(c.ctx(), c.project.ID, ids) },
-		func(dst []byte, t *tool.Tool) []byte { return wire.AppendTool(dst, t, &c.project, c.older()) })
+		func(dst []byte, t *tool.Tool) []byte { return wire.AppendTool(dst, t, &c.project, c.dialect) })
 }
 
 func (s *Server) createTool(c *call) error {
@@ -82,7 +82,7 @@ func (s *Server) updateTool(c *call) error {
 	}
 	var b rawjson.Builder
 	b.Bool("updated", true)
-	b.Raw("result", wire.AppendTool(nil, &t, &c.project, c.older()))
+	b.Raw("result", wire.AppendTool(nil, &t, &c.project, c.dialect))
 	return c.json(&b)
 }
 

@@ -47,7 +47,7 @@ func FuzzQueues(f *testing.F) {
 			if diff := cmp.Diff(q.Doc(), kept.Doc()); diff != "" {
 				t.Errorf("kept as another queue (-want +got):\n%s", diff)
 			}
-			if shown := wire.AppendQueue(nil, &kept, &project.Project{}, false); !json.Valid(shown) {
+			if shown := wire.AppendQueue(nil, &kept, &project.Project{}, wire.V1); !json.Valid(shown) {
 				t.Errorf("not JSON: %s", shown)
 			}
 		}

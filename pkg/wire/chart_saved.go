@@ -121,15 +121,14 @@ func readFilters(raw json.RawMessage) (json.RawMessage, error) {
 	return list, err
 }
 
-// AppendSavedChart appends a saved chart as answers show it. older is the dialect of the paths
-// without /v1.
-func AppendSavedChart(dst []byte, c *chart.Chart, older bool) []byte {
-	b := itemOf(c.ID, older)
+// AppendSavedChart appends a saved chart as answers show it.
+func AppendSavedChart(dst []byte, c *chart.Chart, dialect Dialect) []byte {
+	b := itemOf(c.ID, dialect)
 	optional := func(key string, value json.RawMessage) {
 		switch {
 		case value != nil:
 			b.Raw(key, value)
-		case !older:
+		case dialect == V1:
 			b.Raw(key, json.RawMessage("null"))
 		}
 	}
@@ -154,6 +153,6 @@ func AppendSavedChart(dst []byte, c *chart.Chart, older bool) []byte {
 	optional("owner_id", text(c.OwnerID))
 	optional("owner_profile", nil) // people are unknown here: keys are of projects
 	b.Bool("is_active", true)      // what is deleted is gone
-	addTimes(b, c.Created, c.Updated, older)
+	addTimes(b, c.Created, c.Updated, dialect)
 	return append(dst, b.Bytes()...)
 }

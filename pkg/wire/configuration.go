@@ -50,11 +50,10 @@ func DecodeConfigurationUpdate(body []byte, id string) (configuration.Update, er
 	return u, err
 }
 
-// AppendConfiguration appends a configuration as answers show it. older is the dialect of the
-// paths without /v1.
-func AppendConfiguration(dst []byte, c *configuration.Configuration, p *project.Project, older bool) []byte {
-	b := itemOf(c.ID, older)
-	if older {
+// AppendConfiguration appends a configuration as answers show it.
+func AppendConfiguration(dst []byte, c *configuration.Configuration, p *project.Project, dialect Dialect) []byte {
+	b := itemOf(c.ID, dialect)
+	if dialect == V0 {
 		b.String("project", p.Name)
 	}
 	b.String("name", c.Name)
@@ -66,11 +65,11 @@ func AppendConfiguration(dst []byte, c *configuration.Configuration, p *project.
 	switch {
 	case c.UserProperties != nil:
 		b.Raw("user_properties", c.UserProperties)
-	case !older:
+	case dialect == V1:
 		b.Raw("user_properties", json.RawMessage("null"))
 	}
 	b.Int("version", c.Version)
-	addTimes(b, c.Created, c.Updated, older)
+	addTimes(b, c.Created, c.Updated, dialect)
 	return append(dst, b.Bytes()...)
 }
 

@@ -55,11 +55,10 @@ func DecodeDatapointUpdate(body []byte, id string) (dataset.PointUpdate, error) 
 	return u, err
 }
 
-// AppendDatapoint appends a datapoint as answers show it. older is the dialect of the paths
-// without /v1. The newer clients need linked_event, also if it is null.
-func AppendDatapoint(dst []byte, d *dataset.Datapoint, p *project.Project, older bool) []byte {
-	b := itemOf(d.ID, older)
-	if older {
+// AppendDatapoint appends a datapoint as answers show it. Clients of V1 need linked_event, also if it is null.
+func AppendDatapoint(dst []byte, d *dataset.Datapoint, p *project.Project, dialect Dialect) []byte {
+	b := itemOf(d.ID, dialect)
+	if dialect == V0 {
 		b.String("tenant", p.OrgID)
 		b.String("project_id", p.PublicID)
 	}
@@ -70,7 +69,7 @@ func AppendDatapoint(dst []byte, d *dataset.Datapoint, p *project.Project, older
 	switch {
 	case d.LinkedEvent != "":
 		b.String("linked_event", d.LinkedEvent)
-	case !older:
+	case dialect == V1:
 		b.Raw("linked_event", []byte("null"))
 	}
 	if d.LinkedEvals != nil {
@@ -86,7 +85,7 @@ func AppendDatapoint(dst []byte, d *dataset.Datapoint, p *project.Project, older
 	if d.Deleted {
 		b.Bool("deleted", true)
 	}
-	addTimes(b, d.Created, d.Updated, older)
+	addTimes(b, d.Created, d.Updated, dialect)
 	return append(dst, b.Bytes()...)
 }
 

@@ -115,18 +115,17 @@ func decodeMapping(object json.RawMessage) (m dataset.Mapping, err error) {
 }
 
 // BeginDataset appends a dataset as answers show it, but for what follows the ids of its
-// datapoints: included datapoints, if they were asked for, and the closing brace. older is the
-// dialect of the paths without /v1.
-func BeginDataset(dst []byte, d *dataset.Dataset, points []string, p *project.Project, older bool) []byte {
-	b := itemOf(d.ID, older)
-	if older {
+// datapoints: included datapoints, if they were asked for, and the closing brace.
+func BeginDataset(dst []byte, d *dataset.Dataset, points []string, p *project.Project, dialect Dialect) []byte {
+	b := itemOf(d.ID, dialect)
+	if dialect == V0 {
 		b.String("project", p.Name)
 	}
 	b.String("name", d.Name)
 	switch {
 	case d.Description != nil:
 		b.String("description", *d.Description)
-	case !older:
+	case dialect == V1:
 		b.Raw("description", []byte("null"))
 	}
 	b.String("type", d.Type)
@@ -141,7 +140,7 @@ func BeginDataset(dst []byte, d *dataset.Dataset, points []string, p *project.Pr
 		b.Raw("metadata", d.Metadata)
 	}
 	b.Int("version", d.Version)
-	addTimes(b, d.Created, d.Updated, older)
+	addTimes(b, d.Created, d.Updated, dialect)
 	b.Int("num_points", int64(len(points)))
 	b.Raw("datapoints", rawjson.AppendStrings(make([]byte, 0, 2+27*len(points)), points))
 	whole := b.Bytes()

@@ -9,12 +9,11 @@ import (
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
-// DecodeMetric reads the body of a metric's creation in either dialect, complete and checked.
-// older is that of the paths without /v1: those clients have criteria under several names and
-// leave them out where they have none, and know no sampling. Null is absent and unknown fields
+// DecodeMetric reads the body of a metric's creation complete and checked. Clients of V0
+// have criteria under several names, leave them out where they have none, and know no sampling. Null is absent and unknown fields
 // are ignored, among them the project older clients send. Errors name the field.
-func DecodeMetric(body []byte, older bool) (metric.Definition, error) {
-	p, _, err := DecodeMetricPatch(body, older)
+func DecodeMetric(body []byte, dialect Dialect) (metric.Definition, error) {
+	p, _, err := DecodeMetricPatch(body, dialect)
 	if err != nil {
 		return metric.Definition{}, err
 	}
@@ -39,16 +38,16 @@ func define(p metric.Patch) (d metric.Definition, err error) {
 
 // DecodeMetricPatch reads the body of a metric's update in either dialect, and the id that may
 // stand in it, as id or metric_id.
-func DecodeMetricPatch(body []byte, older bool) (p metric.Patch, id string, err error) {
+func DecodeMetricPatch(body []byte, dialect Dialect) (p metric.Patch, id string, err error) {
 	object, _, err := DecodeObject(body)
 	if err != nil {
 		return p, "", err
 	}
-	return metricPatch(object, older)
+	return metricPatch(object, dialect)
 }
 
-func metricPatch(object []byte, older bool) (p metric.Patch, id string, err error) {
-	p.Older = older
+func metricPatch(object []byte, dialect Dialect) (p metric.Patch, id string, err error) {
+	p.Older = dialect == V0
 	var otherID string
 	var code, prompt *string
 	err = eachOf(object, func(key string, raw []byte) (err error) {
@@ -159,40 +158,40 @@ func readFilterObject(raw json.RawMessage) (json.RawMessage, error) {
 	return b.Bytes(), nil
 }
 
-// AppendMetric appends a metric as answers show it. project is the name of its project, older the
-// dialect of the paths without /v1, whose clients refuse null and know other names.
-func AppendMetric(dst []byte, m *metric.Metric, project string, older bool) []byte {
-	b := itemOf(m.ID, older)
-	if older {
+// AppendMetric appends a metric as answers show it. project is the name of its project.
+// Clients of V0 refuse null and know other names.
+func AppendMetric(dst []byte, m *metric.Metric, project string, dialect Dialect) []byte {
+	b := itemOf(m.ID, dialect)
+	if dialect == V0 {
 		b.String("task", project)
 	}
-	addDefinition(b, &m.Definition, older)
+	addDefinition(b, &m.Definition, dialect)
 	b.String("version", metric.VersionName(m.Deployed))
-	addTimes(b, m.Created, m.Updated, older)
+	addTimes(b, m.Created, m.Updated, dialect)
 	return append(dst, b.Bytes()...)
 }
 
 // MetricDefinition is a definition as answers show it.
-func MetricDefinition(d *metric.Definition, older bool) json.RawMessage {
+func MetricDefinition(d *metric.Definition, dialect Dialect) json.RawMessage {
 	var b rawjson.Builder
-	addDefinition(&b, d, older)
+	addDefinition(&b, d, dialect)
 	return b.Bytes()
 }
 
-func addDefinition(b *rawjson.Builder, d *metric.Definition, older bool) {
+func addDefinition(b *rawjson.Builder, d *metric.Definition, dialect Dialect) {
 	for _, name := range metric.Fields {
 		value := d.Field(name)
-		if older {
+		if dialect == V0 {
 			value = olderField(d, name, value)
 		}
 		switch {
 		case value != nil:
 			b.Raw(name, value)
-		case !older && name != "event_name" && name != "event_type": // which only older clients have
+		case dialect == V1 && name != "event_name" && name != "event_type": // which only older clients have
 			b.Raw(name, json.RawMessage("null"))
 		}
 	}
-	if !older {
+	if dialect == V1 {
 		return
 	}
 	switch d.Type {

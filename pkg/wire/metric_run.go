@@ -27,7 +27,7 @@ var dryRunPages = query.PageRule{Default: 10, Max: 100}
 // DecodeMetricRun reads the body of a run of a metric: {"metric": <as in its creation>, "event"?:
 // any JSON, "dry_run"?: {"limit"?, "filters"?, "dateRange"?, "evaluation_id"?}}. Errors name the
 // field.
-func DecodeMetricRun(body []byte, older bool, now time.Time) (r MetricRun, err error) {
+func DecodeMetricRun(body []byte, dialect Dialect, now time.Time) (r MetricRun, err error) {
 	object, _, err := DecodeObject(body)
 	if err != nil {
 		return r, err
@@ -39,7 +39,7 @@ func DecodeMetricRun(body []byte, older bool, now time.Time) (r MetricRun, err e
 	if raw, err = readObject(raw); err != nil {
 		return r, fault.In("metric", err)
 	}
-	p, _, err := metricPatch(raw, older)
+	p, _, err := metricPatch(raw, dialect)
 	if err == nil {
 		r.Metric, err = define(p)
 	}

@@ -18,22 +18,22 @@ func TestMetricsInBothDialects(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name, body  string
-		older       bool
+		dialect     wire.Dialect
 		newer, back string // as newer and as older clients read it, behind the common fields
 	}{
-		{"bare", `{"name":"n","type":"HUMAN","criteria":"c"}`, false,
+		{"bare", `{"name":"n","type":"HUMAN","criteria":"c"}`, wire.V1,
 			`{"id":"1","name":"n","type":"HUMAN","criteria":"c","description":"","return_type":"float","enabled_in_prod":false,"needs_ground_truth":false,"sampling_percentage":10,` +
 				`"model_provider":null,"model_name":null,"scale":null,"threshold":null,"categories":null,"child_metrics":null,"filters":{"filterArray":[]},"version":"v3",` +
 				`"created_at":"1970-01-01T00:00:00.001Z","updated_at":null}`,
 			`{"_id":"1","id":"1","task":"shop","name":"n","type":"human","criteria":"c","description":"","return_type":"float","enabled_in_prod":false,"needs_ground_truth":false,` +
 				`"sampling_percentage":10,"filters":{"filterArray":[]},"version":"v3","created_at":"1970-01-01T00:00:00.001Z"}`},
-		{"of an older client", `{"name":"n","task":"x","type":"model","prompt":"p","code_snippet":null,"return_type":"string","threshold":{"min":1.0},"pass_when":0.5,"event_name":"e"}`, true,
+		{"of an older client", `{"name":"n","task":"x","type":"model","prompt":"p","code_snippet":null,"return_type":"string","threshold":{"min":1.0},"pass_when":0.5,"event_name":"e"}`, wire.V0,
 			`{"id":"1","name":"n","type":"LLM","criteria":"p","description":"","return_type":"string","enabled_in_prod":false,"needs_ground_truth":false,"sampling_percentage":100,` +
 				`"model_provider":null,"model_name":null,"scale":null,"threshold":{"min":1.0,"pass_when":0.5},"categories":null,"child_metrics":null,"filters":{"filterArray":[]},"event_name":"e",` +
 				`"version":"v3","created_at":"1970-01-01T00:00:00.001Z","updated_at":null}`,
 			`{"_id":"1","id":"1","task":"shop","name":"n","type":"model","criteria":"p","description":"","return_type":"string","enabled_in_prod":false,"needs_ground_truth":false,` +
 				`"sampling_percentage":100,"threshold":{"min":1.0,"pass_when":0.5},"filters":{"filterArray":[]},"event_name":"e","prompt":"p","version":"v3","created_at":"1970-01-01T00:00:00.001Z"}`},
-		{"names go before one another", `{"name":"n","type":"PYTHON","criteria":"a","code_snippet":"b","prompt":"c","return_type":"categorical","threshold":{"max":null,"pass_when":true}}`, false,
+		{"names go before one another", `{"name":"n","type":"PYTHON","criteria":"a","code_snippet":"b","prompt":"c","return_type":"categorical","threshold":{"max":null,"pass_when":true}}`, wire.V1,
 			`{"id":"1","name":"n","type":"PYTHON","criteria":"a","description":"","return_type":"categorical","enabled_in_prod":false,"needs_ground_truth":false,"sampling_percentage":10,` +
 				`"model_provider":null,"model_name":null,"scale":null,"threshold":{"max":null,"pass_when":true},"categories":null,"child_metrics":null,"filters":{"filterArray":[]},"version":"v3",` +
 				`"created_at":"1970-01-01T00:00:00.001Z","updated_at":null}`,
@@ -42,15 +42,15 @@ func TestMetricsInBothDialects(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			d, err := wire.DecodeMetric([]byte(tt.body), tt.older)
+			d, err := wire.DecodeMetric([]byte(tt.body), tt.dialect)
 			if err != nil {
 				t.Fatal(err)
 			}
 			m := metric.Metric{Definition: d, ID: "1", Created: 1, Deployed: 3}
-			if diff := cmp.Diff(tt.newer, string(wire.AppendMetric(nil, &m, "shop", false))); diff != "" {
+			if diff := cmp.Diff(tt.newer, string(wire.AppendMetric(nil, &m, "shop", wire.V1))); diff != "" {
 				t.Errorf("under v1 (-want +got)\n%s", diff)
 			}
-			if diff := cmp.Diff(tt.back, string(wire.AppendMetric(nil, &m, "shop", true))); diff != "" {
+			if diff := cmp.Diff(tt.back, string(wire.AppendMetric(nil, &m, "shop", wire.V0))); diff != "" {
 				t.Errorf("for older clients (-want +got)\n%s", diff)
 			}
 		})
@@ -73,7 +73,7 @@ func TestMetricFilters(t *testing.T) {
 		{`{"filterArray":[` + one + `,1]}`, "", "filters.filterArray[1]: must be a filter object"},
 		{`[{"field":"event_type"}]`, "", "filters[0].operator: is required"},
 	} {
-		d, err := wire.DecodeMetric([]byte(`{"name":"n","type":"HUMAN","criteria":"","filters":`+tt.filters+`}`), false)
+		d, err := wire.DecodeMetric([]byte(`{"name":"n","type":"HUMAN","criteria":"","filters":`+tt.filters+`}`), wire.V1)
 		switch {
 		case tt.err == "" && err != nil, tt.err != "" && (err == nil || err.Error() != tt.err):
 			t.Errorf("%s: %v, want %q", tt.filters, err, tt.err)
@@ -146,14 +146,14 @@ func FuzzDecodeResources(f *testing.F) {
 				t.Fatalf("not JSON: %s", shown)
 			}
 		}
-		for _, older := range []bool{false, true} {
-			d, err := wire.DecodeMetric(body, older)
-			check(err, d.Validate(), wire.AppendMetric(nil, &metric.Metric{Definition: d}, "p", older))
-			run, err := wire.DecodeMetricRun(body, older, now)
+		for _, dialect := range []wire.Dialect{wire.V1, wire.V0} {
+			d, err := wire.DecodeMetric(body, dialect)
+			check(err, d.Validate(), wire.AppendMetric(nil, &metric.Metric{Definition: d}, "p", dialect))
+			run, err := wire.DecodeMetricRun(body, dialect, now)
 			check(err, run.Metric.Validate(), run.Metric.Doc())
-			r, err := wire.DecodeMetricVersion(body, older)
-			check(err, r.Content.Validate(), wire.AppendMetricVersion(nil, &metric.Version{Definition: r.Content, Message: r.Message}, older))
-			p, _, err := wire.DecodeMetricPatch(body, older)
+			r, err := wire.DecodeMetricVersion(body, dialect)
+			check(err, r.Content.Validate(), wire.AppendMetricVersion(nil, &metric.Version{Definition: r.Content, Message: r.Message}, dialect))
+			p, _, err := wire.DecodeMetricPatch(body, dialect)
 			d = metric.Definition{}
 			d.Apply(&p)
 			check(err, nil, d.Doc())

@@ -15,7 +15,7 @@ type MetricVersionRequest struct {
 
 // DecodeMetricVersion reads the body of a version's creation: {"message", "content": <as in a
 // metric's creation>, "deploy_immediately"?}. Errors name the field.
-func DecodeMetricVersion(body []byte, older bool) (r MetricVersionRequest, err error) {
+func DecodeMetricVersion(body []byte, dialect Dialect) (r MetricVersionRequest, err error) {
 	content := false
 	message := false
 	err = eachMember(body, func(key string, raw []byte) (err error) {
@@ -31,7 +31,7 @@ func DecodeMetricVersion(body []byte, older bool) (r MetricVersionRequest, err e
 				return err
 			}
 			var p metric.Patch
-			if p, _, err = metricPatch(raw, older); err == nil {
+			if p, _, err = metricPatch(raw, dialect); err == nil {
 				r.Content, err = define(p)
 			}
 		}
@@ -49,13 +49,13 @@ func DecodeMetricVersion(body []byte, older bool) (r MetricVersionRequest, err e
 }
 
 // AppendMetricVersion appends a version as answers show it.
-func AppendMetricVersion(dst []byte, v *metric.Version, older bool) []byte {
+func AppendMetricVersion(dst []byte, v *metric.Version, dialect Dialect) []byte {
 	var b rawjson.Builder
 	b.String("name", v.Name())
 	b.String("full_sha", v.SHA)
 	b.String("message", v.Message)
 	b.String("date", isoTime(v.Created))
 	b.Bool("deployed", v.Deployed)
-	b.Raw("content", MetricDefinition(&v.Definition, older))
+	b.Raw("content", MetricDefinition(&v.Definition, dialect))
 	return append(dst, b.Bytes()...)
 }

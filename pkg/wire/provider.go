@@ -40,7 +40,7 @@ func DecodeProvider(body []byte, name string) (provider.Update, error) {
 }
 
 // AppendProvider appends a provider as answers show it: of its key only whether there is one.
-func AppendProvider(dst []byte, p *provider.Provider, older bool) []byte {
+func AppendProvider(dst []byte, p *provider.Provider, dialect Dialect) []byte {
 	var b rawjson.Builder
 	b.String("name", p.Name)
 	b.String("type", p.Type)
@@ -49,6 +49,6 @@ func AppendProvider(dst []byte, p *provider.Provider, older bool) []byte {
 	b.Number("daily_budget_usd", p.DailyBudgetUSD)
 	b.Int("daily_calls", p.DailyCalls)
 	b.Bool("has_key", p.SealedKey != nil)
-	addTimes(&b, p.Created, p.Updated, older)
+	addTimes(&b, p.Created, p.Updated, dialect)
 	return append(dst, b.Bytes()...)
 }

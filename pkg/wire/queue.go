@@ -87,9 +87,9 @@ func DecodeAnnotation(body []byte) (a queue.Annotation, err error) {
 	return a, a.Validate()
 }
 
-// AppendQueue appends a queue as answers show it. older is the dialect of the paths without /v1.
-func AppendQueue(dst []byte, q *queue.Queue, p *project.Project, older bool) []byte {
-	b := itemOf(q.ID, older)
+// AppendQueue appends a queue as answers show it.
+func AppendQueue(dst []byte, q *queue.Queue, p *project.Project, dialect Dialect) []byte {
+	b := itemOf(q.ID, dialect)
 	b.String("name", q.Name)
 	b.String("description", q.Description)
 	b.Raw("filters", q.Filters)
@@ -101,7 +101,7 @@ func AppendQueue(dst []byte, q *queue.Queue, p *project.Project, older bool) []b
 	b.String("scope_type", "project")
 	b.String("scope_id", p.PublicID)
 	b.Bool("is_active", true)
-	addTimes(b, q.Created, q.Updated, older)
+	addTimes(b, q.Created, q.Updated, dialect)
 	return append(dst, b.Bytes()...)
 }
 

@@ -36,11 +36,11 @@ func WriteList[T any](s *Stream, ids []string, load func(ids []string) ([]T, err
 	return s.flushFull()
 }
 
-// itemOf begins the object of a resource with its id, under the key of the dialect. The older
-// clients read _id, and some of them id: they get both.
-func itemOf(id string, older bool) *rawjson.Builder {
+// itemOf begins the object of a resource with its id, under the key of the dialect. Clients of
+// V0 read _id, and some of them id: they get both.
+func itemOf(id string, dialect Dialect) *rawjson.Builder {
 	b := &rawjson.Builder{}
-	if older {
+	if dialect == V0 {
 		b.String("_id", id)
 	}
 	b.String("id", id)
@@ -49,12 +49,12 @@ func itemOf(id string, older bool) *rawjson.Builder {
 
 // addTimes adds created_at and updated_at. A thing that never changed has no updated_at: null,
 // or left out for older clients, which refuse null.
-func addTimes(b *rawjson.Builder, created, updated int64, older bool) {
+func addTimes(b *rawjson.Builder, created, updated int64, dialect Dialect) {
 	b.String("created_at", isoTime(created))
 	switch {
 	case updated != 0:
 		b.String("updated_at", isoTime(updated))
-	case !older:
+	case dialect == V1:
 		b.Raw("updated_at", []byte("null"))
 	}
 }

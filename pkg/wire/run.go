@@ -184,21 +184,20 @@ func readFilter(ps []param) ([]query.Filter, error) {
 
 var filterMembers = map[string]bool{"field": true, "operator": true, "value": true, "type": true}
 
-// AppendRun appends a run as answers show it. older is the dialect of the paths without /v1,
-// whose clients know two states, no null, and only objects among the evaluators: anything else
-// stands in one under "value".
-func AppendRun(dst []byte, r *run.Run, p *project.Project, older bool) []byte {
-	return appendRun(dst, r, p, older, !older)
+// AppendRun appends a run as answers show it. Clients of V0 know two states, no null, and only
+// objects among the evaluators: anything else is put into one under "value".
+func AppendRun(dst []byte, r *run.Run, p *project.Project, dialect Dialect) []byte {
+	return appendRun(dst, r, p, dialect, dialect == V1)
 }
 
-// appendRun is AppendRun; nulls says whether what is unknown is null, or left out.
-func appendRun(dst []byte, r *run.Run, p *project.Project, older, nulls bool) []byte {
+// appendRun is AppendRun, except that nulls decides whether what is unknown is null or left out.
+func appendRun(dst []byte, r *run.Run, p *project.Project, dialect Dialect, nulls bool) []byte {
 	var b rawjson.Builder
 	b.String("id", r.ID)
 	b.String("run_id", r.ID)
 	b.String("name", r.Name)
 	status := r.Status
-	if older && status != run.Completed {
+	if dialect == V0 && status != run.Completed {
 		status = run.Pending
 	}
 	b.String("status", status)
@@ -216,7 +215,7 @@ func appendRun(dst []byte, r *run.Run, p *project.Project, older, nulls bool) []
 		switch {
 		case len(f.raw) == 0:
 			f.raw = json.RawMessage(f.empty)
-		case older && f.name == "evaluators":
+		case dialect == V0 && f.name == "evaluators":
 			f.raw = objectsOf(f.raw)
 		}
 		b.Raw(f.name, f.raw)
@@ -236,7 +235,11 @@ func appendRun(dst []byte, r *run.Run, p *project.Project, older, nulls bool) []
 	b.String("project", p.Name)
 	b.String("scope_type", "project")
 	b.String("scope_id", p.PublicID)
-	addTimes(&b, r.Created, r.Updated, !nulls)
+	times := V0
+	if nulls {
+		times = V1
+	}
+	addTimes(&b, r.Created, r.Updated, times)
 	return append(dst, b.Bytes()...)
 }
 
@@ -263,13 +266,13 @@ type RunPage struct {
 }
 
 // AppendRuns appends a list of runs: {"evaluations", "pagination", "metrics"}.
-func AppendRuns(dst []byte, p *RunPage, of *project.Project, older bool) []byte {
+func AppendRuns(dst []byte, p *RunPage, of *project.Project, dialect Dialect) []byte {
 	dst = append(dst, `{"evaluations":[`...)
 	for i := range p.Runs {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = AppendRun(dst, &p.Runs[i], of, older)
+		dst = AppendRun(dst, &p.Runs[i], of, dialect)
 	}
 	pages := (p.Total + p.Limit - 1) / p.Limit
 	var b rawjson.Builder

@@ -13,9 +13,9 @@ import (
 	"github.com/spangrove/spangrove/pkg/run"
 )
 
-// AppendResult appends what a run's scores say, with the run. What is unknown is null; older
-// clients, those of the paths without /v1, refuse that, so it is left out for them.
-func AppendResult(dst []byte, x *run.Result, r *run.Run, p *project.Project, older bool) []byte {
+// AppendResult appends what a run's scores say, with the run. What is unknown is null, and
+// left out in V0, whose clients refuse null.
+func AppendResult(dst []byte, x *run.Result, r *run.Run, p *project.Project, dialect Dialect) []byte {
 	var b, metrics rawjson.Builder
 	b.String("status", r.Status)
 	b.Bool("success", x.Success)
@@ -27,7 +27,7 @@ func AppendResult(dst []byte, x *run.Result, r *run.Run, p *project.Project, old
 		b.String("metric_name", m.Name)
 		b.String("metric_type", m.Type)
 		addKind(&b, m.Kind)
-		addNumber(&b, "aggregate", m.Aggregate, older)
+		addNumber(&b, "aggregate", m.Aggregate, dialect)
 		b.Raw("values", appendValues(m.Values))
 		if m.Range.Min != nil || m.Range.Max != nil {
 			var bounds rawjson.Builder
@@ -48,14 +48,14 @@ func AppendResult(dst []byte, x *run.Result, r *run.Run, p *project.Project, old
 	b.Raw("metrics", metrics.Bytes())
 	b.Raw("datapoints", arrayOf(x.Datapoints, func(dst []byte, d *run.DatapointResult) []byte {
 		var b rawjson.Builder
-		addText(&b, "datapoint_id", d.Datapoint, older)
+		addText(&b, "datapoint_id", d.Datapoint, dialect)
 		b.String("session_id", d.Session.String())
 		b.Bool("passed", d.Passed)
 		b.Raw("metrics", arrayOf(d.Metrics, func(dst []byte, m *run.DatapointMetric) []byte {
 			var b rawjson.Builder
 			b.String("name", m.Name)
 			addKind(&b, m.Kind)
-			addKnown(&b, "value", m.Value.JSON, older)
+			addKnown(&b, "value", m.Value.JSON, dialect)
 			b.Bool("passed", m.Passed)
 			return append(dst, b.Bytes()...)
 		}))
@@ -66,17 +66,17 @@ func AppendResult(dst []byte, x *run.Result, r *run.Run, p *project.Project, old
 		addKind(&b, *k)
 		return append(dst, b.Bytes()...)
 	}))
-	b.Raw("run_object", AppendRun(nil, r, p, older))
+	b.Raw("run_object", AppendRun(nil, r, p, dialect))
 	return append(dst, b.Bytes()...)
 }
 
 // AppendComparison appends a comparison with both runs, in full and as a summary: the numbers of
 // datapoints, and metric_deltas by the name of the metric. Clients refuse null in a run of a
-// comparison, in either dialect; those of the paths without /v1, older, refuse it everywhere.
-func AppendComparison(dst []byte, c *run.Comparison, newRun, oldRun *run.Run, p *project.Project, older bool) []byte {
+// comparison, in either dialect; those of V0 refuse it everywhere.
+func AppendComparison(dst []byte, c *run.Comparison, newRun, oldRun *run.Run, p *project.Project, dialect Dialect) []byte {
 	var b rawjson.Builder
 	b.Raw("metrics", arrayOf(c.Metrics, func(dst []byte, m *run.MetricComparison) []byte {
-		return appendMetricComparison(dst, m, older)
+		return appendMetricComparison(dst, m, dialect)
 	}))
 	b.Raw("commonDatapoints", rawjson.AppendStrings(nil, c.Common))
 	b.Raw("event_details", arrayOf(c.Kinds, func(dst []byte, k *run.KindPresence) []byte {
@@ -85,20 +85,20 @@ func AppendComparison(dst []byte, c *run.Comparison, newRun, oldRun *run.Run, p 
 		b.String("presence", k.Presence)
 		return append(dst, b.Bytes()...)
 	}))
-	b.Raw("old_run", appendRun(nil, oldRun, p, older, false))
-	b.Raw("new_run", appendRun(nil, newRun, p, older, false))
+	b.Raw("old_run", appendRun(nil, oldRun, p, dialect, false))
+	b.Raw("new_run", appendRun(nil, newRun, p, dialect, false))
 	b.String("new_run_id", newRun.ID)
 	b.String("old_run_id", oldRun.ID)
 	b.Int("common_datapoints", int64(len(c.Common)))
 	b.Int("new_only_datapoints", int64(c.NewOnly))
 	b.Int("old_only_datapoints", int64(c.OldOnly))
-	addObject(&b, "metric_deltas", metricDeltas(c.Metrics, older))
+	addObject(&b, "metric_deltas", metricDeltas(c.Metrics, dialect))
 	return append(dst, b.Bytes()...)
 }
 
 // metricDeltas gives the changes of metrics by their names; that of a metric which several kinds of
 // events have is named with the kind, too: "accuracy (model chat)".
-func metricDeltas(list []run.MetricComparison, older bool) json.RawMessage {
+func metricDeltas(list []run.MetricComparison, dialect Dialect) json.RawMessage {
 	kinds := map[string]int{}
 	for i := range list {
 		kinds[list[i].Name]++
@@ -111,8 +111,8 @@ func metricDeltas(list []run.MetricComparison, older bool) json.RawMessage {
 			name += " (" + m.Kind.Type + " " + m.Kind.Name + ")"
 		}
 		var d rawjson.Builder
-		addNumber(&d, "new_value", m.New, older)
-		addNumber(&d, "old_value", m.Old, older)
+		addNumber(&d, "new_value", m.New, dialect)
+		addNumber(&d, "old_value", m.Old, dialect)
 		var delta, percent *float64
 		if m.Old != nil && m.New != nil {
 			change := *m.New - *m.Old
@@ -121,8 +121,8 @@ func metricDeltas(list []run.MetricComparison, older bool) json.RawMessage {
 				percent = &p
 			}
 		}
-		addNumber(&d, "delta", delta, older)
-		addNumber(&d, "percent_change", percent, older)
+		addNumber(&d, "delta", delta, dialect)
+		addNumber(&d, "percent_change", percent, dialect)
 		d.Int("improved_count", int64(len(m.Improved)))
 		d.Int("degraded_count", int64(len(m.Degraded)))
 		b.Raw(name, d.Bytes())
@@ -130,13 +130,13 @@ func metricDeltas(list []run.MetricComparison, older bool) json.RawMessage {
 	return b.Bytes()
 }
 
-func appendMetricComparison(dst []byte, m *run.MetricComparison, older bool) []byte {
+func appendMetricComparison(dst []byte, m *run.MetricComparison, dialect Dialect) []byte {
 	var b rawjson.Builder
 	b.String("metric_name", m.Name)
 	b.String("metric_type", m.Type)
 	addKind(&b, m.Kind)
-	addNumber(&b, "old_aggregate", m.Old, older)
-	addNumber(&b, "new_aggregate", m.New, older)
+	addNumber(&b, "old_aggregate", m.Old, dialect)
+	addNumber(&b, "new_aggregate", m.New, dialect)
 	if m.Old != nil && m.New != nil {
 		b.Number("difference", *m.New-*m.Old)
 		change, defined := run.PercentageChange(*m.Old, *m.New)
@@ -145,8 +145,8 @@ func appendMetricComparison(dst []byte, m *run.MetricComparison, older bool) []b
 			b.Bool("percentage_change_defined", false)
 		}
 	} else {
-		addNumber(&b, "difference", nil, older)
-		addNumber(&b, "percentage_change", nil, older)
+		addNumber(&b, "difference", nil, dialect)
+		addNumber(&b, "percentage_change", nil, dialect)
 	}
 	b.Int("found_count", int64(m.Pairs()))
 	b.Int("improved_count", int64(len(m.Improved)))
@@ -194,29 +194,29 @@ func addKind(b *rawjson.Builder, k run.Kind) {
 }
 
 // addKnown adds a value; nil is null, which older clients get as no member at all.
-func addKnown(b *rawjson.Builder, key string, v json.RawMessage, older bool) {
+func addKnown(b *rawjson.Builder, key string, v json.RawMessage, dialect Dialect) {
 	switch {
 	case v != nil:
 		b.Raw(key, v)
-	case !older:
+	case dialect == V1:
 		b.Raw(key, json.RawMessage("null"))
 	}
 }
 
-func addNumber(b *rawjson.Builder, key string, v *float64, older bool) {
+func addNumber(b *rawjson.Builder, key string, v *float64, dialect Dialect) {
 	var raw json.RawMessage
 	if v != nil {
 		raw = rawjson.AppendNumber(nil, *v)
 	}
-	addKnown(b, key, raw, older)
+	addKnown(b, key, raw, dialect)
 }
 
-func addText(b *rawjson.Builder, key, v string, older bool) {
+func addText(b *rawjson.Builder, key, v string, dialect Dialect) {
 	var raw json.RawMessage
 	if v != "" {
 		raw = rawjson.AppendString(nil, v)
 	}
-	addKnown(b, key, raw, older)
+	addKnown(b, key, raw, dialect)
 }
 
 // addObject adds an object; nil is the empty one.

@@ -57,23 +57,23 @@ func decodeTool(body []byte) (u tool.Update, err error) {
 	return u, err
 }
 
-// AppendTool appends a tool as answers show it. older is the dialect of the paths without /v1,
-// whose clients need parameters to be an object: anything else stands in it under "value".
-func AppendTool(dst []byte, t *tool.Tool, p *project.Project, older bool) []byte {
-	b := itemOf(t.ID, older)
+// AppendTool appends a tool as answers show it. Clients of V0 need parameters to be an object:
+// anything else is put into one under "value".
+func AppendTool(dst []byte, t *tool.Tool, p *project.Project, dialect Dialect) []byte {
+	b := itemOf(t.ID, dialect)
 	b.String("task", p.Name)
 	b.String("name", t.Name)
 	if t.Description != nil {
 		b.String("description", *t.Description)
 	}
 	parameters := t.Parameters
-	if older && rawjson.KindOf(parameters) != '{' {
+	if dialect == V0 && rawjson.KindOf(parameters) != '{' {
 		var inner rawjson.Builder
 		inner.Raw("value", parameters)
 		parameters = inner.Bytes()
 	}
 	b.Raw("parameters", parameters)
 	b.String("tool_type", t.Type)
-	addTimes(b, t.Created, t.Updated, older)
+	addTimes(b, t.Created, t.Updated, dialect)
 	return append(dst, b.Bytes()...)
 }
