@@ -116,8 +116,8 @@ func FuzzRules(f *testing.F) {
 	})
 }
 
-// FuzzRepr holds that a Python literal becomes JSON that a store takes, or is given up.
-func FuzzRepr(f *testing.F) {
+// FuzzPythonLiteral holds that a Python literal becomes JSON that a store takes, or is given up.
+func FuzzPythonLiteral(f *testing.F) {
 	for _, s := range []string{`{'a': 1, 'b': [None, True, -0.5e-3], "c": ('x',), 'd': 'it\'s', 1: b'\x00', 'e': 'a' "b", 'f': r'\n'}`, `((), [[],], {},)`, `{'a'}`, `[1 2]`, "['\u00e9\\U0001F600']", `{'n': nan, 'i': -inf}`} {
 		f.Add(s)
 	}

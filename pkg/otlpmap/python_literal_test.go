@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestRepr(t *testing.T) {
+func TestPythonLiteral(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ in, want string }{
 		{`{'audio': 0, 'cache_read': 4}`, `{"audio":0,"cache_read":4}`},
