@@ -2,7 +2,7 @@ package otlpmap
 
 import "bytes"
 
-// answered says that the outputs tell what a model said.
+// answered reports whether the outputs tell what a model said.
 func (b *eventBuilder) answered() bool {
 	return b.filled(fields.content.field) || b.filled(fields.calls.field) || b.filled(fields.answerHistory.field) || b.whole != nil
 }
@@ -42,7 +42,7 @@ func (b *eventBuilder) answer(at int) bool {
 	return true
 }
 
-// lastSaid is the last message of a list that the assistant said: one with a text, else one with
+// lastSaid returns the last message of a list that the assistant said: one with a text, else one with
 // calls, else the last of all.
 func lastSaid(list []message) *message {
 	var calls *message
@@ -72,7 +72,7 @@ func (b *eventBuilder) answerRole() {
 	}
 }
 
-// plainReason is a reason to stop in lower case and without the name of its type, which some
+// plainReason returns a reason to stop in lower case and without the name of its type, which some
 // frameworks send with it: FinishReason.STOP. A changed one is kept in metadata.finish_reasons.
 func (b *eventBuilder) plainReason(raw []byte) []byte {
 	text := inner(raw)

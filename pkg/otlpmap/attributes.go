@@ -97,7 +97,7 @@ type cutOff struct {
 	bytes int
 }
 
-// at is the attribute in a slot, nil if the span has none or a blank one.
+// at returns the attribute in a slot, nil if the span has none or a blank one.
 func (s *span) at(attrs []attr, i slot) *attr {
 	if i < 0 || s.slots[i] == 0 {
 		return nil
@@ -109,7 +109,7 @@ func (s *span) at(attrs []attr, i slot) *attr {
 	return a
 }
 
-// text is the first non-empty string of a list.
+// text returns the first non-empty string of a list.
 func (s *span) text(attrs []attr, list []slot) string {
 	for _, i := range list {
 		if a := s.at(attrs, i); a != nil {

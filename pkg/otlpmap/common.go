@@ -53,7 +53,7 @@ func (b *eventBuilder) identity(e *event.Event) {
 	}
 }
 
-// firstText is the first attribute of a list that is a non-empty string.
+// firstText returns the first attribute of a list that is a non-empty string.
 func (s *span) firstText(attrs []attr, list []slot) *attr {
 	for _, i := range list {
 		if a := s.at(attrs, i); a != nil && a.str() != "" {
@@ -166,7 +166,7 @@ func (b *eventBuilder) errorText(e *event.Event) {
 // nanosPerMilli turns the nanoseconds of OTLP into milliseconds.
 const nanosPerMilli = 1e6
 
-// millis is a time of OTLP in milliseconds, fractions kept, bounded to what an event may have.
+// millis returns a time of OTLP in milliseconds, fractions kept, bounded to what an event may have.
 func millis(ns uint64) float64 {
 	return math.Min(float64(ns/1e6)+float64(ns%1e6)/nanosPerMilli, event.MaxMillis)
 }

@@ -99,6 +99,7 @@ var compiled *tables
 // The tables refer to readers and the readers to the tables, so they are tied at start.
 func init() {
 	compiled = compile()
+	fillSystems()
 	fillFields()
 	fillMemberNames()
 	at := func(name string) slot { return compiled.names[name] }
@@ -206,27 +207,12 @@ func (t *tables) index(c *compiledRule) {
 	}
 }
 
-// guess is the convention of a name that only a list mentions.
+// guess returns the convention of a name that only a list mentions.
 func guess(name string) convention {
-	switch {
-	case strings.HasPrefix(name, "honeyhive"):
-		return honeyhive
-	case strings.HasPrefix(name, "traceloop."):
-		return openllmetry
-	case strings.HasPrefix(name, "langfuse."):
-		return langfuse
-	case strings.HasPrefix(name, "langsmith."):
-		return langsmith
-	case strings.HasPrefix(name, "mlflow."):
-		return mlflow
-	case strings.HasPrefix(name, "lmnr."):
-		return laminar
-	case strings.HasPrefix(name, "ai."):
-		return vercel
-	case strings.HasPrefix(name, "gcp.vertex.agent."):
-		return googleADK
-	case strings.HasPrefix(name, "gen_ai."):
-		return otelGenAI
+	for c := range conventions {
+		if prefix := conventions[c].prefix; prefix != "" && strings.HasPrefix(name, prefix) {
+			return convention(c)
+		}
 	}
 	return otel
 }

@@ -29,36 +29,76 @@ const (
 	otel // OpenTelemetry's general names, and what nobody claims
 )
 
-// conventions names each convention as metadata.instrumentor does, the scopes that announce it,
-// and the releases whose spans its names were checked against.
-var conventions = [...]struct {
-	name    string
-	scopes  []string // prefixes of instrumentation scope names
-	version string
-}{
-	honeyhive:      {"honeyhive", []string{"honeyhive"}, "Python SDK 1.7.0, and the names that SDKs before 1.0 use"},
-	langfuse:       {"langfuse", []string{"langfuse-sdk"}, "Python SDK 5.0.4, and the names of its releases since 3.0"},
-	langsmith:      {"langsmith", []string{"langsmith"}, "OTel export with openai 2.54, and LangChain's serialised runs"},
-	mlflow:         {"mlflow", []string{"mlflow"}, "mlflow-tracing 3.17.2"},
-	laminar:        {"laminar", []string{"lmnr.tracer", "@lmnr-ai/lmnr"}, "the SDK's published names"},
-	openinference:  {"openinference", []string{"openinference.instrumentation", "@arizeai/openinference"}, "instrumentations of openai 0.1.66, langchain 0.1.80, openai-agents 2.6.0"},
-	openllmetry:    {"openllmetry", []string{"traceloop.", "opentelemetry.instrumentation.openai.v1", "opentelemetry.instrumentation.openai.v0", "opentelemetry.instrumentation.langchain", "opentelemetry.instrumentation.anthropic", "opentelemetry.instrumentation.bedrock", "opentelemetry.instrumentation.cohere", "opentelemetry.instrumentation.llamaindex", "@traceloop/"}, "traceloop-sdk 0.40.14 (flat) and 0.62.4"},
-	vercel:         {"vercel-ai", []string{"ai"}, "AI SDK 4.3 and 6.0.326, and the documentation of 3.3 to 6"},
-	litellm:        {"litellm", []string{"litellm"}, "litellm 1.106"},
-	googleADK:      {"google-adk", []string{"gcp.vertex.agent"}, "google-adk 2.13.0, and the source of 1.0"},
-	strands:        {"strands", []string{"strands.telemetry.tracer"}, "strands-agents 1.45, and its latest experimental form"},
-	pydanticAI:     {"pydantic-ai", []string{"pydantic-ai"}, "pydantic-ai-slim 2.68.0, and the forms of its versions 1 and 2"},
-	logfire:        {"logfire", []string{"logfire"}, "logfire 5.2.0"},
-	haystack:       {"haystack", []string{"haystack"}, "the framework's published names"},
-	crewai:         {"crewai", []string{"crewai.telemetry", "opentelemetry.instrumentation.crewai"}, "the names of OpenLLMetry's instrumentation and of the framework's own telemetry"},
-	mcp:            {"mcp", []string{"mcp"}, "the Python SDK, semantic conventions 1.39"},
-	agentFramework: {"agent-framework", []string{"agent_framework"}, "agent-framework 1.23.0"},
-	semanticKernel: {"semantic-kernel", []string{"semantic_kernel", "Microsoft.SemanticKernel"}, "the source of its Python and .NET packages"},
-	otelGenAI:      {"otel-genai", []string{"opentelemetry.instrumentation.genai", "opentelemetry.instrumentation.openai_v2", "gen_ai", "Experimental.Microsoft.Extensions.AI"}, "opentelemetry-instrumentation-genai-openai 1.3b0, Vercel AI SDK 7"},
-	otel:           {"plain", nil, "OpenTelemetry's general semantic conventions"},
+// definition is a convention, in a file of its own: what announces it, and its rules by the stage at which
+// they run. The rules of the conventions that others build on (OpenInference, OpenLLMetry, OpenTelemetry's
+// own) are common: see rules.
+type definition struct {
+	name    string   // as metadata.instrumentor has it
+	scopes  []string // prefixes of the instrumentation scope names that announce it
+	version string   // the releases whose spans its names were checked against
+	prefix  string   // of attributes that only a list of names mentions; "": none
+	// frameworks are values of gen_ai.system and gen_ai.provider.name that name the framework where the
+	// provider's name belongs; systems are those that announce the convention where no scope does.
+	frameworks, systems []string
+
+	earlyKinds []kindRule // before the common ones
+	kinds      []kindRule // after them
+
+	facts     []rule // first of all
+	content   []rule // before the common families of attributes with messages
+	additions []rule // before the common attributes with content
+	fallbacks []rule // after all common rules
+	caller    []rule // what a caller says under keys of their own comes last
 }
 
-// ofScope is the convention a scope's name announces, otel if none. A prefix ends where a part
+// conventions has the definition of each.
+var conventions = [...]definition{
+	honeyhive: honeyhiveConvention,
+	langfuse:  langfuseConvention,
+	langsmith: langsmithConvention,
+	mlflow:    mlflowConvention,
+	laminar:   laminarConvention,
+	openinference: {
+		name: "openinference", version: "instrumentations of openai 0.1.66, langchain 0.1.80, openai-agents 2.6.0", earlyKinds: llamaIndexKinds,
+		scopes: []string{"openinference.instrumentation", "@arizeai/openinference"},
+	},
+	openllmetry: {
+		name: "openllmetry", version: "traceloop-sdk 0.40.14 (flat) and 0.62.4", prefix: "traceloop.", frameworks: []string{"langchain", "llamaindex"},
+		scopes: []string{
+			"traceloop.", "opentelemetry.instrumentation.openai.v1", "opentelemetry.instrumentation.openai.v0",
+			"opentelemetry.instrumentation.langchain", "opentelemetry.instrumentation.anthropic", "opentelemetry.instrumentation.bedrock",
+			"opentelemetry.instrumentation.cohere", "opentelemetry.instrumentation.llamaindex", "@traceloop/",
+		},
+	},
+	vercel:         vercelConvention,
+	litellm:        litellmConvention,
+	googleADK:      googleADKConvention,
+	strands:        strandsConvention,
+	pydanticAI:     pydanticAIConvention,
+	logfire:        logfireConvention,
+	haystack:       haystackConvention,
+	crewai:         crewaiConvention,
+	mcp:            mcpConvention,
+	agentFramework: agentFrameworkConvention,
+	semanticKernel: semanticKernelConvention,
+	otelGenAI: {
+		name: "otel-genai", version: "opentelemetry-instrumentation-genai-openai 1.3b0, Vercel AI SDK 7", prefix: "gen_ai.",
+		scopes: []string{"opentelemetry.instrumentation.genai", "opentelemetry.instrumentation.openai_v2", "gen_ai", "Experimental.Microsoft.Extensions.AI"},
+	},
+	otel: {
+		name: "plain", version: "OpenTelemetry's general semantic conventions",
+	},
+}
+
+// ofConventions concatenates a part of all conventions, in their order.
+func ofConventions[T any](part func(c *definition) []T) (all []T) {
+	for i := range conventions {
+		all = append(all, part(&conventions[i])...)
+	}
+	return all
+}
+
+// ofScope returns the convention a scope's name announces, otel if none. A prefix ends where a part
 // of the name does.
 func ofScope(name string) convention {
 	for c := range conventions {
@@ -71,8 +111,19 @@ func ofScope(name string) convention {
 	return otel
 }
 
-// systems are values of gen_ai.system and gen_ai.provider.name that name a framework and so
-// announce its convention, where no scope does.
-var systems = map[string]convention{
-	"strands-agents": strands, "gcp.vertex.agent": googleADK, "microsoft.agent_framework": agentFramework,
+// systems and frameworks are what the conventions have under these names, filled by init.
+var (
+	systems    = map[string]convention{}
+	frameworks = map[string]bool{}
+)
+
+func fillSystems() {
+	for c := range conventions {
+		for _, name := range conventions[c].systems {
+			systems[name] = convention(c)
+		}
+		for _, name := range conventions[c].frameworks {
+			frameworks[name] = true
+		}
+	}
 }

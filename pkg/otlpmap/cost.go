@@ -44,7 +44,7 @@ func (b *eventBuilder) theCost() (raw []byte, source string) {
 	return rawjson.AppendNumber(nil, usd), `"computed"`
 }
 
-// priced gives the tokens that a price is asked for.
+// priced returns the tokens that a price is asked for.
 func (b *eventBuilder) priced() (u price.Usage, ok bool) {
 	c := b.counts
 	if !c[countPrompt].set && !c[countCompletion].set && !c[countTotal].set {
@@ -81,7 +81,7 @@ func (b *eventBuilder) ownCounts() (c [countKinds]count) {
 	return c
 }
 
-// configText is the text that stands in a field of config.
+// configText returns the text that stands in a field of config.
 func (b *eventBuilder) configText(t target) string {
 	if !b.filled(t.field) {
 		return ""
@@ -94,7 +94,7 @@ func (b *eventBuilder) configText(t target) string {
 	return unquoted(b.written(t))
 }
 
-// written is the JSON that stands in a field already. It is valid until the next value is written.
+// written returns the JSON that stands in a field already. It is valid until the next value is written.
 func (b *eventBuilder) written(t target) []byte {
 	o := &b.obj[t.bucket]
 	at := len(o.buf)

@@ -127,7 +127,7 @@ var asCosts = reader{name: "costs", about: "a JSON object of US dollars: its tot
 	}
 }}
 
-// floatOf is a JSON number, 0 for anything else and for what no price can be.
+// floatOf returns a JSON number, 0 for anything else and for what no price can be.
 func floatOf(raw []byte) float64 {
 	if kind(raw) != '0' {
 		return 0

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// cpuTime is how long this process has been on a CPU so far. On a machine that does other work
+// cpuTime returns how long this process has been on a CPU so far. On a machine that does other work
 // as well it tells what a benchmark costs, where the time on the wall tells what the others left.
 func cpuTime() time.Duration {
 	var u syscall.Rusage

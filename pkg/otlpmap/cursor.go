@@ -21,7 +21,7 @@ func skipSpace(b []byte, i int) int {
 // texts end within, and a search costs more.
 const shortString = 32
 
-// skipString gives the offset after the string whose opening quote is at i.
+// skipString returns the offset after the string whose opening quote is at i.
 func skipString(b []byte, i int) int {
 	i++
 	for end := i + shortString; i < end && i+8 <= len(b); {
@@ -59,7 +59,7 @@ const eight = 0x0101010101010101 // times a byte: eight of it
 // zeros sets the highest bit of the first byte of w that is zero, and perhaps of some after it.
 func zeros(w uint64) uint64 { return (w - eight) &^ w & (eight << 7) }
 
-// skipValue gives the offset after the value that starts at i.
+// skipValue returns the offset after the value that starts at i.
 func skipValue(b []byte, i int) int {
 	if i >= len(b) {
 		return i
@@ -125,7 +125,7 @@ func walk(raw []byte, open byte) cursor {
 
 func (c *cursor) next() bool { return c.open() && c.close() }
 
-// open is the first half of next, for a caller that may walk through the value itself: val is
+// open returns the first half of next, for a caller that may walk through the value itself: val is
 // all text from the value on. The caller must then call either close or leave.
 func (c *cursor) open() bool {
 	i := skipSpace(c.b, c.i)
@@ -173,7 +173,7 @@ func (c *cursor) leave(n int) {
 	c.i += n
 }
 
-// member is the value of an object's member by its name, nil if absent. No name comes twice:
+// member returns the value of an object's member by its name, nil if absent. No name comes twice:
 // rawjson.Clean sees to that.
 func member(raw []byte, key string) []byte {
 	for c := members(raw); c.next(); {
@@ -184,7 +184,7 @@ func member(raw []byte, key string) []byte {
 	return nil
 }
 
-// kind is the first byte of a value, 0 for none: '{', '[', '"', 'n', 't', 'f', or a digit
+// kind returns the first byte of a value, 0 for none: '{', '[', '"', 'n', 't', 'f', or a digit
 // or sign, which is given as '0'.
 func kind(raw []byte) byte {
 	i := skipSpace(raw, 0)
@@ -199,7 +199,7 @@ func kind(raw []byte) byte {
 	}
 }
 
-// empty says that a value is absent, null, "", {} or [].
+// empty reports whether a value is absent, null, "", {} or [].
 func empty(raw []byte) bool {
 	switch kind(raw) {
 	case 0, 'n':
@@ -213,7 +213,7 @@ func empty(raw []byte) bool {
 	return false
 }
 
-// inner is the text of a string between its quotes, escapes as they stand.
+// inner returns the text of a string between its quotes, escapes as they stand.
 func inner(raw []byte) []byte {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) < 2 || raw[0] != '"' {

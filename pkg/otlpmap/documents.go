@@ -52,7 +52,7 @@ func (b *eventBuilder) documents(raw []byte) bool {
 	return b.put(fields.documents, b.arena[at:])
 }
 
-// documentText is the name under which an object has a document's text, "" for none.
+// documentText returns the name under which an object has a document's text, "" for none.
 func documentText(raw []byte) string {
 	for _, key := range [...]string{"content", "page_content", "text"} {
 		if v := member(raw, key); kind(v) == '"' {

@@ -117,7 +117,7 @@ func (b *eventBuilder) event(s *span, e *event.Event) {
 	b.finish(e)
 }
 
-// filled says that a field has a value.
+// filled reports whether a field has a value.
 func (b *eventBuilder) filled(field int) bool { return b.set[field/64]&(1<<(field%64)) != 0 }
 
 func (b *eventBuilder) mark(field int) { b.set[field/64] |= 1 << (field % 64) }
@@ -173,7 +173,7 @@ func (b *eventBuilder) member(bucket int, key string, val []byte) bool {
 	return true
 }
 
-// writtenLast says that a field holds what no rule placed, or what was done to the values. A
+// writtenLast reports whether a field holds what no rule placed, or what was done to the values. A
 // member of that name that comes from data must not take its place: all would be lost.
 func writtenLast(field int) bool {
 	switch field {
@@ -243,7 +243,7 @@ func (b *eventBuilder) apply(r *compiledRule, a *attr) {
 	}
 }
 
-// index is the place of one of the span's own attributes among them.
+// index returns the place of one of the span's own attributes among them.
 func (b *eventBuilder) index(a *attr) int {
 	return int((uintptr(unsafe.Pointer(a)) - uintptr(unsafe.Pointer(&b.attrs[0]))) / unsafe.Sizeof(*a))
 }
@@ -265,7 +265,7 @@ const (
 	notJSON
 )
 
-// parse gives an attribute's value as JSON text: a string's content if it is JSON (also when it
+// parse returns an attribute's value as JSON text: a string's content if it is JSON (also when it
 // was encoded twice), any other value as it is. It does the work once.
 func (b *eventBuilder) parse(a *attr) ([]byte, bool) {
 	if a.parsed == unparsed {
@@ -324,16 +324,16 @@ func (b *eventBuilder) clean(text []byte) ([]byte, bool) {
 	return raw, true
 }
 
-// view is a string's bytes without a copy. They must not be written to.
+// view returns a string's bytes without a copy. They must not be written to.
 func view(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }
 
-// unquoted is the text of a JSON string.
+// unquoted returns the text of a JSON string.
 func unquoted(raw []byte) string {
 	s, _ := rawjson.Text(raw)
 	return s
 }
 
-// uncleared is an empty slice with room for size bytes that nobody has filled with zeros.
+// uncleared returns an empty slice with room for size bytes that nobody has filled with zeros.
 func uncleared(size int) []byte {
 	var b strings.Builder
 	b.Grow(size)

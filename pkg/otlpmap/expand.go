@@ -71,7 +71,7 @@ func (b *eventBuilder) memberNode(bucket int, n int32) {
 	b.member(bucket, nd.key, b.arena[at:])
 }
 
-// has says that a bucket has a member of that name, or will have.
+// has reports whether a bucket has a member of that name, or will have.
 func (b *eventBuilder) has(bucket int, key string) bool {
 	if bucket == bucketHot && event.ColdKey(key) {
 		bucket = bucketCold
@@ -82,7 +82,7 @@ func (b *eventBuilder) has(bucket int, key string) bool {
 	return b.obj[bucket].keys.has(key)
 }
 
-// same says that a bucket has that member because of an attribute with that very text.
+// same reports whether a bucket has that member because of an attribute with that very text.
 func (b *eventBuilder) same(bucket int, key string, val []byte) bool {
 	field, ok := compiled.fields[bucket][key]
 	if !ok || !b.filled(field) || b.by[field] == 0 {
@@ -129,7 +129,7 @@ func (b *eventBuilder) spread(bucket int, raw []byte, a *attr) {
 	}
 }
 
-// keyText is a member's name without its escapes.
+// keyText returns a member's name without its escapes.
 func keyText(key []byte) string {
 	if name, ok := memberNames[string(key)]; ok {
 		return name

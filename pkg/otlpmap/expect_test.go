@@ -124,7 +124,7 @@ func spaced(dst, raw []byte) []byte {
 	return append(dst, raw...)
 }
 
-// textIn is the text of a message's content.
+// textIn returns the text of a message's content.
 func textIn(v any) string {
 	switch v := v.(type) {
 	case string:
@@ -449,7 +449,7 @@ func (c *checker) rollup(x *expectation) {
 	}
 }
 
-// lossless is the share of attributes all of whose texts and numbers are in their span's event.
+// lossless returns the share of attributes all of whose texts and numbers are in their span's event.
 func (c *checker) lossless(t testing.TB, sample string) float64 {
 	raw, err := os.ReadFile(sample)
 	if err != nil {

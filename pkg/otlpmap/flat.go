@@ -165,7 +165,7 @@ func (b *eventBuilder) down(n int32, keys ...string) int32 {
 	return n
 }
 
-// take is an attribute's value as JSON; the attribute is used.
+// take returns an attribute's value as JSON; the attribute is used.
 func (b *eventBuilder) take(a *attr) []byte {
 	a.used = true
 	at := len(b.arena)
@@ -254,7 +254,7 @@ func (b *eventBuilder) flatMessage(n int32) {
 	b.msgs = append(b.msgs, m)
 }
 
-// quotable is a key as it may stand between quotes.
+// quotable returns a key as it may stand between quotes.
 func quotable(key string) []byte {
 	quoted := appendKey(nil, key)
 	return quoted[1 : len(quoted)-2]
@@ -266,7 +266,7 @@ func (b *eventBuilder) render(n int32) []byte {
 	return b.arena[at:len(b.arena):len(b.arena)]
 }
 
-// flatContent is a message's content: text, or parts that came as JSON text.
+// flatContent returns a message's content: text, or parts that came as JSON text.
 func (b *eventBuilder) flatContent(a *attr) []byte {
 	if kind(view(a.str())) == '[' {
 		if raw, ok := b.parse(a); ok && typedParts(raw) {
@@ -277,7 +277,7 @@ func (b *eventBuilder) flatContent(a *attr) []byte {
 	return b.take(a)
 }
 
-// typedParts says that a JSON array holds content parts and is not just text that looks like it.
+// typedParts reports whether a JSON array holds content parts and is not just text that looks like it.
 func typedParts(raw []byte) bool {
 	n := 0
 	for c := elements(raw); c.next(); n++ {
@@ -361,7 +361,7 @@ func (b *eventBuilder) flatCallFields(n int32) {
 	}
 }
 
-// legacyCall is the one call of OpenAI's functions API, before there were tools.
+// legacyCall returns the one call of OpenAI's functions API, before there were tools.
 func (b *eventBuilder) legacyCall(n int32, name *attr) []byte {
 	var args []byte
 	if a := b.leaf(b.tree.child(n, "function_call_arguments_json")); a != nil {

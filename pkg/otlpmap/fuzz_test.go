@@ -134,7 +134,7 @@ func FuzzPythonLiteral(f *testing.F) {
 	})
 }
 
-// allTexts are the texts in a JSON value, those in JSON inside a text too.
+// allTexts returns the texts in a JSON value, those in JSON inside a text too.
 func allTexts(v any) string {
 	var b strings.Builder
 	switch v := v.(type) {
@@ -156,7 +156,7 @@ func allTexts(v any) string {
 	return b.String()
 }
 
-// hasTexts says that a text, or each text inside it if it is JSON, is in the event.
+// hasTexts reports whether a text, or each text inside it if it is JSON, is in the event.
 func hasTexts(v any, event string, top bool) bool {
 	switch v := v.(type) {
 	case string:

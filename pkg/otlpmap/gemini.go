@@ -66,7 +66,7 @@ var asGeminiRequest = reader{name: "Gemini request", about: "JSON {model, config
 	}
 }}
 
-// geminiSetting is the name of a setting in config.
+// geminiSetting returns the name of a setting in config.
 func geminiSetting(key string) string {
 	switch key {
 	case "candidate_count", "candidateCount":

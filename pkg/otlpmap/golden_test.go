@@ -119,7 +119,7 @@ func drawNode(b *strings.Builder, list []event.Event, n *event.Node, zero float6
 	}
 }
 
-// unplaced are the members of an event's metadata that no field of the tables has.
+// unplaced returns the members of an event's metadata that no field of the tables has.
 func unplaced(e *event.Event) string {
 	var o rawjson.Builder
 	for k, v := range rawjson.Object(e.Metadata) {

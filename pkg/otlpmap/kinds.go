@@ -24,7 +24,7 @@ const (
 	notText = onModel | onTool | onRetriever | onChain // all but embeddings
 )
 
-// typed is the event type that goes with a role.
+// typed returns the event type that goes with a role.
 func (r role) typed() event.Type {
 	switch r {
 	case onModel, onEmbedding:
@@ -53,7 +53,7 @@ type kindPattern struct {
 // spanName stands for the span's name where an attribute's could stand.
 const spanName = "@name"
 
-// role is what a value decides, 0 for nothing.
+// role returns what a value decides, 0 for nothing.
 func (k *kindRule) role(value string) role {
 	if len(value) > 1 && value[0] == '"' && value[len(value)-1] == '"' {
 		value = value[1 : len(value)-1]
@@ -69,7 +69,7 @@ func (k *kindRule) role(value string) role {
 	return 0
 }
 
-// matches says that s is the pattern, in which each * stands for any text.
+// matches reports whether s is the pattern, in which each * stands for any text.
 func matches(pattern, s string) bool {
 	head, rest, wild := strings.Cut(pattern, "*")
 	if !wild {
@@ -96,9 +96,9 @@ func matches(pattern, s string) bool {
 // knows is a model call if it names a model and usage, a tool if it names one or is a client
 // call of HTTP or a database, else a chain.
 var kindRules = slices.Concat(
-	langfuseKinds, langsmithKinds, mlflowKinds, laminarKinds, litellmRequest, llamaIndexKinds,
+	ofConventions(func(c *definition) []kindRule { return c.earlyKinds }),
 	commonKinds,
-	litellmKinds, logfireKinds, haystackKinds, crewaiKinds,
+	ofConventions(func(c *definition) []kindRule { return c.kinds }),
 )
 
 // llamaIndexKinds knows the method of LlamaIndex's models that puts a request together and sends none.
@@ -177,7 +177,7 @@ func spanKind(s *span, attrs []attr) (role, event.Type) {
 	return r, r.typed()
 }
 
-// roleOf is the role that attributes tell, 0 if none does.
+// roleOf returns the role that attributes tell, 0 if none does.
 func roleOf(s *span, attrs []attr) role {
 	for i := range kindRules {
 		value := ""

@@ -74,7 +74,7 @@ func (b *eventBuilder) langchainMessage(raw, typ []byte) bool {
 	return true
 }
 
-// constructorPath is the name of a constructor, whose parts are a list.
+// constructorPath returns the name of a constructor, whose parts are a list.
 func constructorPath(id []byte) string {
 	path := ""
 	for c := elements(id); c.next(); {

@@ -87,7 +87,7 @@ var aiPrefixes = []string{
 	"honeyhive.", "honeyhive_",
 }
 
-// recordName is the name of the event that a record is, "" if it is a line of a log.
+// recordName returns the name of the event that a record is, "" if it is a line of a log.
 func recordName(src plog.LogRecord) string {
 	if n := src.EventName(); n != "" {
 		return n
@@ -95,7 +95,7 @@ func recordName(src plog.LogRecord) string {
 	return textOf(src.Attributes(), "event.name")
 }
 
-// TellsOfAI says that a record is about a model's work or an exception, and not a line of some
+// TellsOfAI reports whether a record is about a model's work or an exception, and not a line of some
 // application's log.
 func TellsOfAI(src plog.LogRecord) bool { return recordKind(src) != plainRecord }
 
@@ -169,7 +169,7 @@ func (r *record) head() (o object) {
 	return o
 }
 
-// bodyJSON is a record's body as JSON: a map or a list, also when it came as text; nil if it is
+// bodyJSON returns a record's body as JSON: a map or a list, also when it came as text; nil if it is
 // none of these.
 func (r *record) bodyJSON() []byte {
 	body := r.src.Body()

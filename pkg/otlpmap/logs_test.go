@@ -102,7 +102,7 @@ func fillValue(t *testing.T, to pcommon.Value, from any) {
 	}
 }
 
-// said is what notes say, one a line.
+// said returns what notes say, one a line.
 func said(notes []event.LogPart) string {
 	names := map[event.LogPartKind]string{event.LogInput: "input", event.LogOutput: "output", event.LogFields: "fields",
 		event.LogEvaluation: "evaluation", event.LogException: "exception", event.LogRecord: "log"}

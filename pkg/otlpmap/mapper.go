@@ -64,7 +64,7 @@ type Mapper struct {
 	pool sync.Pool // of *mapState
 }
 
-// New gives a Mapper.
+// New returns a Mapper.
 func New(o Options) *Mapper {
 	o.fill()
 	m := &Mapper{opt: o}

@@ -50,7 +50,7 @@ func (b *eventBuilder) appendParts(dst, list []byte) []byte {
 	return append(dst, ']')
 }
 
-// contentParts is a list of content parts in the form of an event, the list itself if it has it.
+// contentParts returns a list of content parts in the form of an event, the list itself if it has it.
 func (b *eventBuilder) contentParts(list []byte) []byte {
 	plain := b.opt.MaxMediaBytes < 0 || len(list) <= b.opt.MaxMediaBytes
 	for c := elements(list); plain && c.next(); {

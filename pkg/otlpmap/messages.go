@@ -44,7 +44,7 @@ func (m *message) without(keys ...string) {
 
 type pair struct{ key, val []byte } // a member that is kept as it came
 
-// speaker is a message's role by the name that it has in events: Gemini calls the assistant model.
+// speaker returns a message's role by the name that it has in events: Gemini calls the assistant model.
 func speaker(role []byte) []byte {
 	if string(inner(role)) == "model" && kind(role) == '"' {
 		return []byte(`"assistant"`)
@@ -52,7 +52,7 @@ func speaker(role []byte) []byte {
 	return role
 }
 
-// none says that nothing was read.
+// none reports whether nothing was read.
 func (m *message) none() bool {
 	return m.role == nil && empty(m.content) && empty(m.calls) && empty(m.reasoning) && len(m.extra) == 0
 }
@@ -290,7 +290,7 @@ func (b *eventBuilder) onlyText(content []byte) ([]byte, bool) {
 	return b.arena[at:len(b.arena):len(b.arena)], true
 }
 
-// textOf is a value as a JSON string: a string itself, anything else its JSON text in quotes.
+// textOf returns a value as a JSON string: a string itself, anything else its JSON text in quotes.
 func (b *eventBuilder) textOf(raw []byte) []byte {
 	switch kind(raw) {
 	case '"':
@@ -429,7 +429,7 @@ func (b *eventBuilder) appendCall(raw []byte) {
 	b.arena = append(b.arena, '}')
 }
 
-// arguments is a call's arguments as JSON: a string that holds an object or an array becomes it.
+// arguments returns a call's arguments as JSON: a string that holds an object or an array becomes it.
 func (b *eventBuilder) arguments(raw []byte) []byte {
 	if kind(raw) != '"' {
 		return raw
@@ -443,7 +443,7 @@ func (b *eventBuilder) arguments(raw []byte) []byte {
 	return raw
 }
 
-// oneCall is a list of one tool call.
+// oneCall returns a list of one tool call.
 func (b *eventBuilder) oneCall(id, name, args []byte) []byte {
 	at := len(b.arena)
 	b.arena = append(b.arena, "[{"...)

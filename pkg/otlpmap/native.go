@@ -117,7 +117,7 @@ func (b *eventBuilder) occupyCount(key string, val json.RawMessage) {
 	}
 }
 
-// hostObject is an object of a native event by its bucket. Its metadata is one object.
+// hostObject returns an object of a native event by its bucket. Its metadata is one object.
 func hostObject(e *event.Event, bucket int) json.RawMessage {
 	switch bucket {
 	case bucketConfig:

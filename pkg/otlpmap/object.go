@@ -149,7 +149,7 @@ func (k *keySet) name(key string) (string, bool) {
 	}
 }
 
-// plainKey says that a key is printable ASCII, as nearly all are.
+// plainKey reports whether a key is printable ASCII, as nearly all are.
 func plainKey(key string) bool {
 	for i := range len(key) {
 		if c := key[i]; c < 0x20 || c >= 0x7f {

@@ -83,7 +83,7 @@ func (b *eventBuilder) placeParts(m message, list []messagePart) {
 	}
 }
 
-// partContent is a message's content: the text of its parts, or the parts that are neither
+// partContent returns a message's content: the text of its parts, or the parts that are neither
 // calls nor results nor thoughts if any of them is no text.
 func (b *eventBuilder) partContent(list []messagePart, text, media int) []byte {
 	at := len(b.arena)

@@ -73,7 +73,7 @@ func (x *mapState) dropCopies() {
 	}
 }
 
-// name is the span's own name.
+// name returns the span's own name.
 func (s *span) name() string {
 	if s.pending {
 		return strings.TrimSuffix(s.src.Name(), pendingSuffix)

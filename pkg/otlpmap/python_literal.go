@@ -39,7 +39,7 @@ type pythonLiteral struct {
 	out  []byte
 }
 
-// peek is the next byte, 0 at the end.
+// peek returns the next byte, 0 at the end.
 func (r *pythonLiteral) peek() byte {
 	if r.at < len(r.text) {
 		return r.text[r.at]

@@ -222,7 +222,7 @@ func (b *eventBuilder) hasWhole(list []byte) bool {
 	return wholeMessages(list)
 }
 
-// wholeMessages says that all of a message, or of each in a list, has its place in an event.
+// wholeMessages reports whether all of a message, or of each in a list, has its place in an event.
 func wholeMessages(raw []byte) bool {
 	switch kind(raw) {
 	case '[':
@@ -248,7 +248,7 @@ func wholeMessages(raw []byte) bool {
 	return true
 }
 
-// partly says that an attribute stays unless all of it is in the event.
+// partly reports whether an attribute stays unless all of it is in the event.
 func (b *eventBuilder) partly(a *attr) bool { return a.unread }
 
 // replyFacts takes a raw answer's id, model and usage.

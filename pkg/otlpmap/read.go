@@ -131,12 +131,6 @@ var (
 	}}
 )
 
-// frameworks send their own name where the provider's belongs.
-var frameworks = map[string]bool{
-	"langchain": true, "strands-agents": true, "microsoft.agent_framework": true, "llamaindex": true, "haystack": true, "crewai": true,
-	"gcp.vertex.agent": true, "semantic_kernel": true,
-}
-
 // apiSuffixes follow a provider's name in some frameworks and say which of its APIs was used.
 var apiSuffixes = [...]string{".chat", ".responses", ".embedding", ".completion", ".messages"}
 

@@ -106,7 +106,7 @@ var toldElsewhere = map[string]bool{"event.name": true, "event.domain": true, "g
 // messageMembers are the members of a message that a record may have as attributes.
 var messageMembers = map[string]bool{"content": true, "role": true, "id": true, "name": true, "tool_calls": true, "finish_reason": true, "index": true, "message": true}
 
-// sessionOf is the session that a record names by an attribute that no rule has looked at.
+// sessionOf returns the session that a record names by an attribute that no rule has looked at.
 func sessionOf(m pcommon.Map) string {
 	for _, name := range nameLists.session {
 		if s := textOf(m, name); s != "" {
@@ -344,7 +344,7 @@ func (r *record) log(attributes bool) {
 	r.marks()
 }
 
-// bounded is a value whose text is cut, if it is too long.
+// bounded returns a value whose text is cut, if it is too long.
 func (r *record) bounded(v pcommon.Value) pcommon.Value {
 	if limit := r.b.opt.MaxFieldBytes; limit >= 0 && v.Type() == pcommon.ValueTypeStr && len(v.Str()) > limit {
 		return pcommon.NewValueStr(r.cut(v.Str()))

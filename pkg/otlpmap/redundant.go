@@ -89,7 +89,7 @@ func (k *textSet) add(b *eventBuilder, raw []byte) {
 	}
 }
 
-// leafText is a JSON string's text. Strings without escapes are not copied: the text lives no
+// leafText returns a JSON string's text. Strings without escapes are not copied: the text lives no
 // longer than the event that is made.
 func leafText(raw []byte) string {
 	in := inner(raw)
@@ -143,7 +143,7 @@ var wrappings = map[string]bool{
 	"constructor": true, "ChatGeneration": true, "LLMResult": true,
 }
 
-// holds says that every text and number in a JSON value is in the event. Empty texts, booleans
+// holds reports whether every text and number in a JSON value is in the event. Empty texts, booleans
 // and null count for nothing.
 func (k *textSet) holds(b *eventBuilder, raw []byte) bool {
 	switch kind(raw) {
@@ -171,7 +171,7 @@ func (k *textSet) holds(b *eventBuilder, raw []byte) bool {
 	return true
 }
 
-// holdsText says that a text is JSON whose every text and number is in the event, as the
+// holdsText reports whether a text is JSON whose every text and number is in the event, as the
 // arguments of calls are.
 func (k *textSet) holdsText(b *eventBuilder, raw []byte) bool {
 	if in := inner(raw); len(in) < 2 || in[0] != '{' && in[0] != '[' {

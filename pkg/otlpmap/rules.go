@@ -1,6 +1,6 @@
 package otlpmap
 
-import "github.com/spangrove/spangrove/pkg/event"
+import "slices"
 
 // rule moves attributes to one field of an event.
 type rule struct {
@@ -17,46 +17,17 @@ type rule struct {
 }
 
 // rules is the whole mapping of attributes to the objects of an event, in order of precedence:
-// a rule never overwrites what an earlier one filled.
-var rules = func() (all []rule) {
-	for _, part := range [][]rule{
-		nativeRules, langfuseRules, langsmithRules, mlflowRules, laminarRules,
-		metadataRules, adkCounts, usageRules, configRules,
-		langfuseContent, langsmithContent, mlflowContent, laminarContent, flatRules,
-		vercelRules, adkRules, strandsRules, agentRules, mcpRules, pydanticRules, contentRules,
-		litellmRules, logfireRules, haystackRules, crewaiRules,
-		// What a caller says under keys of his own comes last.
-		langfuseCaller, langsmithCaller, mlflowCaller, laminarCaller, haystackCaller, litellmCaller,
-	} {
-		all = append(all, part...)
-	}
-	return all
-}()
-
-// nativeRules are HoneyHive's own flattened objects, as its SDKs stamp them on their spans.
-var nativeRules = []rule{
-	{honeyhive, "metadata." + event.PipelineScoresKey, []string{event.PipelineScoresAttr}, asList, 0},
-	{honeyhive, "inputs", []string{"honeyhive_inputs.*"}, asMembers, 0},
-	{honeyhive, "inputs", []string{"honeyhive_prompt_template.inputs.*"}, asMembers, 0},
-	{honeyhive, "outputs", []string{"honeyhive_outputs.*"}, asMembers, 0},
-	{honeyhive, "config", []string{"honeyhive_config.*"}, asMembers, 0},
-	{honeyhive, "metadata", []string{"honeyhive_metadata.*"}, asMembers, 0},
-	{honeyhive, "metrics", []string{"honeyhive_metrics.*"}, asMembers, 0},
-	{honeyhive, "feedback", []string{"honeyhive_feedback.*"}, asMembers, 0},
-	{honeyhive, "user_properties", []string{"honeyhive_user_properties.*"}, asMembers, 0},
-	{honeyhive, "config.template", []string{"honeyhive_prompt_template.template", "honeyhive_prompt_template.prompt"}, asJSON, 0},
-	{honeyhive, "metadata.run_id", []string{"traceloop.association.properties.run_id"}, asText, 0},
-	{honeyhive, "metadata.dataset_id", []string{"traceloop.association.properties.dataset_id"}, asText, 0},
-	{honeyhive, "metadata.datapoint_id", []string{"traceloop.association.properties.datapoint_id"}, asText, 0},
-	{honeyhive, "metadata.experiment_id", []string{"honeyhive.experiment_id"}, asText, 0},
-	{honeyhive, "metadata.experiment_name", []string{"honeyhive.experiment_name"}, asText, 0},
-	{honeyhive, "metadata.experiment_variant", []string{"honeyhive.experiment_variant"}, asText, 0},
-	{honeyhive, "metadata.experiment_group", []string{"honeyhive.experiment_group"}, asText, 0},
-	{honeyhive, "metadata.experiment_metadata", []string{"honeyhive.experiment_metadata.*"}, asTree, 0},
-	{honeyhive, "metadata.baggage", []string{"baggage.*"}, asTree, 0},
-	{honeyhive, "metadata.error_type", []string{"honeyhive_error_type"}, asText, 0},
-	{honeyhive, "metadata.project", []string{"honeyhive.project", "traceloop.association.properties.project", "honeyhive_project"}, asText, 0},
-}
+// a rule never overwrites what an earlier one filled. Within a stage the conventions come in their order.
+var rules = slices.Concat(
+	ofConventions(func(c *definition) []rule { return c.facts }),
+	metadataRules, usageRules, configRules,
+	ofConventions(func(c *definition) []rule { return c.content }),
+	flatRules,
+	ofConventions(func(c *definition) []rule { return c.additions }),
+	contentRules,
+	ofConventions(func(c *definition) []rule { return c.fallbacks }),
+	ofConventions(func(c *definition) []rule { return c.caller }),
+)
 
 // metadataRules are the small facts about a step.
 var metadataRules = []rule{

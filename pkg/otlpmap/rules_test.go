@@ -87,7 +87,7 @@ func checkEvent(t testing.TB, e *event.Event) {
 	}
 }
 
-// at is a value of an event by its path, "" if absent.
+// at returns a value of an event by its path, "" if absent.
 func at(e *event.Event, path string) string {
 	bucket, rest, _ := strings.Cut(path, ".")
 	raw := map[string]json.RawMessage{
@@ -106,7 +106,7 @@ func at(e *event.Event, path string) string {
 	return string(rawjson.Get(raw, rest))
 }
 
-// unmapped are the attributes of a request's spans that stand in an event's metadata under
+// unmapped returns the attributes of a request's spans that stand in an event's metadata under
 // their own names, and those of metadata.attributes, as one object; "" if there are none.
 func unmapped(e *event.Event, td ptrace.Traces) string {
 	own := map[string]bool{}

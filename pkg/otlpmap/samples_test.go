@@ -16,7 +16,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
-// sampleFiles are the captured requests of one convention each.
+// sampleFiles returns the captured requests of one convention each.
 func sampleFiles(t testing.TB) []string {
 	t.Helper()
 	all, err := filepath.Glob("testdata/samples/*/*.json")

@@ -45,7 +45,7 @@ func better(a, b *span) bool {
 
 func (s *span) root() bool { return s.parent == [8]byte{} }
 
-// sessionKey is the key a span names: one of the session attributes, a session in its caller's
+// sessionKey returns the key a span names: one of the session attributes, a session in its caller's
 // metadata, or the session of its resource.
 func (x *mapState) sessionKey(s *span, attrs []attr) string {
 	if key := s.text(attrs, lists.session); key != "" {
@@ -95,7 +95,7 @@ func (x *mapState) resolve() {
 	}
 }
 
-// session is the session of a span's event.
+// session returns the session of a span's event.
 func (s *span) session() uuid.UUID {
 	if s.fixed {
 		return SessionID(s.key)
@@ -103,7 +103,7 @@ func (s *span) session() uuid.UUID {
 	return s.trace.session
 }
 
-// source is where a span says it comes from, "" if it does not.
+// source returns where a span says it comes from, "" if it does not.
 func (s *span) source(attrs []attr) string {
 	if t := s.text(attrs, lists.source); t != "" {
 		return t
@@ -119,7 +119,7 @@ type session struct {
 	named *span // that gave the name
 }
 
-// hints are what the store may use for sessions that nobody started.
+// hints returns what the store may use for implicit sessions.
 func (x *mapState) hints() []event.SessionHint {
 	if len(x.order) == 0 {
 		return nil
@@ -149,7 +149,7 @@ func (x *mapState) named() (list []event.TraceSession) {
 	return list
 }
 
-// object is the resource's attributes as a JSON object, without our own stamps.
+// object returns the resource's attributes as a JSON object, without our own stamps.
 func (r *resource) object(b *eventBuilder) []byte {
 	if r.made {
 		return r.json

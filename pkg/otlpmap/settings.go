@@ -102,7 +102,7 @@ func (b *eventBuilder) modelOf() string {
 	return b.modelText
 }
 
-// sameValue says that a setting was filled by an attribute with this very JSON value.
+// sameValue reports whether a setting was filled by an attribute with this very JSON value.
 func (b *eventBuilder) sameValue(bucket int, key string, val []byte) bool {
 	field, ok := compiled.fields[bucket][key]
 	if !ok || !b.filled(field) || b.by[field] == 0 {

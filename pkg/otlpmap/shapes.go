@@ -123,7 +123,7 @@ func scanPartAt(text []byte) (messagePart, int) {
 	return p, n
 }
 
-// callKey is the name that a member of a tool call has in an event.
+// callKey returns the name that a member of a tool call has in an event.
 func callKey(key string) string {
 	switch key {
 	case "toolCallId", "toolUseId", "call_id":
@@ -166,7 +166,7 @@ func (b *eventBuilder) appendPartCall(p *messagePart) {
 	b.arena = append(b.arena, '}')
 }
 
-// toolResult is the message that a tool's result stands for.
+// toolResult returns the message that a tool's result stands for.
 func (b *eventBuilder) toolResult(p *messagePart) message {
 	m := message{role: []byte(`"tool"`)}
 	var result []byte
@@ -219,7 +219,7 @@ func (b *eventBuilder) resultValue(raw []byte) []byte {
 	return raw
 }
 
-// hasCalls says that a message's content has calls, results or thoughts among its parts.
+// hasCalls reports whether a message's content has calls, results or thoughts among its parts.
 func hasCalls(content []byte) bool {
 	for c := elements(content); c.next(); {
 		switch scanPart(c.val).kind {

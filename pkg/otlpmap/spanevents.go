@@ -203,7 +203,7 @@ func (b *eventBuilder) tookTool(i int, ev ptrace.SpanEvent) {
 	b.took(i)
 }
 
-// eventValue is a value of a span event as JSON; a text that holds a list or an object is that.
+// eventValue returns a value of a span event as JSON; a text that holds a list or an object is that.
 func (b *eventBuilder) eventValue(v pcommon.Value) []byte {
 	if v.Type() == pcommon.ValueTypeStr {
 		if k := kind(view(v.Str())); k == '[' || k == '{' {
@@ -217,7 +217,7 @@ func (b *eventBuilder) eventValue(v pcommon.Value) []byte {
 	return b.arena[at:len(b.arena):len(b.arena)]
 }
 
-// eventText is what a message's content is of a value: parts if it is a list of such, else the
+// eventText returns what a message's content is of a value: parts if it is a list of such, else the
 // text as it came.
 func (b *eventBuilder) eventText(v pcommon.Value, raw []byte) []byte {
 	if v.Type() != pcommon.ValueTypeStr || kind(raw) == '"' {
@@ -331,7 +331,7 @@ func (b *eventBuilder) errorType() string {
 	return ""
 }
 
-// inError says that the event's error will hold the text.
+// inError reports whether the event's error will hold the text.
 func (b *eventBuilder) inError(text string) bool {
 	own := b.s.text(b.attrs, lists.errorText)
 	if own == "" {
@@ -340,7 +340,7 @@ func (b *eventBuilder) inError(text string) bool {
 	return own == "" || contains(own, text)
 }
 
-// exception is an exception as an object. What the event has in other fields is left out.
+// exception returns an exception as an object. What the event has in other fields is left out.
 func (b *eventBuilder) exception(ev ptrace.SpanEvent) []byte {
 	var o object
 	o.keys.add("time")

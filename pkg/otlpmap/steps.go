@@ -55,7 +55,7 @@ func (b *eventBuilder) unwrapped(raw []byte) (val []byte, wrapped bool) {
 	return raw, wrapped
 }
 
-// calledWith is the text of a tool's input as JSON: LangChain writes arguments as a Python literal.
+// calledWith returns the text of a tool's input as JSON: LangChain writes arguments as a Python literal.
 func (b *eventBuilder) calledWith(text []byte) []byte {
 	if kind(text) != '"' {
 		return text

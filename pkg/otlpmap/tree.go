@@ -99,7 +99,7 @@ func (t *tree) grow(parent int32, key string) int32 {
 	return c
 }
 
-// child is a node's child by its key, 0 for none.
+// child returns a node's child by its key, 0 for none.
 func (t *tree) child(parent int32, key string) int32 {
 	p := &t.nodes[parent]
 	if p.children >= manyChildren {
@@ -148,7 +148,7 @@ func (t *tree) indexedInto(parent int32, list []int32) []int32 {
 	return list
 }
 
-// leaf is the attribute that ends at a node, nil for none.
+// leaf returns the attribute that ends at a node, nil for none.
 func (b *eventBuilder) leaf(n int32) *attr {
 	if n == 0 || b.tree.nodes[n].attr == 0 {
 		return nil

@@ -96,7 +96,7 @@ func (b *eventBuilder) appendMap(dst []byte, m pcommon.Map, depth int) []byte {
 	return append(dst, '}')
 }
 
-// equal says that two attribute values are the same scalar.
+// equal reports whether two attribute values are the same scalar.
 func equal(a, b pcommon.Value) bool {
 	if a.Type() != b.Type() {
 		return false
@@ -114,7 +114,7 @@ func equal(a, b pcommon.Value) bool {
 	return false
 }
 
-// blank says that a value is absent or the empty string.
+// blank reports whether a value is absent or the empty string.
 func blank(v pcommon.Value) bool {
 	return v.Type() == pcommon.ValueTypeEmpty || v.Type() == pcommon.ValueTypeStr && v.Str() == ""
 }

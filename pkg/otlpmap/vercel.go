@@ -120,7 +120,7 @@ var asJSONList = reader{name: "json list", about: "an array of values, each perh
 	return append(dst, ']'), yes
 }}
 
-// scalars are the elements of an array, or the value itself.
+// scalars returns the elements of an array, or the value itself.
 func scalars(v pcommon.Value) []pcommon.Value {
 	if v.Type() != pcommon.ValueTypeSlice {
 		return []pcommon.Value{v}

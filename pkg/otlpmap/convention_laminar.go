@@ -1,5 +1,17 @@
 package otlpmap
 
+// laminarConvention is Laminar.
+var laminarConvention = definition{
+	name:       "laminar",
+	scopes:     []string{"lmnr.tracer", "@lmnr-ai/lmnr"},
+	version:    "the SDK's published names",
+	prefix:     "lmnr.",
+	earlyKinds: laminarKinds,
+	facts:      laminarRules,
+	content:    laminarContent,
+	caller:     laminarCaller,
+}
+
 // laminarKinds are the types of Laminar's spans.
 var laminarKinds = []kindRule{
 	{by: laminar, attr: "lmnr.span.type", is: map[string]role{

@@ -1,5 +1,17 @@
 package otlpmap
 
+// langfuseConvention is Langfuse.
+var langfuseConvention = definition{
+	name:       "langfuse",
+	scopes:     []string{"langfuse-sdk"},
+	version:    "Python SDK 5.0.4, and the names of its releases since 3.0",
+	prefix:     "langfuse.",
+	earlyKinds: langfuseKinds,
+	facts:      langfuseRules,
+	content:    langfuseContent,
+	caller:     langfuseCaller,
+}
+
 // langfuseKinds are the types of Langfuse's observations. A span with a model or usage is what
 // SDKs before 3.3 make of a model call that is not declared one.
 var langfuseKinds = []kindRule{

@@ -1,5 +1,17 @@
 package otlpmap
 
+// mlflowConvention is MLflow.
+var mlflowConvention = definition{
+	name:       "mlflow",
+	scopes:     []string{"mlflow"},
+	version:    "mlflow-tracing 3.17.2",
+	prefix:     "mlflow.",
+	earlyKinds: mlflowKinds,
+	facts:      mlflowRules,
+	content:    mlflowContent,
+	caller:     mlflowCaller,
+}
+
 // mlflowKinds are the types of MLflow's spans, which come in JSON quotes like all its values.
 var mlflowKinds = []kindRule{
 	{by: mlflow, attr: "mlflow.spanType", is: map[string]role{

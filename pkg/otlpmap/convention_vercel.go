@@ -1,5 +1,14 @@
 package otlpmap
 
+// vercelConvention is the AI SDK of Vercel, up to version 6.
+var vercelConvention = definition{
+	name:      "vercel-ai",
+	scopes:    []string{"ai"},
+	version:   "AI SDK 4.3 and 6.0.326, and the documentation of 3.3 to 6",
+	prefix:    "ai.",
+	additions: vercelRules,
+}
+
 // vercelRules are the attributes of the Vercel AI SDK 3 to 6, scope ai; version 7 uses the
 // GenAI conventions. Its counts, models and settings stand in the lists of the other rules.
 // Names: telemetry page of the SDK's documentation, 3.3 to 6.0; ai.result.* are those of 3.

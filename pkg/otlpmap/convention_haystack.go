@@ -1,5 +1,16 @@
 package otlpmap
 
+// haystackConvention is Haystack.
+var haystackConvention = definition{
+	name:       "haystack",
+	scopes:     []string{"haystack"},
+	version:    "the framework's published names",
+	frameworks: []string{"haystack"},
+	kinds:      haystackKinds,
+	fallbacks:  haystackRules,
+	caller:     haystackCaller,
+}
+
 // haystackKinds tell a component by its class, and the steps of an agent by their spans' names.
 var haystackKinds = []kindRule{
 	{by: haystack, attr: "haystack.component.type", like: []kindPattern{

@@ -1,5 +1,15 @@
 package otlpmap
 
+// crewaiConvention is CrewAI.
+var crewaiConvention = definition{
+	name:       "crewai",
+	scopes:     []string{"crewai.telemetry", "opentelemetry.instrumentation.crewai"},
+	version:    "the names of OpenLLMetry's instrumentation and of the framework's own telemetry",
+	frameworks: []string{"crewai"},
+	kinds:      crewaiKinds,
+	fallbacks:  crewaiRules,
+}
+
 // crewaiKinds are the spans of CrewAI that say nothing else of what they are: the model calls of
 // OpenLLMetry's instrumentation and the tools of the framework's own telemetry.
 var crewaiKinds = []kindRule{

@@ -1,5 +1,17 @@
 package otlpmap
 
+// googleADKConvention is Google's Agent Development Kit.
+var googleADKConvention = definition{
+	name:       "google-adk",
+	scopes:     []string{"gcp.vertex.agent"},
+	version:    "google-adk 2.13.0, and the source of 1.0",
+	prefix:     "gcp.vertex.agent.",
+	systems:    []string{"gcp.vertex.agent"},
+	frameworks: []string{"gcp.vertex.agent"},
+	facts:      adkCounts,
+	additions:  adkRules,
+}
+
 // adkCounts come before the counts of the GenAI attributes: Google ADK before 1.3 gave the total
 // as gen_ai.usage.output_tokens, and its raw answer tells each count.
 var adkCounts = []rule{

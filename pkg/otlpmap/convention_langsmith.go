@@ -1,5 +1,17 @@
 package otlpmap
 
+// langsmithConvention is LangSmith.
+var langsmithConvention = definition{
+	name:       "langsmith",
+	scopes:     []string{"langsmith"},
+	version:    "OTel export with openai 2.54, and LangChain's serialised runs",
+	prefix:     "langsmith.",
+	earlyKinds: langsmithKinds,
+	facts:      langsmithRules,
+	content:    langsmithContent,
+	caller:     langsmithCaller,
+}
+
 // langsmithKinds are the types of LangSmith's runs. They come before gen_ai.operation.name: the
 // exporter says "embeddings" of retrievers and "chat" of prompts.
 var langsmithKinds = []kindRule{

@@ -1,5 +1,16 @@
 package otlpmap
 
+// litellmConvention is LiteLLM.
+var litellmConvention = definition{
+	name:       "litellm",
+	scopes:     []string{"litellm"},
+	version:    "litellm 1.106",
+	earlyKinds: litellmRequest,
+	kinds:      litellmKinds,
+	fallbacks:  litellmRules,
+	caller:     litellmCaller,
+}
+
 // litellmRequest knows the span of the request as LiteLLM's provider got it: below the one that
 // counts, with the same usage. It is no call of its own, and no tool.
 var litellmRequest = []kindRule{
