@@ -27,7 +27,7 @@ var strange = []struct {
 	{"zero span id", `"traceId":"TRACE","spanId":"0000000000000000"`, true, false},
 	{"short id", `"traceId":"TRACE","spanId":"0102"`, true, true},
 	{"id that is no hexadecimal", `"traceId":"TRACE","spanId":"0102030405060zzz"`, true, true},
-	{"time that is no number", `"traceId":"TRACE","spanId":"SPAN","startTimeUnixNano":"noon"`, true, true},
+	{"time that is not a number", `"traceId":"TRACE","spanId":"SPAN","startTimeUnixNano":"noon"`, true, true},
 	{"attributes that are no list", `"traceId":"TRACE","spanId":"SPAN","attributes":{"a":1}`, true, true},
 	{"values nested too deep", `"traceId":"TRACE","spanId":"SPAN","attributes":[{"key":"k","value":` +
 		strings.Repeat(`{"arrayValue":{"values":[`, 300) + strings.Repeat(`]}}`, 300) + `}]`, true, false},

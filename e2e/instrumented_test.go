@@ -189,7 +189,7 @@ func render(all []harness.Event) (tree string, walked []harness.Event) {
 
 func start(ev harness.Event) float64 {
 	n, _ := ev["start_time"].(json.Number)
-	f, _ := n.Float64() // what is no number sorts first
+	f, _ := n.Float64() // what is not a number sorts first
 	return f
 }
 

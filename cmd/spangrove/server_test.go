@@ -206,7 +206,7 @@ func TestMistakes(t *testing.T) {
 	}{
 		{"--set nonsense", "--set nonsense: must be path=value", cli.ExitUsage},
 		{"--config " + bad, "config: " + bad + ": yaml: ", cli.ExitUsage},
-		{"--config embedded:nothing", `config: no embedded configuration "nothing"; there is: default`, cli.ExitUsage},
+		{"--config embedded:nothing", `config: no embedded configuration "nothing"; must be one of default`, cli.ExitUsage},
 		{"--set exporters.spangrove.store=nope", `exporters::spangrove::store: no extension "nope" runs`, cli.ExitFailed},
 		{"--set exporters.spangrove.stroe=nope", "config: exporters::spangrove::stroe: no such setting", cli.ExitUsage},
 		{"--set exporters.spangrove.timeout=abc", "config: exporters::spangrove::timeout: invalid duration", cli.ExitUsage},

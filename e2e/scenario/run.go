@@ -179,7 +179,7 @@ func (p *player) check(s step, answer *http.Response, body []byte) []string {
 		}
 		got, err := decode(body)
 		if err != nil {
-			return append(m.problems, "the answer is no JSON: "+err.Error())
+			return append(m.problems, "the answer is not JSON: "+err.Error())
 		}
 		m.match("", want, got)
 	}

@@ -63,7 +63,7 @@ func TestConfig(t *testing.T) {
 	}
 	for id, want := range map[string]string{
 		"spangrove/noprices":  "price_file: open testdata/absent.json: no such file or directory",
-		"spangrove/badprices": `price_file: testdata/badprices.json: model "gpt-4o-mini": outptu is unknown; one of input, output, cache_read, cache_write, reasoning, audio_input, audio_output, tiers`,
+		"spangrove/badprices": `price_file: testdata/badprices.json: model "gpt-4o-mini": outptu is unknown; must be one of input, output, cache_read, cache_write, reasoning, audio_input, audio_output, tiers`,
 	} {
 		if err := confmap.Validate(loadConfig(t, id)); err == nil || err.Error() != want {
 			t.Errorf("%s: got %v, want %s", id, err, want)

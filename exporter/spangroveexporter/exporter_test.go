@@ -242,7 +242,7 @@ func TestErrors(t *testing.T) {
 		{"busy", native("a"), map[int64]error{1: down}, false, codes.Unavailable, "busy"},
 		{"invalid", native("a"), map[int64]error{1: bad}, true, codes.InvalidArgument, "events[0].inputs: must be an object"},
 		{"unknown", native("a"), map[int64]error{1: errors.New("disk on fire")}, false, codes.Internal, "INTERNAL_ERROR"},
-		{"changed by a processor", broken, nil, true, codes.InvalidArgument, `events[1].event_type: unknown event type "sonnet"; one of model, tool, chain, session, generic`},
+		{"changed by a processor", broken, nil, true, codes.InvalidArgument, `events[1].event_type: unknown event type "sonnet"; must be one of model, tool, chain, session, generic`},
 		{"nothing to store", foreign("bad", "bad"), nil, true, codes.InvalidArgument, "span 01 of trace 00: no trace id"},
 		{"project gone", stamped(native("a"), "p9"), nil, true, codes.NotFound, "no such project"},
 		{"one busy, one invalid", join(stamped(native("a"), "p1"), stamped(native("b"), "p2")), map[int64]error{1: bad, 2: down}, false, codes.Unavailable, "busy"},

@@ -37,7 +37,7 @@ func (r *router) Mount(pattern string, h http.Handler) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if _, taken := r.routes[pattern]; taken {
-		return fmt.Errorf("%q is mounted already", pattern)
+		return fmt.Errorf("%q is already mounted", pattern)
 	}
 	r.routes[pattern] = h
 	mux, err := r.build()

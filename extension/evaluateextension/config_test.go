@@ -45,7 +45,7 @@ func TestConfig(t *testing.T) {
 		{id: "spangrove_evaluate/hasty", wantErr: "online: poll_interval: must be between 10ms and 24h0m0s, not 1ms"},
 		{id: "spangrove_evaluate/stubborn", wantErr: "online: attempts: must be between 1 and 100, not 0"},
 		{id: "spangrove_evaluate/nameless", wantErr: `llm: providers::local::type: must be openai, anthropic or gemini, not "other"`},
-		{id: "spangrove_evaluate/forged", wantErr: `llm: providers::local::headers: "X-Title" is no header with a value that can be sent`},
+		{id: "spangrove_evaluate/forged", wantErr: `llm: providers::local::headers: "X-Title" is not a header with a valid value`},
 		{id: "spangrove_evaluate/detoured", wantErr: `llm: providers::local::proxy_url: must be a URL such as http://proxy.example.com:3128`},
 		{id: "spangrove_evaluate/unpriced", wantErr: `llm: price_file: open /nowhere/prices.json: no such file or directory`},
 		{id: "spangrove_evaluate/lazy", wantErr: "expression: work: must not be less than 0, which is the default, but is -1"},

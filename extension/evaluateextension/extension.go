@@ -97,7 +97,7 @@ func (e *evaluateExtension) Start(ctx context.Context, host component.Host) erro
 	return nil
 }
 
-// Run scores the task's events as evaluate.Engines does. Where others have all places it waits for
+// Run scores the task's events as evaluate.Engines does. Where all slots are taken it waits for
 // its project's turn, at most for the configured time; then, and where too many of the project wait
 // already, it is fault.Limited or fault.Unavailable. It is fault.Unavailable before Start and after
 // Shutdown, too.

@@ -218,7 +218,7 @@ func (c *PostgresConfig) Validate() error {
 		return nil
 	}
 	if _, err := pgxpool.ParseConfig(string(c.DSN)); err != nil {
-		return errors.New("dsn: is no PostgreSQL connection string, such as postgres://user:password@host:5432/database")
+		return errors.New("dsn: must be a PostgreSQL connection string, such as postgres://user:password@host:5432/database")
 	}
 	return nil
 }

@@ -47,7 +47,7 @@ func TestConfig(t *testing.T) {
 		{id: "spangrove_store/ahead", wantErr: "start_time: ahead: must be between 0s and 8784h0m0s, not 9000h0m0s"},
 		{id: "spangrove_store/nodir", wantErr: "sqlite: directory: must not be empty"},
 		{id: "spangrove_store/sync", wantErr: `sqlite: synchronous: must be "full" or "normal", not "sometimes"`},
-		{id: "spangrove_store/dsn", wantErr: "postgres: dsn: is no PostgreSQL connection string, such as postgres://user:password@host:5432/database"},
+		{id: "spangrove_store/dsn", wantErr: "postgres: dsn: must be a PostgreSQL connection string, such as postgres://user:password@host:5432/database"},
 		{id: "spangrove_store/lanes", wantErr: "postgres: lanes: must be between 1 and 64, not 0"},
 		{id: "spangrove_store/queue", wantErr: "queue_bytes: must be at least 1048576, not 5"},
 		{id: "spangrove_store/ttl", wantErr: "pending_ttl: must be more than 0s, not 0s"},

@@ -296,7 +296,7 @@ func decode(text []byte, out any) error {
 		return nil
 	case *json.RawMessage:
 		if !json.Valid(text) {
-			return errors.New("it is no JSON")
+			return errors.New("it is not JSON")
 		}
 		*out = text
 		return nil

@@ -126,7 +126,7 @@ func New(server, key string, opts ...Option) (*Client, error) {
 		return nil, fmt.Errorf("client: the server's address: %w", err)
 	}
 	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, fmt.Errorf("client: the server's address %q is none of the form http://host:port", server)
+		return nil, fmt.Errorf("client: the server's address %q is not of the form http://host:port", server)
 	}
 	if u.User != nil || u.RawQuery != "" || u.Fragment != "" {
 		return nil, fmt.Errorf("client: the server's address %q must have no user, query or fragment", u.Redacted())

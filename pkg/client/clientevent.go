@@ -144,7 +144,7 @@ func (t *Timestamp) UnmarshalJSON(text []byte) error {
 	}
 	parsed, err := time.Parse(`"`+time.RFC3339Nano+`"`, string(text))
 	if err != nil {
-		return fmt.Errorf("%.60s is no time such as 2026-05-01T12:00:00.123456Z", text)
+		return fmt.Errorf("%.60s is not a time such as 2026-05-01T12:00:00.123456Z", text)
 	}
 	*t = Timestamp{parsed.UTC().Truncate(time.Microsecond)}
 	return nil
@@ -198,7 +198,7 @@ func (e *ClientEvent) Validate() error {
 		parts++
 		required = append(required, struct{ field, text string }{"model", m.Model}, struct{ field, text string }{"provider", m.Provider})
 		if !slices.Contains([]string{"", "text", "json", "function_call"}, m.ResponseFormat) {
-			return wrong("response_format", "%q is none of text, json, function_call", m.ResponseFormat)
+			return wrong("response_format", "must be one of text, json, function_call, not %q", m.ResponseFormat)
 		}
 		if e.EventType != EventModel {
 			return wrong("event_type", "must be model, since the event has a model")
@@ -225,11 +225,11 @@ func (e *ClientEvent) Validate() error {
 		return wrong("event_type", "an event is one of a model's call, a tool's call and an evaluation")
 	}
 	if !slices.Contains([]string{EventModel, EventTool, EventChain}, e.EventType) {
-		return wrong("event_type", "%q is none of model, tool, chain", e.EventType)
+		return wrong("event_type", "must be one of model, tool, chain, not %q", e.EventType)
 	}
 	for _, f := range ids {
 		if _, err := uuid.Parse(f.id); err != nil {
-			return wrong(f.field, "%q is no UUID", f.id)
+			return wrong(f.field, "%q is not a UUID", f.id)
 		}
 	}
 	for _, f := range required {
@@ -241,7 +241,7 @@ func (e *ClientEvent) Validate() error {
 		return wrong("start_time", "is required")
 	}
 	if !slices.Contains([]string{StatusSuccess, StatusError, StatusCancelled, StatusTimeout}, e.Status) {
-		return wrong("status", "%q is none of success, error, cancelled, timeout", e.Status)
+		return wrong("status", "must be one of success, error, cancelled, timeout, not %q", e.Status)
 	}
 	for name, v := range e.Metrics {
 		if _, ok := Float(v); !ok {

@@ -173,7 +173,7 @@ func (p *placed) objects(key string, list []Object) {
 // are left behind. Events of type session and generic are none, which is an error.
 func ClientEventOf(e *Event) (ClientEvent, error) {
 	if !slices.Contains([]string{EventModel, EventTool, EventChain}, e.EventType) {
-		return ClientEvent{}, fmt.Errorf("event_type: an event of type %q is none of model, tool, chain", e.EventType)
+		return ClientEvent{}, fmt.Errorf("event_type: must be one of model, tool, chain, not %q", e.EventType)
 	}
 	out := ClientEvent{
 		EventID: e.EventID, SessionID: e.SessionID, EventType: e.EventType, EventName: e.EventName,

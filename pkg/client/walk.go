@@ -142,5 +142,5 @@ func (r DateRange) Bounds(now time.Time) (from, to time.Time, err error) {
 }
 
 func (r DateRange) wrong() error {
-	return fmt.Errorf("client: the date range %q is no whole number and m, h, d, w or M, such as 7d", r.Last)
+	return fmt.Errorf("client: the date range %q is not a whole number with m, h, d, w or M, such as 7d", r.Last)
 }

@@ -56,7 +56,7 @@ func (c *Configuration) Validate() error {
 	case utf8.RuneCountInString(c.Provider) > MaxName:
 		return fault.InvalidField("provider", "must be at most %d characters", MaxName)
 	case c.Type != "LLM" && c.Type != "pipeline":
-		return fault.InvalidField("type", "%.40q is none of LLM, pipeline", c.Type)
+		return fault.InvalidField("type", "must be one of LLM, pipeline, not %.40q", c.Type)
 	case c.Parameters == nil:
 		return fault.InvalidField("parameters", "is required")
 	case len(c.Parameters) > MaxBytes:
@@ -82,7 +82,7 @@ func (c *Configuration) Validate() error {
 // CheckEnvironment says whether env is one of Environments.
 func CheckEnvironment(env string) error {
 	if !slices.Contains(Environments, env) {
-		return fault.New(fault.Invalid, "%.40q is none of dev, staging, prod", env)
+		return fault.New(fault.Invalid, "must be one of dev, staging, prod, not %.40q", env)
 	}
 	return nil
 }

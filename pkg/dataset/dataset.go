@@ -64,9 +64,9 @@ func (d *Dataset) Validate() error {
 	case utf8.RuneCountInString(d.Name) > MaxName:
 		return fault.InvalidField("name", "must be at most %d characters", MaxName)
 	case d.Type != "evaluation" && d.Type != "fine-tuning":
-		return fault.InvalidField("type", "%.40q is none of evaluation, fine-tuning", d.Type)
+		return fault.InvalidField("type", "must be one of evaluation, fine-tuning, not %.40q", d.Type)
 	case d.PipelineType != "event" && d.PipelineType != "session":
-		return fault.InvalidField("pipeline_type", "%.40q is none of event, session", d.PipelineType)
+		return fault.InvalidField("pipeline_type", "must be one of event, session, not %.40q", d.PipelineType)
 	case d.Description != nil && len(*d.Description) > MaxBytes:
 		return fault.InvalidField("description", "must be at most %d bytes", MaxBytes)
 	case len(d.Metadata) > MaxBytes:

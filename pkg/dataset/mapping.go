@@ -94,7 +94,7 @@ func (m *Mapping) CheckPaths() error {
 		for i, path := range place.paths {
 			at := fmt.Sprintf("%s[%d]", place.name, i)
 			if path == "" || slices.Contains(strings.Split(path, "."), "") {
-				return fault.InvalidField(at, "%.60q is no path such as inputs.question", path)
+				return fault.InvalidField(at, "%.60q is not a path such as inputs.question", path)
 			}
 			if other, taken := seen[last(path)]; place.keys && taken && other != path {
 				return fault.InvalidField(at, "ends in the same key as %.60q", other)

@@ -58,8 +58,8 @@ func TestPaths(t *testing.T) {
 	}{
 		{Mapping{}, ""},
 		{Mapping{Inputs: []string{"a.x", "b.y", "a.x"}, GroundTruth: []string{"c.x"}, History: []string{"a.x", "b.x"}}, ""},
-		{Mapping{Inputs: []string{"a", ""}}, `inputs[1]: "" is no path such as inputs.question`},
-		{Mapping{History: []string{".a"}}, `history[0]: ".a" is no path such as inputs.question`},
+		{Mapping{Inputs: []string{"a", ""}}, `inputs[1]: "" is not a path such as inputs.question`},
+		{Mapping{History: []string{".a"}}, `history[0]: ".a" is not a path such as inputs.question`},
 		{Mapping{GroundTruth: []string{"a.x", "b", "b.x"}}, `ground_truth[2]: ends in the same key as "a.x"`},
 	} {
 		got := ""

@@ -35,11 +35,11 @@ type provider struct{}
 func (provider) Retrieve(_ context.Context, uri string, _ confmap.WatcherFunc) (*confmap.Retrieved, error) {
 	name, ok := strings.CutPrefix(uri, scheme+":")
 	if !ok {
-		return nil, fmt.Errorf("%q is no %s: URI", uri, scheme)
+		return nil, fmt.Errorf("%q does not begin with %s:", uri, scheme)
 	}
 	text, err := files.ReadFile(name + ".yaml")
 	if err != nil {
-		return nil, fmt.Errorf("no embedded configuration %q; there is: %s", name, strings.Join(names(), ", "))
+		return nil, fmt.Errorf("no embedded configuration %q; must be one of %s", name, strings.Join(names(), ", "))
 	}
 	cert, key := os.Getenv(certFile), os.Getenv(keyFile)
 	if (cert == "") != (key == "") {

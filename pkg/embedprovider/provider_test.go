@@ -19,11 +19,11 @@ func TestProvider(t *testing.T) {
 		t.Error(err)
 	}
 	for uri, want := range map[string]string{
-		"embedded:nothing":        `no embedded configuration "nothing"; there is: default`,
-		"embedded:../provider.go": `no embedded configuration "../provider.go"; there is: default`,
-		"file:default":            `"file:default" is no embedded: URI`,
-		"embedded:default.yaml":   `no embedded configuration "default.yaml"; there is: default`,
-		"embedded:":               `no embedded configuration ""; there is: default`,
+		"embedded:nothing":        `no embedded configuration "nothing"; must be one of default`,
+		"embedded:../provider.go": `no embedded configuration "../provider.go"; must be one of default`,
+		"file:default":            `"file:default" does not begin with embedded:`,
+		"embedded:default.yaml":   `no embedded configuration "default.yaml"; must be one of default`,
+		"embedded:":               `no embedded configuration ""; must be one of default`,
 	} {
 		if _, err := p.Retrieve(t.Context(), uri, nil); err == nil || err.Error() != want {
 			t.Errorf("Retrieve(%q): %v, want %q", uri, err, want)

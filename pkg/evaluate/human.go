@@ -31,22 +31,22 @@ func Misfit(d *metric.Definition, score json.RawMessage) string {
 		scale, scaled := rawjson.Number(d.Scale)
 		switch {
 		case !ok:
-			return "no number, as the metric's return type asks for"
+			return "not a number, as the metric's return type asks for"
 		case scaled && (n < 0 || n > scale):
 			return "outside of the metric's scale, 0 to " + string(d.Scale)
 		}
 	case metric.Boolean:
 		if kind != 't' && kind != 'f' {
-			return "no boolean, as the metric's return type asks for"
+			return "not a boolean, as the metric's return type asks for"
 		}
 	case metric.String:
 		if kind != '"' {
-			return "no string, as the metric's return type asks for"
+			return "not a string, as the metric's return type asks for"
 		}
 	case metric.Categorical:
 		name, ok := rawjson.Text(score)
 		if !ok {
-			return "no string, as the metric's return type asks for"
+			return "not a string, as the metric's return type asks for"
 		}
 		list, _ := metric.CategoriesOf(d.Categories)
 		var names []string
@@ -54,7 +54,7 @@ func Misfit(d *metric.Definition, score json.RawMessage) string {
 			names = append(names, c.Name)
 		}
 		if names != nil && !slices.Contains(names, name) {
-			return "none of the metric's categories: " + strings.Join(names, ", ")
+			return "not one of the metric's categories: " + strings.Join(names, ", ")
 		}
 	}
 	return ""

@@ -32,7 +32,7 @@ type waiter struct {
 }
 
 // ErrBusy is the cause of the errors of tasks that were not begun, since others had all places.
-var ErrBusy = errors.New("others have all places")
+var ErrBusy = errors.New("all slots are taken")
 
 // NewSlots makes places: total at the same time, for which at most maxWaiting tasks of a project may
 // wait.
@@ -53,7 +53,7 @@ type Wait struct {
 }
 
 // Take waits for a place, which Give gives back. The error is fault.Limited if the project has too many
-// tasks of its own, fault.Unavailable if others have all places, both with ErrBusy as their cause; or
+// tasks of its own, fault.Unavailable if all slots are taken, both with ErrBusy as their cause; or
 // that of a context that was cancelled.
 func (s *Slots) Take(ctx context.Context, w Wait) error {
 	s.mu.Lock()

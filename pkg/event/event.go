@@ -217,7 +217,7 @@ func (e *Event) Complete(now time.Time) {
 // the field. It trusts that the JSON fields are JSON (rawjson.Clean), and checks their kinds.
 func (e *Event) Validate() error {
 	if !e.Type.Valid() {
-		return fault.InvalidField("event_type", "unknown event type %q; one of model, tool, chain, session, generic", e.Type)
+		return fault.InvalidField("event_type", "unknown event type %q; must be one of model, tool, chain, session, generic", e.Type)
 	}
 	for _, f := range []struct {
 		name string

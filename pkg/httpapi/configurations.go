@@ -64,7 +64,7 @@ func (s *Server) listConfigurations(c *call) error {
 		return err
 	}
 	if len(q.Env) > len(configuration.Environments) || len(q.Tags) > configuration.MaxTags {
-		return fault.InvalidField("tags", "are more than a configuration can have")
+		return fault.InvalidField("tags", "must be at most %d tags", configuration.MaxTags)
 	}
 	for _, env := range q.Env {
 		if err := configuration.CheckEnvironment(env); err != nil {

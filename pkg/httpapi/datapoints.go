@@ -57,7 +57,7 @@ func (s *Server) listDatapoints(c *call) error {
 		return err
 	}
 	if len(q.IDs) > maxQueryIDs {
-		return fault.InvalidField("datapoint_ids", "are more than %d", maxQueryIDs)
+		return fault.InvalidField("datapoint_ids", "must be at most %d ids", maxQueryIDs)
 	}
 	if q.Dataset, err = params.Text("dataset_name"); err != nil {
 		return err

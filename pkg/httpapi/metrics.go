@@ -78,7 +78,7 @@ func (s *Server) listMetrics(c *call) error {
 	if name != "" {
 		var ok bool
 		if q.Type, ok = metric.TypeOf(name); !ok {
-			return fault.InvalidField("type", "%.40q is none of %s", name, metric.TypeNames())
+			return fault.InvalidField("type", "must be one of %s, not %.40q", metric.TypeNames(), name)
 		}
 	}
 	if q.Limit, q.Page, err = params.Page(listPages); err != nil {

@@ -187,7 +187,7 @@ func (s *Server) listQueueItems(c *call) error {
 	}
 	state, ok := queue.StateOf(name)
 	if name != "" && !ok {
-		return fault.InvalidField("state", "%.40q is none of waiting, done, disputed, removed", name)
+		return fault.InvalidField("state", "must be one of waiting, done, disputed, removed, not %.40q", name)
 	}
 	id := c.text("id")
 	_, more, err := s.Queues.FillQueue(c.ctx(), c.project, id)
@@ -345,7 +345,7 @@ func (s *Server) checkScores(c *call, q *queue.Queue, a *queue.Annotation) error
 	for name := range rawjson.Object(a.Scores) {
 		given[name] = true
 		if len(q.Metrics) > 0 && !slices.Contains(q.Metrics, name) {
-			return fault.InvalidField("scores."+name, "is none of the queue's metrics: %q", q.Metrics)
+			return fault.InvalidField("scores."+name, "is not one of the queue's metrics: %q", q.Metrics)
 		}
 	}
 	for _, name := range q.Metrics {
@@ -360,11 +360,11 @@ func (s *Server) checkScores(c *call, q *queue.Queue, a *queue.Annotation) error
 	for name, score := range rawjson.Object(a.Scores) {
 		d := metrics[name]
 		if d == nil {
-			return fault.InvalidField("scores."+name, "there is no HUMAN metric of that name")
+			return fault.InvalidField("scores."+name, "no HUMAN metric has this name")
 		}
 		why := evaluate.Misfit(d, score)
 		if d.Return == metric.Float && rawjson.KindOf(score) != '0' {
-			why = "no number, as the metric's return type asks for"
+			why = "not a number, as the metric's return type asks for"
 		}
 		if why != "" {
 			return fault.InvalidField("scores."+name, "is %s", why)
@@ -385,7 +385,7 @@ func (s *Server) knownMetrics(c *call, names []string) error {
 	}
 	for i, name := range names {
 		if metrics[name] == nil {
-			return fault.InvalidField(fmt.Sprintf("metrics[%d]", i), "there is no HUMAN metric of the name %.80q", name)
+			return fault.InvalidField(fmt.Sprintf("metrics[%d]", i), "no HUMAN metric %.80q", name)
 		}
 	}
 	return nil

@@ -70,7 +70,7 @@ func TestValidate(t *testing.T) {
 		{func(d *Definition) { d.Type = Python }, "criteria: is required"},
 		{func(d *Definition) { d.Type, d.Criteria = LLM, " " }, "criteria: is required"},
 		{func(d *Definition) { d.Type, d.Criteria = LLM, "x" }, ""},
-		{func(d *Definition) { d.Return = "int" }, `return_type: "int" is none of`},
+		{func(d *Definition) { d.Return = "int" }, `return_type: must be one of float, boolean, string, categorical, not "int"`},
 		{func(d *Definition) { d.Sampling = raw(`-1`) }, "sampling_percentage: "},
 		{func(d *Definition) { d.Sampling = raw(`100.1`) }, "sampling_percentage: "},
 		{func(d *Definition) { d.Sampling = raw(`0`) }, ""},
@@ -92,7 +92,7 @@ func TestValidate(t *testing.T) {
 		{func(d *Definition) { d.Children = raw(`[{"name":"a","weight":-1}]`) }, "child_metrics[0].weight: must be 0 or more"},
 		{func(d *Definition) { d.Children = raw(`[{"name":"a","weight":1,"scale":0}]`) }, "child_metrics[0].scale: "},
 		{func(d *Definition) { d.Children = raw(`[{"name":"a","weight":1,"id":7}]`) }, "child_metrics[0].id: "},
-		{func(d *Definition) { d.Children = raw(`[` + strings.Repeat(`{"name":"a","weight":1},`, 1000) + `{}]`) }, "child_metrics: has more than 1000 elements"},
+		{func(d *Definition) { d.Children = raw(`[` + strings.Repeat(`{"name":"a","weight":1},`, 1000) + `{}]`) }, "child_metrics: must have at most 1000 elements"},
 		{func(d *Definition) { d.Filters = raw(`[]`) }, "filters: must be an object"},
 		{func(d *Definition) { d.Description = strings.Repeat("x", MaxBytes) }, "a metric has at most 1048576 bytes"},
 	} {

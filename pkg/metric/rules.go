@@ -34,7 +34,7 @@ func (d *Definition) Validate() error {
 	case strings.TrimSpace(d.Criteria) == "" && (d.Type == Python || d.Type == LLM || d.Type == Expression):
 		return fault.InvalidField("criteria", "is required")
 	case d.Return != Float && d.Return != Boolean && d.Return != String && d.Return != Categorical:
-		return fault.InvalidField("return_type", "%.40q is none of float, boolean, string, categorical", d.Return)
+		return fault.InvalidField("return_type", "must be one of float, boolean, string, categorical, not %.40q", d.Return)
 	}
 	if f, ok := rawjson.Number(d.Sampling); !ok || f < 0 || f > 100 {
 		return fault.InvalidField("sampling_percentage", "must be a number from 0 to 100")
@@ -146,7 +146,7 @@ func objects(raw json.RawMessage, max int, read func(json.RawMessage) error) err
 	for i, item := range rawjson.Array(raw) {
 		at := fmt.Sprintf("[%d]", i)
 		if i == max {
-			return fault.New(fault.Invalid, "has more than %d elements", max)
+			return fault.New(fault.Invalid, "must have at most %d elements", max)
 		}
 		if rawjson.KindOf(item) != '{' {
 			return fault.InvalidField(at, "must be an object")

@@ -58,7 +58,7 @@ func ThresholdOf(raw json.RawMessage) (t Threshold, err error) {
 			return t, fault.InvalidField(fmt.Sprintf("passing_categories[%d]", i), "must be a string")
 		}
 		if i == MaxCategories {
-			return t, fault.InvalidField("passing_categories", "has more than %d elements", MaxCategories)
+			return t, fault.InvalidField("passing_categories", "must have at most %d elements", MaxCategories)
 		}
 		t.Categories = append(t.Categories, name)
 	}

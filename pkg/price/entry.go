@@ -72,7 +72,7 @@ func setRate(rates *[kinds]rate, key string, raw json.RawMessage) error {
 		rates[i] = rate{usd, true}
 		return nil
 	}
-	return fmt.Errorf("%s is unknown; one of %s, tiers", key, strings.Join(rateNames[:], ", "))
+	return fmt.Errorf("%s is unknown; must be one of %s, tiers", key, strings.Join(rateNames[:], ", "))
 }
 
 // dollars reads a rate that is a number, or a number as text.

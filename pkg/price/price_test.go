@@ -241,7 +241,7 @@ func TestMistakesInAFile(t *testing.T) {
 		{`{"m": {}}`, `model "m": has neither input nor output`},
 		{`{"m": {"input": -1}}`, `model "m": input must be US dollars per million tokens, 0 to 100000000`},
 		{`{"m": {"input": "free"}}`, `model "m": input must be US dollars per million tokens`},
-		{`{"m": {"input": 1, "outptu": 1}}`, `model "m": outptu is unknown; one of input, output, cache_read`},
+		{`{"m": {"input": 1, "outptu": 1}}`, `model "m": outptu is unknown; must be one of input, output, cache_read`},
 		{`{"m": {"input": 1, "tiers": {}}}`, `model "m": tiers must be an array of at most 16 objects`},
 		{`{"m": {"input": 1, "tiers": [{"input": 2}]}}`, `model "m": tiers[0].above must be a number of tokens`},
 		{`{"m": {"input": 1, "tiers": [{"above": 5, "x": 2}]}}`, `model "m": tiers[0].x is unknown`},

@@ -113,7 +113,7 @@ func (l *Limits) Set(name string, value *float64) error {
 	case "judge_usd_per_day":
 		return setLimit(&l.JudgeUSDPerDay, value)
 	}
-	return fault.New(fault.Invalid, "is no limit; must be one of %s", strings.Join(limitNames, ", "))
+	return fault.New(fault.Invalid, "unknown limit; must be one of %s", strings.Join(limitNames, ", "))
 }
 
 func setLimit[T int64 | float64](to **T, value *float64) error {

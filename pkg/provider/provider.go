@@ -92,13 +92,13 @@ func (p *Provider) Validate() error {
 	case !name.MatchString(p.Name):
 		return fault.InvalidField("name", "must be 1 to 64 of a-z, 0-9, dot, dash and underscore, and begin with a letter or digit")
 	case !slices.Contains(Types(), p.Type):
-		return fault.InvalidField("type", "%.40q is none of openai, anthropic, gemini", p.Type)
+		return fault.InvalidField("type", "must be one of openai, anthropic, gemini, not %.40q", p.Type)
 	case len(p.Model) > maxText || !utf8.ValidString(p.Model):
 		return fault.InvalidField("model", "must be at most %d bytes", maxText)
 	case !(p.DailyBudgetUSD >= 0):
-		return fault.InvalidField("daily_budget_usd", "must be 0, which is no bound, or more")
+		return fault.InvalidField("daily_budget_usd", "must be 0, for no limit, or more")
 	case p.DailyCalls < 0:
-		return fault.InvalidField("daily_calls", "must be 0, which is no bound, or more")
+		return fault.InvalidField("daily_calls", "must be 0, for no limit, or more")
 	case len(p.BaseURL) > maxText:
 		return fault.InvalidField("base_url", "must be at most %d bytes", maxText)
 	}

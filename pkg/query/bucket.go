@@ -37,7 +37,7 @@ func ParseBucket(name string) (Bucket, error) {
 	if b, ok := bucketNames[name]; ok {
 		return b, nil
 	}
-	return "", fault.InvalidField("bucket", "unknown bucket %.40q; one of minute, hour, day, week, month", name)
+	return "", fault.InvalidField("bucket", "unknown bucket %.40q; must be one of minute, hour, day, week, month", name)
 }
 
 // Start returns the beginning of the bucket that t falls into, in the zone.

@@ -62,7 +62,7 @@ func ParseAggregation(name, field string) (Aggregation, error) {
 	if a, ok := aggregationNames[name]; ok {
 		return a, nil
 	}
-	return "", fault.InvalidField(field, "unknown aggregation %.40q; one of average, sum, count, min, max, median, p50, p75, p90, p95, p99", name)
+	return "", fault.InvalidField(field, "unknown aggregation %.40q; must be one of average, sum, count, min, max, median, p50, p75, p90, p95, p99", name)
 }
 
 // Quantile is the part of the values below a percentile, and whether the aggregation is one.

@@ -83,7 +83,7 @@ func newCond(f Filter) (cond, error) {
 		c.typ = typeString
 	}
 	if !slices.Contains(filterTypes, c.typ) {
-		return c, fault.InvalidField("type", "unknown type %.40q; one of %s", c.typ, strings.Join(filterTypes, ", "))
+		return c, fault.InvalidField("type", "unknown type %.40q; must be one of %s", c.typ, strings.Join(filterTypes, ", "))
 	}
 	o, ok := operators[f.Operator]
 	if !ok {
@@ -106,7 +106,7 @@ func (c *cond) setField(field string) error {
 	case field == "":
 		return fault.InvalidField("field", "is required")
 	case len(field) > MaxFieldBytes:
-		return fault.InvalidField("field", "is longer than %d bytes", MaxFieldBytes)
+		return fault.InvalidField("field", "must be at most %d bytes", MaxFieldBytes)
 	case !ok:
 		return fault.InvalidField("field", "unknown event field %.100q", name)
 	case dotted && !r.hasPaths():

@@ -67,7 +67,7 @@ func parseList(raw json.RawMessage, field string) ([]Filter, error) {
 	var fs []Filter
 	for i, e := range rawjson.Array(raw) {
 		if i == MaxFilters {
-			return nil, fault.InvalidField(field, "has more than %d filters", MaxFilters)
+			return nil, fault.InvalidField(field, "must have at most %d filters", MaxFilters)
 		}
 		f, err := parseFilter(e)
 		if err != nil {

@@ -70,7 +70,7 @@ func TestParseFiltersErrors(t *testing.T) {
 		{`[{"field":".metadata","operator":"exists"}]`, "filters[0].field", "unknown"},
 		{`[{"field":"Metadata.x","operator":"exists"}]`, "filters[0].field", "unknown"},
 		{`[{"field":5,"operator":"exists"}]`, "filters[0].field", "string"},
-		{`[{"field":"metadata.` + strings.Repeat("x", MaxFieldBytes) + `","operator":"exists"}]`, "filters[0].field", "longer"},
+		{`[{"field":"metadata.` + strings.Repeat("x", MaxFieldBytes) + `","operator":"exists"}]`, "filters[0].field", "must be at most 2000 bytes"},
 		{`[{"field":"error","operator":"like","value":"x"}]`, "filters[0].operator", "like"},
 		{`[{"field":"error","operator":"IS","value":"x"}]`, "filters[0].operator", "unknown"},
 		{`[{"field":"error","operator":null,"value":"x"}]`, "filters[0].operator", "required"},
@@ -105,7 +105,7 @@ func TestParseFiltersErrors(t *testing.T) {
 		{`[{"field":"error","operator":"is","value":["a"]}]`, "filters[0].value", "must be"},
 		{`[{"field":"error","operator":"contains","value":null}]`, "filters[0].value", "needs a value"},
 		{`[{"field":"metadata.n","operator":"greater than","value":null,"type":"number"}]`, "filters[0].value", "needs a value"},
-		{many, "filters", "more than 100"},
+		{many, "filters", "must have at most 100"},
 	} {
 		fs, err := ParseFilters(json.RawMessage(tt.in), "filters")
 		var f *fault.Error

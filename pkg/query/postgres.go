@@ -9,7 +9,7 @@ import (
 
 // postgres: ids are uuid, JSON columns are json (not jsonb), so that numbers keep their digits.
 //
-// A cast of a text that is no number is an error, so it stands inside a CASE on json_typeof.
+// A cast of a text that is not a number is an error, so it stands inside a CASE on json_typeof.
 type postgres struct{}
 
 func (postgres) Placeholder(n int) string { return "$" + strconv.Itoa(n) }

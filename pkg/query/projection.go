@@ -31,7 +31,7 @@ func ParseProjection(names []string) (Projection, error) {
 		return Projection{}, nil
 	}
 	if len(names) > MaxProjections {
-		return Projection{}, fault.InvalidField("projections", "has more than %d names", MaxProjections)
+		return Projection{}, fault.InvalidField("projections", "must have at most %d names", MaxProjections)
 	}
 	p := Projection{fields: map[string]part{"event_id": {whole: true}}}
 	for i, full := range names {
@@ -40,7 +40,7 @@ func ParseProjection(names []string) (Projection, error) {
 		at := fmt.Sprintf("projections[%d]", i)
 		switch {
 		case len(full) > MaxFieldBytes:
-			return Projection{}, fault.InvalidField(at, "is longer than %d bytes", MaxFieldBytes)
+			return Projection{}, fault.InvalidField(at, "must be at most %d bytes", MaxFieldBytes)
 		case !ok:
 			return Projection{}, fault.InvalidField(at, "unknown event field %.100q", name)
 		case dotted && !r.hasPaths():

@@ -57,9 +57,9 @@ func (a *Annotation) Validate() error {
 		case len(score) > MaxScore:
 			return fault.InvalidField(field, "must have at most %d bytes", MaxScore)
 		case seen[name]:
-			return fault.InvalidField(field, "stands there twice")
+			return fault.InvalidField(field, "is listed twice")
 		case len(seen) == MaxMetrics:
-			return fault.InvalidField("scores", "has more than %d members", MaxMetrics)
+			return fault.InvalidField("scores", "must have at most %d members", MaxMetrics)
 		}
 		seen[name] = true
 	}

@@ -115,12 +115,12 @@ func (q *Queue) Validate() error {
 	case q.Lease < 1 || q.Lease > MaxLease:
 		return fault.InvalidField("lease_seconds", "must be from 1 to %d", MaxLease)
 	case len(q.Metrics) > MaxMetrics:
-		return fault.InvalidField("metrics", "has more than %d elements", MaxMetrics)
+		return fault.InvalidField("metrics", "must have at most %d elements", MaxMetrics)
 	}
 	seen := map[string]bool{}
 	for i, name := range q.Metrics {
 		if seen[name] {
-			return fault.InvalidField(fmt.Sprintf("metrics[%d]", i), "stands there twice")
+			return fault.InvalidField(fmt.Sprintf("metrics[%d]", i), "is listed twice")
 		}
 		seen[name] = true
 	}

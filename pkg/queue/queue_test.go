@@ -65,8 +65,8 @@ func TestValidate(t *testing.T) {
 		{Update{Annotators: pointer(11)}, "annotators_per_item: "},
 		{Update{Lease: pointer(int64(0))}, "lease_seconds: "},
 		{Update{Lease: pointer(int64(MaxLease + 1))}, "lease_seconds: "},
-		{Update{Metrics: make([]string, MaxMetrics+1)}, "metrics: has more than 100"},
-		{Update{Metrics: []string{"a", "b", "a"}}, "metrics[2]: stands there twice"},
+		{Update{Metrics: make([]string, MaxMetrics+1)}, "metrics: must have at most 100"},
+		{Update{Metrics: []string{"a", "b", "a"}}, "metrics[2]: is listed twice"},
 	} {
 		q := New(&Update{Name: pointer("n")}, 5)
 		q.Apply(&tt.u, 5)
@@ -84,9 +84,9 @@ func TestValidate(t *testing.T) {
 		{Annotation{Scores: raw(`[]`)}, "scores: must be an object"},
 		{Annotation{Scores: raw(`{"m":null}`)}, "scores.m: must be a number, a boolean or a string"},
 		{Annotation{Scores: raw(`{"m":[]}`)}, "scores.m: "},
-		{Annotation{Scores: raw(`{"m":1,"n":2,"m":1}`)}, "scores.m: stands there twice"},
+		{Annotation{Scores: raw(`{"m":1,"n":2,"m":1}`)}, "scores.m: is listed twice"},
 		{Annotation{Scores: raw(`{"m":"` + strings.Repeat("x", MaxScore) + `"}`)}, "scores.m: must have at most"},
-		{Annotation{Scores: raw(many(MaxMetrics + 1))}, "scores: has more than 100"},
+		{Annotation{Scores: raw(many(MaxMetrics + 1))}, "scores: must have at most 100"},
 		{Annotation{Scores: raw(many(MaxMetrics))}, ""},
 	} {
 		if tt.a.Annotator == "" {

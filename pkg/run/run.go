@@ -144,7 +144,7 @@ func (r *Run) Validate() error {
 	case r.Description != nil && len(*r.Description) > MaxBytes:
 		return fault.InvalidField("description", "must be at most %d bytes", MaxBytes)
 	case !slices.Contains(states, r.Status):
-		return fault.InvalidField("status", "%.40q is none of pending, running, completed, failed, cancelled", r.Status)
+		return fault.InvalidField("status", "must be one of pending, running, completed, failed, cancelled, not %.40q", r.Status)
 	case len(r.DatasetID) > MaxName:
 		return fault.InvalidField("dataset_id", "must be at most %d bytes", MaxName)
 	}

@@ -80,7 +80,7 @@ func ParseAggregate(name string) (Aggregate, error) {
 	if a, ok := aggregates[strings.ToLower(name)]; ok {
 		return a, nil
 	}
-	return "", fault.InvalidField("aggregate_function", "unknown function %.40q; one of average, min, max, median, p90, p95, p99, sum, count", name)
+	return "", fault.InvalidField("aggregate_function", "unknown function %.40q; must be one of average, min, max, median, p90, p95, p99, sum, count", name)
 }
 
 // Of is the aggregate of values; ok is false where there are none.

@@ -72,7 +72,7 @@ func DecodeAdded(span ptrace.Span) (e event.Event, added bool, err error) {
 			for i := range fields {
 				if fields[i].attr == key {
 					if v.Type() != pcommon.ValueTypeStr {
-						err = fault.InvalidField(fields[i].name, "is no JSON text any more")
+						err = fault.InvalidField(fields[i].name, "is no longer JSON text")
 					}
 					texts[i], present[i] = v.Str(), true
 					break

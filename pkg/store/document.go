@@ -38,7 +38,7 @@ type documents struct {
 func (t documents) insert(ctx context.Context, tx writeTx, project int64, d document, columns ...any) error {
 	n, err := insertRows(ctx, tx, t.table, t.key(), [][]any{t.row(project, d, columns)})
 	if err == nil && n == 0 {
-		err = fault.New(fault.Conflict, "there is a %s %s already", t.noun, d.id)
+		err = fault.New(fault.Conflict, "%s %s already exists", t.noun, d.id)
 	}
 	return err
 }

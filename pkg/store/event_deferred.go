@@ -50,7 +50,7 @@ func (p *pendingIDs) forget(k idKey) {
 func (p *pendingIDs) full(project int64, most int) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	const again = "too many updates wait for their events already; this one counts if its event is stored: send it again later"
+	const again = "too many updates are waiting for their events; this one is applied if its event is stored: send it again later"
 	switch {
 	case p.of[project] >= most-most/4:
 		return &fault.Error{Kind: fault.Limited, Msg: again, RetryAfter: fullRetry}
@@ -72,7 +72,7 @@ func (p *pendingIDs) count() int {
 // deferUpdate keeps an update that came before its event.
 func (s *Store) deferUpdate(ctx context.Context, tx writeTx, project int64, u *event.Update) error {
 	if s.pending.full(project, s.options.MaxPending) != nil {
-		return fault.New(fault.NotFound, "no event %s, and too many updates wait for events already", u.EventID)
+		return fault.New(fault.NotFound, "no event %s, and too many updates are waiting for their events", u.EventID)
 	}
 	body, err := json.Marshal(deferredUpdateOf(u))
 	if err != nil {

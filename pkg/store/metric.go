@@ -82,7 +82,7 @@ func checkOnline(ctx context.Context, tx writeTx, project int64, id string, d *m
 		return err
 	}
 	if n >= metric.MaxOnline {
-		return fault.InvalidField("enabled_in_prod", "%d metrics of this project run over new events already; no more may", metric.MaxOnline)
+		return fault.InvalidField("enabled_in_prod", "at most %d metrics of a project may run over new events", metric.MaxOnline)
 	}
 	return nil
 }

@@ -44,7 +44,7 @@ func (s *Store) CreateProject(ctx context.Context, p project.Project) (project.P
 }
 
 func nameTaken(name string) error {
-	return &fault.Error{Kind: fault.Conflict, Field: "name", Msg: "there is a project " + name + " already"}
+	return &fault.Error{Kind: fault.Conflict, Field: "name", Msg: "project " + name + " already exists"}
 }
 
 func (s *Store) insertProject(ctx context.Context, p project.Project) (fresh bool, err error) {

@@ -185,7 +185,7 @@ func roomInQueue(ctx context.Context, tx writeTx, project int64, id string, add 
 		return err
 	}
 	if waiting+len(add)-known > queue.MaxWaiting {
-		return fault.New(fault.Conflict, "%d items of the queue wait already, and at most %d may", waiting, queue.MaxWaiting)
+		return fault.New(fault.Conflict, "%d items of the queue are waiting, and at most %d may", waiting, queue.MaxWaiting)
 	}
 	return nil
 }

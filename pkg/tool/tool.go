@@ -45,7 +45,7 @@ func (t *Tool) Validate() error {
 	case utf8.RuneCountInString(t.Name) > MaxName:
 		return fault.InvalidField("name", "must be at most %d characters", MaxName)
 	case t.Type != "function" && t.Type != "tool":
-		return fault.InvalidField("tool_type", "%.40q is none of function, tool", t.Type)
+		return fault.InvalidField("tool_type", "must be one of function, tool, not %.40q", t.Type)
 	case len(t.Parameters) > MaxBytes:
 		return fault.InvalidField("parameters", "must be at most %d bytes", MaxBytes)
 	case t.Description != nil && len(*t.Description) > MaxBytes:

@@ -147,7 +147,7 @@ func DecodeDatapointBatch(body []byte, now time.Time) (*DatapointBatch, error) {
 	}
 	b.Events = uniqueIDs(append(b.Events, checked...))
 	if len(b.Events) > dataset.MaxRows {
-		return nil, fault.InvalidField("events", "are more than %d", dataset.MaxRows)
+		return nil, fault.InvalidField("events", "must be at most %d events", dataset.MaxRows)
 	}
 	return b, nil
 }
@@ -182,7 +182,7 @@ func (b *DatapointBatch) readCheckState(raw json.RawMessage) (checked []uuid.UUI
 		switch {
 		case err != nil:
 		case len(checked)+len(b.Except) == dataset.MaxRows:
-			err = fault.New(fault.Invalid, "is one of more than %d", dataset.MaxRows)
+			err = fault.New(fault.Invalid, "at most %d ids may be listed", dataset.MaxRows)
 		case on:
 			checked = append(checked, id)
 		default:

@@ -79,7 +79,7 @@ func DecodeRows(body []byte) ([]dataset.Datapoint, error) {
 	rows := 0
 	for i, row := range rawjson.Array(data) {
 		if i == dataset.MaxRows {
-			return nil, fault.InvalidField("data", "has more than %d rows", dataset.MaxRows)
+			return nil, fault.InvalidField("data", "must have at most %d rows", dataset.MaxRows)
 		}
 		if rawjson.KindOf(row) != '{' {
 			return nil, fault.In(indexed("data", i), wrong("an object", row))

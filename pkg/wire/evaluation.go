@@ -34,7 +34,7 @@ func setEvaluationField(q *evaluation.Query, name, text string) (err error) {
 	case "state":
 		q.State = evaluation.State(text)
 		if !slices.Contains(evaluation.States(), q.State) {
-			err = fault.New(fault.Invalid, "%.40q is none of waiting, paused, done, failed, dead", text)
+			err = fault.New(fault.Invalid, "must be one of waiting, paused, done, failed, dead, not %.40q", text)
 		}
 	case "failure":
 		q.Failure = text

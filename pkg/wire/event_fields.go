@@ -76,7 +76,7 @@ func setType(d *draft, v json.RawMessage) error {
 		return err
 	}
 	if d.event.Type = event.Type(s); !d.event.Type.Valid() {
-		return fault.New(fault.Invalid, "unknown event type %.40q; one of model, tool, chain, session, generic", s)
+		return fault.New(fault.Invalid, "unknown event type %.40q; must be one of model, tool, chain, session, generic", s)
 	}
 	return nil
 }

@@ -120,7 +120,7 @@ func readMetricType(raw []byte) (*metric.Type, error) {
 	}
 	t, ok := metric.TypeOf(text)
 	if !ok {
-		return nil, fault.New(fault.Invalid, "%.40q is none of %s", text, metric.TypeNames())
+		return nil, fault.New(fault.Invalid, "must be one of %s, not %.40q", metric.TypeNames(), text)
 	}
 	return &t, nil
 }

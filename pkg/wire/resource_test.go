@@ -28,7 +28,7 @@ func TestParams(t *testing.T) {
 		{"flag=True&n=3", "[] true 3"},
 		{"flag=0&n=", "[] false 0"},
 		{"ids=[7]", "ids[0]: must be a string, not a number"},
-		{"ids[a]=b", `ids[a]: "a" is no index from 0 to 9999`},
+		{"ids[a]=b", `ids[a]: "a" is not an index from 0 to 9999`},
 		{"ids[=b", "ids[: its brackets do not match"},
 		{"flag=perhaps", `flag: "perhaps" is not a boolean`},
 		{"flag=1&flag=0", "flag: is given more than once"},
@@ -83,7 +83,7 @@ func TestBoundsOfRequests(t *testing.T) {
 		name   string
 		decode func(int) error
 		most   int
-	}{{"data: has more", rows, dataset.MaxRows}, {"datapoints: has more", points, dataset.MaxDatapoints}, {"linked_datasets: has more", links, dataset.MaxLinks}} {
+	}{{"data: must have at most", rows, dataset.MaxRows}, {"datapoints: must have at most", points, dataset.MaxDatapoints}, {"linked_datasets: must have at most", links, dataset.MaxLinks}} {
 		if err := tt.decode(tt.most); err != nil {
 			t.Errorf("%s: %d: %v", tt.name, tt.most, err)
 		}

@@ -76,7 +76,7 @@ func DecodeRuns(rawQuery string, now time.Time) (q run.Query, err error) {
 		}
 	}
 	if q.SortBy != "" && !slices.Contains(run.SortFields, q.SortBy) {
-		return q, fault.InvalidField("sort_by", "%.40q is none of %s", q.SortBy, strings.Join(run.SortFields, ", "))
+		return q, fault.InvalidField("sort_by", "must be one of %s, not %.40q", strings.Join(run.SortFields, ", "), q.SortBy)
 	}
 	switch strings.ToLower(order) {
 	case "", "desc":

@@ -131,7 +131,7 @@ func indexOf(p param) (int, error) {
 	}
 	n, ok := rawjson.Index(p.path[0])
 	if !ok || n >= maxIndex {
-		return 0, fault.InvalidField(short(p.key), "%.20q is no index from 0 to %d", p.path[0], maxIndex-1)
+		return 0, fault.InvalidField(short(p.key), "%.20q is not an index from 0 to %d", p.path[0], maxIndex-1)
 	}
 	return n, nil
 }

@@ -87,7 +87,7 @@ func readNames(raw json.RawMessage) ([]string, error) {
 	var names []string
 	for i, v := range rawjson.Array(raw) {
 		if i == query.MaxProjections {
-			return nil, fault.New(fault.Invalid, "has more than %d names", query.MaxProjections)
+			return nil, fault.New(fault.Invalid, "must have at most %d names", query.MaxProjections)
 		}
 		name, err := readText(v)
 		if err != nil {

@@ -14,7 +14,7 @@ import (
 
 // DecodeSessionStart reads the body of a session start: {"session": {…}}, {"session": "<the
 // same as text>"}, or the bare session. The session event comes back complete and valid;
-// nothing is required. A session_id that is no UUID gives way to a new one; without one, an
+// nothing is required. A session_id that is not a UUID gives way to a new one; without one, an
 // event_id that is a UUID is the session's id. A start or end time written as text means now.
 //
 // The JSON fields may be slices of body. Errors are fault.Invalid naming the field.
@@ -46,7 +46,7 @@ var sessionFields = func() map[string]setter {
 	return fields
 }()
 
-// setUUIDOrNew leaves the id unset, to be made new, if the text is no UUID.
+// setUUIDOrNew leaves the id unset, to be made new, if the text is not a UUID.
 func setUUIDOrNew(to *uuid.UUID, v json.RawMessage) error {
 	s, err := readText(v)
 	if err != nil {

@@ -41,7 +41,7 @@ func knownFields(object json.RawMessage, known []string) error {
 
 func notKnown(what, name string, known []string) error {
 	if len(known) == 0 {
-		return fault.New(fault.Invalid, "unknown %s %.60q; there are none here", what, name)
+		return fault.New(fault.Invalid, "unknown %s %.60q; none is allowed here", what, name)
 	}
 	if near := nearest(name, known); near != "" {
 		return fault.New(fault.Invalid, "unknown %s %.60q; did you mean %q?", what, name, near)

@@ -43,7 +43,7 @@ func TestUnknownParameters(t *testing.T) {
 		}
 	}
 	p, _ := ParseParams("limit=1")
-	if err := p.Known(nil); err == nil || err.Error() != `unknown parameter "limit"; there are none here` {
+	if err := p.Known(nil); err == nil || err.Error() != `unknown parameter "limit"; none is allowed here` {
 		t.Errorf("where there are none: %v", err)
 	}
 }

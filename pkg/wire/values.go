@@ -155,7 +155,7 @@ func readTexts(raw []byte, max int) ([]string, error) {
 		case rawjson.KindOf(v) != '"':
 			return nil, fault.InvalidField(indexed("", i), "must be a string, not %s", kindName(v))
 		case i == max:
-			return nil, fault.New(fault.Invalid, "has more than %d elements", max)
+			return nil, fault.New(fault.Invalid, "must have at most %d elements", max)
 		}
 		n++
 	}

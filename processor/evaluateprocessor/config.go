@@ -78,7 +78,7 @@ func (m *MetricConfig) scorer() (*scorer, error) {
 	switch d.Type {
 	case metric.Expression, metric.Python, metric.Composite:
 	default:
-		return nil, fmt.Errorf("type: %q is none of EXPRESSION, PYTHON, COMPOSITE, which are quick enough to run before spans go on", m.Type)
+		return nil, fmt.Errorf("type: must be one of EXPRESSION, PYTHON, COMPOSITE, not %q: others are too slow to run before spans are passed on", m.Type)
 	}
 	for _, part := range []struct {
 		to    *json.RawMessage

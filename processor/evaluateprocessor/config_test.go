@@ -34,7 +34,7 @@ func TestConfig(t *testing.T) {
 		"":           "",
 		"/all":       "",
 		"/none":      "metrics: must not be empty",
-		"/judge":     `metrics::0: type: "LLM" is none of EXPRESSION, PYTHON, COMPOSITE`,
+		"/judge":     `metrics::0: type: must be one of EXPRESSION, PYTHON, COMPOSITE, not "LLM"`,
 		"/nameless":  "metrics::0: name: is required",
 		"/twice":     `metrics::1::name: "a" is the name of two metrics`,
 		"/filter":    "metrics::0: filters[0].field",

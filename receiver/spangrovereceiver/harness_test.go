@@ -53,7 +53,7 @@ func (a *fakeAPI) Mount(pattern string, h http.Handler) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if _, taken := a.routes[pattern]; taken {
-		return fmt.Errorf("%s is mounted already", pattern)
+		return fmt.Errorf("%s is already mounted", pattern)
 	}
 	a.routes[pattern] = h
 	return nil

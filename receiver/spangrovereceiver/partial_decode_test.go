@@ -41,14 +41,14 @@ func TestBadSpansAreLeftOutAlone(t *testing.T) {
 		reason      string
 		stay        int
 	}{
-		"short id":                {typeJSON, inJSON(`{"traceId":"0102","spanId":"0102030405060708"}`, good), 1, "cannot be decoded", 2},
-		"id that is not hex":      {typeJSON, inJSON(good, `{"traceId":"zz02030405060708090a0b0c0d0e0f10","spanId":"0102030405060708"}`), 1, "cannot be decoded", 2},
-		"time that is no number":  {typeJSON, inJSON(strings.Replace(good, `"name"`, `"startTimeUnixNano":"yesterday","name"`, 1)), 1, "cannot be decoded", 1},
-		"values nested too deep":  {typeJSON, inJSON(strings.Replace(good, `"name":"good"`, `"attributes":[{"key":"k","value":`+deep+`}]`, 1)), 1, errDepth.Error(), 1},
-		"not an object":           {typeJSON, inJSON(`7`, good), 1, "cannot be decoded", 2},
-		"nulls, and another span": {typeJSON, inJSON(strings.Replace(good, `"name"`, `"parentSpanId":null,"name"`, 1), `{"traceId":"x"}`), 1, "cannot be decoded", 2},
-		"without an id, too":      {typeJSON, inJSON(`{"traceId":"x"}`, `{"name":"no id"}`), 2, "1 spans left out: a trace id of 16 bytes", 1},
-		"protobuf":                {typeProto, badProto(t), 1, "cannot be decoded", 2},
+		"short id":                  {typeJSON, inJSON(`{"traceId":"0102","spanId":"0102030405060708"}`, good), 1, "cannot be decoded", 2},
+		"id that is not hex":        {typeJSON, inJSON(good, `{"traceId":"zz02030405060708090a0b0c0d0e0f10","spanId":"0102030405060708"}`), 1, "cannot be decoded", 2},
+		"time that is not a number": {typeJSON, inJSON(strings.Replace(good, `"name"`, `"startTimeUnixNano":"yesterday","name"`, 1)), 1, "cannot be decoded", 1},
+		"values nested too deep":    {typeJSON, inJSON(strings.Replace(good, `"name":"good"`, `"attributes":[{"key":"k","value":`+deep+`}]`, 1)), 1, errDepth.Error(), 1},
+		"not an object":             {typeJSON, inJSON(`7`, good), 1, "cannot be decoded", 2},
+		"nulls, and another span":   {typeJSON, inJSON(strings.Replace(good, `"name"`, `"parentSpanId":null,"name"`, 1), `{"traceId":"x"}`), 1, "cannot be decoded", 2},
+		"without an id, too":        {typeJSON, inJSON(`{"traceId":"x"}`, `{"name":"no id"}`), 2, "1 spans left out: a trace id of 16 bytes", 1},
+		"protobuf":                  {typeProto, badProto(t), 1, "cannot be decoded", 2},
 	} {
 		for _, url := range []string{r.httpURL, r.apiURL, r.apiURL + "/opentelemetry"} {
 			r.traces.Reset()

@@ -141,13 +141,13 @@ func TestFailures(t *testing.T) {
 		{`similarity("a")`, metric.Float, Syntax, "not enough arguments"},
 		{`metadata.none.deeper`, metric.Float, Exception, "write ?."},
 		{`metadata.none > 1`, metric.Boolean, Exception, "invalid operation"},
-		{`trajectory([], [], "odd")`, metric.Boolean, Exception, "none of exact, order"},
-		{`jsonMatches({}, {"type":"odd"})`, metric.Boolean, Exception, "the schema is none"},
+		{`trajectory([], [], "odd")`, metric.Boolean, Exception, "must be one of exact, order"},
+		{`jsonMatches({}, {"type":"odd"})`, metric.Boolean, Exception, "the schema is invalid"},
 		{`jsonMatches({}, {"$ref":"http://127.0.0.1/schema"})`, metric.Boolean, Exception, "its own parts only"},
 		{`jsonMatches({}, {"$ref":"#"})`, metric.Boolean, Exception, "refers to itself"},
 		{`metadata.none`, metric.Float, Wrong, "gives nil"},
-		{`answer`, metric.Float, Wrong, "no number"},
-		{`1`, metric.Boolean, Wrong, "no boolean"},
+		{`answer`, metric.Float, Wrong, "not a number"},
+		{`1`, metric.Boolean, Wrong, "not a boolean"},
 		{`1.0/0`, metric.Float, Wrong, "cannot be written down|no score that can be written"},
 	} {
 		r := run(t, e, tt.kind, tt.criteria, event)

@@ -74,7 +74,7 @@ func jsonMatches(m *meter, value, schema any) (bool, error) {
 	// The library wants its own number type, so both go through its reader.
 	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(jsonText(schema)))
 	if err != nil {
-		return false, fmt.Errorf("jsonMatches: the schema is no JSON: %w", err)
+		return false, fmt.Errorf("jsonMatches: the schema is not JSON: %w", err)
 	}
 	instance, err := jsonschema.UnmarshalJSON(strings.NewReader(jsonText(value)))
 	if err != nil {
@@ -92,7 +92,7 @@ func jsonMatches(m *meter, value, schema any) (bool, error) {
 	}
 	compiled, err := c.Compile("schema")
 	if err != nil {
-		return false, fmt.Errorf("jsonMatches: the schema is none: %w", err)
+		return false, fmt.Errorf("jsonMatches: the schema is invalid: %w", err)
 	}
 	var invalid *jsonschema.ValidationError
 	err = compiled.Validate(instance)

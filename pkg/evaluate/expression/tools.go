@@ -151,7 +151,7 @@ func trajectory(given, expected []string, mode string) (bool, error) {
 	case "subset":
 		return common(counts(given), counts(expected)) == len(given), nil
 	}
-	return false, fmt.Errorf("trajectory: the mode %.20q is none of exact, order, any, subset", mode)
+	return false, fmt.Errorf("trajectory: the mode must be one of exact, order, any, subset, not %.20q", mode)
 }
 
 // failures appends those of an event and of the events below it that have an error.

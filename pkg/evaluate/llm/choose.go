@@ -148,7 +148,7 @@ func (e *Engine) choose(ctx context.Context, projectID int64, d *metric.Definiti
 	case name == "":
 		return nil, "", "The metric has no model_provider, and there are several: " + strings.Join(all, ", ") + ".", nil
 	case !slices.Contains(all, found):
-		return nil, "", fmt.Sprintf("The metric's model_provider %.64q is none that is set up: %s.", name, strings.Join(all, ", ")), nil
+		return nil, "", fmt.Sprintf("The metric's model_provider %.64q is not set up; must be one of %s.", name, strings.Join(all, ", ")), nil
 	}
 	p = e.named[found]
 	if s, ok := own[found]; ok {
@@ -164,7 +164,7 @@ func (e *Engine) choose(ctx context.Context, projectID int64, d *metric.Definiti
 		return nil, "", fmt.Sprintf("The metric has no model_name, and the provider %s no default model.", p.name), nil
 	}
 	if !modelName.MatchString(model) || strings.Contains(model, "..") {
-		return nil, "", fmt.Sprintf("The metric's model_name %.64q is no name of a model.", model), nil
+		return nil, "", fmt.Sprintf("The metric's model_name %.64q is not the name of a model.", model), nil
 	}
 	return p, model, "", nil
 }

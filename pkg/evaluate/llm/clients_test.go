@@ -103,7 +103,7 @@ func TestNoSurprises(t *testing.T) {
 	}
 	for _, model := range []string{"../files", "a?b", "a#b", "a b", "a%2e", strings.Repeat("x", 300)} {
 		e := newTest(t, Provider{BaseURL: "http://127.0.0.1:1"}, nil)
-		if r := e.evaluate(t, definition(func(d *metric.Definition) { d.ModelName = &model })); r.Failure != evaluate.NoEngine || !strings.Contains(r.Explanation, "is no name of a model") {
+		if r := e.evaluate(t, definition(func(d *metric.Definition) { d.ModelName = &model })); r.Failure != evaluate.NoEngine || !strings.Contains(r.Explanation, "is not the name of a model") {
 			t.Errorf("%s: %+v", model, r)
 		}
 	}

@@ -139,7 +139,7 @@ func (c *Config) Validate() error {
 		}
 	}
 	if _, ok := c.Providers[c.DefaultProvider]; c.DefaultProvider != "" && !ok {
-		return fmt.Errorf("default_provider: %q is none of providers", c.DefaultProvider)
+		return fmt.Errorf("default_provider: no provider %q", c.DefaultProvider)
 	}
 	if _, err := parseNetworks(c.AllowAddresses); err != nil {
 		return fmt.Errorf("allow_addresses: %w", err)
@@ -193,7 +193,7 @@ func (p *Provider) check(name string) error {
 	}
 	for name, value := range p.Headers {
 		if !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(string(value)) {
-			return fmt.Errorf("headers: %.40q is no header with a value that can be sent", name)
+			return fmt.Errorf("headers: %.40q is not a header with a valid value", name)
 		}
 	}
 	return nil
@@ -252,7 +252,7 @@ func parseNetworks(list []string) (networks []netip.Prefix, err error) {
 			n, err = netip.PrefixFrom(a, a.BitLen()), nil
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%q is no network such as 10.0.0.0/8 and no address such as 127.0.0.1", s)
+			return nil, fmt.Errorf("%q is neither a network such as 10.0.0.0/8 nor an address such as 127.0.0.1", s)
 		}
 		networks = append(networks, n.Masked())
 	}

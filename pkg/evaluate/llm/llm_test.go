@@ -630,10 +630,10 @@ func TestChoose(t *testing.T) {
 		{nil, "-", "m", "judge m"},
 		{nil, "JUDGE", "m", "judge m"},
 		{nil, "", "-", "The metric has no model_name, and the provider judge no default model."},
-		{nil, "openai", "m", `The metric's model_provider "openai" is none that is set up: judge.`},
+		{nil, "openai", "m", `The metric's model_provider "openai" is not set up; must be one of judge.`},
 		{several, "-", "m", "The metric has no model_provider, and there are several: local, openai."},
 		{several, "local", "-", "local llama"},
-		{several, "gemini", "m", `The metric's model_provider "gemini" is none that is set up: local, openai.`},
+		{several, "gemini", "m", `The metric's model_provider "gemini" is not set up; must be one of local, openai.`},
 		{func(c *Config) { several(c); c.DefaultProvider = "local" }, "-", "-", "local llama"},
 		{func(c *Config) { c.Providers = nil }, "-", "-", "This server has no model provider set up to ask."},
 	} {
@@ -693,8 +693,8 @@ func TestValidate(t *testing.T) {
 		want   string
 	}{
 		{func(*Config) {}, ""},
-		{func(c *Config) { c.DefaultProvider = "x" }, `default_provider: "x" is none of providers`},
-		{func(c *Config) { c.AllowAddresses = []string{"localhost"} }, `allow_addresses: "localhost" is no network`},
+		{func(c *Config) { c.DefaultProvider = "x" }, `default_provider: no provider "x"`},
+		{func(c *Config) { c.AllowAddresses = []string{"localhost"} }, `allow_addresses: "localhost" is neither a network`},
 		{func(c *Config) { c.AllowAddresses = []string{"10.0.0.0/8", "::1"} }, ""},
 		{func(c *Config) { c.MaxPromptBytes = 0 }, "max_prompt_bytes: must be between"},
 		{func(c *Config) { c.Providers = map[string]Provider{"A": {}} }, "providers::A::a name has"},

@@ -58,7 +58,7 @@ type plain struct{}
 func (o *outbound) control(ctx context.Context, _, address string, _ syscall.RawConn) error {
 	ap, err := netip.ParseAddrPort(address)
 	if err != nil {
-		return fmt.Errorf("%w: %q is no address", errAddress, address)
+		return fmt.Errorf("%w: %q is not an address", errAddress, address)
 	}
 	a := ap.Addr().Unmap().WithZone("")
 	if within(o.allowed, a) {

@@ -165,7 +165,7 @@ func TestRebinding(t *testing.T) {
 	o := newOutbound(nil)
 	for address, want := range map[string]string{
 		"93.184.215.14:443": "", "127.0.0.1:443": "is not public", "[::1]:443": "is not public", "169.254.169.254:80": "is not public",
-		"[fe80::1%eth0]:443": "is not public", "[::ffff:10.0.0.1]:443": "is not public", "no address": "is no address",
+		"[fe80::1%eth0]:443": "is not public", "[::ffff:10.0.0.1]:443": "is not public", "no address": "is not an address",
 	} {
 		err := o.control(t.Context(), "tcp", address, nil)
 		if (err == nil) != (want == "") || err != nil && (!errors.Is(err, errAddress) || !strings.Contains(err.Error(), want)) {

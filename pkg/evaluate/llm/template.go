@@ -76,7 +76,7 @@ func parse(s string) (t template, err error) {
 			text.Reset()
 		}
 		if fields++; fields > maxFields {
-			return nil, fmt.Errorf("has more than %d fields", maxFields)
+			return nil, fmt.Errorf("must have at most %d fields", maxFields)
 		}
 		t = append(t, piece{path: path})
 		s = rest[len(inside)+2:]

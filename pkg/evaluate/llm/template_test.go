@@ -40,7 +40,7 @@ func TestTemplate(t *testing.T) {
 		{"{{ question }}", "!{{ question }}: begins with no field of an event"},
 		{"{{#if inputs.a}}x{{/if}}", "!{{#if inputs.a}}: templates have no logic"},
 		{strings.Repeat("{{ inputs.a.c }}", 100), strings.Repeat("1", 100)},
-		{strings.Repeat("{{ inputs.a.c }}", 101), "!has more than 100 fields"},
+		{strings.Repeat("{{ inputs.a.c }}", 101), "!must have at most 100 fields"},
 		{strings.Repeat("{{ event }}", 4), "!with the event's fields it has more bytes than max_prompt_bytes, 1000"},
 		{"{{ inputs.question | upper }}", "!the event has no inputs.question | upper"},
 	} {

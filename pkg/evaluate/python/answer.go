@@ -66,7 +66,7 @@ func (a *answer) failure(printed string) evaluate.Result {
 	case "no_result":
 		return failure(ResultType, "The evaluator defines no function to call, sets no result and ends with no expression.", printed)
 	case Syntax:
-		return failure(Syntax, fmt.Sprintf("The evaluator is no valid Python: %s", a.Text)+trace, printed)
+		return failure(Syntax, fmt.Sprintf("The evaluator is not valid Python: %s", a.Text)+trace, printed)
 	case Import:
 		text := "The evaluator could not import what it needs."
 		if why := unavailable(a.Module); why != "" {
@@ -96,12 +96,12 @@ func (a *answer) score(d *metric.Definition) (score json.RawMessage, why string)
 	case a.Number != nil:
 		score = json.RawMessage(*a.Number)
 		if _, ok := rawjson.Number(score); !ok || !json.Valid(score) {
-			return nil, clip(*a.Number, 50) + ", which is no finite number"
+			return nil, clip(*a.Number, 50) + ", which is not a finite number"
 		}
 	case a.Type == "NoneType":
 		return nil, fmt.Sprintf("None, and no %s", d.Return)
 	default:
-		return nil, fmt.Sprintf("%s of type %s, which is no score", clip(a.Text, 200), clip(a.Type, 100))
+		return nil, fmt.Sprintf("%s of type %s, which is not a score", clip(a.Text, 200), clip(a.Type, 100))
 	}
 	if misfit := evaluate.Misfit(d, score); misfit != "" {
 		return nil, clip(string(score), 200) + ", which is " + misfit

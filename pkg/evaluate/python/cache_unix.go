@@ -22,7 +22,7 @@ func guardCache(dir string) error {
 	case err != nil:
 		return err
 	case !info.IsDir():
-		return fmt.Errorf("%s is no directory", dir)
+		return fmt.Errorf("%s is not a directory", dir)
 	case !mine(info):
 		return fmt.Errorf("%s belongs to another user", dir)
 	}

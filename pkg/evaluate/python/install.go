@@ -142,7 +142,7 @@ func (in *Install) fromIndex(ctx context.Context, name, file string) ([]byte, er
 	}
 	page, err := url.Parse(index + "/" + name + "/")
 	if err != nil {
-		return nil, errors.New("the index's address is none")
+		return nil, errors.New("the index has no valid address")
 	}
 	body, err := in.get(ctx, page.String(), maxIndex)
 	if err != nil {

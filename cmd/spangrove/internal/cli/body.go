@@ -35,7 +35,7 @@ func text(flag, member, usage string) field {
 func number(flag, member, usage string) field {
 	return field{flag, member, usage, "NUMBER", false, func(s string) (json.RawMessage, error) {
 		if rawjson.KindOf([]byte(s)) != '0' || !json.Valid([]byte(s)) {
-			return nil, fmt.Errorf("%q is no number", s)
+			return nil, fmt.Errorf("%q is not a number", s)
 		}
 		return json.RawMessage(s), nil
 	}}

@@ -81,7 +81,7 @@ func (a *app) compare(ctx context.Context, newRun, oldRun, aggregate string) (js
 	}
 	var c client.RunComparison
 	if err := json.Unmarshal(answer, &c); err != nil {
-		return nil, nil, fmt.Errorf("the answer of %s is no comparison: %w", a.api.Server(), err)
+		return nil, nil, fmt.Errorf("the answer of %s is not a comparison: %w", a.api.Server(), err)
 	}
 	return answer, &c, nil
 }

@@ -47,7 +47,7 @@ func settingArg(name string) (check func(string) error, err error) {
 			return k.check, nil
 		}
 	}
-	return nil, usage("no setting %q; there are %s", name, strings.Join(settingNames(), ", "))
+	return nil, usage("unknown setting %q; must be one of %s", name, strings.Join(settingNames(), ", "))
 }
 
 func configSet() *cobra.Command {

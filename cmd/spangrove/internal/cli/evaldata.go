@@ -27,7 +27,7 @@ func dataset(cmd *cobra.Command, name string) (rows []experiment.Datapoint, id s
 		if datasetID.MatchString(name) {
 			return nil, name, nil
 		}
-		return nil, "", usage("--dataset %s: there is no such file, and it is no id of a dataset", name)
+		return nil, "", usage("--dataset %s: there is no such file, and it is not the id of a dataset", name)
 	}
 	in, err := open(cmd, name)
 	if err != nil {

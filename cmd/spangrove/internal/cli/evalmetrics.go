@@ -246,7 +246,7 @@ func bounds(least, most []string) (map[string]client.Range, error) {
 			}
 			n, err := strconv.ParseFloat(text[at+1:], 64)
 			if err != nil || n-n != 0 {
-				return nil, usage("%s %s: %q is no number", flag, text, text[at+1:])
+				return nil, usage("%s %s: %q is not a number", flag, text, text[at+1:])
 			}
 			r := ranges[text[:at]]
 			if flag == "--min" {

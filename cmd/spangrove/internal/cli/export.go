@@ -75,7 +75,7 @@ func (a *app) eventExport() *cobra.Command {
 	choice.flags(cmd)
 	bulkFlag(cmd, &format)
 	cmd.Flags().BoolVar(&resume, "resume", false, "go on with a file that an interrupted export has left")
-	cmd.Flags().BoolVar(&overwrite, "overwrite", false, "write a file anew that is there already")
+	cmd.Flags().BoolVar(&overwrite, "overwrite", false, "replace the file if it exists")
 	return cmd
 }
 
@@ -100,7 +100,7 @@ func (x *export) open(resume, overwrite bool) (*os.File, error) {
 	}
 	file, err := os.OpenFile(x.name, flags, 0o600) // prompts and answers are nobody else's
 	if errors.Is(err, os.ErrExist) {
-		return nil, usage("%s is there already; go on with it by --resume, or write it anew by --overwrite", x.name)
+		return nil, usage("%s already exists; continue it with --resume, or replace it with --overwrite", x.name)
 	}
 	if err != nil {
 		return nil, usage("write %s: %s", x.name, cause(err))
@@ -131,7 +131,7 @@ func (x *export) goOn(file *os.File) error {
 		}
 		events, err := placesOf(line.text, x.format)
 		if err != nil {
-			return usage("%s: is no export as --format %s: %s; write it anew by --overwrite", x.name, x.format, oneLine(err.Error()))
+			return usage("%s: is not an export in --format %s: %s; replace it with --overwrite", x.name, x.format, oneLine(err.Error()))
 		}
 		more := false
 		for _, e := range events {

@@ -157,7 +157,7 @@ func filterOperator(text string) (name, value, problem string) {
 		return o.name, strings.TrimSpace(rest), ""
 	}
 	if sign != "" {
-		return "", text, sign + " is none; " + someOperator
+		return "", text, sign + " is not an operator; " + someOperator
 	}
 	return "", text, someOperator
 }
@@ -183,7 +183,7 @@ func filterValue(text string) (kind string, value json.RawMessage, problem strin
 			_, err := time.Parse(layout, strings.Replace(text, " ", "T", 1))
 			return err == nil
 		}) {
-			return "", nil, "there is no such date"
+			return "", nil, "no such date"
 		}
 		return "datetime", rawjson.AppendString(nil, strings.Replace(text, " ", "T", 1)), ""
 	}

@@ -159,7 +159,7 @@ func (i *importing) goOn(file *os.File, size int64) error {
 	const without = "import without --resume, which does no harm to what is stored already"
 	var was importState
 	if json.Unmarshal(text, &was) != nil || was.Offset < 0 || was.Lines < 0 {
-		return usage("%s is none of an import; %s", i.stateFile(), without)
+		return usage("%s does not belong to an import; %s", i.stateFile(), without)
 	}
 	if was.Server != i.state.Server || was.Key != i.state.Key {
 		return usage("%s is of an import to %s with the key %s; %s", i.stateFile(), was.Server, was.Key, without)
@@ -340,7 +340,7 @@ func (i *importing) flushSpans(ctx context.Context) error {
 	}
 	if len(answer) > 0 {
 		if err := json.Unmarshal(answer, &partial); err != nil {
-			return fmt.Errorf("the answer of %s is none of OpenTelemetry's: %w", i.api.Server(), err)
+			return fmt.Errorf("the answer of %s is not one of OpenTelemetry's: %w", i.api.Server(), err)
 		}
 	}
 	if n := partial.Success.Refused; n > 0 {

@@ -126,7 +126,7 @@ func (o *output) changed(answer json.RawMessage, format string, args ...any) err
 func (o *output) indented(thing json.RawMessage, prefix string) error {
 	var b bytes.Buffer
 	if err := json.Indent(&b, bytes.TrimSpace(thing), prefix, "  "); err != nil {
-		return fmt.Errorf("the server's answer is no JSON: %w", err)
+		return fmt.Errorf("the server's answer is not JSON: %w", err)
 	}
 	if prefix == "" {
 		b.WriteByte('\n')
@@ -138,7 +138,7 @@ func (o *output) indented(thing json.RawMessage, prefix string) error {
 func (o *output) line(thing json.RawMessage) error {
 	var b bytes.Buffer
 	if err := json.Compact(&b, thing); err != nil {
-		return fmt.Errorf("the server's answer is no JSON: %w", err)
+		return fmt.Errorf("the server's answer is not JSON: %w", err)
 	}
 	b.WriteByte('\n')
 	_, err := o.results.Write(b.Bytes())

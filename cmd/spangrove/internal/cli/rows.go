@@ -95,7 +95,7 @@ func csvRows(in io.Reader, file string) iter.Seq2[json.RawMessage, error] {
 		}
 		for i, name := range names {
 			if slices.Contains(names[:i], name) {
-				yield(nil, usage("%s: the column %q is there twice", file, name))
+				yield(nil, usage("%s: the column %q appears twice", file, name))
 				return
 			}
 		}

@@ -191,7 +191,7 @@ func checkKey(text string) error {
 
 func checkOutput(text string) error {
 	if !slices.Contains(formats, text) {
-		return fmt.Errorf("%q is none of %s", text, strings.Join(formats, ", "))
+		return fmt.Errorf("must be one of %s, not %q", strings.Join(formats, ", "), text)
 	}
 	return nil
 }
@@ -203,7 +203,7 @@ func parseTimeout(text string) (time.Duration, error) {
 		d, err = time.Duration(n*float64(time.Second)), nil
 	}
 	if err != nil || d < 0 {
-		return 0, fmt.Errorf("%q is no time; give one such as 45s, 2m or 30.0", text)
+		return 0, fmt.Errorf("%q is not a time; give one such as 45s, 2m or 30.0", text)
 	}
 	return d, nil
 }
@@ -244,7 +244,7 @@ func readConfig(path string) (*configFile, error) {
 		name, value := root.Content[i], root.Content[i+1]
 		switch {
 		case !isSetting(name.Value):
-			return nil, usage("%s:%d: no setting %q; there are %s", path, name.Line, name.Value, strings.Join(settingNames(), ", "))
+			return nil, usage("%s:%d: unknown setting %q; must be one of %s", path, name.Line, name.Value, strings.Join(settingNames(), ", "))
 		case seen[name.Value]:
 			return nil, usage("%s:%d: %s is set twice", path, name.Line, name.Value)
 		case value.Kind != yaml.ScalarNode || value.Value == "":

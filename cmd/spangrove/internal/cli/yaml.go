@@ -141,7 +141,7 @@ func appendYAML(dst []byte, node *yaml.Node, depth int) ([]byte, error) {
 		}
 		number, err := json.Marshal(v)
 		if err != nil {
-			return nil, fmt.Errorf("line %d: %s is no number of JSON", node.Line, node.Value)
+			return nil, fmt.Errorf("line %d: %s is not a number of JSON", node.Line, node.Value)
 		}
 		return append(dst, number...), nil
 	default:
