@@ -10,6 +10,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
 	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/otlpmap/internal/pyliteral"
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
@@ -284,7 +285,7 @@ func (b *eventBuilder) parse(a *attr) ([]byte, bool) {
 func (b *eventBuilder) literal(a *attr) ([]byte, bool) {
 	raw, ok := b.parse(a)
 	if !ok && a.val.Type() == pcommon.ValueTypeStr {
-		if raw, ok = pythonLiteralJSON(a.val.Str()); !ok {
+		if raw, ok = pyliteral.JSON(a.val.Str()); !ok {
 			return nil, false
 		}
 		if raw, ok = b.clean(raw); ok { // its texts may have what no store takes

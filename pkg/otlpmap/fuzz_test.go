@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"unicode/utf8"
 
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
@@ -116,24 +115,6 @@ func FuzzRules(f *testing.F) {
 	})
 }
 
-// FuzzPythonLiteral holds that a Python literal becomes JSON that a store takes, or is given up.
-func FuzzPythonLiteral(f *testing.F) {
-	for _, s := range []string{`{'a': 1, 'b': [None, True, -0.5e-3], "c": ('x',), 'd': 'it\'s', 1: b'\x00', 'e': 'a' "b", 'f': r'\n'}`, `((), [[],], {},)`, `{'a'}`, `[1 2]`, "['\u00e9\\U0001F600']", `{'n': nan, 'i': -inf}`} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, s string) {
-		raw, ok := pythonLiteralJSON(s)
-		if !ok {
-			return
-		}
-		if _, n, err := rawjson.Clean(raw); err != nil {
-			t.Fatalf("%q became %q: %v", s, raw, err)
-		} else if n > 0 && !strings.ContainsAny(s, "\\\x00") && utf8.ValidString(s) {
-			t.Fatalf("%q became %q, which is not clean", s, raw)
-		}
-	})
-}
-
 // allTexts returns the texts in a JSON value, those in JSON inside a text too.
 func allTexts(v any) string {
 	var b strings.Builder
@@ -206,20 +187,6 @@ func FuzzMessages(f *testing.F) {
 				b, _ := m.Traces(td)
 				checkEvent(t, &b.Events[0])
 			}
-		}
-	})
-}
-
-// FuzzCloseJSON holds that text which was JSON before it was cut is JSON again, or given up.
-func FuzzCloseJSON(f *testing.F) {
-	f.Add(`[{"role":"user","content":"a\u00e9\n\"x"},{"n":12,"t":true}]`, uint16(30))
-	f.Fuzz(func(t *testing.T, s string, cut uint16) {
-		if _, _, err := rawjson.Clean([]byte(s)); err != nil {
-			return
-		}
-		closed := closeJSON(s[:min(int(cut), len(s))])
-		if closed != "" && !json.Valid([]byte(strings.ToValidUTF8(closed, "?"))) {
-			t.Fatalf("%q cut at %d became %q", s, cut, closed)
 		}
 	})
 }

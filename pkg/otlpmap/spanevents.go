@@ -1,6 +1,8 @@
 package otlpmap
 
 import (
+	"strings"
+
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
@@ -337,7 +339,7 @@ func (b *eventBuilder) inError(text string) bool {
 	if own == "" {
 		own = b.s.src.Status().Message()
 	}
-	return own == "" || contains(own, text)
+	return own == "" || strings.Contains(own, text)
 }
 
 // exception returns an exception as an object. What the event has in other fields is left out.

@@ -1,5 +1,7 @@
 package otlpmap
 
+import "github.com/spangrove/spangrove/pkg/otlpmap/internal/pyliteral"
+
 // What LangChain's and LangGraph's steps are given and give back: states with messages, commands,
 // serialised messages, and what OpenLLMetry's callbacks put around them.
 
@@ -60,7 +62,7 @@ func (b *eventBuilder) calledWith(text []byte) []byte {
 	if kind(text) != '"' {
 		return text
 	}
-	if raw, ok := pythonLiteralJSON(unquoted(text)); ok {
+	if raw, ok := pyliteral.JSON(unquoted(text)); ok {
 		if in, ok := b.clean(raw); ok && kind(in) == '{' {
 			return in
 		}

@@ -1,4 +1,6 @@
-package otlpmap
+// Package pyliteral reads Python literals as JSON: some Python SDKs write nested values with str() instead
+// of as JSON, {'a': None, 'b': (1, 2)}.
+package pyliteral
 
 import (
 	"strconv"
@@ -8,20 +10,18 @@ import (
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
-// Some Python SDKs write nested values with str() and not as JSON: {'a': None, 'b': (1, 2)}.
-
-// maxPythonLiteral bounds the text that is read as a Python literal, in bytes: far more than the usage
+// MaxBytes bounds the text that is read as a Python literal, in bytes: far more than the usage
 // objects and tool definitions that come this way.
-const maxPythonLiteral = 1 << 20
+const MaxBytes = 1 << 20
 
-// pythonLiteralJSON returns a Python dict, list or tuple as JSON text. It knows strings with their prefixes
+// JSON returns a Python dict, list or tuple as JSON text. It knows strings with their prefixes
 // and escapes, numbers, None, True, False and trailing commas; anything else (an object's
 // <...>, a call, a set) is refused, since its meaning can only be guessed.
-func pythonLiteralJSON(text string) ([]byte, bool) {
-	if len(text) > maxPythonLiteral {
+func JSON(text string) ([]byte, bool) {
+	if len(text) > MaxBytes {
 		return nil, false
 	}
-	r := pythonLiteral{text: text, out: make([]byte, 0, len(text)+len(text)/8)}
+	r := reader{text: text, out: make([]byte, 0, len(text)+len(text)/8)}
 	r.space()
 	if c := r.peek(); c != '{' && c != '[' && c != '(' {
 		return nil, false
@@ -33,27 +33,27 @@ func pythonLiteralJSON(text string) ([]byte, bool) {
 	return r.out, r.at == len(r.text)
 }
 
-type pythonLiteral struct {
+type reader struct {
 	text string
 	at   int
 	out  []byte
 }
 
 // peek returns the next byte, 0 at the end.
-func (r *pythonLiteral) peek() byte {
+func (r *reader) peek() byte {
 	if r.at < len(r.text) {
 		return r.text[r.at]
 	}
 	return 0
 }
 
-func (r *pythonLiteral) space() {
+func (r *reader) space() {
 	for r.at < len(r.text) && strings.IndexByte(" \t\r\n", r.text[r.at]) >= 0 {
 		r.at++
 	}
 }
 
-func (r *pythonLiteral) value(depth int) bool {
+func (r *reader) value(depth int) bool {
 	if depth >= rawjson.MaxDepth-1 {
 		return false
 	}
@@ -91,7 +91,7 @@ func wordByte(c byte) bool {
 
 // list reads a dict, a list or a tuple. A tuple of one must have its comma: (1) is a number in
 // brackets.
-func (r *pythonLiteral) list(open, end byte, depth int) bool {
+func (r *reader) list(open, end byte, depth int) bool {
 	r.at++
 	if open == '{' {
 		r.out = append(r.out, '{')
@@ -130,7 +130,7 @@ func (r *pythonLiteral) list(open, end byte, depth int) bool {
 }
 
 // key reads a dict's key with its colon. Numbers and constants become text.
-func (r *pythonLiteral) key() bool {
+func (r *reader) key() bool {
 	at := len(r.out)
 	if c := r.peek(); c == '{' || c == '[' || c == '(' || !r.value(rawjson.MaxDepth-2) {
 		return false
@@ -150,7 +150,7 @@ func (r *pythonLiteral) key() bool {
 }
 
 // number reads a number that JSON has, too, digit for digit.
-func (r *pythonLiteral) number() bool {
+func (r *reader) number() bool {
 	start := r.at
 	for r.at < len(r.text) && (wordByte(r.text[r.at]) || strings.IndexByte("+-.", r.text[r.at]) >= 0) {
 		r.at++
@@ -168,7 +168,7 @@ func (r *pythonLiteral) number() bool {
 }
 
 // str reads one or several adjacent string literals.
-func (r *pythonLiteral) str() bool {
+func (r *reader) str() bool {
 	var b strings.Builder
 	if !r.literal(&b) {
 		return false
@@ -186,7 +186,7 @@ func (r *pythonLiteral) str() bool {
 	return true
 }
 
-func (r *pythonLiteral) literal(b *strings.Builder) bool {
+func (r *reader) literal(b *strings.Builder) bool {
 	raw := false
 	for i := 0; i < 2; i++ {
 		switch r.peek() {
@@ -219,7 +219,7 @@ func (r *pythonLiteral) literal(b *strings.Builder) bool {
 }
 
 // escape reads one backslash sequence. Unknown ones stay as they are, as in Python.
-func (r *pythonLiteral) escape(b *strings.Builder) bool {
+func (r *reader) escape(b *strings.Builder) bool {
 	r.at++
 	c := r.peek()
 	r.at++
