@@ -18,7 +18,7 @@ type conn interface {
 	// forUpdate ends a read that holds its rows for this transaction, where there are other
 	// writers; it is empty outside of a transaction.
 	forUpdate() string
-	// id is the argument form of an id.
+	// id returns the argument form of an id.
 	id(u uuid.UUID) any
 	// ids is a condition that column is one of list, and its argument.
 	anyID(column string, placeholder int, list []uuid.UUID) (cond string, args []any)
@@ -40,9 +40,9 @@ type writeTx interface {
 	conn
 	// skipLocked is like forUpdate, and leaves out rows that another writer holds.
 	skipLocked() string
-	// deleted says that this transaction deletes what shall be erased from the files, too.
+	// deleted records that this transaction deletes something that is to be erased from the files, too.
 	deleted(ctx context.Context) error
-	// counts is what this transaction changes in the number of events.
+	// counts returns what this transaction changes in the number of events.
 	counts() eventCounts
 	// begin sets what treeFixer, fieldIndex and outbox return.
 	begin(*treeFixer, *fieldIndexUpdate, *outbox)
@@ -66,7 +66,7 @@ type writeTx interface {
 	// stores on a day; forgetIDs undoes it for rows that it took from a day.
 	noteIDs(ctx context.Context, project int64, day int32, ids ...uuid.UUID) error
 	forgetIDs(ctx context.Context, project int64, day int32, ids ...uuid.UUID) error
-	// findEvents looks for ids of one project in the given places, and gives the day of each id
+	// findEvents looks for ids of one project in the given places, and returns the day of each id
 	// that is there. It takes a bounded number of statements for each id, whatever is stored.
 	findEvents(ctx context.Context, projectID int64, ids []idDays) (map[uuid.UUID]int32, error)
 	// moveEvents puts all events of a session but its session event under another session; if
@@ -85,8 +85,9 @@ type idDays struct {
 type database interface {
 	conn // reads outside a transaction
 	// write runs f in a transaction of the writer's connection and commits durably if f returns nil.
+	// Callers run the same closures again in a new transaction if this one fails: see request.apply.
 	write(ctx context.Context, writer int, f func(writeTx) error) error
-	// writers is how many transactions write at once: 1 where this process is the only writer, and
+	// writers returns how many transactions write at once: 1 where this process is the only writer, and
 	// else 2 or more, whether there are other processes or not.
 	writers() int
 	// ready makes room for events of these days. It runs outside any transaction. anew says that
@@ -94,25 +95,25 @@ type database interface {
 	ready(ctx context.Context, days []int32, anew bool) error
 	// tidy gives back the room of what is not stored any more.
 	tidy(ctx context.Context) error
-	// retryable says that the same transaction may succeed if it is run again.
+	// retryable reports whether the same transaction may succeed if it is run again.
 	retryable(err error) bool
-	// interrupted says that a statement ran out of its time.
+	// interrupted reports whether a statement ran out of its time.
 	interrupted(err error) bool
-	// unavailable says that the database cannot be reached or is out of space.
+	// unavailable reports whether the database cannot be reached or is out of space.
 	unavailable(err error) bool
-	// track tells the database about the filters of ids, before anything is written.
+	// track hands the database the filters of ids, before anything is written.
 	track(ids *idFilter, today func() int32)
 	// days lists the days that filters are to be built for, newest first, farDay among them.
 	days(ctx context.Context) ([]projectDay, error)
 	// idsOf calls f with each id that the filter of a day must have.
 	idsOf(ctx context.Context, day projectDay, f func(uuid.UUID) error) error
-	// farDays gives the days on which an id may stand that is not found by day. Where a statement
+	// farDays returns the days on which an id may stand that is not found by day. Where a statement
 	// finds ids on all days, it gives none.
 	farDays(ctx context.Context, c conn, project int64, id uuid.UUID) ([]int32, error)
 	// quick reads outside a transaction by connections that no search takes: keys, and what
 	// ingestion must know.
 	quick() conn
-	// readers is how many connections read at once, beside the quick ones.
+	// readers returns how many connections read at once, in addition to the quick ones.
 	readers() int
 	// bound limits the time of one reading statement; 0 is no limit.
 	bound(read time.Duration)
@@ -203,7 +204,7 @@ func blob(b []byte) any {
 	return b
 }
 
-// text is a JSON field as an argument.
+// text returns a JSON field as an argument.
 func text(b []byte) any {
 	if b == nil {
 		return nil
@@ -218,7 +219,7 @@ func nullText(s string) any {
 	return s
 }
 
-// oneOf is a condition that column is one of n texts, the first of which is argument first.
+// oneOf returns a condition that column is one of n texts, the first of which is argument first.
 func oneOf(column string, first, n int) string {
 	var b strings.Builder
 	b.WriteString(column + " IN (")
@@ -243,7 +244,7 @@ func number(b bool) int {
 	return 0
 }
 
-// flag is a boolean as it stands in a column.
+// flag returns a boolean as it stands in a column.
 func flag(b bool) int64 {
 	if b {
 		return 1

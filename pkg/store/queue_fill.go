@@ -86,14 +86,14 @@ func (s *Store) FillQueue(ctx context.Context, p project.Project, id string) (en
 		ids[i] = e.ID
 	}
 	ids = slices.Compact(ids) // several looks may have seen the same
+	changedSince := false
 	err = s.changeDocs(ctx, 0, "fill queue", func(ctx context.Context, tx writeTx) error {
 		held, err := queues.getForUpdate(ctx, tx, p.ID, id)
 		if err != nil {
 			return err
 		}
-		if held.version != d.version {
-			more = true // it was changed meanwhile, and so may be what it takes
-			return nil
+		if changedSince = held.version != d.version; changedSince {
+			return nil // what it takes may be different now: look again
 		}
 		if err := s.enterQueue(ctx, tx, p.ID, &q, ids, byFilter); err != nil {
 			return err
@@ -112,7 +112,7 @@ func (s *Store) FillQueue(ctx context.Context, p project.Project, id string) (en
 		_, err = tx.exec(ctx, `UPDATE queue SET marks = $3 WHERE project_id = $1 AND id = $2`, p.ID, id, string(text))
 		return err
 	})
-	return len(ids), more, err
+	return len(ids), more || changedSince, err
 }
 
 // readCursors reads up to which start time each look has come.
@@ -128,14 +128,14 @@ func readCursors(ctx context.Context, c conn, project int64, id string) ([]float
 	}
 	var kept []float64
 	if err := json.Unmarshal([]byte(text), &kept); err != nil {
-		return nil, fmt.Errorf("marks of queue %s: %w", id, err)
+		return nil, fmt.Errorf("cursors of queue %s: %w", id, err)
 	}
 	copy(cursors, kept)
 	return cursors, nil
 }
 
 // nextSlice counts at most fillSlice events that started after one time and not after another, the
-// oldest ones, and gives the start of the last of them.
+// oldest ones, and returns the start of the last of them.
 func (s *Store) nextSlice(ctx context.Context, project int64, after, until float64) (end float64, n int, err error) {
 	err = each(ctx, s.db, `SELECT start_ms FROM ev WHERE project_id = $1 AND start_ms > $2 AND start_ms <= $3 ORDER BY start_ms LIMIT $4`,
 		[]any{project, after, until, fillSlice}, func(scan func(...any) error) error {
