@@ -127,7 +127,7 @@ func (s *Store) Audit(ctx context.Context, q audit.Query) (list []audit.Entry, t
 	return list, total, s.wrapDBError(err, "list audit entries")
 }
 
-// micros is a time as the database has it. No entry is as far away as its bounds.
+// micros returns a time as the database has it. No entry is as far away as its bounds.
 func micros(us float64) int64 { return int64(min(max(us, -1e18), 1e18)) }
 
 // writingAudit writes what waits once a minute.

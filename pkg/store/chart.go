@@ -40,7 +40,7 @@ func (s *Store) Chart(ctx context.Context, projectID int64, c *query.Chart) (*qu
 	return answer, s.wrapDBError(err, "chart")
 }
 
-// earliest is a time before which no event of the chart starts.
+// earliest returns a time before which no event of the chart starts.
 func (s *Store) earliest(ctx context.Context, projectID int64, from *float64) (float64, error) {
 	if from != nil {
 		return *from, nil

@@ -195,7 +195,7 @@ func (a *aggregate) limitGroups() {
 	}
 }
 
-// points are the cells in order, gaps filled if that is asked.
+// points returns the cells in order, gaps filled if that is asked.
 func (a *aggregate) points() ([]query.ChartPoint, error) {
 	present := map[groupKey]bool{}
 	buckets := map[int64]bool{}
@@ -240,7 +240,7 @@ func compareGroups(x, y groupKey) int {
 	return cmp.Or(cmp.Compare(rank(x), rank(y)), cmp.Compare(x.name, y.name))
 }
 
-// fill gives all buckets of the chart's range, or where that is open, from the first or to the
+// fill returns all buckets of the chart's range, or where that is open, from the first or to the
 // last that has events.
 func (a *aggregate) fill(starts []int64, groups int) ([]int64, error) {
 	from, to := math.Inf(1), math.Inf(-1)

@@ -8,7 +8,7 @@ import (
 
 var savedCharts = documents{table: "chart", noun: "chart"}
 
-// CreateChart saves a chart that is complete and valid, and gives it as it is stored.
+// CreateChart saves a chart that is complete and valid, and returns it as it is stored.
 func (s *Store) CreateChart(ctx context.Context, projectID int64, c chart.Chart) (chart.Chart, error) {
 	now := s.options.Now()
 	d := document{id: newDocumentID(now), version: 1, created: now.UnixMilli(), doc: c.Doc()}
@@ -35,7 +35,7 @@ func (s *Store) LoadCharts(ctx context.Context, projectID int64, ids []string) (
 	return list, s.wrapDBError(err, "read charts")
 }
 
-// SavedChart gives a saved chart. fault.NotFound if there is none.
+// SavedChart returns a saved chart. fault.NotFound if there is none.
 func (s *Store) SavedChart(ctx context.Context, projectID int64, id string) (chart.Chart, error) {
 	d, err := savedCharts.one(ctx, s.db, projectID, id)
 	return chartOf(d), s.wrapDBError(err, "read chart")

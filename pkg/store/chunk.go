@@ -57,7 +57,7 @@ var spills = []struct {
 	{query.SpillChildrenIDs, tagChildrenIDs, func(e *event.Event) *[]byte { return (*[]byte)(&e.ChildrenIDs) }},
 }
 
-// spillOf tells which fields of e stand in its payload.
+// spillOf returns which fields of e stand in its payload.
 func spillOf(e *event.Event) (bits int) {
 	for _, f := range spills {
 		if len(*f.of(e)) > headFieldBytes {
@@ -73,7 +73,7 @@ func spillOf(e *event.Event) (bits int) {
 	return bits
 }
 
-// hasPayload says whether e needs a record at all.
+// hasPayload reports whether e needs a record at all.
 func hasPayload(e *event.Event, spill int) bool {
 	return len(e.Inputs)+len(e.Outputs)+len(e.Config) > 0 || spill&inPayload != 0
 }
@@ -105,7 +105,7 @@ func appendRecord(dst []byte, e *event.Event, spill int) []byte {
 var errRecord = errors.New("payload record is damaged")
 
 // readRecord fills e with the record that starts raw. The fields are slices of raw.
-// It gives the record's length.
+// It returns the record's length.
 func readRecord(raw []byte, e *event.Event) (int, error) {
 	at := 0
 	for {

@@ -59,7 +59,7 @@ func (s *Store) LoadConfigurations(ctx context.Context, projectID int64, ids []s
 	return list, s.wrapDBError(err, "read configurations")
 }
 
-// Configuration gives a configuration as it was in a version; 0 is the current one.
+// Configuration returns a configuration as it was in a version; 0 is the current one.
 // fault.NotFound if there is none.
 func (s *Store) Configuration(ctx context.Context, projectID int64, id string, version int64) (configuration.Configuration, error) {
 	d, err := configurations.getVersion(ctx, s.db, projectID, id, version)

@@ -14,7 +14,7 @@ import (
 var datapoints = documents{table: "datapoint", noun: "datapoint"}
 
 // CreateDatapoints stores datapoints that are complete and valid, all or none, adds each to its
-// LinkedDatasets, and gives their ids in the same order. fault.NotFound if a dataset is not there,
+// LinkedDatasets, and returns their ids in the same order. fault.NotFound if a dataset is not there,
 // fault.Invalid if one would have too many.
 func (s *Store) CreateDatapoints(ctx context.Context, projectID int64, list []dataset.Datapoint) (ids []string, err error) {
 	now := s.options.Now()

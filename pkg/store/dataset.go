@@ -45,14 +45,14 @@ func (s *Store) FindDatasets(ctx context.Context, projectID int64, q dataset.Que
 	return ids, total, s.wrapDBError(err, "find datasets")
 }
 
-// Dataset gives a dataset as it was in a version; 0 is the current one. fault.NotFound if there
+// Dataset returns a dataset as it was in a version; 0 is the current one. fault.NotFound if there
 // is none.
 func (s *Store) Dataset(ctx context.Context, projectID int64, id string, version int64) (dataset.Dataset, error) {
 	d, err := datasets.getVersion(ctx, s.db, projectID, id, version)
 	return datasetOf(d), s.wrapDBError(err, "read dataset")
 }
 
-// DatasetVersion is the current version of a dataset: what a run over it records.
+// DatasetVersion returns the current version of a dataset: what a run over it records.
 // fault.NotFound if there is none.
 func (s *Store) DatasetVersion(ctx context.Context, projectID int64, id string) (int64, error) {
 	d, err := datasets.one(ctx, s.db, projectID, id)

@@ -50,7 +50,7 @@ func (s *Store) changeDatasets(ctx context.Context, size int, op string, f func(
 	})
 }
 
-// inSteps is a change whose every step is a transaction.
+// inSteps returns a change whose every step is a transaction.
 func (s *Store) inSteps(ctx context.Context, size int, op string) *datasetChange {
 	return &datasetChange{conn: s.db, s: s, slice: stageSlice, write: func(step func(context.Context, writeTx) error) error {
 		return s.changeDocs(ctx, size, op, step)

@@ -59,7 +59,7 @@ func (s *Store) planRows(ctx context.Context, from conn, project int64, id strin
 
 var errTooManyPoints = fault.InvalidField("datapoints", "a dataset has at most %d datapoints", dataset.MaxDatapoints)
 
-// holdPoints gives the versions of datapoints: of those in known as it says, of the others as they
+// holdPoints returns the versions of datapoints: of those in known as it says, of the others as they
 // are, and keeps other writers from these. fault.NotFound if one of them is not there.
 func (s *Store) holdPoints(ctx context.Context, c conn, project int64, ids []string, known map[string]int64) (map[string]int64, error) {
 	if len(ids) > dataset.MaxDatapoints {
@@ -130,7 +130,7 @@ func closeRows(ctx context.Context, tx writeTx, project int64, d *document, posi
 	return nil
 }
 
-// lastRow is the highest position of a dataset's open rows, and how many there are.
+// lastRow returns the highest position of a dataset's open rows, and how many there are.
 func lastRow(ctx context.Context, c conn, project int64, id string) (last, n int64, err error) {
 	_, err = one(ctx, c, `SELECT coalesce(max(pos), 0), count(*) FROM dataset_row WHERE project_id = $1 AND dataset_id = $2 AND to_version IS NULL`,
 		[]any{project, id}, &last, &n)

@@ -12,8 +12,8 @@ import (
 	"github.com/spangrove/spangrove/pkg/fault"
 )
 
-// document is a row of a document table: what is no telemetry, such as a dataset, is one JSON
-// text that its noun's package reads and writes, beside what is common to all.
+// document is a row of a document table: what is not telemetry, such as a dataset, is one JSON
+// text that its noun's package reads and writes, plus what all documents have in common.
 type document struct {
 	id      string
 	version int64 // from 1, one more with each change
@@ -51,7 +51,7 @@ func (t documents) row(project int64, d document, columns []any) []any {
 	return append([]any{project, d.id, d.version, d.created, d.updated, string(d.doc)}, columns...)
 }
 
-// one reads a document. fault.NotFound if there is none.
+// one returns a document. fault.NotFound if there is none.
 func (t documents) one(ctx context.Context, c conn, project int64, id string) (document, error) {
 	return t.read(ctx, c, project, id, "")
 }
@@ -157,7 +157,7 @@ func (t documents) load(ctx context.Context, c conn, project int64, ids []string
 	return list, nil
 }
 
-// changeDocs runs f in a transaction, by itself or beside others. A *fault.Error that f returns
+// changeDocs runs f in a transaction, alone or together with other changes. A *fault.Error that f returns
 // is the answer to this call alone, so f checks all before it writes anything.
 func (s *Store) changeDocs(ctx context.Context, size int, op string, f func(ctx context.Context, tx writeTx) error) error {
 	return s.wrapDBError(s.change(ctx, 0, uuid.Nil, int64(size), f), op)

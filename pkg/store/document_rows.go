@@ -41,7 +41,7 @@ func putRows(ctx context.Context, tx writeTx, table string, columns []string, ro
 	return n, nil
 }
 
-// countRow notes the bytes of a row whose first column is its project.
+// countRow counts the bytes of a row whose first column is its project.
 func countRow(tx writeTx, row []any) {
 	project, ok := row[0].(int64)
 	if !ok {

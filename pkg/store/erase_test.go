@@ -58,7 +58,7 @@ func waitErased(t *testing.T, place sqlitePlace) {
 	}
 }
 
-// marked is a batch of events of many sizes that all carry a mark wherever an event can carry text.
+// marked returns a batch of events of many sizes that all carry a mark wherever an event can carry text.
 func marked(mark string, session uuid.UUID, n int) []event.Event {
 	var list []event.Event
 	for i := range n {

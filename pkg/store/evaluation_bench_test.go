@@ -68,7 +68,7 @@ func BenchmarkPutOnline(b *testing.B) {
 	}
 }
 
-// benchMetric is a store with a project that has a metric.
+// benchMetric returns a store with a project that has a metric.
 func benchMetric(b *testing.B) (s *store.Store, project int64, metricID string) {
 	b.Helper()
 	s, project, _ = benchStore(b)

@@ -35,7 +35,7 @@ var benchText = func() []byte {
 	return out
 }()
 
-// benchBatch is a request of n events in sessions of 12, about 6 KB of payload each.
+// benchBatch returns a request of n events in sessions of 12, about 6 KB of payload each.
 func benchBatch(r *rand.Rand, n int, at time.Time) event.Batch {
 	piece := func(size int) []byte {
 		at := r.IntN(len(benchText) - size)

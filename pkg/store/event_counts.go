@@ -20,16 +20,16 @@ type countKey struct {
 	typ     int
 }
 
-// What a tally has beside types of events.
+// What eventCounts counts in addition to the types of events.
 const (
 	typeStored = -1 // bytes added; see usage.go
 	typeShrunk = -2 // something else than events was deleted
 )
 
-// stored notes bytes that are written for a project.
+// stored counts bytes that are written for a project.
 func (t eventCounts) stored(project, bytes int64) { t[countKey{project, typeStored}] += bytes }
 
-// shrunk notes that something of a project goes.
+// shrunk records that something of a project goes.
 func (t eventCounts) shrunk(project int64) { t[countKey{project, typeShrunk}] = 0 }
 
 func (t eventCounts) add(project int64, typ event.Type, n int64) {
@@ -60,7 +60,7 @@ func (t eventCounts) write(ctx context.Context, tx writeTx, writer int) error {
 	return nil
 }
 
-// countFromCounters gives the number of all events that match, if the search asks for nothing but the
+// countFromCounters returns the number of all events that match, if the search asks for nothing but the
 // project, or one type of event in it.
 func (s *Store) countFromCounters(ctx context.Context, projectID int64, q *query.Search) (total int, ok bool, err error) {
 	if q.From != nil || q.To != nil || q.RunID != "" || q.InRuns || len(q.Filters) > 1 {

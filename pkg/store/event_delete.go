@@ -74,8 +74,8 @@ func (s *Store) DeleteEvent(ctx context.Context, projectID int64, id uuid.UUID) 
 	return s.deleteJudges(ctx, projectID, judges)
 }
 
-// eraseBeside deletes what stands beside events that are deleted: log records, updates that wait,
-// evaluations, and items of queues with their annotations. It notes the sessions in which judges
+// eraseBeside deletes what belongs to events that are deleted but is stored elsewhere: log records, updates that wait,
+// evaluations, and items of queues with their annotations. It records the sessions in which judges
 // recorded what they said of these events for deletion, and gives their ids. spans are the ids by
 // which log records name the events.
 func (s *Store) eraseBeside(ctx context.Context, tx writeTx, project int64, events, spans []uuid.UUID) (judges []uuid.UUID, err error) {

@@ -12,7 +12,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/run"
 )
 
-// Flags that are kept in the spill column beside the spill bits.
+// Flags that are kept in the spill column together with the spill bits.
 const (
 	flagUnfinished = 1 << 8  // a copy of a span that has not ended
 	flagOutputsSet = 1 << 9  // an update has given the outputs
@@ -163,7 +163,7 @@ const maxCounted = 1e12
 // bounded is v as it counts in a session's totals.
 func bounded(v float64) float64 { return min(max(v, -maxCounted), maxCounted) }
 
-// inHead is a JSON field as it stands in the head row: nil where it is absent or in the payload.
+// inHead returns a JSON field as it stands in the head row: nil where it is absent or in the payload.
 func (h *head) inHead(bit int, raw []byte) []byte {
 	if h.spill&bit != 0 || len(raw) == 0 {
 		return nil
@@ -181,10 +181,10 @@ func (h *head) errorText() *string {
 // dayMillis is the length of a day.
 const dayMillis = 86_400_000
 
-// dayOf is the day of a time, counted from 1970.
+// dayOf returns the day of a time, counted from 1970.
 func dayOf(ms float64) int32 { return int32(math.Floor(ms / dayMillis)) }
 
-// flagsOf are the flags of the spill column that follow from the event.
+// flagsOf returns the flags of the spill column that follow from the event.
 func flagsOf(e *event.Event) (flags int) {
 	if e.Unfinished {
 		flags |= flagUnfinished
@@ -216,7 +216,7 @@ func flagsOf(e *event.Event) (flags int) {
 	return flags
 }
 
-// contentFlag is the flag of the spill column that tells the content of a model call.
+// contentFlag returns the flag of the spill column that tells the content of a model call.
 func contentFlag(c event.Content) int {
 	switch c {
 	case event.Messages:
@@ -227,7 +227,7 @@ func contentFlag(c event.Content) int {
 	return 0
 }
 
-// headOf is the row of an event made or changed inside the writer, with its own chunk.
+// headOf returns the row of an event that the writer creates or changes, with its own chunk.
 func headOf(e *event.Event, project int64) (*head, *chunkRow) {
 	g := &group{project: project}
 	h := &head{ev: e, project: project, session: e.SessionID}

@@ -170,6 +170,6 @@ func (s *Store) readChunks(ctx context.Context, refs []chunkRef) {
 	wg.Wait()
 }
 
-// inHeads says that the row is whole without its payload, for a caller that asks for no field
+// inHeads reports whether the row is whole without its payload, for a caller that asks for no field
 // that stands there by its kind.
 func (r *stored) inHeads() bool { return r.spill&headFields == 0 }

@@ -9,7 +9,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/event"
 )
 
-// Ingesting says that events are being stored right now, others than those of evaluators.
+// Ingesting reports whether events are being stored right now, others than those of evaluators.
 func (s *Store) Ingesting() bool { return s.putting.Load() > 0 }
 
 // Put stores a batch: all of it or nothing. When it returns nil, the batch is committed and

@@ -62,7 +62,7 @@ func (s *Store) set(ctx context.Context, project int64, rows []*stored, total in
 	return set, nil
 }
 
-// Event gives one event whole; the session event for a session's id, also where that id has
+// Event returns one event whole; the session event for a session's id, also where that id has
 // moved. fault.NotFound if there is none.
 func (s *Store) Event(ctx context.Context, projectID int64, id uuid.UUID) (event.Event, error) {
 	r, err := s.find(ctx, s.db, projectID, id)
@@ -76,7 +76,7 @@ func (s *Store) Event(ctx context.Context, projectID int64, id uuid.UUID) (event
 	return set.Load(ctx, 0)
 }
 
-// EventsByID gives those of the events that are there, in the order of ids, as a search does.
+// EventsByID returns those of the events that are there, in the order of ids, as a search does.
 func (s *Store) EventsByID(ctx context.Context, projectID int64, ids []uuid.UUID) (*event.Set, error) {
 	found := make(map[uuid.UUID]*stored, len(ids))
 	read := func(cond string, args []any) error {
@@ -170,7 +170,7 @@ func (s *Store) find(ctx context.Context, c conn, project int64, id uuid.UUID) (
 	return nil, fault.New(fault.NotFound, "no event %s", id)
 }
 
-// asRead is a row as callers see it; ok is false if it was deleted meanwhile.
+// asRead returns a row as callers see it; ok is false if it was deleted meanwhile.
 func (s *Store) asRead(ctx context.Context, r *stored) (e event.Event, ok bool, err error) {
 	var roll *rollup
 	if r.IsSession() {

@@ -47,7 +47,7 @@ func (w *writing) repeat(ctx context.Context, tx writeTx, r repeatOf) error {
 }
 
 // repeatSession changes a stored session event by another one. What its sender says goes
-// before what was made up for a session that nobody had started.
+// before what was made up for an implicit session.
 func (w *writing) repeatSession(ctx context.Context, tx writeTx, old *stored, came *event.Event) error {
 	now := old.Event
 	var implicit int
@@ -114,7 +114,7 @@ func repeatEvent(e, came *event.Event) (changed bool) {
 	return changed
 }
 
-// without gives the members of object whose keys other does not have.
+// without returns the members of object whose keys other does not have.
 func without(object, other json.RawMessage) json.RawMessage {
 	if rawjson.Empty(object) || rawjson.Empty(other) {
 		return object

@@ -99,7 +99,7 @@ func (s *Store) rewrite(ctx context.Context, tx writeTx, project int64, old *sto
 	return s.recount(ctx, tx, project, now.SessionID)
 }
 
-// samePayload says that the record of a would be that of b.
+// samePayload reports whether the record of a would be that of b.
 func samePayload(a, b *event.Event, spillA, spillB int) bool {
 	if spillA&inPayload != spillB&inPayload {
 		return false

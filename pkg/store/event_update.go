@@ -108,7 +108,7 @@ func (s *Store) apply(ctx context.Context, tx writeTx, old *stored, u *event.Upd
 	return s.rewrite(ctx, tx, old.project, old, &now)
 }
 
-// keepVerdicts gives an update of telemetry without what it says of scores that the pipeline, the
+// keepVerdicts returns an update of telemetry without what it says of scores that the pipeline, the
 // server or a person has given the event, and of a ground truth that it has.
 func (s *Store) keepVerdicts(ctx context.Context, c conn, old *stored, u *event.Update) (*event.Update, error) {
 	kept := *u

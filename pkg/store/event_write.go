@@ -11,7 +11,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/fault"
 )
 
-// writing is one transaction's worth of write batches.
+// writing is the state of one transaction that stores write batches.
 type writing struct {
 	s *Store
 	// force probes every id on every day instead of trusting the Bloom filters, after another
@@ -24,7 +24,7 @@ type writing struct {
 	consumed       []idKey // pending updates that were applied
 
 	moved     []*traceRow   // traces whose events went to another session
-	responses []responseKey // answers that an event tells now
+	responses []responseKey // response ids that an event has got
 	logCounts logCountsDelta
 }
 
@@ -100,7 +100,7 @@ func (w *writing) storeBatches(ctx context.Context, tx writeTx, batches []*write
 	return w.mergeLogs(ctx, tx, batches)
 }
 
-// finish tells the caches what became of the transaction.
+// finish updates the caches after the transaction has committed or failed.
 func (w *writing) finish(committed bool) {
 	if !committed {
 		return
@@ -119,7 +119,7 @@ type traceKey struct {
 	trace   uuid.UUID
 }
 
-// split tells new events from those whose id is stored already.
+// split separates new events from those whose id is stored already.
 func (w *writing) split(ctx context.Context, tx writeTx, groups []*group) (fresh map[*head]bool, repeats []repeatOf, err error) {
 	fresh = map[*head]bool{}
 	asked := map[int64][]idDays{}

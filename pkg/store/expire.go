@@ -8,7 +8,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// expire drops updates and notes that waited too long, and finishes deletions.
+// expire drops updates and log parts that waited too long, and finishes deletions.
 func (s *Store) expire(ctx context.Context) {
 	tick := time.NewTicker(expireEvery)
 	defer tick.Stop()

@@ -19,7 +19,7 @@ const (
 	// fieldIndexName is the length in bytes up to which names of events, and ids of datasets and
 	// runs, are listed.
 	fieldIndexName = 256
-	// fieldIndexNames is how many pairs of type and name are told apart, in a project and in a run.
+	// fieldIndexNames is how many pairs of type and name are distinguished, in a project and in a run.
 	// The keys of events with further names are listed without a name.
 	fieldIndexNames = 1000
 	// fieldIndexRows bounds the rows of a project, and fieldIndexRunRows those of one run. Where
@@ -42,12 +42,12 @@ const (
 // fieldIndexDataset is the type of a row whose path is the id of a dataset.
 const fieldIndexDataset = 0
 
-// fieldIndex is what this process knows of table `catalogue`, so that an event whose keys are listed
-// costs a look into memory.
+// fieldIndex is this process's memory of table `catalogue`, so that an event whose keys are listed costs
+// no more than a look-up in memory.
 type fieldIndex struct {
 	mu      sync.RWMutex
 	scopes  map[scopeKey]*scopeFields
-	entries int // in all books
+	entries int // in all scopes
 	clock   atomic.Int64
 
 	hour int64 // the hour for which runs counts
@@ -73,7 +73,7 @@ type days struct{ first, last int32 }
 
 func (d days) has(day int32) bool { return d.first <= day && day <= d.last }
 
-// or is the span from d to the one that a map holds, if it holds one.
+// or returns the span from d to the one that a map holds, if it holds one.
 func (d days) or(m map[uint64]days, k uint64) days {
 	if o, ok := m[k]; ok {
 		return days{min(d.first, o.first), max(d.last, o.last)}
@@ -89,7 +89,7 @@ func newScopeFields() *scopeFields {
 
 func (b *scopeFields) size() int { return len(b.rows) + len(b.shapes) + len(b.names) }
 
-// limit is how many rows a scope may have.
+// limit returns how many rows a scope may have.
 func (k scopeKey) limit() int {
 	if k.scope == scopeAll || k.scope == scopeRuns {
 		return fieldIndexRows
@@ -109,14 +109,14 @@ func hashPath(name uint64, path string) uint64 {
 
 func hashShape(name, shape uint64) uint64 { return (name ^ shape>>1) * 0xd6e8feb86659fd93 }
 
-// has says that a scope is in memory.
+// has reports whether a scope is in memory.
 func (c *fieldIndex) has(k scopeKey) bool {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return c.scopes[k] != nil
 }
 
-// knows says that all keys of an event are listed for its day, under its name or, where names
+// knows reports whether all keys of an event are listed for its day, under its name or, where names
 // are not told apart any more, without one.
 func (c *fieldIndex) knows(k scopeKey, typ int, name string, shape uint64, day int32) bool {
 	c.mu.RLock()
@@ -131,7 +131,7 @@ func (c *fieldIndex) knows(k scopeKey, typ int, name string, shape uint64, day i
 	return ok && span.has(day)
 }
 
-// nameOf is the hash of the name under which an event's keys are listed.
+// nameOf returns the hash of the name under which an event's keys are listed.
 func (b *scopeFields) nameOf(typ int, name string) uint64 {
 	h := hashName(typ, name)
 	if b.named(h, name) {
@@ -155,7 +155,7 @@ func (c *fieldIndex) allowRun(now time.Time) bool {
 	return c.runs <= fieldIndexRuns
 }
 
-// shapeOf is the shape of all that the field index lists of an event.
+// shapeOf returns the shape of all that the field index lists of an event.
 func shapeOf(e *event.Event, dataset string) uint64 {
 	keys := rawjson.Keys{Depth: fieldIndexDepth, Left: fieldIndexPaths}
 	var h uint64
@@ -173,13 +173,13 @@ type indexedField struct {
 	raw  []byte
 }
 
-// indexedFields are an event's fields with keys, first those that are searched most.
+// indexedFields returns an event's fields with keys, first those that are searched most.
 func indexedFields(e *event.Event) [8]indexedField {
 	return [8]indexedField{{"metadata", e.Metadata}, {"metrics", e.Metrics}, {"feedback", e.Feedback}, {"user_properties", e.UserProperties},
 		{"config", e.Config}, {"inputs", e.Inputs}, {"outputs", e.Outputs}, {"metadata", e.ColdMetadata}}
 }
 
-// keysOf are the paths of an event, some of them perhaps twice.
+// keysOf returns the paths of an event, some of them perhaps twice.
 func keysOf(e *event.Event) (paths []string) {
 	keys := rawjson.Keys{Depth: fieldIndexDepth, Left: fieldIndexPaths}
 	for _, f := range indexedFields(e) {

@@ -229,7 +229,7 @@ func (n *names) remove(k nameKind, path string) {
 	}
 }
 
-// kindsOf are the parts of a field index that may list keys of an event.
+// kindsOf returns the parts of a field index that may list keys of an event.
 func kindsOf(e *scannedEvent) (kinds, datasets []nameKind) {
 	typ := query.TypeCode(e.row.Type)
 	for _, scope := range e.scopes {

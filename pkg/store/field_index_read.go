@@ -155,11 +155,11 @@ func (s *Store) eachRow(ctx context.Context, projectID int64, scope string, q qu
 		})
 }
 
-// explanationSuffix ends the name of what explains a metric's value, beside it.
+// explanationSuffix ends the name of the member that explains a metric's value.
 const explanationSuffix = "_explanation"
 
 // MetricNames lists the metrics that events of a project carry, sorted. What a metric holds
-// beside its value, such as its explanation, is none itself.
+// in addition to its value, such as its explanation, is not a metric.
 func (s *Store) MetricNames(ctx context.Context, projectID int64) ([]string, error) {
 	ctx, end, err := s.heavyRead(ctx, projectID, 1)
 	if err != nil {

@@ -13,12 +13,12 @@ import (
 	"github.com/spangrove/spangrove/pkg/query"
 )
 
-// fieldIndexUpdate is what one transaction adds to the field index. The usual event adds nothing: its shape
-// is known for its day, and note finds that in memory.
+// fieldIndexUpdate collects what one transaction adds to the field index. The usual event adds nothing:
+// its shape is known for its day, and add finds that in memory.
 type fieldIndexUpdate struct {
 	s     *Store
 	fresh []indexedEvent
-	// byRun are events that changed, of which the run may be told by their session.
+	// byRun are changed events whose run may be that of their session, by session.
 	byRun  map[idKey][]indexedEvent
 	drafts map[scopeKey]*scopeFields // what is new in each scope
 	rows   map[fieldIndexRow]days

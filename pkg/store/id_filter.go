@@ -51,7 +51,7 @@ func newIDFilter(limit int, shared bool) *idFilter {
 	return &idFilter{projects: map[int64]*projectIDs{}, limit: limit, shared: shared}
 }
 
-// of gives what is known of a project, which it makes if make is set.
+// of returns what is known of a project, which it makes if make is set.
 func (s *idFilter) of(project int64, make bool) *projectIDs {
 	if s.shared {
 		project = 0
@@ -64,7 +64,7 @@ func (s *idFilter) of(project int64, make bool) *projectIDs {
 	return p
 }
 
-// day gives a day's filter, which it makes if there is none.
+// day returns a day's filter, which it makes if there is none.
 func (p *projectIDs) day(day int32, ready bool) *dayFilter {
 	d := p.days[day]
 	if d == nil {
@@ -218,7 +218,7 @@ func (s *idFilter) unfiltered(before int32) (list []projectDay) {
 	return list
 }
 
-// size gives how many filters there are, and their bytes.
+// size returns how many filters there are, and their bytes.
 func (s *idFilter) size() (filters, bytes int) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

@@ -17,17 +17,17 @@ type revision struct{ n atomic.Uint64 }
 
 func (r *revision) changed() { r.n.Add(1) }
 
-// KeysRevision is a number that differs after every change of a key or a project made through
+// KeysRevision returns a number that differs after every change of a key or a project made through
 // this Store. What was read before it changed may be old.
 func (s *Store) KeysRevision() uint64 { return s.keys.n.Load() }
 
-// HasAdminKey says whether a key of scope admin is in force.
+// HasAdminKey reports whether there is an active key of scope admin.
 func (s *Store) HasAdminKey(ctx context.Context) (bool, error) {
 	n, err := s.adminKeys(ctx, s.db, `true`)
 	return n > 0, s.wrapDBError(err, "read keys")
 }
 
-// adminKeys counts the keys of scope admin in force for which cond holds.
+// adminKeys counts the active keys of scope admin for which cond holds.
 func (s *Store) adminKeys(ctx context.Context, c conn, cond string, args ...any) (n int, err error) {
 	_, err = one(ctx, c, `SELECT count(*) FROM api_key k JOIN project p ON p.id = k.project_id WHERE p.deleted_ms = 0 AND k.scope = 'admin'
 		AND k.revoked_ms = 0 AND (k.expires_ms = 0 OR k.expires_ms > $1) AND `+cond, append([]any{s.options.Now().UnixMilli()}, args...), &n)
@@ -85,7 +85,7 @@ func (s *Store) insertKey(ctx context.Context, tx writeTx, k project.Key, onConf
 	return err
 }
 
-// KeyByHash gives the key with this hash and its project, in force or not. fault.NotFound if
+// KeyByHash returns the key with this hash and its project, active or not. fault.NotFound if
 // there is none.
 func (s *Store) KeyByHash(ctx context.Context, hash []byte) (project.Key, project.Project, error) {
 	k, err := s.keyWhere(ctx, s.db.quick(), `hash = $1`, hash)
@@ -96,7 +96,7 @@ func (s *Store) KeyByHash(ctx context.Context, hash []byte) (project.Key, projec
 	return k, p, err
 }
 
-// Keys lists the keys of a project whose readable part begins with prefix, in force or not,
+// Keys lists the keys of a project whose readable part begins with prefix, active or not,
 // oldest first, a page of them (the first is 1), and counts all.
 func (s *Store) Keys(ctx context.Context, projectID int64, prefix string, limit, page int) (list []project.Key, total int, err error) {
 	const cond = `project_id = $1 AND substr(prefix, 1, length(CAST($2 AS text))) = $2`
@@ -112,8 +112,8 @@ func (s *Store) Keys(ctx context.Context, projectID int64, prefix string, limit,
 	return list, total, s.wrapDBError(err, "list keys")
 }
 
-// RevokeKey puts a key of a project out of force and returns the updated one. One that is out of
-// force already stays as it is. fault.NotFound if there is none; fault.Conflict for the
+// RevokeKey deactivates a key of a project and returns the updated one. One that is not
+// active stays as it is. fault.NotFound if there is none; fault.Conflict for the
 // configured key, and for the last key that may manage keys.
 func (s *Store) RevokeKey(ctx context.Context, projectID int64, id string) (project.Key, error) {
 	var k project.Key

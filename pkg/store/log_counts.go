@@ -9,7 +9,7 @@ import (
 // are any to look for. With other writers it may lag behind, and only serves for bounds.
 type logCounts struct {
 	waiting      atomic.Int64 // rows whose event has not come
-	withResponse atomic.Int64 // rows that name an answer
+	withResponse atomic.Int64 // rows that name a response
 }
 
 // logCountsDelta is what a transaction adds to logCounts.

@@ -103,7 +103,7 @@ func (a *logMerge) apply(ctx context.Context, rows []*logRow) error {
 }
 
 // insert stores rows that are not stored yet, and the anchors of new events whose id is not
-// that of their span. It gives the new rows.
+// that of their span. It returns the new rows.
 func (a *logMerge) insert(ctx context.Context, came []*logRow) (fresh []*logRow, err error) {
 	for _, h := range a.w.fresh {
 		if h.ev.SpanID == uuid.Nil || h.ev.SpanID == h.ev.ID {
@@ -140,7 +140,7 @@ func (a *logMerge) insert(ctx context.Context, came []*logRow) (fresh []*logRow,
 	return fresh, nil
 }
 
-// awaited are the rows that waited for events of this transaction.
+// awaited returns the rows that waited for events of this transaction.
 func (a *logMerge) awaited(ctx context.Context) (list []*logRow, err error) {
 	if a.waiting == 0 && !a.w.s.logsWaiting() {
 		return nil, nil
@@ -171,7 +171,7 @@ func (a *logMerge) read(ctx context.Context, list []*logRow, where string, args 
 	return list, err
 }
 
-// spanID is the id under which log parts look for an event.
+// spanID returns the id under which log parts look for an event.
 func spanID(e *event.Event) uuid.UUID {
 	if e.SpanID != uuid.Nil {
 		return e.SpanID

@@ -34,7 +34,7 @@ func (s *Store) sweepLogs(ctx context.Context) error {
 	return nil
 }
 
-// reconcileSpans brings the waiting log parts of spans to their events, as far as those are there. A span and
+// reconcileSpans merges the waiting log parts of spans into their events, as far as those are there. A span and
 // its log parts that writers store at the same time do not see each other; whichever is stored last
 // comes here and sees both.
 func (s *Store) reconcileSpans(ctx context.Context, project int64, spans []uuid.UUID) error {

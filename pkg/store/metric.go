@@ -10,7 +10,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/metric"
 )
 
-// A metric's row holds the definition in force. Each definition it has, had or may be given is a
+// A metric's row holds the current definition. Each definition it has, had or may be given is a
 // row of metric_version, numbered from 1.
 var metrics = documents{table: "metric", noun: "metric", columns: []string{"type", "online"}}
 
@@ -87,7 +87,7 @@ func checkOnline(ctx context.Context, tx writeTx, project int64, id string, d *m
 	return nil
 }
 
-// UpdateMetric changes a metric, which makes a version that is in force, unless it was so before.
+// UpdateMetric changes a metric, which makes a new current version unless nothing changes.
 // fault.NotFound if there is none, fault.Invalid if it would break a rule.
 func (s *Store) UpdateMetric(ctx context.Context, projectID int64, id string, p metric.Patch) (m metric.Metric, err error) {
 	err = s.changeMetrics(ctx, 2*p.Size(), "update metric", func(ctx context.Context, tx writeTx) error {
@@ -137,8 +137,8 @@ func (s *Store) CreateMetricVersion(ctx context.Context, projectID int64, id str
 	return v, err
 }
 
-// DeployMetricVersion puts a version in force, named by its name or its SHA, and gives it as it
-// is then. fault.NotFound if there is no such metric or version.
+// DeployMetricVersion makes a version the current one, named by its name or its SHA, and returns it.
+// fault.NotFound if there is no such metric or version.
 func (s *Store) DeployMetricVersion(ctx context.Context, projectID int64, id, name string) (v metric.Version, err error) {
 	err = s.changeMetrics(ctx, 0, "deploy version", func(ctx context.Context, tx writeTx) error {
 		d, err := metrics.getForUpdate(ctx, tx, projectID, id)

@@ -8,7 +8,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// online knows the projects with metrics that run over new events.
+// online is the set of projects with metrics that run over new events.
 type online struct {
 	projects atomic.Pointer[map[int64]bool]
 }
@@ -32,7 +32,7 @@ func (s *Store) loadOnline(ctx context.Context) error {
 	return err
 }
 
-// watchOnline sees what other servers change.
+// watchOnline refreshes what other servers change until ctx ends.
 func (s *Store) watchOnline(ctx context.Context) {
 	tick := time.NewTicker(onlineRefresh)
 	defer tick.Stop()
@@ -51,8 +51,8 @@ func (s *Store) watchOnline(ctx context.Context) {
 	}
 }
 
-// changeMetrics is changeDocs for changes of metrics: events that come after it returned are noted
-// for the metrics as they are then.
+// changeMetrics is changeDocs for changes of metrics: events that come after it returned enter the
+// outbox by the metrics as changed.
 func (s *Store) changeMetrics(ctx context.Context, size int, op string, f func(context.Context, writeTx) error) error {
 	if err := s.changeDocs(ctx, size, op, f); err != nil {
 		return err

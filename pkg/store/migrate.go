@@ -29,7 +29,7 @@ func migrateSQLite(ctx context.Context, db *sql.DB) error {
 	return err
 }
 
-// migrateLock is the advisory lock under which a schema is migrated, beside a hash of its name.
+// migrateLock is the advisory lock under which a schema is migrated, together with a hash of its name.
 const migrateLock = 0x6d696772
 
 // migratePostgres brings the schema up to date under an advisory lock: one process at a time

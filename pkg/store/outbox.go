@@ -12,9 +12,9 @@ import (
 	"github.com/spangrove/spangrove/pkg/event"
 )
 
-// What a transaction stored or changed for metrics that run over new events is noted in the same
-// transaction: ids only, a row of them for each commit, so that it costs little. Whoever evaluates
-// takes the rows, looks at the events and answers with evaluations, in one transaction again.
+// A transaction records the events that it stored or changed, for metrics that run over new events, in
+// an outbox: ids only, a row of them for each commit, so that it costs little. The evaluator claims the
+// rows, looks at the events, and replaces the rows by evaluations in one transaction.
 
 const (
 	// outboxGroup is how many events one row names.
@@ -28,7 +28,8 @@ const (
 	onlineRefresh = 3 * time.Second
 )
 
-// outbox are the events that a transaction stored or changed, of projects that want to know.
+// outbox collects the events that a transaction stored or changed, of projects with metrics that run
+// over new events.
 type outbox struct {
 	s     *Store
 	muted bool // what changes now is a score
@@ -57,7 +58,7 @@ func (a *outbox) add(project int64, e *event.Event, session uuid.UUID) {
 	a.ids[project] = append(append(a.ids[project], e.ID[:]...), session[:]...)
 }
 
-// write stores what was noted.
+// write stores what was added.
 func (a *outbox) write(ctx context.Context, tx writeTx) error {
 	for _, project := range a.order {
 		now := a.s.options.Now().UnixMilli()
@@ -70,14 +71,14 @@ func (a *outbox) write(ctx context.Context, tx writeTx) error {
 	return nil
 }
 
-// expireOutbox drops what nobody took.
+// expireOutbox drops rows that nobody claimed in time, and counts them.
 func (s *Store) expireOutbox(ctx context.Context, now time.Time) error {
 	n, err := s.deleteStaleOutbox(ctx, now)
 	s.telemetry.outbox.Add(ctx, n)
 	return err
 }
 
-// deleteStaleOutbox deletes what nobody took in time, in slices, and returns the number of rows.
+// deleteStaleOutbox deletes rows that nobody claimed in time, in slices, and returns their number.
 func (s *Store) deleteStaleOutbox(ctx context.Context, now time.Time) (total int64, err error) {
 	for n := int64(deleteDocsSlice); n == deleteDocsSlice; {
 		err := s.change(ctx, 0, uuid.Nil, 0, func(ctx context.Context, tx writeTx) (err error) {
@@ -93,8 +94,8 @@ func (s *Store) deleteStaleOutbox(ctx context.Context, now time.Time) (total int
 	return total, nil
 }
 
-// ClaimOutbox takes the oldest outbox rows of a project, about limit events of them, for nobody else to
-// take for lease. EnqueueEvaluations answers them.
+// ClaimOutbox claims the oldest outbox rows of a project, with about limit events, for the time of
+// lease. EnqueueEvaluations deletes them.
 func (s *Store) ClaimOutbox(ctx context.Context, projectID int64, limit int, lease time.Duration) (list []evaluation.OutboxRow, err error) {
 	now := s.options.Now()
 	err = s.change(ctx, projectID, uuid.Nil, 0, func(ctx context.Context, tx writeTx) error {
@@ -142,8 +143,8 @@ func (s *Store) OutboxProjects(ctx context.Context) (ids []int64, err error) {
 	return ids, s.wrapDBError(err, "list arrivals")
 }
 
-// ClaimDelayed takes at most limit events that are due, of all projects, for nobody else to take for
-// lease. Due of each is then when that ends. EnqueueEvaluations answers them.
+// ClaimDelayed claims at most limit events that are due, of all projects, for the time of lease; Due of
+// each is when that ends. EnqueueEvaluations deletes them.
 func (s *Store) ClaimDelayed(ctx context.Context, limit int, lease time.Duration) (list []evaluation.Delayed, err error) {
 	now := s.options.Now()
 	var due int
@@ -173,10 +174,9 @@ func (s *Store) ClaimDelayed(ctx context.Context, limit int, lease time.Duration
 	return list, s.wrapDBError(err, "take events that are due")
 }
 
-// EnqueueEvaluations answers outbox rows: it makes evaluations of what was asked for, those left out
-// that there are already, puts off what is to be looked at later, and forgets what it answers. That
-// comes last, in one transaction with the last of the evaluations: what broke off can be done again.
-// n counts the evaluations that were made.
+// EnqueueEvaluations creates the evaluations asked for that do not exist yet, delays what is to be looked
+// at later, and deletes the claimed rows. That comes last, in one transaction with the last of the
+// evaluations, so that what broke off can be done again. It returns the number of evaluations created.
 func (s *Store) EnqueueEvaluations(ctx context.Context, a evaluation.Enqueue) (n int64, err error) {
 	now := s.options.Now()
 	requests := a.Requests

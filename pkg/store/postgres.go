@@ -95,7 +95,7 @@ func openPostgres(ctx context.Context, dsn string, writers int, readTimeout time
 	return d, nil
 }
 
-// readingConfig is that of connections that read. The server itself ends a statement that takes too
+// readingConfig returns that of connections that read. The server itself ends a statement that takes too
 // long, and soon one whose client is gone: a cancellation may be lost on its way.
 func readingConfig(conf *pgxpool.Config, connections int32, timeout time.Duration) *pgxpool.Config {
 	conf = conf.Copy()

@@ -183,7 +183,7 @@ func (d *postgresDB) idsOf(ctx context.Context, k projectDay, f func(uuid.UUID) 
 	})
 }
 
-// farDays gives none: a statement finds ids in all partitions.
+// farDays returns none: a statement finds ids in all partitions.
 func (d *postgresDB) farDays(context.Context, conn, int64, uuid.UUID) ([]int32, error) {
 	return nil, nil
 }

@@ -19,7 +19,7 @@ func newPublicID() string {
 	return hex.EncodeToString(b[:])
 }
 
-// EnsureProject gives the project with this name, and makes it if there is none.
+// EnsureProject returns the project with this name, and makes it if there is none.
 func (s *Store) EnsureProject(ctx context.Context, name string) (project.Project, error) {
 	if p, err := s.ProjectByName(ctx, name); fault.Of(err) != fault.NotFound || err == nil {
 		return p, err
@@ -30,7 +30,7 @@ func (s *Store) EnsureProject(ctx context.Context, name string) (project.Project
 	return s.ProjectByName(ctx, name)
 }
 
-// CreateProject makes a project of p's name, description and type, and gives it as stored.
+// CreateProject makes a project of p's name, description and type, and returns it as stored.
 // fault.Conflict if the name is taken.
 func (s *Store) CreateProject(ctx context.Context, p project.Project) (project.Project, error) {
 	fresh, err := s.insertProject(ctx, p)
@@ -61,7 +61,7 @@ func (s *Store) insertProject(ctx context.Context, p project.Project) (fresh boo
 	return fresh, err
 }
 
-// UpdateProject changes a project and gives it as stored. fault.NotFound if there is none,
+// UpdateProject changes a project and returns it as stored. fault.NotFound if there is none,
 // fault.Conflict if another one has the name.
 func (s *Store) UpdateProject(ctx context.Context, id int64, c project.Change) (project.Project, error) {
 	var p project.Project
@@ -117,23 +117,23 @@ func (s *Store) Projects(ctx context.Context, name string, limit, page int) (lis
 	return list, total, s.wrapDBError(err, "list projects")
 }
 
-// ProjectByName gives a project. fault.NotFound if there is none.
+// ProjectByName returns a project. fault.NotFound if there is none.
 func (s *Store) ProjectByName(ctx context.Context, name string) (project.Project, error) {
 	return s.readProject(ctx, `name = $1`, name)
 }
 
-// ProjectByPublicID gives a project. fault.NotFound if there is none.
+// ProjectByPublicID returns a project. fault.NotFound if there is none.
 func (s *Store) ProjectByPublicID(ctx context.Context, publicID string) (project.Project, error) {
 	return s.readProject(ctx, `public_id = $1`, publicID)
 }
 
-// ProjectByID gives a project by the number that other rows name it by. fault.NotFound if there is
+// ProjectByID returns a project by the number that other rows name it by. fault.NotFound if there is
 // none.
 func (s *Store) ProjectByID(ctx context.Context, id int64) (project.Project, error) {
 	return s.readProject(ctx, `id = $1`, id)
 }
 
-// DefaultProject is the first project of the store. fault.NotFound if there is none.
+// DefaultProject returns the first project of the store. fault.NotFound if there is none.
 func (s *Store) DefaultProject(ctx context.Context) (project.Project, error) {
 	return s.readProject(ctx, `id = (SELECT min(id) FROM project WHERE deleted_ms = 0)`)
 }

@@ -26,7 +26,7 @@ const (
 	purgeRetry = 5 * time.Second
 )
 
-// ofProject are the tables, beside those of documents, whose rows belong to a project by their
+// ofProject are the tables, other than those of documents, whose rows belong to a project by their
 // column project_id, each with the other columns of its key, by which rows are taken in slices.
 // ev and chunk go before them.
 var ofProject = []struct{ table, key string }{
@@ -266,7 +266,7 @@ func (s *Store) purgeEvents(ctx context.Context, tx writeTx, id int64) (more boo
 	return true, nil
 }
 
-// padded is what of gives for each of list, followed by zeros up to purgeRows.
+// padded returns what of gives for each of list, followed by zeros up to purgeRows.
 func padded[R, V any](list []R, of func(R) V) []V {
 	out := make([]V, purgeRows)
 	for i, r := range list {

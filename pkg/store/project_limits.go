@@ -19,7 +19,7 @@ const (
 	limitTTL     = 3 * time.Second
 )
 
-// limits remembers the limits of projects that are in force.
+// limits caches the effective limits of projects.
 type limits struct {
 	cache *lru.Cache[int64, knownLimits]
 }
@@ -35,10 +35,10 @@ func newLimits() *limits {
 	return &limits{cache}
 }
 
-// DefaultLimits gives the limits of projects that set none of their own.
+// DefaultLimits returns the limits of projects that set none of their own.
 func (s *Store) DefaultLimits() project.Bounds { return *s.options.Limits }
 
-// ProjectLimits gives the limits of a project that are in force: its own, and Options.Limits where
+// ProjectLimits returns the effective limits of a project: its own, and Options.Limits where
 // it has none. A change by another server is seen after some seconds, one by this Store at once.
 // fault.NotFound if there is no such project.
 func (s *Store) ProjectLimits(ctx context.Context, projectID int64) (project.Bounds, error) {
@@ -57,15 +57,15 @@ func (s *Store) ProjectLimits(ctx context.Context, projectID int64) (project.Bou
 	return b, nil
 }
 
-// OwnLimits gives the limits that were set for a project. fault.NotFound if there is no such
+// OwnLimits returns the limits that were set for a project. fault.NotFound if there is no such
 // project.
 func (s *Store) OwnLimits(ctx context.Context, projectID int64) (project.Limits, error) {
 	l, err := limitsOf(ctx, s.db.quick(), projectID, "")
 	return l, s.wrapDBError(err, "read limits")
 }
 
-// ChangeLimits changes the limits of a project, all of what change does or, if it gives an error,
-// nothing, and gives them as they are then. fault.NotFound if there is no such project.
+// ChangeLimits changes the limits of a project, all of what change does or, if it returns an error,
+// nothing, and returns the updated ones. fault.NotFound if there is no such project.
 func (s *Store) ChangeLimits(ctx context.Context, projectID int64, change func(*project.Limits) error) (l project.Limits, err error) {
 	err = s.changeKeys(ctx, func(ctx context.Context, tx writeTx) (err error) {
 		if l, err = limitsOf(ctx, tx, projectID, tx.forUpdate()); err != nil {

@@ -61,7 +61,7 @@ func (s *Store) Providers(ctx context.Context, projectID int64) ([]provider.Prov
 	return list, s.wrapDBError(err, "read providers")
 }
 
-// Provider gives a provider of a project. fault.NotFound if there is none.
+// Provider returns a provider of a project. fault.NotFound if there is none.
 func (s *Store) Provider(ctx context.Context, projectID int64, name string) (provider.Provider, error) {
 	d, err := providers.one(ctx, s.db, projectID, name)
 	return providerOf(d), s.wrapDBError(err, "read provider")

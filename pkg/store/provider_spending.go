@@ -6,7 +6,7 @@ import "context"
 const spendingDays = 100
 
 // Spend adds dollars and calls to those of a provider on a UTC day, counted in days since 1970,
-// and gives the day's totals. Adding nothing only reads them. Project 0 is the server itself, for
+// and returns the day's totals. Adding nothing only reads them. Project 0 is the server itself, for
 // providers that all projects share.
 func (s *Store) Spend(ctx context.Context, projectID int64, provider string, day int64, usd float64, calls int64) (dayUSD float64, dayCalls int64, err error) {
 	key := []any{projectID, provider, day}

@@ -136,7 +136,7 @@ func sweepQueue(ctx context.Context, tx writeTx, project int64, id string) (more
 // ofQueue is the condition on a table of queues' rows that a row is of queue $2 of project $1.
 const ofQueue = `project_id = $1 AND queue_id = $2`
 
-// eventsThere gives the ids by which events are stored, each once. fault.NotFound, naming the
+// eventsThere returns the ids by which events are stored, each once. fault.NotFound, naming the
 // place in field, if one of them is not there.
 func (s *Store) eventsThere(ctx context.Context, tx writeTx, project int64, field string, ids []uuid.UUID) ([]uuid.UUID, error) {
 	if len(ids) == 0 {

@@ -54,7 +54,7 @@ func (s *Store) AnnotateItem(ctx context.Context, projectID int64, id string, ev
 	return item, err
 }
 
-// QueueAgreement says how far the annotators of a queue agree, by metric.
+// QueueAgreement returns how far the annotators of a queue agree, by metric.
 // fault.NotFound if there is no such queue, fault.TooLarge if there are too many annotators.
 func (s *Store) QueueAgreement(ctx context.Context, projectID int64, id string) ([]queue.Agreement, error) {
 	ctx, end, err := s.heavyRead(ctx, projectID, 1)

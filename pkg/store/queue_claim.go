@@ -52,7 +52,7 @@ func putTurn(ctx context.Context, tx writeTx, project int64, id string, t turn) 
 // maxGone is how many items without an event one claim clears away in a transaction.
 const maxGone = 100
 
-// ClaimItem gives an annotator the item that has waited longest for one: it claims a slot of it
+// ClaimItem claims the item that has waited longest for an annotator: it takes a slot of it
 // until the queue's lease runs out. Who has such a claim already gets it again, for a new lease.
 // found is false if there is none: each item has the annotations it needs, is claimed by others,
 // or was annotated or skipped by this annotator. Items whose events are gone go, too.

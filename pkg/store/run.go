@@ -11,7 +11,7 @@ import (
 
 var runs = documents{table: "run", noun: "run", columns: []string{"name", "status", "dataset_id"}}
 
-// CreateRun stores a run and gives it complete. If the project has a run of that id already,
+// CreateRun stores a run and returns it complete. If the project has a run of that id already,
 // that one is updated: clients choose ids, and send again what may not have arrived.
 func (s *Store) CreateRun(ctx context.Context, projectID int64, u run.Update) (r run.Run, err error) {
 	fresh := run.Run{ID: u.ID}
@@ -39,7 +39,7 @@ func (s *Store) CreateRun(ctx context.Context, projectID int64, u run.Update) (r
 	return r, err
 }
 
-// versionOf is the version of a stored dataset, 0 if the id names none.
+// versionOf returns the version of a stored dataset, 0 if the id names none.
 func versionOf(ctx context.Context, c conn, projectID int64, datasetID string) (int64, error) {
 	if datasetID == "" {
 		return 0, nil
@@ -84,7 +84,7 @@ func (s *Store) changeRun(ctx context.Context, tx writeTx, projectID int64, d do
 	return r, err
 }
 
-// Run gives a run. fault.NotFound if there is none.
+// Run returns a run. fault.NotFound if there is none.
 func (s *Store) Run(ctx context.Context, projectID int64, id string) (run.Run, error) {
 	d, err := runs.one(ctx, s.db, projectID, id)
 	if err != nil {
@@ -103,7 +103,7 @@ func (s *Store) DeleteRun(ctx context.Context, projectID int64, id string) error
 	return nil
 }
 
-// FindRuns gives a page of the runs that match, the number of all that match, and of all there
+// FindRuns returns a page of the runs that match, the number of all that match, and of all there
 // are.
 func (s *Store) FindRuns(ctx context.Context, projectID int64, q run.Query) (list []run.Run, total, unfiltered int, err error) {
 	ctx, end, err := s.heavyRead(ctx, projectID, 1)

@@ -46,7 +46,7 @@ func report(b *testing.B, times []time.Duration, unit string) time.Duration {
 	return m
 }
 
-// benchProject is a new project, also where the database was used before.
+// benchProject returns a new project, also where the database was used before.
 func benchProject(b *testing.B, s *store.Store) int64 {
 	b.Helper()
 	p, err := s.EnsureProject(b.Context(), "bench "+uuid.NewString())

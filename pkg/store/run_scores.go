@@ -16,7 +16,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/run"
 )
 
-// RunScores gives what the events of a run carry that match q's filters and date range: scores
+// RunScores returns what the events of a run carry that match q's filters and date range: scores
 // and sessions of those events alone, Kinds of all.
 func (s *Store) RunScores(ctx context.Context, projectID int64, r *run.Run, q query.Search) (*run.Scores, error) {
 	ctx, end, err := s.heavyRead(ctx, projectID, scanConns)
@@ -142,7 +142,7 @@ func (s *Store) otherDatapoints(ctx context.Context, projectID int64, sessions [
 	})
 }
 
-// runSessions are the sessions of a run, in no order: those it lists, those that belong to it,
+// runSessions returns the sessions of a run, in no order: those it lists, those that belong to it,
 // and those with an event that does. fault.Invalid if there are more than run.MaxSessions.
 func (s *Store) runSessions(ctx context.Context, projectID int64, r *run.Run) ([]uuid.UUID, error) {
 	seen := map[uuid.UUID]bool{}
@@ -184,7 +184,7 @@ func (s *Store) runSessions(ctx context.Context, projectID int64, r *run.Run) ([
 	return list, nil
 }
 
-// listedSessions are the sessions that a run lists, under the ids that they have now.
+// listedSessions returns the sessions that a run lists, under the ids that they have now.
 func (s *Store) listedSessions(ctx context.Context, projectID int64, r *run.Run) ([]uuid.UUID, error) {
 	ids := r.Sessions()
 	to, err := s.targets(ctx, projectID, ids)
@@ -214,7 +214,7 @@ func (s *Store) findRunSessions(ctx context.Context, projectID int64, q *query.S
 // sessionGroup is how many sessions one statement reads.
 const sessionGroup = 2000
 
-// plainly is a condition without arguments.
+// plainly returns a condition without arguments.
 func plainly(cond string) func(*query.Builder) string {
 	return func(*query.Builder) string { return cond }
 }
@@ -238,7 +238,7 @@ func (s *Store) runRows(ctx context.Context, projectID int64, sessions []uuid.UU
 	return nil
 }
 
-// targets gives the sessions that other ids of theirs, given out before they moved, lead to.
+// targets returns the sessions that other ids of theirs, given out before they moved, lead to.
 func (s *Store) targets(ctx context.Context, projectID int64, ids []uuid.UUID) (map[uuid.UUID]uuid.UUID, error) {
 	to := map[uuid.UUID]uuid.UUID{}
 	for group := range slices.Chunk(ids, loadGroup) {
@@ -266,7 +266,7 @@ func (s *Store) targets(ctx context.Context, projectID int64, ids []uuid.UUID) (
 // maxKinds bounds the kinds of events that an answer names.
 const maxKinds = 10_000
 
-// runKinds are the names and types of all events of sessions.
+// runKinds returns the names and types of all events of sessions.
 func (s *Store) runKinds(ctx context.Context, projectID int64, sessions []uuid.UUID) ([]run.Kind, error) {
 	seen := map[run.Kind]bool{}
 	var kinds []run.Kind

@@ -23,7 +23,7 @@ const maxScanPage = 1_000_000
 // headFields are the spill bits of fields that may leave the head.
 const headFields = query.SpillMetadata | query.SpillMetrics | query.SpillFeedback | query.SpillUserProperties | query.SpillChildrenIDs | query.SpillError
 
-// Search gives one page of the events that match, newest first (start time descending, then
+// Search returns one page of the events that match, newest first (start time descending, then
 // id descending), and the exact number of all that match. Filters on the project itself are the
 // caller's to decide (query.InProject).
 //
@@ -80,7 +80,7 @@ func (s *Store) search(ctx context.Context, projectID int64, q query.Search) (*e
 	return set, s.wrapDBError(err, "search")
 }
 
-// anySpilled says whether the project holds rows whose fields in bits SQL cannot see.
+// anySpilled reports whether the project holds rows whose fields in bits SQL cannot see.
 func (s *Store) anySpilled(ctx context.Context, projectID int64, bits uint32) (bool, error) {
 	if bits&query.SpillRollup != 0 {
 		return true, nil

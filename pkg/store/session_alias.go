@@ -7,7 +7,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// aliasFlag knows whether any session id ever moved, to spare the look-up where none did.
+// aliasFlag records whether any session id ever moved, to avoid the look-up where none did.
 type aliasFlag struct {
 	mu  sync.RWMutex
 	has bool
@@ -25,7 +25,7 @@ func (a *aliasFlag) note() {
 	a.mu.Unlock()
 }
 
-// load reads it from the database; where others write too, it is always on.
+// load reads it from the database; with other writers it is always set.
 func (a *aliasFlag) load(ctx context.Context, db database) error {
 	var n int
 	ok, err := one(ctx, db, `SELECT 1 FROM alias LIMIT 1`, nil, &n)

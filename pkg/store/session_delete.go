@@ -59,7 +59,7 @@ func (s *Store) deleteSession(ctx context.Context, projectID int64, id uuid.UUID
 // deleted, or are still being deleted.
 const deletedSession = "session"
 
-// deleteLater notes that sessions are to be deleted, for whoever comes after this transaction.
+// deleteLater records that sessions are to be deleted, for whoever comes after this transaction.
 func deleteLater(ctx context.Context, tx writeTx, project int64, sessions []uuid.UUID) error {
 	rows := make([][]any, len(sessions))
 	for i, id := range sessions {

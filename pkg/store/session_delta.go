@@ -12,7 +12,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
-// sessionDelta is what a transaction adds to one session.
+// sessionDelta is the change of one session by a transaction.
 type sessionDelta struct {
 	project        int64
 	id             uuid.UUID
@@ -28,7 +28,7 @@ type sessionDelta struct {
 
 	sessionHead *head // the session event itself, if it is new in this transaction
 	hint        *event.SessionHint
-	lead        *event.Event    // its first root, or else its first event: what it tells is the session's
+	lead        *event.Event    // its first root, or else its first event: source and resource are the session's
 	user        json.RawMessage // user_id of the first of its events that has one
 	userMS      *float64        // that event's start
 
@@ -49,7 +49,7 @@ type sessionState struct {
 	nameRank    int
 	version     int64 // its version: a start of its own, and one more with each change
 	fresh       bool  // this write made the row
-	calls       int64 // as senders told them
+	calls       int64 // as senders reported them
 	eventDay    int32
 	first, last float64
 	rootID      uuid.UUID
@@ -60,7 +60,7 @@ type sessionState struct {
 // What column made holds.
 const (
 	explicitSession = 0 // the session event is as its sender gave it
-	implicitAll     = 1 // the session is implicit
+	implicitAll     = 1 // all of the session event follows its events
 	implicitEnd     = 2 // started without an end: only its end follows its events
 )
 
@@ -70,7 +70,7 @@ const (
 	noLast  = -math.MaxFloat64
 )
 
-// Where a made session's name came from.
+// Where the name of an implicit session came from.
 const (
 	rankUnknown = iota
 	rankFallback
@@ -78,7 +78,7 @@ const (
 	rankHint
 )
 
-// delta is the session's delta, made at first use.
+// delta returns the session's delta, made at first use.
 func (w *writing) delta(project int64, session uuid.UUID) *sessionDelta {
 	k := idKey{project, session}
 	d := w.deltas[k]
@@ -142,7 +142,7 @@ func earlier(a float64, aID uuid.UUID, b float64, bID uuid.UUID) bool {
 	return bytes.Compare(aID[:], bID[:]) < 0
 }
 
-// hinted takes what a request tells of the session beside an event that is its first root, or
+// hinted takes what a request says of the session together with an event that is its first root, or
 // its first event as long as no root is known.
 func (d *sessionDelta) hinted(hint *event.SessionHint) {
 	switch {
@@ -156,7 +156,7 @@ func (d *sessionDelta) hinted(hint *event.SessionHint) {
 	}
 }
 
-// leads says that the delta brought the event that the session's own follows: its first root, or
+// leads reports whether the delta brought the event that the session's own follows: its first root, or
 // its first event if it has no root.
 func (d *sessionDelta) leads() bool {
 	if d.state.rootID != uuid.Nil {
@@ -186,7 +186,7 @@ func (d *sessionDelta) prepareRow() {
 	}
 }
 
-// run is the run of an event: its own, or else its session's.
+// run returns the run of an event: its own, or else its session's.
 func (d *sessionDelta) run(h *head) string {
 	if h.runID == "" && d.state.runID != nil && !h.ev.IsSession() {
 		return *d.state.runID

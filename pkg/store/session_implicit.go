@@ -75,7 +75,7 @@ func (s *Store) refreshImplicitSession(ctx context.Context, tx writeTx, project 
 	return nil
 }
 
-// name is the name a made session gets from this delta, and its rank.
+// name returns the name that an implicit session gets from this delta, and its rank.
 func (d *sessionDelta) name() (string, int) {
 	switch {
 	case d.hint != nil && d.hint.Name != "":
@@ -133,7 +133,8 @@ func (w *writing) insertImplicitSession(ctx context.Context, tx writeTx, d *sess
 	return tx.noteIDs(ctx, h.project, h.day, h.ev.ID)
 }
 
-// syncImplicitSession brings the session event of a session that its sender left open up to its events.
+// syncImplicitSession updates the session event of an implicit session, or the end of one that its sender
+// left open, after events were added.
 func (w *writing) syncImplicitSession(ctx context.Context, tx writeTx, d *sessionDelta) error {
 	old, err := w.s.load(ctx, tx, d.project, d.state.eventDay, d.id)
 	if err != nil && fault.Of(err) == fault.NotFound {

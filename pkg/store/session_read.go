@@ -9,12 +9,12 @@ import (
 	"github.com/spangrove/spangrove/pkg/fault"
 )
 
-// ReadSession gives the session event as stored. fault.NotFound if there is none.
+// ReadSession returns the session event as stored. fault.NotFound if there is none.
 func (s *Store) ReadSession(ctx context.Context, projectID int64, sessionID uuid.UUID) (event.Event, error) {
 	return s.Event(ctx, projectID, sessionID)
 }
 
-// Session gives all events of a session, the session event among them, by start time.
+// Session returns all events of a session, the session event among them, by start time.
 // fault.NotFound if there is no such session.
 func (s *Store) Session(ctx context.Context, projectID int64, sessionID uuid.UUID) (*event.Set, error) {
 	ctx, end, err := s.heavyRead(ctx, projectID, 1)

@@ -116,7 +116,7 @@ func (r *rollup) show(e *event.Event) {
 	e.Metadata = rawjson.Fill(e.Metadata, e.Totals)
 }
 
-// metadata is the roll-up as members of the session event's metadata.
+// metadata returns the roll-up as members of the session event's metadata.
 func (r *rollup) metadata() []byte {
 	var b rawjson.Builder
 	b.Int("num_events", r.totals.n)

@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// RecordSecret is what those who record something in the store under an id or with a signature that
+// RecordSecret returns what those who record something in the store under an id or with a signature that
 // nobody outside may make use to make them: 32 random bytes, the same for the life of the database.
 func (s *Store) RecordSecret(ctx context.Context) ([]byte, error) {
 	text, err := s.setting(ctx, "record_secret", func() string {

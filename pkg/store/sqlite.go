@@ -352,7 +352,7 @@ func (r connRows) Err() error { return ended(r.ctx, r.Rows.Err()) }
 
 func (r connRows) Close() { r.close() }
 
-// ended tells a statement that was interrupted because its context ended from others.
+// ended returns the context's error for a statement that was interrupted because its context ended.
 func ended(ctx context.Context, err error) error {
 	if err != nil && sqliteCode(err) == sqlite3.SQLITE_INTERRUPT && ctx.Err() != nil {
 		return ctx.Err()
@@ -444,7 +444,7 @@ func (d *sqliteDB) checkpoints() {
 	}
 }
 
-// copyBack copies what it can of the log's pages back, without keeping anybody waiting. It gives how
+// copyBack copies what it can of the log's pages back, without keeping anybody waiting. It returns how
 // many the log has since it began anew, and how many of them are copied by now.
 func (d *sqliteDB) copyBack() (pages, copied int, err error) {
 	var busy int

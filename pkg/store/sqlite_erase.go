@@ -30,7 +30,7 @@ const (
 // changer runs f in a transaction of the writer.
 type changer func(ctx context.Context, f func(context.Context, writeTx) error) error
 
-// deleted notes, in the transaction that deletes something, that it is to be erased from the files.
+// deleted records, in the transaction that deletes something, that it is to be erased from the files.
 func (t *sqliteTx) deleted(ctx context.Context) error {
 	_, err := t.exec(ctx, `INSERT INTO setting(name, value) VALUES ($1, '') ON CONFLICT (name) DO NOTHING`, eraseSetting)
 	if err == nil {
@@ -289,7 +289,7 @@ func (p *pageReader) close() { _ = p.stmt.Close() }
 
 func (p *pageReader) isMap(no int64) bool { return no >= 2 && (no-2)%p.every == 0 }
 
-// read gives a page, or nil if the file is shorter by now.
+// read returns a page, or nil if the file is shorter by now.
 func (p *pageReader) read(ctx context.Context, no int64) (page []byte, err error) {
 	err = p.stmt.QueryRowContext(ctx, no).Scan(&page)
 	if err == sql.ErrNoRows {

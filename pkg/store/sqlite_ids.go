@@ -7,7 +7,7 @@ import (
 )
 
 // An event's row is found by project, day and id, so whoever knows the id alone must know its day.
-// Of days around the present the filters tell (seen), one for each day of a project that id_day
+// Ids of days around the present are found by the filters (idFilter), one for each day of a project that id_day
 // lists. All other events, such as those of an import, are listed by id in id_far, however many
 // days they lie on. So each event is in a filter or in id_far, and an id is looked for in a bounded
 // number of places whatever is stored.
@@ -48,7 +48,7 @@ func (t *sqliteTx) noteIDs(ctx context.Context, project int64, day int32, ids ..
 	return nil
 }
 
-// mark notes that this transaction begins a day.
+// mark records that this transaction begins a day.
 func (t *sqliteTx) mark(k projectDay) {
 	if t.begun == nil {
 		t.begun = map[projectDay]bool{}
@@ -117,7 +117,7 @@ func (t *sqliteTx) settleDays() {
 }
 
 // moveIDs lists a slice of the ids of a day that has no filter in id_far: those after an id, nil for
-// the first. It gives the last of them; nil says that the day is done, and has no filter any more.
+// the first. It returns the last of them; nil says that the day is done, and has no filter any more.
 func (t *sqliteTx) moveIDs(ctx context.Context, k projectDay, after []byte) (last []byte, err error) {
 	if !t.d.live[k] {
 		return nil, nil // deleted since
@@ -185,7 +185,7 @@ func (t *sqliteTx) findEvents(ctx context.Context, projectID int64, ids []idDays
 	return found, nil
 }
 
-// farDays gives the days on which an id may stand that is not found by day.
+// farDays returns the days on which an id may stand that is not found by day.
 func farDays(ctx context.Context, c conn, project int64, id uuid.UUID) (days []int32, err error) {
 	err = each(ctx, c, `SELECT day FROM id_far WHERE project_id = $1 AND event_id = $2`, []any{project, id[:]}, func(scan func(...any) error) error {
 		var day int32

@@ -36,7 +36,7 @@ type Options struct {
 	// MaxPending bounds the updates that wait, and likewise what waits of log records (one for
 	// each span and request), of which the oldest give way. Default 100,000.
 	MaxPending int
-	// Lanes is the number of writers of telemetry on PostgreSQL, beside one for all else. Default
+	// Lanes is the number of writers of telemetry on PostgreSQL, in addition to one for all else. Default
 	// 4; SQLite has one for both.
 	Lanes int
 	// Limits are those of projects that set none of their own. Default project.DefaultBounds.
@@ -261,7 +261,7 @@ func open(ctx context.Context, db database, dialect query.Dialect, o Options) (_
 	return s, nil
 }
 
-// today is the day of the store's clock, in days since 1970.
+// today returns the day of the store's clock, in days since 1970.
 func (s *Store) today() int32 { return dayOf(float64(s.options.Now().UnixMilli())) }
 
 // Close stores what is queued, then closes the database. It is safe to call twice.

@@ -87,7 +87,7 @@ func (p sqlitePlace) Count(t *testing.T, text string) (n int) {
 
 func (p sqlitePlace) Bytes(hex string) string { return "x'" + hex + "'" }
 
-// postgresDSN is the database of the tests of PostgreSQL, which are skipped where there is none.
+// postgresDSN returns the database of the tests of PostgreSQL, which are skipped where there is none.
 func postgresDSN(t *testing.T) string {
 	t.Helper()
 	dsn := os.Getenv("SPANGROVE_TEST_POSTGRES")

@@ -94,7 +94,7 @@ func (w *writing) move(ctx context.Context, tx writeTx, t *traceRow) error {
 
 // moveTrace takes the events of one trace out of the session that one of its spans had named,
 // after a span whose word counts for more has named another one: a root that came last, say.
-// Other events of that session stay. If it has no others and nobody started it, it goes; its id
+// Other events of that session stay. If it has no others and it is implicit, it goes; its id
 // is a name that other traces may use, and leads nowhere.
 func (w *writing) moveTrace(ctx context.Context, tx writeTx, t *traceRow) error {
 	to := t.session
@@ -189,7 +189,7 @@ func (w *writing) ofTrace(ctx context.Context, tx writeTx, t *traceRow) (list []
 	return list, nil
 }
 
-// deltaOf is what a session gains by events, which come in order of their start.
+// deltaOf returns what a session gains by events, which come in order of their start.
 func deltaOf(project int64, session uuid.UUID, list []*stored) *sessionDelta {
 	d := &sessionDelta{project: project, id: session, first: math.Inf(1), last: math.Inf(-1), implicit: implicitAll}
 	w := &writing{deltas: map[idKey]*sessionDelta{{project, session}: d}}
@@ -201,7 +201,7 @@ func deltaOf(project int64, session uuid.UUID, list []*stored) *sessionDelta {
 	return d
 }
 
-// hintOf is what an event tells of an implicit session, as the request it came in did.
+// hintOf returns what an event tells of an implicit session, as the request it came in did.
 func hintOf(e *event.Event) *event.SessionHint {
 	hint := &event.SessionHint{}
 	if e.Source != event.Unknown {
@@ -217,7 +217,7 @@ func hintOf(e *event.Event) *event.SessionHint {
 }
 
 // leave takes what went out of a session's totals, and the session itself if nothing is left of
-// one that nobody started.
+// one that is implicit.
 func (w *writing) leave(ctx context.Context, tx writeTx, project int64, session uuid.UUID, d *sessionDelta) error {
 	s := w.s
 	if err := s.addTotals(ctx, tx, project, session, totals{}.minus(d.totals), d.first, d.last); err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/spangrove/spangrove/pkg/event"
 )
 
-// correct corrects what the request tells of each session's tree. What was there before, the
-// writer adds.
+// correct corrects the part of each session's tree that the request brings. The writer corrects it
+// again together with what is stored already.
 func (p *writeBatch) correct() {
 	if len(p.groups) == 1 {
 		correctOne(p.groups[0].heads)

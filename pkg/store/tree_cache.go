@@ -29,7 +29,7 @@ func newTreeCache() *treeCache {
 	return c
 }
 
-// take gives a session's tree if it is of this version of the session's row, and takes it
+// take returns a session's tree if it is of this version of the session's row, and takes it
 // out: whoever has it may change it, and puts it back once its changes are committed.
 func (c *treeCache) take(key idKey, version int64) *sessionTree {
 	c.mu.Lock()

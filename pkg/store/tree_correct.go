@@ -11,20 +11,20 @@ import (
 	"github.com/spangrove/spangrove/pkg/event"
 )
 
-// correction is how the event of a node should stand.
+// correction is the state that the event of a node should have.
 type correction struct {
 	node        int32
 	wrapper     bool
 	duplicateOf uuid.UUID
 	parent      uuid.UUID // zero: as it is
 	// refill says that what others know of the call is to be filled in anew: of each account the
-	// nodes that tell it, and the hash of them all, 0 if there are none.
+	// nodes that report it, and the hash of them all, 0 if there are none.
 	refill   bool
 	accounts [][]int32
 	sources  uint64
 }
 
-// asEvent is what the event is told of its correction; known gives what the event of a node knows.
+// asEvent returns what the event is told of its correction; known gives what the event of a node knows.
 func (c *correction) asEvent(known func(node int32) (event.Known, error)) (event.Correction, error) {
 	out := event.Correction{Wrapper: c.wrapper, DuplicateOf: c.duplicateOf}
 	if !c.refill {
@@ -44,7 +44,7 @@ func (c *correction) asEvent(known func(node int32) (event.Known, error)) (event
 	return out, nil
 }
 
-// noteFilled notes which events a call was filled from.
+// noteFilled records which events a call was filled from.
 func (k *sessionTree) noteFilled(c *correction) {
 	id := k.nodes[c.node].id
 	switch {
@@ -59,22 +59,22 @@ func (k *sessionTree) noteFilled(c *correction) {
 	}
 }
 
-// accounts is how the model spans of some traces tell their calls.
+// accounts maps the model spans of some traces to the calls that they report.
 type accounts struct {
 	k           *sessionTree
 	of          map[int32]account
 	duplicateOf map[int32]uuid.UUID
-	// By the place of the event that stands for a call: the spans below it that tell it, those
+	// By the place of the event that stands for a call: the spans below it that report it, those
 	// around it, and its duplicates.
 	inner, outer, duplicates map[int32][]int32
 }
 
 type account struct{ wrapper, inner bool }
 
-// corrections tells what stands otherwise than it should in the given traces, and among the
+// corrections returns the corrections that the given traces need, and the
 // calls that share a response id with one of theirs. What other events know of a call is filled in
-// anew where those are others than before or were touched. Of a tree that is only a part,
-// nothing is taken back: what it was for may be in the other part.
+// again where those are others than before or have changed. In a tree that is only partly loaded
+// nothing is taken back: the reason for it may be in the other part.
 func (k *sessionTree) corrections(traces []int64, touched map[uuid.UUID]bool) (list []correction) {
 	a := &accounts{k: k, of: map[int32]account{}, duplicateOf: map[int32]uuid.UUID{},
 		inner: map[int32][]int32{}, outer: map[int32][]int32{}, duplicates: map[int32][]int32{}}
@@ -193,8 +193,8 @@ func (a *accounts) sort(list []int32) {
 	})
 }
 
-// call is the hash of the response id of the call that node i stands for, as any of its accounts
-// tells it; where none does, that of a failed call.
+// call returns the hash of the response id of the call that node i stands for, as any of its accounts
+// reports it; if none does, that of a failed call.
 func (a *accounts) call(i int32) (hash uint64, failed bool) {
 	for _, failed := range []bool{false, true} {
 		for _, list := range [][]int32{{i}, a.inner[i], a.outer[i]} {
@@ -253,7 +253,7 @@ func (a *accounts) overlapping(list []int32) (parts [][]int32) {
 	return append(parts, list[first:])
 }
 
-// matchOne finds the duplicates among the events that tell one call, or calls with one id.
+// matchOne finds the duplicates among the events that report one call, or calls with one id.
 func (a *accounts) matchOne(list []int32) {
 	k := a.k
 	scope := k.nodes[list[0]].scope

@@ -22,7 +22,7 @@ type treeFixer struct {
 	s         *Store
 	sessions  map[idKey]*changedSession
 	applying  bool
-	responses []responseKey // answers that another event may stand for now
+	responses []responseKey // response ids that may belong to another event now
 }
 
 // changedSession is one session that a transaction changed.
@@ -31,7 +31,7 @@ type changedSession struct {
 	fresh   bool  // the transaction made its row
 	before  int64 // version of its row before the transaction, and now
 	version int64
-	calls   int64 // model calls it has now, as their senders told them
+	calls   int64 // model calls it has now, as their senders reported them
 	locked  bool  // this transaction has changed the row: no other can until it ends
 
 	added   []addedNode
@@ -81,7 +81,7 @@ func (r *treeFixer) of(key idKey) *changedSession {
 	return x
 }
 
-// upserted notes the rows of sessions that were just written.
+// upserted records the rows of sessions that were just written.
 func (r *treeFixer) upserted(deltas []*sessionDelta) {
 	for _, d := range deltas {
 		x := r.of(idKey{d.project, d.id})
@@ -93,7 +93,7 @@ func (r *treeFixer) upserted(deltas []*sessionDelta) {
 	}
 }
 
-// added notes an event that was just inserted.
+// added records an event that was just inserted.
 func (r *treeFixer) added(h *head, by part) {
 	if h.trace == 0 {
 		return
@@ -113,7 +113,7 @@ func addedOf(h *head) addedNode {
 	return a
 }
 
-// changed notes that an event changed in place, if that matters to the tree.
+// changed records that an event changed in place, if that matters to the tree.
 func (r *treeFixer) changed(before, after *head) {
 	if after.trace == 0 || r.applying {
 		return
@@ -121,29 +121,28 @@ func (r *treeFixer) changed(before, after *head) {
 	if b, a := nodeOf(before), nodeOf(after); b != a || a.isCall() && !before.ev.SameKnown(after.ev) {
 		x := r.of(idKey{after.project, after.session})
 		x.changes = append(x.changes, addedOf(after))
-		x.reload = x.reload || b.call != 0 && b.call != a.call // those that told the call before, in any trace, are without it
+		x.reload = x.reload || b.call != 0 && b.call != a.call // those that reported the call before, in any trace, are without it
 	}
 }
 
-// removed notes that an event was deleted.
+// removed records that an event was deleted.
 func (r *treeFixer) removed(project int64, session uuid.UUID) {
 	r.of(idKey{project, session}).reload = true
 }
 
-// moved notes that events went from one session to another.
+// moved records that events went from one session to another.
 func (r *treeFixer) moved(project int64, from, to uuid.UUID) {
 	r.of(idKey{project, from}).reload = true
 	r.of(idKey{project, to}).reload = true
 }
 
-// dropped notes that a session is gone.
+// dropped records that a session is gone.
 func (r *treeFixer) dropped(project int64, session uuid.UUID) {
 	x := r.of(idKey{project, session})
 	*x = changedSession{key: x.key, gone: true}
 }
 
-// apply corrects what the transaction left otherwise than it should stand. It may be called
-// again after more was done.
+// apply corrects the trees of the changed sessions. It may be called again after more changes.
 func (r *treeFixer) apply(ctx context.Context, tx writeTx) error {
 	r.applying = true
 	defer func() { r.applying = false }()
@@ -206,14 +205,14 @@ func (r *treeFixer) applyOne(ctx context.Context, tx writeTx, x *changedSession)
 	return r.correct(ctx, tx, x, k, all)
 }
 
-// whole says that the spans that were added are those of one request, and all it brought of the
+// whole reports whether the spans that were added are those of one request, and all it brought of the
 // session: none of them was a repeat, or went to the session that its trace turned out to have,
 // after the others had been corrected for its sake.
 func (x *changedSession) whole() bool {
 	return len(x.parts) == 1 && x.parts[0].session == x.key.id && x.parts[0].spans() == len(x.added)
 }
 
-// hasCorrections says that a span that was added came corrected, for the sake of others of its
+// hasCorrections reports whether a span that was added came corrected, for the sake of others of its
 // request.
 func (x *changedSession) hasCorrections() bool {
 	return slices.ContainsFunc(x.added, func(a addedNode) bool { return a.flags&(nodeWrapper|nodeDuplicate|nodeFilled) != 0 })
@@ -245,7 +244,7 @@ func (x *changedSession) hasCustomIDs(ctx context.Context, tx writeTx) (bool, er
 	return false, nil
 }
 
-// tree gives the session's tree as the transaction left it; all says that any of its traces
+// tree returns the session's tree as the transaction left it; all says that any of its traces
 // may have changed. Nil if there is nothing to correct and nothing to keep.
 func (r *treeFixer) tree(ctx context.Context, tx writeTx, x *changedSession) (k *sessionTree, all bool, err error) {
 	switch {
@@ -283,7 +282,7 @@ func (r *treeFixer) tree(ctx context.Context, tx writeTx, x *changedSession) (k 
 	return k, x.reload, err
 }
 
-// traces are those in which the transaction changed something.
+// traces returns those in which the transaction changed something.
 func (x *changedSession) traces() (list []int64) {
 	for i := range x.added {
 		list = append(list, x.added[i].trace)
@@ -295,7 +294,7 @@ func (x *changedSession) traces() (list []int64) {
 	return slices.Compact(list)
 }
 
-// changedIDs says which events the transaction added or changed.
+// changedIDs returns which events the transaction added or changed.
 func (x *changedSession) changedIDs() map[uuid.UUID]bool {
 	set := make(map[uuid.UUID]bool, len(x.added)+len(x.changes))
 	for i := range x.added {
@@ -307,7 +306,7 @@ func (x *changedSession) changedIDs() map[uuid.UUID]bool {
 	return set
 }
 
-// correct changes the events that stand otherwise than they should.
+// correct rewrites the events of a session that need correction.
 func (r *treeFixer) correct(ctx context.Context, tx writeTx, x *changedSession, k *sessionTree, all bool) error {
 	traces := x.traces()
 	if all {
@@ -363,7 +362,7 @@ func (r *treeFixer) correct(ctx context.Context, tx writeTx, x *changedSession, 
 	return nil
 }
 
-// noteResponses notes whose answer may be another event's now.
+// noteResponses records the response ids that may belong to another event now.
 func (r *treeFixer) noteResponses(project int64, old, now *event.Event) {
 	was, is := responseOf(old), responseOf(now)
 	if was == is && old.Duplicate == now.Duplicate {

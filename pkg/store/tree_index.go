@@ -13,7 +13,7 @@ type sessionTree struct {
 	spans      map[uuid.UUID]uuid.UUID // event ids by the ids of spans that have another one
 	duplicates map[uuid.UUID]uuid.UUID // of events that are marked as duplicates, the event they name
 	partial    bool                    // older events of the session are left out
-	filled     map[uuid.UUID]uint64    // of calls that others tell, too, the hash of those that filled them last
+	filled     map[uuid.UUID]uint64    // of calls that others report, too, the hash of those that filled them last
 
 	byID    map[uuid.UUID]int32 // made for more than fewNodes
 	byTrace map[int64][]int32
@@ -84,7 +84,7 @@ func (k *sessionTree) find(id uuid.UUID) int32 {
 	return int32(slices.IndexFunc(k.nodes, func(n node) bool { return n.id == id }))
 }
 
-// parent is the parent of node i in its trace, -1 for none.
+// parent returns the parent of node i in its trace, -1 for none.
 func (k *sessionTree) parent(i int32) int32 {
 	n := &k.nodes[i]
 	if n.parent == uuid.Nil {
@@ -102,7 +102,7 @@ func (k *sessionTree) parent(i int32) int32 {
 	return p
 }
 
-// misnamed is the id of a node's parent where the node names it by its span, else zero.
+// misnamed returns the id of a node's parent where the node names it by its span, else zero.
 func (k *sessionTree) misnamed(i int32) uuid.UUID {
 	own, ok := k.spans[k.nodes[i].parent]
 	if !ok || k.find(own) < 0 {
@@ -134,7 +134,7 @@ func (k *sessionTree) all(is func(*node) bool) (list []int32) {
 	return list
 }
 
-// calls is the number of model calls, wrappers among them.
+// calls returns the number of model calls, wrappers among them.
 func (k *sessionTree) calls() (n int) {
 	for i := range k.nodes {
 		if k.nodes[i].isCall() {
@@ -166,7 +166,7 @@ func (k *sessionTree) trim() {
 	}
 }
 
-// depth is how many spans stand above node i, as far as they are known.
+// depth returns how many spans stand above node i, as far as they are known.
 func (k *sessionTree) depth(i int32) (d int) {
 	for p := k.parent(i); p >= 0 && p != i && d < len(k.nodes); p = k.parent(p) {
 		d++
@@ -174,7 +174,7 @@ func (k *sessionTree) depth(i int32) (d int) {
 	return d
 }
 
-// setDuplicate notes that a node's event is marked as the duplicate of another one, zero: of none.
+// setDuplicate records that a node's event is marked as the duplicate of another one, zero: of none.
 func (k *sessionTree) setDuplicate(id, of uuid.UUID) {
 	if of == uuid.Nil {
 		delete(k.duplicates, id)

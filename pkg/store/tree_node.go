@@ -11,31 +11,31 @@ import (
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
-// node is what the corrections of a session's tree need to know of an event that came as a span.
+// node holds what the corrections of a session's tree need to know of an event that came as a span.
 type node struct {
 	id, parent uuid.UUID // the parent may be named by its span; zero: the session
 	trace      int64
 	start, end float64
-	call       uint64 // hash of the provider's response id, or of what tells a failed call, 0 for none
+	call       uint64 // hash of the provider's response id, or of what identifies a failed call, 0 for none
 	failed     bool   // call is the latter
 	scope      uint32 // hash of the instrumentor
 	flags      uint8
 }
 
-// Marks of a node: how its event stands now.
+// Flags of a node: the state of its event.
 const (
 	nodeModel     = 1 << iota // a model call
 	nodeWrapper               // a model call by its sender, corrected to a chain
 	nodeDuplicate             // marked as the duplicate of another one
 	nodeFilled                // it has what its duplicates know
-	nodeTools                 // a model call that tells its tools
-	nodeMessages              // a model call that tells what was asked or answered
+	nodeTools                 // a model call with its tools
+	nodeMessages              // a model call with messages of its input or output
 )
 
-// isCall says that the sender called it a model call.
+// isCall reports whether its sender marked it as a model call.
 func (n *node) isCall() bool { return n.flags&(nodeModel|nodeWrapper) != 0 }
 
-// content is what the sender told of a model call.
+// content returns what the sender reported of a model call.
 func (n *node) content() event.Content {
 	switch {
 	case n.flags&nodeMessages != 0:
@@ -46,7 +46,7 @@ func (n *node) content() event.Content {
 	return event.NoContent
 }
 
-// traceHash is the column trace: 8 bytes of the trace's id, enough to tell the traces of one
+// traceHash returns the column trace: 8 bytes of the trace's id, enough to tell the traces of one
 // session apart. Zero for an event that did not come as a span.
 func traceHash(id uuid.UUID) int64 {
 	if id == uuid.Nil {
@@ -59,8 +59,8 @@ func traceHash(id uuid.UUID) int64 {
 	return h
 }
 
-// duplicateKey is the column twin of a span's event, whose metadata has the response id: for a model call that tells the id of the
-// provider's answer, 8 bytes of that id's hash and 4 of the instrumentor's name. A call that failed has
+// duplicateKey returns the column twin of a span's event, whose metadata has the response id: for a model call with the id of the
+// provider's response, 8 bytes of that id's hash and 4 of the instrumentor's name. A call that failed has
 // no answer: its key is of the span below which it was made and of the model that was asked, with one byte more.
 func duplicateKey(e *event.Event, responseID string) []byte {
 	if e.Type != event.TypeModel && !e.Wrapper {
@@ -92,8 +92,8 @@ func duplicateKey(e *event.Event, responseID string) []byte {
 	return key
 }
 
-// failedCall is what accounts of one failed call have in common, empty for a call that did not fail or
-// was made below no span: two instrumentors beside each other tell it as children of one span.
+// failedCall returns what the reports of one failed call have in common, empty for a call that did not fail or
+// was made below no span: two instrumentors used together report it as children of one span.
 func failedCall(e *event.Event) string {
 	if e.Error == nil {
 		return ""
@@ -135,7 +135,7 @@ func nodeFlags(typ event.Type, spill int) (flags uint8) {
 	return flags
 }
 
-// nodeOf is the node of a row.
+// nodeOf returns the node of a row.
 func nodeOf(h *head) node {
 	e := h.ev
 	n := node{id: e.ID, parent: h.parent, trace: h.trace, start: e.Start, end: e.End, flags: nodeFlags(e.Type, h.spill)}
@@ -143,5 +143,5 @@ func nodeOf(h *head) node {
 	return n
 }
 
-// typeOf is the type of a code, where the row of a node is read.
+// typeOf returns the type of a code, where the row of a node is read.
 func typeOf(code int) event.Type { return query.TypeOf(code) }

@@ -120,7 +120,7 @@ func drawForest(t *rapid.T) (list []leaf) {
 	return list
 }
 
-// plain is an event as anybody reads it, without regard to the order of keys.
+// plain returns an event as anybody reads it, without regard to the order of keys.
 func plain(t *rapid.T, e event.Event) map[string]any {
 	out := map[string]any{"id": e.ID, "session": e.SessionID, "parent": e.ParentID, "type": e.Type, "name": e.Name, "source": e.Source,
 		"start": e.Start, "end": e.End, "duration": e.Duration}

@@ -20,7 +20,7 @@ import (
 // as a row of its own (lane -1). So nothing adds up to an error over time.
 
 const (
-	// rowBytes stands for what a row takes beside its texts: its numbers and its places in indexes.
+	// rowBytes stands for what a row takes in addition to its texts: its numbers and its places in indexes.
 	rowBytes = 256
 	// countedLane is the row of table stored that holds what counting the rows found.
 	countedLane = -1
@@ -63,7 +63,7 @@ func (u *usage) of(project int64) *used {
 	return p
 }
 
-// committed notes what a transaction changed.
+// committed adds what a transaction changed.
 func (u *usage) committed(t eventCounts) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -77,7 +77,7 @@ func (u *usage) committed(t eventCounts) {
 	}
 }
 
-// due gives a project whose rows must be counted.
+// due returns a project whose rows must be counted.
 func (u *usage) due(now time.Time) (project int64, ok bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -93,7 +93,7 @@ func (u *usage) due(now time.Time) (project int64, ok bool) {
 	return 0, false
 }
 
-// StoredBytes gives how many bytes a project has stored: payloads as they are compressed, the texts
+// StoredBytes returns how many bytes a project has stored: payloads as they are compressed, the texts
 // of rows, and 256 bytes for each row. Right after a deletion it may be too large, for some seconds
 // or as long as counting takes.
 func (s *Store) StoredBytes(ctx context.Context, projectID int64) (int64, error) {
@@ -236,7 +236,7 @@ func (s *Store) Recount(ctx context.Context, projectID int64) error {
 	return err
 }
 
-// bytes is what the row of an event takes, with its payload if it is the first of its chunk.
+// bytes returns what the row of an event takes, with its payload if it is the first of its chunk.
 func (h *head) bytes() int64 {
 	n := rowBytes
 	for _, f := range []struct {

@@ -29,7 +29,7 @@ func newHolds() (holds, *sdkmetric.MeterProvider) {
 	return h, sdkmetric.NewMeterProvider(sdkmetric.WithReader(h.reader))
 }
 
-// longest is that of the commits since it was asked last.
+// longest returns that of the commits since it was asked last.
 func (h holds) longest(b *testing.B) (longest time.Duration) {
 	b.Helper()
 	var all metricdata.ResourceMetrics

@@ -26,7 +26,7 @@ func id(name string) uuid.UUID {
 	return uuid.NewSHA1(uuid.NameSpaceURL, []byte("storetest "+name))
 }
 
-// step is an event below a session, a second long, at seconds after noon.
+// step returns an event below a session, a second long, at seconds after noon.
 func step(session, name string, seconds float64) event.Event {
 	e := event.Event{ID: id(name), SessionID: id(session), Type: event.TypeTool, Name: name, Source: "suite",
 		Start: noon + 1000*seconds, Duration: 1000}
@@ -34,7 +34,7 @@ func step(session, name string, seconds float64) event.Event {
 	return e
 }
 
-// call is a model event with tokens and cost. Costs in quarters add up exactly.
+// call returns a model event with tokens and cost. Costs in quarters add up exactly.
 func call(session, name string, seconds float64, prompt, completion int, cost float64) event.Event {
 	e := step(session, name, seconds)
 	e.Type = event.TypeModel
@@ -42,7 +42,7 @@ func call(session, name string, seconds float64, prompt, completion int, cost fl
 	return e
 }
 
-// start is the event of a session that its sender starts, open-ended unless seconds to last.
+// start returns the event of a session that its sender starts, open-ended unless seconds to last.
 func start(session, name string, seconds, last float64) event.Event {
 	e := event.Event{ID: id(session), Type: event.TypeSession, Name: name, Source: "sender", Start: noon + 1000*seconds, Duration: last * 1000, Started: true}
 	e.Complete(arrival)
@@ -131,7 +131,7 @@ func members(object json.RawMessage, keys ...string) string {
 	return b.String()
 }
 
-// rollup is a session's totals as its event shows them.
+// rollup returns a session's totals as its event shows them.
 func (e *env) rollup(session string) string {
 	e.Helper()
 	return members(e.event(id(session)).Metadata, "num_events", "num_model_events", "has_feedback", "cost", "total_tokens", "prompt_tokens", "completion_tokens")

@@ -77,7 +77,7 @@ func (e *env) wantChart(c *query.Chart, want ...string) {
 	}
 }
 
-// at is a tool event some hours after noon that carries metadata.
+// at returns a tool event some hours after noon that carries metadata.
 func at(hours float64, name, metadata string) event.Event {
 	x := step("s", name, hours*3600)
 	x.Metadata = raw(metadata)
@@ -370,7 +370,7 @@ func chartRandom(e *env) {
 	}
 }
 
-// plainChart is what a chart means, without bounds.
+// plainChart returns what a chart means, without bounds.
 func plainChart(all []event.Event, c *query.Chart, name string) *query.ChartAnswer {
 	type key struct {
 		start int64

@@ -50,7 +50,7 @@ func (e *env) head(id string, version int64) dataset.Dataset {
 	return d
 }
 
-// rows are the names of a dataset's datapoints in a version, 0 the one in force, read by their
+// rows returns the names of a dataset's datapoints in a version, 0 the current one, read by their
 // ids and by their contents.
 func (e *env) rows(id string, version int64) string {
 	e.Helper()

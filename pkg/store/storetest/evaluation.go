@@ -67,7 +67,7 @@ func (e *env) onlineMetric(name string) string {
 	return e.createMetric(metric.Definition{Name: name, Type: metric.Human, EnabledInProd: true})
 }
 
-// arrived takes all arrivals and gives the events.
+// arrived takes all arrivals and returns the events.
 func (e *env) arrived() (ids []uuid.UUID, intakes []int64) {
 	e.Helper()
 	list, err := e.s.ClaimOutbox(e.ctx, e.project, 100, time.Minute)

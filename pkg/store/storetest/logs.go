@@ -12,34 +12,34 @@ import (
 	"github.com/spangrove/spangrove/pkg/store"
 )
 
-var noteTests = []test{
-	{"Notes/in any order and any batches give the same event", notesAnyOrder},
-	{"Notes/across a restart", notesRestart},
-	{"Notes/a span with an id of its own", notesOwnID},
-	{"Notes/a session that moves", notesMove},
-	{"Notes/a session that only a note names", notesSession},
-	{"Notes/an update is never overwritten", notesUpdate},
-	{"Notes/an unfinished span", notesUnfinished},
-	{"Notes/evaluations find the answer they name", notesEvaluation},
-	{"Notes/evaluations of an answer that is told late", notesLateAnswer},
-	{"Notes/deleted with their session", notesDelete},
-	{"Notes/a bound on those that wait", notesBound},
-	{"Notes/at the same time as their spans", notesConcurrent},
-	{"Notes/of another project", notesProject},
+var logTests = []test{
+	{"Logs/in any order and any batches give the same event", logsAnyOrder},
+	{"Logs/across a restart", logsRestart},
+	{"Logs/a span with an id of its own", logsOwnID},
+	{"Logs/a session that moves", logsMove},
+	{"Logs/a session that only a log record names", logsSession},
+	{"Logs/an update is never overwritten", logsUpdate},
+	{"Logs/an unfinished span", logsUnfinished},
+	{"Logs/evaluations find the answer they name", logsEvaluation},
+	{"Logs/evaluations of an answer that is told late", logsLateAnswer},
+	{"Logs/deleted with their session", logsDelete},
+	{"Logs/a bound on those that wait", logsBound},
+	{"Logs/at the same time as their spans", logsConcurrent},
+	{"Logs/of another project", logsProject},
 }
 
-// ofTrace is an event that came with a trace.
+// ofTrace returns an event that came with a trace.
 func ofTrace(trace string, e event.Event) event.Event {
 	e.TraceID = id(trace)
 	return e
 }
 
-// note is a note about an event, at seconds after noon.
+// note returns a note about an event, at seconds after noon.
 func note(name, trace string, seconds float64, kind event.LogPartKind, content string) event.LogPart {
 	return event.LogPart{Kind: kind, SpanID: id(name), TraceID: id(trace), Nanos: uint64((noon + 1000*seconds) * 1e6), Content: raw(content)}
 }
 
-// talk are the notes of a model call: two messages, an answer and a log.
+// talk returns the notes of a model call: two messages, an answer and a log.
 func talk(name, trace string) []event.LogPart {
 	return []event.LogPart{
 		note(name, trace, 1, event.LogInput, `[{"role":"system","content":"Be terse."}]`),
@@ -70,7 +70,7 @@ func (e *env) putNotes(notes ...event.LogPart) {
 	e.putBatch(event.Batch{LogParts: notes})
 }
 
-func notesAnyOrder(e *env) {
+func logsAnyOrder(e *env) {
 	want := map[string]shape{}
 	for round := range 24 {
 		r := rand.New(rand.NewPCG(7, uint64(round)))
@@ -123,7 +123,7 @@ func notesAnyOrder(e *env) {
 	}
 }
 
-func notesRestart(e *env) {
+func logsRestart(e *env) {
 	notes := talk("a", "t")
 	e.putNotes(notes[0], notes[2])
 	e.reopen(store.Options{})
@@ -133,7 +133,7 @@ func notesRestart(e *env) {
 	e.talked("a")
 }
 
-func notesOwnID(e *env) {
+func logsOwnID(e *env) {
 	for _, first := range []bool{true, false} {
 		name := fmt.Sprint("span", first)
 		own := ofTrace("t", call("s", name, 0, 1, 1, 1))
@@ -150,7 +150,7 @@ func notesOwnID(e *env) {
 	}
 }
 
-func notesMove(e *env) {
+func logsMove(e *env) {
 	trace := "moving"
 	child := ofTrace(trace, call(trace, "child", 1, 1, 1, 1))
 	child.Provisional = true
@@ -165,7 +165,7 @@ func notesMove(e *env) {
 	e.talked("child")
 }
 
-func notesSession(e *env) {
+func logsSession(e *env) {
 	for i, first := range []bool{true, false} {
 		trace, name, session := fmt.Sprint("t", i), fmt.Sprint("x", i), fmt.Sprint("told", i)
 		span := ofTrace(trace, call(trace, name, 0, 1, 1, 1))
@@ -188,7 +188,7 @@ func notesSession(e *env) {
 	}
 }
 
-func notesUpdate(e *env) {
+func logsUpdate(e *env) {
 	change := func(name string) event.Update {
 		return event.Update{EventID: id(name), Inputs: raw(`{"chat_history":["mine"]}`), Outputs: raw(`{"mine":1}`), Metadata: raw(`{"logs":"mine"}`)}
 	}
@@ -220,7 +220,7 @@ func notesUpdate(e *env) {
 	}
 }
 
-func notesUnfinished(e *env) {
+func logsUnfinished(e *env) {
 	for i, order := range []string{"unf", "nuf", "ufn", "unfn"} {
 		name := fmt.Sprint("e", i)
 		open := ofTrace("t", step("s", name, 0))
@@ -251,7 +251,7 @@ func countOf(list []byte) (n int) {
 	return n
 }
 
-func notesEvaluation(e *env) {
+func logsEvaluation(e *env) {
 	for i, order := range []string{"jme", "ejm", "emj", "mej", "jem", "mje"} {
 		session, trace := fmt.Sprint("s", i), fmt.Sprint("t", i)
 		judge := ofTrace(trace, step(session, "judge "+session, 2))
@@ -279,9 +279,9 @@ func notesEvaluation(e *env) {
 	}
 }
 
-// notesLateAnswer evaluates the answer of a call that a wrapper tells too, where the call's id
+// logsLateAnswer evaluates the answer of a call that a wrapper tells too, where the call's id
 // comes with a note, with the end of an unfinished span, or in metadata too large for its row.
-func notesLateAnswer(e *env) {
+func logsLateAnswer(e *env) {
 	for i, order := range []string{"jwiac", "ejwiac", "ciawje", "ewjcia", "waceij", "cijaew", "ejwica", "icawej", "jwicae"} {
 		for _, how := range []string{"note", "end", "large"} {
 			session, trace := fmt.Sprint(how, i), fmt.Sprint("t", how, i)
@@ -328,7 +328,7 @@ func notesLateAnswer(e *env) {
 	}
 }
 
-func notesDelete(e *env) {
+func logsDelete(e *env) {
 	e.put(ofTrace("t", call("s", "a", 0, 1, 1, 1)), ofTrace("t", call("s", "b", 1, 1, 1, 1)))
 	e.putNotes(append(talk("a", "t"), talk("b", "t")...)...)
 	e.putNotes(talk("never came", "t")...)
@@ -341,7 +341,7 @@ func notesDelete(e *env) {
 	e.equal("inputs", "", string(e.event(id("a")).Inputs))
 }
 
-func notesBound(e *env) {
+func logsBound(e *env) {
 	now := arrival
 	var mu sync.Mutex
 	clock := func() time.Time {
@@ -360,8 +360,8 @@ func notesBound(e *env) {
 	e.talked("x7")
 }
 
-// notesConcurrent sends spans and their notes from many goroutines at once.
-func notesConcurrent(e *env) {
+// logsConcurrent sends spans and their notes from many goroutines at once.
+func logsConcurrent(e *env) {
 	const n = 40
 	var wg sync.WaitGroup
 	for i := range n {
@@ -388,7 +388,7 @@ func notesConcurrent(e *env) {
 	}
 }
 
-func notesProject(e *env) {
+func logsProject(e *env) {
 	other, err := e.s.EnsureProject(e.ctx, "other")
 	e.ok(err)
 	e.ok(e.s.Put(e.ctx, other.ID, event.Batch{LogParts: talk("a", "t")}))

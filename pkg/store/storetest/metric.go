@@ -16,7 +16,7 @@ var metricTests = []test{
 	{"Metric/deleted with many versions", metricManyVersions},
 }
 
-// definition is a metric in which every field is set, in spellings that must come back.
+// definition returns a metric in which every field is set, in spellings that must come back.
 func definition(name string, typ metric.Type) metric.Definition {
 	return metric.Definition{Name: name, Type: typ, Criteria: "def f(event):\n\treturn \"é\"", Description: "d", Return: metric.Categorical, EnabledInProd: true,
 		NeedsGroundTruth: true, Sampling: raw(`12.50`), ModelProvider: pointer("p"), ModelName: pointer(""), EventName: pointer("n"), EventType: pointer("model"),
@@ -106,7 +106,7 @@ func metricLists(e *env) {
 	}
 }
 
-// versions draws a metric's versions, newest first: "v2*Updated v1 Created"; the one in force has
+// versions draws a metric's versions, newest first: "v2*Updated v1 Created"; the current one has
 // the asterisk.
 func (e *env) versions(id string, limit, page int) string {
 	e.Helper()

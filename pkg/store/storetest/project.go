@@ -159,7 +159,7 @@ func (e *env) stored() int64 {
 	return n
 }
 
-// recount counts the rows and gives what is stored then.
+// recount counts the rows and returns what is stored then.
 func (e *env) recount() int64 {
 	e.Helper()
 	e.ok(e.s.Recount(e.ctx, e.project))
@@ -357,7 +357,7 @@ func projectDeleteRefused(e *env) {
 	e.ok(err)
 }
 
-// newKey is a key whose secret is its name.
+// newKey returns a key whose secret is its name.
 func newKey(name string, p project.Project, scope project.Scope) project.Key {
 	return project.Key{ID: id(name).String(), ProjectID: p.ID, Name: name, Prefix: name[:2], Hash: project.HashSecret(name), Scope: scope,
 		Origin: project.OriginAPI, CreatedAt: arrival}

@@ -103,7 +103,7 @@ func (e *env) inQueue(q string, of ...string) string {
 	return strings.Join(out, " ")
 }
 
-// claim claims an item and gives the name of its event, empty if there is none.
+// claim claims an item and returns the name of its event, empty if there is none.
 func (e *env) claim(q, annotator string, of ...string) string {
 	e.Helper()
 	it, found, err := e.s.ClaimItem(e.ctx, e.project, q, annotator)

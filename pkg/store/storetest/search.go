@@ -58,7 +58,7 @@ func (e *env) search(q query.Search) *event.Set {
 	return set
 }
 
-// found are the names of the events that pass a filter, in order of name.
+// found returns the names of the events that pass a filter, in order of name.
 func (e *env) found(fs ...query.Filter) []string {
 	e.Helper()
 	set := e.search(query.Search{Filters: fs})

@@ -19,13 +19,13 @@ type Place interface {
 	// Open opens the store; what is open at the end of the test is closed then. A store opened
 	// before must have been closed.
 	Open(t *testing.T, o store.Options) *store.Store
-	// Shared says that stores may be open here beside each other.
+	// Shared reports whether stores may be open here beside each other.
 	Shared() bool
 	// Exec runs a statement without arguments on the database, past the store.
 	Exec(t *testing.T, sql string)
 	// Bytes spells bytes, given in hexadecimal, as a literal of the database's SQL.
 	Bytes(hex string) string
-	// Count gives the single number that a query answers, past the store.
+	// Count returns the single number that a query answers, past the store.
 	Count(t *testing.T, sql string) int
 }
 
@@ -38,7 +38,7 @@ type test struct {
 // Run holds a store to the suite. fresh gives an empty place for each case; the cases run side
 // by side.
 func Run(t *testing.T, fresh func(t *testing.T) Place) {
-	for _, list := range [][]test{fieldTests, repeatTests, sessionTests, traceTests, updateTests, deleteTests, searchTests, laneTests, openTests, modelTests, resourceTests, noteTests, projectTests, treeTests, metricTests, runTests, catalogueTests, queueTests, evaluationTests, backfillTests, providerTests, windowTests, chartTests, auditTests} {
+	for _, list := range [][]test{fieldTests, repeatTests, sessionTests, traceTests, updateTests, deleteTests, searchTests, writerTests, openTests, modelTests, resourceTests, logTests, projectTests, treeTests, metricTests, runTests, catalogueTests, queueTests, evaluationTests, backfillTests, providerTests, windowTests, chartTests, auditTests} {
 		for _, tt := range list {
 			t.Run(tt.name, func(t *testing.T) {
 				t.Parallel()

@@ -20,15 +20,15 @@ var treeTests = []test{
 	{"Tree/an update of a wrapper, before and after", wrapperUpdated},
 	{"Tree/a wrapper whose call is deleted counts again", wrapperDeleted},
 	{"Tree/a large wrapper", wrapperLarge},
-	{"Tree/twins in any order", twinsAnyOrder},
-	{"Tree/twins of one instrumentor are none", twinsOfOne},
+	{"Tree/duplicates in any order", duplicatesAnyOrder},
+	{"Tree/duplicates of one instrumentor are not marked", duplicatesOfOne},
 	{"Tree/a call that was a duplicate for a while is filled again", filledAgain},
-	{"Tree/twins of calls that failed", twinsFailed},
-	{"Tree/the answer's model is filled in", twinsModel},
-	{"Tree/twins that end at once: the deeper counts", twinsByDepth},
-	{"Tree/a wrapper is no twin", wrapperNoTwin},
-	{"Tree/what a sender says of duplicates holds", twinSaid},
-	{"Tree/a twin whose original is deleted counts", twinDeleted},
+	{"Tree/duplicates of calls that failed", duplicatesFailed},
+	{"Tree/the answer's model is filled in", duplicatesModel},
+	{"Tree/duplicates that end at once: the deeper counts", duplicatesByDepth},
+	{"Tree/a wrapper is no duplicate", wrapperNoDuplicate},
+	{"Tree/what a sender says of duplicates holds", duplicateSaid},
+	{"Tree/a duplicate whose original is deleted counts", duplicateDeleted},
 	{"Tree/an unfinished copy in any order", unfinishedAnyOrder},
 	{"Tree/a span with an id of its own in any order", ownIDAnyOrder},
 	{"Tree/ids of their own after a restart, without calls", ownIDRestart},
@@ -51,7 +51,7 @@ func told(scope, response string, x event.Event) event.Event {
 	return x
 }
 
-// spans is a trace whose root is a model call around two others.
+// spans returns a trace whose root is a model call around two others.
 func spans() []event.Event {
 	outer := traced("t", "s", call("s", "outer", 0, 10, 20, 1.5))
 	outer.Metadata = text(`{"prompt_tokens":10,"input_tokens":10,"completion_tokens":20,"output_tokens":20,"cost":1.5,"k":"v"}`)
@@ -168,7 +168,7 @@ func wrapperLarge(e *env) {
 	e.equal("wrapper", `aggregate_usage={"prompt_tokens":10}`, members(e.event(id("outer")).Metadata, "aggregate_usage"))
 }
 
-func twins() []event.Event {
+func duplicates() []event.Event {
 	inner := traced("t1", "s", told("openai", "r-1", step("s", "inner", 1)))
 	outer := traced("t2", "s", told("langchain", "r-1", step("s", "outer", 0)))
 	outer.End, outer.Duration = outer.Start+5000, 5000
@@ -178,7 +178,7 @@ func twins() []event.Event {
 	return []event.Event{inner, outer, third, other}
 }
 
-const twinsRollup = "num_events=4 num_model_events=2 has_feedback=false cost=0.5 total_tokens=12 prompt_tokens=8 completion_tokens=4"
+const duplicatesRollup = "num_events=4 num_model_events=2 has_feedback=false cost=0.5 total_tokens=12 prompt_tokens=8 completion_tokens=4"
 
 func (e *env) duplicateOf(name string) string {
 	e.Helper()
@@ -189,16 +189,16 @@ func (e *env) duplicateOf(name string) string {
 	return ""
 }
 
-func twinsAnyOrder(e *env) {
-	sameByAnyOrder(e, id("s"), twins())
+func duplicatesAnyOrder(e *env) {
+	sameByAnyOrder(e, id("s"), duplicates())
 	for name, of := range map[string]string{"inner": "", "outer": "inner", "third": "inner", "other": ""} {
 		e.equal(name+" is a duplicate of", of, e.duplicateOf(name))
 	}
-	e.wantRollup("s", twinsRollup)
+	e.wantRollup("s", duplicatesRollup)
 }
 
-func twinsModel(e *env) {
-	list := twins()
+func duplicatesModel(e *env) {
+	list := duplicates()
 	list[1].ColdMetadata = text(`{"scope":{"name":"langchain"},"response_model":"m-1"}`)
 	sameByAnyOrder(e, id("s"), list)
 	e.equal("filled in", `response_model="m-1"`, members(e.event(id("inner")).Metadata, "response_model"))
@@ -240,7 +240,7 @@ func filledAgain(e *env) {
 
 // A call that failed has no answer whose id tells it: two accounts of it are made below one span, at
 // the same time, of the same model.
-func twinsFailed(e *env) {
+func duplicatesFailed(e *env) {
 	failed := func(name, scope, parent, model string, at, ms float64) event.Event {
 		x := traced("t1", "s", told(scope, "", step("s", name, at)))
 		x.Metadata, x.Inputs, x.Outputs = nil, nil, nil
@@ -266,14 +266,14 @@ func twinsFailed(e *env) {
 	}
 }
 
-func twinsOfOne(e *env) {
-	list := twins()
+func duplicatesOfOne(e *env) {
+	list := duplicates()
 	list[1].ColdMetadata = list[0].ColdMetadata
 	list[2].TraceID, list[2].SessionID, list[2].ParentID = id("t3"), id("elsewhere"), id("elsewhere")
 	e.putEach(list...)
 	e.equal("of the same instrumentor", "", e.duplicateOf("outer"))
 	e.equal("of another session", "", e.duplicateOf("third"))
-	// A second answer with the id is told by both: each has a twin of its own.
+	// A second answer with the id is told by both: each has a duplicate of its own.
 	for _, x := range []struct {
 		name, scope string
 		at          float64
@@ -283,7 +283,7 @@ func twinsOfOne(e *env) {
 	e.equal("pairs", []string{"inner", "outer", ""}, []string{e.duplicateOf("first, outer"), e.duplicateOf("again, outer"), e.duplicateOf("again")})
 }
 
-func twinsByDepth(e *env) {
+func duplicatesByDepth(e *env) {
 	a := traced("t1", "s", told("x", "r", step("s", "shallow", 0)))
 	b := traced("t2", "s", below("above", told("y", "r", step("s", "deep", 0))))
 	above := traced("t2", "s", step("s", "above", 0))
@@ -291,7 +291,7 @@ func twinsByDepth(e *env) {
 	e.equal("duplicate", []string{"deep", ""}, []string{e.duplicateOf("shallow"), e.duplicateOf("deep")})
 }
 
-func wrapperNoTwin(e *env) {
+func wrapperNoDuplicate(e *env) {
 	outer := traced("t", "s", told("langchain", "r", step("s", "outer", 0)))
 	inner := traced("t", "s", below("outer", told("openai", "r", step("s", "inner", 0))))
 	late := traced("t2", "s", told("gateway", "r", step("s", "late", 5)))
@@ -300,8 +300,8 @@ func wrapperNoTwin(e *env) {
 	e.equal("duplicates", []string{"", "", "inner"}, []string{e.duplicateOf("outer"), e.duplicateOf("inner"), e.duplicateOf("late")})
 }
 
-func twinSaid(e *env) {
-	list := twins()
+func duplicateSaid(e *env) {
+	list := duplicates()
 	list[1].Metadata = text(`{"prompt_tokens":4,"response_id":"r-1","duplicate_of":null}`)
 	sameByAnyOrder(e, id("s"), list)
 	e.equal("said", "duplicate_of=null", members(e.event(id("outer")).Metadata, "duplicate_of"))
@@ -309,13 +309,13 @@ func twinSaid(e *env) {
 	e.wantRollup("s", "num_events=4 num_model_events=4 has_feedback=false cost=0.75 total_tokens=22 prompt_tokens=16 completion_tokens=6")
 }
 
-func twinDeleted(e *env) {
-	e.put(twins()...)
-	e.wantRollup("s", twinsRollup)
+func duplicateDeleted(e *env) {
+	e.put(duplicates()...)
+	e.wantRollup("s", duplicatesRollup)
 	e.ok(e.s.DeleteEvent(e.ctx, e.project, id("inner")))
 	e.equal("duplicates", []string{"", "outer"}, []string{e.duplicateOf("outer"), e.duplicateOf("third")})
-	e.put(twins()[0])
-	e.wantRollup("s", twinsRollup)
+	e.put(duplicates()[0])
+	e.wantRollup("s", duplicatesRollup)
 	// A call that turns out to be another answer's is no duplicate any more.
 	e.update(event.Update{EventID: id("outer"), Metadata: text(`{"response_id":"r-3"}`)})
 	e.equal("changed", []string{"", "inner"}, []string{e.duplicateOf("outer"), e.duplicateOf("third")})
@@ -493,7 +493,7 @@ const (
 	oneCall = "has_feedback=false cost=0.25 total_tokens=6 prompt_tokens=4 completion_tokens=2"
 )
 
-// counts is what an event's metadata says of its call, the order of its members apart.
+// counts returns what an event's metadata says of its call, the order of its members apart.
 func (e *env) counts(name string) string {
 	e.Helper()
 	return members(e.event(id(name)).Metadata, "prompt_tokens", "completion_tokens", "total_tokens", "cost", "response_id", "from_duplicates")

@@ -272,7 +272,7 @@ func updatesAndRepeats(e *env) {
 		wg.Go(func() {
 			y := x
 			y.Inputs = text(`{"in%d":1}`, i)
-			// Under other sessions: other lanes, where there are several.
+			// Under other sessions: other writers, where there are several.
 			y.SessionID = id(fmt.Sprint("s", i))
 			if err := e.s.Put(e.ctx, e.project, event.Batch{Events: []event.Event{y}}); err != nil {
 				e.Error(err)

@@ -18,7 +18,7 @@ var windowTests = []test{
 	{"Window/the duration follows the end", durationFollows},
 }
 
-// beginning is a step that begins at ms, Unix milliseconds.
+// beginning returns a step that begins at ms, Unix milliseconds.
 func beginning(name string, ms float64) event.Event {
 	x := step("s", name, 0)
 	x.Start, x.End = ms, ms+x.Duration

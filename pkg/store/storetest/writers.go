@@ -10,7 +10,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/fault"
 )
 
-var laneTests = []test{
+var writerTests = []test{
 	{"Lanes/a bad batch sinks no neighbour", badNeighbour},
 	{"Lanes/an invalid event stores nothing of its batch", invalidBatch},
 	{"Lanes/many sessions, many clients", crossing},
