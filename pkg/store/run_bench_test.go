@@ -131,7 +131,7 @@ func BenchmarkRun(b *testing.B) {
 	b.Run("result", func(b *testing.B) {
 		median(b, func() {
 			one, scores := read(fresh.ID)
-			wire.AppendResult(nil, run.ResultOf(&one, scores, rules(), run.Aggregate("average")), &one, &p, false)
+			wire.AppendResult(nil, run.ResultOf(&one, scores, rules(), run.Aggregate("average")), &one, &p, wire.V1)
 		})
 	})
 	b.Run("metrics", func(b *testing.B) {
@@ -148,7 +148,7 @@ func BenchmarkRun(b *testing.B) {
 			other.Go(func() { c, before = read(old.ID) }) // the API reads both at the same time
 			a, after := read(fresh.ID)
 			other.Wait()
-			wire.AppendComparison(nil, run.CompareRuns(&a, &c, after, before, rules(), run.Aggregate("average")), &a, &c, &p, false)
+			wire.AppendComparison(nil, run.CompareRuns(&a, &c, after, before, rules(), run.Aggregate("average")), &a, &c, &p, wire.V1)
 		})
 	})
 	b.Run("pairs", func(b *testing.B) {
