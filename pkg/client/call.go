@@ -307,7 +307,7 @@ func decode(text []byte, out any) error {
 		return err
 	}
 	if _, err := d.Token(); err != io.EOF {
-		return errors.New("there is more behind the JSON value")
+		return errors.New("there is text after the JSON value")
 	}
 	return nil
 }

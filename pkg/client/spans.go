@@ -48,7 +48,7 @@ func SplitSpans(message []byte) ([]Span, error) {
 		return nil, fmt.Errorf("no message of spans: %w", err)
 	}
 	if _, err := d.Token(); err != io.EOF {
-		return nil, errors.New("no message of spans: there is more behind it")
+		return nil, errors.New("not a message of spans: there is text after it")
 	}
 	var list []Span
 	for _, r := range m.ResourceSpans {

@@ -64,7 +64,7 @@ func (a *app) backfillStart() *cobra.Command {
 	var since, until, run string
 	var newest int
 	var wait bool
-	cmd := command("start METRIC", "Score past events by a metric's version in force", `
+	cmd := command("start METRIC", "Score past events by a metric's deployed version", `
 		spangrove backfills start `+exampleMetric+` --since 7d
 		spangrove backfills start `+exampleMetric+` --filter 'event_type is model' --limit 1000 --wait
 		spangrove backfills start `+exampleMetric+` --run `+exampleEvent,

@@ -15,7 +15,7 @@ func (a *app) configurations() *cobra.Command {
 		text("provider", "provider", "provider of the model, such as openai"),
 		text("type", "type", "LLM or pipeline"),
 		value("parameters", "parameters", "call_type, model, hyperparameters, template and others as JSON, or @FILE"),
-		texts("env", "env", "where it is in force: dev, staging, prod; with commas"),
+		texts("env", "env", "environments it is deployed to: dev, staging, prod; separated by commas"),
 		texts("tags", "tags", "labels, with commas"),
 		value("user-properties", "user_properties", "JSON object of your own, or @FILE"),
 	}
@@ -30,7 +30,7 @@ func (a *app) configurations() *cobra.Command {
 			request: get("/v1/configurations"), at: "configurations", limit: 100,
 			filters: []queryFlag{
 				{"name", "name", "only those of exactly this name"},
-				{"env", "env", "only those in force in this environment"},
+				{"env", "env", "only those deployed to this environment"},
 				{"tags", "tags", "only those with all of these labels, with commas"},
 			},
 			columns: []column{

@@ -33,7 +33,7 @@ func (a *app) eventImport() *cobra.Command {
 	cmd.Long = "The file is one of spangrove events export, or of any program that writes an event a line as the API shows it. " +
 		"Each event has its event_id and session_id: what is stored already stays as it is, so a file can be imported again without harm. " +
 		"With --format otlp a line is a message of OpenTelemetry in JSON, as the Collector's file exporter writes it.\n\n" +
-		"Events are sent in requests of up to 1000, each stored whole or not at all. How far an import of a file has come is kept beside it " +
+		"Events are sent in requests of up to 1000, each stored whole or not at all. The progress of an import is kept next to the file, " +
 		"in FILE.import until it is done: after an interruption --resume goes on from there."
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := checkBulk(format); err != nil {

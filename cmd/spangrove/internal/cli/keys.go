@@ -106,7 +106,7 @@ func (a *app) keyCreate() *cobra.Command {
 	flags.StringVar(&description, "description", "", "more about it")
 	flags.StringVar(&scope, "scope", "ingest", "what it may do: ingest, read, full or admin")
 	completes(cmd, "scope", []string{"ingest", "read", "full", "admin"})
-	flags.StringVar(&expires, "expires", "", "how long it is in force, such as 90d, or up to which `DATE`; a key of scope ingest may do without")
+	flags.StringVar(&expires, "expires", "", "how long it is valid, such as 90d, or until which `DATE`; a key of scope ingest needs none")
 	project = ofProject(cmd)
 	return cmd
 }

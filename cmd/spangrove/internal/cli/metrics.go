@@ -55,7 +55,7 @@ func (a *app) metrics() *cobra.Command {
 			}
 			return a.one(metric)
 		}),
-		a.updater("a metric, which makes a version that is in force at once", `spangrove metrics update `+id+` --threshold '{"min": 0.9}'`,
+		a.updater("a metric; this makes a new version, which is deployed at once", `spangrove metrics update `+id+` --threshold '{"min": 0.9}'`,
 			func(id string, body json.RawMessage) client.Request { return put(path("metrics", id), body) }, fields),
 		a.deleter("delete ID...", "metrics with their versions", `spangrove metrics delete `+id+` --yes`,
 			func(id string) client.Request { return del(path("metrics", id)) }),
@@ -67,14 +67,14 @@ func (a *app) metrics() *cobra.Command {
 			plural: "versions", example: `spangrove metrics versions ` + id, at: "data", limit: 100, columns: versionColumns,
 		}, func(id string) client.Request { return get(path("metrics", id, "versions")) }),
 		a.metricDraft(id),
-		command("deploy ID VERSION", "Put a version of a metric in force", `spangrove metrics deploy `+id+` v1`, func(ctx context.Context, args []string) error {
+		command("deploy ID VERSION", "Deploy a version of a metric", `spangrove metrics deploy `+id+` v1`, func(ctx context.Context, args []string) error {
 			r := post(path("metrics", args[0], "versions", args[1], "deploy"), nil)
 			r.Body, r.Repeatable = nil, true
 			answer, err := a.call(ctx, r)
 			if err != nil {
 				return err
 			}
-			return a.changed(rawjson.Get(answer, "data"), "%s of %s is in force", clean(args[1]), clean(args[0]))
+			return a.changed(rawjson.Get(answer, "data"), "%s of %s is deployed", clean(args[1]), clean(args[0]))
 		}),
 	)
 }
@@ -153,7 +153,7 @@ func (a *app) metricRun(exampleID string) *cobra.Command {
 func (a *app) metricDraft(exampleID string) *cobra.Command {
 	var file, message string
 	var deploy bool
-	cmd := command("draft ID", "Create a version of a metric that is not in force yet", `
+	cmd := command("draft ID", "Create a draft version of a metric, which is not deployed", `
 		spangrove metrics draft `+exampleID+` --file metric.yaml --message 'stricter'
 		spangrove metrics draft `+exampleID+` --file metric.yaml --message 'stricter' --deploy`, nil)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -177,6 +177,6 @@ func (a *app) metricDraft(exampleID string) *cobra.Command {
 	}
 	cmd.Flags().StringVarP(&file, "file", "f", "", "`FILE` with the whole metric as JSON or YAML, - for standard input")
 	cmd.Flags().StringVarP(&message, "message", "m", "", "what is new in it")
-	cmd.Flags().BoolVar(&deploy, "deploy", false, "put it in force at once")
+	cmd.Flags().BoolVar(&deploy, "deploy", false, "deploy it at once")
 	return cmd
 }

@@ -54,7 +54,7 @@ func jsonRows(in io.Reader, file string) iter.Seq2[json.RawMessage, error] {
 			if inArray && d.PeekKind() == ']' {
 				_, _ = d.ReadToken() // it has just been seen
 				if _, err := d.ReadToken(); !errors.Is(err, io.EOF) {
-					fail(errors.New("there is more behind the array"))
+					fail(errors.New("there is text after the array"))
 				}
 				return
 			}

@@ -268,7 +268,7 @@ func (a *app) getter(thing, example string, request func(id string) client.Reque
 
 // versioned gives a getter --version.
 func versioned(cmd *cobra.Command, version *int) *cobra.Command {
-	cmd.Flags().IntVar(version, "version", 0, "an old version; 0: the one in force")
+	cmd.Flags().IntVar(version, "version", 0, "an old version; 0: the current one")
 	return cmd
 }
 
