@@ -50,7 +50,7 @@ var asCount = reader{
 		if !c.set {
 			*c = count{n, true}
 		}
-		a.used = a.used || c.n == n
+		a.used = a.used || c.n == n && (a.val.Type() != pcommon.ValueTypeStr || a.str() == strconv.FormatInt(n, 10)) // 07 stays as well
 	},
 }
 
