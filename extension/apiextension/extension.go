@@ -28,25 +28,7 @@ import (
 
 // apiStore is what the extension and its handlers ask of the store.
 type apiStore interface {
-	httpapi.Reader
-	httpapi.Writer
-	httpapi.Configurations
-	httpapi.Datasets
-	httpapi.Datapoints
-	httpapi.Tools
-	httpapi.Charts
-	httpapi.Queues
-	httpapi.Metrics
-	httpapi.Evaluations
-	httpapi.Backfills
-	httpapi.Runs
-	httpapi.RunScores
-	httpapi.Schemas
-	httpapi.Projects
-	httpapi.Keys
-	httpapi.Limits
-	httpapi.Audit
-	mount.Projects
+	httpapi.Store
 	mount.SessionReader
 }
 
@@ -128,7 +110,7 @@ func (e *apiExtension) Start(ctx context.Context, host component.Host) error {
 		}
 		providers, _ = evaluator.(httpapi.Providers)
 	}
-	api := httpapi.New(httpapi.Deps{Reader: s, Writer: s, Configurations: s, Datasets: s, Datapoints: s, Tools: s, Charts: s, Queues: s, Metrics: s, Evaluations: s, Backfills: s, Runs: s, RunScores: s, Schemas: s, Projects: s, Keys: s, Limits: s, Audit: s, Evaluate: evaluator, Providers: providers, DefaultProject: s.DefaultProject, ReadBody: e.readBody, Logger: e.set.Logger})
+	api := httpapi.New(httpapi.Deps{Store: s, Evaluator: evaluator, Providers: providers, ReadBody: e.readBody, Logger: e.set.Logger})
 	if err := e.serveAPI(api.Routes()); err != nil {
 		return err
 	}

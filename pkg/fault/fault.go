@@ -119,6 +119,9 @@ func Of(err error) Kind {
 	}
 }
 
+// IsNotFound reports whether err is a NotFound. It is false for nil.
+func IsNotFound(err error) bool { return Of(err) == NotFound }
+
 // rows is the table of every kind at every edge.
 var rows = [...]struct {
 	code      string

@@ -103,7 +103,7 @@ func (s *Server) record(op *operation, rule *auditRule, r *http.Request, own pro
 	case op.paths[0] == "/projects":
 		e.ProjectID = e.Target
 	}
-	s.Audit.RecordAudit(r.Context(), e)
+	s.Store.RecordAudit(r.Context(), e)
 }
 
 func (r *auditRule) target(request *http.Request, answer *answerStart) string {
@@ -145,10 +145,7 @@ func (s *Server) listAudit(c *call) error {
 	if err != nil {
 		return err
 	}
-	if s.Audit == nil {
-		return fault.New(fault.Unavailable, "this server keeps no audit log")
-	}
-	list, total, err := s.Audit.Audit(c.ctx(), q)
+	list, total, err := s.Store.Audit(c.ctx(), q)
 	if err != nil {
 		return err
 	}

@@ -38,7 +38,7 @@ var backfillOperations = []operation{
 
 // metricOf reads the metric of the path.
 func (s *Server) metricOf(c *call) (metric.Metric, error) {
-	list, err := s.Metrics.LoadMetrics(c.ctx(), c.project.ID, []string{c.text("id")})
+	list, err := s.Store.LoadMetrics(c.ctx(), c.project.ID, []string{c.text("id")})
 	if err == nil && len(list) == 0 {
 		err = fault.New(fault.NotFound, "no metric %.60q", c.text("id"))
 	}
@@ -66,13 +66,13 @@ func (s *Server) createBackfill(c *call) error {
 		return err
 	}
 	r.Search.Filters, r.Search.Limit, r.Search.HeadOnly = query.InProject(r.Search.Filters, c.project), 1, true
-	set, err := s.Reader.Search(c.ctx(), c.project.ID, r.Search)
+	set, err := s.Store.Search(c.ctx(), c.project.ID, r.Search)
 	if err != nil {
 		return err
 	}
 	b, err := r.Backfill(m.ID, m.Deployed, set.Total)
 	if err == nil {
-		b, err = s.Backfills.CreateBackfill(c.ctx(), c.project.ID, b)
+		b, err = s.Store.CreateBackfill(c.ctx(), c.project.ID, b)
 	}
 	if err != nil {
 		return err
@@ -88,19 +88,19 @@ func (s *Server) listBackfills(c *call) error {
 	if _, err := s.metricOf(c); err != nil {
 		return err
 	}
-	ids, total, err := s.Backfills.FindBackfills(c.ctx(), c.project.ID, c.text("id"), limit, page)
+	ids, total, err := s.Store.FindBackfills(c.ctx(), c.project.ID, c.text("id"), limit, page)
 	if err != nil {
 		return err
 	}
 	c.total(total)
 	return list(c, "backfills", ids,
 		func(ids []string) ([]evaluation.Backfill, error) {
-			return s.Backfills.LoadBackfills(c.ctx(), c.project.ID, ids)
+			return s.Store.LoadBackfills(c.ctx(), c.project.ID, ids)
 		}, wire.AppendBackfill)
 }
 
 func (s *Server) getBackfill(c *call) error {
-	list, err := s.Backfills.LoadBackfills(c.ctx(), c.project.ID, []string{c.text("backfill")})
+	list, err := s.Store.LoadBackfills(c.ctx(), c.project.ID, []string{c.text("backfill")})
 	if err == nil && (len(list) == 0 || list[0].MetricID != c.text("id")) {
 		err = fault.New(fault.NotFound, "the metric has no backfill %.60q", c.text("backfill"))
 	}
@@ -113,7 +113,7 @@ func (s *Server) getBackfill(c *call) error {
 // moveBackfill is the operation that brings a backfill into a state.
 func moveBackfill(to evaluation.BackfillState) func(*Server, *call) error {
 	return func(s *Server, c *call) error {
-		b, err := s.Backfills.MoveBackfill(c.ctx(), c.project.ID, c.text("id"), c.text("backfill"), to)
+		b, err := s.Store.MoveBackfill(c.ctx(), c.project.ID, c.text("id"), c.text("backfill"), to)
 		if err != nil {
 			return err
 		}

@@ -63,7 +63,7 @@ func (s *Server) listCharts(c *call) error {
 	if err != nil {
 		return err
 	}
-	ids, total, err := s.Charts.FindCharts(c.ctx(), c.project.ID, limit, page)
+	ids, total, err := s.Store.FindCharts(c.ctx(), c.project.ID, limit, page)
 	if err != nil {
 		return err
 	}
@@ -71,7 +71,7 @@ func (s *Server) listCharts(c *call) error {
 	return c.stream(func(out *wire.Stream) error {
 		out.Text(`{"success":true,"data":`)
 		err := wire.WriteList(out, ids,
-			func(ids []string) ([]chart.Chart, error) { return s.Charts.LoadCharts(c.ctx(), c.project.ID, ids) },
+			func(ids []string) ([]chart.Chart, error) { return s.Store.LoadCharts(c.ctx(), c.project.ID, ids) },
 			func(dst []byte, item *chart.Chart) []byte { return wire.AppendSavedChart(dst, item, c.dialect) })
 		out.Text("}")
 		return err
@@ -87,14 +87,14 @@ func (s *Server) createChart(c *call) error {
 	if err != nil {
 		return err
 	}
-	if item, err = s.Charts.CreateChart(c.ctx(), c.project.ID, item); err != nil {
+	if item, err = s.Store.CreateChart(c.ctx(), c.project.ID, item); err != nil {
 		return err
 	}
 	return c.data(wire.AppendSavedChart(nil, &item, c.dialect))
 }
 
 func (s *Server) getChart(c *call) error {
-	item, err := s.Charts.SavedChart(c.ctx(), c.project.ID, c.text("chart"))
+	item, err := s.Store.SavedChart(c.ctx(), c.project.ID, c.text("chart"))
 	if err != nil {
 		return err
 	}
@@ -111,7 +111,7 @@ func (s *Server) updateChart(c *call) error {
 	if err != nil {
 		return err
 	}
-	item, err := s.Charts.UpdateChart(c.ctx(), c.project.ID, u)
+	item, err := s.Store.UpdateChart(c.ctx(), c.project.ID, u)
 	if err != nil {
 		return err
 	}
@@ -120,7 +120,7 @@ func (s *Server) updateChart(c *call) error {
 
 func (s *Server) deleteChart(c *call) error {
 	id := c.text("chart")
-	if err := s.Charts.DeleteChart(c.ctx(), c.project.ID, id); err != nil {
+	if err := s.Store.DeleteChart(c.ctx(), c.project.ID, id); err != nil {
 		return err
 	}
 	var b rawjson.Builder

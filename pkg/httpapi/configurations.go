@@ -74,7 +74,7 @@ func (s *Server) listConfigurations(c *call) error {
 	if q.Limit, q.Page, err = params.Page(listPages); err != nil {
 		return err
 	}
-	ids, total, err := s.Configurations.FindConfigurations(c.ctx(), c.project.ID, q)
+	ids, total, err := s.Store.FindConfigurations(c.ctx(), c.project.ID, q)
 	if err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func (s *Server) listConfigurations(c *call) error {
 	}
 	return list(c, key, ids,
 		func(ids []string) ([]configuration.Configuration, error) {
-			return s.Configurations.LoadConfigurations(c.ctx(), c.project.ID, ids)
+			return s.Store.LoadConfigurations(c.ctx(), c.project.ID, ids)
 		},
 		func(dst []byte, item *configuration.Configuration) []byte {
 			return wire.AppendConfiguration(dst, item, &c.project, c.dialect)
@@ -101,7 +101,7 @@ func (s *Server) createConfiguration(c *call) error {
 	if err != nil {
 		return err
 	}
-	id, err := s.Configurations.CreateConfiguration(c.ctx(), c.project.ID, item)
+	id, err := s.Store.CreateConfiguration(c.ctx(), c.project.ID, item)
 	if err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func (s *Server) getConfiguration(c *call) error {
 	if err != nil {
 		return err
 	}
-	item, err := s.Configurations.Configuration(c.ctx(), c.project.ID, c.text("id"), version)
+	item, err := s.Store.Configuration(c.ctx(), c.project.ID, c.text("id"), version)
 	if err != nil {
 		return err
 	}
@@ -130,7 +130,7 @@ func (s *Server) listConfigurationVersions(c *call) error {
 	if err != nil {
 		return err
 	}
-	list, total, err := s.Configurations.ConfigurationVersions(c.ctx(), c.project.ID, c.text("id"), limit, page)
+	list, total, err := s.Store.ConfigurationVersions(c.ctx(), c.project.ID, c.text("id"), limit, page)
 	if err != nil {
 		return err
 	}
@@ -150,7 +150,7 @@ func (s *Server) updateConfiguration(c *call) error {
 	if u.Name == nil {
 		return fault.InvalidField("name", "is required")
 	}
-	changed, err := s.Configurations.UpdateConfiguration(c.ctx(), c.project.ID, u)
+	changed, err := s.Store.UpdateConfiguration(c.ctx(), c.project.ID, u)
 	if err != nil {
 		return err
 	}
@@ -166,7 +166,7 @@ func (s *Server) updateConfiguration(c *call) error {
 }
 
 func (s *Server) deleteConfiguration(c *call) error {
-	if err := s.Configurations.DeleteConfiguration(c.ctx(), c.project.ID, c.text("id")); err != nil {
+	if err := s.Store.DeleteConfiguration(c.ctx(), c.project.ID, c.text("id")); err != nil {
 		return err
 	}
 	var b rawjson.Builder

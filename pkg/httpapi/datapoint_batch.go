@@ -25,16 +25,16 @@ func (s *Server) createDatapointBatch(c *call) error {
 	}
 	making := making{c: c, batch: batch}
 	if batch.All {
-		err = making.all(s.Reader)
+		err = making.all(s.Store)
 	} else {
-		err = making.each(s.Reader)
+		err = making.each(s.Store)
 	}
 	if err != nil {
 		return err
 	}
 	ids := []string{}
 	if len(making.list) > 0 {
-		if ids, err = s.Datapoints.CreateDatapoints(c.ctx(), c.project.ID, making.list); err != nil {
+		if ids, err = s.Store.CreateDatapoints(c.ctx(), c.project.ID, making.list); err != nil {
 			return err
 		}
 	}

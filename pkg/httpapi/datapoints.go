@@ -65,7 +65,7 @@ func (s *Server) listDatapoints(c *call) error {
 	if q.Limit, q.Page, err = params.Page(datapointPages); err != nil {
 		return err
 	}
-	ids, total, err := s.Datapoints.FindDatapoints(c.ctx(), c.project.ID, q)
+	ids, total, err := s.Store.FindDatapoints(c.ctx(), c.project.ID, q)
 	if err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func (s *Server) listDatapoints(c *call) error {
 func (s *Server) writeDatapoints(c *call, key string, ids []string) error {
 	return list(c, key, ids,
 		func(ids []string) ([]dataset.Datapoint, error) {
-			return s.Datapoints.LoadDatapoints(c.ctx(), c.project.ID, ids)
+			return s.Store.LoadDatapoints(c.ctx(), c.project.ID, ids)
 		},
 		func(dst []byte, d *dataset.Datapoint) []byte {
 			return wire.AppendDatapoint(dst, d, &c.project, c.dialect)
@@ -86,7 +86,7 @@ func (s *Server) writeDatapoints(c *call, key string, ids []string) error {
 // getDatapoint answers with an array of the one, as clients expect it.
 func (s *Server) getDatapoint(c *call) error {
 	id := c.text("id")
-	found, err := s.Datapoints.LoadDatapoints(c.ctx(), c.project.ID, []string{id})
+	found, err := s.Store.LoadDatapoints(c.ctx(), c.project.ID, []string{id})
 	if err != nil {
 		return err
 	}
@@ -110,7 +110,7 @@ func (s *Server) createDatapoint(c *call) error {
 	if err != nil {
 		return err
 	}
-	ids, err := s.Datapoints.CreateDatapoints(c.ctx(), c.project.ID, []dataset.Datapoint{d})
+	ids, err := s.Store.CreateDatapoints(c.ctx(), c.project.ID, []dataset.Datapoint{d})
 	if err != nil {
 		return err
 	}
@@ -129,7 +129,7 @@ func (s *Server) updateDatapoint(c *call) error {
 	if err != nil {
 		return err
 	}
-	changed, err := s.Datapoints.UpdateDatapoint(c.ctx(), c.project.ID, u)
+	changed, err := s.Store.UpdateDatapoint(c.ctx(), c.project.ID, u)
 	if err != nil {
 		return err
 	}
@@ -141,7 +141,7 @@ func (s *Server) updateDatapoint(c *call) error {
 }
 
 func (s *Server) deleteDatapoint(c *call) error {
-	if err := s.Datapoints.DeleteDatapoint(c.ctx(), c.project.ID, c.text("id")); err != nil {
+	if err := s.Store.DeleteDatapoint(c.ctx(), c.project.ID, c.text("id")); err != nil {
 		return err
 	}
 	var b rawjson.Builder

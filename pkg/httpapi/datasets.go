@@ -89,12 +89,12 @@ func (s *Server) listDatasets(c *call) error {
 	if q.Limit, q.Page, err = params.Page(listPages); err != nil {
 		return err
 	}
-	ids, total, err := s.Datasets.FindDatasets(c.ctx(), c.project.ID, q)
+	ids, total, err := s.Store.FindDatasets(c.ctx(), c.project.ID, q)
 	if err != nil {
 		return err
 	}
 	if version != 0 && len(ids) == 1 { // that there is no such version is an error, no empty list
-		if _, err := s.Datasets.Dataset(c.ctx(), c.project.ID, ids[0], version); err != nil {
+		if _, err := s.Store.Dataset(c.ctx(), c.project.ID, ids[0], version); err != nil {
 			return err
 		}
 	}
@@ -108,8 +108,8 @@ func (s *Server) listDatasets(c *call) error {
 			out.Text([]string{"{", ","}[i] + `"` + key + `":[`)
 			first := true
 			for _, id := range ids {
-				d, err := s.Datasets.Dataset(c.ctx(), c.project.ID, id, version)
-				if fault.Of(err) == fault.NotFound && err != nil {
+				d, err := s.Store.Dataset(c.ctx(), c.project.ID, id, version)
+				if fault.IsNotFound(err) {
 					continue // deleted meanwhile
 				}
 				if err != nil {
@@ -136,7 +136,7 @@ const includeGroup = 200
 // writeDataset writes a dataset in the version it has, with the contents of its datapoints if they
 // are asked for.
 func (s *Server) writeDataset(c *call, out *wire.Stream, d *dataset.Dataset, include bool) error {
-	ids, err := s.Datasets.DatapointIDs(c.ctx(), c.project.ID, d.ID, d.Version)
+	ids, err := s.Store.DatapointIDs(c.ctx(), c.project.ID, d.ID, d.Version)
 	if err != nil {
 		return err
 	}
@@ -149,7 +149,7 @@ func (s *Server) writeDataset(c *call, out *wire.Stream, d *dataset.Dataset, inc
 		out.Text(`,"included_datapoints":[`)
 		comma := ""
 		for after := int64(0); ; {
-			list, next, err := s.Datasets.DatapointsIn(c.ctx(), c.project.ID, d.ID, d.Version, after, includeGroup)
+			list, next, err := s.Store.DatapointsIn(c.ctx(), c.project.ID, d.ID, d.Version, after, includeGroup)
 			if err != nil {
 				return err
 			}
@@ -195,7 +195,7 @@ func (s *Server) getDataset(c *call) error {
 	if err != nil {
 		return err
 	}
-	d, err := s.Datasets.Dataset(c.ctx(), c.project.ID, c.text("id"), version)
+	d, err := s.Store.Dataset(c.ctx(), c.project.ID, c.text("id"), version)
 	if err != nil {
 		return err
 	}
@@ -207,7 +207,7 @@ func (s *Server) listDatasetVersions(c *call) error {
 	if err != nil {
 		return err
 	}
-	list, total, err := s.Datasets.DatasetVersions(c.ctx(), c.project.ID, c.text("id"), limit, page)
+	list, total, err := s.Store.DatasetVersions(c.ctx(), c.project.ID, c.text("id"), limit, page)
 	if err != nil {
 		return err
 	}
@@ -223,7 +223,7 @@ func (s *Server) createDataset(c *call) error {
 	if err != nil {
 		return err
 	}
-	id, err := s.Datasets.CreateDataset(c.ctx(), c.project.ID, d, points)
+	id, err := s.Store.CreateDataset(c.ctx(), c.project.ID, d, points)
 	if err != nil {
 		return err
 	}
@@ -246,7 +246,7 @@ func (s *Server) updateDataset(c *call) error {
 	if u.ID == "" {
 		return fault.InvalidField("dataset_id", "is required")
 	}
-	d, err := s.Datasets.UpdateDataset(c.ctx(), c.project.ID, u)
+	d, err := s.Store.UpdateDataset(c.ctx(), c.project.ID, u)
 	if err != nil {
 		return err
 	}
@@ -261,7 +261,7 @@ func (s *Server) deleteDataset(c *call) (err error) {
 			return err
 		}
 	}
-	if err := s.Datasets.DeleteDataset(c.ctx(), c.project.ID, id); err != nil {
+	if err := s.Store.DeleteDataset(c.ctx(), c.project.ID, id); err != nil {
 		return err
 	}
 	var b, result rawjson.Builder
@@ -287,7 +287,7 @@ func (s *Server) addDatapoints(c *call) error {
 	for i := range list {
 		list[i].LinkedDatasets = []string{id}
 	}
-	ids, err := s.Datapoints.CreateDatapoints(c.ctx(), c.project.ID, list)
+	ids, err := s.Store.CreateDatapoints(c.ctx(), c.project.ID, list)
 	if err != nil {
 		return err
 	}
@@ -295,7 +295,7 @@ func (s *Server) addDatapoints(c *call) error {
 }
 
 func (s *Server) removeDatapoint(c *call) error {
-	if err := s.Datasets.RemoveRow(c.ctx(), c.project.ID, c.text("id"), c.text("datapoint")); err != nil {
+	if err := s.Store.RemoveRow(c.ctx(), c.project.ID, c.text("id"), c.text("datapoint")); err != nil {
 		return err
 	}
 	var b rawjson.Builder

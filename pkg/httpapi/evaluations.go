@@ -34,7 +34,7 @@ func (s *Server) listEvaluations(c *call) error {
 	if err != nil {
 		return err
 	}
-	list, more, err := s.Evaluations.FindEvaluations(c.ctx(), c.project.ID, q)
+	list, more, err := s.Store.FindEvaluations(c.ctx(), c.project.ID, q)
 	if err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func (s *Server) retryEvaluations(c *call) error {
 	if err != nil {
 		return err
 	}
-	n, err := s.Evaluations.RetryEvaluations(c.ctx(), c.project.ID, q)
+	n, err := s.Store.RetryEvaluations(c.ctx(), c.project.ID, q)
 	if err != nil {
 		return err
 	}

@@ -50,7 +50,7 @@ func (s *Server) search(c *call, object []byte, pages query.PageRule) error {
 	}
 	in.Search.Filters = query.InProject(in.Search.Filters, c.project)
 	in.Search.HeadOnly = !in.Projection.NeedPayload()
-	set, err := s.Reader.Search(c.ctx(), c.project.ID, in.Search)
+	set, err := s.Store.Search(c.ctx(), c.project.ID, in.Search)
 	if err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func (s *Server) chartEvents(c *call) error {
 		return err
 	}
 	chart.Filters = query.InProject(chart.Filters, c.project)
-	answer, err := s.Reader.Chart(c.ctx(), c.project.ID, chart)
+	answer, err := s.Store.Chart(c.ctx(), c.project.ID, chart)
 	if err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func (s *Server) getEvent(c *call) error {
 // other events of its session. at is the event; zero if id is another id of the session.
 func (s *Server) around(c *call, id uuid.UUID) (set *event.Set, at uuid.UUID, err error) {
 	session := id
-	e, missing := s.Reader.Event(c.ctx(), c.project.ID, id)
+	e, missing := s.Store.Event(c.ctx(), c.project.ID, id)
 	switch {
 	case missing == nil:
 		session, at = e.SessionID, e.ID
@@ -102,8 +102,8 @@ func (s *Server) around(c *call, id uuid.UUID) (set *event.Set, at uuid.UUID, er
 		return nil, uuid.Nil, missing
 	}
 	// An unknown event may still be another id of a session.
-	set, err = s.Reader.Session(c.ctx(), c.project.ID, session)
-	if err != nil && missing != nil && fault.Of(err) == fault.NotFound {
+	set, err = s.Store.Session(c.ctx(), c.project.ID, session)
+	if missing != nil && fault.IsNotFound(err) {
 		err = missing
 	}
 	return set, at, err
@@ -131,7 +131,7 @@ func (s *Server) update(c *call, id uuid.UUID) error {
 		return err
 	}
 	u.Telemetry = !c.scope.Allows(project.ScopeFull)
-	pending, err := s.Writer.Update(c.ctx(), c.project.ID, u)
+	pending, err := s.Store.Update(c.ctx(), c.project.ID, u)
 	if err != nil {
 		return err
 	}
@@ -155,10 +155,10 @@ func (s *Server) deleteEvent(c *call) error {
 	if err != nil {
 		return err
 	}
-	err = s.Writer.DeleteEvent(c.ctx(), c.project.ID, id)
-	if fault.Of(err) == fault.NotFound {
+	err = s.Store.DeleteEvent(c.ctx(), c.project.ID, id)
+	if fault.IsNotFound(err) {
 		// It may still be another id of a session, by which that was known before.
-		if again := s.Writer.DeleteSession(c.ctx(), c.project.ID, id); fault.Of(again) != fault.NotFound {
+		if again := s.Store.DeleteSession(c.ctx(), c.project.ID, id); fault.Of(again) != fault.NotFound {
 			err = again
 		}
 	}

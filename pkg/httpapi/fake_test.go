@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/spangrove/spangrove/pkg/audit"
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/httpapi"
 	"github.com/spangrove/spangrove/pkg/project"
@@ -26,6 +27,8 @@ var (
 // fake is a store whose answers a test sets, mostly to fail on purpose. It remembers what it
 // was asked.
 type fake struct {
+	unfaked
+
 	set     *event.Set
 	event   event.Event
 	pending bool
@@ -82,31 +85,29 @@ func (f *fake) DeleteSession(ctx context.Context, projectID int64, id uuid.UUID)
 	return f.DeleteEvent(ctx, projectID, id)
 }
 
-// both is what a store must do for the API.
+func (f *fake) DefaultProject(context.Context) (project.Project, error) { return shop, nil }
+
+func (f *fake) CheckStored(context.Context, int64) error { return nil }
+
+func (f *fake) RecordAudit(context.Context, audit.Entry) {}
+
+// unfaked is what no test asks of a fake: it panics.
+type unfaked interface {
+	httpapi.Projects
+	httpapi.Keys
+	httpapi.Limits
+	httpapi.Audit
+}
+
+// both is what a store and the providers of judges must do for the API.
 type both interface {
-	httpapi.Reader
-	httpapi.Writer
-	httpapi.Configurations
-	httpapi.Metrics
-	httpapi.Evaluations
-	httpapi.Backfills
-	httpapi.Datasets
-	httpapi.Datapoints
-	httpapi.Runs
-	httpapi.RunScores
-	httpapi.Schemas
-	httpapi.Tools
-	httpapi.Charts
+	httpapi.Store
 	httpapi.Providers
-	httpapi.Queues
 }
 
 // serve mounts every route over s. On a request without an identity the project is shop.
 func serve(s both) http.Handler {
-	server := httpapi.New(httpapi.Deps{
-		Reader: s, Writer: s, Configurations: s, Datasets: s, Datapoints: s, Metrics: s, Evaluations: s, Backfills: s, Runs: s, RunScores: s, Schemas: s, Tools: s, Charts: s, Providers: s, Queues: s, Now: func() time.Time { return time.UnixMilli(1_800_000_000_000) },
-		DefaultProject: func(context.Context) (project.Project, error) { return shop, nil },
-	})
+	server := httpapi.New(httpapi.Deps{Store: s, Providers: s, Now: func() time.Time { return time.UnixMilli(1_800_000_000_000) }})
 	mux := http.NewServeMux()
 	for _, r := range server.Routes() {
 		mux.Handle(r.Pattern(), r.Handler)

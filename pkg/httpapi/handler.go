@@ -35,8 +35,8 @@ func (s *Server) handler(op operation, d wire.Dialect) http.Handler {
 		if err == nil {
 			err = knownParameters(r, op.id)
 		}
-		if err == nil && op.stores() && s.Limits != nil {
-			err = s.Limits.CheckStored(r.Context(), p.ID)
+		if err == nil && op.stores() {
+			err = s.Store.CheckStored(r.Context(), p.ID)
 		}
 		rule, isAudited := audited[op.id]
 		answer, start := rule.watched(w)
@@ -45,7 +45,7 @@ func (s *Server) handler(op operation, d wire.Dialect) http.Handler {
 			defer c.done()
 			err = op.handle(s, c)
 		}
-		if isAudited && s.Audit != nil {
+		if isAudited {
 			s.record(&op, &rule, r, p, start, err)
 		}
 		if err == nil {
@@ -84,7 +84,7 @@ func knownParameters(r *http.Request, operation string) error {
 func (s *Server) admit(ctx context.Context, scope project.Scope) (project.Project, project.Scope, error) {
 	who, ok := project.IdentityFrom(ctx)
 	if !ok {
-		p, err := s.DefaultProject(ctx)
+		p, err := s.Store.DefaultProject(ctx)
 		return p, project.ScopeAdmin, err
 	}
 	if !who.Scope.Allows(scope) {

@@ -67,7 +67,7 @@ func (s *Server) createKey(c *call, k project.Key, kind project.Kind, answer fun
 	secret := kind.Secret()
 	k.ID, k.ProjectID, k.Origin, k.CreatedAt = uuid.NewString(), p.ID, project.OriginAPI, s.Now()
 	k.Prefix, k.Hash = project.Prefix(secret), project.HashSecret(secret)
-	if err := s.Keys.InsertKey(c.ctx(), k); err != nil {
+	if err := s.Store.InsertKey(c.ctx(), k); err != nil {
 		return err
 	}
 	return c.answer(answer(&k, secret, &p))
@@ -90,7 +90,7 @@ func (s *Server) listKeys(c *call) error {
 	if err != nil {
 		return err
 	}
-	some, total, err := s.Keys.Keys(c.ctx(), p.ID, prefix, limit, page)
+	some, total, err := s.Store.Keys(c.ctx(), p.ID, prefix, limit, page)
 	if err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func (s *Server) revokeKey(c *call) error {
 	if err != nil {
 		return fault.New(fault.NotFound, "no such key")
 	}
-	k, err := s.Keys.RevokeKey(c.ctx(), p.ID, id.String())
+	k, err := s.Store.RevokeKey(c.ctx(), p.ID, id.String())
 	if err != nil {
 		return err
 	}

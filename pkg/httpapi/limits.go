@@ -49,22 +49,22 @@ func (s *Server) setLimits(c *call) error {
 	if err != nil {
 		return err
 	}
-	if _, err := s.Limits.ChangeLimits(c.ctx(), p.ID, change); err != nil {
+	if _, err := s.Store.ChangeLimits(c.ctx(), p.ID, change); err != nil {
 		return err
 	}
 	return s.answerLimits(c, &p)
 }
 
 func (s *Server) answerLimits(c *call, p *project.Project) error {
-	own, err := s.Limits.OwnLimits(c.ctx(), p.ID)
+	own, err := s.Store.OwnLimits(c.ctx(), p.ID)
 	if err != nil {
 		return err
 	}
-	effective, err := s.Limits.ProjectLimits(c.ctx(), p.ID)
+	effective, err := s.Store.ProjectLimits(c.ctx(), p.ID)
 	if err != nil {
 		return err
 	}
-	stored, err := s.Limits.StoredBytes(c.ctx(), p.ID)
+	stored, err := s.Store.StoredBytes(c.ctx(), p.ID)
 	if err != nil {
 		return err
 	}

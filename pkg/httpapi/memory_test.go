@@ -158,9 +158,7 @@ func TestMemoryOfLists(t *testing.T) {
 	server := httpapi.New(func() httpapi.Deps {
 		s := &fake{}
 		return httpapi.Deps{
-			Reader: s, Writer: s, Configurations: s, Datasets: s, Datapoints: s, Metrics: s, Evaluations: s, Backfills: s, Runs: s, RunScores: s,
-			Schemas: s, Tools: s, Charts: s, Providers: s, Queues: s, Now: func() time.Time { return now },
-			DefaultProject: nil,
+			Store: s, Providers: s, Now: func() time.Time { return now },
 			// Reading a body is another's business.
 			ReadBody: func(*http.Request, string) ([]byte, func(), error) { return body, func() {}, nil },
 		}

@@ -90,10 +90,10 @@ func readyMetric(body []byte, dialect wire.Dialect) (d metric.Definition, err er
 
 // saveMetric stores a new metric and answers with its id.
 func (s *Server) saveMetric(c *call, d *metric.Definition) error {
-	if err := s.Evaluate.Check(d); err != nil {
+	if err := s.Evaluator.Check(d); err != nil {
 		return err
 	}
-	id, err := s.Metrics.CreateMetric(c.ctx(), c.project.ID, *d)
+	id, err := s.Store.CreateMetric(c.ctx(), c.project.ID, *d)
 	if err != nil {
 		return err
 	}

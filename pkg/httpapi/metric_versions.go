@@ -14,7 +14,7 @@ func (s *Server) listMetricVersions(c *call) error {
 	if err != nil {
 		return err
 	}
-	names, total, err := s.Metrics.FindMetricVersions(c.ctx(), c.project.ID, c.text("id"), limit, page)
+	names, total, err := s.Store.FindMetricVersions(c.ctx(), c.project.ID, c.text("id"), limit, page)
 	if err != nil {
 		return err
 	}
@@ -23,7 +23,7 @@ func (s *Server) listMetricVersions(c *call) error {
 		out.Text(`{"success":true,"data":`)
 		err := wire.WriteList(out, names,
 			func(names []string) ([]metric.Version, error) {
-				return s.Metrics.LoadMetricVersions(c.ctx(), c.project.ID, c.text("id"), names)
+				return s.Store.LoadMetricVersions(c.ctx(), c.project.ID, c.text("id"), names)
 			},
 			func(dst []byte, v *metric.Version) []byte { return wire.AppendMetricVersion(dst, v, c.dialect) })
 		out.Text("}")
@@ -40,10 +40,10 @@ func (s *Server) createMetricVersion(c *call) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Evaluate.Check(&r.Content); err != nil {
+	if err := s.Evaluator.Check(&r.Content); err != nil {
 		return fault.In("content", err)
 	}
-	v, err := s.Metrics.CreateMetricVersion(c.ctx(), c.project.ID, c.text("id"), metric.Version{Definition: r.Content, Message: r.Message}, r.Deploy)
+	v, err := s.Store.CreateMetricVersion(c.ctx(), c.project.ID, c.text("id"), metric.Version{Definition: r.Content, Message: r.Message}, r.Deploy)
 	if err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func (s *Server) createMetricVersion(c *call) error {
 }
 
 func (s *Server) deployMetricVersion(c *call) error {
-	v, err := s.Metrics.DeployMetricVersion(c.ctx(), c.project.ID, c.text("id"), c.text("name"))
+	v, err := s.Store.DeployMetricVersion(c.ctx(), c.project.ID, c.text("id"), c.text("name"))
 	if err != nil {
 		return err
 	}

@@ -84,7 +84,7 @@ func (s *Server) listMetrics(c *call) error {
 	if q.Limit, q.Page, err = params.Page(listPages); err != nil {
 		return err
 	}
-	ids, total, err := s.Metrics.FindMetrics(c.ctx(), c.project.ID, q)
+	ids, total, err := s.Store.FindMetrics(c.ctx(), c.project.ID, q)
 	if err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func (s *Server) listMetrics(c *call) error {
 		key = ""
 	}
 	return list(c, key, ids,
-		func(ids []string) ([]metric.Metric, error) { return s.Metrics.LoadMetrics(c.ctx(), c.project.ID, ids) },
+		func(ids []string) ([]metric.Metric, error) { return s.Store.LoadMetrics(c.ctx(), c.project.ID, ids) },
 		func(dst []byte, m *metric.Metric) []byte { return wire.AppendMetric(dst, m, c.project.Name, c.dialect) })
 }
 
@@ -138,7 +138,7 @@ func (s *Server) changeMetric(c *call, id string) error {
 	if err := s.checkPatch(c, id, &p); err != nil {
 		return err
 	}
-	m, err := s.Metrics.UpdateMetric(c.ctx(), c.project.ID, id, p)
+	m, err := s.Store.UpdateMetric(c.ctx(), c.project.ID, id, p)
 	if err != nil {
 		return err
 	}
@@ -154,18 +154,18 @@ func (s *Server) checkPatch(c *call, id string, p *metric.Patch) error {
 	if p.Criteria == nil && p.Type == nil {
 		return nil
 	}
-	found, err := s.Metrics.LoadMetrics(c.ctx(), c.project.ID, []string{id})
+	found, err := s.Store.LoadMetrics(c.ctx(), c.project.ID, []string{id})
 	if err != nil || len(found) == 0 {
 		return err // the update says that there is none
 	}
 	d := found[0].Definition
 	d.Apply(p)
-	return s.Evaluate.Check(&d)
+	return s.Evaluator.Check(&d)
 }
 
 // warn adds to an answer about a definition that was saved what in it may not work.
 func (s *Server) warn(b *rawjson.Builder, d *metric.Definition) {
-	if list := s.Evaluate.Warnings(d); len(list) > 0 {
+	if list := s.Evaluator.Warnings(d); len(list) > 0 {
 		b.Raw("warnings", rawjson.AppendStrings(nil, list))
 	}
 }
@@ -183,7 +183,7 @@ func (s *Server) deleteMetric(c *call) error {
 func (s *Server) deleteMetricByID(c *call) error { return s.removeMetric(c, c.text("id")) }
 
 func (s *Server) removeMetric(c *call, id string) error {
-	if err := s.Metrics.DeleteMetric(c.ctx(), c.project.ID, id); err != nil {
+	if err := s.Store.DeleteMetric(c.ctx(), c.project.ID, id); err != nil {
 		return err
 	}
 	var b rawjson.Builder
@@ -207,7 +207,7 @@ func (s *Server) runMetric(c *call) error {
 	if run.DryRun != nil {
 		return s.dryRun(c, &run)
 	}
-	results, err := s.Evaluate.Run(c.ctx(), evaluate.Task{Project: c.project.ID, Metric: &run.Metric, Events: []json.RawMessage{run.Event}})
+	results, err := s.Evaluator.Run(c.ctx(), evaluate.Task{Project: c.project.ID, Metric: &run.Metric, Events: []json.RawMessage{run.Event}})
 	if err != nil {
 		return err
 	}
@@ -236,7 +236,7 @@ const dryRunBytes = 16 << 20
 // dryRun runs a definition over the newest stored events that match; nothing is stored.
 func (s *Server) dryRun(c *call, run *wire.MetricRun) error {
 	run.DryRun.Filters = query.InProject(run.DryRun.Filters, c.project)
-	set, err := s.Reader.Search(c.ctx(), c.project.ID, *run.DryRun)
+	set, err := s.Store.Search(c.ctx(), c.project.ID, *run.DryRun)
 	if err != nil {
 		return err
 	}
@@ -252,7 +252,7 @@ func (s *Server) dryRun(c *call, run *wire.MetricRun) error {
 	}
 	var answers []wire.DryResult
 	if len(task.Events) > 0 {
-		results, err := s.Evaluate.Run(c.ctx(), task)
+		results, err := s.Evaluator.Run(c.ctx(), task)
 		if err != nil {
 			return err
 		}

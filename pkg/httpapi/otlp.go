@@ -33,7 +33,7 @@ func (s *Server) getSessionOTLP(c *call) error {
 	if err != nil {
 		return err
 	}
-	set, err := s.Reader.Session(c.ctx(), c.project.ID, id)
+	set, err := s.Store.Session(c.ctx(), c.project.ID, id)
 	if err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ func (s *Server) searchOTLP(c *call) error {
 		return fault.InvalidField("projections", "must be left out: a span holds its whole event")
 	}
 	in.Search.Filters = query.InProject(in.Search.Filters, c.project)
-	set, err := s.Reader.Search(c.ctx(), c.project.ID, in.Search)
+	set, err := s.Store.Search(c.ctx(), c.project.ID, in.Search)
 	if err != nil {
 		return err
 	}

@@ -52,7 +52,7 @@ func (s *Server) listProjects(c *call) error {
 	var some []project.Project
 	total := 0
 	if c.scope.Allows(project.ScopeAdmin) {
-		if some, total, err = s.Projects.Projects(c.ctx(), name, limit, page); err != nil {
+		if some, total, err = s.Store.Projects(c.ctx(), name, limit, page); err != nil {
 			return err
 		}
 	} else if name == "" || name == c.project.Name {
@@ -71,7 +71,7 @@ func (s *Server) createProject(c *call) error {
 	if err != nil {
 		return err
 	}
-	if p, err = s.Projects.CreateProject(c.ctx(), p); err != nil {
+	if p, err = s.Store.CreateProject(c.ctx(), p); err != nil {
 		return err
 	}
 	return c.answer(wire.ProjectAnswer(&p))
@@ -90,7 +90,7 @@ func (s *Server) updateProject(c *call) error {
 	if err != nil {
 		return err
 	}
-	if p, err = s.Projects.UpdateProject(c.ctx(), p.ID, change); err != nil {
+	if p, err = s.Store.UpdateProject(c.ctx(), p.ID, change); err != nil {
 		return err
 	}
 	return c.answer(wire.ProjectAnswer(&p))
@@ -116,7 +116,7 @@ func (s *Server) deleteProject(c *call) error {
 	if err != nil {
 		return err
 	}
-	if _, err := s.Projects.DeleteProject(c.ctx(), p.ID); err != nil {
+	if _, err := s.Store.DeleteProject(c.ctx(), p.ID); err != nil {
 		return err
 	}
 	return c.deleted(p.PublicID)
@@ -124,12 +124,12 @@ func (s *Server) deleteProject(c *call) error {
 
 func (s *Server) projectOf(ctx context.Context, ref wire.ProjectRef) (project.Project, error) {
 	if ref.ID != "" {
-		return s.Projects.ProjectByPublicID(ctx, ref.ID)
+		return s.Store.ProjectByPublicID(ctx, ref.ID)
 	}
-	return s.Projects.ProjectByName(ctx, ref.Name)
+	return s.Store.ProjectByName(ctx, ref.Name)
 }
 
 // pathProject is the project whose id stands in the path.
 func (s *Server) pathProject(c *call) (project.Project, error) {
-	return s.Projects.ProjectByPublicID(c.ctx(), c.text("id"))
+	return s.Store.ProjectByPublicID(c.ctx(), c.text("id"))
 }

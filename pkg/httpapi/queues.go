@@ -89,7 +89,7 @@ func (s *Server) listQueues(c *call) error {
 		}
 		enabled = &value
 	}
-	ids, total, err := s.Queues.FindQueues(c.ctx(), c.project.ID, enabled, limit, page)
+	ids, total, err := s.Store.FindQueues(c.ctx(), c.project.ID, enabled, limit, page)
 	if err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ func (s *Server) listQueues(c *call) error {
 		key = ""
 	}
 	return list(c, key, ids,
-		func(ids []string) ([]queue.Queue, error) { return s.Queues.LoadQueues(c.ctx(), c.project.ID, ids) },
+		func(ids []string) ([]queue.Queue, error) { return s.Store.LoadQueues(c.ctx(), c.project.ID, ids) },
 		func(dst []byte, q *queue.Queue) []byte { return wire.AppendQueue(dst, q, &c.project, c.dialect) })
 }
 
@@ -120,7 +120,7 @@ func (s *Server) createQueue(c *call) error {
 	if err := s.knownMetrics(c, q.Metrics); err != nil {
 		return err
 	}
-	if q, err = s.Queues.CreateQueue(c.ctx(), c.project.ID, q, in.Add); err != nil {
+	if q, err = s.Store.CreateQueue(c.ctx(), c.project.ID, q, in.Add); err != nil {
 		return err
 	}
 	_ = wire.WriteJSONStatus(c.w, http.StatusCreated, c.queue(&q, "created").Bytes()) // an error is the caller's connection, gone
@@ -136,7 +136,7 @@ func (c *call) queue(q *queue.Queue, done string) *rawjson.Builder {
 }
 
 func (s *Server) getQueue(c *call) error {
-	q, err := s.Queues.Queue(c.ctx(), c.project.ID, c.text("id"))
+	q, err := s.Store.Queue(c.ctx(), c.project.ID, c.text("id"))
 	if err != nil {
 		return err
 	}
@@ -155,7 +155,7 @@ func (s *Server) updateQueue(c *call) error {
 	if err := s.knownMetrics(c, in.Metrics); err != nil {
 		return err
 	}
-	q, err := s.Queues.UpdateQueue(c.ctx(), c.project.ID, c.text("id"), in.Update, in.Add, in.Remove)
+	q, err := s.Store.UpdateQueue(c.ctx(), c.project.ID, c.text("id"), in.Update, in.Add, in.Remove)
 	if err != nil {
 		return err
 	}
@@ -164,7 +164,7 @@ func (s *Server) updateQueue(c *call) error {
 
 func (s *Server) deleteQueue(c *call) error {
 	id := c.text("id")
-	if err := s.Queues.DeleteQueue(c.ctx(), c.project.ID, id); err != nil {
+	if err := s.Store.DeleteQueue(c.ctx(), c.project.ID, id); err != nil {
 		return err
 	}
 	var b rawjson.Builder
@@ -190,11 +190,11 @@ func (s *Server) listQueueItems(c *call) error {
 		return fault.InvalidField("state", "must be one of waiting, done, disputed, removed, not %.40q", name)
 	}
 	id := c.text("id")
-	_, more, err := s.Queues.FillQueue(c.ctx(), c.project, id)
+	_, more, err := s.Store.FillQueue(c.ctx(), c.project, id)
 	if err != nil {
 		return err
 	}
-	events, total, err := s.Queues.FindQueueItems(c.ctx(), c.project.ID, id, state, limit, page)
+	events, total, err := s.Store.FindQueueItems(c.ctx(), c.project.ID, id, state, limit, page)
 	if err != nil {
 		return err
 	}
@@ -203,7 +203,7 @@ func (s *Server) listQueueItems(c *call) error {
 		out.Text(`{"items":`)
 		err := wire.WriteList(out, events,
 			func(events []string) ([]queue.Item, error) {
-				return s.Queues.LoadQueueItems(c.ctx(), c.project.ID, id, events)
+				return s.Store.LoadQueueItems(c.ctx(), c.project.ID, id, events)
 			},
 			func(dst []byte, it *queue.Item) []byte { return wire.AppendQueueItem(dst, it, false) })
 		out.Text(fmt.Sprintf(`,"caught_up":%t}`, !more))
@@ -228,12 +228,12 @@ func (s *Server) nextQueueItem(c *call) error {
 	}
 	id := c.text("id")
 	for round := 1; ; round++ {
-		entered, more, err := s.Queues.FillQueue(c.ctx(), c.project, id)
+		entered, more, err := s.Store.FillQueue(c.ctx(), c.project, id)
 		if err != nil {
 			return err
 		}
 		if round == 1 || entered > 0 {
-			it, found, err := s.Queues.ClaimItem(c.ctx(), c.project.ID, id, annotator)
+			it, found, err := s.Store.ClaimItem(c.ctx(), c.project.ID, id, annotator)
 			if err != nil {
 				return err
 			}
@@ -249,15 +249,15 @@ func (s *Server) nextQueueItem(c *call) error {
 
 // answerNext answers with an item, nil if there is none, and how the queue stands.
 func (s *Server) answerNext(c *call, id string, it *queue.Item, caughtUp bool) error {
-	q, err := s.Queues.Queue(c.ctx(), c.project.ID, id)
+	q, err := s.Store.Queue(c.ctx(), c.project.ID, id)
 	if err != nil {
 		return err
 	}
 	var item, event []byte
 	if it != nil {
-		e, err := s.Reader.Event(c.ctx(), c.project.ID, it.EventID)
+		e, err := s.Store.Event(c.ctx(), c.project.ID, it.EventID)
 		switch {
-		case fault.Of(err) == fault.NotFound:
+		case fault.IsNotFound(err):
 			caughtUp = false // deleted in this moment: the next claim clears it away
 		case err != nil:
 			return err
@@ -278,7 +278,7 @@ func (s *Server) annotateQueueItem(c *call) error {
 		return err
 	}
 	id := c.text("id")
-	q, err := s.Queues.Queue(c.ctx(), c.project.ID, id)
+	q, err := s.Store.Queue(c.ctx(), c.project.ID, id)
 	if err != nil {
 		return err
 	}
@@ -289,7 +289,7 @@ func (s *Server) annotateQueueItem(c *call) error {
 	if err := s.checkScores(c, &q, &a); err != nil {
 		return err
 	}
-	it, err := s.Queues.AnnotateItem(c.ctx(), c.project.ID, id, event, a)
+	it, err := s.Store.AnnotateItem(c.ctx(), c.project.ID, id, event, a)
 	if err != nil {
 		return err
 	}
@@ -309,7 +309,7 @@ func (s *Server) releaseQueueItem(c *call) error {
 	if err != nil {
 		return err
 	}
-	it, err := s.Queues.ReleaseItem(c.ctx(), c.project.ID, c.text("id"), event, annotator, skip)
+	it, err := s.Store.ReleaseItem(c.ctx(), c.project.ID, c.text("id"), event, annotator, skip)
 	if err != nil {
 		return err
 	}
@@ -331,7 +331,7 @@ func (c *call) item(it *queue.Item) error {
 }
 
 func (s *Server) getQueueAgreement(c *call) error {
-	list, err := s.Queues.QueueAgreement(c.ctx(), c.project.ID, c.text("id"))
+	list, err := s.Store.QueueAgreement(c.ctx(), c.project.ID, c.text("id"))
 	if err != nil {
 		return err
 	}
@@ -402,11 +402,11 @@ func (s *Server) humanMetrics(c *call, wanted map[string]bool) (map[string]*metr
 	}
 	q := metric.Query{Type: metric.Human, Limit: metricGroup}
 	for q.Page = 1; ; q.Page++ {
-		ids, _, err := s.Metrics.FindMetrics(c.ctx(), c.project.ID, q)
+		ids, _, err := s.Store.FindMetrics(c.ctx(), c.project.ID, q)
 		if err != nil {
 			return nil, err
 		}
-		list, err := s.Metrics.LoadMetrics(c.ctx(), c.project.ID, ids)
+		list, err := s.Store.LoadMetrics(c.ctx(), c.project.ID, ids)
 		if err != nil {
 			return nil, err
 		}

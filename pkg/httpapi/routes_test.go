@@ -81,7 +81,7 @@ func TestParametersAreDocumented(t *testing.T) {
 		}
 	}
 	got := map[string][]string{}
-	for _, r := range httpapi.New(httpapi.Deps{}).Routes() {
+	for _, r := range httpapi.New(httpapi.Deps{Store: &fake{}}).Routes() {
 		if r.Parameters != nil {
 			got[r.Operation] = r.Parameters
 		}
@@ -121,7 +121,7 @@ func TestParametersOfPublishedClients(t *testing.T) {
 		"DELETE /tools":                       "function_id",
 	}
 	found := 0
-	for _, r := range httpapi.New(httpapi.Deps{}).Routes() {
+	for _, r := range httpapi.New(httpapi.Deps{Store: &fake{}}).Routes() {
 		names, ok := sent[r.Method+" "+strings.TrimPrefix(r.Path, "/v1")]
 		if !ok {
 			continue
@@ -145,7 +145,7 @@ func TestParametersOfPublishedClients(t *testing.T) {
 // What a route has no parameter for is refused, with the nearest name.
 func TestUnknownParametersAreRefused(t *testing.T) {
 	t.Parallel()
-	for _, r := range httpapi.New(httpapi.Deps{}).Routes() {
+	for _, r := range httpapi.New(httpapi.Deps{Store: &fake{}}).Routes() {
 		w := httptest.NewRecorder()
 		ctx := project.WithIdentity(t.Context(), project.Identity{Project: shop, Scope: project.ScopeAdmin})
 		at := regexp.MustCompile(`\{\w+\}`).ReplaceAllString(r.Path, "33333333-3333-4333-8333-333333333333")
@@ -164,7 +164,7 @@ const valid = `{"event_id":"33333333-3333-4333-8333-333333333333","id":"x","name
 
 func TestEveryRouteChecksTheScope(t *testing.T) {
 	t.Parallel()
-	for _, r := range httpapi.New(httpapi.Deps{}).Routes() {
+	for _, r := range httpapi.New(httpapi.Deps{Store: &fake{}}).Routes() {
 		for _, scope := range project.Scopes() {
 			if scope.Allows(r.Scope) {
 				continue
@@ -182,7 +182,7 @@ func TestEveryRouteChecksTheScope(t *testing.T) {
 
 func TestEveryRouteAsksInTheCallersProject(t *testing.T) {
 	t.Parallel()
-	for _, r := range httpapi.New(httpapi.Deps{}).Routes() {
+	for _, r := range httpapi.New(httpapi.Deps{Store: &fake{}}).Routes() {
 		if r.Operation == "getOpenAPI" || r.Operation == "runMetric" || r.Operation == "listMetricLibrary" || r.Operation == "listAudit" || strings.Contains(r.Path, "/projects") {
 			continue // these are not about the data of the caller's project
 		}
@@ -214,7 +214,7 @@ func TestEveryRouteAsksInTheCallersProject(t *testing.T) {
 
 func TestDialectFollowsThePrefix(t *testing.T) {
 	t.Parallel()
-	for _, r := range httpapi.New(httpapi.Deps{}).Routes() {
+	for _, r := range httpapi.New(httpapi.Deps{Store: &fake{}}).Routes() {
 		if v1 := strings.HasPrefix(r.Path, "/v1/"); v1 != (r.Dialect == wire.V1) {
 			t.Errorf("%s has the dialect %s", r.Pattern(), r.Dialect)
 		}
@@ -224,7 +224,7 @@ func TestDialectFollowsThePrefix(t *testing.T) {
 // patterns are all routes of the API: ours, the receiver's, and the extension's own.
 func patterns() []string {
 	all := append(mount.WritePatterns(), "GET /healthcheck", "GET /v1/healthcheck")
-	for _, r := range httpapi.New(httpapi.Deps{}).Routes() {
+	for _, r := range httpapi.New(httpapi.Deps{Store: &fake{}}).Routes() {
 		all = append(all, r.Pattern())
 	}
 	slices.Sort(all)
@@ -280,7 +280,7 @@ func TestOpenAPIListsEveryRoute(t *testing.T) {
 	if diff := cmp.Diff(patterns(), documented); diff != "" {
 		t.Errorf("openapi.yaml (-routes +documented)\n%s", diff)
 	}
-	for _, r := range httpapi.New(httpapi.Deps{}).Routes() {
+	for _, r := range httpapi.New(httpapi.Deps{Store: &fake{}}).Routes() {
 		if operations[r.Pattern()] != r.Operation {
 			t.Errorf("%s is %q in the table and %q in openapi.yaml", r.Pattern(), r.Operation, operations[r.Pattern()])
 		}
@@ -352,7 +352,7 @@ func TestChangesAreAudited(t *testing.T) {
 	t.Parallel()
 	managed := regexp.MustCompile(`^(/v1)?(/projects|/projects/\{id\}/(limits|\w*api_keys)|/providers)(/\{\w+\})?$`)
 	used := map[string]bool{audit.SignIn: true}
-	for _, r := range httpapi.New(httpapi.Deps{}).Routes() {
+	for _, r := range httpapi.New(httpapi.Deps{Store: &fake{}}).Routes() {
 		must := r.Method == http.MethodDelete || r.Method != http.MethodGet && managed.MatchString(r.Path)
 		if must != (r.Audit != "") {
 			t.Errorf("%s has the audit action %q", r.Pattern(), r.Audit)

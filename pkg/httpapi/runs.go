@@ -64,7 +64,7 @@ func (s *Server) createRun(c *call) error {
 	if err != nil {
 		return err
 	}
-	r, err := s.Runs.CreateRun(c.ctx(), c.project.ID, u)
+	r, err := s.Store.CreateRun(c.ctx(), c.project.ID, u)
 	if err != nil {
 		return err
 	}
@@ -90,14 +90,14 @@ func (s *Server) listRuns(c *call) error {
 		return err
 	}
 	page := wire.RunPage{Limit: q.Limit, Page: q.Page}
-	if page.Runs, page.Total, page.Unfiltered, err = s.Runs.FindRuns(c.ctx(), c.project.ID, q); err != nil {
+	if page.Runs, page.Total, page.Unfiltered, err = s.Store.FindRuns(c.ctx(), c.project.ID, q); err != nil {
 		return err
 	}
-	rules, err := s.RunScores.MetricRules(c.ctx(), c.project.ID)
+	rules, err := s.Store.MetricRules(c.ctx(), c.project.ID)
 	if err != nil {
 		return err
 	}
-	seen, err := s.Schemas.MetricNames(c.ctx(), c.project.ID)
+	seen, err := s.Store.MetricNames(c.ctx(), c.project.ID)
 	if err != nil {
 		return err
 	}
@@ -108,7 +108,7 @@ func (s *Server) listRuns(c *call) error {
 }
 
 func (s *Server) getRun(c *call) error {
-	r, err := s.Runs.Run(c.ctx(), c.project.ID, c.runID("id"))
+	r, err := s.Store.Run(c.ctx(), c.project.ID, c.runID("id"))
 	if err != nil {
 		return err
 	}
@@ -124,7 +124,7 @@ func (s *Server) updateRun(c *call) error {
 	if err != nil {
 		return err
 	}
-	r, err := s.Runs.UpdateRun(c.ctx(), c.project.ID, u)
+	r, err := s.Store.UpdateRun(c.ctx(), c.project.ID, u)
 	if err != nil {
 		return err
 	}
@@ -133,7 +133,7 @@ func (s *Server) updateRun(c *call) error {
 
 func (s *Server) deleteRun(c *call) error {
 	id := c.runID("id")
-	if err := s.Runs.DeleteRun(c.ctx(), c.project.ID, id); err != nil {
+	if err := s.Store.DeleteRun(c.ctx(), c.project.ID, id); err != nil {
 		return err
 	}
 	var b rawjson.Builder
@@ -144,12 +144,12 @@ func (s *Server) deleteRun(c *call) error {
 
 // scored is a run with what its reads need.
 func (s *Server) scored(c *call, id string, search query.Search) (run.Run, *run.Scores, error) {
-	r, err := s.Runs.Run(c.ctx(), c.project.ID, id)
+	r, err := s.Store.Run(c.ctx(), c.project.ID, id)
 	if err != nil {
 		return r, nil, err
 	}
 	search.Filters = query.InProject(search.Filters, c.project)
-	scores, err := s.RunScores.RunScores(c.ctx(), c.project.ID, &r, search)
+	scores, err := s.Store.RunScores(c.ctx(), c.project.ID, &r, search)
 	return r, scores, err
 }
 
@@ -162,7 +162,7 @@ func (s *Server) runResult(c *call) error {
 	if err != nil {
 		return err
 	}
-	rules, err := s.RunScores.MetricRules(c.ctx(), c.project.ID)
+	rules, err := s.Store.MetricRules(c.ctx(), c.project.ID)
 	if err != nil {
 		return err
 	}
@@ -200,7 +200,7 @@ func (s *Server) compareRuns(c *call) error {
 	if err = cmp.Or(err, <-other); err != nil {
 		return err
 	}
-	rules, err := s.RunScores.MetricRules(c.ctx(), c.project.ID)
+	rules, err := s.Store.MetricRules(c.ctx(), c.project.ID)
 	if err != nil {
 		return err
 	}
@@ -222,18 +222,18 @@ func (s *Server) compareRunEvents(c *call) error {
 		if ids[i] == "" {
 			return fault.InvalidField(name, "is required")
 		}
-		if both[i], err = s.Runs.Run(c.ctx(), c.project.ID, ids[i]); err != nil {
+		if both[i], err = s.Store.Run(c.ctx(), c.project.ID, ids[i]); err != nil {
 			return err
 		}
 	}
 	if t := in.Pairs.EventType; t != "" && !event.Type(t).Valid() {
 		return fault.InvalidField("event_type", "unknown type %.40q", t)
 	}
-	pairs, total, err := s.RunScores.RunPairs(c.ctx(), c.project.ID, &both[0], &both[1], in.Pairs, query.InProject(in.Search.Filters, c.project))
+	pairs, total, err := s.Store.RunPairs(c.ctx(), c.project.ID, &both[0], &both[1], in.Pairs, query.InProject(in.Search.Filters, c.project))
 	if err != nil {
 		return err
 	}
-	load := func(id uuid.UUID) (event.Event, error) { return s.Reader.Event(c.ctx(), c.project.ID, id) }
+	load := func(id uuid.UUID) (event.Event, error) { return s.Store.Event(c.ctx(), c.project.ID, id) }
 	return c.stream(func(out *wire.Stream) error {
 		return wire.WritePairs(out, pairs, total, in.Pairs, load, &c.project)
 	})

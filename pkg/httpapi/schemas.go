@@ -48,7 +48,7 @@ func (s *Server) runSchema(c *call) error {
 	if err != nil {
 		return err
 	}
-	r, err := s.Runs.Run(c.ctx(), c.project.ID, c.runID("id"))
+	r, err := s.Store.Run(c.ctx(), c.project.ID, c.runID("id"))
 	if err != nil {
 		return err
 	}
@@ -57,7 +57,7 @@ func (s *Server) runSchema(c *call) error {
 }
 
 func (s *Server) schema(c *call, q query.Search) error {
-	catalogue, err := s.Schemas.Catalogue(c.ctx(), c.project.ID, q)
+	catalogue, err := s.Store.Catalogue(c.ctx(), c.project.ID, q)
 	if err != nil {
 		return err
 	}

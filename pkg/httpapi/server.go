@@ -12,6 +12,7 @@ import (
 
 	"github.com/spangrove/spangrove/pkg/evaluate"
 	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/mount"
 	"github.com/spangrove/spangrove/pkg/project"
 	"github.com/spangrove/spangrove/pkg/query"
 	"github.com/spangrove/spangrove/pkg/wire"
@@ -48,39 +49,42 @@ type Writer interface {
 	DeleteCopies(ctx context.Context, projectID int64, id uuid.UUID) (int, error)
 }
 
+// Store is what the handlers ask of a store. The small interfaces say what each method promises.
+type Store interface {
+	Reader
+	Writer
+	Tools
+	Configurations
+	Metrics
+	Evaluations
+	Backfills
+	Datasets
+	Datapoints
+	Charts
+	Queues
+	Runs
+	RunScores
+	Schemas
+	Projects
+	Keys
+	Limits
+	Audit
+	mount.Projects // DefaultProject is whose the data is on a server without keys
+}
+
 // Deps is what a Server works with.
 type Deps struct {
-	Reader         Reader
-	Writer         Writer
-	Tools          Tools
-	Configurations Configurations
-	Metrics        Metrics
-	Evaluations    Evaluations
-	Backfills      Backfills
-	Datasets       Datasets
-	Datapoints     Datapoints
-	Charts         Charts
-	Queues         Queues
-	Runs           Runs
-	RunScores      RunScores
-	Schemas        Schemas
-	Projects       Projects
-	Keys           Keys
-	Limits         Limits
-	// Audit is where entries of the audit log go; nil: nowhere.
-	Audit Audit
-	// Providers are the model providers that judges ask; nil: none can be set up.
+	Store Store
+	// Evaluator runs metrics. If it is nil, only metrics run that need nothing but the event.
+	Evaluator Evaluator
+	// Providers keeps the model providers that judges ask. If it is nil, none can be set up.
 	Providers Providers
-	// Evaluate runs metrics; nil is what needs nothing but the event.
-	Evaluate Evaluator
-	// DefaultProject is whose the data is on a server without keys.
-	DefaultProject func(context.Context) (project.Project, error)
 	// ReadBody reads the body of a request of a project, named by its public id, within a budget;
-	// release gives back what it took, also after an error. nil reads without a budget.
+	// release gives back what it took, also after an error. If it is nil, there is no budget.
 	ReadBody func(r *http.Request, projectID string) (body []byte, release func(), err error)
-	// Logger hears of internal errors; nil is silent.
+	// Logger gets internal errors. If it is nil, nothing is logged.
 	Logger *zap.Logger
-	// Now is the time relative date ranges count from; nil is the clock.
+	// Now is the time from which relative date ranges count. If it is nil, it is the clock.
 	Now func() time.Time
 }
 
@@ -89,13 +93,13 @@ type Server struct {
 	Deps
 }
 
-// New makes a server. All Deps but Logger and Now are needed.
+// New returns a server. Of d only Store is required.
 func New(d Deps) *Server {
 	if d.Logger == nil {
 		d.Logger = zap.NewNop()
 	}
-	if d.Evaluate == nil {
-		d.Evaluate = evaluate.Builtin()
+	if d.Evaluator == nil {
+		d.Evaluator = evaluate.Builtin()
 	}
 	if d.ReadBody == nil {
 		d.ReadBody = func(r *http.Request, _ string) ([]byte, func(), error) {

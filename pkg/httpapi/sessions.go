@@ -15,7 +15,7 @@ func (s *Server) getSession(c *call) error {
 	if err != nil {
 		return err
 	}
-	set, err := s.Reader.Session(c.ctx(), c.project.ID, id)
+	set, err := s.Store.Session(c.ctx(), c.project.ID, id)
 	if err != nil {
 		return err
 	}
@@ -34,7 +34,7 @@ func (s *Server) deleteSession(c *call) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Writer.DeleteSession(c.ctx(), c.project.ID, id); err != nil {
+	if err := s.Store.DeleteSession(c.ctx(), c.project.ID, id); err != nil {
 		return err
 	}
 	return c.deletedWith(id, copies)
@@ -61,10 +61,10 @@ func (s *Server) copiesOf(c *call, id uuid.UUID) (x copies, err error) {
 		return x, err
 	}
 	if x.purged {
-		x.total, err = s.Writer.DeleteCopies(c.ctx(), c.project.ID, id)
+		x.total, err = s.Store.DeleteCopies(c.ctx(), c.project.ID, id)
 		return x, err
 	}
-	x.list, x.total, err = s.Writer.Copies(c.ctx(), c.project.ID, id, maxCopies)
+	x.list, x.total, err = s.Store.Copies(c.ctx(), c.project.ID, id, maxCopies)
 	return x, err
 }
 

@@ -63,7 +63,7 @@ func storedWith(t *testing.T, o store.Options) http.Handler {
 	if err := s.Put(t.Context(), p.ID, batch); err != nil {
 		t.Fatal(err)
 	}
-	server := httpapi.New(httpapi.Deps{Reader: s, Writer: s, Configurations: s, Datasets: s, Datapoints: s, Tools: s, DefaultProject: s.DefaultProject})
+	server := httpapi.New(httpapi.Deps{Store: s})
 	mux := http.NewServeMux()
 	for _, r := range server.Routes() {
 		mux.Handle(r.Pattern(), r.Handler)

@@ -37,7 +37,7 @@ func (s *Server) listTools(c *call) error {
 	if err != nil {
 		return err
 	}
-	ids, total, err := s.Tools.FindTools(c.ctx(), c.project.ID, limit, page)
+	ids, total, err := s.Store.FindTools(c.ctx(), c.project.ID, limit, page)
 	if err != nil {
 		return err
 	}
@@ -47,7 +47,7 @@ func (s *Server) listTools(c *call) error {
 		key = ""
 	}
 	return list(c, key, ids,
-		func(ids []string) ([]tool.Tool, error) { return s.Tools.LoadTools(c.ctx(), c.project.ID, ids) },
+		func(ids []string) ([]tool.Tool, error) { return s.Store.LoadTools(c.ctx(), c.project.ID, ids) },
 		func(dst []byte, t *tool.Tool) []byte { return wire.AppendTool(dst, t, &c.project, c.dialect) })
 }
 
@@ -60,7 +60,7 @@ func (s *Server) createTool(c *call) error {
 	if err != nil {
 		return err
 	}
-	id, err := s.Tools.CreateTool(c.ctx(), c.project.ID, t)
+	id, err := s.Store.CreateTool(c.ctx(), c.project.ID, t)
 	if err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func (s *Server) updateTool(c *call) error {
 	if err != nil {
 		return err
 	}
-	t, err := s.Tools.UpdateTool(c.ctx(), c.project.ID, u)
+	t, err := s.Store.UpdateTool(c.ctx(), c.project.ID, u)
 	if err != nil {
 		return err
 	}
@@ -92,7 +92,7 @@ func (s *Server) deleteTool(c *call) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Tools.DeleteTool(c.ctx(), c.project.ID, id); err != nil {
+	if err := s.Store.DeleteTool(c.ctx(), c.project.ID, id); err != nil {
 		return err
 	}
 	var b, result rawjson.Builder

@@ -248,7 +248,7 @@ func WritePairs(s *Stream, pairs []run.Pair, total int, q run.PairQuery, load fu
 				events[i].End = math.Ceil(events[i].End)
 			}
 		}
-		if fault.Of(err) == fault.NotFound {
+		if fault.IsNotFound(err) {
 			continue
 		}
 		if err != nil {
