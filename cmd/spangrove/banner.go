@@ -56,7 +56,7 @@ func (b *banner) showWhen(ctx context.Context, ready func() bool) {
 	}
 }
 
-// text is the banner: where it listens, where the data is, and, once and on a terminal, the key.
+// text returns the banner: where it listens, where the data is, and, once and on a terminal, the key.
 func (b *banner) text() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -67,7 +67,7 @@ func oneLine(text string) string {
 	return joined.String()
 }
 
-// configMistake is oneLine with the setting as one path.
+// configMistake returns oneLine with the setting as one path.
 func configMistake(text string, configs []string) string {
 	line := oneLine(text)
 	if strings.HasPrefix(line, "yaml: ") {

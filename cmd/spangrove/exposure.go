@@ -18,7 +18,7 @@ import (
 // components of Spangrove check themselves.
 type exposure struct{}
 
-// newExposure makes the check, which runs on the configuration as it is when all is put together.
+// newExposure returns the check, which runs on the configuration as it is when all is put together.
 func newExposure(confmap.ConverterSettings) confmap.Converter { return exposure{} }
 
 // Convert implements confmap.Converter. It changes nothing.
@@ -49,7 +49,7 @@ func (exposure) Convert(_ context.Context, conf *confmap.Conf) error {
 	return errors.Join(errs...)
 }
 
-// section is the settings below a path, nil if there are none.
+// section returns the settings below a path, or nil if there are none.
 func section(settings map[string]any, path ...string) map[string]any {
 	for _, name := range path {
 		settings, _ = settings[name].(map[string]any)
@@ -57,7 +57,7 @@ func section(settings map[string]any, path ...string) map[string]any {
 	return settings
 }
 
-// address is where a listener with these settings listens. By default all of them are on loopback.
+// address returns where a listener with these settings listens. By default all of them are on loopback.
 func address(settings map[string]any) (endpoint, transport string) {
 	endpoint, transport = "localhost:0", "tcp"
 	if text, ok := settings["endpoint"].(string); ok && text != "" {

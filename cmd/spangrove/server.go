@@ -144,13 +144,13 @@ func (s *server) run(ctx context.Context) error {
 	return nil
 }
 
-// onTerminal says that somebody reads what is written to w, who else would have to look for it.
+// onTerminal reports whether w is a terminal, where somebody reads what is written.
 func onTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// settings are those of the collector for this server's configuration.
+// settings returns the collector's settings for this server's configuration.
 func (s *server) settings() (otelcol.CollectorSettings, error) {
 	uris := s.configs
 	if len(uris) == 0 {
@@ -182,7 +182,7 @@ func (s *server) settings() (otelcol.CollectorSettings, error) {
 	}, nil
 }
 
-// providers are where configurations and their values may come from: no network. A test
+// providers returns where configurations and their values may come from: no network. A test
 // compares them with builder-config.yaml.
 func providers() []confmap.ProviderFactory {
 	return []confmap.ProviderFactory{

@@ -11,7 +11,7 @@ import (
 // release is set by the build: -ldflags "-X main.release=v1.2.3".
 var release string
 
-// version is the release, else what the Go toolchain knows of the module, else "dev".
+// version returns the release, else what the Go toolchain knows of the module, else "dev".
 func version() string {
 	if release != "" {
 		return release

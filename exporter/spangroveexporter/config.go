@@ -51,7 +51,7 @@ type MappingConfig struct {
 	KeepPlainLogs bool `mapstructure:"keep_plain_logs"`
 }
 
-// Validate says whether the file of prices can be used, so that a mistake in it is found before
+// Validate checks whether the file of prices can be used, so that a mistake in it is found before
 // anything starts.
 func (c *Config) Validate() error {
 	_, err := readPrices(c.PriceFile)

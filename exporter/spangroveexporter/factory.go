@@ -17,7 +17,7 @@ var componentType = component.MustNewType("spangrove")
 
 const stability = component.StabilityLevelBeta
 
-// NewFactory makes the factory of the exporter type spangrove.
+// NewFactory returns the factory of the exporter type spangrove.
 func NewFactory() exporter.Factory {
 	return exporter.NewFactory(componentType, createDefaultConfig, exporter.WithTraces(createTraces, stability), exporter.WithLogs(createLogs, stability))
 }

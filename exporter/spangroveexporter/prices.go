@@ -6,7 +6,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/price"
 )
 
-// readPrices gives the prices of models: those of file before the built-in ones, which are all
+// readPrices returns the prices of models: those of file before the built-in ones, which are all
 // if file is empty. The error names the setting.
 func readPrices(file string) (*price.Book, error) {
 	book, err := price.ReadFile(file)

@@ -88,7 +88,7 @@ func (t *telemetry) dropLogs(ctx context.Context, records int) {
 	}
 }
 
-// reasonOf is the kind of err as an attribute: few values, whatever the message.
+// reasonOf returns the kind of err as an attribute: few values, whatever the message.
 func reasonOf(err error) string {
 	if err == nil {
 		return "stored"

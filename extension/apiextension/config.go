@@ -77,7 +77,7 @@ func (c *Config) Validate() error {
 	return nil
 }
 
-// share is what one project may have of the budget, in bytes.
+// share returns what one project may have of the budget, in bytes.
 func (c *Config) share() int64 {
 	return ingress.Share(c.MaxInFlightMiB, c.MaxInFlightPerProjectMiB, c.HTTP.MaxRequestBodySize)
 }

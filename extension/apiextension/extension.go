@@ -142,7 +142,7 @@ func (e *apiExtension) serveAPI(routes []httpapi.Route) error {
 	return nil
 }
 
-// newServer makes the server without the authentication and decompression of its own: those answer
+// newServer returns the server without the authentication and decompression of its own: those answer
 // in plain text, and decompress before anybody is authenticated.
 func (e *apiExtension) newServer(ctx context.Context, host component.Host, h http.Handler) (*http.Server, error) {
 	cfg := e.cfg.HTTP
@@ -156,7 +156,7 @@ func (e *apiExtension) newServer(ctx context.Context, host component.Host, h htt
 	return server, nil
 }
 
-// url is where the API is, with the port that was bound.
+// url returns where the API is, with the port that was bound.
 func (e *apiExtension) url() string {
 	scheme := "http://"
 	if e.cfg.HTTP.TLS.HasValue() {
@@ -229,7 +229,7 @@ func (e *apiExtension) ReadSession(ctx context.Context, projectID int64, session
 	return (*s).ReadSession(ctx, projectID, sessionID)
 }
 
-// key is the YAML path of a setting of this extension, for errors.
+// key returns the YAML path of a setting of this extension, for errors.
 func (e *apiExtension) key(name string) string {
 	return fmt.Sprintf("extensions::%s::%s", e.set.ID, name)
 }

@@ -26,7 +26,7 @@ const (
 	defaultInFlight     = 64 // MiB
 )
 
-// NewFactory makes the factory of the extension type spangrove_api.
+// NewFactory returns the factory of the extension type spangrove_api.
 func NewFactory() extension.Factory {
 	return extension.NewFactory(componentType, createDefaultConfig, create, stability)
 }

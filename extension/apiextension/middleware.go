@@ -15,7 +15,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/wire"
 )
 
-// handler is what stands before the routes, outermost first: recovery and metrics, health,
+// handler returns what stands before the routes, outermost first: recovery and metrics, health,
 // keys, bodies. Nothing of a body has been read before the key is checked.
 func (e *apiExtension) handler(auth extensionauth.Server) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -90,7 +90,7 @@ func authError(err error) error {
 	return fault.Wrap(fault.Unauthorized, err, "not authorized")
 }
 
-// isHealth says that r asks whether the server works; this needs no key.
+// isHealth reports whether r is a health check, which needs no key.
 func isHealth(r *http.Request) bool {
 	return (r.Method == http.MethodGet || r.Method == http.MethodHead) &&
 		(r.URL.Path == "/healthcheck" || r.URL.Path == "/v1/healthcheck")

@@ -111,7 +111,7 @@ func (u *unrouted) Write(p []byte) (int, error) { return len(p), nil }
 
 func (u *unrouted) WriteHeader(status int) { u.status = status }
 
-// answer gives the mux's verdict, 404 or 405, in JSON. There is no kind of fault for a wrong
+// answer writes the mux's verdict, 404 or 405, in JSON. There is no kind of fault for a wrong
 // method: no caller's program can meet it twice.
 func (u *unrouted) answer(w http.ResponseWriter, req *http.Request) {
 	allow := u.Header().Get("Allow")
@@ -137,7 +137,7 @@ func shown(path string) string {
 	return path
 }
 
-// safeMethod is the method if it is one of HTTP's own: net/http lets any token through.
+// safeMethod returns the method if it is one of HTTP's own: net/http lets any token through.
 func safeMethod(method string) string {
 	switch method {
 	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:

@@ -84,7 +84,7 @@ func (e *authExtension) generate(ctx context.Context, s keyStore, p project.Proj
 	return nil
 }
 
-// newKey is a key of the server's own. It may do everything: projects and other keys are made
+// newKey returns a key of the server's own. It may do everything: projects and other keys are made
 // with it.
 func (e *authExtension) newKey(p project.Project, origin project.Origin, secret string) project.Key {
 	return project.Key{
@@ -99,7 +99,7 @@ func (e *authExtension) newKey(p project.Project, origin project.Origin, secret 
 	}
 }
 
-// readKey gives the key in the file, empty if there is no file.
+// readKey returns the key in the file, empty if there is no file.
 func readKey(path string) (string, error) {
 	text, err := os.ReadFile(path)
 	switch {

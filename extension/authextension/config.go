@@ -58,7 +58,7 @@ func (c *Config) Validate() error {
 	return nil
 }
 
-// headerSafe says that a key survives the way through an HTTP header.
+// headerSafe reports whether a key survives an HTTP header unchanged.
 func headerSafe(key string) bool {
 	return strings.IndexFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) < 0
 }

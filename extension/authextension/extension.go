@@ -25,21 +25,21 @@ import (
 
 // keyStore is what the extension asks of the store.
 type keyStore interface {
-	// EnsureProject gives the project of that name, made now if there is none.
+	// EnsureProject returns the project of that name, made now if there is none.
 	EnsureProject(ctx context.Context, name string) (project.Project, error)
-	// HasAdminKey says whether a key of scope admin is in force, in any project.
+	// HasAdminKey reports whether there is a valid key of scope admin, in any project.
 	HasAdminKey(ctx context.Context) (bool, error)
 	// InsertKey stores a key. A key whose hash is stored already changes nothing.
 	InsertKey(ctx context.Context, k project.Key) error
 	// ConfigureKey puts k in force and every other key of the configuration out of force; nil
 	// puts all of them out of force.
 	ConfigureKey(ctx context.Context, k *project.Key) error
-	// KeyByHash gives a key and its project. fault.NotFound if there is none.
+	// KeyByHash returns a key and its project. fault.NotFound if there is none.
 	KeyByHash(ctx context.Context, hash []byte) (project.Key, project.Project, error)
-	// KeysRevision is another number after each change of a key or a project that this process
+	// KeysRevision returns another number after each change of a key or a project that this process
 	// made.
 	KeysRevision() uint64
-	// DefaultLimits gives the limits of projects that set none of their own.
+	// DefaultLimits returns the limits of projects that set none of their own.
 	DefaultLimits() project.Bounds
 	// RecordAudit adds an entry to the audit log; one of a failure writes nothing now.
 	RecordAudit(ctx context.Context, e audit.Entry)
@@ -112,7 +112,7 @@ func (e *authExtension) Authenticate(ctx context.Context, headers map[string][]s
 	return limit.WithMeter(project.WithIdentity(client.NewContext(ctx, info), identity), meter), nil
 }
 
-// record tells the audit log of a request whose key was refused. identity is the key's if it is known.
+// record adds to the audit log a request whose key was refused. identity is the key's if it is known.
 func (e *authExtension) record(ctx context.Context, identity *project.Identity, err error) {
 	l := e.lookup.Load()
 	if l == nil || !isKind(err, fault.Unauthorized) {
@@ -131,7 +131,7 @@ func (e *authExtension) record(ctx context.Context, identity *project.Identity, 
 		Address: remoteAddress(ctx)})
 }
 
-// remoteAddress is that of the connection, without its port; empty if the listener does not tell.
+// remoteAddress returns the address of the connection, without its port; empty if the listener does not tell.
 func remoteAddress(ctx context.Context) string {
 	addr := client.FromContext(ctx).Addr
 	if addr == nil {
@@ -177,7 +177,7 @@ var (
 	errMalformed = &fault.Error{Kind: fault.Unauthorized, Msg: "the Authorization header must be: Bearer <key>"}
 )
 
-// bearer gives the key of "Authorization: Bearer <key>". HTTP writes the header's name
+// bearer returns the key of "Authorization: Bearer <key>". HTTP writes the header's name
 // capitalised, gRPC in lower case.
 func bearer(headers map[string][]string) (string, error) {
 	values, ok := headers["Authorization"]
@@ -205,12 +205,12 @@ func bearer(headers map[string][]string) (string, error) {
 	return secret, nil
 }
 
-// key is the YAML path of a setting of this extension, for errors.
+// key returns the YAML path of a setting of this extension, for errors.
 func (e *authExtension) key(name string) string {
 	return fmt.Sprintf("extensions::%s::%s", e.set.ID, name)
 }
 
-// isKind says that err is a fault of kind k.
+// isKind reports whether err is a fault of kind k.
 func isKind(err error, k fault.Kind) bool {
 	var f *fault.Error
 	return errors.As(err, &f) && f.Kind == k

@@ -17,7 +17,7 @@ const (
 	defaultTTL     = 3 * time.Second
 )
 
-// NewFactory makes the factory of the extension type spangrove_auth.
+// NewFactory returns the factory of the extension type spangrove_auth.
 func NewFactory() extension.Factory {
 	return extension.NewFactory(componentType, createDefaultConfig, create, stability)
 }

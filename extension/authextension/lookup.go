@@ -58,7 +58,7 @@ func newLookup(keys keyStore, ttl time.Duration, now func() time.Time) *lookup {
 // errUnknownKey is the answer to keys that were never there, expired or revoked alike.
 var errUnknownKey = &fault.Error{Kind: fault.Unauthorized, Msg: "unknown API key"}
 
-// identity gives what secret stands for, also with the error that says that its key is not in force.
+// identity returns whom secret identifies, also with the error that its key is not valid.
 func (l *lookup) identity(ctx context.Context, secret string) (project.Identity, error) {
 	hash := [sha256.Size]byte(project.HashSecret(secret))
 	// Read before the key: a change between the two makes what is remembered here old.

@@ -26,7 +26,7 @@ type judgeStore interface {
 	llm.Recorder
 	llm.Ledger
 	llm.Projects
-	// RecordSecret is what records of models' answers are signed with.
+	// RecordSecret returns what records of models' answers are signed with.
 	RecordSecret(ctx context.Context) ([]byte, error)
 	providerStore
 }
@@ -159,7 +159,7 @@ func (e *evaluateExtension) place(ctx context.Context, places *evaluate.Slots, t
 	return e.engines.Run(ctx, task)
 }
 
-// most is how many of a project's tasks may ask models, or be taken from the queue, at the same time.
+// most returns how many of a project's tasks may ask models, or be taken from the queue, at the same time.
 func (e *evaluateExtension) most(ctx context.Context, projectID int64) (int, error) {
 	own, err := e.ownMost(ctx, projectID)
 	share := max(1, e.cfg.Workers/2)
@@ -169,7 +169,7 @@ func (e *evaluateExtension) most(ctx context.Context, projectID int64) (int, err
 	return share, err
 }
 
-// ownMost is the project's limit of evaluations at the same time; 0: none.
+// ownMost returns the project's limit of evaluations at the same time; 0: none.
 func (e *evaluateExtension) ownMost(ctx context.Context, projectID int64) (int, error) {
 	if e.limits == nil {
 		return 0, nil
@@ -184,14 +184,14 @@ func (e *evaluateExtension) ownMost(ctx context.Context, projectID int64) (int, 
 	return int(min(bounds.EvaluationSlots, maxWorkers)), nil
 }
 
-// queueShare is how many batches of a project's queue are worked on at the same time. A place is left
+// queueShare returns how many batches of a project's queue are worked on at the same time. A place is left
 // to its requests, if it may have more than one.
 func (e *evaluateExtension) queueShare(ctx context.Context, projectID int64) (int, error) {
 	n, err := e.most(ctx, projectID)
 	return max(1, n-1), err
 }
 
-// Check says what is wrong with a definition, as evaluate.Engines does. Before Start and after
+// Check returns what is wrong with a definition, as evaluate.Engines does. Before Start and after
 // Shutdown nothing is.
 func (e *evaluateExtension) Check(d *metric.Definition) error {
 	e.mu.RLock()
@@ -199,7 +199,7 @@ func (e *evaluateExtension) Check(d *metric.Definition) error {
 	return e.engines.Check(d)
 }
 
-// Warnings says what in a definition may not work, as evaluate.Engines does.
+// Warnings returns what in a definition may not work, as evaluate.Engines does.
 func (e *evaluateExtension) Warnings(d *metric.Definition) []string {
 	e.mu.RLock()
 	defer e.mu.RUnlock()

@@ -14,7 +14,7 @@ var componentType = component.MustNewType("spangrove_evaluate")
 
 const stability = component.StabilityLevelBeta
 
-// NewFactory makes the factory of the extension type spangrove_evaluate.
+// NewFactory returns the factory of the extension type spangrove_evaluate.
 func NewFactory() extension.Factory {
 	return extension.NewFactory(componentType, createDefaultConfig, create, stability)
 }

@@ -76,7 +76,7 @@ func (c *OnlineConfig) Validate() error {
 
 const onlineScope = "github.com/spangrove/spangrove/pkg/evaluate/online"
 
-// newRunner makes what works on the queue.
+// newRunner returns the runner that works on the queue.
 func (e *evaluateExtension) newRunner(host component.Host) (*online.Runner, error) {
 	s, err := mount.StoreOf[online.Store](host, e.cfg.Store, fmt.Sprintf("extensions::%s::store", e.set.ID))
 	if err != nil {

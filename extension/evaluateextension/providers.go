@@ -51,7 +51,7 @@ func newKeeper(s providerStore, cfg *Config) (*keeper, error) {
 	return k, nil
 }
 
-// open gives the box, of the secret in the file, which is made if make says so. The error is
+// open returns the box with the secret in the file, which is created if make is set. The error is
 // fs.ErrNotExist if there is no secret.
 func (k *keeper) open(make bool) (*provider.Box, error) {
 	k.mu.Lock()
@@ -168,7 +168,7 @@ func (e *evaluateExtension) SetProvider(ctx context.Context, projectID int64, u 
 	return k.SetProvider(ctx, projectID, u)
 }
 
-// checkAddress says why a base URL can never be asked.
+// checkAddress returns why a base URL can never be asked.
 func (e *evaluateExtension) checkAddress(base string) error {
 	e.mu.RLock()
 	defer e.mu.RUnlock()

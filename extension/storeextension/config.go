@@ -141,7 +141,7 @@ type StartTimeConfig struct {
 	Ahead time.Duration `mapstructure:"ahead"`
 }
 
-// window is the configured range. The error names the setting.
+// window returns the configured range. The error names the setting.
 func (c *StartTimeConfig) window() (event.Window, error) {
 	oldest, err := time.Parse(time.DateOnly, c.Oldest)
 	if err != nil {
@@ -223,10 +223,10 @@ func (c *PostgresConfig) Validate() error {
 	return nil
 }
 
-// used says that the store is PostgreSQL.
+// used reports whether the store is PostgreSQL.
 func (c *PostgresConfig) used() bool { return strings.TrimSpace(string(c.DSN)) != "" }
 
-// place says where the data is, without the password.
+// place returns where the data is, without the password.
 func (c *Config) place() string {
 	if !c.Postgres.used() {
 		return c.SQLite.Directory

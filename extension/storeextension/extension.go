@@ -106,7 +106,7 @@ func brief(err error) error {
 	}
 }
 
-// Store gives the open *store.Store, nil before Start and after Shutdown.
+// Store returns the open *store.Store, nil before Start and after Shutdown.
 func (e *storeExtension) Store() any {
 	e.mu.Lock()
 	defer e.mu.Unlock()

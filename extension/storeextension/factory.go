@@ -24,7 +24,7 @@ const (
 	defaultLanes      = 4
 )
 
-// NewFactory makes the factory of the extension type spangrove_store.
+// NewFactory returns the factory of the extension type spangrove_store.
 func NewFactory() extension.Factory {
 	return extension.NewFactory(componentType, createDefaultConfig, create, stability)
 }

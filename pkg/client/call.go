@@ -43,7 +43,7 @@ func (c *Client) Call(ctx context.Context, r Request, out any) error {
 	return err
 }
 
-// CallHeader is Call, which gives the header of the answer, too: that of a list has in
+// CallHeader is Call, and also returns the header of the answer: that of a list has in
 // X-Total-Count how many items there are on all pages.
 func (c *Client) CallHeader(ctx context.Context, r Request, out any) (header http.Header, err error) {
 	ctx, l := c.limit(ctx)
@@ -66,7 +66,7 @@ func (c *Client) CallHeader(ctx context.Context, r Request, out any) (header htt
 	return header, err
 }
 
-// stream gives an answer to be read as it comes. The time limit is over when it begins; the
+// stream returns an answer to be read as it comes. The time limit is over when it begins; the
 // context bounds the reading, too. The caller closes the answer.
 func (c *Client) stream(ctx context.Context, r Request) (io.ReadCloser, http.Header, error) {
 	ctx, l := c.limit(ctx)
@@ -170,7 +170,7 @@ func (c *Client) attempts(ctx context.Context, l *limit, r *Request, take func(*
 	}
 }
 
-// passing says whether what went wrong may have passed at the next attempt.
+// passing reports whether what went wrong may have passed at the next attempt.
 func passing(err error, e *Error) bool {
 	var f *final
 	switch {
@@ -184,7 +184,7 @@ func passing(err error, e *Error) bool {
 	}
 }
 
-// wait is how long to wait after attempt n, counted from 0: a random part of a bound that
+// wait returns how long to wait after attempt n, counted from 0: a random part of a bound that
 // doubles, so that clients that failed together do not come back together, on top of what the
 // server asked for. It is false if the server asks for more than this client waits.
 func (c *Client) wait(n int, e *Error) (time.Duration, bool) {
@@ -242,7 +242,7 @@ func (c *Client) attempt(ctx context.Context, r *Request, body []byte, take func
 	return true, readError(res)
 }
 
-// describe says what failed, and why the context ended if that is what stopped it.
+// describe returns what failed, and why the context ended if that is what stopped it.
 func describe(ctx context.Context, r *Request, err error) error {
 	var f *final
 	if errors.As(err, &f) {
@@ -267,7 +267,7 @@ func or(s, otherwise string) string {
 	return s
 }
 
-// encode gives the bytes of a body, nil if there is none.
+// encode returns the bytes of a body, or nil.
 func encode(v any) ([]byte, error) {
 	switch v := v.(type) {
 	case nil:

@@ -65,7 +65,7 @@ type ChartService struct {
 	project *string // nil: the key's
 }
 
-// In is the service for the charts of a project. A key that is not of scope admin finds its own
+// In returns the service for the charts of a project. A key that is not of scope admin finds its own
 // project alone.
 func (s *ChartService) In(project string) *ChartService { return &ChartService{s.c, &project} }
 

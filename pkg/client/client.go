@@ -117,7 +117,7 @@ func WithMaxAnswer(bytes int64) Option {
 	}
 }
 
-// New makes a client of the server at an address such as http://127.0.0.1:7420. A path in the
+// New returns a client of the server at an address such as http://127.0.0.1:7420. A path in the
 // address stands before those of the API. The key may be empty for a server without keys. New
 // sends nothing.
 func New(server, key string, opts ...Option) (*Client, error) {
@@ -172,7 +172,7 @@ func New(server, key string, opts ...Option) (*Client, error) {
 	return c, nil
 }
 
-// newTransport is net/http's own with more idle connections, since all of them are to one host.
+// newTransport returns net/http's own with more idle connections, since all of them are to one host.
 // If the program has put another in its place, that one is taken as it is.
 func newTransport() http.RoundTripper {
 	t, ok := http.DefaultTransport.(*http.Transport)
@@ -188,7 +188,7 @@ func newTransport() http.RoundTripper {
 // right address.
 func stay(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
-// Server is the address that New was given, without a slash at its end.
+// Server returns the address that New was given, without a slash at its end.
 func (c *Client) Server() string { return c.server }
 
 // CloseIdleConnections closes the connections that no call uses at the moment.

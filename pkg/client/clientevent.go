@@ -273,7 +273,7 @@ func NewClientBatch(project string, events []ClientEvent, now time.Time) ClientB
 	}
 }
 
-// Batch is what Events.CreateBatch takes. The envelope's own id and time are not stored.
+// Batch returns what Events.CreateBatch takes. The envelope's own id and time are not stored.
 func (b *ClientBatch) Batch() (Batch, error) {
 	if b.Metadata.BatchSize != len(b.Events) {
 		return Batch{}, fmt.Errorf("metadata.batch_size: is %d, and there are %d events", b.Metadata.BatchSize, len(b.Events))

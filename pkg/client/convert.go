@@ -45,7 +45,7 @@ func millisOf(t Timestamp) float64 {
 	return Millis(t.Truncate(time.Microsecond))
 }
 
-// Input is the event as the server takes it. The error's message becomes the error; its other
+// Input returns the event as the server takes it. The error's message becomes the error; its other
 // parts, a status that the error does not imply, a tool's function and an evaluation stand in
 // metadata; a model's settings in config, its tool calls and a tool's return value in outputs; a
 // score in metrics, under the evaluator's name. It is an error if something else stands in such
@@ -277,7 +277,7 @@ func takeObjects(from Object, key string) []Object {
 	return list
 }
 
-// filled is an object, nil if it is empty.
+// filled returns an object, or nil if it is empty.
 func filled(o Object) Object {
 	if len(o) == 0 {
 		return nil

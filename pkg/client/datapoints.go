@@ -46,7 +46,7 @@ type DatapointQuery struct {
 	Page        // at most 10,000 a page
 }
 
-// DatapointBatch says of which events datapoints are made: those of Events, or with SelectAll
+// DatapointBatch selects the events that datapoints are made of: those of Events, or with SelectAll
 // those that Filters and DateRange choose.
 type DatapointBatch struct {
 	Events    []string        // ids

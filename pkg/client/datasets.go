@@ -64,7 +64,7 @@ type Version struct {
 	CreatedAt time.Time `json:"created_at"`
 }
 
-// Mapping says what becomes of a row's keys, or of an event's dotted paths. Those it does not
+// Mapping defines what becomes of a row's keys, or of an event's dotted paths. Those it does not
 // name become metadata of a row's datapoint.
 type Mapping struct {
 	Inputs      []string `json:"inputs,omitempty"`
@@ -115,7 +115,7 @@ func insert(ctx context.Context, c *Client, path string, body any) (string, erro
 	return answer.Result.ID, err
 }
 
-// DatasetRead says how a dataset is read.
+// DatasetRead controls how a dataset is read.
 type DatasetRead struct {
 	Version           int64 // an old version; 0 is the one in force
 	IncludeDatapoints bool

@@ -81,7 +81,7 @@ func readError(res *http.Response) *Error {
 	return e
 }
 
-// statusMessage is the message of a google.rpc.Status, with which OTLP in protobuf is refused;
+// statusMessage returns the message of a google.rpc.Status, with which OTLP in protobuf is refused;
 // nil if there is none.
 func statusMessage(text []byte) []byte {
 	for len(text) > 0 {

@@ -140,7 +140,7 @@ type BackfillInput struct {
 // BackfillService is what can be done with the backfills of metrics.
 type BackfillService struct{ c *Client }
 
-// Create has the metric's version in force score past events.
+// Create has the metric's deployed version score past events.
 func (s *BackfillService) Create(ctx context.Context, metricID string, in BackfillInput) (*Backfill, error) {
 	body := struct {
 		Filters   []Filter `json:"filters,omitzero"`

@@ -45,7 +45,7 @@ type Event struct {
 	UserProperties Object   `json:"user_properties,omitempty"`
 }
 
-// Input is the event as one to be created, here or on another server.
+// Input returns the event as one to be created, here or on another server.
 func (e *Event) Input() EventInput {
 	return EventInput{
 		EventID: e.EventID, SessionID: e.SessionID, ParentID: e.ParentID, EventType: e.EventType, EventName: e.EventName,
@@ -96,7 +96,7 @@ func (e *EventInput) prepare() {
 	}
 }
 
-// ownSession gives the event a session if it has none.
+// ownSession sets a session on the event if it has none.
 func (e *EventInput) ownSession() {
 	switch {
 	case e.SessionID != "":
@@ -278,7 +278,7 @@ func (s *EventService) batch(ctx context.Context, path string, body wireBatch) (
 	return one[Batched](ctx, s.c, Request{Method: http.MethodPost, Path: path, Body: body, Repeatable: true})
 }
 
-// common is the session that all events name, a new one if they do not agree.
+// common returns the session that all events name, a new one if they do not agree.
 func common(events []EventInput) string {
 	for i := range events {
 		if events[i].SessionID != events[0].SessionID {
@@ -310,7 +310,7 @@ func (s *EventService) Delete(ctx context.Context, id string) error {
 	return s.c.Call(ctx, Request{Method: http.MethodDelete, Path: path("events", id), Repeatable: true, deletes: true}, nil)
 }
 
-// DeleteCopies is Delete that tells which datapoints were made of what is deleted, or, with purge, deletes
+// DeleteCopies is Delete, and also returns which datapoints were made of what is deleted, or, with purge, deletes
 // those, too.
 func (s *EventService) DeleteCopies(ctx context.Context, id string, purge bool) (*Deletion, error) {
 	return deletion(ctx, s.c, path("events", id), purge)
@@ -344,7 +344,7 @@ func readEvents[T any](ctx context.Context, c *Client, r Request) (*List[T], err
 	return &List[T]{answer.Events, answer.Total}, nil
 }
 
-// ChartQuery says what a chart shows. Zero values are the server's defaults.
+// ChartQuery defines what a chart shows. Zero values are the server's defaults.
 type ChartQuery struct {
 	Metric          string // the field summed up, such as metadata.cost; duration by default
 	GroupBy         string // a dotted field
@@ -388,7 +388,7 @@ func (s *EventService) Chart(ctx context.Context, q ChartQuery) (*Chart, error) 
 	return one[Chart](ctx, s.c, Request{Method: http.MethodGet, Path: "/v1/events/chart", Query: v, Repeatable: true})
 }
 
-// Schema tells which fields events have. runID, if it is not empty, asks for those of the
+// Schema returns the fields that events have. runID, if it is not empty, asks for those of the
 // events of a run; of the range only whole days count.
 func (s *EventService) Schema(ctx context.Context, r DateRange, runID string) (*Schema, error) {
 	return schema(ctx, s.c, "/v1/events/schema", r, runID)

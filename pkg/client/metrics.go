@@ -55,7 +55,7 @@ type MetricDetails struct {
 	EventType          string        `json:"event_type,omitempty"`
 }
 
-// Threshold says which scores pass: those that meet all that says something of their kind.
+// Threshold defines which scores pass: those that meet every part that applies to their kind.
 type Threshold struct {
 	Min               *float64 `json:"min,omitempty"`
 	Max               *float64 `json:"max,omitempty"`
@@ -197,7 +197,7 @@ func (s *MetricService) Run(ctx context.Context, d MetricDefinition, event any) 
 	return s.run(ctx, &d, event)
 }
 
-// RunReady is Run of a ready-made metric, as Enable would make it.
+// RunReady is Run for a ready-made metric, as Enable would make it.
 func (s *MetricService) RunReady(ctx context.Context, in MetricEnabling, event any) (*MetricRun, error) {
 	return s.run(ctx, &in, event)
 }

@@ -46,13 +46,13 @@ type DateRange struct {
 	Last string
 }
 
-// Since is the range from a time on.
+// Since returns the range from a time on.
 func Since(t time.Time) DateRange { return DateRange{From: t} }
 
-// Last is the range of a time up to now, such as 7d.
+// Last returns the range of a time up to now, such as 7d.
 func Last(span string) DateRange { return DateRange{Last: span} }
 
-// wire is the range as the API has it, nil for none.
+// wire returns the range as the API has it, nil for none.
 func (r DateRange) wire() any {
 	switch {
 	case r.Last != "":

@@ -200,13 +200,13 @@ func (s *QueueService) Next(ctx context.Context, id, annotator string) (*NextIte
 	return one[NextItem](ctx, s.c, Request{Method: http.MethodPost, Path: path("queues", id, "next"), Body: Object{"annotator": annotator}, Repeatable: true})
 }
 
-// Annotate says what an annotator says of an item, in place of what that one said before.
+// Annotate stores an annotator's scores of an item, in place of that annotator's earlier ones.
 func (s *QueueService) Annotate(ctx context.Context, id, eventID string, a Annotation) (*QueueItem, error) {
 	a.CreatedAt, a.UpdatedAt = time.Time{}, time.Time{}
 	return s.item(ctx, Request{Method: http.MethodPost, Path: path("queues", id, "items", eventID, "annotations"), Body: &a, Repeatable: true})
 }
 
-// Release gives back an annotator's claim; with skip the item is not offered to that one again.
+// Release returns an annotator's claim; with skip the item is not offered to that one again.
 func (s *QueueService) Release(ctx context.Context, id, eventID, annotator string, skip bool) (*QueueItem, error) {
 	return s.item(ctx, Request{Method: http.MethodPost, Path: path("queues", id, "items", eventID, "release"), Body: Object{"annotator": annotator, "skip": skip}})
 }
@@ -221,7 +221,7 @@ func (s *QueueService) item(ctx context.Context, r Request) (*QueueItem, error) 
 	return &answer.Item, nil
 }
 
-// Agreement says how far the annotators of a queue agree, by metric.
+// Agreement returns how far the annotators of a queue agree, by metric.
 func (s *QueueService) Agreement(ctx context.Context, id string) ([]MetricAgreement, error) {
 	var answer struct {
 		Metrics []MetricAgreement `json:"metrics"`

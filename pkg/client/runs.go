@@ -41,7 +41,7 @@ type Run struct {
 	UpdatedAt      time.Time        `json:"updated_at,omitzero"` // zero if it never changed
 }
 
-// Range says which scores pass, both bounds included; nil is no bound.
+// Range defines which scores pass, both bounds included; nil is no bound.
 type Range struct {
 	Min *float64 `json:"min,omitempty"`
 	Max *float64 `json:"max,omitempty"`
@@ -81,7 +81,7 @@ type RunList struct {
 	Metrics []string // names of metrics of the project and of its runs
 }
 
-// RunRead says how the scores of a run are read.
+// RunRead controls how the scores of a run are read.
 type RunRead struct {
 	Aggregate string // average, min, max, median, p50, p90, p95, p99, sum or count; average by default
 	Filters   []Filter
@@ -344,12 +344,12 @@ func (s *RunService) AllPairs(ctx context.Context, newRun, oldRun string, q Pair
 	return all(q.Page, func(p Page) (*List[EventPair], error) { q.Page = p; return s.CompareEvents(ctx, newRun, oldRun, q) })
 }
 
-// Schema tells which fields the events of runs have; of the range only whole days count.
+// Schema returns the fields that the events of runs have; of the range only whole days count.
 func (s *RunService) Schema(ctx context.Context, r DateRange) (*Schema, error) {
 	return schema(ctx, s.c, "/v1/runs/schema", r, "")
 }
 
-// RunSchema is Schema of the events of one run.
+// RunSchema is Schema for the events of one run.
 func (s *RunService) RunSchema(ctx context.Context, id string, r DateRange) (*Schema, error) {
 	return schema(ctx, s.c, path("runs", id, "schema"), r, "")
 }

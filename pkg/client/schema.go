@@ -6,7 +6,7 @@ import (
 	"net/url"
 )
 
-// Schema tells which fields events have, by which they can be filtered, charted and projected.
+// Schema lists the fields that events have, by which they can be filtered, charted and projected.
 type Schema struct {
 	Fields   []SchemaField `json:"fields"`   // sorted by type and name
 	Datasets []string      `json:"datasets"` // ids of datasets

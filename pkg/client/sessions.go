@@ -86,7 +86,7 @@ type Deletion struct {
 	} `json:"purged"` // what was deleted beside it
 }
 
-// DeleteCopies is Delete that tells which datapoints were made of the session's events, or, with purge,
+// DeleteCopies is Delete, and also returns which datapoints were made of the session's events, or, with purge,
 // deletes those, too.
 func (s *SessionService) DeleteCopies(ctx context.Context, id string, purge bool) (*Deletion, error) {
 	return deletion(ctx, s.c, path("sessions", id), purge)

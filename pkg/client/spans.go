@@ -80,7 +80,7 @@ func JoinSpans(list []Span) ([]byte, error) {
 	return encode(m)
 }
 
-// Event tells which event a span of this server is: its id, and its start in Unix milliseconds.
+// Event returns the event that a span of this server is: its id, and its start in Unix milliseconds.
 func (s *Span) Event() (id string, start float64, err error) {
 	var span struct {
 		Attributes []struct {

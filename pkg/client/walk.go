@@ -112,7 +112,7 @@ func walk[T any](q EventQuery, read func(wireQuery) ([]T, error), place func(*T)
 	}
 }
 
-// Bounds are the ends of the range, with Last counted back from now; zero where it is open.
+// Bounds returns the ends of the range, with Last counted back from now; zero where it is open.
 func (r DateRange) Bounds(now time.Time) (from, to time.Time, err error) {
 	if r.Last == "" {
 		return r.From, r.To, nil

@@ -5,7 +5,7 @@ import (
 	"log/slog"
 )
 
-// Warning tells of a field that is larger than LargeField. It is sent all the same; searches and
+// Warning is about a field that is larger than LargeField. It is sent all the same; searches and
 // trees with it are slow, and a request over 20 MB is refused.
 type Warning struct {
 	ID    string // of the event or session
@@ -13,7 +13,7 @@ type Warning struct {
 	Bytes int    // of its JSON
 }
 
-// WithWarnings gives warnings to f instead of to slog's default logger. f may be called by many
+// WithWarnings sends warnings to f instead of to slog's default logger. f may be called by many
 // goroutines at once.
 func WithWarnings(f func(Warning)) Option {
 	return func(c *Client) error {
@@ -29,7 +29,7 @@ func logWarning(w Warning) {
 	slog.Warn("a field of an event is over 1 MB", "event_id", w.ID, "field", w.Field, "bytes", w.Bytes)
 }
 
-// record is the JSON of an event or session to be sent, with a warning of each large field.
+// record returns the JSON of an event or session to be sent, with a warning of each large field.
 func (c *Client) record(id string, v any) (json.RawMessage, error) {
 	text, err := encode(v)
 	if err != nil || len(text) <= LargeField {

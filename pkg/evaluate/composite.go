@@ -76,7 +76,7 @@ func composite(d *metric.Definition, event json.RawMessage) (Result, error) {
 	return r, nil
 }
 
-// half is what a boolean metric is true from.
+// half returns what a boolean metric is true from.
 func half(d *metric.Definition) float64 {
 	if scale, ok := rawjson.Number(d.Scale); ok {
 		return scale / 2
@@ -84,7 +84,7 @@ func half(d *metric.Definition) float64 {
 	return 0.5
 }
 
-// sums says that criteria ask for the sum.
+// sums reports whether criteria ask for the sum.
 func sums(criteria string) bool {
 	words := strings.FieldsFunc(strings.ToLower(criteria), func(r rune) bool { return r < 'a' || r > 'z' })
 	return strings.Join(words, " ") == "weighted sum"

@@ -22,7 +22,7 @@ func human(d *metric.Definition, event json.RawMessage) (Result, error) {
 	return Result{Success: true, Score: score, Explanation: "A person gave this score."}, nil
 }
 
-// Misfit says why a score is none that the metric can have, empty if it is one.
+// Misfit returns why the metric cannot have a score, or the empty string if it can.
 func Misfit(d *metric.Definition, score json.RawMessage) string {
 	kind := rawjson.KindOf(score)
 	switch d.Return {

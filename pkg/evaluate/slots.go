@@ -34,13 +34,13 @@ type waiter struct {
 // ErrBusy is the cause of the errors of tasks that were not begun, since others had all places.
 var ErrBusy = errors.New("all slots are taken")
 
-// NewSlots makes places: total at the same time, for which at most maxWaiting tasks of a project may
+// NewSlots returns places: total at the same time, for which at most maxWaiting tasks of a project may
 // wait.
 func NewSlots(total, maxWaiting int) *Slots {
 	return &Slots{total: total, maxWaiting: maxWaiting, holding: map[int64]int{}, turns: map[int64]uint64{}}
 }
 
-// Wait says how a task waits for a place.
+// Wait defines how a task waits for a place.
 type Wait struct {
 	// Project is whose task it is.
 	Project int64
@@ -106,14 +106,14 @@ func (s *Slots) Take(ctx context.Context, w Wait) error {
 	return &fault.Error{Kind: fault.Unavailable, Err: ErrBusy, Msg: "the server is busy with other evaluations"}
 }
 
-// Give gives a place back.
+// Give releases a place.
 func (s *Slots) Give(project int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.give(project)
 }
 
-// Wanted says that another project than this one waits for a place, and would get it.
+// Wanted reports whether another project waits for a place and would get it.
 func (s *Slots) Wanted(project int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -145,7 +145,7 @@ func (s *Slots) forget(project int64) {
 	}
 }
 
-// grant gives free places to those that wait.
+// grant hands free places to those that wait.
 func (s *Slots) grant() {
 	for s.used < s.total {
 		best := -1
@@ -170,7 +170,7 @@ func (s *Slots) grant() {
 	}
 }
 
-// before says that project a comes before b: it holds fewer places, or had its last one longer ago.
+// before reports whether project a comes before b: it holds fewer places, or had its last one longer ago.
 func (s *Slots) before(a, b int64) bool {
 	if s.holding[a] != s.holding[b] {
 		return s.holding[a] < s.holding[b]

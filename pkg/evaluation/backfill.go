@@ -64,7 +64,7 @@ func (b *Backfill) Move(to BackfillState) error {
 	return nil
 }
 
-// Passed says that an event at a place in the order, newest first, has been looked at.
+// Passed reports whether the event at a place in the order, newest first, has been looked at.
 func (b *Backfill) Passed(start float64, id uuid.UUID) bool {
 	if b.AtStart == nil || start != *b.AtStart {
 		return b.AtStart != nil && start > *b.AtStart

@@ -23,7 +23,7 @@ const (
 	Dead    State = "dead"   // the engine broke too often; Explanation says how
 )
 
-// States are all states, in the order of the numbers under which they are stored.
+// States returns all states, in the order of the numbers under which they are stored.
 func States() []State { return []State{Waiting, Paused, Done, Failed, Dead} }
 
 // Source is the source of events that evaluators send, such as the calls of a judge. They are

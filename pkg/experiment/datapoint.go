@@ -60,7 +60,7 @@ func (d *Datapoint) UnmarshalJSON(text []byte) error {
 // MarshalJSON writes Row.
 func (d Datapoint) MarshalJSON() ([]byte, error) { return json.Marshal(d.Row()) }
 
-// Row is the whole datapoint: its fields that are not empty, and what else there was in its JSON.
+// Row returns the whole datapoint: its fields that are not empty, and what else there was in its JSON.
 func (d Datapoint) Row() map[string]any {
 	row := maps.Clone(d.row)
 	if row == nil {
@@ -81,7 +81,7 @@ func (d Datapoint) Row() map[string]any {
 // external marks ids of what the server does not store.
 const external = "EXT-"
 
-// ExternalIDs are the ids under which the server speaks of a dataset that it does not store: of
+// ExternalIDs returns the ids under which the server speaks of a dataset that it does not store: of
 // the dataset, and of each datapoint. They begin with EXT-. A datapoint's own id is kept; else
 // its id, and the dataset's, are made of what is in it, so that the same examples have the same
 // ids in each run, and can be compared. HoneyHive's Python SDK makes the same ids of the same JSON.

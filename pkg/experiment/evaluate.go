@@ -30,7 +30,7 @@ const endTimeout = 30 * time.Second
 // spans that start with it are steps of it. What it returns is stored as outputs.
 type Function func(ctx context.Context, d Datapoint) (outputs any, err error)
 
-// Spec says what is evaluated, on what, and how. Function and one of Dataset and DatasetID are
+// Spec defines what is evaluated, on what, and how. Function and one of Dataset and DatasetID are
 // required.
 type Spec struct {
 	Name     string   // of the run; empty: experiment- and the head of its id
@@ -84,7 +84,7 @@ type Context struct {
 	Project, RunID, DatasetID, RunName, Source string
 }
 
-// Tracer is the tracer configuration of one datapoint of the run.
+// Tracer returns the tracer configuration of one datapoint of the run.
 func (c Context) Tracer(datapointID string) tracer.Experiment {
 	x := tracer.Experiment{Project: c.Project, IsEvaluation: true, RunID: c.RunID, DatasetID: c.DatasetID, DatapointID: datapointID, Source: c.Source}
 	if x.Source == "" {
@@ -172,7 +172,7 @@ func prepare(ctx context.Context, c *client.Client, t *tracer.Tracer, s Spec) (*
 	return e, nil
 }
 
-// nameOf is a function's own name, without package and receiver; of a closure the name of the
+// nameOf returns a function's own name, without package and receiver; of a closure the name of the
 // function that it stands in.
 func nameOf(f Function) string {
 	name := strings.ReplaceAll(runtime.FuncForPC(reflect.ValueOf(f).Pointer()).Name(), "[...]", "")
@@ -260,7 +260,7 @@ func (e *evaluation) metadata() map[string]any {
 	return m
 }
 
-// revision is what go build knows of the program's repository, nil if nothing.
+// revision returns what go build knows of the program's repository, or nil if nothing.
 func revision() map[string]any {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

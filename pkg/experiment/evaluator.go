@@ -29,7 +29,7 @@ type Scored interface {
 	bool | int | int64 | float64 | string | Score
 }
 
-// Evaluator gives scores. Make it with Func, Metric, Definition or Ready.
+// Evaluator computes scores. Make it with Func, Metric, Definition or Ready.
 type Evaluator struct {
 	name string
 	// score is nil for a metric that must be looked up first.
@@ -39,7 +39,7 @@ type Evaluator struct {
 	ready  *client.MetricEnabling
 }
 
-// Func is an evaluator that is a function. Its scores are the metric of that name. An error or a
+// Func returns an evaluator that is a function. Its scores are the metric of that name. An error or a
 // panic means that there is no score of this case.
 func Func[S Scored](name string, f func(context.Context, Case) (S, error)) Evaluator {
 	return Evaluator{name: name, score: func(ctx context.Context, c Case) (Score, error) {
@@ -54,13 +54,13 @@ func Func[S Scored](name string, f func(context.Context, Case) (S, error)) Evalu
 	}}
 }
 
-// Metric is a metric that the server has, by name or id; it runs there.
+// Metric returns a metric that the server has, by name or id; it runs there.
 func Metric(nameOrID string) Evaluator { return Evaluator{name: nameOrID, lookup: nameOrID} }
 
-// Definition is a metric that runs on the server and need not be stored there.
+// Definition returns a metric that runs on the server and need not be stored there.
 func Definition(d client.MetricDefinition) Evaluator { return Evaluator{name: d.Name, metric: &d} }
 
-// Ready is a ready-made metric of the server's library; it runs there and need not be enabled. Its
+// Ready returns a ready-made metric of the server's library; it runs there and need not be enabled. Its
 // name is in.Name, or else that of the library.
 func Ready(in client.MetricEnabling) Evaluator {
 	name := in.Name
@@ -143,7 +143,7 @@ func onServer(run func(ctx context.Context, event any) (*client.MetricRun, error
 	}
 }
 
-// metrics are what is stored of a score: under the evaluator's name and under names that begin
+// metrics returns what is stored of a score: under the evaluator's name and under names that begin
 // with it.
 func (s Score) metrics(name string) (map[string]any, error) {
 	m := map[string]any{}
@@ -164,7 +164,7 @@ func (s Score) metrics(name string) (map[string]any, error) {
 	return m, nil
 }
 
-// scalar says that v can be stored as a metric: NaN and infinities cannot.
+// scalar reports whether v can be stored as a metric: NaN and infinities cannot.
 func scalar(v any) bool {
 	if n, ok := v.(json.Number); ok {
 		_, err := n.Float64()

@@ -73,7 +73,7 @@ func (c *Bodies) Open(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// encoding is the algorithm of a name in a header.
+// encoding returns the algorithm of a name in a header.
 func (c *Bodies) encoding(name string) (string, error) {
 	switch name {
 	case "identity":
@@ -166,7 +166,7 @@ func (b *Body) begin() error {
 	return nil
 }
 
-// beginZstd gives the decoder the window that the first frame declares, so that no later frame can
+// beginZstd creates the decoder with the window that the first frame declares, so that no later frame can
 // ask for more than was taken.
 func (b *Body) beginZstd(source io.Reader) error {
 	buffered := bufio.NewReader(source)

@@ -17,7 +17,7 @@ type Budget struct {
 	by   map[string]int64 // project's public id to its bytes
 }
 
-// Share is what one project may have of a budget, in bytes: of both in MiB, or of two thirds of it if
+// Share returns what one project may have of a budget, in bytes: of both in MiB, or of two thirds of it if
 // perProject is 0, and then at least one body of the largest size.
 func Share(totalMiB, perProjectMiB int, largestBody int64) int64 {
 	const mebibyte = 1 << 20
@@ -28,7 +28,7 @@ func Share(totalMiB, perProjectMiB int, largestBody int64) int64 {
 	return max(total*2/3, min(total, largestBody))
 }
 
-// NewBudget makes a budget of limit bytes, of which one project may hold share. changed, if not
+// NewBudget returns a budget of limit bytes, of which one project may hold share. changed, if not
 // nil, is told of every change, in bytes.
 func NewBudget(limit, share int64, changed func(n int64)) *Budget {
 	if changed == nil {
@@ -37,7 +37,7 @@ func NewBudget(limit, share int64, changed func(n int64)) *Budget {
 	return &Budget{limit: limit, share: min(share, limit), changed: changed, by: map[string]int64{}}
 }
 
-// Used is the number of bytes that are held now.
+// Used returns the number of bytes that are held now.
 func (b *Budget) Used() int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -81,7 +81,7 @@ func (h *Hold) TakeUpToShare(n int64) error {
 	return h.Take(max(0, min(n, h.budget.share-h.bytes)))
 }
 
-// Release gives everything back. The Hold can be used again.
+// Release returns everything that was taken. The Hold can be used again.
 func (h *Hold) Release() {
 	freeBuffer(h.reused)
 	h.reused = nil

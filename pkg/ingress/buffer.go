@@ -16,7 +16,7 @@ const (
 
 var buffers [largestBits - firstBits + 1]sync.Pool // of *[]byte
 
-// bufferSize is how many bytes a buffer for n bytes has: n, or the next power of two if it can be kept.
+// bufferSize returns how many bytes a buffer for n bytes has: n, or the next power of two if it can be kept.
 func bufferSize(n int64) int64 {
 	if n < firstRead || n > largestBuffer {
 		return n
@@ -24,12 +24,12 @@ func bufferSize(n int64) int64 {
 	return 1 << bits.Len64(uint64(n-1))
 }
 
-// class is the index in buffers for a size, and false for a size that is not kept.
+// class returns the index in buffers for a size, and false for a size that is not kept.
 func class(size int) (int, bool) {
 	return bits.Len(uint(size)) - 1 - firstBits, size >= firstRead && size <= largestBuffer && size&(size-1) == 0
 }
 
-// newBuffer makes a buffer of a size that bufferSize gave. Anything may stand in it.
+// newBuffer returns a buffer of a size that bufferSize gave. Anything may stand in it.
 func newBuffer(size int64) []byte {
 	if i, ok := class(int(size)); ok {
 		if b, ok := buffers[i].Get().(*[]byte); ok {

@@ -21,10 +21,10 @@ type Connections struct {
 	idle list.List // of *connection, in the order since when; those at work are not in it
 }
 
-// NewConnections makes a bound of max connections.
+// NewConnections returns a bound of max connections.
 func NewConnections(max int) *Connections { return &Connections{max: max} }
 
-// Listen gives a listener whose connections are counted. A TLS listener must be around it, not in it.
+// Listen returns a listener whose connections are counted. A TLS listener must be around it, not in it.
 func (c *Connections) Listen(l net.Listener) net.Listener { return &listener{l, c} }
 
 // Attach lets the requests of s find their connection.
@@ -46,7 +46,7 @@ func (c *Connections) Attach(s *http.Server) {
 
 type connectionKey struct{}
 
-// Working says that a request whose caller may be here is under way, until done is called.
+// Working marks that a request whose caller may be here is under way, until done is called.
 func Working(ctx context.Context) (done func()) {
 	conn, ok := ctx.Value(connectionKey{}).(*connection)
 	if !ok {
@@ -56,7 +56,7 @@ func Working(ctx context.Context) (done func()) {
 	return func() { conn.work(-1) }
 }
 
-// Age is how long the connection of a request has been open; 0 if that is not known.
+// Age returns how long the connection of a request has been open; 0 if that is not known.
 func Age(ctx context.Context) time.Duration {
 	conn, ok := ctx.Value(connectionKey{}).(*connection)
 	if !ok {

@@ -25,7 +25,7 @@ type Limits struct {
 	BodyGrace time.Duration `mapstructure:"body_grace"`
 }
 
-// DefaultLimits are the settings of a listener that says nothing.
+// DefaultLimits returns the settings of a listener that says nothing.
 func DefaultLimits() Limits {
 	return Limits{MaxConnections: 2048, MinBodyRate: 1024, BodyGrace: 10 * time.Second}
 }

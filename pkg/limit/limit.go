@@ -31,7 +31,7 @@ type Limiter struct {
 	keys     *simplelru.LRU[string, *rate.Limiter]
 }
 
-// New makes a Limiter; now is the clock.
+// New returns a Limiter; now is the clock.
 func New(now func() time.Time) *Limiter {
 	l := &Limiter{now: now}
 	l.projects, _ = simplelru.NewLRU[int64, *Meter](maxProjects, nil) // fails for sizes below 1 only
@@ -68,7 +68,7 @@ func refused(wait time.Duration, format string, args ...any) error {
 	return f
 }
 
-// of gives the buckets of a caller; key is nil if its requests have no bound of their own. After
+// of returns the buckets of a caller; key is nil if its requests have no bound of their own. After
 // a change of limits the buckets are full.
 func (l *Limiter) of(who *project.Identity, b *project.Bounds) (m *Meter, key *rate.Limiter) {
 	l.mu.Lock()
@@ -105,7 +105,7 @@ func bucket(perSecond float64, burst, least int64) *rate.Limiter {
 	return rate.NewLimiter(rate.Limit(perSecond), size(perSecond, burst, least))
 }
 
-// size is how much a bucket holds: burst, or a second's worth if that is 0, and at least so much.
+// size returns how much a bucket holds: burst, or a second's worth if that is 0, and at least so much.
 func size(perSecond float64, burst, least int64) int {
 	if burst == 0 {
 		burst = int64(min(perSecond, maxBurst))
@@ -146,7 +146,7 @@ func (m *Meter) Charge(n int64) {
 	}
 }
 
-// debt is how long it takes until the project has made up for what it sent.
+// debt returns how long it takes until the project has made up for what it sent.
 func (m *Meter) debt(now time.Time) time.Duration {
 	if m.bytes == nil {
 		return 0

@@ -86,7 +86,7 @@ func (e *encoded) members(b *rawjson.Builder) {
 	}
 }
 
-// object is v as an object, under a key if it is none; nil if there is nothing in it.
+// object returns v as an object, under a key if it is none; nil if there is nothing in it.
 func object(v any, key string) json.RawMessage {
 	if m, ok := v.(map[string]any); ok {
 		return members(m)
@@ -106,7 +106,7 @@ func object(v any, key string) json.RawMessage {
 	return b.Bytes()
 }
 
-// members is an object whose values are encoded one by one, so that one that cannot be does no
+// members returns an object whose values are encoded one by one, so that one that cannot be does no
 // harm to the others; nil if there are none.
 func members(m map[string]any) json.RawMessage {
 	var b rawjson.Builder
@@ -116,7 +116,7 @@ func members(m map[string]any) json.RawMessage {
 	return b.Bytes()
 }
 
-// encode is v as JSON, or a text that says why it cannot be.
+// encode returns v as JSON, or a text that says why it cannot be.
 func encode(v any) (raw json.RawMessage) {
 	defer func() {
 		if r := recover(); r != nil { // a method MarshalJSON or String

@@ -42,7 +42,7 @@ const (
 	attributeBytes = 64
 )
 
-// sizeOf is about how many bytes a span holds in memory.
+// sizeOf returns about how many bytes a span holds in memory.
 func sizeOf(s sdktrace.ReadOnlySpan) int {
 	n := spanBytes + len(s.Name()) + len(s.Status().Description) + sizeOfAttributes(s.Attributes())
 	for _, e := range s.Events() {

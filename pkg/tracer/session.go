@@ -24,7 +24,7 @@ type session struct {
 	stamp  []attribute.KeyValue
 }
 
-// SessionOption says something of a session that is started: Fields, SessionKey, Experiment.
+// SessionOption is an option of a session that is started: Fields, SessionKey, Experiment.
 type SessionOption interface{ onSession(*sessionStart) }
 
 type sessionStart struct {
@@ -40,7 +40,7 @@ type SessionKey string
 
 func (k SessionKey) onSession(s *sessionStart) { s.key = string(k) }
 
-// Experiment says that a session is one datapoint's part in a run of an experiment. It is also the
+// Experiment makes a session one datapoint's part in a run of an experiment. It is also the
 // configuration of a tracer as SDKs hand it on, in JSON.
 type Experiment struct {
 	Project      string `json:"project"` // for the record: the key decides
@@ -106,7 +106,7 @@ func (t *Tracer) startSession(id string, body json.RawMessage) {
 	t.call(id, http.MethodPost, "/session/start", wrapped.Bytes())
 }
 
-// JoinSession gives the context of a session that is known by its id or by its SessionKey, without
+// JoinSession returns the context of a session that is known by its id or by its SessionKey, without
 // starting it: to go on with a conversation, or with a session that another process started.
 func (t *Tracer) JoinSession(ctx context.Context, idOrKey string) context.Context {
 	return t.inSession(ctx, session{id: event.SessionOf(idOrKey).String(), source: t.source})
@@ -120,7 +120,7 @@ func (t *Tracer) inSession(ctx context.Context, s session) context.Context {
 	return context.WithValue(ctx, scopeKey{}, &scope{t, &s})
 }
 
-// SessionID is the id of the context's session, empty without one.
+// SessionID returns the id of the context's session, empty without one.
 func SessionID(ctx context.Context) string {
 	if sc := scopeOf(ctx); sc != nil && sc.session != nil {
 		return sc.session.id

@@ -12,7 +12,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// SpanOption says something of a span that is started: a Type, Fields.
+// SpanOption is an option of a span that is started: a Type, Fields.
 type SpanOption interface{ onSpan(*spanStart) }
 
 type spanStart struct {
@@ -118,7 +118,7 @@ func Wrap[In, Out any](t *Tracer, name string, f func(context.Context, In) (Out,
 	}
 }
 
-// EventID is the id of the event that the context's span becomes, known as soon as the span has
+// EventID returns the id of the event that the context's span becomes, known as soon as the span has
 // started; empty without a span. Update adds to the event by it, at any time.
 func EventID(ctx context.Context) string {
 	sc := trace.SpanContextFromContext(ctx)
@@ -128,7 +128,7 @@ func EventID(ctx context.Context) string {
 	return eventID(sc)
 }
 
-// eventID is how the server names the events of spans: the UUID version 5 of the span id in the
+// eventID returns how the server names the events of spans: the UUID version 5 of the span id in the
 // namespace of the trace id.
 func eventID(sc trace.SpanContext) string {
 	return uuid.NewSHA1(uuid.UUID(sc.TraceID()), []byte(sc.SpanID().String())).String()

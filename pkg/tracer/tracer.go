@@ -87,7 +87,7 @@ type Option func(*settings)
 // WithProject names the project in sessions. It is for the record only: the key decides.
 func WithProject(name string) Option { return func(s *settings) { s.project = name } }
 
-// WithSource says where the program runs, such as "production". The default is DefaultSource.
+// WithSource sets where the program runs, such as "production". The default is DefaultSource.
 func WithSource(source string) Option { return func(s *settings) { s.source = source } }
 
 // WithSessionName names the sessions that StartSession starts without a name. The default is the
@@ -123,12 +123,12 @@ func WithBatch(spans int, delay time.Duration) Option {
 // of each attempt; 30 s in the default one.
 func WithHTTPClient(h *http.Client) Option { return func(s *settings) { s.http = h } }
 
-// WithErrorHandler is told what goes wrong out of sight: an outage when it begins, spans that are
+// WithErrorHandler sets a function that is told what goes wrong out of sight: an outage when it begins, spans that are
 // lost. The default is OpenTelemetry's handler, which logs. f may be called by several goroutines
 // at once and must not wait for the tracer.
 func WithErrorHandler(f func(error)) Option { return func(s *settings) { s.report = f } }
 
-// New makes a tracer that sends to the server at an address such as http://127.0.0.1:7420, with a
+// New returns a tracer that sends to the server at an address such as http://127.0.0.1:7420, with a
 // key that allows at least to ingest. It sends nothing yet: a server that is not there shows later, to
 // the error handler.
 func New(server, key string, opts ...Option) (*Tracer, error) {
@@ -186,7 +186,7 @@ func newProvider(opts []sdktrace.TracerProviderOption) (*sdktrace.TracerProvider
 	}, opts...)...), nil
 }
 
-// programName is the name of the program's file.
+// programName returns the name of the program's file.
 func programName() string {
 	name := filepath.Base(os.Args[0])
 	return strings.TrimSuffix(name, filepath.Ext(name))
@@ -201,10 +201,10 @@ func newHTTPClient() *http.Client {
 	}
 }
 
-// Project is the name of the project that the tracer was given, empty for none.
+// Project returns the name of the project that the tracer was given, empty for none.
 func (t *Tracer) Project() string { return t.project }
 
-// Provider is where other instrumentations get their tracers, so that their spans go to the
+// Provider returns the tracer provider for other instrumentations, so that their spans go to the
 // server, below those of this tracer. otel.SetTracerProvider makes it the one of all of them.
 func (t *Tracer) Provider() *sdktrace.TracerProvider { return t.provider }
 
@@ -215,7 +215,7 @@ type Counts struct {
 	Lost    int64 // refused by the server, dropped from a full queue, or left over at the end
 }
 
-// Counts tells what became of all so far.
+// Counts returns how many items are waiting, sent and lost so far.
 func (t *Tracer) Counts() Counts {
 	a, b := t.spans.counts(), t.calls.counts()
 	return Counts{a.Waiting + b.Waiting, a.Sent + b.Sent, a.Lost + b.Lost}
@@ -228,7 +228,7 @@ func (t *Tracer) Flush(ctx context.Context) error {
 	return errors.Join(t.calls.flush(ctx), t.spans.flush(ctx), t.losses())
 }
 
-// losses is an error if there are some that no one was told of.
+// losses returns an error if there are some that nobody was told of.
 func (t *Tracer) losses() error {
 	lost := t.Counts().Lost
 	t.mu.Lock()
@@ -242,7 +242,8 @@ func (t *Tracer) losses() error {
 }
 
 // Shutdown sends what waits and ends the tracer. When the context ends before, what is left is
-// lost, which is an error; a context without an end waits for a server that is away. Spans that end later are lost, too. A second Shutdown does nothing.
+// lost, which is an error; a context without an end waits for a server that is away. Spans that end
+// later are lost, too. A second Shutdown does nothing.
 func (t *Tracer) Shutdown(ctx context.Context) error {
 	t.mu.Lock()
 	stopped := t.stopped

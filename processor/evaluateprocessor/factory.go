@@ -14,7 +14,7 @@ var componentType = component.MustNewType("spangrove_evaluate")
 
 const stability = component.StabilityLevelBeta
 
-// NewFactory makes the factory of the processor type spangrove_evaluate.
+// NewFactory returns the factory of the processor type spangrove_evaluate.
 func NewFactory() processor.Factory {
 	return processor.NewFactory(componentType, createDefaultConfig, processor.WithTraces(createTraces, stability))
 }

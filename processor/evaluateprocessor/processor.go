@@ -32,7 +32,7 @@ const attrPrefix = "honeyhive_metrics."
 type evaluator interface {
 	// Run scores the task's events: a result for each, in their order.
 	Run(ctx context.Context, task evaluate.Task) ([]evaluate.Result, error)
-	// Check says what is wrong with a definition that is valid otherwise.
+	// Check returns what is wrong with an otherwise valid definition.
 	Check(d *metric.Definition) error
 }
 
@@ -91,7 +91,7 @@ func (p *evaluateProcessor) process(ctx context.Context, td ptrace.Traces) (ptra
 	return td, nil
 }
 
-// events are the spans of a request as events. A span that cannot be one is left out.
+// events returns the spans of a request as events. A span that cannot be one is left out.
 func (p *evaluateProcessor) events(td ptrace.Traces) []scored {
 	var list []scored
 	// The mapper is asked where there are foreign spans. It gives an event for each span in its
@@ -195,7 +195,7 @@ func putScore(attrs pcommon.Map, key string, score json.RawMessage) {
 	}
 }
 
-// callerOf is whose the spans are. Behind a queue only the stamp on the resource tells; a number of
+// callerOf returns the project that the spans belong to. Behind a queue only the stamp on the resource tells; a number of
 // its own then keeps what engines remember of one project from another's.
 func callerOf(ctx context.Context, td ptrace.Traces) project.Project {
 	if id, ok := client.FromContext(ctx).Auth.(project.Identity); ok {

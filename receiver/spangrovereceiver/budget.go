@@ -15,7 +15,7 @@ type caller struct {
 	hold *ingress.Hold
 }
 
-// readFault says whose fault it is that a body could not be read.
+// readFault returns an error of reading a body as a fault of whoever caused it.
 func readFault(err error) error {
 	var tooLarge *http.MaxBytesError
 	if errors.As(err, &tooLarge) {

@@ -13,7 +13,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/project"
 )
 
-// mayWrite gives who asks, and Forbidden if the key may not write. Nobody, where no
+// mayWrite returns the caller, and Forbidden if the key may not write. Nobody, where no
 // authentication is configured, is the zero Identity and may write to the default project.
 func mayWrite(ctx context.Context) (project.Identity, error) {
 	id, known := identify(ctx)

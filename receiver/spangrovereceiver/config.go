@@ -51,7 +51,7 @@ type Protocols struct {
 	HTTP configoptional.Optional[confighttp.ServerConfig] `mapstructure:"http"`
 }
 
-// APIConfig says where native writes are served.
+// APIConfig defines where native writes are served.
 type APIConfig struct {
 	// Enabled serves the native write paths, and OTLP/HTTP, on the API extension's port.
 	// Default true.
@@ -140,7 +140,7 @@ func (c *Config) Validate() error {
 	return errors.Join(errs...)
 }
 
-// share is what one project may have of the budget, in bytes.
+// share returns what one project may have of the budget, in bytes.
 func (c *Config) share() int64 {
 	var largest int64
 	if s := c.grpc(); s != nil {
@@ -152,7 +152,7 @@ func (c *Config) share() int64 {
 	return ingress.Share(c.MaxInFlightMiB, c.MaxInFlightPerProjectMiB, largest)
 }
 
-// needsKeys is the error of a listener without keys that other machines can reach.
+// needsKeys returns the error of a listener without keys that other machines can reach.
 func (c *Config) needsKeys(protocol string, address confignet.AddrConfig) error {
 	if c.AllowAnonymous || ingress.OnLoopback(address.Endpoint, string(address.Transport)) {
 		return nil
@@ -161,7 +161,7 @@ func (c *Config) needsKeys(protocol string, address confignet.AddrConfig) error 
 		"listen on 127.0.0.1, or, if everybody may write, set allow_anonymous to true", protocol, address.Endpoint, protocol)
 }
 
-// grpc is the gRPC listener's configuration, nil if it is off.
+// grpc returns the gRPC listener's configuration, or nil if it is off.
 func (c *Config) grpc() *configgrpc.ServerConfig {
 	if s := c.Protocols.GRPC.Get(); s != nil && s.NetAddr.Endpoint != "" {
 		return s
@@ -169,7 +169,7 @@ func (c *Config) grpc() *configgrpc.ServerConfig {
 	return nil
 }
 
-// http is the HTTP listener's configuration, nil if it is off.
+// http returns the HTTP listener's configuration, or nil if it is off.
 func (c *Config) http() *confighttp.ServerConfig {
 	if s := c.Protocols.HTTP.Get(); s != nil && s.NetAddr.Endpoint != "" {
 		return s

@@ -34,7 +34,7 @@ var (
 	errMalformed = errors.New("malformed protobuf")
 )
 
-// shape says which fields of a message hold messages that can nest further. OTLP numbers
+// shape lists the fields of a message that hold messages that can nest further. OTLP numbers
 // these fields below 16.
 type shape struct {
 	fields [16]*shape

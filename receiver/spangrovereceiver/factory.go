@@ -13,7 +13,7 @@ var componentType = component.MustNewType("spangrove")
 
 const stability = component.StabilityLevelBeta
 
-// NewFactory makes the factory of the receiver type spangrove, for traces and logs.
+// NewFactory returns the factory of the receiver type spangrove, for traces and logs.
 func NewFactory() receiver.Factory {
 	s := &shared{byConfig: map[*Config]*spangroveReceiver{}}
 	return receiver.NewFactory(componentType, createDefaultConfig,

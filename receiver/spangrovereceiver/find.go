@@ -10,7 +10,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/mount"
 )
 
-// find gives the first extension that is a T, or holds a store that is one: the preferred
+// find returns the first extension that is a T, or holds a store that is one: the preferred
 // extension first, the others in order of their ids. The zero T if there is none.
 func find[T any](host component.Host, preferred component.ID) (none T) {
 	extensions := host.GetExtensions()

@@ -13,7 +13,7 @@ type gate struct {
 	empty  chan struct{} // closed when the last leaves a closed gate; nil while nobody waits
 }
 
-// enter is false if the gate is closed; otherwise leave must follow.
+// enter reports whether the gate is open; if so, leave must follow.
 func (g *gate) enter() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

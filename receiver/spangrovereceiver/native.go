@@ -14,7 +14,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/wire"
 )
 
-// apiRoutes are the paths that are mounted on the API extension's port: the native writes in
+// apiRoutes returns the paths that are mounted on the API extension's port: the native writes in
 // all their aliases, and OTLP. Without a traces pipeline there is nowhere to write to.
 func (r *spangroveReceiver) apiRoutes() []route {
 	routes := r.otlpRoutes(r.viaAPI)
@@ -188,7 +188,7 @@ func (r *spangroveReceiver) startSession(req *http.Request, body []byte, id proj
 	return wire.AppendEvent(nil, &e, &p), nil
 }
 
-// projectOf is the project that the caller writes to, for the answer; what is not known of it
+// projectOf returns the project that the caller writes to, for the answer; what is not known of it
 // stays empty.
 func (r *spangroveReceiver) projectOf(ctx context.Context, id project.Identity) project.Project {
 	p := id.Project

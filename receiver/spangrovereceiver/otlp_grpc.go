@@ -206,7 +206,7 @@ type whole struct{ http.ResponseWriter }
 // Flush implements http.Flusher, which gRPC wants.
 func (whole) Flush() {}
 
-// withBody is the request as gRPC gets it.
+// withBody returns the request as gRPC gets it.
 func withBody(ctx context.Context, req *http.Request) *http.Request {
 	req = req.WithContext(ctx)
 	req.Header.Del("Grpc-Encoding")

@@ -24,7 +24,7 @@ type route struct {
 	handler http.Handler
 }
 
-// otlpRoutes are the OTLP/HTTP paths: the customary ones, and HoneyHive's. The customary one of
+// otlpRoutes returns the OTLP/HTTP paths: the customary ones, and HoneyHive's. The customary one of
 // metrics is not among them: on the API port it belongs to the metrics that evaluate.
 func (r *spangroveReceiver) otlpRoutes(via *receiverhelper.ObsReport) []route {
 	var routes []route
@@ -113,7 +113,7 @@ func (r *spangroveReceiver) observe(ctx context.Context, what string, err error)
 	}
 }
 
-// retryAfter is when an Unavailable error advises to come back, 0 for the default.
+// retryAfter returns when an Unavailable error advises to come back, 0 for the default.
 func retryAfter(err error) time.Duration {
 	var f *fault.Error
 	if errors.As(err, &f) {

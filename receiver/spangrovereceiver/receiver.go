@@ -137,7 +137,7 @@ func (r *spangroveReceiver) listenHTTP(ctx context.Context, host component.Host)
 	return nil
 }
 
-// bodies is how the receiver's own listeners read what they get, at most max bytes each.
+// bodies returns how the receiver's own listeners read what they get, at most max bytes each.
 func (r *spangroveReceiver) bodies(max int64, timeout time.Duration) ingress.Bodies {
 	return ingress.Bodies{Max: max, Timeout: timeout, MinRate: r.cfg.Limits.MinBodyRate, Grace: r.cfg.Limits.BodyGrace}
 }
@@ -202,7 +202,7 @@ func (r *spangroveReceiver) Shutdown(ctx context.Context) error {
 	return errors.Join(err, r.gate.drain(ctx))
 }
 
-// key is the YAML path of a setting of this receiver, for errors.
+// key returns the YAML path of a setting of this receiver, for errors.
 func (r *spangroveReceiver) key(name string) string {
 	return fmt.Sprintf("receivers::%s::%s", r.set.ID, name)
 }

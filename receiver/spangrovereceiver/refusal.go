@@ -31,7 +31,7 @@ var kindOf = map[codes.Code]fault.Kind{
 
 // refusal turns any error of the pipeline into one with a kind. In order: a fault in the
 // chain decides; then the gRPC status; then the end of the request's time; then whether the
-// error is permanent. What says nothing of itself may pass, so it is Unavailable.
+// error is permanent. Any other error is assumed to be transient: Unavailable.
 func refusal(err error) error {
 	var f *fault.Error
 	if errors.As(err, &f) {
@@ -69,7 +69,7 @@ func fromStatus(err error, st *status.Status) error {
 	return f
 }
 
-// notAuthenticated gives an authenticator's error a kind: its own if it has one.
+// notAuthenticated returns an authenticator's error as a fault: of its own kind if it has one.
 func notAuthenticated(err error) error {
 	var f *fault.Error
 	if errors.As(err, &f) {

@@ -72,7 +72,7 @@ type Engine struct {
 	programs *lru.Cache[string, *vm.Program]
 }
 
-// New makes an engine.
+// New returns an engine.
 func New(c Config) *Engine {
 	if c.Work == 0 {
 		c.Work = DefaultWork
@@ -163,7 +163,7 @@ func failed(f evaluate.Failure, format string, args ...any) evaluate.Result {
 	return evaluate.Result{Failure: f, Explanation: fmt.Sprintf(format, args...)}
 }
 
-// brief is the first line of an error of the language; the others draw where it is.
+// brief returns the first line of an error of the language; the others draw where it is.
 func brief(err error) string {
 	line, _, _ := strings.Cut(err.Error(), "\n")
 	if strings.Contains(line, "from <nil>") { // cannot fetch x from <nil>
@@ -184,7 +184,7 @@ func message(err error) string {
 var fields = []string{"event_id", "session_id", "parent_id", "event_type", "event_name", "source", "project", "config", "inputs", "outputs", "error",
 	"start_time", "end_time", "duration", "metadata", "metrics", "feedback", "user_properties", "children"}
 
-// environment is what an expression can see of an event.
+// environment returns what an expression can see of an event.
 func environment(event json.RawMessage, m *meter) map[string]any {
 	object, _ := decode(event).(map[string]any)
 	env := make(map[string]any, len(fields)+6)
@@ -202,7 +202,7 @@ func environment(event json.RawMessage, m *meter) map[string]any {
 }
 
 // decode makes Go values of JSON: whole numbers become int, so that the language can count with
-// them, all other numbers float64. Nothing, and what is no JSON, is nil.
+// them, all other numbers float64. Nothing, and what is not JSON, is nil.
 func decode(raw json.RawMessage) any {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()

@@ -31,7 +31,7 @@ func unfence(text string) string {
 	return strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(inner), "```"))
 }
 
-// asJSON is the value that a text is the JSON of; any other value, and a text that is no JSON, is
+// asJSON returns the value that a text is the JSON of; any other value, and a text that is not JSON, is
 // itself.
 func asJSON(value any) any {
 	if text, ok := value.(string); ok && jsonValid(text) {
@@ -47,7 +47,7 @@ func (noLoader) Load(address string) (any, error) {
 	return nil, fmt.Errorf("a schema can refer to nothing outside of itself: %.100s", address)
 }
 
-// jsonMatches says whether a value is valid by a JSON Schema, which is an object or its JSON.
+// jsonMatches reports whether a value is valid by a JSON Schema, which is an object or its JSON.
 func jsonMatches(m *meter, value, schema any) (bool, error) {
 	if text, ok := value.(string); ok && !jsonValid(text) {
 		return false, m.look(value)
@@ -165,7 +165,7 @@ func expanded(schema, part any, refs []string, n int) (int, error) {
 	return n, nil
 }
 
-// referred is the part of a schema at a reference, # or #/a/b; nil if there is none.
+// referred returns the part of a schema at a reference, # or #/a/b; nil if there is none.
 func referred(schema any, ref string) any {
 	part := schema
 	for _, token := range strings.Split(ref, "/")[1:] {

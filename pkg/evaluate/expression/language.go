@@ -103,7 +103,7 @@ var language = func() []expr.Option {
 	return append(options, expr.Patch(patcher{}))
 }()
 
-// names are what an expression may name, with types where these are known.
+// names returns what an expression may name, with types where these are known.
 func names() types.Map {
 	m := types.Map{meterName: types.TypeOf(&meter{}), "event": types.Any, "ground_truth": types.Any, "answer": types.String, "question": types.String, "expected": types.String}
 	for _, name := range fields {

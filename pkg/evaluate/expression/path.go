@@ -109,7 +109,7 @@ func child(v any, key string) any {
 	return nil
 }
 
-// lookup is rawjson.Lookup for decoded values, nil if there is nothing.
+// lookup is rawjson.Lookup for decoded values, or nil if there is nothing.
 func lookup(v any, keys []string) any {
 	if len(keys) == 0 || v == nil {
 		return v

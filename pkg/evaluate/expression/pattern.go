@@ -49,7 +49,7 @@ func patternOf(text string) (p pattern, err error) {
 
 var errPattern = fault.New(fault.Invalid, "a regular expression has at most %d steps, repetitions written out", maxPattern)
 
-// steps is about how many a regular expression has; more than maxPattern is enough.
+// steps returns about how many a regular expression has; more than maxPattern is enough.
 func steps(re *syntax.Regexp) int {
 	n := 1
 	if re.Op == syntax.OpLiteral {
@@ -69,7 +69,7 @@ func steps(re *syntax.Regexp) int {
 // perStep is the work of one step of a pattern at one character, where many are possible.
 const perStep = 10
 
-// matches says whether a text matches a regular expression. What that may cost is charged beforehand,
+// matches reports whether a text matches a regular expression. What that may cost is charged beforehand,
 // since nothing can stop it. As in the language, nil matches nothing.
 func matches(m *meter, value, regular any) (bool, error) {
 	if value == nil || regular == nil {
@@ -101,7 +101,7 @@ func (p pattern) charge(m *meter, text string) error {
 	return m.product(perStep*p.size, len(text)+1)
 }
 
-// checkPatterns says which regular expression that is written in an expression is none, or too
+// checkPatterns returns an error if a regular expression that is written in an expression is invalid or too
 // large: the language compiles those whatever they are. Errors are fault.Invalid.
 func checkPatterns(text string) error {
 	tree, err := parser.Parse(text)

@@ -17,7 +17,7 @@ var mainKeys = []string{"content", "text", "answer", "question", "query", "outpu
 // messageKeys are where objects have lists of messages.
 var messageKeys = []string{"chat_history", "messages", "choices"}
 
-// mainText is the text of a value: of an object that of the first of mainKeys that it has, of its
+// mainText returns the text of a value: of an object that of the first of mainKeys that it has, of its
 // last message, or of its only member; of messages that of the last; of anything else its JSON.
 // nil and what is empty have the empty text.
 func mainText(value any) string {
@@ -54,7 +54,7 @@ func mainText(value any) string {
 	return jsonText(value)
 }
 
-// jsonText is a value as JSON, with the keys of objects in order; the empty text for what JSON
+// jsonText returns a value as JSON, with the keys of objects in order; the empty text for what JSON
 // cannot say.
 func jsonText(value any) string {
 	text, err := json.Marshal(value)
@@ -64,7 +64,7 @@ func jsonText(value any) string {
 	return string(text)
 }
 
-// words are the runs of letters, digits and marks, and the other visible characters one by one.
+// words returns the runs of letters, digits and marks, and the other visible characters one by one.
 func words(s string) []string {
 	var list []string
 	start := -1
@@ -111,7 +111,7 @@ func normalize(s string) string {
 
 var numeral = regexp.MustCompile(`[-+]?\d+(?:[,_]\d{3})*(?:\.\d+)?(?:[eE][-+]?\d+)?`)
 
-// firstNumber is the first number in a value, nil if there is none.
+// firstNumber returns the first number in a value, or nil.
 func firstNumber(value any) any {
 	switch v := value.(type) {
 	case int, float64:
@@ -127,7 +127,7 @@ func firstNumber(value any) any {
 	return f
 }
 
-// ratio is a part of a whole, and nothing where there is no whole.
+// ratio returns a part of a whole, and nothing where there is no whole.
 func ratio(part, whole int, nothing float64) float64 {
 	if whole == 0 {
 		return nothing
@@ -163,7 +163,7 @@ func levenshtein(m *meter, a, b string) (int, error) {
 	return row[len(t)], nil
 }
 
-// counts are how often each of a list's elements is in it.
+// counts returns how often each of a list's elements is in it.
 func counts(list []string) map[string]int {
 	n := make(map[string]int, len(list))
 	for _, s := range list {
@@ -172,7 +172,7 @@ func counts(list []string) map[string]int {
 	return n
 }
 
-// common is how many elements two lists have in common, each as often as it is in both.
+// common returns how many elements two lists have in common, each as often as it is in both.
 func common(a, b map[string]int) (n int) {
 	for s, k := range a {
 		n += min(k, b[s])
@@ -180,7 +180,7 @@ func common(a, b map[string]int) (n int) {
 	return n
 }
 
-// harmonic is the F-measure of n things found of a given and b expected ones; 1 if there are none
+// harmonic returns the F-measure of n things found of a given and b expected ones; 1 if there are none
 // at all.
 func harmonic(n, a, b int) float64 {
 	if a == 0 && b == 0 {
@@ -191,7 +191,7 @@ func harmonic(n, a, b int) float64 {
 
 func tokenF1(a, b []string) float64 { return harmonic(common(counts(a), counts(b)), len(a), len(b)) }
 
-// grams are the runs of n words.
+// grams returns the runs of n words.
 func grams(list []string, n int) map[string]int {
 	found := map[string]int{}
 	for i := 0; i+n <= len(list); i++ {
@@ -200,7 +200,7 @@ func grams(list []string, n int) map[string]int {
 	return found
 }
 
-// bleu is the sentence BLEU of a against the one reference b: the geometric mean of the precisions
+// bleu returns the sentence BLEU of a against the one reference b: the geometric mean of the precisions
 // of runs of one to four words, with one added to both counts from two words on, times the penalty
 // for what is shorter than the reference. Of two empty texts it is 1.
 func bleu(a, b []string) float64 {
@@ -223,7 +223,7 @@ func bleu(a, b []string) float64 {
 	return math.Exp(sum/orders + penalty)
 }
 
-// rougeL is the F-measure of the longest common subsequence of the words of two texts, punctuation
+// rougeL returns the F-measure of the longest common subsequence of the words of two texts, punctuation
 // left out. Where neither has words it is 1 if they are the same text.
 func rougeL(m *meter, a, b string) (float64, error) {
 	s, t := spoken(words(a)), spoken(words(b))
@@ -234,7 +234,7 @@ func rougeL(m *meter, a, b string) (float64, error) {
 	return harmonic(n, len(s), len(t)), err
 }
 
-// spoken are those words that are no punctuation.
+// spoken returns those words that are no punctuation.
 func spoken(list []string) []string {
 	return slices.DeleteFunc(list, func(s string) bool {
 		r, _ := utf8.DecodeRuneInString(s)
@@ -242,7 +242,7 @@ func spoken(list []string) []string {
 	})
 }
 
-// subsequence is the length of the longest common subsequence.
+// subsequence returns the length of the longest common subsequence.
 func subsequence(m *meter, a, b []string) (int, error) {
 	if err := m.product(len(a)+1, len(b)+1); err != nil {
 		return 0, err
@@ -261,7 +261,7 @@ func subsequence(m *meter, a, b []string) (int, error) {
 	return row[len(b)], nil
 }
 
-// overlap is the Jaccard index of two lists.
+// overlap returns the Jaccard index of two lists.
 func overlap(a, b any) float64 {
 	s, t := map[string]int{}, map[string]int{}
 	for _, e := range elements(a) {
@@ -274,7 +274,7 @@ func overlap(a, b any) float64 {
 	return ratio(both, len(s)+len(t)-both, 1)
 }
 
-// elements are those of a list, texts normalized, others as JSON; of a text its normalized words.
+// elements returns the elements of a list, texts normalized, others as JSON; of a text its normalized words.
 func elements(value any) []string {
 	if text, ok := value.(string); ok {
 		return words(normalize(text))
@@ -290,7 +290,7 @@ func elements(value any) []string {
 	return list
 }
 
-// listOf is a value as a list: nil is none, what is no list stands alone in one.
+// listOf returns a value as a list: nil is none, what is no list stands alone in one.
 func listOf(value any) []any {
 	switch v := value.(type) {
 	case nil:

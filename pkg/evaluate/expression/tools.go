@@ -56,7 +56,7 @@ func toolCalls(value any) []any {
 	return calls
 }
 
-// bareCall says that an object is a call as people write them down: a name, and arguments perhaps.
+// bareCall reports whether an object is a call as people write them down: a name, and arguments perhaps.
 func bareCall(o map[string]any) bool {
 	if _, ok := o["name"].(string); !ok {
 		return false
@@ -117,7 +117,7 @@ func field(value any, key string) any {
 	return o[key]
 }
 
-// stepNames are the names of steps: texts as they are, of calls and events their names.
+// stepNames returns the names of steps: texts as they are, of calls and events their names.
 func stepNames(value any) []string {
 	var list []string
 	for _, step := range listOf(value) {
@@ -134,7 +134,7 @@ func stepNames(value any) []string {
 	return list
 }
 
-// trajectory says whether steps are those expected.
+// trajectory reports whether steps are those expected.
 func trajectory(given, expected []string, mode string) (bool, error) {
 	switch mode {
 	case "exact":

@@ -45,10 +45,10 @@ type Example struct {
 //go:embed metrics/*.yaml
 var files embed.FS
 
-// Entries are all entries by their names, in order.
+// Entries returns all entries by their names, in order.
 func Entries() []*Entry { return load() }
 
-// Find is the entry with a name, nil if there is none.
+// Find returns the entry with a name, or nil.
 func Find(name string) *Entry {
 	for _, e := range load() {
 		if e.Definition.Name == name {
@@ -58,7 +58,7 @@ func Find(name string) *Entry {
 	return nil
 }
 
-// Define is the definition with parameters, a JSON object or nothing. Errors are fault.Invalid and
+// Define returns the definition with parameters, a JSON object or nothing. Errors are fault.Invalid and
 // name the parameter.
 func (e *Entry) Define(parameters json.RawMessage) (metric.Definition, error) {
 	d := e.Definition
@@ -85,7 +85,7 @@ func (e *Entry) Define(parameters json.RawMessage) (metric.Definition, error) {
 	return d, nil
 }
 
-// literal is a JSON value as an expression. The language knows fewer escapes in texts than JSON has,
+// literal returns a JSON value as an expression. The language knows fewer escapes in texts than JSON has,
 // and no null.
 func literal(value json.RawMessage) string {
 	if text, ok := rawjson.Text(value); ok {

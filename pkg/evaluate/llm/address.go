@@ -31,7 +31,7 @@ func networks(list ...string) (out []netip.Prefix) {
 	return out
 }
 
-// public says that an address is on the public Internet.
+// public reports whether an address is on the public Internet.
 func public(a netip.Addr) bool {
 	a = a.Unmap().WithZone("")
 	if a.Is4() {
@@ -44,10 +44,10 @@ func within(list []netip.Prefix, a netip.Addr) bool {
 	return slices.ContainsFunc(list, func(n netip.Prefix) bool { return n.Contains(a) })
 }
 
-// howToAllow tells whoever may set up the server what lets judges ask models elsewhere.
+// howToAllow tells operators which setting lets judges ask models elsewhere.
 const howToAllow = "the operator of this server must allow it: allow_addresses of spangrove_evaluate::llm, or SPANGROVE_ALLOW_MODEL_ADDRESSES"
 
-// CheckAddress says of the base URL of a provider, which is valid otherwise, why it can never be asked,
+// CheckAddress returns why an otherwise valid base URL of a provider can never be asked,
 // as a fault.Invalid. Nothing is resolved: what a name leads to is judged when it is asked, and nobody
 // is told.
 func (e *Engine) CheckAddress(base string) error {
@@ -69,7 +69,7 @@ func (e *Engine) CheckAddress(base string) error {
 	return nil
 }
 
-// literalOf is the address that a host is without asking anybody.
+// literalOf returns the address that a host is without asking anybody.
 func literalOf(host string) (netip.Addr, bool) {
 	host = strings.TrimSuffix(strings.ToLower(host), ".")
 	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
@@ -79,7 +79,7 @@ func literalOf(host string) (netip.Addr, bool) {
 	return a.Unmap().WithZone(""), err == nil
 }
 
-// unreachable says that an error of a call came before there was a connection: that a name leads
+// unreachable reports whether an error of a call came before there was a connection: that a name leads
 // nowhere, or to an address that is not allowed, or that nobody is there. Callers are not told which
 // of them, since that would show them a network that they are not in.
 func unreachable(err error) bool {
@@ -88,7 +88,7 @@ func unreachable(err error) bool {
 	return errors.Is(err, errAddress) || errors.As(err, &dns) || errors.As(err, &op) && op.Op == "dial"
 }
 
-// brokeOff says that a connection broke.
+// brokeOff reports whether a connection broke.
 func brokeOff(err error) bool {
 	var op *net.OpError
 	return errors.As(err, &op)

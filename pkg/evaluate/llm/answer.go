@@ -18,7 +18,7 @@ import (
 // metrics, which are filtered on.
 const maxExplanation = 4000
 
-// instructions is what a judge is told before the metric's own prompt. mark is the tag that the
+// instructions returns what a judge is told before the metric's own prompt. mark is the tag that the
 // evaluated material stands in, empty if there is none.
 func instructions(d *metric.Definition, mark string) string {
 	var b strings.Builder
@@ -60,7 +60,7 @@ func categories(d *metric.Definition) (names []string) {
 	return names
 }
 
-// schema is the JSON schema of an answer, within what all providers with structured output allow.
+// schema returns the JSON schema of an answer, within what all providers with structured output allow.
 func schema(d *metric.Definition) json.RawMessage {
 	kind := "string"
 	switch d.Return {
@@ -127,7 +127,7 @@ func read(d *metric.Definition, answer string) (v verdict, why string) {
 	return v, ""
 }
 
-// lastObject is the last JSON object in a text that has a score, nil if none has.
+// lastObject returns the last JSON object in a text that has a score, or nil if none has.
 func lastObject(text string) (object json.RawMessage) {
 	// The object is usually all there is. Otherwise every brace may begin it: few are tried, since
 	// each may cost a look at all that follows.

@@ -44,7 +44,7 @@ func (b *budget) whose() string {
 	return "the provider " + b.provider
 }
 
-// remedy says who can change the budget, if that is not whoever set up the provider.
+// remedy returns who can change the budget, if that is not whoever set up the provider.
 func (b *budget) remedy() string {
 	if b.provider == allProviders {
 		return " It is the project's limit judge_usd_per_day, which a key of scope admin can set."

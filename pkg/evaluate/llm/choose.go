@@ -19,25 +19,25 @@ import (
 type Stored interface {
 	// Providers lists those of a project.
 	Providers(ctx context.Context, projectID int64) ([]provider.Provider, error)
-	// Open gives a provider's key, empty if it has none. A *fault.Error tells the project why it
+	// Open returns a provider's key, empty if it has none. A *fault.Error tells the project why it
 	// cannot be had.
 	Open(projectID int64, p *provider.Provider) (string, error)
 }
 
 // Projects knows the projects.
 type Projects interface {
-	// ProjectByID gives a project. fault.NotFound if there is none.
+	// ProjectByID returns a project. fault.NotFound if there is none.
 	ProjectByID(ctx context.Context, id int64) (project.Project, error)
-	// DefaultProject is the first project of the store.
+	// DefaultProject returns the first project of the store.
 	DefaultProject(ctx context.Context) (project.Project, error)
-	// ProjectLimits gives the limits of a project that are in force.
+	// ProjectLimits returns the limits of a project that apply.
 	ProjectLimits(ctx context.Context, projectID int64) (project.Bounds, error)
 }
 
 // allProjects is the word for every project in the configuration.
 const allProjects = "all"
 
-// served says whether the server's providers serve a project: the first one, and those that the
+// served reports whether the server's providers serve a project: the first one, and those that the
 // configuration names.
 func (e *Engine) served(ctx context.Context, id int64) (bool, error) {
 	if e.deps.Projects == nil || len(e.named) == 0 || slices.Contains(e.serves, allProjects) {
@@ -54,13 +54,13 @@ func (e *Engine) served(ctx context.Context, id int64) (bool, error) {
 	return slices.Contains(e.serves, p.Name) || slices.Contains(e.serves, p.PublicID), err
 }
 
-// notServed tells a project what it needs for a provider of the server's.
+// notServed returns the text that tells a project what it needs for a provider of the server's.
 func notServed(provider string) string {
 	return fmt.Sprintf("The provider %s is set up for other projects of this server. Set up one of this project's own (PUT /v1/providers/%s), or have the operator "+
 		"name this project, or %q, in projects of spangrove_evaluate::llm or in SPANGROVE_MODEL_PROJECTS.", provider, provider, allProjects)
 }
 
-// asker is the project for which a provider is to be asked.
+// asker returns the project for which a provider is to be asked.
 func (e *Engine) asker(ctx context.Context, id int64, p *endpoint) (asker, error) {
 	a := asker{project: id}
 	if p.budget.project == 0 && e.deps.Projects != nil && (len(e.serves) > 1 || slices.Contains(e.serves, allProjects)) {

@@ -7,7 +7,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/provider"
 )
 
-// newClient makes the client of a provider's type. All of them ask through c.
+// newClient returns the client of a provider's type. All of them ask through c.
 func newClient(cfg Provider, c *http.Client) (client, error) {
 	switch cfg.Type {
 	case provider.OpenAI:

@@ -122,7 +122,7 @@ const (
 	maxExtras      = 32 // headers, and parameters of a query
 )
 
-// NewConfig is the default configuration: no provider.
+// NewConfig returns the default configuration: no provider.
 func NewConfig() Config { return Config{MaxPromptBytes: 256 << 10} }
 
 var providerName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
@@ -230,7 +230,7 @@ func (p *Provider) complete(name string) {
 	}
 }
 
-// words are the elements of a list, in each of which several may stand with commas between them, or
+// words returns the elements of a list, in each of which several may stand with commas between them, or
 // none: that of a variable of the environment that is not set.
 func words(list []string) (out []string) {
 	for _, s := range list {
@@ -259,5 +259,5 @@ func parseNetworks(list []string) (networks []netip.Prefix, err error) {
 	return networks, nil
 }
 
-// fold is the form in which names of providers are compared.
+// fold returns the form in which names of providers are compared.
 func fold(name string) string { return strings.ToLower(strings.TrimSpace(name)) }

@@ -80,7 +80,7 @@ type failure struct {
 
 func (f *failure) Error() string { return f.why }
 
-// ask gives a model's answer and what it cost in US dollars; priced is false if its price is not
+// ask returns a model's answer and what it cost in US dollars; priced is false if its price is not
 // known. It waits for a free slot, keeps to the budgets of the provider and of the project, and
 // tries again what can succeed later. An error is a *failure, unless ctx has ended.
 func (p *endpoint) ask(ctx context.Context, q request, a asker) (r reply, usd float64, priced bool, err error) {
@@ -168,7 +168,7 @@ const (
 	dearCompletion = 75e-6
 )
 
-// counted is what a call counts for the project's budget. Models without a known price count as dear
+// counted returns what a call counts for the project's budget. Models without a known price count as dear
 // ones at the types' own services, and as nothing elsewhere, as on a machine of one's own.
 func (p *endpoint) counted(usd float64, priced bool, u price.Usage) float64 {
 	switch {
@@ -232,7 +232,7 @@ func (p *endpoint) classify(err error) (*failure, time.Duration) {
 	}
 }
 
-// unreachable is the failure of a call that found no way to the provider. Only the log tells why,
+// unreachable returns the failure of a call that found no way to the provider. Only the log tells why,
 // unless the address is one that everybody sees is not allowed.
 func (p *endpoint) unreachable(err error) *failure {
 	p.mu.Lock()
@@ -253,7 +253,7 @@ func (p *endpoint) unreachable(err error) *failure {
 		"The server's log tells more. If it is not on the public Internet, %s.", p.name, howToAllow)}
 }
 
-// reason is an error without the method and the URL that package http puts before it, and never
+// reason returns an error without the method and the URL that package http puts before it, and never
 // longer than a message.
 func reason(err error) string {
 	text := err.Error()
@@ -283,7 +283,7 @@ func (p *endpoint) adapt(q request) request {
 	return q
 }
 
-// older says that the endpoint is likely to know the bound of tokens by its older name, as those
+// older reports whether the endpoint is likely to know the bound of tokens by its older name, as those
 // that imitate OpenAI's do.
 func (p *endpoint) older() bool { return p.cfg.BaseURL != services[provider.OpenAI] }
 
@@ -324,7 +324,7 @@ func (p *endpoint) learn(sent request, err error) bool {
 	return true
 }
 
-// backoff is how long to wait after an attempt, counted from 0: half a second, doubled each time
+// backoff returns how long to wait after an attempt, counted from 0: half a second, doubled each time
 // up to 30 seconds, and half of that at random so that callers do not come back together.
 func backoff(attempt int) time.Duration {
 	d := min(500*time.Millisecond<<min(attempt, 10), 30*time.Second)

@@ -15,7 +15,7 @@ import (
 // geminiClient speaks the Gemini API.
 type geminiClient struct{ models *genai.Models }
 
-// newGemini makes a client. It needs a key: without one the library would take Google's from the
+// newGemini returns a client. It needs a key: without one the library would take Google's from the
 // environment, wherever the endpoint is.
 func newGemini(cfg Provider, c *http.Client) (*geminiClient, error) {
 	if cfg.APIKey == "" {

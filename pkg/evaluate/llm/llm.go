@@ -46,7 +46,7 @@ type Deps struct {
 	Now      func() time.Time // nil: time.Now; tells the day of budgets
 }
 
-// Engine gives the scores of LLM metrics. It may be used by many goroutines at once.
+// Engine computes the scores of LLM metrics. It may be used by many goroutines at once.
 type Engine struct {
 	deps     Deps
 	cfg      Config
@@ -59,7 +59,7 @@ type Engine struct {
 	asking   keyed
 }
 
-// New makes an engine of a valid configuration.
+// New returns an engine of a valid configuration.
 func New(cfg Config, deps Deps) (*Engine, error) {
 	if deps.Logger == nil {
 		deps.Logger = zap.NewNop()

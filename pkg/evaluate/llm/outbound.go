@@ -29,7 +29,7 @@ type outbound struct {
 	allowed   []netip.Prefix
 }
 
-// newOutbound makes one; the networks are allowed beside public addresses.
+// newOutbound returns an outbound; the networks are allowed in addition to public addresses.
 func newOutbound(allowed []netip.Prefix) *outbound {
 	o := &outbound{allowed: allowed}
 	dialer := &net.Dialer{Timeout: 10 * time.Second, ControlContext: o.control}
@@ -109,7 +109,7 @@ func (e *statusError) Error() string {
 	return s
 }
 
-// temporary says that the same call can succeed later.
+// temporary reports whether the same call can succeed later.
 func (e *statusError) temporary() bool {
 	switch e.status {
 	case http.StatusTooManyRequests:

@@ -26,7 +26,7 @@ type Recorder interface {
 	Put(ctx context.Context, projectID int64, b event.Batch) error
 	// PutAbout is likewise, but nothing stays of the batch if the event that it is about is deleted.
 	PutAbout(ctx context.Context, projectID int64, about uuid.UUID, b event.Batch) error
-	// Event gives one event whole. fault.NotFound if there is none.
+	// Event returns one event whole. fault.NotFound if there is none.
 	Event(ctx context.Context, projectID int64, eventID uuid.UUID) (event.Event, error)
 }
 
@@ -152,7 +152,7 @@ func (e *Engine) record(ctx context.Context, j *judgement) {
 	}
 }
 
-// events are the session and the model event of a judgement, whose id is id.
+// events returns the session and the model event of a judgement, whose id is id.
 func (j *judgement) events(id uuid.UUID, secret []byte) []event.Event {
 	session := idOf(secret, "session", id.String())
 	answer := message("assistant", j.reply.text)
@@ -192,7 +192,7 @@ func orNull(raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// link says what was evaluated by what.
+// link returns the metadata that links a judgement to its event and metric.
 func (j *judgement) link() *rawjson.Builder {
 	var b rawjson.Builder
 	b.String("evaluator_name", j.metric.Name)
@@ -226,7 +226,7 @@ func (j *judgement) messages() json.RawMessage {
 	return b.Bytes()
 }
 
-// message is a message of a conversation, in a text that every store can hold.
+// message returns a message of a conversation, in a text that every store can hold.
 func message(role, text string) json.RawMessage {
 	content, _ := rawjson.AppendText(nil, text)
 	var b rawjson.Builder

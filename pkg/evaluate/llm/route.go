@@ -47,7 +47,7 @@ func newRoute(o *outbound, cfg Provider) (*route, error) {
 // minSecret is how long a value must be to be taken out of texts: shorter ones are words.
 const minSecret = 8
 
-// client is an HTTP client that goes this way.
+// client returns an HTTP client that goes this way.
 func (r *route) client() *http.Client {
 	return &http.Client{Transport: r, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }

@@ -90,12 +90,12 @@ func parse(s string) (t template, err error) {
 	return t, nil
 }
 
-// names says that a field of the template begins with root.
+// names reports whether a field of the template begins with root.
 func (t template) names(root string) bool {
 	return slices.ContainsFunc(t, func(p piece) bool { return p.path != nil && p.path[0] == root })
 }
 
-// isPath says that what stands in braces is meant as a field.
+// isPath reports whether what stands in braces is meant as a field.
 func isPath(name string) bool {
 	if name == "" || len(name) > maxPath || strings.ContainsAny(name, "{}\n\r") {
 		return false
@@ -173,7 +173,7 @@ func (t template) render(event json.RawMessage, max int) (prompt, mark string, e
 	return b.String(), mark, nil
 }
 
-// lookup is the value that a path leads to, nothing if it is absent, null, or an object or array
+// lookup returns the value that a path leads to, nothing if it is absent, null, or an object or array
 // without members that was asked for as a whole.
 func lookup(event json.RawMessage, path []string) json.RawMessage {
 	if path[0] == "event" {

@@ -8,7 +8,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
-// rule says which events a metric is for.
+// rule selects the events that a metric is for.
 type rule struct {
 	metric  *metric.Metric
 	match   query.Matcher
@@ -16,7 +16,7 @@ type rule struct {
 	percent float64
 }
 
-// rules are those of a project's metrics. People's scores run by themselves.
+// rules returns the rules of a project's metrics. People's scores run by themselves.
 func rules(list []metric.Metric, p project.Project) (out []rule) {
 	for i := range list {
 		m := &list[i]
@@ -33,7 +33,7 @@ func rules(list []metric.Metric, p project.Project) (out []rule) {
 	return out
 }
 
-// ended says that an event is as it will be, as far as one can tell: a span that has ended, or
+// ended reports whether an event is as it will be, as far as one can tell: a span that has ended, or
 // an event with an end, outputs or an error.
 func ended(e *event.Event) bool {
 	return !e.Unfinished && (e.End > e.Start || e.Duration > 0 || !rawjson.Empty(e.Outputs) || e.Error != nil)

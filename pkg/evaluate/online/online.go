@@ -28,7 +28,7 @@ import (
 // Store is where events, metrics and the queue are. Its claims are leases: who does not answer in
 // time has lost them.
 type Store interface {
-	// Ingesting says that events are being stored right now.
+	// Ingesting reports whether events are being stored right now.
 	Ingesting() bool
 	// OutboxProjects returns the projects that have rows in the outbox.
 	OutboxProjects(ctx context.Context) ([]int64, error)
@@ -52,7 +52,7 @@ type Store interface {
 	// DropWaiting deletes what waits of a group.
 	DropWaiting(ctx context.Context, g evaluation.Group) error
 
-	// ProjectByID gives a project. fault.NotFound if there is none.
+	// ProjectByID returns a project. fault.NotFound if there is none.
 	ProjectByID(ctx context.Context, id int64) (project.Project, error)
 	// OnlineMetrics reads the metrics of a project that run over new events.
 	OnlineMetrics(ctx context.Context, projectID int64) ([]defined.Metric, error)
@@ -60,9 +60,9 @@ type Store interface {
 	LoadMetrics(ctx context.Context, projectID int64, ids []string) ([]defined.Metric, error)
 	// LoadMetricVersions reads versions of a metric by their names; none, if the metric is gone.
 	LoadMetricVersions(ctx context.Context, projectID int64, id string, names []string) ([]defined.Version, error)
-	// Session gives all events of a session. fault.NotFound if there is none.
+	// Session returns all events of a session. fault.NotFound if there is none.
 	Session(ctx context.Context, projectID int64, sessionID uuid.UUID) (*event.Set, error)
-	// EventsByID gives those of the events that are there, in the order of ids.
+	// EventsByID returns the events that exist, in the order of ids.
 	EventsByID(ctx context.Context, projectID int64, ids []uuid.UUID) (*event.Set, error)
 }
 

@@ -31,7 +31,7 @@ type answer struct {
 // maxExplanation is how many bytes of an explanation are kept.
 const maxExplanation = 10_000
 
-// result is what a reply says of the event.
+// result returns what a reply says of the event.
 func (b *batch) result(r reply) evaluate.Result {
 	var a answer
 	if err := json.Unmarshal(r.answer, &a); err != nil {
@@ -56,7 +56,7 @@ func (b *batch) result(r reply) evaluate.Result {
 	return evaluate.Result{Success: true, Score: score, Explanation: explain(text, r.printed)}
 }
 
-// failure is the result for what went wrong in the evaluator.
+// failure returns the result for what went wrong in the evaluator.
 func (a *answer) failure(printed string) evaluate.Result {
 	trace := ""
 	if a.Trace != nil {
@@ -83,7 +83,7 @@ func (a *answer) failure(printed string) evaluate.Result {
 	return failure(Exit, "The evaluator broke its interpreter: what it answered cannot be understood.", printed)
 }
 
-// score is the value as JSON, or why it is none that the metric can have. In Python truth values
+// score returns the value as JSON, or why it is none that the metric can have. In Python truth values
 // are numbers, too: where a number is asked for they are 1 and 0.
 func (a *answer) score(d *metric.Definition) (score json.RawMessage, why string) {
 	switch {
@@ -109,12 +109,12 @@ func (a *answer) score(d *metric.Definition) (score json.RawMessage, why string)
 	return score, ""
 }
 
-// outOfMemory is the result for an evaluator that had not enough memory.
+// outOfMemory returns the result for an evaluator that had not enough memory.
 func (b *batch) outOfMemory(printed string) evaluate.Result {
 	return failure(Memory, fmt.Sprintf("The evaluator needed more memory than it may have: the interpreter and it together have %d MiB.", b.engine.config.MemoryMiB), printed)
 }
 
-// failure is a result without a score.
+// failure returns a result without a score.
 func failure(sort evaluate.Failure, text, printed string) evaluate.Result {
 	return evaluate.Result{Failure: sort, Explanation: explain(text, printed)}
 }
@@ -128,7 +128,7 @@ func explain(text, printed string) string {
 	return text
 }
 
-// clip is s, or the beginning of it that has at most n bytes.
+// clip returns s, or the beginning of it that has at most n bytes.
 func clip(s string, n int) string {
 	if len(s) <= n {
 		return s

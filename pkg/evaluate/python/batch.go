@@ -139,7 +139,7 @@ func (b *batch) begin(ctx context.Context) (*evaluate.Result, error) {
 	return &r, nil
 }
 
-// object is a line that holds v.
+// object returns a line that holds v.
 func object(v any) []byte {
 	line, _ := json.Marshal(v) // strings only
 	return append(line, '\n')
@@ -195,7 +195,7 @@ func (b *batch) end() {
 	}
 }
 
-// ended is the result of an event for which the interpreter ended instead of answering.
+// ended returns the result of an event for which the interpreter ended instead of answering.
 func (b *batch) ended(i *interpreter, within time.Duration) evaluate.Result {
 	printed := i.talk.printed.String()
 	var exit *sys.ExitError
@@ -216,7 +216,7 @@ func (b *batch) ended(i *interpreter, within time.Duration) evaluate.Result {
 	return failure(Exit, "The evaluator broke its interpreter.", printed)
 }
 
-// eventLine is an event as the interpreter reads it, a JSON object on one line; no event is an
+// eventLine returns an event as the interpreter reads it, a JSON object on one line; no event is an
 // empty one. Line breaks in JSON stand between values only.
 func eventLine(event json.RawMessage) []byte {
 	if rawjson.KindOf(event) != '{' {

@@ -56,7 +56,7 @@ func guardCache(dir string) error {
 	})
 }
 
-// mine says that a file belongs to the user who runs this program.
+// mine reports whether a file belongs to the user who runs this program.
 func mine(info fs.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	return ok && int(stat.Uid) == os.Geteuid()

@@ -60,7 +60,7 @@ func newConversation(ctx context.Context, end context.CancelCauseFunc, max int) 
 	return c
 }
 
-// Read gives the line that is to be read next, and waits for one. Whoever reads before they
+// Read returns the line that is to be read next, and waits for one. Whoever reads before they
 // answered the last one finds that there is nothing.
 func (c *conversation) Read(p []byte, s state) (int, error) {
 	for len(c.rest) == 0 {
@@ -153,7 +153,7 @@ func (t *tail) add(p []byte, end string) {
 	}
 }
 
-// String is text that is shown.
+// String returns text that is shown.
 func (t *tail) String() string {
 	return string(bytes.TrimSpace(bytes.ToValidUTF8(t.b, []byte("\uFFFD"))))
 }

@@ -91,7 +91,7 @@ func (f *fetcher) start(ctx context.Context, run func(func()), prepare func(cont
 	return f.done
 }
 
-// result is what evaluators answer for now.
+// result returns what evaluators answer for now.
 func (f *fetcher) result() evaluate.Result {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -114,7 +114,7 @@ func (f *fetcher) result() evaluate.Result {
 	return r
 }
 
-// await has the interpreter fetched, and waits for it for a while. It gives the program if it is there
+// await has the interpreter fetched, and waits for it for a while. It returns the program if it is there
 // then, or else the result of each event.
 func (e *Engine) await(ctx context.Context, queued bool) (program, *evaluate.Result, error) {
 	f := e.fetcher

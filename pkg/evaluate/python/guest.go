@@ -18,7 +18,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// pin says which file is the interpreter.
+// pin identifies the file of the interpreter.
 type pin struct {
 	sha256 string
 	bytes  int64

@@ -9,7 +9,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/metric"
 )
 
-// Warnings says which modules the code of a metric imports that cannot be had or do not work here,
+// Warnings returns which modules the code of a metric imports that cannot be had or do not work here,
 // a sentence for each, and what to do instead. It does not run the code, and does not see what
 // is imported in other ways than by import statements.
 func (e *Engine) Warnings(d *metric.Definition) []string {
@@ -39,7 +39,7 @@ const (
 	plain      = "use the standard library (math, statistics, re, difflib, json …), or " + ownProcess
 )
 
-// unavailable says why a module cannot be used here and what to do instead, empty if it can.
+// unavailable returns why a module cannot be used here and what to do instead, empty if it can.
 func unavailable(module string) string {
 	for name := module; name != ""; name = name[:max(strings.LastIndexByte(name, '.'), 0)] {
 		if why, ok := unusable[name]; ok {
@@ -93,7 +93,7 @@ var (
 	text = regexp.MustCompile(`(?s)#[^\n]*|"""(?:\\.|[^\\])*?(?:"""|$)|'''(?:\\.|[^\\])*?(?:'''|$)|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|\\\r?\n`)
 )
 
-// withoutText is code without its comments and strings.
+// withoutText returns code without its comments and strings.
 func withoutText(code string) string { return text.ReplaceAllString(code, " ") }
 
 func set(names string) map[string]bool {

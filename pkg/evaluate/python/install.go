@@ -30,7 +30,7 @@ import (
 //go:embed licences
 var licences embed.FS
 
-// Install says where the interpreter is brought from and where to.
+// Install defines where the interpreter is fetched from, and where it is stored.
 type Install struct {
 	// Directory is the one of Config.
 	Directory string
@@ -99,7 +99,7 @@ func Prepare(ctx context.Context, dir string) error {
 	return p.Close()
 }
 
-// bring gives the interpreter's bytes.
+// bring returns the interpreter's bytes.
 func (in *Install) bring(ctx context.Context) ([]byte, error) {
 	switch {
 	case strings.HasPrefix(in.From, "http://"), strings.HasPrefix(in.From, "https://"):
@@ -134,7 +134,7 @@ func (in *Install) bring(ctx context.Context) ([]byte, error) {
 	return nil, errors.Join(errs...)
 }
 
-// fromIndex gives the interpreter out of a file of a package.
+// fromIndex returns the interpreter out of a file of a package.
 func (in *Install) fromIndex(ctx context.Context, name, file string) ([]byte, error) {
 	index := strings.TrimRight(in.Index, "/")
 	if index == "" {

@@ -23,7 +23,7 @@ func (e *Engine) start(p program) *interpreter {
 	return i
 }
 
-// take gives a task an interpreter that nobody has had, and starts the next one.
+// take returns a fresh interpreter for a task, and starts the next one.
 func (e *Engine) take(p program) *interpreter {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -35,7 +35,7 @@ const (
 	Exit         evaluate.Failure = "exit"          // it ended or broke its interpreter
 )
 
-// Config says where the interpreter is and what evaluators may take. What is 0 has its default.
+// Config defines where the interpreter is and what evaluators may use. Zero values are the defaults.
 type Config struct {
 	// Directory is where Install put the interpreter. What it compiles to is kept there, too.
 	// Default ./spangrove-data/evaluators.
@@ -127,7 +127,7 @@ type loading struct {
 	err     error
 }
 
-// New makes an engine, which costs nothing before its first task. A nil logger is silent.
+// New returns an engine, which costs nothing before its first task. A nil logger is silent.
 func New(c Config, logger *zap.Logger) *Engine {
 	if logger == nil {
 		logger = zap.NewNop()
@@ -203,7 +203,7 @@ func (e *Engine) Evaluate(ctx context.Context, task evaluate.Task) ([]evaluate.R
 
 var errClosed = fault.New(fault.Unavailable, "the server is shutting down")
 
-// cause says that err came of the engine's end, if it did.
+// cause returns err as the engine's end, if that is what caused it.
 func (e *Engine) cause(err error) error {
 	if err != nil && e.ctx.Err() != nil {
 		return errClosed
@@ -211,7 +211,7 @@ func (e *Engine) cause(err error) error {
 	return err
 }
 
-// program gives the program, and loads it if nobody has. What one task waits for, others wait for
+// program returns the program, and loads it if nobody has. What one task waits for, others wait for
 // too, and it goes on if they give up. What failed is tried again by the next task.
 func (e *Engine) program(ctx context.Context) (program, error) {
 	e.mu.Lock()

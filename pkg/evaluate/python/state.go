@@ -95,7 +95,7 @@ const (
 	interrupted = 27
 )
 
-// world is what the interpreter can call: WASI, in which it has the three standard files and can
+// world sets up what the interpreter can call: WASI, in which it has the three standard files and can
 // neither close them nor read another one.
 func world(ctx context.Context, r wazero.Runtime) error {
 	b := r.NewHostModuleBuilder(wasi_snapshot_preview1.ModuleName)

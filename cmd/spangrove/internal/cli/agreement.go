@@ -31,7 +31,7 @@ func (a *agreement) add(label, given, positive string) {
 	}
 }
 
-// part is a of b, nil if b is 0: it is not defined then.
+// part returns a of b, or nil if b is 0: it is not defined then.
 func part(a, b int) *float64 {
 	if b == 0 {
 		return nil
@@ -45,7 +45,7 @@ func (a *agreement) precision() *float64 { return part(a.truePos, a.truePos+a.fa
 func (a *agreement) recall() *float64    { return part(a.truePos, a.truePos+a.missed) }
 func (a *agreement) f1() *float64        { return part(2*a.truePos, 2*a.truePos+a.falsePos+a.missed) }
 
-// kappa is Cohen's: how much of the agreement that chance would not give there is, from -1 to 1.
+// kappa returns Cohen's kappa: how much of the agreement that chance would not give there is, from -1 to 1.
 // Nil where chance would give all of it: both know one class only.
 func (a *agreement) kappa() *float64 {
 	if a.n == 0 {

@@ -45,7 +45,7 @@ func (a *app) backfills() *cobra.Command {
 	)
 }
 
-// backfillStep is a verb that changes the state of a backfill.
+// backfillStep returns a verb that changes the state of a backfill.
 func (a *app) backfillStep(verb, short, past string) *cobra.Command {
 	return command(verb+" METRIC ID", short, `spangrove backfills `+verb+` `+exampleMetric+` `+exampleBackfill, func(ctx context.Context, args []string) error {
 		r := post(path("metrics", args[0], "backfills", args[1], verb), nil)
@@ -136,7 +136,7 @@ func (a *app) backfillEnd(ctx context.Context, metric, id string) (json.RawMessa
 	}
 }
 
-// progressOf is the progress of a backfill in a line.
+// progressOf returns the progress of a backfill in a line.
 func progressOf(backfill json.RawMessage) string {
 	n := func(name string) int {
 		f, _ := rawjson.Number(rawjson.Get(backfill, name))

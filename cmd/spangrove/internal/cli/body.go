@@ -50,7 +50,7 @@ func yesNo(flag, member, usage string) field {
 	}}
 }
 
-// texts is several texts in one flag, with commas between them.
+// texts returns a field of several texts in one flag, separated by commas.
 func texts(flag, member, usage string) field {
 	return field{flag, member, usage, "LIST", false, func(s string) (json.RawMessage, error) {
 		var all []string
@@ -63,14 +63,14 @@ func texts(flag, member, usage string) field {
 	}}
 }
 
-// longText is a text that may stand in a file, such as a prompt.
+// longText returns a field for a text that may come from a file, such as a prompt.
 func longText(flag, member, usage string) field {
 	f := text(flag, member, usage)
 	f.file = true
 	return f
 }
 
-// value is JSON as it is.
+// value returns a field for any JSON.
 func value(flag, member, usage string) field {
 	return field{flag, member, usage, "JSON", true, func(s string) (json.RawMessage, error) {
 		if !json.Valid([]byte(s)) {
@@ -87,7 +87,7 @@ type body struct {
 	fields []field
 }
 
-// bodyOf gives cmd a flag for each field, and --file for the whole.
+// bodyOf adds a flag to cmd for each field, and --file for the whole.
 func bodyOf(cmd *cobra.Command, fields ...field) *body {
 	b := &body{cmd: cmd, fields: fields}
 	for _, f := range fields {
@@ -97,7 +97,7 @@ func bodyOf(cmd *cobra.Command, fields ...field) *body {
 	return b
 }
 
-// build gives the body, an object.
+// build returns the body, an object.
 func (b *body) build() (json.RawMessage, error) {
 	whole := json.RawMessage("{}")
 	if b.file != "" {

@@ -35,7 +35,7 @@ func checkBulk(format string) error {
 	return nil
 }
 
-// walkQuery is the choice for walks over all its events, with a range that does not move.
+// walkQuery returns the choice for walks over all its events, with a range that does not move.
 func (c *eventChoice) walkQuery(now time.Time) (q client.EventQuery, err error) {
 	ownRange := *c
 	ownRange.since, ownRange.until = "", ""
@@ -57,7 +57,7 @@ func (c *eventChoice) walkQuery(now time.Time) (q client.EventQuery, err error) 
 	return q, err
 }
 
-// fixedRange is the range of --since and --until, counted from now.
+// fixedRange returns the range of --since and --until, counted from now.
 func fixedRange(since, until string, now time.Time) (r client.DateRange, err error) {
 	switch {
 	case timeUpToNow.MatchString(since) && until != "":
@@ -112,7 +112,7 @@ type lines struct {
 
 var errLongLine = errors.New("is longer than 32 MB")
 
-// next gives the next line without its end, io.EOF behind the last one. It holds until the next
+// next returns the next line without its end, io.EOF behind the last one. It holds until the next
 // call.
 func (l *lines) next() ([]byte, error) {
 	l.line = l.line[:0]

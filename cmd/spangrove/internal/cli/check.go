@@ -295,7 +295,7 @@ func (c *check) read(cmd *cobra.Command, file string) error {
 	return nil
 }
 
-// exampleOf is the event of a row, which is its member event or all of the row but the label.
+// exampleOf returns the event of a row, which is its member event or all of the row but the label.
 func exampleOf(row json.RawMessage) json.RawMessage {
 	if event := rawjson.Get(row, "event"); !rawjson.Null(event) {
 		return event
@@ -325,7 +325,7 @@ const (
 	classFail = "fail"
 )
 
-// class is what scores are compared by, empty if there is nothing. A text is a class of its own.
+// class returns what scores are compared by, empty if there is nothing. A text is a class of its own.
 func (c *check) class(score json.RawMessage) string {
 	passes, says := c.rule.Passes(score)
 	if kind := rawjson.KindOf(score); !says && (kind == 't' || kind == 'f') {

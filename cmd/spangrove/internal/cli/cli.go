@@ -72,7 +72,7 @@ func Add(root *cobra.Command) {
 	shapeHelp(root)
 }
 
-// noun is a command that only has verbs.
+// noun returns a command that only has verbs.
 func noun(name, short string, verbs ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     name,

@@ -68,7 +68,7 @@ func aggregateFlag(cmd *cobra.Command, aggregate *string) {
 	completes(cmd, "aggregate", []string{"average", "sum", "min", "max", "median", "p90", "p95", "p99"})
 }
 
-// compare gives the API's answer as it is, and read.
+// compare returns the API's answer as it is, and read.
 func (a *app) compare(ctx context.Context, newRun, oldRun, aggregate string) (json.RawMessage, *client.RunComparison, error) {
 	r := get(path("runs", newRun, "compare-with", oldRun))
 	r.Query = url.Values{}
@@ -96,7 +96,7 @@ const (
 // would differ in the same direction in 6 % of cases.
 const fewestPairs = 6
 
-// significance says whether a metric is worse or better beyond chance, empty if neither.
+// significance returns whether a metric is worse or better beyond chance, empty if neither.
 func significance(m *client.MetricComparison) string {
 	if m.Interval == nil || m.PairCount < fewestPairs || m.Interval.Low <= 0 && m.Interval.High >= 0 {
 		return ""
@@ -144,7 +144,7 @@ func (a *app) showComparison(c *client.RunComparison) error {
 
 func runName(r *client.Run) string { return clean(r.Name) + " (" + clean(r.RunID) + ")" }
 
-// cellText is a text as a table shows it.
+// cellText returns a text as a table shows it.
 func cellText(text string) string {
 	if text = clean(text); text == "" {
 		return "-"
@@ -164,7 +164,7 @@ func decimal(f *float64) string {
 	return strconv.FormatFloat(rounded, 'f', -1, 64)
 }
 
-// signed is decimal with a sign before what is not zero.
+// signed returns decimal with a sign before what is not zero.
 func signed(f *float64) string {
 	if f == nil || !(*f > 0) {
 		return decimal(f)

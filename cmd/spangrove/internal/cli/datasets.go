@@ -72,7 +72,7 @@ func atVersion(r client.Request, version int) client.Request {
 	return r
 }
 
-// versions is the verb that lists the versions of a thing.
+// versions returns the verb that lists the versions of a thing.
 func (a *app) versions(things, exampleID string) *cobra.Command {
 	return a.idLister("versions ID", "List the versions, newest first", listing{
 		plural:  "versions",

@@ -134,7 +134,7 @@ func (a *app) evaluate(cmd *cobra.Command, o evalOptions) error {
 	return e.report(ctx)
 }
 
-// around tells a program where in the run it is.
+// around returns environment variables that tell a program where in the run it is.
 func around(ctx context.Context, d experiment.Datapoint) []string {
 	sc := trace.SpanContextFromContext(ctx)
 	return []string{
@@ -210,7 +210,7 @@ func (e *evalRun) work(ctx context.Context, t *tracer.Tracer, p program, rows []
 	return after(err, "run %s is %s, %d of %d datapoints were done", e.run, e.result.Status, done, len(e.result.Datapoints))
 }
 
-// revision is the commit of the directory's git repository, nil if it is none.
+// revision returns the commit of the directory's git repository, or nil if it is not in one.
 func revision(ctx context.Context) any {
 	commit, err := exec.CommandContext(ctx, "git", "rev-parse", "HEAD").Output()
 	if err != nil {
@@ -223,7 +223,7 @@ func revision(ctx context.Context) any {
 	return map[string]any{"commit_hash": strings.TrimSpace(string(commit)), "is_dirty": len(changed) > 0}
 }
 
-// complain tells on standard error what went wrong with a datapoint.
+// complain prints on standard error what went wrong with a datapoint.
 func (e *evalRun) complain(d experiment.DatapointResult) {
 	show := func(what string, err error) {
 		e.remark("%s: %s%s", clean(d.ID), what, clean(err.Error()))

@@ -84,7 +84,7 @@ func datapointOf(row json.RawMessage, isCSV bool) json.RawMessage {
 	return object(&b)
 }
 
-// object is what has been built, also if it has no members.
+// object returns what has been built, also if it has no members.
 func object(b *rawjson.Builder) json.RawMessage {
 	if b.Len() == 0 {
 		return json.RawMessage("{}")

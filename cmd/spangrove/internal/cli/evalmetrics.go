@@ -46,7 +46,7 @@ func (a *app) catalogue(ctx context.Context) (*catalogue, error) {
 	return &c, err
 }
 
-// stored is the project's metric of an id or a name, nil if there is none.
+// stored returns the project's metric with an id or a name, or nil.
 func (c *catalogue) stored(name string) *client.Metric {
 	for _, is := range []func(client.Metric) bool{
 		func(m client.Metric) bool { return m.ID == name },
@@ -59,7 +59,7 @@ func (c *catalogue) stored(name string) *client.Metric {
 	return nil
 }
 
-// ready is the library's metric of a name, nil if there is none.
+// ready returns the library's metric with a name, or nil.
 func (c *catalogue) ready(name string) *client.LibraryMetric {
 	if i := slices.IndexFunc(c.library, func(m client.LibraryMetric) bool { return m.Name == name }); i >= 0 {
 		return &c.library[i]
@@ -166,7 +166,7 @@ func threshold(t *client.Threshold) (metric.Threshold, error) {
 // namedProgram is a program with a name before it.
 var namedProgram = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_-]*)=(.+)$`)
 
-// evaluators are what --evaluator gives: programs, NAME=PROGRAM or named after the program's file.
+// evaluators returns what --evaluator gives: programs, NAME=PROGRAM or named after the program's file.
 func evaluators(lines []string, p program) []scorer {
 	var list []scorer
 	for _, line := range lines {
@@ -260,7 +260,7 @@ func bounds(least, most []string) (map[string]client.Range, error) {
 	return ranges, nil
 }
 
-// rangeOf is a threshold as a range of numbers, which booleans are, too: 1 and 0.
+// rangeOf returns a threshold as a range of numbers, which booleans are, too: 1 and 0.
 func rangeOf(t metric.Threshold) (r client.Range, ok bool) {
 	r = client.Range{Min: t.Min, Max: t.Max}
 	if only, is := metric.Value(t.PassWhen); is {

@@ -103,7 +103,7 @@ func (s *summary) add(v verdict) {
 	s.verdicts = append(s.verdicts, v)
 }
 
-// rule says which values of a metric pass.
+// rule returns which values of a metric pass.
 func (e *evalRun) rule(name string) metric.Threshold {
 	if r, ok := e.ranges[name]; ok {
 		return metric.Threshold{Min: r.Min, Max: r.Max}
@@ -133,7 +133,7 @@ func scoreJSON(s experiment.Score) json.RawMessage {
 	return text
 }
 
-// detail is what the server says of a metric of the program's step, nil if it has no values.
+// detail returns what the server says of a metric of the program's step, or nil if it has no values.
 func (e *evalRun) detail(name string) *client.MetricResult {
 	details := e.result.Scores.Metrics.Details
 	i := slices.IndexFunc(details, func(m client.MetricResult) bool {
@@ -154,7 +154,7 @@ func (s *summary) counts() string {
 	return text
 }
 
-// says is a verdict in a word.
+// says returns a verdict in a word.
 func (v *verdict) says() string {
 	switch {
 	case v.bad != "":
@@ -188,7 +188,7 @@ func (s *summary) show(o *output) error {
 	return s.app.showComparison(s.comparison)
 }
 
-// problems are what is wrong with a datapoint: failures are scores that do not pass, broken is why
+// problems returns what is wrong with a datapoint: failures are scores that do not pass, broken is why
 // there are no outputs or no score.
 func (s *summary) problems(d experiment.DatapointResult) (failures, broken []string) {
 	if d.Err != nil {
@@ -293,7 +293,7 @@ func (s *summary) junit() []byte {
 // come from whoever sends telemetry.
 var markdownText = strings.NewReplacer("\\", `\\`, "|", `\|`, "<", "&lt;", "`", "\\`", "](", `]\(`)
 
-// markdown is a summary for the page of a build or of a change.
+// markdown returns a summary for the page of a build or of a change.
 func (s *summary) markdown() []byte {
 	var b strings.Builder
 	line := func(cells ...string) {

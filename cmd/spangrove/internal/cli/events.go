@@ -91,7 +91,7 @@ func (c *eventChoice) flags(cmd *cobra.Command) {
 // eventTypes are what --type takes: one, or none.
 var eventTypes = []string{"", client.EventModel, client.EventTool, client.EventChain, client.EventSession, client.EventGeneric}
 
-// flagsWithoutTime are the flags that do not choose by start time.
+// flagsWithoutTime adds the flags that do not select by start time.
 func (c *eventChoice) flagsWithoutTime(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&c.session, "session", "", "only those of the session of this `ID`")
@@ -111,7 +111,7 @@ func (c *eventChoice) any() bool {
 	return c.session+c.kind+c.name+c.run+c.since+c.until != "" || len(c.filters) > 0
 }
 
-// query is the choice as the API has it.
+// query returns the choice as the API has it.
 func (c *eventChoice) query() (json.RawMessage, error) {
 	var b rawjson.Builder
 	var filters []json.RawMessage
@@ -152,7 +152,7 @@ func (c *eventChoice) query() (json.RawMessage, error) {
 
 var timeUpToNow = regexp.MustCompile(`^[0-9]+[mhdwM]$`)
 
-// dateRange is the range of --since and --until, nil if there is none.
+// dateRange returns the range of --since and --until, or nil.
 func dateRange(since, until string) (json.RawMessage, error) {
 	if since == "" && until == "" {
 		return nil, nil
@@ -173,7 +173,7 @@ func dateRange(since, until string) (json.RawMessage, error) {
 	return b.Bytes(), nil
 }
 
-// eventList is a verb that lists the events that its flags choose.
+// eventList returns a verb that lists the events that its flags choose.
 func (a *app) eventList(verb, short, example string) *cobra.Command {
 	var choice eventChoice
 	var p paging
@@ -230,14 +230,14 @@ func (a *app) eventCreate(fields []field) *cobra.Command {
 	return cmd
 }
 
-// wrapped is an object with one member.
+// wrapped returns an object with one member.
 func wrapped(name string, v json.RawMessage) json.RawMessage {
 	var b rawjson.Builder
 	b.Raw(name, v)
 	return b.Bytes()
 }
 
-// named gives an event the ids and inputs that it must have. With ids of ours, a request may be
+// named adds to an event the ids and inputs that it must have. With ids of ours, a request may be
 // repeated: the server knows the event again.
 func named(event json.RawMessage) json.RawMessage {
 	kind, _ := rawjson.Text(rawjson.Get(event, "event_type"))

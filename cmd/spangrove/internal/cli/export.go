@@ -167,7 +167,7 @@ type placed struct {
 	start float64
 }
 
-// placesOf are the places of the events in a line.
+// placesOf returns the places of the events in a line.
 func placesOf(line []byte, format string) ([]placed, error) {
 	if format == bulkJSONL {
 		var e struct {
@@ -201,7 +201,7 @@ type fileLine struct {
 	end  int64
 }
 
-// backwards gives the lines of a file that are finished, the last one first.
+// backwards returns the lines of a file that are finished, the last one first.
 func backwards(file *os.File) iter.Seq2[fileLine, error] {
 	const block = 64 << 10
 	return func(yield func(fileLine, error) bool) {
@@ -310,10 +310,10 @@ func (x *export) events(ctx context.Context, out *bufio.Writer, bar *progress) e
 	return nil
 }
 
-// placeOf says which members of an event only tell where it is stored.
+// placeOf has the members of an event that only say where it is stored.
 var placeOf = map[string]bool{"project": true, "project_id": true, "org_id": true, "workspace_id": true, "tenant": true}
 
-// withoutPlace is an event in one line without what only tells where it is stored, and its id.
+// withoutPlace returns an event in one line without what only tells where it is stored, and its id.
 func withoutPlace(event json.RawMessage) (line json.RawMessage, id string) {
 	var b rawjson.Builder
 	for name, value := range rawjson.Object(event) {

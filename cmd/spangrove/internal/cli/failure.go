@@ -30,7 +30,7 @@ type Failure struct {
 
 func (f *Failure) Error() string { return f.Line }
 
-// usage is a mistake in how the program was called.
+// usage returns the error for a mistake in how the program was called.
 func usage(format string, args ...any) error {
 	return &Failure{Line: fmt.Sprintf(format, args...), Exit: ExitUsage}
 }
@@ -44,7 +44,7 @@ type partial struct {
 func (p *partial) Error() string { return p.err.Error() } // explain tells what was done
 func (p *partial) Unwrap() error { return p.err }
 
-// after tells what had been done when err came.
+// after returns err with what had been done before it.
 func after(err error, format string, args ...any) error {
 	if err == nil {
 		return nil
@@ -98,7 +98,7 @@ func (a *app) failure(err error) *Failure {
 	return &Failure{err.Error(), fault.Of(err).ExitCode()}
 }
 
-// cause is the innermost error, which is what a person can understand.
+// cause returns the innermost error, which is the part that people understand.
 func cause(err error) error {
 	for {
 		next := errors.Unwrap(err)
@@ -109,7 +109,7 @@ func cause(err error) error {
 	}
 }
 
-// refused is what to do about an answer other than success.
+// refused returns what to do about an answer other than success.
 func (a *app) refused(e *client.Error) *Failure {
 	what := e.Message
 	if e.Field != "" {

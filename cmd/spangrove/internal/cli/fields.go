@@ -12,7 +12,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
-// schema is the verb that tells which fields events have. A use with an argument is about one thing.
+// schema returns the verb that tells which fields events have. A use with an argument is about one thing.
 func (a *app) schema(use, short, example string, request func(args []string) client.Request) *cobra.Command {
 	var choice eventChoice
 	var byName bool
@@ -113,7 +113,7 @@ func (a *app) eventChart() *cobra.Command {
 	return cmd
 }
 
-// rounded is a number as people read it.
+// rounded returns a number as people read it.
 func rounded(value json.RawMessage) string {
 	f, ok := rawjson.Number(value)
 	if !ok {
@@ -122,7 +122,7 @@ func rounded(value json.RawMessage) string {
 	return decimal(&f)
 }
 
-// parameters are the choice as a GET takes it.
+// parameters returns the choice as a GET takes it.
 func (c *eventChoice) parameters() (url.Values, error) {
 	body, err := c.query()
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
-// filterHelp tells how filters are written; verbs that take them have it in their help.
+// filterHelp explains how filters are written; it is in the help of the verbs that take them.
 const filterHelp = `A filter is FIELD OPERATOR VALUE, and all filters must hold:
 
     metadata.cost > 0.5                >, <, =, != compare numbers and dates; is and is not are = and !=
@@ -24,7 +24,7 @@ const filterHelp = `A filter is FIELD OPERATOR VALUE, and all filters must hold:
 A field is a path such as outputs.choices.0.text; one with spaces stands in quotes. A value is a number, true, false or null if it
 reads as one, and a text otherwise, or if it stands in quotes, single or double: between them everything is what it is.`
 
-// filterFlag is the flag --filter of verbs that choose events.
+// filterFlag adds the flag --filter to verbs that select events.
 func filterFlag(cmd *cobra.Command, to *[]string) {
 	cmd.Flags().StringArrayVar(to, "filter", nil, "only those for which this `FILTER` holds, such as 'metadata.cost > 0.5'; repeated, all must hold")
 	cmd.Long = strings.TrimSpace(cmd.Long + "\n\n" + filterHelp)
@@ -112,7 +112,7 @@ func parseFilter(text string) (f json.RawMessage, at int, problem string) {
 	return b.Bytes(), at, ""
 }
 
-// filterField is the field that a filter begins with, and what comes behind it.
+// filterField returns the field that a filter begins with, and what comes behind it.
 func filterField(text string) (field, rest, problem string) {
 	rest = strings.TrimLeft(text, " \t")
 	if rest != "" && isQuote(rest[0]) {
@@ -132,7 +132,7 @@ func filterField(text string) (field, rest, problem string) {
 	return rest[:end], strings.TrimLeft(rest[end:], " \t"), ""
 }
 
-// filterOperator is the operator that a text begins with, and the value behind it.
+// filterOperator returns the operator that a text begins with, and the value behind it.
 func filterOperator(text string) (name, value, problem string) {
 	lower := strings.ToLower(strings.Join(strings.Fields(text), " "))
 	sign := text[:len(text)-len(strings.TrimLeft(text, signs))]
@@ -164,7 +164,7 @@ func filterOperator(text string) (name, value, problem string) {
 
 var filterTime = regexp.MustCompile(`^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[-+]\d\d:?\d\d)?)?$`)
 
-// filterValue tells of which kind a value is and gives it as JSON.
+// filterValue returns the kind of a value, and the value as JSON.
 func filterValue(text string) (kind string, value json.RawMessage, problem string) {
 	if isQuote(text[0]) {
 		if len(text) < 2 || text[len(text)-1] != text[0] {
@@ -193,7 +193,7 @@ func filterValue(text string) (kind string, value json.RawMessage, problem strin
 	return "string", rawjson.AppendString(nil, text), ""
 }
 
-// unquoted is a value without the quotes around it.
+// unquoted returns a value without the quotes around it.
 func unquoted(text string) string {
 	if len(text) >= 2 && isQuote(text[0]) && text[len(text)-1] == text[0] {
 		return text[1 : len(text)-1]

@@ -268,7 +268,7 @@ func (i *importing) room(ctx context.Context, size int) error {
 	return nil
 }
 
-// importable is an event of a line as a request has it.
+// importable returns an event of a line as a request has it.
 func importable(line []byte) (json.RawMessage, error) {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(line, &members); err != nil {
@@ -352,7 +352,7 @@ func (i *importing) flushSpans(ctx context.Context) error {
 
 var inChunk = regexp.MustCompile(`^events\[(\d+)\]\.?`)
 
-// locate says which line the server refuses.
+// locate adds to an error the line that the server refuses.
 func (i *importing) locate(err error) error {
 	var e *client.Error
 	if !errors.As(err, &e) || e.Status != 400 {

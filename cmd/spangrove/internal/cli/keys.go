@@ -16,12 +16,12 @@ func (a *app) keys() *cobra.Command {
 		a.keyList(), a.keyCreate(), a.keyRevoke())
 }
 
-// ofProject is the flag that names a project, which commands about keys need.
+// ofProject returns the flag that names a project, which commands about keys need.
 func ofProject(cmd *cobra.Command) *string {
 	return cmd.Flags().String("project", "", "name or id of the `PROJECT`; may be left out if there is only one")
 }
 
-// theProject is the id of the project that is named, or of the only one.
+// theProject returns the id of the project that is named, or of the only one.
 func (a *app) theProject(ctx context.Context, named string) (string, error) {
 	if named != "" {
 		return a.project(ctx, named)
@@ -111,7 +111,7 @@ func (a *app) keyCreate() *cobra.Command {
 	return cmd
 }
 
-// expiry is when a key expires: after a number of hours, days or weeks, or on a date.
+// expiry returns when a key expires: after a number of hours, days or weeks, or on a date.
 func expiry(text string, now time.Time) (string, error) {
 	if text == "" {
 		return "", usage("--expires is missing: such as 90d, or a date")

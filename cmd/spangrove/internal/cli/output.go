@@ -67,7 +67,7 @@ func (h escapingWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// terminal says whether a stream is one, and gives its file.
+// terminal reports whether a stream is a terminal, and returns its file.
 func terminal(stream any) (fd int, ok bool) {
 	f, ok := stream.(*os.File)
 	if h, is := stream.(escapingWriter); is {
@@ -79,7 +79,7 @@ func terminal(stream any) (fd int, ok bool) {
 	return int(f.Fd()), term.IsTerminal(int(f.Fd()))
 }
 
-// remark tells a person something that is no result. It is written at once, so that several
+// remark prints something for people that is not a result. It is written at once, so that several
 // goroutines may.
 func (o *output) remark(format string, args ...any) { fmt.Fprintf(o.errs, o.wipe+format+"\n", args...) }
 
@@ -221,7 +221,7 @@ func (o *output) members(thing json.RawMessage) error {
 	return t.write(o)
 }
 
-// cell is a value as a table shows it: text as it is, all else as JSON.
+// cell returns a value as a table shows it: text as it is, all else as JSON.
 func cell(value json.RawMessage) string {
 	if rawjson.Null(value) {
 		return "-"

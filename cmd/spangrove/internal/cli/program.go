@@ -43,7 +43,7 @@ func (e *programError) Error() string {
 	return e.what
 }
 
-// run gives the one JSON value that the program prints when it is given in. The program has a
+// run returns the one JSON value that the program prints when it is given in. The program has a
 // process group of its own, nothing of which is left when run comes back.
 func (p *program) run(ctx context.Context, in []byte, env ...string) (json.RawMessage, error) {
 	limited, cancel := ctx, context.CancelFunc(func() {})

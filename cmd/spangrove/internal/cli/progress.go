@@ -43,7 +43,7 @@ func (o *output) progress(verb, unit string, total int64) *progress {
 // redraw is how often a bar is drawn.
 const redraw = 100 * time.Millisecond
 
-// at says that done of the total is done, and how many units that is.
+// at sets the progress: done of the total, and how many units that is.
 func (p *progress) at(done, units int64) {
 	if done != p.total && time.Since(p.drawn) < redraw {
 		return
@@ -73,7 +73,7 @@ func (p *progress) draw(text func(width int) string) {
 // clear takes the line away.
 func (p *progress) clear() { p.draw(func(int) string { return "" }) }
 
-// barLine is a line of at most width columns.
+// barLine returns a line of at most width columns.
 func barLine(verb, unit string, done, total, units int64, took time.Duration, note string, width int) string {
 	tail := grouped(units) + " " + unit
 	if s := took.Seconds(); s >= 1 {
@@ -97,7 +97,7 @@ func barLine(verb, unit string, done, total, units int64, took time.Duration, no
 	return shorten(line+tail, width)
 }
 
-// grouped is a number with commas between thousands.
+// grouped returns a number with commas between thousands.
 func grouped(n int64) string {
 	digits := strconv.FormatInt(n, 10)
 	var b strings.Builder

@@ -34,7 +34,7 @@ func (a *app) projects() *cobra.Command {
 	)
 }
 
-// project is the id of a project that is named, or whose id is given already.
+// project returns the id of a project that is named, or whose id is given already.
 func (a *app) project(ctx context.Context, nameOrID string) (string, error) {
 	r := get("/v1/projects")
 	r.Query = url.Values{"name": {nameOrID}}
@@ -124,7 +124,7 @@ func (a *app) projectSetLimits() *cobra.Command {
 	return cmd
 }
 
-// bound is a number, or the server's default.
+// bound returns a field for a number, or the server's default.
 func bound(flag, member, usage string) field {
 	f := number(flag, member, usage)
 	f.takes = "NUMBER|default"

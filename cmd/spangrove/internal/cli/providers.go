@@ -53,7 +53,7 @@ func (a *app) providerSet() *cobra.Command {
 	return cmd
 }
 
-// secret is a text that the flag takes from the environment, since arguments are seen by others.
+// secret returns a field whose text comes from an environment variable, since others can see arguments.
 func secret(flag, member, usage string) field {
 	return field{flag, member, usage, "VARIABLE", false, func(variable string) (json.RawMessage, error) {
 		text := os.Getenv(variable)

@@ -107,7 +107,7 @@ func (a *app) queueNext(exampleID string) *cobra.Command {
 	return cmd
 }
 
-// queueStep is a verb about one event of a queue by one person.
+// queueStep returns a verb about one event of a queue by one person.
 func (a *app) queueStep(use, short, example, step, done string, fields ...field) *cobra.Command {
 	var b *body
 	cmd := command(use, short, example, func(ctx context.Context, args []string) error {

@@ -123,7 +123,7 @@ func (a *app) runList() *cobra.Command {
 	})
 }
 
-// count is how many elements an array has.
+// count returns how many elements an array has.
 func count(list json.RawMessage) string {
 	n := 0
 	for range rawjson.Array(list) {

@@ -88,7 +88,7 @@ func (o *options) flags(root *cobra.Command) {
 	}
 }
 
-// settings gives each setting: of the option, else of the environment variable, else of the
+// settings returns each setting: of the option, else of the environment variable, else of the
 // file, else the default. The key of a server on this machine that made its own is the last
 // resort for the key.
 func (o *options) settings(flags *pflag.FlagSet) (settings, error) {
@@ -144,7 +144,7 @@ func keyFromFile(path string) (setting, error) {
 	return setting{key, "file " + path}, nil
 }
 
-// localKey is the key that a server made for itself in the data directory here, if the server
+// localKey returns the key that a server made for itself in the data directory here, if the server
 // that is asked is on this machine.
 func localKey(server string) setting {
 	none := setting{"", "default"}
@@ -164,7 +164,7 @@ func localKey(server string) setting {
 	return setting{key, "file " + path}
 }
 
-// local says whether an address is of this machine.
+// local reports whether an address is of this machine.
 func local(server string) bool {
 	u, err := url.Parse(server)
 	if err != nil {
@@ -208,7 +208,7 @@ func parseTimeout(text string) (time.Duration, error) {
 	return d, nil
 }
 
-// configPath is the file of the user's settings.
+// configPath returns the file of the user's settings.
 func configPath() (string, error) {
 	directory, err := os.UserConfigDir()
 	if err != nil {
@@ -283,7 +283,7 @@ func (f *configFile) set(name, value string) {
 	root.Content = append(root.Content, key, text)
 }
 
-// unset says whether there was something to take away.
+// unset reports whether there was something to remove.
 func (f *configFile) unset(name string) bool {
 	root := f.mapping()
 	for i := 0; i < len(root.Content); i += 2 {

@@ -68,7 +68,7 @@ func (t *table) write(o *output) error {
 	return err
 }
 
-// widths are those of the columns, so that a line has at most limit if that can be; 0 is no limit.
+// widths returns the widths of the columns, so that a line has at most limit if that can be; 0 is no limit.
 func (t *table) widths(head []string, limit int) []int {
 	widths := make([]int, len(t.columns))
 	for _, row := range append(t.rows, head) {
@@ -147,7 +147,7 @@ func shorten(text string, width int) string {
 	return b.String() + ellipsis
 }
 
-// titled are columns that show members under their own names.
+// titled returns columns that show members under their own names.
 func titled(paths ...string) []column {
 	var columns []column
 	for _, p := range paths {

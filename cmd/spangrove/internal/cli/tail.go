@@ -128,7 +128,7 @@ func (t *follower) looks(ctx context.Context) error {
 	}
 }
 
-// passing says whether an error may be over at the next look.
+// passing reports whether an error may be over at the next look.
 func passing(err error) bool {
 	if errors.Is(err, errEnough) || errors.Is(err, errOutput) {
 		return false

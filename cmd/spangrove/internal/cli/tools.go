@@ -59,7 +59,7 @@ func (a *app) tools() *cobra.Command {
 	)
 }
 
-// with is an object with one more member, which is a text.
+// with returns an object with one more member, which is a text.
 func with(object json.RawMessage, name, text string) json.RawMessage {
 	var b rawjson.Builder
 	b.String(name, text)

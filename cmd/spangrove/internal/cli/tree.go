@@ -92,7 +92,7 @@ func below(event json.RawMessage) (n int) {
 	return n
 }
 
-// tokens are all of an event's, which some senders tell only apart.
+// tokens returns the total tokens of an event, which some senders tell only apart.
 func tokens(event json.RawMessage) string {
 	count := func(name string) (float64, bool) { return rawjson.Number(rawjson.Path(event, "metadata", name)) }
 	total, ok := count("total_tokens")

@@ -17,7 +17,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
-// command is a verb whose work is f.
+// command returns a verb whose work is f.
 func command(use, short, example string, f func(ctx context.Context, args []string) error) *cobra.Command {
 	_, names, _ := strings.Cut(use, " ")
 	return &cobra.Command{
@@ -91,14 +91,14 @@ func del(path string) client.Request {
 	return client.Request{Method: http.MethodDelete, Path: path}
 }
 
-// call gives the answer as the server sent it.
+// call returns the answer as the server sent it.
 func (a *app) call(ctx context.Context, r client.Request) (json.RawMessage, error) {
 	var answer json.RawMessage
 	err := a.api.Call(ctx, r, &answer)
 	return answer, err
 }
 
-// listing says how a list of things is asked for and shown.
+// listing defines how a list is requested and shown.
 type listing struct {
 	plural  string // for people
 	example string
@@ -118,7 +118,7 @@ type queryFlag struct{ flag, param, usage string }
 // most is how many items nearly all lists give at once.
 const most = 1000
 
-// lister is the verb that lists things.
+// lister returns the verb that lists things.
 func (a *app) lister(l listing) *cobra.Command {
 	var p paging
 	texts := make([]string, len(l.filters))
@@ -139,7 +139,7 @@ func (a *app) lister(l listing) *cobra.Command {
 	return cmd
 }
 
-// idLister is a verb that lists what belongs to one thing; at gives the request of its id.
+// idLister returns a verb that lists what belongs to one thing; at gives the request of its id.
 func (a *app) idLister(use, short string, l listing, request func(id string) client.Request) *cobra.Command {
 	var p paging
 	cmd := command(use, short, l.example, func(ctx context.Context, args []string) error {
@@ -255,7 +255,7 @@ func (a *app) page(ctx context.Context, l listing, size, number int) (items []js
 	return items, all, nil
 }
 
-// getter is the verb that shows one thing: what stands in the answer under at.
+// getter returns the verb that shows one thing: what stands in the answer under at.
 func (a *app) getter(thing, example string, request func(id string) client.Request, at ...string) *cobra.Command {
 	return command("get ID", "Show "+thing, example, func(ctx context.Context, args []string) error {
 		answer, err := a.call(ctx, request(args[0]))
@@ -266,13 +266,13 @@ func (a *app) getter(thing, example string, request func(id string) client.Reque
 	})
 }
 
-// versioned gives a getter --version.
+// versioned adds the flag --version to a getter.
 func versioned(cmd *cobra.Command, version *int) *cobra.Command {
 	cmd.Flags().IntVar(version, "version", 0, "an old version; 0: the current one")
 	return cmd
 }
 
-// creator is the verb that makes a thing of a body; its id stands in the answer under at.
+// creator returns the verb that makes a thing of a body; its id stands in the answer under at.
 func (a *app) creator(thing, example, path string, fields []field, at ...string) *cobra.Command {
 	var b *body
 	cmd := command("create", "Create "+thing, example, func(ctx context.Context, _ []string) error {
@@ -291,7 +291,7 @@ func (a *app) creator(thing, example, path string, fields []field, at ...string)
 	return cmd
 }
 
-// updater is the verb that changes a thing.
+// updater returns the verb that changes a thing.
 func (a *app) updater(thing, example string, request func(id string, body json.RawMessage) client.Request, fields []field) *cobra.Command {
 	var b *body
 	cmd := command("update ID", "Change "+thing, example, func(ctx context.Context, args []string) error {
@@ -309,7 +309,7 @@ func (a *app) updater(thing, example string, request func(id string, body json.R
 	return cmd
 }
 
-// deleter is the verb that deletes things for good. What says what goes with them.
+// deleter returns the verb that deletes things for good. What says what goes with them.
 func (a *app) deleter(use, what, example string, request func(id string) client.Request) *cobra.Command {
 	var yes bool
 	verb, _, _ := strings.Cut(use, " ")
@@ -339,7 +339,7 @@ func (a *app) deleter(use, what, example string, request func(id string) client.
 	return cmd
 }
 
-// purger is a deleter that can delete what was made of the things, too.
+// purger returns a deleter that can delete what was made of the things, too.
 func (a *app) purger(use, what, example string, request func(id string) client.Request) *cobra.Command {
 	purge := false
 	cmd := a.deleter(use, what, example, func(id string) client.Request {

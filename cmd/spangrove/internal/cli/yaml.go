@@ -70,7 +70,7 @@ const (
 	maxDepth    = 1000
 )
 
-// fromYAML gives the JSON of a YAML document; numbers keep their digits.
+// fromYAML returns the JSON of a YAML document; numbers keep their digits.
 func fromYAML(text []byte) (json.RawMessage, error) {
 	var document yaml.Node
 	if err := yaml.Unmarshal(text, &document); err != nil {
