@@ -49,7 +49,7 @@ func Actions() []string {
 // IsAction reports whether there is an action of this name.
 func IsAction(name string) bool { return slices.Contains(Actions(), name) }
 
-// Outcomes beside the error codes of the API, which are the outcome of an action that failed.
+// Outcomes in addition to the error codes of the API, which are the outcome of an action that failed.
 const (
 	Success = "SUCCESS"
 

@@ -29,7 +29,7 @@ type Configuration struct {
 	Provider       string
 	Type           string          // LLM or pipeline
 	Parameters     json.RawMessage // an object, see checkParameters; unknown keys stay as they came
-	Env            []string        // of Environments, in which it is in force
+	Env            []string        // of Environments, in which it is active
 	Tags           []string
 	UserProperties json.RawMessage // an object, or nil
 	Version        int64           // from 1, one more with each change
@@ -79,7 +79,7 @@ func (c *Configuration) Validate() error {
 	return fault.In("parameters", checkParameters(c.Parameters))
 }
 
-// CheckEnvironment says whether env is one of Environments.
+// CheckEnvironment returns an error if env is not one of Environments.
 func CheckEnvironment(env string) error {
 	if !slices.Contains(Environments, env) {
 		return fault.New(fault.Invalid, "must be one of dev, staging, prod, not %.40q", env)
@@ -134,7 +134,7 @@ func unique(list []string) []string {
 // Query asks for a page of configurations.
 type Query struct {
 	Name  string   // exactly; "": any
-	Env   []string // in force in one of these; none: any
+	Env   []string // active in one of these; none: any
 	Tags  []string // with all of these
 	Limit int
 	Page  int // from 1
@@ -199,7 +199,7 @@ func (c *Configuration) Labels() string {
 	return labels
 }
 
-// Label is how an environment ("env") or a tag ("tag") stands in Labels. Its quotes cannot be
+// Label returns an environment ("env") or a tag ("tag") in the form that Labels uses. Its quotes cannot be
 // met inside another label, where quotes are escaped.
 func Label(kind, value string) string {
 	return kind + ":" + string(rawjson.AppendString(nil, value)) + "|"

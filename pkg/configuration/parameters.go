@@ -61,7 +61,7 @@ func withoutBlanks(raw json.RawMessage) json.RawMessage {
 	})
 }
 
-// rewrite gives an object with each member as member makes it; nil leaves it out. An object that
+// rewrite returns an object with each member as member makes it; nil leaves it out. An object that
 // does not change stays as it is, byte for byte.
 func rewrite(raw json.RawMessage, member func(key string, v json.RawMessage) json.RawMessage) json.RawMessage {
 	var b rawjson.Builder
@@ -83,7 +83,7 @@ func rewrite(raw json.RawMessage, member func(key string, v json.RawMessage) jso
 	}
 }
 
-// eachElement gives an array with each element as f makes it.
+// eachElement returns an array with each element as f makes it.
 func eachElement(raw json.RawMessage, f func(json.RawMessage) json.RawMessage) json.RawMessage {
 	out := json.RawMessage{'['}
 	changed := false
@@ -101,7 +101,7 @@ func eachElement(raw json.RawMessage, f func(json.RawMessage) json.RawMessage) j
 	return append(out, ']')
 }
 
-// need says that an object has a value for each key.
+// need returns an error if an object lacks a value for one of the keys.
 func need(raw json.RawMessage, keys ...string) error {
 	for _, key := range keys {
 		if rawjson.Null(rawjson.Get(raw, key)) {
@@ -170,7 +170,7 @@ func arrayOf(element rule) rule {
 	}
 }
 
-// responseFormat is {"type"}; an older client sends it without, whatever it was given.
+// responseFormat checks {"type"}; an older client leaves the type out.
 func responseFormat(raw json.RawMessage) error {
 	if err := object(raw); err != nil {
 		return err
@@ -183,7 +183,7 @@ func responseFormat(raw json.RawMessage) error {
 
 var functionRules = map[string]rule{"id": anyText, "name": text, "description": unlessNull(anyText), "parameters": unlessNull(object)}
 
-// selectedFunction is {"id", "name", "description"?, "parameters"?}.
+// selectedFunction checks {"id", "name", "description"?, "parameters"?}.
 func selectedFunction(raw json.RawMessage) error {
 	if err := object(raw); err != nil {
 		return err
@@ -203,7 +203,7 @@ func unlessNull(check rule) rule {
 	}
 }
 
-// template is a text, or messages of {"role", "content"}.
+// template checks a template: a text, or messages of {"role", "content"}.
 func template(raw json.RawMessage) error {
 	switch rawjson.KindOf(raw) {
 	case '"':

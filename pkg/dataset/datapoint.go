@@ -39,7 +39,7 @@ func (p *Datapoint) Complete() {
 	}
 }
 
-// Size is about how many bytes it takes.
+// Size returns about how many bytes it takes.
 func (p *Datapoint) Size() int {
 	return len(p.Inputs) + len(p.History) + len(p.GroundTruth) + len(p.Metadata) + len(p.LinkedEvals) + 100
 }
@@ -138,7 +138,7 @@ func (p *Datapoint) Doc() json.RawMessage {
 	return b.Bytes()
 }
 
-// Links are the datasets it is linked with that are external, or those that are not.
+// Links returns the datasets it is linked with that are external, or those that are not.
 func (p *Datapoint) Links(external bool) []string {
 	return slices.DeleteFunc(slices.Clone(p.LinkedDatasets), func(id string) bool { return External(id) != external })
 }

@@ -90,7 +90,7 @@ type Update struct {
 	Datapoints   []string // the ids of all datapoints from now on, in order; nil: not set
 }
 
-// New is the dataset that an update of nothing makes.
+// New returns the dataset that an update of nothing makes.
 func New(u *Update) Dataset {
 	d := Dataset{Name: defaultName}
 	d.Apply(u)
@@ -128,7 +128,7 @@ type Query struct {
 	Page  int // from 1
 }
 
-// External says that an id is that of a dataset or datapoint that only a client has.
+// External reports whether an id is that of a dataset or datapoint that only a client has.
 func External(id string) bool { return strings.HasPrefix(id, "EXT-") }
 
 // Doc writes down all but what the store sets.

@@ -18,15 +18,15 @@ type Mapping struct {
 	GroundTruth []string
 }
 
-// once is the mapping without repetitions: what they name would be copied as often.
+// once returns the mapping without repetitions: what they name would be copied as often.
 func (m *Mapping) once() *Mapping {
 	return &Mapping{Inputs: Unique(m.Inputs), History: Unique(m.History), GroundTruth: Unique(m.GroundTruth)}
 }
 
-// Empty says that it maps nothing.
+// Empty reports whether it maps nothing.
 func (m *Mapping) Empty() bool { return len(m.Inputs)+len(m.History)+len(m.GroundTruth) == 0 }
 
-// Rows gives the function that makes a datapoint of each row, which is an object. Each mapped key of
+// Rows returns the function that makes a datapoint of each row, which is an object. Each mapped key of
 // the row goes where the mapping says, under the same key, also where it is null; into the history its
 // value is appended, but for null. All other keys become metadata. The function is not safe for
 // concurrent use.
@@ -105,7 +105,7 @@ func (m *Mapping) CheckPaths() error {
 	return nil
 }
 
-// build makes the mapped parts; pick gives the key and the value of an entry, nil if there is none.
+// build makes the mapped parts; pick returns the key and the value of an entry, nil if there is none.
 func (m *Mapping) build(pick func(entry string) (key string, value json.RawMessage)) (p Datapoint) {
 	object := func(entries []string) json.RawMessage {
 		var b rawjson.Builder

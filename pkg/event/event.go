@@ -26,7 +26,7 @@ const (
 	TypeGeneric Type = "generic"
 )
 
-// Valid says whether t is one of the five types.
+// Valid reports whether t is one of the five types.
 func (t Type) Valid() bool {
 	switch t {
 	case TypeModel, TypeTool, TypeChain, TypeSession, TypeGeneric:
@@ -74,7 +74,7 @@ type Event struct {
 
 	// ColdMetadata holds further members of Metadata, none of whose keys Metadata has, that
 	// are large and seldom filtered on, such as the span's leftover attributes. They are
-	// stored beside the payload; readers get them joined to Metadata and see nil here.
+	// stored with the payload; readers get them joined to Metadata and see nil here.
 	ColdMetadata json.RawMessage
 
 	// Totals are the members of a session event's Metadata that a reader added: they are
@@ -92,7 +92,7 @@ type Event struct {
 	// event and the span's children name it; zero if that is ID, or for a native event.
 	SpanID uuid.UUID
 	// Provisional says that no span of the trace has named its session yet: SessionID is the
-	// trace's own id, and gives way to the session another span of the trace names.
+	// trace's own id, and is replaced by the session that another span of the trace names.
 	Provisional bool
 	// Fixed says that the event's session holds for this event alone, whatever the session
 	// of its trace.
@@ -253,7 +253,7 @@ func (e *Event) Validate() error {
 type Set struct {
 	Total  int     // matches before paging
 	Events []Event // in order, without payload
-	// Load gives event i whole. It may be called in any order, but not concurrently.
+	// Load returns event i whole. It may be called in any order, but not concurrently.
 	Load func(ctx context.Context, i int) (Event, error)
 }
 
@@ -266,6 +266,6 @@ var coldKeys = map[string]bool{
 	"finish_reasons": true, "system": true, "response_model": true, "part_types": true,
 }
 
-// ColdKey says that key is one of the members of metadata that may stand in ColdMetadata.
+// ColdKey reports whether key is one of the members of metadata that may stand in ColdMetadata.
 // No other key ever does, so a filter on any other key need not look there.
 func ColdKey(key string) bool { return coldKeys[key] }

@@ -309,7 +309,7 @@ func (c *composer) outputs(parts []*LogPart) {
 	c.put("outputs", "choices", append(rest, ']'))
 }
 
-// evaluation makes the score, or else the label, a metric; the whole is kept beside it.
+// evaluation makes the score, or else the label, a metric; the whole is kept in metadata.
 func (c *composer) evaluation(n *LogPart) {
 	val := rawjson.Get(n.Content, "value")
 	if val == nil {

@@ -61,7 +61,7 @@ func (e *Event) repeat(now *Event) (replaced bool) {
 	return false
 }
 
-// fill gives e what it lacks of another copy of the same event.
+// fill adds to e what it lacks from another copy of the same event.
 func (e *Event) fill(now *Event) {
 	e.Metadata = rawjson.Fill(e.Metadata, now.Metadata)
 	e.UserProperties = rawjson.Fill(e.UserProperties, now.UserProperties)
@@ -83,7 +83,7 @@ func (e *Event) fill(now *Event) {
 	}
 }
 
-// fillValue is Fill for a field that may hold any JSON value: only two objects are filled
+// fillValue is rawjson.Fill for a field that may hold any JSON value: only two objects are filled
 // key by key.
 func fillValue(old, now json.RawMessage) json.RawMessage {
 	if rawjson.Empty(old) {

@@ -101,8 +101,8 @@ func cutCycles(events []Event, parent []int, nodes []Node) {
 }
 
 // Below lists an event and all below it, parents before their children, as places in the list
-// of the session's events. Zero, or the session's id, gives the session event, if it is there,
-// and all others. An event that is not there gives nothing.
+// of the session's events. Zero, or the session's id, stands for the session event, if it is there,
+// and all others. For an event that is not there, the result is empty.
 func Below(events []Event, at uuid.UUID) []int {
 	root, top := Tree(events)
 	list := make([]int, 0, len(events))

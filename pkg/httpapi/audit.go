@@ -61,7 +61,7 @@ var audited = map[string]auditRule{
 	"deleteRun":           {action: audit.RunDelete, path: []string{"id"}},
 }
 
-// watched gives the writer of an answer in which the rule's target is looked for.
+// watched returns the writer of an answer in which the rule's target is looked for.
 func (r *auditRule) watched(w http.ResponseWriter) (http.ResponseWriter, *answerStart) {
 	if r.answer == nil {
 		return w, nil
@@ -131,7 +131,7 @@ func (r *auditRule) target(request *http.Request, answer *answerStart) string {
 	return ""
 }
 
-// remoteAddress is that of the connection, without its port.
+// remoteAddress returns the address of the connection, without its port.
 func remoteAddress(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 
 // Backfills is where the backfills of a project are.
 type Backfills interface {
-	// CreateBackfill stores a backfill, which runs from then on, and gives it as it is then.
+	// CreateBackfill stores a backfill, which runs from then on, and returns it.
 	// fault.Conflict if too many have not ended.
 	CreateBackfill(ctx context.Context, projectID int64, b evaluation.Backfill) (evaluation.Backfill, error)
 	// FindBackfills lists the ids of a metric's backfills, oldest first, a page of them, and
@@ -110,7 +110,7 @@ func (s *Server) getBackfill(c *call) error {
 	return c.answer(wire.AppendBackfill(nil, &list[0]))
 }
 
-// moveBackfill is the operation that brings a backfill into a state.
+// moveBackfill returns the operation that brings a backfill into a state.
 func moveBackfill(to evaluation.BackfillState) func(*Server, *call) error {
 	return func(s *Server, c *call) error {
 		b, err := s.Store.MoveBackfill(c.ctx(), c.project.ID, c.text("id"), c.text("backfill"), to)

@@ -14,7 +14,7 @@ import (
 // Configurations is where the configurations of a project are.
 type Configurations interface {
 	ConfigurationHistory
-	// CreateConfiguration stores a configuration that is complete and valid, and gives its id.
+	// CreateConfiguration stores a configuration that is complete and valid, and returns its id.
 	CreateConfiguration(ctx context.Context, projectID int64, c configuration.Configuration) (id string, err error)
 	// FindConfigurations lists the ids of those that match, oldest first, a page of them, and
 	// counts all that do.
@@ -29,13 +29,13 @@ type Configurations interface {
 	DeleteConfiguration(ctx context.Context, projectID int64, id string) error
 }
 
-// ConfigurationHistory gives configurations as they were.
+// ConfigurationHistory reads earlier versions of configurations.
 type ConfigurationHistory interface {
-	// Configuration gives one as it was in a version; 0 is the one in force. fault.NotFound if
+	// Configuration returns one as it was in a version; 0 is the current one. fault.NotFound if
 	// there is none.
 	Configuration(ctx context.Context, projectID int64, id string, version int64) (configuration.Configuration, error)
 	// ConfigurationVersions lists versions, newest first, a page of them, and counts all. Of
-	// each it gives Version and since when it was in force (Updated).
+	// each it returns Version and since when it was the current one (Updated).
 	ConfigurationVersions(ctx context.Context, projectID int64, id string, limit, page int) ([]configuration.Configuration, int, error)
 }
 

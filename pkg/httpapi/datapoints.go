@@ -15,7 +15,7 @@ import (
 // Datapoints is where the datapoints of a project are.
 type Datapoints interface {
 	// CreateDatapoints stores datapoints that are complete and valid, all or none, adds each to
-	// its LinkedDatasets, and gives their ids in the same order. fault.NotFound if a dataset is
+	// its LinkedDatasets, and returns their ids in the same order. fault.NotFound if a dataset is
 	// not there.
 	CreateDatapoints(ctx context.Context, projectID int64, list []dataset.Datapoint) (ids []string, err error)
 	// FindDatapoints lists the ids of those that match, oldest first, a page of them, and counts
@@ -149,7 +149,7 @@ func (s *Server) deleteDatapoint(c *call) error {
 	return c.json(&b)
 }
 
-// insertedAll is the answer to a creation of many.
+// insertedAll answers the creation of many.
 func (c *call) insertedAll(key string, ids []string) error {
 	var b rawjson.Builder
 	b.Bool("inserted", true)

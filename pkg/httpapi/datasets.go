@@ -15,12 +15,12 @@ import (
 type Datasets interface {
 	DatasetHistory
 	// CreateDataset stores a dataset that is complete and valid, with these datapoints in order,
-	// and gives its id. fault.NotFound if one of them is not there.
+	// and returns its id. fault.NotFound if one of them is not there.
 	CreateDataset(ctx context.Context, projectID int64, d dataset.Dataset, points []string) (id string, err error)
 	// FindDatasets lists the ids of those that match, oldest first, a page of them, and counts
 	// all that do.
 	FindDatasets(ctx context.Context, projectID int64, q dataset.Query) (ids []string, total int, err error)
-	// UpdateDataset changes a dataset and gives it as it is then. fault.NotFound if there is none
+	// UpdateDataset changes a dataset and returns it updated. fault.NotFound if there is none
 	// or one of its datapoints is not there, fault.Invalid if it would break a rule.
 	UpdateDataset(ctx context.Context, projectID int64, u dataset.Update) (dataset.Dataset, error)
 	// RemoveRow takes a datapoint out of a dataset; the datapoint stays. fault.NotFound if it is
@@ -31,9 +31,9 @@ type Datasets interface {
 	DeleteDataset(ctx context.Context, projectID int64, id string) error
 }
 
-// DatasetHistory gives datasets as they were.
+// DatasetHistory reads earlier versions of datasets.
 type DatasetHistory interface {
-	// Dataset gives one as it was in a version; 0 is the one in force. fault.NotFound if there is
+	// Dataset returns one as it was in a version; 0 is the current one. fault.NotFound if there is
 	// none.
 	Dataset(ctx context.Context, projectID int64, id string, version int64) (dataset.Dataset, error)
 	// DatapointIDs lists the datapoints that a dataset had in a version, in order.
@@ -43,7 +43,7 @@ type DatasetHistory interface {
 	// at the end.
 	DatapointsIn(ctx context.Context, projectID int64, datasetID string, version, after int64, limit int) (list []dataset.Datapoint, next int64, err error)
 	// DatasetVersions lists versions, newest first, a page of them, and counts all. Of each it
-	// gives Version and since when it was in force (Updated).
+	// returns Version and since when it was the current one (Updated).
 	DatasetVersions(ctx context.Context, projectID int64, id string, limit, page int) ([]dataset.Dataset, int, error)
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/wire"
 )
 
-// listEvents is a search by query string.
+// listEvents serves a search by query string.
 func (s *Server) listEvents(c *call) error {
 	object, err := wire.QueryObject(c.r.URL.RawQuery)
 	if err != nil {
@@ -25,7 +25,7 @@ func (s *Server) searchEvents(c *call) error {
 	return s.searchBody(c, query.SearchPages)
 }
 
-// exportEvents is a search that takes a limit over the highest for the highest: older clients
+// exportEvents serves a search in which a limit over the highest means the highest: older clients
 // ask for more.
 func (s *Server) exportEvents(c *call) error {
 	return s.searchBody(c, query.ExportPages)
@@ -75,7 +75,7 @@ func (s *Server) chartEvents(c *call) error {
 
 // getEvent answers with an event and what is below it: the tree node older documents promise,
 // with the event alone under the key "event", which newer clients read. The id of a session
-// gives the session's tree.
+// returns the session's tree.
 func (s *Server) getEvent(c *call) error {
 	id, err := c.id("event_id")
 	if err != nil {
@@ -90,7 +90,7 @@ func (s *Server) getEvent(c *call) error {
 	})
 }
 
-// around gives the session of an event, since its place in the tree is known only among the
+// around returns the session of an event, since its place in the tree is known only among the
 // other events of its session. at is the event; zero if id is another id of the session.
 func (s *Server) around(c *call, id uuid.UUID) (set *event.Set, at uuid.UUID, err error) {
 	session := id

@@ -61,7 +61,7 @@ func (s *Server) handler(op operation, d wire.Dialect) http.Handler {
 	})
 }
 
-// stores says that the operation may add to what the caller's project has stored.
+// stores reports whether the operation may add to what the caller's project has stored.
 func (op *operation) stores() bool {
 	writes := op.scope == project.ScopeIngest || op.scope == project.ScopeFull
 	return writes && (op.method == http.MethodPost || op.method == http.MethodPut || op.method == http.MethodPatch)
@@ -79,7 +79,7 @@ func knownParameters(r *http.Request, operation string) error {
 	return params.Known(parameters[operation])
 }
 
-// admit gives the caller's project and scope if the caller's key allows what needs scope. On a
+// admit returns the caller's project and scope if the caller's key allows what needs scope. On a
 // server without keys everybody may do everything.
 func (s *Server) admit(ctx context.Context, scope project.Scope) (project.Project, project.Scope, error) {
 	who, ok := project.IdentityFrom(ctx)
@@ -145,7 +145,7 @@ func (c *call) body() ([]byte, error) {
 	}
 }
 
-// done gives back the memory of the body.
+// done releases the memory of the body.
 func (c *call) done() {
 	if c.release != nil {
 		c.release()

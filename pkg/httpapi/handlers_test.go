@@ -167,7 +167,7 @@ func TestDelete(t *testing.T) {
 	}
 }
 
-// breaking is a set whose events from the given one on cannot be loaded.
+// breaking returns a set whose events from the given one on cannot be loaded.
 func breaking(n, from int) *event.Set {
 	set := &event.Set{Total: n, Events: make([]event.Event, n)}
 	set.Load = func(_ context.Context, i int) (event.Event, error) {

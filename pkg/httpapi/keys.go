@@ -16,7 +16,7 @@ import (
 type Keys interface {
 	// InsertKey stores a key. fault.NotFound if its project is gone.
 	InsertKey(ctx context.Context, k project.Key) error
-	// Keys lists the keys of a project whose readable part begins with prefix, in force or not,
+	// Keys lists the keys of a project whose readable part begins with prefix, active or not,
 	// oldest first, a page of them, and counts all.
 	Keys(ctx context.Context, projectID int64, prefix string, limit, page int) (list []project.Key, total int, err error)
 	// RevokeKey puts a key out of force. fault.NotFound; fault.Conflict for one that the

@@ -12,13 +12,13 @@ import (
 // Limits is what the handlers of limits ask of a store.
 type Limits interface {
 	mount.Limits
-	// StoredBytes gives how many bytes a project has stored.
+	// StoredBytes returns how many bytes a project has stored.
 	StoredBytes(ctx context.Context, projectID int64) (int64, error)
-	// CheckStored is fault.Limited if a project has stored all that it may.
+	// CheckStored returns fault.Limited if a project has stored all that it may.
 	CheckStored(ctx context.Context, projectID int64) error
-	// OwnLimits gives the limits that were set for a project. fault.NotFound if there is none.
+	// OwnLimits returns the limits that were set for a project. fault.NotFound if there is none.
 	OwnLimits(ctx context.Context, projectID int64) (project.Limits, error)
-	// ChangeLimits changes the limits of a project and gives them as they are then. An error of
+	// ChangeLimits changes the limits of a project and returns them updated. An error of
 	// change changes nothing. fault.NotFound if there is no such project.
 	ChangeLimits(ctx context.Context, projectID int64, change func(*project.Limits) error) (project.Limits, error)
 }

@@ -52,7 +52,7 @@ func (s schemas) resolved(node any) map[string]any {
 	return nil
 }
 
-// fields are the paths of the properties of a schema that are lists, objects or anything, nested at most
+// fields returns the paths of the properties of a schema that are lists, objects or anything, nested at most
 // depth deep, with which of them it is.
 func (s schemas) fields(node any, depth int) map[string]string {
 	schema, found := s.resolved(node), map[string]string{}
@@ -80,7 +80,7 @@ func (s schemas) fields(node any, depth int) map[string]string {
 	return found
 }
 
-// operationFields are the fields of the bodies of each operation, by method and path.
+// operationFields returns the fields of the bodies of each operation, by method and path.
 func operationFields(t *testing.T) map[string]map[string]string {
 	t.Helper()
 	raw, err := os.ReadFile("openapi.yaml")
@@ -207,7 +207,7 @@ func TestMemoryOfLists(t *testing.T) {
 	}
 }
 
-// nested is a body with the value at the path and, beside its first member, all that operations need.
+// nested returns a body with the value at the path and, beside its first member, all that operations need.
 func nested(path, value string) string {
 	if path == "" {
 		return value

@@ -21,7 +21,7 @@ func (s *Server) listMetricLibrary(c *call) error {
 	return c.json(&b)
 }
 
-// libraryMetric is an entry of the library: the fields of a metric, its parameters and examples.
+// libraryMetric returns an entry of the library: the fields of a metric, its parameters and examples.
 func libraryMetric(e *library.Entry, dialect wire.Dialect) json.RawMessage {
 	var parameters, examples []json.RawMessage
 	for _, p := range e.Parameters {
@@ -62,8 +62,8 @@ func (s *Server) enableMetric(c *call) error {
 	return s.saveMetric(c, &d)
 }
 
-// readyMetric is the metric of the library that body names, with the parameters and whatever
-// fields of a metric that it gives.
+// readyMetric returns the metric of the library that body names, with the parameters and whatever
+// fields of a metric that it has.
 func readyMetric(body []byte, dialect wire.Dialect) (d metric.Definition, err error) {
 	object, _, err := wire.DecodeObject(body)
 	if err != nil {

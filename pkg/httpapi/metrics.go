@@ -17,7 +17,7 @@ import (
 // Metrics is where the metrics of a project are.
 type Metrics interface {
 	MetricVersions
-	// CreateMetric stores a metric whose definition is complete and valid, and gives its id.
+	// CreateMetric stores a metric whose definition is complete and valid, and returns its id.
 	CreateMetric(ctx context.Context, projectID int64, d metric.Definition) (id string, err error)
 	// FindMetrics lists the ids of those that match, oldest first, a page of them, and counts
 	// all that do.
@@ -40,10 +40,10 @@ type MetricVersions interface {
 	// LoadMetricVersions reads versions that follow one another in such a list; none, if the
 	// metric is gone.
 	LoadMetricVersions(ctx context.Context, projectID int64, id string, names []string) ([]metric.Version, error)
-	// CreateMetricVersion stores a version of v's definition and message, and puts it in force
+	// CreateMetricVersion stores a version of v's definition and message, and deploys it
 	// if deploy.
 	CreateMetricVersion(ctx context.Context, projectID int64, id string, v metric.Version, deploy bool) (metric.Version, error)
-	// DeployMetricVersion puts a version in force, named by its name or its SHA.
+	// DeployMetricVersion makes a version the current one, named by its name or its SHA.
 	DeployMetricVersion(ctx context.Context, projectID int64, id, name string) (metric.Version, error)
 }
 
@@ -268,9 +268,9 @@ type Evaluator interface {
 	// Run scores the task's events: a result for each, in their order. That there can be no
 	// score is a result, which says why.
 	Run(ctx context.Context, task evaluate.Task) ([]evaluate.Result, error)
-	// Check says what is wrong with a definition that is valid otherwise, as a fault.Invalid
-	// that names the field.
+	// Check checks a definition that is valid otherwise. Errors are fault.Invalid and name the
+	// field.
 	Check(d *metric.Definition) error
-	// Warnings says what in a definition may not work, in sentences for its owner.
+	// Warnings returns what in a definition may not work, in sentences for its owner.
 	Warnings(d *metric.Definition) []string
 }

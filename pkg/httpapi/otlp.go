@@ -77,7 +77,7 @@ func (s *Server) treeOTLP(c *call, format otlpexport.Format, set *event.Set, at 
 	return s.sendOTLP(c, otlpexport.New(format, true), format, set, order[from:min(from+limit, len(order))])
 }
 
-// searchOTLP is an export whose page of events comes as spans.
+// searchOTLP serves an export whose page of events comes as spans.
 func (s *Server) searchOTLP(c *call) error {
 	format, err := otlpFormat(c.r)
 	if err != nil {
@@ -132,7 +132,7 @@ func appendOTLP(ctx context.Context, out *wire.Stream, x *otlpexport.Encoder, se
 	return out.Append(func(dst []byte) ([]byte, error) { return x.Append(dst, &e) })
 }
 
-// otlpFormat is the encoding a caller asks for: the parameter format, else the first encoding
+// otlpFormat returns the encoding a caller asks for: the parameter format, else the first encoding
 // in Accept that OTLP has, else JSON.
 func otlpFormat(r *http.Request) (otlpexport.Format, error) {
 	switch name := r.URL.Query().Get("format"); strings.ToLower(name) {
@@ -161,7 +161,7 @@ func otlpFormat(r *http.Request) (otlpexport.Format, error) {
 	return otlpexport.JSON, nil
 }
 
-// text is a parameter as JSON, nothing if it is empty.
+// text returns a parameter as JSON, nothing if it is empty.
 func text(value string) json.RawMessage {
 	if value == "" {
 		return nil

@@ -14,9 +14,9 @@ type Projects interface {
 	// Projects lists projects, oldest first, a page of them, and counts all; only the one of
 	// this name, if name is not empty.
 	Projects(ctx context.Context, name string, limit, page int) (list []project.Project, total int, err error)
-	// ProjectByName gives a project. fault.NotFound if there is none.
+	// ProjectByName returns a project. fault.NotFound if there is none.
 	ProjectByName(ctx context.Context, name string) (project.Project, error)
-	// ProjectByPublicID is likewise by id.
+	// ProjectByPublicID returns a project by its public id. fault.NotFound if there is none.
 	ProjectByPublicID(ctx context.Context, publicID string) (project.Project, error)
 	// CreateProject makes a project. fault.Conflict if the name is taken.
 	CreateProject(ctx context.Context, p project.Project) (project.Project, error)
@@ -129,7 +129,7 @@ func (s *Server) projectOf(ctx context.Context, ref wire.ProjectRef) (project.Pr
 	return s.Store.ProjectByName(ctx, ref.Name)
 }
 
-// pathProject is the project whose id stands in the path.
+// pathProject returns the project whose id stands in the path.
 func (s *Server) pathProject(c *call) (project.Project, error) {
 	return s.Store.ProjectByPublicID(c.ctx(), c.text("id"))
 }

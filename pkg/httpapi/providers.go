@@ -15,7 +15,7 @@ import (
 type Providers interface {
 	// Providers lists all providers, oldest first.
 	Providers(ctx context.Context, projectID int64) ([]provider.Provider, error)
-	// SetProvider changes a provider, or makes it, and gives it as it is then, its key sealed.
+	// SetProvider changes a provider, or makes it, and returns it updated, its key sealed.
 	// fault.Invalid if it would break a rule.
 	SetProvider(ctx context.Context, projectID int64, u provider.Update) (provider.Provider, error)
 	// DeleteProvider deletes a provider and its key. fault.NotFound if there is none.

@@ -35,7 +35,7 @@ type Queues interface {
 	UpdateQueue(ctx context.Context, projectID int64, id string, u queue.Update, add, remove []uuid.UUID) (queue.Queue, error)
 	// DeleteQueue deletes a queue with its items and their annotations.
 	DeleteQueue(ctx context.Context, projectID int64, id string) error
-	// QueueAgreement says how far the annotators of a queue agree, by metric.
+	// QueueAgreement returns how far the annotators of a queue agree, by metric.
 	QueueAgreement(ctx context.Context, projectID int64, id string) ([]queue.Agreement, error)
 }
 
@@ -49,9 +49,9 @@ type QueueItems interface {
 	FindQueueItems(ctx context.Context, projectID int64, id string, state queue.State, limit, page int) (events []string, total int, err error)
 	// LoadQueueItems reads items in the order of events. Those that are gone are left out.
 	LoadQueueItems(ctx context.Context, projectID int64, id string, events []string) ([]queue.Item, error)
-	// ClaimItem gives an annotator an item for the time of the queue's lease, if there is one.
+	// ClaimItem claims an item, if there is one, for an annotator and the time of the queue's lease.
 	ClaimItem(ctx context.Context, projectID int64, id, annotator string) (item queue.Item, found bool, err error)
-	// ReleaseItem gives back a claim; with skip the item is not offered to that annotator again.
+	// ReleaseItem releases a claim; with skip the item is not offered to that annotator again.
 	ReleaseItem(ctx context.Context, projectID int64, id string, event uuid.UUID, annotator string, skip bool) (queue.Item, error)
 	// AnnotateItem stores an annotation, and on the event the scores that are agreed on then.
 	AnnotateItem(ctx context.Context, projectID int64, id string, event uuid.UUID, a queue.Annotation) (queue.Item, error)
@@ -127,7 +127,7 @@ func (s *Server) createQueue(c *call) error {
 	return nil
 }
 
-// queue is the answer to a change of a queue.
+// queue returns the answer to a change of a queue.
 func (c *call) queue(q *queue.Queue, done string) *rawjson.Builder {
 	var b rawjson.Builder
 	b.Raw("queue", wire.AppendQueue(nil, q, &c.project, c.dialect))
@@ -215,7 +215,7 @@ func (s *Server) listQueueItems(c *call) error {
 // have none for it.
 const fillRounds = 20
 
-// nextQueueItem claims an item for an annotator and gives it with its event, but not what others
+// nextQueueItem claims an item for an annotator and returns it with its event, but not what others
 // said of it.
 func (s *Server) nextQueueItem(c *call) error {
 	body, err := c.body()
@@ -338,8 +338,8 @@ func (s *Server) getQueueAgreement(c *call) error {
 	return c.answer(wire.QueueAgreements(list))
 }
 
-// checkScores says what is wrong with the scores of an annotation: there are such HUMAN metrics,
-// which may have such scores, and if the queue names its metrics, all of them are there and no other.
+// checkScores checks the scores of an annotation: each is of a HUMAN metric that may have it, and if
+// the queue names its metrics, all of them are there and no other.
 func (s *Server) checkScores(c *call, q *queue.Queue, a *queue.Annotation) error {
 	given := map[string]bool{}
 	for name := range rawjson.Object(a.Scores) {
@@ -373,7 +373,7 @@ func (s *Server) checkScores(c *call, q *queue.Queue, a *queue.Annotation) error
 	return nil
 }
 
-// knownMetrics says which of these names of metrics is that of no HUMAN metric.
+// knownMetrics returns an error if one of the names is not that of a HUMAN metric.
 func (s *Server) knownMetrics(c *call, names []string) error {
 	wanted := map[string]bool{}
 	for _, name := range names {

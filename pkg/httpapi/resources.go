@@ -44,7 +44,7 @@ func (c *call) page() (limit, page int, err error) {
 	return params.Page(listPages)
 }
 
-// version reads the number of an old version; 0 is the one in force.
+// version reads the number of an old version; 0 is the current one.
 func (c *call) version() (int64, error) {
 	params, err := c.params()
 	if err != nil {
@@ -53,8 +53,8 @@ func (c *call) version() (int64, error) {
 	return params.Whole("version")
 }
 
-// versions answers with n versions of something; at gives the number of each and since when it
-// was in force.
+// versions answers with n versions of something; at returns the number of each and since when it
+// was the current one.
 func (c *call) versions(n, total int, at func(i int) (version, since int64)) error {
 	c.total(total)
 	out := []byte(`{"versions":[`)
@@ -78,7 +78,7 @@ func count(b *rawjson.Builder, key string, hit bool) {
 	b.Int(key, n)
 }
 
-// total tells how many there are in all, where the body of a list has no place for it.
+// total sends how many there are in all, where the body of a list has no place for it.
 func (c *call) total(n int) { c.w.Header().Set("X-Total-Count", strconv.Itoa(n)) }
 
 // list streams the things with these ids under key, or bare if key is empty.
@@ -94,7 +94,7 @@ func list[T any](c *call, key string, ids []string, load func(ids []string) ([]T
 	})
 }
 
-// inserted is the answer to a creation.
+// inserted returns the answer to a creation.
 func inserted(result ...func(*rawjson.Builder)) *rawjson.Builder {
 	var b, inner rawjson.Builder
 	b.Bool("inserted", true)
@@ -105,5 +105,5 @@ func inserted(result ...func(*rawjson.Builder)) *rawjson.Builder {
 	return &b
 }
 
-// resourceOperations are those of all nouns beside events and sessions.
+// resourceOperations are those of all nouns except events and sessions.
 var resourceOperations = slices.Concat(datasetOperations, datapointOperations, configurationOperations, metricOperations, evaluationOperations, backfillOperations, toolOperations, providerOperations, chartOperations, queueOperations, runOperations, schemaOperations, projectOperations, keyOperations, limitOperations, auditOperations)

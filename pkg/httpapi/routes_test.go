@@ -221,7 +221,7 @@ func TestDialectFollowsThePrefix(t *testing.T) {
 	}
 }
 
-// patterns are all routes of the API: ours, the receiver's, and the extension's own.
+// patterns returns all routes of the API: ours, the receiver's, and the extension's own.
 func patterns() []string {
 	all := append(mount.WritePatterns(), "GET /healthcheck", "GET /v1/healthcheck")
 	for _, r := range httpapi.New(httpapi.Deps{Store: &fake{}}).Routes() {

@@ -20,25 +20,25 @@ import (
 
 // Runs is where the experiment runs of a project are.
 type Runs interface {
-	// CreateRun stores a run and gives it complete; one of the same id is updated.
+	// CreateRun stores a run and returns it complete; one of the same id is updated.
 	CreateRun(ctx context.Context, projectID int64, u run.Update) (run.Run, error)
-	// UpdateRun changes a run and gives it as it is then. fault.NotFound if there is none.
+	// UpdateRun changes a run and returns it updated. fault.NotFound if there is none.
 	UpdateRun(ctx context.Context, projectID int64, u run.Update) (run.Run, error)
-	// Run gives a run. fault.NotFound if there is none.
+	// Run returns a run. fault.NotFound if there is none.
 	Run(ctx context.Context, projectID int64, id string) (run.Run, error)
 	// DeleteRun deletes a run; its sessions stay. fault.NotFound if there is none.
 	DeleteRun(ctx context.Context, projectID int64, id string) error
-	// FindRuns gives a page of runs, the number of all that match, and of all there are.
+	// FindRuns returns a page of runs, the number of all that match, and of all there are.
 	FindRuns(ctx context.Context, projectID int64, q run.Query) (list []run.Run, total, unfiltered int, err error)
 }
 
 // RunScores is where the scores of runs are.
 type RunScores interface {
-	// RunScores gives what the events of a run carry that match q's filters and date range.
+	// RunScores returns what the events of a run carry that match q's filters and date range.
 	RunScores(ctx context.Context, projectID int64, r *run.Run, q query.Search) (*run.Scores, error)
 	// RunPairs pairs the events of two runs, a page of the pairs, and counts all.
 	RunPairs(ctx context.Context, projectID int64, newRun, oldRun *run.Run, q run.PairQuery, filters []query.Filter) ([]run.Pair, int, error)
-	// MetricRules tells by name what the project's metrics say of their values.
+	// MetricRules returns, by name, the rules of the project's metrics for their values.
 	MetricRules(ctx context.Context, projectID int64) (map[string]run.Rule, error)
 }
 
@@ -142,7 +142,7 @@ func (s *Server) deleteRun(c *call) error {
 	return c.json(&b)
 }
 
-// scored is a run with what its reads need.
+// scored returns a run with what its reads need.
 func (s *Server) scored(c *call, id string, search query.Search) (run.Run, *run.Scores, error) {
 	r, err := s.Store.Run(c.ctx(), c.project.ID, id)
 	if err != nil {
@@ -191,7 +191,7 @@ func (s *Server) compareRuns(c *call) error {
 	var oldRun run.Run
 	var before *run.Scores
 	other := make(chan error, 1)
-	go func() { // beside the new run: both have many scores
+	go func() { // in parallel with the new run: both have many scores
 		var err error
 		oldRun, before, err = s.scored(c, c.runID("old"), in.Search)
 		other <- err

@@ -20,13 +20,13 @@ import (
 
 // Reader is what the handlers read from.
 type Reader interface {
-	// Search gives one page of the events that match, newest first, and the exact number of
+	// Search returns one page of the events that match, newest first, and the exact number of
 	// all matches.
 	Search(ctx context.Context, projectID int64, q query.Search) (*event.Set, error)
-	// Session gives all events of a session, its session event among them, whose metadata
+	// Session returns all events of a session, its session event among them, whose metadata
 	// carries the totals of the session. fault.NotFound if there is none.
 	Session(ctx context.Context, projectID int64, sessionID uuid.UUID) (*event.Set, error)
-	// Event gives one event whole. fault.NotFound if there is none.
+	// Event returns one event whole. fault.NotFound if there is none.
 	Event(ctx context.Context, projectID int64, eventID uuid.UUID) (event.Event, error)
 	// Chart sums up the events that match.
 	Chart(ctx context.Context, projectID int64, c *query.Chart) (*query.ChartAnswer, error)
@@ -80,7 +80,7 @@ type Deps struct {
 	// Providers keeps the model providers that judges ask. If it is nil, none can be set up.
 	Providers Providers
 	// ReadBody reads the body of a request of a project, named by its public id, within a budget;
-	// release gives back what it took, also after an error. If it is nil, there is no budget.
+	// release frees what it took, also after an error. If it is nil, there is no budget.
 	ReadBody func(r *http.Request, projectID string) (body []byte, release func(), err error)
 	// Logger gets internal errors. If it is nil, nothing is logged.
 	Logger *zap.Logger
@@ -118,7 +118,7 @@ type Route struct {
 	Method    string
 	Path      string // in net/http's form: "/events/{id}"
 	Operation string // operationId in openapi.yaml
-	// Parameters are the names that its query string may have, beside those that clients send everywhere.
+	// Parameters are the names that its query string may have, in addition to those that clients send everywhere.
 	Parameters []string
 	// Scope is what a key must allow; Handler checks it.
 	Scope   project.Scope
@@ -128,7 +128,7 @@ type Route struct {
 	Handler http.Handler
 }
 
-// Pattern is the route as net/http's mux takes it: "GET /events/{id}".
+// Pattern returns the route as net/http's mux takes it: "GET /events/{id}".
 func (r Route) Pattern() string { return r.Method + " " + r.Path }
 
 // operation is a handler with its paths, each served as it stands and under /v1.

@@ -98,7 +98,7 @@ func (c *call) deleted(id string) error {
 // operation, which is done.
 func (c *call) json(b *rawjson.Builder) error { return c.answer(b.Bytes()) }
 
-// answer is likewise for any JSON.
+// answer sends any JSON.
 func (c *call) answer(body json.RawMessage) error {
 	_ = wire.WriteJSON(c.w, body)
 	return nil

@@ -19,7 +19,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/store"
 )
 
-// numbered is the id of event n of the tests' session; 0 is the session itself.
+// numbered returns the id of event n of the tests' session; 0 is the session itself.
 func numbered(n int) uuid.UUID {
 	if n == 0 {
 		return sessionID
@@ -27,7 +27,7 @@ func numbered(n int) uuid.UUID {
 	return uuid.MustParse(fmt.Sprintf("22222222-2222-4222-8222-%012d", n))
 }
 
-// stored is the API over a real store that holds one session: the events 1 to 5, of which 2 and
+// stored returns the API over a real store that holds one session: the events 1 to 5, of which 2 and
 // 3 stand below 1, 4 below 3, and 5 below an event that is not there.
 func stored(t *testing.T) http.Handler { t.Helper(); return storedWith(t, store.Options{}) }
 

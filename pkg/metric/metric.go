@@ -14,7 +14,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
-// Type says who or what gives the score.
+// Type is who or what makes the score.
 type Type string
 
 // The types. Older clients know them by other names (Older).
@@ -28,13 +28,13 @@ const (
 	Expression Type = "EXPRESSION"
 )
 
-// Types are all types.
+// Types returns all types.
 func Types() []Type { return []Type{Python, LLM, Human, Composite, Expression} }
 
 // olderTypes are the names by which older clients know the types.
 var olderTypes = map[Type]string{Python: "custom", LLM: "model", Human: "human", Composite: "composite", Expression: "custom"}
 
-// Older is the type's name for older clients.
+// Older returns the type's name for older clients.
 func (t Type) Older() string { return olderTypes[t] }
 
 // TypeNames lists the types' names for messages.
@@ -67,7 +67,7 @@ const (
 	Categorical Return = "categorical"
 )
 
-// Older is the kind as older clients know it.
+// Older returns the kind as older clients know it.
 func (r Return) Older() string {
 	if r == Categorical {
 		return string(String)
@@ -103,10 +103,10 @@ type Metric struct {
 	ID       string
 	Created  int64 // Unix milliseconds
 	Updated  int64 // of the last change, Unix milliseconds; 0: there was none
-	Deployed int64 // number of the version in force
+	Deployed int64 // number of the current version
 }
 
-// Row writes down what the store keeps of the metric beside its columns.
+// Row writes down what the store keeps of the metric in addition to its columns.
 func (m *Metric) Row() json.RawMessage {
 	var b rawjson.Builder
 	b.Int("deployed", m.Deployed)
@@ -127,16 +127,16 @@ type Version struct {
 	SHA      string
 	Message  string
 	Created  int64 // Unix milliseconds
-	Deployed bool  // it is the one in force
+	Deployed bool  // it is the current one
 }
 
-// Name is how a version is called in paths and answers.
+// Name returns how a version is called in paths and answers.
 func (v *Version) Name() string { return VersionName(v.Number) }
 
-// VersionName is the name of version n.
+// VersionName returns the name of version n.
 func VersionName(n int64) string { return fmt.Sprintf("v%d", n) }
 
-// VersionNumber is the number of the version with a name, 0 if the name is none.
+// VersionNumber returns the number of the version with a name, 0 if the name is none.
 func VersionNumber(name string) int64 {
 	digits, ok := strings.CutPrefix(name, "v")
 	n, err := strconv.ParseInt(digits, 10, 64)
@@ -202,7 +202,7 @@ func (d *Definition) raws() map[string]*json.RawMessage {
 var Fields = []string{"name", "type", "criteria", "description", "return_type", "enabled_in_prod", "needs_ground_truth", "sampling_percentage",
 	"model_provider", "model_name", "scale", "threshold", "categories", "child_metrics", "filters", "event_name", "event_type"}
 
-// Field is one of Fields as JSON, nil if it is absent.
+// Field returns one of Fields as JSON, nil if it is absent.
 func (d *Definition) Field(name string) json.RawMessage {
 	if text := d.texts()[name]; text != nil {
 		return rawjson.AppendString(nil, *text)

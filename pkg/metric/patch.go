@@ -6,7 +6,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
-// Patch is what a request gives of a definition; nil is not given.
+// Patch holds the fields of a definition that a request sets; nil is not set.
 type Patch struct {
 	Name, Criteria, Description     *string
 	Type                            *Type
@@ -17,14 +17,14 @@ type Patch struct {
 	Sampling, Scale                 json.RawMessage
 	Threshold, Categories           json.RawMessage
 	Children, Filters               json.RawMessage
-	// PassWhen is pass_when beside the threshold, where older clients have it: it becomes a
+	// PassWhen is pass_when outside the threshold, where older clients have it: it becomes a
 	// member of the threshold. Where Older, a threshold that is given replaces only those of its
 	// members that it names, since these clients cannot give the others.
 	PassWhen json.RawMessage
 	Older    bool
 }
 
-// Apply sets what p gives.
+// Apply sets the fields that p has.
 func (d *Definition) Apply(p *Patch) {
 	set(&d.Name, p.Name)
 	set(&d.Criteria, p.Criteria)
@@ -65,7 +65,7 @@ func set[T any](to, from *T) {
 	}
 }
 
-// Size is about how many bytes p gives.
+// Size returns about how many bytes p has.
 func (p *Patch) Size() int {
 	n := len(p.Threshold) + len(p.Categories) + len(p.Children) + len(p.Filters)
 	for _, text := range []*string{p.Name, p.Criteria, p.Description} {

@@ -60,7 +60,7 @@ func (d *Definition) Validate() error {
 	return nil
 }
 
-// CheckMessage says what is wrong with the message of a version.
+// CheckMessage checks the message of a version.
 func CheckMessage(message string) error {
 	if utf8.RuneCountInString(message) > MaxMessage {
 		return fault.InvalidField("message", "must have at most %d characters", MaxMessage)

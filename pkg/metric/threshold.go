@@ -65,8 +65,8 @@ func ThresholdOf(raw json.RawMessage) (t Threshold, err error) {
 	return t, nil
 }
 
-// Passes says whether a score passes. says is false if the threshold has nothing to say of a
-// score of this kind. A boolean counts as 1 or 0 beside numbers.
+// Passes reports whether a score passes. says is false if the threshold does not apply to a
+// score of this kind. A boolean counts as 1 or 0 among numbers.
 func (t Threshold) Passes(score json.RawMessage) (passes, says bool) {
 	passes = true
 	add := func(holds bool) { passes, says = passes && holds, true }
@@ -87,7 +87,7 @@ func (t Threshold) Passes(score json.RawMessage) (passes, says bool) {
 	return passes && says, says
 }
 
-// Value is what a score counts for: a number as it is, true 1 and false 0. Anything else counts
+// Value returns what a score counts for: a number as it is, true 1 and false 0. Anything else counts
 // for nothing.
 func Value(score json.RawMessage) (float64, bool) {
 	switch rawjson.KindOf(score) {
@@ -99,7 +99,7 @@ func Value(score json.RawMessage) (float64, bool) {
 	return rawjson.Number(score)
 }
 
-// String tells a person which scores pass, empty if nothing is said.
+// String describes for a person which scores pass; it is empty if there is no bound.
 func (t Threshold) String() string {
 	var s string
 	add := func(format string, args ...any) {

@@ -46,7 +46,7 @@ func WithIdentity(ctx context.Context, i Identity) context.Context {
 	return context.WithValue(ctx, identityKey{}, i)
 }
 
-// IdentityFrom gives who asks, and false if nobody was identified.
+// IdentityFrom returns who asks, and false if nobody was identified.
 func IdentityFrom(ctx context.Context) (Identity, bool) {
 	i, ok := ctx.Value(identityKey{}).(Identity)
 	return i, ok

@@ -27,7 +27,7 @@ type Key struct {
 	Origin      Origin
 	CreatedAt   time.Time
 	ExpiresAt   time.Time // zero: never
-	RevokedAt   time.Time // zero: in force
+	RevokedAt   time.Time // zero: active
 }
 
 // Origin says where a key came from, and so who takes it back.
@@ -40,7 +40,7 @@ const (
 	OriginGenerated  Origin = "generated"  // made at the first start
 )
 
-// InForce says whether the key may be used at the given time.
+// InForce reports whether the key may be used at the given time.
 func (k *Key) InForce(now time.Time) bool {
 	return k.RevokedAt.IsZero() && (k.ExpiresAt.IsZero() || now.Before(k.ExpiresAt))
 }
@@ -74,10 +74,10 @@ const (
 // prefixLength is how many characters of a key are kept readable behind its kind.
 const prefixLength = 7
 
-// NewSecret makes a random plain key.
+// NewSecret returns a random plain key.
 func NewSecret() string { return KindPlain.Secret() }
 
-// Secret makes a random key of the kind.
+// Secret returns a random key of the kind.
 func (k Kind) Secret() string {
 	if k == KindPlain {
 		return string(k) + strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(random(20)))
@@ -91,13 +91,13 @@ func random(n int) []byte {
 	return b
 }
 
-// HashSecret is the form in which a key is stored and looked up.
+// HashSecret returns the form in which a key is stored and looked up.
 func HashSecret(secret string) []byte {
 	h := sha256.Sum256([]byte(secret))
 	return h[:]
 }
 
-// Prefix is the readable part of a key: the first characters of one that the server made. Of
+// Prefix returns the readable part of a key: the first characters of one that the server made. Of
 // another one, which may be short, it is a quarter, at most 4 characters.
 func Prefix(secret string) string {
 	if len(secret) >= len(KindPlain)+32 {
@@ -110,7 +110,7 @@ func Prefix(secret string) string {
 	return secret[:min(4, len(secret)/4)]
 }
 
-// ScopeOf is the one of permissions, which are scopes, that includes all the others, so that
+// ScopeOf returns the one of permissions, which are scopes, that includes all the others, so that
 // nobody gets more than was asked for. Invalid, naming the element, if there is none.
 func ScopeOf(permissions []string) (Scope, error) {
 	if len(permissions) == 0 {

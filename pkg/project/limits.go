@@ -22,7 +22,7 @@ type Limits struct {
 	JudgeUSDPerDay       *float64 `json:"judge_usd_per_day,omitempty"`
 }
 
-// Bounds are the limits of a project that are in force: its own, and the server's where it has
+// Bounds are the limits of a project that apply: its own, and the server's where it has
 // none. 0 is no bound, and for a burst as many as one second brings. What is over a bound is
 // refused as fault.Limited: for the rates and for stored bytes until there is room again.
 type Bounds struct {
@@ -48,7 +48,7 @@ type Bounds struct {
 	JudgeUSDPerDay float64 `json:"judge_usd_per_day"`
 }
 
-// DefaultBounds are the limits of a project where neither it nor the server's configuration says
+// DefaultBounds returns the limits of a project where neither it nor the server's configuration says
 // anything: more than an honest application needs, and too little to stop the others.
 func DefaultBounds() Bounds {
 	return Bounds{
@@ -59,7 +59,7 @@ func DefaultBounds() Bounds {
 	}
 }
 
-// Over gives the limits in force, with those of defaults where l has none.
+// Over returns the limits that apply, with those of defaults where l has none.
 func (l *Limits) Over(defaults Bounds) Bounds {
 	b := defaults
 	override(&b.RequestsPerSecond, l.RequestsPerSecond)
@@ -90,7 +90,7 @@ func LimitNames() []string { return slices.Clone(limitNames) }
 // maxLimit is the largest value of a limit: up to it doubles are exact.
 const maxLimit = 1 << 53
 
-// Set sets the limit of this name; nil gives it back to the server's default. fault.Invalid if
+// Set sets the limit of this name; nil resets it to the server's default. fault.Invalid if
 // there is no such limit or the value cannot be one.
 func (l *Limits) Set(name string, value *float64) error {
 	switch name {

@@ -77,7 +77,7 @@ func (p *Project) Validate() error {
 	}
 }
 
-// CheckName says what is wrong with the name of a project or of a key.
+// CheckName checks the name of a project or of a key.
 func CheckName(name string) error {
 	switch {
 	case strings.TrimSpace(name) == "":

@@ -13,7 +13,7 @@ const (
 	ScopeAdmin  Scope = "admin"  // full, and projects and keys
 )
 
-// Allows says whether a key with this scope may do what needs the scope want.
+// Allows reports whether a key with this scope may do what needs the scope want.
 func (s Scope) Allows(want Scope) bool {
 	switch s {
 	case ScopeAdmin:
@@ -25,8 +25,8 @@ func (s Scope) Allows(want Scope) bool {
 	}
 }
 
-// Scopes are all scopes, narrowest first.
+// Scopes returns all scopes, narrowest first.
 func Scopes() []Scope { return []Scope{ScopeIngest, ScopeRead, ScopeFull, ScopeAdmin} }
 
-// Valid says that s is one of the scopes.
+// Valid reports whether s is one of the scopes.
 func (s Scope) Valid() bool { return slices.Contains(Scopes(), s) }

@@ -11,7 +11,7 @@ import (
 )
 
 // Box seals keys of providers, with AES-256-GCM. What it seals opens only for the same project,
-// name, type and address: a row of the database that is copied or changed gives no key away.
+// name, type and address: a row of the database that is copied or changed reveals no key.
 type Box struct{ aead cipher.AEAD }
 
 // MinSecret is how many bytes a secret must have at least.
@@ -45,7 +45,7 @@ func (b *Box) Seal(projectID int64, p *Provider, key string) {
 	p.SealedKey = b.aead.Seal(nonce, nonce, []byte(key), binding(projectID, p))
 }
 
-// Open gives the provider's key, empty if it has none. fault.Conflict if it was sealed with
+// Open returns the provider's key, empty if it has none. fault.Conflict if it was sealed with
 // another secret, or for another provider.
 func (b *Box) Open(projectID int64, p *Provider) (string, error) {
 	if p.SealedKey == nil {

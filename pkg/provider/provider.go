@@ -22,7 +22,7 @@ const (
 	Gemini    = "gemini"
 )
 
-// Types are all APIs.
+// Types returns all APIs.
 func Types() []string { return []string{OpenAI, Anthropic, Gemini} }
 
 // Bounds.
@@ -108,7 +108,7 @@ func (p *Provider) Validate() error {
 	return nil
 }
 
-// CheckURL says what is wrong with the address of a provider; empty is right.
+// CheckURL checks the address of a provider; empty is right.
 func CheckURL(s string) error {
 	if s == "" {
 		return nil
@@ -120,7 +120,7 @@ func CheckURL(s string) error {
 	return nil
 }
 
-// CheckKey says what is wrong with a key, which goes into a header.
+// CheckKey checks a key, which goes into a header.
 func CheckKey(key string) error {
 	if len(key) > maxText || strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return fault.InvalidField("api_key", "must be at most %d printable ASCII characters without spaces", maxText)

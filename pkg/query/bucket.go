@@ -135,7 +135,7 @@ func clockEnd(t time.Time, left time.Duration) time.Time {
 func zoneEnd(t time.Time) time.Time {
 	_, end := t.ZoneBounds()
 	if !end.IsZero() && !end.After(t) {
-		// On the last day of a leap year beyond the tables, Go gives its beginning.
+		// On the last day of a leap year beyond the tables, Go returns its beginning.
 		end = t.Add(24 * time.Hour)
 	}
 	return end

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// zones are the names of the time zone database that the Go distribution brings along.
+// zones returns the names of the time zone database that the Go distribution brings along.
 func zones(t *testing.T) []string {
 	t.Helper()
 	raw, err := os.ReadFile(filepath.Join(runtime.GOROOT(), "lib", "time", "zoneinfo.zip")) //nolint:staticcheck // the tests run where Go is

@@ -14,15 +14,15 @@ type Builder struct {
 // NewBuilder starts a statement without arguments.
 func NewBuilder(d Dialect) *Builder { return &Builder{dialect: d} }
 
-// Arg adds an argument and gives its place in the text, such as "?3" or "$3". The same place
+// Arg adds an argument and returns its place in the text, such as "?3" or "$3". The same place
 // may be written more than once.
 func (b *Builder) Arg(v any) string {
 	b.args = append(b.args, v)
 	return b.dialect.Placeholder(len(b.args))
 }
 
-// UUID adds an id in the form the database keeps it.
+// UUID adds an id as an argument, in the form that the database stores.
 func (b *Builder) UUID(id uuid.UUID) string { return b.Arg(b.dialect.UUID(id)) }
 
-// Args are the arguments in order.
+// Args returns the arguments in order.
 func (b *Builder) Args() []any { return b.args }

@@ -23,7 +23,7 @@ type Chart struct {
 	MaxPoints   int            // bound of the answer; 0: MaxChartPoints
 }
 
-// Limit is how many points the answer may have.
+// Limit returns how many points the answer may have.
 func (c *Chart) Limit() int {
 	if c.MaxPoints > 0 {
 		return c.MaxPoints
@@ -65,7 +65,7 @@ func ParseAggregation(name, field string) (Aggregation, error) {
 	return "", fault.InvalidField(field, "unknown aggregation %.40q; must be one of average, sum, count, min, max, median, p50, p75, p90, p95, p99", name)
 }
 
-// Quantile is the part of the values below a percentile, and whether the aggregation is one.
+// Quantile returns the part of the values below a percentile, and whether the aggregation is one.
 func (a Aggregation) Quantile() (float64, bool) {
 	switch a {
 	case Median:
@@ -142,12 +142,12 @@ func (p *ChartPlan) Number(e *event.Event) (float64, bool) {
 	return p.metric.Number(e)
 }
 
-// UnitOf is the number of the unit that a start time in Unix milliseconds falls into.
+// UnitOf returns the number of the unit that a start time in Unix milliseconds falls into.
 func (p *ChartPlan) UnitOf(startMS float64) int64 {
 	return int64(math.Floor((startMS - p.origin) / p.size))
 }
 
-// UnitStart is the beginning of a unit.
+// UnitStart returns the beginning of a unit.
 func (p *ChartPlan) UnitStart(unit int64) time.Time {
 	return time.UnixMilli(int64(float64(unit)*p.size + p.origin))
 }

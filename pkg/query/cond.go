@@ -159,7 +159,7 @@ func (c *cond) setValue(operator string, value json.RawMessage) error {
 	return nil
 }
 
-// plainText says that text equals neither a number's nor a boolean's reading, so that only a
+// plainText reports whether text equals neither a number's nor a boolean's reading, so that only a
 // JSON string can be it.
 func (c *cond) plainText() bool { return !c.isNum && c.text != "true" && c.text != "false" }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
-// sql gives the condition's text, and the spill bits of the fields it looks at.
+// sql returns the condition's text, and the spill bits of the fields it looks at.
 func (c *cond) sql(b *Builder, projectID int64) (text string, reads uint32) {
 	switch c.root.kind {
 	case kindUUID:
@@ -42,7 +42,7 @@ func (c *cond) sign() string {
 	}
 }
 
-// typeCodes are the types for which the condition holds.
+// typeCodes returns the types for which the condition holds.
 func (c *cond) typeCodes() []int {
 	var codes []int
 	for code := 1; code <= len(typeCodes); code++ {
@@ -64,7 +64,7 @@ func typeSQL(codes []int) string {
 	return "e.type IN (" + strings.Join(list, ", ") + ")"
 }
 
-// uuidSQL is the condition on an id column. A parent that is the session is not stored: the
+// uuidSQL returns the condition on an id column. A parent that is the session is not stored: the
 // session event has no parent, and all others without one have the session.
 func (c *cond) uuidSQL(b *Builder, projectID int64) string {
 	d := b.dialect
@@ -94,7 +94,7 @@ func (c *cond) uuidSQL(b *Builder, projectID int64) string {
 	}
 }
 
-// textSQL is the condition on a text column.
+// textSQL returns the condition on a text column.
 func (c *cond) textSQL(b *Builder) (string, uint32) {
 	column := c.root.column
 	switch {
@@ -111,7 +111,7 @@ func (c *cond) textSQL(b *Builder) (string, uint32) {
 	}
 }
 
-// reads is the spill bits of the rows whose head may hold something else than what the
+// reads returns the spill bits of the rows whose head may hold something else than what the
 // condition's field reads as.
 func (c *cond) reads() uint32 {
 	if c.name == "metadata" && len(c.path) == 1 && rollupKeys[c.path[0]] && c.sessionTotal() == nil {
@@ -132,7 +132,7 @@ func (c *cond) promoted() string {
 	return promoted[c.name+"."+c.path[0]]
 }
 
-// narrowSQL is a condition on an indexed column that holds wherever a UUID's condition does; "" if there is none.
+// narrowSQL returns a condition on an indexed column that holds wherever a UUID's condition does; "" if there is none.
 func (c *cond) narrowSQL(b *Builder) string {
 	own := c.promoted()
 	switch {
@@ -146,7 +146,7 @@ func (c *cond) narrowSQL(b *Builder) string {
 	return ""
 }
 
-// jsonSQL is the condition on a JSON column of the head.
+// jsonSQL returns the condition on a JSON column of the head.
 func (c *cond) jsonSQL(b *Builder) (string, uint32) {
 	column := c.root.column
 	if c.path == nil && c.op == opExists {
@@ -182,7 +182,7 @@ func readings(b *Builder, path []string) []string {
 	return paths
 }
 
-// firstReading is the expression at of the first path that leads to a value, and of the last if none does.
+// firstReading returns the expression at of the first path that leads to a value, and of the last if none does.
 func firstReading(d Dialect, column string, paths []string, at func(path string) string) string {
 	last := len(paths) - 1
 	if last == 0 {
@@ -219,7 +219,7 @@ var sessionTotals = map[string]func(Dialect) string{
 // depends on the order in which they were added; its digits up to here do not.
 const costDecimals = 12
 
-// RoundCost is the cost of a session as filters see it.
+// RoundCost returns the cost of a session as filters see it.
 func RoundCost(usd float64) float64 {
 	if rounded, err := strconv.ParseFloat(strconv.FormatFloat(usd, 'f', costDecimals, 64), 64); err == nil {
 		return rounded
@@ -227,7 +227,7 @@ func RoundCost(usd float64) float64 {
 	return usd
 }
 
-// sessionTotal is the session's number that the condition also looks at, if SQL can decide it.
+// sessionTotal returns the session's number that the condition also looks at, if SQL can decide it.
 func (c *cond) sessionTotal() func(Dialect) string {
 	if c.name != "metadata" || len(c.path) != 1 || c.typ != typeNumber || c.op == opExists {
 		return nil
@@ -235,7 +235,7 @@ func (c *cond) sessionTotal() func(Dialect) string {
 	return sessionTotals[c.path[0]]
 }
 
-// jsonTest adds the condition's value as an argument and gives its text for a path.
+// jsonTest adds the condition's value as an argument and returns its text for a path.
 func (c *cond) jsonTest(b *Builder) func(path string) string {
 	d, column := b.dialect, c.root.column
 	switch {

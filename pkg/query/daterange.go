@@ -131,7 +131,7 @@ func parseBound(raw json.RawMessage, field string, upper bool) (*float64, error)
 	return &f, nil
 }
 
-// parseRelative gives the lower bound of a range such as "7d".
+// parseRelative returns the lower bound of a range such as "7d".
 func parseRelative(text, field string, now time.Time) (*float64, error) {
 	const wanted = "must be a whole number and m, h, d, w or M, such as \"24h\""
 	if len(text) < 2 || strings.Trim(text[:len(text)-1], "0123456789") != "" {
@@ -168,7 +168,7 @@ func back(now time.Time, n, seconds int64) time.Time {
 	return time.Unix(now.Unix()-n*seconds, int64(now.Nanosecond())).UTC()
 }
 
-// monthsBack is the same day n months ago, or the last of that month if it is shorter.
+// monthsBack returns the same day n months ago, or the last of that month if it is shorter.
 func monthsBack(now time.Time, n int64) time.Time {
 	n = min(n, 12*(MaxRelativeYears+1))
 	t := now.AddDate(0, -int(n), 0)

@@ -71,7 +71,7 @@ func parseTime(s string) (t time.Time, dateOnly, ok bool) {
 	return t, false, err == nil
 }
 
-// millis is an instant in Unix milliseconds, fractions kept.
+// millis returns an instant in Unix milliseconds, fractions kept.
 func millis(t time.Time) float64 {
 	return float64(t.Unix())*1000 + float64(t.Nanosecond())/1e6
 }

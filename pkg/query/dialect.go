@@ -10,18 +10,18 @@ import (
 // In the JSON methods, column is a JSON column and path a placeholder that jsonPath gave; the
 // conditions are false or NULL where the path is absent or null, and never an error.
 type Dialect interface {
-	// Placeholder is the place of argument n, from 1.
+	// Placeholder returns the place of argument n, from 1.
 	Placeholder(n int) string
-	// UUID is an id as an argument.
+	// UUID returns an id as an argument.
 	UUID(id uuid.UUID) any
 	// From reads events with their sessions: a FROM clause's text, in which SessionID holds.
 	From() string
-	// SessionID is the id of the event's session, in a statement that reads From.
+	// SessionID returns the id of the event's session, in a statement that reads From.
 	SessionID() string
-	// SessionIs is the condition that an event is of a session. It needs only ev.
+	// SessionIs returns the condition that an event is of a session. It needs only ev.
 	SessionIs(b *Builder, projectID int64, id uuid.UUID) string
 
-	// SessionIn is the condition that an event is of one of the sessions. It needs only ev.
+	// SessionIn returns the condition that an event is of one of the sessions. It needs only ev.
 	SessionIn(b *Builder, projectID int64, ids []uuid.UUID) string
 
 	// sessionOf is SessionID in a statement that reads only ev.

@@ -74,7 +74,7 @@ func openSQLite(t testing.TB) *engine {
 	}
 }
 
-// postgresDSN is the PostgreSQL to test on, "" for none.
+// postgresDSN returns the PostgreSQL to test on, "" for none.
 func postgresDSN() string { return os.Getenv("SPANGROVE_TEST_POSTGRES") }
 
 func openPostgres(t testing.TB) *engine {
@@ -183,7 +183,7 @@ func (en *engine) must(t *testing.T, b *Builder, query string) {
 	}
 }
 
-// matches says whether row n fulfils the condition that pick takes from the plan.
+// matches reports whether row n fulfils the condition that pick takes from the plan.
 func (en *engine) matches(t *testing.T, n int, b *Builder, condition string) bool {
 	t.Helper()
 	id := b.Arg(n)
@@ -195,7 +195,7 @@ func (en *engine) matches(t *testing.T, n int, b *Builder, condition string) boo
 	return got == 1
 }
 
-// presentSpill is the bits of the fields that e has.
+// presentSpill returns the bits of the fields that e has.
 func presentSpill(e *event.Event) (bits int) {
 	for bit, raw := range map[int][]byte{
 		SpillMetadata: e.Metadata, SpillMetrics: e.Metrics, SpillFeedback: e.Feedback,

@@ -16,7 +16,7 @@ const (
 	kindText         // a text column
 	kindNumber       // a double column
 	kindJSON         // a JSON column of the head
-	kindPayload      // a JSON field that is stored beside the head
+	kindPayload      // a JSON field that is stored outside the head row
 	kindProject      // of the project, not of the event: InProject decides it
 )
 
@@ -57,7 +57,7 @@ var roots = map[string]root{
 	"workspace_id": {kind: kindProject},
 }
 
-// hasPaths says that a field holds JSON, so that a path may go into it.
+// hasPaths reports whether a field holds JSON, so that a path may go into it.
 func (r root) hasPaths() bool { return r.kind == kindJSON || r.kind == kindPayload }
 
 // splitField takes a dotted path apart: the top-level field, and what follows its first dot.
@@ -65,7 +65,7 @@ func splitField(field string) (name, rest string, dotted bool) {
 	return strings.Cut(field, ".")
 }
 
-// cold says that a path into metadata may lead beside the payload instead of the head row.
+// cold reports whether a path into metadata may lead to cold metadata, which is not in the head row.
 func cold(name string, path []string) bool {
 	return name == "metadata" && (len(path) == 0 || event.ColdKey(path[0]))
 }
@@ -78,7 +78,7 @@ const (
 	maxAlternatives = 2
 )
 
-// plainPath says that both databases read the path as Go does. They do not agree on keys with
+// plainPath reports whether both databases read the path as Go does. They do not agree on keys with
 // quotes, backslashes and control characters, on empty keys, and on numbers that are no array
 // index to us ("-1", "+1", "01", " 1"), which PostgreSQL takes for one.
 func plainPath(path []string) bool {
@@ -99,7 +99,7 @@ func plainPath(path []string) bool {
 	return indexes <= maxAlternatives
 }
 
-// IsField says that an event has a top-level field of that name.
+// IsField reports whether an event has a top-level field of that name.
 func IsField(name string) bool {
 	_, ok := roots[name]
 	return ok

@@ -29,7 +29,7 @@ var (
 	strict = `'strict $.** ? (@.type() == "string")'`
 )
 
-// foreign is the first token of a condition that is not one of ours, "" if there is none.
+// foreign returns the first token of a condition that is not one of ours, "" if there is none.
 func foreign(condition string) string {
 	for _, tok := range tokens.FindAllString(condition, -1) {
 		switch c := tok[0]; {
@@ -124,7 +124,7 @@ func FuzzWhere(f *testing.F) {
 	})
 }
 
-// manyDigits says that a number may have more digits than SQLite reads.
+// manyDigits reports whether a number may have more digits than SQLite reads.
 func manyDigits(raw []byte) bool { return longNumber.Match(raw) }
 
 var longNumber = regexp.MustCompile(`[0-9.]{20}`)

@@ -99,7 +99,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// planText is a plan as a person would read it.
+// planText returns a plan as a person would read it.
 func planText(p Plan, args []any) string {
 	var s strings.Builder
 	s.WriteString(p.Where + "\n")

@@ -18,7 +18,7 @@ type Matcher struct {
 // NewMatcher returns a matcher that wants all of the filters to hold.
 func NewMatcher(fs []Filter) Matcher { return Matcher{filters: fs} }
 
-// Match says whether all filters hold for e, which must be whole as far as they look: with its
+// Match reports whether all filters hold for e, which must be whole as far as they look: with its
 // payload if NeedPayload says so, and its cold metadata joined to Metadata.
 func (m Matcher) Match(e *event.Event) bool {
 	for i := range m.filters {
@@ -87,7 +87,7 @@ func (c *cond) lookup(e *event.Event) value {
 	return c.inside(bucket(e, c.name))
 }
 
-// bucket is the JSON field of e with that name.
+// bucket returns the JSON field of e with that name.
 func bucket(e *event.Event, name string) json.RawMessage {
 	switch name {
 	case "metadata":
@@ -146,7 +146,7 @@ func jsonValue(raw json.RawMessage) value {
 	return v
 }
 
-// holds says whether the condition holds for the value of its field.
+// holds reports whether the condition holds for the value of its field.
 func (c *cond) holds(v value) bool { return c.positive(v) != c.negate }
 
 func (c *cond) positive(v value) bool {
@@ -215,7 +215,7 @@ func (c *cond) isText(v value) bool {
 	return false
 }
 
-// containsText says that v is a string that contains needle, or an object or array with such a
+// containsText reports whether v is a string that contains needle, or an object or array with such a
 // string in it at any depth, keys aside.
 func containsText(v value, needle string) bool {
 	switch v.kind {

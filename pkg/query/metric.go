@@ -10,7 +10,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
-// MetricFilters are all that must hold for an event that a metric is to score, as filters of a
+// MetricFilters returns all that must hold for an event that a metric is to score, as filters of a
 // search:
 //
 //   - Its own filters, and the name and type of event that older clients give; or, if others are
@@ -18,7 +18,7 @@ import (
 //   - It scores sessions if one of these asks for events that are of type session, and else no
 //     session at all.
 //   - Where it needs a ground truth, the event has one.
-//   - The event is none that an evaluator sent.
+//   - No evaluator sent the event.
 //
 // Errors are those of ParseFilters.
 func MetricFilters(d *metric.Definition, others []Filter) ([]Filter, error) {
@@ -43,10 +43,10 @@ func MetricFilters(d *metric.Definition, others []Filter) ([]Filter, error) {
 	return append(filters, byNoEvaluator()), nil
 }
 
-// byNoEvaluator says that an event is none that an evaluator sent.
+// byNoEvaluator returns the filter that an event was not sent by an evaluator.
 func byNoEvaluator() Filter { return isText("source", "is not", evaluation.Source) }
 
-// OmitEvaluators adds to filters that events are none that an evaluator sent, unless they are about
+// OmitEvaluators adds to filters that no evaluator sent the events, unless they are about
 // sources, or ask for events or sessions by their ids.
 func OmitEvaluators(filters []Filter) []Filter {
 	asks := func(f Filter) bool {
@@ -62,7 +62,7 @@ func isText(field, operator, value string) Filter {
 	return mustFilter(field, operator, rawjson.AppendString(nil, value))
 }
 
-// AsksForSessions says whether filters are for sessions alone.
+// AsksForSessions reports whether filters are for sessions alone.
 func AsksForSessions(filters []Filter) bool {
 	return slices.ContainsFunc(filters, func(f Filter) bool {
 		value, _ := rawjson.Text(f.Value)

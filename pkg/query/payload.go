@@ -2,8 +2,8 @@ package query
 
 import "bytes"
 
-// NeedPayload says whether Match needs more of an event than its head row holds: inputs,
-// outputs, config or cold metadata. Fields that went to the payload for their size are told by
+// NeedPayload reports whether Match needs more of an event than its head row holds: inputs,
+// outputs, config or cold metadata. Fields that went to the payload for their size are in
 // Plan.Reads.
 func NeedPayload(fs []Filter) bool {
 	for _, f := range fs {
@@ -14,7 +14,7 @@ func NeedPayload(fs []Filter) bool {
 	return false
 }
 
-// Needle is a text that the stored JSON of a matching event's payload must hold, for passing
+// Needle returns a text that the stored JSON of a matching event's payload must hold, for passing
 // over payloads without parsing them: the longest run of characters, from the values that
 // inputs, outputs or config must contain, that JSON writers spell one way, or else as \u and
 // digits. A payload that holds neither the needle nor `\u` cannot match. nil if there is none.
@@ -38,7 +38,7 @@ func Needle(fs []Filter) []byte {
 	return best
 }
 
-// escaped says that some JSON writers put a backslash before the character.
+// escaped reports whether some JSON writers put a backslash before the character.
 func escaped(r rune) bool {
 	switch r {
 	case '/', '"', '\\', '<', '>', '&', '\'':

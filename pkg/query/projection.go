@@ -57,19 +57,19 @@ func ParseProjection(names []string) (Projection, error) {
 	return p, nil
 }
 
-// Empty says that all fields are wanted.
+// Empty reports whether all fields are wanted.
 func (p Projection) Empty() bool { return p.fields == nil }
 
-// Has says that the top-level field, or something inside it, is wanted.
+// Has reports whether the top-level field, or something inside it, is wanted.
 func (p Projection) Has(name string) bool {
 	_, ok := p.fields[name]
 	return ok || p.Empty()
 }
 
-// Whole says that the top-level field is wanted as it is.
+// Whole reports whether the top-level field is wanted as it is.
 func (p Projection) Whole(name string) bool { return p.Empty() || p.fields[name].whole }
 
-// NeedPayload says whether a wanted field stands beside the head row. Fields that went to the
+// NeedPayload reports whether a wanted field is not in the head row. Fields that went to the
 // payload for their size are for the store to know.
 func (p Projection) NeedPayload() bool {
 	if p.Empty() {
@@ -88,7 +88,7 @@ func (p Projection) NeedPayload() bool {
 	return false
 }
 
-// Cut is what is wanted of the top-level JSON field name, whose value is raw: raw itself, the
+// Cut returns what is wanted of the top-level JSON field name, whose value is raw: raw itself, the
 // wanted parts of it, or nil.
 func (p Projection) Cut(name string, raw json.RawMessage) json.RawMessage {
 	if p.Whole(name) {

@@ -50,7 +50,7 @@ const (
 	SpillUserProperties
 	SpillChildrenIDs
 	SpillError
-	SpillCold   // the event has cold metadata beside its payload
+	SpillCold   // the event has cold metadata with its payload
 	SpillRollup // a session event: its metadata gains the session's totals when it is read
 )
 
@@ -63,10 +63,10 @@ var typeCodes = map[event.Type]int{
 	event.TypeModel: 1, event.TypeTool: 2, event.TypeChain: 3, event.TypeSession: 4, event.TypeGeneric: 5,
 }
 
-// TypeCode is the number of t in the type column, 0 if t is none.
+// TypeCode returns the number of t in the type column, 0 if t is none.
 func TypeCode(t event.Type) int { return typeCodes[t] }
 
-// TypeOf is the type that code stands for.
+// TypeOf returns the type that code stands for.
 func TypeOf(code int) event.Type {
 	for t, c := range typeCodes {
 		if c == code {

@@ -46,7 +46,7 @@ func randomJSON(rnd *rand.Rand, depth int) string {
 	}
 }
 
-// randomFilter is a filter on metadata that the rules allow.
+// randomFilter returns a filter on metadata that the rules allow.
 func randomFilter(rnd *rand.Rand) Filter {
 	names := []string{"exists", "not exists", "is", "is not", "contains", "not contains", "greater than", "less than", "after", "before"}
 	for {

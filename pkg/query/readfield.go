@@ -27,7 +27,7 @@ func NewFieldReader(field string) (FieldReader, error) {
 	return r, nil
 }
 
-// Number is the field's value if it is a number; true is 1 and false 0.
+// Number returns the field's value if it is a number; true is 1 and false 0.
 func (r FieldReader) Number(e *event.Event) (float64, bool) {
 	switch v := r.c.lookup(e); v.kind {
 	case '0':
@@ -40,7 +40,7 @@ func (r FieldReader) Number(e *event.Event) (float64, bool) {
 	return 0, false
 }
 
-// Text is the field's value as text: a string itself, anything else as JSON. There is none
+// Text returns the field's value as text: a string itself, anything else as JSON. There is none
 // where the field is absent or null.
 func (r FieldReader) Text(e *event.Event) (string, bool) {
 	if r.c.root.hasPaths() {
@@ -56,17 +56,17 @@ func (r FieldReader) Text(e *event.Event) (string, bool) {
 	}
 }
 
-// NeedPayload says whether Number and Text need more of an event than its head row holds.
+// NeedPayload reports whether Number and Text need more of an event than its head row holds.
 func (r FieldReader) NeedPayload() bool {
 	return r.c.root.kind == kindPayload || cold(r.c.name, r.c.path)
 }
 
-// HasNumbers says that the field can hold a number at all.
+// HasNumbers reports whether the field can hold a number at all.
 func (r FieldReader) HasNumbers() bool { return r.c.root.kind == kindNumber || r.c.root.hasPaths() }
 
 func (r FieldReader) numberInSQL() bool { return r.c.root.kind == kindNumber || r.inHead() }
 
-// numberSQL gives an expression for a double, NULL where the field is neither number nor boolean, and the
+// numberSQL returns an expression for a double, NULL where the field is neither number nor boolean, and the
 // spill bits of the rows it does not hold for. Only where numberInSQL. What a session event has only as the
 // sum of its events is NULL, unless all rows are session events.
 func (r FieldReader) numberSQL(b *Builder, among sessions) (expr string, reads uint32) {
@@ -92,7 +92,7 @@ func (r FieldReader) numberSQL(b *Builder, among sessions) (expr string, reads u
 
 func (r FieldReader) textInSQL() bool { return r.c.root.kind < kindNumber || r.inHead() }
 
-// textSQL gives an expression of whose value TextOf makes the field's text, and the spill bits
+// textSQL returns an expression of whose value TextOf makes the field's text, and the spill bits
 // of the rows it does not hold for. Only where textInSQL: a number's text is not the same in
 // both databases.
 func (r FieldReader) textSQL(b *Builder) (expr string, reads uint32) {
@@ -131,14 +131,14 @@ func (r FieldReader) textSQL(b *Builder) (expr string, reads uint32) {
 	return "coalesce(" + strings.Join(parts, ", ") + ")", reads
 }
 
-// inHead says that a path leads into a JSON column of the head, in a way that both databases
+// inHead reports whether a path leads into a JSON column of the head, in a way that both databases
 // read alike.
 func (r FieldReader) inHead() bool {
 	c := &r.c
 	return c.root.kind == kindJSON && len(c.path) > 0 && !r.NeedPayload() && plainPath(c.path)
 }
 
-// TextOf is the field's text of what textSQL's expression gave.
+// TextOf returns the field's text of what textSQL's expression gave.
 func (r FieldReader) TextOf(s *string) (string, bool) {
 	if s == nil {
 		return "", false
@@ -149,7 +149,7 @@ func (r FieldReader) TextOf(s *string) (string, bool) {
 	return *s, true
 }
 
-// valueText is a JSON value as text, a string without its quotes. Objects and arrays have no
+// valueText returns a JSON value as text, a string without its quotes. Objects and arrays have no
 // space between their tokens: one of the databases leaves it out.
 func valueText(raw string) (string, bool) {
 	switch rawjson.KindOf([]byte(raw)) {

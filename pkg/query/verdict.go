@@ -1,6 +1,6 @@
 package query
 
-// verdict says who decides a condition.
+// verdict is who decides a condition.
 type verdict uint8
 
 const (
@@ -17,7 +17,7 @@ func constant(truth bool) verdict {
 	return isNever
 }
 
-// verdict says who decides the condition, before any argument is added for it.
+// verdict returns who decides the condition, before any argument is added for it.
 func (c *cond) verdict() verdict {
 	switch c.root.kind {
 	case 0: // of a Filter that nothing checked

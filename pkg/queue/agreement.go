@@ -78,7 +78,7 @@ func (c *Comparison) Add(annotations []Annotation) error {
 	return nil
 }
 
-// Agreements gives those of each metric, by name.
+// Agreements returns those of each metric, by name.
 func (c *Comparison) Agreements() []Agreement {
 	of := map[string][]Agreement{}
 	for k, t := range c.tallies {

@@ -25,7 +25,7 @@ type Annotation struct {
 	Updated   int64 // of the last change; 0: there was none
 }
 
-// CheckAnnotator says what is wrong with the name of a person.
+// CheckAnnotator checks the name of a person.
 func CheckAnnotator(name string) error {
 	switch {
 	case strings.TrimSpace(name) == "":
@@ -83,12 +83,12 @@ func (a *Annotation) Read(doc json.RawMessage) {
 	a.Comment, _ = rawjson.Text(rawjson.Get(doc, "comment"))
 }
 
-// same says that both say the same.
+// same reports whether both say the same.
 func (a *Annotation) same(b *Annotation) bool {
 	return a.Comment == b.Comment && bytes.Equal(a.Scores, b.Scores)
 }
 
-// key is a score by which equal ones are found: 1 and 1.0 are, and texts however they are escaped.
+// key returns a score by which equal ones are found: 1 and 1.0 are, and texts however they are escaped.
 func key(score json.RawMessage) string {
 	if n, ok := rawjson.Number(score); ok {
 		return string(rawjson.AppendNumber(nil, n))

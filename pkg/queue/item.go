@@ -83,7 +83,7 @@ func (it *Item) Annotate(a Annotation, now int64) (patch json.RawMessage, err er
 	return it.settle(), nil
 }
 
-// admit says whether somebody who has not annotated the item may.
+// admit returns an error if somebody who has not annotated the item may not do so.
 func (it *Item) admit(annotator string, now int64) error {
 	taken := len(it.Annotations)
 	for _, c := range it.Claims {
@@ -148,7 +148,7 @@ type score struct {
 	value  json.RawMessage
 }
 
-// decide gives the scores that annotations come to, in the order in which their metrics first
+// decide returns the scores that annotations come to, in the order in which their metrics first
 // stand there. Numbers count by their mean; of booleans and texts, the one that most have given.
 // tied says that there is none such of a metric, which is then left out.
 func decide(annotations []Annotation) (agreed []score, tied bool) {
@@ -175,7 +175,7 @@ func decide(annotations []Annotation) (agreed []score, tied bool) {
 	return agreed, tied
 }
 
-// mean is that of numbers; ok is false if not all are. Equal numbers keep the first one's digits.
+// mean returns the mean of numbers; ok is false if not all are numbers. Equal numbers keep the first one's digits.
 func mean(values []json.RawMessage) (m json.RawMessage, ok bool) {
 	var sum, first float64
 	same := true
@@ -196,7 +196,7 @@ func mean(values []json.RawMessage) (m json.RawMessage, ok bool) {
 	return rawjson.AppendNumber(nil, sum), true
 }
 
-// most is the value that more have given than any other.
+// most returns the value that more have given than any other.
 func most(values []json.RawMessage) (value json.RawMessage, ok bool) {
 	count, best := map[string]int{}, 0
 	for _, v := range values {
@@ -213,12 +213,12 @@ func most(values []json.RawMessage) (value json.RawMessage, ok bool) {
 	return value, ok
 }
 
-// Missing is the error for an event that is not in a queue.
+// Missing returns the error for an event that is not in a queue.
 func Missing(event uuid.UUID) error {
 	return fault.New(fault.NotFound, "the queue has no event %s", event)
 }
 
-// Unclaimed is the error for a claim that somebody does not have.
+// Unclaimed returns the error for a claim that somebody does not have.
 func Unclaimed(annotator string, event uuid.UUID) error {
 	return &fault.Error{Kind: fault.NotFound, Msg: fmt.Sprintf("%.60q has no claim on event %s", annotator, event)}
 }

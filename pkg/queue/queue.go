@@ -127,7 +127,7 @@ func (q *Queue) Validate() error {
 	return nil
 }
 
-// Doc writes down the queue but for what the store keeps beside it.
+// Doc writes down the queue except what the store keeps in columns.
 func (q *Queue) Doc() json.RawMessage {
 	var b rawjson.Builder
 	b.String("name", q.Name)

@@ -99,7 +99,7 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// many is an object of n scores.
+// many returns an object of n scores.
 func many(n int) string {
 	var list []string
 	for i := range n {

@@ -122,13 +122,13 @@ func check(raw []byte) (dirty bool, err error) {
 	return dirty, nil
 }
 
-// mostMembers is an upper bound of the members that raw, valid JSON or not, can have: with at least
+// mostMembers returns an upper bound of the members that raw, valid JSON or not, can have: with at least
 // two quotes, a colon, a value and what ends it.
 func mostMembers(raw []byte) int {
 	return min(bytes.Count(raw, []byte{':'}), bytes.Count(raw, []byte{'"'})/2, len(raw)/5+1)
 }
 
-// twice says that two of the hashes are equal, and sorts them.
+// twice reports whether two of the hashes are equal, and sorts them.
 func twice(hashes []uint64) bool {
 	slices.Sort(hashes)
 	for i := 1; i < len(hashes); i++ {
@@ -139,7 +139,7 @@ func twice(hashes []uint64) bool {
 	return false
 }
 
-// dirtyError tells the errors that rewrite can mend from those that it can't.
+// dirtyError reports whether an error is one that rewrite can repair.
 func dirtyError(err error) bool {
 	var se *jsontext.SyntacticError
 	if !errors.As(err, &se) {
@@ -163,7 +163,7 @@ func syntax(err error, at int64) error {
 	return fmt.Errorf("%w: %v", ErrSyntax, err)
 }
 
-// inRange says that a double can hold the number: not infinite, and zero only if it is zero.
+// inRange reports whether a double can hold the number: not infinite, and zero only if it is zero.
 func inRange(num string) bool {
 	f, err := strconv.ParseFloat(num, 64)
 	if err != nil {
@@ -183,7 +183,7 @@ func inRange(num string) bool {
 	return true
 }
 
-// rewrite is the slow way of Clean, for text with something to replace.
+// rewrite returns the slow way of Clean, for text with something to replace.
 func rewrite(raw []byte) (json.RawMessage, int, error) {
 	d := reader(raw)
 	w := writer{out: make([]byte, 0, len(raw)), raw: raw}
@@ -331,7 +331,7 @@ func (w *writer) lastWins(begin int, members []cleanMember) {
 	w.out = append(w.out[:begin+1], w.spare...)
 }
 
-// name is the name of a member as it was written, from its first quote up to the colon.
+// name returns the name of a member as it was written, from its first quote up to the colon.
 func (w *writer) name(m *cleanMember) []byte {
 	at := m.name + 1
 	for at = plainEnd(w.out, at); w.out[at] != '"'; at = plainEnd(w.out, at) {
@@ -352,7 +352,7 @@ func (w *writer) text(quoted []byte) {
 	w.out = AppendString(w.out, w.unquote(quoted))
 }
 
-// unquote gives the text of a JSON string with what cannot be stored replaced, and counts.
+// unquote returns the text of a JSON string with what cannot be stored replaced, and counts.
 func (w *writer) unquote(quoted []byte) string {
 	b, err := jsontext.AppendUnquote(w.spare[:0], quoted)
 	w.spare = b[:0]

@@ -64,7 +64,7 @@ func (w *keyWalk) root() {
 	}
 }
 
-// object walks the object that begins at i and gives the index after it.
+// object walks the object that begins at i and returns the index after it.
 func (w *keyWalk) object(i, depth int) int {
 	b := w.raw
 	base := len(w.path)
@@ -130,7 +130,7 @@ func keySpace(b []byte, i int) int {
 	return i
 }
 
-// stringEnd is the index after the string that begins at i.
+// stringEnd returns the index after the string that begins at i.
 func stringEnd(b []byte, i int) int {
 	for start := i; ; {
 		n := bytes.IndexByte(b[i+1:], '"')
@@ -148,7 +148,7 @@ func stringEnd(b []byte, i int) int {
 	}
 }
 
-// valueEnd is the index after the value that begins at i.
+// valueEnd returns the index after the value that begins at i.
 func valueEnd(b []byte, i int) int {
 	if i >= len(b) {
 		return i

@@ -10,7 +10,7 @@ const (
 	highs = 0x8080808080808080
 )
 
-// plainEnd gives the offset of the first byte from i on that does not stand for itself in a JSON
+// plainEnd returns the offset of the first byte from i on that does not stand for itself in a JSON
 // string: a quote, a backslash, a control character or one that is not ASCII; len(s) if there is
 // none. It looks at sixteen bytes at a time.
 func plainEnd[T string | []byte](s T, i int) int {
@@ -39,7 +39,7 @@ func odd(w uint64) uint64 {
 	return (w | (w - ones*0x20) | ((w ^ ones*'"') - ones) | ((w ^ ones*'\\') - ones)) & highs
 }
 
-// plainStart gives the offset of the first byte from i on that is ASCII, len(s) if there is none.
+// plainStart returns the offset of the first byte from i on that is ASCII, len(s) if there is none.
 func plainStart[T string | []byte](s T, i int) int {
 	for ; i+8 <= len(s); i += 8 {
 		if ascii := ^load(s, i) & highs; ascii != 0 {
@@ -52,7 +52,7 @@ func plainStart[T string | []byte](s T, i int) int {
 	return i
 }
 
-// load gives the eight bytes at i, the first one lowest.
+// load returns the eight bytes at i, the first one lowest.
 func load[T string | []byte](s T, i int) uint64 {
 	t := s[i : i+8]
 	return uint64(t[0]) | uint64(t[1])<<8 | uint64(t[2])<<16 | uint64(t[3])<<24 |

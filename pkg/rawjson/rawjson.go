@@ -21,7 +21,7 @@ import (
 // '0' number, '{' object, '[' array, 0 for nothing at all.
 type Kind byte
 
-// KindOf tells what raw is by its first byte.
+// KindOf returns what raw is, by its first byte.
 func KindOf(raw []byte) Kind {
 	for _, c := range raw {
 		switch c {
@@ -36,7 +36,7 @@ func KindOf(raw []byte) Kind {
 	return 0
 }
 
-// Empty says that raw is absent, null, "", {} or [].
+// Empty reports whether raw is absent, null, "", {} or [].
 func Empty(raw []byte) bool {
 	t := bytes.TrimSpace(raw)
 	switch {
@@ -49,7 +49,7 @@ func Empty(raw []byte) bool {
 	}
 }
 
-// Null says that raw is absent or JSON null.
+// Null reports whether raw is absent or JSON null.
 func Null(raw []byte) bool {
 	k := KindOf(raw)
 	return k == 0 || k == 'n'
@@ -79,7 +79,7 @@ func (w *walker) reset(raw []byte) {
 	w.d.Reset(&w.text, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 }
 
-// done gives the decoder back without the text.
+// done releases the decoder without the text.
 func (w *walker) done() {
 	w.reset(nil)
 	walkers.Put(w)
@@ -141,7 +141,7 @@ func Array(raw []byte) iter.Seq2[int, json.RawMessage] {
 	}
 }
 
-// Get is the member of an object by its exact name, nil if absent.
+// Get returns the member of an object by its exact name, nil if absent.
 func Get(raw []byte, key string) json.RawMessage {
 	for k, v := range Object(raw) {
 		if k == key {
@@ -196,7 +196,7 @@ func Path(raw []byte, segments ...string) json.RawMessage {
 	return v
 }
 
-// Text is the value of a JSON string, and false for anything else.
+// Text returns the value of a JSON string, and false for anything else.
 func Text(raw []byte) (string, bool) {
 	if KindOf(raw) != '"' {
 		return "", false
@@ -212,7 +212,7 @@ func Text(raw []byte) (string, bool) {
 	return string(b), true
 }
 
-// Number is the value of a JSON number as an IEEE 754 double, and false for anything else.
+// Number returns the value of a JSON number as an IEEE 754 double, and false for anything else.
 func Number(raw []byte) (float64, bool) {
 	if KindOf(raw) != '0' {
 		return 0, false
@@ -330,10 +330,10 @@ func (b *Builder) key(key string) {
 	b.buf = append(b.buf, ':')
 }
 
-// Len is the number of bytes written so far.
+// Len returns the number of bytes written so far.
 func (b *Builder) Len() int { return len(b.buf) }
 
-// Bytes ends the object and gives its text, nil if it has no members.
+// Bytes ends the object and returns its text, nil if it has no members.
 func (b *Builder) Bytes() json.RawMessage {
 	if len(b.buf) == 0 {
 		return nil
@@ -405,7 +405,7 @@ func Concat(a, b json.RawMessage) json.RawMessage {
 	return append(out, b[1:]...)
 }
 
-// ValidText gives s with everything PostgreSQL's text cannot hold (NUL, bytes that are not
+// ValidText returns s with everything PostgreSQL's text cannot hold (NUL, bytes that are not
 // UTF-8) replaced by U+FFFD, and how many replacements that took.
 func ValidText(s string) (string, int) {
 	ok := utf8.ValidString(s)

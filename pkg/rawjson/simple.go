@@ -11,7 +11,7 @@ const (
 	simpleDigits = 300 // of a number without exponent, which no double overflows or underflows
 )
 
-// simple says that raw is one JSON value that Clean has nothing to do for. It is the quick look
+// simple reports whether raw is one JSON value that Clean has nothing to do for. It is the quick look
 // that most values pass: on anything out of the ordinary (escapes of NUL or of half a character, exponents,
 // many members, deep nesting, any fault) it says no, and the tokens are looked at one by one.
 func simple(raw []byte) bool {
@@ -26,7 +26,7 @@ func simpleSpace(b []byte, i int) int {
 	return i
 }
 
-// simpleValue gives the offset after the value at i, -1 if it is not simple.
+// simpleValue returns the offset after the value at i, -1 if it is not simple.
 func simpleValue(b []byte, i, depth int) int {
 	if i >= len(b) || depth > MaxDepth {
 		return -1
@@ -117,7 +117,7 @@ func simpleObject(b []byte, i, depth int) int {
 	}
 }
 
-// simpleString gives the offset after the string whose opening quote is at i.
+// simpleString returns the offset after the string whose opening quote is at i.
 func simpleString(b []byte, i int) int {
 	for i++; ; {
 		if i = plainEnd(b, i); i >= len(b) {
@@ -141,7 +141,7 @@ func simpleString(b []byte, i int) int {
 	}
 }
 
-// simpleEscape gives the offset after the escape whose backslash is at i, -1 if what it stands
+// simpleEscape returns the offset after the escape whose backslash is at i, -1 if what it stands
 // for must be replaced: NUL, or half of a surrogate pair.
 func simpleEscape(b []byte, i int) int {
 	if i+1 >= len(b) {
@@ -169,7 +169,7 @@ func simpleEscape(b []byte, i int) int {
 	return -1
 }
 
-// hex4 is the number that the four hex digits at i stand for, -1 if they are none.
+// hex4 returns the number that the four hex digits at i stand for, -1 if they are none.
 func hex4(b []byte, i int) (r rune) {
 	if i+4 > len(b) {
 		return -1

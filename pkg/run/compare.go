@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// Comparison is a new run beside an old one.
+// Comparison compares a new run with an old one.
 type Comparison struct {
 	Metrics []MetricComparison
 	Common  []string // datapoints of both, in the new run's order
@@ -42,10 +42,10 @@ type MetricComparison struct {
 	Mean, Low, High *float64
 }
 
-// Pairs is the number of datapoints with values in both runs.
+// Pairs returns the number of datapoints with values in both runs.
 func (m *MetricComparison) Pairs() int { return len(m.Improved) + len(m.Degraded) + len(m.Same) }
 
-// CompareRuns sets a new run beside an old one.
+// CompareRuns compares a new run with an old one.
 func CompareRuns(newRun, oldRun *Run, newScores, oldScores *Scores, project map[string]Rule, how Aggregate) *Comparison {
 	fresh, before := sideOf(newScores), sideOf(oldScores)
 	// The new run's ranges say what is good; the old one's where only that has some.
@@ -175,7 +175,7 @@ const resamples = 2000
 // to all that can be shown, and drawing would take long.
 const bootstrapPairs = 5000
 
-// interval gives the mean of paired differences and its 95 % confidence interval: the 2.5th and
+// interval returns the mean of paired differences and its 95 % confidence interval: the 2.5th and
 // 97.5th percentile of the means of samples drawn from them with replacement. The draws depend
 // on the metric alone.
 func interval(deltas []float64, k key) (avg, low, high float64) {
@@ -254,7 +254,7 @@ func compareKinds(a, b Kind) int {
 	return cmp.Or(cmp.Compare(a.Type, b.Type), cmp.Compare(a.Name, b.Name))
 }
 
-// PercentageChange is the change from old to new in percent of the absolute old value;
+// PercentageChange returns the change from old to new in percent of the absolute old value;
 // defined is false, and the change 0, where old is 0.
 func PercentageChange(before, now float64) (change float64, defined bool) {
 	if before == 0 {

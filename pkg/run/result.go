@@ -133,7 +133,7 @@ func (r *Result) split(sessions map[int]verdict) (passed, failed []string) {
 	return passed, failed
 }
 
-// id is what lists of datapoints call the session.
+// id returns the name of the session in lists of datapoints.
 func (d *DatapointResult) id() string {
 	if d.Datapoint != "" {
 		return d.Datapoint

@@ -63,7 +63,7 @@ type Run struct {
 	Updated        int64 // of the last change; 0: there was none
 }
 
-// FoldID is a run's id as it is stored, of one as callers write it: a UUID in either case. What is
+// FoldID returns a run's id as it is stored, of one as callers write it: a UUID in either case. What is
 // none stays as it is: events may name such a run, though none can be made.
 func FoldID(id string) string {
 	if len(id) == 36 && uuid.Validate(id) == nil {
@@ -175,7 +175,7 @@ func (r *Run) checkRanges() error {
 	return nil
 }
 
-// Ranges are the run's own passing ranges, by metric.
+// Ranges returns the run's own passing ranges, by metric.
 func (r *Run) Ranges() map[string]Range {
 	ranges := map[string]Range{}
 	for name, raw := range rawjson.Object(r.PassingRanges) {
@@ -196,12 +196,12 @@ func (r *Run) Ranges() map[string]Range {
 // Range is where the values of a metric pass, both ends included; nil is open.
 type Range struct{ Min, Max *float64 }
 
-// Holds says whether v lies within.
+// Holds reports whether v lies within.
 func (r Range) Holds(v float64) bool {
 	return (r.Min == nil || v >= *r.Min) && (r.Max == nil || v <= *r.Max)
 }
 
-// LowerIsBetter says that only an upper end is given.
+// LowerIsBetter reports whether only an upper end is given.
 func (r Range) LowerIsBetter() bool { return r.Min == nil && r.Max != nil }
 
 // Doc writes down all but what the store sets.
@@ -287,7 +287,7 @@ func texts(raw json.RawMessage) []string {
 	return list
 }
 
-// Sessions are the ids in EventIDs and SessionIDs that are UUIDs, each once.
+// Sessions returns the ids in EventIDs and SessionIDs that are UUIDs, each once.
 func (r *Run) Sessions() []uuid.UUID {
 	seen := map[uuid.UUID]bool{}
 	var ids []uuid.UUID

@@ -54,7 +54,7 @@ func valueOf(raw json.RawMessage) (v Value, ok bool) {
 	return v, ok
 }
 
-// values gives the scores among metrics. Texts, such as explanations, are none.
+// values returns the scores among metrics. Texts, such as explanations, are not scores.
 func values(metrics json.RawMessage) func(yield func(string, Value) bool) {
 	return func(yield func(string, Value) bool) {
 		for name, raw := range rawjson.Object(metrics) {
@@ -83,7 +83,7 @@ func ParseAggregate(name string) (Aggregate, error) {
 	return "", fault.InvalidField("aggregate_function", "unknown function %.40q; must be one of average, min, max, median, p90, p95, p99, sum, count", name)
 }
 
-// Of is the aggregate of values; ok is false where there are none.
+// Of returns the aggregate of values; ok is false where there are none.
 func (a Aggregate) Of(list []Value) (v float64, ok bool) {
 	if len(list) == 0 {
 		return 0, false
@@ -154,7 +154,7 @@ func (r Rule) typeName() string {
 	return r.Type
 }
 
-// decides says whether values of the metric can pass or fail.
+// decides reports whether values of the metric can pass or fail.
 func (r Rule) decides() bool { return r.Range.Min != nil || r.Range.Max != nil || r.PassWhen != nil }
 
 // passes reports whether a score passes; applies is false if the rule does not apply to it.
@@ -167,7 +167,7 @@ func (r Rule) passes(score json.RawMessage) (passes, applies bool) {
 	return slices.Contains(r.Categories, text), ok && r.Categories != nil
 }
 
-// bounds are where numbers pass, also where it is one number alone.
+// bounds returns the range in which numbers pass, which may be a single number.
 func (r Rule) bounds() Range {
 	if when, ok := rawjson.Number(r.PassWhen); ok && r.Range == (Range{}) {
 		return Range{&when, &when}
@@ -175,7 +175,7 @@ func (r Rule) bounds() Range {
 	return r.Range
 }
 
-// lowerIsBetter is the direction of the metric.
+// lowerIsBetter returns the direction of the metric.
 func (r Rule) lowerIsBetter() bool {
 	return r.Range.LowerIsBetter() || rawjson.KindOf(r.PassWhen) == 'f'
 }
@@ -208,7 +208,7 @@ func keyOf(metric string, k Kind) key {
 	return key{metric, k}
 }
 
-// Values are the event's scores without the texts among its metrics; nil if there are no others.
+// Values returns the event's scores without the texts among its metrics; nil if there are no others.
 func (e *Scored) Values() json.RawMessage {
 	var b rawjson.Builder
 	for name, v := range values(e.Metrics) {

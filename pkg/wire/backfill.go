@@ -54,7 +54,7 @@ func DecodeBackfill(body []byte, d *metric.Definition, now time.Time) (r Backfil
 	return r, nil
 }
 
-// Backfill is the backfill that a request asks for, of a version of a metric. total is how many
+// Backfill returns the backfill that a request asks for, of a version of a metric. total is how many
 // events match.
 func (r *BackfillRequest) Backfill(metricID string, version int64, total int) (evaluation.Backfill, error) {
 	filters, err := json.Marshal(r.Search.Filters)

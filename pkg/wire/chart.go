@@ -96,7 +96,7 @@ func chartMetric(name string) (query.FieldReader, error) {
 	return m, rename("", err)
 }
 
-// rename gives a parameter's error the parameter's name.
+// rename returns a parameter's error with the parameter's name as its field.
 func rename(field string, err error) error {
 	if f, ok := err.(*fault.Error); ok { //nolint:errorlint // as it came from query
 		again := *f

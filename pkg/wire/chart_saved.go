@@ -79,7 +79,7 @@ func DecodeSavedChartUpdate(body []byte, id string, now time.Time) (chart.Update
 	return u, err
 }
 
-// readRange checks a date range and gives it as an object, which clients need it to be.
+// readRange checks a date range and returns it as an object, which clients need it to be.
 func readRange(raw json.RawMessage, field string, now time.Time) (json.RawMessage, error) {
 	if _, _, err := query.ParseRange(raw, field, now); err != nil {
 		return nil, err

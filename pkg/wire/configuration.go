@@ -73,7 +73,7 @@ func AppendConfiguration(dst []byte, c *configuration.Configuration, p *project.
 	return append(dst, b.Bytes()...)
 }
 
-// AppendVersion appends one entry of a list of versions: its number and since when it is in force.
+// AppendVersion appends one entry of a list of versions: its number and since when it was the current one.
 func AppendVersion(dst []byte, version, since int64) []byte {
 	var b rawjson.Builder
 	b.Int("version", version)

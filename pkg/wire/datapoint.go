@@ -152,8 +152,8 @@ func DecodeDatapointBatch(body []byte, now time.Time) (*DatapointBatch, error) {
 	return b, nil
 }
 
-// dollarKeys gives a range whose bounds are named gte and lte the names with the dollar: the Python
-// client loses it on the way.
+// dollarKeys returns a range with its bounds gte and lte renamed to $gte and $lte: the Python client
+// loses the dollar.
 func dollarKeys(raw json.RawMessage) json.RawMessage {
 	var b rawjson.Builder
 	for key, v := range rawjson.Object(raw) {
@@ -168,7 +168,7 @@ func dollarKeys(raw json.RawMessage) json.RawMessage {
 	return b.Bytes()
 }
 
-// readCheckState gives the ids that are true, in the order they stand, and notes the others.
+// readCheckState returns the ids that are true, in their order, and records the others.
 func (b *DatapointBatch) readCheckState(raw json.RawMessage) (checked []uuid.UUID, err error) {
 	if _, err := readObject(raw); err != nil {
 		return nil, err

@@ -49,7 +49,7 @@ func DecodeDatasetUpdate(body []byte) (u dataset.Update, err error) {
 }
 
 // DecodeRows reads the rows that are added to a dataset, and makes datapoints of them by the
-// mapping beside them.
+// mapping next to them.
 func DecodeRows(body []byte) ([]dataset.Datapoint, error) {
 	var data, mapping json.RawMessage
 	err := eachMember(body, func(key string, raw []byte) (err error) {

@@ -40,7 +40,7 @@ func AppendError(dst []byte, f *fault.Error) []byte {
 	return append(dst, '}')
 }
 
-// RetryAfter is the value of the header: whole seconds, at least 1; 0 gives the default.
+// RetryAfter returns the value of the header: whole seconds, at least 1; 0 means the default.
 func RetryAfter(d time.Duration) string {
 	if d <= 0 {
 		d = fault.DefaultRetryAfter
@@ -48,7 +48,7 @@ func RetryAfter(d time.Duration) string {
 	return strconv.Itoa(int(max(1, math.Ceil(d.Seconds()))))
 }
 
-// asFault gives err a kind if it has none.
+// asFault returns err as a fault, which gets a kind if it has none.
 func asFault(err error) *fault.Error {
 	var f *fault.Error
 	var tooLarge *http.MaxBytesError

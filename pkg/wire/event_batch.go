@@ -217,7 +217,7 @@ func oneSession(session *draft, drafts []*draft, list listed, now time.Time) (Ba
 	return b, nil
 }
 
-// commonSession is the session that every event names, zero if they do not agree.
+// commonSession returns the session that every event names, zero if they do not agree.
 func commonSession(drafts []*draft) uuid.UUID {
 	var id uuid.UUID
 	for i := range drafts {
@@ -231,7 +231,7 @@ func commonSession(drafts []*draft) uuid.UUID {
 	return id
 }
 
-// span is the earliest start and the latest end of events.
+// span returns the earliest start and the latest end of events.
 func span(events []event.Event) (start, end float64) {
 	for i := range events {
 		e := &events[i]
@@ -243,7 +243,7 @@ func span(events []event.Event) (start, end float64) {
 	return start, end
 }
 
-// indexed is the path of element i of a list.
+// indexed returns the path of element i of a list.
 func indexed(list string, i int) string { return list + "[" + strconv.Itoa(i) + "]" }
 
 // AppendBatchAnswer appends the answer to a batch: {"event_ids", "session_id", "success"}.

@@ -81,7 +81,7 @@ func (d *draft) read(r *reader, table map[string]setter, strict bool) error {
 	})
 }
 
-// unknownField is the refusal of a key; the caller puts the key before it.
+// unknownField returns the error for an unknown key; the caller adds the key.
 func unknownField(key string) error {
 	switch key {
 	case "is_single_session":
@@ -103,7 +103,7 @@ func decodeWrapped(body []byte, wrapper string, table map[string]setter) (d draf
 		return draft{}, "", err
 	}
 	var inner draft
-	var bareErr error // of a field beside the wrapper, where it does not count
+	var bareErr error // of a field next to the wrapper, where it does not count
 	err = r.object(func(key string) error {
 		if key == wrapper && r.kind() != 'n' {
 			prefix, inner = wrapper, draft{}

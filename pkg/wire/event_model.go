@@ -13,7 +13,7 @@ import (
 // DecodeModelEvent reads the body of a model event create: {"model_event": {…}}, the same as
 // text, or bare. The call becomes a plain event of type model: what was asked of the model
 // goes to config, messages and template inputs to inputs, the response to outputs, usage and
-// cost to metadata. Plain event fields may stand beside; where both say something, the model
+// cost to metadata. Plain event fields may come with them; where both say something, the model
 // event's own field wins.
 //
 // The JSON fields may be slices of body. Errors are fault.Invalid naming the field.
@@ -35,7 +35,7 @@ type modelParts struct {
 	toolChoice, responseFormat, cost, modelName, modelVersion json.RawMessage
 }
 
-// parts are the model event's own fields, made when they are first asked for.
+// parts returns the model event's own fields, made when they are first asked for.
 func (d *draft) parts() *modelParts {
 	if d.model == nil {
 		d.model = new(modelParts)

@@ -11,7 +11,7 @@ import (
 )
 
 // DecodeUpdate reads the body of an event update. id is the one of the path; if it is zero
-// the body must carry event_id. An event_id beside an id of the path is ignored, like every
+// the body must carry event_id. An event_id in addition to an id in the path is ignored, like every
 // unknown field.
 //
 // A field that is null is a field left out: clients send null for what they were not given,

@@ -89,7 +89,7 @@ func readPermissions(raw json.RawMessage) (project.Scope, error) {
 // maxPermissions is more than there are scopes, and bounds what is echoed.
 const maxPermissions = 100
 
-// IngestionKeyAnswer is the answer to the create of a key that may write telemetry, the only
+// IngestionKeyAnswer returns the answer to the create of a key that may write telemetry, the only
 // one that holds the key itself.
 func IngestionKeyAnswer(k *project.Key, secret string, p *project.Project) json.RawMessage {
 	var b rawjson.Builder
@@ -98,7 +98,7 @@ func IngestionKeyAnswer(k *project.Key, secret string, p *project.Project) json.
 	return success(b.Bytes())
 }
 
-// DataPlaneKeyAnswer is likewise for a key of any scope. permissions are shown as asked for.
+// DataPlaneKeyAnswer returns the same for a key of any scope. permissions are shown as asked for.
 func DataPlaneKeyAnswer(k *project.Key, secret string, permissions json.RawMessage, p *project.Project) json.RawMessage {
 	var b rawjson.Builder
 	b.String("key_value", secret)
@@ -107,13 +107,13 @@ func DataPlaneKeyAnswer(k *project.Key, secret string, permissions json.RawMessa
 	return success(b.Bytes())
 }
 
-// KeyAnswer is a key without its secret, as it is listed and revoked; now says whether it is in
+// KeyAnswer returns a key without its secret, as it is listed and revoked; now says whether it is in
 // force.
 func KeyAnswer(k *project.Key, p *project.Project, now time.Time) json.RawMessage {
 	return success(keyItem(k, p, now))
 }
 
-// KeysAnswer is a list of a project's keys.
+// KeysAnswer returns a list of a project's keys.
 func KeysAnswer(list []project.Key, p *project.Project, now time.Time) json.RawMessage {
 	return success(array(list, func(k project.Key) json.RawMessage { return keyItem(&k, p, now) }))
 }

@@ -171,7 +171,7 @@ func AppendMetric(dst []byte, m *metric.Metric, project string, dialect Dialect)
 	return append(dst, b.Bytes()...)
 }
 
-// MetricDefinition is a definition as answers show it.
+// MetricDefinition returns a definition as answers show it.
 func MetricDefinition(d *metric.Definition, dialect Dialect) json.RawMessage {
 	var b rawjson.Builder
 	addDefinition(&b, d, dialect)
@@ -206,7 +206,7 @@ func addDefinition(b *rawjson.Builder, d *metric.Definition, dialect Dialect) {
 	}
 }
 
-// olderField is a field as older clients know it.
+// olderField returns a field as older clients know it.
 func olderField(d *metric.Definition, name string, value json.RawMessage) json.RawMessage {
 	switch name {
 	case "type":

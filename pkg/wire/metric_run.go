@@ -75,7 +75,7 @@ func metricEvents(object json.RawMessage, d *metric.Definition, pages query.Page
 	return &in.Search, err
 }
 
-// MetricResult is the answer to a run. score is nil if there is none; passed is nil where the
+// MetricResult returns the answer to a run. score is nil if there is none; passed is nil where the
 // metric's threshold says nothing of the score; failure sorts why there is none. loading: there may be
 // one in some seconds.
 func MetricResult(success, loading bool, failure string, score json.RawMessage, explanation string, passed *bool) json.RawMessage {
@@ -96,7 +96,7 @@ func MetricResult(success, loading bool, failure string, score json.RawMessage, 
 	return b.Bytes()
 }
 
-// DryResult is what a metric gives for a stored event.
+// DryResult is the result of a metric for a stored event.
 type DryResult struct {
 	Event       *event.Event
 	Success     bool
@@ -107,7 +107,7 @@ type DryResult struct {
 	Loading     bool
 }
 
-// DryRunAnswer is the answer to a dry run: that of a run, in which nothing is the result, and what
+// DryRunAnswer returns the answer to a dry run: that of a run, in which nothing is the result, and what
 // came of each event under dry_run. total is how many events match, omitted how many of those asked
 // for are left out since they are too large.
 func DryRunAnswer(results []DryResult, total, omitted int) json.RawMessage {

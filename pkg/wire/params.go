@@ -25,7 +25,7 @@ func ParseParams(rawQuery string) (Params, error) {
 	return Params{values}, nil
 }
 
-// find gives all that was sent for name: name=, name[]=, name[0]= and the like, by key and then
+// find returns all that was sent for name: name=, name[]=, name[0]= and the like, by key and then
 // as sent, so that the outcome is always the same.
 func (p Params) find(name string) (ps []param, err error) {
 	for key, texts := range p.values {
@@ -49,7 +49,7 @@ func (p Params) find(name string) (ps []param, err error) {
 	return ps, nil
 }
 
-// Text is a parameter given once, "" if it is not.
+// Text returns a parameter given once, "" if it is not.
 func (p Params) Text(name string) (string, error) {
 	ps, err := p.find(name)
 	if err != nil || len(ps) == 0 {
@@ -60,7 +60,7 @@ func (p Params) Text(name string) (string, error) {
 	return text, err
 }
 
-// Texts is a list: name=a,b, name=a&name=b, name[]=a, name[0]=a, or the JSON of the array.
+// Texts returns a list: name=a,b, name=a&name=b, name[]=a, name[0]=a, or the JSON of the array.
 func (p Params) Texts(name string) ([]string, error) {
 	ps, err := p.find(name)
 	if err != nil || len(ps) == 0 {
@@ -81,7 +81,7 @@ func (p Params) Texts(name string) ([]string, error) {
 	return list, nil
 }
 
-// Bool is a boolean given as true or false, 1 or 0, yes or no, in either case; absent is false.
+// Bool returns a boolean given as true or false, 1 or 0, yes or no, in either case; absent is false.
 func (p Params) Bool(name string) (bool, error) {
 	text, err := p.Text(name)
 	if err != nil || text == "" {
@@ -97,7 +97,7 @@ func (p Params) Bool(name string) (bool, error) {
 	return v, fault.In(name, err)
 }
 
-// Whole is a whole number from 1; absent is 0.
+// Whole returns a whole number from 1; absent is 0.
 func (p Params) Whole(name string) (int64, error) {
 	text, err := p.Text(name)
 	if err != nil || text == "" {
@@ -110,7 +110,7 @@ func (p Params) Whole(name string) (int64, error) {
 	return int64(n), nil
 }
 
-// Page is limit and page by an operation's rule.
+// Page returns limit and page by an operation's rule.
 func (p Params) Page(rule query.PageRule) (limit, page int, err error) {
 	var raw [2][]byte
 	for i, name := range []string{"limit", "page"} {

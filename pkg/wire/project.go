@@ -8,7 +8,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
-// ProjectAnswer is a project as the API shows it. What has no value is left out, but the
+// ProjectAnswer returns a project as the API shows it. What has no value is left out, but the
 // description, which old clients require.
 func ProjectAnswer(p *project.Project) json.RawMessage {
 	var b rawjson.Builder
@@ -26,7 +26,7 @@ func ProjectAnswer(p *project.Project) json.RawMessage {
 	return b.Bytes()
 }
 
-// ProjectsAnswer is a list of projects.
+// ProjectsAnswer returns a list of projects.
 func ProjectsAnswer(list []project.Project) json.RawMessage {
 	return array(list, func(p project.Project) json.RawMessage { return ProjectAnswer(&p) })
 }

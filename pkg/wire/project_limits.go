@@ -9,8 +9,8 @@ import (
 )
 
 // DecodeLimits reads the body of a change of a project's limits: an object of limits by their
-// names. What is left out stays as it is, and null gives a limit back to the server's default.
-// Errors, also those of the change that it gives, are fault.Invalid naming the field; a name that
+// names. What is left out stays as it is, and null resets a limit to the server's default.
+// Errors, also those of the change that it returns, are fault.Invalid naming the field; a name that
 // is no limit is one.
 func DecodeLimits(body []byte) (change func(*project.Limits) error, err error) {
 	object, _, err := DecodeObject(body)
@@ -40,7 +40,7 @@ func DecodeLimits(body []byte) (change func(*project.Limits) error, err error) {
 	return change, change(&project.Limits{}) // all that can be wrong with them
 }
 
-// LimitsAnswer is the limits of a project: those that were set for it, all that are in force, and
+// LimitsAnswer returns the limits of a project: those that were set for it, the effective ones, and
 // what it uses of them.
 func LimitsAnswer(p *project.Project, own *project.Limits, effective *project.Bounds, storedBytes int64) (json.RawMessage, error) {
 	set, err := json.Marshal(own)

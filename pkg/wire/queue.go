@@ -151,7 +151,7 @@ func AppendQueueItem(dst []byte, it *queue.Item, blind bool) []byte {
 	return append(dst, b.Bytes()...)
 }
 
-// QueueNext is the answer to who asks for the next item. item and event are nil if there is none.
+// QueueNext returns the answer to who asks for the next item. item and event are nil if there is none.
 func QueueNext(item, event json.RawMessage, c queue.Counts, caughtUp bool) json.RawMessage {
 	if item == nil {
 		item, event = json.RawMessage("null"), json.RawMessage("null")
@@ -164,7 +164,7 @@ func QueueNext(item, event json.RawMessage, c queue.Counts, caughtUp bool) json.
 	return b.Bytes()
 }
 
-// QueueAgreements is how far the annotators of a queue agree: {"metrics": […]}.
+// QueueAgreements returns how far the annotators of a queue agree: {"metrics": […]}.
 func QueueAgreements(list []queue.Agreement) json.RawMessage {
 	var b rawjson.Builder
 	b.Raw("metrics", array(list, func(a queue.Agreement) json.RawMessage {

@@ -44,7 +44,7 @@ func newReader(body []byte) (*reader, error) {
 	}, nil
 }
 
-// kind tells what the next value is.
+// kind returns the kind of the next value.
 func (r *reader) kind() rawjson.Kind { return rawjson.Kind(r.d.PeekKind()) }
 
 // object reads an object; member must read the value of each key. Its errors come back with

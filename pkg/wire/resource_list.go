@@ -66,7 +66,7 @@ func isoTime(millis int64) string {
 
 func iso(t time.Time) string { return isoTime(t.UnixMilli()) }
 
-// array is a JSON array of what one makes of each of list.
+// array returns a JSON array of what one makes of each of list.
 func array[T any](list []T, one func(T) json.RawMessage) json.RawMessage {
 	out := []byte{'['}
 	for i, v := range list {
@@ -78,7 +78,7 @@ func array[T any](list []T, one func(T) json.RawMessage) json.RawMessage {
 	return append(out, ']')
 }
 
-// arrayOf is a JSON array of what item appends for each element.
+// arrayOf returns a JSON array of what item appends for each element.
 func arrayOf[T any](list []T, item func(dst []byte, x *T) []byte) json.RawMessage {
 	dst := []byte{'['}
 	for i := range list {
@@ -90,7 +90,7 @@ func arrayOf[T any](list []T, item func(dst []byte, x *T) []byte) json.RawMessag
 	return append(dst, ']')
 }
 
-// success is {"success": true, "data": data}.
+// success returns {"success": true, "data": data}.
 func success(data json.RawMessage) json.RawMessage {
 	var b rawjson.Builder
 	b.Bool("success", true)

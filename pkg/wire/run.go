@@ -243,7 +243,7 @@ func appendRun(dst []byte, r *run.Run, p *project.Project, dialect Dialect, null
 	return append(dst, b.Bytes()...)
 }
 
-// objectsOf is an array whose elements are objects, what is none under "value" in one.
+// objectsOf returns an array whose elements are objects, what is none under "value" in one.
 func objectsOf(array json.RawMessage) json.RawMessage {
 	var list []json.RawMessage
 	for _, v := range rawjson.Array(array) {

@@ -96,7 +96,7 @@ func AppendComparison(dst []byte, c *run.Comparison, newRun, oldRun *run.Run, p 
 	return append(dst, b.Bytes()...)
 }
 
-// metricDeltas gives the changes of metrics by their names; that of a metric which several kinds of
+// metricDeltas returns the changes of metrics by their names; that of a metric which several kinds of
 // events have is named with the kind, too: "accuracy (model chat)".
 func metricDeltas(list []run.MetricComparison, dialect Dialect) json.RawMessage {
 	kinds := map[string]int{}

@@ -236,7 +236,7 @@ func rangeParam(ps []param) (json.RawMessage, error) {
 	return b.Bytes(), nil
 }
 
-// jsonText is a parameter whose text is JSON.
+// jsonText returns a parameter whose text is JSON.
 func jsonText(p param) (json.RawMessage, error) {
 	raw, _, err := rawjson.Clean([]byte(p.text))
 	if err != nil {

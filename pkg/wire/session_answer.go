@@ -14,7 +14,7 @@ import (
 // ErrTooLarge says that a session has more bytes than were allowed for.
 var ErrTooLarge = errors.New("the session is too large")
 
-// SessionText is the session event with all events below it under "children", as WriteTree sends it,
+// SessionText returns the session event with all events below it under "children", as WriteTree sends it,
 // in at most about max bytes. ErrTooLarge if it has more.
 func SessionText(ctx context.Context, set *event.Set, p *project.Project, max int) (json.RawMessage, error) {
 	w := &boundedText{max: max}

@@ -14,7 +14,7 @@ import (
 
 // DecodeSessionStart reads the body of a session start: {"session": {…}}, {"session": "<the
 // same as text>"}, or the bare session. The session event comes back complete and valid;
-// nothing is required. A session_id that is not a UUID gives way to a new one; without one, an
+// nothing is required. A session_id that is not a UUID is replaced by a new one; without one, an
 // event_id that is a UUID is the session's id. A start or end time written as text means now.
 //
 // The JSON fields may be slices of body. Errors are fault.Invalid naming the field.

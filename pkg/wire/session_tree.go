@@ -45,7 +45,7 @@ func WriteTree(ctx context.Context, s *Stream, set *event.Set, t Tree, p *projec
 	return w.write(ctx, first, t.WithEvent)
 }
 
-// find is the node of the event with the given id, nil if it is not in the tree.
+// find returns the node of the event with the given id, nil if it is not in the tree.
 func find(events []event.Event, top []*event.Node, id uuid.UUID) *event.Node {
 	left := append([]*event.Node(nil), top...)
 	for len(left) > 0 {

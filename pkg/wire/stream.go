@@ -45,10 +45,10 @@ func NewStream(w http.ResponseWriter) *Stream {
 	return &Stream{w: w, pooled: p, buf: (*p)[:0]}
 }
 
-// Started says that a part of the answer, and with it the status, has been sent.
+// Started reports whether a part of the answer, and with it the status, has been sent.
 func (s *Stream) Started() bool { return s.started }
 
-// Close sends what is left and gives the buffer back. The error is the connection's.
+// Close sends what is left and releases the buffer. The error is the connection's.
 func (s *Stream) Close() error {
 	if !s.started {
 		s.w.Header().Set("Content-Length", strconv.Itoa(len(s.buf)))
@@ -58,7 +58,7 @@ func (s *Stream) Close() error {
 	return err
 }
 
-// Discard gives the buffer back without sending it. After Close it does nothing.
+// Discard releases the buffer without sending it. After Close it does nothing.
 func (s *Stream) Discard() {
 	if s.pooled != nil && cap(s.buf) <= keepBytes {
 		*s.pooled = s.buf[:0]
@@ -67,7 +67,7 @@ func (s *Stream) Discard() {
 	s.pooled, s.buf = nil, nil
 }
 
-// load gives event i of set as it is to be shown.
+// load returns event i of set as it is to be shown.
 func (s *Stream) load(ctx context.Context, set *event.Set, i int) (event.Event, error) {
 	e, err := set.Load(ctx, i)
 	if s.WholeEnd {

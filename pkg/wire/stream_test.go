@@ -19,7 +19,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/wire"
 )
 
-// numbered is the id of event n of the tests' session; 0 is the session itself.
+// numbered returns the id of event n of the tests' session; 0 is the session itself.
 func numbered(n int) uuid.UUID {
 	if n == 0 {
 		return sessionID
@@ -27,7 +27,7 @@ func numbered(n int) uuid.UUID {
 	return uuid.MustParse(fmt.Sprintf("22222222-2222-4222-8222-%012d", n))
 }
 
-// session is a set of the session event and events 1 to len(parents), whose parents are given
+// session returns a set of the session event and events 1 to len(parents), whose parents are given
 // by number. Its payload is loaded as a store would, at the time it is asked for.
 func session(payload string, parents ...int) *event.Set {
 	set := &event.Set{Events: []event.Event{{ID: sessionID, SessionID: sessionID, Type: event.TypeSession, Name: "s"}}}
@@ -46,7 +46,7 @@ func session(payload string, parents ...int) *event.Set {
 	return set
 }
 
-// drawn is a tree answer as "name(child child)", an orphan with an asterisk.
+// drawn returns a tree answer as "name(child child)", an orphan with an asterisk.
 func drawn(t *testing.T, answer []byte) string {
 	t.Helper()
 	var n struct {

@@ -45,7 +45,7 @@ func ParseID(s string) (uuid.UUID, error) {
 	return id, nil
 }
 
-// kindName is what raw is, for messages.
+// kindName returns what raw is, for messages.
 func kindName(raw []byte) string {
 	switch rawjson.KindOf(raw) {
 	case 0:
@@ -137,7 +137,7 @@ func readBool(raw json.RawMessage) (bool, error) {
 	return false, wrong("a boolean", raw)
 }
 
-// PathText is an id as it stands in a path, with what no store can hold replaced; such an id is
+// PathText returns an id as it stands in a path, with what no store can hold replaced; such an id is
 // nobody's.
 func PathText(s string) string {
 	s, _ = rawjson.ValidText(s)

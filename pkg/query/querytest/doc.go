@@ -38,7 +38,7 @@ type row struct {
 	want                             bool
 }
 
-// Cases are all cases, each with its own event.
+// Cases returns all cases, each with its own event.
 func Cases() []Case {
 	var out []Case
 	for _, table := range [][]row{columnRows, stringRows, numberRows, booleanRows, existsRows, pathRows, containsRows, datetimeRows, idRows, payloadRows} {
