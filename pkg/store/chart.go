@@ -57,7 +57,7 @@ func (s *Store) earliest(ctx context.Context, projectID int64, from *float64) (f
 func (s *Store) chart(ctx context.Context, projectID int64, c *query.Chart, earliest float64, only map[string]bool) (*query.ChartAnswer, error) {
 	b := query.NewBuilder(s.dialect)
 	plan := query.CompileChart(b, projectID, c, earliest)
-	a := newAggregate(c, &plan, only)
+	a := newChartAggregate(c, &plan, only)
 	where := plan.Plan.Where
 	if !plan.InGo {
 		split := false
@@ -87,7 +87,7 @@ func (s *Store) chart(ctx context.Context, projectID int64, c *query.Chart, earl
 }
 
 // chartRows lets the database read or sum up the rows that it can decide.
-func (s *Store) chartRows(ctx context.Context, b *query.Builder, c *query.Chart, plan *query.ChartPlan, where string, a *aggregate) error {
+func (s *Store) chartRows(ctx context.Context, b *query.Builder, c *query.Chart, plan *query.ChartPlan, where string, a *chartAggregate) error {
 	inner, keys, by := plan.Unit+" AS k", "k, NULL", "k"
 	if plan.Group != "" {
 		inner, keys, by = inner+", "+plan.Group+" AS g", "k, g", "k, g"
@@ -111,7 +111,7 @@ func (s *Store) chartRows(ctx context.Context, b *query.Builder, c *query.Chart,
 	return s.eachCell(ctx, "SELECT "+keys+", "+values+" FROM (SELECT "+inner+" FROM ev e WHERE "+where+s.db.frag().apart+") AS x"+end, b, a)
 }
 
-func (s *Store) eachCell(ctx context.Context, sql string, b *query.Builder, a *aggregate) error {
+func (s *Store) eachCell(ctx context.Context, sql string, b *query.Builder, a *chartAggregate) error {
 	var unit, n int64
 	var group *string
 	var value *float64
@@ -124,7 +124,7 @@ func (s *Store) eachCell(ctx context.Context, sql string, b *query.Builder, a *a
 }
 
 // chartEvents reads rows whole, matches all filters and measures in Go.
-func (s *Store) chartEvents(ctx context.Context, b *query.Builder, c *query.Chart, where string, a *aggregate) error {
+func (s *Store) chartEvents(ctx context.Context, b *query.Builder, c *query.Chart, where string, a *chartAggregate) error {
 	match := query.NewMatcher(c.Filters)
 	return each(ctx, s.db, `SELECT `+s.columns()+` FROM `+s.db.frag().from+` WHERE `+where, b.Args(), func(scan func(...any) error) error {
 		r, err := scanHead(scan)

@@ -16,8 +16,8 @@ import (
 
 var errManyGroups = errors.New("a chart has more groups than are summed up at once")
 
-// aggregate sums up a chart.
-type aggregate struct {
+// chartAggregate sums up a chart.
+type chartAggregate struct {
 	chart  *query.Chart
 	plan   *query.ChartPlan
 	only   map[string]bool // groups to keep apart; nil: all
@@ -44,13 +44,13 @@ type cell struct {
 	values []float64
 }
 
-func newAggregate(c *query.Chart, plan *query.ChartPlan, only map[string]bool) *aggregate {
+func newChartAggregate(c *query.Chart, plan *query.ChartPlan, only map[string]bool) *chartAggregate {
 	_, keep := c.Aggregation.Quantile()
-	return &aggregate{chart: c, plan: plan, only: only, keep: keep, starts: map[int64]int64{}, cells: map[cellKey]*cell{}}
+	return &chartAggregate{chart: c, plan: plan, only: only, keep: keep, starts: map[int64]int64{}, cells: map[cellKey]*cell{}}
 }
 
 // addRow adds what the database read: one event, or the sum of many.
-func (a *aggregate) addRow(unit int64, group *string, n int64, value *float64) error {
+func (a *chartAggregate) addRow(unit int64, group *string, n int64, value *float64) error {
 	if value == nil && a.chart.Aggregation != query.Count {
 		return nil // no numbers among them
 	}
@@ -67,7 +67,7 @@ func (a *aggregate) addRow(unit int64, group *string, n int64, value *float64) e
 const maxSummed = 1e290
 
 // addEvent adds a matching event.
-func (a *aggregate) addEvent(e *event.Event) error {
+func (a *chartAggregate) addEvent(e *event.Event) error {
 	var value *float64
 	if a.chart.Aggregation != query.Count {
 		f, ok := a.plan.Number(e)
@@ -88,7 +88,7 @@ func (a *aggregate) addEvent(e *event.Event) error {
 	return a.add(a.plan.UnitOf(e.Start), g, 1, value)
 }
 
-func (a *aggregate) add(unit int64, g groupKey, n int64, value *float64) error {
+func (a *chartAggregate) add(unit int64, g groupKey, n int64, value *float64) error {
 	start, ok := a.starts[unit]
 	if !ok {
 		start = a.chart.Bucket.Start(a.plan.UnitStart(unit), a.chart.Zone).UnixMilli()
@@ -138,12 +138,12 @@ func (x *cell) join(how query.Aggregation, v float64) {
 	}
 }
 
-func (a *aggregate) tooMany() error {
+func (a *chartAggregate) tooMany() error {
 	return fault.InvalidField("bucket", "the chart has more than %d points; take a longer bucket or a shorter date range", a.chart.Limit())
 }
 
 // result makes the answer of the cells, or passes err on.
-func (a *aggregate) result(err error) (*query.ChartAnswer, error) {
+func (a *chartAggregate) result(err error) (*query.ChartAnswer, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -160,7 +160,7 @@ func (a *aggregate) result(err error) (*query.ChartAnswer, error) {
 }
 
 // limitGroups joins all but the largest groups.
-func (a *aggregate) limitGroups() {
+func (a *chartAggregate) limitGroups() {
 	sizes := map[string]int64{}
 	for k, x := range a.cells {
 		if !k.null && a.only == nil {
@@ -196,7 +196,7 @@ func (a *aggregate) limitGroups() {
 }
 
 // points returns the cells in order, gaps filled if that is asked.
-func (a *aggregate) points() ([]query.ChartPoint, error) {
+func (a *chartAggregate) points() ([]query.ChartPoint, error) {
 	present := map[groupKey]bool{}
 	buckets := map[int64]bool{}
 	for k := range a.cells {
@@ -242,7 +242,7 @@ func compareGroups(x, y groupKey) int {
 
 // fill returns all buckets of the chart's range, or where that is open, from the first or to the
 // last that has events.
-func (a *aggregate) fill(starts []int64, groups int) ([]int64, error) {
+func (a *chartAggregate) fill(starts []int64, groups int) ([]int64, error) {
 	from, to := math.Inf(1), math.Inf(-1)
 	if len(starts) > 0 {
 		from, to = float64(starts[0]), float64(starts[len(starts)-1])
@@ -266,7 +266,7 @@ func (a *aggregate) fill(starts []int64, groups int) ([]int64, error) {
 	return all, nil
 }
 
-func (a *aggregate) point(t time.Time, g groupKey, x *cell) query.ChartPoint {
+func (a *chartAggregate) point(t time.Time, g groupKey, x *cell) query.ChartPoint {
 	p := query.ChartPoint{Start: t}
 	if !g.null {
 		p.Group = &g.name

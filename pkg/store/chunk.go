@@ -40,7 +40,7 @@ const (
 	chunkBytes = 256 << 10
 )
 
-// inPayload are the bits of the spill column that say a field stands in the payload; the others
+// inPayload are the bits of the spill column that say that a field is in the payload; the others
 // mark the row.
 const inPayload = headFields | query.SpillCold
 
@@ -57,7 +57,7 @@ var spills = []struct {
 	{query.SpillChildrenIDs, tagChildrenIDs, func(e *event.Event) *[]byte { return (*[]byte)(&e.ChildrenIDs) }},
 }
 
-// spillOf returns which fields of e stand in its payload.
+// spillOf returns the bits of the fields of e that are in its payload.
 func spillOf(e *event.Event) (bits int) {
 	for _, f := range spills {
 		if len(*f.of(e)) > headFieldBytes {

@@ -11,7 +11,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/fault"
 )
 
-// errNoChunk says that a chunk is not there: its event was changed or deleted since its row was
+// errNoChunk is returned if a chunk is not there: its event was changed or deleted since its row was
 // read, or the database is damaged.
 var errNoChunk = errors.New("payload is missing")
 

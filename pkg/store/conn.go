@@ -22,9 +22,9 @@ type conn interface {
 	id(u uuid.UUID) any
 	// ids is a condition that column is one of list, and its argument.
 	anyID(column string, placeholder int, list []uuid.UUID) (cond string, args []any)
-	// anyText is likewise for texts.
+	// anyText is the same for texts.
 	anyText(column string, placeholder int, list []string) (cond string, args []any)
-	// anyNumber is likewise for integers.
+	// anyNumber is the same for integers.
 	anyNumber(column string, placeholder int, list []int64) (cond string, args []any)
 }
 
@@ -62,10 +62,10 @@ type writeTx interface {
 	// insertHeads inserts rows. errConflict if another writer of the same database inserted
 	// one of the keys meanwhile.
 	insertHeads(ctx context.Context, heads []*head) error
-	// noteIDs keeps, for findEvents and the filters, where events are found that this transaction
-	// stores on a day; forgetIDs undoes it for rows that it took from a day.
-	noteIDs(ctx context.Context, project int64, day int32, ids ...uuid.UUID) error
-	forgetIDs(ctx context.Context, project int64, day int32, ids ...uuid.UUID) error
+	// addIDs keeps, for findEvents and the filters, where events are found that this transaction
+	// stores on a day; removeIDs undoes it for rows that it took from a day.
+	addIDs(ctx context.Context, project int64, day int32, ids ...uuid.UUID) error
+	removeIDs(ctx context.Context, project int64, day int32, ids ...uuid.UUID) error
 	// findEvents looks for ids of one project in the given places, and returns the day of each id
 	// that is there. It takes a bounded number of statements for each id, whatever is stored.
 	findEvents(ctx context.Context, projectID int64, ids []idDays) (map[uuid.UUID]int32, error)
@@ -90,10 +90,10 @@ type database interface {
 	// writers returns how many transactions write at once: 1 where this process is the only writer, and
 	// else 2 or more, whether there are other processes or not.
 	writers() int
-	// ready makes room for events of these days. It runs outside any transaction. anew says that
+	// ready makes room for events of these days. It runs outside any transaction. anew is set if
 	// a transaction failed since it was called.
 	ready(ctx context.Context, days []int32, anew bool) error
-	// tidy gives back the room of what is not stored any more.
+	// tidy frees the room of what is not stored any more.
 	tidy(ctx context.Context) error
 	// retryable reports whether the same transaction may succeed if it is run again.
 	retryable(err error) bool
@@ -108,7 +108,7 @@ type database interface {
 	// idsOf calls f with each id that the filter of a day must have.
 	idsOf(ctx context.Context, day projectDay, f func(uuid.UUID) error) error
 	// farDays returns the days on which an id may stand that is not found by day. Where a statement
-	// finds ids on all days, it gives none.
+	// finds ids on all days, it returns none.
 	farDays(ctx context.Context, c conn, project int64, id uuid.UUID) ([]int32, error)
 	// quick reads outside a transaction by connections that no search takes: keys, and what
 	// ingestion must know.
@@ -118,7 +118,7 @@ type database interface {
 	// bound limits the time of one reading statement; 0 is no limit.
 	bound(read time.Duration)
 	frag() fragments
-	// eraseDue tells that something was deleted, and erase removes from the database's files, as far
+	// eraseDue returns a channel that signals a deletion, and erase removes from the database's files, as far
 	// as they are the store's own, what was deleted until it was called.
 	eraseDue() <-chan struct{}
 	erase(ctx context.Context, change changer) error
@@ -165,7 +165,7 @@ func (s scanID) Scan(src any) error {
 	}
 }
 
-// one runs a query for at most one row and says whether there was one.
+// one runs a query for at most one row and reports whether there was one.
 func one(ctx context.Context, c conn, sql string, args []any, dest ...any) (bool, error) {
 	rs, err := c.query(ctx, sql, args...)
 	if err != nil {
@@ -236,7 +236,7 @@ func oneOf(column string, first, n int) string {
 // idsPerQuery bounds the ids that one statement asks for.
 const idsPerQuery = 500
 
-// number is how a boolean stands in a column.
+// number returns a boolean as an integer column stores it.
 func number(b bool) int {
 	if b {
 		return 1
@@ -244,7 +244,7 @@ func number(b bool) int {
 	return 0
 }
 
-// flag returns a boolean as it stands in a column.
+// flag returns a boolean as a bigint column stores it.
 func flag(b bool) int64 {
 	if b {
 		return 1

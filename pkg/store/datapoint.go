@@ -56,7 +56,7 @@ func (s *Store) CreateDatapoints(ctx context.Context, projectID int64, list []da
 	return ids, err
 }
 
-// roomFor holds datasets to which datapoints are added, and tells the last position of each.
+// roomFor holds datasets to which datapoints are added, and returns the last position of each.
 func (s *Store) roomFor(ctx context.Context, c conn, project int64, ids []string, more func(id string) int) (held map[string]document, last map[string]int64, err error) {
 	if held, err = s.holdDatasets(ctx, c, project, ids); err != nil {
 		return nil, nil, err
@@ -156,7 +156,7 @@ type link struct {
 }
 
 // holdLinked holds the datasets that have a datapoint, those in more, and then the datapoint, and
-// gives its links. Whoever changes links holds a dataset first, so nobody waits in a circle; if
+// returns its links. Whoever changes links holds a dataset first, so nobody waits in a circle; if
 // the links have changed meanwhile, the transaction is run again.
 func (s *Store) holdLinked(ctx context.Context, tx writeTx, project int64, id string, more []string) (d document, links []link, held map[string]document, err error) {
 	if links, err = linksOf(ctx, tx, project, id); err != nil {
@@ -181,7 +181,7 @@ func (s *Store) holdLinked(ctx context.Context, tx writeTx, project int64, id st
 			return
 		}
 	}
-	// The rows of a dataset that is being deleted are none any more.
+	// The rows of a dataset that is being deleted do not count any more.
 	links = slices.DeleteFunc(links, func(l link) bool { _, there := held[l.dataset]; return !there })
 	return
 }

@@ -13,7 +13,7 @@ import (
 var datasets = documents{table: "dataset", noun: "dataset", columns: []string{"name", "type"}}
 
 // CreateDataset stores a dataset that is complete and valid, with these datapoints in order, and
-// gives its id. fault.NotFound if one of them is not there.
+// returns its id. fault.NotFound if one of them is not there.
 func (s *Store) CreateDataset(ctx context.Context, projectID int64, set dataset.Dataset, points []string) (id string, err error) {
 	now := s.options.Now()
 	points = dataset.Unique(points)

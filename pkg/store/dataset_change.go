@@ -10,11 +10,11 @@ import (
 
 // A change of many rows of datasets would keep SQLite's writer, and with it ingestion, for as long
 // as it takes. There it is staged: its rows are written in slices, with the number of the version
-// that its last transaction makes. Nobody reads them before, since readers go by the version in
-// force; the table deletion names them, so that the next change takes back what one that broke off
+// that its last transaction makes. Nobody reads them before, since readers go by the current
+// version; the table deletion names them, so that the next change takes back what one that broke off
 // has left. Changes of datasets and of links take turns, so that what one has read holds until its end.
 //
-// Where there are other writers nobody waits for a change but who changes the same dataset: it is one
+// Where there are other writers only changes of the same dataset wait for each other: it is one
 // transaction, which holds what it has read.
 
 // stageSlice is how many rows of datasets one transaction writes on SQLite.

@@ -11,7 +11,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
-// The rows of a dataset say which datapoints it has, in which order, in which version of theirs,
+// The rows of a dataset record which datapoints it has, in which order, in which version of theirs,
 // and from which version of the dataset on up to which. For whoever writes them, those that are open
 // (to_version is NULL) hold in the current version; whoever reads goes by its number, since a
 // change may be under way (dataset_change.go). Rows are never changed but to be closed, so that
@@ -33,7 +33,7 @@ func (c *rowChange) rows() int { return len(c.gone) + len(c.add) }
 // they are too many.
 func (s *Store) planRows(ctx context.Context, from conn, project int64, id string, points []string) (c rowChange, err error) {
 	open := map[string]int64{}
-	kept := 0 // rows that stand where they shall
+	kept := 0 // rows that are where they should be
 	err = each(ctx, from, `SELECT pos, datapoint_id, rev FROM dataset_row WHERE project_id = $1 AND dataset_id = $2 AND to_version IS NULL ORDER BY pos`,
 		[]any{project, id}, func(scan func(...any) error) error {
 			var pos, rev int64
@@ -59,7 +59,7 @@ func (s *Store) planRows(ctx context.Context, from conn, project int64, id strin
 
 var errTooManyPoints = fault.InvalidField("datapoints", "a dataset has at most %d datapoints", dataset.MaxDatapoints)
 
-// holdPoints returns the versions of datapoints: of those in known as it says, of the others as they
+// holdPoints returns the versions of datapoints: of those in known as given there, of the others as they
 // are, and keeps other writers from these. fault.NotFound if one of them is not there.
 func (s *Store) holdPoints(ctx context.Context, c conn, project int64, ids []string, known map[string]int64) (map[string]int64, error) {
 	if len(ids) > dataset.MaxDatapoints {

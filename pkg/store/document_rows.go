@@ -17,7 +17,7 @@ func insertRows(ctx context.Context, tx writeTx, table string, columns []string,
 	return putRows(ctx, tx, table, columns, rows, "ON CONFLICT DO NOTHING")
 }
 
-// putRows is likewise, with what to do about a row whose key is taken. n counts the rows that
+// putRows is the same, with what to do about a row whose key is taken. n counts the rows that
 // were inserted or changed.
 func putRows(ctx context.Context, tx writeTx, table string, columns []string, rows [][]any, conflict string) (n int64, err error) {
 	document := slices.Contains(columns, "doc") // what else there is has its own bounds

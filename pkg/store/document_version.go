@@ -8,9 +8,9 @@ import (
 )
 
 // Old versions of documents stand in the table revision, each as it was; the current version
-// stands in the document's own table only. A doc of NULL says that the next version has the same.
+// stands in the document's own table only. A doc of NULL means that the next version has the same.
 
-// archiveVersion stores the current version as an old one, before its document changes. same says that
+// archiveVersion stores the current version as an old one, before its document changes. same is set if
 // the text will not change.
 func (t documents) archiveVersion(ctx context.Context, tx writeTx, project int64, d document, same bool) error {
 	var doc any

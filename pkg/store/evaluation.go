@@ -37,8 +37,8 @@ func (s *Store) evaluationRows(project int64, requests []evaluation.Request, bac
 	return rows
 }
 
-// request makes evaluations in a transaction of their own, those left out that there are already.
-func (s *Store) request(ctx context.Context, project int64, requests []evaluation.Request, backfill string, now time.Time) (n int64, err error) {
+// requestEvaluations makes evaluations in a transaction of their own, those left out that there are already.
+func (s *Store) requestEvaluations(ctx context.Context, project int64, requests []evaluation.Request, backfill string, now time.Time) (n int64, err error) {
 	err = s.change(ctx, project, uuid.Nil, 0, func(ctx context.Context, tx writeTx) (err error) {
 		n, err = insertRows(ctx, tx, "evaluation", evaluationColumns, s.evaluationRows(project, requests, backfill, now))
 		return err
@@ -236,7 +236,7 @@ func (s *Store) evaluationWhere(project int64, q evaluation.Query) (cond string,
 var errPageFull = errors.New("the page is full")
 
 // FindEvaluations lists evaluations that match, newest first: at most q.Limit, and fewer where they
-// are large. more says that there are others.
+// are large. more reports whether there are others.
 func (s *Store) FindEvaluations(ctx context.Context, projectID int64, q evaluation.Query) (list []evaluation.Evaluation, more bool, err error) {
 	ctx, end, err := s.heavyRead(ctx, projectID, 1)
 	if err != nil {

@@ -158,7 +158,7 @@ func (s *Store) followBackfill(ctx context.Context, project int64, id string) er
 }
 
 // StepBackfills has each backfill that runs, of all projects, ask for its next evaluations, unless
-// enough of it waits, and ends those that have nothing left. busy says that some asked.
+// enough of it waits, and ends those that have nothing left. busy reports whether any did.
 func (s *Store) StepBackfills(ctx context.Context) (busy bool, err error) {
 	type key struct {
 		project int64

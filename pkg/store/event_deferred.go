@@ -13,7 +13,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/fault"
 )
 
-// pendingIDs knows which ids have updates waiting, where this process is the only writer.
+// pendingIDs records which ids have updates waiting. It is complete where this process is the only writer.
 type pendingIDs struct {
 	mu  sync.Mutex
 	ids map[idKey]int
@@ -27,7 +27,7 @@ func (p *pendingIDs) has(k idKey) bool {
 	return p.ids[k] > 0
 }
 
-func (p *pendingIDs) note(k idKey) {
+func (p *pendingIDs) add(k idKey) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.ids[k]++
@@ -35,7 +35,7 @@ func (p *pendingIDs) note(k idKey) {
 	p.of[k.project]++
 }
 
-func (p *pendingIDs) forget(k idKey) {
+func (p *pendingIDs) remove(k idKey) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.n -= p.ids[k]
@@ -45,7 +45,7 @@ func (p *pendingIDs) forget(k idKey) {
 	delete(p.ids, k)
 }
 
-// full says that no more updates of a project may wait, as what its sender is to do: all projects
+// full returns an error that tells the sender what to do if no more updates of a project may wait: all projects
 // together have most, and one of them three quarters of it.
 func (p *pendingIDs) full(project int64, most int) error {
 	p.mu.Lock()
@@ -82,7 +82,7 @@ func (s *Store) deferUpdate(ctx context.Context, tx writeTx, project int64, u *e
 		project, tx.id(u.EventID), string(body), s.options.Now().UnixMilli()); err != nil {
 		return err
 	}
-	s.pending.note(idKey{project, u.EventID}) // counted too often if the commit fails: only a wasted look
+	s.pending.add(idKey{project, u.EventID}) // counted too often if the commit fails: only a wasted look
 	return nil
 }
 
@@ -181,7 +181,7 @@ func (w *writing) applyPendingOf(ctx context.Context, tx writeTx, project int64,
 		u := h.update(x.id)
 		// An update that breaks a rule together with its event (an end out of range) is
 		// dropped: it was answered long ago, and must not refuse the event.
-		if err := w.s.apply(ctx, tx, old, &u); err != nil && fault.Of(err) != fault.Invalid {
+		if err := w.s.applyUpdate(ctx, tx, old, &u); err != nil && fault.Of(err) != fault.Invalid {
 			return err
 		}
 	}

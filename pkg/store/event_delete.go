@@ -138,14 +138,14 @@ func (s *Store) erasePending(ctx context.Context, tx writeTx, project int64, eve
 	return n, err
 }
 
-// erase deletes one event's row and its payload: a chunk it shares is written anew without it.
+// erase deletes one event's row and its payload: a chunk it shares is rewritten without it.
 func (s *Store) erase(ctx context.Context, tx writeTx, old *stored) error {
 	gone, err := tx.exec(ctx, `DELETE FROM ev WHERE project_id = $1 AND day = $2 AND event_id = $3`, old.project, old.day, tx.id(old.ID))
 	if err != nil {
 		return err
 	}
 	tx.counts().add(old.project, old.Type, -gone)
-	if err := tx.forgetIDs(ctx, old.project, old.day, old.ID); err != nil {
+	if err := tx.removeIDs(ctx, old.project, old.day, old.ID); err != nil {
 		return err
 	}
 	if old.chunk == nil {

@@ -21,7 +21,7 @@ const (
 	flagFixed      = 1 << 12 // its session is its own, not that of its trace
 	flagNamed      = 1 << 13 // its span names a session itself
 	flagFilled     = 1 << 14 // it has what its duplicates know
-	flagTools      = 1 << 15 // a model call of a trace, as its sender told it, with tools
+	flagTools      = 1 << 15 // a model call of a trace, as its sender reported it, with tools
 	flagMessages   = 1 << 16 // likewise, with messages
 	flagDuration   = 1 << 17 // somebody has given the duration
 	flagInputs     = 1 << 18 // it has inputs
@@ -53,7 +53,7 @@ type head struct {
 	chunk *chunkRow // nil: no payload
 	off   int
 	known bool // the id may be stored already; its payload is not in a chunk yet
-	// priced says that the store computed the cost of a new event.
+	// priced is set if the store computed the cost of a new event.
 	priced bool
 }
 
@@ -138,7 +138,7 @@ func (h *head) scanMetadata(model bool) {
 		h.duplicateKey = duplicateKey(h.ev, h.responseID)
 	}
 	if !model || duplicate {
-		return // only model events count, and of those that tell one call only one
+		return // only model events count, and of those that report one call only one
 	}
 	h.totals.models = 1
 	if prompt == 0 {
@@ -216,7 +216,7 @@ func flagsOf(e *event.Event) (flags int) {
 	return flags
 }
 
-// contentFlag returns the flag of the spill column that tells the content of a model call.
+// contentFlag returns the flag of the spill column for the content of a model call.
 func contentFlag(c event.Content) int {
 	switch c {
 	case event.Messages:
@@ -229,7 +229,7 @@ func contentFlag(c event.Content) int {
 
 // headOf returns the row of an event that the writer creates or changes, with its own chunk.
 func headOf(e *event.Event, project int64) (*head, *chunkRow) {
-	g := &group{project: project}
+	g := &eventGroup{project: project}
 	h := &head{ev: e, project: project, session: e.SessionID}
 	g.heads = []*head{h}
 	h.derive()

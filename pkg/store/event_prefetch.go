@@ -15,8 +15,8 @@ import (
 // bounds what one read brings into memory.
 const prefetchEvents = 64
 
-// list is the rows of one event.Set, read ahead of the caller.
-type list struct {
+// eventList is the rows of one event.Set, read ahead of the caller.
+type eventList struct {
 	s       *Store
 	project int64
 	rows    []*stored
@@ -24,7 +24,7 @@ type list struct {
 	roots   map[uuid.UUID]chunkRef // chunks of the root events that the session events show
 }
 
-// chunkRef is where a payload stands.
+// chunkRef is the place of a payload.
 type chunkRef struct {
 	day   int32
 	chunk int64
@@ -32,8 +32,8 @@ type chunkRef struct {
 }
 
 // prefetch brings the chunks of row i and the rows after it into the cache, unless that of row
-// i is there already. Where it cannot, the single reads that follow tell why.
-func (l *list) prefetch(ctx context.Context, i int) {
+// i is there already. Where it cannot, the single reads that follow return the error.
+func (l *eventList) prefetch(ctx context.Context, i int) {
 	first := l.chunksOf(ctx, i)
 	missing := false
 	for _, ref := range first {
@@ -61,7 +61,7 @@ func (l *list) prefetch(ctx context.Context, i int) {
 }
 
 // chunksOf lists the chunks that row i needs to be whole.
-func (l *list) chunksOf(ctx context.Context, i int) (refs []chunkRef) {
+func (l *eventList) chunksOf(ctx context.Context, i int) (refs []chunkRef) {
 	r := l.rows[i]
 	if r.chunk != nil {
 		refs = append(refs, chunkRef{day: r.day, chunk: *r.chunk})
@@ -82,7 +82,7 @@ func (l *list) chunksOf(ctx context.Context, i int) (refs []chunkRef) {
 }
 
 // findRoots looks up the chunks of all root events of the list's sessions.
-func (l *list) findRoots(ctx context.Context) {
+func (l *eventList) findRoots(ctx context.Context) {
 	l.roots = map[uuid.UUID]chunkRef{}
 	byDay := map[int32][]uuid.UUID{}
 	for _, roll := range l.rolls {
@@ -110,7 +110,7 @@ func (l *list) findRoots(ctx context.Context) {
 
 // rootOf reads the payload of a session's root event, by the place that findRoots saw. Not ok
 // if it has none there, or has moved since.
-func (l *list) rootOf(ctx context.Context, id uuid.UUID) (e event.Event, ok bool) {
+func (l *eventList) rootOf(ctx context.Context, id uuid.UUID) (e event.Event, ok bool) {
 	ref, ok := l.roots[id]
 	if !ok {
 		return e, false
@@ -125,7 +125,7 @@ func (l *list) rootOf(ctx context.Context, id uuid.UUID) (e event.Event, ok bool
 }
 
 // readChunks brings chunks into the cache: one query a day, decompressed on all cores. What it
-// cannot read is left to the reader of that chunk, who tells why.
+// cannot read is left to the reader of that chunk, which returns the error.
 func (s *Store) readChunks(ctx context.Context, refs []chunkRef) {
 	byDay := map[int32][]int64{}
 	for _, ref := range refs {

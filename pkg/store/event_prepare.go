@@ -22,9 +22,9 @@ type chunkRow struct {
 	use int
 }
 
-// group is the events of one request that share session and trace.
-type group struct {
-	part        part // the request, and the session the group had when it was prepared
+// eventGroup is the events of one request that share session and trace.
+type eventGroup struct {
+	part        batchPart // the request, and the session the group had when it was prepared
 	project     int64
 	session     uuid.UUID
 	trace       uuid.UUID // zero: native events, or spans whose session is fixed
@@ -38,7 +38,7 @@ type group struct {
 type writeBatch struct {
 	project int64
 	traces  []*traceRow
-	groups  []*group
+	groups  []*eventGroup
 	logs    []*logRow
 	events  int
 	bytes   int64
@@ -52,7 +52,7 @@ func (s *Store) prepare(projectID int64, b event.Batch) (*writeBatch, error) {
 	type key struct {
 		session, trace uuid.UUID
 	}
-	groups := map[key]*group{}
+	groups := map[key]*eventGroup{}
 	byID := make(map[uuid.UUID]*head, len(b.Events))
 	hints := make(map[uuid.UUID]*event.SessionHint, len(b.Sessions))
 	for i := range b.Sessions {
@@ -82,7 +82,7 @@ func (s *Store) prepare(projectID int64, b event.Batch) (*writeBatch, error) {
 		}
 		g := groups[k]
 		if g == nil {
-			g = &group{project: projectID, session: k.session, trace: k.trace, provisional: e.Provisional, hint: hints[k.session]}
+			g = &eventGroup{project: projectID, session: k.session, trace: k.trace, provisional: e.Provisional, hint: hints[k.session]}
 			groups[k] = g
 			p.groups = append(p.groups, g)
 		}
@@ -99,12 +99,12 @@ func (s *Store) prepare(projectID int64, b event.Batch) (*writeBatch, error) {
 	for i := range b.LogParts { // a session that only a log record names
 		n := &b.LogParts[i]
 		if k := (key{n.Session, n.TraceID}); n.Session != uuid.Nil && groups[k] == nil {
-			groups[k] = &group{project: projectID, session: k.session, trace: k.trace}
+			groups[k] = &eventGroup{project: projectID, session: k.session, trace: k.trace}
 			p.groups = append(p.groups, groups[k])
 		}
 	}
 	for _, g := range p.groups {
-		g.part = part{p, g.session}
+		g.part = batchPart{p, g.session}
 		for _, h := range g.heads {
 			h.priced = s.priceNew(h.ev)
 			h.derive()
@@ -146,7 +146,7 @@ func (p *writeBatch) compress() {
 }
 
 // addPayload appends the event's payload to the group's open chunk of its day.
-func (g *group) addPayload(h *head) (bytes int) {
+func (g *eventGroup) addPayload(h *head) (bytes int) {
 	if !hasPayload(h.ev, h.spill) {
 		return 0
 	}

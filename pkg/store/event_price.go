@@ -14,7 +14,7 @@ import (
 // are the built-in ones.
 func (s *Store) UsePrices(b *price.Book) { s.prices.Store(b) }
 
-// What metadata.cost_source says: who knew the cost.
+// Values of metadata.cost_source: where the cost came from.
 const (
 	costKey       = "cost"
 	costSourceKey = "cost_source"
@@ -42,7 +42,7 @@ func unpriced(e *event.Event) *event.Event {
 	return &without
 }
 
-// reprice computes the cost of a model call anew whose model or tokens are others than before,
+// reprice recomputes the cost of a model call whose model or tokens differ from before,
 // unless somebody has said what it cost.
 func (s *Store) reprice(before, now *event.Event) {
 	was := before.AsReported()

@@ -12,9 +12,9 @@ import (
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
-// whole makes of a stored event what callers read: cold metadata joined, the roll-up and the
-// root events' payload in a session event, for which l, if there is one, knows the places.
-func (s *Store) whole(ctx context.Context, r *stored, roll *rollup, l *list) (event.Event, error) {
+// wholeEvent makes of a stored event what callers read: cold metadata joined, the roll-up and the
+// root events' payload in a session event, whose places are in l, if l is not nil.
+func (s *Store) wholeEvent(ctx context.Context, r *stored, roll *rollup, l *eventList) (event.Event, error) {
 	if err := s.payload(ctx, r); err != nil {
 		return event.Event{}, err
 	}
@@ -26,8 +26,8 @@ func (s *Store) whole(ctx context.Context, r *stored, roll *rollup, l *list) (ev
 	return s.rolledUp(ctx, r.project, e, roll, l)
 }
 
-// set makes an event.Set of head rows; headOnly leaves the payload where it is.
-func (s *Store) set(ctx context.Context, project int64, rows []*stored, total int, headOnly bool) (*event.Set, error) {
+// eventSet makes an event.Set of head rows; headOnly leaves the payload where it is.
+func (s *Store) eventSet(ctx context.Context, project int64, rows []*stored, total int, headOnly bool) (*event.Set, error) {
 	var sessions []uuid.UUID
 	for _, r := range rows {
 		if r.IsSession() {
@@ -45,7 +45,7 @@ func (s *Store) set(ctx context.Context, project int64, rows []*stored, total in
 			roll.show(&set.Events[i])
 		}
 	}
-	l := &list{s: s, project: project, rows: rows, rolls: rolls}
+	l := &eventList{s: s, project: project, rows: rows, rolls: rolls}
 	set.Load = func(ctx context.Context, i int) (event.Event, error) {
 		r := rows[i]
 		if headOnly && r.inHeads() {
@@ -56,7 +56,7 @@ func (s *Store) set(ctx context.Context, project int64, rows []*stored, total in
 			roll = rolls[r.ID]
 		}
 		l.prefetch(ctx, i)
-		e, err := s.whole(ctx, r, roll, l)
+		e, err := s.wholeEvent(ctx, r, roll, l)
 		return e, s.wrapDBError(err, "read event")
 	}
 	return set, nil
@@ -69,7 +69,7 @@ func (s *Store) Event(ctx context.Context, projectID int64, id uuid.UUID) (event
 	if err != nil {
 		return event.Event{}, s.wrapDBError(err, "read event")
 	}
-	set, err := s.set(ctx, projectID, []*stored{r}, 1, false)
+	set, err := s.eventSet(ctx, projectID, []*stored{r}, 1, false)
 	if err != nil {
 		return event.Event{}, s.wrapDBError(err, "read event")
 	}
@@ -125,7 +125,7 @@ func (s *Store) EventsByID(ctx context.Context, projectID int64, ids []uuid.UUID
 		}
 		rows = append(rows, r)
 	}
-	set, err := s.set(ctx, projectID, rows, len(rows), false)
+	set, err := s.eventSet(ctx, projectID, rows, len(rows), false)
 	return set, s.wrapDBError(err, "read events")
 }
 
@@ -180,7 +180,7 @@ func (s *Store) asRead(ctx context.Context, r *stored) (e event.Event, ok bool, 
 		}
 		roll = rolls[r.ID]
 	}
-	e, err = s.whole(ctx, r, roll, nil)
+	e, err = s.wholeEvent(ctx, r, roll, nil)
 	if errors.Is(err, errNoChunk) {
 		return s.readAnew(ctx, r, roll)
 	}

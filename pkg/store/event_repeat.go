@@ -46,7 +46,7 @@ func (w *writing) repeat(ctx context.Context, tx writeTx, r repeatOf) error {
 	return w.s.rewrite(ctx, tx, r.head.project, old, &now)
 }
 
-// repeatSession changes a stored session event by another one. What its sender says goes
+// repeatSession changes a stored session event by another one. What its sender set goes
 // before what was made up for an implicit session.
 func (w *writing) repeatSession(ctx context.Context, tx writeTx, old *stored, came *event.Event) error {
 	now := old.Event

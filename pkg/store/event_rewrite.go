@@ -62,10 +62,10 @@ func (s *Store) rewrite(ctx context.Context, tx writeTx, project int64, old *sto
 		tx.counts().add(project, now.Type, 1)
 	}
 	if before.day != after.day {
-		if err := tx.noteIDs(ctx, project, after.day, now.ID); err != nil {
+		if err := tx.addIDs(ctx, project, after.day, now.ID); err != nil {
 			return err
 		}
-		if err := tx.forgetIDs(ctx, project, old.day, now.ID); err != nil {
+		if err := tx.removeIDs(ctx, project, old.day, now.ID); err != nil {
 			return err
 		}
 	}

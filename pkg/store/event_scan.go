@@ -12,7 +12,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/query"
 )
 
-// stored is an event as it stands in its row.
+// stored is an event with the columns of its row.
 type stored struct {
 	event.Event
 	project int64

@@ -13,7 +13,7 @@ import (
 )
 
 // Update changes a stored event. An update of an event that is not there (yet) is kept and
-// applied when the event comes; pending says so. Past the bound of waiting updates it is
+// applied when the event comes; pending reports that. Past the bound of waiting updates it is
 // fault.NotFound. An update of telemetry must not tell whether the event is there: past the bound it is
 // fault.Limited or fault.Unavailable either way, and yet applied if the event is there, so that trying it
 // again later loses nothing.
@@ -36,7 +36,7 @@ func (s *Store) Update(ctx context.Context, projectID int64, u event.Update) (pe
 		if err != nil {
 			return err
 		}
-		return s.apply(ctx, tx, old, &u)
+		return s.applyUpdate(ctx, tx, old, &u)
 	})
 	if err == nil {
 		err = full
@@ -77,8 +77,8 @@ func (s *Store) catchUp(ctx context.Context, project int64, id uuid.UUID) (appli
 	return err == nil, err
 }
 
-// apply changes one stored event by an update.
-func (s *Store) apply(ctx context.Context, tx writeTx, old *stored, u *event.Update) error {
+// applyUpdate changes one stored event by an update.
+func (s *Store) applyUpdate(ctx context.Context, tx writeTx, old *stored, u *event.Update) error {
 	if u.Telemetry {
 		var err error
 		if u, err = s.keepVerdicts(ctx, tx, old, u); err != nil {
@@ -87,12 +87,12 @@ func (s *Store) apply(ctx context.Context, tx writeTx, old *stored, u *event.Upd
 	}
 	now := old.Event
 	now.Apply(u)
-	now.ColdMetadata = without(now.ColdMetadata, u.Metadata) // what the update says stands in Metadata
+	now.ColdMetadata = without(now.ColdMetadata, u.Metadata) // what the update sets is in Metadata
 	if err := now.Validate(); err != nil {
 		return err
 	}
 	if now.IsSession() && (u.EndTime != nil || u.Duration != nil) {
-		// From now on the end is what somebody said, not what the events say.
+		// From now on the end is what somebody set, not what follows from the events.
 		if _, err := tx.exec(ctx, `UPDATE session SET made = 0 WHERE project_id = $1 AND session_id = $2 AND made = 2`, old.project, tx.id(now.ID)); err != nil {
 			return err
 		}
@@ -108,7 +108,7 @@ func (s *Store) apply(ctx context.Context, tx writeTx, old *stored, u *event.Upd
 	return s.rewrite(ctx, tx, old.project, old, &now)
 }
 
-// keepVerdicts returns an update of telemetry without what it says of scores that the pipeline, the
+// keepVerdicts returns an update of telemetry without its changes of scores that the pipeline, the
 // server or a person has given the event, and of a ground truth that it has.
 func (s *Store) keepVerdicts(ctx context.Context, c conn, old *stored, u *event.Update) (*event.Update, error) {
 	kept := *u

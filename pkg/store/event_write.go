@@ -30,7 +30,7 @@ type writing struct {
 
 // storeBatches stores the events of all batches.
 func (w *writing) storeBatches(ctx context.Context, tx writeTx, batches []*writeBatch) error {
-	var groups []*group
+	var groups []*eventGroup
 	for _, p := range batches {
 		groups = append(groups, p.groups...)
 	}
@@ -71,7 +71,7 @@ func (w *writing) storeBatches(ctx context.Context, tx writeTx, batches []*write
 				return fmt.Errorf("update session event: %w", err)
 			}
 		}
-		if err := w.fail(ctx, tx, d); err != nil {
+		if err := w.setSessionError(ctx, tx, d); err != nil {
 			return fmt.Errorf("update the error of a session event: %w", err)
 		}
 	}
@@ -109,7 +109,7 @@ func (w *writing) finish(committed bool) {
 		w.s.traces.Add(traceKey{t.project, t.trace}, *t)
 	}
 	for _, k := range w.consumed {
-		w.s.pending.forget(k)
+		w.s.pending.remove(k)
 	}
 	w.s.logCounts.add(w.logCounts)
 }
@@ -120,7 +120,7 @@ type traceKey struct {
 }
 
 // split separates new events from those whose id is stored already.
-func (w *writing) split(ctx context.Context, tx writeTx, groups []*group) (fresh map[*head]bool, repeats []repeatOf, err error) {
+func (w *writing) split(ctx context.Context, tx writeTx, groups []*eventGroup) (fresh map[*head]bool, repeats []repeatOf, err error) {
 	fresh = map[*head]bool{}
 	asked := map[int64][]idDays{}
 	maybe := map[int64][]*head{}
@@ -155,7 +155,7 @@ func (w *writing) split(ctx context.Context, tx writeTx, groups []*group) (fresh
 }
 
 // insert stores the fresh events, and the session events of implicit sessions.
-func (w *writing) insert(ctx context.Context, tx writeTx, groups []*group, fresh map[*head]bool) error {
+func (w *writing) insert(ctx context.Context, tx writeTx, groups []*eventGroup, fresh map[*head]bool) error {
 	var rows []*head
 	var chunks []*chunkRow
 	for _, g := range groups {
@@ -219,22 +219,22 @@ func (w *writing) insert(ctx context.Context, tx writeTx, groups []*group, fresh
 	if err := tx.insertHeads(ctx, rows); err != nil {
 		return fmt.Errorf("write events: %w", err)
 	}
-	if err := noteHeads(ctx, tx, rows); err != nil {
+	if err := addHeadIDs(ctx, tx, rows); err != nil {
 		return fmt.Errorf("note where events are: %w", err)
 	}
 	w.fresh = append(w.fresh, rows...)
 	return nil
 }
 
-// noteHeads is noteIDs for rows.
-func noteHeads(ctx context.Context, tx writeTx, rows []*head) error {
+// addHeadIDs is addIDs for rows.
+func addHeadIDs(ctx context.Context, tx writeTx, rows []*head) error {
 	ids := make([]uuid.UUID, 0, len(rows))
 	for i, h := range rows {
 		ids = append(ids, h.ev.ID)
 		if next := i + 1; next < len(rows) && rows[next].project == h.project && rows[next].day == h.day {
 			continue
 		}
-		if err := tx.noteIDs(ctx, h.project, h.day, ids...); err != nil {
+		if err := tx.addIDs(ctx, h.project, h.day, ids...); err != nil {
 			return err
 		}
 		ids = ids[:0]

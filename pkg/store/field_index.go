@@ -26,7 +26,7 @@ const (
 	// several servers write, each counts for itself what the others add.
 	fieldIndexRows    = 20_000
 	fieldIndexRunRows = 2_000
-	// fieldIndexRuns is how many runs a server lists keys of anew in an hour.
+	// fieldIndexRuns is how many further runs a server lists keys of in an hour.
 	fieldIndexRuns = 2_000
 	// fieldIndexEntries bounds what is kept in memory, at about 40 bytes each.
 	fieldIndexEntries = 500_000

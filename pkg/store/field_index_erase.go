@@ -139,9 +139,9 @@ func (s *Store) eraseNamesOf(ctx context.Context, project int64, again bool) (wa
 	if err := do(state(`DELETE FROM deletion WHERE project_id = $1 AND kind = $2 AND id = $3`, namesAsked), enter(namesRunning)); err != nil {
 		return 0, err
 	}
-	gone := newNames()
+	gone := newIndexedNames()
 	for after, more := (fieldIndexRow{}), true; more; {
-		var rows *names
+		var rows *indexedNames
 		if rows, after, more, err = s.listedNames(ctx, project, after); err != nil {
 			return 0, err
 		}
@@ -152,7 +152,7 @@ func (s *Store) eraseNamesOf(ctx context.Context, project int64, again bool) (wa
 			return 0, err
 		}
 		if gone.n+rows.n > namesRows {
-			gone, again = newNames(), true // too many to remember: all events are looked at
+			gone, again = newIndexedNames(), true // too many to remember: all events are looked at
 		} else {
 			gone.add(rows)
 		}
@@ -188,8 +188,8 @@ func (s *Store) forgetErased(ctx context.Context) error {
 	})
 }
 
-// names are rows of a field index.
-type names struct {
+// indexedNames are rows of a field index.
+type indexedNames struct {
 	paths map[nameKind]map[string]bool
 	n     int
 }
@@ -200,9 +200,9 @@ type nameKind struct {
 	name  string
 }
 
-func newNames() *names { return &names{paths: map[nameKind]map[string]bool{}} }
+func newIndexedNames() *indexedNames { return &indexedNames{paths: map[nameKind]map[string]bool{}} }
 
-func (n *names) put(k nameKind, path string) {
+func (n *indexedNames) put(k nameKind, path string) {
 	if n.paths[k] == nil {
 		n.paths[k] = map[string]bool{}
 	}
@@ -212,7 +212,7 @@ func (n *names) put(k nameKind, path string) {
 	}
 }
 
-func (n *names) add(other *names) {
+func (n *indexedNames) add(other *indexedNames) {
 	for k, paths := range other.paths {
 		for path := range paths {
 			n.put(k, path)
@@ -220,7 +220,7 @@ func (n *names) add(other *names) {
 	}
 }
 
-func (n *names) remove(k nameKind, path string) {
+func (n *indexedNames) remove(k nameKind, path string) {
 	if paths := n.paths[k]; paths[path] {
 		n.n--
 		if delete(paths, path); len(paths) == 0 {
@@ -240,13 +240,13 @@ func kindsOf(e *scannedEvent) (kinds, datasets []nameKind) {
 }
 
 // mayHave reports whether one of the names may be an event's, of which the payload is not read yet.
-func (n *names) mayHave(e *scannedEvent) bool {
+func (n *indexedNames) mayHave(e *scannedEvent) bool {
 	kinds, datasets := kindsOf(e)
 	return slices.ContainsFunc(append(kinds, datasets...), func(k nameKind) bool { return len(n.paths[k]) > 0 })
 }
 
 // each calls f for the names that are those of an event.
-func (n *names) each(e *scannedEvent, f func(k nameKind, path string)) {
+func (n *indexedNames) each(e *scannedEvent, f func(k nameKind, path string)) {
 	kinds, datasets := kindsOf(e)
 	for _, path := range keysOf(&e.row.Event) {
 		for _, k := range kinds {
@@ -263,8 +263,8 @@ func (n *names) each(e *scannedEvent, f func(k nameKind, path string)) {
 }
 
 // listedNames reads rows of a field index that follow one.
-func (s *Store) listedNames(ctx context.Context, project int64, after fieldIndexRow) (rows *names, last fieldIndexRow, more bool, err error) {
-	rows, last = newNames(), after
+func (s *Store) listedNames(ctx context.Context, project int64, after fieldIndexRow) (rows *indexedNames, last fieldIndexRow, more bool, err error) {
+	rows, last = newIndexedNames(), after
 	n := 0
 	err = each(ctx, s.db, `SELECT scope, type, name, path FROM catalogue WHERE project_id = $1 AND (scope, type, name, path) > ($2, $3, $4, $5)
 		ORDER BY scope, type, name, path LIMIT $6`, []any{project, after.scope, after.typ, after.name, after.path, namesRows}, func(scan func(...any) error) error {
@@ -279,7 +279,7 @@ func (s *Store) listedNames(ctx context.Context, project int64, after fieldIndex
 }
 
 // strike removes the names that events have.
-func (s *Store) strike(ctx context.Context, project int64, rows *names) error {
+func (s *Store) strike(ctx context.Context, project int64, rows *indexedNames) error {
 	if rows.n == 0 {
 		return nil
 	}
@@ -297,7 +297,7 @@ func (s *Store) strike(ctx context.Context, project int64, rows *names) error {
 	})
 }
 
-func (s *Store) deleteNames(ctx context.Context, project int64, rows *names) error {
+func (s *Store) deleteNames(ctx context.Context, project int64, rows *indexedNames) error {
 	var list []fieldIndexRow
 	for k, paths := range rows.paths {
 		for path := range paths {
@@ -326,7 +326,7 @@ func (s *Store) deleteNames(ctx context.Context, project int64, rows *names) err
 }
 
 // relist lists the keys of events that have one of the names, or of all events.
-func (s *Store) relist(ctx context.Context, project int64, gone *names, all bool) error {
+func (s *Store) relist(ctx context.Context, project int64, gone *indexedNames, all bool) error {
 	return s.scanEvents(ctx, project, func(list []*scannedEvent) (bool, error) {
 		var unlisted []*scannedEvent
 		for _, e := range list {

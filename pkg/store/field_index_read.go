@@ -87,7 +87,7 @@ func add(c *event.Catalogue, typ int, k event.Key) {
 func (s *Store) runFieldIndex(ctx context.Context, projectID int64, q query.Search, c *event.Catalogue) error {
 	r, err := s.Run(ctx, projectID, run.FoldID(q.RunID))
 	switch {
-	case fault.Of(err) == fault.NotFound: // events may name a run that nobody made
+	case fault.Of(err) == fault.NotFound: // events may name a run that does not exist
 		r.ID = run.FoldID(q.RunID)
 	case err != nil:
 		return err

@@ -8,12 +8,12 @@ import (
 	"github.com/google/uuid"
 )
 
-// idFilter knows which event ids were stored on which day of a project, with false positives only: a
+// idFilter records which event ids were stored on which day of a project, with false positives only: a
 // Bloom filter for each day. A day whose filter is not built yet, or did not fit, counts as holding
 // every id. Ids that are not found by day are in a filter of their own, under farDay.
 //
-// What a project stores costs others nothing: their ids are looked for on their own days, and
-// where all filters together are too large, those of the project with the most give way.
+// A project does not slow others down: ids are looked for on the days of their own project, and where
+// all filters together are too large, those of the project with the most are dropped.
 type idFilter struct {
 	mu       sync.RWMutex
 	projects map[int64]*projectIDs
@@ -24,7 +24,7 @@ type idFilter struct {
 	shared bool
 }
 
-// projectIDs is what seen knows of one project.
+// projectIDs is the part of idFilter for one project.
 type projectIDs struct {
 	days  map[int32]*dayFilter // farDay among them
 	order []int32              // days but farDay, newest first
@@ -111,7 +111,7 @@ func (s *idFilter) load(project int64, day int32, ids []uuid.UUID, done bool) (f
 	return !d.off
 }
 
-// addTo adds an id to a filter, unless that is off. If there is no room, evict says that other
+// addTo adds an id to a filter, unless that is off. If there is no room, evict is set if other
 // filters may give way.
 func (s *idFilter) addTo(p *projectIDs, d *dayFilter, id uuid.UUID, evict bool) bool {
 	if d.off {
@@ -228,7 +228,7 @@ func (s *idFilter) size() (filters, bytes int) {
 	return filters, s.bytes
 }
 
-// mayContain appends to days those on which id may have been stored in the project. far says that it may
+// mayContain appends to days those on which id may have been stored in the project. far reports whether it may
 // be among the ids that are not found by day.
 func (s *idFilter) mayContain(project int64, id uuid.UUID, days []int32) (_ []int32, far bool) {
 	s.mu.RLock()

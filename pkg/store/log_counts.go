@@ -28,7 +28,7 @@ func (s *Store) logsNameResponses() bool {
 	return s.db.writers() > 1 || s.logCounts.withResponse.Load() > 0
 }
 
-// loadLogCounts counts anew.
+// loadLogCounts counts the rows.
 func (s *Store) loadLogCounts(ctx context.Context) error {
 	var waiting, addressed int64
 	if _, err := one(ctx, s.db, `SELECT count(*) FROM note WHERE event_id IS NULL`, nil, &waiting); err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/fault"
 )
 
-// logMerge is what a transaction does with log parts: it stores those that came, finds the event
+// logMerge does the work of a transaction on log parts: it stores those that came, finds the event
 // of each that is not at its event yet, and composes those events anew.
 type logMerge struct {
 	w  *writing
@@ -77,8 +77,8 @@ func (w *writing) reassignResults(ctx context.Context, tx writeTx) error {
 	return nil
 }
 
-// apply places rows and composes the events that change by it. An event composed may tell the
-// id of its response by one of its log parts, and evaluations of that response then follow.
+// apply places rows and composes the events that change by it. A composed event may get the
+// id of its response from one of its log parts, and evaluations of that response then follow.
 func (a *logMerge) apply(ctx context.Context, rows []*logRow) error {
 	for {
 		if err := a.place(ctx, rows); err != nil {

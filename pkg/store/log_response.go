@@ -133,7 +133,7 @@ func (f *responseIndex) sessionOf(ctx context.Context, r *logRow, own uuid.UUID)
 	return session, err
 }
 
-// rowsToReassign returns the evaluations whose event may be another one now: those that name an answer
+// rowsToReassign returns the evaluations whose event may be another one now: those that name a response
 // that came in this transaction, and those of traces that moved to another session.
 func (a *logMerge) rowsToReassign(ctx context.Context) (list []*logRow, err error) {
 	if a.withResponse == 0 && !a.w.s.logsNameResponses() {

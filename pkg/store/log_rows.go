@@ -12,8 +12,8 @@ import (
 	"github.com/spangrove/spangrove/pkg/store/lzh"
 )
 
-// logRow is a row of table note: what one request said of one span. A result of an evaluation
-// that names an answer has a row of its own, which can belong to another event than its span's.
+// logRow is a row of table note: the log parts of one span in one request. A result of an evaluation
+// that names a response has a row of its own, which can belong to another event than its span's.
 type logRow struct {
 	id       int64
 	project  int64

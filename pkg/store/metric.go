@@ -15,7 +15,7 @@ import (
 var metrics = documents{table: "metric", noun: "metric", columns: []string{"type", "online"}}
 
 // CreateMetric stores a metric whose definition is complete and valid, as its first version, and
-// gives its id.
+// returns its id.
 func (s *Store) CreateMetric(ctx context.Context, projectID int64, def metric.Definition) (id string, err error) {
 	now := s.options.Now()
 	m := metric.Metric{Definition: def, ID: newDocumentID(now), Created: now.UnixMilli(), Deployed: 1}

@@ -7,7 +7,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/run"
 )
 
-// MetricRules tells by name what the project's metrics say of their values. Of metrics that
+// MetricRules returns the rules of the project's metrics by name. Of metrics that
 // share a name, the newest counts.
 func (s *Store) MetricRules(ctx context.Context, projectID int64) (map[string]run.Rule, error) {
 	rules := map[string]run.Rule{}

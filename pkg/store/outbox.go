@@ -181,7 +181,7 @@ func (s *Store) EnqueueEvaluations(ctx context.Context, a evaluation.Enqueue) (n
 	now := s.options.Now()
 	requests := a.Requests
 	for ; len(requests) > enqueueSlice; requests = requests[enqueueSlice:] {
-		made, err := s.request(ctx, a.Project, requests[:enqueueSlice], "", now)
+		made, err := s.requestEvaluations(ctx, a.Project, requests[:enqueueSlice], "", now)
 		if err != nil {
 			return n, err
 		}

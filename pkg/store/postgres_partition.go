@@ -188,7 +188,7 @@ func (d *postgresDB) farDays(context.Context, conn, int64, uuid.UUID) ([]int32, 
 	return nil, nil
 }
 
-func (t *postgresTx) noteIDs(_ context.Context, project int64, day int32, ids ...uuid.UUID) error {
+func (t *postgresTx) addIDs(_ context.Context, project int64, day int32, ids ...uuid.UUID) error {
 	if day < t.d.archive {
 		day = farDay
 	}
@@ -198,8 +198,8 @@ func (t *postgresTx) noteIDs(_ context.Context, project int64, day int32, ids ..
 	return nil
 }
 
-// forgetIDs does nothing: other writers may be storing events of the same days.
-func (t *postgresTx) forgetIDs(context.Context, int64, int32, ...uuid.UUID) error { return nil }
+// removeIDs does nothing: other writers may be storing events of the same days.
+func (t *postgresTx) removeIDs(context.Context, int64, int32, ...uuid.UUID) error { return nil }
 
 func (t *postgresTx) findEvents(ctx context.Context, projectID int64, ids []idDays) (map[uuid.UUID]int32, error) {
 	list := make([]uuid.UUID, len(ids))

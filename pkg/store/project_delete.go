@@ -250,7 +250,7 @@ func (s *Store) purgeEvents(ctx context.Context, tx writeTx, id int64) (more boo
 		for i, r := range of[:n] {
 			ids[i] = r.id
 		}
-		if err := tx.forgetIDs(ctx, id, of[0].day, ids...); err != nil {
+		if err := tx.removeIDs(ctx, id, of[0].day, ids...); err != nil {
 			return false, err
 		}
 		of = of[n:]

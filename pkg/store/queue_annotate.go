@@ -9,7 +9,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/queue"
 )
 
-// AnnotateItem stores what an annotator says of an item, in place of what that annotator said of it
+// AnnotateItem stores an annotator's scores and comment of an item, in place of those that the annotator gave it
 // before, and if it has what it needs then, the scores on its event, in the same transaction.
 // fault.NotFound if there is no such queue, item or event, fault.Conflict if others have all slots.
 func (s *Store) AnnotateItem(ctx context.Context, projectID int64, id string, eventID uuid.UUID, a queue.Annotation) (item queue.Item, err error) {
@@ -35,7 +35,7 @@ func (s *Store) AnnotateItem(ctx context.Context, projectID int64, id string, ev
 			return err
 		}
 		if patch != nil {
-			if err := s.apply(ctx, tx, old, &event.Update{EventID: old.ID, Metrics: patch}); err != nil {
+			if err := s.applyUpdate(ctx, tx, old, &event.Update{EventID: old.ID, Metrics: patch}); err != nil {
 				return err
 			}
 		}

@@ -32,7 +32,7 @@ const fillSlice = 1000
 
 // FillQueue lets events that match a queue's filters enter it: of those that it has not looked at,
 // each look takes the oldest fillSlice. entered counts those that match, some of which it may have
-// already; more says that there are others to look at. While queue.MaxWaiting
+// already; more reports whether there are others to look at. While queue.MaxWaiting
 // items wait, none enter. fault.NotFound if there is no such queue.
 func (s *Store) FillQueue(ctx context.Context, p project.Project, id string) (entered int, more bool, err error) {
 	d, err := queues.one(ctx, s.db, p.ID, id)

@@ -64,7 +64,7 @@ type pairKey struct {
 
 type pairable struct {
 	key pairKey
-	place
+	eventPlace
 }
 
 // pairable lists the events of a run that may be paired, by time.
@@ -94,7 +94,7 @@ func (s *Store) pairable(ctx context.Context, projectID int64, r *run.Run, q *ru
 		if h.IsSession() {
 			k.kind.Name = "" // that of a session is its run's
 		}
-		list = append(list, pairable{k, place{h.Start, h.ID, h.day}})
+		list = append(list, pairable{k, eventPlace{h.Start, h.ID, h.day}})
 	}
 	var later []*stored // what needs a connection of its own
 	err = s.runRows(ctx, projectID, scores.Sessions, cond, func(h *stored) error {

@@ -50,16 +50,16 @@ func (s *Store) runScores(ctx context.Context, projectID int64, r *run.Run, q qu
 // readScores reads scores, sessions and datapoints.
 func (s *Store) readScores(ctx context.Context, projectID int64, sessions []uuid.UUID, q query.Search, out *run.Scores) error {
 	type row struct {
-		place
+		eventPlace
 		run.Scored
 	}
 	var rows []row
-	first := map[uuid.UUID]place{}
+	first := map[uuid.UUID]eventPlace{}
 	match := query.NewMatcher(q.Filters)
 	whole := query.NeedPayload(q.Filters)
-	// Only events with metrics, and those that say what a session is about.
+	// Only events with metrics, and those that name what a session is about.
 	scored := fmt.Sprintf("(e.metrics IS NOT NULL OR e.type = %d OR (e.spill & %d) <> 0)", query.TypeCode(event.TypeSession), query.SpillMetrics)
-	take := func(e *event.Event, at place) {
+	take := func(e *event.Event, at eventPlace) {
 		if d := datapointOf(e); d != "" && (out.Datapoints[e.SessionID] == "" || e.IsSession()) {
 			out.Datapoints[e.SessionID] = d
 		}
@@ -76,7 +76,7 @@ func (s *Store) readScores(ctx context.Context, projectID int64, sessions []uuid
 			later = append(later, h)
 			return nil
 		}
-		take(&h.Event, place{h.Start, h.ID, h.day})
+		take(&h.Event, eventPlace{h.Start, h.ID, h.day})
 		return nil
 	})
 	for _, h := range later {
@@ -86,7 +86,7 @@ func (s *Store) readScores(ctx context.Context, projectID int64, sessions []uuid
 		var e event.Event
 		var ok bool
 		if e, ok, err = s.asRead(ctx, h); err == nil && ok {
-			take(&e, place{h.Start, h.ID, h.day})
+			take(&e, eventPlace{h.Start, h.ID, h.day})
 		}
 	}
 	if err == nil {
@@ -95,8 +95,10 @@ func (s *Store) readScores(ctx context.Context, projectID int64, sessions []uuid
 	if err != nil {
 		return err
 	}
-	byTime := func(a, b place) int { return cmp.Or(cmp.Compare(a.start, b.start), bytes.Compare(a.id[:], b.id[:])) }
-	slices.SortFunc(rows, func(a, b row) int { return byTime(a.place, b.place) })
+	byTime := func(a, b eventPlace) int {
+		return cmp.Or(cmp.Compare(a.start, b.start), bytes.Compare(a.id[:], b.id[:]))
+	}
+	slices.SortFunc(rows, func(a, b row) int { return byTime(a.eventPlace, b.eventPlace) })
 	shown := map[uuid.UUID]bool{}
 	for _, x := range rows {
 		shown[x.Session] = true
@@ -120,7 +122,7 @@ func datapointOf(e *event.Event) string {
 	return d
 }
 
-// otherDatapoints looks at the other events of sessions whose session event does not tell what
+// otherDatapoints looks at the other events of sessions whose session event does not name what
 // it is about.
 func (s *Store) otherDatapoints(ctx context.Context, projectID int64, sessions []uuid.UUID, known map[uuid.UUID]string) error {
 	var open []uuid.UUID
@@ -129,9 +131,9 @@ func (s *Store) otherDatapoints(ctx context.Context, projectID int64, sessions [
 			open = append(open, id)
 		}
 	}
-	first := map[uuid.UUID]place{}
+	first := map[uuid.UUID]eventPlace{}
 	return s.runRows(ctx, projectID, open, plainly("e.run_id IS NOT NULL"), func(h *stored) error {
-		at := place{h.Start, h.ID, h.day}
+		at := eventPlace{h.Start, h.ID, h.day}
 		if f, ok := first[h.SessionID]; ok && !f.before(at) {
 			return nil
 		}
@@ -196,8 +198,8 @@ func (s *Store) listedSessions(ctx context.Context, projectID int64, r *run.Run)
 	return ids, err
 }
 
-// findRunSessions tells a search over a run which sessions it lists. Events may name a run that
-// nobody made, which lists none.
+// findRunSessions sets the sessions that a run lists for a search over it. Events may name a run that
+// does not exist, which lists none.
 func (s *Store) findRunSessions(ctx context.Context, projectID int64, q *query.Search) error {
 	if q.RunID == "" {
 		return nil

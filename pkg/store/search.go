@@ -58,7 +58,7 @@ func (s *Store) search(ctx context.Context, projectID int64, q query.Search) (*e
 	if q.Page-1 <= offset/q.Limit {
 		offset = (q.Page - 1) * q.Limit
 	}
-	var keys []place
+	var keys []eventPlace
 	var list []*stored
 	var total int
 	var err error
@@ -76,7 +76,7 @@ func (s *Store) search(ctx context.Context, projectID int64, q query.Search) (*e
 	if err != nil {
 		return nil, s.wrapDBError(err, "search")
 	}
-	set, err := s.set(ctx, projectID, list, total, q.HeadOnly)
+	set, err := s.eventSet(ctx, projectID, list, total, q.HeadOnly)
 	return set, s.wrapDBError(err, "search")
 }
 
@@ -104,7 +104,7 @@ func (s *Store) page(ctx context.Context, projectID int64, q *query.Search, b *q
 		return nil, 0, err
 	}
 	if len(list) < q.Limit && (len(list) > 0 || offset == 0) {
-		return list, offset + len(list), nil // the last page tells the total
+		return list, offset + len(list), nil // the last page gives the total
 	}
 	if q.Uncounted {
 		return list, 0, nil
@@ -116,28 +116,28 @@ func (s *Store) page(ctx context.Context, projectID int64, q *query.Search, b *q
 	return list, total, err
 }
 
-// place is an event's place in the order of a search.
-type place struct {
+// eventPlace is an event's place in the order of a search.
+type eventPlace struct {
 	start float64
 	id    uuid.UUID
 	day   int32
 }
 
-func (a place) before(b place) bool {
+func (a eventPlace) before(b eventPlace) bool {
 	if a.start != b.start {
 		return a.start > b.start
 	}
 	return bytes.Compare(a.id[:], b.id[:]) > 0
 }
 
-// places is a heap of the best places seen, the worst on top.
-type places []place
+// eventPlaces is a heap of the best places seen, the worst on top.
+type eventPlaces []eventPlace
 
-func (p places) Len() int           { return len(p) }
-func (p places) Less(i, j int) bool { return p[j].before(p[i]) }
-func (p places) Swap(i, j int)      { p[i], p[j] = p[j], p[i] }
-func (p *places) Push(x any)        { *p = append(*p, x.(place)) }
-func (p *places) Pop() any {
+func (p eventPlaces) Len() int           { return len(p) }
+func (p eventPlaces) Less(i, j int) bool { return p[j].before(p[i]) }
+func (p eventPlaces) Swap(i, j int)      { p[i], p[j] = p[j], p[i] }
+func (p *eventPlaces) Push(x any)        { *p = append(*p, x.(eventPlace)) }
+func (p *eventPlaces) Pop() any {
 	old := *p
 	x := old[len(old)-1]
 	*p = old[:len(old)-1]
@@ -145,8 +145,8 @@ func (p *places) Pop() any {
 }
 
 // scan walks the candidates and decides the rest in Go. It keeps the best keep places.
-func (s *Store) scan(ctx context.Context, b *query.Builder, plan query.Plan, filters []query.Filter, keep int) (best []place, total int, err error) {
-	var top places
+func (s *Store) scan(ctx context.Context, b *query.Builder, plan query.Plan, filters []query.Filter, keep int) (best []eventPlace, total int, err error) {
+	var top eventPlaces
 	rest := decision{query.NewMatcher(plan.Residual), query.NeedPayload(plan.Residual), query.Needle(plan.Residual)}
 	all := decision{query.NewMatcher(filters), true, nil}
 	err = each(ctx, s.db, `SELECT `+s.columns()+` FROM `+s.db.frag().from+` WHERE `+plan.Candidates, b.Args(), func(scan func(...any) error) error {
@@ -162,7 +162,7 @@ func (s *Store) scan(ctx context.Context, b *query.Builder, plan query.Plan, fil
 			return err
 		}
 		total++
-		at := place{r.Start, r.ID, r.day}
+		at := eventPlace{r.Start, r.ID, r.day}
 		switch {
 		case len(top) < keep:
 			heap.Push(&top, at)
@@ -175,9 +175,9 @@ func (s *Store) scan(ctx context.Context, b *query.Builder, plan query.Plan, fil
 	if err != nil {
 		return nil, 0, err
 	}
-	best = make([]place, len(top))
+	best = make([]eventPlace, len(top))
 	for i := len(top) - 1; i >= 0; i-- {
-		best[i] = heap.Pop(&top).(place)
+		best[i] = heap.Pop(&top).(eventPlace)
 	}
 	return best, total, nil
 }
@@ -229,7 +229,7 @@ func (s *Store) decideAsRead(ctx context.Context, r *stored, d *decision) (bool,
 }
 
 // rowsAt reads the head rows at places, in their order.
-func (s *Store) rowsAt(ctx context.Context, projectID int64, at []place) ([]*stored, error) {
+func (s *Store) rowsAt(ctx context.Context, projectID int64, at []eventPlace) ([]*stored, error) {
 	list := make([]*stored, 0, len(at))
 	for _, p := range at {
 		err := each(ctx, s.db, `SELECT `+s.columns()+` FROM `+s.db.frag().from+` WHERE e.project_id = $1 AND e.day = $2 AND e.event_id = $3`,

@@ -19,7 +19,7 @@ func (a *aliasFlag) any() bool {
 	return a.has
 }
 
-func (a *aliasFlag) note() {
+func (a *aliasFlag) set() {
 	a.mu.Lock()
 	a.has = true
 	a.mu.Unlock()
@@ -48,7 +48,7 @@ func aliasOf(ctx context.Context, c conn, project int64, id uuid.UUID) (to uuid.
 }
 
 // resolveAliases follows session ids that were given out and have moved since.
-func (w *writing) resolveAliases(ctx context.Context, tx writeTx, groups []*group) error {
+func (w *writing) resolveAliases(ctx context.Context, tx writeTx, groups []*eventGroup) error {
 	if !w.s.aliases.any() {
 		return nil
 	}

@@ -147,7 +147,7 @@ func (s *Store) deleteSome(ctx context.Context, tx writeTx, project int64, sessi
 		return false, nil, err
 	}
 	for _, day := range days {
-		if err := tx.forgetIDs(ctx, project, day, byDay[day]...); err != nil {
+		if err := tx.removeIDs(ctx, project, day, byDay[day]...); err != nil {
 			return false, nil, err
 		}
 	}

@@ -91,7 +91,7 @@ func (w *writing) delta(project int64, session uuid.UUID) *sessionDelta {
 }
 
 // count adds an event to its session's delta.
-func (w *writing) count(g *group, h *head, fresh bool) {
+func (w *writing) count(g *eventGroup, h *head, fresh bool) {
 	if !fresh {
 		return // a repeat counts nothing, and may be stored under another session
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/spangrove/spangrove/pkg/query"
 )
 
-// fail makes the error of a session's first failed root that of its session event.
-func (w *writing) fail(ctx context.Context, tx writeTx, d *sessionDelta) error {
+// setSessionError makes the error of a session's first failed root that of its session event.
+func (w *writing) setSessionError(ctx context.Context, tx writeTx, d *sessionDelta) error {
 	if d.failed.ev == nil {
 		return nil
 	}
@@ -27,7 +27,7 @@ func (w *writing) fail(ctx context.Context, tx writeTx, d *sessionDelta) error {
 	if d.state.fresh && d.sessionHead == nil { // it was made with the error
 		return w.s.setErrorTime(ctx, tx, d.project, d.id, &d.failed.ms)
 	}
-	return w.s.sessionError(ctx, tx, d.project, d.id)
+	return w.s.refreshSessionError(ctx, tx, d.project, d.id)
 }
 
 func (s *Store) setErrorTime(ctx context.Context, tx writeTx, project int64, session uuid.UUID, ms *float64) error {
@@ -35,9 +35,9 @@ func (s *Store) setErrorTime(ctx context.Context, tx writeTx, project int64, ses
 	return err
 }
 
-// sessionError finds the first failed root of a session anew and makes its error that of the session
+// refreshSessionError finds the first failed root of a session again and makes its error that of the session
 // event, unless that has one of its own.
-func (s *Store) sessionError(ctx context.Context, tx writeTx, project int64, session uuid.UUID) error {
+func (s *Store) refreshSessionError(ctx context.Context, tx writeTx, project int64, session uuid.UUID) error {
 	old, err := s.find(ctx, tx, project, session)
 	if err != nil && fault.Of(err) == fault.NotFound {
 		return nil // the session goes

@@ -130,7 +130,7 @@ func (w *writing) insertImplicitSession(ctx context.Context, tx writeTx, d *sess
 	if err := tx.insertHeads(ctx, []*head{h}); err != nil {
 		return err
 	}
-	return tx.noteIDs(ctx, h.project, h.day, h.ev.ID)
+	return tx.addIDs(ctx, h.project, h.day, h.ev.ID)
 }
 
 // syncImplicitSession updates the session event of an implicit session, or the end of one that its sender

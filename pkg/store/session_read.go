@@ -34,7 +34,7 @@ func (s *Store) Session(ctx context.Context, projectID int64, sessionID uuid.UUI
 			return nil, s.wrapDBError(err, "read session")
 		}
 		if len(list) > 0 {
-			set, err := s.set(ctx, projectID, list, len(list), false)
+			set, err := s.eventSet(ctx, projectID, list, len(list), false)
 			return set, s.wrapDBError(err, "read session")
 		}
 		to, ok, err := aliasOf(ctx, s.db, projectID, sessionID)

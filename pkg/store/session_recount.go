@@ -8,7 +8,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/fault"
 )
 
-// recount finds a session's first and last times and its first and last root event anew, after
+// recount recomputes a session's first and last times and its first and last root event after
 // one of its events changed in place or went, and brings a session event that follows its
 // events up to them.
 func (s *Store) recount(ctx context.Context, tx writeTx, project int64, session uuid.UUID) error {
@@ -72,7 +72,7 @@ func (s *Store) recount(ctx context.Context, tx writeTx, project int64, session 
 	if err := s.followEvents(ctx, tx, project, own, implicit, rank, first, from, to); err != nil {
 		return err
 	}
-	return s.sessionError(ctx, tx, project, session)
+	return s.refreshSessionError(ctx, tx, project, session)
 }
 
 // followEvents brings a session event that follows its events up to them.

@@ -12,8 +12,8 @@ import (
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
-// rolledUp gives a session event what callers see of its session; roll is nil for other events.
-func (s *Store) rolledUp(ctx context.Context, project int64, e event.Event, roll *rollup, l *list) (event.Event, error) {
+// rolledUp adds to a session event what callers see of its session; roll is nil for other events.
+func (s *Store) rolledUp(ctx context.Context, project int64, e event.Event, roll *rollup, l *eventList) (event.Event, error) {
 	if roll == nil {
 		return e, nil
 	}
@@ -22,14 +22,14 @@ func (s *Store) rolledUp(ctx context.Context, project int64, e event.Event, roll
 	return e, err
 }
 
-// showRoots gives a session event without inputs those of its first root event, and without
+// showRoots fills a session event without inputs with those of its first root event, and without
 // outputs those of its last; where that has none, those of the first or last step that has any,
 // roots before others. Root events that are gone give nothing.
-func (s *Store) showRoots(ctx context.Context, project int64, e *event.Event, roll *rollup, l *list) error {
+func (s *Store) showRoots(ctx context.Context, project int64, e *event.Event, roll *rollup, l *eventList) error {
 	var root event.Event
 	if rawjson.Empty(e.Inputs) && roll.rootDay != nil {
 		var err error
-		if root, err = s.root(ctx, project, *roll.rootDay, roll.rootID, l); err != nil {
+		if root, err = s.rootEvent(ctx, project, *roll.rootDay, roll.rootID, l); err != nil {
 			return err
 		}
 		e.Inputs = root.Inputs
@@ -44,7 +44,7 @@ func (s *Store) showRoots(ctx context.Context, project int64, e *event.Event, ro
 	if rawjson.Empty(e.Outputs) && roll.lastDay != nil {
 		if root.ID != roll.lastID {
 			var err error
-			if root, err = s.root(ctx, project, *roll.lastDay, roll.lastID, l); err != nil {
+			if root, err = s.rootEvent(ctx, project, *roll.lastDay, roll.lastID, l); err != nil {
 				return err
 			}
 		}
@@ -71,11 +71,11 @@ func (s *Store) stepWith(ctx context.Context, project int64, session uuid.UUID, 
 	if err != nil || !ok {
 		return event.Event{}, err
 	}
-	return s.root(ctx, project, day, id, nil)
+	return s.rootEvent(ctx, project, day, id, nil)
 }
 
-// root reads a root event's payload: as the list has found it, else by its key.
-func (s *Store) root(ctx context.Context, project int64, day int32, id uuid.UUID, l *list) (event.Event, error) {
+// rootEvent reads a root event's payload: as the list has found it, else by its key.
+func (s *Store) rootEvent(ctx context.Context, project int64, day int32, id uuid.UUID, l *eventList) (event.Event, error) {
 	if l != nil {
 		if e, ok := l.rootOf(ctx, id); ok {
 			return e, nil

@@ -352,7 +352,8 @@ func (r connRows) Err() error { return ended(r.ctx, r.Rows.Err()) }
 
 func (r connRows) Close() { r.close() }
 
-// ended returns the context's error for a statement that was interrupted because its context ended.
+// ended returns the context's error for a statement that was interrupted because its context ended, and
+// any other error as it is.
 func ended(ctx context.Context, err error) error {
 	if err != nil && sqliteCode(err) == sqlite3.SQLITE_INTERRUPT && ctx.Err() != nil {
 		return ctx.Err()
@@ -377,7 +378,7 @@ func (d *sqliteDB) write(ctx context.Context, _ int, f func(writeTx) error) (err
 	if _, err := d.writer.ExecContext(always, "COMMIT"); err != nil {
 		return err
 	}
-	tx.settleDays()
+	tx.finishDays()
 	d.dirty.Store(true)
 	if tx.deletes {
 		d.deletions.Add(1)

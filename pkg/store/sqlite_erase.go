@@ -12,11 +12,11 @@ import (
 // What is deleted leaves the files of the data directory in three steps (ADR 004). SQLite overwrites
 // it where it stands (secure_delete). It does not overwrite copies of rows that a page split left in
 // the unused part of a page; erase looks through the pages and clears those. And the log keeps old
-// pages until its file is cut. Until all of that is done, a row in table setting says so, which is
+// pages until its file is cut. Until all of that is done, a row in table setting records it, which is
 // written with the deletion itself: whatever process comes next goes on.
 
 const (
-	// eraseSetting is the row of table setting that says that deleted text may still be in the files.
+	// eraseSetting is the row of table setting that exists while deleted text may still be in the files.
 	eraseSetting = "erase"
 	// erasePages is how many pages are cleared or given back to the file system in one transaction.
 	erasePages = 256
@@ -39,7 +39,7 @@ func (t *sqliteTx) deleted(ctx context.Context) error {
 	return err
 }
 
-// eraseDue tells by a channel that something was deleted.
+// eraseDue returns a channel that signals that something was deleted.
 func (d *sqliteDB) eraseDue() <-chan struct{} { return d.deletedKick }
 
 // erase removes from all files what was deleted before. It returns nil if there is nothing to do.
@@ -91,7 +91,7 @@ func (d *sqliteDB) giveBack(ctx context.Context, change changer) error {
 	return err
 }
 
-// rest gives the machine to others for a few times as long as the work since start took.
+// rest sleeps a few times as long as the work since start took, so that others get the machine.
 func rest(ctx context.Context, start time.Time) {
 	wait := time.NewTimer(erasePause * time.Since(start))
 	defer wait.Stop()

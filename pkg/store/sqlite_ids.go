@@ -6,7 +6,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// An event's row is found by project, day and id, so whoever knows the id alone must know its day.
+// An event's row is found by project, day and id, so a reader that has the id alone must find its day.
 // Ids of days around the present are found by the filters (idFilter), one for each day of a project that id_day
 // lists. All other events, such as those of an import, are listed by id in id_far, however many
 // days they lie on. So each event is in a filter or in id_far, and an id is looked for in a bounded
@@ -27,29 +27,29 @@ const idSlice = 500
 
 func (d *sqliteDB) track(ids *idFilter, today func() int32) { d.ids, d.today = ids, today }
 
-// noteIDs keeps where events are found that this transaction stores.
-func (t *sqliteTx) noteIDs(ctx context.Context, project int64, day int32, ids ...uuid.UUID) error {
+// addIDs keeps where events are found that this transaction stores.
+func (t *sqliteTx) addIDs(ctx context.Context, project int64, day int32, ids ...uuid.UUID) error {
 	k := projectDay{project, day}
 	if today := t.d.today(); !t.begun[k] && (!t.d.live[k] || t.emptied[k]) {
 		if day < today-nearDays || day > today+1 {
-			return t.noteFar(ctx, project, day, ids)
+			return t.addFarIDs(ctx, project, day, ids)
 		}
 		if _, err := t.exec(ctx, `INSERT INTO id_day(project_id, day) VALUES ($1, $2) ON CONFLICT DO NOTHING`, project, day); err != nil {
 			return err
 		}
-		t.mark(k)
+		t.beginDay(k)
 	}
 	for _, id := range ids {
 		t.d.ids.add(project, day, id)
 	}
 	if t.d.moving[k] {
-		return t.noteFar(ctx, project, day, ids)
+		return t.addFarIDs(ctx, project, day, ids)
 	}
 	return nil
 }
 
-// mark records that this transaction begins a day.
-func (t *sqliteTx) mark(k projectDay) {
+// beginDay records that this transaction begins a day.
+func (t *sqliteTx) beginDay(k projectDay) {
 	if t.begun == nil {
 		t.begun = map[projectDay]bool{}
 	}
@@ -57,7 +57,7 @@ func (t *sqliteTx) mark(k projectDay) {
 	delete(t.emptied, k)
 }
 
-func (t *sqliteTx) noteFar(ctx context.Context, project int64, day int32, ids []uuid.UUID) error {
+func (t *sqliteTx) addFarIDs(ctx context.Context, project int64, day int32, ids []uuid.UUID) error {
 	for _, id := range ids {
 		if _, err := t.exec(ctx, `INSERT INTO id_far(project_id, event_id, day) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`, project, id[:], day); err != nil {
 			return err
@@ -68,8 +68,8 @@ func (t *sqliteTx) noteFar(ctx context.Context, project int64, day int32, ids []
 	return nil
 }
 
-// forgetIDs undoes noteIDs for events whose rows this transaction took from a day.
-func (t *sqliteTx) forgetIDs(ctx context.Context, project int64, day int32, ids ...uuid.UUID) error {
+// removeIDs undoes addIDs for events whose rows this transaction took from a day.
+func (t *sqliteTx) removeIDs(ctx context.Context, project int64, day int32, ids ...uuid.UUID) error {
 	empty := func(k projectDay, look string, args ...any) (bool, error) {
 		var n int
 		found, err := one(ctx, t, look, args, &n)
@@ -103,9 +103,9 @@ func (t *sqliteTx) forgetIDs(ctx context.Context, project int64, day int32, ids 
 	return err
 }
 
-// settleDays brings what is in memory up to what the transaction committed. Nobody else writes, so
+// finishDays brings what is in memory up to what the transaction committed. Nobody else writes, so
 // nothing comes between the two.
-func (t *sqliteTx) settleDays() {
+func (t *sqliteTx) finishDays() {
 	for k := range t.begun {
 		t.d.live[k] = true
 	}
@@ -117,7 +117,7 @@ func (t *sqliteTx) settleDays() {
 }
 
 // moveIDs lists a slice of the ids of a day that has no filter in id_far: those after an id, nil for
-// the first. It returns the last of them; nil says that the day is done, and has no filter any more.
+// the first. It returns the last of them; nil means that the day is done, and has no filter any more.
 func (t *sqliteTx) moveIDs(ctx context.Context, k projectDay, after []byte) (last []byte, err error) {
 	if !t.d.live[k] {
 		return nil, nil // deleted since
@@ -135,7 +135,7 @@ func (t *sqliteTx) moveIDs(ctx context.Context, k projectDay, after []byte) (las
 			return err
 		})
 	if err == nil {
-		err = t.noteFar(ctx, k.project, k.day, ids)
+		err = t.addFarIDs(ctx, k.project, k.day, ids)
 	}
 	if err != nil {
 		return nil, err

@@ -79,7 +79,7 @@ func (w *writing) move(ctx context.Context, tx writeTx, t *traceRow) error {
 		ON CONFLICT (project_id, session_id) DO UPDATE SET target = excluded.target`, t.project, tx.id(from), tx.id(to)); err != nil {
 		return err
 	}
-	w.s.aliases.note()
+	w.s.aliases.set()
 	switch {
 	case d.state.fresh:
 		err = w.insertImplicitSession(ctx, tx, d)
@@ -89,11 +89,11 @@ func (w *writing) move(ctx context.Context, tx writeTx, t *traceRow) error {
 	if err != nil || !event0.DerivedError {
 		return err
 	}
-	return w.s.sessionError(ctx, tx, t.project, to)
+	return w.s.refreshSessionError(ctx, tx, t.project, to)
 }
 
 // moveTrace takes the events of one trace out of the session that one of its spans had named,
-// after a span whose word counts for more has named another one: a root that came last, say.
+// after a span of a smaller rank has named another one: a root that came last, say.
 // Other events of that session stay. If it has no others and it is implicit, it goes; its id
 // is a name that other traces may use, and leads nowhere.
 func (w *writing) moveTrace(ctx context.Context, tx writeTx, t *traceRow) error {
@@ -130,7 +130,7 @@ func (w *writing) moveTrace(ctx context.Context, tx writeTx, t *traceRow) error 
 	if err != nil {
 		return err
 	}
-	for _, old := range list { // what they say of their session's key
+	for _, old := range list { // what they name as their session's key
 		now := old.Event
 		now.SessionID = to
 		if old.ParentID == old.SessionID {
@@ -145,7 +145,7 @@ func (w *writing) moveTrace(ctx context.Context, tx writeTx, t *traceRow) error 
 		}
 	}
 	if slices.ContainsFunc(list, func(e *stored) bool { return e.Error != nil && e.ParentID == e.SessionID }) {
-		return w.s.sessionError(ctx, tx, t.project, to)
+		return w.s.refreshSessionError(ctx, tx, t.project, to)
 	}
 	return nil
 }
@@ -196,12 +196,12 @@ func deltaOf(project int64, session uuid.UUID, list []*stored) *sessionDelta {
 	for _, e := range list {
 		h := &head{ev: &e.Event, project: project, session: session, trace: e.trace}
 		h.derive()
-		w.count(&group{hint: hintOf(&e.Event)}, h, true)
+		w.count(&eventGroup{hint: hintOf(&e.Event)}, h, true)
 	}
 	return d
 }
 
-// hintOf returns what an event tells of an implicit session, as the request it came in did.
+// hintOf returns what an event contributes to an implicit session, as the request it came in did.
 func hintOf(e *event.Event) *event.SessionHint {
 	hint := &event.SessionHint{}
 	if e.Source != event.Unknown {

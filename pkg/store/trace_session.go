@@ -25,7 +25,7 @@ type traceRow struct {
 // rankProvisional is the rank of a session that no span has named. It is greater than any other.
 var rankProvisional = []byte{2}
 
-// rankBytes spells a rank so that it compares as bytes: one that says whether it is a root, the
+// rankBytes spells a rank so that it compares as bytes: one that tells whether it is a root, the
 // start, the span id. They are stored: never change them.
 func rankBytes(r event.TraceRank) []byte {
 	b := []byte{0}
@@ -36,7 +36,7 @@ func rankBytes(r event.TraceRank) []byte {
 	return append(b, r.Span[:]...)
 }
 
-// names makes the rows of what a batch tells of the sessions of its traces.
+// names makes the trace rows of a batch: which session each of its traces belongs to.
 func (p *writeBatch) names(b *event.Batch) {
 	listed := map[uuid.UUID]bool{}
 	for _, t := range b.Traces {
@@ -147,7 +147,7 @@ func (w *writing) existingSessions(ctx context.Context, tx writeTx, moves []*tra
 }
 
 // moveTo files the group under another session.
-func (g *group) moveTo(session uuid.UUID) {
+func (g *eventGroup) moveTo(session uuid.UUID) {
 	old := g.session
 	g.session = session
 	for _, h := range g.heads {

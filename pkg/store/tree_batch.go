@@ -51,7 +51,7 @@ func correctOne(heads []*head) {
 	known := func(i int32) (event.Known, error) { return list[i].ev.Known(), nil }
 	for _, c := range k.corrections(slices.Compact(traces), nil) {
 		h := list[c.node]
-		now, _ := c.asEvent(known) // which gives no error
+		now, _ := c.asEvent(known) // which returns no error
 		h.ev.Restore()
 		h.ev.Correct(now)
 		if c.parent != uuid.Nil {

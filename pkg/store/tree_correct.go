@@ -17,14 +17,14 @@ type correction struct {
 	wrapper     bool
 	duplicateOf uuid.UUID
 	parent      uuid.UUID // zero: as it is
-	// refill says that what others know of the call is to be filled in anew: of each account the
-	// nodes that report it, and the hash of them all, 0 if there are none.
+	// refill is set if what others know of the call is to be filled in again: accounts lists the nodes
+	// of each report of the call, and sources is the hash of them all, 0 if there are none.
 	refill   bool
 	accounts [][]int32
 	sources  uint64
 }
 
-// asEvent returns what the event is told of its correction; known gives what the event of a node knows.
+// asEvent returns the correction as package event takes it; known returns what the event of a node knows.
 func (c *correction) asEvent(known func(node int32) (event.Known, error)) (event.Correction, error) {
 	out := event.Correction{Wrapper: c.wrapper, DuplicateOf: c.duplicateOf}
 	if !c.refill {
@@ -274,7 +274,7 @@ func (a *accounts) matchOne(list []int32) {
 	}
 }
 
-// refill sets which accounts fill the event of c, if that is to be done anew.
+// refill sets which accounts fill the event of c, if they have changed.
 func (a *accounts) refill(c *correction, touched map[uuid.UUID]bool) {
 	add := func(nodes ...int32) {
 		if len(nodes) > 0 {

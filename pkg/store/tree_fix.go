@@ -35,7 +35,7 @@ type changedSession struct {
 	locked  bool  // this transaction has changed the row: no other can until it ends
 
 	added   []addedNode
-	parts   []part      // what brought them
+	parts   []batchPart // what brought them
 	changes []addedNode // events that changed in place
 	reload  bool        // events went
 	gone    bool        // the session is deleted
@@ -47,14 +47,14 @@ type addedNode struct {
 	span, duplicateOf uuid.UUID
 }
 
-// part is what one request brought of one session, corrected in itself.
-type part struct {
+// batchPart is what one request brought of one session, corrected in itself.
+type batchPart struct {
 	batch   *writeBatch
 	session uuid.UUID
 }
 
 // spans counts what the request brought of the session, as far as it can be part of a tree.
-func (p part) spans() (n int) {
+func (p batchPart) spans() (n int) {
 	for _, g := range p.batch.groups {
 		if g.part.session != p.session {
 			continue
@@ -94,7 +94,7 @@ func (r *treeFixer) upserted(deltas []*sessionDelta) {
 }
 
 // added records an event that was just inserted.
-func (r *treeFixer) added(h *head, by part) {
+func (r *treeFixer) added(h *head, by batchPart) {
 	if h.trace == 0 {
 		return
 	}
@@ -244,7 +244,7 @@ func (x *changedSession) hasCustomIDs(ctx context.Context, tx writeTx) (bool, er
 	return false, nil
 }
 
-// tree returns the session's tree as the transaction left it; all says that any of its traces
+// tree returns the session's tree as the transaction left it; all reports whether any of its traces
 // may have changed. Nil if there is nothing to correct and nothing to keep.
 func (r *treeFixer) tree(ctx context.Context, tx writeTx, x *changedSession) (k *sessionTree, all bool, err error) {
 	switch {

@@ -46,7 +46,7 @@ func (k *sessionTree) index(i int32) {
 	}
 }
 
-// replace gives a node its new facts. It may be one that was left out.
+// replace replaces a node. It does nothing if the node was left out.
 func (k *sessionTree) replace(n node) {
 	i := k.find(n.id)
 	if i < 0 {

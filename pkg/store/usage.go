@@ -22,8 +22,8 @@ import (
 const (
 	// rowBytes stands for what a row takes in addition to its texts: its numbers and its places in indexes.
 	rowBytes = 256
-	// countedLane is the row of table stored that holds what counting the rows found.
-	countedLane = -1
+	// countedRow is the row of table stored that holds what counting the rows found.
+	countedRow = -1
 	// storedRefresh is how soon what other servers stored is seen.
 	storedRefresh = 5 * time.Second
 	// countEvery is how often the background looks which projects must be counted.
@@ -33,11 +33,11 @@ const (
 	countAfterDelete = 10 * time.Second
 	countAfterChange = 10 * time.Minute
 	countShare       = 50
-	// quotaRetry is what a write over the quota is told to wait: until somebody deleted something.
+	// quotaRetry is the RetryAfter of a write over the quota: until somebody deleted something.
 	quotaRetry = time.Minute
 )
 
-// usage knows how much the projects that write have stored.
+// usage records how much the projects that write have stored.
 type usage struct {
 	mu       sync.Mutex
 	projects map[int64]*used
@@ -167,7 +167,7 @@ func (s *Store) countStored(ctx context.Context) {
 
 func (s *Store) neverCounted(ctx context.Context) error {
 	return each(ctx, s.db, `SELECT DISTINCT t.project_id FROM tally t WHERE NOT EXISTS (SELECT 1 FROM stored k WHERE k.project_id = t.project_id AND k.lane = $1)`,
-		[]any{countedLane}, func(scan func(...any) error) error {
+		[]any{countedRow}, func(scan func(...any) error) error {
 			var id int64
 			if err := scan(&id); err != nil {
 				return err
@@ -206,7 +206,7 @@ func (s *Store) Recount(ctx context.Context, projectID int64) error {
 	// One statement sees one state of the database, so that nothing is counted twice.
 	var n, added int64
 	if _, err := one(ctx, s.db, `SELECT `+rows+`, (SELECT CAST(coalesce(sum(n), 0) AS bigint) FROM stored WHERE project_id = $1 AND lane <> $2)`,
-		[]any{projectID, countedLane}, &n, &added); err != nil {
+		[]any{projectID, countedRow}, &n, &added); err != nil {
 		return s.wrapDBError(err, "count stored bytes")
 	}
 	there := false
@@ -217,7 +217,7 @@ func (s *Store) Recount(ctx context.Context, projectID int64) error {
 			return err
 		}
 		_, err = tx.exec(ctx, `INSERT INTO stored(project_id, lane, n) VALUES ($1, $2, $3) ON CONFLICT (project_id, lane) DO UPDATE SET n = excluded.n`,
-			projectID, countedLane, n-added)
+			projectID, countedRow, n-added)
 		return err
 	})
 	if err != nil {

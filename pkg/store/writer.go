@@ -27,7 +27,7 @@ const (
 var (
 	errBusy   = &fault.Error{Kind: fault.Unavailable, Msg: "the store is busy, try again", RetryAfter: time.Second}
 	errClosed = &fault.Error{Kind: fault.Unavailable, Msg: "the store is shutting down"}
-	// errConflict says that another process stored one of the ids meanwhile.
+	// errConflict is returned if another process has stored one of the ids in the meantime.
 	errConflict = errors.New("another writer stored the same id")
 )
 

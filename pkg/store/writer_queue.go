@@ -12,7 +12,7 @@ type request struct {
 	batch *writeBatch
 	// apply changes stored rows. It may run many times, at most 2 x commitTries: again where another
 	// writer was in the way, and alone where a neighbour broke the common transaction. So what it
-	// leaves outside of the transaction is set anew by each run and never added to; counters count
+	// leaves outside of the transaction is set again by each run and never added to; counters count
 	// after submit has returned. A *fault.Error it returns is this request's own answer and must
 	// leave the transaction untouched; any other error rolls back the whole commit.
 	apply     func(ctx context.Context, tx writeTx) error
