@@ -101,7 +101,7 @@ func (b *banner) text() string {
 	return out.String() + "\n"
 }
 
-// absolute makes a path one that means the same anywhere. What is no path stays as it is.
+// absolute makes a path one that means the same anywhere. What is not a path stays as it is.
 func absolute(place string) string {
 	if strings.HasPrefix(place, "PostgreSQL") {
 		return place

@@ -269,7 +269,7 @@ func TestCommands(t *testing.T) {
 }
 
 // TestConfiguredKeyChanges starts a server with one key after another: only the one that the
-// environment has now is in force.
+// environment has now is valid.
 func TestConfiguredKeyChanges(t *testing.T) {
 	environment(t, filepath.Join(t.TempDir(), "data"))
 	keys := []string{"sg_first_0123456789abcdef", "sg_second_0123456789abcdef"}

@@ -32,7 +32,7 @@ type Config struct {
 	Mapping MappingConfig `mapstructure:"mapping"`
 }
 
-// MappingConfig bounds what is kept of foreign spans. A negative number is no bound.
+// MappingConfig bounds what is kept of foreign spans. A negative number means no bound.
 type MappingConfig struct {
 	// MaxFieldBytes cuts longer string attributes to their head; metadata.truncated then
 	// tells their length. Default 1048576 (1 MiB).

@@ -109,7 +109,7 @@ func storeAll[P any](parts []P, store func(P) error) error {
 	return verdict.Pipeline(lasting)
 }
 
-// storePart stores what one project gets. A native span that is no event any more fails the
+// storePart stores what one project gets. A native span that is no longer an event fails the
 // part, so that nothing that a caller was promised is silently left out. A foreign span that
 // cannot be an event is counted and left out; if none can, that is the error.
 func (e *spangroveExporter) storePart(ctx context.Context, p part) error {

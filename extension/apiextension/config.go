@@ -20,7 +20,7 @@ type Config struct {
 	// 2m, write_timeout 5m.
 	//
 	// The field has a name on purpose: embedded, its Unmarshal method would swallow the keys
-	// beside it.
+	// next to it.
 	HTTP confighttp.ServerConfig `mapstructure:",squash"`
 
 	// Limits are max_connections, min_body_rate and body_grace.

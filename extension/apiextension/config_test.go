@@ -27,7 +27,7 @@ func load(t *testing.T, id string) (*Config, error) {
 	return cfg, confmap.Validate(cfg)
 }
 
-// TestEveryKeyArrives guards against the server's Unmarshal swallowing the keys beside it.
+// TestEveryKeyArrives guards against the server's Unmarshal swallowing the keys next to it.
 func TestEveryKeyArrives(t *testing.T) {
 	t.Parallel()
 	cfg, err := load(t, "spangrove_api/all")

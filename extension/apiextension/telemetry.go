@@ -23,7 +23,7 @@ func newTelemetry(set component.TelemetrySettings) (*telemetry, error) {
 	return &telemetry{seconds: seconds}, err
 }
 
-// request records one request. A path that is no route counts as "unmatched", so that callers
+// request records one request. A path that is not a route counts as "unmatched", so that callers
 // cannot make up attribute values.
 func (t *telemetry) request(ctx context.Context, r *http.Request, status int, took time.Duration) {
 	route := r.Pattern

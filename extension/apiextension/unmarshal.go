@@ -14,7 +14,7 @@ var _ confmap.Unmarshaler = (*Config)(nil)
 
 // Unmarshal reads the configuration and refuses unknown keys. Without it they would pass in
 // silence: the server's own Unmarshal has to ignore keys it does not know, because those of
-// this Config stand beside its own.
+// this Config are next to its own.
 func (c *Config) Unmarshal(conf *confmap.Conf) error {
 	known := keysOf(reflect.TypeFor[Config]())
 	for _, key := range slices.Sorted(maps.Keys(conf.ToStringMap())) {

@@ -18,7 +18,7 @@ import (
 )
 
 // bootstrap makes sure that the configured project exists and that there is a key that may do
-// everything: the configured one, or, if none is in force, a generated one.
+// everything: the configured one, or, if none is valid, a generated one.
 func (e *authExtension) bootstrap(ctx context.Context, s keyStore) error {
 	p, err := s.EnsureProject(ctx, e.cfg.Project)
 	if err != nil {

@@ -26,12 +26,12 @@ type Config struct {
 	// APIKey or a generated key belongs. Default "default".
 	Project string `mapstructure:"project"`
 
-	// APIKey is a key of scope admin for Project, at least 16 characters. It is in force while it
-	// stands here. Default empty: if no key of that scope is in force, one is generated.
+	// APIKey is a key of scope admin for Project, at least 16 characters. It is valid as long as it
+	// is configured. Default empty: if no key of that scope is valid, one is generated.
 	APIKey configopaque.String `mapstructure:"api_key"`
 
 	// KeyFile is where a generated key is written, readable by its owner only. A key that
-	// stands there already is used instead of a new one. Default "./spangrove-data/api-key".
+	// is there already is used instead of a new one. Default "./spangrove-data/api-key".
 	KeyFile string `mapstructure:"key_file"`
 
 	// CacheTTL is how long the answer to a look-up is trusted: the time until a key that another

@@ -25,13 +25,13 @@ import (
 
 // keyStore is what the extension asks of the store.
 type keyStore interface {
-	// EnsureProject returns the project of that name, made now if there is none.
+	// EnsureProject returns the project of that name, created if it does not exist.
 	EnsureProject(ctx context.Context, name string) (project.Project, error)
 	// HasAdminKey reports whether there is a valid key of scope admin, in any project.
 	HasAdminKey(ctx context.Context) (bool, error)
 	// InsertKey stores a key. A key whose hash is stored already changes nothing.
 	InsertKey(ctx context.Context, k project.Key) error
-	// ConfigureKey puts k in force and every other key of the configuration out of force; nil
+	// ConfigureKey makes k valid and every other key of the configuration invalid; nil
 	// puts all of them out of force.
 	ConfigureKey(ctx context.Context, k *project.Key) error
 	// KeyByHash returns a key and its project. fault.NotFound if there is none.

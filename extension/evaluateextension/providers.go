@@ -154,7 +154,7 @@ func (e *evaluateExtension) Providers(ctx context.Context, projectID int64) ([]p
 	return k.Providers(ctx, projectID)
 }
 
-// SetProvider changes a provider of a project, or makes it, and gives it as it is then.
+// SetProvider changes a provider of a project, or makes it, and returns the updated one.
 func (e *evaluateExtension) SetProvider(ctx context.Context, projectID int64, u provider.Update) (provider.Provider, error) {
 	k, err := e.keeper()
 	if err != nil {

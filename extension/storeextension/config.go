@@ -164,7 +164,7 @@ func (c *StartTimeConfig) Validate() error {
 
 // SQLiteConfig is about the embedded store.
 type SQLiteConfig struct {
-	// Directory holds the database's files; it is made if there is none. Default
+	// Directory holds the database's files; it is created if it does not exist. Default
 	// "./spangrove-data".
 	Directory string `mapstructure:"directory"`
 
@@ -179,7 +179,7 @@ type PostgresConfig struct {
 	// settings such as pool_max_conns may stand in it.
 	DSN configopaque.String `mapstructure:"dsn"`
 
-	// Lanes is how many transactions write telemetry at once, beside one for all else. Default 4,
+	// Lanes is how many transactions write telemetry at once, in addition to one for everything else. Default 4,
 	// at most 64.
 	Lanes int `mapstructure:"lanes"`
 }

@@ -103,7 +103,7 @@ func (s *ChartService) Get(ctx context.Context, id string) (*SavedChart, error) 
 	return s.one(ctx, Request{Method: http.MethodGet, Path: s.path("charts", id), Repeatable: true})
 }
 
-// Update changes a saved chart and gives it as it is then.
+// Update changes a saved chart and returns the updated one.
 func (s *ChartService) Update(ctx context.Context, id string, u SavedChartInput) (*SavedChart, error) {
 	method := http.MethodPut
 	if s.project != nil {

@@ -12,7 +12,7 @@ import (
 
 // ClientEvent is an event as client libraries build, log and hand it on: with ISO 8601 times, a
 // status, a structured error, and the fields of a model's call, a tool's call or an evaluation
-// beside the others in the same JSON object. Input and ClientEventOf turn it into the server's
+// next to the others in the same JSON object. Input and ClientEventOf turn it into the server's
 // event and back.
 //
 // As JSON an object that is empty is left out.

@@ -42,7 +42,7 @@ type ConfigurationInput struct {
 // ConfigurationQuery chooses configurations, oldest first. What is empty does not count.
 type ConfigurationQuery struct {
 	Name string   // exactly this name
-	Env  []string // in force in one of these environments
+	Env  []string // deployed to one of these environments
 	Tags []string // with all of these tags
 	Page
 }
@@ -80,7 +80,7 @@ func (s *ConfigurationService) Create(ctx context.Context, in ConfigurationInput
 	return answer.ID, err
 }
 
-// Get reads a configuration; version 0 is the one in force.
+// Get reads a configuration; version 0 is the current one.
 func (s *ConfigurationService) Get(ctx context.Context, id string, version int64) (*Configuration, error) {
 	v := url.Values{}
 	setInt(v, "version", version)

@@ -169,7 +169,7 @@ func (p *placed) objects(key string, list []Object) {
 // the field whose place it is: a tool's metadata.tool_name as FunctionName. A parent that is the session is
 // none, what is empty is nil, outputs that are no object stand under "result".
 //
-// Config beside a model's settings, feedback and child ids have no place in a ClientEvent and
+// Config other than a model's settings, feedback and child ids have no place in a ClientEvent and
 // are left behind. Events of type session and generic are none, which is an error.
 func ClientEventOf(e *Event) (ClientEvent, error) {
 	if !slices.Contains([]string{EventModel, EventTool, EventChain}, e.EventType) {

@@ -117,7 +117,7 @@ func insert(ctx context.Context, c *Client, path string, body any) (string, erro
 
 // DatasetRead controls how a dataset is read.
 type DatasetRead struct {
-	Version           int64 // an old version; 0 is the one in force
+	Version           int64 // an old version; 0 is the current one
 	IncludeDatapoints bool
 }
 
@@ -157,7 +157,7 @@ func versions(ctx context.Context, c *Client, path string, p Page) (*List[Versio
 	return &List[Version]{answer.Versions, total(h)}, nil
 }
 
-// Update changes a dataset and gives it as it is then.
+// Update changes a dataset and returns the updated one.
 func (s *DatasetService) Update(ctx context.Context, id string, u DatasetUpdate) (*Dataset, error) {
 	var answer struct {
 		Result Dataset `json:"result"`

@@ -23,7 +23,7 @@ import (
 type Error struct {
 	Status     int           // of HTTP
 	Code       string        // such as NOT_FOUND; empty if something else than the API answered
-	Field      string        // dotted path of the field that breaks a rule, such as events[3].inputs; empty if it is none
+	Field      string        // dotted path of the field that breaks a rule, such as events[3].inputs; empty if it is about no field
 	Message    string        // without the field
 	RetryAfter time.Duration // how long the server asks to wait, 0 if it does not say
 }
@@ -44,7 +44,7 @@ func (e *Error) Error() string {
 // maxErrorBody is how much of an answer is read to find out what is wrong.
 const maxErrorBody = 64 << 10
 
-// maxErrorText is how much of an answer that is none of the API's is shown.
+// maxErrorText is how much of an answer that is not the API's is shown.
 const maxErrorText = 500
 
 var field = regexp.MustCompile(`^[A-Za-z_$][\w$\-]*(?:\.[\w$\-]+|\[\d+\])*$`)

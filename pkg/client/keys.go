@@ -107,7 +107,7 @@ func (s *KeyService) create(ctx context.Context, path string, body any) (*NewKey
 	return &answer.Data, nil
 }
 
-// Revoke takes a key out of force and gives it as it is then. Doing so again changes nothing.
+// Revoke invalidates a key and returns the updated one. Doing so again changes nothing.
 func (s *KeyService) Revoke(ctx context.Context, project, key string) (*Key, error) {
 	var answer struct {
 		Data Key `json:"data"`

@@ -18,8 +18,8 @@ const (
 	MetricExpression = "EXPRESSION"
 )
 
-// Metric defines an evaluator: what gives an event a score, and which scores pass. It is as its
-// version in force.
+// Metric defines an evaluator: what gives an event a score, and which scores pass. Its fields
+// are those of its deployed version.
 type Metric struct {
 	ID string `json:"id"`
 	MetricDefinition
@@ -102,7 +102,7 @@ type MetricVersion struct {
 	SHA      string           `json:"full_sha"`
 	Message  string           `json:"message"`
 	Date     time.Time        `json:"date"`
-	Deployed bool             `json:"deployed"` // it is in force
+	Deployed bool             `json:"deployed"` // it is the current one
 	Content  MetricDefinition `json:"content"`
 }
 
@@ -115,11 +115,11 @@ type MetricVersionInput struct {
 
 // MetricRun is what came of a run of a metric.
 type MetricRun struct {
-	Success     bool   `json:"success"` // false if there should be a score and is none
+	Success     bool   `json:"success"` // false if there should be a score but there is none
 	Loading     bool   `json:"loading"` // the server still makes the engine ready, as Explanation says
 	Result      any    `json:"result"`  // the score: json.Number, bool, string, or nil
 	Explanation string `json:"explanation"`
-	Failure     string `json:"failure,omitempty"` // of which sort the reason is that there is no score: refused, unparsed, timeout and so on
+	Failure     string `json:"failure,omitempty"` // the kind of reason that there is no score: refused, unparsed, timeout and so on
 	Passed      *bool  `json:"passed,omitempty"`  // nil if the threshold says nothing of the score
 }
 
@@ -180,7 +180,7 @@ func (s *MetricService) Create(ctx context.Context, d MetricDefinition) (string,
 	return answer.ID, err
 }
 
-// Update changes a metric. A change makes a version, which is in force at once.
+// Update changes a metric. A change makes a version, which is deployed at once.
 func (s *MetricService) Update(ctx context.Context, id string, u MetricUpdate) error {
 	return s.c.Call(ctx, Request{Method: http.MethodPut, Path: path("metrics", id), Body: &u, Repeatable: true}, nil)
 }
@@ -264,12 +264,12 @@ func (s *MetricService) AllVersions(ctx context.Context, id string) iter.Seq2[Me
 	return all(Page{}, func(p Page) (*List[MetricVersion], error) { return s.Versions(ctx, id, p) })
 }
 
-// CreateVersion creates a version of a metric. It is in force only once it is deployed.
+// CreateVersion creates a version of a metric. It takes effect only once it is deployed.
 func (s *MetricService) CreateVersion(ctx context.Context, id string, in MetricVersionInput) (*MetricVersion, error) {
 	return s.version(ctx, Request{Method: http.MethodPost, Path: path("metrics", id, "versions"), Body: &in})
 }
 
-// DeployVersion puts a version of a metric in force, named as v2 or by its SHA.
+// DeployVersion deploys a version of a metric, named as v2 or by its SHA.
 func (s *MetricService) DeployVersion(ctx context.Context, id, name string) (*MetricVersion, error) {
 	return s.version(ctx, Request{Method: http.MethodPost, Path: path("metrics", id, "versions", name, "deploy"), Repeatable: true})
 }

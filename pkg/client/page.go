@@ -65,7 +65,7 @@ func all[T any](start Page, read func(Page) (*List[T], error)) iter.Seq2[T, erro
 }
 
 // path joins the parts of a path below /v1, of which every second is an id, and escapes the ids.
-// It is empty if an id is none: a path with one of these would be that of another operation.
+// It is empty if an id is invalid: a path with one of these would be that of another operation.
 func path(parts ...string) string {
 	var b strings.Builder
 	b.WriteString("/v1")

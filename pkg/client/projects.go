@@ -67,7 +67,7 @@ func (s *ProjectService) Create(ctx context.Context, in ProjectInput) (*Project,
 	return one[Project](ctx, s.c, Request{Method: http.MethodPost, Path: "/v1/projects", Body: &in})
 }
 
-// Update changes a project and gives it as it is then.
+// Update changes a project and returns the updated one.
 func (s *ProjectService) Update(ctx context.Context, id string, u ProjectUpdate) (*Project, error) {
 	body := struct {
 		ID string `json:"project_id"`

@@ -44,7 +44,7 @@ func (s *ProviderService) List(ctx context.Context) ([]Provider, error) {
 	return answer.Providers, err
 }
 
-// Set makes a provider, or changes it, and gives it as it is then.
+// Set makes a provider, or changes it, and returns the updated one.
 func (s *ProviderService) Set(ctx context.Context, name string, in ProviderInput) (*Provider, error) {
 	var p Provider
 	if err := s.c.Call(ctx, Request{Method: http.MethodPut, Path: "/v1/providers/" + url.PathEscape(name), Body: &in, Repeatable: true}, &p); err != nil {

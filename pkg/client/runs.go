@@ -146,7 +146,7 @@ type DatapointResult struct {
 	} `json:"metrics"`
 }
 
-// RunComparison is a new run beside an old one.
+// RunComparison compares a new run with an old one.
 type RunComparison struct {
 	Metrics          []MetricComparison `json:"metrics"`
 	CommonDatapoints []string           `json:"commonDatapoints"`
@@ -287,7 +287,7 @@ func (s *RunService) Get(ctx context.Context, id string) (*Run, error) {
 	return s.run(ctx, Request{Method: http.MethodGet, Path: path("runs", id), Repeatable: true})
 }
 
-// Update changes a run and gives it as it is then.
+// Update changes a run and returns the updated one.
 func (s *RunService) Update(ctx context.Context, id string, u RunInput) (*Run, error) {
 	return s.run(ctx, Request{Method: http.MethodPut, Path: path("runs", id), Body: &u, Repeatable: true})
 }

@@ -83,7 +83,7 @@ type Deletion struct {
 	} `json:"copies"` // datapoints that were made of it, and stay
 	Purged struct {
 		Datapoints int `json:"datapoints"`
-	} `json:"purged"` // what was deleted beside it
+	} `json:"purged"` // what was deleted with it
 }
 
 // DeleteCopies is Delete, and also returns which datapoints were made of the session's events, or, with purge,

@@ -53,7 +53,7 @@ func (s *ToolService) Create(ctx context.Context, in ToolInput) (string, error) 
 	return insert(ctx, s.c, "/v1/tools", &in)
 }
 
-// Update changes a tool and gives it as it is then.
+// Update changes a tool and returns the updated one.
 func (s *ToolService) Update(ctx context.Context, id string, u ToolInput) (*Tool, error) {
 	body := struct {
 		ID string `json:"id"`

@@ -51,7 +51,7 @@ func collect[T any](t *testing.T, walk iter.Seq2[T, error]) []T {
 	return list
 }
 
-// status is that of an error of the API, 0 if err is none.
+// status is that of an error of the API, 0 if err is not one.
 func status(err error) int {
 	var e *client.Error
 	if errors.As(err, &e) {

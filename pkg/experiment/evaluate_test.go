@@ -181,7 +181,7 @@ func TestEvaluate(t *testing.T) {
 			t.Errorf("passed %v", r.Scores.Passed)
 		}
 
-		// A second run beside the first.
+		// A second run to compare with the first.
 		spec.Against, spec.Progress = r.RunID, nil
 		spec.Evaluators = []experiment.Evaluator{experiment.Func("length", func(context.Context, experiment.Case) (int, error) { return 5, nil })}
 		again, err := experiment.Evaluate(t.Context(), c, tr, spec)

@@ -35,7 +35,7 @@ func CheckAlgorithms(names []string) error {
 // decoder, and allows every encoder.
 const MaxWindow = 8 << 20
 
-// What a decoder needs beside the window of zstd, in bytes.
+// What a decoder needs in addition to the window of zstd, in bytes.
 const (
 	gzipMemory = 64 << 10
 	zstdMemory = 512 << 10

@@ -13,7 +13,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// Limits are the settings that every listener has beside those of the Collector.
+// Limits are the settings that every listener has in addition to those of the Collector.
 type Limits struct {
 	// MaxConnections bounds the open connections of one listener; at the bound the one that has been
 	// idle longest is closed. Default 2048.

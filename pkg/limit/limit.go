@@ -40,7 +40,7 @@ func New(now func() time.Time) *Limiter {
 }
 
 // Admit counts a request of a key and gives the meter of its project, to which what the request
-// sends is charged. b are the limits in force. fault.Limited, with the time until there is room
+// sends is charged. b are the limits that apply. fault.Limited, with the time until there is room
 // again, if the key or the project has made too many requests, or if the project has sent more
 // bytes than it may; what is refused counts nothing.
 func (l *Limiter) Admit(who *project.Identity, b *project.Bounds) (*Meter, error) {

@@ -54,6 +54,6 @@
 // it cannot read or that makes it fail time and again) is lost, too. The error handler is told of
 // each outage and loss.
 //
-// A field whose JSON is longer than 1 MiB goes to the server beside its span, as an update, for
+// A field whose JSON is longer than 1 MiB goes to the server apart from its span, as an update, for
 // spans' attributes have a bound there.
 package tracer

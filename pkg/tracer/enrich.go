@@ -23,7 +23,7 @@ import (
 // key by key; a key that is there is replaced.
 //
 // Values are what encoding/json takes. One that it cannot write, or that the server would refuse with
-// all that is sent beside it (a number beyond a double, objects nested deeper than about 100), is replaced
+// everything that is sent with it (a number beyond a double, objects nested deeper than about 100), is replaced
 // by a text that says so: a trace never makes a program fail.
 type Fields struct {
 	// Inputs and Outputs are objects. Other inputs stand under "value", other outputs under
@@ -62,7 +62,7 @@ var (
 // is longer goes to it as an update of the event.
 const maxAttribute = 1 << 20
 
-// encoded are fields as JSON objects, nil where there is none.
+// encoded are fields as JSON objects, nil if there is none.
 type encoded struct {
 	values [objects]json.RawMessage
 	err    error
@@ -86,7 +86,7 @@ func (e *encoded) members(b *rawjson.Builder) {
 	}
 }
 
-// object returns v as an object, under a key if it is none; nil if there is nothing in it.
+// object returns v as an object, under a key if it is not one; nil if there is nothing in it.
 func object(v any, key string) json.RawMessage {
 	if m, ok := v.(map[string]any); ok {
 		return members(m)

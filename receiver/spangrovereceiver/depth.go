@@ -86,7 +86,7 @@ func (s *shape) check(b []byte, depth int) error {
 type count struct {
 	items  int64 // spans or log records
 	values int64 // all messages, the items among them
-	err    error // the first that is malformed or nests too deep; what stands beside it is counted
+	err    error // the first that is malformed or nests too deep; the rest is counted
 }
 
 // add counts the messages within one of this shape, of which there are at most depth levels. item is the
@@ -203,7 +203,7 @@ func (c *count) itemsOf(form *requestForm, d *jsontext.Decoder, level int) error
 }
 
 // admit refuses a request that holds more than may be, and takes from the budget what decoding will
-// need beside the bytes that came. checked says that the body is well formed, as far as shapes tell.
+// need in addition to the bytes that came. checked says that the body is well formed, as far as shapes tell.
 func (r *spangroveReceiver) admit(form *requestForm, what string, enc encoding, body []byte, from caller) (checked bool, err error) {
 	var c count
 	if enc == encodingProto {

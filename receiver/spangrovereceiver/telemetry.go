@@ -13,7 +13,7 @@ import (
 
 const scopeName = "github.com/spangrove/spangrove/receiver/spangrovereceiver"
 
-// telemetry is what the receiver counts beside the Collector's own accepted and refused items.
+// telemetry is what the receiver counts in addition to the Collector's own accepted and refused items.
 type telemetry struct {
 	refused  metric.Int64Counter
 	rejected metric.Int64Counter

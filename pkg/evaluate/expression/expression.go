@@ -34,10 +34,10 @@ import (
 
 // The failures of this engine.
 const (
-	Syntax    evaluate.Failure = "syntax"      // the expression is none
+	Syntax    evaluate.Failure = "syntax"      // the expression is invalid
 	Exception evaluate.Failure = "exception"   // it cannot be computed for this event
 	Work      evaluate.Failure = "work"        // it does more than it may
-	Wrong     evaluate.Failure = "result_type" // its value is none that the metric can have
+	Wrong     evaluate.Failure = "result_type" // its value is not one that the metric can have
 )
 
 // Bounds.

@@ -14,7 +14,7 @@ type function struct {
 	types []any
 }
 
-// functions are those that an expression knows beside the language's own. Some replace functions
+// functions are those that an expression knows in addition to the language's own. Some replace functions
 // of the language whose result may be far larger than their arguments.
 //
 // Where a is compared with b, a is what was given and b what was expected. Of values that are no

@@ -12,7 +12,7 @@ import (
 // errWork ends an expression that has done all it may.
 var errWork = errors.New("too much work")
 
-// perTurn is the work of one turn of a loop, which costs that much beside what it looks at.
+// perTurn is the work of one turn of a loop, which costs that much in addition to what it looks at.
 const perTurn = 50
 
 // meter counts the work of one evaluation.

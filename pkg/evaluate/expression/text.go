@@ -290,7 +290,7 @@ func elements(value any) []string {
 	return list
 }
 
-// listOf returns a value as a list: nil is none, what is no list stands alone in one.
+// listOf returns a value as a list: nil is empty, and what is not a list becomes one of a single element.
 func listOf(value any) []any {
 	switch v := value.(type) {
 	case nil:

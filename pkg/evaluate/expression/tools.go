@@ -37,7 +37,7 @@ func toolCalls(value any) []any {
 		if v["event_type"] == "tool" {
 			calls = append(calls, callOf(v["event_name"], v["inputs"]))
 		}
-		// An event's answer stands beside the messages before it, which the next event has again.
+		// An event's answer comes with the messages before it, which the next event has again.
 		if _, event := v["event_type"]; event {
 			if v["event_type"] == "session" || v["event_type"] == "chain" {
 				return append(calls, toolCalls(v["children"])...)

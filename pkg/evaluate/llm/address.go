@@ -12,7 +12,7 @@ import (
 )
 
 // special4 are the IPv4 networks that are no part of the public Internet, or that lead back into
-// others, beside those that package netip knows: IANA's registry of special-purpose addresses, and the
+// others, in addition to those that package netip knows: IANA's registry of special-purpose addresses, and the
 // one public address at which a cloud serves its own machines.
 var special4 = networks("0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "192.31.196.0/24", "192.52.193.0/24", "192.88.99.0/24", "192.175.48.0/24",
 	"198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4", "168.63.129.16/32")

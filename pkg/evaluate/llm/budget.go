@@ -34,7 +34,7 @@ type budget struct {
 	underWay int64
 }
 
-// allProviders stands in place of a provider's name, which it is none of, in the budget of a project.
+// allProviders stands in place of a provider's name, which it can never be, in the budget of a project.
 const allProviders = "*"
 
 func (b *budget) whose() string {

@@ -27,13 +27,13 @@ type Config struct {
 	// set up, if there is only one.
 	DefaultProvider string `mapstructure:"default_provider"`
 
-	// Projects are the names or ids of the projects that Providers serve, beside the first one of the
+	// Projects are the names or ids of the projects that Providers serve, in addition to the first one of the
 	// store; "all" is every project. One element may name several with commas between them, or
 	// none. Other projects set up providers of their own. Default none.
 	Projects []string `mapstructure:"projects"`
 
 	// AllowAddresses are the networks (10.0.0.0/8) and addresses (127.0.0.1) in which providers
-	// may be, beside public ones: those of models on this machine or in this network. Names are
+	// may be, in addition to public ones: those of models on this machine or in this network. Names are
 	// resolved first, so they cannot get around it. One element may name several with commas
 	// between them, or none. Default none.
 	AllowAddresses []string `mapstructure:"allow_addresses"`
@@ -61,7 +61,7 @@ type Provider struct {
 	// there if it has a BaseURL.
 	APIKey configopaque.String `mapstructure:"api_key"`
 
-	// Headers are sent with every call beside the client's own, and in place of those of the same
+	// Headers are sent with every call in addition to the client's own, and in place of those of the same
 	// name: what a gateway wants to know. At most 32. They are not shown, as the key is not.
 	Headers map[string]configopaque.String `mapstructure:"headers"`
 
@@ -86,7 +86,7 @@ type Provider struct {
 	Deadline time.Duration `mapstructure:"deadline"`
 
 	// Retries is how often a call is made again that was refused for now (429), failed at the
-	// provider (5xx), got no answer or none that could be read. Default 4; -1 is none.
+	// provider (5xx), got no answer or none that could be read. Default 4; -1 is no retry.
 	Retries int `mapstructure:"retries"`
 
 	// DailyBudgetUSD bounds what a UTC day's calls cost, by the prices of PriceFile and the built-in ones. A call that could

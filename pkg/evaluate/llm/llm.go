@@ -26,7 +26,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/price"
 )
 
-// The failures of judges, beside those of any engine.
+// The failures of judges, in addition to those of any engine.
 const (
 	Refused        evaluate.Failure = "refused"  // the model, or its provider's filter, would not answer
 	Unparsed       evaluate.Failure = "unparsed" // there is no score in its answer that the metric can have
@@ -55,7 +55,7 @@ type Engine struct {
 	named    map[string]*endpoint // of the configuration, by folded name
 	own      *lru.Cache[ownKey, *endpoint]
 	budgets  *lru.Cache[int64, *budget] // of projects
-	serves   []string                   // names and ids of projects that the server's providers serve, beside the first
+	serves   []string                   // names and ids of projects that the server's providers serve, in addition to the first
 	asking   keyed
 }
 

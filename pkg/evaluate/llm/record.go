@@ -52,7 +52,7 @@ type judgement struct {
 }
 
 // identify computes the key. It covers all that a model is asked: a metric's version that asks the
-// same as the one before is no other question, and neither is another event that has the same in
+// same as the one before is not a different question, and neither is another event that has the same in
 // the fields that the prompt names. The id follows from it and the secret, so that nobody outside can
 // have an event of that id stored before.
 func (j *judgement) identify(secret []byte) {
@@ -105,7 +105,7 @@ func (e *Engine) locate(ctx context.Context, j *judgement) {
 }
 
 // known looks for the recorded answer to the same question. One whose signature is not the server's,
-// since somebody else wrote or changed it, is none.
+// since somebody else wrote or changed it, does not count.
 func (e *Engine) known(ctx context.Context, j *judgement) (verdict, bool) {
 	if e.deps.Recorder == nil {
 		return verdict{}, false

@@ -155,7 +155,7 @@ func (r *Runner) Stop() {
 	r.work.Wait()
 }
 
-// Estimates of the work that a step costs the machine. Elapsed time is no measure of it during
+// Estimates of the work that a step costs the machine. Elapsed time does not measure it during
 // ingestion: most of a step is then spent waiting for the store, or for a model's answer.
 const (
 	eventWork = 200 * time.Microsecond // to look at an event, or to store a score in it

@@ -83,7 +83,7 @@ func (a *answer) failure(printed string) evaluate.Result {
 	return failure(Exit, "The evaluator broke its interpreter: what it answered cannot be understood.", printed)
 }
 
-// score returns the value as JSON, or why it is none that the metric can have. In Python truth values
+// score returns the value as JSON, or why the metric cannot have it. In Python truth values
 // are numbers, too: where a number is asked for they are 1 and 0.
 func (a *answer) score(d *metric.Definition) (score json.RawMessage, why string) {
 	switch {

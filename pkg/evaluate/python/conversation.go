@@ -117,7 +117,7 @@ func (c *conversation) Write(p []byte) (int, error) {
 }
 
 // count ends the interpreter if what it writes is too much. One that was ended is not heard any
-// more: its sleep was cut short, and what it says then is no answer.
+// more: its sleep was cut short, and what it says then is not an answer.
 func (c *conversation) count(p []byte) error {
 	if c.ctx.Err() != nil {
 		return context.Cause(c.ctx)

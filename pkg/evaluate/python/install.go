@@ -268,7 +268,7 @@ func (p pin) in(body []byte) ([]byte, error) {
 	return nil, errors.New("the archive does not hold the interpreter that this version of Spangrove runs")
 }
 
-// writeLicences writes them beside the interpreter.
+// writeLicences writes them next to the interpreter.
 func writeLicences(dir string) error {
 	return fs.WalkDir(licences, "licences", func(name string, d fs.DirEntry, err error) error {
 		to := filepath.Join(dir, filepath.FromSlash(name))

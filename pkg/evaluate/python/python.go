@@ -3,7 +3,7 @@
 // of the machine: no files, no network, no environment, no other process, and only so much memory,
 // time and output.
 //
-// The interpreter is no part of this program: Install brings it, pinned by its hash.
+// the interpreter is not part of this program: Install brings it, pinned by its hash.
 package python
 
 import (
@@ -28,7 +28,7 @@ const (
 	Import       evaluate.Failure = "import"        // it imports what is not there
 	Exception    evaluate.Failure = "exception"     // it raised one
 	Recursion    evaluate.Failure = "recursion"     // its calls went too deep
-	ResultType   evaluate.Failure = "result_type"   // what it returned is no score of the metric
+	ResultType   evaluate.Failure = "result_type"   // what it returned is not a score of the metric
 	Timeout      evaluate.Failure = "timeout"       // it took longer than the deadline
 	Memory       evaluate.Failure = "memory"        // it needed more memory than it may have
 	Output       evaluate.Failure = "output"        // it printed or returned more than it may

@@ -63,7 +63,7 @@ func (a *app) datasets() *cobra.Command {
 	)
 }
 
-// atVersion asks for an old version of a thing; 0 is the one in force.
+// atVersion asks for an old version of a thing; 0 is the current one.
 func atVersion(r client.Request, version int) client.Request {
 	r.Query = url.Values{}
 	if version != 0 {

@@ -192,7 +192,7 @@ func evaluators(lines []string, p program) []scorer {
 }
 
 // scoreOf reads what an evaluator prints: a score, or an object with one and what else it has to
-// say. null is no score.
+// say. null is not a score.
 func scoreOf(printed json.RawMessage) (experiment.Score, error) {
 	var s experiment.Score
 	if rawjson.KindOf(printed) != '{' {

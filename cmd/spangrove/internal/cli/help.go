@@ -64,7 +64,7 @@ func newMan() *cobra.Command {
 				return fmt.Errorf("man pages: %w", err)
 			}
 			root := cmd.Root()
-			root.DisableAutoGenTag = true // the day of the build is no part of a page
+			root.DisableAutoGenTag = true // the day of the build must not be part of a page
 			return doc.GenManTree(root, &doc.GenManHeader{Title: "SPANGROVE", Section: "1", Source: "Spangrove", Manual: "Spangrove"}, args[0])
 		},
 	}

@@ -57,7 +57,7 @@ type importing struct {
 	format string
 	chunk  chunk
 	state  importState
-	keep   bool // the state beside the file
+	keep   bool // the state next to the file
 	sent   int64
 	bar    *progress
 	// What the server refused of spans that it otherwise took.
@@ -175,7 +175,7 @@ func (i *importing) goOn(file *os.File, size int64) error {
 	return err
 }
 
-// remember writes the state beside the file: the old one is there until the new one is.
+// remember writes the state next to the file: the old one is there until the new one is.
 func (i *importing) remember() {
 	if i.chunk.offset == 0 {
 		return

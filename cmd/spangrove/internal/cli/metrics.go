@@ -149,7 +149,7 @@ func (a *app) metricRun(exampleID string) *cobra.Command {
 	return cmd
 }
 
-// metricDraft makes a version that is not in force yet.
+// metricDraft makes a draft version.
 func (a *app) metricDraft(exampleID string) *cobra.Command {
 	var file, message string
 	var deploy bool

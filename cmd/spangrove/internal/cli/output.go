@@ -252,7 +252,7 @@ func joined(list json.RawMessage) string {
 	return strings.Join(texts, ",")
 }
 
-// clean makes one line of a text. What a terminal would take for a command is no part of it:
+// clean makes one line of a text. What a terminal would take for a command is left out:
 // names and errors come from whoever sends telemetry.
 func clean(text string) string {
 	return strings.Join(strings.FieldsFunc(text, func(r rune) bool {

@@ -25,7 +25,7 @@ const (
 type program struct {
 	line    string
 	timeout time.Duration // 0: none
-	env     []string      // beside the environment of this program
+	env     []string      // in addition to the environment of this program
 }
 
 // programError is why a program gave no answer.

@@ -13,7 +13,7 @@ import (
 
 // progress is the line on the terminal of standard error that says how far a long command has
 // come. It is drawn over itself, and remarks stand above it. The zero one draws nothing, as where
-// standard error is no terminal.
+// standard error is not a terminal.
 type progress struct {
 	to    io.Writer
 	fd    int

@@ -103,7 +103,7 @@ func (a *app) sessionStart() *cobra.Command {
 	return cmd
 }
 
-// textOf returns a member that is a text, empty if it is none.
+// textOf returns a member that is a text, or the empty string.
 func textOf(thing json.RawMessage, member string) string {
 	text, _ := rawjson.Text(rawjson.Get(thing, member))
 	return text

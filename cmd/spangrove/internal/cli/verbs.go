@@ -357,7 +357,7 @@ func yesFlag(cmd *cobra.Command, yes *bool) {
 	cmd.Flags().BoolVarP(yes, "yes", "y", false, "do not ask; needed where nobody can be asked")
 }
 
-// confirm asks on the terminal, and fails where there is none.
+// confirm asks on the terminal, and fails if there is none.
 func confirm(cmd *cobra.Command, question string) error {
 	if _, ok := terminal(cmd.InOrStdin()); !ok {
 		return usage("%s needs --yes where nobody can be asked", cmd.CommandPath())
