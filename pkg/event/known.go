@@ -70,7 +70,8 @@ func (e *Event) Recorrect(c Correction, keep bool) {
 
 // Same reports whether e and o, two states of one event, differ in nothing that corrections change.
 func (e *Event) Same(o *Event) bool {
-	return e.Type == o.Type && e.ParentID == o.ParentID && e.Wrapper == o.Wrapper && e.Duplicate == o.Duplicate && e.Filled == o.Filled && sameText(e, o)
+	return e.Type == o.Type && e.ParentID == o.ParentID && e.Wrapper == o.Wrapper && e.Duplicate == o.Duplicate &&
+		e.Filled == o.Filled && sameText(e, o)
 }
 
 // JoinKnown returns what several accounts of one call know together. Each account is one event, or

@@ -91,4 +91,6 @@ func roleRank(n *LogPart) int {
 // roleWindow is how far into its text the role of a message is looked for: it comes first.
 const roleWindow = 32
 
-var roleOrder = [][]byte{[]byte(`"role":"system"`), []byte(`"role":"developer"`), []byte(`"role":"user"`), []byte(`"role":"assistant"`), []byte(`"role":"tool"`)}
+var roleOrder = [][]byte{
+	[]byte(`"role":"system"`), []byte(`"role":"developer"`), []byte(`"role":"user"`), []byte(`"role":"assistant"`), []byte(`"role":"tool"`),
+}

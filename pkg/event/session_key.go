@@ -74,7 +74,8 @@ func (e *Event) namedKey(former uuid.UUID) (key string, elsewhere bool) {
 }
 
 func (e *Event) reportsKey(key string) bool {
-	for _, raw := range [...]json.RawMessage{rawjson.Get(e.Metadata, conversationIDKey), rawjson.Get(rawjson.Get(e.ColdMetadata, "resource"), "session.id")} {
+	for _, raw := range [...]json.RawMessage{rawjson.Get(e.Metadata, conversationIDKey),
+		rawjson.Get(rawjson.Get(e.ColdMetadata, "resource"), "session.id")} {
 		if text, ok := rawjson.Text(raw); ok && text == key {
 			return true
 		}

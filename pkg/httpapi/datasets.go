@@ -57,7 +57,8 @@ var datasetOperations = []operation{
 	{"updateDatasetById", http.MethodPut, []string{"/datasets/{id}"}, project.ScopeFull, (*Server).updateDataset},
 	{"deleteDatasetById", http.MethodDelete, []string{"/datasets/{id}"}, project.ScopeFull, (*Server).deleteDataset},
 	{"addDatapoints", http.MethodPost, []string{"/datasets/{id}/datapoints"}, project.ScopeFull, (*Server).addDatapoints},
-	{"removeDatapoint", http.MethodDelete, []string{"/datasets/{id}/datapoints/{datapoint}", "/datasets/{id}/{datapoint}"}, project.ScopeFull, (*Server).removeDatapoint},
+	{"removeDatapoint", http.MethodDelete, []string{"/datasets/{id}/datapoints/{datapoint}", "/datasets/{id}/{datapoint}"},
+		project.ScopeFull, (*Server).removeDatapoint},
 }
 
 // listDatasets answers under both names of the list, since each kind of client knows one.

@@ -257,7 +257,10 @@ func (s *Server) dryRun(c *call, run *wire.MetricRun) error {
 			return err
 		}
 		for i, r := range results {
-			answers = append(answers, wire.DryResult{Event: &set.Events[i], Success: r.Success, Score: r.Score, Explanation: r.Explanation, Failure: string(r.Failure), Passed: r.Passed, Loading: r.Loading})
+			answers = append(answers, wire.DryResult{
+				Event: &set.Events[i], Success: r.Success, Score: r.Score, Explanation: r.Explanation,
+				Failure: string(r.Failure), Passed: r.Passed, Loading: r.Loading,
+			})
 		}
 	}
 	return c.answer(wire.DryRunAnswer(answers, set.Total, len(set.Events)-len(task.Events)))

@@ -106,4 +106,8 @@ func inserted(result ...func(*rawjson.Builder)) *rawjson.Builder {
 }
 
 // resourceOperations are those of all nouns except events and sessions.
-var resourceOperations = slices.Concat(datasetOperations, datapointOperations, configurationOperations, metricOperations, evaluationOperations, backfillOperations, toolOperations, providerOperations, chartOperations, queueOperations, runOperations, schemaOperations, projectOperations, keyOperations, limitOperations, auditOperations)
+var resourceOperations = slices.Concat(
+	datasetOperations, datapointOperations, configurationOperations, metricOperations, evaluationOperations, backfillOperations,
+	toolOperations, providerOperations, chartOperations, queueOperations, runOperations, schemaOperations,
+	projectOperations, keyOperations, limitOperations, auditOperations,
+)

@@ -204,7 +204,8 @@ func (s *Server) compareRuns(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.answer(wire.AppendComparison(nil, run.CompareRuns(&newRun, &oldRun, fresh, before, rules, in.Aggregate), &newRun, &oldRun, &c.project, c.dialect))
+	comparison := run.CompareRuns(&newRun, &oldRun, fresh, before, rules, in.Aggregate)
+	return c.answer(wire.AppendComparison(nil, comparison, &newRun, &oldRun, &c.project, c.dialect))
 }
 
 // compareRunEvents answers with pairs of events. The run named first is the new one.

@@ -182,11 +182,16 @@ func (d *Definition) Complete(sampling string) {
 
 // fields are the definition's texts, flags and JSON, by the names under which Doc writes them.
 func (d *Definition) texts() map[string]*string {
-	return map[string]*string{"name": &d.Name, "type": (*string)(&d.Type), "criteria": &d.Criteria, "description": &d.Description, "return_type": (*string)(&d.Return)}
+	return map[string]*string{
+		"name": &d.Name, "type": (*string)(&d.Type), "criteria": &d.Criteria, "description": &d.Description,
+		"return_type": (*string)(&d.Return),
+	}
 }
 
 func (d *Definition) options() map[string]**string {
-	return map[string]**string{"model_provider": &d.ModelProvider, "model_name": &d.ModelName, "event_name": &d.EventName, "event_type": &d.EventType}
+	return map[string]**string{
+		"model_provider": &d.ModelProvider, "model_name": &d.ModelName, "event_name": &d.EventName, "event_type": &d.EventType,
+	}
 }
 
 func (d *Definition) flags() map[string]*bool {

@@ -37,7 +37,9 @@ func (d *Definition) Apply(p *Patch) {
 	set(&d.Return, p.Return)
 	set(&d.EnabledInProd, p.EnabledInProd)
 	set(&d.NeedsGroundTruth, p.NeedsGroundTruth)
-	for to, from := range map[**string]*string{&d.ModelProvider: p.ModelProvider, &d.ModelName: p.ModelName, &d.EventName: p.EventName, &d.EventType: p.EventType} {
+	for to, from := range map[**string]*string{
+		&d.ModelProvider: p.ModelProvider, &d.ModelName: p.ModelName, &d.EventName: p.EventName, &d.EventType: p.EventType,
+	} {
 		if from != nil {
 			*to = from
 		}

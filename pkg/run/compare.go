@@ -128,7 +128,10 @@ func sideOf(s *Scores) *side {
 }
 
 func compareMetric(k key, fresh, before *side, common []string, rule Rule, how Aggregate) MetricComparison {
-	m := MetricComparison{Name: k.metric, Type: rule.typeName(), Kind: k.kind, OldValues: before.all[k], NewValues: fresh.all[k], LowerIsBetter: rule.lowerIsBetter()}
+	m := MetricComparison{
+		Name: k.metric, Type: rule.typeName(), Kind: k.kind,
+		OldValues: before.all[k], NewValues: fresh.all[k], LowerIsBetter: rule.lowerIsBetter(),
+	}
 	if name, ok := fresh.names[k]; ok {
 		m.Kind = name
 	} else {

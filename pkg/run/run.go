@@ -152,7 +152,10 @@ func (r *Run) Validate() error {
 	for _, f := range []struct {
 		name string
 		raw  json.RawMessage
-	}{{"metadata", r.Metadata}, {"results", r.Results}, {"configuration", r.Configuration}, {"passing_ranges", r.PassingRanges}, {"evaluators", r.Evaluators}} {
+	}{
+		{"metadata", r.Metadata}, {"results", r.Results}, {"configuration", r.Configuration},
+		{"passing_ranges", r.PassingRanges}, {"evaluators", r.Evaluators},
+	} {
 		if len(f.raw) > MaxBytes {
 			return fault.InvalidField(f.name, "must be at most %d bytes", MaxBytes)
 		}

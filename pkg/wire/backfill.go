@@ -64,7 +64,10 @@ func (r *BackfillRequest) Backfill(metricID string, version int64, total int) (e
 	if r.Limit > 0 {
 		total = min(total, r.Limit)
 	}
-	return evaluation.Backfill{MetricID: metricID, Version: version, Filters: filters, From: r.Search.From, To: r.Search.To, RunID: r.Search.RunID, Limit: r.Limit, Total: total}, nil
+	return evaluation.Backfill{
+		MetricID: metricID, Version: version, Filters: filters,
+		From: r.Search.From, To: r.Search.To, RunID: r.Search.RunID, Limit: r.Limit, Total: total,
+	}, nil
 }
 
 // AppendBackfill appends a backfill with its progress.

@@ -12,7 +12,8 @@ import (
 
 // chartNames are numbers that callers name without saying where in the event they stand.
 var chartNames = map[string]string{
-	"cost": "metadata.cost", "total_tokens": "metadata.total_tokens", "prompt_tokens": "metadata.prompt_tokens", "completion_tokens": "metadata.completion_tokens",
+	"cost": "metadata.cost", "total_tokens": "metadata.total_tokens", "prompt_tokens": "metadata.prompt_tokens",
+	"completion_tokens": "metadata.completion_tokens",
 }
 
 // DecodeChart reads the query string of an events chart: which events, as in an events list,

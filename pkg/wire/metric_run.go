@@ -141,7 +141,9 @@ func DryRunAnswer(results []DryResult, total, omitted int) json.RawMessage {
 	dry.Int("total", int64(total))
 	dry.Int("omitted", int64(omitted))
 	dry.Raw("results", append(list, ']'))
-	answer := MetricResult(true, slices.ContainsFunc(results, func(r DryResult) bool { return r.Loading }), "", nil, fmt.Sprintf("%d of %d events have a score; nothing was stored.", scored, len(results)), nil)
+	loading := slices.ContainsFunc(results, func(r DryResult) bool { return r.Loading })
+	summary := fmt.Sprintf("%d of %d events have a score; nothing was stored.", scored, len(results))
+	answer := MetricResult(true, loading, "", nil, summary, nil)
 	var b rawjson.Builder
 	b.Raw("dry_run", dry.Bytes())
 	return rawjson.Concat(answer, b.Bytes())
