@@ -177,7 +177,7 @@ func sendNative(t *testing.T, srv *harness.Server) {
 	}
 	srv.Must(t, http.MethodPost, "/v1/sessions/"+session+"/events/batch", map[string]any{"events": events}, nil)
 	srv.Must(t, http.MethodPut, "/v1/events/"+session, map[string]any{"feedback": map[string]any{"ground_truth": "x"}, "metrics": map[string]any{"m": 2}}, nil)
-	// A session that nobody started, whose event has a session's name for a parent.
+	// An implicit session, whose event has a session's name for a parent.
 	srv.Must(t, http.MethodPost, "/v1/events", map[string]any{"event_type": "model", "session_id": uuid.NewString(), "inputs": map[string]any{"a": 1}, "outputs": map[string]any{"b": 2}}, nil)
 }
 

@@ -17,7 +17,7 @@ import (
 // Bounds of settings. A waiting update keeps its id in memory, about 100 bytes.
 const (
 	minQueueBytes = 1 << 20
-	maxLanes      = 64
+	maxWriters      = 64
 	maxShare      = 64
 	maxMaxPending = 10_000_000
 
@@ -179,9 +179,9 @@ type PostgresConfig struct {
 	// settings such as pool_max_conns may stand in it.
 	DSN configopaque.String `mapstructure:"dsn"`
 
-	// Lanes is how many transactions write telemetry at once, in addition to one for everything else. Default 4,
+	// Writers is how many transactions write telemetry at once, in addition to one for everything else. Default 4,
 	// at most 64.
-	Lanes int `mapstructure:"lanes"`
+	Writers int `mapstructure:"writers"`
 }
 
 // Validate reports the first setting that cannot work.
@@ -211,8 +211,8 @@ func (c *SQLiteConfig) Validate() error {
 // Validate reports the first setting that cannot work. It never repeats the DSN, which may
 // hold a password.
 func (c *PostgresConfig) Validate() error {
-	if c.Lanes < 1 || c.Lanes > maxLanes {
-		return fmt.Errorf("lanes: must be between 1 and %d, not %d", maxLanes, c.Lanes)
+	if c.Writers < 1 || c.Writers > maxWriters {
+		return fmt.Errorf("writers: must be between 1 and %d, not %d", maxWriters, c.Writers)
 	}
 	if !c.used() {
 		return nil

@@ -21,7 +21,7 @@ const (
 	defaultQueueBytes = 64 << 20
 	defaultPendingTTL = 24 * time.Hour
 	defaultMaxPending = 100_000
-	defaultLanes      = 4
+	defaultWriters      = 4
 )
 
 // NewFactory returns the factory of the extension type spangrove_store.
@@ -32,7 +32,7 @@ func NewFactory() extension.Factory {
 func createDefaultConfig() component.Config {
 	return &Config{
 		SQLite:     SQLiteConfig{Directory: defaultDirectory, Synchronous: "full"},
-		Postgres:   PostgresConfig{Lanes: defaultLanes},
+		Postgres:   PostgresConfig{Writers: defaultWriters},
 		QueueBytes: defaultQueueBytes,
 		PendingTTL: defaultPendingTTL,
 		MaxPending: defaultMaxPending,

@@ -41,7 +41,7 @@ const (
 // members stand in one array. An Encoder serves one answer, and one goroutine.
 type Encoder struct {
 	format  Format
-	lineage lineage
+	placer placer
 
 	held  ptrace.Traces
 	scope map[string]ptrace.ScopeSpans // of held, by the JSON of their resource
@@ -55,7 +55,7 @@ type Encoder struct {
 func New(f Format, tree bool) *Encoder {
 	x := &Encoder{format: f}
 	if tree {
-		x.lineage.known = map[[16]byte]place{}
+		x.placer.known = map[[16]byte]place{}
 	}
 	x.forget()
 	return x
@@ -74,7 +74,7 @@ func (x *Encoder) Append(dst []byte, e *event.Event) ([]byte, error) {
 	spans := x.spansOf(known.resource)
 	span := spans.AppendEmpty()
 	spancodec.EncodeOpen(span, &out)
-	x.lineage.place(span, &out, &known)
+	x.placer.place(span, &out, &known)
 	describe(span, &out, &known)
 	spancodec.MarkStandard(span)
 	x.n++

@@ -266,7 +266,7 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-func TestLineage(t *testing.T) {
+func TestPlaces(t *testing.T) {
 	t.Parallel()
 	const trace, span, parent = "0102030405060708090a0b0c0d0e0f10", "1111111111111111", "2222222222222222"
 	came := `{"trace_id":"` + trace + `","span_id":"` + span + `","parent_span_id":"` + parent + `","otel_kind":"CONSUMER","trace_state":"a=b","trace_flags":1,

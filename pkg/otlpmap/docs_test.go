@@ -67,7 +67,7 @@ const docIDs = `## Ids, sessions and time
   ` + "`metadata.error_stacktrace`" + `. Exceptions of a span that did not fail are in ` + "`metadata.exceptions`" + ` and no error.
 - Times are milliseconds with fractions. A span without an end is unfinished; an end before the start gives duration 0 and
   ` + "`metadata.clock_skew`" + `.
-- The resource's attributes are in every event's ` + "`metadata.resource`" + `; a session that nobody started has those of its first span.
+- The resource's attributes are in every event's ` + "`metadata.resource`" + `; an implicit session has those of its first span.
   ` + "`service.name` and `service.version`" + ` are in the metadata of every event.
 
 `

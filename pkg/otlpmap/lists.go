@@ -22,7 +22,7 @@ var nameLists = struct {
 	chainName []string
 	// lateName comes after those.
 	lateName []string
-	// sessionName names a session that nobody started.
+	// sessionName names an implicit session.
 	sessionName []string
 	source      []string
 	// resourceSource are attributes of the resource, asked after source.

@@ -160,7 +160,7 @@ func TestPostgresOneLaneEach(t *testing.T) {
 	t.Parallel()
 	dsn := postgresDSN(t)
 	place := newPostgresPlace(t, dsn)
-	a, b := place.Open(t, store.Options{Lanes: 1}), place.Open(t, store.Options{Lanes: 1})
+	a, b := place.Open(t, store.Options{Writers: 1}), place.Open(t, store.Options{Writers: 1})
 	p, err := a.EnsureProject(t.Context(), "default")
 	if err != nil {
 		t.Fatal(err)

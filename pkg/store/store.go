@@ -36,9 +36,9 @@ type Options struct {
 	// MaxPending bounds the updates that wait, and likewise what waits of log records (one for
 	// each span and request), of which the oldest give way. Default 100,000.
 	MaxPending int
-	// Lanes is the number of writers of telemetry on PostgreSQL, in addition to one for all else. Default
+	// Writers is the number of writers of telemetry on PostgreSQL, in addition to one for all else. Default
 	// 4; SQLite has one for both.
-	Lanes int
+	Writers int
 	// Limits are those of projects that set none of their own. Default project.DefaultBounds.
 	Limits *project.Bounds
 	// Window is when events may begin. A span outside of it is stored at the time it arrived; any
@@ -98,8 +98,8 @@ func (o Options) withDefaults() Options {
 	if o.MaxPending == 0 {
 		o.MaxPending = defaultMaxPending
 	}
-	if o.Lanes == 0 {
-		o.Lanes = defaultWriters
+	if o.Writers == 0 {
+		o.Writers = defaultWriters
 	}
 	if o.Limits == nil {
 		defaults := project.DefaultBounds()
@@ -186,7 +186,7 @@ func OpenSQLite(ctx context.Context, dir string, o Options) (*Store, error) {
 // OpenPostgres opens the store in a PostgreSQL database, version 15 or later.
 func OpenPostgres(ctx context.Context, dsn string, o Options) (*Store, error) {
 	o = o.withDefaults()
-	db, err := openPostgres(ctx, dsn, o.Lanes, o.ReadTimeout)
+	db, err := openPostgres(ctx, dsn, o.Writers, o.ReadTimeout)
 	if err != nil {
 		return nil, err
 	}

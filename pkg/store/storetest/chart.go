@@ -240,7 +240,7 @@ func chartMidnight(e *env) {
 		"2025-10-05T01:00+10:30 - 0 0", "2025-10-05T02:30+11:00 - 1 1", "2025-10-05T03:00+11:00 - 0 0")
 }
 
-// chartSessions has a session that nobody started, one with an end and figures of its own, and an inner
+// chartSessions has an implicit session, one with an end and figures of its own, and an inner
 // event of type session.
 func chartSessions(e *env) {
 	model := func(session, name string) event.Event {

@@ -74,7 +74,7 @@ func deleteAll(e *env) {
 	}
 	e.empty()
 	if _, err := e.s.Session(e.ctx, e.project, id("s")); fault.Of(err) != fault.NotFound {
-		e.Errorf("a session that nobody started, without events: %v, want NotFound", err)
+		e.Errorf("an implicit session without events: %v, want NotFound", err)
 	}
 	e.put(sample()...) // as those of a new session
 	e.holds(sample()...)

@@ -86,14 +86,14 @@ type place struct {
 	span  pcommon.SpanID
 }
 
-// lineage gives spans their places. known, if it is not nil, remembers them.
-type lineage struct {
+// placer sets the ids of spans: those that they came with, or new ones. known, if it is not nil, remembers them.
+type placer struct {
 	known map[[16]byte]place
 }
 
 // place moves a span from where the codec put it (the trace of its session) to where it stood
 // before it became an event. A native event stays, or joins the trace of the event above it.
-func (l *lineage) place(span ptrace.Span, e *event.Event, f *facts) {
+func (l *placer) place(span ptrace.Span, e *event.Event, f *facts) {
 	at := place{span.TraceID(), span.SpanID()}
 	above, below := l.known[e.ParentID]
 	switch {
