@@ -69,7 +69,7 @@ func TestSamples(t *testing.T) {
 // arrivalFields differ between two servers, and between two times.
 var arrivalFields = []string{"created_at", "updated_at", "org_id", "workspace_id", "project_id", "tenant"}
 
-// readBack gives all events of the server.
+// readBack returns all events of the server.
 func readBack(t *testing.T, srv *harness.Server) []harness.Event {
 	t.Helper()
 	evs, err := srv.Export(t.Context())
@@ -84,7 +84,7 @@ func readBack(t *testing.T, srv *harness.Server) []harness.Event {
 	return evs
 }
 
-// ofSample gives the events of the sessions that the sample's traces are in, by id.
+// ofSample returns the events of the sessions that the sample's traces are in, by id.
 func ofSample(s sample, all []harness.Event) map[string]harness.Event {
 	sessions := map[any]bool{}
 	for _, ev := range all {
@@ -114,7 +114,7 @@ func differ(t *testing.T, want, got map[string]harness.Event) {
 	}
 }
 
-// checker is the interpreter of check_events.py, which needs no packages.
+// checker returns the interpreter of check_events.py, which needs no packages.
 func checker(t *testing.T) string {
 	t.Helper()
 	python, err := exec.LookPath("python3")

@@ -74,7 +74,7 @@ func TestEvaluationsOutliveTheServer(t *testing.T) {
 	})
 }
 
-// finished gives the scores of the evaluations that are done, by metric and event. Two of the same
+// finished returns the scores of the evaluations that are done, by metric and event. Two of the same
 // are an error.
 func finished(t *testing.T, srv *harness.Server) map[string]string {
 	t.Helper()

@@ -45,7 +45,7 @@ func instrumented(venv, name string) func(*testing.T) []string {
 	}
 }
 
-// anthropicClient is a program of the client of Anthropic, which an instrumentation watches beside
+// anthropicClient returns a program of the client of Anthropic, which an instrumentation watches beside
 // the client itself.
 func anthropicClient(name string) func(*testing.T) []string {
 	return func(t *testing.T) []string {
@@ -54,7 +54,7 @@ func anthropicClient(name string) func(*testing.T) []string {
 	}
 }
 
-// llamaIndex is the program of LlamaIndex.
+// llamaIndex returns the program of LlamaIndex.
 func llamaIndex(t *testing.T) []string {
 	return []string{filepath.Join(sdkDir(t), "venv-llama-index", "bin", "python"),
 		filepath.Join(harness.Root(t), "e2e", "sdk", "python", "llama_index_calls.py")}
@@ -91,7 +91,7 @@ func TestInstrumentations(t *testing.T) {
 	})
 }
 
-// run gives the id of the trace that the program says it made.
+// run returns the id of the trace that the program says it made.
 func (p *program) run(t *testing.T, srv *harness.Server, model string) string {
 	t.Helper()
 	argv := p.argv(t)
@@ -197,7 +197,7 @@ func start(ev harness.Event) float64 {
 // its index; nil: there is nothing at the path.
 type facts map[string]any
 
-// with gives the facts with others over them.
+// with returns the facts with others over them.
 func (f facts) with(over facts) facts {
 	out := facts{}
 	for _, from := range []facts{f, over} {
@@ -236,7 +236,7 @@ func at(v any, path string) any {
 	return v
 }
 
-// plain is a value as JSON reads it. The ids of tool calls, which hang on every
+// plain returns a value as JSON reads it. The ids of tool calls, which hang on every
 // byte of the request, are all "call".
 func plain(t *testing.T, v any) any {
 	t.Helper()

@@ -171,7 +171,7 @@ func spans(r *rand.Rand) (ptrace.Traces, []fact) {
 	return td, fs
 }
 
-// spanEvent is the id of the event that a span becomes.
+// spanEvent returns the id of the event that a span becomes.
 func spanEvent(trace pcommon.TraceID, span pcommon.SpanID) string {
 	return uuid.NewSHA1(uuid.UUID(trace), []byte(hex.EncodeToString(span[:]))).String()
 }
@@ -214,7 +214,7 @@ func (ld *load) otlpJSON(ctx context.Context, r *rand.Rand) error {
 	return ld.send(ctx, http.MethodPost, "/opentelemetry/v1/traces", "application/json", body, fs...)
 }
 
-// event is a native event as a client sends it.
+// event returns a native event as a client sends it.
 func event(r *rand.Rand, session string) (map[string]any, fact) {
 	f := fact{id: uuid.NewString(), session: session, marker: uuid.NewString()}
 	return map[string]any{

@@ -13,7 +13,7 @@ var typedCall = message{"id": "call", "type": "function", "name": "get_weather",
 // vectors is what is kept of the embeddings' vectors.
 var vectors = message{"count": 2, "dimension": fakeopenai.Dimensions}
 
-// toolHistory is the conversation after the tool has answered; name is the tool's
+// toolHistory returns the conversation after the tool has answered; name is the tool's
 // if its message tells that.
 func toolHistory(name string, call message) []message {
 	answered := message{"role": "tool", "content": "21 degrees in Oslo", "tool_call_id": "call"}
@@ -153,7 +153,7 @@ var llamaIndexCalls = []modelCall{
 	}},
 }
 
-// pythonTree is the tree of instrumented.py under an instrumentation that makes
+// pythonTree returns the tree of instrumented.py under an instrumentation that makes
 // one span a call.
 func pythonTree(chat, broken, embed, responses string) string {
 	return `chain program

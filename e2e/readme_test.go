@@ -18,7 +18,7 @@ import (
 	"github.com/spangrove/spangrove/e2e/harness"
 )
 
-// readmeCode is the first code block after the paragraph of the README that
+// readmeCode returns the first code block after the paragraph of the README that
 // begins with heading: indented or fenced, without indent and fences.
 func readmeCode(t *testing.T, heading string) string {
 	t.Helper()
@@ -84,7 +84,7 @@ func shell(t *testing.T, srv *harness.Server, script string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// stored are the names of all events, sorted, and the events by name. A session
+// stored returns the names of all events, sorted, and the events by name. A session
 // has "session " before its name, which may be that of its first step.
 func stored(t *testing.T, srv *harness.Server) ([]string, map[string]harness.Event) {
 	t.Helper()

@@ -55,7 +55,7 @@ func samples(t *testing.T) []sample {
 	return all
 }
 
-// sampleOf is the sample of that name.
+// sampleOf returns the sample of that name.
 func sampleOf(t *testing.T, name string) sample {
 	t.Helper()
 	for _, s := range samples(t) {

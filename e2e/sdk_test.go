@@ -30,7 +30,7 @@ func pythonSDK(t *testing.T, venv string) sdk {
 	}
 }
 
-// python is the interpreter with the SDKs.
+// python returns the interpreter with the SDKs.
 func python(t *testing.T) string {
 	t.Helper()
 	return filepath.Join(sdkDir(t), "venv", "bin", "python")
@@ -65,7 +65,7 @@ func serverEnv(srv *harness.Server) []string {
 	)
 }
 
-// evaluators are the arguments by which a server runs every type of metric: code in the interpreter
+// evaluators returns the arguments by which a server runs every type of metric: code in the interpreter
 // that was installed, and prompts at a server in place of OpenAI's, as the provider "fake".
 func evaluators(t *testing.T) []string {
 	t.Helper()

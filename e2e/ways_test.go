@@ -49,7 +49,7 @@ var ways = []struct {
 	}},
 }
 
-// of gives the exports of one signal.
+// of returns the exports of one signal.
 func of(signal string, all []export) []export {
 	var out []export
 	for _, e := range all {
@@ -60,7 +60,7 @@ func of(signal string, all []export) []export {
 	return out
 }
 
-// exports gives a sample as it was sent, and cut into spans and records.
+// exports returns a sample as it was sent, and cut into spans and records.
 func (s *sample) exports(t *testing.T) (whole, parts []export) {
 	t.Helper()
 	whole = []export{{"traces", decode(t, s.traces)}}

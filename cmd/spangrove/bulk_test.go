@@ -22,7 +22,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// away is a command of scripts. It puts something between the script and the server that answers
+// away returns a command of scripts. It puts something between the script and the server that answers
 // N times from then on and then breaks all connections:
 //
 //	away N
@@ -58,7 +58,7 @@ func away(t *testing.T, server string) func(ts *testscript.TestScript, neg bool,
 	}
 }
 
-// sink is a server that takes every batch and keeps nothing, for what is about the client alone.
+// sink returns a server that takes every batch and keeps nothing, for what is about the client alone.
 func sink(t *testing.T) string {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body) // an error is the client's to tell

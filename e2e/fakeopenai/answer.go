@@ -12,7 +12,7 @@ type message struct {
 	Content json.RawMessage `json:"content"` // a text, or parts
 }
 
-// text is the message's text, of all its parts.
+// text returns the message's text, of all its parts.
 func (m message) text() string {
 	var s string
 	if json.Unmarshal(m.Content, &s) == nil {
@@ -54,7 +54,7 @@ type answer struct {
 	completion int
 }
 
-// finish is the reason why the answer ended.
+// finish returns the reason why the answer ended.
 func (a answer) finish() string {
 	if a.tool != "" {
 		return "tool_calls"
@@ -105,7 +105,7 @@ type schema struct {
 	} `json:"properties"`
 }
 
-// verdict is a structured answer: true, 1, the first of what is allowed, or else the question.
+// verdict returns a structured answer: true, 1, the first of what is allowed, or else the question.
 func verdict(s schema, question string) string {
 	o := object{}
 	for name, p := range s.Properties {

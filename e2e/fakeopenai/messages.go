@@ -12,7 +12,7 @@ type block struct {
 	Content json.RawMessage `json:"content"` // of a tool_result: a text, or blocks
 }
 
-// conversation gives the messages of an Anthropic request as those of a chat completion: the
+// conversation returns the messages of an Anthropic request as those of a chat completion: the
 // system prompt first, and results of tools as messages of the tool.
 func (req *request) conversation() (list []message) {
 	if len(req.System) > 0 {

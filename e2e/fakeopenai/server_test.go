@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// post gives the status and the body of an answer.
+// post returns the status and the body of an answer.
 func post(t *testing.T, path, body string) (int, string) {
 	t.Helper()
 	srv := httptest.NewServer(Handler())

@@ -18,7 +18,7 @@ type Client struct {
 	http *http.Client
 }
 
-// NewClient is a client of the server at url.
+// NewClient returns a client of the server at url.
 func NewClient(url, key string) *Client {
 	return &Client{URL: url, Key: key, http: &http.Client{
 		Timeout:   60 * time.Second,
@@ -135,7 +135,7 @@ func (c *Client) Session(t *testing.T, id string) []Event {
 	return evs
 }
 
-// Is is the filter for a text that is exactly value.
+// Is returns the filter for a text that is exactly value.
 func Is(field, value string) Filter {
 	return Filter{Field: field, Operator: "is", Value: value, Type: "string"}
 }

@@ -32,7 +32,7 @@ func Require(t *testing.T) {
 	}
 }
 
-// Env is a required variable; the test fails with hint if it is unset.
+// Env returns a required variable; the test fails with hint if it is unset.
 func Env(t *testing.T, name, hint string) string {
 	t.Helper()
 	v := os.Getenv(name)
@@ -42,7 +42,7 @@ func Env(t *testing.T, name, hint string) string {
 	return v
 }
 
-// Count is the number in a variable, or def.
+// Count returns the number in a variable, or def.
 func Count(t *testing.T, name string, def int) int {
 	t.Helper()
 	n, err := strconv.Atoi(cmp.Or(os.Getenv(name), strconv.Itoa(def)))
@@ -52,7 +52,7 @@ func Count(t *testing.T, name string, def int) int {
 	return n
 }
 
-// Seed is what the test's random moments come from. It is logged, so that a
+// Seed returns what the test's random moments come from. It is logged, so that a
 // failure can be tried again.
 func Seed(t *testing.T) uint64 {
 	t.Helper()
@@ -68,7 +68,7 @@ func Seed(t *testing.T) uint64 {
 	return seed
 }
 
-// Root is the folder of this module.
+// Root returns the folder of this module.
 func Root(t testing.TB) string {
 	t.Helper()
 	_, file, _, ok := runtime.Caller(0)
@@ -85,7 +85,7 @@ var (
 	buildOut  []byte
 )
 
-// Binary is the path of the spangrove binary: static, as it is shipped.
+// Binary returns the path of the spangrove binary: static, as it is shipped.
 func Binary(t testing.TB) string {
 	t.Helper()
 	if b := os.Getenv("SPANGROVE_E2E_BINARY"); b != "" {

@@ -187,7 +187,7 @@ func (s *Server) Wait() error {
 	}
 }
 
-// PID is the process's id; 0 if it does not run.
+// PID returns the process's id; 0 if it does not run.
 func (s *Server) PID() int {
 	if s.cmd == nil {
 		return 0
@@ -223,13 +223,13 @@ func (s *Server) Output() []byte {
 	return b
 }
 
-// Tail is the end of Output.
+// Tail returns the end of Output.
 func (s *Server) Tail() []byte {
 	b := s.Output()
 	return bytes.TrimSpace(b[max(0, len(b)-logTail):])
 }
 
-// FreeAddr is a loopback address that is the test's own until its end, though nobody
+// FreeAddr returns a loopback address that is the test's own until its end, though nobody
 // listens on it yet, or for a while: the UDP port of the same number is kept
 // bound, and whoever gets an address here, in this process or in another, takes
 // that first. The port lies below the range from which the system takes the ports

@@ -38,7 +38,7 @@ const exportPath = "/opentelemetry.proto.collector.trace.v1.TraceService/Export"
 // window is an empty frame of zstd of 9 bytes that declares a window of 512 MiB.
 var window = []byte{0x28, 0xb5, 0x2f, 0xfd, 0, (29 - 10) << 3, 1, 0, 0}
 
-// calls is a client of gRPC that sends what it likes. It is one connection.
+// calls returns a client of gRPC that sends what it likes. It is one connection.
 func calls(t *testing.T) *http.Client {
 	t.Helper()
 	protocols := new(http.Protocols)

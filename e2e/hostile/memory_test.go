@@ -19,7 +19,7 @@ func resetPeak(t *testing.T, pid int) int {
 	return peak(t, pid)
 }
 
-// peak is the most resident memory that the process has had since resetPeak, in MiB.
+// peak returns the most resident memory that the process has had since resetPeak, in MiB.
 func peak(t *testing.T, pid int) int {
 	t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))

@@ -68,7 +68,7 @@ service:
       level: none
 `
 
-// SQLite is the store part of a configuration: a database in a directory of its own.
+// SQLite returns the store part of a configuration: a database in a directory of its own.
 func SQLite(t *testing.T) string {
 	t.Helper()
 	return fmt.Sprintf("sqlite: {directory: %q}", t.TempDir())

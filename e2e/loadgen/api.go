@@ -86,7 +86,7 @@ func (a *api) search(ctx context.Context, limit int, projections []string, filte
 	return &r, json.Unmarshal(b, &r)
 }
 
-// count is the number of events below their sessions: those that spans made.
+// count returns the number of events below their sessions: those that spans made.
 func (a *api) count(ctx context.Context) (int64, error) {
 	r, err := a.search(ctx, 1, []string{"event_id"}, filter{"event_type", "is not", "session", "string"})
 	if err != nil {

@@ -129,7 +129,7 @@ func NewGen(seed uint64, total, big int, base time.Time, window time.Duration, p
 	return g
 }
 
-// SpansOf is how many spans trace t has. The big trace is number g.Traces.
+// SpansOf returns how many spans trace t has. The big trace is number g.Traces.
 func (g *Gen) SpansOf(t int) int {
 	if t == g.Traces {
 		return g.Big
@@ -165,7 +165,7 @@ func uuidOf(b [16]byte) string {
 	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
 }
 
-// SessionUUID is the session id of trace t, the value of session.id.
+// SessionUUID returns the session id of trace t, the value of session.id.
 func (g *Gen) SessionUUID(t int) string { return uuidOf(g.TraceID(t)) }
 
 func (g *Gen) User(t int) string {
@@ -230,7 +230,7 @@ func (g *Gen) messages(s *span, b []byte) []byte {
 	return append(b, `"}]`...)
 }
 
-// inputJSON is the span's inputs object. Model steps carry chat messages, the
+// inputJSON returns the span's inputs object. Model steps carry chat messages, the
 // others plain arguments. The text is 1 to 8 KB; messages add 0.6 KB of prompt.
 func (g *Gen) inputJSON(s *span, b []byte) []byte {
 	switch s.kind {

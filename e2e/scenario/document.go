@@ -129,7 +129,7 @@ func (d *Document) find(steps ...string) (any, bool) {
 	return at, true
 }
 
-// resolve gives where a thing stands, following its $ref.
+// resolve returns where a thing stands, following its $ref.
 func (d *Document) resolve(steps ...string) ([]string, bool) {
 	at, ok := d.find(steps...)
 	if !ok {

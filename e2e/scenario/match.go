@@ -117,7 +117,7 @@ func (m *matcher) matchText(at, want string, got any) {
 	}
 }
 
-// show is a value in few characters.
+// show returns a value in few characters.
 func show(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil {

@@ -197,14 +197,14 @@ func furnish(t *testing.T, api, key string) map[string]string {
 	return ids
 }
 
-// served says that a server has a path.
+// served reports whether a server has a path.
 func served(method, path string) bool {
 	path, _, _ = strings.Cut(path, "?")
 	return slices.Contains(mount.WritePatterns(), method+" "+path) ||
 		slices.ContainsFunc(httpapi.New(httpapi.Deps{}).Routes(), func(r httpapi.Route) bool { return r.Method == method && r.Path == path })
 }
 
-// at is the text at a place in a JSON text.
+// at returns the text at a place in a JSON text.
 func at(t *testing.T, body string, path []string) string {
 	t.Helper()
 	var v any

@@ -127,7 +127,7 @@ func hostOf(store any) host {
 	return host{component.MustNewID("spangrove_store"): storeExtension{store: store}}
 }
 
-// start gives a started extension whose clock stands at *now, and what it announced.
+// start returns a started extension whose clock stands at *now, and what it announced.
 func start(t *testing.T, keys *fakeKeys, change func(*Config)) (*authExtension, *time.Time, map[mount.Topic]string) {
 	t.Helper()
 	cfg := createDefaultConfig().(*Config)

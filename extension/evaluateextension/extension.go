@@ -175,7 +175,7 @@ func (e *evaluateExtension) ownMost(ctx context.Context, projectID int64) (int, 
 		return 0, nil
 	}
 	bounds, err := e.limits.ProjectLimits(ctx, projectID)
-	if fault.Of(err) == fault.NotFound {
+	if fault.IsNotFound(err) {
 		return 0, nil // it has just been deleted
 	}
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 // Bounds of settings. A waiting update keeps its id in memory, about 100 bytes.
 const (
 	minQueueBytes = 1 << 20
-	maxWriters      = 64
+	maxWriters    = 64
 	maxShare      = 64
 	maxMaxPending = 10_000_000
 

@@ -72,7 +72,7 @@ func (e *storeExtension) open(ctx context.Context) (*store.Store, error) {
 		QueueBytes:  e.cfg.QueueBytes,
 		PendingTTL:  e.cfg.PendingTTL,
 		MaxPending:  e.cfg.MaxPending,
-		Writers:       e.cfg.Postgres.Writers,
+		Writers:     e.cfg.Postgres.Writers,
 
 		AuditRetention:  e.cfg.Audit.Retention,
 		AuditMaxEntries: e.cfg.Audit.MaxEntries,

@@ -21,7 +21,7 @@ const (
 	defaultQueueBytes = 64 << 20
 	defaultPendingTTL = 24 * time.Hour
 	defaultMaxPending = 100_000
-	defaultWriters      = 4
+	defaultWriters    = 4
 )
 
 // NewFactory returns the factory of the extension type spangrove_store.

@@ -7,7 +7,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/client"
 )
 
-// connect is a client of a server in this process that may do everything.
+// connect returns a client of a server in this process that may do everything.
 func connect(t *testing.T, url string, opts ...client.Option) *client.Client {
 	t.Helper()
 	c, err := client.New(url, inprocess.Key, opts...)

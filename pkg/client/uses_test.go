@@ -17,7 +17,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/client"
 )
 
-// must is what a call gave; the test ends if it failed.
+// must returns what a call gave; the test ends if it failed.
 func must[T any](v T, err error) func(*testing.T) T {
 	return func(t *testing.T) T {
 		t.Helper()

@@ -30,7 +30,7 @@ func NewFactory() confmap.ProviderFactory {
 
 type provider struct{}
 
-// Retrieve gives the configuration of a URI such as embedded:default. Nothing is watched:
+// Retrieve returns the configuration of a URI such as embedded:default. Nothing is watched:
 // what is embedded does not change.
 func (provider) Retrieve(_ context.Context, uri string, _ confmap.WatcherFunc) (*confmap.Retrieved, error) {
 	name, ok := strings.CutPrefix(uri, scheme+":")
@@ -57,7 +57,7 @@ const (
 	keyFile  = "SPANGROVE_TLS_KEY_FILE"
 )
 
-// withTLS gives the listeners of a configuration a certificate. Its text cannot say that: a section
+// withTLS sets a certificate on the listeners of a configuration. Its text cannot say that: a section
 // tls whose files are empty is an error of the Collector, not the absence of TLS.
 func withTLS(text []byte, cert, key string) (*confmap.Retrieved, error) {
 	var conf map[string]any

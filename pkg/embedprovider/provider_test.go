@@ -34,7 +34,7 @@ func TestProvider(t *testing.T) {
 	}
 }
 
-// resolve gives the default configuration with --set settings over it.
+// resolve returns the default configuration with --set settings over it.
 func resolve(t *testing.T, sets ...string) *confmap.Conf {
 	t.Helper()
 	uris := []string{Default}

@@ -1,7 +1,7 @@
 package event
 
-// Catalogue is which keys events have, and which datasets they name.
-type Catalogue struct {
+// FieldIndex is which keys events have, and which datasets they name.
+type FieldIndex struct {
 	Keys     []Key
 	Datasets []string // ids
 }

@@ -15,7 +15,7 @@ func logPartAt(ms uint64, kind LogPartKind, content string) LogPart {
 	return LogPart{Kind: kind, Nanos: ms * 1e6, Content: json.RawMessage(content)}
 }
 
-// shown is what log parts can change of an event.
+// shown returns what log parts can change of an event.
 func shown(e *Event) string {
 	errText := "-"
 	if e.Error != nil {

@@ -42,7 +42,7 @@ type Error struct {
 // DefaultRetryAfter is what an Unavailable or Limited error without a delay of its own advises.
 const DefaultRetryAfter = 2 * time.Second
 
-// Error gives the message with its field first; the cause is appended for logs.
+// Error returns the message with its field first; the cause is appended for logs.
 func (e *Error) Error() string {
 	s := e.Message()
 	if e.Err != nil {
@@ -51,7 +51,7 @@ func (e *Error) Error() string {
 	return s
 }
 
-// Message is the text a caller may see: the field, then what is wrong with it.
+// Message returns the text a caller may see: the field, then what is wrong with it.
 func (e *Error) Message() string {
 	switch {
 	case e.Kind == Internal:
@@ -65,7 +65,7 @@ func (e *Error) Message() string {
 	}
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
 // In returns the error with prefix put before its field, for errors born in a nested value:
@@ -88,12 +88,12 @@ func In(prefix string, err error) error {
 	return &g
 }
 
-// InvalidField is an Invalid error about one field.
+// InvalidField returns an Invalid error about one field.
 func InvalidField(field, format string, args ...any) error {
 	return &Error{Kind: Invalid, Field: field, Msg: fmt.Sprintf(format, args...)}
 }
 
-// New is an error of the given kind with a message for the caller.
+// New returns an error of the given kind with a message for the caller.
 func New(k Kind, format string, args ...any) error {
 	return &Error{Kind: k, Msg: fmt.Sprintf(format, args...)}
 }
@@ -103,7 +103,7 @@ func Wrap(k Kind, cause error, format string, args ...any) error {
 	return &Error{Kind: k, Msg: fmt.Sprintf(format, args...), Err: cause}
 }
 
-// Of is the kind of err: that of the first *Error in its chain, Timeout for an expired
+// Of returns the kind of err: that of the first *Error in its chain, Timeout for an expired
 // context, Unavailable for a cancelled one, otherwise Internal.
 func Of(err error) Kind {
 	var f *Error
@@ -141,13 +141,13 @@ var rows = [...]struct {
 	Limited:      {"RATE_LIMITED", http.StatusTooManyRequests, 1, false},
 }
 
-// Code is the errorCode of an answer.
+// Code returns the errorCode of an answer.
 func (k Kind) Code() string { return rows[k].code }
 
-// Status is the HTTP status of an answer.
+// Status returns the HTTP status of an answer.
 func (k Kind) Status() int { return rows[k].status }
 
-// OfStatus is the kind of an answer with the given HTTP status: that of the table, Invalid for
+// OfStatus returns the kind of an answer with the given HTTP status: that of the table, Invalid for
 // any other mistake of the caller, Unavailable for what a proxy says of a server that is down,
 // else Internal.
 func OfStatus(status int) Kind {
@@ -167,12 +167,12 @@ func OfStatus(status int) Kind {
 	return Internal
 }
 
-// ExitCode is the exit status of the command line.
+// ExitCode returns the exit status of the command line.
 func (k Kind) ExitCode() int { return rows[k].exit }
 
-// Later says that an answer of this kind tells when to try again: Retry-After over HTTP, RetryInfo
+// Later reports whether an answer of this kind tells when to try again: Retry-After over HTTP, RetryInfo
 // over gRPC.
 func (k Kind) Later() bool { return k == Unavailable || k == Limited }
 
-// Permanent says that sending the same request again cannot help.
+// Permanent reports whether sending the same request again cannot help.
 func (k Kind) Permanent() bool { return rows[k].permanent }

@@ -40,8 +40,8 @@ func (f *fake) MetricRules(_ context.Context, projectID int64) (map[string]run.R
 	return nil, f.asked(projectID)
 }
 
-func (f *fake) Catalogue(_ context.Context, projectID int64, _ query.Search) (*event.Catalogue, error) {
-	return &event.Catalogue{}, f.asked(projectID)
+func (f *fake) FieldIndex(_ context.Context, projectID int64, _ query.Search) (*event.FieldIndex, error) {
+	return &event.FieldIndex{}, f.asked(projectID)
 }
 
 func (f *fake) MetricNames(_ context.Context, projectID int64) ([]string, error) {

@@ -12,9 +12,9 @@ import (
 
 // Schemas is what knows which fields events have.
 type Schemas interface {
-	// Catalogue lists the keys of events and the datasets they name, sorted by type and path:
+	// FieldIndex lists the keys of events and the datasets they name, sorted by type and path:
 	// of all events or, if q says so, of runs or of one run; from and to the days q names.
-	Catalogue(ctx context.Context, projectID int64, q query.Search) (*event.Catalogue, error)
+	FieldIndex(ctx context.Context, projectID int64, q query.Search) (*event.FieldIndex, error)
 	// MetricNames lists the metrics that events carry, sorted.
 	MetricNames(ctx context.Context, projectID int64) ([]string, error)
 }
@@ -57,9 +57,9 @@ func (s *Server) runSchema(c *call) error {
 }
 
 func (s *Server) schema(c *call, q query.Search) error {
-	catalogue, err := s.Store.Catalogue(c.ctx(), c.project.ID, q)
+	index, err := s.Store.FieldIndex(c.ctx(), c.project.ID, q)
 	if err != nil {
 		return err
 	}
-	return c.answer(wire.AppendSchema(nil, catalogue))
+	return c.answer(wire.AppendSchema(nil, index))
 }

@@ -78,7 +78,7 @@ type node struct {
 	Children []node         `json:"children"`
 }
 
-// tree is what a request shows, as "name(child child)", an orphan with an asterisk.
+// tree returns what a request shows, as "name(child child)", an orphan with an asterisk.
 func tree(t *testing.T, h http.Handler, request string) (string, node) {
 	t.Helper()
 	status, body := ask(t, h, request, "")

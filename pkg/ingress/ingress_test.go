@@ -171,7 +171,7 @@ func gzipped(t *testing.T, body []byte) []byte {
 	return out.Bytes()
 }
 
-// window is an empty frame of zstd that declares a window of 2^log bytes.
+// window returns an empty frame of zstd that declares a window of 2^log bytes.
 func window(log byte) []byte {
 	return []byte{0x28, 0xb5, 0x2f, 0xfd, 0, (log - 10) << 3, 1, 0, 0}
 }
@@ -347,7 +347,7 @@ func send(t *testing.T, conn net.Conn, text string) {
 	}
 }
 
-// answer is the first line of the answer, empty if the connection was closed without one. A server
+// answer returns the first line of the answer, empty if the connection was closed without one. A server
 // that neither answers nor closes makes the test time out.
 func answer(t *testing.T, conn net.Conn) string {
 	t.Helper()

@@ -14,7 +14,7 @@ func who(projectID int64, key string) *project.Identity {
 	return &project.Identity{Project: project.Project{ID: projectID}, KeyID: key}
 }
 
-// wait is how long a refused request is told to wait; 0 if it was admitted.
+// wait returns how long a refused request is told to wait; 0 if it was admitted.
 func wait(t *testing.T, err error) time.Duration {
 	t.Helper()
 	if err == nil {

@@ -15,6 +15,6 @@ var writePatterns = []string{
 	"POST /opentelemetry/v1/metrics", // /v1/metrics is the resource of evaluator metrics
 }
 
-// WritePatterns are the patterns of every write path: those the receiver mounts, and for
+// WritePatterns returns the patterns of every write path: those the receiver mounts, and for
 // which the API extension answers 503 while nobody has.
 func WritePatterns() []string { return append([]string(nil), writePatterns...) }

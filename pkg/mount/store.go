@@ -13,7 +13,7 @@ type StoreHolder interface {
 	Store() any
 }
 
-// StoreOf gives the store that the extension id holds, as the methods T a component needs.
+// StoreOf returns the store that the extension id holds, as the methods T a component needs.
 // key names the setting the id came from ("exporters::spangrove::store") in errors.
 func StoreOf[T any](host component.Host, id component.ID, key string) (T, error) {
 	var none T
@@ -36,7 +36,7 @@ func StoreOf[T any](host component.Host, id component.ID, key string) (T, error)
 	return t, nil
 }
 
-// ExtensionOf gives the extension id as the methods T a component needs. key is as in StoreOf.
+// ExtensionOf returns the extension id as the methods T a component needs. key is as in StoreOf.
 func ExtensionOf[T any](host component.Host, id component.ID, key string) (T, error) {
 	var none T
 	ext, err := extensionOf(host, id, key)

@@ -20,7 +20,7 @@ const (
 	Protobuf Format = "protobuf"
 )
 
-// ContentType is the media type of an answer in the format.
+// ContentType returns the media type of an answer in the format.
 func (f Format) ContentType() string {
 	if f == Protobuf {
 		return "application/x-protobuf"
@@ -40,7 +40,7 @@ const (
 // In protobuf a message that is written in parts is the same message; in JSON the parts'
 // members stand in one array. An Encoder serves one answer, and one goroutine.
 type Encoder struct {
-	format  Format
+	format Format
 	placer placer
 
 	held  ptrace.Traces
@@ -50,7 +50,7 @@ type Encoder struct {
 	parts int
 }
 
-// New gives an Encoder. With tree, the events come parents first, all of one session: a native
+// New returns an Encoder. With tree, the events come parents first, all of one session: a native
 // event below one that came as a span then joins that one's trace.
 func New(f Format, tree bool) *Encoder {
 	x := &Encoder{format: f}
@@ -122,7 +122,7 @@ func (x *Encoder) flush(dst []byte) ([]byte, error) {
 	return append(dst, list[1:len(list)-1]...), nil
 }
 
-// spansOf gives the spans that stand under a resource, given as JSON.
+// spansOf returns the spans that stand under a resource, given as JSON.
 func (x *Encoder) spansOf(resource json.RawMessage) ptrace.SpanSlice {
 	ss, ok := x.scope[string(resource)]
 	if !ok {
@@ -135,7 +135,7 @@ func (x *Encoder) spansOf(resource json.RawMessage) ptrace.SpanSlice {
 	return ss.Spans()
 }
 
-// withoutTotals is an event's metadata without what the reader added to it.
+// withoutTotals returns an event's metadata without what the reader added to it.
 func withoutTotals(e *event.Event) json.RawMessage {
 	if len(e.Totals) == 0 {
 		return e.Metadata

@@ -154,7 +154,7 @@ func one(t *testing.T, e event.Event) ptrace.Span {
 	return td.ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(0)
 }
 
-// standard are a span's attributes that are not the codec's.
+// standard returns a span's attributes that are not the codec's.
 func standard(span ptrace.Span) map[string]any {
 	all := span.Attributes().AsRaw()
 	for k := range all {

@@ -61,7 +61,7 @@ func describe(span ptrace.Span, e *event.Event, f *facts) {
 	putMembers(attrs, f.own, told)
 }
 
-// operation is what the span said of itself, or what the event's type means. A chain is an
+// operation returns what the span said of itself, or what the event's type means. A chain is an
 // agent if it names one; other types have no operation of their own.
 func operation(e *event.Event, f *facts) string {
 	if own := f.text("operation_name"); own != "" {

@@ -7,7 +7,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
-// inputMessages is an event's history in the newest form, [{"role", "parts": […]}], nil if the
+// inputMessages returns an event's history in the newest form, [{"role", "parts": […]}], nil if the
 // event has none.
 func inputMessages(inputs json.RawMessage) []byte {
 	history := rawjson.Get(inputs, "chat_history")
@@ -23,7 +23,7 @@ func inputMessages(inputs json.RawMessage) []byte {
 	return list.bytes()
 }
 
-// outputMessages is an event's answer, and its further choices, likewise with finish_reason.
+// outputMessages returns an event's answer, and its further choices, likewise with finish_reason.
 func outputMessages(outputs json.RawMessage) []byte {
 	if rawjson.KindOf(outputs) != '{' {
 		return nil
@@ -52,7 +52,7 @@ func choices(outputs json.RawMessage) json.RawMessage {
 	return list
 }
 
-// finishOf is a choice's finish_reason as an object.
+// finishOf returns a choice's finish_reason as an object.
 func finishOf(choice json.RawMessage) json.RawMessage {
 	var b rawjson.Builder
 	if reason := rawjson.Get(choice, "finish_reason"); len(reason) > 0 {
@@ -160,7 +160,7 @@ func part(p json.RawMessage) []byte {
 	return p
 }
 
-// media is an address, or, of a data URL, its content.
+// media returns an address, or, of a data URL, its content.
 func media(modality, url string) []byte {
 	head, content, isData := strings.Cut(strings.TrimPrefix(url, "data:"), ",")
 	if mime, base64 := strings.CutSuffix(head, ";base64"); isData && base64 && strings.HasPrefix(url, "data:") {
@@ -169,7 +169,7 @@ func media(modality, url string) []byte {
 	return medium("uri", modality, "", "uri", url)
 }
 
-// medium is a part of the standard that holds a picture, a sound or a file. The standard has no
+// medium returns a part of the standard that holds a picture, a sound or a file. The standard has no
 // modality for files in general.
 func medium(kind, modality, mime, key, value string) []byte {
 	var b rawjson.Builder
@@ -222,7 +222,7 @@ func (l *listBuilder) add(value []byte) {
 	l.buf = append(l.buf, value...)
 }
 
-// whole is the array, [] if nothing was added.
+// whole returns the array, [] if nothing was added.
 func (l *listBuilder) whole() []byte {
 	all := make([]byte, 0, len(l.buf)+2)
 	all = append(all, '[')
@@ -230,7 +230,7 @@ func (l *listBuilder) whole() []byte {
 	return append(all, ']')
 }
 
-// bytes is the array, nil if nothing was added.
+// bytes returns the array, nil if nothing was added.
 func (l *listBuilder) bytes() []byte {
 	if len(l.buf) == 0 {
 		return nil

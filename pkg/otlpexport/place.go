@@ -57,7 +57,7 @@ func read(e *event.Event) facts {
 	return f
 }
 
-// text is a member's string, "" if it is none.
+// text returns a member's string, "" if it is none.
 func (f *facts) text(key string) string {
 	s, _ := rawjson.Text(f.metadata[key])
 	return s

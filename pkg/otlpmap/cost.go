@@ -65,7 +65,7 @@ func (c *count) reported() *int64 {
 	return &c.n
 }
 
-// ownCounts are the tokens that a program gives as metadata of its own, under the names that
+// ownCounts returns the tokens that a program gives as metadata of its own, under the names that
 // counts have there.
 func (b *eventBuilder) ownCounts() (c [countKinds]count) {
 	for i := range c {

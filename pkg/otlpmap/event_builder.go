@@ -123,7 +123,7 @@ func (b *eventBuilder) filled(field int) bool { return b.set[field/64]&(1<<(fiel
 
 func (b *eventBuilder) mark(field int) { b.set[field/64] |= 1 << (field % 64) }
 
-// put gives a field its value, unless it has one.
+// put sets a field to its value, unless it has one.
 func (b *eventBuilder) put(t target, val []byte) bool {
 	if b.filled(t.field) {
 		return false
@@ -158,7 +158,7 @@ func (b *eventBuilder) putInt(t target, n int64) {
 	}
 }
 
-// member gives a bucket a member under a key that comes from data. It says no if the bucket
+// member adds to a bucket a member under a key that comes from data. It says no if the bucket
 // has that key.
 func (b *eventBuilder) member(bucket int, key string, val []byte) bool {
 	if bucket == bucketHot && event.ColdKey(key) {

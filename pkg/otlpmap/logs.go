@@ -169,8 +169,8 @@ func (r *record) head() (o object) {
 	return o
 }
 
-// bodyJSON returns a record's body as JSON: a map or a list, also when it came as text; nil if it is
-// none of these.
+// bodyJSON returns a record's body as JSON: a map or a list, also when it came as text; nil for
+// anything else.
 func (r *record) bodyJSON() []byte {
 	body := r.src.Body()
 	switch body.Type() {

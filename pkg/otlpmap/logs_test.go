@@ -18,7 +18,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
-// withLogs gives a copy of the batch whose events have the notes of a file of log records, if
+// withLogs returns a copy of the batch whose events have the notes of a file of log records, if
 // there is one, as a store would give them.
 func withLogs(t *testing.T, m *Mapper, batch event.Batch, file string) event.Batch {
 	t.Helper()

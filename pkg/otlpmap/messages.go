@@ -237,7 +237,7 @@ func (b *eventBuilder) readChoice(inside, finish []byte) bool {
 // part notes the kind of a message part whose wrapping is dropped.
 func (b *eventBuilder) part(kind string) { b.parts.add(kind) }
 
-// onlyText is the text of content parts if they are all text and nothing else is with them.
+// onlyText returns the text of content parts if they are all text and nothing else is with them.
 func (b *eventBuilder) onlyText(content []byte) ([]byte, bool) {
 	n := 0
 	var first []byte
@@ -339,7 +339,7 @@ func appendMessage(dst []byte, m *message) []byte {
 	return append(dst, '}')
 }
 
-// putMessages gives a field the messages from b.msgs[at:] on, and takes them off the list.
+// putMessages fills a field with the messages from b.msgs[at:] on, and takes them off the list.
 func (b *eventBuilder) putMessages(t target, at int) bool {
 	if b.filled(t.field) || len(b.msgs) == at {
 		b.msgs = b.msgs[:at]

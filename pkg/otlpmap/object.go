@@ -112,7 +112,7 @@ func (k *keySet) hasText(key []byte) bool {
 	return k.has(unsafe.String(unsafe.SliceData(key), len(key)))
 }
 
-// add says whether key was new.
+// add reports whether key was new.
 func (k *keySet) add(key string) bool {
 	if k.has(key) {
 		return false
@@ -131,7 +131,7 @@ func (k *keySet) add(key string) bool {
 	return true
 }
 
-// name is how a key that comes from data is written, and whether it was new. Keys that differ
+// name returns how a key that comes from data is written, and whether it was new. Keys that differ
 // only in characters that no store can hold would become one: all but the first get a number.
 func (k *keySet) name(key string) (string, bool) {
 	if plainKey(key) {

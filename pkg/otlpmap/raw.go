@@ -52,7 +52,7 @@ func (b *eventBuilder) output(a *attr, raw []byte, ok bool) {
 	}
 }
 
-// content is an attribute's value as JSON, unless the span says that it is text.
+// content returns an attribute's value as JSON, unless the span says that it is text.
 func (b *eventBuilder) content(a *attr, mime slot) ([]byte, bool) {
 	if a.val.Type() == pcommon.ValueTypeStr {
 		if a.slot == inputValue || a.slot == rawOutput {

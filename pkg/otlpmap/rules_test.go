@@ -15,7 +15,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
-// oneSpan is a request of one span with the given attributes.
+// oneSpan returns a request of one span with the given attributes.
 func oneSpan(attrs map[string]any) (ptrace.Traces, ptrace.Span) {
 	td := ptrace.NewTraces()
 	rs := td.ResourceSpans().AppendEmpty()
@@ -181,7 +181,7 @@ func TestEveryRule(t *testing.T) {
 	}
 }
 
-// sampleFor is a span's attributes for a rule, and what must be in the rule's field.
+// sampleFor returns a span's attributes for a rule, and what must be in the rule's field.
 func sampleFor(r *rule, from, token string) (map[string]any, string) {
 	name := strings.TrimSuffix(strings.TrimSuffix(from, ".N"), ".*")
 	switch r.as.name {

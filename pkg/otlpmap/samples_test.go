@@ -102,7 +102,7 @@ func split(td ptrace.Traces) []ptrace.Traces {
 	return out
 }
 
-// flatten gives the events of a batch as clients see them, the session events among them.
+// flatten returns the events of a batch as clients see them, the session events among them.
 func flatten(t testing.TB, batch event.Batch) []byte {
 	t.Helper()
 	var out bytes.Buffer

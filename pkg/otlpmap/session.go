@@ -138,7 +138,7 @@ func (x *mapState) hints() []event.SessionHint {
 	return out
 }
 
-// named are the sessions that the traces of the request are given by their spans.
+// named returns the sessions that the traces of the request are given by their spans.
 func (x *mapState) named() (list []event.TraceSession) {
 	for _, t := range x.traces {
 		if s := t.best; s != nil {

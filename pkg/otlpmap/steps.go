@@ -5,7 +5,7 @@ import "github.com/spangrove/spangrove/pkg/otlpmap/internal/pyliteral"
 // What LangChain's and LangGraph's steps are given and give back: states with messages, commands,
 // serialised messages, and what OpenLLMetry's callbacks put around them.
 
-// unwrapped is a step's value without what an instrumentation put around it:
+// unwrapped returns a step's value without what an instrumentation put around it:
 //
 //	OpenLLMetry  {inputs, tags, metadata, kwargs}, of tools {input_str, tags, metadata, inputs, kwargs}
 //	             {outputs, kwargs}, of tools {output, kwargs}
@@ -70,7 +70,7 @@ func (b *eventBuilder) calledWith(text []byte) []byte {
 	return text
 }
 
-// command is the state that LangGraph's commands update, if the list holds commands, the last one
+// command returns the state that LangGraph's commands update, if the list holds commands, the last one
 // that does.
 func (b *eventBuilder) command(raw []byte) (state []byte, ok bool) {
 	if kind(raw) != '[' {

@@ -105,7 +105,7 @@ var keptNames = []string{"error.type", "error.message", "honeyhive_error_type"}
 // keptAsWell reports whether a slot is that of one of keptNames.
 func keptAsWell(i slot) bool { return slices.Contains(keptSlots, i) }
 
-// ownMember gives the attribute key a place as a member of metadata: the half of metadata, and
+// ownMember finds the attribute key a place as a member of metadata: the half of metadata, and
 // the name it is written under. It returns false if metadata has that member, or if the name is
 // one that only this service may write.
 func (b *eventBuilder) ownMember(key string) (bucket int, name string, ok bool) {

@@ -33,13 +33,13 @@ type wanted struct{ model, request, provider string }
 // and little memory if somebody sends ever new names.
 const keepFound = 1024
 
-// New gives a Book of the built-in prices.
+// New returns a Book of the built-in prices.
 func New() *Book { return &Book{found: map[wanted]*Rates{}} }
 
 // MaxFileBytes bounds a file of prices; the whole of LiteLLM's list is a fifth of it.
 const MaxFileBytes = 16 << 20
 
-// Parse gives a Book in which the prices of file go before the built-in ones. file is one JSON
+// Parse returns a Book in which the prices of file go before the built-in ones. file is one JSON
 // object of models by name: their rates in dollars per million tokens (see rateNames), or null
 // for a model whose price shall be unknown. LiteLLM's own list is understood as well. Errors
 // are fault.Invalid and name the model.
@@ -84,7 +84,7 @@ func at(err error) string {
 	return ""
 }
 
-// Cost is what the call cost in US dollars. ok is false if it used no tokens, if its model has
+// Cost returns what the call cost in US dollars. ok is false if it used no tokens, if its model has
 // no price that is known, or none for a kind of token that it used.
 func (b *Book) Cost(c Call) (usd float64, ok bool) {
 	if c.Prompt <= 0 && c.Completion <= 0 {

@@ -9,7 +9,7 @@ type Counts struct {
 	AudioIn, AudioOut         int64
 }
 
-// Usage gives the tokens that a price is asked for. What is missing of prompt and completion
+// Usage returns the tokens that a price is asked for. What is missing of prompt and completion
 // follows from the total: an embedding has no completion, and some senders tell only one of the
 // two. Without the prompt it reports false: half a cost looks like a whole one.
 func (c Counts) Usage(embedding bool) (u Usage, ok bool) {

@@ -6,7 +6,7 @@ import (
 	"os"
 )
 
-// ReadFile is a Book of a file of prices, as Parse reads it; without a name it is that of the
+// ReadFile returns a Book of a file of prices, as Parse reads it; without a name it is that of the
 // built-in ones. Errors are for the operator and begin with the file.
 func ReadFile(name string) (*Book, error) {
 	if name == "" {

@@ -153,7 +153,7 @@ func inner(model string) (provider, rest string, ok bool) {
 	return model[:i], model[i+1:], true
 }
 
-// owns says that a provider's prefix is that of the table's word for a provider, which may
+// owns reports whether a provider's prefix is that of the table's word for a provider, which may
 // name one of its services: vertex_ai-language-models, bedrock_converse.
 func owns(provider, inTable string) bool {
 	for _, p := range prefixesOf(provider) {

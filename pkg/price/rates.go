@@ -52,7 +52,7 @@ type tier struct {
 // noise of binary fractions.
 const significant = 12
 
-// Cost is what a call cost in US dollars. Cached tokens without a rate cost what the prompt
+// Cost returns what a call cost in US dollars. Cached tokens without a rate cost what the prompt
 // does, reasoning tokens what the completion does, and so on; ok is false if the call used
 // tokens that have no price at all.
 func (r *Rates) Cost(u Usage) (usd float64, ok bool) {
@@ -87,7 +87,7 @@ func (r *Rates) Cost(u Usage) (usd float64, ok bool) {
 	return round(micro / 1e6), true
 }
 
-// split gives the tokens of each kind, each token once. Parts that are more than their whole,
+// split returns the tokens of each kind, each token once. Parts that are more than their whole,
 // which some senders count beside it, leave nothing of it.
 func (u *Usage) split() (n [kinds]int64) {
 	n[cacheRead], n[cacheWrite], n[audioIn] = atLeast0(u.CacheRead), atLeast0(u.CacheWrite), atLeast0(u.AudioIn)

@@ -84,7 +84,7 @@ func (t *table) line(i int) (name, rest string) {
 	return name, rest
 }
 
-// find gives the prices under exactly this name, in lower case.
+// find returns the prices under exactly this name, in lower case.
 func (t *table) find(name string) (provider string, r Rates, ok bool) {
 	low, high := 0, len(t.start)
 	for low < high {

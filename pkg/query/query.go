@@ -1,5 +1,5 @@
 // Package query turns what a caller asks (filters, date ranges, pages) into conditions:
-// parsed, checked, and compiled to SQL whose every value is an argument, with a twin in Go for
+// parsed, checked, and compiled to SQL whose every value is an argument, with a counterpart in Go for
 // what SQL is not asked to decide. It runs no query.
 package query
 

@@ -12,7 +12,7 @@ import (
 )
 
 // FieldReader reads one dotted field of events, as a number or as text: in SQL where the head
-// row has it, with a twin in Go. Paths are read as in filters.
+// row has it, with a counterpart in Go. Paths are read as in filters.
 type FieldReader struct{ c cond }
 
 // NewFieldReader checks a dotted field. Errors are fault.Invalid.

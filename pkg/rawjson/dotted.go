@@ -79,7 +79,7 @@ func keySizes(n int) []int {
 	return sizes
 }
 
-// segmentsOf returns how many segments, from the first on, key is; 0 if it is none of the path.
+// segmentsOf returns how many segments, from the first on, key is; 0 if it is not part of the path.
 func segmentsOf(key, path string, segments []string) int {
 	if !strings.HasPrefix(path, key) || (len(key) < len(path) && path[len(key)] != '.') {
 		return 0

@@ -19,7 +19,7 @@ import (
 
 var now = time.UnixMilli(1_795_213_764_357)
 
-// overTheWire is what a hop does to a batch.
+// overTheWire returns what a hop does to a batch.
 func overTheWire(t interface{ Fatal(...any) }, td ptrace.Traces) ptrace.Traces {
 	b, err := (&ptrace.ProtoMarshaler{}).MarshalTraces(td)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
-// Decode gives the event that Encode wrote, with whatever a processor changed in between. The
+// Decode returns the event that Encode wrote, with whatever a processor changed in between. The
 // event owns its memory: the span may be released afterwards.
 //
 // Errors are fault.Invalid and name the field: an id that is gone or no UUID, an unknown type,

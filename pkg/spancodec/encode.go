@@ -12,7 +12,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/event"
 )
 
-// IsNative says that the spans of a scope are native events, which Decode understands.
+// IsNative reports whether the spans of a scope are native events, which Decode understands.
 func IsNative(scope pcommon.InstrumentationScope) bool { return scope.Name() == Scope }
 
 // Traces makes spans of native events, in their order, under one resource and one scope.

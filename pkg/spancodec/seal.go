@@ -8,7 +8,7 @@ import (
 // sealSeed is drawn anew at each start of the program, so nobody outside can make a seal.
 var sealSeed = maphash.MakeSeed()
 
-// seal is a hash of a span's JSON fields. Encode sets it over text that was checked when it
+// seal returns a hash of a span's JSON fields. Encode sets it over text that was checked when it
 // was received; where Decode finds it unbroken, no processor touched the text and it need not
 // be parsed a second time, which would be most of the cost of a large event. After a change, a
 // restart (a persistent queue) or a hop from another process the seal does not match, and

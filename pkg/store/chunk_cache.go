@@ -29,7 +29,7 @@ func (s *Store) payload(ctx context.Context, r *stored) error {
 		return err
 	}
 	now, err := s.find(ctx, s.db, r.project, r.ID)
-	if fault.Of(err) == fault.NotFound {
+	if fault.IsNotFound(err) {
 		return nil
 	}
 	if err == nil {

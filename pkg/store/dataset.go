@@ -200,7 +200,7 @@ func (s *Store) holdDatasets(ctx context.Context, c conn, project int64, ids []s
 			continue
 		}
 		d, err := datasets.getForUpdate(ctx, c, project, id)
-		if fault.Of(err) == fault.NotFound {
+		if fault.IsNotFound(err) {
 			continue
 		}
 		if err != nil {

@@ -387,10 +387,10 @@ func erasedEach(t *testing.T, s *store.Store, before func(), found func() []stri
 	ok(s.Put(t.Context(), p.ID, event.Batch{Events: one}))
 	ok(s.DeleteEvent(t.Context(), p.ID, one[0].ID))
 	gone("an event")
-	list, err := s.Catalogue(t.Context(), p.ID, query.Search{})
+	list, err := s.FieldIndex(t.Context(), p.ID, query.Search{})
 	ok(err)
 	if !slices.Contains(list.Keys, event.Key{Type: event.TypeTool, Name: "tool 0 kept", Path: "metadata.kept0.of kept"}) || !slices.Contains(list.Datasets, "set kept") {
-		t.Errorf("the catalogue lost what stays: %+v", list)
+		t.Errorf("the field index lost what stays: %+v", list)
 	}
 
 	runName := mark

@@ -152,7 +152,7 @@ func (s *Store) finishEvaluation(ctx context.Context, tx writeTx, project int64,
 		}
 	}
 	old, err := s.find(ctx, tx, project, o.EventID)
-	if fault.Of(err) == fault.NotFound {
+	if fault.IsNotFound(err) {
 		// Deleted while the engine looked at it.
 		_, err := tx.exec(ctx, `DELETE FROM evaluation WHERE project_id = $1 AND id = $2`, project, o.ID)
 		return err

@@ -55,7 +55,7 @@ func (s *Store) FindBackfills(ctx context.Context, projectID int64, metricID str
 func (s *Store) LoadBackfills(ctx context.Context, projectID int64, ids []string) (list []evaluation.Backfill, err error) {
 	for _, id := range ids {
 		b, _, err := s.readBackfill(ctx, s.db, projectID, id, "")
-		if fault.Of(err) == fault.NotFound && err != nil {
+		if fault.IsNotFound(err) {
 			continue
 		}
 		if err == nil {

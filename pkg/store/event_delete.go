@@ -25,7 +25,7 @@ func (s *Store) DeleteEvent(ctx context.Context, projectID int64, id uuid.UUID) 
 	var judges []uuid.UUID
 	err := s.change(ctx, projectID, id, 0, func(ctx context.Context, tx writeTx) error {
 		old, err := s.find(ctx, tx, projectID, id)
-		if fault.Of(err) == fault.NotFound {
+		if fault.IsNotFound(err) {
 			if n, failed := s.erasePending(ctx, tx, projectID, []uuid.UUID{id}); failed != nil || n > 0 {
 				return failed
 			}
@@ -240,7 +240,7 @@ func (s *Store) PutAbout(ctx context.Context, projectID int64, about uuid.UUID, 
 	err = s.change(ctx, projectID, about, 0, func(ctx context.Context, tx writeTx) error {
 		// It holds the event's row: a deletion that comes after this finds the record.
 		_, err := s.find(ctx, tx, projectID, about)
-		if gone = fault.Of(err) == fault.NotFound; gone {
+		if gone = fault.IsNotFound(err); gone {
 			return nil
 		}
 		for i := 0; err == nil && i < len(sessions); i++ {

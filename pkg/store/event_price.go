@@ -22,7 +22,7 @@ const (
 	computedCost  = `"computed"`
 )
 
-// priceNew gives an event what its call cost, if it came as such: spans are priced where they are
+// priceNew sets on an event what its call cost, if it came as such: spans are priced where they are
 // mapped. It reports whether it did.
 func (s *Store) priceNew(e *event.Event) bool {
 	if e.TraceID != uuid.Nil || e.Type != event.TypeModel || rawjson.Get(e.Metadata, costKey) != nil {

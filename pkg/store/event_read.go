@@ -117,7 +117,7 @@ func (s *Store) EventsByID(ctx context.Context, projectID int64, ids []uuid.UUID
 			// Stored by another process, known by another id, or gone.
 			var err error
 			if r, err = s.find(ctx, s.db, projectID, id); err != nil {
-				if fault.Of(err) == fault.NotFound {
+				if fault.IsNotFound(err) {
 					continue
 				}
 				return nil, s.wrapDBError(err, "read event")
@@ -142,7 +142,7 @@ func (s *Store) find(ctx context.Context, c conn, project int64, id uuid.UUID) (
 		}
 		for _, day := range days {
 			r, err := s.load(ctx, c, project, day, id)
-			if err != nil && fault.Of(err) == fault.NotFound {
+			if fault.IsNotFound(err) {
 				continue
 			}
 			return r, err
@@ -192,7 +192,7 @@ func (s *Store) asRead(ctx context.Context, r *stored) (e event.Event, ok bool, 
 func (s *Store) readAnew(ctx context.Context, r *stored, roll *rollup) (e event.Event, ok bool, err error) {
 	now, err := s.find(ctx, s.db, r.project, r.ID)
 	if err != nil {
-		if fault.Of(err) == fault.NotFound {
+		if fault.IsNotFound(err) {
 			err = nil
 		}
 		return e, false, err

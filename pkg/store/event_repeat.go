@@ -20,11 +20,11 @@ type repeatOf struct {
 // repeat changes a stored event by a second create of the same id.
 func (w *writing) repeat(ctx context.Context, tx writeTx, r repeatOf) error {
 	old, err := w.s.load(ctx, tx, r.head.project, r.day, r.head.ev.ID)
-	if err != nil && fault.Of(err) == fault.NotFound {
+	if fault.IsNotFound(err) {
 		// A session event that follows its events may have moved to another day meanwhile.
 		old, err = w.s.find(ctx, tx, r.head.project, r.head.ev.ID)
 	}
-	if err != nil && fault.Of(err) == fault.NotFound {
+	if fault.IsNotFound(err) {
 		return errConflict // deleted since it was found
 	}
 	if err != nil {

@@ -26,7 +26,7 @@ func (s *Store) Update(ctx context.Context, projectID int64, u event.Update) (pe
 			full = s.pending.full(projectID, s.options.MaxPending)
 		}
 		old, err := s.find(ctx, tx, projectID, u.EventID)
-		if fault.Of(err) == fault.NotFound {
+		if fault.IsNotFound(err) {
 			if full != nil {
 				return full
 			}
@@ -55,7 +55,7 @@ func (s *Store) Update(ctx context.Context, projectID int64, u event.Update) (pe
 // and sees both.
 func (s *Store) catchUp(ctx context.Context, project int64, id uuid.UUID) (applied bool, err error) {
 	if _, err := s.find(ctx, s.db.quick(), project, id); err != nil {
-		if fault.Of(err) == fault.NotFound {
+		if fault.IsNotFound(err) {
 			err = nil
 		}
 		return false, s.wrapDBError(err, "read event")
@@ -68,7 +68,7 @@ func (s *Store) catchUp(ctx context.Context, project int64, id uuid.UUID) (appli
 		}
 		return w.applyPendingOf(ctx, tx, project, []uuid.UUID{id})
 	})
-	if err != nil && fault.Of(err) == fault.NotFound {
+	if fault.IsNotFound(err) {
 		return false, nil // deleted again
 	}
 	if err == nil {

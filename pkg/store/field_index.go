@@ -42,7 +42,7 @@ const (
 // fieldIndexDataset is the type of a row whose path is the id of a dataset.
 const fieldIndexDataset = 0
 
-// fieldIndex is this process's memory of table `catalogue`, so that an event whose keys are listed costs
+// fieldIndex is this process's memory of its table, so that an event whose keys are listed costs
 // no more than a look-up in memory.
 type fieldIndex struct {
 	mu      sync.RWMutex

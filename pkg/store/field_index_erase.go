@@ -355,7 +355,7 @@ func (s *Store) relist(ctx context.Context, project int64, gone *indexedNames, a
 			for _, e := range unlisted {
 				// Not if it was deleted since it was read.
 				_, err := s.loadHead(ctx, tx, project, e.row.day, e.row.ID)
-				if fault.Of(err) == fault.NotFound {
+				if fault.IsNotFound(err) {
 					continue
 				}
 				if err != nil {

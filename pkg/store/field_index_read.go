@@ -16,7 +16,7 @@ import (
 // maxDatasets bounds the ids of datasets that an answer lists.
 const maxDatasets = 10_000
 
-// Catalogue lists which keys the events of a project have, by type and name of event, and the
+// FieldIndex lists which keys the events of a project have, by type and name of event, and the
 // datasets that they and the runs of that time name, sorted. Of q, only From, To, RunID and
 // InRuns count. It knows days: a key is listed if it was first seen before the range ends and
 // last seen after it begins. When the last event that had it is deleted, it goes in the background.
@@ -24,7 +24,7 @@ const maxDatasets = 10_000
 // Of a run, it lists the keys of the events that named the run, or whose session did, when they
 // were stored. For other kinds of events in the sessions that the run lists, it is the keys that
 // such events have in the project.
-func (s *Store) Catalogue(ctx context.Context, projectID int64, q query.Search) (*event.Catalogue, error) {
+func (s *Store) FieldIndex(ctx context.Context, projectID int64, q query.Search) (*event.FieldIndex, error) {
 	ctx, end, err := s.heavyRead(ctx, projectID, 1)
 	if err != nil {
 		return nil, err
@@ -42,8 +42,8 @@ func (s *Store) Catalogue(ctx context.Context, projectID int64, q query.Search) 
 	return c, nil
 }
 
-func (s *Store) readFieldIndex(ctx context.Context, projectID int64, q query.Search) (*event.Catalogue, error) {
-	c := &event.Catalogue{}
+func (s *Store) readFieldIndex(ctx context.Context, projectID int64, q query.Search) (*event.FieldIndex, error) {
+	c := &event.FieldIndex{}
 	if q.RunID != "" {
 		return c, s.runFieldIndex(ctx, projectID, q, c)
 	}
@@ -75,7 +75,7 @@ func (s *Store) readFieldIndex(ctx context.Context, projectID int64, q query.Sea
 
 func clampMillis(ms float64) float64 { return min(max(ms, event.MinMillis), event.MaxMillis) }
 
-func add(c *event.Catalogue, typ int, k event.Key) {
+func add(c *event.FieldIndex, typ int, k event.Key) {
 	if typ == fieldIndexDataset {
 		c.Datasets = append(c.Datasets, k.Path)
 	} else {
@@ -84,10 +84,10 @@ func add(c *event.Catalogue, typ int, k event.Key) {
 }
 
 // runFieldIndex adds what is listed of one run.
-func (s *Store) runFieldIndex(ctx context.Context, projectID int64, q query.Search, c *event.Catalogue) error {
+func (s *Store) runFieldIndex(ctx context.Context, projectID int64, q query.Search, c *event.FieldIndex) error {
 	r, err := s.Run(ctx, projectID, run.FoldID(q.RunID))
 	switch {
-	case fault.Of(err) == fault.NotFound: // events may name a run that does not exist
+	case fault.IsNotFound(err): // events may name a run that does not exist
 		r.ID = run.FoldID(q.RunID)
 	case err != nil:
 		return err

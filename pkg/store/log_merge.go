@@ -209,7 +209,7 @@ func (a *logMerge) place(ctx context.Context, rows []*logRow) error {
 	return nil
 }
 
-// assign gives a row its event.
+// assign sets the event of a row.
 func (a *logMerge) assign(ctx context.Context, r *logRow, to uuid.UUID) error {
 	if to == r.event || to == uuid.Nil {
 		return nil
@@ -307,7 +307,7 @@ func (a *logMerge) compose(ctx context.Context, k idKey, change *logChange) erro
 	s := a.w.s
 	old, err := s.find(ctx, a.tx, k.project, k.id)
 	if err != nil {
-		if fault.Of(err) == fault.NotFound {
+		if fault.IsNotFound(err) {
 			return nil // deleted since; its log parts go with it
 		}
 		return err

@@ -194,7 +194,7 @@ func (s *Store) FindMetricVersions(ctx context.Context, projectID int64, id stri
 // FindMetricVersions. If the metric is gone, there are none.
 func (s *Store) LoadMetricVersions(ctx context.Context, projectID int64, id string, names []string) (list []metric.Version, err error) {
 	d, err := metrics.one(ctx, s.db, projectID, id)
-	if fault.Of(err) == fault.NotFound || len(names) == 0 {
+	if fault.IsNotFound(err) || len(names) == 0 {
 		return nil, nil
 	}
 	if err != nil {

@@ -156,7 +156,7 @@ func TestPostgresPartitionWaitsForNobody(t *testing.T) {
 
 // A server with one writer for telemetry is not the only writer: an update that waits in one finds
 // its event in another.
-func TestPostgresOneLaneEach(t *testing.T) {
+func TestPostgresOneWriterEach(t *testing.T) {
 	t.Parallel()
 	dsn := postgresDSN(t)
 	place := newPostgresPlace(t, dsn)

@@ -227,7 +227,7 @@ func (t *postgresTx) insertHeads(ctx context.Context, heads []*head) error {
 		chunk                                       = make([]*int64, n)
 		off                                         = make([]*int32, n)
 		trace                                       = make([]*int64, n)
-		twin                                        = make([][]byte, n)
+		duplicate                                   = make([][]byte, n)
 		span                                        = make([]pgtype.UUID, n)
 	)
 	for i, h := range heads {
@@ -258,7 +258,7 @@ func (t *postgresTx) insertHeads(ctx context.Context, heads []*head) error {
 		if h.trace != 0 {
 			trace[i] = &h.trace
 		}
-		twin[i], span[i] = h.duplicateKey, idOrNull(e.SpanID)
+		duplicate[i], span[i] = h.duplicateKey, idOrNull(e.SpanID)
 	}
 	tag, err := t.tx.Exec(ctx, `INSERT INTO ev(project_id, day, event_id, session_id, parent_id, type, name, source, error, start_ms, end_ms, duration,
 			metadata, metrics, feedback, user_properties, children_ids, run_id, user_id, spill, chunk, off, trace, twin, span, target_id, rev)
@@ -271,7 +271,7 @@ func (t *postgresTx) insertHeads(ctx context.Context, heads []*head) error {
 			metadata, metrics, feedback, user_properties, children_ids, run_id, user_id, spill, chunk, off, trace, twin, span, target_id)
 		ON CONFLICT DO NOTHING`,
 		project, day, id, session, parent, typ, name, source, errText, start, end, duration, metadata, metrics, feedback, user, children, run, userID,
-		spill, chunk, off, trace, twin, span, target)
+		spill, chunk, off, trace, duplicate, span, target)
 	if err != nil {
 		return err
 	}

@@ -98,7 +98,7 @@ func (s *Store) Projects(ctx context.Context, name string, limit, page int) (lis
 	if name != "" {
 		p, err := s.ProjectByName(ctx, name)
 		switch {
-		case fault.Of(err) == fault.NotFound && err != nil:
+		case fault.IsNotFound(err):
 			return nil, 0, nil
 		case err != nil:
 			return nil, 0, err

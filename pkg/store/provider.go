@@ -16,7 +16,7 @@ func (s *Store) ChangeProvider(ctx context.Context, projectID int64, name string
 	err = s.changeDocs(ctx, 0, "change provider", func(ctx context.Context, tx writeTx) error {
 		now := s.options.Now()
 		d, err := providers.getForUpdate(ctx, tx, projectID, name)
-		missing := fault.Of(err) == fault.NotFound
+		missing := fault.IsNotFound(err)
 		if err != nil && !missing {
 			return err
 		}

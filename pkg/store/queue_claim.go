@@ -98,7 +98,7 @@ func (s *Store) claimOne(ctx context.Context, tx writeTx, project int64, id, ann
 	if err != nil || !found {
 		return item, found, err
 	}
-	if _, err := s.eventsThere(ctx, tx, project, "", []uuid.UUID{next}); fault.Of(err) == fault.NotFound {
+	if _, err := s.eventsThere(ctx, tx, project, "", []uuid.UUID{next}); fault.IsNotFound(err) {
 		return item, true, dropItem(ctx, tx, project, id, next)
 	} else if err != nil {
 		return item, false, err

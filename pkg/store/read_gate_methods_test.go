@@ -44,8 +44,8 @@ var heavyReads = map[string]func(context.Context, *Store, int64) error{
 		_, _, _, err := s.FindRuns(ctx, p, run.Query{Limit: 1, Page: 1})
 		return err
 	},
-	"Catalogue": func(ctx context.Context, s *Store, p int64) error {
-		_, err := s.Catalogue(ctx, p, query.Search{})
+	"FieldIndex": func(ctx context.Context, s *Store, p int64) error {
+		_, err := s.FieldIndex(ctx, p, query.Search{})
 		return err
 	},
 	"MetricNames": func(ctx context.Context, s *Store, p int64) error { _, err := s.MetricNames(ctx, p); return err },

@@ -45,7 +45,7 @@ func versionOf(ctx context.Context, c conn, projectID int64, datasetID string) (
 		return 0, nil
 	}
 	d, err := datasets.one(ctx, c, projectID, datasetID)
-	if fault.Of(err) == fault.NotFound {
+	if fault.IsNotFound(err) {
 		return 0, nil
 	}
 	return d.version, err

@@ -161,7 +161,7 @@ func BenchmarkRun(b *testing.B) {
 	})
 	b.Run("schema", func(b *testing.B) {
 		median(b, func() {
-			c, err := s.Catalogue(b.Context(), projectID, query.Search{RunID: fresh.ID})
+			c, err := s.FieldIndex(b.Context(), projectID, query.Search{RunID: fresh.ID})
 			if err != nil || len(c.Keys) == 0 {
 				b.Fatal(err)
 			}

@@ -207,7 +207,7 @@ func (s *Store) findRunSessions(ctx context.Context, projectID int64, q *query.S
 	r, err := s.Run(ctx, projectID, run.FoldID(q.RunID))
 	if err == nil {
 		q.RunSessions, err = s.listedSessions(ctx, projectID, &r)
-	} else if fault.Of(err) == fault.NotFound {
+	} else if fault.IsNotFound(err) {
 		err = nil
 	}
 	return err

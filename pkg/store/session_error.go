@@ -39,7 +39,7 @@ func (s *Store) setErrorTime(ctx context.Context, tx writeTx, project int64, ses
 // event, unless that has one of its own.
 func (s *Store) refreshSessionError(ctx context.Context, tx writeTx, project int64, session uuid.UUID) error {
 	old, err := s.find(ctx, tx, project, session)
-	if err != nil && fault.Of(err) == fault.NotFound {
+	if fault.IsNotFound(err) {
 		return nil // the session goes
 	}
 	if err != nil {
@@ -57,7 +57,7 @@ func (s *Store) refreshSessionError(ctx context.Context, tx writeTx, project int
 	var c event.Correction
 	if ok {
 		root, err := s.load(ctx, tx, project, day, id)
-		if err != nil && fault.Of(err) == fault.NotFound {
+		if fault.IsNotFound(err) {
 			return errConflict
 		}
 		if err != nil {

@@ -28,7 +28,7 @@ func (s *Store) refreshImplicitSession(ctx context.Context, tx writeTx, project 
 		return err
 	}
 	first, err := s.load(ctx, tx, project, day, id)
-	if err != nil && fault.Of(err) == fault.NotFound {
+	if fault.IsNotFound(err) {
 		return errConflict
 	}
 	if err != nil {
@@ -137,7 +137,7 @@ func (w *writing) insertImplicitSession(ctx context.Context, tx writeTx, d *sess
 // left open, after events were added.
 func (w *writing) syncImplicitSession(ctx context.Context, tx writeTx, d *sessionDelta) error {
 	old, err := w.s.load(ctx, tx, d.project, d.state.eventDay, d.id)
-	if err != nil && fault.Of(err) == fault.NotFound {
+	if fault.IsNotFound(err) {
 		return errConflict // its day changed since the row was read
 	}
 	if err != nil {

@@ -25,7 +25,7 @@ func (s *Store) recount(ctx context.Context, tx writeTx, project int64, session 
 		return err
 	}
 	own, err := s.load(ctx, tx, project, day, session)
-	if err != nil && fault.Of(err) == fault.NotFound {
+	if fault.IsNotFound(err) {
 		return errConflict // its day changed since the row was read
 	}
 	if err != nil {

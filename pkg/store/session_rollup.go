@@ -83,7 +83,7 @@ func (s *Store) rootEvent(ctx context.Context, project int64, day int32, id uuid
 	}
 	r, err := s.load(ctx, s.db, project, day, id)
 	if err != nil {
-		if fault.Of(err) == fault.NotFound {
+		if fault.IsNotFound(err) {
 			return event.Event{}, nil
 		}
 		return event.Event{}, err

@@ -70,7 +70,7 @@ func (d *sqliteDB) erase(ctx context.Context, change changer) error {
 	})
 }
 
-// giveBack gives the pages that are free now back to the file system.
+// giveBack returns the pages that are free now back to the file system.
 func (d *sqliteDB) giveBack(ctx context.Context, change changer) error {
 	free := func() (n int, err error) {
 		err = d.reads.QueryRowContext(ctx, `PRAGMA freelist_count`).Scan(&n)

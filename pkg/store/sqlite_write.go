@@ -216,12 +216,12 @@ func (t *sqliteTx) insertHeads(ctx context.Context, heads []*head) error {
 
 func (h *head) appendSQLite(args []any) []any {
 	e := h.ev
-	var parent, chunk, off, errText, trace, twin, span any
+	var parent, chunk, off, errText, trace, duplicate, span any
 	if h.trace != 0 {
 		trace = h.trace
 	}
 	if h.duplicateKey != nil {
-		twin = h.duplicateKey
+		duplicate = h.duplicateKey
 	}
 	if e.SpanID != uuid.Nil {
 		span = e.SpanID[:]
@@ -238,7 +238,7 @@ func (h *head) appendSQLite(args []any) []any {
 	return append(args, h.project, h.day, e.ID[:], h.sid, parent, query.TypeCode(e.Type), e.Name, e.Source, errText, e.Start, e.End, e.Duration,
 		text(h.inHead(query.SpillMetadata, e.Metadata)), text(h.inHead(query.SpillMetrics, e.Metrics)), text(h.inHead(query.SpillFeedback, e.Feedback)),
 		text(h.inHead(query.SpillUserProperties, e.UserProperties)), text(h.inHead(query.SpillChildrenIDs, e.ChildrenIDs)),
-		nullText(h.runID), nullText(h.userID), h.spill, chunk, off, trace, twin, span, nullText(h.target))
+		nullText(h.runID), nullText(h.userID), h.spill, chunk, off, trace, duplicate, span, nullText(h.target))
 }
 
 func (t *sqliteTx) moveEvents(ctx context.Context, projectID int64, from, to uuid.UUID, trace int64) error {

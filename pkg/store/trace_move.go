@@ -178,7 +178,7 @@ func (w *writing) ofTrace(ctx context.Context, tx writeTx, t *traceRow) (list []
 	}
 	for _, p := range places {
 		e, err := w.s.load(ctx, tx, t.project, p.day, p.id)
-		if err != nil && fault.Of(err) == fault.NotFound {
+		if fault.IsNotFound(err) {
 			return nil, errConflict
 		}
 		if err != nil {
@@ -236,7 +236,7 @@ func (w *writing) leave(ctx context.Context, tx writeTx, project int64, session 
 		return s.recount(ctx, tx, project, session)
 	}
 	own, err := s.load(ctx, tx, project, day, session)
-	if err != nil && fault.Of(err) == fault.NotFound {
+	if fault.IsNotFound(err) {
 		return errConflict
 	}
 	if err != nil {

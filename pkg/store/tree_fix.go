@@ -318,7 +318,7 @@ func (r *treeFixer) correct(ctx context.Context, tx writeTx, x *changedSession, 
 	}
 	find := func(i int32) (*stored, error) {
 		e, err := r.s.find(ctx, tx, x.key.project, k.nodes[i].id)
-		if err != nil && fault.Of(err) == fault.NotFound {
+		if fault.IsNotFound(err) {
 			return nil, errConflict
 		}
 		return e, err

@@ -17,13 +17,13 @@ func (s *Store) loadTree(ctx context.Context, tx writeTx, key idKey) (*sessionTr
 		[]any{key.project, tx.id(key.id), maxTreeSpans}, func(scan func(...any) error) error {
 			var n node
 			var typ, spill int
-			var twin []byte
+			var duplicate []byte
 			var span uuid.UUID
-			if err := scan(scanID{&n.id}, scanID{&n.parent}, &n.trace, &n.start, &n.end, &typ, &spill, &twin, scanID{&span}); err != nil {
+			if err := scan(scanID{&n.id}, scanID{&n.parent}, &n.trace, &n.start, &n.end, &typ, &spill, &duplicate, scanID{&span}); err != nil {
 				return err
 			}
 			n.flags = nodeFlags(typeOf(typ), spill)
-			n.setDuplicateKey(twin)
+			n.setDuplicateKey(duplicate)
 			if n.flags&nodeDuplicate != 0 {
 				marked = append(marked, n.id)
 			}

@@ -59,8 +59,8 @@ func traceHash(id uuid.UUID) int64 {
 	return h
 }
 
-// duplicateKey returns the column twin of a span's event, whose metadata has the response id: for a model call with the id of the
-// provider's response, 8 bytes of that id's hash and 4 of the instrumentor's name. A call that failed has
+// duplicateKey returns the key by which the duplicates of a span's event are found; responseID is that of its metadata.
+// Of a model call with the id of the provider's response it is 8 bytes of that id's hash and 4 of the instrumentor's name. A call that failed has
 // no answer: its key is of the span below which it was made and of the model that was asked, with one byte more.
 func duplicateKey(e *event.Event, responseID string) []byte {
 	if e.Type != event.TypeModel && !e.Wrapper {

@@ -17,7 +17,7 @@ import (
 // its writer, in the same transaction: that is one number for each commit and project. What goes or
 // shrinks is not counted where it happens; the rows themselves are counted in the background
 // instead, soon after a deletion and now and then after other changes, and the difference is kept
-// as a row of its own (lane -1). So nothing adds up to an error over time.
+// as a row of its own (numbered -1). So nothing adds up to an error over time.
 
 const (
 	// rowBytes stands for what a row takes in addition to its texts: its numbers and its places in indexes.
@@ -124,7 +124,7 @@ func (s *Store) readStored(ctx context.Context, projectID int64) (n int64, err e
 // not there.
 func (s *Store) CheckStored(ctx context.Context, projectID int64) error {
 	b, err := s.ProjectLimits(ctx, projectID)
-	if err != nil && fault.Of(err) == fault.NotFound || err == nil && b.StoredBytes == 0 {
+	if fault.IsNotFound(err) || err == nil && b.StoredBytes == 0 {
 		return nil
 	}
 	if err != nil {

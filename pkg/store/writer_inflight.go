@@ -66,7 +66,7 @@ func idsIn(batch []*request) []idKey {
 	return ids
 }
 
-// compare is the order in which all writers lock the rows of sessions.
+// compare returns the order in which all writers lock the rows of sessions.
 func (k idKey) compare(o idKey) int {
 	return cmp.Or(cmp.Compare(k.project, o.project), bytes.Compare(k.id[:], o.id[:]))
 }

@@ -64,7 +64,7 @@ func refuse(status int) func(int, []string, http.ResponseWriter) bool {
 	return func(_ int, _ []string, w http.ResponseWriter) bool { w.WriteHeader(status); return false }
 }
 
-// fast is a tracer of a server whose retries do not make tests slow.
+// fast returns a tracer of a server whose retries do not make tests slow.
 func fast(t *testing.T, url string, opts ...Option) (*Tracer, *reports) {
 	t.Helper()
 	r := &reports{}

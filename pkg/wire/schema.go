@@ -33,7 +33,7 @@ func DecodeSchema(rawQuery string, now time.Time) (query.Search, error) {
 // AppendSchema writes which fields events have: {"fields": [{"name", "event_type"}], "datasets":
 // [id], "mappings": {event name: [{"field_name", "event_type"}]}}. The keys of c are sorted by
 // type and path. Those of events whose names are not told apart are in no mapping.
-func AppendSchema(dst []byte, c *event.Catalogue) json.RawMessage {
+func AppendSchema(dst []byte, c *event.FieldIndex) json.RawMessage {
 	byName := map[string][]event.Key{}
 	var names []string
 	dst = append(dst, `{"fields":[`...)

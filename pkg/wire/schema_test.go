@@ -14,11 +14,11 @@ func TestAppendSchema(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name string
-		in   event.Catalogue
+		in   event.FieldIndex
 		want string
 	}{
-		{"nothing", event.Catalogue{}, `{"fields":[],"datasets":[],"mappings":{}}`},
-		{"fields of several names once, names apart", event.Catalogue{
+		{"nothing", event.FieldIndex{}, `{"fields":[],"datasets":[],"mappings":{}}`},
+		{"fields of several names once, names apart", event.FieldIndex{
 			Keys: []event.Key{{Type: event.TypeModel, Name: "b", Path: "inputs.q"}, {Type: event.TypeTool, Name: `a"`, Path: "inputs.q"},
 				{Type: event.TypeTool, Name: "b", Path: "inputs.q"}, {Type: event.TypeTool, Name: "", Path: "inputs.r"}},
 			Datasets: []string{"EXT-1", "x\"y"}},

@@ -81,7 +81,7 @@ func expr(name, kind, criteria string) MetricConfig {
 	return MetricConfig{Name: name, Type: "EXPRESSION", ReturnType: kind, Criteria: criteria}
 }
 
-// request is a native model event, two foreign spans, and one without an id, in this order.
+// request returns a native model event, two foreign spans, and one without an id, in this order.
 func request() ptrace.Traces {
 	e := event.Event{ID: uuid.New(), SessionID: uuid.New(), Type: event.TypeModel, Name: "native", Source: "test", Start: 1000, End: 1005, Duration: 5,
 		Inputs: json.RawMessage(`{}`), Outputs: json.RawMessage(`{"content":"hello"}`), Metrics: json.RawMessage(`{"before":1}`)}
@@ -105,7 +105,7 @@ func request() ptrace.Traces {
 	return td
 }
 
-// spansOf are the spans of a request by name.
+// spansOf returns the spans of a request by name.
 func spansOf(td ptrace.Traces) map[string]ptrace.Span {
 	all := map[string]ptrace.Span{}
 	for _, rs := range td.ResourceSpans().All() {
@@ -206,7 +206,7 @@ func TestForgedList(t *testing.T) {
 	}
 }
 
-// mapped are the foreign spans of a request as events, by name.
+// mapped returns the foreign spans of a request as events, by name.
 func mapped(td ptrace.Traces) map[string]event.Event {
 	all := map[string]event.Event{}
 	batch, _ := otlpmap.New(otlpmap.Options{Prices: price.New()}).Traces(td)

@@ -120,7 +120,7 @@ func TestGRPCEncodings(t *testing.T) {
 	}
 }
 
-// frame is a message of gRPC with its prefix; length -1 is that of the message.
+// frame returns a message of gRPC with its prefix; length -1 is that of the message.
 func frame(flag byte, length int, message []byte) []byte {
 	if length < 0 {
 		length = len(message)
@@ -190,7 +190,7 @@ func TestGRPCMessageIsTimed(t *testing.T) {
 	}
 }
 
-// emptySpans is a request of n spans without anything.
+// emptySpans returns a request of n spans without anything.
 func emptySpans(n int) []byte {
 	td := ptrace.NewTraces()
 	spans := td.ResourceSpans().AppendEmpty().ScopeSpans().AppendEmpty().Spans()
@@ -300,7 +300,7 @@ func TestBudgetCoversDecoding(t *testing.T) {
 	}
 }
 
-// newPipe is a body of which begin gives the first bytes, and no more.
+// newPipe returns a body of which begin gives the first bytes, and no more.
 func newPipe() (body *io.PipeReader, begin func([]byte)) {
 	body, w := io.Pipe()
 	return body, func(first []byte) { _, _ = w.Write(first) }

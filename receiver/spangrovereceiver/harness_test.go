@@ -260,7 +260,7 @@ func text(s string) io.Reader { return strings.NewReader(s) }
 // chunked hides the length of a body.
 func chunked(b []byte) io.Reader { return io.MultiReader(bytes.NewReader(b)) }
 
-// events gives what the pipeline got as native events, in order.
+// events returns what the pipeline got as native events, in order.
 func (r *rig) events(t *testing.T) []event.Event {
 	t.Helper()
 	var events []event.Event

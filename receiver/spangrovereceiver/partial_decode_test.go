@@ -12,7 +12,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// badProto is a request with two good spans around one whose trace id has three bytes.
+// badProto returns a request with two good spans around one whose trace id has three bytes.
 func badProto(t testing.TB) []byte {
 	good := protoOf(t, someSpans(1))
 	bad := protowire.AppendTag(nil, 1, protowire.BytesType) // Span.trace_id

@@ -48,7 +48,7 @@ func (e *Engine) served(ctx context.Context, id int64) (bool, error) {
 		return err == nil, err
 	}
 	p, err := e.deps.Projects.ProjectByID(ctx, id)
-	if fault.Of(err) == fault.NotFound {
+	if fault.IsNotFound(err) {
 		return false, nil
 	}
 	return slices.Contains(e.serves, p.Name) || slices.Contains(e.serves, p.PublicID), err

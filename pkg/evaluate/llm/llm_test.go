@@ -415,7 +415,7 @@ func TestPlantedRecord(t *testing.T) {
 	}
 }
 
-// recorded are the events of all sessions of a project.
+// recorded returns the events of all sessions of a project.
 func recorded(t *testing.T, project int64) map[uuid.UUID][]event.Event {
 	t.Helper()
 	set, err := recordsOfTests.Search(t.Context(), project, query.Search{Limit: 1000, Page: 1})

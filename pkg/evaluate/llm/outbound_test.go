@@ -211,7 +211,7 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// client is an HTTP client that goes through o.
+// client returns an HTTP client that goes through o.
 func (o *outbound) client() *http.Client {
 	r, err := newRoute(o, Provider{})
 	if err != nil {

@@ -97,7 +97,7 @@ func (e *Engine) locate(ctx context.Context, j *judgement) {
 		return
 	}
 	if j.metricID == "" {
-		if _, err := e.deps.Recorder.Event(ctx, j.project, id); fault.Of(err) == fault.NotFound {
+		if _, err := e.deps.Recorder.Event(ctx, j.project, id); fault.IsNotFound(err) {
 			return
 		}
 	}

@@ -95,7 +95,7 @@ func (w *world) metric(name string, change func(*metric.Definition)) string {
 	return id
 }
 
-// step is an event that has ended.
+// step returns an event that has ended.
 func step(name string) event.Event {
 	e := event.Event{ID: uuid.New(), SessionID: uuid.NewSHA1(uuid.Nil, nil), Type: event.TypeTool, Name: name, Source: "test", Start: 1_800_000_000_000, Duration: 5}
 	e.Complete(time.Time{})

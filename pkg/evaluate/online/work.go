@@ -84,7 +84,7 @@ func (r *Runner) subject(ctx context.Context, g evaluation.Group) (*subject, err
 	s := &subject{Runner: r, group: g}
 	var err error
 	if s.project, err = r.store.ProjectByID(ctx, g.Project); err != nil {
-		if fault.Of(err) == fault.NotFound {
+		if fault.IsNotFound(err) {
 			return nil, r.store.DropWaiting(ctx, g)
 		}
 		return nil, err

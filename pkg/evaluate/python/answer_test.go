@@ -66,7 +66,7 @@ func FuzzAnswer(f *testing.F) {
 			t.Fatalf("%q: success %v with the failure %q", line, r.Success, r.Failure)
 		}
 		if r.Score != nil && (!r.Success || !json.Valid(r.Score) || evaluate.Misfit(&d, r.Score) != "") {
-			t.Fatalf("%q: the score %s is none of the metric's", line, r.Score)
+			t.Fatalf("%q: the score %s is not one of the metric's", line, r.Score)
 		}
 		if utf8.Valid(line) && utf8.ValidString(printed) && !utf8.ValidString(r.Explanation) {
 			t.Fatalf("%q: the explanation %q is no text", line, r.Explanation)

@@ -63,7 +63,7 @@ func newRegistry(t *testing.T, gate chan struct{}) *registry {
 	return r
 }
 
-// fetching is an engine that fetches its interpreter, which a fake stands for, from a registry.
+// fetching returns an engine that fetches its interpreter, which a fake stands for, from a registry.
 func fetching(t *testing.T, r *registry) *Engine {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "evaluators")

@@ -22,7 +22,7 @@ func testPin() pin {
 	return pin{hex.EncodeToString(sum[:]), int64(len(wasm))}
 }
 
-// wheel is an archive with a file of these bytes.
+// wheel returns an archive with a file of these bytes.
 func wheel(t *testing.T, content []byte) []byte {
 	t.Helper()
 	var b bytes.Buffer

@@ -140,7 +140,7 @@ type lent struct{ program }
 
 func (lent) Close() error { return nil }
 
-// residentKiB is the process's memory without what the garbage collector still holds.
+// residentKiB returns the process's memory without what the garbage collector still holds.
 func residentKiB(t *testing.T) int {
 	t.Helper()
 	debug.FreeOSMemory()

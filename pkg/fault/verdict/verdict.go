@@ -39,13 +39,13 @@ type Error struct {
 	st  *status.Status
 }
 
-// Error gives the text of the error itself, for logs.
+// Error returns the text of the error itself, for logs.
 func (e *Error) Error() string { return e.err.Error() }
 
-// Unwrap gives the error itself.
+// Unwrap returns the error itself.
 func (e *Error) Unwrap() error { return e.err }
 
-// GRPCStatus gives the status, whose message a caller may see.
+// GRPCStatus returns the status, whose message a caller may see.
 func (e *Error) GRPCStatus() *status.Status { return e.st }
 
 // Pipeline turns err into what an exporter returns: permanent if the same data fails again,
@@ -69,7 +69,7 @@ func GRPC(err error) error {
 	return &Error{err: err, st: Status(err)}
 }
 
-// Status is the gRPC status of err: the kind's code, a message the caller may see, and, if
+// Status returns the gRPC status of err: the kind's code, a message the caller may see, and, if
 // trying again can help, when.
 func Status(err error) *status.Status {
 	kind := fault.Of(err)

@@ -11,7 +11,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/store/lzh"
 )
 
-// conversation is the payload of a session whose n model calls each carry all that was said
+// conversation returns the payload of a session whose n model calls each carry all that was said
 // before: about 70 KB for n = 8.
 func conversation(n int) []byte {
 	r := rand.New(rand.NewPCG(3, 4))

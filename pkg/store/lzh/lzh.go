@@ -97,7 +97,7 @@ const (
 	tagCopy4
 )
 
-// literalLength gives how many bytes the tag of a run of literals has, and how many literals follow.
+// literalLength returns how many bytes the tag of a run of literals has, and how many literals follow.
 func literalLength(block []byte) (head, n int) {
 	n = int(block[0] >> 2)
 	if n < 60 {
@@ -111,7 +111,7 @@ func literalLength(block []byte) (head, n int) {
 	return head, n + 1
 }
 
-// nearLength gives how many bytes the description of a copy has whose tag leaves the upper
+// nearLength returns how many bytes the description of a copy has whose tag leaves the upper
 // bits of the offset 0. They all stay among the tags, since offset 0 makes of it a repeat of
 // the last offset, with the rest of its length behind it.
 func nearLength(tag, offset byte) int {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// texts are the shapes that take different ways through the coder.
+// texts returns the shapes that take different ways through the coder.
 func texts() map[string][]byte {
 	rng := rand.New(rand.NewPCG(1, 2))
 	noise := make([]byte, 300_000)

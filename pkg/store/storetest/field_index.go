@@ -15,25 +15,25 @@ import (
 	"github.com/spangrove/spangrove/pkg/store"
 )
 
-var catalogueTests = []test{
-	{"Catalogue/keys by type and name", catalogueKeys},
-	{"Catalogue/updates and resends add keys", catalogueUpdates},
-	{"Catalogue/days", catalogueDays},
-	{"Catalogue/runs, told by the event or its session", catalogueRunsTold},
-	{"Catalogue/runs, told by their list of sessions, until they are deleted", catalogueRunsListed},
-	{"Catalogue/names and rows are bounded", catalogueBounds},
-	{"Catalogue/another process goes on", catalogueReopened},
-	{"Catalogue/many writers", catalogueWriters},
-	{"Catalogue/metric names", catalogueMetricNames},
-	{"Catalogue/goes with its project", catalogueProjectGone},
-	{"Catalogue/names go with the last event that had them", catalogueErased},
-	{"Catalogue/a pass that was broken off is made anew", catalogueErasedAnew},
+var fieldIndexTests = []test{
+	{"Field index/keys by type and name", fieldIndexKeys},
+	{"Field index/updates and resends add keys", fieldIndexUpdates},
+	{"Field index/days", fieldIndexDays},
+	{"Field index/runs, told by the event or its session", fieldIndexRunsTold},
+	{"Field index/runs, told by their list of sessions, until they are deleted", fieldIndexRunsListed},
+	{"Field index/names and rows are bounded", fieldIndexBounds},
+	{"Field index/another process goes on", fieldIndexReopened},
+	{"Field index/many writers", fieldIndexWriters},
+	{"Field index/metric names", fieldIndexMetricNames},
+	{"Field index/goes with its project", fieldIndexProjectGone},
+	{"Field index/names go with the last event that had them", fieldIndexErased},
+	{"Field index/a pass that was broken off is made anew", fieldIndexErasedAnew},
 }
 
-// catalogue reads keys as "type name path", and ids of datasets as "dataset id".
-func (e *env) catalogue(q query.Search) []string {
+// fieldIndex reads keys as "type name path", and ids of datasets as "dataset id".
+func (e *env) fieldIndex(q query.Search) []string {
 	e.Helper()
-	c, err := e.s.Catalogue(e.ctx, e.project, q)
+	c, err := e.s.FieldIndex(e.ctx, e.project, q)
 	e.ok(err)
 	var lines []string
 	for _, k := range c.Keys {
@@ -45,17 +45,17 @@ func (e *env) catalogue(q query.Search) []string {
 	return lines
 }
 
-func (e *env) wantCatalogue(q query.Search, want ...string) {
+func (e *env) wantFieldIndex(q query.Search, want ...string) {
 	e.Helper()
-	got := e.catalogue(q)
+	got := e.fieldIndex(q)
 	slices.Sort(got)
 	slices.Sort(want)
 	if diff := cmp.Diff(want, got); diff != "" {
-		e.Errorf("catalogue (-want +got):\n%s", diff)
+		e.Errorf("field index (-want +got):\n%s", diff)
 	}
 }
 
-func catalogueKeys(e *env) {
+func fieldIndexKeys(e *env) {
 	x := step("s", "search", 1)
 	x.Inputs = raw(`{"q":"refund","opts":{"deep":{"er":{"est":1}}},"list":[{"no":1}]}`)
 	x.Outputs = raw(`"text"`)
@@ -71,26 +71,26 @@ func catalogueKeys(e *env) {
 		`model "chat" config.model`, `model "chat" metrics.accuracy`, `model "chat" feedback.rating`, `model "chat" user_properties.user_id`,
 		`dataset EXT-1`,
 	}
-	e.wantCatalogue(query.Search{}, want...)
-	e.wantCatalogue(query.Search{InRuns: true})
+	e.wantFieldIndex(query.Search{}, want...)
+	e.wantFieldIndex(query.Search{InRuns: true})
 	e.ok(e.s.DeleteSession(e.ctx, e.project, id("s")))
 	e.namesErased()
-	e.wantCatalogue(query.Search{})
+	e.wantFieldIndex(query.Search{})
 }
 
-func catalogueUpdates(e *env) {
+func fieldIndexUpdates(e *env) {
 	e.put(start("s", "root", 0, 10), step("s", "search", 1))
-	e.wantCatalogue(query.Search{})
+	e.wantFieldIndex(query.Search{})
 	e.update(event.Update{EventID: id("search"), Metrics: raw(`{"relevance":{"score":1}}`), Outputs: raw(`{"hits":3}`)})
 	e.update(event.Update{EventID: id("s"), Feedback: raw(`{"rating":1}`)})
 	again := step("s", "search", 1)
 	again.Inputs = raw(`{"q":1}`)
 	e.put(again)
-	e.wantCatalogue(query.Search{}, `tool "search" metrics.relevance`, `tool "search" metrics.relevance.score`, `tool "search" outputs.hits`,
+	e.wantFieldIndex(query.Search{}, `tool "search" metrics.relevance`, `tool "search" metrics.relevance.score`, `tool "search" outputs.hits`,
 		`session "root" feedback.rating`, `tool "search" inputs.q`)
 }
 
-func catalogueDays(e *env) {
+func fieldIndexDays(e *env) {
 	for _, day := range []float64{5, 0, 3} { // in no order
 		x := step("s", fmt.Sprintf("at %v", day), day*dayMillis/1000)
 		x.Name = "search"
@@ -104,17 +104,17 @@ func catalogueDays(e *env) {
 		return query.Search{From: pointer(noon + from*dayMillis), To: pointer(noon + to*dayMillis)}
 	}
 	often, once := `tool "search" metadata.often`, `tool "search" metadata.once`
-	e.wantCatalogue(search(0, 5), often, once)
-	e.wantCatalogue(search(1, 2), often)
-	e.wantCatalogue(search(3, 3), often, once)
-	e.wantCatalogue(search(-9, -1))
-	e.wantCatalogue(search(6, 9))
-	e.wantCatalogue(query.Search{From: pointer(noon + 4*dayMillis)}, often)
-	e.wantCatalogue(query.Search{To: pointer(noon - dayMillis)})
-	e.wantCatalogue(query.Search{From: pointer(-1e300), To: pointer(1e300)}, often, once)
+	e.wantFieldIndex(search(0, 5), often, once)
+	e.wantFieldIndex(search(1, 2), often)
+	e.wantFieldIndex(search(3, 3), often, once)
+	e.wantFieldIndex(search(-9, -1))
+	e.wantFieldIndex(search(6, 9))
+	e.wantFieldIndex(query.Search{From: pointer(noon + 4*dayMillis)}, often)
+	e.wantFieldIndex(query.Search{To: pointer(noon - dayMillis)})
+	e.wantFieldIndex(query.Search{From: pointer(-1e300), To: pointer(1e300)}, often, once)
 }
 
-func catalogueRunsTold(e *env) {
+func fieldIndexRunsTold(e *env) {
 	s := start("s", "root", 0, 10)
 	s.Metadata = raw(`{"run_id":"r1"}`)
 	x := step("s", "search", 1)
@@ -130,14 +130,14 @@ func catalogueRunsTold(e *env) {
 	e.put(z)
 	first := []string{`session "root" metadata.run_id`, `tool "search" metadata.k`, `tool "search" metrics.m`}
 	second := []string{`tool "other" metadata.run_id`, `tool "other" metadata.l`}
-	e.wantCatalogue(query.Search{RunID: "r1"}, first...)
-	e.wantCatalogue(query.Search{RunID: "r2"}, second...)
-	e.wantCatalogue(query.Search{RunID: "r3"})
-	e.wantCatalogue(query.Search{InRuns: true}, append(slices.Clone(first), second...)...)
-	e.wantCatalogue(query.Search{}, append(append([]string{`tool "alone" metadata.z`}, first...), second...)...)
+	e.wantFieldIndex(query.Search{RunID: "r1"}, first...)
+	e.wantFieldIndex(query.Search{RunID: "r2"}, second...)
+	e.wantFieldIndex(query.Search{RunID: "r3"})
+	e.wantFieldIndex(query.Search{InRuns: true}, append(slices.Clone(first), second...)...)
+	e.wantFieldIndex(query.Search{}, append(append([]string{`tool "alone" metadata.z`}, first...), second...)...)
 }
 
-func catalogueRunsListed(e *env) {
+func fieldIndexRunsListed(e *env) {
 	s := start("s", "root", 0, 10)
 	s.Metadata = text(`{"run_id":"%s","mine":1}`, id("r1"))
 	x := step("t", "search", 1)
@@ -150,9 +150,9 @@ func catalogueRunsListed(e *env) {
 	r, err := e.s.CreateRun(e.ctx, e.project, run.Update{ID: id("r1").String(), DatasetID: pointer("EXT-a"), EventIDs: []string{id("t").String()}})
 	e.ok(err)
 	listed := []string{`tool "search" metadata.listed`, `tool "search" metadata.dataset_id`, "dataset EXT-a"}
-	e.wantCatalogue(query.Search{RunID: r.ID}, append([]string{`session "root" metadata.run_id`, `session "root" metadata.mine`}, listed...)...)
-	e.wantCatalogue(query.Search{RunID: r.ID, To: pointer(noon - dayMillis)}, "dataset EXT-a")
-	if got := e.catalogue(query.Search{}); !slices.Contains(got, "dataset EXT-a") || !slices.Contains(got, "dataset EXT-b") {
+	e.wantFieldIndex(query.Search{RunID: r.ID}, append([]string{`session "root" metadata.run_id`, `session "root" metadata.mine`}, listed...)...)
+	e.wantFieldIndex(query.Search{RunID: r.ID, To: pointer(noon - dayMillis)}, "dataset EXT-a")
+	if got := e.fieldIndex(query.Search{}); !slices.Contains(got, "dataset EXT-a") || !slices.Contains(got, "dataset EXT-b") {
 		e.Errorf("datasets are missing: %q", got)
 	}
 	e.ok(e.s.DeleteRun(e.ctx, e.project, r.ID))
@@ -160,14 +160,14 @@ func catalogueRunsListed(e *env) {
 		e.Errorf("%d rows stay", n)
 	}
 	// Of its sessions the event tells, and the keys are those of such events in the project.
-	e.wantCatalogue(query.Search{RunID: r.ID}, `session "root" metadata.run_id`, `session "root" metadata.mine`)
+	e.wantFieldIndex(query.Search{RunID: r.ID}, `session "root" metadata.run_id`, `session "root" metadata.mine`)
 	y := start("v", "another", 20, 10)
 	y.Metadata = text(`{"run_id":"%s"}`, id("r1"))
 	e.put(y)
-	e.wantCatalogue(query.Search{RunID: r.ID}, `session "another" metadata.run_id`, `session "root" metadata.run_id`, `session "root" metadata.mine`)
+	e.wantFieldIndex(query.Search{RunID: r.ID}, `session "another" metadata.run_id`, `session "root" metadata.run_id`, `session "root" metadata.mine`)
 }
 
-func catalogueBounds(e *env) {
+func fieldIndexBounds(e *env) {
 	var list []event.Event
 	for i := range 1100 {
 		x := step("s", fmt.Sprintf("step %d", i), float64(i))
@@ -175,7 +175,7 @@ func catalogueBounds(e *env) {
 		list = append(list, x)
 	}
 	e.put(list...)
-	got := e.catalogue(query.Search{})
+	got := e.fieldIndex(query.Search{})
 	if want := `tool "" metadata.k`; len(got) != 1001 || !slices.Contains(got, want) {
 		e.Errorf("%d keys; among them %s: %v", len(got), want, slices.Contains(got, want))
 	}
@@ -188,18 +188,18 @@ func catalogueBounds(e *env) {
 		x.Name, x.Metadata = "step 0", raw("{"+b.String()[1:]+"}")
 		e.put(x)
 	}
-	if got := e.catalogue(query.Search{}); len(got) != 20_000 {
+	if got := e.fieldIndex(query.Search{}); len(got) != 20_000 {
 		e.Errorf("%d keys", len(got))
 	}
 	odd := step("s", strings.Repeat("n", 5000), 0)
 	odd.Metadata = raw(`{"k":1}`)
 	e.put(odd)
-	if got := e.catalogue(query.Search{}); len(got) != 20_000 {
+	if got := e.fieldIndex(query.Search{}); len(got) != 20_000 {
 		e.Errorf("%d keys", len(got))
 	}
 }
 
-func catalogueReopened(e *env) {
+func fieldIndexReopened(e *env) {
 	x := step("s", "search", 0)
 	x.Metadata = raw(`{"a":1}`)
 	e.put(x)
@@ -207,11 +207,11 @@ func catalogueReopened(e *env) {
 	y := step("s", "y", 2*dayMillis/1000)
 	y.Name, y.Metadata = "search", raw(`{"a":1,"b":1}`)
 	e.put(y)
-	e.wantCatalogue(query.Search{To: pointer(noon)}, `tool "search" metadata.a`)
-	e.wantCatalogue(query.Search{From: pointer(noon + dayMillis)}, `tool "search" metadata.a`, `tool "search" metadata.b`)
+	e.wantFieldIndex(query.Search{To: pointer(noon)}, `tool "search" metadata.a`)
+	e.wantFieldIndex(query.Search{From: pointer(noon + dayMillis)}, `tool "search" metadata.a`, `tool "search" metadata.b`)
 }
 
-func catalogueWriters(e *env) {
+func fieldIndexWriters(e *env) {
 	var writers sync.WaitGroup
 	for w := range 8 {
 		writers.Go(func() {
@@ -226,7 +226,7 @@ func catalogueWriters(e *env) {
 	}
 	writers.Wait()
 	paths := map[string]bool{}
-	for _, line := range e.catalogue(query.Search{}) {
+	for _, line := range e.fieldIndex(query.Search{}) {
 		paths[line[strings.LastIndexByte(line, ' ')+1:]] = true
 	}
 	if len(paths) != 41 {
@@ -234,7 +234,7 @@ func catalogueWriters(e *env) {
 	}
 }
 
-func catalogueMetricNames(e *env) {
+func fieldIndexMetricNames(e *env) {
 	x := step("s", "search", 0)
 	x.Metrics = raw(`{"accuracy":0.5,"accuracy_explanation":"half","judge":{"score":1,"why":"x"},"odd name":true,"lone_explanation":"y","gone":null}`)
 	x.Metadata = raw(`{"metrics":1}`)
@@ -246,13 +246,13 @@ func catalogueMetricNames(e *env) {
 	}
 }
 
-func catalogueProjectGone(e *env) {
+func fieldIndexProjectGone(e *env) {
 	p, err := e.s.EnsureProject(e.ctx, "second")
 	e.ok(err)
 	x := step("s", "search", 0)
 	x.Metadata = raw(`{"a":1}`)
 	e.ok(e.s.Put(e.ctx, p.ID, event.Batch{Events: []event.Event{x}}))
-	e.wantCatalogue(query.Search{})
+	e.wantFieldIndex(query.Search{})
 	if n := e.place.Count(e.T, `SELECT count(*) FROM catalogue`); n != 1 {
 		e.Errorf("%d rows, want 1", n)
 	}
@@ -264,17 +264,17 @@ func catalogueProjectGone(e *env) {
 	}
 }
 
-// namesErased waits until names that nothing has any more are erased from the catalogues.
+// namesErased waits until names that nothing has any more are erased from the field index.
 func (e *env) namesErased() {
 	e.Helper()
 	for end := time.Now().Add(5 * time.Minute); e.place.Count(e.T, `SELECT count(*) FROM deletion`) > 0; time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
-			e.Fatal("names are not erased from the catalogue")
+			e.Fatal("names are not erased from the field index")
 		}
 	}
 }
 
-func catalogueErased(e *env) {
+func fieldIndexErased(e *env) {
 	with := func(session, name string, at float64, field, dataset string) event.Event {
 		x := step(session, name, at)
 		x.Metadata = text(`{%q:1,"dataset_id":%q}`, field, dataset)
@@ -293,19 +293,19 @@ func catalogueErased(e *env) {
 	}
 	want := slices.Concat(keys("kept", "mine"), keys("kept too", "jane"), keys("in the run", "mine"), []string{`session "r" metadata.run_id`, "dataset D"})
 	all := slices.Concat(want, keys("jane doe", "jane"), keys("in a run", "joe"), []string{"dataset E", "dataset F"})
-	e.wantCatalogue(query.Search{}, all...)
+	e.wantFieldIndex(query.Search{}, all...)
 	e.ok(e.s.DeleteEvent(e.ctx, e.project, id("jane doe")))
 	e.ok(e.s.DeleteEvent(e.ctx, e.project, id("in a run")))
 	e.namesErased()
-	e.wantCatalogue(query.Search{}, want...)
+	e.wantFieldIndex(query.Search{}, want...)
 	inRun := slices.Concat(keys("in the run", "mine"), []string{`session "r" metadata.run_id`, "dataset D"})
-	e.wantCatalogue(query.Search{InRuns: true}, inRun...)
-	e.wantCatalogue(query.Search{RunID: "R"}, inRun...)
+	e.wantFieldIndex(query.Search{InRuns: true}, inRun...)
+	e.wantFieldIndex(query.Search{RunID: "R"}, inRun...)
 	e.equal("rows with a name that is gone", 0, e.place.Count(e.T, `SELECT count(*) FROM catalogue WHERE name IN ('jane doe', 'in a run') OR path LIKE '%joe%' OR path IN ('E', 'F')`))
 
 	// What comes again is listed again, although this process knew of it.
 	e.put(with("s2", "jane doe", 2, "jane", "E"))
-	e.wantCatalogue(query.Search{}, slices.Concat(want, keys("jane doe", "jane"), []string{"dataset E"})...)
+	e.wantFieldIndex(query.Search{}, slices.Concat(want, keys("jane doe", "jane"), []string{"dataset E"})...)
 
 	// An event that comes while names are erased keeps its own.
 	for n := range 5 {
@@ -316,23 +316,23 @@ func catalogueErased(e *env) {
 		e.put(y)
 		if n == 4 {
 			e.namesErased()
-			if list := e.catalogue(query.Search{}); !slices.Contains(list, `tool "late" inputs.in.late`) || !slices.Contains(list, "dataset L") {
+			if list := e.fieldIndex(query.Search{}); !slices.Contains(list, `tool "late" inputs.in.late`) || !slices.Contains(list, "dataset L") {
 				e.Fatalf("after %d: %s", n, list)
 			}
 			e.ok(e.s.DeleteSession(e.ctx, e.project, id("y")))
 			e.namesErased()
-			if list := e.catalogue(query.Search{}); slices.Contains(list, `tool "late" inputs.in.late`) || slices.Contains(list, "dataset L") {
+			if list := e.fieldIndex(query.Search{}); slices.Contains(list, `tool "late" inputs.in.late`) || slices.Contains(list, "dataset L") {
 				e.Fatalf("after %d: %s", n, list)
 			}
 		}
 	}
 }
 
-func catalogueErasedAnew(e *env) {
+func fieldIndexErasedAnew(e *env) {
 	x := step("s", "search", 1)
 	x.Metadata = raw(`{"here":1}`)
 	e.put(x)
-	want := e.catalogue(query.Search{})
+	want := e.fieldIndex(query.Search{})
 	// As a process leaves it that ended between the two looks: a name is gone that an event has.
 	for _, stmt := range []string{`DELETE FROM catalogue`, `INSERT INTO catalogue(project_id, scope, type, name, path, first_day, last_day) VALUES (%d, '', 1, 'gone', 'metadata.gone', 1, 1)`,
 		`INSERT INTO deletion(project_id, kind, id) VALUES (%d, 'names', 'running')`} {
@@ -340,5 +340,5 @@ func catalogueErasedAnew(e *env) {
 	}
 	e.reopen(optionsNone)
 	e.namesErased()
-	e.wantCatalogue(query.Search{}, want...)
+	e.wantFieldIndex(query.Search{}, want...)
 }

@@ -203,7 +203,7 @@ func metricProjects(e *env) {
 	e.equal("after the other project is gone", "a", e.metric(id).Name)
 }
 
-// second is the error of what gives a value too.
+// second returns the error of a call that returns a value, too.
 func second[T any](_ T, err error) error { return err }
 
 func metricManyVersions(e *env) {

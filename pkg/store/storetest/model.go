@@ -55,8 +55,8 @@ func (m *model) update(u event.Update) (pending bool) {
 	return true
 }
 
-// deleteEvent deletes an event or, where it is not there, the updates that wait for it. A session that
-// nobody started ends with its last event.
+// deleteEvent deletes an event or, where it is not there, the updates that wait for it. An implicit
+// session ends with its last event.
 func (m *model) deleteEvent(x uuid.UUID) {
 	e := m.events[x]
 	if e == nil {

@@ -444,7 +444,7 @@ func keyConfigured(e *env) {
 	q := e.second()
 	inForce := func(name string) string {
 		k, of, err := e.s.KeyByHash(e.ctx, project.HashSecret(name))
-		if fault.Of(err) == fault.NotFound {
+		if fault.IsNotFound(err) {
 			return "unknown"
 		}
 		e.ok(err)

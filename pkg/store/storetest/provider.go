@@ -16,7 +16,7 @@ var providerTests = []test{
 	{"Spending/adds up by day, provider and project", spendingAddsUp},
 }
 
-// setProvider gives a provider what change does, and reads it back.
+// setProvider changes a provider as change does, and reads it back.
 func (e *env) setProvider(name string, change func(*provider.Provider)) provider.Provider {
 	e.Helper()
 	p, err := e.s.ChangeProvider(e.ctx, e.project, name, func(p *provider.Provider) error { change(p); return nil })

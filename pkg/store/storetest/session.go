@@ -162,13 +162,13 @@ func endFollowsChange(e *env) {
 func exactTotals(e *env) {
 	tool := step("s", "tool", 1)
 	tool.Metadata = text(`{"prompt_tokens":1000,"cost":1000,"total_tokens":5}`)
-	twin := call("s", "twin", 2, 50, 50, 50)
-	twin.Metadata = text(`{"prompt_tokens":50,"cost":50,"duplicate_of":"%s"}`, id("m"))
+	duplicate := call("s", "duplicate", 2, 50, 50, 50)
+	duplicate.Metadata = text(`{"prompt_tokens":50,"cost":50,"duplicate_of":"%s"}`, id("m"))
 	odd := call("s", "odd", 3, 0, 0, 0)
 	odd.Metadata = text(`{"prompt_tokens":"many","input_tokens":4,"output_tokens":8,"cost":"dear"}`)
 	own := call("s", "own total", 4, 0, 0, 0)
 	own.Metadata = text(`{"prompt_tokens":1,"completion_tokens":1,"total_tokens":64,"duplicate_of":null}`)
-	e.put(call("s", "m", 0, 16, 32, 0.5), tool, twin, odd, own)
+	e.put(call("s", "m", 0, 16, 32, 0.5), tool, duplicate, odd, own)
 	e.wantRollup("s", "num_events=5 num_model_events=3 has_feedback=false cost=0.5 total_tokens=124 prompt_tokens=21 completion_tokens=41")
 	e.update(event.Update{EventID: id("m"), Metadata: text(`{"cost":2.25,"prompt_tokens":17}`)})
 	e.update(event.Update{EventID: id("tool"), Feedback: text(`{"rating":1}`), Metadata: text(`{"cost":3}`)})
@@ -176,7 +176,7 @@ func exactTotals(e *env) {
 	e.wantRollup("s", "num_events=5 num_model_events=3 has_feedback=true cost=6.25 total_tokens=125 prompt_tokens=22 completion_tokens=41")
 	e.update(event.Update{EventID: id("own total"), Metadata: text(`{"cost":null}`)})
 	e.wantRollup("s", "num_events=5 num_model_events=3 has_feedback=true cost=2.25 total_tokens=125 prompt_tokens=22 completion_tokens=41")
-	for _, gone := range []string{"m", "tool", "twin"} {
+	for _, gone := range []string{"m", "tool", "duplicate"} {
 		e.ok(e.s.DeleteEvent(e.ctx, e.project, id(gone)))
 	}
 	e.wantRollup("s", "num_events=2 num_model_events=2 has_feedback=false cost= total_tokens=76 prompt_tokens=5 completion_tokens=9")

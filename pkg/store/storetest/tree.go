@@ -388,11 +388,11 @@ func companyLeaves(e *env) {
 	outer := traced("t", "own", call("own", "outer", 2, 4, 4, 0.5))
 	outer.Fixed = true
 	inner := traced("t", "own", below("outer", call("own", "inner", 3, 4, 4, 0.25)))
-	twin := traced("t", "own", told("langchain", "r", step("own", "twin", 5)))
-	twin.Fixed = true
+	duplicate := traced("t", "own", told("langchain", "r", step("own", "duplicate", 5)))
+	duplicate.Fixed = true
 	first := traced("t", "own", told("openai", "r", step("own", "first", 4)))
 	root := traced("t", "key", step("key", "root", 1))
-	all := [][]event.Event{{root}, {outer, inner, twin, first}}
+	all := [][]event.Event{{root}, {outer, inner, duplicate, first}}
 	ways := map[string]func(){
 		"in a new session": func() {
 			for _, part := range all {
@@ -414,7 +414,7 @@ func companyLeaves(e *env) {
 		"again with another": func() {
 			e.put(root)
 			e.put(outer)
-			e.put(twin)
+			e.put(duplicate)
 			e.put(all[1]...)
 		},
 	}
@@ -424,7 +424,7 @@ func companyLeaves(e *env) {
 		e.project = p.ID
 		way()
 		e.equal("type, "+name, event.TypeModel, e.event(id("outer")).Type)
-		e.equal("duplicate, "+name, "", e.duplicateOf("twin"))
+		e.equal("duplicate, "+name, "", e.duplicateOf("duplicate"))
 		e.equal("own, "+name, "num_model_events=2 cost=0.75", members(e.event(id("own")).Metadata, "num_model_events", "cost"))
 		e.equal("key, "+name, "num_model_events=2 cost=0.5", members(e.event(id("key")).Metadata, "num_model_events", "cost"))
 	}
@@ -509,20 +509,20 @@ func messagesStand(e *env) {
 	around := traced("t", "s", bare("r-1", step("s", "around", 0)))
 	around.End, around.Duration = around.Start+9000, 9000
 	for _, tt := range []struct {
-		name  string
-		spans []event.Event
-		model string
-		chain map[string]string // and of which event it is a duplicate
-		twin  string
+		name      string
+		spans     []event.Event
+		model     string
+		chain     map[string]string // and of which event it is a duplicate
+		duplicate string
 	}{
 		{"around", []event.Event{outer, between, inner}, "outer", map[string]string{"inner": "outer"}, ""},
 		{"inside", []event.Event{around, below("around", outer)}, "outer", map[string]string{"around": ""}, ""},
 		{"in the middle", []event.Event{around, below("around", outer), between, inner}, "outer", map[string]string{"inner": "outer", "around": ""}, ""},
-		{"beside", []event.Event{outer, traced("t", "s", bare("r-1", step("s", "twin", 2)))}, "outer", nil, ""},
+		{"beside", []event.Event{outer, traced("t", "s", bare("r-1", step("s", "duplicate", 2)))}, "outer", nil, ""},
 	} {
 		if tt.name == "beside" { // which both tell the id of the answer
 			tt.spans[0].Metadata = text(`{"k":"v","response_id":"r-1"}`)
-			tt.twin = "twin"
+			tt.duplicate = "duplicate"
 		}
 		for _, way := range arrivals {
 			what := tt.name + ", " + way.name
@@ -531,10 +531,10 @@ func messagesStand(e *env) {
 			e.project = p.ID
 			way.fn(e, tt.spans)
 			e.equal(what+": type", event.TypeModel, e.event(id(tt.model)).Type)
-			if tt.twin == "" {
+			if tt.duplicate == "" {
 				e.equal(what+": counts", filledCounts, e.counts(tt.model))
 			} else {
-				e.equal(what+": duplicate", tt.model, e.duplicateOf(tt.twin))
+				e.equal(what+": duplicate", tt.model, e.duplicateOf(tt.duplicate))
 			}
 			for name, of := range tt.chain {
 				e.equal(what+": "+name, event.TypeChain, e.event(id(name)).Type)
