@@ -1,7 +1,6 @@
 package event
 
 import (
-	"encoding/json"
 	"slices"
 
 	"github.com/spangrove/spangrove/pkg/rawjson"
@@ -46,10 +45,10 @@ func (e *Event) AddPipelineScores(names ...string) {
 	var b rawjson.Builder
 	b.Raw(PipelineScoresKey, rawjson.AppendStrings(nil, all))
 	e.Metadata = rawjson.Merge(e.Metadata, b.Bytes())
-	e.ColdMetadata = dropMembers(e.ColdMetadata, func(key string, _ json.RawMessage) bool { return key == PipelineScoresKey })
+	e.ColdMetadata = without(e.ColdMetadata, PipelineScoresKey)
 }
 
 // WithoutPipelineScores takes the list of the pipeline's scores out of what u says of metadata.
 func (u *Update) WithoutPipelineScores() {
-	u.Metadata = dropMembers(u.Metadata, func(key string, _ json.RawMessage) bool { return key == PipelineScoresKey })
+	u.Metadata = without(u.Metadata, PipelineScoresKey)
 }

@@ -37,7 +37,7 @@ func (u *Update) Without(names []string) {
 
 // WithoutTruth takes the ground truth out of what u says of feedback.
 func (u *Update) WithoutTruth() {
-	u.Feedback = dropMembers(u.Feedback, func(key string, _ json.RawMessage) bool { return key == TruthKey })
+	u.Feedback = without(u.Feedback, TruthKey)
 }
 
 // TruthKey is the member of feedback that is the event's ground truth.

@@ -127,7 +127,7 @@ func (s *Store) keepVerdicts(ctx context.Context, c conn, old *stored, u *event.
 		return nil, err
 	}
 	for _, name := range byPipeline {
-		names = append(names, name, name+explanationSuffix)
+		names = addScore(names, name)
 	}
 	kept.Without(names)
 	return &kept, nil
@@ -136,7 +136,6 @@ func (s *Store) keepVerdicts(ctx context.Context, c conn, old *stored, u *event.
 // scoreNames lists the members of an event's metrics that the server or people gave: scores, and
 // their explanations.
 func (s *Store) scoreNames(ctx context.Context, c conn, project int64, id uuid.UUID) (names []string, err error) {
-	add := func(name string) { names = append(names, name, name+explanationSuffix) }
 	err = each(ctx, c, `SELECT e.name, m.doc FROM evaluation e LEFT JOIN metric m ON m.project_id = e.project_id AND m.id = e.metric_id
 		WHERE e.project_id = $1 AND e.event_id = $2 AND e.state = $3 AND e.score IS NOT NULL`, []any{project, c.id(id), stateCode(evaluation.Done)}, func(scan func(...any) error) error {
 		var name string
@@ -149,7 +148,7 @@ func (s *Store) scoreNames(ctx context.Context, c conn, project int64, id uuid.U
 			name = m.Name
 		}
 		if name != "" {
-			add(name)
+			names = addScore(names, name)
 		}
 		return nil
 	})
@@ -160,9 +159,14 @@ func (s *Store) scoreNames(ctx context.Context, c conn, project int64, id uuid.U
 		var scores string
 		err := scan(&scores)
 		for name := range rawjson.Object([]byte(scores)) {
-			add(name)
+			names = addScore(names, name)
 		}
 		return err
 	})
 	return names, err
+}
+
+// addScore appends the members of metrics that a score of this name is: itself and its explanation.
+func addScore(names []string, name string) []string {
+	return append(names, name, name+explanationSuffix)
 }
