@@ -5,6 +5,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -32,6 +33,32 @@ var replacedInStore = map[string]string{
 	"tally":     "event counts", "tallied": "counted",
 }
 
+// replacedInSQL are names that tables and columns used to have.
+var replacedInSQL = map[string]string{
+	"ev": "event", "tally": "event_count", "note": "log_part", "catalogue": "field_index", "stored": "stored_bytes",
+	"arrival": "outbox", "arrival_later": "outbox_delayed", "revision": "document_version", "id_day": "id_filter_day", "id_far": "far_event",
+	"sid": "session_rowid", "made": "implicit", "touched": "version", "born": "initial_version", "lane": "writer", "marks": "cursors",
+	"n_model": "num_model_events", "n_error": "num_errors", "n_feedback": "num_feedback", "n_cost": "num_costs", "n_call": "num_calls",
+	"off": "chunk_offset", "rev": "version", "twin": "duplicate_key", "z": "data", "former": "former_session_id",
+}
+
+var (
+	// isSQL matches the strings that are statements, or beginnings and ends of such.
+	isSQL = regexp.MustCompile(`\b(SELECT|INSERT INTO|DELETE FROM|FROM [a-z_]+|UPDATE [a-z_]+ SET|WHERE|JOIN|RETURNING|ON CONFLICT|ORDER BY)\b|= \$\d`)
+	// sqlName matches the names in a statement, and its texts: these are no names.
+	sqlName = regexp.MustCompile(`'[^']*'|\b[a-z_]+\b`)
+)
+
+// oldNames returns the names in a statement that were replaced.
+func oldNames(statement string) (old []string) {
+	for _, name := range sqlName.FindAllString(statement, -1) {
+		if replacedInSQL[name] != "" {
+			old = append(old, name)
+		}
+	}
+	return old
+}
+
 // replacedPhrases are turns of phrase that a reader takes twice, in comments and in messages.
 var replacedPhrases = map[string]string{
 	`\bis none of\b`:                  "must be one of",
@@ -48,8 +75,14 @@ func TestWords(t *testing.T) {
 		phrases = append(phrases, regexp.MustCompile(p))
 	}
 	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || filepath.Ext(path) != ".go" || path == "words_test.go" {
+		if err != nil || d.IsDir() || path == "words_test.go" {
 			return err
+		}
+		if filepath.Ext(path) == ".sql" {
+			return checkSQLFile(t, path)
+		}
+		if filepath.Ext(path) != ".go" {
+			return nil
 		}
 		set := token.NewFileSet()
 		file, err := parser.ParseFile(set, path, nil, parser.ParseComments)
@@ -83,8 +116,14 @@ func TestWords(t *testing.T) {
 			case *ast.Ident:
 				word(n.Pos(), n.Name)
 			case *ast.BasicLit:
-				if n.Kind == token.STRING {
-					phrase(n.Pos(), n.Value)
+				if n.Kind != token.STRING {
+					break
+				}
+				phrase(n.Pos(), n.Value)
+				if strings.HasPrefix(path, "pkg/") && isSQL.MatchString(n.Value) {
+					for _, name := range oldNames(n.Value) {
+						t.Errorf("%s: %q: the name is %q", set.Position(n.Pos()), name, replacedInSQL[name])
+					}
 				}
 			}
 			return true
@@ -94,6 +133,30 @@ func TestWords(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// checkSQLFile refuses names that were replaced in the statements of a file, and words in its comments.
+func checkSQLFile(t *testing.T, path string) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	for i, line := range strings.Split(string(text), "\n") {
+		statement, comment, _ := strings.Cut(line, "--")
+		for _, name := range oldNames(statement) {
+			t.Errorf("%s:%d: %q: the name is %q", path, i+1, name, replacedInSQL[name])
+		}
+		for _, w := range wordsOf(comment) {
+			now := replacedWords[w]
+			if now == "" && strings.HasPrefix(path, "pkg/store/") {
+				now = replacedInStore[w]
+			}
+			if now != "" {
+				t.Errorf("%s:%d: %q: the word is %q", path, i+1, w, now)
+			}
+		}
+	}
+	return nil
 }
 
 // wordsOf returns the words of a text or an identifier in lower case: laneOf is lane and of.

@@ -98,7 +98,7 @@ type ChartPlan struct {
 	size, origin float64 // of a unit, in milliseconds
 }
 
-// CompileChart turns a chart into a plan over ev, alias e. No event starts before earliest,
+// CompileChart turns a chart into a plan over event, alias e. No event starts before earliest,
 // in Unix milliseconds.
 func CompileChart(b *Builder, projectID int64, c *Chart, earliest float64) ChartPlan {
 	p := ChartPlan{Plan: CompileSearch(b, projectID, &c.Search)}

@@ -37,7 +37,7 @@ const (
 	onlySessions
 )
 
-// Compile turns filters into a plan for rows of ev, alias e, of one project. A filter on the
+// Compile turns filters into a plan for rows of event, alias e, of one project. A filter on the
 // project that InProject has not decided matches nothing.
 func Compile(b *Builder, projectID int64, fs []Filter) Plan {
 	return compile(b, projectID, nil, fs)

@@ -207,12 +207,12 @@ func each(paths []string, at func(path string) string) []string {
 
 // sessionTotals are the numbers of a session's row that its session event shows in metadata.
 var sessionTotals = map[string]func(Dialect) string{
-	"num_events":        func(Dialect) string { return "s.n" },
-	"num_model_events":  func(Dialect) string { return "s.n_model" },
+	"num_events":        func(Dialect) string { return "s.num_events" },
+	"num_model_events":  func(Dialect) string { return "s.num_model_events" },
 	"total_tokens":      func(Dialect) string { return "s.total_tokens" },
 	"prompt_tokens":     func(Dialect) string { return "s.prompt_tokens" },
 	"completion_tokens": func(Dialect) string { return "s.completion_tokens" },
-	"cost":              func(d Dialect) string { return "CASE WHEN s.n_cost > 0 THEN " + d.rounded("s.cost") + " END" },
+	"cost":              func(d Dialect) string { return "CASE WHEN s.num_costs > 0 THEN " + d.rounded("s.cost") + " END" },
 }
 
 // costDecimals is to how many decimals the cost of a session counts. A sum of binary fractions

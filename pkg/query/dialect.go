@@ -4,7 +4,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// Dialect is what the two databases spell differently. The head table is ev, alias e; the
+// Dialect is what the two databases spell differently. The head table is event, alias e; the
 // session table is session, alias s.
 //
 // In the JSON methods, column is a JSON column and path a placeholder that jsonPath gave; the
@@ -18,13 +18,13 @@ type Dialect interface {
 	From() string
 	// SessionID returns the id of the event's session, in a statement that reads From.
 	SessionID() string
-	// SessionIs returns the condition that an event is of a session. It needs only ev.
+	// SessionIs returns the condition that an event is of a session. It needs only event.
 	SessionIs(b *Builder, projectID int64, id uuid.UUID) string
 
-	// SessionIn returns the condition that an event is of one of the sessions. It needs only ev.
+	// SessionIn returns the condition that an event is of one of the sessions. It needs only event.
 	SessionIn(b *Builder, projectID int64, ids []uuid.UUID) string
 
-	// sessionOf is SessionID in a statement that reads only ev.
+	// sessionOf is SessionID in a statement that reads only event.
 	sessionOf() string
 	// ofSession reads an expression over the row s of the event's session.
 	ofSession(expr string) string

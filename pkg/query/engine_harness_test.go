@@ -26,15 +26,15 @@ type engine struct {
 	dialect Dialect
 	exec    func(ctx context.Context, query string, args ...any) error
 	count   func(ctx context.Context, query string, args ...any) (int, error)
-	// sessionColumn is what ev holds of its session.
+	// sessionColumn is what event holds of its session.
 	sessionColumn string
 }
 
 const sqliteTables = `
-CREATE TABLE session (sid INTEGER PRIMARY KEY, project_id INTEGER NOT NULL, session_id BLOB NOT NULL, run_id TEXT,
-	made INTEGER, n INTEGER, n_model INTEGER, n_cost INTEGER, cost REAL, total_tokens REAL, prompt_tokens REAL, completion_tokens REAL, UNIQUE (project_id, session_id)) STRICT;
-CREATE TABLE ev (
-  id INTEGER PRIMARY KEY, project_id INTEGER NOT NULL, event_id BLOB NOT NULL, sid INTEGER NOT NULL, parent_id BLOB,
+CREATE TABLE session (session_rowid INTEGER PRIMARY KEY, project_id INTEGER NOT NULL, session_id BLOB NOT NULL, run_id TEXT,
+	implicit INTEGER, num_events INTEGER, num_model_events INTEGER, num_costs INTEGER, cost REAL, total_tokens REAL, prompt_tokens REAL, completion_tokens REAL, UNIQUE (project_id, session_id)) STRICT;
+CREATE TABLE event (
+  id INTEGER PRIMARY KEY, project_id INTEGER NOT NULL, event_id BLOB NOT NULL, session_rowid INTEGER NOT NULL, parent_id BLOB,
   type INTEGER NOT NULL, name TEXT NOT NULL, source TEXT NOT NULL, error TEXT,
   start_ms REAL NOT NULL, end_ms REAL NOT NULL, duration REAL NOT NULL,
   metadata TEXT, metrics TEXT, feedback TEXT, user_properties TEXT, children_ids TEXT,
@@ -42,8 +42,8 @@ CREATE TABLE ev (
 
 const postgresTables = `
 CREATE TEMP TABLE session (project_id bigint NOT NULL, session_id uuid NOT NULL, run_id text COLLATE "C",
-	made smallint, n bigint, n_model bigint, n_cost bigint, cost float8, total_tokens float8, prompt_tokens float8, completion_tokens float8, PRIMARY KEY (project_id, session_id));
-CREATE TEMP TABLE ev (
+	implicit smallint, num_events bigint, num_model_events bigint, num_costs bigint, cost float8, total_tokens float8, prompt_tokens float8, completion_tokens float8, PRIMARY KEY (project_id, session_id));
+CREATE TEMP TABLE event (
   id bigint, project_id bigint NOT NULL, event_id uuid NOT NULL, session_id uuid NOT NULL, parent_id uuid,
   type smallint NOT NULL, name text NOT NULL, source text NOT NULL, error text,
   start_ms double precision NOT NULL, end_ms double precision NOT NULL, duration double precision NOT NULL,
@@ -63,7 +63,7 @@ func openSQLite(t testing.TB) *engine {
 	}
 	return &engine{
 		dialect:       SQLite,
-		sessionColumn: "sid",
+		sessionColumn: "session_rowid",
 		exec: func(ctx context.Context, query string, args ...any) error {
 			_, err := db.ExecContext(ctx, query, args...)
 			return err
@@ -123,7 +123,7 @@ func (en *engine) insertSession(t *testing.T, sid int, id uuid.UUID, run any) {
 	b := NewBuilder(en.dialect)
 	columns, values := "", ""
 	if en.dialect == SQLite {
-		columns, values = "sid, ", b.Arg(sid)+", "
+		columns, values = "session_rowid, ", b.Arg(sid)+", "
 	}
 	en.must(t, b, "INSERT INTO session ("+columns+"project_id, session_id, run_id) VALUES ("+values+
 		b.Arg(testProject)+", "+b.UUID(id)+", "+b.Arg(run)+")")
@@ -172,7 +172,7 @@ func (en *engine) insertHead(t *testing.T, n, sid int, e *event.Event, spill int
 		field(SpillUserProperties, e.UserProperties), field(SpillChildrenIDs, e.ChildrenIDs),
 		promotedText(e.Metadata, "run_id"), promotedText(e.UserProperties, "user_id"), b.Arg(spill),
 	}
-	en.must(t, b, "INSERT INTO ev (id, project_id, event_id, "+en.sessionColumn+", parent_id, type, name, source, error, start_ms, end_ms, duration,"+
+	en.must(t, b, "INSERT INTO event (id, project_id, event_id, "+en.sessionColumn+", parent_id, type, name, source, error, start_ms, end_ms, duration,"+
 		" metadata, metrics, feedback, user_properties, children_ids, run_id, user_id, spill) VALUES ("+strings.Join(values, ", ")+")")
 }
 
@@ -187,7 +187,7 @@ func (en *engine) must(t *testing.T, b *Builder, query string) {
 func (en *engine) matches(t *testing.T, n int, b *Builder, condition string) bool {
 	t.Helper()
 	id := b.Arg(n)
-	query := "SELECT count(*) FROM ev AS e WHERE e.id = " + id + " AND (" + condition + ")"
+	query := "SELECT count(*) FROM event AS e WHERE e.id = " + id + " AND (" + condition + ")"
 	got, err := en.count(t.Context(), query, b.Args()...)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, query)

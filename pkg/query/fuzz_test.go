@@ -19,9 +19,9 @@ import (
 // The words of our SQL. Whatever else stands in a condition came from outside.
 var (
 	tokens = regexp.MustCompile(`'[^']*'|"[^"]*"|[A-Za-z_][A-Za-z0-9_]*|[?$]?[0-9]+|[^\sA-Za-z0-9_]`)
-	words  = strings.Fields(`e s j h ev session AND OR NOT IN IS NULL TRUE FALSE CASE WHEN THEN ELSE END EXISTS SELECT FROM WHERE AS CAST REAL COLLATE
-		id project_id day event_id parent_id session_id sid type name source error start_ms end_ms duration atom
-		metadata metrics feedback user_properties children_ids run_id user_id spill s n n_model n_cost cost total_tokens prompt_tokens completion_tokens
+	words  = strings.Fields(`e s j h event session AND OR NOT IN IS NULL TRUE FALSE CASE WHEN THEN ELSE END EXISTS SELECT FROM WHERE AS CAST REAL COLLATE
+		id project_id day event_id parent_id session_id session_rowid type name source error start_ms end_ms duration atom
+		metadata metrics feedback user_properties children_ids run_id user_id spill s num_events num_model_events num_costs cost total_tokens prompt_tokens completion_tokens
 		coalesce nullif round numeric lower substr hex instr strpos json_type json_typeof json_tree json_each jsonb_path_query jsonb text float8
 		"C" 'text' 'integer' 'real' 'true' 'false' 'object' 'array' 'string' 'number' 'boolean' 'null' '-' '' '{}'`)
 	marks  = "().,=<>&|*#:-+?$~"
@@ -48,7 +48,7 @@ func FuzzFilters(f *testing.F) {
 	for _, s := range shapes {
 		f.Add([]byte(s.filters))
 	}
-	f.Add([]byte(`{"filterArray":[{"field":"metadata.'; DROP TABLE ev; --","operator":"is","value":"' OR 1=1"}]}`))
+	f.Add([]byte(`{"filterArray":[{"field":"metadata.'; DROP TABLE event; --","operator":"is","value":"' OR 1=1"}]}`))
 	f.Add([]byte(`"[{\"field\":\"error\",\"operator\":\"exists\"}]"`))
 	e := querytest.Cases()[0].Event
 	f.Fuzz(func(t *testing.T, in []byte) {
@@ -115,7 +115,7 @@ func FuzzWhere(f *testing.F) {
 			if got != want {
 				t.Fatalf("%s on %s: %v, want %v\n%s %q", filter, metadata, got, want, plan.Where, b.Args())
 			}
-			for _, table := range []string{"ev", "session"} {
+			for _, table := range []string{"event", "session"} {
 				if err := en.exec(t.Context(), "DELETE FROM "+table); err != nil {
 					t.Fatal(err)
 				}

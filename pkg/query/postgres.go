@@ -14,7 +14,7 @@ type postgres struct{}
 
 func (postgres) Placeholder(n int) string { return "$" + strconv.Itoa(n) }
 func (postgres) UUID(id uuid.UUID) any    { return [16]byte(id) }
-func (postgres) From() string             { return "ev AS e" }
+func (postgres) From() string             { return "event AS e" }
 func (postgres) SessionID() string        { return "e.session_id" }
 
 func (postgres) SessionIs(b *Builder, _ int64, id uuid.UUID) string {

@@ -74,7 +74,7 @@ func (r FieldReader) numberSQL(b *Builder, among sessions) (expr string, reads u
 	column := c.root.column
 	if c.root.kind == kindNumber {
 		if c.name == "duration" && among == someSessions {
-			column = fmt.Sprintf("CASE WHEN (e.spill & %d) = 0 OR %s = 0 THEN e.duration END", SpillRollup, d.ofSession("s.made"))
+			column = fmt.Sprintf("CASE WHEN (e.spill & %d) = 0 OR %s = 0 THEN e.duration END", SpillRollup, d.ofSession("s.implicit"))
 		}
 		return column, 0
 	}

@@ -21,11 +21,13 @@ type sqlite struct{}
 
 func (sqlite) Placeholder(n int) string { return "?" + strconv.Itoa(n) }
 func (sqlite) UUID(id uuid.UUID) any    { return id[:] }
-func (sqlite) From() string             { return "ev AS e JOIN session AS s ON s.sid = e.sid" }
-func (sqlite) SessionID() string        { return "s.session_id" }
+func (sqlite) From() string {
+	return "event AS e JOIN session AS s ON s.session_rowid = e.session_rowid"
+}
+func (sqlite) SessionID() string { return "s.session_id" }
 
 func (sqlite) SessionIs(b *Builder, projectID int64, id uuid.UUID) string {
-	return "e.sid = (SELECT sid FROM session WHERE project_id = " + b.Arg(projectID) + " AND session_id = " + b.UUID(id) + ")"
+	return "e.session_rowid = (SELECT session_rowid FROM session WHERE project_id = " + b.Arg(projectID) + " AND session_id = " + b.UUID(id) + ")"
 }
 
 // SessionIn hands all ids over as one JSON text, since there is a bound on arguments.
@@ -37,18 +39,20 @@ func (sqlite) SessionIn(b *Builder, projectID int64, ids []uuid.UUID) string {
 		}
 		list = append(hex.AppendEncode(append(list, '"'), id[:]), '"')
 	}
-	return "e.sid IN (SELECT sid FROM session WHERE project_id = " + b.Arg(projectID) +
+	return "e.session_rowid IN (SELECT session_rowid FROM session WHERE project_id = " + b.Arg(projectID) +
 		" AND session_id IN (SELECT unhex(value) FROM json_each(" + b.Arg(string(append(list, ']'))) + ")))"
 }
 
-func (sqlite) sessionOf() string { return "(SELECT session_id FROM session WHERE sid = e.sid)" }
+func (sqlite) sessionOf() string {
+	return "(SELECT session_id FROM session WHERE session_rowid = e.session_rowid)"
+}
 
 func (sqlite) ofSession(expr string) string {
-	return "(SELECT " + expr + " FROM session s WHERE s.sid = e.sid)"
+	return "(SELECT " + expr + " FROM session s WHERE s.session_rowid = e.session_rowid)"
 }
 
 func (sqlite) sessionInRun(project, run string) string {
-	return "e.sid IN (SELECT sid FROM session WHERE project_id = " + project + " AND run_id = " + run + ")"
+	return "e.session_rowid IN (SELECT session_rowid FROM session WHERE project_id = " + project + " AND run_id = " + run + ")"
 }
 
 func (sqlite) uuidText(expr string) string {
@@ -99,7 +103,7 @@ func (sqlite) floorDiv(expr string, size float64) string {
 }
 
 func (sqlite) inAnyRun(project string) string {
-	return "(e.run_id IS NOT NULL OR e.sid IN (SELECT sid FROM session WHERE project_id = " + project + " AND run_id IS NOT NULL))"
+	return "(e.run_id IS NOT NULL OR e.session_rowid IN (SELECT session_rowid FROM session WHERE project_id = " + project + " AND run_id IS NOT NULL))"
 }
 
 func (d sqlite) jsonIs(column, path string, v textArg) string {

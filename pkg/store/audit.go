@@ -73,7 +73,7 @@ func (s *Store) writeAudit(ctx context.Context, list []audit.Entry) {
 	err := s.changeDocs(ctx, 0, "write the audit log", func(ctx context.Context, tx writeTx) error {
 		for i := range list {
 			e := &list[i]
-			if _, err := tx.exec(ctx, `INSERT INTO audit(at_us, project, key_id, address, action, target, outcome, n) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+			if _, err := tx.exec(ctx, `INSERT INTO audit(at_us, project, key_id, address, action, target, outcome, count) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
 				e.At.UnixMicro(), e.ProjectID, e.KeyID, e.Address, e.Action, e.Target, e.Outcome, e.Count); err != nil {
 				return err
 			}
@@ -116,7 +116,7 @@ func (s *Store) Audit(ctx context.Context, q audit.Query) (list []audit.Entry, t
 	}
 	page := fmt.Sprintf(` ORDER BY at_us DESC, id DESC LIMIT $%d OFFSET $%d`, len(args)+1, len(args)+2)
 	args = append(args, q.Limit, int64(q.Limit)*int64(q.Page-1))
-	err = each(ctx, s.db, `SELECT at_us, project, key_id, address, action, target, outcome, n`+from+page, args, func(scan func(...any) error) error {
+	err = each(ctx, s.db, `SELECT at_us, project, key_id, address, action, target, outcome, count`+from+page, args, func(scan func(...any) error) error {
 		var e audit.Entry
 		var at int64
 		err := scan(&at, &e.ProjectID, &e.KeyID, &e.Address, &e.Action, &e.Target, &e.Outcome, &e.Count)

@@ -46,7 +46,7 @@ func (s *Store) earliest(ctx context.Context, projectID int64, from *float64) (f
 		return *from, nil
 	}
 	var first *float64
-	_, err := one(ctx, s.db, `SELECT min(start_ms) FROM ev WHERE project_id = $1`, []any{projectID}, &first)
+	_, err := one(ctx, s.db, `SELECT min(start_ms) FROM event WHERE project_id = $1`, []any{projectID}, &first)
 	if err != nil || first == nil {
 		return 0, err
 	}
@@ -108,7 +108,7 @@ func (s *Store) chartRows(ctx context.Context, b *query.Builder, c *query.Chart,
 	default:
 		values, end = "1, v", " WHERE v IS NOT NULL"
 	}
-	return s.eachCell(ctx, "SELECT "+keys+", "+values+" FROM (SELECT "+inner+" FROM ev e WHERE "+where+s.db.frag().apart+") AS x"+end, b, a)
+	return s.eachCell(ctx, "SELECT "+keys+", "+values+" FROM (SELECT "+inner+" FROM event e WHERE "+where+s.db.frag().apart+") AS x"+end, b, a)
 }
 
 func (s *Store) eachCell(ctx context.Context, sql string, b *query.Builder, a *chartAggregate) error {
@@ -149,7 +149,7 @@ func (s *Store) largestGroups(ctx context.Context, projectID int64, c *query.Cha
 		return nil, fault.InvalidField("groupBy", "has too many values to read outside the database; narrow the date range or the filters")
 	}
 	only := map[string]bool{}
-	err := each(ctx, s.db, fmt.Sprintf(`SELECT g FROM (SELECT %s AS g FROM ev e WHERE %s) AS x WHERE g IS NOT NULL GROUP BY g ORDER BY count(*) DESC, g LIMIT %d`,
+	err := each(ctx, s.db, fmt.Sprintf(`SELECT g FROM (SELECT %s AS g FROM event e WHERE %s) AS x WHERE g IS NOT NULL GROUP BY g ORDER BY count(*) DESC, g LIMIT %d`,
 		plan.Group, plan.Plan.Where, query.MaxGroups), b.Args(), func(scan func(...any) error) error {
 		var g *string
 		if err := scan(&g); err != nil {

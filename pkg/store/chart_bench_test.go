@@ -145,7 +145,7 @@ func BenchmarkChart(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			statement := fmt.Sprintf(tt.shape, fmt.Sprintf(`SELECT %s AS k, %s AS g, %s AS v FROM ev WHERE project_id = $1 AND type = %d AND start_ms BETWEEN %f AND %f`,
+			statement := fmt.Sprintf(tt.shape, fmt.Sprintf(`SELECT %s AS k, %s AS g, %s AS v FROM event WHERE project_id = $1 AND type = %d AND start_ms BETWEEN %f AND %f`,
 				h.bucket, tt.by, tt.value, query.TypeCode(event.TypeModel), from, to))
 			var ours, theirs []time.Duration
 			for b.Loop() {

@@ -48,7 +48,7 @@ func (s *Store) chunk(ctx context.Context, c conn, day int32, id int64) ([]byte,
 	if s.db.frag().chunkDay != "" {
 		args = append(args, day)
 	}
-	ok, err := one(ctx, c, `SELECT z FROM chunk WHERE id = $1`+s.db.frag().chunkDay, args, &z)
+	ok, err := one(ctx, c, `SELECT data FROM chunk WHERE id = $1`+s.db.frag().chunkDay, args, &z)
 	if err != nil {
 		return nil, fmt.Errorf("read chunk %d: %w", id, err)
 	}

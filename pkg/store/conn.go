@@ -129,7 +129,7 @@ type database interface {
 type fragments struct {
 	from        string // events as e, with what is needed to name their session
 	sessionID   string // the session id of row e
-	bySession   string // condition on ev alone: of session $2 of project $1
+	bySession   string // condition on event alone: of session $2 of project $1
 	contains    string // format: column, placeholder: the column contains the text, with regard to case
 	chunkDay    string // condition on chunk: on day $2, where chunks are kept by day
 	jsonPairs   string // format: placeholder: a table of the pairs of an array [[text, integer]]: n from 1, name, number

@@ -201,7 +201,7 @@ func linksOf(ctx context.Context, tx writeTx, project int64, id string) (links [
 // any.
 func keepPoint(ctx context.Context, tx writeTx, project int64, d document) error {
 	var n int
-	needed, err := one(ctx, tx, `SELECT 1 FROM dataset_row WHERE project_id = $1 AND datapoint_id = $2 AND rev = $3 LIMIT 1`, []any{project, d.id, d.version}, &n)
+	needed, err := one(ctx, tx, `SELECT 1 FROM dataset_row WHERE project_id = $1 AND datapoint_id = $2 AND datapoint_version = $3 LIMIT 1`, []any{project, d.id, d.version}, &n)
 	if err != nil || !needed {
 		return err
 	}

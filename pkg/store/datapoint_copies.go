@@ -24,7 +24,7 @@ func (s *Store) Copies(ctx context.Context, projectID int64, id uuid.UUID, limit
 		id = to
 		events = append(events, to)
 	}
-	err = each(ctx, s.db, `SELECT event_id FROM ev WHERE `+s.db.frag().bySession, []any{projectID, s.db.id(id)}, func(scan func(...any) error) error {
+	err = each(ctx, s.db, `SELECT event_id FROM event WHERE `+s.db.frag().bySession, []any{projectID, s.db.id(id)}, func(scan func(...any) error) error {
 		var x uuid.UUID
 		err := scan(scanID{&x})
 		events = append(events, x)

@@ -178,8 +178,8 @@ func sweepDataset(ctx context.Context, tx writeTx, project int64, id string) (mo
 		points = append(points, points[0])
 	}
 	cond, args := tx.anyText("id", 2, points)
-	_, err = tx.exec(ctx, `DELETE FROM revision WHERE project_id = $1 AND kind = 'datapoint' AND `+cond+` AND NOT EXISTS (SELECT 1 FROM dataset_row r
-		WHERE r.project_id = revision.project_id AND r.datapoint_id = revision.id AND r.rev = revision.version)`, append([]any{project}, args...)...)
+	_, err = tx.exec(ctx, `DELETE FROM document_version WHERE project_id = $1 AND kind = 'datapoint' AND `+cond+` AND NOT EXISTS (SELECT 1 FROM dataset_row r
+		WHERE r.project_id = document_version.project_id AND r.datapoint_id = document_version.id AND r.datapoint_version = document_version.version)`, append([]any{project}, args...)...)
 	return true, err
 }
 

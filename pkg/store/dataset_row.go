@@ -34,7 +34,7 @@ func (c *rowChange) rows() int { return len(c.gone) + len(c.add) }
 func (s *Store) planRows(ctx context.Context, from conn, project int64, id string, points []string) (c rowChange, err error) {
 	open := map[string]int64{}
 	kept := 0 // rows that are where they should be
-	err = each(ctx, from, `SELECT pos, datapoint_id, rev FROM dataset_row WHERE project_id = $1 AND dataset_id = $2 AND to_version IS NULL ORDER BY pos`,
+	err = each(ctx, from, `SELECT pos, datapoint_id, datapoint_version FROM dataset_row WHERE project_id = $1 AND dataset_id = $2 AND to_version IS NULL ORDER BY pos`,
 		[]any{project, id}, func(scan func(...any) error) error {
 			var pos, rev int64
 			var point string
@@ -111,7 +111,7 @@ func (s *Store) addRows(ctx context.Context, tx writeTx, project int64, d *docum
 		rows = append(rawjson.AppendString(append(rows, '['), p), ',')
 		rows = append(strconv.AppendInt(rows, revs[p], 10), ']')
 	}
-	_, err := tx.exec(ctx, `INSERT INTO dataset_row(project_id, dataset_id, pos, from_version, datapoint_id, rev) SELECT $1, $2, $3 + n, $4, name, number FROM `+
+	_, err := tx.exec(ctx, `INSERT INTO dataset_row(project_id, dataset_id, pos, from_version, datapoint_id, datapoint_version) SELECT $1, $2, $3 + n, $4, name, number FROM `+
 		fmt.Sprintf(s.db.frag().jsonPairs, "$5"), project, d.id, last, d.version, string(append(rows, ']')))
 	return err
 }
@@ -167,10 +167,10 @@ func (s *Store) DatapointIDs(ctx context.Context, projectID int64, datasetID str
 // and Deleted is set.
 func (s *Store) DatapointsIn(ctx context.Context, projectID int64, datasetID string, version, after int64, limit int) (list []dataset.Datapoint, next int64, err error) {
 	var docs []document
-	err = each(ctx, s.db, `SELECT r.pos, r.datapoint_id, r.rev, coalesce(d.created_ms, v.created_ms), coalesce(d.updated_ms, v.updated_ms), coalesce(d.doc, v.doc)
+	err = each(ctx, s.db, `SELECT r.pos, r.datapoint_id, r.datapoint_version, coalesce(d.created_ms, v.created_ms), coalesce(d.updated_ms, v.updated_ms), coalesce(d.doc, v.doc)
 		FROM dataset_row r
-		LEFT JOIN datapoint d ON d.project_id = r.project_id AND d.id = r.datapoint_id AND d.version = r.rev
-		LEFT JOIN revision v ON v.project_id = r.project_id AND v.kind = 'datapoint' AND v.id = r.datapoint_id AND v.version = r.rev
+		LEFT JOIN datapoint d ON d.project_id = r.project_id AND d.id = r.datapoint_id AND d.version = r.datapoint_version
+		LEFT JOIN document_version v ON v.project_id = r.project_id AND v.kind = 'datapoint' AND v.id = r.datapoint_id AND v.version = r.datapoint_version
 		WHERE `+rowsIn+` AND r.pos > $4 ORDER BY r.pos LIMIT $5`,
 		[]any{projectID, datasetID, version, after, limit}, func(scan func(...any) error) error {
 			var d document

@@ -124,7 +124,7 @@ func (s *Store) erasing(ctx context.Context) {
 var documentTables = []struct{ table, key string }{
 	{"dataset", "id"}, {"dataset_row", "dataset_id, pos, from_version"}, {"datapoint", "id"}, {"configuration", "id"}, {"tool", "id"}, {"chart", "id"}, {"run", "id"},
 	{"metric", "id"}, {"metric_version", "metric_id, number"}, {"backfill", "id"}, {"provider", "id"}, {"queue", "id"}, {"queue_item", "queue_id, event_id"}, {"queue_turn", "queue_id, event_id, annotator"},
-	{"revision", "kind, id, version"}, {"deletion", "kind, id"},
+	{"document_version", "kind, id, version"}, {"deletion", "kind, id"},
 }
 
 // DeleteDocuments deletes the resources of a project with all their versions, in slices, so that

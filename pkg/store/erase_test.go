@@ -109,7 +109,7 @@ func TestErasedFromFiles(t *testing.T) {
 	if found := filesWith(t, place.dir, []byte(mark)); found != nil {
 		t.Errorf("after the deletion: %s", found)
 	}
-	if n := place.Count(t, `SELECT count(*) FROM ev`); n != 12*40+1 {
+	if n := place.Count(t, `SELECT count(*) FROM event`); n != 12*40+1 {
 		t.Errorf("%d events are left, want %d", n, 12*40+1)
 	}
 	if err := s.Close(context.Background()); err != nil {
@@ -209,7 +209,7 @@ func TestErasureGoesOn(t *testing.T) {
 	}
 	next.Open(t, store.Options{})
 	waitErased(t, next)
-	if n := next.Count(t, `SELECT count(*) FROM ev`); n != 0 {
+	if n := next.Count(t, `SELECT count(*) FROM event`); n != 0 {
 		t.Errorf("%d events are left", n)
 	}
 	for _, place := range []sqlitePlace{place, next} {
@@ -249,7 +249,7 @@ func interrupted(t *testing.T, place sqlitePlace, s *store.Store, projectID int6
 		t.Fatal(err)
 	}
 	var left int
-	if err := tx.QueryRowContext(t.Context(), `SELECT count(*) FROM ev WHERE name LIKE 'tool %'`).Scan(&left); err != nil {
+	if err := tx.QueryRowContext(t.Context(), `SELECT count(*) FROM event WHERE name LIKE 'tool %'`).Scan(&left); err != nil {
 		t.Fatal(err)
 	}
 	for _, f := range []string{"spangrove.db", "spangrove.db-wal"} {
@@ -319,7 +319,7 @@ func TestPostgresErased(t *testing.T) {
 	place := newPostgresPlace(t, dsn)
 	s := place.Open(t, store.Options{})
 	session := func() { // chunks and rows are read: the test knows where the mark is to be
-		if found := rowsWith(t, place, mark); !slices.Contains(found, "chunk.z") || !slices.Contains(found, "ev.metadata") || !slices.Contains(found, "catalogue.path") {
+		if found := rowsWith(t, place, mark); !slices.Contains(found, "chunk.data") || !slices.Contains(found, "event.metadata") || !slices.Contains(found, "field_index.path") {
 			t.Fatalf("before: %s", found)
 		}
 	}

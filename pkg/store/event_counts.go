@@ -46,14 +46,14 @@ func (t eventCounts) write(ctx context.Context, tx writeTx, writer int) error {
 			continue
 		}
 		if k.typ == typeStored {
-			if _, err := tx.exec(ctx, `INSERT INTO stored AS t (project_id, lane, n) VALUES ($1, $2, $3)
-				ON CONFLICT (project_id, lane) DO UPDATE SET n = t.n + excluded.n`, k.project, writer, t[k]); err != nil {
+			if _, err := tx.exec(ctx, `INSERT INTO stored_bytes AS t (project_id, writer, bytes) VALUES ($1, $2, $3)
+				ON CONFLICT (project_id, writer) DO UPDATE SET bytes = t.bytes + excluded.bytes`, k.project, writer, t[k]); err != nil {
 				return err
 			}
 			continue
 		}
-		if _, err := tx.exec(ctx, `INSERT INTO tally AS t (project_id, type, lane, n) VALUES ($1, $2, $3, $4)
-			ON CONFLICT (project_id, type, lane) DO UPDATE SET n = t.n + excluded.n`, k.project, k.typ, writer, t[k]); err != nil {
+		if _, err := tx.exec(ctx, `INSERT INTO event_count AS t (project_id, type, writer, count) VALUES ($1, $2, $3, $4)
+			ON CONFLICT (project_id, type, writer) DO UPDATE SET count = t.count + excluded.count`, k.project, k.typ, writer, t[k]); err != nil {
 			return err
 		}
 	}
@@ -66,7 +66,7 @@ func (s *Store) countFromCounters(ctx context.Context, projectID int64, q *query
 	if q.From != nil || q.To != nil || q.RunID != "" || q.InRuns || len(q.Filters) > 1 {
 		return 0, false, nil
 	}
-	sql, args := `SELECT CAST(coalesce(sum(n), 0) AS bigint) FROM tally WHERE project_id = $1`, []any{projectID}
+	sql, args := `SELECT CAST(coalesce(sum(count), 0) AS bigint) FROM event_count WHERE project_id = $1`, []any{projectID}
 	if len(q.Filters) == 1 {
 		f := q.Filters[0]
 		text, isText := rawjson.Text(f.Value)

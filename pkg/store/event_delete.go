@@ -38,7 +38,7 @@ func (s *Store) DeleteEvent(ctx context.Context, projectID int64, id uuid.UUID) 
 			return nil
 		}
 		var span uuid.UUID
-		if _, err := one(ctx, tx, `SELECT span FROM ev WHERE project_id = $1 AND day = $2 AND event_id = $3`, []any{projectID, old.day, tx.id(old.ID)}, scanID{&span}); err != nil {
+		if _, err := one(ctx, tx, `SELECT span_id FROM event WHERE project_id = $1 AND day = $2 AND event_id = $3`, []any{projectID, old.day, tx.id(old.ID)}, scanID{&span}); err != nil {
 			return err
 		}
 		if err := s.erase(ctx, tx, old); err != nil {
@@ -140,7 +140,7 @@ func (s *Store) erasePending(ctx context.Context, tx writeTx, project int64, eve
 
 // erase deletes one event's row and its payload: a chunk it shares is rewritten without it.
 func (s *Store) erase(ctx context.Context, tx writeTx, old *stored) error {
-	gone, err := tx.exec(ctx, `DELETE FROM ev WHERE project_id = $1 AND day = $2 AND event_id = $3`, old.project, old.day, tx.id(old.ID))
+	gone, err := tx.exec(ctx, `DELETE FROM event WHERE project_id = $1 AND day = $2 AND event_id = $3`, old.project, old.day, tx.id(old.ID))
 	if err != nil {
 		return err
 	}
@@ -156,7 +156,7 @@ func (s *Store) erase(ctx context.Context, tx writeTx, old *stored) error {
 		off int
 	}
 	var refs []ref
-	err = each(ctx, tx, `SELECT event_id, off FROM ev WHERE `+s.db.frag().bySession+` AND chunk = $3 AND day = $4 ORDER BY off`,
+	err = each(ctx, tx, `SELECT event_id, chunk_offset FROM event WHERE `+s.db.frag().bySession+` AND chunk = $3 AND day = $4 ORDER BY chunk_offset`,
 		[]any{old.project, tx.id(old.SessionID), *old.chunk, old.day}, func(scan func(...any) error) error {
 			var r ref
 			if err := scan(scanID{&r.id}, &r.off); err != nil {
@@ -192,7 +192,7 @@ func (s *Store) erase(ctx context.Context, tx writeTx, old *stored) error {
 		}
 		at := len(packed)
 		packed = append(packed, raw[refs[i].off:refs[i].off+n]...)
-		if _, err := tx.exec(ctx, `UPDATE ev SET chunk = $4, off = $5 WHERE project_id = $1 AND day = $2 AND event_id = $3`,
+		if _, err := tx.exec(ctx, `UPDATE event SET chunk = $4, chunk_offset = $5 WHERE project_id = $1 AND day = $2 AND event_id = $3`,
 			old.project, old.day, tx.id(refs[i].id), id, at); err != nil {
 			return err
 		}
@@ -208,7 +208,7 @@ func (s *Store) erase(ctx context.Context, tx writeTx, old *stored) error {
 // dropUnused deletes an event's former chunk if no other event's payload is in it.
 func (s *Store) dropUnused(ctx context.Context, tx writeTx, old *stored) error {
 	var n int
-	_, err := one(ctx, tx, `SELECT count(*) FROM ev WHERE `+s.db.frag().bySession+` AND chunk = $3 AND day = $4`,
+	_, err := one(ctx, tx, `SELECT count(*) FROM event WHERE `+s.db.frag().bySession+` AND chunk = $3 AND day = $4`,
 		[]any{old.project, tx.id(old.SessionID), *old.chunk, old.day}, &n)
 	if err != nil || n > 0 {
 		return err

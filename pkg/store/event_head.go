@@ -29,7 +29,7 @@ const (
 	flagRootError  = 1 << 20 // a session event whose error is that of its first failed root
 )
 
-// head is one row of table ev, and what the writer needs to know of the event besides.
+// head is one row of table event, and what the writer needs to know of the event besides.
 type head struct {
 	ev           *event.Event
 	project      int64

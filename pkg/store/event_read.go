@@ -150,7 +150,7 @@ func (s *Store) find(ctx context.Context, c conn, project int64, id uuid.UUID) (
 		if s.db.writers() > 1 {
 			// Other processes write too, and the filters of this one do not know all ids.
 			var day int32
-			ok, err := one(ctx, c, `SELECT day FROM ev WHERE event_id = $1 AND project_id = $2`, []any{c.id(id), project}, &day)
+			ok, err := one(ctx, c, `SELECT day FROM event WHERE event_id = $1 AND project_id = $2`, []any{c.id(id), project}, &day)
 			if err != nil {
 				return nil, err
 			}

@@ -40,9 +40,9 @@ func (s *Store) rewrite(ctx context.Context, tx writeTx, project int64, old *sto
 	if after.parent != uuid.Nil {
 		parent = tx.id(after.parent)
 	}
-	_, err := tx.exec(ctx, `UPDATE ev SET day = $4, parent_id = $5, type = $6, name = $7, source = $8, error = $9, start_ms = $10, end_ms = $11,
+	_, err := tx.exec(ctx, `UPDATE event SET day = $4, parent_id = $5, type = $6, name = $7, source = $8, error = $9, start_ms = $10, end_ms = $11,
 		duration = $12, metadata = $13, metrics = $14, feedback = $15, user_properties = $16, children_ids = $17, run_id = $18, user_id = $19,
-		spill = $20, chunk = $21, off = $22, twin = $23, target_id = $24, rev = rev + 1
+		spill = $20, chunk = $21, chunk_offset = $22, duplicate_key = $23, target_id = $24, version = version + 1
 		WHERE project_id = $1 AND day = $2 AND event_id = $3`,
 		project, old.day, tx.id(now.ID), after.day, parent, query.TypeCode(now.Type), now.Name, now.Source, after.errorText(), now.Start, now.End,
 		now.Duration, text(after.inHead(query.SpillMetadata, now.Metadata)), text(after.inHead(query.SpillMetrics, now.Metrics)),

@@ -27,8 +27,8 @@ type stored struct {
 // columns lists the head columns in the order scanHead reads them.
 func (s *Store) columns() string {
 	return `e.project_id, e.day, e.event_id, ` + s.db.frag().sessionID + `, e.parent_id, e.type, e.name, e.source, e.error, e.start_ms, e.end_ms, e.duration,
-		e.metadata, e.metrics, e.feedback, e.user_properties, e.children_ids, coalesce(e.run_id, ''), e.spill, e.chunk, coalesce(e.off, 0),
-		coalesce(e.trace, 0)`
+		e.metadata, e.metrics, e.feedback, e.user_properties, e.children_ids, coalesce(e.run_id, ''), e.spill, e.chunk, coalesce(e.chunk_offset, 0),
+		coalesce(e.trace_hash, 0)`
 }
 
 func scanHead(scan func(...any) error) (*stored, error) {

@@ -93,7 +93,7 @@ func (s *Store) applyUpdate(ctx context.Context, tx writeTx, old *stored, u *eve
 	}
 	if now.IsSession() && (u.EndTime != nil || u.Duration != nil) {
 		// From now on the end is what somebody set, not what follows from the events.
-		if _, err := tx.exec(ctx, `UPDATE session SET made = 0 WHERE project_id = $1 AND session_id = $2 AND made = 2`, old.project, tx.id(now.ID)); err != nil {
+		if _, err := tx.exec(ctx, `UPDATE session SET implicit = 0 WHERE project_id = $1 AND session_id = $2 AND implicit = 2`, old.project, tx.id(now.ID)); err != nil {
 			return err
 		}
 	}

@@ -266,7 +266,7 @@ func (n *indexedNames) each(e *scannedEvent, f func(k nameKind, path string)) {
 func (s *Store) listedNames(ctx context.Context, project int64, after fieldIndexRow) (rows *indexedNames, last fieldIndexRow, more bool, err error) {
 	rows, last = newIndexedNames(), after
 	n := 0
-	err = each(ctx, s.db, `SELECT scope, type, name, path FROM catalogue WHERE project_id = $1 AND (scope, type, name, path) > ($2, $3, $4, $5)
+	err = each(ctx, s.db, `SELECT scope, type, name, path FROM field_index WHERE project_id = $1 AND (scope, type, name, path) > ($2, $3, $4, $5)
 		ORDER BY scope, type, name, path LIMIT $6`, []any{project, after.scope, after.typ, after.name, after.path, namesRows}, func(scan func(...any) error) error {
 		if err := scan(&last.scope, &last.typ, &last.name, &last.path); err != nil {
 			return err
@@ -308,7 +308,7 @@ func (s *Store) deleteNames(ctx context.Context, project int64, rows *indexedNam
 		start := time.Now()
 		err := s.change(ctx, project, uuid.Nil, 0, func(ctx context.Context, tx writeTx) error {
 			for _, r := range slice {
-				if _, err := tx.exec(ctx, `DELETE FROM catalogue WHERE project_id = $1 AND scope = $2 AND type = $3 AND name = $4 AND path = $5`,
+				if _, err := tx.exec(ctx, `DELETE FROM field_index WHERE project_id = $1 AND scope = $2 AND type = $3 AND name = $4 AND path = $5`,
 					project, r.scope, r.typ, r.name, r.path); err != nil {
 					return err
 				}

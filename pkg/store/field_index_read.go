@@ -128,7 +128,7 @@ func (s *Store) runFieldIndex(ctx context.Context, projectID int64, q query.Sear
 
 // sweepRun deletes what is listed of a run that is deleted.
 func sweepRun(ctx context.Context, tx writeTx, project int64, id string) (more bool, err error) {
-	return deleteRows(ctx, tx, "catalogue", "project_id, scope, type, name, path", "project_id = $1 AND scope = $2", project, scopeRun+id)
+	return deleteRows(ctx, tx, "field_index", "project_id, scope, type, name, path", "project_id = $1 AND scope = $2", project, scopeRun+id)
 }
 
 // eachRow calls f for the rows of a scope, in the order of their key.
@@ -142,7 +142,7 @@ func (s *Store) eachRow(ctx context.Context, projectID int64, scope string, q qu
 		args = append(args, dayOf(clampMillis(*q.To)))
 		cond += fmt.Sprintf(" AND first_day <= $%d", len(args))
 	}
-	return each(ctx, s.db, `SELECT type, name, path FROM catalogue WHERE project_id = $1 AND scope = $2`+cond+` ORDER BY type, name, path`, args,
+	return each(ctx, s.db, `SELECT type, name, path FROM field_index WHERE project_id = $1 AND scope = $2`+cond+` ORDER BY type, name, path`, args,
 		func(scan func(...any) error) error {
 			var typ int
 			var k event.Key

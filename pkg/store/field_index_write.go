@@ -115,10 +115,10 @@ func (l *fieldIndexUpdate) write(ctx context.Context, tx writeTx) error {
 
 func putFieldIndex(ctx context.Context, tx writeTx, rows [][]any) error {
 	columns := []string{"project_id", "scope", "type", "name", "path", "first_day", "last_day"}
-	_, err := putRows(ctx, tx, "catalogue", columns, rows, `ON CONFLICT (project_id, scope, type, name, path) DO UPDATE SET
-		first_day = CASE WHEN excluded.first_day < catalogue.first_day THEN excluded.first_day ELSE catalogue.first_day END,
-		last_day = CASE WHEN excluded.last_day > catalogue.last_day THEN excluded.last_day ELSE catalogue.last_day END
-		WHERE excluded.first_day < catalogue.first_day OR excluded.last_day > catalogue.last_day`)
+	_, err := putRows(ctx, tx, "field_index", columns, rows, `ON CONFLICT (project_id, scope, type, name, path) DO UPDATE SET
+		first_day = CASE WHEN excluded.first_day < field_index.first_day THEN excluded.first_day ELSE field_index.first_day END,
+		last_day = CASE WHEN excluded.last_day > field_index.last_day THEN excluded.last_day ELSE field_index.last_day END
+		WHERE excluded.first_day < field_index.first_day OR excluded.last_day > field_index.last_day`)
 	return err
 }
 
@@ -172,7 +172,7 @@ func (l *fieldIndexUpdate) open(ctx context.Context, tx writeTx, k scopeKey) (ok
 			return false, nil
 		}
 		b := newScopeFields()
-		err := each(ctx, tx, `SELECT type, name, path, first_day, last_day FROM catalogue WHERE project_id = $1 AND scope = $2`, []any{k.project, k.scope},
+		err := each(ctx, tx, `SELECT type, name, path, first_day, last_day FROM field_index WHERE project_id = $1 AND scope = $2`, []any{k.project, k.scope},
 			func(scan func(...any) error) error {
 				var typ int
 				var name, path string

@@ -98,7 +98,7 @@ func TestFarDaysHurtNobody(t *testing.T) {
 					t.Errorf("%s: event %d: %v", when, i, err)
 				}
 			}
-			if n := place.Count(t, fmt.Sprintf(`SELECT count(*) FROM ev WHERE project_id = %d`, b)); n != 2*far {
+			if n := place.Count(t, fmt.Sprintf(`SELECT count(*) FROM event WHERE project_id = %d`, b)); n != 2*far {
 				t.Errorf("%s: %d rows of events and their sessions, want %d", when, n, 2*far)
 			}
 		}
@@ -107,7 +107,7 @@ func TestFarDaysHurtNobody(t *testing.T) {
 			t.Errorf("%d filters", n)
 		}
 		if place.Shared() {
-			if n := place.Count(t, `SELECT count(*) FROM pg_inherits WHERE inhparent = 'ev'::regclass`); n > 16 {
+			if n := place.Count(t, `SELECT count(*) FROM pg_inherits WHERE inhparent = 'event'::regclass`); n > 16 {
 				t.Errorf("%d partitions", n)
 			}
 		}
@@ -130,7 +130,7 @@ func TestFarDaysHurtNobody(t *testing.T) {
 			t.Fatal(err)
 		}
 		if place.Shared() {
-			if n := place.Count(t, `SELECT count(*) FROM pg_inherits WHERE inhparent = 'ev'::regclass`); n > 3 {
+			if n := place.Count(t, `SELECT count(*) FROM pg_inherits WHERE inhparent = 'event'::regclass`); n > 3 {
 				t.Errorf("%d partitions after the deletion", n)
 			}
 			if n := s.Filters(); n > 3*28 {
@@ -140,7 +140,7 @@ func TestFarDaysHurtNobody(t *testing.T) {
 			if n := s.Filters(); n > 2 {
 				t.Errorf("%d filters after the deletion", n)
 			}
-			if n := place.Count(t, `SELECT (SELECT count(*) FROM id_far) + (SELECT count(*) FROM id_day)`); n > 2 {
+			if n := place.Count(t, `SELECT (SELECT count(*) FROM far_event) + (SELECT count(*) FROM id_filter_day)`); n > 2 {
 				t.Errorf("%d rows that tell where events are, after the deletion", n)
 			}
 		}
@@ -178,7 +178,7 @@ func TestFiltersThatDoNotFit(t *testing.T) {
 	if err := s.Tidy(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if n := place.Count(t, `SELECT count(*) FROM id_day`); n > 64 {
+	if n := place.Count(t, `SELECT count(*) FROM id_filter_day`); n > 64 {
 		t.Errorf("%d days are still looked at by themselves", n)
 	}
 	before := s.Statements()
@@ -187,9 +187,9 @@ func TestFiltersThatDoNotFit(t *testing.T) {
 		t.Errorf("ten events take %d statements", got)
 	}
 	for range 2 {
-		rows := place.Count(t, `SELECT count(*) FROM ev`)
+		rows := place.Count(t, `SELECT count(*) FROM event`)
 		put(sent)
-		if n := place.Count(t, `SELECT count(*) FROM ev`); n != rows {
+		if n := place.Count(t, `SELECT count(*) FROM event`); n != rows {
 			t.Errorf("%d rows after a repeat, want %d", n, rows)
 		}
 		for i := range sent {

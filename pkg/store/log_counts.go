@@ -31,10 +31,10 @@ func (s *Store) logsNameResponses() bool {
 // loadLogCounts counts the rows.
 func (s *Store) loadLogCounts(ctx context.Context) error {
 	var waiting, addressed int64
-	if _, err := one(ctx, s.db, `SELECT count(*) FROM note WHERE event_id IS NULL`, nil, &waiting); err != nil {
+	if _, err := one(ctx, s.db, `SELECT count(*) FROM log_part WHERE event_id IS NULL`, nil, &waiting); err != nil {
 		return err
 	}
-	if _, err := one(ctx, s.db, `SELECT count(*) FROM note WHERE response_id IS NOT NULL`, nil, &addressed); err != nil {
+	if _, err := one(ctx, s.db, `SELECT count(*) FROM log_part WHERE response_id IS NOT NULL`, nil, &addressed); err != nil {
 		return err
 	}
 	s.logCounts.waiting.Store(waiting)

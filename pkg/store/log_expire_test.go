@@ -36,7 +36,7 @@ func TestExpireLogs(t *testing.T) {
 	put(event.Batch{LogParts: []event.LogPart{say(span.ID, "early"), say(uuid.New(), "nobody's")}})
 	count := func() (n int) {
 		t.Helper()
-		if _, err := one(t.Context(), s.db, `SELECT count(*) FROM note`, nil, &n); err != nil {
+		if _, err := one(t.Context(), s.db, `SELECT count(*) FROM log_part`, nil, &n); err != nil {
 			t.Fatal(err)
 		}
 		return n

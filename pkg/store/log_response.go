@@ -88,7 +88,7 @@ func (f *responseIndex) readResponses(ctx context.Context, session uuid.UUID, kn
 		}
 	}
 	var large []uuid.UUID
-	err := each(ctx, f.a.tx, `SELECT event_id, start_ms, metadata FROM ev WHERE `+f.a.w.s.db.frag().bySession+`
+	err := each(ctx, f.a.tx, `SELECT event_id, start_ms, metadata FROM event WHERE `+f.a.w.s.db.frag().bySession+`
 		AND (CAST(metadata AS text) LIKE '%"response_id"%' OR (spill & $3) <> 0) LIMIT $4`,
 		[]any{f.project, f.a.tx.id(session), query.SpillMetadata, maxResponses}, func(scan func(...any) error) error {
 			var ref responseRef

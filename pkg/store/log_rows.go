@@ -12,7 +12,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/store/lzh"
 )
 
-// logRow is a row of table note: the log parts of one span in one request. A result of an evaluation
+// logRow is a row of table log_part: the log parts of one span in one request. A result of an evaluation
 // that names a response has a row of its own, which can belong to another event than its span's.
 type logRow struct {
 	id       int64
@@ -119,7 +119,7 @@ func (s *Store) logPartsOf(rows []*logRow) (list []event.LogPart, err error) {
 	return list, nil
 }
 
-const logColumns = `id, project_id, span_id, hash, trace_id, event_id, coalesce(response_id, ''), created_ms, z`
+const logColumns = `id, project_id, span_id, hash, trace_id, event_id, coalesce(response_id, ''), created_ms, data`
 
 func scanLogRow(scan func(...any) error) (*logRow, error) {
 	r := &logRow{}

@@ -10,7 +10,7 @@ import (
 // Every table with a project's rows must be deleted with the project.
 func TestDeletionKnowsEveryTable(t *testing.T) {
 	t.Parallel()
-	known := []string{"ev", "api_key", "id_day", "id_far"} // the last two go with their events: removeIDs
+	known := []string{"event", "api_key", "id_filter_day", "far_event"} // the last two go with their events: removeIDs
 	for _, t := range slices.Concat(ofProject, documentTables) {
 		known = append(known, t.table)
 	}

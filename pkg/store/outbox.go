@@ -63,7 +63,7 @@ func (a *outbox) write(ctx context.Context, tx writeTx) error {
 	for _, project := range a.order {
 		now := a.s.options.Now().UnixMilli()
 		for ids := range slices.Chunk(a.ids[project], outboxGroup*32) {
-			if _, err := tx.exec(ctx, `INSERT INTO arrival(project_id, created_ms, due_ms, ids) VALUES ($1, $2, 0, $3)`, project, now, ids); err != nil {
+			if _, err := tx.exec(ctx, `INSERT INTO outbox(project_id, created_ms, due_ms, ids) VALUES ($1, $2, 0, $3)`, project, now, ids); err != nil {
 				return fmt.Errorf("note events for evaluation: %w", err)
 			}
 		}
@@ -82,7 +82,7 @@ func (s *Store) expireOutbox(ctx context.Context, now time.Time) error {
 func (s *Store) deleteStaleOutbox(ctx context.Context, now time.Time) (total int64, err error) {
 	for n := int64(deleteDocsSlice); n == deleteDocsSlice; {
 		err := s.change(ctx, 0, uuid.Nil, 0, func(ctx context.Context, tx writeTx) (err error) {
-			n, err = tx.exec(ctx, fmt.Sprintf(`DELETE FROM arrival WHERE id IN (SELECT id FROM arrival WHERE created_ms < $1 ORDER BY id LIMIT %d)`,
+			n, err = tx.exec(ctx, fmt.Sprintf(`DELETE FROM outbox WHERE id IN (SELECT id FROM outbox WHERE created_ms < $1 ORDER BY id LIMIT %d)`,
 				deleteDocsSlice), now.Add(-outboxTTL).UnixMilli())
 			return err
 		})
@@ -101,7 +101,7 @@ func (s *Store) ClaimOutbox(ctx context.Context, projectID int64, limit int, lea
 	err = s.change(ctx, projectID, uuid.Nil, 0, func(ctx context.Context, tx writeTx) error {
 		list = nil
 		events := 0
-		err := each(ctx, tx, `SELECT id, ids FROM arrival WHERE project_id = $1 AND due_ms <= $2 ORDER BY id LIMIT $3`+tx.skipLocked(),
+		err := each(ctx, tx, `SELECT id, ids FROM outbox WHERE project_id = $1 AND due_ms <= $2 ORDER BY id LIMIT $3`+tx.skipLocked(),
 			[]any{projectID, now.UnixMilli(), limit}, func(scan func(...any) error) error {
 				in := evaluation.OutboxRow{Project: projectID}
 				var ids []byte
@@ -126,7 +126,7 @@ func (s *Store) ClaimOutbox(ctx context.Context, projectID int64, limit int, lea
 			ids[i] = list[i].ID
 		}
 		cond, args := tx.anyNumber("id", 2, ids)
-		_, err = tx.exec(ctx, `UPDATE arrival SET due_ms = $1 WHERE `+cond, append([]any{now.Add(lease).UnixMilli()}, args...)...)
+		_, err = tx.exec(ctx, `UPDATE outbox SET due_ms = $1 WHERE `+cond, append([]any{now.Add(lease).UnixMilli()}, args...)...)
 		return err
 	})
 	return list, s.wrapDBError(err, "take arrivals")
@@ -134,7 +134,7 @@ func (s *Store) ClaimOutbox(ctx context.Context, projectID int64, limit int, lea
 
 // OutboxProjects returns the projects that have rows in the outbox.
 func (s *Store) OutboxProjects(ctx context.Context) (ids []int64, err error) {
-	err = each(ctx, s.db, `SELECT DISTINCT project_id FROM arrival WHERE due_ms <= $1 ORDER BY project_id`, []any{s.options.Now().UnixMilli()}, func(scan func(...any) error) error {
+	err = each(ctx, s.db, `SELECT DISTINCT project_id FROM outbox WHERE due_ms <= $1 ORDER BY project_id`, []any{s.options.Now().UnixMilli()}, func(scan func(...any) error) error {
 		var id int64
 		err := scan(&id)
 		ids = append(ids, id)
@@ -148,13 +148,13 @@ func (s *Store) OutboxProjects(ctx context.Context) (ids []int64, err error) {
 func (s *Store) ClaimDelayed(ctx context.Context, limit int, lease time.Duration) (list []evaluation.Delayed, err error) {
 	now := s.options.Now()
 	var due int
-	if _, err := one(ctx, s.db, `SELECT count(*) FROM (SELECT 1 FROM arrival_later WHERE due_ms <= $1 LIMIT 1) AS x`, []any{now.UnixMilli()}, &due); err != nil || due == 0 {
+	if _, err := one(ctx, s.db, `SELECT count(*) FROM (SELECT 1 FROM outbox_delayed WHERE due_ms <= $1 LIMIT 1) AS x`, []any{now.UnixMilli()}, &due); err != nil || due == 0 {
 		return nil, s.wrapDBError(err, "look for events that are due")
 	}
 	until := now.Add(lease).UnixMilli()
 	err = s.change(ctx, 0, uuid.Nil, 0, func(ctx context.Context, tx writeTx) error {
 		list = nil
-		err := each(ctx, tx, `SELECT project_id, event_id FROM arrival_later WHERE due_ms <= $1 ORDER BY due_ms LIMIT $2`+tx.skipLocked(),
+		err := each(ctx, tx, `SELECT project_id, event_id FROM outbox_delayed WHERE due_ms <= $1 ORDER BY due_ms LIMIT $2`+tx.skipLocked(),
 			[]any{now.UnixMilli(), limit}, func(scan func(...any) error) error {
 				l := evaluation.Delayed{Due: until}
 				err := scan(&l.Project, scanID{&l.EventID})
@@ -165,7 +165,7 @@ func (s *Store) ClaimDelayed(ctx context.Context, limit int, lease time.Duration
 			return err
 		}
 		for _, l := range list {
-			if _, err := tx.exec(ctx, `UPDATE arrival_later SET due_ms = $3 WHERE project_id = $1 AND event_id = $2`, l.Project, tx.id(l.EventID), until); err != nil {
+			if _, err := tx.exec(ctx, `UPDATE outbox_delayed SET due_ms = $3 WHERE project_id = $1 AND event_id = $2`, l.Project, tx.id(l.EventID), until); err != nil {
 				return err
 			}
 		}
@@ -196,7 +196,7 @@ func (s *Store) EnqueueEvaluations(ctx context.Context, a evaluation.Enqueue) (n
 		last = made
 		for _, l := range a.Handled {
 			// One that was put off again meanwhile stays.
-			if _, err := tx.exec(ctx, `DELETE FROM arrival_later WHERE project_id = $1 AND event_id = $2 AND due_ms = $3`, a.Project, tx.id(l.EventID), l.Due); err != nil {
+			if _, err := tx.exec(ctx, `DELETE FROM outbox_delayed WHERE project_id = $1 AND event_id = $2 AND due_ms = $3`, a.Project, tx.id(l.EventID), l.Due); err != nil {
 				return err
 			}
 		}
@@ -205,7 +205,7 @@ func (s *Store) EnqueueEvaluations(ctx context.Context, a evaluation.Enqueue) (n
 			if l.Extend {
 				conflict = `(project_id, event_id) DO UPDATE SET due_ms = excluded.due_ms`
 			}
-			if _, err := tx.exec(ctx, `INSERT INTO arrival_later(project_id, event_id, due_ms) VALUES ($1, $2, $3) ON CONFLICT `+conflict,
+			if _, err := tx.exec(ctx, `INSERT INTO outbox_delayed(project_id, event_id, due_ms) VALUES ($1, $2, $3) ON CONFLICT `+conflict,
 				a.Project, tx.id(l.EventID), l.Due); err != nil {
 				return err
 			}
@@ -214,7 +214,7 @@ func (s *Store) EnqueueEvaluations(ctx context.Context, a evaluation.Enqueue) (n
 			return nil
 		}
 		cond, args := tx.anyNumber("id", 1, a.OutboxIDs)
-		_, err = tx.exec(ctx, `DELETE FROM arrival WHERE `+cond, args...)
+		_, err = tx.exec(ctx, `DELETE FROM outbox WHERE `+cond, args...)
 		return err
 	})
 	if err == nil {

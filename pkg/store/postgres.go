@@ -161,7 +161,7 @@ func (d *postgresDB) writers() int { return d.nWriters }
 
 func (d *postgresDB) frag() fragments {
 	return fragments{
-		from:        "ev e",
+		from:        "event e",
 		sessionID:   "e.session_id",
 		contains:    "strpos(%s, %s) > 0",
 		bySession:   "session_id = $2 AND project_id = $1",

@@ -83,7 +83,7 @@ func TestPostgresLinksOfTwoProcesses(t *testing.T) {
 		}
 	}
 	if n := place.Count(t, `SELECT count(*) FROM dataset_row r LEFT JOIN datapoint d ON d.id = r.datapoint_id
-		WHERE r.to_version IS NULL AND (d.id IS NULL OR d.version <> r.rev)`); n != 0 {
+		WHERE r.to_version IS NULL AND (d.id IS NULL OR d.version <> r.datapoint_version)`); n != 0 {
 		t.Errorf("%d open rows name a datapoint as it is not", n)
 	}
 }

@@ -26,8 +26,8 @@ func (d *postgresDB) track(ids *idFilter, today func() int32) { d.ids, d.today =
 // listPartitions reads which partitions there are, without the archive. The caller holds d.mu.
 func (d *postgresDB) listPartitions(ctx context.Context) error {
 	found := map[int32]bool{}
-	err := each(ctx, d, `SELECT substr(c.relname, 5)::int FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
-		WHERE i.inhparent = 'ev'::regclass AND c.relname ~ '^ev_d[0-9]+$'`, nil, func(scan func(...any) error) error {
+	err := each(ctx, d, `SELECT substr(c.relname, 8)::int FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+		WHERE i.inhparent = 'event'::regclass AND c.relname ~ '^event_d[0-9]+$'`, nil, func(scan func(...any) error) error {
 		var day int32
 		err := scan(&day)
 		found[partitionOf(day)] = true
@@ -54,7 +54,7 @@ func (d *postgresDB) ready(ctx context.Context, days []int32, anew bool) error {
 		if day < d.archive || d.partitions[n] {
 			continue
 		}
-		for _, table := range []string{"chunk", "ev"} { // ev last: listPartitions goes by it
+		for _, table := range []string{"chunk", "event"} { // event last: listPartitions goes by it
 			if err := d.makePartition(ctx, table, n*partitionDays); err != nil {
 				return fmt.Errorf("make partition of day %d: %w", day, err)
 			}
@@ -116,7 +116,7 @@ func (d *postgresDB) dropIfEmpty(ctx context.Context, n int32) error {
 	used := func(q interface {
 		QueryRow(context.Context, string, ...any) pgx.Row
 	}) (used bool, err error) {
-		err = q.QueryRow(ctx, fmt.Sprintf(`SELECT EXISTS (SELECT 1 FROM ev_d%[1]d) OR EXISTS (SELECT 1 FROM chunk_d%[1]d)`, n*partitionDays)).Scan(&used)
+		err = q.QueryRow(ctx, fmt.Sprintf(`SELECT EXISTS (SELECT 1 FROM event_d%[1]d) OR EXISTS (SELECT 1 FROM chunk_d%[1]d)`, n*partitionDays)).Scan(&used)
 		return used, err
 	}
 	if is, err := used(d.pool); err != nil || is {
@@ -128,7 +128,7 @@ func (d *postgresDB) dropIfEmpty(ctx context.Context, n int32) error {
 		for _, text := range []string{
 			dropTimeout,
 			fmt.Sprintf(`SELECT pg_advisory_xact_lock(%d)`, partitionLock),
-			fmt.Sprintf(`LOCK TABLE chunk_d%[1]d, ev_d%[1]d IN ACCESS EXCLUSIVE MODE`, n*partitionDays),
+			fmt.Sprintf(`LOCK TABLE chunk_d%[1]d, event_d%[1]d IN ACCESS EXCLUSIVE MODE`, n*partitionDays),
 		} {
 			if _, err := tx.Exec(ctx, text); err != nil {
 				return err
@@ -137,7 +137,7 @@ func (d *postgresDB) dropIfEmpty(ctx context.Context, n int32) error {
 		if is, err := used(tx); err != nil || is { // now nobody is about to write
 			return err
 		}
-		for _, table := range []string{"chunk", "ev"} {
+		for _, table := range []string{"chunk", "event"} {
 			if _, err := tx.Exec(ctx, fmt.Sprintf(`DROP TABLE %s_d%d`, table, n*partitionDays)); err != nil {
 				return err
 			}
@@ -169,10 +169,10 @@ func (d *postgresDB) days(context.Context) (list []projectDay, err error) {
 }
 
 func (d *postgresDB) idsOf(ctx context.Context, k projectDay, f func(uuid.UUID) error) error {
-	text, args := `SELECT event_id FROM ev WHERE day = $1 AND project_id IN (SELECT id FROM project) AND start_ms >= $2 AND start_ms < $3`,
+	text, args := `SELECT event_id FROM event WHERE day = $1 AND project_id IN (SELECT id FROM project) AND start_ms >= $2 AND start_ms < $3`,
 		[]any{k.day, float64(k.day) * dayMillis, (float64(k.day) + 1) * dayMillis}
 	if k.day == farDay {
-		text, args = `SELECT event_id FROM ev WHERE day < $1`, []any{d.archive}
+		text, args = `SELECT event_id FROM event WHERE day < $1`, []any{d.archive}
 	}
 	return each(ctx, d, text, args, func(scan func(...any) error) error {
 		var id uuid.UUID
@@ -212,7 +212,7 @@ func (t *postgresTx) findEvents(ctx context.Context, projectID int64, ids []idDa
 			days[d] = true
 		}
 	}
-	sql, args := `SELECT event_id, day FROM ev WHERE project_id = $1 AND event_id = ANY($2)`, []any{projectID, idArray(list)}
+	sql, args := `SELECT event_id, day FROM event WHERE project_id = $1 AND event_id = ANY($2)`, []any{projectID, idArray(list)}
 	if !anyDay {
 		within := slices.Collect(maps.Keys(days))
 		if far {

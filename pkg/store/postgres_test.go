@@ -85,7 +85,7 @@ func TestPostgresTwoProcesses(t *testing.T) {
 			}
 		}
 	}
-	if n := place.Count(t, `SELECT count(*) FROM ev`); n != 120+61 {
+	if n := place.Count(t, `SELECT count(*) FROM event`); n != 120+61 {
 		t.Errorf("%d rows, want 181", n)
 	}
 }
@@ -108,14 +108,14 @@ func TestPostgresSchemas(t *testing.T) {
 			if _, err := s.Event(t.Context(), p.ID, e.ID); err == nil {
 				t.Error("event of another schema")
 			}
-			if n := place.Count(t, `SELECT count(*) FROM pg_tables WHERE schemaname = current_schema() AND tablename LIKE 'ev_d%'`); n != 0 {
+			if n := place.Count(t, `SELECT count(*) FROM pg_tables WHERE schemaname = current_schema() AND tablename LIKE 'event_d%'`); n != 0 {
 				t.Errorf("%d partitions in a fresh schema", n)
 			}
 		}
 		if err := s.Put(t.Context(), p.ID, event.Batch{Events: []event.Event{e}}); err != nil {
 			t.Fatal(err)
 		}
-		if n := place.Count(t, `SELECT count(*) FROM ev`); n != 2 {
+		if n := place.Count(t, `SELECT count(*) FROM event`); n != 2 {
 			t.Errorf("%d rows, want 2", n)
 		}
 	}
@@ -133,7 +133,7 @@ func TestPostgresPartitionWaitsForNobody(t *testing.T) {
 	}
 	conn := place.conn(t)
 	defer func() { _ = conn.Close(context.Background()) }()
-	for _, text := range []string{"BEGIN", "LOCK TABLE ev, chunk IN ROW EXCLUSIVE MODE", "SELECT count(*) FROM ev JOIN chunk USING (day)"} {
+	for _, text := range []string{"BEGIN", "LOCK TABLE event, chunk IN ROW EXCLUSIVE MODE", "SELECT count(*) FROM event JOIN chunk USING (day)"} {
 		if _, err := conn.Exec(t.Context(), text); err != nil {
 			t.Fatal(err)
 		}
@@ -149,7 +149,7 @@ func TestPostgresPartitionWaitsForNobody(t *testing.T) {
 		t.Error(string(got.Inputs), err)
 	}
 	part := int(e.Start) / dayMillis / 28 * 28
-	if n := place.Count(t, fmt.Sprintf(`SELECT count(*) FROM pg_index WHERE indrelid = 'ev_d%d'::regclass`, part)); n != place.Count(t, `SELECT count(*) FROM pg_index WHERE indrelid = 'ev'::regclass`) {
+	if n := place.Count(t, fmt.Sprintf(`SELECT count(*) FROM pg_index WHERE indrelid = 'event_d%d'::regclass`, part)); n != place.Count(t, `SELECT count(*) FROM pg_index WHERE indrelid = 'event'::regclass`) {
 		t.Errorf("the partition has %d indexes, not those of its table", n)
 	}
 }

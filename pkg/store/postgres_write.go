@@ -86,11 +86,11 @@ func (t *postgresTx) upsertTraces(ctx context.Context, traces []*traceRow) error
 	return each(ctx, t, `INSERT INTO trace(project_id, trace_id, session_id, provisional, rank)
 		SELECT * FROM unnest($1::bigint[], $2::uuid[], $3::uuid[], $4::boolean[], $5::bytea[])
 		ON CONFLICT (project_id, trace_id) DO UPDATE SET
-			former = CASE WHEN excluded.rank < trace.rank AND excluded.session_id <> trace.session_id THEN trace.session_id END,
+			former_session_id = CASE WHEN excluded.rank < trace.rank AND excluded.session_id <> trace.session_id THEN trace.session_id END,
 			session_id = CASE WHEN excluded.rank < trace.rank THEN excluded.session_id ELSE trace.session_id END,
 			provisional = trace.provisional AND excluded.provisional,
 			rank = least(trace.rank, excluded.rank)
-		RETURNING project_id, trace_id, session_id, provisional, rank, former`, []any{project, trace, session, provisional, rank}, func(scan func(...any) error) error {
+		RETURNING project_id, trace_id, session_id, provisional, rank, former_session_id`, []any{project, trace, session, provisional, rank}, func(scan func(...any) error) error {
 		var got traceRow
 		if err := scan(&got.project, scanID{&got.trace}, scanID{&got.session}, &got.provisional, &got.rank, scanID{&got.former}); err != nil {
 			return err
@@ -143,32 +143,32 @@ func (t *postgresTx) upsertSessions(ctx context.Context, deltas []*sessionDelta)
 			lastMS[i], lastID[i], lastDay[i] = &d.final.ms, idOrNull(d.final.ev.ID), &d.final.day
 		}
 	}
-	return each(ctx, t, `INSERT INTO session AS s (project_id, session_id, made, name_rank, touched, event_day, first_ms, last_ms, n, n_model, n_error,
-			n_feedback, prompt_tokens, completion_tokens, total_tokens, cost, n_cost, run_id, root_ms, root_id, root_day,
-			last_root_ms, last_root_id, last_root_day, user_ms, n_call)
-		SELECT project_id, session_id, made, name_rank, born, event_day, first_ms, last_ms, n, n_model, n_error,
-			n_feedback, prompt_tokens, completion_tokens, total_tokens, cost, n_cost, run_id, root_ms, root_id, root_day,
-			last_root_ms, last_root_id, last_root_day, user_ms, n_call
+	return each(ctx, t, `INSERT INTO session AS s (project_id, session_id, implicit, name_rank, version, event_day, first_ms, last_ms, num_events, num_model_events, num_errors,
+			num_feedback, prompt_tokens, completion_tokens, total_tokens, cost, num_costs, run_id, root_ms, root_id, root_day,
+			last_root_ms, last_root_id, last_root_day, user_ms, num_calls)
+		SELECT project_id, session_id, implicit, name_rank, initial_version, event_day, first_ms, last_ms, num_events, num_model_events, num_errors,
+			num_feedback, prompt_tokens, completion_tokens, total_tokens, cost, num_costs, run_id, root_ms, root_id, root_day,
+			last_root_ms, last_root_id, last_root_day, user_ms, num_calls
 		FROM unnest($1::bigint[], $2::uuid[], $3::smallint[], $4::smallint[], $5::int[], $6::float8[], $7::float8[], $8::bigint[], $9::bigint[],
 			$10::bigint[], $11::bigint[], $12::float8[], $13::float8[], $14::float8[], $15::float8[], $16::bigint[], $17::text[],
 			$18::float8[], $19::uuid[], $20::int[], $21::float8[], $22::uuid[], $23::int[], $24::bigint[], $25::float8[], $26::bigint[])
-			AS d(project_id, session_id, made, name_rank, event_day, first_ms, last_ms, n, n_model, n_error,
-			n_feedback, prompt_tokens, completion_tokens, total_tokens, cost, n_cost, run_id, root_ms, root_id, root_day,
-			last_root_ms, last_root_id, last_root_day, born, user_ms, n_call)
+			AS d(project_id, session_id, implicit, name_rank, event_day, first_ms, last_ms, num_events, num_model_events, num_errors,
+			num_feedback, prompt_tokens, completion_tokens, total_tokens, cost, num_costs, run_id, root_ms, root_id, root_day,
+			last_root_ms, last_root_id, last_root_day, initial_version, user_ms, num_calls)
 		ORDER BY project_id, session_id
 		ON CONFLICT (project_id, session_id) DO UPDATE SET
-			touched = s.touched + 1, name_rank = greatest(s.name_rank, excluded.name_rank),
+			version = s.version + 1, name_rank = greatest(s.name_rank, excluded.name_rank),
 			first_ms = least(s.first_ms, excluded.first_ms), last_ms = greatest(s.last_ms, excluded.last_ms),
-			n = s.n + excluded.n, n_model = s.n_model + excluded.n_model, n_call = s.n_call + excluded.n_call, n_error = s.n_error + excluded.n_error,
-			n_feedback = s.n_feedback + excluded.n_feedback, prompt_tokens = s.prompt_tokens + excluded.prompt_tokens,
+			num_events = s.num_events + excluded.num_events, num_model_events = s.num_model_events + excluded.num_model_events, num_calls = s.num_calls + excluded.num_calls, num_errors = s.num_errors + excluded.num_errors,
+			num_feedback = s.num_feedback + excluded.num_feedback, prompt_tokens = s.prompt_tokens + excluded.prompt_tokens,
 			completion_tokens = s.completion_tokens + excluded.completion_tokens, total_tokens = s.total_tokens + excluded.total_tokens,
-			cost = s.cost + excluded.cost, n_cost = s.n_cost + excluded.n_cost, run_id = coalesce(s.run_id, excluded.run_id),
+			cost = s.cost + excluded.cost, num_costs = s.num_costs + excluded.num_costs, run_id = coalesce(s.run_id, excluded.run_id),
 			(root_ms, root_id, root_day) = (SELECT ms, id, day FROM (VALUES (s.root_ms, s.root_id, s.root_day),
 				(excluded.root_ms, excluded.root_id, excluded.root_day)) AS r(ms, id, day) ORDER BY ms NULLS LAST, id LIMIT 1),
 			(last_root_ms, last_root_id, last_root_day) = (SELECT ms, id, day FROM (VALUES (s.last_root_ms, s.last_root_id, s.last_root_day),
 				(excluded.last_root_ms, excluded.last_root_id, excluded.last_root_day)) AS r(ms, id, day) ORDER BY ms DESC NULLS LAST, id DESC LIMIT 1),
 			user_ms = least(s.user_ms, excluded.user_ms)
-		RETURNING project_id, session_id, made, name_rank, touched, event_day, first_ms, last_ms, root_id, n_call, user_ms, run_id`,
+		RETURNING project_id, session_id, implicit, name_rank, version, event_day, first_ms, last_ms, root_id, num_calls, user_ms, run_id`,
 		[]any{project, session, made, rank, day, first, last, events, models, errs, feeds, prompt, completion, total, cost, costs, run,
 			rootMS, rootID, rootDay, lastMS, lastID, lastDay, version, userMS, calls}, func(scan func(...any) error) error {
 			var k idKey
@@ -204,7 +204,7 @@ func (t *postgresTx) insertChunks(ctx context.Context, chunks []chunkRow) error 
 	for i := range chunks {
 		day[i], id[i], z[i] = chunks[i].day, chunks[i].id, chunks[i].z
 	}
-	_, err := t.tx.Exec(ctx, `INSERT INTO chunk(day, id, z) SELECT * FROM unnest($1::int[], $2::bigint[], $3::bytea[])`, day, id, z)
+	_, err := t.tx.Exec(ctx, `INSERT INTO chunk(day, id, data) SELECT * FROM unnest($1::int[], $2::bigint[], $3::bytea[])`, day, id, z)
 	return err
 }
 
@@ -260,15 +260,15 @@ func (t *postgresTx) insertHeads(ctx context.Context, heads []*head) error {
 		}
 		duplicate[i], span[i] = h.duplicateKey, idOrNull(e.SpanID)
 	}
-	tag, err := t.tx.Exec(ctx, `INSERT INTO ev(project_id, day, event_id, session_id, parent_id, type, name, source, error, start_ms, end_ms, duration,
-			metadata, metrics, feedback, user_properties, children_ids, run_id, user_id, spill, chunk, off, trace, twin, span, target_id, rev)
+	tag, err := t.tx.Exec(ctx, `INSERT INTO event(project_id, day, event_id, session_id, parent_id, type, name, source, error, start_ms, end_ms, duration,
+			metadata, metrics, feedback, user_properties, children_ids, run_id, user_id, spill, chunk, chunk_offset, trace_hash, duplicate_key, span_id, target_id, version)
 		SELECT project_id, day, event_id, session_id, parent_id, type, name, source, error, start_ms, end_ms, duration,
-			metadata::json, metrics::json, feedback::json, user_properties::json, children_ids::json, run_id, user_id, spill, chunk, off, trace, twin, span, target_id, 0
+			metadata::json, metrics::json, feedback::json, user_properties::json, children_ids::json, run_id, user_id, spill, chunk, chunk_offset, trace_hash, duplicate_key, span_id, target_id, 0
 		FROM unnest($1::bigint[], $2::int[], $3::uuid[], $4::uuid[], $5::uuid[], $6::smallint[], $7::text[], $8::text[], $9::text[], $10::float8[],
 			$11::float8[], $12::float8[], $13::text[], $14::text[], $15::text[], $16::text[], $17::text[], $18::text[], $19::text[], $20::int[],
 			$21::bigint[], $22::int[], $23::bigint[], $24::bytea[], $25::uuid[], $26::text[])
 			AS h(project_id, day, event_id, session_id, parent_id, type, name, source, error, start_ms, end_ms, duration,
-			metadata, metrics, feedback, user_properties, children_ids, run_id, user_id, spill, chunk, off, trace, twin, span, target_id)
+			metadata, metrics, feedback, user_properties, children_ids, run_id, user_id, spill, chunk, chunk_offset, trace_hash, duplicate_key, span_id, target_id)
 		ON CONFLICT DO NOTHING`,
 		project, day, id, session, parent, typ, name, source, errText, start, end, duration, metadata, metrics, feedback, user, children, run, userID,
 		spill, chunk, off, trace, duplicate, span, target)
@@ -290,9 +290,9 @@ func textPointer(b []byte) *string {
 }
 
 func (t *postgresTx) moveEvents(ctx context.Context, projectID int64, from, to uuid.UUID, trace int64) error {
-	text, args := `UPDATE ev SET session_id = $3 WHERE project_id = $1 AND session_id = $2 AND event_id <> $2`, []any{projectID, [16]byte(from), [16]byte(to)}
+	text, args := `UPDATE event SET session_id = $3 WHERE project_id = $1 AND session_id = $2 AND event_id <> $2`, []any{projectID, [16]byte(from), [16]byte(to)}
 	if trace != 0 {
-		text, args = text+` AND trace = $4 AND spill & $5 = 0`, append(args, trace, flagFixed)
+		text, args = text+` AND trace_hash = $4 AND spill & $5 = 0`, append(args, trace, flagFixed)
 	}
 	_, err := t.tx.Exec(ctx, text, args...)
 	return err

@@ -28,10 +28,10 @@ const (
 
 // ofProject are the tables, other than those of documents, whose rows belong to a project by their
 // column project_id, each with the other columns of its key, by which rows are taken in slices.
-// ev and chunk go before them.
+// event and chunk go before them.
 var ofProject = []struct{ table, key string }{
-	{"trace", "trace_id"}, {"alias", "session_id"}, {"pending", "id"}, {"note", "span_id, hash"}, {"session", "session_id"}, {"tally", "type, lane"}, {"stored", "lane"},
-	{"arrival", "id"}, {"arrival_later", "event_id"}, {"evaluation", "id"}, {"spending", "provider, day"}, {"api_key", "id"}, {"catalogue", "scope, type, name, path"},
+	{"trace", "trace_id"}, {"alias", "session_id"}, {"pending", "id"}, {"log_part", "span_id, hash"}, {"session", "session_id"}, {"event_count", "type, writer"}, {"stored_bytes", "writer"},
+	{"outbox", "id"}, {"outbox_delayed", "event_id"}, {"evaluation", "id"}, {"spending", "provider, day"}, {"api_key", "id"}, {"field_index", "scope, type, name, path"},
 }
 
 // purges is what DeleteProject hands to the background.
@@ -202,7 +202,7 @@ func (s *Store) purgeEvents(ctx context.Context, tx writeTx, id int64) (more boo
 		chunk int64 // 0: none
 	}
 	var list []row
-	err = each(ctx, tx, `SELECT day, event_id, type, coalesce(chunk, 0) FROM ev WHERE project_id = $1 ORDER BY start_ms LIMIT $2`, []any{id, purgeRows},
+	err = each(ctx, tx, `SELECT day, event_id, type, coalesce(chunk, 0) FROM event WHERE project_id = $1 ORDER BY start_ms LIMIT $2`, []any{id, purgeRows},
 		func(scan func(...any) error) error {
 			var r row
 			if err := scan(&r.day, scanID{&r.id}, &r.typ, &r.chunk); err != nil {
@@ -219,7 +219,7 @@ func (s *Store) purgeEvents(ctx context.Context, tx writeTx, id int64) (more boo
 	}
 	sizes := map[int64]int64{}
 	cond, args := tx.anyNumber("id", 1, padded(list, func(r row) int64 { return r.chunk }))
-	err = each(ctx, tx, `SELECT id, length(z) FROM chunk WHERE `+cond, args, func(scan func(...any) error) error {
+	err = each(ctx, tx, `SELECT id, length(data) FROM chunk WHERE `+cond, args, func(scan func(...any) error) error {
 		var chunk, size int64
 		err := scan(&chunk, &size)
 		sizes[chunk] = size
@@ -243,7 +243,7 @@ func (s *Store) purgeEvents(ctx context.Context, tx writeTx, id int64) (more boo
 			n++
 		}
 		cond, args = tx.anyID("event_id", 3, padded(of[:n], func(r row) uuid.UUID { return r.id }))
-		if _, err := tx.exec(ctx, `DELETE FROM ev WHERE project_id = $1 AND day = $2 AND `+cond, append([]any{id, of[0].day}, args...)...); err != nil {
+		if _, err := tx.exec(ctx, `DELETE FROM event WHERE project_id = $1 AND day = $2 AND `+cond, append([]any{id, of[0].day}, args...)...); err != nil {
 			return false, err
 		}
 		ids := make([]uuid.UUID, n)

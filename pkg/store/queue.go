@@ -105,7 +105,7 @@ func (s *Store) UpdateQueue(ctx context.Context, projectID int64, id string, u q
 		}
 		q.Updated = d.updated
 		if u.Filters != nil { // all events are looked at anew
-			if _, err := tx.exec(ctx, `UPDATE queue SET marks = '' WHERE project_id = $1 AND id = $2`, projectID, id); err != nil {
+			if _, err := tx.exec(ctx, `UPDATE queue SET cursors = '' WHERE project_id = $1 AND id = $2`, projectID, id); err != nil {
 				return err
 			}
 		}

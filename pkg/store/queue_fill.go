@@ -109,7 +109,7 @@ func (s *Store) FillQueue(ctx context.Context, p project.Project, id string) (en
 		if err != nil {
 			return fmt.Errorf("encode cursors: %w", err)
 		}
-		_, err = tx.exec(ctx, `UPDATE queue SET marks = $3 WHERE project_id = $1 AND id = $2`, p.ID, id, string(text))
+		_, err = tx.exec(ctx, `UPDATE queue SET cursors = $3 WHERE project_id = $1 AND id = $2`, p.ID, id, string(text))
 		return err
 	})
 	return len(ids), more || changedSince, err
@@ -122,7 +122,7 @@ func readCursors(ctx context.Context, c conn, project int64, id string) ([]float
 		cursors[i] = -1
 	}
 	var text string
-	_, err := one(ctx, c, `SELECT marks FROM queue WHERE project_id = $1 AND id = $2`, []any{project, id}, &text)
+	_, err := one(ctx, c, `SELECT cursors FROM queue WHERE project_id = $1 AND id = $2`, []any{project, id}, &text)
 	if err != nil || text == "" {
 		return cursors, err
 	}
@@ -137,7 +137,7 @@ func readCursors(ctx context.Context, c conn, project int64, id string) ([]float
 // nextSlice counts at most fillSlice events that started after one time and not after another, the
 // oldest ones, and returns the start of the last of them.
 func (s *Store) nextSlice(ctx context.Context, project int64, after, until float64) (end float64, n int, err error) {
-	err = each(ctx, s.db, `SELECT start_ms FROM ev WHERE project_id = $1 AND start_ms > $2 AND start_ms <= $3 ORDER BY start_ms LIMIT $4`,
+	err = each(ctx, s.db, `SELECT start_ms FROM event WHERE project_id = $1 AND start_ms > $2 AND start_ms <= $3 ORDER BY start_ms LIMIT $4`,
 		[]any{project, after, until, fillSlice}, func(scan func(...any) error) error {
 			n++
 			return scan(&end)

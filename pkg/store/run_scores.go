@@ -275,7 +275,7 @@ func (s *Store) runKinds(ctx context.Context, projectID int64, sessions []uuid.U
 	for group := range slices.Chunk(sessions, sessionGroup) {
 		b := query.NewBuilder(s.dialect)
 		where := "e.project_id = " + b.Arg(projectID) + " AND " + s.dialect.SessionIn(b, projectID, group)
-		err := each(ctx, s.db, `SELECT DISTINCT e.type, e.name FROM ev e WHERE `+where, b.Args(), func(scan func(...any) error) error {
+		err := each(ctx, s.db, `SELECT DISTINCT e.type, e.name FROM event e WHERE `+where, b.Args(), func(scan func(...any) error) error {
 			var code int
 			var k run.Kind
 			if err := scan(&code, &k.Name); err != nil {

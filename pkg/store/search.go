@@ -86,7 +86,7 @@ func (s *Store) anySpilled(ctx context.Context, projectID int64, bits uint32) (b
 		return true, nil
 	}
 	var n int
-	return one(ctx, s.db, fmt.Sprintf(`SELECT 1 FROM ev WHERE project_id = $1 AND (spill & %d) <> 0 AND (spill & %d) <> 0 LIMIT 1`,
+	return one(ctx, s.db, fmt.Sprintf(`SELECT 1 FROM event WHERE project_id = $1 AND (spill & %d) <> 0 AND (spill & %d) <> 0 LIMIT 1`,
 		headFields, bits), []any{projectID}, &n)
 }
 
@@ -112,7 +112,7 @@ func (s *Store) page(ctx context.Context, projectID int64, q *query.Search, b *q
 	if total, ok, err := s.countFromCounters(ctx, projectID, q); ok || err != nil {
 		return list, total, err
 	}
-	_, err = one(ctx, s.db, `SELECT count(*) FROM ev e WHERE `+where, args, &total)
+	_, err = one(ctx, s.db, `SELECT count(*) FROM event e WHERE `+where, args, &total)
 	return list, total, err
 }
 

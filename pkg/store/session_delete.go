@@ -101,7 +101,7 @@ func (s *Store) deleteSome(ctx context.Context, tx writeTx, project int64, sessi
 	var list []row
 	// In the order of their chunks, so that a chunk goes with the last of its events; the session
 	// event last, since events that arrive meanwhile need it.
-	err = each(ctx, tx, `SELECT day, event_id, span, type, chunk FROM ev WHERE `+s.db.frag().bySession+` ORDER BY CASE WHEN event_id = $2 THEN 1 ELSE 0 END, chunk LIMIT $3`,
+	err = each(ctx, tx, `SELECT day, event_id, span_id, type, chunk FROM event WHERE `+s.db.frag().bySession+` ORDER BY CASE WHEN event_id = $2 THEN 1 ELSE 0 END, chunk LIMIT $3`,
 		[]any{project, tx.id(session), deleteSlice + 1}, func(scan func(...any) error) error {
 			var r row
 			if err := scan(&r.day, scanID{&r.id}, scanID{&r.span}, &r.typ, &r.chunk); err != nil {
@@ -128,7 +128,7 @@ func (s *Store) deleteSome(ctx context.Context, tx writeTx, project int64, sessi
 		}
 	}
 	for _, r := range list {
-		gone, err := tx.exec(ctx, `DELETE FROM ev WHERE project_id = $1 AND day = $2 AND event_id = $3`, project, r.day, tx.id(r.id))
+		gone, err := tx.exec(ctx, `DELETE FROM event WHERE project_id = $1 AND day = $2 AND event_id = $3`, project, r.day, tx.id(r.id))
 		if err != nil {
 			return false, nil, err
 		}
@@ -154,7 +154,7 @@ func (s *Store) deleteSome(ctx context.Context, tx writeTx, project int64, sessi
 	for c, day := range chunks {
 		var left int
 		if more {
-			if _, err := one(ctx, tx, `SELECT count(*) FROM ev WHERE `+s.db.frag().bySession+` AND chunk = $3 AND day = $4`, []any{project, tx.id(session), c, day}, &left); err != nil {
+			if _, err := one(ctx, tx, `SELECT count(*) FROM event WHERE `+s.db.frag().bySession+` AND chunk = $3 AND day = $4`, []any{project, tx.id(session), c, day}, &left); err != nil {
 				return false, nil, err
 			}
 		}
@@ -170,7 +170,7 @@ func (s *Store) deleteSome(ctx context.Context, tx writeTx, project int64, sessi
 		return true, judges, nil
 	}
 	for _, stmt := range []string{
-		`DELETE FROM note WHERE project_id = $1 AND trace_id IN (SELECT trace_id FROM trace WHERE project_id = $1 AND session_id = $2)`,
+		`DELETE FROM log_part WHERE project_id = $1 AND trace_id IN (SELECT trace_id FROM trace WHERE project_id = $1 AND session_id = $2)`,
 		`DELETE FROM session WHERE project_id = $1 AND session_id = $2`,
 		`DELETE FROM trace WHERE project_id = $1 AND session_id = $2`,
 		`DELETE FROM alias WHERE project_id = $1 AND target = $2`,

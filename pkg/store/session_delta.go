@@ -57,7 +57,7 @@ type sessionState struct {
 	runID       *string
 }
 
-// What column made holds.
+// What column implicit holds.
 const (
 	explicitSession = 0 // the session event is as its sender gave it
 	implicitAll     = 1 // all of the session event follows its events

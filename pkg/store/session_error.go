@@ -48,7 +48,7 @@ func (s *Store) refreshSessionError(ctx context.Context, tx writeTx, project int
 	var id uuid.UUID
 	var day int32
 	var ms *float64
-	ok, err := one(ctx, tx, fmt.Sprintf(`SELECT event_id, day, start_ms FROM ev WHERE %s AND event_id <> $2 AND parent_id IS NULL
+	ok, err := one(ctx, tx, fmt.Sprintf(`SELECT event_id, day, start_ms FROM event WHERE %s AND event_id <> $2 AND parent_id IS NULL
 		AND (error <> '' OR (spill & %d) <> 0) ORDER BY start_ms, event_id LIMIT 1`, s.db.frag().bySession, query.SpillError),
 		[]any{project, tx.id(session)}, scanID{&id}, &day, &ms)
 	if err != nil {

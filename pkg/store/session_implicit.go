@@ -18,7 +18,7 @@ const userGiven = noLast
 // the first event; a name that was the service's is renewed; the user is that of the first event with one.
 func (s *Store) refreshImplicitSession(ctx context.Context, tx writeTx, project int64, now *event.Event, rank int) error {
 	key := []any{project, tx.id(now.ID)}
-	below := ` FROM ev WHERE ` + s.db.frag().bySession + ` AND event_id <> $2`
+	below := ` FROM event WHERE ` + s.db.frag().bySession + ` AND event_id <> $2`
 	var id uuid.UUID
 	var day int32
 	var root bool
@@ -182,7 +182,7 @@ func (w *writing) syncImplicitSession(ctx context.Context, tx writeTx, d *sessio
 // reports whether it did.
 func (s *Store) endImplicit(ctx context.Context, tx writeTx, project int64, session uuid.UUID) (over bool, err error) {
 	var implicit, left int
-	found, err := one(ctx, tx, `SELECT made, CASE WHEN EXISTS (SELECT 1 FROM ev WHERE `+s.db.frag().bySession+` AND event_id <> $2) THEN 1 ELSE 0 END
+	found, err := one(ctx, tx, `SELECT implicit, CASE WHEN EXISTS (SELECT 1 FROM event WHERE `+s.db.frag().bySession+` AND event_id <> $2) THEN 1 ELSE 0 END
 		FROM session WHERE project_id = $1 AND session_id = $2`, []any{project, tx.id(session)}, &implicit, &left)
 	if err != nil || !found || implicit != implicitAll || left > 0 {
 		return false, err

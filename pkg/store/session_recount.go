@@ -15,11 +15,11 @@ func (s *Store) recount(ctx context.Context, tx writeTx, project int64, session 
 	var implicit, rank int
 	var day int32
 	key := []any{project, tx.id(session)}
-	ok, err := one(ctx, tx, `SELECT made, name_rank, event_day FROM session WHERE project_id = $1 AND session_id = $2`, key, &implicit, &rank, &day)
+	ok, err := one(ctx, tx, `SELECT implicit, name_rank, event_day FROM session WHERE project_id = $1 AND session_id = $2`, key, &implicit, &rank, &day)
 	if err != nil || !ok {
 		return err
 	}
-	below := ` FROM ev WHERE ` + s.db.frag().bySession + ` AND event_id <> $2`
+	below := ` FROM event WHERE ` + s.db.frag().bySession + ` AND event_id <> $2`
 	var first, last *float64
 	if _, err := one(ctx, tx, `SELECT min(start_ms), max(end_ms)`+below, key, &first, &last); err != nil {
 		return err

@@ -65,7 +65,7 @@ func (s *Store) showRoots(ctx context.Context, project int64, e *event.Event, ro
 func (s *Store) stepWith(ctx context.Context, project int64, session uuid.UUID, flag int, order string) (event.Event, error) {
 	var id uuid.UUID
 	var day int32
-	ok, err := one(ctx, s.db, fmt.Sprintf(`SELECT event_id, day FROM ev WHERE %s AND event_id <> $2 AND (spill & %d) <> 0
+	ok, err := one(ctx, s.db, fmt.Sprintf(`SELECT event_id, day FROM event WHERE %s AND event_id <> $2 AND (spill & %d) <> 0
 		ORDER BY CASE WHEN parent_id IS NULL THEN 0 ELSE 1 END, %s LIMIT 1`, s.db.frag().bySession, flag, order),
 		[]any{project, s.db.id(session)}, scanID{&id}, &day)
 	if err != nil || !ok {
@@ -137,8 +137,8 @@ func (s *Store) rollups(ctx context.Context, c conn, project int64, sessions []u
 	for start := 0; start < len(sessions); start += 500 {
 		part := sessions[start:min(start+500, len(sessions))]
 		cond, args := c.anyID("session_id", 2, part)
-		err := each(ctx, c, `SELECT session_id, n, n_model, n_feedback, prompt_tokens, completion_tokens, total_tokens, cost, n_cost,
-			root_id, root_day, last_root_id, last_root_day, made <> 0 FROM session WHERE project_id = $1 AND `+cond, append([]any{project}, args...),
+		err := each(ctx, c, `SELECT session_id, num_events, num_model_events, num_feedback, prompt_tokens, completion_tokens, total_tokens, cost, num_costs,
+			root_id, root_day, last_root_id, last_root_day, implicit <> 0 FROM session WHERE project_id = $1 AND `+cond, append([]any{project}, args...),
 			func(scan func(...any) error) error {
 				var id uuid.UUID
 				r := &rollup{}

@@ -43,8 +43,8 @@ type sqliteDB struct {
 
 	ids    *idFilter
 	today  func() int32
-	live   map[projectDay]bool // the rows of id_day; used by the writer alone once the store is open
-	moving map[projectDay]bool // days whose ids are being listed in id_far; used by the writer alone
+	live   map[projectDay]bool // the rows of id_filter_day; used by the writer alone once the store is open
+	moving map[projectDay]bool // days whose ids are being listed in far_event; used by the writer alone
 
 	statements atomic.Int64 // that transactions ran
 
@@ -190,13 +190,13 @@ func (d *sqliteDB) tidy(context.Context) error { return nil }
 
 func (d *sqliteDB) frag() fragments {
 	return fragments{
-		from:        "ev e JOIN session s ON s.sid = e.sid",
+		from:        "event e JOIN session s ON s.session_rowid = e.session_rowid",
 		sessionID:   "s.session_id",
 		contains:    "instr(%s, %s) > 0",
 		jsonPairs:   "(SELECT key + 1 AS n, value ->> 0 AS name, value ->> 1 AS number FROM json_each(%s))",
 		apart:       " LIMIT -1",
 		linkedEvent: "(doc ->> 'linked_event')",
-		bySession:   "sid = (SELECT sid FROM session WHERE project_id = $1 AND session_id = $2)",
+		bySession:   "session_rowid = (SELECT session_rowid FROM session WHERE project_id = $1 AND session_id = $2)",
 	}
 }
 

@@ -7,9 +7,9 @@ import (
 )
 
 // An event's row is found by project, day and id, so a reader that has the id alone must find its day.
-// Ids of days around the present are found by the filters (idFilter), one for each day of a project that id_day
-// lists. All other events, such as those of an import, are listed by id in id_far, however many
-// days they lie on. So each event is in a filter or in id_far, and an id is looked for in a bounded
+// Ids of days around the present are found by the filters (idFilter), one for each day of a project that id_filter_day
+// lists. All other events, such as those of an import, are listed by id in far_event, however many
+// days they lie on. So each event is in a filter or in far_event, and an id is looked for in a bounded
 // number of places whatever is stored.
 
 // projectDay is a day of a project, in days since 1970.
@@ -22,7 +22,7 @@ type projectDay struct {
 // ahead of today has one as well.
 const nearDays = 31
 
-// idSlice is how many ids of a day without a filter move to id_far in one transaction.
+// idSlice is how many ids of a day without a filter move to far_event in one transaction.
 const idSlice = 500
 
 func (d *sqliteDB) track(ids *idFilter, today func() int32) { d.ids, d.today = ids, today }
@@ -34,7 +34,7 @@ func (t *sqliteTx) addIDs(ctx context.Context, project int64, day int32, ids ...
 		if day < today-nearDays || day > today+1 {
 			return t.addFarIDs(ctx, project, day, ids)
 		}
-		if _, err := t.exec(ctx, `INSERT INTO id_day(project_id, day) VALUES ($1, $2) ON CONFLICT DO NOTHING`, project, day); err != nil {
+		if _, err := t.exec(ctx, `INSERT INTO id_filter_day(project_id, day) VALUES ($1, $2) ON CONFLICT DO NOTHING`, project, day); err != nil {
 			return err
 		}
 		t.beginDay(k)
@@ -59,7 +59,7 @@ func (t *sqliteTx) beginDay(k projectDay) {
 
 func (t *sqliteTx) addFarIDs(ctx context.Context, project int64, day int32, ids []uuid.UUID) error {
 	for _, id := range ids {
-		if _, err := t.exec(ctx, `INSERT INTO id_far(project_id, event_id, day) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`, project, id[:], day); err != nil {
+		if _, err := t.exec(ctx, `INSERT INTO far_event(project_id, event_id, day) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`, project, id[:], day); err != nil {
 			return err
 		}
 		t.d.ids.add(project, farDay, id)
@@ -84,11 +84,11 @@ func (t *sqliteTx) removeIDs(ctx context.Context, project int64, day int32, ids 
 	}
 	if t.d.ids.hasFar(project) {
 		for _, id := range ids {
-			if _, err := t.exec(ctx, `DELETE FROM id_far WHERE project_id = $1 AND event_id = $2 AND day = $3`, project, id[:], day); err != nil {
+			if _, err := t.exec(ctx, `DELETE FROM far_event WHERE project_id = $1 AND event_id = $2 AND day = $3`, project, id[:], day); err != nil {
 				return err
 			}
 		}
-		if _, err := empty(projectDay{project, farDay}, `SELECT 1 FROM id_far WHERE project_id = $1 LIMIT 1`, project); err != nil {
+		if _, err := empty(projectDay{project, farDay}, `SELECT 1 FROM far_event WHERE project_id = $1 LIMIT 1`, project); err != nil {
 			return err
 		}
 	}
@@ -96,10 +96,10 @@ func (t *sqliteTx) removeIDs(ctx context.Context, project int64, day int32, ids 
 	if !t.d.live[k] && !t.begun[k] {
 		return nil
 	}
-	if none, err := empty(k, `SELECT 1 FROM ev WHERE project_id = $1 AND day = $2 LIMIT 1`, project, day); err != nil || !none {
+	if none, err := empty(k, `SELECT 1 FROM event WHERE project_id = $1 AND day = $2 LIMIT 1`, project, day); err != nil || !none {
 		return err
 	}
-	_, err := t.exec(ctx, `DELETE FROM id_day WHERE project_id = $1 AND day = $2`, project, day)
+	_, err := t.exec(ctx, `DELETE FROM id_filter_day WHERE project_id = $1 AND day = $2`, project, day)
 	return err
 }
 
@@ -116,7 +116,7 @@ func (t *sqliteTx) finishDays() {
 	}
 }
 
-// moveIDs lists a slice of the ids of a day that has no filter in id_far: those after an id, nil for
+// moveIDs lists a slice of the ids of a day that has no filter in far_event: those after an id, nil for
 // the first. It returns the last of them; nil means that the day is done, and has no filter any more.
 func (t *sqliteTx) moveIDs(ctx context.Context, k projectDay, after []byte) (last []byte, err error) {
 	if !t.d.live[k] {
@@ -127,7 +127,7 @@ func (t *sqliteTx) moveIDs(ctx context.Context, k projectDay, after []byte) (las
 		after = []byte{}
 	}
 	var ids []uuid.UUID
-	err = each(ctx, t, `SELECT event_id FROM ev WHERE project_id = $1 AND day = $2 AND event_id > $3 ORDER BY event_id LIMIT $4`,
+	err = each(ctx, t, `SELECT event_id FROM event WHERE project_id = $1 AND day = $2 AND event_id > $3 ORDER BY event_id LIMIT $4`,
 		[]any{k.project, k.day, after, idSlice}, func(scan func(...any) error) error {
 			var id uuid.UUID
 			err := scan(scanID{&id})
@@ -147,7 +147,7 @@ func (t *sqliteTx) moveIDs(ctx context.Context, k projectDay, after []byte) (las
 		t.emptied = map[projectDay]bool{}
 	}
 	t.emptied[k] = true
-	_, err = t.exec(ctx, `DELETE FROM id_day WHERE project_id = $1 AND day = $2`, k.project, k.day)
+	_, err = t.exec(ctx, `DELETE FROM id_filter_day WHERE project_id = $1 AND day = $2`, k.project, k.day)
 	return nil, err
 }
 
@@ -155,7 +155,7 @@ func (t *sqliteTx) findEvents(ctx context.Context, projectID int64, ids []idDays
 	found := map[uuid.UUID]int32{}
 	probe := func(id uuid.UUID, day int32) error {
 		var n int
-		ok, err := one(ctx, t, `SELECT 1 FROM ev WHERE project_id = $1 AND day = $2 AND event_id = $3`, []any{projectID, day, id[:]}, &n)
+		ok, err := one(ctx, t, `SELECT 1 FROM event WHERE project_id = $1 AND day = $2 AND event_id = $3`, []any{projectID, day, id[:]}, &n)
 		if ok {
 			found[id] = day
 		}
@@ -187,7 +187,7 @@ func (t *sqliteTx) findEvents(ctx context.Context, projectID int64, ids []idDays
 
 // farDays returns the days on which an id may stand that is not found by day.
 func farDays(ctx context.Context, c conn, project int64, id uuid.UUID) (days []int32, err error) {
-	err = each(ctx, c, `SELECT day FROM id_far WHERE project_id = $1 AND event_id = $2`, []any{project, id[:]}, func(scan func(...any) error) error {
+	err = each(ctx, c, `SELECT day FROM far_event WHERE project_id = $1 AND event_id = $2`, []any{project, id[:]}, func(scan func(...any) error) error {
 		var day int32
 		err := scan(&day)
 		days = append(days, day)
@@ -200,8 +200,8 @@ func (d *sqliteDB) farDays(ctx context.Context, c conn, project int64, id uuid.U
 	return farDays(ctx, c, project, id)
 }
 
-// days lists what has filters: the days of id_day, newest first, and farDay of projects with ids in
-// id_far.
+// days lists what has filters: the days of id_filter_day, newest first, and farDay of projects with ids in
+// far_event.
 func (d *sqliteDB) days(ctx context.Context) (list []projectDay, err error) {
 	read := func(scan func(...any) error) error {
 		var k projectDay
@@ -209,20 +209,20 @@ func (d *sqliteDB) days(ctx context.Context) (list []projectDay, err error) {
 		list = append(list, k)
 		return err
 	}
-	if err := each(ctx, d, `SELECT project_id, day FROM id_day ORDER BY day DESC`, nil, read); err != nil {
+	if err := each(ctx, d, `SELECT project_id, day FROM id_filter_day ORDER BY day DESC`, nil, read); err != nil {
 		return nil, err
 	}
 	for _, k := range list {
 		d.live[k] = true
 	}
-	err = each(ctx, d, `SELECT id, $1 FROM project WHERE EXISTS (SELECT 1 FROM id_far WHERE project_id = id)`, []any{int64(farDay)}, read)
+	err = each(ctx, d, `SELECT id, $1 FROM project WHERE EXISTS (SELECT 1 FROM far_event WHERE project_id = id)`, []any{int64(farDay)}, read)
 	return list, err
 }
 
 func (d *sqliteDB) idsOf(ctx context.Context, k projectDay, f func(uuid.UUID) error) error {
-	text, args := `SELECT event_id FROM ev WHERE project_id = $1 AND day = $2`, []any{k.project, k.day}
+	text, args := `SELECT event_id FROM event WHERE project_id = $1 AND day = $2`, []any{k.project, k.day}
 	if k.day == farDay {
-		text, args = `SELECT event_id FROM id_far WHERE project_id = $1`, args[:1]
+		text, args = `SELECT event_id FROM far_event WHERE project_id = $1`, args[:1]
 	}
 	return each(ctx, d, text, args, func(scan func(...any) error) error {
 		var id uuid.UUID

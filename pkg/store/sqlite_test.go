@@ -64,7 +64,7 @@ func TestReadersOpenBesideAWriter(t *testing.T) {
 	}
 	for _, conn := range takeReaders(t, d) {
 		var n int
-		if err := conn.QueryRowContext(t.Context(), "SELECT count(*) FROM ev").Scan(&n); err != nil {
+		if err := conn.QueryRowContext(t.Context(), "SELECT count(*) FROM event").Scan(&n); err != nil {
 			t.Error("read:", err)
 		}
 		if err := conn.Close(); err != nil {
@@ -137,13 +137,13 @@ func TestCutWaitsForNobody(t *testing.T) {
 	}
 }
 
-// An index of ev whose key is computed would make SQLite keep a journal for each statement that
+// An index of event whose key is computed would make SQLite keep a journal for each statement that
 // inserts several events: a function may fail where a column cannot.
 func TestEventsHaveIndexesOfColumnsOnly(t *testing.T) {
 	t.Parallel()
 	d, _ := openForTest(t)
 	indexes := 0
-	err := each(t.Context(), d, `SELECT l.name, x.cid FROM pragma_index_list('ev') l, pragma_index_info(l.name) x`, nil, func(scan func(...any) error) error {
+	err := each(t.Context(), d, `SELECT l.name, x.cid FROM pragma_index_list('event') l, pragma_index_info(l.name) x`, nil, func(scan func(...any) error) error {
 		var name string
 		var column int
 		if err := scan(&name, &column); err != nil {

@@ -19,7 +19,7 @@ type sqliteTx struct {
 	pending *outbox
 	deletes bool // something that shall be erased
 
-	begun   map[projectDay]bool // days that this transaction lists in id_day
+	begun   map[projectDay]bool // days that this transaction lists in id_filter_day
 	emptied map[projectDay]bool // days and farDay of which it leaves nothing
 }
 
@@ -104,11 +104,11 @@ func (t *sqliteTx) upsertTraces(ctx context.Context, traces []*traceRow) error {
 	for _, r := range traces {
 		_, err := one(ctx, t, `INSERT INTO trace(project_id, trace_id, session_id, provisional, rank) VALUES ($1, $2, $3, $4, $5)
 			ON CONFLICT (project_id, trace_id) DO UPDATE SET
-				former = CASE WHEN excluded.rank < trace.rank AND excluded.session_id <> trace.session_id THEN trace.session_id END,
+				former_session_id = CASE WHEN excluded.rank < trace.rank AND excluded.session_id <> trace.session_id THEN trace.session_id END,
 				session_id = CASE WHEN excluded.rank < trace.rank THEN excluded.session_id ELSE trace.session_id END,
 				provisional = trace.provisional AND excluded.provisional,
 				rank = CASE WHEN excluded.rank < trace.rank THEN excluded.rank ELSE trace.rank END
-			RETURNING session_id, provisional, rank, former`,
+			RETURNING session_id, provisional, rank, former_session_id`,
 			[]any{r.project, r.trace[:], r.session[:], r.provisional, r.rank}, scanID{&r.session}, &r.provisional, &r.rank, scanID{&r.former})
 		if err != nil {
 			return err
@@ -129,23 +129,23 @@ func (t *sqliteTx) upsertSessions(ctx context.Context, deltas []*sessionDelta) e
 		}
 		x := &d.totals
 		st := &d.state
-		_, err := one(ctx, t, `INSERT INTO session AS s (project_id, session_id, made, name_rank, touched, event_day, first_ms, last_ms, n, n_model, n_error,
-				n_feedback, prompt_tokens, completion_tokens, total_tokens, cost, n_cost, run_id, root_ms, root_id, root_day,
-				last_root_ms, last_root_id, last_root_day, user_ms, n_call)
+		_, err := one(ctx, t, `INSERT INTO session AS s (project_id, session_id, implicit, name_rank, version, event_day, first_ms, last_ms, num_events, num_model_events, num_errors,
+				num_feedback, prompt_tokens, completion_tokens, total_tokens, cost, num_costs, run_id, root_ms, root_id, root_day,
+				last_root_ms, last_root_id, last_root_day, user_ms, num_calls)
 			VALUES ($1, $2, $3, $4, $24, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $25, $26)
 			ON CONFLICT (project_id, session_id) DO UPDATE SET
-				touched = s.touched + 1, name_rank = max(s.name_rank, excluded.name_rank),
+				version = s.version + 1, name_rank = max(s.name_rank, excluded.name_rank),
 				first_ms = min(s.first_ms, excluded.first_ms), last_ms = max(s.last_ms, excluded.last_ms),
-				n = s.n + excluded.n, n_model = s.n_model + excluded.n_model, n_call = s.n_call + excluded.n_call, n_error = s.n_error + excluded.n_error,
-				n_feedback = s.n_feedback + excluded.n_feedback, prompt_tokens = s.prompt_tokens + excluded.prompt_tokens,
+				num_events = s.num_events + excluded.num_events, num_model_events = s.num_model_events + excluded.num_model_events, num_calls = s.num_calls + excluded.num_calls, num_errors = s.num_errors + excluded.num_errors,
+				num_feedback = s.num_feedback + excluded.num_feedback, prompt_tokens = s.prompt_tokens + excluded.prompt_tokens,
 				completion_tokens = s.completion_tokens + excluded.completion_tokens, total_tokens = s.total_tokens + excluded.total_tokens,
-				cost = s.cost + excluded.cost, n_cost = s.n_cost + excluded.n_cost, run_id = coalesce(s.run_id, excluded.run_id),
+				cost = s.cost + excluded.cost, num_costs = s.num_costs + excluded.num_costs, run_id = coalesce(s.run_id, excluded.run_id),
 				root_ms = iif(`+sqliteEarlier+`, excluded.root_ms, s.root_ms), root_id = iif(`+sqliteEarlier+`, excluded.root_id, s.root_id),
 				root_day = iif(`+sqliteEarlier+`, excluded.root_day, s.root_day),
 				last_root_ms = iif(`+sqliteLater+`, excluded.last_root_ms, s.last_root_ms), last_root_id = iif(`+sqliteLater+`, excluded.last_root_id, s.last_root_id),
 				last_root_day = iif(`+sqliteLater+`, excluded.last_root_day, s.last_root_day),
 				user_ms = iif(s.user_ms IS NULL OR excluded.user_ms < s.user_ms, excluded.user_ms, s.user_ms)
-			RETURNING sid, made, name_rank, touched, event_day, first_ms, last_ms, root_id, n_call, user_ms, run_id`,
+			RETURNING session_rowid, implicit, name_rank, version, event_day, first_ms, last_ms, root_id, num_calls, user_ms, run_id`,
 			[]any{d.project, d.id[:], d.implicit, d.nameRank, d.eventDay, d.first, d.last, x.n, x.models, x.errors, x.feedback, x.prompt, x.completion,
 				x.total, x.cost, x.costs, nullText(d.runID), rootMS, rootID, rootDay, lastMS, lastID, lastDay, d.initialVersion, d.userMS, x.calls},
 			&st.sid, &st.implicit, &st.nameRank, &st.version, &st.eventDay, &st.first, &st.last, scanID{&st.rootID}, &st.calls, &st.userMS, &st.runID)
@@ -169,7 +169,7 @@ func (t *sqliteTx) nextChunkID(context.Context) (int64, error) {
 
 func (t *sqliteTx) insertChunks(ctx context.Context, chunks []chunkRow) error {
 	for i := range chunks {
-		if _, err := t.exec(ctx, `INSERT INTO chunk(id, z) VALUES ($1, $2)`, chunks[i].id, chunks[i].z); err != nil {
+		if _, err := t.exec(ctx, `INSERT INTO chunk(id, data) VALUES ($1, $2)`, chunks[i].id, chunks[i].z); err != nil {
 			return err
 		}
 	}
@@ -182,8 +182,8 @@ const headsPerStatement = 16
 
 // OR FAIL: an error ends the transaction anyhow, so that the statement needs no journal of its own.
 const (
-	sqliteHeadInsert = `INSERT OR FAIL INTO ev(project_id, day, event_id, sid, parent_id, type, name, source, error, start_ms, end_ms, duration,
-		metadata, metrics, feedback, user_properties, children_ids, run_id, user_id, spill, chunk, off, trace, twin, span, target_id, rev) VALUES `
+	sqliteHeadInsert = `INSERT OR FAIL INTO event(project_id, day, event_id, session_rowid, parent_id, type, name, source, error, start_ms, end_ms, duration,
+		metadata, metrics, feedback, user_properties, children_ids, run_id, user_id, spill, chunk, chunk_offset, trace_hash, duplicate_key, span_id, target_id, version) VALUES `
 	sqliteHeadValues = `(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,0)`
 	sqliteHeadArgs   = 26
 )
@@ -242,10 +242,10 @@ func (h *head) appendSQLite(args []any) []any {
 }
 
 func (t *sqliteTx) moveEvents(ctx context.Context, projectID int64, from, to uuid.UUID, trace int64) error {
-	text, args := `UPDATE ev SET sid = (SELECT sid FROM session WHERE project_id = $1 AND session_id = $3)
-		WHERE sid = (SELECT sid FROM session WHERE project_id = $1 AND session_id = $2) AND event_id <> $2`, []any{projectID, from[:], to[:]}
+	text, args := `UPDATE event SET session_rowid = (SELECT session_rowid FROM session WHERE project_id = $1 AND session_id = $3)
+		WHERE session_rowid = (SELECT session_rowid FROM session WHERE project_id = $1 AND session_id = $2) AND event_id <> $2`, []any{projectID, from[:], to[:]}
 	if trace != 0 {
-		text, args = text+` AND trace = $4 AND spill & $5 = 0`, append(args, trace, flagFixed)
+		text, args = text+` AND trace_hash = $4 AND spill & $5 = 0`, append(args, trace, flagFixed)
 	}
 	_, err := t.exec(ctx, text, args...)
 	return err

@@ -29,8 +29,8 @@ func (w *writing) move(ctx context.Context, tx writeTx, t *traceRow) error {
 	var rootMS, lastMS *float64
 	var rootDay, lastDay *int32
 	var implicit, rank int
-	ok, err := one(ctx, tx, `SELECT made, name_rank, event_day, first_ms, last_ms, n, n_model, n_error, n_feedback, prompt_tokens, completion_tokens,
-		total_tokens, cost, n_cost, coalesce(run_id, ''), root_ms, root_id, root_day, last_root_ms, last_root_id, last_root_day, user_ms, n_call
+	ok, err := one(ctx, tx, `SELECT implicit, name_rank, event_day, first_ms, last_ms, num_events, num_model_events, num_errors, num_feedback, prompt_tokens, completion_tokens,
+		total_tokens, cost, num_costs, coalesce(run_id, ''), root_ms, root_id, root_day, last_root_ms, last_root_id, last_root_day, user_ms, num_calls
 		FROM session WHERE project_id = $1 AND session_id = $2`, []any{t.project, tx.id(from)},
 		&implicit, &rank, &o.eventDay, &o.first, &o.last, &o.totals.n, &o.totals.models, &o.totals.errors, &o.totals.feedback, &o.totals.prompt,
 		&o.totals.completion, &o.totals.total, &o.totals.cost, &o.totals.costs, &o.runID, &rootMS, scanID{&rootID}, &rootDay, &lastMS, scanID{&lastID}, &lastDay, &o.userMS, &o.totals.calls)
@@ -166,7 +166,7 @@ func (w *writing) ofTrace(ctx context.Context, tx writeTx, t *traceRow) (list []
 		id  uuid.UUID
 	}
 	var places []place
-	err = each(ctx, tx, `SELECT day, event_id FROM ev WHERE `+w.s.db.frag().bySession+` AND event_id <> $2 AND trace = $3 AND spill & $4 = 0
+	err = each(ctx, tx, `SELECT day, event_id FROM event WHERE `+w.s.db.frag().bySession+` AND event_id <> $2 AND trace_hash = $3 AND spill & $4 = 0
 		ORDER BY start_ms, event_id`, []any{t.project, tx.id(t.former), traceHash(t.trace), flagFixed}, func(scan func(...any) error) error {
 		var p place
 		err := scan(&p.day, scanID{&p.id})
@@ -227,7 +227,7 @@ func (w *writing) leave(ctx context.Context, tx writeTx, project int64, session 
 	var implicit int
 	var day int32
 	key := []any{project, tx.id(session)}
-	ok, err := one(ctx, tx, `SELECT made, event_day, (SELECT count(*) FROM ev WHERE `+s.db.frag().bySession+` AND event_id <> $2)
+	ok, err := one(ctx, tx, `SELECT implicit, event_day, (SELECT count(*) FROM event WHERE `+s.db.frag().bySession+` AND event_id <> $2)
 		FROM session WHERE project_id = $1 AND session_id = $2`, key, &implicit, &day, &left)
 	if err != nil || !ok {
 		return err

@@ -170,7 +170,7 @@ func (r *treeFixer) sorted() []*changedSession {
 func (r *treeFixer) applyOne(ctx context.Context, tx writeTx, x *changedSession) error {
 	if x.reload || len(x.changes) > 0 {
 		// Other processes must not take what they remember for what is there now.
-		ok, err := one(ctx, tx, `UPDATE session SET touched = touched + 1 WHERE project_id = $1 AND session_id = $2 RETURNING touched, n_call`,
+		ok, err := one(ctx, tx, `UPDATE session SET version = version + 1 WHERE project_id = $1 AND session_id = $2 RETURNING version, num_calls`,
 			[]any{x.key.project, tx.id(x.key.id)}, &x.version, &x.calls)
 		if err != nil || !ok {
 			x.gone = true
@@ -235,7 +235,7 @@ func (x *changedSession) hasCustomIDs(ctx context.Context, tx writeTx) (bool, er
 	for part := range slices.Chunk(slices.Compact(parents), idsPerQuery) {
 		var n int
 		cond, args := tx.anyID("span_id", 3, part)
-		ok, err := one(ctx, tx, `SELECT 1 FROM note WHERE project_id = $1 AND hash = $2 AND `+cond+` LIMIT 1`,
+		ok, err := one(ctx, tx, `SELECT 1 FROM log_part WHERE project_id = $1 AND hash = $2 AND `+cond+` LIMIT 1`,
 			append([]any{x.key.project, tx.id(uuid.Nil)}, args...), &n)
 		if err != nil || ok {
 			return ok, err

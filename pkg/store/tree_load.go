@@ -12,8 +12,8 @@ import (
 func (s *Store) loadTree(ctx context.Context, tx writeTx, key idKey) (*sessionTree, error) {
 	k := &sessionTree{}
 	var marked []uuid.UUID
-	err := each(ctx, tx, `SELECT event_id, parent_id, trace, start_ms, end_ms, type, spill, twin, span FROM ev
-		WHERE `+s.db.frag().bySession+` AND trace IS NOT NULL ORDER BY start_ms DESC, event_id LIMIT $3`,
+	err := each(ctx, tx, `SELECT event_id, parent_id, trace_hash, start_ms, end_ms, type, spill, duplicate_key, span_id FROM event
+		WHERE `+s.db.frag().bySession+` AND trace_hash IS NOT NULL ORDER BY start_ms DESC, event_id LIMIT $3`,
 		[]any{key.project, tx.id(key.id), maxTreeSpans}, func(scan func(...any) error) error {
 			var n node
 			var typ, spill int

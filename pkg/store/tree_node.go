@@ -46,7 +46,7 @@ func (n *node) content() event.Content {
 	return event.NoContent
 }
 
-// traceHash returns the column trace: 8 bytes of the trace's id, enough to tell the traces of one
+// traceHash returns the column trace_hash: 8 bytes of the trace's id, enough to tell the traces of one
 // session apart. Zero for an event that did not come as a span.
 func traceHash(id uuid.UUID) int64 {
 	if id == uuid.Nil {

@@ -22,7 +22,7 @@ import (
 const (
 	// rowBytes stands for what a row takes in addition to its texts: its numbers and its places in indexes.
 	rowBytes = 256
-	// countedRow is the row of table stored that holds what counting the rows found.
+	// countedRow is the row of table stored_bytes that holds what counting the rows found.
 	countedRow = -1
 	// storedRefresh is how soon what other servers stored is seen.
 	storedRefresh = 5 * time.Second
@@ -109,7 +109,7 @@ func (s *Store) StoredBytes(ctx context.Context, projectID int64) (int64, error)
 }
 
 func (s *Store) readStored(ctx context.Context, projectID int64) (n int64, err error) {
-	if _, err := one(ctx, s.db.quick(), `SELECT CAST(coalesce(sum(n), 0) AS bigint) FROM stored WHERE project_id = $1`, []any{projectID}, &n); err != nil {
+	if _, err := one(ctx, s.db.quick(), `SELECT CAST(coalesce(sum(bytes), 0) AS bigint) FROM stored_bytes WHERE project_id = $1`, []any{projectID}, &n); err != nil {
 		return 0, s.wrapDBError(err, "read stored bytes")
 	}
 	s.usage.mu.Lock()
@@ -166,7 +166,7 @@ func (s *Store) countStored(ctx context.Context) {
 }
 
 func (s *Store) neverCounted(ctx context.Context) error {
-	return each(ctx, s.db, `SELECT DISTINCT t.project_id FROM tally t WHERE NOT EXISTS (SELECT 1 FROM stored k WHERE k.project_id = t.project_id AND k.lane = $1)`,
+	return each(ctx, s.db, `SELECT DISTINCT t.project_id FROM event_count t WHERE NOT EXISTS (SELECT 1 FROM stored_bytes k WHERE k.project_id = t.project_id AND k.writer = $1)`,
 		[]any{countedRow}, func(scan func(...any) error) error {
 			var id int64
 			if err := scan(&id); err != nil {
@@ -197,15 +197,15 @@ func (s *Store) Recount(ctx context.Context, projectID int64) error {
 	table := func(table, sum string) string {
 		return `(SELECT CAST(coalesce(sum(` + fmt.Sprint(rowBytes) + sum + `), 0) AS bigint) FROM ` + table + ` WHERE project_id = $1)`
 	}
-	rows := table("ev", texts("metadata", "metrics", "feedback", "user_properties", "children_ids")) +
-		` + (SELECT CAST(coalesce(sum(octet_length(z)), 0) AS bigint) FROM chunk WHERE id IN (SELECT chunk FROM ev WHERE project_id = $1 AND chunk IS NOT NULL))` +
-		` + ` + table("note", ` + octet_length(z)`)
-	for _, t := range []string{"datapoint", "dataset", "configuration", "tool", "chart", "run", "metric", "provider", "queue", "backfill", "revision"} {
+	rows := table("event", texts("metadata", "metrics", "feedback", "user_properties", "children_ids")) +
+		` + (SELECT CAST(coalesce(sum(octet_length(data)), 0) AS bigint) FROM chunk WHERE id IN (SELECT chunk FROM event WHERE project_id = $1 AND chunk IS NOT NULL))` +
+		` + ` + table("log_part", ` + octet_length(data)`)
+	for _, t := range []string{"datapoint", "dataset", "configuration", "tool", "chart", "run", "metric", "provider", "queue", "backfill", "document_version"} {
 		rows += ` + ` + table(t, texts("doc"))
 	}
 	// One statement sees one state of the database, so that nothing is counted twice.
 	var n, added int64
-	if _, err := one(ctx, s.db, `SELECT `+rows+`, (SELECT CAST(coalesce(sum(n), 0) AS bigint) FROM stored WHERE project_id = $1 AND lane <> $2)`,
+	if _, err := one(ctx, s.db, `SELECT `+rows+`, (SELECT CAST(coalesce(sum(bytes), 0) AS bigint) FROM stored_bytes WHERE project_id = $1 AND writer <> $2)`,
 		[]any{projectID, countedRow}, &n, &added); err != nil {
 		return s.wrapDBError(err, "count stored bytes")
 	}
@@ -216,7 +216,7 @@ func (s *Store) Recount(ctx context.Context, projectID int64) error {
 		if err != nil || !there {
 			return err
 		}
-		_, err = tx.exec(ctx, `INSERT INTO stored(project_id, lane, n) VALUES ($1, $2, $3) ON CONFLICT (project_id, lane) DO UPDATE SET n = excluded.n`,
+		_, err = tx.exec(ctx, `INSERT INTO stored_bytes(project_id, writer, bytes) VALUES ($1, $2, $3) ON CONFLICT (project_id, writer) DO UPDATE SET bytes = excluded.bytes`,
 			projectID, countedRow, n-added)
 		return err
 	})

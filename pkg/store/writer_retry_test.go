@@ -73,7 +73,7 @@ func TestChangesThatRunAgainCountOnce(t *testing.T) {
 			t.Errorf("retried %d, %v, want 3", n, err)
 		}
 	})
-	exec(`INSERT INTO arrival(project_id, created_ms, due_ms, ids) VALUES ($1, 1, 0, $2)`, p.ID, make([]byte, 32))
+	exec(`INSERT INTO outbox(project_id, created_ms, due_ms, ids) VALUES ($1, 1, 0, $2)`, p.ID, make([]byte, 32))
 	var n int64
 	besideFailure(t, s, func() {
 		n, err = s.deleteStaleOutbox(ctx, time.Now())

@@ -89,7 +89,7 @@ func auditCounted(e *env) {
 	if rows > 110 {
 		e.Errorf("%d entries of a flood from many addresses", rows)
 	}
-	e.equal("times", 10_001, e.place.Count(e.T, `SELECT CAST(sum(n) AS bigint) FROM audit`))
+	e.equal("times", 10_001, e.place.Count(e.T, `SELECT CAST(sum(count) AS bigint) FROM audit`))
 }
 
 func auditOutlasts(e *env) {

@@ -67,7 +67,7 @@ func configurationLife(e *env) {
 	e.equal("deleted twice", fault.NotFound, fault.Of(e.s.DeleteConfiguration(e.ctx, e.project, id)))
 	_, err = e.s.UpdateConfiguration(e.ctx, e.project, configuration.Update{ID: id})
 	e.equal("changed after", fault.NotFound, fault.Of(err))
-	e.equal("rows", 0, e.place.Count(e.T, `SELECT (SELECT count(*) FROM configuration) + (SELECT count(*) FROM revision) + (SELECT count(*) FROM deletion)`))
+	e.equal("rows", 0, e.place.Count(e.T, `SELECT (SELECT count(*) FROM configuration) + (SELECT count(*) FROM document_version) + (SELECT count(*) FROM deletion)`))
 }
 
 func configurationFind(e *env) {
@@ -168,7 +168,7 @@ func configurationSweep(e *env) {
 	e.place.Exec(e.T, `DELETE FROM configuration`)
 	e.place.Exec(e.T, fmt.Sprintf(`INSERT INTO deletion(project_id, kind, id) VALUES (%d, 'configuration', '%s')`, e.project, id))
 	e.reopen(optionsNone)
-	for n := 0; e.place.Count(e.T, `SELECT (SELECT count(*) FROM revision) + (SELECT count(*) FROM deletion)`) != 0; n++ {
+	for n := 0; e.place.Count(e.T, `SELECT (SELECT count(*) FROM document_version) + (SELECT count(*) FROM deletion)`) != 0; n++ {
 		if n == 5000 { // each look takes a millisecond or more
 			e.Fatal("the old version is still there")
 		}
@@ -186,7 +186,7 @@ func documentsDelete(e *env) {
 		e.project = other.ID
 	}
 	e.ok(e.s.DeleteDocuments(e.ctx, mine))
-	for _, table := range []string{"configuration", "revision"} {
+	for _, table := range []string{"configuration", "document_version"} {
 		e.equal("other "+table, 1, e.place.Count(e.T, `SELECT count(*) FROM `+table))
 		e.equal("mine of "+table, 0, e.place.Count(e.T, fmt.Sprintf(`SELECT count(*) FROM %s WHERE project_id = %d`, table, mine)))
 	}

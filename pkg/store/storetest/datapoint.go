@@ -69,7 +69,7 @@ func pointLife(e *env) {
 	list, err := e.s.LoadDatapoints(e.ctx, e.project, ids)
 	e.ok(err)
 	e.equal("left", []string{ids[1]}, []string{list[0].ID})
-	e.equal("old versions", 0, e.place.Count(e.T, `SELECT count(*) FROM revision`))
+	e.equal("old versions", 0, e.place.Count(e.T, `SELECT count(*) FROM document_version`))
 }
 
 func pointFind(e *env) {
@@ -205,7 +205,7 @@ func versionDeleted(e *env) {
 	gone := dataset.Datapoint{ID: p, Deleted: true}
 	gone.Complete()
 	e.equal("then", []dataset.Datapoint{gone}, old)
-	e.equal("old datapoints", 0, e.place.Count(e.T, `SELECT count(*) FROM revision WHERE kind = 'datapoint'`))
+	e.equal("old datapoints", 0, e.place.Count(e.T, `SELECT count(*) FROM document_version WHERE kind = 'datapoint'`))
 	list, err := e.s.LoadDatapoints(e.ctx, e.project, []string{p})
 	e.ok(err)
 	e.equal("by itself", 0, len(list))
@@ -217,12 +217,14 @@ func versionSweep(e *env) {
 	for _, id := range p {
 		e.updatePoint(dataset.PointUpdate{ID: id, Inputs: raw(`{"n":"new"}`)})
 	}
-	old := func() int { return e.place.Count(e.T, `SELECT count(*) FROM revision WHERE kind = 'datapoint'`) }
+	old := func() int {
+		return e.place.Count(e.T, `SELECT count(*) FROM document_version WHERE kind = 'datapoint'`)
+	}
 	e.equal("old datapoints", 2, old())
 	e.ok(e.s.DeleteDataset(e.ctx, e.project, one))
 	e.equal("of the other dataset", 1, old())
 	e.equal("which shows it", "a", e.rows(two, 1))
 	e.ok(e.s.DeleteDataset(e.ctx, e.project, two))
 	e.equal("of none", 0, old())
-	e.equal("rows", 0, e.place.Count(e.T, `SELECT (SELECT count(*) FROM dataset_row) + (SELECT count(*) FROM revision)`))
+	e.equal("rows", 0, e.place.Count(e.T, `SELECT (SELECT count(*) FROM dataset_row) + (SELECT count(*) FROM document_version)`))
 }

@@ -128,7 +128,7 @@ func datasetLife(e *env) {
 	_, err = e.s.DatasetVersion(e.ctx, e.project, id)
 	e.equal("version after", fault.NotFound, fault.Of(err))
 	e.equal("links after", 0, len(e.point(points[0]).LinkedDatasets))
-	e.equal("rows after", 0, e.place.Count(e.T, `SELECT (SELECT count(*) FROM dataset_row) + (SELECT count(*) FROM revision) + (SELECT count(*) FROM deletion)`))
+	e.equal("rows after", 0, e.place.Count(e.T, `SELECT (SELECT count(*) FROM dataset_row) + (SELECT count(*) FROM document_version) + (SELECT count(*) FROM deletion)`))
 }
 
 func datasetFind(e *env) {
@@ -241,7 +241,7 @@ func datasetDeleteLarge(e *env) {
 	e.equal("rows before", strings.TrimSpace(names.String()), e.rows(id, 2))
 	e.ok(e.s.DeleteDataset(e.ctx, e.project, id))
 	e.equal("rows", 1, e.place.Count(e.T, `SELECT count(*) FROM dataset_row`))
-	e.equal("old versions", 1, e.place.Count(e.T, `SELECT count(*) FROM revision`))
+	e.equal("old versions", 1, e.place.Count(e.T, `SELECT count(*) FROM document_version`))
 	e.equal("datapoints", 1204, e.place.Count(e.T, `SELECT count(*) FROM datapoint`))
 	e.equal("the other's", "x", e.rows(other, 0))
 }
@@ -343,5 +343,5 @@ func datasetRace(e *env) {
 	}
 	// Open rows name the datapoints as they are.
 	e.equal("rows of another version", 0, e.place.Count(e.T, `SELECT count(*) FROM dataset_row r LEFT JOIN datapoint d ON d.id = r.datapoint_id
-		WHERE r.to_version IS NULL AND (d.id IS NULL OR d.version <> r.rev)`))
+		WHERE r.to_version IS NULL AND (d.id IS NULL OR d.version <> r.datapoint_version)`))
 }

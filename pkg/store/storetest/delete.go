@@ -40,7 +40,7 @@ func deleteShared(e *env) {
 	}
 	e.put(list...)
 	e.equal("chunks", 1, e.place.Count(e.T, `SELECT count(*) FROM chunk`))
-	size := e.place.Count(e.T, `SELECT length(z) FROM chunk`)
+	size := e.place.Count(e.T, `SELECT length(data) FROM chunk`)
 	e.holds(list...) // so that what is cached is old
 	for _, i := range []int{2, 0, 3} {
 		e.ok(e.s.DeleteEvent(e.ctx, e.project, list[i].ID))
@@ -56,7 +56,7 @@ func deleteShared(e *env) {
 		}
 		e.holds(left...)
 		e.equal("chunks", 1, e.place.Count(e.T, `SELECT count(*) FROM chunk`))
-		smaller := e.place.Count(e.T, `SELECT length(z) FROM chunk`)
+		smaller := e.place.Count(e.T, `SELECT length(data) FROM chunk`)
 		if smaller >= size {
 			e.Errorf("%d bytes of payload after a deletion, %d before", smaller, size)
 		}
@@ -92,7 +92,7 @@ func deleteAllStarted(e *env) {
 // empty checks that nothing of any session is left.
 func (e *env) empty() {
 	e.Helper()
-	for _, table := range []string{"ev", "chunk", "session", "trace", "alias"} {
+	for _, table := range []string{"event", "chunk", "session", "trace", "alias"} {
 		e.equal("rows of "+table, 0, e.place.Count(e.T, `SELECT count(*) FROM `+table))
 	}
 }
@@ -122,7 +122,7 @@ func deleteLarge(e *env) {
 	}
 	e.put(step("other", "stays", 0))
 	e.ok(e.s.DeleteSession(e.ctx, e.project, id("s")))
-	e.equal("events", 2, e.place.Count(e.T, `SELECT count(*) FROM ev`))
+	e.equal("events", 2, e.place.Count(e.T, `SELECT count(*) FROM event`))
 	e.ok(e.s.DeleteSession(e.ctx, e.project, id("other")))
 	e.empty()
 }
@@ -198,10 +198,10 @@ func deleteBeside(e *env) {
 	count("pending", 0)
 	count("queue_item", 1)
 	count("session", 2)
-	count("ev", 4)
+	count("event", 4)
 	e.ok(e.s.DeleteSession(e.ctx, e.project, id("s")))
 	e.namesErased()
-	for _, table := range []string{"queue_item", "session", "ev", "chunk", "deletion"} {
+	for _, table := range []string{"queue_item", "session", "event", "chunk", "deletion"} {
 		count(table, 0)
 	}
 }
@@ -245,7 +245,7 @@ func deleteJudging(e *env) {
 	left := func(what string, want int) {
 		e.Helper()
 		e.namesErased()
-		e.equal("events of judges "+what, want, e.place.Count(e.T, `SELECT count(*) FROM ev WHERE source = 'evaluator'`))
+		e.equal("events of judges "+what, want, e.place.Count(e.T, `SELECT count(*) FROM event WHERE source = 'evaluator'`))
 		e.equal("their sessions "+what, want/2, e.place.Count(e.T, `SELECT count(*) FROM session`)-1)
 	}
 	e.put(start("s", "s", 0, 10), step("s", "stays", 0), step("s", "x", 1))

@@ -156,7 +156,7 @@ func fieldIndexRunsListed(e *env) {
 		e.Errorf("datasets are missing: %q", got)
 	}
 	e.ok(e.s.DeleteRun(e.ctx, e.project, r.ID))
-	if n := e.place.Count(e.T, "SELECT count(*) FROM catalogue WHERE scope = 'run:"+r.ID+"'"); n != 0 {
+	if n := e.place.Count(e.T, "SELECT count(*) FROM field_index WHERE scope = 'run:"+r.ID+"'"); n != 0 {
 		e.Errorf("%d rows stay", n)
 	}
 	// Of its sessions the event tells, and the keys are those of such events in the project.
@@ -253,13 +253,13 @@ func fieldIndexProjectGone(e *env) {
 	x.Metadata = raw(`{"a":1}`)
 	e.ok(e.s.Put(e.ctx, p.ID, event.Batch{Events: []event.Event{x}}))
 	e.wantFieldIndex(query.Search{})
-	if n := e.place.Count(e.T, `SELECT count(*) FROM catalogue`); n != 1 {
+	if n := e.place.Count(e.T, `SELECT count(*) FROM field_index`); n != 1 {
 		e.Errorf("%d rows, want 1", n)
 	}
 	gone, err := e.s.DeleteProject(e.ctx, p.ID)
 	e.ok(err)
 	<-gone
-	if n := e.place.Count(e.T, `SELECT count(*) FROM catalogue`); n != 0 {
+	if n := e.place.Count(e.T, `SELECT count(*) FROM field_index`); n != 0 {
 		e.Errorf("%d rows stay", n)
 	}
 }
@@ -301,7 +301,7 @@ func fieldIndexErased(e *env) {
 	inRun := slices.Concat(keys("in the run", "mine"), []string{`session "r" metadata.run_id`, "dataset D"})
 	e.wantFieldIndex(query.Search{InRuns: true}, inRun...)
 	e.wantFieldIndex(query.Search{RunID: "R"}, inRun...)
-	e.equal("rows with a name that is gone", 0, e.place.Count(e.T, `SELECT count(*) FROM catalogue WHERE name IN ('jane doe', 'in a run') OR path LIKE '%joe%' OR path IN ('E', 'F')`))
+	e.equal("rows with a name that is gone", 0, e.place.Count(e.T, `SELECT count(*) FROM field_index WHERE name IN ('jane doe', 'in a run') OR path LIKE '%joe%' OR path IN ('E', 'F')`))
 
 	// What comes again is listed again, although this process knew of it.
 	e.put(with("s2", "jane doe", 2, "jane", "E"))
@@ -334,7 +334,7 @@ func fieldIndexErasedAnew(e *env) {
 	e.put(x)
 	want := e.fieldIndex(query.Search{})
 	// As a process leaves it that ended between the two looks: a name is gone that an event has.
-	for _, stmt := range []string{`DELETE FROM catalogue`, `INSERT INTO catalogue(project_id, scope, type, name, path, first_day, last_day) VALUES (%d, '', 1, 'gone', 'metadata.gone', 1, 1)`,
+	for _, stmt := range []string{`DELETE FROM field_index`, `INSERT INTO field_index(project_id, scope, type, name, path, first_day, last_day) VALUES (%d, '', 1, 'gone', 'metadata.gone', 1, 1)`,
 		`INSERT INTO deletion(project_id, kind, id) VALUES (%d, 'names', 'running')`} {
 		e.place.Exec(e.T, strings.ReplaceAll(stmt, "%d", fmt.Sprint(e.project)))
 	}

@@ -334,9 +334,9 @@ func logsDelete(e *env) {
 	e.putNotes(talk("never came", "t")...)
 	e.putNotes(talk("elsewhere", "u")...)
 	e.ok(e.s.DeleteEvent(e.ctx, e.project, id("b")))
-	e.equal("notes", 3, e.place.Count(e.T, `SELECT count(*) FROM note`))
+	e.equal("notes", 3, e.place.Count(e.T, `SELECT count(*) FROM log_part`))
 	e.ok(e.s.DeleteSession(e.ctx, e.project, id("s")))
-	e.equal("notes", 1, e.place.Count(e.T, `SELECT count(*) FROM note`))
+	e.equal("notes", 1, e.place.Count(e.T, `SELECT count(*) FROM log_part`))
 	e.put(ofTrace("t", call("s", "a", 0, 1, 1, 1)))
 	e.equal("inputs", "", string(e.event(id("a")).Inputs))
 }
@@ -354,7 +354,7 @@ func logsBound(e *env) {
 	for i := range 8 {
 		e.putNotes(talk(fmt.Sprint("x", i), "t")...)
 	}
-	e.equal("waiting", 3, e.place.Count(e.T, `SELECT count(*) FROM note`))
+	e.equal("waiting", 3, e.place.Count(e.T, `SELECT count(*) FROM log_part`))
 	e.put(ofTrace("t", call("s", "x0", 0, 1, 1, 1)), ofTrace("t", call("s", "x7", 0, 1, 1, 1)))
 	e.equal("oldest", "", string(e.event(id("x0")).Inputs))
 	e.talked("x7")

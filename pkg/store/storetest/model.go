@@ -256,7 +256,7 @@ func (e *env) check(t *rapid.T, m *model) {
 			t.Fatalf("%d events in the session, want %d", at, len(want))
 		}
 	}
-	if n := e.place.Count(e.T, fmt.Sprintf(`SELECT count(*) FROM ev WHERE project_id = %d`, e.project)); n != total {
+	if n := e.place.Count(e.T, fmt.Sprintf(`SELECT count(*) FROM event WHERE project_id = %d`, e.project)); n != total {
 		t.Fatalf("%d rows, %d events in sessions", n, total)
 	}
 }

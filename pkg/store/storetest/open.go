@@ -79,7 +79,7 @@ func damagedChunk(e *env) {
 		x.Inputs = text(`{"q":"%s"}`, prose(300, uint64(i)))
 		e.put(x)
 		e.ok(e.s.Close(e.ctx))
-		e.place.Exec(e.T, `UPDATE chunk SET z = `+e.place.Bytes(z))
+		e.place.Exec(e.T, `UPDATE chunk SET data = `+e.place.Bytes(z))
 		e.open(optionsNone)
 		e.refused(x.Name)
 	}

@@ -240,7 +240,7 @@ func (e *env) await(gone <-chan struct{}) {
 
 // leftOf counts the rows of a project in every table.
 func (e *env) leftOf(p project.Project) (n int) {
-	for _, table := range []string{"ev", "session", "trace", "alias", "pending", "tally", "api_key", "tool", "chart", "configuration", "dataset", "dataset_row", "datapoint", "revision", "deletion", "note", "metric", "metric_version", "queue", "queue_item", "queue_turn", "provider", "spending"} {
+	for _, table := range []string{"event", "session", "trace", "alias", "pending", "event_count", "api_key", "tool", "chart", "configuration", "dataset", "dataset_row", "datapoint", "document_version", "deletion", "log_part", "metric", "metric_version", "queue", "queue_item", "queue_turn", "provider", "spending"} {
 		n += e.place.Count(e.T, fmt.Sprintf(`SELECT count(*) FROM %s WHERE project_id = %d`, table, p.ID))
 	}
 	return n
@@ -317,7 +317,7 @@ func projectDeleteLarge(e *env) {
 	e.ok(err)
 	e.await(gone)
 	e.equal("rows", 0, e.leftOf(p))
-	e.equal("events", len(sample()), e.place.Count(e.T, `SELECT count(*) FROM ev`)-e.place.Count(e.T, `SELECT count(*) FROM ev WHERE type = 4`))
+	e.equal("events", len(sample()), e.place.Count(e.T, `SELECT count(*) FROM event`)-e.place.Count(e.T, `SELECT count(*) FROM event WHERE type = 4`))
 	e.holds(sample()...)
 }
 

@@ -46,7 +46,7 @@ func putTwice(e *env) {
 	}
 	e.same("after repeats", before, append(e.session(id("s")), e.session(id("t"))...))
 	e.wantRollup("s", sampleTotals)
-	e.equal("rows", 6, e.place.Count(e.T, `SELECT count(*) FROM ev`))
+	e.equal("rows", 6, e.place.Count(e.T, `SELECT count(*) FROM event`))
 }
 
 func putAtOnce(e *env) {
@@ -63,7 +63,7 @@ func putAtOnce(e *env) {
 	}
 	wg.Wait()
 	e.wantRollup("s", sampleTotals)
-	e.equal("rows", 6, e.place.Count(e.T, `SELECT count(*) FROM ev`))
+	e.equal("rows", 6, e.place.Count(e.T, `SELECT count(*) FROM event`))
 	e.holds(sample()...)
 }
 
@@ -78,7 +78,7 @@ func sameIDAtOnce(e *env) {
 		})
 	}
 	wg.Wait()
-	e.equal("rows of the event", 1, e.place.Count(e.T, `SELECT count(*) FROM ev WHERE name = 'x' AND type = 2`))
+	e.equal("rows of the event", 1, e.place.Count(e.T, `SELECT count(*) FROM event WHERE name = 'x' AND type = 2`))
 }
 
 func otherDay(e *env) {

@@ -244,7 +244,7 @@ func eventAsSession(e *env) {
 	// A session event with the id of an event fills it, as any repeat.
 	e.put(start("x", "as a session", 5, 0))
 	e.holds(x)
-	e.equal("rows", 2, e.place.Count(e.T, `SELECT count(*) FROM ev`))
+	e.equal("rows", 2, e.place.Count(e.T, `SELECT count(*) FROM event`))
 }
 
 func unknownSession(e *env) {
@@ -300,7 +300,7 @@ func modelAsSession(e *env) {
 	e.equal("its own stay, others are the session's", "cost=0.5 total_tokens=37 prompt_tokens=3 completion_tokens=4",
 		members(got.Metadata, "cost", "total_tokens", "prompt_tokens", "completion_tokens"))
 	for range 2 {
-		e.equal("rows", 2, e.place.Count(e.T, `SELECT count(*) FROM ev`))
+		e.equal("rows", 2, e.place.Count(e.T, `SELECT count(*) FROM event`))
 		e.put(x)
 	}
 }

@@ -140,12 +140,12 @@ func (e *env) load(set *event.Set) []event.Event {
 // tallies holds, after every case, that the kept counts are those of the rows.
 func tallies(t *testing.T, place Place) {
 	t.Helper()
-	if wrong := place.Count(t, `SELECT count(*) FROM (SELECT project_id, type, count(*) AS n FROM ev GROUP BY project_id, type) AS e
-		LEFT JOIN (SELECT project_id, type, sum(n) AS n FROM tally GROUP BY project_id, type) AS k
+	if wrong := place.Count(t, `SELECT count(*) FROM (SELECT project_id, type, count(*) AS n FROM event GROUP BY project_id, type) AS e
+		LEFT JOIN (SELECT project_id, type, sum(count) AS n FROM event_count GROUP BY project_id, type) AS k
 		ON k.project_id = e.project_id AND k.type = e.type WHERE coalesce(k.n, 0) <> e.n`); wrong != 0 {
 		t.Errorf("%d kept counts differ from the rows", wrong)
 	}
-	if rows, kept := place.Count(t, `SELECT count(*) FROM ev`), place.Count(t, `SELECT CAST(coalesce(sum(n), 0) AS bigint) FROM tally`); rows != kept {
+	if rows, kept := place.Count(t, `SELECT count(*) FROM event`), place.Count(t, `SELECT CAST(coalesce(sum(count), 0) AS bigint) FROM event_count`); rows != kept {
 		t.Errorf("%d rows, %d counted", rows, kept)
 	}
 }

@@ -57,7 +57,7 @@ func keyLate(e *env) {
 	e.holds(child, root)
 	e.wantRollup("key", "num_events=2 num_model_events=1 has_feedback=false cost=0.25 total_tokens=8 prompt_tokens=4 completion_tokens=4")
 	e.equal("session rows", 1, e.place.Count(e.T, `SELECT count(*) FROM session`))
-	e.equal("event rows", 3, e.place.Count(e.T, `SELECT count(*) FROM ev`))
+	e.equal("event rows", 3, e.place.Count(e.T, `SELECT count(*) FROM event`))
 }
 
 func keyFirst(e *env) {
@@ -127,7 +127,7 @@ func resentWithKey(e *env) {
 		e.put(traced("t", "key", x))
 	}
 	e.wantNames("moved", "key", "x", "x", "y")
-	e.equal("event rows", 3, e.place.Count(e.T, `SELECT count(*) FROM ev`))
+	e.equal("event rows", 3, e.place.Count(e.T, `SELECT count(*) FROM event`))
 	e.wantRollup("key", "num_events=2 num_model_events=0 has_feedback=false cost= total_tokens=0 prompt_tokens=0 completion_tokens=0")
 }
 
@@ -148,7 +148,7 @@ func aliases(e *env) {
 	}
 	s := e.event(id("key"))
 	e.equal("started under the old id", []string{"chosen", `{"q":"sender"}`}, []string{s.Name, string(s.Inputs)})
-	e.equal("event rows", 5, e.place.Count(e.T, `SELECT count(*) FROM ev`))
+	e.equal("event rows", 5, e.place.Count(e.T, `SELECT count(*) FROM event`))
 	e.ok(e.s.DeleteEvent(e.ctx, e.project, id("t")))
 	_, err := e.s.Session(e.ctx, e.project, id("key"))
 	e.equal("deleted by the old id", fault.NotFound, fault.Of(err))

@@ -39,7 +39,7 @@ func windowNative(e *env) {
 	for _, ms := range []float64{0, noon / 1000, 1420070399999, noon + dayMillis + 1, 253402300000000} {
 		e.refusedStart(beginning("x", ms))
 	}
-	e.equal("events", 0, e.place.Count(e.T, `SELECT count(*) FROM ev`))
+	e.equal("events", 0, e.place.Count(e.T, `SELECT count(*) FROM event`))
 	for i, ms := range []float64{1420070400000, noon + dayMillis} {
 		x := beginning([]string{"oldest", "latest"}[i], ms)
 		e.put(x)
@@ -66,7 +66,7 @@ func windowSpan(e *env) {
 	e.reopen(store.Options{Now: clock.Now})
 	e.put(far)
 	e.holds(want)
-	e.equal("rows", 3, e.place.Count(e.T, `SELECT count(*) FROM ev`))
+	e.equal("rows", 3, e.place.Count(e.T, `SELECT count(*) FROM event`))
 }
 
 func windowSet(e *env) {

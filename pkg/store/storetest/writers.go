@@ -36,8 +36,8 @@ func badNeighbour(e *env) {
 		})
 	}
 	wg.Wait()
-	e.equal("events", 40, e.place.Count(e.T, `SELECT count(*) FROM ev WHERE name LIKE 'x%' AND type = 2`))
-	e.equal("beside them", 40, e.place.Count(e.T, `SELECT count(*) FROM ev WHERE name LIKE 'y%' AND type = 2`))
+	e.equal("events", 40, e.place.Count(e.T, `SELECT count(*) FROM event WHERE name LIKE 'x%' AND type = 2`))
+	e.equal("beside them", 40, e.place.Count(e.T, `SELECT count(*) FROM event WHERE name LIKE 'y%' AND type = 2`))
 }
 
 func invalidBatch(e *env) {
@@ -48,7 +48,7 @@ func invalidBatch(e *env) {
 	if !errors.As(err, &f) || f.Kind != fault.Invalid || f.Field != "events[1].end_time" {
 		e.Errorf("got %v, want Invalid at events[1].end_time", err)
 	}
-	e.equal("rows", 0, e.place.Count(e.T, `SELECT count(*) FROM ev`))
+	e.equal("rows", 0, e.place.Count(e.T, `SELECT count(*) FROM event`))
 }
 
 // crossing has every client write all sessions, in another order each.
@@ -124,5 +124,5 @@ func closeDrains(e *env) {
 
 func emptyBatch(e *env) {
 	e.put()
-	e.equal("rows", 0, e.place.Count(e.T, `SELECT count(*) FROM ev`))
+	e.equal("rows", 0, e.place.Count(e.T, `SELECT count(*) FROM event`))
 }

@@ -1,2 +1,2 @@
 -- [{"field":"parent_id","operator":"exists"}]
-coalesce(e.parent_id, nullif((SELECT session_id FROM session WHERE sid = e.sid), e.event_id)) IS NOT NULL
+coalesce(e.parent_id, nullif((SELECT session_id FROM session WHERE session_rowid = e.session_rowid), e.event_id)) IS NOT NULL
