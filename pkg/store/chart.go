@@ -54,7 +54,8 @@ func (s *Store) earliest(ctx context.Context, projectID int64, from *float64) (f
 }
 
 // chart makes one pass. only are the groups to keep apart, nil for all.
-func (s *Store) chart(ctx context.Context, projectID int64, c *query.Chart, earliest float64, only map[string]bool) (*query.ChartAnswer, error) {
+func (s *Store) chart(ctx context.Context, projectID int64, c *query.Chart, earliest float64, only map[string]bool) (
+	*query.ChartAnswer, error) {
 	b := query.NewBuilder(s.dialect)
 	plan := query.CompileChart(b, projectID, c, earliest)
 	a := newChartAggregate(c, &plan, only)
@@ -87,7 +88,8 @@ func (s *Store) chart(ctx context.Context, projectID int64, c *query.Chart, earl
 }
 
 // chartRows lets the database read or sum up the rows that it can decide.
-func (s *Store) chartRows(ctx context.Context, b *query.Builder, c *query.Chart, plan *query.ChartPlan, where string, a *chartAggregate) error {
+func (s *Store) chartRows(ctx context.Context, b *query.Builder, c *query.Chart, plan *query.ChartPlan, where string,
+	a *chartAggregate) error {
 	inner, keys, by := plan.Unit+" AS k", "k, NULL", "k"
 	if plan.Group != "" {
 		inner, keys, by = inner+", "+plan.Group+" AS g", "k, g", "k, g"
@@ -149,7 +151,11 @@ func (s *Store) largestGroups(ctx context.Context, projectID int64, c *query.Cha
 		return nil, fault.InvalidField("groupBy", "has too many values to read outside the database; narrow the date range or the filters")
 	}
 	only := map[string]bool{}
-	err := each(ctx, s.db, fmt.Sprintf(`SELECT g FROM (SELECT %s AS g FROM event e WHERE %s) AS x WHERE g IS NOT NULL GROUP BY g ORDER BY count(*) DESC, g LIMIT %d`,
+	err := each(ctx, s.db, fmt.Sprintf(`SELECT g
+		FROM (SELECT %s AS g FROM event e WHERE %s) AS x
+		WHERE g IS NOT NULL
+		GROUP BY g
+		ORDER BY count(*) DESC, g LIMIT %d`,
 		plan.Group, plan.Plan.Where, query.MaxGroups), b.Args(), func(scan func(...any) error) error {
 		var g *string
 		if err := scan(&g); err != nil {

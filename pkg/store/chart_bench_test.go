@@ -64,7 +64,9 @@ func openByHand(b *testing.B, dir string) byHand {
 	h := byHand{
 		// SQLite has no percentiles: the two values between which they lie are found by their rank.
 		percentile: `SELECT k, g, min(v) + (max(v) - min(v)) * (0.95 * (n - 1) - CAST(0.95 * (n - 1) AS INTEGER)) FROM (
-			SELECT k, g, v, row_number() OVER (PARTITION BY k, g ORDER BY v) - 1 AS i, count(*) OVER (PARTITION BY k, g) AS n FROM (%s) WHERE v IS NOT NULL)
+			SELECT k, g, v, row_number() OVER (PARTITION BY k, g ORDER BY v) - 1 AS i, count(*) OVER (PARTITION BY k, g) AS n
+			FROM (%s)
+			WHERE v IS NOT NULL)
 			WHERE i BETWEEN CAST(0.95 * (n - 1) AS INTEGER) AND CAST(0.95 * (n - 1) AS INTEGER) + 1 GROUP BY k, g, n`,
 		bucket:   `CAST(start_ms / 3600000 AS INTEGER)`,
 		metadata: func(key string) string { return "json_extract(metadata, '$." + key + "')" },
@@ -145,7 +147,9 @@ func BenchmarkChart(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			statement := fmt.Sprintf(tt.shape, fmt.Sprintf(`SELECT %s AS k, %s AS g, %s AS v FROM event WHERE project_id = $1 AND type = %d AND start_ms BETWEEN %f AND %f`,
+			statement := fmt.Sprintf(tt.shape, fmt.Sprintf(`SELECT %s AS k, %s AS g, %s AS v
+				FROM event
+				WHERE project_id = $1 AND type = %d AND start_ms BETWEEN %f AND %f`,
 				h.bucket, tt.by, tt.value, query.TypeCode(event.TypeModel), from, to))
 			var ours, theirs []time.Duration
 			for b.Loop() {

@@ -26,19 +26,50 @@ const evaluationSlice = 50
 const evaluationPage = 4 << 20
 
 // evaluationColumns are what a new evaluation is inserted with.
-var evaluationColumns = []string{"project_id", "id", "metric_id", "version", "event_id", "backfill_id", "state", "attempts", "due_ms", "created_ms", "finished_ms",
-	"failure", "cost", "latency_ms", "explanation"}
+var evaluationColumns = []string{
+	"project_id",
+	"id",
+	"metric_id",
+	"version",
+	"event_id",
+	"backfill_id",
+	"state",
+	"attempts",
+	"due_ms",
+	"created_ms",
+	"finished_ms",
+	"failure",
+	"cost",
+	"latency_ms",
+	"explanation",
+}
 
 func (s *Store) evaluationRows(project int64, requests []evaluation.Request, backfill string, now time.Time) (rows [][]any) {
 	for _, r := range requests {
-		rows = append(rows, []any{project, newDocumentID(now), r.MetricID, r.Version, s.db.id(r.EventID), backfill,
-			stateCode(evaluation.Waiting), 0, now.UnixMilli(), now.UnixMilli(), 0, "", 0.0, 0.0, ""})
+		rows = append(rows, []any{
+			project,
+			newDocumentID(now),
+			r.MetricID,
+			r.Version,
+			s.db.id(r.EventID),
+			backfill,
+			stateCode(evaluation.Waiting),
+			0,
+			now.UnixMilli(),
+			now.UnixMilli(),
+			0,
+			"",
+			0.0,
+			0.0,
+			"",
+		})
 	}
 	return rows
 }
 
 // requestEvaluations makes evaluations in a transaction of their own, those left out that there are already.
-func (s *Store) requestEvaluations(ctx context.Context, project int64, requests []evaluation.Request, backfill string, now time.Time) (n int64, err error) {
+func (s *Store) requestEvaluations(ctx context.Context, project int64, requests []evaluation.Request, backfill string,
+	now time.Time) (n int64, err error) {
 	err = s.change(ctx, project, uuid.Nil, 0, func(ctx context.Context, tx writeTx) (err error) {
 		n, err = insertRows(ctx, tx, "evaluation", evaluationColumns, s.evaluationRows(project, requests, backfill, now))
 		return err
@@ -50,8 +81,12 @@ func stateCode(state evaluation.State) int { return slices.Index(evaluation.Stat
 
 // EvaluationQueue lists what waits, of all projects.
 func (s *Store) EvaluationQueue(ctx context.Context) (groups []evaluation.Group, err error) {
-	err = each(ctx, s.db, `SELECT project_id, metric_id, version, backfill_id, count(*), CAST(sum(CASE WHEN due_ms <= $1 THEN 1 ELSE 0 END) AS bigint)
-		FROM evaluation WHERE state = 0 GROUP BY project_id, metric_id, version, backfill_id ORDER BY project_id, metric_id, version, backfill_id`,
+	err = each(ctx, s.db, `SELECT project_id, metric_id, version, backfill_id,
+			count(*), CAST(sum(CASE WHEN due_ms <= $1 THEN 1 ELSE 0 END) AS bigint)
+		FROM evaluation
+		WHERE state = 0
+		GROUP BY project_id, metric_id, version, backfill_id
+		ORDER BY project_id, metric_id, version, backfill_id`,
 		[]any{s.options.Now().UnixMilli()}, func(scan func(...any) error) error {
 			var g evaluation.Group
 			err := scan(&g.Project, &g.MetricID, &g.Version, &g.Backfill, &g.Waiting, &g.Due)
@@ -64,7 +99,8 @@ func (s *Store) EvaluationQueue(ctx context.Context) (groups []evaluation.Group,
 // ClaimEvaluations takes at most limit of a group that are due, longest due first, for nobody else
 // to take for lease; but none of an event that waits for one of the metrics after. FinishEvaluations
 // ends the claim.
-func (s *Store) ClaimEvaluations(ctx context.Context, g evaluation.Group, limit int, lease time.Duration, after []string) (jobs []evaluation.Job, err error) {
+func (s *Store) ClaimEvaluations(ctx context.Context, g evaluation.Group, limit int, lease time.Duration,
+	after []string) (jobs []evaluation.Job, err error) {
 	now := s.options.Now()
 	err = s.change(ctx, g.Project, uuid.Nil, 0, func(ctx context.Context, tx writeTx) error {
 		jobs = nil
@@ -74,10 +110,17 @@ func (s *Store) ClaimEvaluations(ctx context.Context, g evaluation.Group, limit 
 		if len(after) > 0 {
 			var cond string
 			cond, others = tx.anyText("o.metric_id", 7, after)
-			first = ` AND NOT EXISTS (SELECT 1 FROM evaluation o WHERE o.project_id = $1 AND o.event_id = q.event_id AND o.state = 0 AND ` + cond + `)`
+			first = `
+				AND NOT EXISTS (
+					SELECT 1
+					FROM evaluation o
+					WHERE o.project_id = $1 AND o.event_id = q.event_id AND o.state = 0 AND ` + cond + `)`
 		}
-		err := each(ctx, tx, `SELECT id, event_id, attempts + 1 FROM evaluation q
-			WHERE project_id = $1 AND metric_id = $2 AND version = $3 AND backfill_id = $4 AND state = 0 AND due_ms <= $5`+first+` ORDER BY due_ms LIMIT $6`+tx.skipLocked(),
+		err := each(ctx, tx, `SELECT id, event_id, attempts + 1
+			FROM evaluation q
+			WHERE project_id = $1 AND metric_id = $2 AND version = $3 AND backfill_id = $4
+				AND state = 0 AND due_ms <= $5`+first+`
+			ORDER BY due_ms LIMIT $6`+tx.skipLocked(),
 			append([]any{g.Project, g.MetricID, g.Version, g.Backfill, now.UnixMilli(), limit}, others...), func(scan func(...any) error) error {
 				var j evaluation.Job
 				err := scan(&j.ID, scanID{&j.EventID}, &j.Attempts)
@@ -137,16 +180,45 @@ func (s *Store) finishEvaluation(ctx context.Context, tx writeTx, project int64,
 	if o.Passed != nil {
 		passed = number(*o.Passed)
 	}
-	n, err := tx.exec(ctx, `UPDATE evaluation SET state = $4, due_ms = $5, finished_ms = $6, failure = $7, passed = $8, cost = $9, latency_ms = $10, score = $11, explanation = $12, attempts = attempts - $13, name = $14`+claimed,
-		append(key, stateCode(o.State), o.Due, finished, o.Failure, passed, o.Cost, o.LatencyMS, text(o.Score), o.Explanation, number(o.Skipped), name)...)
+	n, err := tx.exec(ctx, `
+		UPDATE evaluation SET
+			state = $4,
+			due_ms = $5,
+			finished_ms = $6,
+			failure = $7,
+			passed = $8,
+			cost = $9,
+			latency_ms = $10,
+			score = $11,
+			explanation = $12,
+			attempts = attempts - $13,
+			name = $14`+claimed,
+		append(key,
+			stateCode(o.State),
+			o.Due,
+			finished,
+			o.Failure,
+			passed,
+			o.Cost,
+			o.LatencyMS,
+			text(o.Score),
+			o.Explanation,
+			number(o.Skipped),
+			name,
+		)...)
 	if err != nil || n == 0 || o.State != evaluation.Done || o.Score == nil {
 		return err
 	}
 	if o.Outdated {
 		// What was asked for since goes before it, whichever comes to its end first.
 		var newer int
-		found, err := one(ctx, tx, `SELECT 1 FROM evaluation o JOIN evaluation q ON q.project_id = o.project_id AND q.event_id = o.event_id AND q.metric_id = o.metric_id
-			WHERE q.project_id = $1 AND q.id = $2 AND o.id <> q.id AND o.created_ms >= q.created_ms AND o.state = 2 AND o.score IS NOT NULL LIMIT 1`, []any{project, o.ID}, &newer)
+		found, err := one(ctx, tx, `SELECT 1
+			FROM evaluation o
+			JOIN evaluation q ON q.project_id = o.project_id AND q.event_id = o.event_id AND q.metric_id = o.metric_id
+			WHERE q.project_id = $1 AND q.id = $2
+				AND o.id <> q.id AND o.created_ms >= q.created_ms
+				AND o.state = 2 AND o.score IS NOT NULL
+			LIMIT 1`, []any{project, o.ID}, &newer)
 		if err != nil || found {
 			return err
 		}
@@ -237,7 +309,8 @@ var errPageFull = errors.New("the page is full")
 
 // FindEvaluations lists evaluations that match, newest first: at most q.Limit, and fewer where they
 // are large. more reports whether there are others.
-func (s *Store) FindEvaluations(ctx context.Context, projectID int64, q evaluation.Query) (list []evaluation.Evaluation, more bool, err error) {
+func (s *Store) FindEvaluations(ctx context.Context, projectID int64, q evaluation.Query) (
+	list []evaluation.Evaluation, more bool, err error) {
 	ctx, end, err := s.heavyRead(ctx, projectID, 1)
 	if err != nil {
 		return nil, false, err
@@ -245,14 +318,49 @@ func (s *Store) FindEvaluations(ctx context.Context, projectID int64, q evaluati
 	defer end()
 	size := 0
 	cond, args := s.evaluationWhere(projectID, q)
-	err = each(ctx, s.db, `SELECT id, metric_id, version, event_id, backfill_id, state, attempts, due_ms, created_ms, finished_ms, failure, passed, cost, latency_ms, score, explanation
-		FROM evaluation WHERE `+cond+fmt.Sprintf(` ORDER BY id DESC LIMIT $%d`, len(args)+1), append(args, q.Limit+1), func(scan func(...any) error) error {
+	err = each(ctx, s.db, `
+		SELECT
+			id,
+			metric_id,
+			version,
+			event_id,
+			backfill_id,
+			state,
+			attempts,
+			due_ms,
+			created_ms,
+			finished_ms,
+			failure,
+			passed,
+			cost,
+			latency_ms,
+			score,
+			explanation
+		FROM evaluation
+		WHERE `+cond+fmt.Sprintf(` ORDER BY id DESC LIMIT $%d`, len(args)+1), append(args, q.Limit+1), func(scan func(...any) error) error {
 		var e evaluation.Evaluation
 		var state int
 		var passed *int
 		var score *string
-		if err := scan(&e.ID, &e.MetricID, &e.Version, scanID{&e.EventID}, &e.Backfill, &state, &e.Attempts, &e.Due, &e.Created, &e.Finished,
-			&e.Failure, &passed, &e.Cost, &e.LatencyMS, &score, &e.Explanation); err != nil {
+		err := scan(
+			&e.ID,
+			&e.MetricID,
+			&e.Version,
+			scanID{&e.EventID},
+			&e.Backfill,
+			&state,
+			&e.Attempts,
+			&e.Due,
+			&e.Created,
+			&e.Finished,
+			&e.Failure,
+			&passed,
+			&e.Cost,
+			&e.LatencyMS,
+			&score,
+			&e.Explanation,
+		)
+		if err != nil {
 			return err
 		}
 		e.State = evaluation.States()[state]
@@ -284,8 +392,14 @@ func (s *Store) RetryEvaluations(ctx context.Context, projectID int64, q evaluat
 	now := s.options.Now().UnixMilli()
 	at := len(args)
 	return s.inSlices(ctx, projectID, func(ctx context.Context, tx writeTx) (int64, error) {
-		return tx.exec(ctx, `UPDATE evaluation SET state = 0, attempts = 0, finished_ms = 0, failure = '', due_ms = `+fmt.Sprintf("$%d", at+1)+` WHERE project_id = $1 AND id IN (SELECT id FROM evaluation WHERE `+cond+
-			` AND state >= `+fmt.Sprint(stateCode(evaluation.Failed))+` AND (backfill_id <> '' OR EXISTS (SELECT 1 FROM metric m WHERE m.project_id = $1 AND m.id = metric_id AND m.online = 1)) LIMIT `+fmt.Sprint(evaluationSlice)+`)`, append(args[:at:at], now)...)
+		return tx.exec(ctx, `UPDATE evaluation
+			SET state = 0, attempts = 0, finished_ms = 0, failure = '', due_ms = `+fmt.Sprintf("$%d", at+1)+`
+			WHERE project_id = $1 AND id IN (
+				SELECT id
+				FROM evaluation
+				WHERE `+cond+` AND state >= `+fmt.Sprint(stateCode(evaluation.Failed))+`
+					AND (backfill_id <> '' OR EXISTS (SELECT 1 FROM metric m WHERE m.project_id = $1 AND m.id = metric_id AND m.online = 1))
+				LIMIT `+fmt.Sprint(evaluationSlice)+`)`, append(args[:at:at], now)...)
 	})
 }
 

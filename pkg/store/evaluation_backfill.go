@@ -33,7 +33,9 @@ func (s *Store) CreateBackfill(ctx context.Context, projectID int64, b evaluatio
 	}
 	err = s.changeDocs(ctx, len(doc), "create backfill", func(ctx context.Context, tx writeTx) error {
 		var open int
-		if _, err := one(ctx, tx, `SELECT count(*) FROM backfill WHERE project_id = $1 AND state IN ('running', 'paused')`, []any{projectID}, &open); err != nil {
+		if _, err := one(ctx, tx, `SELECT count(*)
+			FROM backfill
+			WHERE project_id = $1 AND state IN ('running', 'paused')`, []any{projectID}, &open); err != nil {
 			return err
 		}
 		if open >= evaluation.MaxBackfills {
@@ -72,7 +74,9 @@ func (s *Store) LoadBackfills(ctx context.Context, projectID int64, ids []string
 func (s *Store) readBackfill(ctx context.Context, c conn, project int64, id, end string) (b evaluation.Backfill, d document, err error) {
 	var doc string
 	d.id = id
-	ok, err := one(ctx, c, `SELECT version, created_ms, updated_ms, doc, metric_id, state FROM backfill WHERE project_id = $1 AND id = $2`+end, []any{project, id},
+	ok, err := one(ctx, c, `SELECT version, created_ms, updated_ms, doc, metric_id, state
+		FROM backfill
+		WHERE project_id = $1 AND id = $2`+end, []any{project, id},
 		&d.version, &d.created, &d.updated, &doc, &b.MetricID, (*string)(&b.State))
 	if err == nil && !ok {
 		err = backfills.missing(id)
@@ -86,7 +90,10 @@ func (s *Store) readBackfill(ctx context.Context, c conn, project int64, id, end
 
 func (s *Store) progress(ctx context.Context, c conn, project int64, id string) (p evaluation.Progress, err error) {
 	counts := []*int{&p.Waiting, &p.Paused, &p.Done, &p.Failed, &p.Dead}
-	err = each(ctx, c, `SELECT state, count(*) FROM evaluation WHERE project_id = $1 AND backfill_id = $2 AND backfill_id <> '' GROUP BY state`, []any{project, id},
+	err = each(ctx, c, `SELECT state, count(*)
+		FROM evaluation
+		WHERE project_id = $1 AND backfill_id = $2 AND backfill_id <> ''
+		GROUP BY state`, []any{project, id},
 		func(scan func(...any) error) error {
 			var state, n int
 			err := scan(&state, &n)
@@ -109,7 +116,8 @@ func (s *Store) writeBackfill(ctx context.Context, tx writeTx, project int64, b 
 
 // MoveBackfill pauses, resumes or cancels a backfill of a metric, with what waits of it.
 // fault.NotFound if there is none, fault.Conflict if it has ended.
-func (s *Store) MoveBackfill(ctx context.Context, projectID int64, metricID, id string, to evaluation.BackfillState) (b evaluation.Backfill, err error) {
+func (s *Store) MoveBackfill(ctx context.Context, projectID int64, metricID, id string, to evaluation.BackfillState) (
+	b evaluation.Backfill, err error) {
 	err = s.changeDocs(ctx, 0, "change backfill", func(ctx context.Context, tx writeTx) error {
 		var d document
 		if b, d, err = s.readBackfill(ctx, tx, projectID, id, tx.forUpdate()); err != nil {
@@ -151,7 +159,12 @@ func (s *Store) followBackfill(ctx context.Context, project int64, id string) er
 		if err != nil || !ok {
 			return 0, err
 		}
-		return tx.exec(ctx, to.change+fmt.Sprintf(` WHERE project_id = $1 AND id IN (SELECT id FROM evaluation WHERE project_id = $1 AND backfill_id = $2 AND backfill_id <> '' AND %s LIMIT %d)`,
+		return tx.exec(ctx, to.change+fmt.Sprintf(`
+			WHERE project_id = $1 AND id IN (
+				SELECT id
+				FROM evaluation
+				WHERE project_id = $1 AND backfill_id = $2 AND backfill_id <> '' AND %s
+				LIMIT %d)`,
 			to.cond, evaluationSlice), project, id)
 	})
 	return err
@@ -165,7 +178,10 @@ func (s *Store) StepBackfills(ctx context.Context) (busy bool, err error) {
 		id      string
 	}
 	var running []key
-	err = each(ctx, s.db, `SELECT project_id, id FROM backfill WHERE state = 'running' ORDER BY project_id, id`, nil, func(scan func(...any) error) error {
+	err = each(ctx, s.db, `SELECT project_id, id
+		FROM backfill
+		WHERE state = 'running'
+		ORDER BY project_id, id`, nil, func(scan func(...any) error) error {
 		var k key
 		err := scan(&k.project, &k.id)
 		running = append(running, k)

@@ -84,8 +84,16 @@ func benchMetric(b *testing.B) (s *store.Store, project int64, metricID string) 
 func plainSteps(n int) (list []event.Event) {
 	session := uuid.New()
 	for i := range n {
-		e := event.Event{ID: uuid.New(), SessionID: session, Type: event.TypeTool, Name: "step", Start: 1_790_000_000_000 + float64(i), Duration: 5,
-			Inputs: []byte(`{"question":"what is it?"}`), Outputs: []byte(`{"answer":"a tree of events"}`)}
+		e := event.Event{
+			ID:        uuid.New(),
+			SessionID: session,
+			Type:      event.TypeTool,
+			Name:      "step",
+			Start:     1_790_000_000_000 + float64(i),
+			Duration:  5,
+			Inputs:    []byte(`{"question":"what is it?"}`),
+			Outputs:   []byte(`{"answer":"a tree of events"}`),
+		}
 		e.Complete(time.Time{})
 		list = append(list, e)
 	}

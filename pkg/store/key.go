@@ -79,9 +79,21 @@ func (s *Store) insertKey(ctx context.Context, tx writeTx, k project.Key, onConf
 	if !live {
 		return fault.New(fault.NotFound, "no such project")
 	}
-	_, err = tx.exec(ctx, `INSERT INTO api_key(id, project_id, name, description, prefix, hash, scope, origin, created_ms, expires_ms, revoked_ms)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT (hash) `+onConflict,
-		k.ID, k.ProjectID, k.Name, k.Description, k.Prefix, k.Hash, string(k.Scope), string(k.Origin), millis(k.CreatedAt), millis(k.ExpiresAt), millis(k.RevokedAt))
+	_, err = tx.exec(ctx, `INSERT INTO api_key(`+keyColumns+`)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+		ON CONFLICT (hash) `+onConflict,
+		k.ID,
+		k.ProjectID,
+		k.Name,
+		k.Description,
+		k.Prefix,
+		k.Hash,
+		string(k.Scope),
+		string(k.Origin),
+		millis(k.CreatedAt),
+		millis(k.ExpiresAt),
+		millis(k.RevokedAt),
+	)
 	return err
 }
 
@@ -103,7 +115,7 @@ func (s *Store) Keys(ctx context.Context, projectID int64, prefix string, limit,
 	if _, err := one(ctx, s.db, `SELECT count(*) FROM api_key WHERE `+cond, []any{projectID, prefix}, &total); err != nil {
 		return nil, 0, s.wrapDBError(err, "count keys")
 	}
-	err = each(ctx, s.db, keyColumns+cond+` ORDER BY created_ms, id LIMIT $3 OFFSET $4`,
+	err = each(ctx, s.db, selectKeys+cond+` ORDER BY created_ms, id LIMIT $3 OFFSET $4`,
 		[]any{projectID, prefix, limit, int64(limit) * int64(page-1)}, func(scan func(...any) error) error {
 			k, err := scanKey(scan)
 			list = append(list, k)
@@ -151,11 +163,25 @@ func (s *Store) keepsAdmin(ctx context.Context, tx writeTx, takes bool, cond str
 	return err
 }
 
-const keyColumns = `SELECT id, project_id, name, description, prefix, hash, scope, origin, created_ms, expires_ms, revoked_ms FROM api_key WHERE `
+// keyColumns are the columns in the order of insertKey and scanKey.
+const keyColumns = `
+	id,
+	project_id,
+	name,
+	description,
+	prefix,
+	hash,
+	scope,
+	origin,
+	created_ms,
+	expires_ms,
+	revoked_ms`
+
+const selectKeys = `SELECT ` + keyColumns + ` FROM api_key WHERE `
 
 func (s *Store) keyWhere(ctx context.Context, c conn, cond string, args ...any) (k project.Key, err error) {
 	found := false
-	err = each(ctx, c, keyColumns+cond, args, func(scan func(...any) error) (err error) {
+	err = each(ctx, c, selectKeys+cond, args, func(scan func(...any) error) (err error) {
 		found = true
 		k, err = scanKey(scan)
 		return err

@@ -27,7 +27,13 @@ func (s *Store) CreateMetric(ctx context.Context, projectID int64, def metric.De
 		if err := metrics.insert(ctx, tx, projectID, d, string(m.Type), number(m.EnabledInProd)); err != nil {
 			return err
 		}
-		return insertMetricVersion(ctx, tx, projectID, &metric.Version{Definition: def, MetricID: m.ID, Number: 1, Message: "Created", Created: m.Created})
+		return insertMetricVersion(ctx, tx, projectID, &metric.Version{
+			Definition: def,
+			MetricID:   m.ID,
+			Number:     1,
+			Message:    "Created",
+			Created:    m.Created,
+		})
 	})
 	return m.ID, err
 }
@@ -78,7 +84,9 @@ func checkOnline(ctx context.Context, tx writeTx, project int64, id string, d *m
 		return nil
 	}
 	var n int
-	if _, err := one(ctx, tx, `SELECT count(*) FROM metric WHERE project_id = $1 AND online = 1 AND id <> $2`, []any{project, id}, &n); err != nil {
+	if _, err := one(ctx, tx, `SELECT count(*)
+		FROM metric
+		WHERE project_id = $1 AND online = 1 AND id <> $2`, []any{project, id}, &n); err != nil {
 		return err
 	}
 	if n >= metric.MaxOnline {
@@ -125,7 +133,8 @@ func forgetMetricVersions(ctx context.Context, tx writeTx, project int64, id str
 // CreateMetricVersion stores a version of a metric whose definition is complete and valid, in
 // force from then on if deploy, and returns the updated one. fault.NotFound if there is no such
 // metric.
-func (s *Store) CreateMetricVersion(ctx context.Context, projectID int64, id string, v metric.Version, deploy bool) (metric.Version, error) {
+func (s *Store) CreateMetricVersion(ctx context.Context, projectID int64, id string, v metric.Version, deploy bool) (
+	metric.Version, error) {
 	err := s.changeMetrics(ctx, 2*len(v.Doc()), "create version", func(ctx context.Context, tx writeTx) error {
 		d, err := metrics.getForUpdate(ctx, tx, projectID, id)
 		if err != nil {
@@ -173,14 +182,20 @@ func (s *Store) DeployMetricVersion(ctx context.Context, projectID int64, id, na
 
 // FindMetricVersions lists the names of a metric's versions, newest first, a page of them, and
 // counts all. fault.NotFound if there is no such metric.
-func (s *Store) FindMetricVersions(ctx context.Context, projectID int64, id string, limit, page int) (names []string, total int, err error) {
+func (s *Store) FindMetricVersions(ctx context.Context, projectID int64, id string, limit, page int) (
+	names []string, total int, err error) {
 	if _, err := metrics.one(ctx, s.db, projectID, id); err != nil {
 		return nil, 0, s.wrapDBError(err, "read metric")
 	}
-	if _, err := one(ctx, s.db, `SELECT count(*) FROM metric_version WHERE project_id = $1 AND metric_id = $2`, []any{projectID, id}, &total); err != nil {
+	if _, err := one(ctx, s.db, `SELECT count(*)
+		FROM metric_version
+		WHERE project_id = $1 AND metric_id = $2`, []any{projectID, id}, &total); err != nil {
 		return nil, 0, s.wrapDBError(err, "count versions")
 	}
-	err = each(ctx, s.db, `SELECT number FROM metric_version WHERE project_id = $1 AND metric_id = $2 ORDER BY number DESC LIMIT $3 OFFSET $4`,
+	err = each(ctx, s.db, `SELECT number
+		FROM metric_version
+		WHERE project_id = $1 AND metric_id = $2
+		ORDER BY number DESC LIMIT $3 OFFSET $4`,
 		[]any{projectID, id, limit, int64(limit) * int64(page-1)}, func(scan func(...any) error) error {
 			var n int64
 			err := scan(&n)
@@ -214,13 +229,16 @@ func (s *Store) LoadMetricVersions(ctx context.Context, projectID int64, id stri
 }
 
 // addMetricVersion stores the next version of a metric that is held.
-func (s *Store) addMetricVersion(ctx context.Context, tx writeTx, project int64, d *document, m *metric.Metric, v *metric.Version, deploy bool) error {
+func (s *Store) addMetricVersion(ctx context.Context, tx writeTx, project int64, d *document, m *metric.Metric, v *metric.Version,
+	deploy bool) error {
 	if deploy {
 		if err := checkOnline(ctx, tx, project, m.ID, &v.Definition); err != nil {
 			return err
 		}
 	}
-	if _, err := one(ctx, tx, `SELECT max(number) FROM metric_version WHERE project_id = $1 AND metric_id = $2`, []any{project, m.ID}, &v.Number); err != nil {
+	if _, err := one(ctx, tx, `SELECT max(number)
+		FROM metric_version
+		WHERE project_id = $1 AND metric_id = $2`, []any{project, m.ID}, &v.Number); err != nil {
 		return err
 	}
 	v.Number++
@@ -241,7 +259,8 @@ func (s *Store) deployMetric(ctx context.Context, tx writeTx, project int64, d *
 
 func insertMetricVersion(ctx context.Context, tx writeTx, project int64, v *metric.Version) error {
 	v.Seal()
-	_, err := tx.exec(ctx, `INSERT INTO metric_version(project_id, metric_id, number, sha, message, created_ms, doc) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+	_, err := tx.exec(ctx, `INSERT INTO metric_version(project_id, metric_id, number, sha, message, created_ms, doc)
+		VALUES ($1, $2, $3, $4, $5, $6, $7)`,
 		project, v.MetricID, v.Number, v.SHA, v.Message, v.Created, string(v.Doc()))
 	return err
 }

@@ -11,7 +11,10 @@ import (
 // share a name, the newest counts.
 func (s *Store) MetricRules(ctx context.Context, projectID int64) (map[string]run.Rule, error) {
 	rules := map[string]run.Rule{}
-	err := each(ctx, s.db, `SELECT doc FROM metric WHERE project_id = $1 ORDER BY created_ms, id`, []any{projectID}, func(scan func(...any) error) error {
+	err := each(ctx, s.db, `SELECT doc
+		FROM metric
+		WHERE project_id = $1
+		ORDER BY created_ms, id`, []any{projectID}, func(scan func(...any) error) error {
 		var doc string
 		if err := scan(&doc); err != nil {
 			return err

@@ -108,7 +108,7 @@ func (s *Store) Projects(ctx context.Context, name string, limit, page int) (lis
 	if _, err := one(ctx, s.db, `SELECT count(*) FROM project WHERE deleted_ms = 0`, nil, &total); err != nil {
 		return nil, 0, s.wrapDBError(err, "count projects")
 	}
-	err = each(ctx, s.db, projectColumns+`deleted_ms = 0 ORDER BY id LIMIT $1 OFFSET $2`, []any{limit, int64(limit) * int64(page-1)},
+	err = each(ctx, s.db, selectProjects+`deleted_ms = 0 ORDER BY id LIMIT $1 OFFSET $2`, []any{limit, int64(limit) * int64(page-1)},
 		func(scan func(...any) error) error {
 			p, err := s.scanProject(scan)
 			list = append(list, p)
@@ -143,11 +143,23 @@ func (s *Store) readProject(ctx context.Context, cond string, args ...any) (proj
 	return p, s.wrapDBError(err, "read project")
 }
 
-const projectColumns = `SELECT id, public_id, name, description, type, created_ms, updated_ms, limits FROM project WHERE `
+// selectProjects reads the columns in the order of scanProject.
+const selectProjects = `
+	SELECT
+		id,
+		public_id,
+		name,
+		description,
+		type,
+		created_ms,
+		updated_ms,
+		limits
+	FROM project
+	WHERE `
 
 func (s *Store) projectWhere(ctx context.Context, c conn, cond string, args ...any) (p project.Project, err error) {
 	found := false
-	err = each(ctx, c, projectColumns+`deleted_ms = 0 AND `+cond, args, func(scan func(...any) error) (err error) {
+	err = each(ctx, c, selectProjects+`deleted_ms = 0 AND `+cond, args, func(scan func(...any) error) (err error) {
 		found = true
 		p, err = s.scanProject(scan)
 		return err

@@ -30,8 +30,19 @@ const (
 // column project_id, each with the other columns of its key, by which rows are taken in slices.
 // event and chunk go before them.
 var ofProject = []struct{ table, key string }{
-	{"trace", "trace_id"}, {"alias", "session_id"}, {"pending", "id"}, {"log_part", "span_id, hash"}, {"session", "session_id"}, {"event_count", "type, writer"}, {"stored_bytes", "writer"},
-	{"outbox", "id"}, {"outbox_delayed", "event_id"}, {"evaluation", "id"}, {"spending", "provider, day"}, {"api_key", "id"}, {"field_index", "scope, type, name, path"},
+	{"trace", "trace_id"},
+	{"alias", "session_id"},
+	{"pending", "id"},
+	{"log_part", "span_id, hash"},
+	{"session", "session_id"},
+	{"event_count", "type, writer"},
+	{"stored_bytes", "writer"},
+	{"outbox", "id"},
+	{"outbox_delayed", "event_id"},
+	{"evaluation", "id"},
+	{"spending", "provider, day"},
+	{"api_key", "id"},
+	{"field_index", "scope, type, name, path"},
 }
 
 // purges is what DeleteProject hands to the background.
@@ -57,7 +68,9 @@ func (s *Store) DeleteProject(ctx context.Context, id int64) (gone <-chan struct
 	err = s.changeKeys(ctx, func(ctx context.Context, tx writeTx) error {
 		var publicID string
 		var first int64
-		found, err := one(ctx, tx, `SELECT public_id, (SELECT min(id) FROM project WHERE deleted_ms = 0) FROM project WHERE id = $1 AND deleted_ms = 0`+tx.forUpdate(),
+		found, err := one(ctx, tx, `SELECT public_id, (SELECT min(id) FROM project WHERE deleted_ms = 0)
+			FROM project
+			WHERE id = $1 AND deleted_ms = 0`+tx.forUpdate(),
 			[]any{id}, &publicID, &first)
 		if err != nil {
 			return err
@@ -69,7 +82,10 @@ func (s *Store) DeleteProject(ctx context.Context, id int64) (gone <-chan struct
 			return fault.New(fault.Conflict, "the first project of a server cannot be deleted")
 		}
 		var n int
-		own, err := one(ctx, tx, `SELECT 1 FROM api_key WHERE project_id = $1 AND origin <> $2 AND revoked_ms = 0 LIMIT 1`, []any{id, string(project.OriginAPI)}, &n)
+		own, err := one(ctx, tx, `SELECT 1
+			FROM api_key
+			WHERE project_id = $1 AND origin <> $2 AND revoked_ms = 0
+			LIMIT 1`, []any{id, string(project.OriginAPI)}, &n)
 		if err != nil {
 			return err
 		}
@@ -84,7 +100,9 @@ func (s *Store) DeleteProject(ctx context.Context, id int64) (gone <-chan struct
 			return err
 		}
 		// No project can have a name with a control character.
-		if _, err := tx.exec(ctx, `UPDATE project SET name = $2, description = '', type = '', deleted_ms = $3 WHERE id = $1`, id, "\x01"+publicID, s.options.Now().UnixMilli()); err != nil {
+		if _, err := tx.exec(ctx, `UPDATE project
+			SET name = $2, description = '', type = '', deleted_ms = $3
+			WHERE id = $1`, id, "\x01"+publicID, s.options.Now().UnixMilli()); err != nil {
 			return err
 		}
 		if _, err := tx.exec(ctx, `DELETE FROM api_key WHERE project_id = $1`, id); err != nil {
@@ -129,7 +147,10 @@ func (s *Store) purge(ctx context.Context) {
 
 func (s *Store) purgeAll(ctx context.Context) error {
 	var ids []int64
-	err := each(ctx, s.db, `SELECT id FROM project WHERE deleted_ms > 0 AND purged_ms < deleted_ms + $1 ORDER BY id`, []any{purgeAgain.Milliseconds()},
+	err := each(ctx, s.db, `SELECT id
+		FROM project
+		WHERE deleted_ms > 0 AND purged_ms < deleted_ms + $1
+		ORDER BY id`, []any{purgeAgain.Milliseconds()},
 		func(scan func(...any) error) error {
 			var id int64
 			err := scan(&id)
@@ -202,7 +223,10 @@ func (s *Store) purgeEvents(ctx context.Context, tx writeTx, id int64) (more boo
 		chunk int64 // 0: none
 	}
 	var list []row
-	err = each(ctx, tx, `SELECT day, event_id, type, coalesce(chunk, 0) FROM event WHERE project_id = $1 ORDER BY start_ms LIMIT $2`, []any{id, purgeRows},
+	err = each(ctx, tx, `SELECT day, event_id, type, coalesce(chunk, 0)
+		FROM event
+		WHERE project_id = $1
+		ORDER BY start_ms LIMIT $2`, []any{id, purgeRows},
 		func(scan func(...any) error) error {
 			var r row
 			if err := scan(&r.day, scanID{&r.id}, &r.typ, &r.chunk); err != nil {
@@ -243,7 +267,8 @@ func (s *Store) purgeEvents(ctx context.Context, tx writeTx, id int64) (more boo
 			n++
 		}
 		cond, args = tx.anyID("event_id", 3, padded(of[:n], func(r row) uuid.UUID { return r.id }))
-		if _, err := tx.exec(ctx, `DELETE FROM event WHERE project_id = $1 AND day = $2 AND `+cond, append([]any{id, of[0].day}, args...)...); err != nil {
+		if _, err := tx.exec(ctx, `DELETE FROM event
+			WHERE project_id = $1 AND day = $2 AND `+cond, append([]any{id, of[0].day}, args...)...); err != nil {
 			return false, err
 		}
 		ids := make([]uuid.UUID, n)

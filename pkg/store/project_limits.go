@@ -78,7 +78,9 @@ func (s *Store) ChangeLimits(ctx context.Context, projectID int64, change func(*
 		if err != nil {
 			return err
 		}
-		_, err = tx.exec(ctx, `UPDATE project SET limits = $2, updated_ms = $3 WHERE id = $1`, projectID, string(text), s.options.Now().UnixMilli())
+		_, err = tx.exec(ctx, `UPDATE project
+			SET limits = $2, updated_ms = $3
+			WHERE id = $1`, projectID, string(text), s.options.Now().UnixMilli())
 		return err
 	})
 	return l, err

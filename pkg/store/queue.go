@@ -80,7 +80,8 @@ func (s *Store) Queue(ctx context.Context, projectID int64, id string) (queue.Qu
 // returns the updated one. What is in it already stays as it is; what is not in it to be taken out
 // is no error. fault.NotFound if there is no such queue or event, fault.Invalid if it would break
 // a rule, fault.Conflict if too many items would wait.
-func (s *Store) UpdateQueue(ctx context.Context, projectID int64, id string, u queue.Update, add, remove []uuid.UUID) (q queue.Queue, err error) {
+func (s *Store) UpdateQueue(ctx context.Context, projectID int64, id string, u queue.Update, add, remove []uuid.UUID) (
+	q queue.Queue, err error) {
 	err = s.changeDocs(ctx, len(u.Filters), "update queue", func(ctx context.Context, tx writeTx) error {
 		d, err := queues.getForUpdate(ctx, tx, projectID, id)
 		if err != nil {
@@ -181,7 +182,9 @@ func roomInQueue(ctx context.Context, tx writeTx, project int64, id string, add 
 	}
 	cond, args := tx.anyID("event_id", 3, add)
 	var known int
-	if _, err := one(ctx, tx, `SELECT count(*) FROM queue_item WHERE `+ofQueue+` AND state <> 'removed' AND `+cond, append([]any{project, id}, args...), &known); err != nil {
+	if _, err := one(ctx, tx, `SELECT count(*)
+		FROM queue_item
+		WHERE `+ofQueue+` AND state <> 'removed' AND `+cond, append([]any{project, id}, args...), &known); err != nil {
 		return err
 	}
 	if waiting+len(add)-known > queue.MaxWaiting {
@@ -197,7 +200,14 @@ func waitingIn(ctx context.Context, c conn, project int64, id string) (n int, er
 
 // How events enter a queue that were taken out of it: a person may bring them back, a filter not.
 const (
-	byHand   = `ON CONFLICT (project_id, queue_id, event_id) DO UPDATE SET state = 'waiting', needed = excluded.needed, slots = excluded.slots, pos = excluded.pos, added_ms = excluded.added_ms WHERE queue_item.state = 'removed'`
+	byHand = `
+		ON CONFLICT (project_id, queue_id, event_id) DO UPDATE SET
+			state = 'waiting',
+			needed = excluded.needed,
+			slots = excluded.slots,
+			pos = excluded.pos,
+			added_ms = excluded.added_ms
+		WHERE queue_item.state = 'removed'`
 	byFilter = `ON CONFLICT DO NOTHING`
 )
 
@@ -207,15 +217,38 @@ func (s *Store) enterQueue(ctx context.Context, tx writeTx, project int64, q *qu
 		return nil
 	}
 	var last int64
-	if _, err := one(ctx, tx, `SELECT coalesce(max(pos), 0) FROM queue_item WHERE `+ofQueue, []any{project, q.ID}, &last); err != nil {
+	if _, err := one(ctx, tx, `SELECT coalesce(max(pos), 0)
+		FROM queue_item
+		WHERE `+ofQueue, []any{project, q.ID}, &last); err != nil {
 		return err
 	}
 	now := s.options.Now().UnixMilli()
 	rows := make([][]any, len(events))
 	for i, id := range events {
-		rows[i] = []any{project, q.ID, tx.id(id), last + int64(i) + 1, string(queue.Waiting), q.Annotators, q.Annotators, now, int64(0)}
+		rows[i] = []any{
+			project,
+			q.ID,
+			tx.id(id),
+			last + int64(i) + 1,
+			string(queue.Waiting),
+			q.Annotators,
+			q.Annotators,
+			now,
+			int64(0),
+		}
 	}
-	_, err := putRows(ctx, tx, "queue_item", []string{"project_id", "queue_id", "event_id", "pos", "state", "needed", "slots", "added_ms", "updated_ms"}, rows, how)
+	columns := []string{
+		"project_id",
+		"queue_id",
+		"event_id",
+		"pos",
+		"state",
+		"needed",
+		"slots",
+		"added_ms",
+		"updated_ms",
+	}
+	_, err := putRows(ctx, tx, "queue_item", columns, rows, how)
 	return err
 }
 
@@ -227,7 +260,9 @@ func leaveQueue(ctx context.Context, tx writeTx, project int64, id string, event
 		if _, err := tx.exec(ctx, `DELETE FROM queue_turn WHERE `+ofQueue+` AND `+cond, args...); err != nil {
 			return err
 		}
-		if _, err := tx.exec(ctx, `UPDATE queue_item SET state = 'removed', scores = NULL, updated_ms = 0 WHERE `+ofQueue+` AND `+cond, args...); err != nil {
+		if _, err := tx.exec(ctx, `UPDATE queue_item
+			SET state = 'removed', scores = NULL, updated_ms = 0
+			WHERE `+ofQueue+` AND `+cond, args...); err != nil {
 			return err
 		}
 	}
@@ -244,7 +279,10 @@ func (s *Store) countQueues(ctx context.Context, project int64, list []*queue.Qu
 	}
 	for group := range slices.Chunk(ids, loadGroup) {
 		cond, args := s.db.anyText("queue_id", 2, group)
-		err := each(ctx, s.db, `SELECT queue_id, state, count(*) FROM queue_item WHERE project_id = $1 AND `+cond+` GROUP BY queue_id, state`,
+		err := each(ctx, s.db, `SELECT queue_id, state, count(*)
+			FROM queue_item
+			WHERE project_id = $1 AND `+cond+`
+			GROUP BY queue_id, state`,
 			append([]any{project}, args...), func(scan func(...any) error) error {
 				var id, state string
 				var n int

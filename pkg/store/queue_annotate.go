@@ -12,7 +12,8 @@ import (
 // AnnotateItem stores an annotator's scores and comment of an item, in place of those that the annotator gave it
 // before, and if it has what it needs then, the scores on its event, in the same transaction.
 // fault.NotFound if there is no such queue, item or event, fault.Conflict if others have all slots.
-func (s *Store) AnnotateItem(ctx context.Context, projectID int64, id string, eventID uuid.UUID, a queue.Annotation) (item queue.Item, err error) {
+func (s *Store) AnnotateItem(ctx context.Context, projectID int64, id string, eventID uuid.UUID, a queue.Annotation) (
+	item queue.Item, err error) {
 	err = s.wrapDBError(s.change(ctx, projectID, eventID, int64(len(a.Scores)+len(a.Comment)), func(ctx context.Context, tx writeTx) error {
 		if _, err := queues.getForUpdate(ctx, tx, projectID, id); err != nil {
 			return err
@@ -46,7 +47,9 @@ func (s *Store) AnnotateItem(ctx context.Context, projectID int64, id string, ev
 				}
 			}
 		}
-		_, err = tx.exec(ctx, `UPDATE queue_item SET state = $4, slots = $5, scores = $6, updated_ms = $7 WHERE `+ofQueue+` AND event_id = $3`,
+		_, err = tx.exec(ctx, `UPDATE queue_item
+			SET state = $4, slots = $5, scores = $6, updated_ms = $7
+			WHERE `+ofQueue+` AND event_id = $3`,
 			projectID, id, tx.id(eventID), string(it.State), it.Slots, text(it.Scores), it.Updated)
 		item = it.Live(now)
 		return err
@@ -68,7 +71,8 @@ func (s *Store) QueueAgreement(ctx context.Context, projectID int64, id string) 
 	var all queue.Comparison
 	var of uuid.UUID
 	var given []queue.Annotation
-	err = each(ctx, s.db, turnColumns+ofQueue+` AND state = 'annotated' ORDER BY event_id, annotator`, []any{projectID, id}, func(scan func(...any) error) error {
+	annotated := selectTurns + ofQueue + ` AND state = 'annotated' ORDER BY event_id, annotator`
+	err = each(ctx, s.db, annotated, []any{projectID, id}, func(scan func(...any) error) error {
 		t, err := scanTurn(scan)
 		if err != nil {
 			return err

@@ -25,7 +25,11 @@ type turn struct {
 	queue.Annotation
 }
 
-const turnColumns = `SELECT event_id, annotator, state, expires_ms, created_ms, updated_ms, doc FROM queue_turn WHERE `
+const (
+	// turnColumns are the columns in the order of scanTurn and putTurn.
+	turnColumns = `event_id, annotator, state, expires_ms, created_ms, updated_ms, doc`
+	selectTurns = `SELECT ` + turnColumns + ` FROM queue_turn WHERE `
+)
 
 func scanTurn(scan func(...any) error) (t turn, err error) {
 	var doc *string
@@ -42,9 +46,14 @@ func putTurn(ctx context.Context, tx writeTx, project int64, id string, t turn) 
 	if t.state == turnAnnotated {
 		doc = string(t.Doc())
 	}
-	_, err := tx.exec(ctx, `INSERT INTO queue_turn(project_id, queue_id, event_id, annotator, state, expires_ms, created_ms, updated_ms, doc)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (project_id, queue_id, event_id, annotator) DO UPDATE
-		SET state = excluded.state, expires_ms = excluded.expires_ms, created_ms = excluded.created_ms, updated_ms = excluded.updated_ms, doc = excluded.doc`,
+	_, err := tx.exec(ctx, `INSERT INTO queue_turn(project_id, queue_id, `+turnColumns+`)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+		ON CONFLICT (project_id, queue_id, event_id, annotator) DO UPDATE SET
+			state = excluded.state,
+			expires_ms = excluded.expires_ms,
+			created_ms = excluded.created_ms,
+			updated_ms = excluded.updated_ms,
+			doc = excluded.doc`,
 		project, id, tx.id(t.event), t.Annotator, t.state, t.expires, t.Created, t.Updated, doc)
 	return err
 }
@@ -81,18 +90,30 @@ func (s *Store) ClaimItem(ctx context.Context, projectID int64, id, annotator st
 
 // claimOne claims an item of a queue that is held. An item without an id was one whose event is
 // gone, and is gone now.
-func (s *Store) claimOne(ctx context.Context, tx writeTx, project int64, id, annotator string, lease int64) (item queue.Item, found bool, err error) {
+func (s *Store) claimOne(ctx context.Context, tx writeTx, project int64, id, annotator string, lease int64) (
+	item queue.Item, found bool, err error) {
 	now := s.options.Now().UnixMilli()
 	var next uuid.UUID
-	found, err = one(ctx, tx, `SELECT i.event_id FROM queue_turn t JOIN queue_item i ON i.project_id = t.project_id AND i.queue_id = t.queue_id AND i.event_id = t.event_id
-		WHERE t.project_id = $1 AND t.queue_id = $2 AND t.annotator = $3 AND t.state = 'claimed' AND t.expires_ms > $4 AND i.state = 'waiting'
+	found, err = one(ctx, tx, `SELECT i.event_id
+		FROM queue_turn t
+		JOIN queue_item i ON i.project_id = t.project_id AND i.queue_id = t.queue_id AND i.event_id = t.event_id
+		WHERE t.project_id = $1 AND t.queue_id = $2 AND t.annotator = $3
+			AND t.state = 'claimed' AND t.expires_ms > $4 AND i.state = 'waiting'
 		ORDER BY i.pos LIMIT 1`, []any{project, id, annotator, now}, scanID{&next})
 	if err == nil && !found {
-		found, err = one(ctx, tx, `SELECT i.event_id FROM queue_item i WHERE i.project_id = $1 AND i.queue_id = $2 AND i.state = 'waiting'
-			AND NOT EXISTS (SELECT 1 FROM queue_turn t WHERE t.project_id = i.project_id AND t.queue_id = i.queue_id AND t.event_id = i.event_id
-				AND t.annotator = $3 AND t.state <> 'claimed')
-			AND (SELECT count(*) FROM queue_turn t WHERE t.project_id = i.project_id AND t.queue_id = i.queue_id AND t.event_id = i.event_id
-				AND (t.state = 'annotated' OR t.state = 'claimed' AND t.expires_ms > $4)) < i.slots
+		found, err = one(ctx, tx, `SELECT i.event_id
+			FROM queue_item i
+			WHERE i.project_id = $1 AND i.queue_id = $2 AND i.state = 'waiting'
+				AND NOT EXISTS (
+					SELECT 1
+					FROM queue_turn t
+					WHERE t.project_id = i.project_id AND t.queue_id = i.queue_id AND t.event_id = i.event_id
+						AND t.annotator = $3 AND t.state <> 'claimed')
+				AND (
+					SELECT count(*)
+					FROM queue_turn t
+					WHERE t.project_id = i.project_id AND t.queue_id = i.queue_id AND t.event_id = i.event_id
+						AND (t.state = 'annotated' OR t.state = 'claimed' AND t.expires_ms > $4)) < i.slots
 			ORDER BY i.pos, i.event_id LIMIT 1`, []any{project, id, annotator, now}, scanID{&next})
 	}
 	if err != nil || !found {
@@ -126,14 +147,17 @@ func dropItem(ctx context.Context, tx writeTx, project int64, id string, event u
 
 // ReleaseItem gives back an annotator's claim. With skip the item is not offered to that annotator
 // again. fault.NotFound if there is no such queue, item or claim.
-func (s *Store) ReleaseItem(ctx context.Context, projectID int64, id string, event uuid.UUID, annotator string, skip bool) (item queue.Item, err error) {
+func (s *Store) ReleaseItem(ctx context.Context, projectID int64, id string, event uuid.UUID, annotator string, skip bool) (
+	item queue.Item, err error) {
 	err = s.changeDocs(ctx, 0, "release item", func(ctx context.Context, tx writeTx) error {
 		if _, err := queues.getForUpdate(ctx, tx, projectID, id); err != nil {
 			return err
 		}
 		sql := `DELETE FROM queue_turn WHERE ` + ofQueue + ` AND event_id = $3 AND annotator = $4 AND state = 'claimed'`
 		if skip {
-			sql = `UPDATE queue_turn SET state = 'skipped', expires_ms = 0 WHERE ` + ofQueue + ` AND event_id = $3 AND annotator = $4 AND state = 'claimed'`
+			sql = `UPDATE queue_turn
+				SET state = 'skipped', expires_ms = 0
+				WHERE ` + ofQueue + ` AND event_id = $3 AND annotator = $4 AND state = 'claimed'`
 		}
 		n, err := tx.exec(ctx, sql, projectID, id, tx.id(event), annotator)
 		if err != nil {

@@ -137,7 +137,10 @@ func readCursors(ctx context.Context, c conn, project int64, id string) ([]float
 // nextSlice counts at most fillSlice events that started after one time and not after another, the
 // oldest ones, and returns the start of the last of them.
 func (s *Store) nextSlice(ctx context.Context, project int64, after, until float64) (end float64, n int, err error) {
-	err = each(ctx, s.db, `SELECT start_ms FROM event WHERE project_id = $1 AND start_ms > $2 AND start_ms <= $3 ORDER BY start_ms LIMIT $4`,
+	err = each(ctx, s.db, `SELECT start_ms
+		FROM event
+		WHERE project_id = $1 AND start_ms > $2 AND start_ms <= $3
+		ORDER BY start_ms LIMIT $4`,
 		[]any{project, after, until, fillSlice}, func(scan func(...any) error) error {
 			n++
 			return scan(&end)

@@ -12,7 +12,8 @@ import (
 // FindQueueItems lists the ids of the events of a queue in the order in which they entered, a page
 // of them, and counts all; only those in a state, or if that is empty all but the removed ones.
 // fault.NotFound if there is no such queue.
-func (s *Store) FindQueueItems(ctx context.Context, projectID int64, id string, state queue.State, limit, page int) (events []string, total int, err error) {
+func (s *Store) FindQueueItems(ctx context.Context, projectID int64, id string, state queue.State, limit, page int) (
+	events []string, total int, err error) {
 	ctx, end, err := s.heavyRead(ctx, projectID, 1)
 	if err != nil {
 		return nil, 0, err
@@ -66,7 +67,9 @@ func (s *Store) queueItems(ctx context.Context, c conn, project int64, id string
 	}
 	cond, args := c.anyID("event_id", 3, events)
 	args = append([]any{project, id}, args...)
-	err := each(ctx, c, `SELECT event_id, state, needed, slots, scores, added_ms, updated_ms FROM queue_item WHERE `+ofQueue+` AND `+cond, args,
+	err := each(ctx, c, `SELECT event_id, state, needed, slots, scores, added_ms, updated_ms
+		FROM queue_item
+		WHERE `+ofQueue+` AND `+cond, args,
 		func(scan func(...any) error) error {
 			var it queue.Item
 			var state string
@@ -84,7 +87,7 @@ func (s *Store) queueItems(ctx context.Context, c conn, project int64, id string
 	if err != nil {
 		return nil, err
 	}
-	err = each(ctx, c, turnColumns+ofQueue+` AND `+cond+` ORDER BY created_ms, annotator`, args, func(scan func(...any) error) error {
+	err = each(ctx, c, selectTurns+ofQueue+` AND `+cond+` ORDER BY created_ms, annotator`, args, func(scan func(...any) error) error {
 		t, err := scanTurn(scan)
 		it := items[t.event]
 		if err != nil || it == nil {

@@ -54,7 +54,8 @@ func versionOf(ctx context.Context, c conn, projectID int64, datasetID string) (
 // UpdateRun changes a run and returns the updated one. fault.NotFound if there is none,
 // fault.Invalid if it would break a rule.
 func (s *Store) UpdateRun(ctx context.Context, projectID int64, u run.Update) (r run.Run, err error) {
-	size := len(u.Metadata) + len(u.Results) + len(u.Configuration) + len(u.Evaluators) + 40*(len(u.EventIDs)+len(u.SessionIDs)+len(u.DatapointIDs))
+	size := len(u.Metadata) + len(u.Results) + len(u.Configuration) + len(u.Evaluators) +
+		40*(len(u.EventIDs)+len(u.SessionIDs)+len(u.DatapointIDs))
 	err = s.changeDocs(ctx, size, "update run", func(ctx context.Context, tx writeTx) error {
 		d, err := runs.getForUpdate(ctx, tx, projectID, u.ID)
 		if err == nil {
@@ -141,7 +142,11 @@ func (s *Store) FindRuns(ctx context.Context, projectID int64, q run.Query) (lis
 	if _, err := one(ctx, s.db, "SELECT count(*)"+where, args, &total); err != nil {
 		return nil, 0, 0, s.wrapDBError(err, "count runs")
 	}
-	column := map[string]string{"name": "name", "status": "status", "updated_at": "(CASE WHEN updated_ms > 0 THEN updated_ms ELSE created_ms END)"}[q.SortBy]
+	column := map[string]string{
+		"name":       "name",
+		"status":     "status",
+		"updated_at": "(CASE WHEN updated_ms > 0 THEN updated_ms ELSE created_ms END)",
+	}[q.SortBy]
 	if column == "" {
 		column = "created_ms"
 	}
@@ -149,7 +154,9 @@ func (s *Store) FindRuns(ctx context.Context, projectID int64, q run.Query) (lis
 	if q.Ascending {
 		way = "ASC"
 	}
-	sql := fmt.Sprintf("SELECT id, version, created_ms, updated_ms, doc%s ORDER BY %s %s, id %s LIMIT $%d OFFSET $%d", where, column, way, way, len(args)+1, len(args)+2)
+	sql := fmt.Sprintf(`SELECT id, version, created_ms, updated_ms, doc%s
+		ORDER BY %s %s, id %s LIMIT $%d OFFSET $%d`,
+		where, column, way, way, len(args)+1, len(args)+2)
 	err = each(ctx, s.db, sql, append(slices.Clone(args), q.Limit, (q.Page-1)*q.Limit), func(scan func(...any) error) error {
 		var d document
 		var doc string

@@ -91,7 +91,12 @@ func benchRun(b *testing.B, s *store.Store, projectID int64, name string, r *ran
 			b.Fatal(err)
 		}
 	}
-	made, err := s.CreateRun(b.Context(), projectID, run.Update{ID: id, Name: &name, EventIDs: sessions, PassingRanges: []byte(`{"accuracy":{"min":0.3}}`)})
+	made, err := s.CreateRun(b.Context(), projectID, run.Update{
+		ID:            id,
+		Name:          &name,
+		EventIDs:      sessions,
+		PassingRanges: []byte(`{"accuracy":{"min":0.3}}`),
+	})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -153,7 +158,8 @@ func BenchmarkRun(b *testing.B) {
 	})
 	b.Run("pairs", func(b *testing.B) {
 		median(b, func() {
-			pairs, total, err := s.RunPairs(b.Context(), projectID, &fresh, &old, run.PairQuery{EventName: "step 0", EventType: "chain", Limit: 1000, Page: 1}, nil)
+			q := run.PairQuery{EventName: "step 0", EventType: "chain", Limit: 1000, Page: 1}
+			pairs, total, err := s.RunPairs(b.Context(), projectID, &fresh, &old, q, nil)
 			if err != nil || total != benchDatapoints || len(pairs) != benchDatapoints {
 				b.Fatal(total, err)
 			}

@@ -16,7 +16,8 @@ import (
 // RunPairs pairs the events of two runs that are about the same datapoint and of the same kind,
 // the first with the first and so on, in the order of the new run, a page of the pairs, and
 // counts all. Without a name and a type, the session events are paired.
-func (s *Store) RunPairs(ctx context.Context, projectID int64, newRun, oldRun *run.Run, q run.PairQuery, filters []query.Filter) (pairs []run.Pair, total int, err error) {
+func (s *Store) RunPairs(ctx context.Context, projectID int64, newRun, oldRun *run.Run, q run.PairQuery, filters []query.Filter) (
+	pairs []run.Pair, total int, err error) {
 	ctx, end, err := s.heavyRead(ctx, projectID, 2*scanConns) // both runs at once
 	if err != nil {
 		return nil, 0, err

@@ -58,7 +58,8 @@ func (s *Store) readScores(ctx context.Context, projectID int64, sessions []uuid
 	match := query.NewMatcher(q.Filters)
 	whole := query.NeedPayload(q.Filters)
 	// Only events with metrics, and those that name what a session is about.
-	scored := fmt.Sprintf("(e.metrics IS NOT NULL OR e.type = %d OR (e.spill & %d) <> 0)", query.TypeCode(event.TypeSession), query.SpillMetrics)
+	scored := fmt.Sprintf("(e.metrics IS NOT NULL OR e.type = %d OR (e.spill & %d) <> 0)",
+		query.TypeCode(event.TypeSession), query.SpillMetrics)
 	take := func(e *event.Event, at eventPlace) {
 		if d := datapointOf(e); d != "" && (out.Datapoints[e.SessionID] == "" || e.IsSession()) {
 			out.Datapoints[e.SessionID] = d
@@ -67,7 +68,8 @@ func (s *Store) readScores(ctx context.Context, projectID int64, sessions []uuid
 			first[e.SessionID] = at
 		}
 		if inRange(e.Start, &q) && match.Match(e) {
-			rows = append(rows, row{at, run.Scored{Session: e.SessionID, Kind: run.Kind{Name: e.Name, Type: string(e.Type)}, Metrics: bytes.Clone(e.Metrics)}})
+			kind := run.Kind{Name: e.Name, Type: string(e.Type)}
+			rows = append(rows, row{at, run.Scored{Session: e.SessionID, Kind: kind, Metrics: bytes.Clone(e.Metrics)}})
 		}
 	}
 	var later []*stored // what needs a connection of its own: reading it beside the rows could wait for itself
@@ -222,7 +224,8 @@ func plainly(cond string) func(*query.Builder) string {
 }
 
 // runRows reads head rows of sessions that meet cond.
-func (s *Store) runRows(ctx context.Context, projectID int64, sessions []uuid.UUID, cond func(*query.Builder) string, f func(*stored) error) error {
+func (s *Store) runRows(ctx context.Context, projectID int64, sessions []uuid.UUID, cond func(*query.Builder) string,
+	f func(*stored) error) error {
 	for group := range slices.Chunk(sessions, sessionGroup) {
 		b := query.NewBuilder(s.dialect)
 		where := "e.project_id = " + b.Arg(projectID) + " AND " + s.dialect.SessionIn(b, projectID, group) + " AND " + cond(b)
@@ -245,7 +248,9 @@ func (s *Store) targets(ctx context.Context, projectID int64, ids []uuid.UUID) (
 	to := map[uuid.UUID]uuid.UUID{}
 	for group := range slices.Chunk(ids, loadGroup) {
 		cond, args := s.db.anyID("session_id", 2, group)
-		err := each(ctx, s.db, `SELECT session_id FROM alias WHERE project_id = $1 AND `+cond, append([]any{projectID}, args...), func(scan func(...any) error) error {
+		err := each(ctx, s.db, `SELECT session_id
+			FROM alias
+			WHERE project_id = $1 AND `+cond, append([]any{projectID}, args...), func(scan func(...any) error) error {
 			var id uuid.UUID
 			err := scan(scanID{&id})
 			to[id] = id
@@ -275,7 +280,9 @@ func (s *Store) runKinds(ctx context.Context, projectID int64, sessions []uuid.U
 	for group := range slices.Chunk(sessions, sessionGroup) {
 		b := query.NewBuilder(s.dialect)
 		where := "e.project_id = " + b.Arg(projectID) + " AND " + s.dialect.SessionIn(b, projectID, group)
-		err := each(ctx, s.db, `SELECT DISTINCT e.type, e.name FROM event e WHERE `+where, b.Args(), func(scan func(...any) error) error {
+		err := each(ctx, s.db, `SELECT DISTINCT e.type, e.name
+			FROM event e
+			WHERE `+where, b.Args(), func(scan func(...any) error) error {
 			var code int
 			var k run.Kind
 			if err := scan(&code, &k.Name); err != nil {

@@ -21,7 +21,8 @@ import (
 const maxScanPage = 1_000_000
 
 // headFields are the spill bits of fields that may leave the head.
-const headFields = query.SpillMetadata | query.SpillMetrics | query.SpillFeedback | query.SpillUserProperties | query.SpillChildrenIDs | query.SpillError
+const headFields = query.SpillMetadata | query.SpillMetrics | query.SpillFeedback | query.SpillUserProperties |
+	query.SpillChildrenIDs | query.SpillError
 
 // Search returns one page of the events that match, newest first (start time descending, then
 // id descending), and the exact number of all that match. Filters on the project itself are the
@@ -64,7 +65,8 @@ func (s *Store) search(ctx context.Context, projectID int64, q query.Search) (*e
 	var err error
 	if undecided {
 		if offset+q.Limit > maxScanPage {
-			return nil, fault.InvalidField("page", "with a filter on inputs, outputs or config only the first %d events can be paged through; narrow the date range", maxScanPage)
+			return nil, fault.InvalidField("page",
+				"with a filter on inputs, outputs or config only the first %d events can be paged through; narrow the date range", maxScanPage)
 		}
 		keys, total, err = s.scan(ctx, b, plan, q.Filters, offset+q.Limit)
 		if err == nil && offset < len(keys) {
@@ -86,12 +88,16 @@ func (s *Store) anySpilled(ctx context.Context, projectID int64, bits uint32) (b
 		return true, nil
 	}
 	var n int
-	return one(ctx, s.db, fmt.Sprintf(`SELECT 1 FROM event WHERE project_id = $1 AND (spill & %d) <> 0 AND (spill & %d) <> 0 LIMIT 1`,
+	return one(ctx, s.db, fmt.Sprintf(`SELECT 1
+		FROM event
+		WHERE project_id = $1 AND (spill & %d) <> 0 AND (spill & %d) <> 0
+		LIMIT 1`,
 		headFields, bits), []any{projectID}, &n)
 }
 
 // page lets the database do it all.
-func (s *Store) page(ctx context.Context, projectID int64, q *query.Search, b *query.Builder, where string, offset int) (list []*stored, total int, err error) {
+func (s *Store) page(ctx context.Context, projectID int64, q *query.Search, b *query.Builder, where string, offset int) (
+	list []*stored, total int, err error) {
 	args := b.Args()
 	n := len(args)
 	err = each(ctx, s.db, fmt.Sprintf(`SELECT %s FROM %s WHERE %s ORDER BY e.start_ms DESC, e.event_id DESC LIMIT $%d OFFSET $%d`,
@@ -145,11 +151,13 @@ func (p *eventPlaces) Pop() any {
 }
 
 // scan walks the candidates and decides the rest in Go. It keeps the best keep places.
-func (s *Store) scan(ctx context.Context, b *query.Builder, plan query.Plan, filters []query.Filter, keep int) (best []eventPlace, total int, err error) {
+func (s *Store) scan(ctx context.Context, b *query.Builder, plan query.Plan, filters []query.Filter, keep int) (
+	best []eventPlace, total int, err error) {
 	var top eventPlaces
 	rest := decision{query.NewMatcher(plan.Residual), query.NeedPayload(plan.Residual), query.Needle(plan.Residual)}
 	all := decision{query.NewMatcher(filters), true, nil}
-	err = each(ctx, s.db, `SELECT `+s.columns()+` FROM `+s.db.frag().from+` WHERE `+plan.Candidates, b.Args(), func(scan func(...any) error) error {
+	candidates := `SELECT ` + s.columns() + ` FROM ` + s.db.frag().from + ` WHERE ` + plan.Candidates
+	err = each(ctx, s.db, candidates, b.Args(), func(scan func(...any) error) error {
 		r, err := scanHead(scan)
 		if err != nil {
 			return err
