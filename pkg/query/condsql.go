@@ -88,7 +88,7 @@ func (c *cond) uuidSQL(b *Builder, projectID int64) string {
 	case opIs:
 		return column + " = " + b.UUID(c.id)
 	case opContains:
-		return d.contains(d.uuidText(column), b.Arg(c.text))
+		return d.Contains(d.uuidText(column), b.Arg(c.text))
 	default:
 		return d.byCodePoint(d.uuidText(column)) + " " + c.sign() + " " + b.Arg(c.text)
 	}
@@ -101,7 +101,7 @@ func (c *cond) textSQL(b *Builder) (string, uint32) {
 	case c.op == opExists:
 		return fmt.Sprintf("%s IS NOT NULL OR (e.spill & %d) <> 0", column, c.root.spill), 0
 	case c.op == opContains:
-		return b.dialect.contains(column, b.Arg(c.text)), c.root.spill
+		return b.dialect.Contains(column, b.Arg(c.text)), c.root.spill
 	case c.op == opIs && c.typ == typeID && c.isUUID:
 		return "lower(" + column + ") = " + b.Arg(c.id.String()), c.root.spill
 	case c.op == opIs:

@@ -18,6 +18,10 @@ type Dialect interface {
 	From() string
 	// SessionID returns the id of the event's session, in a statement that reads From.
 	SessionID() string
+	// OfSession is the condition that an event is of session $2 of project $1. It needs only event.
+	OfSession() string
+	// Contains looks for a text in another, with regard to case.
+	Contains(text, needle string) string
 	// SessionIs returns the condition that an event is of a session. It needs only event.
 	SessionIs(b *Builder, projectID int64, id uuid.UUID) string
 
@@ -34,8 +38,6 @@ type Dialect interface {
 	sessionInRun(project, run string) string
 	// uuidText is an id's usual text, in lower case.
 	uuidText(expr string) string
-	// contains looks for a text in another, with regard to case.
-	contains(text, needle string) string
 	// byCodePoint marks a text so that it is ordered by code point.
 	byCodePoint(text string) string
 

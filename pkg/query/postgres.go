@@ -17,6 +17,8 @@ func (postgres) UUID(id uuid.UUID) any    { return [16]byte(id) }
 func (postgres) From() string             { return "event AS e" }
 func (postgres) SessionID() string        { return "e.session_id" }
 
+func (postgres) OfSession() string { return "session_id = $2 AND project_id = $1" }
+
 func (postgres) SessionIs(b *Builder, _ int64, id uuid.UUID) string {
 	return "e.session_id = " + b.UUID(id)
 }
@@ -41,7 +43,7 @@ func (postgres) sessionInRun(project, run string) string {
 
 func (postgres) uuidText(expr string) string { return "(" + expr + ")::text" }
 
-func (postgres) contains(text, needle string) string {
+func (postgres) Contains(text, needle string) string {
 	return "strpos(" + text + ", " + needle + ") > 0"
 }
 

@@ -26,6 +26,10 @@ func (sqlite) From() string {
 }
 func (sqlite) SessionID() string { return "s.session_id" }
 
+func (sqlite) OfSession() string {
+	return "session_rowid = (SELECT session_rowid FROM session WHERE project_id = $1 AND session_id = $2)"
+}
+
 func (sqlite) SessionIs(b *Builder, projectID int64, id uuid.UUID) string {
 	return "e.session_rowid = (SELECT session_rowid FROM session WHERE project_id = " + b.Arg(projectID) + " AND session_id = " + b.UUID(id) + ")"
 }
@@ -60,7 +64,7 @@ func (sqlite) uuidText(expr string) string {
 		" FROM (SELECT hex(" + expr + ") AS h) WHERE h <> '')"
 }
 
-func (sqlite) contains(text, needle string) string { return "instr(" + text + ", " + needle + ") > 0" }
+func (sqlite) Contains(text, needle string) string { return "instr(" + text + ", " + needle + ") > 0" }
 func (sqlite) byCodePoint(text string) string      { return text } // BINARY is the order of every column
 
 // jsonPaths writes keys in quotes. A segment that is an array index may also be a key, which

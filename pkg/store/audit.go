@@ -70,7 +70,7 @@ func (s *Store) writeAudit(ctx context.Context, list []audit.Entry) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), auditTimeout)
 	defer cancel()
-	err := s.changeDocs(ctx, 0, "write the audit log", func(ctx context.Context, tx writeTx) error {
+	err := s.changeDocs(ctx, 0, "write the audit log", func(ctx context.Context, tx *commit) error {
 		for i := range list {
 			e := &list[i]
 			if _, err := tx.exec(ctx, `INSERT INTO audit(at_us, project, key_id, address, action, target, outcome, count) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
@@ -112,7 +112,7 @@ func (s *Store) Audit(ctx context.Context, q audit.Query) (list []audit.Entry, t
 		from += ` WHERE ` + strings.Join(conds, ` AND `)
 	}
 	if _, err := one(ctx, s.db, `SELECT count(*)`+from, args, &total); err != nil {
-		return nil, 0, s.wrapDBError(err, "count audit entries")
+		return nil, 0, wrapDBError(s.db, err, "count audit entries")
 	}
 	page := fmt.Sprintf(` ORDER BY at_us DESC, id DESC LIMIT $%d OFFSET $%d`, len(args)+1, len(args)+2)
 	args = append(args, q.Limit, int64(q.Limit)*int64(q.Page-1))
@@ -124,7 +124,7 @@ func (s *Store) Audit(ctx context.Context, q audit.Query) (list []audit.Entry, t
 		list = append(list, e)
 		return err
 	})
-	return list, total, s.wrapDBError(err, "list audit entries")
+	return list, total, wrapDBError(s.db, err, "list audit entries")
 }
 
 // micros returns a time as the database has it. No entry is as far away as its bounds.
@@ -157,10 +157,10 @@ func (s *Store) ExpireAudit(ctx context.Context) error {
 	most := s.options.AuditMaxEntries
 	var total, failures int64
 	if _, err := one(ctx, s.db, `SELECT count(*) FROM audit`, nil, &total); err != nil || total <= most {
-		return s.wrapDBError(err, "count audit entries")
+		return wrapDBError(s.db, err, "count audit entries")
 	}
 	if _, err := one(ctx, s.db, `SELECT count(*) FROM audit WHERE outcome <> $1`, []any{audit.Success}, &failures); err != nil {
-		return s.wrapDBError(err, "count audit entries")
+		return wrapDBError(s.db, err, "count audit entries")
 	}
 	n := min(total-most, max(failures-most/2, 0))
 	if err := s.dropAudit(ctx, n, `outcome <> $1`, audit.Success); err != nil {
@@ -174,7 +174,7 @@ func (s *Store) dropAudit(ctx context.Context, n int64, cond string, arg any) er
 	for n > 0 {
 		slice := min(n, deleteDocsSlice)
 		var deleted int64
-		err := s.changeDocs(ctx, 0, "drop old audit entries", func(ctx context.Context, tx writeTx) (err error) {
+		err := s.changeDocs(ctx, 0, "drop old audit entries", func(ctx context.Context, tx *commit) (err error) {
 			deleted, err = tx.exec(ctx, `DELETE FROM audit WHERE id IN (SELECT id FROM audit WHERE `+cond+` ORDER BY at_us, id LIMIT $2)`, arg, slice)
 			return err
 		})

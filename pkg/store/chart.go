@@ -24,11 +24,11 @@ func (s *Store) Chart(ctx context.Context, projectID int64, c *query.Chart) (*qu
 	asked := *c
 	c = &asked
 	if err := s.findRunSessions(ctx, projectID, &c.Search); err != nil {
-		return nil, s.wrapDBError(err, "chart")
+		return nil, wrapDBError(s.db, err, "chart")
 	}
 	earliest, err := s.earliest(ctx, projectID, c.From)
 	if err != nil {
-		return nil, s.wrapDBError(err, "chart")
+		return nil, wrapDBError(s.db, err, "chart")
 	}
 	answer, err := s.chart(ctx, projectID, c, earliest, nil)
 	if errors.Is(err, errManyGroups) {
@@ -37,7 +37,7 @@ func (s *Store) Chart(ctx context.Context, projectID int64, c *query.Chart) (*qu
 			answer, err = s.chart(ctx, projectID, c, earliest, only)
 		}
 	}
-	return answer, s.wrapDBError(err, "chart")
+	return answer, wrapDBError(s.db, err, "chart")
 }
 
 // earliest returns a time before which no event of the chart starts.
@@ -110,7 +110,7 @@ func (s *Store) chartRows(ctx context.Context, b *query.Builder, c *query.Chart,
 	default:
 		values, end = "1, v", " WHERE v IS NOT NULL"
 	}
-	return s.eachCell(ctx, "SELECT "+keys+", "+values+" FROM (SELECT "+inner+" FROM event e WHERE "+where+s.db.frag().apart+") AS x"+end, b, a)
+	return s.eachCell(ctx, "SELECT "+keys+", "+values+" FROM (SELECT "+inner+" FROM event e WHERE "+where+s.db.fence()+") AS x"+end, b, a)
 }
 
 func (s *Store) eachCell(ctx context.Context, sql string, b *query.Builder, a *chartAggregate) error {
@@ -128,7 +128,7 @@ func (s *Store) eachCell(ctx context.Context, sql string, b *query.Builder, a *c
 // chartEvents reads rows whole, matches all filters and measures in Go.
 func (s *Store) chartEvents(ctx context.Context, b *query.Builder, c *query.Chart, where string, a *chartAggregate) error {
 	match := query.NewMatcher(c.Filters)
-	return each(ctx, s.db, `SELECT `+s.columns()+` FROM `+s.db.frag().from+` WHERE `+where, b.Args(), func(scan func(...any) error) error {
+	return each(ctx, s.db, `SELECT `+s.columns()+` FROM `+s.dialect.From()+` WHERE `+where, b.Args(), func(scan func(...any) error) error {
 		r, err := scanHead(scan)
 		if err != nil {
 			return err

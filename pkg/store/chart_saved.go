@@ -12,7 +12,7 @@ var savedCharts = documents{table: "chart", noun: "chart"}
 func (s *Store) CreateChart(ctx context.Context, projectID int64, c chart.Chart) (chart.Chart, error) {
 	now := s.options.Now()
 	d := document{id: newDocumentID(now), version: 1, created: now.UnixMilli(), doc: c.Doc()}
-	err := s.changeDocs(ctx, len(d.doc), "save chart", func(ctx context.Context, tx writeTx) error {
+	err := s.changeDocs(ctx, len(d.doc), "save chart", func(ctx context.Context, tx *commit) error {
 		return savedCharts.insert(ctx, tx, projectID, d)
 	})
 	return chartOf(d), err
@@ -22,7 +22,7 @@ func (s *Store) CreateChart(ctx context.Context, projectID int64, c chart.Chart)
 // counts all.
 func (s *Store) FindCharts(ctx context.Context, projectID int64, limit, page int) (ids []string, total int, err error) {
 	ids, total, err = savedCharts.find(ctx, s.db, projectID, "", nil, limit, page)
-	return ids, total, s.wrapDBError(err, "find charts")
+	return ids, total, wrapDBError(s.db, err, "find charts")
 }
 
 // LoadCharts reads saved charts in the order of ids. Those that are gone are left out.
@@ -32,19 +32,19 @@ func (s *Store) LoadCharts(ctx context.Context, projectID int64, ids []string) (
 	for i, d := range docs {
 		list[i] = chartOf(d)
 	}
-	return list, s.wrapDBError(err, "read charts")
+	return list, wrapDBError(s.db, err, "read charts")
 }
 
 // SavedChart returns a saved chart. fault.NotFound if there is none.
 func (s *Store) SavedChart(ctx context.Context, projectID int64, id string) (chart.Chart, error) {
 	d, err := savedCharts.one(ctx, s.db, projectID, id)
-	return chartOf(d), s.wrapDBError(err, "read chart")
+	return chartOf(d), wrapDBError(s.db, err, "read chart")
 }
 
 // UpdateChart changes a saved chart and returns the updated one. fault.NotFound if there is none,
 // fault.Invalid if it would break a rule.
 func (s *Store) UpdateChart(ctx context.Context, projectID int64, u chart.Update) (c chart.Chart, err error) {
-	err = s.changeDocs(ctx, len(u.DateRange)+len(u.Query), "update chart", func(ctx context.Context, tx writeTx) error {
+	err = s.changeDocs(ctx, len(u.DateRange)+len(u.Query), "update chart", func(ctx context.Context, tx *commit) error {
 		d, err := savedCharts.getForUpdate(ctx, tx, projectID, u.ID)
 		if err != nil {
 			return err
@@ -64,7 +64,7 @@ func (s *Store) UpdateChart(ctx context.Context, projectID int64, u chart.Update
 
 // DeleteChart deletes a saved chart. fault.NotFound if there is none.
 func (s *Store) DeleteChart(ctx context.Context, projectID int64, id string) error {
-	return s.changeDocs(ctx, 0, "delete chart", func(ctx context.Context, tx writeTx) error {
+	return s.changeDocs(ctx, 0, "delete chart", func(ctx context.Context, tx *commit) error {
 		return savedCharts.remove(ctx, tx, projectID, id)
 	})
 }

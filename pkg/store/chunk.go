@@ -173,3 +173,16 @@ func decompress(z []byte) ([]byte, error) {
 	}
 	return raw, nil
 }
+
+// chunkRow is one row of payload.
+type chunkRow struct {
+	id  int64
+	day int32
+	raw []byte // until compressed
+	z   []byte
+	// use counts the inserted events whose payload is in it; a chunk of repeats only is not stored.
+	use int
+}
+
+// headFields are the spill bits of fields that may leave the head.
+const headFields = query.SpillMetadata | query.SpillMetrics | query.SpillFeedback | query.SpillUserProperties | query.SpillChildrenIDs | query.SpillError

@@ -44,11 +44,11 @@ func (s *Store) chunk(ctx context.Context, c conn, day int32, id int64) ([]byte,
 		return raw, nil
 	}
 	var z []byte
-	args := []any{id}
-	if s.db.frag().chunkDay != "" {
-		args = append(args, day)
+	text, args := `SELECT data FROM chunk WHERE id = $1`, []any{id}
+	if s.bulk.chunksByDay() {
+		text, args = text+` AND day = $2`, append(args, day)
 	}
-	ok, err := one(ctx, c, `SELECT data FROM chunk WHERE id = $1`+s.db.frag().chunkDay, args, &z)
+	ok, err := one(ctx, c, text, args, &z)
 	if err != nil {
 		return nil, fmt.Errorf("read chunk %d: %w", id, err)
 	}

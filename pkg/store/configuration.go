@@ -15,7 +15,7 @@ var configurations = documents{table: "configuration", noun: "configuration", co
 func (s *Store) CreateConfiguration(ctx context.Context, projectID int64, c configuration.Configuration) (id string, err error) {
 	now := s.options.Now()
 	d := document{id: newDocumentID(now), version: 1, created: now.UnixMilli(), doc: c.Doc()}
-	err = s.changeDocs(ctx, len(d.doc), "create configuration", func(ctx context.Context, tx writeTx) error {
+	err = s.changeDocs(ctx, len(d.doc), "create configuration", func(ctx context.Context, tx *commit) error {
 		return configurations.insert(ctx, tx, projectID, d, c.Name, c.Labels())
 	})
 	return d.id, err
@@ -46,7 +46,7 @@ func (s *Store) FindConfigurations(ctx context.Context, projectID int64, q confi
 		conds = append(conds, "("+strings.Join(any, " OR ")+")")
 	}
 	ids, total, err = configurations.find(ctx, s.db, projectID, strings.Join(conds, " AND "), args, q.Limit, q.Page)
-	return ids, total, s.wrapDBError(err, "find configurations")
+	return ids, total, wrapDBError(s.db, err, "find configurations")
 }
 
 // LoadConfigurations reads configurations in the order of ids. Those that are gone are left out.
@@ -56,14 +56,14 @@ func (s *Store) LoadConfigurations(ctx context.Context, projectID int64, ids []s
 	for i, d := range docs {
 		list[i] = configurationOf(d)
 	}
-	return list, s.wrapDBError(err, "read configurations")
+	return list, wrapDBError(s.db, err, "read configurations")
 }
 
 // Configuration returns a configuration as it was in a version; 0 is the current one.
 // fault.NotFound if there is none.
 func (s *Store) Configuration(ctx context.Context, projectID int64, id string, version int64) (configuration.Configuration, error) {
 	d, err := configurations.getVersion(ctx, s.db, projectID, id, version)
-	return configurationOf(d), s.wrapDBError(err, "read configuration")
+	return configurationOf(d), wrapDBError(s.db, err, "read configuration")
 }
 
 // ConfigurationVersions lists the versions of a configuration, newest first, a page of them, and
@@ -75,14 +75,14 @@ func (s *Store) ConfigurationVersions(ctx context.Context, projectID int64, id s
 	for i, d := range docs {
 		list[i] = configuration.Configuration{ID: id, Version: d.version, Created: d.created, Updated: d.since()}
 	}
-	return list, total, s.wrapDBError(err, "read configuration")
+	return list, total, wrapDBError(s.db, err, "read configuration")
 }
 
 // UpdateConfiguration changes a configuration; changed is false if it was so before, which makes
 // no new version. fault.NotFound if there is none, fault.Invalid if it would break a rule.
 func (s *Store) UpdateConfiguration(ctx context.Context, projectID int64, u configuration.Update) (changed bool, err error) {
 	size := len(u.Parameters) + len(u.UserProperties)
-	err = s.changeDocs(ctx, size, "update configuration", func(ctx context.Context, tx writeTx) error {
+	err = s.changeDocs(ctx, size, "update configuration", func(ctx context.Context, tx *commit) error {
 		d, err := configurations.getForUpdate(ctx, tx, projectID, u.ID)
 		if err != nil {
 			return err

@@ -41,7 +41,7 @@ func (s *Store) CreateDatapoints(ctx context.Context, projectID int64, list []da
 			changes[i] = rowChange{set: held[link], last: last[link], add: byDataset[link], revs: revs}
 			changes[i].set.version++
 		}
-		return c.publish(ctx, projectID, changes, func(ctx context.Context, tx writeTx) error {
+		return c.publish(ctx, projectID, changes, func(ctx context.Context, tx *commit) error {
 			if _, err := insertRows(ctx, tx, datapoints.table, datapoints.key(), rows); err != nil {
 				return err
 			}
@@ -100,17 +100,17 @@ func (s *Store) FindDatapoints(ctx context.Context, projectID int64, q dataset.P
 			WHERE r.project_id = $1 AND `+rowsNow+` AND s.name = $%d)`, len(args)+1)
 	}
 	ids, total, err = datapoints.find(ctx, s.db, projectID, cond, args, q.Limit, q.Page)
-	return ids, total, s.wrapDBError(err, "find datapoints")
+	return ids, total, wrapDBError(s.db, err, "find datapoints")
 }
 
 // LoadDatapoints reads datapoints in the order of ids. Those that are gone are left out.
 func (s *Store) LoadDatapoints(ctx context.Context, projectID int64, ids []string) ([]dataset.Datapoint, error) {
 	docs, err := datapoints.load(ctx, s.db, projectID, ids)
 	if err != nil {
-		return nil, s.wrapDBError(err, "read datapoints")
+		return nil, wrapDBError(s.db, err, "read datapoints")
 	}
 	list, err := s.pointsOf(ctx, projectID, docs)
-	return list, s.wrapDBError(err, "read datapoints")
+	return list, wrapDBError(s.db, err, "read datapoints")
 }
 
 // pointsOf makes datapoints of their documents, with their links.
@@ -122,7 +122,7 @@ func (s *Store) pointsOf(ctx context.Context, project int64, docs []document) ([
 		ids[i], at[d.id] = d.id, i
 	}
 	links := make([][]string, len(docs))
-	for group := range slices.Chunk(ids, loadGroup) {
+	for group := range slices.Chunk(ids, idsPerQuery) {
 		cond, args := s.db.anyText("r.datapoint_id", 2, group)
 		err := each(ctx, s.db, `SELECT r.datapoint_id, r.dataset_id FROM dataset_row r JOIN dataset s ON s.project_id = r.project_id AND s.id = r.dataset_id
 			WHERE r.project_id = $1 AND `+rowsNow+` AND `+cond+` ORDER BY r.dataset_id`, append([]any{project}, args...), func(scan func(...any) error) error {
@@ -158,7 +158,7 @@ type link struct {
 // holdLinked holds the datasets that have a datapoint, those in more, and then the datapoint, and
 // returns its links. Whoever changes links holds a dataset first, so nobody waits in a circle; if
 // the links have changed meanwhile, the transaction is run again.
-func (s *Store) holdLinked(ctx context.Context, tx writeTx, project int64, id string, more []string) (d document, links []link, held map[string]document, err error) {
+func (s *Store) holdLinked(ctx context.Context, tx *commit, project int64, id string, more []string) (d document, links []link, held map[string]document, err error) {
 	if links, err = linksOf(ctx, tx, project, id); err != nil {
 		return
 	}
@@ -186,7 +186,7 @@ func (s *Store) holdLinked(ctx context.Context, tx writeTx, project int64, id st
 	return
 }
 
-func linksOf(ctx context.Context, tx writeTx, project int64, id string) (links []link, err error) {
+func linksOf(ctx context.Context, tx *commit, project int64, id string) (links []link, err error) {
 	err = each(ctx, tx, `SELECT dataset_id, pos FROM dataset_row WHERE project_id = $1 AND datapoint_id = $2 AND to_version IS NULL ORDER BY dataset_id`,
 		[]any{project, id}, func(scan func(...any) error) error {
 			var l link
@@ -199,7 +199,7 @@ func linksOf(ctx context.Context, tx writeTx, project int64, id string) (links [
 
 // keepPoint keeps a datapoint as it is for the versions of datasets that had it so, if there are
 // any.
-func keepPoint(ctx context.Context, tx writeTx, project int64, d document) error {
+func keepPoint(ctx context.Context, tx *commit, project int64, d document) error {
 	var n int
 	needed, err := one(ctx, tx, `SELECT 1 FROM dataset_row WHERE project_id = $1 AND datapoint_id = $2 AND datapoint_version = $3 LIMIT 1`, []any{project, d.id, d.version}, &n)
 	if err != nil || !needed {
@@ -215,7 +215,7 @@ func (s *Store) UpdateDatapoint(ctx context.Context, projectID int64, u dataset.
 	size := len(u.Inputs) + len(u.History) + len(u.GroundTruth) + len(u.Metadata)
 	var wanted dataset.Datapoint
 	wanted.Apply(&u)
-	err = s.changeLinks(ctx, size, "update datapoint", func(ctx context.Context, tx writeTx) error {
+	err = s.changeLinks(ctx, size, "update datapoint", func(ctx context.Context, tx *commit) error {
 		d, links, held, err := s.holdLinked(ctx, tx, projectID, u.ID, wanted.Links(false))
 		if err != nil {
 			return err
@@ -266,7 +266,7 @@ type relinking struct {
 }
 
 // relink makes a new version of every dataset concerned.
-func (s *Store) relink(ctx context.Context, tx writeTx, project int64, d document, held map[string]document, r relinking) error {
+func (s *Store) relink(ctx context.Context, tx *commit, project int64, d document, held map[string]document, r relinking) error {
 	revs := map[string]int64{d.id: d.version}
 	next := func(id string, closed []int64, last int64, open []string) error {
 		set, err := s.nextVersion(ctx, tx, project, held[id], nil)
@@ -302,7 +302,7 @@ func (s *Store) relink(ctx context.Context, tx writeTx, project int64, d documen
 // DeleteDatapoint deletes a datapoint with all its versions and takes it out of its datasets. Their
 // old versions still tell that it was there, by its id. fault.NotFound if there is none.
 func (s *Store) DeleteDatapoint(ctx context.Context, projectID int64, id string) error {
-	err := s.changeLinks(ctx, 0, "delete datapoint", func(ctx context.Context, tx writeTx) error {
+	err := s.changeLinks(ctx, 0, "delete datapoint", func(ctx context.Context, tx *commit) error {
 		d, links, held, err := s.holdLinked(ctx, tx, projectID, id, nil)
 		if err != nil {
 			return err

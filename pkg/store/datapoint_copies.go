@@ -19,18 +19,17 @@ func (s *Store) Copies(ctx context.Context, projectID int64, id uuid.UUID, limit
 	defer end()
 	events := []uuid.UUID{id}
 	if to, ok, err := aliasOf(ctx, s.db, projectID, id); err != nil {
-		return nil, 0, s.wrapDBError(err, "find copies")
+		return nil, 0, wrapDBError(s.db, err, "find copies")
 	} else if ok {
 		id = to
 		events = append(events, to)
 	}
-	err = each(ctx, s.db, `SELECT event_id FROM event WHERE `+s.db.frag().bySession, []any{projectID, s.db.id(id)}, func(scan func(...any) error) error {
+	err = each(ctx, s.db, `SELECT event_id FROM event WHERE `+s.dialect.OfSession(), []any{projectID, s.db.id(id)}, func(scan func(...any) error) error {
 		var x uuid.UUID
 		err := scan(scanID{&x})
 		events = append(events, x)
 		return err
 	})
-	f := s.db.frag()
 	for group := range slices.Chunk(events, idsPerQuery) {
 		if err != nil {
 			break
@@ -39,8 +38,8 @@ func (s *Store) Copies(ctx context.Context, projectID int64, id uuid.UUID, limit
 		for i, x := range group {
 			texts[i] = x.String()
 		}
-		cond, args := s.db.anyText("lower("+f.linkedEvent+")", 2, texts)
-		err = each(ctx, s.db, `SELECT id FROM datapoint WHERE project_id = $1 AND `+f.linkedEvent+` IS NOT NULL AND `+cond, append([]any{projectID}, args...),
+		cond, args := s.db.anyText("lower("+linkedEvent+")", 2, texts)
+		err = each(ctx, s.db, `SELECT id FROM datapoint WHERE project_id = $1 AND `+linkedEvent+` IS NOT NULL AND `+cond, append([]any{projectID}, args...),
 			func(scan func(...any) error) error {
 				var point string
 				err := scan(&point)
@@ -49,12 +48,15 @@ func (s *Store) Copies(ctx context.Context, projectID int64, id uuid.UUID, limit
 			})
 	}
 	if err != nil {
-		return nil, 0, s.wrapDBError(err, "find copies")
+		return nil, 0, wrapDBError(s.db, err, "find copies")
 	}
 	slices.Sort(datapoints) // ids begin with their time
 	datapoints = slices.Compact(datapoints)
 	return datapoints[:min(limit, len(datapoints))], len(datapoints), nil
 }
+
+// linkedEvent is the event of which a datapoint was made, as text; NULL: none.
+const linkedEvent = `(doc ->> 'linked_event')`
 
 // DeleteCopies deletes the datapoints that Copies lists, and counts them.
 func (s *Store) DeleteCopies(ctx context.Context, projectID int64, id uuid.UUID) (n int, err error) {

@@ -23,7 +23,7 @@ func (s *Store) CreateDataset(ctx context.Context, projectID int64, set dataset.
 		if err != nil {
 			return err
 		}
-		return c.publish(ctx, projectID, []rowChange{{set: d, add: points, revs: revs}}, func(ctx context.Context, tx writeTx) error {
+		return c.publish(ctx, projectID, []rowChange{{set: d, add: points, revs: revs}}, func(ctx context.Context, tx *commit) error {
 			return datasets.insert(ctx, tx, projectID, d, set.Name, set.Type)
 		})
 	})
@@ -42,21 +42,21 @@ func (s *Store) FindDatasets(ctx context.Context, projectID int64, q dataset.Que
 		}
 	}
 	ids, total, err = datasets.find(ctx, s.db, projectID, cond, args, q.Limit, q.Page)
-	return ids, total, s.wrapDBError(err, "find datasets")
+	return ids, total, wrapDBError(s.db, err, "find datasets")
 }
 
 // Dataset returns a dataset as it was in a version; 0 is the current one. fault.NotFound if there
 // is none.
 func (s *Store) Dataset(ctx context.Context, projectID int64, id string, version int64) (dataset.Dataset, error) {
 	d, err := datasets.getVersion(ctx, s.db, projectID, id, version)
-	return datasetOf(d), s.wrapDBError(err, "read dataset")
+	return datasetOf(d), wrapDBError(s.db, err, "read dataset")
 }
 
 // DatasetVersion returns the current version of a dataset: what a run over it records.
 // fault.NotFound if there is none.
 func (s *Store) DatasetVersion(ctx context.Context, projectID int64, id string) (int64, error) {
 	d, err := datasets.one(ctx, s.db, projectID, id)
-	return d.version, s.wrapDBError(err, "read dataset")
+	return d.version, wrapDBError(s.db, err, "read dataset")
 }
 
 // DatasetVersions lists the versions of a dataset, newest first, a page of them, and counts all. Of
@@ -68,7 +68,7 @@ func (s *Store) DatasetVersions(ctx context.Context, projectID int64, id string,
 	for i, d := range docs {
 		list[i] = dataset.Dataset{ID: id, Version: d.version, Created: d.created, Updated: d.since()}
 	}
-	return list, total, s.wrapDBError(err, "read dataset")
+	return list, total, wrapDBError(s.db, err, "read dataset")
 }
 
 // UpdateDataset changes a dataset and returns the updated one. What changes nothing makes no new
@@ -99,7 +99,7 @@ func (s *Store) UpdateDataset(ctx context.Context, projectID int64, u dataset.Up
 		}
 		change.set = d
 		change.set.version++
-		return c.publish(ctx, projectID, []rowChange{change}, func(ctx context.Context, tx writeTx) error {
+		return c.publish(ctx, projectID, []rowChange{change}, func(ctx context.Context, tx *commit) error {
 			next, err := s.nextVersion(ctx, tx, projectID, d, doc)
 			set.Version, set.Updated = next.version, next.updated
 			return err
@@ -109,7 +109,7 @@ func (s *Store) UpdateDataset(ctx context.Context, projectID int64, u dataset.Up
 }
 
 // nextVersion makes the next version of a dataset that is held, with a new text; nil is the same.
-func (s *Store) nextVersion(ctx context.Context, tx writeTx, project int64, d document, doc []byte) (document, error) {
+func (s *Store) nextVersion(ctx context.Context, tx *commit, project int64, d document, doc []byte) (document, error) {
 	same := doc == nil || bytes.Equal(doc, d.doc)
 	if err := datasets.archiveVersion(ctx, tx, project, d, same); err != nil {
 		return d, err
@@ -125,7 +125,7 @@ func (s *Store) nextVersion(ctx context.Context, tx writeTx, project int64, d do
 // RemoveRow takes a datapoint out of a dataset; the datapoint stays. fault.NotFound if there is no
 // such dataset, or the datapoint is not in it.
 func (s *Store) RemoveRow(ctx context.Context, projectID int64, datasetID, datapointID string) error {
-	return s.changeLinks(ctx, 0, "remove datapoint", func(ctx context.Context, tx writeTx) error {
+	return s.changeLinks(ctx, 0, "remove datapoint", func(ctx context.Context, tx *commit) error {
 		d, err := datasets.getForUpdate(ctx, tx, projectID, datasetID)
 		if err != nil {
 			return err
@@ -154,7 +154,7 @@ func (s *Store) DeleteDataset(ctx context.Context, projectID int64, id string) e
 
 // sweepDataset deletes a slice of the rows of a dataset that is deleted, with what only they
 // still needed of old datapoints, and then its old versions.
-func sweepDataset(ctx context.Context, tx writeTx, project int64, id string) (more bool, err error) {
+func sweepDataset(ctx context.Context, tx *commit, project int64, id string) (more bool, err error) {
 	var points []string
 	var pos, from int64 // of the last row of the slice
 	err = each(ctx, tx, `SELECT pos, from_version, datapoint_id FROM dataset_row WHERE project_id = $1 AND dataset_id = $2

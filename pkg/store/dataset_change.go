@@ -28,14 +28,14 @@ type datasetChange struct {
 	conn
 	s     *Store
 	slice int // how many rows one transaction writes
-	write func(f func(context.Context, writeTx) error) error
+	write func(f func(context.Context, *commit) error) error
 }
 
 // changeDatasets runs f, which reads and checks all before it writes anything by publish.
 func (s *Store) changeDatasets(ctx context.Context, size int, op string, f func(context.Context, *datasetChange) error) error {
-	if s.db.writers() > 1 {
-		return s.changeDocs(ctx, size, op, func(ctx context.Context, tx writeTx) error {
-			return f(ctx, &datasetChange{conn: tx, s: s, slice: math.MaxInt, write: func(step func(context.Context, writeTx) error) error { return step(ctx, tx) }})
+	if !s.db.exclusive() {
+		return s.changeDocs(ctx, size, op, func(ctx context.Context, tx *commit) error {
+			return f(ctx, &datasetChange{conn: tx, s: s, slice: math.MaxInt, write: func(step func(context.Context, *commit) error) error { return step(ctx, tx) }})
 		})
 	}
 	return s.serialize(ctx, func() error {
@@ -46,25 +46,25 @@ func (s *Store) changeDatasets(ctx context.Context, size int, op string, f func(
 		if left := s.rollback(context.WithoutCancel(ctx)); left != nil && !errors.Is(left, errClosed) {
 			s.options.Logger.Warn("take back a change of datasets; the next one will", zap.Error(left))
 		}
-		return s.wrapDBError(err, op)
+		return wrapDBError(s.db, err, op)
 	})
 }
 
 // inSteps returns a change whose every step is a transaction.
 func (s *Store) inSteps(ctx context.Context, size int, op string) *datasetChange {
-	return &datasetChange{conn: s.db, s: s, slice: stageSlice, write: func(step func(context.Context, writeTx) error) error {
+	return &datasetChange{conn: s.db, s: s, slice: stageSlice, write: func(step func(context.Context, *commit) error) error {
 		return s.changeDocs(ctx, size, op, step)
 	}}
 }
 
 // changeLinks runs f, which changes few rows of datasets, in one transaction.
-func (s *Store) changeLinks(ctx context.Context, size int, op string, f func(context.Context, writeTx) error) error {
+func (s *Store) changeLinks(ctx context.Context, size int, op string, f func(context.Context, *commit) error) error {
 	return s.serialize(ctx, func() error { return s.changeDocs(ctx, size, op, f) })
 }
 
 // serialize runs f while nobody else changes datasets or links.
 func (s *Store) serialize(ctx context.Context, f func() error) error {
-	if s.db.writers() > 1 {
+	if !s.db.exclusive() {
 		return f()
 	}
 	select {
@@ -74,13 +74,13 @@ func (s *Store) serialize(ctx context.Context, f func() error) error {
 		return ctx.Err()
 	}
 	if err := s.rollback(ctx); err != nil {
-		return s.wrapDBError(err, "take back a change of datasets")
+		return wrapDBError(s.db, err, "take back a change of datasets")
 	}
 	return f()
 }
 
 // publish writes the rows of changes, and then runs last in the transaction that ends the change.
-func (c *datasetChange) publish(ctx context.Context, project int64, changes []rowChange, last func(context.Context, writeTx) error) error {
+func (c *datasetChange) publish(ctx context.Context, project int64, changes []rowChange, last func(context.Context, *commit) error) error {
 	rows := 0
 	for i := range changes {
 		rows += changes[i].rows()
@@ -90,7 +90,7 @@ func (c *datasetChange) publish(ctx context.Context, project int64, changes []ro
 		for rows > c.slice && changes[i].rows() > 0 {
 			part := changes[i].take(c.slice)
 			rows -= part.rows()
-			err := c.write(func(ctx context.Context, tx writeTx) error {
+			err := c.write(func(ctx context.Context, tx *commit) error {
 				if _, err := insertRows(ctx, tx, "deletion", []string{"project_id", "kind", "id"}, [][]any{{project, stagedRows, part.set.id}}); err != nil {
 					return err
 				}
@@ -102,7 +102,7 @@ func (c *datasetChange) publish(ctx context.Context, project int64, changes []ro
 			staged = append(staged, part.set.id)
 		}
 	}
-	return c.write(func(ctx context.Context, tx writeTx) error {
+	return c.write(func(ctx context.Context, tx *commit) error {
 		if err := last(ctx, tx); err != nil {
 			return err
 		}
@@ -130,14 +130,14 @@ func (c *rowChange) take(n int) rowChange {
 	return part
 }
 
-func (s *Store) writeRows(ctx context.Context, tx writeTx, project int64, c *rowChange) error {
+func (s *Store) writeRows(ctx context.Context, tx *commit, project int64, c *rowChange) error {
 	if err := closeRows(ctx, tx, project, &c.set, c.gone); err != nil {
 		return err
 	}
 	return s.addRows(ctx, tx, project, &c.set, c.last, c.add, c.revs)
 }
 
-func forgetStaged(ctx context.Context, tx writeTx, project int64, id string) error {
+func forgetStaged(ctx context.Context, tx *commit, project int64, id string) error {
 	_, err := tx.exec(ctx, `DELETE FROM deletion WHERE project_id = $1 AND kind = $2 AND id = $3`, project, stagedRows, id)
 	return err
 }
@@ -157,7 +157,7 @@ func (s *Store) rollback(ctx context.Context) error {
 	})
 	for _, l := range list {
 		for more := true; more && err == nil; {
-			err = s.changeDocs(ctx, 0, "take back rows", func(ctx context.Context, tx writeTx) (err error) {
+			err = s.changeDocs(ctx, 0, "take back rows", func(ctx context.Context, tx *commit) (err error) {
 				more, err = rollbackSlice(ctx, tx, l.project, l.id)
 				return err
 			})
@@ -168,7 +168,7 @@ func (s *Store) rollback(ctx context.Context) error {
 
 // rollbackSlice takes back a slice of the rows of a version of a dataset that was not made: those that
 // were opened for it, and then, since no datapoint is open twice, those that were closed.
-func rollbackSlice(ctx context.Context, tx writeTx, project int64, id string) (more bool, err error) {
+func rollbackSlice(ctx context.Context, tx *commit, project int64, id string) (more bool, err error) {
 	var version int64 // 0: the dataset was not made
 	if _, err := one(ctx, tx, `SELECT version FROM dataset WHERE project_id = $1 AND id = $2`, []any{project, id}, &version); err != nil {
 		return false, err

@@ -100,7 +100,7 @@ func (f stagedSets) turn(ctx context.Context, c *datasetChange, last func() erro
 	}
 	change.set = d
 	change.set.version++
-	return c.publish(ctx, f.project, []rowChange{change}, func(context.Context, writeTx) error { return last() })
+	return c.publish(ctx, f.project, []rowChange{change}, func(context.Context, *commit) error { return last() })
 }
 
 func (f stagedSets) turned() []string {
@@ -156,7 +156,7 @@ func TestStagedRowsOfAProcessThatEnded(t *testing.T) {
 	for whole := false; !whole; {
 		c, left := f.s.inSteps(t.Context(), 0, "turn"), written
 		write := c.write
-		c.write = func(step func(context.Context, writeTx) error) error {
+		c.write = func(step func(context.Context, *commit) error) error {
 			if left == 0 {
 				return errBroken
 			}

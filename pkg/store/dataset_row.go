@@ -75,9 +75,9 @@ func (s *Store) holdPoints(ctx context.Context, c conn, project int64, ids []str
 		}
 	}
 	slices.Sort(ask) // always in the same order, so that writers do not wait in a circle
-	for group := range slices.Chunk(ask, loadGroup) {
+	for group := range slices.Chunk(ask, idsPerQuery) {
 		cond, args := c.anyText("id", 2, group)
-		err := each(ctx, c, `SELECT id, version FROM datapoint WHERE project_id = $1 AND `+cond+` ORDER BY id`+c.forUpdate(),
+		err := each(ctx, c, `SELECT id, version FROM datapoint WHERE project_id = $1 AND `+cond+` ORDER BY id`+c.forUpdate(""),
 			append([]any{project}, args...), func(scan func(...any) error) error {
 				var id string
 				var rev int64
@@ -99,7 +99,7 @@ func (s *Store) holdPoints(ctx context.Context, c conn, project int64, ids []str
 
 // addRows opens rows behind position last, from the dataset's version on. All stand in one JSON
 // text, since binding each value costs SQLite as much as storing it, and ingestion waits meanwhile.
-func (s *Store) addRows(ctx context.Context, tx writeTx, project int64, d *document, last int64, points []string, revs map[string]int64) error {
+func (s *Store) addRows(ctx context.Context, tx *commit, project int64, d *document, last int64, points []string, revs map[string]int64) error {
 	if len(points) == 0 {
 		return nil
 	}
@@ -112,12 +112,12 @@ func (s *Store) addRows(ctx context.Context, tx writeTx, project int64, d *docum
 		rows = append(strconv.AppendInt(rows, revs[p], 10), ']')
 	}
 	_, err := tx.exec(ctx, `INSERT INTO dataset_row(project_id, dataset_id, pos, from_version, datapoint_id, datapoint_version) SELECT $1, $2, $3 + n, $4, name, number FROM `+
-		fmt.Sprintf(s.db.frag().jsonPairs, "$5"), project, d.id, last, d.version, string(append(rows, ']')))
+		s.db.jsonPairs("$5"), project, d.id, last, d.version, string(append(rows, ']')))
 	return err
 }
 
 // closeRows closes the open rows at these positions with the dataset's version.
-func closeRows(ctx context.Context, tx writeTx, project int64, d *document, positions []int64) error {
+func closeRows(ctx context.Context, tx *commit, project int64, d *document, positions []int64) error {
 	for _, size := range insertSizes {
 		for ; len(positions) >= size; positions = positions[size:] {
 			cond, args := tx.anyNumber("pos", 4, positions[:size])
@@ -158,7 +158,7 @@ func (s *Store) DatapointIDs(ctx context.Context, projectID int64, datasetID str
 			ids = append(ids, id)
 			return err
 		})
-	return ids, s.wrapDBError(err, "read dataset")
+	return ids, wrapDBError(s.db, err, "read dataset")
 }
 
 // DatapointsIn reads the datapoints that a dataset had in a version as they were then, in order:
@@ -194,5 +194,5 @@ func (s *Store) DatapointsIn(ctx context.Context, projectID int64, datasetID str
 			list[i].Complete()
 		}
 	}
-	return list, next, s.wrapDBError(err, "read datapoints")
+	return list, next, wrapDBError(s.db, err, "read datapoints")
 }

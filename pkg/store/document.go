@@ -35,7 +35,7 @@ type documents struct {
 }
 
 // insert stores a new document. fault.Conflict if its id is taken; nothing is written then.
-func (t documents) insert(ctx context.Context, tx writeTx, project int64, d document, columns ...any) error {
+func (t documents) insert(ctx context.Context, tx *commit, project int64, d document, columns ...any) error {
 	n, err := insertRows(ctx, tx, t.table, t.key(), [][]any{t.row(project, d, columns)})
 	if err == nil && n == 0 {
 		err = fault.New(fault.Conflict, "%s %s already exists", t.noun, d.id)
@@ -58,7 +58,7 @@ func (t documents) one(ctx context.Context, c conn, project int64, id string) (d
 
 // getForUpdate reads a document and keeps other writers from it until the transaction ends.
 func (t documents) getForUpdate(ctx context.Context, c conn, project int64, id string) (document, error) {
-	return t.read(ctx, c, project, id, c.forUpdate())
+	return t.read(ctx, c, project, id, c.forUpdate(""))
 }
 
 func (t documents) read(ctx context.Context, c conn, project int64, id, end string) (document, error) {
@@ -78,22 +78,22 @@ func (t documents) missing(id string) error {
 }
 
 // update stores a document that was held, with the next version and the time of the change.
-func (t documents) update(ctx context.Context, tx writeTx, project int64, d *document, now time.Time, columns ...any) error {
+func (t documents) update(ctx context.Context, tx *commit, project int64, d *document, now time.Time, columns ...any) error {
 	d.version++
 	d.updated = max(now.UnixMilli(), d.since())
 	set := ""
 	for i, c := range t.columns {
 		set += fmt.Sprintf(", %s = $%d", c, 6+i)
 	}
-	tx.counts().stored(project, int64(len(d.doc))) // the version before is counted off later
+	tx.counts.stored(project, int64(len(d.doc))) // the version before is counted off later
 	_, err := tx.exec(ctx, `UPDATE `+t.table+` SET version = $3, updated_ms = $4, doc = $5`+set+` WHERE project_id = $1 AND id = $2`,
 		append([]any{project, d.id, d.version, d.updated, string(d.doc)}, columns...)...)
 	return err
 }
 
 // remove deletes a document. fault.NotFound if there is none.
-func (t documents) remove(ctx context.Context, tx writeTx, project int64, id string) error {
-	tx.counts().shrunk(project)
+func (t documents) remove(ctx context.Context, tx *commit, project int64, id string) error {
+	tx.counts.shrunk(project)
 	n, err := tx.exec(ctx, `DELETE FROM `+t.table+` WHERE project_id = $1 AND id = $2`, project, id)
 	if err == nil && n == 0 {
 		err = t.missing(id)
@@ -126,14 +126,11 @@ func (t documents) find(ctx context.Context, c conn, project int64, cond string,
 	return ids, total, err
 }
 
-// loadGroup is how many documents one statement reads.
-const loadGroup = 500
-
 // load reads documents in the order of ids. Those that are not there are left out. All of them
 // stand in memory, so callers ask for a part of a list at a time.
 func (t documents) load(ctx context.Context, c conn, project int64, ids []string) ([]document, error) {
 	found := make(map[string]document, len(ids))
-	for group := range slices.Chunk(ids, loadGroup) {
+	for group := range slices.Chunk(ids, idsPerQuery) {
 		cond, args := c.anyText("id", 2, group)
 		err := each(ctx, c, `SELECT id, version, created_ms, updated_ms, doc FROM `+t.table+` WHERE project_id = $1 AND `+cond,
 			append([]any{project}, args...), func(scan func(...any) error) error {
@@ -159,6 +156,6 @@ func (t documents) load(ctx context.Context, c conn, project int64, ids []string
 
 // changeDocs runs f in a transaction, alone or together with other changes. A *fault.Error that f returns
 // is the answer to this call alone, so f checks all before it writes anything.
-func (s *Store) changeDocs(ctx context.Context, size int, op string, f func(ctx context.Context, tx writeTx) error) error {
-	return s.wrapDBError(s.change(ctx, 0, uuid.Nil, int64(size), f), op)
+func (s *Store) changeDocs(ctx context.Context, size int, op string, f func(ctx context.Context, tx *commit) error) error {
+	return wrapDBError(s.db, s.change(ctx, 0, uuid.Nil, int64(size), f), op)
 }

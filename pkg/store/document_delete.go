@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/google/uuid"
 	"go.uber.org/zap"
@@ -13,7 +12,7 @@ import (
 // slices. What a process leaves undone when it ends, the next finishes: the table deletion names it.
 
 // sweeps delete a slice of what belongs to a document of each table that has such rows.
-var sweeps = map[string]func(ctx context.Context, tx writeTx, project int64, id string) (more bool, err error){
+var sweeps = map[string]func(ctx context.Context, tx *commit, project int64, id string) (more bool, err error){
 	configurations.table: configurations.deleteVersions,
 	datapoints.table:     datapoints.deleteVersions,
 	datasets.table:       sweepDataset,
@@ -25,7 +24,7 @@ var sweeps = map[string]func(ctx context.Context, tx writeTx, project int64, id 
 // deleteDocument deletes a document and what belongs to it. fault.NotFound if there is none.
 func (s *Store) deleteDocument(ctx context.Context, t documents, project int64, id string) error {
 	op := "delete " + t.noun
-	err := s.changeDocs(ctx, 0, op, func(ctx context.Context, tx writeTx) error {
+	err := s.changeDocs(ctx, 0, op, func(ctx context.Context, tx *commit) error {
 		if err := t.remove(ctx, tx, project, id); err != nil {
 			return err
 		}
@@ -41,7 +40,7 @@ func (s *Store) deleteDocument(ctx context.Context, t documents, project int64, 
 // sweep deletes what belongs to a document that is deleted.
 func (s *Store) sweep(ctx context.Context, kind string, project int64, id string) error {
 	for more := true; more; {
-		err := s.changeDocs(ctx, 0, "delete from "+kind, func(ctx context.Context, tx writeTx) (err error) {
+		err := s.changeDocs(ctx, 0, "delete from "+kind, func(ctx context.Context, tx *commit) (err error) {
 			if more, err = sweeps[kind](ctx, tx, project, id); err != nil || more {
 				return err
 			}
@@ -82,44 +81,6 @@ func (s *Store) finishDeletions(ctx context.Context) {
 	}
 }
 
-// Pauses of what erases deleted text from files: before a try after one that failed, and between two,
-// as a multiple of the time that the last one took, and at most.
-const (
-	eraseAgain    = time.Second
-	erasePart     = 10
-	maxErasePause = 10 * time.Minute
-)
-
-// erasing removes what was deleted from the database's files until ctx ends, beginning with what the
-// last process left.
-func (s *Store) erasing(ctx context.Context) {
-	for {
-		start := time.Now()
-		err := s.db.erase(ctx, func(ctx context.Context, f func(context.Context, writeTx) error) error {
-			return s.change(ctx, 0, uuid.Nil, 0, f)
-		})
-		pause := min(erasePart*time.Since(start), maxErasePause)
-		if err != nil && ctx.Err() == nil {
-			s.options.Logger.Warn("erase deleted data from files", zap.Error(err))
-			pause = max(pause, eraseAgain)
-		}
-		wait := time.NewTimer(pause)
-		select {
-		case <-ctx.Done():
-		case <-wait.C:
-		}
-		wait.Stop()
-		if err != nil && ctx.Err() == nil {
-			continue
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-s.db.eraseDue():
-		}
-	}
-}
-
 // documentTables are all tables of resources, with their keys.
 var documentTables = []struct{ table, key string }{
 	{"dataset", "id"}, {"dataset_row", "dataset_id, pos, from_version"}, {"datapoint", "id"}, {"configuration", "id"}, {"tool", "id"}, {"chart", "id"}, {"run", "id"},
@@ -132,7 +93,7 @@ var documentTables = []struct{ table, key string }{
 func (s *Store) DeleteDocuments(ctx context.Context, projectID int64) error {
 	for _, t := range documentTables {
 		for more := true; more; {
-			err := s.changeDocs(ctx, 0, fmt.Sprintf("delete each %s of a project", t.table), func(ctx context.Context, tx writeTx) (err error) {
+			err := s.changeDocs(ctx, 0, fmt.Sprintf("delete each %s of a project", t.table), func(ctx context.Context, tx *commit) (err error) {
 				more, err = deleteRows(ctx, tx, t.table, "project_id, "+t.key, "project_id = $1", projectID)
 				return err
 			})

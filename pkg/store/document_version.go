@@ -12,7 +12,7 @@ import (
 
 // archiveVersion stores the current version as an old one, before its document changes. same is set if
 // the text will not change.
-func (t documents) archiveVersion(ctx context.Context, tx writeTx, project int64, d document, same bool) error {
+func (t documents) archiveVersion(ctx context.Context, tx *commit, project int64, d document, same bool) error {
 	var doc any
 	if !same {
 		doc = string(d.doc)
@@ -68,6 +68,6 @@ func (t documents) versions(ctx context.Context, c conn, project int64, id strin
 }
 
 // deleteVersions deletes the old versions of a document that is deleted.
-func (t documents) deleteVersions(ctx context.Context, tx writeTx, project int64, id string) (more bool, err error) {
+func (t documents) deleteVersions(ctx context.Context, tx *commit, project int64, id string) (more bool, err error) {
 	return deleteRows(ctx, tx, "document_version", "project_id, kind, id, version", "project_id = $1 AND kind = $2 AND id = $3", project, t.table, id)
 }

@@ -8,18 +8,21 @@ import (
 	"github.com/spangrove/spangrove/pkg/fault"
 )
 
-// wrapDBError returns an error of the database with its fault.Kind and the operation that failed. Errors
+// errConflict is returned if another process has stored one of the ids in the meantime.
+var errConflict = errors.New("another writer stored the same id")
+
+// wrapDBError returns an error of a database with its fault.Kind and the operation that failed. Errors
 // that have a kind are returned as they are.
-func (s *Store) wrapDBError(err error, op string) error {
+func wrapDBError(db database, err error, op string) error {
 	var f *fault.Error
 	switch {
 	case err == nil:
 		return nil
 	case errors.As(err, &f), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err
-	case s.db.interrupted(err):
+	case db.interrupted(err):
 		return fmt.Errorf("%s: %w: %w", op, context.DeadlineExceeded, err)
-	case s.db.retryable(err), s.db.unavailable(err):
+	case db.retryable(err), db.unavailable(err):
 		return &fault.Error{Kind: fault.Unavailable, Msg: "the store is not available, try again", Err: fmt.Errorf("%s: %w", op, err)}
 	default:
 		return fmt.Errorf("%s: %w", op, err)

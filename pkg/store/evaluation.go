@@ -68,13 +68,12 @@ func (s *Store) evaluationRows(project int64, requests []evaluation.Request, bac
 }
 
 // requestEvaluations makes evaluations in a transaction of their own, those left out that there are already.
-func (s *Store) requestEvaluations(ctx context.Context, project int64, requests []evaluation.Request, backfill string,
-	now time.Time) (n int64, err error) {
-	err = s.change(ctx, project, uuid.Nil, 0, func(ctx context.Context, tx writeTx) (err error) {
+func (s *Store) requestEvaluations(ctx context.Context, project int64, requests []evaluation.Request, backfill string, now time.Time) (n int64, err error) {
+	err = s.change(ctx, project, uuid.Nil, 0, func(ctx context.Context, tx *commit) (err error) {
 		n, err = insertRows(ctx, tx, "evaluation", evaluationColumns, s.evaluationRows(project, requests, backfill, now))
 		return err
 	})
-	return n, s.wrapDBError(err, "request evaluations")
+	return n, wrapDBError(s.db, err, "request evaluations")
 }
 
 func stateCode(state evaluation.State) int { return slices.Index(evaluation.States(), state) }
@@ -93,7 +92,7 @@ func (s *Store) EvaluationQueue(ctx context.Context) (groups []evaluation.Group,
 			groups = append(groups, g)
 			return err
 		})
-	return groups, s.wrapDBError(err, "read the queue of evaluations")
+	return groups, wrapDBError(s.db, err, "read the queue of evaluations")
 }
 
 // ClaimEvaluations takes at most limit of a group that are due, longest due first, for nobody else
@@ -102,7 +101,7 @@ func (s *Store) EvaluationQueue(ctx context.Context) (groups []evaluation.Group,
 func (s *Store) ClaimEvaluations(ctx context.Context, g evaluation.Group, limit int, lease time.Duration,
 	after []string) (jobs []evaluation.Job, err error) {
 	now := s.options.Now()
-	err = s.change(ctx, g.Project, uuid.Nil, 0, func(ctx context.Context, tx writeTx) error {
+	err = s.change(ctx, g.Project, uuid.Nil, 0, func(ctx context.Context, tx *commit) error {
 		jobs = nil
 		var ids []string
 		var first string
@@ -135,7 +134,7 @@ func (s *Store) ClaimEvaluations(ctx context.Context, g evaluation.Group, limit 
 			append([]any{g.Project, now.Add(lease).UnixMilli()}, args...)...)
 		return err
 	})
-	return jobs, s.wrapDBError(err, "claim evaluations")
+	return jobs, wrapDBError(s.db, err, "claim evaluations")
 }
 
 // FinishEvaluations stores what became of claimed evaluations of the metric with this name; each
@@ -150,7 +149,7 @@ func (s *Store) FinishEvaluations(ctx context.Context, projectID int64, metricNa
 		for i := range slice {
 			size += len(slice[i].Score) + len(slice[i].Explanation)
 		}
-		err := s.change(ctx, projectID, slice[0].EventID, int64(size), func(ctx context.Context, tx writeTx) error {
+		err := s.change(ctx, projectID, slice[0].EventID, int64(size), func(ctx context.Context, tx *commit) error {
 			for i := range slice {
 				if err := s.finishEvaluation(ctx, tx, projectID, metricName, &slice[i]); err != nil {
 					return err
@@ -159,13 +158,13 @@ func (s *Store) FinishEvaluations(ctx context.Context, projectID int64, metricNa
 			return nil
 		})
 		if err != nil {
-			return s.wrapDBError(err, "store results")
+			return wrapDBError(s.db, err, "store results")
 		}
 	}
 	return nil
 }
 
-func (s *Store) finishEvaluation(ctx context.Context, tx writeTx, project int64, name string, o *evaluation.Outcome) error {
+func (s *Store) finishEvaluation(ctx context.Context, tx *commit, project int64, name string, o *evaluation.Outcome) error {
 	const claimed = ` WHERE project_id = $1 AND id = $2 AND attempts = $3 AND state = 0`
 	key := []any{project, o.ID, o.Attempts}
 	if o.Drop {
@@ -241,14 +240,14 @@ func (s *Store) finishEvaluation(ctx context.Context, tx writeTx, project int64,
 	}
 	now := old.Event
 	now.Apply(&event.Update{EventID: o.EventID, Metrics: b.Bytes()})
-	tx.outbox().muted = true // a score is no news to evaluate
-	defer func() { tx.outbox().muted = false }()
+	tx.outbox.muted = true // a score is no news to evaluate
+	defer func() { tx.outbox.muted = false }()
 	return s.rewrite(ctx, tx, project, old, &now)
 }
 
 // DropWaiting deletes those of a group that wait: their metric is gone, or runs no longer.
 func (s *Store) DropWaiting(ctx context.Context, g evaluation.Group) error {
-	_, err := s.inSlices(ctx, g.Project, func(ctx context.Context, tx writeTx) (int64, error) {
+	_, err := s.inSlices(ctx, g.Project, func(ctx context.Context, tx *commit) (int64, error) {
 		return tx.exec(ctx, `DELETE FROM evaluation WHERE project_id = $1 AND id IN (SELECT id FROM evaluation
 			WHERE project_id = $1 AND metric_id = $2 AND version = $3 AND backfill_id = $4 AND state = 0 LIMIT `+fmt.Sprint(evaluationSlice)+`)`,
 			g.Project, g.MetricID, g.Version, g.Backfill)
@@ -258,14 +257,14 @@ func (s *Store) DropWaiting(ctx context.Context, g evaluation.Group) error {
 
 // inSlices runs f, which changes at most evaluationSlice rows and counts them, until it changes fewer.
 // It returns the number of all.
-func (s *Store) inSlices(ctx context.Context, project int64, f func(context.Context, writeTx) (int64, error)) (total int64, err error) {
+func (s *Store) inSlices(ctx context.Context, project int64, f func(context.Context, *commit) (int64, error)) (total int64, err error) {
 	for n := int64(evaluationSlice); n == evaluationSlice; {
-		err := s.change(ctx, project, uuid.Nil, 0, func(ctx context.Context, tx writeTx) (err error) {
+		err := s.change(ctx, project, uuid.Nil, 0, func(ctx context.Context, tx *commit) (err error) {
 			n, err = f(ctx, tx)
 			return err
 		})
 		if err != nil {
-			return total, s.wrapDBError(err, "change evaluations")
+			return total, wrapDBError(s.db, err, "change evaluations")
 		}
 		total += n
 	}
@@ -382,7 +381,7 @@ func (s *Store) FindEvaluations(ctx context.Context, projectID int64, q evaluati
 	if errors.Is(err, errPageFull) {
 		err = nil
 	}
-	return list, more, s.wrapDBError(err, "find evaluations")
+	return list, more, wrapDBError(s.db, err, "find evaluations")
 }
 
 // RetryEvaluations makes those that match and have failed or died wait anew, and counts them. Those
@@ -391,21 +390,8 @@ func (s *Store) RetryEvaluations(ctx context.Context, projectID int64, q evaluat
 	cond, args := s.evaluationWhere(projectID, q)
 	now := s.options.Now().UnixMilli()
 	at := len(args)
-	return s.inSlices(ctx, projectID, func(ctx context.Context, tx writeTx) (int64, error) {
-		return tx.exec(ctx, `UPDATE evaluation
-			SET state = 0, attempts = 0, finished_ms = 0, failure = '', due_ms = `+fmt.Sprintf("$%d", at+1)+`
-			WHERE project_id = $1 AND id IN (
-				SELECT id
-				FROM evaluation
-				WHERE `+cond+` AND state >= `+fmt.Sprint(stateCode(evaluation.Failed))+`
-					AND (backfill_id <> '' OR EXISTS (SELECT 1 FROM metric m WHERE m.project_id = $1 AND m.id = metric_id AND m.online = 1))
-				LIMIT `+fmt.Sprint(evaluationSlice)+`)`, append(args[:at:at], now)...)
+	return s.inSlices(ctx, projectID, func(ctx context.Context, tx *commit) (int64, error) {
+		return tx.exec(ctx, `UPDATE evaluation SET state = 0, attempts = 0, finished_ms = 0, failure = '', due_ms = `+fmt.Sprintf("$%d", at+1)+` WHERE project_id = $1 AND id IN (SELECT id FROM evaluation WHERE `+cond+
+			` AND state >= `+fmt.Sprint(stateCode(evaluation.Failed))+` AND (backfill_id <> '' OR EXISTS (SELECT 1 FROM metric m WHERE m.project_id = $1 AND m.id = metric_id AND m.online = 1)) LIMIT `+fmt.Sprint(evaluationSlice)+`)`, append(args[:at:at], now)...)
 	})
-}
-
-// eraseEvaluations deletes the evaluations of events that are deleted.
-func eraseEvaluations(ctx context.Context, tx writeTx, project int64, ids []uuid.UUID) error {
-	cond, args := tx.anyID("event_id", 2, ids)
-	_, err := tx.exec(ctx, `DELETE FROM evaluation WHERE project_id = $1 AND `+cond, append([]any{project}, args...)...)
-	return err
 }

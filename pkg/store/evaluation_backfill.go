@@ -31,7 +31,7 @@ func (s *Store) CreateBackfill(ctx context.Context, projectID int64, b evaluatio
 	if err != nil {
 		return b, fmt.Errorf("encode backfill: %w", err)
 	}
-	err = s.changeDocs(ctx, len(doc), "create backfill", func(ctx context.Context, tx writeTx) error {
+	err = s.changeDocs(ctx, len(doc), "create backfill", func(ctx context.Context, tx *commit) error {
 		var open int
 		if _, err := one(ctx, tx, `SELECT count(*)
 			FROM backfill
@@ -49,7 +49,7 @@ func (s *Store) CreateBackfill(ctx context.Context, projectID int64, b evaluatio
 // FindBackfills lists the ids of a metric's backfills, oldest first, a page of them, and counts all.
 func (s *Store) FindBackfills(ctx context.Context, projectID int64, metricID string, limit, page int) (ids []string, total int, err error) {
 	ids, total, err = backfills.find(ctx, s.db, projectID, "metric_id = $2", []any{metricID}, limit, page)
-	return ids, total, s.wrapDBError(err, "find backfills")
+	return ids, total, wrapDBError(s.db, err, "find backfills")
 }
 
 // LoadBackfills reads backfills with their progress, in the order of ids. Those that are gone are
@@ -64,7 +64,7 @@ func (s *Store) LoadBackfills(ctx context.Context, projectID int64, ids []string
 			b.Progress, err = s.progress(ctx, s.db, projectID, id)
 		}
 		if err != nil {
-			return nil, s.wrapDBError(err, "read backfill")
+			return nil, wrapDBError(s.db, err, "read backfill")
 		}
 		list = append(list, b)
 	}
@@ -105,7 +105,7 @@ func (s *Store) progress(ctx context.Context, c conn, project int64, id string) 
 	return p, err
 }
 
-func (s *Store) writeBackfill(ctx context.Context, tx writeTx, project int64, b *evaluation.Backfill, d *document) (err error) {
+func (s *Store) writeBackfill(ctx context.Context, tx *commit, project int64, b *evaluation.Backfill, d *document) (err error) {
 	if d.doc, err = json.Marshal(b); err != nil {
 		return fmt.Errorf("encode backfill: %w", err)
 	}
@@ -116,11 +116,10 @@ func (s *Store) writeBackfill(ctx context.Context, tx writeTx, project int64, b 
 
 // MoveBackfill pauses, resumes or cancels a backfill of a metric, with what waits of it.
 // fault.NotFound if there is none, fault.Conflict if it has ended.
-func (s *Store) MoveBackfill(ctx context.Context, projectID int64, metricID, id string, to evaluation.BackfillState) (
-	b evaluation.Backfill, err error) {
-	err = s.changeDocs(ctx, 0, "change backfill", func(ctx context.Context, tx writeTx) error {
+func (s *Store) MoveBackfill(ctx context.Context, projectID int64, metricID, id string, to evaluation.BackfillState) (b evaluation.Backfill, err error) {
+	err = s.changeDocs(ctx, 0, "change backfill", func(ctx context.Context, tx *commit) error {
 		var d document
-		if b, d, err = s.readBackfill(ctx, tx, projectID, id, tx.forUpdate()); err != nil {
+		if b, d, err = s.readBackfill(ctx, tx, projectID, id, tx.forUpdate("")); err != nil {
 			return err
 		}
 		if b.MetricID != metricID {
@@ -139,7 +138,7 @@ func (s *Store) MoveBackfill(ctx context.Context, projectID int64, metricID, id 
 	if err == nil {
 		b.Progress, err = s.progress(ctx, s.db, projectID, id)
 	}
-	return b, s.wrapDBError(err, "change backfill")
+	return b, wrapDBError(s.db, err, "change backfill")
 }
 
 // unfollowed is, by the state of a backfill, the condition on evaluations of its that have still to
@@ -153,8 +152,8 @@ var unfollowed = map[evaluation.BackfillState]struct{ cond, change string }{
 // followBackfill brings the evaluations that a backfill has asked for into its state, whatever that
 // is by then, in slices.
 func (s *Store) followBackfill(ctx context.Context, project int64, id string) error {
-	_, err := s.inSlices(ctx, project, func(ctx context.Context, tx writeTx) (int64, error) {
-		b, _, err := s.readBackfill(ctx, tx, project, id, tx.forUpdate())
+	_, err := s.inSlices(ctx, project, func(ctx context.Context, tx *commit) (int64, error) {
+		b, _, err := s.readBackfill(ctx, tx, project, id, tx.forUpdate(""))
 		to, ok := unfollowed[b.State]
 		if err != nil || !ok {
 			return 0, err
@@ -191,7 +190,7 @@ func (s *Store) StepBackfills(ctx context.Context) (busy bool, err error) {
 		some, oops := s.stepBackfill(ctx, k.project, k.id)
 		busy, err = busy || some, errors.Join(err, oops) // the others go on
 	}
-	return busy, s.wrapDBError(err, "step backfills")
+	return busy, wrapDBError(s.db, err, "step backfills")
 }
 
 func (s *Store) stepBackfill(ctx context.Context, project int64, id string) (busy bool, err error) {
@@ -226,9 +225,9 @@ func (s *Store) stepBackfill(ctx context.Context, project int64, id string) (bus
 		requests[i] = evaluation.Request{MetricID: b.MetricID, Version: b.Version, EventID: e}
 	}
 	now := s.options.Now()
-	err = s.change(ctx, project, uuid.Nil, 0, func(ctx context.Context, tx writeTx) error {
+	err = s.change(ctx, project, uuid.Nil, 0, func(ctx context.Context, tx *commit) error {
 		after := next
-		held, doc, err := s.readBackfill(ctx, tx, project, id, tx.forUpdate())
+		held, doc, err := s.readBackfill(ctx, tx, project, id, tx.forUpdate(""))
 		if err != nil || doc.version != d.version || held.State != evaluation.BackfillRunning {
 			return err // another server was here, or it was paused meanwhile
 		}

@@ -44,8 +44,8 @@ func TestBackfillTorn(t *testing.T) {
 	}
 	_, err = s.MoveBackfill(t.Context(), p.ID, id, b.ID, evaluation.BackfillPaused)
 	must(err)
-	must(s.changeDocs(t.Context(), 0, "resume", func(ctx context.Context, tx writeTx) error {
-		b, d, err := s.readBackfill(ctx, tx, p.ID, b.ID, tx.forUpdate())
+	must(s.changeDocs(t.Context(), 0, "resume", func(ctx context.Context, tx *commit) error {
+		b, d, err := s.readBackfill(ctx, tx, p.ID, b.ID, tx.forUpdate(""))
 		if err != nil || b.Paused != 0 || !b.Asked {
 			t.Errorf("%+v, %v", b, err)
 		}

@@ -37,7 +37,7 @@ func (t eventCounts) add(project int64, typ event.Type, n int64) {
 }
 
 // write adds the changes to the writer's rows, in one order for all writers.
-func (t eventCounts) write(ctx context.Context, tx writeTx, writer int) error {
+func (t eventCounts) write(ctx context.Context, tx *commit, writer int) error {
 	keys := slices.SortedFunc(maps.Keys(t), func(a, b countKey) int {
 		return cmp.Or(cmp.Compare(a.project, b.project), cmp.Compare(a.typ, b.typ))
 	})

@@ -70,7 +70,7 @@ func (p *pendingIDs) count() int {
 }
 
 // deferUpdate keeps an update that came before its event.
-func (s *Store) deferUpdate(ctx context.Context, tx writeTx, project int64, u *event.Update) error {
+func (s *Store) deferUpdate(ctx context.Context, tx *commit, project int64, u *event.Update) error {
 	if s.pending.full(project, s.options.MaxPending) != nil {
 		return fault.New(fault.NotFound, "no event %s, and too many updates are waiting for their events", u.EventID)
 	}
@@ -122,10 +122,10 @@ func (h deferredUpdate) update(id uuid.UUID) event.Update {
 }
 
 // applyPending applies the updates that waited for events of this transaction, oldest first.
-func (w *writing) applyPending(ctx context.Context, tx writeTx) error {
+func (w *writing) applyPending(ctx context.Context, tx *commit) error {
 	byProject := map[int64][]uuid.UUID{}
 	for _, h := range w.fresh {
-		if w.s.db.writers() > 1 || w.s.pending.has(idKey{h.project, h.ev.ID}) {
+		if !w.s.db.exclusive() || w.s.pending.has(idKey{h.project, h.ev.ID}) {
 			byProject[h.project] = append(byProject[h.project], h.ev.ID)
 		}
 	}
@@ -139,7 +139,7 @@ func (w *writing) applyPending(ctx context.Context, tx writeTx) error {
 	return nil
 }
 
-func (w *writing) applyPendingOf(ctx context.Context, tx writeTx, project int64, ids []uuid.UUID) error {
+func (w *writing) applyPendingOf(ctx context.Context, tx *commit, project int64, ids []uuid.UUID) error {
 	type waiting struct {
 		row     int64
 		id      uuid.UUID
@@ -191,7 +191,7 @@ func (w *writing) applyPendingOf(ctx context.Context, tx writeTx, project int64,
 // expirePending drops updates whose event has not come for too long.
 func (s *Store) expirePending(ctx context.Context, now time.Time) error {
 	var n int64
-	err := s.change(ctx, 0, uuid.Nil, 0, func(ctx context.Context, tx writeTx) (err error) {
+	err := s.change(ctx, 0, uuid.Nil, 0, func(ctx context.Context, tx *commit) (err error) {
 		n, err = tx.exec(ctx, `DELETE FROM pending WHERE created_ms < $1`, now.Add(-s.options.PendingTTL).UnixMilli())
 		return err
 	})

@@ -23,7 +23,7 @@ const deleteSlice = 500
 func (s *Store) DeleteEvent(ctx context.Context, projectID int64, id uuid.UUID) error {
 	session := false
 	var judges []uuid.UUID
-	err := s.change(ctx, projectID, id, 0, func(ctx context.Context, tx writeTx) error {
+	err := s.change(ctx, projectID, id, 0, func(ctx context.Context, tx *commit) error {
 		old, err := s.find(ctx, tx, projectID, id)
 		if fault.IsNotFound(err) {
 			if n, failed := s.erasePending(ctx, tx, projectID, []uuid.UUID{id}); failed != nil || n > 0 {
@@ -48,7 +48,7 @@ func (s *Store) DeleteEvent(ctx context.Context, projectID int64, id uuid.UUID) 
 			return err
 		}
 		if old.trace != 0 {
-			tx.treeFixer().removed(projectID, old.SessionID)
+			tx.trees.removed(projectID, old.SessionID)
 		}
 		h := &head{ev: &old.Event, project: projectID, trace: old.trace}
 		h.derive()
@@ -78,7 +78,7 @@ func (s *Store) DeleteEvent(ctx context.Context, projectID int64, id uuid.UUID) 
 // evaluations, and items of queues with their annotations. It records the sessions in which judges
 // recorded what they said of these events for deletion, and gives their ids. spans are the ids by
 // which log records name the events.
-func (s *Store) eraseBeside(ctx context.Context, tx writeTx, project int64, events, spans []uuid.UUID) (judges []uuid.UUID, err error) {
+func (s *Store) eraseBeside(ctx context.Context, tx *commit, project int64, events, spans []uuid.UUID) (judges []uuid.UUID, err error) {
 	if err := tx.deleted(ctx); err != nil {
 		return nil, err
 	}
@@ -89,23 +89,15 @@ func (s *Store) eraseBeside(ctx context.Context, tx writeTx, project int64, even
 		return nil, err
 	}
 	for group := range slices.Chunk(events, idsPerQuery) {
-		if err := eraseEvaluations(ctx, tx, project, group); err != nil {
+		if err := s.hooks.eraseOf(ctx, tx, project, group); err != nil {
 			return nil, err
-		}
-		for _, table := range []string{"queue_turn", "queue_item"} {
-			cond, args := tx.anyID("event_id", 2, group)
-			if _, err := tx.exec(ctx, `DELETE FROM `+table+` WHERE project_id = $1 AND queue_id IN (SELECT id FROM queue WHERE project_id = $1) AND `+cond,
-				append([]any{project}, args...)...); err != nil {
-				return nil, err
-			}
 		}
 		texts := make([]string, len(group))
 		for i, id := range group {
 			texts[i] = id.String()
 		}
-		f := s.db.frag()
 		cond, args := tx.anyText("e.target_id", 2, texts)
-		err := each(ctx, tx, `SELECT DISTINCT `+f.sessionID+` FROM `+f.from+` WHERE e.project_id = $1 AND `+cond,
+		err := each(ctx, tx, `SELECT DISTINCT `+s.dialect.SessionID()+` FROM `+s.dialect.From()+` WHERE e.project_id = $1 AND `+cond,
 			append([]any{project}, args...), func(scan func(...any) error) error {
 				var id uuid.UUID
 				err := scan(scanID{&id})
@@ -120,9 +112,9 @@ func (s *Store) eraseBeside(ctx context.Context, tx writeTx, project int64, even
 }
 
 // erasePending deletes updates that wait for events with these ids, and counts them.
-func (s *Store) erasePending(ctx context.Context, tx writeTx, project int64, events []uuid.UUID) (n int64, err error) {
+func (s *Store) erasePending(ctx context.Context, tx *commit, project int64, events []uuid.UUID) (n int64, err error) {
 	for group := range slices.Chunk(events, idsPerQuery) {
-		if s.db.writers() == 1 && !slices.ContainsFunc(group, func(id uuid.UUID) bool { return s.pending.has(idKey{project, id}) }) {
+		if s.db.exclusive() && !slices.ContainsFunc(group, func(id uuid.UUID) bool { return s.pending.has(idKey{project, id}) }) {
 			continue
 		}
 		cond, args := tx.anyID("event_id", 2, group)
@@ -139,12 +131,12 @@ func (s *Store) erasePending(ctx context.Context, tx writeTx, project int64, eve
 }
 
 // erase deletes one event's row and its payload: a chunk it shares is rewritten without it.
-func (s *Store) erase(ctx context.Context, tx writeTx, old *stored) error {
+func (s *Store) erase(ctx context.Context, tx *commit, old *stored) error {
 	gone, err := tx.exec(ctx, `DELETE FROM event WHERE project_id = $1 AND day = $2 AND event_id = $3`, old.project, old.day, tx.id(old.ID))
 	if err != nil {
 		return err
 	}
-	tx.counts().add(old.project, old.Type, -gone)
+	tx.counts.add(old.project, old.Type, -gone)
 	if err := tx.removeIDs(ctx, old.project, old.day, old.ID); err != nil {
 		return err
 	}
@@ -156,7 +148,7 @@ func (s *Store) erase(ctx context.Context, tx writeTx, old *stored) error {
 		off int
 	}
 	var refs []ref
-	err = each(ctx, tx, `SELECT event_id, chunk_offset FROM event WHERE `+s.db.frag().bySession+` AND chunk = $3 AND day = $4 ORDER BY chunk_offset`,
+	err = each(ctx, tx, `SELECT event_id, chunk_offset FROM event WHERE `+s.dialect.OfSession()+` AND chunk = $3 AND day = $4 ORDER BY chunk_offset`,
 		[]any{old.project, tx.id(old.SessionID), *old.chunk, old.day}, func(scan func(...any) error) error {
 			var r ref
 			if err := scan(scanID{&r.id}, &r.off); err != nil {
@@ -206,9 +198,9 @@ func (s *Store) erase(ctx context.Context, tx writeTx, old *stored) error {
 }
 
 // dropUnused deletes an event's former chunk if no other event's payload is in it.
-func (s *Store) dropUnused(ctx context.Context, tx writeTx, old *stored) error {
+func (s *Store) dropUnused(ctx context.Context, tx *commit, old *stored) error {
 	var n int
-	_, err := one(ctx, tx, `SELECT count(*) FROM event WHERE `+s.db.frag().bySession+` AND chunk = $3 AND day = $4`,
+	_, err := one(ctx, tx, `SELECT count(*) FROM event WHERE `+s.dialect.OfSession()+` AND chunk = $3 AND day = $4`,
 		[]any{old.project, tx.id(old.SessionID), *old.chunk, old.day}, &n)
 	if err != nil || n > 0 {
 		return err
@@ -227,17 +219,17 @@ func (s *Store) PutAbout(ctx context.Context, projectID int64, about uuid.UUID, 
 			sessions = append(sessions, id)
 		}
 	}
-	err := s.change(ctx, projectID, uuid.Nil, 0, func(ctx context.Context, tx writeTx) error {
+	err := s.change(ctx, projectID, uuid.Nil, 0, func(ctx context.Context, tx *commit) error {
 		return deleteLater(ctx, tx, projectID, sessions)
 	})
 	if err != nil {
-		return s.wrapDBError(err, "store a record")
+		return wrapDBError(s.db, err, "store a record")
 	}
 	if err := s.Put(ctx, projectID, b); err != nil {
 		return err
 	}
 	gone := false
-	err = s.change(ctx, projectID, about, 0, func(ctx context.Context, tx writeTx) error {
+	err = s.change(ctx, projectID, about, 0, func(ctx context.Context, tx *commit) error {
 		// It holds the event's row: a deletion that comes after this finds the record.
 		_, err := s.find(ctx, tx, projectID, about)
 		if gone = fault.IsNotFound(err); gone {
@@ -251,5 +243,5 @@ func (s *Store) PutAbout(ctx context.Context, projectID int64, about uuid.UUID, 
 	if err == nil && gone {
 		err = s.deleteJudges(ctx, projectID, sessions)
 	}
-	return s.wrapDBError(err, "store a record")
+	return wrapDBError(s.db, err, "store a record")
 }

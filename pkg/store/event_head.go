@@ -12,17 +12,13 @@ import (
 	"github.com/spangrove/spangrove/pkg/run"
 )
 
-// Flags that are kept in the spill column together with the spill bits.
+// Flags that are kept in the spill column together with the spill bits; those about trees are in
+// tree_node.go (bits 10, 11, 14, 15 and 16).
 const (
 	flagUnfinished = 1 << 8  // a copy of a span that has not ended
 	flagOutputsSet = 1 << 9  // an update has given the outputs
-	flagWrapper    = 1 << 10 // a model call that was corrected to a chain
-	flagDuplicate  = 1 << 11 // marked by the store as the duplicate of another event
 	flagFixed      = 1 << 12 // its session is its own, not that of its trace
 	flagNamed      = 1 << 13 // its span names a session itself
-	flagFilled     = 1 << 14 // it has what its duplicates know
-	flagTools      = 1 << 15 // a model call of a trace, as its sender reported it, with tools
-	flagMessages   = 1 << 16 // likewise, with messages
 	flagDuration   = 1 << 17 // somebody has given the duration
 	flagInputs     = 1 << 18 // it has inputs
 	flagOutputs    = 1 << 19 // it has outputs

@@ -130,7 +130,7 @@ func (s *Store) readChunks(ctx context.Context, refs []chunkRef) {
 	byDay := map[int32][]int64{}
 	for _, ref := range refs {
 		day := ref.day
-		if s.db.frag().chunkDay == "" {
+		if !s.bulk.chunksByDay() {
 			day = 0 // not kept by day
 		}
 		byDay[day] = append(byDay[day], ref.chunk)
@@ -154,7 +154,7 @@ func (s *Store) readChunks(ctx context.Context, refs []chunkRef) {
 	}
 	for day, ids := range byDay {
 		cond, args := s.db.anyNumber("id", 1, ids)
-		if s.db.frag().chunkDay != "" {
+		if s.bulk.chunksByDay() {
 			cond += fmt.Sprintf(" AND day = %d", day)
 		}
 		_ = each(ctx, s.db, `SELECT id, data FROM chunk WHERE `+cond, args, func(scan func(...any) error) error {

@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"iter"
 	"runtime"
 	"slices"
 	"sync"
@@ -12,15 +13,6 @@ import (
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/fault"
 )
-
-type chunkRow struct {
-	id  int64
-	day int32
-	raw []byte // until compressed
-	z   []byte
-	// use counts the inserted events whose payload is in it; a chunk of repeats only is not stored.
-	use int
-}
 
 // eventGroup is the events of one request that share session and trace.
 type eventGroup struct {
@@ -43,6 +35,35 @@ type writeBatch struct {
 	events  int
 	bytes   int64
 }
+
+// keys implements requestBatch.
+func (b *writeBatch) keys() iter.Seq[idKey] {
+	return func(yield func(idKey) bool) {
+		for _, g := range b.groups {
+			for _, h := range g.heads {
+				if !yield(idKey{h.project, h.ev.ID}) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// days implements requestBatch.
+func (b *writeBatch) days() iter.Seq[int32] {
+	return func(yield func(int32) bool) {
+		for _, g := range b.groups {
+			for _, h := range g.heads {
+				if !yield(h.day) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// size implements requestBatch.
+func (b *writeBatch) size() (events int, bytes int64) { return b.events, b.bytes }
 
 // prepare checks a batch, groups its events by session and compresses their payload, all of
 // it outside the writer. A repeated id within the batch is folded into its first event.

@@ -29,22 +29,21 @@ func (s *Store) Put(ctx context.Context, projectID int64, b event.Batch) error {
 		}
 	}
 	size := sizeOf(&b)
-	if !s.queue.take(size) {
-		s.telemetry.refused(ctx)
-		return errBusy
+	if err := s.takeQueue(ctx, size); err != nil {
+		return err
 	}
 	p, err := s.prepare(projectID, b)
 	if err != nil {
-		s.queue.give(size)
+		s.pool.giveBack(size)
 		return err
 	}
-	if err := s.submit(ctx, s.writerOf(shardKey(&b)), &request{batch: p, bytes: size}); err != nil {
+	if err := s.pool.submit(ctx, s.writerOf(shardKey(&b)), &writeRequest[*commit]{batch: p, bytes: size}); err != nil {
 		return err
 	}
 	if err := s.reconcileLogs(ctx, projectID, &b); err != nil {
 		return err
 	}
-	if len(s.writers) == 1 || s.pending.count() == 0 {
+	if s.db.exclusive() || s.pending.count() == 0 {
 		return nil
 	}
 	for i := range b.Events {
@@ -81,3 +80,6 @@ func sizeOf(b *event.Batch) (n int64) {
 	}
 	return n
 }
+
+// today returns the day of the store's clock, in days since 1970.
+func (s *Store) today() int32 { return dayOf(float64(s.options.Now().UnixMilli())) }

@@ -57,7 +57,7 @@ func (s *Store) eventSet(ctx context.Context, project int64, rows []*stored, tot
 		}
 		l.prefetch(ctx, i)
 		e, err := s.wholeEvent(ctx, r, roll, l)
-		return e, s.wrapDBError(err, "read event")
+		return e, wrapDBError(s.db, err, "read event")
 	}
 	return set, nil
 }
@@ -67,11 +67,11 @@ func (s *Store) eventSet(ctx context.Context, project int64, rows []*stored, tot
 func (s *Store) Event(ctx context.Context, projectID int64, id uuid.UUID) (event.Event, error) {
 	r, err := s.find(ctx, s.db, projectID, id)
 	if err != nil {
-		return event.Event{}, s.wrapDBError(err, "read event")
+		return event.Event{}, wrapDBError(s.db, err, "read event")
 	}
 	set, err := s.eventSet(ctx, projectID, []*stored{r}, 1, false)
 	if err != nil {
-		return event.Event{}, s.wrapDBError(err, "read event")
+		return event.Event{}, wrapDBError(s.db, err, "read event")
 	}
 	return set.Load(ctx, 0)
 }
@@ -80,7 +80,7 @@ func (s *Store) Event(ctx context.Context, projectID int64, id uuid.UUID) (event
 func (s *Store) EventsByID(ctx context.Context, projectID int64, ids []uuid.UUID) (*event.Set, error) {
 	found := make(map[uuid.UUID]*stored, len(ids))
 	read := func(cond string, args []any) error {
-		return each(ctx, s.db, `SELECT `+s.columns()+` FROM `+s.db.frag().from+` WHERE e.project_id = $1 AND `+cond, append([]any{projectID}, args...), func(scan func(...any) error) error {
+		return each(ctx, s.db, `SELECT `+s.columns()+` FROM `+s.dialect.From()+` WHERE e.project_id = $1 AND `+cond, append([]any{projectID}, args...), func(scan func(...any) error) error {
 			r, err := scanHead(scan)
 			if err == nil {
 				found[r.ID] = r
@@ -92,9 +92,9 @@ func (s *Store) EventsByID(ctx context.Context, projectID int64, ids []uuid.UUID
 	for _, id := range ids {
 		days, far := s.idFilter.mayContain(projectID, id, nil)
 		if far {
-			more, err := s.db.farDays(ctx, s.db, projectID, id)
+			more, err := s.bulk.farDays(ctx, s.db, projectID, id)
 			if err != nil {
-				return nil, s.wrapDBError(err, "read events")
+				return nil, wrapDBError(s.db, err, "read events")
 			}
 			days = append(days, more...)
 		}
@@ -103,10 +103,10 @@ func (s *Store) EventsByID(ctx context.Context, projectID int64, ids []uuid.UUID
 		}
 	}
 	for day, some := range byDay {
-		for group := range slices.Chunk(some, loadGroup) {
+		for group := range slices.Chunk(some, idsPerQuery) {
 			cond, args := s.db.anyID("e.event_id", 3, group)
 			if err := read("e.day = $2 AND "+cond, append([]any{day}, args...)); err != nil {
-				return nil, s.wrapDBError(err, "read events")
+				return nil, wrapDBError(s.db, err, "read events")
 			}
 		}
 	}
@@ -120,13 +120,13 @@ func (s *Store) EventsByID(ctx context.Context, projectID int64, ids []uuid.UUID
 				if fault.IsNotFound(err) {
 					continue
 				}
-				return nil, s.wrapDBError(err, "read event")
+				return nil, wrapDBError(s.db, err, "read event")
 			}
 		}
 		rows = append(rows, r)
 	}
 	set, err := s.eventSet(ctx, projectID, rows, len(rows), false)
-	return set, s.wrapDBError(err, "read events")
+	return set, wrapDBError(s.db, err, "read events")
 }
 
 // find looks for an event by its id alone.
@@ -134,7 +134,7 @@ func (s *Store) find(ctx context.Context, c conn, project int64, id uuid.UUID) (
 	for range 2 {
 		days, far := s.idFilter.mayContain(project, id, nil)
 		if far {
-			more, err := s.db.farDays(ctx, c, project, id)
+			more, err := s.bulk.farDays(ctx, c, project, id)
 			if err != nil {
 				return nil, err
 			}
@@ -147,7 +147,7 @@ func (s *Store) find(ctx context.Context, c conn, project int64, id uuid.UUID) (
 			}
 			return r, err
 		}
-		if s.db.writers() > 1 {
+		if !s.db.exclusive() {
 			// Other processes write too, and the filters of this one do not know all ids.
 			var day int32
 			ok, err := one(ctx, c, `SELECT day FROM event WHERE event_id = $1 AND project_id = $2`, []any{c.id(id), project}, &day)

@@ -18,7 +18,7 @@ type repeatOf struct {
 }
 
 // repeat changes a stored event by a second create of the same id.
-func (w *writing) repeat(ctx context.Context, tx writeTx, r repeatOf) error {
+func (w *writing) repeat(ctx context.Context, tx *commit, r repeatOf) error {
 	old, err := w.s.load(ctx, tx, r.head.project, r.day, r.head.ev.ID)
 	if fault.IsNotFound(err) {
 		// A session event that follows its events may have moved to another day meanwhile.
@@ -48,7 +48,7 @@ func (w *writing) repeat(ctx context.Context, tx writeTx, r repeatOf) error {
 
 // repeatSession changes a stored session event by another one. What its sender set goes
 // before what was made up for an implicit session.
-func (w *writing) repeatSession(ctx context.Context, tx writeTx, old *stored, came *event.Event) error {
+func (w *writing) repeatSession(ctx context.Context, tx *commit, old *stored, came *event.Event) error {
 	now := old.Event
 	var implicit int
 	ok, err := one(ctx, tx, `SELECT implicit FROM session WHERE project_id = $1 AND session_id = $2`, []any{old.project, tx.id(came.ID)}, &implicit)

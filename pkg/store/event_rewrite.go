@@ -10,7 +10,7 @@ import (
 )
 
 // rewrite stores now in place of old. Totals of the session move by the difference.
-func (s *Store) rewrite(ctx context.Context, tx writeTx, project int64, old *stored, now *event.Event) error {
+func (s *Store) rewrite(ctx context.Context, tx *commit, project int64, old *stored, now *event.Event) error {
 	if now.Type == event.TypeModel || now.Wrapper {
 		s.reprice(&old.Event, now)
 	}
@@ -29,7 +29,7 @@ func (s *Store) rewrite(ctx context.Context, tx writeTx, project int64, old *sto
 				return err
 			}
 			c.id = id
-			tx.counts().stored(project, int64(len(c.z))) // the one before is counted off later
+			tx.counts.stored(project, int64(len(c.z))) // the one before is counted off later
 			if err := tx.insertChunks(ctx, []chunkRow{*c}); err != nil {
 				return err
 			}
@@ -52,14 +52,14 @@ func (s *Store) rewrite(ctx context.Context, tx writeTx, project int64, old *sto
 	if err != nil {
 		return err
 	}
-	tx.treeFixer().changed(before, after)
-	tx.fieldIndex().changed(before, after)
+	tx.trees.changed(before, after)
+	tx.fields.changed(before, after)
 	if !now.IsSession() { // which follows its events
-		tx.outbox().add(project, now, now.SessionID)
+		tx.outbox.add(project, now, now.SessionID)
 	}
 	if now.Type != old.Type {
-		tx.counts().add(project, old.Type, -1)
-		tx.counts().add(project, now.Type, 1)
+		tx.counts.add(project, old.Type, -1)
+		tx.counts.add(project, now.Type, 1)
 	}
 	if before.day != after.day {
 		if err := tx.addIDs(ctx, project, after.day, now.ID); err != nil {

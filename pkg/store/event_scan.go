@@ -26,7 +26,7 @@ type stored struct {
 
 // columns lists the head columns in the order scanHead reads them.
 func (s *Store) columns() string {
-	return `e.project_id, e.day, e.event_id, ` + s.db.frag().sessionID + `, e.parent_id, e.type, e.name, e.source, e.error, e.start_ms, e.end_ms, e.duration,
+	return `e.project_id, e.day, e.event_id, ` + s.dialect.SessionID() + `, e.parent_id, e.type, e.name, e.source, e.error, e.start_ms, e.end_ms, e.duration,
 		e.metadata, e.metrics, e.feedback, e.user_properties, e.children_ids, coalesce(e.run_id, ''), e.spill, e.chunk, coalesce(e.chunk_offset, 0),
 		coalesce(e.trace_hash, 0)`
 }
@@ -78,10 +78,7 @@ func (s *Store) load(ctx context.Context, c conn, project int64, day int32, id u
 
 // loadHead reads one event's row.
 func (s *Store) loadHead(ctx context.Context, c conn, project int64, day int32, id uuid.UUID) (*stored, error) {
-	text := `SELECT ` + s.columns() + ` FROM ` + s.db.frag().from + ` WHERE e.project_id = $1 AND e.day = $2 AND e.event_id = $3`
-	if _, ok := c.(writeTx); ok {
-		text += s.db.frag().lock
-	}
+	text := `SELECT ` + s.columns() + ` FROM ` + s.dialect.From() + ` WHERE e.project_id = $1 AND e.day = $2 AND e.event_id = $3` + c.forUpdate("e")
 	rs, err := c.query(ctx, text, project, day, c.id(id))
 	if err != nil {
 		return nil, err

@@ -5,10 +5,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/spangrove/spangrove/pkg/evaluation"
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/fault"
-	"github.com/spangrove/spangrove/pkg/metric"
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
@@ -20,7 +18,7 @@ import (
 func (s *Store) Update(ctx context.Context, projectID int64, u event.Update) (pending bool, err error) {
 	size := int64(len(u.Inputs) + len(u.Outputs) + len(u.Config) + len(u.Metadata) + len(u.Metrics) + len(u.Feedback) + len(u.UserProperties) + len(u.ChildrenIDs))
 	var full error
-	err = s.change(ctx, projectID, u.EventID, size, func(ctx context.Context, tx writeTx) error {
+	err = s.change(ctx, projectID, u.EventID, size, func(ctx context.Context, tx *commit) error {
 		pending, full = false, nil
 		if u.Telemetry {
 			full = s.pending.full(projectID, s.options.MaxPending)
@@ -41,7 +39,7 @@ func (s *Store) Update(ctx context.Context, projectID int64, u event.Update) (pe
 	if err == nil {
 		err = full
 	}
-	if err == nil && pending && len(s.writers) > 1 {
+	if err == nil && pending && !s.db.exclusive() {
 		// The event may have been stored by another writer meanwhile.
 		var applied bool
 		applied, err = s.catchUp(ctx, projectID, u.EventID)
@@ -58,10 +56,10 @@ func (s *Store) catchUp(ctx context.Context, project int64, id uuid.UUID) (appli
 		if fault.IsNotFound(err) {
 			err = nil
 		}
-		return false, s.wrapDBError(err, "read event")
+		return false, wrapDBError(s.db, err, "read event")
 	}
 	var w *writing
-	err = s.change(ctx, project, id, 0, func(ctx context.Context, tx writeTx) error {
+	err = s.change(ctx, project, id, 0, func(ctx context.Context, tx *commit) error {
 		w = &writing{s: s}
 		if _, err := s.find(ctx, tx, project, id); err != nil {
 			return err
@@ -72,13 +70,13 @@ func (s *Store) catchUp(ctx context.Context, project int64, id uuid.UUID) (appli
 		return false, nil // deleted again
 	}
 	if err == nil {
-		w.finish(true)
+		w.publish()
 	}
 	return err == nil, err
 }
 
 // applyUpdate changes one stored event by an update.
-func (s *Store) applyUpdate(ctx context.Context, tx writeTx, old *stored, u *event.Update) error {
+func (s *Store) applyUpdate(ctx context.Context, tx *commit, old *stored, u *event.Update) error {
 	if u.Telemetry {
 		var err error
 		if u, err = s.keepVerdicts(ctx, tx, old, u); err != nil {
@@ -103,7 +101,7 @@ func (s *Store) applyUpdate(ctx context.Context, tx writeTx, old *stored, u *eve
 		}
 	}
 	if now.IsSession() {
-		tx.outbox().add(old.project, &now, now.ID)
+		tx.outbox.add(old.project, &now, now.ID)
 	}
 	return s.rewrite(ctx, tx, old.project, old, &now)
 }
@@ -122,7 +120,7 @@ func (s *Store) keepVerdicts(ctx context.Context, c conn, old *stored, u *event.
 	if rawjson.Empty(u.Metrics) || rawjson.Empty(old.Metrics) {
 		return &kept, nil
 	}
-	names, err := s.scoreNames(ctx, c, old.project, old.ID)
+	names, err := s.hooks.scoreNames(ctx, c, old.project, old.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -131,39 +129,6 @@ func (s *Store) keepVerdicts(ctx context.Context, c conn, old *stored, u *event.
 	}
 	kept.Without(names)
 	return &kept, nil
-}
-
-// scoreNames lists the members of an event's metrics that the server or people gave: scores, and
-// their explanations.
-func (s *Store) scoreNames(ctx context.Context, c conn, project int64, id uuid.UUID) (names []string, err error) {
-	err = each(ctx, c, `SELECT e.name, m.doc FROM evaluation e LEFT JOIN metric m ON m.project_id = e.project_id AND m.id = e.metric_id
-		WHERE e.project_id = $1 AND e.event_id = $2 AND e.state = $3 AND e.score IS NOT NULL`, []any{project, c.id(id), stateCode(evaluation.Done)}, func(scan func(...any) error) error {
-		var name string
-		var doc *string
-		if err := scan(&name, &doc); err != nil {
-			return err
-		}
-		if name == "" && doc != nil { // a result of before names were kept
-			m := metric.FromRow([]byte(*doc))
-			name = m.Name
-		}
-		if name != "" {
-			names = addScore(names, name)
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	err = each(ctx, c, `SELECT scores FROM queue_item WHERE project_id = $1 AND event_id = $2 AND scores IS NOT NULL`, []any{project, c.id(id)}, func(scan func(...any) error) error {
-		var scores string
-		err := scan(&scores)
-		for name := range rawjson.Object([]byte(scores)) {
-			names = addScore(names, name)
-		}
-		return err
-	})
-	return names, err
 }
 
 // addScore appends the members of metrics that a score of this name is: itself and its explanation.

@@ -29,7 +29,7 @@ type writing struct {
 }
 
 // storeBatches stores the events of all batches.
-func (w *writing) storeBatches(ctx context.Context, tx writeTx, batches []*writeBatch) error {
+func (w *writing) storeBatches(ctx context.Context, tx *commit, batches []*writeBatch) error {
 	var groups []*eventGroup
 	for _, p := range batches {
 		groups = append(groups, p.groups...)
@@ -94,17 +94,14 @@ func (w *writing) storeBatches(ctx context.Context, tx writeTx, batches []*write
 	if err := w.applyPending(ctx, tx); err != nil {
 		return err
 	}
-	if err := tx.treeFixer().apply(ctx, tx); err != nil {
+	if err := tx.trees.apply(ctx, tx); err != nil {
 		return err
 	}
 	return w.mergeLogs(ctx, tx, batches)
 }
 
-// finish updates the caches after the transaction has committed or failed.
-func (w *writing) finish(committed bool) {
-	if !committed {
-		return
-	}
+// publish updates the caches after the transaction has committed.
+func (w *writing) publish() {
 	for _, t := range w.resolvedTraces {
 		w.s.traces.Add(traceKey{t.project, t.trace}, *t)
 	}
@@ -120,7 +117,7 @@ type traceKey struct {
 }
 
 // split separates new events from those whose id is stored already.
-func (w *writing) split(ctx context.Context, tx writeTx, groups []*eventGroup) (fresh map[*head]bool, repeats []repeatOf, err error) {
+func (w *writing) split(ctx context.Context, tx *commit, groups []*eventGroup) (fresh map[*head]bool, repeats []repeatOf, err error) {
 	fresh = map[*head]bool{}
 	asked := map[int64][]idDays{}
 	maybe := map[int64][]*head{}
@@ -128,7 +125,7 @@ func (w *writing) split(ctx context.Context, tx writeTx, groups []*eventGroup) (
 		for _, h := range g.heads {
 			var days []int32
 			var far bool
-			if (w.force && w.s.db.writers() > 1) || (w.s.db.writers() > 1 && h.ev.DefaultTime && (h.known || h.ev.TraceID != uuid.Nil)) {
+			if (w.force && !w.s.db.exclusive()) || (!w.s.db.exclusive() && h.ev.DefaultTime && (h.known || h.ev.TraceID != uuid.Nil)) {
 				days = nil
 			} else if days, far = w.s.idFilter.mayContain(h.project, h.ev.ID, nil); len(days) == 0 && !far {
 				fresh[h] = true
@@ -155,7 +152,7 @@ func (w *writing) split(ctx context.Context, tx writeTx, groups []*eventGroup) (
 }
 
 // insert stores the fresh events, and the session events of implicit sessions.
-func (w *writing) insert(ctx context.Context, tx writeTx, groups []*eventGroup, fresh map[*head]bool) error {
+func (w *writing) insert(ctx context.Context, tx *commit, groups []*eventGroup, fresh map[*head]bool) error {
 	var rows []*head
 	var chunks []*chunkRow
 	for _, g := range groups {
@@ -176,9 +173,9 @@ func (w *writing) insert(ctx context.Context, tx writeTx, groups []*eventGroup, 
 				h.chunk.use++
 			}
 			rows = append(rows, h)
-			tx.treeFixer().added(h, g.part)
-			tx.fieldIndex().add(h, d.run(h))
-			tx.outbox().add(h.project, h.ev, h.session)
+			tx.trees.added(h, g.part)
+			tx.fields.add(h, d.run(h))
+			tx.outbox.add(h.project, h.ev, h.session)
 		}
 		for _, c := range g.chunks[first:] {
 			c.compress()
@@ -199,7 +196,7 @@ func (w *writing) insert(ctx context.Context, tx writeTx, groups []*eventGroup, 
 			chunks = append(chunks, c)
 		}
 		rows = append(rows, h)
-		tx.fieldIndex().addImplicitSession(h)
+		tx.fields.addImplicitSession(h)
 	}
 	store := make([]chunkRow, 0, len(chunks))
 	for _, c := range chunks {
@@ -216,7 +213,7 @@ func (w *writing) insert(ctx context.Context, tx writeTx, groups []*eventGroup, 
 	if err := tx.insertChunks(ctx, store); err != nil {
 		return fmt.Errorf("write chunks: %w", err)
 	}
-	if err := tx.insertHeads(ctx, rows); err != nil {
+	if err := tx.insertEvents(ctx, rows); err != nil {
 		return fmt.Errorf("write events: %w", err)
 	}
 	if err := addHeadIDs(ctx, tx, rows); err != nil {
@@ -227,7 +224,7 @@ func (w *writing) insert(ctx context.Context, tx writeTx, groups []*eventGroup, 
 }
 
 // addHeadIDs is addIDs for rows.
-func addHeadIDs(ctx context.Context, tx writeTx, rows []*head) error {
+func addHeadIDs(ctx context.Context, tx *commit, rows []*head) error {
 	ids := make([]uuid.UUID, 0, len(rows))
 	for i, h := range rows {
 		ids = append(ids, h.ev.ID)
@@ -244,7 +241,7 @@ func addHeadIDs(ctx context.Context, tx writeTx, rows []*head) error {
 
 // idsFree makes sure that no session that is to be made has the id of an event, whose row its
 // session event would have to share.
-func (w *writing) idsFree(ctx context.Context, tx writeTx, rows []*head) error {
+func (w *writing) idsFree(ctx context.Context, tx *commit, rows []*head) error {
 	made := map[idKey]bool{}
 	for _, d := range w.order {
 		if !d.state.fresh || d.sessionHead != nil {
@@ -267,9 +264,9 @@ func (w *writing) idsFree(ctx context.Context, tx writeTx, rows []*head) error {
 }
 
 // idFree makes sure that a session's id is not stored as that of an event.
-func (w *writing) idFree(ctx context.Context, tx writeTx, d *sessionDelta) error {
+func (w *writing) idFree(ctx context.Context, tx *commit, d *sessionDelta) error {
 	days, far := w.s.idFilter.mayContain(d.project, d.id, nil)
-	if w.force && w.s.db.writers() > 1 {
+	if w.force && !w.s.db.exclusive() {
 		days, far = nil, false
 	} else if len(days) == 0 && !far {
 		return nil

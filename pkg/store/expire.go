@@ -8,6 +8,9 @@ import (
 	"go.uber.org/zap"
 )
 
+// expireEvery is how often what waited too long is dropped.
+const expireEvery = 10 * time.Minute
+
 // expire drops updates and log parts that waited too long, and finishes deletions.
 func (s *Store) expire(ctx context.Context) {
 	tick := time.NewTicker(expireEvery)
@@ -19,7 +22,7 @@ func (s *Store) expire(ctx context.Context) {
 			return
 		case <-tick.C:
 			s.finishDeletions(ctx)
-			if err := s.db.tidy(ctx); err != nil && ctx.Err() == nil {
+			if err := s.bulk.tidy(ctx); err != nil && ctx.Err() == nil {
 				s.options.Logger.Warn("drop empty partitions", zap.Error(err))
 			}
 			if err := s.moveDays(ctx); err != nil && ctx.Err() == nil {

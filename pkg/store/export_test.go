@@ -32,7 +32,9 @@ func (s *Store) Filters() int {
 }
 
 // Tidy does what is done every few minutes.
-func (s *Store) Tidy(ctx context.Context) error { return errors.Join(s.db.tidy(ctx), s.moveDays(ctx)) }
+func (s *Store) Tidy(ctx context.Context) error {
+	return errors.Join(s.bulk.tidy(ctx), s.moveDays(ctx))
+}
 
 // LimitFilters bounds the bytes of all filters of ids.
 func (s *Store) LimitFilters(bytes int) {
@@ -50,7 +52,7 @@ func (s *Store) ReadUnwatched(quick bool, sql string) error {
 		pool = d.quickReads
 	}
 	_, err := pool.Exec(context.Background(), sql)
-	return s.wrapDBError(err, "read")
+	return wrapDBError(s.db, err, "read")
 }
 
 // ReadText runs a statement for one text, patiently or not.
@@ -59,7 +61,7 @@ func (s *Store) ReadText(ctx context.Context, patient bool, sql string) (text st
 		ctx = patiently(ctx)
 	}
 	_, err = one(ctx, s.db, sql, nil, &text)
-	return text, s.wrapDBError(err, "read")
+	return text, wrapDBError(s.db, err, "read")
 }
 
 // LeaveRead begins a statement by a reading connection to PostgreSQL and closes the connection, so that

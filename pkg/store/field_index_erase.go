@@ -33,13 +33,17 @@ const (
 	namesEvents = 200
 	// namesRows bounds the rows of the field index that a pass has in memory; for more, it reads the events again.
 	namesRows = 50_000
+	// namesEvery is how often field indexes are looked at without being asked to.
+	namesEvery = 10 * time.Minute
+	// refreshEvery is how soon what another server changed is seen.
+	refreshEvery = 3 * time.Second
 	// namesSlice is how many rows one transaction deletes.
 	namesSlice = 100
 )
 
 // eraseNamesLater asks for a pass over a project's field index, at the end of a transaction that deletes
 // events. The row is locked until the transaction ends: a pass that takes it up sees what is deleted.
-func eraseNamesLater(ctx context.Context, tx writeTx, project int64) error {
+func eraseNamesLater(ctx context.Context, tx *commit, project int64) error {
 	_, err := putRows(ctx, tx, "deletion", []string{"project_id", "kind", "id"}, [][]any{{project, deletedNames, namesAsked}},
 		"ON CONFLICT (project_id, kind, id) DO UPDATE SET id = excluded.id")
 	return err
@@ -68,7 +72,7 @@ func (s *Store) erasingNames(ctx context.Context) {
 		if err != nil {
 			continue
 		}
-		look := time.NewTimer(expireEvery)
+		look := time.NewTimer(namesEvery)
 		select {
 		case <-ctx.Done():
 		case <-s.namesKick:
@@ -113,20 +117,20 @@ func (s *Store) eraseNames(ctx context.Context) (waited time.Duration, err error
 
 // eraseNamesOf makes a pass over one project's field index. again: one was broken off.
 func (s *Store) eraseNamesOf(ctx context.Context, project int64, again bool) (waited time.Duration, err error) {
-	state := func(stmt string, args ...any) func(context.Context, writeTx) error {
-		return func(ctx context.Context, tx writeTx) error {
+	state := func(stmt string, args ...any) func(context.Context, *commit) error {
+		return func(ctx context.Context, tx *commit) error {
 			_, err := tx.exec(ctx, stmt, append([]any{project, deletedNames}, args...)...)
 			return err
 		}
 	}
-	enter := func(name string) func(context.Context, writeTx) error {
-		return func(ctx context.Context, tx writeTx) error {
+	enter := func(name string) func(context.Context, *commit) error {
+		return func(ctx context.Context, tx *commit) error {
 			_, err := insertRows(ctx, tx, "deletion", []string{"project_id", "kind", "id"}, [][]any{{project, deletedNames, name}})
 			return err
 		}
 	}
-	do := func(steps ...func(context.Context, writeTx) error) error {
-		return s.change(ctx, project, uuid.Nil, 0, func(ctx context.Context, tx writeTx) error {
+	do := func(steps ...func(context.Context, *commit) error) error {
+		return s.change(ctx, project, uuid.Nil, 0, func(ctx context.Context, tx *commit) error {
 			for _, step := range steps {
 				if err := step(ctx, tx); err != nil {
 					return err
@@ -161,10 +165,10 @@ func (s *Store) eraseNamesOf(ctx context.Context, project int64, again bool) (wa
 		if err := do(enter(namesChecking)); err != nil {
 			return 0, err
 		}
-		if s.db.writers() > 1 {
+		if !s.db.exclusive() {
 			// Others write, too. Each forgets what it knows when it sees the row.
 			start := time.Now()
-			if !sleep(ctx, 2*onlineRefresh) {
+			if !sleep(ctx, 2*refreshEvery) {
 				return time.Since(start), ctx.Err()
 			}
 			waited = time.Since(start)
@@ -174,7 +178,7 @@ func (s *Store) eraseNamesOf(ctx context.Context, project int64, again bool) (wa
 			return waited, err
 		}
 	}
-	return waited, do(state(`DELETE FROM deletion WHERE project_id = $1 AND kind = $2 AND id <> $3`, namesAsked), func(ctx context.Context, tx writeTx) error { return tx.deleted(ctx) })
+	return waited, do(state(`DELETE FROM deletion WHERE project_id = $1 AND kind = $2 AND id <> $3`, namesAsked), func(ctx context.Context, tx *commit) error { return tx.deleted(ctx) })
 }
 
 // forgetErased forgets what this server knows of field indexes from which names were deleted, maybe by
@@ -306,7 +310,7 @@ func (s *Store) deleteNames(ctx context.Context, project int64, rows *indexedNam
 	}
 	for slice := range slices.Chunk(list, namesSlice) {
 		start := time.Now()
-		err := s.change(ctx, project, uuid.Nil, 0, func(ctx context.Context, tx writeTx) error {
+		err := s.change(ctx, project, uuid.Nil, 0, func(ctx context.Context, tx *commit) error {
 			for _, r := range slice {
 				if _, err := tx.exec(ctx, `DELETE FROM field_index WHERE project_id = $1 AND scope = $2 AND type = $3 AND name = $4 AND path = $5`,
 					project, r.scope, r.typ, r.name, r.path); err != nil {
@@ -351,7 +355,7 @@ func (s *Store) relist(ctx context.Context, project int64, gone *indexedNames, a
 		if len(unlisted) == 0 {
 			return true, nil
 		}
-		return true, s.change(ctx, project, uuid.Nil, 0, func(ctx context.Context, tx writeTx) error {
+		return true, s.change(ctx, project, uuid.Nil, 0, func(ctx context.Context, tx *commit) error {
 			for _, e := range unlisted {
 				// Not if it was deleted since it was read.
 				_, err := s.loadHead(ctx, tx, project, e.row.day, e.row.ID)
@@ -361,7 +365,7 @@ func (s *Store) relist(ctx context.Context, project int64, gone *indexedNames, a
 				if err != nil {
 					return err
 				}
-				e.list(tx.fieldIndex())
+				e.list(tx.fields)
 			}
 			return nil
 		})
@@ -397,7 +401,7 @@ func (s *Store) scanEvents(ctx context.Context, project int64, f func([]*scanned
 		start := time.Now()
 		var list []*scannedEvent
 		var sessions []uuid.UUID
-		err := each(ctx, s.db, `SELECT `+s.columns()+` FROM `+s.db.frag().from+` WHERE e.project_id = $1 AND e.start_ms <= $2 AND (e.start_ms < $2 OR e.event_id > $3)
+		err := each(ctx, s.db, `SELECT `+s.columns()+` FROM `+s.dialect.From()+` WHERE e.project_id = $1 AND e.start_ms <= $2 AND (e.start_ms < $2 OR e.event_id > $3)
 			ORDER BY e.start_ms DESC, e.event_id LIMIT $4`, []any{project, at, s.db.id(id), namesEvents}, func(scan func(...any) error) error {
 			r, err := scanHead(scan)
 			if err == nil {

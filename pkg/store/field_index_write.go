@@ -85,7 +85,7 @@ func (l *fieldIndexUpdate) changed(before, after *head) {
 
 // write stores what is new, in one order for all writers and after all else that a transaction
 // locks: nobody who waits for these rows holds others that their writer still needs.
-func (l *fieldIndexUpdate) write(ctx context.Context, tx writeTx) error {
+func (l *fieldIndexUpdate) write(ctx context.Context, tx *commit) error {
 	if err := l.findRuns(ctx, tx); err != nil || len(l.fresh) == 0 {
 		return err
 	}
@@ -113,7 +113,7 @@ func (l *fieldIndexUpdate) write(ctx context.Context, tx writeTx) error {
 	return nil
 }
 
-func putFieldIndex(ctx context.Context, tx writeTx, rows [][]any) error {
+func putFieldIndex(ctx context.Context, tx *commit, rows [][]any) error {
 	columns := []string{"project_id", "scope", "type", "name", "path", "first_day", "last_day"}
 	_, err := putRows(ctx, tx, "field_index", columns, rows, `ON CONFLICT (project_id, scope, type, name, path) DO UPDATE SET
 		first_day = CASE WHEN excluded.first_day < field_index.first_day THEN excluded.first_day ELSE field_index.first_day END,
@@ -130,7 +130,7 @@ func (l *fieldIndexUpdate) publish() {
 }
 
 // findRuns finds the runs of sessions with events that changed.
-func (l *fieldIndexUpdate) findRuns(ctx context.Context, tx writeTx) error {
+func (l *fieldIndexUpdate) findRuns(ctx context.Context, tx *commit) error {
 	byProject := map[int64][]uuid.UUID{}
 	for k := range l.byRun {
 		byProject[k.project] = append(byProject[k.project], k.id)
@@ -162,7 +162,7 @@ func (l *fieldIndexUpdate) findRuns(ctx context.Context, tx writeTx) error {
 }
 
 // open makes a scope ready for more; ok is false if no more runs are taken.
-func (l *fieldIndexUpdate) open(ctx context.Context, tx writeTx, k scopeKey) (ok bool, err error) {
+func (l *fieldIndexUpdate) open(ctx context.Context, tx *commit, k scopeKey) (ok bool, err error) {
 	if l.drafts[k] != nil {
 		return true, nil
 	}

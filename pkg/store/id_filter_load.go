@@ -13,7 +13,7 @@ import (
 func (s *Store) fillIDFilter(ctx context.Context, days []projectDay) {
 	for _, k := range days {
 		ids := make([]uuid.UUID, 0, 1000)
-		err := s.db.idsOf(ctx, k, func(id uuid.UUID) error {
+		err := s.bulk.idsOf(ctx, k, func(id uuid.UUID) error {
 			if ids = append(ids, id); len(ids) == cap(ids) {
 				if !s.idFilter.load(k.project, k.day, ids, false) {
 					return errFull
@@ -39,3 +39,27 @@ func (s *Store) fillIDFilter(ctx context.Context, days []projectDay) {
 }
 
 var errFull = errors.New("filters are full")
+
+// moveDays lists the events of days whose filters did not fit by id, so that those days need not be
+// looked at one by one.
+func (s *Store) moveDays(ctx context.Context) error {
+	if !s.db.exclusive() {
+		return nil
+	}
+	for _, k := range s.idFilter.unfiltered(s.today() - nearDays) {
+		var last []byte
+		for more := true; more; {
+			err := s.change(ctx, 0, uuid.Nil, 0, func(ctx context.Context, tx *commit) error {
+				next, err := tx.moveIDs(ctx, k, last)
+				if err == nil {
+					last, more = next, next != nil
+				}
+				return err
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -24,7 +24,7 @@ func (s *Store) KeysRevision() uint64 { return s.keys.n.Load() }
 // HasAdminKey reports whether there is an active key of scope admin.
 func (s *Store) HasAdminKey(ctx context.Context) (bool, error) {
 	n, err := s.adminKeys(ctx, s.db, `true`)
-	return n > 0, s.wrapDBError(err, "read keys")
+	return n > 0, wrapDBError(s.db, err, "read keys")
 }
 
 // adminKeys counts the active keys of scope admin for which cond holds.
@@ -37,7 +37,7 @@ func (s *Store) adminKeys(ctx context.Context, c conn, cond string, args ...any)
 // InsertKey stores a key. The same key again changes nothing. fault.NotFound if there is no
 // such project.
 func (s *Store) InsertKey(ctx context.Context, k project.Key) error {
-	return s.changeKeys(ctx, func(ctx context.Context, tx writeTx) error {
+	return s.changeKeys(ctx, func(ctx context.Context, tx *commit) error {
 		return s.insertKey(ctx, tx, k, `DO NOTHING`)
 	})
 }
@@ -46,7 +46,7 @@ func (s *Store) InsertKey(ctx context.Context, k project.Key) error {
 // project, whatever was stored of it before, and every other configured key is revoked. A nil k
 // revokes all of them.
 func (s *Store) ConfigureKey(ctx context.Context, k *project.Key) error {
-	return s.changeKeys(ctx, func(ctx context.Context, tx writeTx) error {
+	return s.changeKeys(ctx, func(ctx context.Context, tx *commit) error {
 		hash := []byte{}
 		if k != nil {
 			hash = k.Hash
@@ -62,7 +62,7 @@ func (s *Store) ConfigureKey(ctx context.Context, k *project.Key) error {
 }
 
 // changeKeys runs f in the writer of all changes of projects and keys.
-func (s *Store) changeKeys(ctx context.Context, f func(context.Context, writeTx) error) error {
+func (s *Store) changeKeys(ctx context.Context, f func(context.Context, *commit) error) error {
 	err := s.change(ctx, 0, uuid.Nil, 0, f)
 	if err == nil {
 		s.keys.changed()
@@ -70,9 +70,9 @@ func (s *Store) changeKeys(ctx context.Context, f func(context.Context, writeTx)
 	return err
 }
 
-func (s *Store) insertKey(ctx context.Context, tx writeTx, k project.Key, onConflict string) error {
+func (s *Store) insertKey(ctx context.Context, tx *commit, k project.Key, onConflict string) error {
 	var n int
-	live, err := one(ctx, tx, `SELECT 1 FROM project WHERE id = $1 AND deleted_ms = 0`+tx.forUpdate(), []any{k.ProjectID}, &n)
+	live, err := one(ctx, tx, `SELECT 1 FROM project WHERE id = $1 AND deleted_ms = 0`+tx.forUpdate(""), []any{k.ProjectID}, &n)
 	if err != nil {
 		return err
 	}
@@ -102,7 +102,7 @@ func (s *Store) insertKey(ctx context.Context, tx writeTx, k project.Key, onConf
 func (s *Store) KeyByHash(ctx context.Context, hash []byte) (project.Key, project.Project, error) {
 	k, err := s.keyWhere(ctx, s.db.quick(), `hash = $1`, hash)
 	if err != nil {
-		return k, project.Project{}, s.wrapDBError(err, "read key")
+		return k, project.Project{}, wrapDBError(s.db, err, "read key")
 	}
 	p, err := s.readProject(ctx, `id = $1`, k.ProjectID)
 	return k, p, err
@@ -113,7 +113,7 @@ func (s *Store) KeyByHash(ctx context.Context, hash []byte) (project.Key, projec
 func (s *Store) Keys(ctx context.Context, projectID int64, prefix string, limit, page int) (list []project.Key, total int, err error) {
 	const cond = `project_id = $1 AND substr(prefix, 1, length(CAST($2 AS text))) = $2`
 	if _, err := one(ctx, s.db, `SELECT count(*) FROM api_key WHERE `+cond, []any{projectID, prefix}, &total); err != nil {
-		return nil, 0, s.wrapDBError(err, "count keys")
+		return nil, 0, wrapDBError(s.db, err, "count keys")
 	}
 	err = each(ctx, s.db, selectKeys+cond+` ORDER BY created_ms, id LIMIT $3 OFFSET $4`,
 		[]any{projectID, prefix, limit, int64(limit) * int64(page-1)}, func(scan func(...any) error) error {
@@ -121,7 +121,7 @@ func (s *Store) Keys(ctx context.Context, projectID int64, prefix string, limit,
 			list = append(list, k)
 			return err
 		})
-	return list, total, s.wrapDBError(err, "list keys")
+	return list, total, wrapDBError(s.db, err, "list keys")
 }
 
 // RevokeKey deactivates a key of a project and returns the updated one. One that is not
@@ -129,7 +129,7 @@ func (s *Store) Keys(ctx context.Context, projectID int64, prefix string, limit,
 // configured key, and for the last key that may manage keys.
 func (s *Store) RevokeKey(ctx context.Context, projectID int64, id string) (project.Key, error) {
 	var k project.Key
-	err := s.changeKeys(ctx, func(ctx context.Context, tx writeTx) (err error) {
+	err := s.changeKeys(ctx, func(ctx context.Context, tx *commit) (err error) {
 		if k, err = s.keyWhere(ctx, tx, `project_id = $1 AND id = $2`, projectID, id); err != nil {
 			return err
 		}
@@ -152,7 +152,7 @@ func (s *Store) RevokeKey(ctx context.Context, projectID int64, id string) (proj
 
 // keepsAdmin refuses what takes keys of scope admin (if any) where none is left besides: those
 // for which cond holds.
-func (s *Store) keepsAdmin(ctx context.Context, tx writeTx, takes bool, cond string, args ...any) error {
+func (s *Store) keepsAdmin(ctx context.Context, tx *commit, takes bool, cond string, args ...any) error {
 	if !takes {
 		return nil
 	}

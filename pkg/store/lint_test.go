@@ -19,7 +19,7 @@ func TestDatabasesStayApart(t *testing.T) {
 		t.Fatal(err)
 	}
 	name := regexp.MustCompile(`(?i)\b\w*(sqlite|postgres|pgx)\w*`)
-	allowed := map[string]bool{"openSQLite": true, "OpenSQLite": true, "openPostgres": true, "OpenPostgres": true,
+	allowed := map[string]bool{"openSQLite": true, "OpenSQLite": true, "newSQLiteBulk": true, "newPostgresBulk": true, "openPostgres": true, "OpenPostgres": true,
 		"migrateSQLite": true, "migratePostgres": true, "SQLite": true, "Postgres": true}
 	for _, file := range files {
 		if strings.HasSuffix(file, "_test.go") || strings.HasPrefix(file, "sqlite") || strings.HasPrefix(file, "postgres") {

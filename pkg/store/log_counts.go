@@ -21,11 +21,11 @@ func (c *logCounts) add(d logCountsDelta) {
 }
 
 // logsWaiting reports whether log parts may be waiting for events.
-func (s *Store) logsWaiting() bool { return s.db.writers() > 1 || s.logCounts.waiting.Load() > 0 }
+func (s *Store) logsWaiting() bool { return !s.db.exclusive() || s.logCounts.waiting.Load() > 0 }
 
 // logsNameResponses reports whether there may be log parts that name a response.
 func (s *Store) logsNameResponses() bool {
-	return s.db.writers() > 1 || s.logCounts.withResponse.Load() > 0
+	return !s.db.exclusive() || s.logCounts.withResponse.Load() > 0
 }
 
 // loadLogCounts counts the rows.

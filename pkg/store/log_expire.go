@@ -43,7 +43,7 @@ func (s *Store) expireLogs(ctx context.Context, now time.Time) error {
 	}{{`event_id IS NULL`, true}, {`event_id IS NOT NULL`, false}} {
 		for {
 			var n int64
-			err := s.change(ctx, 0, uuid.Nil, 0, func(ctx context.Context, tx writeTx) (err error) {
+			err := s.change(ctx, 0, uuid.Nil, 0, func(ctx context.Context, tx *commit) (err error) {
 				n, err = tx.exec(ctx, `DELETE FROM log_part WHERE id IN (SELECT id FROM log_part WHERE created_ms < $1 AND `+part.where+` LIMIT $2)`, before, expireSlice)
 				return err
 			})
@@ -62,7 +62,7 @@ func (s *Store) expireLogs(ctx context.Context, now time.Time) error {
 }
 
 // eraseLogs deletes the log parts of events, and of spans those that wait.
-func eraseLogs(ctx context.Context, tx writeTx, project int64, events, spans []uuid.UUID) error {
+func eraseLogs(ctx context.Context, tx *commit, project int64, events, spans []uuid.UUID) error {
 	for _, by := range []struct {
 		column string
 		ids    []uuid.UUID

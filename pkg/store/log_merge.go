@@ -17,7 +17,7 @@ import (
 // of each that is not at its event yet, and composes those events anew.
 type logMerge struct {
 	w  *writing
-	tx writeTx
+	tx *commit
 	// dirty are the events to compose, with the rows that came to them and went from them.
 	dirty map[idKey]*logChange
 	// waiting and addressed are what this transaction adds to the store's counts.
@@ -30,7 +30,7 @@ type logChange struct {
 }
 
 // mergeLogs stores the log parts of write batches and brings events and log parts together.
-func (w *writing) mergeLogs(ctx context.Context, tx writeTx, batches []*writeBatch) error {
+func (w *writing) mergeLogs(ctx context.Context, tx *commit, batches []*writeBatch) error {
 	var came []*logRow
 	for _, p := range batches {
 		came = append(came, p.logs...)
@@ -64,8 +64,8 @@ func (w *writing) mergeLogs(ctx context.Context, tx writeTx, batches []*writeBat
 
 // reassignResults moves evaluation results to other events where the correction of trees changed
 // which event a response belongs to. They change nothing that trees go by.
-func (w *writing) reassignResults(ctx context.Context, tx writeTx) error {
-	if len(tx.treeFixer().responses) == 0 || !w.s.logsNameResponses() {
+func (w *writing) reassignResults(ctx context.Context, tx *commit) error {
+	if len(tx.trees.responses) == 0 || !w.s.logsNameResponses() {
 		return nil
 	}
 	a := &logMerge{w: w, tx: tx, dirty: map[idKey]*logChange{}}
@@ -270,7 +270,7 @@ func (a *logMerge) eventsOf(ctx context.Context, project int64, rows []*logRow) 
 			continue
 		}
 		days, far := a.w.s.idFilter.mayContain(project, span, nil)
-		if a.w.s.db.writers() > 1 {
+		if !a.w.s.db.exclusive() {
 			days, far = nil, false // another process may have stored it
 		} else if len(days) == 0 && !far {
 			continue
@@ -335,7 +335,7 @@ func (a *logMerge) compose(ctx context.Context, k idKey, change *logChange) erro
 
 // repeatWithLogs is repeatEvent for an event that was composed with log parts: the copies of the span
 // meet without them.
-func (s *Store) repeatWithLogs(ctx context.Context, tx writeTx, project int64, e, came *event.Event) (changed bool, err error) {
+func (s *Store) repeatWithLogs(ctx context.Context, tx *commit, project int64, e, came *event.Event) (changed bool, err error) {
 	if !e.HasLogs() {
 		return repeatEvent(e, came), nil
 	}

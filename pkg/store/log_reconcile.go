@@ -11,7 +11,7 @@ import (
 // sweepLogs brings waiting log parts to events that another process stored at the same moment,
 // where neither saw the other.
 func (s *Store) sweepLogs(ctx context.Context) error {
-	if s.db.writers() == 1 {
+	if s.db.exclusive() {
 		return nil
 	}
 	byProject := map[int64][]uuid.UUID{}
@@ -42,7 +42,7 @@ func (s *Store) reconcileSpans(ctx context.Context, project int64, spans []uuid.
 		return nil
 	}
 	w := &writing{s: s}
-	err := s.change(ctx, project, spans[0], 0, func(ctx context.Context, tx writeTx) error {
+	err := s.change(ctx, project, spans[0], 0, func(ctx context.Context, tx *commit) error {
 		w = &writing{s: s}
 		a := &logMerge{w: w, tx: tx, dirty: map[idKey]*logChange{}}
 		var rows []*logRow
@@ -58,14 +58,14 @@ func (s *Store) reconcileSpans(ctx context.Context, project int64, spans []uuid.
 		return err
 	})
 	if err == nil {
-		w.finish(true)
+		w.publish()
 	}
 	return err
 }
 
 // reconcileLogs does so after a batch is stored, where there are several writers.
 func (s *Store) reconcileLogs(ctx context.Context, project int64, b *event.Batch) error {
-	if len(s.writers) == 1 || s.logCounts.waiting.Load() <= 0 {
+	if s.db.exclusive() || s.logCounts.waiting.Load() <= 0 {
 		return nil
 	}
 	var spans, late []uuid.UUID
@@ -89,7 +89,7 @@ func (s *Store) reconcileLogs(ctx context.Context, project int64, b *event.Batch
 				return err
 			})
 		if err != nil {
-			return s.wrapDBError(err, "read notes")
+			return wrapDBError(s.db, err, "read notes")
 		}
 	}
 	return s.reconcileSpans(ctx, project, late)

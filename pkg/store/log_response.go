@@ -88,7 +88,7 @@ func (f *responseIndex) readResponses(ctx context.Context, session uuid.UUID, kn
 		}
 	}
 	var large []uuid.UUID
-	err := each(ctx, f.a.tx, `SELECT event_id, start_ms, metadata FROM event WHERE `+f.a.w.s.db.frag().bySession+`
+	err := each(ctx, f.a.tx, `SELECT event_id, start_ms, metadata FROM event WHERE `+f.a.w.s.dialect.OfSession()+`
 		AND (CAST(metadata AS text) LIKE '%"response_id"%' OR (spill & $3) <> 0) LIMIT $4`,
 		[]any{f.project, f.a.tx.id(session), query.SpillMetadata, maxResponses}, func(scan func(...any) error) error {
 			var ref responseRef
@@ -140,11 +140,11 @@ func (a *logMerge) rowsToReassign(ctx context.Context) (list []*logRow, err erro
 		return nil, nil
 	}
 	responses := map[int64][]string{}
-	for _, k := range append(a.w.responses, a.tx.treeFixer().responses...) {
+	for _, k := range append(a.w.responses, a.tx.trees.responses...) {
 		responses[k.project] = append(responses[k.project], k.response)
 	}
 	moved := a.w.moved
-	a.w.responses, a.w.moved, a.tx.treeFixer().responses = nil, nil, nil
+	a.w.responses, a.w.moved, a.tx.trees.responses = nil, nil, nil
 	for project, ids := range responses {
 		for part := range slices.Chunk(ids, idsPerQuery) {
 			args := []any{project}

@@ -20,7 +20,7 @@ func (s *Store) CreateMetric(ctx context.Context, projectID int64, def metric.De
 	now := s.options.Now()
 	m := metric.Metric{Definition: def, ID: newDocumentID(now), Created: now.UnixMilli(), Deployed: 1}
 	d := document{id: m.ID, version: 1, created: m.Created, doc: m.Row()}
-	err = s.changeMetrics(ctx, 2*len(d.doc), "create metric", func(ctx context.Context, tx writeTx) error {
+	err = s.changeMetrics(ctx, 2*len(d.doc), "create metric", func(ctx context.Context, tx *commit) error {
 		if err := checkOnline(ctx, tx, projectID, m.ID, &def); err != nil {
 			return err
 		}
@@ -56,7 +56,7 @@ func (s *Store) FindMetrics(ctx context.Context, projectID int64, q metric.Query
 	and("id", q.ID)
 	and("type", string(q.Type))
 	ids, total, err = metrics.find(ctx, s.db, projectID, cond, args, q.Limit, q.Page)
-	return ids, total, s.wrapDBError(err, "find metrics")
+	return ids, total, wrapDBError(s.db, err, "find metrics")
 }
 
 // LoadMetrics reads metrics in the order of ids. Those that are gone are left out.
@@ -66,20 +66,20 @@ func (s *Store) LoadMetrics(ctx context.Context, projectID int64, ids []string) 
 	for i, d := range docs {
 		list[i] = metricOf(d)
 	}
-	return list, s.wrapDBError(err, "read metrics")
+	return list, wrapDBError(s.db, err, "read metrics")
 }
 
 // OnlineMetrics reads the metrics of a project that run over new events, oldest first.
 func (s *Store) OnlineMetrics(ctx context.Context, projectID int64) ([]metric.Metric, error) {
 	ids, _, err := metrics.find(ctx, s.db, projectID, "online = 1", nil, metric.MaxOnline, 1)
 	if err != nil {
-		return nil, s.wrapDBError(err, "find metrics")
+		return nil, wrapDBError(s.db, err, "find metrics")
 	}
 	return s.LoadMetrics(ctx, projectID, ids)
 }
 
 // checkOnline refuses a definition of a metric that is to run over new events where too many do.
-func checkOnline(ctx context.Context, tx writeTx, project int64, id string, d *metric.Definition) error {
+func checkOnline(ctx context.Context, tx *commit, project int64, id string, d *metric.Definition) error {
 	if !d.EnabledInProd {
 		return nil
 	}
@@ -98,7 +98,7 @@ func checkOnline(ctx context.Context, tx writeTx, project int64, id string, d *m
 // UpdateMetric changes a metric, which makes a new current version unless nothing changes.
 // fault.NotFound if there is none, fault.Invalid if it would break a rule.
 func (s *Store) UpdateMetric(ctx context.Context, projectID int64, id string, p metric.Patch) (m metric.Metric, err error) {
-	err = s.changeMetrics(ctx, 2*p.Size(), "update metric", func(ctx context.Context, tx writeTx) error {
+	err = s.changeMetrics(ctx, 2*p.Size(), "update metric", func(ctx context.Context, tx *commit) error {
 		d, err := metrics.getForUpdate(ctx, tx, projectID, id)
 		if err != nil {
 			return err
@@ -123,19 +123,18 @@ func (s *Store) DeleteMetric(ctx context.Context, projectID int64, id string) er
 	if err := s.deleteDocument(ctx, metrics, projectID, id); err != nil {
 		return err
 	}
-	return s.wrapDBError(s.loadOnline(ctx), "delete metric")
+	return wrapDBError(s.db, s.loadOnline(ctx), "delete metric")
 }
 
-func forgetMetricVersions(ctx context.Context, tx writeTx, project int64, id string) (more bool, err error) {
+func forgetMetricVersions(ctx context.Context, tx *commit, project int64, id string) (more bool, err error) {
 	return deleteRows(ctx, tx, "metric_version", "project_id, metric_id, number", "project_id = $1 AND metric_id = $2", project, id)
 }
 
 // CreateMetricVersion stores a version of a metric whose definition is complete and valid, in
 // force from then on if deploy, and returns the updated one. fault.NotFound if there is no such
 // metric.
-func (s *Store) CreateMetricVersion(ctx context.Context, projectID int64, id string, v metric.Version, deploy bool) (
-	metric.Version, error) {
-	err := s.changeMetrics(ctx, 2*len(v.Doc()), "create version", func(ctx context.Context, tx writeTx) error {
+func (s *Store) CreateMetricVersion(ctx context.Context, projectID int64, id string, v metric.Version, deploy bool) (metric.Version, error) {
+	err := s.changeMetrics(ctx, 2*len(v.Doc()), "create version", func(ctx context.Context, tx *commit) error {
 		d, err := metrics.getForUpdate(ctx, tx, projectID, id)
 		if err != nil {
 			return err
@@ -149,7 +148,7 @@ func (s *Store) CreateMetricVersion(ctx context.Context, projectID int64, id str
 // DeployMetricVersion makes a version the current one, named by its name or its SHA, and returns it.
 // fault.NotFound if there is no such metric or version.
 func (s *Store) DeployMetricVersion(ctx context.Context, projectID int64, id, name string) (v metric.Version, err error) {
-	err = s.changeMetrics(ctx, 0, "deploy version", func(ctx context.Context, tx writeTx) error {
+	err = s.changeMetrics(ctx, 0, "deploy version", func(ctx context.Context, tx *commit) error {
 		d, err := metrics.getForUpdate(ctx, tx, projectID, id)
 		if err != nil {
 			return err
@@ -185,12 +184,10 @@ func (s *Store) DeployMetricVersion(ctx context.Context, projectID int64, id, na
 func (s *Store) FindMetricVersions(ctx context.Context, projectID int64, id string, limit, page int) (
 	names []string, total int, err error) {
 	if _, err := metrics.one(ctx, s.db, projectID, id); err != nil {
-		return nil, 0, s.wrapDBError(err, "read metric")
+		return nil, 0, wrapDBError(s.db, err, "read metric")
 	}
-	if _, err := one(ctx, s.db, `SELECT count(*)
-		FROM metric_version
-		WHERE project_id = $1 AND metric_id = $2`, []any{projectID, id}, &total); err != nil {
-		return nil, 0, s.wrapDBError(err, "count versions")
+	if _, err := one(ctx, s.db, `SELECT count(*) FROM metric_version WHERE project_id = $1 AND metric_id = $2`, []any{projectID, id}, &total); err != nil {
+		return nil, 0, wrapDBError(s.db, err, "count versions")
 	}
 	err = each(ctx, s.db, `SELECT number
 		FROM metric_version
@@ -202,7 +199,7 @@ func (s *Store) FindMetricVersions(ctx context.Context, projectID int64, id stri
 			names = append(names, metric.VersionName(n))
 			return err
 		})
-	return names, total, s.wrapDBError(err, "find versions")
+	return names, total, wrapDBError(s.db, err, "find versions")
 }
 
 // LoadMetricVersions reads versions of a metric by their names, which follow one another as in
@@ -213,7 +210,7 @@ func (s *Store) LoadMetricVersions(ctx context.Context, projectID int64, id stri
 		return nil, nil
 	}
 	if err != nil {
-		return nil, s.wrapDBError(err, "read metric")
+		return nil, wrapDBError(s.db, err, "read metric")
 	}
 	deployed := metricOf(d).Deployed
 	first, last := metric.VersionNumber(names[0]), metric.VersionNumber(names[len(names)-1])
@@ -225,12 +222,11 @@ func (s *Store) LoadMetricVersions(ctx context.Context, projectID int64, id stri
 			list = append(list, v)
 			return err
 		})
-	return list, s.wrapDBError(err, "read versions")
+	return list, wrapDBError(s.db, err, "read versions")
 }
 
 // addMetricVersion stores the next version of a metric that is held.
-func (s *Store) addMetricVersion(ctx context.Context, tx writeTx, project int64, d *document, m *metric.Metric, v *metric.Version,
-	deploy bool) error {
+func (s *Store) addMetricVersion(ctx context.Context, tx *commit, project int64, d *document, m *metric.Metric, v *metric.Version, deploy bool) error {
 	if deploy {
 		if err := checkOnline(ctx, tx, project, m.ID, &v.Definition); err != nil {
 			return err
@@ -249,7 +245,7 @@ func (s *Store) addMetricVersion(ctx context.Context, tx writeTx, project int64,
 	return s.deployMetric(ctx, tx, project, d, m, v)
 }
 
-func (s *Store) deployMetric(ctx context.Context, tx writeTx, project int64, d *document, m *metric.Metric, v *metric.Version) error {
+func (s *Store) deployMetric(ctx context.Context, tx *commit, project int64, d *document, m *metric.Metric, v *metric.Version) error {
 	m.Definition, m.Deployed = v.Definition, v.Number
 	d.doc = m.Row()
 	err := metrics.update(ctx, tx, project, d, s.options.Now(), string(m.Type), number(m.EnabledInProd))
@@ -257,7 +253,7 @@ func (s *Store) deployMetric(ctx context.Context, tx writeTx, project int64, d *
 	return err
 }
 
-func insertMetricVersion(ctx context.Context, tx writeTx, project int64, v *metric.Version) error {
+func insertMetricVersion(ctx context.Context, tx *commit, project int64, v *metric.Version) error {
 	v.Seal()
 	_, err := tx.exec(ctx, `INSERT INTO metric_version(project_id, metric_id, number, sha, message, created_ms, doc)
 		VALUES ($1, $2, $3, $4, $5, $6, $7)`,

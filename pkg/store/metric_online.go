@@ -2,21 +2,10 @@ package store
 
 import (
 	"context"
-	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
 )
-
-// online is the set of projects with metrics that run over new events.
-type online struct {
-	projects atomic.Pointer[map[int64]bool]
-}
-
-func (o *online) has(project int64) bool {
-	m := o.projects.Load()
-	return m != nil && (*m)[project]
-}
 
 func (s *Store) loadOnline(ctx context.Context) error {
 	found := map[int64]bool{}
@@ -34,7 +23,7 @@ func (s *Store) loadOnline(ctx context.Context) error {
 
 // watchOnline refreshes what other servers change until ctx ends.
 func (s *Store) watchOnline(ctx context.Context) {
-	tick := time.NewTicker(onlineRefresh)
+	tick := time.NewTicker(refreshEvery)
 	defer tick.Stop()
 	for {
 		select {
@@ -53,9 +42,9 @@ func (s *Store) watchOnline(ctx context.Context) {
 
 // changeMetrics is changeDocs for changes of metrics: events that come after it returned enter the
 // outbox by the metrics as changed.
-func (s *Store) changeMetrics(ctx context.Context, size int, op string, f func(context.Context, writeTx) error) error {
+func (s *Store) changeMetrics(ctx context.Context, size int, op string, f func(context.Context, *commit) error) error {
 	if err := s.changeDocs(ctx, size, op, f); err != nil {
 		return err
 	}
-	return s.wrapDBError(s.loadOnline(ctx), op)
+	return wrapDBError(s.db, s.loadOnline(ctx), op)
 }

@@ -23,7 +23,7 @@ func (s *Store) MetricRules(ctx context.Context, projectID int64) (map[string]ru
 		rules[m.Name] = ruleOf(&m.Definition)
 		return nil
 	})
-	return rules, s.wrapDBError(err, "read metrics")
+	return rules, wrapDBError(s.db, err, "read metrics")
 }
 
 func ruleOf(d *metric.Definition) run.Rule {

@@ -8,11 +8,9 @@ import (
 	"net"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -24,6 +22,8 @@ import (
 
 // postgresDB is the store in PostgreSQL.
 type postgresDB struct {
+	postgresSpelling
+
 	pool       *pgxpool.Pool // of writers
 	quickReads *pgxpool.Pool
 	reads      *pgxpool.Pool // of all other reads
@@ -31,16 +31,8 @@ type postgresDB struct {
 
 	readTimeout time.Duration
 
-	mu         sync.Mutex
-	partitions map[int32]bool // by first day / partitionDays
-	archive    int32          // days before it share one partition
-
-	ids        *idFilter
-	today      func() int32
 	statements atomic.Int64 // that transactions ran
 
-	idMu            sync.Mutex
-	chunkID, blockE int64 // next chunk id, and the end of the block it is from
 }
 
 // Bounds of what the store asks of PostgreSQL.
@@ -48,11 +40,6 @@ const (
 	postgresReaders = 8
 	// postgresQuickReaders is how many connections read keys and what ingestion reads.
 	postgresQuickReaders = 2
-	// partitionDays is how many days share a partition. A read by session or id alone looks
-	// into every partition, at 0.13 ms each (docs/adr/001-four-week-partitions.md).
-	partitionDays = 28
-	// chunkIDBlock is the increment of sequence chunk_id.
-	chunkIDBlock = 1000
 	// minPostgres is the oldest server version, as server_version_num.
 	minPostgres = 150000
 	// lockTimeout ends a transaction that waits for another writer's rows. Two that wait for
@@ -62,8 +49,6 @@ const (
 	watchClient = "SET client_connection_check_interval = '2s'"
 	// resetTime is how long a connection may take to get its limit of time again.
 	resetTime = 5 * time.Second
-	// partitionLock is the advisory lock under which partitions are made.
-	partitionLock = 0x7370616e
 )
 
 // openPostgres opens a database with so many writers for telemetry, and one for all else. A reading
@@ -74,7 +59,7 @@ func openPostgres(ctx context.Context, dsn string, writers int, readTimeout time
 	if err != nil {
 		return nil, err
 	}
-	d := &postgresDB{nWriters: writers, partitions: map[int32]bool{}}
+	d := &postgresDB{nWriters: writers}
 	readers := conf.MaxConns - int32(writers+postgresQuickReaders)
 	conf.MaxConns = int32(writers)
 	for _, p := range []struct {
@@ -149,53 +134,14 @@ func (d *postgresDB) prepare(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("migrate PostgreSQL: %w", err)
 	}
-	if _, err := one(ctx, d, `SELECT value::integer FROM setting WHERE name = 'archive_before'`, nil, &d.archive); err != nil {
-		return err
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.listPartitions(ctx)
+	return nil
 }
 
 func (d *postgresDB) writers() int { return d.nWriters }
 
-func (d *postgresDB) frag() fragments {
-	return fragments{
-		from:        "event e",
-		sessionID:   "e.session_id",
-		contains:    "strpos(%s, %s) > 0",
-		bySession:   "session_id = $2 AND project_id = $1",
-		chunkDay:    " AND day = $2",
-		jsonPairs:   "(SELECT n, v ->> 0 AS name, (v ->> 1)::bigint AS number FROM json_array_elements(%s::json) WITH ORDINALITY AS x(v, n)) AS pairs",
-		apart:       " OFFSET 0",
-		linkedEvent: "(doc ->> 'linked_event')",
-		lock:        " FOR UPDATE OF e",
-	}
-}
+func (d *postgresDB) exclusive() bool { return false }
 
-func (d *postgresDB) forUpdate() string { return "" }
-
-func (d *postgresDB) id(u uuid.UUID) any { return [16]byte(u) }
-
-func (d *postgresDB) anyID(column string, placeholder int, list []uuid.UUID) (string, []any) {
-	return postgresAnyID(column, placeholder, list)
-}
-
-func postgresAnyID(column string, placeholder int, list []uuid.UUID) (string, []any) {
-	return fmt.Sprintf("%s = ANY($%d)", column, placeholder), []any{idArray(list)}
-}
-
-func (d *postgresDB) anyText(column string, placeholder int, list []string) (string, []any) {
-	return fmt.Sprintf("%s = ANY($%d)", column, placeholder), []any{list}
-}
-
-func (d *postgresDB) anyNumber(column string, placeholder int, list []int64) (string, []any) {
-	return fmt.Sprintf("%s = ANY($%d)", column, placeholder), []any{list}
-}
-
-func (d *postgresDB) exec(ctx context.Context, sql string, args ...any) (int64, error) {
-	return 0, errors.New("writes go through a writer")
-}
+func (d *postgresDB) forUpdate(string) string { return "" }
 
 func (d *postgresDB) query(ctx context.Context, sql string, args ...any) (rows, error) {
 	return d.queryBy(ctx, d.reads, sql, args)
@@ -257,12 +203,12 @@ func (d *postgresDB) readers() int { return int(d.reads.Config().MaxConns) }
 
 func (d *postgresDB) bound(read time.Duration) { d.readTimeout = read }
 
-func (d *postgresDB) write(ctx context.Context, _ int, f func(writeTx) error) error {
+func (d *postgresDB) write(ctx context.Context, f func(writeTx) error) error {
 	err := pgx.BeginFunc(ctx, d.pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, lockTimeout); err != nil {
 			return err
 		}
-		return f(&postgresTx{d: d, tx: tx, counted: eventCounts{}})
+		return f(&postgresTx{d: d, tx: tx})
 	})
 	d.renew(ctx, err)
 	return err

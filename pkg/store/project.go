@@ -52,7 +52,7 @@ func (s *Store) insertProject(ctx context.Context, p project.Project) (fresh boo
 		return false, err
 	}
 	now := s.options.Now().UnixMilli()
-	err = s.change(ctx, 0, uuid.Nil, 0, func(ctx context.Context, tx writeTx) error {
+	err = s.change(ctx, 0, uuid.Nil, 0, func(ctx context.Context, tx *commit) error {
 		n, err := tx.exec(ctx, `INSERT INTO project(public_id, name, description, type, created_ms, updated_ms)
 			VALUES ($1, $2, $3, $4, $5, $5) ON CONFLICT (name) DO NOTHING`, newPublicID(), p.Name, p.Description, string(p.Type), now)
 		fresh = n > 0
@@ -65,7 +65,7 @@ func (s *Store) insertProject(ctx context.Context, p project.Project) (fresh boo
 // fault.Conflict if another one has the name.
 func (s *Store) UpdateProject(ctx context.Context, id int64, c project.Change) (project.Project, error) {
 	var p project.Project
-	err := s.changeKeys(ctx, func(ctx context.Context, tx writeTx) (err error) {
+	err := s.changeKeys(ctx, func(ctx context.Context, tx *commit) (err error) {
 		if p, err = s.projectWhere(ctx, tx, `id = $1`, id); err != nil {
 			return err
 		}
@@ -106,7 +106,7 @@ func (s *Store) Projects(ctx context.Context, name string, limit, page int) (lis
 		return []project.Project{p}[min(page-1, 1):], 1, nil
 	}
 	if _, err := one(ctx, s.db, `SELECT count(*) FROM project WHERE deleted_ms = 0`, nil, &total); err != nil {
-		return nil, 0, s.wrapDBError(err, "count projects")
+		return nil, 0, wrapDBError(s.db, err, "count projects")
 	}
 	err = each(ctx, s.db, selectProjects+`deleted_ms = 0 ORDER BY id LIMIT $1 OFFSET $2`, []any{limit, int64(limit) * int64(page-1)},
 		func(scan func(...any) error) error {
@@ -114,7 +114,7 @@ func (s *Store) Projects(ctx context.Context, name string, limit, page int) (lis
 			list = append(list, p)
 			return err
 		})
-	return list, total, s.wrapDBError(err, "list projects")
+	return list, total, wrapDBError(s.db, err, "list projects")
 }
 
 // ProjectByName returns a project. fault.NotFound if there is none.
@@ -140,7 +140,7 @@ func (s *Store) DefaultProject(ctx context.Context) (project.Project, error) {
 
 func (s *Store) readProject(ctx context.Context, cond string, args ...any) (project.Project, error) {
 	p, err := s.projectWhere(ctx, s.db.quick(), cond, args...)
-	return p, s.wrapDBError(err, "read project")
+	return p, wrapDBError(s.db, err, "read project")
 }
 
 // selectProjects reads the columns in the order of scanProject.

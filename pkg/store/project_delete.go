@@ -11,17 +11,15 @@ import (
 
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/project"
-	"github.com/spangrove/spangrove/pkg/query"
 )
 
 // Bounds of the deletion of a project's data.
 const (
-	// purgeRows and purgeBytes bound one transaction, so that writers wait little for it.
-	purgeRows  = 200
-	purgeBytes = 4 << 20
 	// purgeAgain is how long after its deletion a project is looked at again: other servers
 	// remember its keys for a minute at most, and a queue may hold events for longer.
 	purgeAgain = time.Hour
+	// purgeEvery is how often projects are looked at again.
+	purgeEvery = 10 * time.Minute
 	// purgeRetry is how long a purge that broke off waits before the next try.
 	purgeRetry = 5 * time.Second
 )
@@ -65,12 +63,10 @@ func newPurges() *purges {
 // store, where requests without a key go; for the one of the configured or generated key; and
 // where no key would be left that may manage projects.
 func (s *Store) DeleteProject(ctx context.Context, id int64) (gone <-chan struct{}, err error) {
-	err = s.changeKeys(ctx, func(ctx context.Context, tx writeTx) error {
+	err = s.changeKeys(ctx, func(ctx context.Context, tx *commit) error {
 		var publicID string
 		var first int64
-		found, err := one(ctx, tx, `SELECT public_id, (SELECT min(id) FROM project WHERE deleted_ms = 0)
-			FROM project
-			WHERE id = $1 AND deleted_ms = 0`+tx.forUpdate(),
+		found, err := one(ctx, tx, `SELECT public_id, (SELECT min(id) FROM project WHERE deleted_ms = 0) FROM project WHERE id = $1 AND deleted_ms = 0`+tx.forUpdate(""),
 			[]any{id}, &publicID, &first)
 		if err != nil {
 			return err
@@ -128,7 +124,7 @@ func (s *Store) DeleteProject(ctx context.Context, id int64) (gone <-chan struct
 // yet, and every now and then of those into which somebody may have written late.
 func (s *Store) purge(ctx context.Context) {
 	for {
-		wait := time.NewTimer(expireEvery)
+		wait := time.NewTimer(purgeEvery)
 		if err := s.purgeAll(ctx); err != nil && ctx.Err() == nil {
 			s.options.Logger.Warn("delete data of deleted projects", zap.Error(err))
 			wait.Reset(purgeRetry)
@@ -170,17 +166,17 @@ func (s *Store) purgeAll(ctx context.Context) error {
 
 // purgeProject deletes all rows of a deleted project, each slice in a transaction of its own.
 func (s *Store) purgeProject(ctx context.Context, id int64) error {
-	parts := []func(context.Context, writeTx) (more bool, err error){
-		func(ctx context.Context, tx writeTx) (bool, error) { return s.purgeEvents(ctx, tx, id) },
+	parts := []func(context.Context, *commit) (more bool, err error){
+		func(ctx context.Context, tx *commit) (bool, error) { return s.purgeEvents(ctx, tx, id) },
 	}
 	for _, t := range slices.Concat(ofProject, documentTables) {
-		parts = append(parts, func(ctx context.Context, tx writeTx) (bool, error) {
+		parts = append(parts, func(ctx context.Context, tx *commit) (bool, error) {
 			return deleteRows(ctx, tx, t.table, "project_id, "+t.key, "project_id = $1", id)
 		})
 	}
 	for _, slice := range parts {
 		for more := true; more; {
-			err := s.change(ctx, id, uuid.Nil, 0, func(ctx context.Context, tx writeTx) (err error) {
+			err := s.change(ctx, id, uuid.Nil, 0, func(ctx context.Context, tx *commit) (err error) {
 				more, err = slice(ctx, tx)
 				return err
 			})
@@ -189,15 +185,10 @@ func (s *Store) purgeProject(ctx context.Context, id int64) error {
 			}
 		}
 	}
-	if err := s.db.tidy(ctx); err != nil {
+	if err := s.forgetProject(ctx, id); err != nil {
 		return err
 	}
-	s.traces.Purge()
-	s.fieldIndex.forget(id, nil)
-	if err := s.loadPending(ctx); err != nil {
-		return err
-	}
-	err := s.change(ctx, id, uuid.Nil, 0, func(ctx context.Context, tx writeTx) error {
+	err := s.change(ctx, id, uuid.Nil, 0, func(ctx context.Context, tx *commit) error {
 		_, err := tx.exec(ctx, `UPDATE project SET purged_ms = $2 WHERE id = $1`, id, s.options.Now().UnixMilli())
 		return err
 	})
@@ -211,91 +202,4 @@ func (s *Store) purgeProject(ctx context.Context, id int64) error {
 		delete(s.purges.gone, id)
 	}
 	return nil
-}
-
-// purgeEvents deletes a slice of a project's events, with the chunks they stand in:
-// a chunk holds events of one session, so nobody else reads it.
-func (s *Store) purgeEvents(ctx context.Context, tx writeTx, id int64) (more bool, err error) {
-	type row struct {
-		day   int32
-		id    uuid.UUID
-		typ   int
-		chunk int64 // 0: none
-	}
-	var list []row
-	err = each(ctx, tx, `SELECT day, event_id, type, coalesce(chunk, 0)
-		FROM event
-		WHERE project_id = $1
-		ORDER BY start_ms LIMIT $2`, []any{id, purgeRows},
-		func(scan func(...any) error) error {
-			var r row
-			if err := scan(&r.day, scanID{&r.id}, &r.typ, &r.chunk); err != nil {
-				return err
-			}
-			list = append(list, r)
-			return nil
-		})
-	if err != nil || len(list) == 0 {
-		return false, err
-	}
-	if err := tx.deleted(ctx); err != nil {
-		return false, err
-	}
-	sizes := map[int64]int64{}
-	cond, args := tx.anyNumber("id", 1, padded(list, func(r row) int64 { return r.chunk }))
-	err = each(ctx, tx, `SELECT id, length(data) FROM chunk WHERE `+cond, args, func(scan func(...any) error) error {
-		var chunk, size int64
-		err := scan(&chunk, &size)
-		sizes[chunk] = size
-		return err
-	})
-	if err != nil {
-		return false, err
-	}
-	bytes := int64(0)
-	for i, r := range list {
-		if bytes += sizes[r.chunk]; bytes > purgeBytes && i > 0 {
-			list = list[:i]
-			break
-		}
-		delete(sizes, r.chunk) // counted once
-	}
-	// The lists are always of the same length, so that the statements are always the same.
-	for of := list; len(of) > 0; {
-		n := 1
-		for n < len(of) && of[n].day == of[0].day {
-			n++
-		}
-		cond, args = tx.anyID("event_id", 3, padded(of[:n], func(r row) uuid.UUID { return r.id }))
-		if _, err := tx.exec(ctx, `DELETE FROM event
-			WHERE project_id = $1 AND day = $2 AND `+cond, append([]any{id, of[0].day}, args...)...); err != nil {
-			return false, err
-		}
-		ids := make([]uuid.UUID, n)
-		for i, r := range of[:n] {
-			ids[i] = r.id
-		}
-		if err := tx.removeIDs(ctx, id, of[0].day, ids...); err != nil {
-			return false, err
-		}
-		of = of[n:]
-	}
-	cond, args = tx.anyNumber("id", 1, padded(list, func(r row) int64 { return r.chunk }))
-	if _, err := tx.exec(ctx, `DELETE FROM chunk WHERE `+cond, args...); err != nil {
-		return false, err
-	}
-	for _, r := range list {
-		tx.counts().add(id, query.TypeOf(r.typ), -1)
-		s.chunks.drop(r.chunk)
-	}
-	return true, nil
-}
-
-// padded returns what of gives for each of list, followed by zeros up to purgeRows.
-func padded[R, V any](list []R, of func(R) V) []V {
-	out := make([]V, purgeRows)
-	for i, r := range list {
-		out[i] = of(r)
-	}
-	return out
 }

@@ -44,7 +44,7 @@ func (s *Store) DefaultLimits() project.Bounds { return *s.options.Limits }
 func (s *Store) ProjectLimits(ctx context.Context, projectID int64) (project.Bounds, error) {
 	// Read before the row: a change between the two makes what is remembered here old.
 	now, revision := time.Now(), s.KeysRevision()
-	alone := s.db.writers() == 1 // no other server changes anything
+	alone := s.db.exclusive() // no other server changes anything
 	if k, ok := s.limits.cache.Get(projectID); ok && k.revision == revision && (alone || now.Before(k.until)) {
 		return k.bounds, nil
 	}
@@ -61,14 +61,14 @@ func (s *Store) ProjectLimits(ctx context.Context, projectID int64) (project.Bou
 // project.
 func (s *Store) OwnLimits(ctx context.Context, projectID int64) (project.Limits, error) {
 	l, err := limitsOf(ctx, s.db.quick(), projectID, "")
-	return l, s.wrapDBError(err, "read limits")
+	return l, wrapDBError(s.db, err, "read limits")
 }
 
 // ChangeLimits changes the limits of a project, all of what change does or, if it returns an error,
 // nothing, and returns the updated ones. fault.NotFound if there is no such project.
 func (s *Store) ChangeLimits(ctx context.Context, projectID int64, change func(*project.Limits) error) (l project.Limits, err error) {
-	err = s.changeKeys(ctx, func(ctx context.Context, tx writeTx) (err error) {
-		if l, err = limitsOf(ctx, tx, projectID, tx.forUpdate()); err != nil {
+	err = s.changeKeys(ctx, func(ctx context.Context, tx *commit) (err error) {
+		if l, err = limitsOf(ctx, tx, projectID, tx.forUpdate("")); err != nil {
 			return err
 		}
 		if err := change(&l); err != nil {

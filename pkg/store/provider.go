@@ -13,7 +13,7 @@ var providers = documents{table: "provider", noun: "provider"}
 // ChangeProvider hands a provider of a project to change, a new one with only its name if there is
 // none, and stores what change made of it. Errors of change are the answer, and nothing is stored.
 func (s *Store) ChangeProvider(ctx context.Context, projectID int64, name string, change func(*provider.Provider) error) (p provider.Provider, err error) {
-	err = s.changeDocs(ctx, 0, "change provider", func(ctx context.Context, tx writeTx) error {
+	err = s.changeDocs(ctx, 0, "change provider", func(ctx context.Context, tx *commit) error {
 		now := s.options.Now()
 		d, err := providers.getForUpdate(ctx, tx, projectID, name)
 		missing := fault.IsNotFound(err)
@@ -51,25 +51,25 @@ func (s *Store) ChangeProvider(ctx context.Context, projectID int64, name string
 func (s *Store) Providers(ctx context.Context, projectID int64) ([]provider.Provider, error) {
 	ids, _, err := providers.find(ctx, s.db, projectID, "", nil, provider.MaxPerProject, 1)
 	if err != nil {
-		return nil, s.wrapDBError(err, "find providers")
+		return nil, wrapDBError(s.db, err, "find providers")
 	}
 	docs, err := providers.load(ctx, s.db, projectID, ids)
 	list := make([]provider.Provider, len(docs))
 	for i, d := range docs {
 		list[i] = providerOf(d)
 	}
-	return list, s.wrapDBError(err, "read providers")
+	return list, wrapDBError(s.db, err, "read providers")
 }
 
 // Provider returns a provider of a project. fault.NotFound if there is none.
 func (s *Store) Provider(ctx context.Context, projectID int64, name string) (provider.Provider, error) {
 	d, err := providers.one(ctx, s.db, projectID, name)
-	return providerOf(d), s.wrapDBError(err, "read provider")
+	return providerOf(d), wrapDBError(s.db, err, "read provider")
 }
 
 // DeleteProvider deletes a provider and its key. fault.NotFound if there is none.
 func (s *Store) DeleteProvider(ctx context.Context, projectID int64, name string) error {
-	return s.changeDocs(ctx, 0, "delete provider", func(ctx context.Context, tx writeTx) error {
+	return s.changeDocs(ctx, 0, "delete provider", func(ctx context.Context, tx *commit) error {
 		return providers.remove(ctx, tx, projectID, name)
 	})
 }

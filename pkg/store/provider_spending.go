@@ -11,7 +11,7 @@ const spendingDays = 100
 func (s *Store) Spend(ctx context.Context, projectID int64, provider string, day int64, usd float64, calls int64) (dayUSD float64, dayCalls int64, err error) {
 	key := []any{projectID, provider, day}
 	if usd != 0 || calls != 0 {
-		err = s.changeDocs(ctx, 0, "note spending", func(ctx context.Context, tx writeTx) error {
+		err = s.changeDocs(ctx, 0, "note spending", func(ctx context.Context, tx *commit) error {
 			if _, err := tx.exec(ctx, `DELETE FROM spending WHERE project_id = $1 AND provider = $2 AND day < $3`, projectID, provider, day-spendingDays); err != nil {
 				return err
 			}
@@ -24,5 +24,5 @@ func (s *Store) Spend(ctx context.Context, projectID int64, provider string, day
 		}
 	}
 	_, err = one(ctx, s.db, `SELECT usd, calls FROM spending WHERE project_id = $1 AND provider = $2 AND day = $3`, key, &dayUSD, &dayCalls)
-	return dayUSD, dayCalls, s.wrapDBError(err, "read spending")
+	return dayUSD, dayCalls, wrapDBError(s.db, err, "read spending")
 }

@@ -22,7 +22,7 @@ func (s *Store) CreateQueue(ctx context.Context, projectID int64, q queue.Queue,
 	now := s.options.Now()
 	d := document{id: newDocumentID(now), version: 1, created: now.UnixMilli(), doc: q.Doc()}
 	q.ID, q.Created = d.id, d.created
-	err := s.changeDocs(ctx, len(d.doc), "create queue", func(ctx context.Context, tx writeTx) error {
+	err := s.changeDocs(ctx, len(d.doc), "create queue", func(ctx context.Context, tx *commit) error {
 		add, err := s.eventsThere(ctx, tx, projectID, "event_ids", events)
 		if err != nil {
 			return err
@@ -47,14 +47,14 @@ func (s *Store) FindQueues(ctx context.Context, projectID int64, enabled *bool, 
 		cond, args = "enabled = $2", []any{flag(*enabled)}
 	}
 	ids, total, err = queues.find(ctx, s.db, projectID, cond, args, limit, page)
-	return ids, total, s.wrapDBError(err, "find queues")
+	return ids, total, wrapDBError(s.db, err, "find queues")
 }
 
 // LoadQueues reads queues in the order of ids. Those that are gone are left out.
 func (s *Store) LoadQueues(ctx context.Context, projectID int64, ids []string) ([]queue.Queue, error) {
 	docs, err := queues.load(ctx, s.db, projectID, ids)
 	if err != nil {
-		return nil, s.wrapDBError(err, "read queues")
+		return nil, wrapDBError(s.db, err, "read queues")
 	}
 	list, each := make([]queue.Queue, len(docs)), make([]*queue.Queue, len(docs))
 	for i, d := range docs {
@@ -80,9 +80,8 @@ func (s *Store) Queue(ctx context.Context, projectID int64, id string) (queue.Qu
 // returns the updated one. What is in it already stays as it is; what is not in it to be taken out
 // is no error. fault.NotFound if there is no such queue or event, fault.Invalid if it would break
 // a rule, fault.Conflict if too many items would wait.
-func (s *Store) UpdateQueue(ctx context.Context, projectID int64, id string, u queue.Update, add, remove []uuid.UUID) (
-	q queue.Queue, err error) {
-	err = s.changeDocs(ctx, len(u.Filters), "update queue", func(ctx context.Context, tx writeTx) error {
+func (s *Store) UpdateQueue(ctx context.Context, projectID int64, id string, u queue.Update, add, remove []uuid.UUID) (q queue.Queue, err error) {
+	err = s.changeDocs(ctx, len(u.Filters), "update queue", func(ctx context.Context, tx *commit) error {
 		d, err := queues.getForUpdate(ctx, tx, projectID, id)
 		if err != nil {
 			return err
@@ -127,7 +126,7 @@ func (s *Store) DeleteQueue(ctx context.Context, projectID int64, id string) err
 	return s.deleteDocument(ctx, queues, projectID, id)
 }
 
-func sweepQueue(ctx context.Context, tx writeTx, project int64, id string) (more bool, err error) {
+func sweepQueue(ctx context.Context, tx *commit, project int64, id string) (more bool, err error) {
 	if more, err = deleteRows(ctx, tx, "queue_turn", "project_id, queue_id, event_id, annotator", ofQueue, project, id); err != nil || more {
 		return more, err
 	}
@@ -139,14 +138,14 @@ const ofQueue = `project_id = $1 AND queue_id = $2`
 
 // eventsThere returns the ids by which events are stored, each once. fault.NotFound, naming the
 // place in field, if one of them is not there.
-func (s *Store) eventsThere(ctx context.Context, tx writeTx, project int64, field string, ids []uuid.UUID) ([]uuid.UUID, error) {
+func (s *Store) eventsThere(ctx context.Context, tx *commit, project int64, field string, ids []uuid.UUID) ([]uuid.UUID, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
 	ask := make([]idDays, len(ids))
 	for i, id := range ids {
 		ask[i].id = id
-		if s.db.writers() == 1 { // otherwise other processes store events that the filters do not know
+		if s.db.exclusive() { // otherwise other processes store events that the filters do not know
 			ask[i].days, ask[i].far = s.idFilter.mayContain(project, id, []int32{})
 		}
 	}
@@ -172,7 +171,7 @@ func (s *Store) eventsThere(ctx context.Context, tx writeTx, project int64, fiel
 }
 
 // roomInQueue is fault.Conflict if too many items would wait with these events.
-func roomInQueue(ctx context.Context, tx writeTx, project int64, id string, add []uuid.UUID) error {
+func roomInQueue(ctx context.Context, tx *commit, project int64, id string, add []uuid.UUID) error {
 	if len(add) == 0 {
 		return nil
 	}
@@ -212,7 +211,7 @@ const (
 )
 
 // enterQueue adds events behind the items of a queue that is held. Those it has are left alone.
-func (s *Store) enterQueue(ctx context.Context, tx writeTx, project int64, q *queue.Queue, events []uuid.UUID, how string) error {
+func (s *Store) enterQueue(ctx context.Context, tx *commit, project int64, q *queue.Queue, events []uuid.UUID, how string) error {
 	if len(events) == 0 {
 		return nil
 	}
@@ -253,8 +252,8 @@ func (s *Store) enterQueue(ctx context.Context, tx writeTx, project int64, q *qu
 }
 
 // leaveQueue takes events out of a queue that is held, with all that was said of them there.
-func leaveQueue(ctx context.Context, tx writeTx, project int64, id string, events []uuid.UUID) error {
-	for group := range slices.Chunk(events, loadGroup) {
+func leaveQueue(ctx context.Context, tx *commit, project int64, id string, events []uuid.UUID) error {
+	for group := range slices.Chunk(events, idsPerQuery) {
 		cond, args := tx.anyID("event_id", 3, group)
 		args = append([]any{project, id}, args...)
 		if _, err := tx.exec(ctx, `DELETE FROM queue_turn WHERE `+ofQueue+` AND `+cond, args...); err != nil {
@@ -277,7 +276,7 @@ func (s *Store) countQueues(ctx context.Context, project int64, list []*queue.Qu
 		byID[q.ID] = q
 		ids = append(ids, q.ID)
 	}
-	for group := range slices.Chunk(ids, loadGroup) {
+	for group := range slices.Chunk(ids, idsPerQuery) {
 		cond, args := s.db.anyText("queue_id", 2, group)
 		err := each(ctx, s.db, `SELECT queue_id, state, count(*)
 			FROM queue_item
@@ -300,7 +299,7 @@ func (s *Store) countQueues(ctx context.Context, project int64, list []*queue.Qu
 				return nil
 			})
 		if err != nil {
-			return s.wrapDBError(err, "count items")
+			return wrapDBError(s.db, err, "count items")
 		}
 	}
 	return nil

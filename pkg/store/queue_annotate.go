@@ -12,9 +12,8 @@ import (
 // AnnotateItem stores an annotator's scores and comment of an item, in place of those that the annotator gave it
 // before, and if it has what it needs then, the scores on its event, in the same transaction.
 // fault.NotFound if there is no such queue, item or event, fault.Conflict if others have all slots.
-func (s *Store) AnnotateItem(ctx context.Context, projectID int64, id string, eventID uuid.UUID, a queue.Annotation) (
-	item queue.Item, err error) {
-	err = s.wrapDBError(s.change(ctx, projectID, eventID, int64(len(a.Scores)+len(a.Comment)), func(ctx context.Context, tx writeTx) error {
+func (s *Store) AnnotateItem(ctx context.Context, projectID int64, id string, eventID uuid.UUID, a queue.Annotation) (item queue.Item, err error) {
+	err = wrapDBError(s.db, s.change(ctx, projectID, eventID, int64(len(a.Scores)+len(a.Comment)), func(ctx context.Context, tx *commit) error {
 		if _, err := queues.getForUpdate(ctx, tx, projectID, id); err != nil {
 			return err
 		}
@@ -66,7 +65,7 @@ func (s *Store) QueueAgreement(ctx context.Context, projectID int64, id string) 
 	}
 	defer end()
 	if _, err := queues.one(ctx, s.db, projectID, id); err != nil {
-		return nil, s.wrapDBError(err, "read queue")
+		return nil, wrapDBError(s.db, err, "read queue")
 	}
 	var all queue.Comparison
 	var of uuid.UUID
@@ -90,7 +89,7 @@ func (s *Store) QueueAgreement(ctx context.Context, projectID int64, id string) 
 		err = all.Add(given)
 	}
 	if err != nil {
-		return nil, s.wrapDBError(err, "compare annotations")
+		return nil, wrapDBError(s.db, err, "compare annotations")
 	}
 	return all.Agreements(), nil
 }

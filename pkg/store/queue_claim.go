@@ -41,7 +41,7 @@ func scanTurn(scan func(...any) error) (t turn, err error) {
 }
 
 // putTurn stores what an annotator has to do with an item from now on.
-func putTurn(ctx context.Context, tx writeTx, project int64, id string, t turn) error {
+func putTurn(ctx context.Context, tx *commit, project int64, id string, t turn) error {
 	var doc any
 	if t.state == turnAnnotated {
 		doc = string(t.Doc())
@@ -68,7 +68,7 @@ const maxGone = 100
 // fault.NotFound if there is no such queue.
 func (s *Store) ClaimItem(ctx context.Context, projectID int64, id, annotator string) (item queue.Item, found bool, err error) {
 	for more := true; more && err == nil; {
-		err = s.changeDocs(ctx, 0, "claim item", func(ctx context.Context, tx writeTx) (err error) {
+		err = s.changeDocs(ctx, 0, "claim item", func(ctx context.Context, tx *commit) (err error) {
 			more = false
 			d, err := queues.getForUpdate(ctx, tx, projectID, id)
 			if err != nil {
@@ -90,8 +90,7 @@ func (s *Store) ClaimItem(ctx context.Context, projectID int64, id, annotator st
 
 // claimOne claims an item of a queue that is held. An item without an id was one whose event is
 // gone, and is gone now.
-func (s *Store) claimOne(ctx context.Context, tx writeTx, project int64, id, annotator string, lease int64) (
-	item queue.Item, found bool, err error) {
+func (s *Store) claimOne(ctx context.Context, tx *commit, project int64, id, annotator string, lease int64) (item queue.Item, found bool, err error) {
 	now := s.options.Now().UnixMilli()
 	var next uuid.UUID
 	found, err = one(ctx, tx, `SELECT i.event_id
@@ -136,7 +135,7 @@ func (s *Store) claimOne(ctx context.Context, tx writeTx, project int64, id, ann
 }
 
 // dropItem deletes an item whose event is gone.
-func dropItem(ctx context.Context, tx writeTx, project int64, id string, event uuid.UUID) error {
+func dropItem(ctx context.Context, tx *commit, project int64, id string, event uuid.UUID) error {
 	for _, table := range []string{"queue_turn", "queue_item"} {
 		if _, err := tx.exec(ctx, `DELETE FROM `+table+` WHERE `+ofQueue+` AND event_id = $3`, project, id, tx.id(event)); err != nil {
 			return err
@@ -147,9 +146,8 @@ func dropItem(ctx context.Context, tx writeTx, project int64, id string, event u
 
 // ReleaseItem gives back an annotator's claim. With skip the item is not offered to that annotator
 // again. fault.NotFound if there is no such queue, item or claim.
-func (s *Store) ReleaseItem(ctx context.Context, projectID int64, id string, event uuid.UUID, annotator string, skip bool) (
-	item queue.Item, err error) {
-	err = s.changeDocs(ctx, 0, "release item", func(ctx context.Context, tx writeTx) error {
+func (s *Store) ReleaseItem(ctx context.Context, projectID int64, id string, event uuid.UUID, annotator string, skip bool) (item queue.Item, err error) {
+	err = s.changeDocs(ctx, 0, "release item", func(ctx context.Context, tx *commit) error {
 		if _, err := queues.getForUpdate(ctx, tx, projectID, id); err != nil {
 			return err
 		}

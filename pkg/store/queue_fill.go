@@ -37,7 +37,7 @@ const fillSlice = 1000
 func (s *Store) FillQueue(ctx context.Context, p project.Project, id string) (entered int, more bool, err error) {
 	d, err := queues.one(ctx, s.db, p.ID, id)
 	if err != nil {
-		return 0, false, s.wrapDBError(err, "read queue")
+		return 0, false, wrapDBError(s.db, err, "read queue")
 	}
 	q := queueOf(d)
 	filters, err := query.ParseFilters(q.Filters, "filters")
@@ -46,11 +46,11 @@ func (s *Store) FillQueue(ctx context.Context, p project.Project, id string) (en
 	}
 	waiting, err := waitingIn(ctx, s.db, p.ID, id)
 	if err != nil || waiting >= queue.MaxWaiting {
-		return 0, err == nil, s.wrapDBError(err, "count items")
+		return 0, err == nil, wrapDBError(s.db, err, "count items")
 	}
 	cursors, err := readCursors(ctx, s.db, p.ID, id)
 	if err != nil {
-		return 0, false, s.wrapDBError(err, "read queue")
+		return 0, false, wrapDBError(s.db, err, "read queue")
 	}
 	now := s.options.Now()
 	var found []event.Event
@@ -62,7 +62,7 @@ func (s *Store) FillQueue(ctx context.Context, p project.Project, id string) (en
 		}
 		end, n, err := s.nextSlice(ctx, p.ID, cursors[i], horizon)
 		if err != nil {
-			return 0, false, s.wrapDBError(err, "read events")
+			return 0, false, wrapDBError(s.db, err, "read events")
 		}
 		if n == 0 {
 			continue
@@ -87,7 +87,7 @@ func (s *Store) FillQueue(ctx context.Context, p project.Project, id string) (en
 	}
 	ids = slices.Compact(ids) // several looks may have seen the same
 	changedSince := false
-	err = s.changeDocs(ctx, 0, "fill queue", func(ctx context.Context, tx writeTx) error {
+	err = s.changeDocs(ctx, 0, "fill queue", func(ctx context.Context, tx *commit) error {
 		held, err := queues.getForUpdate(ctx, tx, p.ID, id)
 		if err != nil {
 			return err

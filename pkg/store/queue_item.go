@@ -20,14 +20,14 @@ func (s *Store) FindQueueItems(ctx context.Context, projectID int64, id string, 
 	}
 	defer end()
 	if _, err := queues.one(ctx, s.db, projectID, id); err != nil {
-		return nil, 0, s.wrapDBError(err, "read queue")
+		return nil, 0, wrapDBError(s.db, err, "read queue")
 	}
 	cond, args := `state <> $3`, []any{projectID, id, string(queue.Removed)}
 	if state != "" {
 		cond, args[2] = `state = $3`, string(state)
 	}
 	if _, err := one(ctx, s.db, `SELECT count(*) FROM queue_item WHERE `+ofQueue+` AND `+cond, args, &total); err != nil {
-		return nil, 0, s.wrapDBError(err, "count items")
+		return nil, 0, wrapDBError(s.db, err, "count items")
 	}
 	err = each(ctx, s.db, `SELECT event_id FROM queue_item WHERE `+ofQueue+` AND `+cond+` ORDER BY pos, event_id LIMIT $4 OFFSET $5`,
 		append(args, limit, int64(limit)*int64(page-1)), func(scan func(...any) error) error {
@@ -36,7 +36,7 @@ func (s *Store) FindQueueItems(ctx context.Context, projectID int64, id string, 
 			events = append(events, event.String())
 			return err
 		})
-	return events, total, s.wrapDBError(err, "find items")
+	return events, total, wrapDBError(s.db, err, "find items")
 }
 
 // LoadQueueItems reads items of a queue in the order of the ids of their events. Those that are
@@ -56,7 +56,7 @@ func (s *Store) LoadQueueItems(ctx context.Context, projectID int64, id string, 
 			list = append(list, it.Live(now))
 		}
 	}
-	return list, s.wrapDBError(err, "read items")
+	return list, wrapDBError(s.db, err, "read items")
 }
 
 // queueItems reads items with their turns, also claims that have run out.

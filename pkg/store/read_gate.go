@@ -28,6 +28,9 @@ type waiter struct {
 	ready   chan struct{} // closed when it has them
 }
 
+// scanConns is how many connections a read takes that reads payload while it reads rows.
+const scanConns = 2
+
 // maxWaiters is how many heavy reads of one project may wait.
 const maxWaiters = 64
 
@@ -134,27 +137,3 @@ func (s *Store) heavyRead(ctx context.Context, project int64, n int) (_ context.
 
 // inHeavyRead marks the context of a heavy read, which waits for no other.
 type inHeavyRead struct{}
-
-// patient marks a context whose reads may take any time: work in the background.
-type patient struct{}
-
-func patiently(ctx context.Context) context.Context { return context.WithValue(ctx, patient{}, true) }
-
-// readContext bounds one reading statement.
-func readContext(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
-	if limit == 0 || ctx.Value(patient{}) != nil {
-		return ctx, func() {}
-	}
-	return context.WithTimeout(ctx, limit)
-}
-
-// timedRows ends the time of its statement when it is closed.
-type timedRows struct {
-	rows
-	cancel context.CancelFunc
-}
-
-func (r timedRows) Close() {
-	r.rows.Close()
-	r.cancel()
-}

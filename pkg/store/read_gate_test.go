@@ -129,7 +129,7 @@ func TestReadTimeout(t *testing.T) {
 	s := openTest(t, Options{ReadTimeout: 50 * time.Millisecond})
 	var n int
 	_, err := one(t.Context(), s.db, `WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 10000000000) SELECT count(*) FROM c`, nil, &n)
-	if err = s.wrapDBError(err, "count"); fault.Of(err) != fault.Timeout {
+	if err = wrapDBError(s.db, err, "count"); fault.Of(err) != fault.Timeout {
 		t.Errorf("got %v, want a timeout", err)
 	}
 }

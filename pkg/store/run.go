@@ -20,7 +20,7 @@ func (s *Store) CreateRun(ctx context.Context, projectID int64, u run.Update) (r
 	if err := fresh.Validate(); err != nil {
 		return r, err
 	}
-	err = s.changeDocs(ctx, len(fresh.Doc()), "create run", func(ctx context.Context, tx writeTx) error {
+	err = s.changeDocs(ctx, len(fresh.Doc()), "create run", func(ctx context.Context, tx *commit) error {
 		d, err := runs.getForUpdate(ctx, tx, projectID, fresh.ID)
 		switch {
 		case err == nil:
@@ -54,9 +54,8 @@ func versionOf(ctx context.Context, c conn, projectID int64, datasetID string) (
 // UpdateRun changes a run and returns the updated one. fault.NotFound if there is none,
 // fault.Invalid if it would break a rule.
 func (s *Store) UpdateRun(ctx context.Context, projectID int64, u run.Update) (r run.Run, err error) {
-	size := len(u.Metadata) + len(u.Results) + len(u.Configuration) + len(u.Evaluators) +
-		40*(len(u.EventIDs)+len(u.SessionIDs)+len(u.DatapointIDs))
-	err = s.changeDocs(ctx, size, "update run", func(ctx context.Context, tx writeTx) error {
+	size := len(u.Metadata) + len(u.Results) + len(u.Configuration) + len(u.Evaluators) + 40*(len(u.EventIDs)+len(u.SessionIDs)+len(u.DatapointIDs))
+	err = s.changeDocs(ctx, size, "update run", func(ctx context.Context, tx *commit) error {
 		d, err := runs.getForUpdate(ctx, tx, projectID, u.ID)
 		if err == nil {
 			r, err = s.changeRun(ctx, tx, projectID, d, &u)
@@ -66,7 +65,7 @@ func (s *Store) UpdateRun(ctx context.Context, projectID int64, u run.Update) (r
 	return r, err
 }
 
-func (s *Store) changeRun(ctx context.Context, tx writeTx, projectID int64, d document, u *run.Update) (run.Run, error) {
+func (s *Store) changeRun(ctx context.Context, tx *commit, projectID int64, d document, u *run.Update) (run.Run, error) {
 	r := runOf(d)
 	dataset := r.DatasetID
 	r.Apply(u)
@@ -89,7 +88,7 @@ func (s *Store) changeRun(ctx context.Context, tx writeTx, projectID int64, d do
 func (s *Store) Run(ctx context.Context, projectID int64, id string) (run.Run, error) {
 	d, err := runs.one(ctx, s.db, projectID, id)
 	if err != nil {
-		return run.Run{}, s.wrapDBError(err, "read run")
+		return run.Run{}, wrapDBError(s.db, err, "read run")
 	}
 	return runOf(d), nil
 }
@@ -114,7 +113,7 @@ func (s *Store) FindRuns(ctx context.Context, projectID int64, q run.Query) (lis
 	defer end()
 	where, args := " FROM run WHERE project_id = $1", []any{projectID}
 	if _, err := one(ctx, s.db, "SELECT count(*)"+where, args, &unfiltered); err != nil {
-		return nil, 0, 0, s.wrapDBError(err, "count runs")
+		return nil, 0, 0, wrapDBError(s.db, err, "count runs")
 	}
 	and := func(cond string, arg any) {
 		args = append(args, arg)
@@ -124,7 +123,7 @@ func (s *Store) FindRuns(ctx context.Context, projectID int64, q run.Query) (lis
 		and("dataset_id = $%d", q.DatasetID)
 	}
 	if q.Name != "" {
-		and(fmt.Sprintf(s.db.frag().contains, "name", "$%d"), q.Name)
+		and(s.dialect.Contains("name", "$%d"), q.Name)
 	}
 	if q.Status != "" {
 		and("status = $%d", q.Status)
@@ -140,7 +139,7 @@ func (s *Store) FindRuns(ctx context.Context, projectID int64, q run.Query) (lis
 		args, where = append(args, more...), where+" AND "+cond
 	}
 	if _, err := one(ctx, s.db, "SELECT count(*)"+where, args, &total); err != nil {
-		return nil, 0, 0, s.wrapDBError(err, "count runs")
+		return nil, 0, 0, wrapDBError(s.db, err, "count runs")
 	}
 	column := map[string]string{
 		"name":       "name",
@@ -167,7 +166,7 @@ func (s *Store) FindRuns(ctx context.Context, projectID int64, q run.Query) (lis
 		list = append(list, runOf(d))
 		return nil
 	})
-	return list, total, unfiltered, s.wrapDBError(err, "find runs")
+	return list, total, unfiltered, wrapDBError(s.db, err, "find runs")
 }
 
 func runOf(d document) run.Run {

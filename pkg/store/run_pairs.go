@@ -37,7 +37,7 @@ func (s *Store) RunPairs(ctx context.Context, projectID int64, newRun, oldRun *r
 	}
 	fresh, err := s.pairable(ctx, projectID, newRun, &q, filters)
 	if err = cmp.Or(err, <-other); err != nil {
-		return nil, 0, s.wrapDBError(err, "pair events")
+		return nil, 0, wrapDBError(s.db, err, "pair events")
 	}
 	waiting := map[pairKey][]uuid.UUID{}
 	for _, e := range before {

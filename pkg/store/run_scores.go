@@ -25,7 +25,7 @@ func (s *Store) RunScores(ctx context.Context, projectID int64, r *run.Run, q qu
 	}
 	defer end()
 	scores, err := s.runScores(ctx, projectID, r, q)
-	return scores, s.wrapDBError(err, "read scores")
+	return scores, wrapDBError(s.db, err, "read scores")
 }
 
 func (s *Store) runScores(ctx context.Context, projectID int64, r *run.Run, q query.Search) (*run.Scores, error) {
@@ -172,7 +172,7 @@ func (s *Store) runSessions(ctx context.Context, projectID int64, r *run.Run) ([
 	}
 	for _, sql := range []string{
 		`SELECT session_id FROM session WHERE project_id = $1 AND run_id = $2`,
-		`SELECT DISTINCT ` + s.db.frag().sessionID + ` FROM ` + s.db.frag().from + ` WHERE e.project_id = $1 AND e.run_id = $2`,
+		`SELECT DISTINCT ` + s.dialect.SessionID() + ` FROM ` + s.dialect.From() + ` WHERE e.project_id = $1 AND e.run_id = $2`,
 	} {
 		err := each(ctx, s.db, sql, []any{projectID, r.ID}, func(scan func(...any) error) error {
 			var id uuid.UUID
@@ -200,19 +200,17 @@ func (s *Store) listedSessions(ctx context.Context, projectID int64, r *run.Run)
 	return ids, err
 }
 
-// findRunSessions sets the sessions that a run lists for a search over it. Events may name a run that
-// does not exist, which lists none.
-func (s *Store) findRunSessions(ctx context.Context, projectID int64, q *query.Search) error {
-	if q.RunID == "" {
-		return nil
+// listedSessionsOf returns the sessions that the run of an id lists. Events may name a run that does not
+// exist, which lists none.
+func (s *Store) listedSessionsOf(ctx context.Context, projectID int64, runID string) ([]uuid.UUID, error) {
+	r, err := s.Run(ctx, projectID, runID)
+	if fault.IsNotFound(err) {
+		return nil, nil
 	}
-	r, err := s.Run(ctx, projectID, run.FoldID(q.RunID))
-	if err == nil {
-		q.RunSessions, err = s.listedSessions(ctx, projectID, &r)
-	} else if fault.IsNotFound(err) {
-		err = nil
+	if err != nil {
+		return nil, err
 	}
-	return err
+	return s.listedSessions(ctx, projectID, &r)
 }
 
 // sessionGroup is how many sessions one statement reads.
@@ -229,7 +227,7 @@ func (s *Store) runRows(ctx context.Context, projectID int64, sessions []uuid.UU
 	for group := range slices.Chunk(sessions, sessionGroup) {
 		b := query.NewBuilder(s.dialect)
 		where := "e.project_id = " + b.Arg(projectID) + " AND " + s.dialect.SessionIn(b, projectID, group) + " AND " + cond(b)
-		err := each(ctx, s.db, `SELECT `+s.columns()+` FROM `+s.db.frag().from+` WHERE `+where, b.Args(), func(scan func(...any) error) error {
+		err := each(ctx, s.db, `SELECT `+s.columns()+` FROM `+s.dialect.From()+` WHERE `+where, b.Args(), func(scan func(...any) error) error {
 			h, err := scanHead(scan)
 			if err != nil {
 				return err
@@ -246,7 +244,7 @@ func (s *Store) runRows(ctx context.Context, projectID int64, sessions []uuid.UU
 // targets returns the sessions that other ids of theirs, given out before they moved, lead to.
 func (s *Store) targets(ctx context.Context, projectID int64, ids []uuid.UUID) (map[uuid.UUID]uuid.UUID, error) {
 	to := map[uuid.UUID]uuid.UUID{}
-	for group := range slices.Chunk(ids, loadGroup) {
+	for group := range slices.Chunk(ids, idsPerQuery) {
 		cond, args := s.db.anyID("session_id", 2, group)
 		err := each(ctx, s.db, `SELECT session_id
 			FROM alias

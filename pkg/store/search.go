@@ -14,15 +14,12 @@ import (
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/query"
 	"github.com/spangrove/spangrove/pkg/rawjson"
+	"github.com/spangrove/spangrove/pkg/run"
 )
 
 // maxScanPage is the last row a search may page to when its filters must be decided outside
 // the database, which then keeps a place in the order for every row before.
 const maxScanPage = 1_000_000
-
-// headFields are the spill bits of fields that may leave the head.
-const headFields = query.SpillMetadata | query.SpillMetrics | query.SpillFeedback | query.SpillUserProperties |
-	query.SpillChildrenIDs | query.SpillError
 
 // Search returns one page of the events that match, newest first (start time descending, then
 // id descending), and the exact number of all that match. Filters on the project itself are the
@@ -44,7 +41,7 @@ func (s *Store) Search(ctx context.Context, projectID int64, q query.Search) (*e
 
 func (s *Store) search(ctx context.Context, projectID int64, q query.Search) (*event.Set, error) {
 	if err := s.findRunSessions(ctx, projectID, &q); err != nil {
-		return nil, s.wrapDBError(err, "search")
+		return nil, wrapDBError(s.db, err, "search")
 	}
 	b := query.NewBuilder(s.dialect)
 	plan := query.CompileSearch(b, projectID, &q)
@@ -52,7 +49,7 @@ func (s *Store) search(ctx context.Context, projectID int64, q query.Search) (*e
 	if !undecided && plan.Reads != 0 {
 		var err error
 		if undecided, err = s.anySpilled(ctx, projectID, plan.Reads); err != nil {
-			return nil, s.wrapDBError(err, "search")
+			return nil, wrapDBError(s.db, err, "search")
 		}
 	}
 	offset := math.MaxInt32 // past all events, where the product would not fit
@@ -76,10 +73,10 @@ func (s *Store) search(ctx context.Context, projectID int64, q query.Search) (*e
 		list, total, err = s.page(ctx, projectID, &q, b, plan.Where, offset)
 	}
 	if err != nil {
-		return nil, s.wrapDBError(err, "search")
+		return nil, wrapDBError(s.db, err, "search")
 	}
 	set, err := s.eventSet(ctx, projectID, list, total, q.HeadOnly)
-	return set, s.wrapDBError(err, "search")
+	return set, wrapDBError(s.db, err, "search")
 }
 
 // anySpilled reports whether the project holds rows whose fields in bits SQL cannot see.
@@ -101,7 +98,7 @@ func (s *Store) page(ctx context.Context, projectID int64, q *query.Search, b *q
 	args := b.Args()
 	n := len(args)
 	err = each(ctx, s.db, fmt.Sprintf(`SELECT %s FROM %s WHERE %s ORDER BY e.start_ms DESC, e.event_id DESC LIMIT $%d OFFSET $%d`,
-		s.columns(), s.db.frag().from, where, n+1, n+2), append(args[:n:n], q.Limit, offset), func(scan func(...any) error) error {
+		s.columns(), s.dialect.From(), where, n+1, n+2), append(args[:n:n], q.Limit, offset), func(scan func(...any) error) error {
 		r, err := scanHead(scan)
 		list = append(list, r)
 		return err
@@ -156,8 +153,7 @@ func (s *Store) scan(ctx context.Context, b *query.Builder, plan query.Plan, fil
 	var top eventPlaces
 	rest := decision{query.NewMatcher(plan.Residual), query.NeedPayload(plan.Residual), query.Needle(plan.Residual)}
 	all := decision{query.NewMatcher(filters), true, nil}
-	candidates := `SELECT ` + s.columns() + ` FROM ` + s.db.frag().from + ` WHERE ` + plan.Candidates
-	err = each(ctx, s.db, candidates, b.Args(), func(scan func(...any) error) error {
+	err = each(ctx, s.db, `SELECT `+s.columns()+` FROM `+s.dialect.From()+` WHERE `+plan.Candidates, b.Args(), func(scan func(...any) error) error {
 		r, err := scanHead(scan)
 		if err != nil {
 			return err
@@ -240,7 +236,7 @@ func (s *Store) decideAsRead(ctx context.Context, r *stored, d *decision) (bool,
 func (s *Store) rowsAt(ctx context.Context, projectID int64, at []eventPlace) ([]*stored, error) {
 	list := make([]*stored, 0, len(at))
 	for _, p := range at {
-		err := each(ctx, s.db, `SELECT `+s.columns()+` FROM `+s.db.frag().from+` WHERE e.project_id = $1 AND e.day = $2 AND e.event_id = $3`,
+		err := each(ctx, s.db, `SELECT `+s.columns()+` FROM `+s.dialect.From()+` WHERE e.project_id = $1 AND e.day = $2 AND e.event_id = $3`,
 			[]any{projectID, p.day, s.db.id(p.id)}, func(scan func(...any) error) error {
 				r, err := scanHead(scan)
 				list = append(list, r)
@@ -251,4 +247,12 @@ func (s *Store) rowsAt(ctx context.Context, projectID int64, at []eventPlace) ([
 		}
 	}
 	return list, nil
+}
+
+// findRunSessions sets the sessions that a run lists for a search over it.
+func (s *Store) findRunSessions(ctx context.Context, projectID int64, q *query.Search) (err error) {
+	if q.RunID != "" {
+		q.RunSessions, err = s.hooks.runSessions(ctx, projectID, run.FoldID(q.RunID))
+	}
+	return err
 }

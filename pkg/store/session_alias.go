@@ -48,7 +48,7 @@ func aliasOf(ctx context.Context, c conn, project int64, id uuid.UUID) (to uuid.
 }
 
 // resolveAliases follows session ids that were given out and have moved since.
-func (w *writing) resolveAliases(ctx context.Context, tx writeTx, groups []*eventGroup) error {
+func (w *writing) resolveAliases(ctx context.Context, tx *commit, groups []*eventGroup) error {
 	if !w.s.aliases.any() {
 		return nil
 	}

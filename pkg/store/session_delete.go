@@ -21,7 +21,7 @@ func (s *Store) deleteSession(ctx context.Context, projectID int64, id uuid.UUID
 	for {
 		more := false
 		var judges []uuid.UUID
-		err := s.change(ctx, projectID, id, 0, func(ctx context.Context, tx writeTx) (err error) {
+		err := s.change(ctx, projectID, id, 0, func(ctx context.Context, tx *commit) (err error) {
 			if first {
 				if to, ok, err := aliasOf(ctx, tx, projectID, id); err != nil {
 					return err
@@ -60,7 +60,7 @@ func (s *Store) deleteSession(ctx context.Context, projectID int64, id uuid.UUID
 const deletedSession = "session"
 
 // deleteLater records that sessions are to be deleted, for whoever comes after this transaction.
-func deleteLater(ctx context.Context, tx writeTx, project int64, sessions []uuid.UUID) error {
+func deleteLater(ctx context.Context, tx *commit, project int64, sessions []uuid.UUID) error {
 	rows := make([][]any, len(sessions))
 	for i, id := range sessions {
 		rows[i] = []any{project, deletedSession, id.String()}
@@ -79,7 +79,7 @@ func (s *Store) deleteJudges(ctx context.Context, project int64, sessions []uuid
 	return nil
 }
 
-func (s *Store) deleteSome(ctx context.Context, tx writeTx, project int64, session uuid.UUID, first bool) (more bool, judges []uuid.UUID, err error) {
+func (s *Store) deleteSome(ctx context.Context, tx *commit, project int64, session uuid.UUID, first bool) (more bool, judges []uuid.UUID, err error) {
 	var n int
 	found, err := one(ctx, tx, `SELECT 1 FROM session WHERE project_id = $1 AND session_id = $2`, []any{project, tx.id(session)}, &n)
 	if err != nil {
@@ -101,7 +101,7 @@ func (s *Store) deleteSome(ctx context.Context, tx writeTx, project int64, sessi
 	var list []row
 	// In the order of their chunks, so that a chunk goes with the last of its events; the session
 	// event last, since events that arrive meanwhile need it.
-	err = each(ctx, tx, `SELECT day, event_id, span_id, type, chunk FROM event WHERE `+s.db.frag().bySession+` ORDER BY CASE WHEN event_id = $2 THEN 1 ELSE 0 END, chunk LIMIT $3`,
+	err = each(ctx, tx, `SELECT day, event_id, span_id, type, chunk FROM event WHERE `+s.dialect.OfSession()+` ORDER BY CASE WHEN event_id = $2 THEN 1 ELSE 0 END, chunk LIMIT $3`,
 		[]any{project, tx.id(session), deleteSlice + 1}, func(scan func(...any) error) error {
 			var r row
 			if err := scan(&r.day, scanID{&r.id}, scanID{&r.span}, &r.typ, &r.chunk); err != nil {
@@ -132,7 +132,7 @@ func (s *Store) deleteSome(ctx context.Context, tx writeTx, project int64, sessi
 		if err != nil {
 			return false, nil, err
 		}
-		tx.counts().add(project, query.TypeOf(r.typ), -gone)
+		tx.counts.add(project, query.TypeOf(r.typ), -gone)
 		if r.chunk != nil {
 			chunks[*r.chunk] = r.day
 		}
@@ -154,7 +154,7 @@ func (s *Store) deleteSome(ctx context.Context, tx writeTx, project int64, sessi
 	for c, day := range chunks {
 		var left int
 		if more {
-			if _, err := one(ctx, tx, `SELECT count(*) FROM event WHERE `+s.db.frag().bySession+` AND chunk = $3 AND day = $4`, []any{project, tx.id(session), c, day}, &left); err != nil {
+			if _, err := one(ctx, tx, `SELECT count(*) FROM event WHERE `+s.dialect.OfSession()+` AND chunk = $3 AND day = $4`, []any{project, tx.id(session), c, day}, &left); err != nil {
 				return false, nil, err
 			}
 		}
@@ -180,7 +180,7 @@ func (s *Store) deleteSome(ctx context.Context, tx writeTx, project int64, sessi
 			return false, nil, err
 		}
 	}
-	tx.treeFixer().dropped(project, session)
+	tx.trees.dropped(project, session)
 	s.traces.Purge() // rare, and the cache fills again
 	return false, judges, nil
 }

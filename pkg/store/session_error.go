@@ -12,7 +12,7 @@ import (
 )
 
 // setSessionError makes the error of a session's first failed root that of its session event.
-func (w *writing) setSessionError(ctx context.Context, tx writeTx, d *sessionDelta) error {
+func (w *writing) setSessionError(ctx context.Context, tx *commit, d *sessionDelta) error {
 	if d.failed.ev == nil {
 		return nil
 	}
@@ -30,14 +30,14 @@ func (w *writing) setSessionError(ctx context.Context, tx writeTx, d *sessionDel
 	return w.s.refreshSessionError(ctx, tx, d.project, d.id)
 }
 
-func (s *Store) setErrorTime(ctx context.Context, tx writeTx, project int64, session uuid.UUID, ms *float64) error {
+func (s *Store) setErrorTime(ctx context.Context, tx *commit, project int64, session uuid.UUID, ms *float64) error {
 	_, err := tx.exec(ctx, `UPDATE session SET error_ms = $3 WHERE project_id = $1 AND session_id = $2`, project, tx.id(session), ms)
 	return err
 }
 
 // refreshSessionError finds the first failed root of a session again and makes its error that of the session
 // event, unless that has one of its own.
-func (s *Store) refreshSessionError(ctx context.Context, tx writeTx, project int64, session uuid.UUID) error {
+func (s *Store) refreshSessionError(ctx context.Context, tx *commit, project int64, session uuid.UUID) error {
 	old, err := s.find(ctx, tx, project, session)
 	if fault.IsNotFound(err) {
 		return nil // the session goes
@@ -49,7 +49,7 @@ func (s *Store) refreshSessionError(ctx context.Context, tx writeTx, project int
 	var day int32
 	var ms *float64
 	ok, err := one(ctx, tx, fmt.Sprintf(`SELECT event_id, day, start_ms FROM event WHERE %s AND event_id <> $2 AND parent_id IS NULL
-		AND (error <> '' OR (spill & %d) <> 0) ORDER BY start_ms, event_id LIMIT 1`, s.db.frag().bySession, query.SpillError),
+		AND (error <> '' OR (spill & %d) <> 0) ORDER BY start_ms, event_id LIMIT 1`, s.dialect.OfSession(), query.SpillError),
 		[]any{project, tx.id(session)}, scanID{&id}, &day, &ms)
 	if err != nil {
 		return err

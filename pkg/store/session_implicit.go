@@ -16,9 +16,9 @@ const userGiven = noLast
 // refreshImplicitSession recomputes the name, source, resource and user of an implicit session's event
 // after its events changed or were deleted: resource and source are those of the first root, or else of
 // the first event; a name that was the service's is renewed; the user is that of the first event with one.
-func (s *Store) refreshImplicitSession(ctx context.Context, tx writeTx, project int64, now *event.Event, rank int) error {
+func (s *Store) refreshImplicitSession(ctx context.Context, tx *commit, project int64, now *event.Event, rank int) error {
 	key := []any{project, tx.id(now.ID)}
-	below := ` FROM event WHERE ` + s.db.frag().bySession + ` AND event_id <> $2`
+	below := ` FROM event WHERE ` + s.dialect.OfSession() + ` AND event_id <> $2`
 	var id uuid.UUID
 	var day int32
 	var root bool
@@ -110,7 +110,7 @@ func (d *sessionDelta) event() *event.Event {
 }
 
 // insertImplicitSession stores the session event of an implicit session.
-func (w *writing) insertImplicitSession(ctx context.Context, tx writeTx, d *sessionDelta) error {
+func (w *writing) insertImplicitSession(ctx context.Context, tx *commit, d *sessionDelta) error {
 	if err := w.idFree(ctx, tx, d); err != nil {
 		return err
 	}
@@ -126,8 +126,8 @@ func (w *writing) insertImplicitSession(ctx context.Context, tx writeTx, d *sess
 			return err
 		}
 	}
-	tx.fieldIndex().addImplicitSession(h)
-	if err := tx.insertHeads(ctx, []*head{h}); err != nil {
+	tx.fields.addImplicitSession(h)
+	if err := tx.insertEvents(ctx, []*head{h}); err != nil {
 		return err
 	}
 	return tx.addIDs(ctx, h.project, h.day, h.ev.ID)
@@ -135,7 +135,7 @@ func (w *writing) insertImplicitSession(ctx context.Context, tx writeTx, d *sess
 
 // syncImplicitSession updates the session event of an implicit session, or the end of one that its sender
 // left open, after events were added.
-func (w *writing) syncImplicitSession(ctx context.Context, tx writeTx, d *sessionDelta) error {
+func (w *writing) syncImplicitSession(ctx context.Context, tx *commit, d *sessionDelta) error {
 	old, err := w.s.load(ctx, tx, d.project, d.state.eventDay, d.id)
 	if fault.IsNotFound(err) {
 		return errConflict // its day changed since the row was read
@@ -180,9 +180,9 @@ func (w *writing) syncImplicitSession(ctx context.Context, tx writeTx, d *sessio
 
 // endImplicit deletes an implicit session and that has no event any more but its own. over
 // reports whether it did.
-func (s *Store) endImplicit(ctx context.Context, tx writeTx, project int64, session uuid.UUID) (over bool, err error) {
+func (s *Store) endImplicit(ctx context.Context, tx *commit, project int64, session uuid.UUID) (over bool, err error) {
 	var implicit, left int
-	found, err := one(ctx, tx, `SELECT implicit, CASE WHEN EXISTS (SELECT 1 FROM event WHERE `+s.db.frag().bySession+` AND event_id <> $2) THEN 1 ELSE 0 END
+	found, err := one(ctx, tx, `SELECT implicit, CASE WHEN EXISTS (SELECT 1 FROM event WHERE `+s.dialect.OfSession()+` AND event_id <> $2) THEN 1 ELSE 0 END
 		FROM session WHERE project_id = $1 AND session_id = $2`, []any{project, tx.id(session)}, &implicit, &left)
 	if err != nil || !found || implicit != implicitAll || left > 0 {
 		return false, err

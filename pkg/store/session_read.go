@@ -24,22 +24,22 @@ func (s *Store) Session(ctx context.Context, projectID int64, sessionID uuid.UUI
 	defer end()
 	for range 2 {
 		var list []*stored
-		err := each(ctx, s.db, `SELECT `+s.columns()+` FROM `+s.db.frag().from+` WHERE e.`+s.db.frag().bySession+` ORDER BY e.start_ms, e.event_id`,
+		err := each(ctx, s.db, `SELECT `+s.columns()+` FROM `+s.dialect.From()+` WHERE e.`+s.dialect.OfSession()+` ORDER BY e.start_ms, e.event_id`,
 			[]any{projectID, s.db.id(sessionID)}, func(scan func(...any) error) error {
 				r, err := scanHead(scan)
 				list = append(list, r)
 				return err
 			})
 		if err != nil {
-			return nil, s.wrapDBError(err, "read session")
+			return nil, wrapDBError(s.db, err, "read session")
 		}
 		if len(list) > 0 {
 			set, err := s.eventSet(ctx, projectID, list, len(list), false)
-			return set, s.wrapDBError(err, "read session")
+			return set, wrapDBError(s.db, err, "read session")
 		}
 		to, ok, err := aliasOf(ctx, s.db, projectID, sessionID)
 		if err != nil {
-			return nil, s.wrapDBError(err, "read session")
+			return nil, wrapDBError(s.db, err, "read session")
 		}
 		if !ok {
 			break

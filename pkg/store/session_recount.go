@@ -11,7 +11,7 @@ import (
 // recount recomputes a session's first and last times and its first and last root event after
 // one of its events changed in place or went, and brings a session event that follows its
 // events up to them.
-func (s *Store) recount(ctx context.Context, tx writeTx, project int64, session uuid.UUID) error {
+func (s *Store) recount(ctx context.Context, tx *commit, project int64, session uuid.UUID) error {
 	var implicit, rank int
 	var day int32
 	key := []any{project, tx.id(session)}
@@ -19,7 +19,7 @@ func (s *Store) recount(ctx context.Context, tx writeTx, project int64, session 
 	if err != nil || !ok {
 		return err
 	}
-	below := ` FROM event WHERE ` + s.db.frag().bySession + ` AND event_id <> $2`
+	below := ` FROM event WHERE ` + s.dialect.OfSession() + ` AND event_id <> $2`
 	var first, last *float64
 	if _, err := one(ctx, tx, `SELECT min(start_ms), max(end_ms)`+below, key, &first, &last); err != nil {
 		return err
@@ -76,7 +76,7 @@ func (s *Store) recount(ctx context.Context, tx writeTx, project int64, session 
 }
 
 // followEvents brings a session event that follows its events up to them.
-func (s *Store) followEvents(ctx context.Context, tx writeTx, project int64, own *stored, implicit, rank int, first *float64, from, to float64) error {
+func (s *Store) followEvents(ctx context.Context, tx *commit, project int64, own *stored, implicit, rank int, first *float64, from, to float64) error {
 	if implicit == explicitSession || (implicit == implicitAll && first == nil) {
 		return nil
 	}

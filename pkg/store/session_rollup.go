@@ -66,7 +66,7 @@ func (s *Store) stepWith(ctx context.Context, project int64, session uuid.UUID, 
 	var id uuid.UUID
 	var day int32
 	ok, err := one(ctx, s.db, fmt.Sprintf(`SELECT event_id, day FROM event WHERE %s AND event_id <> $2 AND (spill & %d) <> 0
-		ORDER BY CASE WHEN parent_id IS NULL THEN 0 ELSE 1 END, %s LIMIT 1`, s.db.frag().bySession, flag, order),
+		ORDER BY CASE WHEN parent_id IS NULL THEN 0 ELSE 1 END, %s LIMIT 1`, s.dialect.OfSession(), flag, order),
 		[]any{project, s.db.id(session)}, scanID{&id}, &day)
 	if err != nil || !ok {
 		return event.Event{}, err

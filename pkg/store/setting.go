@@ -18,7 +18,7 @@ func (s *Store) RecordSecret(ctx context.Context) ([]byte, error) {
 		return hex.EncodeToString(secret)
 	})
 	if err != nil {
-		return nil, s.wrapDBError(err, "read the secret of records")
+		return nil, wrapDBError(s.db, err, "read the secret of records")
 	}
 	return hex.DecodeString(text)
 }
@@ -30,7 +30,7 @@ func (s *Store) setting(ctx context.Context, name string, fresh func() string) (
 	if err != nil || ok {
 		return v, err
 	}
-	err = s.change(ctx, 0, uuid.Nil, 0, func(ctx context.Context, tx writeTx) error {
+	err = s.change(ctx, 0, uuid.Nil, 0, func(ctx context.Context, tx *commit) error {
 		_, err := tx.exec(ctx, `INSERT INTO setting(name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING`, name, fresh())
 		return err
 	})

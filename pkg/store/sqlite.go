@@ -14,7 +14,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/google/uuid"
 	"go.uber.org/zap"
 	"modernc.org/libc"
 	"modernc.org/sqlite"
@@ -24,6 +23,8 @@ import (
 // sqliteDB is the embedded store: one writing connection, a pool of reading ones, and a
 // connection of its own for checkpoints, so that they stay off the commit path.
 type sqliteDB struct {
+	sqliteSpelling
+
 	reads  *sql.DB
 	writes *sql.DB
 	writer *sql.Conn
@@ -36,15 +37,8 @@ type sqliteDB struct {
 
 	stmts map[string]*sql.Stmt // of the writer; used by the writer alone
 
-	chunkID int64 // last chunk id handed out
-
 	quickReads  *sql.DB
 	readTimeout time.Duration
-
-	ids    *idFilter
-	today  func() int32
-	live   map[projectDay]bool // the rows of id_filter_day; used by the writer alone once the store is open
-	moving map[projectDay]bool // days whose ids are being listed in far_event; used by the writer alone
 
 	statements atomic.Int64 // that transactions ran
 
@@ -99,7 +93,7 @@ func openSQLite(ctx context.Context, dir, synchronous string, log *zap.Logger) (
 			"secure_delete(ON)"}, extra...)}
 		return "file:" + (&url.URL{Path: path}).EscapedPath() + "?" + q.Encode()
 	}
-	d := &sqliteDB{wal: path + "-wal", log: log, dsn: dsn, stmts: map[string]*sql.Stmt{}, live: map[projectDay]bool{}, moving: map[projectDay]bool{},
+	d := &sqliteDB{wal: path + "-wal", log: log, dsn: dsn, stmts: map[string]*sql.Stmt{},
 		stop: make(chan struct{}), deletedKick: make(chan struct{}, 1)}
 	if err := d.openAll(ctx, dir, dsn); err != nil {
 		_ = d.close(ctx)
@@ -137,9 +131,6 @@ func (d *sqliteDB) openAll(ctx context.Context, dir string, dsn func(int, ...str
 	}
 	d.quickReads.SetMaxOpenConns(sqliteQuickReaders)
 	d.quickReads.SetMaxIdleConns(sqliteQuickReaders)
-	if err := d.writer.QueryRowContext(ctx, `SELECT coalesce(max(id), 0) FROM chunk`).Scan(&d.chunkID); err != nil {
-		return err
-	}
 	d.done.Add(1)
 	go d.checkpoints()
 	return nil
@@ -184,81 +175,9 @@ func (d *sqliteDB) lockDataDir(ctx context.Context, dir string) (err error) {
 
 func (d *sqliteDB) writers() int { return 1 }
 
-func (d *sqliteDB) ready(context.Context, []int32, bool) error { return nil }
+func (d *sqliteDB) exclusive() bool { return true }
 
-func (d *sqliteDB) tidy(context.Context) error { return nil }
-
-func (d *sqliteDB) frag() fragments {
-	return fragments{
-		from:        "event e JOIN session s ON s.session_rowid = e.session_rowid",
-		sessionID:   "s.session_id",
-		contains:    "instr(%s, %s) > 0",
-		jsonPairs:   "(SELECT key + 1 AS n, value ->> 0 AS name, value ->> 1 AS number FROM json_each(%s))",
-		apart:       " LIMIT -1",
-		linkedEvent: "(doc ->> 'linked_event')",
-		bySession:   "session_rowid = (SELECT session_rowid FROM session WHERE project_id = $1 AND session_id = $2)",
-	}
-}
-
-func (d *sqliteDB) forUpdate() string { return "" }
-
-func (d *sqliteDB) id(u uuid.UUID) any { return u[:] }
-
-func (d *sqliteDB) anyID(column string, placeholder int, list []uuid.UUID) (string, []any) {
-	return sqliteAnyID(column, placeholder, list)
-}
-
-func sqliteAnyID(column string, placeholder int, list []uuid.UUID) (string, []any) {
-	args := make([]any, len(list))
-	for i := range list {
-		args[i] = list[i][:]
-	}
-	return sqliteIn(column, placeholder, len(list)), args
-}
-
-func (d *sqliteDB) anyText(column string, placeholder int, list []string) (string, []any) {
-	return sqliteAnyText(column, placeholder, list)
-}
-
-func sqliteAnyText(column string, placeholder int, list []string) (string, []any) {
-	args := make([]any, len(list))
-	for i := range list {
-		args[i] = list[i]
-	}
-	return sqliteIn(column, placeholder, len(list)), args
-}
-
-func sqliteAnyNumber(column string, placeholder int, list []int64) (string, []any) {
-	args := make([]any, len(list))
-	for i := range list {
-		args[i] = list[i]
-	}
-	return sqliteIn(column, placeholder, len(list)), args
-}
-
-func (d *sqliteDB) anyNumber(column string, placeholder int, list []int64) (string, []any) {
-	return sqliteAnyNumber(column, placeholder, list)
-}
-
-func sqliteIn(column string, placeholder, n int) string {
-	var b strings.Builder
-	b.WriteString(column + " IN (")
-	for i := range n {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		fmt.Fprintf(&b, "$%d", placeholder+i)
-	}
-	b.WriteByte(')')
-	return b.String()
-}
-
-// question turns $1 into ?1, SQLite's numbered parameter.
-func question(sql string) string { return strings.ReplaceAll(sql, "$", "?") }
-
-func (d *sqliteDB) exec(ctx context.Context, sql string, args ...any) (int64, error) {
-	return 0, errors.New("writes go through a writer")
-}
+func (d *sqliteDB) forUpdate(string) string { return "" }
 
 func (d *sqliteDB) query(ctx context.Context, sql string, args ...any) (rows, error) {
 	return d.queryBy(ctx, d.reads, sql, args)
@@ -361,7 +280,7 @@ func ended(ctx context.Context, err error) error {
 	return err
 }
 
-func (d *sqliteDB) write(ctx context.Context, _ int, f func(writeTx) error) (err error) {
+func (d *sqliteDB) write(ctx context.Context, f func(writeTx) error) (err error) {
 	always := context.WithoutCancel(ctx)
 	defer func() {
 		if err != nil { // also if the begin failed: it may have come through when its time ran out
@@ -371,14 +290,13 @@ func (d *sqliteDB) write(ctx context.Context, _ int, f func(writeTx) error) (err
 	if _, err := d.writer.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
-	tx := &sqliteTx{d: d, counted: eventCounts{}}
+	tx := &sqliteTx{d: d}
 	if err := f(tx); err != nil {
 		return err
 	}
 	if _, err := d.writer.ExecContext(always, "COMMIT"); err != nil {
 		return err
 	}
-	tx.finishDays()
 	d.dirty.Store(true)
 	if tx.deletes {
 		d.deletions.Add(1)

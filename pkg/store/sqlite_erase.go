@@ -27,9 +27,6 @@ const (
 	eraseRetry = 50 * time.Millisecond
 )
 
-// changer runs f in a transaction of the writer.
-type changer func(ctx context.Context, f func(context.Context, writeTx) error) error
-
 // deleted records, in the transaction that deletes something, that it is to be erased from the files.
 func (t *sqliteTx) deleted(ctx context.Context) error {
 	_, err := t.exec(ctx, `INSERT INTO setting(name, value) VALUES ($1, '') ON CONFLICT (name) DO NOTHING`, eraseSetting)

@@ -25,12 +25,10 @@ const nearDays = 31
 // idSlice is how many ids of a day without a filter move to far_event in one transaction.
 const idSlice = 500
 
-func (d *sqliteDB) track(ids *idFilter, today func() int32) { d.ids, d.today = ids, today }
-
 // addIDs keeps where events are found that this transaction stores.
-func (t *sqliteTx) addIDs(ctx context.Context, project int64, day int32, ids ...uuid.UUID) error {
+func (t *sqliteBulkTx) addIDs(ctx context.Context, project int64, day int32, ids ...uuid.UUID) error {
 	k := projectDay{project, day}
-	if today := t.d.today(); !t.begun[k] && (!t.d.live[k] || t.emptied[k]) {
+	if today := t.b.today(); !t.begun[k] && (!t.b.live[k] || t.emptied[k]) {
 		if day < today-nearDays || day > today+1 {
 			return t.addFarIDs(ctx, project, day, ids)
 		}
@@ -40,16 +38,16 @@ func (t *sqliteTx) addIDs(ctx context.Context, project int64, day int32, ids ...
 		t.beginDay(k)
 	}
 	for _, id := range ids {
-		t.d.ids.add(project, day, id)
+		t.b.ids.add(project, day, id)
 	}
-	if t.d.moving[k] {
+	if t.b.moving[k] {
 		return t.addFarIDs(ctx, project, day, ids)
 	}
 	return nil
 }
 
 // beginDay records that this transaction begins a day.
-func (t *sqliteTx) beginDay(k projectDay) {
+func (t *sqliteBulkTx) beginDay(k projectDay) {
 	if t.begun == nil {
 		t.begun = map[projectDay]bool{}
 	}
@@ -57,19 +55,19 @@ func (t *sqliteTx) beginDay(k projectDay) {
 	delete(t.emptied, k)
 }
 
-func (t *sqliteTx) addFarIDs(ctx context.Context, project int64, day int32, ids []uuid.UUID) error {
+func (t *sqliteBulkTx) addFarIDs(ctx context.Context, project int64, day int32, ids []uuid.UUID) error {
 	for _, id := range ids {
 		if _, err := t.exec(ctx, `INSERT INTO far_event(project_id, event_id, day) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`, project, id[:], day); err != nil {
 			return err
 		}
-		t.d.ids.add(project, farDay, id)
+		t.b.ids.add(project, farDay, id)
 	}
 	delete(t.emptied, projectDay{project, farDay})
 	return nil
 }
 
 // removeIDs undoes addIDs for events whose rows this transaction took from a day.
-func (t *sqliteTx) removeIDs(ctx context.Context, project int64, day int32, ids ...uuid.UUID) error {
+func (t *sqliteBulkTx) removeIDs(ctx context.Context, project int64, day int32, ids ...uuid.UUID) error {
 	empty := func(k projectDay, look string, args ...any) (bool, error) {
 		var n int
 		found, err := one(ctx, t, look, args, &n)
@@ -82,7 +80,7 @@ func (t *sqliteTx) removeIDs(ctx context.Context, project int64, day int32, ids 
 		}
 		return !found, err
 	}
-	if t.d.ids.hasFar(project) {
+	if t.b.ids.hasFar(project) {
 		for _, id := range ids {
 			if _, err := t.exec(ctx, `DELETE FROM far_event WHERE project_id = $1 AND event_id = $2 AND day = $3`, project, id[:], day); err != nil {
 				return err
@@ -93,7 +91,7 @@ func (t *sqliteTx) removeIDs(ctx context.Context, project int64, day int32, ids 
 		}
 	}
 	k := projectDay{project, day}
-	if !t.d.live[k] && !t.begun[k] {
+	if !t.b.live[k] && !t.begun[k] {
 		return nil
 	}
 	if none, err := empty(k, `SELECT 1 FROM event WHERE project_id = $1 AND day = $2 LIMIT 1`, project, day); err != nil || !none {
@@ -103,26 +101,26 @@ func (t *sqliteTx) removeIDs(ctx context.Context, project int64, day int32, ids 
 	return err
 }
 
-// finishDays brings what is in memory up to what the transaction committed. Nobody else writes, so
+// committed brings what is in memory up to what the transaction committed. Nobody else writes, so
 // nothing comes between the two.
-func (t *sqliteTx) finishDays() {
+func (t *sqliteBulkTx) committed() {
 	for k := range t.begun {
-		t.d.live[k] = true
+		t.b.live[k] = true
 	}
 	for k := range t.emptied {
-		delete(t.d.live, k)
-		delete(t.d.moving, k)
-		t.d.ids.drop(k.project, k.day)
+		delete(t.b.live, k)
+		delete(t.b.moving, k)
+		t.b.ids.drop(k.project, k.day)
 	}
 }
 
 // moveIDs lists a slice of the ids of a day that has no filter in far_event: those after an id, nil for
 // the first. It returns the last of them; nil means that the day is done, and has no filter any more.
-func (t *sqliteTx) moveIDs(ctx context.Context, k projectDay, after []byte) (last []byte, err error) {
-	if !t.d.live[k] {
+func (t *sqliteBulkTx) moveIDs(ctx context.Context, k projectDay, after []byte) (last []byte, err error) {
+	if !t.b.live[k] {
 		return nil, nil // deleted since
 	}
-	t.d.moving[k] = true
+	t.b.moving[k] = true
 	if after == nil {
 		after = []byte{}
 	}
@@ -151,7 +149,7 @@ func (t *sqliteTx) moveIDs(ctx context.Context, k projectDay, after []byte) (las
 	return nil, err
 }
 
-func (t *sqliteTx) findEvents(ctx context.Context, projectID int64, ids []idDays) (map[uuid.UUID]int32, error) {
+func (t *sqliteBulkTx) findEvents(ctx context.Context, projectID int64, ids []idDays) (map[uuid.UUID]int32, error) {
 	found := map[uuid.UUID]int32{}
 	probe := func(id uuid.UUID, day int32) error {
 		var n int
@@ -164,7 +162,7 @@ func (t *sqliteTx) findEvents(ctx context.Context, projectID int64, ids []idDays
 	for _, id := range ids {
 		days, far := id.days, id.far
 		if days == nil && !far { // any day; not by a reader: all of them may be busy
-			days, far = t.d.ids.mayContain(projectID, id.id, nil)
+			days, far = t.b.ids.mayContain(projectID, id.id, nil)
 		}
 		if far {
 			more, err := farDays(ctx, t, projectID, id.id)
@@ -196,63 +194,39 @@ func farDays(ctx context.Context, c conn, project int64, id uuid.UUID) (days []i
 	return days, err
 }
 
-func (d *sqliteDB) farDays(ctx context.Context, c conn, project int64, id uuid.UUID) ([]int32, error) {
+func (b *sqliteBulk) farDays(ctx context.Context, c conn, project int64, id uuid.UUID) ([]int32, error) {
 	return farDays(ctx, c, project, id)
 }
 
 // days lists what has filters: the days of id_filter_day, newest first, and farDay of projects with ids in
 // far_event.
-func (d *sqliteDB) days(ctx context.Context) (list []projectDay, err error) {
+func (b *sqliteBulk) days(ctx context.Context) (list []projectDay, err error) {
 	read := func(scan func(...any) error) error {
 		var k projectDay
 		err := scan(&k.project, &k.day)
 		list = append(list, k)
 		return err
 	}
-	if err := each(ctx, d, `SELECT project_id, day FROM id_filter_day ORDER BY day DESC`, nil, read); err != nil {
+	if err := each(ctx, b.db, `SELECT project_id, day FROM id_filter_day ORDER BY day DESC`, nil, read); err != nil {
 		return nil, err
 	}
 	for _, k := range list {
-		d.live[k] = true
+		b.live[k] = true
 	}
-	err = each(ctx, d, `SELECT id, $1 FROM project WHERE EXISTS (SELECT 1 FROM far_event WHERE project_id = id)`, []any{int64(farDay)}, read)
+	err = each(ctx, b.db, `SELECT id, $1 FROM project WHERE EXISTS (SELECT 1 FROM far_event WHERE project_id = id)`, []any{int64(farDay)}, read)
 	return list, err
 }
 
-func (d *sqliteDB) idsOf(ctx context.Context, k projectDay, f func(uuid.UUID) error) error {
+func (b *sqliteBulk) idsOf(ctx context.Context, k projectDay, f func(uuid.UUID) error) error {
 	text, args := `SELECT event_id FROM event WHERE project_id = $1 AND day = $2`, []any{k.project, k.day}
 	if k.day == farDay {
 		text, args = `SELECT event_id FROM far_event WHERE project_id = $1`, args[:1]
 	}
-	return each(ctx, d, text, args, func(scan func(...any) error) error {
+	return each(ctx, b.db, text, args, func(scan func(...any) error) error {
 		var id uuid.UUID
 		if err := scan(scanID{&id}); err != nil {
 			return err
 		}
 		return f(id)
 	})
-}
-
-// moveDays lists the events of days whose filters did not fit by id, so that those days need not be
-// looked at one by one.
-func (s *Store) moveDays(ctx context.Context) error {
-	if s.db.writers() > 1 {
-		return nil
-	}
-	for _, k := range s.idFilter.unfiltered(s.today() - nearDays) {
-		var last []byte
-		for more := true; more; {
-			err := s.change(ctx, 0, uuid.Nil, 0, func(ctx context.Context, tx writeTx) error {
-				next, err := tx.(*sqliteTx).moveIDs(ctx, k, last)
-				if err == nil {
-					last, more = next, next != nil
-				}
-				return err
-			})
-			if err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }

@@ -15,7 +15,7 @@ import (
 
 // openForTest opens a store in a directory of its own, with a second connection to its database
 // that waits for no lock, as another program has one.
-func openForTest(t *testing.T) (d *sqliteDB, other *sql.Conn) {
+func openForTest(t *testing.T) (s *Store, d *sqliteDB, other *sql.Conn) {
 	t.Helper()
 	dir := t.TempDir()
 	s, err := OpenSQLite(t.Context(), dir, Options{})
@@ -37,7 +37,7 @@ func openForTest(t *testing.T) (d *sqliteDB, other *sql.Conn) {
 			t.Error(err)
 		}
 	})
-	return s.db.(*sqliteDB), other
+	return s, s.db.(*sqliteDB), other
 }
 
 // takeReaders takes all connections that read, and puts them back at the test's end.
@@ -58,7 +58,7 @@ func takeReaders(t *testing.T, d *sqliteDB) []*sql.Conn {
 // A reader that opens while somebody writes does not wait for that, and stays open afterwards.
 func TestReadersOpenBesideAWriter(t *testing.T) {
 	t.Parallel()
-	d, other := openForTest(t)
+	_, d, other := openForTest(t)
 	if _, err := other.ExecContext(t.Context(), "BEGIN IMMEDIATE"); err != nil {
 		t.Fatal(err)
 	}
@@ -79,12 +79,12 @@ func TestReadersOpenBesideAWriter(t *testing.T) {
 // A transaction needs no connection but its own.
 func TestWriterNeedsNoReader(t *testing.T) {
 	t.Parallel()
-	d, _ := openForTest(t)
+	s, d, _ := openForTest(t)
 	takeReaders(t, d)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	err := d.write(ctx, 0, func(tx writeTx) error {
-		_, err := tx.findEvents(ctx, 1, []idDays{{id: uuid.New()}})
+	err := d.write(ctx, func(tx writeTx) error {
+		_, err := s.bulk.begin(tx).findEvents(ctx, 1, []idDays{{id: uuid.New()}})
 		return err
 	})
 	if err != nil {
@@ -95,10 +95,10 @@ func TestWriterNeedsNoReader(t *testing.T) {
 // Cutting the log keeps no writer waiting for a reader that stands on the log.
 func TestCutWaitsForNobody(t *testing.T) {
 	t.Parallel()
-	d, other := openForTest(t)
+	_, d, other := openForTest(t)
 	reader := takeReaders(t, d)[0]
 	note := func(value string) {
-		err := d.write(t.Context(), 0, func(tx writeTx) error {
+		err := d.write(t.Context(), func(tx writeTx) error {
 			_, err := tx.exec(t.Context(), "INSERT INTO setting(name, value) VALUES ($1, $1)", value)
 			return err
 		})
@@ -141,7 +141,7 @@ func TestCutWaitsForNobody(t *testing.T) {
 // inserts several events: a function may fail where a column cannot.
 func TestEventsHaveIndexesOfColumnsOnly(t *testing.T) {
 	t.Parallel()
-	d, _ := openForTest(t)
+	_, d, _ := openForTest(t)
 	indexes := 0
 	err := each(t.Context(), d, `SELECT l.name, x.cid FROM pragma_index_list('event') l, pragma_index_info(l.name) x`, nil, func(scan func(...any) error) error {
 		var name string
@@ -197,7 +197,7 @@ func TestReadsWithRowsEndAtTheirDeadline(t *testing.T) {
 	t.Parallel()
 	s := openTest(t, Options{ReadTimeout: 50 * time.Millisecond})
 	err := each(t.Context(), s.db, slowAfterRows, nil, func(func(...any) error) error { return nil })
-	if err = s.wrapDBError(err, "read"); fault.Of(err) != fault.Timeout {
+	if err = wrapDBError(s.db, err, "read"); fault.Of(err) != fault.Timeout {
 		t.Errorf("got %v, want a timeout", err)
 	}
 }

@@ -77,9 +77,6 @@ const (
 	idFilterBytes     = 64 << 20 // Bloom filters: ids of about 35 million events
 	chunkCacheBytes   = 24 << 20
 	traceCacheEntries = 50_000
-	expireEvery       = 10 * time.Minute
-	// scanConns is how many connections a read takes that reads payload while it reads rows.
-	scanConns = 2
 )
 
 func (o Options) withDefaults() Options {
@@ -135,18 +132,17 @@ type Store struct {
 
 	options   Options
 	db        database
+	bulk      bulkDB
 	dialect   query.Dialect
 	telemetry *telemetry
 
-	writers   []*writer
-	queue     *backlog
+	pool      *writerPool[*commit]
 	idFilter  *idFilter
 	chunks    *chunkCache
 	traces    *lru.Cache[traceKey, traceRow]
 	pending   *pendingIDs
 	logCounts logCounts
 	aliases   *aliasFlag
-	inFlight  *inFlight
 	purges    *purges
 	keys      revision
 	limits    *limits
@@ -154,6 +150,7 @@ type Store struct {
 	prices    atomic.Pointer[price.Book]
 	usage     *usage
 	reads     *gate
+	hooks     hooks
 	datasetMu chan struct{} // one place: held by the change of datasets that runs (dataset_change.go)
 
 	trees      *treeCache
@@ -163,11 +160,8 @@ type Store struct {
 
 	orgID, workspaceID string
 
-	closing    sync.RWMutex
-	closed     bool
-	stop       context.CancelFunc
-	work       sync.WaitGroup // background work
-	writerWork sync.WaitGroup // writers
+	stop context.CancelFunc
+	work sync.WaitGroup // background work
 }
 
 // OpenSQLite opens the embedded store in a data directory, which it makes if there is none.
@@ -180,7 +174,7 @@ func OpenSQLite(ctx context.Context, dir string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return open(ctx, db, query.SQLite, o)
+	return open(ctx, db, newSQLiteBulk(db), query.SQLite, o)
 }
 
 // OpenPostgres opens the store in a PostgreSQL database, version 15 or later.
@@ -190,31 +184,41 @@ func OpenPostgres(ctx context.Context, dsn string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return open(ctx, db, query.Postgres, o)
+	return open(ctx, db, newPostgresBulk(db), query.Postgres, o)
 }
 
-func open(ctx context.Context, db database, dialect query.Dialect, o Options) (_ *Store, err error) {
-	s := &Store{options: o, db: db, dialect: dialect, queue: &backlog{limit: o.QueueBytes}, idFilter: newIDFilter(idFilterBytes, db.writers() > 1),
+func open(ctx context.Context, db database, bulk bulkDB, dialect query.Dialect, o Options) (_ *Store, err error) {
+	s := &Store{options: o, db: db, bulk: bulk, dialect: dialect, idFilter: newIDFilter(idFilterBytes, !db.exclusive()),
 		chunks: newChunkCache(chunkCacheBytes), pending: &pendingIDs{ids: map[idKey]int{}, of: map[int64]int{}}, aliases: &aliasFlag{},
-		datasetMu: make(chan struct{}, 1), inFlight: newInFlight(), purges: newPurges(), namesKick: make(chan struct{}, 1), limits: newLimits(), audit: &auditNotes{notes: audit.Notes{Max: auditNotesPerMinute}}, usage: newUsage(), trees: newTreeCache(), fieldIndex: newFieldIndex()}
+		datasetMu: make(chan struct{}, 1), purges: newPurges(), namesKick: make(chan struct{}, 1), limits: newLimits(), audit: &auditNotes{notes: audit.Notes{Max: auditNotesPerMinute}}, usage: newUsage(), trees: newTreeCache(), fieldIndex: newFieldIndex()}
 	s.prices.Store(price.New())
+	s.hooks = hooks{limits: s.ProjectLimits, runSessions: s.listedSessionsOf, scoreNames: s.scoreNames, eraseOf: eraseEvaluationsOf}
 	defer func() {
 		if err != nil {
 			_ = s.Close(ctx)
 		}
 	}()
-	if s.telemetry, err = newTelemetry(o.Meter, s.queue); err != nil {
+	s.pool = newWriterPool(db, o.QueueBytes, writerHooks[*commit]{
+		ready: bulk.ready,
+		begin: s.beginCommit,
+		observe: func(ctx context.Context, batches []requestBatch, took time.Duration, err error) {
+			s.telemetry.commit(ctx, batches, took, err)
+		},
+	})
+	if s.telemetry, err = newTelemetry(o.Meter, s.pool.queued); err != nil {
 		return nil, err
 	}
 	if s.traces, err = lru.New[traceKey, traceRow](traceCacheEntries); err != nil {
 		return nil, err
 	}
-	db.track(s.idFilter, s.today)
 	db.bound(o.ReadTimeout)
+	if err := bulk.open(patiently(ctx), s.idFilter, s.today); err != nil {
+		return nil, err
+	}
 	// A quarter of the readers is left for reads that are not heavy.
 	s.reads = newGate(db.readers()*3/4, o.ReadShare, o.ReadWait)
 	ctx = patiently(ctx) // a large store is read as long as it takes
-	days, err := db.days(ctx)
+	days, err := bulk.days(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list days: %w", err)
 	}
@@ -235,13 +239,7 @@ func open(ctx context.Context, db database, dialect query.Dialect, o Options) (_
 	}
 	background, stop := context.WithCancel(context.WithoutCancel(ctx))
 	s.stop = stop
-	for n := range db.writers() {
-		l := &writer{s: s, number: n, requests: make(chan *request, 256)}
-		s.writers = append(s.writers, l)
-		s.writerWork.Add(1)
-		go func() { defer s.writerWork.Done(); l.run() }()
-	}
-	if db.writers() > 1 {
+	if !db.exclusive() {
 		s.work.Go(func() { s.watchOnline(background) })
 	}
 	s.work.Go(func() { s.erasing(background) })
@@ -261,26 +259,18 @@ func open(ctx context.Context, db database, dialect query.Dialect, o Options) (_
 	return s, nil
 }
 
-// today returns the day of the store's clock, in days since 1970.
-func (s *Store) today() int32 { return dayOf(float64(s.options.Now().UnixMilli())) }
-
 // Close stores what is queued, then closes the database. It is safe to call twice.
 func (s *Store) Close(ctx context.Context) error {
 	s.flushAudit(ctx)
-	s.closing.Lock()
-	if s.closed {
-		s.closing.Unlock()
+	if s.pool != nil && !s.pool.close() {
 		return nil
 	}
-	s.closed = true
-	for _, l := range s.writers {
-		close(l.requests)
-	}
-	s.closing.Unlock()
 	if s.stop != nil {
 		s.stop()
 	}
-	s.writerWork.Wait()
+	if s.pool != nil {
+		s.pool.wait()
+	}
 	s.work.Wait()
 	return s.db.close(ctx)
 }

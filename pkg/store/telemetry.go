@@ -18,7 +18,7 @@ type telemetry struct {
 	outbox  metric.Int64Counter
 }
 
-func newTelemetry(m metric.Meter, q *backlog) (*telemetry, error) {
+func newTelemetry(m metric.Meter, queued func() int64) (*telemetry, error) {
 	if m == nil {
 		m = noop.NewMeterProvider().Meter("store")
 	}
@@ -50,22 +50,21 @@ func newTelemetry(m metric.Meter, q *backlog) (*telemetry, error) {
 	}
 	_, err = m.Int64ObservableGauge("spangrove_store_queue_bytes", metric.WithUnit("By"), metric.WithDescription("Payload waiting for a commit."),
 		metric.WithInt64Callback(func(_ context.Context, o metric.Int64Observer) error {
-			o.Observe(q.size())
+			o.Observe(queued())
 			return nil
 		}))
 	return &t, err
 }
 
-func (t *telemetry) commit(ctx context.Context, batch []*request, d time.Duration, err error) {
+func (t *telemetry) commit(ctx context.Context, batches []requestBatch, d time.Duration, err error) {
 	t.commits.Record(ctx, d.Seconds())
 	if err != nil {
 		return
 	}
 	n := 0
-	for _, j := range batch {
-		if j.batch != nil {
-			n += j.batch.events
-		}
+	for _, b := range batches {
+		events, _ := b.size()
+		n += events
 	}
 	t.events.Add(ctx, int64(n))
 }

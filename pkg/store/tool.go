@@ -12,7 +12,7 @@ var tools = documents{table: "tool", noun: "tool"}
 func (s *Store) CreateTool(ctx context.Context, projectID int64, t tool.Tool) (id string, err error) {
 	now := s.options.Now()
 	d := document{id: newDocumentID(now), version: 1, created: now.UnixMilli(), doc: t.Doc()}
-	err = s.changeDocs(ctx, len(d.doc), "create tool", func(ctx context.Context, tx writeTx) error {
+	err = s.changeDocs(ctx, len(d.doc), "create tool", func(ctx context.Context, tx *commit) error {
 		return tools.insert(ctx, tx, projectID, d)
 	})
 	return d.id, err
@@ -21,7 +21,7 @@ func (s *Store) CreateTool(ctx context.Context, projectID int64, t tool.Tool) (i
 // FindTools lists the ids of all tools of a project, oldest first, a page of them, and counts all.
 func (s *Store) FindTools(ctx context.Context, projectID int64, limit, page int) (ids []string, total int, err error) {
 	ids, total, err = tools.find(ctx, s.db, projectID, "", nil, limit, page)
-	return ids, total, s.wrapDBError(err, "find tools")
+	return ids, total, wrapDBError(s.db, err, "find tools")
 }
 
 // LoadTools reads tools in the order of ids. Those that are gone are left out.
@@ -31,13 +31,13 @@ func (s *Store) LoadTools(ctx context.Context, projectID int64, ids []string) ([
 	for i, d := range docs {
 		list[i] = toolOf(d)
 	}
-	return list, s.wrapDBError(err, "read tools")
+	return list, wrapDBError(s.db, err, "read tools")
 }
 
 // UpdateTool changes a tool and returns the updated one. fault.NotFound if there is none,
 // fault.Invalid if it would break a rule.
 func (s *Store) UpdateTool(ctx context.Context, projectID int64, u tool.Update) (t tool.Tool, err error) {
-	err = s.changeDocs(ctx, len(u.Parameters), "update tool", func(ctx context.Context, tx writeTx) error {
+	err = s.changeDocs(ctx, len(u.Parameters), "update tool", func(ctx context.Context, tx *commit) error {
 		d, err := tools.getForUpdate(ctx, tx, projectID, u.ID)
 		if err != nil {
 			return err
@@ -57,7 +57,7 @@ func (s *Store) UpdateTool(ctx context.Context, projectID int64, u tool.Update) 
 
 // DeleteTool deletes a tool. fault.NotFound if there is none.
 func (s *Store) DeleteTool(ctx context.Context, projectID int64, id string) error {
-	return s.changeDocs(ctx, 0, "delete tool", func(ctx context.Context, tx writeTx) error {
+	return s.changeDocs(ctx, 0, "delete tool", func(ctx context.Context, tx *commit) error {
 		return tools.remove(ctx, tx, projectID, id)
 	})
 }

@@ -14,7 +14,7 @@ import (
 
 // move puts the events of a trace's provisional session under the session the trace turned
 // out to have, and leaves an alias.
-func (w *writing) move(ctx context.Context, tx writeTx, t *traceRow) error {
+func (w *writing) move(ctx context.Context, tx *commit, t *traceRow) error {
 	from, to := t.trace, t.session
 	if target, ok, err := aliasOf(ctx, tx, t.project, to); err != nil {
 		return err
@@ -65,7 +65,7 @@ func (w *writing) move(ctx context.Context, tx writeTx, t *traceRow) error {
 	if err := w.upsert(ctx, tx, []*sessionDelta{d}); err != nil {
 		return err
 	}
-	tx.treeFixer().moved(t.project, from, to)
+	tx.trees.moved(t.project, from, to)
 	if err := tx.moveEvents(ctx, t.project, from, to, 0); err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ func (w *writing) move(ctx context.Context, tx writeTx, t *traceRow) error {
 // after a span of a smaller rank has named another one: a root that came last, say.
 // Other events of that session stay. If it has no others and it is implicit, it goes; its id
 // is a name that other traces may use, and leads nowhere.
-func (w *writing) moveTrace(ctx context.Context, tx writeTx, t *traceRow) error {
+func (w *writing) moveTrace(ctx context.Context, tx *commit, t *traceRow) error {
 	to := t.session
 	if target, ok, err := aliasOf(ctx, tx, t.project, to); err != nil {
 		return err
@@ -117,7 +117,7 @@ func (w *writing) moveTrace(ctx context.Context, tx writeTx, t *traceRow) error 
 	if err := tx.moveEvents(ctx, t.project, t.former, to, traceHash(t.trace)); err != nil {
 		return err
 	}
-	tx.treeFixer().moved(t.project, t.former, to)
+	tx.trees.moved(t.project, t.former, to)
 	if err := w.leave(ctx, tx, t.project, t.former, d); err != nil {
 		return err
 	}
@@ -151,22 +151,22 @@ func (w *writing) moveTrace(ctx context.Context, tx writeTx, t *traceRow) error 
 }
 
 // upsert adds deltas to the rows of their sessions.
-func (w *writing) upsert(ctx context.Context, tx writeTx, deltas []*sessionDelta) error {
+func (w *writing) upsert(ctx context.Context, tx *commit, deltas []*sessionDelta) error {
 	err := tx.upsertSessions(ctx, deltas)
 	if err == nil {
-		tx.treeFixer().upserted(deltas)
+		tx.trees.upserted(deltas)
 	}
 	return err
 }
 
 // ofTrace reads the events of a trace in its former session, whole.
-func (w *writing) ofTrace(ctx context.Context, tx writeTx, t *traceRow) (list []*stored, err error) {
+func (w *writing) ofTrace(ctx context.Context, tx *commit, t *traceRow) (list []*stored, err error) {
 	type place struct {
 		day int32
 		id  uuid.UUID
 	}
 	var places []place
-	err = each(ctx, tx, `SELECT day, event_id FROM event WHERE `+w.s.db.frag().bySession+` AND event_id <> $2 AND trace_hash = $3 AND spill & $4 = 0
+	err = each(ctx, tx, `SELECT day, event_id FROM event WHERE `+w.s.dialect.OfSession()+` AND event_id <> $2 AND trace_hash = $3 AND spill & $4 = 0
 		ORDER BY start_ms, event_id`, []any{t.project, tx.id(t.former), traceHash(t.trace), flagFixed}, func(scan func(...any) error) error {
 		var p place
 		err := scan(&p.day, scanID{&p.id})
@@ -218,7 +218,7 @@ func hintOf(e *event.Event) *event.SessionHint {
 
 // leave takes what went out of a session's totals, and the session itself if nothing is left of
 // one that is implicit.
-func (w *writing) leave(ctx context.Context, tx writeTx, project int64, session uuid.UUID, d *sessionDelta) error {
+func (w *writing) leave(ctx context.Context, tx *commit, project int64, session uuid.UUID, d *sessionDelta) error {
 	s := w.s
 	if err := s.addTotals(ctx, tx, project, session, totals{}.minus(d.totals), d.first, d.last); err != nil {
 		return err
@@ -227,7 +227,7 @@ func (w *writing) leave(ctx context.Context, tx writeTx, project int64, session 
 	var implicit int
 	var day int32
 	key := []any{project, tx.id(session)}
-	ok, err := one(ctx, tx, `SELECT implicit, event_day, (SELECT count(*) FROM event WHERE `+s.db.frag().bySession+` AND event_id <> $2)
+	ok, err := one(ctx, tx, `SELECT implicit, event_day, (SELECT count(*) FROM event WHERE `+s.dialect.OfSession()+` AND event_id <> $2)
 		FROM session WHERE project_id = $1 AND session_id = $2`, key, &implicit, &day, &left)
 	if err != nil || !ok {
 		return err
@@ -245,7 +245,7 @@ func (w *writing) leave(ctx context.Context, tx writeTx, project int64, session 
 	if err := s.erase(ctx, tx, own); err != nil {
 		return err
 	}
-	tx.treeFixer().dropped(project, session)
+	tx.trees.dropped(project, session)
 	_, err = tx.exec(ctx, `DELETE FROM session WHERE project_id = $1 AND session_id = $2`, key...)
 	return err
 }

@@ -67,7 +67,7 @@ func (p *writeBatch) names(b *event.Batch) {
 // resolveTraces files the spans of each trace under its session: of those that spans have named,
 // in this transaction or before, the one of the smallest rank. Traces whose session is another
 // one now are returned; their events must follow.
-func (w *writing) resolveTraces(ctx context.Context, tx writeTx, batches []*writeBatch) (moves []*traceRow, err error) {
+func (w *writing) resolveTraces(ctx context.Context, tx *commit, batches []*writeBatch) (moves []*traceRow, err error) {
 	byKey := map[traceKey]*traceRow{}
 	var ask []*traceRow
 	for _, p := range batches {
@@ -84,7 +84,7 @@ func (w *writing) resolveTraces(ctx context.Context, tx writeTx, batches []*writ
 			}
 		}
 	}
-	if w.s.db.writers() == 1 { // else another process may know better than the cache
+	if w.s.db.exclusive() { // else another process may know better than the cache
 		ask = slices.DeleteFunc(ask, func(row *traceRow) bool {
 			known, ok := w.s.traces.Get(traceKey{row.project, row.trace})
 			if !ok || bytes.Compare(row.rank, known.rank) < 0 {
@@ -122,7 +122,7 @@ func (w *writing) resolveTraces(ctx context.Context, tx writeTx, batches []*writ
 }
 
 // existingSessions keeps the moves whose provisional or former session holds events.
-func (w *writing) existingSessions(ctx context.Context, tx writeTx, moves []*traceRow) ([]*traceRow, error) {
+func (w *writing) existingSessions(ctx context.Context, tx *commit, moves []*traceRow) ([]*traceRow, error) {
 	byProject := map[int64][]uuid.UUID{}
 	for _, m := range moves {
 		byProject[m.project] = append(byProject[m.project], m.trace)

@@ -8,9 +8,6 @@ import (
 
 // Bounds of what is kept of trees.
 const (
-	// maxTreeSpans is how many spans of one session the corrections look at: beyond any trace,
-	// and below what a service that never ends its session piles up.
-	maxTreeSpans = 50_000
 	// treeCacheSpans bounds what is kept in memory of sessions written lately, in spans: some
 	// 25 MB. What is not kept is read again when the session is written again.
 	treeCacheSpans = 200_000

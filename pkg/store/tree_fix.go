@@ -143,7 +143,7 @@ func (r *treeFixer) dropped(project int64, session uuid.UUID) {
 }
 
 // apply corrects the trees of the changed sessions. It may be called again after more changes.
-func (r *treeFixer) apply(ctx context.Context, tx writeTx) error {
+func (r *treeFixer) apply(ctx context.Context, tx *commit) error {
 	r.applying = true
 	defer func() { r.applying = false }()
 	for _, x := range r.sorted() {
@@ -167,7 +167,7 @@ func (r *treeFixer) sorted() []*changedSession {
 	return list
 }
 
-func (r *treeFixer) applyOne(ctx context.Context, tx writeTx, x *changedSession) error {
+func (r *treeFixer) applyOne(ctx context.Context, tx *commit, x *changedSession) error {
 	if x.reload || len(x.changes) > 0 {
 		// Other processes must not take what they remember for what is there now.
 		ok, err := one(ctx, tx, `UPDATE session SET version = version + 1 WHERE project_id = $1 AND session_id = $2 RETURNING version, num_calls`,
@@ -221,7 +221,7 @@ func (x *changedSession) hasCorrections() bool {
 // hasCustomIDs reports whether an added span, or the parent of one, has an event id that differs
 // from the id derived from its span. Parents are found by the anchors of log parts, which are kept
 // for PendingTTL.
-func (x *changedSession) hasCustomIDs(ctx context.Context, tx writeTx) (bool, error) {
+func (x *changedSession) hasCustomIDs(ctx context.Context, tx *commit) (bool, error) {
 	var parents []uuid.UUID
 	for _, a := range x.added {
 		if a.span != uuid.Nil && a.span != a.id {
@@ -246,7 +246,7 @@ func (x *changedSession) hasCustomIDs(ctx context.Context, tx writeTx) (bool, er
 
 // tree returns the session's tree as the transaction left it; all reports whether any of its traces
 // may have changed. Nil if there is nothing to correct and nothing to keep.
-func (r *treeFixer) tree(ctx context.Context, tx writeTx, x *changedSession) (k *sessionTree, all bool, err error) {
+func (r *treeFixer) tree(ctx context.Context, tx *commit, x *changedSession) (k *sessionTree, all bool, err error) {
 	switch {
 	case x.reload:
 		r.s.trees.drop(x.key)
@@ -307,7 +307,7 @@ func (x *changedSession) changedIDs() map[uuid.UUID]bool {
 }
 
 // correct rewrites the events of a session that need correction.
-func (r *treeFixer) correct(ctx context.Context, tx writeTx, x *changedSession, k *sessionTree, all bool) error {
+func (r *treeFixer) correct(ctx context.Context, tx *commit, x *changedSession, k *sessionTree, all bool) error {
 	traces := x.traces()
 	if all {
 		for i := range k.nodes {
@@ -385,4 +385,12 @@ func (r *treeFixer) publish() {
 			r.s.trees.put(key, x.result)
 		}
 	}
+}
+
+// nodeOf returns the node of a row.
+func nodeOf(h *head) node {
+	e := h.ev
+	n := node{id: e.ID, parent: h.parent, trace: h.trace, start: e.Start, end: e.End, flags: nodeFlags(e.Type, h.spill)}
+	n.setDuplicateKey(h.duplicateKey)
+	return n
 }

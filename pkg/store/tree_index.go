@@ -6,6 +6,10 @@ import (
 	"github.com/google/uuid"
 )
 
+// maxTreeSpans is how many spans of one session the corrections look at: beyond any trace,
+// and below what a service that never ends its session piles up.
+const maxTreeSpans = 50_000
+
 // sessionTree is the tree of one session, as far as its corrections need it.
 type sessionTree struct {
 	version    int64 // of the session's row

@@ -9,11 +9,11 @@ import (
 )
 
 // loadTree reads a session's tree: of its newest spans, if there are too many.
-func (s *Store) loadTree(ctx context.Context, tx writeTx, key idKey) (*sessionTree, error) {
+func (s *Store) loadTree(ctx context.Context, tx *commit, key idKey) (*sessionTree, error) {
 	k := &sessionTree{}
 	var marked []uuid.UUID
 	err := each(ctx, tx, `SELECT event_id, parent_id, trace_hash, start_ms, end_ms, type, spill, duplicate_key, span_id FROM event
-		WHERE `+s.db.frag().bySession+` AND trace_hash IS NOT NULL ORDER BY start_ms DESC, event_id LIMIT $3`,
+		WHERE `+s.dialect.OfSession()+` AND trace_hash IS NOT NULL ORDER BY start_ms DESC, event_id LIMIT $3`,
 		[]any{key.project, tx.id(key.id), maxTreeSpans}, func(scan func(...any) error) error {
 			var n node
 			var typ, spill int

@@ -11,6 +11,15 @@ import (
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
+// Flags that a row keeps in its spill column and that its node has, too.
+const (
+	flagWrapper   = 1 << 10 // a model call that was corrected to a chain
+	flagDuplicate = 1 << 11 // marked by the store as the duplicate of another event
+	flagFilled    = 1 << 14 // it has what its duplicates know
+	flagTools     = 1 << 15 // a model call of a trace, as its sender reported it, with tools
+	flagMessages  = 1 << 16 // likewise, with messages
+)
+
 // node holds what the corrections of a session's tree need to know of an event that came as a span.
 type node struct {
 	id, parent uuid.UUID // the parent may be named by its span; zero: the session
@@ -133,14 +142,6 @@ func nodeFlags(typ event.Type, spill int) (flags uint8) {
 		flags |= nodeMessages
 	}
 	return flags
-}
-
-// nodeOf returns the node of a row.
-func nodeOf(h *head) node {
-	e := h.ev
-	n := node{id: e.ID, parent: h.parent, trace: h.trace, start: e.Start, end: e.End, flags: nodeFlags(e.Type, h.spill)}
-	n.setDuplicateKey(h.duplicateKey)
-	return n
 }
 
 // typeOf returns the type of a code, where the row of a node is read.

@@ -99,7 +99,7 @@ func (u *usage) due(now time.Time) (project int64, ok bool) {
 func (s *Store) StoredBytes(ctx context.Context, projectID int64) (int64, error) {
 	s.usage.mu.Lock()
 	p := s.usage.of(projectID)
-	fresh := !p.read.IsZero() && (s.db.writers() == 1 || time.Since(p.read) < storedRefresh)
+	fresh := !p.read.IsZero() && (s.db.exclusive() || time.Since(p.read) < storedRefresh)
 	n := p.bytes
 	s.usage.mu.Unlock()
 	if fresh {
@@ -110,7 +110,7 @@ func (s *Store) StoredBytes(ctx context.Context, projectID int64) (int64, error)
 
 func (s *Store) readStored(ctx context.Context, projectID int64) (n int64, err error) {
 	if _, err := one(ctx, s.db.quick(), `SELECT CAST(coalesce(sum(bytes), 0) AS bigint) FROM stored_bytes WHERE project_id = $1`, []any{projectID}, &n); err != nil {
-		return 0, s.wrapDBError(err, "read stored bytes")
+		return 0, wrapDBError(s.db, err, "read stored bytes")
 	}
 	s.usage.mu.Lock()
 	defer s.usage.mu.Unlock()
@@ -123,7 +123,7 @@ func (s *Store) readStored(ctx context.Context, projectID int64) (n int64, err e
 // CheckStored is fault.Limited if a project has stored all that it may, and nil for one that is
 // not there.
 func (s *Store) CheckStored(ctx context.Context, projectID int64) error {
-	b, err := s.ProjectLimits(ctx, projectID)
+	b, err := s.hooks.limits(ctx, projectID)
 	if fault.IsNotFound(err) || err == nil && b.StoredBytes == 0 {
 		return nil
 	}
@@ -207,12 +207,12 @@ func (s *Store) Recount(ctx context.Context, projectID int64) error {
 	var n, added int64
 	if _, err := one(ctx, s.db, `SELECT `+rows+`, (SELECT CAST(coalesce(sum(bytes), 0) AS bigint) FROM stored_bytes WHERE project_id = $1 AND writer <> $2)`,
 		[]any{projectID, countedRow}, &n, &added); err != nil {
-		return s.wrapDBError(err, "count stored bytes")
+		return wrapDBError(s.db, err, "count stored bytes")
 	}
 	there := false
-	err := s.change(ctx, 0, uuid.Nil, 0, func(ctx context.Context, tx writeTx) (err error) {
+	err := s.change(ctx, 0, uuid.Nil, 0, func(ctx context.Context, tx *commit) (err error) {
 		var live int
-		there, err = one(ctx, tx, `SELECT 1 FROM project WHERE id = $1 AND deleted_ms = 0`+tx.forUpdate(), []any{projectID}, &live)
+		there, err = one(ctx, tx, `SELECT 1 FROM project WHERE id = $1 AND deleted_ms = 0`+tx.forUpdate(""), []any{projectID}, &live)
 		if err != nil || !there {
 			return err
 		}

@@ -10,37 +10,16 @@ import (
 	"github.com/spangrove/spangrove/pkg/fault"
 )
 
-// Bounds of one commit. A writer takes what waits and never waits for more, so an idle store
-// results at the speed of one commit and a busy one shares each commit among many requests.
-const (
-	commitEvents = 2000
-	commitBytes  = 8 << 20
-	// commitTimeout ends a transaction that hangs on its database.
-	commitTimeout = 60 * time.Second
-	// commitTries is how often a transaction is run that lost against another writer, and
-	// commitPause the longest pause before the second try; it grows with each. Pauses are
-	// random, so that two who met do not meet again.
-	commitTries = 20
-	commitPause = 20 * time.Millisecond
-)
-
-var (
-	errBusy   = &fault.Error{Kind: fault.Unavailable, Msg: "the store is busy, try again", RetryAfter: time.Second}
-	errClosed = &fault.Error{Kind: fault.Unavailable, Msg: "the store is shutting down"}
-	// errConflict is returned if another process has stored one of the ids in the meantime.
-	errConflict = errors.New("another writer stored the same id")
-)
-
 // writer commits the requests of one queue. Each has a goroutine of its own.
-type writer struct {
-	s        *Store
+type writer[T transaction] struct {
+	p        *writerPool[T]
 	number   int
-	requests chan *request
-	carry    *request // taken already, but must wait for the next commit
+	requests chan *writeRequest[T]
+	carry    *writeRequest[T] // taken already, but must wait for the next commit
 }
 
 // run is the writer's goroutine. It ends when requests is closed and empty.
-func (l *writer) run() {
+func (l *writer[T]) run() {
 	for {
 		batch, open := l.collect()
 		if len(batch) > 0 {
@@ -54,7 +33,7 @@ func (l *writer) run() {
 
 // collect takes the requests of the next commit: what waits, within the bounds, but no two batches
 // that carry the same event id, since a repeat needs the first one stored.
-func (l *writer) collect() (batch []*request, open bool) {
+func (l *writer[T]) collect() (batch []*writeRequest[T], open bool) {
 	r := l.carry
 	l.carry = nil
 	if r == nil {
@@ -65,25 +44,22 @@ func (l *writer) collect() (batch []*request, open bool) {
 	batch = append(batch, r)
 	ids := map[idKey]bool{}
 	events, bytes := 0, int64(0)
-	count := func(r *request) (clash bool) {
+	count := func(r *writeRequest[T]) (clash bool) {
 		if r.batch == nil {
 			bytes += r.bytes
 			return false
 		}
-		for _, g := range r.batch.groups {
-			for _, h := range g.heads {
-				if ids[idKey{h.project, h.ev.ID}] {
-					return true
-				}
+		for k := range r.batch.keys() {
+			if ids[k] {
+				return true
 			}
 		}
-		for _, g := range r.batch.groups {
-			for _, h := range g.heads {
-				ids[idKey{h.project, h.ev.ID}] = true
-			}
+		for k := range r.batch.keys() {
+			ids[k] = true
 		}
-		events += r.batch.events
-		bytes += r.batch.bytes
+		n, size := r.batch.size()
+		events += n
+		bytes += size
 		return false
 	}
 	count(r)
@@ -107,11 +83,11 @@ func (l *writer) collect() (batch []*request, open bool) {
 
 // commit stores a batch in one transaction and answers its requests. If that fails for a reason
 // that may lie in one request, each is tried alone, so that none sinks its neighbours.
-func (l *writer) commit(batch []*request) {
+func (l *writer[T]) commit(batch []*writeRequest[T]) {
 	results, err := l.try(batch)
 	if err != nil && len(batch) > 1 && fault.Of(err) != fault.Unavailable {
 		for _, r := range batch {
-			a, err := l.try([]*request{r})
+			a, err := l.try([]*writeRequest[T]{r})
 			l.answer(r, a[r], err)
 		}
 		return
@@ -121,8 +97,8 @@ func (l *writer) commit(batch []*request) {
 	}
 }
 
-func (l *writer) answer(r *request, own, err error) {
-	l.s.queue.give(r.bytes)
+func (l *writer[T]) answer(r *writeRequest[T], own, err error) {
+	l.p.waiting.give(r.bytes)
 	if err == nil {
 		err = own
 	}
@@ -131,39 +107,36 @@ func (l *writer) answer(r *request, own, err error) {
 
 // try runs one transaction, again where another writer was in the way. The results are the
 // requests' own; err is that of the transaction.
-func (l *writer) try(batch []*request) (results map[*request]error, err error) {
+func (l *writer[T]) try(requests []*writeRequest[T]) (results map[*writeRequest[T]]error, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), commitTimeout)
 	defer cancel()
 	start := time.Now()
-	if l.s.db.writers() > 1 {
-		ids := idsIn(batch)
-		l.s.inFlight.enter(ids)
-		defer l.s.inFlight.leave(ids)
-	}
-	days := daysIn(batch)
-	for try := 1; ; try++ {
-		if err := l.s.db.ready(ctx, days, try > 1); err != nil {
-			return nil, l.s.wrapDBError(err, "make room")
+	var batches []requestBatch
+	for _, r := range requests {
+		if r.batch != nil {
+			batches = append(batches, r.batch)
 		}
-		results = make(map[*request]error, 1)
-		w := &writing{s: l.s, force: try > 1}
-		trees, fields, pending := newTreeFixer(l.s), newFieldIndexUpdate(l.s), newOutbox(l.s)
-		var counted eventCounts
-		err = l.s.db.write(ctx, l.number, func(tx writeTx) error {
-			counted = tx.counts()
-			tx.begin(trees, fields, pending)
-			var batches []*writeBatch
-			for _, r := range batch {
-				if r.batch != nil {
-					batches = append(batches, r.batch)
-				}
-			}
+	}
+	if !l.p.db.exclusive() {
+		ids := idsIn(batches)
+		l.p.inFlight.enter(ids)
+		defer l.p.inFlight.leave(ids)
+	}
+	days := daysIn(batches)
+	for try := 1; ; try++ {
+		if err := l.p.hooks.ready(ctx, days, try > 1); err != nil {
+			return nil, wrapDBError(l.p.db, err, "make room")
+		}
+		results = make(map[*writeRequest[T]]error, 1)
+		var tx T
+		err = l.p.db.write(ctx, func(began writeTx) error {
+			tx = l.p.hooks.begin(began, l.number, try > 1)
 			if len(batches) > 0 {
-				if err := w.storeBatches(ctx, tx, batches); err != nil {
+				if err := tx.storeBatches(ctx, batches); err != nil {
 					return err
 				}
 			}
-			for _, r := range batch {
+			for _, r := range requests {
 				err := r.run(ctx, tx)
 				var own *fault.Error
 				if errors.As(err, &own) && own.Kind.Permanent() {
@@ -172,47 +145,34 @@ func (l *writer) try(batch []*request) (results map[*request]error, err error) {
 					return err
 				}
 			}
-			if err := trees.apply(ctx, tx); err != nil {
-				return err
-			}
-			if err := w.reassignResults(ctx, tx); err != nil {
-				return err
-			}
-			if err := tx.counts().write(ctx, tx, l.number); err != nil {
-				return err
-			}
-			if err := pending.write(ctx, tx); err != nil {
-				return err
-			}
-			return fields.write(ctx, tx)
+			return tx.finish(ctx)
 		})
-		w.finish(err == nil)
 		if err == nil {
-			trees.publish()
-			fields.publish()
-			l.s.usage.committed(counted)
+			tx.publish()
 		}
-		if err == nil || try == commitTries || !(errors.Is(err, errConflict) || l.s.db.retryable(err)) {
+		if err == nil || try == commitTries || !(errors.Is(err, errConflict) || l.p.db.retryable(err)) {
 			break
 		}
 		time.Sleep(rand.N(commitPause * time.Duration(try)))
 	}
-	l.s.telemetry.commit(ctx, batch, time.Since(start), err)
-	return results, l.s.wrapDBError(err, "commit")
+	l.p.hooks.observe(ctx, batches, time.Since(start), err)
+	return results, wrapDBError(l.p.db, err, "commit")
 }
 
-// daysIn lists the days of a batch's events.
-func daysIn(batch []*request) []int32 {
-	var days []int32
-	for _, r := range batch {
-		if r.batch == nil {
-			continue
-		}
-		for _, g := range r.batch.groups {
-			for _, h := range g.heads {
-				if len(days) == 0 || (days[len(days)-1] != h.day && !slices.Contains(days, h.day)) {
-					days = append(days, h.day)
-				}
+// idsIn lists the ids of batches.
+func idsIn(batches []requestBatch) (ids []idKey) {
+	for _, b := range batches {
+		ids = slices.AppendSeq(ids, b.keys())
+	}
+	return ids
+}
+
+// daysIn lists the days of batches.
+func daysIn(batches []requestBatch) (days []int32) {
+	for _, b := range batches {
+		for day := range b.days() {
+			if len(days) == 0 || (days[len(days)-1] != day && !slices.Contains(days, day)) {
+				days = append(days, day)
 			}
 		}
 	}

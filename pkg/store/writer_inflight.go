@@ -1,18 +1,9 @@
 package store
 
 import (
-	"bytes"
-	"cmp"
 	"slices"
 	"sync"
-
-	"github.com/google/uuid"
 )
-
-type idKey struct {
-	project int64
-	id      uuid.UUID
-}
 
 // inFlight holds the ids that writers are storing. The unique key does not see the same id on
 // another day, and another writer's filter has it only once it is stored: two writers never store
@@ -48,25 +39,4 @@ func (f *inFlight) leave(ids []idKey) {
 		delete(f.ids, k)
 	}
 	f.freed.Broadcast()
-}
-
-// idsIn lists the ids of a batch's events.
-func idsIn(batch []*request) []idKey {
-	var ids []idKey
-	for _, r := range batch {
-		if r.batch == nil {
-			continue
-		}
-		for _, g := range r.batch.groups {
-			for _, h := range g.heads {
-				ids = append(ids, idKey{h.project, h.ev.ID})
-			}
-		}
-	}
-	return ids
-}
-
-// compare returns the order in which all writers lock the rows of sessions.
-func (k idKey) compare(o idKey) int {
-	return cmp.Or(cmp.Compare(k.project, o.project), bytes.Compare(k.id[:], o.id[:]))
 }

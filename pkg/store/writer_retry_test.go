@@ -18,7 +18,7 @@ func besideFailure(t *testing.T, s *Store, f func()) {
 	release := hold(t, s)
 	broken, done := make(chan error, 1), make(chan struct{})
 	queued := func(n int) {
-		for len(s.writers[0].requests) < n {
+		for len(s.pool.writers[0].requests) < n {
 			runtime.Gosched()
 		}
 	}
@@ -28,7 +28,7 @@ func besideFailure(t *testing.T, s *Store, f func()) {
 	}()
 	queued(1)
 	go func() {
-		broken <- s.change(context.Background(), 0, uuid.Nil, 0, func(context.Context, writeTx) error { return errors.New("broken") })
+		broken <- s.change(context.Background(), 0, uuid.Nil, 0, func(context.Context, *commit) error { return errors.New("broken") })
 	}()
 	queued(2)
 	release()
@@ -59,7 +59,7 @@ func TestChangesThatRunAgainCountOnce(t *testing.T) {
 	})
 	exec := func(text string, args ...any) {
 		t.Helper()
-		err := s.change(ctx, 0, uuid.Nil, 0, func(ctx context.Context, tx writeTx) error {
+		err := s.change(ctx, 0, uuid.Nil, 0, func(ctx context.Context, tx *commit) error {
 			_, err := tx.exec(ctx, text, args...)
 			return err
 		})

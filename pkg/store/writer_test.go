@@ -30,7 +30,7 @@ func hold(t *testing.T, s *Store) (release func()) {
 	begun, end := make(chan struct{}), make(chan struct{})
 	done := make(chan error, 1)
 	go func() {
-		done <- s.change(context.Background(), 0, uuid.Nil, 0, func(context.Context, writeTx) error {
+		done <- s.change(context.Background(), 0, uuid.Nil, 0, func(context.Context, *commit) error {
 			close(begun)
 			<-end
 			return nil
@@ -62,9 +62,9 @@ func TestQueueBound(t *testing.T) {
 	waiting := make(chan error, 3)
 	for range 3 { // each is some 270 bytes
 		b := oneEvent()
-		before := s.queue.size()
+		before := s.pool.queued()
 		go func() { waiting <- s.Put(context.Background(), p.ID, b) }()
-		for s.queue.size() == before {
+		for s.pool.queued() == before {
 			runtime.Gosched() // until it is in the queue
 		}
 	}
@@ -86,7 +86,7 @@ func TestQueueBound(t *testing.T) {
 	if err := s.Put(t.Context(), p.ID, oneEvent()); err != nil {
 		t.Errorf("after the queue emptied: %v", err)
 	}
-	if n := s.queue.size(); n != 0 {
+	if n := s.pool.queued(); n != 0 {
 		t.Errorf("%d bytes in an empty queue", n)
 	}
 }
@@ -105,7 +105,7 @@ func TestCallerGoesAway(t *testing.T) {
 	if err := s.Put(ctx, p.ID, b); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want canceled", err)
 	}
-	for range 2 * cap(s.writers[0].requests) { // the writer's channel fills, and the rest never get in
+	for range 2 * cap(s.pool.writers[0].requests) { // the writer's channel fills, and the rest never get in
 		_ = s.Put(ctx, p.ID, oneEvent())
 	}
 	release()
@@ -115,13 +115,13 @@ func TestCallerGoesAway(t *testing.T) {
 	if err := s.Close(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if n := s.queue.size(); n != 0 {
+	if n := s.pool.queued(); n != 0 {
 		t.Errorf("%d bytes left in the queue", n)
 	}
 	if err := s.Put(t.Context(), p.ID, b); fault.Of(err) != fault.Unavailable {
 		t.Errorf("after Close: %v, want Unavailable", err)
 	}
-	if n := s.queue.size(); n != 0 {
+	if n := s.pool.queued(); n != 0 {
 		t.Errorf("%d bytes in the queue of a closed store", n)
 	}
 }
@@ -139,12 +139,12 @@ func TestFailingRequestSinksNoNeighbour(t *testing.T) {
 	good, bad := make(chan error, 1), make(chan error, 1)
 	go func() { good <- s.Put(context.Background(), p.ID, b) }()
 	go func() {
-		bad <- s.change(context.Background(), 0, uuid.Nil, 1, func(ctx context.Context, tx writeTx) error {
+		bad <- s.change(context.Background(), 0, uuid.Nil, 1, func(ctx context.Context, tx *commit) error {
 			_, err := tx.exec(ctx, `INSERT INTO setting(name, value) VALUES ('twice', ''), ('twice', '')`)
 			return err
 		})
 	}()
-	for len(s.writers[0].requests) < 2 {
+	for len(s.pool.writers[0].requests) < 2 {
 		runtime.Gosched() // until both wait for one commit
 	}
 	release()
@@ -234,7 +234,7 @@ func TestChangeWhoseCallerLeaves(t *testing.T) {
 	begun, end, left := make(chan struct{}), make(chan struct{}), make(chan string, 1)
 	go func() {
 		var wrote string
-		_ = s.change(leaving, 0, uuid.Nil, 0, func(context.Context, writeTx) error {
+		_ = s.change(leaving, 0, uuid.Nil, 0, func(context.Context, *commit) error {
 			close(begun)
 			<-end
 			wrote = "all"
@@ -246,7 +246,7 @@ func TestChangeWhoseCallerLeaves(t *testing.T) {
 	ran := false
 	waiting, stop := context.WithTimeout(t.Context(), time.Millisecond)
 	defer stop()
-	if err := s.change(waiting, 0, uuid.Nil, 0, func(context.Context, writeTx) error { ran = true; return nil }); !errors.Is(err, context.DeadlineExceeded) {
+	if err := s.change(waiting, 0, uuid.Nil, 0, func(context.Context, *commit) error { ran = true; return nil }); !errors.Is(err, context.DeadlineExceeded) {
 		t.Error(err)
 	}
 	leave()
@@ -254,7 +254,7 @@ func TestChangeWhoseCallerLeaves(t *testing.T) {
 	if wrote := <-left; wrote != "all" {
 		t.Errorf("the caller left when the change had written %q", wrote)
 	}
-	if err := s.change(t.Context(), 0, uuid.Nil, 0, func(context.Context, writeTx) error { return nil }); err != nil || ran {
+	if err := s.change(t.Context(), 0, uuid.Nil, 0, func(context.Context, *commit) error { return nil }); err != nil || ran {
 		t.Error("a change ran whose caller had left", err)
 	}
 }

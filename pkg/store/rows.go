@@ -13,13 +13,13 @@ var insertSizes = []int{100, 10, 1}
 
 // insertRows inserts rows, each with a value for every column; a row whose key is taken is left
 // out. n counts the others.
-func insertRows(ctx context.Context, tx writeTx, table string, columns []string, rows [][]any) (n int64, err error) {
+func insertRows(ctx context.Context, tx *commit, table string, columns []string, rows [][]any) (n int64, err error) {
 	return putRows(ctx, tx, table, columns, rows, "ON CONFLICT DO NOTHING")
 }
 
 // putRows is the same, with what to do about a row whose key is taken. n counts the rows that
 // were inserted or changed.
-func putRows(ctx context.Context, tx writeTx, table string, columns []string, rows [][]any, conflict string) (n int64, err error) {
+func putRows(ctx context.Context, tx *commit, table string, columns []string, rows [][]any, conflict string) (n int64, err error) {
 	document := slices.Contains(columns, "doc") // what else there is has its own bounds
 	for _, size := range insertSizes {
 		for ; len(rows) >= size; rows = rows[size:] {
@@ -42,7 +42,7 @@ func putRows(ctx context.Context, tx writeTx, table string, columns []string, ro
 }
 
 // countRow counts the bytes of a row whose first column is its project.
-func countRow(tx writeTx, row []any) {
+func countRow(tx *commit, row []any) {
 	project, ok := row[0].(int64)
 	if !ok {
 		return
@@ -56,7 +56,7 @@ func countRow(tx writeTx, row []any) {
 			n += int64(len(v))
 		}
 	}
-	tx.counts().stored(project, n)
+	tx.counts.stored(project, n)
 }
 
 // valueLists is "($1, $2), ($3, $4)" for two rows of two columns.
@@ -82,7 +82,7 @@ func valueLists(rows, columns int) string {
 const deleteDocsSlice = 500
 
 // deleteRows deletes at most deleteDocsSlice rows that meet cond; key is the table's key.
-func deleteRows(ctx context.Context, tx writeTx, table, key, cond string, args ...any) (more bool, err error) {
+func deleteRows(ctx context.Context, tx *commit, table, key, cond string, args ...any) (more bool, err error) {
 	n, err := tx.exec(ctx, fmt.Sprintf(`DELETE FROM %s WHERE (%s) IN (SELECT %s FROM %s WHERE %s LIMIT %d)`,
 		table, key, key, table, cond, deleteDocsSlice), args...)
 	if err == nil && n > 0 {

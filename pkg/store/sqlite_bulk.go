@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"strings"
 
 	"github.com/google/uuid"
@@ -10,97 +9,43 @@ import (
 	"github.com/spangrove/spangrove/pkg/query"
 )
 
-// sqliteTx is the writer's open transaction.
-type sqliteTx struct {
-	d       *sqliteDB
-	counted eventCounts
-	trees   *treeFixer
-	fields  *fieldIndexUpdate
-	pending *outbox
-	deletes bool // something that shall be erased
+// sqliteBulk is bulkDB in SQLite. Once the store is open, only the writer uses its maps and its counter.
+type sqliteBulk struct {
+	db      *sqliteDB
+	ids     *idFilter
+	today   func() int32
+	live    map[projectDay]bool // the rows of id_filter_day
+	moving  map[projectDay]bool // days whose ids are being listed in far_event
+	chunkID int64               // last chunk id handed out
+}
 
+func newSQLiteBulk(db *sqliteDB) *sqliteBulk {
+	return &sqliteBulk{db: db, live: map[projectDay]bool{}, moving: map[projectDay]bool{}}
+}
+
+func (b *sqliteBulk) open(ctx context.Context, ids *idFilter, today func() int32) error {
+	b.ids, b.today = ids, today
+	_, err := one(ctx, b.db, `SELECT coalesce(max(id), 0) FROM chunk`, nil, &b.chunkID)
+	return err
+}
+
+func (b *sqliteBulk) begin(tx writeTx) bulkTx { return &sqliteBulkTx{writeTx: tx, b: b} }
+
+func (b *sqliteBulk) ready(context.Context, []int32, bool) error { return nil }
+
+func (b *sqliteBulk) tidy(context.Context) error { return nil }
+
+func (b *sqliteBulk) chunksByDay() bool { return false }
+
+// sqliteBulkTx is bulkTx in SQLite.
+type sqliteBulkTx struct {
+	writeTx
+	b       *sqliteBulk
 	begun   map[projectDay]bool // days that this transaction lists in id_filter_day
 	emptied map[projectDay]bool // days and farDay of which it leaves nothing
 }
 
-func (t *sqliteTx) counts() eventCounts { return t.counted }
-
-func (t *sqliteTx) begin(trees *treeFixer, fields *fieldIndexUpdate, pending *outbox) {
-	t.trees, t.fields, t.pending = trees, fields, pending
-}
-
-func (t *sqliteTx) treeFixer() *treeFixer { return t.trees }
-
-func (t *sqliteTx) fieldIndex() *fieldIndexUpdate { return t.fields }
-
-func (t *sqliteTx) outbox() *outbox { return t.pending }
-
-func (t *sqliteTx) id(u uuid.UUID) any { return u[:] }
-
-func (t *sqliteTx) anyID(column string, placeholder int, list []uuid.UUID) (string, []any) {
-	return sqliteAnyID(column, placeholder, list)
-}
-
-func (t *sqliteTx) anyText(column string, placeholder int, list []string) (string, []any) {
-	return sqliteAnyText(column, placeholder, list)
-}
-
-func (t *sqliteTx) forUpdate() string { return "" } // there is one writer
-
-func (t *sqliteTx) skipLocked() string { return "" }
-
-func (t *sqliteTx) anyNumber(column string, placeholder int, list []int64) (string, []any) {
-	return sqliteAnyNumber(column, placeholder, list)
-}
-
-// stmt prepares a statement once for the life of the writer.
-func (t *sqliteTx) stmt(ctx context.Context, text string) (*sql.Stmt, error) {
-	if st := t.d.stmts[text]; st != nil {
-		return st, nil
-	}
-	st, err := t.d.writer.PrepareContext(context.WithoutCancel(ctx), question(text))
-	if err != nil {
-		return nil, err
-	}
-	t.d.stmts[text] = st
-	return st, nil
-}
-
-func (t *sqliteTx) exec(ctx context.Context, text string, args ...any) (int64, error) {
-	t.d.statements.Add(1)
-	st, err := t.stmt(ctx, text)
-	if err != nil {
-		return 0, err
-	}
-	res, err := st.ExecContext(ctx, args...)
-	if err != nil {
-		return 0, err
-	}
-	return res.RowsAffected()
-}
-
-// query prepares statements without lists of ids; those vary in length.
-func (t *sqliteTx) query(ctx context.Context, text string, args ...any) (rows, error) {
-	t.d.statements.Add(1)
-	if strings.Contains(text, " IN ($") {
-		rs, err := t.d.writer.QueryContext(ctx, question(text), args...)
-		if err != nil {
-			return nil, err
-		}
-		return sqlRows{rs}, nil
-	}
-	st, err := t.stmt(ctx, text)
-	if err != nil {
-		return nil, err
-	}
-	rs, err := st.QueryContext(ctx, args...)
-	if err != nil {
-		return nil, err
-	}
-	return sqlRows{rs}, nil
-}
-
-func (t *sqliteTx) upsertTraces(ctx context.Context, traces []*traceRow) error {
+func (t *sqliteBulkTx) upsertTraces(ctx context.Context, traces []*traceRow) error {
 	for _, r := range traces {
 		_, err := one(ctx, t, `INSERT INTO trace(project_id, trace_id, session_id, provisional, rank) VALUES ($1, $2, $3, $4, $5)
 			ON CONFLICT (project_id, trace_id) DO UPDATE SET
@@ -117,7 +62,7 @@ func (t *sqliteTx) upsertTraces(ctx context.Context, traces []*traceRow) error {
 	return nil
 }
 
-func (t *sqliteTx) upsertSessions(ctx context.Context, deltas []*sessionDelta) error {
+func (t *sqliteBulkTx) upsertSessions(ctx context.Context, deltas []*sessionDelta) error {
 	for _, d := range deltas {
 		d.prepareRow()
 		var rootMS, rootID, rootDay, lastMS, lastID, lastDay any
@@ -162,12 +107,12 @@ const (
 	sqliteLater   = `excluded.last_root_ms IS NOT NULL AND (s.last_root_ms IS NULL OR (excluded.last_root_ms, excluded.last_root_id) > (s.last_root_ms, s.last_root_id))`
 )
 
-func (t *sqliteTx) nextChunkID(context.Context) (int64, error) {
-	t.d.chunkID++ // gaps after a rollback are harmless
-	return t.d.chunkID, nil
+func (t *sqliteBulkTx) nextChunkID(context.Context) (int64, error) {
+	t.b.chunkID++ // gaps after a rollback are harmless
+	return t.b.chunkID, nil
 }
 
-func (t *sqliteTx) insertChunks(ctx context.Context, chunks []chunkRow) error {
+func (t *sqliteBulkTx) insertChunks(ctx context.Context, chunks []chunkRow) error {
 	for i := range chunks {
 		if _, err := t.exec(ctx, `INSERT INTO chunk(id, data) VALUES ($1, $2)`, chunks[i].id, chunks[i].z); err != nil {
 			return err
@@ -193,7 +138,7 @@ var (
 	sqliteHeadMany = sqliteHeadInsert + strings.Repeat(sqliteHeadValues+",", headsPerStatement-1) + sqliteHeadValues
 )
 
-func (t *sqliteTx) insertHeads(ctx context.Context, heads []*head) error {
+func (t *sqliteBulkTx) insertHeads(ctx context.Context, heads []*head) error {
 	args := make([]any, 0, headsPerStatement*sqliteHeadArgs)
 	for len(heads) > 0 {
 		n, text := 1, sqliteHeadOne
@@ -203,8 +148,6 @@ func (t *sqliteTx) insertHeads(ctx context.Context, heads []*head) error {
 		args = args[:0]
 		for _, h := range heads[:n] {
 			args = h.appendSQLite(args)
-			t.counted.add(h.project, h.ev.Type, 1)
-			t.counted.stored(h.project, h.bytes())
 		}
 		if _, err := t.exec(ctx, text, args...); err != nil {
 			return err
@@ -241,7 +184,7 @@ func (h *head) appendSQLite(args []any) []any {
 		nullText(h.runID), nullText(h.userID), h.spill, chunk, off, trace, duplicate, span, nullText(h.target))
 }
 
-func (t *sqliteTx) moveEvents(ctx context.Context, projectID int64, from, to uuid.UUID, trace int64) error {
+func (t *sqliteBulkTx) moveEvents(ctx context.Context, projectID int64, from, to uuid.UUID, trace int64) error {
 	text, args := `UPDATE event SET session_rowid = (SELECT session_rowid FROM session WHERE project_id = $1 AND session_id = $3)
 		WHERE session_rowid = (SELECT session_rowid FROM session WHERE project_id = $1 AND session_id = $2) AND event_id <> $2`, []any{projectID, from[:], to[:]}
 	if trace != 0 {

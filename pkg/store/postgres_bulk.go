@@ -3,78 +3,65 @@ package store
 import (
 	"context"
 	"fmt"
+	"sync"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/spangrove/spangrove/pkg/query"
 )
 
-// postgresTx is one write transaction. Bulk statements carry one array a column.
-type postgresTx struct {
-	d       *postgresDB
-	tx      pgx.Tx
-	counted eventCounts
-	trees   *treeFixer
-	fields  *fieldIndexUpdate
-	pending *outbox
+// postgresBulk is bulkDB in PostgreSQL. Bulk statements carry one array a column.
+type postgresBulk struct {
+	db    *postgresDB
+	ids   *idFilter
+	today func() int32
+
+	mu         sync.Mutex
+	partitions map[int32]bool // by first day / partitionDays
+	archive    int32          // days before it share one partition
+
+	idMu            sync.Mutex
+	chunkID, blockE int64 // next chunk id, and the end of the block it is from
 }
 
-func (t *postgresTx) counts() eventCounts { return t.counted }
+// chunkIDBlock is the increment of sequence chunk_id.
+const chunkIDBlock = 1000
 
-func (t *postgresTx) begin(trees *treeFixer, fields *fieldIndexUpdate, pending *outbox) {
-	t.trees, t.fields, t.pending = trees, fields, pending
+func newPostgresBulk(db *postgresDB) *postgresBulk {
+	return &postgresBulk{db: db, partitions: map[int32]bool{}}
 }
 
-func (t *postgresTx) treeFixer() *treeFixer { return t.trees }
-
-func (t *postgresTx) fieldIndex() *fieldIndexUpdate { return t.fields }
-
-func (t *postgresTx) outbox() *outbox { return t.pending }
-
-func idArray(list []uuid.UUID) []pgtype.UUID {
-	out := make([]pgtype.UUID, len(list))
-	for i, u := range list {
-		out[i] = pgtype.UUID{Bytes: u, Valid: true}
+func (b *postgresBulk) open(ctx context.Context, ids *idFilter, today func() int32) error {
+	b.ids, b.today = ids, today
+	if _, err := one(ctx, b.db, `SELECT value::integer FROM setting WHERE name = 'archive_before'`, nil, &b.archive); err != nil {
+		return err
 	}
-	return out
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.listPartitions(ctx)
+}
+
+func (b *postgresBulk) begin(tx writeTx) bulkTx { return &postgresBulkTx{writeTx: tx, b: b} }
+
+func (b *postgresBulk) chunksByDay() bool { return true }
+
+// postgresBulkTx is bulkTx in PostgreSQL.
+type postgresBulkTx struct {
+	writeTx
+	b *postgresBulk
+}
+
+func (t *postgresBulkTx) committed() {}
+
+// moveIDs does nothing: a statement finds ids in all partitions.
+func (t *postgresBulkTx) moveIDs(context.Context, projectDay, []byte) ([]byte, error) {
+	return nil, nil
 }
 
 func idOrNull(u uuid.UUID) pgtype.UUID { return pgtype.UUID{Bytes: u, Valid: u != uuid.Nil} }
 
-func (t *postgresTx) id(u uuid.UUID) any { return [16]byte(u) }
-
-func (t *postgresTx) anyID(column string, placeholder int, list []uuid.UUID) (string, []any) {
-	return postgresAnyID(column, placeholder, list)
-}
-
-func (t *postgresTx) anyText(column string, placeholder int, list []string) (string, []any) {
-	return t.d.anyText(column, placeholder, list)
-}
-
-func (t *postgresTx) forUpdate() string { return " FOR UPDATE" }
-
-func (t *postgresTx) deleted(context.Context) error { return nil } // the server's VACUUM reuses dead rows
-
-func (t *postgresTx) skipLocked() string { return " FOR UPDATE SKIP LOCKED" }
-
-func (t *postgresTx) anyNumber(column string, placeholder int, list []int64) (string, []any) {
-	return t.d.anyNumber(column, placeholder, list)
-}
-
-func (t *postgresTx) exec(ctx context.Context, sql string, args ...any) (int64, error) {
-	t.d.statements.Add(1)
-	tag, err := t.tx.Exec(ctx, sql, args...)
-	return tag.RowsAffected(), err
-}
-
-func (t *postgresTx) query(ctx context.Context, sql string, args ...any) (rows, error) {
-	t.d.statements.Add(1)
-	return t.tx.Query(ctx, sql, args...)
-}
-
-func (t *postgresTx) upsertTraces(ctx context.Context, traces []*traceRow) error {
+func (t *postgresBulkTx) upsertTraces(ctx context.Context, traces []*traceRow) error {
 	n := len(traces)
 	project, trace, session, provisional, rank := make([]int64, n), make([]pgtype.UUID, n), make([]pgtype.UUID, n), make([]bool, n), make([][]byte, n)
 	byKey := make(map[traceKey]*traceRow, n)
@@ -101,7 +88,7 @@ func (t *postgresTx) upsertTraces(ctx context.Context, traces []*traceRow) error
 	})
 }
 
-func (t *postgresTx) upsertSessions(ctx context.Context, deltas []*sessionDelta) error {
+func (t *postgresBulkTx) upsertSessions(ctx context.Context, deltas []*sessionDelta) error {
 	if len(deltas) == 0 {
 		return nil
 	}
@@ -182,20 +169,20 @@ func (t *postgresTx) upsertSessions(ctx context.Context, deltas []*sessionDelta)
 		})
 }
 
-func (t *postgresTx) nextChunkID(ctx context.Context) (int64, error) {
-	t.d.idMu.Lock()
-	defer t.d.idMu.Unlock()
-	if t.d.chunkID >= t.d.blockE {
-		if err := t.tx.QueryRow(ctx, `SELECT nextval('chunk_id')`).Scan(&t.d.chunkID); err != nil {
+func (t *postgresBulkTx) nextChunkID(ctx context.Context) (int64, error) {
+	t.b.idMu.Lock()
+	defer t.b.idMu.Unlock()
+	if t.b.chunkID >= t.b.blockE {
+		if _, err := one(ctx, t, `SELECT nextval('chunk_id')`, nil, &t.b.chunkID); err != nil {
 			return 0, err
 		}
-		t.d.blockE = t.d.chunkID + chunkIDBlock
+		t.b.blockE = t.b.chunkID + chunkIDBlock
 	}
-	t.d.chunkID++
-	return t.d.chunkID - 1, nil
+	t.b.chunkID++
+	return t.b.chunkID - 1, nil
 }
 
-func (t *postgresTx) insertChunks(ctx context.Context, chunks []chunkRow) error {
+func (t *postgresBulkTx) insertChunks(ctx context.Context, chunks []chunkRow) error {
 	if len(chunks) == 0 {
 		return nil
 	}
@@ -204,11 +191,11 @@ func (t *postgresTx) insertChunks(ctx context.Context, chunks []chunkRow) error 
 	for i := range chunks {
 		day[i], id[i], z[i] = chunks[i].day, chunks[i].id, chunks[i].z
 	}
-	_, err := t.tx.Exec(ctx, `INSERT INTO chunk(day, id, data) SELECT * FROM unnest($1::int[], $2::bigint[], $3::bytea[])`, day, id, z)
+	_, err := t.exec(ctx, `INSERT INTO chunk(day, id, data) SELECT * FROM unnest($1::int[], $2::bigint[], $3::bytea[])`, day, id, z)
 	return err
 }
 
-func (t *postgresTx) insertHeads(ctx context.Context, heads []*head) error {
+func (t *postgresBulkTx) insertHeads(ctx context.Context, heads []*head) error {
 	if len(heads) == 0 {
 		return nil
 	}
@@ -232,8 +219,6 @@ func (t *postgresTx) insertHeads(ctx context.Context, heads []*head) error {
 	)
 	for i, h := range heads {
 		e := h.ev
-		t.counted.add(h.project, e.Type, 1)
-		t.counted.stored(h.project, h.bytes())
 		project[i], day[i], id[i], session[i], parent[i] = h.project, h.day, idOrNull(e.ID), idOrNull(h.session), idOrNull(h.parent)
 		typ[i], name[i], source[i], errText[i] = int16(query.TypeCode(e.Type)), e.Name, e.Source, h.errorText()
 		start[i], end[i], duration[i], spill[i] = e.Start, e.End, e.Duration, int32(h.spill)
@@ -260,7 +245,7 @@ func (t *postgresTx) insertHeads(ctx context.Context, heads []*head) error {
 		}
 		duplicate[i], span[i] = h.duplicateKey, idOrNull(e.SpanID)
 	}
-	tag, err := t.tx.Exec(ctx, `INSERT INTO event(project_id, day, event_id, session_id, parent_id, type, name, source, error, start_ms, end_ms, duration,
+	inserted, err := t.exec(ctx, `INSERT INTO event(project_id, day, event_id, session_id, parent_id, type, name, source, error, start_ms, end_ms, duration,
 			metadata, metrics, feedback, user_properties, children_ids, run_id, user_id, spill, chunk, chunk_offset, trace_hash, duplicate_key, span_id, target_id, version)
 		SELECT project_id, day, event_id, session_id, parent_id, type, name, source, error, start_ms, end_ms, duration,
 			metadata::json, metrics::json, feedback::json, user_properties::json, children_ids::json, run_id, user_id, spill, chunk, chunk_offset, trace_hash, duplicate_key, span_id, target_id, 0
@@ -275,8 +260,8 @@ func (t *postgresTx) insertHeads(ctx context.Context, heads []*head) error {
 	if err != nil {
 		return err
 	}
-	if tag.RowsAffected() != int64(n) {
-		return fmt.Errorf("%d of %d events: %w", int64(n)-tag.RowsAffected(), n, errConflict)
+	if inserted != int64(n) {
+		return fmt.Errorf("%d of %d events: %w", int64(n)-inserted, n, errConflict)
 	}
 	return nil
 }
@@ -289,11 +274,11 @@ func textPointer(b []byte) *string {
 	return &s
 }
 
-func (t *postgresTx) moveEvents(ctx context.Context, projectID int64, from, to uuid.UUID, trace int64) error {
+func (t *postgresBulkTx) moveEvents(ctx context.Context, projectID int64, from, to uuid.UUID, trace int64) error {
 	text, args := `UPDATE event SET session_id = $3 WHERE project_id = $1 AND session_id = $2 AND event_id <> $2`, []any{projectID, [16]byte(from), [16]byte(to)}
 	if trace != 0 {
 		text, args = text+` AND trace_hash = $4 AND spill & $5 = 0`, append(args, trace, flagFixed)
 	}
-	_, err := t.tx.Exec(ctx, text, args...)
+	_, err := t.exec(ctx, text, args...)
 	return err
 }
