@@ -58,6 +58,17 @@ func (s *Store) flushAudit(ctx context.Context) {
 	s.writeAudit(ctx, list)
 }
 
+// auditColumns are the columns of an entry in the order in which it is written and read.
+const auditColumns = `
+	at_us,
+	project,
+	key_id,
+	address,
+	action,
+	target,
+	outcome,
+	count`
+
 // writeAudit logs entries and writes them.
 func (s *Store) writeAudit(ctx context.Context, list []audit.Entry) {
 	if len(list) == 0 {
@@ -73,8 +84,17 @@ func (s *Store) writeAudit(ctx context.Context, list []audit.Entry) {
 	err := s.changeDocs(ctx, 0, "write the audit log", func(ctx context.Context, tx *commit) error {
 		for i := range list {
 			e := &list[i]
-			if _, err := tx.exec(ctx, `INSERT INTO audit(at_us, project, key_id, address, action, target, outcome, count) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-				e.At.UnixMicro(), e.ProjectID, e.KeyID, e.Address, e.Action, e.Target, e.Outcome, e.Count); err != nil {
+			if _, err := tx.exec(ctx, `INSERT INTO audit(`+auditColumns+`)
+				VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+				e.At.UnixMicro(),
+				e.ProjectID,
+				e.KeyID,
+				e.Address,
+				e.Action,
+				e.Target,
+				e.Outcome,
+				e.Count,
+			); err != nil {
 				return err
 			}
 		}
@@ -116,10 +136,19 @@ func (s *Store) Audit(ctx context.Context, q audit.Query) (list []audit.Entry, t
 	}
 	page := fmt.Sprintf(` ORDER BY at_us DESC, id DESC LIMIT $%d OFFSET $%d`, len(args)+1, len(args)+2)
 	args = append(args, q.Limit, int64(q.Limit)*int64(q.Page-1))
-	err = each(ctx, s.db, `SELECT at_us, project, key_id, address, action, target, outcome, count`+from+page, args, func(scan func(...any) error) error {
+	err = each(ctx, s.db, `SELECT `+auditColumns+from+page, args, func(scan func(...any) error) error {
 		var e audit.Entry
 		var at int64
-		err := scan(&at, &e.ProjectID, &e.KeyID, &e.Address, &e.Action, &e.Target, &e.Outcome, &e.Count)
+		err := scan(
+			&at,
+			&e.ProjectID,
+			&e.KeyID,
+			&e.Address,
+			&e.Action,
+			&e.Target,
+			&e.Outcome,
+			&e.Count,
+		)
 		e.At = time.UnixMicro(at)
 		list = append(list, e)
 		return err
@@ -175,7 +204,8 @@ func (s *Store) dropAudit(ctx context.Context, n int64, cond string, arg any) er
 		slice := min(n, deleteDocsSlice)
 		var deleted int64
 		err := s.changeDocs(ctx, 0, "drop old audit entries", func(ctx context.Context, tx *commit) (err error) {
-			deleted, err = tx.exec(ctx, `DELETE FROM audit WHERE id IN (SELECT id FROM audit WHERE `+cond+` ORDER BY at_us, id LIMIT $2)`, arg, slice)
+			deleted, err = tx.exec(ctx, `DELETE FROM audit
+				WHERE id IN (SELECT id FROM audit WHERE `+cond+` ORDER BY at_us, id LIMIT $2)`, arg, slice)
 			return err
 		})
 		if err != nil {

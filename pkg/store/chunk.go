@@ -185,4 +185,5 @@ type chunkRow struct {
 }
 
 // headFields are the spill bits of fields that may leave the head.
-const headFields = query.SpillMetadata | query.SpillMetrics | query.SpillFeedback | query.SpillUserProperties | query.SpillChildrenIDs | query.SpillError
+const headFields = query.SpillMetadata | query.SpillMetrics | query.SpillFeedback | query.SpillUserProperties |
+	query.SpillChildrenIDs | query.SpillError

@@ -69,7 +69,8 @@ func (s *Store) Configuration(ctx context.Context, projectID int64, id string, v
 // ConfigurationVersions lists the versions of a configuration, newest first, a page of them, and
 // counts all. Of each it gives Version and since when it was current (Updated). fault.NotFound if
 // there is no such configuration.
-func (s *Store) ConfigurationVersions(ctx context.Context, projectID int64, id string, limit, page int) ([]configuration.Configuration, int, error) {
+func (s *Store) ConfigurationVersions(ctx context.Context, projectID int64, id string, limit, page int) (
+	[]configuration.Configuration, int, error) {
 	docs, total, err := configurations.versions(ctx, s.db, projectID, id, limit, page)
 	list := make([]configuration.Configuration, len(docs))
 	for i, d := range docs {

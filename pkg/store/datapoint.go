@@ -57,7 +57,8 @@ func (s *Store) CreateDatapoints(ctx context.Context, projectID int64, list []da
 }
 
 // roomFor holds datasets to which datapoints are added, and returns the last position of each.
-func (s *Store) roomFor(ctx context.Context, c conn, project int64, ids []string, more func(id string) int) (held map[string]document, last map[string]int64, err error) {
+func (s *Store) roomFor(ctx context.Context, c conn, project int64, ids []string, more func(id string) int) (
+	held map[string]document, last map[string]int64, err error) {
 	if held, err = s.holdDatasets(ctx, c, project, ids); err != nil {
 		return nil, nil, err
 	}
@@ -96,7 +97,10 @@ func (s *Store) FindDatapoints(ctx context.Context, projectID int64, q dataset.P
 	}
 	if q.Dataset != "" {
 		args = append(args, q.Dataset)
-		cond += fmt.Sprintf(` AND id IN (SELECT r.datapoint_id FROM dataset_row r JOIN dataset s ON s.project_id = r.project_id AND s.id = r.dataset_id
+		cond += fmt.Sprintf(` AND id IN (
+			SELECT r.datapoint_id
+			FROM dataset_row r
+			JOIN dataset s ON s.project_id = r.project_id AND s.id = r.dataset_id
 			WHERE r.project_id = $1 AND `+rowsNow+` AND s.name = $%d)`, len(args)+1)
 	}
 	ids, total, err = datapoints.find(ctx, s.db, projectID, cond, args, q.Limit, q.Page)
@@ -124,8 +128,12 @@ func (s *Store) pointsOf(ctx context.Context, project int64, docs []document) ([
 	links := make([][]string, len(docs))
 	for group := range slices.Chunk(ids, idsPerQuery) {
 		cond, args := s.db.anyText("r.datapoint_id", 2, group)
-		err := each(ctx, s.db, `SELECT r.datapoint_id, r.dataset_id FROM dataset_row r JOIN dataset s ON s.project_id = r.project_id AND s.id = r.dataset_id
-			WHERE r.project_id = $1 AND `+rowsNow+` AND `+cond+` ORDER BY r.dataset_id`, append([]any{project}, args...), func(scan func(...any) error) error {
+		rows := `SELECT r.datapoint_id, r.dataset_id
+			FROM dataset_row r
+			JOIN dataset s ON s.project_id = r.project_id AND s.id = r.dataset_id
+			WHERE r.project_id = $1 AND ` + rowsNow + ` AND ` + cond + `
+			ORDER BY r.dataset_id`
+		err := each(ctx, s.db, rows, append([]any{project}, args...), func(scan func(...any) error) error {
 			var point, set string
 			err := scan(&point, &set)
 			links[at[point]] = append(links[at[point]], set)
@@ -158,7 +166,8 @@ type link struct {
 // holdLinked holds the datasets that have a datapoint, those in more, and then the datapoint, and
 // returns its links. Whoever changes links holds a dataset first, so nobody waits in a circle; if
 // the links have changed meanwhile, the transaction is run again.
-func (s *Store) holdLinked(ctx context.Context, tx *commit, project int64, id string, more []string) (d document, links []link, held map[string]document, err error) {
+func (s *Store) holdLinked(ctx context.Context, tx *commit, project int64, id string, more []string) (
+	d document, links []link, held map[string]document, err error) {
 	if links, err = linksOf(ctx, tx, project, id); err != nil {
 		return
 	}
@@ -187,7 +196,10 @@ func (s *Store) holdLinked(ctx context.Context, tx *commit, project int64, id st
 }
 
 func linksOf(ctx context.Context, tx *commit, project int64, id string) (links []link, err error) {
-	err = each(ctx, tx, `SELECT dataset_id, pos FROM dataset_row WHERE project_id = $1 AND datapoint_id = $2 AND to_version IS NULL ORDER BY dataset_id`,
+	err = each(ctx, tx, `SELECT dataset_id, pos
+		FROM dataset_row
+		WHERE project_id = $1 AND datapoint_id = $2 AND to_version IS NULL
+		ORDER BY dataset_id`,
 		[]any{project, id}, func(scan func(...any) error) error {
 			var l link
 			err := scan(&l.dataset, &l.pos)
@@ -201,7 +213,10 @@ func linksOf(ctx context.Context, tx *commit, project int64, id string) (links [
 // any.
 func keepPoint(ctx context.Context, tx *commit, project int64, d document) error {
 	var n int
-	needed, err := one(ctx, tx, `SELECT 1 FROM dataset_row WHERE project_id = $1 AND datapoint_id = $2 AND datapoint_version = $3 LIMIT 1`, []any{project, d.id, d.version}, &n)
+	needed, err := one(ctx, tx, `SELECT 1
+		FROM dataset_row
+		WHERE project_id = $1 AND datapoint_id = $2 AND datapoint_version = $3
+		LIMIT 1`, []any{project, d.id, d.version}, &n)
 	if err != nil || !needed {
 		return err
 	}
@@ -310,7 +325,8 @@ func (s *Store) DeleteDatapoint(ctx context.Context, projectID int64, id string)
 		if err := s.relink(ctx, tx, projectID, d, held, relinking{gone: links}); err != nil {
 			return err
 		}
-		if _, err := insertRows(ctx, tx, "deletion", []string{"project_id", "kind", "id"}, [][]any{{projectID, datapoints.table, id}}); err != nil {
+		columns, row := []string{"project_id", "kind", "id"}, []any{projectID, datapoints.table, id}
+		if _, err := insertRows(ctx, tx, "deletion", columns, [][]any{row}); err != nil {
 			return err
 		}
 		return datapoints.remove(ctx, tx, projectID, id)

@@ -24,7 +24,9 @@ func (s *Store) Copies(ctx context.Context, projectID int64, id uuid.UUID, limit
 		id = to
 		events = append(events, to)
 	}
-	err = each(ctx, s.db, `SELECT event_id FROM event WHERE `+s.dialect.OfSession(), []any{projectID, s.db.id(id)}, func(scan func(...any) error) error {
+	err = each(ctx, s.db, `SELECT event_id
+		FROM event
+		WHERE `+s.dialect.OfSession(), []any{projectID, s.db.id(id)}, func(scan func(...any) error) error {
 		var x uuid.UUID
 		err := scan(scanID{&x})
 		events = append(events, x)
@@ -39,7 +41,9 @@ func (s *Store) Copies(ctx context.Context, projectID int64, id uuid.UUID, limit
 			texts[i] = x.String()
 		}
 		cond, args := s.db.anyText("lower("+linkedEvent+")", 2, texts)
-		err = each(ctx, s.db, `SELECT id FROM datapoint WHERE project_id = $1 AND `+linkedEvent+` IS NOT NULL AND `+cond, append([]any{projectID}, args...),
+		err = each(ctx, s.db, `SELECT id
+			FROM datapoint
+			WHERE project_id = $1 AND `+linkedEvent+` IS NOT NULL AND `+cond, append([]any{projectID}, args...),
 			func(scan func(...any) error) error {
 				var point string
 				err := scan(&point)

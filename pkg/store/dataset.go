@@ -131,7 +131,9 @@ func (s *Store) RemoveRow(ctx context.Context, projectID int64, datasetID, datap
 			return err
 		}
 		var pos int64
-		found, err := one(ctx, tx, `SELECT pos FROM dataset_row WHERE project_id = $1 AND dataset_id = $2 AND datapoint_id = $3 AND to_version IS NULL`,
+		found, err := one(ctx, tx, `SELECT pos
+			FROM dataset_row
+			WHERE project_id = $1 AND dataset_id = $2 AND datapoint_id = $3 AND to_version IS NULL`,
 			[]any{projectID, datasetID, datapointID}, &pos)
 		if err != nil {
 			return err
@@ -170,7 +172,8 @@ func sweepDataset(ctx context.Context, tx *commit, project int64, id string) (mo
 	if len(points) == 0 {
 		return datasets.deleteVersions(ctx, tx, project, id)
 	}
-	if _, err := tx.exec(ctx, `DELETE FROM dataset_row WHERE project_id = $1 AND dataset_id = $2 AND (pos, from_version) <= ($3, $4)`,
+	if _, err := tx.exec(ctx, `DELETE FROM dataset_row
+		WHERE project_id = $1 AND dataset_id = $2 AND (pos, from_version) <= ($3, $4)`,
 		project, id, pos, from); err != nil {
 		return false, err
 	}
@@ -178,8 +181,13 @@ func sweepDataset(ctx context.Context, tx *commit, project int64, id string) (mo
 		points = append(points, points[0])
 	}
 	cond, args := tx.anyText("id", 2, points)
-	_, err = tx.exec(ctx, `DELETE FROM document_version WHERE project_id = $1 AND kind = 'datapoint' AND `+cond+` AND NOT EXISTS (SELECT 1 FROM dataset_row r
-		WHERE r.project_id = document_version.project_id AND r.datapoint_id = document_version.id AND r.datapoint_version = document_version.version)`, append([]any{project}, args...)...)
+	_, err = tx.exec(ctx, `DELETE FROM document_version
+		WHERE project_id = $1 AND kind = 'datapoint' AND `+cond+` AND NOT EXISTS (
+			SELECT 1
+			FROM dataset_row r
+			WHERE r.project_id = document_version.project_id
+				AND r.datapoint_id = document_version.id
+				AND r.datapoint_version = document_version.version)`, append([]any{project}, args...)...)
 	return true, err
 }
 

@@ -91,7 +91,8 @@ func (c *datasetChange) publish(ctx context.Context, project int64, changes []ro
 			part := changes[i].take(c.slice)
 			rows -= part.rows()
 			err := c.write(func(ctx context.Context, tx *commit) error {
-				if _, err := insertRows(ctx, tx, "deletion", []string{"project_id", "kind", "id"}, [][]any{{project, stagedRows, part.set.id}}); err != nil {
+				columns, row := []string{"project_id", "kind", "id"}, []any{project, stagedRows, part.set.id}
+				if _, err := insertRows(ctx, tx, "deletion", columns, [][]any{row}); err != nil {
 					return err
 				}
 				return c.s.writeRows(ctx, tx, project, &part)
@@ -149,7 +150,9 @@ func (s *Store) rollback(ctx context.Context) error {
 		id      string
 	}
 	var list []left
-	err := each(ctx, s.db, `SELECT project_id, id FROM deletion WHERE kind = $1`, []any{stagedRows}, func(scan func(...any) error) error {
+	err := each(ctx, s.db, `SELECT project_id, id
+		FROM deletion
+		WHERE kind = $1`, []any{stagedRows}, func(scan func(...any) error) error {
 		var l left
 		err := scan(&l.project, &l.id)
 		list = append(list, l)
@@ -170,11 +173,14 @@ func (s *Store) rollback(ctx context.Context) error {
 // were opened for it, and then, since no datapoint is open twice, those that were closed.
 func rollbackSlice(ctx context.Context, tx *commit, project int64, id string) (more bool, err error) {
 	var version int64 // 0: the dataset was not made
-	if _, err := one(ctx, tx, `SELECT version FROM dataset WHERE project_id = $1 AND id = $2`, []any{project, id}, &version); err != nil {
+	if _, err := one(ctx, tx, `SELECT version
+		FROM dataset
+		WHERE project_id = $1 AND id = $2`, []any{project, id}, &version); err != nil {
 		return false, err
 	}
 	const key = "project_id, dataset_id, pos, from_version"
-	if more, err = deleteRows(ctx, tx, "dataset_row", key, `project_id = $1 AND dataset_id = $2 AND from_version > $3`, project, id, version); err != nil || more {
+	const staged = `project_id = $1 AND dataset_id = $2 AND from_version > $3`
+	if more, err = deleteRows(ctx, tx, "dataset_row", key, staged, project, id, version); err != nil || more {
 		return more, err
 	}
 	n, err := tx.exec(ctx, `UPDATE dataset_row SET to_version = NULL WHERE (`+key+`) IN (SELECT `+key+` FROM dataset_row

@@ -34,7 +34,10 @@ func (c *rowChange) rows() int { return len(c.gone) + len(c.add) }
 func (s *Store) planRows(ctx context.Context, from conn, project int64, id string, points []string) (c rowChange, err error) {
 	open := map[string]int64{}
 	kept := 0 // rows that are where they should be
-	err = each(ctx, from, `SELECT pos, datapoint_id, datapoint_version FROM dataset_row WHERE project_id = $1 AND dataset_id = $2 AND to_version IS NULL ORDER BY pos`,
+	err = each(ctx, from, `SELECT pos, datapoint_id, datapoint_version
+		FROM dataset_row
+		WHERE project_id = $1 AND dataset_id = $2 AND to_version IS NULL
+		ORDER BY pos`,
 		[]any{project, id}, func(scan func(...any) error) error {
 			var pos, rev int64
 			var point string
@@ -99,7 +102,8 @@ func (s *Store) holdPoints(ctx context.Context, c conn, project int64, ids []str
 
 // addRows opens rows behind position last, from the dataset's version on. All stand in one JSON
 // text, since binding each value costs SQLite as much as storing it, and ingestion waits meanwhile.
-func (s *Store) addRows(ctx context.Context, tx *commit, project int64, d *document, last int64, points []string, revs map[string]int64) error {
+func (s *Store) addRows(ctx context.Context, tx *commit, project int64, d *document, last int64, points []string,
+	revs map[string]int64) error {
 	if len(points) == 0 {
 		return nil
 	}
@@ -111,7 +115,9 @@ func (s *Store) addRows(ctx context.Context, tx *commit, project int64, d *docum
 		rows = append(rawjson.AppendString(append(rows, '['), p), ',')
 		rows = append(strconv.AppendInt(rows, revs[p], 10), ']')
 	}
-	_, err := tx.exec(ctx, `INSERT INTO dataset_row(project_id, dataset_id, pos, from_version, datapoint_id, datapoint_version) SELECT $1, $2, $3 + n, $4, name, number FROM `+
+	_, err := tx.exec(ctx, `INSERT INTO dataset_row(project_id, dataset_id, pos, from_version, datapoint_id, datapoint_version)
+		SELECT $1, $2, $3 + n, $4, name, number
+		FROM `+
 		s.db.jsonPairs("$5"), project, d.id, last, d.version, string(append(rows, ']')))
 	return err
 }
@@ -121,7 +127,9 @@ func closeRows(ctx context.Context, tx *commit, project int64, d *document, posi
 	for _, size := range insertSizes {
 		for ; len(positions) >= size; positions = positions[size:] {
 			cond, args := tx.anyNumber("pos", 4, positions[:size])
-			if _, err := tx.exec(ctx, `UPDATE dataset_row SET to_version = $3 WHERE project_id = $1 AND dataset_id = $2 AND to_version IS NULL AND `+cond,
+			if _, err := tx.exec(ctx, `UPDATE dataset_row
+				SET to_version = $3
+				WHERE project_id = $1 AND dataset_id = $2 AND to_version IS NULL AND `+cond,
 				append([]any{project, d.id, d.version}, args...)...); err != nil {
 				return err
 			}
@@ -132,7 +140,9 @@ func closeRows(ctx context.Context, tx *commit, project int64, d *document, posi
 
 // lastRow returns the highest position of a dataset's open rows, and how many there are.
 func lastRow(ctx context.Context, c conn, project int64, id string) (last, n int64, err error) {
-	_, err = one(ctx, c, `SELECT coalesce(max(pos), 0), count(*) FROM dataset_row WHERE project_id = $1 AND dataset_id = $2 AND to_version IS NULL`,
+	_, err = one(ctx, c, `SELECT coalesce(max(pos), 0), count(*)
+		FROM dataset_row
+		WHERE project_id = $1 AND dataset_id = $2 AND to_version IS NULL`,
 		[]any{project, id}, &last, &n)
 	return last, n, err
 }
@@ -165,12 +175,21 @@ func (s *Store) DatapointIDs(ctx context.Context, projectID int64, datasetID str
 // at most limit of them behind position after, which is 0 at first. next is where to go on, 0 at
 // the end. Their LinkedDatasets are those of now. Of those that are deleted by now only the id is left,
 // and Deleted is set.
-func (s *Store) DatapointsIn(ctx context.Context, projectID int64, datasetID string, version, after int64, limit int) (list []dataset.Datapoint, next int64, err error) {
+func (s *Store) DatapointsIn(ctx context.Context, projectID int64, datasetID string, version, after int64, limit int) (
+	list []dataset.Datapoint, next int64, err error) {
 	var docs []document
-	err = each(ctx, s.db, `SELECT r.pos, r.datapoint_id, r.datapoint_version, coalesce(d.created_ms, v.created_ms), coalesce(d.updated_ms, v.updated_ms), coalesce(d.doc, v.doc)
+	err = each(ctx, s.db, `
+		SELECT
+			r.pos,
+			r.datapoint_id,
+			r.datapoint_version,
+			coalesce(d.created_ms, v.created_ms),
+			coalesce(d.updated_ms, v.updated_ms),
+			coalesce(d.doc, v.doc)
 		FROM dataset_row r
 		LEFT JOIN datapoint d ON d.project_id = r.project_id AND d.id = r.datapoint_id AND d.version = r.datapoint_version
-		LEFT JOIN document_version v ON v.project_id = r.project_id AND v.kind = 'datapoint' AND v.id = r.datapoint_id AND v.version = r.datapoint_version
+		LEFT JOIN document_version v ON v.project_id = r.project_id AND v.kind = 'datapoint'
+			AND v.id = r.datapoint_id AND v.version = r.datapoint_version
 		WHERE `+rowsIn+` AND r.pos > $4 ORDER BY r.pos LIMIT $5`,
 		[]any{projectID, datasetID, version, after, limit}, func(scan func(...any) error) error {
 			var d document

@@ -107,7 +107,8 @@ func (t documents) remove(ctx context.Context, tx *commit, project int64, id str
 // find lists the ids of the documents of a project that meet cond, oldest first, a page of them,
 // and the number of all that do. cond follows AND, if it is not empty; its arguments are
 // numbered from $2. page counts from 1.
-func (t documents) find(ctx context.Context, c conn, project int64, cond string, args []any, limit, page int) (ids []string, total int, err error) {
+func (t documents) find(ctx context.Context, c conn, project int64, cond string, args []any, limit, page int) (
+	ids []string, total int, err error) {
 	all := append([]any{project}, args...)
 	where := ` FROM ` + t.table + ` WHERE project_id = $1`
 	if cond != "" {

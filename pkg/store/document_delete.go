@@ -61,7 +61,10 @@ func (s *Store) finishDeletions(ctx context.Context) {
 		kind, id string
 	}
 	var list []left
-	err := each(ctx, s.db, `SELECT project_id, kind, id FROM deletion WHERE kind <> $1 ORDER BY project_id, kind, id LIMIT 1000`, []any{deletedNames}, func(scan func(...any) error) error {
+	err := each(ctx, s.db, `SELECT project_id, kind, id
+		FROM deletion
+		WHERE kind <> $1
+		ORDER BY project_id, kind, id LIMIT 1000`, []any{deletedNames}, func(scan func(...any) error) error {
 		var l left
 		err := scan(&l.project, &l.kind, &l.id)
 		list = append(list, l)
@@ -83,9 +86,22 @@ func (s *Store) finishDeletions(ctx context.Context) {
 
 // documentTables are all tables of resources, with their keys.
 var documentTables = []struct{ table, key string }{
-	{"dataset", "id"}, {"dataset_row", "dataset_id, pos, from_version"}, {"datapoint", "id"}, {"configuration", "id"}, {"tool", "id"}, {"chart", "id"}, {"run", "id"},
-	{"metric", "id"}, {"metric_version", "metric_id, number"}, {"backfill", "id"}, {"provider", "id"}, {"queue", "id"}, {"queue_item", "queue_id, event_id"}, {"queue_turn", "queue_id, event_id, annotator"},
-	{"document_version", "kind, id, version"}, {"deletion", "kind, id"},
+	{"dataset", "id"},
+	{"dataset_row", "dataset_id, pos, from_version"},
+	{"datapoint", "id"},
+	{"configuration", "id"},
+	{"tool", "id"},
+	{"chart", "id"},
+	{"run", "id"},
+	{"metric", "id"},
+	{"metric_version", "metric_id, number"},
+	{"backfill", "id"},
+	{"provider", "id"},
+	{"queue", "id"},
+	{"queue_item", "queue_id, event_id"},
+	{"queue_turn", "queue_id, event_id, annotator"},
+	{"document_version", "kind, id, version"},
+	{"deletion", "kind, id"},
 }
 
 // DeleteDocuments deletes the resources of a project with all their versions, in slices, so that

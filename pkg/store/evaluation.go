@@ -68,7 +68,8 @@ func (s *Store) evaluationRows(project int64, requests []evaluation.Request, bac
 }
 
 // requestEvaluations makes evaluations in a transaction of their own, those left out that there are already.
-func (s *Store) requestEvaluations(ctx context.Context, project int64, requests []evaluation.Request, backfill string, now time.Time) (n int64, err error) {
+func (s *Store) requestEvaluations(ctx context.Context, project int64, requests []evaluation.Request, backfill string, now time.Time) (
+	n int64, err error) {
 	err = s.change(ctx, project, uuid.Nil, 0, func(ctx context.Context, tx *commit) (err error) {
 		n, err = insertRows(ctx, tx, "evaluation", evaluationColumns, s.evaluationRows(project, requests, backfill, now))
 		return err
@@ -391,7 +392,11 @@ func (s *Store) RetryEvaluations(ctx context.Context, projectID int64, q evaluat
 	now := s.options.Now().UnixMilli()
 	at := len(args)
 	return s.inSlices(ctx, projectID, func(ctx context.Context, tx *commit) (int64, error) {
-		return tx.exec(ctx, `UPDATE evaluation SET state = 0, attempts = 0, finished_ms = 0, failure = '', due_ms = `+fmt.Sprintf("$%d", at+1)+` WHERE project_id = $1 AND id IN (SELECT id FROM evaluation WHERE `+cond+
-			` AND state >= `+fmt.Sprint(stateCode(evaluation.Failed))+` AND (backfill_id <> '' OR EXISTS (SELECT 1 FROM metric m WHERE m.project_id = $1 AND m.id = metric_id AND m.online = 1)) LIMIT `+fmt.Sprint(evaluationSlice)+`)`, append(args[:at:at], now)...)
+		return tx.exec(ctx, `UPDATE evaluation
+			SET state = 0, attempts = 0, finished_ms = 0, failure = '', due_ms = `+fmt.Sprintf("$%d", at+1)+`
+			WHERE project_id = $1 AND id IN (SELECT id FROM evaluation WHERE `+cond+
+			` AND state >= `+fmt.Sprint(stateCode(evaluation.Failed))+`
+					AND (backfill_id <> '' OR EXISTS (SELECT 1 FROM metric m WHERE m.project_id = $1 AND m.id = metric_id AND m.online = 1))
+				LIMIT `+fmt.Sprint(evaluationSlice)+`)`, append(args[:at:at], now)...)
 	})
 }

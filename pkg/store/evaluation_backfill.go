@@ -116,7 +116,8 @@ func (s *Store) writeBackfill(ctx context.Context, tx *commit, project int64, b 
 
 // MoveBackfill pauses, resumes or cancels a backfill of a metric, with what waits of it.
 // fault.NotFound if there is none, fault.Conflict if it has ended.
-func (s *Store) MoveBackfill(ctx context.Context, projectID int64, metricID, id string, to evaluation.BackfillState) (b evaluation.Backfill, err error) {
+func (s *Store) MoveBackfill(ctx context.Context, projectID int64, metricID, id string, to evaluation.BackfillState) (
+	b evaluation.Backfill, err error) {
 	err = s.changeDocs(ctx, 0, "change backfill", func(ctx context.Context, tx *commit) error {
 		var d document
 		if b, d, err = s.readBackfill(ctx, tx, projectID, id, tx.forUpdate("")); err != nil {

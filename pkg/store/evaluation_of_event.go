@@ -32,7 +32,9 @@ func (s *Store) scoreNames(ctx context.Context, c conn, project int64, id uuid.U
 	if err != nil {
 		return nil, err
 	}
-	err = each(ctx, c, `SELECT scores FROM queue_item WHERE project_id = $1 AND event_id = $2 AND scores IS NOT NULL`, []any{project, c.id(id)}, func(scan func(...any) error) error {
+	err = each(ctx, c, `SELECT scores
+		FROM queue_item
+		WHERE project_id = $1 AND event_id = $2 AND scores IS NOT NULL`, []any{project, c.id(id)}, func(scan func(...any) error) error {
 		var scores string
 		err := scan(&scores)
 		for name := range rawjson.Object([]byte(scores)) {
@@ -51,7 +53,8 @@ func eraseEvaluationsOf(ctx context.Context, tx *commit, project int64, events [
 	}
 	for _, table := range []string{"queue_turn", "queue_item"} {
 		cond, args := tx.anyID("event_id", 2, events)
-		if _, err := tx.exec(ctx, `DELETE FROM `+table+` WHERE project_id = $1 AND queue_id IN (SELECT id FROM queue WHERE project_id = $1) AND `+cond,
+		if _, err := tx.exec(ctx, `DELETE FROM `+table+`
+			WHERE project_id = $1 AND queue_id IN (SELECT id FROM queue WHERE project_id = $1) AND `+cond,
 			append([]any{project}, args...)...); err != nil {
 			return err
 		}

@@ -24,7 +24,9 @@ func (s *Store) writerOfEvent(ctx context.Context, project int64, id uuid.UUID) 
 		return s.pool.count() - 1
 	}
 	var session uuid.UUID
-	if ok, err := one(ctx, s.db.quick(), `SELECT `+s.dialect.SessionID()+` FROM `+s.dialect.From()+` WHERE e.event_id = $1 AND e.project_id = $2`,
+	if ok, err := one(ctx, s.db.quick(), `SELECT `+s.dialect.SessionID()+`
+		FROM `+s.dialect.From()+`
+		WHERE e.event_id = $1 AND e.project_id = $2`,
 		[]any{s.db.id(id), project}, scanID{&session}); err == nil && ok {
 		return s.writerOf(session)
 	}

@@ -148,7 +148,9 @@ func (w *writing) applyPendingOf(ctx context.Context, tx *commit, project int64,
 	}
 	var list []waiting
 	cond, args := tx.anyID("event_id", 2, ids)
-	err := each(ctx, tx, `SELECT id, event_id, body, created_ms FROM pending WHERE project_id = $1 AND `+cond+` ORDER BY id`, append([]any{project}, args...),
+	err := each(ctx, tx, `SELECT id, event_id, body, created_ms
+		FROM pending
+		WHERE project_id = $1 AND `+cond+` ORDER BY id`, append([]any{project}, args...),
 		func(scan func(...any) error) error {
 			var x waiting
 			if err := scan(&x.row, scanID{&x.id}, &x.body, &x.created); err != nil {
@@ -205,7 +207,9 @@ func (s *Store) expirePending(ctx context.Context, now time.Time) error {
 // loadPending reads which ids have updates waiting.
 func (s *Store) loadPending(ctx context.Context) error {
 	ids, of, total := map[idKey]int{}, map[int64]int{}, 0
-	err := each(ctx, s.db, `SELECT project_id, event_id, count(*) FROM pending GROUP BY project_id, event_id`, nil, func(scan func(...any) error) error {
+	err := each(ctx, s.db, `SELECT project_id, event_id, count(*)
+		FROM pending
+		GROUP BY project_id, event_id`, nil, func(scan func(...any) error) error {
 		var k idKey
 		var n int
 		if err := scan(&k.project, scanID{&k.id}, &n); err != nil {

@@ -38,7 +38,9 @@ func (s *Store) DeleteEvent(ctx context.Context, projectID int64, id uuid.UUID) 
 			return nil
 		}
 		var span uuid.UUID
-		if _, err := one(ctx, tx, `SELECT span_id FROM event WHERE project_id = $1 AND day = $2 AND event_id = $3`, []any{projectID, old.day, tx.id(old.ID)}, scanID{&span}); err != nil {
+		if _, err := one(ctx, tx, `SELECT span_id
+			FROM event
+			WHERE project_id = $1 AND day = $2 AND event_id = $3`, []any{projectID, old.day, tx.id(old.ID)}, scanID{&span}); err != nil {
 			return err
 		}
 		if err := s.erase(ctx, tx, old); err != nil {
@@ -132,7 +134,8 @@ func (s *Store) erasePending(ctx context.Context, tx *commit, project int64, eve
 
 // erase deletes one event's row and its payload: a chunk it shares is rewritten without it.
 func (s *Store) erase(ctx context.Context, tx *commit, old *stored) error {
-	gone, err := tx.exec(ctx, `DELETE FROM event WHERE project_id = $1 AND day = $2 AND event_id = $3`, old.project, old.day, tx.id(old.ID))
+	gone, err := tx.exec(ctx, `DELETE FROM event
+		WHERE project_id = $1 AND day = $2 AND event_id = $3`, old.project, old.day, tx.id(old.ID))
 	if err != nil {
 		return err
 	}
@@ -148,7 +151,10 @@ func (s *Store) erase(ctx context.Context, tx *commit, old *stored) error {
 		off int
 	}
 	var refs []ref
-	err = each(ctx, tx, `SELECT event_id, chunk_offset FROM event WHERE `+s.dialect.OfSession()+` AND chunk = $3 AND day = $4 ORDER BY chunk_offset`,
+	err = each(ctx, tx, `SELECT event_id, chunk_offset
+		FROM event
+		WHERE `+s.dialect.OfSession()+` AND chunk = $3 AND day = $4
+		ORDER BY chunk_offset`,
 		[]any{old.project, tx.id(old.SessionID), *old.chunk, old.day}, func(scan func(...any) error) error {
 			var r ref
 			if err := scan(scanID{&r.id}, &r.off); err != nil {
@@ -236,7 +242,8 @@ func (s *Store) PutAbout(ctx context.Context, projectID int64, about uuid.UUID, 
 			return nil
 		}
 		for i := 0; err == nil && i < len(sessions); i++ {
-			_, err = tx.exec(ctx, `DELETE FROM deletion WHERE project_id = $1 AND kind = $2 AND id = $3`, projectID, deletedSession, sessions[i].String())
+			_, err = tx.exec(ctx, `DELETE FROM deletion
+				WHERE project_id = $1 AND kind = $2 AND id = $3`, projectID, deletedSession, sessions[i].String())
 		}
 		return err
 	})

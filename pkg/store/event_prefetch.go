@@ -96,7 +96,9 @@ func (l *eventList) findRoots(ctx context.Context) {
 	for day, ids := range byDay {
 		for start := 0; start < len(ids); start += 500 {
 			cond, args := l.s.db.anyID("event_id", 3, ids[start:min(start+500, len(ids))])
-			_ = each(ctx, l.s.db, `SELECT event_id, chunk, chunk_offset FROM event WHERE project_id = $1 AND day = $2 AND chunk IS NOT NULL AND `+cond,
+			_ = each(ctx, l.s.db, `SELECT event_id, chunk, chunk_offset
+				FROM event
+				WHERE project_id = $1 AND day = $2 AND chunk IS NOT NULL AND `+cond,
 				append([]any{l.project, day}, args...), func(scan func(...any) error) error {
 					var id uuid.UUID
 					ref := chunkRef{day: day}

@@ -24,7 +24,10 @@ func (s *Store) purgeEvents(ctx context.Context, tx *commit, id int64) (more boo
 		chunk int64 // 0: none
 	}
 	var list []row
-	err = each(ctx, tx, `SELECT day, event_id, type, coalesce(chunk, 0) FROM event WHERE project_id = $1 ORDER BY start_ms LIMIT $2`, []any{id, purgeRows},
+	err = each(ctx, tx, `SELECT day, event_id, type, coalesce(chunk, 0)
+		FROM event
+		WHERE project_id = $1
+		ORDER BY start_ms LIMIT $2`, []any{id, purgeRows},
 		func(scan func(...any) error) error {
 			var r row
 			if err := scan(&r.day, scanID{&r.id}, &r.typ, &r.chunk); err != nil {
@@ -65,7 +68,8 @@ func (s *Store) purgeEvents(ctx context.Context, tx *commit, id int64) (more boo
 			n++
 		}
 		cond, args = tx.anyID("event_id", 3, padded(of[:n], func(r row) uuid.UUID { return r.id }))
-		if _, err := tx.exec(ctx, `DELETE FROM event WHERE project_id = $1 AND day = $2 AND `+cond, append([]any{id, of[0].day}, args...)...); err != nil {
+		if _, err := tx.exec(ctx, `DELETE FROM event
+			WHERE project_id = $1 AND day = $2 AND `+cond, append([]any{id, of[0].day}, args...)...); err != nil {
 			return false, err
 		}
 		ids := make([]uuid.UUID, n)

@@ -80,7 +80,8 @@ func (s *Store) Event(ctx context.Context, projectID int64, id uuid.UUID) (event
 func (s *Store) EventsByID(ctx context.Context, projectID int64, ids []uuid.UUID) (*event.Set, error) {
 	found := make(map[uuid.UUID]*stored, len(ids))
 	read := func(cond string, args []any) error {
-		return each(ctx, s.db, `SELECT `+s.columns()+` FROM `+s.dialect.From()+` WHERE e.project_id = $1 AND `+cond, append([]any{projectID}, args...), func(scan func(...any) error) error {
+		heads := `SELECT ` + s.columns() + ` FROM ` + s.dialect.From() + ` WHERE e.project_id = $1 AND ` + cond
+		return each(ctx, s.db, heads, append([]any{projectID}, args...), func(scan func(...any) error) error {
 			r, err := scanHead(scan)
 			if err == nil {
 				found[r.ID] = r

@@ -51,7 +51,9 @@ func (w *writing) repeat(ctx context.Context, tx *commit, r repeatOf) error {
 func (w *writing) repeatSession(ctx context.Context, tx *commit, old *stored, came *event.Event) error {
 	now := old.Event
 	var implicit int
-	ok, err := one(ctx, tx, `SELECT implicit FROM session WHERE project_id = $1 AND session_id = $2`, []any{old.project, tx.id(came.ID)}, &implicit)
+	ok, err := one(ctx, tx, `SELECT implicit
+		FROM session
+		WHERE project_id = $1 AND session_id = $2`, []any{old.project, tx.id(came.ID)}, &implicit)
 	if err != nil {
 		return err
 	}
@@ -83,7 +85,9 @@ func (w *writing) repeatSession(ctx context.Context, tx *commit, old *stored, ca
 	if implicit == implicitEnd || came.DefaultTime {
 		now.Duration = max(now.End-now.Start, 0)
 	}
-	if _, err := tx.exec(ctx, `UPDATE session SET implicit = $3 WHERE project_id = $1 AND session_id = $2`, old.project, tx.id(came.ID), implicit); err != nil {
+	if _, err := tx.exec(ctx, `UPDATE session
+		SET implicit = $3
+		WHERE project_id = $1 AND session_id = $2`, old.project, tx.id(came.ID), implicit); err != nil {
 		return err
 	}
 	return w.s.rewrite(ctx, tx, old.project, old, &now)

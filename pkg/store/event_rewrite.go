@@ -14,7 +14,8 @@ func (s *Store) rewrite(ctx context.Context, tx *commit, project int64, old *sto
 	if now.Type == event.TypeModel || now.Wrapper {
 		s.reprice(&old.Event, now)
 	}
-	before, after := &head{ev: &old.Event, project: project, trace: old.trace}, &head{ev: now, project: project, session: old.SessionID, trace: old.trace}
+	before := &head{ev: &old.Event, project: project, trace: old.trace}
+	after := &head{ev: now, project: project, session: old.SessionID, trace: old.trace}
 	before.derive()
 	after.derive()
 	var chunk *int64
@@ -40,15 +41,56 @@ func (s *Store) rewrite(ctx context.Context, tx *commit, project int64, old *sto
 	if after.parent != uuid.Nil {
 		parent = tx.id(after.parent)
 	}
-	_, err := tx.exec(ctx, `UPDATE event SET day = $4, parent_id = $5, type = $6, name = $7, source = $8, error = $9, start_ms = $10, end_ms = $11,
-		duration = $12, metadata = $13, metrics = $14, feedback = $15, user_properties = $16, children_ids = $17, run_id = $18, user_id = $19,
-		spill = $20, chunk = $21, chunk_offset = $22, duplicate_key = $23, target_id = $24, version = version + 1
+	_, err := tx.exec(ctx, `
+		UPDATE event SET
+			day = $4,
+			parent_id = $5,
+			type = $6,
+			name = $7,
+			source = $8,
+			error = $9,
+			start_ms = $10,
+			end_ms = $11,
+			duration = $12,
+			metadata = $13,
+			metrics = $14,
+			feedback = $15,
+			user_properties = $16,
+			children_ids = $17,
+			run_id = $18,
+			user_id = $19,
+			spill = $20,
+			chunk = $21,
+			chunk_offset = $22,
+			duplicate_key = $23,
+			target_id = $24,
+			version = version + 1
 		WHERE project_id = $1 AND day = $2 AND event_id = $3`,
-		project, old.day, tx.id(now.ID), after.day, parent, query.TypeCode(now.Type), now.Name, now.Source, after.errorText(), now.Start, now.End,
-		now.Duration, text(after.inHead(query.SpillMetadata, now.Metadata)), text(after.inHead(query.SpillMetrics, now.Metrics)),
-		text(after.inHead(query.SpillFeedback, now.Feedback)), text(after.inHead(query.SpillUserProperties, now.UserProperties)),
-		text(after.inHead(query.SpillChildrenIDs, now.ChildrenIDs)), nullText(after.runID), nullText(after.userID), after.spill, chunk, off, blob(after.duplicateKey),
-		nullText(after.target))
+		project,
+		old.day,
+		tx.id(now.ID),
+		after.day,
+		parent,
+		query.TypeCode(now.Type),
+		now.Name,
+		now.Source,
+		after.errorText(),
+		now.Start,
+		now.End,
+		now.Duration,
+		text(after.inHead(query.SpillMetadata, now.Metadata)),
+		text(after.inHead(query.SpillMetrics, now.Metrics)),
+		text(after.inHead(query.SpillFeedback, now.Feedback)),
+		text(after.inHead(query.SpillUserProperties, now.UserProperties)),
+		text(after.inHead(query.SpillChildrenIDs, now.ChildrenIDs)),
+		nullText(after.runID),
+		nullText(after.userID),
+		after.spill,
+		chunk,
+		off,
+		blob(after.duplicateKey),
+		nullText(after.target),
+	)
 	if err != nil {
 		return err
 	}
@@ -70,7 +112,9 @@ func (s *Store) rewrite(ctx context.Context, tx *commit, project int64, old *sto
 		}
 	}
 	if now.IsSession() && before.day != after.day {
-		if _, err := tx.exec(ctx, `UPDATE session SET event_day = $3 WHERE project_id = $1 AND session_id = $2`, project, tx.id(now.ID), after.day); err != nil {
+		if _, err := tx.exec(ctx, `UPDATE session
+			SET event_day = $3
+			WHERE project_id = $1 AND session_id = $2`, project, tx.id(now.ID), after.day); err != nil {
 			return err
 		}
 	}
@@ -79,7 +123,9 @@ func (s *Store) rewrite(ctx context.Context, tx *commit, project int64, old *sto
 		if now.IsSession() {
 			run = `$3`
 		}
-		if _, err := tx.exec(ctx, `UPDATE session SET run_id = `+run+` WHERE project_id = $1 AND session_id = $2`, project, tx.id(now.SessionID), after.runID); err != nil {
+		if _, err := tx.exec(ctx, `UPDATE session
+			SET run_id = `+run+`
+			WHERE project_id = $1 AND session_id = $2`, project, tx.id(now.SessionID), after.runID); err != nil {
 			return err
 		}
 	}
@@ -92,7 +138,8 @@ func (s *Store) rewrite(ctx context.Context, tx *commit, project int64, old *sto
 		return err
 	}
 	failed := !now.IsSession() && (before.parent == uuid.Nil || after.parent == uuid.Nil) && !sameError(old.Error, now.Error)
-	same := !failed && now.Start == old.Start && now.End == old.End && before.parent == after.parent && before.day == after.day && now.Name == old.Name && now.Source == old.Source
+	same := !failed && now.Start == old.Start && now.End == old.End && before.parent == after.parent && before.day == after.day &&
+		now.Name == old.Name && now.Source == old.Source
 	if now.IsSession() || same {
 		return nil
 	}

@@ -12,6 +12,35 @@ import (
 	"github.com/spangrove/spangrove/pkg/query"
 )
 
+// headColumns are the columns of an event's row in the order in which insertHeads writes them, without that of its
+// session, in which the databases differ, and version.
+const headColumns = `
+	project_id,
+	day,
+	event_id,
+	parent_id,
+	type,
+	name,
+	source,
+	error,
+	start_ms,
+	end_ms,
+	duration,
+	metadata,
+	metrics,
+	feedback,
+	user_properties,
+	children_ids,
+	run_id,
+	user_id,
+	spill,
+	chunk,
+	chunk_offset,
+	trace_hash,
+	duplicate_key,
+	span_id,
+	target_id`
+
 // stored is an event with the columns of its row.
 type stored struct {
 	event.Event
@@ -26,8 +55,28 @@ type stored struct {
 
 // columns lists the head columns in the order scanHead reads them.
 func (s *Store) columns() string {
-	return `e.project_id, e.day, e.event_id, ` + s.dialect.SessionID() + `, e.parent_id, e.type, e.name, e.source, e.error, e.start_ms, e.end_ms, e.duration,
-		e.metadata, e.metrics, e.feedback, e.user_properties, e.children_ids, coalesce(e.run_id, ''), e.spill, e.chunk, coalesce(e.chunk_offset, 0),
+	return `
+		e.project_id,
+		e.day,
+		e.event_id,
+		` + s.dialect.SessionID() + `,
+		e.parent_id,
+		e.type,
+		e.name,
+		e.source,
+		e.error,
+		e.start_ms,
+		e.end_ms,
+		e.duration,
+		e.metadata,
+		e.metrics,
+		e.feedback,
+		e.user_properties,
+		e.children_ids,
+		coalesce(e.run_id, ''),
+		e.spill,
+		e.chunk,
+		coalesce(e.chunk_offset, 0),
 		coalesce(e.trace_hash, 0)`
 }
 
@@ -35,9 +84,30 @@ func scanHead(scan func(...any) error) (*stored, error) {
 	var r stored
 	var typ int
 	e := &r.Event
-	err := scan(&r.project, &r.day, scanID{&e.ID}, scanID{&e.SessionID}, scanID{&e.ParentID}, &typ, &e.Name, &e.Source, &e.Error, &e.Start, &e.End, &e.Duration,
-		(*[]byte)(&e.Metadata), (*[]byte)(&e.Metrics), (*[]byte)(&e.Feedback), (*[]byte)(&e.UserProperties), (*[]byte)(&e.ChildrenIDs), &r.runID,
-		&r.spill, &r.chunk, &r.off, &r.trace)
+	err := scan(
+		&r.project,
+		&r.day,
+		scanID{&e.ID},
+		scanID{&e.SessionID},
+		scanID{&e.ParentID},
+		&typ,
+		&e.Name,
+		&e.Source,
+		&e.Error,
+		&e.Start,
+		&e.End,
+		&e.Duration,
+		(*[]byte)(&e.Metadata),
+		(*[]byte)(&e.Metrics),
+		(*[]byte)(&e.Feedback),
+		(*[]byte)(&e.UserProperties),
+		(*[]byte)(&e.ChildrenIDs),
+		&r.runID,
+		&r.spill,
+		&r.chunk,
+		&r.off,
+		&r.trace,
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +148,9 @@ func (s *Store) load(ctx context.Context, c conn, project int64, day int32, id u
 
 // loadHead reads one event's row.
 func (s *Store) loadHead(ctx context.Context, c conn, project int64, day int32, id uuid.UUID) (*stored, error) {
-	text := `SELECT ` + s.columns() + ` FROM ` + s.dialect.From() + ` WHERE e.project_id = $1 AND e.day = $2 AND e.event_id = $3` + c.forUpdate("e")
+	text := `SELECT ` + s.columns() + `
+		FROM ` + s.dialect.From() + `
+		WHERE e.project_id = $1 AND e.day = $2 AND e.event_id = $3` + c.forUpdate("e")
 	rs, err := c.query(ctx, text, project, day, c.id(id))
 	if err != nil {
 		return nil, err

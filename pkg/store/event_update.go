@@ -16,7 +16,8 @@ import (
 // fault.Limited or fault.Unavailable either way, and yet applied if the event is there, so that trying it
 // again later loses nothing.
 func (s *Store) Update(ctx context.Context, projectID int64, u event.Update) (pending bool, err error) {
-	size := int64(len(u.Inputs) + len(u.Outputs) + len(u.Config) + len(u.Metadata) + len(u.Metrics) + len(u.Feedback) + len(u.UserProperties) + len(u.ChildrenIDs))
+	size := int64(len(u.Inputs) + len(u.Outputs) + len(u.Config) + len(u.Metadata) +
+		len(u.Metrics) + len(u.Feedback) + len(u.UserProperties) + len(u.ChildrenIDs))
 	var full error
 	err = s.change(ctx, projectID, u.EventID, size, func(ctx context.Context, tx *commit) error {
 		pending, full = false, nil
@@ -91,12 +92,16 @@ func (s *Store) applyUpdate(ctx context.Context, tx *commit, old *stored, u *eve
 	}
 	if now.IsSession() && (u.EndTime != nil || u.Duration != nil) {
 		// From now on the end is what somebody set, not what follows from the events.
-		if _, err := tx.exec(ctx, `UPDATE session SET implicit = 0 WHERE project_id = $1 AND session_id = $2 AND implicit = 2`, old.project, tx.id(now.ID)); err != nil {
+		if _, err := tx.exec(ctx, `UPDATE session
+			SET implicit = 0
+			WHERE project_id = $1 AND session_id = $2 AND implicit = 2`, old.project, tx.id(now.ID)); err != nil {
 			return err
 		}
 	}
 	if now.IsSession() && rawjson.Get(u.UserProperties, "user_id") != nil {
-		if _, err := tx.exec(ctx, `UPDATE session SET user_ms = $3 WHERE project_id = $1 AND session_id = $2`, old.project, tx.id(now.ID), userGiven); err != nil {
+		if _, err := tx.exec(ctx, `UPDATE session
+			SET user_ms = $3
+			WHERE project_id = $1 AND session_id = $2`, old.project, tx.id(now.ID), userGiven); err != nil {
 			return err
 		}
 	}

@@ -97,7 +97,9 @@ func sleep(ctx context.Context, d time.Duration) bool {
 // eraseNames makes all passes that were asked for. waited is how long it waited for other servers.
 func (s *Store) eraseNames(ctx context.Context) (waited time.Duration, err error) {
 	begun := map[int64]bool{} // by project: by a process that ended
-	err = each(ctx, s.db, `SELECT project_id, id FROM deletion WHERE kind = $1`, []any{deletedNames}, func(scan func(...any) error) error {
+	err = each(ctx, s.db, `SELECT project_id, id
+		FROM deletion
+		WHERE kind = $1`, []any{deletedNames}, func(scan func(...any) error) error {
 		var project int64
 		var state string
 		err := scan(&project, &state)
@@ -140,7 +142,8 @@ func (s *Store) eraseNamesOf(ctx context.Context, project int64, again bool) (wa
 		})
 	}
 	// What is deleted from now on asks for another pass.
-	if err := do(state(`DELETE FROM deletion WHERE project_id = $1 AND kind = $2 AND id = $3`, namesAsked), enter(namesRunning)); err != nil {
+	if err := do(state(`DELETE FROM deletion
+		WHERE project_id = $1 AND kind = $2 AND id = $3`, namesAsked), enter(namesRunning)); err != nil {
 		return 0, err
 	}
 	gone := newIndexedNames()
@@ -178,13 +181,16 @@ func (s *Store) eraseNamesOf(ctx context.Context, project int64, again bool) (wa
 			return waited, err
 		}
 	}
-	return waited, do(state(`DELETE FROM deletion WHERE project_id = $1 AND kind = $2 AND id <> $3`, namesAsked), func(ctx context.Context, tx *commit) error { return tx.deleted(ctx) })
+	return waited, do(state(`DELETE FROM deletion
+		WHERE project_id = $1 AND kind = $2 AND id <> $3`, namesAsked), func(ctx context.Context, tx *commit) error { return tx.deleted(ctx) })
 }
 
 // forgetErased forgets what this server knows of field indexes from which names were deleted, maybe by
 // another one.
 func (s *Store) forgetErased(ctx context.Context) error {
-	return each(ctx, s.db, `SELECT project_id FROM deletion WHERE kind = $1 AND id = $2`, []any{deletedNames, namesChecking}, func(scan func(...any) error) error {
+	return each(ctx, s.db, `SELECT project_id
+		FROM deletion
+		WHERE kind = $1 AND id = $2`, []any{deletedNames, namesChecking}, func(scan func(...any) error) error {
 		var project int64
 		err := scan(&project)
 		s.fieldIndex.forget(project, nil)
@@ -267,11 +273,15 @@ func (n *indexedNames) each(e *scannedEvent, f func(k nameKind, path string)) {
 }
 
 // listedNames reads rows of a field index that follow one.
-func (s *Store) listedNames(ctx context.Context, project int64, after fieldIndexRow) (rows *indexedNames, last fieldIndexRow, more bool, err error) {
+func (s *Store) listedNames(ctx context.Context, project int64, after fieldIndexRow) (
+	rows *indexedNames, last fieldIndexRow, more bool, err error) {
 	rows, last = newIndexedNames(), after
 	n := 0
-	err = each(ctx, s.db, `SELECT scope, type, name, path FROM field_index WHERE project_id = $1 AND (scope, type, name, path) > ($2, $3, $4, $5)
-		ORDER BY scope, type, name, path LIMIT $6`, []any{project, after.scope, after.typ, after.name, after.path, namesRows}, func(scan func(...any) error) error {
+	args := []any{project, after.scope, after.typ, after.name, after.path, namesRows}
+	err = each(ctx, s.db, `SELECT scope, type, name, path
+		FROM field_index
+		WHERE project_id = $1 AND (scope, type, name, path) > ($2, $3, $4, $5)
+		ORDER BY scope, type, name, path LIMIT $6`, args, func(scan func(...any) error) error {
 		if err := scan(&last.scope, &last.typ, &last.name, &last.path); err != nil {
 			return err
 		}
@@ -312,7 +322,8 @@ func (s *Store) deleteNames(ctx context.Context, project int64, rows *indexedNam
 		start := time.Now()
 		err := s.change(ctx, project, uuid.Nil, 0, func(ctx context.Context, tx *commit) error {
 			for _, r := range slice {
-				if _, err := tx.exec(ctx, `DELETE FROM field_index WHERE project_id = $1 AND scope = $2 AND type = $3 AND name = $4 AND path = $5`,
+				if _, err := tx.exec(ctx, `DELETE FROM field_index
+					WHERE project_id = $1 AND scope = $2 AND type = $3 AND name = $4 AND path = $5`,
 					project, r.scope, r.typ, r.name, r.path); err != nil {
 					return err
 				}
@@ -401,7 +412,9 @@ func (s *Store) scanEvents(ctx context.Context, project int64, f func([]*scanned
 		start := time.Now()
 		var list []*scannedEvent
 		var sessions []uuid.UUID
-		err := each(ctx, s.db, `SELECT `+s.columns()+` FROM `+s.dialect.From()+` WHERE e.project_id = $1 AND e.start_ms <= $2 AND (e.start_ms < $2 OR e.event_id > $3)
+		err := each(ctx, s.db, `SELECT `+s.columns()+`
+			FROM `+s.dialect.From()+`
+			WHERE e.project_id = $1 AND e.start_ms <= $2 AND (e.start_ms < $2 OR e.event_id > $3)
 			ORDER BY e.start_ms DESC, e.event_id LIMIT $4`, []any{project, at, s.db.id(id), namesEvents}, func(scan func(...any) error) error {
 			r, err := scanHead(scan)
 			if err == nil {
@@ -415,7 +428,9 @@ func (s *Store) scanEvents(ctx context.Context, project int64, f func([]*scanned
 		runs := map[uuid.UUID]string{}
 		slices.SortFunc(sessions, func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) })
 		cond, args := s.db.anyID("session_id", 2, slices.Compact(sessions))
-		err = each(ctx, s.db, `SELECT session_id, run_id FROM session WHERE project_id = $1 AND run_id IS NOT NULL AND `+cond, append([]any{project}, args...),
+		err = each(ctx, s.db, `SELECT session_id, run_id
+			FROM session
+			WHERE project_id = $1 AND run_id IS NOT NULL AND `+cond, append([]any{project}, args...),
 			func(scan func(...any) error) error {
 				var session uuid.UUID
 				var run string

@@ -13,7 +13,8 @@ import (
 func clampMillis(ms float64) float64 { return min(max(ms, event.MinMillis), event.MaxMillis) }
 
 // eachRow calls f for the rows of a scope, in the order of their key.
-func (s *Store) eachRow(ctx context.Context, projectID int64, scope string, q query.Search, cond string, more []any, f func(typ int, k event.Key)) error {
+func (s *Store) eachRow(ctx context.Context, projectID int64, scope string, q query.Search, cond string, more []any,
+	f func(typ int, k event.Key)) error {
 	args := append([]any{projectID, scope}, more...)
 	if q.From != nil {
 		args = append(args, dayOf(clampMillis(*q.From)))
@@ -23,7 +24,10 @@ func (s *Store) eachRow(ctx context.Context, projectID int64, scope string, q qu
 		args = append(args, dayOf(clampMillis(*q.To)))
 		cond += fmt.Sprintf(" AND first_day <= $%d", len(args))
 	}
-	return each(ctx, s.db, `SELECT type, name, path FROM field_index WHERE project_id = $1 AND scope = $2`+cond+` ORDER BY type, name, path`, args,
+	return each(ctx, s.db, `SELECT type, name, path
+		FROM field_index
+		WHERE project_id = $1 AND scope = $2`+cond+`
+		ORDER BY type, name, path`, args,
 		func(scan func(...any) error) error {
 			var typ int
 			var k event.Key

@@ -138,7 +138,9 @@ func (l *fieldIndexUpdate) findRuns(ctx context.Context, tx *commit) error {
 	for project, ids := range byProject {
 		for part := range slices.Chunk(ids, 500) {
 			cond, args := tx.anyID("session_id", 2, part)
-			err := each(ctx, tx, `SELECT session_id, run_id FROM session WHERE project_id = $1 AND run_id IS NOT NULL AND `+cond, append([]any{project}, args...),
+			err := each(ctx, tx, `SELECT session_id, run_id
+				FROM session
+				WHERE project_id = $1 AND run_id IS NOT NULL AND `+cond, append([]any{project}, args...),
 				func(scan func(...any) error) error {
 					var id uuid.UUID
 					var run string
@@ -172,7 +174,9 @@ func (l *fieldIndexUpdate) open(ctx context.Context, tx *commit, k scopeKey) (ok
 			return false, nil
 		}
 		b := newScopeFields()
-		err := each(ctx, tx, `SELECT type, name, path, first_day, last_day FROM field_index WHERE project_id = $1 AND scope = $2`, []any{k.project, k.scope},
+		err := each(ctx, tx, `SELECT type, name, path, first_day, last_day
+			FROM field_index
+			WHERE project_id = $1 AND scope = $2`, []any{k.project, k.scope},
 			func(scan func(...any) error) error {
 				var typ int
 				var name, path string

@@ -20,7 +20,8 @@ func (a *logMerge) bound(ctx context.Context) error {
 	if a.waiting <= 0 || over <= limit/boundSlack {
 		return nil
 	}
-	n, err := a.tx.exec(ctx, `DELETE FROM log_part WHERE id IN (SELECT id FROM log_part WHERE event_id IS NULL ORDER BY created_ms, id LIMIT $1)`, over)
+	n, err := a.tx.exec(ctx, `DELETE FROM log_part
+		WHERE id IN (SELECT id FROM log_part WHERE event_id IS NULL ORDER BY created_ms, id LIMIT $1)`, over)
 	if err != nil {
 		return err
 	}
@@ -44,7 +45,8 @@ func (s *Store) expireLogs(ctx context.Context, now time.Time) error {
 		for {
 			var n int64
 			err := s.change(ctx, 0, uuid.Nil, 0, func(ctx context.Context, tx *commit) (err error) {
-				n, err = tx.exec(ctx, `DELETE FROM log_part WHERE id IN (SELECT id FROM log_part WHERE created_ms < $1 AND `+part.where+` LIMIT $2)`, before, expireSlice)
+				n, err = tx.exec(ctx, `DELETE FROM log_part
+					WHERE id IN (SELECT id FROM log_part WHERE created_ms < $1 AND `+part.where+` LIMIT $2)`, before, expireSlice)
 				return err
 			})
 			if err != nil {
@@ -69,7 +71,8 @@ func eraseLogs(ctx context.Context, tx *commit, project int64, events, spans []u
 	}{{"event_id", events}, {"span_id", spans}} {
 		for group := range slices.Chunk(by.ids, idsPerQuery) {
 			cond, args := tx.anyID(by.column, 2, group)
-			if _, err := tx.exec(ctx, `DELETE FROM log_part WHERE project_id = $1 AND `+cond, append([]any{project}, args...)...); err != nil {
+			if _, err := tx.exec(ctx, `DELETE FROM log_part
+				WHERE project_id = $1 AND `+cond, append([]any{project}, args...)...); err != nil {
 				return err
 			}
 		}

@@ -109,7 +109,8 @@ func (a *logMerge) insert(ctx context.Context, came []*logRow) (fresh []*logRow,
 		if h.ev.SpanID == uuid.Nil || h.ev.SpanID == h.ev.ID {
 			continue
 		}
-		_, err := a.tx.exec(ctx, `INSERT INTO log_part(project_id, span_id, hash, trace_id, event_id, created_ms, data) VALUES ($1, $2, $3, $4, $5, $6, $7)
+		_, err := a.tx.exec(ctx, `INSERT INTO log_part(project_id, span_id, hash, trace_id, event_id, created_ms, data)
+			VALUES ($1, $2, $3, $4, $5, $6, $7)
 			ON CONFLICT (project_id, span_id, hash) DO UPDATE SET event_id = excluded.event_id`,
 			h.project, a.tx.id(h.ev.SpanID), a.tx.id(uuid.Nil), a.tx.id(h.ev.TraceID), a.tx.id(h.ev.ID), a.w.s.options.Now().UnixMilli(), []byte{})
 		if err != nil {
@@ -121,7 +122,8 @@ func (a *logMerge) insert(ctx context.Context, came []*logRow) (fresh []*logRow,
 		if r.response != "" {
 			response = r.response
 		}
-		ok, err := one(ctx, a.tx, `INSERT INTO log_part(project_id, span_id, hash, trace_id, response_id, created_ms, data) VALUES ($1, $2, $3, $4, $5, $6, $7)
+		ok, err := one(ctx, a.tx, `INSERT INTO log_part(project_id, span_id, hash, trace_id, response_id, created_ms, data)
+			VALUES ($1, $2, $3, $4, $5, $6, $7)
 			ON CONFLICT (project_id, span_id, hash) DO NOTHING RETURNING id`,
 			[]any{r.project, a.tx.id(r.span), a.tx.id(r.hash), a.tx.id(r.trace), response, r.created, r.z}, &r.id)
 		if err != nil {
@@ -253,7 +255,9 @@ func (a *logMerge) eventsOf(ctx context.Context, project int64, rows []*logRow) 
 	spans = slices.Compact(spans)
 	for part := range slices.Chunk(spans, idsPerQuery) {
 		cond, args := a.tx.anyID("span_id", 2, part)
-		err := each(ctx, a.tx, `SELECT span_id, event_id FROM log_part WHERE project_id = $1 AND `+cond+` AND event_id IS NOT NULL AND response_id IS NULL`,
+		err := each(ctx, a.tx, `SELECT span_id, event_id
+			FROM log_part
+			WHERE project_id = $1 AND `+cond+` AND event_id IS NOT NULL AND response_id IS NULL`,
 			append([]any{project}, args...), func(scan func(...any) error) error {
 				var span, id uuid.UUID
 				err := scan(scanID{&span}, scanID{&id})
@@ -340,7 +344,8 @@ func (s *Store) repeatWithLogs(ctx context.Context, tx *commit, project int64, e
 		return repeatEvent(e, came), nil
 	}
 	var rows []*logRow
-	err = each(ctx, tx, `SELECT `+logColumns+` FROM log_part WHERE project_id = $1 AND event_id = $2`, []any{project, tx.id(e.ID)}, func(scan func(...any) error) error {
+	ofEvent := `SELECT ` + logColumns + ` FROM log_part WHERE project_id = $1 AND event_id = $2`
+	err = each(ctx, tx, ofEvent, []any{project, tx.id(e.ID)}, func(scan func(...any) error) error {
 		r, err := scanLogRow(scan)
 		rows = append(rows, r)
 		return err

@@ -15,7 +15,9 @@ func (s *Store) sweepLogs(ctx context.Context) error {
 		return nil
 	}
 	byProject := map[int64][]uuid.UUID{}
-	err := each(ctx, s.db, `SELECT DISTINCT n.project_id, n.span_id FROM log_part n JOIN event e ON e.event_id = n.span_id AND e.project_id = n.project_id
+	err := each(ctx, s.db, `SELECT DISTINCT n.project_id, n.span_id
+		FROM log_part n
+		JOIN event e ON e.event_id = n.span_id AND e.project_id = n.project_id
 		WHERE n.event_id IS NULL LIMIT $1`, []any{expireSlice}, func(scan func(...any) error) error {
 		var project int64
 		var span uuid.UUID
@@ -79,9 +81,14 @@ func (s *Store) reconcileLogs(ctx context.Context, project int64, b *event.Batch
 	}
 	for start := 0; start < len(spans); start += idsPerQuery {
 		cond, args := s.db.anyID("span_id", 2, spans[start:min(start+idsPerQuery, len(spans))])
-		err := each(ctx, s.db, `SELECT DISTINCT span_id FROM log_part n WHERE project_id = $1 AND `+cond+` AND event_id IS NULL AND
-			(EXISTS (SELECT 1 FROM event e WHERE e.event_id = n.span_id AND e.project_id = $1) OR
-			EXISTS (SELECT 1 FROM log_part o WHERE o.project_id = $1 AND o.span_id = n.span_id AND o.event_id IS NOT NULL AND o.response_id IS NULL))`,
+		err := each(ctx, s.db, `SELECT DISTINCT span_id
+			FROM log_part n
+			WHERE project_id = $1 AND `+cond+` AND event_id IS NULL
+				AND (EXISTS (SELECT 1 FROM event e WHERE e.event_id = n.span_id AND e.project_id = $1)
+					OR EXISTS (
+						SELECT 1
+						FROM log_part o
+						WHERE o.project_id = $1 AND o.span_id = n.span_id AND o.event_id IS NOT NULL AND o.response_id IS NULL))`,
 			append([]any{project}, args...), func(scan func(...any) error) error {
 				var span uuid.UUID
 				err := scan(scanID{&span})

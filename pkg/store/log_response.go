@@ -129,7 +129,9 @@ func (f *responseIndex) sessionOf(ctx context.Context, r *logRow, own uuid.UUID)
 			return session, err
 		}
 	}
-	_, err = one(ctx, f.a.tx, `SELECT session_id FROM trace WHERE project_id = $1 AND trace_id = $2`, []any{f.project, f.a.tx.id(r.trace)}, scanID{&session})
+	_, err = one(ctx, f.a.tx, `SELECT session_id
+		FROM trace
+		WHERE project_id = $1 AND trace_id = $2`, []any{f.project, f.a.tx.id(r.trace)}, scanID{&session})
 	return session, err
 }
 
@@ -157,7 +159,8 @@ func (a *logMerge) rowsToReassign(ctx context.Context) (list []*logRow, err erro
 		}
 	}
 	for _, m := range moved {
-		list, err = a.read(ctx, list, ` project_id = $1 AND response_id IS NOT NULL AND trace_id IN (SELECT trace_id FROM trace WHERE project_id = $1 AND session_id = $2)`,
+		list, err = a.read(ctx, list, ` project_id = $1 AND response_id IS NOT NULL
+			AND trace_id IN (SELECT trace_id FROM trace WHERE project_id = $1 AND session_id = $2)`,
 			[]any{m.project, a.tx.id(m.session)})
 		if err != nil {
 			return nil, err

@@ -133,7 +133,8 @@ func forgetMetricVersions(ctx context.Context, tx *commit, project int64, id str
 // CreateMetricVersion stores a version of a metric whose definition is complete and valid, in
 // force from then on if deploy, and returns the updated one. fault.NotFound if there is no such
 // metric.
-func (s *Store) CreateMetricVersion(ctx context.Context, projectID int64, id string, v metric.Version, deploy bool) (metric.Version, error) {
+func (s *Store) CreateMetricVersion(ctx context.Context, projectID int64, id string, v metric.Version, deploy bool) (
+	metric.Version, error) {
 	err := s.changeMetrics(ctx, 2*len(v.Doc()), "create version", func(ctx context.Context, tx *commit) error {
 		d, err := metrics.getForUpdate(ctx, tx, projectID, id)
 		if err != nil {
@@ -186,7 +187,9 @@ func (s *Store) FindMetricVersions(ctx context.Context, projectID int64, id stri
 	if _, err := metrics.one(ctx, s.db, projectID, id); err != nil {
 		return nil, 0, wrapDBError(s.db, err, "read metric")
 	}
-	if _, err := one(ctx, s.db, `SELECT count(*) FROM metric_version WHERE project_id = $1 AND metric_id = $2`, []any{projectID, id}, &total); err != nil {
+	if _, err := one(ctx, s.db, `SELECT count(*)
+		FROM metric_version
+		WHERE project_id = $1 AND metric_id = $2`, []any{projectID, id}, &total); err != nil {
 		return nil, 0, wrapDBError(s.db, err, "count versions")
 	}
 	err = each(ctx, s.db, `SELECT number
@@ -226,7 +229,8 @@ func (s *Store) LoadMetricVersions(ctx context.Context, projectID int64, id stri
 }
 
 // addMetricVersion stores the next version of a metric that is held.
-func (s *Store) addMetricVersion(ctx context.Context, tx *commit, project int64, d *document, m *metric.Metric, v *metric.Version, deploy bool) error {
+func (s *Store) addMetricVersion(ctx context.Context, tx *commit, project int64, d *document, m *metric.Metric,
+	v *metric.Version, deploy bool) error {
 	if deploy {
 		if err := checkOnline(ctx, tx, project, m.ID, &v.Definition); err != nil {
 			return err

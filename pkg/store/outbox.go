@@ -54,7 +54,8 @@ func (a *outbox) write(ctx context.Context, tx *commit) error {
 	for _, project := range a.order {
 		now := a.s.options.Now().UnixMilli()
 		for ids := range slices.Chunk(a.ids[project], outboxGroup*32) {
-			if _, err := tx.exec(ctx, `INSERT INTO outbox(project_id, created_ms, due_ms, ids) VALUES ($1, $2, 0, $3)`, project, now, ids); err != nil {
+			if _, err := tx.exec(ctx, `INSERT INTO outbox(project_id, created_ms, due_ms, ids)
+				VALUES ($1, $2, 0, $3)`, project, now, ids); err != nil {
 				return fmt.Errorf("note events for evaluation: %w", err)
 			}
 		}

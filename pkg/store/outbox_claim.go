@@ -28,7 +28,8 @@ func (s *Store) expireOutbox(ctx context.Context, now time.Time) error {
 func (s *Store) deleteStaleOutbox(ctx context.Context, now time.Time) (total int64, err error) {
 	for n := int64(deleteDocsSlice); n == deleteDocsSlice; {
 		err := s.change(ctx, 0, uuid.Nil, 0, func(ctx context.Context, tx *commit) (err error) {
-			n, err = tx.exec(ctx, fmt.Sprintf(`DELETE FROM outbox WHERE id IN (SELECT id FROM outbox WHERE created_ms < $1 ORDER BY id LIMIT %d)`,
+			n, err = tx.exec(ctx, fmt.Sprintf(`DELETE FROM outbox
+				WHERE id IN (SELECT id FROM outbox WHERE created_ms < $1 ORDER BY id LIMIT %d)`,
 				deleteDocsSlice), now.Add(-outboxTTL).UnixMilli())
 			return err
 		})
@@ -80,7 +81,10 @@ func (s *Store) ClaimOutbox(ctx context.Context, projectID int64, limit int, lea
 
 // OutboxProjects returns the projects that have rows in the outbox.
 func (s *Store) OutboxProjects(ctx context.Context) (ids []int64, err error) {
-	err = each(ctx, s.db, `SELECT DISTINCT project_id FROM outbox WHERE due_ms <= $1 ORDER BY project_id`, []any{s.options.Now().UnixMilli()}, func(scan func(...any) error) error {
+	err = each(ctx, s.db, `SELECT DISTINCT project_id
+		FROM outbox
+		WHERE due_ms <= $1
+		ORDER BY project_id`, []any{s.options.Now().UnixMilli()}, func(scan func(...any) error) error {
 		var id int64
 		err := scan(&id)
 		ids = append(ids, id)
@@ -94,13 +98,17 @@ func (s *Store) OutboxProjects(ctx context.Context) (ids []int64, err error) {
 func (s *Store) ClaimDelayed(ctx context.Context, limit int, lease time.Duration) (list []evaluation.Delayed, err error) {
 	now := s.options.Now()
 	var due int
-	if _, err := one(ctx, s.db, `SELECT count(*) FROM (SELECT 1 FROM outbox_delayed WHERE due_ms <= $1 LIMIT 1) AS x`, []any{now.UnixMilli()}, &due); err != nil || due == 0 {
+	if _, err := one(ctx, s.db, `SELECT count(*)
+		FROM (SELECT 1 FROM outbox_delayed WHERE due_ms <= $1 LIMIT 1) AS x`, []any{now.UnixMilli()}, &due); err != nil || due == 0 {
 		return nil, wrapDBError(s.db, err, "look for events that are due")
 	}
 	until := now.Add(lease).UnixMilli()
 	err = s.change(ctx, 0, uuid.Nil, 0, func(ctx context.Context, tx *commit) error {
 		list = nil
-		err := each(ctx, tx, `SELECT project_id, event_id FROM outbox_delayed WHERE due_ms <= $1 ORDER BY due_ms LIMIT $2`+tx.skipLocked(),
+		err := each(ctx, tx, `SELECT project_id, event_id
+			FROM outbox_delayed
+			WHERE due_ms <= $1
+			ORDER BY due_ms LIMIT $2`+tx.skipLocked(),
 			[]any{now.UnixMilli(), limit}, func(scan func(...any) error) error {
 				l := evaluation.Delayed{Due: until}
 				err := scan(&l.Project, scanID{&l.EventID})
@@ -111,7 +119,9 @@ func (s *Store) ClaimDelayed(ctx context.Context, limit int, lease time.Duration
 			return err
 		}
 		for _, l := range list {
-			if _, err := tx.exec(ctx, `UPDATE outbox_delayed SET due_ms = $3 WHERE project_id = $1 AND event_id = $2`, l.Project, tx.id(l.EventID), until); err != nil {
+			if _, err := tx.exec(ctx, `UPDATE outbox_delayed
+				SET due_ms = $3
+				WHERE project_id = $1 AND event_id = $2`, l.Project, tx.id(l.EventID), until); err != nil {
 				return err
 			}
 		}
@@ -142,7 +152,8 @@ func (s *Store) EnqueueEvaluations(ctx context.Context, a evaluation.Enqueue) (n
 		last = made
 		for _, l := range a.Handled {
 			// One that was put off again meanwhile stays.
-			if _, err := tx.exec(ctx, `DELETE FROM outbox_delayed WHERE project_id = $1 AND event_id = $2 AND due_ms = $3`, a.Project, tx.id(l.EventID), l.Due); err != nil {
+			if _, err := tx.exec(ctx, `DELETE FROM outbox_delayed
+				WHERE project_id = $1 AND event_id = $2 AND due_ms = $3`, a.Project, tx.id(l.EventID), l.Due); err != nil {
 				return err
 			}
 		}

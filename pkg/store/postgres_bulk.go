@@ -63,13 +63,19 @@ func idOrNull(u uuid.UUID) pgtype.UUID { return pgtype.UUID{Bytes: u, Valid: u !
 
 func (t *postgresBulkTx) upsertTraces(ctx context.Context, traces []*traceRow) error {
 	n := len(traces)
-	project, trace, session, provisional, rank := make([]int64, n), make([]pgtype.UUID, n), make([]pgtype.UUID, n), make([]bool, n), make([][]byte, n)
+	var (
+		project        = make([]int64, n)
+		trace, session = make([]pgtype.UUID, n), make([]pgtype.UUID, n)
+		provisional    = make([]bool, n)
+		rank           = make([][]byte, n)
+	)
 	byKey := make(map[traceKey]*traceRow, n)
 	for i, r := range traces {
 		project[i], trace[i], session[i], provisional[i] = r.project, idOrNull(r.trace), idOrNull(r.session), r.provisional
 		rank[i] = r.rank
 		byKey[traceKey{r.project, r.trace}] = r
 	}
+	args := []any{project, trace, session, provisional, rank}
 	return each(ctx, t, `INSERT INTO trace(project_id, trace_id, session_id, provisional, rank)
 		SELECT * FROM unnest($1::bigint[], $2::uuid[], $3::uuid[], $4::boolean[], $5::bytea[])
 		ON CONFLICT (project_id, trace_id) DO UPDATE SET
@@ -77,7 +83,7 @@ func (t *postgresBulkTx) upsertTraces(ctx context.Context, traces []*traceRow) e
 			session_id = CASE WHEN excluded.rank < trace.rank THEN excluded.session_id ELSE trace.session_id END,
 			provisional = trace.provisional AND excluded.provisional,
 			rank = least(trace.rank, excluded.rank)
-		RETURNING project_id, trace_id, session_id, provisional, rank, former_session_id`, []any{project, trace, session, provisional, rank}, func(scan func(...any) error) error {
+		RETURNING project_id, trace_id, session_id, provisional, rank, former_session_id`, args, func(scan func(...any) error) error {
 		var got traceRow
 		if err := scan(&got.project, scanID{&got.trace}, scanID{&got.session}, &got.provisional, &got.rank, scanID{&got.former}); err != nil {
 			return err
@@ -130,37 +136,126 @@ func (t *postgresBulkTx) upsertSessions(ctx context.Context, deltas []*sessionDe
 			lastMS[i], lastID[i], lastDay[i] = &d.final.ms, idOrNull(d.final.ev.ID), &d.final.day
 		}
 	}
-	return each(ctx, t, `INSERT INTO session AS s (project_id, session_id, implicit, name_rank, version, event_day, first_ms, last_ms, num_events, num_model_events, num_errors,
-			num_feedback, prompt_tokens, completion_tokens, total_tokens, cost, num_costs, run_id, root_ms, root_id, root_day,
-			last_root_ms, last_root_id, last_root_day, user_ms, num_calls)
-		SELECT project_id, session_id, implicit, name_rank, initial_version, event_day, first_ms, last_ms, num_events, num_model_events, num_errors,
-			num_feedback, prompt_tokens, completion_tokens, total_tokens, cost, num_costs, run_id, root_ms, root_id, root_day,
-			last_root_ms, last_root_id, last_root_day, user_ms, num_calls
-		FROM unnest($1::bigint[], $2::uuid[], $3::smallint[], $4::smallint[], $5::int[], $6::float8[], $7::float8[], $8::bigint[], $9::bigint[],
-			$10::bigint[], $11::bigint[], $12::float8[], $13::float8[], $14::float8[], $15::float8[], $16::bigint[], $17::text[],
-			$18::float8[], $19::uuid[], $20::int[], $21::float8[], $22::uuid[], $23::int[], $24::bigint[], $25::float8[], $26::bigint[])
-			AS d(project_id, session_id, implicit, name_rank, event_day, first_ms, last_ms, num_events, num_model_events, num_errors,
-			num_feedback, prompt_tokens, completion_tokens, total_tokens, cost, num_costs, run_id, root_ms, root_id, root_day,
-			last_root_ms, last_root_id, last_root_day, initial_version, user_ms, num_calls)
+	return each(ctx, t, `
+		INSERT INTO session AS s (`+sessionColumns+`)
+		SELECT `+sessionColumns+`
+		FROM unnest(
+			$1::bigint[],
+			$2::uuid[],
+			$3::smallint[],
+			$4::smallint[],
+			$5::bigint[],
+			$6::int[],
+			$7::float8[],
+			$8::float8[],
+			$9::bigint[],
+			$10::bigint[],
+			$11::bigint[],
+			$12::bigint[],
+			$13::float8[],
+			$14::float8[],
+			$15::float8[],
+			$16::float8[],
+			$17::bigint[],
+			$18::text[],
+			$19::float8[],
+			$20::uuid[],
+			$21::int[],
+			$22::float8[],
+			$23::uuid[],
+			$24::int[],
+			$25::float8[],
+			$26::bigint[]
+		) AS d(`+sessionColumns+`)
 		ORDER BY project_id, session_id
 		ON CONFLICT (project_id, session_id) DO UPDATE SET
-			version = s.version + 1, name_rank = greatest(s.name_rank, excluded.name_rank),
-			first_ms = least(s.first_ms, excluded.first_ms), last_ms = greatest(s.last_ms, excluded.last_ms),
-			num_events = s.num_events + excluded.num_events, num_model_events = s.num_model_events + excluded.num_model_events, num_calls = s.num_calls + excluded.num_calls, num_errors = s.num_errors + excluded.num_errors,
-			num_feedback = s.num_feedback + excluded.num_feedback, prompt_tokens = s.prompt_tokens + excluded.prompt_tokens,
-			completion_tokens = s.completion_tokens + excluded.completion_tokens, total_tokens = s.total_tokens + excluded.total_tokens,
-			cost = s.cost + excluded.cost, num_costs = s.num_costs + excluded.num_costs, run_id = coalesce(s.run_id, excluded.run_id),
-			(root_ms, root_id, root_day) = (SELECT ms, id, day FROM (VALUES (s.root_ms, s.root_id, s.root_day),
-				(excluded.root_ms, excluded.root_id, excluded.root_day)) AS r(ms, id, day) ORDER BY ms NULLS LAST, id LIMIT 1),
-			(last_root_ms, last_root_id, last_root_day) = (SELECT ms, id, day FROM (VALUES (s.last_root_ms, s.last_root_id, s.last_root_day),
-				(excluded.last_root_ms, excluded.last_root_id, excluded.last_root_day)) AS r(ms, id, day) ORDER BY ms DESC NULLS LAST, id DESC LIMIT 1),
+			version = s.version + 1,
+			name_rank = greatest(s.name_rank, excluded.name_rank),
+			first_ms = least(s.first_ms, excluded.first_ms),
+			last_ms = greatest(s.last_ms, excluded.last_ms),
+			num_events = s.num_events + excluded.num_events,
+			num_model_events = s.num_model_events + excluded.num_model_events,
+			num_calls = s.num_calls + excluded.num_calls,
+			num_errors = s.num_errors + excluded.num_errors,
+			num_feedback = s.num_feedback + excluded.num_feedback,
+			prompt_tokens = s.prompt_tokens + excluded.prompt_tokens,
+			completion_tokens = s.completion_tokens + excluded.completion_tokens,
+			total_tokens = s.total_tokens + excluded.total_tokens,
+			cost = s.cost + excluded.cost,
+			num_costs = s.num_costs + excluded.num_costs,
+			run_id = coalesce(s.run_id, excluded.run_id),
+			(root_ms, root_id, root_day) = (
+				SELECT ms, id, day
+				FROM (VALUES
+					(s.root_ms, s.root_id, s.root_day),
+					(excluded.root_ms, excluded.root_id, excluded.root_day)) AS r(ms, id, day)
+				ORDER BY ms NULLS LAST, id LIMIT 1),
+			(last_root_ms, last_root_id, last_root_day) = (
+				SELECT ms, id, day
+				FROM (VALUES
+					(s.last_root_ms, s.last_root_id, s.last_root_day),
+					(excluded.last_root_ms, excluded.last_root_id, excluded.last_root_day)) AS r(ms, id, day)
+				ORDER BY ms DESC NULLS LAST, id DESC LIMIT 1),
 			user_ms = least(s.user_ms, excluded.user_ms)
-		RETURNING project_id, session_id, implicit, name_rank, version, event_day, first_ms, last_ms, root_id, num_calls, user_ms, run_id`,
-		[]any{project, session, made, rank, day, first, last, events, models, errs, feeds, prompt, completion, total, cost, costs, run,
-			rootMS, rootID, rootDay, lastMS, lastID, lastDay, version, userMS, calls}, func(scan func(...any) error) error {
+		RETURNING
+			project_id,
+			session_id,
+			implicit,
+			name_rank,
+			version,
+			event_day,
+			first_ms,
+			last_ms,
+			root_id,
+			num_calls,
+			user_ms,
+			run_id`,
+		[]any{
+			project,
+			session,
+			made,
+			rank,
+			version,
+			day,
+			first,
+			last,
+			events,
+			models,
+			errs,
+			feeds,
+			prompt,
+			completion,
+			total,
+			cost,
+			costs,
+			run,
+			rootMS,
+			rootID,
+			rootDay,
+			lastMS,
+			lastID,
+			lastDay,
+			userMS,
+			calls,
+		},
+		func(scan func(...any) error) error {
 			var k idKey
 			var st sessionState
-			if err := scan(&k.project, scanID{&k.id}, &st.implicit, &st.nameRank, &st.version, &st.eventDay, &st.first, &st.last, scanID{&st.rootID}, &st.calls, &st.userMS, &st.runID); err != nil {
+			err := scan(
+				&k.project,
+				scanID{&k.id},
+				&st.implicit,
+				&st.nameRank,
+				&st.version,
+				&st.eventDay,
+				&st.first,
+				&st.last,
+				scanID{&st.rootID},
+				&st.calls,
+				&st.userMS,
+				&st.runID,
+			)
+			if err != nil {
 				return err
 			}
 			st.fresh = st.version == byKey[k].initialVersion
@@ -191,7 +286,8 @@ func (t *postgresBulkTx) insertChunks(ctx context.Context, chunks []chunkRow) er
 	for i := range chunks {
 		day[i], id[i], z[i] = chunks[i].day, chunks[i].id, chunks[i].z
 	}
-	_, err := t.exec(ctx, `INSERT INTO chunk(day, id, data) SELECT * FROM unnest($1::int[], $2::bigint[], $3::bytea[])`, day, id, z)
+	_, err := t.exec(ctx, `INSERT INTO chunk(day, id, data)
+		SELECT * FROM unnest($1::int[], $2::bigint[], $3::bytea[])`, day, id, z)
 	return err
 }
 
@@ -201,21 +297,22 @@ func (t *postgresBulkTx) insertHeads(ctx context.Context, heads []*head) error {
 	}
 	n := len(heads)
 	var (
-		project                                     = make([]int64, n)
-		day                                         = make([]int32, n)
-		id, session, parent                         = make([]pgtype.UUID, n), make([]pgtype.UUID, n), make([]pgtype.UUID, n)
-		typ                                         = make([]int16, n)
-		name, source                                = make([]string, n), make([]string, n)
-		errText                                     = make([]*string, n)
-		start, end, duration                        = make([]float64, n), make([]float64, n), make([]float64, n)
-		metadata, metrics, feedback, user, children = make([]*string, n), make([]*string, n), make([]*string, n), make([]*string, n), make([]*string, n)
-		run, userID, target                         = make([]*string, n), make([]*string, n), make([]*string, n)
-		spill                                       = make([]int32, n)
-		chunk                                       = make([]*int64, n)
-		off                                         = make([]*int32, n)
-		trace                                       = make([]*int64, n)
-		duplicate                                   = make([][]byte, n)
-		span                                        = make([]pgtype.UUID, n)
+		project                     = make([]int64, n)
+		day                         = make([]int32, n)
+		id, session, parent         = make([]pgtype.UUID, n), make([]pgtype.UUID, n), make([]pgtype.UUID, n)
+		typ                         = make([]int16, n)
+		name, source                = make([]string, n), make([]string, n)
+		errText                     = make([]*string, n)
+		start, end, duration        = make([]float64, n), make([]float64, n), make([]float64, n)
+		metadata, metrics, feedback = make([]*string, n), make([]*string, n), make([]*string, n)
+		user, children              = make([]*string, n), make([]*string, n)
+		run, userID, target         = make([]*string, n), make([]*string, n), make([]*string, n)
+		spill                       = make([]int32, n)
+		chunk                       = make([]*int64, n)
+		off                         = make([]*int32, n)
+		trace                       = make([]*int64, n)
+		duplicate                   = make([][]byte, n)
+		span                        = make([]pgtype.UUID, n)
 	)
 	for i, h := range heads {
 		e := h.ev
@@ -245,18 +342,92 @@ func (t *postgresBulkTx) insertHeads(ctx context.Context, heads []*head) error {
 		}
 		duplicate[i], span[i] = h.duplicateKey, idOrNull(e.SpanID)
 	}
-	inserted, err := t.exec(ctx, `INSERT INTO event(project_id, day, event_id, session_id, parent_id, type, name, source, error, start_ms, end_ms, duration,
-			metadata, metrics, feedback, user_properties, children_ids, run_id, user_id, spill, chunk, chunk_offset, trace_hash, duplicate_key, span_id, target_id, version)
-		SELECT project_id, day, event_id, session_id, parent_id, type, name, source, error, start_ms, end_ms, duration,
-			metadata::json, metrics::json, feedback::json, user_properties::json, children_ids::json, run_id, user_id, spill, chunk, chunk_offset, trace_hash, duplicate_key, span_id, target_id, 0
-		FROM unnest($1::bigint[], $2::int[], $3::uuid[], $4::uuid[], $5::uuid[], $6::smallint[], $7::text[], $8::text[], $9::text[], $10::float8[],
-			$11::float8[], $12::float8[], $13::text[], $14::text[], $15::text[], $16::text[], $17::text[], $18::text[], $19::text[], $20::int[],
-			$21::bigint[], $22::int[], $23::bigint[], $24::bytea[], $25::uuid[], $26::text[])
-			AS h(project_id, day, event_id, session_id, parent_id, type, name, source, error, start_ms, end_ms, duration,
-			metadata, metrics, feedback, user_properties, children_ids, run_id, user_id, spill, chunk, chunk_offset, trace_hash, duplicate_key, span_id, target_id)
+	inserted, err := t.exec(ctx, `
+		INSERT INTO event(session_id, `+headColumns+`, version)
+		SELECT
+			session_id,
+			project_id,
+			day,
+			event_id,
+			parent_id,
+			type,
+			name,
+			source,
+			error,
+			start_ms,
+			end_ms,
+			duration,
+			metadata::json,
+			metrics::json,
+			feedback::json,
+			user_properties::json,
+			children_ids::json,
+			run_id,
+			user_id,
+			spill,
+			chunk,
+			chunk_offset,
+			trace_hash,
+			duplicate_key,
+			span_id,
+			target_id,
+			0
+		FROM unnest(
+			$1::uuid[],
+			$2::bigint[],
+			$3::int[],
+			$4::uuid[],
+			$5::uuid[],
+			$6::smallint[],
+			$7::text[],
+			$8::text[],
+			$9::text[],
+			$10::float8[],
+			$11::float8[],
+			$12::float8[],
+			$13::text[],
+			$14::text[],
+			$15::text[],
+			$16::text[],
+			$17::text[],
+			$18::text[],
+			$19::text[],
+			$20::int[],
+			$21::bigint[],
+			$22::int[],
+			$23::bigint[],
+			$24::bytea[],
+			$25::uuid[],
+			$26::text[]
+		) AS h(session_id, `+headColumns+`)
 		ON CONFLICT DO NOTHING`,
-		project, day, id, session, parent, typ, name, source, errText, start, end, duration, metadata, metrics, feedback, user, children, run, userID,
-		spill, chunk, off, trace, duplicate, span, target)
+		session,
+		project,
+		day,
+		id,
+		parent,
+		typ,
+		name,
+		source,
+		errText,
+		start,
+		end,
+		duration,
+		metadata,
+		metrics,
+		feedback,
+		user,
+		children,
+		run,
+		userID,
+		spill,
+		chunk,
+		off,
+		trace,
+		duplicate,
+		span,
+		target,
+	)
 	if err != nil {
 		return err
 	}
@@ -275,7 +446,9 @@ func textPointer(b []byte) *string {
 }
 
 func (t *postgresBulkTx) moveEvents(ctx context.Context, projectID int64, from, to uuid.UUID, trace int64) error {
-	text, args := `UPDATE event SET session_id = $3 WHERE project_id = $1 AND session_id = $2 AND event_id <> $2`, []any{projectID, [16]byte(from), [16]byte(to)}
+	text, args := `UPDATE event
+		SET session_id = $3
+		WHERE project_id = $1 AND session_id = $2 AND event_id <> $2`, []any{projectID, [16]byte(from), [16]byte(to)}
 	if trace != 0 {
 		text, args = text+` AND trace_hash = $4 AND spill & $5 = 0`, append(args, trace, flagFixed)
 	}

@@ -122,7 +122,8 @@ func (b *postgresBulk) dropIfEmpty(ctx context.Context, n int32) error {
 	used := func(q interface {
 		QueryRow(context.Context, string, ...any) pgx.Row
 	}) (used bool, err error) {
-		err = q.QueryRow(ctx, fmt.Sprintf(`SELECT EXISTS (SELECT 1 FROM event_d%[1]d) OR EXISTS (SELECT 1 FROM chunk_d%[1]d)`, n*partitionDays)).Scan(&used)
+		err = q.QueryRow(ctx, fmt.Sprintf(`SELECT EXISTS (SELECT 1 FROM event_d%[1]d)
+			OR EXISTS (SELECT 1 FROM chunk_d%[1]d)`, n*partitionDays)).Scan(&used)
 		return used, err
 	}
 	if is, err := used(b.db.pool); err != nil || is {
@@ -175,7 +176,9 @@ func (b *postgresBulk) days(context.Context) (list []projectDay, err error) {
 }
 
 func (b *postgresBulk) idsOf(ctx context.Context, k projectDay, f func(uuid.UUID) error) error {
-	text, args := `SELECT event_id FROM event WHERE day = $1 AND project_id IN (SELECT id FROM project) AND start_ms >= $2 AND start_ms < $3`,
+	text, args := `SELECT event_id
+		FROM event
+		WHERE day = $1 AND project_id IN (SELECT id FROM project) AND start_ms >= $2 AND start_ms < $3`,
 		[]any{k.day, float64(k.day) * dayMillis, (float64(k.day) + 1) * dayMillis}
 	if k.day == farDay {
 		text, args = `SELECT event_id FROM event WHERE day < $1`, []any{b.archive}

@@ -66,7 +66,9 @@ func (s *Store) DeleteProject(ctx context.Context, id int64) (gone <-chan struct
 	err = s.changeKeys(ctx, func(ctx context.Context, tx *commit) error {
 		var publicID string
 		var first int64
-		found, err := one(ctx, tx, `SELECT public_id, (SELECT min(id) FROM project WHERE deleted_ms = 0) FROM project WHERE id = $1 AND deleted_ms = 0`+tx.forUpdate(""),
+		found, err := one(ctx, tx, `SELECT public_id, (SELECT min(id) FROM project WHERE deleted_ms = 0)
+			FROM project
+			WHERE id = $1 AND deleted_ms = 0`+tx.forUpdate(""),
 			[]any{id}, &publicID, &first)
 		if err != nil {
 			return err

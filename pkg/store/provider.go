@@ -12,7 +12,8 @@ var providers = documents{table: "provider", noun: "provider"}
 
 // ChangeProvider hands a provider of a project to change, a new one with only its name if there is
 // none, and stores what change made of it. Errors of change are the answer, and nothing is stored.
-func (s *Store) ChangeProvider(ctx context.Context, projectID int64, name string, change func(*provider.Provider) error) (p provider.Provider, err error) {
+func (s *Store) ChangeProvider(ctx context.Context, projectID int64, name string, change func(*provider.Provider) error) (
+	p provider.Provider, err error) {
 	err = s.changeDocs(ctx, 0, "change provider", func(ctx context.Context, tx *commit) error {
 		now := s.options.Now()
 		d, err := providers.getForUpdate(ctx, tx, projectID, name)
@@ -33,7 +34,9 @@ func (s *Store) ChangeProvider(ctx context.Context, projectID int64, name string
 			return err
 		}
 		var n, newest int64
-		if _, err := one(ctx, tx, `SELECT count(*), coalesce(max(created_ms), 0) FROM provider WHERE project_id = $1`, []any{projectID}, &n, &newest); err != nil {
+		if _, err := one(ctx, tx, `SELECT count(*), coalesce(max(created_ms), 0)
+			FROM provider
+			WHERE project_id = $1`, []any{projectID}, &n, &newest); err != nil {
 			return err
 		}
 		if n >= provider.MaxPerProject {

@@ -8,21 +8,27 @@ const spendingDays = 100
 // Spend adds dollars and calls to those of a provider on a UTC day, counted in days since 1970,
 // and returns the day's totals. Adding nothing only reads them. Project 0 is the server itself, for
 // providers that all projects share.
-func (s *Store) Spend(ctx context.Context, projectID int64, provider string, day int64, usd float64, calls int64) (dayUSD float64, dayCalls int64, err error) {
+func (s *Store) Spend(ctx context.Context, projectID int64, provider string, day int64, usd float64, calls int64) (
+	dayUSD float64, dayCalls int64, err error) {
 	key := []any{projectID, provider, day}
 	if usd != 0 || calls != 0 {
 		err = s.changeDocs(ctx, 0, "note spending", func(ctx context.Context, tx *commit) error {
-			if _, err := tx.exec(ctx, `DELETE FROM spending WHERE project_id = $1 AND provider = $2 AND day < $3`, projectID, provider, day-spendingDays); err != nil {
+			if _, err := tx.exec(ctx, `DELETE FROM spending
+				WHERE project_id = $1 AND provider = $2 AND day < $3`, projectID, provider, day-spendingDays); err != nil {
 				return err
 			}
 			_, err := tx.exec(ctx, `INSERT INTO spending(project_id, provider, day, usd, calls) VALUES ($1, $2, $3, $4, $5)
-				ON CONFLICT (project_id, provider, day) DO UPDATE SET usd = spending.usd + excluded.usd, calls = spending.calls + excluded.calls`, append(key, usd, calls)...)
+				ON CONFLICT (project_id, provider, day) DO UPDATE SET
+					usd = spending.usd + excluded.usd,
+					calls = spending.calls + excluded.calls`, append(key, usd, calls)...)
 			return err
 		})
 		if err != nil {
 			return 0, 0, err
 		}
 	}
-	_, err = one(ctx, s.db, `SELECT usd, calls FROM spending WHERE project_id = $1 AND provider = $2 AND day = $3`, key, &dayUSD, &dayCalls)
+	_, err = one(ctx, s.db, `SELECT usd, calls
+		FROM spending
+		WHERE project_id = $1 AND provider = $2 AND day = $3`, key, &dayUSD, &dayCalls)
 	return dayUSD, dayCalls, wrapDBError(s.db, err, "read spending")
 }

@@ -80,7 +80,8 @@ func (s *Store) Queue(ctx context.Context, projectID int64, id string) (queue.Qu
 // returns the updated one. What is in it already stays as it is; what is not in it to be taken out
 // is no error. fault.NotFound if there is no such queue or event, fault.Invalid if it would break
 // a rule, fault.Conflict if too many items would wait.
-func (s *Store) UpdateQueue(ctx context.Context, projectID int64, id string, u queue.Update, add, remove []uuid.UUID) (q queue.Queue, err error) {
+func (s *Store) UpdateQueue(ctx context.Context, projectID int64, id string, u queue.Update, add, remove []uuid.UUID) (
+	q queue.Queue, err error) {
 	err = s.changeDocs(ctx, len(u.Filters), "update queue", func(ctx context.Context, tx *commit) error {
 		d, err := queues.getForUpdate(ctx, tx, projectID, id)
 		if err != nil {

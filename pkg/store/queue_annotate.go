@@ -12,7 +12,8 @@ import (
 // AnnotateItem stores an annotator's scores and comment of an item, in place of those that the annotator gave it
 // before, and if it has what it needs then, the scores on its event, in the same transaction.
 // fault.NotFound if there is no such queue, item or event, fault.Conflict if others have all slots.
-func (s *Store) AnnotateItem(ctx context.Context, projectID int64, id string, eventID uuid.UUID, a queue.Annotation) (item queue.Item, err error) {
+func (s *Store) AnnotateItem(ctx context.Context, projectID int64, id string, eventID uuid.UUID, a queue.Annotation) (
+	item queue.Item, err error) {
 	err = wrapDBError(s.db, s.change(ctx, projectID, eventID, int64(len(a.Scores)+len(a.Comment)), func(ctx context.Context, tx *commit) error {
 		if _, err := queues.getForUpdate(ctx, tx, projectID, id); err != nil {
 			return err

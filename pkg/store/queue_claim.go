@@ -90,7 +90,8 @@ func (s *Store) ClaimItem(ctx context.Context, projectID int64, id, annotator st
 
 // claimOne claims an item of a queue that is held. An item without an id was one whose event is
 // gone, and is gone now.
-func (s *Store) claimOne(ctx context.Context, tx *commit, project int64, id, annotator string, lease int64) (item queue.Item, found bool, err error) {
+func (s *Store) claimOne(ctx context.Context, tx *commit, project int64, id, annotator string, lease int64) (
+	item queue.Item, found bool, err error) {
 	now := s.options.Now().UnixMilli()
 	var next uuid.UUID
 	found, err = one(ctx, tx, `SELECT i.event_id
@@ -146,7 +147,8 @@ func dropItem(ctx context.Context, tx *commit, project int64, id string, event u
 
 // ReleaseItem gives back an annotator's claim. With skip the item is not offered to that annotator
 // again. fault.NotFound if there is no such queue, item or claim.
-func (s *Store) ReleaseItem(ctx context.Context, projectID int64, id string, event uuid.UUID, annotator string, skip bool) (item queue.Item, err error) {
+func (s *Store) ReleaseItem(ctx context.Context, projectID int64, id string, event uuid.UUID, annotator string, skip bool) (
+	item queue.Item, err error) {
 	err = s.changeDocs(ctx, 0, "release item", func(ctx context.Context, tx *commit) error {
 		if _, err := queues.getForUpdate(ctx, tx, projectID, id); err != nil {
 			return err

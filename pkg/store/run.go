@@ -54,7 +54,8 @@ func versionOf(ctx context.Context, c conn, projectID int64, datasetID string) (
 // UpdateRun changes a run and returns the updated one. fault.NotFound if there is none,
 // fault.Invalid if it would break a rule.
 func (s *Store) UpdateRun(ctx context.Context, projectID int64, u run.Update) (r run.Run, err error) {
-	size := len(u.Metadata) + len(u.Results) + len(u.Configuration) + len(u.Evaluators) + 40*(len(u.EventIDs)+len(u.SessionIDs)+len(u.DatapointIDs))
+	size := len(u.Metadata) + len(u.Results) + len(u.Configuration) + len(u.Evaluators) +
+		40*(len(u.EventIDs)+len(u.SessionIDs)+len(u.DatapointIDs))
 	err = s.changeDocs(ctx, size, "update run", func(ctx context.Context, tx *commit) error {
 		d, err := runs.getForUpdate(ctx, tx, projectID, u.ID)
 		if err == nil {

@@ -63,7 +63,10 @@ func (s *Store) readFieldIndex(ctx context.Context, projectID int64, q query.Sea
 		args = append(args, int64(clampMillis(*q.To)))
 		cond += fmt.Sprintf(" AND created_ms <= $%d", len(args))
 	}
-	return c, each(ctx, s.db, fmt.Sprintf(`SELECT DISTINCT dataset_id FROM run WHERE project_id = $1 AND dataset_id <> ''%s LIMIT %d`, cond, maxDatasets), args,
+	return c, each(ctx, s.db, fmt.Sprintf(`SELECT DISTINCT dataset_id
+		FROM run
+		WHERE project_id = $1 AND dataset_id <> ''%s
+		LIMIT %d`, cond, maxDatasets), args,
 		func(scan func(...any) error) error {
 			var id string
 			err := scan(&id)

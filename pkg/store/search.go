@@ -153,7 +153,8 @@ func (s *Store) scan(ctx context.Context, b *query.Builder, plan query.Plan, fil
 	var top eventPlaces
 	rest := decision{query.NewMatcher(plan.Residual), query.NeedPayload(plan.Residual), query.Needle(plan.Residual)}
 	all := decision{query.NewMatcher(filters), true, nil}
-	err = each(ctx, s.db, `SELECT `+s.columns()+` FROM `+s.dialect.From()+` WHERE `+plan.Candidates, b.Args(), func(scan func(...any) error) error {
+	candidates := `SELECT ` + s.columns() + ` FROM ` + s.dialect.From() + ` WHERE ` + plan.Candidates
+	err = each(ctx, s.db, candidates, b.Args(), func(scan func(...any) error) error {
 		r, err := scanHead(scan)
 		if err != nil {
 			return err

@@ -35,7 +35,8 @@ func (s *Store) deleteSession(ctx context.Context, projectID int64, id uuid.UUID
 			if more {
 				return deleteLater(ctx, tx, projectID, []uuid.UUID{id})
 			}
-			if _, err := tx.exec(ctx, `DELETE FROM deletion WHERE project_id = $1 AND kind = $2 AND id = $3`, projectID, deletedSession, id.String()); err != nil {
+			if _, err := tx.exec(ctx, `DELETE FROM deletion
+				WHERE project_id = $1 AND kind = $2 AND id = $3`, projectID, deletedSession, id.String()); err != nil {
 				return err
 			}
 			return eraseNamesLater(ctx, tx, projectID)
@@ -79,7 +80,8 @@ func (s *Store) deleteJudges(ctx context.Context, project int64, sessions []uuid
 	return nil
 }
 
-func (s *Store) deleteSome(ctx context.Context, tx *commit, project int64, session uuid.UUID, first bool) (more bool, judges []uuid.UUID, err error) {
+func (s *Store) deleteSome(ctx context.Context, tx *commit, project int64, session uuid.UUID, first bool) (
+	more bool, judges []uuid.UUID, err error) {
 	var n int
 	found, err := one(ctx, tx, `SELECT 1 FROM session WHERE project_id = $1 AND session_id = $2`, []any{project, tx.id(session)}, &n)
 	if err != nil {
@@ -101,7 +103,10 @@ func (s *Store) deleteSome(ctx context.Context, tx *commit, project int64, sessi
 	var list []row
 	// In the order of their chunks, so that a chunk goes with the last of its events; the session
 	// event last, since events that arrive meanwhile need it.
-	err = each(ctx, tx, `SELECT day, event_id, span_id, type, chunk FROM event WHERE `+s.dialect.OfSession()+` ORDER BY CASE WHEN event_id = $2 THEN 1 ELSE 0 END, chunk LIMIT $3`,
+	err = each(ctx, tx, `SELECT day, event_id, span_id, type, chunk
+		FROM event
+		WHERE `+s.dialect.OfSession()+`
+		ORDER BY CASE WHEN event_id = $2 THEN 1 ELSE 0 END, chunk LIMIT $3`,
 		[]any{project, tx.id(session), deleteSlice + 1}, func(scan func(...any) error) error {
 			var r row
 			if err := scan(&r.day, scanID{&r.id}, scanID{&r.span}, &r.typ, &r.chunk); err != nil {
@@ -154,7 +159,9 @@ func (s *Store) deleteSome(ctx context.Context, tx *commit, project int64, sessi
 	for c, day := range chunks {
 		var left int
 		if more {
-			if _, err := one(ctx, tx, `SELECT count(*) FROM event WHERE `+s.dialect.OfSession()+` AND chunk = $3 AND day = $4`, []any{project, tx.id(session), c, day}, &left); err != nil {
+			if _, err := one(ctx, tx, `SELECT count(*)
+				FROM event
+				WHERE `+s.dialect.OfSession()+` AND chunk = $3 AND day = $4`, []any{project, tx.id(session), c, day}, &left); err != nil {
 				return false, nil, err
 			}
 		}
@@ -170,7 +177,9 @@ func (s *Store) deleteSome(ctx context.Context, tx *commit, project int64, sessi
 		return true, judges, nil
 	}
 	for _, stmt := range []string{
-		`DELETE FROM log_part WHERE project_id = $1 AND trace_id IN (SELECT trace_id FROM trace WHERE project_id = $1 AND session_id = $2)`,
+		`DELETE FROM log_part
+			WHERE project_id = $1
+				AND trace_id IN (SELECT trace_id FROM trace WHERE project_id = $1 AND session_id = $2)`,
 		`DELETE FROM session WHERE project_id = $1 AND session_id = $2`,
 		`DELETE FROM trace WHERE project_id = $1 AND session_id = $2`,
 		`DELETE FROM alias WHERE project_id = $1 AND target = $2`,

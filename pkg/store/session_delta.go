@@ -35,6 +35,35 @@ type sessionDelta struct {
 	state sessionState
 }
 
+// sessionColumns are the columns of a session's row in the order in which upsertSessions writes them.
+const sessionColumns = `
+	project_id,
+	session_id,
+	implicit,
+	name_rank,
+	version,
+	event_day,
+	first_ms,
+	last_ms,
+	num_events,
+	num_model_events,
+	num_errors,
+	num_feedback,
+	prompt_tokens,
+	completion_tokens,
+	total_tokens,
+	cost,
+	num_costs,
+	run_id,
+	root_ms,
+	root_id,
+	root_day,
+	last_root_ms,
+	last_root_id,
+	last_root_day,
+	user_ms,
+	num_calls`
+
 // rootRef points to an event directly below the session.
 type rootRef struct {
 	ms  float64 // its start, or its end

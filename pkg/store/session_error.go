@@ -18,7 +18,9 @@ func (w *writing) setSessionError(ctx context.Context, tx *commit, d *sessionDel
 	}
 	var known *float64
 	key := []any{d.project, tx.id(d.id)}
-	if ok, err := one(ctx, tx, `SELECT error_ms FROM session WHERE project_id = $1 AND session_id = $2`, key, &known); err != nil || !ok {
+	if ok, err := one(ctx, tx, `SELECT error_ms
+		FROM session
+		WHERE project_id = $1 AND session_id = $2`, key, &known); err != nil || !ok {
 		return err
 	}
 	if known != nil && *known < d.failed.ms {

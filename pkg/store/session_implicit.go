@@ -22,7 +22,8 @@ func (s *Store) refreshImplicitSession(ctx context.Context, tx *commit, project 
 	var id uuid.UUID
 	var day int32
 	var root bool
-	ok, err := one(ctx, tx, `SELECT event_id, day, parent_id IS NULL`+below+` ORDER BY CASE WHEN parent_id IS NULL THEN 0 ELSE 1 END, start_ms, event_id LIMIT 1`,
+	ok, err := one(ctx, tx, `SELECT event_id, day, parent_id IS NULL`+below+`
+		ORDER BY CASE WHEN parent_id IS NULL THEN 0 ELSE 1 END, start_ms, event_id LIMIT 1`,
 		key, scanID{&id}, &day, &root)
 	if err != nil || !ok {
 		return err
@@ -46,7 +47,9 @@ func (s *Store) refreshImplicitSession(ctx context.Context, tx *commit, project 
 			now.Name, rank = hint.Fallback, rankFallback
 		}
 		if rank != was {
-			if _, err := tx.exec(ctx, `UPDATE session SET name_rank = $3 WHERE project_id = $1 AND session_id = $2`, project, tx.id(now.ID), rank); err != nil {
+			if _, err := tx.exec(ctx, `UPDATE session
+				SET name_rank = $3
+				WHERE project_id = $1 AND session_id = $2`, project, tx.id(now.ID), rank); err != nil {
 				return err
 			}
 		}
@@ -60,10 +63,13 @@ func (s *Store) refreshImplicitSession(ctx context.Context, tx *commit, project 
 	}
 	var user string
 	var ms *float64
-	if _, err := one(ctx, tx, `SELECT user_id, start_ms`+below+` AND user_id IS NOT NULL ORDER BY start_ms, event_id LIMIT 1`, key, &user, &ms); err != nil {
+	if _, err := one(ctx, tx, `SELECT user_id, start_ms`+below+` AND user_id IS NOT NULL
+		ORDER BY start_ms, event_id LIMIT 1`, key, &user, &ms); err != nil {
 		return err
 	}
-	if _, err := tx.exec(ctx, `UPDATE session SET user_ms = $3 WHERE project_id = $1 AND session_id = $2`, project, tx.id(now.ID), ms); err != nil {
+	if _, err := tx.exec(ctx, `UPDATE session
+		SET user_ms = $3
+		WHERE project_id = $1 AND session_id = $2`, project, tx.id(now.ID), ms); err != nil {
 		return err
 	}
 	now.UserProperties = without(now.UserProperties, []byte(`{"user_id":null}`))
@@ -182,8 +188,10 @@ func (w *writing) syncImplicitSession(ctx context.Context, tx *commit, d *sessio
 // reports whether it did.
 func (s *Store) endImplicit(ctx context.Context, tx *commit, project int64, session uuid.UUID) (over bool, err error) {
 	var implicit, left int
-	found, err := one(ctx, tx, `SELECT implicit, CASE WHEN EXISTS (SELECT 1 FROM event WHERE `+s.dialect.OfSession()+` AND event_id <> $2) THEN 1 ELSE 0 END
-		FROM session WHERE project_id = $1 AND session_id = $2`, []any{project, tx.id(session)}, &implicit, &left)
+	found, err := one(ctx, tx, `SELECT implicit,
+			CASE WHEN EXISTS (SELECT 1 FROM event WHERE `+s.dialect.OfSession()+` AND event_id <> $2) THEN 1 ELSE 0 END
+		FROM session
+		WHERE project_id = $1 AND session_id = $2`, []any{project, tx.id(session)}, &implicit, &left)
 	if err != nil || !found || implicit != implicitAll || left > 0 {
 		return false, err
 	}

@@ -24,7 +24,10 @@ func (s *Store) Session(ctx context.Context, projectID int64, sessionID uuid.UUI
 	defer end()
 	for range 2 {
 		var list []*stored
-		err := each(ctx, s.db, `SELECT `+s.columns()+` FROM `+s.dialect.From()+` WHERE e.`+s.dialect.OfSession()+` ORDER BY e.start_ms, e.event_id`,
+		err := each(ctx, s.db, `SELECT `+s.columns()+`
+			FROM `+s.dialect.From()+`
+			WHERE e.`+s.dialect.OfSession()+`
+			ORDER BY e.start_ms, e.event_id`,
 			[]any{projectID, s.db.id(sessionID)}, func(scan func(...any) error) error {
 				r, err := scanHead(scan)
 				list = append(list, r)

@@ -15,7 +15,9 @@ func (s *Store) recount(ctx context.Context, tx *commit, project int64, session 
 	var implicit, rank int
 	var day int32
 	key := []any{project, tx.id(session)}
-	ok, err := one(ctx, tx, `SELECT implicit, name_rank, event_day FROM session WHERE project_id = $1 AND session_id = $2`, key, &implicit, &rank, &day)
+	ok, err := one(ctx, tx, `SELECT implicit, name_rank, event_day
+		FROM session
+		WHERE project_id = $1 AND session_id = $2`, key, &implicit, &rank, &day)
 	if err != nil || !ok {
 		return err
 	}
@@ -64,9 +66,28 @@ func (s *Store) recount(ctx context.Context, tx *commit, project int64, session 
 		}
 		return tx.id(id)
 	}
-	if _, err := tx.exec(ctx, `UPDATE session SET first_ms = $3, last_ms = $4, root_ms = $5, root_id = $6, root_day = $7, last_root_ms = $8, last_root_id = $9,
-		last_root_day = $10 WHERE project_id = $1 AND session_id = $2`, project, tx.id(session), from, to, rootMS, orNull(rootID), rootDay,
-		lastMS, orNull(lastID), lastDay); err != nil {
+	if _, err := tx.exec(ctx, `
+		UPDATE session SET
+			first_ms = $3,
+			last_ms = $4,
+			root_ms = $5,
+			root_id = $6,
+			root_day = $7,
+			last_root_ms = $8,
+			last_root_id = $9,
+			last_root_day = $10
+		WHERE project_id = $1 AND session_id = $2`,
+		project,
+		tx.id(session),
+		from,
+		to,
+		rootMS,
+		orNull(rootID),
+		rootDay,
+		lastMS,
+		orNull(lastID),
+		lastDay,
+	); err != nil {
 		return err
 	}
 	if err := s.followEvents(ctx, tx, project, own, implicit, rank, first, from, to); err != nil {
@@ -76,7 +97,8 @@ func (s *Store) recount(ctx context.Context, tx *commit, project int64, session 
 }
 
 // followEvents brings a session event that follows its events up to them.
-func (s *Store) followEvents(ctx context.Context, tx *commit, project int64, own *stored, implicit, rank int, first *float64, from, to float64) error {
+func (s *Store) followEvents(ctx context.Context, tx *commit, project int64, own *stored, implicit, rank int,
+	first *float64, from, to float64) error {
 	if implicit == explicitSession || (implicit == implicitAll && first == nil) {
 		return nil
 	}

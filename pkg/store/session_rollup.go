@@ -137,14 +137,45 @@ func (s *Store) rollups(ctx context.Context, c conn, project int64, sessions []u
 	for start := 0; start < len(sessions); start += 500 {
 		part := sessions[start:min(start+500, len(sessions))]
 		cond, args := c.anyID("session_id", 2, part)
-		err := each(ctx, c, `SELECT session_id, num_events, num_model_events, num_feedback, prompt_tokens, completion_tokens, total_tokens, cost, num_costs,
-			root_id, root_day, last_root_id, last_root_day, implicit <> 0 FROM session WHERE project_id = $1 AND `+cond, append([]any{project}, args...),
+		err := each(ctx, c, `
+			SELECT
+				session_id,
+				num_events,
+				num_model_events,
+				num_feedback,
+				prompt_tokens,
+				completion_tokens,
+				total_tokens,
+				cost,
+				num_costs,
+				root_id,
+				root_day,
+				last_root_id,
+				last_root_day,
+				implicit <> 0
+			FROM session
+			WHERE project_id = $1 AND `+cond, append([]any{project}, args...),
 			func(scan func(...any) error) error {
 				var id uuid.UUID
 				r := &rollup{}
 				t := &r.totals
-				if err := scan(scanID{&id}, &t.n, &t.models, &t.feedback, &t.prompt, &t.completion, &t.total, &t.cost, &t.costs,
-					scanID{&r.rootID}, &r.rootDay, scanID{&r.lastID}, &r.lastDay, &r.derived); err != nil {
+				err := scan(
+					scanID{&id},
+					&t.n,
+					&t.models,
+					&t.feedback,
+					&t.prompt,
+					&t.completion,
+					&t.total,
+					&t.cost,
+					&t.costs,
+					scanID{&r.rootID},
+					&r.rootDay,
+					scanID{&r.lastID},
+					&r.lastDay,
+					&r.derived,
+				)
+				if err != nil {
 					return err
 				}
 				out[id] = r

@@ -33,11 +33,35 @@ func (t totals) minus(o totals) totals {
 
 // addTotals changes a session's row by what an event of it changed.
 func (s *Store) addTotals(ctx context.Context, tx *commit, project int64, session uuid.UUID, t totals, start, end float64) error {
-	_, err := tx.exec(ctx, `UPDATE session SET num_events = num_events + $3, num_model_events = num_model_events + $4, num_errors = num_errors + $5, num_feedback = num_feedback + $6,
-		prompt_tokens = prompt_tokens + $7, completion_tokens = completion_tokens + $8, total_tokens = total_tokens + $9, cost = cost + $10,
-		num_costs = num_costs + $11, first_ms = CASE WHEN first_ms > $12 THEN $12 ELSE first_ms END, last_ms = CASE WHEN last_ms < $13 THEN $13 ELSE last_ms END,
-		num_calls = num_calls + $14
-		WHERE project_id = $1 AND session_id = $2`, project, tx.id(session), t.n, t.models, t.errors, t.feedback,
-		t.prompt, t.completion, t.total, t.cost, t.costs, start, end, t.calls)
+	_, err := tx.exec(ctx, `
+		UPDATE session SET
+			num_events = num_events + $3,
+			num_model_events = num_model_events + $4,
+			num_errors = num_errors + $5,
+			num_feedback = num_feedback + $6,
+			prompt_tokens = prompt_tokens + $7,
+			completion_tokens = completion_tokens + $8,
+			total_tokens = total_tokens + $9,
+			cost = cost + $10,
+			num_costs = num_costs + $11,
+			first_ms = CASE WHEN first_ms > $12 THEN $12 ELSE first_ms END,
+			last_ms = CASE WHEN last_ms < $13 THEN $13 ELSE last_ms END,
+			num_calls = num_calls + $14
+		WHERE project_id = $1 AND session_id = $2`,
+		project,
+		tx.id(session),
+		t.n,
+		t.models,
+		t.errors,
+		t.feedback,
+		t.prompt,
+		t.completion,
+		t.total,
+		t.cost,
+		t.costs,
+		start,
+		end,
+		t.calls,
+	)
 	return err
 }

@@ -47,7 +47,8 @@ type sqliteBulkTx struct {
 
 func (t *sqliteBulkTx) upsertTraces(ctx context.Context, traces []*traceRow) error {
 	for _, r := range traces {
-		_, err := one(ctx, t, `INSERT INTO trace(project_id, trace_id, session_id, provisional, rank) VALUES ($1, $2, $3, $4, $5)
+		_, err := one(ctx, t, `INSERT INTO trace(project_id, trace_id, session_id, provisional, rank)
+			VALUES ($1, $2, $3, $4, $5)
 			ON CONFLICT (project_id, trace_id) DO UPDATE SET
 				former_session_id = CASE WHEN excluded.rank < trace.rank AND excluded.session_id <> trace.session_id THEN trace.session_id END,
 				session_id = CASE WHEN excluded.rank < trace.rank THEN excluded.session_id ELSE trace.session_id END,
@@ -74,26 +75,84 @@ func (t *sqliteBulkTx) upsertSessions(ctx context.Context, deltas []*sessionDelt
 		}
 		x := &d.totals
 		st := &d.state
-		_, err := one(ctx, t, `INSERT INTO session AS s (project_id, session_id, implicit, name_rank, version, event_day, first_ms, last_ms, num_events, num_model_events, num_errors,
-				num_feedback, prompt_tokens, completion_tokens, total_tokens, cost, num_costs, run_id, root_ms, root_id, root_day,
-				last_root_ms, last_root_id, last_root_day, user_ms, num_calls)
-			VALUES ($1, $2, $3, $4, $24, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $25, $26)
+		_, err := one(ctx, t, `
+			INSERT INTO session AS s (`+sessionColumns+`)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26)
 			ON CONFLICT (project_id, session_id) DO UPDATE SET
-				version = s.version + 1, name_rank = max(s.name_rank, excluded.name_rank),
-				first_ms = min(s.first_ms, excluded.first_ms), last_ms = max(s.last_ms, excluded.last_ms),
-				num_events = s.num_events + excluded.num_events, num_model_events = s.num_model_events + excluded.num_model_events, num_calls = s.num_calls + excluded.num_calls, num_errors = s.num_errors + excluded.num_errors,
-				num_feedback = s.num_feedback + excluded.num_feedback, prompt_tokens = s.prompt_tokens + excluded.prompt_tokens,
-				completion_tokens = s.completion_tokens + excluded.completion_tokens, total_tokens = s.total_tokens + excluded.total_tokens,
-				cost = s.cost + excluded.cost, num_costs = s.num_costs + excluded.num_costs, run_id = coalesce(s.run_id, excluded.run_id),
-				root_ms = iif(`+sqliteEarlier+`, excluded.root_ms, s.root_ms), root_id = iif(`+sqliteEarlier+`, excluded.root_id, s.root_id),
+				version = s.version + 1,
+				name_rank = max(s.name_rank, excluded.name_rank),
+				first_ms = min(s.first_ms, excluded.first_ms),
+				last_ms = max(s.last_ms, excluded.last_ms),
+				num_events = s.num_events + excluded.num_events,
+				num_model_events = s.num_model_events + excluded.num_model_events,
+				num_calls = s.num_calls + excluded.num_calls,
+				num_errors = s.num_errors + excluded.num_errors,
+				num_feedback = s.num_feedback + excluded.num_feedback,
+				prompt_tokens = s.prompt_tokens + excluded.prompt_tokens,
+				completion_tokens = s.completion_tokens + excluded.completion_tokens,
+				total_tokens = s.total_tokens + excluded.total_tokens,
+				cost = s.cost + excluded.cost,
+				num_costs = s.num_costs + excluded.num_costs,
+				run_id = coalesce(s.run_id, excluded.run_id),
+				root_ms = iif(`+sqliteEarlier+`, excluded.root_ms, s.root_ms),
+				root_id = iif(`+sqliteEarlier+`, excluded.root_id, s.root_id),
 				root_day = iif(`+sqliteEarlier+`, excluded.root_day, s.root_day),
-				last_root_ms = iif(`+sqliteLater+`, excluded.last_root_ms, s.last_root_ms), last_root_id = iif(`+sqliteLater+`, excluded.last_root_id, s.last_root_id),
+				last_root_ms = iif(`+sqliteLater+`, excluded.last_root_ms, s.last_root_ms),
+				last_root_id = iif(`+sqliteLater+`, excluded.last_root_id, s.last_root_id),
 				last_root_day = iif(`+sqliteLater+`, excluded.last_root_day, s.last_root_day),
 				user_ms = iif(s.user_ms IS NULL OR excluded.user_ms < s.user_ms, excluded.user_ms, s.user_ms)
-			RETURNING session_rowid, implicit, name_rank, version, event_day, first_ms, last_ms, root_id, num_calls, user_ms, run_id`,
-			[]any{d.project, d.id[:], d.implicit, d.nameRank, d.eventDay, d.first, d.last, x.n, x.models, x.errors, x.feedback, x.prompt, x.completion,
-				x.total, x.cost, x.costs, nullText(d.runID), rootMS, rootID, rootDay, lastMS, lastID, lastDay, d.initialVersion, d.userMS, x.calls},
-			&st.sid, &st.implicit, &st.nameRank, &st.version, &st.eventDay, &st.first, &st.last, scanID{&st.rootID}, &st.calls, &st.userMS, &st.runID)
+			RETURNING
+				session_rowid,
+				implicit,
+				name_rank,
+				version,
+				event_day,
+				first_ms,
+				last_ms,
+				root_id,
+				num_calls,
+				user_ms,
+				run_id`,
+			[]any{
+				d.project,
+				d.id[:],
+				d.implicit,
+				d.nameRank,
+				d.initialVersion,
+				d.eventDay,
+				d.first,
+				d.last,
+				x.n,
+				x.models,
+				x.errors,
+				x.feedback,
+				x.prompt,
+				x.completion,
+				x.total,
+				x.cost,
+				x.costs,
+				nullText(d.runID),
+				rootMS,
+				rootID,
+				rootDay,
+				lastMS,
+				lastID,
+				lastDay,
+				d.userMS,
+				x.calls,
+			},
+			&st.sid,
+			&st.implicit,
+			&st.nameRank,
+			&st.version,
+			&st.eventDay,
+			&st.first,
+			&st.last,
+			scanID{&st.rootID},
+			&st.calls,
+			&st.userMS,
+			&st.runID,
+		)
 		st.fresh = st.version == d.initialVersion
 		if err != nil {
 			return err
@@ -103,8 +162,10 @@ func (t *sqliteBulkTx) upsertSessions(ctx context.Context, deltas []*sessionDelt
 }
 
 const (
-	sqliteEarlier = `excluded.root_ms IS NOT NULL AND (s.root_ms IS NULL OR (excluded.root_ms, excluded.root_id) < (s.root_ms, s.root_id))`
-	sqliteLater   = `excluded.last_root_ms IS NOT NULL AND (s.last_root_ms IS NULL OR (excluded.last_root_ms, excluded.last_root_id) > (s.last_root_ms, s.last_root_id))`
+	sqliteEarlier = `excluded.root_ms IS NOT NULL AND
+		(s.root_ms IS NULL OR (excluded.root_ms, excluded.root_id) < (s.root_ms, s.root_id))`
+	sqliteLater = `excluded.last_root_ms IS NOT NULL AND
+		(s.last_root_ms IS NULL OR (excluded.last_root_ms, excluded.last_root_id) > (s.last_root_ms, s.last_root_id))`
 )
 
 func (t *sqliteBulkTx) nextChunkID(context.Context) (int64, error) {
@@ -127,8 +188,7 @@ const headsPerStatement = 16
 
 // OR FAIL: an error ends the transaction anyhow, so that the statement needs no journal of its own.
 const (
-	sqliteHeadInsert = `INSERT OR FAIL INTO event(project_id, day, event_id, session_rowid, parent_id, type, name, source, error, start_ms, end_ms, duration,
-		metadata, metrics, feedback, user_properties, children_ids, run_id, user_id, spill, chunk, chunk_offset, trace_hash, duplicate_key, span_id, target_id, version) VALUES `
+	sqliteHeadInsert = `INSERT OR FAIL INTO event(session_rowid, ` + headColumns + `, version) VALUES `
 	sqliteHeadValues = `(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,0)`
 	sqliteHeadArgs   = 26
 )
@@ -178,15 +238,40 @@ func (h *head) appendSQLite(args []any) []any {
 	if p := h.errorText(); p != nil {
 		errText = *p
 	}
-	return append(args, h.project, h.day, e.ID[:], h.sid, parent, query.TypeCode(e.Type), e.Name, e.Source, errText, e.Start, e.End, e.Duration,
-		text(h.inHead(query.SpillMetadata, e.Metadata)), text(h.inHead(query.SpillMetrics, e.Metrics)), text(h.inHead(query.SpillFeedback, e.Feedback)),
-		text(h.inHead(query.SpillUserProperties, e.UserProperties)), text(h.inHead(query.SpillChildrenIDs, e.ChildrenIDs)),
-		nullText(h.runID), nullText(h.userID), h.spill, chunk, off, trace, duplicate, span, nullText(h.target))
+	return append(args,
+		h.sid,
+		h.project,
+		h.day,
+		e.ID[:],
+		parent,
+		query.TypeCode(e.Type),
+		e.Name,
+		e.Source,
+		errText,
+		e.Start,
+		e.End,
+		e.Duration,
+		text(h.inHead(query.SpillMetadata, e.Metadata)),
+		text(h.inHead(query.SpillMetrics, e.Metrics)),
+		text(h.inHead(query.SpillFeedback, e.Feedback)),
+		text(h.inHead(query.SpillUserProperties, e.UserProperties)),
+		text(h.inHead(query.SpillChildrenIDs, e.ChildrenIDs)),
+		nullText(h.runID),
+		nullText(h.userID),
+		h.spill,
+		chunk,
+		off,
+		trace,
+		duplicate,
+		span,
+		nullText(h.target),
+	)
 }
 
 func (t *sqliteBulkTx) moveEvents(ctx context.Context, projectID int64, from, to uuid.UUID, trace int64) error {
 	text, args := `UPDATE event SET session_rowid = (SELECT session_rowid FROM session WHERE project_id = $1 AND session_id = $3)
-		WHERE session_rowid = (SELECT session_rowid FROM session WHERE project_id = $1 AND session_id = $2) AND event_id <> $2`, []any{projectID, from[:], to[:]}
+		WHERE session_rowid = (SELECT session_rowid FROM session WHERE project_id = $1 AND session_id = $2)
+			AND event_id <> $2`, []any{projectID, from[:], to[:]}
 	if trace != 0 {
 		text, args = text+` AND trace_hash = $4 AND spill & $5 = 0`, append(args, trace, flagFixed)
 	}

@@ -32,7 +32,9 @@ func (t *sqliteBulkTx) addIDs(ctx context.Context, project int64, day int32, ids
 		if day < today-nearDays || day > today+1 {
 			return t.addFarIDs(ctx, project, day, ids)
 		}
-		if _, err := t.exec(ctx, `INSERT INTO id_filter_day(project_id, day) VALUES ($1, $2) ON CONFLICT DO NOTHING`, project, day); err != nil {
+		if _, err := t.exec(ctx, `INSERT INTO id_filter_day(project_id, day)
+			VALUES ($1, $2)
+			ON CONFLICT DO NOTHING`, project, day); err != nil {
 			return err
 		}
 		t.beginDay(k)
@@ -57,7 +59,9 @@ func (t *sqliteBulkTx) beginDay(k projectDay) {
 
 func (t *sqliteBulkTx) addFarIDs(ctx context.Context, project int64, day int32, ids []uuid.UUID) error {
 	for _, id := range ids {
-		if _, err := t.exec(ctx, `INSERT INTO far_event(project_id, event_id, day) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`, project, id[:], day); err != nil {
+		if _, err := t.exec(ctx, `INSERT INTO far_event(project_id, event_id, day)
+			VALUES ($1, $2, $3)
+			ON CONFLICT DO NOTHING`, project, id[:], day); err != nil {
 			return err
 		}
 		t.b.ids.add(project, farDay, id)
@@ -82,7 +86,8 @@ func (t *sqliteBulkTx) removeIDs(ctx context.Context, project int64, day int32, 
 	}
 	if t.b.ids.hasFar(project) {
 		for _, id := range ids {
-			if _, err := t.exec(ctx, `DELETE FROM far_event WHERE project_id = $1 AND event_id = $2 AND day = $3`, project, id[:], day); err != nil {
+			if _, err := t.exec(ctx, `DELETE FROM far_event
+				WHERE project_id = $1 AND event_id = $2 AND day = $3`, project, id[:], day); err != nil {
 				return err
 			}
 		}
@@ -125,7 +130,10 @@ func (t *sqliteBulkTx) moveIDs(ctx context.Context, k projectDay, after []byte) 
 		after = []byte{}
 	}
 	var ids []uuid.UUID
-	err = each(ctx, t, `SELECT event_id FROM event WHERE project_id = $1 AND day = $2 AND event_id > $3 ORDER BY event_id LIMIT $4`,
+	err = each(ctx, t, `SELECT event_id
+		FROM event
+		WHERE project_id = $1 AND day = $2 AND event_id > $3
+		ORDER BY event_id LIMIT $4`,
 		[]any{k.project, k.day, after, idSlice}, func(scan func(...any) error) error {
 			var id uuid.UUID
 			err := scan(scanID{&id})
@@ -153,7 +161,9 @@ func (t *sqliteBulkTx) findEvents(ctx context.Context, projectID int64, ids []id
 	found := map[uuid.UUID]int32{}
 	probe := func(id uuid.UUID, day int32) error {
 		var n int
-		ok, err := one(ctx, t, `SELECT 1 FROM event WHERE project_id = $1 AND day = $2 AND event_id = $3`, []any{projectID, day, id[:]}, &n)
+		ok, err := one(ctx, t, `SELECT 1
+			FROM event
+			WHERE project_id = $1 AND day = $2 AND event_id = $3`, []any{projectID, day, id[:]}, &n)
 		if ok {
 			found[id] = day
 		}
@@ -185,7 +195,9 @@ func (t *sqliteBulkTx) findEvents(ctx context.Context, projectID int64, ids []id
 
 // farDays returns the days on which an id may stand that is not found by day.
 func farDays(ctx context.Context, c conn, project int64, id uuid.UUID) (days []int32, err error) {
-	err = each(ctx, c, `SELECT day FROM far_event WHERE project_id = $1 AND event_id = $2`, []any{project, id[:]}, func(scan func(...any) error) error {
+	err = each(ctx, c, `SELECT day
+		FROM far_event
+		WHERE project_id = $1 AND event_id = $2`, []any{project, id[:]}, func(scan func(...any) error) error {
 		var day int32
 		err := scan(&day)
 		days = append(days, day)
@@ -213,7 +225,9 @@ func (b *sqliteBulk) days(ctx context.Context) (list []projectDay, err error) {
 	for _, k := range list {
 		b.live[k] = true
 	}
-	err = each(ctx, b.db, `SELECT id, $1 FROM project WHERE EXISTS (SELECT 1 FROM far_event WHERE project_id = id)`, []any{int64(farDay)}, read)
+	err = each(ctx, b.db, `SELECT id, $1
+		FROM project
+		WHERE EXISTS (SELECT 1 FROM far_event WHERE project_id = id)`, []any{int64(farDay)}, read)
 	return list, err
 }
 

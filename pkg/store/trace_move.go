@@ -29,11 +29,57 @@ func (w *writing) move(ctx context.Context, tx *commit, t *traceRow) error {
 	var rootMS, lastMS *float64
 	var rootDay, lastDay *int32
 	var implicit, rank int
-	ok, err := one(ctx, tx, `SELECT implicit, name_rank, event_day, first_ms, last_ms, num_events, num_model_events, num_errors, num_feedback, prompt_tokens, completion_tokens,
-		total_tokens, cost, num_costs, coalesce(run_id, ''), root_ms, root_id, root_day, last_root_ms, last_root_id, last_root_day, user_ms, num_calls
-		FROM session WHERE project_id = $1 AND session_id = $2`, []any{t.project, tx.id(from)},
-		&implicit, &rank, &o.eventDay, &o.first, &o.last, &o.totals.n, &o.totals.models, &o.totals.errors, &o.totals.feedback, &o.totals.prompt,
-		&o.totals.completion, &o.totals.total, &o.totals.cost, &o.totals.costs, &o.runID, &rootMS, scanID{&rootID}, &rootDay, &lastMS, scanID{&lastID}, &lastDay, &o.userMS, &o.totals.calls)
+	ok, err := one(ctx, tx, `
+		SELECT
+			implicit,
+			name_rank,
+			event_day,
+			first_ms,
+			last_ms,
+			num_events,
+			num_model_events,
+			num_errors,
+			num_feedback,
+			prompt_tokens,
+			completion_tokens,
+			total_tokens,
+			cost,
+			num_costs,
+			coalesce(run_id, ''),
+			root_ms,
+			root_id,
+			root_day,
+			last_root_ms,
+			last_root_id,
+			last_root_day,
+			user_ms,
+			num_calls
+		FROM session
+		WHERE project_id = $1 AND session_id = $2`, []any{t.project, tx.id(from)},
+		&implicit,
+		&rank,
+		&o.eventDay,
+		&o.first,
+		&o.last,
+		&o.totals.n,
+		&o.totals.models,
+		&o.totals.errors,
+		&o.totals.feedback,
+		&o.totals.prompt,
+		&o.totals.completion,
+		&o.totals.total,
+		&o.totals.cost,
+		&o.totals.costs,
+		&o.runID,
+		&rootMS,
+		scanID{&rootID},
+		&rootDay,
+		&lastMS,
+		scanID{&lastID},
+		&lastDay,
+		&o.userMS,
+		&o.totals.calls,
+	)
 	if err != nil || !ok || implicit != implicitAll {
 		return err // a session that somebody started under this very id keeps its events
 	}
@@ -166,7 +212,9 @@ func (w *writing) ofTrace(ctx context.Context, tx *commit, t *traceRow) (list []
 		id  uuid.UUID
 	}
 	var places []place
-	err = each(ctx, tx, `SELECT day, event_id FROM event WHERE `+w.s.dialect.OfSession()+` AND event_id <> $2 AND trace_hash = $3 AND spill & $4 = 0
+	err = each(ctx, tx, `SELECT day, event_id
+		FROM event
+		WHERE `+w.s.dialect.OfSession()+` AND event_id <> $2 AND trace_hash = $3 AND spill & $4 = 0
 		ORDER BY start_ms, event_id`, []any{t.project, tx.id(t.former), traceHash(t.trace), flagFixed}, func(scan func(...any) error) error {
 		var p place
 		err := scan(&p.day, scanID{&p.id})

@@ -132,7 +132,8 @@ func (w *writing) existingSessions(ctx context.Context, tx *commit, moves []*tra
 		for start := 0; start < len(ids); start += 500 {
 			// The project first: the index begins with it.
 			cond, args := tx.anyID("session_id", 2, ids[start:min(start+500, len(ids))])
-			err := each(ctx, tx, "SELECT session_id FROM session WHERE project_id = $1 AND "+cond, append([]any{project}, args...), func(scan func(...any) error) error {
+			sessions := `SELECT session_id FROM session WHERE project_id = $1 AND ` + cond
+			err := each(ctx, tx, sessions, append([]any{project}, args...), func(scan func(...any) error) error {
 				var id uuid.UUID
 				err := scan(scanID{&id})
 				found[traceKey{project, id}] = true

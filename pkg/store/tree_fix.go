@@ -170,7 +170,10 @@ func (r *treeFixer) sorted() []*changedSession {
 func (r *treeFixer) applyOne(ctx context.Context, tx *commit, x *changedSession) error {
 	if x.reload || len(x.changes) > 0 {
 		// Other processes must not take what they remember for what is there now.
-		ok, err := one(ctx, tx, `UPDATE session SET version = version + 1 WHERE project_id = $1 AND session_id = $2 RETURNING version, num_calls`,
+		ok, err := one(ctx, tx, `UPDATE session
+			SET version = version + 1
+			WHERE project_id = $1 AND session_id = $2
+			RETURNING version, num_calls`,
 			[]any{x.key.project, tx.id(x.key.id)}, &x.version, &x.calls)
 		if err != nil || !ok {
 			x.gone = true

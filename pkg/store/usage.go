@@ -109,7 +109,9 @@ func (s *Store) StoredBytes(ctx context.Context, projectID int64) (int64, error)
 }
 
 func (s *Store) readStored(ctx context.Context, projectID int64) (n int64, err error) {
-	if _, err := one(ctx, s.db.quick(), `SELECT CAST(coalesce(sum(bytes), 0) AS bigint) FROM stored_bytes WHERE project_id = $1`, []any{projectID}, &n); err != nil {
+	if _, err := one(ctx, s.db.quick(), `SELECT CAST(coalesce(sum(bytes), 0) AS bigint)
+		FROM stored_bytes
+		WHERE project_id = $1`, []any{projectID}, &n); err != nil {
 		return 0, wrapDBError(s.db, err, "read stored bytes")
 	}
 	s.usage.mu.Lock()
@@ -135,7 +137,8 @@ func (s *Store) CheckStored(ctx context.Context, projectID int64) error {
 		return err
 	}
 	return &fault.Error{Kind: fault.Limited, RetryAfter: quotaRetry,
-		Msg: fmt.Sprintf("the project has stored %d bytes, and may store %d: delete what is not needed, or have its limit stored_bytes raised", n, b.StoredBytes)}
+		Msg: fmt.Sprintf("the project has stored %d bytes, and may store %d: delete what is not needed, or have its limit stored_bytes raised",
+			n, b.StoredBytes)}
 }
 
 // countStored counts projects whose rows changed until ctx ends; first those that hold something
@@ -166,7 +169,9 @@ func (s *Store) countStored(ctx context.Context) {
 }
 
 func (s *Store) neverCounted(ctx context.Context) error {
-	return each(ctx, s.db, `SELECT DISTINCT t.project_id FROM event_count t WHERE NOT EXISTS (SELECT 1 FROM stored_bytes k WHERE k.project_id = t.project_id AND k.writer = $1)`,
+	return each(ctx, s.db, `SELECT DISTINCT t.project_id
+		FROM event_count t
+		WHERE NOT EXISTS (SELECT 1 FROM stored_bytes k WHERE k.project_id = t.project_id AND k.writer = $1)`,
 		[]any{countedRow}, func(scan func(...any) error) error {
 			var id int64
 			if err := scan(&id); err != nil {
@@ -198,14 +203,32 @@ func (s *Store) Recount(ctx context.Context, projectID int64) error {
 		return `(SELECT CAST(coalesce(sum(` + fmt.Sprint(rowBytes) + sum + `), 0) AS bigint) FROM ` + table + ` WHERE project_id = $1)`
 	}
 	rows := table("event", texts("metadata", "metrics", "feedback", "user_properties", "children_ids")) +
-		` + (SELECT CAST(coalesce(sum(octet_length(data)), 0) AS bigint) FROM chunk WHERE id IN (SELECT chunk FROM event WHERE project_id = $1 AND chunk IS NOT NULL))` +
+		` + (
+			SELECT CAST(coalesce(sum(octet_length(data)), 0) AS bigint)
+			FROM chunk
+			WHERE id IN (SELECT chunk FROM event WHERE project_id = $1 AND chunk IS NOT NULL))` +
 		` + ` + table("log_part", ` + octet_length(data)`)
-	for _, t := range []string{"datapoint", "dataset", "configuration", "tool", "chart", "run", "metric", "provider", "queue", "backfill", "document_version"} {
+	for _, t := range []string{
+		"datapoint",
+		"dataset",
+		"configuration",
+		"tool",
+		"chart",
+		"run",
+		"metric",
+		"provider",
+		"queue",
+		"backfill",
+		"document_version",
+	} {
 		rows += ` + ` + table(t, texts("doc"))
 	}
 	// One statement sees one state of the database, so that nothing is counted twice.
 	var n, added int64
-	if _, err := one(ctx, s.db, `SELECT `+rows+`, (SELECT CAST(coalesce(sum(bytes), 0) AS bigint) FROM stored_bytes WHERE project_id = $1 AND writer <> $2)`,
+	if _, err := one(ctx, s.db, `SELECT `+rows+`, (
+			SELECT CAST(coalesce(sum(bytes), 0) AS bigint)
+			FROM stored_bytes
+			WHERE project_id = $1 AND writer <> $2)`,
 		[]any{projectID, countedRow}, &n, &added); err != nil {
 		return wrapDBError(s.db, err, "count stored bytes")
 	}
@@ -216,7 +239,9 @@ func (s *Store) Recount(ctx context.Context, projectID int64) error {
 		if err != nil || !there {
 			return err
 		}
-		_, err = tx.exec(ctx, `INSERT INTO stored_bytes(project_id, writer, bytes) VALUES ($1, $2, $3) ON CONFLICT (project_id, writer) DO UPDATE SET bytes = excluded.bytes`,
+		_, err = tx.exec(ctx, `INSERT INTO stored_bytes(project_id, writer, bytes)
+			VALUES ($1, $2, $3)
+			ON CONFLICT (project_id, writer) DO UPDATE SET bytes = excluded.bytes`,
 			projectID, countedRow, n-added)
 		return err
 	})
