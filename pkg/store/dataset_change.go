@@ -35,7 +35,8 @@ type datasetChange struct {
 func (s *Store) changeDatasets(ctx context.Context, size int, op string, f func(context.Context, *datasetChange) error) error {
 	if !s.db.exclusive() {
 		return s.changeDocs(ctx, size, op, func(ctx context.Context, tx *commit) error {
-			return f(ctx, &datasetChange{conn: tx, s: s, slice: math.MaxInt, write: func(step func(context.Context, *commit) error) error { return step(ctx, tx) }})
+			write := func(step func(context.Context, *commit) error) error { return step(ctx, tx) }
+			return f(ctx, &datasetChange{conn: tx, s: s, slice: math.MaxInt, write: write})
 		})
 	}
 	return s.serialize(ctx, func() error {

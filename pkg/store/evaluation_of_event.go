@@ -13,8 +13,11 @@ import (
 // scoreNames lists the members of an event's metrics that the server or people gave: scores, and
 // their explanations.
 func (s *Store) scoreNames(ctx context.Context, c conn, project int64, id uuid.UUID) (names []string, err error) {
-	err = each(ctx, c, `SELECT e.name, m.doc FROM evaluation e LEFT JOIN metric m ON m.project_id = e.project_id AND m.id = e.metric_id
-		WHERE e.project_id = $1 AND e.event_id = $2 AND e.state = $3 AND e.score IS NOT NULL`, []any{project, c.id(id), stateCode(evaluation.Done)}, func(scan func(...any) error) error {
+	args := []any{project, c.id(id), stateCode(evaluation.Done)}
+	err = each(ctx, c, `SELECT e.name, m.doc
+		FROM evaluation e
+		LEFT JOIN metric m ON m.project_id = e.project_id AND m.id = e.metric_id
+		WHERE e.project_id = $1 AND e.event_id = $2 AND e.state = $3 AND e.score IS NOT NULL`, args, func(scan func(...any) error) error {
 		var name string
 		var doc *string
 		if err := scan(&name, &doc); err != nil {

@@ -97,8 +97,16 @@ type deferredUpdate struct {
 }
 
 func fieldsOf(u *event.Update) map[string]*json.RawMessage {
-	return map[string]*json.RawMessage{"inputs": &u.Inputs, "outputs": &u.Outputs, "config": &u.Config, "metadata": &u.Metadata, "metrics": &u.Metrics,
-		"feedback": &u.Feedback, "user_properties": &u.UserProperties, "children_ids": &u.ChildrenIDs}
+	return map[string]*json.RawMessage{
+		"inputs":          &u.Inputs,
+		"outputs":         &u.Outputs,
+		"config":          &u.Config,
+		"metadata":        &u.Metadata,
+		"metrics":         &u.Metrics,
+		"feedback":        &u.Feedback,
+		"user_properties": &u.UserProperties,
+		"children_ids":    &u.ChildrenIDs,
+	}
 }
 
 func deferredUpdateOf(u *event.Update) deferredUpdate {

@@ -54,7 +54,8 @@ func (s *Store) reprice(before, now *event.Event) {
 		computed := string(rawjson.Get(e.Metadata, costSourceKey)) == computedCost
 		is := callOf(e)
 		usd, ok := s.cost(is)
-		if computed && string(has) != string(rawjson.Get(was.Metadata, costKey)) && string(rawjson.Get(was.Metadata, costSourceKey)) == computedCost {
+		if computed && string(has) != string(rawjson.Get(was.Metadata, costKey)) &&
+			string(rawjson.Get(was.Metadata, costSourceKey)) == computedCost {
 			if n, _ := rawjson.Number(has); !ok || n != usd {
 				e.Metadata = rawjson.Merge(e.Metadata, []byte(`{"`+costSourceKey+`":`+reportedCost+`}`))
 			}

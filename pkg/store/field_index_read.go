@@ -53,7 +53,8 @@ func (s *Store) MetricNames(ctx context.Context, projectID int64) ([]string, err
 	defer end()
 	const under = "metrics."
 	paths := map[string]bool{}
-	err = s.eachRow(ctx, projectID, scopeAll, query.Search{}, " AND path >= $3 AND path < $4", []any{under, "metrics/"}, func(typ int, k event.Key) {
+	const within = " AND path >= $3 AND path < $4"
+	err = s.eachRow(ctx, projectID, scopeAll, query.Search{}, within, []any{under, "metrics/"}, func(typ int, k event.Key) {
 		if typ != fieldIndexDataset {
 			paths[k.Path] = true
 		}

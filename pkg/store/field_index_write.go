@@ -222,7 +222,8 @@ func (l *fieldIndexUpdate) list(x *indexedEvent) {
 		all = l.row(b, d, fieldIndexRow{x.key, typ, name, path}, hashPath(h, path), x.day) && all
 	}
 	if x.dataset != "" && len(x.dataset) <= fieldIndexName {
-		all = l.row(b, d, fieldIndexRow{x.key, fieldIndexDataset, "", x.dataset}, hashPath(hashName(fieldIndexDataset, ""), x.dataset), x.day) && all
+		hash := hashPath(hashName(fieldIndexDataset, ""), x.dataset)
+		all = l.row(b, d, fieldIndexRow{x.key, fieldIndexDataset, "", x.dataset}, hash, x.day) && all
 	}
 	d.names[h] = true
 	if all {

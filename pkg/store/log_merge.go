@@ -35,7 +35,8 @@ func (w *writing) mergeLogs(ctx context.Context, tx *commit, batches []*writeBat
 	for _, p := range batches {
 		came = append(came, p.logs...)
 	}
-	if len(came) == 0 && !w.s.logsWaiting() && !w.s.logsNameResponses() && !slices.ContainsFunc(w.fresh, func(h *head) bool { return h.ev.SpanID != uuid.Nil }) {
+	hasSpanID := func(h *head) bool { return h.ev.SpanID != uuid.Nil }
+	if len(came) == 0 && !w.s.logsWaiting() && !w.s.logsNameResponses() && !slices.ContainsFunc(w.fresh, hasSpanID) {
 		return nil
 	}
 	a := &logMerge{w: w, tx: tx, dirty: map[idKey]*logChange{}}

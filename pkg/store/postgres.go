@@ -66,7 +66,9 @@ func openPostgres(ctx context.Context, dsn string, writers int, readTimeout time
 		pool *(*pgxpool.Pool)
 		conf *pgxpool.Config
 	}{
-		{&d.pool, conf}, {&d.quickReads, readingConfig(conf, postgresQuickReaders, readTimeout)}, {&d.reads, readingConfig(conf, readers, readTimeout)},
+		{&d.pool, conf},
+		{&d.quickReads, readingConfig(conf, postgresQuickReaders, readTimeout)},
+		{&d.reads, readingConfig(conf, readers, readTimeout)},
 	} {
 		if *p.pool, err = pgxpool.NewWithConfig(ctx, p.conf); err != nil {
 			_ = d.close(ctx)

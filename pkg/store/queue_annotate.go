@@ -14,7 +14,8 @@ import (
 // fault.NotFound if there is no such queue, item or event, fault.Conflict if others have all slots.
 func (s *Store) AnnotateItem(ctx context.Context, projectID int64, id string, eventID uuid.UUID, a queue.Annotation) (
 	item queue.Item, err error) {
-	err = wrapDBError(s.db, s.change(ctx, projectID, eventID, int64(len(a.Scores)+len(a.Comment)), func(ctx context.Context, tx *commit) error {
+	size := int64(len(a.Scores) + len(a.Comment))
+	err = wrapDBError(s.db, s.change(ctx, projectID, eventID, size, func(ctx context.Context, tx *commit) error {
 		if _, err := queues.getForUpdate(ctx, tx, projectID, id); err != nil {
 			return err
 		}

@@ -81,7 +81,11 @@ func (g *gate) enter(ctx context.Context, project int64, n int) (release func(),
 	return nil, err
 }
 
-var errManyReads = &fault.Error{Kind: fault.Limited, Msg: "too many reads of this project run at once, try again", RetryAfter: 2 * time.Second}
+var errManyReads = &fault.Error{
+	Kind:       fault.Limited,
+	Msg:        "too many reads of this project run at once, try again",
+	RetryAfter: 2 * time.Second,
+}
 
 func (g *gate) fits(project int64, n int) bool { return g.free >= n && g.used[project]+n <= g.share }
 

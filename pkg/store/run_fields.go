@@ -96,7 +96,8 @@ func (s *Store) runFieldIndex(ctx context.Context, projectID int64, q query.Sear
 	}
 	known := map[run.Kind]bool{}
 	kind := func(k event.Key) run.Kind { return run.Kind{Name: k.Name, Type: string(k.Type)} }
-	if err := s.eachRow(ctx, projectID, scopeRun+r.ID, query.Search{}, "", nil, func(_ int, k event.Key) { known[kind(k)] = true }); err != nil {
+	learn := func(_ int, k event.Key) { known[kind(k)] = true }
+	if err := s.eachRow(ctx, projectID, scopeRun+r.ID, query.Search{}, "", nil, learn); err != nil {
 		return err
 	}
 	if err := s.eachRow(ctx, projectID, scopeRun+r.ID, q, "", nil, func(typ int, k event.Key) { add(c, typ, k) }); err != nil {

@@ -88,9 +88,14 @@ func openSQLite(ctx context.Context, dir, synchronous string, log *zap.Logger) (
 	}
 	// No pragma here may write: a connection that opens would wait for the writer.
 	dsn := func(busyMillis int, extra ...string) string {
-		q := url.Values{"_pragma": append([]string{fmt.Sprintf("busy_timeout(%d)", busyMillis), "journal_mode(WAL)", "synchronous(" + synchronous + ")",
-			"temp_store(MEMORY)", "foreign_keys(ON)",
-			"secure_delete(ON)"}, extra...)}
+		q := url.Values{"_pragma": append([]string{
+			fmt.Sprintf("busy_timeout(%d)", busyMillis),
+			"journal_mode(WAL)",
+			"synchronous(" + synchronous + ")",
+			"temp_store(MEMORY)",
+			"foreign_keys(ON)",
+			"secure_delete(ON)",
+		}, extra...)}
 		return "file:" + (&url.URL{Path: path}).EscapedPath() + "?" + q.Encode()
 	}
 	d := &sqliteDB{wal: path + "-wal", log: log, dsn: dsn, stmts: map[string]*sql.Stmt{},
@@ -113,7 +118,8 @@ func (d *sqliteDB) openAll(ctx context.Context, dir string, dsn func(int, ...str
 		return err
 	}
 	d.check.SetMaxOpenConns(1)
-	if d.writes, err = sql.Open("sqlite", dsn(busyMillis, fmt.Sprintf("cache_size(-%d)", sqliteWriteCacheKB), fmt.Sprintf("wal_autocheckpoint(%d)", walAutoPages))); err != nil {
+	writing := dsn(busyMillis, fmt.Sprintf("cache_size(-%d)", sqliteWriteCacheKB), fmt.Sprintf("wal_autocheckpoint(%d)", walAutoPages))
+	if d.writes, err = sql.Open("sqlite", writing); err != nil {
 		return err
 	}
 	d.writes.SetMaxOpenConns(1)
@@ -126,7 +132,8 @@ func (d *sqliteDB) openAll(ctx context.Context, dir string, dsn func(int, ...str
 	d.reads.SetMaxOpenConns(sqliteReaders)
 	d.reads.SetMaxIdleConns(sqliteReaders) // each has the schema and pages of its own to read anew
 	d.reads.SetConnMaxIdleTime(time.Minute)
-	if d.quickReads, err = sql.Open("sqlite", dsn(busyMillis, fmt.Sprintf("cache_size(-%d)", sqliteQuickCacheKB), "query_only(ON)")); err != nil {
+	quick := dsn(busyMillis, fmt.Sprintf("cache_size(-%d)", sqliteQuickCacheKB), "query_only(ON)")
+	if d.quickReads, err = sql.Open("sqlite", quick); err != nil {
 		return err
 	}
 	d.quickReads.SetMaxOpenConns(sqliteQuickReaders)

@@ -46,7 +46,8 @@ func keepPrivate(dir string, log *zap.Logger) error {
 			return err
 		}
 		if info.Mode().Perm()&0o077 != 0 && os.Chmod(path, 0o600) != nil {
-			log.Warn("other users of this machine can read the data; give the file mode 0600", zap.String("file", path), zap.Stringer("mode", info.Mode()))
+			log.Warn("other users of this machine can read the data; give the file mode 0600",
+				zap.String("file", path), zap.Stringer("mode", info.Mode()))
 		}
 	}
 	return nil

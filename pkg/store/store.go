@@ -188,9 +188,24 @@ func OpenPostgres(ctx context.Context, dsn string, o Options) (*Store, error) {
 }
 
 func open(ctx context.Context, db database, bulk bulkDB, dialect query.Dialect, o Options) (_ *Store, err error) {
-	s := &Store{options: o, db: db, bulk: bulk, dialect: dialect, idFilter: newIDFilter(idFilterBytes, !db.exclusive()),
-		chunks: newChunkCache(chunkCacheBytes), pending: &pendingIDs{ids: map[idKey]int{}, of: map[int64]int{}}, aliases: &aliasFlag{},
-		datasetMu: make(chan struct{}, 1), purges: newPurges(), namesKick: make(chan struct{}, 1), limits: newLimits(), audit: &auditNotes{notes: audit.Notes{Max: auditNotesPerMinute}}, usage: newUsage(), trees: newTreeCache(), fieldIndex: newFieldIndex()}
+	s := &Store{
+		options:    o,
+		db:         db,
+		bulk:       bulk,
+		dialect:    dialect,
+		idFilter:   newIDFilter(idFilterBytes, !db.exclusive()),
+		chunks:     newChunkCache(chunkCacheBytes),
+		pending:    &pendingIDs{ids: map[idKey]int{}, of: map[int64]int{}},
+		aliases:    &aliasFlag{},
+		datasetMu:  make(chan struct{}, 1),
+		purges:     newPurges(),
+		namesKick:  make(chan struct{}, 1),
+		limits:     newLimits(),
+		audit:      &auditNotes{notes: audit.Notes{Max: auditNotesPerMinute}},
+		usage:      newUsage(),
+		trees:      newTreeCache(),
+		fieldIndex: newFieldIndex(),
+	}
 	s.prices.Store(price.New())
 	s.hooks = hooks{limits: s.ProjectLimits, runSessions: s.listedSessionsOf, scoreNames: s.scoreNames, eraseOf: eraseEvaluationsOf}
 	defer func() {

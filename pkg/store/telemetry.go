@@ -48,7 +48,8 @@ func newTelemetry(m metric.Meter, queued func() int64) (*telemetry, error) {
 		metric.WithDescription("Stored requests whose events nobody looked at to evaluate them, for a week.")); err != nil {
 		return nil, err
 	}
-	_, err = m.Int64ObservableGauge("spangrove_store_queue_bytes", metric.WithUnit("By"), metric.WithDescription("Payload waiting for a commit."),
+	_, err = m.Int64ObservableGauge("spangrove_store_queue_bytes",
+		metric.WithUnit("By"), metric.WithDescription("Payload waiting for a commit."),
 		metric.WithInt64Callback(func(_ context.Context, o metric.Int64Observer) error {
 			o.Observe(queued())
 			return nil

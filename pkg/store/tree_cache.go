@@ -22,7 +22,8 @@ type treeCache struct {
 
 func newTreeCache() *treeCache {
 	c := &treeCache{}
-	c.lru, _ = lru.NewWithEvict(treeCacheSpans, func(_ idKey, k *sessionTree) { c.nodes -= len(k.nodes) + 1 }) // the size is positive: no error
+	// The size is positive: no error.
+	c.lru, _ = lru.NewWithEvict(treeCacheSpans, func(_ idKey, k *sessionTree) { c.nodes -= len(k.nodes) + 1 })
 	return c
 }
 

@@ -69,8 +69,8 @@ func traceHash(id uuid.UUID) int64 {
 }
 
 // duplicateKey returns the key by which the duplicates of a span's event are found; responseID is that of its metadata.
-// Of a model call with the id of the provider's response it is 8 bytes of that id's hash and 4 of the instrumentor's name. A call that failed has
-// no answer: its key is of the span below which it was made and of the model that was asked, with one byte more.
+// Of a model call with the id of the provider's response it is 8 bytes of that id's hash and 4 of the instrumentor's name.
+// A call that failed has no answer: its key is of the span below which it was made and of the model that was asked, with one byte more.
 func duplicateKey(e *event.Event, responseID string) []byte {
 	if e.Type != event.TypeModel && !e.Wrapper {
 		return nil

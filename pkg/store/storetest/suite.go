@@ -44,7 +44,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Place) {
 				t.Parallel()
 				place := fresh(t)
 				tt.fn(newEnv(t, place, store.Options{}))
-				tallies(t, place)
+				checkEventCounts(t, place)
 			})
 		}
 	}
@@ -137,8 +137,8 @@ func (e *env) load(set *event.Set) []event.Event {
 	return list
 }
 
-// tallies holds, after every case, that the kept counts are those of the rows.
-func tallies(t *testing.T, place Place) {
+// checkEventCounts holds, after every case, that the kept counts are those of the rows.
+func checkEventCounts(t *testing.T, place Place) {
 	t.Helper()
 	if wrong := place.Count(t, `SELECT count(*) FROM (SELECT project_id, type, count(*) AS n FROM event GROUP BY project_id, type) AS e
 		LEFT JOIN (SELECT project_id, type, sum(count) AS n FROM event_count GROUP BY project_id, type) AS k
