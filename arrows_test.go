@@ -34,8 +34,9 @@ var allowed = map[string][]string{
 
 	"pkg/store":                       {"pkg/query", "pkg/store/lzh", "nouns"},
 	"pkg/store/lzh":                   {},
-	"pkg/otlpmap":                     {"pkg/otlpmap/internal/jsonrepair", "pkg/otlpmap/internal/pyliteral", "nouns"},
+	"pkg/otlpmap":                     {"pkg/otlpmap/internal/jsonrepair", "pkg/otlpmap/internal/jsonscan", "pkg/otlpmap/internal/pyliteral", "nouns"},
 	"pkg/otlpmap/internal/jsonrepair": {"pkg/rawjson"},
+	"pkg/otlpmap/internal/jsonscan":   {},
 	"pkg/otlpmap/internal/pyliteral":  {"pkg/rawjson"},
 	"pkg/spancodec":                   {"nouns"},
 	"pkg/otlpexport":                  {"pkg/spancodec", "nouns"},

@@ -1,6 +1,10 @@
 package otlpmap
 
-import "bytes"
+import (
+	"bytes"
+
+	"github.com/spangrove/spangrove/pkg/otlpmap/internal/jsonscan"
+)
 
 // answered reports whether the outputs tell what a model said.
 func (b *eventBuilder) answered() bool {
@@ -27,7 +31,7 @@ func (b *eventBuilder) answer(at int) bool {
 	merged := true
 	for i := range rest {
 		m := &rest[i]
-		if !empty(m.content) && (!empty(main.content) || i > 0) || !empty(m.calls) && !empty(main.calls) || m.extra != nil {
+		if !jsonscan.Empty(m.content) && (!jsonscan.Empty(main.content) || i > 0) || !jsonscan.Empty(m.calls) && !jsonscan.Empty(main.calls) || m.extra != nil {
 			merged = false
 		}
 	}
@@ -48,14 +52,14 @@ func lastSaid(list []message) *message {
 	var calls *message
 	for i := len(list) - 1; i >= 0; i-- {
 		m := &list[i]
-		switch string(inner(m.role)) {
+		switch string(jsonscan.Inner(m.role)) {
 		case "user", "tool", "system", "developer":
 			continue
 		}
-		if !empty(m.content) {
+		if !jsonscan.Empty(m.content) {
 			return m
 		}
-		if calls == nil && !empty(m.calls) {
+		if calls == nil && !jsonscan.Empty(m.calls) {
 			calls = m
 		}
 	}
@@ -75,7 +79,7 @@ func (b *eventBuilder) answerRole() {
 // plainReason returns a reason to stop in lower case and without the name of its type, which some
 // frameworks send with it: FinishReason.STOP. A changed one is kept in metadata.finish_reasons.
 func (b *eventBuilder) plainReason(raw []byte) []byte {
-	text := inner(raw)
+	text := jsonscan.Inner(raw)
 	name := text[bytes.LastIndexByte(text, '.')+1:]
 	if !bytes.ContainsAny(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") || bytes.ContainsAny(name, "abcdefghijklmnopqrstuvwxyz") {
 		return raw
@@ -87,10 +91,10 @@ func (b *eventBuilder) plainReason(raw []byte) []byte {
 }
 
 func (b *eventBuilder) answerFields(m *message) {
-	if kind(m.finish) == '"' {
+	if jsonscan.Kind(m.finish) == '"' {
 		m.finish = b.plainReason(m.finish)
 	}
-	if kind(m.role) == '"' {
+	if jsonscan.Kind(m.role) == '"' {
 		b.put(fields.role, m.role)
 	}
 	for _, f := range [...]struct {
@@ -99,14 +103,14 @@ func (b *eventBuilder) answerFields(m *message) {
 	}{
 		{fields.content, m.content}, {fields.calls, m.calls}, {fields.finish, m.finish}, {fields.reasoning, m.reasoning},
 	} {
-		if !empty(f.val) {
+		if !jsonscan.Empty(f.val) {
 			b.put(f.to, f.val)
 		}
 	}
 	for _, p := range m.extra {
 		b.member(bucketOutputs, keyText(p.key), p.val)
 	}
-	if !empty(m.name) {
+	if !jsonscan.Empty(m.name) {
 		b.member(bucketOutputs, "name", m.name)
 	}
 }
@@ -143,7 +147,7 @@ var asMessages = reader{name: "messages", about: "JSON: [{role, parts}] or [{rol
 		}
 		return
 	}
-	if ok && kind(raw) == '"' {
+	if ok && jsonscan.Kind(raw) == '"' {
 		b.msgs = append(b.msgs, message{role: []byte(`"user"`), content: raw})
 	} else if !ok || !b.readMessages(raw) {
 		b.unreadable(a, fields.inputValue)
@@ -153,7 +157,7 @@ var asMessages = reader{name: "messages", about: "JSON: [{role, parts}] or [{rol
 		a.used = true
 		return
 	}
-	if ok && kind(raw) != '"' {
+	if ok && jsonscan.Kind(raw) != '"' {
 		b.heard(a, raw, at)
 	} else {
 		a.used = true
@@ -182,31 +186,31 @@ func (b *eventBuilder) leadInstructions(at int) {
 // that call alone.
 func (b *eventBuilder) called(at int) bool {
 	list := b.msgs[at:]
-	if len(list) != 1 || !empty(list[0].content) || !b.obj[bucketInputs].empty() {
+	if len(list) != 1 || !jsonscan.Empty(list[0].content) || !b.obj[bucketInputs].empty() {
 		return false
 	}
-	calls := elements(list[0].calls)
-	if !calls.next() {
+	calls := jsonscan.Elements(list[0].calls)
+	if !calls.Next() {
 		return false
 	}
-	call := calls.val
-	if calls.next() {
+	call := calls.Val
+	if calls.Next() {
 		return false
 	}
-	for c := members(call); c.next(); {
-		switch string(c.key) {
+	for c := jsonscan.Members(call); c.Next(); {
+		switch string(c.Key) {
 		case "arguments":
-			if kind(c.val) != '{' {
-				b.put(fields.inputValue, c.val)
+			if jsonscan.Kind(c.Val) != '{' {
+				b.put(fields.inputValue, c.Val)
 				continue
 			}
-			for m := members(c.val); m.next(); {
-				b.member(bucketInputs, keyText(m.key), m.val)
+			for m := jsonscan.Members(c.Val); m.Next(); {
+				b.member(bucketInputs, keyText(m.Key), m.Val)
 			}
 		case "id":
-			b.put(fields.toolCallID, c.val)
+			b.put(fields.toolCallID, c.Val)
 		case "name":
-			b.put(fields.toolName, c.val)
+			b.put(fields.toolName, c.Val)
 		}
 	}
 	b.msgs = b.msgs[:at]
@@ -216,7 +220,7 @@ func (b *eventBuilder) called(at int) bool {
 // returned makes a tool's own result the outputs of its event, if b.msgs[at:] is that alone.
 func (b *eventBuilder) returned(at int) bool {
 	list := b.msgs[at:]
-	if len(list) != 1 || string(inner(list[0].role)) != "tool" || list[0].content == nil || b.filled(fields.result.field) {
+	if len(list) != 1 || string(jsonscan.Inner(list[0].role)) != "tool" || list[0].content == nil || b.filled(fields.result.field) {
 		return false
 	}
 	raw := list[0].content
@@ -227,7 +231,7 @@ func (b *eventBuilder) returned(at int) bool {
 	for _, p := range list[0].extra {
 		b.member(bucketOutputs, keyText(p.key), p.val)
 	}
-	if id := list[0].callID; kind(id) == '"' {
+	if id := list[0].callID; jsonscan.Kind(id) == '"' {
 		b.put(fields.toolCallID, id)
 	}
 	b.msgs = b.msgs[:at]
@@ -236,7 +240,7 @@ func (b *eventBuilder) returned(at int) bool {
 
 func hasSystem(list []message) bool {
 	for i := range list {
-		if r := string(inner(list[i].role)); r == "system" || r == "developer" {
+		if r := string(jsonscan.Inner(list[i].role)); r == "system" || r == "developer" {
 			return true
 		}
 	}
@@ -246,7 +250,7 @@ func hasSystem(list []message) bool {
 // instructions appends one system message made of instruction parts or of a plain string.
 func (b *eventBuilder) instructions(raw []byte) bool {
 	m := message{role: []byte(`"system"`)}
-	switch kind(raw) {
+	switch jsonscan.Kind(raw) {
 	case '"':
 		m.content = raw
 		b.msgs = append(b.msgs, m)
@@ -270,7 +274,7 @@ var asAnswer = reader{name: "answer", about: "JSON messages or choices as role, 
 		raw, ok = b.repairTruncatedJSON(a)
 	}
 	switch {
-	case ok && kind(raw) == '"':
+	case ok && jsonscan.Kind(raw) == '"':
 		b.put(fields.content, raw)
 		a.used = true
 	case ok && b.readMessages(raw):

@@ -8,6 +8,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/otlpmap/internal/jsonscan"
 )
 
 // identity sets the ids of an event and what they say about its writing.
@@ -109,8 +110,8 @@ func (b *eventBuilder) callersUser() {
 	if a == nil || b.filled(fields.user.field) {
 		return
 	}
-	if raw, ok := b.parse(a); ok && kind(raw) == '{' {
-		if id := member(raw, "user_id"); kind(id) == '"' && len(inner(id)) > 0 || kind(id) == '0' {
+	if raw, ok := b.parse(a); ok && jsonscan.Kind(raw) == '{' {
+		if id := jsonscan.Member(raw, "user_id"); jsonscan.Kind(id) == '"' && len(jsonscan.Inner(id)) > 0 || jsonscan.Kind(id) == '0' {
 			b.put(fields.user, id)
 		}
 	}

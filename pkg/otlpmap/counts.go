@@ -5,13 +5,14 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/spangrove/spangrove/pkg/otlpmap/internal/jsonscan"
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
 // asUsage reads an object of counts in the words of any provider or SDK.
 var asUsage = reader{name: "usage", about: "JSON or a Python dict of token counts, in the words of any provider", whole: func(b *eventBuilder, _ target, a *attr) {
 	raw, ok := b.literal(a)
-	if !ok || kind(raw) != '{' {
+	if !ok || jsonscan.Kind(raw) != '{' {
 		return
 	}
 	known := b.counts[countPrompt].set
@@ -49,24 +50,24 @@ var (
 
 // offerUsage reads a usage object. What a span says in attributes of its own comes first.
 func (b *eventBuilder) offerUsage(raw []byte) {
-	for c := members(raw); c.next(); {
+	for c := jsonscan.Members(raw); c.Next(); {
 		switch {
-		case kind(c.val) == '0':
-			if i, ok := countNames[string(c.key)]; ok {
-				b.offerCount(i, c.val)
-			} else if string(c.key) == "cost" && b.cost == nil && string(c.val) != "0" {
-				b.cost = c.val
+		case jsonscan.Kind(c.Val) == '0':
+			if i, ok := countNames[string(c.Key)]; ok {
+				b.offerCount(i, c.Val)
+			} else if string(c.Key) == "cost" && b.cost == nil && string(c.Val) != "0" {
+				b.cost = c.Val
 			}
-		case kind(c.val) == '{':
-			audio, ok := detailNames[string(c.key)]
+		case jsonscan.Kind(c.Val) == '{':
+			audio, ok := detailNames[string(c.Key)]
 			if !ok {
 				continue
 			}
-			for d := members(c.val); d.next(); {
-				if i, ok := countDetails[string(d.key)]; ok {
-					b.offerCount(i, d.val)
-				} else if string(d.key) == "audio_tokens" || string(d.key) == "audio" {
-					b.offerCount(audio, d.val)
+			for d := jsonscan.Members(c.Val); d.Next(); {
+				if i, ok := countDetails[string(d.Key)]; ok {
+					b.offerCount(i, d.Val)
+				} else if string(d.Key) == "audio_tokens" || string(d.Key) == "audio" {
+					b.offerCount(audio, d.Val)
 				}
 			}
 		}
@@ -82,13 +83,13 @@ func (b *eventBuilder) joinDetails(raw []byte) {
 		return
 	}
 	var in, out int64
-	for m := members(raw); m.next(); {
-		n, err := strconv.ParseInt(string(m.val), 10, 64)
+	for m := jsonscan.Members(raw); m.Next(); {
+		n, err := strconv.ParseInt(string(m.Val), 10, 64)
 		switch {
 		case err != nil || n < 0 || n > c[countTotal].n:
-		case strings.HasPrefix(string(m.key), "input_") && !isCount(m.key, countPrompt):
+		case strings.HasPrefix(string(m.Key), "input_") && !isCount(m.Key, countPrompt):
 			in += n
-		case strings.HasPrefix(string(m.key), "output_") && !isCount(m.key, countCompletion):
+		case strings.HasPrefix(string(m.Key), "output_") && !isCount(m.Key, countCompletion):
 			out += n
 		}
 	}
@@ -108,7 +109,7 @@ func isCount(key []byte, want int) bool {
 // of 0 beside parts of 0 says that nobody knew the price.
 var asCosts = reader{name: "costs", about: "a JSON object of US dollars: its total, else the sum of input and output", whole: func(b *eventBuilder, _ target, a *attr) {
 	raw, ok := b.parse(a)
-	if !ok || kind(raw) != '{' {
+	if !ok || jsonscan.Kind(raw) != '{' {
 		return
 	}
 	b.keep(a)
@@ -116,7 +117,7 @@ var asCosts = reader{name: "costs", about: "a JSON object of US dollars: its tot
 		return
 	}
 	for _, key := range [...]string{"total", "total_cost", "response_cost"} {
-		if v := member(raw, key); kind(v) == '0' && floatOf(v) > 0 {
+		if v := jsonscan.Member(raw, key); jsonscan.Kind(v) == '0' && floatOf(v) > 0 {
 			b.cost = v
 			return
 		}
@@ -129,7 +130,7 @@ var asCosts = reader{name: "costs", about: "a JSON object of US dollars: its tot
 
 // floatOf returns a JSON number, 0 for anything else and for what no price can be.
 func floatOf(raw []byte) float64 {
-	if kind(raw) != '0' {
+	if jsonscan.Kind(raw) != '0' {
 		return 0
 	}
 	f, ok := rawjson.Number(raw)

@@ -1,6 +1,10 @@
 package otlpmap
 
-import "strconv"
+import (
+	"strconv"
+
+	"github.com/spangrove/spangrove/pkg/otlpmap/internal/jsonscan"
+)
 
 // asDocumentList reads a JSON array of documents.
 var asDocumentList = reader{name: "document list", about: "a JSON array as [{id, content, score, metadata}]", whole: func(b *eventBuilder, t target, a *attr) {
@@ -16,35 +20,35 @@ var asDocumentList = reader{name: "document list", about: "a JSON array as [{id,
 // documents fills outputs.documents from a JSON array of objects whose text is called content,
 // page_content or text. It says no if that is not what raw is.
 func (b *eventBuilder) documents(raw []byte) bool {
-	if kind(raw) != '[' || empty(raw) {
+	if jsonscan.Kind(raw) != '[' || jsonscan.Empty(raw) {
 		return false
 	}
-	for c := elements(raw); c.next(); {
-		if documentText(c.val) == "" {
+	for c := jsonscan.Elements(raw); c.Next(); {
+		if documentText(c.Val) == "" {
 			return false
 		}
 	}
 	at := len(b.arena)
 	b.arena = append(b.arena, '[')
 	n := 0
-	for c := elements(raw); c.next(); {
+	for c := jsonscan.Elements(raw); c.Next(); {
 		if n++; n > 1 {
 			b.arena = append(b.arena, ',')
 		}
-		text := documentText(c.val)
+		text := documentText(c.Val)
 		b.arena = append(b.arena, '{')
-		for m := members(c.val); m.next(); {
+		for m := jsonscan.Members(c.Val); m.Next(); {
 			if b.arena[len(b.arena)-1] != '{' {
 				b.arena = append(b.arena, ',')
 			}
-			key := string(m.key)
+			key := string(m.Key)
 			if key == text {
 				key = "content"
 			}
 			b.arena = append(b.arena, '"')
 			b.arena = append(b.arena, key...)
 			b.arena = append(b.arena, '"', ':')
-			b.arena = append(b.arena, m.val...)
+			b.arena = append(b.arena, m.Val...)
 		}
 		b.arena = append(b.arena, '}')
 	}
@@ -55,7 +59,7 @@ func (b *eventBuilder) documents(raw []byte) bool {
 // documentText returns the name under which an object has a document's text, "" for none.
 func documentText(raw []byte) string {
 	for _, key := range [...]string{"content", "page_content", "text"} {
-		if v := member(raw, key); kind(v) == '"' {
+		if v := jsonscan.Member(raw, key); jsonscan.Kind(v) == '"' {
 			return key
 		} else if v != nil && key == "content" {
 			return ""
@@ -67,21 +71,21 @@ func documentText(raw []byte) string {
 // embeddingOutput keeps an embedding call's answer but for long vectors, of which only number
 // and dimension stay.
 func (b *eventBuilder) embeddingOutput(a *attr, raw []byte) {
-	for c := members(raw); c.next(); {
-		if string(c.key) == "usage" {
-			b.offerUsage(c.val)
+	for c := jsonscan.Members(raw); c.Next(); {
+		if string(c.Key) == "usage" {
+			b.offerUsage(c.Val)
 		}
 	}
 	if !b.obj[bucketOutputs].empty() {
 		b.keep(a)
 		return
 	}
-	for c := members(raw); c.next(); {
-		val := c.val
-		if string(c.key) == "data" && kind(val) == '[' {
+	for c := jsonscan.Members(raw); c.Next(); {
+		val := c.Val
+		if string(c.Key) == "data" && jsonscan.Kind(val) == '[' {
 			val = b.shortVectors(val)
 		}
-		if !b.member(bucketOutputs, keyText(c.key), val) {
+		if !b.member(bucketOutputs, keyText(c.Key), val) {
 			b.keep(a)
 			return
 		}
@@ -94,18 +98,18 @@ func (b *eventBuilder) shortVectors(data []byte) []byte {
 	at := len(b.arena)
 	b.arena = append(b.arena, '[')
 	n := 0
-	for c := elements(data); c.next(); {
+	for c := jsonscan.Elements(data); c.Next(); {
 		if n++; n > 1 {
 			b.arena = append(b.arena, ',')
 		}
-		if kind(c.val) != '{' {
-			b.arena = append(b.arena, c.val...)
+		if jsonscan.Kind(c.Val) != '{' {
+			b.arena = append(b.arena, c.Val...)
 			continue
 		}
 		b.arena = append(b.arena, '{')
-		for m := members(c.val); m.next(); {
-			if string(m.key) == "embedding" && kind(m.val) == '[' && b.opt.MaxVector >= 0 {
-				if size := length(m.val); size > b.opt.MaxVector {
+		for m := jsonscan.Members(c.Val); m.Next(); {
+			if string(m.Key) == "embedding" && jsonscan.Kind(m.Val) == '[' && b.opt.MaxVector >= 0 {
+				if size := length(m.Val); size > b.opt.MaxVector {
 					b.dropVector(fromAnswer, size)
 					continue
 				}
@@ -114,9 +118,9 @@ func (b *eventBuilder) shortVectors(data []byte) []byte {
 				b.arena = append(b.arena, ',')
 			}
 			b.arena = append(b.arena, '"')
-			b.arena = append(b.arena, m.key...)
+			b.arena = append(b.arena, m.Key...)
 			b.arena = append(b.arena, '"', ':')
-			b.arena = append(b.arena, m.val...)
+			b.arena = append(b.arena, m.Val...)
 		}
 		b.arena = append(b.arena, '}')
 	}
@@ -125,7 +129,7 @@ func (b *eventBuilder) shortVectors(data []byte) []byte {
 }
 
 func length(array []byte) (n int) {
-	for c := elements(array); c.next(); {
+	for c := jsonscan.Elements(array); c.Next(); {
 		n++
 	}
 	return n

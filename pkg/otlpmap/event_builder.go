@@ -10,6 +10,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
 	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/otlpmap/internal/jsonscan"
 	"github.com/spangrove/spangrove/pkg/otlpmap/internal/pyliteral"
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
@@ -297,7 +298,7 @@ func (b *eventBuilder) literal(a *attr) ([]byte, bool) {
 
 // clean is text as JSON that can be embedded, if it is that.
 func (b *eventBuilder) clean(text []byte) ([]byte, bool) {
-	switch kind(text) {
+	switch jsonscan.Kind(text) {
 	case '{', '[', '"', '0', 't', 'f', 'n':
 	default:
 		return nil, false
@@ -308,11 +309,11 @@ func (b *eventBuilder) clean(text []byte) ([]byte, bool) {
 	}
 	b.replaced += n
 	for range 2 { // JSON in a JSON string
-		if kind(raw) != '"' {
+		if jsonscan.Kind(raw) != '"' {
 			break
 		}
 		text := unquoted(raw)
-		if k := kind(view(text)); k != '{' && k != '[' && k != '"' {
+		if k := jsonscan.Kind(view(text)); k != '{' && k != '[' && k != '"' {
 			break
 		}
 		in, n, err := rawjson.Clean(view(text))

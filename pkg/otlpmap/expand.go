@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/otlpmap/internal/jsonscan"
 )
 
 // asMembers fills a whole object: flattened attributes are rebuilt into it, a JSON object gives
@@ -12,7 +13,7 @@ var asMembers = reader{
 	name: "members", about: "rebuilt from dots, or a JSON object's members; keys that are there stay",
 	whole: func(b *eventBuilder, t target, a *attr) {
 		raw, ok := b.parse(a)
-		if ok && kind(raw) == '{' {
+		if ok && jsonscan.Kind(raw) == '{' {
 			b.spread(t.bucket, raw, a)
 			return
 		}
@@ -112,13 +113,13 @@ var asTree = reader{
 // spread gives a bucket the members of a JSON object that came in one attribute.
 func (b *eventBuilder) spread(bucket int, raw []byte, a *attr) {
 	all := true
-	for c := members(raw); c.next(); {
+	for c := jsonscan.Members(raw); c.Next(); {
 		switch {
-		case b.member(bucket, keyText(c.key), c.val):
+		case b.member(bucket, keyText(c.Key), c.Val):
 			if b.partly(a) {
-				b.texts.add(b, c.val)
+				b.texts.add(b, c.Val)
 			}
-		case !b.same(bucket, keyText(c.key), c.val):
+		case !b.same(bucket, keyText(c.Key), c.Val):
 			all = false
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/spangrove/spangrove/pkg/otlpmap/internal/jsonscan"
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
@@ -106,18 +107,18 @@ func dump(v any) string {
 // themselves do.
 func spaced(dst, raw []byte) []byte {
 	sep := ""
-	switch kind(raw) {
+	switch jsonscan.Kind(raw) {
 	case '{':
 		dst = append(dst, '{')
-		for c := members(raw); c.next(); sep = ", " {
-			dst = append(append(append(append(dst, sep...), '"'), c.key...), `": `...)
-			dst = spaced(dst, c.val)
+		for c := jsonscan.Members(raw); c.Next(); sep = ", " {
+			dst = append(append(append(append(dst, sep...), '"'), c.Key...), `": `...)
+			dst = spaced(dst, c.Val)
 		}
 		return append(dst, '}')
 	case '[':
 		dst = append(dst, '[')
-		for c := elements(raw); c.next(); sep = ", " {
-			dst = spaced(append(dst, sep...), c.val)
+		for c := jsonscan.Elements(raw); c.Next(); sep = ", " {
+			dst = spaced(append(dst, sep...), c.Val)
 		}
 		return append(dst, ']')
 	}

@@ -1,6 +1,10 @@
 package otlpmap
 
-import "go.opentelemetry.io/collector/pdata/pcommon"
+import (
+	"go.opentelemetry.io/collector/pdata/pcommon"
+
+	"github.com/spangrove/spangrove/pkg/otlpmap/internal/jsonscan"
+)
 
 // The readers of families: messages, tools, documents and texts whose parts are attributes of
 // their own, such as llm.input_messages.0.message.role or gen_ai.prompt.0.content.
@@ -101,7 +105,7 @@ var (
 				b.arena = append(b.arena, ',')
 			}
 			if a := b.leaf(b.down(i, "tool", "json_schema")); a != nil {
-				if raw, ok := b.parse(a); ok && kind(raw) == '{' {
+				if raw, ok := b.parse(a); ok && jsonscan.Kind(raw) == '{' {
 					a.used = true
 					b.appendTool(raw)
 					continue
@@ -120,11 +124,11 @@ var (
 // and say nothing else, not even who speaks.
 func (b *eventBuilder) joinCalls(at int) {
 	list := b.msgs[at:]
-	if len(list) < 2 || empty(list[0].calls) {
+	if len(list) < 2 || jsonscan.Empty(list[0].calls) {
 		return
 	}
 	for i := range list[1:] {
-		if m := &list[1+i]; m.role != nil || empty(m.calls) || !empty(m.content) || m.finish != nil || len(m.extra) > 0 {
+		if m := &list[1+i]; m.role != nil || jsonscan.Empty(m.calls) || !jsonscan.Empty(m.content) || m.finish != nil || len(m.extra) > 0 {
 			return
 		}
 	}
@@ -218,7 +222,7 @@ func (b *eventBuilder) flatMessage(n int32) {
 		case "tool_calls":
 			if a == nil {
 				m.calls = b.flatCalls(c)
-			} else if m.calls = b.render(c); kind(m.calls) == '[' {
+			} else if m.calls = b.render(c); jsonscan.Kind(m.calls) == '[' {
 				m.calls = b.normalCalls(m.calls)
 			}
 		case "name":
@@ -268,7 +272,7 @@ func (b *eventBuilder) render(n int32) []byte {
 
 // flatContent returns a message's content: text, or parts that came as JSON text.
 func (b *eventBuilder) flatContent(a *attr) []byte {
-	if kind(view(a.str())) == '[' {
+	if jsonscan.Kind(view(a.str())) == '[' {
 		if raw, ok := b.parse(a); ok && typedParts(raw) {
 			a.used = true
 			return b.contentParts(raw)
@@ -280,8 +284,8 @@ func (b *eventBuilder) flatContent(a *attr) []byte {
 // typedParts reports whether a JSON array holds content parts and is not just text that looks like it.
 func typedParts(raw []byte) bool {
 	n := 0
-	for c := elements(raw); c.next(); n++ {
-		if kind(member(c.val, "type")) != '"' {
+	for c := jsonscan.Elements(raw); c.Next(); n++ {
+		if jsonscan.Kind(jsonscan.Member(c.Val, "type")) != '"' {
 			return false
 		}
 	}

@@ -190,3 +190,27 @@ func FuzzMessages(f *testing.F) {
 		}
 	})
 }
+
+// FuzzWhole holds that reading a list tells what wholeMessages says of it.
+func FuzzWhole(f *testing.F) {
+	for _, s := range []string{
+		`[{"role":"user","content":"x"},{"parts":[{"type":"text","content":"y"}],"role":"a"}]`, `[{"_role":"a","_content":[]}]`,
+		`[{"messages":[],"role":"a"}]`, `[{"role":"a","messages":[]}]`, `[{"role":1,"_role":"a"}]`, `[{"_role":"a","role":1,"type":"human","content":"x"}]`,
+		`[[{"role":"a","content":"x"}],[{"type":"reasoning"}]]`, `{"role":"a","messages":[{"role":"b"}]}`, `[{"finish_reason":"stop","message":{"role":"a"}}]`,
+		`[{"type":"reasoning","summary":[]},{"role":"a","content":"x"}]`, `[{"role":"a","parts":1}]`, `[{"role":"a","parts":[]}]`,
+	} {
+		f.Add(s)
+	}
+	m := New(Options{})
+	f.Fuzz(func(t *testing.T, s string) {
+		raw, _, err := rawjson.Clean(json.RawMessage(s))
+		if err != nil {
+			return
+		}
+		b := &newMapState().builder
+		b.opt = &m.opt
+		if b.readMessages(raw) && b.hasWhole(raw) != wholeMessages(raw) {
+			t.Fatalf("%s: whole: %v while reading, %v after it", raw, b.hasWhole(raw), wholeMessages(raw))
+		}
+	})
+}

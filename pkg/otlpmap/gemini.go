@@ -1,5 +1,7 @@
 package otlpmap
 
+import "github.com/spangrove/spangrove/pkg/otlpmap/internal/jsonscan"
+
 // The readers of requests and answers as Google's Gemini API has them: contents of a role and
 // parts, {system_instruction, tools, …} beside them, and an answer of the same shape.
 
@@ -14,49 +16,49 @@ var asGeminiRequest = reader{name: "Gemini request", about: "JSON {model, config
 		return
 	}
 	at := len(b.msgs)
-	if ok && kind(raw) == '[' && b.contents(raw) {
+	if ok && jsonscan.Kind(raw) == '[' && b.contents(raw) {
 		a.used = b.putMessages(t, at)
 		return
 	}
-	contents := member(raw, "contents")
-	if !ok || kind(raw) != '{' || contents == nil {
+	contents := jsonscan.Member(raw, "contents")
+	if !ok || jsonscan.Kind(raw) != '{' || contents == nil {
 		if !ok {
 			b.unreadable(a, fields.inputValue)
 		}
 		return
 	}
-	config := member(raw, "config")
+	config := jsonscan.Member(raw, "config")
 	instruction := firstMember(config, "system_instruction", "systemInstruction")
-	if !empty(instruction) {
-		if kind(instruction) == '"' {
+	if !jsonscan.Empty(instruction) {
+		if jsonscan.Kind(instruction) == '"' {
 			b.msgs = append(b.msgs, message{role: []byte(`"system"`), content: instruction})
 		} else if !b.geminiContent(instruction, `"system"`) {
 			b.msgs = append(b.msgs, message{role: []byte(`"system"`), content: instruction})
 		}
 	}
-	if !empty(contents) && !b.contents(contents) {
+	if !jsonscan.Empty(contents) && !b.contents(contents) {
 		b.msgs = b.msgs[:at]
 		b.keep(a)
 		return
 	}
 	b.putMessages(t, at)
 	all := true
-	for c := members(config); c.next(); {
-		switch key := keyText(c.key); key {
+	for c := jsonscan.Members(config); c.Next(); {
+		switch key := keyText(c.Key); key {
 		case "system_instruction", "systemInstruction":
 		case "tools":
-			all = b.geminiTools(c.val) && all
+			all = b.geminiTools(c.Val) && all
 		default:
-			all = b.setting(geminiSetting(key), c.val) && all
+			all = b.setting(geminiSetting(key), c.Val) && all
 		}
 	}
-	for c := members(raw); c.next(); {
-		switch key := keyText(c.key); key {
+	for c := jsonscan.Members(raw); c.Next(); {
+		switch key := keyText(c.Key); key {
 		case "config", "contents":
 		case "model":
-			all = b.setting("model", c.val) && all
+			all = b.setting("model", c.Val) && all
 		default:
-			all = b.member(bucketInputs, key, c.val) && all
+			all = b.member(bucketInputs, key, c.Val) && all
 		}
 	}
 	if all {
@@ -86,16 +88,16 @@ func (b *eventBuilder) geminiTools(raw []byte) bool {
 		return false
 	}
 	var list []byte
-	for c := elements(raw); c.next(); {
-		in := firstMember(c.val, "function_declarations", "functionDeclarations")
+	for c := jsonscan.Elements(raw); c.Next(); {
+		in := firstMember(c.Val, "function_declarations", "functionDeclarations")
 		if in == nil {
-			list = appendItem(list, c.val)
+			list = appendItem(list, c.Val)
 			continue
 		}
-		for d := elements(in); d.next(); {
-			list = appendItem(list, d.val)
+		for d := jsonscan.Elements(in); d.Next(); {
+			list = appendItem(list, d.Val)
 		}
-		if countMembers(c.val) > 1 {
+		if countMembers(c.Val) > 1 {
 			return b.putTools(raw)
 		}
 	}
@@ -105,8 +107,8 @@ func (b *eventBuilder) geminiTools(raw []byte) bool {
 // contents appends the messages of Gemini's contents.
 func (b *eventBuilder) contents(raw []byte) bool {
 	at := len(b.msgs)
-	for c := elements(raw); c.next(); {
-		if !b.geminiContent(c.val, "") {
+	for c := jsonscan.Elements(raw); c.Next(); {
+		if !b.geminiContent(c.Val, "") {
 			b.msgs = b.msgs[:at]
 			return false
 		}
@@ -116,23 +118,23 @@ func (b *eventBuilder) contents(raw []byte) bool {
 
 // geminiContent appends the message of {role, parts}. The role "model" becomes "assistant".
 func (b *eventBuilder) geminiContent(raw []byte, role string) bool {
-	parts := member(raw, "parts")
-	if kind(parts) != '[' {
+	parts := jsonscan.Member(raw, "parts")
+	if jsonscan.Kind(parts) != '[' {
 		return false
 	}
-	m := message{role: member(raw, "role")}
+	m := message{role: jsonscan.Member(raw, "role")}
 	switch {
 	case role != "":
 		m.role = []byte(role)
-	case string(inner(m.role)) == "model":
+	case string(jsonscan.Inner(m.role)) == "model":
 		b.part("role:model")
 		m.role = []byte(`"assistant"`)
-	case kind(m.role) != '"':
+	case jsonscan.Kind(m.role) != '"':
 		m.role = []byte(`"user"`)
 	}
-	for c := members(raw); c.next(); {
-		if key := string(c.key); key != "role" && key != "parts" && !empty(c.val) {
-			m.add(c.key, c.val)
+	for c := jsonscan.Members(raw); c.Next(); {
+		if key := string(c.Key); key != "role" && key != "parts" && !jsonscan.Empty(c.Val) {
+			m.add(c.Key, c.Val)
 		}
 	}
 	return b.readParts(m, parts)
@@ -153,30 +155,30 @@ var asGeminiAnswer = reader{name: "Gemini answer", about: "JSON {content, finish
 		return
 	}
 	at := len(b.msgs)
-	if !b.geminiContent(member(raw, "content"), "") {
-		if !empty(raw) && kind(raw) == '{' {
+	if !b.geminiContent(jsonscan.Member(raw, "content"), "") {
+		if !jsonscan.Empty(raw) && jsonscan.Kind(raw) == '{' {
 			b.spread(bucketOutputs, raw, a)
 		}
 		return
 	}
 	b.answer(at)
-	b.texts.add(b, member(raw, "content"))
+	b.texts.add(b, jsonscan.Member(raw, "content"))
 	all := true
-	for c := members(raw); c.next(); {
-		switch key := keyText(c.key); key {
+	for c := jsonscan.Members(raw); c.Next(); {
+		switch key := keyText(c.Key); key {
 		case "content":
 		case "finish_reason", "finishReason":
-			if kind(c.val) == '"' {
-				c.val = b.plainReason(c.val)
+			if jsonscan.Kind(c.Val) == '"' {
+				c.Val = b.plainReason(c.Val)
 			}
-			all = b.put(fields.finish, c.val) && all
+			all = b.put(fields.finish, c.Val) && all
 		case "model_version", "modelVersion":
-			if kind(c.val) == '"' && b.put(fields.responseModel, c.val) {
+			if jsonscan.Kind(c.Val) == '"' && b.put(fields.responseModel, c.Val) {
 				continue
 			}
 			all = false
 		default:
-			all = b.member(bucketOutputs, key, c.val) && all
+			all = b.member(bucketOutputs, key, c.Val) && all
 		}
 	}
 	if all {
@@ -192,18 +194,18 @@ var asGeminiUsage = reader{name: "Gemini usage", about: "the counts in the JSON 
 	if !ok {
 		return
 	}
-	for c := members(firstMember(raw, "usage_metadata", "usageMetadata")); c.next(); {
-		switch string(c.key) {
+	for c := jsonscan.Members(firstMember(raw, "usage_metadata", "usageMetadata")); c.Next(); {
+		switch string(c.Key) {
 		case "prompt_token_count", "promptTokenCount":
-			b.offerCount(countPrompt, c.val)
+			b.offerCount(countPrompt, c.Val)
 		case "candidates_token_count", "candidatesTokenCount":
-			b.offerCount(countCompletion, c.val)
+			b.offerCount(countCompletion, c.Val)
 		case "total_token_count", "totalTokenCount":
-			b.offerCount(countTotal, c.val)
+			b.offerCount(countTotal, c.Val)
 		case "cached_content_token_count", "cachedContentTokenCount":
-			b.offerCount(countCacheRead, c.val)
+			b.offerCount(countCacheRead, c.Val)
 		case "thoughts_token_count", "thoughtsTokenCount":
-			b.offerCount(countReasoning, c.val)
+			b.offerCount(countReasoning, c.Val)
 		}
 	}
 }}

@@ -3,6 +3,8 @@ package otlpmap
 import (
 	"bytes"
 	"strings"
+
+	"github.com/spangrove/spangrove/pkg/otlpmap/internal/jsonscan"
 )
 
 // The items of OpenAI's Responses API stand beside messages in its lists: calls, their outputs,
@@ -11,10 +13,10 @@ import (
 // itemMessage appends the message that an item stands for. m holds its members but the type,
 // args and output among them.
 func (b *eventBuilder) itemMessage(m message, typ, args, output []byte) bool {
-	kind := string(inner(typ))
+	kind := string(jsonscan.Inner(typ))
 	m.item = true
 	switch {
-	case kind == "function_call" && m.name != nil && inner(m.name) != nil:
+	case kind == "function_call" && m.name != nil && jsonscan.Inner(m.name) != nil:
 		m.without("type", "arguments")
 		m.calls = b.oneCall(m.callID, m.name, args)
 		m.callID, m.name = nil, nil
@@ -69,10 +71,10 @@ func (b *eventBuilder) itemMessage(m message, typ, args, output []byte) bool {
 
 // itemTexts joins the texts of a list of parts to a text.
 func (b *eventBuilder) itemTexts(text, list []byte) []byte {
-	for c := elements(list); c.next(); {
-		t := member(c.val, "text")
+	for c := jsonscan.Elements(list); c.Next(); {
+		t := jsonscan.Member(c.Val, "text")
 		switch {
-		case kind(t) != '"':
+		case jsonscan.Kind(t) != '"':
 		case text == nil:
 			text = t
 		default:
@@ -98,8 +100,8 @@ func (b *eventBuilder) joinItems(at int) {
 		if m.item {
 			m.extra = nil
 		}
-		if head < 0 || string(inner(m.role)) != "assistant" || !m.item && !b.msgs[head].item {
-			if string(inner(m.role)) == "assistant" && head < 0 {
+		if head < 0 || string(jsonscan.Inner(m.role)) != "assistant" || !m.item && !b.msgs[head].item {
+			if string(jsonscan.Inner(m.role)) == "assistant" && head < 0 {
 				head = n
 			}
 			b.msgs[n] = m
@@ -135,9 +137,9 @@ func firstPresent(a, b []byte) []byte {
 // joinLists is one JSON array of the elements of two.
 func (b *eventBuilder) joinLists(x, y []byte) []byte {
 	switch {
-	case empty(x):
+	case jsonscan.Empty(x):
 		return y
-	case empty(y):
+	case jsonscan.Empty(y):
 		return x
 	}
 	x, y = bytes.TrimSpace(x), bytes.TrimSpace(y)

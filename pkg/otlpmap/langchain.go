@@ -1,6 +1,10 @@
 package otlpmap
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/spangrove/spangrove/pkg/otlpmap/internal/jsonscan"
+)
 
 // LangChain writes messages in three ways: the constructor of one
 // ({lc: 1, type: constructor, id: [langchain, schema, messages, HumanMessage], kwargs: {…}}),
@@ -17,57 +21,57 @@ var langchainRoles = map[string]string{
 // langchainMessage appends the message that raw stands for, if it is one of LangChain's. What it has
 // beside the members of a message (its id, what the provider told of its answer) is left to cover.
 func (b *eventBuilder) langchainMessage(raw, typ []byte) bool {
-	class, in := string(inner(typ)), raw
-	switch data := member(raw, "data"); {
+	class, in := string(jsonscan.Inner(typ)), raw
+	switch data := jsonscan.Member(raw, "data"); {
 	case class == "constructor":
-		if in = member(raw, "kwargs"); kind(in) != '{' {
+		if in = jsonscan.Member(raw, "kwargs"); jsonscan.Kind(in) != '{' {
 			return false
 		}
-		path := constructorPath(member(raw, "id"))
+		path := constructorPath(jsonscan.Member(raw, "id"))
 		class = path[strings.LastIndexByte(path, '.')+1:]
 		if _, ok := langchainRoles[class]; !ok {
 			return false
 		}
 		b.part("constructor")
 		b.part(path)
-	case kind(data) == '{':
+	case jsonscan.Kind(data) == '{':
 		in = data
 	}
 	role, ok := langchainRoles[class]
-	if !ok || member(in, "content") == nil {
+	if !ok || jsonscan.Member(in, "content") == nil {
 		return false
 	}
 	m := message{role: []byte(role)}
 	if role == "" {
 		m.role = nil
 	}
-	for c := members(in); c.next(); {
-		switch string(c.key) {
+	for c := jsonscan.Members(in); c.Next(); {
+		switch string(c.Key) {
 		case "content":
-			m.content = c.val
+			m.content = c.Val
 		case "name":
-			m.name = c.val
+			m.name = c.Val
 		case "tool_calls":
-			m.calls = c.val
+			m.calls = c.Val
 		case "tool_call_id":
-			m.callID = c.val
+			m.callID = c.Val
 		case "role":
-			if kind(c.val) == '"' && m.role == nil {
-				m.role = c.val
+			if jsonscan.Kind(c.Val) == '"' && m.role == nil {
+				m.role = c.Val
 			}
 		case "type":
-			b.part(string(inner(c.val)))
+			b.part(string(jsonscan.Inner(c.Val)))
 		case "usage_metadata":
 			if b.s.role == onModel && role == langchainRoles["ai"] {
-				b.answerUsage = c.val
+				b.answerUsage = c.Val
 			}
 		case "status": // of a tool's result
-			if kind(c.val) == '"' {
-				m.extra = append(m.extra, pair{c.key, c.val})
+			if jsonscan.Kind(c.Val) == '"' {
+				m.extra = append(m.extra, pair{c.Key, c.Val})
 			}
 		}
 	}
-	if class == string(inner(typ)) {
+	if class == string(jsonscan.Inner(typ)) {
 		b.part(class)
 	}
 	b.addMessage(m)
@@ -77,8 +81,8 @@ func (b *eventBuilder) langchainMessage(raw, typ []byte) bool {
 // constructorPath returns the name of a constructor, whose parts are a list.
 func constructorPath(id []byte) string {
 	path := ""
-	for c := elements(id); c.next(); {
-		path += "." + string(inner(c.val))
+	for c := jsonscan.Elements(id); c.Next(); {
+		path += "." + string(jsonscan.Inner(c.Val))
 	}
 	return strings.TrimPrefix(path, ".")
 }
@@ -87,24 +91,24 @@ func constructorPath(id []byte) string {
 // of {text, message?, generation_info}.
 func (b *eventBuilder) generations(raw []byte) bool {
 	at := len(b.msgs)
-	for c := elements(raw); c.next(); {
-		switch kind(c.val) {
+	for c := jsonscan.Elements(raw); c.Next(); {
+		switch jsonscan.Kind(c.Val) {
 		case '[':
-			if !b.generations(c.val) {
+			if !b.generations(c.Val) {
 				b.msgs = b.msgs[:at]
 				return false
 			}
 		case '{':
-			finish := member(member(c.val, "generation_info"), "finish_reason")
+			finish := jsonscan.Member(jsonscan.Member(c.Val, "generation_info"), "finish_reason")
 			first := len(b.msgs)
-			if msg := member(c.val, "message"); kind(msg) == '{' && b.readMessage(msg) {
-				if m := &b.msgs[first]; m.finish == nil && kind(finish) == '"' {
+			if msg := jsonscan.Member(c.Val, "message"); jsonscan.Kind(msg) == '{' && b.readMessage(msg) {
+				if m := &b.msgs[first]; m.finish == nil && jsonscan.Kind(finish) == '"' {
 					m.finish, m.raw = finish, nil
 				}
 				break
 			}
-			text := member(c.val, "text")
-			if kind(text) != '"' {
+			text := jsonscan.Member(c.Val, "text")
+			if jsonscan.Kind(text) != '"' {
 				b.msgs = b.msgs[:at]
 				return false
 			}

@@ -9,6 +9,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/plog"
 
 	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/otlpmap/internal/jsonscan"
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
@@ -177,7 +178,7 @@ func (r *record) bodyJSON() []byte {
 	case pcommon.ValueTypeMap, pcommon.ValueTypeSlice:
 		return r.b.appendValue(nil, body)
 	case pcommon.ValueTypeStr:
-		if k := kind(view(body.Str())); k == '{' || k == '[' {
+		if k := jsonscan.Kind(view(body.Str())); k == '{' || k == '[' {
 			if raw, ok := r.b.clean(view(body.Str())); ok {
 				return raw
 			}

@@ -3,6 +3,8 @@ package otlpmap
 import (
 	"bytes"
 	"strings"
+
+	"github.com/spangrove/spangrove/pkg/otlpmap/internal/jsonscan"
 )
 
 // Each API and each convention has a form of its own for a picture in a message. In an event a
@@ -41,11 +43,11 @@ var mediaKinds = map[string]string{
 func (b *eventBuilder) appendParts(dst, list []byte) []byte {
 	dst = append(dst, '[')
 	n := 0
-	for c := elements(list); c.next(); n++ {
+	for c := jsonscan.Elements(list); c.Next(); n++ {
 		if n > 0 {
 			dst = append(dst, ',')
 		}
-		dst = b.appendPart(dst, c.val)
+		dst = b.appendPart(dst, c.Val)
 	}
 	return append(dst, ']')
 }
@@ -53,8 +55,8 @@ func (b *eventBuilder) appendParts(dst, list []byte) []byte {
 // contentParts returns a list of content parts in the form of an event, the list itself if it has it.
 func (b *eventBuilder) contentParts(list []byte) []byte {
 	plain := b.opt.MaxMediaBytes < 0 || len(list) <= b.opt.MaxMediaBytes
-	for c := elements(list); plain && c.next(); {
-		plain = isForm(c.val)
+	for c := jsonscan.Elements(list); plain && c.Next(); {
+		plain = isForm(c.Val)
 	}
 	if plain {
 		return list
@@ -64,24 +66,24 @@ func (b *eventBuilder) contentParts(list []byte) []byte {
 
 // isForm reports whether a part has the form of an event already.
 func isForm(raw []byte) bool {
-	if kind(raw) != '{' {
-		return kind(raw) != '"'
+	if jsonscan.Kind(raw) != '{' {
+		return jsonscan.Kind(raw) != '"'
 	}
-	typ := string(inner(member(raw, "type")))
+	typ := string(jsonscan.Inner(jsonscan.Member(raw, "type")))
 	switch typ {
 	case "text":
-		return kind(member(raw, "text")) == '"'
+		return jsonscan.Kind(jsonscan.Member(raw, "text")) == '"'
 	case "image_url", "video_url", "audio_url", "input_audio", "file":
-		return kind(member(raw, typ)) == '{'
+		return jsonscan.Kind(jsonscan.Member(raw, typ)) == '{'
 	}
 	return false
 }
 
 func (b *eventBuilder) appendPart(dst, raw []byte) []byte {
 	switch {
-	case kind(raw) == '"':
+	case jsonscan.Kind(raw) == '"':
 		return append(append(append(dst, `{"type":"text","text":`...), raw...), '}')
-	case kind(raw) != '{' || isForm(raw):
+	case jsonscan.Kind(raw) != '{' || isForm(raw):
 		return append(dst, b.boundMedia(raw)...)
 	}
 	if p := scanPart(raw); p.kind == partText {
@@ -94,7 +96,7 @@ func (b *eventBuilder) appendPart(dst, raw []byte) []byte {
 	if m.odd || m.kind == "" || m.url == nil && m.data == nil && m.fileID == nil {
 		return append(dst, b.boundMedia(raw)...)
 	}
-	if typ := inner(member(raw, "type")); len(typ) > 0 && !b.parts.hasText(typ) {
+	if typ := jsonscan.Inner(jsonscan.Member(raw, "type")); len(typ) > 0 && !b.parts.hasText(typ) {
 		b.part(string(typ))
 	}
 	return b.appendMedium(dst, &m)
@@ -105,27 +107,27 @@ const maxMediumDepth = 4
 
 // read takes a part's members, and those of the objects inside that hold the medium.
 func (m *medium) read(obj []byte, depth int) {
-	for c := members(obj); c.next(); {
-		key := string(c.key)
+	for c := jsonscan.Members(obj); c.Next(); {
+		key := string(c.Key)
 		as, holds := mediaKinds[key]
 		switch {
 		case key == "type" || key == "source_type" || key == "kind" || key == "modality":
-			if kind(c.val) != '"' {
+			if jsonscan.Kind(c.Val) != '"' {
 				m.odd = true
-			} else if as, known := mediaKinds[string(inner(c.val))]; known {
+			} else if as, known := mediaKinds[string(jsonscan.Inner(c.Val))]; known {
 				m.be(as)
 			} else if depth == 0 && key == "type" {
 				m.odd = true // a part of another sort
 			}
-		case empty(c.val):
-		case holds && kind(c.val) == '{':
+		case jsonscan.Empty(c.Val):
+		case holds && jsonscan.Kind(c.Val) == '{':
 			if m.be(as); depth < maxMediumDepth {
-				m.read(c.val, depth+1)
+				m.read(c.Val, depth+1)
 			} else {
 				m.odd = true
 			}
-		case kind(c.val) != '"':
-			m.rest = append(m.rest, pair{c.key, c.val})
+		case jsonscan.Kind(c.Val) != '"':
+			m.rest = append(m.rest, pair{c.Key, c.Val})
 		default:
 			m.member(key, as, c)
 		}
@@ -133,17 +135,17 @@ func (m *medium) read(obj []byte, depth int) {
 }
 
 // member takes a text.
-func (m *medium) member(key, as string, c cursor) {
-	text := inner(c.val)
+func (m *medium) member(key, as string, c jsonscan.Cursor) {
+	text := jsonscan.Inner(c.Val)
 	set := func(to *[]byte) {
-		if *to != nil && string(*to) != string(c.val) {
+		if *to != nil && string(*to) != string(c.Val) {
 			m.odd = true
 		}
-		*to = c.val
+		*to = c.Val
 	}
 	switch key {
 	case "mime_type", "mimeType", "media_type", "mediaType":
-		m.mime = unquoted(c.val)
+		m.mime = unquoted(c.Val)
 	case "format":
 		set(&m.format)
 	case "file_id", "fileId":
@@ -166,7 +168,7 @@ func (m *medium) member(key, as string, c cursor) {
 			set(&m.data)
 		}
 	default:
-		m.rest = append(m.rest, pair{c.key, c.val})
+		m.rest = append(m.rest, pair{c.Key, c.Val})
 	}
 }
 
@@ -201,7 +203,7 @@ func (m *medium) complete() {
 		}
 	}
 	if m.mime == "" && m.kind == "image" && m.data != nil {
-		m.mime = imageType(inner(m.data))
+		m.mime = imageType(jsonscan.Inner(m.data))
 	}
 	if m.url != nil && m.data != nil {
 		m.odd = true
@@ -225,7 +227,7 @@ func (b *eventBuilder) appendMedium(dst []byte, m *medium) []byte {
 	switch {
 	case m.kind == "file":
 		typ, key = "file", "file_url"
-		if m.data != nil || m.url != nil && bytes.HasPrefix(inner(m.url), []byte("data:")) {
+		if m.data != nil || m.url != nil && bytes.HasPrefix(jsonscan.Inner(m.url), []byte("data:")) {
 			key = "file_data"
 		}
 	case m.kind == "audio" && m.data != nil:
@@ -250,7 +252,7 @@ func (b *eventBuilder) appendMedium(dst []byte, m *medium) []byte {
 	case m.data != nil && (m.kind == "audio" || b.tooLong(m.data)):
 		add(key, b.boundData(m.data, m.mime))
 	case m.data != nil:
-		add(key, b.dataURL(m.mime, inner(m.data)))
+		add(key, b.dataURL(m.mime, jsonscan.Inner(m.data)))
 	case m.url != nil:
 		add(key, b.boundMedia(m.url))
 	}
@@ -271,7 +273,7 @@ func (b *eventBuilder) appendMedium(dst []byte, m *medium) []byte {
 	dst = append(dst, '}')
 	first = 0
 	add("format", m.format)
-	if m.mime != "" && m.data == nil && !bytes.HasPrefix(inner(m.url), []byte("data:"+m.mime)) {
+	if m.mime != "" && m.data == nil && !bytes.HasPrefix(jsonscan.Inner(m.url), []byte("data:"+m.mime)) {
 		add("mime_type", b.quoted(m.mime))
 	}
 	for _, p := range m.rest {

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"slices"
 	"strconv"
+
+	"github.com/spangrove/spangrove/pkg/otlpmap/internal/jsonscan"
 )
 
 // message is one message of a conversation on its way into the form that events have:
@@ -46,7 +48,7 @@ type pair struct{ key, val []byte } // a member that is kept as it came
 
 // speaker returns a message's role by the name that it has in events: Gemini calls the assistant model.
 func speaker(role []byte) []byte {
-	if string(inner(role)) == "model" && kind(role) == '"' {
+	if string(jsonscan.Inner(role)) == "model" && jsonscan.Kind(role) == '"' {
 		return []byte(`"assistant"`)
 	}
 	return role
@@ -54,32 +56,32 @@ func speaker(role []byte) []byte {
 
 // none reports whether nothing was read.
 func (m *message) none() bool {
-	return m.role == nil && empty(m.content) && empty(m.calls) && empty(m.reasoning) && len(m.extra) == 0
+	return m.role == nil && jsonscan.Empty(m.content) && jsonscan.Empty(m.calls) && jsonscan.Empty(m.reasoning) && len(m.extra) == 0
 }
 
 // readMessages appends the messages of a JSON array (or of one message, or of an object with
 // messages) to b.msgs. It says no, and appends none, if the value is something else.
 func (b *eventBuilder) readMessages(raw []byte) bool {
 	at := len(b.msgs)
-	switch kind(raw) {
+	switch jsonscan.Kind(raw) {
 	case '[':
 		all := true
-		for c := elements(raw); c.open(); {
-			if kind(c.val) == '[' && len(b.msgs) == at { // one list deeper: a batch of conversations
-				return b.readMessages(c.val[:skipValue(c.val, 0)])
+		for c := jsonscan.Elements(raw); c.Open(); {
+			if jsonscan.Kind(c.Val) == '[' && len(b.msgs) == at { // one list deeper: a batch of conversations
+				return b.readMessages(c.Val[:jsonscan.SkipValue(c.Val, 0)])
 			}
-			n, whole, ok := b.readMessageAt(c.val)
+			n, whole, ok := b.readMessageAt(c.Val)
 			if !ok {
 				b.msgs = b.msgs[:at]
 				return false
 			}
 			all = all && whole
-			c.leave(n)
+			c.Leave(n)
 		}
 		b.list, b.listWhole = raw, all
 		return len(b.msgs) > at
 	case '{':
-		if inside := member(raw, "messages"); kind(inside) == '[' {
+		if inside := jsonscan.Member(raw, "messages"); jsonscan.Kind(inside) == '[' {
 			return b.readMessages(inside)
 		}
 		return b.readMessage(raw)
@@ -96,7 +98,7 @@ func (b *eventBuilder) readMessage(raw []byte) bool {
 // readMessageAt reads the message that text starts with, and gives its length. whole is what
 // wholeMessages says of it.
 func (b *eventBuilder) readMessageAt(text []byte) (n int, whole, ok bool) {
-	if kind(text) != '{' {
+	if jsonscan.Kind(text) != '{' {
 		return 0, false, false
 	}
 	var m message
@@ -104,79 +106,79 @@ func (b *eventBuilder) readMessageAt(text []byte) (n int, whole, ok bool) {
 	var parts []messagePart
 	var inside, typ, args, output []byte
 	plain, wrong, inList := true, false, false
-	c := members(text)
-	for c.open() {
-		if string(c.key) == "parts" {
+	c := jsonscan.Members(text)
+	for c.Open() {
+		if string(c.Key) == "parts" {
 			plain = false
-			if wrong = kind(c.val) != '['; !wrong {
-				parts, n = scanParts(room[:0], c.val)
-				c.leave(n)
+			if wrong = jsonscan.Kind(c.Val) != '['; !wrong {
+				parts, n = scanParts(room[:0], c.Val)
+				c.Leave(n)
 				continue
 			}
 		}
-		if !c.close() {
+		if !c.Close() {
 			break
 		}
-		switch string(c.key) {
+		switch string(c.Key) {
 		case "parts":
 		case "role", "_role": // with _: Haystack before 2.9
-			m.role = speaker(c.val)
-			plain = plain && string(m.role) == string(c.val)
-			whole = whole || !inList && kind(c.val) == '"'
+			m.role = speaker(c.Val)
+			plain = plain && string(m.role) == string(c.Val)
+			whole = whole || !inList && jsonscan.Kind(c.Val) == '"'
 		case "content", "_content":
-			m.content = c.val
-			plain = plain && c.key[0] != '_'
+			m.content = c.Val
+			plain = plain && c.Key[0] != '_'
 		case "tool_calls":
-			m.calls = c.val
-			plain = plain && empty(c.val)
+			m.calls = c.Val
+			plain = plain && jsonscan.Empty(c.Val)
 		case "tool_call_id":
-			m.callID = c.val
+			m.callID = c.Val
 		case "name", "_name":
-			m.name = c.val
-			plain = plain && c.key[0] != '_'
+			m.name = c.Val
+			plain = plain && c.Key[0] != '_'
 		case "finish_reason":
-			m.finish = c.val
+			m.finish = c.Val
 		case "stop_reason": // Anthropic
-			if kind(c.val) == '"' {
-				m.finish, plain = c.val, false
+			if jsonscan.Kind(c.Val) == '"' {
+				m.finish, plain = c.Val, false
 			}
 		case "reasoning":
-			m.reasoning = c.val
+			m.reasoning = c.Val
 		case "message":
-			inside = c.val
-			m.extra = append(m.extra, pair{c.key, c.val})
+			inside = c.Val
+			m.extra = append(m.extra, pair{c.Key, c.Val})
 		case "type":
-			typ = c.val
-			m.extra = append(m.extra, pair{c.key, c.val})
+			typ = c.Val
+			m.extra = append(m.extra, pair{c.Key, c.Val})
 		case "arguments":
-			args = c.val
-			m.extra = append(m.extra, pair{c.key, c.val})
+			args = c.Val
+			m.extra = append(m.extra, pair{c.Key, c.Val})
 		case "output":
-			output = c.val
-			m.extra = append(m.extra, pair{c.key, c.val})
+			output = c.Val
+			m.extra = append(m.extra, pair{c.Key, c.Val})
 		case "call_id":
-			m.callID = c.val
+			m.callID = c.Val
 		case "function_call": // OpenAI's API before there were several
-			if name := member(c.val, "name"); empty(m.calls) && kind(c.val) == '{' && kind(name) == '"' {
-				m.calls, plain = b.oneCall(nil, name, member(c.val, "arguments")), false
-			} else if !empty(c.val) {
-				m.extra = append(m.extra, pair{c.key, c.val})
+			if name := jsonscan.Member(c.Val, "name"); jsonscan.Empty(m.calls) && jsonscan.Kind(c.Val) == '{' && jsonscan.Kind(name) == '"' {
+				m.calls, plain = b.oneCall(nil, name, jsonscan.Member(c.Val, "arguments")), false
+			} else if !jsonscan.Empty(c.Val) {
+				m.extra = append(m.extra, pair{c.Key, c.Val})
 			}
 		case "messages":
 			inList = true
 			fallthrough
 		default:
-			if !empty(c.val) {
-				m.extra = append(m.extra, pair{c.key, c.val})
+			if !jsonscan.Empty(c.Val) {
+				m.extra = append(m.extra, pair{c.Key, c.Val})
 			}
 		}
 	}
-	if n = c.stop; n == 0 {
+	if n = c.Stop; n == 0 {
 		return 0, false, false
 	}
-	if kind(m.role) != '"' {
+	if jsonscan.Kind(m.role) != '"' {
 		switch {
-		case kind(inside) == '{':
+		case jsonscan.Kind(inside) == '{':
 			return n, whole, b.readChoice(inside, m.finish)
 		case typ != nil && b.itemMessage(m, typ, args, output):
 			return n, whole, true
@@ -201,11 +203,11 @@ func (b *eventBuilder) readMessageAt(text []byte) (n int, whole, ok bool) {
 // addMessage appends a message whose content may be a list of parts. m.raw is dropped if the
 // message does not stay as it came.
 func (b *eventBuilder) addMessage(m message) {
-	if kind(m.content) == '[' {
+	if jsonscan.Kind(m.content) == '[' {
 		if text, ok := b.onlyText(m.content); ok {
 			m.content, m.raw = text, nil
 		} else if hasCalls(m.content) {
-			if m.raw = nil; !empty(m.calls) {
+			if m.raw = nil; !jsonscan.Empty(m.calls) {
 				m.calls = b.normalCalls(m.calls)
 			}
 			b.readParts(m, m.content)
@@ -214,7 +216,7 @@ func (b *eventBuilder) addMessage(m message) {
 			m.content, m.raw = parts, nil
 		}
 	}
-	if !empty(m.calls) {
+	if !jsonscan.Empty(m.calls) {
 		m.calls = b.normalCalls(m.calls)
 	}
 	b.msgs = append(b.msgs, m)
@@ -241,19 +243,19 @@ func (b *eventBuilder) part(kind string) { b.parts.add(kind) }
 func (b *eventBuilder) onlyText(content []byte) ([]byte, bool) {
 	n := 0
 	var first []byte
-	for c := elements(content); c.next(); {
-		if kind(c.val) != '{' {
+	for c := jsonscan.Elements(content); c.Next(); {
+		if jsonscan.Kind(c.Val) != '{' {
 			return nil, false
 		}
 		var typ, text []byte
-		for m := members(c.val); m.next(); {
-			switch string(m.key) {
+		for m := jsonscan.Members(c.Val); m.Next(); {
+			switch string(m.Key) {
 			case "type":
-				typ = inner(m.val)
+				typ = jsonscan.Inner(m.Val)
 			case "text":
-				text = m.val
+				text = m.Val
 			default:
-				if !empty(m.val) {
+				if !jsonscan.Empty(m.Val) {
 					return nil, false
 				}
 			}
@@ -263,7 +265,7 @@ func (b *eventBuilder) onlyText(content []byte) ([]byte, bool) {
 		default:
 			return nil, false
 		}
-		if kind(text) != '"' {
+		if jsonscan.Kind(text) != '"' {
 			return nil, false
 		}
 		if n == 0 {
@@ -276,9 +278,9 @@ func (b *eventBuilder) onlyText(content []byte) ([]byte, bool) {
 	}
 	at := len(b.arena)
 	b.arena = append(b.arena, '"')
-	for c := elements(content); c.next(); {
-		b.arena = append(b.arena, inner(member(c.val, "text"))...)
-		if typ := inner(member(c.val, "type")); typ != nil && !b.parts.hasText(typ) {
+	for c := jsonscan.Elements(content); c.Next(); {
+		b.arena = append(b.arena, jsonscan.Inner(jsonscan.Member(c.Val, "text"))...)
+		if typ := jsonscan.Inner(jsonscan.Member(c.Val, "type")); typ != nil && !b.parts.hasText(typ) {
 			b.part(string(typ))
 		}
 	}
@@ -292,7 +294,7 @@ func (b *eventBuilder) onlyText(content []byte) ([]byte, bool) {
 
 // textOf returns a value as a JSON string: a string itself, anything else its JSON text in quotes.
 func (b *eventBuilder) textOf(raw []byte) []byte {
-	switch kind(raw) {
+	switch jsonscan.Kind(raw) {
 	case '"':
 		return raw
 	case 0, 'n':
@@ -325,7 +327,7 @@ func appendMessage(dst []byte, m *message) []byte {
 		{`,"name":`, m.name}, {`,"tool_calls":`, m.calls}, {`,"tool_call_id":`, m.callID},
 		{`,"reasoning":`, m.reasoning}, {`,"finish_reason":`, m.finish},
 	} {
-		if !empty(f.val) {
+		if !jsonscan.Empty(f.val) {
 			dst = append(dst, f.key...)
 			dst = append(dst, f.val...)
 		}
@@ -371,43 +373,43 @@ func (b *eventBuilder) normalCalls(raw []byte) []byte {
 	at := len(b.arena)
 	b.arena = append(b.arena, '[')
 	n := 0
-	for c := elements(raw); c.next(); {
+	for c := jsonscan.Elements(raw); c.Next(); {
 		if n++; n > 1 {
 			b.arena = append(b.arena, ',')
 		}
-		if kind(c.val) == '{' && member(c.val, "function") == nil && member(c.val, "arguments") == nil {
-			p := scanPart(c.val) // {name, args} and the like
+		if jsonscan.Kind(c.Val) == '{' && jsonscan.Member(c.Val, "function") == nil && jsonscan.Member(c.Val, "arguments") == nil {
+			p := scanPart(c.Val) // {name, args} and the like
 			b.partType(&p)
 			b.appendPartCall(&p)
 			continue
 		}
-		b.appendCall(c.val)
+		b.appendCall(c.Val)
 	}
 	b.arena = append(b.arena, ']')
 	return b.arena[at:len(b.arena):len(b.arena)]
 }
 
 func (b *eventBuilder) appendCall(raw []byte) {
-	if kind(raw) != '{' {
+	if jsonscan.Kind(raw) != '{' {
 		b.arena = append(b.arena, raw...)
 		return
 	}
 	b.arena = append(b.arena, '{')
 	first := true
-	function := member(raw, "function")
-	if kind(function) != '{' {
+	function := jsonscan.Member(raw, "function")
+	if jsonscan.Kind(function) != '{' {
 		function = nil
 	}
 	var write func(obj []byte, depth int)
 	write = func(obj []byte, depth int) {
-		for m := members(obj); m.next(); {
-			key := string(m.key)
+		for m := jsonscan.Members(obj); m.Next(); {
+			key := string(m.Key)
 			if depth == 0 && function != nil {
 				if key == "function" {
 					write(function, 1)
 					continue
 				}
-				if member(function, key) != nil {
+				if jsonscan.Member(function, key) != nil {
 					continue // the function's own comes with it
 				}
 			}
@@ -416,12 +418,12 @@ func (b *eventBuilder) appendCall(raw []byte) {
 			}
 			first = false
 			b.arena = append(b.arena, '"')
-			b.arena = append(b.arena, m.key...)
+			b.arena = append(b.arena, m.Key...)
 			b.arena = append(b.arena, '"', ':')
 			if key == "arguments" {
-				b.arena = append(b.arena, b.arguments(m.val)...)
+				b.arena = append(b.arena, b.arguments(m.Val)...)
 			} else {
-				b.arena = append(b.arena, m.val...)
+				b.arena = append(b.arena, m.Val...)
 			}
 		}
 	}
@@ -431,13 +433,13 @@ func (b *eventBuilder) appendCall(raw []byte) {
 
 // arguments returns a call's arguments as JSON: a string that holds an object or an array becomes it.
 func (b *eventBuilder) arguments(raw []byte) []byte {
-	if kind(raw) != '"' {
+	if jsonscan.Kind(raw) != '"' {
 		return raw
 	}
-	if in := inner(raw); len(in) == 0 || in[0] != '{' && in[0] != '[' && in[0] != ' ' && in[0] != '\\' {
+	if in := jsonscan.Inner(raw); len(in) == 0 || in[0] != '{' && in[0] != '[' && in[0] != ' ' && in[0] != '\\' {
 		return raw
 	}
-	if obj, ok := b.clean(view(unquoted(raw))); ok && (kind(obj) == '{' || kind(obj) == '[') {
+	if obj, ok := b.clean(view(unquoted(raw))); ok && (jsonscan.Kind(obj) == '{' || jsonscan.Kind(obj) == '[') {
 		return obj
 	}
 	return raw

@@ -10,6 +10,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/otlpmap/internal/jsonscan"
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
@@ -103,7 +104,7 @@ func (b *eventBuilder) occupyMember(bucket int, key string) {
 // occupyCount gives a count of tokens or a cost the event's own value, so that an attribute which
 // says another one is not taken for it.
 func (b *eventBuilder) occupyCount(key string, val json.RawMessage) {
-	if key == "cost" && kind(val) == '0' {
+	if key == "cost" && jsonscan.Kind(val) == '0' {
 		b.cost = val
 		return
 	}

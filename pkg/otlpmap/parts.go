@@ -5,13 +5,15 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"strconv"
+
+	"github.com/spangrove/spangrove/pkg/otlpmap/internal/jsonscan"
 )
 
 // readParts reads a message that is made of parts (see shapes.go for what they look like): text
 // becomes the content, tool calls and reasoning stand beside it, and each result of a tool
 // call becomes a message of its own with the role "tool".
 func (b *eventBuilder) readParts(m message, parts []byte) bool {
-	if kind(parts) != '[' {
+	if jsonscan.Kind(parts) != '[' {
 		return false
 	}
 	var room [8]messagePart
@@ -22,16 +24,16 @@ func (b *eventBuilder) readParts(m message, parts []byte) bool {
 
 // scanParts looks at the parts in the array that text starts with, and gives its length.
 func scanParts(list []messagePart, text []byte) ([]messagePart, int) {
-	c := elements(text)
-	for c.open() {
-		p, n := scanPartAt(c.val)
-		c.leave(n)
+	c := jsonscan.Elements(text)
+	for c.Open() {
+		p, n := scanPartAt(c.Val)
+		c.Leave(n)
 		list = append(list, p)
 	}
-	if c.stop == 0 {
-		return list, skipValue(text, 0)
+	if c.Stop == 0 {
+		return list, jsonscan.SkipValue(text, 0)
 	}
-	return list, c.stop
+	return list, c.Stop
 }
 
 // placeParts appends the message, or the messages, that parts make.
@@ -47,7 +49,7 @@ func (b *eventBuilder) placeParts(m message, list []messagePart) {
 	}
 	if media > 0 || text > 0 {
 		m.content = b.partContent(list, text, media)
-	} else if kind(m.content) == '[' {
+	} else if jsonscan.Kind(m.content) == '[' {
 		m.content = nil // the parts themselves
 	}
 	results := 0
@@ -67,13 +69,13 @@ func (b *eventBuilder) placeParts(m message, list []messagePart) {
 			}
 		}
 	}
-	if calls && empty(m.calls) {
+	if calls && jsonscan.Empty(m.calls) {
 		m.calls = b.partCalls(list)
 	}
 	if results == 0 || !m.blank() {
 		b.msgs = append(b.msgs, m)
-	} else if string(inner(m.role)) != "tool" && m.role != nil {
-		b.part("role:" + string(inner(m.role)))
+	} else if string(jsonscan.Inner(m.role)) != "tool" && m.role != nil {
+		b.part("role:" + string(jsonscan.Inner(m.role)))
 	}
 	for i := range list {
 		if p := &list[i]; p.kind == partResult {
@@ -106,7 +108,7 @@ func (b *eventBuilder) partContent(list []messagePart, text, media int) []byte {
 			return p.text
 		default:
 			b.partType(p)
-			b.arena = append(b.arena, inner(p.text)...)
+			b.arena = append(b.arena, jsonscan.Inner(p.text)...)
 		}
 	}
 	if media > 0 {
@@ -149,15 +151,15 @@ func (b *eventBuilder) partType(p *messagePart) {
 }
 
 func (m *message) blank() bool {
-	return empty(m.content) && empty(m.calls) && empty(m.reasoning) && len(m.extra) == 0 && empty(m.name)
+	return jsonscan.Empty(m.content) && jsonscan.Empty(m.calls) && jsonscan.Empty(m.reasoning) && len(m.extra) == 0 && jsonscan.Empty(m.name)
 }
 
 func (b *eventBuilder) joinText(x, y []byte) []byte {
 	at := len(b.arena)
 	b.arena = append(b.arena, '"')
-	b.arena = append(b.arena, inner(x)...)
+	b.arena = append(b.arena, jsonscan.Inner(x)...)
 	b.arena = append(b.arena, `\n`...)
-	b.arena = append(b.arena, inner(y)...)
+	b.arena = append(b.arena, jsonscan.Inner(y)...)
 	b.arena = append(b.arena, '"')
 	return b.arena[at:len(b.arena):len(b.arena)]
 }
@@ -176,37 +178,37 @@ func (b *eventBuilder) replaceLong(dst, raw, mime []byte, limit, depth int) []by
 	switch {
 	case len(raw) <= limit || depth > maxPartDepth:
 		return append(dst, raw...)
-	case kind(raw) == '[':
+	case jsonscan.Kind(raw) == '[':
 		dst = append(dst, '[')
-		for c, n := elements(raw), 0; c.next(); n++ {
+		for c, n := jsonscan.Elements(raw), 0; c.Next(); n++ {
 			if n > 0 {
 				dst = append(dst, ',')
 			}
-			dst = b.replaceLong(dst, c.val, nil, limit, depth+1)
+			dst = b.replaceLong(dst, c.Val, nil, limit, depth+1)
 		}
 		return append(dst, ']')
-	case kind(raw) == '{':
-		if m := member(raw, "mime_type"); m != nil {
+	case jsonscan.Kind(raw) == '{':
+		if m := jsonscan.Member(raw, "mime_type"); m != nil {
 			mime = m
 		}
-		text := string(inner(member(raw, "type"))) == "text"
+		text := string(jsonscan.Inner(jsonscan.Member(raw, "type"))) == "text"
 		dst = append(dst, '{')
-		for c, n := members(raw), 0; c.next(); n++ {
+		for c, n := jsonscan.Members(raw), 0; c.Next(); n++ {
 			if n > 0 {
 				dst = append(dst, ',')
 			}
 			dst = append(dst, '"')
-			dst = append(dst, c.key...)
+			dst = append(dst, c.Key...)
 			dst = append(dst, '"', ':')
 			if text {
-				dst = append(dst, c.val...)
+				dst = append(dst, c.Val...)
 			} else {
-				dst = b.replaceLong(dst, c.val, mime, limit, depth+1)
+				dst = b.replaceLong(dst, c.Val, mime, limit, depth+1)
 			}
 		}
 		return append(dst, '}')
-	case kind(raw) == '"':
-		data := inner(raw)
+	case jsonscan.Kind(raw) == '"':
+		data := jsonscan.Inner(raw)
 		if rest, ok := bytes.CutPrefix(data, []byte("data:")); ok {
 			if end := bytes.IndexAny(rest[:min(len(rest), 128)], ";,"); end > 0 {
 				mime = append(append([]byte{'"'}, rest[:end]...), '"')

@@ -4,6 +4,8 @@ import (
 	"bytes"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
+
+	"github.com/spangrove/spangrove/pkg/otlpmap/internal/jsonscan"
 )
 
 // asInput and asOutput read what a function or a call was given and gave back, in whatever
@@ -19,7 +21,7 @@ var (
 		case onModel:
 			b.modelInput(a, raw)
 		case onEmbedding:
-			if in := member(raw, "input"); !b.filled(fields.texts.field) && kind(in) == '[' {
+			if in := jsonscan.Member(raw, "input"); !b.filled(fields.texts.field) && jsonscan.Kind(in) == '[' {
 				b.put(fields.texts, in)
 				b.rest(a, raw, bucketInputs, "input")
 				return
@@ -60,7 +62,7 @@ func (b *eventBuilder) content(a *attr, mime slot) ([]byte, bool) {
 				return nil, false
 			}
 		}
-		if k := kind(view(a.val.Str())); k != '{' && k != '[' && k != '"' {
+		if k := jsonscan.Kind(view(a.val.Str())); k != '{' && k != '[' && k != '"' {
 			return nil, false
 		}
 	}
@@ -104,15 +106,15 @@ func (b *eventBuilder) plainInput(a *attr) {
 func (b *eventBuilder) rest(a *attr, raw []byte, bucket int, read ...string) {
 	all := true
 next:
-	for c := members(raw); c.next(); {
-		key := keyText(c.key)
+	for c := jsonscan.Members(raw); c.Next(); {
+		key := keyText(c.Key)
 		for _, r := range read {
 			if key == r {
 				continue next
 			}
 		}
 		if to, ok := settings[key]; ok {
-			if b.setting(to, c.val) {
+			if b.setting(to, c.Val) {
 				continue
 			}
 			if to == "tools" && b.filled(fields.tools.field) {
@@ -121,10 +123,10 @@ next:
 			}
 		}
 		switch {
-		case !b.member(bucket, key, c.val):
+		case !b.member(bucket, key, c.Val):
 			all = false
 		case b.partly(a):
-			b.texts.add(b, c.val)
+			b.texts.add(b, c.Val)
 		}
 	}
 	if all && !b.partly(a) {
@@ -138,7 +140,7 @@ next:
 // else inputs.value.
 func (b *eventBuilder) objectInput(a *attr, raw []byte) {
 	o := &b.obj[bucketInputs]
-	if b.s.role == onRetriever && kind(raw) == '"' && b.put(fields.query, raw) {
+	if b.s.role == onRetriever && jsonscan.Kind(raw) == '"' && b.put(fields.query, raw) {
 		a.used = true
 		return
 	}
@@ -150,12 +152,12 @@ func (b *eventBuilder) objectInput(a *attr, raw []byte) {
 	raw, wrapped := b.unwrapped(raw)
 	if wrapped {
 		b.keep(a)
-		if tags := member(whole, "tags"); !empty(tags) && b.member(bucketHot, "tags", tags) {
+		if tags := jsonscan.Member(whole, "tags"); !jsonscan.Empty(tags) && b.member(bucketHot, "tags", tags) {
 			b.texts.add(b, tags)
 		}
 	}
 	at := len(b.msgs)
-	switch kind(raw) {
+	switch jsonscan.Kind(raw) {
 	case '{':
 		if b.s.role&onTools != 0 && b.toolCall(raw, a) {
 			return
@@ -164,7 +166,7 @@ func (b *eventBuilder) objectInput(a *attr, raw []byte) {
 			if in == "" {
 				b.heard(a, raw, at)
 			} else {
-				b.heard(a, member(raw, in), at)
+				b.heard(a, jsonscan.Member(raw, in), at)
 			}
 			b.putMessages(fields.history, at)
 			if in != "" {
@@ -172,10 +174,10 @@ func (b *eventBuilder) objectInput(a *attr, raw []byte) {
 			}
 			return
 		}
-		args, kwargs := member(raw, "args"), member(raw, "kwargs")
-		if kind(args) == '[' && kind(kwargs) == '{' && len(bytes.TrimSpace(raw)) > 0 && countMembers(raw) == 2 && member(kwargs, "args") == nil {
+		args, kwargs := jsonscan.Member(raw, "args"), jsonscan.Member(raw, "kwargs")
+		if jsonscan.Kind(args) == '[' && jsonscan.Kind(kwargs) == '{' && len(bytes.TrimSpace(raw)) > 0 && countMembers(raw) == 2 && jsonscan.Member(kwargs, "args") == nil {
 			b.spread(bucketInputs, kwargs, a)
-			if !empty(args) {
+			if !jsonscan.Empty(args) {
 				b.member(bucketInputs, "args", args)
 			}
 			return
@@ -204,7 +206,7 @@ func (b *eventBuilder) placeWhole(a *attr, t target, raw []byte, wrapped bool) {
 }
 
 func countMembers(raw []byte) (n int) {
-	for c := members(raw); c.next(); {
+	for c := jsonscan.Members(raw); c.Next(); {
 		n++
 	}
 	return n
@@ -223,8 +225,8 @@ func (b *eventBuilder) stepOutput(a *attr, raw []byte, ok bool) {
 	}
 	if b.s.role == onRetriever {
 		list := raw
-		if kind(raw) == '{' {
-			list = member(raw, "documents")
+		if jsonscan.Kind(raw) == '{' {
+			list = jsonscan.Member(raw, "documents")
 		}
 		if !b.filled(fields.documents.field) && b.documents(list) {
 			b.texts.add(b, list)
@@ -241,9 +243,9 @@ func (b *eventBuilder) stepOutput(a *attr, raw []byte, ok bool) {
 		b.keep(a)
 	}
 	at := len(b.msgs)
-	if in, ok := b.conversation(raw); ok && (b.s.role == onChain || in == "" && kind(raw) == '{') {
+	if in, ok := b.conversation(raw); ok && (b.s.role == onChain || in == "" && jsonscan.Kind(raw) == '{') {
 		if in != "" {
-			b.heard(a, member(raw, in), at)
+			b.heard(a, jsonscan.Member(raw, in), at)
 		} else {
 			b.heard(a, raw, at)
 		}
@@ -257,7 +259,7 @@ func (b *eventBuilder) stepOutput(a *attr, raw []byte, ok bool) {
 		return
 	}
 	b.msgs = b.msgs[:at]
-	if b.s.role == onChain && kind(raw) == '{' {
+	if b.s.role == onChain && jsonscan.Kind(raw) == '{' {
 		b.spread(bucketOutputs, raw, a)
 		return
 	}
@@ -268,7 +270,7 @@ func (b *eventBuilder) stepOutput(a *attr, raw []byte, ok bool) {
 // list as its history, if it is more than that.
 func (b *eventBuilder) stateAnswer(at int) {
 	if len(b.msgs)-at == 1 {
-		if m := &b.msgs[at]; !empty(m.callID) {
+		if m := &b.msgs[at]; !jsonscan.Empty(m.callID) {
 			b.member(bucketOutputs, "tool_call_id", m.callID)
 		}
 	}

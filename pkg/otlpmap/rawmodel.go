@@ -1,5 +1,7 @@
 package otlpmap
 
+import "github.com/spangrove/spangrove/pkg/otlpmap/internal/jsonscan"
+
 // What model calls were asked and answered, as the providers' APIs have it.
 
 // said makes a text the one message of a conversation.
@@ -17,34 +19,34 @@ func (b *eventBuilder) modelInput(a *attr, raw []byte) {
 		return
 	}
 	at := len(b.msgs)
-	if kind(raw) == '[' && b.readMessages(raw) {
+	if jsonscan.Kind(raw) == '[' && b.readMessages(raw) {
 		b.heard(a, raw, at)
 		b.putMessages(fields.history, at)
 		return
 	}
-	if kind(raw) == '"' && b.obj[bucketInputs].empty() {
+	if jsonscan.Kind(raw) == '"' && b.obj[bucketInputs].empty() {
 		b.said(raw)
 		a.used = true
 		return
 	}
-	if kind(raw) != '{' {
+	if jsonscan.Kind(raw) != '{' {
 		b.objectInput(a, raw)
 		return
 	}
-	if list := member(raw, "messages"); list != nil {
+	if list := jsonscan.Member(raw, "messages"); list != nil {
 		// Anthropic's API has the system prompt beside the messages.
-		sys := member(raw, "system")
-		if kind(sys) == '"' || kind(sys) == '[' {
+		sys := jsonscan.Member(raw, "system")
+		if jsonscan.Kind(sys) == '"' || jsonscan.Kind(sys) == '[' {
 			b.msgs = append(b.msgs, message{role: []byte(`"system"`)})
 			b.msgs[at].content = sys
-			if text, ok := b.onlyText(sys); kind(sys) == '[' && ok {
+			if text, ok := b.onlyText(sys); jsonscan.Kind(sys) == '[' && ok {
 				b.msgs[at].content = text
 			}
 		}
 		if b.readMessages(list) {
 			b.heard(a, list, at)
 			b.putMessages(fields.history, at)
-			if kind(sys) == '"' || kind(sys) == '[' {
+			if jsonscan.Kind(sys) == '"' || jsonscan.Kind(sys) == '[' {
 				b.rest(a, raw, bucketInputs, "messages", "system")
 			} else {
 				b.rest(a, raw, bucketInputs, "messages")
@@ -54,27 +56,27 @@ func (b *eventBuilder) modelInput(a *attr, raw []byte) {
 		b.msgs = b.msgs[:at]
 	}
 	// One message by itself, and the prompts of the APIs before there were messages.
-	if member(raw, "content") != nil && b.readMessage(raw) {
+	if jsonscan.Member(raw, "content") != nil && b.readMessage(raw) {
 		b.heard(a, raw, at)
 		b.putMessages(fields.history, at)
 		return
 	}
 	for _, key := range [...]string{"prompts", "prompt"} {
-		if b.prompts(member(raw, key)) {
+		if b.prompts(jsonscan.Member(raw, key)) {
 			b.putMessages(fields.history, at)
 			b.rest(a, raw, bucketInputs, key)
 			return
 		}
 	}
 	// The Responses API: instructions beside an input that is a text or a list of items.
-	if in := member(raw, "input"); in != nil {
-		if sys := member(raw, "instructions"); kind(sys) == '"' {
+	if in := jsonscan.Member(raw, "input"); in != nil {
+		if sys := jsonscan.Member(raw, "instructions"); jsonscan.Kind(sys) == '"' {
 			b.msgs = append(b.msgs, message{role: []byte(`"system"`), content: sys})
 		}
-		if kind(in) == '"' {
+		if jsonscan.Kind(in) == '"' {
 			b.msgs = append(b.msgs, message{role: []byte(`"user"`), content: in})
 		}
-		if kind(in) == '"' || b.readMessages(in) {
+		if jsonscan.Kind(in) == '"' || b.readMessages(in) {
 			b.heard(a, in, at)
 			b.putMessages(fields.history, at)
 			b.rest(a, raw, bucketInputs, "input", "instructions")
@@ -88,16 +90,16 @@ func (b *eventBuilder) modelInput(a *attr, raw []byte) {
 // prompts appends a text, or each text of a list, as a message of the user.
 func (b *eventBuilder) prompts(raw []byte) bool {
 	at := len(b.msgs)
-	switch kind(raw) {
+	switch jsonscan.Kind(raw) {
 	case '"':
 		b.msgs = append(b.msgs, message{role: []byte(`"user"`), content: raw})
 	case '[':
-		for c := elements(raw); c.next(); {
-			if kind(c.val) != '"' {
+		for c := jsonscan.Elements(raw); c.Next(); {
+			if jsonscan.Kind(c.Val) != '"' {
 				b.msgs = b.msgs[:at]
 				return false
 			}
-			b.msgs = append(b.msgs, message{role: []byte(`"user"`), content: c.val})
+			b.msgs = append(b.msgs, message{role: []byte(`"user"`), content: c.Val})
 		}
 	}
 	return len(b.msgs) > at
@@ -106,7 +108,7 @@ func (b *eventBuilder) prompts(raw []byte) bool {
 // modelOutput reads a model call's raw answer: OpenAI choices, Responses items, one message or
 // a list of them. Its id, model and usage fill what the span does not say itself.
 func (b *eventBuilder) modelOutput(a *attr, raw []byte) {
-	if b.s.role == onEmbedding && kind(raw) == '{' {
+	if b.s.role == onEmbedding && jsonscan.Kind(raw) == '{' {
 		b.embeddingOutput(a, raw)
 		return
 	}
@@ -119,14 +121,14 @@ func (b *eventBuilder) modelOutput(a *attr, raw []byte) {
 	b.answerUsage = nil
 	defer func() { b.offerUsage(b.answerUsage) }()
 	switch {
-	case kind(raw) == '[' && b.readMessages(raw):
+	case jsonscan.Kind(raw) == '[' && b.readMessages(raw):
 		b.joinItems(at)
 		b.heard(a, raw, at)
 		b.answer(at)
 		return
-	case kind(raw) == '[' && b.textAnswer(raw):
+	case jsonscan.Kind(raw) == '[' && b.textAnswer(raw):
 		a.used = true
-	case kind(raw) == '{':
+	case jsonscan.Kind(raw) == '{':
 		if b.answerIn(raw) {
 			b.joinItems(at)
 			b.learn(at)
@@ -140,7 +142,7 @@ func (b *eventBuilder) modelOutput(a *attr, raw []byte) {
 			return
 		}
 		b.spread(bucketOutputs, raw, a)
-	case kind(raw) == '"':
+	case jsonscan.Kind(raw) == '"':
 		b.put(fields.content, raw)
 		a.used = true
 	default:
@@ -154,22 +156,22 @@ func (b *eventBuilder) modelOutput(a *attr, raw []byte) {
 // name. It says whether there are any.
 func (b *eventBuilder) answerIn(raw []byte) bool {
 	for _, key := range [...]string{"choices", "output", "messages", "replies"} {
-		if list := member(raw, key); kind(list) == '[' && (b.readMessages(list) || key == "replies" && b.replies(list)) {
+		if list := jsonscan.Member(raw, key); jsonscan.Kind(list) == '[' && (b.readMessages(list) || key == "replies" && b.replies(list)) {
 			return true
 		}
 	}
-	if list := member(raw, "generations"); kind(list) == '[' && b.generations(list) {
+	if list := jsonscan.Member(raw, "generations"); jsonscan.Kind(list) == '[' && b.generations(list) {
 		return true
 	}
-	if member(raw, "role") == nil && member(raw, "content") == nil {
+	if jsonscan.Member(raw, "role") == nil && jsonscan.Member(raw, "content") == nil {
 		for _, key := range [...]string{"message", "output"} {
-			if in := member(raw, key); kind(in) == '{' && b.readMessage(in) {
+			if in := jsonscan.Member(raw, key); jsonscan.Kind(in) == '{' && b.readMessage(in) {
 				return true
 			}
 		}
 	}
 	for _, key := range [...]string{"combined_chunk_content", "output_text"} {
-		if text := member(raw, key); kind(text) == '"' {
+		if text := jsonscan.Member(raw, key); jsonscan.Kind(text) == '"' {
 			b.msgs = append(b.msgs, message{role: []byte(`"assistant"`), content: text})
 			return true
 		}
@@ -224,19 +226,19 @@ func (b *eventBuilder) hasWhole(list []byte) bool {
 
 // wholeMessages reports whether all of a message, or of each in a list, has its place in an event.
 func wholeMessages(raw []byte) bool {
-	switch kind(raw) {
+	switch jsonscan.Kind(raw) {
 	case '[':
-		for c := elements(raw); c.next(); {
-			if !wholeMessages(c.val) {
+		for c := jsonscan.Elements(raw); c.Next(); {
+			if !wholeMessages(c.Val) {
 				return false
 			}
 		}
 		return true
 	case '{':
-		for c := members(raw); c.next(); {
-			switch string(c.key) {
+		for c := jsonscan.Members(raw); c.Next(); {
+			switch string(c.Key) {
 			case "role", "_role":
-				if kind(c.val) == '"' {
+				if jsonscan.Kind(c.Val) == '"' {
 					return true
 				}
 			case "messages":
@@ -253,36 +255,36 @@ func (b *eventBuilder) partly(a *attr) bool { return a.unread }
 
 // replyFacts takes a raw answer's id, model and usage.
 func (b *eventBuilder) replyFacts(raw []byte) {
-	for c := members(raw); c.next(); {
-		switch string(c.key) {
+	for c := jsonscan.Members(raw); c.Next(); {
+		switch string(c.Key) {
 		case "id":
-			if kind(c.val) == '"' && b.put(fields.responseID, c.val) {
-				b.texts.add(b, c.val)
+			if jsonscan.Kind(c.Val) == '"' && b.put(fields.responseID, c.Val) {
+				b.texts.add(b, c.Val)
 			}
 		case "model", "model_name":
-			if kind(c.val) == '"' {
-				b.put(fields.responseModel, c.val)
-				if b.put(fields.model, c.val) {
-					b.put(fields.modelName, c.val)
-					b.modelText = unquoted(c.val)
+			if jsonscan.Kind(c.Val) == '"' {
+				b.put(fields.responseModel, c.Val)
+				if b.put(fields.model, c.Val) {
+					b.put(fields.modelName, c.Val)
+					b.modelText = unquoted(c.Val)
 				}
-				b.texts.add(b, c.val)
+				b.texts.add(b, c.Val)
 			}
 		case "usage", "usage_metadata", "token_usage":
-			b.offerUsage(c.val)
+			b.offerUsage(c.Val)
 		case "finish_reason":
-			if kind(c.val) == '"' {
-				b.put(fields.finish, c.val)
+			if jsonscan.Kind(c.Val) == '"' {
+				b.put(fields.finish, c.Val)
 			}
 		case "llm_output":
-			b.replyFacts(c.val)
+			b.replyFacts(c.Val)
 		case "meta": // Haystack: one per reply
-			if first := elements(c.val); first.next() {
-				b.replyFacts(first.val)
+			if first := jsonscan.Elements(c.Val); first.Next() {
+				b.replyFacts(first.Val)
 			}
 		case "replies":
-			if first := elements(c.val); first.next() {
-				b.replyFacts(firstMember(first.val, "meta", "_meta"))
+			if first := jsonscan.Elements(c.Val); first.Next() {
+				b.replyFacts(firstMember(first.Val, "meta", "_meta"))
 			}
 		}
 	}

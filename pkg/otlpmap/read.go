@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
+
+	"github.com/spangrove/spangrove/pkg/otlpmap/internal/jsonscan"
 )
 
 // reader says how a value is read. A reader of one field has scalar; one that fills several,
@@ -35,7 +37,7 @@ var (
 	}}
 
 	asJSON = reader{name: "json", about: "embedded if it is JSON, else as text", scalar: func(b *eventBuilder, dst []byte, a *attr) ([]byte, verdict) {
-		if k := kind(view(a.str())); k == '{' || k == '[' || k == '"' {
+		if k := jsonscan.Kind(view(a.str())); k == '{' || k == '[' || k == '"' {
 			if raw, ok := b.parse(a); ok {
 				return append(dst, raw...), yes
 			}
@@ -52,7 +54,7 @@ var (
 				return b.appendValue(dst, a.val), yes
 			}
 		case pcommon.ValueTypeStr:
-			if raw, ok := b.parse(a); ok && kind(raw) == '0' {
+			if raw, ok := b.parse(a); ok && jsonscan.Kind(raw) == '0' {
 				return append(dst, raw...), yes
 			}
 		}
@@ -67,7 +69,7 @@ var (
 			}
 			return b.appendValue(dst, a.val), yes
 		case pcommon.ValueTypeStr:
-			if kind(view(a.val.Str())) == '[' {
+			if jsonscan.Kind(view(a.val.Str())) == '[' {
 				if raw, ok := b.parse(a); ok {
 					return append(dst, raw...), yes
 				}
@@ -83,13 +85,13 @@ var (
 				return append(dst, b.plainReason(b.appendValue(nil, a.val.Slice().At(0)))...), part
 			}
 		case pcommon.ValueTypeStr:
-			if kind(view(a.val.Str())) != '[' {
+			if jsonscan.Kind(view(a.val.Str())) != '[' {
 				return append(dst, b.plainReason(b.appendValue(nil, a.val))...), yes
 			}
 			if raw, ok := b.parse(a); ok {
-				for c := elements(raw); c.next(); {
-					if kind(c.val) == '"' {
-						return append(dst, b.plainReason(c.val)...), part
+				for c := jsonscan.Elements(raw); c.Next(); {
+					if jsonscan.Kind(c.Val) == '"' {
+						return append(dst, b.plainReason(c.Val)...), part
 					}
 				}
 			}

@@ -9,6 +9,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/otlpmap/internal/jsonscan"
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
@@ -28,7 +29,7 @@ func (r *record) read(is recordIs) {
 	fromAttr, inBody := false, false // inBody: the body says something of its own
 	if body == nil && blank(r.src.Body()) {
 		if text := textOf(r.src.Attributes(), contentAttr); text != "" {
-			if raw, ok := b.clean(view(text)); ok && (kind(raw) == '{' || kind(raw) == '[') {
+			if raw, ok := b.clean(view(text)); ok && (jsonscan.Kind(raw) == '{' || jsonscan.Kind(raw) == '[') {
 				body, fromAttr = raw, true
 			}
 		}
@@ -121,18 +122,18 @@ func sessionOf(m pcommon.Map) string {
 func (r *record) message(ev ptrace.SpanEvent, body []byte, answer bool) {
 	b := r.b
 	index := 0
-	switch kind(body) {
+	switch jsonscan.Kind(body) {
 	case '{':
-		for c := members(body); c.next(); {
-			key := keyText(c.key)
+		for c := jsonscan.Members(body); c.Next(); {
+			key := keyText(c.Key)
 			if key == "index" {
-				index, _ = strconv.Atoi(string(c.val))
+				index, _ = strconv.Atoi(string(c.Val))
 				continue
 			}
-			text := string(c.val)
-			if kind(c.val) == '"' {
-				text = r.b.valid(unquoted(c.val))
-			} else if kind(c.val) == 'n' {
+			text := string(c.Val)
+			if jsonscan.Kind(c.Val) == '"' {
+				text = r.b.valid(unquoted(c.Val))
+			} else if jsonscan.Kind(c.Val) == 'n' {
 				continue
 			}
 			ev.Attributes().PutStr(key, r.cut(text))
@@ -150,12 +151,12 @@ func (r *record) message(ev ptrace.SpanEvent, body []byte, answer bool) {
 	}
 	at := len(b.msgs)
 	content := []byte(nil)
-	if kind(body) == '{' {
-		content = member(body, "content")
+	if jsonscan.Kind(body) == '{' {
+		content = jsonscan.Member(body, "content")
 	}
 	switch {
-	case kind(content) == '{' && kind(member(content, "parts")) == '[' && b.geminiContent(content, ""):
-		if f := member(body, "finish_reason"); answer && kind(f) == '"' && len(b.msgs) > at {
+	case jsonscan.Kind(content) == '{' && jsonscan.Kind(jsonscan.Member(content, "parts")) == '[' && b.geminiContent(content, ""):
+		if f := jsonscan.Member(body, "finish_reason"); answer && jsonscan.Kind(f) == '"' && len(b.msgs) > at {
 			b.msgs[len(b.msgs)-1].finish = f
 		}
 	case b.eventMessage(ev, role):
@@ -169,7 +170,7 @@ func (r *record) message(ev ptrace.SpanEvent, body []byte, answer bool) {
 	}
 	list := b.msgs[at:]
 	for i := range list {
-		if kind(list[i].finish) == '"' {
+		if jsonscan.Kind(list[i].finish) == '"' {
 			list[i].finish, list[i].raw = b.plainReason(list[i].finish), nil
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"unsafe"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
+
+	"github.com/spangrove/spangrove/pkg/otlpmap/internal/jsonscan"
 )
 
 // textSet is the set of texts and numbers that are in the event, built when the first attribute asks
@@ -73,14 +75,14 @@ func (k *textSet) has(s string) bool {
 
 // add makes the leaves of a JSON value known.
 func (k *textSet) add(b *eventBuilder, raw []byte) {
-	switch kind(raw) {
+	switch jsonscan.Kind(raw) {
 	case '{':
-		for c := members(raw); c.next(); {
-			k.add(b, c.val)
+		for c := jsonscan.Members(raw); c.Next(); {
+			k.add(b, c.Val)
 		}
 	case '[':
-		for c := elements(raw); c.next(); {
-			k.add(b, c.val)
+		for c := jsonscan.Elements(raw); c.Next(); {
+			k.add(b, c.Val)
 		}
 	case '"':
 		k.text(leafText(raw))
@@ -92,7 +94,7 @@ func (k *textSet) add(b *eventBuilder, raw []byte) {
 // leafText returns a JSON string's text. Strings without escapes are not copied: the text lives no
 // longer than the event that is made.
 func leafText(raw []byte) string {
-	in := inner(raw)
+	in := jsonscan.Inner(raw)
 	if bytes.IndexByte(in, '\\') >= 0 {
 		return unquoted(raw)
 	}
@@ -146,16 +148,16 @@ var wrappings = map[string]bool{
 // holds reports whether every text and number in a JSON value is in the event. Empty texts, booleans
 // and null count for nothing.
 func (k *textSet) holds(b *eventBuilder, raw []byte) bool {
-	switch kind(raw) {
+	switch jsonscan.Kind(raw) {
 	case '{':
-		for c := members(raw); c.next(); {
-			if !b.frame(raw, c.key, c.val) && !k.holds(b, c.val) {
+		for c := jsonscan.Members(raw); c.Next(); {
+			if !b.frame(raw, c.Key, c.Val) && !k.holds(b, c.Val) {
 				return false
 			}
 		}
 	case '[':
-		for c := elements(raw); c.next(); {
-			if !k.holds(b, c.val) {
+		for c := jsonscan.Elements(raw); c.Next(); {
+			if !k.holds(b, c.Val) {
 				return false
 			}
 		}
@@ -174,11 +176,11 @@ func (k *textSet) holds(b *eventBuilder, raw []byte) bool {
 // holdsText reports whether a text is JSON whose every text and number is in the event, as the
 // arguments of calls are.
 func (k *textSet) holdsText(b *eventBuilder, raw []byte) bool {
-	if in := inner(raw); len(in) < 2 || in[0] != '{' && in[0] != '[' {
+	if in := jsonscan.Inner(raw); len(in) < 2 || in[0] != '{' && in[0] != '[' {
 		return false
 	}
 	in, ok := b.clean(view(unquoted(raw)))
-	return ok && kind(in) != '"' && k.holds(b, in)
+	return ok && jsonscan.Kind(in) != '"' && k.holds(b, in)
 }
 
 // dropRedundant drops attributes whose content is already in the event: raw requests and answers
@@ -210,7 +212,7 @@ func (b *eventBuilder) dropRedundant() {
 		switch {
 		case !ok:
 			a.used = b.texts.has(a.str())
-		case kind(raw) == '{', kind(raw) == '[':
+		case jsonscan.Kind(raw) == '{', jsonscan.Kind(raw) == '[':
 			b.prune(a, raw)
 		default:
 			a.used = b.texts.holds(b, raw)
@@ -240,11 +242,11 @@ const restPruned = -1
 // of objects, from those inwards that are parts of a conversation. Any other value stays whole.
 // It returns false, and what it appended counts for nothing, if nothing is left.
 func (b *eventBuilder) residue(raw []byte, depth int) bool {
-	switch k := kind(raw); {
+	switch k := jsonscan.Kind(raw); {
 	case k == '{' && depth < maxResidueDepth:
 		left := 0
-		for c := members(raw); c.next(); {
-			if b.frame(raw, c.key, c.val) || b.texts.holds(b, c.val) {
+		for c := jsonscan.Members(raw); c.Next(); {
+			if b.frame(raw, c.Key, c.Val) || b.texts.holds(b, c.Val) {
 				continue
 			}
 			at := len(b.arena)
@@ -254,11 +256,11 @@ func (b *eventBuilder) residue(raw []byte, depth int) bool {
 				b.arena = append(b.arena, ',')
 			}
 			b.arena = append(b.arena, '"')
-			b.arena = append(b.arena, c.key...)
+			b.arena = append(b.arena, c.Key...)
 			b.arena = append(b.arena, '"', ':')
-			if !conversational[string(c.key)] {
-				b.arena = append(b.arena, c.val...)
-			} else if !b.residue(c.val, depth+1) {
+			if !conversational[string(c.Key)] {
+				b.arena = append(b.arena, c.Val...)
+			} else if !b.residue(c.Val, depth+1) {
 				b.arena = b.arena[:at]
 				continue
 			}
@@ -270,14 +272,14 @@ func (b *eventBuilder) residue(raw []byte, depth int) bool {
 		return left > 0
 	case k == '[' && depth < maxResidueDepth && onlyContainers(raw):
 		left := 0
-		for c := elements(raw); c.next(); {
+		for c := jsonscan.Elements(raw); c.Next(); {
 			at := len(b.arena)
 			if left == 0 {
 				b.arena = append(b.arena, '[')
 			} else {
 				b.arena = append(b.arena, ',')
 			}
-			if !b.residue(c.val, depth+1) {
+			if !b.residue(c.Val, depth+1) {
 				b.arena = b.arena[:at]
 				continue
 			}
@@ -312,8 +314,8 @@ var conversational = map[string]bool{
 // onlyContainers reports whether a list has elements, and all are objects or lists.
 func onlyContainers(raw []byte) bool {
 	n := 0
-	for c := elements(raw); c.next(); n++ {
-		if k := kind(c.val); k != '{' && k != '[' {
+	for c := jsonscan.Elements(raw); c.Next(); n++ {
+		if k := jsonscan.Kind(c.Val); k != '{' && k != '[' {
 			return false
 		}
 	}
@@ -325,17 +327,17 @@ func onlyContainers(raw []byte) bool {
 func (b *eventBuilder) frame(obj, key, val []byte) bool {
 	switch string(key) {
 	case "type", "event":
-		text := inner(val)
+		text := jsonscan.Inner(val)
 		_, message := langchainRoles[string(text)]
 		_, medium := mediaKinds[string(text)]
-		if kind(val) == '"' && (wrappings[string(text)] || message || medium) {
+		if jsonscan.Kind(val) == '"' && (wrappings[string(text)] || message || medium) {
 			b.part(string(text))
 			return true
 		}
 	case "index", "gen_ai.message.index", "lc":
-		return kind(val) == '0'
+		return jsonscan.Kind(val) == '0'
 	case "id":
-		if kind(val) == '[' && kind(member(obj, "lc")) == '0' {
+		if jsonscan.Kind(val) == '[' && jsonscan.Kind(jsonscan.Member(obj, "lc")) == '0' {
 			b.part(constructorPath(val))
 			return true
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/otlpmap/internal/jsonscan"
 )
 
 // trace is a trace of the request and the session it belongs to.
@@ -50,7 +51,7 @@ func (s *span) root() bool { return s.parent == [8]byte{} }
 func (x *mapState) sessionKey(s *span, attrs []attr) string {
 	if key := s.text(attrs, lists.session); key != "" {
 		if key[0] == '"' { // MLflow's values are JSON
-			if raw, ok := x.builder.clean(view(key)); ok && !empty(raw) {
+			if raw, ok := x.builder.clean(view(key)); ok && !jsonscan.Empty(raw) {
 				return unquoted(raw)
 			}
 		}
@@ -59,7 +60,7 @@ func (x *mapState) sessionKey(s *span, attrs []attr) string {
 	if a := s.at(attrs, callerMetadata); a != nil {
 		if raw, ok := x.builder.parse(a); ok {
 			for _, name := range [...]string{"session_id", "thread_id"} {
-				if v := member(raw, name); kind(v) == '"' && !empty(v) {
+				if v := jsonscan.Member(raw, name); jsonscan.Kind(v) == '"' && !jsonscan.Empty(v) {
 					return unquoted(v)
 				}
 			}

@@ -1,6 +1,10 @@
 package otlpmap
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/spangrove/spangrove/pkg/otlpmap/internal/jsonscan"
+)
 
 // settings are the parameters of a model call that belong to config, by the names that the
 // providers' APIs give them, and the name they have there.
@@ -17,7 +21,7 @@ var settings = map[string]string{
 // one that was asked for.
 var asSettings = reader{name: "settings", about: "a JSON object of parameters, each under its config name; the model is the one asked for", whole: func(b *eventBuilder, _ target, a *attr) {
 	raw, ok := b.parse(a)
-	if !ok || kind(raw) != '{' {
+	if !ok || jsonscan.Kind(raw) != '{' {
 		if !ok {
 			b.failed = append(b.failed, a.key)
 		}
@@ -26,13 +30,13 @@ var asSettings = reader{name: "settings", about: "a JSON object of parameters, e
 	var room [16]bool
 	placed := room[:0] // by member: config has it
 	all := true
-	for c := members(raw); c.next(); {
-		key := keyText(c.key)
+	for c := jsonscan.Members(raw); c.Next(); {
+		key := keyText(c.Key)
 		to, known := settings[key]
 		if !known {
 			to = key
 		}
-		ok := b.setting(to, c.val)
+		ok := b.setting(to, c.Val)
 		all = all && ok
 		placed = append(placed, ok)
 	}
@@ -41,16 +45,16 @@ var asSettings = reader{name: "settings", about: "a JSON object of parameters, e
 		return
 	}
 	b.keep(a)
-	for c, i := members(raw), 0; c.next(); i++ {
+	for c, i := jsonscan.Members(raw), 0; c.Next(); i++ {
 		if placed[i] {
-			b.texts.add(b, c.val)
+			b.texts.add(b, c.Val)
 		}
 	}
 }}
 
 // setting gives config one parameter. It says no if config has another value there.
 func (b *eventBuilder) setting(key string, val []byte) bool {
-	if kind(val) == 'n' || kind(val) == '"' && len(inner(val)) == 0 {
+	if jsonscan.Kind(val) == 'n' || jsonscan.Kind(val) == '"' && len(jsonscan.Inner(val)) == 0 {
 		return true // not set
 	}
 	if numeric[key] && unbounded(val) {
@@ -84,9 +88,9 @@ var numeric = map[string]bool{
 
 // unbounded reports whether a setting is the text by which some SDKs say that it has no bound.
 func unbounded(val []byte) bool {
-	switch strings.ToLower(string(inner(val))) {
+	switch strings.ToLower(string(jsonscan.Inner(val))) {
 	case "infinity", "+infinity", "-infinity", "inf", "nan":
-		return kind(val) == '"'
+		return jsonscan.Kind(val) == '"'
 	}
 	return false
 }
@@ -120,30 +124,30 @@ var asTools = reader{name: "tools", about: "a JSON array of definitions as [{nam
 	}
 	if raw, ok := b.parse(a); !ok {
 		b.failed = append(b.failed, a.key)
-	} else if kind(raw) == '[' && b.putTools(raw) {
+	} else if jsonscan.Kind(raw) == '[' && b.putTools(raw) {
 		a.used = true
 	}
 }}
 
 // putTools fills config.tools. It says no if the value is no list.
 func (b *eventBuilder) putTools(raw []byte) bool {
-	if kind(raw) != '[' {
+	if jsonscan.Kind(raw) != '[' {
 		return false
 	}
 	at := len(b.arena)
 	b.arena = append(b.arena, '[')
 	n := 0
-	for c := elements(raw); c.next(); {
+	for c := jsonscan.Elements(raw); c.Next(); {
 		if n++; n > 1 {
 			b.arena = append(b.arena, ',')
 		}
-		raw := c.val
-		if kind(raw) == '"' { // each definition encoded by itself
-			if in, ok := b.clean(view(unquoted(raw))); ok && kind(in) == '{' {
+		raw := c.Val
+		if jsonscan.Kind(raw) == '"' { // each definition encoded by itself
+			if in, ok := b.clean(view(unquoted(raw))); ok && jsonscan.Kind(in) == '{' {
 				raw = in
 			}
 		}
-		if kind(raw) == '{' {
+		if jsonscan.Kind(raw) == '{' {
 			b.appendTool(raw)
 		} else {
 			b.arena = append(b.arena, raw...)
@@ -156,25 +160,25 @@ func (b *eventBuilder) putTools(raw []byte) bool {
 // appendTool writes a definition as {name, description, parameters}: what OpenAI puts into a
 // function object comes up a level, and the schema has one name. Other members stay.
 func (b *eventBuilder) appendTool(raw []byte) {
-	function := member(raw, "function")
-	if kind(function) != '{' {
+	function := jsonscan.Member(raw, "function")
+	if jsonscan.Kind(function) != '{' {
 		function = nil
 	}
 	b.arena = append(b.arena, '{')
-	schema := member(raw, "parameters") != nil || member(function, "parameters") != nil
+	schema := jsonscan.Member(raw, "parameters") != nil || jsonscan.Member(function, "parameters") != nil
 	b.toolFields(raw, function, &schema)
 	b.arena = append(b.arena, '}')
 }
 
 func (b *eventBuilder) toolFields(raw, function []byte, schema *bool) {
-	for c := members(raw); c.next(); {
-		key := string(c.key)
+	for c := jsonscan.Members(raw); c.Next(); {
+		key := string(c.Key)
 		if function != nil {
 			if key == "function" {
 				b.toolFields(function, nil, schema)
 				continue
 			}
-			if member(function, key) != nil {
+			if jsonscan.Member(function, key) != nil {
 				continue // the function's own comes with it
 			}
 		}
@@ -187,6 +191,6 @@ func (b *eventBuilder) toolFields(raw, function []byte, schema *bool) {
 		b.arena = append(b.arena, '"')
 		b.arena = append(b.arena, key...)
 		b.arena = append(b.arena, '"', ':')
-		b.arena = append(b.arena, c.val...)
+		b.arena = append(b.arena, c.Val...)
 	}
 }

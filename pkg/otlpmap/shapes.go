@@ -1,5 +1,7 @@
 package otlpmap
 
+import "github.com/spangrove/spangrove/pkg/otlpmap/internal/jsonscan"
+
 // A part of a message has a type of its own in the GenAI conventions, another one in each
 // provider's API. The functions of this file know a call, its result, a thought and a text in
 // all of these shapes:
@@ -43,27 +45,27 @@ func scanPartAt(text []byte) (messagePart, int) {
 	var typ []byte
 	texts, more, thought := 0, false, false
 	wrapped := partOther
-	c := members(text)
-	for c.next() {
-		switch string(c.key) {
+	c := jsonscan.Members(text)
+	for c.Next() {
+		switch string(c.Key) {
 		case "type":
-			typ = c.val
+			typ = c.Val
 		case "content", "text", "thinking":
 			texts++
-			if kind(c.val) == '"' {
-				p.text = c.val
+			if jsonscan.Kind(c.Val) == '"' {
+				p.text = c.Val
 			}
 		case "reasoningContent":
 			// {reasoningText: {text}}; with a signature the part is kept whole.
 			texts++
 			thought = true
-			if in := member(c.val, "reasoningText"); countMembers(c.val) == 1 && countMembers(in) == 1 {
-				if v := member(in, "text"); kind(v) == '"' {
+			if in := jsonscan.Member(c.Val, "reasoningText"); countMembers(c.Val) == 1 && countMembers(in) == 1 {
+				if v := jsonscan.Member(in, "text"); jsonscan.Kind(v) == '"' {
 					p.text = v
 				}
 			}
 		case "thought":
-			switch kind(c.val) {
+			switch jsonscan.Kind(c.Val) {
 			case 't':
 				thought = true
 			case 'f', 'n':
@@ -71,30 +73,30 @@ func scanPartAt(text []byte) (messagePart, int) {
 				more = true
 			}
 		case "toolUse", "functionCall", "function_call", "tool_call":
-			if kind(c.val) == '{' {
-				p.in, wrapped = c.val, partCall
+			if jsonscan.Kind(c.Val) == '{' {
+				p.in, wrapped = c.Val, partCall
 			}
-			more = more || !empty(c.val)
+			more = more || !jsonscan.Empty(c.Val)
 		case "toolResult", "functionResponse", "function_response", "tool_call_result":
-			if kind(c.val) == '{' {
-				p.in, wrapped = c.val, partResult
+			if jsonscan.Kind(c.Val) == '{' {
+				p.in, wrapped = c.Val, partResult
 			}
-			more = more || !empty(c.val)
+			more = more || !jsonscan.Empty(c.Val)
 		default:
-			more = more || !empty(c.val)
+			more = more || !jsonscan.Empty(c.Val)
 		}
 	}
-	n := c.stop
+	n := c.Stop
 	if n == 0 {
-		n = skipValue(text, 0)
+		n = jsonscan.SkipValue(text, 0)
 	}
 	p.raw = text[:n:n]
 	if p.in == nil {
 		p.in = p.raw
 	}
 	bare := texts == 1 && !more && p.text != nil
-	if !empty(typ) {
-		p.typ = inner(typ)
+	if !jsonscan.Empty(typ) {
+		p.typ = jsonscan.Inner(typ)
 	}
 	switch string(p.typ) {
 	case "text", "input_text", "output_text":
@@ -111,7 +113,7 @@ func scanPartAt(text []byte) (messagePart, int) {
 		}
 	case "":
 		switch {
-		case !empty(typ): // a type that is no text
+		case !jsonscan.Empty(typ): // a type that is no text
 		case wrapped != partOther:
 			p.kind = wrapped
 		case bare && thought:
@@ -142,12 +144,12 @@ func (b *eventBuilder) appendPartCall(p *messagePart) {
 	raw := p.in
 	b.arena = append(b.arena, '{')
 	first := true
-	for m := members(raw); m.next(); {
-		key := string(m.key)
+	for m := jsonscan.Members(raw); m.Next(); {
+		key := string(m.Key)
 		if key == "type" {
 			continue
 		}
-		if to := callKey(key); to != key && member(raw, to) == nil {
+		if to := callKey(key); to != key && jsonscan.Member(raw, to) == nil {
 			key = to
 		}
 		if !first {
@@ -158,9 +160,9 @@ func (b *eventBuilder) appendPartCall(p *messagePart) {
 		b.arena = append(b.arena, key...)
 		b.arena = append(b.arena, '"', ':')
 		if key == "arguments" {
-			b.arena = append(b.arena, b.arguments(m.val)...)
+			b.arena = append(b.arena, b.arguments(m.Val)...)
 		} else {
-			b.arena = append(b.arena, m.val...)
+			b.arena = append(b.arena, m.Val...)
 		}
 	}
 	b.arena = append(b.arena, '}')
@@ -170,25 +172,25 @@ func (b *eventBuilder) appendPartCall(p *messagePart) {
 func (b *eventBuilder) toolResult(p *messagePart) message {
 	m := message{role: []byte(`"tool"`)}
 	var result []byte
-	for c := members(p.in); c.next(); {
-		switch string(c.key) {
+	for c := jsonscan.Members(p.in); c.Next(); {
+		switch string(c.Key) {
 		case "type":
 		case "id", "toolCallId", "toolUseId", "tool_use_id":
-			m.callID = c.val
+			m.callID = c.Val
 		case "name", "toolName":
-			m.name = c.val
+			m.name = c.Val
 		case "origin": // Haystack: the call itself
-			m.callID, m.name = member(c.val, "id"), member(c.val, "tool_name")
-			m.add(c.key, c.val)
+			m.callID, m.name = jsonscan.Member(c.Val, "id"), jsonscan.Member(c.Val, "tool_name")
+			m.add(c.Key, c.Val)
 		case "response", "result", "output", "content":
-			if empty(result) {
-				result = c.val
+			if jsonscan.Empty(result) {
+				result = c.Val
 			} else {
-				m.add(c.key, c.val)
+				m.add(c.Key, c.Val)
 			}
 		default:
-			if !empty(c.val) {
-				m.add(c.key, c.val)
+			if !jsonscan.Empty(c.Val) {
+				m.add(c.Key, c.Val)
 			}
 		}
 	}
@@ -199,19 +201,19 @@ func (b *eventBuilder) toolResult(p *messagePart) message {
 // resultValue takes the wrapping off a tool's result: the value of {type: json|text, value},
 // the text of a list of texts, the object of [{json: …}].
 func (b *eventBuilder) resultValue(raw []byte) []byte {
-	switch kind(raw) {
+	switch jsonscan.Kind(raw) {
 	case '{':
-		typ, val := member(raw, "type"), member(raw, "value")
-		if kind(typ) == '"' && val != nil && countMembers(raw) == 2 {
-			b.part(string(inner(typ)))
+		typ, val := jsonscan.Member(raw, "type"), jsonscan.Member(raw, "value")
+		if jsonscan.Kind(typ) == '"' && val != nil && countMembers(raw) == 2 {
+			b.part(string(jsonscan.Inner(typ)))
 			return val
 		}
 	case '[':
 		if text, ok := b.onlyText(raw); ok {
 			return text
 		}
-		if list := elements(raw); list.next() && kind(list.val) == '{' && countMembers(list.val) == 1 {
-			if in := member(list.val, "json"); in != nil && !list.next() {
+		if list := jsonscan.Elements(raw); list.Next() && jsonscan.Kind(list.Val) == '{' && countMembers(list.Val) == 1 {
+			if in := jsonscan.Member(list.Val, "json"); in != nil && !list.Next() {
 				return in
 			}
 		}
@@ -221,8 +223,8 @@ func (b *eventBuilder) resultValue(raw []byte) []byte {
 
 // hasCalls reports whether a message's content has calls, results or thoughts among its parts.
 func hasCalls(content []byte) bool {
-	for c := elements(content); c.next(); {
-		switch scanPart(c.val).kind {
+	for c := jsonscan.Elements(content); c.Next(); {
+		switch scanPart(c.Val).kind {
 		case partCall, partResult, partReasoning:
 			return true
 		}

@@ -6,6 +6,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
+	"github.com/spangrove/spangrove/pkg/otlpmap/internal/jsonscan"
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
@@ -87,17 +88,17 @@ func (b *eventBuilder) eventMessage(ev ptrace.SpanEvent, role string) bool {
 		switch k {
 		case "message":
 			raw := b.eventValue(v)
-			if kind(raw) == '{' && (member(raw, "role") != nil || member(raw, "content") != nil || member(raw, "tool_calls") != nil) {
-				for c := members(raw); c.next(); {
-					switch string(c.key) {
+			if jsonscan.Kind(raw) == '{' && (jsonscan.Member(raw, "role") != nil || jsonscan.Member(raw, "content") != nil || jsonscan.Member(raw, "tool_calls") != nil) {
+				for c := jsonscan.Members(raw); c.Next(); {
+					switch string(c.Key) {
 					case "role":
-						m.role = c.val
+						m.role = c.Val
 					case "content":
-						m.content = c.val
+						m.content = c.Val
 					case "tool_calls":
-						m.calls = c.val
+						m.calls = c.Val
 					default:
-						m.add(c.key, c.val)
+						m.add(c.Key, c.Val)
 					}
 				}
 				continue
@@ -112,7 +113,7 @@ func (b *eventBuilder) eventMessage(ev ptrace.SpanEvent, role string) bool {
 		case "name":
 			m.name = b.eventValue(v)
 		case "tool_calls":
-			if raw := b.eventValue(v); kind(raw) == '[' {
+			if raw := b.eventValue(v); jsonscan.Kind(raw) == '[' {
 				m.calls = raw
 			}
 		case "finish_reason":
@@ -125,14 +126,14 @@ func (b *eventBuilder) eventMessage(ev ptrace.SpanEvent, role string) bool {
 			m.add(quotable(k), b.eventValue(v))
 		}
 	}
-	if empty(m.content) && empty(m.calls) && len(m.extra) == 0 {
+	if jsonscan.Empty(m.content) && jsonscan.Empty(m.calls) && len(m.extra) == 0 {
 		return false
 	}
-	if kind(m.role) != '"' {
+	if jsonscan.Kind(m.role) != '"' {
 		m.role = []byte(`"` + role + `"`)
 	}
 	b.addMessage(m)
-	if !empty(result) {
+	if !jsonscan.Empty(result) {
 		b.addMessage(message{role: []byte(`"tool"`), content: result})
 	}
 	return true
@@ -146,7 +147,7 @@ func (b *eventBuilder) contentEvent(ev ptrace.SpanEvent, key, role string) bool 
 		return false
 	}
 	raw := b.eventValue(v)
-	if kind(raw) != '{' && kind(raw) != '[' || !b.readMessages(raw) {
+	if jsonscan.Kind(raw) != '{' && jsonscan.Kind(raw) != '[' || !b.readMessages(raw) {
 		b.msgs = append(b.msgs, message{role: []byte(`"` + role + `"`), content: b.eventText(v, raw)})
 	}
 	return ev.Attributes().Len() == 1
@@ -161,9 +162,9 @@ func (b *eventBuilder) toolEvents(list ptrace.SpanEventSlice) {
 		case "gen_ai.tool.message":
 			if v, ok := ev.Attributes().Get("content"); ok && b.obj[bucketInputs].empty() {
 				raw := b.eventValue(v)
-				if kind(raw) == '{' {
-					for c := members(raw); c.next(); {
-						b.member(bucketInputs, keyText(c.key), c.val)
+				if jsonscan.Kind(raw) == '{' {
+					for c := jsonscan.Members(raw); c.Next(); {
+						b.member(bucketInputs, keyText(c.Key), c.Val)
 					}
 				} else {
 					b.put(fields.inputValue, raw)
@@ -177,8 +178,8 @@ func (b *eventBuilder) toolEvents(list ptrace.SpanEventSlice) {
 			}
 			if ok && b.obj[bucketOutputs].empty() && b.whole == nil {
 				raw := b.resultValue(b.eventValue(v))
-				if kind(raw) == '"' {
-					if in, ok := b.clean(view(unquoted(raw))); ok && kind(in) != '0' && kind(in) != 't' && kind(in) != 'f' && kind(in) != 'n' {
+				if jsonscan.Kind(raw) == '"' {
+					if in, ok := b.clean(view(unquoted(raw))); ok && jsonscan.Kind(in) != '0' && jsonscan.Kind(in) != 't' && jsonscan.Kind(in) != 'f' && jsonscan.Kind(in) != 'n' {
 						raw = in // a result that is JSON, in a text part
 					}
 				}
@@ -208,7 +209,7 @@ func (b *eventBuilder) tookTool(i int, ev ptrace.SpanEvent) {
 // eventValue returns a value of a span event as JSON; a text that holds a list or an object is that.
 func (b *eventBuilder) eventValue(v pcommon.Value) []byte {
 	if v.Type() == pcommon.ValueTypeStr {
-		if k := kind(view(v.Str())); k == '[' || k == '{' {
+		if k := jsonscan.Kind(view(v.Str())); k == '[' || k == '{' {
 			if raw, ok := b.clean(view(v.Str())); ok {
 				return raw
 			}
@@ -222,12 +223,12 @@ func (b *eventBuilder) eventValue(v pcommon.Value) []byte {
 // eventText returns what a message's content is of a value: parts if it is a list of such, else the
 // text as it came.
 func (b *eventBuilder) eventText(v pcommon.Value, raw []byte) []byte {
-	if v.Type() != pcommon.ValueTypeStr || kind(raw) == '"' {
+	if v.Type() != pcommon.ValueTypeStr || jsonscan.Kind(raw) == '"' {
 		return raw
 	}
-	if kind(raw) == '[' {
-		for c := elements(raw); c.next(); {
-			if p := scanPart(c.val); kind(c.val) == '{' && (p.kind != partOther || len(p.typ) > 0) {
+	if jsonscan.Kind(raw) == '[' {
+		for c := jsonscan.Elements(raw); c.Next(); {
+			if p := scanPart(c.Val); jsonscan.Kind(c.Val) == '{' && (p.kind != partOther || len(p.typ) > 0) {
 				return raw
 			}
 			break

@@ -1,6 +1,9 @@
 package otlpmap
 
-import "github.com/spangrove/spangrove/pkg/otlpmap/internal/pyliteral"
+import (
+	"github.com/spangrove/spangrove/pkg/otlpmap/internal/jsonscan"
+	"github.com/spangrove/spangrove/pkg/otlpmap/internal/pyliteral"
+)
 
 // What LangChain's and LangGraph's steps are given and give back: states with messages, commands,
 // serialised messages, and what OpenLLMetry's callbacks put around them.
@@ -14,30 +17,30 @@ import "github.com/spangrove/spangrove/pkg/otlpmap/internal/pyliteral"
 //
 // What it leaves out is no longer whole in the event: the caller keeps the attribute for cover.
 func (b *eventBuilder) unwrapped(raw []byte) (val []byte, wrapped bool) {
-	if kind(raw) == '{' {
+	if jsonscan.Kind(raw) == '{' {
 		var inside, kwargs, tags, text []byte
 		n := 0
-		for c := members(raw); c.next(); n++ {
-			switch string(c.key) {
+		for c := jsonscan.Members(raw); c.Next(); n++ {
+			switch string(c.Key) {
 			case "inputs", "outputs", "input", "output":
-				inside = c.val
+				inside = c.Val
 			case "kwargs":
-				kwargs = c.val
+				kwargs = c.Val
 			case "tags":
-				tags = c.val
+				tags = c.Val
 			case "input_str":
-				text = c.val
+				text = c.Val
 			case "metadata":
 			default:
 				return raw, false
 			}
 		}
 		switch {
-		case kind(kwargs) == '{' && kind(tags) == '[' && (inside != nil || text != nil):
-			if raw, wrapped = inside, true; empty(inside) {
+		case jsonscan.Kind(kwargs) == '{' && jsonscan.Kind(tags) == '[' && (inside != nil || text != nil):
+			if raw, wrapped = inside, true; jsonscan.Empty(inside) {
 				raw = b.calledWith(text)
 			}
-		case kind(kwargs) == '{' && n == 2 && inside != nil:
+		case jsonscan.Kind(kwargs) == '{' && n == 2 && inside != nil:
 			raw, wrapped = inside, true
 		case n == 1 && inside != nil:
 			if in, _ := b.command(inside); in != nil {
@@ -59,11 +62,11 @@ func (b *eventBuilder) unwrapped(raw []byte) (val []byte, wrapped bool) {
 
 // calledWith returns the text of a tool's input as JSON: LangChain writes arguments as a Python literal.
 func (b *eventBuilder) calledWith(text []byte) []byte {
-	if kind(text) != '"' {
+	if jsonscan.Kind(text) != '"' {
 		return text
 	}
 	if raw, ok := pyliteral.JSON(unquoted(text)); ok {
-		if in, ok := b.clean(raw); ok && kind(in) == '{' {
+		if in, ok := b.clean(raw); ok && jsonscan.Kind(in) == '{' {
 			return in
 		}
 	}
@@ -73,15 +76,15 @@ func (b *eventBuilder) calledWith(text []byte) []byte {
 // command returns the state that LangGraph's commands update, if the list holds commands, the last one
 // that does.
 func (b *eventBuilder) command(raw []byte) (state []byte, ok bool) {
-	if kind(raw) != '[' {
+	if jsonscan.Kind(raw) != '[' {
 		return nil, false
 	}
-	for c := elements(raw); c.next(); {
-		update := member(c.val, "update")
-		if kind(c.val) != '{' || update == nil || member(c.val, "goto") == nil && member(c.val, "graph") == nil {
+	for c := jsonscan.Elements(raw); c.Next(); {
+		update := jsonscan.Member(c.Val, "update")
+		if jsonscan.Kind(c.Val) != '{' || update == nil || jsonscan.Member(c.Val, "goto") == nil && jsonscan.Member(c.Val, "graph") == nil {
 			return nil, false
 		}
-		if kind(update) == '{' {
+		if jsonscan.Kind(update) == '{' {
 			state, ok = update, true
 		}
 	}
@@ -93,7 +96,7 @@ func (b *eventBuilder) command(raw []byte) (state []byte, ok bool) {
 func (b *eventBuilder) isConversation(raw []byte) bool {
 	at := len(b.msgs)
 	defer func() { b.msgs = b.msgs[:at] }()
-	switch kind(raw) {
+	switch jsonscan.Kind(raw) {
 	case '[':
 		return b.readMessages(raw)
 	case '{':
@@ -104,18 +107,18 @@ func (b *eventBuilder) isConversation(raw []byte) bool {
 
 // serialised reports whether an object may be one of LangChain's messages: it says its type.
 func (b *eventBuilder) serialised(raw []byte) bool {
-	typ := member(raw, "type")
-	if kind(typ) != '"' {
+	typ := jsonscan.Member(raw, "type")
+	if jsonscan.Kind(typ) != '"' {
 		return false
 	}
-	class := string(inner(typ))
+	class := string(jsonscan.Inner(typ))
 	if class == "constructor" {
-		path := constructorPath(member(raw, "id"))
+		path := constructorPath(jsonscan.Member(raw, "id"))
 		_, ok := langchainRoles[path[lastDot(path)+1:]]
 		return ok
 	}
 	_, ok := langchainRoles[class]
-	return ok && (member(raw, "content") != nil || kind(member(raw, "data")) == '{')
+	return ok && (jsonscan.Member(raw, "content") != nil || jsonscan.Kind(jsonscan.Member(raw, "data")) == '{')
 }
 
 func lastDot(s string) int {
@@ -131,11 +134,11 @@ func lastDot(s string) int {
 // "messages", or one serialised message. in tells which member of an object they were, "" if the
 // value is all messages. It returns false, and appends none, for any other value.
 func (b *eventBuilder) conversation(raw []byte) (in string, ok bool) {
-	switch kind(raw) {
+	switch jsonscan.Kind(raw) {
 	case '[':
 		return "", b.readMessages(raw)
 	case '{':
-		if list := member(raw, "messages"); kind(list) == '[' {
+		if list := jsonscan.Member(raw, "messages"); jsonscan.Kind(list) == '[' {
 			return "messages", b.readMessages(list)
 		}
 		return "", b.serialised(raw) && b.readMessage(raw)
@@ -145,15 +148,15 @@ func (b *eventBuilder) conversation(raw []byte) (in string, ok bool) {
 
 // toolCall reads the call that LangChain gives a tool as its input: {name, args, id, type: tool_call}.
 func (b *eventBuilder) toolCall(raw []byte, a *attr) bool {
-	args := member(raw, "args")
-	if kind(raw) != '{' || string(inner(member(raw, "type"))) != "tool_call" || kind(args) != '{' {
+	args := jsonscan.Member(raw, "args")
+	if jsonscan.Kind(raw) != '{' || string(jsonscan.Inner(jsonscan.Member(raw, "type"))) != "tool_call" || jsonscan.Kind(args) != '{' {
 		return false
 	}
 	b.part("tool_call")
-	if id := member(raw, "id"); kind(id) == '"' {
+	if id := jsonscan.Member(raw, "id"); jsonscan.Kind(id) == '"' {
 		b.put(fields.toolCallID, id)
 	}
-	if name := member(raw, "name"); kind(name) == '"' {
+	if name := jsonscan.Member(raw, "name"); jsonscan.Kind(name) == '"' {
 		b.put(fields.toolName, name)
 	}
 	b.texts.add(b, raw)

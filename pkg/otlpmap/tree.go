@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spangrove/spangrove/pkg/otlpmap/internal/jsonscan"
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
@@ -198,7 +199,7 @@ func (b *eventBuilder) appendFlat(dst []byte, a *attr) []byte {
 	if s == "null" {
 		return append(dst, s...)
 	}
-	if k := kind(view(s)); k == '{' || k == '[' || b.jsonLeaves {
+	if k := jsonscan.Kind(view(s)); k == '{' || k == '[' || b.jsonLeaves {
 		if raw, ok := b.parse(a); ok {
 			return append(dst, raw...)
 		}

@@ -6,14 +6,15 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
+	"github.com/spangrove/spangrove/pkg/otlpmap/internal/jsonscan"
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
 // The readers of values that some SDKs write in their own way.
 var (
 	asWord = reader{name: "word", about: "a text, also in JSON quotes", scalar: func(b *eventBuilder, dst []byte, a *attr) ([]byte, verdict) {
-		if kind(view(a.str())) == '"' {
-			if raw, ok := b.parse(a); ok && kind(raw) == '"' {
+		if jsonscan.Kind(view(a.str())) == '"' {
+			if raw, ok := b.parse(a); ok && jsonscan.Kind(raw) == '"' {
 				return append(dst, raw...), yes
 			}
 		}
@@ -36,7 +37,7 @@ var (
 	}}
 
 	asLiteral = reader{name: "literal", about: "embedded if it is JSON or a Python literal, else as text", scalar: func(b *eventBuilder, dst []byte, a *attr) ([]byte, verdict) {
-		if k := kind(view(a.str())); k == '{' || k == '[' || k == '(' || k == '"' || a.val.Type() != pcommon.ValueTypeStr {
+		if k := jsonscan.Kind(view(a.str())); k == '{' || k == '[' || k == '(' || k == '"' || a.val.Type() != pcommon.ValueTypeStr {
 			if raw, ok := b.literal(a); ok {
 				return append(dst, raw...), yes
 			}
@@ -46,7 +47,7 @@ var (
 
 	asTags = reader{name: "tags", about: "an array, or a text with commas taken apart", scalar: func(b *eventBuilder, dst []byte, a *attr) ([]byte, verdict) {
 		text := a.str()
-		if text == "" || kind(view(text)) == '[' {
+		if text == "" || jsonscan.Kind(view(text)) == '[' {
 			return asList.scalar(b, dst, a)
 		}
 		n := 0
@@ -83,7 +84,7 @@ var (
 var asCaller = reader{
 	name: "caller's", about: "rebuilt from dots, each value perhaps JSON; keys that are there stay, LANGSMITH_* and LANGCHAIN_* are left out",
 	whole: func(b *eventBuilder, t target, a *attr) {
-		if raw, ok := b.parse(a); ok && kind(raw) == '{' {
+		if raw, ok := b.parse(a); ok && jsonscan.Kind(raw) == '{' {
 			b.spread(t.bucket, raw, a)
 		}
 	},
@@ -109,12 +110,12 @@ var asCaller = reader{
 // tools, retrievers and model calls that wrapping is taken off.
 var asRunOutput = reader{name: "run output", about: "as output; {output: x} of a tool, a retriever or a model call is x", whole: func(b *eventBuilder, _ target, a *attr) {
 	raw, ok := b.content(a, outputMime)
-	if in := member(raw, "output"); ok && kind(raw) == '{' && kind(in) == 'n' && countMembers(raw) == 1 {
+	if in := jsonscan.Member(raw, "output"); ok && jsonscan.Kind(raw) == '{' && jsonscan.Kind(in) == 'n' && countMembers(raw) == 1 {
 		a.used = true // nothing came back: the run failed, or its function returns nothing
 		return
 	}
-	if ok && b.s.role != onChain && kind(raw) == '{' && countMembers(raw) == 1 {
-		if in := member(raw, "output"); in != nil {
+	if ok && b.s.role != onChain && jsonscan.Kind(raw) == '{' && countMembers(raw) == 1 {
+		if in := jsonscan.Member(raw, "output"); in != nil {
 			raw = in
 		}
 	}
@@ -134,7 +135,7 @@ var asConversation = reader{name: "conversation", about: "JSON messages or messa
 		raw, ok = b.repairTruncatedJSON(a)
 	}
 	at := len(b.msgs)
-	if !ok || kind(raw) != '[' || empty(raw) {
+	if !ok || jsonscan.Kind(raw) != '[' || jsonscan.Empty(raw) {
 		return
 	}
 	said := b.readConversation(raw)
@@ -157,13 +158,13 @@ var asConversation = reader{name: "conversation", about: "JSON messages or messa
 func (b *eventBuilder) readConversation(raw []byte) int {
 	at := len(b.msgs)
 	said := -1
-	for c := elements(raw); c.next(); {
+	for c := jsonscan.Elements(raw); c.Next(); {
 		first := len(b.msgs)
-		if !b.readMessage(c.val) {
+		if !b.readMessage(c.Val) {
 			b.msgs = b.msgs[:at]
 			return -1
 		}
-		name := inner(member(c.val, "event.name"))
+		name := jsonscan.Inner(jsonscan.Member(c.Val, "event.name"))
 		if name == nil {
 			continue
 		}
@@ -171,7 +172,7 @@ func (b *eventBuilder) readConversation(raw []byte) int {
 		for i := first; i < len(b.msgs); i++ {
 			m := &b.msgs[i]
 			m.without("event.name", "gen_ai.message.index") // its place says the same
-			if sys := member(c.val, "gen_ai.system"); kind(sys) == '"' && unquoted(sys) == b.s.text(b.attrs, systemName) {
+			if sys := jsonscan.Member(c.Val, "gen_ai.system"); jsonscan.Kind(sys) == '"' && unquoted(sys) == b.s.text(b.attrs, systemName) {
 				m.without("gen_ai.system")
 			}
 			m.raw = nil
@@ -183,7 +184,7 @@ func (b *eventBuilder) readConversation(raw []byte) int {
 	last := len(b.msgs) - 1
 	if said < 0 {
 		said = len(b.msgs)
-		if m := &b.msgs[last]; last > at && string(inner(m.role)) == "assistant" && empty(m.calls) {
+		if m := &b.msgs[last]; last > at && string(jsonscan.Inner(m.role)) == "assistant" && jsonscan.Empty(m.calls) {
 			said = last
 		}
 	}
@@ -193,7 +194,7 @@ func (b *eventBuilder) readConversation(raw []byte) int {
 // asFinal reads what an agent gave back in the end: a text, or a value of the type it was asked
 // for.
 var asFinal = reader{name: "final", about: "a text as outputs.content, JSON as outputs.result", whole: func(b *eventBuilder, _ target, a *attr) {
-	if raw, ok := b.content(a, outputMime); ok && kind(raw) != '"' {
+	if raw, ok := b.content(a, outputMime); ok && jsonscan.Kind(raw) != '"' {
 		if b.put(fields.result, raw) {
 			a.used = true
 		} else {
@@ -215,7 +216,7 @@ var asFunctionTools = reader{name: "function tools", about: "function_tools and 
 		return
 	}
 	for _, key := range [...]string{"function_tools", "output_tools"} {
-		if list := member(raw, key); !empty(list) && b.putTools(list) {
+		if list := jsonscan.Member(raw, key); !jsonscan.Empty(list) && b.putTools(list) {
 			return
 		}
 	}

@@ -2,6 +2,8 @@ package otlpmap
 
 import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
+
+	"github.com/spangrove/spangrove/pkg/otlpmap/internal/jsonscan"
 )
 
 // asPrompt reads the prompt of a call as its caller gave it: a text, messages, or an object
@@ -19,7 +21,7 @@ var asPrompt = reader{name: "prompt", about: "a text, JSON messages, or JSON {sy
 	switch {
 	case !ok:
 		b.msgs = append(b.msgs, message{role: []byte(`"user"`), content: b.take(a)})
-	case kind(raw) == '{' && member(raw, "role") == nil:
+	case jsonscan.Kind(raw) == '{' && jsonscan.Member(raw, "role") == nil:
 		if !b.promptParts(raw) {
 			b.msgs = b.msgs[:at]
 			b.objectInput(a, raw)
@@ -29,7 +31,7 @@ var asPrompt = reader{name: "prompt", about: "a text, JSON messages, or JSON {sy
 			b.rest(a, raw, bucketInputs, "system", "prompt", "messages")
 		}
 		return
-	case kind(raw) == '"' || kind(raw) == '0':
+	case jsonscan.Kind(raw) == '"' || jsonscan.Kind(raw) == '0':
 		b.msgs = append(b.msgs, message{role: []byte(`"user"`), content: b.textOf(raw)})
 	case !b.readMessages(raw):
 		b.unreadable(a, fields.inputValue)
@@ -42,8 +44,8 @@ var asPrompt = reader{name: "prompt", about: "a text, JSON messages, or JSON {sy
 // message.
 func (b *eventBuilder) promptParts(raw []byte) bool {
 	at := len(b.msgs)
-	if sys := member(raw, "system"); !empty(sys) {
-		switch kind(sys) {
+	if sys := jsonscan.Member(raw, "system"); !jsonscan.Empty(sys) {
+		switch jsonscan.Kind(sys) {
 		case '"':
 			b.msgs = append(b.msgs, message{role: []byte(`"system"`), content: sys})
 		default:
@@ -53,10 +55,10 @@ func (b *eventBuilder) promptParts(raw []byte) bool {
 		}
 	}
 	for _, key := range [...]string{"messages", "prompt"} {
-		in := member(raw, key)
+		in := jsonscan.Member(raw, key)
 		switch {
-		case empty(in):
-		case kind(in) == '"':
+		case jsonscan.Empty(in):
+		case jsonscan.Kind(in) == '"':
 			b.msgs = append(b.msgs, message{role: []byte(`"user"`), content: in})
 		case !b.readMessages(in):
 			return false
@@ -68,23 +70,23 @@ func (b *eventBuilder) promptParts(raw []byte) bool {
 // asCalls reads a JSON array of tool calls.
 var asCalls = reader{name: "calls", about: "a JSON array of tool calls as [{id, name, arguments}]", scalar: func(b *eventBuilder, dst []byte, a *attr) ([]byte, verdict) {
 	raw, ok := b.parse(a)
-	if !ok || kind(raw) != '[' || empty(raw) {
+	if !ok || jsonscan.Kind(raw) != '[' || jsonscan.Empty(raw) {
 		return dst, no
 	}
 	at := len(b.arena)
 	b.arena = append(b.arena, '[')
 	n := 0
-	for c := elements(raw); c.next(); {
+	for c := jsonscan.Elements(raw); c.Next(); {
 		if n++; n > 1 {
 			b.arena = append(b.arena, ',')
 		}
 		switch {
-		case kind(c.val) != '{':
-			b.arena = append(b.arena, c.val...)
-		case kind(member(c.val, "function")) == '{':
-			b.appendCall(c.val)
+		case jsonscan.Kind(c.Val) != '{':
+			b.arena = append(b.arena, c.Val...)
+		case jsonscan.Kind(jsonscan.Member(c.Val, "function")) == '{':
+			b.appendCall(c.Val)
 		default:
-			p := scanPart(c.val)
+			p := scanPart(c.Val)
 			b.partType(&p)
 			b.appendPartCall(&p)
 		}
@@ -107,7 +109,7 @@ var asTextList = reader{name: "text list", about: "a text or an array of texts, 
 
 // asJSONList reads values that are each encoded as JSON: one of them, or an array.
 var asJSONList = reader{name: "json list", about: "an array of values, each perhaps JSON-encoded", scalar: func(b *eventBuilder, dst []byte, a *attr) ([]byte, verdict) {
-	if raw, ok := b.parse(a); ok && kind(raw) == '[' && a.val.Type() == pcommon.ValueTypeStr {
+	if raw, ok := b.parse(a); ok && jsonscan.Kind(raw) == '[' && a.val.Type() == pcommon.ValueTypeStr {
 		return append(dst, raw...), yes
 	}
 	dst = append(dst, '[')
@@ -136,7 +138,7 @@ func scalars(v pcommon.Value) []pcommon.Value {
 // or a text), else the value itself.
 func (b *eventBuilder) appendDecoded(dst []byte, v pcommon.Value, want byte) []byte {
 	if v.Type() == pcommon.ValueTypeStr {
-		k := kind(view(v.Str()))
+		k := jsonscan.Kind(view(v.Str()))
 		if k == want && k != 0 || want == 0 && (k == '{' || k == '[' || k == '"') {
 			if raw, ok := b.clean(view(v.Str())); ok {
 				return append(dst, raw...)
@@ -156,7 +158,7 @@ var asVectors = reader{name: "vectors", about: "vectors as JSON text; those over
 	note := func(raw []byte) bool {
 		n := length(raw)
 		sizes = append(sizes, n)
-		return kind(raw) == '[' && n > b.opt.MaxVector
+		return jsonscan.Kind(raw) == '[' && n > b.opt.MaxVector
 	}
 	switch list := scalars(a.val); {
 	case a.val.Type() == pcommon.ValueTypeSlice && len(list) > 0 && list[0].Type() == pcommon.ValueTypeStr:
@@ -170,9 +172,9 @@ var asVectors = reader{name: "vectors", about: "vectors as JSON text; those over
 		if !ok {
 			return
 		}
-		if first := elements(raw); first.next() && kind(first.val) == '[' {
-			for c := elements(raw); c.next(); {
-				if !note(c.val) {
+		if first := jsonscan.Elements(raw); first.Next() && jsonscan.Kind(first.Val) == '[' {
+			for c := jsonscan.Elements(raw); c.Next(); {
+				if !note(c.Val) {
 					return
 				}
 			}
@@ -190,21 +192,21 @@ var asVectors = reader{name: "vectors", about: "vectors as JSON text; those over
 // the SDK reports nowhere else.
 var asProviderFacts = reader{name: "provider facts", about: "a JSON object by provider, kept whole; cached, written and reasoning tokens are read from it", scalar: func(b *eventBuilder, dst []byte, a *attr) ([]byte, verdict) {
 	raw, ok := b.parse(a)
-	if !ok || kind(raw) != '{' {
+	if !ok || jsonscan.Kind(raw) != '{' {
 		return dst, no
 	}
-	for p := members(raw); p.next(); {
-		for c := members(p.val); c.next(); {
-			switch string(c.key) {
+	for p := jsonscan.Members(raw); p.Next(); {
+		for c := jsonscan.Members(p.Val); c.Next(); {
+			switch string(c.Key) {
 			case "cachedPromptTokens", "cacheReadInputTokens":
-				b.offerCount(countCacheRead, c.val)
+				b.offerCount(countCacheRead, c.Val)
 			case "cacheCreationInputTokens", "cacheWriteInputTokens":
-				b.offerCount(countCacheWrite, c.val)
+				b.offerCount(countCacheWrite, c.Val)
 			case "reasoningTokens":
-				b.offerCount(countReasoning, c.val)
+				b.offerCount(countReasoning, c.Val)
 			case "usage":
-				b.offerCount(countCacheRead, firstMember(c.val, "cacheReadInputTokens", "cache_read_input_tokens"))
-				b.offerCount(countCacheWrite, firstMember(c.val, "cacheWriteInputTokens", "cache_creation_input_tokens"))
+				b.offerCount(countCacheRead, firstMember(c.Val, "cacheReadInputTokens", "cache_read_input_tokens"))
+				b.offerCount(countCacheWrite, firstMember(c.Val, "cacheWriteInputTokens", "cache_creation_input_tokens"))
 			}
 		}
 	}
@@ -213,7 +215,7 @@ var asProviderFacts = reader{name: "provider facts", about: "a JSON object by pr
 
 func firstMember(raw []byte, keys ...string) []byte {
 	for _, k := range keys {
-		if v := member(raw, k); v != nil {
+		if v := jsonscan.Member(raw, k); v != nil {
 			return v
 		}
 	}

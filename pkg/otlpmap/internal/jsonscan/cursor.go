@@ -1,14 +1,13 @@
-package otlpmap
+// Package jsonscan walks JSON text without copying or allocating. It expects text that is known to be
+// valid and to name no member twice, as rawjson.Clean returns it. On any other text it stops early, but
+// never reads outside the text.
+package jsonscan
 
 import (
 	"bytes"
 	"encoding/binary"
 	"math/bits"
 )
-
-// The functions of this file walk JSON text that is known to be valid (it went through
-// rawjson.Clean), without copying or allocating. On anything else they stop early; they never
-// read outside the text.
 
 func skipSpace(b []byte, i int) int {
 	for i < len(b) && (b[i] == ' ' || b[i] == '\n' || b[i] == '\t' || b[i] == '\r') {
@@ -59,8 +58,8 @@ const eight = 0x0101010101010101 // times a byte: eight of it
 // zeros sets the highest bit of the first byte of w that is zero, and perhaps of some after it.
 func zeros(w uint64) uint64 { return (w - eight) &^ w & (eight << 7) }
 
-// skipValue returns the offset after the value that starts at i.
-func skipValue(b []byte, i int) int {
+// SkipValue returns the offset after the value that starts at i.
+func SkipValue(b []byte, i int) int {
 	if i >= len(b) {
 		return i
 	}
@@ -97,44 +96,48 @@ func skipValue(b []byte, i int) int {
 	}
 }
 
-// cursor steps through the members of an object or the elements of an array.
+// Cursor steps through the members of an object or the elements of an array.
 //
-//	for c := members(raw); c.next(); { use c.key, c.val }
-type cursor struct {
+//	for c := jsonscan.Members(raw); c.Next(); { use c.Key, c.Val }
+type Cursor struct {
 	b   []byte
 	i   int
 	end byte
 	obj bool
 
-	key []byte // of a member: the text between the quotes, escapes as they stand
-	val []byte // the value's text, without surrounding space
+	Key []byte // of a member: the text between the quotes, escapes as they stand
+	Val []byte // the value's text, without surrounding space
 
-	stop int // once next has said no: the offset after the closing bracket, 0 if there is none
+	Stop int // once Next has returned false: the offset after the closing bracket, 0 if there is none
 }
 
-func members(raw []byte) cursor  { return walk(raw, '{') }
-func elements(raw []byte) cursor { return walk(raw, '[') }
+// Members returns a cursor over the members of an object. On any other value it has none.
+func Members(raw []byte) Cursor { return walk(raw, '{') }
 
-func walk(raw []byte, open byte) cursor {
+// Elements returns a cursor over the elements of an array. On any other value it has none.
+func Elements(raw []byte) Cursor { return walk(raw, '[') }
+
+func walk(raw []byte, open byte) Cursor {
 	i := skipSpace(raw, 0)
 	if i >= len(raw) || raw[i] != open {
-		return cursor{}
+		return Cursor{}
 	}
-	return cursor{b: raw, i: i + 1, end: open + 2, obj: open == '{'}
+	return Cursor{b: raw, i: i + 1, end: open + 2, obj: open == '{'}
 }
 
-func (c *cursor) next() bool { return c.open() && c.close() }
+// Next steps to the next member or element, and reports whether there is one.
+func (c *Cursor) Next() bool { return c.Open() && c.Close() }
 
-// open returns the first half of next, for a caller that may walk through the value itself: val is
-// all text from the value on. The caller must then call either close or leave.
-func (c *cursor) open() bool {
+// Open does the first half of Next, for a caller that may walk through the value itself: Val is
+// all text from the value on. The caller must then call either Close or Leave.
+func (c *Cursor) Open() bool {
 	i := skipSpace(c.b, c.i)
 	if i < len(c.b) && c.b[i] == ',' {
 		i = skipSpace(c.b, i+1)
 	}
 	if i >= len(c.b) || c.b[i] == c.end {
 		if i < len(c.b) {
-			c.stop = i + 1
+			c.Stop = i + 1
 		}
 		c.b = nil
 		return false
@@ -144,49 +147,48 @@ func (c *cursor) open() bool {
 		if end-1 <= i {
 			return false
 		}
-		c.key = c.b[i+1 : end-1]
+		c.Key = c.b[i+1 : end-1]
 		i = skipSpace(c.b, end)
 		if i < len(c.b) && c.b[i] == ':' {
 			i = skipSpace(c.b, i+1)
 		}
 	}
-	c.i, c.val = i, c.b[i:]
+	c.i, c.Val = i, c.b[i:]
 	return true
 }
 
-// close steps over the value and makes it val.
-func (c *cursor) close() bool {
-	end := skipValue(c.b, c.i)
+// Close steps over the value and makes it Val.
+func (c *Cursor) Close() bool {
+	end := SkipValue(c.b, c.i)
 	if end <= c.i {
 		return false
 	}
-	c.val = c.b[c.i:end:end]
+	c.Val = c.b[c.i:end:end]
 	c.i = end
 	return true
 }
 
-// leave steps over the value, whose length the caller knows.
-func (c *cursor) leave(n int) {
+// Leave steps over the value, whose length the caller knows.
+func (c *Cursor) Leave(n int) {
 	if n <= 0 {
 		c.b = nil
 	}
 	c.i += n
 }
 
-// member returns the value of an object's member by its name, nil if absent. No name comes twice:
-// rawjson.Clean sees to that.
-func member(raw []byte, key string) []byte {
-	for c := members(raw); c.next(); {
-		if string(c.key) == key {
-			return c.val
+// Member returns the value of an object's member by its name, nil if absent.
+func Member(raw []byte, key string) []byte {
+	for c := Members(raw); c.Next(); {
+		if string(c.Key) == key {
+			return c.Val
 		}
 	}
 	return nil
 }
 
-// kind returns the first byte of a value, 0 for none: '{', '[', '"', 'n', 't', 'f', or a digit
-// or sign, which is given as '0'.
-func kind(raw []byte) byte {
+// Kind returns the first byte of a value, 0 for none: '{', '[', '"', 'n', 't', 'f', or a digit
+// or sign, which is returned as '0'.
+func Kind(raw []byte) byte {
 	i := skipSpace(raw, 0)
 	if i >= len(raw) {
 		return 0
@@ -199,9 +201,9 @@ func kind(raw []byte) byte {
 	}
 }
 
-// empty reports whether a value is absent, null, "", {} or [].
-func empty(raw []byte) bool {
-	switch kind(raw) {
+// Empty reports whether a value is absent, null, "", {} or [].
+func Empty(raw []byte) bool {
+	switch Kind(raw) {
 	case 0, 'n':
 		return true
 	case '"':
@@ -213,8 +215,8 @@ func empty(raw []byte) bool {
 	return false
 }
 
-// inner returns the text of a string between its quotes, escapes as they stand.
-func inner(raw []byte) []byte {
+// Inner returns the text of a string between its quotes, escapes as they stand.
+func Inner(raw []byte) []byte {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) < 2 || raw[0] != '"' {
 		return nil
