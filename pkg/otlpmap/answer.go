@@ -8,7 +8,7 @@ import (
 
 // answered reports whether the outputs tell what a model said.
 func (b *eventBuilder) answered() bool {
-	return b.filled(fields.content.field) || b.filled(fields.calls.field) || b.filled(fields.answerHistory.field) || b.whole != nil
+	return b.filled(fieldContent.field) || b.filled(fieldCalls.field) || b.filled(fieldAnswerHistory.field) || b.whole != nil
 }
 
 // answer fills the outputs from b.msgs[at:]: the first message's role, content, tool_calls,
@@ -25,7 +25,7 @@ func (b *eventBuilder) answer(at int) bool {
 	main, rest := &list[0], list[1:]
 	if len(list) > 1 && b.s.role == onChain {
 		main = lastSaid(list)
-		b.putAll(fields.answerHistory, list)
+		b.putAll(fieldAnswerHistory, list)
 		rest = nil
 	}
 	merged := true
@@ -41,7 +41,7 @@ func (b *eventBuilder) answer(at int) bool {
 			b.answerFields(&rest[i])
 		}
 	} else {
-		b.putAll(fields.choices, rest)
+		b.putAll(fieldChoices, rest)
 	}
 	return true
 }
@@ -71,8 +71,8 @@ func lastSaid(list []message) *message {
 
 // answerRole gives a model's answer its role where the span tells none.
 func (b *eventBuilder) answerRole() {
-	if b.s.role == onModel && (b.filled(fields.content.field) || b.filled(fields.calls.field)) {
-		b.put(fields.role, []byte(`"assistant"`))
+	if b.s.role == onModel && (b.filled(fieldContent.field) || b.filled(fieldCalls.field)) {
+		b.put(fieldRole, []byte(`"assistant"`))
 	}
 }
 
@@ -84,8 +84,8 @@ func (b *eventBuilder) plainReason(raw []byte) []byte {
 	if !bytes.ContainsAny(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") || bytes.ContainsAny(name, "abcdefghijklmnopqrstuvwxyz") {
 		return raw
 	}
-	if !b.filled(fields.finishReasons.field) {
-		b.put(fields.finishReasons, append(append([]byte{'['}, raw...), ']'))
+	if !b.filled(fieldFinishReasons.field) {
+		b.put(fieldFinishReasons, append(append([]byte{'['}, raw...), ']'))
 	}
 	return append(append([]byte{'"'}, bytes.ToLower(name)...), '"')
 }
@@ -95,13 +95,13 @@ func (b *eventBuilder) answerFields(m *message) {
 		m.finish = b.plainReason(m.finish)
 	}
 	if jsonscan.Kind(m.role) == '"' {
-		b.put(fields.role, m.role)
+		b.put(fieldRole, m.role)
 	}
 	for _, f := range [...]struct {
 		to  target
 		val []byte
 	}{
-		{fields.content, m.content}, {fields.calls, m.calls}, {fields.finish, m.finish}, {fields.reasoning, m.reasoning},
+		{fieldContent, m.content}, {fieldCalls, m.calls}, {fieldFinish, m.finish}, {fieldReasoning, m.reasoning},
 	} {
 		if !jsonscan.Empty(f.val) {
 			b.put(f.to, f.val)
@@ -150,7 +150,7 @@ var asMessages = reader{name: "messages", about: "JSON: [{role, parts}] or [{rol
 	if ok && jsonscan.Kind(raw) == '"' {
 		b.msgs = append(b.msgs, message{role: []byte(`"user"`), content: raw})
 	} else if !ok || !b.readMessages(raw) {
-		b.unreadable(a, fields.inputValue)
+		b.unreadable(a, fieldInputValue)
 		return
 	}
 	if b.s.role&onTools != 0 && b.called(at) {
@@ -201,16 +201,16 @@ func (b *eventBuilder) called(at int) bool {
 		switch string(c.Key) {
 		case "arguments":
 			if jsonscan.Kind(c.Val) != '{' {
-				b.put(fields.inputValue, c.Val)
+				b.put(fieldInputValue, c.Val)
 				continue
 			}
 			for m := jsonscan.Members(c.Val); m.Next(); {
 				b.member(bucketInputs, keyText(m.Key), m.Val)
 			}
 		case "id":
-			b.put(fields.toolCallID, c.Val)
+			b.put(fieldToolCallID, c.Val)
 		case "name":
-			b.put(fields.toolName, c.Val)
+			b.put(fieldToolName, c.Val)
 		}
 	}
 	b.msgs = b.msgs[:at]
@@ -220,19 +220,19 @@ func (b *eventBuilder) called(at int) bool {
 // returned makes a tool's own result the outputs of its event, if b.msgs[at:] is that alone.
 func (b *eventBuilder) returned(at int) bool {
 	list := b.msgs[at:]
-	if len(list) != 1 || string(jsonscan.Inner(list[0].role)) != "tool" || list[0].content == nil || b.filled(fields.result.field) {
+	if len(list) != 1 || string(jsonscan.Inner(list[0].role)) != "tool" || list[0].content == nil || b.filled(fieldResult.field) {
 		return false
 	}
 	raw := list[0].content
 	if in := b.arguments(raw); in != nil {
 		raw = in
 	}
-	b.put(fields.result, raw)
+	b.put(fieldResult, raw)
 	for _, p := range list[0].extra {
 		b.member(bucketOutputs, keyText(p.key), p.val)
 	}
 	if id := list[0].callID; jsonscan.Kind(id) == '"' {
-		b.put(fields.toolCallID, id)
+		b.put(fieldToolCallID, id)
 	}
 	b.msgs = b.msgs[:at]
 	return true
@@ -275,7 +275,7 @@ var asAnswer = reader{name: "answer", about: "JSON messages or choices as role, 
 	}
 	switch {
 	case ok && jsonscan.Kind(raw) == '"':
-		b.put(fields.content, raw)
+		b.put(fieldContent, raw)
 		a.used = true
 	case ok && b.readMessages(raw):
 		if b.s.role&onTools != 0 && b.returned(at) {
@@ -286,7 +286,7 @@ var asAnswer = reader{name: "answer", about: "JSON messages or choices as role, 
 		b.heard(a, raw, at)
 		b.answer(at)
 	default:
-		b.unreadable(a, fields.content)
+		b.unreadable(a, fieldContent)
 	}
 }}
 

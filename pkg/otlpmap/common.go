@@ -26,11 +26,11 @@ func (b *eventBuilder) identity(e *event.Event) {
 		e.Type = event.TypeSession // a span that says it is the session
 	case s.root():
 		e.ParentID = e.SessionID
-		if a := b.s.firstText(b.attrs, lists.parent); a != nil {
+		if a := b.s.firstText(b.attrs, compiled.lists[parentKeys]); a != nil {
 			if id, err := uuid.Parse(a.str()); err == nil && id != uuid.Nil && id != e.ID {
 				e.ParentID = id
 				a.used = true
-				b.markEqual(lists.parent, a)
+				b.markEqual(compiled.lists[parentKeys], a)
 			}
 		}
 	default:
@@ -41,13 +41,13 @@ func (b *eventBuilder) identity(e *event.Event) {
 			}
 		}
 	}
-	if a := s.firstText(b.attrs, lists.eventID); a != nil {
+	if a := s.firstText(b.attrs, compiled.lists[eventIDKeys]); a != nil {
 		if id, err := uuid.Parse(a.str()); err == nil && id == e.ID {
 			a.used = true
 		}
 	}
-	b.markText(lists.eventType, string(s.typ))
-	for _, i := range lists.unused {
+	b.markText(compiled.lists[eventTypeKeys], string(s.typ))
+	for _, i := range compiled.lists[unusedKeys] {
 		if a := s.at(b.attrs, i); a != nil {
 			a.used = true
 		}
@@ -78,18 +78,18 @@ func (b *eventBuilder) markText(list []slot, text string) {
 
 // name sets the event's name: the one given for it, the entity's, a tool's, the span's.
 func (b *eventBuilder) name(e *event.Event) {
-	e.Name = b.s.text(b.attrs, lists.givenName)
+	e.Name = b.s.text(b.attrs, compiled.lists[givenNameKeys])
 	if e.Name == "" {
-		e.Name = b.s.text(b.attrs, lists.name)
+		e.Name = b.s.text(b.attrs, compiled.lists[nameKeys])
 	}
 	if e.Name == "" && e.Type == event.TypeTool {
-		e.Name = b.s.text(b.attrs, lists.toolName)
+		e.Name = b.s.text(b.attrs, compiled.lists[toolNameKeys])
 	}
 	if e.Name == "" && b.s.role == onChain {
-		e.Name = b.s.text(b.attrs, lists.chainName)
+		e.Name = b.s.text(b.attrs, compiled.lists[chainNameKeys])
 	}
 	if e.Name == "" {
-		e.Name = b.s.text(b.attrs, lists.lateName)
+		e.Name = b.s.text(b.attrs, compiled.lists[lateNameKeys])
 	}
 	if e.Name == "" {
 		e.Name = b.s.name()
@@ -97,7 +97,7 @@ func (b *eventBuilder) name(e *event.Event) {
 	if e.Name == "" {
 		e.Name = event.Unknown
 	}
-	for _, list := range [...][]slot{lists.givenName, lists.name, lists.toolName, lists.chainName, lists.lateName} {
+	for _, list := range [...][]slot{compiled.lists[givenNameKeys], compiled.lists[nameKeys], compiled.lists[toolNameKeys], compiled.lists[chainNameKeys], compiled.lists[lateNameKeys]} {
 		b.markText(list, e.Name)
 	}
 	e.Name = b.valid(e.Name)
@@ -107,12 +107,12 @@ func (b *eventBuilder) name(e *event.Event) {
 // LangChain's configuration has it, too.
 func (b *eventBuilder) callersUser() {
 	a := b.s.at(b.attrs, callerMetadata)
-	if a == nil || b.filled(fields.user.field) {
+	if a == nil || b.filled(fieldUser.field) {
 		return
 	}
 	if raw, ok := b.parse(a); ok && jsonscan.Kind(raw) == '{' {
 		if id := jsonscan.Member(raw, "user_id"); jsonscan.Kind(id) == '"' && len(jsonscan.Inner(id)) > 0 || jsonscan.Kind(id) == '0' {
-			b.put(fields.user, id)
+			b.put(fieldUser, id)
 		}
 	}
 }
@@ -123,7 +123,7 @@ func (b *eventBuilder) source(e *event.Event) {
 	if e.Source == "" {
 		e.Source = event.Unknown
 	}
-	b.markText(lists.source, e.Source)
+	b.markText(compiled.lists[sourceKeys], e.Source)
 	e.Source = b.valid(e.Source)
 }
 
@@ -132,7 +132,7 @@ func (b *eventBuilder) source(e *event.Event) {
 // fail is no error.
 func (b *eventBuilder) errorText(e *event.Event) {
 	s := b.s
-	text := s.text(b.attrs, lists.errorText)
+	text := s.text(b.attrs, compiled.lists[errorKeys])
 	failed := s.src.Status().Code() == ptrace.StatusCodeError
 	if text == "" && failed {
 		text = s.src.Status().Message()
@@ -147,16 +147,16 @@ func (b *eventBuilder) errorText(e *event.Event) {
 	if text == "" && failed {
 		text = b.lastException
 	}
-	if text == "" && (failed || s.any(lists.errorAfter)) {
-		if text = s.text(b.attrs, lists.errorAfter); text == "" {
+	if text == "" && (failed || s.any(compiled.lists[lateErrorKeys])) {
+		if text = s.text(b.attrs, compiled.lists[lateErrorKeys]); text == "" {
 			text = "error"
 		}
 	}
 	if text == "" {
 		return
 	}
-	b.markText(lists.errorText, text)
-	b.markText(lists.errorAfter, text)
+	b.markText(compiled.lists[errorKeys], text)
+	b.markText(compiled.lists[lateErrorKeys], text)
 	if observed != nil && observed.str() == text {
 		observed.used = true
 	}
@@ -191,7 +191,7 @@ func (b *eventBuilder) times(e *event.Event) {
 		e.End = millis(end)
 		e.Duration = math.Min(float64(end-start)/nanosPerMilli, event.MaxMillis)
 	} else if end != 0 && end < start {
-		b.put(fields.clockSkew, []byte("true"))
+		b.put(fieldClockSkew, []byte("true"))
 	}
 }
 
@@ -200,68 +200,68 @@ func (b *eventBuilder) sessionFacts(e *event.Event) {
 	s := b.s
 	if s.key != "" {
 		conversation := s.at(b.attrs, conversationID)
-		given := s.firstText(b.attrs, lists.session)
+		given := s.firstText(b.attrs, compiled.lists[sessionKeys])
 		switch {
 		case s.key != s.trace.key && !s.fixed:
-			b.putText(fields.sessionKey, s.key)
+			b.putText(fieldSessionKey, s.key)
 		case given != nil && conversation == given, given == nil && s.key == s.resource.session:
 		case isUUID(s.key):
 		default:
-			b.putText(fields.sessionID, s.key)
+			b.putText(fieldSessionID, s.key)
 		}
-		b.markText(lists.session, s.key)
+		b.markText(compiled.lists[sessionKeys], s.key)
 	}
 	if s.resource.service != "" {
-		b.putText(fields.serviceName, s.resource.service)
+		b.putText(fieldServiceName, s.resource.service)
 	}
 	if s.resource.version != "" {
-		b.putText(fields.serviceVersion, s.resource.version)
+		b.putText(fieldServiceVersion, s.resource.version)
 	}
 	// On every event, so that none depends on which requests brought the others; the events of
 	// a session are compressed together, where a repetition costs next to nothing.
 	if raw := s.resource.object(b); len(raw) > 2 {
-		b.put(fields.resource, raw)
+		b.put(fieldResource, raw)
 	}
 	if h := b.x.sessions[e.SessionID]; h != nil && h.name != "" {
-		b.markText(lists.sessionName, h.name)
+		b.markText(compiled.lists[sessionNameKeys], h.name)
 	}
 }
 
 // otlpFields writes where the event comes from: its span, scope and convention.
 func (b *eventBuilder) otlpFields() {
 	s := b.s
-	b.hexField(fields.traceID, s.trace.id[:])
-	b.hexField(fields.spanID, s.id[:])
+	b.hexField(fieldTraceID, s.trace.id[:])
+	b.hexField(fieldSpanID, s.id[:])
 	if s.root() {
-		b.put(fields.parentSpanID, []byte(`""`))
+		b.put(fieldParentSpanID, []byte(`""`))
 	} else {
-		b.hexField(fields.parentSpanID, s.parent[:])
+		b.hexField(fieldParentSpanID, s.parent[:])
 	}
-	b.put(fields.hasOTLP, []byte("true"))
-	b.putText(fields.spanName, s.name())
+	b.put(fieldHasOTLP, []byte("true"))
+	b.putText(fieldSpanName, s.name())
 	if k := otelKinds[s.src.Kind()]; k != "" {
-		b.putText(fields.otelKind, k)
+		b.putText(fieldOtelKind, k)
 	}
-	b.putText(fields.instrumentor, conventions[s.by].name)
+	b.putText(fieldInstrumentor, conventions[s.by].name)
 	if s.scope.json == nil {
 		s.scope.json = b.scopeObject(s.scope)
 	}
 	if len(s.scope.json) > 2 {
-		b.put(fields.scope, s.scope.json)
+		b.put(fieldScope, s.scope.json)
 	}
 	if state := s.src.TraceState().AsRaw(); state != "" {
-		b.putText(fields.traceState, state)
+		b.putText(fieldTraceState, state)
 	}
 	// The low byte are the W3C flags; the bits above say how the parent was reached.
 	if flags := s.src.Flags() & 0xff; flags != 0 {
-		b.putInt(fields.traceFlags, int64(flags))
+		b.putInt(fieldTraceFlags, int64(flags))
 	}
 	for _, d := range [...]struct {
 		to target
 		n  uint32
 	}{
-		{fields.droppedAttributes, s.src.DroppedAttributesCount()}, {fields.droppedEvents, s.src.DroppedEventsCount()},
-		{fields.droppedLinks, s.src.DroppedLinksCount()},
+		{fieldDroppedAttributes, s.src.DroppedAttributesCount()}, {fieldDroppedEvents, s.src.DroppedEventsCount()},
+		{fieldDroppedLinks, s.src.DroppedLinksCount()},
 	} {
 		if d.n != 0 {
 			b.putInt(d.to, int64(d.n))

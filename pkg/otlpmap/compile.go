@@ -1,10 +1,7 @@
 package otlpmap
 
 import (
-	"fmt"
 	"strings"
-
-	"github.com/spangrove/spangrove/pkg/event"
 )
 
 // The bounds of the compiled tables. A table that outgrows them fails the package's tests.
@@ -76,7 +73,6 @@ type tables struct {
 	famNames []string
 	slotBy   [maxSlots]convention
 	famBy    []convention
-	fields   [buckets]map[string]int
 	rules    []compiledRule
 	kinds    []slot
 
@@ -84,14 +80,9 @@ type tables struct {
 	famRules  [maxFamilies]ruleSet // the rules that read a family
 	eventRule ruleSet              // the rules that read span events
 
+	lists             [keyListCount][]slot // the attributes of each keyList
 	models, providers []slot
 	countFields       [countKinds][]target
-}
-
-// lists are the name lists, as slots.
-var lists struct {
-	session, fixed, parent, eventID, eventType, givenName, name, toolName, chainName, lateName, sessionName, source,
-	errorText, errorAfter, project, unused, tool, model, usage, client []slot
 }
 
 var compiled *tables
@@ -100,7 +91,6 @@ var compiled *tables
 func init() {
 	compiled = compile()
 	fillSystems()
-	fillFields()
 	fillMemberNames()
 	at := func(name string) slot { return compiled.names[name] }
 	systemInstructions = at("gen_ai.system_instructions")
@@ -136,15 +126,12 @@ var (
 
 func compile() *tables {
 	t := &tables{names: map[string]slot{}, anyPart: map[string]bool{}, families: map[string]int16{}}
-	for i := range t.fields {
-		t.fields[i] = map[string]int{}
-	}
 	for i := range rules {
 		r := &rules[i]
 		if r.on == 0 {
 			r.on = onAll
 		}
-		c := compiledRule{rule: r, target: t.target(r.to)}
+		c := compiledRule{rule: r, target: declareField(r.to)}
 		for _, name := range r.from {
 			c.src = append(c.src, t.source(name, r.by))
 		}
@@ -158,24 +145,14 @@ func compile() *tables {
 		}
 		t.kinds = append(t.kinds, k)
 	}
-	for _, l := range []struct {
-		to    *[]slot
-		names []string
-	}{
-		{&lists.session, nameLists.session}, {&lists.fixed, nameLists.fixed}, {&lists.parent, nameLists.parent},
-		{&lists.eventID, nameLists.eventID}, {&lists.eventType, nameLists.eventType}, {&lists.givenName, nameLists.givenName},
-		{&lists.name, nameLists.name}, {&lists.toolName, nameLists.toolName}, {&lists.chainName, nameLists.chainName}, {&lists.lateName, nameLists.lateName}, {&lists.sessionName, nameLists.sessionName},
-		{&lists.source, nameLists.source}, {&lists.errorText, nameLists.errorText}, {&lists.errorAfter, nameLists.errorAfter},
-		{&lists.project, nameLists.project}, {&lists.unused, nameLists.unused},
-		{&lists.tool, nameLists.tool}, {&lists.model, nameLists.model}, {&lists.usage, nameLists.usage}, {&lists.client, nameLists.client},
-	} {
-		for _, name := range l.names {
-			*l.to = append(*l.to, t.slot(name, guess(name)))
+	for l, names := range keyLists {
+		for _, name := range names {
+			t.lists[l] = append(t.lists[l], t.slot(name, guess(name)))
 		}
 	}
 	for i, keys := range countKeys {
 		for _, key := range keys {
-			t.countFields[i] = append(t.countFields[i], t.target("metadata."+key))
+			t.countFields[i] = append(t.countFields[i], declareField("metadata."+key))
 		}
 	}
 	for _, name := range modelNames {
@@ -215,31 +192,6 @@ func guess(name string) convention {
 		}
 	}
 	return otel
-}
-
-func (t *tables) target(to string) target {
-	name, key, _ := strings.Cut(to, ".")
-	bucket, ok := bucketNames[name]
-	if !ok {
-		panic(fmt.Sprintf("otlpmap: rule for %q: no such object", to))
-	}
-	if key == "" {
-		return target{bucket: bucket, field: -1}
-	}
-	if bucket == bucketHot && event.ColdKey(key) {
-		bucket = bucketCold
-	}
-	id, ok := t.fields[bucket][key]
-	if !ok {
-		for _, m := range t.fields {
-			id += len(m)
-		}
-		if id >= maxFields {
-			panic("otlpmap: more fields than maxFields")
-		}
-		t.fields[bucket][key] = id
-	}
-	return target{bucket: bucket, key: key, field: id, member: string(appendKey(nil, key))}
 }
 
 func (t *tables) source(name string, by convention) source {

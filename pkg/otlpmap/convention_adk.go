@@ -10,6 +10,9 @@ var googleADKConvention = definition{
 	frameworks: []string{"gcp.vertex.agent"},
 	facts:      adkCounts,
 	additions:  adkRules,
+	keys: map[keyList][]string{
+		sessionKeys: {"gcp.vertex.agent.session_id"},
+	},
 }
 
 // adkCounts come before the counts of the GenAI attributes: Google ADK before 1.3 gave the total

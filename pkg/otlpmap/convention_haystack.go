@@ -9,6 +9,9 @@ var haystackConvention = definition{
 	kinds:      haystackKinds,
 	fallbacks:  haystackRules,
 	caller:     haystackCaller,
+	keys: map[keyList][]string{
+		lateNameKeys: {"haystack.component.name"},
+	},
 }
 
 // haystackKinds tell a component by its class, and the steps of an agent by their spans' names.

@@ -9,6 +9,20 @@ var honeyhiveConvention = definition{
 	version: "Python SDK 1.7.0, and the names that SDKs before 1.0 use",
 	prefix:  "honeyhive",
 	facts:   nativeRules,
+	keys: map[keyList][]string{
+		sessionKeys:      {"honeyhive.session_id", "honeyhive_session_id", "traceloop.association.properties.session_id"},
+		fixedSessionKeys: {"honeyhive.session_id", "honeyhive_session_id"},
+		parentKeys:       {"honeyhive.parent_id", "honeyhive_parent_id", "traceloop.association.properties.parent_id"},
+		eventIDKeys:      {"honeyhive_event_id", "honeyhive.event_id"},
+		eventTypeKeys:    {"honeyhive_event_type", "honeyhive.event_type", "honeyhive_event_type_raw"},
+		givenNameKeys:    {"honeyhive_event_name", "honeyhive.event_name"},
+		sessionNameKeys:  {"honeyhive.session_name"},
+		sourceKeys:       {"honeyhive_source", "honeyhive.source", "traceloop.association.properties.source"},
+		userKeys:         {"honeyhive_user_id"},
+		errorKeys:        {"honeyhive_error"},
+		projectKeys:      {"honeyhive.project", "traceloop.association.properties.project", "honeyhive_project"},
+		unusedKeys:       {"honeyhive_tracer_id", "honeyhive.session_auto_create"},
+	},
 }
 
 // nativeRules are HoneyHive's own flattened objects, as its SDKs stamp them on their spans.

@@ -10,6 +10,10 @@ var laminarConvention = definition{
 	facts:      laminarRules,
 	content:    laminarContent,
 	caller:     laminarCaller,
+	keys: map[keyList][]string{
+		sessionKeys: {"lmnr.association.properties.session_id"},
+		userKeys:    {"lmnr.association.properties.user_id"},
+	},
 }
 
 // laminarKinds are the types of Laminar's spans.

@@ -10,6 +10,12 @@ var langfuseConvention = definition{
 	facts:      langfuseRules,
 	content:    langfuseContent,
 	caller:     langfuseCaller,
+	keys: map[keyList][]string{
+		sessionKeys:        {"langfuse.session.id"},
+		sourceKeys:         {"langfuse.environment"},
+		resourceSourceKeys: {"langfuse.environment"},
+		userKeys:           {"langfuse.user.id"},
+	},
 }
 
 // langfuseKinds are the types of Langfuse's observations. A span with a model or usage is what

@@ -10,6 +10,10 @@ var langsmithConvention = definition{
 	facts:      langsmithRules,
 	content:    langsmithContent,
 	caller:     langsmithCaller,
+	keys: map[keyList][]string{
+		sessionKeys: {"langsmith.metadata.session_id", "langsmith.metadata.thread_id", "langsmith.metadata.conversation_id"},
+		userKeys:    {"langsmith.metadata.user_id"},
+	},
 }
 
 // langsmithKinds are the types of LangSmith's runs. They come before gen_ai.operation.name: the

@@ -9,6 +9,9 @@ var litellmConvention = definition{
 	kinds:      litellmKinds,
 	fallbacks:  litellmRules,
 	caller:     litellmCaller,
+	keys: map[keyList][]string{
+		userKeys: {"llm.user", "metadata.user_api_key_end_user_id"},
+	},
 }
 
 // litellmRequest knows the span of the request as LiteLLM's provider got it: below the one that

@@ -7,6 +7,9 @@ var logfireConvention = definition{
 	version:   "logfire 5.2.0",
 	kinds:     logfireKinds,
 	fallbacks: logfireRules,
+	keys: map[keyList][]string{
+		lateNameKeys: {"logfire.msg"},
+	},
 }
 
 // logfireKinds know Logfire's spans of model calls by their templates: its first versions sent

@@ -10,6 +10,9 @@ var mlflowConvention = definition{
 	facts:      mlflowRules,
 	content:    mlflowContent,
 	caller:     mlflowCaller,
+	keys: map[keyList][]string{
+		sessionKeys: {"mlflow.trace.session"},
+	},
 }
 
 // mlflowKinds are the types of MLflow's spans, which come in JSON quotes like all its values.

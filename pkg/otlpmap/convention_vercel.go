@@ -7,6 +7,18 @@ var vercelConvention = definition{
 	version:   "AI SDK 4.3 and 6.0.326, and the documentation of 3.3 to 6",
 	prefix:    "ai.",
 	additions: vercelRules,
+	keys: map[keyList][]string{
+		sessionKeys: {
+			"ai.telemetry.metadata.sessionId", "ai.telemetry.metadata.session_id", "ai.settings.context.sessionId", "ai.settings.context.session_id",
+		},
+		userKeys: {
+			"ai.telemetry.metadata.userId", "ai.telemetry.metadata.user_id", "ai.settings.context.userId", "ai.settings.context.user_id",
+		},
+		toolNameKeys:  {"ai.toolCall.name"},
+		chainNameKeys: {"ai.telemetry.functionId"},
+		toolHints:     {"ai.toolCall.name"},
+		modelHints:    {"ai.model.id"},
+	},
 }
 
 // vercelRules are the attributes of the Vercel AI SDK 3 to 6, scope ai; version 7 uses the

@@ -36,10 +36,12 @@ type definition struct {
 	name    string   // as metadata.instrumentor has it
 	scopes  []string // prefixes of the instrumentation scope names that announce it
 	version string   // the releases whose spans its names were checked against
-	prefix  string   // of attributes that only a list of names mentions; "": none
+	prefix  string   // of attributes that only a keyList mentions; "": none
 	// frameworks are values of gen_ai.system and gen_ai.provider.name that name the framework where the
 	// provider's name belongs; systems are those that announce the convention where no scope does.
 	frameworks, systems []string
+
+	keys map[keyList][]string // the attributes that steer the event: see keyList
 
 	earlyKinds []kindRule // before the common ones
 	kinds      []kindRule // after them
@@ -61,6 +63,13 @@ var conventions = [...]definition{
 	openinference: {
 		name: "openinference", version: "instrumentations of openai 0.1.66, langchain 0.1.80, openai-agents 2.6.0", earlyKinds: llamaIndexKinds,
 		scopes: []string{"openinference.instrumentation", "@arizeai/openinference"},
+		keys: map[keyList][]string{
+			sessionKeys:  {"metadata.session_id", "metadata.thread_id"},
+			toolNameKeys: {"tool.name"},
+			toolHints:    {"tool.name"},
+			modelHints:   {"llm.model_name"},
+			usageHints:   {"llm.token_count.prompt", "llm.token_count.total"},
+		},
 	},
 	openllmetry: {
 		name: "openllmetry", version: "traceloop-sdk 0.40.14 (flat) and 0.62.4", prefix: "traceloop.", frameworks: []string{"langchain", "llamaindex"},
@@ -68,6 +77,13 @@ var conventions = [...]definition{
 			"traceloop.", "opentelemetry.instrumentation.openai.v1", "opentelemetry.instrumentation.openai.v0",
 			"opentelemetry.instrumentation.langchain", "opentelemetry.instrumentation.anthropic", "opentelemetry.instrumentation.bedrock",
 			"opentelemetry.instrumentation.cohere", "opentelemetry.instrumentation.llamaindex", "@traceloop/",
+		},
+		keys: map[keyList][]string{
+			sessionKeys: {"traceloop.association.properties.thread_id"},
+			userKeys:    {"traceloop.association.properties.user_id"},
+			nameKeys:    {"traceloop.entity.name"},
+			modelHints:  {"llm.request.model"},
+			usageHints:  {"llm.usage.total_tokens"},
 		},
 	},
 	vercel:         vercelConvention,
@@ -84,9 +100,28 @@ var conventions = [...]definition{
 	otelGenAI: {
 		name: "otel-genai", version: "opentelemetry-instrumentation-genai-openai 1.3b0, Vercel AI SDK 7", prefix: "gen_ai.",
 		scopes: []string{"opentelemetry.instrumentation.genai", "opentelemetry.instrumentation.openai_v2", "gen_ai", "Experimental.Microsoft.Extensions.AI"},
+		keys: map[keyList][]string{
+			sessionKeys:  {"gen_ai.conversation.id"},
+			userKeys:     {"enduser.id"},
+			toolNameKeys: {"gen_ai.tool.name"},
+			toolHints:    {"gen_ai.tool.name", "gen_ai.tool.call.id"},
+			modelHints:   {"gen_ai.request.model", "gen_ai.response.model"},
+			usageHints: {
+				"gen_ai.usage.input_tokens", "gen_ai.usage.output_tokens", "gen_ai.usage.prompt_tokens", "gen_ai.usage.completion_tokens",
+			},
+		},
 	},
 	otel: {
 		name: "plain", version: "OpenTelemetry's general semantic conventions",
+		keys: map[keyList][]string{
+			sessionKeys:        {"session.id"},
+			userKeys:           {"user.id"},
+			resourceSourceKeys: {"deployment.environment.name", "deployment.environment", "service.name"},
+			lateErrorKeys:      {"error.message", "honeyhive_error_type", "error.type"},
+			clientHints: {
+				"http.request.method", "http.method", "db.system", "db.system.name", "rpc.system", "rpc.system.name",
+			},
+		},
 	},
 }
 

@@ -18,8 +18,8 @@ type Prices interface {
 // writeCost writes what the call cost: what the span reports, else what its tokens cost at the
 // prices that the mapper was given. A call whose price is not known has no cost.
 func (b *eventBuilder) writeCost() {
-	if raw, source := b.theCost(); raw != nil && b.put(fields.cost, raw) {
-		b.put(fields.costSource, []byte(source))
+	if raw, source := b.theCost(); raw != nil && b.put(fieldCost, raw) {
+		b.put(fieldCostSource, []byte(source))
 	}
 }
 
@@ -27,7 +27,7 @@ func (b *eventBuilder) theCost() (raw []byte, source string) {
 	if b.cost != nil {
 		return b.cost, `"reported"`
 	}
-	if b.opt.Prices == nil || b.s.typ != event.TypeModel || b.filled(fields.cost.field) {
+	if b.opt.Prices == nil || b.s.typ != event.TypeModel || b.filled(fieldCost.field) {
 		return nil, ""
 	}
 	used, ok := b.priced()
@@ -35,7 +35,7 @@ func (b *eventBuilder) theCost() (raw []byte, source string) {
 		return nil, ""
 	}
 	usd, ok := b.opt.Prices.Cost(price.Call{
-		Model: b.configText(fields.model), RequestModel: b.configText(fields.requestModel), Provider: b.configText(fields.provider),
+		Model: b.configText(fieldModel), RequestModel: b.configText(fieldRequestModel), Provider: b.configText(fieldProvider),
 		Usage: used,
 	})
 	if !ok {

@@ -152,10 +152,10 @@ func printDocs() string {
 	for _, c := range conventions {
 		fmt.Fprintf(&b, "| %s | %s | %s |\n", c.name, c.version, code(c.scopes, ", "))
 	}
-	fmt.Fprintf(&b, "\n"+docIDs, code(nameLists.eventID, ", "), code(nameLists.parent, ", "), code(nameLists.session, ", "), code(nameLists.fixed, " and "),
-		code(append(slices.Clone(nameLists.givenName), nameLists.name...), ", "), code(nameLists.toolName, ", "), code(nameLists.chainName, ", "), code(nameLists.lateName, ", "),
-		code(nameLists.source, ", "), code(nameLists.resourceSource, ", "), code(nameLists.errorText, ", "), code(nameLists.errorAfter, ", "))
-	b.WriteString("## Event types\n\nThe first rule that has the value decides. " + code(nameLists.eventType, ", ") +
+	fmt.Fprintf(&b, "\n"+docIDs, code(keyLists[eventIDKeys], ", "), code(keyLists[parentKeys], ", "), code(keyLists[sessionKeys], ", "), code(keyLists[fixedSessionKeys], " and "),
+		code(append(slices.Clone(keyLists[givenNameKeys]), keyLists[nameKeys]...), ", "), code(keyLists[toolNameKeys], ", "), code(keyLists[chainNameKeys], ", "), code(keyLists[lateNameKeys], ", "),
+		code(keyLists[sourceKeys], ", "), code(keyLists[resourceSourceKeys], ", "), code(keyLists[errorKeys], ", "), code(keyLists[lateErrorKeys], ", "))
+	b.WriteString("## Event types\n\nThe first rule that has the value decides. " + code(keyLists[eventTypeKeys], ", ") +
 		" come before them all, but a bare `tool` without an event name yields. `session` is a type like the others: only the event whose id is its session's has the session's totals.\n\n| Attribute | Scheme | model | tool | chain |\n|---|---|---|---|---|\n")
 	for _, k := range kindRules {
 		by := map[role][]string{}
@@ -181,7 +181,7 @@ func printDocs() string {
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", code([]string{k.attr}, ""), conventions[k.by].name, code(by[onModel], ", "), code(by[onTool], ", "), code(by[onChain], ", "))
 	}
 	fmt.Fprintf(&b, "\nA span without any of these is a tool if it has one of %s, a model call if it has one of %s and one of %s, a tool if its kind is client and it has one of %s, else a chain.\n\n",
-		code(nameLists.tool, ", "), code(nameLists.model, ", "), code(nameLists.usage, ", "), code(nameLists.client, ", "))
+		code(keyLists[toolHints], ", "), code(keyLists[modelHints], ", "), code(keyLists[usageHints], ", "), code(keyLists[clientHints], ", "))
 	b.WriteString("## Attributes\n\n`N` stands for an index, `*` for any rest of the name, `?` for any one part of it.\n\n| Field | Attributes, the first that can be read | Read as | Scheme |\n|---|---|---|---|\n")
 	as := map[string]string{}
 	var names []string

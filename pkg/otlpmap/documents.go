@@ -53,7 +53,7 @@ func (b *eventBuilder) documents(raw []byte) bool {
 		b.arena = append(b.arena, '}')
 	}
 	b.arena = append(b.arena, ']')
-	return b.put(fields.documents, b.arena[at:])
+	return b.put(fieldDocuments, b.arena[at:])
 }
 
 // documentText returns the name under which an object has a document's text, "" for none.
@@ -161,7 +161,7 @@ func (b *eventBuilder) putEmbedding() {
 	}
 	raw := strconv.AppendInt([]byte(`{"count":`), int64(v.count), 10)
 	raw = strconv.AppendInt(append(raw, `,"dimension":`...), int64(v.dimension), 10)
-	b.put(fields.embedding, append(raw, '}'))
+	b.put(fieldEmbedding, append(raw, '}'))
 	const bytesPerNumber = 8
 	b.cuts = append(b.cuts, cutOff{"embedding", bytesPerNumber * v.count * v.dimension})
 }

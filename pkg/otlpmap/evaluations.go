@@ -7,7 +7,7 @@ import "strings"
 // carries it, or feedback if a person gave it as an annotation; the whole result is an entry of
 // metadata.evaluations. Results about a trace or a session are told apart there by target.
 var asEvaluations = reader{name: "evaluations", about: "indexed results {name, score, label, explanation, …}: metrics (annotations of people: feedback), and metadata.evaluations", family: func(b *eventBuilder, _ target, fam int16) {
-	if b.filled(fields.evaluations.field) || !b.plant(fam) {
+	if b.filled(fieldEvaluations.field) || !b.plant(fam) {
 		return
 	}
 	prefix := compiled.famNames[fam]

@@ -165,7 +165,7 @@ func (b *eventBuilder) member(bucket int, key string, val []byte) bool {
 	if bucket == bucketHot && event.ColdKey(key) {
 		bucket = bucketCold
 	}
-	if field, ok := compiled.fields[bucket][key]; ok {
+	if field, ok := fieldIDs[bucket][key]; ok {
 		return !writtenLast(field) && b.put(target{bucket: bucket, key: key, field: field}, val)
 	}
 	if !b.obj[bucket].keys.add(key) {
@@ -179,8 +179,8 @@ func (b *eventBuilder) member(bucket int, key string, val []byte) bool {
 // member of that name that comes from data must not take its place: all would be lost.
 func writtenLast(field int) bool {
 	switch field {
-	case fields.attributes.field, fields.spanEvents.field, fields.links.field, fields.embedding.field,
-		fields.partTypes.field, fields.parseError.field, fields.truncated.field, fields.replaced.field:
+	case fieldAttributes.field, fieldSpanEvents.field, fieldLinks.field, fieldEmbedding.field,
+		fieldPartTypes.field, fieldParseError.field, fieldTruncated.field, fieldReplaced.field:
 		return true
 	}
 	return false

@@ -22,7 +22,7 @@ var asMembers = reader{
 			b.whole = b.appendFlat(nil, a)
 			a.used = true
 		case t.bucket == bucketInputs && b.obj[bucketInputs].empty():
-			b.put(fields.inputValue, b.appendFlat(nil, a))
+			b.put(fieldInputValue, b.appendFlat(nil, a))
 			a.used = true
 		}
 	},
@@ -59,7 +59,7 @@ func (b *eventBuilder) memberNode(bucket int, n int32) {
 	}
 	if a := b.leaf(n); a != nil && bucket == bucketHot && nd.first == 0 {
 		// SDKs from 1.0 repeat the event's own type and name here.
-		if v := a.str(); nd.key == "event_type" && v == string(b.s.typ) || nd.key == "event_name" && v != "" && v == b.s.text(b.attrs, lists.givenName) {
+		if v := a.str(); nd.key == "event_type" && v == string(b.s.typ) || nd.key == "event_name" && v != "" && v == b.s.text(b.attrs, compiled.lists[givenNameKeys]) {
 			a.used = true
 			return
 		}
@@ -77,7 +77,7 @@ func (b *eventBuilder) has(bucket int, key string) bool {
 	if bucket == bucketHot && event.ColdKey(key) {
 		bucket = bucketCold
 	}
-	if field, ok := compiled.fields[bucket][key]; ok {
+	if field, ok := fieldIDs[bucket][key]; ok {
 		return writtenLast(field) || b.filled(field)
 	}
 	return b.obj[bucket].keys.has(key)
@@ -85,7 +85,7 @@ func (b *eventBuilder) has(bucket int, key string) bool {
 
 // same reports whether a bucket has that member because of an attribute with that very text.
 func (b *eventBuilder) same(bucket int, key string, val []byte) bool {
-	field, ok := compiled.fields[bucket][key]
+	field, ok := fieldIDs[bucket][key]
 	if !ok || !b.filled(field) || b.by[field] == 0 {
 		return false
 	}
@@ -152,7 +152,7 @@ func fillMemberNames() {
 	for name := range settings {
 		memberNames[name] = name
 	}
-	for _, fields := range compiled.fields {
+	for _, fields := range fieldIDs {
 		for name := range fields {
 			memberNames[name] = name
 		}

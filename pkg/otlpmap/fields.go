@@ -1,91 +1,108 @@
 package otlpmap
 
-// fields are the fields that code, and not only a rule, fills.
-var fields struct {
-	model, modelName, cost, costSource, usageAdjusted target
+import (
+	"fmt"
+	"strings"
 
-	history, texts, query, inputDocuments, inputValue               target
-	role, content, calls, finish, reasoning, choices, answerHistory target
-	documents, result                                               target
+	"github.com/spangrove/spangrove/pkg/event"
+)
 
-	sessionID, sessionKey, serviceName, serviceVersion, userID, user  target
-	parseError, truncated, replaced, clockSkew, embedding, firstToken target
-	evaluations, exceptions, stacktrace, errorType, partTypes         target
-	attributes, spanEvents, links, resource                           target
-	traceID, spanID, parentSpanID, hasOTLP, spanName, otelKind        target
-	traceState, traceFlags, instrumentor, scope                       target
-	droppedAttributes, droppedEvents, droppedLinks                    target
-	responseID, responseModel, tools, requestModel, provider          target
-	finishReasons, toolCallID, toolName                               target
-}
+// The fields that code fills, and not only a rule.
+var (
+	fieldModel             = declareField("config.model")
+	fieldModelName         = declareField("metadata.model_name")
+	fieldCost              = declareField("metadata.cost")
+	fieldCostSource        = declareField("metadata.cost_source")
+	fieldUsageAdjusted     = declareField("metadata.usage_adjusted")
+	fieldHistory           = declareField("inputs.chat_history")
+	fieldTexts             = declareField("inputs.texts")
+	fieldQuery             = declareField("inputs.query")
+	fieldInputDocuments    = declareField("inputs.documents")
+	fieldInputValue        = declareField("inputs.value")
+	fieldRole              = declareField("outputs.role")
+	fieldContent           = declareField("outputs.content")
+	fieldCalls             = declareField("outputs.tool_calls")
+	fieldFinish            = declareField("outputs.finish_reason")
+	fieldReasoning         = declareField("outputs.reasoning")
+	fieldChoices           = declareField("outputs.choices")
+	fieldAnswerHistory     = declareField("outputs.chat_history")
+	fieldDocuments         = declareField("outputs.documents")
+	fieldResult            = declareField("outputs.result")
+	fieldSessionID         = declareField("metadata.session_id")
+	fieldSessionKey        = declareField("metadata.session_key")
+	fieldServiceName       = declareField("metadata.service.name")
+	fieldServiceVersion    = declareField("metadata.service.version")
+	fieldUserID            = declareField("metadata.user_id")
+	fieldUser              = declareField("user_properties.user_id")
+	fieldParseError        = declareField("metadata.parse_error")
+	fieldTruncated         = declareField("metadata.truncated")
+	fieldReplaced          = declareField("metadata.replaced_characters")
+	fieldClockSkew         = declareField("metadata.clock_skew")
+	fieldEmbedding         = declareField("metadata.embedding")
+	fieldFirstToken        = declareField("metadata.time_to_first_token_ms")
+	fieldEvaluations       = declareField("metadata.evaluations")
+	fieldExceptions        = declareField("metadata.exceptions")
+	fieldStacktrace        = declareField("metadata.error_stacktrace")
+	fieldErrorType         = declareField("metadata.error_type")
+	fieldPartTypes         = declareField("metadata.part_types")
+	fieldAttributes        = declareField("metadata.attributes")
+	fieldSpanEvents        = declareField("metadata.span_events")
+	fieldLinks             = declareField("metadata.links")
+	fieldResource          = declareField("metadata.resource")
+	fieldTraceID           = declareField("metadata.trace_id")
+	fieldSpanID            = declareField("metadata.span_id")
+	fieldParentSpanID      = declareField("metadata.parent_span_id")
+	fieldHasOTLP           = declareField("metadata.has_otlp_lineage")
+	fieldSpanName          = declareField("metadata.span_name")
+	fieldOtelKind          = declareField("metadata.otel_kind")
+	fieldTraceState        = declareField("metadata.trace_state")
+	fieldTraceFlags        = declareField("metadata.trace_flags")
+	fieldInstrumentor      = declareField("metadata.instrumentor")
+	fieldScope             = declareField("metadata.scope")
+	fieldDroppedAttributes = declareField("metadata.dropped_attributes_count")
+	fieldDroppedEvents     = declareField("metadata.dropped_events_count")
+	fieldDroppedLinks      = declareField("metadata.dropped_links_count")
+	fieldResponseID        = declareField("metadata.response_id")
+	fieldResponseModel     = declareField("metadata.response_model")
+	fieldTools             = declareField("config.tools")
+	fieldRequestModel      = declareField("config.request_model")
+	fieldProvider          = declareField("config.provider")
+	fieldFinishReasons     = declareField("metadata.finish_reasons")
+	fieldToolCallID        = declareField("metadata.tool_call_id")
+	fieldToolName          = declareField("metadata.tool_name")
+)
 
-func fillFields() {
-	for _, f := range []struct {
-		to   *target
-		name string
-	}{
-		{&fields.model, "config.model"},
-		{&fields.modelName, "metadata.model_name"},
-		{&fields.cost, "metadata.cost"},
-		{&fields.costSource, "metadata.cost_source"},
-		{&fields.usageAdjusted, "metadata.usage_adjusted"},
-		{&fields.history, "inputs.chat_history"},
-		{&fields.texts, "inputs.texts"},
-		{&fields.query, "inputs.query"},
-		{&fields.inputDocuments, "inputs.documents"},
-		{&fields.inputValue, "inputs.value"},
-		{&fields.role, "outputs.role"},
-		{&fields.content, "outputs.content"},
-		{&fields.calls, "outputs.tool_calls"},
-		{&fields.finish, "outputs.finish_reason"},
-		{&fields.reasoning, "outputs.reasoning"},
-		{&fields.choices, "outputs.choices"},
-		{&fields.answerHistory, "outputs.chat_history"},
-		{&fields.documents, "outputs.documents"},
-		{&fields.result, "outputs.result"},
-		{&fields.sessionID, "metadata.session_id"},
-		{&fields.sessionKey, "metadata.session_key"},
-		{&fields.serviceName, "metadata.service.name"},
-		{&fields.serviceVersion, "metadata.service.version"},
-		{&fields.userID, "metadata.user_id"},
-		{&fields.user, "user_properties.user_id"},
-		{&fields.parseError, "metadata.parse_error"},
-		{&fields.truncated, "metadata.truncated"},
-		{&fields.replaced, "metadata.replaced_characters"},
-		{&fields.clockSkew, "metadata.clock_skew"},
-		{&fields.embedding, "metadata.embedding"},
-		{&fields.firstToken, "metadata.time_to_first_token_ms"},
-		{&fields.evaluations, "metadata.evaluations"},
-		{&fields.exceptions, "metadata.exceptions"},
-		{&fields.stacktrace, "metadata.error_stacktrace"},
-		{&fields.errorType, "metadata.error_type"},
-		{&fields.partTypes, "metadata.part_types"},
-		{&fields.attributes, "metadata.attributes"},
-		{&fields.spanEvents, "metadata.span_events"},
-		{&fields.links, "metadata.links"},
-		{&fields.resource, "metadata.resource"},
-		{&fields.traceID, "metadata.trace_id"},
-		{&fields.spanID, "metadata.span_id"},
-		{&fields.parentSpanID, "metadata.parent_span_id"},
-		{&fields.hasOTLP, "metadata.has_otlp_lineage"},
-		{&fields.spanName, "metadata.span_name"},
-		{&fields.otelKind, "metadata.otel_kind"},
-		{&fields.traceState, "metadata.trace_state"},
-		{&fields.traceFlags, "metadata.trace_flags"},
-		{&fields.instrumentor, "metadata.instrumentor"},
-		{&fields.scope, "metadata.scope"},
-		{&fields.droppedAttributes, "metadata.dropped_attributes_count"},
-		{&fields.droppedEvents, "metadata.dropped_events_count"},
-		{&fields.droppedLinks, "metadata.dropped_links_count"},
-		{&fields.responseID, "metadata.response_id"},
-		{&fields.responseModel, "metadata.response_model"},
-		{&fields.tools, "config.tools"},
-		{&fields.requestModel, "config.request_model"},
-		{&fields.provider, "config.provider"},
-		{&fields.finishReasons, "metadata.finish_reasons"},
-		{&fields.toolCallID, "metadata.tool_call_id"},
-		{&fields.toolName, "metadata.tool_name"},
-	} {
-		*f.to = compiled.target(f.name)
+// fieldIDs are the numbers of all fields that code or a rule fills, by bucket and key.
+var fieldIDs = func() (ids [buckets]map[string]int) {
+	for i := range ids {
+		ids[i] = map[string]int{}
 	}
+	return ids
+}()
+
+// declareField returns the target of that name, such as "config.model", and numbers it when it is new. It depends
+// neither on the rules nor on the readers, so that those may refer to fields.
+func declareField(to string) target {
+	name, key, _ := strings.Cut(to, ".")
+	bucket, ok := bucketNames[name]
+	if !ok {
+		panic(fmt.Sprintf("otlpmap: rule for %q: no such object", to))
+	}
+	if key == "" {
+		return target{bucket: bucket, field: -1}
+	}
+	if bucket == bucketHot && event.ColdKey(key) {
+		bucket = bucketCold
+	}
+	id, ok := fieldIDs[bucket][key]
+	if !ok {
+		for _, m := range fieldIDs {
+			id += len(m)
+		}
+		if id >= maxFields {
+			panic("otlpmap: more fields than maxFields")
+		}
+		fieldIDs[bucket][key] = id
+	}
+	return target{bucket: bucket, key: key, field: id, member: string(appendKey(nil, key))}
 }

@@ -50,7 +50,7 @@ func FuzzAttributes(f *testing.F) {
 		}
 		text := allTexts(shown)
 		for name, v := range attrs {
-			if a, ok := compiled.names[name]; ok && slices.Contains(lists.unused, a) {
+			if a, ok := compiled.names[name]; ok && slices.Contains(compiled.lists[unusedKeys], a) {
 				continue
 			}
 			if s, n := rawjson.ValidText(v.(string)); n == 0 && !hasTexts(s, text, true) {
@@ -66,7 +66,7 @@ func FuzzRules(f *testing.F) {
 	var names []string
 	for name := range compiled.names {
 		switch i := compiled.names[name]; { // what others but the event hold
-		case slices.Contains(lists.unused, i), slices.Contains(lists.sessionName, i), i == spanType, i == pendingParent:
+		case slices.Contains(compiled.lists[unusedKeys], i), slices.Contains(compiled.lists[sessionNameKeys], i), i == spanType, i == pendingParent:
 		default:
 			names = append(names, strings.Replace(name, "?", "any", 1))
 		}

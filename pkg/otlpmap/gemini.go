@@ -23,7 +23,7 @@ var asGeminiRequest = reader{name: "Gemini request", about: "JSON {model, config
 	contents := jsonscan.Member(raw, "contents")
 	if !ok || jsonscan.Kind(raw) != '{' || contents == nil {
 		if !ok {
-			b.unreadable(a, fields.inputValue)
+			b.unreadable(a, fieldInputValue)
 		}
 		return
 	}
@@ -84,7 +84,7 @@ func geminiSetting(key string) string {
 
 // geminiTools fills config.tools from [{function_declarations: […]}].
 func (b *eventBuilder) geminiTools(raw []byte) bool {
-	if b.filled(fields.tools.field) {
+	if b.filled(fieldTools.field) {
 		return false
 	}
 	var list []byte
@@ -151,7 +151,7 @@ var asGeminiAnswer = reader{name: "Gemini answer", about: "JSON {content, finish
 		return
 	}
 	if !ok {
-		b.unreadable(a, fields.content)
+		b.unreadable(a, fieldContent)
 		return
 	}
 	at := len(b.msgs)
@@ -171,9 +171,9 @@ var asGeminiAnswer = reader{name: "Gemini answer", about: "JSON {content, finish
 			if jsonscan.Kind(c.Val) == '"' {
 				c.Val = b.plainReason(c.Val)
 			}
-			all = b.put(fields.finish, c.Val) && all
+			all = b.put(fieldFinish, c.Val) && all
 		case "model_version", "modelVersion":
-			if jsonscan.Kind(c.Val) == '"' && b.put(fields.responseModel, c.Val) {
+			if jsonscan.Kind(c.Val) == '"' && b.put(fieldResponseModel, c.Val) {
 				continue
 			}
 			all = false

@@ -123,7 +123,7 @@ func drawNode(b *strings.Builder, list []event.Event, n *event.Node, zero float6
 func unplaced(e *event.Event) string {
 	var o rawjson.Builder
 	for k, v := range rawjson.Object(e.Metadata) {
-		if _, known := compiled.fields[bucketHot][k]; !known {
+		if _, known := fieldIDs[bucketHot][k]; !known {
 			o.Raw(k, v)
 		}
 	}

@@ -164,8 +164,8 @@ var nativeTypes = map[string]event.Type{
 // name loses to any other rule.
 func spanKind(s *span, attrs []attr) (role, event.Type) {
 	r := roleOf(s, attrs)
-	native, given := nativeTypes[s.text(attrs, lists.eventType)]
-	if given && !(native == event.TypeTool && r != 0 && s.text(attrs, lists.givenName) == "") {
+	native, given := nativeTypes[s.text(attrs, compiled.lists[eventTypeKeys])]
+	if given && !(native == event.TypeTool && r != 0 && s.text(attrs, compiled.lists[givenNameKeys]) == "") {
 		if r == 0 || r.typed() != native {
 			r = roleOfType(native)
 		}
@@ -194,11 +194,11 @@ func roleOf(s *span, attrs []attr) role {
 		}
 	}
 	switch {
-	case s.any(lists.tool):
+	case s.any(compiled.lists[toolHints]):
 		return onTool
-	case s.any(lists.model) && s.any(lists.usage):
+	case s.any(compiled.lists[modelHints]) && s.any(compiled.lists[usageHints]):
 		return onModel
-	case s.src.Kind() == ptrace.SpanKindClient && s.any(lists.client):
+	case s.src.Kind() == ptrace.SpanKindClient && s.any(compiled.lists[clientHints]):
 		return onTool
 	}
 	return 0

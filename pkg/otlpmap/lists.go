@@ -1,70 +1,68 @@
 package otlpmap
 
-// nameLists are the attributes behind fields that steer an event instead of standing in one of
-// its objects. Of each list the first attribute that is present and not empty counts; the
-// others are taken as read if they say the same, and stay under their own names if not.
-var nameLists = struct {
-	// session names the session of the span, and through it of the whole trace.
-	session []string
-	// fixed are those of session that hold for the span alone, whatever its trace says.
-	fixed []string
-	// parent is the event above a span that has no parent span.
-	parent []string
-	// eventID replaces the id that is made of trace and span id.
-	eventID []string
-	// eventType and givenName: see spanKind. A given name comes before all other names.
-	eventType []string
-	givenName []string
-	// name is the event's name after givenName; toolName and chainName only for the events of
-	// those types.
-	name      []string
-	toolName  []string
-	chainName []string
-	// lateName comes after those.
-	lateName []string
-	// sessionName names an implicit session.
-	sessionName []string
-	source      []string
-	// resourceSource are attributes of the resource, asked after source.
-	resourceSource []string
-	// errorText comes before the span's status message, errorAfter after it and the exception.
-	errorText  []string
-	errorAfter []string
-	// project says what the API key decides.
-	project []string
-	// unused are read by nobody: an id of the sender's own object.
-	unused []string
-	// tool, model, usage and client tell the role of a span without a kind.
-	tool, model, usage, client []string
-}{
-	session: []string{
-		"honeyhive.session_id", "honeyhive_session_id", "traceloop.association.properties.session_id",
-		"langfuse.session.id", "session.id", "lmnr.association.properties.session_id", "gen_ai.conversation.id",
-		"ai.telemetry.metadata.sessionId", "ai.telemetry.metadata.session_id", "ai.settings.context.sessionId", "ai.settings.context.session_id",
-		"gcp.vertex.agent.session_id",
-		"langsmith.metadata.session_id", "langsmith.metadata.thread_id", "langsmith.metadata.conversation_id", "mlflow.trace.session",
-		"metadata.session_id", "metadata.thread_id", "traceloop.association.properties.thread_id",
-	},
-	fixed:     []string{"honeyhive.session_id", "honeyhive_session_id"},
-	parent:    []string{"honeyhive.parent_id", "honeyhive_parent_id", "traceloop.association.properties.parent_id"},
-	eventID:   []string{"honeyhive_event_id", "honeyhive.event_id"},
-	eventType: []string{"honeyhive_event_type", "honeyhive.event_type", "honeyhive_event_type_raw"},
-	givenName: []string{"honeyhive_event_name", "honeyhive.event_name"},
-	name:      []string{"traceloop.entity.name"},
-	chainName: []string{"ai.telemetry.functionId"},
-	lateName:  []string{"logfire.msg", "haystack.component.name"},
-	toolName:  []string{"gen_ai.tool.name", "ai.toolCall.name", "tool.name"},
+// keyList names a list of attributes that steer an event instead of standing in one of its objects. A
+// convention adds its own (see definition.keys). Of each list the first attribute that is present and not empty
+// counts; the others are taken as read if they have the same value, and stay under their own names if not.
+type keyList int
 
-	sessionName:    []string{"honeyhive.session_name"},
-	source:         []string{"honeyhive_source", "honeyhive.source", "traceloop.association.properties.source", "langfuse.environment"},
-	resourceSource: []string{"langfuse.environment", "deployment.environment.name", "deployment.environment", "service.name"},
-	errorText:      []string{"honeyhive_error"},
-	errorAfter:     []string{"error.message", "honeyhive_error_type", "error.type"},
-	project:        []string{"honeyhive.project", "traceloop.association.properties.project", "honeyhive_project"},
-	unused:         []string{"honeyhive_tracer_id", "honeyhive.session_auto_create"},
+const (
+	sessionKeys        keyList = iota // name the session of the span, and through it of the whole trace
+	fixedSessionKeys                  // those of sessionKeys that hold for the span alone, whatever its trace names
+	parentKeys                        // the event above a span that has no parent span
+	eventIDKeys                       // replace the id that is made of trace and span id
+	eventTypeKeys                     // see spanKind
+	givenNameKeys                     // the event's name, before all other names
+	nameKeys                          // the event's name after givenNameKeys
+	toolNameKeys                      // likewise, of tools only
+	chainNameKeys                     // likewise, of chains only
+	lateNameKeys                      // the event's name after those
+	sessionNameKeys                   // the name of an implicit session
+	sourceKeys                        // the event's source
+	resourceSourceKeys                // attributes of the resource, asked after sourceKeys
+	userKeys                          // the user
+	errorKeys                         // the error, before the span's status message
+	lateErrorKeys                     // the error after the status message and the exception
+	projectKeys                       // the project, which the API key decides
+	unusedKeys                        // read by nobody: an id of the sender's own object
 
-	tool:   []string{"gen_ai.tool.name", "gen_ai.tool.call.id", "tool.name", "ai.toolCall.name"},
-	model:  []string{"gen_ai.request.model", "gen_ai.response.model", "llm.model_name", "llm.request.model", "ai.model.id"},
-	usage:  []string{"gen_ai.usage.input_tokens", "gen_ai.usage.output_tokens", "gen_ai.usage.prompt_tokens", "gen_ai.usage.completion_tokens", "llm.token_count.prompt", "llm.token_count.total", "llm.usage.total_tokens"},
-	client: []string{"http.request.method", "http.method", "db.system", "db.system.name", "rpc.system", "rpc.system.name"},
+	// toolHints, modelHints, usageHints and clientHints tell the role of a span without a kind.
+	toolHints
+	modelHints
+	usageHints
+	clientHints
+
+	keyListCount
+)
+
+// keyListOrder is the order of conventions within a list where it is not the usual one. Those that are not
+// mentioned follow in their usual order.
+var keyListOrder = [keyListCount][]convention{
+	// The conventions that name a session on purpose come before those that copy what a framework calls a
+	// conversation or a thread.
+	sessionKeys:  {honeyhive, langfuse, otel, laminar, otelGenAI, vercel, googleADK, langsmith, mlflow, openinference, openllmetry},
+	userKeys:     {honeyhive, otel, langfuse, otelGenAI, openllmetry, laminar, vercel, langsmith, litellm},
+	toolNameKeys: {otelGenAI, vercel, openinference},
+	toolHints:    {otelGenAI},
+	modelHints:   {otelGenAI},
+	usageHints:   {otelGenAI},
 }
+
+// keyLists are the attributes of all conventions, by list.
+var keyLists = func() (lists [keyListCount][]string) {
+	for l := range lists {
+		var seen [len(conventions)]bool
+		add := func(c convention) {
+			if !seen[c] {
+				seen[c] = true
+				lists[l] = append(lists[l], conventions[c].keys[keyList(l)]...)
+			}
+		}
+		for _, c := range keyListOrder[l] {
+			add(c)
+		}
+		for c := range conventions {
+			add(convention(c))
+		}
+	}
+	return lists
+}()

@@ -59,7 +59,7 @@ func FuzzRecords(f *testing.F) {
 			}
 			all.WriteString(allTexts(v))
 		}
-		if a, ok := compiled.names[key]; toldElsewhere[key] || messageMembers[key] || ok && slices.Contains(lists.unused, a) {
+		if a, ok := compiled.names[key]; toldElsewhere[key] || messageMembers[key] || ok && slices.Contains(compiled.lists[unusedKeys], a) {
 			return
 		}
 		if s, n := rawjson.ValidText(value); n == 0 && !hasTexts(s, all.String(), true) {

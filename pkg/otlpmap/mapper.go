@@ -211,7 +211,7 @@ func (x *mapState) identify(s *span) {
 	s.role, s.typ = spanKind(s, attrs)
 	id := s.src.TraceID()
 	s.eventID = EventID(id, s.id)
-	if own := s.text(attrs, lists.eventID); own != "" {
+	if own := s.text(attrs, compiled.lists[eventIDKeys]); own != "" {
 		if u, err := uuid.Parse(own); err == nil && u != uuid.Nil {
 			s.eventID = u
 			x.ownIDs = true
@@ -224,8 +224,8 @@ func (x *mapState) identify(s *span) {
 	}
 	s.trace = t
 	s.key = x.sessionKey(s, attrs)
-	s.fixed = s.key != "" && s.key == s.text(attrs, lists.fixed)
-	s.sessionName, s.own = s.text(attrs, lists.sessionName), s.source(attrs)
+	s.fixed = s.key != "" && s.key == s.text(attrs, compiled.lists[fixedSessionKeys])
+	s.sessionName, s.own = s.text(attrs, compiled.lists[sessionNameKeys]), s.source(attrs)
 	t.considerRoot(s)
 }
 
@@ -250,7 +250,7 @@ func newResource(src pcommon.Resource) *resource {
 	r.service = textOf(r.attrs, "service.name")
 	r.version = textOf(r.attrs, "service.version")
 	r.session = textOf(r.attrs, "session.id")
-	for _, name := range nameLists.resourceSource {
+	for _, name := range keyLists[resourceSourceKeys] {
 		if r.source = textOf(r.attrs, name); r.source != "" {
 			break
 		}

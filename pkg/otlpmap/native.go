@@ -80,8 +80,8 @@ func (b *eventBuilder) occupy(e *event.Event) {
 			}
 		}
 	}
-	if b.filled(fields.model.field) {
-		b.mark(fields.modelName.field)
+	if b.filled(fieldModel.field) {
+		b.mark(fieldModelName.field)
 	}
 	if !rawjson.Empty(e.Outputs) && rawjson.KindOf(e.Outputs) != '{' {
 		b.whole = e.Outputs
@@ -93,7 +93,7 @@ func (b *eventBuilder) occupyMember(bucket int, key string) {
 	if bucket == bucketHot && event.ColdKey(key) {
 		bucket = bucketCold
 	}
-	if field, known := compiled.fields[bucket][key]; known {
+	if field, known := fieldIDs[bucket][key]; known {
 		b.mark(field)
 		b.by[field] = 0
 		return

@@ -21,8 +21,8 @@ var (
 		case onModel:
 			b.modelInput(a, raw)
 		case onEmbedding:
-			if in := jsonscan.Member(raw, "input"); !b.filled(fields.texts.field) && jsonscan.Kind(in) == '[' {
-				b.put(fields.texts, in)
+			if in := jsonscan.Member(raw, "input"); !b.filled(fieldTexts.field) && jsonscan.Kind(in) == '[' {
+				b.put(fieldTexts, in)
 				b.rest(a, raw, bucketInputs, "input")
 				return
 			}
@@ -47,8 +47,8 @@ func (b *eventBuilder) output(a *attr, raw []byte, ok bool) {
 	switch {
 	case ok:
 		b.modelOutput(a, raw)
-	case !b.filled(fields.content.field) && b.whole == nil:
-		b.put(fields.content, b.take(a))
+	case !b.filled(fieldContent.field) && b.whole == nil:
+		b.put(fieldContent, b.take(a))
 	default:
 		b.keep(a)
 	}
@@ -86,15 +86,15 @@ func cutShort(cuts []cutOff, key string) bool {
 
 // plainInput places a text.
 func (b *eventBuilder) plainInput(a *attr) {
-	t := fields.inputValue
+	t := fieldInputValue
 	if b.s.role == onRetriever {
-		t = fields.query
+		t = fieldQuery
 	}
 	if b.s.role == onModel && b.obj[bucketInputs].empty() {
 		b.said(b.take(a))
 		return
 	}
-	if b.filled(t.field) || !b.obj[bucketInputs].empty() && t == fields.inputValue {
+	if b.filled(t.field) || !b.obj[bucketInputs].empty() && t == fieldInputValue {
 		b.keep(a)
 		return
 	}
@@ -117,7 +117,7 @@ next:
 			if b.setting(to, c.Val) {
 				continue
 			}
-			if to == "tools" && b.filled(fields.tools.field) {
+			if to == "tools" && b.filled(fieldTools.field) {
 				all = false // reported elsewhere: what is new of it stays with the attribute
 				continue
 			}
@@ -140,7 +140,7 @@ next:
 // else inputs.value.
 func (b *eventBuilder) objectInput(a *attr, raw []byte) {
 	o := &b.obj[bucketInputs]
-	if b.s.role == onRetriever && jsonscan.Kind(raw) == '"' && b.put(fields.query, raw) {
+	if b.s.role == onRetriever && jsonscan.Kind(raw) == '"' && b.put(fieldQuery, raw) {
 		a.used = true
 		return
 	}
@@ -168,7 +168,7 @@ func (b *eventBuilder) objectInput(a *attr, raw []byte) {
 			} else {
 				b.heard(a, jsonscan.Member(raw, in), at)
 			}
-			b.putMessages(fields.history, at)
+			b.putMessages(fieldHistory, at)
 			if in != "" {
 				b.rest(a, raw, bucketInputs, in)
 			}
@@ -186,12 +186,12 @@ func (b *eventBuilder) objectInput(a *attr, raw []byte) {
 	case '[':
 		if b.readMessages(raw) {
 			b.heard(a, raw, at)
-			b.putMessages(fields.history, at)
+			b.putMessages(fieldHistory, at)
 			return
 		}
-		b.placeWhole(a, fields.inputValue, raw, wrapped)
+		b.placeWhole(a, fieldInputValue, raw, wrapped)
 	default:
-		b.placeWhole(a, fields.inputValue, raw, wrapped)
+		b.placeWhole(a, fieldInputValue, raw, wrapped)
 	}
 }
 
@@ -216,11 +216,11 @@ func countMembers(raw []byte) (n int) {
 // gave. Of a retriever it takes the documents.
 func (b *eventBuilder) stepOutput(a *attr, raw []byte, ok bool) {
 	if !ok {
-		if b.filled(fields.result.field) || b.answered() || !b.obj[bucketOutputs].empty() {
+		if b.filled(fieldResult.field) || b.answered() || !b.obj[bucketOutputs].empty() {
 			b.keep(a)
 			return
 		}
-		b.put(fields.result, b.take(a))
+		b.put(fieldResult, b.take(a))
 		return
 	}
 	if b.s.role == onRetriever {
@@ -228,7 +228,7 @@ func (b *eventBuilder) stepOutput(a *attr, raw []byte, ok bool) {
 		if jsonscan.Kind(raw) == '{' {
 			list = jsonscan.Member(raw, "documents")
 		}
-		if !b.filled(fields.documents.field) && b.documents(list) {
+		if !b.filled(fieldDocuments.field) && b.documents(list) {
 			b.texts.add(b, list)
 			b.keep(a)
 			return
@@ -263,7 +263,7 @@ func (b *eventBuilder) stepOutput(a *attr, raw []byte, ok bool) {
 		b.spread(bucketOutputs, raw, a)
 		return
 	}
-	b.placeWhole(a, fields.result, raw, wrapped)
+	b.placeWhole(a, fieldResult, raw, wrapped)
 }
 
 // stateAnswer fills a chain's outputs from b.msgs[at:]: what the assistant said last and the whole

@@ -8,20 +8,20 @@ import "github.com/spangrove/spangrove/pkg/otlpmap/internal/jsonscan"
 func (b *eventBuilder) said(text []byte) {
 	at := len(b.msgs)
 	b.msgs = append(b.msgs, message{role: []byte(`"user"`), content: text})
-	b.putMessages(fields.history, at)
+	b.putMessages(fieldHistory, at)
 }
 
 // modelInput reads a model call's request: its messages become the chat history, its settings
 // the config, the rest inputs.
 func (b *eventBuilder) modelInput(a *attr, raw []byte) {
-	if b.filled(fields.history.field) {
+	if b.filled(fieldHistory.field) {
 		b.keep(a)
 		return
 	}
 	at := len(b.msgs)
 	if jsonscan.Kind(raw) == '[' && b.readMessages(raw) {
 		b.heard(a, raw, at)
-		b.putMessages(fields.history, at)
+		b.putMessages(fieldHistory, at)
 		return
 	}
 	if jsonscan.Kind(raw) == '"' && b.obj[bucketInputs].empty() {
@@ -45,7 +45,7 @@ func (b *eventBuilder) modelInput(a *attr, raw []byte) {
 		}
 		if b.readMessages(list) {
 			b.heard(a, list, at)
-			b.putMessages(fields.history, at)
+			b.putMessages(fieldHistory, at)
 			if jsonscan.Kind(sys) == '"' || jsonscan.Kind(sys) == '[' {
 				b.rest(a, raw, bucketInputs, "messages", "system")
 			} else {
@@ -58,12 +58,12 @@ func (b *eventBuilder) modelInput(a *attr, raw []byte) {
 	// One message by itself, and the prompts of the APIs before there were messages.
 	if jsonscan.Member(raw, "content") != nil && b.readMessage(raw) {
 		b.heard(a, raw, at)
-		b.putMessages(fields.history, at)
+		b.putMessages(fieldHistory, at)
 		return
 	}
 	for _, key := range [...]string{"prompts", "prompt"} {
 		if b.prompts(jsonscan.Member(raw, key)) {
-			b.putMessages(fields.history, at)
+			b.putMessages(fieldHistory, at)
 			b.rest(a, raw, bucketInputs, key)
 			return
 		}
@@ -78,7 +78,7 @@ func (b *eventBuilder) modelInput(a *attr, raw []byte) {
 		}
 		if jsonscan.Kind(in) == '"' || b.readMessages(in) {
 			b.heard(a, in, at)
-			b.putMessages(fields.history, at)
+			b.putMessages(fieldHistory, at)
 			b.rest(a, raw, bucketInputs, "input", "instructions")
 			return
 		}
@@ -143,10 +143,10 @@ func (b *eventBuilder) modelOutput(a *attr, raw []byte) {
 		}
 		b.spread(bucketOutputs, raw, a)
 	case jsonscan.Kind(raw) == '"':
-		b.put(fields.content, raw)
+		b.put(fieldContent, raw)
 		a.used = true
 	default:
-		b.put(fields.result, raw)
+		b.put(fieldResult, raw)
 		a.used = true
 	}
 }
@@ -258,14 +258,14 @@ func (b *eventBuilder) replyFacts(raw []byte) {
 	for c := jsonscan.Members(raw); c.Next(); {
 		switch string(c.Key) {
 		case "id":
-			if jsonscan.Kind(c.Val) == '"' && b.put(fields.responseID, c.Val) {
+			if jsonscan.Kind(c.Val) == '"' && b.put(fieldResponseID, c.Val) {
 				b.texts.add(b, c.Val)
 			}
 		case "model", "model_name":
 			if jsonscan.Kind(c.Val) == '"' {
-				b.put(fields.responseModel, c.Val)
-				if b.put(fields.model, c.Val) {
-					b.put(fields.modelName, c.Val)
+				b.put(fieldResponseModel, c.Val)
+				if b.put(fieldModel, c.Val) {
+					b.put(fieldModelName, c.Val)
 					b.modelText = unquoted(c.Val)
 				}
 				b.texts.add(b, c.Val)
@@ -274,7 +274,7 @@ func (b *eventBuilder) replyFacts(raw []byte) {
 			b.offerUsage(c.Val)
 		case "finish_reason":
 			if jsonscan.Kind(c.Val) == '"' {
-				b.put(fields.finish, c.Val)
+				b.put(fieldFinish, c.Val)
 			}
 		case "llm_output":
 			b.replyFacts(c.Val)

@@ -113,7 +113,7 @@ var (
 	}}
 
 	asOther = reader{name: "if different", about: "as it is, unless it equals config.model", scalar: func(b *eventBuilder, dst []byte, a *attr) ([]byte, verdict) {
-		if from := b.by[fields.model.field]; b.filled(fields.model.field) && from > 0 && equal(b.attrs[from-1].val, a.val) {
+		if from := b.by[fieldModel.field]; b.filled(fieldModel.field) && from > 0 && equal(b.attrs[from-1].val, a.val) {
 			return dst, no
 		}
 		return b.appendValue(dst, a.val), yes

@@ -75,7 +75,7 @@ func (r *record) read(is recordIs) {
 	b.reset(&r.span)
 	b.replaced = replaced
 	if is != plainRecord && is != exceptionRecord { // theirs may be a browser's session
-		if key := r.span.text(attrs, lists.session); key != "" {
+		if key := r.span.text(attrs, compiled.lists[sessionKeys]); key != "" {
 			r.at.Session = SessionID(key)
 		} else if key := sessionOf(r.src.Attributes()); key != "" {
 			r.at.Session = SessionID(key)
@@ -109,7 +109,7 @@ var messageMembers = map[string]bool{"content": true, "role": true, "id": true, 
 
 // sessionOf returns the session that a record names by an attribute that no rule has looked at.
 func sessionOf(m pcommon.Map) string {
-	for _, name := range nameLists.session {
+	for _, name := range keyLists[sessionKeys] {
 		if s := textOf(m, name); s != "" {
 			return s
 		}
@@ -228,7 +228,7 @@ func (r *record) fields() {
 	b.run()
 	b.answerRole()
 	b.usage()
-	for _, list := range [...][]slot{lists.unused, lists.project} {
+	for _, list := range [...][]slot{compiled.lists[unusedKeys], compiled.lists[projectKeys]} {
 		for _, i := range list {
 			if a := r.span.at(b.attrs, i); a != nil {
 				a.used = true
@@ -241,7 +241,7 @@ func (r *record) fields() {
 		}
 	}
 	if r.at.Session != [16]byte{} {
-		b.markText(lists.session, r.span.text(b.attrs, lists.session))
+		b.markText(compiled.lists[sessionKeys], r.span.text(b.attrs, compiled.lists[sessionKeys]))
 	}
 	b.dropRedundant()
 	b.unmapped()

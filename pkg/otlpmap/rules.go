@@ -61,8 +61,8 @@ var metadataRules = []rule{
 	{openinference, "metadata.input_mime_type", []string{"input.mime_type"}, asText, 0},
 	{openinference, "metadata.output_mime_type", []string{"output.mime_type"}, asText, 0},
 	{otel, "metadata.error_type", []string{"error.type"}, asText, 0},
-	{otel, "user_properties.user_id", userNames, asText, 0},
-	{otel, "metadata.user_id", userNames, asText, 0},
+	{otel, "user_properties.user_id", keyLists[userKeys], asText, 0},
+	{otel, "metadata.user_id", keyLists[userKeys], asText, 0},
 	{openinference, "metadata", []string{"metadata"}, asMembers, 0},
 	{openllmetry, "metadata", []string{"traceloop.association.properties.*"}, asMembers, 0},
 }
@@ -73,8 +73,6 @@ var (
 	modelNames = []string{"gen_ai.response.model", "llm.response.model_name", "llm.response.model", "llm.model_name", "ai.response.model", "gen_ai.request.model", "llm.request.model", "ai.model.id", "embedding.model_name", "reranker.model_name", "langsmith.metadata.ls_model_name"}
 
 	providerNames = []string{"gen_ai.provider.name", "gen_ai.system", "llm.provider", "llm.system", "llm.vendor", "ai.model.provider", "traceloop.association.properties.ls_provider", "langsmith.metadata.ls_provider"}
-
-	userNames = []string{"honeyhive_user_id", "user.id", "langfuse.user.id", "enduser.id", "traceloop.association.properties.user_id", "lmnr.association.properties.user_id", "ai.telemetry.metadata.userId", "ai.telemetry.metadata.user_id", "ai.settings.context.userId", "ai.settings.context.user_id", "langsmith.metadata.user_id", "llm.user", "metadata.user_api_key_end_user_id"}
 )
 
 // usageRules are counts of tokens and costs, as the span reports them.

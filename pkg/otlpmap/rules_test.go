@@ -127,7 +127,7 @@ func unmapped(e *event.Event, td ptrace.Traces) string {
 	}
 	var o rawjson.Builder
 	for k, v := range rawjson.Object(rawjson.Concat(e.Metadata, e.ColdMetadata)) {
-		if _, known := compiled.fields[bucketHot][k]; own[k] && !known {
+		if _, known := fieldIDs[bucketHot][k]; own[k] && !known {
 			o.Raw(k, v)
 		}
 	}

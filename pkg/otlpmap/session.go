@@ -49,7 +49,7 @@ func (s *span) root() bool { return s.parent == [8]byte{} }
 // sessionKey returns the key a span names: one of the session attributes, a session in its caller's
 // metadata, or the session of its resource.
 func (x *mapState) sessionKey(s *span, attrs []attr) string {
-	if key := s.text(attrs, lists.session); key != "" {
+	if key := s.text(attrs, compiled.lists[sessionKeys]); key != "" {
 		if key[0] == '"' { // MLflow's values are JSON
 			if raw, ok := x.builder.clean(view(key)); ok && !jsonscan.Empty(raw) {
 				return unquoted(raw)
@@ -106,7 +106,7 @@ func (s *span) session() uuid.UUID {
 
 // source returns where a span says it comes from, "" if it does not.
 func (s *span) source(attrs []attr) string {
-	if t := s.text(attrs, lists.source); t != "" {
+	if t := s.text(attrs, compiled.lists[sourceKeys]); t != "" {
 		return t
 	}
 	return s.resource.source

@@ -62,17 +62,17 @@ func (b *eventBuilder) setting(key string, val []byte) bool {
 	}
 	switch key {
 	case "model":
-		if b.put(fields.model, val) {
-			b.put(fields.modelName, val)
+		if b.put(fieldModel, val) {
+			b.put(fieldModelName, val)
 			b.modelText = unquoted(val)
 			return true
 		}
 		if asked := unquoted(val); asked == b.modelOf() {
 			return true
 		}
-		return b.put(fields.requestModel, val) || b.same(bucketConfig, "request_model", val)
+		return b.put(fieldRequestModel, val) || b.same(bucketConfig, "request_model", val)
 	case "tools":
-		if b.filled(fields.tools.field) {
+		if b.filled(fieldTools.field) {
 			return false
 		}
 		return b.putTools(val)
@@ -97,18 +97,18 @@ func unbounded(val []byte) bool {
 
 // modelOf is config.model.
 func (b *eventBuilder) modelOf() string {
-	if from := b.by[fields.model.field]; b.filled(fields.model.field) && from > 0 {
+	if from := b.by[fieldModel.field]; b.filled(fieldModel.field) && from > 0 {
 		if s := b.attrs[from-1].str(); s == "" || s[0] != '"' {
 			return s
 		}
-		return b.configText(fields.model)
+		return b.configText(fieldModel)
 	}
 	return b.modelText
 }
 
 // sameValue reports whether a setting was filled by an attribute with this very JSON value.
 func (b *eventBuilder) sameValue(bucket int, key string, val []byte) bool {
-	field, ok := compiled.fields[bucket][key]
+	field, ok := fieldIDs[bucket][key]
 	if !ok || !b.filled(field) || b.by[field] == 0 {
 		return false
 	}
@@ -154,7 +154,7 @@ func (b *eventBuilder) putTools(raw []byte) bool {
 		}
 	}
 	b.arena = append(b.arena, ']')
-	return b.put(fields.tools, b.arena[at:])
+	return b.put(fieldTools, b.arena[at:])
 }
 
 // appendTool writes a definition as {name, description, parameters}: what OpenAI puts into a

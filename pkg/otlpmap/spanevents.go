@@ -167,7 +167,7 @@ func (b *eventBuilder) toolEvents(list ptrace.SpanEventSlice) {
 						b.member(bucketInputs, keyText(c.Key), c.Val)
 					}
 				} else {
-					b.put(fields.inputValue, raw)
+					b.put(fieldInputValue, raw)
 				}
 				b.tookTool(i, ev)
 			}
@@ -183,7 +183,7 @@ func (b *eventBuilder) toolEvents(list ptrace.SpanEventSlice) {
 						raw = in // a result that is JSON, in a text part
 					}
 				}
-				b.put(fields.result, raw)
+				b.put(fieldResult, raw)
 				b.tookTool(i, ev)
 			}
 		}
@@ -242,7 +242,7 @@ func (b *eventBuilder) eventText(v pcommon.Value, raw []byte) []byte {
 // spanEvents reads exceptions, evaluations and the first token's time.
 func (b *eventBuilder) spanEvents() {
 	b.lastException = ""
-	defer func() { b.putArray(fields.evaluations, b.evaluations) }()
+	defer func() { b.putArray(fieldEvaluations, b.evaluations) }()
 	list := b.s.src.Events()
 	if list.Len() == 0 {
 		return
@@ -262,7 +262,7 @@ func (b *eventBuilder) spanEvents() {
 			}
 		case firstTokenEvent:
 			if start := b.s.src.StartTimestamp(); ev.Attributes().Len() == 0 && ev.Timestamp() >= start && start != 0 &&
-				b.put(fields.firstToken, rawjson.AppendNumber(nil, float64(ev.Timestamp()-start)/nanosPerMilli)) {
+				b.put(fieldFirstToken, rawjson.AppendNumber(nil, float64(ev.Timestamp()-start)/nanosPerMilli)) {
 				b.took(i)
 			}
 		case detailsEvent:
@@ -280,7 +280,7 @@ func (b *eventBuilder) spanEvents() {
 			b.took(i)
 		}
 	}
-	b.putArray(fields.exceptions, exceptions)
+	b.putArray(fieldExceptions, exceptions)
 }
 
 func appendItem(list, item []byte) []byte {
@@ -312,10 +312,10 @@ func (b *eventBuilder) failure(ev ptrace.SpanEvent) bool {
 			b.lastException = text
 			all = all && b.inError(text)
 		case "exception.type":
-			all = all && (text == "" || b.putText(fields.errorType, text) || b.errorType() == text)
+			all = all && (text == "" || b.putText(fieldErrorType, text) || b.errorType() == text)
 		case "exception.stacktrace":
 			if text != "" {
-				b.putText(fields.stacktrace, text)
+				b.putText(fieldStacktrace, text)
 			}
 		case "exception.escaped":
 			all = all && (text == "False" || text == "false" || v.Type() == pcommon.ValueTypeBool && !v.Bool())
@@ -328,7 +328,7 @@ func (b *eventBuilder) failure(ev ptrace.SpanEvent) bool {
 
 // errorType is metadata.error_type if an attribute said it.
 func (b *eventBuilder) errorType() string {
-	if from := b.by[fields.errorType.field]; from > 0 {
+	if from := b.by[fieldErrorType.field]; from > 0 {
 		return b.attrs[from-1].str()
 	}
 	return ""
@@ -336,7 +336,7 @@ func (b *eventBuilder) errorType() string {
 
 // inError reports whether the event's error will hold the text.
 func (b *eventBuilder) inError(text string) bool {
-	own := b.s.text(b.attrs, lists.errorText)
+	own := b.s.text(b.attrs, compiled.lists[errorKeys])
 	if own == "" {
 		own = b.s.src.Status().Message()
 	}

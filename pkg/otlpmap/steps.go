@@ -154,10 +154,10 @@ func (b *eventBuilder) toolCall(raw []byte, a *attr) bool {
 	}
 	b.part("tool_call")
 	if id := jsonscan.Member(raw, "id"); jsonscan.Kind(id) == '"' {
-		b.put(fields.toolCallID, id)
+		b.put(fieldToolCallID, id)
 	}
 	if name := jsonscan.Member(raw, "name"); jsonscan.Kind(name) == '"' {
-		b.put(fields.toolName, name)
+		b.put(fieldToolName, name)
 	}
 	b.texts.add(b, raw)
 	b.spread(bucketInputs, args, a)

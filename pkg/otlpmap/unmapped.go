@@ -22,10 +22,10 @@ func (b *eventBuilder) unmapped() {
 	b.otherEvents()
 	b.links()
 	if len(b.parts.list) > 0 {
-		b.putList(fields.partTypes, b.parts.list)
+		b.putList(fieldPartTypes, b.parts.list)
 	}
 	if len(b.failed) > 0 {
-		b.putText(fields.parseError, strings.Join(b.failed, ", "))
+		b.putText(fieldParseError, strings.Join(b.failed, ", "))
 	}
 	if len(b.cuts) > 0 {
 		var o object
@@ -34,10 +34,10 @@ func (b *eventBuilder) unmapped() {
 				o.int(c.key, int64(c.bytes))
 			}
 		}
-		b.put(fields.truncated, append(o.buf, '}'))
+		b.put(fieldTruncated, append(o.buf, '}'))
 	}
 	if b.replaced > 0 {
-		b.putInt(fields.replaced, int64(b.replaced))
+		b.putInt(fieldReplaced, int64(b.replaced))
 	}
 }
 
@@ -73,7 +73,7 @@ func (b *eventBuilder) attributes() {
 		o.open(name)
 		o.buf = b.unmappedValue(o.buf, a)
 	}
-	t := fields.attributes
+	t := fieldAttributes
 	if len(b.clashes) == 0 || b.filled(t.field) {
 		return
 	}
@@ -116,7 +116,7 @@ func (b *eventBuilder) ownMember(key string) (bucket int, name string, ok bool) 
 	if reservedKeys[key] {
 		return 0, "", false
 	}
-	if field, known := compiled.fields[bucket][key]; known {
+	if field, known := fieldIDs[bucket][key]; known {
 		if writtenLast(field) || b.filled(field) {
 			return 0, "", false
 		}
@@ -145,7 +145,7 @@ func (b *eventBuilder) unmappedValue(dst []byte, a *attr) []byte {
 
 // otherEvents keeps the span events that no reader took: {name, time in ms, attributes}.
 func (b *eventBuilder) otherEvents() {
-	t := fields.spanEvents
+	t := fieldSpanEvents
 	list := b.s.src.Events()
 	if b.filled(t.field) {
 		return
@@ -185,7 +185,7 @@ func (b *eventBuilder) otherEvents() {
 
 // links keeps the span's links: {trace_id, span_id, trace_state, attributes}.
 func (b *eventBuilder) links() {
-	t := fields.links
+	t := fieldLinks
 	list := b.s.src.Links()
 	if list.Len() == 0 || b.filled(t.field) {
 		return

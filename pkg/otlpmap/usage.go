@@ -113,7 +113,7 @@ func (b *eventBuilder) usage() {
 		}
 	}
 	if adjusted {
-		b.put(fields.usageAdjusted, []byte("true"))
+		b.put(fieldUsageAdjusted, []byte("true"))
 	}
 	b.writeCost()
 }

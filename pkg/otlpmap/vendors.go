@@ -195,18 +195,18 @@ func (b *eventBuilder) readConversation(raw []byte) int {
 // for.
 var asFinal = reader{name: "final", about: "a text as outputs.content, JSON as outputs.result", whole: func(b *eventBuilder, _ target, a *attr) {
 	if raw, ok := b.content(a, outputMime); ok && jsonscan.Kind(raw) != '"' {
-		if b.put(fields.result, raw) {
+		if b.put(fieldResult, raw) {
 			a.used = true
 		} else {
 			b.keep(a)
 		}
 		return
 	}
-	if b.filled(fields.content.field) {
+	if b.filled(fieldContent.field) {
 		b.keep(a)
 		return
 	}
-	b.put(fields.content, b.take(a))
+	b.put(fieldContent, b.take(a))
 }}
 
 // asFunctionTools takes the tools out of pydantic-ai's parameters of a request, which stay.

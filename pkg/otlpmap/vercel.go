@@ -34,7 +34,7 @@ var asPrompt = reader{name: "prompt", about: "a text, JSON messages, or JSON {sy
 	case jsonscan.Kind(raw) == '"' || jsonscan.Kind(raw) == '0':
 		b.msgs = append(b.msgs, message{role: []byte(`"user"`), content: b.textOf(raw)})
 	case !b.readMessages(raw):
-		b.unreadable(a, fields.inputValue)
+		b.unreadable(a, fieldInputValue)
 		return
 	}
 	a.used = b.putMessages(t, at) || a.used
