@@ -138,7 +138,7 @@ var asMessages = reader{name: "messages", about: "JSON: [{role, parts}] or [{rol
 	if !ok {
 		raw, ok = b.repairTruncatedJSON(a)
 	}
-	if a.slot == systemInstructions {
+	if a.slot == compiled.systemInstructions {
 		if !ok && a.str() != "" {
 			raw, ok = b.appendValue(nil, a.val), true // plain text
 		}
@@ -169,7 +169,7 @@ var asMessages = reader{name: "messages", about: "JSON: [{role, parts}] or [{rol
 // leadInstructions puts the span's system instructions before the messages from b.msgs[at:] on,
 // unless they have some.
 func (b *eventBuilder) leadInstructions(at int) {
-	if sys := b.s.at(b.attrs, systemInstructions); sys != nil && !hasSystem(b.msgs[at:]) {
+	if sys := b.s.at(b.attrs, compiled.systemInstructions); sys != nil && !hasSystem(b.msgs[at:]) {
 		if raw, ok := b.parse(sys); ok {
 			first := len(b.msgs)
 			if b.instructions(raw) {

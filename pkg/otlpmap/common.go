@@ -106,7 +106,7 @@ func (b *eventBuilder) name(e *event.Event) {
 // callersUser takes the user that a caller names in OpenInference's JSON of its own metadata, where
 // LangChain's configuration has it, too.
 func (b *eventBuilder) callersUser() {
-	a := b.s.at(b.attrs, callerMetadata)
+	a := b.s.at(b.attrs, compiled.callerMetadata)
 	if a == nil || b.filled(fieldUser.field) {
 		return
 	}
@@ -137,8 +137,8 @@ func (b *eventBuilder) errorText(e *event.Event) {
 	if text == "" && failed {
 		text = s.src.Status().Message()
 	}
-	observed := s.at(b.attrs, observationMessage)
-	if level := s.at(b.attrs, observationLevel); level != nil && level.str() == "ERROR" {
+	observed := s.at(b.attrs, compiled.observationMessage)
+	if level := s.at(b.attrs, compiled.observationLevel); level != nil && level.str() == "ERROR" {
 		failed = true
 		if text == "" && observed != nil {
 			text = observed.str()
@@ -199,7 +199,7 @@ func (b *eventBuilder) times(e *event.Event) {
 func (b *eventBuilder) sessionFacts(e *event.Event) {
 	s := b.s
 	if s.key != "" {
-		conversation := s.at(b.attrs, conversationID)
+		conversation := s.at(b.attrs, compiled.conversationID)
 		given := s.firstText(b.attrs, compiled.lists[sessionKeys])
 		switch {
 		case s.key != s.trace.key && !s.fixed:

@@ -83,33 +83,25 @@ type tables struct {
 	lists             [keyListCount][]slot // the attributes of each keyList
 	models, providers []slot
 	countFields       [countKinds][]target
+	knownSlots
+
+	// systems and frameworks are what the conventions have under these names.
+	systems    map[string]convention
+	frameworks map[string]bool
+	// memberNames are the names that members of requests and answers mostly have, so that they need
+	// not be made anew for each.
+	memberNames map[string]string
 }
 
 var compiled *tables
 
-// The tables refer to readers and the readers to the tables, so they are tied at start.
+// The rules refer to readers and the readers to the compiled rules: an initializer would be a cycle.
 func init() {
 	compiled = compile()
-	fillSystems()
-	fillMemberNames()
-	at := func(name string) slot { return compiled.names[name] }
-	systemInstructions = at("gen_ai.system_instructions")
-	inputMime, outputMime = at("input.mime_type"), at("output.mime_type")
-	inputValue, rawOutput = at("input.value"), at("output.value")
-	conversationID = at("gen_ai.conversation.id")
-	callerMetadata = at("metadata")
-	toolCallID = at("gen_ai.tool.call.id")
-	for _, name := range keptNames {
-		keptSlots = append(keptSlots, at(name))
-	}
-	genAISystems = []slot{at("gen_ai.system"), at("gen_ai.provider.name")}
-	observationLevel, observationMessage = at("langfuse.observation.level"), compiled.slot("langfuse.observation.status_message", langfuse)
-	systemName = []slot{at("gen_ai.system")}
-	spanType, pendingParent = compiled.slot("logfire.span_type", logfire), compiled.slot("logfire.pending_parent_id", logfire)
 }
 
-// Slots that code asks for by itself.
-var (
+// knownSlots are the attributes that code asks for by itself.
+type knownSlots struct {
 	systemInstructions    slot
 	inputMime, outputMime slot
 	inputValue, rawOutput slot
@@ -117,12 +109,42 @@ var (
 	toolCallID            slot
 	keptSlots             []slot // of keptNames
 	genAISystems          []slot
-	// Langfuse's level of an observation and what it says of a failure.
+	// Langfuse's level of an observation, and its message of a failure.
 	observationLevel, observationMessage slot
 	spanType, pendingParent              slot // Logfire: see pending
 	systemName                           []slot
 	callerMetadata                       slot // OpenInference's JSON object of the caller's own metadata
-)
+}
+
+// findKnownSlots looks up the known slots, after the rules have named their attributes.
+func (t *tables) findKnownSlots() {
+	at := func(name string) slot {
+		s, ok := t.names[name]
+		if !ok {
+			panic("otlpmap: no rule reads " + name)
+		}
+		return s
+	}
+	t.knownSlots = knownSlots{
+		systemInstructions: at("gen_ai.system_instructions"),
+		inputMime:          at("input.mime_type"),
+		outputMime:         at("output.mime_type"),
+		inputValue:         at("input.value"),
+		rawOutput:          at("output.value"),
+		conversationID:     at("gen_ai.conversation.id"),
+		callerMetadata:     at("metadata"),
+		toolCallID:         at("gen_ai.tool.call.id"),
+		genAISystems:       []slot{at("gen_ai.system"), at("gen_ai.provider.name")},
+		observationLevel:   at("langfuse.observation.level"),
+		observationMessage: t.slot("langfuse.observation.status_message", langfuse),
+		systemName:         []slot{at("gen_ai.system")},
+		spanType:           t.slot("logfire.span_type", logfire),
+		pendingParent:      t.slot("logfire.pending_parent_id", logfire),
+	}
+	for _, name := range keptNames {
+		t.keptSlots = append(t.keptSlots, at(name))
+	}
+}
 
 func compile() *tables {
 	t := &tables{names: map[string]slot{}, anyPart: map[string]bool{}, families: map[string]int16{}}
@@ -161,6 +183,9 @@ func compile() *tables {
 	for _, name := range providerNames {
 		t.providers = append(t.providers, t.slot(name, otelGenAI))
 	}
+	t.findKnownSlots()
+	t.nameSystems()
+	t.nameMembers()
 	return t
 }
 

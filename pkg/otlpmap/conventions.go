@@ -146,19 +146,14 @@ func ofScope(name string) convention {
 	return otel
 }
 
-// systems and frameworks are what the conventions have under these names, filled by init.
-var (
-	systems    = map[string]convention{}
-	frameworks = map[string]bool{}
-)
-
-func fillSystems() {
+func (t *tables) nameSystems() {
+	t.systems, t.frameworks = map[string]convention{}, map[string]bool{}
 	for c := range conventions {
 		for _, name := range conventions[c].systems {
-			systems[name] = convention(c)
+			t.systems[name] = convention(c)
 		}
 		for _, name := range conventions[c].frameworks {
-			frameworks[name] = true
+			t.frameworks[name] = true
 		}
 	}
 }

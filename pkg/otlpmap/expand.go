@@ -132,7 +132,7 @@ func (b *eventBuilder) spread(bucket int, raw []byte, a *attr) {
 
 // keyText returns a member's name without its escapes.
 func keyText(key []byte) string {
-	if name, ok := memberNames[string(key)]; ok {
+	if name, ok := compiled.memberNames[string(key)]; ok {
 		return name
 	}
 	for _, c := range key {
@@ -143,18 +143,14 @@ func keyText(key []byte) string {
 	return string(key)
 }
 
-// memberNames are the names that members of requests and answers mostly have, so that they need
-// not be made anew for each.
-var memberNames map[string]string
-
-func fillMemberNames() {
-	memberNames = map[string]string{}
+func (t *tables) nameMembers() {
+	t.memberNames = map[string]string{}
 	for name := range settings {
-		memberNames[name] = name
+		t.memberNames[name] = name
 	}
-	for _, fields := range fieldIDs {
-		for name := range fields {
-			memberNames[name] = name
+	for _, ids := range fieldIDs {
+		for name := range ids {
+			t.memberNames[name] = name
 		}
 	}
 }

@@ -142,11 +142,11 @@ func (b *eventBuilder) joinCalls(at int) {
 // messages of the tree: OpenInference gives only the first message of a LangGraph node as
 // attributes, and the content only of some.
 func (b *eventBuilder) toldWhole() bool {
-	a := b.s.at(b.attrs, inputValue)
+	a := b.s.at(b.attrs, compiled.inputValue)
 	if b.s.role != onChain || a == nil {
 		return false
 	}
-	raw, ok := b.content(a, inputMime)
+	raw, ok := b.content(a, compiled.inputMime)
 	if !ok {
 		return false
 	}

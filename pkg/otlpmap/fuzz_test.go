@@ -66,7 +66,7 @@ func FuzzRules(f *testing.F) {
 	var names []string
 	for name := range compiled.names {
 		switch i := compiled.names[name]; { // what others but the event hold
-		case slices.Contains(compiled.lists[unusedKeys], i), slices.Contains(compiled.lists[sessionNameKeys], i), i == spanType, i == pendingParent:
+		case slices.Contains(compiled.lists[unusedKeys], i), slices.Contains(compiled.lists[sessionNameKeys], i), i == compiled.spanType, i == compiled.pendingParent:
 		default:
 			names = append(names, strings.Replace(name, "?", "any", 1))
 		}

@@ -205,7 +205,7 @@ func (x *mapState) identify(s *span) {
 	attrs := x.attrsOf(s)
 	if sc := s.scope.by; sc != otel {
 		s.by = sc
-	} else if by, ok := systems[s.text(attrs, genAISystems)]; ok && by < s.by {
+	} else if by, ok := compiled.systems[s.text(attrs, compiled.genAISystems)]; ok && by < s.by {
 		s.by = by
 	}
 	s.role, s.typ = spanKind(s, attrs)

@@ -17,14 +17,14 @@ const (
 // resolvePendingCopy replaces the ids of a copy by those of the real span.
 func (x *mapState) resolvePendingCopy(s *span) {
 	attrs := x.attrsOf(s)
-	a := s.at(attrs, spanType)
+	a := s.at(attrs, compiled.spanType)
 	if a == nil || a.str() != pendingType || s.root() {
 		return
 	}
 	s.pending, x.copies = true, true
 	a.used = true
 	s.id, s.parent = s.parent, [8]byte{}
-	if p := s.at(attrs, pendingParent); p != nil {
+	if p := s.at(attrs, compiled.pendingParent); p != nil {
 		var id [8]byte
 		if len(p.str()) == 2*len(id) {
 			if _, err := hex.Decode(id[:], []byte(p.str())); err == nil {

@@ -12,7 +12,7 @@ import (
 // shape it is.
 var (
 	asInput = reader{name: "input", about: "what the step was given: see below", whole: func(b *eventBuilder, _ target, a *attr) {
-		raw, ok := b.content(a, inputMime)
+		raw, ok := b.content(a, compiled.inputMime)
 		if !ok {
 			b.plainInput(a)
 			return
@@ -33,7 +33,7 @@ var (
 	}}
 
 	asOutput = reader{name: "output", about: "what the step gave back: see below", whole: func(b *eventBuilder, _ target, a *attr) {
-		raw, ok := b.content(a, outputMime)
+		raw, ok := b.content(a, compiled.outputMime)
 		b.output(a, raw, ok)
 	}}
 )
@@ -57,7 +57,7 @@ func (b *eventBuilder) output(a *attr, raw []byte, ok bool) {
 // content returns an attribute's value as JSON, unless the span says that it is text.
 func (b *eventBuilder) content(a *attr, mime slot) ([]byte, bool) {
 	if a.val.Type() == pcommon.ValueTypeStr {
-		if a.slot == inputValue || a.slot == rawOutput {
+		if a.slot == compiled.inputValue || a.slot == compiled.rawOutput {
 			if m := b.s.at(b.attrs, mime); m != nil && m.str() == "text/plain" {
 				return nil, false
 			}
@@ -69,7 +69,7 @@ func (b *eventBuilder) content(a *attr, mime slot) ([]byte, bool) {
 	if raw, ok := b.parse(a); ok {
 		return raw, true
 	}
-	if cutShort(b.cuts, a.key) || a.slot == inputValue || a.slot == rawOutput {
+	if cutShort(b.cuts, a.key) || a.slot == compiled.inputValue || a.slot == compiled.rawOutput {
 		return b.repairTruncatedJSON(a)
 	}
 	return nil, false

@@ -151,10 +151,10 @@ func readProvider(b *eventBuilder, dst []byte, a *attr) ([]byte, verdict) {
 	if name == "" {
 		return dst, no
 	}
-	if frameworks[name] {
+	if compiled.frameworks[name] {
 		// A later attribute may name the provider; the model may, too.
 		for _, i := range compiled.providers {
-			if other := b.s.at(b.attrs, i); other != nil && other != a && !frameworks[strings.ToLower(other.str())] && other.str() != "" {
+			if other := b.s.at(b.attrs, i); other != nil && other != a && !compiled.frameworks[strings.ToLower(other.str())] && other.str() != "" {
 				return dst, no
 			}
 		}

@@ -57,7 +57,7 @@ func (x *mapState) sessionKey(s *span, attrs []attr) string {
 		}
 		return key
 	}
-	if a := s.at(attrs, callerMetadata); a != nil {
+	if a := s.at(attrs, compiled.callerMetadata); a != nil {
 		if raw, ok := x.builder.parse(a); ok {
 			for _, name := range [...]string{"session_id", "thread_id"} {
 				if v := jsonscan.Member(raw, name); jsonscan.Kind(v) == '"' && !jsonscan.Empty(v) {

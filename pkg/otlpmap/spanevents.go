@@ -196,7 +196,7 @@ func (b *eventBuilder) tookTool(i int, ev ptrace.SpanEvent) {
 		switch k {
 		case "content", "message", "role", "gen_ai.system", "gen_ai.provider.name":
 		case "id":
-			if a := b.s.at(b.attrs, toolCallID); a == nil || a.str() != v.AsString() {
+			if a := b.s.at(b.attrs, compiled.toolCallID); a == nil || a.str() != v.AsString() {
 				return
 			}
 		default:

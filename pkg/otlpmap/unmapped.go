@@ -103,7 +103,7 @@ func (b *eventBuilder) attributes() {
 var keptNames = []string{"error.type", "error.message", "honeyhive_error_type"}
 
 // keptAsWell reports whether a slot is that of one of keptNames.
-func keptAsWell(i slot) bool { return slices.Contains(keptSlots, i) }
+func keptAsWell(i slot) bool { return slices.Contains(compiled.keptSlots, i) }
 
 // ownMember finds the attribute key a place as a member of metadata: the half of metadata, and
 // the name it is written under. It returns false if metadata has that member, or if the name is

@@ -109,7 +109,7 @@ var asCaller = reader{
 // asRunOutput reads the outputs of a LangSmith run. What is no object comes as {output: …}; of
 // tools, retrievers and model calls that wrapping is taken off.
 var asRunOutput = reader{name: "run output", about: "as output; {output: x} of a tool, a retriever or a model call is x", whole: func(b *eventBuilder, _ target, a *attr) {
-	raw, ok := b.content(a, outputMime)
+	raw, ok := b.content(a, compiled.outputMime)
 	if in := jsonscan.Member(raw, "output"); ok && jsonscan.Kind(raw) == '{' && jsonscan.Kind(in) == 'n' && countMembers(raw) == 1 {
 		a.used = true // nothing came back: the run failed, or its function returns nothing
 		return
@@ -172,7 +172,7 @@ func (b *eventBuilder) readConversation(raw []byte) int {
 		for i := first; i < len(b.msgs); i++ {
 			m := &b.msgs[i]
 			m.without("event.name", "gen_ai.message.index") // its place says the same
-			if sys := jsonscan.Member(c.Val, "gen_ai.system"); jsonscan.Kind(sys) == '"' && unquoted(sys) == b.s.text(b.attrs, systemName) {
+			if sys := jsonscan.Member(c.Val, "gen_ai.system"); jsonscan.Kind(sys) == '"' && unquoted(sys) == b.s.text(b.attrs, compiled.systemName) {
 				m.without("gen_ai.system")
 			}
 			m.raw = nil
@@ -194,7 +194,7 @@ func (b *eventBuilder) readConversation(raw []byte) int {
 // asFinal reads what an agent gave back in the end: a text, or a value of the type it was asked
 // for.
 var asFinal = reader{name: "final", about: "a text as outputs.content, JSON as outputs.result", whole: func(b *eventBuilder, _ target, a *attr) {
-	if raw, ok := b.content(a, outputMime); ok && jsonscan.Kind(raw) != '"' {
+	if raw, ok := b.content(a, compiled.outputMime); ok && jsonscan.Kind(raw) != '"' {
 		if b.put(fieldResult, raw) {
 			a.used = true
 		} else {
