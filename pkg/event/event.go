@@ -84,42 +84,42 @@ type Event struct {
 	// events: the session is implicit, or was given no end. Never written.
 	DerivedDuration bool
 
-	// The rest steers the writing of an event and is not read back.
+	// The rest is about how the event is stored. These are kept with the event and read back, because a later
+	// write to the same event depends on them:
+
+	// Unfinished marks a copy of a span that has not ended; the finished one replaces it.
+	Unfinished bool
+	// Fixed is set if the event's session holds for this event alone, whatever the session of its trace.
+	Fixed bool
+	// Named is set if the event's span names a session itself, and does not only inherit its trace's.
+	Named bool
+	// OutputsSet is set if an update has given Outputs, which log parts then leave alone.
+	OutputsSet bool
+	// DurationGiven is set if somebody gave Duration, which then stays when End changes.
+	DurationGiven bool
+	// Wrapper, Duplicate and Filled are set on an event that is corrected (Correct): its sender reported it as
+	// a model call, the store marked it as a duplicate, and it holds what others know.
+	Wrapper, Duplicate, Filled bool
+	// DerivedError is set if Error, of a session event, is that of its session's first failed root.
+	DerivedError bool
+
+	// These steer one write. They are zero on events that are read:
 
 	// TraceID is the OTLP trace the event came with, zero for a native event.
 	TraceID uuid.UUID
 	// SpanID is the id that follows from trace and span id, under which log parts look for the
 	// event and the span's children name it; zero if that is ID, or for a native event.
 	SpanID uuid.UUID
-	// Provisional says that no span of the trace has named its session yet: SessionID is the
+	// Provisional is set as long as no span of the trace has named its session: SessionID is the
 	// trace's own id, and is replaced by the session that another span of the trace names.
 	Provisional bool
-	// Fixed says that the event's session holds for this event alone, whatever the session
-	// of its trace.
-	Fixed bool
-	// Named says that its span names a session itself, and does not only inherit its trace's.
-	Named bool
-	// Unfinished marks a copy of a span that has not ended; the finished one replaces it.
-	Unfinished bool
-	// OutputsSet says that an update has given Outputs, which log parts then leave alone. It is
-	// read back.
-	OutputsSet bool
-	// Wrapper, Duplicate and Filled say that the event is corrected (Correct): that it is a model
-	// call by its sender, that the store marked it as a duplicate, and that it holds what others know.
-	Wrapper, Duplicate, Filled bool
 	// Started marks a session event that comes from a session start: repeated, it merges
 	// metadata and user properties instead of only filling what is empty.
 	Started bool
-	// DerivedError says that Error, of a session event, is that of its session's first failed root.
-	// It is read back.
-	DerivedError bool
-	// DefaultTime says that Start was not given by the sender.
+	// DefaultTime is set if the sender did not give Start.
 	DefaultTime bool
-	// StartGiven says that the sender gave Start, which may then be 0. Complete clears it.
+	// StartGiven is set if the sender gave Start, which may then be 0. Complete clears it.
 	StartGiven bool
-	// DurationGiven says that somebody gave Duration, which then stays when End changes. It is
-	// read back.
-	DurationGiven bool
 }
 
 // IsSession reports whether e is the root event of its session.
@@ -256,16 +256,3 @@ type Set struct {
 	// Load returns event i whole. It may be called in any order, but not concurrently.
 	Load func(ctx context.Context, i int) (Event, error)
 }
-
-// coldKeys are the members of metadata that the OTLP mapping puts into ColdMetadata.
-var coldKeys = map[string]bool{
-	"attributes": true, "resource": true, "scope": true, "span_events": true, "links": true, "logs": true, keyFromLogs: true, FilledKey: true,
-	"trace_id": true, "span_id": true, "parent_span_id": true, "has_otlp_lineage": true, "span_name": true,
-	"otel_kind": true, "trace_state": true, "trace_flags": true, "instrumentor": true, "exceptions": true, "error_stacktrace": true,
-	"input_mime_type": true, "output_mime_type": true, "embedding": true, "evaluations": true,
-	"finish_reasons": true, "system": true, "response_model": true, "part_types": true,
-}
-
-// ColdKey reports whether key is one of the members of metadata that may stand in ColdMetadata.
-// No other key ever does, so a filter on any other key need not look there.
-func ColdKey(key string) bool { return coldKeys[key] }

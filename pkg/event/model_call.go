@@ -89,7 +89,11 @@ type Account struct {
 //
 // It takes time in proportion to the number of spans.
 func Accounts(spans []Span, earlier func(a, b int32) bool) []Account {
-	parent := acyclic(spans, earlier)
+	parent := make([]int32, len(spans))
+	for i := range spans {
+		parent[i] = spans[i].Parent
+	}
+	cutCycles(parent, earlier, func(i int32) { parent[i] = -1 })
 	order := childrenFirst(parent)
 	list := make([]Account, len(spans))
 	below := make([]int8, len(spans)) // the highest content of a model call below, -1: there is none
@@ -147,39 +151,6 @@ func Accounts(spans []Span, earlier func(a, b int32) bool) []Account {
 		}
 	}
 	return list
-}
-
-// acyclic returns the parents, with cycles cut at their earliest span.
-func acyclic(spans []Span, earlier func(a, b int32) bool) []int32 {
-	parent := make([]int32, len(spans))
-	for i := range spans {
-		parent[i] = spans[i].Parent
-	}
-	const fresh, onPath, done = 0, 1, 2
-	state := make([]uint8, len(parent))
-	var path []int32
-	for start := range parent {
-		path = path[:0]
-		i := int32(start)
-		for i >= 0 && state[i] == fresh {
-			state[i] = onPath
-			path = append(path, i)
-			i = parent[i]
-		}
-		if i >= 0 && state[i] == onPath {
-			first := i
-			for j := parent[i]; j != i; j = parent[j] {
-				if earlier(j, first) {
-					first = j
-				}
-			}
-			parent[first] = -1
-		}
-		for _, j := range path {
-			state[j] = done
-		}
-	}
-	return parent
 }
 
 // childrenFirst returns the nodes of a forest ordered so that each comes after all below it.

@@ -46,7 +46,9 @@ func Tree(events []Event) (root int, top []*Node) {
 			parent[i] = p
 		}
 	}
-	cutCycles(events, parent, nodes)
+	cutCycles(parent, func(a, b int) bool { return before(&events[a], &events[b]) }, func(i int) {
+		parent[i], nodes[i].Orphan = -1, true
+	})
 	for i := range nodes {
 		switch p := parent[i]; p {
 		case -2:
@@ -73,13 +75,15 @@ func before(a, b *Event) bool {
 	return bytes.Compare(a.ID[:], b.ID[:]) < 0
 }
 
-// cutCycles hangs the earliest event of each cycle of parents under the session.
-func cutCycles(events []Event, parent []int, nodes []Node) {
+// cutCycles calls cut with the earliest node of each cycle of parents, a negative parent being none. cut must set
+// that node's parent to a negative value.
+func cutCycles[I int | int32](parent []I, earlier func(a, b I) bool, cut func(I)) {
 	const fresh, onPath, done = 0, 1, 2
 	state := make([]uint8, len(parent))
+	var path []I
 	for start := range parent {
-		var path []int
-		i := start
+		path = path[:0]
+		i := I(start)
 		for i >= 0 && state[i] == fresh {
 			state[i] = onPath
 			path = append(path, i)
@@ -88,11 +92,11 @@ func cutCycles(events []Event, parent []int, nodes []Node) {
 		if i >= 0 && state[i] == onPath {
 			first := i
 			for j := parent[i]; j != i; j = parent[j] {
-				if before(&events[j], &events[first]) {
+				if earlier(j, first) {
 					first = j
 				}
 			}
-			parent[first], nodes[first].Orphan = -1, true
+			cut(first)
 		}
 		for _, j := range path {
 			state[j] = done

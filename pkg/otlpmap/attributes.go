@@ -25,6 +25,7 @@ type attr struct {
 	unread   bool  // not all of it was read: see dropRedundant
 
 	parsed jsonState
+	index  int32  // its place among the span's attributes
 	json   []byte // the value as JSON, if parsed says so
 }
 
@@ -169,7 +170,7 @@ func (x *mapState) add(s *span, key string, val pcommon.Value, opt *Options) {
 	x.attrs = slices.Grow(x.attrs, 1)
 	x.attrs = x.attrs[:len(x.attrs)+1]
 	a := &x.attrs[len(x.attrs)-1] // clear: see reset
-	a.key, a.val, a.slot, a.fam, a.blank = key, val, -1, -1, blank(val)
+	a.key, a.val, a.slot, a.fam, a.blank, a.index = key, val, -1, -1, blank(val), int32(len(x.attrs)-1-s.first)
 	switch p := x.place(key); {
 	case p.slot >= 0:
 		i := p.slot

@@ -1,13 +1,14 @@
 package rawjson
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/spangrove/spangrove/pkg/rawjson/rawjsontest"
 )
 
 func TestLookup(t *testing.T) {
@@ -55,30 +56,9 @@ func TestReadings(t *testing.T) {
 func TestResolveIsFirstReading(t *testing.T) {
 	t.Parallel()
 	rnd := rand.New(rand.NewPCG(1, 2))
-	keys := []string{"a", "b", "0", "a.b", "b.a", "a.0", "a.b.a", "b.0.a"}
-	var document func(depth int) string
-	document = func(depth int) string {
-		switch n := rnd.IntN(8); {
-		case n == 0:
-			return "null"
-		case n < 3 || depth == 0:
-			return fmt.Sprint(rnd.IntN(1000))
-		case n == 3:
-			return "[" + document(depth-1) + "," + document(depth-1) + "]"
-		}
-		var b Builder
-		for _, i := range rnd.Perm(len(keys))[:4] {
-			b.Raw(keys[i], []byte(document(depth-1)))
-		}
-		return string(b.Bytes())
-	}
 	found := 0
 	for range 20_000 {
-		raw := []byte(document(3))
-		var path []string
-		for range 1 + rnd.IntN(4) {
-			path = append(path, keys[rnd.IntN(3)])
-		}
+		raw, path := rawjsontest.Dotted(rnd)
 		var want []byte
 		for _, keys := range Readings(path) {
 			if v := Path(raw, keys...); !Null(v) {

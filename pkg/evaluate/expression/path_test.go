@@ -1,8 +1,6 @@
 package expression
 
 import (
-	"encoding/json"
-	"fmt"
 	"math/rand/v2"
 	"reflect"
 	"testing"
@@ -10,6 +8,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/evaluate"
 	"github.com/spangrove/spangrove/pkg/metric"
 	"github.com/spangrove/spangrove/pkg/rawjson"
+	"github.com/spangrove/spangrove/pkg/rawjson/rawjsontest"
 )
 
 // Paths are read as filters read them, and end as those of the language where they lead to nothing.
@@ -68,29 +67,8 @@ func TestPaths(t *testing.T) {
 func TestLookupAsInJSON(t *testing.T) {
 	t.Parallel()
 	rnd := rand.New(rand.NewPCG(3, 4))
-	keys := []string{"a", "b", "0", "a.b", "b.a", "a.0", "a.b.a", "b.0.a"}
-	var document func(depth int) string
-	document = func(depth int) string {
-		switch n := rnd.IntN(8); {
-		case n == 0:
-			return "null"
-		case n < 3 || depth == 0:
-			return fmt.Sprint(rnd.IntN(1000))
-		case n == 3:
-			return "[" + document(depth-1) + "," + document(depth-1) + "]"
-		}
-		var b rawjson.Builder
-		for _, i := range rnd.Perm(len(keys))[:4] {
-			b.Raw(keys[i], []byte(document(depth-1)))
-		}
-		return string(b.Bytes())
-	}
 	for range 5000 {
-		raw := json.RawMessage(document(3))
-		var path []string
-		for range 1 + rnd.IntN(4) {
-			path = append(path, keys[rnd.IntN(3)])
-		}
+		raw, path := rawjsontest.Dotted(rnd)
 		want := decode(rawjson.Lookup(raw, path...))
 		if got := lookup(decode(raw), path); !reflect.DeepEqual(got, want) {
 			t.Fatalf("%v of %s: %v, want %v", path, raw, got, want)
