@@ -20,18 +20,20 @@ const (
 // Chart is one. ID, Created and Updated are the store's to set.
 type Chart struct {
 	ID          string
-	Name        string
-	Description *string
-	Metric      string          // the field that is summed up
-	Func        string          // how, by any name of an aggregation
-	GroupBy     string          // the field whose values split the events; "": they are not split
-	Bucketing   string          // the length of time summed up, by any of its names
-	DateRange   json.RawMessage // an object, or nil
-	Query       json.RawMessage // an array of filters
-	OwnerID     *string         // whose it is, as callers call people
+	Name        string          `doc:"name"`
+	Description *string         `doc:"description,omitzero"`
+	Metric      string          `doc:"metric"`             // the field that is summed up
+	Func        string          `doc:"func"`               // how, by any name of an aggregation
+	GroupBy     string          `doc:"groupBy"`            // the field whose values split the events; "": they are not split
+	Bucketing   string          `doc:"bucketing"`          // the length of time summed up, by any of its names
+	DateRange   json.RawMessage `doc:"dateRange,omitzero"` // an object, or nil
+	Query       json.RawMessage `doc:"query"`              // an array of filters
+	OwnerID     *string         `doc:"owner_id,omitzero"`  // whose it is, as callers call people
 	Created     int64           // Unix milliseconds
 	Updated     int64           // of the last change, Unix milliseconds; 0: there was none
 }
+
+var fields = rawjson.FieldsOf[Chart]()
 
 // Complete fills in what a chart was not given: what a chart of events does without it.
 func (c *Chart) Complete() {
@@ -111,44 +113,10 @@ func (c *Chart) Apply(u *Update) {
 }
 
 // Doc writes down all but what the store sets, with the names that the API has for it.
-func (c *Chart) Doc() json.RawMessage {
-	var b rawjson.Builder
-	b.String("name", c.Name)
-	if c.Description != nil {
-		b.String("description", *c.Description)
-	}
-	b.String("metric", c.Metric)
-	b.String("func", c.Func)
-	b.String("groupBy", c.GroupBy)
-	b.String("bucketing", c.Bucketing)
-	if c.DateRange != nil {
-		b.Raw("dateRange", c.DateRange)
-	}
-	b.Raw("query", c.Query)
-	if c.OwnerID != nil {
-		b.String("owner_id", *c.OwnerID)
-	}
-	return b.Bytes()
-}
+func (c *Chart) Doc() json.RawMessage { return fields.Object(c) }
 
 // FromDoc reads what Doc wrote.
-func FromDoc(doc json.RawMessage) Chart {
-	var c Chart
-	texts := map[string]*string{"name": &c.Name, "metric": &c.Metric, "func": &c.Func, "groupBy": &c.GroupBy, "bucketing": &c.Bucketing}
-	for key, raw := range rawjson.Object(doc) {
-		text, isText := rawjson.Text(raw)
-		switch {
-		case texts[key] != nil:
-			*texts[key] = text
-		case key == "description" && isText:
-			c.Description = &text
-		case key == "owner_id" && isText:
-			c.OwnerID = &text
-		case key == "dateRange":
-			c.DateRange = raw
-		case key == "query":
-			c.Query = raw
-		}
-	}
+func FromDoc(doc json.RawMessage) (c Chart) {
+	fields.Read(doc, &c)
 	return c
 }

@@ -25,17 +25,19 @@ var Environments = []string{"dev", "staging", "prod"}
 // Configuration is one. ID, Version, Created and Updated are the store's to set.
 type Configuration struct {
 	ID             string
-	Name           string
-	Provider       string
-	Type           string          // LLM or pipeline
-	Parameters     json.RawMessage // an object, see checkParameters; unknown keys stay as they came
-	Env            []string        // of Environments, in which it is active
-	Tags           []string
-	UserProperties json.RawMessage // an object, or nil
+	Name           string          `doc:"name"`
+	Provider       string          `doc:"provider"`
+	Type           string          `doc:"type"`       // LLM or pipeline
+	Parameters     json.RawMessage `doc:"parameters"` // an object, see checkParameters; unknown keys stay as they came
+	Env            []string        `doc:"env"`        // of Environments, in which it is active
+	Tags           []string        `doc:"tags"`
+	UserProperties json.RawMessage `doc:"user_properties,omitzero"` // an object, or nil
 	Version        int64           // from 1, one more with each change
 	Created        int64           // Unix milliseconds
 	Updated        int64           // of the last change, Unix milliseconds; 0: there was none
 }
+
+var fields = rawjson.FieldsOf[Configuration]()
 
 // Complete fills in what a new configuration was not given.
 func (c *Configuration) Complete() {
@@ -141,48 +143,12 @@ type Query struct {
 }
 
 // Doc writes down all but what the store sets.
-func (c *Configuration) Doc() json.RawMessage {
-	var b rawjson.Builder
-	b.String("name", c.Name)
-	b.String("provider", c.Provider)
-	b.String("type", c.Type)
-	b.Raw("parameters", c.Parameters)
-	b.Raw("env", rawjson.AppendStrings(nil, c.Env))
-	b.Raw("tags", rawjson.AppendStrings(nil, c.Tags))
-	if c.UserProperties != nil {
-		b.Raw("user_properties", c.UserProperties)
-	}
-	return b.Bytes()
-}
+func (c *Configuration) Doc() json.RawMessage { return fields.Object(c) }
 
 // FromDoc reads what Doc wrote.
 func FromDoc(doc json.RawMessage) Configuration {
 	c := Configuration{Env: []string{}, Tags: []string{}}
-	for key, raw := range rawjson.Object(doc) {
-		switch key {
-		case "name":
-			c.Name, _ = rawjson.Text(raw)
-		case "provider":
-			c.Provider, _ = rawjson.Text(raw)
-		case "type":
-			c.Type, _ = rawjson.Text(raw)
-		case "parameters":
-			c.Parameters = raw
-		case "user_properties":
-			c.UserProperties = raw
-		case "env", "tags":
-			list := []string{}
-			for _, v := range rawjson.Array(raw) {
-				s, _ := rawjson.Text(v)
-				list = append(list, s)
-			}
-			if key == "env" {
-				c.Env = list
-			} else {
-				c.Tags = list
-			}
-		}
-	}
+	fields.Read(doc, &c)
 	return c
 }
 

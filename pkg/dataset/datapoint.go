@@ -11,21 +11,23 @@ import (
 // Datapoint is one example. ID, Created and Updated are the store's to set.
 type Datapoint struct {
 	ID          string
-	Inputs      json.RawMessage // an object
-	History     json.RawMessage // an array of objects
-	GroundTruth json.RawMessage // an object
-	Metadata    json.RawMessage // an object
-	LinkedEvent string          // id of the event it was made of, ""
-	LinkedEvals json.RawMessage // an array of strings, or nil
-	Saved       *bool
-	Type        *string
+	Inputs      json.RawMessage `doc:"inputs"`                // an object
+	History     json.RawMessage `doc:"history"`               // an array of objects
+	GroundTruth json.RawMessage `doc:"ground_truth"`          // an object
+	Metadata    json.RawMessage `doc:"metadata"`              // an object
+	LinkedEvent string          `doc:"linked_event,omitzero"` // id of the event it was made of, ""
+	LinkedEvals json.RawMessage `doc:"linked_evals,omitzero"` // an array of strings, or nil
+	Saved       *bool           `doc:"saved,omitzero"`
+	Type        *string         `doc:"type,omitzero"`
 	// LinkedDatasets are the datasets that have it, by id; the link is the dataset's as well.
 	// External ids stand behind the others.
-	LinkedDatasets []string
-	Deleted        bool  // in an old version of a dataset: only its id is left
-	Created        int64 // Unix milliseconds
-	Updated        int64 // of the last change, Unix milliseconds; 0: there was none
+	LinkedDatasets []string `doc:"external_datasets,omitzero"`
+	Deleted        bool     // in an old version of a dataset: only its id is left
+	Created        int64    // Unix milliseconds
+	Updated        int64    // of the last change, Unix milliseconds; 0: there was none
 }
+
+var pointFields = rawjson.FieldsOf[Datapoint]()
 
 // Complete fills in what a new datapoint was not given.
 func (p *Datapoint) Complete() {
@@ -108,34 +110,9 @@ type PointQuery struct {
 // Doc writes down all but what the store sets, and of the links only the external ones: the
 // others are rows of the store.
 func (p *Datapoint) Doc() json.RawMessage {
-	var b rawjson.Builder
-	b.Raw("inputs", p.Inputs)
-	b.Raw("history", p.History)
-	b.Raw("ground_truth", p.GroundTruth)
-	b.Raw("metadata", p.Metadata)
-	if p.LinkedEvent != "" {
-		b.String("linked_event", p.LinkedEvent)
-	}
-	if p.LinkedEvals != nil {
-		b.Raw("linked_evals", p.LinkedEvals)
-	}
-	if p.Saved != nil {
-		b.Bool("saved", *p.Saved)
-	}
-	if p.Type != nil {
-		b.String("type", *p.Type)
-	}
-	if ids := p.Links(true); len(ids) > 0 {
-		list := []byte{'['}
-		for i, id := range ids {
-			if i > 0 {
-				list = append(list, ',')
-			}
-			list = rawjson.AppendString(list, id)
-		}
-		b.Raw("external_datasets", append(list, ']'))
-	}
-	return b.Bytes()
+	stored := *p
+	stored.LinkedDatasets = p.Links(true)
+	return pointFields.Object(&stored)
 }
 
 // Links returns the datasets it is linked with that are external, or those that are not.
@@ -144,34 +121,7 @@ func (p *Datapoint) Links(external bool) []string {
 }
 
 // PointFromDoc reads what Doc wrote.
-func PointFromDoc(doc json.RawMessage) Datapoint {
-	var p Datapoint
-	for key, raw := range rawjson.Object(doc) {
-		switch key {
-		case "inputs":
-			p.Inputs = raw
-		case "history":
-			p.History = raw
-		case "ground_truth":
-			p.GroundTruth = raw
-		case "metadata":
-			p.Metadata = raw
-		case "linked_event":
-			p.LinkedEvent, _ = rawjson.Text(raw)
-		case "linked_evals":
-			p.LinkedEvals = raw
-		case "saved":
-			saved := rawjson.KindOf(raw) == 't'
-			p.Saved = &saved
-		case "type":
-			s, _ := rawjson.Text(raw)
-			p.Type = &s
-		case "external_datasets":
-			for _, v := range rawjson.Array(raw) {
-				id, _ := rawjson.Text(v)
-				p.LinkedDatasets = append(p.LinkedDatasets, id)
-			}
-		}
-	}
+func PointFromDoc(doc json.RawMessage) (p Datapoint) {
+	pointFields.Read(doc, &p)
 	return p
 }

@@ -32,17 +32,19 @@ const defaultName = "Untitled Dataset"
 // store's to set.
 type Dataset struct {
 	ID           string
-	Name         string
-	Description  *string
-	Type         string          // evaluation or fine-tuning
-	PipelineType string          // event or session: what its datapoints were made of
-	LinkedEvals  json.RawMessage // an array of strings, or nil
-	Saved        *bool
-	Metadata     json.RawMessage // an object, or nil
+	Name         string          `doc:"name"`
+	Description  *string         `doc:"description,omitzero"`
+	Type         string          `doc:"type"`                  // evaluation or fine-tuning
+	PipelineType string          `doc:"pipeline_type"`         // event or session: what its datapoints were made of
+	LinkedEvals  json.RawMessage `doc:"linked_evals,omitzero"` // an array of strings, or nil
+	Saved        *bool           `doc:"saved,omitzero"`
+	Metadata     json.RawMessage `doc:"metadata,omitzero"` // an object, or nil
 	Version      int64           // from 1, one more with each change
 	Created      int64           // Unix milliseconds
 	Updated      int64           // of the last change, Unix milliseconds; 0: there was none
 }
+
+var fields = rawjson.FieldsOf[Dataset]()
 
 // Complete fills in what a new dataset was not given.
 func (d *Dataset) Complete() {
@@ -132,48 +134,10 @@ type Query struct {
 func External(id string) bool { return strings.HasPrefix(id, "EXT-") }
 
 // Doc writes down all but what the store sets.
-func (d *Dataset) Doc() json.RawMessage {
-	var b rawjson.Builder
-	b.String("name", d.Name)
-	if d.Description != nil {
-		b.String("description", *d.Description)
-	}
-	b.String("type", d.Type)
-	b.String("pipeline_type", d.PipelineType)
-	if d.LinkedEvals != nil {
-		b.Raw("linked_evals", d.LinkedEvals)
-	}
-	if d.Saved != nil {
-		b.Bool("saved", *d.Saved)
-	}
-	if d.Metadata != nil {
-		b.Raw("metadata", d.Metadata)
-	}
-	return b.Bytes()
-}
+func (d *Dataset) Doc() json.RawMessage { return fields.Object(d) }
 
 // FromDoc reads what Doc wrote.
-func FromDoc(doc json.RawMessage) Dataset {
-	var d Dataset
-	for key, raw := range rawjson.Object(doc) {
-		switch key {
-		case "name":
-			d.Name, _ = rawjson.Text(raw)
-		case "description":
-			s, _ := rawjson.Text(raw)
-			d.Description = &s
-		case "type":
-			d.Type, _ = rawjson.Text(raw)
-		case "pipeline_type":
-			d.PipelineType, _ = rawjson.Text(raw)
-		case "linked_evals":
-			d.LinkedEvals = raw
-		case "saved":
-			saved := rawjson.KindOf(raw) == 't'
-			d.Saved = &saved
-		case "metadata":
-			d.Metadata = raw
-		}
-	}
+func FromDoc(doc json.RawMessage) (d Dataset) {
+	fields.Read(doc, &d)
 	return d
 }

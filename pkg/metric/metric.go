@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"strconv"
 	"strings"
 
@@ -78,23 +79,23 @@ func (r Return) Older() string {
 // Definition is all of a metric that a version of it holds. The JSON fields are as they were
 // sent; nil is absent.
 type Definition struct {
-	Name             string
-	Type             Type
-	Criteria         string // code of PYTHON, prompt of LLM, text for people, aggregation of COMPOSITE
-	Description      string
-	Return           Return
-	EnabledInProd    bool // evaluated for new events that match Filters
-	NeedsGroundTruth bool
-	Sampling         json.RawMessage // percentage of those events, 0 to 100
-	ModelProvider    *string
-	ModelName        *string
-	EventName        *string // older clients': which events it is for
-	EventType        *string
-	Scale            json.RawMessage // whole number: scores are from 0 to it
-	Threshold        json.RawMessage // object, see Threshold
-	Categories       json.RawMessage // array of {"category", "score"}
-	Children         json.RawMessage // array of {"id", "name", "weight", "scale"}
-	Filters          json.RawMessage // object with "filterArray"
+	Name             string          `doc:"name"`
+	Type             Type            `doc:"type"`
+	Criteria         string          `doc:"criteria"` // code of PYTHON, prompt of LLM, text for people, aggregation of COMPOSITE
+	Description      string          `doc:"description"`
+	Return           Return          `doc:"return_type"`
+	EnabledInProd    bool            `doc:"enabled_in_prod"` // evaluated for new events that match Filters
+	NeedsGroundTruth bool            `doc:"needs_ground_truth"`
+	Sampling         json.RawMessage `doc:"sampling_percentage,omitzero"` // percentage of those events, 0 to 100
+	ModelProvider    *string         `doc:"model_provider,omitzero"`
+	ModelName        *string         `doc:"model_name,omitzero"`
+	Scale            json.RawMessage `doc:"scale,omitzero"`         // whole number: scores are from 0 to it
+	Threshold        json.RawMessage `doc:"threshold,omitzero"`     // object, see Threshold
+	Categories       json.RawMessage `doc:"categories,omitzero"`    // array of {"category", "score"}
+	Children         json.RawMessage `doc:"child_metrics,omitzero"` // array of {"id", "name", "weight", "scale"}
+	Filters          json.RawMessage `doc:"filters,omitzero"`       // object with "filterArray"
+	EventName        *string         `doc:"event_name,omitzero"`    // older clients': which events it is for
+	EventType        *string         `doc:"event_type,omitzero"`
 }
 
 // Metric is a definition with its place. ID, Created, Updated and Deployed are the store's.
@@ -180,80 +181,17 @@ func (d *Definition) Complete(sampling string) {
 	}
 }
 
-// fields are the definition's texts, flags and JSON, by the names under which Doc writes them.
-func (d *Definition) texts() map[string]*string {
-	return map[string]*string{
-		"name": &d.Name, "type": (*string)(&d.Type), "criteria": &d.Criteria, "description": &d.Description,
-		"return_type": (*string)(&d.Return),
-	}
-}
+var fields = rawjson.FieldsOf[Definition]()
 
-func (d *Definition) options() map[string]**string {
-	return map[string]**string{
-		"model_provider": &d.ModelProvider, "model_name": &d.ModelName, "event_name": &d.EventName, "event_type": &d.EventType,
-	}
-}
-
-func (d *Definition) flags() map[string]*bool {
-	return map[string]*bool{"enabled_in_prod": &d.EnabledInProd, "needs_ground_truth": &d.NeedsGroundTruth}
-}
-
-func (d *Definition) raws() map[string]*json.RawMessage {
-	return map[string]*json.RawMessage{"sampling_percentage": &d.Sampling, "scale": &d.Scale, "threshold": &d.Threshold,
-		"categories": &d.Categories, "child_metrics": &d.Children, "filters": &d.Filters}
-}
-
-// Fields are the names of a definition's fields, in the order in which they are written.
-var Fields = []string{"name", "type", "criteria", "description", "return_type", "enabled_in_prod", "needs_ground_truth", "sampling_percentage",
-	"model_provider", "model_name", "scale", "threshold", "categories", "child_metrics", "filters", "event_name", "event_type"}
-
-// Field returns one of Fields as JSON, nil if it is absent.
-func (d *Definition) Field(name string) json.RawMessage {
-	if text := d.texts()[name]; text != nil {
-		return rawjson.AppendString(nil, *text)
-	}
-	if text := d.options()[name]; text != nil {
-		if *text == nil {
-			return nil
-		}
-		return rawjson.AppendString(nil, **text)
-	}
-	if flag := d.flags()[name]; flag != nil {
-		return fmt.Append(nil, *flag)
-	}
-	if raw := d.raws()[name]; raw != nil {
-		return *raw
-	}
-	return nil
-}
+// Fields returns the names and values of a definition's fields as JSON, in the order in which they are
+// written; those that are absent are nil.
+func (d *Definition) Fields() iter.Seq2[string, json.RawMessage] { return fields.All(d) }
 
 // Doc writes the definition down.
-func (d *Definition) Doc() json.RawMessage {
-	var b rawjson.Builder
-	for _, name := range Fields {
-		if v := d.Field(name); v != nil {
-			b.Raw(name, v)
-		}
-	}
-	return b.Bytes()
-}
+func (d *Definition) Doc() json.RawMessage { return fields.Object(d) }
 
 // FromDoc reads what Doc wrote.
-func FromDoc(doc json.RawMessage) Definition {
-	var d Definition
-	texts, options, flags, raws := d.texts(), d.options(), d.flags(), d.raws()
-	for name, raw := range rawjson.Object(doc) {
-		text, _ := rawjson.Text(raw)
-		switch {
-		case texts[name] != nil:
-			*texts[name] = text
-		case options[name] != nil:
-			*options[name] = &text
-		case flags[name] != nil:
-			*flags[name] = string(raw) == "true"
-		case raws[name] != nil:
-			*raws[name] = raw
-		}
-	}
+func FromDoc(doc json.RawMessage) (d Definition) {
+	fields.Read(doc, &d)
 	return d
 }

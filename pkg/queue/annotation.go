@@ -19,11 +19,13 @@ const (
 // Annotation is what one person says of an item.
 type Annotation struct {
 	Annotator string
-	Scores    json.RawMessage // object: name of a metric to a number, a boolean or a string
-	Comment   string
-	Created   int64 // Unix milliseconds, as the store sets it
-	Updated   int64 // of the last change; 0: there was none
+	Scores    json.RawMessage `doc:"scores"` // object: name of a metric to a number, a boolean or a string
+	Comment   string          `doc:"comment"`
+	Created   int64           // Unix milliseconds, as the store sets it
+	Updated   int64           // of the last change; 0: there was none
 }
+
+var annotationFields = rawjson.FieldsOf[Annotation]()
 
 // CheckAnnotator checks the name of a person.
 func CheckAnnotator(name string) error {
@@ -70,18 +72,10 @@ func (a *Annotation) Validate() error {
 }
 
 // Doc writes down what the annotation says.
-func (a *Annotation) Doc() json.RawMessage {
-	var b rawjson.Builder
-	b.Raw("scores", a.Scores)
-	b.String("comment", a.Comment)
-	return b.Bytes()
-}
+func (a *Annotation) Doc() json.RawMessage { return annotationFields.Object(a) }
 
 // Read takes over what Doc wrote.
-func (a *Annotation) Read(doc json.RawMessage) {
-	a.Scores = rawjson.Get(doc, "scores")
-	a.Comment, _ = rawjson.Text(rawjson.Get(doc, "comment"))
-}
+func (a *Annotation) Read(doc json.RawMessage) { annotationFields.Read(doc, a) }
 
 // same reports whether both say the same.
 func (a *Annotation) same(b *Annotation) bool {

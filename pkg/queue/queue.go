@@ -6,7 +6,6 @@ package queue
 import (
 	"encoding/json"
 	"fmt"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -36,22 +35,24 @@ const (
 // Queue is an annotation queue. ID, Created, Updated and Counts are the store's.
 type Queue struct {
 	ID          string
-	Name        string
-	Description string
+	Name        string `doc:"name"`
+	Description string `doc:"description"`
 	// Filters is the object {"filterArray": […]}, as it was sent; events that match all of them
 	// enter the queue. An empty array chooses none: such a queue is filled by hand.
-	Filters json.RawMessage
+	Filters json.RawMessage `doc:"filters"`
 	// Enabled says that events go on to enter by Filters. A queue that is not takes those that
 	// started up to Until, when it was last switched off.
-	Enabled    bool
-	Until      int64    // Unix milliseconds; 0 if Enabled
-	Annotators int      // how many people an item needs that enters from now on
-	Lease      int64    // how long a claim lasts, in seconds
-	Metrics    []string // names of the metrics that each annotation must have scores of; none: any
+	Enabled    bool     `doc:"enabled"`
+	Until      int64    `doc:"until"`      // Unix milliseconds; 0 if Enabled
+	Annotators int      `doc:"annotators"` // how many people an item needs that enters from now on
+	Lease      int64    `doc:"lease"`      // how long a claim lasts, in seconds
+	Metrics    []string `doc:"metrics"`    // names of the metrics that each annotation must have scores of; none: any
 	Created    int64    // Unix milliseconds
 	Updated    int64    // of the last change, Unix milliseconds; 0: there was none
 	Counts     Counts
 }
+
+var fields = rawjson.FieldsOf[Queue]()
 
 // Counts says how many items of a queue are in each state; removed ones are not counted.
 type Counts struct{ Waiting, Done, Disputed int }
@@ -128,43 +129,10 @@ func (q *Queue) Validate() error {
 }
 
 // Doc writes down the queue except what the store keeps in columns.
-func (q *Queue) Doc() json.RawMessage {
-	var b rawjson.Builder
-	b.String("name", q.Name)
-	b.String("description", q.Description)
-	b.Raw("filters", q.Filters)
-	b.Bool("enabled", q.Enabled)
-	b.Int("until", q.Until)
-	b.Int("annotators", int64(q.Annotators))
-	b.Int("lease", q.Lease)
-	b.Raw("metrics", rawjson.AppendStrings(nil, q.Metrics))
-	return b.Bytes()
-}
+func (q *Queue) Doc() json.RawMessage { return fields.Object(q) }
 
 // FromDoc reads what Doc wrote.
 func FromDoc(doc json.RawMessage) (q Queue) {
-	for key, raw := range rawjson.Object(doc) {
-		switch key {
-		case "name":
-			q.Name, _ = rawjson.Text(raw)
-		case "description":
-			q.Description, _ = rawjson.Text(raw)
-		case "filters":
-			q.Filters = raw
-		case "enabled":
-			q.Enabled = string(raw) == "true"
-		case "until":
-			q.Until, _ = strconv.ParseInt(string(raw), 10, 64)
-		case "annotators":
-			q.Annotators, _ = strconv.Atoi(string(raw))
-		case "lease":
-			q.Lease, _ = strconv.ParseInt(string(raw), 10, 64)
-		case "metrics":
-			for _, name := range rawjson.Array(raw) {
-				text, _ := rawjson.Text(name)
-				q.Metrics = append(q.Metrics, text)
-			}
-		}
-	}
+	fields.Read(doc, &q)
 	return q
 }

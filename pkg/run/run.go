@@ -46,22 +46,24 @@ func CheckStatus(status, field string) error {
 // nil is absent, which reads as {} ([] for Evaluators).
 type Run struct {
 	ID             string
-	Name           string
-	Description    *string
-	Status         string
-	DatasetID      string // "" for none; "EXT-…" names a dataset that is not stored here
-	DatasetVersion int64  // the stored dataset's version when the run began; 0 for none
-	EventIDs       []string
-	SessionIDs     []string
-	DatapointIDs   []string
-	Metadata       json.RawMessage
-	Results        json.RawMessage
-	Configuration  json.RawMessage
-	PassingRanges  json.RawMessage // by metric: {"min": number, "max": number}, either of them
-	Evaluators     json.RawMessage
-	Created        int64 // Unix milliseconds
-	Updated        int64 // of the last change; 0: there was none
+	Name           string          `doc:"name"`
+	Description    *string         `doc:"description,omitzero"`
+	Status         string          `doc:"status"`
+	DatasetID      string          `doc:"dataset_id"`      // "" for none; "EXT-…" names a dataset that is not stored here
+	DatasetVersion int64           `doc:"dataset_version"` // the stored dataset's version when the run began; 0 for none
+	EventIDs       []string        `doc:"event_ids"`
+	SessionIDs     []string        `doc:"session_ids"`
+	DatapointIDs   []string        `doc:"datapoint_ids"`
+	Metadata       json.RawMessage `doc:"metadata,omitzero"`
+	Results        json.RawMessage `doc:"results,omitzero"`
+	Configuration  json.RawMessage `doc:"configuration,omitzero"`
+	PassingRanges  json.RawMessage `doc:"passing_ranges,omitzero"` // by metric: {"min": number, "max": number}, either of them
+	Evaluators     json.RawMessage `doc:"evaluators,omitzero"`
+	Created        int64           // Unix milliseconds
+	Updated        int64           // of the last change; 0: there was none
 }
+
+var fields = rawjson.FieldsOf[Run]()
 
 // FoldID returns a run's id as it is stored, of one as callers write it: a UUID in either case. What is
 // none stays as it is: events may name such a run, though none can be made.
@@ -208,86 +210,13 @@ func (r Range) Holds(v float64) bool {
 func (r Range) LowerIsBetter() bool { return r.Min == nil && r.Max != nil }
 
 // Doc writes down all but what the store sets.
-func (r *Run) Doc() json.RawMessage {
-	var b rawjson.Builder
-	b.String("name", r.Name)
-	if r.Description != nil {
-		b.String("description", *r.Description)
-	}
-	b.String("status", r.Status)
-	b.String("dataset_id", r.DatasetID)
-	b.Int("dataset_version", r.DatasetVersion)
-	for _, f := range r.lists() {
-		b.Raw(f.name, rawjson.AppendStrings(nil, *f.list))
-	}
-	for _, f := range r.objects() {
-		if len(*f.raw) > 0 {
-			b.Raw(f.name, *f.raw)
-		}
-	}
-	return b.Bytes()
-}
+func (r *Run) Doc() json.RawMessage { return fields.Object(r) }
 
 // FromDoc reads what Doc wrote.
 func FromDoc(id string, doc json.RawMessage) Run {
 	r := Run{ID: id}
-	for key, raw := range rawjson.Object(doc) {
-		switch key {
-		case "name":
-			r.Name, _ = rawjson.Text(raw)
-		case "description":
-			if s, ok := rawjson.Text(raw); ok {
-				r.Description = &s
-			}
-		case "status":
-			r.Status, _ = rawjson.Text(raw)
-		case "dataset_id":
-			r.DatasetID, _ = rawjson.Text(raw)
-		case "dataset_version":
-			n, _ := rawjson.Number(raw)
-			r.DatasetVersion = int64(n)
-		}
-		for _, f := range r.lists() {
-			if f.name == key {
-				*f.list = texts(raw)
-			}
-		}
-		for _, f := range r.objects() {
-			if f.name == key {
-				*f.raw = raw
-			}
-		}
-	}
+	fields.Read(doc, &r)
 	return r
-}
-
-type namedList struct {
-	name string
-	list *[]string
-}
-
-func (r *Run) lists() [3]namedList {
-	return [3]namedList{{"event_ids", &r.EventIDs}, {"session_ids", &r.SessionIDs}, {"datapoint_ids", &r.DatapointIDs}}
-}
-
-type namedObject struct {
-	name string
-	raw  *json.RawMessage
-}
-
-func (r *Run) objects() [5]namedObject {
-	return [5]namedObject{{"metadata", &r.Metadata}, {"results", &r.Results}, {"configuration", &r.Configuration},
-		{"passing_ranges", &r.PassingRanges}, {"evaluators", &r.Evaluators}}
-}
-
-func texts(raw json.RawMessage) []string {
-	var list []string
-	for _, v := range rawjson.Array(raw) {
-		if s, ok := rawjson.Text(v); ok {
-			list = append(list, s)
-		}
-	}
-	return list
 }
 
 // Sessions returns the ids in EventIDs and SessionIDs that are UUIDs, each once.

@@ -19,13 +19,15 @@ const (
 // Tool is one definition. ID, Created and Updated are the store's to set.
 type Tool struct {
 	ID          string
-	Name        string
-	Type        string // function or tool
-	Description *string
-	Parameters  json.RawMessage // any JSON, stored as it came; mostly a JSON Schema
+	Name        string          `doc:"name"`
+	Type        string          `doc:"tool_type"` // function or tool
+	Description *string         `doc:"description,omitzero"`
+	Parameters  json.RawMessage `doc:"parameters"` // any JSON, stored as it came; mostly a JSON Schema
 	Created     int64           // Unix milliseconds
 	Updated     int64           // of the last change, Unix milliseconds; 0: there was none
 }
+
+var fields = rawjson.FieldsOf[Tool]()
 
 // Complete fills in what a new tool was not given.
 func (t *Tool) Complete() {
@@ -80,33 +82,10 @@ func (t *Tool) Apply(u *Update) {
 }
 
 // Doc writes down all but what the store sets.
-func (t *Tool) Doc() json.RawMessage {
-	var b rawjson.Builder
-	b.String("name", t.Name)
-	b.String("tool_type", t.Type)
-	if t.Description != nil {
-		b.String("description", *t.Description)
-	}
-	b.Raw("parameters", t.Parameters)
-	return b.Bytes()
-}
+func (t *Tool) Doc() json.RawMessage { return fields.Object(t) }
 
 // FromDoc reads what Doc wrote.
-func FromDoc(doc json.RawMessage) Tool {
-	var t Tool
-	for key, raw := range rawjson.Object(doc) {
-		switch key {
-		case "name":
-			t.Name, _ = rawjson.Text(raw)
-		case "tool_type":
-			t.Type, _ = rawjson.Text(raw)
-		case "description":
-			if s, ok := rawjson.Text(raw); ok {
-				t.Description = &s
-			}
-		case "parameters":
-			t.Parameters = raw
-		}
-	}
+func FromDoc(doc json.RawMessage) (t Tool) {
+	fields.Read(doc, &t)
 	return t
 }

@@ -179,8 +179,7 @@ func MetricDefinition(d *metric.Definition, dialect Dialect) json.RawMessage {
 }
 
 func addDefinition(b *rawjson.Builder, d *metric.Definition, dialect Dialect) {
-	for _, name := range metric.Fields {
-		value := d.Field(name)
+	for name, value := range d.Fields() {
 		if dialect == V0 {
 			value = olderField(d, name, value)
 		}
