@@ -26,7 +26,7 @@ var usageKeys = map[string]string{
 	"cost": "", "cost_source": "", "usage_adjusted": "",
 }
 
-const reported = `"reported"` // cost_source if it says nothing new
+const reported = `"reported"` // cost_source if it adds nothing
 
 // Correction is how an event in the tree differs from what its sender reported.
 type Correction struct {

@@ -80,7 +80,7 @@ type Event struct {
 	// Totals are the members of a session event's Metadata that a reader added: they are
 	// counted over the session's events. Empty on any other event, and never written.
 	Totals json.RawMessage
-	// DerivedDuration says of a session event that a reader returned that its Duration follows from its
+	// DerivedDuration is set on a session event that a reader returned if its Duration follows from its
 	// events: the session is implicit, or was given no end. Never written.
 	DerivedDuration bool
 
@@ -125,7 +125,7 @@ type Event struct {
 // IsSession reports whether e is the root event of its session.
 func (e *Event) IsSession() bool { return e.ID == e.SessionID }
 
-// SessionHint is what a request says about an implicit session, in addition to its events.
+// SessionHint is what a request holds about an implicit session, in addition to its events.
 type SessionHint struct {
 	SessionID uuid.UUID // as in the events of the same batch
 	Name      string    // preferred name; empty: the name of the first root event
@@ -162,7 +162,7 @@ type Batch struct {
 // Complete sets what an event may leave out: ids, parent, name, source and times. now is the
 // time of arrival. Times follow from each other: end = start + duration, duration = end -
 // start (never negative).
-// A start time of 0 is one that was left out, unless StartGiven says otherwise.
+// A start time of 0 is one that was left out, unless StartGiven is set.
 func (e *Event) Complete(now time.Time) {
 	if e.Type == TypeSession {
 		switch {

@@ -89,6 +89,7 @@ type Account struct {
 //
 // It takes time in proportion to the number of spans.
 func Accounts(spans []Span, earlier func(a, b int32) bool) []Account {
+	// Three passes over the trees instead of recursion: a trace may be one chain of 100,000 spans.
 	parent := make([]int32, len(spans))
 	for i := range spans {
 		parent[i] = spans[i].Parent
@@ -100,6 +101,8 @@ func Accounts(spans []Span, earlier func(a, b int32) bool) []Account {
 	for i := range below {
 		below[i], list[i].Of = -1, -1
 	}
+	// Upwards: a model call is a wrapper if one below it reports at least as much. If both report the same,
+	// the lower one stands for the call, which is nearer to the model.
 	for _, i := range order {
 		most := below[i]
 		if spans[i].Model {
@@ -110,7 +113,8 @@ func Accounts(spans []Span, earlier func(a, b int32) bool) []Account {
 			below[p] = max(below[p], most)
 		}
 	}
-	for at := range order { // parents first
+	// Downwards: what stands below a call that is not a wrapper belongs to that call.
+	for at := range order {
 		i := order[len(order)-1-at]
 		p := parent[i]
 		if p < 0 {
@@ -126,6 +130,8 @@ func Accounts(spans []Span, earlier func(a, b int32) bool) []Account {
 			list[i].Wrapper, list[i].Inner = true, true
 		}
 	}
+	// Upwards again: a wrapper stands for the call below it if there is exactly one. A wrapper of several is a step
+	// of its own, and its counts are not those of any of them.
 	const several = -2
 	one := make([]int32, len(spans)) // the only model event at or below, -1: none
 	for i := range one {

@@ -48,7 +48,7 @@ func (e *Event) AddPipelineScores(names ...string) {
 	e.ColdMetadata = without(e.ColdMetadata, PipelineScoresKey)
 }
 
-// WithoutPipelineScores takes the list of the pipeline's scores out of what u says of metadata.
+// WithoutPipelineScores takes the list of the pipeline's scores out of u's metadata.
 func (u *Update) WithoutPipelineScores() {
 	u.Metadata = without(u.Metadata, PipelineScoresKey)
 }

@@ -32,7 +32,7 @@ func (e *Event) Repeat(now *Event) bool {
 	return replaced || !sameText(&before, e)
 }
 
-// repeat is Repeat for two events that are as their sender reported them. It reports whether now took
+// repeat does what Repeat does for two events that are as their sender reported them. It reports whether now took
 // the place of e.
 func (e *Event) repeat(now *Event) (replaced bool) {
 	if e.Unfinished && !now.Unfinished {
@@ -47,7 +47,7 @@ func (e *Event) repeat(now *Event) (replaced bool) {
 		}
 		e.Metrics = rawjson.Merge(now.Metrics, before.Metrics)
 		e.Feedback = rawjson.Merge(now.Feedback, before.Feedback)
-		if now.DefaultTime { // it came later than the copy, and neither says when it began
+		if now.DefaultTime { // it came later than the copy, and neither names its start
 			e.Start, e.End = before.Start, min(before.Start+e.Duration, MaxMillis)
 		}
 		e.fill(&before)
@@ -83,7 +83,7 @@ func (e *Event) fill(now *Event) {
 	}
 }
 
-// fillValue is rawjson.Fill for a field that may hold any JSON value: only two objects are filled
+// fillValue does what rawjson.Fill does for a field that may hold any JSON value: only two objects are filled
 // key by key.
 func fillValue(old, now json.RawMessage) json.RawMessage {
 	if rawjson.Empty(old) {

@@ -22,12 +22,12 @@ type Update struct {
 	Duration    *float64        // milliseconds
 	EndTime     *float64        // Unix milliseconds
 
-	// Telemetry says that whoever updates may only write telemetry: the scores that the pipeline, the
+	// Telemetry is set if whoever updates may only write telemetry: the scores that the pipeline, the
 	// server or a person gave the event stay, and so does its ground truth. The store leaves them out of the update.
 	Telemetry bool
 }
 
-// Without takes members out of what u says of metrics: those of these names, and those by which a
+// Without takes members out of u's metrics: those of these names, and those by which a
 // dotted path that is meant for one of them would find something else.
 func (u *Update) Without(names []string) {
 	u.Metrics = dropMembers(u.Metrics, func(key string, _ json.RawMessage) bool {
@@ -35,7 +35,7 @@ func (u *Update) Without(names []string) {
 	})
 }
 
-// WithoutTruth takes the ground truth out of what u says of feedback.
+// WithoutTruth takes the ground truth out of u's feedback.
 func (u *Update) WithoutTruth() {
 	u.Feedback = without(u.Feedback, TruthKey)
 }

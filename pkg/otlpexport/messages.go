@@ -61,7 +61,7 @@ func finishOf(choice json.RawMessage) json.RawMessage {
 	return b.Bytes()
 }
 
-// message is {role, content, name?, tool_calls?, tool_call_id?, reasoning?, finish_reason?} in
+// message returns {role, content, name?, tool_calls?, tool_call_id?, reasoning?, finish_reason?} in
 // parts.
 func message(m json.RawMessage, role string) []byte {
 	if own, ok := rawjson.Text(rawjson.Get(m, "role")); ok && own != "" {
@@ -128,7 +128,7 @@ func contentParts(parts *listBuilder, content json.RawMessage) {
 	}
 }
 
-// part is one part of a content in the standard's words where it has some: text, uri and blob.
+// part returns one part of a content in the standard's words where it has some: text, uri and blob.
 // Any other part goes as it is, which the standard allows.
 func part(p json.RawMessage) []byte {
 	kind, _ := rawjson.Text(rawjson.Get(p, "type"))
@@ -184,7 +184,7 @@ func medium(kind, modality, mime, key, value string) []byte {
 	return b.Bytes()
 }
 
-// toolCall is {id, name, arguments}, also where name and arguments stand in a function object
+// toolCall returns {id, name, arguments}, also where name and arguments stand in a function object
 // as OpenAI's API has them.
 func toolCall(c json.RawMessage) []byte {
 	from := c

@@ -12,7 +12,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
-// facts are the members of an event's metadata that tell of the span it was.
+// facts are the members of an event's metadata that describe the span it was.
 type facts struct {
 	metadata   map[string]json.RawMessage
 	trace      pcommon.TraceID
@@ -24,7 +24,7 @@ type facts struct {
 	resource   json.RawMessage
 }
 
-// told are the members of a foreign event's metadata that are no attributes: they say how its
+// told are the members of a foreign event's metadata that are not attributes: they describe how its
 // span stood, or what the mapping made of it.
 var told = map[string]bool{
 	"attributes": true, "resource": true, "scope": true, "span_events": true, "links": true, "logs": true, "from_logs": true,

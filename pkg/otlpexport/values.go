@@ -10,7 +10,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
-// reserved is the prefix of names that only this service gives a meaning.
+// reserved is the prefix of names that have a meaning to this service only.
 const reserved = "spangrove."
 
 // putMembers writes an object's members as attributes, but those of the names in not: strings,

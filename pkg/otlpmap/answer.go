@@ -6,7 +6,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/otlpmap/internal/jsonscan"
 )
 
-// answered reports whether the outputs tell what a model said.
+// answered reports whether the outputs hold what a model said.
 func (b *eventBuilder) answered() bool {
 	return b.filled(fieldContent.field) || b.filled(fieldCalls.field) || b.filled(fieldAnswerHistory.field) || b.whole != nil
 }
@@ -69,7 +69,7 @@ func lastSaid(list []message) *message {
 	return &list[len(list)-1]
 }
 
-// answerRole gives a model's answer its role where the span tells none.
+// answerRole sets the role of a model's answer where the span names none.
 func (b *eventBuilder) answerRole() {
 	if b.s.role == onModel && (b.filled(fieldContent.field) || b.filled(fieldCalls.field)) {
 		b.put(fieldRole, []byte(`"assistant"`))

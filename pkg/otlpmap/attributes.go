@@ -12,7 +12,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/event"
 )
 
-// attr is one attribute of a span, with what its name says about it.
+// attr is one attribute of a span, with what follows from its name.
 type attr struct {
 	key      string
 	val      pcommon.Value
@@ -26,7 +26,7 @@ type attr struct {
 
 	parsed jsonState
 	index  int32  // its place among the span's attributes
-	json   []byte // the value as JSON, if parsed says so
+	json   []byte // the value as JSON, if parsed is isJSON
 }
 
 func (a *attr) str() string {
@@ -212,7 +212,7 @@ func head(s string, limit int) string {
 	return s[:limit]
 }
 
-// place is what the tables say of an attribute's name: its slot, or else its family and where
+// place is what the tables have for an attribute's name: its slot, or else its family and where
 // the path within that starts, and whether that path is not plain. -1 for none.
 type place struct {
 	slot      slot
@@ -265,7 +265,7 @@ func (t *tables) slotOf(key string) (slot, bool) {
 	return i, ok
 }
 
-// familyParts is how many dots into a name a family's prefix may end.
+// familyParts is the number of dots after which a family's prefix may end.
 const familyParts = 4
 
 // familyOf finds the family of an attribute's name, the one with the longest prefix, and where

@@ -11,7 +11,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/otlpmap/internal/jsonscan"
 )
 
-// identity sets the ids of an event and what they say about its writing.
+// identity sets the ids of an event, and what follows from them for its writing.
 func (b *eventBuilder) identity(e *event.Event) {
 	s := b.s
 	e.ID, e.SessionID, e.Type = s.eventID, s.session(), s.typ
@@ -23,7 +23,7 @@ func (b *eventBuilder) identity(e *event.Event) {
 	e.Fixed, e.Named = s.fixed, s.key != ""
 	switch {
 	case e.ID == e.SessionID:
-		e.Type = event.TypeSession // a span that says it is the session
+		e.Type = event.TypeSession // a span that declares itself the session
 	case s.root():
 		e.ParentID = e.SessionID
 		if a := b.s.firstText(b.attrs, compiled.lists[parentKeys]); a != nil {
@@ -64,10 +64,10 @@ func (s *span) firstText(attrs []attr, list []slot) *attr {
 	return nil
 }
 
-// markEqual marks the attributes of a list that say the same as a.
+// markEqual marks the attributes of a list that have the same value as a.
 func (b *eventBuilder) markEqual(list []slot, a *attr) { b.markText(list, a.str()) }
 
-// markText marks the attributes of a list that say the given text.
+// markText marks the attributes of a list that have the given text.
 func (b *eventBuilder) markText(list []slot, text string) {
 	for _, i := range list {
 		if a := b.s.at(b.attrs, i); a != nil && a.str() == text {
@@ -127,7 +127,7 @@ func (b *eventBuilder) source(e *event.Event) {
 	e.Source = b.valid(e.Source)
 }
 
-// errorText sets the event's error: what HoneyHive's SDK says, the message of a failed status,
+// errorText sets the event's error: the one that HoneyHive's SDK names, the message of a failed status,
 // the last exception's, or whatever names the failure. An exception of a span that did not
 // fail is no error.
 func (b *eventBuilder) errorText(e *event.Event) {
@@ -252,7 +252,7 @@ func (b *eventBuilder) otlpFields() {
 	if state := s.src.TraceState().AsRaw(); state != "" {
 		b.putText(fieldTraceState, state)
 	}
-	// The low byte are the W3C flags; the bits above say how the parent was reached.
+	// The low byte are the W3C flags; the bits above are about how the parent was reached.
 	if flags := s.src.Flags() & 0xff; flags != 0 {
 		b.putInt(fieldTraceFlags, int64(flags))
 	}

@@ -53,7 +53,7 @@ type compiledRule struct {
 	src []source
 }
 
-// ruleSet says of each rule whether it has anything to read.
+// ruleSet is a set of rules: those that have something to read.
 type ruleSet [maxRules / 64]uint64
 
 func (s *ruleSet) add(rule int) { s[rule/64] |= 1 << (rule % 64) }
@@ -251,7 +251,7 @@ func (t *tables) slot(name string, by convention) slot {
 		return s
 	}
 	if !strings.Contains(name, ".") && !strings.HasPrefix(name, "honeyhive") {
-		by = otel // a word that anyone may use tells nothing of who did
+		by = otel // a word that anyone may use does not show who did
 	}
 	s := slot(len(t.names))
 	if s >= maxSlots {

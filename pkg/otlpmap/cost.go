@@ -8,7 +8,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
-// Prices tell what model calls cost.
+// Prices compute what model calls cost.
 type Prices interface {
 	// Cost is in US dollars. ok is false if it is not known, which is not a cost of 0. Many
 	// goroutines ask at once.
@@ -65,7 +65,7 @@ func (c *count) reported() *int64 {
 	return &c.n
 }
 
-// ownCounts returns the tokens that a program gives as metadata of its own, under the names that
+// ownCounts returns the tokens that a program sends as metadata of its own, under the names that
 // counts have there.
 func (b *eventBuilder) ownCounts() (c [countKinds]count) {
 	for i := range c {

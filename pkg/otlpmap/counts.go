@@ -31,7 +31,7 @@ var countNames = map[string]int{
 	"cache_read_input_tokens": countCacheRead, "input_cached_tokens": countCacheRead, "input_cache_read": countCacheRead, "cached_content_token_count": countCacheRead,
 	"cache_creation_input_tokens": countCacheWrite, "input_cache_creation": countCacheWrite, "cache_write_input_tokens": countCacheWrite,
 	"reasoning_tokens": countReasoning, "output_reasoning_tokens": countReasoning, "output_reasoning": countReasoning, "thoughts_token_count": countReasoning,
-	// LangSmith tells only these in attributes of their own.
+	// LangSmith sends only these in attributes of their own.
 	"cache_read": countCacheRead, "cache_creation": countCacheWrite, "reasoning": countReasoning,
 }
 
@@ -48,7 +48,7 @@ var (
 	}
 )
 
-// offerUsage reads a usage object. What a span says in attributes of its own comes first.
+// offerUsage reads a usage object. What a span has in attributes of its own comes first.
 func (b *eventBuilder) offerUsage(raw []byte) {
 	for c := jsonscan.Members(raw); c.Next(); {
 		switch {
@@ -106,7 +106,7 @@ func isCount(key []byte, want int) bool {
 }
 
 // asCosts reads an object of costs in US dollars. Without a total the parts are summed. A cost
-// of 0 beside parts of 0 says that nobody knew the price.
+// of 0 beside parts of 0 means that nobody knew the price.
 var asCosts = reader{name: "costs", about: "a JSON object of US dollars: its total, else the sum of input and output", whole: func(b *eventBuilder, _ target, a *attr) {
 	raw, ok := b.parse(a)
 	if !ok || jsonscan.Kind(raw) != '{' {

@@ -18,7 +18,7 @@ var asDocumentList = reader{name: "document list", about: "a JSON array as [{id,
 }}
 
 // documents fills outputs.documents from a JSON array of objects whose text is called content,
-// page_content or text. It says no if that is not what raw is.
+// page_content or text. It returns false if raw is something else.
 func (b *eventBuilder) documents(raw []byte) bool {
 	if jsonscan.Kind(raw) != '[' || jsonscan.Empty(raw) {
 		return false
@@ -138,7 +138,7 @@ func length(array []byte) (n int) {
 // dropped are the vectors that were not kept.
 type dropped struct{ count, dimension int }
 
-// dropVector notes a vector that was not kept, by its dimension. A span may tell its vectors
+// dropVector notes a vector that was not kept, by its dimension. A span may send its vectors
 // twice, as attributes and in its raw answer.
 func (b *eventBuilder) dropVector(from, dimension int) {
 	b.vectors[from].count++
@@ -150,7 +150,7 @@ const (
 	fromAnswer
 )
 
-// putEmbedding tells of the vectors that were not kept.
+// putEmbedding writes which vectors were not kept.
 func (b *eventBuilder) putEmbedding() {
 	v := b.vectors[fromAttribute]
 	if b.vectors[fromAnswer].count > v.count {

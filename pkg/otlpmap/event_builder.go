@@ -52,7 +52,7 @@ type eventBuilder struct {
 	clashes []int32
 	names   keySet
 
-	// The list that readMessages read last, and what wholeMessages says of it.
+	// The list that readMessages read last, and whether it is whole (wholeMessages).
 	list      []byte
 	listWhole bool
 }
@@ -159,7 +159,7 @@ func (b *eventBuilder) putInt(t target, n int64) {
 	}
 }
 
-// member adds to a bucket a member under a key that comes from data. It says no if the bucket
+// member adds to a bucket a member under a key that comes from data. It returns false if the bucket
 // has that key.
 func (b *eventBuilder) member(bucket int, key string, val []byte) bool {
 	if bucket == bucketHot && event.ColdKey(key) {
@@ -245,7 +245,7 @@ func (b *eventBuilder) apply(r *compiledRule, a *attr) {
 	}
 }
 
-// keep notes that an attribute was not read because its field has a value; cover decides what
+// keep notes that an attribute was not read because its field has a value; dropRedundant decides what
 // becomes of it.
 func (b *eventBuilder) keep(a *attr) {
 	if !a.used && !a.unread {
@@ -276,8 +276,8 @@ func (b *eventBuilder) parse(a *attr) ([]byte, bool) {
 	return a.json, a.parsed == isJSON
 }
 
-// literal is parse for values that may be Python literals. Such a one stays as well: what it says
-// can be read, but not its very text.
+// literal is parse for values that may be Python literals. Such an attribute stays as well: its meaning
+// is in the event, but not its very text.
 func (b *eventBuilder) literal(a *attr) ([]byte, bool) {
 	raw, ok := b.parse(a)
 	if !ok && a.val.Type() == pcommon.ValueTypeStr {
@@ -291,7 +291,7 @@ func (b *eventBuilder) literal(a *attr) ([]byte, bool) {
 	return raw, ok
 }
 
-// clean is text as JSON that can be embedded, if it is that.
+// clean returns text as JSON that can be embedded, and whether it is JSON.
 func (b *eventBuilder) clean(text []byte) ([]byte, bool) {
 	switch jsonscan.Kind(text) {
 	case '{', '[', '"', '0', 't', 'f', 'n':
@@ -339,7 +339,7 @@ func uncleared(size int) []byte {
 	return unsafe.Slice(unsafe.StringData(b.String()), size)[:0:size]
 }
 
-// complete gives outputs that are no object a place in the object that others made of them.
+// placeOutputs moves outputs that are not an object into the object that other attributes made of them.
 func (b *eventBuilder) placeOutputs() {
 	if b.whole == nil || b.obj[bucketOutputs].empty() {
 		return

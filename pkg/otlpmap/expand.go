@@ -7,8 +7,8 @@ import (
 	"github.com/spangrove/spangrove/pkg/otlpmap/internal/jsonscan"
 )
 
-// asMembers fills a whole object: flattened attributes are rebuilt into it, a JSON object gives
-// its members. A key that is already there keeps its value.
+// asMembers fills a whole object: flattened attributes are rebuilt into it, of a JSON object,
+// its members are taken. A key that is already there keeps its value.
 var asMembers = reader{
 	name: "members", about: "rebuilt from dots, or a JSON object's members; keys that are there stay",
 	whole: func(b *eventBuilder, t target, a *attr) {
@@ -51,7 +51,7 @@ var asMembers = reader{
 // paramsLevel is the level that SDKs before 1.0 put between inputs and a function's parameters.
 const paramsLevel = "_params_"
 
-// memberNode gives a bucket one member of a tree.
+// memberNode adds one member of a tree to a bucket.
 func (b *eventBuilder) memberNode(bucket int, n int32) {
 	nd := &b.tree.nodes[n]
 	if bucket == bucketInputs && nd.key == paramsLevel && nd.first != 0 {
@@ -110,7 +110,7 @@ var asTree = reader{
 	},
 }
 
-// spread gives a bucket the members of a JSON object that came in one attribute.
+// spread adds to a bucket the members of a JSON object that came in one attribute.
 func (b *eventBuilder) spread(bucket int, raw []byte, a *attr) {
 	all := true
 	for c := jsonscan.Members(raw); c.Next(); {

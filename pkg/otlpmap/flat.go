@@ -121,7 +121,7 @@ var (
 )
 
 // joinCalls makes one answer of the messages from b.msgs[at:] on if all but the first are calls
-// and say nothing else, not even who speaks.
+// and hold nothing else, not even a role.
 func (b *eventBuilder) joinCalls(at int) {
 	list := b.msgs[at:]
 	if len(list) < 2 || jsonscan.Empty(list[0].calls) {
@@ -138,8 +138,8 @@ func (b *eventBuilder) joinCalls(at int) {
 	b.msgs = b.msgs[:at+1]
 }
 
-// toldWhole reports whether a chain's raw input tells its conversation more completely than the
-// messages of the tree: OpenInference gives only the first message of a LangGraph node as
+// toldWhole reports whether a chain's raw input holds its conversation more completely than the
+// messages of the tree: OpenInference sends only the first message of a LangGraph node as
 // attributes, and the content only of some.
 func (b *eventBuilder) toldWhole() bool {
 	a := b.s.at(b.attrs, compiled.inputValue)
@@ -292,7 +292,7 @@ func typedParts(raw []byte) bool {
 	return n > 0
 }
 
-// flatContents are indexed content parts: text alone becomes the content, anything else an
+// flatContents returns indexed content parts: text alone becomes the content, anything else an
 // array of parts.
 func (b *eventBuilder) flatContents(n int32) []byte {
 	list := b.tree.indexedInto(n, nil)
@@ -329,7 +329,7 @@ func (b *eventBuilder) flatContents(n int32) []byte {
 	return b.contentParts(parts)
 }
 
-// flatCalls are indexed tool calls, with OpenInference's levels tool_call and function or
+// flatCalls returns indexed tool calls, with OpenInference's levels tool_call and function or
 // without.
 func (b *eventBuilder) flatCalls(n int32) []byte {
 	list := b.tree.indexedInto(n, nil)

@@ -134,7 +134,7 @@ func firstPresent(a, b []byte) []byte {
 	return b
 }
 
-// joinLists is one JSON array of the elements of two.
+// joinLists returns one JSON array of the elements of two.
 func (b *eventBuilder) joinLists(x, y []byte) []byte {
 	switch {
 	case jsonscan.Empty(x):

@@ -35,7 +35,7 @@ func (r role) typed() event.Type {
 	return event.TypeChain
 }
 
-// kindRule says what a span is by the value of one attribute, or by its name (see spanName): by
+// kindRule decides what a span is by the value of one attribute, or by its name (see spanName): by
 // the value itself, which may stand in JSON quotes (MLflow), else by the first pattern that it
 // matches, in which * stands for any text. Any other value decides nothing.
 type kindRule struct {

@@ -25,7 +25,7 @@ const (
 	projectKeys                       // the project, which the API key decides
 	unusedKeys                        // read by nobody: an id of the sender's own object
 
-	// toolHints, modelHints, usageHints and clientHints tell the role of a span without a kind.
+	// toolHints, modelHints, usageHints and clientHints decide the role of a span without a kind.
 	toolHints
 	modelHints
 	usageHints
@@ -37,8 +37,6 @@ const (
 // keyListOrder is the order of conventions within a list where it is not the usual one. Those that are not
 // mentioned follow in their usual order.
 var keyListOrder = [keyListCount][]convention{
-	// The conventions that name a session on purpose come before those that copy what a framework calls a
-	// conversation or a thread.
 	sessionKeys:  {honeyhive, langfuse, otel, laminar, otelGenAI, vercel, googleADK, langsmith, mlflow, openinference, openllmetry},
 	userKeys:     {honeyhive, otel, langfuse, otelGenAI, openllmetry, laminar, vercel, langsmith, litellm},
 	toolNameKeys: {otelGenAI, vercel, openinference},

@@ -57,7 +57,7 @@ const NoSpan = "a trace id of 16 bytes and a span id of 8 bytes, not all zero, a
 type recordIs uint8
 
 const (
-	plainRecord      recordIs = iota // tells nothing of AI
+	plainRecord      recordIs = iota // holds nothing about AI
 	messageRecord                    // one message to a model
 	choiceRecord                     // one answer
 	detailsRecord                    // attributes that the span could have

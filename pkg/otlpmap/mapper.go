@@ -29,7 +29,7 @@ type Options struct {
 	// Now is the time of arrival, for spans without a start time. Default: time.Now.
 	Now func() time.Time
 	// MaxFieldBytes cuts longer string attributes to their head, on a rune's boundary;
-	// metadata.truncated then tells their length. Messages in JSON that this cuts in the
+	// metadata.truncated then has their length. Messages in JSON that this cuts in the
 	// middle are shown up to the cut.
 	MaxFieldBytes int
 	// MaxMediaBytes bounds media inside messages (base64 text, data URLs); longer ones are
@@ -38,9 +38,9 @@ type Options struct {
 	// MaxVector is how many numbers an embedding vector may have to be kept; of longer ones
 	// only count and dimension are.
 	MaxVector int
-	// PlainLogs keeps log records that tell nothing of AI, in metadata.logs of their span's event.
+	// PlainLogs keeps log records that hold nothing about AI, in metadata.logs of their span's event.
 	PlainLogs bool
-	// Prices tell the cost of model calls whose spans do not. Nil: such calls have no cost.
+	// Prices compute the cost of model calls whose spans do not report it. Nil: such calls have no cost.
 	Prices Prices
 }
 
@@ -84,6 +84,8 @@ func (m *Mapper) Traces(td ptrace.Traces) (event.Batch, []Rejection) {
 		x.reset()
 		m.pool.Put(x)
 	}()
+	// In stages, since a span depends on the others: its session on the whole trace, its parent on the ids that
+	// spans bring, and whether it counts as a model call on what is above and below it.
 	rejected := x.collect(td, &m.opt)
 	x.resolve()
 	x.index()

@@ -17,9 +17,9 @@ import (
 //	{type: file, file: {file_data | file_url | file_id, filename?}}
 //
 // What came as base64 is a data URL, but for audio. Members that have no place in the form stand
-// beside it. A part that none of this can say stays as it came.
+// beside it. A part that does not fit stays as it came.
 
-// medium is what a part says of a picture, a sound, a film or a file.
+// medium is what a part holds about a picture, a sound, a film or a file.
 type medium struct {
 	kind              string // image, audio, video or file
 	url, data, fileID []byte // JSON strings
@@ -102,7 +102,7 @@ func (b *eventBuilder) appendPart(dst, raw []byte) []byte {
 	return b.appendMedium(dst, &m)
 }
 
-// maxMediumDepth is how deep a medium stands in its part: {image: {image: {url}}}.
+// maxMediumDepth bounds how deep a medium stands in its part: {image: {image: {url}}}.
 const maxMediumDepth = 4
 
 // read takes a part's members, and those of the objects inside that hold the medium.
@@ -172,7 +172,7 @@ func (m *medium) member(key, as string, c jsonscan.Cursor) {
 	}
 }
 
-// be notes what the medium is. What a part says itself goes before what is inside.
+// be notes what the medium is. What a part names itself goes before what is inside.
 func (m *medium) be(kind string) {
 	if kind != "" && (m.kind == "" || m.kind == "file") {
 		m.kind = kind
@@ -210,7 +210,7 @@ func (m *medium) complete() {
 	}
 }
 
-// imageType tells a picture's media type from how its base64 begins.
+// imageType returns a picture's media type, which follows from how its base64 begins.
 func imageType(data []byte) string {
 	for _, t := range [...]struct{ head, mime string }{
 		{"iVBOR", "image/png"}, {"/9j/", "image/jpeg"}, {"R0lGOD", "image/gif"}, {"UklGR", "image/webp"}, {"Qk", "image/bmp"},
@@ -265,7 +265,7 @@ func (b *eventBuilder) appendMedium(dst []byte, m *medium) []byte {
 		add("format", m.format)
 		m.format = nil
 	case m.data != nil && m.mime != "":
-		m.format = nil // the data URL says it
+		m.format = nil // the data URL has it
 	}
 	add("file_id", m.fileID)
 	add("filename", m.name)

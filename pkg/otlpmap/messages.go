@@ -8,7 +8,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/otlpmap/internal/jsonscan"
 )
 
-// message is one message of a conversation on its way into the form that events have:
+// message is one message of a conversation, on its way into the form that events have:
 // {role, content, name?, tool_calls?, tool_call_id?}. All fields are JSON text, nil if absent.
 type message struct {
 	role, content, name, callID []byte
@@ -60,7 +60,7 @@ func (m *message) none() bool {
 }
 
 // readMessages appends the messages of a JSON array (or of one message, or of an object with
-// messages) to b.msgs. It says no, and appends none, if the value is something else.
+// messages) to b.msgs. It returns false, and appends none, if the value is something else.
 func (b *eventBuilder) readMessages(raw []byte) bool {
 	at := len(b.msgs)
 	switch jsonscan.Kind(raw) {
@@ -95,8 +95,12 @@ func (b *eventBuilder) readMessage(raw []byte) bool {
 	return ok
 }
 
-// readMessageAt reads the message that text starts with, and gives its length. whole is what
-// wholeMessages says of it.
+// readMessageAt reads the message that text starts with, and returns its length. whole is what
+// wholeMessages would report about it: to find out while reading saves a second walk over texts that may be long.
+//
+// Conventions differ little enough that one pass serves them all: members that any of them has are noted as they
+// come, and what kind of message it was is decided at the end. A message that already has the form of events
+// (plain) is kept as text, so that most conversations are copied and not written anew.
 func (b *eventBuilder) readMessageAt(text []byte) (n int, whole, ok bool) {
 	if jsonscan.Kind(text) != '{' {
 		return 0, false, false

@@ -69,7 +69,7 @@ func (m *Mapper) Native(e *event.Event, added pcommon.Map) {
 	}
 }
 
-// occupy makes what a native event has already filled, so that no rule takes an attribute for a
+// occupy marks what a native event has already filled, so that no rule takes an attribute for a
 // field that has another value.
 func (b *eventBuilder) occupy(e *event.Event) {
 	for bucket := range b.obj {
@@ -101,8 +101,8 @@ func (b *eventBuilder) occupyMember(bucket int, key string) {
 	b.obj[bucket].keys.add(key)
 }
 
-// occupyCount gives a count of tokens or a cost the event's own value, so that an attribute which
-// says another one is not taken for it.
+// occupyCount sets a count of tokens or a cost to the event's own value, so that an attribute with
+// another one is not taken for it.
 func (b *eventBuilder) occupyCount(key string, val json.RawMessage) {
 	if key == "cost" && jsonscan.Kind(val) == '0' {
 		b.cost = val
@@ -141,7 +141,7 @@ func hostObject(e *event.Event, bucket int) json.RawMessage {
 	return nil
 }
 
-// repeats reports whether an attribute says what the native event's own metrics say: the
+// repeats reports whether an attribute has the value that the native event's own metrics have: the
 // spangrove_evaluate processor writes each score in both places.
 func repeats(e *event.Event, key string, v pcommon.Value) bool {
 	name, ok := strings.CutPrefix(key, "honeyhive_metrics.")

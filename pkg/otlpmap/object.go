@@ -80,10 +80,10 @@ func appendKey(dst []byte, key string) []byte {
 type keySet struct {
 	list []string
 	seen map[string]struct{}
-	odd  int // the last number that name gave
+	odd  int // the last number that name has used
 }
 
-// manyKeys is where a keySet turns from a list into a map.
+// manyKeys is the size at which a keySet turns from a list into a map.
 const manyKeys = 24
 
 func (k *keySet) reset() {

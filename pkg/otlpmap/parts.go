@@ -22,7 +22,7 @@ func (b *eventBuilder) readParts(m message, parts []byte) bool {
 	return true
 }
 
-// scanParts looks at the parts in the array that text starts with, and gives its length.
+// scanParts scans the parts in the array that text starts with, and returns its length.
 func scanParts(list []messagePart, text []byte) ([]messagePart, int) {
 	c := jsonscan.Elements(text)
 	for c.Open() {
@@ -165,7 +165,7 @@ func (b *eventBuilder) joinText(x, y []byte) []byte {
 }
 
 // boundMedia replaces each string over MaxMediaBytes inside content parts that are not text by
-// an object that tells what was there: {type, mime_type?, bytes, sha256}.
+// an object that describes what was there: {type, mime_type?, bytes, sha256}.
 func (b *eventBuilder) boundMedia(raw []byte) []byte {
 	limit := b.opt.MaxMediaBytes
 	if limit < 0 || len(raw) <= limit {

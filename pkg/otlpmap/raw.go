@@ -54,7 +54,7 @@ func (b *eventBuilder) output(a *attr, raw []byte, ok bool) {
 	}
 }
 
-// content returns an attribute's value as JSON, unless the span says that it is text.
+// content returns an attribute's value as JSON, unless the span declares it to be text.
 func (b *eventBuilder) content(a *attr, mime slot) ([]byte, bool) {
 	if a.val.Type() == pcommon.ValueTypeStr {
 		if a.slot == compiled.inputValue || a.slot == compiled.rawOutput {
@@ -195,7 +195,7 @@ func (b *eventBuilder) objectInput(a *attr, raw []byte) {
 	}
 }
 
-// placeWhole gives a field a value that was all of an attribute, or what was wrapped in it.
+// placeWhole sets a field to the whole value of an attribute, or to what was wrapped in it.
 func (b *eventBuilder) placeWhole(a *attr, t target, raw []byte, wrapped bool) {
 	b.put(t, raw)
 	if wrapped {

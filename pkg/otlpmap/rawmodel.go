@@ -4,7 +4,7 @@ import "github.com/spangrove/spangrove/pkg/otlpmap/internal/jsonscan"
 
 // What model calls were asked and answered, as the providers' APIs have it.
 
-// said makes a text the one message of a conversation.
+// said appends a text as the one message of a conversation.
 func (b *eventBuilder) said(text []byte) {
 	at := len(b.msgs)
 	b.msgs = append(b.msgs, message{role: []byte(`"user"`), content: text})
@@ -106,7 +106,7 @@ func (b *eventBuilder) prompts(raw []byte) bool {
 }
 
 // modelOutput reads a model call's raw answer: OpenAI choices, Responses items, one message or
-// a list of them. Its id, model and usage fill what the span does not say itself.
+// a list of them. Its id, model and usage fill what the span does not hold itself.
 func (b *eventBuilder) modelOutput(a *attr, raw []byte) {
 	if b.s.role == onEmbedding && jsonscan.Kind(raw) == '{' {
 		b.embeddingOutput(a, raw)
@@ -153,7 +153,7 @@ func (b *eventBuilder) modelOutput(a *attr, raw []byte) {
 
 // answerIn appends the messages inside an answer object: OpenAI's choices, Responses items,
 // LangChain's generations, Haystack's replies, a state with messages, or one message under a
-// name. It says whether there are any.
+// name. It reports whether there are any.
 func (b *eventBuilder) answerIn(raw []byte) bool {
 	for _, key := range [...]string{"choices", "output", "messages", "replies"} {
 		if list := jsonscan.Member(raw, key); jsonscan.Kind(list) == '[' && (b.readMessages(list) || key == "replies" && b.replies(list)) {
@@ -199,7 +199,7 @@ func (b *eventBuilder) textAnswer(raw []byte) bool {
 
 // heard notes that the messages from b.msgs[at:] on, which are about to be placed, came from a
 // list in an attribute. Messages that came as such are all there; of choices and items, which
-// have more around them, the attribute stays if it says something else.
+// have more around them, the attribute stays if it holds something else.
 func (b *eventBuilder) heard(a *attr, list []byte, at int) {
 	if b.hasWhole(list) {
 		a.used = true
@@ -209,14 +209,14 @@ func (b *eventBuilder) heard(a *attr, list []byte, at int) {
 	b.keep(a)
 }
 
-// learn makes the messages from b.msgs[at:] on known to cover.
+// learn adds the messages from b.msgs[at:] on to what dropRedundant knows.
 func (b *eventBuilder) learn(at int) {
 	from := len(b.arena)
 	b.arena = b.appendMessages(b.arena, b.msgs[at:])
 	b.texts.add(b, b.arena[from:])
 }
 
-// hasWhole is wholeMessages, which the reading has found out already for a plain list.
+// hasWhole reports what wholeMessages does; for a plain list the reading has found it out already.
 func (b *eventBuilder) hasWhole(list []byte) bool {
 	if len(list) > 0 && len(list) == len(b.list) && &list[0] == &b.list[0] {
 		return b.listWhole

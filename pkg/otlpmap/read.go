@@ -10,7 +10,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/otlpmap/internal/jsonscan"
 )
 
-// reader says how a value is read. A reader of one field has scalar; one that fills several,
+// reader is a way to read a value. A reader of one field has scalar; one that fills several,
 // or reads families, has whole and family.
 type reader struct {
 	name  string // as docs/otlp-mapping.md calls it
@@ -21,7 +21,7 @@ type reader struct {
 	family func(b *eventBuilder, t target, fam int16)
 }
 
-// verdict is what came of reading an attribute.
+// verdict is the result of reading an attribute.
 type verdict uint8
 
 const (
@@ -133,10 +133,10 @@ var (
 	}}
 )
 
-// apiSuffixes follow a provider's name in some frameworks and say which of its APIs was used.
+// apiSuffixes follow a provider's name in some frameworks and name the API that was used.
 var apiSuffixes = [...]string{".chat", ".responses", ".embedding", ".completion", ".messages"}
 
-// modelOwners tell the provider from the model's name, for spans that only name a framework.
+// modelOwners are the providers that follow from a model's name, for spans that only name a framework.
 var modelOwners = [...]struct{ prefix, provider string }{
 	{"gpt-", "openai"}, {"o1", "openai"}, {"o3", "openai"}, {"o4", "openai"}, {"text-embedding-", "openai"},
 	{"claude-", "anthropic"}, {"gemini-", "google"}, {"mistral-", "mistral"}, {"command-", "cohere"}, {"deepseek-", "deepseek"}, {"grok-", "xai"},

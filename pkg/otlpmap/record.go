@@ -16,7 +16,7 @@ import (
 // contentAttr holds the body of a record as JSON, in some instrumentations.
 const contentAttr = "gen_ai.event.content"
 
-// read makes notes of the record that was opened.
+// read turns the record that was opened into log parts.
 func (r *record) read(is recordIs) {
 	b := r.b
 	src := ptrace.NewSpan()
@@ -26,7 +26,7 @@ func (r *record) read(is recordIs) {
 	ev := ptrace.NewSpanEvent()
 	ev.SetName(r.name)
 	ev.SetTimestamp(pcommon.Timestamp(r.at.Nanos))
-	fromAttr, inBody := false, false // inBody: the body says something of its own
+	fromAttr, inBody := false, false // inBody: the body has something of its own
 	if body == nil && blank(r.src.Body()) {
 		if text := textOf(r.src.Attributes(), contentAttr); text != "" {
 			if raw, ok := b.clean(view(text)); ok && (jsonscan.Kind(raw) == '{' || jsonscan.Kind(raw) == '[') {
@@ -296,7 +296,7 @@ func (r *record) evaluation(ev ptrace.SpanEvent) {
 	r.at.ResponseID = ""
 }
 
-// exception reads an exception. What the record says besides is kept with it.
+// exception reads an exception. What else the record holds is kept with it.
 func (r *record) exception(ev ptrace.SpanEvent) {
 	ev.Attributes().Remove("event.name")
 	raw := r.b.exception(ev)

@@ -24,7 +24,8 @@ func (k *textSet) reset() {
 	k.list, k.set, k.made = k.list[:0], nil, false
 }
 
-// manyKnown is the size from which a textSet is a map; below it is a list, compared by length first.
+// manyKnown is the size from which a textSet is a map. Below it is a list: strings of different lengths are told
+// apart without a look at their bytes, where a map would hash prompts of many kilobytes.
 const manyKnown = 64
 
 func (k *textSet) text(s string) {
@@ -73,7 +74,7 @@ func (k *textSet) has(s string) bool {
 	return false
 }
 
-// add makes the leaves of a JSON value known.
+// add adds the leaves of a JSON value to the set.
 func (k *textSet) add(b *eventBuilder, raw []byte) {
 	switch jsonscan.Kind(raw) {
 	case '{':
@@ -101,6 +102,8 @@ func leafText(raw []byte) string {
 	return unsafe.String(unsafe.SliceData(in), len(in))
 }
 
+// make fills the set with what the attributes that are used so far hold. Most spans have no unread attribute and
+// never need it.
 func (k *textSet) make(b *eventBuilder) {
 	if k.made {
 		return
@@ -187,6 +190,7 @@ func (k *textSet) holdsText(b *eventBuilder, raw []byte) bool {
 // in addition to their own messages, or a second convention. One whose every text and number is
 // in the event goes. Of a JSON object only the members stay that add something.
 func (b *eventBuilder) dropRedundant() {
+	// A flattened attribute is a single value: it is in the event or it is not.
 	for i := range b.attrs {
 		if a := &b.attrs[i]; !a.used && a.fam >= 0 && !compiled.open[a.fam] {
 			b.texts.make(b)
@@ -204,7 +208,7 @@ func (b *eventBuilder) dropRedundant() {
 	}
 	for _, i := range b.unread {
 		a := &b.attrs[i]
-		if a.used || a.repaired {
+		if a.used || a.repaired { // a repaired one stays whole: its own text is not in the event
 			continue
 		}
 		b.texts.make(b)
@@ -220,7 +224,7 @@ func (b *eventBuilder) dropRedundant() {
 	}
 }
 
-// prune leaves of an object or a list only what is not in the event.
+// prune keeps of an object or a list only what is not in the event.
 func (b *eventBuilder) prune(a *attr, raw []byte) {
 	at := len(b.arena)
 	if !b.residue(raw, 0) {
@@ -235,7 +239,7 @@ func (b *eventBuilder) prune(a *attr, raw []byte) {
 	b.texts.add(b, left) // what stays need not stay twice
 }
 
-// restPruned, in attr.rest, says that attr.json is what is left of the attribute.
+// restPruned, in attr.rest, marks an attribute of which only attr.json is left.
 const restPruned = -1
 
 // residue appends what of a value is not in the event: members of objects and elements of lists
@@ -322,7 +326,7 @@ func onlyContainers(raw []byte) bool {
 	return n > 0
 }
 
-// frame reports whether a member of an object only says what kind of thing the object is, in a
+// frame reports whether a member of an object only names the kind of thing the object is, in a
 // form whose kinds metadata.part_types remembers, or at which place it stood.
 func (b *eventBuilder) frame(obj, key, val []byte) bool {
 	switch string(key) {

@@ -14,11 +14,11 @@ import (
 type trace struct {
 	id [16]byte
 	// The span whose key is the trace's: the earliest root that has one, else the earliest
-	// span that has one. Ties go to the smaller span id, so that the order of arrival says
-	// nothing.
+	// span that has one. Ties go to the smaller span id, so that the order of arrival does
+	// not matter.
 	best *span
 
-	key         string // "": no span told one
+	key         string // "": no span names one
 	session     uuid.UUID
 	provisional bool
 }
@@ -34,6 +34,8 @@ func (t *trace) considerRoot(s *span) {
 	}
 }
 
+// better reports whether a decides about the session of its trace rather than b. The store orders the spans of other
+// requests in the same way (event.TraceRank).
 func better(a, b *span) bool {
 	if ra, rb := a.root(), b.root(); ra != rb {
 		return ra
@@ -69,7 +71,8 @@ func (x *mapState) sessionKey(s *span, attrs []attr) string {
 	return s.resource.session
 }
 
-// resolve decides the session of each trace.
+// resolve decides the session of each trace. All spans of the request must have been looked at, since any of them may
+// name the session of all; a trace that none names gets a provisional one, which a later request may replace.
 func (x *mapState) resolve() {
 	for _, t := range x.traces {
 		if t.best == nil {
@@ -104,7 +107,7 @@ func (s *span) session() uuid.UUID {
 	return s.trace.session
 }
 
-// source returns where a span says it comes from, "" if it does not.
+// source returns the source that a span names, "" if it names none.
 func (s *span) source(attrs []attr) string {
 	if t := s.text(attrs, compiled.lists[sourceKeys]); t != "" {
 		return t
@@ -112,10 +115,10 @@ func (s *span) source(attrs []attr) string {
 	return s.resource.source
 }
 
-// session is what the request tells of a session.
+// session is what the request holds about a session.
 type session struct {
 	id    uuid.UUID
-	best  *span // its first root, or else its first span: what it tells is the session's
+	best  *span // its first root, or else its first span: its source and service are the session's
 	name  string
 	named *span // that gave the name
 }
@@ -139,7 +142,7 @@ func (x *mapState) hints() []event.SessionHint {
 	return out
 }
 
-// named returns the sessions that the traces of the request are given by their spans.
+// named returns the sessions that spans of the request name for their traces.
 func (x *mapState) named() (list []event.TraceSession) {
 	for _, t := range x.traces {
 		if s := t.best; s != nil {
@@ -192,7 +195,7 @@ func (x *mapState) models() (n int) {
 	return n
 }
 
-// correct corrects what one request tells of model calls that several of its spans tell, each in
+// correct corrects model calls that several spans of the request report, each in
 // its trace and session. The store goes on from there.
 func (x *mapState) correct(events []event.Event) {
 	if x.models() < 2 {

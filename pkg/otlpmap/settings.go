@@ -52,7 +52,7 @@ var asSettings = reader{name: "settings", about: "a JSON object of parameters, e
 	}
 }}
 
-// setting gives config one parameter. It says no if config has another value there.
+// setting sets one parameter of config. It returns false if config has another value there.
 func (b *eventBuilder) setting(key string, val []byte) bool {
 	if jsonscan.Kind(val) == 'n' || jsonscan.Kind(val) == '"' && len(jsonscan.Inner(val)) == 0 {
 		return true // not set
@@ -86,7 +86,7 @@ var numeric = map[string]bool{
 	"seed": true, "choice_count": true,
 }
 
-// unbounded reports whether a setting is the text by which some SDKs say that it has no bound.
+// unbounded reports whether a setting is the text that some SDKs send for one without a bound.
 func unbounded(val []byte) bool {
 	switch strings.ToLower(string(jsonscan.Inner(val))) {
 	case "infinity", "+infinity", "-infinity", "inf", "nan":
@@ -95,7 +95,7 @@ func unbounded(val []byte) bool {
 	return false
 }
 
-// modelOf is config.model.
+// modelOf returns config.model.
 func (b *eventBuilder) modelOf() string {
 	if from := b.by[fieldModel.field]; b.filled(fieldModel.field) && from > 0 {
 		if s := b.attrs[from-1].str(); s == "" || s[0] != '"' {
@@ -129,7 +129,7 @@ var asTools = reader{name: "tools", about: "a JSON array of definitions as [{nam
 	}
 }}
 
-// putTools fills config.tools. It says no if the value is no list.
+// putTools fills config.tools. It returns false if the value is not a list.
 func (b *eventBuilder) putTools(raw []byte) bool {
 	if jsonscan.Kind(raw) != '[' {
 		return false

@@ -39,7 +39,7 @@ func scanPart(raw []byte) messagePart {
 	return p
 }
 
-// scanPartAt looks at the part that text starts with, and gives its length.
+// scanPartAt scans the part that text starts with, and returns its length.
 func scanPartAt(text []byte) (messagePart, int) {
 	var p messagePart
 	var typ []byte

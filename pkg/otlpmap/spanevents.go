@@ -299,7 +299,7 @@ func (b *eventBuilder) putArray(t target, list []byte) {
 }
 
 // failure takes the exception that ended the span apart: its message is the event's error, its
-// type and stack trace have fields of their own. It says whether that is all of it.
+// type and stack trace have fields of their own. It reports whether that is all of it.
 func (b *eventBuilder) failure(ev ptrace.SpanEvent) bool {
 	all := true
 	for k, v := range ev.Attributes().All() {
@@ -326,7 +326,7 @@ func (b *eventBuilder) failure(ev ptrace.SpanEvent) bool {
 	return all
 }
 
-// errorType is metadata.error_type if an attribute said it.
+// errorType returns metadata.error_type if an attribute named it.
 func (b *eventBuilder) errorType() string {
 	if from := b.by[fieldErrorType.field]; from > 0 {
 		return b.attrs[from-1].str()

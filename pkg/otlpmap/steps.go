@@ -105,7 +105,7 @@ func (b *eventBuilder) isConversation(raw []byte) bool {
 	return false
 }
 
-// serialised reports whether an object may be one of LangChain's messages: it says its type.
+// serialised reports whether an object may be one of LangChain's messages: it names its type.
 func (b *eventBuilder) serialised(raw []byte) bool {
 	typ := jsonscan.Member(raw, "type")
 	if jsonscan.Kind(typ) != '"' {
@@ -131,7 +131,7 @@ func lastDot(s string) int {
 }
 
 // conversation appends the messages of a step's value: a list of them, a state that has one under
-// "messages", or one serialised message. in tells which member of an object they were, "" if the
+// "messages", or one serialised message. in is the member of an object that they were, "" if the
 // value is all messages. It returns false, and appends none, for any other value.
 func (b *eventBuilder) conversation(raw []byte) (in string, ok bool) {
 	switch jsonscan.Kind(raw) {
@@ -146,7 +146,7 @@ func (b *eventBuilder) conversation(raw []byte) (in string, ok bool) {
 	return "", false
 }
 
-// toolCall reads the call that LangChain gives a tool as its input: {name, args, id, type: tool_call}.
+// toolCall reads the call that LangChain passes to a tool as its input: {name, args, id, type: tool_call}.
 func (b *eventBuilder) toolCall(raw []byte, a *attr) bool {
 	args := jsonscan.Member(raw, "args")
 	if jsonscan.Kind(raw) != '{' || string(jsonscan.Inner(jsonscan.Member(raw, "type"))) != "tool_call" || jsonscan.Kind(args) != '{' {

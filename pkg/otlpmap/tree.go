@@ -13,7 +13,10 @@ import (
 const MaxIndexed = 10_000
 
 // tree is a family of flattened attributes, taken apart at the dots of their names. Node 0 is
-// the root.
+// the root, so that 0 can stand for "none" wherever a child or a sibling is meant.
+//
+// Nodes refer to each other by number and stand in one slice that the next span uses again: a family of
+// messages has hundreds of nodes, and a pointer tree would allocate each of them anew for every span.
 type tree struct {
 	nodes []node
 	more  map[edge]int32 // children of nodes with many of them
@@ -38,7 +41,7 @@ func (t *tree) reset() {
 	t.more = nil
 }
 
-// plant makes a tree of the attributes of a family that are not yet in the event, and says
+// plant builds the tree of the attributes of a family that are not yet in the event, and reports
 // whether there are any.
 func (b *eventBuilder) plant(fam int16) bool {
 	t := &b.tree
@@ -67,11 +70,14 @@ func (t *tree) insert(path string, attr int32) {
 	t.nodes[t.grow(at, path)].attr = attr + 1
 }
 
-// manyChildren is where a node's children are found by a map.
+// manyChildren is the number of children from which they are found by a map. Below it a walk along the siblings
+// is cheaper; above it a hostile request with 10,000 indexes would take quadratic time.
 const manyChildren = 32
 
+// grow returns the child of a node with that key, and adds it if there is none.
 func (t *tree) grow(parent int32, key string) int32 {
 	p := &t.nodes[parent]
+	// The attributes of one element mostly follow each other: its node is the last child.
 	if p.last != 0 && t.nodes[p.last].key == key {
 		return p.last
 	}
@@ -114,13 +120,14 @@ func (t *tree) child(parent int32, key string) int32 {
 	return 0
 }
 
-// indexed lists the children whose keys are indexes, in their order, at most MaxIndexed. The
-// list is good until the next call.
+// indexed returns the children whose keys are indexes, in their order, at most MaxIndexed. The
+// list is valid until the next call.
 func (t *tree) indexed(parent int32) []int32 {
 	t.order = t.order[:0]
 	return t.indexedInto(parent, t.order)
 }
 
+// indexedInto is indexed for a caller that walks several levels at once, and so needs a list for each.
 func (t *tree) indexedInto(parent int32, list []int32) []int32 {
 	sorted := true
 	before := -1
@@ -193,7 +200,8 @@ func (b *eventBuilder) appendNode(dst []byte, n int32) []byte {
 }
 
 // appendFlat appends a flattened value. SDKs write nested values as JSON text and None as the
-// text null.
+// text null. Any other text stays text, also one that looks like a number, unless
+// b.jsonLeaves is set.
 func (b *eventBuilder) appendFlat(dst []byte, a *attr) []byte {
 	s := a.str()
 	if s == "null" {

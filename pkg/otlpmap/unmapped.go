@@ -8,7 +8,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
-// valid is text that every store can hold.
+// valid returns text that every store can hold.
 func (b *eventBuilder) valid(s string) string {
 	s, n := rawjson.ValidText(s)
 	b.replaced += n

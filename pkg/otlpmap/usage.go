@@ -77,7 +77,7 @@ func countOf(v pcommon.Value) (int64, bool) {
 	return 0, false
 }
 
-// offerCount gives a count that a span's raw answer tells.
+// offerCount offers a count from a span's raw answer.
 func (b *eventBuilder) offerCount(i int, raw []byte) {
 	if n, err := strconv.ParseInt(string(raw), 10, 64); err == nil && n >= 0 && !b.counts[i].set {
 		b.counts[i] = count{n, true}
@@ -86,7 +86,7 @@ func (b *eventBuilder) offerCount(i int, raw []byte) {
 
 // usage writes counts and cost. Cached and reasoning tokens are parts of prompt and completion;
 // some instrumentations of Anthropic's API report the prompt without them, which shows when
-// they are more than the prompt. The total is the sum if the span tells none.
+// they are more than the prompt. The total is the sum if the span has none.
 func (b *eventBuilder) usage() {
 	c := &b.counts
 	cached := c[countCacheRead].n + c[countCacheWrite].n

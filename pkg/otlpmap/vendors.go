@@ -78,7 +78,7 @@ var (
 	}}
 )
 
-// asCaller gives metadata what the caller said of a step: flattened values that may each be
+// asCaller adds to metadata what the caller said about a step: flattened values that may each be
 // JSON. Empty values and the environment variables that LangSmith's exporter adds stay
 // attributes.
 var asCaller = reader{
@@ -152,7 +152,7 @@ var asConversation = reader{name: "conversation", about: "JSON messages or messa
 	b.putMessages(t, at)
 }}
 
-// readConversation appends the messages of a list. It gives the place of the first that is an
+// readConversation appends the messages of a list. It returns the place of the first that is an
 // answer: a choice, or else the last message if the model's text ends the list. -1: it is no
 // list of messages.
 func (b *eventBuilder) readConversation(raw []byte) int {

@@ -40,7 +40,7 @@ var asPrompt = reader{name: "prompt", about: "a text, JSON messages, or JSON {sy
 	a.used = b.putMessages(t, at) || a.used
 }}
 
-// promptParts appends the messages of {system, prompt, messages}. It says no if a part is no
+// promptParts appends the messages of {system, prompt, messages}. It returns false if a part is not
 // message.
 func (b *eventBuilder) promptParts(raw []byte) bool {
 	at := len(b.msgs)
@@ -188,7 +188,7 @@ var asVectors = reader{name: "vectors", about: "vectors as JSON text; those over
 	a.used = true
 }}
 
-// asProviderFacts keeps what a provider says beside its answer and takes the counts from it that
+// asProviderFacts keeps what a provider sends beside its answer and takes the counts from it that
 // the SDK reports nowhere else.
 var asProviderFacts = reader{name: "provider facts", about: "a JSON object by provider, kept whole; cached, written and reasoning tokens are read from it", scalar: func(b *eventBuilder, dst []byte, a *attr) ([]byte, verdict) {
 	raw, ok := b.parse(a)

@@ -76,7 +76,7 @@ func Parse(file []byte) (*Book, error) {
 	return b, nil
 }
 
-// at tells where in the text a JSON error is.
+// at returns where in the text a JSON error is.
 func at(err error) string {
 	if s, ok := err.(*json.SyntaxError); ok { //nolint:errorlint // straight from json.Unmarshal
 		return fmt.Sprintf(": %v at byte %d", s, s.Offset)

@@ -10,7 +10,7 @@ type Counts struct {
 }
 
 // Usage returns the tokens that a price is asked for. What is missing of prompt and completion
-// follows from the total: an embedding has no completion, and some senders tell only one of the
+// follows from the total: an embedding has no completion, and some senders report only one of the
 // two. Without the prompt it reports false: half a cost looks like a whole one.
 func (c Counts) Usage(embedding bool) (u Usage, ok bool) {
 	u = Usage{CacheRead: c.CacheRead, CacheWrite: c.CacheWrite, Reasoning: c.Reasoning, AudioIn: c.AudioIn, AudioOut: c.AudioOut}

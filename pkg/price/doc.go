@@ -1,8 +1,8 @@
-// Package price tells what a model call cost, from the tokens it used.
+// Package price computes what a model call cost, from the tokens it used.
 //
 // Prices come from a table that is built in (see Source) and from prices of the user's own,
 // which go before it. A model is found by its name, by its name below its provider's, and by
-// both without what only tells a snapshot, a region or a path; what is not found has no price,
+// both without what only names a snapshot, a region or a path; what is not found has no price,
 // which is not the same as costing nothing. A price of 0 in either table is known: such a call
 // cost 0.
 //

@@ -77,7 +77,7 @@ var (
 )
 
 // shorten are the ways to a shorter name of the same model, applied one after the other, each
-// to what the one before it left. Each gives the name back if it does not apply.
+// to what the one before it left. Each returns the name unchanged if it does not apply.
 var shorten = []func(string) string{
 	// models/gemini-2.0-flash, publishers/google/models/…, projects/…/models/…
 	func(s string) string {

@@ -9,7 +9,7 @@ import (
 )
 
 // Pack reduces LiteLLM's lists of prices to the lines of the built-in table, and counts them.
-// The first list that has a model decides; later ones are of earlier releases and give the last
+// The first list that has a model decides; later ones are of earlier releases and have the last
 // prices of models that the first has dropped, since their traces are still around. It is for
 // internal/gen.
 func Pack(lists ...[]byte) (lines []byte, models int, err error) {

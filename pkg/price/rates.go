@@ -29,7 +29,7 @@ const (
 // rateNames are the kinds' names in a file of prices.
 var rateNames = [kinds]string{"input", "output", "cache_read", "cache_write", "reasoning", "audio_input", "audio_output"}
 
-// rate is US dollars per million tokens; known says that there is one.
+// rate is US dollars per million tokens; known is set if there is one.
 type rate struct {
 	usd   float64
 	known bool
@@ -99,7 +99,7 @@ func (u *Usage) split() (n [kinds]int64) {
 
 func atLeast0(n int64) int64 { return max(n, 0) }
 
-// rest is whole without its parts, at least 0. The subtraction cannot overflow: it stops at 0.
+// rest returns whole without its parts, at least 0. The subtraction cannot overflow: it stops at 0.
 func rest(whole int64, parts ...int64) int64 {
 	for _, p := range parts {
 		if whole <= p {

@@ -23,11 +23,11 @@ var sourceJSON []byte
 //go:embed litellm/LICENSE
 var Licence string
 
-// Source tells where the built-in table comes from.
+// Source describes where the built-in table comes from.
 type Source struct {
 	Name    string   `json:"name"`    // the publisher's project
 	Version string   `json:"version"` // its release
-	Earlier []string `json:"earlier"` // releases that give the last prices of models it has dropped
+	Earlier []string `json:"earlier"` // releases that have the last prices of models it has dropped
 	Date    string   `json:"date"`    // the day it was taken, YYYY-MM-DD
 	File    string   `json:"file"`    // the file inside the release
 	Licence string   `json:"licence"` // SPDX identifier; the text is Licence
@@ -74,7 +74,7 @@ func newTable(text string) *table {
 	return t
 }
 
-// line gives line i: its name, and what follows it.
+// line returns line i: its name, and what follows it.
 func (t *table) line(i int) (name, rest string) {
 	line := t.text[t.start[i]:]
 	if end := strings.IndexByte(line, '\n'); end >= 0 {

@@ -24,7 +24,7 @@ func Decode(span ptrace.Span) (event.Event, error) {
 }
 
 // DecodeAdded is Decode, and reports whether the span has attributes that are not the event's
-// own: those that a processor added or changed on the way. Added gives them.
+// own: those that a processor added or changed on the way. Added returns them.
 func DecodeAdded(span ptrace.Span) (e event.Event, added bool, err error) {
 	e.Name = span.Name()
 	others, standard := 0, false

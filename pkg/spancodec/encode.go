@@ -15,7 +15,7 @@ import (
 // IsNative reports whether the spans of a scope are native events, which Decode understands.
 func IsNative(scope pcommon.InstrumentationScope) bool { return scope.Name() == Scope }
 
-// Traces makes spans of native events, in their order, under one resource and one scope.
+// Traces returns spans of native events, in their order, under one resource and one scope.
 func Traces(events []event.Event) ptrace.Traces {
 	td := ptrace.NewTraces()
 	if len(events) == 0 {
@@ -50,7 +50,7 @@ func SetScores(span ptrace.Span, metrics, metadata json.RawMessage) {
 	span.Attributes().PutStr(attrMetadata, string(metadata))
 }
 
-// encode writes all but the seal, and gives what that is made of.
+// encode writes all but the seal, and returns what that is made of.
 func encode(span ptrace.Span, e *event.Event) (texts [len(fields)]string) {
 	span.SetTraceID(pcommon.TraceID(e.SessionID))
 	span.SetSpanID(spanID(e.ID))
@@ -107,7 +107,7 @@ func spanID(id uuid.UUID) pcommon.SpanID {
 	return s
 }
 
-// kindOf tells other backends what they would expect of such a step: a model is called over
+// kindOf returns the kind that other backends expect of such a step: a model is called over
 // the network, a session is where work enters.
 func kindOf(t event.Type) ptrace.SpanKind {
 	switch t {
@@ -120,7 +120,7 @@ func kindOf(t event.Type) ptrace.SpanKind {
 	}
 }
 
-// timestamp is Unix milliseconds as nanoseconds, at most the year 2262, the end of what
+// timestamp returns Unix milliseconds as nanoseconds, at most the year 2262, the end of what
 // signed nanoseconds can say. The exact value is in an attribute.
 func timestamp(ms float64) pcommon.Timestamp {
 	whole := math.Floor(ms)

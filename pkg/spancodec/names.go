@@ -9,7 +9,7 @@ import (
 // Scope is the name of the instrumentation scope of native spans.
 const Scope = "spangrove.native"
 
-// prefix begins the names of all attributes that only this service gives a meaning.
+// prefix begins the names of all attributes that have a meaning to this service only.
 const prefix = "spangrove."
 
 // The attributes of a native span.

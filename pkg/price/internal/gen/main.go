@@ -4,7 +4,7 @@
 //	cd pkg/price && go run ./internal/gen -date 2026-11-21 litellm-1.109.1-*.whl litellm-1.90.0-*.whl …
 //
 // It takes the list of prices, the licence and the version out of each wheel, which is a zip
-// file. The first wheel decides; wheels of earlier releases, newest first, give the last prices
+// file. The first wheel decides; wheels of earlier releases, newest first, have the last prices
 // of models that the first has dropped.
 package main
 
