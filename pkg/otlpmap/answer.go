@@ -293,7 +293,7 @@ var asAnswer = reader{name: "answer", about: "JSON messages or choices as role, 
 // unreadable keeps a value that should have been JSON as text, so that a person can read it.
 func (b *eventBuilder) unreadable(a *attr, t target) {
 	if b.put(t, b.take(a)) {
-		b.failed = append(b.failed, a.key)
+		b.losses.failed = append(b.losses.failed, a.key)
 	} else {
 		a.used = false
 	}

@@ -24,8 +24,8 @@ func (b *eventBuilder) writeCost() {
 }
 
 func (b *eventBuilder) theCost() (raw []byte, source string) {
-	if b.cost != nil {
-		return b.cost, `"reported"`
+	if b.tokens.cost != nil {
+		return b.tokens.cost, `"reported"`
 	}
 	if b.opt.Prices == nil || b.s.typ != event.TypeModel || b.filled(fieldCost.field) {
 		return nil, ""
@@ -46,7 +46,7 @@ func (b *eventBuilder) theCost() (raw []byte, source string) {
 
 // priced returns the tokens that a price is asked for.
 func (b *eventBuilder) priced() (u price.Usage, ok bool) {
-	c := b.counts
+	c := b.tokens.counts
 	if !c[countPrompt].set && !c[countCompletion].set && !c[countTotal].set {
 		c = b.ownCounts()
 	}

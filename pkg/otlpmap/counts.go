@@ -15,7 +15,7 @@ var asUsage = reader{name: "usage", about: "JSON or a Python dict of token count
 	if !ok || jsonscan.Kind(raw) != '{' {
 		return
 	}
-	known := b.counts[countPrompt].set
+	known := b.tokens.counts[countPrompt].set
 	b.offerUsage(raw)
 	if !known {
 		b.joinDetails(raw)
@@ -55,8 +55,8 @@ func (b *eventBuilder) offerUsage(raw []byte) {
 		case jsonscan.Kind(c.Val) == '0':
 			if i, ok := countNames[string(c.Key)]; ok {
 				b.offerCount(i, c.Val)
-			} else if string(c.Key) == "cost" && b.cost == nil && string(c.Val) != "0" {
-				b.cost = c.Val
+			} else if string(c.Key) == "cost" && b.tokens.cost == nil && string(c.Val) != "0" {
+				b.tokens.cost = c.Val
 			}
 		case jsonscan.Kind(c.Val) == '{':
 			audio, ok := detailNames[string(c.Key)]
@@ -78,7 +78,7 @@ func (b *eventBuilder) offerUsage(raw []byte) {
 // input without input_cache_read, input_audio and the like, which shows in a total that is the
 // sum of them all.
 func (b *eventBuilder) joinDetails(raw []byte) {
-	c := &b.counts
+	c := &b.tokens.counts
 	if !c[countPrompt].set || !c[countCompletion].set || !c[countTotal].set {
 		return
 	}
@@ -96,7 +96,7 @@ func (b *eventBuilder) joinDetails(raw []byte) {
 	if in+out > 0 && c[countPrompt].n+in+c[countCompletion].n+out == c[countTotal].n {
 		c[countPrompt].n += in
 		c[countCompletion].n += out
-		b.joined = true
+		b.tokens.joined = true
 	}
 }
 
@@ -113,18 +113,18 @@ var asCosts = reader{name: "costs", about: "a JSON object of US dollars: its tot
 		return
 	}
 	b.keep(a)
-	if b.cost != nil {
+	if b.tokens.cost != nil {
 		return
 	}
 	for _, key := range [...]string{"total", "total_cost", "response_cost"} {
 		if v := jsonscan.Member(raw, key); jsonscan.Kind(v) == '0' && floatOf(v) > 0 {
-			b.cost = v
+			b.tokens.cost = v
 			return
 		}
 	}
 	in, out := firstMember(raw, "input", "input_cost"), firstMember(raw, "output", "output_cost")
 	if sum := floatOf(in) + floatOf(out); sum > 0 {
-		b.cost = appendDouble(nil, sum)
+		b.tokens.cost = appendDouble(nil, sum)
 	}
 }}
 

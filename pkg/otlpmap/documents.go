@@ -141,8 +141,8 @@ type dropped struct{ count, dimension int }
 // dropVector notes a vector that was not kept, by its dimension. A span may send its vectors
 // twice, as attributes and in its raw answer.
 func (b *eventBuilder) dropVector(from, dimension int) {
-	b.vectors[from].count++
-	b.vectors[from].dimension = dimension
+	b.losses.vectors[from].count++
+	b.losses.vectors[from].dimension = dimension
 }
 
 const (
@@ -152,9 +152,9 @@ const (
 
 // putEmbedding writes which vectors were not kept.
 func (b *eventBuilder) putEmbedding() {
-	v := b.vectors[fromAttribute]
-	if b.vectors[fromAnswer].count > v.count {
-		v = b.vectors[fromAnswer]
+	v := b.losses.vectors[fromAttribute]
+	if b.losses.vectors[fromAnswer].count > v.count {
+		v = b.losses.vectors[fromAnswer]
 	}
 	if v.count == 0 {
 		return
@@ -163,5 +163,5 @@ func (b *eventBuilder) putEmbedding() {
 	raw = strconv.AppendInt(append(raw, `,"dimension":`...), int64(v.dimension), 10)
 	b.put(fieldEmbedding, append(raw, '}'))
 	const bytesPerNumber = 8
-	b.cuts = append(b.cuts, cutOff{"embedding", bytesPerNumber * v.count * v.dimension})
+	b.losses.cuts = append(b.losses.cuts, cutOff{"embedding", bytesPerNumber * v.count * v.dimension})
 }

@@ -22,39 +22,61 @@ type eventBuilder struct {
 	s     *span
 	attrs []attr
 
+	// The objects of the event.
 	obj   [buckets]object
 	set   [maxFields / 64]uint64 // fields that are filled
 	by    [maxFields]int16       // 1 + the index of the attribute that filled a field
-	whole []byte                 // outputs that are no object
+	whole []byte                 // outputs that are not an object
+	arena []byte                 // text that is made for one event; slices of it stay valid
 
-	counts        [countKinds]count
-	cost          []byte
-	answerUsage   []byte  // usage inside an answer's message
-	joined        bool    // parts were added to their counts: see joinDetails
-	jsonLeaves    bool    // flattened values are JSON, also texts and numbers
-	unread        []int32 // attributes whose field another one filled: see dropRedundant
-	taken         []bool  // by span event: it is in the event
-	failed        []string
-	evaluations   []byte // the entries of metadata.evaluations so far
-	parts         keySet // kinds of message parts that lost their wrapping
-	lastException string // the message of the exception that ended the span
-	cuts          []cutOff
-	vectors       [2]dropped
+	tokens tokenUsage
+	losses losses
+
+	// Conversations.
+	tree tree
+	msgs []message
+	// The list that readMessages read last, and whether it is whole (wholeMessages).
+	list      []byte
+	listWhole bool
 	// modelText is config.model if no attribute holds it.
 	modelText string
-	replaced  int
 
-	arena []byte // text that is made for one event; slices of it stay valid
-	tree  tree
-	msgs  []message
-	texts textSet
+	// Span events.
+	taken         []bool // by span event: it is in the event
+	evaluations   []byte // the entries of metadata.evaluations so far
+	lastException string // the message of the exception that ended the span
+
+	// What no rule has placed.
+	unread []int32 // attributes whose field another one filled: see dropRedundant
+	texts  textSet
 	// The attributes that are kept although metadata has a member of their name, and their names.
 	clashes []int32
 	names   keySet
 
-	// The list that readMessages read last, and whether it is whole (wholeMessages).
-	list      []byte
-	listWhole bool
+	jsonLeaves bool // flattened values are JSON, also texts and numbers
+}
+
+// tokenUsage is what is known so far about the tokens and the cost of a call.
+type tokenUsage struct {
+	counts [countKinds]count
+	cost   []byte
+	answer []byte // usage inside an answer's message
+	joined bool   // parts were added to their counts: see joinDetails
+}
+
+// losses are what was done to values, which metadata has members for (truncated, parse_error,
+// replaced_characters, part_types, embedding).
+type losses struct {
+	cuts     []cutOff
+	failed   []string // attributes that are not the JSON they should be
+	replaced int      // characters that no store can hold
+	parts    keySet   // kinds of message parts that lost their wrapping
+	vectors  [2]dropped
+}
+
+func (l *losses) reset() {
+	l.cuts, l.failed, l.replaced, l.vectors = l.cuts[:0], l.failed[:0], 0, [2]dropped{}
+	l.parts.reset()
 }
 
 func (b *eventBuilder) reset(s *span) {
@@ -63,12 +85,11 @@ func (b *eventBuilder) reset(s *span) {
 		b.obj[i].reset()
 	}
 	clear(b.set[:])
-	b.whole, b.cost, b.evaluations = nil, nil, nil
-	b.counts = [countKinds]count{}
-	b.unread, b.failed, b.cuts = b.unread[:0], b.failed[:0], append(b.cuts[:0], s.truncated...)
-	b.joined, b.answerUsage = false, nil
-	b.taken, b.replaced, b.vectors, b.modelText = b.taken[:0], 0, [2]dropped{}, ""
-	b.parts.reset()
+	b.tokens = tokenUsage{}
+	b.losses.reset()
+	b.losses.cuts = append(b.losses.cuts, s.truncated...)
+	b.whole, b.evaluations, b.modelText = nil, nil, ""
+	b.unread, b.taken = b.unread[:0], b.taken[:0]
 	b.arena = b.arena[:0]
 	clear(b.msgs)
 	b.msgs = b.msgs[:0]
@@ -81,7 +102,7 @@ const keepBuffer = 1 << 20
 
 // forget drops what points into the request.
 func (b *eventBuilder) forget() {
-	b.s, b.attrs, b.x, b.whole, b.cost, b.list = nil, nil, nil, nil, nil, nil
+	b.s, b.attrs, b.x, b.whole, b.tokens.cost, b.list = nil, nil, nil, nil, nil, nil
 	if cap(b.arena) > keepBuffer {
 		b.arena = nil
 	}
@@ -302,7 +323,7 @@ func (b *eventBuilder) clean(text []byte) ([]byte, bool) {
 	if err != nil {
 		return nil, false
 	}
-	b.replaced += n
+	b.losses.replaced += n
 	for range 2 { // JSON in a JSON string
 		if jsonscan.Kind(raw) != '"' {
 			break
@@ -315,7 +336,7 @@ func (b *eventBuilder) clean(text []byte) ([]byte, bool) {
 		if err != nil {
 			break
 		}
-		b.replaced += n
+		b.losses.replaced += n
 		raw = in
 	}
 	return raw, true

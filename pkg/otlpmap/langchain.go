@@ -63,7 +63,7 @@ func (b *eventBuilder) langchainMessage(raw, typ []byte) bool {
 			b.part(string(jsonscan.Inner(c.Val)))
 		case "usage_metadata":
 			if b.s.role == onModel && role == langchainRoles["ai"] {
-				b.answerUsage = c.Val
+				b.tokens.answer = c.Val
 			}
 		case "status": // of a tool's result
 			if jsonscan.Kind(c.Val) == '"' {

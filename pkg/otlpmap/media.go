@@ -96,7 +96,7 @@ func (b *eventBuilder) appendPart(dst, raw []byte) []byte {
 	if m.odd || m.kind == "" || m.url == nil && m.data == nil && m.fileID == nil {
 		return append(dst, b.boundMedia(raw)...)
 	}
-	if typ := jsonscan.Inner(jsonscan.Member(raw, "type")); len(typ) > 0 && !b.parts.hasText(typ) {
+	if typ := jsonscan.Inner(jsonscan.Member(raw, "type")); len(typ) > 0 && !b.losses.parts.hasText(typ) {
 		b.part(string(typ))
 	}
 	return b.appendMedium(dst, &m)

@@ -241,7 +241,7 @@ func (b *eventBuilder) readChoice(inside, finish []byte) bool {
 }
 
 // part notes the kind of a message part whose wrapping is dropped.
-func (b *eventBuilder) part(kind string) { b.parts.add(kind) }
+func (b *eventBuilder) part(kind string) { b.losses.parts.add(kind) }
 
 // onlyText returns the text of content parts if they are all text and nothing else is with them.
 func (b *eventBuilder) onlyText(content []byte) ([]byte, bool) {
@@ -284,7 +284,7 @@ func (b *eventBuilder) onlyText(content []byte) ([]byte, bool) {
 	b.arena = append(b.arena, '"')
 	for c := jsonscan.Elements(content); c.Next(); {
 		b.arena = append(b.arena, jsonscan.Inner(jsonscan.Member(c.Val, "text"))...)
-		if typ := jsonscan.Inner(jsonscan.Member(c.Val, "type")); typ != nil && !b.parts.hasText(typ) {
+		if typ := jsonscan.Inner(jsonscan.Member(c.Val, "type")); typ != nil && !b.losses.parts.hasText(typ) {
 			b.part(string(typ))
 		}
 	}

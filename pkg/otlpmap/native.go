@@ -105,7 +105,7 @@ func (b *eventBuilder) occupyMember(bucket int, key string) {
 // another one is not taken for it.
 func (b *eventBuilder) occupyCount(key string, val json.RawMessage) {
 	if key == "cost" && jsonscan.Kind(val) == '0' {
-		b.cost = val
+		b.tokens.cost = val
 		return
 	}
 	for i, names := range countKeys {

@@ -145,7 +145,7 @@ func (b *eventBuilder) partCalls(list []messagePart) []byte {
 
 // partType notes the type of a part that loses it.
 func (b *eventBuilder) partType(p *messagePart) {
-	if len(p.typ) > 0 && !b.parts.hasText(p.typ) {
+	if len(p.typ) > 0 && !b.losses.parts.hasText(p.typ) {
 		b.part(string(p.typ))
 	}
 }
@@ -222,7 +222,7 @@ func (b *eventBuilder) replaceLong(dst, raw, mime []byte, limit, depth int) []by
 		dst = strconv.AppendInt(append(dst, `,"bytes":`...), int64(len(data)), 10)
 		dst = append(dst, `,"sha256":"`...)
 		dst = hex.AppendEncode(dst, sum[:])
-		b.cuts = append(b.cuts, cutOff{"media", len(data)})
+		b.losses.cuts = append(b.losses.cuts, cutOff{"media", len(data)})
 		return append(dst, '"', '}')
 	}
 	return append(dst, raw...)

@@ -69,7 +69,7 @@ func (b *eventBuilder) content(a *attr, mime slot) ([]byte, bool) {
 	if raw, ok := b.parse(a); ok {
 		return raw, true
 	}
-	if cutShort(b.cuts, a.key) || a.slot == compiled.inputValue || a.slot == compiled.rawOutput {
+	if cutShort(b.losses.cuts, a.key) || a.slot == compiled.inputValue || a.slot == compiled.rawOutput {
 		return b.repairTruncatedJSON(a)
 	}
 	return nil, false

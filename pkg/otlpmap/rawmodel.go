@@ -118,8 +118,8 @@ func (b *eventBuilder) modelOutput(a *attr, raw []byte) {
 		return
 	}
 	at := len(b.msgs)
-	b.answerUsage = nil
-	defer func() { b.offerUsage(b.answerUsage) }()
+	b.tokens.answer = nil
+	defer func() { b.offerUsage(b.tokens.answer) }()
 	switch {
 	case jsonscan.Kind(raw) == '[' && b.readMessages(raw):
 		b.joinItems(at)

@@ -125,10 +125,10 @@ var (
 		raw, v := asNumber.scalar(b, nil, a)
 		switch {
 		case v == no:
-		case b.cost == nil:
-			b.cost, a.used = raw, true
+		case b.tokens.cost == nil:
+			b.tokens.cost, a.used = raw, true
 		default:
-			a.used = string(raw) == string(b.cost)
+			a.used = string(raw) == string(b.tokens.cost)
 		}
 	}}
 )

@@ -21,7 +21,7 @@ func (r *record) read(is recordIs) {
 	b := r.b
 	src := ptrace.NewSpan()
 	r.span.src = src
-	b.replaced = 0
+	b.losses.replaced = 0
 	body := r.bodyJSON()
 	ev := ptrace.NewSpanEvent()
 	ev.SetName(r.name)
@@ -63,7 +63,7 @@ func (r *record) read(is recordIs) {
 	default:
 		r.src.Attributes().CopyTo(ev.Attributes())
 	}
-	replaced := b.replaced
+	replaced := b.losses.replaced
 	r.x.collectAttrs(&r.span, b.opt)
 	attrs := r.x.attrsOf(&r.span)
 	r.span.role, r.span.typ = onModel, event.TypeModel
@@ -73,7 +73,7 @@ func (r *record) read(is recordIs) {
 		}
 	}
 	b.reset(&r.span)
-	b.replaced = replaced
+	b.losses.replaced = replaced
 	if is != plainRecord && is != exceptionRecord { // theirs may be a browser's session
 		if key := r.span.text(attrs, compiled.lists[sessionKeys]); key != "" {
 			r.at.Session = SessionID(key)
@@ -188,7 +188,7 @@ func (r *record) message(ev ptrace.SpanEvent, body []byte, answer bool) {
 // cut bounds a text, and notes what it was.
 func (r *record) cut(text string) string {
 	if limit := r.b.opt.MaxFieldBytes; limit >= 0 && len(text) > limit {
-		r.b.cuts = append(r.b.cuts, cutOff{r.name, len(text)})
+		r.b.losses.cuts = append(r.b.losses.cuts, cutOff{r.name, len(text)})
 		return head(text, limit)
 	}
 	return text
@@ -196,35 +196,35 @@ func (r *record) cut(text string) string {
 
 // marks notes what was done to the values of a message.
 func (r *record) marks() {
-	if len(r.b.cuts) == 0 && r.b.replaced == 0 {
+	if len(r.b.losses.cuts) == 0 && r.b.losses.replaced == 0 {
 		return
 	}
 	var o object
-	if len(r.b.cuts) > 0 {
+	if len(r.b.losses.cuts) > 0 {
 		var cuts object
-		for _, c := range r.b.cuts {
+		for _, c := range r.b.losses.cuts {
 			if cuts.keys.add(c.key) {
 				cuts.int(c.key, int64(c.bytes))
 			}
 		}
 		o.raw("truncated", append(cuts.buf, '}'))
 	}
-	if r.b.replaced > 0 {
-		o.int("replaced_characters", int64(r.b.replaced))
+	if r.b.losses.replaced > 0 {
+		o.int("replaced_characters", int64(r.b.losses.replaced))
 	}
 	var content object
 	content.str("name", r.name)
 	content.raw("metadata", append(o.buf, '}'))
 	r.note(event.LogFields, append(content.buf, '}'))
-	r.b.cuts, r.b.replaced = r.b.cuts[:0], 0
+	r.b.losses.cuts, r.b.losses.replaced = r.b.losses.cuts[:0], 0
 }
 
 // fields reads the record's attributes as those of a span.
 func (r *record) fields() {
 	b := r.b
-	replaced := b.replaced
+	replaced := b.losses.replaced
 	b.reset(&r.span)
-	b.replaced = replaced
+	b.losses.replaced = replaced
 	b.run()
 	b.answerRole()
 	b.usage()

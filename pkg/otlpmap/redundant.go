@@ -131,11 +131,11 @@ func (k *textSet) make(b *eventBuilder) {
 		}
 	}
 	for i := range countKeys {
-		if b.counts[i].set {
-			k.text(strconv.FormatInt(b.counts[i].n, 10))
+		if b.tokens.counts[i].set {
+			k.text(strconv.FormatInt(b.tokens.counts[i].n, 10))
 		}
 	}
-	for _, p := range b.parts.list {
+	for _, p := range b.losses.parts.list {
 		k.text(p)
 	}
 }

@@ -23,7 +23,7 @@ var asSettings = reader{name: "settings", about: "a JSON object of parameters, e
 	raw, ok := b.parse(a)
 	if !ok || jsonscan.Kind(raw) != '{' {
 		if !ok {
-			b.failed = append(b.failed, a.key)
+			b.losses.failed = append(b.losses.failed, a.key)
 		}
 		return
 	}
@@ -123,7 +123,7 @@ var asTools = reader{name: "tools", about: "a JSON array of definitions as [{nam
 		return
 	}
 	if raw, ok := b.parse(a); !ok {
-		b.failed = append(b.failed, a.key)
+		b.losses.failed = append(b.losses.failed, a.key)
 	} else if jsonscan.Kind(raw) == '[' && b.putTools(raw) {
 		a.used = true
 	}

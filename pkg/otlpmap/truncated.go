@@ -19,8 +19,8 @@ func (b *eventBuilder) repairTruncatedJSON(a *attr) ([]byte, bool) {
 	}
 	raw, ok := b.clean(view(text))
 	if ok {
-		b.failed = append(b.failed, a.key)
-		a.repaired = !cutShort(b.cuts, a.key)
+		b.losses.failed = append(b.losses.failed, a.key)
+		a.repaired = !cutShort(b.losses.cuts, a.key)
 	}
 	return raw, ok
 }

@@ -11,7 +11,7 @@ import (
 // valid returns text that every store can hold.
 func (b *eventBuilder) valid(s string) string {
 	s, n := rawjson.ValidText(s)
-	b.replaced += n
+	b.losses.replaced += n
 	return s
 }
 
@@ -21,23 +21,23 @@ func (b *eventBuilder) unmapped() {
 	b.attributes()
 	b.otherEvents()
 	b.links()
-	if len(b.parts.list) > 0 {
-		b.putList(fieldPartTypes, b.parts.list)
+	if len(b.losses.parts.list) > 0 {
+		b.putList(fieldPartTypes, b.losses.parts.list)
 	}
-	if len(b.failed) > 0 {
-		b.putText(fieldParseError, strings.Join(b.failed, ", "))
+	if len(b.losses.failed) > 0 {
+		b.putText(fieldParseError, strings.Join(b.losses.failed, ", "))
 	}
-	if len(b.cuts) > 0 {
+	if len(b.losses.cuts) > 0 {
 		var o object
-		for _, c := range b.cuts {
+		for _, c := range b.losses.cuts {
 			if o.keys.add(c.key) {
 				o.int(c.key, int64(c.bytes))
 			}
 		}
 		b.put(fieldTruncated, append(o.buf, '}'))
 	}
-	if b.replaced > 0 {
-		b.putInt(fieldReplaced, int64(b.replaced))
+	if b.losses.replaced > 0 {
+		b.putInt(fieldReplaced, int64(b.losses.replaced))
 	}
 }
 

@@ -46,7 +46,7 @@ var asCount = reader{
 		if !ok {
 			return
 		}
-		c := &b.counts[countKind(t.key)]
+		c := &b.tokens.counts[countKind(t.key)]
 		if !c.set {
 			*c = count{n, true}
 		}
@@ -79,8 +79,8 @@ func countOf(v pcommon.Value) (int64, bool) {
 
 // offerCount offers a count from a span's raw answer.
 func (b *eventBuilder) offerCount(i int, raw []byte) {
-	if n, err := strconv.ParseInt(string(raw), 10, 64); err == nil && n >= 0 && !b.counts[i].set {
-		b.counts[i] = count{n, true}
+	if n, err := strconv.ParseInt(string(raw), 10, 64); err == nil && n >= 0 && !b.tokens.counts[i].set {
+		b.tokens.counts[i] = count{n, true}
 	}
 }
 
@@ -88,9 +88,9 @@ func (b *eventBuilder) offerCount(i int, raw []byte) {
 // some instrumentations of Anthropic's API report the prompt without them, which shows when
 // they are more than the prompt. The total is the sum if the span has none.
 func (b *eventBuilder) usage() {
-	c := &b.counts
+	c := &b.tokens.counts
 	cached := c[countCacheRead].n + c[countCacheWrite].n
-	adjusted := b.joined
+	adjusted := b.tokens.joined
 	if c[countPrompt].set && cached > c[countPrompt].n {
 		reported := c[countPrompt].n
 		c[countPrompt].n += cached

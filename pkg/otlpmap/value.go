@@ -15,7 +15,7 @@ import (
 // be replaced for that.
 func (b *eventBuilder) appendString(dst []byte, s string) []byte {
 	dst, n := rawjson.AppendText(dst, s)
-	b.replaced += n
+	b.losses.replaced += n
 	return dst
 }
 
