@@ -26,7 +26,7 @@ func (r *Runner) feed(ctx context.Context) (worked time.Duration, err error) {
 	if err != nil {
 		return 0, err
 	}
-	due, err := r.store.ClaimDelayed(ctx, claimDelayed, r.Timeout)
+	due, err := r.store.ClaimDelayed(ctx, claimDelayed, r.options.Timeout)
 	if err != nil || len(arrived)+len(due) == 0 {
 		return 0, err
 	}
@@ -44,7 +44,7 @@ func (r *Runner) feed(ctx context.Context) (worked time.Duration, err error) {
 		}
 	}
 	for id, due := range later {
-		if waiting[id] >= r.Queue {
+		if waiting[id] >= r.options.Queue {
 			continue // what was taken comes back
 		}
 		looked, projectErr := r.feedProject(ctx, id, due)
@@ -69,7 +69,7 @@ func (r *Runner) waiting(ctx context.Context) (map[int64]int, error) {
 // feedProject enqueues the evaluations of a project's next outbox rows and of the delayed events that
 // are due, and returns how many events it looked at.
 func (r *Runner) feedProject(ctx context.Context, id int64, due []evaluation.Delayed) (looked int, err error) {
-	f := &feeding{Runner: r, answer: evaluation.Enqueue{Project: id, Handled: due}}
+	f := &projectFeed{runner: r, answer: evaluation.Enqueue{Project: id, Handled: due}}
 	p, err := r.store.ProjectByID(ctx, id)
 	if err != nil && fault.Of(err) != fault.NotFound {
 		return 0, err
@@ -79,9 +79,9 @@ func (r *Runner) feedProject(ctx context.Context, id int64, due []evaluation.Del
 		if list, err = r.store.OnlineMetrics(ctx, id); err != nil {
 			return 0, err
 		}
-		f.rules = rules(list, p)
+		f.rules = rulesOf(list, p)
 	}
-	rows, err := r.store.ClaimOutbox(ctx, id, claimOutbox, r.Timeout)
+	rows, err := r.store.ClaimOutbox(ctx, id, claimOutbox, r.options.Timeout)
 	if err != nil || len(rows)+len(due) == 0 {
 		return 0, err
 	}
@@ -111,19 +111,20 @@ func (r *Runner) feedProject(ctx context.Context, id int64, due []evaluation.Del
 	return looked, err
 }
 
-// feeding collects what becomes of a project's new events.
-type feeding struct {
-	*Runner
-	rules  []rule
+// projectFeed collects what becomes of a project's new events.
+type projectFeed struct {
+	runner *Runner
+	rules  []metricRule
 	answer evaluation.Enqueue
 }
 
 // examineNow reports whether an event that was stored or changed is to be looked at now. A session is
 // delayed until nothing has come for it for a while.
-func (f *feeding) examineNow(a evaluation.OutboxEvent) bool {
+func (f *projectFeed) examineNow(a evaluation.OutboxEvent) bool {
 	for i := range f.rules {
 		if f.rules[i].session {
-			f.answer.Delayed = append(f.answer.Delayed, evaluation.Delayed{EventID: a.SessionID, Due: f.Now().Add(f.SessionIdle).UnixMilli(), Extend: true})
+			due := f.runner.dueIn(f.runner.options.SessionIdle)
+			f.answer.Delayed = append(f.answer.Delayed, evaluation.Delayed{EventID: a.SessionID, Due: due, Extend: true})
 			break
 		}
 	}
@@ -132,11 +133,11 @@ func (f *feeding) examineNow(a evaluation.OutboxEvent) bool {
 
 // look requests the evaluations of events. Those that have not ended are delayed, unless that was
 // done before.
-func (f *feeding) look(ctx context.Context, ids []uuid.UUID, waited bool) error {
+func (f *projectFeed) look(ctx context.Context, ids []uuid.UUID, waited bool) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	set, err := f.store.EventsByID(ctx, f.answer.Project, ids)
+	set, err := f.runner.store.EventsByID(ctx, f.answer.Project, ids)
 	if err != nil {
 		return err
 	}
@@ -146,7 +147,8 @@ func (f *feeding) look(ctx context.Context, ids []uuid.UUID, waited bool) error 
 			return err
 		}
 		if !waited && !e.IsSession() && !ended(&e) {
-			f.answer.Delayed = append(f.answer.Delayed, evaluation.Delayed{EventID: e.ID, Due: f.Now().Add(f.Unfinished).UnixMilli()})
+			due := f.runner.dueIn(f.runner.options.Unfinished)
+			f.answer.Delayed = append(f.answer.Delayed, evaluation.Delayed{EventID: e.ID, Due: due})
 			continue
 		}
 		f.request(&e)
@@ -155,7 +157,7 @@ func (f *feeding) look(ctx context.Context, ids []uuid.UUID, waited bool) error 
 }
 
 // sampled reports whether any metric has the event in its sample, so that it must be read.
-func (f *feeding) sampled(id uuid.UUID) bool {
+func (f *projectFeed) sampled(id uuid.UUID) bool {
 	for i := range f.rules {
 		if evaluation.Sampled(f.rules[i].metric.ID, id, f.rules[i].percent) {
 			return true
@@ -164,11 +166,12 @@ func (f *feeding) sampled(id uuid.UUID) bool {
 	return false
 }
 
-func (f *feeding) request(e *event.Event) {
+func (f *projectFeed) request(e *event.Event) {
 	for i := range f.rules {
 		r := &f.rules[i]
 		if evaluation.Sampled(r.metric.ID, e.ID, r.percent) && r.match.Match(e) {
-			f.answer.Requests = append(f.answer.Requests, evaluation.Request{MetricID: r.metric.ID, Version: r.metric.Deployed, EventID: e.ID})
+			request := evaluation.Request{MetricID: r.metric.ID, Version: r.metric.Deployed, EventID: e.ID}
+			f.answer.Requests = append(f.answer.Requests, request)
 		}
 	}
 }

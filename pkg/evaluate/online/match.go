@@ -8,16 +8,16 @@ import (
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
-// rule selects the events that a metric is for.
-type rule struct {
+// metricRule selects the events that a metric is for.
+type metricRule struct {
 	metric  *metric.Metric
 	match   query.Matcher
 	session bool // it is for sessions, which no other metric is
 	percent float64
 }
 
-// rules returns the rules of a project's metrics. People's scores run by themselves.
-func rules(list []metric.Metric, p project.Project) (out []rule) {
+// rulesOf returns the rules of a project's metrics. People's scores run by themselves.
+func rulesOf(list []metric.Metric, p project.Project) (out []metricRule) {
 	for i := range list {
 		m := &list[i]
 		if m.Type == metric.Human {
@@ -28,7 +28,12 @@ func rules(list []metric.Metric, p project.Project) (out []rule) {
 			continue // checked when it was saved: nothing matches what cannot be read
 		}
 		percent, _ := rawjson.Number(m.Sampling)
-		out = append(out, rule{metric: m, match: query.NewMatcher(query.InProject(filters, p)), session: query.AsksForSessions(filters), percent: percent})
+		out = append(out, metricRule{
+			metric:  m,
+			match:   query.NewMatcher(query.InProject(filters, p)),
+			session: query.AsksForSessions(filters),
+			percent: percent,
+		})
 	}
 	return out
 }

@@ -103,11 +103,11 @@ type Options struct {
 
 // Runner runs metrics over new events from Start to Stop.
 type Runner struct {
-	Options
+	options   Options
 	store     Store
 	evaluator Evaluator
 	telemetry *telemetry
-	queue     *queue
+	queue     *groupQueue
 
 	cancel context.CancelFunc
 	work   sync.WaitGroup
@@ -125,8 +125,8 @@ func New(store Store, evaluator Evaluator, o Options) (*Runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Runner{Options: o, store: store, evaluator: evaluator, telemetry: t}
-	r.queue = &queue{store: store, telemetry: t, share: o.Share, signal: make(chan struct{}, 1), running: map[int64]int{}, last: map[turn]uint64{}}
+	r := &Runner{options: o, store: store, evaluator: evaluator, telemetry: t}
+	r.queue = newGroupQueue(store, t, o.Share)
 	return r, nil
 }
 
@@ -140,9 +140,9 @@ func (r *Runner) Start() {
 	r.work.Go(func() {
 		r.repeat(ctx, "ask for evaluations of past events", nil, r.throttle(1, r.backfill))
 	})
-	for range r.Workers {
+	for range r.options.Workers {
 		r.work.Go(func() {
-			r.repeat(ctx, "evaluate", r.queue.signal, r.throttle(r.Workers, r.workOnce))
+			r.repeat(ctx, "evaluate", r.queue.signal, r.throttle(r.options.Workers, r.workOnce))
 		})
 	}
 }
@@ -170,6 +170,11 @@ const (
 	maxPause      = 10 * time.Minute
 	quiet         = 5 // looks at the store, a tenth of a second apart, that must find it idle to end a pause
 )
+
+// dueIn returns the time after a pause from now, as the store keeps times.
+func (r *Runner) dueIn(pause time.Duration) int64 {
+	return r.options.Now().Add(pause).UnixMilli()
+}
 
 // throttle returns f with a pause after its work while events are being ingested. n is how many of f
 // run at the same time.
@@ -219,13 +224,13 @@ func (r *Runner) repeat(ctx context.Context, doing string, wake <-chan struct{},
 	for ctx.Err() == nil {
 		busy, err := f(ctx)
 		if err != nil && ctx.Err() == nil {
-			r.Logger.Warn(doing, zap.Error(err))
+			r.options.Logger.Warn(doing, zap.Error(err))
 			busy = false
 		}
 		if busy {
 			continue
 		}
-		pause := time.NewTimer(r.Poll)
+		pause := time.NewTimer(r.options.Poll)
 		select {
 		case <-ctx.Done():
 		case <-wake:

@@ -554,7 +554,7 @@ func TestStop(t *testing.T) {
 	w.metric("m", nil)
 	inside := make(chan struct{})
 	slow := slowEngine{inside}
-	r, err := New(w.s, slow, w.r.Options)
+	r, err := New(w.s, slow, w.r.options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -781,7 +781,7 @@ func TestNoTimeLeft(t *testing.T) {
 	}
 	w.drain() // from now on an engine gets two at once
 	w.move(time.Hour)
-	o := w.r.Options
+	o := w.r.options
 	o.Timeout = 2 * time.Second
 	slow, err := New(w.s, untilTheEnd{}, o)
 	if err != nil {

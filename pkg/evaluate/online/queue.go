@@ -13,33 +13,45 @@ import (
 // queueAge is how long a list of what is due may be used before it is read again.
 const queueAge = time.Second
 
-// queue hands out groups: projects in turn, and the groups of each in turn, so that no metric and no
+// groupQueue hands out groups: projects in turn, and the groups of each in turn, so that no metric and no
 // project waits for another's to end. A project has no more than its share of the workers.
-type queue struct {
+type groupQueue struct {
 	store     Store
 	telemetry *telemetry
 	share     func(ctx context.Context, projectID int64) (int, error) // nil: no bound
 	signal    chan struct{}                                           // holds one: something was asked for
 
 	mu       sync.Mutex
-	projects []*line // with something due, as far as is known, in the order of their turns
+	projects []*projectLine // with something due, as far as is known, in the order of their turns
 	read     time.Time
-	running  map[int64]int   // workers by project
-	last     map[turn]uint64 // when each had its last turn
+	running  map[int64]int        // workers by project
+	last     map[queueTurn]uint64 // when each had its last turn
 	turns    uint64
 }
 
 // maxTurns bounds the projects and groups whose last turns are remembered.
 const maxTurns = 10_000
 
-// line is what a project has due.
-type line struct {
+// projectLine is what a project has due.
+type projectLine struct {
 	project int64
 	groups  []evaluation.Group // in the order of their turns
 }
 
+// newGroupQueue returns an empty queue, which reads what is due when it is first asked.
+func newGroupQueue(store Store, t *telemetry, share func(ctx context.Context, projectID int64) (int, error)) *groupQueue {
+	return &groupQueue{
+		store:     store,
+		telemetry: t,
+		share:     share,
+		signal:    make(chan struct{}, 1),
+		running:   map[int64]int{},
+		last:      map[queueTurn]uint64{},
+	}
+}
+
 // wake wakes one sleeping worker.
-func (q *queue) wake() {
+func (q *groupQueue) wake() {
 	select {
 	case q.signal <- struct{}{}:
 	default:
@@ -48,7 +60,7 @@ func (q *queue) wake() {
 
 // take returns the group whose turn it is; ok is false if nothing that may run now is due. batch is how
 // many of the group will be claimed. The caller must call leave when done with the group.
-func (q *queue) take(ctx context.Context, batch int) (g evaluation.Group, ok bool, err error) {
+func (q *groupQueue) take(ctx context.Context, batch int) (g evaluation.Group, ok bool, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if len(q.projects) == 0 || time.Since(q.read) > queueAge {
@@ -77,7 +89,7 @@ func (q *queue) take(ctx context.Context, batch int) (g evaluation.Group, ok boo
 		}
 		q.running[l.project]++
 		q.turns++
-		q.last[turn{project: l.project}], q.last[turnOf(g)] = q.turns, q.turns
+		q.last[queueTurn{project: l.project}], q.last[turnOf(g)] = q.turns, q.turns
 		if len(q.projects) > 0 {
 			q.wake() // there is something for another one
 		}
@@ -87,7 +99,7 @@ func (q *queue) take(ctx context.Context, batch int) (g evaluation.Group, ok boo
 }
 
 // leave ends the work on a group of the project.
-func (q *queue) leave(project int64) {
+func (q *groupQueue) leave(project int64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.running[project]--; q.running[project] == 0 {
@@ -99,12 +111,12 @@ func (q *queue) leave(project int64) {
 }
 
 // refresh reads what is due. The one whose last turn is longest ago comes first.
-func (q *queue) refresh(ctx context.Context) error {
+func (q *groupQueue) refresh(ctx context.Context) error {
 	all, err := q.store.EvaluationQueue(ctx)
 	if err != nil {
 		return err
 	}
-	byProject := map[int64]*line{}
+	byProject := map[int64]*projectLine{}
 	q.projects, q.read = nil, time.Now()
 	waiting := 0
 	for _, g := range all {
@@ -114,7 +126,7 @@ func (q *queue) refresh(ctx context.Context) error {
 		}
 		l := byProject[g.Project]
 		if l == nil {
-			l = &line{project: g.Project}
+			l = &projectLine{project: g.Project}
 			byProject[g.Project] = l
 			q.projects = append(q.projects, l)
 		}
@@ -123,21 +135,25 @@ func (q *queue) refresh(ctx context.Context) error {
 	if len(q.last) > maxTurns {
 		clear(q.last)
 	}
-	slices.SortStableFunc(q.projects, func(a, b *line) int {
-		return cmp.Compare(q.last[turn{project: a.project}], q.last[turn{project: b.project}])
+	slices.SortStableFunc(q.projects, func(a, b *projectLine) int {
+		return cmp.Compare(q.last[queueTurn{project: a.project}], q.last[queueTurn{project: b.project}])
 	})
 	for _, l := range q.projects {
-		slices.SortStableFunc(l.groups, func(a, b evaluation.Group) int { return cmp.Compare(q.last[turnOf(a)], q.last[turnOf(b)]) })
+		slices.SortStableFunc(l.groups, func(a, b evaluation.Group) int {
+			return cmp.Compare(q.last[turnOf(a)], q.last[turnOf(b)])
+		})
 	}
 	q.telemetry.waiting.Store(int64(waiting))
 	return nil
 }
 
-// turn names what takes turns: a project, or a group of one.
-type turn struct {
+// queueTurn names what takes turns: a project, or a group of one.
+type queueTurn struct {
 	project          int64
 	metric, backfill string
 	version          int64
 }
 
-func turnOf(g evaluation.Group) turn { return turn{g.Project, g.MetricID, g.Backfill, g.Version} }
+func turnOf(g evaluation.Group) queueTurn {
+	return queueTurn{g.Project, g.MetricID, g.Backfill, g.Version}
+}

@@ -24,7 +24,10 @@ func TestQueueTakesTurns(t *testing.T) {
 	for i := range 16 {
 		l.groups = append(l.groups, evaluation.Group{Project: 1, MetricID: fmt.Sprint("m", i), Version: 1, Waiting: 1000, Due: 1000})
 	}
-	l.groups = append(l.groups, evaluation.Group{Project: 2, MetricID: "a", Version: 1, Waiting: 30, Due: 30}, evaluation.Group{Project: 2, MetricID: "b", Version: 1, Waiting: 30, Due: 30})
+	l.groups = append(l.groups,
+		evaluation.Group{Project: 2, MetricID: "a", Version: 1, Waiting: 30, Due: 30},
+		evaluation.Group{Project: 2, MetricID: "b", Version: 1, Waiting: 30, Due: 30},
+	)
 	r, err := New(l, nil, Options{Share: func(context.Context, int64) (int, error) { return 2, nil }})
 	if err != nil {
 		t.Fatal(err)

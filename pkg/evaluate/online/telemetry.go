@@ -34,7 +34,8 @@ func newTelemetry(m metric.Meter) (*telemetry, error) {
 		metric.WithDescription("Time an engine took for a batch of events, by type of metric.")); err != nil {
 		return nil, err
 	}
-	_, err = m.Int64ObservableGauge("spangrove_evaluate_waiting", metric.WithUnit("{evaluation}"), metric.WithDescription("Evaluations that wait, of all projects and servers."),
+	_, err = m.Int64ObservableGauge("spangrove_evaluate_waiting", metric.WithUnit("{evaluation}"),
+		metric.WithDescription("Evaluations that wait, of all projects and servers."),
 		metric.WithInt64Callback(func(_ context.Context, o metric.Int64Observer) error {
 			o.Observe(t.waiting.Load())
 			return nil

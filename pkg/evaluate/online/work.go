@@ -20,33 +20,33 @@ import (
 )
 
 const (
-	// batchBytes is from where on no further event joins those that an engine gets at once.
+	// batchBytes closes a batch: once its events are this large, no further one joins it.
 	batchBytes = 16 << 20
 	// maxBackoff bounds the pause before another attempt.
 	maxBackoff = time.Hour
 	// readPause is the pause after an event could not be read because its project reads too much at once.
 	readPause = 2 * time.Second
-	// storeTimeout bounds storing what came of a batch, also when the runner stops. A claim lasts so
-	// much longer than the engine may take.
+	// storeTimeout bounds how long storing the outcomes of a batch may take, also when the runner stops.
+	// A claim outlasts the engine's time limit by as much.
 	storeTimeout = 10 * time.Second
 )
 
 // workOnce evaluates what it can claim of one group.
 func (r *Runner) workOnce(ctx context.Context) (worked time.Duration, err error) {
-	g, ok, err := r.queue.take(ctx, r.Batch)
+	g, ok, err := r.queue.take(ctx, r.options.Batch)
 	if err != nil || !ok {
 		return 0, err
 	}
 	defer r.queue.leave(g.Project)
-	s, err := r.subject(ctx, g)
+	s, err := r.openGroup(ctx, g)
 	if err != nil || s == nil {
 		return 0, err
 	}
-	jobs, err := r.store.ClaimEvaluations(ctx, g, r.Batch, r.Timeout+storeTimeout, s.after)
+	jobs, err := r.store.ClaimEvaluations(ctx, g, r.options.Batch, r.options.Timeout+storeTimeout, s.after)
 	if err != nil || len(jobs) == 0 {
 		return 0, err
 	}
-	running, cancel := context.WithTimeout(ctx, r.Timeout)
+	running, cancel := context.WithTimeout(ctx, r.options.Timeout)
 	defer cancel()
 	for len(jobs) > 0 {
 		b, err := s.read(running, jobs)
@@ -68,9 +68,9 @@ func (r *Runner) workOnce(ctx context.Context) (worked time.Duration, err error)
 	return worked, nil
 }
 
-// subject is what the evaluations of a group are about.
-type subject struct {
-	*Runner
+// groupWork is the work on one group: its project, and the metric that scores its events.
+type groupWork struct {
+	runner  *Runner
 	group   evaluation.Group
 	project project.Project
 	name    string // of the metric now: where its scores are found
@@ -79,9 +79,10 @@ type subject struct {
 	after   []string // metrics whose scores it is made of
 }
 
-// subject reads what a group is about. What cannot run any more is dropped, and the subject nil.
-func (r *Runner) subject(ctx context.Context, g evaluation.Group) (*subject, error) {
-	s := &subject{Runner: r, group: g}
+// openGroup reads the project and the metric of a group. If either is gone, or the metric no longer
+// runs over new events, it drops the group and returns nil.
+func (r *Runner) openGroup(ctx context.Context, g evaluation.Group) (*groupWork, error) {
+	s := &groupWork{runner: r, group: g}
 	var err error
 	if s.project, err = r.store.ProjectByID(ctx, g.Project); err != nil {
 		if fault.IsNotFound(err) {
@@ -115,13 +116,13 @@ func (r *Runner) subject(ctx context.Context, g evaluation.Group) (*subject, err
 }
 
 // giveBack releases jobs for which there was no time.
-func (s *subject) giveBack(ctx context.Context, jobs []evaluation.Job) error {
+func (s *groupWork) giveBack(ctx context.Context, jobs []evaluation.Job) error {
 	return s.putOff(ctx, jobs, 0)
 }
 
 // putOff releases jobs, which are due again after a pause.
-func (s *subject) putOff(ctx context.Context, jobs []evaluation.Job, pause time.Duration) error {
-	b := &batch{subject: s}
+func (s *groupWork) putOff(ctx context.Context, jobs []evaluation.Job, pause time.Duration) error {
+	b := &jobBatch{work: s}
 	for _, j := range jobs {
 		o := b.skipped("")
 		o.Due += pause.Milliseconds()
@@ -132,11 +133,13 @@ func (s *subject) putOff(ctx context.Context, jobs []evaluation.Job, pause time.
 
 // atOnce returns how many events go to an engine together if one of them has been tried so often:
 // fewer each time, so that none fails for ever because of its neighbours, or for want of time.
-func (s *subject) atOnce(attempts int) int { return max(1, s.Batch>>min(2*(attempts-1), 30)) }
+func (s *groupWork) atOnce(attempts int) int {
+	return max(1, s.runner.options.Batch>>min(2*(attempts-1), 30))
+}
 
-// batch is the jobs that go to an engine together, in order, and the outcomes of others so far.
-type batch struct {
-	*subject
+// jobBatch is the jobs that go to an engine together, in order, and the outcomes of others so far.
+type jobBatch struct {
+	work     *groupWork
 	read     int // jobs looked at
 	jobs     []evaluation.Job
 	events   []json.RawMessage // of the jobs
@@ -144,13 +147,13 @@ type batch struct {
 }
 
 // read reads the events of the first of jobs.
-func (s *subject) read(ctx context.Context, jobs []evaluation.Job) (*batch, error) {
-	b := &batch{subject: s}
+func (s *groupWork) read(ctx context.Context, jobs []evaluation.Job) (*jobBatch, error) {
+	b := &jobBatch{work: s}
 	ids := make([]uuid.UUID, len(jobs))
 	for i, j := range jobs {
 		ids[i] = j.EventID
 	}
-	set, err := s.Runner.store.EventsByID(ctx, s.group.Project, ids)
+	set, err := s.runner.store.EventsByID(ctx, s.group.Project, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -168,8 +171,9 @@ func (s *subject) read(ctx context.Context, jobs []evaluation.Job) (*batch, erro
 			b.addOutcome(j, evaluation.Outcome{Drop: true})
 			continue
 		}
-		if j.Attempts > s.Attempts {
-			b.addOutcome(j, evaluation.Outcome{State: evaluation.Dead, Explanation: fmt.Sprintf("Given up after %d attempts, the last of which was interrupted.", s.Attempts)})
+		if j.Attempts > s.runner.options.Attempts {
+			why := fmt.Sprintf("Given up after %d attempts, the last of which was interrupted.", s.runner.options.Attempts)
+			b.addOutcome(j, evaluation.Outcome{State: evaluation.Dead, Explanation: why})
 			continue
 		}
 		e, err := set.Load(ctx, i)
@@ -178,7 +182,8 @@ func (s *subject) read(ctx context.Context, jobs []evaluation.Job) (*batch, erro
 		}
 		text, err := s.text(ctx, &e)
 		if errors.Is(err, wire.ErrTooLarge) {
-			b.addOutcome(j, evaluation.Outcome{State: evaluation.Failed, Failure: string(evaluate.Unfit), Explanation: fmt.Sprintf("The session has more than %d bytes.", batchBytes)})
+			why := fmt.Sprintf("The session has more than %d bytes.", batchBytes)
+			b.addOutcome(j, evaluation.Outcome{State: evaluation.Failed, Failure: string(evaluate.Unfit), Explanation: why})
 			continue
 		}
 		if err != nil {
@@ -191,11 +196,11 @@ func (s *subject) read(ctx context.Context, jobs []evaluation.Job) (*batch, erro
 }
 
 // text returns the JSON that an engine gets for an event; for a session with all that is below it.
-func (s *subject) text(ctx context.Context, e *event.Event) (json.RawMessage, error) {
+func (s *groupWork) text(ctx context.Context, e *event.Event) (json.RawMessage, error) {
 	if !e.IsSession() {
 		return wire.AppendEvent(nil, e, &s.project), nil
 	}
-	set, err := s.Runner.store.Session(ctx, s.group.Project, e.ID)
+	set, err := s.runner.store.Session(ctx, s.group.Project, e.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -203,21 +208,28 @@ func (s *subject) text(ctx context.Context, e *event.Event) (json.RawMessage, er
 }
 
 // addOutcome records what became of a job.
-func (b *batch) addOutcome(j evaluation.Job, o evaluation.Outcome) {
-	o.Job, o.Outdated = j, b.old
+func (b *jobBatch) addOutcome(j evaluation.Job, o evaluation.Outcome) {
+	o.Job, o.Outdated = j, b.work.old
 	b.outcomes = append(b.outcomes, o)
 }
 
 // evaluate runs the engine with the context running, and returns the work that this cost the machine;
 // ctx is the runner's.
-func (b *batch) evaluate(ctx, running context.Context) (worked time.Duration) {
+func (b *jobBatch) evaluate(ctx, running context.Context) (worked time.Duration) {
 	if len(b.jobs) == 0 {
 		return 0
 	}
 	began := time.Now()
-	results, err := b.evaluator.Run(running, evaluate.Task{Project: b.group.Project, Metric: &b.metric, ID: b.group.MetricID, Version: b.group.Version, Events: b.events})
+	r, work := b.work.runner, b.work
+	results, err := r.evaluator.Run(running, evaluate.Task{
+		Project: work.group.Project,
+		Metric:  &work.metric,
+		ID:      work.group.MetricID,
+		Version: work.group.Version,
+		Events:  b.events,
+	})
 	took := time.Since(began)
-	b.telemetry.ran(ctx, b.metric.Type, took)
+	r.telemetry.ran(ctx, work.metric.Type, took)
 	switch {
 	case err != nil && (ctx.Err() != nil || errors.Is(err, evaluate.ErrBusy)): // no engine was asked
 		for _, j := range b.jobs {
@@ -231,11 +243,19 @@ func (b *batch) evaluate(ctx, running context.Context) (worked time.Duration) {
 	default:
 		share := took.Seconds() * 1000 / float64(len(results))
 		for i, res := range results {
-			o := evaluation.Outcome{State: evaluation.Done, Score: res.Score, Explanation: res.Explanation, Failure: string(res.Failure), Passed: res.Passed, Cost: res.Cost, LatencyMS: share}
+			o := evaluation.Outcome{
+				State:       evaluation.Done,
+				Score:       res.Score,
+				Explanation: res.Explanation,
+				Failure:     string(res.Failure),
+				Passed:      res.Passed,
+				Cost:        res.Cost,
+				LatencyMS:   share,
+			}
 			switch {
 			case res.Skipped:
 				o = b.skipped(res.Explanation)
-				o.Due = b.Now().Add(res.Later).UnixMilli()
+				o.Due = r.dueIn(res.Later)
 			case res.Temporary:
 				o = b.retryLater(b.jobs[i], res.Explanation)
 			case !res.Success:
@@ -244,51 +264,54 @@ func (b *batch) evaluate(ctx, running context.Context) (worked time.Duration) {
 			b.addOutcome(b.jobs[i], o)
 		}
 	}
-	if b.metric.Type == metric.LLM {
+	if work.metric.Type == metric.LLM {
 		return time.Duration(len(b.jobs)) * judgeWork
 	}
 	return took
 }
 
 // skipped returns the outcome of a job that no engine has looked at: as if nobody had claimed it.
-func (b *batch) skipped(why string) evaluation.Outcome {
-	return evaluation.Outcome{State: evaluation.Waiting, Due: b.Now().UnixMilli(), Skipped: true, Explanation: why}
+func (b *jobBatch) skipped(why string) evaluation.Outcome {
+	return evaluation.Outcome{State: evaluation.Waiting, Due: b.work.runner.dueIn(0), Skipped: true, Explanation: why}
 }
 
 // retryLater returns the outcome of a job whose engine broke, or failed for a reason that may go away.
-func (b *batch) retryLater(j evaluation.Job, why string) evaluation.Outcome {
-	if j.Attempts >= b.Attempts {
+func (b *jobBatch) retryLater(j evaluation.Job, why string) evaluation.Outcome {
+	r := b.work.runner
+	if j.Attempts >= r.options.Attempts {
 		return evaluation.Outcome{State: evaluation.Dead, Explanation: why}
 	}
 	pause := maxBackoff
-	if doubled := b.Backoff << (j.Attempts - 1); doubled > 0 && doubled < maxBackoff {
+	if doubled := r.options.Backoff << (j.Attempts - 1); doubled > 0 && doubled < maxBackoff {
 		pause = doubled
 	}
-	return evaluation.Outcome{State: evaluation.Waiting, Due: b.Now().Add(pause).UnixMilli(), Explanation: why}
+	return evaluation.Outcome{State: evaluation.Waiting, Due: r.dueIn(pause), Explanation: why}
 }
 
 // reason returns the public part of an engine's error; the rest is for the log.
-func (b *batch) reason(err error) string {
+func (b *jobBatch) reason(err error) string {
 	var f *fault.Error
 	switch {
 	case errors.As(err, &f):
 		return f.Msg
 	case errors.Is(err, context.DeadlineExceeded):
-		return fmt.Sprintf("The engine took longer than %s for %d events.", b.Timeout, len(b.jobs))
+		return fmt.Sprintf("The engine took longer than %s for %d events.", b.work.runner.options.Timeout, len(b.jobs))
 	}
-	b.Logger.Warn("engine broke", zap.String("metric_id", b.group.MetricID), zap.String("type", string(b.metric.Type)), zap.Error(err))
+	b.work.runner.options.Logger.Warn("engine broke",
+		zap.String("metric_id", b.work.group.MetricID), zap.String("type", string(b.work.metric.Type)), zap.Error(err))
 	return "The engine broke: internal error."
 }
 
 // storeOutcomes stores the outcomes of the batch.
-func (b *batch) storeOutcomes(ctx context.Context) error {
+func (b *jobBatch) storeOutcomes(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
-	if err := b.Runner.store.FinishEvaluations(ctx, b.group.Project, b.name, b.outcomes); err != nil {
+	r := b.work.runner
+	if err := r.store.FinishEvaluations(ctx, b.work.group.Project, b.work.name, b.outcomes); err != nil {
 		return err
 	}
 	for i := range b.outcomes {
-		b.telemetry.addOutcome(ctx, &b.outcomes[i])
+		r.telemetry.addOutcome(ctx, &b.outcomes[i])
 	}
 	return nil
 }
