@@ -26,21 +26,24 @@ type telemetry struct {
 
 func newTelemetry(set component.TelemetrySettings) (*telemetry, error) {
 	meter := set.MeterProvider.Meter(scopeName)
-	stored, err1 := meter.Int64Counter("spangrove_exporter_stored_events",
+	stored, storedErr := meter.Int64Counter("spangrove_exporter_stored_events",
 		metric.WithUnit("{event}"), metric.WithDescription("Events committed to the store; an event sent again counts again."))
-	rejected, err2 := meter.Int64Counter("spangrove_exporter_rejected_spans",
+	rejected, rejectedErr := meter.Int64Counter("spangrove_exporter_rejected_spans",
 		metric.WithUnit("{span}"), metric.WithDescription("Spans that were not stored, by reason."))
-	seconds, err3 := meter.Float64Histogram("spangrove_exporter_put_duration",
+	seconds, secondsErr := meter.Float64Histogram("spangrove_exporter_put_duration",
 		metric.WithUnit("s"), metric.WithDescription("Time to store the events of one request, by outcome."),
 		metric.WithExplicitBucketBoundaries(.001, .002, .005, .01, .02, .05, .1, .2, .5, 1, 2, 5, 10))
-	storedLogs, err4 := meter.Int64Counter("spangrove_exporter_stored_notes",
+	storedLogs, storedLogsErr := meter.Int64Counter("spangrove_exporter_stored_notes",
 		metric.WithUnit("{note}"), metric.WithDescription("What log records say of events, committed to the store; sent again it counts again."))
-	rejectedLogs, err5 := meter.Int64Counter("spangrove_exporter_rejected_log_records",
+	rejectedLogs, rejectedLogsErr := meter.Int64Counter("spangrove_exporter_rejected_log_records",
 		metric.WithUnit("{record}"), metric.WithDescription("Log records that were not stored, by reason."))
-	droppedLogs, err6 := meter.Int64Counter("spangrove_exporter_dropped_log_records",
+	droppedLogs, droppedLogsErr := meter.Int64Counter("spangrove_exporter_dropped_log_records",
 		metric.WithUnit("{record}"), metric.WithDescription("Log records that are no GenAI events, dropped."))
-	return &telemetry{stored: stored, rejected: rejected, seconds: seconds, storedLogs: storedLogs, rejectedLogs: rejectedLogs, droppedLogs: droppedLogs},
-		errors.Join(err1, err2, err3, err4, err5, err6)
+	t := &telemetry{
+		stored: stored, rejected: rejected, seconds: seconds,
+		storedLogs: storedLogs, rejectedLogs: rejectedLogs, droppedLogs: droppedLogs,
+	}
+	return t, errors.Join(storedErr, rejectedErr, secondsErr, storedLogsErr, rejectedLogsErr, droppedLogsErr)
 }
 
 // put records one write to the store.

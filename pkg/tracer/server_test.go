@@ -79,9 +79,9 @@ func only(got, wanted map[string]any) map[string]any {
 		if !ok {
 			continue
 		}
-		wo, ok1 := w.(map[string]any)
-		if gobj, ok2 := g.(map[string]any); ok1 && ok2 {
-			g = only(gobj, wo)
+		wantedObject, isObject := w.(map[string]any)
+		if gotObject, ok := g.(map[string]any); isObject && ok {
+			g = only(gotObject, wantedObject)
 		}
 		m[k] = g
 	}

@@ -20,7 +20,7 @@ var (
 
 func TestAppendEvent(t *testing.T) {
 	t.Parallel()
-	oops := `no "luck"`
+	errorText := `no "luck"`
 	const whose = `"project":"shop","project_id":"prj_1","org_id":"org_1","workspace_id":"ws_1","tenant":"org_1"`
 	for _, tt := range []struct {
 		name string
@@ -31,7 +31,7 @@ func TestAppendEvent(t *testing.T) {
 			"everything, digit for digit",
 			event.Event{
 				ID: eventID, SessionID: sessionID, ParentID: sessionID, Type: event.TypeModel, Name: "chat", Source: "dev",
-				Error: &oops, Start: 1795213764357.25, End: 1795213764359, Duration: 1.75,
+				Error: &errorText, Start: 1795213764357.25, End: 1795213764359, Duration: 1.75,
 				ChildrenIDs: json.RawMessage(`["a"]`), Config: json.RawMessage(`{"t":1.0}`),
 				Inputs: json.RawMessage(`{"n":9007199254740993}`), Outputs: json.RawMessage(`[1,"x"]`),
 				Metadata: json.RawMessage(`{"b":1,"a":2}`), Metrics: json.RawMessage(`{"m":1e2}`),

@@ -16,11 +16,11 @@ type telemetry struct{ scores, failures metric.Int64Counter }
 
 func newTelemetry(set component.TelemetrySettings) (*telemetry, error) {
 	meter := set.MeterProvider.Meter(scopeName)
-	scores, err1 := meter.Int64Counter("spangrove_processor_scores",
+	scores, scoresErr := meter.Int64Counter("spangrove_processor_scores",
 		metric.WithUnit("{score}"), metric.WithDescription("Scores put on spans, by metric."))
-	failures, err2 := meter.Int64Counter("spangrove_processor_missing_scores",
+	failures, failuresErr := meter.Int64Counter("spangrove_processor_missing_scores",
 		metric.WithUnit("{score}"), metric.WithDescription("Spans that went on without a score, by metric and reason."))
-	return &telemetry{scores, failures}, errors.Join(err1, err2)
+	return &telemetry{scores, failures}, errors.Join(scoresErr, failuresErr)
 }
 
 func (t *telemetry) score(ctx context.Context, name string) {

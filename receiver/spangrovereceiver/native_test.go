@@ -43,7 +43,7 @@ func TestEveryWritePathIsMounted(t *testing.T) {
 func TestNativeWrites(t *testing.T) {
 	r := start(t, options{})
 	ev := `{"event_type":"tool","event_id":"` + idA + `","session_id":"` + idB + `","inputs":{"n":9007199254740993}}`
-	text1, _ := json.Marshal(ev)
+	quotedEvent, _ := json.Marshal(ev)
 	model := `{"model":"m","provider":"p","messages":[{"role":"user"}],"response":{},"duration":1,"usage":{},"event_id":"` + idA + `","session_id":"` + idB + `"}`
 	created := `{"success":true,"event_id":"` + idA + `"}`
 	batch := `{"event_ids":["` + idA + `"],"session_id":"` + idB + `","success":true}`
@@ -55,7 +55,7 @@ func TestNativeWrites(t *testing.T) {
 	}{
 		{[]string{"/events", "/v1/events"}, ev, created, 1},
 		{[]string{"/events", "/v1/events"}, `{"event":` + ev + `}`, created, 1},
-		{[]string{"/events", "/v1/events"}, `{"event":` + string(text1) + `}`, created, 1},
+		{[]string{"/events", "/v1/events"}, `{"event":` + string(quotedEvent) + `}`, created, 1},
 		{[]string{"/events/model", "/v1/events/model"}, `{"model_event":` + model + `}`, created, 1},
 		{[]string{"/events/batch", "/v1/events/batch"}, `{"events":[` + ev + `]}`, batch, 1},
 		{[]string{"/events/batch", "/v1/events/batch"}, `{"single_session":true,"session_properties":{"session_name":"s"},"events":[` + ev + `]}`, batch, 2},
