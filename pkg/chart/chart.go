@@ -5,6 +5,7 @@ package chart
 
 import (
 	"encoding/json"
+	"iter"
 	"unicode/utf8"
 
 	"github.com/spangrove/spangrove/pkg/fault"
@@ -34,6 +35,10 @@ type Chart struct {
 }
 
 var fields = rawjson.FieldsOf[Chart]()
+
+// Fields returns the names and values of all that callers set, as JSON and in the order in which they are
+// written; those that are absent are nil.
+func (c *Chart) Fields() iter.Seq2[string, json.RawMessage] { return fields.All(c) }
 
 // Complete fills in what a chart was not given: what a chart of events does without it.
 func (c *Chart) Complete() {

@@ -92,14 +92,19 @@ func CheckEnvironment(env string) error {
 // Update changes the fields that are set. Each replaces what was there, parameters as a whole.
 type Update struct {
 	ID             string
-	Name           *string
-	Provider       *string
-	Type           *string
-	Parameters     json.RawMessage
-	Env            []string // nil: not set
-	Tags           []string // nil: not set
-	UserProperties json.RawMessage
+	Name           *string         `doc:"name"`
+	Provider       *string         `doc:"provider"`
+	Type           *string         `doc:"type"`
+	Parameters     json.RawMessage `doc:"parameters"`
+	Env            []string        `doc:"env"`  // nil: not set
+	Tags           []string        `doc:"tags"` // nil: not set
+	UserProperties json.RawMessage `doc:"user_properties"`
 }
+
+var updateFields = rawjson.FieldsOf[Update]()
+
+// Field returns a pointer to the field that callers set by a name, nil if there is none.
+func (u *Update) Field(name string) any { return updateFields.Pointer(u, name) }
 
 // Apply changes a configuration by an update.
 func (c *Configuration) Apply(u *Update) {

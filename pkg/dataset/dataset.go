@@ -8,6 +8,7 @@ package dataset
 
 import (
 	"encoding/json"
+	"iter"
 	"strings"
 	"unicode/utf8"
 
@@ -46,6 +47,10 @@ type Dataset struct {
 
 var fields = rawjson.FieldsOf[Dataset]()
 
+// Fields returns the names and values of all that callers set, as JSON and in the order in which they are
+// written; those that are absent are nil.
+func (d *Dataset) Fields() iter.Seq2[string, json.RawMessage] { return fields.All(d) }
+
 // Complete fills in what a new dataset was not given.
 func (d *Dataset) Complete() {
 	for _, field := range []struct {
@@ -81,16 +86,21 @@ func (d *Dataset) Validate() error {
 
 // Update changes the fields that are set.
 type Update struct {
-	ID           string
-	Name         *string
-	Description  *string
-	Type         *string
-	PipelineType *string
-	LinkedEvals  json.RawMessage
-	Saved        *bool
-	Metadata     json.RawMessage
-	Datapoints   []string // the ids of all datapoints from now on, in order; nil: not set
+	ID           string          `doc:"dataset_id"`
+	Name         *string         `doc:"name"`
+	Description  *string         `doc:"description"`
+	Type         *string         `doc:"type"`
+	PipelineType *string         `doc:"pipeline_type"`
+	LinkedEvals  json.RawMessage `doc:"linked_evals"`
+	Saved        *bool           `doc:"saved"`
+	Metadata     json.RawMessage `doc:"metadata"`
+	Datapoints   []string        `doc:"datapoints"` // the ids of all datapoints from now on, in order; nil: not set
 }
+
+var updateFields = rawjson.FieldsOf[Update]()
+
+// Field returns a pointer to the field that callers set by a name, nil if there is none.
+func (u *Update) Field(name string) any { return updateFields.Pointer(u, name) }
 
 // New returns the dataset that an update of nothing makes.
 func New(u *Update) Dataset {

@@ -90,14 +90,20 @@ func (fields Fields[T]) All(v *T) iter.Seq2[string, json.RawMessage] {
 	}
 }
 
+// Pointer returns a pointer to the field with a name in its tag, nil if there is none. A field whose type
+// is a kind of string is a *string.
+func (fields Fields[T]) Pointer(v *T, name string) any {
+	if i := slices.IndexFunc(fields, func(f taggedField) bool { return f.name == name }); i >= 0 {
+		return pointer(reflect.ValueOf(v).Elem(), fields[i].index)
+	}
+	return nil
+}
+
 // Read sets the fields that an object has members for, as Object wrote it. Raw values are parts of
 // object, not copies.
 func (fields Fields[T]) Read(object json.RawMessage, v *T) {
-	value := reflect.ValueOf(v).Elem()
 	for name, raw := range Object(object) {
-		if i := slices.IndexFunc(fields, func(f taggedField) bool { return f.name == name }); i >= 0 {
-			readField(pointer(value, fields[i].index), raw)
-		}
+		readField(fields.Pointer(v, name), raw)
 	}
 }
 

@@ -51,6 +51,20 @@ func TestFields(t *testing.T) {
 			}
 		})
 	}
+	t.Run("a field is found by its name", func(t *testing.T) {
+		var v thing
+		if got := fields.Pointer(&v, "note"); got != any(&v.Note) {
+			t.Errorf("note is a %T", got)
+		}
+		if kind, ok := fields.Pointer(&v, "kind").(*string); !ok {
+			t.Error("a kind of string is not a *string")
+		} else if *kind = "k"; v.Kind != "k" {
+			t.Errorf("kind is %q", v.Kind)
+		}
+		if got := fields.Pointer(&v, "ID"); got != nil {
+			t.Errorf("a field without a tag is found: %T", got)
+		}
+	})
 	t.Run("an empty list stays one, and what has no member stays as it was", func(t *testing.T) {
 		got := thing{ID: "i", Kind: "k", Tags: []string{}, Links: []string{}}
 		fields.Read(json.RawMessage(`{"links":[],"other":1}`), &got)

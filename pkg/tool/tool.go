@@ -58,12 +58,17 @@ func (t *Tool) Validate() error {
 
 // Update changes the fields that are set.
 type Update struct {
-	ID          string
-	Name        *string
-	Type        *string
-	Description *string
-	Parameters  json.RawMessage
+	ID          string          `doc:"id"`
+	Name        *string         `doc:"name"`
+	Type        *string         `doc:"tool_type"`
+	Description *string         `doc:"description"`
+	Parameters  json.RawMessage `doc:"parameters"`
 }
+
+var updateFields = rawjson.FieldsOf[Update]()
+
+// Field returns a pointer to the field that callers set by a name, nil if there is none.
+func (u *Update) Field(name string) any { return updateFields.Pointer(u, name) }
 
 // Apply changes a tool by an update.
 func (t *Tool) Apply(u *Update) {

@@ -124,35 +124,14 @@ func readFilters(raw json.RawMessage) (json.RawMessage, error) {
 // AppendSavedChart appends a saved chart as answers show it.
 func AppendSavedChart(dst []byte, c *chart.Chart, dialect Dialect) []byte {
 	b := itemOf(c.ID, dialect)
-	optional := func(key string, value json.RawMessage) {
-		switch {
-		case value != nil:
-			b.Raw(key, value)
-		case dialect == V1:
-			b.Raw(key, json.RawMessage("null"))
+	for name, value := range c.Fields() {
+		if name == "groupBy" && c.GroupBy == "" {
+			value = nil
 		}
+		addField(b, name, value, dialect == V1)
 	}
-	text := func(s *string) json.RawMessage {
-		if s == nil {
-			return nil
-		}
-		return rawjson.AppendString(nil, *s)
-	}
-	b.String("name", c.Name)
-	optional("description", text(c.Description))
-	b.String("metric", c.Metric)
-	b.String("func", c.Func)
-	if c.GroupBy == "" {
-		optional("groupBy", nil)
-	} else {
-		b.String("groupBy", c.GroupBy)
-	}
-	b.String("bucketing", c.Bucketing)
-	optional("dateRange", c.DateRange)
-	b.Raw("query", c.Query)
-	optional("owner_id", text(c.OwnerID))
-	optional("owner_profile", nil) // people are unknown here: keys are of projects
-	b.Bool("is_active", true)      // what is deleted is gone
+	addField(b, "owner_profile", nil, dialect == V1) // people are unknown here: keys are of projects
+	b.Bool("is_active", true)                        // what is deleted is gone
 	addTimes(b, c.Created, c.Updated, dialect)
 	return append(dst, b.Bytes()...)
 }

@@ -27,12 +27,6 @@ func DecodeConfigurationUpdate(body []byte, id string) (configuration.Update, er
 	u := configuration.Update{ID: id}
 	err := eachMember(body, func(key string, raw []byte) (err error) {
 		switch key {
-		case "name":
-			err = setTextPointer(&u.Name, raw)
-		case "provider":
-			err = setTextPointer(&u.Provider, raw)
-		case "type":
-			err = setTextPointer(&u.Type, raw)
 		case "parameters":
 			if len(raw) > configuration.MaxBytes {
 				return fault.New(fault.Invalid, "must be at most %d bytes", configuration.MaxBytes)
@@ -44,6 +38,8 @@ func DecodeConfigurationUpdate(body []byte, id string) (configuration.Update, er
 			u.Tags, err = readTexts(raw, configuration.MaxTags)
 		case "user_properties":
 			u.UserProperties, err = readObject(raw)
+		default:
+			err = setField(u.Field(key), raw)
 		}
 		return err
 	})

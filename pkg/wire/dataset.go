@@ -24,24 +24,14 @@ func DecodeDataset(body []byte) (dataset.Dataset, []string, error) {
 func DecodeDatasetUpdate(body []byte) (u dataset.Update, err error) {
 	err = eachMember(body, func(key string, raw []byte) (err error) {
 		switch key {
-		case "dataset_id":
-			u.ID, err = readText(raw)
-		case "name":
-			err = setTextPointer(&u.Name, raw)
-		case "description":
-			err = setTextPointer(&u.Description, raw)
-		case "type":
-			err = setTextPointer(&u.Type, raw)
-		case "pipeline_type":
-			err = setTextPointer(&u.PipelineType, raw)
 		case "linked_evals":
 			u.LinkedEvals, err = readStrings(raw)
-		case "saved":
-			err = setBoolPointer(&u.Saved, raw)
 		case "metadata":
 			u.Metadata, err = readObject(raw)
 		case "datapoints":
 			u.Datapoints, err = readTexts(raw, dataset.MaxDatapoints)
+		default:
+			err = setField(u.Field(key), raw)
 		}
 		return err
 	})
@@ -121,24 +111,7 @@ func BeginDataset(dst []byte, d *dataset.Dataset, points []string, p *project.Pr
 	if dialect == V0 {
 		b.String("project", p.Name)
 	}
-	b.String("name", d.Name)
-	switch {
-	case d.Description != nil:
-		b.String("description", *d.Description)
-	case dialect == V1:
-		b.Raw("description", []byte("null"))
-	}
-	b.String("type", d.Type)
-	b.String("pipeline_type", d.PipelineType)
-	if d.LinkedEvals != nil {
-		b.Raw("linked_evals", d.LinkedEvals)
-	}
-	if d.Saved != nil {
-		b.Bool("saved", *d.Saved)
-	}
-	if d.Metadata != nil {
-		b.Raw("metadata", d.Metadata)
-	}
+	addFields(b, d.Fields(), dialect, "description")
 	b.Int("version", d.Version)
 	addTimes(b, d.Created, d.Updated, dialect)
 	b.Int("num_points", int64(len(points)))

@@ -183,12 +183,7 @@ func addDefinition(b *rawjson.Builder, d *metric.Definition, dialect Dialect) {
 		if dialect == V0 {
 			value = olderField(d, name, value)
 		}
-		switch {
-		case value != nil:
-			b.Raw(name, value)
-		case dialect == V1 && name != "event_name" && name != "event_type": // which only older clients have
-			b.Raw(name, json.RawMessage("null"))
-		}
+		addField(b, name, value, dialect == V1 && name != "event_name" && name != "event_type") // which only older clients have
 	}
 	if dialect == V1 {
 		return

@@ -36,18 +36,12 @@ func decodeTool(body []byte) (u tool.Update, err error) {
 	var byOldName *string
 	err = eachMember(body, func(key string, raw []byte) (err error) {
 		switch key {
-		case "id":
-			u.ID, err = readText(raw)
-		case "name":
-			err = setTextPointer(&u.Name, raw)
-		case "description":
-			err = setTextPointer(&u.Description, raw)
 		case "parameters":
 			u.Parameters = json.RawMessage(raw)
-		case "tool_type":
-			err = setTextPointer(&u.Type, raw)
 		case "type":
 			err = setTextPointer(&byOldName, raw)
+		default:
+			err = setField(u.Field(key), raw)
 		}
 		return err
 	})

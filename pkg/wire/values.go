@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -188,6 +190,36 @@ func eachOf(object []byte, read func(key string, raw []byte) error) error {
 		}
 	}
 	return nil
+}
+
+// setField sets a text or flag that callers may set by its name; nil is a name that nobody knows.
+func setField(field any, raw []byte) (err error) {
+	switch to := field.(type) {
+	case **string:
+		err = setTextPointer(to, raw)
+	case *string:
+		*to, err = readText(raw)
+	case **bool:
+		err = setBoolPointer(to, raw)
+	}
+	return err
+}
+
+// addFields adds a resource's fields to an answer; in V1 the nullable ones are null if they are absent.
+func addFields(b *rawjson.Builder, fields iter.Seq2[string, json.RawMessage], dialect Dialect, nullable ...string) {
+	for name, value := range fields {
+		addField(b, name, value, dialect == V1 && slices.Contains(nullable, name))
+	}
+}
+
+// addField adds a field, as null if it is absent and may be null.
+func addField(b *rawjson.Builder, name string, value json.RawMessage, null bool) {
+	switch {
+	case value != nil:
+		b.Raw(name, value)
+	case null:
+		b.Raw(name, json.RawMessage("null"))
+	}
 }
 
 // setTextPointer sets an optional text.
