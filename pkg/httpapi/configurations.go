@@ -49,32 +49,28 @@ var configurationOperations = []operation{
 }
 
 func (s *Server) listConfigurations(c *call) error {
-	params, err := c.params()
-	if err != nil {
+	var params struct {
+		Name string   `query:"name"`
+		Env  []string `query:"env"`
+		Tags []string `query:"tags"`
+	}
+	if err := c.query(&params); err != nil {
 		return err
 	}
-	var q configuration.Query
-	if q.Name, err = params.Text("name"); err != nil {
-		return err
-	}
-	if q.Env, err = params.Texts("env"); err != nil {
-		return err
-	}
-	if q.Tags, err = params.Texts("tags"); err != nil {
-		return err
-	}
-	if len(q.Env) > len(configuration.Environments) || len(q.Tags) > configuration.MaxTags {
+	if len(params.Env) > len(configuration.Environments) || len(params.Tags) > configuration.MaxTags {
 		return fault.InvalidField("tags", "must be at most %d tags", configuration.MaxTags)
 	}
-	for _, env := range q.Env {
+	for _, env := range params.Env {
 		if err := configuration.CheckEnvironment(env); err != nil {
 			return fault.In("env", err)
 		}
 	}
-	if q.Limit, q.Page, err = params.Page(listPages); err != nil {
+	limit, page, err := c.page()
+	if err != nil {
 		return err
 	}
-	ids, total, err := s.Store.FindConfigurations(c.ctx(), c.project.ID, q)
+	ids, total, err := s.Store.FindConfigurations(c.ctx(), c.project.ID,
+		configuration.Query{Name: params.Name, Env: params.Env, Tags: params.Tags, Limit: limit, Page: page})
 	if err != nil {
 		return err
 	}
@@ -112,11 +108,13 @@ func (s *Server) createConfiguration(c *call) error {
 }
 
 func (s *Server) getConfiguration(c *call) error {
-	version, err := c.version()
-	if err != nil {
+	var params struct {
+		Version int64 `query:"version"` // 0: the current one
+	}
+	if err := c.query(&params); err != nil {
 		return err
 	}
-	item, err := s.Store.Configuration(c.ctx(), c.project.ID, c.text("id"), version)
+	item, err := s.Store.Configuration(c.ctx(), c.project.ID, c.text("id"), params.Version)
 	if err != nil {
 		return err
 	}

@@ -63,39 +63,30 @@ var datasetOperations = []operation{
 
 // listDatasets answers under both names of the list, since each kind of client knows one.
 func (s *Server) listDatasets(c *call) error {
-	params, err := c.params()
-	if err != nil {
+	var params struct {
+		ID                string `query:"dataset_id"`
+		Name              string `query:"name"`
+		Type              string `query:"type"`
+		IncludeDatapoints bool   `query:"include_datapoints"`
+		Version           int64  `query:"version"` // 0: the current one
+	}
+	if err := c.query(&params); err != nil {
 		return err
 	}
-	var q dataset.Query
-	for _, f := range []struct {
-		name string
-		to   *string
-	}{{"dataset_id", &q.ID}, {"name", &q.Name}, {"type", &q.Type}} {
-		if *f.to, err = params.Text(f.name); err != nil {
-			return err
-		}
-	}
-	include, err := params.Bool("include_datapoints")
-	if err != nil {
-		return err
-	}
-	version, err := params.Whole("version")
-	if err != nil {
-		return err
-	}
-	if version != 0 && q.ID == "" {
+	if params.Version != 0 && params.ID == "" {
 		return fault.InvalidField("version", "needs a dataset_id")
 	}
-	if q.Limit, q.Page, err = params.Page(listPages); err != nil {
-		return err
-	}
-	ids, total, err := s.Store.FindDatasets(c.ctx(), c.project.ID, q)
+	limit, page, err := c.page()
 	if err != nil {
 		return err
 	}
-	if version != 0 && len(ids) == 1 { // that there is no such version is an error, no empty list
-		if _, err := s.Store.Dataset(c.ctx(), c.project.ID, ids[0], version); err != nil {
+	ids, total, err := s.Store.FindDatasets(c.ctx(), c.project.ID,
+		dataset.Query{ID: params.ID, Name: params.Name, Type: params.Type, Limit: limit, Page: page})
+	if err != nil {
+		return err
+	}
+	if params.Version != 0 && len(ids) == 1 { // that there is no such version is an error, no empty list
+		if _, err := s.Store.Dataset(c.ctx(), c.project.ID, ids[0], params.Version); err != nil {
 			return err
 		}
 	}
@@ -109,7 +100,7 @@ func (s *Server) listDatasets(c *call) error {
 			out.Text([]string{"{", ","}[i] + `"` + key + `":[`)
 			first := true
 			for _, id := range ids {
-				d, err := s.Store.Dataset(c.ctx(), c.project.ID, id, version)
+				d, err := s.Store.Dataset(c.ctx(), c.project.ID, id, params.Version)
 				if fault.IsNotFound(err) {
 					continue // deleted meanwhile
 				}
@@ -120,7 +111,7 @@ func (s *Server) listDatasets(c *call) error {
 					out.Text(",")
 				}
 				first = false
-				if err := s.writeDataset(c, out, &d, include); err != nil {
+				if err := s.writeDataset(c, out, &d, params.IncludeDatapoints); err != nil {
 					return err
 				}
 			}
@@ -184,23 +175,18 @@ func (s *Server) oneDataset(c *call, key string, d *dataset.Dataset, include boo
 }
 
 func (s *Server) getDataset(c *call) error {
-	params, err := c.params()
+	var params struct {
+		IncludeDatapoints bool  `query:"include_datapoints"`
+		Version           int64 `query:"version"` // 0: the current one
+	}
+	if err := c.query(&params); err != nil {
+		return err
+	}
+	d, err := s.Store.Dataset(c.ctx(), c.project.ID, c.text("id"), params.Version)
 	if err != nil {
 		return err
 	}
-	include, err := params.Bool("include_datapoints")
-	if err != nil {
-		return err
-	}
-	version, err := params.Whole("version")
-	if err != nil {
-		return err
-	}
-	d, err := s.Store.Dataset(c.ctx(), c.project.ID, c.text("id"), version)
-	if err != nil {
-		return err
-	}
-	return s.oneDataset(c, "dataset", &d, include)
+	return s.oneDataset(c, "dataset", &d, params.IncludeDatapoints)
 }
 
 func (s *Server) listDatasetVersions(c *call) error {

@@ -74,15 +74,13 @@ func (s *Server) createKey(c *call, k project.Key, kind project.Kind, answer fun
 }
 
 func (s *Server) listKeys(c *call) error {
-	params, err := c.params()
-	if err != nil {
+	var params struct {
+		Prefix string `query:"prefix"`
+	}
+	if err := c.query(&params); err != nil {
 		return err
 	}
-	prefix, err := params.Text("prefix")
-	if err != nil {
-		return err
-	}
-	limit, page, err := params.Page(listPages)
+	limit, page, err := c.page()
 	if err != nil {
 		return err
 	}
@@ -90,7 +88,7 @@ func (s *Server) listKeys(c *call) error {
 	if err != nil {
 		return err
 	}
-	some, total, err := s.Store.Keys(c.ctx(), p.ID, prefix, limit, page)
+	some, total, err := s.Store.Keys(c.ctx(), p.ID, params.Prefix, limit, page)
 	if err != nil {
 		return err
 	}

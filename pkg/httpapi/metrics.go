@@ -63,25 +63,22 @@ var metricOperations = []operation{
 }
 
 func (s *Server) listMetrics(c *call) error {
-	params, err := c.params()
-	if err != nil {
+	var params struct {
+		ID   string `query:"id"`
+		Type string `query:"type"`
+	}
+	if err := c.query(&params); err != nil {
 		return err
 	}
-	var q metric.Query
-	if q.ID, err = params.Text("id"); err != nil {
-		return err
-	}
-	name, err := params.Text("type")
-	if err != nil {
-		return err
-	}
-	if name != "" {
+	q := metric.Query{ID: params.ID}
+	if params.Type != "" {
 		var ok bool
-		if q.Type, ok = metric.TypeOf(name); !ok {
-			return fault.InvalidField("type", "must be one of %s, not %.40q", metric.TypeNames(), name)
+		if q.Type, ok = metric.TypeOf(params.Type); !ok {
+			return fault.InvalidField("type", "must be one of %s, not %.40q", metric.TypeNames(), params.Type)
 		}
 	}
-	if q.Limit, q.Page, err = params.Page(listPages); err != nil {
+	var err error
+	if q.Limit, q.Page, err = c.page(); err != nil {
 		return err
 	}
 	ids, total, err := s.Store.FindMetrics(c.ctx(), c.project.ID, q)

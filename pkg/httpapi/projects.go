@@ -37,25 +37,23 @@ var projectOperations = []operation{
 // listProjects lists the projects that the caller may know of: all of them for a key of scope
 // admin, else the key's own.
 func (s *Server) listProjects(c *call) error {
-	params, err := c.params()
-	if err != nil {
+	var params struct {
+		Name string `query:"name"`
+	}
+	if err := c.query(&params); err != nil {
 		return err
 	}
-	name, err := params.Text("name")
-	if err != nil {
-		return err
-	}
-	limit, page, err := params.Page(listPages)
+	limit, page, err := c.page()
 	if err != nil {
 		return err
 	}
 	var some []project.Project
 	total := 0
 	if c.scope.Allows(project.ScopeAdmin) {
-		if some, total, err = s.Store.Projects(c.ctx(), name, limit, page); err != nil {
+		if some, total, err = s.Store.Projects(c.ctx(), params.Name, limit, page); err != nil {
 			return err
 		}
-	} else if name == "" || name == c.project.Name {
+	} else if params.Name == "" || params.Name == c.project.Name {
 		some, total = []project.Project{c.project}[min(page-1, 1):], 1
 	}
 	c.total(total)
@@ -98,17 +96,14 @@ func (s *Server) updateProject(c *call) error {
 
 // deleteProject answers once the project is gone for all callers; its data is deleted after that.
 func (s *Server) deleteProject(c *call) error {
-	params, err := c.params()
-	if err != nil {
+	var params struct {
+		ID   string `query:"project_id"`
+		Name string `query:"name"`
+	}
+	if err := c.query(&params); err != nil {
 		return err
 	}
-	var ref wire.ProjectRef
-	if ref.ID, err = params.Text("project_id"); err != nil {
-		return err
-	}
-	if ref.Name, err = params.Text("name"); err != nil {
-		return err
-	}
+	ref := wire.ProjectRef{ID: params.ID, Name: params.Name}
 	if ref == (wire.ProjectRef{}) {
 		return fault.InvalidField("name", "is required")
 	}

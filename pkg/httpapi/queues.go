@@ -71,25 +71,17 @@ var queueOperations = []operation{
 }
 
 func (s *Server) listQueues(c *call) error {
-	params, err := c.params()
+	limit, page, err := c.page()
 	if err != nil {
 		return err
 	}
-	limit, page, err := params.Page(listPages)
-	if err != nil {
+	var params struct {
+		Enabled *bool `query:"enabled"`
+	}
+	if err := c.query(&params); err != nil {
 		return err
 	}
-	var enabled *bool
-	if given, err := params.Text("enabled"); err != nil {
-		return err
-	} else if given != "" {
-		value, err := params.Bool("enabled")
-		if err != nil {
-			return err
-		}
-		enabled = &value
-	}
-	ids, total, err := s.Store.FindQueues(c.ctx(), c.project.ID, enabled, limit, page)
+	ids, total, err := s.Store.FindQueues(c.ctx(), c.project.ID, params.Enabled, limit, page)
 	if err != nil {
 		return err
 	}
@@ -173,21 +165,19 @@ func (s *Server) deleteQueue(c *call) error {
 }
 
 func (s *Server) listQueueItems(c *call) error {
-	params, err := c.params()
+	limit, page, err := c.page()
 	if err != nil {
 		return err
 	}
-	limit, page, err := params.Page(listPages)
-	if err != nil {
+	var params struct {
+		State string `query:"state"`
+	}
+	if err := c.query(&params); err != nil {
 		return err
 	}
-	name, err := params.Text("state")
-	if err != nil {
-		return err
-	}
-	state, ok := queue.StateOf(name)
-	if name != "" && !ok {
-		return fault.InvalidField("state", "must be one of waiting, done, disputed, removed, not %.40q", name)
+	state, ok := queue.StateOf(params.State)
+	if params.State != "" && !ok {
+		return fault.InvalidField("state", "must be one of waiting, done, disputed, removed, not %.40q", params.State)
 	}
 	id := c.text("id")
 	_, more, err := s.Store.FillQueue(c.ctx(), c.project, id)

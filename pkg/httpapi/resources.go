@@ -14,6 +14,15 @@ import (
 // nobody limits is as long as may be.
 var listPages = query.PageRule{Default: 1000, Max: 1000}
 
+// query reads the query string into a struct with tags (wire.Params.Read).
+func (c *call) query(to any) error {
+	params, err := c.params()
+	if err != nil {
+		return err
+	}
+	return params.Read(to)
+}
+
 // params reads the query string.
 func (c *call) params() (wire.Params, error) { return wire.ParseParams(c.r.URL.RawQuery) }
 
@@ -42,15 +51,6 @@ func (c *call) page() (limit, page int, err error) {
 		return 0, 0, err
 	}
 	return params.Page(listPages)
-}
-
-// version reads the number of an old version; 0 is the current one.
-func (c *call) version() (int64, error) {
-	params, err := c.params()
-	if err != nil {
-		return 0, err
-	}
-	return params.Whole("version")
 }
 
 // versions answers with n versions of something; at returns the number of each and since when it

@@ -53,14 +53,13 @@ type copies struct {
 // copiesOf finds the copies of an event or of a session's events, and deletes them where the request
 // asks for that.
 func (s *Server) copiesOf(c *call, id uuid.UUID) (x copies, err error) {
-	params, err := c.params()
-	if err != nil {
+	var params struct {
+		Purge bool `query:"purge"`
+	}
+	if err := c.query(&params); err != nil {
 		return x, err
 	}
-	if x.purged, err = params.Bool("purge"); err != nil {
-		return x, err
-	}
-	if x.purged {
+	if x.purged = params.Purge; x.purged {
 		x.total, err = s.Store.DeleteCopies(c.ctx(), c.project.ID, id)
 		return x, err
 	}

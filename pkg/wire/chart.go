@@ -45,38 +45,39 @@ func DecodeChart(rawQuery string, now time.Time) (*query.Chart, error) {
 	if err != nil {
 		return nil, err
 	}
-	texts := map[string]string{}
-	for _, name := range []string{"metric", "groupBy", "bucket", "aggregation", "timezone"} {
-		if texts[name], err = params.Text(name); err != nil {
-			return nil, err
-		}
+	var asked struct {
+		Metric          string `query:"metric"`
+		GroupBy         string `query:"groupBy"`
+		Bucket          string `query:"bucket"`
+		Aggregation     string `query:"aggregation"`
+		Timezone        string `query:"timezone"`
+		OnlyExperiments bool   `query:"only_experiments"`
+		Fill            bool   `query:"fill"`
 	}
-	if c.InRuns, err = params.Bool("only_experiments"); err != nil {
+	if err := params.Read(&asked); err != nil {
 		return nil, err
 	}
-	if c.Fill, err = params.Bool("fill"); err != nil {
-		return nil, err
-	}
-	if c.Metric, err = chartMetric(texts["metric"]); err != nil {
+	c.InRuns, c.Fill = asked.OnlyExperiments, asked.Fill
+	if c.Metric, err = chartMetric(asked.Metric); err != nil {
 		return nil, fault.In("metric", err)
 	}
-	if texts["groupBy"] != "" {
-		g, err := query.NewFieldReader(texts["groupBy"])
+	if asked.GroupBy != "" {
+		g, err := query.NewFieldReader(asked.GroupBy)
 		if err != nil {
 			return nil, rename("groupBy", err)
 		}
 		c.Group = &g
 	}
-	if c.Bucket, err = query.ParseBucket(texts["bucket"]); err != nil {
+	if c.Bucket, err = query.ParseBucket(asked.Bucket); err != nil {
 		return nil, err
 	}
-	if c.Aggregation, err = query.ParseAggregation(texts["aggregation"], "aggregation"); err != nil {
+	if c.Aggregation, err = query.ParseAggregation(asked.Aggregation, "aggregation"); err != nil {
 		return nil, err
 	}
-	if texts["groupBy"] != "source" {
+	if asked.GroupBy != "source" {
 		c.Filters = query.OmitEvaluators(c.Filters)
 	}
-	c.Zone, err = zone(texts["timezone"])
+	c.Zone, err = zone(asked.Timezone)
 	return c, err
 }
 

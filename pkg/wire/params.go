@@ -2,8 +2,10 @@ package wire
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"net/url"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -47,6 +49,43 @@ func (p Params) find(name string) (ps []param, err error) {
 	}
 	slices.SortStableFunc(ps, func(a, b param) int { return cmp.Compare(a.key, b.key) })
 	return ps, nil
+}
+
+// Read sets the fields of a struct that have a tag such as `query:"name"`, in their order, up to the first
+// error. A string is read as by Text, a list of strings as by Texts, a bool as by Bool and an int64 as by
+// Whole; a pointer to a bool stays nil if the parameter is absent.
+func (p Params) Read(to any) error {
+	v := reflect.ValueOf(to).Elem()
+	for i := range v.NumField() {
+		if name, ok := v.Type().Field(i).Tag.Lookup("query"); ok {
+			if err := p.readField(v.Field(i).Addr().Interface(), name); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (p Params) readField(to any, name string) (err error) {
+	switch to := to.(type) {
+	case *string:
+		*to, err = p.Text(name)
+	case *[]string:
+		*to, err = p.Texts(name)
+	case *bool:
+		*to, err = p.Bool(name)
+	case **bool:
+		var text string
+		if text, err = p.Text(name); err == nil && text != "" {
+			*to = new(bool)
+			**to, err = p.Bool(name)
+		}
+	case *int64:
+		*to, err = p.Whole(name)
+	default:
+		panic(fmt.Sprintf("a parameter cannot be read into a %T", to))
+	}
+	return err
 }
 
 // Text returns a parameter given once, "" if it is not.

@@ -61,15 +61,17 @@ func DecodeRuns(rawQuery string, now time.Time) (q run.Query, err error) {
 	if err != nil {
 		return q, err
 	}
-	var order string
-	for _, f := range []struct {
-		name string
-		to   *string
-	}{{"dataset_id", &q.DatasetID}, {"name", &q.Name}, {"status", &q.Status}, {"sort_by", &q.SortBy}, {"sort_order", &order}} {
-		if *f.to, err = params.Text(f.name); err != nil {
-			return q, err
-		}
+	var texts struct {
+		DatasetID string `query:"dataset_id"`
+		Name      string `query:"name"`
+		Status    string `query:"status"`
+		SortBy    string `query:"sort_by"`
+		SortOrder string `query:"sort_order"`
 	}
+	if err := params.Read(&texts); err != nil {
+		return q, err
+	}
+	q.DatasetID, q.Name, q.Status, q.SortBy = texts.DatasetID, texts.Name, texts.Status, texts.SortBy
 	if q.Status != "" {
 		if err := run.CheckStatus(q.Status, "status"); err != nil {
 			return q, err
@@ -78,7 +80,7 @@ func DecodeRuns(rawQuery string, now time.Time) (q run.Query, err error) {
 	if q.SortBy != "" && !slices.Contains(run.SortFields, q.SortBy) {
 		return q, fault.InvalidField("sort_by", "must be one of %s, not %.40q", strings.Join(run.SortFields, ", "), q.SortBy)
 	}
-	switch strings.ToLower(order) {
+	switch strings.ToLower(texts.SortOrder) {
 	case "", "desc":
 	case "asc":
 		q.Ascending = true
@@ -148,17 +150,17 @@ func DecodeRunRead(rawQuery string, now time.Time) (r RunRead, err error) {
 		return r, err
 	}
 	r.Search.Filters = append(r.Search.Filters, filters...)
-	for _, f := range []struct {
-		name string
-		to   *string
-	}{{"event_name", &r.Pairs.EventName}, {"event_type", &r.Pairs.EventType}, {"run_id_1", &r.RunIDs[0]}, {"run_id_2", &r.RunIDs[1]}} {
-		if *f.to, err = params.Text(f.name); err != nil {
-			return r, err
-		}
+	var texts struct {
+		EventName string `query:"event_name"`
+		EventType string `query:"event_type"`
+		RunID1    string `query:"run_id_1"`
+		RunID2    string `query:"run_id_2"`
 	}
-	for i, id := range r.RunIDs {
-		r.RunIDs[i] = run.FoldID(id)
+	if err := params.Read(&texts); err != nil {
+		return r, err
 	}
+	r.Pairs.EventName, r.Pairs.EventType = texts.EventName, texts.EventType
+	r.RunIDs = [2]string{run.FoldID(texts.RunID1), run.FoldID(texts.RunID2)}
 	r.Pairs.Limit, r.Pairs.Page, err = params.Page(query.SearchPages)
 	return r, err
 }
