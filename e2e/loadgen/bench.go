@@ -94,10 +94,13 @@ func measureServer(ctx context.Context, s *Spec, a *benchArgs, res *Result) erro
 		return err
 	}
 	total := float64(res.Load.Acked) + float64(g.Big)
-	res.Verify = Verify(ctx, ask, g, res.Load.ackedBy, res.Load.LastAck, a.visible, a.maxCheck, verifyConc, func() {
-		time.Sleep(a.settle)
-		res.CPUPer100k = (measure(sv.pids(), false).CPU - cpu) / total * 1e5
-		res.PeakPSS = memory.stop()
+	res.Verify = Verify(ctx, ask, g, verifyOpts{
+		acked: res.Load.ackedBy, lastAck: res.Load.LastAck, timeout: a.visible, maxCheck: a.maxCheck, conc: verifyConc,
+		onVisible: func() {
+			time.Sleep(a.settle)
+			res.CPUPer100k = (measure(sv.pids(), false).CPU - cpu) / total * 1e5
+			res.PeakPSS = memory.stop()
+		},
 	})
 	switch {
 	case ask.none():

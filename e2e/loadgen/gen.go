@@ -178,7 +178,7 @@ func (g *Gen) User(t int) string {
 func (g *Gen) Spans(t int, out []span) []span {
 	n := g.SpansOf(t)
 	step := int64(g.Window) / int64(g.Traces+1)
-	t0 := g.Base.UnixNano() + int64(t)*step
+	begin := g.Base.UnixNano() + int64(t)*step
 	base, chain := len(out), 0
 	for i := 0; i < n; i++ {
 		r := mix(g.Seed, uint64(t), uint64(i))
@@ -195,7 +195,7 @@ func (g *Gen) Spans(t int, out []span) []span {
 		default:
 			s.kind = kRetriever
 		}
-		s.start = t0 + int64(i)*50e6
+		s.start = begin + int64(i)*50e6
 		s.end = s.start + 20e6 + int64(r.n(25e6))
 		s.inLen, s.outLen = 1024+r.n(7168), 200+r.n(1848)
 		if t == g.Traces { // keep the big trace near 10 MB
@@ -276,68 +276,78 @@ func (g *Gen) OTLP(spans []span) ptrace.Traces {
 	ss.Spans().EnsureCapacity(len(spans))
 	var buf []byte
 	for i := range spans {
-		s := &spans[i]
-		o := ss.Spans().AppendEmpty()
-		o.SetTraceID(g.TraceID(s.trace))
-		o.SetSpanID(g.SpanID(s.trace, s.idx))
-		if s.parent >= 0 {
-			o.SetParentSpanID(g.SpanID(s.trace, s.parent))
-		}
-		o.SetName(s.name())
-		o.SetKind(ptrace.SpanKindInternal)
-		o.SetStartTimestamp(pcommon.Timestamp(s.start))
-		o.SetEndTimestamp(pcommon.Timestamp(s.end))
-		if s.isErr {
-			o.Status().SetCode(ptrace.StatusCodeError)
-			o.Status().SetMessage("rate limit exceeded")
-		} else {
-			o.Status().SetCode(ptrace.StatusCodeOk)
-		}
-		a := o.Attributes()
-		a.EnsureCapacity(28)
-		a.PutStr("openinference.span.kind", kindName[s.kind])
-		a.PutStr("session.id", g.SessionUUID(s.trace))
-		a.PutStr("user.id", g.User(s.trace))
-		buf = g.inputJSON(s, buf[:0])
-		a.PutStr("input.value", string(buf))
-		a.PutStr("input.mime_type", "application/json")
-		a.PutStr("output.value", string(g.outText(s)))
-		a.PutStr("output.mime_type", "text/plain")
-		switch s.kind {
-		case kAgent:
-			a.PutStr("gen_ai.operation.name", "invoke_agent")
-			a.PutStr("gen_ai.agent.name", "support")
-		case kLLM:
-			m, p := models[s.sys%len(models)], providers[s.sys%len(models)]
-			a.PutStr("gen_ai.operation.name", "chat")
-			a.PutStr("gen_ai.provider.name", p)
-			a.PutStr("gen_ai.system", p)
-			a.PutStr("gen_ai.request.model", m)
-			a.PutStr("gen_ai.response.model", m)
-			a.PutDouble("gen_ai.request.temperature", 0.2)
-			a.PutInt("gen_ai.usage.input_tokens", int64(s.tin))
-			a.PutInt("gen_ai.usage.output_tokens", int64(s.tout))
-			a.PutEmptySlice("gen_ai.response.finish_reasons").AppendEmpty().SetStr("stop")
-			a.PutStr("llm.model_name", m)
-			a.PutStr("llm.provider", p)
-			a.PutInt("llm.token_count.prompt", int64(s.tin))
-			a.PutInt("llm.token_count.completion", int64(s.tout))
-			a.PutInt("llm.token_count.total", int64(s.tin+s.tout))
-			a.PutStr("llm.output_messages.0.message.role", "assistant")
-			a.PutStr("llm.output_messages.0.message.tool_calls.0.tool_call.function.name", tools[s.sys%len(tools)])
-			a.PutStr("llm.output_messages.0.message.tool_calls.0.tool_call.function.arguments", `{"q":"`+string(g.pool[s.outOff:s.outOff+40])+`"}`)
-		case kTool:
-			a.PutStr("gen_ai.operation.name", "execute_tool")
-			a.PutStr("gen_ai.tool.name", tools[s.sys%len(tools)])
-			a.PutStr("gen_ai.tool.call.id", "call_"+strconv.Itoa(s.inOff))
-			a.PutStr("tool.name", tools[s.sys%len(tools)])
-		case kRetriever:
-			a.PutStr("retrieval.documents.0.document.id", "doc-"+strconv.Itoa(s.outOff%10000))
-			a.PutStr("retrieval.documents.0.document.content", string(g.pool[s.outOff:s.outOff+200]))
-			a.PutDouble("retrieval.documents.0.document.score", 0.87)
-		}
+		buf = g.appendSpan(ss.Spans().AppendEmpty(), &spans[i], buf[:0])
 	}
 	return td
+}
+
+// appendSpan fills in one span of a request, and returns its buffer.
+func (g *Gen) appendSpan(o ptrace.Span, s *span, buf []byte) []byte {
+	o.SetTraceID(g.TraceID(s.trace))
+	o.SetSpanID(g.SpanID(s.trace, s.idx))
+	if s.parent >= 0 {
+		o.SetParentSpanID(g.SpanID(s.trace, s.parent))
+	}
+	o.SetName(s.name())
+	o.SetKind(ptrace.SpanKindInternal)
+	o.SetStartTimestamp(pcommon.Timestamp(s.start))
+	o.SetEndTimestamp(pcommon.Timestamp(s.end))
+	if s.isErr {
+		o.Status().SetCode(ptrace.StatusCodeError)
+		o.Status().SetMessage("rate limit exceeded")
+	} else {
+		o.Status().SetCode(ptrace.StatusCodeOk)
+	}
+	a := o.Attributes()
+	a.EnsureCapacity(28)
+	a.PutStr("openinference.span.kind", kindName[s.kind])
+	a.PutStr("session.id", g.SessionUUID(s.trace))
+	a.PutStr("user.id", g.User(s.trace))
+	buf = g.inputJSON(s, buf)
+	a.PutStr("input.value", string(buf))
+	a.PutStr("input.mime_type", "application/json")
+	a.PutStr("output.value", string(g.outText(s)))
+	a.PutStr("output.mime_type", "text/plain")
+	switch s.kind {
+	case kAgent:
+		a.PutStr("gen_ai.operation.name", "invoke_agent")
+		a.PutStr("gen_ai.agent.name", "support")
+	case kLLM:
+		g.putModelAttributes(a, s)
+	case kTool:
+		a.PutStr("gen_ai.operation.name", "execute_tool")
+		a.PutStr("gen_ai.tool.name", tools[s.sys%len(tools)])
+		a.PutStr("gen_ai.tool.call.id", "call_"+strconv.Itoa(s.inOff))
+		a.PutStr("tool.name", tools[s.sys%len(tools)])
+	case kRetriever:
+		a.PutStr("retrieval.documents.0.document.id", "doc-"+strconv.Itoa(s.outOff%10000))
+		a.PutStr("retrieval.documents.0.document.content", string(g.pool[s.outOff:s.outOff+200]))
+		a.PutDouble("retrieval.documents.0.document.score", 0.87)
+	}
+	return buf
+}
+
+// putModelAttributes adds what instrumentations record of a call of a model.
+func (g *Gen) putModelAttributes(a pcommon.Map, s *span) {
+	model, provider := models[s.sys%len(models)], providers[s.sys%len(models)]
+	a.PutStr("gen_ai.operation.name", "chat")
+	a.PutStr("gen_ai.provider.name", provider)
+	a.PutStr("gen_ai.system", provider)
+	a.PutStr("gen_ai.request.model", model)
+	a.PutStr("gen_ai.response.model", model)
+	a.PutDouble("gen_ai.request.temperature", 0.2)
+	a.PutInt("gen_ai.usage.input_tokens", int64(s.tin))
+	a.PutInt("gen_ai.usage.output_tokens", int64(s.tout))
+	a.PutEmptySlice("gen_ai.response.finish_reasons").AppendEmpty().SetStr("stop")
+	a.PutStr("llm.model_name", model)
+	a.PutStr("llm.provider", provider)
+	a.PutInt("llm.token_count.prompt", int64(s.tin))
+	a.PutInt("llm.token_count.completion", int64(s.tout))
+	a.PutInt("llm.token_count.total", int64(s.tin+s.tout))
+	a.PutStr("llm.output_messages.0.message.role", "assistant")
+	const call = "llm.output_messages.0.message.tool_calls.0.tool_call.function"
+	a.PutStr(call+".name", tools[s.sys%len(tools)])
+	a.PutStr(call+".arguments", `{"q":"`+string(g.pool[s.outOff:s.outOff+40])+`"}`)
 }
 
 // batch is one request's worth of spans.

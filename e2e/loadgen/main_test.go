@@ -106,7 +106,7 @@ func TestEverySpanArrivesOnce(t *testing.T) {
 			if r.Acked != 3000 || len(s.spans) != 3500 || r.Failed != 0 {
 				t.Errorf("%s interleave=%v: acknowledged %d, arrived %d, failed %d", mode, interleave, r.Acked, len(s.spans), r.Failed)
 			}
-			v := Verify(t.Context(), newAPI(httpURL, ""), g, r.ackedBy, r.LastAck, 5*time.Second, 0, 4, nil)
+			v := Verify(t.Context(), newAPI(httpURL, ""), g, verifyOpts{acked: r.ackedBy, lastAck: r.LastAck, timeout: 5 * time.Second, conc: 4})
 			if v.Lost != 0 || v.Visible < 0 || v.Expected != 3500 || v.Count != 3500 {
 				t.Errorf("%s: %+v", mode, v)
 			}
@@ -121,7 +121,7 @@ func TestVerifySeesLoss(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v := Verify(t.Context(), newAPI(httpURL, ""), g, r.ackedBy, r.LastAck, time.Second, 0, 2, nil)
+	v := Verify(t.Context(), newAPI(httpURL, ""), g, verifyOpts{acked: r.ackedBy, lastAck: r.LastAck, timeout: time.Second, conc: 2})
 	if want := int64(1200 - len(s.spans)); v.Lost != want || v.Visible != -1 {
 		t.Errorf("lost %d, want %d; %+v", v.Lost, want, v)
 	}

@@ -115,7 +115,7 @@ func (sv *server) start() (float64, error) {
 			return 0, err
 		}
 		c.Stdout, c.Stderr = f, f
-		t0 := time.Now()
+		began := time.Now()
 		if err := c.Start(); err != nil {
 			return 0, err
 		}
@@ -134,11 +134,11 @@ func (sv *server) start() (float64, error) {
 				return 0, fmt.Errorf("%s ended at start: %s", argv[0], bytes.TrimSpace(b[max(0, len(b)-600):]))
 			case <-time.After(10 * time.Millisecond):
 			}
-			if time.Since(t0) > 120*time.Second {
+			if time.Since(began) > 120*time.Second {
 				return 0, fmt.Errorf("%s not ready in 120 s", argv[0])
 			}
 		}
-		took = time.Since(t0).Seconds()
+		took = time.Since(began).Seconds()
 	}
 	return took, nil
 }

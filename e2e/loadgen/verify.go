@@ -23,126 +23,164 @@ type VerifyResult struct {
 	FirstError  string  `json:"first_error,omitempty"`
 }
 
+// verifyOpts say what was acknowledged, and how thoroughly it is looked for.
+type verifyOpts struct {
+	acked     []int32   // spans acknowledged, by trace
+	lastAck   time.Time // when the last of them was
+	timeout   time.Duration
+	maxCheck  int // traces to fetch and compare; 0: all
+	conc      int
+	onVisible func() // runs before traces are compared; may be nil
+}
+
+const (
+	probeNewest = 8  // newest traces that must be complete before the load counts as visible
+	probeSpread = 16 // and others, spread over the rest
+	countPause  = 250 * time.Millisecond
+	maxSame     = 60 // counts without progress, 15 s, after which the rest is lost
+)
+
 // Verify waits until the acknowledged spans can be read: by count and by
 // fetching a spread of traces; then fetches up to
 // maxCheck traces by id and compares with what was acknowledged.
-// onVisible, if any, runs between the two.
-func Verify(ctx context.Context, a *api, g *Gen, acked []int32, last time.Time, timeout time.Duration, maxCheck, conc int, onVisible func()) *VerifyResult {
-	v := &VerifyResult{Visible: -1, Count: -1}
-	var want []int
-	for t, n := range acked {
-		v.Expected += int64(n)
+func Verify(ctx context.Context, a *api, g *Gen, o verifyOpts) *VerifyResult {
+	v := &verification{api: a, gen: g, opts: o, res: &VerifyResult{Visible: -1, Count: -1}}
+	for t, n := range o.acked {
+		v.res.Expected += int64(n)
 		if n > 0 {
-			want = append(want, t)
+			v.traces = append(v.traces, t)
 		}
 	}
-	if len(want) == 0 {
-		return v
+	if len(v.traces) == 0 {
+		return v.res
 	}
-	if a.none() {
-		if onVisible != nil {
-			onVisible()
+	if !a.none() {
+		v.awaitVisible(ctx)
+	}
+	if o.onVisible != nil {
+		o.onVisible()
+	}
+	if !a.none() {
+		v.compare(ctx)
+	}
+	return v.res
+}
+
+// verification is one Verify under way.
+type verification struct {
+	api    *api
+	gen    *Gen
+	opts   verifyOpts
+	traces []int // with acknowledged spans
+
+	mu  sync.Mutex
+	res *VerifyResult
+}
+
+// fail keeps the first error.
+func (v *verification) fail(err error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.res.FirstError == "" {
+		v.res.FirstError = err.Error()
+	}
+}
+
+// awaitVisible waits until all acknowledged spans can be read, or no more come.
+func (v *verification) awaitVisible(ctx context.Context) {
+	previous, same := int64(-1), 0
+	for deadline := time.Now().Add(v.opts.timeout); time.Now().Before(deadline); time.Sleep(countPause) {
+		n, err := v.api.count(ctx)
+		if err != nil {
+			v.fail(err)
+			continue
 		}
-		return v
-	}
-	deadline := time.Now().Add(timeout)
-	probe := func() bool {
-		for k := 0; k < 24; k++ { // the newest eight and a spread of the rest
-			i := len(want) - 1 - k
-			if k >= 8 {
-				i = (k - 8) * len(want) / 16
-			}
-			if i < 0 || i >= len(want) {
-				continue
-			}
-			n, err := a.trace(ctx, g, want[i])
-			if err != nil {
-				if v.FirstError == "" {
-					v.FirstError = err.Error()
-				}
-				return false
-			}
-			if n < int(acked[want[i]]) {
-				return false
-			}
+		v.res.Count = n
+		if n >= v.res.Expected && v.probe(ctx) {
+			v.res.Visible = time.Since(v.opts.lastAck).Seconds()
+			return
 		}
-		return true
-	}
-	prev, same := int64(-1), 0
-	for time.Now().Before(deadline) {
-		n, err := a.count(ctx)
-		if err == nil {
-			v.Count = n
-			if n >= v.Expected && probe() {
-				v.Visible = time.Since(last).Seconds()
-				break
-			}
-			if n == prev {
-				if same++; same > 60 { // no progress for 15 s: it is lost
-					break
-				}
-			} else {
-				same = 0
-			}
-			prev = n
-		} else if v.FirstError == "" {
-			v.FirstError = err.Error()
+		if n != previous {
+			same = 0
+		} else if same++; same > maxSame {
+			return
 		}
-		time.Sleep(250 * time.Millisecond)
+		previous = n
 	}
-	if onVisible != nil {
-		onVisible()
-	}
-	// Fetch traces one by one.
-	check := want
-	v.CheckedAll = true
-	if maxCheck > 0 && len(want) > maxCheck {
-		v.CheckedAll = false
-		check = nil
-		for i := 0; i < maxCheck; i++ {
-			check = append(check, want[i*len(want)/maxCheck])
+}
+
+// probe reports whether the newest traces and a spread of the rest are complete.
+func (v *verification) probe(ctx context.Context) bool {
+	for k := range probeNewest + probeSpread {
+		i := len(v.traces) - 1 - k
+		if k >= probeNewest {
+			i = (k - probeNewest) * len(v.traces) / probeSpread
+		}
+		if i < 0 || i >= len(v.traces) {
+			continue
+		}
+		t := v.traces[i]
+		n, err := v.api.trace(ctx, v.gen, t)
+		if err != nil {
+			v.fail(err)
+			return false
+		}
+		if n < int(v.opts.acked[t]) {
+			return false
 		}
 	}
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	var lost, short, extra, errs, ackedSum atomic.Int64
-	var mu sync.Mutex
-	for w := 0; w < conc; w++ {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
+	return true
+}
+
+// compare fetches traces one by one and counts what they lack.
+func (v *verification) compare(ctx context.Context) {
+	check := v.selected()
+	var next, lost, short, extra, failed, acked atomic.Int64
+	var workers sync.WaitGroup
+	for range v.opts.conc {
+		workers.Go(func() {
 			for {
 				i := int(next.Add(1)) - 1
 				if i >= len(check) || ctx.Err() != nil {
 					return
 				}
-				t := check[i]
-				n, err := a.trace(ctx, g, t)
+				n, err := v.api.trace(ctx, v.gen, check[i])
 				if err != nil {
-					errs.Add(1)
-					mu.Lock()
-					if v.FirstError == "" {
-						v.FirstError = err.Error()
-					}
-					mu.Unlock()
+					failed.Add(1)
+					v.fail(err)
 					continue
 				}
-				ackedSum.Add(int64(acked[t]))
-				if d := int64(acked[t]) - int64(n); d > 0 {
-					lost.Add(d)
+				want := int64(v.opts.acked[check[i]])
+				acked.Add(want)
+				if missing := want - int64(n); missing > 0 {
+					lost.Add(missing)
 					short.Add(1)
 				} else {
-					extra.Add(-d)
+					extra.Add(-missing)
 				}
 			}
-		}()
+		})
 	}
-	wg.Wait()
-	v.Checked, v.Lost, v.LostTraces, v.Extra, v.CheckErrors = int64(len(check)), lost.Load(), short.Load(), extra.Load(), errs.Load()
-	if s := ackedSum.Load(); s > 0 {
-		v.LostPct = 100 * float64(v.Lost) / float64(s)
+	workers.Wait()
+	v.res.Checked, v.res.CheckErrors = int64(len(check)), failed.Load()
+	v.res.Lost, v.res.LostTraces, v.res.Extra = lost.Load(), short.Load(), extra.Load()
+	if sum := acked.Load(); sum > 0 {
+		v.res.LostPct = 100 * float64(v.res.Lost) / float64(sum)
 	}
-	return v
+}
+
+// selected returns the traces to compare: all, or maxCheck of them at even distances.
+func (v *verification) selected() []int {
+	n := v.opts.maxCheck
+	v.res.CheckedAll = n <= 0 || len(v.traces) <= n
+	if v.res.CheckedAll {
+		return v.traces
+	}
+	check := make([]int, n)
+	for i := range check {
+		check[i] = v.traces[i*len(v.traces)/n]
+	}
+	return check
 }
 
 // QueryResult is the latency of one kind of query.
@@ -155,48 +193,55 @@ type QueryResult struct {
 	ColdMilli float64 `json:"first_ms"`
 }
 
+// namedQuery is a kind of read; its n-th call returns how many things came back.
+type namedQuery struct {
+	name string
+	call func(n int) (int, error)
+}
+
 // Queries measures each kind of read, one at a time, on an idle server.
 func Queries(ctx context.Context, a *api, g *Gen, reps int, perKind time.Duration) (out []QueryResult) {
-	type q struct {
-		name string
-		f    func(i int) (int, error)
-	}
-	qs := []q{
+	kinds := []namedQuery{
 		{"trace_12", func(i int) (int, error) { return a.trace(ctx, g, (i*37*5+4)%max(5, g.Traces/5*5)) }},
 		{"latest_50", func(int) (int, error) { return a.latest(ctx, 50) }},
 		{"attr_50", func(i int) (int, error) { return a.attr(ctx, fmt.Sprintf("user-%03d", i*7%numUsers), 50) }},
 		{"heads_1000", func(int) (int, error) { return a.heads(ctx, 1000) }},
 	}
 	if g.Big > 0 {
-		qs = append(qs, q{fmt.Sprintf("trace_%d", g.Big), func(int) (int, error) { return a.trace(ctx, g, g.Traces) }})
+		kinds = append(kinds, namedQuery{fmt.Sprintf("trace_%d", g.Big), func(int) (int, error) { return a.trace(ctx, g, g.Traces) }})
 	}
-	for _, q := range qs {
-		r := QueryResult{Name: q.name}
-		var lat []float64
-		t0 := time.Now()
-		for i := 0; i <= reps; i++ {
-			t := time.Now()
-			n, err := q.f(i)
-			d := float64(time.Since(t).Microseconds()) / 1000
-			r.Items = n
-			if err != nil {
-				r.Err = fmt.Sprintf("%.200s", err)
-				break
-			}
-			if i == 0 {
-				r.ColdMilli = d
-				if time.Since(t0) < perKind {
-					continue
-				}
-			}
-			lat = append(lat, d)
-			if time.Since(t0) > perKind {
-				break
+	for _, kind := range kinds {
+		out = append(out, kind.measure(reps, perKind))
+	}
+	return out
+}
+
+// measure calls the query once, cold, and then reps times, but not for longer than limit.
+func (q namedQuery) measure(reps int, limit time.Duration) QueryResult {
+	res := QueryResult{Name: q.name}
+	var latencies []float64
+	for i, began := 0, time.Now(); i <= reps; i++ {
+		called := time.Now()
+		n, err := q.call(i)
+		took := milliseconds(time.Since(called))
+		res.Items = n
+		if err != nil {
+			res.Err = fmt.Sprintf("%.200s", err)
+			break
+		}
+		if i == 0 {
+			res.ColdMilli = took
+			if time.Since(began) < limit {
+				continue // a cold call counts only if there is no time for another
 			}
 		}
-		r.N = len(lat)
-		r.P50, _, r.P99, _ = pcts(lat)
-		out = append(out, r)
+		latencies = append(latencies, took)
+		if time.Since(began) > limit {
+			break
+		}
 	}
-	return
+	res.N = len(latencies)
+	p := percentilesOf(latencies)
+	res.P50, res.P99 = p.p50, p.p99
+	return res
 }
