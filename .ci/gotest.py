@@ -1,21 +1,35 @@
 """Reads `go test -json` and prints what a person wants to see of it.
 
-usage: go test -json ... | gotest.py OUT [--skips-allowed] [TEST...]
+usage: go test -json ... | gotest.py OUT SUITE [--skips-allowed]
 
 A line a package, the whole output of everything that failed, and at the end the
 slowest tests and the number of all. Fails if a test failed, if one was skipped (unless that is
-allowed), if none ran, or if a TEST named here did not pass. Writes the packages'
+allowed), if none ran, or if a test that required-tests lists for SUITE did not pass. Writes the packages'
 lines to OUT.ok and the number of passed tests to OUT.count.
 """
 
 import json
 import sys
 from collections import defaultdict
+from pathlib import Path
 
 
-def main(out, *rules):
-    skips_allowed = "--skips-allowed" in rules
-    required = {r for r in rules if not r.startswith("--")}
+def required_tests(suite):
+    """Returns the tests that must pass in a suite; a suite without a section is an error."""
+    sections = {}
+    for line in Path(__file__).with_name("required-tests").read_text().splitlines():
+        if line.startswith("["):
+            tests = sections.setdefault(line.strip("[]"), set())
+        elif line and not line.startswith("#"):
+            tests.add(line)
+    if suite not in sections:
+        sys.exit(f"gotest.py: required-tests has no section [{suite}]")
+    return sections[suite]
+
+
+def main(out, suite, *options):
+    required = required_tests(suite)
+    skips_allowed = "--skips-allowed" in options
     output = defaultdict(list)  # of a test, or of a package under the test name ""
     passed, failed, skipped, lines, times = set(), [], [], [], []
     for raw in sys.stdin:
