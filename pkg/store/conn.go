@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"strconv"
 	"strings"
@@ -88,11 +89,13 @@ type database interface {
 // changer runs f in a transaction of a writer.
 type changer func(ctx context.Context, f func(context.Context, writeTx) error) error
 
-// scanID reads an id from either database; NULL reads as the zero id.
-type scanID struct{ to *uuid.UUID }
+// scanID returns a destination that reads an id from either database; NULL reads as the zero id.
+func scanID(to *uuid.UUID) sql.Scanner { return idScanner{to} }
+
+type idScanner struct{ to *uuid.UUID }
 
 // Scan implements sql.Scanner.
-func (s scanID) Scan(src any) error {
+func (s idScanner) Scan(src any) error {
 	switch v := src.(type) {
 	case nil:
 		*s.to = uuid.Nil

@@ -17,22 +17,22 @@ func (s *Store) Copies(ctx context.Context, projectID int64, id uuid.UUID, limit
 		return nil, 0, err
 	}
 	defer end()
-	events := []uuid.UUID{id}
+	ids := []uuid.UUID{id}
 	if to, ok, err := aliasOf(ctx, s.db, projectID, id); err != nil {
 		return nil, 0, wrapDBError(s.db, err, "find copies")
 	} else if ok {
 		id = to
-		events = append(events, to)
+		ids = append(ids, to)
 	}
 	err = each(ctx, s.db, `SELECT event_id
 		FROM event
 		WHERE `+s.dialect.OfSession(), []any{projectID, s.db.id(id)}, func(scan func(...any) error) error {
 		var x uuid.UUID
-		err := scan(scanID{&x})
-		events = append(events, x)
+		err := scan(scanID(&x))
+		ids = append(ids, x)
 		return err
 	})
-	for group := range slices.Chunk(events, idsPerQuery) {
+	for group := range slices.Chunk(ids, idsPerQuery) {
 		if err != nil {
 			break
 		}

@@ -123,7 +123,7 @@ func (s *Store) ClaimEvaluations(ctx context.Context, g evaluation.Group, limit 
 			ORDER BY due_ms LIMIT $6`+tx.skipLocked(),
 			append([]any{g.Project, g.MetricID, g.Version, g.Backfill, now.UnixMilli(), limit}, others...), func(scan func(...any) error) error {
 				var j evaluation.Job
-				err := scan(&j.ID, scanID{&j.EventID}, &j.Attempts)
+				err := scan(&j.ID, scanID(&j.EventID), &j.Attempts)
 				jobs, ids = append(jobs, j), append(ids, j.ID)
 				return err
 			})
@@ -346,7 +346,7 @@ func (s *Store) FindEvaluations(ctx context.Context, projectID int64, q evaluati
 			&e.ID,
 			&e.MetricID,
 			&e.Version,
-			scanID{&e.EventID},
+			scanID(&e.EventID),
 			&e.Backfill,
 			&state,
 			&e.Attempts,

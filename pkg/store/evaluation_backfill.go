@@ -207,7 +207,7 @@ func (s *Store) stepBackfill(ctx context.Context, project int64, id string) (bus
 		return false, err
 	}
 	next := b
-	var events []uuid.UUID
+	var ids []uuid.UUID
 	_, gone := metrics.one(ctx, s.db, project, b.MetricID)
 	switch {
 	case b.Asked:
@@ -217,12 +217,12 @@ func (s *Store) stepBackfill(ctx context.Context, project int64, id string) (bus
 	case gone != nil:
 		return false, gone
 	default:
-		if events, err = s.nextOfBackfill(ctx, project, &next); err != nil {
+		if ids, err = s.nextOfBackfill(ctx, project, &next); err != nil {
 			return false, err
 		}
 	}
-	requests := make([]evaluation.Request, len(events))
-	for i, e := range events {
+	requests := make([]evaluation.Request, len(ids))
+	for i, e := range ids {
 		requests[i] = evaluation.Request{MetricID: b.MetricID, Version: b.Version, EventID: e}
 	}
 	now := s.options.Now()
@@ -236,8 +236,8 @@ func (s *Store) stepBackfill(ctx context.Context, project int64, id string) (bus
 		if err != nil {
 			return err
 		}
-		after.Looked += len(events)
-		after.Skipped += len(events) - int(n)
+		after.Looked += len(ids)
+		after.Skipped += len(ids) - int(n)
 		return s.writeBackfill(ctx, tx, project, &after, &doc)
 	})
 	return err == nil, err

@@ -27,7 +27,7 @@ func (s *Store) writerOfEvent(ctx context.Context, project int64, id uuid.UUID) 
 	if ok, err := one(ctx, s.db.quick(), `SELECT `+s.dialect.SessionID()+`
 		FROM `+s.dialect.From()+`
 		WHERE e.event_id = $1 AND e.project_id = $2`,
-		[]any{s.db.id(id), project}, scanID{&session}); err == nil && ok {
+		[]any{s.db.id(id), project}, scanID(&session)); err == nil && ok {
 		return s.writerOf(session)
 	}
 	if to, ok, err := aliasOf(ctx, s.db.quick(), project, id); err == nil && ok {

@@ -161,7 +161,7 @@ func (w *writing) applyPendingOf(ctx context.Context, tx *commit, project int64,
 		WHERE project_id = $1 AND `+cond+` ORDER BY id`, append([]any{project}, args...),
 		func(scan func(...any) error) error {
 			var x waiting
-			if err := scan(&x.row, scanID{&x.id}, &x.body, &x.created); err != nil {
+			if err := scan(&x.row, scanID(&x.id), &x.body, &x.created); err != nil {
 				return err
 			}
 			list = append(list, x)
@@ -220,7 +220,7 @@ func (s *Store) loadPending(ctx context.Context) error {
 		GROUP BY project_id, event_id`, nil, func(scan func(...any) error) error {
 		var k idKey
 		var n int
-		if err := scan(&k.project, scanID{&k.id}, &n); err != nil {
+		if err := scan(&k.project, scanID(&k.id), &n); err != nil {
 			return err
 		}
 		ids[k] = n

@@ -40,7 +40,7 @@ func (s *Store) DeleteEvent(ctx context.Context, projectID int64, id uuid.UUID) 
 		var span uuid.UUID
 		if _, err := one(ctx, tx, `SELECT span_id
 			FROM event
-			WHERE project_id = $1 AND day = $2 AND event_id = $3`, []any{projectID, old.day, tx.id(old.ID)}, scanID{&span}); err != nil {
+			WHERE project_id = $1 AND day = $2 AND event_id = $3`, []any{projectID, old.day, tx.id(old.ID)}, scanID(&span)); err != nil {
 			return err
 		}
 		if err := s.erase(ctx, tx, old); err != nil {
@@ -102,7 +102,7 @@ func (s *Store) eraseBeside(ctx context.Context, tx *commit, project int64, even
 		err := each(ctx, tx, `SELECT DISTINCT `+s.dialect.SessionID()+` FROM `+s.dialect.From()+` WHERE e.project_id = $1 AND `+cond,
 			append([]any{project}, args...), func(scan func(...any) error) error {
 				var id uuid.UUID
-				err := scan(scanID{&id})
+				err := scan(scanID(&id))
 				judges = append(judges, id)
 				return err
 			})
@@ -157,7 +157,7 @@ func (s *Store) erase(ctx context.Context, tx *commit, old *stored) error {
 		ORDER BY chunk_offset`,
 		[]any{old.project, tx.id(old.SessionID), *old.chunk, old.day}, func(scan func(...any) error) error {
 			var r ref
-			if err := scan(scanID{&r.id}, &r.off); err != nil {
+			if err := scan(scanID(&r.id), &r.off); err != nil {
 				return err
 			}
 			refs = append(refs, r)

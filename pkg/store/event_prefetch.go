@@ -102,7 +102,7 @@ func (l *eventList) findRoots(ctx context.Context) {
 				append([]any{l.project, day}, args...), func(scan func(...any) error) error {
 					var id uuid.UUID
 					ref := chunkRef{day: day}
-					err := scan(scanID{&id}, &ref.chunk, &ref.off)
+					err := scan(scanID(&id), &ref.chunk, &ref.off)
 					l.roots[id] = ref
 					return err
 				})

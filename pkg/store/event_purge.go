@@ -30,7 +30,7 @@ func (s *Store) purgeEvents(ctx context.Context, tx *commit, id int64) (more boo
 		ORDER BY start_ms LIMIT $2`, []any{id, purgeRows},
 		func(scan func(...any) error) error {
 			var r row
-			if err := scan(&r.day, scanID{&r.id}, &r.typ, &r.chunk); err != nil {
+			if err := scan(&r.day, scanID(&r.id), &r.typ, &r.chunk); err != nil {
 				return err
 			}
 			list = append(list, r)

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/google/uuid"
@@ -202,4 +203,38 @@ func (s *Store) readAnew(ctx context.Context, r *stored, roll *rollup) (e event.
 	e.Metadata, e.ColdMetadata = rawjson.Concat(e.Metadata, e.ColdMetadata), nil
 	e, err = s.rolledUp(ctx, r.project, e, roll, nil)
 	return e, err == nil, err
+}
+
+// eventsThere returns the ids by which events are stored, each once. fault.NotFound, naming the
+// place in field, if one of them is not there.
+func (s *Store) eventsThere(ctx context.Context, tx *commit, project int64, field string, ids []uuid.UUID) ([]uuid.UUID, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	ask := make([]idDays, len(ids))
+	for i, id := range ids {
+		ask[i].id = id
+		if s.db.exclusive() { // otherwise other processes store events that the filters do not know
+			ask[i].days, ask[i].far = s.idFilter.mayContain(project, id, []int32{})
+		}
+	}
+	found, err := tx.findEvents(ctx, project, ask)
+	if err != nil {
+		return nil, err
+	}
+	var there []uuid.UUID
+	for i, id := range ids {
+		if _, ok := found[id]; !ok {
+			if id, ok, err = aliasOf(ctx, tx, project, id); err != nil {
+				return nil, err
+			}
+			if !ok {
+				return nil, fault.In(fmt.Sprintf("%s[%d]", field, i), fault.New(fault.NotFound, "no event %s", ids[i]))
+			}
+		}
+		if !slices.Contains(there, id) {
+			there = append(there, id)
+		}
+	}
+	return there, nil
 }

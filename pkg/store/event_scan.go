@@ -87,9 +87,9 @@ func scanHead(scan func(...any) error) (*stored, error) {
 	err := scan(
 		&r.project,
 		&r.day,
-		scanID{&e.ID},
-		scanID{&e.SessionID},
-		scanID{&e.ParentID},
+		scanID(&e.ID),
+		scanID(&e.SessionID),
+		scanID(&e.ParentID),
 		&typ,
 		&e.Name,
 		&e.Source,

@@ -31,7 +31,7 @@ func (s *Store) expire(ctx context.Context) {
 			if err := s.expirePending(ctx, s.options.Now()); err != nil && ctx.Err() == nil {
 				s.options.Logger.Warn("drop waiting updates", zap.Error(err))
 			}
-			if err := s.expireOutbox(ctx, s.options.Now()); err != nil && ctx.Err() == nil {
+			if err := s.expireOutbox(ctx); err != nil && ctx.Err() == nil {
 				s.options.Logger.Warn("drop events that nobody evaluated", zap.Error(err))
 			}
 			if err := s.ExpireAudit(ctx); err != nil && ctx.Err() == nil {

@@ -434,7 +434,7 @@ func (s *Store) scanEvents(ctx context.Context, project int64, f func([]*scanned
 			func(scan func(...any) error) error {
 				var session uuid.UUID
 				var run string
-				err := scan(scanID{&session}, &run)
+				err := scan(scanID(&session), &run)
 				runs[session] = run
 				return err
 			})

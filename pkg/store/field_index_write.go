@@ -144,7 +144,7 @@ func (l *fieldIndexUpdate) findRuns(ctx context.Context, tx *commit) error {
 				func(scan func(...any) error) error {
 					var id uuid.UUID
 					var run string
-					if err := scan(scanID{&id}, &run); err != nil || len(run) > fieldIndexName {
+					if err := scan(scanID(&id), &run); err != nil || len(run) > fieldIndexName {
 						return err
 					}
 					for _, x := range l.byRun[idKey{project, id}] {
@@ -248,3 +248,6 @@ func (l *fieldIndexUpdate) row(b, d *scopeFields, r fieldIndexRow, at uint64, da
 	l.rows[r] = d.rows[at]
 	return true
 }
+
+// forgetFields drops from memory what is listed of a scope.
+func (s *Store) forgetFields(project int64, scope string) { s.fieldIndex.forget(project, &scope) }

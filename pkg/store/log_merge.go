@@ -261,7 +261,7 @@ func (a *logMerge) eventsOf(ctx context.Context, project int64, rows []*logRow) 
 			WHERE project_id = $1 AND `+cond+` AND event_id IS NOT NULL AND response_id IS NULL`,
 			append([]any{project}, args...), func(scan func(...any) error) error {
 				var span, id uuid.UUID
-				err := scan(scanID{&span}, scanID{&id})
+				err := scan(scanID(&span), scanID(&id))
 				events[span] = id
 				return err
 			})

@@ -21,7 +21,7 @@ func (s *Store) sweepLogs(ctx context.Context) error {
 		WHERE n.event_id IS NULL LIMIT $1`, []any{expireSlice}, func(scan func(...any) error) error {
 		var project int64
 		var span uuid.UUID
-		err := scan(&project, scanID{&span})
+		err := scan(&project, scanID(&span))
 		byProject[project] = append(byProject[project], span)
 		return err
 	})
@@ -91,7 +91,7 @@ func (s *Store) reconcileLogs(ctx context.Context, project int64, b *event.Batch
 						WHERE o.project_id = $1 AND o.span_id = n.span_id AND o.event_id IS NOT NULL AND o.response_id IS NULL))`,
 			append([]any{project}, args...), func(scan func(...any) error) error {
 				var span uuid.UUID
-				err := scan(scanID{&span})
+				err := scan(scanID(&span))
 				late = append(late, span)
 				return err
 			})

@@ -93,7 +93,7 @@ func (f *responseIndex) readResponses(ctx context.Context, session uuid.UUID, kn
 		[]any{f.project, f.a.tx.id(session), query.SpillMetadata, maxResponses}, func(scan func(...any) error) error {
 			var ref responseRef
 			var metadata []byte
-			if err := scan(scanID{&ref.event}, &ref.start, &metadata); err != nil {
+			if err := scan(scanID(&ref.event), &ref.start, &metadata); err != nil {
 				return err
 			}
 			if metadata == nil {
@@ -131,7 +131,7 @@ func (f *responseIndex) sessionOf(ctx context.Context, r *logRow, own uuid.UUID)
 	}
 	_, err = one(ctx, f.a.tx, `SELECT session_id
 		FROM trace
-		WHERE project_id = $1 AND trace_id = $2`, []any{f.project, f.a.tx.id(r.trace)}, scanID{&session})
+		WHERE project_id = $1 AND trace_id = $2`, []any{f.project, f.a.tx.id(r.trace)}, scanID(&session))
 	return session, err
 }
 

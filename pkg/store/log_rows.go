@@ -123,6 +123,6 @@ const logColumns = `id, project_id, span_id, hash, trace_id, event_id, coalesce(
 
 func scanLogRow(scan func(...any) error) (*logRow, error) {
 	r := &logRow{}
-	err := scan(&r.id, &r.project, scanID{&r.span}, scanID{&r.hash}, scanID{&r.trace}, scanID{&r.event}, &r.response, &r.created, &r.z)
+	err := scan(&r.id, &r.project, scanID(&r.span), scanID(&r.hash), scanID(&r.trace), scanID(&r.event), &r.response, &r.created, &r.z)
 	return r, err
 }

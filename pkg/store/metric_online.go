@@ -16,7 +16,7 @@ func (s *Store) loadOnline(ctx context.Context) error {
 		return err
 	})
 	if err == nil {
-		s.online.projects.Store(&found)
+		s.setOnline(found)
 	}
 	return err
 }

@@ -72,3 +72,9 @@ func (o *online) has(project int64) bool {
 	m := o.projects.Load()
 	return m != nil && (*m)[project]
 }
+
+// outboxExpired counts rows of the outbox that nobody claimed in time.
+func (s *Store) outboxExpired(ctx context.Context, n int64) { s.telemetry.outbox.Add(ctx, n) }
+
+// setOnline sets the projects with metrics that run over new events.
+func (s *Store) setOnline(projects map[int64]bool) { s.online.projects.Store(&projects) }

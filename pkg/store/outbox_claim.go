@@ -18,9 +18,9 @@ const (
 )
 
 // expireOutbox drops rows that nobody claimed in time, and counts them.
-func (s *Store) expireOutbox(ctx context.Context, now time.Time) error {
-	n, err := s.deleteStaleOutbox(ctx, now)
-	s.telemetry.outbox.Add(ctx, n)
+func (s *Store) expireOutbox(ctx context.Context) error {
+	n, err := s.deleteStaleOutbox(ctx, s.options.Now())
+	s.outboxExpired(ctx, n)
 	return err
 }
 
@@ -111,7 +111,7 @@ func (s *Store) ClaimDelayed(ctx context.Context, limit int, lease time.Duration
 			ORDER BY due_ms LIMIT $2`+tx.skipLocked(),
 			[]any{now.UnixMilli(), limit}, func(scan func(...any) error) error {
 				l := evaluation.Delayed{Due: until}
-				err := scan(&l.Project, scanID{&l.EventID})
+				err := scan(&l.Project, scanID(&l.EventID))
 				list = append(list, l)
 				return err
 			})

@@ -85,7 +85,7 @@ func (t *postgresBulkTx) upsertTraces(ctx context.Context, traces []*traceRow) e
 			rank = least(trace.rank, excluded.rank)
 		RETURNING project_id, trace_id, session_id, provisional, rank, former_session_id`, args, func(scan func(...any) error) error {
 		var got traceRow
-		if err := scan(&got.project, scanID{&got.trace}, scanID{&got.session}, &got.provisional, &got.rank, scanID{&got.former}); err != nil {
+		if err := scan(&got.project, scanID(&got.trace), scanID(&got.session), &got.provisional, &got.rank, scanID(&got.former)); err != nil {
 			return err
 		}
 		r := byKey[traceKey{got.project, got.trace}]
@@ -243,14 +243,14 @@ func (t *postgresBulkTx) upsertSessions(ctx context.Context, deltas []*sessionDe
 			var st sessionState
 			err := scan(
 				&k.project,
-				scanID{&k.id},
+				scanID(&k.id),
 				&st.implicit,
 				&st.nameRank,
 				&st.version,
 				&st.eventDay,
 				&st.first,
 				&st.last,
-				scanID{&st.rootID},
+				scanID(&st.rootID),
 				&st.calls,
 				&st.userMS,
 				&st.runID,

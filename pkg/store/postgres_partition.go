@@ -185,7 +185,7 @@ func (b *postgresBulk) idsOf(ctx context.Context, k projectDay, f func(uuid.UUID
 	}
 	return each(ctx, b.db, text, args, func(scan func(...any) error) error {
 		var id uuid.UUID
-		if err := scan(scanID{&id}); err != nil {
+		if err := scan(scanID(&id)); err != nil {
 			return err
 		}
 		return f(id)
@@ -234,7 +234,7 @@ func (t *postgresBulkTx) findEvents(ctx context.Context, projectID int64, ids []
 	err := each(ctx, t, sql, args, func(scan func(...any) error) error {
 		var id uuid.UUID
 		var day int32
-		if err := scan(scanID{&id}, &day); err != nil {
+		if err := scan(scanID(&id), &day); err != nil {
 			return err
 		}
 		found[id] = day

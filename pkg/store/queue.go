@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/google/uuid"
@@ -18,12 +17,12 @@ var queues = documents{table: "queue", noun: "queue", columns: []string{"enabled
 
 // CreateQueue stores a queue that is valid, with these events in it, and returns it.
 // fault.NotFound if one of the events is not there.
-func (s *Store) CreateQueue(ctx context.Context, projectID int64, q queue.Queue, events []uuid.UUID) (queue.Queue, error) {
+func (s *Store) CreateQueue(ctx context.Context, projectID int64, q queue.Queue, ids []uuid.UUID) (queue.Queue, error) {
 	now := s.options.Now()
 	d := document{id: newDocumentID(now), version: 1, created: now.UnixMilli(), doc: q.Doc()}
 	q.ID, q.Created = d.id, d.created
 	err := s.changeDocs(ctx, len(d.doc), "create queue", func(ctx context.Context, tx *commit) error {
-		add, err := s.eventsThere(ctx, tx, projectID, "event_ids", events)
+		add, err := s.eventsThere(ctx, tx, projectID, "event_ids", ids)
 		if err != nil {
 			return err
 		}
@@ -137,40 +136,6 @@ func sweepQueue(ctx context.Context, tx *commit, project int64, id string) (more
 // ofQueue is the condition on a table of queues' rows that a row is of queue $2 of project $1.
 const ofQueue = `project_id = $1 AND queue_id = $2`
 
-// eventsThere returns the ids by which events are stored, each once. fault.NotFound, naming the
-// place in field, if one of them is not there.
-func (s *Store) eventsThere(ctx context.Context, tx *commit, project int64, field string, ids []uuid.UUID) ([]uuid.UUID, error) {
-	if len(ids) == 0 {
-		return nil, nil
-	}
-	ask := make([]idDays, len(ids))
-	for i, id := range ids {
-		ask[i].id = id
-		if s.db.exclusive() { // otherwise other processes store events that the filters do not know
-			ask[i].days, ask[i].far = s.idFilter.mayContain(project, id, []int32{})
-		}
-	}
-	found, err := tx.findEvents(ctx, project, ask)
-	if err != nil {
-		return nil, err
-	}
-	var there []uuid.UUID
-	for i, id := range ids {
-		if _, ok := found[id]; !ok {
-			if id, ok, err = aliasOf(ctx, tx, project, id); err != nil {
-				return nil, err
-			}
-			if !ok {
-				return nil, fault.In(fmt.Sprintf("%s[%d]", field, i), fault.New(fault.NotFound, "no event %s", ids[i]))
-			}
-		}
-		if !slices.Contains(there, id) {
-			there = append(there, id)
-		}
-	}
-	return there, nil
-}
-
 // roomInQueue is fault.Conflict if too many items would wait with these events.
 func roomInQueue(ctx context.Context, tx *commit, project int64, id string, add []uuid.UUID) error {
 	if len(add) == 0 {
@@ -212,8 +177,8 @@ const (
 )
 
 // enterQueue adds events behind the items of a queue that is held. Those it has are left alone.
-func (s *Store) enterQueue(ctx context.Context, tx *commit, project int64, q *queue.Queue, events []uuid.UUID, how string) error {
-	if len(events) == 0 {
+func (s *Store) enterQueue(ctx context.Context, tx *commit, project int64, q *queue.Queue, ids []uuid.UUID, how string) error {
+	if len(ids) == 0 {
 		return nil
 	}
 	var last int64
@@ -223,8 +188,8 @@ func (s *Store) enterQueue(ctx context.Context, tx *commit, project int64, q *qu
 		return err
 	}
 	now := s.options.Now().UnixMilli()
-	rows := make([][]any, len(events))
-	for i, id := range events {
+	rows := make([][]any, len(ids))
+	for i, id := range ids {
 		rows[i] = []any{
 			project,
 			q.ID,
@@ -253,8 +218,8 @@ func (s *Store) enterQueue(ctx context.Context, tx *commit, project int64, q *qu
 }
 
 // leaveQueue takes events out of a queue that is held, with all that was said of them there.
-func leaveQueue(ctx context.Context, tx *commit, project int64, id string, events []uuid.UUID) error {
-	for group := range slices.Chunk(events, idsPerQuery) {
+func leaveQueue(ctx context.Context, tx *commit, project int64, id string, ids []uuid.UUID) error {
+	for group := range slices.Chunk(ids, idsPerQuery) {
 		cond, args := tx.anyID("event_id", 3, group)
 		args = append([]any{project, id}, args...)
 		if _, err := tx.exec(ctx, `DELETE FROM queue_turn WHERE `+ofQueue+` AND `+cond, args...); err != nil {

@@ -33,7 +33,7 @@ const (
 
 func scanTurn(scan func(...any) error) (t turn, err error) {
 	var doc *string
-	err = scan(scanID{&t.event}, &t.Annotator, &t.state, &t.expires, &t.Created, &t.Updated, &doc)
+	err = scan(scanID(&t.event), &t.Annotator, &t.state, &t.expires, &t.Created, &t.Updated, &doc)
 	if doc != nil {
 		t.Read(json.RawMessage(*doc))
 	}
@@ -99,7 +99,7 @@ func (s *Store) claimOne(ctx context.Context, tx *commit, project int64, id, ann
 		JOIN queue_item i ON i.project_id = t.project_id AND i.queue_id = t.queue_id AND i.event_id = t.event_id
 		WHERE t.project_id = $1 AND t.queue_id = $2 AND t.annotator = $3
 			AND t.state = 'claimed' AND t.expires_ms > $4 AND i.state = 'waiting'
-		ORDER BY i.pos LIMIT 1`, []any{project, id, annotator, now}, scanID{&next})
+		ORDER BY i.pos LIMIT 1`, []any{project, id, annotator, now}, scanID(&next))
 	if err == nil && !found {
 		found, err = one(ctx, tx, `SELECT i.event_id
 			FROM queue_item i
@@ -114,7 +114,7 @@ func (s *Store) claimOne(ctx context.Context, tx *commit, project int64, id, ann
 					FROM queue_turn t
 					WHERE t.project_id = i.project_id AND t.queue_id = i.queue_id AND t.event_id = i.event_id
 						AND (t.state = 'annotated' OR t.state = 'claimed' AND t.expires_ms > $4)) < i.slots
-			ORDER BY i.pos, i.event_id LIMIT 1`, []any{project, id, annotator, now}, scanID{&next})
+			ORDER BY i.pos, i.event_id LIMIT 1`, []any{project, id, annotator, now}, scanID(&next))
 	}
 	if err != nil || !found {
 		return item, found, err

@@ -32,7 +32,7 @@ func (s *Store) FindQueueItems(ctx context.Context, projectID int64, id string, 
 	err = each(ctx, s.db, `SELECT event_id FROM queue_item WHERE `+ofQueue+` AND `+cond+` ORDER BY pos, event_id LIMIT $4 OFFSET $5`,
 		append(args, limit, int64(limit)*int64(page-1)), func(scan func(...any) error) error {
 			var event uuid.UUID
-			err := scan(scanID{&event})
+			err := scan(scanID(&event))
 			events = append(events, event.String())
 			return err
 		})
@@ -74,7 +74,7 @@ func (s *Store) queueItems(ctx context.Context, c conn, project int64, id string
 			var it queue.Item
 			var state string
 			var scores *string
-			if err := scan(scanID{&it.EventID}, &state, &it.Needed, &it.Slots, &scores, &it.Added, &it.Updated); err != nil {
+			if err := scan(scanID(&it.EventID), &state, &it.Needed, &it.Slots, &scores, &it.Added, &it.Updated); err != nil {
 				return err
 			}
 			it.State = queue.State(state)

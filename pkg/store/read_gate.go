@@ -141,3 +141,6 @@ func (s *Store) heavyRead(ctx context.Context, project int64, n int) (_ context.
 
 // inHeavyRead marks the context of a heavy read, which waits for no other.
 type inHeavyRead struct{}
+
+// readShare returns how many connections the heavy reads of one project may have at once.
+func (s *Store) readShare() int { return s.reads.share }

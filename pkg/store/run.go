@@ -99,8 +99,7 @@ func (s *Store) DeleteRun(ctx context.Context, projectID int64, id string) error
 	if err := s.deleteDocument(ctx, runs, projectID, id); err != nil {
 		return err
 	}
-	scope := scopeRun + id
-	s.fieldIndex.forget(projectID, &scope)
+	s.forgetFields(projectID, scopeRun+id)
 	return nil
 }
 

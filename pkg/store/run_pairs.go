@@ -30,7 +30,7 @@ func (s *Store) RunPairs(ctx context.Context, projectID int64, newRun, oldRun *r
 		before, err = s.pairable(ctx, projectID, oldRun, &q, filters)
 		other <- err
 	}
-	if s.reads.share >= 2*scanConns {
+	if s.readShare() >= 2*scanConns {
 		go read()
 	} else { // a small share is one run's
 		read()

@@ -176,7 +176,7 @@ func (s *Store) runSessions(ctx context.Context, projectID int64, r *run.Run) ([
 	} {
 		err := each(ctx, s.db, sql, []any{projectID, r.ID}, func(scan func(...any) error) error {
 			var id uuid.UUID
-			if err := scan(scanID{&id}); err != nil {
+			if err := scan(scanID(&id)); err != nil {
 				return err
 			}
 			return add(id)
@@ -250,7 +250,7 @@ func (s *Store) targets(ctx context.Context, projectID int64, ids []uuid.UUID) (
 			FROM alias
 			WHERE project_id = $1 AND `+cond, append([]any{projectID}, args...), func(scan func(...any) error) error {
 			var id uuid.UUID
-			err := scan(scanID{&id})
+			err := scan(scanID(&id))
 			to[id] = id
 			return err
 		})

@@ -40,7 +40,7 @@ func aliasOf(ctx context.Context, c conn, project int64, id uuid.UUID) (to uuid.
 		var next uuid.UUID
 		found, err := one(ctx, c, `SELECT target
 			FROM alias
-			WHERE project_id = $1 AND session_id = $2`, []any{project, c.id(to)}, scanID{&next})
+			WHERE project_id = $1 AND session_id = $2`, []any{project, c.id(to)}, scanID(&next))
 		if err != nil || !found {
 			return to, ok, err
 		}

@@ -109,7 +109,7 @@ func (s *Store) deleteSome(ctx context.Context, tx *commit, project int64, sessi
 		ORDER BY CASE WHEN event_id = $2 THEN 1 ELSE 0 END, chunk LIMIT $3`,
 		[]any{project, tx.id(session), deleteSlice + 1}, func(scan func(...any) error) error {
 			var r row
-			if err := scan(&r.day, scanID{&r.id}, scanID{&r.span}, &r.typ, &r.chunk); err != nil {
+			if err := scan(&r.day, scanID(&r.id), scanID(&r.span), &r.typ, &r.chunk); err != nil {
 				return err
 			}
 			list = append(list, r)

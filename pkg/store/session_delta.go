@@ -1,7 +1,6 @@
 package store
 
 import (
-	"bytes"
 	"encoding/json"
 	"math"
 	"time"
@@ -162,13 +161,6 @@ func (w *writing) count(g *eventGroup, h *head, fresh bool) {
 	if d.final.ev == nil || earlier(d.final.ms, d.final.ev.ID, e.End, e.ID) {
 		d.final = rootRef{e.End, e, h.day}
 	}
-}
-
-func earlier(a float64, aID uuid.UUID, b float64, bID uuid.UUID) bool {
-	if a != b {
-		return a < b
-	}
-	return bytes.Compare(aID[:], bID[:]) < 0
 }
 
 // hinted takes what a request says of the session together with an event that is its first root, or

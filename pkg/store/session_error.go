@@ -52,7 +52,7 @@ func (s *Store) refreshSessionError(ctx context.Context, tx *commit, project int
 	var ms *float64
 	ok, err := one(ctx, tx, fmt.Sprintf(`SELECT event_id, day, start_ms FROM event WHERE %s AND event_id <> $2 AND parent_id IS NULL
 		AND (error <> '' OR (spill & %d) <> 0) ORDER BY start_ms, event_id LIMIT 1`, s.dialect.OfSession(), query.SpillError),
-		[]any{project, tx.id(session)}, scanID{&id}, &day, &ms)
+		[]any{project, tx.id(session)}, scanID(&id), &day, &ms)
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ func (s *Store) refreshImplicitSession(ctx context.Context, tx *commit, project 
 	var root bool
 	ok, err := one(ctx, tx, `SELECT event_id, day, parent_id IS NULL`+below+`
 		ORDER BY CASE WHEN parent_id IS NULL THEN 0 ELSE 1 END, start_ms, event_id LIMIT 1`,
-		key, scanID{&id}, &day, &root)
+		key, scanID(&id), &day, &root)
 	if err != nil || !ok {
 		return err
 	}

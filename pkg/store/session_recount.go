@@ -53,11 +53,11 @@ func (s *Store) recount(ctx context.Context, tx *commit, project int64, session 
 	var rootID, lastID uuid.UUID
 	var rootDay, lastDay *int32
 	if _, err := one(ctx, tx, `SELECT start_ms, event_id, day`+below+` AND parent_id IS NULL ORDER BY start_ms, event_id LIMIT 1`, key,
-		&rootMS, scanID{&rootID}, &rootDay); err != nil {
+		&rootMS, scanID(&rootID), &rootDay); err != nil {
 		return err
 	}
 	if _, err := one(ctx, tx, `SELECT end_ms, event_id, day`+below+` AND parent_id IS NULL ORDER BY end_ms DESC, event_id DESC LIMIT 1`, key,
-		&lastMS, scanID{&lastID}, &lastDay); err != nil {
+		&lastMS, scanID(&lastID), &lastDay); err != nil {
 		return err
 	}
 	orNull := func(id uuid.UUID) any {

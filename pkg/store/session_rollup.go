@@ -67,7 +67,7 @@ func (s *Store) stepWith(ctx context.Context, project int64, session uuid.UUID, 
 	var day int32
 	ok, err := one(ctx, s.db, fmt.Sprintf(`SELECT event_id, day FROM event WHERE %s AND event_id <> $2 AND (spill & %d) <> 0
 		ORDER BY CASE WHEN parent_id IS NULL THEN 0 ELSE 1 END, %s LIMIT 1`, s.dialect.OfSession(), flag, order),
-		[]any{project, s.db.id(session)}, scanID{&id}, &day)
+		[]any{project, s.db.id(session)}, scanID(&id), &day)
 	if err != nil || !ok {
 		return event.Event{}, err
 	}
@@ -160,7 +160,7 @@ func (s *Store) rollups(ctx context.Context, c conn, project int64, sessions []u
 				r := &rollup{}
 				t := &r.totals
 				err := scan(
-					scanID{&id},
+					scanID(&id),
 					&t.n,
 					&t.models,
 					&t.feedback,
@@ -169,9 +169,9 @@ func (s *Store) rollups(ctx context.Context, c conn, project int64, sessions []u
 					&t.total,
 					&t.cost,
 					&t.costs,
-					scanID{&r.rootID},
+					scanID(&r.rootID),
 					&r.rootDay,
-					scanID{&r.lastID},
+					scanID(&r.lastID),
 					&r.lastDay,
 					&r.derived,
 				)

@@ -55,7 +55,7 @@ func (t *sqliteBulkTx) upsertTraces(ctx context.Context, traces []*traceRow) err
 				provisional = trace.provisional AND excluded.provisional,
 				rank = CASE WHEN excluded.rank < trace.rank THEN excluded.rank ELSE trace.rank END
 			RETURNING session_id, provisional, rank, former_session_id`,
-			[]any{r.project, r.trace[:], r.session[:], r.provisional, r.rank}, scanID{&r.session}, &r.provisional, &r.rank, scanID{&r.former})
+			[]any{r.project, r.trace[:], r.session[:], r.provisional, r.rank}, scanID(&r.session), &r.provisional, &r.rank, scanID(&r.former))
 		if err != nil {
 			return err
 		}
@@ -148,7 +148,7 @@ func (t *sqliteBulkTx) upsertSessions(ctx context.Context, deltas []*sessionDelt
 			&st.eventDay,
 			&st.first,
 			&st.last,
-			scanID{&st.rootID},
+			scanID(&st.rootID),
 			&st.calls,
 			&st.userMS,
 			&st.runID,

@@ -136,7 +136,7 @@ func (t *sqliteBulkTx) moveIDs(ctx context.Context, k projectDay, after []byte) 
 		ORDER BY event_id LIMIT $4`,
 		[]any{k.project, k.day, after, idSlice}, func(scan func(...any) error) error {
 			var id uuid.UUID
-			err := scan(scanID{&id})
+			err := scan(scanID(&id))
 			ids = append(ids, id)
 			return err
 		})
@@ -238,7 +238,7 @@ func (b *sqliteBulk) idsOf(ctx context.Context, k projectDay, f func(uuid.UUID) 
 	}
 	return each(ctx, b.db, text, args, func(scan func(...any) error) error {
 		var id uuid.UUID
-		if err := scan(scanID{&id}); err != nil {
+		if err := scan(scanID(&id)); err != nil {
 			return err
 		}
 		return f(id)

@@ -72,10 +72,10 @@ func (w *writing) move(ctx context.Context, tx *commit, t *traceRow) error {
 		&o.totals.costs,
 		&o.runID,
 		&rootMS,
-		scanID{&rootID},
+		scanID(&rootID),
 		&rootDay,
 		&lastMS,
-		scanID{&lastID},
+		scanID(&lastID),
 		&lastDay,
 		&o.userMS,
 		&o.totals.calls,
@@ -217,7 +217,7 @@ func (w *writing) ofTrace(ctx context.Context, tx *commit, t *traceRow) (list []
 		WHERE `+w.s.dialect.OfSession()+` AND event_id <> $2 AND trace_hash = $3 AND spill & $4 = 0
 		ORDER BY start_ms, event_id`, []any{t.project, tx.id(t.former), traceHash(t.trace), flagFixed}, func(scan func(...any) error) error {
 		var p place
-		err := scan(&p.day, scanID{&p.id})
+		err := scan(&p.day, scanID(&p.id))
 		places = append(places, p)
 		return err
 	})

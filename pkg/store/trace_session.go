@@ -135,7 +135,7 @@ func (w *writing) existingSessions(ctx context.Context, tx *commit, moves []*tra
 			sessions := `SELECT session_id FROM session WHERE project_id = $1 AND ` + cond
 			err := each(ctx, tx, sessions, append([]any{project}, args...), func(scan func(...any) error) error {
 				var id uuid.UUID
-				err := scan(scanID{&id})
+				err := scan(scanID(&id))
 				found[traceKey{project, id}] = true
 				return err
 			})

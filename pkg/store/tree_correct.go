@@ -307,3 +307,11 @@ func (a *accounts) refill(c *correction, touched map[uuid.UUID]bool) {
 	}
 	c.refill = changed || c.sources != a.k.filled[n.id]
 }
+
+// earlier reports whether a is before b: by time, and then by id.
+func earlier(a float64, aID uuid.UUID, b float64, bID uuid.UUID) bool {
+	if a != b {
+		return a < b
+	}
+	return bytes.Compare(aID[:], bID[:]) < 0
+}

@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/query"
 )
 
 // loadTree reads a session's tree: of its newest spans, if there are too many.
@@ -19,10 +21,10 @@ func (s *Store) loadTree(ctx context.Context, tx *commit, key idKey) (*sessionTr
 			var typ, spill int
 			var duplicate []byte
 			var span uuid.UUID
-			if err := scan(scanID{&n.id}, scanID{&n.parent}, &n.trace, &n.start, &n.end, &typ, &spill, &duplicate, scanID{&span}); err != nil {
+			if err := scan(scanID(&n.id), scanID(&n.parent), &n.trace, &n.start, &n.end, &typ, &spill, &duplicate, scanID(&span)); err != nil {
 				return err
 			}
-			n.flags = nodeFlags(typeOf(typ), spill)
+			n.flags = nodeFlags(query.TypeOf(typ), spill)
 			n.setDuplicateKey(duplicate)
 			if n.flags&nodeDuplicate != 0 {
 				marked = append(marked, n.id)

@@ -7,7 +7,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/spangrove/spangrove/pkg/event"
-	"github.com/spangrove/spangrove/pkg/query"
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
@@ -143,6 +142,3 @@ func nodeFlags(typ event.Type, spill int) (flags uint8) {
 	}
 	return flags
 }
-
-// typeOf returns the type of a code, where the row of a node is read.
-func typeOf(code int) event.Type { return query.TypeOf(code) }
