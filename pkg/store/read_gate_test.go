@@ -9,13 +9,15 @@ import (
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/project"
 	"github.com/spangrove/spangrove/pkg/query"
+	"github.com/spangrove/spangrove/pkg/store/internal/events"
+	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
 )
 
 // While a project's heavy reads have its share, those of another go on, and the first's are told to
 // come again.
 func TestGateKeepsShares(t *testing.T) {
 	t.Parallel()
-	g := newGate(6, 4, 10*time.Millisecond)
+	g := events.newGate(6, 4, 10*time.Millisecond)
 	ctx := t.Context()
 	a1, err1 := g.enter(ctx, 1, 2)
 	a2, err2 := g.enter(ctx, 1, 2)
@@ -83,7 +85,7 @@ func TestHeavyReadsLeaveOthersAlone(t *testing.T) {
 	s := openTest(t, Options{ReadWait: 10 * time.Millisecond})
 	var ids []int64
 	for _, name := range []string{"a", "b"} {
-		p, err := s.EnsureProject(ctx, name)
+		p, err := s.resources.EnsureProject(ctx, name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -91,28 +93,28 @@ func TestHeavyReadsLeaveOthersAlone(t *testing.T) {
 	}
 	a, b := ids[0], ids[1]
 	key := project.Key{ID: "k", ProjectID: a, Name: "k", Hash: project.HashSecret("secret"), Scope: project.ScopeRead, Origin: project.OriginAPI, CreatedAt: time.Now()}
-	if err := s.InsertKey(ctx, key); err != nil {
+	if err := s.resources.InsertKey(ctx, key); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
-		_, end, err := s.heavyRead(ctx, b, scanConns)
+		_, end, err := s.events.HeavyRead(ctx, b, events.ScanConns)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer end()
 	}
 	page := query.Search{Limit: 10, Page: 1}
-	if _, err := s.Search(ctx, b, page); fault.Of(err) != fault.Limited {
+	if _, err := s.events.Search(ctx, b, page); fault.Of(err) != fault.Limited {
 		t.Errorf("the project that has its share: %v, want Limited", err)
 	}
-	if _, err := s.Search(ctx, a, page); err != nil {
+	if _, err := s.events.Search(ctx, a, page); err != nil {
 		t.Errorf("another project: %v", err)
 	}
-	takeReaders(t, s.db.(*sqliteDB)) // all that searches could ever have
-	if _, _, err := s.KeyByHash(ctx, key.Hash); err != nil {
+	takeReaders(t, s.db.(*sqldb.SQLite)) // all that searches could ever have
+	if _, _, err := s.resources.KeyByHash(ctx, key.Hash); err != nil {
 		t.Errorf("a key: %v", err)
 	}
-	if err := s.Put(ctx, a, oneEvent()); err != nil {
+	if err := s.events.Put(ctx, a, oneEvent()); err != nil {
 		t.Errorf("an event: %v", err)
 	}
 }
@@ -128,8 +130,8 @@ func TestReadTimeout(t *testing.T) {
 	t.Parallel()
 	s := openTest(t, Options{ReadTimeout: 50 * time.Millisecond})
 	var n int
-	_, err := one(t.Context(), s.db, `WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 10000000000) SELECT count(*) FROM c`, nil, &n)
-	if err = wrapDBError(s.db, err, "count"); fault.Of(err) != fault.Timeout {
+	_, err := sqldb.One(t.Context(), s.db, `WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 10000000000) SELECT count(*) FROM c`, nil, &n)
+	if err = sqldb.WrapError(s.db, err, "count"); fault.Of(err) != fault.Timeout {
 		t.Errorf("got %v, want a timeout", err)
 	}
 }

@@ -1,0 +1,402 @@
+package evalqueue
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/evaluation"
+	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/rawjson"
+	"github.com/spangrove/spangrove/pkg/store/internal/events"
+	"github.com/spangrove/spangrove/pkg/store/internal/resource"
+	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
+)
+
+// evaluationSlice is how many results one transaction stores, and how many evaluations one
+// changes, so that ingestion waits little for it.
+const evaluationSlice = 50
+
+// evaluationPage is how many bytes of scores and explanations a page has, but for its last one.
+const evaluationPage = 4 << 20
+
+// evaluationColumns are what a new evaluation is inserted with.
+var evaluationColumns = []string{
+	"project_id",
+	"id",
+	"metric_id",
+	"version",
+	"event_id",
+	"backfill_id",
+	"state",
+	"attempts",
+	"due_ms",
+	"created_ms",
+	"finished_ms",
+	"failure",
+	"cost",
+	"latency_ms",
+	"explanation",
+}
+
+func (s *Store) evaluationRows(project int64, requests []evaluation.Request, backfill string, now time.Time) (rows [][]any) {
+	for _, r := range requests {
+		rows = append(rows, []any{
+			project,
+			resource.NewDocumentID(now),
+			r.MetricID,
+			r.Version,
+			s.db.ID(r.EventID),
+			backfill,
+			stateCode(evaluation.Waiting),
+			0,
+			now.UnixMilli(),
+			now.UnixMilli(),
+			0,
+			"",
+			0.0,
+			0.0,
+			"",
+		})
+	}
+	return rows
+}
+
+// requestEvaluations makes evaluations in a transaction of their own, those left out that there are already.
+func (s *Store) requestEvaluations(ctx context.Context, project int64, requests []evaluation.Request, backfill string, now time.Time) (
+	n int64, err error) {
+	err = s.events.Change(ctx, project, uuid.Nil, 0, func(ctx context.Context, tx *events.Commit) (err error) {
+		n, err = events.InsertRows(ctx, tx, "evaluation", evaluationColumns, s.evaluationRows(project, requests, backfill, now))
+		return err
+	})
+	return n, sqldb.WrapError(s.db, err, "request evaluations")
+}
+
+func stateCode(state evaluation.State) int { return slices.Index(evaluation.States(), state) }
+
+// EvaluationQueue lists what waits, of all projects.
+func (s *Store) EvaluationQueue(ctx context.Context) (groups []evaluation.Group, err error) {
+	err = sqldb.Each(ctx, s.db, `SELECT project_id, metric_id, version, backfill_id,
+			count(*), CAST(sum(CASE WHEN due_ms <= $1 THEN 1 ELSE 0 END) AS bigint)
+		FROM evaluation
+		WHERE state = 0
+		GROUP BY project_id, metric_id, version, backfill_id
+		ORDER BY project_id, metric_id, version, backfill_id`,
+		[]any{s.options.Now().UnixMilli()}, func(scan func(...any) error) error {
+			var g evaluation.Group
+			err := scan(&g.Project, &g.MetricID, &g.Version, &g.Backfill, &g.Waiting, &g.Due)
+			groups = append(groups, g)
+			return err
+		})
+	return groups, sqldb.WrapError(s.db, err, "read the queue of evaluations")
+}
+
+// ClaimEvaluations takes at most limit of a group that are due, longest due first, for nobody else
+// to take for lease; but none of an event that waits for one of the metrics after.
+func (s *Store) ClaimEvaluations(ctx context.Context, g evaluation.Group, limit int, lease time.Duration,
+	after []string) (jobs []evaluation.Job, err error) {
+	now := s.options.Now()
+	err = s.events.Change(ctx, g.Project, uuid.Nil, 0, func(ctx context.Context, tx *events.Commit) error {
+		jobs = nil
+		var ids []string
+		var first string
+		var others []any
+		if len(after) > 0 {
+			var cond string
+			cond, others = tx.AnyText("o.metric_id", 7, after)
+			first = `
+				AND NOT EXISTS (
+					SELECT 1
+					FROM evaluation o
+					WHERE o.project_id = $1 AND o.event_id = q.event_id AND o.state = 0 AND ` + cond + `)`
+		}
+		err := sqldb.Each(ctx, tx, `SELECT id, event_id, attempts + 1
+			FROM evaluation q
+			WHERE project_id = $1 AND metric_id = $2 AND version = $3 AND backfill_id = $4
+				AND state = 0 AND due_ms <= $5`+first+`
+			ORDER BY due_ms LIMIT $6`+tx.SkipLocked(),
+			append([]any{g.Project, g.MetricID, g.Version, g.Backfill, now.UnixMilli(), limit}, others...), func(scan func(...any) error) error {
+				var j evaluation.Job
+				err := scan(&j.ID, sqldb.ScanID(&j.EventID), &j.Attempts)
+				jobs, ids = append(jobs, j), append(ids, j.ID)
+				return err
+			})
+		if err != nil || len(ids) == 0 {
+			return err
+		}
+		cond, args := tx.AnyText("id", 3, ids)
+		_, err = tx.Exec(ctx, `UPDATE evaluation SET attempts = attempts + 1, due_ms = $2 WHERE project_id = $1 AND `+cond,
+			append([]any{g.Project, now.Add(lease).UnixMilli()}, args...)...)
+		return err
+	})
+	return jobs, sqldb.WrapError(s.db, err, "claim evaluations")
+}
+
+// FinishEvaluations stores what became of claimed evaluations of the metric with this name; each
+// score goes into its event in the same transaction.
+func (s *Store) FinishEvaluations(ctx context.Context, projectID int64, metricName string, outcomes []evaluation.Outcome) (err error) {
+	outcomes = slices.Clone(outcomes)
+	// One order of locks for all writers.
+	slices.SortFunc(outcomes, func(a, b evaluation.Outcome) int { return bytes.Compare(a.EventID[:], b.EventID[:]) })
+	for slice := range slices.Chunk(outcomes, evaluationSlice) {
+		size := 0
+		for i := range slice {
+			size += len(slice[i].Score) + len(slice[i].Explanation)
+		}
+		err := s.events.Change(ctx, projectID, slice[0].EventID, int64(size), func(ctx context.Context, tx *events.Commit) error {
+			for i := range slice {
+				if err := s.finishEvaluation(ctx, tx, projectID, metricName, &slice[i]); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return sqldb.WrapError(s.db, err, "store results")
+		}
+	}
+	return nil
+}
+
+func (s *Store) finishEvaluation(ctx context.Context, tx *events.Commit, project int64, name string, o *evaluation.Outcome) error {
+	const claimed = ` WHERE project_id = $1 AND id = $2 AND attempts = $3 AND state = 0`
+	key := []any{project, o.ID, o.Attempts}
+	if o.Drop {
+		_, err := tx.Exec(ctx, `DELETE FROM evaluation`+claimed, key...)
+		return err
+	}
+	finished := s.options.Now().UnixMilli()
+	if o.State == evaluation.Waiting {
+		finished = 0
+	}
+	var passed any
+	if o.Passed != nil {
+		passed = sqldb.BoolInt(*o.Passed)
+	}
+	n, err := tx.Exec(ctx, `
+		UPDATE evaluation SET
+			state = $4,
+			due_ms = $5,
+			finished_ms = $6,
+			failure = $7,
+			passed = $8,
+			cost = $9,
+			latency_ms = $10,
+			score = $11,
+			explanation = $12,
+			attempts = attempts - $13,
+			name = $14`+claimed,
+		append(key,
+			stateCode(o.State),
+			o.Due,
+			finished,
+			o.Failure,
+			passed,
+			o.Cost,
+			o.LatencyMS,
+			sqldb.Text(o.Score),
+			o.Explanation,
+			sqldb.BoolInt(o.Skipped),
+			name,
+		)...)
+	if err != nil || n == 0 || o.State != evaluation.Done || o.Score == nil {
+		return err
+	}
+	if o.Outdated {
+		// What was asked for since goes before it, whichever comes to its end first.
+		var newer int
+		found, err := sqldb.One(ctx, tx, `SELECT 1
+			FROM evaluation o
+			JOIN evaluation q ON q.project_id = o.project_id AND q.event_id = o.event_id AND q.metric_id = o.metric_id
+			WHERE q.project_id = $1 AND q.id = $2
+				AND o.id <> q.id AND o.created_ms >= q.created_ms
+				AND o.state = 2 AND o.score IS NOT NULL
+			LIMIT 1`, []any{project, o.ID}, &newer)
+		if err != nil || found {
+			return err
+		}
+	}
+	old, err := s.events.Find(ctx, tx, project, o.EventID)
+	if fault.IsNotFound(err) {
+		// Deleted while the engine looked at it.
+		_, err := tx.Exec(ctx, `DELETE FROM evaluation WHERE project_id = $1 AND id = $2`, project, o.ID)
+		return err
+	}
+	if err != nil {
+		return err
+	}
+	var b rawjson.Builder
+	b.Raw(name, o.Score)
+	if o.Explanation != "" {
+		b.String(name+events.ExplanationSuffix, o.Explanation)
+	} else if rawjson.Get(old.Metrics, name+events.ExplanationSuffix) != nil {
+		b.Raw(name+events.ExplanationSuffix, json.RawMessage("null")) // it explains another score
+	}
+	now := old.Event
+	now.Apply(&event.Update{EventID: o.EventID, Metrics: b.Bytes()})
+	tx.Outbox.Muted = true // a score is no news to evaluate
+	defer func() { tx.Outbox.Muted = false }()
+	return s.events.Rewrite(ctx, tx, project, old, &now)
+}
+
+// DropWaiting deletes those of a group that wait: their metric is gone, or runs no longer.
+func (s *Store) DropWaiting(ctx context.Context, g evaluation.Group) error {
+	_, err := s.inSlices(ctx, g.Project, func(ctx context.Context, tx *events.Commit) (int64, error) {
+		return tx.Exec(ctx, `DELETE FROM evaluation WHERE project_id = $1 AND id IN (SELECT id FROM evaluation
+			WHERE project_id = $1 AND metric_id = $2 AND version = $3 AND backfill_id = $4 AND state = 0 LIMIT `+fmt.Sprint(evaluationSlice)+`)`,
+			g.Project, g.MetricID, g.Version, g.Backfill)
+	})
+	return err
+}
+
+// inSlices runs f, which changes at most evaluationSlice rows and counts them, until it changes fewer.
+// It returns the number of all.
+func (s *Store) inSlices(ctx context.Context, project int64, f func(context.Context, *events.Commit) (int64, error)) (total int64, err error) {
+	for n := int64(evaluationSlice); n == evaluationSlice; {
+		err := s.events.Change(ctx, project, uuid.Nil, 0, func(ctx context.Context, tx *events.Commit) (err error) {
+			n, err = f(ctx, tx)
+			return err
+		})
+		if err != nil {
+			return total, sqldb.WrapError(s.db, err, "change evaluations")
+		}
+		total += n
+	}
+	return total, nil
+}
+
+// where compiles a query's conditions; the project is $1.
+func (s *Store) evaluationWhere(project int64, q evaluation.Query) (cond string, args []any) {
+	args = []any{project}
+	parts := []string{"project_id = $1"}
+	and := func(cond string, arg any) {
+		args = append(args, arg)
+		parts = append(parts, fmt.Sprintf(cond, len(args)))
+	}
+	if q.ID != "" {
+		and("id = $%d", q.ID)
+	}
+	if q.EventID != uuid.Nil {
+		and("event_id = $%d", s.db.ID(q.EventID))
+	}
+	if q.MetricID != "" {
+		and("metric_id = $%d", q.MetricID)
+	}
+	if q.Backfill != "" {
+		and("backfill_id = $%d", q.Backfill)
+	}
+	if q.State != "" {
+		and("state = $%d", stateCode(q.State))
+	}
+	if q.Failure != "" {
+		and("failure = $%d", q.Failure)
+	}
+	if q.Before != "" {
+		and("id < $%d", q.Before)
+	}
+	return strings.Join(parts, " AND "), args
+}
+
+// errPageFull ends the reading of a page.
+var errPageFull = errors.New("the page is full")
+
+// FindEvaluations lists evaluations that match, newest first: at most q.Limit, and fewer where they
+// are large. more reports whether there are others.
+func (s *Store) FindEvaluations(ctx context.Context, projectID int64, q evaluation.Query) (
+	list []evaluation.Evaluation, more bool, err error) {
+	ctx, end, err := s.events.HeavyRead(ctx, projectID, 1)
+	if err != nil {
+		return nil, false, err
+	}
+	defer end()
+	size := 0
+	cond, args := s.evaluationWhere(projectID, q)
+	err = sqldb.Each(ctx, s.db, `
+		SELECT
+			id,
+			metric_id,
+			version,
+			event_id,
+			backfill_id,
+			state,
+			attempts,
+			due_ms,
+			created_ms,
+			finished_ms,
+			failure,
+			passed,
+			cost,
+			latency_ms,
+			score,
+			explanation
+		FROM evaluation
+		WHERE `+cond+fmt.Sprintf(` ORDER BY id DESC LIMIT $%d`, len(args)+1), append(args, q.Limit+1), func(scan func(...any) error) error {
+		var e evaluation.Evaluation
+		var state int
+		var passed *int
+		var score *string
+		err := scan(
+			&e.ID,
+			&e.MetricID,
+			&e.Version,
+			sqldb.ScanID(&e.EventID),
+			&e.Backfill,
+			&state,
+			&e.Attempts,
+			&e.Due,
+			&e.Created,
+			&e.Finished,
+			&e.Failure,
+			&passed,
+			&e.Cost,
+			&e.LatencyMS,
+			&score,
+			&e.Explanation,
+		)
+		if err != nil {
+			return err
+		}
+		e.State = evaluation.States()[state]
+		if passed != nil {
+			holds := *passed == 1
+			e.Passed = &holds
+		}
+		if score != nil {
+			e.Score = json.RawMessage(*score)
+		}
+		if len(list) == q.Limit || size > evaluationPage {
+			more = true
+			return errPageFull
+		}
+		size += len(e.Score) + len(e.Explanation)
+		list = append(list, e)
+		return nil
+	})
+	if errors.Is(err, errPageFull) {
+		err = nil
+	}
+	return list, more, sqldb.WrapError(s.db, err, "find evaluations")
+}
+
+// RetryEvaluations makes those that match and have failed or died wait anew, and counts them.
+func (s *Store) RetryEvaluations(ctx context.Context, projectID int64, q evaluation.Query) (n int64, err error) {
+	cond, args := s.evaluationWhere(projectID, q)
+	now := s.options.Now().UnixMilli()
+	at := len(args)
+	return s.inSlices(ctx, projectID, func(ctx context.Context, tx *events.Commit) (int64, error) {
+		return tx.Exec(ctx, `UPDATE evaluation
+			SET state = 0, attempts = 0, finished_ms = 0, failure = '', due_ms = `+fmt.Sprintf("$%d", at+1)+`
+			WHERE project_id = $1 AND id IN (SELECT id FROM evaluation WHERE `+cond+
+			` AND state >= `+fmt.Sprint(stateCode(evaluation.Failed))+`
+					AND (backfill_id <> '' OR EXISTS (SELECT 1 FROM metric m WHERE m.project_id = $1 AND m.id = metric_id AND m.online = 1))
+				LIMIT `+fmt.Sprint(evaluationSlice)+`)`, append(args[:at:at], now)...)
+	})
+}

@@ -1,0 +1,281 @@
+package evalqueue
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/evaluation"
+	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/query"
+	"github.com/spangrove/spangrove/pkg/store/internal/events"
+	"github.com/spangrove/spangrove/pkg/store/internal/resource"
+	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
+)
+
+// A backfill's row holds what it is about and how far it has come; what it has asked for are rows
+// of evaluation with its id.
+var backfills = resource.Documents{Table: "backfill", Noun: "backfill", Columns: []string{"metric_id", "state"}}
+
+// backfillWaiting is from how many evaluations of a backfill on that wait no more are asked for, so
+// that there is little to pause or cancel.
+const backfillWaiting = 1000
+
+// CreateBackfill stores a backfill, which runs from then on, and returns it.
+func (s *Store) CreateBackfill(ctx context.Context, projectID int64, b evaluation.Backfill) (evaluation.Backfill, error) {
+	now := s.options.Now()
+	b.ID, b.Created, b.State = resource.NewDocumentID(now), now.UnixMilli(), evaluation.BackfillRunning
+	doc, err := json.Marshal(&b)
+	if err != nil {
+		return b, fmt.Errorf("encode backfill: %w", err)
+	}
+	err = s.resources.ChangeDocs(ctx, len(doc), "create backfill", func(ctx context.Context, tx *events.Commit) error {
+		var open int
+		if _, err := sqldb.One(ctx, tx, `SELECT count(*)
+			FROM backfill
+			WHERE project_id = $1 AND state IN ('running', 'paused')`, []any{projectID}, &open); err != nil {
+			return err
+		}
+		if open >= evaluation.MaxBackfills {
+			return fault.New(fault.Conflict, "%d backfills of this project have not ended; no more may run", open)
+		}
+		return backfills.Insert(ctx, tx, projectID, resource.Document{ID: b.ID, Version: 1, Created: b.Created, Doc: doc}, b.MetricID, string(b.State))
+	})
+	return b, err
+}
+
+// FindBackfills lists the ids of a metric's backfills, oldest first, a page of them, and counts all.
+func (s *Store) FindBackfills(ctx context.Context, projectID int64, metricID string, limit, page int) (ids []string, total int, err error) {
+	ids, total, err = backfills.Find(ctx, s.db, projectID, "metric_id = $2", []any{metricID}, limit, page)
+	return ids, total, sqldb.WrapError(s.db, err, "find backfills")
+}
+
+// LoadBackfills reads backfills with their progress, in the order of ids.
+func (s *Store) LoadBackfills(ctx context.Context, projectID int64, ids []string) (list []evaluation.Backfill, err error) {
+	for _, id := range ids {
+		b, _, err := s.readBackfill(ctx, s.db, projectID, id, "")
+		if fault.IsNotFound(err) {
+			continue
+		}
+		if err == nil {
+			b.Progress, err = s.progress(ctx, s.db, projectID, id)
+		}
+		if err != nil {
+			return nil, sqldb.WrapError(s.db, err, "read backfill")
+		}
+		list = append(list, b)
+	}
+	return list, nil
+}
+
+func (s *Store) readBackfill(ctx context.Context, c sqldb.Conn, project int64, id, end string) (b evaluation.Backfill, d resource.Document, err error) {
+	var doc string
+	d.ID = id
+	ok, err := sqldb.One(ctx, c, `SELECT version, created_ms, updated_ms, doc, metric_id, state
+		FROM backfill
+		WHERE project_id = $1 AND id = $2`+end, []any{project, id},
+		&d.Version, &d.Created, &d.Updated, &doc, &b.MetricID, (*string)(&b.State))
+	if err == nil && !ok {
+		err = backfills.Missing(id)
+	}
+	if err == nil {
+		err = json.Unmarshal([]byte(doc), &b)
+	}
+	b.ID, b.Created, b.Updated = id, d.Created, d.Updated
+	return b, d, err
+}
+
+func (s *Store) progress(ctx context.Context, c sqldb.Conn, project int64, id string) (p evaluation.Progress, err error) {
+	counts := []*int{&p.Waiting, &p.Paused, &p.Done, &p.Failed, &p.Dead}
+	err = sqldb.Each(ctx, c, `SELECT state, count(*)
+		FROM evaluation
+		WHERE project_id = $1 AND backfill_id = $2 AND backfill_id <> ''
+		GROUP BY state`, []any{project, id},
+		func(scan func(...any) error) error {
+			var state, n int
+			err := scan(&state, &n)
+			if err == nil {
+				*counts[state] = n
+			}
+			return err
+		})
+	return p, err
+}
+
+func (s *Store) writeBackfill(ctx context.Context, tx *events.Commit, project int64, b *evaluation.Backfill, d *resource.Document) (err error) {
+	if d.Doc, err = json.Marshal(b); err != nil {
+		return fmt.Errorf("encode backfill: %w", err)
+	}
+	err = backfills.Update(ctx, tx, project, d, s.options.Now(), b.MetricID, string(b.State))
+	b.Updated = d.Updated
+	return err
+}
+
+// MoveBackfill pauses, resumes or cancels a backfill of a metric, with what waits of it.
+func (s *Store) MoveBackfill(ctx context.Context, projectID int64, metricID, id string, to evaluation.BackfillState) (
+	b evaluation.Backfill, err error) {
+	err = s.resources.ChangeDocs(ctx, 0, "change backfill", func(ctx context.Context, tx *events.Commit) error {
+		var d resource.Document
+		if b, d, err = s.readBackfill(ctx, tx, projectID, id, tx.ForUpdate("")); err != nil {
+			return err
+		}
+		if b.MetricID != metricID {
+			return backfills.Missing(id)
+		}
+		before := b.State
+		if err := b.Move(to); err != nil || before == to {
+			return err
+		}
+		return s.writeBackfill(ctx, tx, projectID, &b, &d)
+	})
+	if err != nil {
+		return b, err
+	}
+	err = s.followBackfill(ctx, projectID, id)
+	if err == nil {
+		b.Progress, err = s.progress(ctx, s.db, projectID, id)
+	}
+	return b, sqldb.WrapError(s.db, err, "change backfill")
+}
+
+// unfollowed is, by the state of a backfill, the condition on evaluations of its that have still to
+// follow it there, and what becomes of them. A claim that somebody has of them ends.
+var unfollowed = map[evaluation.BackfillState]struct{ cond, change string }{
+	evaluation.BackfillRunning:   {"state = 1", `UPDATE evaluation SET state = 0, attempts = 0, due_ms = 0`},
+	evaluation.BackfillPaused:    {"state = 0", `UPDATE evaluation SET state = 1, attempts = attempts + 1`},
+	evaluation.BackfillCancelled: {"state < 2", `DELETE FROM evaluation`},
+}
+
+// followBackfill brings the evaluations that a backfill has asked for into its state, whatever that
+// is by then, in slices.
+func (s *Store) followBackfill(ctx context.Context, project int64, id string) error {
+	_, err := s.inSlices(ctx, project, func(ctx context.Context, tx *events.Commit) (int64, error) {
+		b, _, err := s.readBackfill(ctx, tx, project, id, tx.ForUpdate(""))
+		to, ok := unfollowed[b.State]
+		if err != nil || !ok {
+			return 0, err
+		}
+		return tx.Exec(ctx, to.change+fmt.Sprintf(`
+			WHERE project_id = $1 AND id IN (
+				SELECT id
+				FROM evaluation
+				WHERE project_id = $1 AND backfill_id = $2 AND backfill_id <> '' AND %s
+				LIMIT %d)`,
+			to.cond, evaluationSlice), project, id)
+	})
+	return err
+}
+
+// StepBackfills has each backfill that runs, of all projects, ask for its next evaluations, unless
+// enough of it waits, and ends those that have nothing left. busy reports whether any did.
+func (s *Store) StepBackfills(ctx context.Context) (busy bool, err error) {
+	type key struct {
+		project int64
+		id      string
+	}
+	var running []key
+	err = sqldb.Each(ctx, s.db, `SELECT project_id, id
+		FROM backfill
+		WHERE state = 'running'
+		ORDER BY project_id, id`, nil, func(scan func(...any) error) error {
+		var k key
+		err := scan(&k.project, &k.id)
+		running = append(running, k)
+		return err
+	})
+	for _, k := range running {
+		some, oops := s.stepBackfill(ctx, k.project, k.id)
+		busy, err = busy || some, errors.Join(err, oops) // the others go on
+	}
+	return busy, sqldb.WrapError(s.db, err, "step backfills")
+}
+
+func (s *Store) stepBackfill(ctx context.Context, project int64, id string) (busy bool, err error) {
+	b, d, err := s.readBackfill(ctx, s.db, project, id, "")
+	if err != nil {
+		return false, err
+	}
+	p, err := s.progress(ctx, s.db, project, id)
+	if err == nil && p.Paused > 0 { // whoever resumed it has not come to the end, and may never
+		return true, s.followBackfill(ctx, project, id)
+	}
+	if err != nil || p.Waiting >= backfillWaiting || b.Asked && p.Waiting > 0 {
+		return false, err
+	}
+	next := b
+	var ids []uuid.UUID
+	_, gone := resource.Metrics.One(ctx, s.db, project, b.MetricID)
+	switch {
+	case b.Asked:
+		next.State = evaluation.BackfillDone
+	case gone != nil && fault.Of(gone) == fault.NotFound:
+		next.State = evaluation.BackfillCancelled
+	case gone != nil:
+		return false, gone
+	default:
+		if ids, err = s.nextOfBackfill(ctx, project, &next); err != nil {
+			return false, err
+		}
+	}
+	requests := make([]evaluation.Request, len(ids))
+	for i, e := range ids {
+		requests[i] = evaluation.Request{MetricID: b.MetricID, Version: b.Version, EventID: e}
+	}
+	now := s.options.Now()
+	err = s.events.Change(ctx, project, uuid.Nil, 0, func(ctx context.Context, tx *events.Commit) error {
+		after := next
+		held, doc, err := s.readBackfill(ctx, tx, project, id, tx.ForUpdate(""))
+		if err != nil || doc.Version != d.Version || held.State != evaluation.BackfillRunning {
+			return err // another server was here, or it was paused meanwhile
+		}
+		n, err := events.InsertRows(ctx, tx, "evaluation", evaluationColumns, s.evaluationRows(project, requests, id, now))
+		if err != nil {
+			return err
+		}
+		after.Looked += len(ids)
+		after.Skipped += len(ids) - int(n)
+		return s.writeBackfill(ctx, tx, project, &after, &doc)
+	})
+	return err == nil, err
+}
+
+// nextOfBackfill finds the next events of a backfill and moves it behind them.
+func (s *Store) nextOfBackfill(ctx context.Context, project int64, b *evaluation.Backfill) (ids []uuid.UUID, err error) {
+	q := query.Search{From: b.From, To: b.To, RunID: b.RunID, Limit: enqueueSlice, HeadOnly: true, Uncounted: true}
+	if err := json.Unmarshal(b.Filters, &q.Filters); err != nil {
+		return nil, fmt.Errorf("filters of backfill %s: %w", b.ID, err)
+	}
+	if b.AtStart != nil {
+		q.To = b.AtStart
+	}
+	left := enqueueSlice
+	if b.Limit > 0 {
+		left = min(left, b.Limit-b.Looked)
+	}
+	// Many events may have started at the same time: those looked at before are passed over.
+	for q.Page = 1; left > 0; q.Page++ {
+		set, err := s.events.Search(ctx, project, q)
+		if err != nil {
+			return nil, err
+		}
+		var last *event.Event
+		for i := range set.Events {
+			if e := &set.Events[i]; !b.Passed(e.Start, e.ID) && len(ids) < left {
+				ids, last = append(ids, e.ID), e
+			}
+		}
+		if last != nil {
+			b.AtStart, b.AtID = &last.Start, last.ID
+			return ids, nil
+		}
+		if len(set.Events) < q.Limit {
+			break
+		}
+	}
+	b.Asked = true
+	return nil, nil
+}

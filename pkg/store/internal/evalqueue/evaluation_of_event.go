@@ -1,0 +1,75 @@
+package evalqueue
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/evaluation"
+	"github.com/spangrove/spangrove/pkg/metric"
+	"github.com/spangrove/spangrove/pkg/rawjson"
+	"github.com/spangrove/spangrove/pkg/store/internal/events"
+	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
+)
+
+// ScoreNames lists the members of an event's metrics that the server or people gave: scores, and
+// their explanations.
+func (s *Store) ScoreNames(ctx context.Context, c sqldb.Conn, project int64, id uuid.UUID) (names []string, err error) {
+	args := []any{project, c.ID(id), stateCode(evaluation.Done)}
+	err = sqldb.Each(ctx, c, `SELECT e.name, m.doc
+		FROM evaluation e
+		LEFT JOIN metric m ON m.project_id = e.project_id AND m.id = e.metric_id
+		WHERE e.project_id = $1 AND e.event_id = $2 AND e.state = $3 AND e.score IS NOT NULL`, args, func(scan func(...any) error) error {
+		var name string
+		var doc *string
+		if err := scan(&name, &doc); err != nil {
+			return err
+		}
+		if name == "" && doc != nil { // a result of before names were kept
+			m := metric.FromRow([]byte(*doc))
+			name = m.Name
+		}
+		if name != "" {
+			names = events.AddScore(names, name)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	err = sqldb.Each(ctx, c, `SELECT scores
+		FROM queue_item
+		WHERE project_id = $1 AND event_id = $2 AND scores IS NOT NULL`, []any{project, c.ID(id)}, func(scan func(...any) error) error {
+		var scores string
+		err := scan(&scores)
+		for name := range rawjson.Object([]byte(scores)) {
+			names = events.AddScore(names, name)
+		}
+		return err
+	})
+	return names, err
+}
+
+// EraseEvaluationsOf deletes what evaluators and people have recorded of events that are deleted, beside
+// the events that hold it: evaluations, and items of queues with their annotations.
+func EraseEvaluationsOf(ctx context.Context, tx *events.Commit, project int64, events []uuid.UUID) error {
+	if err := eraseEvaluations(ctx, tx, project, events); err != nil {
+		return err
+	}
+	for _, table := range []string{"queue_turn", "queue_item"} {
+		cond, args := tx.AnyID("event_id", 2, events)
+		if _, err := tx.Exec(ctx, `DELETE FROM `+table+`
+			WHERE project_id = $1 AND queue_id IN (SELECT id FROM queue WHERE project_id = $1) AND `+cond,
+			append([]any{project}, args...)...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// eraseEvaluations deletes the evaluations of events that are deleted.
+func eraseEvaluations(ctx context.Context, tx *events.Commit, project int64, ids []uuid.UUID) error {
+	cond, args := tx.AnyID("event_id", 2, ids)
+	_, err := tx.Exec(ctx, `DELETE FROM evaluation WHERE project_id = $1 AND `+cond, append([]any{project}, args...)...)
+	return err
+}

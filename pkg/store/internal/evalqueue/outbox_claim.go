@@ -1,0 +1,182 @@
+package evalqueue
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/evaluation"
+	"github.com/spangrove/spangrove/pkg/store/internal/events"
+	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
+)
+
+const (
+	// enqueueSlice is how many evaluations one transaction makes.
+	enqueueSlice = 500
+	// outboxTTL is how long a row waits for somebody to take it.
+	outboxTTL = 7 * 24 * time.Hour
+)
+
+// ExpireOutbox drops rows that nobody claimed in time, and counts them.
+func (s *Store) ExpireOutbox(ctx context.Context) error {
+	n, err := s.deleteStaleOutbox(ctx, s.options.Now())
+	s.events.OutboxExpired(ctx, n)
+	return err
+}
+
+// deleteStaleOutbox deletes rows that nobody claimed in time, in slices, and returns their number.
+func (s *Store) deleteStaleOutbox(ctx context.Context, now time.Time) (total int64, err error) {
+	for n := int64(events.DeleteDocsSlice); n == events.DeleteDocsSlice; {
+		err := s.events.Change(ctx, 0, uuid.Nil, 0, func(ctx context.Context, tx *events.Commit) (err error) {
+			n, err = tx.Exec(ctx, fmt.Sprintf(`DELETE FROM outbox
+				WHERE id IN (SELECT id FROM outbox WHERE created_ms < $1 ORDER BY id LIMIT %d)`,
+				events.DeleteDocsSlice), now.Add(-outboxTTL).UnixMilli())
+			return err
+		})
+		if err != nil {
+			return total, err
+		}
+		total += n
+	}
+	return total, nil
+}
+
+// ClaimOutbox claims the oldest outbox rows of a project, with about limit events, for the time of
+// lease.
+func (s *Store) ClaimOutbox(ctx context.Context, projectID int64, limit int, lease time.Duration) (list []evaluation.OutboxRow, err error) {
+	now := s.options.Now()
+	err = s.events.Change(ctx, projectID, uuid.Nil, 0, func(ctx context.Context, tx *events.Commit) error {
+		list = nil
+		events := 0
+		err := sqldb.Each(ctx, tx, `SELECT id, ids FROM outbox WHERE project_id = $1 AND due_ms <= $2 ORDER BY id LIMIT $3`+tx.SkipLocked(),
+			[]any{projectID, now.UnixMilli(), limit}, func(scan func(...any) error) error {
+				in := evaluation.OutboxRow{Project: projectID}
+				var ids []byte
+				if err := scan(&in.ID, &ids); err != nil {
+					return err
+				}
+				if events >= limit {
+					return nil
+				}
+				events += len(ids) / 32
+				for ; len(ids) >= 32; ids = ids[32:] {
+					in.Events = append(in.Events, evaluation.OutboxEvent{EventID: uuid.UUID(ids[:16]), SessionID: uuid.UUID(ids[16:32])})
+				}
+				list = append(list, in)
+				return nil
+			})
+		if err != nil || len(list) == 0 {
+			return err
+		}
+		ids := make([]int64, len(list))
+		for i := range list {
+			ids[i] = list[i].ID
+		}
+		cond, args := tx.AnyNumber("id", 2, ids)
+		_, err = tx.Exec(ctx, `UPDATE outbox SET due_ms = $1 WHERE `+cond, append([]any{now.Add(lease).UnixMilli()}, args...)...)
+		return err
+	})
+	return list, sqldb.WrapError(s.db, err, "take arrivals")
+}
+
+// OutboxProjects returns the projects that have rows in the outbox.
+func (s *Store) OutboxProjects(ctx context.Context) (ids []int64, err error) {
+	err = sqldb.Each(ctx, s.db, `SELECT DISTINCT project_id
+		FROM outbox
+		WHERE due_ms <= $1
+		ORDER BY project_id`, []any{s.options.Now().UnixMilli()}, func(scan func(...any) error) error {
+		var id int64
+		err := scan(&id)
+		ids = append(ids, id)
+		return err
+	})
+	return ids, sqldb.WrapError(s.db, err, "list arrivals")
+}
+
+// ClaimDelayed claims at most limit events that are due, of all projects, for the time of lease;
+// Due of each is when that ends.
+func (s *Store) ClaimDelayed(ctx context.Context, limit int, lease time.Duration) (list []evaluation.Delayed, err error) {
+	now := s.options.Now()
+	var due int
+	if _, err := sqldb.One(ctx, s.db, `SELECT count(*)
+		FROM (SELECT 1 FROM outbox_delayed WHERE due_ms <= $1 LIMIT 1) AS x`, []any{now.UnixMilli()}, &due); err != nil || due == 0 {
+		return nil, sqldb.WrapError(s.db, err, "look for events that are due")
+	}
+	until := now.Add(lease).UnixMilli()
+	err = s.events.Change(ctx, 0, uuid.Nil, 0, func(ctx context.Context, tx *events.Commit) error {
+		list = nil
+		err := sqldb.Each(ctx, tx, `SELECT project_id, event_id
+			FROM outbox_delayed
+			WHERE due_ms <= $1
+			ORDER BY due_ms LIMIT $2`+tx.SkipLocked(),
+			[]any{now.UnixMilli(), limit}, func(scan func(...any) error) error {
+				l := evaluation.Delayed{Due: until}
+				err := scan(&l.Project, sqldb.ScanID(&l.EventID))
+				list = append(list, l)
+				return err
+			})
+		if err != nil {
+			return err
+		}
+		for _, l := range list {
+			if _, err := tx.Exec(ctx, `UPDATE outbox_delayed
+				SET due_ms = $3
+				WHERE project_id = $1 AND event_id = $2`, l.Project, tx.ID(l.EventID), until); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return list, sqldb.WrapError(s.db, err, "take events that are due")
+}
+
+// EnqueueEvaluations creates the evaluations asked for that do not exist yet, delays what is to be
+// looked at later, and deletes the claimed rows.
+func (s *Store) EnqueueEvaluations(ctx context.Context, a evaluation.Enqueue) (n int64, err error) {
+	now := s.options.Now()
+	requests := a.Requests
+	for ; len(requests) > enqueueSlice; requests = requests[enqueueSlice:] {
+		made, err := s.requestEvaluations(ctx, a.Project, requests[:enqueueSlice], "", now)
+		if err != nil {
+			return n, err
+		}
+		n += made
+	}
+	var last int64
+	err = s.events.Change(ctx, a.Project, uuid.Nil, 0, func(ctx context.Context, tx *events.Commit) error {
+		made, err := events.InsertRows(ctx, tx, "evaluation", evaluationColumns, s.evaluationRows(a.Project, requests, "", now))
+		if err != nil {
+			return err
+		}
+		last = made
+		for _, l := range a.Handled {
+			// One that was put off again meanwhile stays.
+			if _, err := tx.Exec(ctx, `DELETE FROM outbox_delayed
+				WHERE project_id = $1 AND event_id = $2 AND due_ms = $3`, a.Project, tx.ID(l.EventID), l.Due); err != nil {
+				return err
+			}
+		}
+		for _, l := range a.Delayed {
+			conflict := `DO NOTHING`
+			if l.Extend {
+				conflict = `(project_id, event_id) DO UPDATE SET due_ms = excluded.due_ms`
+			}
+			if _, err := tx.Exec(ctx, `INSERT INTO outbox_delayed(project_id, event_id, due_ms) VALUES ($1, $2, $3) ON CONFLICT `+conflict,
+				a.Project, tx.ID(l.EventID), l.Due); err != nil {
+				return err
+			}
+		}
+		if len(a.OutboxIDs) == 0 {
+			return nil
+		}
+		cond, args := tx.AnyNumber("id", 1, a.OutboxIDs)
+		_, err = tx.Exec(ctx, `DELETE FROM outbox WHERE `+cond, args...)
+		return err
+	})
+	if err == nil {
+		n += last
+	}
+	return n, sqldb.WrapError(s.db, err, "admit evaluations")
+}

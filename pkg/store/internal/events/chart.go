@@ -1,0 +1,178 @@
+package events
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/query"
+	"github.com/spangrove/spangrove/pkg/store/internal/record"
+	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
+)
+
+// maxChartValues bounds the values that percentiles sort, 8 bytes each.
+const maxChartValues = 20_000_000
+
+// Chart sums up the events that match.
+func (s *Store) Chart(ctx context.Context, projectID int64, c *query.Chart) (*query.ChartAnswer, error) {
+	ctx, end, err := s.HeavyRead(ctx, projectID, ScanConns)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	asked := *c
+	c = &asked
+	if err := s.findRunSessions(ctx, projectID, &c.Search); err != nil {
+		return nil, sqldb.WrapError(s.db, err, "chart")
+	}
+	earliest, err := s.earliest(ctx, projectID, c.From)
+	if err != nil {
+		return nil, sqldb.WrapError(s.db, err, "chart")
+	}
+	answer, err := s.chart(ctx, projectID, c, earliest, nil)
+	if errors.Is(err, errManyGroups) {
+		var only map[string]bool
+		if only, err = s.largestGroups(ctx, projectID, c, earliest); err == nil {
+			answer, err = s.chart(ctx, projectID, c, earliest, only)
+		}
+	}
+	return answer, sqldb.WrapError(s.db, err, "chart")
+}
+
+// earliest returns a time before which no event of the chart starts.
+func (s *Store) earliest(ctx context.Context, projectID int64, from *float64) (float64, error) {
+	if from != nil {
+		return *from, nil
+	}
+	var first *float64
+	_, err := sqldb.One(ctx, s.db, `SELECT min(start_ms) FROM event WHERE project_id = $1`, []any{projectID}, &first)
+	if err != nil || first == nil {
+		return 0, err
+	}
+	return *first, nil
+}
+
+// chart makes one pass. only are the groups to keep apart, nil for all.
+func (s *Store) chart(ctx context.Context, projectID int64, c *query.Chart, earliest float64, only map[string]bool) (
+	*query.ChartAnswer, error) {
+	b := query.NewBuilder(s.Dialect)
+	plan := query.CompileChart(b, projectID, c, earliest)
+	a := newChartAggregate(c, &plan, only)
+	where := plan.Plan.Where
+	if !plan.InGo {
+		split := false
+		if plan.Reads != 0 {
+			var err error
+			if split, err = s.anySpilled(ctx, projectID, plan.Reads); err != nil {
+				return nil, err
+			}
+		}
+		if split {
+			where += fmt.Sprintf(" AND (e.spill & %d) = 0", plan.Reads)
+		}
+		if err := s.chartRows(ctx, b, c, &plan, where, a); err != nil || !split {
+			return a.result(err)
+		}
+	}
+	rows, bits := query.NewBuilder(s.Dialect), plan.Reads
+	wide := query.CompileSearch(rows, projectID, &c.Search)
+	where = wide.Candidates
+	if !plan.InGo {
+		where += fmt.Sprintf(" AND (e.spill & %d) <> 0", bits)
+		if bits&^record.HeadFields == 0 {
+			where += fmt.Sprintf(" AND (e.spill & %d) <> 0", record.HeadFields) // as the index has it
+		}
+	}
+	return a.result(s.chartEvents(ctx, rows, c, where, a))
+}
+
+// chartRows lets the database read or sum up the rows that it can decide.
+func (s *Store) chartRows(ctx context.Context, b *query.Builder, c *query.Chart, plan *query.ChartPlan, where string,
+	a *chartAggregate) error {
+	inner, keys, by := plan.Unit+" AS k", "k, NULL", "k"
+	if plan.Group != "" {
+		inner, keys, by = inner+", "+plan.Group+" AS g", "k, g", "k, g"
+	}
+	if plan.Value != "" {
+		inner += ", " + plan.Value + " AS v"
+	}
+	values, end := "count(v), ", " GROUP BY "+by
+	switch c.Aggregation {
+	case query.Count:
+		values = "count(*), CAST(NULL AS float8)"
+	case query.Average, query.Sum:
+		values += fmt.Sprintf("sum(CASE WHEN v > %[1]g THEN %[1]g WHEN v < -%[1]g THEN -%[1]g ELSE v END)", maxSummed)
+	case query.Min:
+		values += "min(v)"
+	case query.Max:
+		values += "max(v)"
+	default:
+		values, end = "1, v", " WHERE v IS NOT NULL"
+	}
+	return s.eachCell(ctx, "SELECT "+keys+", "+values+" FROM (SELECT "+inner+" FROM event e WHERE "+where+s.db.Fence()+") AS x"+end, b, a)
+}
+
+func (s *Store) eachCell(ctx context.Context, sql string, b *query.Builder, a *chartAggregate) error {
+	var unit, n int64
+	var group *string
+	var value *float64
+	return sqldb.Each(ctx, s.db, sql, b.Args(), func(scan func(...any) error) error {
+		if err := scan(&unit, &group, &n, &value); err != nil {
+			return err
+		}
+		return a.addRow(unit, group, n, value)
+	})
+}
+
+// chartEvents reads rows whole, matches all filters and measures in Go.
+func (s *Store) chartEvents(ctx context.Context, b *query.Builder, c *query.Chart, where string, a *chartAggregate) error {
+	match := query.NewMatcher(c.Filters)
+	return sqldb.Each(ctx, s.db, `SELECT `+s.Columns()+` FROM `+s.Dialect.From()+` WHERE `+where, b.Args(), func(scan func(...any) error) error {
+		r, err := ScanHead(scan)
+		if err != nil {
+			return err
+		}
+		e, ok, err := s.AsRead(ctx, r)
+		if err != nil || !ok || !match.Match(&e) {
+			return err
+		}
+		return a.addEvent(&e)
+	})
+}
+
+// largestGroups asks the database for the groups with most events.
+func (s *Store) largestGroups(ctx context.Context, projectID int64, c *query.Chart, earliest float64) (map[string]bool, error) {
+	b := query.NewBuilder(s.Dialect)
+	counted := *c
+	counted.Aggregation = query.Count
+	plan := query.CompileChart(b, projectID, &counted, earliest)
+	if plan.InGo {
+		return nil, fault.InvalidField("groupBy", "has too many values to read outside the database; narrow the date range or the filters")
+	}
+	only := map[string]bool{}
+	err := sqldb.Each(ctx, s.db, fmt.Sprintf(`SELECT g
+		FROM (SELECT %s AS g FROM event e WHERE %s) AS x
+		WHERE g IS NOT NULL
+		GROUP BY g
+		ORDER BY count(*) DESC, g LIMIT %d`,
+		plan.Group, plan.Plan.Where, query.MaxGroups), b.Args(), func(scan func(...any) error) error {
+		var g *string
+		if err := scan(&g); err != nil {
+			return err
+		}
+		if text, ok := c.Group.TextOf(g); ok {
+			only[text] = true
+		}
+		return nil
+	})
+	return only, err
+}
+
+func finite(f float64) *float64 {
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		return nil
+	}
+	return &f
+}

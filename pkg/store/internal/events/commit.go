@@ -1,0 +1,81 @@
+package events
+
+import (
+	"context"
+
+	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
+	"github.com/spangrove/spangrove/pkg/store/internal/writer"
+)
+
+// Commit is one write transaction, with what it changes beyond the rows that are asked for: all that
+// is written before it commits, and published afterwards.
+type Commit struct {
+	s      *Store
+	writer int
+	sqldb.Tx
+	bulkTx
+	trees  *treeFixer
+	fields *fieldIndexUpdate
+	Outbox *outbox
+	Counts eventCounts
+	put    *writing // the batches
+}
+
+// beginCommit begins the transaction of a writer, again if one failed before with the same requests.
+func (s *Store) beginCommit(tx sqldb.Tx, writer int, again bool) *Commit {
+	return &Commit{
+		s:      s,
+		writer: writer,
+		Tx:     tx,
+		bulkTx: s.bulk.begin(tx),
+		trees:  newTreeFixer(s),
+		fields: newFieldIndexUpdate(s),
+		Outbox: newOutbox(s),
+		Counts: eventCounts{},
+		put:    &writing{s: s, force: again},
+	}
+}
+
+// insertEvents inserts rows of events, and counts them.
+func (c *Commit) insertEvents(ctx context.Context, heads []*head) error {
+	for _, h := range heads {
+		c.Counts.add(h.project, h.ev.Type, 1)
+		c.Counts.Stored(h.project, h.bytes())
+	}
+	return c.insertHeads(ctx, heads)
+}
+
+// StoreBatches implements transaction.
+func (c *Commit) StoreBatches(ctx context.Context, batches []writer.Batch) error {
+	list := make([]*writeBatch, len(batches))
+	for i, b := range batches {
+		list[i] = b.(*writeBatch)
+	}
+	return c.put.storeBatches(ctx, c, list)
+}
+
+// Finish implements transaction: it corrects trees, and writes what has come together.
+func (c *Commit) Finish(ctx context.Context) error {
+	if err := c.trees.apply(ctx, c); err != nil {
+		return err
+	}
+	if err := c.put.reassignResults(ctx, c); err != nil {
+		return err
+	}
+	if err := c.Counts.write(ctx, c, c.writer); err != nil {
+		return err
+	}
+	if err := c.Outbox.write(ctx, c); err != nil {
+		return err
+	}
+	return c.fields.write(ctx, c)
+}
+
+// Publish implements transaction: it updates the caches.
+func (c *Commit) Publish() {
+	c.committed()
+	c.put.publish()
+	c.trees.publish()
+	c.fields.publish()
+	c.s.usage.committed(c.Counts)
+}

@@ -1,0 +1,49 @@
+package events
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+	"go.uber.org/zap"
+
+	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
+)
+
+// Pauses of what erases deleted text from files: before a try after one that failed, and between two,
+// as a multiple of the time that the last one took, and at most.
+const (
+	eraseAgain    = time.Second
+	erasePart     = 10
+	maxErasePause = 10 * time.Minute
+)
+
+// erasing removes what was deleted from the database's files until ctx ends, beginning with what the
+// last process left.
+func (s *Store) erasing(ctx context.Context) {
+	for {
+		start := time.Now()
+		err := s.db.Erase(ctx, func(ctx context.Context, f func(context.Context, sqldb.Tx) error) error {
+			return s.Change(ctx, 0, uuid.Nil, 0, func(ctx context.Context, tx *Commit) error { return f(ctx, tx.Tx) })
+		})
+		pause := min(erasePart*time.Since(start), maxErasePause)
+		if err != nil && ctx.Err() == nil {
+			s.options.Logger.Warn("erase deleted data from files", zap.Error(err))
+			pause = max(pause, eraseAgain)
+		}
+		wait := time.NewTimer(pause)
+		select {
+		case <-ctx.Done():
+		case <-wait.C:
+		}
+		wait.Stop()
+		if err != nil && ctx.Err() == nil {
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.db.EraseDue():
+		}
+	}
+}

@@ -1,0 +1,240 @@
+package events
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
+	"github.com/spangrove/spangrove/pkg/store/internal/writer"
+)
+
+// pendingIDs records which ids have updates waiting. It is complete where this process is the only writer.
+type pendingIDs struct {
+	mu  sync.Mutex
+	ids map[writer.Key]int
+	n   int           // updates waiting, in all
+	of  map[int64]int // likewise, of each project
+}
+
+func (p *pendingIDs) has(k writer.Key) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.ids[k] > 0
+}
+
+func (p *pendingIDs) add(k writer.Key) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.ids[k]++
+	p.n++
+	p.of[k.Project]++
+}
+
+func (p *pendingIDs) remove(k writer.Key) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.n -= p.ids[k]
+	if p.of[k.Project] -= p.ids[k]; p.of[k.Project] <= 0 {
+		delete(p.of, k.Project)
+	}
+	delete(p.ids, k)
+}
+
+// full returns an error that tells the sender what to do if no more updates of a project may wait: all projects
+// together have most, and one of them three quarters of it.
+func (p *pendingIDs) full(project int64, most int) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	const again = "too many updates are waiting for their events; this one is applied if its event is stored: send it again later"
+	switch {
+	case p.of[project] >= most-most/4:
+		return &fault.Error{Kind: fault.Limited, Msg: again, RetryAfter: fullRetry}
+	case p.n >= most:
+		return &fault.Error{Kind: fault.Unavailable, Msg: again, RetryAfter: fullRetry}
+	}
+	return nil
+}
+
+// fullRetry is when to send an update again that could not wait.
+const fullRetry = 30 * time.Second
+
+func (p *pendingIDs) count() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.n
+}
+
+// deferUpdate keeps an update that came before its event.
+func (s *Store) deferUpdate(ctx context.Context, tx *Commit, project int64, u *event.Update) error {
+	if s.pending.full(project, s.options.MaxPending) != nil {
+		return fault.New(fault.NotFound, "no event %s, and too many updates are waiting for their events", u.EventID)
+	}
+	body, err := json.Marshal(deferredUpdateOf(u))
+	if err != nil {
+		return fmt.Errorf("encode update: %w", err)
+	}
+	if _, err := tx.Exec(ctx, `INSERT INTO pending(project_id, event_id, body, created_ms) VALUES ($1, $2, $3, $4)`,
+		project, tx.ID(u.EventID), string(body), s.options.Now().UnixMilli()); err != nil {
+		return err
+	}
+	s.pending.add(writer.Key{Project: project, ID: u.EventID}) // counted too often if the commit fails: only a wasted look
+	return nil
+}
+
+// deferredUpdate is an update as it waits. JSON fields are strings: a nested json.RawMessage would come
+// back in another spelling.
+type deferredUpdate struct {
+	Fields   map[string]string `json:"fields"`
+	Duration *float64          `json:"duration,omitempty"`
+	EndTime  *float64          `json:"end_time,omitempty"`
+	// Telemetry is event.Update's.
+	Telemetry bool `json:"telemetry,omitempty"`
+}
+
+func fieldsOf(u *event.Update) map[string]*json.RawMessage {
+	return map[string]*json.RawMessage{
+		"inputs":          &u.Inputs,
+		"outputs":         &u.Outputs,
+		"config":          &u.Config,
+		"metadata":        &u.Metadata,
+		"metrics":         &u.Metrics,
+		"feedback":        &u.Feedback,
+		"user_properties": &u.UserProperties,
+		"children_ids":    &u.ChildrenIDs,
+	}
+}
+
+func deferredUpdateOf(u *event.Update) deferredUpdate {
+	h := deferredUpdate{Fields: map[string]string{}, Duration: u.Duration, EndTime: u.EndTime, Telemetry: u.Telemetry}
+	for name, raw := range fieldsOf(u) {
+		if *raw != nil {
+			h.Fields[name] = string(*raw)
+		}
+	}
+	return h
+}
+
+func (h deferredUpdate) update(id uuid.UUID) event.Update {
+	u := event.Update{EventID: id, Duration: h.Duration, EndTime: h.EndTime, Telemetry: h.Telemetry}
+	for name, raw := range fieldsOf(&u) {
+		if text, ok := h.Fields[name]; ok {
+			*raw = json.RawMessage(text)
+		}
+	}
+	return u
+}
+
+// applyPending applies the updates that waited for events of this transaction, oldest first.
+func (w *writing) applyPending(ctx context.Context, tx *Commit) error {
+	byProject := map[int64][]uuid.UUID{}
+	for _, h := range w.fresh {
+		if !w.s.db.Exclusive() || w.s.pending.has(writer.Key{Project: h.project, ID: h.ev.ID}) {
+			byProject[h.project] = append(byProject[h.project], h.ev.ID)
+		}
+	}
+	for project, ids := range byProject {
+		for start := 0; start < len(ids); start += 500 {
+			if err := w.applyPendingOf(ctx, tx, project, ids[start:min(start+500, len(ids))]); err != nil {
+				return fmt.Errorf("apply waiting updates: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
+func (w *writing) applyPendingOf(ctx context.Context, tx *Commit, project int64, ids []uuid.UUID) error {
+	type waiting struct {
+		row     int64
+		id      uuid.UUID
+		body    string
+		created int64
+	}
+	var list []waiting
+	cond, args := tx.AnyID("event_id", 2, ids)
+	err := sqldb.Each(ctx, tx, `SELECT id, event_id, body, created_ms
+		FROM pending
+		WHERE project_id = $1 AND `+cond+` ORDER BY id`, append([]any{project}, args...),
+		func(scan func(...any) error) error {
+			var x waiting
+			if err := scan(&x.row, sqldb.ScanID(&x.id), &x.body, &x.created); err != nil {
+				return err
+			}
+			list = append(list, x)
+			return nil
+		})
+	if err != nil {
+		return err
+	}
+	oldest := w.s.options.Now().Add(-w.s.options.PendingTTL).UnixMilli()
+	for _, x := range list {
+		n, err := tx.Exec(ctx, `DELETE FROM pending WHERE id = $1`, x.row)
+		if err != nil {
+			return err
+		}
+		w.consumed = append(w.consumed, writer.Key{Project: project, ID: x.id})
+		if n == 0 || x.created < oldest {
+			continue // another writer applied it, or it waited too long
+		}
+		var h deferredUpdate
+		if err := json.Unmarshal([]byte(x.body), &h); err != nil {
+			return fmt.Errorf("update %d: %w", x.row, err)
+		}
+		old, err := w.s.Find(ctx, tx, project, x.id)
+		if err != nil {
+			return err
+		}
+		u := h.update(x.id)
+		// An update that breaks a rule together with its event (an end out of range) is
+		// dropped: it was answered long ago, and must not refuse the event.
+		if err := w.s.ApplyUpdate(ctx, tx, old, &u); err != nil && fault.Of(err) != fault.Invalid {
+			return err
+		}
+	}
+	return nil
+}
+
+// expirePending drops updates whose event has not come for too long.
+func (s *Store) expirePending(ctx context.Context, now time.Time) error {
+	var n int64
+	err := s.Change(ctx, 0, uuid.Nil, 0, func(ctx context.Context, tx *Commit) (err error) {
+		n, err = tx.Exec(ctx, `DELETE FROM pending WHERE created_ms < $1`, now.Add(-s.options.PendingTTL).UnixMilli())
+		return err
+	})
+	if err != nil || n == 0 {
+		return err
+	}
+	s.telemetry.expired(ctx, n)
+	return s.loadPending(ctx)
+}
+
+// loadPending reads which ids have updates waiting.
+func (s *Store) loadPending(ctx context.Context) error {
+	ids, of, total := map[writer.Key]int{}, map[int64]int{}, 0
+	err := sqldb.Each(ctx, s.db, `SELECT project_id, event_id, count(*)
+		FROM pending
+		GROUP BY project_id, event_id`, nil, func(scan func(...any) error) error {
+		var k writer.Key
+		var n int
+		if err := scan(&k.Project, sqldb.ScanID(&k.ID), &n); err != nil {
+			return err
+		}
+		ids[k] = n
+		of[k.Project] += n
+		total += n
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	s.pending.mu.Lock()
+	s.pending.ids, s.pending.of, s.pending.n = ids, of, total
+	s.pending.mu.Unlock()
+	return nil
+}

@@ -1,0 +1,252 @@
+package events
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/store/internal/record"
+	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
+	"github.com/spangrove/spangrove/pkg/store/internal/writer"
+	"github.com/spangrove/spangrove/pkg/store/lzh"
+)
+
+// deleteSlice is how many events one transaction of a session's deletion takes, so that a
+// large session does not hold up the writers.
+const deleteSlice = 500
+
+// DeleteEvent deletes one event and its payload; its children stay, as orphans.
+func (s *Store) DeleteEvent(ctx context.Context, projectID int64, id uuid.UUID) error {
+	session := false
+	var judges []uuid.UUID
+	err := s.Change(ctx, projectID, id, 0, func(ctx context.Context, tx *Commit) error {
+		old, err := s.Find(ctx, tx, projectID, id)
+		if fault.IsNotFound(err) {
+			if n, failed := s.erasePending(ctx, tx, projectID, []uuid.UUID{id}); failed != nil || n > 0 {
+				return failed
+			}
+		}
+		if err != nil {
+			return err
+		}
+		if session = old.IsSession(); session {
+			id = old.ID
+			return nil
+		}
+		var span uuid.UUID
+		if _, err := sqldb.One(ctx, tx, `SELECT span_id
+			FROM event
+			WHERE project_id = $1 AND day = $2 AND event_id = $3`, []any{projectID, old.Day, tx.ID(old.ID)}, sqldb.ScanID(&span)); err != nil {
+			return err
+		}
+		if err := s.erase(ctx, tx, old); err != nil {
+			return err
+		}
+		if judges, err = s.eraseBeside(ctx, tx, projectID, []uuid.UUID{old.ID}, []uuid.UUID{old.ID, span}); err != nil {
+			return err
+		}
+		if old.trace != 0 {
+			tx.trees.removed(projectID, old.SessionID)
+		}
+		h := &head{ev: &old.Event, project: projectID, trace: old.trace}
+		h.derive()
+		if err := s.addTotals(ctx, tx, projectID, old.SessionID, totals{}.minus(h.totals), old.Start, old.End); err != nil {
+			return err
+		}
+		over, err := s.endImplicit(ctx, tx, projectID, old.SessionID)
+		if err == nil && !over {
+			err = s.recount(ctx, tx, projectID, old.SessionID)
+		}
+		if err != nil {
+			return err
+		}
+		return eraseNamesLater(ctx, tx, projectID)
+	})
+	if err == nil && session {
+		return s.DeleteSession(ctx, projectID, id)
+	}
+	if err != nil {
+		return err
+	}
+	s.kickNames()
+	return s.deleteJudges(ctx, projectID, judges)
+}
+
+// eraseBeside deletes what belongs to events that are deleted but is stored elsewhere: log records, updates that wait,
+// evaluations, and items of queues with their annotations. It records the sessions in which judges
+// recorded what they said of these events for deletion, and gives their ids. spans are the ids by
+// which log records name the events.
+func (s *Store) eraseBeside(ctx context.Context, tx *Commit, project int64, events, spans []uuid.UUID) (judges []uuid.UUID, err error) {
+	if err := tx.Deleted(ctx); err != nil {
+		return nil, err
+	}
+	if err := eraseLogs(ctx, tx, project, events, spans); err != nil {
+		return nil, err
+	}
+	if _, err := s.erasePending(ctx, tx, project, events); err != nil {
+		return nil, err
+	}
+	for group := range slices.Chunk(events, sqldb.IDsPerQuery) {
+		if err := s.hooks.EraseOf(ctx, tx, project, group); err != nil {
+			return nil, err
+		}
+		texts := make([]string, len(group))
+		for i, id := range group {
+			texts[i] = id.String()
+		}
+		cond, args := tx.AnyText("e.target_id", 2, texts)
+		err := sqldb.Each(ctx, tx, `SELECT DISTINCT `+s.Dialect.SessionID()+` FROM `+s.Dialect.From()+` WHERE e.project_id = $1 AND `+cond,
+			append([]any{project}, args...), func(scan func(...any) error) error {
+				var id uuid.UUID
+				err := scan(sqldb.ScanID(&id))
+				judges = append(judges, id)
+				return err
+			})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return judges, deleteLater(ctx, tx, project, judges)
+}
+
+// erasePending deletes updates that wait for events with these ids, and counts them.
+func (s *Store) erasePending(ctx context.Context, tx *Commit, project int64, events []uuid.UUID) (n int64, err error) {
+	for group := range slices.Chunk(events, sqldb.IDsPerQuery) {
+		if s.db.Exclusive() && !slices.ContainsFunc(group, func(id uuid.UUID) bool { return s.pending.has(writer.Key{Project: project, ID: id}) }) {
+			continue
+		}
+		cond, args := tx.AnyID("event_id", 2, group)
+		gone, err := tx.Exec(ctx, `DELETE FROM pending WHERE project_id = $1 AND `+cond, append([]any{project}, args...)...)
+		if err != nil {
+			return n, err
+		}
+		n += gone
+	}
+	if n > 0 {
+		err = tx.Deleted(ctx)
+	}
+	return n, err
+}
+
+// erase deletes one event's row and its payload: a chunk it shares is rewritten without it.
+func (s *Store) erase(ctx context.Context, tx *Commit, old *Stored) error {
+	gone, err := tx.Exec(ctx, `DELETE FROM event
+		WHERE project_id = $1 AND day = $2 AND event_id = $3`, old.project, old.Day, tx.ID(old.ID))
+	if err != nil {
+		return err
+	}
+	tx.Counts.add(old.project, old.Type, -gone)
+	if err := tx.removeIDs(ctx, old.project, old.Day, old.ID); err != nil {
+		return err
+	}
+	if old.chunk == nil {
+		return nil
+	}
+	type ref struct {
+		id  uuid.UUID
+		off int
+	}
+	var refs []ref
+	err = sqldb.Each(ctx, tx, `SELECT event_id, chunk_offset
+		FROM event
+		WHERE `+s.Dialect.OfSession()+` AND chunk = $3 AND day = $4
+		ORDER BY chunk_offset`,
+		[]any{old.project, tx.ID(old.SessionID), *old.chunk, old.Day}, func(scan func(...any) error) error {
+			var r ref
+			if err := scan(sqldb.ScanID(&r.id), &r.off); err != nil {
+				return err
+			}
+			refs = append(refs, r)
+			return nil
+		})
+	if err != nil {
+		return err
+	}
+	if len(refs) == 0 {
+		return s.dropUnused(ctx, tx, old)
+	}
+	raw, err := s.chunk(ctx, tx, old.Day, *old.chunk)
+	if err != nil {
+		return err
+	}
+	// Under a new id: what a reader has of the old chunk must not be read at the new offsets.
+	id, err := tx.nextChunkID(ctx)
+	if err != nil {
+		return err
+	}
+	var packed []byte
+	for i := range refs {
+		var e event.Event
+		if refs[i].off > len(raw) {
+			return fmt.Errorf("chunk %d: %w", *old.chunk, record.ErrDamaged)
+		}
+		n, err := record.Read(raw[refs[i].off:], &e)
+		if err != nil {
+			return fmt.Errorf("chunk %d: %w", *old.chunk, err)
+		}
+		at := len(packed)
+		packed = append(packed, raw[refs[i].off:refs[i].off+n]...)
+		if _, err := tx.Exec(ctx, `UPDATE event SET chunk = $4, chunk_offset = $5 WHERE project_id = $1 AND day = $2 AND event_id = $3`,
+			old.project, old.Day, tx.ID(refs[i].id), id, at); err != nil {
+			return err
+		}
+	}
+	if err := tx.insertChunks(ctx, []record.Chunk{{ID: id, Day: old.Day, Z: lzh.Encode(nil, packed)}}); err != nil {
+		return err
+	}
+	_, err = tx.Exec(ctx, `DELETE FROM chunk WHERE id = $1`, *old.chunk)
+	s.chunks.drop(*old.chunk)
+	return err
+}
+
+// dropUnused deletes an event's former chunk if no other event's payload is in it.
+func (s *Store) dropUnused(ctx context.Context, tx *Commit, old *Stored) error {
+	var n int
+	_, err := sqldb.One(ctx, tx, `SELECT count(*) FROM event WHERE `+s.Dialect.OfSession()+` AND chunk = $3 AND day = $4`,
+		[]any{old.project, tx.ID(old.SessionID), *old.chunk, old.Day}, &n)
+	if err != nil || n > 0 {
+		return err
+	}
+	_, err = tx.Exec(ctx, `DELETE FROM chunk WHERE id = $1`, *old.chunk)
+	return err
+}
+
+// PutAbout is Put for what a judge recorded of an event, as sessions of its own.
+func (s *Store) PutAbout(ctx context.Context, projectID int64, about uuid.UUID, b event.Batch) error {
+	var sessions []uuid.UUID
+	for i := range b.Events {
+		if id := b.Events[i].SessionID; !slices.Contains(sessions, id) {
+			sessions = append(sessions, id)
+		}
+	}
+	err := s.Change(ctx, projectID, uuid.Nil, 0, func(ctx context.Context, tx *Commit) error {
+		return deleteLater(ctx, tx, projectID, sessions)
+	})
+	if err != nil {
+		return sqldb.WrapError(s.db, err, "store a record")
+	}
+	if err := s.Put(ctx, projectID, b); err != nil {
+		return err
+	}
+	gone := false
+	err = s.Change(ctx, projectID, about, 0, func(ctx context.Context, tx *Commit) error {
+		// It holds the event's row: a deletion that comes after this finds the record.
+		_, err := s.Find(ctx, tx, projectID, about)
+		if gone = fault.IsNotFound(err); gone {
+			return nil
+		}
+		for i := 0; err == nil && i < len(sessions); i++ {
+			_, err = tx.Exec(ctx, `DELETE FROM deletion
+				WHERE project_id = $1 AND kind = $2 AND id = $3`, projectID, DeletedSession, sessions[i].String())
+		}
+		return err
+	})
+	if err == nil && gone {
+		err = s.deleteJudges(ctx, projectID, sessions)
+	}
+	return sqldb.WrapError(s.db, err, "store a record")
+}

@@ -1,0 +1,179 @@
+package events
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"sync"
+
+	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/store/internal/record"
+	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
+)
+
+// prefetchEvents is how many events ahead a list's chunks are read at once. With chunkBytes it
+// bounds what one read brings into memory.
+const prefetchEvents = 64
+
+// eventList is the rows of one event.Set, read ahead of the caller.
+type eventList struct {
+	s       *Store
+	project int64
+	rows    []*Stored
+	rolls   map[uuid.UUID]*rollup
+	roots   map[uuid.UUID]chunkRef // chunks of the root events that the session events show
+}
+
+// chunkRef is the place of a payload.
+type chunkRef struct {
+	day   int32
+	chunk int64
+	off   int
+}
+
+// prefetch brings the chunks of row i and the rows after it into the cache, unless that of row
+// i is there already. Where it cannot, the single reads that follow return the error.
+func (l *eventList) prefetch(ctx context.Context, i int) {
+	first := l.chunksOf(ctx, i)
+	missing := false
+	for _, ref := range first {
+		if _, ok := l.s.chunks.get(ref.chunk); !ok {
+			missing = true
+		}
+	}
+	if !missing || len(l.rows) == 1 {
+		return
+	}
+	var want []chunkRef
+	seen := map[int64]bool{}
+	for j := i; j < min(i+prefetchEvents, len(l.rows)); j++ {
+		for _, ref := range l.chunksOf(ctx, j) {
+			if seen[ref.chunk] {
+				continue
+			}
+			seen[ref.chunk] = true
+			if _, ok := l.s.chunks.get(ref.chunk); !ok {
+				want = append(want, ref)
+			}
+		}
+	}
+	l.s.readChunks(ctx, want)
+}
+
+// chunksOf lists the chunks that row i needs to be whole.
+func (l *eventList) chunksOf(ctx context.Context, i int) (refs []chunkRef) {
+	r := l.rows[i]
+	if r.chunk != nil {
+		refs = append(refs, chunkRef{day: r.Day, chunk: *r.chunk})
+	}
+	roll := l.rolls[r.ID]
+	if roll == nil || !r.IsSession() {
+		return refs
+	}
+	if l.roots == nil {
+		l.findRoots(ctx)
+	}
+	for _, id := range []uuid.UUID{roll.rootID, roll.lastID} {
+		if ref, ok := l.roots[id]; ok {
+			refs = append(refs, ref)
+		}
+	}
+	return refs
+}
+
+// findRoots looks up the chunks of all root events of the list's sessions.
+func (l *eventList) findRoots(ctx context.Context) {
+	l.roots = map[uuid.UUID]chunkRef{}
+	byDay := map[int32][]uuid.UUID{}
+	for _, roll := range l.rolls {
+		if roll.rootDay != nil {
+			byDay[*roll.rootDay] = append(byDay[*roll.rootDay], roll.rootID)
+		}
+		if roll.lastDay != nil && roll.lastID != roll.rootID {
+			byDay[*roll.lastDay] = append(byDay[*roll.lastDay], roll.lastID)
+		}
+	}
+	for day, ids := range byDay {
+		for start := 0; start < len(ids); start += 500 {
+			cond, args := l.s.db.AnyID("event_id", 3, ids[start:min(start+500, len(ids))])
+			_ = sqldb.Each(ctx, l.s.db, `SELECT event_id, chunk, chunk_offset
+				FROM event
+				WHERE project_id = $1 AND day = $2 AND chunk IS NOT NULL AND `+cond,
+				append([]any{l.project, day}, args...), func(scan func(...any) error) error {
+					var id uuid.UUID
+					ref := chunkRef{day: day}
+					err := scan(sqldb.ScanID(&id), &ref.chunk, &ref.off)
+					l.roots[id] = ref
+					return err
+				})
+		}
+	}
+}
+
+// rootOf reads the payload of a session's root event, by the place that findRoots saw. Not ok
+// if it has none there, or has moved since.
+func (l *eventList) rootOf(ctx context.Context, id uuid.UUID) (e event.Event, ok bool) {
+	ref, ok := l.roots[id]
+	if !ok {
+		return e, false
+	}
+	raw, err := l.s.chunk(ctx, l.s.db, ref.day, ref.chunk)
+	if err != nil || ref.off > len(raw) {
+		return e, false
+	}
+	e.ID = id
+	_, err = record.Read(raw[ref.off:], &e)
+	return e, err == nil
+}
+
+// readChunks brings chunks into the cache: one query a day, decompressed on all cores. What it
+// cannot read is left to the reader of that chunk, which returns the error.
+func (s *Store) readChunks(ctx context.Context, refs []chunkRef) {
+	byDay := map[int32][]int64{}
+	for _, ref := range refs {
+		day := ref.day
+		if !s.bulk.chunksByDay() {
+			day = 0 // not kept by day
+		}
+		byDay[day] = append(byDay[day], ref.chunk)
+	}
+	type packed struct {
+		id int64
+		z  []byte
+	}
+	work := make(chan packed)
+	var wg sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(refs)) {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			for p := range work {
+				if raw, err := record.Decompress(p.z); err == nil {
+					s.chunks.put(p.id, raw)
+				}
+			}
+		}()
+	}
+	for day, ids := range byDay {
+		cond, args := s.db.AnyNumber("id", 1, ids)
+		if s.bulk.chunksByDay() {
+			cond += fmt.Sprintf(" AND day = %d", day)
+		}
+		_ = sqldb.Each(ctx, s.db, `SELECT id, data FROM chunk WHERE `+cond, args, func(scan func(...any) error) error {
+			var p packed
+			if err := scan(&p.id, &p.z); err != nil {
+				return err
+			}
+			work <- p
+			return nil
+		})
+	}
+	close(work)
+	wg.Wait()
+}
+
+// inHeads reports whether the row is whole without its payload, for a caller that asks for no field
+// that stands there by its kind.
+func (r *Stored) inHeads() bool { return r.Spill&record.HeadFields == 0 }

@@ -1,0 +1,192 @@
+package events
+
+import (
+	"fmt"
+	"iter"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/store/internal/record"
+	"github.com/spangrove/spangrove/pkg/store/internal/writer"
+)
+
+// eventGroup is the events of one request that share session and trace.
+type eventGroup struct {
+	part        batchPart // the request, and the session the group had when it was prepared
+	project     int64
+	session     uuid.UUID
+	trace       uuid.UUID // zero: native events, or spans whose session is fixed
+	provisional bool
+	heads       []*head
+	chunks      []*record.Chunk
+	hint        *event.SessionHint
+}
+
+// writeBatch is one request, ready for the writer.
+type writeBatch struct {
+	project int64
+	traces  []*traceRow
+	groups  []*eventGroup
+	logs    []*logRow
+	events  int
+	bytes   int64
+}
+
+// Keys implements requestBatch.
+func (b *writeBatch) Keys() iter.Seq[writer.Key] {
+	return func(yield func(writer.Key) bool) {
+		for _, g := range b.groups {
+			for _, h := range g.heads {
+				if !yield(writer.Key{Project: h.project, ID: h.ev.ID}) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Days implements requestBatch.
+func (b *writeBatch) Days() iter.Seq[int32] {
+	return func(yield func(int32) bool) {
+		for _, g := range b.groups {
+			for _, h := range g.heads {
+				if !yield(h.day) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Size implements requestBatch.
+func (b *writeBatch) Size() (events int, bytes int64) { return b.events, b.bytes }
+
+// prepare checks a batch, groups its events by session and compresses their payload, all of
+// it outside the writer. A repeated id within the batch is folded into its first event.
+func (s *Store) prepare(projectID int64, b event.Batch) (*writeBatch, error) {
+	p := &writeBatch{project: projectID}
+	b.Events = slices.Clone(b.Events) // repeats and moves change them, and the caller may send them again
+	type key struct {
+		session, trace uuid.UUID
+	}
+	groups := map[key]*eventGroup{}
+	byID := make(map[uuid.UUID]*head, len(b.Events))
+	hints := make(map[uuid.UUID]*event.SessionHint, len(b.Sessions))
+	for i := range b.Sessions {
+		if hints[b.Sessions[i].SessionID] == nil {
+			hints[b.Sessions[i].SessionID] = &b.Sessions[i]
+		}
+	}
+	var daysBuf [8]int32
+	now := s.options.Now()
+	for i := range b.Events {
+		e := &b.Events[i]
+		if err := e.Validate(); err != nil {
+			return nil, fault.In(fmt.Sprintf("events[%d]", i), err)
+		}
+		if e.TraceID != uuid.Nil {
+			s.options.Window.Adjust(e, now)
+		} else if err := s.options.Window.Check(e, now); err != nil {
+			return nil, fault.In(fmt.Sprintf("events[%d]", i), err)
+		}
+		if first := byID[e.ID]; first != nil {
+			first.ev.Repeat(e)
+			continue
+		}
+		k := key{session: e.SessionID}
+		if !e.Fixed {
+			k.trace = e.TraceID
+		}
+		g := groups[k]
+		if g == nil {
+			g = &eventGroup{project: projectID, session: k.session, trace: k.trace, provisional: e.Provisional, hint: hints[k.session]}
+			groups[k] = g
+			p.groups = append(p.groups, g)
+		}
+		days, far := s.idFilter.mayContain(projectID, e.ID, daysBuf[:0])
+		h := &head{ev: e, project: projectID, session: e.SessionID, known: len(days) > 0 || far}
+		byID[e.ID] = h
+		g.heads = append(g.heads, h)
+		p.events++
+	}
+	p.logs = s.logRows(projectID, b.LogParts)
+	for _, r := range p.logs {
+		p.bytes += int64(len(r.z))
+	}
+	for i := range b.LogParts { // a session that only a log record names
+		n := &b.LogParts[i]
+		if k := (key{n.Session, n.TraceID}); n.Session != uuid.Nil && groups[k] == nil {
+			groups[k] = &eventGroup{project: projectID, session: k.session, trace: k.trace}
+			p.groups = append(p.groups, groups[k])
+		}
+	}
+	for _, g := range p.groups {
+		g.part = batchPart{p, g.session}
+		for _, h := range g.heads {
+			h.priced = s.priceNew(h.ev)
+			h.derive()
+		}
+	}
+	p.names(&b)
+	p.correct()
+	for _, g := range p.groups {
+		for _, h := range g.heads {
+			h.shape = shapeOf(h.ev, h.datasetID)
+			if !h.known {
+				p.bytes += int64(g.addPayload(h))
+			}
+		}
+	}
+	p.compress()
+	return p, nil
+}
+
+// Compress closes all chunks, on all processors: requests of one sender come one after another,
+// and each waits for its answer.
+func (p *writeBatch) compress() {
+	var open []*record.Chunk
+	for _, g := range p.groups {
+		open = append(open, g.chunks...)
+	}
+	var next atomic.Int64
+	work := func() {
+		for i := int(next.Add(1)) - 1; i < len(open); i = int(next.Add(1)) - 1 {
+			open[i].Compress()
+		}
+	}
+	var helpers sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(open)) - 1 {
+		helpers.Go(work)
+	}
+	work()
+	helpers.Wait()
+}
+
+// addPayload appends the event's payload to the group's open chunk of its day.
+func (g *eventGroup) addPayload(h *head) (bytes int) {
+	if !record.HasPayload(h.ev, h.spill) {
+		return 0
+	}
+	var c *record.Chunk
+	for i := len(g.chunks) - 1; i >= 0; i-- {
+		if open := g.chunks[i]; open.Day == h.day && open.Raw != nil && len(open.Raw) < record.ChunkBytes {
+			c = open
+			break
+		}
+	}
+	e := h.ev
+	size := len(e.Inputs) + len(e.Outputs) + len(e.Config) + len(e.ColdMetadata) + 64
+	if c == nil || (len(c.Raw) > 0 && len(c.Raw)+size > record.ChunkBytes) {
+		c = &record.Chunk{Day: h.day, Raw: record.RawBuffer(size)}
+		g.chunks = append(g.chunks, c)
+	}
+	h.chunk, h.off = c, len(c.Raw)
+	c.Raw = record.Append(c.Raw, e, h.spill)
+	return len(c.Raw) - h.off
+}

@@ -1,0 +1,150 @@
+package events
+
+import (
+	"encoding/json"
+
+	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/price"
+	"github.com/spangrove/spangrove/pkg/rawjson"
+)
+
+// UsePrices sets the prices of model calls that are stored or changed from now on.
+func (s *Store) UsePrices(b *price.Book) { s.prices.Store(b) }
+
+// Values of metadata.cost_source: where the cost came from.
+const (
+	costKey       = "cost"
+	costSourceKey = "cost_source"
+	reportedCost  = `"reported"`
+	computedCost  = `"computed"`
+)
+
+// priceNew sets on an event what its call cost, if it came as such: spans are priced where they are
+// mapped. It reports whether it did.
+func (s *Store) priceNew(e *event.Event) bool {
+	if e.TraceID != uuid.Nil || e.Type != event.TypeModel || rawjson.Get(e.Metadata, costKey) != nil {
+		return false
+	}
+	usd, ok := s.cost(callOf(e))
+	if ok {
+		e.Metadata = withCost(e.Metadata, usd)
+	}
+	return ok
+}
+
+// unpriced is e without what priceNew gave it.
+func unpriced(e *event.Event) *event.Event {
+	without := *e
+	without.Metadata = withoutCost(e.Metadata)
+	return &without
+}
+
+// reprice recomputes the cost of a model call whose model or tokens differ from before,
+// unless somebody has said what it cost.
+func (s *Store) reprice(before, now *event.Event) {
+	was := before.AsReported()
+	now.ChangeAsReported(func(e *event.Event) {
+		if e.Type != event.TypeModel {
+			return
+		}
+		has := rawjson.Get(e.Metadata, costKey)
+		computed := string(rawjson.Get(e.Metadata, costSourceKey)) == computedCost
+		is := callOf(e)
+		usd, ok := s.cost(is)
+		if computed && string(has) != string(rawjson.Get(was.Metadata, costKey)) &&
+			string(rawjson.Get(was.Metadata, costSourceKey)) == computedCost {
+			if n, _ := rawjson.Number(has); !ok || n != usd {
+				e.Metadata = rawjson.Merge(e.Metadata, []byte(`{"`+costSourceKey+`":`+reportedCost+`}`))
+			}
+			return
+		}
+		if is == callOf(&was) || has != nil && !computed {
+			return
+		}
+		if computed {
+			e.Metadata = withoutCost(e.Metadata)
+		}
+		if ok {
+			e.Metadata = withCost(e.Metadata, usd)
+		}
+	})
+}
+
+func withCost(metadata json.RawMessage, usd float64) json.RawMessage {
+	var b rawjson.Builder
+	b.Number(costKey, usd)
+	b.Raw(costSourceKey, []byte(computedCost))
+	return rawjson.Merge(metadata, b.Bytes())
+}
+
+func withoutCost(metadata json.RawMessage) json.RawMessage {
+	return without(metadata, []byte(`{"`+costKey+`":0,"`+costSourceKey+`":0}`))
+}
+
+// paidCall is what the price of a call goes by.
+type paidCall struct {
+	price.Call
+	known bool // the tokens are
+}
+
+func (s *Store) cost(c paidCall) (usd float64, ok bool) {
+	if !c.known || c.Model == "" && c.RequestModel == "" {
+		return 0, false
+	}
+	return s.prices.Load().Cost(c.Call)
+}
+
+// callOf reads the model and the tokens of an event's call.
+func callOf(e *event.Event) (c paidCall) {
+	for k, v := range rawjson.Object(e.Config) {
+		switch k {
+		case "model":
+			c.Model, _ = rawjson.Text(v)
+		case "request_model":
+			c.RequestModel, _ = rawjson.Text(v)
+		case "provider":
+			c.Provider, _ = rawjson.Text(v)
+		}
+	}
+	var counts price.Counts
+	var in, out *int64 // under their other names
+	for k, v := range rawjson.Object(e.Metadata) {
+		n, ok := rawjson.Number(v)
+		if !ok || n < 0 || n != float64(int64(n)) {
+			continue
+		}
+		tokens := int64(n)
+		switch k {
+		case "prompt_tokens":
+			counts.Prompt = &tokens
+		case "input_tokens":
+			in = &tokens
+		case "completion_tokens":
+			counts.Completion = &tokens
+		case "output_tokens":
+			out = &tokens
+		case "total_tokens":
+			counts.Total = &tokens
+		case "cache_read_input_tokens":
+			counts.CacheRead = tokens
+		case "cache_write_input_tokens":
+			counts.CacheWrite = tokens
+		case "reasoning_tokens":
+			counts.Reasoning = tokens
+		case "audio_input_tokens":
+			counts.AudioIn = tokens
+		case "audio_output_tokens":
+			counts.AudioOut = tokens
+		}
+	}
+	if counts.Prompt == nil {
+		counts.Prompt = in
+	}
+	if counts.Completion == nil {
+		counts.Completion = out
+	}
+	c.Usage, c.known = counts.Usage(!rawjson.Empty(rawjson.Get(e.Inputs, "texts")))
+	return c
+}

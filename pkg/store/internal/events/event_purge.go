@@ -1,0 +1,113 @@
+package events
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/query"
+	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
+)
+
+// purgeRows and purgeBytes bound one transaction, so that writers wait little for it.
+const (
+	purgeRows  = 200
+	purgeBytes = 4 << 20
+)
+
+// PurgeEvents deletes a slice of a project's events, with the chunks they stand in:
+// a chunk holds events of one session, so nobody else reads it.
+func (s *Store) PurgeEvents(ctx context.Context, tx *Commit, id int64) (more bool, err error) {
+	type row struct {
+		day   int32
+		id    uuid.UUID
+		typ   int
+		chunk int64 // 0: none
+	}
+	var list []row
+	err = sqldb.Each(ctx, tx, `SELECT day, event_id, type, coalesce(chunk, 0)
+		FROM event
+		WHERE project_id = $1
+		ORDER BY start_ms LIMIT $2`, []any{id, purgeRows},
+		func(scan func(...any) error) error {
+			var r row
+			if err := scan(&r.day, sqldb.ScanID(&r.id), &r.typ, &r.chunk); err != nil {
+				return err
+			}
+			list = append(list, r)
+			return nil
+		})
+	if err != nil || len(list) == 0 {
+		return false, err
+	}
+	if err := tx.Deleted(ctx); err != nil {
+		return false, err
+	}
+	sizes := map[int64]int64{}
+	cond, args := tx.AnyNumber("id", 1, padded(list, func(r row) int64 { return r.chunk }))
+	err = sqldb.Each(ctx, tx, `SELECT id, length(data) FROM chunk WHERE `+cond, args, func(scan func(...any) error) error {
+		var chunk, size int64
+		err := scan(&chunk, &size)
+		sizes[chunk] = size
+		return err
+	})
+	if err != nil {
+		return false, err
+	}
+	bytes := int64(0)
+	for i, r := range list {
+		if bytes += sizes[r.chunk]; bytes > purgeBytes && i > 0 {
+			list = list[:i]
+			break
+		}
+		delete(sizes, r.chunk) // counted once
+	}
+	// The lists are always of the same length, so that the statements are always the same.
+	for of := list; len(of) > 0; {
+		n := 1
+		for n < len(of) && of[n].day == of[0].day {
+			n++
+		}
+		cond, args = tx.AnyID("event_id", 3, padded(of[:n], func(r row) uuid.UUID { return r.id }))
+		if _, err := tx.Exec(ctx, `DELETE FROM event
+			WHERE project_id = $1 AND day = $2 AND `+cond, append([]any{id, of[0].day}, args...)...); err != nil {
+			return false, err
+		}
+		ids := make([]uuid.UUID, n)
+		for i, r := range of[:n] {
+			ids[i] = r.id
+		}
+		if err := tx.removeIDs(ctx, id, of[0].day, ids...); err != nil {
+			return false, err
+		}
+		of = of[n:]
+	}
+	cond, args = tx.AnyNumber("id", 1, padded(list, func(r row) int64 { return r.chunk }))
+	if _, err := tx.Exec(ctx, `DELETE FROM chunk WHERE `+cond, args...); err != nil {
+		return false, err
+	}
+	for _, r := range list {
+		tx.Counts.add(id, query.TypeOf(r.typ), -1)
+		s.chunks.drop(r.chunk)
+	}
+	return true, nil
+}
+
+// padded returns what of gives for each of list, followed by zeros up to purgeRows.
+func padded[R, V any](list []R, of func(R) V) []V {
+	out := make([]V, purgeRows)
+	for i, r := range list {
+		out[i] = of(r)
+	}
+	return out
+}
+
+// ForgetProject drops from memory what is known of a project whose events are all deleted.
+func (s *Store) ForgetProject(ctx context.Context, id int64) error {
+	if err := s.bulk.tidy(ctx); err != nil {
+		return err
+	}
+	s.traces.Purge()
+	s.fieldIndex.forget(id, nil)
+	return s.loadPending(ctx)
+}

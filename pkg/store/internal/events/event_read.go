@@ -1,0 +1,241 @@
+package events
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/rawjson"
+	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
+)
+
+// wholeEvent makes of a stored event what callers read: cold metadata joined, the roll-up and the
+// root events' payload in a session event, whose places are in l, if l is not nil.
+func (s *Store) wholeEvent(ctx context.Context, r *Stored, roll *rollup, l *eventList) (event.Event, error) {
+	if err := s.payload(ctx, r); err != nil {
+		return event.Event{}, err
+	}
+	e := r.Event
+	if r.chunk != nil {
+		r.Event.Inputs, r.Event.Outputs, r.Event.Config = nil, nil, nil // the set stays small
+	}
+	e.Metadata, e.ColdMetadata = rawjson.Concat(e.Metadata, e.ColdMetadata), nil
+	return s.rolledUp(ctx, r.project, e, roll, l)
+}
+
+// eventSet makes an event.Set of head rows; headOnly leaves the payload where it is.
+func (s *Store) eventSet(ctx context.Context, project int64, rows []*Stored, total int, headOnly bool) (*event.Set, error) {
+	var sessions []uuid.UUID
+	for _, r := range rows {
+		if r.IsSession() {
+			sessions = append(sessions, r.ID)
+		}
+	}
+	rolls, err := s.rollups(ctx, s.db, project, sessions)
+	if err != nil {
+		return nil, err
+	}
+	set := &event.Set{Total: total, Events: make([]event.Event, len(rows))}
+	for i, r := range rows {
+		set.Events[i] = r.Event
+		if roll := rolls[r.ID]; roll != nil && r.IsSession() {
+			roll.show(&set.Events[i])
+		}
+	}
+	l := &eventList{s: s, project: project, rows: rows, rolls: rolls}
+	set.Load = func(ctx context.Context, i int) (event.Event, error) {
+		r := rows[i]
+		if headOnly && r.inHeads() {
+			return set.Events[i], nil
+		}
+		var roll *rollup
+		if r.IsSession() {
+			roll = rolls[r.ID]
+		}
+		l.prefetch(ctx, i)
+		e, err := s.wholeEvent(ctx, r, roll, l)
+		return e, sqldb.WrapError(s.db, err, "read event")
+	}
+	return set, nil
+}
+
+// Event returns one event whole; the session event for a session's id, also where that id has
+// moved.
+func (s *Store) Event(ctx context.Context, projectID int64, id uuid.UUID) (event.Event, error) {
+	r, err := s.Find(ctx, s.db, projectID, id)
+	if err != nil {
+		return event.Event{}, sqldb.WrapError(s.db, err, "read event")
+	}
+	set, err := s.eventSet(ctx, projectID, []*Stored{r}, 1, false)
+	if err != nil {
+		return event.Event{}, sqldb.WrapError(s.db, err, "read event")
+	}
+	return set.Load(ctx, 0)
+}
+
+// EventsByID returns those of the events that are there, in the order of ids, as a search does.
+func (s *Store) EventsByID(ctx context.Context, projectID int64, ids []uuid.UUID) (*event.Set, error) {
+	found := make(map[uuid.UUID]*Stored, len(ids))
+	read := func(cond string, args []any) error {
+		heads := `SELECT ` + s.Columns() + ` FROM ` + s.Dialect.From() + ` WHERE e.project_id = $1 AND ` + cond
+		return sqldb.Each(ctx, s.db, heads, append([]any{projectID}, args...), func(scan func(...any) error) error {
+			r, err := ScanHead(scan)
+			if err == nil {
+				found[r.ID] = r
+			}
+			return err
+		})
+	}
+	byDay := map[int32][]uuid.UUID{}
+	for _, id := range ids {
+		days, far := s.idFilter.mayContain(projectID, id, nil)
+		if far {
+			more, err := s.bulk.farDays(ctx, s.db, projectID, id)
+			if err != nil {
+				return nil, sqldb.WrapError(s.db, err, "read events")
+			}
+			days = append(days, more...)
+		}
+		for _, day := range days {
+			byDay[day] = append(byDay[day], id)
+		}
+	}
+	for day, some := range byDay {
+		for group := range slices.Chunk(some, sqldb.IDsPerQuery) {
+			cond, args := s.db.AnyID("e.event_id", 3, group)
+			if err := read("e.day = $2 AND "+cond, append([]any{day}, args...)); err != nil {
+				return nil, sqldb.WrapError(s.db, err, "read events")
+			}
+		}
+	}
+	var rows []*Stored
+	for _, id := range ids {
+		r := found[id]
+		if r == nil {
+			// Stored by another process, known by another id, or gone.
+			var err error
+			if r, err = s.Find(ctx, s.db, projectID, id); err != nil {
+				if fault.IsNotFound(err) {
+					continue
+				}
+				return nil, sqldb.WrapError(s.db, err, "read event")
+			}
+		}
+		rows = append(rows, r)
+	}
+	set, err := s.eventSet(ctx, projectID, rows, len(rows), false)
+	return set, sqldb.WrapError(s.db, err, "read events")
+}
+
+// Find looks for an event by its id alone.
+func (s *Store) Find(ctx context.Context, c sqldb.Conn, project int64, id uuid.UUID) (*Stored, error) {
+	for range 2 {
+		days, far := s.idFilter.mayContain(project, id, nil)
+		if far {
+			more, err := s.bulk.farDays(ctx, c, project, id)
+			if err != nil {
+				return nil, err
+			}
+			days = append(days, more...)
+		}
+		for _, day := range days {
+			r, err := s.load(ctx, c, project, day, id)
+			if fault.IsNotFound(err) {
+				continue
+			}
+			return r, err
+		}
+		if !s.db.Exclusive() {
+			// Other processes write too, and the filters of this one do not know all ids.
+			var day int32
+			ok, err := sqldb.One(ctx, c, `SELECT day FROM event WHERE event_id = $1 AND project_id = $2`, []any{c.ID(id), project}, &day)
+			if err != nil {
+				return nil, err
+			}
+			if ok {
+				return s.load(ctx, c, project, day, id)
+			}
+		}
+		to, ok, err := AliasOf(ctx, c, project, id)
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			break
+		}
+		id = to
+	}
+	return nil, fault.New(fault.NotFound, "no event %s", id)
+}
+
+// AsRead returns a row as callers see it; ok is false if it was deleted meanwhile.
+func (s *Store) AsRead(ctx context.Context, r *Stored) (e event.Event, ok bool, err error) {
+	var roll *rollup
+	if r.IsSession() {
+		rolls, err := s.rollups(ctx, s.db, r.project, []uuid.UUID{r.ID})
+		if err != nil {
+			return e, false, err
+		}
+		roll = rolls[r.ID]
+	}
+	e, err = s.wholeEvent(ctx, r, roll, nil)
+	if errors.Is(err, errNoChunk) {
+		return s.readAnew(ctx, r, roll)
+	}
+	return e, err == nil, err
+}
+
+// readAnew reads an event whole that has changed since its row was read; ok is false if it was
+// deleted. roll is as for rolledUp.
+func (s *Store) readAnew(ctx context.Context, r *Stored, roll *rollup) (e event.Event, ok bool, err error) {
+	now, err := s.Find(ctx, s.db, r.project, r.ID)
+	if err != nil {
+		if fault.IsNotFound(err) {
+			err = nil
+		}
+		return e, false, err
+	}
+	e = now.Event
+	e.Metadata, e.ColdMetadata = rawjson.Concat(e.Metadata, e.ColdMetadata), nil
+	e, err = s.rolledUp(ctx, r.project, e, roll, nil)
+	return e, err == nil, err
+}
+
+// EventsThere returns the ids by which events are stored, each once. fault.NotFound, naming the
+// place in field, if one of them is not there.
+func (s *Store) EventsThere(ctx context.Context, tx *Commit, project int64, field string, ids []uuid.UUID) ([]uuid.UUID, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	ask := make([]idDays, len(ids))
+	for i, id := range ids {
+		ask[i].id = id
+		if s.db.Exclusive() { // otherwise other processes store events that the filters do not know
+			ask[i].days, ask[i].far = s.idFilter.mayContain(project, id, []int32{})
+		}
+	}
+	found, err := tx.findEvents(ctx, project, ask)
+	if err != nil {
+		return nil, err
+	}
+	var there []uuid.UUID
+	for i, id := range ids {
+		if _, ok := found[id]; !ok {
+			if id, ok, err = AliasOf(ctx, tx, project, id); err != nil {
+				return nil, err
+			}
+			if !ok {
+				return nil, fault.In(fmt.Sprintf("%s[%d]", field, i), fault.New(fault.NotFound, "no event %s", ids[i]))
+			}
+		}
+		if !slices.Contains(there, id) {
+			there = append(there, id)
+		}
+	}
+	return there, nil
+}

@@ -1,0 +1,144 @@
+package events
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/rawjson"
+	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
+)
+
+// repeatOf is an event whose id is stored already.
+type repeatOf struct {
+	head *head
+	day  int32 // where it is stored
+}
+
+// repeat changes a stored event by a second create of the same id.
+func (w *writing) repeat(ctx context.Context, tx *Commit, r repeatOf) error {
+	old, err := w.s.load(ctx, tx, r.head.project, r.day, r.head.ev.ID)
+	if fault.IsNotFound(err) {
+		// A session event that follows its events may have moved to another day meanwhile.
+		old, err = w.s.Find(ctx, tx, r.head.project, r.head.ev.ID)
+	}
+	if fault.IsNotFound(err) {
+		return sqldb.ErrConflict // deleted since it was found
+	}
+	if err != nil {
+		return err
+	}
+	now := old.Event
+	if now.IsSession() && r.head.ev.IsSession() {
+		return w.repeatSession(ctx, tx, old, r.head.ev)
+	}
+	came := r.head.ev
+	if r.head.priced {
+		came = unpriced(came) // what it cost follows from the tokens that the event has then
+	}
+	changed, err := w.s.repeatWithLogs(ctx, tx, r.head.project, &now, came)
+	if err != nil || !changed {
+		return err
+	}
+	w.noteResponse(r.head.project, responseOf(&now), responseOf(&old.Event))
+	return w.s.Rewrite(ctx, tx, r.head.project, old, &now)
+}
+
+// repeatSession changes a stored session event by another one. What its sender set goes
+// before what was made up for an implicit session.
+func (w *writing) repeatSession(ctx context.Context, tx *Commit, old *Stored, came *event.Event) error {
+	now := old.Event
+	var implicit int
+	ok, err := sqldb.One(ctx, tx, `SELECT implicit
+		FROM session
+		WHERE project_id = $1 AND session_id = $2`, []any{old.project, tx.ID(came.ID)}, &implicit)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return sqldb.ErrConflict // deleted since it was found
+	}
+	if implicit != implicitAll {
+		if !repeatEvent(&now, came) {
+			return nil
+		}
+		return w.s.Rewrite(ctx, tx, old.project, old, &now)
+	}
+	before := now
+	now = *came
+	now.SessionID, now.ParentID = came.ID, uuid.Nil
+	before.Unfinished = now.Unfinished
+	repeatEvent(&now, &before)
+	// Nobody but updates and evaluators has given the session any of these so far.
+	now.Metrics = rawjson.Merge(came.Metrics, before.Metrics)
+	now.Feedback = rawjson.Merge(came.Feedback, before.Feedback)
+	implicit = explicitSession
+	if came.End <= came.Start {
+		implicit = implicitEnd
+		now.End = max(before.End, came.End)
+	}
+	if came.DefaultTime {
+		now.Start = min(before.Start, came.Start)
+	}
+	if implicit == implicitEnd || came.DefaultTime {
+		now.Duration = max(now.End-now.Start, 0)
+	}
+	if _, err := tx.Exec(ctx, `UPDATE session
+		SET implicit = $3
+		WHERE project_id = $1 AND session_id = $2`, old.project, tx.ID(came.ID), implicit); err != nil {
+		return err
+	}
+	return w.s.Rewrite(ctx, tx, old.project, old, &now)
+}
+
+// repeatEvent is event.Repeat, and keeps each member of metadata in one of its two parts.
+func repeatEvent(e, came *event.Event) (changed bool) {
+	if len(e.ColdMetadata) == 0 && len(came.ColdMetadata) == 0 {
+		return e.Repeat(came)
+	}
+	c := *came
+	scored := append(e.PipelineScores(), came.PipelineScores()...)
+	replaces := e.Unfinished && !c.Unfinished
+	switch {
+	case replaces:
+	case c.Started:
+		e.ColdMetadata = without(e.ColdMetadata, c.Metadata)
+		c.ColdMetadata = without(c.ColdMetadata, e.Metadata)
+	default:
+		c.Metadata = without(c.Metadata, e.ColdMetadata)
+		c.ColdMetadata = without(c.ColdMetadata, e.Metadata)
+	}
+	changed = e.Repeat(&c)
+	if replaces {
+		e.Metadata = without(e.Metadata, e.ColdMetadata)
+	}
+	e.AddPipelineScores(scored...)
+	return changed
+}
+
+// without returns the members of object whose keys other does not have.
+func without(object, other json.RawMessage) json.RawMessage {
+	if rawjson.Empty(object) || rawjson.Empty(other) {
+		return object
+	}
+	taken := map[string]bool{}
+	for k := range rawjson.Object(other) {
+		taken[k] = true
+	}
+	var b rawjson.Builder
+	dropped := false
+	for k, v := range rawjson.Object(object) {
+		if taken[k] {
+			dropped = true
+			continue
+		}
+		b.Raw(k, v)
+	}
+	if !dropped {
+		return object
+	}
+	return b.Bytes()
+}

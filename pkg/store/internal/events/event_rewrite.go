@@ -1,0 +1,167 @@
+package events
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/query"
+	"github.com/spangrove/spangrove/pkg/store/internal/record"
+	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
+)
+
+// Rewrite stores now in place of old. Totals of the session move by the difference.
+func (s *Store) Rewrite(ctx context.Context, tx *Commit, project int64, old *Stored, now *event.Event) error {
+	if now.Type == event.TypeModel || now.Wrapper {
+		s.reprice(&old.Event, now)
+	}
+	before := &head{ev: &old.Event, project: project, trace: old.trace}
+	after := &head{ev: now, project: project, session: old.SessionID, trace: old.trace}
+	before.derive()
+	after.derive()
+	var chunk *int64
+	off := 0
+	if samePayload(&old.Event, now, before.spill, after.spill) && before.day == after.day {
+		chunk, off = old.chunk, old.off
+	} else {
+		h, c := headOf(now, project)
+		if c != nil {
+			id, err := tx.nextChunkID(ctx)
+			if err != nil {
+				return err
+			}
+			c.ID = id
+			tx.Counts.Stored(project, int64(len(c.Z))) // the one before is counted off later
+			if err := tx.insertChunks(ctx, []record.Chunk{*c}); err != nil {
+				return err
+			}
+			chunk, off = &id, h.off
+		}
+	}
+	var parent any
+	if after.parent != uuid.Nil {
+		parent = tx.ID(after.parent)
+	}
+	_, err := tx.Exec(ctx, `
+		UPDATE event SET
+			day = $4,
+			parent_id = $5,
+			type = $6,
+			name = $7,
+			source = $8,
+			error = $9,
+			start_ms = $10,
+			end_ms = $11,
+			duration = $12,
+			metadata = $13,
+			metrics = $14,
+			feedback = $15,
+			user_properties = $16,
+			children_ids = $17,
+			run_id = $18,
+			user_id = $19,
+			spill = $20,
+			chunk = $21,
+			chunk_offset = $22,
+			duplicate_key = $23,
+			target_id = $24,
+			version = version + 1
+		WHERE project_id = $1 AND day = $2 AND event_id = $3`,
+		project,
+		old.Day,
+		tx.ID(now.ID),
+		after.day,
+		parent,
+		query.TypeCode(now.Type),
+		now.Name,
+		now.Source,
+		after.errorText(),
+		now.Start,
+		now.End,
+		now.Duration,
+		sqldb.Text(after.inHead(query.SpillMetadata, now.Metadata)),
+		sqldb.Text(after.inHead(query.SpillMetrics, now.Metrics)),
+		sqldb.Text(after.inHead(query.SpillFeedback, now.Feedback)),
+		sqldb.Text(after.inHead(query.SpillUserProperties, now.UserProperties)),
+		sqldb.Text(after.inHead(query.SpillChildrenIDs, now.ChildrenIDs)),
+		sqldb.NullText(after.runID),
+		sqldb.NullText(after.userID),
+		after.spill,
+		chunk,
+		off,
+		sqldb.Blob(after.duplicateKey),
+		sqldb.NullText(after.target),
+	)
+	if err != nil {
+		return err
+	}
+	tx.trees.changed(before, after)
+	tx.fields.changed(before, after)
+	if !now.IsSession() { // which follows its events
+		tx.Outbox.add(project, now, now.SessionID)
+	}
+	if now.Type != old.Type {
+		tx.Counts.add(project, old.Type, -1)
+		tx.Counts.add(project, now.Type, 1)
+	}
+	if before.day != after.day {
+		if err := tx.addIDs(ctx, project, after.day, now.ID); err != nil {
+			return err
+		}
+		if err := tx.removeIDs(ctx, project, old.Day, now.ID); err != nil {
+			return err
+		}
+	}
+	if now.IsSession() && before.day != after.day {
+		if _, err := tx.Exec(ctx, `UPDATE session
+			SET event_day = $3
+			WHERE project_id = $1 AND session_id = $2`, project, tx.ID(now.ID), after.day); err != nil {
+			return err
+		}
+	}
+	if after.runID != "" && after.runID != before.runID {
+		run := `coalesce(run_id, $3)`
+		if now.IsSession() {
+			run = `$3`
+		}
+		if _, err := tx.Exec(ctx, `UPDATE session
+			SET run_id = `+run+`
+			WHERE project_id = $1 AND session_id = $2`, project, tx.ID(now.SessionID), after.runID); err != nil {
+			return err
+		}
+	}
+	if old.chunk != nil && chunk != old.chunk {
+		if err := s.dropUnused(ctx, tx, old); err != nil {
+			return err
+		}
+	}
+	if err := s.addTotals(ctx, tx, project, now.SessionID, after.totals.minus(before.totals), now.Start, now.End); err != nil {
+		return err
+	}
+	failed := !now.IsSession() && (before.parent == uuid.Nil || after.parent == uuid.Nil) && !sameError(old.Error, now.Error)
+	same := !failed && now.Start == old.Start && now.End == old.End && before.parent == after.parent && before.day == after.day &&
+		now.Name == old.Name && now.Source == old.Source
+	if now.IsSession() || same {
+		return nil
+	}
+	return s.recount(ctx, tx, project, now.SessionID)
+}
+
+// samePayload reports whether the record of a would be that of b.
+func samePayload(a, b *event.Event, spillA, spillB int) bool {
+	if spillA&record.InPayload != spillB&record.InPayload {
+		return false
+	}
+	same := string(a.Inputs) == string(b.Inputs) && string(a.Outputs) == string(b.Outputs) && string(a.Config) == string(b.Config) &&
+		string(a.ColdMetadata) == string(b.ColdMetadata)
+	for _, f := range record.Spills {
+		if spillA&f.Bit != 0 {
+			same = same && string(*f.Of(a)) == string(*f.Of(b))
+		}
+	}
+	if spillA&query.SpillError != 0 {
+		same = same && a.Error != nil && b.Error != nil && *a.Error == *b.Error
+	}
+	return same
+}

@@ -1,0 +1,187 @@
+package events
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/query"
+	"github.com/spangrove/spangrove/pkg/store/internal/record"
+	"github.com/spangrove/spangrove/pkg/store/internal/sessiontree"
+	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
+)
+
+// headColumns are the columns of an event's row in the order in which insertHeads writes them, without that of its
+// session, in which the databases differ, and version.
+const headColumns = `
+	project_id,
+	day,
+	event_id,
+	parent_id,
+	type,
+	name,
+	source,
+	error,
+	start_ms,
+	end_ms,
+	duration,
+	metadata,
+	metrics,
+	feedback,
+	user_properties,
+	children_ids,
+	run_id,
+	user_id,
+	spill,
+	chunk,
+	chunk_offset,
+	trace_hash,
+	duplicate_key,
+	span_id,
+	target_id`
+
+// Stored is an event with the columns of its row.
+type Stored struct {
+	event.Event
+	project int64
+	Day     int32
+	Spill   int
+	chunk   *int64
+	off     int
+	runID   string
+	trace   int64 // 0: not a span's event
+}
+
+// Columns lists the head columns in the order ScanHead reads them.
+func (s *Store) Columns() string {
+	return `
+		e.project_id,
+		e.day,
+		e.event_id,
+		` + s.Dialect.SessionID() + `,
+		e.parent_id,
+		e.type,
+		e.name,
+		e.source,
+		e.error,
+		e.start_ms,
+		e.end_ms,
+		e.duration,
+		e.metadata,
+		e.metrics,
+		e.feedback,
+		e.user_properties,
+		e.children_ids,
+		coalesce(e.run_id, ''),
+		e.spill,
+		e.chunk,
+		coalesce(e.chunk_offset, 0),
+		coalesce(e.trace_hash, 0)`
+}
+
+func ScanHead(scan func(...any) error) (*Stored, error) {
+	var r Stored
+	var typ int
+	e := &r.Event
+	err := scan(
+		&r.project,
+		&r.Day,
+		sqldb.ScanID(&e.ID),
+		sqldb.ScanID(&e.SessionID),
+		sqldb.ScanID(&e.ParentID),
+		&typ,
+		&e.Name,
+		&e.Source,
+		&e.Error,
+		&e.Start,
+		&e.End,
+		&e.Duration,
+		(*[]byte)(&e.Metadata),
+		(*[]byte)(&e.Metrics),
+		(*[]byte)(&e.Feedback),
+		(*[]byte)(&e.UserProperties),
+		(*[]byte)(&e.ChildrenIDs),
+		&r.runID,
+		&r.Spill,
+		&r.chunk,
+		&r.off,
+		&r.trace,
+	)
+	if err != nil {
+		return nil, err
+	}
+	e.Type = query.TypeOf(typ)
+	if e.ParentID == uuid.Nil && !e.IsSession() {
+		e.ParentID = e.SessionID
+	}
+	e.Unfinished, e.OutputsSet = r.Spill&flagUnfinished != 0, r.Spill&flagOutputsSet != 0
+	e.DurationGiven = r.Spill&flagDuration != 0
+	e.Fixed, e.Named = r.Spill&flagFixed != 0, r.Spill&flagNamed != 0
+	e.Wrapper, e.Duplicate, e.Filled = r.Spill&sessiontree.FlagWrapper != 0, r.Spill&sessiontree.FlagDuplicate != 0, r.Spill&sessiontree.FlagFilled != 0
+	e.DerivedError = r.Spill&flagRootError != 0
+	return &r, nil
+}
+
+// load reads one event whole, and in a transaction holds its row, so that no other writer's
+// change is lost. fault.NotFound if it is not there.
+func (s *Store) load(ctx context.Context, c sqldb.Conn, project int64, day int32, id uuid.UUID) (*Stored, error) {
+	for gone := int64(0); ; {
+		r, err := s.loadHead(ctx, c, project, day, id)
+		if err != nil || r.chunk == nil {
+			return r, err
+		}
+		raw, err := s.chunk(ctx, c, r.Day, *r.chunk)
+		if errors.Is(err, errNoChunk) && *r.chunk != gone {
+			gone = *r.chunk // an update came between the two reads
+			continue
+		}
+		if err == nil {
+			err = r.fill(raw)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return r, nil
+	}
+}
+
+// loadHead reads one event's row.
+func (s *Store) loadHead(ctx context.Context, c sqldb.Conn, project int64, day int32, id uuid.UUID) (*Stored, error) {
+	text := `SELECT ` + s.Columns() + `
+		FROM ` + s.Dialect.From() + `
+		WHERE e.project_id = $1 AND e.day = $2 AND e.event_id = $3` + c.ForUpdate("e")
+	rs, err := c.Query(ctx, text, project, day, c.ID(id))
+	if err != nil {
+		return nil, err
+	}
+	var r *Stored
+	if rs.Next() {
+		r, err = ScanHead(rs.Scan)
+	}
+	if err == nil {
+		err = rs.Err()
+	}
+	rs.Close()
+	if err != nil {
+		return nil, err
+	}
+	if r == nil {
+		return nil, fault.New(fault.NotFound, "no event %s", id)
+	}
+	return r, nil
+}
+
+// fill adds the payload from the event's chunk.
+func (r *Stored) fill(raw []byte) error {
+	if r.off > len(raw) {
+		return fmt.Errorf("event %s: %w", r.ID, record.ErrDamaged)
+	}
+	if _, err := record.Read(raw[r.off:], &r.Event); err != nil {
+		return fmt.Errorf("event %s: %w", r.ID, err)
+	}
+	return nil
+}

@@ -1,0 +1,285 @@
+package events
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/store/internal/record"
+	"github.com/spangrove/spangrove/pkg/store/internal/writer"
+)
+
+// writing is the state of one transaction that stores write batches.
+type writing struct {
+	s *Store
+	// force probes every id on every day instead of trusting the Bloom filters, after another
+	// process got in between.
+	force          bool
+	fresh          []*head // inserted by this transaction
+	resolvedTraces []*traceRow
+	deltas         map[writer.Key]*sessionDelta
+	order          []*sessionDelta
+	consumed       []writer.Key // pending updates that were applied
+
+	moved     []*traceRow   // traces whose events went to another session
+	responses []responseKey // response ids that an event has got
+	logCounts logCountsDelta
+}
+
+// storeBatches stores the events of all batches.
+func (w *writing) storeBatches(ctx context.Context, tx *Commit, batches []*writeBatch) error {
+	var groups []*eventGroup
+	for _, p := range batches {
+		groups = append(groups, p.groups...)
+	}
+	moves, err := w.resolveTraces(ctx, tx, batches)
+	if err != nil {
+		return fmt.Errorf("resolve traces: %w", err)
+	}
+	if err := w.resolveAliases(ctx, tx, groups); err != nil {
+		return fmt.Errorf("resolve aliases: %w", err)
+	}
+	fresh, repeats, err := w.split(ctx, tx, groups)
+	if err != nil {
+		return fmt.Errorf("find repeats: %w", err)
+	}
+	w.deltas = map[writer.Key]*sessionDelta{}
+	for _, g := range groups {
+		for _, h := range g.heads {
+			w.count(g, h, fresh[h])
+		}
+	}
+	// One order of locks for all writers.
+	slices.SortFunc(w.order, func(a, b *sessionDelta) int {
+		if a.project != b.project {
+			return int(a.project - b.project)
+		}
+		return bytes.Compare(a.id[:], b.id[:])
+	})
+	slices.SortFunc(repeats, func(a, b repeatOf) int { return bytes.Compare(a.head.ev.ID[:], b.head.ev.ID[:]) })
+	if err := w.upsert(ctx, tx, w.order); err != nil {
+		return fmt.Errorf("write sessions: %w", err)
+	}
+	if err := w.insert(ctx, tx, groups, fresh); err != nil {
+		return err
+	}
+	for _, d := range w.order {
+		if !d.state.fresh && d.state.implicit != explicitSession {
+			if err := w.syncImplicitSession(ctx, tx, d); err != nil {
+				return fmt.Errorf("update session event: %w", err)
+			}
+		}
+		if err := w.setSessionError(ctx, tx, d); err != nil {
+			return fmt.Errorf("update the error of a session event: %w", err)
+		}
+	}
+	for _, m := range moves { // last: they change the rows that follow works from
+		if err := w.move(ctx, tx, m); err != nil {
+			return fmt.Errorf("move a trace to its session: %w", err)
+		}
+		if m.former != uuid.Nil && m.former != m.trace {
+			if err := w.moveTrace(ctx, tx, m); err != nil {
+				return fmt.Errorf("move a trace to another session: %w", err)
+			}
+		}
+		w.moved = append(w.moved, m)
+	}
+	for _, r := range repeats {
+		if err := w.repeat(ctx, tx, r); err != nil {
+			return fmt.Errorf("repeat event %s: %w", r.head.ev.ID, err)
+		}
+	}
+	if err := w.applyPending(ctx, tx); err != nil {
+		return err
+	}
+	if err := tx.trees.apply(ctx, tx); err != nil {
+		return err
+	}
+	return w.mergeLogs(ctx, tx, batches)
+}
+
+// publish updates the caches after the transaction has committed.
+func (w *writing) publish() {
+	for _, t := range w.resolvedTraces {
+		w.s.traces.Add(traceKey{t.project, t.trace}, *t)
+	}
+	for _, k := range w.consumed {
+		w.s.pending.remove(k)
+	}
+	w.s.logCounts.add(w.logCounts)
+}
+
+type traceKey struct {
+	project int64
+	trace   uuid.UUID
+}
+
+// split separates new events from those whose id is stored already.
+func (w *writing) split(ctx context.Context, tx *Commit, groups []*eventGroup) (fresh map[*head]bool, repeats []repeatOf, err error) {
+	fresh = map[*head]bool{}
+	asked := map[int64][]idDays{}
+	maybe := map[int64][]*head{}
+	for _, g := range groups {
+		for _, h := range g.heads {
+			var days []int32
+			var far bool
+			if (w.force && !w.s.db.Exclusive()) || (!w.s.db.Exclusive() && h.ev.DefaultTime && (h.known || h.ev.TraceID != uuid.Nil)) {
+				days = nil
+			} else if days, far = w.s.idFilter.mayContain(h.project, h.ev.ID, nil); len(days) == 0 && !far {
+				fresh[h] = true
+				continue
+			}
+			asked[h.project] = append(asked[h.project], idDays{h.ev.ID, days, far})
+			maybe[h.project] = append(maybe[h.project], h)
+		}
+	}
+	for p, list := range asked {
+		found, err := tx.findEvents(ctx, p, list)
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, h := range maybe[p] {
+			if day, ok := found[h.ev.ID]; ok {
+				repeats = append(repeats, repeatOf{h, day})
+			} else {
+				fresh[h] = true
+			}
+		}
+	}
+	return fresh, repeats, nil
+}
+
+// insert stores the fresh events, and the session events of implicit sessions.
+func (w *writing) insert(ctx context.Context, tx *Commit, groups []*eventGroup, fresh map[*head]bool) error {
+	var rows []*head
+	var chunks []*record.Chunk
+	for _, g := range groups {
+		for _, c := range g.chunks {
+			c.Use = 0 // counted anew by each try of the transaction
+		}
+		d := w.deltas[writer.Key{Project: g.project, ID: g.session}]
+		first := len(g.chunks)
+		for _, h := range g.heads {
+			if !fresh[h] {
+				continue
+			}
+			h.sid = d.state.sid
+			if h.known && h.chunk == nil {
+				g.addPayload(h)
+			}
+			if h.chunk != nil {
+				h.chunk.Use++
+			}
+			rows = append(rows, h)
+			tx.trees.added(h, g.part)
+			tx.fields.add(h, d.run(h))
+			tx.Outbox.add(h.project, h.ev, h.session)
+		}
+		for _, c := range g.chunks[first:] {
+			c.Compress()
+		}
+		chunks = append(chunks, g.chunks...)
+	}
+	if err := w.idsFree(ctx, tx, rows); err != nil {
+		return err
+	}
+	for _, d := range w.order {
+		if !d.state.fresh || d.sessionHead != nil {
+			continue
+		}
+		h, c := headOf(d.event(), d.project)
+		h.sid = d.state.sid
+		if c != nil {
+			c.Use = 1
+			chunks = append(chunks, c)
+		}
+		rows = append(rows, h)
+		tx.fields.addImplicitSession(h)
+	}
+	store := make([]record.Chunk, 0, len(chunks))
+	for _, c := range chunks {
+		if c.Use == 0 {
+			continue
+		}
+		id, err := tx.nextChunkID(ctx)
+		if err != nil {
+			return fmt.Errorf("chunk id: %w", err)
+		}
+		c.ID = id
+		store = append(store, *c)
+	}
+	if err := tx.insertChunks(ctx, store); err != nil {
+		return fmt.Errorf("write chunks: %w", err)
+	}
+	if err := tx.insertEvents(ctx, rows); err != nil {
+		return fmt.Errorf("write events: %w", err)
+	}
+	if err := addHeadIDs(ctx, tx, rows); err != nil {
+		return fmt.Errorf("note where events are: %w", err)
+	}
+	w.fresh = append(w.fresh, rows...)
+	return nil
+}
+
+// addHeadIDs is addIDs for rows.
+func addHeadIDs(ctx context.Context, tx *Commit, rows []*head) error {
+	ids := make([]uuid.UUID, 0, len(rows))
+	for i, h := range rows {
+		ids = append(ids, h.ev.ID)
+		if next := i + 1; next < len(rows) && rows[next].project == h.project && rows[next].day == h.day {
+			continue
+		}
+		if err := tx.addIDs(ctx, h.project, h.day, ids...); err != nil {
+			return err
+		}
+		ids = ids[:0]
+	}
+	return nil
+}
+
+// idsFree makes sure that no session that is to be made has the id of an event, whose row its
+// session event would have to share.
+func (w *writing) idsFree(ctx context.Context, tx *Commit, rows []*head) error {
+	made := map[writer.Key]bool{}
+	for _, d := range w.order {
+		if !d.state.fresh || d.sessionHead != nil {
+			continue
+		}
+		made[writer.Key{Project: d.project, ID: d.id}] = true
+		if err := w.idFree(ctx, tx, d); err != nil {
+			return err
+		}
+	}
+	if len(made) == 0 {
+		return nil
+	}
+	for _, h := range rows {
+		if !h.ev.IsSession() && made[writer.Key{Project: h.project, ID: h.ev.ID}] {
+			return errTaken(h.ev.ID)
+		}
+	}
+	return nil
+}
+
+// idFree makes sure that a session's id is not stored as that of an event.
+func (w *writing) idFree(ctx context.Context, tx *Commit, d *sessionDelta) error {
+	days, far := w.s.idFilter.mayContain(d.project, d.id, nil)
+	if w.force && !w.s.db.Exclusive() {
+		days, far = nil, false
+	} else if len(days) == 0 && !far {
+		return nil
+	}
+	found, err := tx.findEvents(ctx, d.project, []idDays{{d.id, days, far}})
+	if err == nil && len(found) > 0 {
+		err = errTaken(d.id)
+	}
+	return err
+}
+
+func errTaken(id uuid.UUID) error {
+	return fault.InvalidField("session_id", "%s is the id of an event in another session", id)
+}

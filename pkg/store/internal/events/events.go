@@ -1,0 +1,156 @@
+package events
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+	lru "github.com/hashicorp/golang-lru/v2"
+	"go.opentelemetry.io/otel/metric"
+	"go.uber.org/zap"
+
+	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/price"
+	"github.com/spangrove/spangrove/pkg/project"
+	"github.com/spangrove/spangrove/pkg/query"
+	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
+	"github.com/spangrove/spangrove/pkg/store/internal/writer"
+)
+
+// Options of the storage of events. All must be set but Meter.
+type Options struct {
+	Logger      *zap.Logger
+	Meter       metric.Meter
+	Now         func() time.Time
+	QueueBytes  int64         // bound on the payload that waits for a commit
+	PendingTTL  time.Duration // how long updates and log parts wait for their event
+	MaxPending  int           // bound on the updates that wait, and on the log parts
+	Window      event.Window  // when events may begin
+	ReadTimeout time.Duration // bound on one read
+	ReadShare   int           // connections that the heavy reads of a project may have at once
+	ReadWait    time.Duration // how long a heavy read waits for its project's share
+}
+
+// Bounds of the caches.
+const (
+	idFilterBytes     = 64 << 20 // Bloom filters: ids of about 35 million events
+	chunkCacheBytes   = 24 << 20
+	traceCacheEntries = 50_000
+)
+
+// Hooks are what the storage of events asks of the parts that build on it.
+type Hooks struct {
+	// Limits returns the effective limits of a project.
+	Limits func(ctx context.Context, project int64) (project.Bounds, error)
+	// RunSessions returns the sessions that a run lists, none if there is no such run.
+	RunSessions func(ctx context.Context, project int64, runID string) ([]uuid.UUID, error)
+	// ScoreNames lists the members of an event's metrics that the server or people gave.
+	ScoreNames func(ctx context.Context, c sqldb.Conn, project int64, event uuid.UUID) ([]string, error)
+	// EraseOf deletes what is recorded of events that are deleted.
+	EraseOf func(ctx context.Context, tx *Commit, project int64, events []uuid.UUID) error
+}
+
+// Store holds sessions and events in a database. It is safe for concurrent use.
+type Store struct {
+	// Dialect is the SQL of the database about events.
+	Dialect query.Dialect
+
+	options   Options
+	hooks     Hooks
+	db        sqldb.DB
+	bulk      Bulk
+	pool      *writer.Pool[*Commit]
+	telemetry *telemetry
+	prices    atomic.Pointer[price.Book]
+	putting   atomic.Int64  // requests to store events that are under way
+	namesKick chan struct{} // holds one: a pass over a field index was asked for
+
+	reads *gate
+
+	// What is in memory of what is stored.
+	idFilter   *idFilter
+	fieldIndex *fieldIndex
+	online     online
+	chunks     *chunkCache
+	traces     *lru.Cache[traceKey, traceRow]
+	trees      *treeCache
+	pending    *pendingIDs
+	logCounts  logCounts
+	aliases    *aliasFlag
+	usage      *usage
+	days       []projectDay // whose filters are to be built
+}
+
+// Open opens the storage of events and starts its writers. Start must be called before what is to be
+// done in the background is expected, and Close in the end, if there was an error as well.
+func Open(ctx context.Context, db sqldb.DB, bulk Bulk, dialect query.Dialect, o Options, h Hooks) (*Store, error) {
+	s := &Store{
+		Dialect:    dialect,
+		idFilter:   newIDFilter(idFilterBytes, !db.Exclusive()),
+		fieldIndex: newFieldIndex(),
+		reads:      newGate(db.Readers()*3/4, o.ReadShare, o.ReadWait), // a quarter is left for reads that are not heavy
+		options:    o,
+		hooks:      h,
+		db:         db,
+		bulk:       bulk,
+		namesKick:  make(chan struct{}, 1),
+		chunks:     newChunkCache(chunkCacheBytes),
+		trees:      newTreeCache(),
+		pending:    &pendingIDs{ids: map[writer.Key]int{}, of: map[int64]int{}},
+		aliases:    &aliasFlag{},
+		usage:      newUsage(),
+	}
+	s.prices.Store(price.New())
+	s.traces, _ = lru.New[traceKey, traceRow](traceCacheEntries) // fails for sizes below 1 only
+	s.pool = writer.NewPool(db, o.QueueBytes, writer.Hooks[*Commit]{
+		Ready: bulk.ready,
+		Begin: s.beginCommit,
+		Observe: func(ctx context.Context, batches []writer.Batch, took time.Duration, err error) {
+			s.telemetry.commit(ctx, batches, took, err)
+		},
+	})
+	var err error
+	if s.telemetry, err = newTelemetry(o.Meter, s.pool.Queued); err != nil {
+		return s, err
+	}
+	return s, s.loadMemory(sqldb.Patiently(ctx)) // a large store is read as long as it takes
+}
+
+// loadMemory reads what the store keeps in memory of the database.
+func (s *Store) loadMemory(ctx context.Context) (err error) {
+	s.db.Bound(s.options.ReadTimeout)
+	if err := s.bulk.open(ctx, s.idFilter, s.today); err != nil {
+		return err
+	}
+	if s.days, err = s.bulk.days(ctx); err != nil {
+		return fmt.Errorf("list days: %w", err)
+	}
+	for _, d := range s.days {
+		s.idFilter.known(d.project, d.day)
+	}
+	if err := s.aliases.load(ctx, s.db); err != nil {
+		return err
+	}
+	if err := s.loadPending(ctx); err != nil {
+		return err
+	}
+	return s.loadLogCounts(ctx)
+}
+
+// Start begins what is done in the background until ctx ends; work counts it.
+func (s *Store) Start(ctx context.Context, work *sync.WaitGroup) {
+	work.Go(func() { s.erasing(ctx) })
+	work.Go(func() { s.erasingNames(ctx) })
+	work.Go(func() { s.countStored(ctx) })
+	work.Go(func() { s.fillIDFilter(sqldb.Patiently(ctx), s.days) })
+}
+
+// CloseQueue refuses new writes, and reports whether it is the first to do so. Close waits until those
+// before it are stored.
+func (s *Store) CloseQueue() (first bool) { return s.pool.Close() }
+
+// Close waits until what was queued is stored.
+func (s *Store) Close() { s.pool.Wait() }

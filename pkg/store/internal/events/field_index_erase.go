@@ -1,0 +1,469 @@
+package events
+
+import (
+	"context"
+	"maps"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"go.uber.org/zap"
+
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/query"
+	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
+)
+
+// Names of keys, events and datasets leave the field index after the last event that had them. Storing and
+// deleting events costs nothing for it: a deletion only asks for a pass over its project, by a row of
+// table deletion. A pass reads what is listed, then events, newest first, until each listed name was
+// seen, or all events were; what was not seen is deleted. Events that were stored meanwhile may have
+// counted on a row that is gone now; a second look lists their keys anew. What a process leaves undone,
+// the next one begins anew.
+
+const (
+	// DeletedNames is the kind of the rows of table deletion that ask for a pass, or say that one is
+	// under way.
+	DeletedNames  = "names"
+	namesAsked    = "asked"
+	namesRunning  = "running"  // since a process began
+	namesChecking = "checking" // names are gone: what servers remember of the field index is to be read anew
+
+	// namesEvents is how many events a pass reads at once, before a rest.
+	namesEvents = 200
+	// namesRows bounds the rows of the field index that a pass has in memory; for more, it reads the events again.
+	namesRows = 50_000
+	// namesEvery is how often field indexes are looked at without being asked to.
+	namesEvery = 10 * time.Minute
+	// RefreshEvery is how soon what another server changed is seen.
+	RefreshEvery = 3 * time.Second
+	// namesSlice is how many rows one transaction deletes.
+	namesSlice = 100
+)
+
+// eraseNamesLater asks for a pass over a project's field index, at the end of a transaction that deletes
+// events. The row is locked until the transaction ends: a pass that takes it up sees what is deleted.
+func eraseNamesLater(ctx context.Context, tx *Commit, project int64) error {
+	_, err := PutRows(ctx, tx, "deletion", []string{"project_id", "kind", "id"}, [][]any{{project, DeletedNames, namesAsked}},
+		"ON CONFLICT (project_id, kind, id) DO UPDATE SET id = excluded.id")
+	return err
+}
+
+func (s *Store) kickNames() {
+	select {
+	case s.namesKick <- struct{}{}:
+	default:
+	}
+}
+
+// erasingNames removes names that no event has any more from the field indexes until ctx ends.
+func (s *Store) erasingNames(ctx context.Context) {
+	for {
+		start := time.Now()
+		waited, err := s.eraseNames(sqldb.Patiently(ctx))
+		pause := min(erasePart*(time.Since(start)-waited), maxErasePause)
+		if err != nil && ctx.Err() == nil {
+			s.options.Logger.Warn("erase names from the field index", zap.Error(err))
+			pause = max(pause, eraseAgain)
+		}
+		if !sleep(ctx, pause) {
+			return
+		}
+		if err != nil {
+			continue
+		}
+		look := time.NewTimer(namesEvery)
+		select {
+		case <-ctx.Done():
+		case <-s.namesKick:
+		case <-look.C:
+		}
+		look.Stop()
+	}
+}
+
+// sleep waits; it reports false if ctx ends first.
+func sleep(ctx context.Context, d time.Duration) bool {
+	wait := time.NewTimer(d)
+	defer wait.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-wait.C:
+		return ctx.Err() == nil
+	}
+}
+
+// eraseNames makes all passes that were asked for. waited is how long it waited for other servers.
+func (s *Store) eraseNames(ctx context.Context) (waited time.Duration, err error) {
+	begun := map[int64]bool{} // by project: by a process that ended
+	err = sqldb.Each(ctx, s.db, `SELECT project_id, id
+		FROM deletion
+		WHERE kind = $1`, []any{DeletedNames}, func(scan func(...any) error) error {
+		var project int64
+		var state string
+		err := scan(&project, &state)
+		begun[project] = begun[project] || state != namesAsked
+		return err
+	})
+	for _, project := range slices.Sorted(maps.Keys(begun)) {
+		if err != nil {
+			break
+		}
+		var w time.Duration
+		w, err = s.eraseNamesOf(ctx, project, begun[project])
+		waited += w
+	}
+	return waited, err
+}
+
+// eraseNamesOf makes a pass over one project's field index. again: one was broken off.
+func (s *Store) eraseNamesOf(ctx context.Context, project int64, again bool) (waited time.Duration, err error) {
+	state := func(stmt string, args ...any) func(context.Context, *Commit) error {
+		return func(ctx context.Context, tx *Commit) error {
+			_, err := tx.Exec(ctx, stmt, append([]any{project, DeletedNames}, args...)...)
+			return err
+		}
+	}
+	enter := func(name string) func(context.Context, *Commit) error {
+		return func(ctx context.Context, tx *Commit) error {
+			_, err := InsertRows(ctx, tx, "deletion", []string{"project_id", "kind", "id"}, [][]any{{project, DeletedNames, name}})
+			return err
+		}
+	}
+	do := func(steps ...func(context.Context, *Commit) error) error {
+		return s.Change(ctx, project, uuid.Nil, 0, func(ctx context.Context, tx *Commit) error {
+			for _, step := range steps {
+				if err := step(ctx, tx); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	// What is deleted from now on asks for another pass.
+	if err := do(state(`DELETE FROM deletion
+		WHERE project_id = $1 AND kind = $2 AND id = $3`, namesAsked), enter(namesRunning)); err != nil {
+		return 0, err
+	}
+	gone := newIndexedNames()
+	for after, more := (fieldIndexRow{}), true; more; {
+		var rows *indexedNames
+		if rows, after, more, err = s.listedNames(ctx, project, after); err != nil {
+			return 0, err
+		}
+		if err := s.strike(ctx, project, rows); err != nil {
+			return 0, err
+		}
+		if err := s.deleteNames(ctx, project, rows); err != nil {
+			return 0, err
+		}
+		if gone.n+rows.n > namesRows {
+			gone, again = newIndexedNames(), true // too many to remember: all events are looked at
+		} else {
+			gone.add(rows)
+		}
+	}
+	if gone.n > 0 || again {
+		if err := do(enter(namesChecking)); err != nil {
+			return 0, err
+		}
+		if !s.db.Exclusive() {
+			// Others write, too. Each forgets what it knows when it sees the row.
+			start := time.Now()
+			if !sleep(ctx, 2*RefreshEvery) {
+				return time.Since(start), ctx.Err()
+			}
+			waited = time.Since(start)
+		}
+		s.fieldIndex.forget(project, nil)
+		if err := s.relist(ctx, project, gone, again); err != nil {
+			return waited, err
+		}
+	}
+	return waited, do(state(`DELETE FROM deletion
+		WHERE project_id = $1 AND kind = $2 AND id <> $3`, namesAsked), func(ctx context.Context, tx *Commit) error { return tx.Deleted(ctx) })
+}
+
+// ForgetErased forgets what this server knows of field indexes from which names were deleted, maybe by
+// another one.
+func (s *Store) ForgetErased(ctx context.Context) error {
+	return sqldb.Each(ctx, s.db, `SELECT project_id
+		FROM deletion
+		WHERE kind = $1 AND id = $2`, []any{DeletedNames, namesChecking}, func(scan func(...any) error) error {
+		var project int64
+		err := scan(&project)
+		s.fieldIndex.forget(project, nil)
+		return err
+	})
+}
+
+// indexedNames are rows of a field index.
+type indexedNames struct {
+	paths map[nameKind]map[string]bool
+	n     int
+}
+
+type nameKind struct {
+	scope string
+	typ   int
+	name  string
+}
+
+func newIndexedNames() *indexedNames { return &indexedNames{paths: map[nameKind]map[string]bool{}} }
+
+func (n *indexedNames) put(k nameKind, path string) {
+	if n.paths[k] == nil {
+		n.paths[k] = map[string]bool{}
+	}
+	if !n.paths[k][path] {
+		n.paths[k][path] = true
+		n.n++
+	}
+}
+
+func (n *indexedNames) add(other *indexedNames) {
+	for k, paths := range other.paths {
+		for path := range paths {
+			n.put(k, path)
+		}
+	}
+}
+
+func (n *indexedNames) remove(k nameKind, path string) {
+	if paths := n.paths[k]; paths[path] {
+		n.n--
+		if delete(paths, path); len(paths) == 0 {
+			delete(n.paths, k)
+		}
+	}
+}
+
+// kindsOf returns the parts of a field index that may list keys of an event.
+func kindsOf(e *scannedEvent) (kinds, datasets []nameKind) {
+	typ := query.TypeCode(e.row.Type)
+	for _, scope := range e.scopes {
+		kinds = append(kinds, nameKind{scope, typ, e.row.Name}, nameKind{scope, typ, ""})
+		datasets = append(datasets, nameKind{scope: scope})
+	}
+	return kinds, datasets
+}
+
+// mayHave reports whether one of the names may be an event's, of which the payload is not read yet.
+func (n *indexedNames) mayHave(e *scannedEvent) bool {
+	kinds, datasets := kindsOf(e)
+	return slices.ContainsFunc(append(kinds, datasets...), func(k nameKind) bool { return len(n.paths[k]) > 0 })
+}
+
+// Each calls f for the names that are those of an event.
+func (n *indexedNames) each(e *scannedEvent, f func(k nameKind, path string)) {
+	kinds, datasets := kindsOf(e)
+	for _, path := range keysOf(&e.row.Event) {
+		for _, k := range kinds {
+			if n.paths[k][path] {
+				f(k, path)
+			}
+		}
+	}
+	for _, k := range datasets {
+		if id := e.head().datasetID; n.paths[k][id] {
+			f(k, id)
+		}
+	}
+}
+
+// listedNames reads rows of a field index that follow one.
+func (s *Store) listedNames(ctx context.Context, project int64, after fieldIndexRow) (
+	rows *indexedNames, last fieldIndexRow, more bool, err error) {
+	rows, last = newIndexedNames(), after
+	n := 0
+	args := []any{project, after.scope, after.typ, after.name, after.path, namesRows}
+	err = sqldb.Each(ctx, s.db, `SELECT scope, type, name, path
+		FROM field_index
+		WHERE project_id = $1 AND (scope, type, name, path) > ($2, $3, $4, $5)
+		ORDER BY scope, type, name, path LIMIT $6`, args, func(scan func(...any) error) error {
+		if err := scan(&last.scope, &last.typ, &last.name, &last.path); err != nil {
+			return err
+		}
+		n++
+		rows.put(nameKind{last.scope, last.typ, last.name}, last.path)
+		return nil
+	})
+	return rows, last, n == namesRows, err
+}
+
+// strike removes the names that events have.
+func (s *Store) strike(ctx context.Context, project int64, rows *indexedNames) error {
+	if rows.n == 0 {
+		return nil
+	}
+	return s.scanEvents(ctx, project, func(list []*scannedEvent) (bool, error) {
+		for _, e := range list {
+			if !rows.mayHave(e) {
+				continue
+			}
+			if err := s.payload(ctx, e.row); err != nil {
+				return false, err
+			}
+			rows.each(e, rows.remove)
+		}
+		return rows.n > 0, nil
+	})
+}
+
+func (s *Store) deleteNames(ctx context.Context, project int64, rows *indexedNames) error {
+	var list []fieldIndexRow
+	for k, paths := range rows.paths {
+		for path := range paths {
+			list = append(list, fieldIndexRow{scopeKey{project, k.scope}, k.typ, k.name, path})
+		}
+	}
+	for slice := range slices.Chunk(list, namesSlice) {
+		start := time.Now()
+		err := s.Change(ctx, project, uuid.Nil, 0, func(ctx context.Context, tx *Commit) error {
+			for _, r := range slice {
+				if _, err := tx.Exec(ctx, `DELETE FROM field_index
+					WHERE project_id = $1 AND scope = $2 AND type = $3 AND name = $4 AND path = $5`,
+					project, r.scope, r.typ, r.name, r.path); err != nil {
+					return err
+				}
+			}
+			s.fieldIndex.forget(project, nil)
+			return tx.Deleted(ctx)
+		})
+		s.fieldIndex.forget(project, nil)
+		if err != nil {
+			return err
+		}
+		sqldb.Rest(ctx, start)
+	}
+	return nil
+}
+
+// relist lists the keys of events that have one of the names, or of all events.
+func (s *Store) relist(ctx context.Context, project int64, gone *indexedNames, all bool) error {
+	return s.scanEvents(ctx, project, func(list []*scannedEvent) (bool, error) {
+		var unlisted []*scannedEvent
+		for _, e := range list {
+			if !all && !gone.mayHave(e) {
+				continue
+			}
+			if err := s.payload(ctx, e.row); err != nil {
+				return false, err
+			}
+			has := all
+			if !all {
+				gone.each(e, func(nameKind, string) { has = true })
+			}
+			if !has {
+				continue
+			}
+			l := newFieldIndexUpdate(s)
+			if e.list(l); len(l.fresh) > 0 {
+				unlisted = append(unlisted, e)
+			}
+		}
+		if len(unlisted) == 0 {
+			return true, nil
+		}
+		return true, s.Change(ctx, project, uuid.Nil, 0, func(ctx context.Context, tx *Commit) error {
+			for _, e := range unlisted {
+				// Not if it was deleted since it was read.
+				_, err := s.loadHead(ctx, tx, project, e.row.Day, e.row.ID)
+				if fault.IsNotFound(err) {
+					continue
+				}
+				if err != nil {
+					return err
+				}
+				e.list(tx.fields)
+			}
+			return nil
+		})
+	})
+}
+
+// scannedEvent is an event with the runs to which it belongs.
+type scannedEvent struct {
+	row    *Stored
+	runs   []string
+	scopes []string // of the field index
+}
+
+func (e *scannedEvent) head() *head {
+	h := &head{ev: &e.row.Event, project: e.row.project, trace: e.row.trace}
+	h.derive()
+	return h
+}
+
+func (e *scannedEvent) list(l *fieldIndexUpdate) {
+	h := e.head()
+	h.shape = shapeOf(h.ev, h.datasetID)
+	l.add(h, "")
+	for _, run := range e.runs {
+		l.add(h, run)
+	}
+}
+
+// scanEvents calls f for the events of a project, newest first, without their payload, as long as f says so.
+func (s *Store) scanEvents(ctx context.Context, project int64, f func([]*scannedEvent) (more bool, err error)) error {
+	at, id := math.MaxFloat64, uuid.Nil
+	for {
+		start := time.Now()
+		var list []*scannedEvent
+		var sessions []uuid.UUID
+		err := sqldb.Each(ctx, s.db, `SELECT `+s.Columns()+`
+			FROM `+s.Dialect.From()+`
+			WHERE e.project_id = $1 AND e.start_ms <= $2 AND (e.start_ms < $2 OR e.event_id > $3)
+			ORDER BY e.start_ms DESC, e.event_id LIMIT $4`, []any{project, at, s.db.ID(id), namesEvents}, func(scan func(...any) error) error {
+			r, err := ScanHead(scan)
+			if err == nil {
+				list, sessions = append(list, &scannedEvent{row: r}), append(sessions, r.SessionID)
+			}
+			return err
+		})
+		if err != nil || len(list) == 0 {
+			return err
+		}
+		runs := map[uuid.UUID]string{}
+		slices.SortFunc(sessions, func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) })
+		cond, args := s.db.AnyID("session_id", 2, slices.Compact(sessions))
+		err = sqldb.Each(ctx, s.db, `SELECT session_id, run_id
+			FROM session
+			WHERE project_id = $1 AND run_id IS NOT NULL AND `+cond, append([]any{project}, args...),
+			func(scan func(...any) error) error {
+				var session uuid.UUID
+				var run string
+				err := scan(sqldb.ScanID(&session), &run)
+				runs[session] = run
+				return err
+			})
+		if err != nil {
+			return err
+		}
+		for _, e := range list {
+			for _, run := range []string{e.row.runID, runs[e.row.SessionID]} {
+				if run != "" && !slices.Contains(e.runs, run) {
+					e.runs = append(e.runs, run)
+				}
+			}
+			e.scopes = []string{ScopeAll}
+			if e.runs != nil {
+				e.scopes = append(e.scopes, ScopeRuns)
+			}
+			for _, run := range e.runs {
+				e.scopes = append(e.scopes, ScopeRun+run)
+			}
+		}
+		last := list[len(list)-1].row
+		at, id = last.Start, last.ID
+		more, err := f(list)
+		if err != nil || !more || len(list) < namesEvents {
+			return err
+		}
+		if sqldb.Rest(ctx, start); ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+}

@@ -1,0 +1,83 @@
+package events
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
+)
+
+// boundSlack is how far the rows that wait may pass their bound before the oldest are dropped:
+// a share of it, so that this is done seldom.
+const boundSlack = 100
+
+// bound drops the rows that wait longest, where too many do.
+func (a *logMerge) bound(ctx context.Context) error {
+	s := a.w.s
+	limit := int64(s.options.MaxPending)
+	over := s.logCounts.waiting.Load() + a.waiting - limit
+	if a.waiting <= 0 || over <= limit/boundSlack {
+		return nil
+	}
+	n, err := a.tx.Exec(ctx, `DELETE FROM log_part
+		WHERE id IN (SELECT id FROM log_part WHERE event_id IS NULL ORDER BY created_ms, id LIMIT $1)`, over)
+	if err != nil {
+		return err
+	}
+	a.waiting -= n
+	s.telemetry.logsExpired(ctx, n)
+	return nil
+}
+
+// expireSlice is how many rows one transaction of the expiry deletes, so that writers do not
+// wait for it.
+const expireSlice = 2000
+
+// expireLogs drops log parts that waited too long, and those that are in their event for as long:
+// from then on the event keeps what it has, and later log parts only fill what is empty.
+func (s *Store) expireLogs(ctx context.Context, now time.Time) error {
+	before := now.Add(-s.options.PendingTTL).UnixMilli()
+	for _, part := range []struct {
+		where   string
+		counted bool
+	}{{`event_id IS NULL`, true}, {`event_id IS NOT NULL`, false}} {
+		for {
+			var n int64
+			err := s.Change(ctx, 0, uuid.Nil, 0, func(ctx context.Context, tx *Commit) (err error) {
+				n, err = tx.Exec(ctx, `DELETE FROM log_part
+					WHERE id IN (SELECT id FROM log_part WHERE created_ms < $1 AND `+part.where+` LIMIT $2)`, before, expireSlice)
+				return err
+			})
+			if err != nil {
+				return err
+			}
+			if part.counted {
+				s.telemetry.logsExpired(ctx, n)
+			}
+			if n < expireSlice {
+				break
+			}
+		}
+	}
+	return s.loadLogCounts(ctx)
+}
+
+// eraseLogs deletes the log parts of events, and of spans those that wait.
+func eraseLogs(ctx context.Context, tx *Commit, project int64, events, spans []uuid.UUID) error {
+	for _, by := range []struct {
+		column string
+		ids    []uuid.UUID
+	}{{"event_id", events}, {"span_id", spans}} {
+		for group := range slices.Chunk(by.ids, sqldb.IDsPerQuery) {
+			cond, args := tx.AnyID(by.column, 2, group)
+			if _, err := tx.Exec(ctx, `DELETE FROM log_part
+				WHERE project_id = $1 AND `+cond, append([]any{project}, args...)...); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,460 @@
+package events
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/spangrove/spangrove/pkg/query"
+	"github.com/spangrove/spangrove/pkg/store/internal/record"
+	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
+	"github.com/spangrove/spangrove/pkg/store/internal/writer"
+)
+
+// postgresBulk is bulkDB in PostgreSQL. Bulk statements carry one array a column.
+type postgresBulk struct {
+	db    *sqldb.Postgres
+	ids   *idFilter
+	today func() int32
+
+	mu         sync.Mutex
+	partitions map[int32]bool // by first day / partitionDays
+	archive    int32          // days before it share one partition
+
+	idMu            sync.Mutex
+	chunkID, blockE int64 // next chunk id, and the end of the block it is from
+}
+
+// chunkIDBlock is the increment of sequence chunk_id.
+const chunkIDBlock = 1000
+
+func NewPostgresBulk(db *sqldb.Postgres) *postgresBulk {
+	return &postgresBulk{db: db, partitions: map[int32]bool{}}
+}
+
+func (b *postgresBulk) open(ctx context.Context, ids *idFilter, today func() int32) error {
+	b.ids, b.today = ids, today
+	if _, err := sqldb.One(ctx, b.db, `SELECT value::integer FROM setting WHERE name = 'archive_before'`, nil, &b.archive); err != nil {
+		return err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.listPartitions(ctx)
+}
+
+func (b *postgresBulk) begin(tx sqldb.Tx) bulkTx { return &postgresBulkTx{Tx: tx, b: b} }
+
+func (b *postgresBulk) chunksByDay() bool { return true }
+
+// postgresBulkTx is bulkTx in PostgreSQL.
+type postgresBulkTx struct {
+	sqldb.Tx
+	b *postgresBulk
+}
+
+func (t *postgresBulkTx) committed() {}
+
+// moveIDs does nothing: a statement finds ids in all partitions.
+func (t *postgresBulkTx) moveIDs(context.Context, projectDay, []byte) ([]byte, error) {
+	return nil, nil
+}
+
+func idOrNull(u uuid.UUID) pgtype.UUID { return pgtype.UUID{Bytes: u, Valid: u != uuid.Nil} }
+
+func (t *postgresBulkTx) upsertTraces(ctx context.Context, traces []*traceRow) error {
+	n := len(traces)
+	var (
+		project        = make([]int64, n)
+		trace, session = make([]pgtype.UUID, n), make([]pgtype.UUID, n)
+		provisional    = make([]bool, n)
+		rank           = make([][]byte, n)
+	)
+	byKey := make(map[traceKey]*traceRow, n)
+	for i, r := range traces {
+		project[i], trace[i], session[i], provisional[i] = r.project, idOrNull(r.trace), idOrNull(r.session), r.provisional
+		rank[i] = r.rank
+		byKey[traceKey{r.project, r.trace}] = r
+	}
+	args := []any{project, trace, session, provisional, rank}
+	return sqldb.Each(ctx, t, `INSERT INTO trace(project_id, trace_id, session_id, provisional, rank)
+		SELECT * FROM unnest($1::bigint[], $2::uuid[], $3::uuid[], $4::boolean[], $5::bytea[])
+		ON CONFLICT (project_id, trace_id) DO UPDATE SET
+			former_session_id = CASE WHEN excluded.rank < trace.rank AND excluded.session_id <> trace.session_id THEN trace.session_id END,
+			session_id = CASE WHEN excluded.rank < trace.rank THEN excluded.session_id ELSE trace.session_id END,
+			provisional = trace.provisional AND excluded.provisional,
+			rank = least(trace.rank, excluded.rank)
+		RETURNING project_id, trace_id, session_id, provisional, rank, former_session_id`, args, func(scan func(...any) error) error {
+		var got traceRow
+		if err := scan(&got.project, sqldb.ScanID(&got.trace), sqldb.ScanID(&got.session), &got.provisional, &got.rank, sqldb.ScanID(&got.former)); err != nil {
+			return err
+		}
+		r := byKey[traceKey{got.project, got.trace}]
+		r.session, r.provisional, r.rank, r.former = got.session, got.provisional, got.rank, got.former
+		return nil
+	})
+}
+
+func (t *postgresBulkTx) upsertSessions(ctx context.Context, deltas []*sessionDelta) error {
+	if len(deltas) == 0 {
+		return nil
+	}
+	n := len(deltas)
+	var (
+		project                         = make([]int64, n)
+		session                         = make([]pgtype.UUID, n)
+		made, rank                      = make([]int16, n), make([]int16, n)
+		day                             = make([]int32, n)
+		first, last                     = make([]float64, n), make([]float64, n)
+		events, models, errs, feeds     = make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)
+		calls                           = make([]int64, n)
+		prompt, completion, total, cost = make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
+		costs                           = make([]int64, n)
+		run                             = make([]*string, n)
+		rootMS, lastMS                  = make([]*float64, n), make([]*float64, n)
+		rootID, lastID                  = make([]pgtype.UUID, n), make([]pgtype.UUID, n)
+		rootDay, lastDay                = make([]*int32, n), make([]*int32, n)
+		version                         = make([]int64, n)
+		userMS                          = make([]*float64, n)
+		byKey                           = make(map[writer.Key]*sessionDelta, n)
+	)
+	for i, d := range deltas {
+		d.prepareRow()
+		byKey[writer.Key{Project: d.project, ID: d.id}] = d
+		x := &d.totals
+		version[i], userMS[i] = d.initialVersion, d.userMS
+		project[i], session[i], made[i], rank[i], day[i] = d.project, idOrNull(d.id), int16(d.implicit), int16(d.nameRank), d.eventDay
+		first[i], last[i], events[i], models[i], errs[i], feeds[i] = d.first, d.last, x.n, x.models, x.errors, x.feedback
+		calls[i] = x.calls
+		prompt[i], completion[i], total[i], cost[i], costs[i] = x.prompt, x.completion, x.total, x.cost, x.costs
+		if d.runID != "" {
+			run[i] = &d.runID
+		}
+		if d.root.ev != nil {
+			rootMS[i], rootID[i], rootDay[i] = &d.root.ms, idOrNull(d.root.ev.ID), &d.root.day
+		}
+		if d.final.ev != nil {
+			lastMS[i], lastID[i], lastDay[i] = &d.final.ms, idOrNull(d.final.ev.ID), &d.final.day
+		}
+	}
+	return sqldb.Each(ctx, t, `
+		INSERT INTO session AS s (`+sessionColumns+`)
+		SELECT `+sessionColumns+`
+		FROM unnest(
+			$1::bigint[],
+			$2::uuid[],
+			$3::smallint[],
+			$4::smallint[],
+			$5::bigint[],
+			$6::int[],
+			$7::float8[],
+			$8::float8[],
+			$9::bigint[],
+			$10::bigint[],
+			$11::bigint[],
+			$12::bigint[],
+			$13::float8[],
+			$14::float8[],
+			$15::float8[],
+			$16::float8[],
+			$17::bigint[],
+			$18::text[],
+			$19::float8[],
+			$20::uuid[],
+			$21::int[],
+			$22::float8[],
+			$23::uuid[],
+			$24::int[],
+			$25::float8[],
+			$26::bigint[]
+		) AS d(`+sessionColumns+`)
+		ORDER BY project_id, session_id
+		ON CONFLICT (project_id, session_id) DO UPDATE SET
+			version = s.version + 1,
+			name_rank = greatest(s.name_rank, excluded.name_rank),
+			first_ms = least(s.first_ms, excluded.first_ms),
+			last_ms = greatest(s.last_ms, excluded.last_ms),
+			num_events = s.num_events + excluded.num_events,
+			num_model_events = s.num_model_events + excluded.num_model_events,
+			num_calls = s.num_calls + excluded.num_calls,
+			num_errors = s.num_errors + excluded.num_errors,
+			num_feedback = s.num_feedback + excluded.num_feedback,
+			prompt_tokens = s.prompt_tokens + excluded.prompt_tokens,
+			completion_tokens = s.completion_tokens + excluded.completion_tokens,
+			total_tokens = s.total_tokens + excluded.total_tokens,
+			cost = s.cost + excluded.cost,
+			num_costs = s.num_costs + excluded.num_costs,
+			run_id = coalesce(s.run_id, excluded.run_id),
+			(root_ms, root_id, root_day) = (
+				SELECT ms, id, day
+				FROM (VALUES
+					(s.root_ms, s.root_id, s.root_day),
+					(excluded.root_ms, excluded.root_id, excluded.root_day)) AS r(ms, id, day)
+				ORDER BY ms NULLS LAST, id LIMIT 1),
+			(last_root_ms, last_root_id, last_root_day) = (
+				SELECT ms, id, day
+				FROM (VALUES
+					(s.last_root_ms, s.last_root_id, s.last_root_day),
+					(excluded.last_root_ms, excluded.last_root_id, excluded.last_root_day)) AS r(ms, id, day)
+				ORDER BY ms DESC NULLS LAST, id DESC LIMIT 1),
+			user_ms = least(s.user_ms, excluded.user_ms)
+		RETURNING
+			project_id,
+			session_id,
+			implicit,
+			name_rank,
+			version,
+			event_day,
+			first_ms,
+			last_ms,
+			root_id,
+			num_calls,
+			user_ms,
+			run_id`,
+		[]any{
+			project,
+			session,
+			made,
+			rank,
+			version,
+			day,
+			first,
+			last,
+			events,
+			models,
+			errs,
+			feeds,
+			prompt,
+			completion,
+			total,
+			cost,
+			costs,
+			run,
+			rootMS,
+			rootID,
+			rootDay,
+			lastMS,
+			lastID,
+			lastDay,
+			userMS,
+			calls,
+		},
+		func(scan func(...any) error) error {
+			var k writer.Key
+			var st sessionState
+			err := scan(
+				&k.Project,
+				sqldb.ScanID(&k.ID),
+				&st.implicit,
+				&st.nameRank,
+				&st.version,
+				&st.eventDay,
+				&st.first,
+				&st.last,
+				sqldb.ScanID(&st.rootID),
+				&st.calls,
+				&st.userMS,
+				&st.runID,
+			)
+			if err != nil {
+				return err
+			}
+			st.fresh = st.version == byKey[k].initialVersion
+			byKey[k].state = st
+			return nil
+		})
+}
+
+func (t *postgresBulkTx) nextChunkID(ctx context.Context) (int64, error) {
+	t.b.idMu.Lock()
+	defer t.b.idMu.Unlock()
+	if t.b.chunkID >= t.b.blockE {
+		if _, err := sqldb.One(ctx, t, `SELECT nextval('chunk_id')`, nil, &t.b.chunkID); err != nil {
+			return 0, err
+		}
+		t.b.blockE = t.b.chunkID + chunkIDBlock
+	}
+	t.b.chunkID++
+	return t.b.chunkID - 1, nil
+}
+
+func (t *postgresBulkTx) insertChunks(ctx context.Context, chunks []record.Chunk) error {
+	if len(chunks) == 0 {
+		return nil
+	}
+	n := len(chunks)
+	day, id, z := make([]int32, n), make([]int64, n), make([][]byte, n)
+	for i := range chunks {
+		day[i], id[i], z[i] = chunks[i].Day, chunks[i].ID, chunks[i].Z
+	}
+	_, err := t.Exec(ctx, `INSERT INTO chunk(day, id, data)
+		SELECT * FROM unnest($1::int[], $2::bigint[], $3::bytea[])`, day, id, z)
+	return err
+}
+
+func (t *postgresBulkTx) insertHeads(ctx context.Context, heads []*head) error {
+	if len(heads) == 0 {
+		return nil
+	}
+	n := len(heads)
+	var (
+		project                     = make([]int64, n)
+		day                         = make([]int32, n)
+		id, session, parent         = make([]pgtype.UUID, n), make([]pgtype.UUID, n), make([]pgtype.UUID, n)
+		typ                         = make([]int16, n)
+		name, source                = make([]string, n), make([]string, n)
+		errText                     = make([]*string, n)
+		start, end, duration        = make([]float64, n), make([]float64, n), make([]float64, n)
+		metadata, metrics, feedback = make([]*string, n), make([]*string, n), make([]*string, n)
+		user, children              = make([]*string, n), make([]*string, n)
+		run, userID, target         = make([]*string, n), make([]*string, n), make([]*string, n)
+		spill                       = make([]int32, n)
+		chunk                       = make([]*int64, n)
+		off                         = make([]*int32, n)
+		trace                       = make([]*int64, n)
+		duplicate                   = make([][]byte, n)
+		span                        = make([]pgtype.UUID, n)
+	)
+	for i, h := range heads {
+		e := h.ev
+		project[i], day[i], id[i], session[i], parent[i] = h.project, h.day, idOrNull(e.ID), idOrNull(h.session), idOrNull(h.parent)
+		typ[i], name[i], source[i], errText[i] = int16(query.TypeCode(e.Type)), e.Name, e.Source, h.errorText()
+		start[i], end[i], duration[i], spill[i] = e.Start, e.End, e.Duration, int32(h.spill)
+		metadata[i] = textPointer(h.inHead(query.SpillMetadata, e.Metadata))
+		metrics[i] = textPointer(h.inHead(query.SpillMetrics, e.Metrics))
+		feedback[i] = textPointer(h.inHead(query.SpillFeedback, e.Feedback))
+		user[i] = textPointer(h.inHead(query.SpillUserProperties, e.UserProperties))
+		children[i] = textPointer(h.inHead(query.SpillChildrenIDs, e.ChildrenIDs))
+		if h.runID != "" {
+			run[i] = &h.runID
+		}
+		if h.userID != "" {
+			userID[i] = &h.userID
+		}
+		if h.target != "" {
+			target[i] = &h.target
+		}
+		if h.chunk != nil {
+			o := int32(h.off)
+			chunk[i], off[i] = &h.chunk.ID, &o
+		}
+		if h.trace != 0 {
+			trace[i] = &h.trace
+		}
+		duplicate[i], span[i] = h.duplicateKey, idOrNull(e.SpanID)
+	}
+	inserted, err := t.Exec(ctx, `
+		INSERT INTO event(session_id, `+headColumns+`, version)
+		SELECT
+			session_id,
+			project_id,
+			day,
+			event_id,
+			parent_id,
+			type,
+			name,
+			source,
+			error,
+			start_ms,
+			end_ms,
+			duration,
+			metadata::json,
+			metrics::json,
+			feedback::json,
+			user_properties::json,
+			children_ids::json,
+			run_id,
+			user_id,
+			spill,
+			chunk,
+			chunk_offset,
+			trace_hash,
+			duplicate_key,
+			span_id,
+			target_id,
+			0
+		FROM unnest(
+			$1::uuid[],
+			$2::bigint[],
+			$3::int[],
+			$4::uuid[],
+			$5::uuid[],
+			$6::smallint[],
+			$7::text[],
+			$8::text[],
+			$9::text[],
+			$10::float8[],
+			$11::float8[],
+			$12::float8[],
+			$13::text[],
+			$14::text[],
+			$15::text[],
+			$16::text[],
+			$17::text[],
+			$18::text[],
+			$19::text[],
+			$20::int[],
+			$21::bigint[],
+			$22::int[],
+			$23::bigint[],
+			$24::bytea[],
+			$25::uuid[],
+			$26::text[]
+		) AS h(session_id, `+headColumns+`)
+		ON CONFLICT DO NOTHING`,
+		session,
+		project,
+		day,
+		id,
+		parent,
+		typ,
+		name,
+		source,
+		errText,
+		start,
+		end,
+		duration,
+		metadata,
+		metrics,
+		feedback,
+		user,
+		children,
+		run,
+		userID,
+		spill,
+		chunk,
+		off,
+		trace,
+		duplicate,
+		span,
+		target,
+	)
+	if err != nil {
+		return err
+	}
+	if inserted != int64(n) {
+		return fmt.Errorf("%d of %d events: %w", int64(n)-inserted, n, sqldb.ErrConflict)
+	}
+	return nil
+}
+
+func textPointer(b []byte) *string {
+	if b == nil {
+		return nil
+	}
+	s := string(b)
+	return &s
+}
+
+func (t *postgresBulkTx) moveEvents(ctx context.Context, projectID int64, from, to uuid.UUID, trace int64) error {
+	text, args := `UPDATE event
+		SET session_id = $3
+		WHERE project_id = $1 AND session_id = $2 AND event_id <> $2`, []any{projectID, [16]byte(from), [16]byte(to)}
+	if trace != 0 {
+		text, args = text+` AND trace_hash = $4 AND spill & $5 = 0`, append(args, trace, flagFixed)
+	}
+	_, err := t.Exec(ctx, text, args...)
+	return err
+}

@@ -1,0 +1,77 @@
+package events
+
+import (
+	"context"
+	"sync"
+
+	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
+)
+
+// aliasFlag records whether any session id ever moved, to avoid the look-up where none did.
+type aliasFlag struct {
+	mu  sync.RWMutex
+	has bool
+}
+
+func (a *aliasFlag) any() bool {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	return a.has
+}
+
+func (a *aliasFlag) set() {
+	a.mu.Lock()
+	a.has = true
+	a.mu.Unlock()
+}
+
+// load reads it from the database; with other writers it is always set.
+func (a *aliasFlag) load(ctx context.Context, db sqldb.DB) error {
+	var n int
+	ok, err := sqldb.One(ctx, db, `SELECT 1 FROM alias LIMIT 1`, nil, &n)
+	a.has = ok || db.Writers() > 1
+	return err
+}
+
+// AliasOf follows a session id that has moved to the session it moved to.
+func AliasOf(ctx context.Context, c sqldb.Conn, project int64, id uuid.UUID) (to uuid.UUID, ok bool, err error) {
+	to = id
+	for range 8 { // an alias of an alias is rare, a ring of them impossible
+		var next uuid.UUID
+		found, err := sqldb.One(ctx, c, `SELECT target
+			FROM alias
+			WHERE project_id = $1 AND session_id = $2`, []any{project, c.ID(to)}, sqldb.ScanID(&next))
+		if err != nil || !found {
+			return to, ok, err
+		}
+		to, ok = next, true
+	}
+	return to, ok, nil
+}
+
+// resolveAliases follows session ids that were given out and have moved since.
+func (w *writing) resolveAliases(ctx context.Context, tx *Commit, groups []*eventGroup) error {
+	if !w.s.aliases.any() {
+		return nil
+	}
+	for _, g := range groups {
+		from := g.session
+		to, ok, err := AliasOf(ctx, tx, g.project, from)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			continue
+		}
+		g.moveTo(to)
+		for _, h := range g.heads {
+			if h.ev.ID == from { // the session event itself, under the id that moved
+				h.ev.ID = to
+				h.known = true
+			}
+		}
+	}
+	return nil
+}

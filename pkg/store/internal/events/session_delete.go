@@ -1,0 +1,193 @@
+package events
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/query"
+	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
+)
+
+// DeleteSession deletes a session with all its events, and what judges recorded of them.
+func (s *Store) DeleteSession(ctx context.Context, projectID int64, id uuid.UUID) error {
+	return s.ContinueDeletion(ctx, projectID, id, true)
+}
+
+func (s *Store) ContinueDeletion(ctx context.Context, projectID int64, id uuid.UUID, first bool) error {
+	for {
+		more := false
+		var judges []uuid.UUID
+		err := s.Change(ctx, projectID, id, 0, func(ctx context.Context, tx *Commit) (err error) {
+			if first {
+				if to, ok, err := AliasOf(ctx, tx, projectID, id); err != nil {
+					return err
+				} else if ok {
+					id = to
+				}
+			}
+			if more, judges, err = s.deleteSome(ctx, tx, projectID, id, first); err != nil {
+				return err
+			}
+			if more {
+				return deleteLater(ctx, tx, projectID, []uuid.UUID{id})
+			}
+			if _, err := tx.Exec(ctx, `DELETE FROM deletion
+				WHERE project_id = $1 AND kind = $2 AND id = $3`, projectID, DeletedSession, id.String()); err != nil {
+				return err
+			}
+			return eraseNamesLater(ctx, tx, projectID)
+		})
+		if err != nil {
+			return err
+		}
+		ctx = context.WithoutCancel(ctx)
+		if err := s.deleteJudges(ctx, projectID, judges); err != nil {
+			return err
+		}
+		if !more {
+			s.kickNames()
+			return nil
+		}
+		first = false
+	}
+}
+
+// DeletedSession is the kind of a row in table deletion that names a session whose events are to be
+// deleted, or are still being deleted.
+const DeletedSession = "session"
+
+// deleteLater records that sessions are to be deleted, for whoever comes after this transaction.
+func deleteLater(ctx context.Context, tx *Commit, project int64, sessions []uuid.UUID) error {
+	rows := make([][]any, len(sessions))
+	for i, id := range sessions {
+		rows[i] = []any{project, DeletedSession, id.String()}
+	}
+	_, err := InsertRows(ctx, tx, "deletion", []string{"project_id", "kind", "id"}, rows)
+	return err
+}
+
+// deleteJudges deletes the sessions in which judges recorded what they said of events that are gone.
+func (s *Store) deleteJudges(ctx context.Context, project int64, sessions []uuid.UUID) error {
+	for _, id := range sessions {
+		if err := s.ContinueDeletion(ctx, project, id, false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Store) deleteSome(ctx context.Context, tx *Commit, project int64, session uuid.UUID, first bool) (
+	more bool, judges []uuid.UUID, err error) {
+	var n int
+	found, err := sqldb.One(ctx, tx, `SELECT 1 FROM session WHERE project_id = $1 AND session_id = $2`, []any{project, tx.ID(session)}, &n)
+	if err != nil {
+		return false, nil, err
+	}
+	if !found {
+		if first {
+			return false, nil, fault.New(fault.NotFound, "no session %s", session)
+		}
+		return false, nil, nil
+	}
+	type row struct {
+		day   int32
+		id    uuid.UUID
+		span  uuid.UUID // by which its children and log records name it; Nil: by its id
+		typ   int
+		chunk *int64
+	}
+	var list []row
+	// In the order of their chunks, so that a chunk goes with the last of its events; the session
+	// event last, since events that arrive meanwhile need it.
+	err = sqldb.Each(ctx, tx, `SELECT day, event_id, span_id, type, chunk
+		FROM event
+		WHERE `+s.Dialect.OfSession()+`
+		ORDER BY CASE WHEN event_id = $2 THEN 1 ELSE 0 END, chunk LIMIT $3`,
+		[]any{project, tx.ID(session), deleteSlice + 1}, func(scan func(...any) error) error {
+			var r row
+			if err := scan(&r.day, sqldb.ScanID(&r.id), sqldb.ScanID(&r.span), &r.typ, &r.chunk); err != nil {
+				return err
+			}
+			list = append(list, r)
+			return nil
+		})
+	if err != nil {
+		return false, nil, err
+	}
+	if more = len(list) > deleteSlice; more {
+		list = list[:deleteSlice]
+	}
+	chunks := map[int64]int32{} // chunk to day
+	ids, spans := make([]uuid.UUID, len(list)), make([]uuid.UUID, 0, len(list))
+	var days []int32
+	byDay := map[int32][]uuid.UUID{}
+	for i := range list {
+		ids[i] = list[i].id
+		spans = append(spans, ids[i])
+		if list[i].span != uuid.Nil {
+			spans = append(spans, list[i].span)
+		}
+	}
+	for _, r := range list {
+		gone, err := tx.Exec(ctx, `DELETE FROM event WHERE project_id = $1 AND day = $2 AND event_id = $3`, project, r.day, tx.ID(r.id))
+		if err != nil {
+			return false, nil, err
+		}
+		tx.Counts.add(project, query.TypeOf(r.typ), -gone)
+		if r.chunk != nil {
+			chunks[*r.chunk] = r.day
+		}
+		if byDay[r.day] == nil {
+			days = append(days, r.day)
+		}
+		byDay[r.day] = append(byDay[r.day], r.id)
+	}
+	// After the events themselves: whoever records something about one of them meanwhile either waits
+	// for the event's row, and finds it gone, or is found here.
+	if judges, err = s.eraseBeside(ctx, tx, project, ids, spans); err != nil {
+		return false, nil, err
+	}
+	for _, day := range days {
+		if err := tx.removeIDs(ctx, project, day, byDay[day]...); err != nil {
+			return false, nil, err
+		}
+	}
+	for c, day := range chunks {
+		var left int
+		if more {
+			if _, err := sqldb.One(ctx, tx, `SELECT count(*)
+				FROM event
+				WHERE `+s.Dialect.OfSession()+` AND chunk = $3 AND day = $4`, []any{project, tx.ID(session), c, day}, &left); err != nil {
+				return false, nil, err
+			}
+		}
+		if left > 0 {
+			continue
+		}
+		if _, err := tx.Exec(ctx, `DELETE FROM chunk WHERE id = $1`, c); err != nil {
+			return false, nil, err
+		}
+		s.chunks.drop(c)
+	}
+	if more {
+		return true, judges, nil
+	}
+	for _, stmt := range []string{
+		`DELETE FROM log_part
+			WHERE project_id = $1
+				AND trace_id IN (SELECT trace_id FROM trace WHERE project_id = $1 AND session_id = $2)`,
+		`DELETE FROM session WHERE project_id = $1 AND session_id = $2`,
+		`DELETE FROM trace WHERE project_id = $1 AND session_id = $2`,
+		`DELETE FROM alias WHERE project_id = $1 AND target = $2`,
+		`DELETE FROM pending WHERE project_id = $1 AND event_id = $2`,
+	} {
+		if _, err := tx.Exec(ctx, stmt, project, tx.ID(session)); err != nil {
+			return false, nil, err
+		}
+	}
+	tx.trees.dropped(project, session)
+	s.traces.Purge() // rare, and the cache fills again
+	return false, judges, nil
+}

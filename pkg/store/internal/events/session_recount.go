@@ -1,0 +1,116 @@
+package events
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
+)
+
+// recount recomputes a session's first and last times and its first and last root event after
+// one of its events changed in place or went, and brings a session event that follows its
+// events up to them.
+func (s *Store) recount(ctx context.Context, tx *Commit, project int64, session uuid.UUID) error {
+	var implicit, rank int
+	var day int32
+	key := []any{project, tx.ID(session)}
+	ok, err := sqldb.One(ctx, tx, `SELECT implicit, name_rank, event_day
+		FROM session
+		WHERE project_id = $1 AND session_id = $2`, key, &implicit, &rank, &day)
+	if err != nil || !ok {
+		return err
+	}
+	below := ` FROM event WHERE ` + s.Dialect.OfSession() + ` AND event_id <> $2`
+	var first, last *float64
+	if _, err := sqldb.One(ctx, tx, `SELECT min(start_ms), max(end_ms)`+below, key, &first, &last); err != nil {
+		return err
+	}
+	own, err := s.load(ctx, tx, project, day, session)
+	if fault.IsNotFound(err) {
+		return sqldb.ErrConflict // its day changed since the row was read
+	}
+	if err != nil {
+		return err
+	}
+	from, to := own.Start, own.End
+	switch {
+	case first != nil && last != nil:
+		switch implicit {
+		case implicitAll:
+			from, to = *first, *last
+		case implicitEnd:
+			from, to = min(own.Start, *first), max(own.Start, *last)
+		default:
+			from, to = min(own.Start, *first), max(own.End, *last)
+		}
+	case implicit == implicitAll:
+		from, to = noFirst, noLast // the next event tells
+	case implicit == implicitEnd:
+		to = own.Start
+	}
+	var rootMS, lastMS *float64
+	var rootID, lastID uuid.UUID
+	var rootDay, lastDay *int32
+	if _, err := sqldb.One(ctx, tx, `SELECT start_ms, event_id, day`+below+` AND parent_id IS NULL ORDER BY start_ms, event_id LIMIT 1`, key,
+		&rootMS, sqldb.ScanID(&rootID), &rootDay); err != nil {
+		return err
+	}
+	if _, err := sqldb.One(ctx, tx, `SELECT end_ms, event_id, day`+below+` AND parent_id IS NULL ORDER BY end_ms DESC, event_id DESC LIMIT 1`, key,
+		&lastMS, sqldb.ScanID(&lastID), &lastDay); err != nil {
+		return err
+	}
+	orNull := func(id uuid.UUID) any {
+		if id == uuid.Nil {
+			return nil
+		}
+		return tx.ID(id)
+	}
+	if _, err := tx.Exec(ctx, `
+		UPDATE session SET
+			first_ms = $3,
+			last_ms = $4,
+			root_ms = $5,
+			root_id = $6,
+			root_day = $7,
+			last_root_ms = $8,
+			last_root_id = $9,
+			last_root_day = $10
+		WHERE project_id = $1 AND session_id = $2`,
+		project,
+		tx.ID(session),
+		from,
+		to,
+		rootMS,
+		orNull(rootID),
+		rootDay,
+		lastMS,
+		orNull(lastID),
+		lastDay,
+	); err != nil {
+		return err
+	}
+	if err := s.followEvents(ctx, tx, project, own, implicit, rank, first, from, to); err != nil {
+		return err
+	}
+	return s.refreshSessionError(ctx, tx, project, session)
+}
+
+// followEvents brings a session event that follows its events up to them.
+func (s *Store) followEvents(ctx context.Context, tx *Commit, project int64, own *Stored, implicit, rank int,
+	first *float64, from, to float64) error {
+	if implicit == explicitSession || (implicit == implicitAll && first == nil) {
+		return nil
+	}
+	now := own.Event
+	now.End = to
+	if implicit == implicitAll {
+		now.Start = from
+		if err := s.refreshImplicitSession(ctx, tx, project, &now, rank); err != nil {
+			return err
+		}
+	}
+	now.Duration = max(now.End-now.Start, 0)
+	return s.Rewrite(ctx, tx, project, own, &now)
+}

@@ -1,0 +1,190 @@
+package events
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/query"
+	"github.com/spangrove/spangrove/pkg/rawjson"
+	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
+)
+
+// rolledUp adds to a session event what callers see of its session; roll is nil for other events.
+func (s *Store) rolledUp(ctx context.Context, project int64, e event.Event, roll *rollup, l *eventList) (event.Event, error) {
+	if roll == nil {
+		return e, nil
+	}
+	roll.show(&e)
+	err := s.showRoots(ctx, project, &e, roll, l)
+	return e, err
+}
+
+// showRoots fills a session event without inputs with those of its first root event, and without
+// outputs those of its last; where that has none, those of the first or last step that has any,
+// roots before others. Root events that are gone give nothing.
+func (s *Store) showRoots(ctx context.Context, project int64, e *event.Event, roll *rollup, l *eventList) error {
+	var root event.Event
+	if rawjson.Empty(e.Inputs) && roll.rootDay != nil {
+		var err error
+		if root, err = s.rootEvent(ctx, project, *roll.rootDay, roll.rootID, l); err != nil {
+			return err
+		}
+		e.Inputs = root.Inputs
+	}
+	if rawjson.Empty(e.Inputs) && roll.totals.n > 0 {
+		step, err := s.stepWith(ctx, project, e.ID, flagInputs, `start_ms, event_id`)
+		if err != nil {
+			return err
+		}
+		e.Inputs = step.Inputs
+	}
+	if rawjson.Empty(e.Outputs) && roll.lastDay != nil {
+		if root.ID != roll.lastID {
+			var err error
+			if root, err = s.rootEvent(ctx, project, *roll.lastDay, roll.lastID, l); err != nil {
+				return err
+			}
+		}
+		e.Outputs = root.Outputs
+	}
+	if rawjson.Empty(e.Outputs) && roll.totals.n > 0 {
+		step, err := s.stepWith(ctx, project, e.ID, flagOutputs, `end_ms DESC, event_id DESC`)
+		if err != nil {
+			return err
+		}
+		e.Outputs = step.Outputs
+	}
+	return nil
+}
+
+// stepWith reads the first event of a session in an order that has a flag, roots before others. It
+// is empty if there is none.
+func (s *Store) stepWith(ctx context.Context, project int64, session uuid.UUID, flag int, order string) (event.Event, error) {
+	var id uuid.UUID
+	var day int32
+	ok, err := sqldb.One(ctx, s.db, fmt.Sprintf(`SELECT event_id, day FROM event WHERE %s AND event_id <> $2 AND (spill & %d) <> 0
+		ORDER BY CASE WHEN parent_id IS NULL THEN 0 ELSE 1 END, %s LIMIT 1`, s.Dialect.OfSession(), flag, order),
+		[]any{project, s.db.ID(session)}, sqldb.ScanID(&id), &day)
+	if err != nil || !ok {
+		return event.Event{}, err
+	}
+	return s.rootEvent(ctx, project, day, id, nil)
+}
+
+// rootEvent reads a root event's payload: as the list has found it, else by its key.
+func (s *Store) rootEvent(ctx context.Context, project int64, day int32, id uuid.UUID, l *eventList) (event.Event, error) {
+	if l != nil {
+		if e, ok := l.rootOf(ctx, id); ok {
+			return e, nil
+		}
+	}
+	r, err := s.load(ctx, s.db, project, day, id)
+	if err != nil {
+		if fault.IsNotFound(err) {
+			return event.Event{}, nil
+		}
+		return event.Event{}, err
+	}
+	return r.Event, nil
+}
+
+// rollup is what a session's row adds to its session event.
+type rollup struct {
+	totals           totals
+	rootID, lastID   uuid.UUID
+	rootDay, lastDay *int32
+	derived          bool // its session event's duration follows from its events
+}
+
+// show adds the roll-up to a session event: Metadata, where it has none of its own, and Totals.
+func (r *rollup) show(e *event.Event) {
+	all := r.metadata()
+	own := map[string]bool{}
+	for key, v := range rawjson.Object(e.Metadata) {
+		own[key] = !rawjson.Empty(v)
+	}
+	var added rawjson.Builder
+	for key, v := range rawjson.Object(all) {
+		if !own[key] {
+			added.Raw(key, v)
+		}
+	}
+	e.Totals, e.DerivedDuration = added.Bytes(), r.derived
+	e.Metadata = rawjson.Fill(e.Metadata, e.Totals)
+}
+
+// metadata returns the roll-up as members of the session event's metadata.
+func (r *rollup) metadata() []byte {
+	var b rawjson.Builder
+	b.Int("num_events", r.totals.n)
+	b.Int("num_model_events", r.totals.models)
+	b.Bool("has_feedback", r.totals.feedback > 0)
+	if r.totals.costs > 0 {
+		b.Number("cost", query.RoundCost(r.totals.cost))
+	}
+	b.Number("total_tokens", r.totals.total)
+	b.Number("prompt_tokens", r.totals.prompt)
+	b.Number("completion_tokens", r.totals.completion)
+	return b.Bytes()
+}
+
+// rollups reads the rows of sessions, at most 1000 at a time.
+func (s *Store) rollups(ctx context.Context, c sqldb.Conn, project int64, sessions []uuid.UUID) (map[uuid.UUID]*rollup, error) {
+	out := make(map[uuid.UUID]*rollup, len(sessions))
+	for start := 0; start < len(sessions); start += 500 {
+		part := sessions[start:min(start+500, len(sessions))]
+		cond, args := c.AnyID("session_id", 2, part)
+		err := sqldb.Each(ctx, c, `
+			SELECT
+				session_id,
+				num_events,
+				num_model_events,
+				num_feedback,
+				prompt_tokens,
+				completion_tokens,
+				total_tokens,
+				cost,
+				num_costs,
+				root_id,
+				root_day,
+				last_root_id,
+				last_root_day,
+				implicit <> 0
+			FROM session
+			WHERE project_id = $1 AND `+cond, append([]any{project}, args...),
+			func(scan func(...any) error) error {
+				var id uuid.UUID
+				r := &rollup{}
+				t := &r.totals
+				err := scan(
+					sqldb.ScanID(&id),
+					&t.n,
+					&t.models,
+					&t.feedback,
+					&t.prompt,
+					&t.completion,
+					&t.total,
+					&t.cost,
+					&t.costs,
+					sqldb.ScanID(&r.rootID),
+					&r.rootDay,
+					sqldb.ScanID(&r.lastID),
+					&r.lastDay,
+					&r.derived,
+				)
+				if err != nil {
+					return err
+				}
+				out[id] = r
+				return nil
+			})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,67 @@
+package events
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+)
+
+// totals is what an event adds to its session.
+type totals struct {
+	n, models, errors, feedback, costs int64
+	calls                              int64 // models, and what else its sender told as a model call
+	prompt, completion, total, cost    float64
+}
+
+func (t *totals) add(o totals) {
+	t.n += o.n
+	t.models += o.models
+	t.errors += o.errors
+	t.feedback += o.feedback
+	t.costs += o.costs
+	t.calls += o.calls
+	t.prompt += o.prompt
+	t.completion += o.completion
+	t.total += o.total
+	t.cost += o.cost
+}
+
+func (t totals) minus(o totals) totals {
+	return totals{t.n - o.n, t.models - o.models, t.errors - o.errors, t.feedback - o.feedback, t.costs - o.costs, t.calls - o.calls,
+		t.prompt - o.prompt, t.completion - o.completion, t.total - o.total, t.cost - o.cost}
+}
+
+// addTotals changes a session's row by what an event of it changed.
+func (s *Store) addTotals(ctx context.Context, tx *Commit, project int64, session uuid.UUID, t totals, start, end float64) error {
+	_, err := tx.Exec(ctx, `
+		UPDATE session SET
+			num_events = num_events + $3,
+			num_model_events = num_model_events + $4,
+			num_errors = num_errors + $5,
+			num_feedback = num_feedback + $6,
+			prompt_tokens = prompt_tokens + $7,
+			completion_tokens = completion_tokens + $8,
+			total_tokens = total_tokens + $9,
+			cost = cost + $10,
+			num_costs = num_costs + $11,
+			first_ms = CASE WHEN first_ms > $12 THEN $12 ELSE first_ms END,
+			last_ms = CASE WHEN last_ms < $13 THEN $13 ELSE last_ms END,
+			num_calls = num_calls + $14
+		WHERE project_id = $1 AND session_id = $2`,
+		project,
+		tx.ID(session),
+		t.n,
+		t.models,
+		t.errors,
+		t.feedback,
+		t.prompt,
+		t.completion,
+		t.total,
+		t.cost,
+		t.costs,
+		start,
+		end,
+		t.calls,
+	)
+	return err
+}

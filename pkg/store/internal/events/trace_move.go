@@ -1,0 +1,302 @@
+package events
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/rawjson"
+	"github.com/spangrove/spangrove/pkg/store/internal/sessiontree"
+	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
+	"github.com/spangrove/spangrove/pkg/store/internal/writer"
+)
+
+// move puts the events of a trace's provisional session under the session the trace turned
+// out to have, and leaves an alias.
+func (w *writing) move(ctx context.Context, tx *Commit, t *traceRow) error {
+	from, to := t.trace, t.session
+	if target, ok, err := AliasOf(ctx, tx, t.project, to); err != nil {
+		return err
+	} else if ok {
+		to = target // the session has moved itself
+	}
+	if to == from {
+		return nil
+	}
+	var o sessionDelta
+	var rootID, lastID uuid.UUID
+	var rootMS, lastMS *float64
+	var rootDay, lastDay *int32
+	var implicit, rank int
+	ok, err := sqldb.One(ctx, tx, `
+		SELECT
+			implicit,
+			name_rank,
+			event_day,
+			first_ms,
+			last_ms,
+			num_events,
+			num_model_events,
+			num_errors,
+			num_feedback,
+			prompt_tokens,
+			completion_tokens,
+			total_tokens,
+			cost,
+			num_costs,
+			coalesce(run_id, ''),
+			root_ms,
+			root_id,
+			root_day,
+			last_root_ms,
+			last_root_id,
+			last_root_day,
+			user_ms,
+			num_calls
+		FROM session
+		WHERE project_id = $1 AND session_id = $2`, []any{t.project, tx.ID(from)},
+		&implicit,
+		&rank,
+		&o.eventDay,
+		&o.first,
+		&o.last,
+		&o.totals.n,
+		&o.totals.models,
+		&o.totals.errors,
+		&o.totals.feedback,
+		&o.totals.prompt,
+		&o.totals.completion,
+		&o.totals.total,
+		&o.totals.cost,
+		&o.totals.costs,
+		&o.runID,
+		&rootMS,
+		sqldb.ScanID(&rootID),
+		&rootDay,
+		&lastMS,
+		sqldb.ScanID(&lastID),
+		&lastDay,
+		&o.userMS,
+		&o.totals.calls,
+	)
+	if err != nil || !ok || implicit != implicitAll {
+		return err // a session that somebody started under this very id keeps its events
+	}
+	event0, err := w.s.load(ctx, tx, t.project, o.eventDay, from)
+	if err != nil {
+		return err
+	}
+	if o.first == noFirst { // its events were deleted
+		o.first, o.last = event0.Start, event0.End
+	}
+	d := &sessionDelta{project: t.project, id: to, totals: o.totals, first: o.first, last: o.last, implicit: implicitAll, runID: o.runID}
+	if o.userMS != nil {
+		d.user, d.userMS = event0.UserProperties, o.userMS
+	}
+	d.hint = &event.SessionHint{Fallback: event0.Name, Metadata: event0.ColdMetadata, Source: event0.Source}
+	if rootMS != nil {
+		root, err := w.s.load(ctx, tx, t.project, *rootDay, rootID)
+		if err != nil {
+			return err
+		}
+		d.root = rootRef{*rootMS, &root.Event, *rootDay}
+	}
+	if lastMS != nil {
+		d.final = rootRef{*lastMS, &event.Event{ID: lastID}, *lastDay}
+	}
+	if rank == rankHint {
+		d.hint.Name = event0.Name
+	}
+	if err := w.upsert(ctx, tx, []*sessionDelta{d}); err != nil {
+		return err
+	}
+	tx.trees.moved(t.project, from, to)
+	if err := tx.moveEvents(ctx, t.project, from, to, 0); err != nil {
+		return err
+	}
+	if err := w.s.erase(ctx, tx, event0); err != nil {
+		return err
+	}
+	if _, err := tx.Exec(ctx, `DELETE FROM session WHERE project_id = $1 AND session_id = $2`, t.project, tx.ID(from)); err != nil {
+		return err
+	}
+	if _, err := tx.Exec(ctx, `INSERT INTO alias(project_id, session_id, target) VALUES ($1, $2, $3)
+		ON CONFLICT (project_id, session_id) DO UPDATE SET target = excluded.target`, t.project, tx.ID(from), tx.ID(to)); err != nil {
+		return err
+	}
+	w.s.aliases.set()
+	switch {
+	case d.state.fresh:
+		err = w.insertImplicitSession(ctx, tx, d)
+	case d.state.implicit != explicitSession:
+		err = w.syncImplicitSession(ctx, tx, d)
+	}
+	if err != nil || !event0.DerivedError {
+		return err
+	}
+	return w.s.refreshSessionError(ctx, tx, t.project, to)
+}
+
+// moveTrace takes the events of one trace out of the session that one of its spans had named,
+// after a span of a smaller rank has named another one: a root that came last, say.
+// Other events of that session stay. If it has no others and it is implicit, it goes; its id
+// is a name that other traces may use, and leads nowhere.
+func (w *writing) moveTrace(ctx context.Context, tx *Commit, t *traceRow) error {
+	to := t.session
+	if target, ok, err := AliasOf(ctx, tx, t.project, to); err != nil {
+		return err
+	} else if ok {
+		to = target
+	}
+	if to == t.former {
+		return nil
+	}
+	list, err := w.ofTrace(ctx, tx, t)
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	d := deltaOf(t.project, to, list)
+	if err := w.upsert(ctx, tx, []*sessionDelta{d}); err != nil {
+		return err
+	}
+	if err := tx.moveEvents(ctx, t.project, t.former, to, sessiontree.TraceHash(t.trace)); err != nil {
+		return err
+	}
+	tx.trees.moved(t.project, t.former, to)
+	if err := w.leave(ctx, tx, t.project, t.former, d); err != nil {
+		return err
+	}
+	switch {
+	case d.state.fresh:
+		err = w.insertImplicitSession(ctx, tx, d)
+	case d.state.implicit != explicitSession:
+		err = w.syncImplicitSession(ctx, tx, d)
+	}
+	if err != nil {
+		return err
+	}
+	for _, old := range list { // what they name as their session's key
+		now := old.Event
+		now.SessionID = to
+		if old.ParentID == old.SessionID {
+			now.ParentID = to
+		}
+		before := *old
+		before.Event.SessionID, before.Event.ParentID = now.SessionID, now.ParentID
+		if now.FileUnder(t.former) {
+			if err := w.s.Rewrite(ctx, tx, t.project, &before, &now); err != nil {
+				return err
+			}
+		}
+	}
+	if slices.ContainsFunc(list, func(e *Stored) bool { return e.Error != nil && e.ParentID == e.SessionID }) {
+		return w.s.refreshSessionError(ctx, tx, t.project, to)
+	}
+	return nil
+}
+
+// upsert adds deltas to the rows of their sessions.
+func (w *writing) upsert(ctx context.Context, tx *Commit, deltas []*sessionDelta) error {
+	err := tx.upsertSessions(ctx, deltas)
+	if err == nil {
+		tx.trees.upserted(deltas)
+	}
+	return err
+}
+
+// ofTrace reads the events of a trace in its former session, whole.
+func (w *writing) ofTrace(ctx context.Context, tx *Commit, t *traceRow) (list []*Stored, err error) {
+	type place struct {
+		day int32
+		id  uuid.UUID
+	}
+	var places []place
+	err = sqldb.Each(ctx, tx, `SELECT day, event_id
+		FROM event
+		WHERE `+w.s.Dialect.OfSession()+` AND event_id <> $2 AND trace_hash = $3 AND spill & $4 = 0
+		ORDER BY start_ms, event_id`, []any{t.project, tx.ID(t.former), sessiontree.TraceHash(t.trace), flagFixed}, func(scan func(...any) error) error {
+		var p place
+		err := scan(&p.day, sqldb.ScanID(&p.id))
+		places = append(places, p)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range places {
+		e, err := w.s.load(ctx, tx, t.project, p.day, p.id)
+		if fault.IsNotFound(err) {
+			return nil, sqldb.ErrConflict
+		}
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, e)
+	}
+	return list, nil
+}
+
+// deltaOf returns what a session gains by events, which come in order of their start.
+func deltaOf(project int64, session uuid.UUID, list []*Stored) *sessionDelta {
+	d := &sessionDelta{project: project, id: session, first: math.Inf(1), last: math.Inf(-1), implicit: implicitAll}
+	w := &writing{deltas: map[writer.Key]*sessionDelta{{Project: project, ID: session}: d}}
+	for _, e := range list {
+		h := &head{ev: &e.Event, project: project, session: session, trace: e.trace}
+		h.derive()
+		w.count(&eventGroup{hint: hintOf(&e.Event)}, h, true)
+	}
+	return d
+}
+
+// hintOf returns what an event contributes to an implicit session, as the request it came in did.
+func hintOf(e *event.Event) *event.SessionHint {
+	hint := &event.SessionHint{}
+	if e.Source != event.Unknown {
+		hint.Source = e.Source
+	}
+	hint.Fallback, _ = rawjson.Text(rawjson.Get(e.Metadata, "service.name"))
+	if raw := rawjson.Get(e.ColdMetadata, "resource"); raw != nil {
+		var b rawjson.Builder
+		b.Raw("resource", raw)
+		hint.Metadata = b.Bytes()
+	}
+	return hint
+}
+
+// leave takes what went out of a session's totals, and the session itself if nothing is left of
+// one that is implicit.
+func (w *writing) leave(ctx context.Context, tx *Commit, project int64, session uuid.UUID, d *sessionDelta) error {
+	s := w.s
+	if err := s.addTotals(ctx, tx, project, session, totals{}.minus(d.totals), d.first, d.last); err != nil {
+		return err
+	}
+	var left int64
+	var implicit int
+	var day int32
+	key := []any{project, tx.ID(session)}
+	ok, err := sqldb.One(ctx, tx, `SELECT implicit, event_day, (SELECT count(*) FROM event WHERE `+s.Dialect.OfSession()+` AND event_id <> $2)
+		FROM session WHERE project_id = $1 AND session_id = $2`, key, &implicit, &day, &left)
+	if err != nil || !ok {
+		return err
+	}
+	if left > 0 || implicit != implicitAll {
+		return s.recount(ctx, tx, project, session)
+	}
+	own, err := s.load(ctx, tx, project, day, session)
+	if fault.IsNotFound(err) {
+		return sqldb.ErrConflict
+	}
+	if err != nil {
+		return err
+	}
+	if err := s.erase(ctx, tx, own); err != nil {
+		return err
+	}
+	tx.trees.dropped(project, session)
+	_, err = tx.Exec(ctx, `DELETE FROM session WHERE project_id = $1 AND session_id = $2`, key...)
+	return err
+}

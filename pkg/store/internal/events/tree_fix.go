@@ -1,0 +1,404 @@
+package events
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/store/internal/sessiontree"
+	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
+	"github.com/spangrove/spangrove/pkg/store/internal/writer"
+)
+
+// treeFixer records which sessions a transaction changed and, before it commits, corrects their
+// trees so that the result does not depend on the order in which events arrive.
+//
+// The common case costs next to nothing: a session that is new and came in one request was
+// corrected before it reached the writer, and is only kept in memory for the next. A session that
+// was there before is found in memory, or read once.
+type treeFixer struct {
+	s         *Store
+	sessions  map[writer.Key]*changedSession
+	applying  bool
+	responses []responseKey // response ids that may belong to another event now
+}
+
+// changedSession is one session that a transaction changed.
+type changedSession struct {
+	key     writer.Key
+	fresh   bool  // the transaction made its row
+	before  int64 // Version of its row before the transaction, and now
+	version int64
+	calls   int64 // model calls it has now, as their senders reported them
+	locked  bool  // this transaction has changed the row: no other can until it ends
+
+	added   []addedNode
+	parts   []batchPart // what brought them
+	changes []addedNode // events that changed in place
+	reload  bool        // events went
+	gone    bool        // the session is deleted
+	result  *sessiontree.Tree
+}
+
+type addedNode struct {
+	sessiontree.Node
+	span, duplicateOf uuid.UUID
+}
+
+// batchPart is what one request brought of one session, corrected in itself.
+type batchPart struct {
+	batch   *writeBatch
+	session uuid.UUID
+}
+
+// spans counts what the request brought of the session, as far as it can be part of a tree.
+func (p batchPart) spans() (n int) {
+	for _, g := range p.batch.groups {
+		if g.part.session != p.session {
+			continue
+		}
+		for _, h := range g.heads {
+			if h.trace != 0 {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+func newTreeFixer(s *Store) *treeFixer {
+	return &treeFixer{s: s, sessions: map[writer.Key]*changedSession{}}
+}
+
+func (r *treeFixer) of(key writer.Key) *changedSession {
+	x := r.sessions[key]
+	if x == nil {
+		x = &changedSession{key: key}
+		r.sessions[key] = x
+	}
+	return x
+}
+
+// upserted records the rows of sessions that were just written.
+func (r *treeFixer) upserted(deltas []*sessionDelta) {
+	for _, d := range deltas {
+		x := r.of(writer.Key{Project: d.project, ID: d.id})
+		x.gone = false // or made again
+		if !x.locked {
+			x.locked, x.fresh, x.before = true, d.state.fresh, d.state.version-1
+		}
+		x.version, x.calls = d.state.version, d.state.calls
+	}
+}
+
+// added records an event that was just inserted.
+func (r *treeFixer) added(h *head, by batchPart) {
+	if h.trace == 0 {
+		return
+	}
+	x := r.of(writer.Key{Project: h.project, ID: h.session})
+	x.added = append(x.added, addedOf(h))
+	if !slices.Contains(x.parts, by) {
+		x.parts = append(x.parts, by)
+	}
+}
+
+func addedOf(h *head) addedNode {
+	a := addedNode{Node: nodeOf(h), span: h.ev.SpanID}
+	if h.ev.Duplicate {
+		a.duplicateOf = h.ev.DuplicateOf()
+	}
+	return a
+}
+
+// changed records that an event changed in place, if that matters to the tree.
+func (r *treeFixer) changed(before, after *head) {
+	if after.trace == 0 || r.applying {
+		return
+	}
+	if b, a := nodeOf(before), nodeOf(after); b != a || a.IsCall() && !before.ev.SameKnown(after.ev) {
+		x := r.of(writer.Key{Project: after.project, ID: after.session})
+		x.changes = append(x.changes, addedOf(after))
+		x.reload = x.reload || b.Call != 0 && b.Call != a.Call // those that reported the call before, in any trace, are without it
+	}
+}
+
+// removed records that an event was deleted.
+func (r *treeFixer) removed(project int64, session uuid.UUID) {
+	r.of(writer.Key{Project: project, ID: session}).reload = true
+}
+
+// moved records that events went from one session to another.
+func (r *treeFixer) moved(project int64, from, to uuid.UUID) {
+	r.of(writer.Key{Project: project, ID: from}).reload = true
+	r.of(writer.Key{Project: project, ID: to}).reload = true
+}
+
+// dropped records that a session is gone.
+func (r *treeFixer) dropped(project int64, session uuid.UUID) {
+	x := r.of(writer.Key{Project: project, ID: session})
+	*x = changedSession{key: x.key, gone: true}
+}
+
+// apply corrects the trees of the changed sessions. It may be called again after more changes.
+func (r *treeFixer) apply(ctx context.Context, tx *Commit) error {
+	r.applying = true
+	defer func() { r.applying = false }()
+	for _, x := range r.sorted() {
+		if x.gone {
+			continue
+		}
+		if err := r.applyOne(ctx, tx, x); err != nil {
+			return fmt.Errorf("correct the tree of session %s: %w", x.key.ID, err)
+		}
+		x.added, x.changes, x.parts, x.reload = nil, nil, nil, false
+	}
+	return nil
+}
+
+func (r *treeFixer) sorted() []*changedSession {
+	list := make([]*changedSession, 0, len(r.sessions))
+	for _, x := range r.sessions {
+		list = append(list, x)
+	}
+	slices.SortFunc(list, func(a, b *changedSession) int { return a.key.Compare(b.key) })
+	return list
+}
+
+func (r *treeFixer) applyOne(ctx context.Context, tx *Commit, x *changedSession) error {
+	if x.reload || len(x.changes) > 0 {
+		// Other processes must not take what they remember for what is there now.
+		ok, err := sqldb.One(ctx, tx, `UPDATE session
+			SET version = version + 1
+			WHERE project_id = $1 AND session_id = $2
+			RETURNING version, num_calls`,
+			[]any{x.key.Project, tx.ID(x.key.ID)}, &x.version, &x.calls)
+		if err != nil || !ok {
+			x.gone = true
+			return err
+		}
+		if !x.locked {
+			x.before = x.version - 1
+		}
+	} else if len(x.added) == 0 {
+		if x.result == nil && x.locked && !x.fresh {
+			x.result = r.s.trees.take(x.key, x.before)
+		}
+		if x.result != nil {
+			x.result.Version = x.version
+		}
+		return nil // its events are not spans
+	}
+	k, all, err := r.tree(ctx, tx, x)
+	if err != nil || k == nil {
+		return err
+	}
+	k.Version = x.version
+	x.result = k
+	if x.fresh && !x.reload && len(x.changes) == 0 && x.whole() {
+		if x.hasCorrections() { // the request is corrected already: what filled its calls is only noted
+			for _, c := range k.Corrections(x.traces(), nil) {
+				k.NoteFilled(&c)
+			}
+		}
+		return nil
+	}
+	return r.correct(ctx, tx, x, k, all)
+}
+
+// whole reports whether the spans that were added are those of one request, and all it brought of the
+// session: none of them was a repeat, or went to the session that its trace turned out to have,
+// after the others had been corrected for its sake.
+func (x *changedSession) whole() bool {
+	return len(x.parts) == 1 && x.parts[0].session == x.key.ID && x.parts[0].spans() == len(x.added)
+}
+
+// hasCorrections reports whether a span that was added came corrected, for the sake of others of its
+// request.
+func (x *changedSession) hasCorrections() bool {
+	return slices.ContainsFunc(x.added, func(a addedNode) bool {
+		return a.Flags&(sessiontree.Wrapper|sessiontree.Duplicate|sessiontree.Filled) != 0
+	})
+}
+
+// hasCustomIDs reports whether an added span, or the parent of one, has an event id that differs
+// from the id derived from its span. Parents are found by the anchors of log parts, which are kept
+// for PendingTTL.
+func (x *changedSession) hasCustomIDs(ctx context.Context, tx *Commit) (bool, error) {
+	var parents []uuid.UUID
+	for _, a := range x.added {
+		if a.span != uuid.Nil && a.span != a.ID {
+			return true, nil
+		}
+		if a.Parent != uuid.Nil {
+			parents = append(parents, a.Parent)
+		}
+	}
+	slices.SortFunc(parents, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
+	for part := range slices.Chunk(slices.Compact(parents), sqldb.IDsPerQuery) {
+		var n int
+		cond, args := tx.AnyID("span_id", 3, part)
+		ok, err := sqldb.One(ctx, tx, `SELECT 1 FROM log_part WHERE project_id = $1 AND hash = $2 AND `+cond+` LIMIT 1`,
+			append([]any{x.key.Project, tx.ID(uuid.Nil)}, args...), &n)
+		if err != nil || ok {
+			return ok, err
+		}
+	}
+	return false, nil
+}
+
+// tree returns the session's tree as the transaction left it; all reports whether any of its traces
+// may have changed. Nil if there is nothing to correct and nothing to keep.
+func (r *treeFixer) tree(ctx context.Context, tx *Commit, x *changedSession) (k *sessiontree.Tree, all bool, err error) {
+	switch {
+	case x.reload:
+		r.s.trees.drop(x.key)
+	case x.result != nil:
+		k = x.result
+	case x.fresh:
+		k = &sessiontree.Tree{Nodes: make([]sessiontree.Node, 0, len(x.added))}
+	default:
+		k = r.s.trees.take(x.key, x.before)
+	}
+	if k != nil {
+		for _, a := range x.added {
+			k.Add(a.Node, a.span)
+			k.SetDuplicate(a.ID, a.duplicateOf)
+		}
+		for _, a := range x.changes {
+			k.Replace(a.Node)
+			k.SetDuplicate(a.ID, a.duplicateOf)
+		}
+		if k.ByID == nil {
+			k.Reindex()
+		}
+		k.Trim()
+		return k, false, nil
+	}
+	if x.calls < 2 && !x.reload && len(x.changes) == 0 && !x.hasCorrections() {
+		// Whatever came, it is no second call.
+		if renames, err := x.hasCustomIDs(ctx, tx); err != nil || !renames {
+			return nil, false, err
+		}
+	}
+	k, err = r.s.loadTree(ctx, tx, x.key)
+	return k, x.reload, err
+}
+
+// traces returns those in which the transaction changed something.
+func (x *changedSession) traces() (list []int64) {
+	for i := range x.added {
+		list = append(list, x.added[i].Trace)
+	}
+	for i := range x.changes {
+		list = append(list, x.changes[i].Trace)
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// changedIDs returns which events the transaction added or changed.
+func (x *changedSession) changedIDs() map[uuid.UUID]bool {
+	set := make(map[uuid.UUID]bool, len(x.added)+len(x.changes))
+	for i := range x.added {
+		set[x.added[i].ID] = true
+	}
+	for i := range x.changes {
+		set[x.changes[i].ID] = true
+	}
+	return set
+}
+
+// correct rewrites the events of a session that need correction.
+func (r *treeFixer) correct(ctx context.Context, tx *Commit, x *changedSession, k *sessiontree.Tree, all bool) error {
+	traces := x.traces()
+	if all {
+		for i := range k.Nodes {
+			traces = append(traces, k.Nodes[i].Trace)
+		}
+		slices.Sort(traces)
+		traces = slices.Compact(traces)
+	}
+	find := func(i int32) (*Stored, error) {
+		e, err := r.s.Find(ctx, tx, x.key.Project, k.Nodes[i].ID)
+		if fault.IsNotFound(err) {
+			return nil, sqldb.ErrConflict
+		}
+		return e, err
+	}
+	known := func(i int32) (event.Known, error) {
+		e, err := find(i)
+		if err != nil {
+			return event.Known{}, err
+		}
+		return e.Known(), nil
+	}
+	for _, c := range k.Corrections(traces, x.changedIDs()) {
+		n := &k.Nodes[c.Node]
+		old, err := find(c.Node)
+		if err != nil {
+			return err
+		}
+		want, err := c.AsEvent(known)
+		if err != nil {
+			return err
+		}
+		now := old.Event
+		now.Recorrect(want, k.Partial || !c.Refill)
+		if c.Parent != uuid.Nil {
+			now.ParentID, n.Parent = c.Parent, c.Parent
+		}
+		if !now.Same(&old.Event) {
+			if err := r.s.Rewrite(ctx, tx, x.key.Project, old, &now); err != nil {
+				return err
+			}
+			r.noteResponses(x.key.Project, &old.Event, &now)
+		}
+		n.Flags = n.Flags&(sessiontree.Tools|sessiontree.Messages) | sessiontree.Flags(now.Type, flagsOf(&now))
+		if now.Duplicate {
+			k.SetDuplicate(n.ID, c.DuplicateOf)
+		} else {
+			k.SetDuplicate(n.ID, uuid.Nil)
+		}
+		k.NoteFilled(&c)
+	}
+	return nil
+}
+
+// noteResponses records the response ids that may belong to another event now.
+func (r *treeFixer) noteResponses(project int64, old, now *event.Event) {
+	was, is := responseOf(old), responseOf(now)
+	if was == is && old.Duplicate == now.Duplicate {
+		return
+	}
+	for _, id := range []string{was, is} {
+		if id != "" {
+			r.responses = append(r.responses, responseKey{project, id})
+		}
+	}
+}
+
+// publish keeps what the transaction committed.
+func (r *treeFixer) publish() {
+	for key, x := range r.sessions {
+		switch {
+		case x.gone:
+			r.s.trees.drop(key)
+		case x.result != nil:
+			r.s.trees.put(key, x.result)
+		}
+	}
+}
+
+// nodeOf returns the node of a row.
+func nodeOf(h *head) sessiontree.Node {
+	e := h.ev
+	n := sessiontree.Node{ID: e.ID, Parent: h.parent, Trace: h.trace, Start: e.Start, End: e.End, Flags: sessiontree.Flags(e.Type, h.spill)}
+	n.SetDuplicateKey(h.duplicateKey)
+	return n
+}

@@ -1,0 +1,218 @@
+package resource
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/spangrove/spangrove/pkg/audit"
+	"github.com/spangrove/spangrove/pkg/store/internal/events"
+	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
+)
+
+// What Options.AuditRetention and Options.AuditMaxEntries are if they are not set.
+const (
+	DefaultAuditRetention  = 400 * 24 * time.Hour
+	DefaultAuditMaxEntries = 1_000_000
+)
+
+// Bounds of the audit log.
+const (
+	auditNotesPerMinute = 100 // entries of failures; more are one for each action and outcome
+	auditWriteEvery     = time.Minute
+	auditTimeout        = 10 * time.Second
+)
+
+// auditNotes are the entries of failures that wait to be written.
+type auditNotes struct {
+	mu    sync.Mutex
+	notes audit.Notes
+}
+
+// RecordAudit adds an entry to the audit log, and to the log of the server.
+func (s *Store) RecordAudit(ctx context.Context, e audit.Entry) {
+	if e.At.IsZero() {
+		e.At = s.options.Now()
+	}
+	if e.Outcome == audit.Success {
+		s.writeAudit(ctx, []audit.Entry{e.Bounded()})
+		return
+	}
+	s.audit.mu.Lock()
+	defer s.audit.mu.Unlock()
+	s.audit.notes.Add(e)
+}
+
+// FlushAudit writes what waits.
+func (s *Store) FlushAudit(ctx context.Context) {
+	s.audit.mu.Lock()
+	list := s.audit.notes.Take()
+	s.audit.mu.Unlock()
+	s.writeAudit(ctx, list)
+}
+
+// auditColumns are the columns of an entry in the order in which it is written and read.
+const auditColumns = `
+	at_us,
+	project,
+	key_id,
+	address,
+	action,
+	target,
+	outcome,
+	count`
+
+// writeAudit logs entries and writes them.
+func (s *Store) writeAudit(ctx context.Context, list []audit.Entry) {
+	if len(list) == 0 {
+		return
+	}
+	for i := range list {
+		e := &list[i]
+		s.options.Logger.Info("audit", zap.String("action", e.Action), zap.String("outcome", e.Outcome), zap.String("project_id", e.ProjectID),
+			zap.String("key_id", e.KeyID), zap.String("remote_address", e.Address), zap.String("target", e.Target), zap.Int64("count", e.Count))
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), auditTimeout)
+	defer cancel()
+	err := s.ChangeDocs(ctx, 0, "write the audit log", func(ctx context.Context, tx *events.Commit) error {
+		for i := range list {
+			e := &list[i]
+			if _, err := tx.Exec(ctx, `INSERT INTO audit(`+auditColumns+`)
+				VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+				e.At.UnixMicro(),
+				e.ProjectID,
+				e.KeyID,
+				e.Address,
+				e.Action,
+				e.Target,
+				e.Outcome,
+				e.Count,
+			); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		s.options.Logger.Error("audit entries are in this log only: they could not be written", zap.Int("entries", len(list)), zap.Error(err))
+	}
+}
+
+// Audit lists entries of the audit log, newest first, a page of them (the first is 1), and counts
+// all.
+func (s *Store) Audit(ctx context.Context, q audit.Query) (list []audit.Entry, total int, err error) {
+	s.FlushAudit(ctx)
+	var conds []string
+	var args []any
+	where := func(cond string, arg any) {
+		args = append(args, arg)
+		conds = append(conds, fmt.Sprintf(cond, len(args)))
+	}
+	if q.From != nil {
+		where("at_us >= $%d", micros(math.Ceil(*q.From*1000)))
+	}
+	if q.To != nil {
+		where("at_us <= $%d", micros(math.Floor(*q.To*1000)))
+	}
+	if q.Action != "" {
+		where("action = $%d", q.Action)
+	}
+	if q.ProjectID != "" {
+		where("project = $%d", q.ProjectID)
+	}
+	from := ` FROM audit`
+	if conds != nil {
+		from += ` WHERE ` + strings.Join(conds, ` AND `)
+	}
+	if _, err := sqldb.One(ctx, s.db, `SELECT count(*)`+from, args, &total); err != nil {
+		return nil, 0, sqldb.WrapError(s.db, err, "count audit entries")
+	}
+	page := fmt.Sprintf(` ORDER BY at_us DESC, id DESC LIMIT $%d OFFSET $%d`, len(args)+1, len(args)+2)
+	args = append(args, q.Limit, int64(q.Limit)*int64(q.Page-1))
+	err = sqldb.Each(ctx, s.db, `SELECT `+auditColumns+from+page, args, func(scan func(...any) error) error {
+		var e audit.Entry
+		var at int64
+		err := scan(
+			&at,
+			&e.ProjectID,
+			&e.KeyID,
+			&e.Address,
+			&e.Action,
+			&e.Target,
+			&e.Outcome,
+			&e.Count,
+		)
+		e.At = time.UnixMicro(at)
+		list = append(list, e)
+		return err
+	})
+	return list, total, sqldb.WrapError(s.db, err, "list audit entries")
+}
+
+// micros returns a time as the database has it. No entry is as far away as its bounds.
+func micros(us float64) int64 { return int64(min(max(us, -1e18), 1e18)) }
+
+// writingAudit writes what waits once a minute.
+func (s *Store) writingAudit(ctx context.Context) {
+	tick := time.NewTicker(auditWriteEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			s.FlushAudit(ctx)
+			s.audit.mu.Lock()
+			s.audit.notes.Renew()
+			s.audit.mu.Unlock()
+		}
+	}
+}
+
+// ExpireAudit deletes the entries of the audit log that are older than Options.AuditRetention, and
+// the oldest ones where there are more than Options.AuditMaxEntries: of failures first, as long as they are
+// more than half, so that a flood of them does not push out what was done.
+func (s *Store) ExpireAudit(ctx context.Context) error {
+	if err := s.dropAudit(ctx, math.MaxInt64, `at_us < $1`, s.options.Now().Add(-s.options.AuditRetention).UnixMicro()); err != nil {
+		return err
+	}
+	most := s.options.AuditMaxEntries
+	var total, failures int64
+	if _, err := sqldb.One(ctx, s.db, `SELECT count(*) FROM audit`, nil, &total); err != nil || total <= most {
+		return sqldb.WrapError(s.db, err, "count audit entries")
+	}
+	if _, err := sqldb.One(ctx, s.db, `SELECT count(*) FROM audit WHERE outcome <> $1`, []any{audit.Success}, &failures); err != nil {
+		return sqldb.WrapError(s.db, err, "count audit entries")
+	}
+	n := min(total-most, max(failures-most/2, 0))
+	if err := s.dropAudit(ctx, n, `outcome <> $1`, audit.Success); err != nil {
+		return err
+	}
+	return s.dropAudit(ctx, total-most-n, `at_us >= $1`, int64(math.MinInt64))
+}
+
+// dropAudit deletes the oldest n entries for which cond holds, in slices.
+func (s *Store) dropAudit(ctx context.Context, n int64, cond string, arg any) error {
+	for n > 0 {
+		slice := min(n, events.DeleteDocsSlice)
+		var deleted int64
+		err := s.ChangeDocs(ctx, 0, "drop old audit entries", func(ctx context.Context, tx *events.Commit) (err error) {
+			deleted, err = tx.Exec(ctx, `DELETE FROM audit
+				WHERE id IN (SELECT id FROM audit WHERE `+cond+` ORDER BY at_us, id LIMIT $2)`, arg, slice)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		if deleted < slice {
+			return nil
+		}
+		n -= deleted
+	}
+	return nil
+}

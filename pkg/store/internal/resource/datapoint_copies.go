@@ -1,0 +1,82 @@
+package resource
+
+import (
+	"context"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/store/internal/events"
+	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
+)
+
+// Copies lists the datapoints that were made of an event, or, if id is a session's, of any event in
+// it, oldest first: at most limit of them, and counts all.
+func (s *Store) Copies(ctx context.Context, projectID int64, id uuid.UUID, limit int) (datapoints []string, total int, err error) {
+	ctx, end, err := s.events.HeavyRead(ctx, projectID, 1)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer end()
+	ids := []uuid.UUID{id}
+	if to, ok, err := events.AliasOf(ctx, s.db, projectID, id); err != nil {
+		return nil, 0, sqldb.WrapError(s.db, err, "find copies")
+	} else if ok {
+		id = to
+		ids = append(ids, to)
+	}
+	err = sqldb.Each(ctx, s.db, `SELECT event_id
+		FROM event
+		WHERE `+s.events.Dialect.OfSession(), []any{projectID, s.db.ID(id)}, func(scan func(...any) error) error {
+		var x uuid.UUID
+		err := scan(sqldb.ScanID(&x))
+		ids = append(ids, x)
+		return err
+	})
+	for group := range slices.Chunk(ids, sqldb.IDsPerQuery) {
+		if err != nil {
+			break
+		}
+		texts := make([]string, len(group))
+		for i, x := range group {
+			texts[i] = x.String()
+		}
+		cond, args := s.db.AnyText("lower("+linkedEvent+")", 2, texts)
+		err = sqldb.Each(ctx, s.db, `SELECT id
+			FROM datapoint
+			WHERE project_id = $1 AND `+linkedEvent+` IS NOT NULL AND `+cond, append([]any{projectID}, args...),
+			func(scan func(...any) error) error {
+				var point string
+				err := scan(&point)
+				datapoints = append(datapoints, point)
+				return err
+			})
+	}
+	if err != nil {
+		return nil, 0, sqldb.WrapError(s.db, err, "find copies")
+	}
+	slices.Sort(datapoints) // ids begin with their time
+	datapoints = slices.Compact(datapoints)
+	return datapoints[:min(limit, len(datapoints))], len(datapoints), nil
+}
+
+// linkedEvent is the event of which a datapoint was made, as text; NULL: none.
+const linkedEvent = `(doc ->> 'linked_event')`
+
+// DeleteCopies deletes the datapoints that Copies lists, and counts them.
+func (s *Store) DeleteCopies(ctx context.Context, projectID int64, id uuid.UUID) (n int, err error) {
+	const slice = 1000
+	for {
+		list, total, err := s.Copies(ctx, projectID, id, slice)
+		if err != nil || total == 0 {
+			return n, err
+		}
+		for _, point := range list {
+			if err := s.DeleteDatapoint(ctx, projectID, point); err != nil && fault.Of(err) != fault.NotFound {
+				return n, err
+			}
+			n++
+		}
+	}
+}

@@ -1,0 +1,125 @@
+package resource
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/google/uuid"
+	"go.uber.org/zap"
+
+	"github.com/spangrove/spangrove/pkg/store/internal/events"
+	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
+)
+
+// A document to which many rows belong is deleted at once for its callers, its rows follow in
+// slices. What a process leaves undone when it ends, the next finishes: the table deletion names it.
+
+// sweeps delete a slice of what belongs to a document of each table that has such rows.
+var sweeps = map[string]func(ctx context.Context, tx *events.Commit, project int64, id string) (more bool, err error){
+	configurations.Table: configurations.deleteVersions,
+	datapoints.Table:     datapoints.deleteVersions,
+	datasets.Table:       sweepDataset,
+	Metrics.Table:        forgetMetricVersions,
+	queues.Table:         sweepQueue,
+	runs.Table:           sweepRun,
+}
+
+// deleteDocument deletes a document and what belongs to it. fault.NotFound if there is none.
+func (s *Store) deleteDocument(ctx context.Context, t Documents, project int64, id string) error {
+	op := "delete " + t.Noun
+	err := s.ChangeDocs(ctx, 0, op, func(ctx context.Context, tx *events.Commit) error {
+		if err := t.remove(ctx, tx, project, id); err != nil {
+			return err
+		}
+		_, err := events.InsertRows(ctx, tx, "deletion", []string{"project_id", "kind", "id"}, [][]any{{project, t.Table, id}})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return s.sweep(ctx, t.Table, project, id)
+}
+
+// sweep deletes what belongs to a document that is deleted.
+func (s *Store) sweep(ctx context.Context, kind string, project int64, id string) error {
+	for more := true; more; {
+		err := s.ChangeDocs(ctx, 0, "delete from "+kind, func(ctx context.Context, tx *events.Commit) (err error) {
+			if more, err = sweeps[kind](ctx, tx, project, id); err != nil || more {
+				return err
+			}
+			_, err = tx.Exec(ctx, `DELETE FROM deletion WHERE project_id = $1 AND kind = $2 AND id = $3`, project, kind, id)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// FinishDeletions sweeps what was left undone, also by a process that ended.
+func (s *Store) FinishDeletions(ctx context.Context) {
+	type left struct {
+		project  int64
+		kind, id string
+	}
+	var list []left
+	err := sqldb.Each(ctx, s.db, `SELECT project_id, kind, id
+		FROM deletion
+		WHERE kind <> $1
+		ORDER BY project_id, kind, id LIMIT 1000`, []any{events.DeletedNames}, func(scan func(...any) error) error {
+		var l left
+		err := scan(&l.project, &l.kind, &l.id)
+		list = append(list, l)
+		return err
+	})
+	for _, l := range list {
+		switch {
+		case err != nil:
+		case l.kind == events.DeletedSession:
+			err = s.events.ContinueDeletion(ctx, l.project, uuid.MustParse(l.id), false)
+		case sweeps[l.kind] != nil:
+			err = s.sweep(ctx, l.kind, l.project, l.id)
+		}
+	}
+	if err != nil && ctx.Err() == nil {
+		s.options.Logger.Warn("finish deletions", zap.Error(err))
+	}
+}
+
+// documentTables are all tables of resources, with their keys.
+var documentTables = []struct{ table, key string }{
+	{"dataset", "id"},
+	{"dataset_row", "dataset_id, pos, from_version"},
+	{"datapoint", "id"},
+	{"configuration", "id"},
+	{"tool", "id"},
+	{"chart", "id"},
+	{"run", "id"},
+	{"metric", "id"},
+	{"metric_version", "metric_id, number"},
+	{"backfill", "id"},
+	{"provider", "id"},
+	{"queue", "id"},
+	{"queue_item", "queue_id, event_id"},
+	{"queue_turn", "queue_id, event_id, annotator"},
+	{"document_version", "kind, id, version"},
+	{"deletion", "kind, id"},
+}
+
+// DeleteDocuments deletes the resources of a project with all their versions, in slices, so that
+// ingestion goes on.
+func (s *Store) DeleteDocuments(ctx context.Context, projectID int64) error {
+	for _, t := range documentTables {
+		for more := true; more; {
+			err := s.ChangeDocs(ctx, 0, fmt.Sprintf("delete each %s of a project", t.table), func(ctx context.Context, tx *events.Commit) (err error) {
+				more, err = events.DeleteRows(ctx, tx, t.table, "project_id, "+t.key, "project_id = $1", projectID)
+				return err
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

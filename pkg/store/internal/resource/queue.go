@@ -1,0 +1,276 @@
+package resource
+
+import (
+	"context"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/queue"
+	"github.com/spangrove/spangrove/pkg/store/internal/events"
+	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
+)
+
+// A queue's document says what it is; which events it has are rows of queue_item, and who has
+// claimed, skipped or annotated them rows of queue_turn. Whoever writes any of them holds the
+// document, so that two never take the same slot, on however many servers.
+var queues = Documents{Table: "queue", Noun: "queue", Columns: []string{"enabled"}}
+
+// CreateQueue stores a queue that is valid, with these events in it, and returns it.
+func (s *Store) CreateQueue(ctx context.Context, projectID int64, q queue.Queue, ids []uuid.UUID) (queue.Queue, error) {
+	now := s.options.Now()
+	d := Document{ID: NewDocumentID(now), Version: 1, Created: now.UnixMilli(), Doc: q.Doc()}
+	q.ID, q.Created = d.ID, d.Created
+	err := s.ChangeDocs(ctx, len(d.Doc), "create queue", func(ctx context.Context, tx *events.Commit) error {
+		add, err := s.events.EventsThere(ctx, tx, projectID, "event_ids", ids)
+		if err != nil {
+			return err
+		}
+		if err := queues.Insert(ctx, tx, projectID, d, sqldb.Bool64(q.Enabled)); err != nil {
+			return err
+		}
+		return s.enterQueue(ctx, tx, projectID, &q, add, byHand)
+	})
+	if err != nil {
+		return q, err
+	}
+	return q, s.countQueues(ctx, projectID, []*queue.Queue{&q})
+}
+
+// FindQueues lists the ids of a project's queues, oldest first, a page of them, and counts all;
+// only of those that are enabled or are not, if enabled is set.
+func (s *Store) FindQueues(ctx context.Context, projectID int64, enabled *bool, limit, page int) (ids []string, total int, err error) {
+	var cond string
+	var args []any
+	if enabled != nil {
+		cond, args = "enabled = $2", []any{sqldb.Bool64(*enabled)}
+	}
+	ids, total, err = queues.Find(ctx, s.db, projectID, cond, args, limit, page)
+	return ids, total, sqldb.WrapError(s.db, err, "find queues")
+}
+
+// LoadQueues reads queues in the order of ids.
+func (s *Store) LoadQueues(ctx context.Context, projectID int64, ids []string) ([]queue.Queue, error) {
+	docs, err := queues.load(ctx, s.db, projectID, ids)
+	if err != nil {
+		return nil, sqldb.WrapError(s.db, err, "read queues")
+	}
+	list, each := make([]queue.Queue, len(docs)), make([]*queue.Queue, len(docs))
+	for i, d := range docs {
+		list[i] = queueOf(d)
+		each[i] = &list[i]
+	}
+	return list, s.countQueues(ctx, projectID, each)
+}
+
+// Queue reads one queue.
+func (s *Store) Queue(ctx context.Context, projectID int64, id string) (queue.Queue, error) {
+	list, err := s.LoadQueues(ctx, projectID, []string{id})
+	if err == nil && len(list) == 0 {
+		err = queues.Missing(id)
+	}
+	if err != nil {
+		return queue.Queue{}, err
+	}
+	return list[0], nil
+}
+
+// UpdateQueue changes a queue, takes events out of it and then adds others, all or nothing, and
+// returns the updated one.
+func (s *Store) UpdateQueue(ctx context.Context, projectID int64, id string, u queue.Update, add, remove []uuid.UUID) (
+	q queue.Queue, err error) {
+	err = s.ChangeDocs(ctx, len(u.Filters), "update queue", func(ctx context.Context, tx *events.Commit) error {
+		d, err := queues.getForUpdate(ctx, tx, projectID, id)
+		if err != nil {
+			return err
+		}
+		q = queueOf(d)
+		now := s.options.Now()
+		q.Apply(&u, now.UnixMilli())
+		if err := q.Validate(); err != nil {
+			return err
+		}
+		there, err := s.events.EventsThere(ctx, tx, projectID, "add_event_ids", add)
+		if err != nil {
+			return err
+		}
+		if err := roomInQueue(ctx, tx, projectID, id, there); err != nil {
+			return err
+		}
+		d.Doc = q.Doc()
+		if err := queues.Update(ctx, tx, projectID, &d, now, sqldb.Bool64(q.Enabled)); err != nil {
+			return err
+		}
+		q.Updated = d.Updated
+		if u.Filters != nil { // all events are looked at anew
+			if _, err := tx.Exec(ctx, `UPDATE queue SET cursors = '' WHERE project_id = $1 AND id = $2`, projectID, id); err != nil {
+				return err
+			}
+		}
+		if err := leaveQueue(ctx, tx, projectID, id, remove); err != nil {
+			return err
+		}
+		return s.enterQueue(ctx, tx, projectID, &q, there, byHand)
+	})
+	if err != nil {
+		return q, err
+	}
+	return q, s.countQueues(ctx, projectID, []*queue.Queue{&q})
+}
+
+// DeleteQueue deletes a queue with its items and their annotations.
+func (s *Store) DeleteQueue(ctx context.Context, projectID int64, id string) error {
+	return s.deleteDocument(ctx, queues, projectID, id)
+}
+
+func sweepQueue(ctx context.Context, tx *events.Commit, project int64, id string) (more bool, err error) {
+	if more, err = events.DeleteRows(ctx, tx, "queue_turn", "project_id, queue_id, event_id, annotator", ofQueue, project, id); err != nil || more {
+		return more, err
+	}
+	return events.DeleteRows(ctx, tx, "queue_item", "project_id, queue_id, event_id", ofQueue, project, id)
+}
+
+// ofQueue is the condition on a table of queues' rows that a row is of queue $2 of project $1.
+const ofQueue = `project_id = $1 AND queue_id = $2`
+
+// roomInQueue is fault.Conflict if too many items would wait with these events.
+func roomInQueue(ctx context.Context, tx *events.Commit, project int64, id string, add []uuid.UUID) error {
+	if len(add) == 0 {
+		return nil
+	}
+	waiting, err := waitingIn(ctx, tx, project, id)
+	if err != nil {
+		return err
+	}
+	cond, args := tx.AnyID("event_id", 3, add)
+	var known int
+	if _, err := sqldb.One(ctx, tx, `SELECT count(*)
+		FROM queue_item
+		WHERE `+ofQueue+` AND state <> 'removed' AND `+cond, append([]any{project, id}, args...), &known); err != nil {
+		return err
+	}
+	if waiting+len(add)-known > queue.MaxWaiting {
+		return fault.New(fault.Conflict, "%d items of the queue are waiting, and at most %d may", waiting, queue.MaxWaiting)
+	}
+	return nil
+}
+
+func waitingIn(ctx context.Context, c sqldb.Conn, project int64, id string) (n int, err error) {
+	_, err = sqldb.One(ctx, c, `SELECT count(*) FROM queue_item WHERE `+ofQueue+` AND state = 'waiting'`, []any{project, id}, &n)
+	return n, err
+}
+
+// How events enter a queue that were taken out of it: a person may bring them back, a filter not.
+const (
+	byHand = `
+		ON CONFLICT (project_id, queue_id, event_id) DO UPDATE SET
+			state = 'waiting',
+			needed = excluded.needed,
+			slots = excluded.slots,
+			pos = excluded.pos,
+			added_ms = excluded.added_ms
+		WHERE queue_item.state = 'removed'`
+	byFilter = `ON CONFLICT DO NOTHING`
+)
+
+// enterQueue adds events behind the items of a queue that is held. Those it has are left alone.
+func (s *Store) enterQueue(ctx context.Context, tx *events.Commit, project int64, q *queue.Queue, ids []uuid.UUID, how string) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	var last int64
+	if _, err := sqldb.One(ctx, tx, `SELECT coalesce(max(pos), 0)
+		FROM queue_item
+		WHERE `+ofQueue, []any{project, q.ID}, &last); err != nil {
+		return err
+	}
+	now := s.options.Now().UnixMilli()
+	rows := make([][]any, len(ids))
+	for i, id := range ids {
+		rows[i] = []any{
+			project,
+			q.ID,
+			tx.ID(id),
+			last + int64(i) + 1,
+			string(queue.Waiting),
+			q.Annotators,
+			q.Annotators,
+			now,
+			int64(0),
+		}
+	}
+	columns := []string{
+		"project_id",
+		"queue_id",
+		"event_id",
+		"pos",
+		"state",
+		"needed",
+		"slots",
+		"added_ms",
+		"updated_ms",
+	}
+	_, err := events.PutRows(ctx, tx, "queue_item", columns, rows, how)
+	return err
+}
+
+// leaveQueue takes events out of a queue that is held, with all that was said of them there.
+func leaveQueue(ctx context.Context, tx *events.Commit, project int64, id string, ids []uuid.UUID) error {
+	for group := range slices.Chunk(ids, sqldb.IDsPerQuery) {
+		cond, args := tx.AnyID("event_id", 3, group)
+		args = append([]any{project, id}, args...)
+		if _, err := tx.Exec(ctx, `DELETE FROM queue_turn WHERE `+ofQueue+` AND `+cond, args...); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, `UPDATE queue_item
+			SET state = 'removed', scores = NULL, updated_ms = 0
+			WHERE `+ofQueue+` AND `+cond, args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// countQueues fills in how many items of queues are in each state.
+func (s *Store) countQueues(ctx context.Context, project int64, list []*queue.Queue) error {
+	byID, ids := map[string]*queue.Queue{}, []string{}
+	for _, q := range list {
+		q.Counts = queue.Counts{}
+		byID[q.ID] = q
+		ids = append(ids, q.ID)
+	}
+	for group := range slices.Chunk(ids, sqldb.IDsPerQuery) {
+		cond, args := s.db.AnyText("queue_id", 2, group)
+		err := sqldb.Each(ctx, s.db, `SELECT queue_id, state, count(*)
+			FROM queue_item
+			WHERE project_id = $1 AND `+cond+`
+			GROUP BY queue_id, state`,
+			append([]any{project}, args...), func(scan func(...any) error) error {
+				var id, state string
+				var n int
+				if err := scan(&id, &state, &n); err != nil {
+					return err
+				}
+				switch counts := &byID[id].Counts; queue.State(state) {
+				case queue.Waiting:
+					counts.Waiting = n
+				case queue.Done:
+					counts.Done = n
+				case queue.Disputed:
+					counts.Disputed = n
+				}
+				return nil
+			})
+		if err != nil {
+			return sqldb.WrapError(s.db, err, "count items")
+		}
+	}
+	return nil
+}
+
+func queueOf(d Document) queue.Queue {
+	q := queue.FromDoc(d.Doc)
+	q.ID, q.Created, q.Updated = d.ID, d.Created, d.Updated
+	return q
+}

@@ -1,0 +1,98 @@
+package resource
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/queue"
+	"github.com/spangrove/spangrove/pkg/store/internal/events"
+	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
+)
+
+// AnnotateItem stores an annotator's scores and comment of an item, in place of those that the
+// annotator gave it before, and if it has what it needs then, the scores on its event, in the same
+// transaction.
+func (s *Store) AnnotateItem(ctx context.Context, projectID int64, id string, eventID uuid.UUID, a queue.Annotation) (
+	item queue.Item, err error) {
+	size := int64(len(a.Scores) + len(a.Comment))
+	err = sqldb.WrapError(s.db, s.events.Change(ctx, projectID, eventID, size, func(ctx context.Context, tx *events.Commit) error {
+		if _, err := queues.getForUpdate(ctx, tx, projectID, id); err != nil {
+			return err
+		}
+		items, err := s.queueItems(ctx, tx, projectID, id, []uuid.UUID{eventID})
+		if err != nil {
+			return err
+		}
+		it := items[eventID]
+		if it == nil || it.State == queue.Removed {
+			return queue.Missing(eventID)
+		}
+		now := s.options.Now().UnixMilli()
+		patch, err := it.Annotate(a, now)
+		if err != nil {
+			return err
+		}
+		old, err := s.events.Find(ctx, tx, projectID, eventID)
+		if err != nil {
+			return err
+		}
+		if patch != nil {
+			if err := s.events.ApplyUpdate(ctx, tx, old, &event.Update{EventID: old.ID, Metrics: patch}); err != nil {
+				return err
+			}
+		}
+		for _, given := range it.Annotations {
+			if given.Annotator == a.Annotator {
+				if err := putTurn(ctx, tx, projectID, id, turn{event: eventID, state: turnAnnotated, Annotation: given}); err != nil {
+					return err
+				}
+			}
+		}
+		_, err = tx.Exec(ctx, `UPDATE queue_item
+			SET state = $4, slots = $5, scores = $6, updated_ms = $7
+			WHERE `+ofQueue+` AND event_id = $3`,
+			projectID, id, tx.ID(eventID), string(it.State), it.Slots, sqldb.Text(it.Scores), it.Updated)
+		item = it.Live(now)
+		return err
+	}), "annotate item")
+	return item, err
+}
+
+// QueueAgreement returns how far the annotators of a queue agree, by metric.
+func (s *Store) QueueAgreement(ctx context.Context, projectID int64, id string) ([]queue.Agreement, error) {
+	ctx, end, err := s.events.HeavyRead(ctx, projectID, 1)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	if _, err := queues.One(ctx, s.db, projectID, id); err != nil {
+		return nil, sqldb.WrapError(s.db, err, "read queue")
+	}
+	var all queue.Comparison
+	var of uuid.UUID
+	var given []queue.Annotation
+	annotated := selectTurns + ofQueue + ` AND state = 'annotated' ORDER BY event_id, annotator`
+	err = sqldb.Each(ctx, s.db, annotated, []any{projectID, id}, func(scan func(...any) error) error {
+		t, err := scanTurn(scan)
+		if err != nil {
+			return err
+		}
+		if t.event != of {
+			if err := all.Add(given); err != nil {
+				return err
+			}
+			of, given = t.event, given[:0]
+		}
+		given = append(given, t.Annotation)
+		return nil
+	})
+	if err == nil {
+		err = all.Add(given)
+	}
+	if err != nil {
+		return nil, sqldb.WrapError(s.db, err, "compare annotations")
+	}
+	return all.Agreements(), nil
+}

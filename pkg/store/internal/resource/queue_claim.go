@@ -1,0 +1,174 @@
+package resource
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/queue"
+	"github.com/spangrove/spangrove/pkg/store/internal/events"
+	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
+)
+
+// The states of a turn.
+const (
+	turnClaimed   = "claimed"
+	turnSkipped   = "skipped"
+	turnAnnotated = "annotated"
+)
+
+// turn is what an annotator has to do with an item.
+type turn struct {
+	event   uuid.UUID
+	state   string
+	expires int64
+	queue.Annotation
+}
+
+const (
+	// turnColumns are the columns in the order of scanTurn and putTurn.
+	turnColumns = `event_id, annotator, state, expires_ms, created_ms, updated_ms, doc`
+	selectTurns = `SELECT ` + turnColumns + ` FROM queue_turn WHERE `
+)
+
+func scanTurn(scan func(...any) error) (t turn, err error) {
+	var doc *string
+	err = scan(sqldb.ScanID(&t.event), &t.Annotator, &t.state, &t.expires, &t.Created, &t.Updated, &doc)
+	if doc != nil {
+		t.Read(json.RawMessage(*doc))
+	}
+	return t, err
+}
+
+// putTurn stores what an annotator has to do with an item from now on.
+func putTurn(ctx context.Context, tx *events.Commit, project int64, id string, t turn) error {
+	var doc any
+	if t.state == turnAnnotated {
+		doc = string(t.Doc())
+	}
+	_, err := tx.Exec(ctx, `INSERT INTO queue_turn(project_id, queue_id, `+turnColumns+`)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+		ON CONFLICT (project_id, queue_id, event_id, annotator) DO UPDATE SET
+			state = excluded.state,
+			expires_ms = excluded.expires_ms,
+			created_ms = excluded.created_ms,
+			updated_ms = excluded.updated_ms,
+			doc = excluded.doc`,
+		project, id, tx.ID(t.event), t.Annotator, t.state, t.expires, t.Created, t.Updated, doc)
+	return err
+}
+
+// maxGone is how many items without an event one claim clears away in a transaction.
+const maxGone = 100
+
+// ClaimItem claims the item that has waited longest for an annotator: it takes a slot of it until
+// the queue's lease runs out.
+func (s *Store) ClaimItem(ctx context.Context, projectID int64, id, annotator string) (item queue.Item, found bool, err error) {
+	for more := true; more && err == nil; {
+		err = s.ChangeDocs(ctx, 0, "claim item", func(ctx context.Context, tx *events.Commit) (err error) {
+			more = false
+			d, err := queues.getForUpdate(ctx, tx, projectID, id)
+			if err != nil {
+				return err
+			}
+			lease := queueOf(d).Lease * 1000
+			for range maxGone {
+				item, found, err = s.claimOne(ctx, tx, projectID, id, annotator, lease)
+				if err != nil || !found || item.EventID != uuid.Nil {
+					return err
+				}
+			}
+			more = true
+			return nil
+		})
+	}
+	return item, found, err
+}
+
+// claimOne claims an item of a queue that is held. An item without an id was one whose event is
+// gone, and is gone now.
+func (s *Store) claimOne(ctx context.Context, tx *events.Commit, project int64, id, annotator string, lease int64) (
+	item queue.Item, found bool, err error) {
+	now := s.options.Now().UnixMilli()
+	var next uuid.UUID
+	found, err = sqldb.One(ctx, tx, `SELECT i.event_id
+		FROM queue_turn t
+		JOIN queue_item i ON i.project_id = t.project_id AND i.queue_id = t.queue_id AND i.event_id = t.event_id
+		WHERE t.project_id = $1 AND t.queue_id = $2 AND t.annotator = $3
+			AND t.state = 'claimed' AND t.expires_ms > $4 AND i.state = 'waiting'
+		ORDER BY i.pos LIMIT 1`, []any{project, id, annotator, now}, sqldb.ScanID(&next))
+	if err == nil && !found {
+		found, err = sqldb.One(ctx, tx, `SELECT i.event_id
+			FROM queue_item i
+			WHERE i.project_id = $1 AND i.queue_id = $2 AND i.state = 'waiting'
+				AND NOT EXISTS (
+					SELECT 1
+					FROM queue_turn t
+					WHERE t.project_id = i.project_id AND t.queue_id = i.queue_id AND t.event_id = i.event_id
+						AND t.annotator = $3 AND t.state <> 'claimed')
+				AND (
+					SELECT count(*)
+					FROM queue_turn t
+					WHERE t.project_id = i.project_id AND t.queue_id = i.queue_id AND t.event_id = i.event_id
+						AND (t.state = 'annotated' OR t.state = 'claimed' AND t.expires_ms > $4)) < i.slots
+			ORDER BY i.pos, i.event_id LIMIT 1`, []any{project, id, annotator, now}, sqldb.ScanID(&next))
+	}
+	if err != nil || !found {
+		return item, found, err
+	}
+	if _, err := s.events.EventsThere(ctx, tx, project, "", []uuid.UUID{next}); fault.IsNotFound(err) {
+		return item, true, dropItem(ctx, tx, project, id, next)
+	} else if err != nil {
+		return item, false, err
+	}
+	claim := turn{event: next, state: turnClaimed, expires: now + lease, Annotation: queue.Annotation{Annotator: annotator, Created: now}}
+	if err := putTurn(ctx, tx, project, id, claim); err != nil {
+		return item, false, err
+	}
+	items, err := s.queueItems(ctx, tx, project, id, []uuid.UUID{next})
+	if err != nil {
+		return item, false, err
+	}
+	return items[next].Live(now), true, nil
+}
+
+// dropItem deletes an item whose event is gone.
+func dropItem(ctx context.Context, tx *events.Commit, project int64, id string, event uuid.UUID) error {
+	for _, table := range []string{"queue_turn", "queue_item"} {
+		if _, err := tx.Exec(ctx, `DELETE FROM `+table+` WHERE `+ofQueue+` AND event_id = $3`, project, id, tx.ID(event)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ReleaseItem gives back an annotator's claim.
+func (s *Store) ReleaseItem(ctx context.Context, projectID int64, id string, event uuid.UUID, annotator string, skip bool) (
+	item queue.Item, err error) {
+	err = s.ChangeDocs(ctx, 0, "release item", func(ctx context.Context, tx *events.Commit) error {
+		if _, err := queues.getForUpdate(ctx, tx, projectID, id); err != nil {
+			return err
+		}
+		sql := `DELETE FROM queue_turn WHERE ` + ofQueue + ` AND event_id = $3 AND annotator = $4 AND state = 'claimed'`
+		if skip {
+			sql = `UPDATE queue_turn
+				SET state = 'skipped', expires_ms = 0
+				WHERE ` + ofQueue + ` AND event_id = $3 AND annotator = $4 AND state = 'claimed'`
+		}
+		n, err := tx.Exec(ctx, sql, projectID, id, tx.ID(event), annotator)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return queue.Unclaimed(annotator, event)
+		}
+		items, err := s.queueItems(ctx, tx, projectID, id, []uuid.UUID{event})
+		if err == nil {
+			item = items[event].Live(s.options.Now().UnixMilli())
+		}
+		return err
+	})
+	return item, err
+}

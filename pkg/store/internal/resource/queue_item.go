@@ -1,0 +1,106 @@
+package resource
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/queue"
+	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
+)
+
+// FindQueueItems lists the ids of the events of a queue in the order in which they entered, a page
+// of them, and counts all; only those in a state, or if that is empty all but the removed ones.
+func (s *Store) FindQueueItems(ctx context.Context, projectID int64, id string, state queue.State, limit, page int) (
+	events []string, total int, err error) {
+	ctx, end, err := s.events.HeavyRead(ctx, projectID, 1)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer end()
+	if _, err := queues.One(ctx, s.db, projectID, id); err != nil {
+		return nil, 0, sqldb.WrapError(s.db, err, "read queue")
+	}
+	cond, args := `state <> $3`, []any{projectID, id, string(queue.Removed)}
+	if state != "" {
+		cond, args[2] = `state = $3`, string(state)
+	}
+	if _, err := sqldb.One(ctx, s.db, `SELECT count(*) FROM queue_item WHERE `+ofQueue+` AND `+cond, args, &total); err != nil {
+		return nil, 0, sqldb.WrapError(s.db, err, "count items")
+	}
+	err = sqldb.Each(ctx, s.db, `SELECT event_id FROM queue_item WHERE `+ofQueue+` AND `+cond+` ORDER BY pos, event_id LIMIT $4 OFFSET $5`,
+		append(args, limit, int64(limit)*int64(page-1)), func(scan func(...any) error) error {
+			var event uuid.UUID
+			err := scan(sqldb.ScanID(&event))
+			events = append(events, event.String())
+			return err
+		})
+	return events, total, sqldb.WrapError(s.db, err, "find items")
+}
+
+// LoadQueueItems reads items of a queue in the order of the ids of their events.
+func (s *Store) LoadQueueItems(ctx context.Context, projectID int64, id string, events []string) ([]queue.Item, error) {
+	ids := make([]uuid.UUID, 0, len(events))
+	for _, text := range events {
+		if event, err := uuid.Parse(text); err == nil {
+			ids = append(ids, event)
+		}
+	}
+	items, err := s.queueItems(ctx, s.db, projectID, id, ids)
+	now := s.options.Now().UnixMilli()
+	list := make([]queue.Item, 0, len(items))
+	for _, event := range ids {
+		if it := items[event]; it != nil {
+			list = append(list, it.Live(now))
+		}
+	}
+	return list, sqldb.WrapError(s.db, err, "read items")
+}
+
+// queueItems reads items with their turns, also claims that have run out.
+func (s *Store) queueItems(ctx context.Context, c sqldb.Conn, project int64, id string, events []uuid.UUID) (map[uuid.UUID]*queue.Item, error) {
+	items := make(map[uuid.UUID]*queue.Item, len(events))
+	if len(events) == 0 {
+		return items, nil
+	}
+	cond, args := c.AnyID("event_id", 3, events)
+	args = append([]any{project, id}, args...)
+	err := sqldb.Each(ctx, c, `SELECT event_id, state, needed, slots, scores, added_ms, updated_ms
+		FROM queue_item
+		WHERE `+ofQueue+` AND `+cond, args,
+		func(scan func(...any) error) error {
+			var it queue.Item
+			var state string
+			var scores *string
+			if err := scan(sqldb.ScanID(&it.EventID), &state, &it.Needed, &it.Slots, &scores, &it.Added, &it.Updated); err != nil {
+				return err
+			}
+			it.State = queue.State(state)
+			if scores != nil {
+				it.Scores = json.RawMessage(*scores)
+			}
+			items[it.EventID] = &it
+			return nil
+		})
+	if err != nil {
+		return nil, err
+	}
+	err = sqldb.Each(ctx, c, selectTurns+ofQueue+` AND `+cond+` ORDER BY created_ms, annotator`, args, func(scan func(...any) error) error {
+		t, err := scanTurn(scan)
+		it := items[t.event]
+		if err != nil || it == nil {
+			return err
+		}
+		switch t.state {
+		case turnClaimed:
+			it.Claims = append(it.Claims, queue.Claim{Annotator: t.Annotator, Expires: t.expires})
+		case turnSkipped:
+			it.Skipped = append(it.Skipped, t.Annotator)
+		default:
+			it.Annotations = append(it.Annotations, t.Annotation)
+		}
+		return nil
+	})
+	return items, err
+}

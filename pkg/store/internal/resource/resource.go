@@ -1,0 +1,71 @@
+package resource
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/spangrove/spangrove/pkg/audit"
+	"github.com/spangrove/spangrove/pkg/project"
+	"github.com/spangrove/spangrove/pkg/store/internal/events"
+	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
+)
+
+// Options of the storage of resources. All must be set.
+type Options struct {
+	Logger          *zap.Logger
+	Now             func() time.Time
+	Limits          *project.Bounds // of projects that set none of their own
+	AuditRetention  time.Duration   // how long entries of the audit log are kept
+	AuditMaxEntries int64           // bound on the entries of the audit log
+}
+
+// Store holds resources in a database. It is safe for concurrent use.
+type Store struct {
+	events    *events.Store
+	db        sqldb.DB
+	options   Options
+	purges    *purges
+	keys      revision
+	limits    *limits
+	audit     *auditNotes
+	datasetMu chan struct{} // one place: held by the change of datasets that runs (dataset_change.go)
+
+	orgID, workspaceID string
+}
+
+// New returns the storage of resources in the database of the events. Load must be called before it is used.
+func New(db sqldb.DB, e *events.Store, o Options) *Store {
+	return &Store{
+		events:    e,
+		db:        db,
+		options:   o,
+		purges:    newPurges(),
+		limits:    newLimits(),
+		audit:     &auditNotes{notes: audit.Notes{Max: auditNotesPerMinute}},
+		datasetMu: make(chan struct{}, 1),
+	}
+}
+
+// Load reads what the store keeps in memory of the database.
+func (s *Store) Load(ctx context.Context) (err error) {
+	if err := s.loadOnline(ctx); err != nil {
+		return err
+	}
+	if s.orgID, err = s.events.Setting(ctx, "org_id", newPublicID); err != nil {
+		return err
+	}
+	s.workspaceID, err = s.events.Setting(ctx, "workspace_id", newPublicID)
+	return err
+}
+
+// Start begins what is done in the background until ctx ends; work counts it.
+func (s *Store) Start(ctx context.Context, work *sync.WaitGroup) {
+	if !s.db.Exclusive() {
+		work.Go(func() { s.watchOnline(ctx) })
+	}
+	work.Go(func() { s.writingAudit(ctx) })
+	work.Go(func() { s.purge(ctx) })
+}

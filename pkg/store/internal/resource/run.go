@@ -1,0 +1,176 @@
+package resource
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/run"
+	"github.com/spangrove/spangrove/pkg/store/internal/events"
+	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
+)
+
+var runs = Documents{Table: "run", Noun: "run", Columns: []string{"name", "status", "dataset_id"}}
+
+// CreateRun stores a run and returns it complete.
+func (s *Store) CreateRun(ctx context.Context, projectID int64, u run.Update) (r run.Run, err error) {
+	fresh := run.Run{ID: u.ID}
+	fresh.Apply(&u)
+	fresh.Complete()
+	if err := fresh.Validate(); err != nil {
+		return r, err
+	}
+	err = s.ChangeDocs(ctx, len(fresh.Doc()), "create run", func(ctx context.Context, tx *events.Commit) error {
+		d, err := runs.getForUpdate(ctx, tx, projectID, fresh.ID)
+		switch {
+		case err == nil:
+			r, err = s.changeRun(ctx, tx, projectID, d, &u)
+			return err
+		case fault.Of(err) != fault.NotFound:
+			return err
+		}
+		r = fresh
+		if r.DatasetVersion, err = versionOf(ctx, tx, projectID, r.DatasetID); err != nil {
+			return err
+		}
+		r.Created = s.options.Now().UnixMilli()
+		return runs.Insert(ctx, tx, projectID, Document{ID: r.ID, Version: 1, Created: r.Created, Doc: r.Doc()}, r.Name, r.Status, r.DatasetID)
+	})
+	return r, err
+}
+
+// versionOf returns the version of a stored dataset, 0 if the id names none.
+func versionOf(ctx context.Context, c sqldb.Conn, projectID int64, datasetID string) (int64, error) {
+	if datasetID == "" {
+		return 0, nil
+	}
+	d, err := datasets.One(ctx, c, projectID, datasetID)
+	if fault.IsNotFound(err) {
+		return 0, nil
+	}
+	return d.Version, err
+}
+
+// UpdateRun changes a run and returns the updated one.
+func (s *Store) UpdateRun(ctx context.Context, projectID int64, u run.Update) (r run.Run, err error) {
+	size := len(u.Metadata) + len(u.Results) + len(u.Configuration) + len(u.Evaluators) +
+		40*(len(u.EventIDs)+len(u.SessionIDs)+len(u.DatapointIDs))
+	err = s.ChangeDocs(ctx, size, "update run", func(ctx context.Context, tx *events.Commit) error {
+		d, err := runs.getForUpdate(ctx, tx, projectID, u.ID)
+		if err == nil {
+			r, err = s.changeRun(ctx, tx, projectID, d, &u)
+		}
+		return err
+	})
+	return r, err
+}
+
+func (s *Store) changeRun(ctx context.Context, tx *events.Commit, projectID int64, d Document, u *run.Update) (run.Run, error) {
+	r := runOf(d)
+	dataset := r.DatasetID
+	r.Apply(u)
+	if err := r.Validate(); err != nil {
+		return r, err
+	}
+	if r.DatasetID != dataset {
+		var err error
+		if r.DatasetVersion, err = versionOf(ctx, tx, projectID, r.DatasetID); err != nil {
+			return r, err
+		}
+	}
+	d.Doc = r.Doc()
+	err := runs.Update(ctx, tx, projectID, &d, s.options.Now(), r.Name, r.Status, r.DatasetID)
+	r.Updated = d.Updated
+	return r, err
+}
+
+// Run returns a run.
+func (s *Store) Run(ctx context.Context, projectID int64, id string) (run.Run, error) {
+	d, err := runs.One(ctx, s.db, projectID, id)
+	if err != nil {
+		return run.Run{}, sqldb.WrapError(s.db, err, "read run")
+	}
+	return runOf(d), nil
+}
+
+// DeleteRun deletes a run; its sessions stay.
+func (s *Store) DeleteRun(ctx context.Context, projectID int64, id string) error {
+	if err := s.deleteDocument(ctx, runs, projectID, id); err != nil {
+		return err
+	}
+	s.events.ForgetFields(projectID, events.ScopeRun+id)
+	return nil
+}
+
+// FindRuns returns a page of the runs that match, the number of all that match, and of all there
+// are.
+func (s *Store) FindRuns(ctx context.Context, projectID int64, q run.Query) (list []run.Run, total, unfiltered int, err error) {
+	ctx, end, err := s.events.HeavyRead(ctx, projectID, 1)
+	if err != nil {
+		return nil, 0, 0, err
+	}
+	defer end()
+	where, args := " FROM run WHERE project_id = $1", []any{projectID}
+	if _, err := sqldb.One(ctx, s.db, "SELECT count(*)"+where, args, &unfiltered); err != nil {
+		return nil, 0, 0, sqldb.WrapError(s.db, err, "count runs")
+	}
+	and := func(cond string, arg any) {
+		args = append(args, arg)
+		where += " AND " + fmt.Sprintf(cond, len(args))
+	}
+	if q.DatasetID != "" {
+		and("dataset_id = $%d", q.DatasetID)
+	}
+	if q.Name != "" {
+		and(s.events.Dialect.Contains("name", "$%d"), q.Name)
+	}
+	if q.Status != "" {
+		and("status = $%d", q.Status)
+	}
+	if q.From != nil {
+		and("created_ms >= $%d", int64(*q.From))
+	}
+	if q.To != nil {
+		and("created_ms <= $%d", int64(*q.To))
+	}
+	if q.IDs != nil {
+		cond, more := s.db.AnyText("id", len(args)+1, q.IDs)
+		args, where = append(args, more...), where+" AND "+cond
+	}
+	if _, err := sqldb.One(ctx, s.db, "SELECT count(*)"+where, args, &total); err != nil {
+		return nil, 0, 0, sqldb.WrapError(s.db, err, "count runs")
+	}
+	column := map[string]string{
+		"name":       "name",
+		"status":     "status",
+		"updated_at": "(CASE WHEN updated_ms > 0 THEN updated_ms ELSE created_ms END)",
+	}[q.SortBy]
+	if column == "" {
+		column = "created_ms"
+	}
+	way := "DESC"
+	if q.Ascending {
+		way = "ASC"
+	}
+	sql := fmt.Sprintf(`SELECT id, version, created_ms, updated_ms, doc%s
+		ORDER BY %s %s, id %s LIMIT $%d OFFSET $%d`,
+		where, column, way, way, len(args)+1, len(args)+2)
+	err = sqldb.Each(ctx, s.db, sql, append(slices.Clone(args), q.Limit, (q.Page-1)*q.Limit), func(scan func(...any) error) error {
+		var d Document
+		var doc string
+		if err := scan(&d.ID, &d.Version, &d.Created, &d.Updated, &doc); err != nil {
+			return err
+		}
+		d.Doc = []byte(doc)
+		list = append(list, runOf(d))
+		return nil
+	})
+	return list, total, unfiltered, sqldb.WrapError(s.db, err, "find runs")
+}
+
+func runOf(d Document) run.Run {
+	r := run.FromDoc(d.ID, d.Doc)
+	r.Created, r.Updated = d.Created, d.Updated
+	return r
+}

@@ -1,0 +1,191 @@
+package sessiontree
+
+import (
+	"slices"
+
+	"github.com/google/uuid"
+)
+
+// MaxSpans is how many spans of one session the corrections look at: beyond any trace,
+// and below what a service that never ends its session piles up.
+const MaxSpans = 50_000
+
+// Tree is the tree of one session, as far as its corrections need it.
+type Tree struct {
+	Version    int64 // of the session's row
+	Nodes      []Node
+	Spans      map[uuid.UUID]uuid.UUID // event ids by the ids of spans that have another one
+	duplicates map[uuid.UUID]uuid.UUID // of events that are marked as duplicates, the event they name
+	Partial    bool                    // older events of the session are left out
+	filled     map[uuid.UUID]uint64    // of calls that others report, too, the hash of those that filled them last
+
+	ByID    map[uuid.UUID]int32 // made for more than fewNodes
+	byTrace map[int64][]int32
+	byCall  map[uint64][]int32
+}
+
+// fewNodes is up to how many nodes a tree is searched from end to end.
+const fewNodes = 24
+
+func (k *Tree) Add(n Node, span uuid.UUID) {
+	i := int32(len(k.Nodes))
+	k.Nodes = append(k.Nodes, n)
+	if span != uuid.Nil && span != n.ID {
+		if k.Spans == nil {
+			k.Spans = map[uuid.UUID]uuid.UUID{}
+		}
+		k.Spans[span] = n.ID
+	}
+	if k.ByID != nil {
+		k.index(i)
+	}
+}
+
+func (k *Tree) index(i int32) {
+	n := &k.Nodes[i]
+	k.ByID[n.ID] = i
+	k.byTrace[n.Trace] = append(k.byTrace[n.Trace], i)
+	if n.Call != 0 {
+		k.byCall[n.Call] = append(k.byCall[n.Call], i)
+	}
+}
+
+// Replace replaces a node. It does nothing if the node was left out.
+func (k *Tree) Replace(n Node) {
+	i := k.find(n.ID)
+	if i < 0 {
+		return
+	}
+	old := k.Nodes[i].Call
+	k.Nodes[i] = n
+	if k.ByID != nil && old != n.Call {
+		k.byCall[old] = slices.DeleteFunc(k.byCall[old], func(j int32) bool { return j == i })
+		if n.Call != 0 {
+			k.byCall[n.Call] = append(k.byCall[n.Call], i)
+		}
+	}
+}
+
+// Reindex makes the indexes, or drops them where there is little to find.
+func (k *Tree) Reindex() {
+	k.ByID, k.byTrace, k.byCall = nil, nil, nil
+	if len(k.Nodes) <= fewNodes {
+		return
+	}
+	k.ByID, k.byTrace, k.byCall = make(map[uuid.UUID]int32, len(k.Nodes)), map[int64][]int32{}, map[uint64][]int32{}
+	for i := range k.Nodes {
+		k.index(int32(i))
+	}
+}
+
+func (k *Tree) find(id uuid.UUID) int32 {
+	if k.ByID != nil {
+		if i, ok := k.ByID[id]; ok {
+			return i
+		}
+		return -1
+	}
+	return int32(slices.IndexFunc(k.Nodes, func(n Node) bool { return n.ID == id }))
+}
+
+// Parent returns the parent of node i in its trace, -1 for none.
+func (k *Tree) parent(i int32) int32 {
+	n := &k.Nodes[i]
+	if n.Parent == uuid.Nil {
+		return -1
+	}
+	p := k.find(n.Parent)
+	if p < 0 {
+		if own, ok := k.Spans[n.Parent]; ok {
+			p = k.find(own)
+		}
+	}
+	if p >= 0 && k.Nodes[p].Trace != n.Trace {
+		return -1
+	}
+	return p
+}
+
+// misnamed returns the id of a node's parent where the node names it by its span, else zero.
+func (k *Tree) misnamed(i int32) uuid.UUID {
+	own, ok := k.Spans[k.Nodes[i].Parent]
+	if !ok || k.find(own) < 0 {
+		return uuid.Nil
+	}
+	return own
+}
+
+func (k *Tree) inTrace(trace int64) []int32 {
+	if k.ByID != nil {
+		return k.byTrace[trace]
+	}
+	return k.all(func(n *Node) bool { return n.Trace == trace })
+}
+
+func (k *Tree) ofCall(call uint64) []int32 {
+	if k.ByID != nil {
+		return k.byCall[call]
+	}
+	return k.all(func(n *Node) bool { return n.Call == call })
+}
+
+func (k *Tree) all(is func(*Node) bool) (list []int32) {
+	for i := range k.Nodes {
+		if is(&k.Nodes[i]) {
+			list = append(list, int32(i))
+		}
+	}
+	return list
+}
+
+// Calls returns the number of model calls, wrappers among them.
+func (k *Tree) Calls() (n int) {
+	for i := range k.Nodes {
+		if k.Nodes[i].IsCall() {
+			n++
+		}
+	}
+	return n
+}
+
+// Trim leaves out the oldest nodes of a tree that has grown too large.
+func (k *Tree) Trim() {
+	if len(k.Nodes) <= MaxSpans {
+		return
+	}
+	k.Nodes = slices.Clone(k.Nodes[len(k.Nodes)-MaxSpans/2:])
+	k.Partial = true
+	k.Reindex()
+	for id := range k.filled {
+		if k.find(id) < 0 {
+			delete(k.filled, id)
+		}
+	}
+	for _, list := range []map[uuid.UUID]uuid.UUID{k.Spans, k.duplicates} {
+		for a, b := range list {
+			if k.find(a) < 0 && k.find(b) < 0 {
+				delete(list, a)
+			}
+		}
+	}
+}
+
+// depth returns how many spans stand above node i, as far as they are known.
+func (k *Tree) depth(i int32) (d int) {
+	for p := k.parent(i); p >= 0 && p != i && d < len(k.Nodes); p = k.parent(p) {
+		d++
+	}
+	return d
+}
+
+// SetDuplicate records that a node's event is marked as the duplicate of another one, zero: of none.
+func (k *Tree) SetDuplicate(id, of uuid.UUID) {
+	if of == uuid.Nil {
+		delete(k.duplicates, id)
+		return
+	}
+	if k.duplicates == nil {
+		k.duplicates = map[uuid.UUID]uuid.UUID{}
+	}
+	k.duplicates[id] = of
+}

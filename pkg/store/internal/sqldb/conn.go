@@ -1,0 +1,206 @@
+package sqldb
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Conn reads, inside a transaction or outside. Statements are written with $1, $2 … on both
+// databases.
+type Conn interface {
+	Spelling
+	Query(ctx context.Context, sql string, args ...any) (Rows, error)
+	// ForUpdate ends a read that holds the rows of a table for this transaction, where there are other
+	// writers; it is empty outside of a transaction. table is needed if the statement reads several.
+	ForUpdate(table string) string
+}
+
+type Rows interface {
+	Next() bool
+	Scan(dest ...any) error
+	Err() error
+	Close()
+}
+
+// Spelling is SQL that the databases write differently and that knows no table of ours; what they
+// write differently about events is query.Dialect.
+type Spelling interface {
+	// ID returns the argument form of an id.
+	ID(u uuid.UUID) any
+	// AnyID returns the condition that column is one of list, and its arguments.
+	AnyID(column string, placeholder int, list []uuid.UUID) (cond string, args []any)
+	// AnyText is the same for texts.
+	AnyText(column string, placeholder int, list []string) (cond string, args []any)
+	// AnyNumber is the same for integers.
+	AnyNumber(column string, placeholder int, list []int64) (cond string, args []any)
+	// JSONPairs returns a table of the pairs of an array [[text, integer]]: n from 1, name, number.
+	JSONPairs(placeholder string) string
+	// Fence ends a subquery whose columns are computed once for each row, not once for each use.
+	Fence() string
+}
+
+// Tx is one write transaction.
+type Tx interface {
+	Conn
+	Exec(ctx context.Context, sql string, args ...any) (affected int64, err error)
+	// SkipLocked is like ForUpdate, and leaves out rows that another writer holds.
+	SkipLocked() string
+	// Deleted records that this transaction deletes something that is to be erased from the files, too.
+	Deleted(ctx context.Context) error
+}
+
+// DB is one open database.
+type DB interface {
+	Conn // reads outside a transaction
+	// Write runs f in a transaction and commits durably if f returns nil. Callers run the same
+	// closures again in a new transaction if this one fails: see writeRequest.apply.
+	Write(ctx context.Context, f func(Tx) error) error
+	// Writers returns how many transactions write at once.
+	Writers() int
+	// Exclusive reports whether this process is the only one that writes, with one transaction at a
+	// time: what it remembers of the database is then true.
+	Exclusive() bool
+	// Retryable reports whether the same transaction may succeed if it is run again.
+	Retryable(err error) bool
+	// Interrupted reports whether a statement ran out of its time.
+	Interrupted(err error) bool
+	// Unavailable reports whether the database cannot be reached or is out of space.
+	Unavailable(err error) bool
+	// Quick reads outside a transaction by connections that no search takes: keys, and what
+	// ingestion must know.
+	Quick() Conn
+	// Readers returns how many connections read at once, in addition to the quick ones.
+	Readers() int
+	// Bound limits the time of one reading statement; 0 is no limit.
+	Bound(read time.Duration)
+	// EraseDue returns a channel that signals a deletion, and erase removes from the database's files, as far
+	// as they are the store's own, what was deleted until it was called.
+	EraseDue() <-chan struct{}
+	Erase(ctx context.Context, change Changer) error
+	Close(ctx context.Context) error
+}
+
+// Changer runs f in a transaction of a writer.
+type Changer func(ctx context.Context, f func(context.Context, Tx) error) error
+
+// ScanID returns a destination that reads an id from either database; NULL reads as the zero id.
+func ScanID(to *uuid.UUID) sql.Scanner { return idScanner{to} }
+
+type idScanner struct{ to *uuid.UUID }
+
+// Scan implements sql.Scanner.
+func (s idScanner) Scan(src any) error {
+	switch v := src.(type) {
+	case nil:
+		*s.to = uuid.Nil
+		return nil
+	case []byte:
+		if len(v) == 16 {
+			copy(s.to[:], v)
+			return nil
+		}
+		return fmt.Errorf("id of %d bytes", len(v))
+	case string:
+		u, err := uuid.Parse(v)
+		*s.to = u
+		return err
+	case [16]byte:
+		*s.to = v
+		return nil
+	default:
+		return fmt.Errorf("id of type %T", src)
+	}
+}
+
+// One runs a query for at most one row and reports whether there was one.
+func One(ctx context.Context, c Conn, sql string, args []any, dest ...any) (bool, error) {
+	rs, err := c.Query(ctx, sql, args...)
+	if err != nil {
+		return false, err
+	}
+	defer rs.Close()
+	if !rs.Next() {
+		return false, rs.Err()
+	}
+	if err := rs.Scan(dest...); err != nil {
+		return false, err
+	}
+	return true, rs.Err()
+}
+
+// Each runs a query and calls f for every row.
+func Each(ctx context.Context, c Conn, sql string, args []any, f func(scan func(...any) error) error) error {
+	rs, err := c.Query(ctx, sql, args...)
+	if err != nil {
+		return err
+	}
+	defer rs.Close()
+	for rs.Next() {
+		if err := f(rs.Scan); err != nil {
+			return err
+		}
+	}
+	return rs.Err()
+}
+
+// Blob is bytes as an argument, nil as NULL.
+func Blob(b []byte) any {
+	if b == nil {
+		return nil
+	}
+	return b
+}
+
+// Text returns a JSON field as an argument.
+func Text(b []byte) any {
+	if b == nil {
+		return nil
+	}
+	return string(b)
+}
+
+func NullText(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}
+
+// OneOf returns a condition that column is one of n texts, the first of which is argument first.
+func OneOf(column string, first, n int) string {
+	var b strings.Builder
+	b.WriteString(column + " IN (")
+	for i := range n {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString("$" + strconv.Itoa(first+i))
+	}
+	b.WriteByte(')')
+	return b.String()
+}
+
+// IDsPerQuery bounds the ids that one statement asks for.
+const IDsPerQuery = 500
+
+// BoolInt returns a boolean as an integer column stores it.
+func BoolInt(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// Bool64 returns a boolean as a bigint column stores it.
+func Bool64(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,272 @@
+package sqldb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/jackc/puddle/v2"
+
+	"github.com/spangrove/spangrove/pkg/fault"
+)
+
+// Postgres is the store in PostgreSQL.
+type Postgres struct {
+	postgresSpelling
+
+	Pool       *pgxpool.Pool // of writers
+	quickReads *pgxpool.Pool
+	reads      *pgxpool.Pool // of all other reads
+	nWriters   int
+
+	readTimeout time.Duration
+
+	statements atomic.Int64 // that transactions ran
+
+}
+
+// Bounds of what the store asks of PostgreSQL.
+const (
+	postgresReaders = 8
+	// postgresQuickReaders is how many connections read keys and what ingestion reads.
+	postgresQuickReaders = 2
+	// minPostgres is the oldest server version, as server_version_num.
+	minPostgres = 150000
+	// lockTimeout ends a transaction that waits for another writer's rows. Two that wait for
+	// each other would else stand for a second, until PostgreSQL looks for deadlocks.
+	lockTimeout = "SET LOCAL lock_timeout = '250ms'"
+	// watchClient lets the server look whether the client is still there while a statement runs.
+	watchClient = "SET client_connection_check_interval = '2s'"
+	// resetTime is how long a connection may take to get its limit of time again.
+	resetTime = 5 * time.Second
+)
+
+// OpenPostgres opens a database with so many writers for telemetry, and one for all else. A reading
+// statement takes at most readTimeout.
+func OpenPostgres(ctx context.Context, dsn string, writers int, readTimeout time.Duration) (*Postgres, error) {
+	writers++
+	conf, err := postgresConfig(dsn, writers)
+	if err != nil {
+		return nil, err
+	}
+	d := &Postgres{nWriters: writers}
+	readers := conf.MaxConns - int32(writers+postgresQuickReaders)
+	conf.MaxConns = int32(writers)
+	for _, p := range []struct {
+		pool *(*pgxpool.Pool)
+		conf *pgxpool.Config
+	}{
+		{&d.Pool, conf},
+		{&d.quickReads, readingConfig(conf, postgresQuickReaders, readTimeout)},
+		{&d.reads, readingConfig(conf, readers, readTimeout)},
+	} {
+		if *p.pool, err = pgxpool.NewWithConfig(ctx, p.conf); err != nil {
+			_ = d.Close(ctx)
+			return nil, err
+		}
+	}
+	if err := d.prepare(ctx); err != nil {
+		_ = d.Close(ctx)
+		return nil, err
+	}
+	return d, nil
+}
+
+// readingConfig returns that of connections that read. The server itself ends a statement that takes too
+// long, and soon one whose client is gone: a cancellation may be lost on its way.
+func readingConfig(conf *pgxpool.Config, connections int32, timeout time.Duration) *pgxpool.Config {
+	conf = conf.Copy()
+	conf.MaxConns = connections
+	conf.ConnConfig.RuntimeParams["statement_timeout"] = strconv.FormatInt(max(timeout.Milliseconds(), 1), 10)
+	conf.AfterConnect = func(ctx context.Context, c *pgx.Conn) error {
+		_, err := c.Exec(ctx, watchClient)
+		if sqlState(err) == "22023" { // the server's system cannot tell
+			err = nil
+		}
+		return err
+	}
+	return conf
+}
+
+// postgresConfig reads a connection string, which may allow more connections than writers and readers need.
+func postgresConfig(dsn string, writers int) (*pgxpool.Config, error) {
+	conf, err := pgxpool.ParseConfig(dsn)
+	if err != nil {
+		// The parser's own message repeats the password.
+		return nil, fault.InvalidField("dsn", "not a PostgreSQL connection string")
+	}
+	if need := int32(writers + postgresQuickReaders + postgresReaders); !strings.Contains(dsn, "pool_max_conns") || conf.MaxConns < need {
+		conf.MaxConns = need
+	}
+	conf.MinConns = 1
+	if conf.ConnConfig.ConnectTimeout == 0 {
+		conf.ConnConfig.ConnectTimeout = 10 * time.Second
+	}
+	// JSON stands in rows as text, and most filters run once: plans made for their arguments
+	// use the day partitions and partial indexes that generic plans miss.
+	conf.ConnConfig.RuntimeParams["plan_cache_mode"] = "force_custom_plan"
+	conf.ConnConfig.RuntimeParams["jit"] = "off"
+	if conf.ConnConfig.RuntimeParams["application_name"] == "" {
+		conf.ConnConfig.RuntimeParams["application_name"] = "spangrove"
+	}
+	return conf, nil
+}
+
+func (d *Postgres) prepare(ctx context.Context) error {
+	var version int
+	if err := d.Pool.QueryRow(ctx, `SELECT current_setting('server_version_num')::int`).Scan(&version); err != nil {
+		return fmt.Errorf("connect to PostgreSQL: %w", err)
+	}
+	if version < minPostgres {
+		return fmt.Errorf("PostgreSQL %d.%d is too old: version 15 or later is needed", version/10000, version%10000)
+	}
+	db := stdlib.OpenDBFromPool(d.Pool)
+	err := migratePostgres(ctx, db)
+	_ = db.Close()
+	if err != nil {
+		return fmt.Errorf("migrate PostgreSQL: %w", err)
+	}
+	return nil
+}
+
+func (d *Postgres) Writers() int { return d.nWriters }
+
+func (d *Postgres) Exclusive() bool { return false }
+
+func (d *Postgres) ForUpdate(string) string { return "" }
+
+func (d *Postgres) Query(ctx context.Context, sql string, args ...any) (Rows, error) {
+	return d.queryBy(ctx, d.reads, sql, args)
+}
+
+func (d *Postgres) queryBy(ctx context.Context, by *pgxpool.Pool, sql string, args []any) (Rows, error) {
+	ctx, cancel := readContext(ctx, d.readTimeout)
+	var rs Rows
+	var err error
+	if ctx.Value(patient{}) != nil {
+		rs, err = patientQuery(ctx, by, sql, args)
+	} else {
+		rs, err = by.Query(ctx, sql, args...)
+	}
+	if err != nil {
+		d.renew(ctx, err)
+		cancel()
+		return nil, err
+	}
+	return timedRows{rs, cancel}, nil
+}
+
+// patientQuery reads without a limit of time.
+func patientQuery(ctx context.Context, by *pgxpool.Pool, sql string, args []any) (Rows, error) {
+	conn, err := by.Acquire(ctx)
+	if err != nil {
+		return nil, err
+	}
+	finish := func() {
+		after, cancel := context.WithTimeout(context.WithoutCancel(ctx), resetTime)
+		defer cancel()
+		if _, err := conn.Exec(after, "RESET statement_timeout"); err != nil {
+			_ = conn.Conn().Close(after) // its next statement must not be without a limit
+		}
+		conn.Release()
+	}
+	if _, err := conn.Exec(ctx, "SET statement_timeout = 0"); err != nil {
+		finish()
+		return nil, err
+	}
+	rs, err := conn.Query(ctx, sql, args...)
+	if err != nil {
+		finish()
+		return nil, err
+	}
+	return timedRows{rs, finish}, nil
+}
+
+// Quick reads by connections that no search takes.
+func (d *Postgres) Quick() Conn { return postgresQuick{d} }
+
+type postgresQuick struct{ *Postgres }
+
+func (q postgresQuick) Query(ctx context.Context, sql string, args ...any) (Rows, error) {
+	return q.queryBy(ctx, q.quickReads, sql, args)
+}
+
+func (d *Postgres) Readers() int { return int(d.reads.Config().MaxConns) }
+
+func (d *Postgres) Bound(read time.Duration) { d.readTimeout = read }
+
+func (d *Postgres) Write(ctx context.Context, f func(Tx) error) error {
+	err := pgx.BeginFunc(ctx, d.Pool, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, lockTimeout); err != nil {
+			return err
+		}
+		return f(&postgresTx{d: d, tx: tx})
+	})
+	d.renew(ctx, err)
+	return err
+}
+
+// renew closes the idle connections after one was lost, so that the others that the server has
+// closed as well fail no later statement.
+func (d *Postgres) renew(ctx context.Context, err error) {
+	if err != nil && ctx.Err() == nil && sqlState(err) == "" && d.Unavailable(err) {
+		d.Pool.Reset()
+		d.quickReads.Reset()
+		d.reads.Reset()
+	}
+}
+
+func sqlState(err error) string {
+	var pe *pgconn.PgError
+	if errors.As(err, &pe) {
+		return pe.Code
+	}
+	return ""
+}
+
+func (d *Postgres) Retryable(err error) bool {
+	switch sqlState(err) {
+	case "40001", "40P01", "55P03", "23505": // serialization failure, deadlock, lock timeout, another writer's row
+		return true
+	case "23514": // a partition that another server dropped; no other check exists
+		return true
+	}
+	return false
+}
+
+func (d *Postgres) Interrupted(err error) bool { return sqlState(err) == "57014" }
+
+func (d *Postgres) Unavailable(err error) bool {
+	if code := sqlState(err); code != "" {
+		// Connection trouble, out of resources, the operator's shutdown, read-only standby.
+		return strings.HasPrefix(code, "08") || strings.HasPrefix(code, "53") || strings.HasPrefix(code, "57P") || code == "25006"
+	}
+	var ne net.Error
+	var ce *pgconn.ConnectError
+	return errors.As(err, &ne) || errors.As(err, &ce) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		errors.Is(err, net.ErrClosed) || errors.Is(err, puddle.ErrClosedPool) || pgconn.SafeToRetry(err) ||
+		strings.Contains(err.Error(), "conn closed")
+}
+
+func (d *Postgres) EraseDue() <-chan struct{} { return nil }
+
+func (d *Postgres) Erase(context.Context, Changer) error { return nil }
+
+func (d *Postgres) Close(context.Context) error {
+	for _, p := range []*pgxpool.Pool{d.reads, d.quickReads, d.Pool} {
+		if p != nil {
+			p.Close()
+		}
+	}
+	return nil
+}

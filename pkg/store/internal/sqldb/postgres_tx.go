@@ -1,0 +1,36 @@
+package sqldb
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// postgresTx is one write transaction.
+type postgresTx struct {
+	postgresSpelling
+	d  *Postgres
+	tx pgx.Tx
+}
+
+func (t *postgresTx) Exec(ctx context.Context, sql string, args ...any) (int64, error) {
+	t.d.statements.Add(1)
+	tag, err := t.tx.Exec(ctx, sql, args...)
+	return tag.RowsAffected(), err
+}
+
+func (t *postgresTx) Query(ctx context.Context, sql string, args ...any) (Rows, error) {
+	t.d.statements.Add(1)
+	return t.tx.Query(ctx, sql, args...)
+}
+
+func (t *postgresTx) ForUpdate(table string) string {
+	if table != "" {
+		return " FOR UPDATE OF " + table
+	}
+	return " FOR UPDATE"
+}
+
+func (t *postgresTx) SkipLocked() string { return " FOR UPDATE SKIP LOCKED" }
+
+func (t *postgresTx) Deleted(context.Context) error { return nil } // the server's VACUUM reuses dead rows

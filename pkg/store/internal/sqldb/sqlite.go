@@ -1,0 +1,442 @@
+package sqldb
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.uber.org/zap"
+	"modernc.org/libc"
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// SQLite is the embedded store: one writing connection, a pool of reading ones, and a
+// connection of its own for checkpoints, so that they stay off the commit path.
+type SQLite struct {
+	sqliteSpelling
+
+	reads  *sql.DB
+	writes *sql.DB
+	writer *sql.Conn
+	check  *sql.DB
+	lock   *sql.DB   // holds the data directory for this process
+	locked *sql.Conn // by an open transaction
+	wal    string    // path of the write-ahead log
+	log    *zap.Logger
+	dsn    func(busyMillis int, pragmas ...string) string
+
+	stmts map[string]*sql.Stmt // of the writer; used by the writer alone
+
+	quickReads  *sql.DB
+	readTimeout time.Duration
+
+	statements atomic.Int64 // that transactions ran
+
+	stop    chan struct{}
+	done    sync.WaitGroup
+	dirty   atomic.Bool // something was committed since the last checkpoint
+	restart atomic.Bool // the writer shall reset the log after its next commit
+
+	truncate    atomic.Bool   // the writer shall cut the log's file after its next commit
+	deletions   atomic.Int64  // commits that deleted something
+	deletedKick chan struct{} // holds one: there was such a commit
+}
+
+// Sizes of SQLite's caches and of its log.
+const (
+	sqliteReaders      = 8
+	sqliteQuickReaders = 2 // for keys, and for what ingestion reads
+	sqliteReadCacheKB  = 8 << 10
+	sqliteQuickCacheKB = 2 << 10
+	sqliteWriteCacheKB = 16 << 10
+	walCheckpointBytes = 8 << 20 // from here on, pages are copied back in the background
+	walRestartPages    = 12_000  // of 4 KB; from here on, the writer lets the log begin anew
+	walRestartBytes    = walRestartPages * 4096
+	walAutoPages       = 64_000 // backstop: SQLite's own checkpoint inside a commit
+	checkpointEvery    = 250 * time.Millisecond
+	checkpointIdle     = time.Second
+	// busyMillis is how long a connection waits for a lock that another program has, such as one
+	// that copies the database. Ours never wait for one another.
+	busyMillis = 5000
+	// restartMillis is how long the writer waits for readers before the log begins anew.
+	restartMillis = 20
+)
+
+// sqliteFile is the database's name in the data directory.
+const sqliteFile = "spangrove.db"
+
+func OpenSQLite(ctx context.Context, dir, synchronous string, log *zap.Logger) (*SQLite, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("data directory: %w", err)
+	}
+	path, err := filepath.Abs(filepath.Join(dir, sqliteFile))
+	if err != nil {
+		return nil, err
+	}
+	if err := keepPrivate(dir, log); err != nil {
+		return nil, fmt.Errorf("data directory: %w", err)
+	}
+	// No pragma here may write: a connection that opens would wait for the writer.
+	dsn := func(busyMillis int, extra ...string) string {
+		q := url.Values{"_pragma": append([]string{
+			fmt.Sprintf("busy_timeout(%d)", busyMillis),
+			"journal_mode(WAL)",
+			"synchronous(" + synchronous + ")",
+			"temp_store(MEMORY)",
+			"foreign_keys(ON)",
+			"secure_delete(ON)",
+		}, extra...)}
+		return "file:" + (&url.URL{Path: path}).EscapedPath() + "?" + q.Encode()
+	}
+	d := &SQLite{wal: path + "-wal", log: log, dsn: dsn, stmts: map[string]*sql.Stmt{},
+		stop: make(chan struct{}), deletedKick: make(chan struct{}, 1)}
+	if err := d.openAll(ctx, dir, dsn); err != nil {
+		_ = d.Close(ctx)
+		return nil, err
+	}
+	return d, nil
+}
+
+func (d *SQLite) openAll(ctx context.Context, dir string, dsn func(int, ...string) string) (err error) {
+	if err := d.lockDataDir(ctx, dir); err != nil {
+		return err
+	}
+	if err := d.migrate(ctx, dsn(busyMillis, "auto_vacuum(INCREMENTAL)")); err != nil {
+		return fmt.Errorf("migrate %s: %w", sqliteFile, err)
+	}
+	if d.check, err = sql.Open("sqlite", dsn(0, "cache_size(-64)")); err != nil {
+		return err
+	}
+	d.check.SetMaxOpenConns(1)
+	writing := dsn(busyMillis, fmt.Sprintf("cache_size(-%d)", sqliteWriteCacheKB), fmt.Sprintf("wal_autocheckpoint(%d)", walAutoPages))
+	if d.writes, err = sql.Open("sqlite", writing); err != nil {
+		return err
+	}
+	d.writes.SetMaxOpenConns(1)
+	if d.writer, err = d.writes.Conn(ctx); err != nil {
+		return fmt.Errorf("open %s: %w", sqliteFile, err)
+	}
+	if d.reads, err = sql.Open("sqlite", dsn(busyMillis, fmt.Sprintf("cache_size(-%d)", sqliteReadCacheKB), "query_only(ON)")); err != nil {
+		return err
+	}
+	d.reads.SetMaxOpenConns(sqliteReaders)
+	d.reads.SetMaxIdleConns(sqliteReaders) // each has the schema and pages of its own to read anew
+	d.reads.SetConnMaxIdleTime(time.Minute)
+	quick := dsn(busyMillis, fmt.Sprintf("cache_size(-%d)", sqliteQuickCacheKB), "query_only(ON)")
+	if d.quickReads, err = sql.Open("sqlite", quick); err != nil {
+		return err
+	}
+	d.quickReads.SetMaxOpenConns(sqliteQuickReaders)
+	d.quickReads.SetMaxIdleConns(sqliteQuickReaders)
+	d.done.Add(1)
+	go d.checkpoints()
+	return nil
+}
+
+// migrate makes the database or brings its schema up to date, by a connection of its own: what it
+// sets for the database to keep is written each time it is set.
+func (d *SQLite) migrate(ctx context.Context, dsn string) error {
+	db, err := sql.Open("sqlite", dsn)
+	if err != nil {
+		return err
+	}
+	db.SetMaxOpenConns(1)
+	return errors.Join(migrateSQLite(ctx, db), db.Close())
+}
+
+// lockDataDir takes the data directory for this process, by an exclusive lock on a database of its
+// own that ends with the process however it ends. Two writers would overwrite each other.
+func (d *SQLite) lockDataDir(ctx context.Context, dir string) (err error) {
+	path, err := filepath.Abs(filepath.Join(dir, "lock.db"))
+	if err != nil {
+		return err
+	}
+	if d.lock, err = sql.Open("sqlite", "file:"+(&url.URL{Path: path}).EscapedPath()+"?_pragma=busy_timeout(500)"); err != nil {
+		return err
+	}
+	d.lock.SetMaxOpenConns(1)
+	conn, err := d.lock.Conn(ctx)
+	if err != nil {
+		return fmt.Errorf("open %s: %w", path, err)
+	}
+	if _, err := conn.ExecContext(ctx, "BEGIN EXCLUSIVE"); err != nil {
+		_ = conn.Close()
+		if d.Retryable(err) {
+			return fmt.Errorf("data directory %s is in use by another process", dir)
+		}
+		return fmt.Errorf("lock %s: %w", path, err)
+	}
+	d.locked = conn
+	return nil
+}
+
+func (d *SQLite) Writers() int { return 1 }
+
+func (d *SQLite) Exclusive() bool { return true }
+
+func (d *SQLite) ForUpdate(string) string { return "" }
+
+func (d *SQLite) Query(ctx context.Context, sql string, args ...any) (Rows, error) {
+	return d.queryBy(ctx, d.reads, sql, args)
+}
+
+func (d *SQLite) queryBy(ctx context.Context, by *sql.DB, text string, args []any) (Rows, error) {
+	ctx, cancel := readContext(ctx, d.readTimeout)
+	conn, err := by.Conn(ctx)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	finish, err := interruptOnDone(ctx, conn)
+	if err != nil {
+		cancel()
+		return nil, errors.Join(err, conn.Close())
+	}
+	rs, err := conn.QueryContext(ctx, question(text), args...)
+	if err != nil {
+		err = ended(ctx, err)
+		finish()
+		_ = conn.Close()
+		cancel()
+		return nil, err
+	}
+	return timedRows{connRows{rs, ctx, func() { finish(); _ = rs.Close(); _ = conn.Close() }}, cancel}, nil
+}
+
+// interruptOnDone interrupts what runs on a connection when ctx ends, until finish is called. The
+// driver does so only until a statement's first row is there, and database/sql waits for the step to
+// the next one, which may look at any number of rows.
+func interruptOnDone(ctx context.Context, conn *sql.Conn) (finish func(), err error) {
+	var db uintptr
+	err = conn.Raw(func(driverConn any) error {
+		// The driver has no method for it. Reading the handle needs no more than reflection.
+		if v := reflect.ValueOf(driverConn); v.Kind() == reflect.Pointer && v.Elem().Kind() == reflect.Struct {
+			if f := v.Elem().FieldByName("db"); f.Kind() == reflect.Uintptr {
+				db = uintptr(f.Uint())
+				return nil
+			}
+		}
+		return fmt.Errorf("the SQLite driver's connection %T has no handle", driverConn)
+	})
+	if err != nil {
+		return nil, err
+	}
+	var mu sync.Mutex
+	finished := false
+	stop := context.AfterFunc(ctx, func() {
+		mu.Lock() // the handle is good until finish was called
+		defer mu.Unlock()
+		if !finished {
+			tls := libc.NewTLS()
+			sqlite3.Xsqlite3_interrupt(tls, db)
+			tls.Close()
+		}
+	})
+	return func() {
+		stop()
+		mu.Lock()
+		defer mu.Unlock()
+		finished = true
+	}, nil
+}
+
+// Quick reads by connections that no search takes.
+func (d *SQLite) Quick() Conn { return sqliteQuick{d} }
+
+type sqliteQuick struct{ *SQLite }
+
+func (q sqliteQuick) Query(ctx context.Context, sql string, args ...any) (Rows, error) {
+	return q.queryBy(ctx, q.quickReads, sql, args)
+}
+
+func (d *SQLite) Readers() int { return sqliteReaders }
+
+func (d *SQLite) Bound(read time.Duration) { d.readTimeout = read }
+
+type sqlRows struct{ *sql.Rows }
+
+func (r sqlRows) Close() { _ = r.Rows.Close() }
+
+// connRows are read by a connection that they give back.
+type connRows struct {
+	*sql.Rows
+	ctx   context.Context
+	close func()
+}
+
+func (r connRows) Err() error { return ended(r.ctx, r.Rows.Err()) }
+
+func (r connRows) Close() { r.close() }
+
+// ended returns the context's error for a statement that was interrupted because its context ended, and
+// any other error as it is.
+func ended(ctx context.Context, err error) error {
+	if err != nil && sqliteCode(err) == sqlite3.SQLITE_INTERRUPT && ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return err
+}
+
+func (d *SQLite) Write(ctx context.Context, f func(Tx) error) (err error) {
+	always := context.WithoutCancel(ctx)
+	defer func() {
+		if err != nil { // also if the begin failed: it may have come through when its time ran out
+			_, _ = d.writer.ExecContext(always, "ROLLBACK")
+		}
+	}()
+	if _, err := d.writer.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
+		return err
+	}
+	tx := &sqliteTx{d: d}
+	if err := f(tx); err != nil {
+		return err
+	}
+	if _, err := d.writer.ExecContext(always, "COMMIT"); err != nil {
+		return err
+	}
+	d.dirty.Store(true)
+	if tx.deletes {
+		d.deletions.Add(1)
+		select {
+		case d.deletedKick <- struct{}{}:
+		default:
+		}
+	}
+	restart, truncate := d.restart.Swap(false), d.truncate.Swap(false)
+	if restart || truncate {
+		// Nearly everything is copied back by now; what is left is small. A reader that
+		// still stands on the log makes this a no-op, never an error to the caller.
+		how := "wal_checkpoint(RESTART)"
+		if truncate {
+			how = "wal_checkpoint(TRUNCATE)"
+		}
+		for _, pragma := range []string{fmt.Sprintf("busy_timeout = %d", restartMillis), how, fmt.Sprintf("busy_timeout = %d", busyMillis)} {
+			_, _ = d.writer.ExecContext(always, "PRAGMA "+pragma)
+		}
+	}
+	return nil
+}
+
+// checkpoints copies the log's pages back to the database in the background, and cuts the
+// log's file when nothing is written for a while.
+func (d *SQLite) checkpoints() {
+	defer d.done.Done()
+	tick := time.NewTicker(checkpointEvery)
+	defer tick.Stop()
+	var last int64
+	quiet := time.Now()
+	for {
+		select {
+		case <-d.stop:
+			return
+		case <-tick.C:
+		}
+		info, err := os.Stat(d.wal)
+		if err != nil || info.Size() == 0 {
+			continue
+		}
+		if d.dirty.Swap(false) {
+			quiet = time.Now()
+		} else if time.Since(quiet) > checkpointIdle {
+			if err := d.cut(); err != nil {
+				d.log.Warn("checkpoint", zap.Error(err))
+			}
+			continue
+		}
+		if info.Size() < walCheckpointBytes || info.Size() == last {
+			last = info.Size()
+			if info.Size() < walRestartBytes {
+				continue
+			}
+		}
+		last = info.Size()
+		pages, _, err := d.copyBack()
+		if err != nil {
+			d.log.Warn("checkpoint", zap.Error(err))
+		}
+		if pages > walRestartPages { // not by the file's size, which stays when the log begins anew
+			d.restart.Store(true)
+		}
+	}
+}
+
+// copyBack copies what it can of the log's pages back, without keeping anybody waiting. It returns how
+// many the log has since it began anew, and how many of them are copied by now.
+func (d *SQLite) copyBack() (pages, copied int, err error) {
+	var busy int
+	err = d.check.QueryRow("PRAGMA wal_checkpoint(PASSIVE)").Scan(&busy, &pages, &copied)
+	return pages, copied, err
+}
+
+// cut copies all of the log back and cuts its file. Only the cut itself, when nothing is left to
+// copy, keeps writers out; it waits for nobody, so a reader that stands on the log puts it off.
+func (d *SQLite) cut() error {
+	pages, copied, err := d.copyBack()
+	if err == nil && copied >= pages {
+		_, err = d.check.Exec("PRAGMA wal_checkpoint(TRUNCATE)")
+	}
+	return err
+}
+
+func sqliteCode(err error) int {
+	var se *sqlite.Error
+	if errors.As(err, &se) {
+		return se.Code() & 0xff // without the extension
+	}
+	return sqlite3.SQLITE_OK
+}
+
+func (d *SQLite) Retryable(err error) bool {
+	code := sqliteCode(err)
+	return code == sqlite3.SQLITE_BUSY || code == sqlite3.SQLITE_PROTOCOL // the latter: too many tries to begin a read
+}
+
+func (d *SQLite) Interrupted(err error) bool { return sqliteCode(err) == sqlite3.SQLITE_INTERRUPT }
+
+func (d *SQLite) Unavailable(err error) bool {
+	switch sqliteCode(err) {
+	case sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_LOCKED:
+		return true
+	}
+	return strings.HasPrefix(err.Error(), "sql: database is closed") // database/sql has no value for it
+}
+
+func (d *SQLite) Close(context.Context) error {
+	select {
+	case <-d.stop:
+	default:
+		close(d.stop)
+	}
+	d.done.Wait()
+	for _, st := range d.stmts {
+		_ = st.Close()
+	}
+	var errs []error
+	if d.writer != nil {
+		errs = append(errs, d.writer.Close())
+	}
+	defer func() { // last: the directory is held until all else is closed
+		if d.locked != nil {
+			_ = d.locked.Close()
+		}
+		if d.lock != nil {
+			_ = d.lock.Close()
+		}
+	}()
+	for _, db := range []*sql.DB{d.check, d.quickReads, d.reads, d.writes} { // the last connection cuts the log
+		if db != nil {
+			errs = append(errs, db.Close())
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,46 @@
+package sqldb
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/google/uuid"
+)
+
+// sqliteSpelling is what SQLite spells in its own way.
+type sqliteSpelling struct{}
+
+func (sqliteSpelling) ID(u uuid.UUID) any { return u[:] }
+
+func (sqliteSpelling) AnyID(column string, placeholder int, list []uuid.UUID) (string, []any) {
+	args := make([]any, len(list))
+	for i := range list {
+		args[i] = list[i][:]
+	}
+	return OneOf(column, placeholder, len(list)), args
+}
+
+func (sqliteSpelling) AnyText(column string, placeholder int, list []string) (string, []any) {
+	return OneOf(column, placeholder, len(list)), anySlice(list)
+}
+
+func (sqliteSpelling) AnyNumber(column string, placeholder int, list []int64) (string, []any) {
+	return OneOf(column, placeholder, len(list)), anySlice(list)
+}
+
+func anySlice[T any](list []T) []any {
+	out := make([]any, len(list))
+	for i := range list {
+		out[i] = list[i]
+	}
+	return out
+}
+
+func (sqliteSpelling) JSONPairs(placeholder string) string {
+	return fmt.Sprintf("(SELECT key + 1 AS n, value ->> 0 AS name, value ->> 1 AS number FROM json_each(%s))", placeholder)
+}
+
+func (sqliteSpelling) Fence() string { return " LIMIT -1" }
+
+// question turns $1 into ?1, SQLite's numbered parameter.
+func question(sql string) string { return strings.ReplaceAll(sql, "$", "?") }

@@ -1,0 +1,205 @@
+package sqldb
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/store/internal/events"
+	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
+)
+
+// openForTest opens a store in a directory of its own, with a second connection to its database
+// that waits for no lock, as another program has one.
+func openForTest(t *testing.T) (s *Store, d *SQLite, other *sql.Conn) {
+	t.Helper()
+	dir := t.TempDir()
+	s, err := OpenSQLite(t.Context(), dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(dir, sqliteFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if other, err = db.Conn(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_, _ = other.ExecContext(context.Background(), "ROLLBACK")
+		_ = other.Close()
+		_ = db.Close()
+		if err := s.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return s, s.db.(*SQLite), other
+}
+
+// takeReaders takes all connections that read, and puts them back at the test's end.
+func takeReaders(t *testing.T, d *SQLite) []*sql.Conn {
+	t.Helper()
+	var taken []*sql.Conn
+	for range sqliteReaders {
+		conn, err := d.reads.Conn(t.Context())
+		if err != nil {
+			t.Fatal("open a reader:", err)
+		}
+		taken = append(taken, conn)
+		t.Cleanup(func() { _ = conn.Close() })
+	}
+	return taken
+}
+
+// A reader that opens while somebody writes does not wait for that, and stays open afterwards.
+func TestReadersOpenBesideAWriter(t *testing.T) {
+	t.Parallel()
+	_, d, other := openForTest(t)
+	if _, err := other.ExecContext(t.Context(), "BEGIN IMMEDIATE"); err != nil {
+		t.Fatal(err)
+	}
+	for _, conn := range takeReaders(t, d) {
+		var n int
+		if err := conn.QueryRowContext(t.Context(), "SELECT count(*) FROM event").Scan(&n); err != nil {
+			t.Error("read:", err)
+		}
+		if err := conn.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if n := d.reads.Stats().MaxIdleClosed; n != 0 {
+		t.Errorf("%d readers were closed that would be needed again", n)
+	}
+}
+
+// A transaction needs no connection but its own.
+func TestWriterNeedsNoReader(t *testing.T) {
+	t.Parallel()
+	s, d, _ := openForTest(t)
+	takeReaders(t, d)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	err := d.Write(ctx, func(tx Tx) error {
+		_, err := s.events.bulk.begin(tx).findEvents(ctx, 1, []events.idDays{{id: uuid.New()}})
+		return err
+	})
+	if err != nil {
+		t.Error("find an event on any day while all readers are busy:", err)
+	}
+}
+
+// Cutting the log keeps no writer waiting for a reader that stands on the log.
+func TestCutWaitsForNobody(t *testing.T) {
+	t.Parallel()
+	_, d, other := openForTest(t)
+	reader := takeReaders(t, d)[0]
+	note := func(value string) {
+		err := d.Write(t.Context(), func(tx Tx) error {
+			_, err := tx.Exec(t.Context(), "INSERT INTO setting(name, value) VALUES ($1, $1)", value)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	note("before")
+	if _, err := reader.ExecContext(t.Context(), "BEGIN"); err != nil {
+		t.Fatal(err)
+	}
+	var n int
+	if err := reader.QueryRowContext(t.Context(), "SELECT count(*) FROM setting").Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	note("after")
+	done := make(chan error, 1)
+	go func() { done <- d.cut() }()
+	for cutting := true; cutting; {
+		select {
+		case err := <-done:
+			if err != nil {
+				t.Error("cut:", err)
+			}
+			cutting = false
+		default:
+		}
+		for _, text := range []string{"BEGIN IMMEDIATE", "ROLLBACK"} {
+			if _, err := other.ExecContext(t.Context(), text); err != nil {
+				t.Fatalf("%s while the log is cut: %v", text, err)
+			}
+		}
+	}
+	if _, err := reader.ExecContext(t.Context(), "ROLLBACK"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// An index of event whose key is computed would make SQLite keep a journal for each statement that
+// inserts several events: a function may fail where a column cannot.
+func TestEventsHaveIndexesOfColumnsOnly(t *testing.T) {
+	t.Parallel()
+	_, d, _ := openForTest(t)
+	indexes := 0
+	err := Each(t.Context(), d, `SELECT l.name, x.cid FROM pragma_index_list('event') l, pragma_index_info(l.name) x`, nil, func(scan func(...any) error) error {
+		var name string
+		var column int
+		if err := scan(&name, &column); err != nil {
+			return err
+		}
+		indexes++
+		if column < 0 {
+			t.Errorf("index %s has an expression in its key", name)
+		}
+		return nil
+	})
+	if err != nil || indexes == 0 {
+		t.Fatal(indexes, err)
+	}
+}
+
+// slowAfterRows has 10 rows at once, and then looks at ten billion for the next one.
+const slowAfterRows = `WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 10000000000) SELECT n FROM c WHERE n <= 10 OR n = 9999999999`
+
+// A read whose caller leaves ends: between two rows, and while SQLite looks for the next one.
+func TestReadsEndWithTheirCaller(t *testing.T) {
+	t.Parallel()
+	s := openTest(t, Options{ReadTimeout: time.Hour})
+	for name, later := range map[string]time.Duration{"between rows": 0, "in the search for the next row": 50 * time.Millisecond} {
+		ctx, leave := context.WithCancel(t.Context())
+		n := 0
+		err := Each(ctx, s.db, slowAfterRows, nil, func(func(...any) error) error {
+			if n++; n == 5 && later == 0 {
+				leave()
+			} else if n == 10 {
+				time.AfterFunc(later, leave)
+			}
+			return nil
+		})
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("%s, after %d rows: %v, want context.Canceled", name, n, err)
+		}
+		leave()
+	}
+	// The connections are good for others.
+	for range 2 * sqliteReaders {
+		var n int
+		if _, err := One(t.Context(), s.db, `SELECT 1`, nil, &n); err != nil || n != 1 {
+			t.Errorf("a read after those: %v", err)
+		}
+	}
+}
+
+// A read that has rows already ends at its deadline.
+func TestReadsWithRowsEndAtTheirDeadline(t *testing.T) {
+	t.Parallel()
+	s := openTest(t, Options{ReadTimeout: 50 * time.Millisecond})
+	err := Each(t.Context(), s.db, slowAfterRows, nil, func(func(...any) error) error { return nil })
+	if err = WrapError(s.db, err, "read"); fault.Of(err) != fault.Timeout {
+		t.Errorf("got %v, want a timeout", err)
+	}
+}

@@ -1,0 +1,115 @@
+package store
+
+import (
+	"time"
+
+	"go.opentelemetry.io/otel/metric"
+	"go.uber.org/zap"
+
+	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/project"
+)
+
+// Options of a store. The zero value is ready for use.
+type Options struct {
+	Logger *zap.Logger
+	Meter  metric.Meter
+	// Synchronous is SQLite's promise: "full" (the default), an answered write survives a
+	// power cut, or "normal", it survives a crash of the process but the last commits may be
+	// lost with the power.
+	Synchronous string
+	// QueueBytes bounds the payload that waits for a commit; past it writes are refused as
+	// busy. Default 64 MiB.
+	QueueBytes int64
+	// PendingTTL is how long an update, or what log records say of a span, waits for its event,
+	// and how long the latter is known after it came. Default 24 hours.
+	PendingTTL time.Duration
+	// MaxPending bounds the updates that wait, and likewise what waits of log records (one for
+	// each span and request), of which the oldest give way. Default 100,000.
+	MaxPending int
+	// Writers is the number of writers of telemetry on PostgreSQL, in addition to one for all else. Default
+	// 4; SQLite has one for both.
+	Writers int
+	// Limits are those of projects that set none of their own. Default project.DefaultBounds.
+	Limits *project.Bounds
+	// Window is when events may begin. A span outside of it is stored at the time it arrived; any
+	// other event is refused as fault.Invalid. Default event.DefaultWindow.
+	Window event.Window
+	// ReadTimeout bounds each read; past it a read is fault.Timeout. Default 30 seconds.
+	ReadTimeout time.Duration
+	// ReadShare is how many connections the heavy reads of one project (searches, charts, sessions, results
+	// of runs) may have at once; one that reads payload has two. Default 4, at most three quarters
+	// of the readers.
+	ReadShare int
+	// ReadWait is how long a heavy read waits for its project's share; past it, it is
+	// fault.Limited. Default 10 seconds.
+	ReadWait time.Duration
+	// AuditRetention is how long entries of the audit log are kept. Default 400 days.
+	AuditRetention time.Duration
+	// AuditMaxEntries bounds the entries of the audit log. Default 1,000,000.
+	AuditMaxEntries int64
+	// Now is the clock. Default time.Now.
+	Now func() time.Time
+}
+
+// Defaults of what reads may take.
+const (
+	DefaultReadTimeout = 30 * time.Second
+	DefaultReadShare   = 4
+	DefaultReadWait    = 10 * time.Second
+)
+
+// Bounds of what waits.
+const (
+	defaultQueueBytes = 64 << 20
+	defaultPendingTTL = 24 * time.Hour
+	defaultMaxPending = 100_000
+	defaultWriters    = 4
+)
+
+func (o Options) withDefaults() Options {
+	if o.Logger == nil {
+		o.Logger = zap.NewNop()
+	}
+	if o.Synchronous == "" {
+		o.Synchronous = "full"
+	}
+	if o.QueueBytes == 0 {
+		o.QueueBytes = defaultQueueBytes
+	}
+	if o.PendingTTL == 0 {
+		o.PendingTTL = defaultPendingTTL
+	}
+	if o.MaxPending == 0 {
+		o.MaxPending = defaultMaxPending
+	}
+	if o.Writers == 0 {
+		o.Writers = defaultWriters
+	}
+	if o.Limits == nil {
+		defaults := project.DefaultBounds()
+		o.Limits = &defaults
+	}
+	if o.Window == (event.Window{}) {
+		o.Window = event.DefaultWindow
+	}
+	if o.ReadTimeout == 0 {
+		o.ReadTimeout = DefaultReadTimeout
+	}
+	if o.ReadShare == 0 {
+		o.ReadShare = DefaultReadShare
+	}
+	if o.ReadWait == 0 {
+		o.ReadWait = DefaultReadWait
+	}
+	if o.AuditRetention == 0 {
+		o.AuditRetention = DefaultAuditRetention
+	}
+	if o.AuditMaxEntries == 0 {
+		o.AuditMaxEntries = DefaultAuditMaxEntries
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return o
+}
