@@ -315,8 +315,7 @@ func rowsWith(t *testing.T, place postgresPlace, mark string) (found []string) {
 
 func TestPostgresErased(t *testing.T) {
 	t.Parallel()
-	dsn := postgresDSN(t)
-	place := newPostgresPlace(t, dsn)
+	place := newPostgresPlace(t)
 	s := place.Open(t, store.Options{})
 	session := func() { // chunks and rows are read: the test knows where the mark is to be
 		if found := rowsWith(t, place, mark); !slices.Contains(found, "chunk.data") || !slices.Contains(found, "event.metadata") || !slices.Contains(found, "field_index.path") {

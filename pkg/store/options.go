@@ -48,6 +48,9 @@ type Options struct {
 	AuditRetention time.Duration
 	// AuditMaxEntries bounds the entries of the audit log. Default 1,000,000.
 	AuditMaxEntries int64
+	// IDFilterBytes bounds the Bloom filters of event ids; past it, ids of the days with the most are
+	// looked up instead. Default 64 MiB, for the ids of about 35 million events.
+	IDFilterBytes int
 	// Now is the clock. Default time.Now.
 	Now func() time.Time
 }
@@ -61,10 +64,11 @@ const (
 
 // Bounds of what waits.
 const (
-	defaultQueueBytes = 64 << 20
-	defaultPendingTTL = 24 * time.Hour
-	defaultMaxPending = 100_000
-	defaultWriters    = 4
+	defaultQueueBytes    = 64 << 20
+	defaultPendingTTL    = 24 * time.Hour
+	defaultMaxPending    = 100_000
+	defaultWriters       = 4
+	defaultIDFilterBytes = 64 << 20
 )
 
 func (o Options) withDefaults() Options {
@@ -107,6 +111,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.AuditMaxEntries == 0 {
 		o.AuditMaxEntries = DefaultAuditMaxEntries
+	}
+	if o.IDFilterBytes == 0 {
+		o.IDFilterBytes = defaultIDFilterBytes
 	}
 	if o.Now == nil {
 		o.Now = time.Now

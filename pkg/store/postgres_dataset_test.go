@@ -14,8 +14,7 @@ import (
 // comes twice, and every open row names its datapoint as it is.
 func TestPostgresLinksOfTwoProcesses(t *testing.T) {
 	t.Parallel()
-	dsn := postgresDSN(t)
-	place := newPostgresPlace(t, dsn)
+	place := newPostgresPlace(t)
 	stores := []*store.Store{place.Open(t, store.Options{}), place.Open(t, store.Options{})}
 	p, err := stores[0].EnsureProject(t.Context(), "default")
 	if err != nil {

@@ -19,8 +19,7 @@ import (
 // the events are updated: each event enters once, no slot is given twice, and each gets its score.
 func TestPostgresQueueOfTwoProcesses(t *testing.T) {
 	t.Parallel()
-	dsn := postgresDSN(t)
-	place := newPostgresPlace(t, dsn)
+	place := newPostgresPlace(t)
 	stores := []*store.Store{place.Open(t, store.Options{}), place.Open(t, store.Options{})}
 	p, err := stores[0].EnsureProject(t.Context(), "default")
 	if err != nil {

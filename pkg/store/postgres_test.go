@@ -11,7 +11,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/spangrove/spangrove/pkg/event"
-	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/rawjson"
 	"github.com/spangrove/spangrove/pkg/store"
 )
@@ -20,8 +19,7 @@ import (
 // other's events.
 func TestPostgresTwoProcesses(t *testing.T) {
 	t.Parallel()
-	dsn := postgresDSN(t)
-	place := newPostgresPlace(t, dsn)
+	place := newPostgresPlace(t)
 	stores := make([]*store.Store, 2)
 	errs := make([]error, 2)
 	var wg sync.WaitGroup
@@ -93,8 +91,7 @@ func TestPostgresTwoProcesses(t *testing.T) {
 // Schemas of one database do not disturb each other.
 func TestPostgresSchemas(t *testing.T) {
 	t.Parallel()
-	dsn := postgresDSN(t)
-	a, b := newPostgresPlace(t, dsn), newPostgresPlace(t, dsn)
+	a, b := newPostgresPlace(t), newPostgresPlace(t)
 	e := event.Event{ID: uuid.New(), SessionID: uuid.New(), Type: event.TypeTool, Name: "x"}
 	e.Complete(time.Now())
 	for i, place := range []postgresPlace{a, b, a, b} {
@@ -124,8 +121,7 @@ func TestPostgresSchemas(t *testing.T) {
 // A partition for a new time is made while others read and write the table, and none of them waits.
 func TestPostgresPartitionWaitsForNobody(t *testing.T) {
 	t.Parallel()
-	dsn := postgresDSN(t)
-	place := newPostgresPlace(t, dsn)
+	place := newPostgresPlace(t)
 	s := place.Open(t, store.Options{})
 	p, err := s.EnsureProject(t.Context(), "default")
 	if err != nil {
@@ -158,8 +154,7 @@ func TestPostgresPartitionWaitsForNobody(t *testing.T) {
 // its event in another.
 func TestPostgresOneWriterEach(t *testing.T) {
 	t.Parallel()
-	dsn := postgresDSN(t)
-	place := newPostgresPlace(t, dsn)
+	place := newPostgresPlace(t)
 	a, b := place.Open(t, store.Options{Writers: 1}), place.Open(t, store.Options{Writers: 1})
 	p, err := a.EnsureProject(t.Context(), "default")
 	if err != nil {
@@ -177,54 +172,4 @@ func TestPostgresOneWriterEach(t *testing.T) {
 	if got, err := b.Event(t.Context(), p.ID, e.ID); err != nil || string(got.Feedback) != `{"rating":1}` {
 		t.Errorf("the event has the feedback %s, %v", got.Feedback, err)
 	}
-}
-
-// PostgreSQL itself ends a read that takes too long, whoever waits for it, and work in the background
-// has no limit.
-func TestPostgresEndsReads(t *testing.T) {
-	t.Parallel()
-	dsn := postgresDSN(t)
-	s := newPostgresPlace(t, dsn).Open(t, store.Options{ReadTimeout: 250 * time.Millisecond})
-	for _, quick := range []bool{false, true} {
-		if err := s.ReadUnwatched(quick, "SELECT pg_sleep(60)"); fault.Of(err) != fault.Timeout {
-			t.Errorf("quick %t: %v, want a timeout", quick, err)
-		}
-	}
-	for _, patient := range []bool{true, false, true} {
-		want := "250ms"
-		if patient {
-			want = "0"
-		}
-		if got, err := s.ReadText(t.Context(), patient, "SELECT current_setting('statement_timeout')"); err != nil || got != want {
-			t.Errorf("patient %t: the limit is %s (%v), want %s", patient, got, err, want)
-		}
-	}
-	if text, err := s.ReadText(t.Context(), true, "SELECT 'x' || pg_sleep(1)"); err != nil || text != "x" {
-		t.Errorf("work in the background: %q, %v", text, err)
-	}
-	if _, err := s.ReadText(t.Context(), false, "SELECT 'x' || pg_sleep(60)"); fault.Of(err) != fault.Timeout {
-		t.Errorf("a read: %v, want a timeout", err)
-	}
-}
-
-// A statement whose client has gone without a word ends long before its limit.
-func TestPostgresEndsReadsOfNobody(t *testing.T) {
-	t.Parallel()
-	dsn := postgresDSN(t)
-	place := newPostgresPlace(t, dsn)
-	s := place.Open(t, store.Options{ReadTimeout: time.Hour})
-	mark := uuid.NewString()
-	until := func(what string, running int) {
-		for range 600 {
-			if n := place.Count(t, "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND pid <> pg_backend_pid() AND query LIKE '%"+mark+"%'"); n == running {
-				return
-			}
-			time.Sleep(100 * time.Millisecond)
-		}
-		t.Error("the statement", what)
-	}
-	if err := s.LeaveRead(t.Context(), "SELECT pg_sleep(3600), '"+mark+"'", func() { until("does not begin", 1) }); err != nil {
-		t.Fatal(err)
-	}
-	until("runs on", 0)
 }

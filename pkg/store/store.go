@@ -70,16 +70,17 @@ func open(ctx context.Context, db sqldb.DB, bulk events.Bulk, dialect query.Dial
 		EraseOf: evalqueue.EraseEvaluationsOf,
 	}
 	e, err := events.Open(ctx, db, bulk, dialect, events.Options{
-		Logger:      o.Logger,
-		Meter:       o.Meter,
-		Now:         o.Now,
-		QueueBytes:  o.QueueBytes,
-		PendingTTL:  o.PendingTTL,
-		MaxPending:  o.MaxPending,
-		Window:      o.Window,
-		ReadTimeout: o.ReadTimeout,
-		ReadShare:   o.ReadShare,
-		ReadWait:    o.ReadWait,
+		Logger:        o.Logger,
+		Meter:         o.Meter,
+		Now:           o.Now,
+		IDFilterBytes: o.IDFilterBytes,
+		QueueBytes:    o.QueueBytes,
+		PendingTTL:    o.PendingTTL,
+		MaxPending:    o.MaxPending,
+		Window:        o.Window,
+		ReadTimeout:   o.ReadTimeout,
+		ReadShare:     o.ReadShare,
+		ReadWait:      o.ReadWait,
 	}, hooks)
 	s.events = e
 	s.resources = resource.New(db, e, resource.Options{

@@ -4,18 +4,15 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"net/url"
-	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
-	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"go.uber.org/goleak"
 	_ "modernc.org/sqlite"
 
 	"github.com/spangrove/spangrove/pkg/store"
+	"github.com/spangrove/spangrove/pkg/store/internal/sqldb/sqldbtest"
 	"github.com/spangrove/spangrove/pkg/store/storetest"
 )
 
@@ -28,8 +25,8 @@ func TestSQLite(t *testing.T) {
 
 func TestPostgres(t *testing.T) {
 	t.Parallel()
-	dsn := postgresDSN(t)
-	storetest.Run(t, func(t *testing.T) storetest.Place { return newPostgresPlace(t, dsn) })
+	newPostgresPlace(t) // skips all at once
+	storetest.Run(t, func(t *testing.T) storetest.Place { return newPostgresPlace(t) })
 }
 
 // closeAfter closes what a test opened, however it ends.
@@ -87,42 +84,13 @@ func (p sqlitePlace) Count(t *testing.T, text string) (n int) {
 
 func (p sqlitePlace) Bytes(hex string) string { return "x'" + hex + "'" }
 
-// postgresDSN returns the database of the tests of PostgreSQL, which are skipped where there is none.
-func postgresDSN(t *testing.T) string {
-	t.Helper()
-	dsn := os.Getenv("SPANGROVE_TEST_POSTGRES")
-	if dsn == "" {
-		t.Skip("SPANGROVE_TEST_POSTGRES is not set")
-	}
-	return dsn
-}
-
-// postgresPlace is a schema of its own in the database of a DSN.
+// postgresPlace is a schema of its own in the database of the tests.
 type postgresPlace struct{ dsn string }
 
-func newPostgresPlace(t *testing.T, dsn string) postgresPlace {
+// newPostgresPlace returns a new schema; the test is skipped if there is no database.
+func newPostgresPlace(t *testing.T) postgresPlace {
 	t.Helper()
-	schema := "t" + strings.ReplaceAll(uuid.NewString(), "-", "")
-	run := func(ctx context.Context, text string) {
-		conn, err := pgx.Connect(ctx, dsn)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = conn.Close(ctx) }()
-		if _, err := conn.Exec(ctx, text); err != nil {
-			t.Error(err)
-		}
-	}
-	run(t.Context(), "CREATE SCHEMA "+schema)
-	t.Cleanup(func() { run(context.Background(), "DROP SCHEMA "+schema+" CASCADE") })
-	u, err := url.Parse(dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	q := u.Query()
-	q.Set("search_path", schema)
-	u.RawQuery = q.Encode()
-	return postgresPlace{u.String()}
+	return postgresPlace{sqldbtest.PostgresDSN(t)}
 }
 
 func (p postgresPlace) Open(t *testing.T, o store.Options) *store.Store {

@@ -144,7 +144,7 @@ func TestTreeInAnyOrder(t *testing.T) {
 	t.Parallel()
 	places := map[string]func(t *testing.T) storetest.Place{"embedded": func(t *testing.T) storetest.Place { return sqlitePlace{t.TempDir()} }}
 	if dsn := os.Getenv("SPANGROVE_TEST_POSTGRES"); dsn != "" {
-		places["server"] = func(t *testing.T) storetest.Place { return newPostgresPlace(t, dsn) }
+		places["server"] = func(t *testing.T) storetest.Place { return newPostgresPlace(t) }
 	}
 	for name, fresh := range places {
 		t.Run(name, func(t *testing.T) {
@@ -222,7 +222,9 @@ func sendAll(t *rapid.T, s *store.Store, project string, forest []leaf, order []
 	}
 	for _, x := range order {
 		if x.restart {
-			s.Forget()
+			if err := s.Forget(t.Context(), p.ID); err != nil {
+				t.Fatal(err)
+			}
 		}
 		forest[x.leaf].write(td, x.unfinished)
 		if x.end {

@@ -14,7 +14,7 @@ import (
 // that cannot go on must not hold up the others.
 func TestBackfillTorn(t *testing.T) {
 	t.Parallel()
-	s := openTest(t, Options{})
+	_, s := openTest(t)
 	p, err := s.resources.EnsureProject(t.Context(), "default")
 	must := func(err error) {
 		t.Helper()
@@ -32,29 +32,29 @@ func TestBackfillTorn(t *testing.T) {
 	}
 	create := func(filters string) evaluation.Backfill {
 		t.Helper()
-		b, err := s.evaluations.CreateBackfill(t.Context(), p.ID, evaluation.Backfill{MetricID: id, Version: 1, Filters: json.RawMessage(filters)})
+		b, err := s.CreateBackfill(t.Context(), p.ID, evaluation.Backfill{MetricID: id, Version: 1, Filters: json.RawMessage(filters)})
 		must(err)
 		return b
 	}
 	broken := create(`"none"`)
 	b := create(`[{"Field":"event_type","Operator":"is","Type":"string","Value":"tool"}]`)
 	for range 2 { // it asks for all, and sees that there are no more
-		if _, err := s.evaluations.StepBackfills(t.Context()); err == nil {
+		if _, err := s.StepBackfills(t.Context()); err == nil {
 			t.Errorf("backfill %s, which has no filters, goes on", broken.ID)
 		}
 	}
-	_, err = s.evaluations.MoveBackfill(t.Context(), p.ID, id, b.ID, evaluation.BackfillPaused)
+	_, err = s.MoveBackfill(t.Context(), p.ID, id, b.ID, evaluation.BackfillPaused)
 	must(err)
 	must(s.resources.ChangeDocs(t.Context(), 0, "resume", func(ctx context.Context, tx *events.Commit) error {
-		b, d, err := s.evaluations.readBackfill(ctx, tx, p.ID, b.ID, tx.ForUpdate(""))
+		b, d, err := s.readBackfill(ctx, tx, p.ID, b.ID, tx.ForUpdate(""))
 		if err != nil || b.Paused != 0 || !b.Asked {
 			t.Errorf("%+v, %v", b, err)
 		}
 		b.State = evaluation.BackfillRunning
-		return s.evaluations.writeBackfill(ctx, tx, p.ID, &b, &d)
+		return s.writeBackfill(ctx, tx, p.ID, &b, &d)
 	}))
-	_, _ = s.evaluations.StepBackfills(t.Context())
-	list, err := s.evaluations.LoadBackfills(t.Context(), p.ID, []string{b.ID})
+	_, _ = s.StepBackfills(t.Context())
+	list, err := s.LoadBackfills(t.Context(), p.ID, []string{b.ID})
 	must(err)
 	if got := list[0]; got.State != evaluation.BackfillRunning || got.Waiting != 3 || got.Paused != 0 {
 		t.Errorf("resumed: %+v", got)

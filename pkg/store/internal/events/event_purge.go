@@ -108,6 +108,7 @@ func (s *Store) ForgetProject(ctx context.Context, id int64) error {
 		return err
 	}
 	s.traces.Purge()
+	s.trees.purge()
 	s.fieldIndex.forget(id, nil)
 	return s.loadPending(ctx)
 }

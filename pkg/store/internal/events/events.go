@@ -22,21 +22,21 @@ import (
 
 // Options of the storage of events. All must be set but Meter.
 type Options struct {
-	Logger      *zap.Logger
-	Meter       metric.Meter
-	Now         func() time.Time
-	QueueBytes  int64         // bound on the payload that waits for a commit
-	PendingTTL  time.Duration // how long updates and log parts wait for their event
-	MaxPending  int           // bound on the updates that wait, and on the log parts
-	Window      event.Window  // when events may begin
-	ReadTimeout time.Duration // bound on one read
-	ReadShare   int           // connections that the heavy reads of a project may have at once
-	ReadWait    time.Duration // how long a heavy read waits for its project's share
+	Logger        *zap.Logger
+	Meter         metric.Meter
+	Now           func() time.Time
+	IDFilterBytes int           // bound on the filters of ids
+	QueueBytes    int64         // bound on the payload that waits for a commit
+	PendingTTL    time.Duration // how long updates and log parts wait for their event
+	MaxPending    int           // bound on the updates that wait, and on the log parts
+	Window        event.Window  // when events may begin
+	ReadTimeout   time.Duration // bound on one read
+	ReadShare     int           // connections that the heavy reads of a project may have at once
+	ReadWait      time.Duration // how long a heavy read waits for its project's share
 }
 
 // Bounds of the caches.
 const (
-	idFilterBytes     = 64 << 20 // Bloom filters: ids of about 35 million events
 	chunkCacheBytes   = 24 << 20
 	traceCacheEntries = 50_000
 )
@@ -89,7 +89,7 @@ type Store struct {
 func Open(ctx context.Context, db sqldb.DB, bulk Bulk, dialect query.Dialect, o Options, h Hooks) (*Store, error) {
 	s := &Store{
 		Dialect:    dialect,
-		idFilter:   newIDFilter(idFilterBytes, !db.Exclusive()),
+		idFilter:   newIDFilter(o.IDFilterBytes, !db.Exclusive()),
 		fieldIndex: newFieldIndex(),
 		reads:      newGate(db.Readers()*3/4, o.ReadShare, o.ReadWait), // a quarter is left for reads that are not heavy
 		options:    o,
@@ -113,7 +113,7 @@ func Open(ctx context.Context, db sqldb.DB, bulk Bulk, dialect query.Dialect, o 
 		},
 	})
 	var err error
-	if s.telemetry, err = newTelemetry(o.Meter, s.pool.Queued); err != nil {
+	if s.telemetry, err = newTelemetry(o.Meter, s.pool.Queued, s.IDFilters); err != nil {
 		return s, err
 	}
 	return s, s.loadMemory(sqldb.Patiently(ctx)) // a large store is read as long as it takes

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/google/uuid"
-	"github.com/spangrove/spangrove/pkg/store/internal/events"
 )
 
 // idsOf makes n ids of a kind: random, led by a time, or counted.

@@ -18,15 +18,11 @@ func TestExpireLogs(t *testing.T) {
 	t.Parallel()
 	now := time.UnixMilli(1767355200000)
 	s := openTest(t, Options{Now: func() time.Time { return now }, PendingTTL: time.Hour})
-	p, err := s.resources.EnsureProject(t.Context(), "default")
-	if err != nil {
-		t.Fatal(err)
-	}
 	span := event.Event{ID: uuid.New(), SessionID: uuid.New(), Type: event.TypeModel, TraceID: uuid.New(), Fixed: true}
 	span.Complete(now)
 	put := func(b event.Batch) {
 		t.Helper()
-		if err := s.Put(t.Context(), p.ID, b); err != nil {
+		if err := s.Put(t.Context(), testProject, b); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -54,7 +50,7 @@ func TestExpireLogs(t *testing.T) {
 		}
 	}
 	put(event.Batch{LogParts: []event.LogPart{say(span.ID, "late")}})
-	e, err := s.Event(t.Context(), p.ID, span.ID)
+	e, err := s.Event(t.Context(), testProject, span.ID)
 	if err != nil {
 		t.Fatal(err)
 	}

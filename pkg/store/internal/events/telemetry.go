@@ -20,7 +20,7 @@ type telemetry struct {
 	outbox  metric.Int64Counter
 }
 
-func newTelemetry(m metric.Meter, queued func() int64) (*telemetry, error) {
+func newTelemetry(m metric.Meter, queued func() int64, filters func() (n, bytes int)) (*telemetry, error) {
 	if m == nil {
 		m = noop.NewMeterProvider().Meter("store")
 	}
@@ -54,6 +54,16 @@ func newTelemetry(m metric.Meter, queued func() int64) (*telemetry, error) {
 		metric.WithUnit("By"), metric.WithDescription("Payload waiting for a commit."),
 		metric.WithInt64Callback(func(_ context.Context, o metric.Int64Observer) error {
 			o.Observe(queued())
+			return nil
+		}))
+	if err != nil {
+		return nil, err
+	}
+	_, err = m.Int64ObservableGauge("spangrove_store_id_filter_bytes",
+		metric.WithUnit("By"), metric.WithDescription("Memory of the filters that tell on which days an event id may be stored."),
+		metric.WithInt64Callback(func(_ context.Context, o metric.Int64Observer) error {
+			_, bytes := filters()
+			o.Observe(int64(bytes))
 			return nil
 		}))
 	return &t, err

@@ -68,3 +68,10 @@ func (c *treeCache) drop(key writer.Key) {
 	defer c.mu.Unlock()
 	c.lru.Remove(key)
 }
+
+// purge forgets all trees.
+func (c *treeCache) purge() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.lru.Purge()
+}

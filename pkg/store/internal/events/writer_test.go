@@ -8,23 +8,10 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"go.uber.org/goleak"
 
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/fault"
-	"github.com/spangrove/spangrove/pkg/store/internal/events"
-	"github.com/spangrove/spangrove/pkg/store/internal/writer"
 )
-
-func openTest(t *testing.T, o Options) *Store {
-	t.Helper()
-	s, err := OpenSQLite(t.Context(), t.TempDir(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = s.Close(context.Background()) })
-	return s
-}
 
 // hold keeps the store's writer busy until the returned function is called.
 func hold(t *testing.T, s *Store) (release func()) {
@@ -56,26 +43,22 @@ func oneEvent() event.Batch {
 func TestQueueBound(t *testing.T) {
 	t.Parallel()
 	s := openTest(t, Options{QueueBytes: 1000})
-	p, err := s.resources.EnsureProject(t.Context(), "default")
-	if err != nil {
-		t.Fatal(err)
-	}
 	release := hold(t, s)
 	waiting := make(chan error, 3)
 	for range 3 { // each is some 270 bytes
 		b := oneEvent()
 		before := s.pool.Queued()
-		go func() { waiting <- s.Put(context.Background(), p.ID, b) }()
+		go func() { waiting <- s.Put(context.Background(), testProject, b) }()
 		for s.pool.Queued() == before {
 			runtime.Gosched() // until it is in the queue
 		}
 	}
-	err = s.Put(t.Context(), p.ID, oneEvent())
+	err := s.Put(t.Context(), testProject, oneEvent())
 	var f *fault.Error
 	if !errors.As(err, &f) || f.Kind != fault.Unavailable || f.RetryAfter <= 0 {
 		t.Errorf("past the bound: %v, want Unavailable with a delay", err)
 	}
-	_, err = s.Update(t.Context(), p.ID, event.Update{EventID: uuid.New(), Metadata: make([]byte, 900)})
+	_, err = s.Update(t.Context(), testProject, event.Update{EventID: uuid.New(), Metadata: make([]byte, 900)})
 	if fault.Of(err) != fault.Unavailable {
 		t.Errorf("update past the bound: %v, want Unavailable", err)
 	}
@@ -85,7 +68,7 @@ func TestQueueBound(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if err := s.Put(t.Context(), p.ID, oneEvent()); err != nil {
+	if err := s.Put(t.Context(), testProject, oneEvent()); err != nil {
 		t.Errorf("after the queue emptied: %v", err)
 	}
 	if n := s.pool.Queued(); n != 0 {
@@ -96,31 +79,25 @@ func TestQueueBound(t *testing.T) {
 func TestCallerGoesAway(t *testing.T) {
 	t.Parallel()
 	s := openTest(t, Options{})
-	p, err := s.resources.EnsureProject(t.Context(), "default")
-	if err != nil {
-		t.Fatal(err)
-	}
 	release := hold(t, s)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	b := oneEvent()
-	if err := s.Put(ctx, p.ID, b); !errors.Is(err, context.Canceled) {
+	if err := s.Put(ctx, testProject, b); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want canceled", err)
 	}
-	for range 2 * cap(s.pool.writers[0].requests) { // the writer's channel fills, and the rest never get in
-		_ = s.Put(ctx, p.ID, oneEvent())
+	for range 2 * 256 { // the writer's queue fills, and the rest never get in
+		_ = s.Put(ctx, testProject, oneEvent())
 	}
 	release()
-	if err := s.Put(t.Context(), p.ID, b); err != nil {
+	if err := s.Put(t.Context(), testProject, b); err != nil {
 		t.Errorf("sent again: %v", err)
 	}
-	if err := s.Close(t.Context()); err != nil {
-		t.Error(err)
-	}
+	closeTest(s)
 	if n := s.pool.Queued(); n != 0 {
 		t.Errorf("%d bytes left in the queue", n)
 	}
-	if err := s.Put(t.Context(), p.ID, b); fault.Of(err) != fault.Unavailable {
+	if err := s.Put(t.Context(), testProject, b); fault.Of(err) != fault.Unavailable {
 		t.Errorf("after Close: %v, want Unavailable", err)
 	}
 	if n := s.pool.Queued(); n != 0 {
@@ -132,21 +109,17 @@ func TestCallerGoesAway(t *testing.T) {
 func TestFailingRequestSinksNoNeighbour(t *testing.T) {
 	t.Parallel()
 	s := openTest(t, Options{})
-	p, err := s.resources.EnsureProject(t.Context(), "default")
-	if err != nil {
-		t.Fatal(err)
-	}
 	release := hold(t, s)
 	b := oneEvent()
 	good, bad := make(chan error, 1), make(chan error, 1)
-	go func() { good <- s.Put(context.Background(), p.ID, b) }()
+	go func() { good <- s.Put(context.Background(), testProject, b) }()
 	go func() {
 		bad <- s.Change(context.Background(), 0, uuid.Nil, 1, func(ctx context.Context, tx *Commit) error {
 			_, err := tx.Exec(ctx, `INSERT INTO setting(name, value) VALUES ('twice', ''), ('twice', '')`)
 			return err
 		})
 	}()
-	for len(s.pool.writers[0].requests) < 2 {
+	for want := sizeOf(&b) + 1; s.pool.Queued() < want; {
 		runtime.Gosched() // until both wait for one commit
 	}
 	release()
@@ -156,48 +129,8 @@ func TestFailingRequestSinksNoNeighbour(t *testing.T) {
 	if err := <-bad; err == nil {
 		t.Error("the failing request was answered well")
 	}
-	if _, err := s.Event(t.Context(), p.ID, b.Events[0].ID); err != nil {
+	if _, err := s.Event(t.Context(), testProject, b.Events[0].ID); err != nil {
 		t.Error(err)
-	}
-}
-
-func TestInFlight(t *testing.T) {
-	t.Parallel()
-	f := writer.newInFlight()
-	a, b, c := writer.Key{Project: 1, ID: uuid.New()}, writer.Key{Project: 1, ID: uuid.New()}, writer.Key{Project: 2, ID: uuid.New()}
-	f.enter([]writer.Key{a, b})
-	f.enter([]writer.Key{c})
-	entered := make(chan struct{})
-	go func() { f.enter([]writer.Key{b, c}); close(entered) }()
-	f.leave([]writer.Key{c})
-	select {
-	case <-entered:
-		t.Fatal("two writers store the same id")
-	default:
-	}
-	f.leave([]writer.Key{a, b})
-	<-entered
-}
-
-func TestDataDirectoryHeld(t *testing.T) {
-	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
-	dir := t.TempDir()
-	s, err := OpenSQLite(t.Context(), dir, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := OpenSQLite(t.Context(), dir, Options{}); err == nil || err.Error() != "data directory "+dir+" is in use by another process" {
-		t.Errorf("second open: %v", err)
-	}
-	if err := s.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	s, err = OpenSQLite(t.Context(), dir, Options{})
-	if err != nil {
-		t.Fatalf("after Close: %v", err)
-	}
-	if err := s.Close(t.Context()); err != nil {
-		t.Fatal(err)
 	}
 }
 
@@ -205,12 +138,8 @@ func TestExpire(t *testing.T) {
 	t.Parallel()
 	now := time.UnixMilli(1767355200000)
 	s := openTest(t, Options{Now: func() time.Time { return now }, PendingTTL: time.Hour})
-	p, err := s.resources.EnsureProject(t.Context(), "default")
-	if err != nil {
-		t.Fatal(err)
-	}
 	for range 3 {
-		if _, err := s.Update(t.Context(), p.ID, event.Update{EventID: uuid.New(), Metadata: []byte(`{"a":1}`)}); err != nil {
+		if _, err := s.Update(t.Context(), testProject, event.Update{EventID: uuid.New(), Metadata: []byte(`{"a":1}`)}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/spangrove/spangrove/pkg/dataset"
 	"github.com/spangrove/spangrove/pkg/store/internal/events"
-	"github.com/spangrove/spangrove/pkg/store/internal/resource"
 	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
 )
 
@@ -24,8 +23,8 @@ type stagedSets struct {
 
 func newStagedSets(t *testing.T) stagedSets {
 	t.Helper()
-	s := openTest(t, Options{})
-	p, err := s.resources.EnsureProject(t.Context(), "default")
+	s := openTest(t)
+	p, err := s.EnsureProject(t.Context(), "default")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,12 +32,12 @@ func newStagedSets(t *testing.T) stagedSets {
 	for i := range list {
 		list[i].Complete()
 	}
-	points, err := s.resources.CreateDatapoints(t.Context(), p.ID, list)
+	points, err := s.CreateDatapoints(t.Context(), p.ID, list)
 	if err != nil {
 		t.Fatal(err)
 	}
 	name := "set"
-	set, err := s.resources.CreateDataset(t.Context(), p.ID, dataset.New(&dataset.Update{Name: &name}), points)
+	set, err := s.CreateDataset(t.Context(), p.ID, dataset.New(&dataset.Update{Name: &name}), points)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,29 +56,29 @@ func (f stagedSets) see(t *testing.T) (v seenSets) {
 	var list []dataset.Datapoint
 	for _, read := range []func() error{
 		func() (err error) {
-			_, v.Sets, err = f.s.resources.FindDatasets(t.Context(), f.project, dataset.Query{Limit: 1, Page: 1})
+			_, v.Sets, err = f.s.FindDatasets(t.Context(), f.project, dataset.Query{Limit: 1, Page: 1})
 			return err
 		},
 		func() (err error) {
-			_, v.Named, err = f.s.resources.FindDatapoints(t.Context(), f.project, dataset.PointQuery{Dataset: "set", Limit: 1, Page: 1})
+			_, v.Named, err = f.s.FindDatapoints(t.Context(), f.project, dataset.PointQuery{Dataset: "set", Limit: 1, Page: 1})
 			return err
 		},
-		func() (err error) { v.Version, err = f.s.resources.DatasetVersion(t.Context(), f.project, f.set); return err },
+		func() (err error) { v.Version, err = f.s.DatasetVersion(t.Context(), f.project, f.set); return err },
 		func() (err error) {
-			v.IDs, err = f.s.resources.DatapointIDs(t.Context(), f.project, f.set, v.Version)
-			return err
-		},
-		func() (err error) {
-			_, v.Versions, err = f.s.resources.DatasetVersions(t.Context(), f.project, f.set, 1, 1)
+			v.IDs, err = f.s.DatapointIDs(t.Context(), f.project, f.set, v.Version)
 			return err
 		},
 		func() (err error) {
-			list, _, err = f.s.resources.DatapointsIn(t.Context(), f.project, f.set, v.Version, 0, len(f.points))
+			_, v.Versions, err = f.s.DatasetVersions(t.Context(), f.project, f.set, 1, 1)
+			return err
+		},
+		func() (err error) {
+			list, _, err = f.s.DatapointsIn(t.Context(), f.project, f.set, v.Version, 0, len(f.points))
 			v.Rows = len(list)
 			return err
 		},
 		func() (err error) {
-			list, err = f.s.resources.LoadDatapoints(t.Context(), f.project, []string{f.points[0], f.points[len(f.points)-1]})
+			list, err = f.s.LoadDatapoints(t.Context(), f.project, []string{f.points[0], f.points[len(f.points)-1]})
 			return err
 		},
 	} {
@@ -97,7 +96,7 @@ func (f stagedSets) turn(ctx context.Context, c *datasetChange, last func() erro
 	if err != nil {
 		return err
 	}
-	change, err := f.s.resources.planRows(ctx, c, f.project, f.set, f.turned())
+	change, err := f.s.planRows(ctx, c, f.project, f.set, f.turned())
 	if err != nil {
 		return err
 	}
@@ -122,7 +121,7 @@ func TestStagedRowsDoNotShow(t *testing.T) {
 	if n := len(f.points); before.Named != n || before.Rows != n || len(before.IDs) != n || before.Versions != 1 {
 		t.Fatalf("the dataset begins as %+v", before)
 	}
-	err := f.s.resources.changeDatasets(t.Context(), 0, "turn", func(ctx context.Context, c *datasetChange) error {
+	err := f.s.changeDatasets(t.Context(), 0, "turn", func(ctx context.Context, c *datasetChange) error {
 		return f.turn(ctx, c, func() error {
 			if d := cmp.Diff(before, f.see(t)); d != "" {
 				t.Errorf("while the change is under way (-before +now)\n%s", d)
@@ -157,7 +156,7 @@ func TestStagedRowsOfAProcessThatEnded(t *testing.T) {
 	before := f.see(t)
 	written := 0
 	for whole := false; !whole; {
-		c, left := f.s.resources.inSteps(t.Context(), 0, "turn"), written
+		c, left := f.s.inSteps(t.Context(), 0, "turn"), written
 		write := c.write
 		c.write = func(step func(context.Context, *events.Commit) error) error {
 			if left == 0 {
@@ -166,7 +165,7 @@ func TestStagedRowsOfAProcessThatEnded(t *testing.T) {
 			left--
 			return write(step)
 		}
-		err := f.s.resources.serialize(t.Context(), func() error {
+		err := f.s.serialize(t.Context(), func() error {
 			return f.turn(t.Context(), c, func() error { whole = true; return errBroken })
 		})
 		if !errors.Is(err, errBroken) {
@@ -180,7 +179,7 @@ func TestStagedRowsOfAProcessThatEnded(t *testing.T) {
 	if written < 4 {
 		t.Errorf("the change took %d transactions only", written)
 	}
-	set, err := f.s.resources.UpdateDataset(t.Context(), f.project, dataset.Update{ID: f.set, Datapoints: f.turned()})
+	set, err := f.s.UpdateDataset(t.Context(), f.project, dataset.Update{ID: f.set, Datapoints: f.turned()})
 	if err != nil || set.Version != 2 {
 		t.Fatal(set.Version, err)
 	}
@@ -189,7 +188,7 @@ func TestStagedRowsOfAProcessThatEnded(t *testing.T) {
 	if d := cmp.Diff(want, f.see(t)); d != "" {
 		t.Errorf("after a change that ended (-want +got)\n%s", d)
 	}
-	old, err := f.s.resources.DatapointIDs(t.Context(), f.project, f.set, 1)
+	old, err := f.s.DatapointIDs(t.Context(), f.project, f.set, 1)
 	if err != nil || !slices.Equal(old, f.points) {
 		t.Errorf("the old version has %d datapoints, want %d: %v", len(old), n, err)
 	}

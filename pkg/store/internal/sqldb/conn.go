@@ -79,6 +79,8 @@ type DB interface {
 	Readers() int
 	// Bound limits the time of one reading statement; 0 is no limit.
 	Bound(read time.Duration)
+	// Statements returns how many statements transactions have run.
+	Statements() int64
 	// EraseDue returns a channel that signals a deletion, and erase removes from the database's files, as far
 	// as they are the store's own, what was deleted until it was called.
 	EraseDue() <-chan struct{}

@@ -141,6 +141,9 @@ func (d *Postgres) prepare(ctx context.Context) error {
 
 func (d *Postgres) Writers() int { return d.nWriters }
 
+// Statements returns how many statements transactions have run.
+func (d *Postgres) Statements() int64 { return d.statements.Load() }
+
 func (d *Postgres) Exclusive() bool { return false }
 
 func (d *Postgres) ForUpdate(string) string { return "" }

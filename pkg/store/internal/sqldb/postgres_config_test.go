@@ -1,10 +1,6 @@
 package sqldb
 
 import "testing"
-import (
-	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
-)
-
 
 // The operator may allow more connections, but not so few that writers and readers wait for one another.
 func TestPostgresConnections(t *testing.T) {

@@ -182,6 +182,9 @@ func (d *SQLite) lockDataDir(ctx context.Context, dir string) (err error) {
 
 func (d *SQLite) Writers() int { return 1 }
 
+// Statements returns how many statements transactions have run.
+func (d *SQLite) Statements() int64 { return d.statements.Load() }
+
 func (d *SQLite) Exclusive() bool { return true }
 
 func (d *SQLite) ForUpdate(string) string { return "" }

@@ -8,19 +8,28 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/uuid"
+	"go.uber.org/goleak"
+	"go.uber.org/zap"
 
 	"github.com/spangrove/spangrove/pkg/fault"
-	"github.com/spangrove/spangrove/pkg/store/internal/events"
-	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
 )
 
-// openForTest opens a store in a directory of its own, with a second connection to its database
-// that waits for no lock, as another program has one.
-func openForTest(t *testing.T) (s *Store, d *SQLite, other *sql.Conn) {
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// openTest opens a database in a directory of its own, with a limit of time for each read.
+func openTest(t *testing.T, read time.Duration) *SQLite {
+	t.Helper()
+	d, _ := openTwice(t)
+	d.Bound(read)
+	return d
+}
+
+// openTwice opens a database in a directory of its own, with a second connection to it that waits for no
+// lock, as another program has one.
+func openTwice(t *testing.T) (d *SQLite, other *sql.Conn) {
 	t.Helper()
 	dir := t.TempDir()
-	s, err := OpenSQLite(t.Context(), dir, Options{})
+	d, err := OpenSQLite(t.Context(), dir, "full", zap.NewNop())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,11 +44,11 @@ func openForTest(t *testing.T) (s *Store, d *SQLite, other *sql.Conn) {
 		_, _ = other.ExecContext(context.Background(), "ROLLBACK")
 		_ = other.Close()
 		_ = db.Close()
-		if err := s.Close(context.Background()); err != nil {
+		if err := d.Close(context.Background()); err != nil {
 			t.Error(err)
 		}
 	})
-	return s, s.db.(*SQLite), other
+	return d, other
 }
 
 // takeReaders takes all connections that read, and puts them back at the test's end.
@@ -60,7 +69,7 @@ func takeReaders(t *testing.T, d *SQLite) []*sql.Conn {
 // A reader that opens while somebody writes does not wait for that, and stays open afterwards.
 func TestReadersOpenBesideAWriter(t *testing.T) {
 	t.Parallel()
-	_, d, other := openForTest(t)
+	d, other := openTwice(t)
 	if _, err := other.ExecContext(t.Context(), "BEGIN IMMEDIATE"); err != nil {
 		t.Fatal(err)
 	}
@@ -78,26 +87,10 @@ func TestReadersOpenBesideAWriter(t *testing.T) {
 	}
 }
 
-// A transaction needs no connection but its own.
-func TestWriterNeedsNoReader(t *testing.T) {
-	t.Parallel()
-	s, d, _ := openForTest(t)
-	takeReaders(t, d)
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
-	err := d.Write(ctx, func(tx Tx) error {
-		_, err := s.events.bulk.begin(tx).findEvents(ctx, 1, []events.idDays{{id: uuid.New()}})
-		return err
-	})
-	if err != nil {
-		t.Error("find an event on any day while all readers are busy:", err)
-	}
-}
-
 // Cutting the log keeps no writer waiting for a reader that stands on the log.
 func TestCutWaitsForNobody(t *testing.T) {
 	t.Parallel()
-	_, d, other := openForTest(t)
+	d, other := openTwice(t)
 	reader := takeReaders(t, d)[0]
 	note := func(value string) {
 		err := d.Write(t.Context(), func(tx Tx) error {
@@ -143,7 +136,7 @@ func TestCutWaitsForNobody(t *testing.T) {
 // inserts several events: a function may fail where a column cannot.
 func TestEventsHaveIndexesOfColumnsOnly(t *testing.T) {
 	t.Parallel()
-	_, d, _ := openForTest(t)
+	d, _ := openTwice(t)
 	indexes := 0
 	err := Each(t.Context(), d, `SELECT l.name, x.cid FROM pragma_index_list('event') l, pragma_index_info(l.name) x`, nil, func(scan func(...any) error) error {
 		var name string
@@ -168,11 +161,11 @@ const slowAfterRows = `WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 F
 // A read whose caller leaves ends: between two rows, and while SQLite looks for the next one.
 func TestReadsEndWithTheirCaller(t *testing.T) {
 	t.Parallel()
-	s := openTest(t, Options{ReadTimeout: time.Hour})
+	d := openTest(t, time.Hour)
 	for name, later := range map[string]time.Duration{"between rows": 0, "in the search for the next row": 50 * time.Millisecond} {
 		ctx, leave := context.WithCancel(t.Context())
 		n := 0
-		err := Each(ctx, s.db, slowAfterRows, nil, func(func(...any) error) error {
+		err := Each(ctx, d, slowAfterRows, nil, func(func(...any) error) error {
 			if n++; n == 5 && later == 0 {
 				leave()
 			} else if n == 10 {
@@ -188,7 +181,7 @@ func TestReadsEndWithTheirCaller(t *testing.T) {
 	// The connections are good for others.
 	for range 2 * sqliteReaders {
 		var n int
-		if _, err := One(t.Context(), s.db, `SELECT 1`, nil, &n); err != nil || n != 1 {
+		if _, err := One(t.Context(), d, `SELECT 1`, nil, &n); err != nil || n != 1 {
 			t.Errorf("a read after those: %v", err)
 		}
 	}
@@ -197,9 +190,20 @@ func TestReadsEndWithTheirCaller(t *testing.T) {
 // A read that has rows already ends at its deadline.
 func TestReadsWithRowsEndAtTheirDeadline(t *testing.T) {
 	t.Parallel()
-	s := openTest(t, Options{ReadTimeout: 50 * time.Millisecond})
-	err := Each(t.Context(), s.db, slowAfterRows, nil, func(func(...any) error) error { return nil })
-	if err = WrapError(s.db, err, "read"); fault.Of(err) != fault.Timeout {
+	d := openTest(t, 50*time.Millisecond)
+	err := Each(t.Context(), d, slowAfterRows, nil, func(func(...any) error) error { return nil })
+	if err = WrapError(d, err, "read"); fault.Of(err) != fault.Timeout {
+		t.Errorf("got %v, want a timeout", err)
+	}
+}
+
+// A read that takes too long is a timeout, and is interrupted.
+func TestReadTimeout(t *testing.T) {
+	t.Parallel()
+	d := openTest(t, 50*time.Millisecond)
+	var n int
+	_, err := One(t.Context(), d, `WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 10000000000) SELECT count(*) FROM c`, nil, &n)
+	if err = WrapError(d, err, "count"); fault.Of(err) != fault.Timeout {
 		t.Errorf("got %v, want a timeout", err)
 	}
 }

@@ -1,0 +1,64 @@
+package events
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"go.uber.org/goleak"
+	"go.uber.org/zap"
+
+	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/project"
+	"github.com/spangrove/spangrove/pkg/query"
+	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// testProject is the project of the tests.
+const testProject = 1
+
+// openTest opens the storage of events in a data directory of its own, without what builds on it.
+func openTest(t *testing.T, o Options) *Store {
+	t.Helper()
+	o.Logger = zap.NewNop()
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.QueueBytes == 0 {
+		o.QueueBytes = 64 << 20
+	}
+	if o.PendingTTL == 0 {
+		o.PendingTTL = 24 * time.Hour
+	}
+	o.IDFilterBytes, o.MaxPending, o.Window = 64<<20, 1000, event.DefaultWindow
+	o.ReadTimeout, o.ReadShare, o.ReadWait = time.Minute, 4, time.Second
+	db, err := sqldb.OpenSQLite(t.Context(), t.TempDir(), "full", o.Logger)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := Open(t.Context(), db, NewSQLiteBulk(db), query.SQLite, o, Hooks{
+		Limits:      func(context.Context, int64) (project.Bounds, error) { return project.DefaultBounds(), nil },
+		RunSessions: func(context.Context, int64, string) ([]uuid.UUID, error) { return nil, nil },
+		ScoreNames:  func(context.Context, sqldb.Conn, int64, uuid.UUID) ([]string, error) { return nil, nil },
+		EraseOf:     func(context.Context, *Commit, int64, []uuid.UUID) error { return nil },
+	})
+	t.Cleanup(func() {
+		closeTest(s)
+		if err := db.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// closeTest stores what is queued and refuses what comes then.
+func closeTest(s *Store) {
+	s.CloseQueue()
+	s.Close()
+}
