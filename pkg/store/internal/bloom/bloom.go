@@ -1,3 +1,4 @@
+// Package bloom has Bloom filters of ids.
 package bloom
 
 import (

@@ -1,3 +1,5 @@
+// Package evalqueue holds evaluations in a database: which metric is to score which event, and what came
+// of it; backfills; and the outbox, by which each commit says what is new to evaluate.
 package evalqueue
 
 import (

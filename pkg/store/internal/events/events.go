@@ -1,3 +1,27 @@
+// Package events holds sessions and events in a database.
+//
+// An event is a narrow head row (ids, type, name, times, the small JSON fields: all that can be
+// filtered) and a payload (inputs, outputs, config). The payloads of one session in one commit
+// are compressed together as a chunk. A session row holds totals counted only from rows really inserted.
+//
+// A write is idempotent by (project, event id); merges are made in Go (package event), since the two
+// databases' own merge functions disagree. A Commit is the transaction that requests share.
+//
+// The unique key of events is local in time, (project, day, event id), so that random ids do
+// not touch a random page each. A Bloom filter of ids for each day, and a look-up on the days that
+// it names, make sure that the same id is not stored again on another day (id_filter.go).
+//
+// The family of a file stands first in its name:
+//
+//   - event: preparing, inserting, repeating, rewriting, updating, deleting and reading events
+//   - session, trace: rows of sessions and traces, implicit sessions, moves between sessions
+//   - tree: the trees of sessions, and their correction before a commit
+//   - log: parts of events that log records bring
+//   - field_index: which keys events have
+//   - search, chart: reads that grow with the data; read_gate shares connections among them
+//   - outbox: events that wait to be evaluated
+//   - bulk, and files that begin with the name of a database: what the databases do differently with the
+//     rows of events
 package events
 
 import (

@@ -1,3 +1,5 @@
+// Package record encodes the payload of events as bytes: records of one event each, and chunks of them,
+// compressed together because the steps of a conversation repeat each other.
 package record
 
 import (

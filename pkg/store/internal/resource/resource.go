@@ -1,3 +1,12 @@
+// Package resource holds what is not telemetry in a database: documents such as datasets and metrics,
+// projects, keys, and the audit log.
+//
+// A document is one JSON text that its noun's package reads and writes, with a version and the columns that
+// lists are filtered and sorted by (document.go). Old versions are kept where a noun has versions
+// (document_version.go); what belongs to a deleted document is deleted in slices (document_delete.go).
+//
+// The family of a file stands first in its name: dataset, datapoint, configuration, metric, queue, run, tool,
+// chart, provider, project, key, audit.
 package resource
 
 import (

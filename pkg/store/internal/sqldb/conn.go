@@ -1,3 +1,12 @@
+// Package sqldb reads and writes a database by SQL: SQLite, embedded in this process, or PostgreSQL.
+//
+// A DB reads outside of transactions and runs write transactions. Statements are written once, with
+// $1, $2 … for arguments; what the databases spell differently is asked of Spelling. The package knows the
+// schema only by its migrations, one folder for each database, and knows nothing of what the rows mean.
+//
+// SQLite has one connection that writes, and others that read; it checkpoints in the background, and
+// erases deleted text from its files (sqlite_erase.go). PostgreSQL has pools of connections for
+// writers, quick reads and all others. Reads are bounded in time (read_timeout.go).
 package sqldb
 
 import (

@@ -1,3 +1,9 @@
+// Package writer shares write transactions among requests.
+//
+// A Pool has a queue and a goroutine for each writer of a database. A writer takes what waits, runs it in
+// one transaction, and answers each request when the commit is on disk: an idle store answers at the speed
+// of one commit, a busy one shares each commit among many requests. A request that fails for a reason of
+// its own fails alone. What a transaction consists of, the pool asks its owner (Hooks, Transaction).
 package writer
 
 import (

@@ -1,3 +1,9 @@
+// Package sessiontree holds the tree of a session's events in memory and finds what must be corrected in
+// it: wrappers of model calls, duplicates that several instrumentations reported, spans that name their
+// parent by an id that is not the event's.
+//
+// A tree is built of nodes in any order. Corrections lists the rows that must change so that the
+// result does not depend on the order in which events arrived.
 package sessiontree
 
 import (
