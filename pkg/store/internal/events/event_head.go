@@ -15,7 +15,7 @@ import (
 )
 
 // Flags that are kept in the spill column together with the spill bits; those about trees are in
-// tree_node.go (bits 10, 11, 14, 15 and 16).
+// sessiontree (bits 10, 11, 14, 15 and 16).
 const (
 	flagUnfinished = 1 << 8  // a copy of a span that has not ended
 	flagOutputsSet = 1 << 9  // an update has given the outputs
