@@ -270,7 +270,8 @@ func (c *composer) outputs(parts []*LogPart) {
 	out := c.members(&c.e.Outputs)
 	if !c.open("outputs") || !rawjson.Empty(out["content"]) || !rawjson.Empty(out["tool_calls"]) {
 		for _, a := range list {
-			same := bytes.Equal(rawjson.Get(a.msg, "content"), out["content"]) || rawjson.Empty(rawjson.Get(a.msg, "content")) && rawjson.Empty(out["content"])
+			content := rawjson.Get(a.msg, "content")
+			same := bytes.Equal(content, out["content"]) || rawjson.Empty(content) && rawjson.Empty(out["content"])
 			if !(same && (rawjson.Empty(rawjson.Get(a.msg, "tool_calls")) || bytes.Equal(rawjson.Get(a.msg, "tool_calls"), out["tool_calls"]))) &&
 				!holds(out["choices"], a.msg) {
 				c.keep(a.part, nil, object("message", a.msg))

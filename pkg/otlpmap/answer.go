@@ -31,7 +31,9 @@ func (b *eventBuilder) answer(at int) bool {
 	merged := true
 	for i := range rest {
 		m := &rest[i]
-		if !jsonscan.Empty(m.content) && (!jsonscan.Empty(main.content) || i > 0) || !jsonscan.Empty(m.calls) && !jsonscan.Empty(main.calls) || m.extra != nil {
+		secondText := !jsonscan.Empty(m.content) && (!jsonscan.Empty(main.content) || i > 0)
+		secondCalls := !jsonscan.Empty(m.calls) && !jsonscan.Empty(main.calls)
+		if secondText || secondCalls || m.extra != nil {
 			merged = false
 		}
 	}
@@ -90,6 +92,7 @@ func (b *eventBuilder) plainReason(raw []byte) []byte {
 	return append(append([]byte{'"'}, bytes.ToLower(name)...), '"')
 }
 
+// answerFields puts a message into the outputs. A field that is filled stays, so that a further message only adds.
 func (b *eventBuilder) answerFields(m *message) {
 	if jsonscan.Kind(m.finish) == '"' {
 		m.finish = b.plainReason(m.finish)
@@ -115,6 +118,7 @@ func (b *eventBuilder) answerFields(m *message) {
 	}
 }
 
+// putAll fills a field with messages, which stay on the list.
 func (b *eventBuilder) putAll(t target, list []message) {
 	if b.filled(t.field) {
 		return
@@ -128,43 +132,46 @@ func (b *eventBuilder) putAll(t target, list []message) {
 
 // asMessages reads a conversation in JSON: the GenAI form with parts, or the plain one. System
 // instructions become its first message, unless it has one of the role.
-var asMessages = reader{name: "messages", about: "JSON: [{role, parts}] or [{role, content}]; instructions become the first message", whole: func(b *eventBuilder, t target, a *attr) {
-	if b.filled(t.field) {
-		b.keep(a)
-		return
-	}
-	at := len(b.msgs)
-	raw, ok := b.parse(a)
-	if !ok {
-		raw, ok = b.repairTruncatedJSON(a)
-	}
-	if a.slot == compiled.systemInstructions {
-		if !ok && a.str() != "" {
-			raw, ok = b.appendValue(nil, a.val), true // plain text
+var asMessages = reader{
+	name: "messages", about: "JSON: [{role, parts}] or [{role, content}]; instructions become the first message",
+	whole: func(b *eventBuilder, t target, a *attr) {
+		if b.filled(t.field) {
+			b.keep(a)
+			return
 		}
-		if ok && b.instructions(raw) && b.putMessages(t, at) {
+		at := len(b.msgs)
+		raw, ok := b.parse(a)
+		if !ok {
+			raw, ok = b.repairTruncatedJSON(a)
+		}
+		if a.slot == compiled.systemInstructions {
+			if !ok && a.str() != "" {
+				raw, ok = b.appendValue(nil, a.val), true // plain text
+			}
+			if ok && b.instructions(raw) && b.putMessages(t, at) {
+				a.used = true
+			}
+			return
+		}
+		if ok && jsonscan.Kind(raw) == '"' {
+			b.msgs = append(b.msgs, message{role: []byte(`"user"`), content: raw})
+		} else if !ok || !b.readMessages(raw) {
+			b.unreadable(a, fieldInputValue)
+			return
+		}
+		if b.s.role&onTools != 0 && b.called(at) {
+			a.used = true
+			return
+		}
+		if ok && jsonscan.Kind(raw) != '"' {
+			b.heard(a, raw, at)
+		} else {
 			a.used = true
 		}
-		return
-	}
-	if ok && jsonscan.Kind(raw) == '"' {
-		b.msgs = append(b.msgs, message{role: []byte(`"user"`), content: raw})
-	} else if !ok || !b.readMessages(raw) {
-		b.unreadable(a, fieldInputValue)
-		return
-	}
-	if b.s.role&onTools != 0 && b.called(at) {
-		a.used = true
-		return
-	}
-	if ok && jsonscan.Kind(raw) != '"' {
-		b.heard(a, raw, at)
-	} else {
-		a.used = true
-	}
-	b.leadInstructions(at)
-	b.putMessages(t, at)
-}}
+		b.leadInstructions(at)
+		b.putMessages(t, at)
+	},
+}
 
 // leadInstructions puts the span's system instructions before the messages from b.msgs[at:] on,
 // unless they have some.
@@ -238,6 +245,7 @@ func (b *eventBuilder) returned(at int) bool {
 	return true
 }
 
+// hasSystem reports whether a conversation has instructions of its own.
 func hasSystem(list []message) bool {
 	for i := range list {
 		if r := string(jsonscan.Inner(list[i].role)); r == "system" || r == "developer" {
@@ -263,32 +271,35 @@ func (b *eventBuilder) instructions(raw []byte) bool {
 }
 
 // asAnswer reads a model's answer in JSON: messages as in asMessages, or OpenAI choices.
-var asAnswer = reader{name: "answer", about: "JSON messages or choices as role, content, tool_calls, finish_reason, reasoning; further ones as choices", whole: func(b *eventBuilder, _ target, a *attr) {
-	if b.answered() {
-		b.keep(a)
-		return
-	}
-	at := len(b.msgs)
-	raw, ok := b.parse(a)
-	if !ok {
-		raw, ok = b.repairTruncatedJSON(a)
-	}
-	switch {
-	case ok && jsonscan.Kind(raw) == '"':
-		b.put(fieldContent, raw)
-		a.used = true
-	case ok && b.readMessages(raw):
-		if b.s.role&onTools != 0 && b.returned(at) {
-			a.used = true
+var asAnswer = reader{
+	name: "answer", about: "JSON messages or choices as role, content, tool_calls, finish_reason, reasoning; further ones as choices",
+	whole: func(b *eventBuilder, _ target, a *attr) {
+		if b.answered() {
+			b.keep(a)
 			return
 		}
-		b.joinItems(at)
-		b.heard(a, raw, at)
-		b.answer(at)
-	default:
-		b.unreadable(a, fieldContent)
-	}
-}}
+		at := len(b.msgs)
+		raw, ok := b.parse(a)
+		if !ok {
+			raw, ok = b.repairTruncatedJSON(a)
+		}
+		switch {
+		case ok && jsonscan.Kind(raw) == '"':
+			b.put(fieldContent, raw)
+			a.used = true
+		case ok && b.readMessages(raw):
+			if b.s.role&onTools != 0 && b.returned(at) {
+				a.used = true
+				return
+			}
+			b.joinItems(at)
+			b.heard(a, raw, at)
+			b.answer(at)
+		default:
+			b.unreadable(a, fieldContent)
+		}
+	},
+}
 
 // unreadable keeps a value that should have been JSON as text, so that a person can read it.
 func (b *eventBuilder) unreadable(a *attr, t target) {

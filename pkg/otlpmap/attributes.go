@@ -122,6 +122,7 @@ func (s *span) text(attrs []attr, list []slot) string {
 	return ""
 }
 
+// any reports whether the span has an attribute of a list, also a blank one.
 func (s *span) any(list []slot) bool {
 	for _, i := range list {
 		if s.slots[i] != 0 {
@@ -166,6 +167,7 @@ func (x *mapState) collectAttrs(s *span, opt *Options) {
 
 const detailsEvent = "gen_ai.client.inference.operation.details"
 
+// add notes one attribute of the span and finds its place in the tables. Of two in one slot the first counts.
 func (x *mapState) add(s *span, key string, val pcommon.Value, opt *Options) {
 	x.attrs = slices.Grow(x.attrs, 1)
 	x.attrs = x.attrs[:len(x.attrs)+1]
@@ -227,6 +229,8 @@ const (
 	keepPlaceName = 256 // bytes
 )
 
+// place returns what the tables have for an attribute's name. Names that are not theirs are remembered, so
+// that each is taken apart at its dots only once.
 func (x *mapState) place(key string) place {
 	if i, ok := compiled.names[key]; ok {
 		return place{slot: i, fam: -1}

@@ -97,8 +97,8 @@ func (b *eventBuilder) name(e *event.Event) {
 	if e.Name == "" {
 		e.Name = event.Unknown
 	}
-	for _, list := range [...][]slot{compiled.lists[givenNameKeys], compiled.lists[nameKeys], compiled.lists[toolNameKeys], compiled.lists[chainNameKeys], compiled.lists[lateNameKeys]} {
-		b.markText(list, e.Name)
+	for _, l := range [...]keyList{givenNameKeys, nameKeys, toolNameKeys, chainNameKeys, lateNameKeys} {
+		b.markText(compiled.lists[l], e.Name)
 	}
 	e.Name = b.valid(e.Name)
 }
@@ -274,6 +274,7 @@ var otelKinds = map[ptrace.SpanKind]string{
 	ptrace.SpanKindProducer: "PRODUCER", ptrace.SpanKindConsumer: "CONSUMER",
 }
 
+// hexField fills a field with an id in hexadecimal.
 func (b *eventBuilder) hexField(t target, id []byte) {
 	if b.filled(t.field) {
 		return
@@ -287,6 +288,7 @@ func (b *eventBuilder) hexField(t target, id []byte) {
 	o.buf = append(o.buf, '"')
 }
 
+// scopeObject returns a scope as metadata.scope has it.
 func (b *eventBuilder) scopeObject(sc *scope) []byte {
 	var o object
 	if sc.name != "" {

@@ -146,6 +146,7 @@ func (t *tables) findKnownSlots() {
 	}
 }
 
+// compile makes the tables of all rules, kinds and key lists.
 func compile() *tables {
 	t := &tables{names: map[string]slot{}, anyPart: map[string]bool{}, families: map[string]int16{}}
 	for i := range rules {

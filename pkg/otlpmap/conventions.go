@@ -146,6 +146,7 @@ func ofScope(name string) convention {
 	return otel
 }
 
+// nameSystems collects the systems and frameworks of all conventions.
 func (t *tables) nameSystems() {
 	t.systems, t.frameworks = map[string]convention{}, map[string]bool{}
 	for c := range conventions {

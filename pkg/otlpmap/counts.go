@@ -10,27 +10,34 @@ import (
 )
 
 // asUsage reads an object of counts in the words of any provider or SDK.
-var asUsage = reader{name: "usage", about: "JSON or a Python dict of token counts, in the words of any provider", whole: func(b *eventBuilder, _ target, a *attr) {
-	raw, ok := b.literal(a)
-	if !ok || jsonscan.Kind(raw) != '{' {
-		return
-	}
-	known := b.tokens.counts[countPrompt].set
-	b.offerUsage(raw)
-	if !known {
-		b.joinDetails(raw)
-	}
-	b.keep(a)
-}}
+var asUsage = reader{
+	name: "usage", about: "JSON or a Python dict of token counts, in the words of any provider",
+	whole: func(b *eventBuilder, _ target, a *attr) {
+		raw, ok := b.literal(a)
+		if !ok || jsonscan.Kind(raw) != '{' {
+			return
+		}
+		known := b.tokens.counts[countPrompt].set
+		b.offerUsage(raw)
+		if !known {
+			b.joinDetails(raw)
+		}
+		b.keep(a)
+	},
+}
 
 // countNames are the members of usage objects that are counts.
 var countNames = map[string]int{
-	"prompt_tokens": countPrompt, "input_tokens": countPrompt, "input": countPrompt, "promptTokens": countPrompt, "inputTokens": countPrompt, "prompt_token_count": countPrompt,
-	"completion_tokens": countCompletion, "output_tokens": countCompletion, "output": countCompletion, "completionTokens": countCompletion, "outputTokens": countCompletion, "candidates_token_count": countCompletion,
+	"prompt_tokens": countPrompt, "input_tokens": countPrompt, "input": countPrompt, "promptTokens": countPrompt,
+	"inputTokens": countPrompt, "prompt_token_count": countPrompt,
+	"completion_tokens": countCompletion, "output_tokens": countCompletion, "output": countCompletion, "completionTokens": countCompletion,
+	"outputTokens": countCompletion, "candidates_token_count": countCompletion,
 	"total_tokens": countTotal, "total": countTotal, "totalTokens": countTotal, "total_token_count": countTotal,
-	"cache_read_input_tokens": countCacheRead, "input_cached_tokens": countCacheRead, "input_cache_read": countCacheRead, "cached_content_token_count": countCacheRead,
+	"cache_read_input_tokens": countCacheRead, "input_cached_tokens": countCacheRead, "input_cache_read": countCacheRead,
+	"cached_content_token_count":  countCacheRead,
 	"cache_creation_input_tokens": countCacheWrite, "input_cache_creation": countCacheWrite, "cache_write_input_tokens": countCacheWrite,
-	"reasoning_tokens": countReasoning, "output_reasoning_tokens": countReasoning, "output_reasoning": countReasoning, "thoughts_token_count": countReasoning,
+	"reasoning_tokens": countReasoning, "output_reasoning_tokens": countReasoning, "output_reasoning": countReasoning,
+	"thoughts_token_count": countReasoning,
 	// LangSmith sends only these in attributes of their own.
 	"cache_read": countCacheRead, "cache_creation": countCacheWrite, "reasoning": countReasoning,
 }
@@ -100,6 +107,7 @@ func (b *eventBuilder) joinDetails(raw []byte) {
 	}
 }
 
+// isCount reports whether a member of a usage object is that count.
 func isCount(key []byte, want int) bool {
 	i, ok := countNames[string(key)]
 	return ok && i == want
@@ -107,26 +115,29 @@ func isCount(key []byte, want int) bool {
 
 // asCosts reads an object of costs in US dollars. Without a total the parts are summed. A cost
 // of 0 beside parts of 0 means that nobody knew the price.
-var asCosts = reader{name: "costs", about: "a JSON object of US dollars: its total, else the sum of input and output", whole: func(b *eventBuilder, _ target, a *attr) {
-	raw, ok := b.parse(a)
-	if !ok || jsonscan.Kind(raw) != '{' {
-		return
-	}
-	b.keep(a)
-	if b.tokens.cost != nil {
-		return
-	}
-	for _, key := range [...]string{"total", "total_cost", "response_cost"} {
-		if v := jsonscan.Member(raw, key); jsonscan.Kind(v) == '0' && floatOf(v) > 0 {
-			b.tokens.cost = v
+var asCosts = reader{
+	name: "costs", about: "a JSON object of US dollars: its total, else the sum of input and output",
+	whole: func(b *eventBuilder, _ target, a *attr) {
+		raw, ok := b.parse(a)
+		if !ok || jsonscan.Kind(raw) != '{' {
 			return
 		}
-	}
-	in, out := firstMember(raw, "input", "input_cost"), firstMember(raw, "output", "output_cost")
-	if sum := floatOf(in) + floatOf(out); sum > 0 {
-		b.tokens.cost = appendDouble(nil, sum)
-	}
-}}
+		b.keep(a)
+		if b.tokens.cost != nil {
+			return
+		}
+		for _, key := range [...]string{"total", "total_cost", "response_cost"} {
+			if v := jsonscan.Member(raw, key); jsonscan.Kind(v) == '0' && floatOf(v) > 0 {
+				b.tokens.cost = v
+				return
+			}
+		}
+		in, out := firstMember(raw, "input", "input_cost"), firstMember(raw, "output", "output_cost")
+		if sum := floatOf(in) + floatOf(out); sum > 0 {
+			b.tokens.cost = appendDouble(nil, sum)
+		}
+	},
+}
 
 // floatOf returns a JSON number, 0 for anything else and for what no price can be.
 func floatOf(raw []byte) float64 {

@@ -7,15 +7,18 @@ import (
 )
 
 // asDocumentList reads a JSON array of documents.
-var asDocumentList = reader{name: "document list", about: "a JSON array as [{id, content, score, metadata}]", whole: func(b *eventBuilder, t target, a *attr) {
-	if b.filled(t.field) {
-		b.keep(a)
-		return
-	}
-	if raw, ok := b.parse(a); ok && b.documents(raw) {
-		a.used = true
-	}
-}}
+var asDocumentList = reader{
+	name: "document list", about: "a JSON array as [{id, content, score, metadata}]",
+	whole: func(b *eventBuilder, t target, a *attr) {
+		if b.filled(t.field) {
+			b.keep(a)
+			return
+		}
+		if raw, ok := b.parse(a); ok && b.documents(raw) {
+			a.used = true
+		}
+	},
+}
 
 // documents fills outputs.documents from a JSON array of objects whose text is called content,
 // page_content or text. It returns false if raw is something else.
@@ -128,6 +131,7 @@ func (b *eventBuilder) shortVectors(data []byte) []byte {
 	return b.arena[at:len(b.arena):len(b.arena)]
 }
 
+// length returns the number of an array's elements.
 func length(array []byte) (n int) {
 	for c := jsonscan.Elements(array); c.Next(); {
 		n++

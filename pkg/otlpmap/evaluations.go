@@ -6,24 +6,28 @@ import "strings"
 // annotations.N.annotation.*: the score (or else the label) becomes a metric of the span that
 // carries it, or feedback if a person gave it as an annotation; the whole result is an entry of
 // metadata.evaluations. Results about a trace or a session are told apart there by target.
-var asEvaluations = reader{name: "evaluations", about: "indexed results {name, score, label, explanation, …}: metrics (annotations of people: feedback), and metadata.evaluations", family: func(b *eventBuilder, _ target, fam int16) {
-	if b.filled(fieldEvaluations.field) || !b.plant(fam) {
-		return
-	}
-	prefix := compiled.famNames[fam]
-	scope, human := "", strings.HasSuffix(prefix, "annotations")
-	if i := strings.IndexByte(prefix, '.'); i > 0 {
-		scope = prefix[:i]
-	}
-	for _, n := range b.tree.indexed(0) {
-		if in := b.tree.child(n, "evaluation"); in != 0 && b.tree.nodes[n].children == 1 {
-			n = in
-		} else if in := b.tree.child(n, "annotation"); in != 0 && b.tree.nodes[n].children == 1 {
-			n = in
+var asEvaluations = reader{
+	name:  "evaluations",
+	about: "indexed results {name, score, label, explanation, …}: metrics (annotations of people: feedback), and metadata.evaluations",
+	family: func(b *eventBuilder, _ target, fam int16) {
+		if b.filled(fieldEvaluations.field) || !b.plant(fam) {
+			return
 		}
-		b.judgement(n, scope, human)
-	}
-}}
+		prefix := compiled.famNames[fam]
+		scope, human := "", strings.HasSuffix(prefix, "annotations")
+		if i := strings.IndexByte(prefix, '.'); i > 0 {
+			scope = prefix[:i]
+		}
+		for _, n := range b.tree.indexed(0) {
+			if in := b.tree.child(n, "evaluation"); in != 0 && b.tree.nodes[n].children == 1 {
+				n = in
+			} else if in := b.tree.child(n, "annotation"); in != 0 && b.tree.nodes[n].children == 1 {
+				n = in
+			}
+			b.judgement(n, scope, human)
+		}
+	},
+}
 
 // judgement reads one result, at a node of the tree.
 func (b *eventBuilder) judgement(n int32, scope string, human bool) {

@@ -59,7 +59,10 @@ func (b *eventBuilder) memberNode(bucket int, n int32) {
 	}
 	if a := b.leaf(n); a != nil && bucket == bucketHot && nd.first == 0 {
 		// SDKs from 1.0 repeat the event's own type and name here.
-		if v := a.str(); nd.key == "event_type" && v == string(b.s.typ) || nd.key == "event_name" && v != "" && v == b.s.text(b.attrs, compiled.lists[givenNameKeys]) {
+		v := a.str()
+		ownType := nd.key == "event_type" && v == string(b.s.typ)
+		ownName := nd.key == "event_name" && v != "" && v == b.s.text(b.attrs, compiled.lists[givenNameKeys])
+		if ownType || ownName {
 			a.used = true
 			return
 		}
@@ -143,6 +146,7 @@ func keyText(key []byte) string {
 	return string(key)
 }
 
+// nameMembers collects the names of all settings and fields.
 func (t *tables) nameMembers() {
 	t.memberNames = map[string]string{}
 	for name := range settings {

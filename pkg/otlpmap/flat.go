@@ -10,114 +10,132 @@ import (
 // their own, such as llm.input_messages.0.message.role or gen_ai.prompt.0.content.
 
 var (
-	asFlatMessages = reader{name: "flat messages", about: "indexed role, content, tool_calls, … as messages", family: func(b *eventBuilder, t target, fam int16) {
-		if !b.filled(t.field) && b.plant(fam) && !b.toldWhole() {
+	asFlatMessages = reader{
+		name: "flat messages", about: "indexed role, content, tool_calls, … as messages",
+		family: func(b *eventBuilder, t target, fam int16) {
+			if !b.filled(t.field) && b.plant(fam) && !b.toldWhole() {
+				at := len(b.msgs)
+				b.flatMessages()
+				b.putMessages(t, at)
+			}
+		},
+	}
+
+	asFlatAnswer = reader{
+		name: "flat answer", about: "indexed messages as role, content, tool_calls, finish_reason, reasoning; further ones as choices",
+		family: func(b *eventBuilder, _ target, fam int16) {
+			if !b.answered() && b.plant(fam) {
+				at := len(b.msgs)
+				b.flatMessages()
+				b.joinCalls(at)
+				b.answer(at)
+			}
+		},
+	}
+
+	asPrompts = reader{
+		name: "flat prompts", about: "indexed prompt.text as messages of the user",
+		family: func(b *eventBuilder, t target, fam int16) {
+			if b.filled(t.field) || !b.plant(fam) {
+				return
+			}
 			at := len(b.msgs)
-			b.flatMessages()
+			for _, n := range b.tree.indexed(0) {
+				if a := b.leaf(b.down(n, "prompt", "text")); a != nil {
+					b.msgs = append(b.msgs, message{role: []byte(`"user"`), content: b.take(a)})
+				}
+			}
 			b.putMessages(t, at)
-		}
-	}}
+		},
+	}
 
-	asFlatAnswer = reader{name: "flat answer", about: "indexed messages as role, content, tool_calls, finish_reason, reasoning; further ones as choices", family: func(b *eventBuilder, _ target, fam int16) {
-		if !b.answered() && b.plant(fam) {
-			at := len(b.msgs)
-			b.flatMessages()
-			b.joinCalls(at)
-			b.answer(at)
-		}
-	}}
-
-	asPrompts = reader{name: "flat prompts", about: "indexed prompt.text as messages of the user", family: func(b *eventBuilder, t target, fam int16) {
-		if b.filled(t.field) || !b.plant(fam) {
-			return
-		}
-		at := len(b.msgs)
-		for _, n := range b.tree.indexed(0) {
-			if a := b.leaf(b.down(n, "prompt", "text")); a != nil {
-				b.msgs = append(b.msgs, message{role: []byte(`"user"`), content: b.take(a)})
+	asTexts = reader{
+		name: "texts", about: "the indexed texts; vectors over the bound leave count and dimension",
+		family: func(b *eventBuilder, t target, fam int16) {
+			if b.filled(t.field) || !b.plant(fam) {
+				return
 			}
-		}
-		b.putMessages(t, at)
-	}}
-
-	asTexts = reader{name: "texts", about: "the indexed texts; vectors over the bound leave count and dimension", family: func(b *eventBuilder, t target, fam int16) {
-		if b.filled(t.field) || !b.plant(fam) {
-			return
-		}
-		at := len(b.arena)
-		b.arena = append(b.arena, '[')
-		n := 0
-		for _, i := range b.tree.indexed(0) {
-			a := b.leaf(b.down(i, "embedding", "text"))
-			if a == nil {
-				a = b.leaf(b.down(i, "content"))
+			at := len(b.arena)
+			b.arena = append(b.arena, '[')
+			n := 0
+			for _, i := range b.tree.indexed(0) {
+				a := b.leaf(b.down(i, "embedding", "text"))
+				if a == nil {
+					a = b.leaf(b.down(i, "content"))
+				}
+				if a != nil {
+					if n++; n > 1 {
+						b.arena = append(b.arena, ',')
+					}
+					b.arena = b.appendValue(b.arena, a.val)
+					a.used = true
+				}
+				if role := b.leaf(b.down(i, "role")); role != nil && role.str() == "user" {
+					role.used = n == 0 // the one role a text has goes without saying, but not unseen
+				}
+				if v := b.leaf(b.down(i, "embedding", "vector")); v != nil {
+					b.vector(v)
+				}
 			}
-			if a != nil {
+			b.arena = append(b.arena, ']')
+			if n > 0 {
+				b.put(t, b.arena[at:])
+			}
+		},
+	}
+
+	asDocuments = reader{
+		name: "documents", about: "indexed documents as [{id, content, score, metadata}]",
+		family: func(b *eventBuilder, t target, fam int16) {
+			if b.filled(t.field) || !b.plant(fam) {
+				return
+			}
+			at := len(b.arena)
+			b.arena = append(b.arena, '[')
+			for i, n := range b.tree.indexed(0) {
+				if i > 0 {
+					b.arena = append(b.arena, ',')
+				}
+				if d := b.tree.child(n, "document"); d != 0 && b.tree.nodes[n].children == 1 {
+					n = d
+				}
+				b.arena = b.appendNode(b.arena, n)
+			}
+			b.arena = append(b.arena, ']')
+			if len(b.arena)-at > 2 {
+				b.put(t, b.arena[at:])
+			}
+		},
+	}
+
+	asToolList = reader{
+		name: "flat tools", about: "indexed definitions as [{name, description, parameters}]",
+		family: func(b *eventBuilder, t target, fam int16) {
+			if b.filled(t.field) || !b.plant(fam) {
+				return
+			}
+			at := len(b.arena)
+			b.arena = append(b.arena, '[')
+			n := 0
+			for _, i := range b.tree.indexed(0) {
 				if n++; n > 1 {
 					b.arena = append(b.arena, ',')
 				}
-				b.arena = b.appendValue(b.arena, a.val)
-				a.used = true
-			}
-			if role := b.leaf(b.down(i, "role")); role != nil && role.str() == "user" {
-				role.used = n == 0 // the one role a text has goes without saying, but not unseen
-			}
-			if v := b.leaf(b.down(i, "embedding", "vector")); v != nil {
-				b.vector(v)
-			}
-		}
-		b.arena = append(b.arena, ']')
-		if n > 0 {
-			b.put(t, b.arena[at:])
-		}
-	}}
-
-	asDocuments = reader{name: "documents", about: "indexed documents as [{id, content, score, metadata}]", family: func(b *eventBuilder, t target, fam int16) {
-		if b.filled(t.field) || !b.plant(fam) {
-			return
-		}
-		at := len(b.arena)
-		b.arena = append(b.arena, '[')
-		for i, n := range b.tree.indexed(0) {
-			if i > 0 {
-				b.arena = append(b.arena, ',')
-			}
-			if d := b.tree.child(n, "document"); d != 0 && b.tree.nodes[n].children == 1 {
-				n = d
-			}
-			b.arena = b.appendNode(b.arena, n)
-		}
-		b.arena = append(b.arena, ']')
-		if len(b.arena)-at > 2 {
-			b.put(t, b.arena[at:])
-		}
-	}}
-
-	asToolList = reader{name: "flat tools", about: "indexed definitions as [{name, description, parameters}]", family: func(b *eventBuilder, t target, fam int16) {
-		if b.filled(t.field) || !b.plant(fam) {
-			return
-		}
-		at := len(b.arena)
-		b.arena = append(b.arena, '[')
-		n := 0
-		for _, i := range b.tree.indexed(0) {
-			if n++; n > 1 {
-				b.arena = append(b.arena, ',')
-			}
-			if a := b.leaf(b.down(i, "tool", "json_schema")); a != nil {
-				if raw, ok := b.parse(a); ok && jsonscan.Kind(raw) == '{' {
-					a.used = true
-					b.appendTool(raw)
-					continue
+				if a := b.leaf(b.down(i, "tool", "json_schema")); a != nil {
+					if raw, ok := b.parse(a); ok && jsonscan.Kind(raw) == '{' {
+						a.used = true
+						b.appendTool(raw)
+						continue
+					}
 				}
+				b.arena = b.appendNode(b.arena, i)
 			}
-			b.arena = b.appendNode(b.arena, i)
-		}
-		b.arena = append(b.arena, ']')
-		if n > 0 {
-			b.put(t, b.arena[at:])
-		}
-	}}
+			b.arena = append(b.arena, ']')
+			if n > 0 {
+				b.put(t, b.arena[at:])
+			}
+		},
+	}
 )
 
 // joinCalls makes one answer of the messages from b.msgs[at:] on if all but the first are calls
@@ -191,6 +209,7 @@ func (b *eventBuilder) flatMessages() {
 	}
 }
 
+// flatMessage appends the message that stands at a node of the tree.
 func (b *eventBuilder) flatMessage(n int32) {
 	var m message
 	for c := b.tree.nodes[n].first; c != 0; c = b.tree.nodes[c].next {
@@ -264,6 +283,7 @@ func quotable(key string) []byte {
 	return quoted[1 : len(quoted)-2]
 }
 
+// render returns what is at and below a node as JSON.
 func (b *eventBuilder) render(n int32) []byte {
 	at := len(b.arena)
 	b.arena = b.appendNode(b.arena, n)
@@ -350,6 +370,7 @@ func (b *eventBuilder) flatCalls(n int32) []byte {
 	return b.arena[at:len(b.arena):len(b.arena)]
 }
 
+// flatCallFields appends the members of a call, those of a function level as the call's own.
 func (b *eventBuilder) flatCallFields(n int32) {
 	for c := b.tree.nodes[n].first; c != 0; c = b.tree.nodes[c].next {
 		key := b.tree.nodes[c].key

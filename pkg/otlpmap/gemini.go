@@ -6,67 +6,70 @@ import "github.com/spangrove/spangrove/pkg/otlpmap/internal/jsonscan"
 // parts, {system_instruction, tools, …} beside them, and an answer of the same shape.
 
 // asGeminiRequest reads {model, config, contents}, or contents alone.
-var asGeminiRequest = reader{name: "Gemini request", about: "JSON {model, config, contents} as messages and settings", whole: func(b *eventBuilder, t target, a *attr) {
-	raw, ok := b.parse(a)
-	if !ok {
-		raw, ok = b.repairTruncatedJSON(a)
-	}
-	if b.filled(t.field) {
-		b.keep(a)
-		return
-	}
-	at := len(b.msgs)
-	if ok && jsonscan.Kind(raw) == '[' && b.contents(raw) {
-		a.used = b.putMessages(t, at)
-		return
-	}
-	contents := jsonscan.Member(raw, "contents")
-	if !ok || jsonscan.Kind(raw) != '{' || contents == nil {
+var asGeminiRequest = reader{
+	name: "Gemini request", about: "JSON {model, config, contents} as messages and settings",
+	whole: func(b *eventBuilder, t target, a *attr) {
+		raw, ok := b.parse(a)
 		if !ok {
-			b.unreadable(a, fieldInputValue)
+			raw, ok = b.repairTruncatedJSON(a)
 		}
-		return
-	}
-	config := jsonscan.Member(raw, "config")
-	instruction := firstMember(config, "system_instruction", "systemInstruction")
-	if !jsonscan.Empty(instruction) {
-		if jsonscan.Kind(instruction) == '"' {
-			b.msgs = append(b.msgs, message{role: []byte(`"system"`), content: instruction})
-		} else if !b.geminiContent(instruction, `"system"`) {
-			b.msgs = append(b.msgs, message{role: []byte(`"system"`), content: instruction})
+		if b.filled(t.field) {
+			b.keep(a)
+			return
 		}
-	}
-	if !jsonscan.Empty(contents) && !b.contents(contents) {
-		b.msgs = b.msgs[:at]
-		b.keep(a)
-		return
-	}
-	b.putMessages(t, at)
-	all := true
-	for c := jsonscan.Members(config); c.Next(); {
-		switch key := keyText(c.Key); key {
-		case "system_instruction", "systemInstruction":
-		case "tools":
-			all = b.geminiTools(c.Val) && all
-		default:
-			all = b.setting(geminiSetting(key), c.Val) && all
+		at := len(b.msgs)
+		if ok && jsonscan.Kind(raw) == '[' && b.contents(raw) {
+			a.used = b.putMessages(t, at)
+			return
 		}
-	}
-	for c := jsonscan.Members(raw); c.Next(); {
-		switch key := keyText(c.Key); key {
-		case "config", "contents":
-		case "model":
-			all = b.setting("model", c.Val) && all
-		default:
-			all = b.member(bucketInputs, key, c.Val) && all
+		contents := jsonscan.Member(raw, "contents")
+		if !ok || jsonscan.Kind(raw) != '{' || contents == nil {
+			if !ok {
+				b.unreadable(a, fieldInputValue)
+			}
+			return
 		}
-	}
-	if all {
-		a.used = true
-	} else {
-		b.keep(a)
-	}
-}}
+		config := jsonscan.Member(raw, "config")
+		instruction := firstMember(config, "system_instruction", "systemInstruction")
+		if !jsonscan.Empty(instruction) {
+			if jsonscan.Kind(instruction) == '"' {
+				b.msgs = append(b.msgs, message{role: []byte(`"system"`), content: instruction})
+			} else if !b.geminiContent(instruction, `"system"`) {
+				b.msgs = append(b.msgs, message{role: []byte(`"system"`), content: instruction})
+			}
+		}
+		if !jsonscan.Empty(contents) && !b.contents(contents) {
+			b.msgs = b.msgs[:at]
+			b.keep(a)
+			return
+		}
+		b.putMessages(t, at)
+		all := true
+		for c := jsonscan.Members(config); c.Next(); {
+			switch key := keyText(c.Key); key {
+			case "system_instruction", "systemInstruction":
+			case "tools":
+				all = b.geminiTools(c.Val) && all
+			default:
+				all = b.setting(geminiSetting(key), c.Val) && all
+			}
+		}
+		for c := jsonscan.Members(raw); c.Next(); {
+			switch key := keyText(c.Key); key {
+			case "config", "contents":
+			case "model":
+				all = b.setting("model", c.Val) && all
+			default:
+				all = b.member(bucketInputs, key, c.Val) && all
+			}
+		}
+		if all {
+			a.used = true
+		} else {
+			b.keep(a)
+		}
+	},
+}
 
 // geminiSetting returns the name of a setting in config.
 func geminiSetting(key string) string {
@@ -141,71 +144,77 @@ func (b *eventBuilder) geminiContent(raw []byte, role string) bool {
 }
 
 // asGeminiAnswer reads {content, finish_reason, usage_metadata, …}.
-var asGeminiAnswer = reader{name: "Gemini answer", about: "JSON {content, finish_reason, …} as role, content, tool_calls, finish_reason", whole: func(b *eventBuilder, _ target, a *attr) {
-	raw, ok := b.parse(a)
-	if !ok {
-		raw, ok = b.repairTruncatedJSON(a)
-	}
-	if b.answered() {
-		b.keep(a)
-		return
-	}
-	if !ok {
-		b.unreadable(a, fieldContent)
-		return
-	}
-	at := len(b.msgs)
-	if !b.geminiContent(jsonscan.Member(raw, "content"), "") {
-		if !jsonscan.Empty(raw) && jsonscan.Kind(raw) == '{' {
-			b.spread(bucketOutputs, raw, a)
+var asGeminiAnswer = reader{
+	name: "Gemini answer", about: "JSON {content, finish_reason, …} as role, content, tool_calls, finish_reason",
+	whole: func(b *eventBuilder, _ target, a *attr) {
+		raw, ok := b.parse(a)
+		if !ok {
+			raw, ok = b.repairTruncatedJSON(a)
 		}
-		return
-	}
-	b.answer(at)
-	b.texts.add(b, jsonscan.Member(raw, "content"))
-	all := true
-	for c := jsonscan.Members(raw); c.Next(); {
-		switch key := keyText(c.Key); key {
-		case "content":
-		case "finish_reason", "finishReason":
-			if jsonscan.Kind(c.Val) == '"' {
-				c.Val = b.plainReason(c.Val)
-			}
-			all = b.put(fieldFinish, c.Val) && all
-		case "model_version", "modelVersion":
-			if jsonscan.Kind(c.Val) == '"' && b.put(fieldResponseModel, c.Val) {
-				continue
-			}
-			all = false
-		default:
-			all = b.member(bucketOutputs, key, c.Val) && all
+		if b.answered() {
+			b.keep(a)
+			return
 		}
-	}
-	if all {
-		a.used = true
-	} else {
-		b.keep(a)
-	}
-}}
+		if !ok {
+			b.unreadable(a, fieldContent)
+			return
+		}
+		at := len(b.msgs)
+		if !b.geminiContent(jsonscan.Member(raw, "content"), "") {
+			if !jsonscan.Empty(raw) && jsonscan.Kind(raw) == '{' {
+				b.spread(bucketOutputs, raw, a)
+			}
+			return
+		}
+		b.answer(at)
+		b.texts.add(b, jsonscan.Member(raw, "content"))
+		all := true
+		for c := jsonscan.Members(raw); c.Next(); {
+			switch key := keyText(c.Key); key {
+			case "content":
+			case "finish_reason", "finishReason":
+				if jsonscan.Kind(c.Val) == '"' {
+					c.Val = b.plainReason(c.Val)
+				}
+				all = b.put(fieldFinish, c.Val) && all
+			case "model_version", "modelVersion":
+				if jsonscan.Kind(c.Val) == '"' && b.put(fieldResponseModel, c.Val) {
+					continue
+				}
+				all = false
+			default:
+				all = b.member(bucketOutputs, key, c.Val) && all
+			}
+		}
+		if all {
+			a.used = true
+		} else {
+			b.keep(a)
+		}
+	},
+}
 
 // asGeminiUsage takes the counts of {usage_metadata: {…}}.
-var asGeminiUsage = reader{name: "Gemini usage", about: "the counts in the JSON of an answer", whole: func(b *eventBuilder, _ target, a *attr) {
-	raw, ok := b.parse(a)
-	if !ok {
-		return
-	}
-	for c := jsonscan.Members(firstMember(raw, "usage_metadata", "usageMetadata")); c.Next(); {
-		switch string(c.Key) {
-		case "prompt_token_count", "promptTokenCount":
-			b.offerCount(countPrompt, c.Val)
-		case "candidates_token_count", "candidatesTokenCount":
-			b.offerCount(countCompletion, c.Val)
-		case "total_token_count", "totalTokenCount":
-			b.offerCount(countTotal, c.Val)
-		case "cached_content_token_count", "cachedContentTokenCount":
-			b.offerCount(countCacheRead, c.Val)
-		case "thoughts_token_count", "thoughtsTokenCount":
-			b.offerCount(countReasoning, c.Val)
+var asGeminiUsage = reader{
+	name: "Gemini usage", about: "the counts in the JSON of an answer",
+	whole: func(b *eventBuilder, _ target, a *attr) {
+		raw, ok := b.parse(a)
+		if !ok {
+			return
 		}
-	}
-}}
+		for c := jsonscan.Members(firstMember(raw, "usage_metadata", "usageMetadata")); c.Next(); {
+			switch string(c.Key) {
+			case "prompt_token_count", "promptTokenCount":
+				b.offerCount(countPrompt, c.Val)
+			case "candidates_token_count", "candidatesTokenCount":
+				b.offerCount(countCompletion, c.Val)
+			case "total_token_count", "totalTokenCount":
+				b.offerCount(countTotal, c.Val)
+			case "cached_content_token_count", "cachedContentTokenCount":
+				b.offerCount(countCacheRead, c.Val)
+			case "thoughts_token_count", "thoughtsTokenCount":
+				b.offerCount(countReasoning, c.Val)
+			}
+		}
+	},
+}

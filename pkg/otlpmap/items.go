@@ -49,7 +49,8 @@ func (b *eventBuilder) itemMessage(m message, typ, args, output []byte) bool {
 		if m.content != nil {
 			m.reasoning, m.content = b.itemTexts(m.reasoning, m.content), nil
 		}
-	case strings.HasSuffix(kind, "_call"), strings.HasSuffix(kind, "_call_output"), kind == "item_reference", kind == "mcp_list_tools", kind == "mcp_approval_request":
+	case strings.HasSuffix(kind, "_call"), strings.HasSuffix(kind, "_call_output"), kind == "item_reference",
+		kind == "mcp_list_tools", kind == "mcp_approval_request":
 		if m.callID != nil {
 			m.extra = append(m.extra, pair{[]byte("call_id"), m.callID})
 		}

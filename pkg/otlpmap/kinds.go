@@ -121,7 +121,8 @@ var commonKinds = []kindRule{
 	}},
 	// Vercel AI SDK 3 to 6: the calls of a provider are named do…, those around them are chains.
 	{by: vercel, attr: "ai.operationId", is: map[string]role{"ai.toolCall": onTool}, like: []kindPattern{
-		{"ai.*.doGenerate", onModel}, {"ai.*.doStream", onModel}, {"ai.*.doEmbed", onEmbedding}, {"ai.*.doRerank", onRetriever}, {"ai.*", onChain},
+		{"ai.*.doGenerate", onModel}, {"ai.*.doStream", onModel}, {"ai.*.doEmbed", onEmbedding},
+		{"ai.*.doRerank", onRetriever}, {"ai.*", onChain},
 	}},
 	{by: otel, attr: "operation.name", is: map[string]role{"ai.toolCall": onTool}, like: []kindPattern{
 		{"ai.*.doGenerate", onModel}, {"ai.*.doGenerate *", onModel}, {"ai.*.doStream", onModel}, {"ai.*.doStream *", onModel},
@@ -204,6 +205,7 @@ func roleOf(s *span, attrs []attr) role {
 	return 0
 }
 
+// roleOfType returns the role of a span whose event type is given.
 func roleOfType(t event.Type) role {
 	switch t {
 	case event.TypeModel:

@@ -84,7 +84,8 @@ var recordKinds = []struct {
 
 // aiPrefixes begin the names of attributes that only instrumentations of AI write.
 var aiPrefixes = []string{
-	"gen_ai.", "llm.", "ai.", "openinference.", "traceloop.", "gcp.vertex.agent.", "langfuse.", "langsmith.", "mlflow.", "lmnr.", "pydantic_ai.",
+	"gen_ai.", "llm.", "ai.", "openinference.", "traceloop.", "gcp.vertex.agent.",
+	"langfuse.", "langsmith.", "mlflow.", "lmnr.", "pydantic_ai.",
 	"honeyhive.", "honeyhive_",
 }
 
@@ -96,10 +97,11 @@ func recordName(src plog.LogRecord) string {
 	return textOf(src.Attributes(), "event.name")
 }
 
-// TellsOfAI reports whether a record is about a model's work or an exception, and not a line of some
+// AboutAI reports whether a record is about a model's work or an exception, and not a line of some
 // application's log.
-func TellsOfAI(src plog.LogRecord) bool { return recordKind(src) != plainRecord }
+func AboutAI(src plog.LogRecord) bool { return recordKind(src) != plainRecord }
 
+// recordKind decides by its name what a record is.
 func recordKind(src plog.LogRecord) recordIs {
 	name := recordName(src)
 	for i := range recordKinds {
@@ -142,7 +144,10 @@ type record struct {
 func (r *record) open(src plog.LogRecord, res *resource, sc *scope) {
 	r.src, r.name, r.scope = src, recordName(src), sc
 	tid, sid := src.TraceID(), src.SpanID()
-	r.at = event.LogPart{SpanID: EventID(tid, sid), TraceID: uuid.UUID(tid), Nanos: uint64(src.Timestamp()), Observed: uint64(src.ObservedTimestamp()), Seq: r.seq}
+	r.at = event.LogPart{
+		SpanID: EventID(tid, sid), TraceID: uuid.UUID(tid),
+		Nanos: uint64(src.Timestamp()), Observed: uint64(src.ObservedTimestamp()), Seq: r.seq,
+	}
 	if r.at.Nanos == 0 {
 		r.at.Nanos = r.at.Observed
 	}

@@ -192,6 +192,7 @@ func (x *mapState) collect(td ptrace.Traces, opt *Options) (rejected []Rejection
 	return rejected
 }
 
+// unusable returns why a span cannot become an event, "" if it can.
 func unusable(s ptrace.Span) string {
 	switch {
 	case s.TraceID().IsEmpty():
@@ -260,6 +261,7 @@ func newResource(src pcommon.Resource) *resource {
 	return r
 }
 
+// textOf returns an attribute's text, "" if it is absent or of another type.
 func textOf(m pcommon.Map, key string) string {
 	if v, ok := m.Get(key); ok && v.Type() == pcommon.ValueTypeStr {
 		return v.Str()

@@ -79,6 +79,7 @@ func isForm(raw []byte) bool {
 	return false
 }
 
+// appendPart appends a content part in the form of an event.
 func (b *eventBuilder) appendPart(dst, raw []byte) []byte {
 	switch {
 	case jsonscan.Kind(raw) == '"':
@@ -179,6 +180,7 @@ func (m *medium) be(kind string) {
 	}
 }
 
+// isAddress reports whether a text is a URL, and not base64.
 func isAddress(text []byte) bool {
 	return bytes.HasPrefix(text, []byte("data:")) || bytes.Contains(text[:min(len(text), 16)], []byte("://"))
 }
@@ -282,6 +284,7 @@ func (b *eventBuilder) appendMedium(dst []byte, m *medium) []byte {
 	return append(dst, '}')
 }
 
+// tooLong reports whether base64 is over MaxMediaBytes.
 func (b *eventBuilder) tooLong(data []byte) bool {
 	return b.opt.MaxMediaBytes >= 0 && len(data) > b.opt.MaxMediaBytes
 }

@@ -217,6 +217,7 @@ func (b *eventBuilder) addMessage(m message) {
 			b.readParts(m, m.content)
 			return
 		} else if parts := b.contentParts(m.content); len(parts) != len(m.content) || &parts[0] != &m.content[0] {
+			// contentParts has not returned its argument: something was changed, and m.raw is the old text.
 			m.content, m.raw = parts, nil
 		}
 	}
@@ -280,6 +281,7 @@ func (b *eventBuilder) onlyText(content []byte) ([]byte, bool) {
 	if n == 0 {
 		return nil, false
 	}
+	// The texts are joined with their escapes as they stand: none is decoded and encoded again.
 	at := len(b.arena)
 	b.arena = append(b.arena, '"')
 	for c := jsonscan.Elements(content); c.Next(); {
@@ -360,6 +362,7 @@ func (b *eventBuilder) putMessages(t target, at int) bool {
 	return true
 }
 
+// appendMessages appends a JSON array of messages.
 func (b *eventBuilder) appendMessages(dst []byte, list []message) []byte {
 	dst = append(dst, '[')
 	for i := range list {
@@ -393,6 +396,7 @@ func (b *eventBuilder) normalCalls(raw []byte) []byte {
 	return b.arena[at:len(b.arena):len(b.arena)]
 }
 
+// appendCall appends one tool call. The members of a function object inside take the place of the call's own.
 func (b *eventBuilder) appendCall(raw []byte) {
 	if jsonscan.Kind(raw) != '{' {
 		b.arena = append(b.arena, raw...)
@@ -458,6 +462,7 @@ func (b *eventBuilder) oneCall(id, name, args []byte) []byte {
 	return b.arena[at:len(b.arena):len(b.arena)]
 }
 
+// appendCallFields appends the members of a call that are there.
 func (b *eventBuilder) appendCallFields(id, name, args []byte) {
 	for i, f := range [...]struct {
 		key string

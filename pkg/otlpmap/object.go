@@ -94,6 +94,7 @@ func (k *keySet) reset() {
 	}
 }
 
+// has reports whether the set has a key.
 func (k *keySet) has(key string) bool {
 	if k.seen != nil {
 		_, ok := k.seen[key]

@@ -125,6 +125,7 @@ func (b *eventBuilder) appendContentPart(raw []byte) {
 	b.arena = append(b.arena, part...)
 }
 
+// partCalls returns the tool calls among the parts of a message.
 func (b *eventBuilder) partCalls(list []messagePart) []byte {
 	at := len(b.arena)
 	b.arena = append(b.arena, '[')
@@ -150,10 +151,12 @@ func (b *eventBuilder) partType(p *messagePart) {
 	}
 }
 
+// blank reports whether a message has nothing but a role.
 func (m *message) blank() bool {
 	return jsonscan.Empty(m.content) && jsonscan.Empty(m.calls) && jsonscan.Empty(m.reasoning) && len(m.extra) == 0 && jsonscan.Empty(m.name)
 }
 
+// joinText joins two JSON strings by a line break. Their escapes stay as they are: nothing is decoded.
 func (b *eventBuilder) joinText(x, y []byte) []byte {
 	at := len(b.arena)
 	b.arena = append(b.arena, '"')
@@ -174,6 +177,7 @@ func (b *eventBuilder) boundMedia(raw []byte) []byte {
 	return b.replaceLong(nil, raw, nil, limit, 0)
 }
 
+// replaceLong does the work of boundMedia for one value inside a part; mime is the media type that stands beside it.
 func (b *eventBuilder) replaceLong(dst, raw, mime []byte, limit, depth int) []byte {
 	switch {
 	case len(raw) <= limit || depth > maxPartDepth:

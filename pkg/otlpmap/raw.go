@@ -11,31 +11,37 @@ import (
 // asInput and asOutput read what a function or a call was given and gave back, in whatever
 // shape it is.
 var (
-	asInput = reader{name: "input", about: "what the step was given: see below", whole: func(b *eventBuilder, _ target, a *attr) {
-		raw, ok := b.content(a, compiled.inputMime)
-		if !ok {
-			b.plainInput(a)
-			return
-		}
-		switch b.s.role {
-		case onModel:
-			b.modelInput(a, raw)
-		case onEmbedding:
-			if in := jsonscan.Member(raw, "input"); !b.filled(fieldTexts.field) && jsonscan.Kind(in) == '[' {
-				b.put(fieldTexts, in)
-				b.rest(a, raw, bucketInputs, "input")
+	asInput = reader{
+		name: "input", about: "what the step was given: see below",
+		whole: func(b *eventBuilder, _ target, a *attr) {
+			raw, ok := b.content(a, compiled.inputMime)
+			if !ok {
+				b.plainInput(a)
 				return
 			}
-			b.objectInput(a, raw)
-		default:
-			b.objectInput(a, raw)
-		}
-	}}
+			switch b.s.role {
+			case onModel:
+				b.modelInput(a, raw)
+			case onEmbedding:
+				if in := jsonscan.Member(raw, "input"); !b.filled(fieldTexts.field) && jsonscan.Kind(in) == '[' {
+					b.put(fieldTexts, in)
+					b.rest(a, raw, bucketInputs, "input")
+					return
+				}
+				b.objectInput(a, raw)
+			default:
+				b.objectInput(a, raw)
+			}
+		},
+	}
 
-	asOutput = reader{name: "output", about: "what the step gave back: see below", whole: func(b *eventBuilder, _ target, a *attr) {
-		raw, ok := b.content(a, compiled.outputMime)
-		b.output(a, raw, ok)
-	}}
+	asOutput = reader{
+		name: "output", about: "what the step gave back: see below",
+		whole: func(b *eventBuilder, _ target, a *attr) {
+			raw, ok := b.content(a, compiled.outputMime)
+			b.output(a, raw, ok)
+		},
+	}
 )
 
 // output places what a step gave back: JSON if ok, else the attribute's text.
@@ -75,6 +81,7 @@ func (b *eventBuilder) content(a *attr, mime slot) ([]byte, bool) {
 	return nil, false
 }
 
+// cutShort reports whether an attribute was longer than MaxFieldBytes.
 func cutShort(cuts []cutOff, key string) bool {
 	for _, c := range cuts {
 		if c.key == key {
@@ -175,7 +182,8 @@ func (b *eventBuilder) objectInput(a *attr, raw []byte) {
 			return
 		}
 		args, kwargs := jsonscan.Member(raw, "args"), jsonscan.Member(raw, "kwargs")
-		if jsonscan.Kind(args) == '[' && jsonscan.Kind(kwargs) == '{' && len(bytes.TrimSpace(raw)) > 0 && countMembers(raw) == 2 && jsonscan.Member(kwargs, "args") == nil {
+		if jsonscan.Kind(args) == '[' && jsonscan.Kind(kwargs) == '{' && len(bytes.TrimSpace(raw)) > 0 && countMembers(raw) == 2 &&
+			jsonscan.Member(kwargs, "args") == nil {
 			b.spread(bucketInputs, kwargs, a)
 			if !jsonscan.Empty(args) {
 				b.member(bucketInputs, "args", args)

@@ -32,105 +32,133 @@ const (
 
 // The readers of single values.
 var (
-	asText = reader{name: "text", about: "as it is", scalar: func(b *eventBuilder, dst []byte, a *attr) ([]byte, verdict) {
-		return b.appendValue(dst, a.val), yes
-	}}
-
-	asJSON = reader{name: "json", about: "embedded if it is JSON, else as text", scalar: func(b *eventBuilder, dst []byte, a *attr) ([]byte, verdict) {
-		if k := jsonscan.Kind(view(a.str())); k == '{' || k == '[' || k == '"' {
-			if raw, ok := b.parse(a); ok {
-				return append(dst, raw...), yes
-			}
-		}
-		return b.appendValue(dst, a.val), yes
-	}}
-
-	asNumber = reader{name: "number", about: "a number, also when it comes as text", scalar: func(b *eventBuilder, dst []byte, a *attr) ([]byte, verdict) {
-		switch a.val.Type() {
-		case pcommon.ValueTypeInt:
+	asText = reader{
+		name: "text", about: "as it is",
+		scalar: func(b *eventBuilder, dst []byte, a *attr) ([]byte, verdict) {
 			return b.appendValue(dst, a.val), yes
-		case pcommon.ValueTypeDouble:
-			if f := a.val.Double(); !math.IsInf(f, 0) && !math.IsNaN(f) {
-				return b.appendValue(dst, a.val), yes
-			}
-		case pcommon.ValueTypeStr:
-			if raw, ok := b.parse(a); ok && jsonscan.Kind(raw) == '0' {
-				return append(dst, raw...), yes
-			}
-		}
-		return dst, no
-	}}
+		},
+	}
 
-	asList = reader{name: "list", about: "an array, also when it comes as JSON text; a single value becomes its only element", scalar: func(b *eventBuilder, dst []byte, a *attr) ([]byte, verdict) {
-		switch a.val.Type() {
-		case pcommon.ValueTypeSlice:
-			if a.val.Slice().Len() == 0 {
-				return dst, no
-			}
-			return b.appendValue(dst, a.val), yes
-		case pcommon.ValueTypeStr:
-			if jsonscan.Kind(view(a.val.Str())) == '[' {
+	asJSON = reader{
+		name: "json", about: "embedded if it is JSON, else as text",
+		scalar: func(b *eventBuilder, dst []byte, a *attr) ([]byte, verdict) {
+			if k := jsonscan.Kind(view(a.str())); k == '{' || k == '[' || k == '"' {
 				if raw, ok := b.parse(a); ok {
 					return append(dst, raw...), yes
 				}
 			}
-		}
-		return append(b.appendValue(append(dst, '['), a.val), ']'), yes
-	}}
+			return b.appendValue(dst, a.val), yes
+		},
+	}
 
-	asFirst = reader{name: "first", about: "the first element of a list, or a text; in lower case if it is a constant's name", scalar: func(b *eventBuilder, dst []byte, a *attr) ([]byte, verdict) {
-		switch a.val.Type() {
-		case pcommon.ValueTypeSlice:
-			if a.val.Slice().Len() > 0 && a.val.Slice().At(0).Type() == pcommon.ValueTypeStr {
-				return append(dst, b.plainReason(b.appendValue(nil, a.val.Slice().At(0)))...), part
+	asNumber = reader{
+		name: "number", about: "a number, also when it comes as text",
+		scalar: func(b *eventBuilder, dst []byte, a *attr) ([]byte, verdict) {
+			switch a.val.Type() {
+			case pcommon.ValueTypeInt:
+				return b.appendValue(dst, a.val), yes
+			case pcommon.ValueTypeDouble:
+				if f := a.val.Double(); !math.IsInf(f, 0) && !math.IsNaN(f) {
+					return b.appendValue(dst, a.val), yes
+				}
+			case pcommon.ValueTypeStr:
+				if raw, ok := b.parse(a); ok && jsonscan.Kind(raw) == '0' {
+					return append(dst, raw...), yes
+				}
 			}
-		case pcommon.ValueTypeStr:
-			if jsonscan.Kind(view(a.val.Str())) != '[' {
-				return append(dst, b.plainReason(b.appendValue(nil, a.val))...), yes
-			}
-			if raw, ok := b.parse(a); ok {
-				for c := jsonscan.Elements(raw); c.Next(); {
-					if jsonscan.Kind(c.Val) == '"' {
-						return append(dst, b.plainReason(c.Val)...), part
+			return dst, no
+		},
+	}
+
+	asList = reader{
+		name: "list", about: "an array, also when it comes as JSON text; a single value becomes its only element",
+		scalar: func(b *eventBuilder, dst []byte, a *attr) ([]byte, verdict) {
+			switch a.val.Type() {
+			case pcommon.ValueTypeSlice:
+				if a.val.Slice().Len() == 0 {
+					return dst, no
+				}
+				return b.appendValue(dst, a.val), yes
+			case pcommon.ValueTypeStr:
+				if jsonscan.Kind(view(a.val.Str())) == '[' {
+					if raw, ok := b.parse(a); ok {
+						return append(dst, raw...), yes
 					}
 				}
 			}
-		}
-		return dst, no
-	}}
+			return append(b.appendValue(append(dst, '['), a.val), ']'), yes
+		},
+	}
 
-	asSeconds = reader{name: "seconds", about: "seconds, given in milliseconds; the attribute stays as it came. Strands gives gen_ai.server.time_to_first_token in milliseconds, as an integer", scalar: func(b *eventBuilder, dst []byte, a *attr) ([]byte, verdict) {
-		switch a.val.Type() {
-		case pcommon.ValueTypeInt:
-			if b.s.by == strands {
-				return strconv.AppendInt(dst, a.val.Int(), 10), yes
+	asFirst = reader{
+		name: "first", about: "the first element of a list, or a text; in lower case if it is a constant's name",
+		scalar: func(b *eventBuilder, dst []byte, a *attr) ([]byte, verdict) {
+			switch a.val.Type() {
+			case pcommon.ValueTypeSlice:
+				if a.val.Slice().Len() > 0 && a.val.Slice().At(0).Type() == pcommon.ValueTypeStr {
+					return append(dst, b.plainReason(b.appendValue(nil, a.val.Slice().At(0)))...), part
+				}
+			case pcommon.ValueTypeStr:
+				if jsonscan.Kind(view(a.val.Str())) != '[' {
+					return append(dst, b.plainReason(b.appendValue(nil, a.val))...), yes
+				}
+				if raw, ok := b.parse(a); ok {
+					for c := jsonscan.Elements(raw); c.Next(); {
+						if jsonscan.Kind(c.Val) == '"' {
+							return append(dst, b.plainReason(c.Val)...), part
+						}
+					}
+				}
 			}
-			return strconv.AppendInt(dst, a.val.Int()*1000, 10), part
-		case pcommon.ValueTypeDouble:
-			return appendDouble(dst, a.val.Double()*1000), part
-		}
-		return dst, no
-	}}
-
-	asOther = reader{name: "if different", about: "as it is, unless it equals config.model", scalar: func(b *eventBuilder, dst []byte, a *attr) ([]byte, verdict) {
-		if from := b.by[fieldModel.field]; b.filled(fieldModel.field) && from > 0 && equal(b.attrs[from-1].val, a.val) {
 			return dst, no
-		}
-		return b.appendValue(dst, a.val), yes
-	}}
+		},
+	}
 
-	asProvider = reader{name: "provider", about: "lower case, without the API's name (openai.chat); a framework's name only if nothing else is known", scalar: readProvider}
+	asSeconds = reader{
+		name:  "seconds",
+		about: "seconds, given in milliseconds; the attribute stays as it came. Strands gives gen_ai.server.time_to_first_token in milliseconds, as an integer",
+		scalar: func(b *eventBuilder, dst []byte, a *attr) ([]byte, verdict) {
+			switch a.val.Type() {
+			case pcommon.ValueTypeInt:
+				if b.s.by == strands {
+					return strconv.AppendInt(dst, a.val.Int(), 10), yes
+				}
+				return strconv.AppendInt(dst, a.val.Int()*1000, 10), part
+			case pcommon.ValueTypeDouble:
+				return appendDouble(dst, a.val.Double()*1000), part
+			}
+			return dst, no
+		},
+	}
 
-	asCost = reader{name: "cost", about: "US dollars that the span itself reports; metadata.cost_source becomes reported", whole: func(b *eventBuilder, _ target, a *attr) {
-		raw, v := asNumber.scalar(b, nil, a)
-		switch {
-		case v == no:
-		case b.tokens.cost == nil:
-			b.tokens.cost, a.used = raw, true
-		default:
-			a.used = string(raw) == string(b.tokens.cost)
-		}
-	}}
+	asOther = reader{
+		name: "if different", about: "as it is, unless it equals config.model",
+		scalar: func(b *eventBuilder, dst []byte, a *attr) ([]byte, verdict) {
+			if from := b.by[fieldModel.field]; b.filled(fieldModel.field) && from > 0 && equal(b.attrs[from-1].val, a.val) {
+				return dst, no
+			}
+			return b.appendValue(dst, a.val), yes
+		},
+	}
+
+	asProvider = reader{
+		name: "provider", about: "lower case, without the API's name (openai.chat); a framework's name only if nothing else is known",
+		scalar: readProvider,
+	}
+
+	asCost = reader{
+		name: "cost", about: "US dollars that the span itself reports; metadata.cost_source becomes reported",
+		whole: func(b *eventBuilder, _ target, a *attr) {
+			raw, v := asNumber.scalar(b, nil, a)
+			switch {
+			case v == no:
+			case b.tokens.cost == nil:
+				b.tokens.cost, a.used = raw, true
+			default:
+				a.used = string(raw) == string(b.tokens.cost)
+			}
+		},
+	}
 )
 
 // apiSuffixes follow a provider's name in some frameworks and name the API that was used.
@@ -139,7 +167,8 @@ var apiSuffixes = [...]string{".chat", ".responses", ".embedding", ".completion"
 // modelOwners are the providers that follow from a model's name, for spans that only name a framework.
 var modelOwners = [...]struct{ prefix, provider string }{
 	{"gpt-", "openai"}, {"o1", "openai"}, {"o3", "openai"}, {"o4", "openai"}, {"text-embedding-", "openai"},
-	{"claude-", "anthropic"}, {"gemini-", "google"}, {"mistral-", "mistral"}, {"command-", "cohere"}, {"deepseek-", "deepseek"}, {"grok-", "xai"},
+	{"claude-", "anthropic"}, {"gemini-", "google"}, {"mistral-", "mistral"}, {"command-", "cohere"},
+	{"deepseek-", "deepseek"}, {"grok-", "xai"},
 }
 
 func readProvider(b *eventBuilder, dst []byte, a *attr) ([]byte, verdict) {

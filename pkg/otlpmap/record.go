@@ -105,7 +105,9 @@ func (r *record) read(is recordIs) {
 var toldElsewhere = map[string]bool{"event.name": true, "event.domain": true, "gen_ai.system": true, "gen_ai.provider.name": true}
 
 // messageMembers are the members of a message that a record may have as attributes.
-var messageMembers = map[string]bool{"content": true, "role": true, "id": true, "name": true, "tool_calls": true, "finish_reason": true, "index": true, "message": true}
+var messageMembers = map[string]bool{
+	"content": true, "role": true, "id": true, "name": true, "tool_calls": true, "finish_reason": true, "index": true, "message": true,
+}
 
 // sessionOf returns the session that a record names by an attribute that no rule has looked at.
 func sessionOf(m pcommon.Map) string {
@@ -300,7 +302,8 @@ func (r *record) evaluation(ev ptrace.SpanEvent) {
 func (r *record) exception(ev ptrace.SpanEvent) {
 	ev.Attributes().Remove("event.name")
 	raw := r.b.exception(ev)
-	if body := r.src.Body(); !blank(body) && !(body.Type() == pcommon.ValueTypeStr && body.Str() == textOf(ev.Attributes(), "exception.message")) {
+	if body := r.src.Body(); !blank(body) &&
+		!(body.Type() == pcommon.ValueTypeStr && body.Str() == textOf(ev.Attributes(), "exception.message")) {
 		if text := r.b.appendValue(nil, body); string(text) != "{}" {
 			raw = append(append(append(raw[:len(raw)-1], `,"body":`...), text...), '}')
 		}

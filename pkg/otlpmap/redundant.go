@@ -28,6 +28,7 @@ func (k *textSet) reset() {
 // apart without a look at their bytes, where a map would hash prompts of many kilobytes.
 const manyKnown = 64
 
+// text adds one text, and of a data URL also its two halves.
 func (k *textSet) text(s string) {
 	if s == "" || k.set == nil && len(k.list) < manyKnown && k.has(s) {
 		return
@@ -58,6 +59,7 @@ func cutDataURL(s string) (mime, data string, ok bool) {
 	return strings.Cut(rest, ";base64,")
 }
 
+// has reports whether a text is in the event. The empty text counts as such.
 func (k *textSet) has(s string) bool {
 	if s == "" {
 		return true
@@ -312,7 +314,8 @@ var conversational = map[string]bool{
 	"tool_calls": true, "function": true, "function_call": true, "choices": true, "candidates": true, "delta": true, "update": true,
 	"input": true, "inputs": true, "output": true, "outputs": true, "response": true, "replies": true, "additional_kwargs": true,
 	"response_metadata": true, "usage_metadata": true, "generation_info": true, "llm_output": true, "token_usage": true, "usage": true,
-	"summary": true, "chat_history": true, "request": true, "result": true, "documents": true, "source": true, "image": true, "image_url": true, "inline_data": true, "inlineData": true, "file": true,
+	"summary": true, "chat_history": true, "request": true, "result": true, "documents": true, "source": true,
+	"image": true, "image_url": true, "inline_data": true, "inlineData": true, "file": true,
 }
 
 // onlyContainers reports whether a list has elements, and all are objects or lists.

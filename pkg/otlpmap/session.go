@@ -186,6 +186,7 @@ func (x *mapState) index() {
 	}
 }
 
+// models counts the model calls of the request: with fewer than two there is nothing to correct.
 func (x *mapState) models() (n int) {
 	for i := range x.spans {
 		if x.spans[i].typ == event.TypeModel {

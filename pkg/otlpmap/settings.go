@@ -19,38 +19,41 @@ var settings = map[string]string{
 
 // asSettings reads OpenInference's JSON of a call's parameters into config. Its model is the
 // one that was asked for.
-var asSettings = reader{name: "settings", about: "a JSON object of parameters, each under its config name; the model is the one asked for", whole: func(b *eventBuilder, _ target, a *attr) {
-	raw, ok := b.parse(a)
-	if !ok || jsonscan.Kind(raw) != '{' {
-		if !ok {
-			b.losses.failed = append(b.losses.failed, a.key)
+var asSettings = reader{
+	name: "settings", about: "a JSON object of parameters, each under its config name; the model is the one asked for",
+	whole: func(b *eventBuilder, _ target, a *attr) {
+		raw, ok := b.parse(a)
+		if !ok || jsonscan.Kind(raw) != '{' {
+			if !ok {
+				b.losses.failed = append(b.losses.failed, a.key)
+			}
+			return
 		}
-		return
-	}
-	var room [16]bool
-	placed := room[:0] // by member: config has it
-	all := true
-	for c := jsonscan.Members(raw); c.Next(); {
-		key := keyText(c.Key)
-		to, known := settings[key]
-		if !known {
-			to = key
+		var room [16]bool
+		placed := room[:0] // by member: config has it
+		all := true
+		for c := jsonscan.Members(raw); c.Next(); {
+			key := keyText(c.Key)
+			to, known := settings[key]
+			if !known {
+				to = key
+			}
+			ok := b.setting(to, c.Val)
+			all = all && ok
+			placed = append(placed, ok)
 		}
-		ok := b.setting(to, c.Val)
-		all = all && ok
-		placed = append(placed, ok)
-	}
-	if all {
-		a.used = true
-		return
-	}
-	b.keep(a)
-	for c, i := jsonscan.Members(raw), 0; c.Next(); i++ {
-		if placed[i] {
-			b.texts.add(b, c.Val)
+		if all {
+			a.used = true
+			return
 		}
-	}
-}}
+		b.keep(a)
+		for c, i := jsonscan.Members(raw), 0; c.Next(); i++ {
+			if placed[i] {
+				b.texts.add(b, c.Val)
+			}
+		}
+	},
+}
 
 // setting sets one parameter of config. It returns false if config has another value there.
 func (b *eventBuilder) setting(key string, val []byte) bool {
@@ -117,17 +120,20 @@ func (b *eventBuilder) sameValue(bucket int, key string, val []byte) bool {
 }
 
 // asTools reads a JSON array of tool definitions.
-var asTools = reader{name: "tools", about: "a JSON array of definitions as [{name, description, parameters}]", whole: func(b *eventBuilder, t target, a *attr) {
-	if b.filled(t.field) {
-		b.keep(a)
-		return
-	}
-	if raw, ok := b.parse(a); !ok {
-		b.losses.failed = append(b.losses.failed, a.key)
-	} else if jsonscan.Kind(raw) == '[' && b.putTools(raw) {
-		a.used = true
-	}
-}}
+var asTools = reader{
+	name: "tools", about: "a JSON array of definitions as [{name, description, parameters}]",
+	whole: func(b *eventBuilder, t target, a *attr) {
+		if b.filled(t.field) {
+			b.keep(a)
+			return
+		}
+		if raw, ok := b.parse(a); !ok {
+			b.losses.failed = append(b.losses.failed, a.key)
+		} else if jsonscan.Kind(raw) == '[' && b.putTools(raw) {
+			a.used = true
+		}
+	},
+}
 
 // putTools fills config.tools. It returns false if the value is not a list.
 func (b *eventBuilder) putTools(raw []byte) bool {
@@ -170,6 +176,7 @@ func (b *eventBuilder) appendTool(raw []byte) {
 	b.arena = append(b.arena, '}')
 }
 
+// toolFields appends the members of a tool's definition, those of a function object in place of its own.
 func (b *eventBuilder) toolFields(raw, function []byte, schema *bool) {
 	for c := jsonscan.Members(raw); c.Next(); {
 		key := string(c.Key)

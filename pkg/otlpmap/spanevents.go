@@ -88,7 +88,8 @@ func (b *eventBuilder) eventMessage(ev ptrace.SpanEvent, role string) bool {
 		switch k {
 		case "message":
 			raw := b.eventValue(v)
-			if jsonscan.Kind(raw) == '{' && (jsonscan.Member(raw, "role") != nil || jsonscan.Member(raw, "content") != nil || jsonscan.Member(raw, "tool_calls") != nil) {
+			if jsonscan.Kind(raw) == '{' &&
+				(jsonscan.Member(raw, "role") != nil || jsonscan.Member(raw, "content") != nil || jsonscan.Member(raw, "tool_calls") != nil) {
 				for c := jsonscan.Members(raw); c.Next(); {
 					switch string(c.Key) {
 					case "role":
@@ -179,8 +180,12 @@ func (b *eventBuilder) toolEvents(list ptrace.SpanEventSlice) {
 			if ok && b.obj[bucketOutputs].empty() && b.whole == nil {
 				raw := b.resultValue(b.eventValue(v))
 				if jsonscan.Kind(raw) == '"' {
-					if in, ok := b.clean(view(unquoted(raw))); ok && jsonscan.Kind(in) != '0' && jsonscan.Kind(in) != 't' && jsonscan.Kind(in) != 'f' && jsonscan.Kind(in) != 'n' {
-						raw = in // a result that is JSON, in a text part
+					if in, ok := b.clean(view(unquoted(raw))); ok {
+						switch jsonscan.Kind(in) {
+						case '0', 't', 'f', 'n':
+						default:
+							raw = in // a result that is JSON, in a text part
+						}
 					}
 				}
 				b.put(fieldResult, raw)
@@ -283,6 +288,7 @@ func (b *eventBuilder) spanEvents() {
 	b.putArray(fieldExceptions, exceptions)
 }
 
+// appendItem appends an element to an array that has no closing bracket yet.
 func appendItem(list, item []byte) []byte {
 	if list == nil {
 		list = append(list, '[')
@@ -292,6 +298,7 @@ func appendItem(list, item []byte) []byte {
 	return append(list, item...)
 }
 
+// putArray closes an array of appendItem and fills a field with it.
 func (b *eventBuilder) putArray(t target, list []byte) {
 	if list != nil {
 		b.put(t, append(list, ']'))
@@ -362,6 +369,7 @@ func (b *eventBuilder) exception(ev ptrace.SpanEvent) []byte {
 	return append(o.buf, '}')
 }
 
+// exceptionKey returns the name of an exception's attribute in metadata.exceptions.
 func exceptionKey(k string) string {
 	switch k {
 	case "exception.message", "exception.type", "exception.stacktrace", "exception.escaped":

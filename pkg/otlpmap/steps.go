@@ -1,6 +1,8 @@
 package otlpmap
 
 import (
+	"strings"
+
 	"github.com/spangrove/spangrove/pkg/otlpmap/internal/jsonscan"
 	"github.com/spangrove/spangrove/pkg/otlpmap/internal/pyliteral"
 )
@@ -114,20 +116,11 @@ func (b *eventBuilder) serialised(raw []byte) bool {
 	class := string(jsonscan.Inner(typ))
 	if class == "constructor" {
 		path := constructorPath(jsonscan.Member(raw, "id"))
-		_, ok := langchainRoles[path[lastDot(path)+1:]]
+		_, ok := langchainRoles[path[strings.LastIndexByte(path, '.')+1:]]
 		return ok
 	}
 	_, ok := langchainRoles[class]
 	return ok && (jsonscan.Member(raw, "content") != nil || jsonscan.Kind(jsonscan.Member(raw, "data")) == '{')
-}
-
-func lastDot(s string) int {
-	for i := len(s) - 1; i >= 0; i-- {
-		if s[i] == '.' {
-			return i
-		}
-	}
-	return -1
 }
 
 // conversation appends the messages of a step's value: a list of them, a state that has one under

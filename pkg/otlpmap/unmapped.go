@@ -41,6 +41,7 @@ func (b *eventBuilder) unmapped() {
 	}
 }
 
+// putList fills a field with an array of texts.
 func (b *eventBuilder) putList(t target, list []string) {
 	at := len(b.arena)
 	b.arena = append(b.arena, '[')

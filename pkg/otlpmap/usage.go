@@ -54,6 +54,7 @@ var asCount = reader{
 	},
 }
 
+// countKind returns the count whose first name is key.
 func countKind(key string) int {
 	for i, names := range countKeys {
 		if names[0] == key {
@@ -63,6 +64,7 @@ func countKind(key string) int {
 	return countTotal
 }
 
+// countOf returns a value as a count: a whole number, not negative, also when it comes as text.
 func countOf(v pcommon.Value) (int64, bool) {
 	switch v.Type() {
 	case pcommon.ValueTypeInt:

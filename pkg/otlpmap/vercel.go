@@ -8,37 +8,40 @@ import (
 
 // asPrompt reads the prompt of a call as its caller gave it: a text, messages, or an object
 // {system, prompt, messages} of them.
-var asPrompt = reader{name: "prompt", about: "a text, JSON messages, or JSON {system, prompt, messages} as messages", whole: func(b *eventBuilder, t target, a *attr) {
-	if b.filled(t.field) {
-		b.keep(a)
-		return
-	}
-	raw, ok := b.parse(a)
-	if !ok {
-		raw, ok = b.repairTruncatedJSON(a)
-	}
-	at := len(b.msgs)
-	switch {
-	case !ok:
-		b.msgs = append(b.msgs, message{role: []byte(`"user"`), content: b.take(a)})
-	case jsonscan.Kind(raw) == '{' && jsonscan.Member(raw, "role") == nil:
-		if !b.promptParts(raw) {
-			b.msgs = b.msgs[:at]
-			b.objectInput(a, raw)
+var asPrompt = reader{
+	name: "prompt", about: "a text, JSON messages, or JSON {system, prompt, messages} as messages",
+	whole: func(b *eventBuilder, t target, a *attr) {
+		if b.filled(t.field) {
+			b.keep(a)
 			return
 		}
-		if b.putMessages(t, at) {
-			b.rest(a, raw, bucketInputs, "system", "prompt", "messages")
+		raw, ok := b.parse(a)
+		if !ok {
+			raw, ok = b.repairTruncatedJSON(a)
 		}
-		return
-	case jsonscan.Kind(raw) == '"' || jsonscan.Kind(raw) == '0':
-		b.msgs = append(b.msgs, message{role: []byte(`"user"`), content: b.textOf(raw)})
-	case !b.readMessages(raw):
-		b.unreadable(a, fieldInputValue)
-		return
-	}
-	a.used = b.putMessages(t, at) || a.used
-}}
+		at := len(b.msgs)
+		switch {
+		case !ok:
+			b.msgs = append(b.msgs, message{role: []byte(`"user"`), content: b.take(a)})
+		case jsonscan.Kind(raw) == '{' && jsonscan.Member(raw, "role") == nil:
+			if !b.promptParts(raw) {
+				b.msgs = b.msgs[:at]
+				b.objectInput(a, raw)
+				return
+			}
+			if b.putMessages(t, at) {
+				b.rest(a, raw, bucketInputs, "system", "prompt", "messages")
+			}
+			return
+		case jsonscan.Kind(raw) == '"' || jsonscan.Kind(raw) == '0':
+			b.msgs = append(b.msgs, message{role: []byte(`"user"`), content: b.textOf(raw)})
+		case !b.readMessages(raw):
+			b.unreadable(a, fieldInputValue)
+			return
+		}
+		a.used = b.putMessages(t, at) || a.used
+	},
+}
 
 // promptParts appends the messages of {system, prompt, messages}. It returns false if a part is not
 // message.
@@ -68,59 +71,68 @@ func (b *eventBuilder) promptParts(raw []byte) bool {
 }
 
 // asCalls reads a JSON array of tool calls.
-var asCalls = reader{name: "calls", about: "a JSON array of tool calls as [{id, name, arguments}]", scalar: func(b *eventBuilder, dst []byte, a *attr) ([]byte, verdict) {
-	raw, ok := b.parse(a)
-	if !ok || jsonscan.Kind(raw) != '[' || jsonscan.Empty(raw) {
-		return dst, no
-	}
-	at := len(b.arena)
-	b.arena = append(b.arena, '[')
-	n := 0
-	for c := jsonscan.Elements(raw); c.Next(); {
-		if n++; n > 1 {
-			b.arena = append(b.arena, ',')
+var asCalls = reader{
+	name: "calls", about: "a JSON array of tool calls as [{id, name, arguments}]",
+	scalar: func(b *eventBuilder, dst []byte, a *attr) ([]byte, verdict) {
+		raw, ok := b.parse(a)
+		if !ok || jsonscan.Kind(raw) != '[' || jsonscan.Empty(raw) {
+			return dst, no
 		}
-		switch {
-		case jsonscan.Kind(c.Val) != '{':
-			b.arena = append(b.arena, c.Val...)
-		case jsonscan.Kind(jsonscan.Member(c.Val, "function")) == '{':
-			b.appendCall(c.Val)
-		default:
-			p := scanPart(c.Val)
-			b.partType(&p)
-			b.appendPartCall(&p)
+		at := len(b.arena)
+		b.arena = append(b.arena, '[')
+		n := 0
+		for c := jsonscan.Elements(raw); c.Next(); {
+			if n++; n > 1 {
+				b.arena = append(b.arena, ',')
+			}
+			switch {
+			case jsonscan.Kind(c.Val) != '{':
+				b.arena = append(b.arena, c.Val...)
+			case jsonscan.Kind(jsonscan.Member(c.Val, "function")) == '{':
+				b.appendCall(c.Val)
+			default:
+				p := scanPart(c.Val)
+				b.partType(&p)
+				b.appendPartCall(&p)
+			}
 		}
-	}
-	b.arena = append(b.arena, ']')
-	return append(dst, b.arena[at:]...), yes
-}}
+		b.arena = append(b.arena, ']')
+		return append(dst, b.arena[at:]...), yes
+	},
+}
 
 // asTextList reads texts that are each encoded as JSON: one of them, or an array.
-var asTextList = reader{name: "text list", about: "a text or an array of texts, each perhaps JSON-encoded", scalar: func(b *eventBuilder, dst []byte, a *attr) ([]byte, verdict) {
-	dst = append(dst, '[')
-	for i, v := range scalars(a.val) {
-		if i > 0 {
-			dst = append(dst, ',')
+var asTextList = reader{
+	name: "text list", about: "a text or an array of texts, each perhaps JSON-encoded",
+	scalar: func(b *eventBuilder, dst []byte, a *attr) ([]byte, verdict) {
+		dst = append(dst, '[')
+		for i, v := range scalars(a.val) {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = b.appendDecoded(dst, v, '"')
 		}
-		dst = b.appendDecoded(dst, v, '"')
-	}
-	return append(dst, ']'), yes
-}}
+		return append(dst, ']'), yes
+	},
+}
 
 // asJSONList reads values that are each encoded as JSON: one of them, or an array.
-var asJSONList = reader{name: "json list", about: "an array of values, each perhaps JSON-encoded", scalar: func(b *eventBuilder, dst []byte, a *attr) ([]byte, verdict) {
-	if raw, ok := b.parse(a); ok && jsonscan.Kind(raw) == '[' && a.val.Type() == pcommon.ValueTypeStr {
-		return append(dst, raw...), yes
-	}
-	dst = append(dst, '[')
-	for i, v := range scalars(a.val) {
-		if i > 0 {
-			dst = append(dst, ',')
+var asJSONList = reader{
+	name: "json list", about: "an array of values, each perhaps JSON-encoded",
+	scalar: func(b *eventBuilder, dst []byte, a *attr) ([]byte, verdict) {
+		if raw, ok := b.parse(a); ok && jsonscan.Kind(raw) == '[' && a.val.Type() == pcommon.ValueTypeStr {
+			return append(dst, raw...), yes
 		}
-		dst = b.appendDecoded(dst, v, 0)
-	}
-	return append(dst, ']'), yes
-}}
+		dst = append(dst, '[')
+		for i, v := range scalars(a.val) {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = b.appendDecoded(dst, v, 0)
+		}
+		return append(dst, ']'), yes
+	},
+}
 
 // scalars returns the elements of an array, or the value itself.
 func scalars(v pcommon.Value) []pcommon.Value {
@@ -150,69 +162,76 @@ func (b *eventBuilder) appendDecoded(dst []byte, v pcommon.Value, want byte) []b
 
 // asVectors drops embedding vectors over Options.MaxVector and notes their number and dimension.
 // Shorter ones stay attributes.
-var asVectors = reader{name: "vectors", about: "vectors as JSON text; those over the bound leave count and dimension", whole: func(b *eventBuilder, _ target, a *attr) {
-	if b.opt.MaxVector < 0 {
-		return
-	}
-	var sizes []int
-	note := func(raw []byte) bool {
-		n := length(raw)
-		sizes = append(sizes, n)
-		return jsonscan.Kind(raw) == '[' && n > b.opt.MaxVector
-	}
-	switch list := scalars(a.val); {
-	case a.val.Type() == pcommon.ValueTypeSlice && len(list) > 0 && list[0].Type() == pcommon.ValueTypeStr:
-		for _, v := range list {
-			if !note(view(v.Str())) {
-				return
-			}
-		}
-	default:
-		raw, ok := b.parse(a)
-		if !ok {
+var asVectors = reader{
+	name: "vectors", about: "vectors as JSON text; those over the bound leave count and dimension",
+	whole: func(b *eventBuilder, _ target, a *attr) {
+		if b.opt.MaxVector < 0 {
 			return
 		}
-		if first := jsonscan.Elements(raw); first.Next() && jsonscan.Kind(first.Val) == '[' {
-			for c := jsonscan.Elements(raw); c.Next(); {
-				if !note(c.Val) {
+		var sizes []int
+		note := func(raw []byte) bool {
+			n := length(raw)
+			sizes = append(sizes, n)
+			return jsonscan.Kind(raw) == '[' && n > b.opt.MaxVector
+		}
+		switch list := scalars(a.val); {
+		case a.val.Type() == pcommon.ValueTypeSlice && len(list) > 0 && list[0].Type() == pcommon.ValueTypeStr:
+			for _, v := range list {
+				if !note(view(v.Str())) {
 					return
 				}
 			}
-		} else if !note(raw) {
-			return
+		default:
+			raw, ok := b.parse(a)
+			if !ok {
+				return
+			}
+			if first := jsonscan.Elements(raw); first.Next() && jsonscan.Kind(first.Val) == '[' {
+				for c := jsonscan.Elements(raw); c.Next(); {
+					if !note(c.Val) {
+						return
+					}
+				}
+			} else if !note(raw) {
+				return
+			}
 		}
-	}
-	for _, n := range sizes {
-		b.dropVector(fromAttribute, n)
-	}
-	a.used = true
-}}
+		for _, n := range sizes {
+			b.dropVector(fromAttribute, n)
+		}
+		a.used = true
+	},
+}
 
 // asProviderFacts keeps what a provider sends beside its answer and takes the counts from it that
 // the SDK reports nowhere else.
-var asProviderFacts = reader{name: "provider facts", about: "a JSON object by provider, kept whole; cached, written and reasoning tokens are read from it", scalar: func(b *eventBuilder, dst []byte, a *attr) ([]byte, verdict) {
-	raw, ok := b.parse(a)
-	if !ok || jsonscan.Kind(raw) != '{' {
-		return dst, no
-	}
-	for p := jsonscan.Members(raw); p.Next(); {
-		for c := jsonscan.Members(p.Val); c.Next(); {
-			switch string(c.Key) {
-			case "cachedPromptTokens", "cacheReadInputTokens":
-				b.offerCount(countCacheRead, c.Val)
-			case "cacheCreationInputTokens", "cacheWriteInputTokens":
-				b.offerCount(countCacheWrite, c.Val)
-			case "reasoningTokens":
-				b.offerCount(countReasoning, c.Val)
-			case "usage":
-				b.offerCount(countCacheRead, firstMember(c.Val, "cacheReadInputTokens", "cache_read_input_tokens"))
-				b.offerCount(countCacheWrite, firstMember(c.Val, "cacheWriteInputTokens", "cache_creation_input_tokens"))
+var asProviderFacts = reader{
+	name: "provider facts", about: "a JSON object by provider, kept whole; cached, written and reasoning tokens are read from it",
+	scalar: func(b *eventBuilder, dst []byte, a *attr) ([]byte, verdict) {
+		raw, ok := b.parse(a)
+		if !ok || jsonscan.Kind(raw) != '{' {
+			return dst, no
+		}
+		for p := jsonscan.Members(raw); p.Next(); {
+			for c := jsonscan.Members(p.Val); c.Next(); {
+				switch string(c.Key) {
+				case "cachedPromptTokens", "cacheReadInputTokens":
+					b.offerCount(countCacheRead, c.Val)
+				case "cacheCreationInputTokens", "cacheWriteInputTokens":
+					b.offerCount(countCacheWrite, c.Val)
+				case "reasoningTokens":
+					b.offerCount(countReasoning, c.Val)
+				case "usage":
+					b.offerCount(countCacheRead, firstMember(c.Val, "cacheReadInputTokens", "cache_read_input_tokens"))
+					b.offerCount(countCacheWrite, firstMember(c.Val, "cacheWriteInputTokens", "cache_creation_input_tokens"))
+				}
 			}
 		}
-	}
-	return append(dst, raw...), yes
-}}
+		return append(dst, raw...), yes
+	},
+}
 
+// firstMember returns the first of an object's members that is there.
 func firstMember(raw []byte, keys ...string) []byte {
 	for _, k := range keys {
 		if v := jsonscan.Member(raw, k); v != nil {

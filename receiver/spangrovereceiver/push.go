@@ -74,7 +74,7 @@ func (r *spangroveReceiver) pushLogs(ctx context.Context, via *receiverhelper.Ob
 		stamp(rl.Resource().Attributes(), id)
 		for _, sl := range rl.ScopeLogs().All() {
 			sl.LogRecords().RemoveIf(func(rec plog.LogRecord) bool {
-				bad := (rec.TraceID().IsEmpty() || rec.SpanID().IsEmpty()) && otlpmap.TellsOfAI(rec)
+				bad := (rec.TraceID().IsEmpty() || rec.SpanID().IsEmpty()) && otlpmap.AboutAI(rec)
 				if bad {
 					rejected++
 				}
