@@ -70,7 +70,8 @@ func composite(d *metric.Definition, event json.RawMessage) (Result, error) {
 	}
 	r := Result{Success: true, Score: rawjson.AppendNumber(nil, value), Explanation: how + strings.Join(used, ", ") + "." + rest}
 	if d.Return == metric.Boolean {
-		r.Explanation = fmt.Sprintf("%s, that is %s; true from %s on.%s", strings.TrimSuffix(how+strings.Join(used, ", "), "."), number(value), number(half(d)), rest)
+		r.Explanation = fmt.Sprintf("%s, that is %s; true from %s on.%s",
+			strings.TrimSuffix(how+strings.Join(used, ", "), "."), number(value), number(half(d)), rest)
 		r.Score = fmt.Append(nil, value >= half(d))
 	}
 	return r, nil

@@ -141,7 +141,8 @@ func (e Engines) Run(ctx context.Context, task Task) ([]Result, error) {
 		return nil, err
 	}
 	if len(results) != len(task.Events) {
-		return nil, fault.New(fault.Internal, "the engine of %s metrics gave %d results for %d events", task.Metric.Type, len(results), len(task.Events))
+		return nil, fault.New(fault.Internal, "the engine of %s metrics gave %d results for %d events",
+			task.Metric.Type, len(results), len(task.Events))
 	}
 	threshold, err := metric.ThresholdOf(task.Metric.Threshold)
 	if err != nil {

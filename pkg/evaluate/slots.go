@@ -101,7 +101,8 @@ func (s *Slots) Take(ctx context.Context, w Wait) error {
 		return ctx.Err()
 	}
 	if s.holding[w.Project] >= me.most {
-		return &fault.Error{Kind: fault.Limited, Err: ErrBusy, Msg: "other evaluations of this project take all the places that it may have at the same time"}
+		return &fault.Error{Kind: fault.Limited, Err: ErrBusy,
+			Msg: "other evaluations of this project take all the places that it may have at the same time"}
 	}
 	return &fault.Error{Kind: fault.Unavailable, Err: ErrBusy, Msg: "the server is busy with other evaluations"}
 }

@@ -69,8 +69,11 @@ func values(metrics json.RawMessage) func(yield func(string, Value) bool) {
 type Aggregate string
 
 // Aggregates by their names. Percentiles interpolate between the closest values.
-var aggregates = map[string]Aggregate{"average": "average", "avg": "average", "mean": "average", "min": "min", "max": "max", "median": "median",
-	"p50": "median", "p90": "p90", "p95": "p95", "p99": "p99", "sum": "sum", "count": "count"}
+var aggregates = map[string]Aggregate{
+	"average": "average", "avg": "average", "mean": "average",
+	"median": "median", "p50": "median", "p90": "p90", "p95": "p95", "p99": "p99",
+	"min": "min", "max": "max", "sum": "sum", "count": "count",
+}
 
 // ParseAggregate reads the name of an aggregate; "" is the average.
 func ParseAggregate(name string) (Aggregate, error) {
@@ -80,7 +83,8 @@ func ParseAggregate(name string) (Aggregate, error) {
 	if a, ok := aggregates[strings.ToLower(name)]; ok {
 		return a, nil
 	}
-	return "", fault.InvalidField("aggregate_function", "unknown function %.40q; must be one of average, min, max, median, p90, p95, p99, sum, count", name)
+	return "", fault.InvalidField("aggregate_function",
+		"unknown function %.40q; must be one of average, min, max, median, p90, p95, p99, sum, count", name)
 }
 
 // Of returns the aggregate of values; ok is false where there are none.

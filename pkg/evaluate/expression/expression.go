@@ -181,8 +181,8 @@ func message(err error) string {
 }
 
 // fields are those of an event that an expression knows by their names.
-var fields = []string{"event_id", "session_id", "parent_id", "event_type", "event_name", "source", "project", "config", "inputs", "outputs", "error",
-	"start_time", "end_time", "duration", "metadata", "metrics", "feedback", "user_properties", "children"}
+var fields = []string{"event_id", "session_id", "parent_id", "event_type", "event_name", "source", "project", "config", "inputs", "outputs",
+	"error", "start_time", "end_time", "duration", "metadata", "metrics", "feedback", "user_properties", "children"}
 
 // environment returns what an expression can see of an event.
 func environment(event json.RawMessage, m *meter) map[string]any {

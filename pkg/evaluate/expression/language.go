@@ -105,7 +105,14 @@ var language = func() []expr.Option {
 
 // names returns what an expression may name, with types where these are known.
 func names() types.Map {
-	m := types.Map{meterName: types.TypeOf(&meter{}), "event": types.Any, "ground_truth": types.Any, "answer": types.String, "question": types.String, "expected": types.String}
+	m := types.Map{
+		meterName:      types.TypeOf(&meter{}),
+		"event":        types.Any,
+		"ground_truth": types.Any,
+		"answer":       types.String,
+		"question":     types.String,
+		"expected":     types.String,
+	}
 	for _, name := range fields {
 		m[name] = types.Any
 	}
@@ -133,7 +140,10 @@ func (patcher) Visit(node *ast.Node) {
 		case "==", "!=", "+", "in", "contains", "startsWith", "endsWith":
 			n.Left, n.Right = looked(n.Left), looked(n.Right)
 		case "matches":
-			ast.Patch(node, &ast.CallNode{Callee: &ast.IdentifierNode{Value: matchesName}, Arguments: []ast.Node{&ast.IdentifierNode{Value: meterName}, n.Left, n.Right}})
+			ast.Patch(node, &ast.CallNode{
+				Callee:    &ast.IdentifierNode{Value: matchesName},
+				Arguments: []ast.Node{&ast.IdentifierNode{Value: meterName}, n.Left, n.Right},
+			})
 		case "..":
 			ast.Patch(node, call(lookName, n))
 		}

@@ -12,7 +12,8 @@ import (
 )
 
 // mainKeys are where objects have the text that a person would call their content, best first.
-var mainKeys = []string{"content", "text", "answer", "question", "query", "output", "input", "result", "response", "completion", "prompt", "message", "value", "ground_truth"}
+var mainKeys = []string{"content", "text", "answer", "question", "query", "output", "input", "result", "response", "completion", "prompt",
+	"message", "value", "ground_truth"}
 
 // messageKeys are where objects have lists of messages.
 var messageKeys = []string{"chat_history", "messages", "choices"}

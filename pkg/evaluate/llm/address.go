@@ -14,8 +14,8 @@ import (
 // special4 are the IPv4 networks that are no part of the public Internet, or that lead back into
 // others, in addition to those that package netip knows: IANA's registry of special-purpose addresses, and the
 // one public address at which a cloud serves its own machines.
-var special4 = networks("0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "192.31.196.0/24", "192.52.193.0/24", "192.88.99.0/24", "192.175.48.0/24",
-	"198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4", "168.63.129.16/32")
+var special4 = networks("0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "192.31.196.0/24", "192.52.193.0/24",
+	"192.88.99.0/24", "192.175.48.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4", "168.63.129.16/32")
 
 // global6 is all of IPv6 that is given out for the public Internet; special6 are those parts of it that
 // are not, or that hold IPv4 addresses.
@@ -45,7 +45,8 @@ func within(list []netip.Prefix, a netip.Addr) bool {
 }
 
 // howToAllow tells operators which setting lets judges ask models elsewhere.
-const howToAllow = "the operator of this server must allow it: allow_addresses of spangrove_evaluate::llm, or SPANGROVE_ALLOW_MODEL_ADDRESSES"
+const howToAllow = "the operator of this server must allow it: " +
+	"allow_addresses of spangrove_evaluate::llm, or SPANGROVE_ALLOW_MODEL_ADDRESSES"
 
 // CheckAddress returns why an otherwise valid base URL of a provider can never be asked,
 // as a fault.Invalid. Nothing is resolved: what a name leads to is judged when it is asked, and nobody
@@ -64,7 +65,8 @@ func (e *Engine) CheckAddress(base string) error {
 	case u.Scheme == "https":
 		return nil
 	case ok || len(e.outbound.allowed) == 0:
-		return fault.InvalidField("base_url", "must begin with https://; http:// is for addresses that the operator allows only: %s", howToAllow)
+		return fault.InvalidField("base_url", "must begin with https://; http:// is for addresses that the operator allows only: %s",
+			howToAllow)
 	}
 	return nil
 }

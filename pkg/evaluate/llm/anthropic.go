@@ -119,6 +119,11 @@ func (c *anthropicClient) ask(ctx context.Context, q request) (r reply, err erro
 		r.refusal = "its provider's safeguards stopped the answer"
 	}
 	u := a.Usage
-	r.usage = price.Usage{Prompt: u.Input + u.CacheRead + u.CacheWrite, Completion: u.Output, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite}
+	r.usage = price.Usage{
+		Prompt:     u.Input + u.CacheRead + u.CacheWrite,
+		Completion: u.Output,
+		CacheRead:  u.CacheRead,
+		CacheWrite: u.CacheWrite,
+	}
 	return r, nil
 }

@@ -13,7 +13,8 @@ type Ledger interface {
 	// Spend adds dollars and calls to those of a project's provider on a UTC day, counted in days
 	// since 1970, and gives the day's totals. Adding nothing only reads them. Project 0 is the
 	// server itself, for providers that all projects share.
-	Spend(ctx context.Context, projectID int64, provider string, day int64, usd float64, calls int64) (dayUSD float64, dayCalls int64, err error)
+	Spend(ctx context.Context, projectID int64, provider string, day int64, usd float64, calls int64) (
+		dayUSD float64, dayCalls int64, err error)
 }
 
 // budget bounds what a provider's calls of a UTC day cost, and how many they are. Calls under way
@@ -65,7 +66,8 @@ const dayMillis = 24 * 60 * 60 * 1000
 // was made, to give the rest back. Errors are *failure.
 func (b *budget) reserve(ctx context.Context, most float64, priced bool) (settle func(usd float64, made bool), err error) {
 	if b.provider != allProviders && b.usd > 0 && !priced {
-		return nil, &failure{Budget, false, fmt.Sprintf("The provider %s has a daily_budget_usd, which cannot hold for a model whose price is not known; set daily_calls instead.", b.provider)}
+		return nil, &failure{Budget, false, fmt.Sprintf("The provider %s has a daily_budget_usd, "+
+			"which cannot hold for a model whose price is not known; set daily_calls instead.", b.provider)}
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -80,7 +82,8 @@ func (b *budget) reserve(ctx context.Context, most float64, priced bool) (settle
 	}
 	switch {
 	case b.usd > 0 && b.spent+b.held+most > b.usd:
-		return nil, &failure{Budget, false, fmt.Sprintf("The budget of %s for today is used up: $%.4f of $%.2f are spent, and the call may cost $%.4f.%s", b.whose(), b.spent+b.held, b.usd, most, b.remedy())}
+		return nil, &failure{Budget, false, fmt.Sprintf("The budget of %s for today is used up: $%.4f of $%.2f are spent, "+
+			"and the call may cost $%.4f.%s", b.whose(), b.spent+b.held, b.usd, most, b.remedy())}
 	case b.calls > 0 && b.made+b.underWay >= b.calls:
 		return nil, &failure{Budget, false, fmt.Sprintf("The %d calls of the provider %s for today are used up.", b.calls, b.provider)}
 	}

@@ -56,7 +56,8 @@ func (e *Engine) served(ctx context.Context, id int64) (bool, error) {
 
 // notServed returns the text that tells a project what it needs for a provider of the server's.
 func notServed(provider string) string {
-	return fmt.Sprintf("The provider %s is set up for other projects of this server. Set up one of this project's own (PUT /v1/providers/%s), or have the operator "+
+	return fmt.Sprintf("The provider %s is set up for other projects of this server. "+
+		"Set up one of this project's own (PUT /v1/providers/%s), or have the operator "+
 		"name this project, or %q, in projects of spangrove_evaluate::llm or in SPANGROVE_MODEL_PROJECTS.", provider, provider, allProjects)
 }
 
@@ -148,7 +149,8 @@ func (e *Engine) choose(ctx context.Context, projectID int64, d *metric.Definiti
 	case name == "":
 		return nil, "", "The metric has no model_provider, and there are several: " + strings.Join(all, ", ") + ".", nil
 	case !slices.Contains(all, found):
-		return nil, "", fmt.Sprintf("The metric's model_provider %.64q is not set up; must be one of %s.", name, strings.Join(all, ", ")), nil
+		why := fmt.Sprintf("The metric's model_provider %.64q is not set up; must be one of %s.", name, strings.Join(all, ", "))
+		return nil, "", why, nil
 	}
 	p = e.named[found]
 	if s, ok := own[found]; ok {
@@ -185,7 +187,14 @@ func (e *Engine) ownEndpoint(projectID int64, s *provider.Provider) (*endpoint, 
 	if secret == "" && s.BaseURL == "" {
 		return nil, fault.New(fault.Conflict, "The provider %s has no key.", s.Name)
 	}
-	p, err := e.newEndpoint(projectID, s.Name, Provider{Type: s.Type, BaseURL: s.BaseURL, APIKey: configopaque.String(secret), Model: s.Model, DailyBudgetUSD: s.DailyBudgetUSD, DailyCalls: s.DailyCalls})
+	p, err := e.newEndpoint(projectID, s.Name, Provider{
+		Type:           s.Type,
+		BaseURL:        s.BaseURL,
+		APIKey:         configopaque.String(secret),
+		Model:          s.Model,
+		DailyBudgetUSD: s.DailyBudgetUSD,
+		DailyCalls:     s.DailyCalls,
+	})
 	if err != nil {
 		return nil, err
 	}

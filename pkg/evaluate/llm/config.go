@@ -109,7 +109,13 @@ var services = map[string]string{
 
 // names are other names of providers that metrics may have.
 var names = map[string]string{
-	"open_ai": provider.OpenAI, "google": provider.Gemini, "google_genai": provider.Gemini, "google-genai": provider.Gemini, "googleai": provider.Gemini, "gcp.gemini": provider.Gemini, "claude": provider.Anthropic,
+	"open_ai":      provider.OpenAI,
+	"google":       provider.Gemini,
+	"google_genai": provider.Gemini,
+	"google-genai": provider.Gemini,
+	"googleai":     provider.Gemini,
+	"gcp.gemini":   provider.Gemini,
+	"claude":       provider.Anthropic,
 }
 
 // Bounds of the configuration.

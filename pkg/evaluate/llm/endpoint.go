@@ -98,7 +98,8 @@ func (p *endpoint) ask(ctx context.Context, q request, a asker) (r reply, usd fl
 		}
 		f, wait := p.classify(err)
 		if inside.Err() != nil {
-			return r, 0, false, &failure{Timeout, true, fmt.Sprintf("The provider %s gave no answer within %s, waiting and retries included.", p.name, p.cfg.Deadline)}
+			return r, 0, false, &failure{Timeout, true,
+				fmt.Sprintf("The provider %s gave no answer within %s, waiting and retries included.", p.name, p.cfg.Deadline)}
 		}
 		if wait == 0 {
 			wait = backoff(attempt)
@@ -197,7 +198,8 @@ func (p *endpoint) waitForPause(ctx context.Context) error {
 		return nil
 	}
 	if at, ok := ctx.Deadline(); ok && time.Now().Add(wait).After(at) {
-		return &failure{ProviderFailed, true, fmt.Sprintf("The provider %s wants no calls for another %s.", p.name, wait.Round(time.Second))}
+		return &failure{ProviderFailed, true,
+			fmt.Sprintf("The provider %s wants no calls for another %s.", p.name, wait.Round(time.Second))}
 	}
 	return p.sleep(ctx, wait)
 }
@@ -218,7 +220,8 @@ func (p *endpoint) classify(err error) (*failure, time.Duration) {
 			}
 			p.mu.Unlock()
 		}
-		return &failure{ProviderFailed, status.temporary(), fmt.Sprintf("The provider %s %s", p.name, sentence(status.Error()))}, status.after
+		return &failure{ProviderFailed, status.temporary(),
+			fmt.Sprintf("The provider %s %s", p.name, sentence(status.Error()))}, status.after
 	case unreachable(err):
 		return p.unreachable(err), 0
 	case errors.Is(err, errRefused):
@@ -228,7 +231,8 @@ func (p *endpoint) classify(err error) (*failure, time.Duration) {
 	case brokeOff(err):
 		return &failure{ProviderFailed, true, fmt.Sprintf("The connection to the provider %s broke off.", p.name)}, 0
 	default:
-		return &failure{ProviderFailed, true, fmt.Sprintf("The provider %s gave no answer that can be read: %s", p.name, sentence(reason(err)))}, 0
+		return &failure{ProviderFailed, true,
+			fmt.Sprintf("The provider %s gave no answer that can be read: %s", p.name, sentence(reason(err)))}, 0
 	}
 }
 
@@ -242,15 +246,19 @@ func (p *endpoint) unreachable(err error) *failure {
 	}
 	p.mu.Unlock()
 	if tell {
-		p.logger.Warn("a model provider was not reached", zap.Int64("project_id", p.budget.project), zap.String("provider", p.name), zap.Error(err))
+		p.logger.Warn("a model provider was not reached", zap.Int64("project_id", p.budget.project), zap.String("provider", p.name),
+			zap.Error(err))
 	}
 	if u, parsed := url.Parse(p.cfg.BaseURL); parsed == nil && p.cfg.ProxyURL == "" && errors.Is(err, errAddress) {
 		if literal, ok := literalOf(u.Hostname()); ok && !public(literal) {
-			return &failure{ProviderFailed, false, fmt.Sprintf("The provider %s was not asked: %s is not on the public Internet; %s.", p.name, u.Hostname(), howToAllow)}
+			return &failure{ProviderFailed, false,
+				fmt.Sprintf("The provider %s was not asked: %s is not on the public Internet; %s.", p.name, u.Hostname(), howToAllow)}
 		}
 	}
-	return &failure{ProviderFailed, true, fmt.Sprintf("The provider %s was not reached: there may be no such host, or nobody at that address, or the address is not allowed. "+
-		"The server's log tells more. If it is not on the public Internet, %s.", p.name, howToAllow)}
+	return &failure{ProviderFailed, true,
+		fmt.Sprintf("The provider %s was not reached: there may be no such host, or nobody at that address, "+
+			"or the address is not allowed. "+
+			"The server's log tells more. If it is not on the public Internet, %s.", p.name, howToAllow)}
 }
 
 // reason returns an error without the method and the URL that package http puts before it, and never
@@ -312,7 +320,8 @@ func (p *endpoint) learn(sent request, err error) bool {
 		h.noTemperature = true
 	case p.cfg.Type == provider.OpenAI && names("max_tokens", "max_completion_tokens"):
 		h.otherLimit = sent.olderLimit == p.older()
-	case sent.schema != nil && names("response_format", "schema", "structured output", "tool", "json mode", "response_mime_type", "responsemimetype"):
+	case sent.schema != nil && names("response_format", "schema", "structured output", "tool", "json mode",
+		"response_mime_type", "responsemimetype"):
 		h.noSchema = true
 	default:
 		return false

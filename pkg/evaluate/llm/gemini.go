@@ -23,7 +23,10 @@ func newGemini(cfg Provider, c *http.Client) (*geminiClient, error) {
 	}
 	api, err := genai.NewClient(context.Background(), &genai.ClientConfig{
 		APIKey: string(cfg.APIKey), Backend: genai.BackendGeminiAPI, HTTPClient: c,
-		HTTPOptions: genai.HTTPOptions{BaseURL: strings.TrimSuffix(strings.TrimRight(cfg.BaseURL, "/"), "/v1beta") + "/", APIVersion: "v1beta"},
+		HTTPOptions: genai.HTTPOptions{
+			BaseURL:    strings.TrimSuffix(strings.TrimRight(cfg.BaseURL, "/"), "/v1beta") + "/",
+			APIVersion: "v1beta",
+		},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("type gemini: %w", err)
@@ -38,7 +41,10 @@ var geminiRefusals = map[genai.FinishReason]bool{
 }
 
 func (c *geminiClient) ask(ctx context.Context, q request) (r reply, err error) {
-	config := &genai.GenerateContentConfig{SystemInstruction: genai.NewContentFromText(q.system, genai.RoleUser), MaxOutputTokens: int32(min(q.maxTokens, 1<<30))}
+	config := &genai.GenerateContentConfig{
+		SystemInstruction: genai.NewContentFromText(q.system, genai.RoleUser),
+		MaxOutputTokens:   int32(min(q.maxTokens, 1<<30)),
+	}
 	if !q.anyTemperature {
 		config.Temperature = new(float32)
 	}

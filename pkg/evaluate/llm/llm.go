@@ -104,8 +104,25 @@ func (e *Engine) newEndpoint(project int64, name string, cfg Provider) (*endpoin
 	if err != nil {
 		return nil, err
 	}
-	return &endpoint{name: name, cfg: cfg, route: r, client: c, prices: e.prices, logger: e.deps.Logger, slots: evaluate.NewSlots(cfg.Concurrency, 0), sleep: sleep, habits: map[string]habit{},
-		budget: budget{project: project, provider: name, usd: cfg.DailyBudgetUSD, calls: cfg.DailyCalls, ledger: e.deps.Ledger, now: e.deps.Now}}, nil
+	return &endpoint{
+		name:   name,
+		cfg:    cfg,
+		route:  r,
+		client: c,
+		prices: e.prices,
+		logger: e.deps.Logger,
+		slots:  evaluate.NewSlots(cfg.Concurrency, 0),
+		sleep:  sleep,
+		habits: map[string]habit{},
+		budget: budget{
+			project:  project,
+			provider: name,
+			usd:      cfg.DailyBudgetUSD,
+			calls:    cfg.DailyCalls,
+			ledger:   e.deps.Ledger,
+			now:      e.deps.Now,
+		},
+	}, nil
 }
 
 // Close ends idle connections.
@@ -162,7 +179,8 @@ func (e *Engine) Evaluate(ctx context.Context, task evaluate.Task) ([]evaluate.R
 }
 
 // one judges one event. What it gives says nothing once ctx has ended.
-func (e *Engine) one(ctx context.Context, p *endpoint, who asker, model string, t template, task *evaluate.Task, event json.RawMessage) evaluate.Result {
+func (e *Engine) one(ctx context.Context, p *endpoint, who asker, model string, t template, task *evaluate.Task,
+	event json.RawMessage) evaluate.Result {
 	d := task.Metric
 	if d.NeedsGroundTruth && lookup(event, []string{"ground_truth"}) == nil {
 		return failed(evaluate.Unfit, "The metric needs a ground truth, and the event has none in feedback.ground_truth.")
@@ -175,7 +193,8 @@ func (e *Engine) one(ctx context.Context, p *endpoint, who asker, model string, 
 
 // askForScore asks a model the template's question about an event, for a score of the kind that d
 // wants. d is the task's metric or stands in for it.
-func (e *Engine) askForScore(ctx context.Context, p *endpoint, who asker, model string, t template, task *evaluate.Task, d *metric.Definition, event json.RawMessage) evaluate.Result {
+func (e *Engine) askForScore(ctx context.Context, p *endpoint, who asker, model string, t template, task *evaluate.Task,
+	d *metric.Definition, event json.RawMessage) evaluate.Result {
 	prompt, mark, err := t.render(event, e.cfg.MaxPromptBytes)
 	if err != nil {
 		return failed(evaluate.Unfit, "The metric's prompt cannot be filled in: %v.", err)
@@ -213,7 +232,8 @@ func (e *Engine) askForScore(ctx context.Context, p *endpoint, who asker, model 
 	case r.refusal != "":
 		j.failure = failed(Refused, "The model %s of %s refused to judge: %s", model, p.name, sentence(cut(r.refusal, maxMessage)))
 	case why != "" && r.cut:
-		j.failure = failed(Unparsed, "The answer of the model %s of %s ended at max_output_tokens, %d, before the score.", model, p.name, p.cfg.MaxOutputTokens)
+		j.failure = failed(Unparsed, "The answer of the model %s of %s ended at max_output_tokens, %d, before the score.", model, p.name,
+			p.cfg.MaxOutputTokens)
 	case why != "":
 		j.failure = failed(Unparsed, "The answer of the model %s of %s has no score that can be used: %s.", model, p.name, why)
 	default:

@@ -56,7 +56,12 @@ func (c *openaiClient) ask(ctx context.Context, q request) (r reply, err error) 
 		return r, errors.New("an answer without choices")
 	}
 	choice := a.Choices[0]
-	r = reply{text: choice.Message.Content, refusal: choice.Message.Refusal, cut: choice.FinishReason == openai.FinishReasonLength, model: a.Model}
+	r = reply{
+		text:    choice.Message.Content,
+		refusal: choice.Message.Refusal,
+		cut:     choice.FinishReason == openai.FinishReasonLength,
+		model:   a.Model,
+	}
 	if r.refusal == "" && choice.FinishReason == openai.FinishReasonContentFilter {
 		r.refusal = "its provider's content filter stopped the answer"
 	}

@@ -86,7 +86,8 @@ func (o *outbound) RoundTrip(r *http.Request) (*http.Response, error) {
 	switch {
 	case res.StatusCode >= 300 && res.StatusCode < 400:
 		_ = res.Body.Close()
-		return nil, fmt.Errorf("%w: the provider answered %d, and redirects are not followed; set the address it points to", errRefused, res.StatusCode)
+		return nil, fmt.Errorf("%w: the provider answered %d, and redirects are not followed; set the address it points to",
+			errRefused, res.StatusCode)
 	case res.StatusCode >= 400:
 		return nil, statusOf(res)
 	}

@@ -21,7 +21,8 @@ const (
 // to an answer for where it stands. The outputs win, or lose, if they do in both places; else
 // there is no winner. The score is 1, 0 and one half, of the metric's scale if it has one; or
 // whether the outputs win.
-func (e *Engine) pair(ctx context.Context, p *endpoint, who asker, model string, t template, task *evaluate.Task, event json.RawMessage) evaluate.Result {
+func (e *Engine) pair(ctx context.Context, p *endpoint, who asker, model string, t template, task *evaluate.Task,
+	event json.RawMessage) evaluate.Result {
 	d := task.Metric
 	if d.Return != metric.Float && d.Return != metric.Boolean {
 		return failed(evaluate.Unfit, "A metric that compares two answers must have the return type float or boolean, not %s.", d.Return)

@@ -166,8 +166,8 @@ func (j *judgement) events(id uuid.UUID, secret []byte) []event.Event {
 		scored.Raw("score", j.verdict.score)
 		scored.String("explanation", j.verdict.explanation)
 	}
-	root := event.Event{ID: session, SessionID: session, Type: event.TypeSession, Name: "evaluate " + j.metric.Name, Source: evaluation.Source,
-		Inputs: asked.Bytes(), Outputs: scored.Bytes(), Metadata: j.link().Bytes()}
+	root := event.Event{ID: session, SessionID: session, Type: event.TypeSession, Name: "evaluate " + j.metric.Name,
+		Source: evaluation.Source, Inputs: asked.Bytes(), Outputs: scored.Bytes(), Metadata: j.link().Bytes()}
 	call := event.Event{ID: id, SessionID: session, ParentID: session, Type: event.TypeModel, Name: "judge", Source: evaluation.Source,
 		Config: j.config(), Inputs: j.messages(), Outputs: answer, Metadata: metadata.Bytes()}
 	list := []event.Event{root, call}

@@ -111,7 +111,8 @@ func (a *answer) score(d *metric.Definition) (score json.RawMessage, why string)
 
 // outOfMemory returns the result for an evaluator that had not enough memory.
 func (b *batch) outOfMemory(printed string) evaluate.Result {
-	return failure(Memory, fmt.Sprintf("The evaluator needed more memory than it may have: the interpreter and it together have %d MiB.", b.engine.config.MemoryMiB), printed)
+	return failure(Memory, fmt.Sprintf("The evaluator needed more memory than it may have: the interpreter and it together have %d MiB.",
+		b.engine.config.MemoryMiB), printed)
 }
 
 // failure returns a result without a score.

@@ -201,7 +201,8 @@ func (b *batch) ended(i *interpreter, within time.Duration) evaluate.Result {
 	var exit *sys.ExitError
 	switch cause := context.Cause(i.talk.ctx); {
 	case errors.Is(cause, errOutput):
-		return failure(Output, fmt.Sprintf("The evaluator printed or returned more than %d KiB for one event.", b.engine.config.OutputKiB), "")
+		return failure(Output, fmt.Sprintf("The evaluator printed or returned more than %d KiB for one event.",
+			b.engine.config.OutputKiB), "")
 	case errors.Is(cause, context.DeadlineExceeded):
 		return failure(Timeout, fmt.Sprintf("The evaluator took longer than %s and was stopped.", within), printed)
 	case i.err != nil && strings.Contains(i.err.Error(), "stack overflow"):

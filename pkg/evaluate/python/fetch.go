@@ -44,7 +44,12 @@ type fetcher struct {
 }
 
 func newFetcher(c Config, logger *zap.Logger) *fetcher {
-	return &fetcher{install: Install{Directory: c.Directory, Index: c.Index, progress: &progress{}}, logger: logger, now: time.Now, wait: fetchWait}
+	return &fetcher{
+		install: Install{Directory: c.Directory, Index: c.Index, progress: &progress{}},
+		logger:  logger,
+		now:     time.Now,
+		wait:    fetchWait,
+	}
 }
 
 // progress counts the bytes of the file that is being fetched.
@@ -98,7 +103,8 @@ func (f *fetcher) result() evaluate.Result {
 	r := evaluate.Result{Failure: Loading, Temporary: true, Skipped: true, Loading: true, Later: fetchAgain}
 	if f.done == nil && f.failure != nil {
 		r.Failure, r.Loading, r.Later = NotInstalled, false, max(f.next.Sub(f.now()), time.Second)
-		r.Explanation = notInstalled(fmt.Sprintf("The Python interpreter could not be fetched; the server's log says why, and it tries again in %s.", r.Later.Round(time.Second))).Error()
+		r.Explanation = notInstalled(fmt.Sprintf("The Python interpreter could not be fetched; "+
+			"the server's log says why, and it tries again in %s.", r.Later.Round(time.Second))).Error()
 		return r
 	}
 	got, total := f.install.progress.got.Load(), f.install.progress.total.Load()
@@ -106,7 +112,8 @@ func (f *fetcher) result() evaluate.Result {
 	case total > 0 && got >= total:
 		r.Explanation = "The Python interpreter, which evaluators run in, was fetched and is being compiled for this machine"
 	case total > 0:
-		r.Explanation = fmt.Sprintf("The Python interpreter, which evaluators run in, is being fetched: %.1f of %.1f MB", float64(got)/1e6, float64(total)/1e6)
+		r.Explanation = fmt.Sprintf("The Python interpreter, which evaluators run in, is being fetched: %.1f of %.1f MB",
+			float64(got)/1e6, float64(total)/1e6)
 	default:
 		r.Explanation = "The Python interpreter, which evaluators run in, is being fetched"
 	}

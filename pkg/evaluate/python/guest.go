@@ -100,7 +100,8 @@ func compile(ctx context.Context, dir string, memoryMiB int, logger *zap.Logger)
 	}()
 	compiled := filepath.Join(dir, "compiled")
 	if err := guardCache(compiled); err != nil {
-		logger.Warn("the compiled Python interpreter is not kept, and compiled again at every start: its directory must belong to the server's user", zap.Error(err))
+		logger.Warn("the compiled Python interpreter is not kept, and compiled again at every start: "+
+			"its directory must belong to the server's user", zap.Error(err))
 		g.cache = wazero.NewCompilationCache()
 	} else if g.cache, err = wazero.NewCompilationCacheWithDir(compiled); err != nil {
 		return nil, fmt.Errorf("keep the compiled Python interpreter: %w", err)

@@ -64,7 +64,8 @@ const maxImports = 200
 func imports(code string) []string {
 	var list []string
 	add := func(name string) {
-		if name = strings.TrimSpace(name); name != "" && !strings.HasPrefix(name, ".") && len(list) < maxImports && !slices.Contains(list, name) {
+		if name = strings.TrimSpace(name); name != "" && !strings.HasPrefix(name, ".") && len(list) < maxImports &&
+			!slices.Contains(list, name) {
 			list = append(list, name)
 		}
 	}
@@ -88,9 +89,11 @@ func imports(code string) []string {
 }
 
 var (
-	importStatement = regexp.MustCompile(`(?m)(?:^|[;:])[ \t]*(?:import[ \t]+([\w., \t]+)|from[ \t]+([\w.]+)[ \t]+import\b[ \t(]*([\w, \t]*))`)
+	importStatement = regexp.MustCompile(`(?m)(?:^|[;:])[ \t]*(?:import[ \t]+([\w., \t]+)|` +
+		`from[ \t]+([\w.]+)[ \t]+import\b[ \t(]*([\w, \t]*))`)
 	// text is a comment, a string or a line that goes on in the next one.
-	text = regexp.MustCompile(`(?s)#[^\n]*|"""(?:\\.|[^\\])*?(?:"""|$)|'''(?:\\.|[^\\])*?(?:'''|$)|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|\\\r?\n`)
+	text = regexp.MustCompile(`(?s)#[^\n]*|"""(?:\\.|[^\\])*?(?:"""|$)|` +
+		`'''(?:\\.|[^\\])*?(?:'''|$)|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|\\\r?\n`)
 )
 
 // withoutText returns code without its comments and strings.
@@ -136,7 +139,8 @@ const (
 // unusable are the modules of the standard library that are not there, or whose work needs what is
 // not there.
 var unusable = reasons(map[string]string{
-	noNetwork: "socket _socket ssl socketserver ftplib imaplib nntplib poplib smtplib telnetlib http.client http.server urllib.request xmlrpc.client xmlrpc.server webbrowser",
+	noNetwork: "socket _socket ssl socketserver ftplib imaplib nntplib poplib smtplib telnetlib http.client http.server urllib.request " +
+		"xmlrpc.client xmlrpc.server webbrowser",
 	noSystem:  "subprocess ctypes curses fcntl grp mmap pty pwd readline resource syslog termios tkinter tty turtle ensurepip venv idlelib",
 	noThreads: "asyncio concurrent.futures multiprocessing",
 	"this build of Python has no such compression; use zlib, gzip or bz2.": "lzma",
@@ -144,7 +148,8 @@ var unusable = reasons(map[string]string{
 
 // packages are packages of others whose users are best told of another way out.
 var packages = reasons(map[string]string{
-	noModel:   "openai anthropic google cohere mistralai groq litellm langchain langchain_openai langchain_core llama_index transformers torch tensorflow sentence_transformers ragas deepeval",
+	noModel: "openai anthropic google cohere mistralai groq litellm langchain langchain_openai langchain_core llama_index " +
+		"transformers torch tensorflow sentence_transformers ragas deepeval",
 	noNetwork: "requests httpx aiohttp urllib3 boto3 botocore websockets psycopg2 redis pymongo",
 })
 

@@ -104,7 +104,8 @@ func world(ctx context.Context, r wazero.Runtime) error {
 	read := func(ctx context.Context, m api.Module, p []uint64) {
 		p[0] = fdRead(ctx, m, uint32(p[0]), uint32(p[1]), uint32(p[2]), uint32(p[3]))
 	}
-	b.NewFunctionBuilder().WithGoModuleFunction(api.GoModuleFunc(read), []api.ValueType{i32, i32, i32, i32}, []api.ValueType{i32}).Export("fd_read")
+	parameters, results := []api.ValueType{i32, i32, i32, i32}, []api.ValueType{i32}
+	b.NewFunctionBuilder().WithGoModuleFunction(api.GoModuleFunc(read), parameters, results).Export("fd_read")
 	b.NewFunctionBuilder().WithFunc(fdClose).Export("fd_close")
 	_, err := b.Instantiate(ctx)
 	return err
