@@ -217,36 +217,61 @@ func (s *Store) dropUnused(ctx context.Context, tx *Commit, old *Stored) error {
 
 // PutAbout is Put for what a judge recorded of an event, as sessions of its own.
 func (s *Store) PutAbout(ctx context.Context, projectID int64, about uuid.UUID, b event.Batch) error {
+	for range recordTries {
+		kept, err := s.putRecord(ctx, projectID, about, b)
+		if err != nil || kept {
+			return sqldb.WrapError(s.db, err, "store a record")
+		}
+	}
+	return &fault.Error{Kind: fault.Unavailable, Msg: "the record was deleted while it was stored, try again"}
+}
+
+// recordTries is how often a record is stored that was taken for one of a process that ended.
+const recordTries = 5
+
+// putRecord stores a record, and keeps it if the event is there by then. It is not kept if its deletion was
+// finished in the meantime, as that of a record whose process ended.
+func (s *Store) putRecord(ctx context.Context, projectID int64, about uuid.UUID, b event.Batch) (kept bool, err error) {
 	var sessions []uuid.UUID
 	for i := range b.Events {
 		if id := b.Events[i].SessionID; !slices.Contains(sessions, id) {
 			sessions = append(sessions, id)
 		}
 	}
-	err := s.Change(ctx, projectID, uuid.Nil, 0, func(ctx context.Context, tx *Commit) error {
+	// Until it is kept, it is to be deleted by whoever comes when this process ends.
+	err = s.Change(ctx, projectID, uuid.Nil, 0, func(ctx context.Context, tx *Commit) error {
 		return deleteLater(ctx, tx, projectID, sessions)
 	})
 	if err != nil {
-		return sqldb.WrapError(s.db, err, "store a record")
+		return false, err
 	}
 	if err := s.Put(ctx, projectID, b); err != nil {
-		return err
+		return false, err
 	}
+	return s.keepRecord(ctx, projectID, about, sessions)
+}
+
+// keepRecord keeps the sessions of a record, or deletes them if the event that it is about is gone. kept is
+// not set if one of them is deleted already.
+func (s *Store) keepRecord(ctx context.Context, projectID int64, about uuid.UUID, sessions []uuid.UUID) (kept bool, err error) {
 	gone := false
 	err = s.Change(ctx, projectID, about, 0, func(ctx context.Context, tx *Commit) error {
+		kept = true
 		// It holds the event's row: a deletion that comes after this finds the record.
 		_, err := s.Find(ctx, tx, projectID, about)
 		if gone = fault.IsNotFound(err); gone {
 			return nil
 		}
 		for i := 0; err == nil && i < len(sessions); i++ {
-			_, err = tx.Exec(ctx, `DELETE FROM deletion
+			var n int64
+			n, err = tx.Exec(ctx, `DELETE FROM deletion
 				WHERE project_id = $1 AND kind = $2 AND id = $3`, projectID, DeletedSession, sessions[i].String())
+			kept = kept && n > 0
 		}
 		return err
 	})
 	if err == nil && gone {
 		err = s.deleteJudges(ctx, projectID, sessions)
 	}
-	return sqldb.WrapError(s.db, err, "store a record")
+	return kept, err
 }

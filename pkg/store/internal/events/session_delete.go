@@ -12,10 +12,15 @@ import (
 
 // DeleteSession deletes a session with all its events, and what judges recorded of them.
 func (s *Store) DeleteSession(ctx context.Context, projectID int64, id uuid.UUID) error {
-	return s.ContinueDeletion(ctx, projectID, id, true)
+	return s.deleteSession(ctx, projectID, id, true)
 }
 
-func (s *Store) ContinueDeletion(ctx context.Context, projectID int64, id uuid.UUID, first bool) error {
+// FinishDeletion deletes the rest of a session whose deletion is recorded; nothing if it is not, any more.
+func (s *Store) FinishDeletion(ctx context.Context, projectID int64, id uuid.UUID) error {
+	return s.deleteSession(ctx, projectID, id, false)
+}
+
+func (s *Store) deleteSession(ctx context.Context, projectID int64, id uuid.UUID, first bool) error {
 	for {
 		more := false
 		var judges []uuid.UUID
@@ -26,6 +31,9 @@ func (s *Store) ContinueDeletion(ctx context.Context, projectID int64, id uuid.U
 				} else if ok {
 					id = to
 				}
+			} else if recorded, err := deletionRecorded(ctx, tx, projectID, id); err != nil || !recorded {
+				more, judges = false, nil
+				return err
 			}
 			if more, judges, err = s.deleteSome(ctx, tx, projectID, id, first); err != nil {
 				return err
@@ -68,10 +76,18 @@ func deleteLater(ctx context.Context, tx *Commit, project int64, sessions []uuid
 	return err
 }
 
+// deletionRecorded reports whether a session is to be deleted. Its row is held until the transaction ends.
+func deletionRecorded(ctx context.Context, tx *Commit, project int64, session uuid.UUID) (bool, error) {
+	var n int
+	return sqldb.One(ctx, tx, `SELECT 1
+		FROM deletion
+		WHERE project_id = $1 AND kind = $2 AND id = $3`+tx.ForUpdate(""), []any{project, DeletedSession, session.String()}, &n)
+}
+
 // deleteJudges deletes the sessions in which judges recorded what they said of events that are gone.
 func (s *Store) deleteJudges(ctx context.Context, project int64, sessions []uuid.UUID) error {
 	for _, id := range sessions {
-		if err := s.ContinueDeletion(ctx, project, id, false); err != nil {
+		if err := s.FinishDeletion(ctx, project, id); err != nil {
 			return err
 		}
 	}

@@ -77,7 +77,7 @@ func (s *Store) FinishDeletions(ctx context.Context) {
 		switch {
 		case err != nil:
 		case l.kind == events.DeletedSession:
-			err = s.events.ContinueDeletion(ctx, l.project, uuid.MustParse(l.id), false)
+			err = s.events.FinishDeletion(ctx, l.project, uuid.MustParse(l.id))
 		case sweeps[l.kind] != nil:
 			err = s.sweep(ctx, l.kind, l.project, l.id)
 		}
