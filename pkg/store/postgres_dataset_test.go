@@ -69,11 +69,11 @@ func TestPostgresLinksOfTwoProcesses(t *testing.T) {
 	}
 	group.Wait()
 	for _, set := range sets {
-		version, err := stores[1].DatasetVersion(t.Context(), p.ID, set)
+		now, err := stores[1].Dataset(t.Context(), p.ID, set, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
-		ids, err := stores[1].DatapointIDs(t.Context(), p.ID, set, version)
+		ids, err := stores[1].DatapointIDs(t.Context(), p.ID, set, now.Version)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -80,7 +80,7 @@ var heavyReads = map[string]func(context.Context, *Store, int64) error{
 var otherMethods = map[string][]string{
 	"reads as many as were asked for, by id or in order": {
 		"DatapointsIn",
-		"Event", "EventsByID", "ReadSession", "Run", "Configuration", "Dataset", "DatasetVersion", "Queue", "SavedChart",
+		"Event", "EventsByID", "ReadSession", "Run", "Configuration", "Dataset", "Queue", "SavedChart",
 		"Provider", "LoadDatapoints", "LoadConfigurations", "LoadMetrics", "LoadMetricVersions", "LoadBackfills",
 		"LoadCharts", "LoadQueues", "LoadQueueItems", "LoadTools",
 	},
@@ -102,7 +102,7 @@ var otherMethods = map[string][]string{
 		"FinishEvaluations", "DropWaiting", "StepBackfills", "FillQueue", "Recount", "Spend",
 	},
 	"writes": {
-		"Put", "PutAbout", "Update", "DeleteEvent", "DeleteSession", "DeleteCopies", "DeleteDocuments",
+		"Put", "PutAbout", "Update", "DeleteEvent", "DeleteSession", "DeleteCopies",
 		"CreateBackfill", "MoveBackfill", "CreateConfiguration", "UpdateConfiguration", "DeleteConfiguration", "CreateDatapoints",
 		"UpdateDatapoint", "DeleteDatapoint", "CreateDataset", "UpdateDataset", "RemoveRow", "DeleteDataset",
 		"RetryEvaluations", "InsertKey", "ConfigureKey", "RevokeKey", "ChangeLimits", "CreateMetric", "UpdateMetric",

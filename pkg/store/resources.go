@@ -131,9 +131,6 @@ type DatasetStore interface {
 	// Dataset returns a dataset as it was in a version; 0 is the current one. fault.NotFound if there
 	// is none.
 	Dataset(ctx context.Context, projectID int64, id string, version int64) (dataset.Dataset, error)
-	// DatasetVersion returns the current version of a dataset: what a run over it records.
-	// fault.NotFound if there is none.
-	DatasetVersion(ctx context.Context, projectID int64, id string) (int64, error)
 	// DatasetVersions lists the versions of a dataset, newest first, a page of them, and counts all. Of
 	// each it gives Version and since when it was current (Updated). fault.NotFound if there is no
 	// such dataset.
@@ -220,9 +217,6 @@ type MetricStore interface {
 
 // ProjectStore holds projects with their limits.
 type ProjectStore interface {
-	// DeleteDocuments deletes the resources of a project with all their versions, in slices, so that
-	// ingestion goes on. What is created meanwhile may stay.
-	DeleteDocuments(ctx context.Context, projectID int64) error
 	// EnsureProject returns the project with this name, and makes it if there is none.
 	EnsureProject(ctx context.Context, name string) (project.Project, error)
 	// CreateProject makes a project of p's name, description and type, and returns it as stored.

@@ -176,18 +176,20 @@ func configurationSweep(e *env) {
 }
 
 func documentsDelete(e *env) {
-	mine := e.project
-	for range 2 {
+	var projects []int64
+	for _, name := range []string{"default", "other"} {
+		p, err := e.s.EnsureProject(e.ctx, name)
+		e.ok(err)
+		e.project, projects = p.ID, append(projects, p.ID)
 		id := e.configure(settings("a"))
-		_, err := e.s.UpdateConfiguration(e.ctx, e.project, configuration.Update{ID: id, Name: pointer("b")})
+		_, err = e.s.UpdateConfiguration(e.ctx, e.project, configuration.Update{ID: id, Name: pointer("b")})
 		e.ok(err)
-		other, err := e.s.EnsureProject(e.ctx, "other")
-		e.ok(err)
-		e.project = other.ID
 	}
-	e.ok(e.s.DeleteDocuments(e.ctx, mine))
+	e.deleteProject(projects[1])
 	for _, table := range []string{"configuration", "document_version"} {
-		e.equal("other "+table, 1, e.place.Count(e.T, `SELECT count(*) FROM `+table))
-		e.equal("mine of "+table, 0, e.place.Count(e.T, fmt.Sprintf(`SELECT count(*) FROM %s WHERE project_id = %d`, table, mine)))
+		for i, want := range []int{1, 0} {
+			got := e.place.Count(e.T, fmt.Sprintf(`SELECT count(*) FROM %s WHERE project_id = %d`, table, projects[i]))
+			e.equal(fmt.Sprintf("%s of project %d", table, i+1), want, got)
+		}
 	}
 }

@@ -178,7 +178,7 @@ func projectStored(e *env) {
 	first := e.stored()
 	e.equal("rows and texts", true, first > 5*256+500)
 	e.equal("the rows say the same", first, e.recount())
-	_, err := e.s.CreateTool(e.ctx, e.project, tool.Tool{ID: "t", Name: "t", Type: "tool", Description: &long, Parameters: []byte(`{}`)})
+	aTool, err := e.s.CreateTool(e.ctx, e.project, tool.Tool{ID: "t", Name: "t", Type: "tool", Description: &long, Parameters: []byte(`{}`)})
 	e.ok(err)
 	second := e.stored()
 	e.equal("a document counts", true, second > first+int64(len(long)))
@@ -194,7 +194,7 @@ func projectStored(e *env) {
 	e.ok(e.s.DeleteEvent(e.ctx, e.project, id("a")))
 	e.equal("after a deletion", true, e.recount() < before)
 	e.ok(e.s.DeleteSession(e.ctx, e.project, id("s")))
-	e.ok(e.s.DeleteDocuments(e.ctx, e.project))
+	e.ok(e.s.DeleteTool(e.ctx, e.project, aTool))
 	e.equal("when all is gone", int64(0), e.recount())
 }
 
@@ -227,6 +227,14 @@ func (e *env) second() project.Project {
 	p, err := e.s.CreateProject(e.ctx, project.Project{Name: "second"})
 	e.ok(err)
 	return p
+}
+
+// deleteProject deletes a project and waits until its data is gone.
+func (e *env) deleteProject(id int64) {
+	e.Helper()
+	gone, err := e.s.DeleteProject(e.ctx, id)
+	e.ok(err)
+	e.await(gone)
 }
 
 func (e *env) await(gone <-chan struct{}) {

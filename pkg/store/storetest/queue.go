@@ -528,6 +528,7 @@ func queueRush(e *env) {
 }
 
 func queueProjects(e *env) {
+	e.project = e.second().ID // the first project of a server cannot be deleted
 	e.putEach(step("s", "a", 1))
 	q := e.createQueue(queue.Update{}, "a").ID
 	e.annotate(q, "a", "ann", `{"m":1}`)
@@ -552,10 +553,10 @@ func queueProjects(e *env) {
 	list, _, err := e.s.FindQueues(e.ctx, other.ID, nil, 10, 1)
 	e.ok(err)
 	e.equal("queues", 0, len(list))
-	e.ok(e.s.DeleteDocuments(e.ctx, other.ID))
+	e.deleteProject(other.ID)
 	e.project = mine
 	e.equal("mine", "a=waiting", e.inQueue(q, "a"))
-	e.ok(e.s.DeleteDocuments(e.ctx, mine))
+	e.deleteProject(mine)
 	for _, table := range []string{"queue", "queue_item", "queue_turn"} {
 		e.equal("rows of "+table, 0, e.place.Count(e.T, `SELECT count(*) FROM `+table))
 	}

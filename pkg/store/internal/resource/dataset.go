@@ -53,12 +53,6 @@ func (s *Store) Dataset(ctx context.Context, projectID int64, id string, version
 	return datasetOf(d), sqldb.WrapError(s.db, err, "read dataset")
 }
 
-// DatasetVersion returns the current version of a dataset: what a run over it records.
-func (s *Store) DatasetVersion(ctx context.Context, projectID int64, id string) (int64, error) {
-	d, err := datasets.One(ctx, s.db, projectID, id)
-	return d.Version, sqldb.WrapError(s.db, err, "read dataset")
-}
-
 // DatasetVersions lists the versions of a dataset, newest first, a page of them, and counts all.
 func (s *Store) DatasetVersions(ctx context.Context, projectID int64, id string, limit, page int) ([]dataset.Dataset, int, error) {
 	docs, total, err := datasets.versions(ctx, s.db, projectID, id, limit, page)

@@ -63,7 +63,11 @@ func (f stagedSets) see(t *testing.T) (v seenSets) {
 			_, v.Named, err = f.s.FindDatapoints(t.Context(), f.project, dataset.PointQuery{Dataset: "set", Limit: 1, Page: 1})
 			return err
 		},
-		func() (err error) { v.Version, err = f.s.DatasetVersion(t.Context(), f.project, f.set); return err },
+		func() error {
+			set, err := f.s.Dataset(t.Context(), f.project, f.set, 0)
+			v.Version = set.Version
+			return err
+		},
 		func() (err error) {
 			v.IDs, err = f.s.DatapointIDs(t.Context(), f.project, f.set, v.Version)
 			return err

@@ -2,7 +2,6 @@ package resource
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/google/uuid"
 	"go.uber.org/zap"
@@ -105,21 +104,4 @@ var documentTables = []struct{ table, key string }{
 	{"queue_turn", "queue_id, event_id, annotator"},
 	{"document_version", "kind, id, version"},
 	{"deletion", "kind, id"},
-}
-
-// DeleteDocuments deletes the resources of a project with all their versions, in slices, so that
-// ingestion goes on.
-func (s *Store) DeleteDocuments(ctx context.Context, projectID int64) error {
-	for _, t := range documentTables {
-		for more := true; more; {
-			err := s.ChangeDocs(ctx, 0, fmt.Sprintf("delete each %s of a project", t.table), func(ctx context.Context, tx *events.Commit) (err error) {
-				more, err = events.DeleteRows(ctx, tx, t.table, "project_id, "+t.key, "project_id = $1", projectID)
-				return err
-			})
-			if err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }
