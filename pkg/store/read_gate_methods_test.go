@@ -81,7 +81,7 @@ var otherMethods = map[string][]string{
 	"reads as many as were asked for, by id or in order": {
 		"DatapointsIn",
 		"Event", "EventsByID", "ReadSession", "Run", "Configuration", "Dataset", "Queue", "SavedChart",
-		"Provider", "LoadDatapoints", "LoadConfigurations", "LoadMetrics", "LoadMetricVersions", "LoadBackfills",
+		"LoadDatapoints", "LoadConfigurations", "LoadMetrics", "LoadMetricVersions", "LoadBackfills",
 		"LoadCharts", "LoadQueues", "LoadQueueItems", "LoadTools",
 	},
 	"lists definitions that people made": {

@@ -266,8 +266,6 @@ type ProviderStore interface {
 	ChangeProvider(ctx context.Context, projectID int64, name string, change func(*provider.Provider) error) (p provider.Provider, err error)
 	// Providers lists the providers of a project, oldest first.
 	Providers(ctx context.Context, projectID int64) ([]provider.Provider, error)
-	// Provider returns a provider of a project. fault.NotFound if there is none.
-	Provider(ctx context.Context, projectID int64, name string) (provider.Provider, error)
 	// DeleteProvider deletes a provider and its key. fault.NotFound if there is none.
 	DeleteProvider(ctx context.Context, projectID int64, name string) error
 	// Spend adds dollars and calls to those of a provider on a UTC day, counted in days since 1970,

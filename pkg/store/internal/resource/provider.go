@@ -66,12 +66,6 @@ func (s *Store) Providers(ctx context.Context, projectID int64) ([]provider.Prov
 	return list, sqldb.WrapError(s.db, err, "read providers")
 }
 
-// Provider returns a provider of a project.
-func (s *Store) Provider(ctx context.Context, projectID int64, name string) (provider.Provider, error) {
-	d, err := providers.One(ctx, s.db, projectID, name)
-	return providerOf(d), sqldb.WrapError(s.db, err, "read provider")
-}
-
 // DeleteProvider deletes a provider and its key.
 func (s *Store) DeleteProvider(ctx context.Context, projectID int64, name string) error {
 	return s.ChangeDocs(ctx, 0, "delete provider", func(ctx context.Context, tx *events.Commit) error {
