@@ -12,7 +12,34 @@ import (
 // changed. A repeated create fills what was absent or empty before and changes nothing else;
 // a finished span replaces the unfinished copy of itself, whichever of them comes first, but
 // never wipes metrics or feedback that came meanwhile; a repeated session start merges metadata and user properties.
-func (e *Event) Repeat(now *Event) bool {
+// Each member of metadata stays in one of Metadata and ColdMetadata.
+func (e *Event) Repeat(now *Event) (changed bool) {
+	if len(e.ColdMetadata) == 0 && len(now.ColdMetadata) == 0 {
+		return e.repeatCorrected(now)
+	}
+	n := *now
+	scored := append(e.PipelineScores(), now.PipelineScores()...)
+	replaces := e.Unfinished && !n.Unfinished
+	switch {
+	case replaces:
+	case n.Started:
+		e.ColdMetadata = withoutKeysOf(e.ColdMetadata, n.Metadata)
+		n.ColdMetadata = withoutKeysOf(n.ColdMetadata, e.Metadata)
+	default:
+		n.Metadata = withoutKeysOf(n.Metadata, e.ColdMetadata)
+		n.ColdMetadata = withoutKeysOf(n.ColdMetadata, e.Metadata)
+	}
+	changed = e.repeatCorrected(&n)
+	if replaces {
+		e.Metadata = withoutKeysOf(e.Metadata, e.ColdMetadata)
+	}
+	e.AddPipelineScores(scored...)
+	return changed
+}
+
+// repeatCorrected is Repeat without regard to the two parts of metadata. It repeats the events as their
+// senders reported them, and corrects the result as both were corrected.
+func (e *Event) repeatCorrected(now *Event) bool {
 	before := *e
 	correction, also := e.corrections(), now.corrections()
 	correction.Wrapper = correction.Wrapper || also.Wrapper
@@ -105,4 +132,28 @@ func sameText(a, b *Event) bool {
 		string(a.Metrics) == string(b.Metrics) && string(a.Feedback) == string(b.Feedback) &&
 		string(a.ChildrenIDs) == string(b.ChildrenIDs) && a.Name == b.Name && a.Source == b.Source &&
 		(a.Error == nil) == (b.Error == nil) && a.DerivedError == b.DerivedError
+}
+
+// withoutKeysOf returns the members of object whose keys other does not have.
+func withoutKeysOf(object, other json.RawMessage) json.RawMessage {
+	if rawjson.Empty(object) || rawjson.Empty(other) {
+		return object
+	}
+	taken := map[string]bool{}
+	for k := range rawjson.Object(other) {
+		taken[k] = true
+	}
+	var b rawjson.Builder
+	dropped := false
+	for k, v := range rawjson.Object(object) {
+		if taken[k] {
+			dropped = true
+			continue
+		}
+		b.Raw(k, v)
+	}
+	if !dropped {
+		return object
+	}
+	return b.Bytes()
 }

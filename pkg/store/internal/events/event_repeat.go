@@ -62,7 +62,7 @@ func (w *writing) repeatSession(ctx context.Context, tx *Commit, old *Stored, ca
 		return sqldb.ErrConflict // deleted since it was found
 	}
 	if implicit != implicitAll {
-		if !repeatEvent(&now, came) {
+		if !now.Repeat(came) {
 			return nil
 		}
 		return w.s.Rewrite(ctx, tx, old.project, old, &now)
@@ -71,7 +71,7 @@ func (w *writing) repeatSession(ctx context.Context, tx *Commit, old *Stored, ca
 	now = *came
 	now.SessionID, now.ParentID = came.ID, uuid.Nil
 	before.Unfinished = now.Unfinished
-	repeatEvent(&now, &before)
+	now.Repeat(&before)
 	// Nobody but updates and evaluators has given the session any of these so far.
 	now.Metrics = rawjson.Merge(came.Metrics, before.Metrics)
 	now.Feedback = rawjson.Merge(came.Feedback, before.Feedback)
@@ -92,31 +92,6 @@ func (w *writing) repeatSession(ctx context.Context, tx *Commit, old *Stored, ca
 		return err
 	}
 	return w.s.Rewrite(ctx, tx, old.project, old, &now)
-}
-
-// repeatEvent is event.Repeat, and keeps each member of metadata in one of its two parts.
-func repeatEvent(e, came *event.Event) (changed bool) {
-	if len(e.ColdMetadata) == 0 && len(came.ColdMetadata) == 0 {
-		return e.Repeat(came)
-	}
-	c := *came
-	scored := append(e.PipelineScores(), came.PipelineScores()...)
-	replaces := e.Unfinished && !c.Unfinished
-	switch {
-	case replaces:
-	case c.Started:
-		e.ColdMetadata = without(e.ColdMetadata, c.Metadata)
-		c.ColdMetadata = without(c.ColdMetadata, e.Metadata)
-	default:
-		c.Metadata = without(c.Metadata, e.ColdMetadata)
-		c.ColdMetadata = without(c.ColdMetadata, e.Metadata)
-	}
-	changed = e.Repeat(&c)
-	if replaces {
-		e.Metadata = without(e.Metadata, e.ColdMetadata)
-	}
-	e.AddPipelineScores(scored...)
-	return changed
 }
 
 // without returns the members of object whose keys other does not have.

@@ -340,11 +340,11 @@ func (a *logMerge) compose(ctx context.Context, k writer.Key, change *logChange)
 	return s.Rewrite(ctx, a.tx, k.Project, old, &now)
 }
 
-// repeatWithLogs is repeatEvent for an event that was composed with log parts: the copies of the span
+// repeatWithLogs is event.Repeat for an event that was composed with log parts: the copies of the span
 // meet without them.
 func (s *Store) repeatWithLogs(ctx context.Context, tx *Commit, project int64, e, came *event.Event) (changed bool, err error) {
 	if !e.HasLogs() {
-		return repeatEvent(e, came), nil
+		return e.Repeat(came), nil
 	}
 	var rows []*logRow
 	ofEvent := `SELECT ` + logColumns + ` FROM log_part WHERE project_id = $1 AND event_id = $2`
@@ -358,9 +358,9 @@ func (s *Store) repeatWithLogs(ctx context.Context, tx *Commit, project int64, e
 	}
 	parts, err := s.logPartsOf(rows)
 	if err != nil || !e.WithoutLogs(parts) {
-		return err == nil && repeatEvent(e, came), err
+		return err == nil && e.Repeat(came), err
 	}
-	repeatEvent(e, came)
+	e.Repeat(came)
 	e.MergeLogs(nil, parts)
 	return true, nil
 }
