@@ -9,14 +9,5 @@ func (s *Store) Forget(ctx context.Context, project int64) error {
 	return s.events.ForgetProject(ctx, project)
 }
 
-// Statements counts what the store's transactions have asked of the database.
-func (s *Store) Statements() int64 { return s.db.Statements() }
-
-// Filters counts the filters of ids.
-func (s *Store) Filters() int {
-	n, _ := s.events.IDFilters()
-	return n
-}
-
 // Tidy does what is done every few minutes.
 func (s *Store) Tidy(ctx context.Context) { s.events.Expire(ctx) }

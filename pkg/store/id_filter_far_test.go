@@ -5,6 +5,9 @@ import (
 	"testing"
 	"time"
 
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+
 	"github.com/google/uuid"
 
 	"github.com/spangrove/spangrove/pkg/event"
@@ -22,6 +25,37 @@ func onBoth(t *testing.T, f func(t *testing.T, place storetest.Place)) {
 		t.Parallel()
 		f(t, newPostgresPlace(t))
 	})
+}
+
+// watched are options of a store whose telemetry a test reads.
+func watched(o store.Options) (store.Options, *sdkmetric.ManualReader) {
+	reader := sdkmetric.NewManualReader()
+	o.Meter = sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)).Meter("test")
+	return o, reader
+}
+
+// observed returns the value of a metric of the store without attributes.
+func observed(t *testing.T, reader *sdkmetric.ManualReader, name string) int64 {
+	t.Helper()
+	var all metricdata.ResourceMetrics
+	if err := reader.Collect(t.Context(), &all); err != nil {
+		t.Fatal(err)
+	}
+	for _, scope := range all.ScopeMetrics {
+		for _, m := range scope.Metrics {
+			if m.Name != name {
+				continue
+			}
+			switch data := m.Data.(type) {
+			case metricdata.Gauge[int64]:
+				return data.DataPoints[0].Value
+			case metricdata.Sum[int64]:
+				return data.DataPoints[0].Value
+			}
+		}
+	}
+	t.Fatalf("there is no metric %s", name)
+	return 0
 }
 
 const dayMillis = 86_400_000
@@ -45,7 +79,8 @@ func TestFarDaysHurtNobody(t *testing.T) {
 		ctx := t.Context()
 		now := time.Now()
 		wide := store.Options{Window: event.Window{Oldest: time.UnixMilli(0), Ahead: 24 * time.Hour}}
-		s := place.Open(t, wide)
+		watchedWide, meter := watched(wide)
+		s := place.Open(t, watchedWide)
 		project := func(name string) int64 {
 			p, err := s.EnsureProject(ctx, name)
 			if err != nil {
@@ -63,9 +98,9 @@ func TestFarDaysHurtNobody(t *testing.T) {
 		cost := func(events int) int64 {
 			t.Helper()
 			list := tools(events, now, time.Millisecond)
-			before := s.Statements()
+			before := observed(t, meter, "spangrove_store_statements")
 			put(a, list)
-			return s.Statements() - before
+			return observed(t, meter, "spangrove_store_statements") - before
 		}
 		cost(50)
 		usual := cost(50)
@@ -87,9 +122,9 @@ func TestFarDaysHurtNobody(t *testing.T) {
 				t.Errorf("%s: a write of the neighbour takes %d statements, %d before", when, got, usual)
 			}
 			again := sent[:20]
-			before := s.Statements()
+			before := observed(t, meter, "spangrove_store_statements")
 			put(b, again)
-			if got := s.Statements() - before; got > 20*20 {
+			if got := observed(t, meter, "spangrove_store_statements") - before; got > 20*20 {
 				t.Errorf("%s: 20 events that are known take %d statements", when, got)
 			}
 			for _, i := range []int{0, far / 2, far - 1} {
@@ -102,7 +137,7 @@ func TestFarDaysHurtNobody(t *testing.T) {
 			}
 		}
 		check("stored")
-		if n := s.Filters(); n > 1000 {
+		if n := observed(t, meter, "spangrove_store_id_filters"); n > 1000 {
 			t.Errorf("%d filters", n)
 		}
 		if place.Shared() {
@@ -113,7 +148,8 @@ func TestFarDaysHurtNobody(t *testing.T) {
 		if err := s.Close(ctx); err != nil {
 			t.Fatal(err)
 		}
-		s = place.Open(t, wide)
+		watchedWide, meter = watched(wide)
+		s = place.Open(t, watchedWide)
 		check("opened again")
 
 		gone, err := s.DeleteProject(ctx, b)
@@ -130,11 +166,11 @@ func TestFarDaysHurtNobody(t *testing.T) {
 			if n := place.Count(t, `SELECT count(*) FROM pg_inherits WHERE inhparent = 'event'::regclass`); n > 3 {
 				t.Errorf("%d partitions after the deletion", n)
 			}
-			if n := s.Filters(); n > 3*28 {
+			if n := observed(t, meter, "spangrove_store_id_filters"); n > 3*28 {
 				t.Errorf("%d filters after the deletion", n)
 			}
 		} else {
-			if n := s.Filters(); n > 2 {
+			if n := observed(t, meter, "spangrove_store_id_filters"); n > 2 {
 				t.Errorf("%d filters after the deletion", n)
 			}
 			if n := place.Count(t, `SELECT (SELECT count(*) FROM far_event) + (SELECT count(*) FROM id_filter_day)`); n > 2 {
@@ -153,7 +189,8 @@ func TestFiltersThatDoNotFit(t *testing.T) {
 	ctx := t.Context()
 	clock := storetest.NewClock(time.Now().Add(-400 * 24 * time.Hour)) // which goes on day by day
 	place := sqlitePlace{t.TempDir()}
-	s := place.Open(t, store.Options{Now: clock.Now, IDFilterBytes: 4 << 10})
+	o, meter := watched(store.Options{Now: clock.Now, IDFilterBytes: 4 << 10})
+	s := place.Open(t, o)
 	p, err := s.EnsureProject(ctx, "a")
 	if err != nil {
 		t.Fatal(err)
@@ -175,9 +212,9 @@ func TestFiltersThatDoNotFit(t *testing.T) {
 	if n := place.Count(t, `SELECT count(*) FROM id_filter_day`); n > 64 {
 		t.Errorf("%d days are still looked at by themselves", n)
 	}
-	before := s.Statements()
+	before := observed(t, meter, "spangrove_store_statements")
 	put(tools(10, clock.Now(), time.Millisecond))
-	if got := s.Statements() - before; got > 10*50 {
+	if got := observed(t, meter, "spangrove_store_statements") - before; got > 10*50 {
 		t.Errorf("ten events take %d statements", got)
 	}
 	for range 2 {

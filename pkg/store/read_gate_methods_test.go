@@ -89,8 +89,8 @@ var otherMethods = map[string][]string{
 		"FindMetrics", "FindMetricVersions", "FindQueues", "FindTools", "OnlineMetrics", "MetricRules", "Providers",
 	},
 	"is of the server or its operator": {
-		"Audit", "Projects", "Keys", "ExpireAudit", "RecordAudit", "Filters", "Forget", "Tidy", "UsePrices",
-		"Close", "DefaultLimits", "KeysRevision", "Ingesting", "Statements",
+		"Audit", "Projects", "Keys", "ExpireAudit", "RecordAudit", "Forget", "Tidy", "UsePrices",
+		"Close", "DefaultLimits", "KeysRevision", "Ingesting",
 		"RecordSecret",
 	},
 	"reads by connections of its own, for keys and ingestion": {

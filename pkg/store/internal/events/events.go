@@ -137,7 +137,7 @@ func Open(ctx context.Context, db sqldb.DB, bulk Bulk, dialect query.Dialect, o 
 		},
 	})
 	var err error
-	if s.telemetry, err = newTelemetry(o.Meter, s.pool.Queued, s.IDFilters); err != nil {
+	if s.telemetry, err = newTelemetry(o.Meter, gauges{s.pool.Queued, db.Statements, s.idFilter.size}); err != nil {
 		return s, err
 	}
 	return s, s.loadMemory(sqldb.Patiently(ctx)) // a large store is read as long as it takes

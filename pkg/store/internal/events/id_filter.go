@@ -230,9 +230,6 @@ func (s *idFilter) size() (filters, bytes int) {
 	return filters, s.bytes
 }
 
-// IDFilters returns how many filters of ids there are, and their bytes.
-func (s *Store) IDFilters() (filters, bytes int) { return s.idFilter.size() }
-
 // mayContain appends to days those on which id may have been stored in the project. far reports whether it may
 // be among the ids that are not found by day.
 func (s *idFilter) mayContain(project int64, id uuid.UUID, days []int32) (_ []int32, far bool) {

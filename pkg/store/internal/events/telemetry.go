@@ -20,7 +20,7 @@ type telemetry struct {
 	outbox  metric.Int64Counter
 }
 
-func newTelemetry(m metric.Meter, queued func() int64, filters func() (n, bytes int)) (*telemetry, error) {
+func newTelemetry(m metric.Meter, read gauges) (*telemetry, error) {
 	if m == nil {
 		m = noop.NewMeterProvider().Meter("store")
 	}
@@ -42,31 +42,53 @@ func newTelemetry(m metric.Meter, queued func() int64, filters func() (n, bytes 
 		metric.WithDescription("Updates dropped because their event never came.")); err != nil {
 		return nil, err
 	}
-	if t.logs, err = m.Int64Counter("spangrove_store_notes_expired", metric.WithUnit("{note}"),
-		metric.WithDescription("Notes of log records dropped because the event of their span never came.")); err != nil {
+	if t.logs, err = m.Int64Counter("spangrove_store_log_parts_expired", metric.WithUnit("{part}"),
+		metric.WithDescription("Log parts dropped because the event of their span never came.")); err != nil {
 		return nil, err
 	}
-	if t.outbox, err = m.Int64Counter("spangrove_store_arrivals_expired", metric.WithUnit("{request}"),
-		metric.WithDescription("Stored requests whose events nobody looked at to evaluate them, for a week.")); err != nil {
+	if t.outbox, err = m.Int64Counter("spangrove_store_outbox_expired", metric.WithUnit("{row}"),
+		metric.WithDescription("Rows of the outbox dropped because nobody evaluated their events for a week.")); err != nil {
 		return nil, err
 	}
-	_, err = m.Int64ObservableGauge("spangrove_store_queue_bytes",
-		metric.WithUnit("By"), metric.WithDescription("Payload waiting for a commit."),
-		metric.WithInt64Callback(func(_ context.Context, o metric.Int64Observer) error {
-			o.Observe(queued())
-			return nil
-		}))
+	return &t, observe(m, read)
+}
+
+// gauges are what telemetry reads when it is asked.
+type gauges struct {
+	queued     func() int64             // bytes that wait for a commit
+	statements func() int64             // statements that transactions have run
+	idFilters  func() (n int, size int) // filters of ids, and their bytes
+}
+
+func observe(m metric.Meter, read gauges) error {
+	queue, err := m.Int64ObservableGauge("spangrove_store_queue_bytes", metric.WithUnit("By"), metric.WithDescription("Payload waiting for a commit."))
 	if err != nil {
-		return nil, err
+		return err
 	}
-	_, err = m.Int64ObservableGauge("spangrove_store_id_filter_bytes",
-		metric.WithUnit("By"), metric.WithDescription("Memory of the filters that tell on which days an event id may be stored."),
-		metric.WithInt64Callback(func(_ context.Context, o metric.Int64Observer) error {
-			_, bytes := filters()
-			o.Observe(int64(bytes))
-			return nil
-		}))
-	return &t, err
+	statements, err := m.Int64ObservableCounter("spangrove_store_statements", metric.WithUnit("{statement}"),
+		metric.WithDescription("SQL statements that write transactions have run."))
+	if err != nil {
+		return err
+	}
+	filters, err := m.Int64ObservableGauge("spangrove_store_id_filters", metric.WithUnit("{filter}"),
+		metric.WithDescription("Filters that know on which days event ids may be stored."))
+	if err != nil {
+		return err
+	}
+	filterBytes, err := m.Int64ObservableGauge("spangrove_store_id_filter_bytes", metric.WithUnit("By"),
+		metric.WithDescription("Memory of the filters of event ids."))
+	if err != nil {
+		return err
+	}
+	_, err = m.RegisterCallback(func(_ context.Context, o metric.Observer) error {
+		n, size := read.idFilters()
+		o.ObserveInt64(queue, read.queued())
+		o.ObserveInt64(statements, read.statements())
+		o.ObserveInt64(filters, int64(n))
+		o.ObserveInt64(filterBytes, int64(size))
+		return nil
+	}, queue, statements, filters, filterBytes)
+	return err
 }
 
 func (t *telemetry) commit(ctx context.Context, batches []writer.Batch, d time.Duration, err error) {
