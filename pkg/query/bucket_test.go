@@ -156,7 +156,7 @@ func checkBuckets(b Bucket, zone *time.Location, from, to time.Time, changes []t
 			if _, found := slices.BinarySearchFunc(starts, start, time.Time.Compare); !found || start.After(at) {
 				return fmt.Errorf("%s begins at %s, which is no start", at.In(zone), start)
 			}
-			unit := plan.UnitStart(plan.UnitOf(float64(at.UnixMilli())))
+			unit := plan.unitStart(plan.unitOf(float64(at.UnixMilli())))
 			if in := b.Start(unit, zone); !in.Equal(start) {
 				return fmt.Errorf("%s begins at %s, its unit of %v ms at %s", at.In(zone), start, size, in)
 			}

@@ -127,10 +127,10 @@ func CompileChart(b *Builder, projectID int64, c *Chart, earliest float64) Chart
 	return p
 }
 
-// Number returns the number with which a matching event enters, false if it has none: the metric's
+// number returns the number with which a matching event enters, false if it has none: the metric's
 // value, 1 and 0 for true and false. What a session event has only as the sum of its events enters only if
 // the filters ask for sessions alone, since the events themselves enter as well.
-func (p *ChartPlan) Number(e *event.Event) (float64, bool) {
+func (p *ChartPlan) number(e *event.Event) (float64, bool) {
 	if c := &p.metric.c; !p.totals && e.IsSession() {
 		switch {
 		case c.name == "duration" && e.DerivedDuration:
@@ -142,13 +142,13 @@ func (p *ChartPlan) Number(e *event.Event) (float64, bool) {
 	return p.metric.Number(e)
 }
 
-// UnitOf returns the number of the unit that a start time in Unix milliseconds falls into.
-func (p *ChartPlan) UnitOf(startMS float64) int64 {
+// unitOf returns the number of the unit that a start time in Unix milliseconds falls into.
+func (p *ChartPlan) unitOf(startMS float64) int64 {
 	return int64(math.Floor((startMS - p.origin) / p.size))
 }
 
-// UnitStart returns the beginning of a unit.
-func (p *ChartPlan) UnitStart(unit int64) time.Time {
+// unitStart returns the beginning of a unit.
+func (p *ChartPlan) unitStart(unit int64) time.Time {
 	return time.UnixMilli(int64(float64(unit)*p.size + p.origin))
 }
 

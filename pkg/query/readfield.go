@@ -27,7 +27,7 @@ func NewFieldReader(field string) (FieldReader, error) {
 	return r, nil
 }
 
-// Number returns the field's value if it is a number; true is 1 and false 0.
+// number returns the field's value if it is a number; true is 1 and false 0.
 func (r FieldReader) Number(e *event.Event) (float64, bool) {
 	switch v := r.c.lookup(e); v.kind {
 	case '0':

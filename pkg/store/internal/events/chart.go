@@ -4,16 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/query"
 	"github.com/spangrove/spangrove/pkg/store/internal/record"
 	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
 )
-
-// maxChartValues bounds the values that percentiles sort, 8 bytes each.
-const maxChartValues = 20_000_000
 
 // Chart sums up the events that match.
 func (s *Store) Chart(ctx context.Context, projectID int64, c *query.Chart) (*query.ChartAnswer, error) {
@@ -32,7 +28,7 @@ func (s *Store) Chart(ctx context.Context, projectID int64, c *query.Chart) (*qu
 		return nil, sqldb.WrapError(s.db, err, "chart")
 	}
 	answer, err := s.chart(ctx, projectID, c, earliest, nil)
-	if errors.Is(err, errManyGroups) {
+	if errors.Is(err, query.ErrManyGroups) {
 		var only map[string]bool
 		if only, err = s.largestGroups(ctx, projectID, c, earliest); err == nil {
 			answer, err = s.chart(ctx, projectID, c, earliest, only)
@@ -59,7 +55,7 @@ func (s *Store) chart(ctx context.Context, projectID int64, c *query.Chart, earl
 	*query.ChartAnswer, error) {
 	b := query.NewBuilder(s.Dialect)
 	plan := query.CompileChart(b, projectID, c, earliest)
-	a := newChartAggregate(c, &plan, only)
+	a := query.NewChartSums(c, &plan, only)
 	where := plan.Plan.Where
 	if !plan.InGo {
 		split := false
@@ -73,7 +69,7 @@ func (s *Store) chart(ctx context.Context, projectID int64, c *query.Chart, earl
 			where += fmt.Sprintf(" AND (e.spill & %d) = 0", plan.Reads)
 		}
 		if err := s.chartRows(ctx, b, c, &plan, where, a); err != nil || !split {
-			return a.result(err)
+			return a.Result(err)
 		}
 	}
 	rows, bits := query.NewBuilder(s.Dialect), plan.Reads
@@ -85,12 +81,12 @@ func (s *Store) chart(ctx context.Context, projectID int64, c *query.Chart, earl
 			where += fmt.Sprintf(" AND (e.spill & %d) <> 0", record.HeadFields) // as the index has it
 		}
 	}
-	return a.result(s.chartEvents(ctx, rows, c, where, a))
+	return a.Result(s.chartEvents(ctx, rows, c, where, a))
 }
 
 // chartRows lets the database read or sum up the rows that it can decide.
 func (s *Store) chartRows(ctx context.Context, b *query.Builder, c *query.Chart, plan *query.ChartPlan, where string,
-	a *chartAggregate) error {
+	a *query.ChartSums) error {
 	inner, keys, by := plan.Unit+" AS k", "k, NULL", "k"
 	if plan.Group != "" {
 		inner, keys, by = inner+", "+plan.Group+" AS g", "k, g", "k, g"
@@ -103,7 +99,7 @@ func (s *Store) chartRows(ctx context.Context, b *query.Builder, c *query.Chart,
 	case query.Count:
 		values = "count(*), CAST(NULL AS float8)"
 	case query.Average, query.Sum:
-		values += fmt.Sprintf("sum(CASE WHEN v > %[1]g THEN %[1]g WHEN v < -%[1]g THEN -%[1]g ELSE v END)", maxSummed)
+		values += fmt.Sprintf("sum(CASE WHEN v > %[1]g THEN %[1]g WHEN v < -%[1]g THEN -%[1]g ELSE v END)", query.MaxSummed)
 	case query.Min:
 		values += "min(v)"
 	case query.Max:
@@ -114,7 +110,7 @@ func (s *Store) chartRows(ctx context.Context, b *query.Builder, c *query.Chart,
 	return s.eachCell(ctx, "SELECT "+keys+", "+values+" FROM (SELECT "+inner+" FROM event e WHERE "+where+s.db.Fence()+") AS x"+end, b, a)
 }
 
-func (s *Store) eachCell(ctx context.Context, sql string, b *query.Builder, a *chartAggregate) error {
+func (s *Store) eachCell(ctx context.Context, sql string, b *query.Builder, a *query.ChartSums) error {
 	var unit, n int64
 	var group *string
 	var value *float64
@@ -122,12 +118,12 @@ func (s *Store) eachCell(ctx context.Context, sql string, b *query.Builder, a *c
 		if err := scan(&unit, &group, &n, &value); err != nil {
 			return err
 		}
-		return a.addRow(unit, group, n, value)
+		return a.AddRow(unit, group, n, value)
 	})
 }
 
 // chartEvents reads rows whole, matches all filters and measures in Go.
-func (s *Store) chartEvents(ctx context.Context, b *query.Builder, c *query.Chart, where string, a *chartAggregate) error {
+func (s *Store) chartEvents(ctx context.Context, b *query.Builder, c *query.Chart, where string, a *query.ChartSums) error {
 	match := query.NewMatcher(c.Filters)
 	return sqldb.Each(ctx, s.db, `SELECT `+s.Columns()+` FROM `+s.Dialect.From()+` WHERE `+where, b.Args(), func(scan func(...any) error) error {
 		r, err := ScanHead(scan)
@@ -138,7 +134,7 @@ func (s *Store) chartEvents(ctx context.Context, b *query.Builder, c *query.Char
 		if err != nil || !ok || !match.Match(&e) {
 			return err
 		}
-		return a.addEvent(&e)
+		return a.AddEvent(&e)
 	})
 }
 
@@ -168,11 +164,4 @@ func (s *Store) largestGroups(ctx context.Context, projectID int64, c *query.Cha
 		return nil
 	})
 	return only, err
-}
-
-func finite(f float64) *float64 {
-	if math.IsNaN(f) || math.IsInf(f, 0) {
-		return nil
-	}
-	return &f
 }

@@ -61,7 +61,9 @@ func TestCorrectionsName(t *testing.T) {
 func TestTrim(t *testing.T) {
 	t.Parallel()
 	var k Tree
-	id := func(n int) uuid.UUID { return uuid.UUID{12: byte(n >> 24), 13: byte(n >> 16), 14: byte(n >> 8), 15: byte(n)} }
+	id := func(n int) uuid.UUID {
+		return uuid.UUID{12: byte(n >> 24), 13: byte(n >> 16), 14: byte(n >> 8), 15: byte(n)}
+	}
 	for n := range MaxSpans {
 		k.Add(Node{ID: id(n + 1), Trace: 1}, uuid.Nil)
 	}

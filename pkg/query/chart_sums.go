@@ -1,4 +1,4 @@
-package events
+package query
 
 import (
 	"cmp"
@@ -10,103 +10,109 @@ import (
 
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/fault"
-	"github.com/spangrove/spangrove/pkg/query"
 	"github.com/spangrove/spangrove/pkg/run"
 )
 
-var errManyGroups = errors.New("a chart has more groups than are summed up at once")
+// maxChartValues bounds the values that percentiles sort, 8 bytes each.
+const maxChartValues = 20_000_000
 
-// chartAggregate sums up a chart.
-type chartAggregate struct {
-	chart  *query.Chart
-	plan   *query.ChartPlan
+// ErrManyGroups is returned where a chart has more groups than points that it may have; a second pass keeps
+// the largest of them apart.
+var ErrManyGroups = errors.New("a chart has more groups than are summed up at once")
+
+// ChartSums adds up the events of a chart into its points: what the database has summed up, and events one by
+// one. It holds at most a number of points (Chart.Limit), and of values for percentiles.
+type ChartSums struct {
+	chart  *Chart
+	plan   *ChartPlan
 	only   map[string]bool // groups to keep apart; nil: all
 	keep   bool            // values are needed one by one
 	starts map[int64]int64 // of the bucket of a unit, in Unix milliseconds
-	cells  map[cellKey]*cell
+	cells  map[chartCellKey]*chartCell
 	kept   int // values kept
 }
 
-type cellKey struct {
+type chartCellKey struct {
 	start int64
-	groupKey
+	chartGroup
 }
 
-type groupKey struct {
+type chartGroup struct {
 	name string
 	null bool // there is no value to group by
 }
 
-type cell struct {
+type chartCell struct {
 	n      int64
 	value  float64 // sum, least or greatest
 	has    bool    // value is of something
 	values []float64
 }
 
-func newChartAggregate(c *query.Chart, plan *query.ChartPlan, only map[string]bool) *chartAggregate {
+// NewChartSums returns empty sums of a chart. only are the groups to keep apart, nil for all.
+func NewChartSums(c *Chart, plan *ChartPlan, only map[string]bool) *ChartSums {
 	_, keep := c.Aggregation.Quantile()
-	return &chartAggregate{chart: c, plan: plan, only: only, keep: keep, starts: map[int64]int64{}, cells: map[cellKey]*cell{}}
+	return &ChartSums{chart: c, plan: plan, only: only, keep: keep, starts: map[int64]int64{}, cells: map[chartCellKey]*chartCell{}}
 }
 
-// addRow adds what the database read: one event, or the sum of many.
-func (a *chartAggregate) addRow(unit int64, group *string, n int64, value *float64) error {
-	if value == nil && a.chart.Aggregation != query.Count {
+// AddRow adds what the database read: one event, or the sum of many.
+func (a *ChartSums) AddRow(unit int64, group *string, n int64, value *float64) error {
+	if value == nil && a.chart.Aggregation != Count {
 		return nil // no numbers among them
 	}
-	g := groupKey{null: true}
+	g := chartGroup{null: true}
 	if a.chart.Group != nil {
 		if text, ok := a.chart.Group.TextOf(group); ok {
-			g = groupKey{name: text}
+			g = chartGroup{name: text}
 		}
 	}
 	return a.add(unit, g, n, value)
 }
 
-// maxSummed is as what greater values of an event count in sums and averages, so that no sum overflows.
-const maxSummed = 1e290
+// MaxSummed is as what greater values of an event count in sums and averages, so that no sum overflows.
+const MaxSummed = 1e290
 
-// addEvent adds a matching event.
-func (a *chartAggregate) addEvent(e *event.Event) error {
+// AddEvent adds a matching event.
+func (a *ChartSums) AddEvent(e *event.Event) error {
 	var value *float64
-	if a.chart.Aggregation != query.Count {
-		f, ok := a.plan.Number(e)
+	if a.chart.Aggregation != Count {
+		f, ok := a.plan.number(e)
 		if !ok {
 			return nil
 		}
-		if how := a.chart.Aggregation; how == query.Sum || how == query.Average {
-			f = min(max(f, -maxSummed), maxSummed)
+		if how := a.chart.Aggregation; how == Sum || how == Average {
+			f = min(max(f, -MaxSummed), MaxSummed)
 		}
 		value = &f
 	}
-	g := groupKey{null: true}
+	g := chartGroup{null: true}
 	if a.chart.Group != nil {
 		if text, ok := a.chart.Group.Text(e); ok {
-			g = groupKey{name: text}
+			g = chartGroup{name: text}
 		}
 	}
-	return a.add(a.plan.UnitOf(e.Start), g, 1, value)
+	return a.add(a.plan.unitOf(e.Start), g, 1, value)
 }
 
-func (a *chartAggregate) add(unit int64, g groupKey, n int64, value *float64) error {
+func (a *ChartSums) add(unit int64, g chartGroup, n int64, value *float64) error {
 	start, ok := a.starts[unit]
 	if !ok {
-		start = a.chart.Bucket.Start(a.plan.UnitStart(unit), a.chart.Zone).UnixMilli()
+		start = a.chart.Bucket.Start(a.plan.unitStart(unit), a.chart.Zone).UnixMilli()
 		a.starts[unit] = start
 	}
 	if a.only != nil && !g.null && !a.only[g.name] {
-		g.name = query.OtherGroup
+		g.name = OtherGroup
 	}
-	k := cellKey{start, g}
+	k := chartCellKey{start, g}
 	x := a.cells[k]
 	if x == nil {
 		if len(a.cells) == a.chart.Limit() {
 			if a.chart.Group != nil && a.only == nil {
-				return errManyGroups
+				return ErrManyGroups
 			}
 			return a.tooMany()
 		}
-		x = &cell{}
+		x = &chartCell{}
 		a.cells[k] = x
 	}
 	x.n += n
@@ -125,25 +131,25 @@ func (a *chartAggregate) add(unit int64, g groupKey, n int64, value *float64) er
 }
 
 // join puts a value to the cell's.
-func (x *cell) join(how query.Aggregation, v float64) {
+func (x *chartCell) join(how Aggregation, v float64) {
 	switch {
 	case !x.has:
 		x.value, x.has = v, true
-	case how == query.Min:
+	case how == Min:
 		x.value = min(x.value, v)
-	case how == query.Max:
+	case how == Max:
 		x.value = max(x.value, v)
 	default:
 		x.value += v
 	}
 }
 
-func (a *chartAggregate) tooMany() error {
+func (a *ChartSums) tooMany() error {
 	return fault.InvalidField("bucket", "the chart has more than %d points; take a longer bucket or a shorter date range", a.chart.Limit())
 }
 
-// result makes the answer of the cells, or passes err on.
-func (a *chartAggregate) result(err error) (*query.ChartAnswer, error) {
+// Result makes the answer of the cells, or passes err on.
+func (a *ChartSums) Result(err error) (*ChartAnswer, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -152,7 +158,7 @@ func (a *chartAggregate) result(err error) (*query.ChartAnswer, error) {
 	if err != nil {
 		return nil, err
 	}
-	answer := &query.ChartAnswer{Points: points}
+	answer := &ChartAnswer{Points: points}
 	for i := range points {
 		answer.Total += points[i].Count
 	}
@@ -160,29 +166,29 @@ func (a *chartAggregate) result(err error) (*query.ChartAnswer, error) {
 }
 
 // limitGroups joins all but the largest groups.
-func (a *chartAggregate) limitGroups() {
+func (a *ChartSums) limitGroups() {
 	sizes := map[string]int64{}
 	for k, x := range a.cells {
 		if !k.null && a.only == nil {
 			sizes[k.name] += x.n
 		}
 	}
-	if len(sizes) <= query.MaxGroups {
+	if len(sizes) <= MaxGroups {
 		return
 	}
 	names := slices.SortedFunc(maps.Keys(sizes), func(x, y string) int { return cmp.Or(cmp.Compare(sizes[y], sizes[x]), cmp.Compare(x, y)) })
 	large := map[string]bool{}
-	for _, g := range names[:query.MaxGroups] {
+	for _, g := range names[:MaxGroups] {
 		large[g] = true
 	}
-	var small []cellKey
+	var small []chartCellKey
 	for k := range a.cells {
-		if !k.null && !large[k.name] && k.name != query.OtherGroup {
+		if !k.null && !large[k.name] && k.name != OtherGroup {
 			small = append(small, k)
 		}
 	}
 	for _, k := range small {
-		x, to := a.cells[k], cellKey{k.start, groupKey{name: query.OtherGroup}}
+		x, to := a.cells[k], chartCellKey{k.start, chartGroup{name: OtherGroup}}
 		delete(a.cells, k)
 		if y := a.cells[to]; y != nil {
 			x.n += y.n
@@ -196,15 +202,15 @@ func (a *chartAggregate) limitGroups() {
 }
 
 // points returns the cells in order, gaps filled if that is asked.
-func (a *chartAggregate) points() ([]query.ChartPoint, error) {
-	present := map[groupKey]bool{}
+func (a *ChartSums) points() ([]ChartPoint, error) {
+	present := map[chartGroup]bool{}
 	buckets := map[int64]bool{}
 	for k := range a.cells {
-		present[k.groupKey] = true
+		present[k.chartGroup] = true
 		buckets[k.start] = true
 	}
 	if a.chart.Group == nil {
-		present[groupKey{null: true}] = true
+		present[chartGroup{null: true}] = true
 	}
 	groups := slices.SortedFunc(maps.Keys(present), compareGroups)
 	starts := slices.Sorted(maps.Keys(buckets))
@@ -214,10 +220,10 @@ func (a *chartAggregate) points() ([]query.ChartPoint, error) {
 			return nil, err
 		}
 	}
-	points := make([]query.ChartPoint, 0, len(a.cells))
+	points := make([]ChartPoint, 0, len(a.cells))
 	for _, start := range starts {
 		for _, g := range groups {
-			if x := a.cells[cellKey{start, g}]; x != nil || a.chart.Fill {
+			if x := a.cells[chartCellKey{start, g}]; x != nil || a.chart.Fill {
 				points = append(points, a.point(time.UnixMilli(start).In(a.chart.Zone), g, x))
 			}
 		}
@@ -227,12 +233,12 @@ func (a *chartAggregate) points() ([]query.ChartPoint, error) {
 
 // compareGroups orders groups by name; the group of all others and the one without a value
 // come last.
-func compareGroups(x, y groupKey) int {
-	rank := func(k groupKey) int {
+func compareGroups(x, y chartGroup) int {
+	rank := func(k chartGroup) int {
 		switch {
 		case k.null:
 			return 2
-		case k.name == query.OtherGroup:
+		case k.name == OtherGroup:
 			return 1
 		}
 		return 0
@@ -242,7 +248,7 @@ func compareGroups(x, y groupKey) int {
 
 // fill returns all buckets of the chart's range, or where that is open, from the first or to the
 // last that has events.
-func (a *chartAggregate) fill(starts []int64, groups int) ([]int64, error) {
+func (a *ChartSums) fill(starts []int64, groups int) ([]int64, error) {
 	from, to := math.Inf(1), math.Inf(-1)
 	if len(starts) > 0 {
 		from, to = float64(starts[0]), float64(starts[len(starts)-1])
@@ -266,13 +272,13 @@ func (a *chartAggregate) fill(starts []int64, groups int) ([]int64, error) {
 	return all, nil
 }
 
-func (a *chartAggregate) point(t time.Time, g groupKey, x *cell) query.ChartPoint {
-	p := query.ChartPoint{Start: t}
+func (a *ChartSums) point(t time.Time, g chartGroup, x *chartCell) ChartPoint {
+	p := ChartPoint{Start: t}
 	if !g.null {
 		p.Group = &g.name
 	}
 	if x == nil {
-		if a.chart.Aggregation == query.Count || a.chart.Aggregation == query.Sum {
+		if a.chart.Aggregation == Count || a.chart.Aggregation == Sum {
 			p.Value = new(float64)
 		}
 		return p
@@ -282,12 +288,19 @@ func (a *chartAggregate) point(t time.Time, g groupKey, x *cell) query.ChartPoin
 	case quantile:
 		slices.Sort(x.values)
 		p.Value = finite(run.Quantile(x.values, q))
-	case a.chart.Aggregation == query.Count:
+	case a.chart.Aggregation == Count:
 		p.Value = finite(float64(x.n))
-	case a.chart.Aggregation == query.Average:
+	case a.chart.Aggregation == Average:
 		p.Value = finite(x.value / float64(x.n))
 	default:
 		p.Value = finite(x.value)
 	}
 	return p
+}
+
+func finite(f float64) *float64 {
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		return nil
+	}
+	return &f
 }
