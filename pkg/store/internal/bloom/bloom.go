@@ -15,12 +15,15 @@ type Filter struct {
 	Capacity int
 }
 
+// New returns a filter for so many ids.
 func New(capacity int) *Filter {
 	return &Filter{blocks: make([][8]uint64, (capacity*15+511)/512), Capacity: capacity}
 }
 
+// Full reports whether the filter holds as many ids as it is for.
 func (b *Filter) Full() bool { return b.n >= b.Capacity }
 
+// Bytes returns how much memory the filter takes.
 func (b *Filter) Bytes() int { return len(b.blocks) * 64 }
 
 // Hash mixes the 16 bytes of an id into two words. Ids are mostly random already; those
@@ -33,6 +36,7 @@ func Hash(id uuid.UUID) [2]uint64 {
 	return [2]uint64{a, c}
 }
 
+// Add adds an id.
 func (b *Filter) Add(id uuid.UUID) {
 	h := Hash(id)
 	blk := &b.blocks[h[0]%uint64(len(b.blocks))]
@@ -43,6 +47,7 @@ func (b *Filter) Add(id uuid.UUID) {
 	b.n++
 }
 
+// Has reports whether the id of a hash may have been added; it is wrong only if it says so.
 func (b *Filter) Has(h [2]uint64) bool {
 	blk := &b.blocks[h[0]%uint64(len(b.blocks))]
 	for i := range 7 {

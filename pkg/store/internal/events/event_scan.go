@@ -83,6 +83,7 @@ func (s *Store) Columns() string {
 		coalesce(e.trace_hash, 0)`
 }
 
+// ScanHead reads a row of Columns, without the payload that its chunk holds.
 func ScanHead(scan func(...any) error) (*Stored, error) {
 	var r Stored
 	var typ int

@@ -11,6 +11,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
 )
 
+// ClampMillis returns the time nearest to one, in Unix milliseconds, that an event may have.
 func ClampMillis(ms float64) float64 { return min(max(ms, event.MinMillis), event.MaxMillis) }
 
 // EachRow calls f for the rows of a scope, in the order of their key.

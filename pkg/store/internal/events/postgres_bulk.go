@@ -31,7 +31,8 @@ type postgresBulk struct {
 // chunkIDBlock is the increment of sequence chunk_id.
 const chunkIDBlock = 1000
 
-func NewPostgresBulk(db *sqldb.Postgres) *postgresBulk {
+// NewPostgresBulk returns what PostgreSQL does differently with the rows of events.
+func NewPostgresBulk(db *sqldb.Postgres) Bulk {
 	return &postgresBulk{db: db, partitions: map[int32]bool{}}
 }
 

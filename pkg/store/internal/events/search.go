@@ -125,6 +125,7 @@ type EventPlace struct {
 	Day   int32
 }
 
+// Before reports whether a stands before b in the order of a search: by start, and then by id.
 func (a EventPlace) Before(b EventPlace) bool {
 	if a.Start != b.Start {
 		return a.Start > b.Start

@@ -21,7 +21,8 @@ type sqliteBulk struct {
 	chunkID int64               // last chunk id handed out
 }
 
-func NewSQLiteBulk(db *sqldb.SQLite) *sqliteBulk {
+// NewSQLiteBulk returns what SQLite does differently with the rows of events.
+func NewSQLiteBulk(db *sqldb.SQLite) Bulk {
 	return &sqliteBulk{db: db, live: map[projectDay]bool{}, moving: map[projectDay]bool{}}
 }
 

@@ -86,18 +86,18 @@ func (w *writing) move(ctx context.Context, tx *Commit, t *traceRow) error {
 	if err != nil || !ok || implicit != implicitAll {
 		return err // a session that somebody started under this very id keeps its events
 	}
-	event0, err := w.s.load(ctx, tx, t.project, o.eventDay, from)
+	sessionEvent, err := w.s.load(ctx, tx, t.project, o.eventDay, from)
 	if err != nil {
 		return err
 	}
 	if o.first == noFirst { // its events were deleted
-		o.first, o.last = event0.Start, event0.End
+		o.first, o.last = sessionEvent.Start, sessionEvent.End
 	}
 	d := &sessionDelta{project: t.project, id: to, totals: o.totals, first: o.first, last: o.last, implicit: implicitAll, runID: o.runID}
 	if o.userMS != nil {
-		d.user, d.userMS = event0.UserProperties, o.userMS
+		d.user, d.userMS = sessionEvent.UserProperties, o.userMS
 	}
-	d.hint = &event.SessionHint{Fallback: event0.Name, Metadata: event0.ColdMetadata, Source: event0.Source}
+	d.hint = &event.SessionHint{Fallback: sessionEvent.Name, Metadata: sessionEvent.ColdMetadata, Source: sessionEvent.Source}
 	if rootMS != nil {
 		root, err := w.s.load(ctx, tx, t.project, *rootDay, rootID)
 		if err != nil {
@@ -109,7 +109,7 @@ func (w *writing) move(ctx context.Context, tx *Commit, t *traceRow) error {
 		d.final = rootRef{*lastMS, &event.Event{ID: lastID}, *lastDay}
 	}
 	if rank == rankHint {
-		d.hint.Name = event0.Name
+		d.hint.Name = sessionEvent.Name
 	}
 	if err := w.upsert(ctx, tx, []*sessionDelta{d}); err != nil {
 		return err
@@ -118,7 +118,7 @@ func (w *writing) move(ctx context.Context, tx *Commit, t *traceRow) error {
 	if err := tx.moveEvents(ctx, t.project, from, to, 0); err != nil {
 		return err
 	}
-	if err := w.s.erase(ctx, tx, event0); err != nil {
+	if err := w.s.erase(ctx, tx, sessionEvent); err != nil {
 		return err
 	}
 	if _, err := tx.Exec(ctx, `DELETE FROM session WHERE project_id = $1 AND session_id = $2`, t.project, tx.ID(from)); err != nil {
@@ -135,7 +135,7 @@ func (w *writing) move(ctx context.Context, tx *Commit, t *traceRow) error {
 	case d.state.implicit != explicitSession:
 		err = w.syncImplicitSession(ctx, tx, d)
 	}
-	if err != nil || !event0.DerivedError {
+	if err != nil || !sessionEvent.DerivedError {
 		return err
 	}
 	return w.s.refreshSessionError(ctx, tx, t.project, to)

@@ -104,6 +104,7 @@ func Append(dst []byte, e *event.Event, spill int) []byte {
 	return append(dst, tagEnd)
 }
 
+// ErrDamaged is returned for bytes that are no record, or not a whole one.
 var ErrDamaged = errors.New("payload record is damaged")
 
 // Read fills e with the record that starts raw. The fields are slices of raw.
@@ -151,6 +152,7 @@ func Read(raw []byte, e *event.Event) (int, error) {
 // rawBuffers are for building chunks; a chunk is built and compressed within one request.
 var rawBuffers = sync.Pool{New: func() any { return []byte(nil) }}
 
+// RawBuffer returns an empty buffer for records of so many bytes in all.
 func RawBuffer(size int) []byte {
 	b := rawBuffers.Get().([]byte) //nolint:errcheck // the pool holds nothing else
 	if cap(b) < size {
@@ -159,7 +161,7 @@ func RawBuffer(size int) []byte {
 	return b[:0]
 }
 
-// Compress closes the chunk: z is what is stored, and raw is gone.
+// Compress closes the chunk: Z is what is stored, and Raw is gone.
 func (c *Chunk) Compress() {
 	c.Z = lzh.Encode(nil, c.Raw)
 	if cap(c.Raw) <= 2*ChunkBytes {
@@ -168,6 +170,7 @@ func (c *Chunk) Compress() {
 	c.Raw = nil
 }
 
+// Decompress returns the records of a chunk as it is stored.
 func Decompress(z []byte) ([]byte, error) {
 	raw, err := lzh.Decode(z)
 	if err != nil {

@@ -75,6 +75,7 @@ func (t Documents) read(ctx context.Context, c sqldb.Conn, project int64, id, en
 	return d, err
 }
 
+// Missing returns the error that there is no document of this id.
 func (t Documents) Missing(id string) error {
 	return fault.New(fault.NotFound, "no %s %.60q", t.Noun, id)
 }

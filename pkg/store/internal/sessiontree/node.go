@@ -114,6 +114,7 @@ func failedCall(e *event.Event) string {
 	return e.TraceID.String() + " " + parent + " " + model
 }
 
+// SetDuplicateKey sets what a row's duplicate key says of the call that it reports.
 func (n *Node) SetDuplicateKey(key []byte) {
 	n.Call, n.scope, n.failed = 0, 0, false
 	if len(key) == 12 || len(key) == 13 {
@@ -121,6 +122,7 @@ func (n *Node) SetDuplicateKey(key []byte) {
 	}
 }
 
+// Flags returns the flags of a node whose row has this type and spill column.
 func Flags(typ event.Type, spill int) (flags uint8) {
 	if typ == event.TypeModel {
 		flags |= nodeModel

@@ -33,6 +33,7 @@ type Tree struct {
 // fewNodes is up to how many nodes a tree is searched from end to end.
 const fewNodes = 24
 
+// Add adds a node; span is the id by which its children name it, where it has another one.
 func (k *Tree) Add(n Node, span uuid.UUID) {
 	i := int32(len(k.Nodes))
 	k.Nodes = append(k.Nodes, n)

@@ -30,6 +30,7 @@ type Conn interface {
 	ForUpdate(table string) string
 }
 
+// Rows are the rows of a query. Close must be called.
 type Rows interface {
 	Next() bool
 	Scan(dest ...any) error
@@ -68,7 +69,7 @@ type Tx interface {
 type DB interface {
 	Conn // reads outside a transaction
 	// Write runs f in a transaction and commits durably if f returns nil. Callers run the same
-	// closures again in a new transaction if this one fails: see writeRequest.apply.
+	// closures again in a new transaction if this one fails: see writer.Request.
 	Write(ctx context.Context, f func(Tx) error) error
 	// Writers returns how many transactions write at once.
 	Writers() int
@@ -176,6 +177,7 @@ func Text(b []byte) any {
 	return string(b)
 }
 
+// NullText returns a text as an argument, an empty one as NULL.
 func NullText(s string) any {
 	if s == "" {
 		return nil

@@ -31,6 +31,7 @@ func (postgresSpelling) JSONPairs(placeholder string) string {
 
 func (postgresSpelling) Fence() string { return " OFFSET 0" }
 
+// IDArray returns ids as an argument of type uuid[].
 func IDArray(list []uuid.UUID) []pgtype.UUID {
 	out := make([]pgtype.UUID, len(list))
 	for i, u := range list {

@@ -8,6 +8,7 @@ import (
 // patient marks a context whose reads may take any time: work in the background.
 type patient struct{}
 
+// Patiently returns a context whose reads may take any time.
 func Patiently(ctx context.Context) context.Context { return context.WithValue(ctx, patient{}, true) }
 
 // readContext bounds one reading statement.

@@ -75,6 +75,8 @@ const (
 // sqliteFile is the database's name in the data directory.
 const sqliteFile = "spangrove.db"
 
+// OpenSQLite opens the database of a data directory, which it makes if there is none, and brings its schema up to
+// date. synchronous is "full" or "normal". The directory is this process's until Close.
 func OpenSQLite(ctx context.Context, dir, synchronous string, log *zap.Logger) (*SQLite, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("data directory: %w", err)

@@ -88,7 +88,7 @@ func (p *Pool[T]) Count() int { return len(p.writers) }
 // Queued returns the bytes that wait for a commit.
 func (p *Pool[T]) Queued() int64 { return p.waiting.size() }
 
-// Take reserves room for n bytes in the queues; errBusy if there is none. submit or GiveBack ends that.
+// Take reserves room for n bytes in the queues; fault.Unavailable if there is none. Submit or GiveBack ends that.
 func (p *Pool[T]) Take(n int64) error {
 	if !p.waiting.take(n) {
 		return errBusy
@@ -96,12 +96,12 @@ func (p *Pool[T]) Take(n int64) error {
 	return nil
 }
 
-// GiveBack returns the room of a request that take was called for and that is not submitted.
+// GiveBack returns the room of a request that Take was called for and that is not submitted.
 func (p *Pool[T]) GiveBack(n int64) { p.waiting.give(n) }
 
 // Submit queues a request with a writer and waits for its answer. Its bytes, which the caller has
 // taken, are given back when it is answered or refused. If ctx ends first, a batch may still
-// be stored, but apply does not run any more when submit returns; all writes are idempotent.
+// be stored, but Apply does not run any more when Submit returns; all writes are idempotent.
 func (p *Pool[T]) Submit(ctx context.Context, n int, r *Request[T]) error {
 	r.done = make(chan error, 1)
 	p.closing.RLock()
@@ -127,8 +127,7 @@ func (p *Pool[T]) Submit(ctx context.Context, n int, r *Request[T]) error {
 	}
 }
 
-// Close refuses new requests; wait waits until the writers have answered all others. close may be
-// called again.
+// Close refuses new requests, and reports whether it is the first to do so. It may be called again.
 func (p *Pool[T]) Close() (first bool) {
 	p.closing.Lock()
 	defer p.closing.Unlock()
@@ -142,4 +141,5 @@ func (p *Pool[T]) Close() (first bool) {
 	return true
 }
 
+// Wait waits until the writers have answered all requests, once Close was called.
 func (p *Pool[T]) Wait() { p.work.Wait() }

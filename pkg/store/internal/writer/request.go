@@ -12,12 +12,12 @@ type Request[T Transaction] struct {
 	// Apply changes stored rows. It may run many times, at most 2 x commitTries: again where another
 	// writer was in the way, and alone where a neighbour broke the common transaction. So what it
 	// leaves outside of the transaction is set again by each run and never added to; counters count
-	// after submit has returned. A *fault.Error it returns is this request's own answer and must
+	// after Submit has returned. A *fault.Error it returns is this request's own answer and must
 	// leave the transaction untouched; any other error rolls back the whole commit.
 	Apply     func(ctx context.Context, tx T) error
 	Bytes     int64
-	mu        sync.Mutex // held while apply runs
-	abandoned bool       // the caller does not wait any more: apply must not run
+	mu        sync.Mutex // held while Apply runs
+	abandoned bool       // the caller does not wait any more: Apply must not run
 	done      chan error // takes one answer
 }
 
@@ -41,7 +41,7 @@ func (r *Request[T]) run(ctx context.Context, tx T) error {
 	return r.Apply(ctx, tx)
 }
 
-// abandon makes sure that apply does not run any more, so that the caller may reuse what it uses.
+// abandon makes sure that Apply does not run any more, so that the caller may reuse what it uses.
 func (r *Request[T]) abandon() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
