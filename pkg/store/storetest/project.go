@@ -390,7 +390,11 @@ func keyChanges(e *env) {
 		limit, page int
 		want        string
 	}{
-		{p.ID, "", 10, 1, "ab1 ab2 xy1"}, {p.ID, "ab", 10, 1, "ab1 ab2"}, {p.ID, "a", 10, 1, "ab1 ab2"}, {p.ID, "b", 10, 1, ""}, {p.ID, "%", 10, 1, ""},
+		{p.ID, "", 10, 1, "ab1 ab2 xy1"},
+		{p.ID, "ab", 10, 1, "ab1 ab2"},
+		{p.ID, "a", 10, 1, "ab1 ab2"},
+		{p.ID, "b", 10, 1, ""},
+		{p.ID, "%", 10, 1, ""},
 		{p.ID, "ab1", 10, 1, ""}, {q.ID, "", 10, 1, "ab3"}, {p.ID, "", 2, 1, "two"}, {p.ID, "", 2, 2, "one"},
 	} {
 		list, total, err := e.s.Keys(e.ctx, tt.project, tt.prefix, tt.limit, tt.page)

@@ -17,9 +17,14 @@ func (a *app) audit() *cobra.Command {
 				{"since", "dateRange", "only those of this time up to now, such as 7d"},
 			},
 			columns: []column{
-				{title: "time", path: "time", show: date, whole: true}, {title: "action", path: "action", whole: true}, {title: "outcome", path: "outcome"},
-				{title: "target", path: "target"}, {title: "key", path: "key_id"}, {title: "from", path: "remote_address"},
-				{title: "project", path: "project_id"}, {title: "times", path: "count", right: true},
+				{title: "time", path: "time", show: date, whole: true},
+				{title: "action", path: "action", whole: true},
+				{title: "outcome", path: "outcome"},
+				{title: "target", path: "target"},
+				{title: "key", path: "key_id"},
+				{title: "from", path: "remote_address"},
+				{title: "project", path: "project_id"},
+				{title: "times", path: "count", right: true},
 			},
 		}))
 }

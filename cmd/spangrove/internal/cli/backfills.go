@@ -19,10 +19,17 @@ const (
 )
 
 var backfillColumns = []column{
-	{title: "id", path: "id", whole: true}, {title: "version", path: "metric_version"}, {title: "state", path: "state"},
-	{title: "events", path: "total", right: true}, {title: "looked at", path: "looked", right: true}, {title: "skipped", path: "skipped", right: true},
-	{title: "waiting", path: "waiting", right: true}, {title: "done", path: "done", right: true}, {title: "failed", path: "failed", right: true},
-	{title: "dead", path: "dead", right: true}, {title: "created", path: "created_at", show: date, whole: true},
+	{title: "id", path: "id", whole: true},
+	{title: "version", path: "metric_version"},
+	{title: "state", path: "state"},
+	{title: "events", path: "total", right: true},
+	{title: "looked at", path: "looked", right: true},
+	{title: "skipped", path: "skipped", right: true},
+	{title: "waiting", path: "waiting", right: true},
+	{title: "done", path: "done", right: true},
+	{title: "failed", path: "failed", right: true},
+	{title: "dead", path: "dead", right: true},
+	{title: "created", path: "created_at", show: date, whole: true},
 }
 
 func (a *app) backfills() *cobra.Command {

@@ -26,8 +26,13 @@ func (a *app) charts() *cobra.Command {
 			example: `spangrove charts list`,
 			request: get("/v1/charts"), at: "data", limit: 100,
 			columns: []column{
-				{title: "id", path: "id", whole: true}, {title: "name", path: "name"}, {title: "metric", path: "metric"}, {title: "aggregation", path: "func"},
-				{title: "group by", path: "groupBy"}, {title: "bucket", path: "bucketing"}, {title: "created", path: "created_at", show: date, whole: true},
+				{title: "id", path: "id", whole: true},
+				{title: "name", path: "name"},
+				{title: "metric", path: "metric"},
+				{title: "aggregation", path: "func"},
+				{title: "group by", path: "groupBy"},
+				{title: "bucket", path: "bucketing"},
+				{title: "created", path: "created_at", show: date, whole: true},
 			},
 		}),
 		a.creator("a chart", `

@@ -40,8 +40,12 @@ func (a *app) metricLibrary() *cobra.Command {
 				return err
 			}
 			out := a.items([]column{
-				{title: "name", path: "name", whole: true}, {title: "type", path: "type"}, {title: "returns", path: "return_type"},
-				{title: "parameters", path: "parameters", show: parameters}, {title: "examples", path: "examples", show: count, right: true}, {title: "description", path: "description"},
+				{title: "name", path: "name", whole: true},
+				{title: "type", path: "type"},
+				{title: "returns", path: "return_type"},
+				{title: "parameters", path: "parameters", show: parameters},
+				{title: "examples", path: "examples", show: count, right: true},
+				{title: "description", path: "description"},
 			})
 			for _, m := range rawjson.Array(rawjson.Get(answer, "metrics")) {
 				if err := out.add(m); err != nil {

@@ -109,9 +109,19 @@ func significance(m *client.MetricComparison) string {
 
 // comparisonColumns are the titles of comparisonRow.
 var comparisonColumns = []column{
-	{title: "metric"}, {title: "event"}, {title: "verdict"}, {title: "old", right: true}, {title: "new", right: true}, {title: "delta", right: true}, {title: "change", right: true},
-	{title: "improved", right: true}, {title: "degraded", right: true}, {title: "same", right: true},
-	{title: "pairs", right: true}, {title: "difference", right: true}, {title: "95 % interval", right: true},
+	{title: "metric"},
+	{title: "event"},
+	{title: "verdict"},
+	{title: "old", right: true},
+	{title: "new", right: true},
+	{title: "delta", right: true},
+	{title: "change", right: true},
+	{title: "improved", right: true},
+	{title: "degraded", right: true},
+	{title: "same", right: true},
+	{title: "pairs", right: true},
+	{title: "difference", right: true},
+	{title: "95 % interval", right: true},
 }
 
 func comparisonRow(m *client.MetricComparison) []string {

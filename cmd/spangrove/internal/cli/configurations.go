@@ -34,8 +34,12 @@ func (a *app) configurations() *cobra.Command {
 				{"tags", "tags", "only those with all of these labels, with commas"},
 			},
 			columns: []column{
-				{title: "id", path: "id", whole: true}, {title: "name", path: "name"}, {title: "provider", path: "provider"},
-				{title: "model", path: "parameters.model"}, {title: "env", path: "env", show: joined}, {title: "created", path: "created_at", show: date, whole: true},
+				{title: "id", path: "id", whole: true},
+				{title: "name", path: "name"},
+				{title: "provider", path: "provider"},
+				{title: "model", path: "parameters.model"},
+				{title: "env", path: "env", show: joined},
+				{title: "created", path: "created_at", show: date, whole: true},
 			},
 		}),
 		a.creator("a configuration", `

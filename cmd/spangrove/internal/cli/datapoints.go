@@ -29,7 +29,9 @@ func (a *app) datapoints() *cobra.Command {
 			request: get("/v1/datapoints"), at: "datapoints", most: 10_000, limit: 100,
 			filters: []queryFlag{{"dataset-name", "dataset_name", "only those of the dataset of this name"}, {"ids", "datapoint_ids", "only these, with commas"}},
 			columns: []column{
-				{title: "id", path: "id", whole: true}, {title: "inputs", path: "inputs"}, {title: "ground truth", path: "ground_truth"},
+				{title: "id", path: "id", whole: true},
+				{title: "inputs", path: "inputs"},
+				{title: "ground truth", path: "ground_truth"},
 				{title: "created", path: "created_at", show: date, whole: true},
 			},
 		}),

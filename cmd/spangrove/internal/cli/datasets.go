@@ -43,8 +43,12 @@ func (a *app) datasets() *cobra.Command {
 			request: get("/v1/datasets"), at: "datasets", limit: 100,
 			filters: []queryFlag{{"name", "name", "only those of exactly this name"}, {"type", "type", "only those of this type: evaluation or fine-tuning"}},
 			columns: []column{
-				{title: "id", path: "id", whole: true}, {title: "name", path: "name"}, {title: "type", path: "type"},
-				{title: "datapoints", path: "num_points", right: true}, {title: "version", path: "version", right: true}, {title: "created", path: "created_at", show: date, whole: true},
+				{title: "id", path: "id", whole: true},
+				{title: "name", path: "name"},
+				{title: "type", path: "type"},
+				{title: "datapoints", path: "num_points", right: true},
+				{title: "version", path: "version", right: true},
+				{title: "created", path: "created_at", show: date, whole: true},
 			},
 		}),
 		a.creator("a dataset", `

@@ -171,8 +171,14 @@ func (s *summary) aggregate() string {
 
 func (s *summary) show(o *output) error {
 	t := table{columns: []column{
-		{title: "metric"}, {title: "event"}, {title: s.aggregate(), right: true}, {title: "passes"}, {title: "verdict"},
-		{title: "passed", right: true}, {title: "failed", right: true}, {title: "no score", right: true},
+		{title: "metric"},
+		{title: "event"},
+		{title: s.aggregate(), right: true},
+		{title: "passes"},
+		{title: "verdict"},
+		{title: "passed", right: true},
+		{title: "failed", right: true},
+		{title: "no score", right: true},
 	}}
 	for i := range s.verdicts {
 		v := &s.verdicts[i]

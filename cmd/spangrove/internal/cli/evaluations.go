@@ -47,8 +47,14 @@ func (a *app) evaluationList() *cobra.Command {
 				}
 			}
 			out := a.items([]column{
-				{title: "event", path: "event_id", whole: true}, {title: "metric", path: "metric_id", whole: true}, {title: "version", path: "metric_version"}, {title: "state", path: "state"},
-				{title: "score", path: "score", right: true}, {title: "failure", path: "failure"}, {title: "cost", path: "cost", right: true}, {title: "explanation", path: "explanation"},
+				{title: "event", path: "event_id", whole: true},
+				{title: "metric", path: "metric_id", whole: true},
+				{title: "version", path: "metric_version"},
+				{title: "state", path: "state"},
+				{title: "score", path: "score", right: true},
+				{title: "failure", path: "failure"},
+				{title: "cost", path: "cost", right: true},
+				{title: "explanation", path: "explanation"},
 			})
 			for {
 				size := most

@@ -18,8 +18,12 @@ import (
 const exampleEvent = "0192f0a4-7c1e-7aaa-8bbb-1234567890ab"
 
 var eventColumns = []column{
-	{title: "event", path: "event_id", whole: true}, {title: "type", path: "event_type"}, {title: "name", path: "event_name"},
-	{title: "start", path: "start_time", show: millis, whole: true}, {title: "took", path: "duration", show: span, right: true}, {title: "error", path: "error"},
+	{title: "event", path: "event_id", whole: true},
+	{title: "type", path: "event_type"},
+	{title: "name", path: "event_name"},
+	{title: "start", path: "start_time", show: millis, whole: true},
+	{title: "took", path: "duration", show: span, right: true},
+	{title: "error", path: "error"},
 }
 
 func (a *app) events() *cobra.Command {

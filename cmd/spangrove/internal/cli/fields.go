@@ -86,7 +86,12 @@ func (a *app) eventChart() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			columns := []column{{title: "bucket", path: "bucket", whole: true}, {title: "group", path: "group"}, {title: "value", path: "value", show: rounded, right: true}, {title: "events", path: "count", right: true}}
+			columns := []column{
+				{title: "bucket", path: "bucket", whole: true},
+				{title: "group", path: "group"},
+				{title: "value", path: "value", show: rounded, right: true},
+				{title: "events", path: "count", right: true},
+			}
 			if *texts["groupBy"] == "" {
 				columns = slices.Delete(columns, 1, 2)
 			}

@@ -35,8 +35,15 @@ var operators = []struct {
 	text, name string
 	sign       bool // no letters: needs no space around it
 }{
-	{"greater than", "greater than", false}, {"not contains", "not contains", false}, {"not exists", "not exists", false}, {"less than", "less than", false},
-	{"contains", "contains", false}, {"is not", "is not", false}, {"exists", "exists", false}, {"before", "before", false}, {"after", "after", false},
+	{"greater than", "greater than", false},
+	{"not contains", "not contains", false},
+	{"not exists", "not exists", false},
+	{"less than", "less than", false},
+	{"contains", "contains", false},
+	{"is not", "is not", false},
+	{"exists", "exists", false},
+	{"before", "before", false},
+	{"after", "after", false},
 	{"is", "is", false}, {"!=", "is not", true}, {"==", "is", true}, {"=", "is", true}, {">", "greater than", true}, {"<", "less than", true},
 }
 

@@ -44,8 +44,13 @@ func (a *app) keyList() *cobra.Command {
 	l := listing{
 		plural: "keys", at: "data", limit: 100,
 		columns: []column{
-			{title: "id", path: "key_id", whole: true}, {title: "name", path: "name"}, {title: "begins", path: "prefix", whole: true},
-			{title: "scope", path: "scope"}, {title: "in force", path: "in_force"}, {title: "expires", path: "expires_at", show: date}, {title: "made by", path: "origin"},
+			{title: "id", path: "key_id", whole: true},
+			{title: "name", path: "name"},
+			{title: "begins", path: "prefix", whole: true},
+			{title: "scope", path: "scope"},
+			{title: "in force", path: "in_force"},
+			{title: "expires", path: "expires_at", show: date},
+			{title: "made by", path: "origin"},
 		},
 	}
 	var p paging

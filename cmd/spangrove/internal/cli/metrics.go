@@ -28,7 +28,10 @@ func (a *app) metrics() *cobra.Command {
 	}
 	const id = "65a1b2c3d4e5f60718293a4b"
 	versionColumns := []column{
-		{title: "version", path: "name"}, {title: "deployed", path: "deployed"}, {title: "created", path: "date", show: date, whole: true}, {title: "message", path: "message"},
+		{title: "version", path: "name"},
+		{title: "deployed", path: "deployed"},
+		{title: "created", path: "date", show: date, whole: true},
+		{title: "message", path: "message"},
 	}
 	return noun("metrics", "Metrics: what gives events scores, and which scores pass",
 		a.lister(listing{
@@ -39,8 +42,13 @@ func (a *app) metrics() *cobra.Command {
 			request: get("/v1/metrics"), at: "metrics", limit: 100,
 			filters: []queryFlag{{"type", "type", "only those of this type: EXPRESSION, PYTHON, LLM, HUMAN or COMPOSITE"}},
 			columns: []column{
-				{title: "id", path: "id", whole: true}, {title: "name", path: "name"}, {title: "type", path: "type"}, {title: "returns", path: "return_type"},
-				{title: "enabled", path: "enabled_in_prod"}, {title: "version", path: "version"}, {title: "description", path: "description"},
+				{title: "id", path: "id", whole: true},
+				{title: "name", path: "name"},
+				{title: "type", path: "type"},
+				{title: "returns", path: "return_type"},
+				{title: "enabled", path: "enabled_in_prod"},
+				{title: "version", path: "version"},
+				{title: "description", path: "description"},
 			},
 		}),
 		a.creator("a metric", `

@@ -24,7 +24,12 @@ func (a *app) projects() *cobra.Command {
 				spangrove projects list --name default --output json`,
 			request: get("/v1/projects"), limit: 50,
 			filters: []queryFlag{{"name", "name", "only the one of this name"}},
-			columns: []column{{title: "id", path: "id", whole: true}, {title: "name", path: "name"}, {title: "description", path: "description"}, {title: "created", path: "created_at", show: date, whole: true}},
+			columns: []column{
+				{title: "id", path: "id", whole: true},
+				{title: "name", path: "name"},
+				{title: "description", path: "description"},
+				{title: "created", path: "created_at", show: date, whole: true},
+			},
 		}),
 		a.creator("a project", `spangrove projects create --name support --description 'The support assistant'`, "/v1/projects", fields, "id"),
 		a.projectUpdate(fields),

@@ -17,7 +17,9 @@ func (a *app) providers() *cobra.Command {
 		a.lister(listing{
 			plural: "providers", example: `spangrove providers list`, request: get("/v1/providers"), at: "providers", whole: true, limit: 100,
 			columns: []column{{title: "name", path: "name", whole: true}, {title: "type", path: "type"}, {title: "address", path: "base_url"}, {title: "model", path: "model"},
-				{title: "key", path: "has_key"}, {title: "budget", path: "daily_budget_usd", right: true}, {title: "calls", path: "daily_calls", right: true}},
+				{title: "key", path: "has_key"},
+				{title: "budget", path: "daily_budget_usd", right: true},
+				{title: "calls", path: "daily_calls", right: true}},
 		}),
 		a.providerSet(),
 		a.deleter("delete NAME...", "providers with their keys", `spangrove providers delete own --yes`,

@@ -28,8 +28,11 @@ func (a *app) queues() *cobra.Command {
 			request: get("/v1/queues"), at: "queues", limit: 100,
 			filters: []queryFlag{{"enabled", "enabled", "true or false: only those that are switched on, or off"}},
 			columns: []column{
-				{title: "id", path: "id", whole: true}, {title: "name", path: "name"}, {title: "enabled", path: "enabled"},
-				{title: "metrics", path: "metrics", show: joined}, {title: "created", path: "created_at", show: date, whole: true},
+				{title: "id", path: "id", whole: true},
+				{title: "name", path: "name"},
+				{title: "enabled", path: "enabled"},
+				{title: "metrics", path: "metrics", show: joined},
+				{title: "created", path: "created_at", show: date, whole: true},
 			},
 		}),
 		a.creator("a queue", `
@@ -48,8 +51,11 @@ func (a *app) queues() *cobra.Command {
 		a.idLister("items ID", "List the events of a queue with their annotations", listing{
 			plural: "items", at: "items", limit: 100, example: `spangrove queues items ` + id,
 			columns: []column{
-				{title: "event", path: "event_id", whole: true}, {title: "state", path: "state"}, {title: "done", path: "annotators_done", right: true},
-				{title: "needed", path: "annotators_needed", right: true}, {title: "added", path: "added_at", show: date, whole: true},
+				{title: "event", path: "event_id", whole: true},
+				{title: "state", path: "state"},
+				{title: "done", path: "annotators_done", right: true},
+				{title: "needed", path: "annotators_needed", right: true},
+				{title: "added", path: "added_at", show: date, whole: true},
 			},
 		}, func(id string) client.Request { return get(path("queues", id, "items")) }),
 		a.queueNext(id),
@@ -69,8 +75,11 @@ func (a *app) queues() *cobra.Command {
 				return a.one(answer)
 			}
 			out := a.items([]column{
-				{title: "metric", path: "name"}, {title: "pairs", path: "pairs", right: true}, {title: "observed", path: "observed_agreement", right: true},
-				{title: "kappa", path: "kappa", right: true}, {title: "reason", path: "reason"},
+				{title: "metric", path: "name"},
+				{title: "pairs", path: "pairs", right: true},
+				{title: "observed", path: "observed_agreement", right: true},
+				{title: "kappa", path: "kappa", right: true},
+				{title: "reason", path: "reason"},
 			})
 			for _, metric := range rawjson.Array(rawjson.Get(answer, "metrics")) {
 				if err := out.add(metric); err != nil {

@@ -56,7 +56,10 @@ func (a *app) runs() *cobra.Command {
 				spangrove runs metrics ` + id + `
 				spangrove runs metrics ` + id + ` --limit 0 --output jsonl`,
 			columns: []column{
-				{title: "session", path: "session_id", whole: true}, {title: "type", path: "event_type"}, {title: "name", path: "event_name"}, {title: "metrics", path: "metrics"},
+				{title: "session", path: "session_id", whole: true},
+				{title: "type", path: "event_type"},
+				{title: "name", path: "event_name"},
+				{title: "metrics", path: "metrics"},
 			},
 		}, func(id string) client.Request { return get(path("runs", id, "metrics")) }),
 	)
@@ -73,8 +76,11 @@ func (a *app) runPairs() *cobra.Command {
 			spangrove runs pairs ` + exampleEvent + ` ` + olderRun + `
 			spangrove runs pairs ` + exampleEvent + ` ` + olderRun + ` --name answer --type chain --output jsonl`,
 		columns: []column{
-			{title: "datapoint", path: "datapoint_id"}, {title: "old", path: "event_2.outputs"}, {title: "new", path: "event_1.outputs"},
-			{title: "old metrics", path: "event_2.metrics"}, {title: "new metrics", path: "event_1.metrics"},
+			{title: "datapoint", path: "datapoint_id"},
+			{title: "old", path: "event_2.outputs"},
+			{title: "new", path: "event_1.outputs"},
+			{title: "old metrics", path: "event_2.metrics"},
+			{title: "new metrics", path: "event_1.metrics"},
 		},
 	}
 	cmd := command("pairs NEW OLD", "List what two runs made of the same datapoints", l.example, func(ctx context.Context, args []string) error {
@@ -117,8 +123,11 @@ func (a *app) runList() *cobra.Command {
 			{"since", "dateRange", "only those made in this time up to now, such as 7d"},
 		},
 		columns: []column{
-			{title: "run", path: "run_id", whole: true}, {title: "name", path: "name"}, {title: "status", path: "status"},
-			{title: "sessions", path: "event_ids", show: count, right: true}, {title: "created", path: "created_at", show: date, whole: true},
+			{title: "run", path: "run_id", whole: true},
+			{title: "name", path: "name"},
+			{title: "status", path: "status"},
+			{title: "sessions", path: "event_ids", show: count, right: true},
+			{title: "created", path: "created_at", show: date, whole: true},
 		},
 	})
 }
@@ -176,10 +185,13 @@ func (a *app) runResult() *cobra.Command {
 				return a.one(answer)
 			}
 			out := a.items([]column{
-				{title: "metric", path: "metric_name"}, {title: "event", path: "event_name"}, {title: "type", path: "event_type"},
+				{title: "metric", path: "metric_name"},
+				{title: "event", path: "event_name"},
+				{title: "type", path: "event_type"},
 				{title: textOf(rawjson.Get(answer, "metrics"), "aggregation_function"), path: "aggregate", right: true},
 				{title: "values", path: "values", show: count, right: true},
-				{title: "passed", path: "datapoints.passed", show: count, right: true}, {title: "failed", path: "datapoints.failed", show: count, right: true},
+				{title: "passed", path: "datapoints.passed", show: count, right: true},
+				{title: "failed", path: "datapoints.failed", show: count, right: true},
 			})
 			for _, metric := range rawjson.Array(rawjson.Path(answer, "metrics", "details")) {
 				if err := out.add(metric); err != nil {

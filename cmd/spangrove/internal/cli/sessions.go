@@ -37,9 +37,14 @@ func (a *app) sessionList() *cobra.Command {
 			spangrove sessions list --limit 0 --output jsonl
 			spangrove sessions list --filter 'source is evaluator'`,
 		columns: []column{
-			{title: "session", path: "session_id", whole: true}, {title: "name", path: "event_name"}, {title: "start", path: "start_time", show: millis, whole: true},
-			{title: "took", path: "duration", show: span, right: true}, {title: "events", path: "metadata.num_events", right: true},
-			{title: "tokens", path: "metadata.total_tokens", right: true}, {title: "cost", path: "metadata.cost", right: true}, {title: "error", path: "error"},
+			{title: "session", path: "session_id", whole: true},
+			{title: "name", path: "event_name"},
+			{title: "start", path: "start_time", show: millis, whole: true},
+			{title: "took", path: "duration", show: span, right: true},
+			{title: "events", path: "metadata.num_events", right: true},
+			{title: "tokens", path: "metadata.total_tokens", right: true},
+			{title: "cost", path: "metadata.cost", right: true},
+			{title: "error", path: "error"},
 		},
 	}
 	cmd := command("list", "List sessions, newest first; those in which a metric asked a model only with a filter on source", l.example, func(ctx context.Context, _ []string) error {

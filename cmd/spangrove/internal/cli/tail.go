@@ -232,8 +232,12 @@ func (t *follower) show(ctx context.Context, events []placed) error {
 }
 
 var tailColumns = []column{
-	{title: "start", path: "start_time", show: millis}, {title: "type", path: "event_type"}, {title: "took", path: "duration", show: span, right: true},
-	{title: "name", path: "event_name"}, {title: "error", path: "error"}, {title: "event", path: "event_id"},
+	{title: "start", path: "start_time", show: millis},
+	{title: "type", path: "event_type"},
+	{title: "took", path: "duration", show: span, right: true},
+	{title: "name", path: "event_name"},
+	{title: "error", path: "error"},
+	{title: "event", path: "event_id"},
 }
 
 // tailWidths are those of tailColumns in a table whose end is not known.

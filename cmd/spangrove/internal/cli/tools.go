@@ -22,7 +22,12 @@ func (a *app) tools() *cobra.Command {
 		plural:  "tools",
 		example: `spangrove tools list`,
 		request: get("/v1/tools"), at: "tools", limit: 100,
-		columns: []column{{title: "id", path: "id", whole: true}, {title: "name", path: "name"}, {title: "type", path: "tool_type"}, {title: "description", path: "description"}},
+		columns: []column{
+			{title: "id", path: "id", whole: true},
+			{title: "name", path: "name"},
+			{title: "type", path: "tool_type"},
+			{title: "description", path: "description"},
+		},
 	}
 	return noun("tools", "Tools: functions that models may call",
 		a.lister(list),

@@ -40,7 +40,8 @@ func (a *app) sessionTree() *cobra.Command {
 				return a.one(event)
 			}
 			t := table{columns: []column{{title: "step"}, {title: "took", right: true, whole: true}, {title: "tokens", right: true, whole: true},
-				{title: "cost", right: true, whole: true}, {title: "error"}}}
+				{title: "cost", right: true, whole: true},
+				{title: "error"}}}
 			drawTree(&t, event, "", "", levels)
 			return t.write(a.output)
 		})
