@@ -11,6 +11,10 @@ import (
 	"github.com/spangrove/spangrove/pkg/otlpmap/internal/jsonscan"
 )
 
+// Instrumentations say many things twice: a prompt as a message and again as the span's input, a tool's
+// answer in its parent. An attribute that no rule reads and whose content is in the event already, as a
+// whole or in parts, is dropped here; all others are kept as they are.
+
 // textSet is the set of texts and numbers that are in the event, built when the first attribute asks
 // whether it is needed.
 type textSet struct {
