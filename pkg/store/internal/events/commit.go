@@ -45,7 +45,7 @@ func (c *Commit) insertEvents(ctx context.Context, heads []*head) error {
 	return c.insertHeads(ctx, heads)
 }
 
-// StoreBatches implements transaction.
+// StoreBatches implements writer.Transaction.
 func (c *Commit) StoreBatches(ctx context.Context, batches []writer.Batch) error {
 	list := make([]*writeBatch, len(batches))
 	for i, b := range batches {
@@ -54,7 +54,7 @@ func (c *Commit) StoreBatches(ctx context.Context, batches []writer.Batch) error
 	return c.put.storeBatches(ctx, c, list)
 }
 
-// Finish implements transaction: it corrects trees, and writes what has come together.
+// Finish implements writer.Transaction: it corrects trees, and writes what has come together.
 func (c *Commit) Finish(ctx context.Context) error {
 	if err := c.trees.apply(ctx, c); err != nil {
 		return err
@@ -71,7 +71,7 @@ func (c *Commit) Finish(ctx context.Context) error {
 	return c.fields.write(ctx, c)
 }
 
-// Publish implements transaction: it updates the caches.
+// Publish implements writer.Transaction: it updates the caches.
 func (c *Commit) Publish() {
 	c.committed()
 	c.put.publish()

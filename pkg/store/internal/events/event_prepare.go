@@ -38,7 +38,7 @@ type writeBatch struct {
 	bytes   int64
 }
 
-// Keys implements requestBatch.
+// Keys implements writer.Batch.
 func (b *writeBatch) Keys() iter.Seq[writer.Key] {
 	return func(yield func(writer.Key) bool) {
 		for _, g := range b.groups {
@@ -51,7 +51,7 @@ func (b *writeBatch) Keys() iter.Seq[writer.Key] {
 	}
 }
 
-// Days implements requestBatch.
+// Days implements writer.Batch.
 func (b *writeBatch) Days() iter.Seq[int32] {
 	return func(yield func(int32) bool) {
 		for _, g := range b.groups {
@@ -64,7 +64,7 @@ func (b *writeBatch) Days() iter.Seq[int32] {
 	}
 }
 
-// Size implements requestBatch.
+// Size implements writer.Batch.
 func (b *writeBatch) Size() (events int, bytes int64) { return b.events, b.bytes }
 
 // prepare checks a batch, groups its events by session and compresses their payload, all of
