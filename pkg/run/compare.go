@@ -245,7 +245,7 @@ func presence(fresh, before []Kind) []KindPresence {
 			in[k] = "new"
 		}
 	}
-	kinds := slices.SortedFunc(maps.Keys(in), compareKinds)
+	kinds := slices.SortedFunc(maps.Keys(in), CompareKinds)
 	out := make([]KindPresence, len(kinds))
 	for i, k := range kinds {
 		out[i] = KindPresence{k, in[k]}
@@ -253,7 +253,8 @@ func presence(fresh, before []Kind) []KindPresence {
 	return out
 }
 
-func compareKinds(a, b Kind) int {
+// CompareKinds orders kinds by type, those of the same type by name.
+func CompareKinds(a, b Kind) int {
 	return cmp.Or(cmp.Compare(a.Type, b.Type), cmp.Compare(a.Name, b.Name))
 }
 

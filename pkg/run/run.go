@@ -248,15 +248,3 @@ type Query struct {
 
 // SortFields are what runs can be sorted by.
 var SortFields = []string{"created_at", "updated_at", "name", "status"}
-
-// PairQuery asks for a page of pairs of events of two runs.
-type PairQuery struct {
-	EventName, EventType string // "" for any
-	Limit, Page          int
-}
-
-// Pair is an event of a new run and its like in an old one, about one datapoint.
-type Pair struct {
-	Datapoint string
-	New, Old  uuid.UUID
-}

@@ -1,12 +1,8 @@
 package resource
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"slices"
-
-	"github.com/google/uuid"
 
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/query"
@@ -24,7 +20,7 @@ func (s *Store) RunPairs(ctx context.Context, projectID int64, newRun, oldRun *r
 		return nil, 0, err
 	}
 	defer end()
-	var before []pairable
+	var before []run.Pairable
 	other := make(chan error, 1)
 	read := func() {
 		var err error
@@ -40,45 +36,17 @@ func (s *Store) RunPairs(ctx context.Context, projectID int64, newRun, oldRun *r
 	if err = cmp.Or(err, <-other); err != nil {
 		return nil, 0, sqldb.WrapError(s.db, err, "pair events")
 	}
-	waiting := map[pairKey][]uuid.UUID{}
-	for _, e := range before {
-		waiting[e.key] = append(waiting[e.key], e.ID)
-	}
-	skip := (q.Page - 1) * q.Limit
-	for _, e := range fresh {
-		other := waiting[e.key]
-		if len(other) == 0 {
-			continue
-		}
-		waiting[e.key] = other[1:]
-		if total >= skip && len(pairs) < q.Limit {
-			pairs = append(pairs, run.Pair{Datapoint: e.key.datapoint, New: e.ID, Old: other[0]})
-		}
-		total++
-	}
+	pairs, total = q.Pairs(fresh, before)
 	return pairs, total, nil
 }
 
-type pairKey struct {
-	datapoint string
-	kind      run.Kind
-}
-
-type pairable struct {
-	key pairKey
-	events.EventPlace
-}
-
-// pairable lists the events of a run that may be paired, by time.
-func (s *Store) pairable(ctx context.Context, projectID int64, r *run.Run, q *run.PairQuery, filters []query.Filter) ([]pairable, error) {
+// pairable lists the events of a run that may be paired, in no order.
+func (s *Store) pairable(ctx context.Context, projectID int64, r *run.Run, q *run.PairQuery, filters []query.Filter) ([]run.Pairable, error) {
 	scores, err := s.runScores(ctx, projectID, r, query.Search{})
 	if err != nil {
 		return nil, err
 	}
-	typ := q.EventType
-	if typ == "" && q.EventName == "" {
-		typ = string(event.TypeSession)
-	}
+	typ := q.Type()
 	cond := func(b *query.Builder) string {
 		text := "TRUE"
 		if q.EventName != "" {
@@ -90,13 +58,11 @@ func (s *Store) pairable(ctx context.Context, projectID int64, r *run.Run, q *ru
 		return text
 	}
 	match := query.NewMatcher(filters)
-	var list []pairable
+	var list []run.Pairable
 	take := func(h *events.Stored) {
-		k := pairKey{scores.Datapoints[h.SessionID], run.Kind{Name: h.Name, Type: string(h.Type)}}
-		if h.IsSession() {
-			k.kind.Name = "" // that of a session is its run's
-		}
-		list = append(list, pairable{k, events.EventPlace{Start: h.Start, ID: h.ID, Day: h.Day}})
+		list = append(list, run.Pairable{
+			Place: runPlace(&h.Event), Session: h.SessionID, Datapoint: scores.Datapoints[h.SessionID], Kind: kindOf(&h.Event),
+		})
 	}
 	var later []*events.Stored // what needs a connection of its own
 	err = s.runRows(ctx, projectID, scores.Sessions, cond, func(h *events.Stored) error {
@@ -120,6 +86,5 @@ func (s *Store) pairable(ctx context.Context, projectID int64, r *run.Run, q *ru
 			take(h)
 		}
 	}
-	slices.SortFunc(list, func(a, b pairable) int { return cmp.Or(cmp.Compare(a.Start, b.Start), bytes.Compare(a.ID[:], b.ID[:])) })
 	return list, err
 }

@@ -1,7 +1,6 @@
 package resource
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -12,7 +11,6 @@ import (
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/query"
-	"github.com/spangrove/spangrove/pkg/rawjson"
 	"github.com/spangrove/spangrove/pkg/run"
 	"github.com/spangrove/spangrove/pkg/store/internal/events"
 	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
@@ -35,44 +33,36 @@ func (s *Store) runScores(ctx context.Context, projectID int64, r *run.Run, q qu
 	if err != nil {
 		return nil, err
 	}
-	out := &run.Scores{Datapoints: map[uuid.UUID]string{}}
 	if len(sessions) == 0 {
-		return out, nil
+		return run.NewCollector().Scores(), nil
 	}
-	kinds := make(chan error, 1)
+	var kinds []run.Kind
+	other := make(chan error, 1)
 	go func() { // beside the scores: both read many rows
 		var err error
-		out.Kinds, err = s.runKinds(ctx, projectID, sessions)
-		kinds <- err
+		kinds, err = s.runKinds(ctx, projectID, sessions)
+		other <- err
 	}()
-	err = s.readScores(ctx, projectID, sessions, q, out)
-	return out, cmp.Or(err, <-kinds)
+	collector := run.NewCollector()
+	err = s.readScores(ctx, projectID, sessions, q, collector)
+	if err = cmp.Or(err, <-other); err != nil {
+		return nil, err
+	}
+	out := collector.Scores()
+	out.Kinds = kinds
+	return out, nil
 }
 
-// readScores reads scores, sessions and datapoints.
-func (s *Store) readScores(ctx context.Context, projectID int64, sessions []uuid.UUID, q query.Search, out *run.Scores) error {
-	type row struct {
-		events.EventPlace
-		run.Scored
-	}
-	var rows []row
-	first := map[uuid.UUID]events.EventPlace{}
+// readScores reads the events with scores, and those that name the datapoints of sessions.
+func (s *Store) readScores(ctx context.Context, projectID int64, sessions []uuid.UUID, q query.Search, to *run.Collector) error {
 	match := query.NewMatcher(q.Filters)
 	whole := query.NeedPayload(q.Filters)
 	// Only events with metrics, and those that name what a session is about.
 	scored := fmt.Sprintf("(e.metrics IS NOT NULL OR e.type = %d OR (e.spill & %d) <> 0)",
 		query.TypeCode(event.TypeSession), query.SpillMetrics)
-	take := func(e *event.Event, at events.EventPlace) {
-		if d := datapointOf(e); d != "" && (out.Datapoints[e.SessionID] == "" || e.IsSession()) {
-			out.Datapoints[e.SessionID] = d
-		}
-		if f, ok := first[e.SessionID]; !ok || f.Before(at) {
-			first[e.SessionID] = at
-		}
-		if inRange(e.Start, &q) && match.Match(e) {
-			kind := run.Kind{Name: e.Name, Type: string(e.Type)}
-			rows = append(rows, row{at, run.Scored{Session: e.SessionID, Kind: kind, Metrics: bytes.Clone(e.Metrics)}})
-		}
+	take := func(e *event.Event, at run.Place) {
+		to.Add(at, run.Scored{Session: e.SessionID, Kind: kindOf(e), Metrics: e.Metrics}, e.Metadata,
+			inRange(e.Start, &q) && match.Match(e))
 	}
 	var later []*events.Stored // what needs a connection of its own: reading it beside the rows could wait for itself
 	err := s.runRows(ctx, projectID, sessions, plainly(scored), func(h *events.Stored) error {
@@ -80,72 +70,35 @@ func (s *Store) readScores(ctx context.Context, projectID int64, sessions []uuid
 			later = append(later, h)
 			return nil
 		}
-		take(&h.Event, events.EventPlace{Start: h.Start, ID: h.ID, Day: h.Day})
+		take(&h.Event, runPlace(&h.Event))
 		return nil
 	})
 	for _, h := range later {
 		if err != nil {
-			break
+			return err
 		}
 		var e event.Event
 		var ok bool
 		if e, ok, err = s.events.AsRead(ctx, h); err == nil && ok {
-			take(&e, events.EventPlace{Start: h.Start, ID: h.ID, Day: h.Day})
+			take(&e, runPlace(&h.Event))
 		}
-	}
-	if err == nil {
-		err = s.otherDatapoints(ctx, projectID, sessions, out.Datapoints)
 	}
 	if err != nil {
 		return err
 	}
-	byTime := func(a, b events.EventPlace) int {
-		return cmp.Or(cmp.Compare(a.Start, b.Start), bytes.Compare(a.ID[:], b.ID[:]))
-	}
-	slices.SortFunc(rows, func(a, b row) int { return byTime(a.EventPlace, b.EventPlace) })
-	shown := map[uuid.UUID]bool{}
-	for _, x := range rows {
-		shown[x.Session] = true
-		if !rawjson.Empty(x.Metrics) {
-			out.Events = append(out.Events, x.Scored)
-		}
-	}
-	for id := range shown {
-		out.Sessions = append(out.Sessions, id)
-	}
-	slices.SortFunc(out.Sessions, func(a, b uuid.UUID) int { return byTime(first[a], first[b]) })
-	return nil
+	// The other events of sessions whose session event does not name what it is about.
+	return s.runRows(ctx, projectID, to.Unnamed(sessions), plainly("e.run_id IS NOT NULL"), func(h *events.Stored) error {
+		to.AddUnscored(runPlace(&h.Event), h.SessionID, h.Metadata)
+		return nil
+	})
 }
+
+func runPlace(e *event.Event) run.Place { return run.Place{Start: e.Start, ID: e.ID} }
+
+func kindOf(e *event.Event) run.Kind { return run.Kind{Name: e.Name, Type: string(e.Type)} }
 
 func inRange(start float64, q *query.Search) bool {
 	return (q.From == nil || start >= *q.From) && (q.To == nil || start <= *q.To)
-}
-
-func datapointOf(e *event.Event) string {
-	d, _ := rawjson.Text(rawjson.Get(e.Metadata, "datapoint_id"))
-	return d
-}
-
-// otherDatapoints looks at the other events of sessions whose session event does not name what
-// it is about.
-func (s *Store) otherDatapoints(ctx context.Context, projectID int64, sessions []uuid.UUID, known map[uuid.UUID]string) error {
-	var open []uuid.UUID
-	for _, id := range sessions {
-		if known[id] == "" {
-			open = append(open, id)
-		}
-	}
-	first := map[uuid.UUID]events.EventPlace{}
-	return s.runRows(ctx, projectID, open, plainly("e.run_id IS NOT NULL"), func(h *events.Stored) error {
-		at := events.EventPlace{Start: h.Start, ID: h.ID, Day: h.Day}
-		if f, ok := first[h.SessionID]; ok && !f.Before(at) {
-			return nil
-		}
-		if d := datapointOf(&h.Event); d != "" {
-			first[h.SessionID], known[h.SessionID] = at, d
-		}
-		return nil
-	})
 }
 
 // runSessions returns the sessions of a run, in no order: those it lists, those that belong to it,
@@ -270,9 +223,6 @@ func (s *Store) targets(ctx context.Context, projectID int64, ids []uuid.UUID) (
 	return to, nil
 }
 
-// maxKinds bounds the kinds of events that an answer names.
-const maxKinds = 10_000
-
 // runKinds returns the names and types of all events of sessions.
 func (s *Store) runKinds(ctx context.Context, projectID int64, sessions []uuid.UUID) ([]run.Kind, error) {
 	seen := map[run.Kind]bool{}
@@ -289,7 +239,7 @@ func (s *Store) runKinds(ctx context.Context, projectID int64, sessions []uuid.U
 				return err
 			}
 			k.Type = string(query.TypeOf(code))
-			if !seen[k] && len(kinds) < maxKinds {
+			if !seen[k] && len(kinds) < run.MaxKinds {
 				seen[k] = true
 				kinds = append(kinds, k)
 			}
@@ -299,6 +249,6 @@ func (s *Store) runKinds(ctx context.Context, projectID int64, sessions []uuid.U
 			return nil, err
 		}
 	}
-	slices.SortFunc(kinds, func(a, b run.Kind) int { return cmp.Or(cmp.Compare(a.Type, b.Type), cmp.Compare(a.Name, b.Name)) })
+	slices.SortFunc(kinds, run.CompareKinds)
 	return kinds, nil
 }
