@@ -311,7 +311,7 @@ type QueueStore interface {
 	// again. fault.NotFound if there is no such queue, item or claim.
 	ReleaseItem(ctx context.Context, projectID int64, id string, event uuid.UUID, annotator string, skip bool) (item queue.Item, err error)
 	// FillQueue lets events that match a queue's filters enter it: of those that it has not looked at,
-	// each look takes the oldest fillSlice. entered counts those that match, some of which it may have
+	// each look takes the oldest queue.FillSlice. entered counts those that match, some of which it may have
 	// already; more reports whether there are others to look at. While queue.MaxWaiting
 	// items wait, none enter. fault.NotFound if there is no such queue.
 	FillQueue(ctx context.Context, p project.Project, id string) (entered int, more bool, err error)

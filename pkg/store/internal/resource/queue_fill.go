@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -22,18 +21,10 @@ import (
 
 // Events enter a queue by its filters when somebody asks for items, not when they are stored, so
 // that ingestion knows nothing of queues and loses nothing by them. A look walks the project's
-// events by start time, a slice at a time, and remembers how far it has come (queue.marks).
-//
-// An event may be stored later than one that started after it, and may come to match by an update.
-// So each event is looked at more than once: when it is the newest, and again at these ages. What
-// comes or changes later than the last one enters only by hand, or when the filters are sent again.
-var rescanAges = []time.Duration{0, 2 * time.Minute, 30 * time.Minute, 24 * time.Hour}
-
-// fillSlice is how many events one look takes in one go.
-const fillSlice = 1000
+// events by start time, a slice at a time, and remembers how far it has come (queue.Cursors).
 
 // FillQueue lets events that match a queue's filters enter it: of those that it has not looked at,
-// each look takes the oldest fillSlice. entered counts those that match, some of which it may have
+// each look takes the oldest queue.FillSlice. entered counts those that match, some of which it may have
 // already; more reports whether there are others to look at.
 func (s *Store) FillQueue(ctx context.Context, p project.Project, id string) (entered int, more bool, err error) {
 	d, err := queues.One(ctx, s.db, p.ID, id)
@@ -56,12 +47,8 @@ func (s *Store) FillQueue(ctx context.Context, p project.Project, id string) (en
 	now := s.options.Now()
 	var found []event.Event
 	changed := false
-	for i, age := range rescanAges {
-		horizon := float64(now.Add(-age).UnixMilli())
-		if !q.Enabled {
-			horizon = min(horizon, float64(q.Until))
-		}
-		end, n, err := s.nextSlice(ctx, p.ID, cursors[i], horizon)
+	for i := range cursors {
+		end, n, err := s.nextSlice(ctx, p.ID, cursors[i], q.Horizon(i, now))
 		if err != nil {
 			return 0, false, sqldb.WrapError(s.db, err, "read events")
 		}
@@ -74,7 +61,7 @@ func (s *Store) FillQueue(ctx context.Context, p project.Project, id string) (en
 		}
 		found = append(found, list...)
 		cursors[i], changed = end, true
-		more = more || n == fillSlice
+		more = more || n == queue.FillSlice
 	}
 	if !changed {
 		return 0, false, nil
@@ -103,9 +90,7 @@ func (s *Store) FillQueue(ctx context.Context, p project.Project, id string) (en
 		if err != nil {
 			return err
 		}
-		for i := range stored { // another server may have come further
-			stored[i] = max(stored[i], cursors[i])
-		}
+		stored.Advance(cursors) // another server may have come further
 		text, err := json.Marshal(stored)
 		if err != nil {
 			return fmt.Errorf("encode cursors: %w", err)
@@ -117,32 +102,27 @@ func (s *Store) FillQueue(ctx context.Context, p project.Project, id string) (en
 }
 
 // readCursors reads up to which start time each look has come.
-func readCursors(ctx context.Context, c sqldb.Conn, project int64, id string) ([]float64, error) {
-	cursors := make([]float64, len(rescanAges))
-	for i := range cursors {
-		cursors[i] = -1
-	}
+func readCursors(ctx context.Context, c sqldb.Conn, project int64, id string) (queue.Cursors, error) {
 	var text string
 	_, err := sqldb.One(ctx, c, `SELECT cursors FROM queue WHERE project_id = $1 AND id = $2`, []any{project, id}, &text)
-	if err != nil || text == "" {
-		return cursors, err
+	if err != nil {
+		return nil, err
 	}
-	var kept []float64
-	if err := json.Unmarshal([]byte(text), &kept); err != nil {
+	cursors, err := queue.ParseCursors(text)
+	if err != nil {
 		return nil, fmt.Errorf("cursors of queue %s: %w", id, err)
 	}
-	copy(cursors, kept)
 	return cursors, nil
 }
 
-// nextSlice counts at most fillSlice events that started after one time and not after another, the
+// nextSlice counts at most queue.FillSlice events that started after one time and not after another, the
 // oldest ones, and returns the start of the last of them.
 func (s *Store) nextSlice(ctx context.Context, project int64, after, until float64) (end float64, n int, err error) {
 	err = sqldb.Each(ctx, s.db, `SELECT start_ms
 		FROM event
 		WHERE project_id = $1 AND start_ms > $2 AND start_ms <= $3
 		ORDER BY start_ms LIMIT $4`,
-		[]any{project, after, until, fillSlice}, func(scan func(...any) error) error {
+		[]any{project, after, until, queue.FillSlice}, func(scan func(...any) error) error {
 			n++
 			return scan(&end)
 		})
