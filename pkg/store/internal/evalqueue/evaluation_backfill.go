@@ -9,7 +9,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/spangrove/spangrove/pkg/evaluation"
-	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/query"
 	"github.com/spangrove/spangrove/pkg/store/internal/events"
@@ -20,10 +19,6 @@ import (
 // A backfill's row holds what it is about and how far it has come; what it has asked for are rows
 // of evaluation with its id.
 var backfills = resource.Documents{Table: "backfill", Noun: "backfill", Columns: []string{"metric_id", "state"}}
-
-// backfillWaiting is from how many evaluations of a backfill on that wait no more are asked for, so
-// that there is little to pause or cancel.
-const backfillWaiting = 1000
 
 // CreateBackfill stores a backfill, which runs from then on, and returns it.
 func (s *Store) CreateBackfill(ctx context.Context, projectID int64, b evaluation.Backfill) (evaluation.Backfill, error) {
@@ -203,7 +198,7 @@ func (s *Store) stepBackfill(ctx context.Context, project int64, id string) (bus
 	if err == nil && p.Paused > 0 { // whoever resumed it has not come to the end, and may never
 		return true, s.followBackfill(ctx, project, id)
 	}
-	if err != nil || p.Waiting >= backfillWaiting || b.Asked && p.Waiting > 0 {
+	if err != nil || !b.Due(p) {
 		return false, err
 	}
 	next := b
@@ -236,8 +231,7 @@ func (s *Store) stepBackfill(ctx context.Context, project int64, id string) (bus
 		if err != nil {
 			return err
 		}
-		after.Looked += len(ids)
-		after.Skipped += len(ids) - int(n)
+		after.Count(len(ids), int(n))
 		return s.writeBackfill(ctx, tx, project, &after, &doc)
 	})
 	return err == nil, err
@@ -245,31 +239,21 @@ func (s *Store) stepBackfill(ctx context.Context, project int64, id string) (bus
 
 // nextOfBackfill finds the next events of a backfill and moves it behind them.
 func (s *Store) nextOfBackfill(ctx context.Context, project int64, b *evaluation.Backfill) (ids []uuid.UUID, err error) {
-	q := query.Search{From: b.From, To: b.To, RunID: b.RunID, Limit: enqueueSlice, HeadOnly: true, Uncounted: true}
+	q := query.Search{From: b.From, To: b.NextTo(), RunID: b.RunID, Limit: enqueueSlice, HeadOnly: true, Uncounted: true}
 	if err := json.Unmarshal(b.Filters, &q.Filters); err != nil {
 		return nil, fmt.Errorf("filters of backfill %s: %w", b.ID, err)
 	}
-	if b.AtStart != nil {
-		q.To = b.AtStart
-	}
-	left := enqueueSlice
-	if b.Limit > 0 {
-		left = min(left, b.Limit-b.Looked)
-	}
-	// Many events may have started at the same time: those looked at before are passed over.
-	for q.Page = 1; left > 0; q.Page++ {
+	room := b.Room(enqueueSlice)
+	for q.Page = 1; room > 0; q.Page++ {
 		set, err := s.events.Search(ctx, project, q)
 		if err != nil {
 			return nil, err
 		}
-		var last *event.Event
+		page := make([]evaluation.Candidate, len(set.Events))
 		for i := range set.Events {
-			if e := &set.Events[i]; !b.Passed(e.Start, e.ID) && len(ids) < left {
-				ids, last = append(ids, e.ID), e
-			}
+			page[i] = evaluation.Candidate{Start: set.Events[i].Start, ID: set.Events[i].ID}
 		}
-		if last != nil {
-			b.AtStart, b.AtID = &last.Start, last.ID
+		if ids = b.Take(page, room); len(ids) > 0 {
 			return ids, nil
 		}
 		if len(set.Events) < q.Limit {
