@@ -183,8 +183,8 @@ func (s *Store) StepBackfills(ctx context.Context) (busy bool, err error) {
 		return err
 	})
 	for _, k := range running {
-		some, oops := s.stepBackfill(ctx, k.project, k.id)
-		busy, err = busy || some, errors.Join(err, oops) // the others go on
+		some, failed := s.stepBackfill(ctx, k.project, k.id)
+		busy, err = busy || some, errors.Join(err, failed) // the others go on
 	}
 	return busy, sqldb.WrapError(s.db, err, "step backfills")
 }
