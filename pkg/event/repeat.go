@@ -23,15 +23,15 @@ func (e *Event) Repeat(now *Event) (changed bool) {
 	switch {
 	case replaces:
 	case n.Started:
-		e.ColdMetadata = withoutKeysOf(e.ColdMetadata, n.Metadata)
-		n.ColdMetadata = withoutKeysOf(n.ColdMetadata, e.Metadata)
+		e.ColdMetadata = rawjson.Without(e.ColdMetadata, n.Metadata)
+		n.ColdMetadata = rawjson.Without(n.ColdMetadata, e.Metadata)
 	default:
-		n.Metadata = withoutKeysOf(n.Metadata, e.ColdMetadata)
-		n.ColdMetadata = withoutKeysOf(n.ColdMetadata, e.Metadata)
+		n.Metadata = rawjson.Without(n.Metadata, e.ColdMetadata)
+		n.ColdMetadata = rawjson.Without(n.ColdMetadata, e.Metadata)
 	}
 	changed = e.repeatCorrected(&n)
 	if replaces {
-		e.Metadata = withoutKeysOf(e.Metadata, e.ColdMetadata)
+		e.Metadata = rawjson.Without(e.Metadata, e.ColdMetadata)
 	}
 	e.AddPipelineScores(scored...)
 	return changed
@@ -132,28 +132,4 @@ func sameText(a, b *Event) bool {
 		string(a.Metrics) == string(b.Metrics) && string(a.Feedback) == string(b.Feedback) &&
 		string(a.ChildrenIDs) == string(b.ChildrenIDs) && a.Name == b.Name && a.Source == b.Source &&
 		(a.Error == nil) == (b.Error == nil) && a.DerivedError == b.DerivedError
-}
-
-// withoutKeysOf returns the members of object whose keys other does not have.
-func withoutKeysOf(object, other json.RawMessage) json.RawMessage {
-	if rawjson.Empty(object) || rawjson.Empty(other) {
-		return object
-	}
-	taken := map[string]bool{}
-	for k := range rawjson.Object(other) {
-		taken[k] = true
-	}
-	var b rawjson.Builder
-	dropped := false
-	for k, v := range rawjson.Object(object) {
-		if taken[k] {
-			dropped = true
-			continue
-		}
-		b.Raw(k, v)
-	}
-	if !dropped {
-		return object
-	}
-	return b.Bytes()
 }

@@ -435,3 +435,27 @@ func ValidText(s string) (string, int) {
 	}
 	return string(out), n
 }
+
+// Without returns the members of object whose keys other does not have.
+func Without(object, other json.RawMessage) json.RawMessage {
+	if Empty(object) || Empty(other) {
+		return object
+	}
+	taken := map[string]bool{}
+	for k := range Object(other) {
+		taken[k] = true
+	}
+	var b Builder
+	dropped := false
+	for k, v := range Object(object) {
+		if taken[k] {
+			dropped = true
+			continue
+		}
+		b.Raw(k, v)
+	}
+	if !dropped {
+		return object
+	}
+	return b.Bytes()
+}

@@ -80,7 +80,7 @@ func withCost(metadata json.RawMessage, usd float64) json.RawMessage {
 }
 
 func withoutCost(metadata json.RawMessage) json.RawMessage {
-	return without(metadata, []byte(`{"`+costKey+`":0,"`+costSourceKey+`":0}`))
+	return rawjson.Without(metadata, []byte(`{"`+costKey+`":0,"`+costSourceKey+`":0}`))
 }
 
 // paidCall is what the price of a call goes by.

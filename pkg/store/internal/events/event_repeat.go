@@ -2,7 +2,6 @@ package events
 
 import (
 	"context"
-	"encoding/json"
 
 	"github.com/google/uuid"
 
@@ -92,28 +91,4 @@ func (w *writing) repeatSession(ctx context.Context, tx *Commit, old *Stored, ca
 		return err
 	}
 	return w.s.Rewrite(ctx, tx, old.project, old, &now)
-}
-
-// without returns the members of object whose keys other does not have.
-func without(object, other json.RawMessage) json.RawMessage {
-	if rawjson.Empty(object) || rawjson.Empty(other) {
-		return object
-	}
-	taken := map[string]bool{}
-	for k := range rawjson.Object(other) {
-		taken[k] = true
-	}
-	var b rawjson.Builder
-	dropped := false
-	for k, v := range rawjson.Object(object) {
-		if taken[k] {
-			dropped = true
-			continue
-		}
-		b.Raw(k, v)
-	}
-	if !dropped {
-		return object
-	}
-	return b.Bytes()
 }

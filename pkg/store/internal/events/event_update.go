@@ -83,7 +83,7 @@ func (s *Store) ApplyUpdate(ctx context.Context, tx *Commit, old *Stored, u *eve
 	}
 	now := old.Event
 	now.Apply(u)
-	now.ColdMetadata = without(now.ColdMetadata, u.Metadata) // what the update sets is in Metadata
+	now.ColdMetadata = rawjson.Without(now.ColdMetadata, u.Metadata) // what the update sets is in Metadata
 	if err := now.Validate(); err != nil {
 		return err
 	}

@@ -39,7 +39,7 @@ func (s *Store) refreshImplicitSession(ctx context.Context, tx *Commit, project 
 	}
 	hint := hintOf(&first.Event)
 	now.Source = first.Source
-	now.ColdMetadata = rawjson.Merge(now.ColdMetadata, without(hint.Metadata, now.Metadata))
+	now.ColdMetadata = rawjson.Merge(now.ColdMetadata, rawjson.Without(hint.Metadata, now.Metadata))
 	if rank != rankHint { // what gave the name may be gone
 		was := rank
 		switch {
@@ -74,7 +74,7 @@ func (s *Store) refreshImplicitSession(ctx context.Context, tx *Commit, project 
 		WHERE project_id = $1 AND session_id = $2`, project, tx.ID(now.ID), ms); err != nil {
 		return err
 	}
-	now.UserProperties = without(now.UserProperties, []byte(`{"user_id":null}`))
+	now.UserProperties = rawjson.Without(now.UserProperties, []byte(`{"user_id":null}`))
 	if ms != nil {
 		var b rawjson.Builder
 		b.String("user_id", user)
@@ -173,9 +173,9 @@ func (w *writing) syncImplicitSession(ctx context.Context, tx *Commit, d *sessio
 			if !isRoot && d.hint.Source != "" {
 				now.Source = d.hint.Source
 			}
-			now.ColdMetadata = rawjson.Merge(now.ColdMetadata, without(d.hint.Metadata, now.Metadata))
+			now.ColdMetadata = rawjson.Merge(now.ColdMetadata, rawjson.Without(d.hint.Metadata, now.Metadata))
 		default:
-			now.ColdMetadata = rawjson.Fill(now.ColdMetadata, without(d.hint.Metadata, now.Metadata))
+			now.ColdMetadata = rawjson.Fill(now.ColdMetadata, rawjson.Without(d.hint.Metadata, now.Metadata))
 		}
 	}
 	now.End = max(now.End, d.state.last)
