@@ -31,13 +31,10 @@ func (s *Store) erasing(ctx context.Context) {
 			s.options.Logger.Warn("erase deleted data from files", zap.Error(err))
 			pause = max(pause, eraseAgain)
 		}
-		wait := time.NewTimer(pause)
-		select {
-		case <-ctx.Done():
-		case <-wait.C:
+		if !sleep(ctx, pause) {
+			return
 		}
-		wait.Stop()
-		if err != nil && ctx.Err() == nil {
+		if err != nil {
 			continue
 		}
 		select {

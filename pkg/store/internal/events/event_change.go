@@ -10,7 +10,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/store/internal/writer"
 )
 
-// Change runs f in the writer and waits for its commit. f may run more than once (see Request.apply).
+// Change runs f in the writer and waits for its commit. f may run more than once (see writer.Request).
 func (s *Store) Change(ctx context.Context, project int64, id uuid.UUID, size int64, f func(context.Context, *Commit) error) error {
 	if err := s.takeQueue(ctx, size); err != nil {
 		return err
