@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	lru "github.com/hashicorp/golang-lru/v2"
 	"go.uber.org/zap"
 	"modernc.org/libc"
 	"modernc.org/sqlite"
@@ -35,7 +36,7 @@ type SQLite struct {
 	log    *zap.Logger
 	dsn    func(busyMillis int, pragmas ...string) string
 
-	stmts map[string]*sql.Stmt // of the writer; used by the writer alone
+	stmts *lru.Cache[string, *sql.Stmt] // of the writer; used by the writer alone
 
 	quickReads  *sql.DB
 	readTimeout time.Duration
@@ -55,7 +56,8 @@ type SQLite struct {
 // Sizes of SQLite's caches and of its log.
 const (
 	sqliteReaders      = 8
-	sqliteQuickReaders = 2 // for keys, and for what ingestion reads
+	sqliteStatements   = 256 // that the writer keeps prepared
+	sqliteQuickReaders = 2   // for keys, and for what ingestion reads
 	sqliteReadCacheKB  = 8 << 10
 	sqliteQuickCacheKB = 2 << 10
 	sqliteWriteCacheKB = 16 << 10
@@ -71,6 +73,13 @@ const (
 	// restartMillis is how long the writer waits for readers before the log begins anew.
 	restartMillis = 20
 )
+
+// newStatements returns an empty cache of prepared statements. One that leaves it is closed: it was used longest
+// ago, so nobody reads its rows any more.
+func newStatements() *lru.Cache[string, *sql.Stmt] {
+	c, _ := lru.NewWithEvict(sqliteStatements, func(_ string, st *sql.Stmt) { _ = st.Close() }) // the size is positive: no error
+	return c
+}
 
 // sqliteFile is the database's name in the data directory.
 const sqliteFile = "spangrove.db"
@@ -100,7 +109,7 @@ func OpenSQLite(ctx context.Context, dir, synchronous string, log *zap.Logger) (
 		}, extra...)}
 		return "file:" + (&url.URL{Path: path}).EscapedPath() + "?" + q.Encode()
 	}
-	d := &SQLite{wal: path + "-wal", log: log, dsn: dsn, stmts: map[string]*sql.Stmt{},
+	d := &SQLite{wal: path + "-wal", log: log, dsn: dsn, stmts: newStatements(),
 		stop: make(chan struct{}), deletedKick: make(chan struct{}, 1)}
 	if err := d.openAll(ctx, dir, dsn); err != nil {
 		_ = d.Close(ctx)
@@ -196,6 +205,10 @@ func (d *SQLite) Query(ctx context.Context, sql string, args ...any) (Rows, erro
 }
 
 func (d *SQLite) queryBy(ctx context.Context, by *sql.DB, text string, args []any) (Rows, error) {
+	numbered, err := question(text)
+	if err != nil {
+		return nil, err
+	}
 	ctx, cancel := readContext(ctx, d.readTimeout)
 	conn, err := by.Conn(ctx)
 	if err != nil {
@@ -207,7 +220,7 @@ func (d *SQLite) queryBy(ctx context.Context, by *sql.DB, text string, args []an
 		cancel()
 		return nil, errors.Join(err, conn.Close())
 	}
-	rs, err := conn.QueryContext(ctx, question(text), args...)
+	rs, err := conn.QueryContext(ctx, numbered, args...)
 	if err != nil {
 		err = ended(ctx, err)
 		finish()
@@ -423,9 +436,7 @@ func (d *SQLite) Close(context.Context) error {
 		close(d.stop)
 	}
 	d.done.Wait()
-	for _, st := range d.stmts {
-		_ = st.Close()
-	}
+	d.stmts.Purge()
 	var errs []error
 	if d.writer != nil {
 		errs = append(errs, d.writer.Close())

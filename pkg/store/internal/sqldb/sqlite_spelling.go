@@ -2,7 +2,6 @@ package sqldb
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/google/uuid"
 )
@@ -42,5 +41,18 @@ func (sqliteSpelling) JSONPairs(placeholder string) string {
 
 func (sqliteSpelling) Fence() string { return " LIMIT -1" }
 
-// question turns $1 into ?1, SQLite's numbered parameter.
-func question(sql string) string { return strings.ReplaceAll(sql, "$", "?") }
+// question turns $1 into ?1, SQLite's numbered parameter. A $ that no digit follows is an error: it would be
+// a parameter with a name here, and something else in PostgreSQL.
+func question(text string) (string, error) {
+	numbered := []byte(text)
+	for i, c := range numbered {
+		if c != '$' {
+			continue
+		}
+		if i+1 == len(numbered) || numbered[i+1] < '1' || numbered[i+1] > '9' {
+			return "", fmt.Errorf("a $ without a number in %q", text)
+		}
+		numbered[i] = '?'
+	}
+	return string(numbered), nil
+}

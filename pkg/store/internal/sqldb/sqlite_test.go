@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"testing"
 	"time"
@@ -205,5 +206,28 @@ func TestReadTimeout(t *testing.T) {
 	_, err := One(t.Context(), d, `WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 10000000000) SELECT count(*) FROM c`, nil, &n)
 	if err = WrapError(d, err, "count"); fault.Of(err) != fault.Timeout {
 		t.Errorf("got %v, want a timeout", err)
+	}
+}
+
+// The writer keeps a bounded number of statements prepared, and runs any number.
+func TestStatementsAreBounded(t *testing.T) {
+	t.Parallel()
+	d := openTest(t, time.Minute)
+	for range 2 {
+		err := d.Write(t.Context(), func(tx Tx) error {
+			for n := range 2 * sqliteStatements {
+				var got int
+				if _, err := One(t.Context(), tx, fmt.Sprintf(`SELECT %d + $1`, n), []any{1}, &got); err != nil || got != n+1 {
+					return fmt.Errorf("statement %d: %d, %w", n, got, err)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := d.stmts.Len(); n != sqliteStatements {
+			t.Errorf("%d statements are prepared, want %d", n, sqliteStatements)
+		}
 	}
 }
