@@ -262,6 +262,6 @@ func (c *cond) jsonTest(b *Builder) func(path string) string {
 		return func(path string) string { return d.jsonContains(column, path, text) }
 	default:
 		text := b.Arg(c.text)
-		return func(path string) string { return d.jsonOrder(column, path, c.sign(), text) }
+		return func(path string) string { return d.jsonString(column, path) + " " + c.sign() + " " + text }
 	}
 }

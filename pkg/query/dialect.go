@@ -61,8 +61,9 @@ type Dialect interface {
 	// jsonIsUUID compares with a UUID's text in lower case, with no regard to case.
 	jsonIsUUID(column, path, text string) string
 	jsonContains(column, path, text string) string
-	// jsonOrder compares a string by code point; sign is < or >.
-	jsonOrder(column, path, sign, text string) string
+	// jsonString is the text of a string, ordered by code point; NULL if the value is none. An operator on
+	// texts that both databases have needs no more of them.
+	jsonString(column, path string) string
 	// jsonNumber compares a number as a double; sign is <, > or =.
 	jsonNumber(column, path, sign, num string) string
 	jsonBoolean(column, path string, truth bool) string

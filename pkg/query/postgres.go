@@ -108,8 +108,8 @@ func (postgres) jsonContains(column, path, text string) string {
 		" WHERE strpos(j #>> '{}', " + text + ") > 0) END"
 }
 
-func (postgres) jsonOrder(column, path, sign, text string) string {
-	return "json_typeof(" + column + " #> " + path + ") = 'string' AND (" + column + " #>> " + path + `) COLLATE "C" ` + sign + " " + text
+func (postgres) jsonString(column, path string) string {
+	return "CASE json_typeof(" + column + " #> " + path + ") WHEN 'string' THEN (" + column + " #>> " + path + `) COLLATE "C" END`
 }
 
 func (postgres) jsonNumber(column, path, sign, num string) string {

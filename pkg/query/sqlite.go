@@ -138,8 +138,8 @@ func (sqlite) jsonContains(column, path, text string) string {
 		" WHERE j.type = 'text' AND instr(j.atom, " + text + ") > 0) ELSE FALSE END"
 }
 
-func (sqlite) jsonOrder(column, path, sign, text string) string {
-	return "json_type(" + column + ", " + path + ") = 'text' AND (" + column + " ->> " + path + ") " + sign + " " + text
+func (sqlite) jsonString(column, path string) string {
+	return "CASE json_type(" + column + ", " + path + ") WHEN 'text' THEN " + column + " ->> " + path + " END"
 }
 
 func (sqlite) jsonNumber(column, path, sign, num string) string {

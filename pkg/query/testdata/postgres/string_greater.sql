@@ -1,7 +1,7 @@
 -- [{"field":"metadata.note","operator":"greater than","value":"m"}]
-(json_typeof(e.metadata #> $2) = 'string' AND (e.metadata #>> $2) COLLATE "C" > $1)
+CASE json_typeof(e.metadata #> $2) WHEN 'string' THEN (e.metadata #>> $2) COLLATE "C" END > $1
 -- candidates
-((json_typeof(e.metadata #> $2) = 'string' AND (e.metadata #>> $2) COLLATE "C" > $1) OR (e.spill & 1) <> 0)
+(CASE json_typeof(e.metadata #> $2) WHEN 'string' THEN (e.metadata #>> $2) COLLATE "C" END > $1 OR (e.spill & 1) <> 0)
 -- 1: string m
 -- 2: []string [note]
 -- reads 1
