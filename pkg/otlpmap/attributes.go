@@ -12,23 +12,33 @@ import (
 	"github.com/spangrove/spangrove/pkg/event"
 )
 
-// attr is one attribute of a span, with what follows from its name.
+// attr is one attribute of a span, with what follows from its name, and what has become of it so far. Attributes
+// belong to one mapState, so readers may change them.
 type attr struct {
-	key      string
-	val      pcommon.Value
-	slot     slot  // -1: not a name of the tables
-	fam      int16 // -1: not of a family
-	rest     int16 // where the path within the family starts in key
-	used     bool  // its value is in the event
-	repaired bool  // it was shown in part and stays as well
-	blank    bool  // it has no value, or the empty string
-	unread   bool  // not all of it was read: see dropRedundant
+	key string
+	val pcommon.Value
+	// The slot or the family of the name, -1 for none; never both. A name in a slot that another attribute of the
+	// span already has gets neither.
+	slot slot
+	fam  int16 // -1: not of a family
+	// Where the path within the family starts in key: of llm.input_messages.0.role, at "0.role". restPruned
+	// marks an attribute of which only a part is left.
+	rest int16
+	// Its value is in the event, so it does not stay in metadata under its own name.
+	used bool
+	// The event has only a part or a reading of its value (cut JSON, a Python literal), so it stays as well.
+	repaired bool
+	blank    bool // it has no value, or the empty string
+	// Not all of it was read, and it is on the list of dropRedundant.
+	unread bool
 
 	parsed jsonState
-	index  int32  // its place among the span's attributes
-	json   []byte // the value as JSON, if parsed is isJSON
+	// Its place among the span's attributes, from 0.
+	index int32
+	json  []byte // the value as JSON, if parsed is isJSON
 }
 
+// str returns a string's text, "" for a value of any other type.
 func (a *attr) str() string {
 	if a.val.Type() != pcommon.ValueTypeStr {
 		return ""
@@ -36,9 +46,11 @@ func (a *attr) str() string {
 	return a.val.Str()
 }
 
+// path returns the name within its family: "0.role" of llm.input_messages.0.role.
 func (a *attr) path() string { return a.key[a.rest:] }
 
-// span is a span of the request on its way to an event.
+// span is a span of the request on its way to an event. mapState.collect fills it; the session of its trace is
+// known only after mapState.resolve.
 type span struct {
 	src      ptrace.Span
 	resource *resource
@@ -46,21 +58,29 @@ type span struct {
 	trace    *trace
 	first, n int // its attributes in mapState.attrs
 
+	// The span's own ids, as sent; of a pending copy, those of the span that it is a copy of.
 	id, parent [8]byte
-	eventID    uuid.UUID
-	role       role
-	typ        event.Type
-	by         convention
-	pending    bool // a copy of a span that has not ended
-	key        string
-	fixed      bool // key holds for this span alone
-	families   familySet
-	rules      ruleSet // that have something to read
-	truncated  []cutOff
+	// The id of its event: the sender's own, or else EventID.
+	eventID uuid.UUID
+	role    role
+	typ     event.Type
+	// The convention that its scope announces, else the most specific one that its attributes show.
+	by      convention
+	pending bool // a copy of a span that has not ended
+	// The key of the session that it names, "" if none. fixed: the key holds for this span alone, whatever the rest of
+	// its trace names.
+	key   string
+	fixed bool // key holds for this span alone
+	// What its attributes are, as sets: their families, and the rules that have something to read.
+	families familySet
+	rules    ruleSet // that have something to read
+	// Its strings that were cut to Options.MaxFieldBytes.
+	truncated []cutOff
 
 	slots *slotIndex // while the span is looked at, see mapState.indexSlots
 
-	sessionName, own string // its names for its session and for its source
+	// The name it has for its session, and its source, or else that of its resource; "" if none.
+	sessionName, own string
 }
 
 // slotIndex holds where a span's known attributes are: by slot, 1 + the index from span.first. There
@@ -79,6 +99,8 @@ func (x *mapState) indexSlots(s *span) {
 	s.slots, x.indexed = &x.slotIndex, s
 }
 
+// clearSlots empties the table by the attributes of the span that is in it, which is cheaper than to
+// clear all of it.
 func (x *mapState) clearSlots() {
 	s := x.indexed
 	if s == nil {
@@ -92,7 +114,8 @@ func (x *mapState) clearSlots() {
 	s.slots, x.indexed = nil, nil
 }
 
-// cutOff is a string that was longer than MaxFieldBytes.
+// cutOff is a string that was longer than MaxFieldBytes, and how many bytes it had. Media and vectors that were left
+// out are noted likewise, under "media" and "embedding".
 type cutOff struct {
 	key   string
 	bytes int
@@ -122,7 +145,8 @@ func (s *span) text(attrs []attr, list []slot) string {
 	return ""
 }
 
-// any reports whether the span has an attribute of a list, also a blank one.
+// any reports whether the span has an attribute of a list, also a blank one: a token count without a value
+// still shows what the span is.
 func (s *span) any(list []slot) bool {
 	for _, i := range list {
 		if s.slots[i] != 0 {
@@ -138,10 +162,12 @@ const maxFamilies = 192
 // familySet are the families that a span has attributes of.
 type familySet [maxFamilies / 64]uint64
 
+// The sets are written and asked for every attribute and rule, so they are bits and not maps.
 func (f *familySet) add(fam int16)      { f[fam/64] |= 1 << (fam % 64) }
 func (f *familySet) has(fam int16) bool { return f[fam/64]&(1<<(fam%64)) != 0 }
 
-// collectAttrs looks at each attribute of a span once.
+// collectAttrs looks at each attribute of a span once: it finds its place in the tables, cuts strings that are too
+// long, and gathers which rules have something to read. Afterwards the span's slots are indexed.
 func (x *mapState) collectAttrs(s *span, opt *Options) {
 	x.clearSlots()
 	s.first = len(x.attrs)
@@ -165,9 +191,12 @@ func (x *mapState) collectAttrs(s *span, opt *Options) {
 	s.n = len(x.attrs) - s.first
 }
 
+// detailsEvent is the span event, or log record, of the GenAI conventions that has the messages
+// of a call as attributes.
 const detailsEvent = "gen_ai.client.inference.operation.details"
 
-// add notes one attribute of the span and finds its place in the tables. Of two in one slot the first counts.
+// add notes one attribute of the span and finds its place in the tables. Of two in one slot the first counts; the
+// other one is used if it has the same value, and else stays under its name.
 func (x *mapState) add(s *span, key string, val pcommon.Value, opt *Options) {
 	x.attrs = slices.Grow(x.attrs, 1)
 	x.attrs = x.attrs[:len(x.attrs)+1]
@@ -185,6 +214,8 @@ func (x *mapState) add(s *span, key string, val pcommon.Value, opt *Options) {
 			a.used = s.slots[i] != 0 && equal(x.attrs[s.first+int(s.slots[i])-1].val, val)
 		}
 	case p.fam >= 0:
+		// Characters that no store can hold are replaced, so the name must be made unique here: it is
+		// taken apart and becomes keys of an object.
 		if p.odd {
 			key, _ = x.names.name(key)
 			a.key = key
@@ -202,11 +233,11 @@ func (x *mapState) add(s *span, key string, val pcommon.Value, opt *Options) {
 	}
 }
 
-// maxAttrs bounds the attributes of a span that can stand in a slot; the others are kept as
-// they are.
+// maxAttrs bounds the attributes of a span that can stand in a slot, since slotIndex and eventBuilder.by number them
+// by int16; the others are kept as they are.
 const maxAttrs = 1<<15 - 2
 
-// head cuts a string on a rune's boundary.
+// head cuts a string that is longer than limit bytes on a rune's boundary, at limit or just before it.
 func head(s string, limit int) string {
 	for limit > 0 && !utf8.RuneStart(s[limit]) {
 		limit--
@@ -215,11 +246,12 @@ func head(s string, limit int) string {
 }
 
 // place is what the tables have for an attribute's name: its slot, or else its family and where
-// the path within that starts, and whether that path is not plain. -1 for none.
+// the path within that starts. -1 for none.
 type place struct {
 	slot      slot
 	fam, rest int16
-	odd       bool
+	// The path is not plain ASCII (see plainKey).
+	odd bool
 }
 
 // Bounds of the names that a mapState remembers the places of: an instrumentation sends the same
@@ -230,7 +262,8 @@ const (
 )
 
 // place returns what the tables have for an attribute's name. Names that are not theirs are remembered, so
-// that each is taken apart at its dots only once.
+// that each is taken apart at its dots only once. The name is copied for that: the request's memory
+// must not be kept by it.
 func (x *mapState) place(key string) place {
 	if i, ok := compiled.names[key]; ok {
 		return place{slot: i, fam: -1}
@@ -250,7 +283,8 @@ func (x *mapState) place(key string) place {
 	return p
 }
 
-// slotOf finds the slot of a name: its own, or that of a name with a part that may be any.
+// slotOf finds the slot of a name: its own, or that of a name whose second part may be any. For
+// "llm.openai.messages" it looks up "llm.?.messages".
 func (t *tables) slotOf(key string) (slot, bool) {
 	if i, ok := t.names[key]; ok {
 		return i, true
@@ -273,7 +307,8 @@ func (t *tables) slotOf(key string) (slot, bool) {
 const familyParts = 4
 
 // familyOf finds the family of an attribute's name, the one with the longest prefix, and where
-// the path within it starts.
+// the path within it starts. Of "llm.input_messages.0.role" that is the family "llm.input_messages" and the
+// offset of "0.role". An indexed family takes a name only if a digit follows the prefix.
 func familyOf(key string) (fam int16, rest int) {
 	fam = -1
 	if len(key) > maxPath {
@@ -295,5 +330,5 @@ func familyOf(key string) (fam int16, rest int) {
 	return fam, rest
 }
 
-// maxPath bounds the length of a name that is taken apart at its dots.
+// maxPath bounds the length of a name that is taken apart at its dots, in bytes. A longer one stays under its name.
 const maxPath = 1 << 12

@@ -12,10 +12,15 @@ import (
 )
 
 // identity sets the ids of an event, and what follows from them for its writing.
+//
+// The parent of a root is its session, or the event that an attribute names (HoneyHive's parent_id). The parent of
+// any other span is the event of its parent span: normally its id is computed, whether or not that span has
+// come; if the parent is in this request and brought an id of its own, it is that.
 func (b *eventBuilder) identity(e *event.Event) {
 	s := b.s
 	e.ID, e.SessionID, e.Type = s.eventID, s.session(), s.typ
 	e.TraceID = uuid.UUID(s.trace.id)
+	// Children in other requests refer to the computed id: the store needs both.
 	if id := EventID(s.trace.id, s.id); b.x.ownIDs && id != e.ID {
 		e.SpanID = id
 	}
@@ -47,6 +52,7 @@ func (b *eventBuilder) identity(e *event.Event) {
 		}
 	}
 	b.markText(compiled.lists[eventTypeKeys], string(s.typ))
+	// Read by nobody, and not worth keeping.
 	for _, i := range compiled.lists[unusedKeys] {
 		if a := s.at(b.attrs, i); a != nil {
 			a.used = true
@@ -67,7 +73,8 @@ func (s *span) firstText(attrs []attr, list []slot) *attr {
 // markEqual marks the attributes of a list that have the same value as a.
 func (b *eventBuilder) markEqual(list []slot, a *attr) { b.markText(list, a.str()) }
 
-// markText marks the attributes of a list that have the given text.
+// markText marks the attributes of a list that have the given text as used. Of a list the first attribute counts; one
+// with another text stays under its own name.
 func (b *eventBuilder) markText(list []slot, text string) {
 	for _, i := range list {
 		if a := b.s.at(b.attrs, i); a != nil && a.str() == text {
@@ -76,7 +83,16 @@ func (b *eventBuilder) markText(list []slot, text string) {
 	}
 }
 
-// name sets the event's name: the one given for it, the entity's, a tool's, the span's.
+// name sets the event's name: the first that is there of
+//
+//  1. the name given for the event (HoneyHive's event_name),
+//  2. the name of the decorated function (traceloop.entity.name),
+//  3. of a tool, the tool's name,
+//  4. of a chain, the name of its function (ai.telemetry.functionId),
+//  5. a component's name or a message (haystack.component.name, logfire.msg),
+//  6. the span's name.
+//
+// Attributes that have the same text are used.
 func (b *eventBuilder) name(e *event.Event) {
 	e.Name = b.s.text(b.attrs, compiled.lists[givenNameKeys])
 	if e.Name == "" {
@@ -117,7 +133,7 @@ func (b *eventBuilder) callersUser() {
 	}
 }
 
-// source sets where the event comes from.
+// source sets where the event comes from: an environment or service, as the span or its resource names it.
 func (b *eventBuilder) source(e *event.Event) {
 	e.Source = b.s.own
 	if e.Source == "" {
@@ -127,9 +143,15 @@ func (b *eventBuilder) source(e *event.Event) {
 	e.Source = b.valid(e.Source)
 }
 
-// errorText sets the event's error: the one that HoneyHive's SDK names, the message of a failed status,
-// the last exception's, or whatever names the failure. An exception of a span that did not
-// fail is no error.
+// errorText sets the event's error: the first that is there of
+//
+//  1. the error that HoneyHive's SDK names,
+//  2. the message of a failed status,
+//  3. Langfuse's status message of an observation with the level ERROR,
+//  4. of a failed span, the message of its last exception,
+//  5. of a failed span, or of one that names a failure, whatever names it (error.message, error.type), or "error".
+//
+// An exception of a span that did not fail is no error: it was handled.
 func (b *eventBuilder) errorText(e *event.Event) {
 	s := b.s
 	text := s.text(b.attrs, compiled.lists[errorKeys])
@@ -164,15 +186,18 @@ func (b *eventBuilder) errorText(e *event.Event) {
 	e.Error = &told
 }
 
-// nanosPerMilli turns the nanoseconds of OTLP into milliseconds.
+// nanosPerMilli turns the nanoseconds of OTLP into the milliseconds of events.
 const nanosPerMilli = 1e6
 
-// millis returns a time of OTLP in milliseconds, fractions kept, bounded to what an event may have.
+// millis returns a time of OTLP, nanoseconds since 1970, in milliseconds, fractions kept, bounded to what an event
+// may have. Whole milliseconds are taken out first: as one float64 the nanoseconds would lose their last digits.
 func millis(ns uint64) float64 {
 	return math.Min(float64(ns/1e6)+float64(ns%1e6)/nanosPerMilli, event.MaxMillis)
 }
 
-// times sets start, end and duration. A span without an end is not finished.
+// times sets start, end and duration, in milliseconds. A span without an end is not finished. One without a start
+// starts at its end; one without both, when it arrived. An end before the start counts as the start, and
+// metadata.clock_skew tells of it.
 func (b *eventBuilder) times(e *event.Event) {
 	start, end := uint64(b.s.src.StartTimestamp()), uint64(b.s.src.EndTimestamp())
 	e.Unfinished = end == 0 || b.s.pending
@@ -195,7 +220,9 @@ func (b *eventBuilder) times(e *event.Event) {
 	}
 }
 
-// sessionFacts writes how the span names its session and whose service it is.
+// sessionFacts writes how the span names its session and whose service it is. metadata.session_id has the
+// session's key, unless that is the session's id (a UUID) or stands elsewhere in the event, as the conversation id or
+// in the resource. metadata.session_key has a key that lost against that of another span of the trace.
 func (b *eventBuilder) sessionFacts(e *event.Event) {
 	s := b.s
 	if s.key != "" {
@@ -227,7 +254,8 @@ func (b *eventBuilder) sessionFacts(e *event.Event) {
 	}
 }
 
-// otlpFields writes where the event comes from: its span, scope and convention.
+// otlpFields writes where the event comes from: its span, scope and convention. Exporters need these fields to
+// make the same span of the event again.
 func (b *eventBuilder) otlpFields() {
 	s := b.s
 	b.hexField(fieldTraceID, s.trace.id[:])

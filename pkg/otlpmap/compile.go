@@ -4,14 +4,16 @@ import (
 	"strings"
 )
 
-// The bounds of the compiled tables. A table that outgrows them fails the package's tests.
+// The bounds of the compiled tables: they are the sizes of arrays and bit sets, so that mapping a span allocates
+// none. compile panics if a table outgrows them, and so every test of the package fails.
 const (
 	maxSlots  = 640 // attribute names with a meaning
 	maxFields = 320 // fields the tables fill
 	maxRules  = 768
 )
 
-// The objects of an event. bucketHot and bucketCold are the two halves of metadata.
+// The objects of an event. bucketHot and bucketCold are the two halves of metadata: the store keeps them apart (see
+// event.ColdKey).
 const (
 	bucketConfig = iota
 	bucketInputs
@@ -24,19 +26,23 @@ const (
 	buckets
 )
 
+// bucketNames are the objects by the names that rules give them. A rule says "metadata" of both halves:
+// event.ColdKey decides by the key which half a member belongs to (see declareField).
 var bucketNames = map[string]int{
 	"config": bucketConfig, "inputs": bucketInputs, "outputs": bucketOutputs, "metadata": bucketHot,
 	"metrics": bucketMetrics, "feedback": bucketFeedback, "user_properties": bucketUser,
 }
 
-// slot is the place of a known attribute in slotIndex, -1 for none.
+// slot is the number of a known attribute name, and its place in slotIndex; -1 for none. The
+// tables number the names in the order in which rules mention them.
 type slot = int16
 
 // target is where a rule writes: a field of a bucket, or (key "") the bucket itself.
 type target struct {
 	bucket int
 	key    string
-	field  int    // in build.set; -1 for a bucket itself
+	// The number of the field, in eventBuilder.set; -1 for a bucket itself.
+	field  int
 	member string // the key as a member's name, with quotes and colon; "" if not made
 }
 
@@ -47,42 +53,56 @@ type source struct {
 	events bool
 }
 
+// compiledRule is a rule with its names looked up: its target, and its sources in the order of rule.from.
 type compiledRule struct {
 	*rule
 	target
 	src []source
 }
 
-// ruleSet is a set of rules: those that have something to read.
+// ruleSet is a set of rules, a bit for each: those that have something to read. A span's set is the union over its
+// attributes; walking its bits from the lowest keeps the rules in their order.
 type ruleSet [maxRules / 64]uint64
 
+// add adds a rule by its number.
 func (s *ruleSet) add(rule int) { s[rule/64] |= 1 << (rule % 64) }
 
+// join adds all rules of another set.
 func (s *ruleSet) join(o *ruleSet) {
 	for i := range s {
 		s[i] |= o[i]
 	}
 }
 
-// tables is what a Mapper looks names up in. It is made once and never written again.
+// tables is what a Mapper looks names up in. It is made once and never written again, so that all goroutines
+// share it without a lock.
 type tables struct {
-	names    map[string]slot
-	anyPart  map[string]bool  // first parts of the names whose second part may be any
-	families map[string]int16 // by prefix, without the last dot
-	open     []bool           // by family: takes any name, not only an index
+	// The names of single attributes. Those with a part that may be any are in it as written, with "?": then
+	// anyPart has the part before it.
+	names   map[string]slot
+	anyPart map[string]bool
+	// The families of attributes, by prefix without the last dot; open ones take any name below the prefix
+	// ("p.*"), the others only an index ("p.N"). famNames has the prefixes by number.
+	families map[string]int16
+	open     []bool
 	famNames []string
-	slotBy   [maxSlots]convention
-	famBy    []convention
-	rules    []compiledRule
-	kinds    []slot
+	// The convention that a name belongs to: a span with such an attribute is of that convention, unless it has one
+	// of a more specific convention.
+	slotBy [maxSlots]convention
+	famBy  []convention
+	// All rules in their order, and for each of kindRules the slot of its attribute, -1 for the span's name.
+	rules []compiledRule
+	kinds []slot
 
 	slotRules [maxSlots]ruleSet    // the rules that read a slot
 	famRules  [maxFamilies]ruleSet // the rules that read a family
 	eventRule ruleSet              // the rules that read span events
 
-	lists             [keyListCount][]slot // the attributes of each keyList
+	// The attributes of each keyList, and of modelNames and providerNames.
+	lists             [keyListCount][]slot
 	models, providers []slot
-	countFields       [countKinds][]target
+	// The members of metadata that each count of tokens is written to.
+	countFields [countKinds][]target
 	knownSlots
 
 	// systems and frameworks are what the conventions have under these names.
@@ -100,7 +120,8 @@ func init() {
 	compiled = compile()
 }
 
-// knownSlots are the attributes that code asks for by itself.
+// knownSlots are the attributes that code asks for by itself, and not by a rule. A field that is a slot is one
+// attribute; a list is asked in its order.
 type knownSlots struct {
 	systemInstructions    slot
 	inputMime, outputMime slot
@@ -116,7 +137,9 @@ type knownSlots struct {
 	callerMetadata                       slot // OpenInference's JSON object of the caller's own metadata
 }
 
-// findKnownSlots looks up the known slots, after the rules have named their attributes.
+// findKnownSlots looks up the known slots, after the rules have named their attributes. It panics at a name that no
+// rule, kind or list mentions, so that a typing error here does not go unnoticed. Three attributes are read by code
+// alone and get their slots here.
 func (t *tables) findKnownSlots() {
 	at := func(name string) slot {
 		s, ok := t.names[name]
@@ -146,11 +169,13 @@ func (t *tables) findKnownSlots() {
 	}
 }
 
-// compile makes the tables of all rules, kinds and key lists.
+// compile makes the tables of all rules, kinds and key lists. Slots are numbered by first mention, so the order of the
+// steps decides which convention an attribute counts for: that of the rule that mentions it first (see slot).
 func compile() *tables {
 	t := &tables{names: map[string]slot{}, anyPart: map[string]bool{}, families: map[string]int16{}}
 	for i := range rules {
 		r := &rules[i]
+		// A rule without roles applies to all.
 		if r.on == 0 {
 			r.on = onAll
 		}
@@ -191,7 +216,8 @@ func compile() *tables {
 }
 
 // index notes which attributes call for the next rule, so that a span runs only the rules that
-// have something to read.
+// have something to read. It must be called before the rule is appended: the rule's number is the
+// length of the list.
 func (t *tables) index(c *compiledRule) {
 	n := len(t.rules)
 	if n >= maxRules {
@@ -220,6 +246,9 @@ func guess(name string) convention {
 	return otel
 }
 
+// source returns where a rule reads that names name in its from (see rule.from), and gives new attributes and
+// families their numbers: "@messages" stands for the span's events, "p.N" for an indexed family, "p.*" for an
+// open one, and anything else for an attribute.
 func (t *tables) source(name string, by convention) source {
 	if name == "@messages" {
 		return source{slot: -1, fam: -1, events: true}
@@ -247,6 +276,8 @@ func (t *tables) source(name string, by convention) source {
 	return s
 }
 
+// slot returns the number of an attribute's name, and numbers it if it is new. by is the convention
+// that mentions it.
 func (t *tables) slot(name string, by convention) slot {
 	if s, ok := t.names[name]; ok {
 		return s

@@ -31,8 +31,14 @@ var haystackRules = []rule{
 	{haystack, "metadata.component_type", []string{"haystack.component.type"}, asText, 0},
 	{haystack, "config.max_steps", []string{"haystack.agent.max_steps"}, asNumber, 0},
 	{haystack, "config.tools", []string{"haystack.agent.tools"}, asTools, 0},
-	{haystack, "inputs", []string{"haystack.component.input", "haystack.agent.input", "haystack.pipeline.input_data", "haystack.agent.step.llm.input", "haystack.agent.step.tool.input"}, asInput, 0},
-	{haystack, "outputs", []string{"haystack.component.output", "haystack.agent.output", "haystack.pipeline.output_data", "haystack.agent.step.llm.output", "haystack.agent.step.tool.output"}, asOutput, 0},
+	{haystack, "inputs", []string{
+		"haystack.component.input", "haystack.agent.input", "haystack.pipeline.input_data",
+		"haystack.agent.step.llm.input", "haystack.agent.step.tool.input",
+	}, asInput, 0},
+	{haystack, "outputs", []string{
+		"haystack.component.output", "haystack.agent.output", "haystack.pipeline.output_data",
+		"haystack.agent.step.llm.output", "haystack.agent.step.tool.output",
+	}, asOutput, 0},
 }
 
 // haystackCaller is what the caller says of a pipeline.

@@ -31,7 +31,9 @@ var laminarRules = []rule{
 	{laminar, "metadata.span_path", []string{"lmnr.span.path"}, asList, 0},
 	{laminar, "metadata.span_ids_path", []string{"lmnr.span.ids_path"}, asList, 0},
 	{laminar, "metadata.trace_type", []string{"lmnr.association.properties.trace_type"}, asText, 0},
-	{laminar, "metadata.tags", []string{"lmnr.association.properties.tags", "lmnr.association.properties.labels", "lmnr.span.tags"}, asList, 0},
+	{laminar, "metadata.tags", []string{
+		"lmnr.association.properties.tags", "lmnr.association.properties.labels", "lmnr.span.tags",
+	}, asList, 0},
 	{laminar, "metadata.input_cost", []string{"gen_ai.usage.input_cost"}, asNumber, 0},
 	{laminar, "metadata.output_cost", []string{"gen_ai.usage.output_cost"}, asNumber, 0},
 }

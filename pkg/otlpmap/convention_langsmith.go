@@ -31,13 +31,17 @@ var langsmithRules = []rule{
 	{langsmith, "metadata.span_kind", []string{"langsmith.span.kind"}, asText, 0},
 	{langsmith, "metadata.project", []string{"langsmith.trace.session_name"}, asText, 0},
 	{langsmith, "metadata.trace_name", []string{"langsmith.trace.name"}, asText, 0},
-	{langsmith, "metadata.thread_id", []string{"langsmith.metadata.thread_id", "metadata.thread_id", "traceloop.association.properties.thread_id"}, asText, 0},
+	{langsmith, "metadata.thread_id", []string{
+		"langsmith.metadata.thread_id", "metadata.thread_id", "traceloop.association.properties.thread_id",
+	}, asText, 0},
 	{langsmith, "metadata.tags", []string{"langsmith.span.tags"}, asTags, 0},
 	{langsmith, "config.temperature", []string{"langsmith.metadata.ls_temperature"}, asNumber, 0},
 	{langsmith, "config.max_tokens", []string{"langsmith.metadata.ls_max_tokens"}, asNumber, 0},
 	{langsmith, "config.stop_sequences", []string{"langsmith.metadata.ls_stop"}, asList, 0},
 	{langsmith, "metadata.prompt_tokens", []string{"langsmith.metadata.usage_metadata"}, asUsage, 0},
-	{langsmith, "metadata.cache_read_input_tokens", []string{"gen_ai.usage.input_token_details", "gen_ai.usage.output_token_details"}, asUsage, 0},
+	{langsmith, "metadata.cache_read_input_tokens", []string{
+		"gen_ai.usage.input_token_details", "gen_ai.usage.output_token_details",
+	}, asUsage, 0},
 }
 
 // langsmithContent is what went into a step and what came out of it.

@@ -3,7 +3,8 @@ package otlpmap
 import "strings"
 
 // convention is a naming scheme of attributes. Their order is their precedence: where two
-// conventions on one span would fill the same field, the more specific one does.
+// conventions on one span would fill the same field, the more specific one does. metadata.instrumentor
+// names the one that the span's scope announces, else the most specific one that its attributes show.
 type convention uint8
 
 const (
@@ -30,8 +31,8 @@ const (
 )
 
 // definition is a convention, in a file of its own: what announces it, and its rules by the stage at which
-// they run. The rules of the conventions that others build on (OpenInference, OpenLLMetry, OpenTelemetry's
-// own) are common: see rules.
+// they run (see rules for the stages). The rules of the conventions that others build on (OpenInference, OpenLLMetry,
+// OpenTelemetry's own) are common: see rules.
 type definition struct {
 	name    string   // as metadata.instrumentor has it
 	scopes  []string // prefixes of the instrumentation scope names that announce it
@@ -61,8 +62,9 @@ var conventions = [...]definition{
 	mlflow:    mlflowConvention,
 	laminar:   laminarConvention,
 	openinference: {
-		name: "openinference", version: "instrumentations of openai 0.1.66, langchain 0.1.80, openai-agents 2.6.0", earlyKinds: llamaIndexKinds,
-		scopes: []string{"openinference.instrumentation", "@arizeai/openinference"},
+		name: "openinference", version: "instrumentations of openai 0.1.66, langchain 0.1.80, openai-agents 2.6.0",
+		earlyKinds: llamaIndexKinds,
+		scopes:     []string{"openinference.instrumentation", "@arizeai/openinference"},
 		keys: map[keyList][]string{
 			sessionKeys:  {"metadata.session_id", "metadata.thread_id"},
 			toolNameKeys: {"tool.name"},
@@ -72,7 +74,8 @@ var conventions = [...]definition{
 		},
 	},
 	openllmetry: {
-		name: "openllmetry", version: "traceloop-sdk 0.40.14 (flat) and 0.62.4", prefix: "traceloop.", frameworks: []string{"langchain", "llamaindex"},
+		name: "openllmetry", version: "traceloop-sdk 0.40.14 (flat) and 0.62.4", prefix: "traceloop.",
+		frameworks: []string{"langchain", "llamaindex"},
 		scopes: []string{
 			"traceloop.", "opentelemetry.instrumentation.openai.v1", "opentelemetry.instrumentation.openai.v0",
 			"opentelemetry.instrumentation.langchain", "opentelemetry.instrumentation.anthropic", "opentelemetry.instrumentation.bedrock",
@@ -99,7 +102,10 @@ var conventions = [...]definition{
 	semanticKernel: semanticKernelConvention,
 	otelGenAI: {
 		name: "otel-genai", version: "opentelemetry-instrumentation-genai-openai 1.3b0, Vercel AI SDK 7", prefix: "gen_ai.",
-		scopes: []string{"opentelemetry.instrumentation.genai", "opentelemetry.instrumentation.openai_v2", "gen_ai", "Experimental.Microsoft.Extensions.AI"},
+		scopes: []string{
+			"opentelemetry.instrumentation.genai", "opentelemetry.instrumentation.openai_v2", "gen_ai",
+			"Experimental.Microsoft.Extensions.AI",
+		},
 		keys: map[keyList][]string{
 			sessionKeys:  {"gen_ai.conversation.id"},
 			userKeys:     {"enduser.id"},
@@ -133,12 +139,14 @@ func ofConventions[T any](part func(c *definition) []T) (all []T) {
 	return all
 }
 
-// ofScope returns the convention a scope's name announces, otel if none. A prefix ends where a part
-// of the name does.
+// ofScope returns the convention a scope's name announces, otel if none. A prefix ends where a part of the name does:
+// "ai" announces "ai" and "ai.x", but not "aiohttp". A prefix that has a separator itself may end anywhere:
+// "traceloop." announces "traceloop.sdk".
 func ofScope(name string) convention {
 	for c := range conventions {
 		for _, prefix := range conventions[c].scopes {
-			if rest, ok := strings.CutPrefix(name, prefix); ok && (rest == "" || strings.ContainsAny(rest[:1], "./-_@") || strings.ContainsAny(prefix, "./-")) {
+			if rest, ok := strings.CutPrefix(name, prefix); ok &&
+				(rest == "" || strings.ContainsAny(rest[:1], "./-_@") || strings.ContainsAny(prefix, "./-")) {
 				return convention(c)
 			}
 		}

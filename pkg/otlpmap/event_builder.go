@@ -15,27 +15,40 @@ import (
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
-// eventBuilder makes one event after the other. Its buffers are used again for each.
+// eventBuilder makes one event after the other. Its buffers are used again for each, so what it returns is
+// copied out of them (see finish). It belongs to one mapState and thus to one goroutine.
+//
+// Slices of JSON text come from three places: the request (attribute values), an attribute's parsed json,
+// and the arena. All of them stay valid until the next reset, so messages and fields refer to them
+// without copying.
 type eventBuilder struct {
+	// The span being mapped, its attributes, and the request that it belongs to.
 	opt   *Options
 	x     *mapState
 	s     *span
 	attrs []attr
 
-	// The objects of the event.
+	// The objects of the event, as JSON text without the closing brace. set has a bit for each field that is
+	// filled. by has 1 + the index of the attribute that filled a field, 0 if something else did; it is
+	// meaningful only for a field that is in set.
 	obj   [buckets]object
 	set   [maxFields / 64]uint64 // fields that are filled
 	by    [maxFields]int16       // 1 + the index of the attribute that filled a field
 	whole []byte                 // outputs that are not an object
-	arena []byte                 // text that is made for one event; slices of it stay valid
+	// whole are outputs that are not an object. arena holds text that is made for one event: it only
+	// grows until the next reset (but for attempts that are taken back at once), so slices of it stay valid.
+	arena []byte // text that is made for one event; slices of it stay valid
 
+	// Token counts and cost are written when all their sources have been read; losses at the very end.
 	tokens tokenUsage
 	losses losses
 
-	// Conversations.
+	// tree is the family of flattened attributes that is being read. msgs is a stack: a reader appends messages
+	// from its own mark on (at := len(b.msgs)), places them, and takes them off again.
 	tree tree
 	msgs []message
-	// The list that readMessages read last, and whether it is whole (wholeMessages).
+	// The list that readMessages read last, and whether it is whole (wholeMessages): hasWhole then need not
+	// walk over it again.
 	list      []byte
 	listWhole bool
 	// modelText is config.model if no attribute holds it.
@@ -58,7 +71,9 @@ type eventBuilder struct {
 
 // tokenUsage is what is known so far about the tokens and the cost of a call.
 type tokenUsage struct {
+	// The first source that names a count wins, so sources are read from the most to the least reliable.
 	counts [countKinds]count
+	// The cost in US dollars that the span itself reports, as a JSON number; nil: it reports none.
 	cost   []byte
 	answer []byte // usage inside an answer's message
 	joined bool   // parts were added to their counts: see joinDetails
@@ -67,6 +82,7 @@ type tokenUsage struct {
 // losses are what was done to values, which metadata has members for (truncated, parse_error,
 // replaced_characters, part_types, embedding).
 type losses struct {
+	// Strings that were longer than a bound, with the length they had.
 	cuts     []cutOff
 	failed   []string // attributes that are not the JSON they should be
 	replaced int      // characters that no store can hold
@@ -74,11 +90,13 @@ type losses struct {
 	vectors  [2]dropped
 }
 
+// reset forgets the losses of the event before.
 func (l *losses) reset() {
 	l.cuts, l.failed, l.replaced, l.vectors = l.cuts[:0], l.failed[:0], 0, [2]dropped{}
 	l.parts.reset()
 }
 
+// reset turns to the next span. Strings that were cut while its attributes were collected are losses already.
 func (b *eventBuilder) reset(s *span) {
 	b.s, b.attrs = s, b.x.attrsOf(s)
 	for i := range b.obj {
@@ -97,10 +115,10 @@ func (b *eventBuilder) reset(s *span) {
 	b.list, b.listWhole = nil, false
 }
 
-// keepBuffer bounds the buffers that a build keeps for the next event, in bytes.
+// keepBuffer bounds the buffers that a builder keeps for the next request, in bytes.
 const keepBuffer = 1 << 20
 
-// forget drops what points into the request.
+// forget drops what points into the request, before the builder goes back to the pool with its mapState.
 func (b *eventBuilder) forget() {
 	b.s, b.attrs, b.x, b.whole, b.tokens.cost, b.list = nil, nil, nil, nil, nil, nil
 	if cap(b.arena) > keepBuffer {
@@ -119,7 +137,22 @@ func (b *eventBuilder) forget() {
 	b.names.reset()
 }
 
-// event maps one span.
+// event maps one span. The order of the steps matters:
+//
+//  1. identity: the ids, the type and the parent.
+//  2. run: the rules fill the fields from attributes. answerRole and callersUser then fill
+//     two fields that the rules may have left empty.
+//  3. spanEvents: exceptions and evaluations. It comes after the rules, so that attributes win, and before
+//     errorText, which may need the last exception.
+//  4. placeOutputs, usage: what could not be written before all rules had run. usage also computes the cost,
+//     for which the model must be known.
+//  5. name, source, errorText, times, sessionFacts: the event's own members. They mark the attributes that
+//     they used.
+//  6. dropRedundant: of the attributes that are still unused, those whose content is in the event go.
+//  7. otlpFields: the span's own data. They come before the next step, so that no unmapped attribute of the
+//     same name takes their place.
+//  8. unmapped: all that is still unused is kept as it is, with a note of what was done to the values.
+//  9. finish: the objects are copied out of the buffers.
 func (b *eventBuilder) event(s *span, e *event.Event) {
 	b.reset(s)
 	b.identity(e)
@@ -143,9 +176,10 @@ func (b *eventBuilder) event(s *span, e *event.Event) {
 // filled reports whether a field has a value.
 func (b *eventBuilder) filled(field int) bool { return b.set[field/64]&(1<<(field%64)) != 0 }
 
+// mark notes that a field has a value, or that nothing may fill it.
 func (b *eventBuilder) mark(field int) { b.set[field/64] |= 1 << (field % 64) }
 
-// put sets a field to its value, unless it has one.
+// put sets a field to a copy of val, which is JSON. It returns false, and does nothing, if the field is filled.
 func (b *eventBuilder) put(t target, val []byte) bool {
 	if b.filled(t.field) {
 		return false
@@ -158,6 +192,7 @@ func (b *eventBuilder) put(t target, val []byte) bool {
 	return true
 }
 
+// putText is put for a text, which need not be valid UTF-8.
 func (b *eventBuilder) putText(t target, val string) bool {
 	if b.filled(t.field) {
 		return false
@@ -170,6 +205,7 @@ func (b *eventBuilder) putText(t target, val string) bool {
 	return true
 }
 
+// putInt is put for a whole number.
 func (b *eventBuilder) putInt(t target, n int64) {
 	if !b.filled(t.field) {
 		b.mark(t.field)
@@ -181,7 +217,8 @@ func (b *eventBuilder) putInt(t target, n int64) {
 }
 
 // member adds to a bucket a member under a key that comes from data. It returns false if the bucket
-// has that key.
+// has that key. A key that is also a field's name, such as config's "temperature", fills that field, so that no
+// later rule writes it a second time.
 func (b *eventBuilder) member(bucket int, key string, val []byte) bool {
 	if bucket == bucketHot && event.ColdKey(key) {
 		bucket = bucketCold
@@ -207,7 +244,8 @@ func writtenLast(field int) bool {
 	return false
 }
 
-// run lets the rules look at the span, in their order: those that have something to read in it.
+// run lets the rules look at the span, in their order: those that have something to read in it. These
+// are a few of all rules: the bits of the span's rule set, from the lowest on.
 func (b *eventBuilder) run() {
 	for word, set := range &b.s.rules {
 		for ; set != 0; set &= set - 1 {
@@ -222,7 +260,8 @@ func (b *eventBuilder) run() {
 	}
 }
 
-// read lets a rule look at one of its sources.
+// read lets a rule look at one of its sources. All sources are read, also after one has filled the field:
+// an attribute that only repeats the value is then known to be in the event.
 func (b *eventBuilder) read(r *compiledRule, src *source) {
 	if src.slot >= 0 && b.s.slots[src.slot] != 0 {
 		if a := b.s.at(b.attrs, src.slot); a != nil {
@@ -238,6 +277,10 @@ func (b *eventBuilder) read(r *compiledRule, src *source) {
 }
 
 // apply lets a rule read one attribute.
+//
+// A reader with a scalar function appends the value right behind the field's key; if it appends nothing or
+// declines, the key is taken back. An attribute that comes after the field was filled counts as used if it has the
+// same value as the one that filled it. Otherwise it stays, for another rule or for unmapped.
 func (b *eventBuilder) apply(r *compiledRule, a *attr) {
 	if r.as.whole != nil {
 		r.as.whole(b, r.target, a)
@@ -266,8 +309,8 @@ func (b *eventBuilder) apply(r *compiledRule, a *attr) {
 	}
 }
 
-// keep notes that an attribute was not read because its field has a value; dropRedundant decides what
-// becomes of it.
+// keep notes that an attribute was not read, or not all of it, because its field has a value; dropRedundant
+// decides what becomes of it.
 func (b *eventBuilder) keep(a *attr) {
 	if !a.used && !a.unread {
 		a.unread = true
@@ -275,6 +318,7 @@ func (b *eventBuilder) keep(a *attr) {
 	}
 }
 
+// jsonState is what is known about an attribute's value as JSON, so that it is parsed at most once.
 type jsonState uint8
 
 const (
@@ -284,7 +328,8 @@ const (
 )
 
 // parse returns an attribute's value as JSON text: a string's content if it is JSON (also when it
-// was encoded twice), any other value as it is. It does the work once.
+// was encoded twice), any other value as it is. It does the work once; the text is the attribute's own
+// and must not be written to.
 func (b *eventBuilder) parse(a *attr) ([]byte, bool) {
 	if a.parsed == unparsed {
 		a.parsed = notJSON
@@ -297,8 +342,8 @@ func (b *eventBuilder) parse(a *attr) ([]byte, bool) {
 	return a.json, a.parsed == isJSON
 }
 
-// literal is parse for values that may be Python literals. Such an attribute stays as well: its meaning
-// is in the event, but not its very text.
+// literal is parse for values that may be Python literals, such as {'a': None}. Such an attribute stays as
+// well: its meaning is in the event, but not its very text.
 func (b *eventBuilder) literal(a *attr) ([]byte, bool) {
 	raw, ok := b.parse(a)
 	if !ok && a.val.Type() == pcommon.ValueTypeStr {
@@ -312,8 +357,12 @@ func (b *eventBuilder) literal(a *attr) ([]byte, bool) {
 	return raw, ok
 }
 
-// clean returns text as JSON that can be embedded, and whether it is JSON.
+// clean returns text as JSON that can be embedded, and whether it is JSON. A JSON string that holds a JSON
+// object, list or string is unwrapped, at most twice: the text "{\"a\": 1}", with its quotes, becomes {"a": 1}. A
+// string that holds a number stays a string, since "42" may be an answer. The result may share
+// memory with text.
 func (b *eventBuilder) clean(text []byte) ([]byte, bool) {
+	// Most texts are prose, which the first byte shows. The full check would read them to the first error.
 	switch jsonscan.Kind(text) {
 	case '{', '[', '"', '0', 't', 'f', 'n':
 	default:
@@ -345,7 +394,7 @@ func (b *eventBuilder) clean(text []byte) ([]byte, bool) {
 // view returns a string's bytes without a copy. They must not be written to.
 func view(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }
 
-// unquoted returns the text of a JSON string.
+// unquoted returns the text of a JSON string, "" for any other value.
 func unquoted(raw []byte) string {
 	s, _ := rawjson.Text(raw)
 	return s
@@ -360,7 +409,8 @@ func uncleared(size int) []byte {
 	return unsafe.Slice(unsafe.StringData(b.String()), size)[:0:size]
 }
 
-// placeOutputs moves outputs that are not an object into the object that other attributes made of them.
+// placeOutputs moves outputs that are not an object into the object that other attributes made of them, as
+// the first of result, value and honeyhive_outputs that is free.
 func (b *eventBuilder) placeOutputs() {
 	if b.whole == nil || b.obj[bucketOutputs].empty() {
 		return
@@ -373,7 +423,8 @@ func (b *eventBuilder) placeOutputs() {
 	}
 }
 
-// finish takes the event's objects out of the buffers, in one allocation.
+// finish takes the event's objects out of the buffers, in one allocation. Each slice ends at its own length, so
+// that whoever appends to one does not write into the next.
 func (b *eventBuilder) finish(e *event.Event) {
 	size := len(b.whole)
 	for i := range b.obj {

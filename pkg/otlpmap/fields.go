@@ -72,7 +72,8 @@ var (
 	fieldToolName          = declareField("metadata.tool_name")
 )
 
-// fieldIDs are the numbers of all fields that code or a rule fills, by bucket and key.
+// fieldIDs are the numbers of all fields that code or a rule fills, by bucket and key. A number is unique over
+// all buckets. Keys that are not in it come only from data; object.keys watches over these.
 var fieldIDs = func() (ids [buckets]map[string]int) {
 	for i := range ids {
 		ids[i] = map[string]int{}
@@ -81,7 +82,9 @@ var fieldIDs = func() (ids [buckets]map[string]int) {
 }()
 
 // declareField returns the target of that name, such as "config.model", and numbers it when it is new. It depends
-// neither on the rules nor on the readers, so that those may refer to fields.
+// neither on the rules nor on the readers, so that those may refer to fields. Only the first dot separates:
+// "metadata.service.name" is the member "service.name" of metadata. "config" alone is the bucket, which has no
+// number.
 func declareField(to string) target {
 	name, key, _ := strings.Cut(to, ".")
 	bucket, ok := bucketNames[name]

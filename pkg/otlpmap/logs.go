@@ -78,7 +78,11 @@ var recordKinds = []struct {
 	{"gen_ai.tool.message", messageRecord, "likewise; of a tool's event, its inputs"},
 	{choiceEvent, choiceRecord, "outputs; further choices outputs.choices, in order of their index; of a tool's event, outputs.result"},
 	{detailsEvent, detailsRecord, "its attributes are read as if the span had them"},
-	{evaluationEvent, evaluationRecord, "metrics, and metadata.evaluations, of the event whose metadata.response_id is gen_ai.response.id, if its session has one, else of its span's event"},
+	{
+		evaluationEvent, evaluationRecord,
+		"metrics, and metadata.evaluations, of the event whose metadata.response_id is gen_ai.response.id, " +
+			"if its session has one, else of its span's event",
+	},
 	{exceptionEvent, exceptionRecord, "metadata.exceptions; error, if the span failed without a message"},
 }
 

@@ -14,10 +14,11 @@ import (
 
 // The defaults of Options.
 const (
-	// DefaultMaxFieldBytes is where a long string is cut: prompts and answers of the largest
+	// DefaultMaxFieldBytes is where a long string is cut, in bytes: prompts and answers of the largest
 	// models fit, whole files do not.
 	DefaultMaxFieldBytes = 1 << 20
-	// DefaultMaxMediaBytes is up to where images and other media stay inside a message.
+	// DefaultMaxMediaBytes is up to where images and other media stay inside a message, in bytes of
+	// their base64 text.
 	DefaultMaxMediaBytes = 64 << 10
 	// DefaultMaxVector is up to how many numbers an embedding vector is kept: enough for a
 	// test, far less than any real model's.
@@ -39,11 +40,13 @@ type Options struct {
 	// only count and dimension are.
 	MaxVector int
 	// PlainLogs keeps log records that hold nothing about AI, in metadata.logs of their span's event.
+	// Without it they are dropped and counted.
 	PlainLogs bool
 	// Prices compute the cost of model calls whose spans do not report it. Nil: such calls have no cost.
 	Prices Prices
 }
 
+// fill replaces the zero values by the defaults. Negative bounds stay: they mean "no bound".
 func (o *Options) fill() {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -60,7 +63,9 @@ func (o *Options) fill() {
 
 // Mapper maps spans to events. It may be used by many goroutines at once.
 type Mapper struct {
-	opt  Options
+	// The options with their defaults, never written after New.
+	opt Options
+	// The working memory of calls, *mapState: each call takes one for itself, so none is ever shared.
 	pool sync.Pool // of *mapState
 }
 
@@ -78,13 +83,23 @@ type Rejection struct{ TraceID, SpanID, Reason string }
 // Traces maps the spans of one request, all of one project, in the order they came. A span
 // without a trace or span id is rejected by itself; every other span becomes one event.
 // Spans of this service's own SDK are not for this mapper.
+//
+// The work is done in stages, since a span depends on the others:
+//
+//  1. collect reads the ids, the kind and the session key of every span;
+//  2. resolve chooses the session of each trace, which needs all of its spans;
+//  3. index makes parents findable by span id, where that matters;
+//  4. the builder makes one event for each span;
+//  5. correct finds model calls that several spans report, which needs the finished events.
+//
+// Nothing in the batch refers to the pooled mapState. Names and error texts may share memory with td,
+// whose strings are never written to.
 func (m *Mapper) Traces(td ptrace.Traces) (event.Batch, []Rejection) {
 	x := m.pool.Get().(*mapState)
 	defer func() {
 		x.reset()
 		m.pool.Put(x)
 	}()
-	// In stages, since a span depends on the others: its session on the whole trace, its parent on the ids that
 	// spans bring, and whether it counts as a model call on what is above and below it.
 	rejected := x.collect(td, &m.opt)
 	x.resolve()
@@ -103,24 +118,35 @@ func (m *Mapper) Traces(td ptrace.Traces) (event.Batch, []Rejection) {
 
 // mapState is the working memory of one call of Traces, pooled for the next.
 type mapState struct {
-	spans     []span
-	attrs     []attr
+	// The spans of the request, in the order they came. Its capacity is set before the first one is added:
+	// other structures point into it.
+	spans []span
+	// The attributes of all spans, one after the other; a span has those from first to first+n.
+	attrs []attr
+	// The resources and scopes of the request. They are here to be cleared: spans refer to them.
 	resources []*resource
 	scopes    []*scope
-	traces    map[[16]byte]*trace
-	bySpan    map[spanKey]int // only filled where parents matter: see correct, and own event ids
-	ownIDs    bool            // some span brought its own event id
-	copies    bool            // some span is a copy of one that has not ended: see resolvePendingCopy
-	sessions  map[uuid.UUID]*session
-	order     []*session
-	places    map[string]place // of names that are not the tables' own; kept for the next call
-	builder   eventBuilder
+	// By trace id: which session the spans of a trace belong to.
+	traces map[[16]byte]*trace
+	bySpan map[spanKey]int // only filled where parents matter: see correct, and own event ids
+	ownIDs bool            // some span brought its own event id
+	copies bool            // some span is a copy of one that has not ended: see resolvePendingCopy
+	// The sessions of the request, by id and in the order of their first spans.
+	sessions map[uuid.UUID]*session
+	order    []*session
+	// What the tables have for attribute names that are not listed word for word. It is kept for the next call:
+	// it depends on the tables alone.
+	places map[string]place // of names that are not the tables' own; kept for the next call
+	// The builder of events, with its buffers.
+	builder eventBuilder
 
+	// Where the known attributes of the span in indexed are. Only one span at a time has its attributes here.
 	slotIndex slotIndex
 	indexed   *span  // whose attributes slotIndex has
 	names     keySet // unusual names in families, of the span whose attributes are being collected
 }
 
+// spanKey identifies a span. A span id alone is unique only within its trace.
 type spanKey struct {
 	trace [16]byte
 	span  [8]byte
@@ -129,10 +155,13 @@ type spanKey struct {
 // keepAttrs bounds the memory a mapState keeps between calls, in attributes.
 const keepAttrs = 1 << 16
 
+// newMapState returns the memory for the first call that needs it.
 func newMapState() *mapState {
 	return &mapState{traces: map[[16]byte]*trace{}, bySpan: map[spanKey]int{}, sessions: map[uuid.UUID]*session{}, places: map[string]place{}}
 }
 
+// reset prepares the memory for the next call: nothing of the request may stay reachable from the pool. After
+// an unusually large request the memory is given up, so that it does not stay with the process for good.
 func (x *mapState) reset() {
 	x.clearSlots()
 	if cap(x.attrs) > keepAttrs {
@@ -170,6 +199,8 @@ func (x *mapState) collect(td ptrace.Traces, opt *Options) (rejected []Rejection
 			sc := newScope(ss.Scope())
 			x.scopes = append(x.scopes, sc)
 			for k := range ss.Spans().Len() {
+				// The order matters: resolvePendingCopy replaces the span's ids, and identify derives the event's id and
+				// the trace's session from them.
 				src := ss.Spans().At(k)
 				if reason := unusable(src); reason != "" {
 					tid, sid := src.TraceID(), src.SpanID()
@@ -203,7 +234,9 @@ func unusable(s ptrace.Span) string {
 	return ""
 }
 
-// identify fills what the other spans of the request may ask for.
+// identify fills what the other spans of the request may ask for: convention, role and type, event id,
+// trace, session key, and the names the span has for its session and source. The span's attributes
+// must be indexed.
 func (x *mapState) identify(s *span) {
 	attrs := x.attrsOf(s)
 	if sc := s.scope.by; sc != otel {
@@ -214,6 +247,8 @@ func (x *mapState) identify(s *span) {
 	s.role, s.typ = spanKind(s, attrs)
 	id := s.src.TraceID()
 	s.eventID = EventID(id, s.id)
+	// SDKs of HoneyHive may choose an event's id themselves. Children know only the span id, so from now
+	// on parents must be looked up.
 	if own := s.text(attrs, compiled.lists[eventIDKeys]); own != "" {
 		if u, err := uuid.Parse(own); err == nil && u != uuid.Nil {
 			s.eventID = u
@@ -232,22 +267,27 @@ func (x *mapState) identify(s *span) {
 	t.considerRoot(s)
 }
 
+// attrsOf returns a span's attributes. They may be written to, and the slice does not reach those of the next span.
 func (x *mapState) attrsOf(s *span) []attr { return x.attrs[s.first : s.first+s.n : s.first+s.n] }
 
-// resource is the resource of one part of the request.
+// resource is the resource of one part of the request. All spans of the part share it.
 type resource struct {
-	attrs   pcommon.Map
+	attrs pcommon.Map
+	// service.name and service.version.
 	service string
 	version string
+	// session.id: the session of spans that name none themselves.
 	session string
-	source  string
-	json    []byte // all attributes but our own stamps, as one object; made when asked for
-	made    bool
+	// The first of resourceSourceKeys that is set: the source of spans that name none themselves.
+	source string
+	json   []byte // all attributes but our own stamps, as one object; made when asked for
+	made   bool
 }
 
 // stampPrefix marks the attributes that this service's own receiver puts on a resource.
 const stampPrefix = "spangrove."
 
+// newResource reads what every span of the part needs. The JSON of all attributes is left to object.
 func newResource(src pcommon.Resource) *resource {
 	r := &resource{attrs: src.Attributes()}
 	r.service = textOf(r.attrs, "service.name")
@@ -273,10 +313,12 @@ func textOf(m pcommon.Map, key string) string {
 type scope struct {
 	name, version string
 	attrs         pcommon.Map
-	by            convention
-	json          []byte // as metadata.scope; made when asked for
+	// The convention that the scope's name announces, otel if none.
+	by   convention
+	json []byte // as metadata.scope; made when asked for
 }
 
+// newScope reads a scope. Its JSON is left to the first span that writes it.
 func newScope(src pcommon.InstrumentationScope) *scope {
 	return &scope{name: src.Name(), version: src.Version(), attrs: src.Attributes(), by: ofScope(src.Name())}
 }

@@ -5,16 +5,24 @@ import (
 	"strings"
 )
 
-// Logfire sends a copy of each span when it starts. The copy has an id of its own and the real
-// span as its parent, whose real parent is in an attribute. It is mapped to the event of the real
-// span, unfinished; the finished one replaces it.
+// Logfire sends a copy of each span when the span starts, so that a long run shows before it ends. The
+// copy has logfire.span_type "pending_span", an id of its own, and the real span as its parent; the
+// real parent is in logfire.pending_parent_id. For example
+//
+//	{span_id: c1, parent: 5e, name: "chat (pending)", logfire.pending_parent_id: "a0"}
+//	{span_id: 5e, parent: a0, name: "chat"}
+//
+// The copy is mapped to the event of the real span, unfinished. The finished one has the same event id
+// and replaces it: in this request (dropCopies) or, if it comes later, in the store.
 
 const (
 	pendingType   = "pending_span"
 	pendingSuffix = " (pending)" // of the copy's name
 )
 
-// resolvePendingCopy replaces the ids of a copy by those of the real span.
+// resolvePendingCopy replaces the ids of a copy by those of the real span. A copy whose real parent is missing or
+// not 16 hex digits becomes a root: the finished span will bring its parent. It must run before
+// anything is derived from the ids (see collect).
 func (x *mapState) resolvePendingCopy(s *span) {
 	attrs := x.attrsOf(s)
 	a := s.at(attrs, compiled.spanType)
@@ -23,7 +31,7 @@ func (x *mapState) resolvePendingCopy(s *span) {
 	}
 	s.pending, x.copies = true, true
 	a.used = true
-	s.id, s.parent = s.parent, [8]byte{}
+	s.id, s.parent = s.parent, [8]byte{} // the copy's parent is the real span
 	if p := s.at(attrs, compiled.pendingParent); p != nil {
 		var id [8]byte
 		if len(p.str()) == 2*len(id) {
@@ -33,13 +41,14 @@ func (x *mapState) resolvePendingCopy(s *span) {
 			}
 		}
 	}
-	if s.parent == s.id {
+	if s.parent == s.id { // a span cannot be below itself
 		s.parent = [8]byte{}
 	}
 }
 
 // dropCopies takes out the copies of spans that the request has, too, and all but the first of
-// several copies.
+// several copies. It runs once all spans are collected, since the real span may come before its copy or
+// after it. Spans move to other places in x.spans, so all that points to them is set anew.
 func (x *mapState) dropCopies() {
 	x.clearSlots()
 	have := make(map[spanKey]bool, len(x.spans))

@@ -10,14 +10,19 @@ import (
 	"github.com/spangrove/spangrove/pkg/otlpmap/internal/jsonscan"
 )
 
-// reader is a way to read a value. A reader of one field has scalar; one that fills several,
-// or reads families, has whole and family.
+// reader is a way to read a value: what stands in the column "as" of the rules. A reader of one field has scalar;
+// one that fills several, or reads families, has whole and family.
 type reader struct {
 	name  string // as docs/otlp-mapping.md calls it
 	about string
 
+	// scalar appends the value as JSON to dst, which ends with the field's key. apply calls it only if the
+	// field is empty. Whatever it appended before it returns no is taken back.
 	scalar func(b *eventBuilder, dst []byte, a *attr) ([]byte, verdict)
-	whole  func(b *eventBuilder, t target, a *attr)
+	// whole reads an attribute into t, or into any fields it likes. It is called also if t is filled, and itself
+	// marks the attribute as used or keeps it (see eventBuilder.keep).
+	whole func(b *eventBuilder, t target, a *attr)
+	// family does the same for all attributes of a family at once.
 	family func(b *eventBuilder, t target, fam int16)
 }
 
@@ -114,9 +119,11 @@ var (
 		},
 	}
 
+	// The GenAI conventions measure times in seconds, events in milliseconds.
 	asSeconds = reader{
-		name:  "seconds",
-		about: "seconds, given in milliseconds; the attribute stays as it came. Strands gives gen_ai.server.time_to_first_token in milliseconds, as an integer",
+		name: "seconds",
+		about: "seconds, given in milliseconds; the attribute stays as it came. " +
+			"Strands gives gen_ai.server.time_to_first_token in milliseconds, as an integer",
 		scalar: func(b *eventBuilder, dst []byte, a *attr) ([]byte, verdict) {
 			switch a.val.Type() {
 			case pcommon.ValueTypeInt:
@@ -171,6 +178,13 @@ var modelOwners = [...]struct{ prefix, provider string }{
 	{"deepseek-", "deepseek"}, {"grok-", "xai"},
 }
 
+// readProvider reads the name of a provider:
+//
+//	"OpenAI", "openai.chat"  → openai
+//	a framework's name       → nothing, if another attribute names a provider; else the
+//	                           owner of the model, such as openai for gpt-4o; else the framework
+//
+// A name that was changed stays as an attribute as well.
 func readProvider(b *eventBuilder, dst []byte, a *attr) ([]byte, verdict) {
 	given := a.str()
 	name := strings.ToLower(strings.Trim(given, `"`)) // MLflow's values are JSON

@@ -12,17 +12,30 @@ import (
 )
 
 // Instrumentations say many things twice: a prompt as a message and again as the span's input, a tool's
-// answer in its parent. An attribute that no rule reads and whose content is in the event already, as a
-// whole or in parts, is dropped here; all others are kept as they are.
+// answer in its parent, a whole answer as raw JSON next to its parts. For example, of a model call's
+//
+//	gen_ai.input.messages = [{"role":"user","content":"Hi"}]
+//	input.value           = {"messages":[{"role":"user","content":"Hi"}],"user":"u1"}
+//
+// the second adds only "user", so {"user":"u1"} is all that is kept of it.
+//
+// How it works: the texts and numbers of every attribute that was used form a set. An attribute that was not
+// used, or not as a whole, is dropped if all its own texts and numbers are in the set. Neither the names of members
+// nor the places of texts are compared: two conventions put the same content under different keys. All
+// other attributes are kept as they are.
 
-// textSet is the set of texts and numbers that are in the event, built when the first attribute asks
-// whether it is needed.
+// textSet is the set of texts and numbers that are in the event. Readers add to it what they placed from an
+// attribute that they did not use as a whole; make adds the rest when the first attribute is compared.
 type textSet struct {
+	// The texts: in list while they are few, then in set, which has all of them. Numbers are texts as JSON
+	// writes them.
 	list []string
 	set  map[string]struct{}
+	// Whether make has run for this event.
 	made bool
 }
 
+// reset empties the set for the next event.
 func (k *textSet) reset() {
 	clear(k.list)
 	k.list, k.set, k.made = k.list[:0], nil, false
@@ -32,7 +45,8 @@ func (k *textSet) reset() {
 // apart without a look at their bytes, where a map would hash prompts of many kilobytes.
 const manyKnown = 64
 
-// text adds one text, and of a data URL also its two halves.
+// text adds one text, and of a data URL also its two halves. In a list it is looked for first, so that
+// repeated texts do not turn it into a map.
 func (k *textSet) text(s string) {
 	if s == "" || k.set == nil && len(k.list) < manyKnown && k.has(s) {
 		return
@@ -54,7 +68,7 @@ func (k *textSet) text(s string) {
 	k.list = append(k.list, s)
 }
 
-// cutDataURL takes a data URL apart.
+// cutDataURL takes a data URL with base64 apart: "data:image/png;base64,iVBOR…" into "image/png" and "iVBOR…".
 func cutDataURL(s string) (mime, data string, ok bool) {
 	rest, ok := strings.CutPrefix(s, "data:")
 	if !ok {
@@ -109,7 +123,8 @@ func leafText(raw []byte) string {
 }
 
 // make fills the set with what the attributes that are used so far hold. Most spans have no unread attribute and
-// never need it.
+// never need it. What an attribute holds is added twice if it is JSON in a text: as that text, and leaf by leaf.
+// Counts and part types are added, too: they stand in fields of the event.
 func (k *textSet) make(b *eventBuilder) {
 	if k.made {
 		return
@@ -155,7 +170,8 @@ var wrappings = map[string]bool{
 }
 
 // holds reports whether every text and number in a JSON value is in the event. Empty texts, booleans
-// and null count for nothing.
+// and null count for nothing, so a value made of these alone is held, too. A text is also held if it is JSON
+// whose leaves are, and a data URL if its data is.
 func (k *textSet) holds(b *eventBuilder, raw []byte) bool {
 	switch jsonscan.Kind(raw) {
 	case '{':
@@ -195,6 +211,11 @@ func (k *textSet) holdsText(b *eventBuilder, raw []byte) bool {
 // dropRedundant drops attributes whose content is already in the event: raw requests and answers
 // in addition to their own messages, or a second convention. One whose every text and number is
 // in the event goes. Of a JSON object only the members stay that add something.
+//
+// Only two sorts of attributes are looked at: those of indexed families that no reader used (a
+// second convention's llm.input_messages.0.message.content), and those in b.unread, which a reader wanted to
+// place but found the field filled. Any other unused attribute means something unknown and stays, even if
+// its value occurs elsewhere by chance.
 func (b *eventBuilder) dropRedundant() {
 	// A flattened attribute is a single value: it is in the event or it is not.
 	for i := range b.attrs {
@@ -230,7 +251,8 @@ func (b *eventBuilder) dropRedundant() {
 	}
 }
 
-// prune keeps of an object or a list only what is not in the event.
+// prune keeps of an object or a list only what is not in the event. What is left joins the set: a third attribute
+// that says the same need not stay as well.
 func (b *eventBuilder) prune(a *attr, raw []byte) {
 	at := len(b.arena)
 	if !b.residue(raw, 0) {
@@ -245,12 +267,15 @@ func (b *eventBuilder) prune(a *attr, raw []byte) {
 	b.texts.add(b, left) // what stays need not stay twice
 }
 
-// restPruned, in attr.rest, marks an attribute of which only attr.json is left.
+// restPruned, in attr.rest, marks an attribute of which only attr.json is left. Only attributes that are read as a
+// whole are pruned, and those have no path within a family.
 const restPruned = -1
 
 // residue appends what of a value is not in the event: members of objects and elements of lists
-// of objects, from those inwards that are parts of a conversation. Any other value stays whole.
-// It returns false, and what it appended counts for nothing, if nothing is left.
+// of objects, from those inwards that are parts of a conversation. Any other value stays whole:
+// {"tools":[{"name":"a"},{"name":"b"}]} is not cut in the middle because "a" occurs elsewhere.
+// It returns false, and what it appended counts for nothing, if nothing is left; the caller then takes the arena
+// back to where it was.
 func (b *eventBuilder) residue(raw []byte, depth int) bool {
 	switch k := jsonscan.Kind(raw); {
 	case k == '{' && depth < maxResidueDepth:
@@ -334,7 +359,8 @@ func onlyContainers(raw []byte) bool {
 }
 
 // frame reports whether a member of an object only names the kind of thing the object is, in a
-// form whose kinds metadata.part_types remembers, or at which place it stood.
+// form whose kinds metadata.part_types remembers, or at which place it stood. Such a member is no reason to
+// keep the object: {"type":"text","text":"Hi"} adds nothing to a message "Hi". It notes the kind.
 func (b *eventBuilder) frame(obj, key, val []byte) bool {
 	switch string(key) {
 	case "type", "event":

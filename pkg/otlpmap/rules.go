@@ -38,7 +38,10 @@ var metadataRules = []rule{
 	{openinference, "metadata.span_kind", []string{"openinference.span.kind", "traceloop.span.kind", "gen_ai.agent.type"}, asText, 0},
 	{otelGenAI, "metadata.response_id", []string{"gen_ai.response.id", "ai.response.id"}, asText, 0},
 	{otelGenAI, "metadata.response_model", []string{"gen_ai.response.model", "llm.response.model", "ai.response.model"}, asText, 0},
-	{otelGenAI, "metadata.finish_reasons", []string{"gen_ai.response.finish_reasons", "gen_ai.response.finish_reason", "llm.finish_reason", "llm.response.finish_reason", "ai.response.finishReason", "ai.finishReason", "ai.result.finishReason"}, asList, 0},
+	{otelGenAI, "metadata.finish_reasons", []string{
+		"gen_ai.response.finish_reasons", "gen_ai.response.finish_reason", "llm.finish_reason",
+		"llm.response.finish_reason", "ai.response.finishReason", "ai.finishReason", "ai.result.finishReason",
+	}, asList, 0},
 	{otelGenAI, "metadata.agent_name", []string{"gen_ai.agent.name", "agent.name"}, asText, 0},
 	{otelGenAI, "metadata.agent_id", []string{"gen_ai.agent.id"}, asText, 0},
 	{otelGenAI, "metadata.agent_description", []string{"gen_ai.agent.description"}, asText, 0},
@@ -46,13 +49,18 @@ var metadataRules = []rule{
 	{otelGenAI, "metadata.tool_call_id", []string{"gen_ai.tool.call.id", "ai.toolCall.id", "tool_call.id"}, asText, 0},
 	{otelGenAI, "metadata.conversation_id", []string{"gen_ai.conversation.id"}, asText, 0},
 	{openllmetry, "metadata.workflow_name", []string{"traceloop.workflow.name", "gen_ai.workflow.name"}, asText, 0},
-	{otelGenAI, "metadata.time_to_first_token_ms", []string{"gen_ai.response.time_to_first_chunk", "gen_ai.client.operation.time_to_first_chunk", "gen_ai.server.time_to_first_token"}, asSeconds, 0},
+	{otelGenAI, "metadata.time_to_first_token_ms", []string{
+		"gen_ai.response.time_to_first_chunk", "gen_ai.client.operation.time_to_first_chunk",
+		"gen_ai.server.time_to_first_token",
+	}, asSeconds, 0},
 	{vercel, "metadata.time_to_first_token_ms", []string{"ai.response.msToFirstChunk", "ai.stream.msToFirstChunk"}, asNumber, 0},
 	{otelGenAI, "metadata.agent_version", []string{"gen_ai.agent.version"}, asText, 0},
 	{otelGenAI, "metadata.tool_description", []string{"gen_ai.tool.description", "tool.description"}, asText, 0},
 	{otelGenAI, "metadata.tool_type", []string{"gen_ai.tool.type"}, asText, 0},
 	{otelGenAI, "metadata.data_source_id", []string{"gen_ai.data_source.id"}, asText, 0},
-	{otelGenAI, "metadata.system_fingerprint", []string{"gen_ai.openai.response.system_fingerprint", "openai.response.system_fingerprint"}, asText, 0},
+	{otelGenAI, "metadata.system_fingerprint", []string{
+		"gen_ai.openai.response.system_fingerprint", "openai.response.system_fingerprint",
+	}, asText, 0},
 	{otelGenAI, "metadata.service_tier", []string{"gen_ai.openai.response.service_tier", "openai.response.service_tier"}, asText, 0},
 	{openinference, "metadata.tags", []string{"tag.tags", "ai.telemetry.metadata.tags", "ai.settings.context.tags"}, asList, 0},
 	{otel, "metadata.tags", []string{"tags"}, asList, 0},
@@ -70,21 +78,53 @@ var metadataRules = []rule{
 var (
 	// modelNames: the model that answered comes before the one that was asked for. OpenInference's
 	// llm.model_name is the former; what it asked for is in llm.invocation_parameters.
-	modelNames = []string{"gen_ai.response.model", "llm.response.model_name", "llm.response.model", "llm.model_name", "ai.response.model", "gen_ai.request.model", "llm.request.model", "ai.model.id", "embedding.model_name", "reranker.model_name", "langsmith.metadata.ls_model_name"}
+	modelNames = []string{
+		"gen_ai.response.model", "llm.response.model_name", "llm.response.model", "llm.model_name", "ai.response.model",
+		"gen_ai.request.model", "llm.request.model", "ai.model.id", "embedding.model_name", "reranker.model_name",
+		"langsmith.metadata.ls_model_name",
+	}
 
-	providerNames = []string{"gen_ai.provider.name", "gen_ai.system", "llm.provider", "llm.system", "llm.vendor", "ai.model.provider", "traceloop.association.properties.ls_provider", "langsmith.metadata.ls_provider"}
+	providerNames = []string{
+		"gen_ai.provider.name", "gen_ai.system", "llm.provider", "llm.system", "llm.vendor", "ai.model.provider",
+		"traceloop.association.properties.ls_provider", "langsmith.metadata.ls_provider",
+	}
 )
 
 // usageRules are counts of tokens and costs, as the span reports them.
 var usageRules = []rule{
-	{otelGenAI, "metadata.prompt_tokens", []string{"gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "llm.usage.prompt_tokens", "llm.token_count.prompt", "gen_ai.response.prompt_tokens", "ai.usage.inputTokens", "ai.usage.promptTokens", "ai.usage.tokens"}, asCount, 0},
-	{otelGenAI, "metadata.completion_tokens", []string{"gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens", "llm.usage.completion_tokens", "llm.token_count.completion", "gen_ai.response.completion_tokens", "ai.usage.outputTokens", "ai.usage.completionTokens"}, asCount, 0},
-	{otelGenAI, "metadata.total_tokens", []string{"gen_ai.usage.total_tokens", "llm.usage.total_tokens", "llm.token_count.total", "ai.usage.totalTokens"}, asCount, 0},
-	{otelGenAI, "metadata.cache_read_input_tokens", []string{"gen_ai.usage.cache_read.input_tokens", "gen_ai.usage.cache_read_input_tokens", "gen_ai.usage.details.cache_read_tokens", "llm.token_count.prompt_details.cache_read", "ai.usage.inputTokenDetails.cacheReadTokens", "ai.usage.cachedInputTokens"}, asCount, 0},
-	{otelGenAI, "metadata.cache_write_input_tokens", []string{"gen_ai.usage.cache_creation.input_tokens", "gen_ai.usage.cache_write.input_tokens", "gen_ai.usage.cache_creation_input_tokens", "gen_ai.usage.cache_write_input_tokens", "llm.token_count.prompt_details.cache_write", "ai.usage.inputTokenDetails.cacheWriteTokens"}, asCount, 0},
-	{otelGenAI, "metadata.reasoning_tokens", []string{"gen_ai.usage.reasoning.output_tokens", "gen_ai.usage.reasoning_tokens", "gen_ai.usage.details.reasoning_tokens", "llm.token_count.completion_details.reasoning", "ai.usage.outputTokenDetails.reasoningTokens", "ai.usage.reasoningTokens"}, asCount, 0},
-	{otelGenAI, "metadata.audio_input_tokens", []string{"gen_ai.usage.details.input_audio_tokens", "llm.token_count.prompt_details.audio"}, asCount, 0},
-	{otelGenAI, "metadata.audio_output_tokens", []string{"gen_ai.usage.details.output_audio_tokens", "llm.token_count.completion_details.audio"}, asCount, 0},
+	{otelGenAI, "metadata.prompt_tokens", []string{
+		"gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "llm.usage.prompt_tokens", "llm.token_count.prompt",
+		"gen_ai.response.prompt_tokens", "ai.usage.inputTokens", "ai.usage.promptTokens", "ai.usage.tokens",
+	}, asCount, 0},
+	{otelGenAI, "metadata.completion_tokens", []string{
+		"gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens", "llm.usage.completion_tokens",
+		"llm.token_count.completion", "gen_ai.response.completion_tokens", "ai.usage.outputTokens",
+		"ai.usage.completionTokens",
+	}, asCount, 0},
+	{otelGenAI, "metadata.total_tokens", []string{
+		"gen_ai.usage.total_tokens", "llm.usage.total_tokens", "llm.token_count.total", "ai.usage.totalTokens",
+	}, asCount, 0},
+	{otelGenAI, "metadata.cache_read_input_tokens", []string{
+		"gen_ai.usage.cache_read.input_tokens", "gen_ai.usage.cache_read_input_tokens",
+		"gen_ai.usage.details.cache_read_tokens", "llm.token_count.prompt_details.cache_read",
+		"ai.usage.inputTokenDetails.cacheReadTokens", "ai.usage.cachedInputTokens",
+	}, asCount, 0},
+	{otelGenAI, "metadata.cache_write_input_tokens", []string{
+		"gen_ai.usage.cache_creation.input_tokens", "gen_ai.usage.cache_write.input_tokens",
+		"gen_ai.usage.cache_creation_input_tokens", "gen_ai.usage.cache_write_input_tokens",
+		"llm.token_count.prompt_details.cache_write", "ai.usage.inputTokenDetails.cacheWriteTokens",
+	}, asCount, 0},
+	{otelGenAI, "metadata.reasoning_tokens", []string{
+		"gen_ai.usage.reasoning.output_tokens", "gen_ai.usage.reasoning_tokens", "gen_ai.usage.details.reasoning_tokens",
+		"llm.token_count.completion_details.reasoning", "ai.usage.outputTokenDetails.reasoningTokens",
+		"ai.usage.reasoningTokens",
+	}, asCount, 0},
+	{otelGenAI, "metadata.audio_input_tokens", []string{
+		"gen_ai.usage.details.input_audio_tokens", "llm.token_count.prompt_details.audio",
+	}, asCount, 0},
+	{otelGenAI, "metadata.audio_output_tokens", []string{
+		"gen_ai.usage.details.output_audio_tokens", "llm.token_count.completion_details.audio",
+	}, asCount, 0},
 	{otelGenAI, "metadata.cost", []string{"gen_ai.usage.cost", "gen_ai.cost.total_cost", "llm.cost.total", "operation.cost"}, asCost, 0},
 }
 
@@ -95,19 +135,33 @@ var configRules = []rule{
 	{otelGenAI, "config.provider", providerNames, asProvider, 0},
 	{otelGenAI, "config.temperature", []string{"gen_ai.request.temperature", "llm.temperature", "ai.settings.temperature"}, asNumber, 0},
 	{otelGenAI, "config.top_p", []string{"gen_ai.request.top_p", "llm.top_p", "ai.settings.topP"}, asNumber, 0},
-	{otelGenAI, "config.top_k", []string{"gen_ai.request.top_k", "llm.top_k", "reranker.top_k", "ai.settings.topK", "gen_ai.retrieval.top_k"}, asNumber, 0},
-	{otelGenAI, "config.max_tokens", []string{"gen_ai.request.max_tokens", "llm.request.max_tokens", "ai.settings.maxOutputTokens", "ai.settings.maxTokens"}, asNumber, 0},
-	{otelGenAI, "config.frequency_penalty", []string{"gen_ai.request.frequency_penalty", "llm.frequency_penalty", "ai.settings.frequencyPenalty"}, asNumber, 0},
-	{otelGenAI, "config.presence_penalty", []string{"gen_ai.request.presence_penalty", "llm.presence_penalty", "ai.settings.presencePenalty"}, asNumber, 0},
+	{otelGenAI, "config.top_k", []string{
+		"gen_ai.request.top_k", "llm.top_k", "reranker.top_k", "ai.settings.topK", "gen_ai.retrieval.top_k",
+	}, asNumber, 0},
+	{otelGenAI, "config.max_tokens", []string{
+		"gen_ai.request.max_tokens", "llm.request.max_tokens", "ai.settings.maxOutputTokens", "ai.settings.maxTokens",
+	}, asNumber, 0},
+	{otelGenAI, "config.frequency_penalty", []string{
+		"gen_ai.request.frequency_penalty", "llm.frequency_penalty", "ai.settings.frequencyPenalty",
+	}, asNumber, 0},
+	{otelGenAI, "config.presence_penalty", []string{
+		"gen_ai.request.presence_penalty", "llm.presence_penalty", "ai.settings.presencePenalty",
+	}, asNumber, 0},
 	{otelGenAI, "config.seed", []string{"gen_ai.request.seed", "gen_ai.openai.request.seed", "ai.settings.seed"}, asNumber, 0},
-	{otelGenAI, "config.stop_sequences", []string{"gen_ai.request.stop_sequences", "llm.chat.stop_sequences", "ai.settings.stopSequences"}, asList, 0},
+	{otelGenAI, "config.stop_sequences", []string{
+		"gen_ai.request.stop_sequences", "llm.chat.stop_sequences", "ai.settings.stopSequences",
+	}, asList, 0},
 	{otelGenAI, "config.choice_count", []string{"gen_ai.request.choice.count"}, asNumber, 0},
-	{otelGenAI, "config.response_format", []string{"gen_ai.output.type", "gen_ai.openai.request.response_format", "ai.settings.output"}, asJSON, 0},
+	{otelGenAI, "config.response_format", []string{
+		"gen_ai.output.type", "gen_ai.openai.request.response_format", "ai.settings.output",
+	}, asJSON, 0},
 	{otelGenAI, "config.prompt_template", []string{"llm.prompt_template.template", "traceloop.prompt.template"}, asText, 0},
 	{otelGenAI, "config.prompt_variables", []string{"llm.prompt_template.variables", "traceloop.prompt.template_variables"}, asJSON, 0},
 	{otelGenAI, "config.prompt_variables", []string{"gen_ai.prompt.variable.*"}, asTree, 0},
 	{otelGenAI, "config.prompt_name", []string{"gen_ai.prompt.name", "traceloop.prompt.key"}, asText, 0},
-	{otelGenAI, "config.prompt_version", []string{"gen_ai.prompt.version", "llm.prompt_template.version", "traceloop.prompt.version"}, asJSON, 0},
+	{otelGenAI, "config.prompt_version", []string{
+		"gen_ai.prompt.version", "llm.prompt_template.version", "traceloop.prompt.version",
+	}, asJSON, 0},
 	{otelGenAI, "config.dimensions", []string{"gen_ai.embeddings.dimension.count"}, asNumber, 0},
 	{otelGenAI, "config.service_tier", []string{"gen_ai.openai.request.service_tier", "openai.request.service_tier"}, asText, 0},
 	{openllmetry, "config.stream", []string{"llm.is_streaming"}, asBool, 0},
@@ -141,9 +195,13 @@ var flatRules = []rule{
 var contentRules = []rule{
 	{otelGenAI, "inputs.query", []string{"gen_ai.retrieval.query.text"}, asText, 0},
 	{otelGenAI, "outputs.documents", []string{"gen_ai.retrieval.documents"}, asDocumentList, 0},
-	{otelGenAI, "inputs.chat_history", []string{"gen_ai.input.messages", "gen_ai.system_instructions", "gen_ai.agent.invocation_input"}, asMessages, 0},
+	{otelGenAI, "inputs.chat_history", []string{
+		"gen_ai.input.messages", "gen_ai.system_instructions", "gen_ai.agent.invocation_input",
+	}, asMessages, 0},
 	{otelGenAI, "outputs", []string{"gen_ai.output.messages", "gen_ai.agent.invocation_output"}, asAnswer, 0},
-	{openinference, "outputs.finish_reason", []string{"llm.finish_reason", "gen_ai.response.finish_reasons", "gen_ai.response.finish_reason"}, asFirst, onModel},
+	{openinference, "outputs.finish_reason", []string{
+		"llm.finish_reason", "gen_ai.response.finish_reasons", "gen_ai.response.finish_reason",
+	}, asFirst, onModel},
 	{otelGenAI, "inputs", []string{"gen_ai.tool.call.arguments", "tool_call.function.arguments"}, asInput, onTools},
 	{otelGenAI, "outputs", []string{"gen_ai.tool.call.result"}, asOutput, onTools},
 	{otelGenAI, "inputs.chat_history", []string{"@messages"}, asEventMessages, 0},

@@ -26,7 +26,10 @@ const (
 	firstTokenEvent = "First Token Stream Event"
 )
 
-var asEventMessages = reader{name: "message events", about: "the messages in the span's events, in their order; gen_ai.choice is the answer"}
+// asEventMessages stands in a rule for messageEvents, which run calls for the source "@messages".
+var asEventMessages = reader{
+	name: "message events", about: "the messages in the span's events, in their order; gen_ai.choice is the answer",
+}
 
 // took marks a span event as being in the event.
 func (b *eventBuilder) took(i int) {

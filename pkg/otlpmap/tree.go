@@ -9,20 +9,28 @@ import (
 )
 
 // MaxIndexed is how many elements of an indexed family (llm.input_messages.0, .1, …) are
-// gathered. Gaps are allowed. What is beyond stays under its own name.
+// gathered. Gaps are allowed. What is beyond stays under its own name. It bounds the work for a hostile span.
 const MaxIndexed = 10_000
 
 // tree is a family of flattened attributes, taken apart at the dots of their names. Node 0 is
-// the root, so that 0 can stand for "none" wherever a child or a sibling is meant.
+// the root, so that 0 can stand for "none" wherever a child or a sibling is meant. The family
+// gen_ai.prompt with
+//
+//	gen_ai.prompt.0.role = "user"
+//	gen_ai.prompt.0.content = "Hi"
+//
+// is a root with the child "0", which has the children "role" and "content".
 //
 // Nodes refer to each other by number and stand in one slice that the next span uses again: a family of
 // messages has hundreds of nodes, and a pointer tree would allocate each of them anew for every span.
 type tree struct {
 	nodes []node
 	more  map[edge]int32 // children of nodes with many of them
+	// The list of the last call of indexed, kept for its memory.
 	order []int32
 }
 
+// node is a part of a name between two dots. Children keep the order in which they came.
 type node struct {
 	key               string
 	first, last, next int32 // children and sibling, 0 for none
@@ -30,11 +38,13 @@ type node struct {
 	attr              int32 // 1 + the index of the attribute that ends here, 0 for none
 }
 
+// edge is the way from a node to one of its children.
 type edge struct {
 	parent int32
 	key    string
 }
 
+// reset empties the tree. The strings of the request must not be kept by it.
 func (t *tree) reset() {
 	clear(t.nodes)
 	t.nodes = t.nodes[:0]
@@ -42,7 +52,7 @@ func (t *tree) reset() {
 }
 
 // plant builds the tree of the attributes of a family that are not yet in the event, and reports
-// whether there are any.
+// whether there are any. There is one tree at a time: it is valid until the next call.
 func (b *eventBuilder) plant(fam int16) bool {
 	t := &b.tree
 	t.reset()
@@ -74,7 +84,8 @@ func (t *tree) insert(path string, attr int32) {
 // is cheaper; above it a hostile request with 10,000 indexes would take quadratic time.
 const manyChildren = 32
 
-// grow returns the child of a node with that key, and adds it if there is none.
+// grow returns the child of a node with that key, and adds it if there is none. It may move the nodes: pointers into
+// t.nodes do not outlive it.
 func (t *tree) grow(parent int32, key string) int32 {
 	p := &t.nodes[parent]
 	// The attributes of one element mostly follow each other: its node is the last child.
@@ -120,7 +131,7 @@ func (t *tree) child(parent int32, key string) int32 {
 	return 0
 }
 
-// indexed returns the children whose keys are indexes, in their order, at most MaxIndexed. The
+// indexed returns the children whose keys are indexes, in the order of these, at most MaxIndexed. The
 // list is valid until the next call.
 func (t *tree) indexed(parent int32) []int32 {
 	t.order = t.order[:0]
@@ -166,7 +177,7 @@ func (b *eventBuilder) leaf(n int32) *attr {
 
 // appendNode appends what is at and below a node as JSON and marks its attributes as used:
 // children named 0 to n-1 become an array, others an object. A node that has both a value and
-// children becomes its children; the value stays an attribute.
+// children becomes its children; the value stays an attribute. The depth is bounded by insert.
 func (b *eventBuilder) appendNode(dst []byte, n int32) []byte {
 	t := &b.tree
 	nd := &t.nodes[n]
@@ -201,7 +212,7 @@ func (b *eventBuilder) appendNode(dst []byte, n int32) []byte {
 
 // appendFlat appends a flattened value. SDKs write nested values as JSON text and None as the
 // text null. Any other text stays text, also one that looks like a number, unless
-// b.jsonLeaves is set.
+// b.jsonLeaves is set: "42" may have been a string, {"a":1} hardly.
 func (b *eventBuilder) appendFlat(dst []byte, a *attr) []byte {
 	s := a.str()
 	if s == "null" {

@@ -19,8 +19,8 @@ func (b *eventBuilder) appendString(dst []byte, s string) []byte {
 	return dst
 }
 
-// appendDouble appends f so that it reads back equal and still shows that it is no integer.
-// What JSON lacks becomes a string: NaN, Infinity, -Infinity.
+// appendDouble appends f so that it reads back equal and still shows that it is no integer: 2 becomes 2.0.
+// What JSON lacks becomes a string: NaN, Infinity, -Infinity (as in protobuf's JSON mapping).
 func appendDouble(dst []byte, f float64) []byte {
 	switch {
 	case math.IsNaN(f):
@@ -44,6 +44,7 @@ func (b *eventBuilder) appendValue(dst []byte, v pcommon.Value) []byte {
 	return b.appendDeep(dst, v, 0)
 }
 
+// appendDeep is appendValue of a value inside depth others.
 func (b *eventBuilder) appendDeep(dst []byte, v pcommon.Value, depth int) []byte {
 	if depth >= rawjson.MaxDepth {
 		return append(dst, "null"...)
@@ -77,6 +78,7 @@ func (b *eventBuilder) appendDeep(dst []byte, v pcommon.Value, depth int) []byte
 	return append(dst, "null"...)
 }
 
+// appendMap appends a map of attributes as an object, in their order.
 func (b *eventBuilder) appendMap(dst []byte, m pcommon.Map, depth int) []byte {
 	dst = append(dst, '{')
 	keys := keySet{list: make([]string, 0, min(m.Len(), manyKeys))}
@@ -96,7 +98,8 @@ func (b *eventBuilder) appendMap(dst []byte, m pcommon.Map, depth int) []byte {
 	return append(dst, '}')
 }
 
-// equal reports whether two attribute values are the same scalar.
+// equal reports whether two attribute values are the same scalar. Lists and maps count as different: to compare
+// them would cost more than keeping one twice.
 func equal(a, b pcommon.Value) bool {
 	if a.Type() != b.Type() {
 		return false
