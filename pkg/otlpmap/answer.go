@@ -6,16 +6,21 @@ import (
 	"github.com/spangrove/spangrove/pkg/otlpmap/internal/jsonscan"
 )
 
-// answered reports whether the outputs hold what a model said.
+// answered reports whether the outputs hold what a model said: then no other rule places an answer.
 func (b *eventBuilder) answered() bool {
 	return b.filled(fieldContent.field) || b.filled(fieldCalls.field) || b.filled(fieldAnswerHistory.field) || b.whole != nil
 }
 
-// answer fills the outputs from b.msgs[at:]: the first message's role, content, tool_calls,
-// finish_reason and reasoning. A further message that only adds what is still missing (a
-// Responses API call gives each of its items as a message) is merged; if any says something
-// of its own, all after the first become choices. For an agent the messages are one after the
-// other, not alternatives: the last text is its answer and the whole list its chat_history.
+// answer fills the outputs from b.msgs[at:], takes the messages off, and reports whether there were any. The first
+// message is the answer: its role, content, tool_calls, finish_reason and reasoning become members of the outputs.
+// What happens with the others depends:
+//
+//  1. One that only adds what is still missing is merged. A Responses API call gives each of its items as a message:
+//     a thought, then a text, then a call.
+//  2. If any says something of its own, all after the first become outputs.choices. They are alternatives, as of a
+//     request for several choices.
+//  3. For an agent the messages are one after the other, not alternatives: the last text is its answer and the
+//     whole list its chat_history.
 func (b *eventBuilder) answer(at int) bool {
 	list := b.msgs[at:]
 	defer func() { b.msgs = b.msgs[:at] }()
@@ -49,7 +54,7 @@ func (b *eventBuilder) answer(at int) bool {
 }
 
 // lastSaid returns the last message of a list that the assistant said: one with a text, else one with
-// calls, else the last of all.
+// calls, else the last of all. The list must not be empty.
 func lastSaid(list []message) *message {
 	var calls *message
 	for i := len(list) - 1; i >= 0; i-- {
@@ -79,7 +84,8 @@ func (b *eventBuilder) answerRole() {
 }
 
 // plainReason returns a reason to stop in lower case and without the name of its type, which some
-// frameworks send with it: FinishReason.STOP. A changed one is kept in metadata.finish_reasons.
+// frameworks send with it: "FinishReason.STOP" → "stop". Only a constant's name, all in capitals, is changed. The
+// original is then kept in metadata.finish_reasons, if nothing is there.
 func (b *eventBuilder) plainReason(raw []byte) []byte {
 	text := jsonscan.Inner(raw)
 	name := text[bytes.LastIndexByte(text, '.')+1:]
@@ -144,6 +150,7 @@ var asMessages = reader{
 		if !ok {
 			raw, ok = b.repairTruncatedJSON(a)
 		}
+		// No attribute before this one had messages: the instructions are the conversation.
 		if a.slot == compiled.systemInstructions {
 			if !ok && a.str() != "" {
 				raw, ok = b.appendValue(nil, a.val), true // plain text
@@ -159,6 +166,7 @@ var asMessages = reader{
 			b.unreadable(a, fieldInputValue)
 			return
 		}
+		// A tool's own call is its input, no conversation.
 		if b.s.role&onTools != 0 && b.called(at) {
 			a.used = true
 			return
@@ -179,6 +187,7 @@ func (b *eventBuilder) leadInstructions(at int) {
 	if sys := b.s.at(b.attrs, compiled.systemInstructions); sys != nil && !hasSystem(b.msgs[at:]) {
 		if raw, ok := b.parse(sys); ok {
 			first := len(b.msgs)
+			// instructions has appended one message: it moves to the front.
 			if b.instructions(raw) {
 				sys.used = true
 				m := b.msgs[first]
@@ -190,7 +199,7 @@ func (b *eventBuilder) leadInstructions(at int) {
 }
 
 // called makes the arguments of a tool's own call the inputs of its event, if b.msgs[at:] is
-// that call alone.
+// that call alone. Some instrumentations send a tool's input as the message that called it.
 func (b *eventBuilder) called(at int) bool {
 	list := b.msgs[at:]
 	if len(list) != 1 || !jsonscan.Empty(list[0].content) || !b.obj[bucketInputs].empty() {
@@ -224,7 +233,8 @@ func (b *eventBuilder) called(at int) bool {
 	return true
 }
 
-// returned makes a tool's own result the outputs of its event, if b.msgs[at:] is that alone.
+// returned makes a tool's own result the outputs of its event, if b.msgs[at:] is that alone. It is the counterpart of
+// called.
 func (b *eventBuilder) returned(at int) bool {
 	list := b.msgs[at:]
 	if len(list) != 1 || string(jsonscan.Inner(list[0].role)) != "tool" || list[0].content == nil || b.filled(fieldResult.field) {
@@ -255,7 +265,8 @@ func hasSystem(list []message) bool {
 	return false
 }
 
-// instructions appends one system message made of instruction parts or of a plain string.
+// instructions appends one system message made of instruction parts ([{type: text, content}]) or of a plain string.
+// It reports whether it did.
 func (b *eventBuilder) instructions(raw []byte) bool {
 	m := message{role: []byte(`"system"`)}
 	switch jsonscan.Kind(raw) {
@@ -302,6 +313,7 @@ var asAnswer = reader{
 }
 
 // unreadable keeps a value that should have been JSON as text, so that a person can read it.
+// metadata.parse_error then names the attribute. If t is filled, the attribute stays under its own name.
 func (b *eventBuilder) unreadable(a *attr, t target) {
 	if b.put(t, b.take(a)) {
 		b.losses.failed = append(b.losses.failed, a.key)

@@ -30,6 +30,8 @@ func (b *eventBuilder) identity(e *event.Event) {
 	case e.ID == e.SessionID:
 		e.Type = event.TypeSession // a span that declares itself the session
 	case s.root():
+		// Directly below the session, unless an attribute names another event: spans of different traces
+		// may belong together.
 		e.ParentID = e.SessionID
 		if a := b.s.firstText(b.attrs, compiled.lists[parentKeys]); a != nil {
 			if id, err := uuid.Parse(a.str()); err == nil && id != uuid.Nil && id != e.ID {

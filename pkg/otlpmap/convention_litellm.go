@@ -1,6 +1,7 @@
 package otlpmap
 
-// litellmConvention is LiteLLM.
+// litellmConvention is LiteLLM, a proxy and client library for the APIs of many providers. llm.<provider>.* has the
+// raw request and answer, below the span of the call.
 var litellmConvention = definition{
 	name:       "litellm",
 	scopes:     []string{"litellm"},

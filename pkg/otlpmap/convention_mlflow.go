@@ -1,6 +1,6 @@
 package otlpmap
 
-// mlflowConvention is MLflow.
+// mlflowConvention is MLflow. Its tracing API sends every attribute as JSON, also a text.
 var mlflowConvention = definition{
 	name:       "mlflow",
 	scopes:     []string{"mlflow"},

@@ -1,6 +1,7 @@
 package otlpmap
 
-// vercelConvention is the AI SDK of Vercel, up to version 6.
+// vercelConvention is the AI SDK of Vercel, up to version 6. The attributes of version 7 are those of the GenAI
+// conventions.
 var vercelConvention = definition{
 	name:      "vercel-ai",
 	scopes:    []string{"ai"},

@@ -8,13 +8,17 @@ import "strings"
 type convention uint8
 
 const (
+	// SDKs and platforms with attributes of their own for nearly everything. They often stand beside
+	// the general ones, which other back ends read.
 	honeyhive convention = iota
 	langfuse
 	langsmith
 	mlflow
 	laminar
+	// Conventions that many instrumentations share.
 	openinference
 	openllmetry
+	// Frameworks that use the GenAI attributes and add some.
 	vercel
 	litellm
 	googleADK
@@ -26,6 +30,7 @@ const (
 	mcp
 	agentFramework
 	semanticKernel
+	// OpenTelemetry's semantic conventions for generative AI.
 	otelGenAI
 	otel // OpenTelemetry's general names, and what nobody claims
 )

@@ -8,7 +8,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
-// Prices compute what model calls cost.
+// Prices compute what model calls cost. Package price implements it.
 type Prices interface {
 	// Cost is in US dollars. ok is false if it is not known, which is not a cost of 0. Many
 	// goroutines ask at once.
@@ -23,6 +23,8 @@ func (b *eventBuilder) writeCost() {
 	}
 }
 
+// theCost returns the cost in US dollars as a JSON number, and as JSON whether it was reported or computed; nil if
+// it is not known. Only model calls have a computed cost: what is around them would count it again.
 func (b *eventBuilder) theCost() (raw []byte, source string) {
 	if b.tokens.cost != nil {
 		return b.tokens.cost, `"reported"`
@@ -44,7 +46,8 @@ func (b *eventBuilder) theCost() (raw []byte, source string) {
 	return rawjson.AppendNumber(nil, usd), `"computed"`
 }
 
-// priced returns the tokens that a price is asked for.
+// priced returns the tokens that a price is asked for: those that the span reports, or else its own metadata.
+// ok is false if they do not suffice to compute a cost.
 func (b *eventBuilder) priced() (u price.Usage, ok bool) {
 	c := b.tokens.counts
 	if !c[countPrompt].set && !c[countCompletion].set && !c[countTotal].set {
@@ -81,7 +84,8 @@ func (b *eventBuilder) ownCounts() (c [countKinds]count) {
 	return c
 }
 
-// configText returns the text that stands in a field of config.
+// configText returns the text that stands in a field of config, "" for none. If an attribute filled it, its text is at
+// hand; otherwise the field is read back.
 func (b *eventBuilder) configText(t target) string {
 	if !b.filled(t.field) {
 		return ""
@@ -94,7 +98,8 @@ func (b *eventBuilder) configText(t target) string {
 	return unquoted(b.written(t))
 }
 
-// written returns the JSON that stands in a field already. It is valid until the next value is written.
+// written returns the JSON that stands in a field already. It is valid until the next value is written. The object is
+// closed for as long as it is read.
 func (b *eventBuilder) written(t target) []byte {
 	o := &b.obj[t.bucket]
 	at := len(o.buf)

@@ -9,7 +9,8 @@ import (
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
-// asUsage reads an object of counts in the words of any provider or SDK.
+// asUsage reads an object of counts in the words of any provider or SDK. Of the attribute the
+// members stay that are no count of the event.
 var asUsage = reader{
 	name: "usage", about: "JSON or a Python dict of token counts, in the words of any provider",
 	whole: func(b *eventBuilder, _ target, a *attr) {
@@ -26,13 +27,18 @@ var asUsage = reader{
 	},
 }
 
-// countNames are the members of usage objects that are counts.
+// countNames are the members of usage objects that are counts. OpenAI, Anthropic, Gemini and the SDKs around them each have
+// their own words.
 var countNames = map[string]int{
+	// Tokens of the prompt.
 	"prompt_tokens": countPrompt, "input_tokens": countPrompt, "input": countPrompt, "promptTokens": countPrompt,
 	"inputTokens": countPrompt, "prompt_token_count": countPrompt,
+	// Tokens of the answer.
 	"completion_tokens": countCompletion, "output_tokens": countCompletion, "output": countCompletion, "completionTokens": countCompletion,
 	"outputTokens": countCompletion, "candidates_token_count": countCompletion,
+	// Both together.
 	"total_tokens": countTotal, "total": countTotal, "totalTokens": countTotal, "total_token_count": countTotal,
+	// Parts of the prompt that were read from a cache or written to it, and of the answer that were thoughts.
 	"cache_read_input_tokens": countCacheRead, "input_cached_tokens": countCacheRead, "input_cache_read": countCacheRead,
 	"cached_content_token_count":  countCacheRead,
 	"cache_creation_input_tokens": countCacheWrite, "input_cache_creation": countCacheWrite, "cache_write_input_tokens": countCacheWrite,
@@ -55,7 +61,8 @@ var (
 	}
 )
 
-// offerUsage reads a usage object. What a span has in attributes of its own comes first.
+// offerUsage reads a usage object: counts by their names, parts of counts in objects such as prompt_tokens_details,
+// and a cost. What a span has in attributes of its own comes first.
 func (b *eventBuilder) offerUsage(raw []byte) {
 	for c := jsonscan.Members(raw); c.Next(); {
 		switch {
@@ -83,7 +90,8 @@ func (b *eventBuilder) offerUsage(raw []byte) {
 
 // joinDetails makes parts that stand beside a count part of it. Langfuse's callers may report
 // input without input_cache_read, input_audio and the like, which shows in a total that is the
-// sum of them all.
+// sum of them all: {input: 10, input_cache_read: 90, output: 5, total: 105} means 100 prompt tokens. If the
+// sum does not fit, the counts stay as reported.
 func (b *eventBuilder) joinDetails(raw []byte) {
 	c := &b.tokens.counts
 	if !c[countPrompt].set || !c[countCompletion].set || !c[countTotal].set {

@@ -26,6 +26,7 @@ func (b *eventBuilder) documents(raw []byte) bool {
 	if jsonscan.Kind(raw) != '[' || jsonscan.Empty(raw) {
 		return false
 	}
+	// All must be documents, before anything is written.
 	for c := jsonscan.Elements(raw); c.Next(); {
 		if documentText(c.Val) == "" {
 			return false
@@ -59,7 +60,8 @@ func (b *eventBuilder) documents(raw []byte) bool {
 	return b.put(fieldDocuments, b.arena[at:])
 }
 
-// documentText returns the name under which an object has a document's text, "" for none.
+// documentText returns the name under which an object has a document's text, "" for none. An object whose content
+// is no text is no document.
 func documentText(raw []byte) string {
 	for _, key := range [...]string{"content", "page_content", "text"} {
 		if v := jsonscan.Member(raw, key); jsonscan.Kind(v) == '"' {
@@ -143,7 +145,7 @@ func length(array []byte) (n int) {
 type dropped struct{ count, dimension int }
 
 // dropVector notes a vector that was not kept, by its dimension. A span may send its vectors
-// twice, as attributes and in its raw answer.
+// twice, as attributes and in its raw answer: they are counted apart, and putEmbedding takes the larger number.
 func (b *eventBuilder) dropVector(from, dimension int) {
 	b.losses.vectors[from].count++
 	b.losses.vectors[from].dimension = dimension
@@ -154,7 +156,8 @@ const (
 	fromAnswer
 )
 
-// putEmbedding writes which vectors were not kept.
+// putEmbedding writes which vectors were not kept, as {count, dimension}; metadata.truncated has their size in bytes,
+// at 8 for each number.
 func (b *eventBuilder) putEmbedding() {
 	v := b.losses.vectors[fromAttribute]
 	if b.losses.vectors[fromAnswer].count > v.count {

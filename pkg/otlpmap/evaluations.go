@@ -29,7 +29,8 @@ var asEvaluations = reader{
 	},
 }
 
-// judgement reads one result, at a node of the tree.
+// judgement reads one result, at a node of the tree. scope is what it is about if not the span: "trace" or
+// "session". human: it is an annotation, which a person may have given. A result without a name is left as it is.
 func (b *eventBuilder) judgement(n int32, scope string, human bool) {
 	name := b.leaf(b.tree.child(n, "name"))
 	if name == nil || name.str() == "" {
@@ -45,6 +46,7 @@ func (b *eventBuilder) judgement(n int32, scope string, human bool) {
 	if kind := b.leaf(b.tree.child(n, "annotator_kind")); human && kind != nil && strings.EqualFold(kind.str(), "human") {
 		bucket = bucketFeedback
 	}
+	// The entry has all members of the result; the score is called value, as in the results of span events.
 	var o object
 	for c := b.tree.nodes[n].first; c != 0; c = b.tree.nodes[c].next {
 		key := b.tree.nodes[c].key

@@ -9,6 +9,12 @@ import (
 
 // asMembers fills a whole object: flattened attributes are rebuilt into it, of a JSON object,
 // its members are taken. A key that is already there keeps its value.
+//
+//	honeyhive_inputs.a.b = 1          → inputs {"a":{"b":1}}
+//	honeyhive_inputs = {"a":{"b":1}}  → the same
+//
+// Outputs need not be an object: outputs.0, outputs.1, … become a list (see eventBuilder.whole). Inputs that are
+// none become inputs.value.
 var asMembers = reader{
 	name: "members", about: "rebuilt from dots, or a JSON object's members; keys that are there stay",
 	whole: func(b *eventBuilder, t target, a *attr) {
@@ -31,6 +37,7 @@ var asMembers = reader{
 			return
 		}
 		root := &b.tree.nodes[0]
+		// All children are indexes from 0 on: the outputs are a list.
 		if t.bucket == bucketOutputs && b.obj[t.bucket].empty() && b.whole == nil {
 			if list := b.tree.indexed(0); len(list) == int(root.children) && b.tree.nodes[list[len(list)-1]].key == decimal(len(list)-1) {
 				b.whole = b.appendNode(nil, 0)
@@ -38,6 +45,7 @@ var asMembers = reader{
 			}
 		}
 		for c := root.first; c != 0; c = b.tree.nodes[c].next {
+			// The parameters come up a level, before the members that stand beside them.
 			if t.bucket == bucketInputs && b.tree.nodes[c].key == paramsLevel {
 				for p := b.tree.nodes[c].first; p != 0; p = b.tree.nodes[p].next {
 					b.memberNode(t.bucket, p)
@@ -51,7 +59,7 @@ var asMembers = reader{
 // paramsLevel is the level that SDKs before 1.0 put between inputs and a function's parameters.
 const paramsLevel = "_params_"
 
-// memberNode adds one member of a tree to a bucket.
+// memberNode adds one member of a tree to a bucket. If the bucket has it already, its attributes stay unused.
 func (b *eventBuilder) memberNode(bucket int, n int32) {
 	nd := &b.tree.nodes[n]
 	if bucket == bucketInputs && nd.key == paramsLevel && nd.first != 0 {
@@ -75,7 +83,8 @@ func (b *eventBuilder) memberNode(bucket int, n int32) {
 	b.member(bucket, nd.key, b.arena[at:])
 }
 
-// has reports whether a bucket has a member of that name, or will have.
+// has reports whether a bucket has a member of that name, or will have: fields that are written last (see
+// writtenLast) count as there.
 func (b *eventBuilder) has(bucket int, key string) bool {
 	if bucket == bucketHot && event.ColdKey(key) {
 		bucket = bucketCold
@@ -86,7 +95,8 @@ func (b *eventBuilder) has(bucket int, key string) bool {
 	return b.obj[bucket].keys.has(key)
 }
 
-// same reports whether a bucket has that member because of an attribute with that very text.
+// same reports whether a bucket has that member because of an attribute with that very text. Then nothing is lost if
+// val is left out.
 func (b *eventBuilder) same(bucket int, key string, val []byte) bool {
 	field, ok := fieldIDs[bucket][key]
 	if !ok || !b.filled(field) || b.by[field] == 0 {
@@ -113,7 +123,8 @@ var asTree = reader{
 	},
 }
 
-// spread adds to a bucket the members of a JSON object that came in one attribute.
+// spread adds to a bucket the members of a JSON object that came in one attribute. The attribute is used if all
+// of them found a place or are there already; otherwise it is left to dropRedundant, which keeps those that did not.
 func (b *eventBuilder) spread(bucket int, raw []byte, a *attr) {
 	all := true
 	for c := jsonscan.Members(raw); c.Next(); {
@@ -133,7 +144,7 @@ func (b *eventBuilder) spread(bucket int, raw []byte, a *attr) {
 	}
 }
 
-// keyText returns a member's name without its escapes.
+// keyText returns a member's name without its escapes. Names that the tables know are not copied.
 func keyText(key []byte) string {
 	if name, ok := compiled.memberNames[string(key)]; ok {
 		return name
@@ -159,4 +170,5 @@ func (t *tables) nameMembers() {
 	}
 }
 
+// decimal returns n as the key of a tree's node.
 func decimal(n int) string { return strconv.Itoa(n) }

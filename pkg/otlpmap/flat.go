@@ -10,6 +10,7 @@ import (
 // their own, such as llm.input_messages.0.message.role or gen_ai.prompt.0.content.
 
 var (
+	// llm.input_messages.0.message.role = "user", …0.message.content = "Hi" → [{"role":"user","content":"Hi"}].
 	asFlatMessages = reader{
 		name: "flat messages", about: "indexed role, content, tool_calls, … as messages",
 		family: func(b *eventBuilder, t target, fam int16) {
@@ -21,6 +22,7 @@ var (
 		},
 	}
 
+	// The same for an answer: its first message becomes the members of outputs.
 	asFlatAnswer = reader{
 		name: "flat answer", about: "indexed messages as role, content, tool_calls, finish_reason, reasoning; further ones as choices",
 		family: func(b *eventBuilder, _ target, fam int16) {
@@ -33,6 +35,7 @@ var (
 		},
 	}
 
+	// llm.prompts.0.prompt.text = "Hi", of completion APIs.
 	asPrompts = reader{
 		name: "flat prompts", about: "indexed prompt.text as messages of the user",
 		family: func(b *eventBuilder, t target, fam int16) {
@@ -49,6 +52,7 @@ var (
 		},
 	}
 
+	// embedding.embeddings.0.embedding.text, or gen_ai.prompt.0.content of an embedding call.
 	asTexts = reader{
 		name: "texts", about: "the indexed texts; vectors over the bound leave count and dimension",
 		family: func(b *eventBuilder, t target, fam int16) {
@@ -84,6 +88,7 @@ var (
 		},
 	}
 
+	// retrieval.documents.0.document.content, .score and the like.
 	asDocuments = reader{
 		name: "documents", about: "indexed documents as [{id, content, score, metadata}]",
 		family: func(b *eventBuilder, t target, fam int16) {
@@ -108,6 +113,7 @@ var (
 		},
 	}
 
+	// llm.tools.0.tool.json_schema, which holds the whole definition as JSON, or one attribute for each of its members.
 	asToolList = reader{
 		name: "flat tools", about: "indexed definitions as [{name, description, parameters}]",
 		family: func(b *eventBuilder, t target, fam int16) {
@@ -139,7 +145,8 @@ var (
 )
 
 // joinCalls makes one answer of the messages from b.msgs[at:] on if all but the first are calls
-// and hold nothing else, not even a role.
+// and hold nothing else, not even a role. LiteLLM numbers the calls of one answer as if they were
+// answers, see function_call in flatMessage.
 func (b *eventBuilder) joinCalls(at int) {
 	list := b.msgs[at:]
 	if len(list) < 2 || jsonscan.Empty(list[0].calls) {
@@ -158,7 +165,7 @@ func (b *eventBuilder) joinCalls(at int) {
 
 // toldWhole reports whether a chain's raw input holds its conversation more completely than the
 // messages of the tree: OpenInference sends only the first message of a LangGraph node as
-// attributes, and the content only of some.
+// attributes, and the content only of some. The messages are read to be counted, and taken off again.
 func (b *eventBuilder) toldWhole() bool {
 	a := b.s.at(b.attrs, compiled.inputValue)
 	if b.s.role != onChain || a == nil {
@@ -187,7 +194,7 @@ func (b *eventBuilder) down(n int32, keys ...string) int32 {
 	return n
 }
 
-// take returns an attribute's value as JSON; the attribute is used.
+// take returns an attribute's value as JSON, in the arena; the attribute is used.
 func (b *eventBuilder) take(a *attr) []byte {
 	a.used = true
 	at := len(b.arena)
@@ -209,7 +216,8 @@ func (b *eventBuilder) flatMessages() {
 	}
 }
 
-// flatMessage appends the message that stands at a node of the tree.
+// flatMessage appends the message that stands at a node of the tree: gen_ai.prompt.0.role and its siblings. A member
+// that is a tree itself (contents.0.message_content.text) has no attribute of its own: a is nil then.
 func (b *eventBuilder) flatMessage(n int32) {
 	var m message
 	for c := b.tree.nodes[n].first; c != 0; c = b.tree.nodes[c].next {
@@ -221,7 +229,7 @@ func (b *eventBuilder) flatMessage(n int32) {
 		switch key {
 		case "role":
 			m.role = speaker(b.render(c))
-		case "content", "text":
+		case "content", "text": // the first counts, a second one stays under its name
 			if m.content != nil {
 				m.add(quotable(key), b.render(c))
 			} else if a != nil {
@@ -313,7 +321,7 @@ func typedParts(raw []byte) bool {
 }
 
 // flatContents returns indexed content parts: text alone becomes the content, anything else an
-// array of parts.
+// array of parts. OpenInference has a level message_content between the index and the part.
 func (b *eventBuilder) flatContents(n int32) []byte {
 	list := b.tree.indexedInto(n, nil)
 	level := func(i int32) int32 {
@@ -322,6 +330,7 @@ func (b *eventBuilder) flatContents(n int32) []byte {
 		}
 		return i
 	}
+	// One part with nothing but a text, or its type and a text.
 	if len(list) == 1 {
 		in := level(list[0])
 		typ, text := b.leaf(b.tree.child(in, "type")), b.leaf(b.tree.child(in, "text"))
@@ -350,7 +359,7 @@ func (b *eventBuilder) flatContents(n int32) []byte {
 }
 
 // flatCalls returns indexed tool calls, with OpenInference's levels tool_call and function or
-// without.
+// without: tool_calls.0.tool_call.function.name and tool_calls.0.name are the same.
 func (b *eventBuilder) flatCalls(n int32) []byte {
 	list := b.tree.indexedInto(n, nil)
 	at := len(b.arena)
@@ -386,7 +395,8 @@ func (b *eventBuilder) flatCallFields(n int32) {
 	}
 }
 
-// legacyCall returns the one call of OpenAI's functions API, before there were tools.
+// legacyCall returns the one call of OpenAI's functions API, before there were tools. Its arguments are in a
+// sibling of its name.
 func (b *eventBuilder) legacyCall(n int32, name *attr) []byte {
 	var args []byte
 	if a := b.leaf(b.tree.child(n, "function_call_arguments_json")); a != nil {

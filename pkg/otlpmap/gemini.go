@@ -5,7 +5,9 @@ import "github.com/spangrove/spangrove/pkg/otlpmap/internal/jsonscan"
 // The readers of requests and answers as Google's Gemini API has them: contents of a role and
 // parts, {system_instruction, tools, …} beside them, and an answer of the same shape.
 
-// asGeminiRequest reads {model, config, contents}, or contents alone.
+// asGeminiRequest reads {model, config, contents}, or contents alone: contents become the messages, after
+// config.system_instruction; config the settings and tools; other members inputs. Names come in snake case (Python)
+// and in camel case (REST).
 var asGeminiRequest = reader{
 	name: "Gemini request", about: "JSON {model, config, contents} as messages and settings",
 	whole: func(b *eventBuilder, t target, a *attr) {
@@ -71,7 +73,7 @@ var asGeminiRequest = reader{
 	},
 }
 
-// geminiSetting returns the name of a setting in config.
+// geminiSetting returns the name of a setting in config; a setting of unknown name keeps it.
 func geminiSetting(key string) string {
 	switch key {
 	case "candidate_count", "candidateCount":
@@ -85,7 +87,8 @@ func geminiSetting(key string) string {
 	return key
 }
 
-// geminiTools fills config.tools from [{function_declarations: […]}].
+// geminiTools fills config.tools from [{function_declarations: […]}]: the declarations of all tools, one after the
+// other. A tool that has anything besides its declarations would lose it: then the list is taken as it is.
 func (b *eventBuilder) geminiTools(raw []byte) bool {
 	if b.filled(fieldTools.field) {
 		return false
@@ -107,7 +110,7 @@ func (b *eventBuilder) geminiTools(raw []byte) bool {
 	return list != nil && b.putTools(append(list, ']'))
 }
 
-// contents appends the messages of Gemini's contents.
+// contents appends the messages of Gemini's contents. It returns false, and appends none, if an element is no content.
 func (b *eventBuilder) contents(raw []byte) bool {
 	at := len(b.msgs)
 	for c := jsonscan.Elements(raw); c.Next(); {
@@ -119,7 +122,8 @@ func (b *eventBuilder) contents(raw []byte) bool {
 	return len(b.msgs) > at
 }
 
-// geminiContent appends the message of {role, parts}. The role "model" becomes "assistant".
+// geminiContent appends the message of {role, parts}. The role "model" becomes "assistant", and a content
+// without one is the user's. role, as JSON, takes the place of its own; "" for none.
 func (b *eventBuilder) geminiContent(raw []byte, role string) bool {
 	parts := jsonscan.Member(raw, "parts")
 	if jsonscan.Kind(parts) != '[' {
@@ -194,7 +198,7 @@ var asGeminiAnswer = reader{
 	},
 }
 
-// asGeminiUsage takes the counts of {usage_metadata: {…}}.
+// asGeminiUsage takes the counts of {usage_metadata: {…}}. The attribute is left to asGeminiAnswer.
 var asGeminiUsage = reader{
 	name: "Gemini usage", about: "the counts in the JSON of an answer",
 	whole: func(b *eventBuilder, _ target, a *attr) {

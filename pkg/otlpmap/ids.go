@@ -9,7 +9,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/event"
 )
 
-// EventID returns the id of the event of a span: the UUID version 5 of the span id, as 16 lower-case
+// EventID returns the id of the event of a span: the UUID version 5 (RFC 9562) of the span id, as 16 lower-case
 // hex digits, in the namespace of the trace id's 16 bytes. A retried export thus changes
 // nothing, and a child can name its parent before the parent came.
 func EventID(trace [16]byte, span [8]byte) uuid.UUID {
@@ -23,7 +23,7 @@ func EventID(trace [16]byte, span [8]byte) uuid.UUID {
 	return id
 }
 
-// SessionID returns the session a key names: see event.SessionOf.
+// SessionID returns the session a key names: the key itself if it is a UUID, else one made of it (event.SessionOf).
 func SessionID(key string) uuid.UUID { return event.SessionOf(key) }
 
 // uuidText is how long a UUID is in its usual form.

@@ -11,7 +11,12 @@ import (
 // thoughts, and the calls of OpenAI's own tools.
 
 // itemMessage appends the message that an item stands for. m holds its members but the type,
-// args and output among them.
+// args and output among them. It returns false, and appends none, for a type that is no item.
+//
+//	{type: function_call, call_id, name, arguments} → {role: assistant, content: null, tool_calls: [{id, name, arguments}]}
+//	{type: function_call_output, call_id, output}   → {role: tool, content, tool_call_id}
+//	{type: reasoning, summary: [{text}]}            → {role: assistant, content: null, reasoning}
+//	{type: web_search_call, …} and other calls      → {role: assistant, content: null, and its members}
 func (b *eventBuilder) itemMessage(m message, typ, args, output []byte) bool {
 	kind := string(jsonscan.Inner(typ))
 	m.item = true
@@ -87,6 +92,8 @@ func (b *eventBuilder) itemTexts(text, list []byte) []byte {
 
 // joinItems makes one answer of the messages and items from b.msgs[at:] on: they follow each
 // other and are no alternatives. What items have beside calls and thoughts has no place there.
+// The first message or item of the assistant is the head that the later ones are joined to; two messages are
+// not joined, since they may be alternatives.
 func (b *eventBuilder) joinItems(at int) {
 	any := false
 	for i := range b.msgs[at:] {
@@ -109,6 +116,8 @@ func (b *eventBuilder) joinItems(at int) {
 			n++
 			continue
 		}
+		// From here on m joins the head. A message takes the head's place, with the calls and thoughts of the items
+		// before it; an item only adds its own.
 		h := &b.msgs[head]
 		h.raw = nil
 		if !m.item {
@@ -128,6 +137,7 @@ func (b *eventBuilder) joinItems(at int) {
 	b.msgs = b.msgs[:n]
 }
 
+// firstPresent returns a, or b if a is absent.
 func firstPresent(a, b []byte) []byte {
 	if a != nil {
 		return a

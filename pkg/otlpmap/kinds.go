@@ -9,7 +9,8 @@ import (
 	"github.com/spangrove/spangrove/pkg/event"
 )
 
-// role is what a span is about, finer than the event's type: it decides which rules apply.
+// role is what a span is about, finer than the event's type: it decides which rules apply. Roles are bits, so that a
+// rule can name several.
 type role uint8
 
 const (
@@ -45,6 +46,7 @@ type kindRule struct {
 	like []kindPattern
 }
 
+// kindPattern is a pattern with * for any text, and the role of what matches it.
 type kindPattern struct {
 	pattern string
 	role    role
@@ -69,7 +71,8 @@ func (k *kindRule) role(value string) role {
 	return 0
 }
 
-// matches reports whether s is the pattern, in which each * stands for any text.
+// matches reports whether s is the pattern, in which each * stands for any text: "ai.*.doStream" matches
+// "ai.streamText.doStream". Between two stars the first fit is taken, which is enough as the rest may be anything.
 func matches(pattern, s string) bool {
 	head, rest, wild := strings.Cut(pattern, "*")
 	if !wild {
@@ -178,7 +181,8 @@ func spanKind(s *span, attrs []attr) (role, event.Type) {
 	return r, r.typed()
 }
 
-// roleOf returns the role that attributes tell, 0 if none does.
+// roleOf returns the role that attributes show, 0 if none does: the first kind rule that knows the value of its
+// attribute, or else what the span names (a tool; a model with usage; a client call of HTTP or a database).
 func roleOf(s *span, attrs []attr) role {
 	for i := range kindRules {
 		value := ""
@@ -205,7 +209,7 @@ func roleOf(s *span, attrs []attr) role {
 	return 0
 }
 
-// roleOfType returns the role of a span whose event type is given.
+// roleOfType returns the role of a span whose event type is given. Sessions and generic events are read like chains.
 func roleOfType(t event.Type) role {
 	switch t {
 	case event.TypeModel:

@@ -10,7 +10,8 @@ import (
 // ({lc: 1, type: constructor, id: [langchain, schema, messages, HumanMessage], kwargs: {…}}),
 // {type: human, data: {…}}, and the fields alone with their type.
 
-// langchainRoles are the roles of LangChain's messages, by type and by class.
+// langchainRoles are the roles of LangChain's messages, by type and by class, as JSON. A chat message has "" here: it
+// names its role itself.
 var langchainRoles = map[string]string{
 	"human": `"user"`, "ai": `"assistant"`, "system": `"system"`, "tool": `"tool"`, "function": `"tool"`,
 	"HumanMessage": `"user"`, "AIMessage": `"assistant"`, "SystemMessage": `"system"`, "ToolMessage": `"tool"`, "FunctionMessage": `"tool"`,
@@ -19,7 +20,7 @@ var langchainRoles = map[string]string{
 }
 
 // langchainMessage appends the message that raw stands for, if it is one of LangChain's. What it has
-// beside the members of a message (its id, what the provider told of its answer) is left to cover.
+// beside the members of a message (its id, what the provider said about its answer) is left to dropRedundant.
 func (b *eventBuilder) langchainMessage(raw, typ []byte) bool {
 	class, in := string(jsonscan.Inner(typ)), raw
 	switch data := jsonscan.Member(raw, "data"); {
@@ -78,7 +79,8 @@ func (b *eventBuilder) langchainMessage(raw, typ []byte) bool {
 	return true
 }
 
-// constructorPath returns the name of a constructor, whose parts are a list.
+// constructorPath returns the name of a constructor, whose parts are a list:
+// ["langchain","schema","messages","AIMessage"] → "langchain.schema.messages.AIMessage".
 func constructorPath(id []byte) string {
 	path := ""
 	for c := jsonscan.Elements(id); c.Next(); {
@@ -88,7 +90,7 @@ func constructorPath(id []byte) string {
 }
 
 // generations appends the messages of LangChain's answer to a model call: lists, one per prompt,
-// of {text, message?, generation_info}.
+// of {text, message?, generation_info}. It returns false, and appends none, if an element is something else.
 func (b *eventBuilder) generations(raw []byte) bool {
 	at := len(b.msgs)
 	for c := jsonscan.Elements(raw); c.Next(); {

@@ -3,6 +3,7 @@ package otlpmap
 // keyList names a list of attributes that steer an event instead of standing in one of its objects. A
 // convention adds its own (see definition.keys). Of each list the first attribute that is present and not empty
 // counts; the others are taken as read if they have the same value, and stay under their own names if not.
+// For example honeyhive.session_id, session.id and gen_ai.conversation.id are all of sessionKeys, in this order.
 type keyList int
 
 const (
@@ -45,7 +46,8 @@ var keyListOrder = [keyListCount][]convention{
 	usageHints:   {otelGenAI},
 }
 
-// keyLists are the attributes of all conventions, by list.
+// keyLists are the attributes of all conventions, by list: first those of the conventions in keyListOrder, then those of
+// all others.
 var keyLists = func() (lists [keyListCount][]string) {
 	for l := range lists {
 		var seen [len(conventions)]bool

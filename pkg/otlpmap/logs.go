@@ -13,9 +13,10 @@ import (
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
-// Logs maps the log records of one request, all of one project, to notes about the events of
-// their spans. A record without a trace or span id is rejected by itself. Records that tell
-// nothing of AI are dropped and counted, unless they have a span and Options.PlainLogs keeps them.
+// Logs maps the log records of one request, all of one project, to log parts: contributions to the events of
+// their spans. A record may become several parts. A record about AI without a trace or span id is rejected by itself.
+// Records that hold nothing about AI are dropped and counted, unless they have a span and Options.PlainLogs
+// keeps them.
 func (m *Mapper) Logs(ld plog.Logs) (notes []event.LogPart, rejected []Rejection, dropped int) {
 	x := m.pool.Get().(*mapState)
 	defer func() {
@@ -50,10 +51,10 @@ func (m *Mapper) Logs(ld plog.Logs) (notes []event.LogPart, rejected []Rejection
 	return r.notes, rejected, dropped
 }
 
-// NoSpan is why a record about a model's work cannot be taken that names no span.
+// NoSpan is the reason why a record about a model's work that names no span is rejected.
 const NoSpan = "a trace id of 16 bytes and a span id of 8 bytes, not all zero, are required"
 
-// The kinds of log records.
+// recordIs is what a log record is, which decides how it is read.
 type recordIs uint8
 
 const (
@@ -86,14 +87,16 @@ var recordKinds = []struct {
 	{exceptionEvent, exceptionRecord, "metadata.exceptions; error, if the span failed without a message"},
 }
 
-// aiPrefixes begin the names of attributes that only instrumentations of AI write.
+// aiPrefixes begin the names of attributes that only instrumentations of AI write. A record of unknown name with such an
+// attribute is about AI.
 var aiPrefixes = []string{
 	"gen_ai.", "llm.", "ai.", "openinference.", "traceloop.", "gcp.vertex.agent.",
 	"langfuse.", "langsmith.", "mlflow.", "lmnr.", "pydantic_ai.",
 	"honeyhive.", "honeyhive_",
 }
 
-// recordName returns the name of the event that a record is, "" if it is a line of a log.
+// recordName returns the name of the event that a record is, "" if it is a line of a log. Older SDKs, without the field
+// EventName, write an attribute.
 func recordName(src plog.LogRecord) string {
 	if n := src.EventName(); n != "" {
 		return n
@@ -105,7 +108,7 @@ func recordName(src plog.LogRecord) string {
 // application's log.
 func AboutAI(src plog.LogRecord) bool { return recordKind(src) != plainRecord }
 
-// recordKind decides by its name what a record is.
+// recordKind decides by its name what a record is, or else by its attributes.
 func recordKind(src plog.LogRecord) recordIs {
 	name := recordName(src)
 	for i := range recordKinds {
@@ -130,21 +133,26 @@ func recordKind(src plog.LogRecord) recordIs {
 	return is
 }
 
-// record reads one log record after the other.
+// record reads one log record after the other. A record is read like a span: its attributes go through the same rules
+// and the same builder.
 type record struct {
-	x     *mapState
-	b     *eventBuilder
+	x *mapState
+	b *eventBuilder
+	// The log parts of the request so far.
 	notes []event.LogPart
-	seq   uint32
+	// The number of the current record within the request: it orders records of the same time.
+	seq uint32
 
 	src   plog.LogRecord
 	name  string
 	scope *scope
 	span  span // what the attribute rules look at: a span with the record's attributes
-	at    event.LogPart
+	// What every part of the current record has: its span, time and session.
+	at event.LogPart
 }
 
-// open takes up a record.
+// open takes up a record. The attributes of the record before it are forgotten. Without a time of its own the record
+// has the one at which it was observed.
 func (r *record) open(src plog.LogRecord, res *resource, sc *scope) {
 	r.src, r.name, r.scope = src, recordName(src), sc
 	tid, sid := src.TraceID(), src.SpanID()
@@ -161,14 +169,14 @@ func (r *record) open(src plog.LogRecord, res *resource, sc *scope) {
 	r.span = span{resource: res, scope: sc, trace: &trace{id: tid}, id: sid}
 }
 
-// note adds a note about the record's span.
+// note adds a part of the record. content is copied.
 func (r *record) note(kind event.LogPartKind, content []byte) {
 	n := r.at
 	n.Kind, n.Content = kind, append([]byte(nil), content...) // the buffers are used again
 	r.notes = append(r.notes, n)
 }
 
-// head begins what is kept of a record as it is: {name, time in ms.
+// head begins what is kept of a record as it is: {name, time}, with the time in milliseconds.
 func (r *record) head() (o object) {
 	if r.name != "" {
 		o.open("name")

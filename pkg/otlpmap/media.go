@@ -19,7 +19,12 @@ import (
 // What came as base64 is a data URL, but for audio. Members that have no place in the form stand
 // beside it. A part that does not fit stays as it came.
 
-// medium is what a part holds about a picture, a sound, a film or a file.
+// medium is what a part holds about a picture, a sound, a film or a file. Members are looked for in the part and
+// in the objects inside it, whatever those are called, since the forms differ in the nesting more than in the names:
+//
+//	{"type":"image_url","image_url":{"url":"https://…"}}
+//	{"type":"image","source":{"type":"base64","media_type":"image/png","data":"iVBOR…"}}
+//	{"inline_data":{"mime_type":"image/png","data":"iVBOR…"}}
 type medium struct {
 	kind              string // image, audio, video or file
 	url, data, fileID []byte // JSON strings
@@ -30,7 +35,8 @@ type medium struct {
 	odd               bool   // it has something that no form has a place for
 }
 
-// mediaKinds are the members that hold a medium, and the types of parts, by what they are.
+// mediaKinds are the members that hold a medium, and the types of parts, by what they are; "" if that follows from
+// something else, such as the media type.
 var mediaKinds = map[string]string{
 	"image": "image", "image_url": "image", "input_image": "image", "image-url": "image", "base64_image": "image",
 	"audio": "audio", "input_audio": "audio", "audio-url": "audio", "audio_url": "audio",
@@ -52,7 +58,8 @@ func (b *eventBuilder) appendParts(dst, list []byte) []byte {
 	return append(dst, ']')
 }
 
-// contentParts returns a list of content parts in the form of an event, the list itself if it has it.
+// contentParts returns a list of content parts in the form of an event, the list itself if it has it: callers
+// compare the memory to see whether anything was changed.
 func (b *eventBuilder) contentParts(list []byte) []byte {
 	plain := b.opt.MaxMediaBytes < 0 || len(list) <= b.opt.MaxMediaBytes
 	for c := jsonscan.Elements(list); plain && c.Next(); {
@@ -79,7 +86,12 @@ func isForm(raw []byte) bool {
 	return false
 }
 
-// appendPart appends a content part in the form of an event.
+// appendPart appends a content part in the form of an event:
+//
+//  1. a string, or a part that is only a text, becomes a text part;
+//  2. a part that has the form already stays, its media bounded;
+//  3. a medium in any other form is read (read, complete) and written anew (appendMedium);
+//  4. what is no medium, or would lose something, stays as it came, its media bounded.
 func (b *eventBuilder) appendPart(dst, raw []byte) []byte {
 	switch {
 	case jsonscan.Kind(raw) == '"':
@@ -106,7 +118,8 @@ func (b *eventBuilder) appendPart(dst, raw []byte) []byte {
 // maxMediumDepth bounds how deep a medium stands in its part: {image: {image: {url}}}.
 const maxMediumDepth = 4
 
-// read takes a part's members, and those of the objects inside that hold the medium.
+// read takes a part's members, and those of the objects inside that hold the medium. It sets odd if a member
+// contradicts another one or says that the part is of another sort.
 func (m *medium) read(obj []byte, depth int) {
 	for c := jsonscan.Members(obj); c.Next(); {
 		key := string(c.Key)
@@ -135,7 +148,7 @@ func (m *medium) read(obj []byte, depth int) {
 	}
 }
 
-// member takes a text.
+// member takes a text. as is what mediaKinds says about the key.
 func (m *medium) member(key, as string, c jsonscan.Cursor) {
 	text := jsonscan.Inner(c.Val)
 	set := func(to *[]byte) {
@@ -173,14 +186,15 @@ func (m *medium) member(key, as string, c jsonscan.Cursor) {
 	}
 }
 
-// be notes what the medium is. What a part names itself goes before what is inside.
+// be notes what the medium is. What a part names itself goes before what is inside; "file" is the most
+// general and gives way.
 func (m *medium) be(kind string) {
 	if kind != "" && (m.kind == "" || m.kind == "file") {
 		m.kind = kind
 	}
 }
 
-// isAddress reports whether a text is a URL, and not base64.
+// isAddress reports whether a text is a URL, and not base64, which has no colon.
 func isAddress(text []byte) bool {
 	return bytes.HasPrefix(text, []byte("data:")) || bytes.Contains(text[:min(len(text), 16)], []byte("://"))
 }
@@ -212,7 +226,8 @@ func (m *medium) complete() {
 	}
 }
 
-// imageType returns a picture's media type, which follows from how its base64 begins.
+// imageType returns a picture's media type, which follows from how its base64 begins: the file formats begin with
+// fixed bytes.
 func imageType(data []byte) string {
 	for _, t := range [...]struct{ head, mime string }{
 		{"iVBOR", "image/png"}, {"/9j/", "image/jpeg"}, {"R0lGOD", "image/gif"}, {"UklGR", "image/webp"}, {"Qk", "image/bmp"},
@@ -224,6 +239,8 @@ func imageType(data []byte) string {
 	return "image/*"
 }
 
+// appendMedium writes a medium in the form of an event. The object inside gets what the form knows; the media type, if it
+// is not in a data URL, and the members that the form does not know stand beside that object.
 func (b *eventBuilder) appendMedium(dst []byte, m *medium) []byte {
 	typ, key := m.kind+"_url", "url"
 	switch {
@@ -273,7 +290,7 @@ func (b *eventBuilder) appendMedium(dst []byte, m *medium) []byte {
 	add("filename", m.name)
 	add("detail", m.detail)
 	dst = append(dst, '}')
-	first = 0
+	first = 0 // from here on beside that object, always after a comma
 	add("format", m.format)
 	if m.mime != "" && m.data == nil && !bytes.HasPrefix(jsonscan.Inner(m.url), []byte("data:"+m.mime)) {
 		add("mime_type", b.quoted(m.mime))
@@ -301,9 +318,10 @@ func (b *eventBuilder) boundData(data []byte, mime string) []byte {
 	return b.replaceLong(nil, data, quoted, b.opt.MaxMediaBytes, 0)
 }
 
+// quoted returns a text as a JSON string.
 func (b *eventBuilder) quoted(s string) []byte { return b.appendString(nil, s) }
 
-// dataURL is base64 as a data URL, a JSON string.
+// dataURL returns base64 as a data URL, a JSON string.
 func (b *eventBuilder) dataURL(mime string, data []byte) []byte {
 	if mime == "" {
 		mime = "application/octet-stream"

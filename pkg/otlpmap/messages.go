@@ -9,17 +9,23 @@ import (
 )
 
 // message is one message of a conversation, on its way into the form that events have:
-// {role, content, name?, tool_calls?, tool_call_id?}. All fields are JSON text, nil if absent.
+// {role, content, name?, tool_calls?, tool_call_id?}. All fields are JSON text, nil if absent. They refer
+// to the request or to the builder's arena and are valid until the builder's next reset.
 type message struct {
 	role, content, name, callID []byte
 	calls                       []byte // [{id, name, arguments}]
-	finish, reasoning           []byte
-	extra                       []pair
-	raw                         []byte // the whole message, if it came in this form already
-	item                        bool   // it is no message by itself: see itemMessage
+	// The reason to stop, and the model's thoughts, of an answer.
+	finish, reasoning []byte
+	// Members that are kept as they came, in their order.
+	extra []pair
+	// The whole message, if it came in this form already: it is then copied, and the other fields are only
+	// looked at. Whoever changes one of them must set raw to nil.
+	raw []byte
+	// It is an item between messages, and no message by itself: see itemMessage.
+	item bool
 }
 
-// add keeps a member as it came, unless the message has its place.
+// add keeps a member as it came, unless the message has its place or has it already.
 func (m *message) add(key, val []byte) {
 	switch string(key) {
 	case "role", "content", "name", "tool_calls", "tool_call_id", "reasoning", "finish_reason":
@@ -60,7 +66,8 @@ func (m *message) none() bool {
 }
 
 // readMessages appends the messages of a JSON array (or of one message, or of an object with
-// messages) to b.msgs. It returns false, and appends none, if the value is something else.
+// messages) to b.msgs. It returns false, and appends none, if the value is something else: one element
+// that is no message makes the list something else. Of a list of lists, a batch of conversations, the first is read.
 func (b *eventBuilder) readMessages(raw []byte) bool {
 	at := len(b.msgs)
 	switch jsonscan.Kind(raw) {
@@ -99,8 +106,14 @@ func (b *eventBuilder) readMessage(raw []byte) bool {
 // wholeMessages would report about it: to find out while reading saves a second walk over texts that may be long.
 //
 // Conventions differ little enough that one pass serves them all: members that any of them has are noted as they
-// come, and what kind of message it was is decided at the end. A message that already has the form of events
-// (plain) is kept as text, so that most conversations are copied and not written anew.
+// come, and what kind of message it was is decided at the end:
+//
+//  1. Without a role, it may be an OpenAI choice ({message: {…}, finish_reason}), an item of the Responses API
+//     ({type: function_call, …}) or one of LangChain's messages ({type: human, …}). Anything else is no message.
+//  2. With parts, they become the content, the calls and the results (see placeParts).
+//  3. A message that already has the form of events (plain) is kept as text, so that most conversations are copied
+//     and not written anew.
+//  4. Any other message is written from its members.
 func (b *eventBuilder) readMessageAt(text []byte) (n int, whole, ok bool) {
 	if jsonscan.Kind(text) != '{' {
 		return 0, false, false
@@ -227,7 +240,8 @@ func (b *eventBuilder) addMessage(m message) {
 	b.msgs = append(b.msgs, m)
 }
 
-// readChoice reads the message inside an OpenAI choice.
+// readChoice reads the message inside an OpenAI choice, {index, message: {…}, finish_reason}. The reason to stop stands
+// beside the message and becomes a member of it.
 func (b *eventBuilder) readChoice(inside, finish []byte) bool {
 	at := len(b.msgs)
 	if !b.readMessage(inside) {
@@ -241,10 +255,12 @@ func (b *eventBuilder) readChoice(inside, finish []byte) bool {
 	return true
 }
 
-// part notes the kind of a message part whose wrapping is dropped.
+// part notes the kind of a message part whose wrapping is dropped, for metadata.part_types.
 func (b *eventBuilder) part(kind string) { b.losses.parts.add(kind) }
 
-// onlyText returns the text of content parts if they are all text and nothing else is with them.
+// onlyText returns the text of content parts if they are all text and nothing else is with them:
+// [{"type":"text","text":"a"},{"type":"text","text":"b"}] → "ab". A part with any other member that is
+// not empty, such as cache_control, makes it return false.
 func (b *eventBuilder) onlyText(content []byte) ([]byte, bool) {
 	n := 0
 	var first []byte
@@ -311,7 +327,8 @@ func (b *eventBuilder) textOf(raw []byte) []byte {
 	return b.arena[at:len(b.arena):len(b.arena)]
 }
 
-// appendMessage appends a message in the form events have.
+// appendMessage appends a message in the form events have. role and content are always there, the other members
+// if they are not empty.
 func appendMessage(dst []byte, m *message) []byte {
 	if m.raw != nil {
 		return append(dst, m.raw...)
@@ -376,6 +393,9 @@ func (b *eventBuilder) appendMessages(dst []byte, list []message) []byte {
 
 // normalCalls brings tool calls into one form: [{id, name, arguments}], from OpenAI's with a
 // function object inside or from one that has this form. Other members are kept.
+//
+//	{"id":"c1","type":"function","function":{"name":"add","arguments":"{\"a\":1}"}}
+//	→ {"id":"c1","type":"function","name":"add","arguments":{"a":1}}
 func (b *eventBuilder) normalCalls(raw []byte) []byte {
 	at := len(b.arena)
 	b.arena = append(b.arena, '[')
@@ -439,7 +459,8 @@ func (b *eventBuilder) appendCall(raw []byte) {
 	b.arena = append(b.arena, '}')
 }
 
-// arguments returns a call's arguments as JSON: a string that holds an object or an array becomes it.
+// arguments returns a call's arguments as JSON: a string that holds an object or an array becomes it. OpenAI's API
+// sends them as text. A text that is no such JSON, as of a call that was cut off, stays text.
 func (b *eventBuilder) arguments(raw []byte) []byte {
 	if jsonscan.Kind(raw) != '"' {
 		return raw
@@ -453,7 +474,7 @@ func (b *eventBuilder) arguments(raw []byte) []byte {
 	return raw
 }
 
-// oneCall returns a list of one tool call.
+// oneCall returns a list of one tool call. The values are JSON, nil if absent.
 func (b *eventBuilder) oneCall(id, name, args []byte) []byte {
 	at := len(b.arena)
 	b.arena = append(b.arena, "[{"...)

@@ -18,12 +18,16 @@ import (
 // rules for attributes: they fill what the event leaves empty. What finds its field taken, and
 // what no rule places, stands in metadata under its own name. The event's identity, name, times
 // and session are its own and stay.
+//
+// It maps a span that has only these attributes, in a builder in which all that the event has is marked as filled
+// (occupy). Then it adds what came of it to the event's objects, which keep what they have (rawjson.Fill).
 func (m *Mapper) Native(e *event.Event, added pcommon.Map) {
 	x := m.pool.Get().(*mapState)
 	defer func() {
 		x.reset()
 		m.pool.Put(x)
 	}()
+	// A span with the added attributes alone, and the event's name and role.
 	s := span{src: ptrace.NewSpan(), trace: &trace{}}
 	added.CopyTo(s.src.Attributes())
 	s.src.Attributes().RemoveIf(func(key string, v pcommon.Value) bool { return repeats(e, key, v) })
@@ -43,7 +47,7 @@ func (m *Mapper) Native(e *event.Event, added pcommon.Map) {
 	b.dropRedundant()
 	b.unmapped()
 	if !rawjson.Empty(e.Outputs) {
-		b.whole = nil
+		b.whole = nil // the event's own outputs stay
 	}
 	var found event.Event
 	b.finish(&found)
@@ -118,7 +122,8 @@ func (b *eventBuilder) occupyCount(key string, val json.RawMessage) {
 	}
 }
 
-// hostObject returns an object of a native event by its bucket. Its metadata is one object.
+// hostObject returns an object of a native event by its bucket, nil for none. Its metadata is one object, and
+// asked for as the hot half.
 func hostObject(e *event.Event, bucket int) json.RawMessage {
 	switch bucket {
 	case bucketConfig:

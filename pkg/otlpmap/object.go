@@ -11,17 +11,19 @@ import (
 
 // object writes one JSON object member by member into a buffer that is used again for the
 // next event. It knows the keys that come from data, so that none is written twice; keys that
-// come from the tables are watched over by build.set.
+// come from the tables are watched over by eventBuilder.set.
 type object struct {
 	buf  []byte // without the closing brace
 	keys keySet
 }
 
+// reset empties the object and keeps its buffer.
 func (o *object) reset() {
 	o.buf = o.buf[:0]
 	o.keys.reset()
 }
 
+// empty reports whether nothing has been written.
 func (o *object) empty() bool { return len(o.buf) == 0 }
 
 // open starts a member. The value must follow.
@@ -34,7 +36,7 @@ func (o *object) open(key string) {
 	o.buf = appendKey(o.buf, key)
 }
 
-// field starts the member of a field. The value must follow.
+// field starts the member of a field, whose key is ready as text. The value must follow.
 func (o *object) field(t target) {
 	if t.member == "" {
 		o.open(t.key)
@@ -48,6 +50,7 @@ func (o *object) field(t target) {
 	o.buf = append(o.buf, t.member...)
 }
 
+// raw, str and int write a whole member. They do not look whether the object has the key.
 func (o *object) raw(key string, val []byte) {
 	o.open(key)
 	o.buf = append(o.buf, val...)
@@ -76,9 +79,10 @@ func appendKey(dst []byte, key string) []byte {
 	return append(dst, '"', ':')
 }
 
-// keySet is a small set of strings that stays cheap when it grows.
+// keySet is a small set of strings that stays cheap when it grows: a list while it is short, then a map.
 type keySet struct {
 	list []string
+	// nil while the keys are in list.
 	seen map[string]struct{}
 	odd  int // the last number that name has used
 }
@@ -108,12 +112,12 @@ func (k *keySet) has(key string) bool {
 	return false
 }
 
-// hasText is has for text that need not become a string.
+// hasText is has for text that need not become a string. The set does not keep it.
 func (k *keySet) hasText(key []byte) bool {
 	return k.has(unsafe.String(unsafe.SliceData(key), len(key)))
 }
 
-// add reports whether key was new.
+// add adds a key and reports whether it was new.
 func (k *keySet) add(key string) bool {
 	if k.has(key) {
 		return false
@@ -133,7 +137,7 @@ func (k *keySet) add(key string) bool {
 }
 
 // name returns how a key that comes from data is written, and whether it was new. Keys that differ
-// only in characters that no store can hold would become one: all but the first get a number.
+// only in characters that no store can hold would become one: all but the first get a number, "a\ufffd 1".
 func (k *keySet) name(key string) (string, bool) {
 	if plainKey(key) {
 		return key, k.add(key)

@@ -11,7 +11,7 @@ import (
 
 // readParts reads a message that is made of parts (see shapes.go for what they look like): text
 // becomes the content, tool calls and reasoning stand beside it, and each result of a tool
-// call becomes a message of its own with the role "tool".
+// call becomes a message of its own with the role "tool". It returns false if parts is not a list.
 func (b *eventBuilder) readParts(m message, parts []byte) bool {
 	if jsonscan.Kind(parts) != '[' {
 		return false
@@ -22,7 +22,8 @@ func (b *eventBuilder) readParts(m message, parts []byte) bool {
 	return true
 }
 
-// scanParts scans the parts in the array that text starts with, and returns its length.
+// scanParts scans the parts in the array that text starts with, and returns its length. An array that is not
+// closed reaches to where its value ends.
 func scanParts(list []messagePart, text []byte) ([]messagePart, int) {
 	c := jsonscan.Elements(text)
 	for c.Open() {
@@ -36,7 +37,13 @@ func scanParts(list []messagePart, text []byte) ([]messagePart, int) {
 	return list, c.Stop
 }
 
-// placeParts appends the message, or the messages, that parts make.
+// placeParts appends the message, or the messages, that parts make:
+//
+//  1. Texts and media become its content (see partContent).
+//  2. Thoughts become its reasoning, joined by line breaks; calls its tool_calls, unless it has some.
+//  3. The message is appended, unless it would be empty because all its parts are results: Anthropic's API sends
+//     these in a message of the user, whose role only part_types remembers.
+//  4. Each result becomes a message of the role "tool", after it.
 func (b *eventBuilder) placeParts(m message, list []messagePart) {
 	var text, media int
 	for i := range list {
@@ -86,7 +93,8 @@ func (b *eventBuilder) placeParts(m message, list []messagePart) {
 }
 
 // partContent returns a message's content: the text of its parts, or the parts that are neither
-// calls nor results nor thoughts if any of them is no text.
+// calls nor results nor thoughts if any of them is no text. text and media are how many there are of each.
+// Texts are joined with their escapes as they stand.
 func (b *eventBuilder) partContent(list []messagePart, text, media int) []byte {
 	at := len(b.arena)
 	if media > 0 {
@@ -119,7 +127,7 @@ func (b *eventBuilder) partContent(list []messagePart, text, media int) []byte {
 	return b.arena[at:len(b.arena):len(b.arena)]
 }
 
-// appendContentPart appends a part to the arena, which making the part uses, too.
+// appendContentPart appends a part to the arena, which making the part uses, too: so it is made apart first.
 func (b *eventBuilder) appendContentPart(raw []byte) {
 	part := b.appendPart(nil, raw)
 	b.arena = append(b.arena, part...)
@@ -168,7 +176,8 @@ func (b *eventBuilder) joinText(x, y []byte) []byte {
 }
 
 // boundMedia replaces each string over MaxMediaBytes inside content parts that are not text by
-// an object that describes what was there: {type, mime_type?, bytes, sha256}.
+// an object that describes what was there: {type: "omitted", mime_type?, bytes, sha256}. bytes is the length of the text
+// as it came, in base64 as a rule, and sha256 the hash of that text.
 func (b *eventBuilder) boundMedia(raw []byte) []byte {
 	limit := b.opt.MaxMediaBytes
 	if limit < 0 || len(raw) <= limit {

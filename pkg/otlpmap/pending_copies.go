@@ -57,6 +57,7 @@ func (x *mapState) dropCopies() {
 			have[spanKey{s.src.TraceID(), s.id}] = true
 		}
 	}
+	// The spans that stay move together, in their order.
 	kept := 0
 	for i := range x.spans {
 		s := &x.spans[i]

@@ -60,7 +60,10 @@ func (b *eventBuilder) output(a *attr, raw []byte, ok bool) {
 	}
 }
 
-// content returns an attribute's value as JSON, unless the span declares it to be text.
+// content returns an attribute's value as JSON, unless the span declares it to be text, or it is a text that is
+// no object, list or string in JSON: a bare 42 or true may be prose. mime is the attribute that declares the type of
+// input.value and output.value. JSON that was
+// cut off is repaired, if this mapper cut it or it is in one of those two.
 func (b *eventBuilder) content(a *attr, mime slot) ([]byte, bool) {
 	if a.val.Type() == pcommon.ValueTypeStr {
 		if a.slot == compiled.inputValue || a.slot == compiled.rawOutput {
@@ -91,7 +94,8 @@ func cutShort(cuts []cutOff, key string) bool {
 	return false
 }
 
-// plainInput places a text.
+// plainInput places a text: a model's prompt as a message of the user, a retriever's as inputs.query, any other as
+// inputs.value.
 func (b *eventBuilder) plainInput(a *attr) {
 	t := fieldInputValue
 	if b.s.role == onRetriever {
@@ -109,7 +113,8 @@ func (b *eventBuilder) plainInput(a *attr) {
 }
 
 // rest places the members of an object beside those that were read: settings of a call in
-// config, the others in the bucket.
+// config, the others in the bucket. The attribute is used if all found their place. Otherwise what was placed
+// joins b.texts, so that dropRedundant leaves only the others with the attribute.
 func (b *eventBuilder) rest(a *attr, raw []byte, bucket int, read ...string) {
 	all := true
 next:
@@ -144,7 +149,14 @@ next:
 }
 
 // objectInput makes an object the inputs, a list of messages the chat history, and anything
-// else inputs.value.
+// else inputs.value. In this order:
+//
+//  1. a retriever's text is its query
+//  2. if another attribute has filled the inputs, this one is only compared with them
+//  3. what an instrumentation put around the value is taken off (see unwrapped)
+//  4. an object may be a tool's own call, or a state with messages, or Python's {args, kwargs}; of any other one
+//     the members become the inputs
+//  5. a list of messages becomes the chat history
 func (b *eventBuilder) objectInput(a *attr, raw []byte) {
 	o := &b.obj[bucketInputs]
 	if b.s.role == onRetriever && jsonscan.Kind(raw) == '"' && b.put(fieldQuery, raw) {
@@ -213,6 +225,7 @@ func (b *eventBuilder) placeWhole(a *attr, t target, raw []byte, wrapped bool) {
 	}
 }
 
+// countMembers returns the number of an object's members, 0 for any other value.
 func countMembers(raw []byte) (n int) {
 	for c := jsonscan.Members(raw); c.Next(); {
 		n++
@@ -221,7 +234,14 @@ func countMembers(raw []byte) (n int) {
 }
 
 // stepOutput makes a tool's return value outputs.result, and a chain's outputs the object it
-// gave. Of a retriever it takes the documents.
+// gave. Of a retriever it takes the documents. In this order:
+//
+//  1. a text is the result, if the outputs are empty
+//  2. a list of documents, or {documents: […]}, of a retriever becomes outputs.documents
+//  3. if another attribute has filled the outputs, this one is only compared with them
+//  4. what an instrumentation put around the value is taken off (see unwrapped)
+//  5. a conversation of a chain, or one serialised message, becomes the answer (see answer)
+//  6. of a chain's object the members become the outputs, any other value becomes outputs.result
 func (b *eventBuilder) stepOutput(a *attr, raw []byte, ok bool) {
 	if !ok {
 		if b.filled(fieldResult.field) || b.answered() || !b.obj[bucketOutputs].empty() {

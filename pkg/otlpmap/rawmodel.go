@@ -12,7 +12,15 @@ func (b *eventBuilder) said(text []byte) {
 }
 
 // modelInput reads a model call's request: its messages become the chat history, its settings
-// the config, the rest inputs.
+// the config, the rest inputs. If the history is filled, a rule before this one knew better. The forms, in the order
+// in which they are tried:
+//
+//  1. a list of messages; a text
+//  2. {messages, system?, …}: the chat APIs of OpenAI and Anthropic
+//  3. {role, content}: one message
+//  4. {prompts} or {prompt}: the completion APIs
+//  5. {input, instructions?}: the Responses API
+//  6. any other value: see objectInput
 func (b *eventBuilder) modelInput(a *attr, raw []byte) {
 	if b.filled(fieldHistory.field) {
 		b.keep(a)
@@ -87,7 +95,8 @@ func (b *eventBuilder) modelInput(a *attr, raw []byte) {
 	b.objectInput(a, raw)
 }
 
-// prompts appends a text, or each text of a list, as a message of the user.
+// prompts appends a text, or each text of a list, as a message of the user. It returns false, and appends none, for
+// anything else.
 func (b *eventBuilder) prompts(raw []byte) bool {
 	at := len(b.msgs)
 	switch jsonscan.Kind(raw) {
@@ -106,7 +115,8 @@ func (b *eventBuilder) prompts(raw []byte) bool {
 }
 
 // modelOutput reads a model call's raw answer: OpenAI choices, Responses items, one message or
-// a list of them. Its id, model and usage fill what the span does not hold itself.
+// a list of them. Its id, model and usage fill what the span does not hold itself, also if another attribute has
+// given the answer. An object of no known form becomes the outputs as it is.
 func (b *eventBuilder) modelOutput(a *attr, raw []byte) {
 	if b.s.role == onEmbedding && jsonscan.Kind(raw) == '{' {
 		b.embeddingOutput(a, raw)
@@ -198,8 +208,8 @@ func (b *eventBuilder) textAnswer(raw []byte) bool {
 }
 
 // heard notes that the messages from b.msgs[at:] on, which are about to be placed, came from a
-// list in an attribute. Messages that came as such are all there; of choices and items, which
-// have more around them, the attribute stays if it holds something else.
+// list in an attribute. Messages that came as such are all there, so the attribute is used; choices and items
+// have more around them, so the attribute stays with what it holds beyond the messages.
 func (b *eventBuilder) heard(a *attr, list []byte, at int) {
 	if b.hasWhole(list) {
 		a.used = true
@@ -209,14 +219,16 @@ func (b *eventBuilder) heard(a *attr, list []byte, at int) {
 	b.keep(a)
 }
 
-// learn adds the messages from b.msgs[at:] on to what dropRedundant knows.
+// learn adds the messages from b.msgs[at:] on to what dropRedundant knows. They are written out for that, since a
+// message may hold texts that its source has in another form.
 func (b *eventBuilder) learn(at int) {
 	from := len(b.arena)
 	b.arena = b.appendMessages(b.arena, b.msgs[at:])
 	b.texts.add(b, b.arena[from:])
 }
 
-// hasWhole reports what wholeMessages does; for a plain list the reading has found it out already.
+// hasWhole reports what wholeMessages does; for the list that readMessages read last, the reading has found it out
+// already. It is the same list if it is the same memory.
 func (b *eventBuilder) hasWhole(list []byte) bool {
 	if len(list) > 0 && len(list) == len(b.list) && &list[0] == &b.list[0] {
 		return b.listWhole
@@ -224,7 +236,9 @@ func (b *eventBuilder) hasWhole(list []byte) bool {
 	return wholeMessages(list)
 }
 
-// wholeMessages reports whether all of a message, or of each in a list, has its place in an event.
+// wholeMessages reports whether all of a message, or of each in a list, has its place in an event. An object with a
+// role is such a message: members without a place are kept with it. One with "messages" before that is a state around
+// messages.
 func wholeMessages(raw []byte) bool {
 	switch jsonscan.Kind(raw) {
 	case '[':
@@ -250,10 +264,11 @@ func wholeMessages(raw []byte) bool {
 	return true
 }
 
-// partly reports whether an attribute stays unless all of it is in the event.
+// partly reports whether an attribute is on the list of dropRedundant: it stays unless all of it is in the event.
 func (b *eventBuilder) partly(a *attr) bool { return a.unread }
 
-// replyFacts takes a raw answer's id, model and usage.
+// replyFacts takes a raw answer's id, model, usage and reason to stop, also from LangChain's llm_output and
+// Haystack's meta. A field that has a value keeps it.
 func (b *eventBuilder) replyFacts(raw []byte) {
 	for c := jsonscan.Members(raw); c.Next(); {
 		switch string(c.Key) {

@@ -16,7 +16,16 @@ import (
 // contentAttr holds the body of a record as JSON, in some instrumentations.
 const contentAttr = "gen_ai.event.content"
 
-// read turns the record that was opened into log parts.
+// read turns the record that was opened into log parts:
+//
+//  1. It builds a span and a span event in the record's place, and puts the record's attributes into them: of a
+//     message its members into the event and the others into the span; those of details and of unknown records all
+//     into the span; those of any other record all into the event.
+//  2. It collects the span's attributes, so that the rules can read them, and finds the session that they name.
+//  3. It reads the record by its kind. Plain and unknown records, and those that cannot be read as what their name
+//     says, are kept as they are (see log).
+//
+// Characters that no store can hold are counted from the body on, so the count is carried over reset.
 func (r *record) read(is recordIs) {
 	b := r.b
 	src := ptrace.NewSpan()
@@ -26,8 +35,10 @@ func (r *record) read(is recordIs) {
 	ev := ptrace.NewSpanEvent()
 	ev.SetName(r.name)
 	ev.SetTimestamp(pcommon.Timestamp(r.at.Nanos))
-	fromAttr, inBody := false, false // inBody: the body has something of its own
+	// fromAttr: the body was in contentAttr. inBody: the body has something that no attribute has.
+	fromAttr, inBody := false, false
 	if body == nil && blank(r.src.Body()) {
+		// Without a body the content may be in an attribute.
 		if text := textOf(r.src.Attributes(), contentAttr); text != "" {
 			if raw, ok := b.clean(view(text)); ok && (jsonscan.Kind(raw) == '{' || jsonscan.Kind(raw) == '[') {
 				body, fromAttr = raw, true
@@ -67,6 +78,7 @@ func (r *record) read(is recordIs) {
 	r.x.collectAttrs(&r.span, b.opt)
 	attrs := r.x.attrsOf(&r.span)
 	r.span.role, r.span.typ = onModel, event.TypeModel
+	// A record is about a model call, unless details name another operation.
 	if is == detailsRecord {
 		if role := roleOf(&r.span, attrs); role != 0 {
 			r.span.role, r.span.typ = role, role.typed()
@@ -74,7 +86,8 @@ func (r *record) read(is recordIs) {
 	}
 	b.reset(&r.span)
 	b.losses.replaced = replaced
-	if is != plainRecord && is != exceptionRecord { // theirs may be a browser's session
+	// Plain records and exceptions come from any library: their session.id may be a browser's session.
+	if is != plainRecord && is != exceptionRecord {
 		if key := r.span.text(attrs, compiled.lists[sessionKeys]); key != "" {
 			r.at.Session = SessionID(key)
 		} else if key := sessionOf(r.src.Attributes()); key != "" {
@@ -120,7 +133,9 @@ func sessionOf(m pcommon.Map) string {
 }
 
 // message reads one message, whose members are those of the body. A body that is a text is the
-// content.
+// content. An answer becomes an output with the index of its choice, any other message an input. A record that
+// holds no message is kept as it is, but an answer without content (which SDKs leave out on demand) still
+// has its reason to stop.
 func (r *record) message(ev ptrace.SpanEvent, body []byte, answer bool) {
 	b := r.b
 	index := 0
@@ -179,6 +194,7 @@ func (r *record) message(ev ptrace.SpanEvent, body []byte, answer bool) {
 	raw := b.appendMessages(nil, list)
 	b.msgs = b.msgs[:at]
 	if answer {
+		// The store puts the choices in the order of their indexes.
 		raw = append(append(strconv.AppendInt([]byte(`{"index":`), int64(index), 10), `,"messages":`...), append(raw, '}')...)
 		r.note(event.LogOutput, raw)
 	} else {
@@ -187,7 +203,7 @@ func (r *record) message(ev ptrace.SpanEvent, body []byte, answer bool) {
 	r.marks()
 }
 
-// cut bounds a text, and notes what it was.
+// cut bounds a text to MaxFieldBytes, and notes what it was.
 func (r *record) cut(text string) string {
 	if limit := r.b.opt.MaxFieldBytes; limit >= 0 && len(text) > limit {
 		r.b.losses.cuts = append(r.b.losses.cuts, cutOff{r.name, len(text)})
@@ -196,7 +212,8 @@ func (r *record) cut(text string) string {
 	return text
 }
 
-// marks notes what was done to the values of a message.
+// marks adds a part with what was done to the values of the record: texts that were cut and characters that were
+// replaced. The counts start anew then.
 func (r *record) marks() {
 	if len(r.b.losses.cuts) == 0 && r.b.losses.replaced == 0 {
 		return
@@ -221,7 +238,9 @@ func (r *record) marks() {
 	r.b.losses.cuts, r.b.losses.replaced = r.b.losses.cuts[:0], 0
 }
 
-// fields reads the record's attributes as those of a span.
+// fields reads the record's attributes as those of a span, and adds a part with the objects that came of them:
+// {name, config, inputs, outputs, metadata, …}. The attributes whose names metadata
+// has already are a member of their own there: they stay with the record, in metadata.logs of the event.
 func (r *record) fields() {
 	b := r.b
 	replaced := b.losses.replaced
@@ -279,7 +298,8 @@ func (r *record) fields() {
 	}
 }
 
-// evaluation reads the result of an evaluation.
+// evaluation reads the result of an evaluation. Only this part has the id of the answer that was evaluated: the store
+// looks for the event with that answer. One without a name is kept as a plain record.
 func (r *record) evaluation(ev ptrace.SpanEvent) {
 	ev.Attributes().Remove("event.name")
 	r.at.ResponseID = textOf(ev.Attributes(), "gen_ai.response.id")

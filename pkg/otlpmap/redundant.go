@@ -284,7 +284,7 @@ func (b *eventBuilder) residue(raw []byte, depth int) bool {
 			if b.frame(raw, c.Key, c.Val) || b.texts.holds(b, c.Val) {
 				continue
 			}
-			at := len(b.arena)
+			at := len(b.arena) // where to go back to, if nothing of this member is left
 			if left == 0 {
 				b.arena = append(b.arena, '{')
 			} else {

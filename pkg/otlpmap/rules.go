@@ -2,8 +2,11 @@ package otlpmap
 
 import "slices"
 
-// rule moves attributes to one field of an event.
+// rule moves attributes to one field of an event. {otelGenAI, "metadata.agent_name", []string{"gen_ai.agent.name",
+// "agent.name"}, asText, 0} reads: metadata.agent_name is the text of the first of these two attributes that is there;
+// both are names of the GenAI conventions; the rule holds for all roles.
 type rule struct {
+	// The convention that the names belong to: an attribute that is first mentioned here shows it (see tables.slot).
 	by convention
 	// to is bucket.key, or a bucket alone where the reader writes members of its own.
 	to string
@@ -12,12 +15,24 @@ type rule struct {
 	// or "@messages", the messages in the span's events. The first that can be read fills the
 	// field.
 	from []string
-	as   reader
-	on   role // 0: all
+	// How the value is read, and for which roles of spans the rule holds; 0: for all.
+	as reader
+	on role // 0: all
 }
 
 // rules is the whole mapping of attributes to the objects of an event, in order of precedence:
-// a rule never overwrites what an earlier one filled. Within a stage the conventions come in their order.
+// a rule never overwrites what an earlier one filled. The stages:
+//
+//  1. facts: what a convention knows better than the common rules, such as a model's name of its own
+//  2. the common small facts: metadata, counts of tokens, settings of a call
+//  3. content: what went in and came out, in the attributes of a convention
+//  4. the common families of attributes with messages (llm.input_messages.N)
+//  5. additions: what a convention has besides the GenAI attributes
+//  6. the common attributes with content, from the most structured (gen_ai.input.messages) to the least (input.value)
+//  7. fallbacks: attributes that are read only if nothing common was there
+//  8. caller: metadata of the caller, whose keys may be any, so that none takes the place of a known field
+//
+// Within a stage the conventions come in their order.
 var rules = slices.Concat(
 	ofConventions(func(c *definition) []rule { return c.facts }),
 	metadataRules, usageRules, configRules,
@@ -29,8 +44,10 @@ var rules = slices.Concat(
 	ofConventions(func(c *definition) []rule { return c.caller }),
 )
 
-// metadataRules are the small facts about a step.
+// metadataRules are the small facts about a step: its model, provider, tool, agent, user, tags and ids. Of the names
+// in a row the first that is there counts.
 var metadataRules = []rule{
+	// The model, its provider, and the kind of the operation.
 	{otelGenAI, "metadata.model_name", modelNames, asText, 0},
 	{otelGenAI, "metadata.provider", providerNames, asProvider, 0},
 	{otelGenAI, "metadata.system", []string{"gen_ai.system", "llm.system", "llm.vendor", "ai.model.provider"}, asText, 0},
@@ -42,6 +59,7 @@ var metadataRules = []rule{
 		"gen_ai.response.finish_reasons", "gen_ai.response.finish_reason", "llm.finish_reason",
 		"llm.response.finish_reason", "ai.response.finishReason", "ai.finishReason", "ai.result.finishReason",
 	}, asList, 0},
+	// The agent, the tool, and what they belong to.
 	{otelGenAI, "metadata.agent_name", []string{"gen_ai.agent.name", "agent.name"}, asText, 0},
 	{otelGenAI, "metadata.agent_id", []string{"gen_ai.agent.id"}, asText, 0},
 	{otelGenAI, "metadata.agent_description", []string{"gen_ai.agent.description"}, asText, 0},
@@ -49,6 +67,7 @@ var metadataRules = []rule{
 	{otelGenAI, "metadata.tool_call_id", []string{"gen_ai.tool.call.id", "ai.toolCall.id", "tool_call.id"}, asText, 0},
 	{otelGenAI, "metadata.conversation_id", []string{"gen_ai.conversation.id"}, asText, 0},
 	{openllmetry, "metadata.workflow_name", []string{"traceloop.workflow.name", "gen_ai.workflow.name"}, asText, 0},
+	// Times, versions and descriptions.
 	{otelGenAI, "metadata.time_to_first_token_ms", []string{
 		"gen_ai.response.time_to_first_chunk", "gen_ai.client.operation.time_to_first_chunk",
 		"gen_ai.server.time_to_first_token",
@@ -62,6 +81,7 @@ var metadataRules = []rule{
 		"gen_ai.openai.response.system_fingerprint", "openai.response.system_fingerprint",
 	}, asText, 0},
 	{otelGenAI, "metadata.service_tier", []string{"gen_ai.openai.response.service_tier", "openai.response.service_tier"}, asText, 0},
+	// What the caller adds, and the user.
 	{openinference, "metadata.tags", []string{"tag.tags", "ai.telemetry.metadata.tags", "ai.settings.context.tags"}, asList, 0},
 	{otel, "metadata.tags", []string{"tags"}, asList, 0},
 	{openinference, "metadata.tool_parameters", []string{"tool.parameters"}, asJSON, 0},
@@ -84,13 +104,15 @@ var (
 		"langsmith.metadata.ls_model_name",
 	}
 
+	// providerNames: the provider's own name comes before that of a system, which may be a framework (see readProvider).
 	providerNames = []string{
 		"gen_ai.provider.name", "gen_ai.system", "llm.provider", "llm.system", "llm.vendor", "ai.model.provider",
 		"traceloop.association.properties.ls_provider", "langsmith.metadata.ls_provider",
 	}
 )
 
-// usageRules are counts of tokens and costs, as the span reports them.
+// usageRules are counts of tokens and costs, as the span reports them. The two counts that frameworks call prompt and
+// input, or completion and output, are the same (see countKeys).
 var usageRules = []rule{
 	{otelGenAI, "metadata.prompt_tokens", []string{
 		"gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "llm.usage.prompt_tokens", "llm.token_count.prompt",
@@ -128,11 +150,13 @@ var usageRules = []rule{
 	{otelGenAI, "metadata.cost", []string{"gen_ai.usage.cost", "gen_ai.cost.total_cost", "llm.cost.total", "operation.cost"}, asCost, 0},
 }
 
-// configRules are the settings of a call.
+// configRules are the settings of a call. The last two rules take what no rule before them knows: any other setting
+// below gen_ai.request, and OpenInference's JSON of all parameters.
 var configRules = []rule{
 	{otelGenAI, "config.model", modelNames, asText, 0},
 	{otelGenAI, "config.request_model", []string{"gen_ai.request.model", "llm.request.model", "ai.model.id"}, asOther, 0},
 	{otelGenAI, "config.provider", providerNames, asProvider, 0},
+	// Sampling and bounds of the answer.
 	{otelGenAI, "config.temperature", []string{"gen_ai.request.temperature", "llm.temperature", "ai.settings.temperature"}, asNumber, 0},
 	{otelGenAI, "config.top_p", []string{"gen_ai.request.top_p", "llm.top_p", "ai.settings.topP"}, asNumber, 0},
 	{otelGenAI, "config.top_k", []string{
@@ -155,6 +179,7 @@ var configRules = []rule{
 	{otelGenAI, "config.response_format", []string{
 		"gen_ai.output.type", "gen_ai.openai.request.response_format", "ai.settings.output",
 	}, asJSON, 0},
+	// The template that the prompt was made from.
 	{otelGenAI, "config.prompt_template", []string{"llm.prompt_template.template", "traceloop.prompt.template"}, asText, 0},
 	{otelGenAI, "config.prompt_variables", []string{"llm.prompt_template.variables", "traceloop.prompt.template_variables"}, asJSON, 0},
 	{otelGenAI, "config.prompt_variables", []string{"gen_ai.prompt.variable.*"}, asTree, 0},
@@ -165,9 +190,11 @@ var configRules = []rule{
 	{otelGenAI, "config.dimensions", []string{"gen_ai.embeddings.dimension.count"}, asNumber, 0},
 	{otelGenAI, "config.service_tier", []string{"gen_ai.openai.request.service_tier", "openai.request.service_tier"}, asText, 0},
 	{openllmetry, "config.stream", []string{"llm.is_streaming"}, asBool, 0},
+	// Tools: flattened, or as JSON.
 	{openinference, "config.tools", []string{"llm.tools.N"}, asToolList, 0},
 	{openllmetry, "config.tools", []string{"llm.request.functions.N"}, asToolList, 0},
 	{otelGenAI, "config.tools", []string{"gen_ai.tool.definitions"}, asTools, 0},
+	// Everything else.
 	{otelGenAI, "config", []string{"gen_ai.request.*"}, asMembers, 0},
 	{openinference, "config", []string{"llm.invocation_parameters", "embedding.invocation_parameters"}, asSettings, 0},
 }
@@ -176,6 +203,8 @@ var configRules = []rule{
 var flatRules = []rule{
 	{openinference, "inputs.chat_history", []string{"llm.input_messages.N"}, asFlatMessages, 0},
 	{openinference, "outputs", []string{"llm.output_messages.N"}, asFlatAnswer, 0},
+	// llm.prompts is OpenInference's, with a level "prompt", or OpenLLMetry's, with role and content: a reader
+	// that finds nothing fills nothing.
 	{openinference, "inputs.chat_history", []string{"llm.prompts.N"}, asPrompts, 0},
 	{openllmetry, "inputs.chat_history", []string{"llm.prompts.N"}, asFlatMessages, notText},
 	{openllmetry, "outputs", []string{"llm.completions.N"}, asFlatAnswer, 0},
@@ -191,8 +220,10 @@ var flatRules = []rule{
 	{openinference, "outputs.documents", []string{"retrieval.documents.N", "reranker.output_documents.N"}, asDocuments, 0},
 }
 
-// contentRules are what went into a step and what came out of it, in single attributes.
+// contentRules are what went into a step and what came out of it, in single attributes. input.value and output.value come
+// last: most instrumentations repeat there what the others hold.
 var contentRules = []rule{
+	// Retrievals.
 	{otelGenAI, "inputs.query", []string{"gen_ai.retrieval.query.text"}, asText, 0},
 	{otelGenAI, "outputs.documents", []string{"gen_ai.retrieval.documents"}, asDocumentList, 0},
 	{otelGenAI, "inputs.chat_history", []string{
@@ -202,8 +233,10 @@ var contentRules = []rule{
 	{openinference, "outputs.finish_reason", []string{
 		"llm.finish_reason", "gen_ai.response.finish_reasons", "gen_ai.response.finish_reason",
 	}, asFirst, onModel},
+	// Tools.
 	{otelGenAI, "inputs", []string{"gen_ai.tool.call.arguments", "tool_call.function.arguments"}, asInput, onTools},
 	{otelGenAI, "outputs", []string{"gen_ai.tool.call.result"}, asOutput, onTools},
+	// Messages in span events, and then values of any shape.
 	{otelGenAI, "inputs.chat_history", []string{"@messages"}, asEventMessages, 0},
 	{openllmetry, "inputs", []string{"traceloop.entity.input"}, asInput, 0},
 	{openllmetry, "outputs", []string{"traceloop.entity.output"}, asOutput, 0},

@@ -10,7 +10,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/otlpmap/internal/jsonscan"
 )
 
-// trace is a trace of the request and the session it belongs to.
+// trace is a trace of the request and the session it belongs to. key and session are known after resolve.
 type trace struct {
 	id [16]byte
 	// The span whose key is the trace's: the earliest root that has one, else the earliest
@@ -18,7 +18,9 @@ type trace struct {
 	// not matter.
 	best *span
 
-	key         string // "": no span names one
+	key string // "": no span names one
+	// The session of its spans: that of the key, or the trace id itself, which is provisional: the store
+	// replaces it if a later request names one.
 	session     uuid.UUID
 	provisional bool
 }
@@ -46,10 +48,11 @@ func better(a, b *span) bool {
 	return bytes.Compare(a.id[:], b.id[:]) < 0
 }
 
+// root reports whether the span has no parent, as far as it says.
 func (s *span) root() bool { return s.parent == [8]byte{} }
 
 // sessionKey returns the key a span names: one of the session attributes, a session in its caller's
-// metadata, or the session of its resource.
+// metadata, or the session of its resource, in this order; "" for none.
 func (x *mapState) sessionKey(s *span, attrs []attr) string {
 	if key := s.text(attrs, compiled.lists[sessionKeys]); key != "" {
 		if key[0] == '"' { // MLflow's values are JSON
@@ -72,7 +75,8 @@ func (x *mapState) sessionKey(s *span, attrs []attr) string {
 }
 
 // resolve decides the session of each trace. All spans of the request must have been looked at, since any of them may
-// name the session of all; a trace that none names gets a provisional one, which a later request may replace.
+// name the session of all; a trace that none names gets a provisional one, which a later request may replace. Then it
+// finds, for each session, the span whose resource and name stand for it.
 func (x *mapState) resolve() {
 	for _, t := range x.traces {
 		if t.best == nil {
@@ -99,7 +103,7 @@ func (x *mapState) resolve() {
 	}
 }
 
-// session returns the session of a span's event.
+// session returns the session of a span's event: its trace's, unless the span names one for itself alone.
 func (s *span) session() uuid.UUID {
 	if s.fixed {
 		return SessionID(s.key)
@@ -123,7 +127,8 @@ type session struct {
 	named *span // that gave the name
 }
 
-// hints returns what the store may use for implicit sessions.
+// hints returns what the store may use for implicit sessions, those that no event starts: the name
+// that its spans give it, and service, source and resource of the span that stands for it (see session.best).
 func (x *mapState) hints() []event.SessionHint {
 	if len(x.order) == 0 {
 		return nil
@@ -142,7 +147,8 @@ func (x *mapState) hints() []event.SessionHint {
 	return out
 }
 
-// named returns the sessions that spans of the request name for their traces.
+// named returns the sessions that spans of the request name for their traces. The rank goes with each, so that the
+// store can tell whether a span of another request ranks before.
 func (x *mapState) named() (list []event.TraceSession) {
 	for _, t := range x.traces {
 		if s := t.best; s != nil {
@@ -153,7 +159,8 @@ func (x *mapState) named() (list []event.TraceSession) {
 	return list
 }
 
-// object returns the resource's attributes as a JSON object, without our own stamps.
+// object returns the resource's attributes as a JSON object, without our own stamps; nil if there are none. It is made
+// once for all spans of the resource.
 func (r *resource) object(b *eventBuilder) []byte {
 	if r.made {
 		return r.json
@@ -175,7 +182,8 @@ func (r *resource) object(b *eventBuilder) []byte {
 	return r.json
 }
 
-// index notes the places of spans by their ids, where parents or ids of their own matter.
+// index notes the places of spans by their ids, where parents or ids of their own matter. Otherwise
+// the map stays empty.
 func (x *mapState) index() {
 	if !x.ownIDs && x.models() < 2 {
 		return
@@ -197,7 +205,9 @@ func (x *mapState) models() (n int) {
 }
 
 // correct corrects model calls that several spans of the request report, each in
-// its trace and session. The store goes on from there.
+// its trace and session. The store goes on from there. An agent framework and the provider's client may both be
+// instrumented: then one call comes as two model spans, one below the other, and its tokens would count twice.
+// event.Accounts decides which of them is the call; the others become chains.
 func (x *mapState) correct(events []event.Event) {
 	if x.models() < 2 {
 		return
@@ -213,10 +223,12 @@ func (x *mapState) correct(events []event.Event) {
 		if s.root() {
 			continue
 		}
+		// Only within a session: events of different sessions form different trees.
 		if p, ok := x.bySpan[spanKey{s.trace.id, s.parent}]; ok && x.spans[p].session() == s.session() {
 			spans[i].Parent = int32(p)
 		}
 	}
+	// The order decides which span is the first of a cycle of parents: it must not depend on how the spans came.
 	told := event.Accounts(spans, func(a, b int32) bool {
 		sa, sb := &x.spans[a], &x.spans[b]
 		if ta, tb := sa.src.StartTimestamp(), sb.src.StartTimestamp(); ta != tb {
@@ -226,6 +238,7 @@ func (x *mapState) correct(events []event.Event) {
 	})
 	for i := range x.spans {
 		s := &x.spans[i]
+		// All copies of a span that came twice share the account of the last.
 		account := told[x.bySpan[spanKey{s.trace.id, s.id}]]
 		c := event.Correction{Wrapper: account.Wrapper}
 		if account.Inner {

@@ -7,7 +7,7 @@ import (
 )
 
 // settings are the parameters of a model call that belong to config, by the names that the
-// providers' APIs give them, and the name they have there.
+// providers' APIs give them, and the name they have there. stop, n and functions are OpenAI's names.
 var settings = map[string]string{
 	"model": "model", "model_name": "model", "temperature": "temperature", "top_p": "top_p", "top_k": "top_k",
 	"max_tokens": "max_tokens", "max_completion_tokens": "max_tokens", "max_output_tokens": "max_tokens",
@@ -18,7 +18,7 @@ var settings = map[string]string{
 }
 
 // asSettings reads OpenInference's JSON of a call's parameters into config. Its model is the
-// one that was asked for.
+// one that was asked for. A parameter of unknown name keeps its name.
 var asSettings = reader{
 	name: "settings", about: "a JSON object of parameters, each under its config name; the model is the one asked for",
 	whole: func(b *eventBuilder, _ target, a *attr) {
@@ -55,7 +55,8 @@ var asSettings = reader{
 	},
 }
 
-// setting sets one parameter of config. It returns false if config has another value there.
+// setting sets one parameter of config by its name there. It returns false if config has another value there, or val is
+// no value that config can have: the caller then keeps the attribute.
 func (b *eventBuilder) setting(key string, val []byte) bool {
 	if jsonscan.Kind(val) == 'n' || jsonscan.Kind(val) == '"' && len(jsonscan.Inner(val)) == 0 {
 		return true // not set
@@ -98,7 +99,7 @@ func unbounded(val []byte) bool {
 	return false
 }
 
-// modelOf returns config.model.
+// modelOf returns config.model, "" if it is not set.
 func (b *eventBuilder) modelOf() string {
 	if from := b.by[fieldModel.field]; b.filled(fieldModel.field) && from > 0 {
 		if s := b.attrs[from-1].str(); s == "" || s[0] != '"' {
@@ -115,7 +116,7 @@ func (b *eventBuilder) sameValue(bucket int, key string, val []byte) bool {
 	if !ok || !b.filled(field) || b.by[field] == 0 {
 		return false
 	}
-	var buf [64]byte
+	var buf [64]byte // most settings are short: no allocation
 	return string(b.appendValue(buf[:0], b.attrs[b.by[field]-1].val)) == string(val)
 }
 
@@ -135,7 +136,7 @@ var asTools = reader{
 	},
 }
 
-// putTools fills config.tools. It returns false if the value is not a list.
+// putTools fills config.tools. It returns false if the value is not a list, or the field is filled.
 func (b *eventBuilder) putTools(raw []byte) bool {
 	if jsonscan.Kind(raw) != '[' {
 		return false
@@ -165,6 +166,9 @@ func (b *eventBuilder) putTools(raw []byte) bool {
 
 // appendTool writes a definition as {name, description, parameters}: what OpenAI puts into a
 // function object comes up a level, and the schema has one name. Other members stay.
+//
+//	{"type":"function","function":{"name":"add","parameters":{…}}} → {"type":"function","name":"add","parameters":{…}}
+//	{"name":"add","input_schema":{…}}                              → {"name":"add","parameters":{…}}
 func (b *eventBuilder) appendTool(raw []byte) {
 	function := jsonscan.Member(raw, "function")
 	if jsonscan.Kind(function) != '{' {
@@ -176,7 +180,8 @@ func (b *eventBuilder) appendTool(raw []byte) {
 	b.arena = append(b.arena, '}')
 }
 
-// toolFields appends the members of a tool's definition, those of a function object in place of its own.
+// toolFields appends the members of a tool's definition, those of a function object in place of its own. schema is
+// whether "parameters" is taken: only one schema can have the name.
 func (b *eventBuilder) toolFields(raw, function []byte, schema *bool) {
 	for c := jsonscan.Members(raw); c.Next(); {
 		key := string(c.Key)

@@ -27,19 +27,28 @@ const (
 
 // messagePart is a part of a message, looked at once.
 type messagePart struct {
-	raw  []byte
-	typ  []byte // its type's name, nil if it has none
-	text []byte // of a text or a thought, as a JSON string
+	// The whole part.
+	raw []byte
+	typ []byte // its type's name, nil if it has none
+	// The text of a text or a thought, as a JSON string.
+	text []byte
 	in   []byte // the object inside, in Bedrock's, Gemini's and Haystack's shapes
 	kind partKind
 }
 
+// scanPart scans a part of a message.
 func scanPart(raw []byte) messagePart {
 	p, _ := scanPartAt(raw)
 	return p
 }
 
-// scanPartAt scans the part that text starts with, and returns its length.
+// scanPartAt scans the part that text starts with, and returns its length. It collects what any of the shapes has, and
+// decides at the end:
+//
+//   - A type that names a call or a result decides; without one, a wrapping object does (toolUse, functionCall).
+//   - A text or a thought counts as such only if nothing else is with it (bare), since its other members, such as
+//     Anthropic's signature of a thought, would be lost.
+//   - Everything else is partOther and kept as it came.
 func scanPartAt(text []byte) (messagePart, int) {
 	var p messagePart
 	var typ []byte
@@ -125,7 +134,7 @@ func scanPartAt(text []byte) (messagePart, int) {
 	return p, n
 }
 
-// callKey returns the name that a member of a tool call has in an event.
+// callKey returns the name that a member of a tool call has in an event: toolCallId → id, input → arguments.
 func callKey(key string) string {
 	switch key {
 	case "toolCallId", "toolUseId", "call_id":
@@ -139,7 +148,7 @@ func callKey(key string) string {
 }
 
 // appendPartCall writes a tool call part as {id, name, arguments}, with all else it has but its
-// type.
+// type. A member keeps its own name if another member has the name that it would get.
 func (b *eventBuilder) appendPartCall(p *messagePart) {
 	raw := p.in
 	b.arena = append(b.arena, '{')
@@ -168,7 +177,8 @@ func (b *eventBuilder) appendPartCall(p *messagePart) {
 	b.arena = append(b.arena, '}')
 }
 
-// toolResult returns the message that a tool's result stands for.
+// toolResult returns the message that a tool's result stands for: {role: tool, content, tool_call_id, name?}. Of several
+// members that may be the result, the first that is not empty is; the others are kept as they came.
 func (b *eventBuilder) toolResult(p *messagePart) message {
 	m := message{role: []byte(`"tool"`)}
 	var result []byte

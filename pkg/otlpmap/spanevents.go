@@ -17,6 +17,8 @@ var messageRoles = map[string]string{
 	"gen_ai.assistant.message": "assistant", "gen_ai.tool.message": "tool",
 }
 
+// Names of span events. choiceEvent goes with messageRoles. promptEvent and completionEvent are older: one event has all
+// messages. firstTokenEvent is OpenInference's.
 const (
 	choiceEvent     = "gen_ai.choice"
 	promptEvent     = "gen_ai.content.prompt"
@@ -31,7 +33,7 @@ var asEventMessages = reader{
 	name: "message events", about: "the messages in the span's events, in their order; gen_ai.choice is the answer",
 }
 
-// took marks a span event as being in the event.
+// took marks a span event as being in the event, so that otherEvents leaves it out.
 func (b *eventBuilder) took(i int) {
 	for len(b.taken) <= i {
 		b.taken = append(b.taken, false)
@@ -39,7 +41,9 @@ func (b *eventBuilder) took(i int) {
 	b.taken[i] = true
 }
 
-// messageEvents reads the messages in the span's events.
+// messageEvents reads the messages in the span's events: of a tool its input and result, otherwise the
+// conversation into t and the answer into the outputs. The older form of the prompt is read only if no event has a
+// message.
 func (b *eventBuilder) messageEvents(t target) {
 	list := b.s.src.Events()
 	if list.Len() == 0 {
@@ -83,7 +87,9 @@ func (b *eventBuilder) messageEvents(t target) {
 }
 
 // eventMessage appends the message of one span event: its attributes are the message's fields,
-// or one attribute holds the whole message. Content may be a list of parts in any shape.
+// or one attribute holds the whole message. Content may be a list of parts in any shape. role is the one that the
+// event's name means; a role among the fields comes first. It returns false, and appends none, for an event without
+// content, calls or any other member.
 func (b *eventBuilder) eventMessage(ev ptrace.SpanEvent, role string) bool {
 	var m message
 	var result []byte
@@ -144,7 +150,7 @@ func (b *eventBuilder) eventMessage(ev ptrace.SpanEvent, role string) bool {
 }
 
 // contentEvent appends the messages of the oldest form: one attribute with all of them, as JSON
-// or as one text.
+// or as one text. It reports whether the event has nothing else; if not, the event is also kept.
 func (b *eventBuilder) contentEvent(ev ptrace.SpanEvent, key, role string) bool {
 	v, ok := ev.Attributes().Get(key)
 	if !ok || blank(v) {
@@ -229,7 +235,7 @@ func (b *eventBuilder) eventValue(v pcommon.Value) []byte {
 }
 
 // eventText returns what a message's content is of a value: parts if it is a list of such, else the
-// text as it came.
+// text as it came. raw is eventValue of v. A list of anything else, such as [1, 2], was the model's text.
 func (b *eventBuilder) eventText(v pcommon.Value, raw []byte) []byte {
 	if v.Type() != pcommon.ValueTypeStr || jsonscan.Kind(raw) == '"' {
 		return raw
@@ -247,7 +253,9 @@ func (b *eventBuilder) eventText(v pcommon.Value, raw []byte) []byte {
 	return b.arena[at:len(b.arena):len(b.arena)]
 }
 
-// spanEvents reads exceptions, evaluations and the first token's time.
+// spanEvents reads exceptions, evaluations and the first token's time. The last exception of a failed span is taken for
+// what ended it: its parts become the event's error and its fields (see failure). All others go to
+// metadata.exceptions.
 func (b *eventBuilder) spanEvents() {
 	b.lastException = ""
 	defer func() { b.putArray(fieldEvaluations, b.evaluations) }()
@@ -280,6 +288,7 @@ func (b *eventBuilder) spanEvents() {
 	if last < 0 {
 		return
 	}
+	// A second walk, since only now it is known which exception is the last.
 	for i := range list.Len() {
 		if ev := list.At(i); ev.Name() == exceptionEvent {
 			if !failed || i != last || !b.failure(ev) {
@@ -291,7 +300,7 @@ func (b *eventBuilder) spanEvents() {
 	b.putArray(fieldExceptions, exceptions)
 }
 
-// appendItem appends an element to an array that has no closing bracket yet.
+// appendItem appends an element to an array that has no closing bracket yet; a nil list becomes an array.
 func appendItem(list, item []byte) []byte {
 	if list == nil {
 		list = append(list, '[')
@@ -344,7 +353,7 @@ func (b *eventBuilder) errorType() string {
 	return ""
 }
 
-// inError reports whether the event's error will hold the text.
+// inError reports whether the event's error will hold the text: errorText, which runs later, takes the first of these.
 func (b *eventBuilder) inError(text string) bool {
 	own := b.s.text(b.attrs, compiled.lists[errorKeys])
 	if own == "" {
@@ -353,7 +362,8 @@ func (b *eventBuilder) inError(text string) bool {
 	return own == "" || strings.Contains(own, text)
 }
 
-// exception returns an exception as an object. What the event has in other fields is left out.
+// exception returns an exception as an object: {message, type, stacktrace, …, time}, with the time in milliseconds. An
+// attribute whose short name is taken keeps its own, below "attribute.".
 func (b *eventBuilder) exception(ev ptrace.SpanEvent) []byte {
 	var o object
 	o.keys.add("time")

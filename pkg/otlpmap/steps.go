@@ -17,7 +17,8 @@ import (
 //	LangGraph    [{graph, update, resume, goto}], the commands that a node gives back
 //	LangSmith    {input: …} and {output: …} around a list of messages, a message or commands
 //
-// What it leaves out is no longer whole in the event: the caller keeps the attribute for cover.
+// An object with any other member is the step's own and returned as it is. What is left out of a wrapping is no
+// longer whole in the event: the caller keeps the attribute for dropRedundant.
 func (b *eventBuilder) unwrapped(raw []byte) (val []byte, wrapped bool) {
 	if jsonscan.Kind(raw) == '{' {
 		var inside, kwargs, tags, text []byte
@@ -76,7 +77,7 @@ func (b *eventBuilder) calledWith(text []byte) []byte {
 }
 
 // command returns the state that LangGraph's commands update, if the list holds commands, the last one
-// that does.
+// that does. ok is false if an element is no command, or none updates an object.
 func (b *eventBuilder) command(raw []byte) (state []byte, ok bool) {
 	if jsonscan.Kind(raw) != '[' {
 		return nil, false
@@ -139,7 +140,8 @@ func (b *eventBuilder) conversation(raw []byte) (in string, ok bool) {
 	return "", false
 }
 
-// toolCall reads the call that LangChain passes to a tool as its input: {name, args, id, type: tool_call}.
+// toolCall reads the call that LangChain passes to a tool as its input: {name, args, id, type: tool_call}. Its arguments
+// become the inputs, its id and name metadata. It returns false if raw is no such call.
 func (b *eventBuilder) toolCall(raw []byte, a *attr) bool {
 	args := jsonscan.Member(raw, "args")
 	if jsonscan.Kind(raw) != '{' || string(jsonscan.Inner(jsonscan.Member(raw, "type"))) != "tool_call" || jsonscan.Kind(args) != '{' {

@@ -8,7 +8,8 @@ import (
 
 // repairTruncatedJSON reads JSON that was cut off, by a limit on the length of attributes or by ours: it
 // closes what is open after the last whole value. A part of a conversation is worth more than
-// a text that no one can read. A text that came cut off stays under its own name, too.
+// a text that no one can read. metadata.parse_error names the attribute. A text that came cut off stays under
+// its own name, too; of one that this mapper cut, metadata.truncated has the length.
 func (b *eventBuilder) repairTruncatedJSON(a *attr) ([]byte, bool) {
 	if a.val.Type() != pcommon.ValueTypeStr {
 		return nil, false

@@ -8,14 +8,15 @@ import (
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
-// valid returns text that every store can hold.
+// valid returns text that every store can hold, and counts what had to be replaced for that.
 func (b *eventBuilder) valid(s string) string {
 	s, n := rawjson.ValidText(s)
 	b.losses.replaced += n
 	return s
 }
 
-// unmapped writes what no rule placed, and what was done to the values.
+// unmapped writes what no rule placed, and what was done to the values. It must be the last step that writes: any field
+// that is filled later would find its key taken by an attribute. The notes come after the values, which may add to them.
 func (b *eventBuilder) unmapped() {
 	b.putEmbedding()
 	b.attributes()
@@ -56,7 +57,8 @@ func (b *eventBuilder) putList(t target, list []string) {
 }
 
 // attributes keeps the attributes that are not in the event, with their types: each as a member
-// of metadata under its own name, and in metadata.attributes those whose name is taken there.
+// of metadata under its own name, and in metadata.attributes those whose name is taken there. A
+// repaired attribute stays although it is used, and so do those of keptNames.
 func (b *eventBuilder) attributes() {
 	b.names.reset()
 	b.clashes = b.clashes[:0]
@@ -65,6 +67,7 @@ func (b *eventBuilder) attributes() {
 		if a.used && !a.repaired && !keptAsWell(a.slot) {
 			continue
 		}
+		// The clashes are written together afterwards: they are members of one object.
 		bucket, name, ok := b.ownMember(a.key)
 		if !ok {
 			b.clashes = append(b.clashes, int32(i))
@@ -108,7 +111,7 @@ func keptAsWell(i slot) bool { return slices.Contains(compiled.keptSlots, i) }
 
 // ownMember finds the attribute key a place as a member of metadata: the half of metadata, and
 // the name it is written under. It returns false if metadata has that member, or if the name is
-// one that only this service may write.
+// one that only this service may write. The name is taken from then on.
 func (b *eventBuilder) ownMember(key string) (bucket int, name string, ok bool) {
 	bucket = bucketHot
 	if event.ColdKey(key) {
@@ -136,7 +139,7 @@ var reservedKeys = map[string]bool{
 	event.AggregateKey: true, event.DuplicateKey: true, event.FilledKey: true,
 }
 
-// unmappedValue appends what is left of an attribute's value.
+// unmappedValue appends what is left of an attribute's value: all of it, or what dropRedundant left.
 func (b *eventBuilder) unmappedValue(dst []byte, a *attr) []byte {
 	if a.rest == restPruned {
 		return append(dst, a.json...)
@@ -144,7 +147,8 @@ func (b *eventBuilder) unmappedValue(dst []byte, a *attr) []byte {
 	return b.appendValue(dst, a.val)
 }
 
-// otherEvents keeps the span events that no reader took: {name, time in ms, attributes}.
+// otherEvents keeps the span events that no reader took: {name, time in ms, attributes}. The attributes of detailsEvent
+// were collected as the span's own and are kept there.
 func (b *eventBuilder) otherEvents() {
 	t := fieldSpanEvents
 	list := b.s.src.Events()

@@ -33,6 +33,7 @@ var countKeys = [countKinds][]string{
 	countAudioOut:   {"audio_output_tokens"},
 }
 
+// count is a number of tokens; set tells 0 from not reported.
 type count struct {
 	n   int64
 	set bool
@@ -79,16 +80,17 @@ func countOf(v pcommon.Value) (int64, bool) {
 	return 0, false
 }
 
-// offerCount offers a count from a span's raw answer.
+// offerCount offers a count from a span's raw answer. It is taken if the count is not known yet and raw is a whole number.
 func (b *eventBuilder) offerCount(i int, raw []byte) {
 	if n, err := strconv.ParseInt(string(raw), 10, 64); err == nil && n >= 0 && !b.tokens.counts[i].set {
 		b.tokens.counts[i] = count{n, true}
 	}
 }
 
-// usage writes counts and cost. Cached and reasoning tokens are parts of prompt and completion;
-// some instrumentations of Anthropic's API report the prompt without them, which shows when
-// they are more than the prompt. The total is the sum if the span has none.
+// usage writes counts and cost. Cached and reasoning tokens are parts of prompt and completion. Some
+// instrumentations of Anthropic's API report the prompt without the cached ones, as the API does; this shows when they
+// are more than the prompt: of {prompt: 10, cache_read: 90} the prompt becomes 100, and metadata.usage_adjusted says
+// so. A total that was the sum of the two counts grows with it. The total is the sum if the span has none.
 func (b *eventBuilder) usage() {
 	c := &b.tokens.counts
 	cached := c[countCacheRead].n + c[countCacheWrite].n

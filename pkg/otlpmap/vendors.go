@@ -12,6 +12,7 @@ import (
 
 // The readers of values that some SDKs write in their own way.
 var (
+	// MLflow writes every value as JSON, so a word comes in quotes.
 	asWord = reader{
 		name: "word", about: "a text, also in JSON quotes",
 		scalar: func(b *eventBuilder, dst []byte, a *attr) ([]byte, verdict) {
@@ -27,6 +28,7 @@ var (
 		},
 	}
 
+	// Python's str(True) is "True".
 	asBool = reader{
 		name: "boolean", about: "true or false, also as a text in any case",
 		scalar: func(b *eventBuilder, dst []byte, a *attr) ([]byte, verdict) {
@@ -80,6 +82,8 @@ var (
 		},
 	}
 
+	// Langfuse has the time at which the first token came, in JSON quotes. An earlier time than the start is a
+	// clock's error.
 	asSinceStart = reader{
 		name: "since start", about: "a time in ISO 8601, given in milliseconds after the span's start; the attribute stays as it came",
 		scalar: func(b *eventBuilder, dst []byte, a *attr) ([]byte, verdict) {
@@ -174,8 +178,8 @@ var asConversation = reader{
 }
 
 // readConversation appends the messages of a list. It returns the place of the first that is an
-// answer: a choice, or else the last message if the model's text ends the list. -1: it is no
-// list of messages.
+// answer: a choice, or else the last message if the model's text ends the list, or else the end of the list. It
+// returns -1, and appends none, if it is no list of messages.
 func (b *eventBuilder) readConversation(raw []byte) int {
 	at := len(b.msgs)
 	said := -1

@@ -43,8 +43,8 @@ var asPrompt = reader{
 	},
 }
 
-// promptParts appends the messages of {system, prompt, messages}. It returns false if a part is not
-// message.
+// promptParts appends the messages of {system, prompt, messages}. It returns false if a part is no
+// message, or none is there; the caller then takes off what was appended.
 func (b *eventBuilder) promptParts(raw []byte) bool {
 	at := len(b.msgs)
 	if sys := jsonscan.Member(raw, "system"); !jsonscan.Empty(sys) {
@@ -134,7 +134,7 @@ var asJSONList = reader{
 	},
 }
 
-// scalars returns the elements of an array, or the value itself.
+// scalars returns the elements of an array, or the value itself as the only one.
 func scalars(v pcommon.Value) []pcommon.Value {
 	if v.Type() != pcommon.ValueTypeSlice {
 		return []pcommon.Value{v}

@@ -4,8 +4,15 @@ package jsonrepair
 import "strings"
 
 // Close ends an object or an array that was cut off: in a string it closes the string,
-// after an incomplete member it goes back to the last whole one. "" if there is nothing to
-// close.
+// after an incomplete member it goes back to the last whole one. It returns "" if there is nothing to
+// close, or s is no object or array.
+//
+//	{"a":"so far       → {"a":"so far"}
+//	{"a":1,"b":[2,3    → {"a":1,"b":[2]}    3 may be the beginning of 34
+//	{"a":1,"na         → {"a":1}
+//	[{"a":1},{"b":     → [{"a":1},{}]
+//
+// Text that is wrong in another way may stay wrong: the caller must check the result.
 func Close(s string) string {
 	if start := strings.TrimLeft(s, " \t\r\n"); start == "" || start[0] != '{' && start[0] != '[' {
 		return ""
@@ -14,7 +21,11 @@ func Close(s string) string {
 	type point struct {
 		at, depth int
 	}
-	safe := point{at: -1} // after the last whole value, and how many brackets were open there
+	// safe is the end of the last whole value, and how many brackets were open there. What comes after it is given up
+	// unless it is a string that can be closed.
+	safe := point{at: -1}
+	// start is the opening quote of the last string. A string is a key if it comes where an object expects one; a key
+	// that was cut off is of no use.
 	inString, start := false, 0
 	isKey := false
 	expectKey := false
@@ -92,5 +103,5 @@ func Close(s string) string {
 	return out.String()
 }
 
-// maxDepth bounds the brackets that Close follows.
+// maxDepth bounds the brackets that Close follows: rawjson.MaxDepth, beyond which the result would be refused.
 const maxDepth = 100

@@ -9,6 +9,7 @@ import (
 	"math/bits"
 )
 
+// skipSpace returns the offset of the first byte from i on that is no space between JSON's tokens.
 func skipSpace(b []byte, i int) int {
 	for i < len(b) && (b[i] == ' ' || b[i] == '\n' || b[i] == '\t' || b[i] == '\r') {
 		i++
@@ -20,7 +21,11 @@ func skipSpace(b []byte, i int) int {
 // texts end within, and a search costs more.
 const shortString = 32
 
-// skipString returns the offset after the string whose opening quote is at i.
+// skipString returns the offset after the string whose opening quote is at i, or the end of b if it is not closed.
+//
+// The beginning is searched eight bytes at a time for a quote or a backslash; the search goes on two bytes after a
+// backslash. From there on only quotes are searched, by bytes.IndexByte; one is the end if an even number of
+// backslashes stands before it.
 func skipString(b []byte, i int) int {
 	i++
 	for end := i + shortString; i < end && i+8 <= len(b); {
@@ -53,12 +58,15 @@ func skipString(b []byte, i int) int {
 	return len(b)
 }
 
-const eight = 0x0101010101010101 // times a byte: eight of it
+// eight, multiplied by a byte, is a word of eight of it.
+const eight = 0x0101010101010101
 
-// zeros sets the highest bit of the first byte of w that is zero, and perhaps of some after it.
+// zeros sets the highest bit of the first byte of w that is zero, and perhaps of some after it: subtracting 1 from a zero
+// byte borrows, which sets its highest bit. XOR with a repeated byte makes the bytes zero that are searched.
 func zeros(w uint64) uint64 { return (w - eight) &^ w & (eight << 7) }
 
-// SkipValue returns the offset after the value that starts at i.
+// SkipValue returns the offset after the value that starts at i. Brackets are only counted, not matched by kind:
+// the text is known to be valid. A value that does not end reaches to the end of b.
 func SkipValue(b []byte, i int) int {
 	if i >= len(b) {
 		return i
@@ -96,17 +104,20 @@ func SkipValue(b []byte, i int) int {
 	}
 }
 
-// Cursor steps through the members of an object or the elements of an array.
+// Cursor steps through the members of an object or the elements of an array. Key and Val are slices of the text.
 //
 //	for c := jsonscan.Members(raw); c.Next(); { use c.Key, c.Val }
 type Cursor struct {
+	// The text, nil once there is nothing more; the offset of what comes next; the closing bracket.
 	b   []byte
 	i   int
 	end byte
 	obj bool
 
-	Key []byte // of a member: the text between the quotes, escapes as they stand
-	Val []byte // the value's text, without surrounding space
+	// Of a member: the text between the quotes, escapes as they stand.
+	Key []byte
+	// The value's text, without surrounding space.
+	Val []byte
 
 	Stop int // once Next has returned false: the offset after the closing bracket, 0 if there is none
 }
@@ -117,6 +128,7 @@ func Members(raw []byte) Cursor { return walk(raw, '{') }
 // Elements returns a cursor over the elements of an array. On any other value it has none.
 func Elements(raw []byte) Cursor { return walk(raw, '[') }
 
+// walk returns a cursor behind the opening bracket. In ASCII a closing bracket comes two after the opening one.
 func walk(raw []byte, open byte) Cursor {
 	i := skipSpace(raw, 0)
 	if i >= len(raw) || raw[i] != open {
@@ -129,7 +141,8 @@ func walk(raw []byte, open byte) Cursor {
 func (c *Cursor) Next() bool { return c.Open() && c.Close() }
 
 // Open does the first half of Next, for a caller that may walk through the value itself: Val is
-// all text from the value on. The caller must then call either Close or Leave.
+// all text from the value on. The caller must then call either Close or Leave. A walk through a value
+// that reads it anyway thus need not be preceded by one that only looks for its end.
 func (c *Cursor) Open() bool {
 	i := skipSpace(c.b, c.i)
 	if i < len(c.b) && c.b[i] == ',' {
@@ -176,7 +189,8 @@ func (c *Cursor) Leave(n int) {
 	c.i += n
 }
 
-// Member returns the value of an object's member by its name, nil if absent.
+// Member returns the value of an object's member by its name, nil if absent. It walks through the members each time:
+// a caller that needs several of them does better with a cursor.
 func Member(raw []byte, key string) []byte {
 	for c := Members(raw); c.Next(); {
 		if string(c.Key) == key {

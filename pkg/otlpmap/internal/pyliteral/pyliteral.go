@@ -17,6 +17,12 @@ const MaxBytes = 1 << 20
 // JSON returns a Python dict, list or tuple as JSON text. It knows strings with their prefixes
 // and escapes, numbers, None, True, False and trailing commas; anything else (an object's
 // <...>, a call, a set) is refused, since its meaning can only be guessed.
+//
+//	{'a': None, 'b': (1, 2)}  → {"a":null,"b":[1,2]}
+//	{1: 'x'}                  → {"1":"x"}
+//	{'a': <Foo object>}       → false
+//
+// A bare string, number or constant is refused, too: prose must not be taken for a literal.
 func JSON(text string) ([]byte, bool) {
 	if len(text) > MaxBytes {
 		return nil, false
@@ -33,6 +39,8 @@ func JSON(text string) ([]byte, bool) {
 	return r.out, r.at == len(r.text)
 }
 
+// reader is a recursive descent parser that writes while it reads. Its methods report whether they read what they
+// should; if not, the text as a whole is refused.
 type reader struct {
 	text string
 	at   int
@@ -47,12 +55,14 @@ func (r *reader) peek() byte {
 	return 0
 }
 
+// space skips white space. Comments are not known: str() writes none.
 func (r *reader) space() {
 	for r.at < len(r.text) && strings.IndexByte(" \t\r\n", r.text[r.at]) >= 0 {
 		r.at++
 	}
 }
 
+// value reads any value. depth is how many containers are around it; at JSON's bound the text is refused.
 func (r *reader) value(depth int) bool {
 	if depth >= rawjson.MaxDepth-1 {
 		return false
@@ -85,6 +95,7 @@ var pythonWords = map[string]string{
 	"null": "null", "true": "true", "false": "false",
 }
 
+// wordByte reports whether c can be part of a name or a number, also of one beyond ASCII.
 func wordByte(c byte) bool {
 	return c == '_' || c >= utf8.RuneSelf || c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z'
 }
@@ -129,7 +140,7 @@ func (r *reader) list(open, end byte, depth int) bool {
 	}
 }
 
-// key reads a dict's key with its colon. Numbers and constants become text.
+// key reads a dict's key with its colon. Numbers and constants become text, since JSON has no other keys.
 func (r *reader) key() bool {
 	at := len(r.out)
 	if c := r.peek(); c == '{' || c == '[' || c == '(' || !r.value(rawjson.MaxDepth-2) {
@@ -167,7 +178,7 @@ func (r *reader) number() bool {
 	return true
 }
 
-// str reads one or several adjacent string literals.
+// str reads one or several adjacent string literals, which Python joins: 'a' 'b' is "ab".
 func (r *reader) str() bool {
 	var b strings.Builder
 	if !r.literal(&b) {
@@ -186,6 +197,8 @@ func (r *reader) str() bool {
 	return true
 }
 
+// literal appends one string literal: at most two letters of a prefix (b, u, r in any case), a quote, and all up to the
+// same quote. After r a backslash is an ordinary character unless the quote follows it.
 func (r *reader) literal(b *strings.Builder) bool {
 	raw := false
 	for i := 0; i < 2; i++ {
