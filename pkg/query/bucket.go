@@ -40,7 +40,7 @@ func ParseBucket(name string) (Bucket, error) {
 	return "", fault.InvalidField("bucket", "unknown bucket %.40q; must be one of minute, hour, day, week, month", name)
 }
 
-// Start returns the beginning of the bucket that t falls into, in the zone.
+// Start returns the beginning of the bucket that t falls into, in the zone. It is not later than t.
 func (b Bucket) Start(t time.Time, zone *time.Location) time.Time {
 	t = t.In(zone)
 	y, m, d := t.Date()
@@ -141,6 +141,7 @@ func zoneEnd(t time.Time) time.Time {
 	return end
 }
 
+// offset returns how far the clocks of t's zone are ahead of UTC at t.
 func offset(t time.Time) time.Duration {
 	_, seconds := t.Zone()
 	return time.Duration(seconds) * time.Second
@@ -156,6 +157,10 @@ const lastChange = 4_102_444_800_000 // 2100
 // unit returns the length in milliseconds, and an origin, of equal pieces of time such that each
 // lies in one bucket: what a database can count by. No event of the chart starts before from or after
 // to, in Unix milliseconds.
+//
+// In UTC a unit is the bucket itself, but a day for months. In another zone it is the longest of unitSizes that divides
+// all offsets of the zone within the range, and the place in the hour of each of its changes: an hour where
+// clocks differ by whole hours, 15 minutes in India or Nepal.
 func (b Bucket) unit(zone *time.Location, from, to float64) (size, origin float64) {
 	const day = 86_400_000
 	if zone == time.UTC {

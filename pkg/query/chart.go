@@ -62,7 +62,8 @@ func ParseAggregation(name, field string) (Aggregation, error) {
 	if a, ok := aggregationNames[name]; ok {
 		return a, nil
 	}
-	return "", fault.InvalidField(field, "unknown aggregation %.40q; must be one of average, sum, count, min, max, median, p50, p75, p90, p95, p99", name)
+	return "", fault.InvalidField(field,
+		"unknown aggregation %.40q; must be one of average, sum, count, min, max, median, p50, p75, p90, p95, p99", name)
 }
 
 // Quantile returns the part of the values below a percentile, and whether the aggregation is one.
@@ -84,7 +85,7 @@ func (a Aggregation) Quantile() (float64, bool) {
 
 // ChartPlan is how a store answers a Chart. The database reads, of the rows that Plan lets
 // through, Unit, Group and Value; but rows with one of the spill bits of Reads, and all rows if
-// InGo is set, must be read whole, matched and measured in Go.
+// InGo is set, must be read whole, matched and measured in Go. Both go to the same ChartSums.
 type ChartPlan struct {
 	Plan  Plan
 	Unit  string // number of the unit of time that the event starts in
@@ -99,7 +100,8 @@ type ChartPlan struct {
 }
 
 // CompileChart turns a chart into a plan over event, alias e. No event starts before earliest,
-// in Unix milliseconds.
+// in Unix milliseconds. The database does not know the calendar: it counts by units of time that lie in one bucket each
+// (see Bucket.unit), and ChartSums adds the units of a bucket together.
 func CompileChart(b *Builder, projectID int64, c *Chart, earliest float64) ChartPlan {
 	p := ChartPlan{Plan: CompileSearch(b, projectID, &c.Search)}
 	p.metric, p.totals = &c.Metric, p.Plan.sessions == onlySessions

@@ -21,7 +21,8 @@ const maxChartValues = 20_000_000
 var ErrManyGroups = errors.New("a chart has more groups than are summed up at once")
 
 // ChartSums adds up the events of a chart into its points: what the database has summed up, and events one by
-// one. It holds at most a number of points (Chart.Limit), and of values for percentiles.
+// one. It holds at most a number of points (Chart.Limit), and of values for percentiles. AddRow and
+// AddEvent may come in any order, Result is the last.
 type ChartSums struct {
 	chart  *Chart
 	plan   *ChartPlan
@@ -32,20 +33,25 @@ type ChartSums struct {
 	kept   int // values kept
 }
 
+// chartCellKey identifies a point: the start of its bucket in Unix milliseconds, and its group.
 type chartCellKey struct {
 	start int64
 	chartGroup
 }
 
+// chartGroup is the value that a chart's events are split by.
 type chartGroup struct {
 	name string
 	null bool // there is no value to group by
 }
 
+// chartCell is what is known so far of a point.
 type chartCell struct {
-	n      int64
-	value  float64 // sum, least or greatest
-	has    bool    // value is of something
+	// How many events entered.
+	n     int64
+	value float64 // sum, least or greatest
+	has   bool    // value is of something
+	// The values one by one, for percentiles.
 	values []float64
 }
 
@@ -94,6 +100,8 @@ func (a *ChartSums) AddEvent(e *event.Event) error {
 	return a.add(a.plan.unitOf(e.Start), g, 1, value)
 }
 
+// add puts n events, whose value or sum of values is given, to the cell of their unit and group. A new cell beyond the
+// limit is an error: ErrManyGroups if a second pass with fewer groups can help.
 func (a *ChartSums) add(unit int64, g chartGroup, n int64, value *float64) error {
 	start, ok := a.starts[unit]
 	if !ok {
@@ -144,6 +152,7 @@ func (x *chartCell) join(how Aggregation, v float64) {
 	}
 }
 
+// tooMany is the error of a chart with too many points.
 func (a *ChartSums) tooMany() error {
 	return fault.InvalidField("bucket", "the chart has more than %d points; take a longer bucket or a shorter date range", a.chart.Limit())
 }
@@ -165,7 +174,8 @@ func (a *ChartSums) Result(err error) (*ChartAnswer, error) {
 	return answer, nil
 }
 
-// limitGroups joins all but the largest groups.
+// limitGroups joins all but the largest MaxGroups groups, by their events; ties go by name. With groups chosen before
+// (only) there is nothing to do: add has joined the others.
 func (a *ChartSums) limitGroups() {
 	sizes := map[string]int64{}
 	for k, x := range a.cells {
@@ -272,6 +282,7 @@ func (a *ChartSums) fill(starts []int64, groups int) ([]int64, error) {
 	return all, nil
 }
 
+// point makes the answer's point of a cell; nil is an empty bucket, of which count and sum are 0 and any other value unknown.
 func (a *ChartSums) point(t time.Time, g chartGroup, x *chartCell) ChartPoint {
 	p := ChartPoint{Start: t}
 	if !g.null {
@@ -298,6 +309,7 @@ func (a *ChartSums) point(t time.Time, g chartGroup, x *chartCell) ChartPoint {
 	return p
 }
 
+// finite returns f, nil for what JSON has no number for.
 func finite(f float64) *float64 {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return nil

@@ -10,20 +10,24 @@ import (
 	"github.com/spangrove/spangrove/pkg/run"
 )
 
-// Plan is how a store answers filters: a condition in SQL, and what is left to Go.
+// Plan is how a store answers filters: a condition in SQL, and what is left to Go. There are two ways:
 //
-// Where is exact for the filters that SQL decides, on rows that have none of the bits of Reads
-// in their spill column. On the others the head lacks something that it needs: they must be read
-// whole and decided by Match with all filters. Candidates is Where widened by those rows, narrowed by
-// what even they must fulfil. Both use the same arguments and are "TRUE" where nothing is asked.
+//  1. Without Residual filters, and if no row of the project has one of the bits of Reads in its spill column, the
+//     rows that fulfil Where are the answer. The database then also sorts, counts and pages.
+//  2. Otherwise the store walks over the rows that fulfil Candidates. On a row without these bits Match decides the
+//     Residual filters. The head of a row with one of them lacks something that the filters need: it must be
+//     read whole, and Match decides all filters on it.
 //
-// Residual are the filters that Where leaves out; Match decides them on each row it lets
-// through, on the whole event if NeedPayload(Residual).
+// Where is exact for the filters that SQL decides, on rows that have none of the bits. Candidates is Where widened by
+// the rows with a bit, narrowed by what even they must fulfil. Both use the same arguments and are "TRUE"
+// where nothing is asked. Residual needs the whole event if NeedPayload(Residual).
 type Plan struct {
 	Where      string
 	Candidates string
-	Residual   []Filter
-	Reads      uint32
+	// The filters that SQL does not decide.
+	Residual []Filter
+	// The spill bits of the fields that the filters look at.
+	Reads uint32
 
 	sessions sessions
 }
@@ -43,7 +47,8 @@ func Compile(b *Builder, projectID int64, fs []Filter) Plan {
 	return compile(b, projectID, nil, fs)
 }
 
-// CompileSearch is Compile for a whole search: project, bounds of start time, run and filters.
+// CompileSearch is Compile for a whole search: project, bounds of start time, run and filters. Page and limit are left
+// to the store.
 func CompileSearch(b *Builder, projectID int64, s *Search) Plan {
 	project := b.Arg(projectID)
 	base := []string{"e.project_id = " + project}
@@ -69,6 +74,13 @@ func CompileSearch(b *Builder, projectID int64, s *Search) Plan {
 }
 
 // compile puts base before the conditions of the filters.
+//
+//  1. Each filter gets its verdict. One that never holds ends it: nothing matches. One that always holds is left out.
+//  2. Of those for SQL, conditions on columns hold for all rows, those on fields that may have spilled only for rows
+//     that have not: columns and fields.
+//  3. The filters on the type show whether session events are among the matches, since only they show sums of
+//     their sessions.
+//  4. Where joins all conditions; Candidates lets rows with a spill bit pass the conditions on fields.
 func compile(b *Builder, projectID int64, base []string, fs []Filter) Plan {
 	var plan Plan
 	var conds []cond
@@ -122,11 +134,13 @@ func compile(b *Builder, projectID int64, base []string, fs []Filter) Plan {
 	return plan
 }
 
+// never returns the plan that no row fulfils. base is kept, since its arguments are added already and must be used.
 func never(base []string) Plan {
 	where := all(append(base[:len(base):len(base)], "FALSE"))
 	return Plan{Where: where, Candidates: where}
 }
 
+// all joins conditions that must all hold. Each must be in brackets if it has an OR.
 func all(conds []string) string {
 	if len(conds) == 0 {
 		return "TRUE"

@@ -52,20 +52,24 @@ const (
 
 var filterTypes = []string{typeString, typeNumber, typeBoolean, typeID, typeDatetime}
 
-// cond is a filter made ready: its field resolved and its value converted by its type.
+// cond is a filter made ready: its field resolved and its value converted by its type. It is what Go evaluates and
+// what SQL is made from, so that both start from the same reading of the caller's words.
 //
 // An absent field differs from every value: the positive condition is false for it, and the
 // negated one is true.
 type cond struct {
+	// The name of the top-level field, and how it is held.
 	name string
 	root root
 	path []string // below the root, as rawjson.Lookup reads it; nil: the field itself
 
+	// What is asked, and whether the answer is turned round.
 	op     op
 	negate bool
 	typ    string
 
-	text   string  // value of a string or id filter
+	// The value, in every reading that a comparison may need: 5 and "5" are both the text and the number.
+	text   string
 	num    float64 // value of a number or datetime filter, or of text that reads as a number
 	isNum  bool
 	truth  bool // value of a boolean filter
@@ -99,6 +103,7 @@ func newCond(f Filter) (cond, error) {
 	return c, c.setValue(f.Operator, f.Value)
 }
 
+// setField resolves a dotted field: its first part is a field of events, the rest a path into it.
 func (c *cond) setField(field string) error {
 	name, rest, dotted := splitField(field)
 	r, ok := roots[name]
@@ -119,6 +124,8 @@ func (c *cond) setField(field string) error {
 	return nil
 }
 
+// setValue converts the filter's value by its type. A value of another JSON type than the filter's is taken by its
+// text: the number filter's "5" is 5, and the string filter's true is "true".
 func (c *cond) setValue(operator string, value json.RawMessage) error {
 	switch rawjson.KindOf(value) {
 	case 0:
@@ -164,7 +171,7 @@ func (c *cond) setValue(operator string, value json.RawMessage) error {
 func (c *cond) plainText() bool { return !c.isNum && c.text != "true" && c.text != "false" }
 
 // parseNumber reads a decimal number, with sign, fraction and exponent if it likes, that a
-// double can hold.
+// double can hold: "5", "+5" and "0.5e1" are the same number, "0x5", "NaN", " 5" and "1e999" are none.
 func parseNumber(s string) (float64, bool) {
 	if s == "" || strings.Trim(s, "0123456789+-.eE") != "" {
 		return 0, false // also the words and hexadecimal forms strconv would take

@@ -8,7 +8,8 @@ import (
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
-// sql returns the condition's text, and the spill bits of the fields it looks at.
+// sql returns the condition's text, and the spill bits of the fields it looks at. It is called only for a condition
+// whose verdict is bySQL. The text can stand between ANDs.
 func (c *cond) sql(b *Builder, projectID int64) (text string, reads uint32) {
 	switch c.root.kind {
 	case kindUUID:
@@ -31,6 +32,7 @@ func (c *cond) sql(b *Builder, projectID int64) (text string, reads uint32) {
 	return text, reads
 }
 
+// sign returns the operator of SQL for a comparison.
 func (c *cond) sign() string {
 	switch c.op {
 	case opGreater:
@@ -53,6 +55,7 @@ func (c *cond) typeCodes() []int {
 	return codes
 }
 
+// typeSQL returns the condition that an event is of one of the types.
 func typeSQL(codes []int) string {
 	if len(codes) == 1 {
 		return fmt.Sprintf("e.type = %d", codes[0])
@@ -65,7 +68,8 @@ func typeSQL(codes []int) string {
 }
 
 // uuidSQL returns the condition on an id column. A parent that is the session is not stored: the
-// session event has no parent, and all others without one have the session.
+// session event has no parent, and all others without one have the session. "is" is written so that an index on the
+// column can be used; the other operators compute the id.
 func (c *cond) uuidSQL(b *Builder, projectID int64) string {
 	d := b.dialect
 	column := c.root.column
@@ -94,7 +98,8 @@ func (c *cond) uuidSQL(b *Builder, projectID int64) string {
 	}
 }
 
-// textSQL returns the condition on a text column.
+// textSQL returns the condition on a text column, and the spill bits of the rows it does not hold for. Whether the field
+// exists is known of those, too: a text that spilled is there.
 func (c *cond) textSQL(b *Builder) (string, uint32) {
 	column := c.root.column
 	switch {
@@ -146,7 +151,11 @@ func (c *cond) narrowSQL(b *Builder) string {
 	return ""
 }
 
-// jsonSQL returns the condition on a JSON column of the head.
+// jsonSQL returns the condition on a JSON column of the head. In order of cost:
+//
+//  1. whether the column has anything at all needs no path
+//  2. strings of promoted paths have a column with an index
+//  3. any other path is followed in each of its readings, and the first that leads to a value is compared
 func (c *cond) jsonSQL(b *Builder) (string, uint32) {
 	column := c.root.column
 	if c.path == nil && c.op == opExists {
@@ -182,7 +191,8 @@ func readings(b *Builder, path []string) []string {
 	return paths
 }
 
-// firstReading returns the expression at of the first path that leads to a value, and of the last if none does.
+// firstReading returns the expression at of the first path that leads to a value, and of the last if none does: for
+// a.b.c that is CASE WHEN a.b.c is there THEN at(a.b.c) WHEN a."b.c" is there THEN … ELSE at(the last) END.
 func firstReading(d Dialect, column string, paths []string, at func(path string) string) string {
 	last := len(paths) - 1
 	if last == 0 {
@@ -197,6 +207,7 @@ func firstReading(d Dialect, column string, paths []string, at func(path string)
 	return s.String()
 }
 
+// each returns the expression at of every path.
 func each(paths []string, at func(path string) string) []string {
 	list := make([]string, len(paths))
 	for i, p := range paths {
@@ -227,7 +238,8 @@ func RoundCost(usd float64) float64 {
 	return usd
 }
 
-// sessionTotal returns the session's number that the condition also looks at, if SQL can decide it.
+// sessionTotal returns the session's number that the condition also looks at, if SQL can decide it; nil for none. Other
+// comparisons with such a member are decided in Go, on rows with SpillRollup (see reads).
 func (c *cond) sessionTotal() func(Dialect) string {
 	if c.name != "metadata" || len(c.path) != 1 || c.typ != typeNumber || c.op == opExists {
 		return nil
@@ -235,7 +247,8 @@ func (c *cond) sessionTotal() func(Dialect) string {
 	return sessionTotals[c.path[0]]
 }
 
-// jsonTest adds the condition's value as an argument and returns its text for a path.
+// jsonTest adds the condition's value as an argument and returns its text for a path. The argument is added once and
+// stands in the text of each reading.
 func (c *cond) jsonTest(b *Builder) func(path string) string {
 	d, column := b.dialect, c.root.column
 	switch {

@@ -60,6 +60,7 @@ func parseRangeText(text, field string, now time.Time) (from, to *float64, err e
 	return parseRangeObject(json.RawMessage(text), field, now)
 }
 
+// parseRangeObject reads a range with one pair of keys. Keys of two forms are refused.
 func parseRangeObject(raw json.RawMessage, field string, now time.Time) (from, to *float64, err error) {
 	if clean, _, err := rawjson.Clean(raw); err != nil {
 		return nil, nil, fault.InvalidField(field, "%v", err)
@@ -164,6 +165,7 @@ func parseRelative(text, field string, now time.Time) (*float64, error) {
 	return &f, nil
 }
 
+// back returns the time n units of that many seconds ago. It counts in seconds, since a time.Duration ends at 292 years.
 func back(now time.Time, n, seconds int64) time.Time {
 	return time.Unix(now.Unix()-n*seconds, int64(now.Nanosecond())).UTC()
 }

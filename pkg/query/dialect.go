@@ -20,7 +20,7 @@ type Dialect interface {
 	SessionID() string
 	// OfSession is the condition that an event is of session $2 of project $1. It needs only event.
 	OfSession() string
-	// Contains looks for a text in another, with regard to case.
+	// Contains looks for a text in another, with regard to case. Unlike LIKE it has no wildcards to escape.
 	Contains(text, needle string) string
 	// SessionIs returns the condition that an event is of a session. It needs only event.
 	SessionIs(b *Builder, projectID int64, id uuid.UUID) string
@@ -60,12 +60,14 @@ type Dialect interface {
 	jsonIs(column, path string, v textArg) string
 	// jsonIsUUID compares with a UUID's text in lower case, with no regard to case.
 	jsonIsUUID(column, path, text string) string
+	// jsonContains looks for a text in a string, or in any string inside an object or array; keys do not count.
 	jsonContains(column, path, text string) string
 	// jsonString is the text of a string, ordered by code point; NULL if the value is none. An operator on
 	// texts that both databases have needs no more of them.
 	jsonString(column, path string) string
 	// jsonNumber compares a number as a double; sign is <, > or =.
 	jsonNumber(column, path, sign, num string) string
+	// jsonBoolean compares with true or false; any other value is neither.
 	jsonBoolean(column, path string, truth bool) string
 }
 

@@ -20,7 +20,7 @@ const (
 	kindProject      // of the project, not of the event: InProject decides it
 )
 
-// root is a top-level field.
+// root is a top-level field of events, as filters, projections and charts name it.
 type root struct {
 	kind   kind
 	column string // in the head table, alias e; "" where a rule of its own applies

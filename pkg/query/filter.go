@@ -10,6 +10,7 @@ import (
 
 // Bounds of what a search may ask. The databases bound the size of an expression too.
 const (
+	// MaxFilters is how many filters a search may have; MaxFieldBytes how long a field or path may be.
 	MaxFilters    = 100
 	MaxFieldBytes = 2000
 )
@@ -63,6 +64,7 @@ func ParseFilters(raw json.RawMessage, field string) ([]Filter, error) {
 	return nil, fault.InvalidField(field, "must be an array of filters")
 }
 
+// parseList reads an array of filters.
 func parseList(raw json.RawMessage, field string) ([]Filter, error) {
 	var fs []Filter
 	for i, e := range rawjson.Array(raw) {

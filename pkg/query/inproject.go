@@ -20,6 +20,8 @@ func InProject(fs []Filter, p project.Project) []Filter {
 	return out
 }
 
+// projectHolds reports whether a condition on the project holds. Where a project has two texts for a field, such as name
+// and public id, one that fits is enough.
 func (c *cond) projectHolds(p project.Project) bool {
 	var texts []string
 	switch c.name {

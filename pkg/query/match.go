@@ -32,7 +32,7 @@ func (m Matcher) Match(e *event.Event) bool {
 // Match is NewMatcher(fs).Match(e), for a single event.
 func Match(e *event.Event, fs []Filter) bool { return NewMatcher(fs).Match(e) }
 
-// value is what a field holds: kind 0 is absent, which null is too.
+// value is what a field holds, read from an event: kind 0 is absent, which null is too.
 type value struct {
 	kind rawjson.Kind
 	text string          // of a string
@@ -41,6 +41,7 @@ type value struct {
 	id   bool            // text is a UUID column's
 }
 
+// textValue, numberValue and idValue make the values of fields that are not JSON. The nil UUID is absent.
 func textValue(s string) value    { return value{kind: '"', text: s} }
 func numberValue(f float64) value { return value{kind: '0', num: f} }
 
@@ -51,7 +52,7 @@ func idValue(id uuid.UUID) value {
 	return value{kind: '"', text: id.String(), id: true}
 }
 
-// lookup reads the condition's field of e.
+// lookup reads the condition's field of e, as the columns of the head row have it.
 func (c *cond) lookup(e *event.Event) value {
 	switch c.name {
 	case "event_id":
@@ -127,6 +128,7 @@ func (c *cond) rawInside(raw json.RawMessage) json.RawMessage {
 	return rawjson.Lookup(raw, c.path...)
 }
 
+// jsonValue reads a JSON value. A number beyond a double is absent.
 func jsonValue(raw json.RawMessage) value {
 	v := value{kind: rawjson.KindOf(raw)}
 	ok := true
@@ -149,6 +151,7 @@ func jsonValue(raw json.RawMessage) value {
 // holds reports whether the condition holds for the value of its field.
 func (c *cond) holds(v value) bool { return c.positive(v) != c.negate }
 
+// positive is holds without the negation: false for an absent value, whatever is asked.
 func (c *cond) positive(v value) bool {
 	if v.kind == 0 {
 		return false

@@ -58,6 +58,7 @@ func OmitEvaluators(filters []Filter) []Filter {
 	return append(slices.Clone(filters), byNoEvaluator())
 }
 
+// isText returns a string filter that is known to be valid.
 func isText(field, operator, value string) Filter {
 	return mustFilter(field, operator, rawjson.AppendString(nil, value))
 }

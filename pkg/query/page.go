@@ -39,6 +39,7 @@ func (r PageRule) Parse(limit, page json.RawMessage) (limitN, pageN int, err err
 	return limitN, pageN, err
 }
 
+// whole reads a whole number from 1 to highest; missing is the answer for nothing and null.
 func whole(raw json.RawMessage, field string, missing, highest int, clamp bool) (int, error) {
 	if rawjson.Null(raw) {
 		return missing, nil

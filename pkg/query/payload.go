@@ -3,8 +3,8 @@ package query
 import "bytes"
 
 // NeedPayload reports whether Match needs more of an event than its head row holds: inputs,
-// outputs, config or cold metadata. Fields that went to the payload for their size are in
-// Plan.Reads.
+// outputs, config or cold metadata. Reading a payload means decompressing it, so the store asks first. Fields that
+// went to the payload for their size are in Plan.Reads.
 func NeedPayload(fs []Filter) bool {
 	for _, f := range fs {
 		if c := f.cond; c.root.kind == kindPayload || cold(c.name, c.path) {
@@ -17,7 +17,8 @@ func NeedPayload(fs []Filter) bool {
 // Needle returns a text that the stored JSON of a matching event's payload must hold, for passing
 // over payloads without parsing them: the longest run of characters, from the values that
 // inputs, outputs or config must contain, that JSON writers spell one way, or else as \u and
-// digits. A payload that holds neither the needle nor `\u` cannot match. nil if there is none.
+// digits. For contains "refund/policy" that is "refund", as "/" may be stored as "\/". A payload that holds
+// neither the needle nor `\u` cannot match. nil if there is none: then every payload must be parsed.
 func Needle(fs []Filter) []byte {
 	var best []byte
 	for _, f := range fs {

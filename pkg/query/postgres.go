@@ -54,6 +54,7 @@ func (postgres) jsonPaths(b *Builder, path []string) []string {
 	return []string{b.Arg(append([]string{}, path...))}
 }
 
+// jsonFilled looks at the text: json, unlike jsonb, cannot be compared with {}.
 func (postgres) jsonFilled(column string) string {
 	return "(" + column + `::text ~ '^\s*(\{\s*\}|\[\s*\])\s*$') = FALSE`
 }
@@ -75,9 +76,12 @@ func (postgres) floorDiv(expr string, size float64) string {
 }
 
 func (postgres) inAnyRun(project string) string {
-	return "(e.run_id IS NOT NULL OR e.session_id IN (SELECT session_id FROM session WHERE project_id = " + project + " AND run_id IS NOT NULL))"
+	return "(e.run_id IS NOT NULL OR e.session_id IN" +
+		" (SELECT session_id FROM session WHERE project_id = " + project + " AND run_id IS NOT NULL))"
 }
 
+// jsonIs compares the text alone if only a string can be equal. Otherwise the type decides how to compare: #>> returns
+// "5" for the number and for the string.
 func (d postgres) jsonIs(column, path string, v textArg) string {
 	at := d.jsonText(column, path)
 	if v.num == "" && v.word == "" && !v.open {
@@ -113,11 +117,15 @@ func (postgres) jsonString(column, path string) string {
 }
 
 func (postgres) jsonNumber(column, path, sign, num string) string {
-	return "CASE json_typeof(" + column + " #> " + path + ") WHEN 'number' THEN (" + column + " #>> " + path + ")::float8 " + sign + " " + num + " ELSE FALSE END"
+	return "CASE json_typeof(" + column + " #> " + path + ")" +
+		" WHEN 'number' THEN (" + column + " #>> " + path + ")::float8 " + sign + " " + num +
+		" ELSE FALSE END"
 }
 
 func (postgres) jsonBoolean(column, path string, truth bool) string {
-	return "CASE json_typeof(" + column + " #> " + path + ") WHEN 'boolean' THEN (" + column + " #>> " + path + ") = '" + strconv.FormatBool(truth) + "' ELSE FALSE END"
+	return "CASE json_typeof(" + column + " #> " + path + ")" +
+		" WHEN 'boolean' THEN (" + column + " #>> " + path + ") = '" + strconv.FormatBool(truth) + "'" +
+		" ELSE FALSE END"
 }
 
 func (postgres) rounded(expr string) string {

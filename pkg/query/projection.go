@@ -116,12 +116,13 @@ func Cut(raw json.RawMessage, paths [][]string) json.RawMessage {
 	return keep.cut(raw)
 }
 
-// branch is a tree of paths.
+// branch is a tree of paths: what is wanted below one point of a value.
 type branch struct {
 	whole bool
 	below map[string]*branch
 }
 
+// add adds a path below the branch.
 func (b *branch) add(path []string) {
 	for _, s := range path {
 		if b.below == nil {
@@ -137,6 +138,7 @@ func (b *branch) add(path []string) {
 	b.whole = true
 }
 
+// cut returns of a value what the branch wants; nil if that is nothing.
 func (b *branch) cut(raw json.RawMessage) json.RawMessage {
 	if b.whole {
 		return raw
@@ -158,6 +160,8 @@ func (b *branch) cut(raw json.RawMessage) json.RawMessage {
 	return nil
 }
 
+// cutArray is cut of an array: [1,2,3,4] cut by the path 1 is [null,2]. Elements after the last index that is wanted are left
+// out.
 func (b *branch) cutArray(raw json.RawMessage) json.RawMessage {
 	last := -1
 	for s := range b.below {

@@ -1,6 +1,27 @@
-// Package query turns what a caller asks (filters, date ranges, pages) into conditions:
+// Package query turns what a caller asks (filters, date ranges, pages, charts) into conditions:
 // parsed, checked, and compiled to SQL whose every value is an argument, with a counterpart in Go for
 // what SQL is not asked to decide. It runs no query.
+//
+// # What a filter means
+//
+// One definition holds for SQLite, PostgreSQL and Go; the table of package querytest is held against all three. The rules:
+//
+//  1. All filters of a search must hold.
+//  2. A field that is absent or null differs from every value: "is" is false for it, "is not" true.
+//  3. A value is compared by the filter's type. A number is compared, as a double, with numbers only, not with texts
+//     that look like one.
+//     A string is also compared with numbers and booleans, since old clients send all values as strings.
+//  4. Texts are compared byte by byte, without regard to language. Only UUIDs ignore case, in columns of
+//     ids and with the filter type id.
+//  5. A path may lead through keys with dots: a.b.c is also a."b.c", "a.b.c" and "a.b".c. The first reading that
+//     leads to a value counts, in the order of rawjson.Lookup.
+//
+// # Who decides a filter
+//
+// The head row of an event has its small fields in columns; inputs, outputs, config and cold metadata are in its payload,
+// which is compressed. So each filter has a verdict: it is decided by SQL, or in Go after the payload was
+// read, or it holds always or never whatever the event. A JSON field that is too long for the head row goes to the payload
+// as well; a bit in the row's spill column says which, and such rows are decided in Go (see Plan).
 package query
 
 import (
@@ -12,8 +33,7 @@ import (
 )
 
 // Filter is one condition on an event. ParseFilters and UnmarshalJSON make filters, and check
-// them; a Filter made otherwise matches nothing. All filters of a search must hold. Their meaning
-// is the same in SQL (Compile) and in Go (Match).
+// them; a Filter made otherwise matches nothing. Their meaning is the same in SQL (Compile) and in Go (Match).
 type Filter struct {
 	Field    string          // dotted path, such as "metadata.cost"
 	Operator string          // such as "is"
@@ -54,11 +74,12 @@ const (
 	SpillRollup // a session event: its metadata gains the session's totals when it is read
 )
 
-// rollupKeys are the members of metadata that a session event gains when it is read.
+// rollupKeys are the members of metadata that a session event gains when it is read: what the
+// session's row knows of all its events.
 var rollupKeys = map[string]bool{"num_events": true, "num_model_events": true, "has_feedback": true, "cost": true,
 	"total_tokens": true, "prompt_tokens": true, "completion_tokens": true}
 
-// typeCodes is how an event's type stands in the type column.
+// typeCodes is how an event's type stands in the type column. The numbers are stored: they must never change.
 var typeCodes = map[event.Type]int{
 	event.TypeModel: 1, event.TypeTool: 2, event.TypeChain: 3, event.TypeSession: 4, event.TypeGeneric: 5,
 }
@@ -66,7 +87,7 @@ var typeCodes = map[event.Type]int{
 // TypeCode returns the number of t in the type column, 0 if t is none.
 func TypeCode(t event.Type) int { return typeCodes[t] }
 
-// TypeOf returns the type that code stands for.
+// TypeOf returns the type that code stands for, generic if none.
 func TypeOf(code int) event.Type {
 	for t, c := range typeCodes {
 		if c == code {

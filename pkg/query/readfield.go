@@ -27,7 +27,7 @@ func NewFieldReader(field string) (FieldReader, error) {
 	return r, nil
 }
 
-// number returns the field's value if it is a number; true is 1 and false 0.
+// Number returns the field's value if it is a number; true is 1 and false 0.
 func (r FieldReader) Number(e *event.Event) (float64, bool) {
 	switch v := r.c.lookup(e); v.kind {
 	case '0':
@@ -64,6 +64,7 @@ func (r FieldReader) NeedPayload() bool {
 // HasNumbers reports whether the field can hold a number at all.
 func (r FieldReader) HasNumbers() bool { return r.c.root.kind == kindNumber || r.c.root.hasPaths() }
 
+// numberInSQL reports whether numberSQL can be asked.
 func (r FieldReader) numberInSQL() bool { return r.c.root.kind == kindNumber || r.inHead() }
 
 // numberSQL returns an expression for a double, NULL where the field is neither number nor boolean, and the
@@ -90,6 +91,7 @@ func (r FieldReader) numberSQL(b *Builder, among sessions) (expr string, reads u
 	return expr, c.root.spill
 }
 
+// textInSQL reports whether textSQL can be asked.
 func (r FieldReader) textInSQL() bool { return r.c.root.kind < kindNumber || r.inHead() }
 
 // textSQL returns an expression of whose value TextOf makes the field's text, and the spill bits

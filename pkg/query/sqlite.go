@@ -31,7 +31,8 @@ func (sqlite) OfSession() string {
 }
 
 func (sqlite) SessionIs(b *Builder, projectID int64, id uuid.UUID) string {
-	return "e.session_rowid = (SELECT session_rowid FROM session WHERE project_id = " + b.Arg(projectID) + " AND session_id = " + b.UUID(id) + ")"
+	return "e.session_rowid = (SELECT session_rowid FROM session" +
+		" WHERE project_id = " + b.Arg(projectID) + " AND session_id = " + b.UUID(id) + ")"
 }
 
 // SessionIn hands all ids over as one JSON text, since there is a bound on arguments.
@@ -59,8 +60,10 @@ func (sqlite) sessionInRun(project, run string) string {
 	return "e.session_rowid IN (SELECT session_rowid FROM session WHERE project_id = " + project + " AND run_id = " + run + ")"
 }
 
+// uuidText takes the hex digits apart; NULL stays NULL, since its hex is the empty text.
 func (sqlite) uuidText(expr string) string {
-	return "(SELECT lower(substr(h, 1, 8) || '-' || substr(h, 9, 4) || '-' || substr(h, 13, 4) || '-' || substr(h, 17, 4) || '-' || substr(h, 21))" +
+	return "(SELECT lower(substr(h, 1, 8) || '-' || substr(h, 9, 4) || '-' || substr(h, 13, 4)" +
+		" || '-' || substr(h, 17, 4) || '-' || substr(h, 21))" +
 		" FROM (SELECT hex(" + expr + ") AS h) WHERE h <> '')"
 }
 
@@ -92,12 +95,14 @@ func (sqlite) jsonFilled(column string) string {
 	return "EXISTS (SELECT 1 FROM json_each(" + column + "))"
 }
 
+// jsonText has an object or array as its JSON text, so a text that could be one is compared by type (textArg.open).
 func (sqlite) jsonText(column, path string) string {
 	return "(" + column + " ->> " + path + ")"
 }
 
 func (sqlite) jsonNumberValue(column, path string) string {
-	return "CASE WHEN json_type(" + column + ", " + path + ") IN ('integer', 'real', 'true', 'false') THEN CAST(" + column + " ->> " + path + " AS REAL) END"
+	return "CASE WHEN json_type(" + column + ", " + path + ") IN ('integer', 'real', 'true', 'false')" +
+		" THEN CAST(" + column + " ->> " + path + " AS REAL) END"
 }
 
 func (sqlite) jsonRaw(column, path string) string { return "(" + column + " -> " + path + ")" }
@@ -107,9 +112,11 @@ func (sqlite) floorDiv(expr string, size float64) string {
 }
 
 func (sqlite) inAnyRun(project string) string {
-	return "(e.run_id IS NOT NULL OR e.session_rowid IN (SELECT session_rowid FROM session WHERE project_id = " + project + " AND run_id IS NOT NULL))"
+	return "(e.run_id IS NOT NULL OR e.session_rowid IN" +
+		" (SELECT session_rowid FROM session WHERE project_id = " + project + " AND run_id IS NOT NULL))"
 }
 
+// jsonIs compares the text alone if only a string can be equal. Otherwise json_type decides how to compare.
 func (d sqlite) jsonIs(column, path string, v textArg) string {
 	at := d.jsonText(column, path)
 	if v.num == "" && v.word == "" && !v.open {
@@ -118,7 +125,8 @@ func (d sqlite) jsonIs(column, path string, v textArg) string {
 	var s strings.Builder
 	s.WriteString("CASE json_type(" + column + ", " + path + ") WHEN 'text' THEN " + at + " = " + v.text)
 	if v.num != "" {
-		s.WriteString(" WHEN 'integer' THEN CAST(" + column + " ->> " + path + " AS REAL) = " + v.num + " WHEN 'real' THEN " + at + " = " + v.num)
+		s.WriteString(" WHEN 'integer' THEN CAST(" + column + " ->> " + path + " AS REAL) = " + v.num +
+			" WHEN 'real' THEN " + at + " = " + v.num)
 	}
 	if v.word != "" {
 		s.WriteString(" WHEN '" + v.word + "' THEN TRUE")
@@ -143,7 +151,8 @@ func (sqlite) jsonString(column, path string) string {
 }
 
 func (sqlite) jsonNumber(column, path, sign, num string) string {
-	return "json_type(" + column + ", " + path + ") IN ('integer', 'real') AND CAST(" + column + " ->> " + path + " AS REAL) " + sign + " " + num
+	return "json_type(" + column + ", " + path + ") IN ('integer', 'real')" +
+		" AND CAST(" + column + " ->> " + path + " AS REAL) " + sign + " " + num
 }
 
 func (sqlite) jsonBoolean(column, path string, truth bool) string {

@@ -1,15 +1,20 @@
 package query
 
-// verdict is who decides a condition.
+// verdict is who decides a condition. A condition that the field's type alone decides, such as "duration is true", needs
+// no row.
 type verdict uint8
 
 const (
+	// Decided by the condition's SQL, on rows that have not spilled.
 	bySQL verdict = iota
+	// Decided by Match: the field is not in the head row, or the databases would not read it alike.
 	byGo
+	// Holds for every event, or for none.
 	isAlways
 	isNever
 )
 
+// constant returns the verdict of a condition that does not depend on the event.
 func constant(truth bool) verdict {
 	if truth {
 		return isAlways
@@ -17,7 +22,8 @@ func constant(truth bool) verdict {
 	return isNever
 }
 
-// verdict returns who decides the condition, before any argument is added for it.
+// verdict returns who decides the condition, before any argument is added for it. constant(c.negate) is the verdict where the
+// positive condition cannot hold: a number is never a boolean.
 func (c *cond) verdict() verdict {
 	switch c.root.kind {
 	case 0: // of a Filter that nothing checked

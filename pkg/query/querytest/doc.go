@@ -1,5 +1,6 @@
 // Package querytest is the definition of what filters mean: documents, filters, and whether
-// they match. The Go matcher, the compiled SQL and every store are held to the same table.
+// they match. The Go matcher, the compiled SQL and every store are held to the same table, so a
+// change of meaning is a change of a row in rows.go.
 package querytest
 
 import (
@@ -31,8 +32,9 @@ const (
 	otherID   = "886313e1-3b8a-4372-9b90-0c9aee199e5d"
 )
 
-// row is one line of the tables: a document, the filter's parts (value is JSON text, empty for
-// none) and the answer.
+// row is one line of the tables: a document (see document), the filter's parts (value is JSON text, empty for
+// none) and the answer. {"rich", "metadata.n", "is", "", `"5"`, true} reads: the document "rich", whose
+// metadata.n is the number 5, matches the filter that it is the string "5".
 type row struct {
 	doc, field, operator, typ, value string
 	want                             bool
@@ -41,7 +43,10 @@ type row struct {
 // Cases returns all cases, each with its own event.
 func Cases() []Case {
 	var out []Case
-	for _, table := range [][]row{columnRows, stringRows, numberRows, booleanRows, existsRows, pathRows, containsRows, datetimeRows, idRows, payloadRows} {
+	for _, table := range [][]row{
+		columnRows, stringRows, numberRows, booleanRows, existsRows,
+		pathRows, containsRows, datetimeRows, idRows, payloadRows,
+	} {
 		for _, r := range table {
 			filter := map[string]any{"field": r.field, "operator": r.operator}
 			if r.typ != "" {
@@ -74,6 +79,7 @@ func document(name string, n int) event.Event {
 		Start: 1767323045678.25, End: 1767323046912.75, Duration: 1234.5,
 	}
 	switch name {
+	// Only the columns; no JSON field at all.
 	case "bare":
 	case "error":
 		e.Error = text("Timeout: Größe \"12\" überschritten")
@@ -84,16 +90,19 @@ func document(name string, n int) event.Event {
 		e.Error = text("")
 	case "ids":
 		e.ParentID = uuid.MustParse(parentID)
+	// Directly below the session, whose id is not stored as the parent's.
 	case "top":
 		e.ParentID = e.SessionID
 	case "session":
 		e.ID, e.ParentID, e.Type = e.SessionID, uuid.Nil, event.TypeSession
 	case "rich":
 		e.Metadata = json.RawMessage(rich)
-		e.Metrics = json.RawMessage(`{"score":0.75,"passed":true,"note":"fine work","judge":{"score":"0.75","reasons":["too long","off topic"]}}`)
+		e.Metrics = json.RawMessage(`{"score":0.75,"passed":true,"note":"fine work",` +
+			`"judge":{"score":"0.75","reasons":["too long","off topic"]}}`)
 		e.Feedback = json.RawMessage(`{"rating":5,"ground_truth":"Paris"}`)
 		e.UserProperties = json.RawMessage(`{"user_id":"u-42","plan":"pro","tags":["beta","eu"]}`)
 		e.ChildrenIDs = json.RawMessage(`["` + parentID + `","` + otherID + `"]`)
+	// What a promoted column holds, as other values than texts: see promoted in package query.
 	case "number user":
 		e.UserProperties = json.RawMessage(`{"user_id":42}`)
 		e.Metadata = json.RawMessage(`{"run_id":7}`)
@@ -101,7 +110,8 @@ func document(name string, n int) event.Event {
 		e.UserProperties = json.RawMessage(`{"user_id":"42"}`)
 		e.Metadata = json.RawMessage(`{"run_id":"run-1"}`)
 	case "payload":
-		e.Inputs = json.RawMessage(`{"question":"What about the refund?","n":5,"chat_history":[{"role":"system","content":"be \u201cterse\u201d"},{"role":"user","content":"a < b && c/d"}],"a.b":"literal"}`)
+		e.Inputs = json.RawMessage(`{"question":"What about the refund?","n":5,"chat_history":[` +
+			`{"role":"system","content":"be \u201cterse\u201d"},{"role":"user","content":"a < b && c/d"}],"a.b":"literal"}`)
 		e.Outputs = json.RawMessage(`{"answer":{"text":"Geld zur\u00fcck"},"ok":true,"when":"2026-01-02"}`)
 		e.Config = json.RawMessage(`{"model":"m-large","temperature":0.50,"tools":[]}`)
 	case "text output":
@@ -116,6 +126,7 @@ func document(name string, n int) event.Event {
 	case "upper run":
 		e.UserProperties = json.RawMessage(`{"user_id":"A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11"}`)
 		e.Metadata = json.RawMessage(`{"run_id":"A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11"}`)
+	// Empty objects, which count as absent.
 	case "empty":
 		e.Metadata, e.Metrics, e.Feedback = json.RawMessage(`{ }`), json.RawMessage(`{}`), json.RawMessage("{\n}")
 		e.UserProperties, e.ChildrenIDs = json.RawMessage(`{}`), json.RawMessage(`[]`)
@@ -126,6 +137,7 @@ func document(name string, n int) event.Event {
 		e.Metrics = json.RawMessage(`{"judge.v2":{"score":0.5},"judge":{"v2.passed":true}}`)
 		e.UserProperties = json.RawMessage(`{"org.unit":{"id":"a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"}}`)
 		e.Inputs = json.RawMessage(`{"o":{"x.y":"z"}}`)
+	// Metadata in both halves, and in the cold one alone.
 	case "cold":
 		e.Metadata = json.RawMessage(`{"warm":"near"}`)
 		e.ColdMetadata = json.RawMessage(`{"attributes":{"http.status":200,"peer":"far"},"span_name":"GET /"}`)
@@ -135,6 +147,8 @@ func document(name string, n int) event.Event {
 	return e
 }
 
+// rich has values of every kind and their edges: numbers beyond a double's digits, texts that look like other values,
+// keys that need escapes, arrays in arrays.
 const rich = `{
  "model":"gpt-Größe","n":5,"nstr":"5","f":0.5,"fexp":1.5e3,"neg":-2,"zero":0,"negzero":-0,
  "big":9007199254740993,"bigger":123456789012345678901234567890,"huge":1e308,"tiny":5e-324,"third":0.1,
@@ -144,8 +158,10 @@ const rich = `{
  "a":{"b":"nested"},"a.b":"literal","c.d":"only literal","e":{"f":null},"e.f":"after null",
  "g":{"h.i":"in g"},"digits":{"0":"key zero","1":{"0":"key one zero"}},"01":"padded","-1":"minus","x":{"01":"padded in"},
  "grid":[[1,2],[3,4]],"long":[0,1,2,3,4,5,6,7,8,9,"ten"],"p.0":"literal index","three":[[["cube"]]],
- "quote\"d":"q","back\\slash":"b","spaced key":"s","$dollar":"d","br[0]":"br","hash#":"h","it's":"apostrophe","q?1":"mark","dash-ed":"da","":"nameless",
- "größe":"umlaut","gr\u00fcn":"escaped umlaut","\ud83d\ude00":"escaped emoji","🌳":{"é":"tree"},"e\u0301":"combining","esc\u0061ped":"plain","tab\there":"tab",
+ "quote\"d":"q","back\\slash":"b","spaced key":"s","$dollar":"d","br[0]":"br","hash#":"h","it's":"apostrophe","q?1":"mark",
+ "dash-ed":"da","":"nameless",
+ "größe":"umlaut","gr\u00fcn":"escaped umlaut","\ud83d\ude00":"escaped emoji","🌳":{"é":"tree"},"e\u0301":"combining",
+ "esc\u0061ped":"plain","tab\there":"tab",
  "esc":"line\nbreak \u00e9 \"quoted\" \\ \/ \ud83d\ude00","upper":"ABC","lower":"abc","z":"z","emoji":"😀","bmp":"\uffee",
  "date":"2026-01-02T03:04:05.678Z","offset":"2026-01-02T05:04:05.678+02:00","day":"2026-01-02","ms":1767323045678,"notdate":"yesterday",
  "uuid":"A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11","id":"user-Ab1","braces":"{\"a\":1}","objlike":{"a":1},"listlike":"[1]","listed":[1],

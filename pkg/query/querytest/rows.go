@@ -255,6 +255,7 @@ var numberRows = []row{
 	{"rich", "metadata.missing", "is", "number", `null`, true},
 }
 
+// true and false are JSON's booleans; neither a text nor a number is one, and absent is not false.
 var booleanRows = []row{
 	{"rich", "metadata.t", "is", "boolean", `true`, true},
 	{"rich", "metadata.t", "is", "boolean", `"true"`, true},
@@ -275,6 +276,7 @@ var booleanRows = []row{
 	{"rich", "metrics.passed", "is", "boolean", `null`, false},
 }
 
+// A value exists unless it is null, also if it is empty. A top-level field that is an empty object or array does not.
 var existsRows = []row{
 	{"rich", "metadata", "exists", "", ``, true},
 	{"bare", "metadata", "exists", "", ``, false},
@@ -323,7 +325,7 @@ var existsRows = []row{
 	{"rich", "metadata.missing", "exists", "", `"ignored"`, false},
 }
 
-// How dotted paths are read.
+// How dotted paths are read: nested before literal keys, and what is null is passed over.
 var pathRows = []row{
 	{"rich", "metadata.a.b", "is", "", `"nested"`, true},
 	{"rich", "metadata.a.b", "is", "", `"literal"`, false},
@@ -408,7 +410,7 @@ var pathRows = []row{
 	{"rich", "metadata..", "exists", "", ``, false},
 }
 
-// contains, in strings and in what lies inside objects and arrays.
+// contains looks into strings, and into those inside objects and arrays; keys do not count.
 var containsRows = []row{
 	{"rich", "metadata.model", "contains", "", `"Größe"`, true},
 	{"rich", "metadata.model", "contains", "", `"größe"`, false},
@@ -465,6 +467,8 @@ var containsRows = []row{
 	{"cold", "metadata", "not contains", "", `"elsewhere"`, true},
 }
 
+// Times are compared as instants, whatever their zone and spelling; a number is Unix milliseconds. A text that is no
+// time is neither before nor after.
 var datetimeRows = []row{
 	{"rich", "metadata.date", "is", "datetime", `"2026-01-02T03:04:05.678Z"`, true},
 	{"rich", "metadata.date", "is", "datetime", `"2026-01-02T03:04:05.678"`, true},
@@ -491,6 +495,8 @@ var datetimeRows = []row{
 	{"rich", "metadata", "after", "datetime", `0`, false},
 }
 
+// UUIDs are equal in either case. Other ids are texts. The documents "top" and "session" have no parent of their own:
+// the parent of the first is its session, and the second has none.
 var idRows = []row{
 	{"rich", "metadata.uuid", "is", "id", `"a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"`, true},
 	{"rich", "metadata.uuid", "is", "id", `"A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11"`, true},
@@ -543,7 +549,7 @@ var idRows = []row{
 	{"session", "event_type", "is", "", `"session"`, true},
 }
 
-// Fields that stand beside the head row.
+// Fields that stand beside the head row: inputs, outputs, config and cold metadata mean the same as those in it.
 var payloadRows = []row{
 	{"payload", "inputs.question", "contains", "", `"refund"`, true},
 	{"payload", "inputs.question", "contains", "", `"Refund"`, false},
