@@ -1,17 +1,25 @@
 // Package expression runs metrics of type EXPRESSION: one expression in the language of
 // expr-lang/expr (https://expr-lang.org) over an event. It costs microseconds and cannot do
 // anything but look at the event, so it suits thresholds, token counts, latency, and checks and
-// comparisons of text.
+// comparisons of text. For example
+//
+//	metadata.total_tokens < 2000 and tokenF1(answer, expected) > 0.5
 //
 // An expression knows the fields of the event by their names (inputs, outputs, metadata, metrics,
 // feedback, config, user_properties, event_type, event_name, duration, error, children, …), the
 // whole of it as event, and by short names what metrics ask for most: answer and question, the
 // main texts of outputs and inputs, ground_truth, that of feedback, and expected, its main text.
-// A field that the event lacks is nil. Beside the functions of the language it has those of
+// A field that the event lacks is nil. In addition to the functions of the language it has those of
 // functions.go.
 //
 // No expression can hold the server: each step and each byte that it looks at or makes counts as
-// work, and one that has done Config.Work ends in a failure.
+// work, and one that has done Config.Work ends in a failure. The language itself has no such account, so
+// every expression is rewritten when it is compiled (see patcher):
+//
+//  1. Each turn of a loop, and each value that is compared, passed to a function or made, is charged for.
+//  2. What the library would do in one go is charged for before it is done, by the worst that it may cost: a regular
+//     expression, a distance of two texts, a JSON Schema.
+//  3. Functions of the language whose result may be far larger than their arguments are replaced.
 package expression
 
 import (
@@ -66,7 +74,8 @@ func (c *Config) Validate() error {
 	return nil
 }
 
-// Engine runs expressions. It is safe for use by many goroutines.
+// Engine runs expressions. It is safe for use by many goroutines. Compiled programs are shared by them: what
+// belongs to one evaluation, the event and the meter, is in the environment.
 type Engine struct {
 	work     int
 	programs *lru.Cache[string, *vm.Program]
@@ -87,7 +96,8 @@ func (e *Engine) Check(d *metric.Definition) error {
 	return fault.In("criteria", err)
 }
 
-// Evaluate implements evaluate.Engine.
+// Evaluate implements evaluate.Engine. What is wrong with an expression or its value is a result that says so; only the
+// end of ctx is an error.
 func (e *Engine) Evaluate(ctx context.Context, task evaluate.Task) ([]evaluate.Result, error) {
 	results := make([]evaluate.Result, 0, len(task.Events))
 	program, err := e.program(task.Metric.Criteria)
@@ -107,7 +117,8 @@ func (e *Engine) Evaluate(ctx context.Context, task evaluate.Task) ([]evaluate.R
 	return results, nil
 }
 
-// program compiles an expression. Errors are fault.Invalid.
+// program compiles an expression, or takes it from the cache. Errors are fault.Invalid. Patterns are checked before the
+// library compiles them, which it would do at any size.
 func (e *Engine) program(text string) (*vm.Program, error) {
 	if p, ok := e.programs.Get(text); ok {
 		return p, nil
@@ -126,7 +137,8 @@ func (e *Engine) program(text string) (*vm.Program, error) {
 	return p, nil
 }
 
-// run computes one expression for one event.
+// run computes one expression for one event. The value may be the score itself, or an object {score, explanation}. A
+// boolean is taken for a number, 1 or 0, by a metric that returns numbers; any other misfit is a failure.
 func (e *Engine) run(ctx context.Context, p *vm.Program, d *metric.Definition, event json.RawMessage) evaluate.Result {
 	m := &meter{ctx: ctx, left: e.work}
 	value, err := vm.Run(p, environment(event, m))
@@ -159,6 +171,7 @@ func (e *Engine) run(ctx context.Context, p *vm.Program, d *metric.Definition, e
 	return evaluate.Result{Success: true, Score: score, Explanation: explanation}
 }
 
+// failed returns the result of an evaluation that gives no score.
 func failed(f evaluate.Failure, format string, args ...any) evaluate.Result {
 	return evaluate.Result{Failure: f, Explanation: fmt.Sprintf(format, args...)}
 }
@@ -172,6 +185,7 @@ func brief(err error) string {
 	return line
 }
 
+// message returns the text of an error for people: of a fault only its message.
 func message(err error) string {
 	var f *fault.Error
 	if errors.As(err, &f) {
@@ -184,7 +198,7 @@ func message(err error) string {
 var fields = []string{"event_id", "session_id", "parent_id", "event_type", "event_name", "source", "project", "config", "inputs", "outputs",
 	"error", "start_time", "end_time", "duration", "metadata", "metrics", "feedback", "user_properties", "children"}
 
-// environment returns what an expression can see of an event.
+// environment returns what an expression can see of an event, and the meter, which the calls that patcher adds refer to.
 func environment(event json.RawMessage, m *meter) map[string]any {
 	object, _ := decode(event).(map[string]any)
 	env := make(map[string]any, len(fields)+6)
@@ -213,6 +227,7 @@ func decode(raw json.RawMessage) any {
 	return plain(value)
 }
 
+// plain replaces the numbers in a decoded value, in place.
 func plain(value any) any {
 	switch v := value.(type) {
 	case map[string]any:

@@ -8,7 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// function is one that expressions can call. Its first argument is always the meter.
+// function is one that expressions can call. Its first argument is always the meter, which the patcher puts there. types
+// are pointers to functions of the types that the compiler checks calls against.
 type function struct {
 	call  func(args ...any) (any, error)
 	types []any
@@ -155,6 +156,7 @@ var functions = map[string]function{
 	}),
 }
 
+// of1 and of2 make functions of one and of two values of any type.
 func of1[T any](f func(*meter, any) (T, error)) function {
 	return function{func(args ...any) (any, error) { return f(args[0].(*meter), args[1]) }, []any{new(func(*meter, any) T)}}
 }

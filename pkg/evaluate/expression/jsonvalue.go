@@ -15,6 +15,7 @@ import (
 // maxDiffs bounds the places that jsonDiff names.
 const maxDiffs = 100
 
+// jsonValid reports whether a value is JSON, or a text that is. A value that is no text was JSON before.
 func jsonValid(value any) bool {
 	text, ok := value.(string)
 	return !ok || json.Valid([]byte(unfence(text)))
@@ -47,7 +48,13 @@ func (noLoader) Load(address string) (any, error) {
 	return nil, fmt.Errorf("a schema can refer to nothing outside of itself: %.100s", address)
 }
 
-// jsonMatches reports whether a value is valid by a JSON Schema, which is an object or its JSON.
+// jsonMatches reports whether a value is valid by a JSON Schema, which is an object or its JSON:
+//
+//  1. The schema's size is counted, references followed. One that is recursive or refers elsewhere is refused.
+//  2. What validation may cost is charged for: each part of the schema at each part of the value.
+//  3. The schema is compiled and the value validated. Only its regular expressions are charged for then.
+//
+// A schema that is itself invalid is an error, and not a value that does not match.
 func jsonMatches(m *meter, value, schema any) (bool, error) {
 	if text, ok := value.(string); ok && !jsonValid(text) {
 		return false, m.look(value)
@@ -224,7 +231,8 @@ func leaves(m *meter, path string, value any, f func(path, text string)) error {
 	return nil
 }
 
-// compared walks two values: how many places have the same in both, and those that differ.
+// compared walks two values: how many places have the same in both, and those that differ, in order. {"a":1,"b":[2]} and
+// {"a":1,"b":[3],"c":4} have the same at a and differ at b.0 and c.
 func compared(m *meter, a, b any) (same int, differ []string, err error) {
 	given := map[string]string{}
 	if err := leaves(m, "", asJSON(a), func(path, text string) { given[path] = text }); err != nil {

@@ -15,7 +15,8 @@ var errWork = errors.New("too much work")
 // perTurn is the work of one turn of a loop, which costs that much in addition to what it looks at.
 const perTurn = 50
 
-// meter counts the work of one evaluation.
+// meter counts the work of one evaluation. left is what may still be done, in the units of Config.Work; turns are
+// counted so that ctx is asked only now and then.
 type meter struct {
 	ctx   context.Context
 	left  int
@@ -119,6 +120,7 @@ func names() types.Map {
 	return m
 }
 
+// metered makes a function of the language that returns its argument, after charging for it.
 func metered(f func(*meter, any) error) func(...any) (any, error) {
 	return func(args ...any) (any, error) { return args[1], f(args[0].(*meter), args[1]) }
 }
@@ -126,6 +128,10 @@ func metered(f func(*meter, any) error) func(...any) (any, error) {
 // patcher makes an expression count its work: each turn of its loops, and all that it compares,
 // hands to a function or is given by one. Without it the language bounds only the elements of the
 // arrays that an expression makes. It also makes paths such as metadata.a.b read as in filters.
+//
+//	answer == expected     → $look($meter, answer) == $look($meter, expected)
+//	filter(children, #.x)  → $look($meter, filter($look($meter, children), $turn($meter, #.x)))
+//	answer matches "a+"    → $matches($meter, answer, "a+")
 type patcher struct{}
 
 // Visit implements ast.Visitor. The tree is walked from its leaves up.
@@ -176,6 +182,7 @@ func looked(n ast.Node) ast.Node {
 	return call(lookName, n)
 }
 
+// call returns the call of one of the patcher's functions with the meter and arg.
 func call(name string, arg ast.Node) ast.Node {
 	return &ast.CallNode{Callee: &ast.IdentifierNode{Value: name}, Arguments: []ast.Node{&ast.IdentifierNode{Value: meterName}, arg}}
 }

@@ -97,6 +97,7 @@ func follow(v any, keys []string) any {
 	return v
 }
 
+// child returns a member of an object or an element of an array, nil for none.
 func child(v any, key string) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -109,7 +110,8 @@ func child(v any, key string) any {
 	return nil
 }
 
-// lookup is rawjson.Lookup for decoded values, or nil if there is nothing.
+// lookup is rawjson.Lookup for decoded values, or nil if there is nothing: first the keys one by one, then all of them as
+// one key, then the first two as one key and so on.
 func lookup(v any, keys []string) any {
 	if len(keys) == 0 || v == nil {
 		return v
@@ -134,6 +136,7 @@ func lookup(v any, keys []string) any {
 	return nil
 }
 
+// sizes returns the numbers from from to to-1.
 func sizes(from, to int) []int {
 	var list []int
 	for i := from; i < to; i++ {

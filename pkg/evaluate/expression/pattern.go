@@ -113,6 +113,7 @@ func checkPatterns(text string) error {
 	return find.err
 }
 
+// patternFinder looks for the regular expressions that are written in an expression, and keeps the first error.
 type patternFinder struct{ err error }
 
 // Visit implements ast.Visitor.

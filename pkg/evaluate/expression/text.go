@@ -137,7 +137,7 @@ func ratio(part, whole int, nothing float64) float64 {
 }
 
 // levenshtein counts the characters to be changed, put in or taken out to make one text of the
-// other.
+// other. It keeps one row of the usual table; the work, one for each pair of characters, is charged for first.
 func levenshtein(m *meter, a, b string) (int, error) {
 	if a == b {
 		return 0, m.charge(len(a))
@@ -190,6 +190,7 @@ func harmonic(n, a, b int) float64 {
 	return 2 * float64(n) / float64(a+b)
 }
 
+// tokenF1 returns the F-measure of the words of a, given those of b.
 func tokenF1(a, b []string) float64 { return harmonic(common(counts(a), counts(b)), len(a), len(b)) }
 
 // grams returns the runs of n words.
@@ -243,7 +244,7 @@ func spoken(list []string) []string {
 	})
 }
 
-// subsequence returns the length of the longest common subsequence.
+// subsequence returns the length of the longest common subsequence. Like levenshtein it keeps one row and charges first.
 func subsequence(m *meter, a, b []string) (int, error) {
 	if err := m.product(len(a)+1, len(b)+1); err != nil {
 		return 0, err
@@ -310,6 +311,7 @@ func listOf(value any) []any {
 	return []any{value}
 }
 
+// anys returns texts as the language has lists.
 func anys(list []string) []any {
 	out := make([]any, len(list))
 	for i, s := range list {

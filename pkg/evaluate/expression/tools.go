@@ -69,6 +69,7 @@ func bareCall(o map[string]any) bool {
 	return true
 }
 
+// callOf returns a call in one form. Arguments that are JSON in a text are read; none are an empty object.
 func callOf(name, arguments any) any {
 	if arguments = asJSON(arguments); arguments == nil || arguments == "" {
 		arguments = map[string]any{}
@@ -76,7 +77,9 @@ func callOf(name, arguments any) any {
 	return map[string]any{"name": name, "arguments": arguments}
 }
 
-// toolCallScore pairs calls with those expected, in their order and by name, each at most once.
+// toolCallScore pairs calls with those expected, in their order and by name, each at most once: with each expected call
+// goes the unused one of its name whose arguments are most alike. A pair counts a half and half their similarity; the
+// sum is divided by the number of given or of expected calls, whichever is larger.
 func toolCallScore(m *meter, given, expected []any) (float64, error) {
 	if err := m.two(given, expected); err != nil {
 		return 0, err
@@ -112,6 +115,7 @@ func toolCallScore(m *meter, given, expected []any) (float64, error) {
 	return sum / float64(all), nil
 }
 
+// field returns a member of an object, nil for none.
 func field(value any, key string) any {
 	o, _ := value.(map[string]any)
 	return o[key]

@@ -24,6 +24,7 @@ var (
 	special6 = networks("2001::/23", "2001:db8::/32", "2002::/16", "2620:4f:8000::/48", "3fff::/20")
 )
 
+// networks returns networks that are written down here; it panics at one that is wrong.
 func networks(list ...string) (out []netip.Prefix) {
 	for _, s := range list {
 		out = append(out, netip.MustParsePrefix(s))
@@ -31,7 +32,8 @@ func networks(list ...string) (out []netip.Prefix) {
 	return out
 }
 
-// public reports whether an address is on the public Internet.
+// public reports whether an address is on the public Internet. An IPv4 address inside an IPv6 one (::ffff:10.0.0.1) is
+// judged as what it is.
 func public(a netip.Addr) bool {
 	a = a.Unmap().WithZone("")
 	if a.Is4() {
@@ -40,6 +42,7 @@ func public(a netip.Addr) bool {
 	return global6.Contains(a) && !within(special6, a)
 }
 
+// within reports whether an address is in one of the networks.
 func within(list []netip.Prefix, a netip.Addr) bool {
 	return slices.ContainsFunc(list, func(n netip.Prefix) bool { return n.Contains(a) })
 }

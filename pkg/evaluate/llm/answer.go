@@ -54,6 +54,7 @@ func wanted(d *metric.Definition) string {
 	return "a string"
 }
 
+// categories returns the names of a metric's categories, nil if it has none.
 func categories(d *metric.Definition) (names []string) {
 	list, _ := metric.CategoriesOf(d.Categories) // the definition is valid
 	for _, c := range list {
@@ -88,7 +89,7 @@ func schema(d *metric.Definition) json.RawMessage {
 	return all.Bytes()
 }
 
-// verdict is what an answer says.
+// verdict is what an answer says. score is JSON as the metric wants it, nil for none.
 type verdict struct {
 	score       json.RawMessage
 	explanation string
@@ -129,7 +130,8 @@ func read(d *metric.Definition, answer string) (v verdict, why string) {
 	return v, ""
 }
 
-// lastObject returns the last JSON object in a text that has a score, or nil if none has.
+// lastObject returns the last JSON object in a text that has a score, or nil if none has. The last one counts:
+// what stands before it may be a draft.
 func lastObject(text string) (object json.RawMessage) {
 	// The object is usually all there is. Otherwise every brace may begin it: few are tried, since
 	// each may cost a look at all that follows.

@@ -23,6 +23,7 @@ type anthropicClient struct {
 // anthropicVersion is the version of the API that requests and answers are written for.
 const anthropicVersion = "2023-06-01"
 
+// newAnthropic returns a client. The base URL may have the version of the API or not.
 func newAnthropic(cfg Provider, c *http.Client) *anthropicClient {
 	return &anthropicClient{strings.TrimSuffix(strings.TrimRight(cfg.BaseURL, "/"), "/v1") + "/v1/messages", string(cfg.APIKey), c}
 }
@@ -31,6 +32,7 @@ func newAnthropic(cfg Provider, c *http.Client) *anthropicClient {
 // holds for all models, and its input is the answer.
 const verdictTool = "verdict"
 
+// The parts of the API's requests and answers that are used, as of anthropicVersion.
 type anthropicMessage struct {
 	Role    string `json:"role"`
 	Content string `json:"content"`
@@ -68,6 +70,7 @@ type anthropicAnswer struct {
 	} `json:"usage"`
 }
 
+// ask implements client. Refusals with a status of 400 and more come as an error of c.http.
 func (c *anthropicClient) ask(ctx context.Context, q request) (r reply, err error) {
 	ask := anthropicRequest{Model: q.model, MaxTokens: q.maxTokens, System: q.system, Messages: []anthropicMessage{{"user", q.prompt}}}
 	if !q.anyTemperature {

@@ -19,6 +19,10 @@ type Ledger interface {
 
 // budget bounds what a provider's calls of a UTC day cost, and how many they are. Calls under way
 // count with the most they can cost, so that calls at the same time do not go over it together.
+//
+// The counts are this server's reading of the ledger: it is read when a day begins and after each booking, so that what
+// other servers spend is seen with a delay. Two servers can thus go over a budget by what each spends between two
+// readings.
 type budget struct {
 	project  int64   // 0: all share it
 	provider string  // allProviders: it is the project's, for all of them together
@@ -27,17 +31,21 @@ type budget struct {
 	ledger   Ledger  // nil: the day counts from the start of the server
 	now      func() time.Time
 
-	mu       sync.Mutex
-	day      int64
-	spent    float64
-	made     int64
-	held     float64 // by calls under way
+	mu sync.Mutex
+	// The UTC day of the counts below, in days since 1970.
+	day int64
+	// What the calls of the day have cost, and how many were answered.
+	spent float64
+	made  int64
+	// What calls under way may still cost, and how many they are.
+	held     float64
 	underWay int64
 }
 
 // allProviders stands in place of a provider's name, which it can never be, in the budget of a project.
 const allProviders = "*"
 
+// whose names the budget in a message.
 func (b *budget) whose() string {
 	if b.provider == allProviders {
 		return "this project's judges"
@@ -53,7 +61,7 @@ func (b *budget) remedy() string {
 	return ""
 }
 
-// limit sets the bound.
+// limit sets the bound: a project's may change between two calls.
 func (b *budget) limit(usd float64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -63,7 +71,8 @@ func (b *budget) limit(usd float64) {
 const dayMillis = 24 * 60 * 60 * 1000
 
 // reserve holds what a call can cost at most. settle must be called once: with what it cost if it
-// was made, to give the rest back. Errors are *failure.
+// was made, to give the rest back. Errors are *failure. A budget in dollars refuses a call whose price is not known, but a
+// project's: there such calls count by a guess (see endpoint.counted).
 func (b *budget) reserve(ctx context.Context, most float64, priced bool) (settle func(usd float64, made bool), err error) {
 	if b.provider != allProviders && b.usd > 0 && !priced {
 		return nil, &failure{Budget, false, fmt.Sprintf("The provider %s has a daily_budget_usd, "+
@@ -93,7 +102,7 @@ func (b *budget) reserve(ctx context.Context, most float64, priced bool) (settle
 }
 
 // charge ends the reservation of a call that may have cost most and, if the call was made, books what
-// it did cost.
+// it did cost. A ledger that fails is not an error: the call was made, and this server has counted it.
 func (b *budget) charge(ctx context.Context, most, usd float64, made bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -61,7 +61,8 @@ func notServed(provider string) string {
 		"name this project, or %q, in projects of spangrove_evaluate::llm or in SPANGROVE_MODEL_PROJECTS.", provider, provider, allProjects)
 }
 
-// asker returns the project for which a provider is to be asked.
+// asker returns the project for which a provider is to be asked: its budget with the limit as it is now, and its share
+// of the slots of a provider that several projects use.
 func (e *Engine) asker(ctx context.Context, id int64, p *endpoint) (asker, error) {
 	a := asker{project: id}
 	if p.budget.project == 0 && e.deps.Projects != nil && (len(e.serves) > 1 || slices.Contains(e.serves, allProjects)) {
@@ -85,7 +86,8 @@ func (e *Engine) asker(ctx context.Context, id int64, p *endpoint) (asker, error
 	return a, nil
 }
 
-// ownKey is a provider of a project as it stands: with another key or address it is another one.
+// ownKey is a provider of a project as it stands: with another key or address it is another one, whose endpoint is made
+// anew.
 type ownKey struct {
 	project   int64
 	name, doc string
@@ -97,6 +99,14 @@ const maxOwn = 1000
 
 // choose finds the provider that a definition names, and the model to ask: among the project's
 // own, then among the server's. why tells a person why there is none.
+//
+//  1. The names that this project can use: its own, and those of the server if it serves the project. One of its own
+//     hides the server's of the same name.
+//  2. The name that is wanted: the metric's, else the default one, else the only one there is. It is compared without
+//     regard to case, and by other names that providers go by.
+//  3. The model: the metric's, else the provider's.
+//
+// err is an error of the store.
 func (e *Engine) choose(ctx context.Context, projectID int64, d *metric.Definition) (p *endpoint, model, why string, err error) {
 	own := map[string]provider.Provider{}
 	if e.deps.Stored != nil {
@@ -174,7 +184,8 @@ func (e *Engine) choose(ctx context.Context, projectID int64, d *metric.Definiti
 // modelName is what a model may be called: for some APIs it is part of the path.
 var modelName = regexp.MustCompile(`^[A-Za-z0-9._:/@+-]{1,200}$`)
 
-// ownEndpoint makes a project's provider ready, or finds it so.
+// ownEndpoint makes a project's provider ready, or finds it so. If two callers make it at once, both get the
+// first one: slots and budget must not be there twice.
 func (e *Engine) ownEndpoint(projectID int64, s *provider.Provider) (*endpoint, error) {
 	key := ownKey{projectID, s.Name, string(s.Doc())}
 	if p, ok := e.own.Get(key); ok {

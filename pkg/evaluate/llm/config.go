@@ -159,6 +159,7 @@ func (c *Config) Validate() error {
 	return nil
 }
 
+// sortedNames returns the names in order, so that the first error is always the same.
 func sortedNames(providers map[string]Provider) (list []string) {
 	for name := range providers {
 		list = append(list, name)
@@ -167,6 +168,7 @@ func sortedNames(providers map[string]Provider) (list []string) {
 	return list
 }
 
+// check reports the first setting of a provider that cannot work. Zero is allowed where it means the default.
 func (p *Provider) check(name string) error {
 	switch {
 	case !providerName.MatchString(name):

@@ -20,7 +20,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/provider"
 )
 
-// request is one question to a model.
+// request is one question to a model, in no API's terms.
 type request struct {
 	model, system, prompt string
 	schema                json.RawMessage // of the answer; nil: the provider is not told
@@ -29,7 +29,7 @@ type request struct {
 	olderLimit            bool // openai: the bound is max_tokens, not max_completion_tokens
 }
 
-// reply is what a model answered.
+// reply is what a model answered, in no API's terms.
 type reply struct {
 	text    string
 	refusal string // why there is no answer: the model or the provider's filter refused
@@ -44,7 +44,8 @@ type client interface {
 	ask(ctx context.Context, q request) (reply, error)
 }
 
-// endpoint asks one provider within its bounds.
+// endpoint asks one provider within its bounds. mu guards the fields below it, for an instant
+// each and never during a call; budget and slots guard themselves, and nothing else changes.
 type endpoint struct {
 	name   string
 	cfg    Provider // complete
@@ -65,13 +66,14 @@ type endpoint struct {
 // tellAgain is how long the log is not told again why a provider is not reached.
 const tellAgain = 10 * time.Second
 
-// habit is what a model turned out not to know.
+// habit is what a model turned out not to know: the form of an answer, a temperature of 0, the name of the bound of tokens
+// that its endpoint is thought to know.
 type habit struct{ noSchema, noTemperature, otherLimit bool }
 
 // maxHabits bounds the models that something is remembered of.
 const maxHabits = 1000
 
-// failure is why there is no answer.
+// failure is why there is no answer: its kind, whether the same question may succeed later, and a sentence for people.
 type failure struct {
 	kind      evaluate.Failure
 	temporary bool
@@ -81,8 +83,13 @@ type failure struct {
 func (f *failure) Error() string { return f.why }
 
 // ask returns a model's answer and what it cost in US dollars; priced is false if its price is not
-// known. It waits for a free slot, keeps to the budgets of the provider and of the project, and
-// tries again what can succeed later. An error is a *failure, unless ctx has ended.
+// known. An error is a *failure, unless ctx has ended. It makes calls (once) until one succeeds:
+//
+//  1. A call that the model refused for its form is made again at once without what it does not know (learn). That is
+//     no retry, and happens at most maxLearned times.
+//  2. A call that can succeed later is made again after the pause that the provider asks for, or else after a growing one
+//     (backoff), at most Retries times.
+//  3. All of it takes at most Deadline. A pause beyond it is not begun.
 func (p *endpoint) ask(ctx context.Context, q request, a asker) (r reply, usd float64, priced bool, err error) {
 	inside, cancel := context.WithTimeout(ctx, p.cfg.Deadline)
 	defer cancel()
@@ -118,7 +125,9 @@ func (p *endpoint) ask(ctx context.Context, q request, a asker) (r reply, usd fl
 // maxLearned bounds what the endpoint learns about a model from one question: as many traits as a habit has.
 const maxLearned = 3
 
-// once makes one call.
+// once makes one call. The order matters: it first waits, for the provider's pause and then for a slot, and only then
+// reserves in the two budgets, so that money is held for calls alone and not for those that wait. What is reserved is
+// given back in any case, less what an answer did cost; a call without an answer costs nothing.
 func (p *endpoint) once(ctx context.Context, q request, a asker) (r reply, usd float64, priced bool, err error) {
 	if err := p.waitForPause(ctx); err != nil {
 		return r, 0, false, err
@@ -130,6 +139,8 @@ func (p *endpoint) once(ctx context.Context, q request, a asker) (r reply, usd f
 		return r, 0, false, err
 	}
 	defer p.slots.Give(a.project)
+	// The most that the call is taken to cost: a token for every 3 bytes of the prompt, some more for what the API adds,
+	// and an answer up to its bound.
 	could := price.Usage{Prompt: int64(len(q.system)+len(q.prompt))/3 + 100, Completion: int64(q.maxTokens)}
 	most, priced := p.cost(q.model, q.model, could)
 	charge, err := p.budget.reserve(ctx, most, priced)
@@ -181,6 +192,7 @@ func (p *endpoint) counted(usd float64, priced bool, u price.Usage) float64 {
 	return 0
 }
 
+// cost returns what a call costs in US dollars, by the model that answered or else the one that was asked for.
 func (p *endpoint) cost(model, requested string, u price.Usage) (usd float64, known bool) {
 	name := p.name
 	if p.cfg.Type != provider.OpenAI { // which many speak under names of their own
@@ -189,7 +201,8 @@ func (p *endpoint) cost(model, requested string, u price.Usage) (usd float64, kn
 	return p.prices.Cost(price.Call{Model: model, RequestModel: requested, Provider: name, Usage: u})
 }
 
-// waitForPause waits until the provider may be asked again.
+// waitForPause waits until the provider may be asked again. A pause that ends after the deadline fails at once: waiting
+// for it would be in vain.
 func (p *endpoint) waitForPause(ctx context.Context) error {
 	p.mu.Lock()
 	wait := time.Until(p.pause)
@@ -204,7 +217,9 @@ func (p *endpoint) waitForPause(ctx context.Context) error {
 	return p.sleep(ctx, wait)
 }
 
-// classify returns what an error of a call means, and the pause that the provider asks for, or 0.
+// classify returns what an error of a call means, and the pause that the provider asks for, or 0. A pause after 429 holds
+// for all calls to the provider, not only for this one. The cases go from what is known best to any other error, which
+// is taken for an answer that cannot be read.
 func (p *endpoint) classify(err error) (*failure, time.Duration) {
 	var f *failure
 	var status *statusError
@@ -271,6 +286,7 @@ func reason(err error) string {
 	return cut(text, maxMessage)
 }
 
+// sentence returns a text with a full stop at its end.
 func sentence(s string) string {
 	if strings.HasSuffix(s, ".") {
 		return s
@@ -340,6 +356,7 @@ func backoff(attempt int) time.Duration {
 	return d/2 + rand.N(d/2+1)
 }
 
+// sleep waits, or until ctx ends; then the error is its.
 func sleep(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()

@@ -40,6 +40,7 @@ var geminiRefusals = map[genai.FinishReason]bool{
 	genai.FinishReasonProhibitedContent: true, genai.FinishReasonSPII: true,
 }
 
+// ask implements client. What the model thought is left out of the answer, but counts as completion, as it is paid for.
 func (c *geminiClient) ask(ctx context.Context, q request) (r reply, err error) {
 	config := &genai.GenerateContentConfig{
 		SystemInstruction: genai.NewContentFromText(q.system, genai.RoleUser),

@@ -2,10 +2,18 @@
 // template over the event; the model's answer is a score with an explanation, in the form that
 // the metric asks for.
 //
-// Providers are asked within their bounds: calls at a time, retries, a day's budget, and only at
-// addresses that the operator allows. Each judgement is recorded as events of the project, with
-// its prompt, tokens and cost; the same question to the same model is then answered from there,
-// and costs nothing.
+// One judgement takes these steps (see askForScore):
+//
+//  1. The prompt is filled with the event's fields, each marked as data (template.render).
+//  2. The question has a key, and an event id made of it. If an event of that id holds an answer with the right
+//     signature, it is the answer, and costs nothing. Whoever asks the same at the same time waits.
+//  3. The model is asked within bounds: calls at a time, a day's budgets of the provider and of the project, retries
+//     until a deadline (endpoint.ask), and only at addresses that the operator allows (outbound).
+//  4. The score is read from the answer, with goodwill but without guessing (read).
+//  5. Question and answer are recorded as events of the project, with tokens and cost.
+//
+// What goes wrong is an evaluate.Result with a failure and a sentence for people, and says whether it is temporary.
+// Only the end of the caller's context and errors of the store are errors.
 package llm
 
 import (
@@ -46,17 +54,19 @@ type Deps struct {
 	Now      func() time.Time // nil: time.Now; tells the day of budgets
 }
 
-// Engine computes the scores of LLM metrics. It may be used by many goroutines at once.
+// Engine computes the scores of LLM metrics. It may be used by many goroutines at once: after New only the
+// caches, asking, and what is in endpoints and budgets change, and these guard themselves.
 type Engine struct {
 	deps     Deps
 	cfg      Config
 	prices   *price.Book
 	outbound *outbound
 	named    map[string]*endpoint // of the configuration, by folded name
-	own      *lru.Cache[ownKey, *endpoint]
-	budgets  *lru.Cache[int64, *budget] // of projects
-	serves   []string                   // names and ids of projects that the server's providers serve, in addition to the first
-	asking   keyed
+	// The endpoints of projects, made when they are first asked.
+	own     *lru.Cache[ownKey, *endpoint]
+	budgets *lru.Cache[int64, *budget] // of projects
+	serves  []string                   // names and ids of projects that the server's providers serve, in addition to the first
+	asking  keyed
 }
 
 // New returns an engine of a valid configuration.
@@ -94,6 +104,7 @@ func New(cfg Config, deps Deps) (*Engine, error) {
 	return e, nil
 }
 
+// newEndpoint returns the endpoint of a provider, complete with its defaults. project is 0 for one of the configuration.
 func (e *Engine) newEndpoint(project int64, name string, cfg Provider) (*endpoint, error) {
 	cfg.complete(name)
 	r, err := newRoute(e.outbound, cfg)
@@ -134,7 +145,8 @@ func (e *Engine) Close() error {
 	return nil
 }
 
-// Evaluate implements evaluate.Engine.
+// Evaluate implements evaluate.Engine. It judges as many events at a time as the provider may be asked at a time; the
+// calls of several tasks share the endpoint's slots. Results stand in the order of the events.
 func (e *Engine) Evaluate(ctx context.Context, task evaluate.Task) ([]evaluate.Result, error) {
 	results := make([]evaluate.Result, len(task.Events))
 	p, model, why, err := e.choose(ctx, task.Project, task.Metric)
@@ -192,7 +204,8 @@ func (e *Engine) one(ctx context.Context, p *endpoint, who asker, model string, 
 }
 
 // askForScore asks a model the template's question about an event, for a score of the kind that d
-// wants. d is the task's metric or stands in for it.
+// wants. d is the task's metric or stands in for it (see pair). An answer without a score is recorded, too, and its
+// cost is in the result.
 func (e *Engine) askForScore(ctx context.Context, p *endpoint, who asker, model string, t template, task *evaluate.Task,
 	d *metric.Definition, event json.RawMessage) evaluate.Result {
 	prompt, mark, err := t.render(event, e.cfg.MaxPromptBytes)
@@ -255,17 +268,20 @@ func (e *Engine) Check(d *metric.Definition) error {
 	return nil
 }
 
+// failed returns a result without a score.
 func failed(kind evaluate.Failure, format string, args ...any) evaluate.Result {
 	return evaluate.Result{Failure: kind, Explanation: fmt.Sprintf(format, args...)}
 }
 
-// keyed lets one caller at a time do what has a key.
+// keyed lets one caller at a time do what has a key: here ask one question. The one who waited then finds the answer
+// recorded.
 type keyed struct {
 	mu   sync.Mutex
 	busy map[string]chan struct{} // closed when its holder leaves
 }
 
-// enter waits until nobody else is there. The error is that of ctx.
+// enter waits until nobody else is there. The caller must call leave. The error is that of ctx. Those who wait are not
+// in line: any of them may be the next.
 func (k *keyed) enter(ctx context.Context, key string) (leave func(), err error) {
 	for {
 		k.mu.Lock()

@@ -16,6 +16,7 @@ import (
 // of local models speak as well.
 type openaiClient struct{ api *openai.Client }
 
+// newOpenAI returns a client. The base URL has the version of the API.
 func newOpenAI(cfg Provider, c *http.Client) *openaiClient {
 	config := openai.DefaultConfig(string(cfg.APIKey))
 	config.BaseURL = strings.TrimRight(cfg.BaseURL, "/")
@@ -23,6 +24,7 @@ func newOpenAI(cfg Provider, c *http.Client) *openaiClient {
 	return &openaiClient{openai.NewClientWithConfig(config)}
 }
 
+// ask implements client.
 func (c *openaiClient) ask(ctx context.Context, q request) (r reply, err error) {
 	ask := openai.ChatCompletionRequest{
 		Model: q.model,

@@ -24,6 +24,8 @@ const maxAnswerBytes = 2 << 20
 // operator allows, judged by the address that a name has resolved to when the connection is made,
 // and sends nothing without TLS to public ones. It follows no redirect, reads no more of an answer
 // than its bound, and uses no proxy of the environment, which would connect in its stead.
+//
+// To judge the name before the call would not do: it may resolve to another address a moment later (DNS rebinding).
 type outbound struct {
 	transport *http.Transport
 	allowed   []netip.Prefix
@@ -54,7 +56,8 @@ var (
 // plain marks the context of a request without TLS.
 type plain struct{}
 
-// control judges the address of a connection that is about to be made.
+// control judges the address of a connection that is about to be made. The dialer calls it for each address that it
+// tries. Errors are errAddress.
 func (o *outbound) control(ctx context.Context, _, address string, _ syscall.RawConn) error {
 	ap, err := netip.ParseAddrPort(address)
 	if err != nil {
@@ -73,7 +76,8 @@ func (o *outbound) control(ctx context.Context, _, address string, _ syscall.Raw
 	return nil
 }
 
-// RoundTrip implements http.RoundTripper.
+// RoundTrip implements http.RoundTripper. Redirects, and answers with a status of 400 and more, are errors: so the client of
+// each API hands on the same error, whatever it would make of the answer.
 func (o *outbound) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.URL.Scheme != "https" {
 		r = r.WithContext(context.WithValue(r.Context(), plain{}, true))

@@ -84,6 +84,7 @@ func sign(secret []byte, purpose string, parts ...string) []byte {
 // one on its store, got it from the model: the signature of the question and the answer.
 const signatureKey = "record_signature"
 
+// signature signs an answer together with its question, so that it cannot be moved to another one.
 func (j *judgement) signature(secret []byte, answer string) string {
 	return hex.EncodeToString(sign(secret, "answer", j.key, answer))
 }
@@ -183,6 +184,7 @@ func (j *judgement) events(id uuid.UUID, secret []byte) []event.Event {
 	return list
 }
 
+// millis returns a time in Unix milliseconds, to the microsecond.
 func millis(t time.Time) float64 { return float64(t.UnixMicro()) / 1000 }
 
 func orNull(raw json.RawMessage) json.RawMessage {
@@ -208,6 +210,7 @@ func (j *judgement) link() *rawjson.Builder {
 	return &b
 }
 
+// config returns what the model was asked with: the metric's own template, before it was filled in.
 func (j *judgement) config() json.RawMessage {
 	var b, set rawjson.Builder
 	b.String("provider", j.provider.name)
@@ -218,6 +221,7 @@ func (j *judgement) config() json.RawMessage {
 	return b.Bytes()
 }
 
+// messages returns the conversation that was sent.
 func (j *judgement) messages() json.RawMessage {
 	var b rawjson.Builder
 	list := append(json.RawMessage("["), message("system", j.request.system)...)
@@ -235,6 +239,7 @@ func message(role, text string) json.RawMessage {
 	return b.Bytes()
 }
 
+// usage returns the metadata of the model event: its links, tokens, and cost if the price is known.
 func (j *judgement) usage() *rawjson.Builder {
 	b, u := j.link(), j.reply.usage
 	b.Int("prompt_tokens", u.Prompt)

@@ -16,6 +16,7 @@ type route struct {
 	secrets *strings.Replacer // takes what must not be shown out of errors
 }
 
+// newRoute returns the way to a provider. One with a proxy has connections of its own, since a transport has one proxy.
 func newRoute(o *outbound, cfg Provider) (*route, error) {
 	r := &route{out: o, headers: map[string]string{}, query: url.Values{}}
 	var hidden []string
@@ -52,7 +53,8 @@ func (r *route) client() *http.Client {
 	return &http.Client{Transport: r, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
-// RoundTrip implements http.RoundTripper.
+// RoundTrip implements http.RoundTripper. It adds the provider's headers and parameters to a copy of the request, which it may
+// not change itself.
 func (r *route) RoundTrip(req *http.Request) (*http.Response, error) {
 	req = req.Clone(req.Context())
 	for name, value := range r.headers {

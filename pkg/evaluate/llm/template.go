@@ -42,7 +42,8 @@ var eventFields = []string{
 	"project", "project_id", first, second,
 }
 
-// parse reads a template. err tells the person who wrote it what is wrong.
+// parse reads a template. err tells the person who wrote it what is wrong: logic, as {{#if}} of Handlebars, and fields that
+// events do not have. {"a": {{ inputs.n }}} has one field, and {{ 1 }} is text.
 func parse(s string) (t template, err error) {
 	var text strings.Builder
 	fields := 0
@@ -173,7 +174,7 @@ func (t template) render(event json.RawMessage, max int) (prompt, mark string, e
 	return b.String(), mark, nil
 }
 
-// lookup returns the value that a path leads to, nothing if it is absent, null, or an object or array
+// lookup returns the value that a path leads to, nothing if it is absent or an object or array
 // without members that was asked for as a whole.
 func lookup(event json.RawMessage, path []string) json.RawMessage {
 	if path[0] == "event" {
