@@ -70,10 +70,10 @@ type span struct {
 	// The key of the session that it names, "" if none. fixed: the key holds for this span alone, whatever the rest of
 	// its trace names.
 	key   string
-	fixed bool // key holds for this span alone
+	fixed bool
 	// What its attributes are, as sets: their families, and the rules that have something to read.
 	families familySet
-	rules    ruleSet // that have something to read
+	rules    ruleSet
 	// Its strings that were cut to Options.MaxFieldBytes.
 	truncated []cutOff
 

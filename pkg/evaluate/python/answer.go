@@ -31,7 +31,7 @@ type answer struct {
 // maxExplanation is how many bytes of an explanation are kept.
 const maxExplanation = 10_000
 
-// result returns what a reply says of the event.
+// result returns what a reply says of the event. The harness's answer is not trusted: the evaluator may have written it.
 func (b *batch) result(r reply) evaluate.Result {
 	var a answer
 	if err := json.Unmarshal(r.answer, &a); err != nil {
@@ -83,7 +83,7 @@ func (a *answer) failure(printed string) evaluate.Result {
 	return failure(Exit, "The evaluator broke its interpreter: what it answered cannot be understood.", printed)
 }
 
-// score returns the value as JSON, or why the metric cannot have it. In Python truth values
+// score returns the value as JSON, or why the metric cannot have it, as the end of a sentence. In Python truth values
 // are numbers, too: where a number is asked for they are 1 and 0.
 func (a *answer) score(d *metric.Definition) (score json.RawMessage, why string) {
 	switch {

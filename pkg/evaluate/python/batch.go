@@ -17,9 +17,10 @@ import (
 )
 
 // batch is one task: an evaluator and the interpreter that runs it, or the next one after one has
-// ended.
+// ended. It is used by one goroutine.
 type batch struct {
-	engine  *Engine
+	engine *Engine
+	// What is run for which metric, and how the task waits for a place.
 	program program
 	metric  *metric.Definition
 	wait    evaluate.Wait
@@ -54,7 +55,7 @@ func (b *batch) leave() {
 }
 
 // takeTurns lets another project's task have the place if this one had it for long enough. The
-// interpreter goes with it, so that those that wait take no memory.
+// interpreter goes with it, so that those that wait take no memory; run begins a new one afterwards.
 func (b *batch) takeTurns(ctx context.Context) error {
 	if time.Since(b.since) < turn || !b.engine.slots.Wanted(b.wait.Project) {
 		return nil
@@ -68,7 +69,13 @@ func (b *batch) takeTurns(ctx context.Context) error {
 }
 
 // run scores events, in order. Each failure is one event's: the next one finds an interpreter in the
-// state that the first one found, or a new one.
+// state that the first one found, or a new one. Before each event but the first it
+//
+//  1. lets another project have the place, if this task had it for long enough;
+//  2. stops if the caller's time might not suffice for one more event: the others are marked as skipped;
+//  3. brings the state back, if the last event failed.
+//
+// The state is kept before the first event, unless there is only one.
 func (b *batch) run(ctx context.Context, events []json.RawMessage) ([]evaluate.Result, error) {
 	results := make([]evaluate.Result, 0, len(events))
 	for i, event := range events {
@@ -116,7 +123,8 @@ func (b *batch) fillSkipped(results []evaluate.Result, n int) []evaluate.Result 
 		Explanation: "The evaluator was not run: those before it on other events took all the time there was."})
 }
 
-// begin takes an interpreter and gives it the code. A result is the evaluator's failure.
+// begin takes an interpreter and gives it the code. A result is the evaluator's failure, which holds for all events: its
+// code is no Python, or imports what is not there. That an interpreter does not even start is an error.
 func (b *batch) begin(ctx context.Context) (*evaluate.Result, error) {
 	i := b.engine.take(b.program)
 	b.interpreter = i
@@ -195,7 +203,8 @@ func (b *batch) end() {
 	}
 }
 
-// ended returns the result of an event for which the interpreter ended instead of answering.
+// ended returns the result of an event for which the interpreter ended instead of answering. The order of the cases matters:
+// what ended it on purpose is known for sure and comes first, what it printed is a hint.
 func (b *batch) ended(i *interpreter, within time.Duration) evaluate.Result {
 	printed := i.talk.printed.String()
 	var exit *sys.ExitError

@@ -13,20 +13,26 @@ var errOutput = errors.New("too much output")
 
 // conversation is both ends of the talk with one interpreter: it reads a line, writes what the
 // evaluator prints, and answers by a line that begins with the token. Read and Write are called by
-// the interpreter alone, one at a time.
+// the interpreter alone, one at a time; the engine uses the two channels, and end.
+//
+// Each message has one reply. Both channels have room for one, so neither side waits for the other to take it: an
+// interpreter that is ended leaves no goroutine behind.
 //
 // An evaluator that finds out the token can answer in its harness's place, but only for itself:
 // that gives it nothing that returning another value would not.
 type conversation struct {
 	token string
-	max   int // bytes that may be written from one line read to the next
-	ctx   context.Context
-	end   context.CancelCauseFunc
+	// Bytes that may be written from one line read to the next.
+	max int
+	// The interpreter's context, and what ends it with a cause: errOutput, or context.DeadlineExceeded.
+	ctx context.Context
+	end context.CancelCauseFunc
 
 	messages chan message // to the interpreter
 	replies  chan reply   // from it
 
-	rest    []byte // of a line that was read in part
+	// From here on what only the interpreter's goroutine uses. rest is of a line that was read in part.
+	rest    []byte
 	asked   bool   // a line was read and not yet answered
 	written int    // since then
 	line    []byte // of standard output, not yet ended
@@ -54,6 +60,7 @@ type reply struct {
 	err     error  // of a step
 }
 
+// newConversation returns the talk with a new interpreter. Its first line, with the token, waits to be read.
 func newConversation(ctx context.Context, end context.CancelCauseFunc, max int) *conversation {
 	c := &conversation{token: rand.Text(), max: max, ctx: ctx, end: end, messages: make(chan message, 1), replies: make(chan reply, 1)}
 	c.rest = object(setup{c.token}) // the first line that it reads
@@ -61,7 +68,8 @@ func newConversation(ctx context.Context, end context.CancelCauseFunc, max int) 
 }
 
 // Read returns the line that is to be read next, and waits for one. Whoever reads before they
-// answered the last one finds that there is nothing.
+// answered the last one finds that there is nothing: that is the evaluator itself, reading standard input. Steps are
+// done here, since only while it reads is the interpreter in a state that can be kept.
 func (c *conversation) Read(p []byte, s state) (int, error) {
 	for len(c.rest) == 0 {
 		if c.asked {
@@ -93,7 +101,7 @@ func (c *conversation) Read(p []byte, s state) (int, error) {
 	return n, nil
 }
 
-// Write takes standard output.
+// Write takes standard output. A line that begins with the token is the answer, if one is due; any other is printed.
 func (c *conversation) Write(p []byte) (int, error) {
 	if err := c.count(p); err != nil {
 		return 0, err
@@ -129,7 +137,7 @@ func (c *conversation) count(p []byte) error {
 	return nil
 }
 
-// errors is the writer of standard error.
+// errorOutput is the writer of standard error. Nothing in it is an answer.
 type errorOutput struct{ *conversation }
 
 func (c errorOutput) Write(p []byte) (int, error) {

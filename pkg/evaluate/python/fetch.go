@@ -43,6 +43,7 @@ type fetcher struct {
 	next    time.Time     // not before
 }
 
+// newFetcher returns a fetcher that has not begun.
 func newFetcher(c Config, logger *zap.Logger) *fetcher {
 	return &fetcher{
 		install: Install{Directory: c.Directory, Index: c.Index, progress: &progress{}},
@@ -122,7 +123,7 @@ func (f *fetcher) result() evaluate.Result {
 }
 
 // await has the interpreter fetched, and waits for it for a while. It returns the program if it is there
-// then, or else the result of each event.
+// then, or else the result of each event. What waits in a queue is not held up: it comes again.
 func (e *Engine) await(ctx context.Context, queued bool) (program, *evaluate.Result, error) {
 	f := e.fetcher
 	done := f.start(e.ctx, e.running.Go, func(ctx context.Context) error {

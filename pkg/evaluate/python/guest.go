@@ -24,6 +24,7 @@ type pin struct {
 	bytes  int64
 }
 
+// is reports whether a file has the hash of the interpreter.
 func (p pin) is(wasm []byte) bool {
 	sum := sha256.Sum256(wasm)
 	return hex.EncodeToString(sum[:]) == p.sha256
@@ -132,6 +133,7 @@ func (g *guest) Close() error {
 	return err
 }
 
+// first returns the first error that is one.
 func first(errs ...error) error {
 	for _, err := range errs {
 		if err != nil {
@@ -141,7 +143,8 @@ func first(errs ...error) error {
 	return nil
 }
 
-// Run implements program.
+// Run implements program. Each run is an instance of its own, with its own memory, of the same machine code. It has the
+// clock and random numbers of the machine, and its three standard files; sleeping ends with ctx.
 func (g *guest) Run(ctx context.Context, stdio stdio) error {
 	memory, err := newMemory(g.memory)
 	if err != nil {

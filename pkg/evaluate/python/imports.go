@@ -60,7 +60,8 @@ func unavailable(module string) string {
 // maxImports bounds how many modules of an evaluator are looked at.
 const maxImports = 200
 
-// imports lists the modules that code names in import statements, dotted, each once.
+// imports lists the modules that code names in import statements, dotted, each once. It does not parse Python: it looks for
+// statements by pattern in code whose comments and strings are taken out.
 func imports(code string) []string {
 	var list []string
 	add := func(name string) {
@@ -99,6 +100,7 @@ var (
 // withoutText returns code without its comments and strings.
 func withoutText(code string) string { return text.ReplaceAllString(code, " ") }
 
+// set returns words as a set.
 func set(names string) map[string]bool {
 	s := map[string]bool{}
 	for _, name := range strings.Fields(names) {
@@ -153,6 +155,7 @@ var packages = reasons(map[string]string{
 	noNetwork: "requests httpx aiohttp urllib3 boto3 botocore websockets psycopg2 redis pymongo",
 })
 
+// reasons turns lists of modules by their reason into the reason by module.
 func reasons(by map[string]string) map[string]string {
 	m := map[string]string{}
 	for why, names := range by {

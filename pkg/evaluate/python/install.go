@@ -191,7 +191,7 @@ func linkTo(page []byte, file string) string {
 	return ""
 }
 
-// get fetches at most max bytes. Errors name no credentials.
+// get fetches at most max bytes. Errors name no credentials, which the address of an index may have.
 func (in *Install) get(ctx context.Context, address string, max int64) ([]byte, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
@@ -234,6 +234,7 @@ func (p *progress) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
+// readAll reads at most max bytes; more are an error.
 func readAll(r io.Reader, max int64) ([]byte, error) {
 	body, err := io.ReadAll(io.LimitReader(r, max+1))
 	if err == nil && int64(len(body)) > max {
@@ -242,7 +243,8 @@ func readAll(r io.Reader, max int64) ([]byte, error) {
 	return body, err
 }
 
-// in finds the interpreter in a file: the file itself, or one of an archive.
+// in finds the interpreter in a file: the file itself, or one of an archive. Only files of the right size are unpacked, and no
+// more of them than that.
 func (p pin) in(body []byte) ([]byte, error) {
 	if p.is(body) {
 		return body, nil
@@ -280,7 +282,7 @@ func writeLicences(dir string) error {
 	})
 }
 
-// writeWhole writes a file that others see whole or not at all.
+// writeWhole writes a file that others see whole or not at all: it is written under another name and then renamed.
 func writeWhole(file string, content []byte) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(file), filepath.Base(file)+".*.part")
 	if err != nil {

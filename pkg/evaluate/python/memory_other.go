@@ -10,6 +10,7 @@ type memory struct {
 	all []byte
 }
 
+// newMemory returns memory that may grow to that many bytes.
 func newMemory(bytes int) (*memory, error) { return &memory{max: bytes}, nil }
 
 // Allocate implements experimental.MemoryAllocator.
@@ -29,4 +30,5 @@ func (m *memory) Reallocate(size uint64) []byte {
 // Free implements experimental.LinearMemory.
 func (m *memory) Free() {}
 
+// release leaves the memory to the garbage collector.
 func (m *memory) release() { m.all = nil }

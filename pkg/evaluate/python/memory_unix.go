@@ -12,6 +12,7 @@ import (
 // that go back as one, so that the garbage collector has nothing to do with them.
 type memory struct{ all []byte }
 
+// newMemory reserves that many bytes of addresses. The system gives a page when it is first touched, zeroed.
 func newMemory(bytes int) (*memory, error) {
 	all, err := unix.Mmap(-1, 0, bytes, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
 	return &memory{all}, err
@@ -32,6 +33,7 @@ func (m *memory) Reallocate(size uint64) []byte {
 // interpreter may still run.
 func (m *memory) Free() {}
 
+// release gives all pages back. Nothing may touch the memory any more.
 func (m *memory) release() {
 	_ = unix.Munmap(m.all)
 	m.all = nil

@@ -3,7 +3,23 @@
 // of the machine: no files, no network, no environment, no other process, and only so much memory,
 // time and output.
 //
-// the interpreter is not part of this program: Install brings it, pinned by its hash.
+// The interpreter is not part of this program: Install brings it, pinned by its hash.
+//
+// # The talk with an interpreter
+//
+// The interpreter runs harness.py, which reads JSON objects, a line each, and answers each by one line (see conversation):
+//
+//  1. {"token": …}: the word that its answers begin with, so that they are told from what the evaluator prints
+//  2. {"modules": […]}: what to import before the evaluator's time begins
+//  3. {"code": …, "name": …}: the evaluator
+//  4. an event, and so on
+//
+// # What an evaluator cannot do
+//
+// It cannot outlast its deadline: the context of its interpreter ends, which ends the interpreter wherever it is. It
+// cannot leave anything to another evaluator: each task has interpreters of its own. And it cannot leave anything
+// of a failure to its next event: the memory of the interpreter, kept before the first event, is brought back
+// (see state), or else the interpreter is replaced.
 package python
 
 import (
@@ -80,6 +96,7 @@ func (c *Config) Validate() error {
 	return nil
 }
 
+// complete fills in the defaults.
 func (c *Config) complete() {
 	c.Directory = cmp.Or(c.Directory, DefaultDirectory)
 	c.Deadline = cmp.Or(c.Deadline, time.Second)
@@ -114,8 +131,10 @@ type Engine struct {
 	running sync.WaitGroup
 	slots   *evaluate.Slots // for interpreters that run
 
-	mu      sync.Mutex
-	closed  bool
+	mu sync.Mutex
+	// mu guards these. closed: no task is taken any more.
+	closed bool
+	// The program, from the first task on; nil again after it could not be loaded.
 	loading *loading
 	spare   *interpreter // started beforehand; nil before the first task
 }
@@ -142,6 +161,7 @@ func New(c Config, logger *zap.Logger) *Engine {
 	return e
 }
 
+// newEngine returns an engine of the program that load brings.
 func newEngine(c Config, load func(context.Context) (program, error)) *Engine {
 	c.complete()
 	e := &Engine{config: c, load: load, slots: evaluate.NewSlots(c.Parallel, maxWaiting)}
@@ -149,7 +169,8 @@ func newEngine(c Config, load func(context.Context) (program, error)) *Engine {
 	return e
 }
 
-// Close ends what runs, and waits for it. Tasks are refused from then on.
+// Close ends what runs, and waits for it. Tasks are refused from then on. The program is closed last: it must not be while an
+// interpreter of it runs.
 func (e *Engine) Close() error {
 	e.mu.Lock()
 	first := !e.closed
@@ -163,7 +184,12 @@ func (e *Engine) Close() error {
 	return nil
 }
 
-// Evaluate implements evaluate.Engine.
+// Evaluate implements evaluate.Engine:
+//
+//  1. It counts itself as running, so that Close waits for it, and ends with the engine.
+//  2. It gets the program, which may have to be compiled, or fetched before that. If it is not there in time, the result
+//     of each event says so.
+//  3. It waits for a place, and scores the events one after the other (batch.run).
 func (e *Engine) Evaluate(ctx context.Context, task evaluate.Task) ([]evaluate.Result, error) {
 	e.mu.Lock()
 	if e.closed {

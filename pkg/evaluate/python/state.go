@@ -29,7 +29,7 @@ var (
 	errGrown = errors.New("the interpreter has grown since")
 )
 
-// instance is one run of the interpreter, as WASI's functions find it in their context.
+// instance is one run of the interpreter, as WASI's functions find it in their context. It implements state.
 type instance struct {
 	in     input
 	memory api.Memory               // once it reads
@@ -41,8 +41,10 @@ type instance struct {
 	gone bool // back to at, which serves once
 }
 
+// instanceKey is the key of the instance in the context of a run.
 type instanceKey struct{}
 
+// keep implements state. The memory is copied; the place in the code is wazero's snapshot.
 func (i *instance) keep() error {
 	i.forget()
 	size := i.memory.Size()
@@ -55,6 +57,7 @@ func (i *instance) keep() error {
 	return nil
 }
 
+// back implements state. WebAssembly's memory never shrinks, so an interpreter that has grown cannot go back.
 func (i *instance) back() error {
 	if i.kept == nil || i.memory.Size() != i.size {
 		return errGrown
@@ -64,6 +67,7 @@ func (i *instance) back() error {
 	return nil
 }
 
+// all returns the whole memory, not a copy.
 func (i *instance) all() []byte {
 	all, _ := i.memory.Read(0, i.memory.Size())
 	return all
@@ -80,6 +84,7 @@ func copyPages(to, from []byte) {
 	}
 }
 
+// forget gives the kept memory back to the system.
 func (i *instance) forget() {
 	if i.kept != nil {
 		i.kept.release()
