@@ -59,8 +59,10 @@ func identify(ctx context.Context) (project.Identity, bool) {
 }
 
 // guarded puts the authenticator of cfg, unless it is nil, and then the bounds of bodies before
-// next. A caller who is refused gets 401; an authenticator that cannot tell now gives 503.
-func (r *spangroveReceiver) guarded(ctx context.Context, host component.Host, cfg *confighttp.AuthConfig, bodies ingress.Bodies, next http.Handler) (http.Handler, error) {
+// next. A caller who is refused gets 401; an authenticator that cannot tell now gives 503. The order matters:
+// nothing of the body of a caller without a key is read.
+func (r *spangroveReceiver) guarded(ctx context.Context, host component.Host, cfg *confighttp.AuthConfig,
+	bodies ingress.Bodies, next http.Handler) (http.Handler, error) {
 	opened := http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		defer ingress.Working(req.Context())()
 		if err := bodies.Open(w, req); err != nil {
@@ -78,6 +80,7 @@ func (r *spangroveReceiver) guarded(ctx context.Context, host component.Host, cf
 		return nil, err
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		// An authenticator looks for keys in headers, and in those parameters that the operator has named.
 		sources := map[string][]string(req.Header)
 		query := req.URL.Query()
 		for _, name := range cfg.RequestParameters {

@@ -65,12 +65,15 @@ const (
 	defaultMaxInFlightMiB = 96
 	defaultMaxItems       = 50_000
 	defaultBodyTimeout    = 2 * time.Minute
-	defaultHeaderTimeout  = 10 * time.Second
-	defaultIdleTimeout    = 5 * time.Minute // of a connection over gRPC without a call
+	// defaultHeaderTimeout is how long the headers of a request may take, on both listeners.
+	defaultHeaderTimeout = 10 * time.Second
+	defaultIdleTimeout   = 5 * time.Minute // of a connection over gRPC without a call
 	// defaultMaxBody is the largest request after decompression, the bound of the API.
 	defaultMaxBody = 20 * mebibyte
 )
 
+// createDefaultConfig returns the configuration of a receiver of which nothing is said: its own listeners are off until
+// they are listed, and the API's port is on.
 func createDefaultConfig() component.Config {
 	keys := component.MustNewID("spangrove_auth")
 	grpc := configgrpc.NewDefaultServerConfig()
@@ -94,7 +97,8 @@ func createDefaultConfig() component.Config {
 	}
 }
 
-// Validate implements component.Config.
+// Validate implements component.Config. Errors have the path of their setting. A request as
+// large as a listener allows must fit into what one project may have in flight: it could never be taken otherwise.
 func (c *Config) Validate() error {
 	var errs []error
 	if c.grpc() == nil && c.http() == nil && !c.API.Enabled {
@@ -108,13 +112,15 @@ func (c *Config) Validate() error {
 			c.MaxInFlightMiB, c.MaxInFlightPerProjectMiB))...)
 	}
 	name, setting := "max_in_flight_per_project_mib", c.MaxInFlightPerProjectMiB
+	// The setting that decides the share is the one that the error names.
 	if setting == 0 {
 		name, setting = "max_in_flight_mib", c.MaxInFlightMiB
 	}
 	share := c.share()
 	if s := c.grpc(); s != nil {
 		if int64(s.MaxRecvMsgSizeMiB)*mebibyte > share {
-			errs = append(errs, fmt.Errorf("%s: %d is less than protocols::grpc::max_recv_msg_size_mib, %d", name, setting, s.MaxRecvMsgSizeMiB))
+			errs = append(errs, fmt.Errorf("%s: %d is less than protocols::grpc::max_recv_msg_size_mib, %d",
+				name, setting, s.MaxRecvMsgSizeMiB))
 		}
 		if !s.Auth.HasValue() {
 			errs = append(errs, c.needsKeys("grpc", s.NetAddr))
@@ -122,7 +128,8 @@ func (c *Config) Validate() error {
 	}
 	if s := c.http(); s != nil {
 		if s.MaxRequestBodySize > share {
-			errs = append(errs, fmt.Errorf("%s: %d MiB is less than protocols::http::max_request_body_size, %d bytes", name, setting, s.MaxRequestBodySize))
+			errs = append(errs, fmt.Errorf("%s: %d MiB is less than protocols::http::max_request_body_size, %d bytes",
+				name, setting, s.MaxRequestBodySize))
 		}
 		if err := ingress.CheckAlgorithms(s.CompressionAlgorithms); err != nil {
 			errs = append(errs, fmt.Errorf("protocols::http::%w", err))
@@ -157,8 +164,9 @@ func (c *Config) needsKeys(protocol string, address confignet.AddrConfig) error 
 	if c.AllowAnonymous || ingress.OnLoopback(address.Endpoint, string(address.Transport)) {
 		return nil
 	}
-	return fmt.Errorf("protocols::%s::endpoint: %s can be reached from other machines, which needs keys; set protocols::%s::auth::authenticator, "+
-		"listen on 127.0.0.1, or, if everybody may write, set allow_anonymous to true", protocol, address.Endpoint, protocol)
+	return fmt.Errorf("protocols::%s::endpoint: %s can be reached from other machines, which needs keys; "+
+		"set protocols::%s::auth::authenticator, listen on 127.0.0.1, or, if everybody may write, "+
+		"set allow_anonymous to true", protocol, address.Endpoint, protocol)
 }
 
 // grpc returns the gRPC listener's configuration, or nil if it is off.

@@ -34,7 +34,7 @@ var (
 	errMalformed = errors.New("malformed protobuf")
 )
 
-// shape lists the fields of a message that hold messages that can nest further. OTLP numbers
+// shape lists the fields of a message that hold messages that can nest further, by field number. OTLP numbers
 // these fields below 16.
 type shape struct {
 	fields [16]*shape
@@ -42,10 +42,20 @@ type shape struct {
 
 // The forms of OTLP's requests; their shapes as far as attribute values can stand in them.
 var (
-	traceRequest = &requestForm{&shape{}, &shape{}, [3][2]string{{"resourceSpans", "resource_spans"}, {"scopeSpans", "scope_spans"}, {"spans", "spans"}}}
-	logRequest   = &requestForm{&shape{}, &shape{}, [3][2]string{{"resourceLogs", "resource_logs"}, {"scopeLogs", "scope_logs"}, {"logRecords", "log_records"}}}
+	traceRequest = &requestForm{&shape{}, &shape{}, [3][2]string{
+		{"resourceSpans", "resource_spans"},
+		{"scopeSpans", "scope_spans"},
+		{"spans", "spans"},
+	}}
+	logRequest = &requestForm{&shape{}, &shape{}, [3][2]string{
+		{"resourceLogs", "resource_logs"},
+		{"scopeLogs", "scope_logs"},
+		{"logRecords", "log_records"},
+	}}
 )
 
+// The shapes follow OTLP's protobuf definitions (opentelemetry/proto/{common,trace,logs}/v1), with the numbers of their
+// fields. They refer to each other in a circle (a value holds a list of values), so they are linked here.
 func init() {
 	value, keyValue, array, list := &shape{}, &shape{}, &shape{}, &shape{}
 	keyValue.fields[2] = value // KeyValue.value
@@ -90,7 +100,7 @@ type count struct {
 }
 
 // add counts the messages within one of this shape, of which there are at most depth levels. item is the
-// shape of a span or a log record.
+// shape of a span or a log record. Nothing is copied: it walks over the tags and lengths of the wire format.
 func (c *count) add(s, item *shape, b []byte, depth int) {
 	if depth == 0 {
 		c.fail(errDepth)
@@ -98,7 +108,8 @@ func (c *count) add(s, item *shape, b []byte, depth int) {
 	}
 	for len(b) > 0 {
 		number, kind, n := protowire.Number(b[0]>>3), protowire.Type(b[0]&7), 1
-		if b[0] >= 0x80 || number == 0 { // not one byte
+		// Fields below 16 have a tag of one byte, which is read here at once; any other goes the long way.
+		if b[0] >= 0x80 || number == 0 {
 			if number, kind, n = protowire.ConsumeTag(b); n < 0 {
 				c.fail(errMalformed)
 				return
@@ -129,13 +140,15 @@ func (c *count) add(s, item *shape, b []byte, depth int) {
 	}
 }
 
+// fail notes an error, unless there is one.
 func (c *count) fail(err error) {
 	if c.err == nil {
 		c.err = err
 	}
 }
 
-// addJSON counts the values of a text, and its items by the names of the lists down to them.
+// addJSON counts the values of a text, and its items by the names of the lists down to them. It does not check
+// the text: an error is for the decoder to find.
 func (c *count) addJSON(form *requestForm, text []byte) {
 	depth, deep, inString := 0, int64(0), false
 	for i := 0; i < len(text); i++ {
@@ -156,14 +169,16 @@ func (c *count) addJSON(form *requestForm, text []byte) {
 			c.values++
 		}
 	}
-	c.values /= 2 // an attribute is two objects and two commas
+	// An attribute is two objects and two commas: {"key":"a","value":{"intValue":"1"}},
+	c.values /= 2
 	d := jsontext.NewDecoder(bytes.NewReader(text), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	if err := c.itemsOf(form, d, 0); err != nil {
 		c.items = deep // pdata's decoder is more lenient; no item stands less deep
 	}
 }
 
-// itemsOf counts the items in the value that comes next, an object at a level of the lists.
+// itemsOf counts the items in the value that comes next, an object at a level of the lists: 0 is the request, 1 an
+// element of resourceSpans, 2 one of scopeSpans, and 3 a span.
 func (c *count) itemsOf(form *requestForm, d *jsontext.Decoder, level int) error {
 	if level == len(form.names) {
 		c.items++
@@ -203,7 +218,8 @@ func (c *count) itemsOf(form *requestForm, d *jsontext.Decoder, level int) error
 }
 
 // admit refuses a request that holds more than may be, and takes from the budget what decoding will
-// need in addition to the bytes that came. checked says that the body is well formed, as far as shapes tell.
+// need in addition to the bytes that came: a body of 20 MB may become many times that. what names the items in an error.
+// checked says that the body is well formed, as far as shapes tell, so that it need not be walked through again.
 func (r *spangroveReceiver) admit(form *requestForm, what string, enc encoding, body []byte, from caller) (checked bool, err error) {
 	var c count
 	if enc == encodingProto {

@@ -27,7 +27,10 @@ type shared struct {
 	byConfig map[*Config]*spangroveReceiver
 }
 
-func (s *shared) createTraces(_ context.Context, set receiver.Settings, cfg component.Config, next consumer.Traces) (receiver.Traces, error) {
+// createTraces and createLogs add a pipeline to the receiver of a configuration. The Collector creates all components
+// before it starts any, so the receiver knows all its pipelines when it starts.
+func (s *shared) createTraces(_ context.Context, set receiver.Settings, cfg component.Config, next consumer.Traces) (
+	receiver.Traces, error) {
 	r, err := s.of(set, cfg.(*Config))
 	if err != nil {
 		return nil, err
@@ -45,6 +48,7 @@ func (s *shared) createLogs(_ context.Context, set receiver.Settings, cfg compon
 	return r, nil
 }
 
+// of returns the receiver of a configuration, a new one if there is none.
 func (s *shared) of(set receiver.Settings, cfg *Config) (*spangroveReceiver, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -26,6 +26,7 @@ func find[T any](host component.Host, preferred component.ID) (none T) {
 			return strings.Compare(a.String(), b.String())
 		}
 	})
+	// The order makes the choice the same at every start.
 	for _, id := range ids {
 		if t, ok := extensions[id].(T); ok {
 			return t

@@ -5,7 +5,8 @@ import (
 	"sync"
 )
 
-// gate counts the requests inside, and lets nobody in once it is closed. The zero gate is open.
+// gate counts the requests inside, and lets nobody in once it is closed. The zero gate is open. Shutdown closes it and
+// waits for those inside, also for requests on the API's port, whose server is not the receiver's.
 type gate struct {
 	mu     sync.Mutex
 	closed bool
@@ -24,6 +25,7 @@ func (g *gate) enter() bool {
 	return true
 }
 
+// leave must be called once for each enter that returned true.
 func (g *gate) leave() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -34,6 +36,7 @@ func (g *gate) leave() {
 	}
 }
 
+// close lets nobody in any more. It does not wait.
 func (g *gate) close() {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -45,7 +45,7 @@ func (r *spangroveReceiver) apiRoutes() []route {
 type nativeHandler func(req *http.Request, body []byte, id project.Identity, now time.Time) ([]byte, error)
 
 // native serves a native path. Its parameters, of which there are none, are checked as those of
-// the other routes of the API are.
+// the other routes of the API are. The answer is written only when the pipeline has taken all.
 func (r *spangroveReceiver) native(write nativeHandler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		var answer []byte
@@ -70,7 +70,8 @@ func (r *spangroveReceiver) native(write nativeHandler) http.Handler {
 }
 
 // checkStarts returns a fault.Invalid if an event begins too far from now to be stored. The last n
-// events are those that the request listed under the name list; the others are its session.
+// events are those that the request listed under the name list; the others are its session. It is asked before
+// the events go down the pipeline, so that the error can name their place in the list.
 func (r *spangroveReceiver) checkStarts(events []event.Event, list string, n int) error {
 	if r.starts == nil {
 		return nil
@@ -90,7 +91,7 @@ func (r *spangroveReceiver) checkStarts(events []event.Event, list string, n int
 	return nil
 }
 
-// put sends events down the pipeline, all in one push.
+// put sends events down the pipeline, all in one push, so that they are taken all or not at all.
 func (r *spangroveReceiver) put(ctx context.Context, id project.Identity, events []event.Event) error {
 	if len(events) == 0 {
 		return nil
@@ -99,6 +100,7 @@ func (r *spangroveReceiver) put(ctx context.Context, id project.Identity, events
 	return err
 }
 
+// create serves a path that writes one event, as decode reads it.
 func (r *spangroveReceiver) create(decode func([]byte, time.Time) (event.Event, error)) nativeHandler {
 	return func(req *http.Request, body []byte, id project.Identity, now time.Time) ([]byte, error) {
 		e, err := decode(body, now)
@@ -115,6 +117,7 @@ func (r *spangroveReceiver) create(decode func([]byte, time.Time) (event.Event, 
 	}
 }
 
+// createBatch serves a path that writes a list of events. policy decides what becomes of fields that are not known.
 func (r *spangroveReceiver) createBatch(policy wire.Policy) nativeHandler {
 	return func(req *http.Request, body []byte, id project.Identity, now time.Time) ([]byte, error) {
 		b, err := wire.DecodeBatch(body, policy, now)
@@ -122,11 +125,13 @@ func (r *spangroveReceiver) createBatch(policy wire.Policy) nativeHandler {
 	}
 }
 
+// createModelBatch serves the path that writes a list of model events.
 func (r *spangroveReceiver) createModelBatch(req *http.Request, body []byte, id project.Identity, now time.Time) ([]byte, error) {
 	b, err := wire.DecodeModelBatch(body, now)
 	return r.putBatch(req.Context(), id, "model_events", b, err)
 }
 
+// putBatch writes a batch, or passes on the error of decoding it. It is written all or not at all.
 func (r *spangroveReceiver) putBatch(ctx context.Context, id project.Identity, list string, b wire.Batch, err error) ([]byte, error) {
 	if err == nil {
 		err = r.checkStarts(b.Events, list, len(b.IDs))
@@ -140,16 +145,20 @@ func (r *spangroveReceiver) putBatch(ctx context.Context, id project.Identity, l
 	return wire.AppendBatchAnswer(nil, &b), nil
 }
 
+// addTraces serves the path that adds the events of two lists, logs and events, to a session. An error of one of them
+// names no place, since the lists are one by then.
 func (r *spangroveReceiver) addTraces(req *http.Request, body []byte, id project.Identity, now time.Time) ([]byte, error) {
 	b, err := wire.DecodeSessionTraces(body, req.PathValue("id"), now)
 	return r.addBatch(req.Context(), id, "", b, err) // of two lists
 }
 
+// addEvents serves the path that adds events to a session.
 func (r *spangroveReceiver) addEvents(req *http.Request, body []byte, id project.Identity, now time.Time) ([]byte, error) {
 	b, err := wire.DecodeSessionEvents(body, req.PathValue("id"), now)
 	return r.addBatch(req.Context(), id, "events", b, err)
 }
 
+// addBatch is putBatch with the answer that the paths below a session have.
 func (r *spangroveReceiver) addBatch(ctx context.Context, id project.Identity, list string, b wire.Batch, err error) ([]byte, error) {
 	if err == nil {
 		err = r.checkStarts(b.Events, list, len(b.IDs))

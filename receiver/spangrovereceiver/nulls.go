@@ -6,7 +6,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// withoutNulls copies JSON without the members whose value is null and without null elements.
+// withoutNulls copies JSON without the members whose value is null and without null elements:
+// {"a":null,"b":[1,null]} becomes {"b":[1]}.
 // HoneyHive's Python SDK writes "parentSpanId": null on root spans, which OTLP's JSON allows
 // and the Collector's decoder refuses, together with the whole request.
 func withoutNulls(text []byte) ([]byte, error) {
@@ -18,7 +19,8 @@ func withoutNulls(text []byte) ([]byte, error) {
 	return out, nil
 }
 
-// appendWithoutNulls copies the next value. The decoder itself bounds the depth.
+// appendWithoutNulls copies the next value. The decoder itself bounds the depth. A comma and a name are written before it
+// is known whether the value is null, and taken back if it is.
 func appendWithoutNulls(dst []byte, d *jsontext.Decoder) ([]byte, error) {
 	open := d.PeekKind()
 	if open != '{' && open != '[' {
@@ -29,7 +31,7 @@ func appendWithoutNulls(dst []byte, d *jsontext.Decoder) ([]byte, error) {
 		return dst, err
 	}
 	dst = append(dst, byte(open))
-	first := true
+	first := true // nothing has been written after the bracket
 	for k := d.PeekKind(); k != '}' && k != ']'; k = d.PeekKind() {
 		before := len(dst)
 		if !first {

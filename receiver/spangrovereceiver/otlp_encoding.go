@@ -21,6 +21,7 @@ const (
 	encodingJSON  encoding = "json"
 )
 
+// contentType returns the media type of an answer.
 func (e encoding) contentType() string {
 	if e == encodingProto {
 		return "application/x-protobuf"
@@ -44,6 +45,7 @@ func encodingOf(contentType string, body []byte) encoding {
 	return encodingJSON
 }
 
+// byteOrderMark is what some clients put before a text in UTF-8; JSON has no place for it.
 var byteOrderMark = []byte("\xef\xbb\xbf")
 
 // exportRequest is any of pdata's export requests.
@@ -59,7 +61,9 @@ type exportResponse interface {
 }
 
 // decodeExport reads an export request, of which admit may have checked the form. Items that cannot be
-// decoded are left out; it is an error, fault.Invalid, if what is around them cannot be.
+// decoded are left out; it is an error, fault.Invalid, if what is around them cannot be. Most requests are decoded
+// at the first attempt, as a whole. If that fails, each item is tried by itself (partialDecoder), and the request without
+// those that failed is decoded once more.
 func decodeExport[R exportRequest](fresh func() R, form *requestForm, enc encoding, body []byte, checked bool) (R, rejectedItems, error) {
 	if enc == encodingJSON {
 		if body = bytes.TrimPrefix(body, byteOrderMark); len(bytes.TrimSpace(body)) == 0 {
@@ -85,8 +89,8 @@ func decodeExport[R exportRequest](fresh func() R, form *requestForm, enc encodi
 	return req, s.rejected, nil
 }
 
-// decodeWhole reads a request all of which must be right. JSON that pdata refuses is tried
-// again without its nulls, see withoutNulls.
+// decodeWhole reads a request all of which must be right. The depth is checked first, since pdata's decoders have no
+// bound of their own. JSON that pdata refuses is tried again without its nulls, see withoutNulls.
 func decodeWhole[R exportRequest](fresh func() R, form *requestForm, enc encoding, body []byte, checked bool) (R, error) {
 	req := fresh()
 	if enc == encodingProto {
@@ -132,7 +136,8 @@ func writeOTLP(w http.ResponseWriter, enc encoding, answer exportResponse) {
 	_, _ = w.Write(body) // a client that is gone cannot be told
 }
 
-// writeOTLPError answers with a google.rpc.Status in the request's encoding, as OTLP wants it.
+// writeOTLPError answers with a google.rpc.Status in the request's encoding, as OTLP wants it. The HTTP status follows from
+// the error's kind; OTLP's senders try again after 429, 502, 503 and 504 only.
 func writeOTLPError(w http.ResponseWriter, enc encoding, err error) {
 	st := verdict.Status(err)
 	var body []byte

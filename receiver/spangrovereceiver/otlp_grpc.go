@@ -43,6 +43,7 @@ import (
 
 // grpcListener serves OTLP/gRPC.
 type grpcListener struct {
+	// gRPC, which has no connection of its own, and the HTTP/2 server that hands calls to it.
 	calls  *grpc.Server
 	server *http.Server
 }
@@ -57,6 +58,11 @@ func (l *grpcListener) stop(ctx context.Context) error {
 	return err
 }
 
+// listenGRPC starts the gRPC listener, unless it is off:
+//
+//  1. The authenticator and TLS are taken from the configuration: they are the front's work, and the listener's.
+//  2. The gRPC server is made of the rest of it, so that interceptors and telemetry are as everywhere in the Collector.
+//  3. The front is put before it: an HTTP/2 server that reads messages itself.
 func (r *spangroveReceiver) listenGRPC(ctx context.Context, host component.Host) error {
 	cfg := r.cfg.grpc()
 	if cfg == nil {
@@ -77,6 +83,7 @@ func (r *spangroveReceiver) listenGRPC(ctx context.Context, host component.Host)
 		}
 		encryption.NextProtos = []string{"h2"}
 	}
+	// The front has checked the key and ended TLS before gRPC sees a call.
 	inner := *cfg
 	inner.Auth = configoptional.None[configauth.Config]()
 	inner.TLS = configoptional.None[configtls.ServerConfig]()
@@ -86,6 +93,7 @@ func (r *spangroveReceiver) listenGRPC(ctx context.Context, host component.Host)
 		return err
 	}
 	r.registerGRPC(calls)
+	// Only calls of methods that exist have their messages read.
 	known := map[string]bool{}
 	for name, service := range calls.GetServiceInfo() {
 		for _, method := range service.Methods {
@@ -112,7 +120,8 @@ func (r *spangroveReceiver) listenGRPC(ctx context.Context, host component.Host)
 	return nil
 }
 
-// grpcServer makes the HTTP/2 server of a gRPC listener, with the settings of cfg.
+// grpcServer makes the HTTP/2 server of a gRPC listener, with those settings of cfg that are the connection's: streams,
+// keepalive and idle time. It speaks HTTP/2 without TLS as well, as gRPC clients do ("prior knowledge").
 func (r *spangroveReceiver) grpcServer(cfg *configgrpc.ServerConfig, front *grpcFront) (*http.Server, error) {
 	errorLog, err := zap.NewStdLogAt(r.set.Logger, zap.DebugLevel) // what clients do wrong
 	if err != nil {
@@ -121,7 +130,11 @@ func (r *spangroveReceiver) grpcServer(cfg *configgrpc.ServerConfig, front *grpc
 	s := &http.Server{
 		Handler: front, ReadHeaderTimeout: defaultHeaderTimeout, IdleTimeout: defaultIdleTimeout, ErrorLog: errorLog,
 		Protocols: new(http.Protocols),
-		HTTP2:     &http.HTTP2Config{MaxConcurrentStreams: int(cfg.MaxConcurrentStreams), SendPingTimeout: time.Minute, PingTimeout: 20 * time.Second},
+		HTTP2: &http.HTTP2Config{
+			MaxConcurrentStreams: int(cfg.MaxConcurrentStreams),
+			SendPingTimeout:      time.Minute,
+			PingTimeout:          20 * time.Second,
+		},
 	}
 	s.Protocols.SetHTTP2(true)
 	s.Protocols.SetUnencryptedHTTP2(true)
@@ -136,19 +149,23 @@ func (r *spangroveReceiver) grpcServer(cfg *configgrpc.ServerConfig, front *grpc
 	return s, nil
 }
 
-// grpcFront is what a call meets before gRPC does.
+// grpcFront is what a call meets before gRPC does. It does not change once it serves.
 type grpcFront struct {
 	receiver *spangroveReceiver
-	auth     extensionauth.Server // nil: no keys
-	known    map[string]bool      // paths of methods
-	calls    http.Handler
-	bodies   ingress.Bodies
-	maxAge   time.Duration // of a connection; 0: any
+	// nil: no keys are asked for.
+	auth extensionauth.Server
+	// The paths of the methods that gRPC knows, such as /opentelemetry.proto.collector.trace.v1.TraceService/Export.
+	known map[string]bool
+	// The gRPC server.
+	calls  http.Handler
+	bodies ingress.Bodies
+	maxAge time.Duration // of a connection; 0: any
 }
 
-// emptyMessage is a gRPC message of no bytes.
+// emptyMessage is a gRPC message of no bytes: not compressed (one byte), and its length (four).
 var emptyMessage = []byte{0, 0, 0, 0, 0}
 
+// messageKey is the key of the received message in a call's context.
 type messageKey struct{}
 
 // received is the message of a call and who sent it.
@@ -157,7 +174,14 @@ type received struct {
 	from    caller
 }
 
-// ServeHTTP implements http.Handler.
+// ServeHTTP implements http.Handler:
+//
+//  1. What is no gRPC is refused.
+//  2. The caller is identified by the headers. gRPC would do that after it had the message.
+//  3. The message is read, decompressed, within the budget; then it is put into the context.
+//  4. gRPC serves the call with an empty message in its place, and writes the answer.
+//
+// A refusal before step 4 is written here, in gRPC's form.
 func (f *grpcFront) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if req.Method != http.MethodPost || !strings.HasPrefix(req.Header.Get("Content-Type"), "application/grpc") {
 		ingress.Refused(w)
@@ -214,7 +238,8 @@ func withBody(ctx context.Context, req *http.Request) *http.Request {
 	return req
 }
 
-// refuse answers a call that gRPC does not get to see.
+// refuse answers a call that gRPC does not get to see: with status 200 of HTTP and gRPC's own status in the headers, which is
+// how gRPC writes an answer without a message. The details of the status (when to try again) go along.
 func (f *grpcFront) refuse(w http.ResponseWriter, req *http.Request, err error) {
 	ingress.Refused(w)
 	f.receiver.observe(req.Context(), req.URL.Path, err)
@@ -262,7 +287,8 @@ func (r *spangroveReceiver) registerGRPC(s *grpc.Server) {
 	s.RegisterService(r.exportService(prefix+"metrics.v1.Metrics"+suffix, r.dropMetrics), r)
 }
 
-// exportService describes a service with OTLP's only method, Export.
+// exportService describes a service with OTLP's only method, Export. It is written by hand instead of generated, since
+// messages go through undecoded: the handler decodes them itself, as over HTTP.
 func (r *spangroveReceiver) exportService(name string, h otlpHandler) *grpc.ServiceDesc {
 	const method = "Export"
 	full := "/" + name + "/" + method
@@ -310,6 +336,7 @@ type message struct {
 	buffer mem.Buffer
 }
 
+// free gives the message's memory back to gRPC.
 func (m *message) free() {
 	if m.buffer != nil {
 		m.buffer.Free()

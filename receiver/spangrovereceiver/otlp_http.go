@@ -54,7 +54,8 @@ func (r *spangroveReceiver) otlpMux() *http.ServeMux {
 // then OTLP wants partial_success unset, which pdata's responses always set.
 type otlpHandler func(ctx context.Context, enc encoding, body []byte, from caller) (exportResponse, error)
 
-// otlp serves an OTLP path.
+// otlp serves an OTLP path. The answer is in the encoding of the body; if that cannot be read, in that of its
+// content type.
 func (r *spangroveReceiver) otlp(h otlpHandler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		enc := encodingOf(req.Header.Get("Content-Type"), nil)
@@ -73,7 +74,8 @@ func (r *spangroveReceiver) otlp(h otlpHandler) http.Handler {
 }
 
 // handle does what every request over HTTP needs: it checks who asks, reads the body within
-// the budget by one of its two ways, and counts refusals.
+// the budget by one of its two ways, charges its length to the caller's rate limit, and counts refusals. ReadReused lends
+// memory that is used again after do; ReadAll does not.
 func (r *spangroveReceiver) handle(req *http.Request, read func(*ingress.Hold, io.Reader, int64) ([]byte, error),
 	do func(body []byte, from caller) error) (err error) {
 	defer func() { r.observe(req.Context(), req.Pattern, err) }()
@@ -87,7 +89,8 @@ func (r *spangroveReceiver) handle(req *http.Request, read func(*ingress.Hold, i
 	})
 }
 
-// inside runs do for a caller who may write, unless the receiver is stopping.
+// inside runs do for a caller who may write, unless the receiver is stopping. What do takes of the budget is given back
+// afterwards: it must not keep the body.
 func (r *spangroveReceiver) inside(ctx context.Context, do func(from caller) error) error {
 	if !r.gate.enter() {
 		return fault.New(fault.Unavailable, "the server is stopping")
@@ -122,6 +125,8 @@ func retryAfter(err error) time.Duration {
 	return 0
 }
 
+// tracesVia and logsVia return the handlers of a signal for one way in: they admit, decode and push. The answer
+// counts the items that were rejected, for whatever reason.
 func (r *spangroveReceiver) tracesVia(via *receiverhelper.ObsReport) otlpHandler {
 	return func(ctx context.Context, enc encoding, body []byte, from caller) (exportResponse, error) {
 		checked, err := r.admit(traceRequest, "spans", enc, body, from)

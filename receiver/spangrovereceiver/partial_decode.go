@@ -13,7 +13,9 @@ import (
 // One span that cannot be decoded makes pdata refuse the whole request: an id of three
 // bytes, a word where a number belongs, values that nest too deep. A
 // partialDecoder takes such items out, so that those around them are stored. It is only used after
-// decoding the whole request has failed.
+// decoding the whole request has failed, since it decodes each item by itself, in a request made for it:
+//
+//	{"resourceSpans":[{"scopeSpans":[{"spans":[<the item>]}]}]}
 
 // rejectedItems counts the items of a request that could not be decoded.
 type rejectedItems struct {
@@ -65,8 +67,8 @@ func (p *partialDecoder) keeps(one []byte) bool {
 	return false
 }
 
-// json copies the value that comes next, an object at a level of the lists. What does not
-// have the expected shape is copied as it is.
+// json copies the value that comes next, an object at a level of the lists (see count.itemsOf). What does not
+// have the expected shape is copied as it is: the decoder of the whole will judge it.
 func (p *partialDecoder) json(dst []byte, d *jsontext.Decoder, level int) ([]byte, error) {
 	if d.PeekKind() != '{' {
 		v, err := d.ReadValue()
@@ -144,7 +146,8 @@ func (p *partialDecoder) copy(enc encoding, body []byte) ([]byte, error) {
 // listFields are the numbers of the lists' fields, for spans and log records alike.
 var listFields = [3]protowire.Number{1, 2, 2}
 
-// proto copies a message at a level of the lists.
+// proto copies a message at a level of the lists. Messages around items are written anew, since their length changes with
+// what is left out; all other fields are copied as they are.
 func (p *partialDecoder) proto(dst, b []byte, level int) ([]byte, error) {
 	for len(b) > 0 {
 		number, kind, n := protowire.ConsumeField(b)
@@ -167,6 +170,7 @@ func (p *partialDecoder) proto(dst, b []byte, level int) ([]byte, error) {
 			dst = appendField(dst, number, inner)
 			continue
 		}
+		// The item with the messages around it, and nothing else of them: a request of its own.
 		one := field
 		for up := level - 1; up >= 0; up-- {
 			one = appendField(nil, listFields[up], one)
@@ -178,6 +182,7 @@ func (p *partialDecoder) proto(dst, b []byte, level int) ([]byte, error) {
 	return dst, nil
 }
 
+// appendField appends a field that holds a message.
 func appendField(dst []byte, number protowire.Number, content []byte) []byte {
 	return protowire.AppendBytes(protowire.AppendTag(dst, number, protowire.BytesType), content)
 }

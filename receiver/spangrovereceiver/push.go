@@ -29,9 +29,10 @@ func stamp(attrs pcommon.Map, id project.Identity) {
 	}
 }
 
-// pushTraces hands spans to the pipeline. Spans without a valid trace or span id, which
-// nothing downstream could tell apart, are left out; rejected counts them.
-func (r *spangroveReceiver) pushTraces(ctx context.Context, via *receiverhelper.ObsReport, format string, td ptrace.Traces, id project.Identity) (rejected int, err error) {
+// pushTraces hands spans to the pipeline, which owns them from then on. Spans without a valid trace or span id, which
+// nothing downstream could tell apart, are left out; rejected counts them. err has a kind (see refusal).
+func (r *spangroveReceiver) pushTraces(ctx context.Context, via *receiverhelper.ObsReport, format string, td ptrace.Traces,
+	id project.Identity) (rejected int, err error) {
 	for _, rs := range td.ResourceSpans().All() {
 		stamp(rs.Resource().Attributes(), id)
 		for _, ss := range rs.ScopeSpans().All() {
@@ -51,6 +52,7 @@ func (r *spangroveReceiver) pushTraces(ctx context.Context, via *receiverhelper.
 	if n == 0 {
 		return rejected, nil
 	}
+	// From here on the Collector counts: what is accepted and what the pipeline refuses.
 	ctx = via.StartTracesOp(ctx)
 	err = r.traces.ConsumeTraces(ctx, td)
 	via.EndTracesOp(ctx, format, n, err)
@@ -62,8 +64,9 @@ func (r *spangroveReceiver) pushTraces(ctx context.Context, via *receiverhelper.
 
 // pushLogs hands log records to the pipeline. Without a logs pipeline they are dropped. Records
 // about a model's work that name no span, which nothing downstream could join to it, are left
-// rejected; rejected counts them. Lines of an application's log need no span.
-func (r *spangroveReceiver) pushLogs(ctx context.Context, via *receiverhelper.ObsReport, format string, ld plog.Logs, id project.Identity) (rejected int, err error) {
+// out; rejected counts them. Lines of an application's log need no span.
+func (r *spangroveReceiver) pushLogs(ctx context.Context, via *receiverhelper.ObsReport, format string, ld plog.Logs,
+	id project.Identity) (rejected int, err error) {
 	if r.logs == nil {
 		if n := ld.LogRecordCount(); n > 0 {
 			r.metrics.drop(ctx, "logs", n)

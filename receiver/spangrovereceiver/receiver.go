@@ -22,16 +22,21 @@ import (
 	"github.com/spangrove/spangrove/pkg/mount"
 )
 
+// spangroveReceiver is the receiver of all pipelines of one configuration. What it finds and starts is set by Start;
+// requests only read it.
 type spangroveReceiver struct {
 	cfg     *Config
 	set     receiver.Settings
 	metrics *telemetry
-	budget  *ingress.Budget
-	gate    gate
-	forget  func() // tells the factory that this receiver is done
+	// The memory of requests under way on all ports, and the requests themselves.
+	budget *ingress.Budget
+	gate   gate
+	forget func() // tells the factory that this receiver is done
 
-	traces consumer.Traces // nil without a traces pipeline
-	logs   consumer.Logs   // nil without a logs pipeline: log records are dropped
+	// The pipelines, set by the factory before Start. traces is nil without a traces pipeline, and logs without a logs pipeline:
+	// log records are then dropped.
+	traces consumer.Traces
+	logs   consumer.Logs
 
 	// How each way in reports itself.
 	viaGRPC, viaHTTP, viaAPI *receiverhelper.ObsReport
@@ -40,15 +45,18 @@ type spangroveReceiver struct {
 	sessions mount.SessionReader // nil: a session start is answered with what was sent
 	projects mount.Projects      // nil: a caller without identity has no project to name
 
-	mu       sync.Mutex // over the life cycle
-	started  bool
-	grpc     *grpcListener
-	http     *http.Server
+	// mu guards the life cycle, that is all below it.
+	mu      sync.Mutex
+	started bool
+	grpc    *grpcListener
+	http    *http.Server
+	// The patterns that are mounted on the API's port, and where.
 	mounted  []string
 	registry mount.Registrar
 	serving  sync.WaitGroup
 }
 
+// newReceiver returns a receiver that does not listen yet.
 func newReceiver(set receiver.Settings, cfg *Config) (*spangroveReceiver, error) {
 	r := &spangroveReceiver{cfg: cfg, set: set, forget: func() {}}
 	var err error
@@ -87,6 +95,7 @@ func (r *spangroveReceiver) Start(ctx context.Context, host component.Host) erro
 	return nil
 }
 
+// start is Start with mu held. What it has begun before an error is for Shutdown to end.
 func (r *spangroveReceiver) start(ctx context.Context, host component.Host) error {
 	r.starts = find[mount.StartChecker](host, r.cfg.API.Extension)
 	r.sessions = find[mount.SessionReader](host, r.cfg.API.Extension)
@@ -100,11 +109,13 @@ func (r *spangroveReceiver) start(ctx context.Context, host component.Host) erro
 	return r.mountAPI(host)
 }
 
+// listenHTTP starts the OTLP/HTTP listener, unless it is off.
 func (r *spangroveReceiver) listenHTTP(ctx context.Context, host component.Host) error {
 	cfg := r.cfg.http()
 	if cfg == nil {
 		return nil
 	}
+	// From the inside out: the paths, then the bounds of bodies, then the authenticator.
 	bodies := r.bodies(cfg.MaxRequestBodySize, cmp.Or(cfg.ReadTimeout, r.cfg.BodyTimeout))
 	bodies.Algorithms = cfg.CompressionAlgorithms
 	handler, err := r.guarded(ctx, host, cfg.Auth.Get(), bodies, r.otlpMux())
@@ -161,7 +172,7 @@ func (r *spangroveReceiver) mountAPI(host component.Host) error {
 	return nil
 }
 
-// serve runs a server until it is stopped.
+// serve runs a server until it is stopped. One that ends otherwise is reported to the Collector, which then stops.
 func (r *spangroveReceiver) serve(host component.Host, run func() error, stopped error) {
 	r.serving.Go(func() {
 		if err := run(); err != nil && !errors.Is(err, stopped) {
@@ -170,6 +181,7 @@ func (r *spangroveReceiver) serve(host component.Host, run func() error, stopped
 	})
 }
 
+// announce tells the host that a listener is there, or the log if the host does not want to know.
 func (r *spangroveReceiver) announce(ctx context.Context, n mount.Notice, what string) {
 	if !mount.Announce(ctx, n) {
 		r.set.Logger.Info("listening", zap.String("for", what), zap.String("on", n.Text))
@@ -177,7 +189,8 @@ func (r *spangroveReceiver) announce(ctx context.Context, n mount.Notice, what s
 }
 
 // Shutdown takes no more requests, and waits for those under way until ctx ends. It may be
-// called before Start and more than once.
+// called before Start and more than once. The gate is closed first, so that a request that still comes is told to come
+// back later (503) and not cut off.
 func (r *spangroveReceiver) Shutdown(ctx context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -198,6 +211,7 @@ func (r *spangroveReceiver) Shutdown(ctx context.Context) error {
 		err = errors.Join(err, r.grpc.stop(ctx))
 		r.grpc = nil
 	}
+	// The servers no longer take calls; what is inside may still be in the pipeline.
 	r.serving.Wait()
 	return errors.Join(err, r.gate.drain(ctx))
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/spangrove/spangrove/pkg/fault"
 )
 
-// kindOf is what a gRPC status from somewhere in the pipeline says; codes that are not here
-// are Internal. The code of a kind is told by package verdict.
+// kindOf is what a gRPC status from somewhere in the pipeline means; codes that are not here
+// are Internal. The way back, from a kind to a code, is package verdict's.
 var kindOf = map[codes.Code]fault.Kind{
 	codes.InvalidArgument:    fault.Invalid,
 	codes.FailedPrecondition: fault.Invalid,
@@ -29,9 +29,16 @@ var kindOf = map[codes.Code]fault.Kind{
 	codes.DeadlineExceeded:   fault.Timeout,
 }
 
-// refusal turns any error of the pipeline into one with a kind. In order: a fault in the
-// chain decides; then the gRPC status; then the end of the request's time; then whether the
-// error is permanent. Any other error is assumed to be transient: Unavailable.
+// refusal turns any error of the pipeline into one with a kind, which decides what the sender is told and whether it tries
+// again. In order:
+//
+//  1. a fault in the chain: one of this project's components has said what it is
+//  2. a gRPC status in the chain: an exporter to elsewhere, or the Collector, has
+//  3. the end of the request's time, or the sender has gone
+//  4. an error that is permanent: Internal
+//  5. any other error is assumed to be transient: Unavailable
+//
+// A wrong guess at 5 makes a sender repeat what will fail again; the other way round it would drop data for good.
 func refusal(err error) error {
 	var f *fault.Error
 	if errors.As(err, &f) {
@@ -55,6 +62,8 @@ func refusal(err error) error {
 	}
 }
 
+// fromStatus returns the fault that a gRPC status means, with its message and the time to come back. A status that says
+// "later" on an error that is permanent contradicts itself: Internal.
 func fromStatus(err error, st *status.Status) error {
 	kind, known := kindOf[st.Code()]
 	if !known || (!kind.Permanent() && consumererror.IsPermanent(err)) {
