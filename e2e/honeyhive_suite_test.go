@@ -187,9 +187,14 @@ func runSuite(t *testing.T, env []string) []suiteCase {
 	ctx, cancel := context.WithTimeout(t.Context(), suiteTimeout)
 	defer cancel()
 	file := filepath.Join(t.TempDir(), "report.xml")
-	cmd := exec.CommandContext(ctx, filepath.Join(sdkDir(t), "venv-suite", "bin", "python"), "-m", "pytest", "tests/integration", "--quiet", "--tb=short",
-		"-p", "no:cacheprovider", "--numprocesses=4", "--reruns=1", "--dist=loadgroup", "--junitxml="+file)
-	cmd.Dir, cmd.Env = filepath.Join(sdkDir(t), "honeyhive-source"), env
+	plugins, err := filepath.Abs("testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(ctx, filepath.Join(sdkDir(t), "venv-suite", "bin", "python"),
+		"-m", "pytest", "tests/integration", "--quiet", "--tb=short",
+		"-p", "no:cacheprovider", "-p", "freeze_imports", "--numprocesses=4", "--reruns=1", "--dist=loadgroup", "--junitxml="+file)
+	cmd.Dir, cmd.Env = filepath.Join(sdkDir(t), "honeyhive-source"), append(env, "PYTHONPATH="+plugins)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // its workers end with it
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = time.Minute
