@@ -31,6 +31,7 @@ func TestSchemathesis(t *testing.T) {
 	st := filepath.Join(sdkDir(t), "venv-schemathesis", "bin", "schemathesis")
 	document := filepath.Join(harness.Root(t), "pkg", "httpapi", "openapi.yaml")
 	harness.EachStore(t, func(t *testing.T, store harness.Store) {
+		t.Parallel() // it takes one core to make requests up
 		srv := harness.Start(t, harness.Options{Store: store})
 		run := func(operations ...string) {
 			t.Helper()
