@@ -50,7 +50,8 @@ func (m *message) without(keys ...string) {
 	m.extra = kept
 }
 
-type pair struct{ key, val []byte } // a member that is kept as it came
+// pair is a member that is kept as it came: its name between the quotes, and its value.
+type pair struct{ key, val []byte }
 
 // speaker returns a message's role by the name that it has in events: Gemini calls the assistant model.
 func speaker(role []byte) []byte {

@@ -90,6 +90,7 @@ type keySet struct {
 // manyKeys is the size at which a keySet turns from a list into a map.
 const manyKeys = 24
 
+// reset empties the set. A list is kept for its memory, a map is not.
 func (k *keySet) reset() {
 	clear(k.list)
 	k.list, k.odd = k.list[:0], 0

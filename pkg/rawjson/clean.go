@@ -15,7 +15,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// MaxDepth is how deep objects and arrays may nest.
+// MaxDepth is how deep objects and arrays may nest. It bounds the stack of everything that walks values by recursion,
+// here and in the packages that use this one.
 const MaxDepth = 100
 
 // Errors of Clean. They are wrapped with the place where they were found.
@@ -32,6 +33,12 @@ var (
 //
 // It refuses what is not JSON, numbers that a double cannot hold (also those that would
 // underflow to zero), and nesting deeper than MaxDepth.
+//
+// There are three ways, each slower than the one before it:
+//
+//  1. simple looks at the bytes alone, and passes most values.
+//  2. check reads the tokens with a full decoder. It passes what is clean but out of the ordinary, and finds errors.
+//  3. rewrite writes the value anew. Only text with something to replace comes here.
 func Clean(raw []byte) (clean json.RawMessage, replaced int, err error) {
 	raw = bytes.TrimPrefix(raw, []byte("\xef\xbb\xbf"))
 	if simple(raw) {
@@ -47,7 +54,8 @@ func Clean(raw []byte) (clean json.RawMessage, replaced int, err error) {
 	return rewrite(raw)
 }
 
-// check walks the values once and tells whether the text must be rewritten.
+// check walks the values once and reports whether the text must be rewritten. Names are compared by their hashes, since
+// to keep them all would take as much memory as the text: two names of one hash only make rewrite look closer.
 func check(raw []byte) (dirty bool, err error) {
 	// Only text that holds one of these can hold a NUL or a lone surrogate.
 	escapes := bytes.Contains(raw, []byte(`\u`))
@@ -67,6 +75,7 @@ func check(raw []byte) (dirty bool, err error) {
 		default:
 			v, err := d.ReadValue()
 			if err != nil {
+				// What follows has not been looked at: rewrite finds its errors.
 				if dirtyError(err) {
 					return true, nil
 				}
@@ -78,6 +87,7 @@ func check(raw []byte) (dirty bool, err error) {
 					return false, fmt.Errorf("%w: %.40s", ErrNumber, v)
 				}
 			case '"':
+				// Two spellings of a name are one name, so it is hashed without its escapes.
 				if bytes.IndexByte(v, '\\') >= 0 {
 					if spare, err = jsontext.AppendUnquote(spare[:0], v); err != nil {
 						return true, nil
@@ -100,6 +110,7 @@ func check(raw []byte) (dirty bool, err error) {
 			if d.StackDepth() > MaxDepth {
 				return false, ErrDepth
 			}
+			// first grows and shrinks with the open objects and arrays, as the stack of a recursion would.
 			if kind == '{' {
 				first = append(first, len(names))
 			} else {
@@ -128,7 +139,7 @@ func mostMembers(raw []byte) int {
 	return min(bytes.Count(raw, []byte{':'}), bytes.Count(raw, []byte{'"'})/2, len(raw)/5+1)
 }
 
-// twice reports whether two of the hashes are equal, and sorts them.
+// twice reports whether two of the hashes are equal, and sorts them. To sort takes less memory than a set.
 func twice(hashes []uint64) bool {
 	slices.Sort(hashes)
 	for i := 1; i < len(hashes); i++ {
@@ -139,7 +150,8 @@ func twice(hashes []uint64) bool {
 	return false
 }
 
-// dirtyError reports whether an error is one that rewrite can repair.
+// dirtyError reports whether an error is one that rewrite can repair. The decoder has no error values for two of them, so
+// their texts are looked at.
 func dirtyError(err error) bool {
 	var se *jsontext.SyntacticError
 	if !errors.As(err, &se) {
@@ -149,6 +161,7 @@ func dirtyError(err error) bool {
 		bytes.Contains([]byte(se.Err.Error()), []byte("surrogate"))
 }
 
+// syntax returns an error of the decoder as one of this package, with the place. at is where the decoder stopped.
 func syntax(err error, at int64) error {
 	if errors.Is(err, ErrNumber) || errors.Is(err, ErrDepth) {
 		return err
@@ -163,7 +176,8 @@ func syntax(err error, at int64) error {
 	return fmt.Errorf("%w: %v", ErrSyntax, err)
 }
 
-// inRange reports whether a double can hold the number: not infinite, and zero only if it is zero.
+// inRange reports whether a double can hold the number: not infinite, and zero only if it is zero. 1e400 and 1e-400 are
+// out of range, 0e400 is not, and neither is a number with more digits than a double has: its spelling stays.
 func inRange(num string) bool {
 	f, err := strconv.ParseFloat(num, 64)
 	if err != nil {
@@ -183,7 +197,7 @@ func inRange(num string) bool {
 	return true
 }
 
-// rewrite returns the slow way of Clean, for text with something to replace.
+// rewrite does the work of Clean for text with something to replace.
 func rewrite(raw []byte) (json.RawMessage, int, error) {
 	d := reader(raw)
 	w := writer{out: make([]byte, 0, len(raw)), raw: raw}
@@ -213,6 +227,7 @@ type cleanMember struct {
 	name, value, end int
 }
 
+// value writes the value that comes next.
 func (w *writer) value(d *jsontext.Decoder, depth int) error {
 	if depth > MaxDepth {
 		return ErrDepth
@@ -256,6 +271,7 @@ func (w *writer) value(d *jsontext.Decoder, depth int) error {
 	return nil
 }
 
+// object writes an object member by member, and then, if a name came twice, once more.
 func (w *writer) object(d *jsontext.Decoder, depth int) error {
 	if _, err := d.ReadToken(); err != nil {
 		return err
@@ -295,7 +311,8 @@ func (w *writer) object(d *jsontext.Decoder, depth int) error {
 }
 
 // lastWins writes the members of the object that begins at begin again if a name is there twice: each
-// name where it was first, with its last value.
+// name where it was first, with its last value. {"a":1,"b":2,"a":3} becomes {"a":3,"b":2}. Names are compared only
+// where their hashes are equal, so the time does not grow with the square of the members.
 func (w *writer) lastWins(begin int, members []cleanMember) {
 	slices.SortFunc(members, func(a, b cleanMember) int {
 		return cmp.Or(cmp.Compare(a.hash, b.hash), cmp.Compare(a.name, b.name))
@@ -368,6 +385,7 @@ func (w *writer) unquote(quoted []byte) string {
 	return string(b)
 }
 
+// countRune returns how often a character is in a text.
 func countRune(b []byte, r rune) (n int) {
 	for len(b) > 0 {
 		c, size := utf8.DecodeRune(b)

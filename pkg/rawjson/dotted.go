@@ -20,7 +20,7 @@ func Lookup(raw []byte, segments ...string) json.RawMessage {
 }
 
 // Resolve is Lookup and also returns the keys and indexes that lead to the value, for Path; they
-// are nil if there is none.
+// are nil if there is none. Of {"a.b":{"c":1}} and the segments a, b, c they are "a.b" and "c".
 func Resolve(raw []byte, segments []string) (value json.RawMessage, keys []string) {
 	// Nearly all paths are nested keys only.
 	if value = Path(raw, segments...); len(segments) < 2 || !Null(value) {
@@ -33,7 +33,8 @@ func Resolve(raw []byte, segments []string) (value json.RawMessage, keys []strin
 }
 
 // resolve visits each value within raw at most once: the keys that lead to it are the beginning
-// of the path.
+// of the path. In one walk over an object it notes the members whose names are the first, the first two, … of the
+// segments; then it goes on below them in Lookup's order. A null found on the way is kept in case nothing better comes.
 func resolve(raw []byte, segments []string) (value json.RawMessage, keys []string) {
 	if len(segments) == 0 {
 		return raw, []string{}
@@ -94,7 +95,8 @@ func segmentsOf(key, path string, segments []string) int {
 }
 
 // Readings returns the paths that Lookup tries, in order: the value is the first that is not null.
-// A path of n segments, at least 1, has 2 to the power of n-1 of them.
+// A path of n segments, at least 1, has 2 to the power of n-1 of them. Those of a.b.c are a b c, a "b.c", "a.b.c" and
+// "a.b" c.
 func Readings(segments []string) [][]string {
 	if len(segments) == 0 {
 		return [][]string{{}}

@@ -21,6 +21,7 @@ import (
 // if the tag says omitzero. Fields without a tag are neither written nor read.
 type Fields[T any] []taggedField
 
+// taggedField is a field of a struct, by the name in its tag and its index.
 type taggedField struct {
 	name     string
 	index    int
@@ -50,7 +51,7 @@ func FieldsOf[T any]() Fields[T] {
 	return fields
 }
 
-// pointer returns a pointer to the field of a struct.
+// pointer returns a pointer to the field of a struct: to a string for all kinds of strings.
 func pointer(value reflect.Value, index int) any {
 	field := value.Field(index)
 	if field.Kind() == reflect.String { // also of types such as metric.Type
@@ -107,6 +108,8 @@ func (fields Fields[T]) Read(object json.RawMessage, v *T) {
 	}
 }
 
+// isZero, appendField and readField do their work through the pointer to a field, by its type. They know the same types:
+// appendField panics at any other, which FieldsOf finds out for all fields beforehand.
 func isZero(at any) bool {
 	switch p := at.(type) {
 	case *string:
@@ -157,6 +160,7 @@ func appendField(dst []byte, at any) []byte {
 	panic(fmt.Sprintf("a field cannot be a %T", at))
 }
 
+// readField sets a field. What is read was written by Object: a value of another kind is no error.
 func readField(at any, raw json.RawMessage) {
 	switch p := at.(type) {
 	case *string:

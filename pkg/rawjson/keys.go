@@ -14,12 +14,13 @@ const (
 	maxKeyBytes = 64 << 10
 )
 
-// Keys says which members of objects Shape and Paths see.
+// Keys says which members of objects Shape and Paths see. It is used for one value after the other: both count Left down.
 type Keys struct {
 	Depth int // levels of objects that are entered; arrays never are
 	Left  int // members that may still be seen; it counts down
 }
 
+// keySeed is of this process: hashes are never stored or sent.
 var keySeed = maphash.MakeSeed()
 
 // Shape adds to h what Paths would give for the same value: two values with the same paths in
@@ -44,6 +45,8 @@ func (k *Keys) Paths(root string, raw []byte, f func(path string)) {
 	w.root()
 }
 
+// mix adds v to a hash, so that the order matters. The factor is 2 to the power of 64, divided by the
+// golden ratio.
 func mix(h, v uint64) uint64 { return (h ^ v) * 0x9e3779b97f4a7c15 }
 
 // keyWalk is one walk: it hashes, or names what it finds.
@@ -55,6 +58,7 @@ type keyWalk struct {
 	found func(string)
 }
 
+// root walks the value as a whole.
 func (w *keyWalk) root() {
 	i := keySpace(w.raw, 0)
 	if i < len(w.raw) && w.raw[i] == '{' {
@@ -64,7 +68,8 @@ func (w *keyWalk) root() {
 	}
 }
 
-// object walks the object that begins at i and returns the index after it.
+// object walks the object that begins at i and returns the index after it. What it does not enter it skips by its end
+// alone: the value is known to be valid.
 func (w *keyWalk) object(i, depth int) int {
 	b := w.raw
 	base := len(w.path)
@@ -101,7 +106,7 @@ func (w *keyWalk) object(i, depth int) int {
 	}
 }
 
-// enter goes to a member of the object at hand, false if its path is too long.
+// enter goes to a member of the object at hand, false if its path is too long. quoted is the name as it is written.
 func (w *keyWalk) enter(quoted []byte) bool {
 	if len(quoted) > MaxPathBytes {
 		return false
@@ -123,6 +128,7 @@ func (w *keyWalk) enter(quoted []byte) bool {
 	return true
 }
 
+// keySpace returns the offset of the first byte from i on that is no white space.
 func keySpace(b []byte, i int) int {
 	for i < len(b) && (b[i] == ' ' || b[i] == '\n' || b[i] == '\t' || b[i] == '\r') {
 		i++
@@ -130,7 +136,8 @@ func keySpace(b []byte, i int) int {
 	return i
 }
 
-// stringEnd returns the index after the string that begins at i.
+// stringEnd returns the index after the string that begins at i. A quote ends it if an even number of backslashes stands
+// before it.
 func stringEnd(b []byte, i int) int {
 	for start := i; ; {
 		n := bytes.IndexByte(b[i+1:], '"')
@@ -148,7 +155,7 @@ func stringEnd(b []byte, i int) int {
 	}
 }
 
-// valueEnd returns the index after the value that begins at i.
+// valueEnd returns the index after the value that begins at i. Of an object or array it counts the brackets.
 func valueEnd(b []byte, i int) int {
 	if i >= len(b) {
 		return i

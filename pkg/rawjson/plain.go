@@ -5,6 +5,7 @@ import (
 	"unicode/utf8"
 )
 
+// Words of eight bytes that are all 1, and all 0x80. A word times a byte less than 0x80 is that byte eight times.
 const (
 	ones  = 0x0101010101010101
 	highs = 0x8080808080808080

@@ -14,6 +14,9 @@ const quoteRoom = 16
 // appendQuoted appends s between quotes. It says no, and has appended something or other, if s
 // holds NUL or bytes that are not UTF-8. Behind the first byte that cannot stand as it is, it copies
 // eight bytes at a time and goes on where the next such one is.
+//
+// A word is copied whole before it is looked at: what is too much is overwritten, which is cheaper than to copy byte by
+// byte. quoteRoom sees to it that there is room.
 func appendQuoted(dst []byte, s string) ([]byte, bool) {
 	dst = append(slices.Grow(dst, len(s)+quoteRoom), '"')
 	i := plainEnd(s, 0) // most often all of it
@@ -32,6 +35,7 @@ func appendQuoted(dst []byte, s string) ([]byte, bool) {
 			plain := bits.TrailingZeros64(o) / 8
 			i, n = i+plain, n+plain
 		}
+		// Here is a byte that is not plain, or one of the last seven.
 		c := s[i]
 		if c >= utf8.RuneSelf {
 			end := plainStart(s, i)

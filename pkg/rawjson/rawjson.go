@@ -4,6 +4,13 @@
 // Values handed to this package's readers (Object, Array, Get, Merge, Fill) must be valid
 // JSON, which Clean makes sure of at the edge of the service; on anything else they return
 // what they could read so far and never panic.
+//
+// A value is a json.RawMessage. What a reader returns is a slice of the text that it read, ending at its own length: it
+// must not be written to, and it keeps the whole text alive. What a writer returns is new, unless it says otherwise:
+// Clean, Merge, Fill, Concat and Without return an argument where that is the answer.
+//
+// A member that is null is there: Get returns null for it and nil for one that is absent. Empty and Null take both for
+// the same.
 package rawjson
 
 import (
@@ -21,7 +28,7 @@ import (
 // '0' number, '{' object, '[' array, 0 for nothing at all.
 type Kind byte
 
-// KindOf returns what raw is, by its first byte.
+// KindOf returns what raw is, by its first byte. It does not check the rest.
 func KindOf(raw []byte) Kind {
 	for _, c := range raw {
 		switch c {
@@ -55,6 +62,7 @@ func Null(raw []byte) bool {
 	return k == 0 || k == 'n'
 }
 
+// reader returns a decoder that takes duplicate names and bytes that are not UTF-8.
 func reader(raw []byte) *jsontext.Decoder {
 	return jsontext.NewDecoder(bytes.NewBuffer(raw),
 		jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
@@ -66,14 +74,17 @@ type walker struct {
 	text bytes.Buffer
 }
 
+// walkers are the walkers that nobody uses.
 var walkers = sync.Pool{New: func() any { return new(walker) }}
 
+// walk returns a walker over raw. done must be called.
 func walk(raw []byte) *walker {
 	w := walkers.Get().(*walker)
 	w.reset(raw)
 	return w
 }
 
+// reset turns to another text.
 func (w *walker) reset(raw []byte) {
 	w.text = *bytes.NewBuffer(raw)
 	w.d.Reset(&w.text, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
@@ -86,7 +97,7 @@ func (w *walker) done() {
 }
 
 // Object walks the members of a JSON object in order. The values are slices of raw.
-// Anything but an object has no members.
+// Anything but an object has no members. Names come without their escapes; one that is there twice comes twice.
 func Object(raw []byte) iter.Seq2[string, json.RawMessage] {
 	return func(yield func(string, json.RawMessage) bool) {
 		if KindOf(raw) != '{' {
@@ -141,7 +152,8 @@ func Array(raw []byte) iter.Seq2[int, json.RawMessage] {
 	}
 }
 
-// Get returns the member of an object by its exact name, nil if absent.
+// Get returns the member of an object by its exact name, nil if absent. It walks through the members up to it: a caller
+// that needs several of them does better with Object.
 func Get(raw []byte, key string) json.RawMessage {
 	for k, v := range Object(raw) {
 		if k == key {
@@ -151,7 +163,8 @@ func Get(raw []byte, key string) json.RawMessage {
 	return nil
 }
 
-// Index parses a path segment as an array index: decimal, from 0, without leading zeros.
+// Index parses a path segment as an array index: decimal, from 0, without leading zeros. "01", "-1" and "+1" are keys,
+// and so is a number of more than nine digits.
 func Index(segment string) (int, bool) {
 	if segment == "" || len(segment) > 9 || (segment[0] == '0' && len(segment) > 1) {
 		return 0, false
@@ -166,7 +179,7 @@ func Index(segment string) (int, bool) {
 	return n, true
 }
 
-// Path follows keys and array indexes into raw, nil if the way ends.
+// Path follows keys and array indexes into raw, nil if the way ends: of {"a":[{"b":1}]} the segments a, 0, b lead to 1.
 func Path(raw []byte, segments ...string) json.RawMessage {
 	v := json.RawMessage(raw)
 	for _, s := range segments {
@@ -268,7 +281,7 @@ func AppendText(dst []byte, s string) (out []byte, replaced int) {
 }
 
 // AppendNumber appends f in its shortest form that reads back equal, without an exponent for
-// everyday sizes. Infinities and NaN, which JSON lacks, become null.
+// everyday sizes: 2, 0.1, 1000000, 1e-07. Infinities and NaN, which JSON lacks, become null.
 func AppendNumber(dst []byte, f float64) []byte {
 	if f != f || f > maxFloat || f < -maxFloat {
 		return append(dst, "null"...)
@@ -282,6 +295,7 @@ func AppendNumber(dst []byte, f float64) []byte {
 	return strconv.AppendFloat(dst, f, 'g', -1, 64)
 }
 
+// maxFloat is math.MaxFloat64.
 const maxFloat = 1.79769313486231570814527423731704356798070e+308
 
 // Builder writes one JSON object member by member. The zero value is an empty object.
@@ -320,6 +334,7 @@ func (b *Builder) Bool(key string, v bool) {
 	b.buf = strconv.AppendBool(b.buf, v)
 }
 
+// key begins a member. Its value must follow.
 func (b *Builder) key(key string) {
 	if len(b.buf) == 0 {
 		b.buf = append(b.buf, '{')
@@ -333,7 +348,8 @@ func (b *Builder) key(key string) {
 // Len returns the number of bytes written so far.
 func (b *Builder) Len() int { return len(b.buf) }
 
-// Bytes ends the object and returns its text, nil if it has no members.
+// Bytes ends the object and returns its text, nil if it has no members. Nothing may be added
+// afterwards: it might overwrite the end of the text.
 func (b *Builder) Bytes() json.RawMessage {
 	if len(b.buf) == 0 {
 		return nil
@@ -348,7 +364,8 @@ func Merge(base, patch json.RawMessage) json.RawMessage {
 	return combine(base, patch, func(old, now json.RawMessage) json.RawMessage { return now })
 }
 
-// Fill adds to base the members of extra that base lacks or holds empty (null, "", {}, []).
+// Fill adds to base the members of extra that base lacks or holds empty (null, "", {}, []). Like Merge it looks one
+// level deep.
 func Fill(base, extra json.RawMessage) json.RawMessage {
 	return combine(base, extra, func(old, now json.RawMessage) json.RawMessage {
 		if Empty(old) {
@@ -358,6 +375,8 @@ func Fill(base, extra json.RawMessage) json.RawMessage {
 	})
 }
 
+// combine puts the members of two objects together: those of base in their order, and then those of over that base
+// does not have. pick decides about a key of both. If one has no members, or is no object, nothing is written anew.
 func combine(base, over json.RawMessage, pick func(old, now json.RawMessage) json.RawMessage) json.RawMessage {
 	if KindOf(over) != '{' || Empty(over) {
 		if KindOf(base) == '{' || KindOf(over) != '{' {
@@ -368,6 +387,7 @@ func combine(base, over json.RawMessage, pick func(old, now json.RawMessage) jso
 	if KindOf(base) != '{' || Empty(base) {
 		return over
 	}
+	// Both have members. now shrinks as they are written, so that at the end only new keys are left in it.
 	now := map[string]json.RawMessage{}
 	for k, v := range Object(over) {
 		now[k] = v
@@ -436,7 +456,8 @@ func ValidText(s string) (string, int) {
 	return string(out), n
 }
 
-// Without returns the members of object whose keys other does not have.
+// Without returns the members of object whose keys other does not have, whatever their values; object itself if it has
+// none of them.
 func Without(object, other json.RawMessage) json.RawMessage {
 	if Empty(object) || Empty(other) {
 		return object

@@ -19,6 +19,7 @@ func simple(raw []byte) bool {
 	return i > 0 && simpleSpace(raw, i) == len(raw)
 }
 
+// simpleSpace returns the offset of the first byte from i on that is no white space.
 func simpleSpace(b []byte, i int) int {
 	for i < len(b) && (b[i] == ' ' || b[i] == '\n' || b[i] == '\t' || b[i] == '\r') {
 		i++
@@ -67,6 +68,7 @@ func simpleValue(b []byte, i, depth int) int {
 	}
 }
 
+// simpleWord returns the offset after a word, -1 if it is not there.
 func simpleWord(b []byte, i int, word string) int {
 	if len(b)-i < len(word) || string(b[i:i+len(word)]) != word {
 		return -1
@@ -74,6 +76,8 @@ func simpleWord(b []byte, i int, word string) int {
 	return i + len(word)
 }
 
+// simpleObject returns the offset after the object at i, -1 if it is not simple. Names with escapes are not: they might be
+// equal to others that are spelled without.
 func simpleObject(b []byte, i, depth int) int {
 	i = simpleSpace(b, i+1)
 	if i < len(b) && b[i] == '}' {
@@ -188,6 +192,8 @@ func hex4(b []byte, i int) (r rune) {
 	return r
 }
 
+// simpleNumber returns the offset after the number at i, -1 if it is none or has an exponent or too many digits: only
+// those can be out of a double's range.
 func simpleNumber(b []byte, i int) int {
 	start := i
 	if b[i] == '-' {
@@ -216,6 +222,7 @@ func simpleNumber(b []byte, i int) int {
 	return i
 }
 
+// simpleDigitsFrom returns the offset after the digits from i on.
 func simpleDigitsFrom(b []byte, i int) int {
 	for i < len(b) && b[i] >= '0' && b[i] <= '9' {
 		i++

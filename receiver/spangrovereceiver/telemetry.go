@@ -17,7 +17,7 @@ const scopeName = "github.com/spangrove/spangrove/receiver/spangrovereceiver"
 type telemetry struct {
 	// Requests answered with an error, by its kind.
 	refused metric.Int64Counter
-	// Spans, and log records, that were left out of a request that was otherwise taken.
+	// Spans, and log records (rejectedLogs), that were left out of a request that was otherwise taken.
 	rejected metric.Int64Counter
 	// What nobody takes: log records without a logs pipeline, and requests with metrics.
 	dropped metric.Int64Counter

@@ -253,6 +253,7 @@ func compared(m *meter, a, b any) (same int, differ []string, err error) {
 	return same, differ, err
 }
 
+// jsonSimilarity and jsonDiff are the functions of these names, see functions.
 func jsonSimilarity(m *meter, a, b any) (float64, error) {
 	same, differ, err := compared(m, a, b)
 	return ratio(same, same+len(differ), 1), err

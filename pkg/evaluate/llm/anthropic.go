@@ -38,12 +38,14 @@ type anthropicMessage struct {
 	Content string `json:"content"`
 }
 
+// anthropicTool is a tool that the model may call; here the one whose input is the answer.
 type anthropicTool struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
 	InputSchema json.RawMessage `json:"input_schema"`
 }
 
+// anthropicRequest is the body of a call. What is left out has the API's default.
 type anthropicRequest struct {
 	Model       string             `json:"model"`
 	MaxTokens   int                `json:"max_tokens"`
@@ -54,6 +56,7 @@ type anthropicRequest struct {
 	ToolChoice  map[string]string  `json:"tool_choice,omitempty"`
 }
 
+// anthropicAnswer is the body of an answer, as far as it is read.
 type anthropicAnswer struct {
 	Model   string `json:"model"`
 	Content []struct {

@@ -194,6 +194,8 @@ type boundedBody struct {
 	left int
 }
 
+// Read implements io.Reader. It reads one byte more than is allowed, to tell an answer of just that length from a
+// longer one.
 func (b *boundedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p[:min(len(p), b.left+1)])
 	if b.left -= n; b.left < 0 {

@@ -187,6 +187,7 @@ func (j *judgement) events(id uuid.UUID, secret []byte) []event.Event {
 // millis returns a time in Unix milliseconds, to the microsecond.
 func millis(t time.Time) float64 { return float64(t.UnixMicro()) / 1000 }
 
+// orNull returns a value, or null if it is absent.
 func orNull(raw json.RawMessage) json.RawMessage {
 	if raw == nil {
 		return json.RawMessage("null")

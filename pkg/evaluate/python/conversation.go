@@ -154,6 +154,7 @@ const tailBytes = 2000
 // tail keeps the end of what is added.
 type tail struct{ b []byte }
 
+// add adds p and then end. What is over tailBytes goes from the front.
 func (t *tail) add(p []byte, end string) {
 	t.b = append(append(t.b, p...), end...)
 	if over := len(t.b) - tailBytes; over > 0 {
