@@ -36,7 +36,8 @@ func DecodeAuditQuery(rawQuery string, now time.Time) (q audit.Query, err error)
 	return q, err
 }
 
-// AppendAuditEntry writes an entry of the audit log. What is empty is left out.
+// AppendAuditEntry writes an entry of the audit log: {"time", "action", "outcome", "project_id"?, "key_id"?,
+// "remote_address"?, "target"?, "count"}. The time has microseconds. What is empty is left out.
 func AppendAuditEntry(dst []byte, e *audit.Entry) []byte {
 	var b rawjson.Builder
 	b.String("time", e.At.UTC().Format("2006-01-02T15:04:05.000000Z"))

@@ -70,7 +70,8 @@ func (r *BackfillRequest) Backfill(metricID string, version int64, total int) (e
 	}, nil
 }
 
-// AppendBackfill appends a backfill with its progress.
+// AppendBackfill appends a backfill with its progress: total events are to be scored, looked of them were looked at,
+// and the others are counted by what became of them.
 func AppendBackfill(dst []byte, b *evaluation.Backfill) []byte {
 	var out rawjson.Builder
 	out.String("id", b.ID)

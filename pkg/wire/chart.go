@@ -32,6 +32,7 @@ var chartNames = map[string]string{
 // What evaluators sent is left out, unless it is grouped by source or query.OmitEvaluators says otherwise.
 // Errors are fault.Invalid naming the parameter.
 func DecodeChart(rawQuery string, now time.Time) (*query.Chart, error) {
+	// The same query string is read twice: once as a search, and once for what only a chart has.
 	object, err := QueryObject(rawQuery)
 	if err != nil {
 		return nil, err
@@ -98,7 +99,8 @@ func chartMetric(name string) (query.FieldReader, error) {
 	return m, rename("", err)
 }
 
-// rename returns a parameter's error with the parameter's name as its field.
+// rename returns a parameter's error with the parameter's name as its field: package query names the part of a search
+// that it stands for.
 func rename(field string, err error) error {
 	if f, ok := err.(*fault.Error); ok { //nolint:errorlint // as it came from query
 		again := *f
@@ -108,6 +110,8 @@ func rename(field string, err error) error {
 	return err
 }
 
+// zone returns a time zone by its name in the IANA database, UTC for "". The zone of this machine has no name there: a
+// caller cannot mean it.
 func zone(name string) (*time.Location, error) {
 	if name == "" || strings.EqualFold(name, "utc") {
 		return time.UTC, nil

@@ -62,6 +62,7 @@ func DecodeSavedChartUpdate(body []byte, id string, now time.Time) (chart.Update
 			u.Query, err = readFilters(raw)
 		case "owner_id":
 			err = setTextPointer(&u.OwnerID, raw)
+		// What answers show and nobody can set.
 		case "id", "_id", "owner_profile", "is_active", "created_at", "updated_at": // who sends back a chart as it was read
 		default:
 			if !rawjson.Null(raw) && !slices.Contains(clientNames, key) {

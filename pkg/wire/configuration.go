@@ -46,7 +46,8 @@ func DecodeConfigurationUpdate(body []byte, id string) (configuration.Update, er
 	return u, err
 }
 
-// AppendConfiguration appends a configuration as answers show it.
+// AppendConfiguration appends a configuration as answers show it. V0 has the project's name, and no member for
+// user_properties that are absent.
 func AppendConfiguration(dst []byte, c *configuration.Configuration, p *project.Project, dialect Dialect) []byte {
 	b := itemOf(c.ID, dialect)
 	if dialect == V0 {

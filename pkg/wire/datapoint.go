@@ -102,6 +102,9 @@ type DatapointBatch struct {
 // DecodeDatapointBatch reads the body of a batch of datapoints. With selectAll, filters and
 // dateRange choose the events, all but those that checkState has false; without, they are those
 // of events and those that checkState has true. now is what relative ranges count from.
+//
+//	{"events": ["<id>"], "mapping": {"inputs": ["question"]}, "dataset_id": "d1"}
+//	{"selectAll": true, "checkState": {"<id>": false}, "filters": […], "dateRange": {…}, "mapping": {…}}
 func DecodeDatapointBatch(body []byte, now time.Time) (*DatapointBatch, error) {
 	b := &DatapointBatch{Except: map[uuid.UUID]bool{}}
 	var checked []uuid.UUID

@@ -39,7 +39,8 @@ func DecodeDatasetUpdate(body []byte) (u dataset.Update, err error) {
 }
 
 // DecodeRows reads the rows that are added to a dataset, and makes datapoints of them by the
-// mapping next to them.
+// mapping next to them: {"data": [{"q": "1+1?", "a": "2"}], "mapping": {"inputs": ["q"], "ground_truth": ["a"]}}. All
+// rows are checked before the first datapoint is made.
 func DecodeRows(body []byte) ([]dataset.Datapoint, error) {
 	var data, mapping json.RawMessage
 	err := eachMember(body, func(key string, raw []byte) (err error) {
@@ -89,6 +90,7 @@ func DecodeRows(body []byte) ([]dataset.Datapoint, error) {
 // maxMapped bounds the entries of one part of a mapping.
 const maxMapped = 1000
 
+// decodeMapping reads which columns of rows go to which part of a datapoint.
 func decodeMapping(object json.RawMessage) (m dataset.Mapping, err error) {
 	err = eachOf(object, func(key string, raw []byte) (err error) {
 		switch key {

@@ -48,7 +48,8 @@ func RetryAfter(d time.Duration) string {
 	return strconv.Itoa(int(max(1, math.Ceil(d.Seconds()))))
 }
 
-// asFault returns err as a fault, which gets a kind if it has none.
+// asFault returns err as a fault, which gets a kind if it has none. Only the texts of faults and those written here reach
+// the caller, never that of another error.
 func asFault(err error) *fault.Error {
 	var f *fault.Error
 	var tooLarge *http.MaxBytesError

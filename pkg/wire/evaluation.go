@@ -18,6 +18,7 @@ const (
 // evaluationFields are what evaluations can be narrowed by, in a query string or a body.
 var evaluationFields = []string{"id", "event_id", "metric_id", "backfill_id", "state", "failure"}
 
+// setEvaluationField takes one of evaluationFields; "" is absent.
 func setEvaluationField(q *evaluation.Query, name, text string) (err error) {
 	if text == "" {
 		return nil
@@ -91,7 +92,8 @@ func DecodeEvaluationRetry(body []byte) (q evaluation.Query, err error) {
 	return q, err
 }
 
-// AppendEvaluation appends an evaluation. What has no value is left out.
+// AppendEvaluation appends an evaluation. What has no value is left out: the score and whether it passed until there
+// is one, due_at unless it waits, finished_at until it is at its end.
 func AppendEvaluation(dst []byte, e *evaluation.Evaluation) []byte {
 	var b rawjson.Builder
 	b.String("id", e.ID)

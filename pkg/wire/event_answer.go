@@ -29,7 +29,8 @@ func AppendProjected(dst []byte, e *event.Event, p *project.Project, want query.
 	return append(appendFields(dst, e, p, want, e.Metadata), '}')
 }
 
-// appendFields is AppendProjected without the closing brace, and with the metadata given.
+// appendFields is AppendProjected without the closing brace, and with the metadata given: nodes of a tree have more
+// members than an event, and may have more metadata.
 func appendFields(dst []byte, e *event.Event, p *project.Project, want query.Projection, metadata json.RawMessage) []byte {
 	dst = append(dst, `{"event_id":`...)
 	f := fields{dst: appendID(dst, e.ID), want: want}
@@ -71,6 +72,7 @@ type fields struct {
 	want query.Projection
 }
 
+// key begins a member, and reports whether it is wanted; if not, no value must follow.
 func (f *fields) key(name string) bool {
 	if !f.want.Has(name) {
 		return false
@@ -81,6 +83,7 @@ func (f *fields) key(name string) bool {
 	return true
 }
 
+// id, text and number append a member of that kind, if it is wanted.
 func (f *fields) id(name string, id uuid.UUID) {
 	if f.key(name) {
 		f.dst = appendID(f.dst, id)

@@ -53,7 +53,8 @@ func DecodeModelBatch(body []byte, now time.Time) (Batch, error) {
 	return decodeBatch(body, modelList, Lenient, now)
 }
 
-// listed is a list of events: its name, the fields of an event, what each must have, and what completes it.
+// listed is a list of events: its name, the fields of an event, what each must have, and what completes it. The two
+// kinds of batches differ in nothing else.
 type listed struct {
 	name   string
 	fields map[string]setter
@@ -66,6 +67,12 @@ var (
 	modelList = listed{"model_events", modelFields, (*draft).needModel, (*draft).finishModel}
 )
 
+// decodeBatch reads a batch of either list:
+//
+//  1. The events are read into drafts, in any order of the body's members: whether they share a session may stand
+//     behind them.
+//  2. If they share one, the session event is made of its properties, and all events are moved there.
+//  3. Each event is completed and checked.
 func decodeBatch(body []byte, list listed, policy Policy, now time.Time) (Batch, error) {
 	r, err := newReader(body)
 	if err != nil {
@@ -161,6 +168,7 @@ func readDrafts(r *reader, to []*draft, list listed, policy Policy) ([]*draft, e
 	return to, err
 }
 
+// readFlag reads true or false.
 func readFlag(r *reader) (bool, error) {
 	switch k := r.kind(); k {
 	case 't', 'f':
@@ -187,7 +195,8 @@ func finishAll(drafts []*draft, list listed, now time.Time) (Batch, error) {
 	return b, nil
 }
 
-// oneSession makes the session that all events share, and moves them there.
+// oneSession makes the session that all events share, and moves them there. Its id is the one of its properties, else the
+// one that all events name, else a new one; its times are those of the events, unless it has its own.
 func oneSession(session *draft, drafts []*draft, list listed, now time.Time) (Batch, error) {
 	s := &session.event
 	if s.SessionID == uuid.Nil {

@@ -27,12 +27,13 @@ func DecodeEvent(body []byte, now time.Time) (event.Event, error) {
 	return d.event, nil
 }
 
-// draft is an event on its way in.
+// draft is an event on its way in: what its fields said, before it is completed and checked.
 type draft struct {
 	event       event.Event
 	sessionName string      // session_name, which goes before event_name
 	model       *modelParts // nil: none of them was there
-	replaced    int
+	// How many characters of its values had to be replaced.
+	replaced int
 }
 
 // setter takes one field, which is not null, into a draft.
@@ -62,8 +63,8 @@ var eventFields = map[string]setter{
 	"user_properties": func(d *draft, v json.RawMessage) error { return setObject(&d.event.UserProperties, v) },
 }
 
-// read takes the members of the next object. A null is a field left out. If strict, a key
-// that is not in the table is an error.
+// read takes the members of the next object. A null is a field left out: clients send null for what they were not
+// given. If strict, a key that is not in the table is an error.
 func (d *draft) read(r *reader, table map[string]setter, strict bool) error {
 	return r.object(func(key string) error {
 		set, known := table[key]
@@ -96,7 +97,8 @@ func unknownField(key string) error {
 }
 
 // decodeWrapped reads a body whose event stands under a key, as an object or as JSON text, or
-// bare. prefix is the key if there was one, for errors found later.
+// bare. prefix is the key if there was one, for errors found later. Which of them it is shows only when the wrapper is
+// found or the body ends. So fields next to it are read as well, and count, with their errors, only if there is none.
 func decodeWrapped(body []byte, wrapper string, table map[string]setter) (d draft, prefix string, err error) {
 	r, err := newReader(body)
 	if err != nil {
@@ -168,6 +170,7 @@ func (d *draft) needEvent() error {
 	return nil
 }
 
+// complete fills in what the event left out (ids, times, source; see event.Complete), and checks it.
 func (d *draft) complete(now time.Time) error {
 	d.event.Complete(now)
 	if err := d.event.Validate(); err != nil {

@@ -20,6 +20,7 @@ func parseUUID(s string) (uuid.UUID, bool) {
 	return id, err == nil && id != uuid.Nil
 }
 
+// setUUID takes an id.
 func setUUID(to *uuid.UUID, v json.RawMessage) error {
 	s, ok := rawjson.Text(v)
 	if !ok {
@@ -31,12 +32,14 @@ func setUUID(to *uuid.UUID, v json.RawMessage) error {
 	return nil
 }
 
+// setText takes a string.
 func setText(to *string, v json.RawMessage) (err error) {
 	*to, err = readText(v)
 	return err
 }
 
-// setTime is setMillis for a point in time.
+// setTime is setMillis for a point in time. One that would be right in another unit, such as nanoseconds, gets an error
+// that says so.
 func setTime(to *float64, v json.RawMessage) error {
 	if f, ok := rawjson.Number(v); ok && f > event.MaxMillis {
 		if hint := event.UnitHint(f); hint != "" {
@@ -65,11 +68,13 @@ func setMillis(to *float64, v json.RawMessage) error {
 	return nil
 }
 
+// setObject takes an object, as it is spelled.
 func setObject(to *json.RawMessage, v json.RawMessage) (err error) {
 	*to, err = readObject(v)
 	return err
 }
 
+// setType takes the type of an event.
 func setType(d *draft, v json.RawMessage) error {
 	s, err := readText(v)
 	if err != nil {
@@ -81,6 +86,7 @@ func setType(d *draft, v json.RawMessage) error {
 	return nil
 }
 
+// setError takes the error, also the empty text.
 func setError(d *draft, v json.RawMessage) error {
 	s, err := readText(v)
 	if err != nil {
@@ -90,16 +96,19 @@ func setError(d *draft, v json.RawMessage) error {
 	return nil
 }
 
+// setOutputs takes the outputs, which may be any value.
 func setOutputs(d *draft, v json.RawMessage) error {
 	d.event.Outputs = v
 	return nil
 }
 
+// setChildren takes a list of ids, which need not be UUIDs.
 func setChildren(d *draft, v json.RawMessage) (err error) {
 	d.event.ChildrenIDs, err = readStrings(v)
 	return err
 }
 
+// checkText takes nothing: the field must be a string, but means nothing here.
 func checkText(_ *draft, v json.RawMessage) error {
 	_, err := readText(v)
 	return err

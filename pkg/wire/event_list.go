@@ -12,7 +12,7 @@ import (
 // WriteEvents streams a page of events: {"events": [...], "totalEvents": n, "count": n}.
 // Both numbers are the matches before paging: older clients read the one, newer the other.
 // want is what is shown of each event. An error is that of a Load or of the connection; the
-// stream is not closed.
+// stream is not closed. Events are loaded one after the other, so that the page never stands in memory as a whole.
 func WriteEvents(ctx context.Context, s *Stream, set *event.Set, p *project.Project, want query.Projection) error {
 	s.text(`{"events":[`)
 	for i := range set.Events {

@@ -101,7 +101,15 @@ func (d *draft) needModel() error {
 	return nil
 }
 
-// finishModel turns a model event into a plain one and completes it.
+// finishModel turns a model event into a plain one and completes it:
+//
+//	model, provider, hyperparameters, template, tools, tool_choice, response_format → config
+//	messages                                                                         → inputs.chat_history
+//	template_inputs                                                                  → inputs
+//	response                                                                         → outputs
+//	usage, cost, model_name, model_version                                           → metadata
+//
+// These come over what the plain fields said.
 func (d *draft) finishModel(now time.Time) error {
 	if err := d.needModel(); err != nil {
 		return err
@@ -123,6 +131,7 @@ func (d *draft) finishModel(now time.Time) error {
 	return d.complete(now)
 }
 
+// member is a member of an object, nil if absent.
 type member struct {
 	key   string
 	value json.RawMessage

@@ -42,6 +42,7 @@ func DecodeUpdate(body []byte, id uuid.UUID) (event.Update, error) {
 	return u, nil
 }
 
+// setUpdate takes one field of an update. Other fields of an event cannot be changed, and are ignored.
 func setUpdate(u *event.Update, key string, raw json.RawMessage) (err error) {
 	switch key {
 	case "event_id":

@@ -38,6 +38,7 @@ func DecodeDataPlaneKey(body []byte, now time.Time) (k project.Key, permissions 
 	return k, permissions, k.Validate(now)
 }
 
+// decodeKey reads what both kinds of keys have; if full, also scope and expiry. permissions are nil if absent.
 func decodeKey(body []byte, full bool) (k project.Key, permissions json.RawMessage, err error) {
 	object, _, err := DecodeObject(body)
 	if err != nil {
@@ -68,6 +69,7 @@ func decodeKey(body []byte, full bool) (k project.Key, permissions json.RawMessa
 	return k, permissions, nil
 }
 
+// readPermissions returns the scope that a list of names stands for.
 func readPermissions(raw json.RawMessage) (project.Scope, error) {
 	if _, err := readStrings(raw); err != nil {
 		return "", err
@@ -107,7 +109,7 @@ func DataPlaneKeyAnswer(k *project.Key, secret string, permissions json.RawMessa
 	return success(b.Bytes())
 }
 
-// KeyAnswer returns a key without its secret, as it is listed and revoked; now says whether it is in
+// KeyAnswer returns a key without its secret, as it is listed and revoked; now decides whether it is in
 // force.
 func KeyAnswer(k *project.Key, p *project.Project, now time.Time) json.RawMessage {
 	return success(keyItem(k, p, now))
@@ -118,6 +120,7 @@ func KeysAnswer(list []project.Key, p *project.Project, now time.Time) json.RawM
 	return success(array(list, func(k project.Key) json.RawMessage { return keyItem(&k, p, now) }))
 }
 
+// keyItem returns a key as lists show it.
 func keyItem(k *project.Key, p *project.Project, now time.Time) json.RawMessage {
 	var b rawjson.Builder
 	keyMembers(&b, k, p)
@@ -128,6 +131,7 @@ func keyItem(k *project.Key, p *project.Project, now time.Time) json.RawMessage 
 	return b.Bytes()
 }
 
+// keyMembers adds what every answer with a key has. The secret is not among it.
 func keyMembers(b *rawjson.Builder, k *project.Key, p *project.Project) {
 	b.String("key_id", k.ID)
 	b.String("name", k.Name)

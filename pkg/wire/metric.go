@@ -20,6 +20,8 @@ func DecodeMetric(body []byte, dialect Dialect) (metric.Definition, error) {
 	return define(p)
 }
 
+// define makes a definition of all fields that were given, complete and checked. Older clients may leave out the criteria,
+// and have another sampling by default.
 func define(p metric.Patch) (d metric.Definition, err error) {
 	d.Apply(&p)
 	sampling := metric.DefaultSampling
@@ -46,6 +48,8 @@ func DecodeMetricPatch(body []byte, dialect Dialect) (p metric.Patch, id string,
 	return metricPatch(object, dialect)
 }
 
+// metricPatch is DecodeMetricPatch of an object that was checked. criteria goes before its older names, code_snippet and
+// prompt; id before metric_id.
 func metricPatch(object []byte, dialect Dialect) (p metric.Patch, id string, err error) {
 	p.Older = dialect == V0
 	var otherID string
@@ -113,6 +117,7 @@ func metricPatch(object []byte, dialect Dialect) (p metric.Patch, id string, err
 	return p, id, err
 }
 
+// readMetricType reads a type by its name in either dialect.
 func readMetricType(raw []byte) (*metric.Type, error) {
 	text, err := readText(raw)
 	if err != nil {
@@ -126,7 +131,11 @@ func readMetricType(raw []byte) (*metric.Type, error) {
 }
 
 // readFilterObject checks the filters of a metric or a queue and brings them into the form
-// {"filterArray": […]}, from a bare array too.
+// {"filterArray": […]}, from a bare array too, and from a single filter:
+//
+//	[{"field": …}]                     → {"filterArray": [{"field": …}]}
+//	{"field": …}                       → {"filterArray": [{"field": …}]}
+//	{}, {"filterArray": null}          → {"filterArray": []}
 func readFilterObject(raw json.RawMessage) (json.RawMessage, error) {
 	kind := rawjson.KindOf(raw)
 	if kind != '{' && kind != '[' {
@@ -178,6 +187,8 @@ func MetricDefinition(d *metric.Definition, dialect Dialect) json.RawMessage {
 	return b.Bytes()
 }
 
+// addDefinition adds a definition's fields: in V1 by their names, null where they are absent; in V0 also by the older
+// names, and without nulls.
 func addDefinition(b *rawjson.Builder, d *metric.Definition, dialect Dialect) {
 	for name, value := range d.Fields() {
 		if dialect == V0 {
@@ -200,7 +211,7 @@ func addDefinition(b *rawjson.Builder, d *metric.Definition, dialect Dialect) {
 	}
 }
 
-// olderField returns a field as older clients know it.
+// olderField returns a field as older clients know it: types by their older names, and a threshold without its nulls.
 func olderField(d *metric.Definition, name string, value json.RawMessage) json.RawMessage {
 	switch name {
 	case "type":

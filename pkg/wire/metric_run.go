@@ -110,6 +110,9 @@ type DryResult struct {
 // DryRunAnswer returns the answer to a dry run: that of a run, in which nothing is the result, and what
 // came of each event under dry_run. total is how many events match, omitted how many of those asked
 // for are left out since they are too large.
+//
+//	{"success": true, "loading": false, "result": null, "explanation": "1 of 1 events have a score; …",
+//	 "dry_run": {"total": 1, "omitted": 0, "results": [{"event_id": …, "success": true, "result": 0.5, …}]}}
 func DryRunAnswer(results []DryResult, total, omitted int) json.RawMessage {
 	scored := 0
 	list := []byte("[")

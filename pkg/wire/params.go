@@ -28,7 +28,8 @@ func ParseParams(rawQuery string) (Params, error) {
 }
 
 // find returns all that was sent for name: name=, name[]=, name[0]= and the like, by key and then
-// as sent, so that the outcome is always the same.
+// as sent, so that the outcome is always the same: the parameters themselves are a map. What no store can hold is
+// replaced.
 func (p Params) find(name string) (ps []param, err error) {
 	for key, texts := range p.values {
 		base, rest, bracketed := strings.Cut(key, "[")
@@ -66,6 +67,7 @@ func (p Params) Read(to any) error {
 	return nil
 }
 
+// readField reads a parameter into a pointer, by its type.
 func (p Params) readField(to any, name string) (err error) {
 	switch to := to.(type) {
 	case *string:

@@ -67,7 +67,8 @@ func DecodeProjectUpdate(body []byte) (ProjectRef, project.Change, error) {
 }
 
 // decodeProject reads what a project is made of; sets says which key sets its name. The other
-// ones of its names only say which project is meant.
+// ones of its names only say which project is meant: "name" is the new name in {"project_id", "name"}, and the project
+// in {"name", "new_name"}.
 func decodeProject(body []byte, sets func(key string) bool) (c project.Change, ref ProjectRef, err error) {
 	object, _, err := DecodeObject(body)
 	if err != nil {

@@ -11,7 +11,8 @@ import (
 // DecodeLimits reads the body of a change of a project's limits: an object of limits by their
 // names. What is left out stays as it is, and null resets a limit to the server's default.
 // Errors, also those of the change that it returns, are fault.Invalid naming the field; a name that
-// is no limit is one.
+// is no limit is one. The change is a function since the limits that it applies to are read in the transaction that
+// writes them.
 func DecodeLimits(body []byte) (change func(*project.Limits) error, err error) {
 	object, _, err := DecodeObject(body)
 	if err != nil {

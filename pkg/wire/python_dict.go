@@ -46,6 +46,7 @@ func pythonDict(text string) (json.RawMessage, bool) {
 	return raw, err == nil
 }
 
+// pythonReader reads what is left of a text. Its methods report whether they read what they should.
 type pythonReader struct{ rest string }
 
 // take reads the given text, after white space.

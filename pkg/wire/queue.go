@@ -105,6 +105,7 @@ func AppendQueue(dst []byte, q *queue.Queue, p *project.Project, dialect Dialect
 	return append(dst, b.Bytes()...)
 }
 
+// counts returns how many items of a queue are in which state.
 func counts(c queue.Counts) json.RawMessage {
 	var b rawjson.Builder
 	b.Int("waiting", int64(c.Waiting))
@@ -151,7 +152,8 @@ func AppendQueueItem(dst []byte, it *queue.Item, blind bool) []byte {
 	return append(dst, b.Bytes()...)
 }
 
-// QueueNext returns the answer to who asks for the next item. item and event are nil if there is none.
+// QueueNext returns the answer to who asks for the next item: {"item", "event", "counts", "caught_up"}. item and event are
+// nil if there is none. If it is not caughtUp, events were not looked at yet, and to ask again may find one.
 func QueueNext(item, event json.RawMessage, c queue.Counts, caughtUp bool) json.RawMessage {
 	if item == nil {
 		item, event = json.RawMessage("null"), json.RawMessage("null")
@@ -197,6 +199,7 @@ func addAgreement(b *rawjson.Builder, a *queue.Agreement) {
 	}
 }
 
+// numberOrNull adds a number, null if it is unknown.
 func numberOrNull(b *rawjson.Builder, key string, value *float64) {
 	if value == nil {
 		b.Raw(key, json.RawMessage("null"))

@@ -11,8 +11,8 @@ import (
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
-// reader walks a body that was checked once. Values are slices of the body, not copies, unless
-// characters had to be replaced.
+// reader walks a body that was checked once, member by member, so that no list of what is in it is ever made. Values are
+// slices of the body, not copies, unless characters had to be replaced. The caller must read each value, or skip it.
 type reader struct {
 	d    *jsontext.Decoder
 	text []byte
@@ -113,6 +113,7 @@ func (r *reader) skip() error {
 	return nil
 }
 
+// token reads the bracket that comes next.
 func (r *reader) token() error {
 	if _, err := r.d.ReadToken(); err != nil {
 		return syntax(err)
@@ -129,4 +130,5 @@ func (r *reader) unexpected(want string) error {
 	return wrong(want, v)
 }
 
+// syntax returns an error of the decoder. The body was checked, so there should be none.
 func syntax(err error) error { return fault.Wrap(fault.Invalid, err, "%v", rawjson.ErrSyntax) }

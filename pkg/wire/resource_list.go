@@ -8,7 +8,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
-// listGroup is how many items of a list stand in memory at once.
+// listGroup is how many items of a list stand in memory at once: those of one read of the store.
 const listGroup = 200
 
 // WriteList streams the things with these ids as an array, in groups that load reads and append
@@ -64,6 +64,7 @@ func isoTime(millis int64) string {
 	return time.UnixMilli(millis).UTC().Format("2006-01-02T15:04:05.000Z")
 }
 
+// iso is isoTime for a time.Time.
 func iso(t time.Time) string { return isoTime(t.UnixMilli()) }
 
 // array returns a JSON array of what one makes of each of list.
@@ -78,7 +79,7 @@ func array[T any](list []T, one func(T) json.RawMessage) json.RawMessage {
 	return append(out, ']')
 }
 
-// arrayOf returns a JSON array of what item appends for each element.
+// arrayOf returns a JSON array of what item appends for each element. It is array without a slice for each.
 func arrayOf[T any](list []T, item func(dst []byte, x *T) []byte) json.RawMessage {
 	dst := []byte{'['}
 	for i := range list {

@@ -184,6 +184,7 @@ func readFilter(ps []param) ([]query.Filter, error) {
 	return query.ParseFilters(raw, "filter")
 }
 
+// filterMembers are the members of a filter, by which filter[field] is told from filter[0].
 var filterMembers = map[string]bool{"field": true, "operator": true, "value": true, "type": true}
 
 // AppendRun appends a run as answers show it. Clients of V0 know two states, no null, and only
@@ -259,7 +260,8 @@ func objectsOf(array json.RawMessage) json.RawMessage {
 	return arrayOf(list, func(dst []byte, v *json.RawMessage) []byte { return append(dst, *v...) })
 }
 
-// RunPage is a page of runs and what surrounds it.
+// RunPage is a page of runs and what surrounds it. Total is how many match, Unfiltered how many there are; Metrics are
+// names of metrics.
 type RunPage struct {
 	Runs              []run.Run
 	Limit, Page       int
@@ -267,7 +269,8 @@ type RunPage struct {
 	Metrics           []string
 }
 
-// AppendRuns appends a list of runs: {"evaluations", "pagination", "metrics"}.
+// AppendRuns appends a list of runs: {"evaluations", "pagination", "metrics"}. Runs are called evaluations there, as
+// clients know them.
 func AppendRuns(dst []byte, p *RunPage, of *project.Project, dialect Dialect) []byte {
 	dst = append(dst, `{"evaluations":[`...)
 	for i := range p.Runs {

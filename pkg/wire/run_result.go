@@ -130,6 +130,7 @@ func metricDeltas(list []run.MetricComparison, dialect Dialect) json.RawMessage 
 	return b.Bytes()
 }
 
+// appendMetricComparison appends how a metric differs between two runs.
 func appendMetricComparison(dst []byte, m *run.MetricComparison, dialect Dialect) []byte {
 	var b rawjson.Builder
 	b.String("metric_name", m.Name)
@@ -188,12 +189,13 @@ func AppendRunMetrics(dst []byte, s *run.Scores, from, to int) []byte {
 	return append(dst, b.Bytes()...)
 }
 
+// addKind adds the name and type of the events that are meant.
 func addKind(b *rawjson.Builder, k run.Kind) {
 	b.String("event_name", k.Name)
 	b.String("event_type", k.Type)
 }
 
-// addKnown adds a value; nil is null, which older clients get as no member at all.
+// addKnown adds a value; nil is null, which older clients get as no member at all, since they refuse null.
 func addKnown(b *rawjson.Builder, key string, v json.RawMessage, dialect Dialect) {
 	switch {
 	case v != nil:
@@ -203,6 +205,7 @@ func addKnown(b *rawjson.Builder, key string, v json.RawMessage, dialect Dialect
 	}
 }
 
+// addNumber and addText are addKnown for a number and a text; nil and "" are unknown.
 func addNumber(b *rawjson.Builder, key string, v *float64, dialect Dialect) {
 	var raw json.RawMessage
 	if v != nil {
@@ -227,6 +230,7 @@ func addObject(b *rawjson.Builder, key string, object json.RawMessage) {
 	b.Raw(key, object)
 }
 
+// appendValues returns an array of scores, as they were sent.
 func appendValues(list []run.Value) json.RawMessage {
 	return arrayOf(list, func(dst []byte, v *run.Value) []byte { return append(dst, v.JSON...) })
 }
@@ -234,7 +238,8 @@ func appendValues(list []run.Value) json.RawMessage {
 // WritePairs streams a page of pairs of events: {"events": [{"datapoint_id", "event_1",
 // "event_2"}], "totalEvents", "pagination"}. event_1 is the new run's. A pair of which one event
 // is gone meanwhile is left out.
-func WritePairs(s *Stream, pairs []run.Pair, total int, q run.PairQuery, load func(uuid.UUID) (event.Event, error), p *project.Project) error {
+func WritePairs(s *Stream, pairs []run.Pair, total int, q run.PairQuery, load func(uuid.UUID) (event.Event, error),
+	p *project.Project) error {
 	s.text(`{"events":[`)
 	first := true
 	for _, pair := range pairs {

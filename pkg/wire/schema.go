@@ -77,6 +77,7 @@ func AppendSchema(dst []byte, c *event.FieldIndex) json.RawMessage {
 	return append(dst, "}}"...)
 }
 
+// appendSchemaField appends {key: path, "event_type"}.
 func appendSchemaField(dst []byte, key string, k event.Key) []byte {
 	dst = append(append(append(dst, `{"`...), key...), `":`...)
 	dst = append(rawjson.AppendString(dst, k.Path), `,"event_type":`...)

@@ -73,7 +73,8 @@ var searchParams = []searchParam{
 	{"limit", scalarParam}, {"page", scalarParam}, {"ignore_order", scalarParam}, {"evaluation_id", scalarParam},
 }
 
-// splitPath splits "b][c]", which is what follows the first bracket of a[b][c], into b, c.
+// splitPath splits "b][c]", which is what follows the first bracket of a[b][c], into b, c. ok is false if the brackets
+// do not match.
 func splitPath(rest string) (path []string, ok bool) {
 	for part := range strings.SplitAfterSeq(rest, "[") {
 		inner, ok := strings.CutSuffix(strings.TrimSuffix(part, "["), "]")
@@ -112,6 +113,8 @@ type element struct {
 	raw   json.RawMessage
 }
 
+// joinElements returns an array of the elements in the order of their indexes. Gaps close: filters[0] and filters[7] are
+// two elements.
 func joinElements(list []element) json.RawMessage {
 	slices.SortStableFunc(list, func(a, b element) int { return cmp.Compare(a.index, b.index) })
 	out := []byte{'['}
@@ -136,7 +139,7 @@ func indexOf(p param) (int, error) {
 	return n, nil
 }
 
-// namesParam reads an array of names.
+// namesParam reads an array of names: one text with the JSON of the array, or texts with commas between names.
 func namesParam(ps []param) (json.RawMessage, error) {
 	var list []element
 	for _, p := range ps {
@@ -161,7 +164,8 @@ func namesParam(ps []param) (json.RawMessage, error) {
 	return joinElements(list), nil
 }
 
-// filtersParam reads an array of filters.
+// filtersParam reads an array of filters: one text with the JSON of all of them; or each filter as JSON (filters[]={…},
+// filters[0]={…}); or member by member (filters[0][field]=a). The last two may be mixed.
 func filtersParam(ps []param) (json.RawMessage, error) {
 	if len(ps) == 1 && len(ps[0].path) == 0 {
 		if strings.TrimSpace(ps[0].text) == "" {
@@ -203,7 +207,8 @@ func filtersParam(ps []param) (json.RawMessage, error) {
 	return joinElements(list), nil
 }
 
-// rangeParam reads a date range. What a text means is for the reader of ranges to say.
+// rangeParam reads a date range: an object member by member (dateRange[$gte]=1), as JSON or as Python writes a
+// dictionary, or any other text. What a text means is for the reader of ranges to say.
 func rangeParam(ps []param) (json.RawMessage, error) {
 	if len(ps[0].path) == 0 {
 		if len(ps) > 1 {

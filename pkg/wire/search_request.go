@@ -66,7 +66,7 @@ func DecodeSearch(object json.RawMessage, pages query.PageRule, now time.Time) (
 	return &r, nil
 }
 
-// readNames reads an array of strings, a string that holds one in JSON, or one plain name.
+// readNames reads an array of strings, a string that holds one in JSON, or one plain name; nil if there is none.
 func readNames(raw json.RawMessage) ([]string, error) {
 	if rawjson.Null(raw) {
 		return nil, nil

@@ -29,7 +29,8 @@ func SessionText(ctx context.Context, set *event.Set, p *project.Project, max in
 	return w.Bytes(), nil
 }
 
-// boundedText keeps an answer.
+// boundedText is a http.ResponseWriter that keeps the body, and fails once it would have more than max bytes: so the tree
+// is not built any further.
 type boundedText struct {
 	bytes.Buffer
 	max int

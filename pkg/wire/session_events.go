@@ -18,6 +18,8 @@ func DecodeSessionTraces(body []byte, sessionID string, now time.Time) (Batch, e
 	return decodeSessionLists(body, sessionID, []string{"logs", "events"}, false, now)
 }
 
+// decodeSessionLists reads lists of events that are added to one session, in the order of lists. If required, each list
+// must be there, hold an event, and name no id twice.
 func decodeSessionLists(body []byte, sessionID string, lists []string, required bool, now time.Time) (Batch, error) {
 	session, ok := parseUUID(sessionID)
 	if !ok {

@@ -68,6 +68,7 @@ func setTimeOrNow(to *float64, v json.RawMessage) error {
 	return setTime(to, v)
 }
 
+// finishSession completes a session event: its id is the session's, and session_name its name.
 func (d *draft) finishSession(now time.Time) error {
 	e := &d.event
 	e.Type, e.Started = event.TypeSession, true

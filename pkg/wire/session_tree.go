@@ -30,6 +30,8 @@ type Tree struct {
 // WriteTree streams the events of one session as nested nodes: an event's fields and
 // "children", by start time. set holds all events of the session. It is NotFound if At is not
 // among them; any other error is that of a Load or of the connection. The stream is not closed.
+//
+//	{"event_id": …, "children": [{"event_id": …, "children": []}]}
 func WriteTree(ctx context.Context, s *Stream, set *event.Set, t Tree, p *project.Project) error {
 	root, top := event.Tree(set.Events)
 	first := &event.Node{Index: root, Children: top}
@@ -45,7 +47,7 @@ func WriteTree(ctx context.Context, s *Stream, set *event.Set, t Tree, p *projec
 	return w.write(ctx, first, t.WithEvent)
 }
 
-// find returns the node of the event with the given id, nil if it is not in the tree.
+// find returns the node of the event with the given id, nil if it is not in the tree. Like write it does not recurse.
 func find(events []event.Event, top []*event.Node, id uuid.UUID) *event.Node {
 	left := append([]*event.Node(nil), top...)
 	for len(left) > 0 {
@@ -58,6 +60,7 @@ func find(events []event.Event, top []*event.Node, id uuid.UUID) *event.Node {
 	return nil
 }
 
+// treeWriter writes the nodes of one tree. Events are loaded one at a time.
 type treeWriter struct {
 	s   *Stream
 	set *event.Set
@@ -70,6 +73,7 @@ func (w *treeWriter) write(ctx context.Context, first *event.Node, withEvent boo
 	if err := w.open(ctx, first, withEvent); err != nil {
 		return err
 	}
+	// A level is the children of one node, and how many of them are written.
 	type level struct {
 		nodes []*event.Node
 		next  int

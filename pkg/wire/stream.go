@@ -19,14 +19,26 @@ const flushBytes = 64 << 10
 // its memory for good.
 const keepBytes = 1 << 20
 
+// buffers are pooled by pointer, since a slice in an interface would be allocated. They have room for a piece and for
+// the event that makes it full.
 var buffers = sync.Pool{New: func() any { b := make([]byte, 0, flushBytes+flushBytes/4); return &b }}
 
 // Stream writes one answer, of JSON if nothing else is said, with status 200 in pieces, so that an answer of any size
 // stands in memory only one event at a time. Until the first piece is out (Started), another
 // answer, such as an error, may take its place; after it a failed answer can only be broken
-// off, so that nobody takes it for a whole one. The caller calls Close or Discard in the end.
+// off, so that nobody takes it for a whole one. The caller calls Close or Discard in the end:
+//
+//	s := wire.NewStream(w)
+//	defer s.Discard()
+//	if err := wire.WriteEvents(ctx, s, set, p, want); err != nil {
+//		return err // if s.Started(), the connection must be broken off
+//	}
+//	return s.Close()
+//
+// It is used by one goroutine.
 type Stream struct {
-	w       http.ResponseWriter
+	w http.ResponseWriter
+	// The pooled slice that buf began as: it goes back with the memory that buf has by then.
 	pooled  *[]byte
 	buf     []byte
 	started bool
@@ -48,7 +60,8 @@ func NewStream(w http.ResponseWriter) *Stream {
 // Started reports whether a part of the answer, and with it the status, has been sent.
 func (s *Stream) Started() bool { return s.started }
 
-// Close sends what is left and releases the buffer. The error is the connection's.
+// Close sends what is left and releases the buffer. The error is the connection's. An answer that fits into one piece
+// gets its length, so that the caller can tell a whole one from one that was broken off.
 func (s *Stream) Close() error {
 	if !s.started {
 		s.w.Header().Set("Content-Length", strconv.Itoa(len(s.buf)))
@@ -58,7 +71,8 @@ func (s *Stream) Close() error {
 	return err
 }
 
-// Discard releases the buffer without sending it. After Close it does nothing.
+// Discard releases the buffer without sending it. After Close it does nothing. A buffer that has grown very large is left
+// to the garbage collector.
 func (s *Stream) Discard() {
 	if s.pooled != nil && cap(s.buf) <= keepBytes {
 		*s.pooled = s.buf[:0]
@@ -98,6 +112,7 @@ func (s *Stream) flushFull() error {
 	return s.flush()
 }
 
+// flush sends the buffer, and before the first piece the status. The error is the connection's.
 func (s *Stream) flush() error {
 	if !s.started {
 		s.started = true

@@ -31,7 +31,7 @@ func DecodeToolUpdate(body []byte) (tool.Update, error) {
 	return u, err
 }
 
-// decodeTool knows both names of the type; tool_type, the one that is stored, wins.
+// decodeTool knows both names of the type; tool_type, the one that is stored, wins over type, whatever their order.
 func decodeTool(body []byte) (u tool.Update, err error) {
 	var byOldName *string
 	err = eachMember(body, func(key string, raw []byte) (err error) {

@@ -39,6 +39,7 @@ func knownFields(object json.RawMessage, known []string) error {
 	return nil
 }
 
+// notKnown returns the error of a name that is not known: with the nearest one that is, if one is near, else with all.
 func notKnown(what, name string, known []string) error {
 	if len(known) == 0 {
 		return fault.New(fault.Invalid, "unknown %s %.60q; none is allowed here", what, name)
@@ -66,7 +67,7 @@ func nearest(name string, known []string) string {
 	return near
 }
 
-// distance returns the Levenshtein distance in bytes.
+// distance returns the Levenshtein distance in bytes. Both are short: see nearest.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

@@ -67,10 +67,13 @@ func kindName(raw []byte) string {
 	}
 }
 
+// wrong returns the error of a value of the wrong kind: "must be an object, not a string".
 func wrong(want string, raw []byte) error {
 	return fault.New(fault.Invalid, "must be %s, not %s", want, kindName(raw))
 }
 
+// The functions read… check a value of a body and return it; those set… put it where it belongs. Errors are fault.Invalid
+// without a field, which the caller adds (eachMember). Values are never converted from another kind but where it says so.
 func readUUID(raw json.RawMessage) (uuid.UUID, error) {
 	s, ok := rawjson.Text(raw)
 	if !ok {
@@ -79,6 +82,7 @@ func readUUID(raw json.RawMessage) (uuid.UUID, error) {
 	return ParseID(s)
 }
 
+// readObject checks an object.
 func readObject(raw json.RawMessage) (json.RawMessage, error) {
 	if rawjson.KindOf(raw) != '{' {
 		return nil, wrong("an object", raw)
@@ -86,6 +90,7 @@ func readObject(raw json.RawMessage) (json.RawMessage, error) {
 	return raw, nil
 }
 
+// readText reads a string.
 func readText(raw json.RawMessage) (string, error) {
 	s, ok := rawjson.Text(raw)
 	if !ok {
@@ -179,7 +184,7 @@ func eachMember(body []byte, read func(key string, raw []byte) error) error {
 	return eachOf(object, read)
 }
 
-// eachOf is eachMember for an object that was checked before.
+// eachOf is eachMember for an object that was checked before. It ends at the first error.
 func eachOf(object []byte, read func(key string, raw []byte) error) error {
 	for key, raw := range rawjson.Object(object) {
 		if rawjson.Null(raw) {
@@ -192,7 +197,7 @@ func eachOf(object []byte, read func(key string, raw []byte) error) error {
 	return nil
 }
 
-// setField sets a text or flag that callers may set by its name; nil is a name that nobody knows.
+// setField sets a text or flag that callers may set by its name; nil is a name that nobody knows, which is ignored.
 func setField(field any, raw []byte) (err error) {
 	switch to := field.(type) {
 	case **string:
@@ -232,6 +237,7 @@ func setTextPointer(to **string, raw []byte) error {
 	return nil
 }
 
+// setBoolPointer sets an optional flag.
 func setBoolPointer(to **bool, raw []byte) error {
 	v, err := readBool(raw)
 	if err != nil {
@@ -252,6 +258,7 @@ func readNumber(raw json.RawMessage) (json.RawMessage, error) {
 	return raw, nil
 }
 
+// readArray checks an array.
 func readArray(raw json.RawMessage) (json.RawMessage, error) {
 	if rawjson.KindOf(raw) != '[' {
 		return nil, wrong("an array", raw)
@@ -259,6 +266,7 @@ func readArray(raw json.RawMessage) (json.RawMessage, error) {
 	return raw, nil
 }
 
+// readKind checks a value of any kind, which an error calls what.
 func readKind(raw []byte, kind rawjson.Kind, what string) (json.RawMessage, error) {
 	if rawjson.KindOf(raw) != kind {
 		return nil, wrong(what, raw)
@@ -275,6 +283,7 @@ func readWhole(raw json.RawMessage) (int64, error) {
 	return int64(f), nil
 }
 
+// readDouble reads a number as a double.
 func readDouble(raw []byte) (float64, error) {
 	f, ok := rawjson.Number(raw)
 	if !ok {
@@ -298,6 +307,7 @@ func readEventIDs(raw json.RawMessage, max int) ([]uuid.UUID, error) {
 	return ids, nil
 }
 
+// uniqueIDs returns ids without repeats, in the order in which each came first.
 func uniqueIDs(ids []uuid.UUID) (out []uuid.UUID) {
 	seen := make(map[uuid.UUID]bool, len(ids))
 	for _, id := range ids {
