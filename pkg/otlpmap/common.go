@@ -273,6 +273,7 @@ func (b *eventBuilder) otlpFields() {
 		b.putText(fieldOtelKind, k)
 	}
 	b.putText(fieldInstrumentor, conventions[s.by].name)
+	// Made once for all spans of the scope.
 	if s.scope.json == nil {
 		s.scope.json = b.scopeObject(s.scope)
 	}

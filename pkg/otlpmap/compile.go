@@ -173,6 +173,7 @@ func (t *tables) findKnownSlots() {
 // steps decides which convention an attribute counts for: that of the rule that mentions it first (see slot).
 func compile() *tables {
 	t := &tables{names: map[string]slot{}, anyPart: map[string]bool{}, families: map[string]int16{}}
+	// The rules come first: they decide which convention a name belongs to.
 	for i := range rules {
 		r := &rules[i]
 		// A rule without roles applies to all.
@@ -193,6 +194,7 @@ func compile() *tables {
 		}
 		t.kinds = append(t.kinds, k)
 	}
+	// A name that only a list has belongs to the convention with its prefix.
 	for l, names := range keyLists {
 		for _, name := range names {
 			t.lists[l] = append(t.lists[l], t.slot(name, guess(name)))

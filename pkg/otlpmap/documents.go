@@ -114,6 +114,7 @@ func (b *eventBuilder) shortVectors(data []byte) []byte {
 		b.arena = append(b.arena, '{')
 		for m := jsonscan.Members(c.Val); m.Next(); {
 			if string(m.Key) == "embedding" && jsonscan.Kind(m.Val) == '[' && b.opt.MaxVector >= 0 {
+				// The object stays, without its vector.
 				if size := length(m.Val); size > b.opt.MaxVector {
 					b.dropVector(fromAnswer, size)
 					continue

@@ -282,6 +282,7 @@ func (b *eventBuilder) read(r *compiledRule, src *source) {
 // declines, the key is taken back. An attribute that comes after the field was filled counts as used if it has the
 // same value as the one that filled it. Otherwise it stays, for another rule or for unmapped.
 func (b *eventBuilder) apply(r *compiledRule, a *attr) {
+	// Readers of whole attributes decide everything themselves.
 	if r.as.whole != nil {
 		r.as.whole(b, r.target, a)
 		return

@@ -237,6 +237,7 @@ func (b *eventBuilder) flatMessage(n int32) {
 			} else {
 				m.content = b.render(c)
 			}
+		// Parts with an index each, next to content or in its place.
 		case "contents":
 			switch {
 			case m.content != nil:
@@ -260,6 +261,7 @@ func (b *eventBuilder) flatMessage(n int32) {
 			m.finish = b.render(c)
 		case "reasoning":
 			m.reasoning = b.render(c)
+		// OpenInference's form of OpenAI's functions: name and arguments are siblings (legacyCall).
 		case "function_call_name":
 			if a != nil && m.calls == nil {
 				m.calls = b.legacyCall(n, a)
@@ -342,6 +344,7 @@ func (b *eventBuilder) flatContents(n int32) []byte {
 			return b.take(text)
 		}
 	}
+	// Several parts, or one with more than a text.
 	at := len(b.arena)
 	b.arena = append(b.arena, '[')
 	for i, c := range list {

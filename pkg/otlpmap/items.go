@@ -102,6 +102,7 @@ func (b *eventBuilder) joinItems(at int) {
 	if !any {
 		return
 	}
+	// head is the place of the message that others are joined to, n the place of the next one that stays.
 	head := -1
 	n := at
 	for _, m := range b.msgs[at:] {

@@ -23,6 +23,7 @@ var langchainRoles = map[string]string{
 // beside the members of a message (its id, what the provider said about its answer) is left to dropRedundant.
 func (b *eventBuilder) langchainMessage(raw, typ []byte) bool {
 	class, in := string(jsonscan.Inner(typ)), raw
+	// in is the object that has the message's members, class its type by a name of langchainRoles.
 	switch data := jsonscan.Member(raw, "data"); {
 	case class == "constructor":
 		if in = jsonscan.Member(raw, "kwargs"); jsonscan.Kind(in) != '{' {
@@ -62,6 +63,7 @@ func (b *eventBuilder) langchainMessage(raw, typ []byte) bool {
 			}
 		case "type":
 			b.part(string(jsonscan.Inner(c.Val)))
+		// The counts of the whole call; modelOutput offers them when the answer is placed.
 		case "usage_metadata":
 			if b.s.role == onModel && role == langchainRoles["ai"] {
 				b.tokens.answer = c.Val
@@ -102,6 +104,7 @@ func (b *eventBuilder) generations(raw []byte) bool {
 			}
 		case '{':
 			finish := jsonscan.Member(jsonscan.Member(c.Val, "generation_info"), "finish_reason")
+			// The message, if there is one, has more than the text: calls, and its role.
 			first := len(b.msgs)
 			if msg := jsonscan.Member(c.Val, "message"); jsonscan.Kind(msg) == '{' && b.readMessage(msg) {
 				if m := &b.msgs[first]; m.finish == nil && jsonscan.Kind(finish) == '"' {

@@ -125,6 +125,7 @@ func (m *medium) read(obj []byte, depth int) {
 		key := string(c.Key)
 		as, holds := mediaKinds[key]
 		switch {
+		// Words for what the part is. One that is not known at the outermost level makes it a part of another sort.
 		case key == "type" || key == "source_type" || key == "kind" || key == "modality":
 			if jsonscan.Kind(c.Val) != '"' {
 				m.odd = true
@@ -134,6 +135,7 @@ func (m *medium) read(obj []byte, depth int) {
 				m.odd = true // a part of another sort
 			}
 		case jsonscan.Empty(c.Val):
+		// An object that may hold the medium: what is in it counts as if it stood here.
 		case holds && jsonscan.Kind(c.Val) == '{':
 			if m.be(as); depth < maxMediumDepth {
 				m.read(c.Val, depth+1)
@@ -174,6 +176,7 @@ func (m *medium) member(key, as string, c jsonscan.Cursor) {
 	case "base64", "base64_image", "content", "bytes":
 		m.be(as)
 		set(&m.data)
+	// One name for two things: an address, or the data itself.
 	case "image", "data", "file_data", "audio", "video":
 		m.be(as)
 		if isAddress(text) {
@@ -242,6 +245,7 @@ func imageType(data []byte) string {
 // appendMedium writes a medium in the form of an event. The object inside gets what the form knows; the media type, if it
 // is not in a data URL, and the members that the form does not know stand beside that object.
 func (b *eventBuilder) appendMedium(dst []byte, m *medium) []byte {
+	// The type, and the member that has the medium: image_url and url, or one of the exceptions below.
 	typ, key := m.kind+"_url", "url"
 	switch {
 	case m.kind == "file":
@@ -257,6 +261,7 @@ func (b *eventBuilder) appendMedium(dst []byte, m *medium) []byte {
 	dst = append(append(append(dst, `{"type":"`...), typ...), `","`...)
 	dst = append(append(dst, typ...), `":{`...)
 	first := len(dst)
+	// add writes a member of the object that is open; first is where its members begin.
 	add := func(key string, val []byte) {
 		if val == nil {
 			return
@@ -276,6 +281,7 @@ func (b *eventBuilder) appendMedium(dst []byte, m *medium) []byte {
 		add(key, b.boundMedia(m.url))
 	}
 	switch {
+	// Audio is the one medium whose format is a member of its own.
 	case typ == "input_audio":
 		if m.format == nil && m.mime != "" {
 			_, format, _ := strings.Cut(m.mime, "/")

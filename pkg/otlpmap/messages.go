@@ -335,6 +335,7 @@ func appendMessage(dst []byte, m *message) []byte {
 		return append(dst, m.raw...)
 	}
 	dst = append(dst, `{"role":`...)
+	// A message without a role counts as the assistant's.
 	if m.role == nil {
 		dst = append(dst, `"assistant"`...)
 	}
@@ -429,6 +430,7 @@ func (b *eventBuilder) appendCall(raw []byte) {
 	if jsonscan.Kind(function) != '{' {
 		function = nil
 	}
+	// write writes the members of the call, depth 0, and those of its function in their place, depth 1.
 	var write func(obj []byte, depth int)
 	write = func(obj []byte, depth int) {
 		for m := jsonscan.Members(obj); m.Next(); {

@@ -201,6 +201,7 @@ func (b *eventBuilder) replaceLong(dst, raw, mime []byte, limit, depth int) []by
 		}
 		return append(dst, ']')
 	case jsonscan.Kind(raw) == '{':
+		// The media type of what is inside, if it says so itself.
 		if m := jsonscan.Member(raw, "mime_type"); m != nil {
 			mime = m
 		}
@@ -221,6 +222,7 @@ func (b *eventBuilder) replaceLong(dst, raw, mime []byte, limit, depth int) []by
 		}
 		return append(dst, '}')
 	case jsonscan.Kind(raw) == '"':
+		// A long text inside a part that is no text: the medium.
 		data := jsonscan.Inner(raw)
 		if rest, ok := bytes.CutPrefix(data, []byte("data:")); ok {
 			if end := bytes.IndexAny(rest[:min(len(rest), 128)], ";,"); end > 0 {

@@ -125,6 +125,7 @@ next:
 				continue next
 			}
 		}
+		// A setting that config has with another value goes to the bucket, like any other member.
 		if to, ok := settings[key]; ok {
 			if b.setting(to, c.Val) {
 				continue

@@ -128,6 +128,7 @@ func (b *eventBuilder) modelOutput(a *attr, raw []byte) {
 		return
 	}
 	at := len(b.msgs)
+	// Counts inside the answer's message come after those beside it: replyFacts has offered these.
 	b.tokens.answer = nil
 	defer func() { b.offerUsage(b.tokens.answer) }()
 	switch {
@@ -140,6 +141,7 @@ func (b *eventBuilder) modelOutput(a *attr, raw []byte) {
 		a.used = true
 	case jsonscan.Kind(raw) == '{':
 		if b.answerIn(raw) {
+			// Items of one answer become one message, before any is placed.
 			b.joinItems(at)
 			b.learn(at)
 			b.answer(at)

@@ -139,6 +139,7 @@ func sessionOf(m pcommon.Map) string {
 func (r *record) message(ev ptrace.SpanEvent, body []byte, answer bool) {
 	b := r.b
 	index := 0
+	// The members of the body become attributes of the span event, so that one reader serves both: eventMessage.
 	switch jsonscan.Kind(body) {
 	case '{':
 		for c := jsonscan.Members(body); c.Next(); {
@@ -185,12 +186,14 @@ func (r *record) message(ev ptrace.SpanEvent, body []byte, answer bool) {
 			return
 		}
 	}
+	// One record may be several messages: a content with results of tools.
 	list := b.msgs[at:]
 	for i := range list {
 		if jsonscan.Kind(list[i].finish) == '"' {
 			list[i].finish, list[i].raw = b.plainReason(list[i].finish), nil
 		}
 	}
+	// The messages become a log part, and are not placed in the builder's event.
 	raw := b.appendMessages(nil, list)
 	b.msgs = b.msgs[:at]
 	if answer {
@@ -249,6 +252,7 @@ func (r *record) fields() {
 	b.run()
 	b.answerRole()
 	b.usage()
+	// What only says whose the record is, or that it is one, is not worth keeping.
 	for _, list := range [...][]slot{compiled.lists[unusedKeys], compiled.lists[projectKeys]} {
 		for _, i := range list {
 			if a := r.span.at(b.attrs, i); a != nil {
@@ -270,6 +274,7 @@ func (r *record) fields() {
 	b.finish(&e)
 	var o rawjson.Builder
 	o.String("name", b.valid(r.name))
+	// The two halves of metadata are one object in a log part; whoever merges it divides them again.
 	metadata := rawjson.Concat(e.Metadata, e.ColdMetadata)
 	attributes := rawjson.Get(metadata, "attributes") // those whose names metadata has
 	if attributes != nil {
@@ -335,6 +340,7 @@ func (r *record) exception(ev ptrace.SpanEvent) {
 // are left out where they have found another place.
 func (r *record) log(attributes bool) {
 	o := r.head()
+	// The sender's own word, or else the name of the number.
 	if s := r.src.SeverityText(); s != "" {
 		o.open("severity")
 		o.buf = r.b.appendString(o.buf, s)

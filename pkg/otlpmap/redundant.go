@@ -151,6 +151,7 @@ func (k *textSet) make(b *eventBuilder) {
 			}
 		}
 	}
+	// What stands in the event by other ways than an attribute's value.
 	for i := range countKeys {
 		if b.tokens.counts[i].set {
 			k.text(strconv.FormatInt(b.tokens.counts[i].n, 10))
@@ -293,6 +294,7 @@ func (b *eventBuilder) residue(raw []byte, depth int) bool {
 			b.arena = append(b.arena, '"')
 			b.arena = append(b.arena, c.Key...)
 			b.arena = append(b.arena, '"', ':')
+			// Not a part of a conversation: it is kept as a whole.
 			if !conversational[string(c.Key)] {
 				b.arena = append(b.arena, c.Val...)
 			} else if !b.residue(c.Val, depth+1) {

@@ -53,6 +53,7 @@ func (b *eventBuilder) messageEvents(t target) {
 		b.toolEvents(list)
 		return
 	}
+	// The conversation, unless attributes had it.
 	if !b.filled(t.field) {
 		at := len(b.msgs)
 		for i := range list.Len() {
@@ -67,6 +68,7 @@ func (b *eventBuilder) messageEvents(t target) {
 		}
 		b.putMessages(t, at)
 	}
+	// The answer, likewise.
 	if b.answered() {
 		return
 	}
@@ -95,6 +97,7 @@ func (b *eventBuilder) eventMessage(ev ptrace.SpanEvent, role string) bool {
 	var result []byte
 	for k, v := range ev.Attributes().All() {
 		switch k {
+		// Either the whole message as an object, or only its text.
 		case "message":
 			raw := b.eventValue(v)
 			if jsonscan.Kind(raw) == '{' &&
@@ -143,6 +146,7 @@ func (b *eventBuilder) eventMessage(ev ptrace.SpanEvent, role string) bool {
 		m.role = []byte(`"` + role + `"`)
 	}
 	b.addMessage(m)
+	// Strands sends a tool's result with the answer that called it.
 	if !jsonscan.Empty(result) {
 		b.addMessage(message{role: []byte(`"tool"`), content: result})
 	}
@@ -186,6 +190,7 @@ func (b *eventBuilder) toolEvents(list ptrace.SpanEventSlice) {
 			if !ok {
 				v, ok = ev.Attributes().Get("content")
 			}
+			// Only if no attribute had the outputs.
 			if ok && b.obj[bucketOutputs].empty() && b.whole == nil {
 				raw := b.resultValue(b.eventValue(v))
 				if jsonscan.Kind(raw) == '"' {
@@ -276,6 +281,7 @@ func (b *eventBuilder) spanEvents() {
 				b.evaluations = appendItem(b.evaluations, raw)
 				b.took(i)
 			}
+		// One with attributes is not read, so that these are not lost.
 		case firstTokenEvent:
 			if start := b.s.src.StartTimestamp(); ev.Attributes().Len() == 0 && ev.Timestamp() >= start && start != 0 &&
 				b.put(fieldFirstToken, rawjson.AppendNumber(nil, float64(ev.Timestamp()-start)/nanosPerMilli)) {
@@ -424,6 +430,7 @@ func (b *eventBuilder) evaluation(ev ptrace.SpanEvent) []byte {
 			o.buf = b.appendValue(o.buf, v)
 		}
 	}
+	// The score goes first; the label is a metric only without one.
 	if value != nil {
 		b.member(bucketMetrics, name, value)
 	}

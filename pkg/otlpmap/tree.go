@@ -189,6 +189,7 @@ func (b *eventBuilder) appendNode(dst []byte, n int32) []byte {
 		a.used = true
 		return b.appendFlat(dst, a)
 	}
+	// As many indexes as children, and the last one is the highest: 0 to n-1, each once.
 	if list := t.indexedInto(n, nil); len(list) == int(nd.children) && t.nodes[list[len(list)-1]].key == decimal(len(list)-1) {
 		dst = append(dst, '[')
 		for i, c := range list {

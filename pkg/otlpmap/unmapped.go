@@ -81,6 +81,7 @@ func (b *eventBuilder) attributes() {
 	if len(b.clashes) == 0 || b.filled(t.field) {
 		return
 	}
+	// An attribute that comes twice under one name is kept once.
 	o := &b.obj[t.bucket]
 	n := 0
 	for _, i := range b.clashes {
@@ -158,6 +159,7 @@ func (b *eventBuilder) otherEvents() {
 	o := &b.obj[t.bucket]
 	n := 0
 	for i := range list.Len() {
+		// taken is as long as the last event that was taken.
 		if i < len(b.taken) && b.taken[i] {
 			continue
 		}

@@ -186,6 +186,7 @@ func (a *ChartSums) limitGroups() {
 	if len(sizes) <= MaxGroups {
 		return
 	}
+	// Groups of the same size are told apart by name, so that the choice does not depend on the map.
 	names := slices.SortedFunc(maps.Keys(sizes), func(x, y string) int { return cmp.Or(cmp.Compare(sizes[y], sizes[x]), cmp.Compare(x, y)) })
 	large := map[string]bool{}
 	for _, g := range names[:MaxGroups] {
@@ -197,6 +198,7 @@ func (a *ChartSums) limitGroups() {
 			small = append(small, k)
 		}
 	}
+	// What joins keeps sums, least and greatest values, and the values of percentiles.
 	for _, k := range small {
 		x, to := a.cells[k], chartCellKey{k.start, chartGroup{name: OtherGroup}}
 		delete(a.cells, k)

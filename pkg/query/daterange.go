@@ -67,6 +67,7 @@ func parseRangeObject(raw json.RawMessage, field string, now time.Time) (from, t
 	} else {
 		raw = clean
 	}
+	// The pair of keys that was met first; all others must be of it.
 	form := ""
 	for key, v := range rawjson.Object(raw) {
 		at, this := field+"."+key, ""

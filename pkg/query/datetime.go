@@ -38,6 +38,7 @@ func parseTime(s string) (t time.Time, dateOnly, ok bool) {
 	if len(s) < minutes || s[13] != ':' {
 		return time.Time{}, false, false
 	}
+	// Go's layouts have no optional parts, so one is made for the text at hand.
 	layout := ""
 	switch s[10] {
 	case 'T', 't', ' ':

@@ -174,6 +174,7 @@ func (c *cond) positive(v value) bool {
 		}
 		return false
 	}
+	// Of type string or id from here on.
 	switch c.op {
 	case opIs:
 		return c.isText(v)

@@ -252,6 +252,7 @@ func (w *writer) value(d *jsontext.Decoder, depth int) error {
 			return err
 		}
 		w.out = append(w.out, ']')
+	// Texts are the only values that may be written otherwise than they came.
 	case '"':
 		v, err := d.ReadValue()
 		if err != nil {
@@ -286,6 +287,7 @@ func (w *writer) object(d *jsontext.Decoder, depth int) error {
 		if err != nil {
 			return err
 		}
+		// The places are those in out: values may grow or shrink as they are written.
 		m := cleanMember{name: len(w.out)}
 		w.text(name)
 		m.hash = maphash.Bytes(keySeed, w.out[m.name:])
@@ -294,6 +296,7 @@ func (w *writer) object(d *jsontext.Decoder, depth int) error {
 		if w.members == nil {
 			w.members = make([]cleanMember, 0, mostMembers(w.raw))
 		}
+		// By its index, since members moves while the value is written.
 		at := len(w.members)
 		w.members = append(w.members, m)
 		if err := w.value(d, depth+1); err != nil {
@@ -317,6 +320,7 @@ func (w *writer) lastWins(begin int, members []cleanMember) {
 	slices.SortFunc(members, func(a, b cleanMember) int {
 		return cmp.Or(cmp.Compare(a.hash, b.hash), cmp.Compare(a.name, b.name))
 	})
+	// Equal hashes are neighbours now, in the order of their places.
 	left := members[:0]
 	for _, m := range members {
 		known := -1

@@ -53,6 +53,7 @@ func resolve(raw []byte, segments []string) (value json.RawMessage, keys []strin
 			}
 		}
 	}
+	// A null is taken only if nothing else is found.
 	for _, size := range keySizes(n) {
 		if below[size] == nil {
 			continue

@@ -90,12 +90,14 @@ func (w *keyWalk) object(i, depth int) int {
 		if i = keySpace(b, i+1); i >= len(b) {
 			return i
 		}
+		// A null is not there; everything else that is left out is so for the bounds.
 		if b[i] == 'n' || key > maxKeyBytes || w.keys.Left <= 0 || !w.enter(quoted) {
 			i = valueEnd(b, i)
 			continue
 		}
 		w.keys.Left--
 		if b[i] == '{' && depth > 1 {
+			// The braces are hashed, too: {a:{b}} and {a,b} have the same names.
 			w.hash = mix(w.hash, '{')
 			i = w.object(i, depth-1)
 			w.hash = mix(w.hash, '}')

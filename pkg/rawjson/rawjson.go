@@ -119,6 +119,7 @@ func Object(raw []byte) iter.Seq2[string, json.RawMessage] {
 			if err != nil {
 				return
 			}
+			// The decoder's value is valid until the next read only; the same bytes of raw stay.
 			end := int(d.InputOffset())
 			if !yield(key, json.RawMessage(raw[end-len(v):end:end])) {
 				return
@@ -191,6 +192,7 @@ func Path(raw []byte, segments ...string) json.RawMessage {
 			if !ok {
 				return nil
 			}
+			// Elements are found by walking: an array has no index.
 			var found json.RawMessage
 			for i, e := range Array(v) {
 				if i == n {
@@ -440,6 +442,7 @@ func ValidText(s string) (string, int) {
 	if ok {
 		return s, 0
 	}
+	// A U+FFFD that was in the text is not counted: it is three bytes long, a wrong byte is one.
 	n := 0
 	out := make([]rune, 0, len(s))
 	for i, r := range s {

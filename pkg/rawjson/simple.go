@@ -83,6 +83,7 @@ func simpleObject(b []byte, i, depth int) int {
 	if i < len(b) && b[i] == '}' {
 		return i + 1
 	}
+	// All names so far: an object with one of them twice is not simple.
 	var names [simpleKeys][]byte
 	for n := 0; ; n++ {
 		if n == simpleKeys || i >= len(b) || b[i] != '"' {
@@ -93,6 +94,7 @@ func simpleObject(b []byte, i, depth int) int {
 			return -1
 		}
 		name := b[i+1 : end-1]
+		// It might be equal to a name that is spelled without the escape.
 		if bytes.IndexByte(name, '\\') >= 0 {
 			return -1
 		}
@@ -202,6 +204,7 @@ func simpleNumber(b []byte, i int) int {
 	if i >= len(b) {
 		return -1
 	}
+	// JSON has no leading zeros, and a digit on each side of the point.
 	switch {
 	case b[i] == '0':
 		i++

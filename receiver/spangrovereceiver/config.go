@@ -116,6 +116,7 @@ func (c *Config) Validate() error {
 	if setting == 0 {
 		name, setting = "max_in_flight_mib", c.MaxInFlightMiB
 	}
+	// The largest request of each listener must fit into a project's share.
 	share := c.share()
 	if s := c.grpc(); s != nil {
 		if int64(s.MaxRecvMsgSizeMiB)*mebibyte > share {

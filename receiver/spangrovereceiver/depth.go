@@ -116,6 +116,7 @@ func (c *count) add(s, item *shape, b []byte, depth int) {
 			}
 		}
 		b = b[n:]
+		// Numbers hold nothing; only fields of bytes may be messages.
 		if kind != protowire.BytesType {
 			if n = protowire.ConsumeFieldValue(number, kind, b); n < 0 {
 				c.fail(errMalformed)
@@ -195,6 +196,7 @@ func (c *count) itemsOf(form *requestForm, d *jsontext.Decoder, level int) error
 		if err != nil {
 			return err
 		}
+		// Only the list of the next level counts, and only if it is one.
 		if !slices.Contains(form.names[level][:], name.String()) || d.PeekKind() != '[' {
 			if err := d.SkipValue(); err != nil {
 				return err

@@ -89,6 +89,7 @@ func (p *partialDecoder) json(dst []byte, d *jsontext.Decoder, level int) ([]byt
 			return append(dst, v...), true, err
 		}
 		dst, err = eachOf(dst, d, func(dst []byte) ([]byte, bool, error) {
+			// An element that holds a list itself.
 			if level+1 < len(p.form.names) {
 				dst, err := p.json(dst, d, level+1)
 				return dst, true, err
@@ -97,6 +98,7 @@ func (p *partialDecoder) json(dst []byte, d *jsontext.Decoder, level int) ([]byt
 			if err != nil {
 				return dst, false, err
 			}
+			// An item: it stays if a request with nothing but it can be decoded.
 			names := &p.form.names
 			one := fmt.Appendf(nil, `{%q:[{%q:[{%q:[%s]}]}]}`, names[0][0], names[1][0], names[2][0], item)
 			return append(dst, item...), p.keeps(one), nil
@@ -113,6 +115,7 @@ func eachOf(dst []byte, d *jsontext.Decoder, one func(dst []byte) ([]byte, bool,
 	}
 	dst = append(dst, byte(open.Kind()))
 	for first := true; d.PeekKind() != '}' && d.PeekKind() != ']'; {
+		// The comma goes with the element that follows it, if that is left out.
 		before := len(dst)
 		if !first {
 			dst = append(dst, ',')
@@ -156,6 +159,7 @@ func (p *partialDecoder) proto(dst, b []byte, level int) ([]byte, error) {
 		}
 		field := b[:n]
 		b = b[n:]
+		// A field that is not the list of this level: the resource, the scope, a schema's URL.
 		if number != listFields[level] || kind != protowire.BytesType {
 			dst = append(dst, field...)
 			continue

@@ -174,6 +174,7 @@ func convert(d *metric.Definition, score json.RawMessage) json.RawMessage {
 			return json.RawMessage("false")
 		}
 	case metric.Categorical:
+		// A name in other letters counts if it can mean only one category.
 		names := categories(d)
 		if isText && !slices.Contains(names, text) {
 			same := slices.DeleteFunc(names, func(name string) bool { return !strings.EqualFold(name, text) })

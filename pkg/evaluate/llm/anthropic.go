@@ -79,6 +79,7 @@ func (c *anthropicClient) ask(ctx context.Context, q request) (r reply, err erro
 	if !q.anyTemperature {
 		ask.Temperature = new(float64)
 	}
+	// The model must call the tool, and with an input of this schema: the API's way to ask for a form.
 	if q.schema != nil {
 		ask.Tools = []anthropicTool{{verdictTool, "Gives the verdict: the explanation, then the score.", q.schema}}
 		ask.ToolChoice = map[string]string{"type": "tool", "name": verdictTool}
@@ -108,6 +109,7 @@ func (c *anthropicClient) ask(ctx context.Context, q request) (r reply, err erro
 	if err := json.Unmarshal(body, &a); err != nil {
 		return r, fmt.Errorf("read the answer: %w", err)
 	}
+	// The tool's input is JSON, as an answer in text would be; thoughts are left out.
 	var text strings.Builder
 	for _, part := range a.Content {
 		switch part.Type {
@@ -124,6 +126,7 @@ func (c *anthropicClient) ask(ctx context.Context, q request) (r reply, err erro
 	if a.StopReason == "refusal" {
 		r.refusal = "its provider's safeguards stopped the answer"
 	}
+	// The API counts cached tokens apart from the prompt; prices count them as part of it.
 	u := a.Usage
 	r.usage = price.Usage{
 		Prompt:     u.Input + u.CacheRead + u.CacheWrite,

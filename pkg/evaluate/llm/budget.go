@@ -80,6 +80,7 @@ func (b *budget) reserve(ctx context.Context, most float64, priced bool) (settle
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	// A new day, or the first call since the server started: what others have spent on it so far.
 	if day := b.now().UnixMilli() / dayMillis; day != b.day {
 		spent, made := 0.0, int64(0)
 		if b.ledger != nil && (b.usd > 0 || b.calls > 0 || b.provider == allProviders) {

@@ -187,6 +187,7 @@ var modelName = regexp.MustCompile(`^[A-Za-z0-9._:/@+-]{1,200}$`)
 // ownEndpoint makes a project's provider ready, or finds it so. If two callers make it at once, both get the
 // first one: slots and budget must not be there twice.
 func (e *Engine) ownEndpoint(projectID int64, s *provider.Provider) (*endpoint, error) {
+	// The document is part of the key, so a change makes another endpoint.
 	key := ownKey{projectID, s.Name, string(s.Doc())}
 	if p, ok := e.own.Get(key); ok {
 		return p, nil

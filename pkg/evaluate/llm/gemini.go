@@ -61,6 +61,7 @@ func (c *geminiClient) ask(ctx context.Context, q request) (r reply, err error) 
 		r.usage = price.Usage{Prompt: int64(u.PromptTokenCount), Completion: int64(u.CandidatesTokenCount) + int64(u.ThoughtsTokenCount),
 			CacheRead: int64(u.CachedContentTokenCount), Reasoning: int64(u.ThoughtsTokenCount)}
 	}
+	// The API refuses a prompt and an answer in different places.
 	if f := a.PromptFeedback; f != nil && f.BlockReason != "" {
 		r.refusal = fmt.Sprintf("the prompt was blocked, %s %s", f.BlockReason, f.BlockReasonMessage)
 		return r, nil

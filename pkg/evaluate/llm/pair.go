@@ -31,6 +31,7 @@ func (e *Engine) pair(ctx context.Context, p *endpoint, who asker, model string,
 	if outputs == nil || truth == nil {
 		return failed(evaluate.Unfit, "The metric compares outputs with feedback.ground_truth, and the event lacks one of them.")
 	}
+	// The question has three answers, whatever kind of score the metric has.
 	choice := *d
 	choice.Return, choice.Scale = metric.Categorical, nil
 	choice.Categories = json.RawMessage(`[{"category":"first"},{"category":"second"},{"category":"tie"}]`)
@@ -45,6 +46,7 @@ func (e *Engine) pair(ctx context.Context, p *endpoint, who asker, model string,
 		if !r.Success {
 			return r
 		}
+		// The outputs are first in the first round and second in the second.
 		chosen, _ := rawjson.Text(r.Score)
 		switch {
 		case chosen == "tie":

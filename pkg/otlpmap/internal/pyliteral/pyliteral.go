@@ -109,9 +109,11 @@ func (r *reader) list(open, end byte, depth int) bool {
 	} else {
 		r.out = append(r.out, '[')
 	}
+	// n is how many elements were read, comma whether one follows the last.
 	n, comma := 0, false
 	for {
 		r.space()
+		// At the end, also after a trailing comma; (1) is not a tuple.
 		if r.peek() == end && (n == 0 || comma || open != '(' || n > 1) {
 			r.at++
 			if open == '{' {
@@ -200,6 +202,7 @@ func (r *reader) str() bool {
 // literal appends one string literal: at most two letters of a prefix (b, u, r in any case), a quote, and all up to the
 // same quote. After r a backslash is an ordinary character unless the quote follows it.
 func (r *reader) literal(b *strings.Builder) bool {
+	// b and u say nothing about the text; r does.
 	raw := false
 	for i := 0; i < 2; i++ {
 		switch r.peek() {
@@ -248,6 +251,7 @@ func (r *reader) escape(b *strings.Builder) bool {
 		b.WriteByte('\r')
 	case '\\', '\'', '"':
 		b.WriteByte(c)
+	// A line that goes on: neither the backslash nor the break counts.
 	case '\n':
 	case 'x':
 		digits = 2
@@ -272,6 +276,7 @@ func (r *reader) escape(b *strings.Builder) bool {
 	if digits == 0 {
 		return true
 	}
+	// A character's number in hexadecimal.
 	if r.at+digits > len(r.text) {
 		return false
 	}
