@@ -373,7 +373,8 @@ func (w *writer) text(quoted []byte) {
 	w.out = AppendString(w.out, w.unquote(quoted))
 }
 
-// unquote returns the text of a JSON string with what cannot be stored replaced, and counts.
+// unquote returns the text of a JSON string with what cannot be stored replaced, and counts: U+FFFD stands for each of
+// them.
 func (w *writer) unquote(quoted []byte) string {
 	b, err := jsontext.AppendUnquote(w.spare[:0], quoted)
 	w.spare = b[:0]

@@ -28,7 +28,8 @@ type taggedField struct {
 	omitZero bool
 }
 
-// FieldsOf returns the tagged fields of a struct. It panics if one has a type that it cannot write.
+// FieldsOf returns the tagged fields of a struct. It panics if one has a type that it cannot write, or an option that is
+// not known, so that a mistake shows when the program starts.
 func FieldsOf[T any]() Fields[T] {
 	var (
 		fields Fields[T]

@@ -13,7 +13,8 @@ const (
 
 // simple reports whether raw is one JSON value that Clean has nothing to do for. It is the quick look
 // that most values pass: on anything out of the ordinary (escapes of NUL or of half a character, exponents,
-// many members, deep nesting, any fault) it says no, and the tokens are looked at one by one.
+// many members, deep nesting, any fault) it says no, and the tokens are looked at one by one. So it may say no to a
+// clean value, but never yes to another.
 func simple(raw []byte) bool {
 	i := simpleValue(raw, simpleSpace(raw, 0), 1)
 	return i > 0 && simpleSpace(raw, i) == len(raw)
@@ -148,7 +149,7 @@ func simpleString(b []byte, i int) int {
 }
 
 // simpleEscape returns the offset after the escape whose backslash is at i, -1 if what it stands
-// for must be replaced: NUL, or half of a surrogate pair.
+// for must be replaced: NUL, or half of a surrogate pair. A whole pair is two escapes, \ud83d\ude00.
 func simpleEscape(b []byte, i int) int {
 	if i+1 >= len(b) {
 		return -1

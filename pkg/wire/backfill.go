@@ -20,7 +20,7 @@ type BackfillRequest struct {
 }
 
 // DecodeBackfill reads the body of a backfill of a metric: {"filters"?, "dateRange"?,
-// "evaluation_id"?, "limit"?}. Errors name the field.
+// "evaluation_id"?, "limit"?}. Without filters those of the metric d choose the events. Errors name the field.
 func DecodeBackfill(body []byte, d *metric.Definition, now time.Time) (r BackfillRequest, err error) {
 	object, _, err := DecodeObject(body)
 	if err != nil {
@@ -29,6 +29,7 @@ func DecodeBackfill(body []byte, d *metric.Definition, now time.Time) (r Backfil
 	if err := knownFields(object, []string{"filters", "dateRange", "evaluation_id", "limit"}); err != nil {
 		return r, err
 	}
+	// limit means another thing here than in a search, where it is a page's.
 	var limit json.RawMessage
 	var rest rawjson.Builder
 	for key, raw := range rawjson.Object(object) {
@@ -55,7 +56,7 @@ func DecodeBackfill(body []byte, d *metric.Definition, now time.Time) (r Backfil
 }
 
 // Backfill returns the backfill that a request asks for, of a version of a metric. total is how many
-// events match.
+// events match; no more than Limit of them are to be scored.
 func (r *BackfillRequest) Backfill(metricID string, version int64, total int) (evaluation.Backfill, error) {
 	filters, err := json.Marshal(r.Search.Filters)
 	if err != nil {

@@ -82,7 +82,8 @@ func DecodeChart(rawQuery string, now time.Time) (*query.Chart, error) {
 	return c, err
 }
 
-// chartMetric finds the field that a chart's metric names; "" is the duration.
+// chartMetric finds the field that a chart's metric names; "" is the duration. "cost" is metadata.cost, "accuracy"
+// metrics.accuracy, and metrics.accuracy itself.
 func chartMetric(name string) (query.FieldReader, error) {
 	if name == "" {
 		name = "duration"
@@ -124,7 +125,8 @@ func zone(name string) (*time.Location, error) {
 }
 
 // AppendChart writes a chart's answer: {"events": [{"bucket", "group", "value", "count"}],
-// "totalEvents"}. A point has a group only where c asks for groups.
+// "totalEvents"}. A point has a group only where c asks for groups; it is null for events without the field. A bucket
+// is the time at which it begins, in the chart's zone.
 func AppendChart(dst []byte, c *query.Chart, a *query.ChartAnswer) json.RawMessage {
 	dst = append(dst, `{"events":[`...)
 	for i := range a.Points {

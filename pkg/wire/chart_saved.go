@@ -59,6 +59,7 @@ func DecodeSavedChartUpdate(body []byte, id string, now time.Time) (chart.Update
 		case "dateRange":
 			dates = raw
 		case "query":
+			// Checked when the chart is saved, and not only when it is drawn.
 			u.Query, err = readFilters(raw)
 		case "owner_id":
 			err = setTextPointer(&u.OwnerID, raw)
@@ -80,7 +81,11 @@ func DecodeSavedChartUpdate(body []byte, id string, now time.Time) (chart.Update
 	return u, err
 }
 
-// readRange checks a date range and returns it as an object, which clients need it to be.
+// readRange checks a date range and returns it as an object, which clients need it to be:
+//
+//	"7d"                    → {"relative":"7d"}
+//	"{\"$gte\":1}"          → {"$gte":1}
+//	""                      → {}
 func readRange(raw json.RawMessage, field string, now time.Time) (json.RawMessage, error) {
 	if _, _, err := query.ParseRange(raw, field, now); err != nil {
 		return nil, err

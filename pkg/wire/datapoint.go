@@ -171,7 +171,7 @@ func dollarKeys(raw json.RawMessage) json.RawMessage {
 	return b.Bytes()
 }
 
-// readCheckState returns the ids that are true, in their order, and records the others.
+// readCheckState returns the ids that are true, in their order, and records the others: {"<id>": true, "<id>": false}.
 func (b *DatapointBatch) readCheckState(raw json.RawMessage) (checked []uuid.UUID, err error) {
 	if _, err := readObject(raw); err != nil {
 		return nil, err

@@ -43,7 +43,8 @@ func setEvaluationField(q *evaluation.Query, name, text string) (err error) {
 	return err
 }
 
-// DecodeEvaluationQuery reads the query string of a list of evaluations.
+// DecodeEvaluationQuery reads the query string of a list of evaluations: evaluationFields, limit, and before, an id:
+// only older ones.
 func DecodeEvaluationQuery(p Params) (q evaluation.Query, err error) {
 	for _, name := range evaluationFields {
 		text, err := p.Text(name)
@@ -70,7 +71,8 @@ func DecodeEvaluationQuery(p Params) (q evaluation.Query, err error) {
 	return q, nil
 }
 
-// DecodeEvaluationRetry reads which evaluations are to be tried again.
+// DecodeEvaluationRetry reads which evaluations are to be tried again: an object of evaluationFields. Only those that
+// failed can be.
 func DecodeEvaluationRetry(body []byte) (q evaluation.Query, err error) {
 	object, _, err := DecodeObject(body)
 	if err != nil {

@@ -87,7 +87,7 @@ func decodeBatch(body []byte, list listed, policy Policy, now time.Time) (Batch,
 		older := key == "is_single_session" || key == "session"
 		switch {
 		case key == list.name:
-			found = true
+			found = true // of two lists the last one counts
 			drafts, err = readDrafts(r, drafts[:0], list, policy)
 			return err
 		case bool(policy) && (older || key != "single_session" && key != "session_properties"):
@@ -178,7 +178,7 @@ func readFlag(r *reader) (bool, error) {
 	}
 }
 
-// finishAll completes each event by itself.
+// finishAll completes each event by itself. The capacity has room for a session event, which oneSession adds.
 func finishAll(drafts []*draft, list listed, now time.Time) (Batch, error) {
 	b := Batch{Events: make([]event.Event, 0, len(drafts)+1), IDs: make([]uuid.UUID, len(drafts))}
 	for i := range drafts {
@@ -240,7 +240,7 @@ func commonSession(drafts []*draft) uuid.UUID {
 	return id
 }
 
-// span returns the earliest start and the latest end of events.
+// span returns the earliest start and the latest end of events, 0 and 0 without any.
 func span(events []event.Event) (start, end float64) {
 	for i := range events {
 		e := &events[i]

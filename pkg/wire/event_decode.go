@@ -108,6 +108,7 @@ func decodeWrapped(body []byte, wrapper string, table map[string]setter) (d draf
 	var bareErr error // of a field next to the wrapper, where it does not count
 	err = r.object(func(key string) error {
 		if key == wrapper && r.kind() != 'n' {
+			// A wrapper that comes twice is read anew, too.
 			prefix, inner = wrapper, draft{}
 			return inner.readEither(r, table)
 		}

@@ -34,6 +34,7 @@ func DecodeUpdate(body []byte, id uuid.UUID) (event.Update, error) {
 	if u.EventID == uuid.Nil {
 		return event.Update{}, fault.InvalidField("event_id", "is required")
 	}
+	// The number of replaced characters goes into the metadata, as for an event that is created.
 	if replaced > 0 {
 		var b rawjson.Builder
 		b.Int(event.ReplacedKey, int64(replaced))

@@ -92,7 +92,7 @@ func readPermissions(raw json.RawMessage) (project.Scope, error) {
 const maxPermissions = 100
 
 // IngestionKeyAnswer returns the answer to the create of a key that may write telemetry, the only
-// one that holds the key itself.
+// one that holds the key itself: {"success": true, "data": {"key_value", "key_id", "name", …}}.
 func IngestionKeyAnswer(k *project.Key, secret string, p *project.Project) json.RawMessage {
 	var b rawjson.Builder
 	b.String("key_value", secret)

@@ -60,7 +60,7 @@ func DecodeMetricRun(body []byte, dialect Dialect, now time.Time) (r MetricRun, 
 }
 
 // metricEvents reads which stored events a metric is to score: those of its own filters, or those of
-// the filters given here.
+// the filters given here. An empty list counts as given: it takes the place of the metric's own.
 func metricEvents(object json.RawMessage, d *metric.Definition, pages query.PageRule, now time.Time) (*query.Search, error) {
 	in, err := DecodeSearch(object, pages, now)
 	if err != nil {
@@ -96,7 +96,7 @@ func MetricResult(success, loading bool, failure string, score json.RawMessage, 
 	return b.Bytes()
 }
 
-// DryResult is the result of a metric for a stored event.
+// DryResult is the result of a metric for a stored event. Its fields are those of MetricResult.
 type DryResult struct {
 	Event       *event.Event
 	Success     bool

@@ -6,7 +6,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
-// MetricVersionRequest is a version to be made.
+// MetricVersionRequest is a version to be made, and whether it becomes the metric's current one at once.
 type MetricVersionRequest struct {
 	Message string
 	Content metric.Definition

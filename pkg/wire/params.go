@@ -15,7 +15,7 @@ import (
 )
 
 // Params are the parameters of a query string, read one by one. What nobody asks for is
-// ignored. Errors are fault.Invalid and name the parameter.
+// ignored, unless Known is asked. Errors are fault.Invalid and name the parameter.
 type Params struct{ values url.Values }
 
 // ParseParams reads a query string.

@@ -93,6 +93,7 @@ func decodeProject(body []byte, sets func(key string) bool) (c project.Change, r
 		case key == "type":
 			typ := project.Type(text)
 			c.Type = &typ
+		// new_name goes before name, whichever comes first.
 		case sets(key) && (c.Name == nil || key == "new_name"):
 			c.Name = &text
 		case key == "name":

@@ -42,6 +42,7 @@ func pythonDict(text string) (json.RawMessage, bool) {
 	if strings.TrimSpace(p.rest) != "" {
 		return nil, false
 	}
+	// What Clean refuses, such as a number out of range, is no dictionary either.
 	raw, _, err := rawjson.Clean(append(out, '}'))
 	return raw, err == nil
 }

@@ -18,7 +18,7 @@ type QueueChange struct {
 }
 
 // DecodeQueue reads the body of a queue's creation or update. Null is absent and unknown fields
-// are ignored. Errors name the field.
+// are ignored. Errors name the field. Whether values are a queue's is queue's to say.
 func DecodeQueue(body []byte) (q QueueChange, err error) {
 	err = eachMember(body, func(key string, raw []byte) (err error) {
 		switch key {
@@ -68,7 +68,7 @@ func DecodeAnnotator(body []byte) (annotator string, skip bool, err error) {
 	return annotator, skip, queue.CheckAnnotator(annotator)
 }
 
-// DecodeAnnotation reads the body of an annotation.
+// DecodeAnnotation reads the body of an annotation: {"annotator", "scores": {<metric>: <score>}, "comment"?}.
 func DecodeAnnotation(body []byte) (a queue.Annotation, err error) {
 	err = eachMember(body, func(key string, raw []byte) (err error) {
 		switch key {

@@ -55,7 +55,8 @@ func DecodeRun(body []byte, id string) (u run.Update, err error) {
 // runPages is how runs are paged.
 var runPages = query.PageRule{Default: 20, Max: 100}
 
-// DecodeRuns reads the query string of a list of runs.
+// DecodeRuns reads the query string of a list of runs: dataset_id, name, status, run_ids, dateRange, limit, page, sort_by
+// and sort_order, which is desc unless it is asc.
 func DecodeRuns(rawQuery string, now time.Time) (q run.Query, err error) {
 	params, err := ParseParams(rawQuery)
 	if err != nil {
@@ -166,7 +167,7 @@ func DecodeRunRead(rawQuery string, now time.Time) (r RunRead, err error) {
 }
 
 // readFilter reads a parameter that is one filter, filter[field]=…, or all that a list of filters
-// may be.
+// may be. The former is read as filter[0][field]=….
 func readFilter(ps []param) ([]query.Filter, error) {
 	if len(ps) == 0 {
 		return nil, nil
@@ -199,6 +200,7 @@ func appendRun(dst []byte, r *run.Run, p *project.Project, dialect Dialect, null
 	b.String("id", r.ID)
 	b.String("run_id", r.ID)
 	b.String("name", r.Name)
+	// V0 knows completed and pending.
 	status := r.Status
 	if dialect == V0 && status != run.Completed {
 		status = run.Pending

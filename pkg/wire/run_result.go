@@ -97,7 +97,8 @@ func AppendComparison(dst []byte, c *run.Comparison, newRun, oldRun *run.Run, p 
 }
 
 // metricDeltas returns the changes of metrics by their names; that of a metric which several kinds of
-// events have is named with the kind, too: "accuracy (model chat)".
+// events have is named with the kind, too: "accuracy (model chat)". A change is new - old, and null where one of the two
+// is unknown; the percentage also where it is not defined.
 func metricDeltas(list []run.MetricComparison, dialect Dialect) json.RawMessage {
 	kinds := map[string]int{}
 	for i := range list {
@@ -171,7 +172,8 @@ func appendMetricComparison(dst []byte, m *run.MetricComparison, dialect Dialect
 	return append(dst, b.Bytes()...)
 }
 
-// AppendRunMetrics appends a page of a run's events with metrics: {"events", "totalEvents"}.
+// AppendRunMetrics appends a page of a run's events with metrics: {"events", "totalEvents"}. The page are the events from
+// from up to to, which must be within the list.
 func AppendRunMetrics(dst []byte, s *run.Scores, from, to int) []byte {
 	var b rawjson.Builder
 	b.Raw("events", arrayOf(s.Events[from:to], func(dst []byte, e *run.Scored) []byte {

@@ -44,6 +44,7 @@ func AppendSchema(dst []byte, c *event.FieldIndex) json.RawMessage {
 			}
 			dst = appendSchemaField(dst, "name", k)
 		}
+		// Where names are not told apart, there is nothing to map.
 		if k.Name == "" {
 			continue
 		}

@@ -94,7 +94,7 @@ func short(key string) string {
 	return key
 }
 
-// scalarParam reads a parameter that is given once and plainly.
+// scalarParam reads a parameter that is given once and plainly. "name=" is null, as if it were not given.
 func scalarParam(ps []param) (json.RawMessage, error) {
 	switch {
 	case len(ps[0].path) > 0:
@@ -127,7 +127,7 @@ func joinElements(list []element) json.RawMessage {
 	return append(out, ']')
 }
 
-// indexOf reads the first step of an array parameter's path: "" is the next place.
+// indexOf reads the first step of an array parameter's path: "" is the next place, -1.
 func indexOf(p param) (int, error) {
 	if p.path[0] == "" {
 		return -1, nil

@@ -99,7 +99,7 @@ func (w *treeWriter) write(ctx context.Context, first *event.Node, withEvent boo
 	return w.s.flushFull()
 }
 
-// open writes a node up to the start of its children.
+// open writes a node up to the start of its children. Nothing of the event is kept.
 func (w *treeWriter) open(ctx context.Context, n *event.Node, withEvent bool) error {
 	e, err := w.s.load(ctx, w.set, n.Index)
 	if err != nil {

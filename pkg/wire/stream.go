@@ -16,7 +16,7 @@ import (
 const flushBytes = 64 << 10
 
 // keepBytes bounds the buffers kept for the next answer, so that one huge event does not pin
-// its memory for good.
+// its memory for good. It is in bytes, as flushBytes is.
 const keepBytes = 1 << 20
 
 // buffers are pooled by pointer, since a slice in an interface would be allocated. They have room for a piece and for

@@ -52,7 +52,7 @@ func decodeTool(body []byte) (u tool.Update, err error) {
 }
 
 // AppendTool appends a tool as answers show it. Clients of V0 need parameters to be an object:
-// anything else is put into one under "value".
+// anything else is put into one under "value". task is the project's name, as older clients know it.
 func AppendTool(dst []byte, t *tool.Tool, p *project.Project, dialect Dialect) []byte {
 	b := itemOf(t.ID, dialect)
 	b.String("task", p.Name)

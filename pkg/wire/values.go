@@ -47,7 +47,7 @@ func ParseID(s string) (uuid.UUID, error) {
 	return id, nil
 }
 
-// kindName returns what raw is, for messages.
+// kindName returns what raw is, for messages: "a string". It names the kind only, and no value, which may be a secret.
 func kindName(raw []byte) string {
 	switch rawjson.KindOf(raw) {
 	case 0:
@@ -124,7 +124,7 @@ func readMillis(raw json.RawMessage) (*float64, error) {
 	return &f, nil
 }
 
-// readBool reads a boolean, or a string that holds one.
+// readBool reads a boolean, or a string that holds one: true and 1, false, 0 and "", in either case.
 func readBool(raw json.RawMessage) (bool, error) {
 	switch rawjson.KindOf(raw) {
 	case 't':
