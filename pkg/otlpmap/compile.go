@@ -86,8 +86,8 @@ type tables struct {
 	families map[string]int16
 	open     []bool
 	famNames []string
-	// The convention that a name belongs to: a span with such an attribute is of that convention, unless it has one
-	// of a more specific convention.
+	// The convention that a name belongs to: a span with such an attribute is of that convention, unless its scope
+	// announces another one, or it has an attribute of a more specific one.
 	slotBy [maxSlots]convention
 	famBy  []convention
 	// All rules in their order, and for each of kindRules the slot of its attribute, -1 for the span's name.

@@ -8,8 +8,7 @@ import "strings"
 type convention uint8
 
 const (
-	// SDKs and platforms with attributes of their own for nearly everything. They often stand beside
-	// the general ones, which other back ends read.
+	// SDKs and platforms with attributes of their own for nearly everything.
 	honeyhive convention = iota
 	langfuse
 	langsmith
@@ -18,7 +17,7 @@ const (
 	// Conventions that many instrumentations share.
 	openinference
 	openllmetry
-	// Frameworks that use the GenAI attributes and add some.
+	// Frameworks and libraries, with names of their own or additions to the GenAI attributes.
 	vercel
 	litellm
 	googleADK

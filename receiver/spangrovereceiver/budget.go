@@ -15,7 +15,8 @@ type caller struct {
 	hold *ingress.Hold
 }
 
-// readFault returns an error of reading a body as a fault of whoever caused it.
+// readFault returns an error of reading a body as a fault of whoever caused it. Faults of package ingress, such as a
+// budget that is used up, stay what they are; anything else is the sender's.
 func readFault(err error) error {
 	var tooLarge *http.MaxBytesError
 	if errors.As(err, &tooLarge) {

@@ -11,7 +11,8 @@ import (
 )
 
 // find returns the first extension that is a T, or holds a store that is one: the preferred
-// extension first, the others in order of their ids. The zero T if there is none.
+// extension first, the others in order of their ids. The zero T if there is none. So the receiver works with any
+// extension that has a store, and without one.
 func find[T any](host component.Host, preferred component.ID) (none T) {
 	extensions := host.GetExtensions()
 	ids := slices.SortedFunc(maps.Keys(extensions), func(a, b component.ID) int {

@@ -100,8 +100,8 @@ func wordByte(c byte) bool {
 	return c == '_' || c >= utf8.RuneSelf || c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z'
 }
 
-// list reads a dict, a list or a tuple. A tuple of one must have its comma: (1) is a number in
-// brackets.
+// list reads a dict, a list or a tuple: open and end are its brackets. Lists and tuples become arrays. A tuple of one must
+// have its comma: (1) is a number in brackets, which is refused.
 func (r *reader) list(open, end byte, depth int) bool {
 	r.at++
 	if open == '{' {
@@ -162,7 +162,7 @@ func (r *reader) key() bool {
 	return true
 }
 
-// number reads a number that JSON has, too, digit for digit.
+// number reads a number that JSON has, too, digit for digit. 1_000, 0x10, 1j and 01 are refused.
 func (r *reader) number() bool {
 	start := r.at
 	for r.at < len(r.text) && (wordByte(r.text[r.at]) || strings.IndexByte("+-.", r.text[r.at]) >= 0) {
@@ -234,7 +234,8 @@ func (r *reader) literal(b *strings.Builder) bool {
 	return false
 }
 
-// escape reads one backslash sequence. Unknown ones stay as they are, as in Python.
+// escape reads one backslash sequence: \n, \x41, \u00e9, \U0001f600. Unknown ones stay as they are, as in Python. It
+// returns false if the sequence is cut off.
 func (r *reader) escape(b *strings.Builder) bool {
 	r.at++
 	c := r.peek()
