@@ -264,6 +264,17 @@ func duplicatesFailed(e *env) {
 	} {
 		e.equal(name+" is a duplicate of", of, e.duplicateOf(name))
 	}
+
+	// One that was updated before the other came is found as well, also by its row alone.
+	p, err := e.s.EnsureProject(e.ctx, "updated")
+	e.ok(err)
+	e.project = p.ID
+	e.put(list[0])
+	e.update(event.Update{EventID: list[0].ID, Feedback: raw(`{"rating":1}`)})
+	e.reopen(optionsNone)
+	e.project = p.ID
+	e.put(list[1])
+	e.equal("duplicate of an updated call", "asked", e.duplicateOf("sent"))
 }
 
 func duplicatesOfOne(e *env) {

@@ -133,7 +133,7 @@ func (h *head) scanMetadata(model bool) {
 		}
 	}
 	if h.duplicateKey = nil; h.trace != 0 {
-		h.duplicateKey = sessiontree.DuplicateKey(h.ev, h.responseID)
+		h.duplicateKey = sessiontree.DuplicateKey(h.ev, h.trace, h.responseID)
 	}
 	if !model || duplicate {
 		return // only model events count, and of those that report one call only one

@@ -3,6 +3,7 @@ package sessiontree
 import (
 	"encoding/binary"
 	"hash/fnv"
+	"strconv"
 
 	"github.com/google/uuid"
 
@@ -67,10 +68,11 @@ func TraceHash(id uuid.UUID) int64 {
 	return h
 }
 
-// DuplicateKey returns the key by which the duplicates of a span's event are found; responseID is that of its metadata.
+// DuplicateKey returns the key by which the duplicates of a span's event are found; trace is its TraceHash and responseID that
+// of its metadata.
 // Of a model call with the id of the provider's response it is 8 bytes of that id's hash and 4 of the instrumentor's name.
 // A call that failed has no answer: its key is of the span below which it was made and of the model that was asked, with one byte more.
-func DuplicateKey(e *event.Event, responseID string) []byte {
+func DuplicateKey(e *event.Event, trace int64, responseID string) []byte {
 	if e.Type != event.TypeModel && !e.Wrapper {
 		return nil
 	}
@@ -79,7 +81,7 @@ func DuplicateKey(e *event.Event, responseID string) []byte {
 		responseID = e.ReportedResponseID()
 	}
 	if responseID == "" {
-		if responseID = failedCall(e); responseID == "" {
+		if responseID = failedCall(e, trace); responseID == "" {
 			return nil
 		}
 		failed = true
@@ -102,7 +104,7 @@ func DuplicateKey(e *event.Event, responseID string) []byte {
 
 // failedCall returns what the reports of one failed call have in common, empty for a call that did not fail or
 // was made below no span: two instrumentors used together report it as children of one span.
-func failedCall(e *event.Event) string {
+func failedCall(e *event.Event, trace int64) string {
 	if e.Error == nil {
 		return ""
 	}
@@ -111,7 +113,7 @@ func failedCall(e *event.Event) string {
 	if !ok || !known || parent == "" || model == "" {
 		return ""
 	}
-	return e.TraceID.String() + " " + parent + " " + model
+	return strconv.FormatInt(trace, 16) + " " + parent + " " + model
 }
 
 // SetDuplicateKey sets what a row's duplicate key says of the call that it reports.
