@@ -90,7 +90,7 @@ func namesOnly(td ptrace.Traces) (b event.Batch, r []otlpmap.Rejection) {
 					r = append(r, otlpmap.Rejection{TraceID: "00", SpanID: "01", Reason: "no trace id"})
 					continue
 				}
-				b.Events = append(b.Events, event.Event{Name: span.Name()})
+				b.Events = append(b.Events, event.Incoming{Event: event.Event{Name: span.Name()}})
 			}
 		}
 	}
@@ -112,11 +112,11 @@ func started(t *testing.T, s *fakeStore) *spangroveExporter {
 
 func native(names ...string) ptrace.Traces {
 	session := uuid.New()
-	var events []event.Event
+	var events []event.Incoming
 	for _, n := range names {
-		events = append(events, event.Event{
+		events = append(events, event.Incoming{Event: event.Event{
 			ID: uuid.New(), SessionID: session, ParentID: session, Type: event.TypeTool, Name: n, Source: "test", Start: 1, End: 2, Duration: 1,
-		})
+		}})
 	}
 	return spancodec.Traces(events)
 }
@@ -151,7 +151,7 @@ func TestReservedSource(t *testing.T) {
 	t.Parallel()
 	e := started(t, &fakeStore{})
 	e.mapper = func(ptrace.Traces) (b event.Batch, _ []otlpmap.Rejection) {
-		b.Events = []event.Event{{Source: "evaluator"}, {Source: "evaluation"}}
+		b.Events = []event.Incoming{{Event: event.Event{Source: "evaluator"}}, {Event: event.Event{Source: "evaluation"}}}
 		b.Sessions = []event.SessionHint{{Source: "evaluator"}}
 		return b, nil
 	}

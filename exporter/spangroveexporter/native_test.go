@@ -43,9 +43,9 @@ func TestAttributesOfNativeEvents(t *testing.T) {
 	if err := p.Start(t.Context(), componenttest.NewNopHost()); err != nil {
 		t.Fatal(err)
 	}
-	sent := event.Event{ID: uuid.UUID{2}, SessionID: uuid.UUID{1}, ParentID: uuid.UUID{1}, Type: event.TypeTool, Name: "n", Source: "test", Start: 1, End: 2, Duration: 1,
-		Inputs: json.RawMessage(`{"secret":1}`), Outputs: json.RawMessage(`{"x":1}`), Metadata: json.RawMessage(`{"env":"dev","a":1}`)}
-	if err := p.ConsumeTraces(t.Context(), spancodec.Traces([]event.Event{sent})); err != nil {
+	sent := event.Incoming{Event: event.Event{ID: uuid.UUID{2}, SessionID: uuid.UUID{1}, ParentID: uuid.UUID{1}, Type: event.TypeTool, Name: "n", Source: "test", Start: 1, End: 2, Duration: 1,
+		Inputs: json.RawMessage(`{"secret":1}`), Outputs: json.RawMessage(`{"x":1}`), Metadata: json.RawMessage(`{"env":"dev","a":1}`)}}
+	if err := p.ConsumeTraces(t.Context(), spancodec.Traces([]event.Incoming{sent})); err != nil {
 		t.Fatal(err)
 	}
 	e, err := newExporter(exportertest.NewNopSettings(componentType), createDefaultConfig().(*Config))

@@ -149,10 +149,10 @@ func (e *spangroveExporter) events(p part) (event.Batch, []otlpmap.Rejection, er
 				return event.Batch{}, nil, fault.In(fmt.Sprintf("events[%d]", n), err)
 			}
 			if added {
-				e.nativeMapper(&ev, spancodec.Added(span))
+				e.nativeMapper(&ev.Event, spancodec.Added(span))
 			}
 			if batch.Events == nil {
-				batch.Events = make([]event.Event, 0, p.spans)
+				batch.Events = make([]event.Incoming, 0, p.spans)
 			}
 			batch.Events = append(batch.Events, ev)
 			n++

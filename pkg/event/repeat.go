@@ -13,7 +13,7 @@ import (
 // a finished span replaces the unfinished copy of itself, whichever of them comes first, but
 // never wipes metrics or feedback that came meanwhile; a repeated session start merges metadata and user properties.
 // Each member of metadata stays in one of Metadata and ColdMetadata.
-func (e *Event) Repeat(now *Event) (changed bool) {
+func (e *Event) Repeat(now *Incoming) (changed bool) {
 	if len(e.ColdMetadata) == 0 && len(now.ColdMetadata) == 0 {
 		return e.repeatCorrected(now)
 	}
@@ -39,7 +39,7 @@ func (e *Event) Repeat(now *Event) (changed bool) {
 
 // repeatCorrected is Repeat without regard to the two parts of metadata. It repeats the events as their
 // senders reported them, and corrects the result as both were corrected.
-func (e *Event) repeatCorrected(now *Event) bool {
+func (e *Event) repeatCorrected(now *Incoming) bool {
 	before := *e
 	correction, also := e.corrections(), now.corrections()
 	correction.Wrapper = correction.Wrapper || also.Wrapper
@@ -61,10 +61,10 @@ func (e *Event) repeatCorrected(now *Event) bool {
 
 // repeat does what Repeat does for two events that are as their sender reported them. It reports whether now took
 // the place of e.
-func (e *Event) repeat(now *Event) (replaced bool) {
+func (e *Event) repeat(now *Incoming) (replaced bool) {
 	if e.Unfinished && !now.Unfinished {
 		before := *e
-		*e = *now
+		*e = now.Event
 		e.SessionID, e.ParentID = before.SessionID, before.ParentID
 		if now.ParentID != uuid.Nil && !e.IsSession() {
 			e.ParentID = now.ParentID
@@ -84,7 +84,7 @@ func (e *Event) repeat(now *Event) (replaced bool) {
 		e.Metadata = rawjson.Merge(e.Metadata, now.Metadata)
 		e.UserProperties = rawjson.Merge(e.UserProperties, now.UserProperties)
 	}
-	e.fill(now)
+	e.fill(&now.Event)
 	return false
 }
 

@@ -38,7 +38,7 @@ func (w Window) Check(e *Event, now time.Time) error {
 
 // Adjust moves an event that begins outside the window to now, keeps its duration, and records the
 // time it gave in metadata. It changes no other event.
-func (w Window) Adjust(e *Event, now time.Time) {
+func (w Window) Adjust(e *Incoming, now time.Time) {
 	if w.Holds(e.Start, now) {
 		return
 	}

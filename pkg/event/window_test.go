@@ -50,11 +50,11 @@ func TestWindowAdjust(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 	ms := float64(now.UnixMilli())
-	near := Event{Start: ms - 5, End: ms, Duration: 5}
+	near := Incoming{Event: Event{Start: ms - 5, End: ms, Duration: 5}}
 	if DefaultWindow.Adjust(&near, now); near.Start != ms-5 || near.Metadata != nil || near.DefaultTime {
 		t.Errorf("an event of now is changed: %+v", near)
 	}
-	far := Event{Start: 86_400_000.25, End: 86_400_010.25, Duration: 10, Metadata: json.RawMessage(`{"a":1}`)}
+	far := Incoming{Event: Event{Start: 86_400_000.25, End: 86_400_010.25, Duration: 10, Metadata: json.RawMessage(`{"a":1}`)}}
 	DefaultWindow.Adjust(&far, now)
 	if far.Start != ms || far.End != ms+10 || far.Duration != 10 || !far.DefaultTime || string(far.Metadata) != `{"a":1,"original_start_time":86400000.25}` {
 		t.Errorf("got %v to %v, duration %v, metadata %s", far.Start, far.End, far.Duration, far.Metadata)
@@ -62,7 +62,7 @@ func TestWindowAdjust(t *testing.T) {
 	// Its finished copy, which comes later, begins when the first one did.
 	stored := far
 	stored.Unfinished = true
-	late := Event{Start: 86_400_000.25, End: 86_400_030.25, Duration: 30}
+	late := Incoming{Event: Event{Start: 86_400_000.25, End: 86_400_030.25, Duration: 30}}
 	DefaultWindow.Adjust(&late, now.Add(time.Minute))
 	if stored.Repeat(&late); stored.Start != ms || stored.End != ms+30 || stored.Duration != 30 || stored.Unfinished {
 		t.Errorf("finished: %v to %v, duration %v", stored.Start, stored.End, stored.Duration)
@@ -72,7 +72,7 @@ func TestWindowAdjust(t *testing.T) {
 func TestCompleteStartOfZero(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
-	given, left := Event{StartGiven: true, End: 7}, Event{}
+	given, left := Incoming{StartGiven: true, Event: Event{End: 7}}, Incoming{}
 	given.Complete(now)
 	left.Complete(now)
 	if given.Start != 0 || given.Duration != 7 || given.DefaultTime {
@@ -89,17 +89,17 @@ func TestDurationFollowsEnd(t *testing.T) {
 	ms := float64(now.UnixMilli())
 	for _, tt := range []struct {
 		name     string
-		e        Event
+		e        Incoming
 		u        Update
 		duration float64
 	}{
-		{"open event", Event{Start: ms}, Update{EndTime: new(ms + 250)}, 250},
-		{"open session", Event{Start: ms, Type: TypeSession}, Update{EndTime: new(ms + 250)}, 250},
-		{"end again", Event{Start: ms, End: ms + 9}, Update{EndTime: new(ms + 250)}, 250},
-		{"end before the start", Event{Start: ms, End: ms + 9}, Update{EndTime: new(ms - 1)}, 0},
-		{"given at creation", Event{Start: ms, Duration: 5}, Update{EndTime: new(ms + 250)}, 5},
-		{"given with the end", Event{Start: ms}, Update{EndTime: new(ms + 250), Duration: new(3.0)}, 3},
-		{"nothing of times", Event{Start: ms, End: ms + 9}, Update{}, 9},
+		{"open event", Incoming{Event: Event{Start: ms}}, Update{EndTime: new(ms + 250)}, 250},
+		{"open session", Incoming{Event: Event{Start: ms, Type: TypeSession}}, Update{EndTime: new(ms + 250)}, 250},
+		{"end again", Incoming{Event: Event{Start: ms, End: ms + 9}}, Update{EndTime: new(ms + 250)}, 250},
+		{"end before the start", Incoming{Event: Event{Start: ms, End: ms + 9}}, Update{EndTime: new(ms - 1)}, 0},
+		{"given at creation", Incoming{Event: Event{Start: ms, Duration: 5}}, Update{EndTime: new(ms + 250)}, 5},
+		{"given with the end", Incoming{Event: Event{Start: ms}}, Update{EndTime: new(ms + 250), Duration: new(3.0)}, 3},
+		{"nothing of times", Incoming{Event: Event{Start: ms, End: ms + 9}}, Update{}, 9},
 	} {
 		tt.e.Complete(now)
 		tt.e.Apply(&tt.u)
@@ -107,7 +107,7 @@ func TestDurationFollowsEnd(t *testing.T) {
 			t.Errorf("%s: duration %v, want %v", tt.name, tt.e.Duration, tt.duration)
 		}
 	}
-	e := Event{Start: ms}
+	e := Incoming{Event: Event{Start: ms}}
 	e.Complete(now)
 	e.Apply(&Update{Duration: new(4.0)})
 	e.Apply(&Update{EndTime: new(ms + 250)})

@@ -139,7 +139,7 @@ func TestMemoryOfLists(t *testing.T) {
 	const n = 30_000
 	now := time.UnixMilli(1_800_000_000_000)
 	const id = "33333333-3333-4333-8333-333333333333"
-	one := func(decode func([]byte, time.Time) (event.Event, error)) func([]byte) {
+	one := func(decode func([]byte, time.Time) (event.Incoming, error)) func([]byte) {
 		return func(body []byte) { _, _ = decode(body, now) }
 	}
 	batch := func(policy wire.Policy) func([]byte) {

@@ -46,16 +46,16 @@ func storedWith(t *testing.T, o store.Options) http.Handler {
 	if err != nil {
 		t.Fatal(err)
 	}
-	batch := event.Batch{Events: []event.Event{{
-		ID: sessionID, SessionID: sessionID, Type: event.TypeSession, Name: "checkout", Started: true,
+	batch := event.Batch{Events: []event.Incoming{{Started: true, Event: event.Event{
+		ID: sessionID, SessionID: sessionID, Type: event.TypeSession, Name: "checkout",
 		Start: 1_790_000_000_000, Metadata: json.RawMessage(`{"tier":"gold"}`),
-	}}}
+	}}}}
 	for i, parent := range []int{0, 1, 1, 3, 99} {
-		batch.Events = append(batch.Events, event.Event{
+		batch.Events = append(batch.Events, event.Incoming{Event: event.Event{
 			ID: numbered(i + 1), SessionID: sessionID, ParentID: numbered(parent), Type: event.TypeModel, Name: fmt.Sprint(i + 1),
 			Start: 1_790_000_000_000 + float64(i) + 0.5, Duration: 2, Inputs: json.RawMessage(`{"q":9007199254740993}`),
 			Outputs: json.RawMessage(`"text"`), Metadata: json.RawMessage(`{"cost":0.25,"prompt_tokens":3}`),
-		})
+		}})
 	}
 	for i := range batch.Events {
 		batch.Events[i].Complete(time.UnixMilli(1_790_000_000_000))

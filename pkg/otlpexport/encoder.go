@@ -73,7 +73,7 @@ func (x *Encoder) Append(dst []byte, e *event.Event) ([]byte, error) {
 	known := read(&out)
 	spans := x.spansOf(known.resource)
 	span := spans.AppendEmpty()
-	spancodec.EncodeOpen(span, &out)
+	spancodec.EncodeOpen(span, &event.Incoming{Event: out})
 	x.placer.place(span, &out, &known)
 	describe(span, &out, &known)
 	spancodec.MarkStandard(span)

@@ -65,7 +65,7 @@ func decoded(t interface {
 				if added {
 					t.Fatalf("the importing server takes %v for a processor's", spancodec.Added(span).AsRaw())
 				}
-				events = append(events, e)
+				events = append(events, e.Event)
 			}
 		}
 	}
@@ -140,17 +140,22 @@ func anyTree(t *rapid.T) []event.Event {
 		if rapid.IntRange(0, 80).Draw(t, "large") == 0 {
 			e.Outputs = json.RawMessage(`{"content":"` + strings.Repeat("x", maxHeldBytes) + `"}`)
 		}
-		e.Complete(now)
-		events = append(events, e)
+		events = append(events, completed(e))
 	}
 	return events
+}
+
+// completed returns an event as it is stored.
+func completed(e event.Event) event.Event {
+	in := event.Incoming{Event: e}
+	in.Complete(now)
+	return in.Event
 }
 
 func one(t *testing.T, e event.Event) ptrace.Span {
 	t.Helper()
 	e.SessionID, e.ID = uuid.UUID{1}, uuid.UUID{2}
-	e.Complete(now)
-	td := export(t, JSON, false, []event.Event{e})
+	td := export(t, JSON, false, []event.Event{completed(e)})
 	return td.ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(0)
 }
 
@@ -281,7 +286,7 @@ func TestPlaces(t *testing.T) {
 		{ID: uuid.UUID{5}, SessionID: session, ParentID: session, Type: event.TypeTool, Metadata: json.RawMessage(`{"trace_id":"zz","span_id":"0000000000000000"}`)},
 	}
 	for i := range events {
-		events[i].Complete(now)
+		events[i] = completed(events[i])
 	}
 	got := map[string]ptrace.Span{}
 	td := export(t, Protobuf, true, events)
@@ -376,7 +381,7 @@ func TestPartsAreBounded(t *testing.T) {
 	x := New(JSON, false)
 	for i := range 1000 {
 		e := event.Event{ID: uuid.UUID{1, byte(i), byte(i >> 8)}, SessionID: uuid.UUID{9}, Type: event.TypeTool, Outputs: json.RawMessage(`"` + strings.Repeat("x", 1<<(i%20)) + `"`)}
-		e.Complete(now)
+		e = completed(e)
 		if _, err := x.Append(nil, &e); err != nil {
 			t.Fatal(err)
 		}

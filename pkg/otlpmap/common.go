@@ -16,7 +16,7 @@ import (
 // The parent of a root is its session, or the event that an attribute names (HoneyHive's parent_id). The parent of
 // any other span is the event of its parent span: normally its id is computed, whether or not that span has
 // come; if the parent is in this request and brought an id of its own, it is that.
-func (b *eventBuilder) identity(e *event.Event) {
+func (b *eventBuilder) identity(e *event.Incoming) {
 	s := b.s
 	e.ID, e.SessionID, e.Type = s.eventID, s.session(), s.typ
 	e.TraceID = uuid.UUID(s.trace.id)
@@ -200,7 +200,7 @@ func millis(ns uint64) float64 {
 // times sets start, end and duration, in milliseconds. A span without an end is not finished. One without a start
 // starts at its end; one without both, when it arrived. An end before the start counts as the start, and
 // metadata.clock_skew tells of it.
-func (b *eventBuilder) times(e *event.Event) {
+func (b *eventBuilder) times(e *event.Incoming) {
 	start, end := uint64(b.s.src.StartTimestamp()), uint64(b.s.src.EndTimestamp())
 	e.Unfinished = end == 0 || b.s.pending
 	switch {

@@ -86,11 +86,11 @@ func TestCost(t *testing.T) {
 			t.Parallel()
 			var p prices
 			batch, _ := New(Options{Prices: &p}).Traces(request(spanSpec{id: 1, attrs: tt.attrs}))
-			checkEvent(t, &batch.Events[0])
+			checkEvent(t, &batch.Events[0].Event)
 			if d := cmp.Diff(tt.asked, p.asked); d != "" {
 				t.Errorf("asked (-want +got):\n%s", d)
 			}
-			e := &batch.Events[0]
+			e := &batch.Events[0].Event
 			if got := at(e, "metadata.cost") + " " + at(e, "metadata.cost_source"); got != tt.cost {
 				t.Errorf("cost %s, want %s", got, tt.cost)
 			}
@@ -103,10 +103,10 @@ func TestWrappersCost(t *testing.T) {
 	t.Parallel()
 	call := map[string]any{"gen_ai.operation.name": "chat", "gen_ai.request.model": "m", "gen_ai.usage.input_tokens": 7}
 	batch, _ := New(Options{Prices: &prices{}}).Traces(request(spanSpec{id: 2, parent: 1, attrs: call}, spanSpec{id: 1, attrs: call}))
-	if e := &batch.Events[0]; at(e, "metadata.cost") != "0.25" {
+	if e := &batch.Events[0].Event; at(e, "metadata.cost") != "0.25" {
 		t.Errorf("inner call: %s", flatEvent(e))
 	}
-	if e := &batch.Events[1]; e.Type != event.TypeChain || at(e, "metadata.cost") != "" || at(e, "metadata.cost_source") != "" ||
+	if e := &batch.Events[1].Event; e.Type != event.TypeChain || at(e, "metadata.cost") != "" || at(e, "metadata.cost_source") != "" ||
 		at(e, "metadata.aggregate_usage") != `{"prompt_tokens":7,"cost":0.25,"cost_source":"computed"}` {
 		t.Errorf("wrapper: %s", flatEvent(e))
 	}

@@ -153,7 +153,7 @@ func (b *eventBuilder) forget() {
 //     same name takes their place.
 //  8. unmapped: all that is still unused is kept as it is, with a note of what was done to the values.
 //  9. finish: the objects are copied out of the buffers.
-func (b *eventBuilder) event(s *span, e *event.Event) {
+func (b *eventBuilder) event(s *span, e *event.Incoming) {
 	b.reset(s)
 	b.identity(e)
 	b.run()
@@ -162,15 +162,15 @@ func (b *eventBuilder) event(s *span, e *event.Event) {
 	b.spanEvents()
 	b.placeOutputs()
 	b.usage()
-	b.name(e)
-	b.source(e)
-	b.errorText(e)
+	b.name(&e.Event)
+	b.source(&e.Event)
+	b.errorText(&e.Event)
 	b.times(e)
-	b.sessionFacts(e)
+	b.sessionFacts(&e.Event)
 	b.dropRedundant()
 	b.otlpFields()
 	b.unmapped()
-	b.finish(e)
+	b.finish(&e.Event)
 }
 
 // filled reports whether a field has a value.

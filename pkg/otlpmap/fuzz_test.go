@@ -42,7 +42,7 @@ func FuzzAttributes(f *testing.F) {
 		if len(b.Events) != 1 {
 			t.Fatal("the span is lost")
 		}
-		e := &b.Events[0]
+		e := &b.Events[0].Event
 		checkEvent(t, e)
 		var shown any
 		if err := json.Unmarshal(flatEvent(e), &shown); err != nil {
@@ -101,9 +101,9 @@ func FuzzRules(f *testing.F) {
 		if len(batch.Events) != 1 {
 			t.Fatal("the span is lost")
 		}
-		checkEvent(t, &batch.Events[0])
+		checkEvent(t, &batch.Events[0].Event)
 		var shown any
-		if err := json.Unmarshal(flatEvent(&batch.Events[0]), &shown); err != nil {
+		if err := json.Unmarshal(flatEvent(&batch.Events[0].Event), &shown); err != nil {
 			t.Fatal(err)
 		}
 		text := allTexts(shown)
@@ -185,7 +185,7 @@ func FuzzMessages(f *testing.F) {
 					"gen_ai.tool.definitions": text, "gen_ai.system_instructions": text, "output.value": text, "input.value": text,
 				})
 				b, _ := m.Traces(td)
-				checkEvent(t, &b.Events[0])
+				checkEvent(t, &b.Events[0].Event)
 			}
 		}
 	})

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
 	"golang.org/x/tools/txtar"
 
 	"github.com/spangrove/spangrove/pkg/event"
@@ -64,9 +65,11 @@ func draw(batch event.Batch) string {
 	var b strings.Builder
 	for _, h := range batch.Sessions {
 		var list []event.Event
+		provisional := map[uuid.UUID]bool{}
 		for _, e := range batch.Events {
 			if e.SessionID == h.SessionID {
-				list = append(list, e)
+				list = append(list, e.Event)
+				provisional[e.ID] = e.Provisional
 			}
 		}
 		_, top := event.Tree(list)
@@ -76,7 +79,7 @@ func draw(batch event.Batch) string {
 		}
 		fmt.Fprintf(&b, "session %q %s\n", firstText(h.Name, h.Fallback), h.SessionID)
 		for _, n := range top {
-			drawNode(&b, list, n, zero, 1)
+			drawNode(&b, list, provisional, n, zero, 1)
 		}
 	}
 	return b.String()
@@ -91,13 +94,13 @@ func firstText(s ...string) string {
 	return ""
 }
 
-func drawNode(b *strings.Builder, list []event.Event, n *event.Node, zero float64, depth int) {
+func drawNode(b *strings.Builder, list []event.Event, provisional map[uuid.UUID]bool, n *event.Node, zero float64, depth int) {
 	e := &list[n.Index]
 	fmt.Fprintf(b, "%s%s %q +%sms %sms", strings.Repeat("  ", depth), e.Type, e.Name, short(e.Start-zero), short(e.Duration))
 	for _, m := range []struct {
 		on   bool
 		word string
-	}{{n.Orphan, "orphan"}, {e.Provisional, "provisional"}, {e.Fixed, "fixed"}, {e.Unfinished, "unfinished"}} {
+	}{{n.Orphan, "orphan"}, {provisional[e.ID], "provisional"}, {e.Fixed, "fixed"}, {e.Unfinished, "unfinished"}} {
 		if m.on {
 			b.WriteString(" " + m.word)
 		}
@@ -115,7 +118,7 @@ func drawNode(b *strings.Builder, list []event.Event, n *event.Node, zero float6
 	}
 	b.WriteByte('\n')
 	for _, c := range n.Children {
-		drawNode(b, list, c, zero, depth+1)
+		drawNode(b, list, provisional, c, zero, depth+1)
 	}
 }
 

@@ -105,7 +105,7 @@ func (m *Mapper) Traces(td ptrace.Traces) (event.Batch, []Rejection) {
 	x.resolve()
 	x.index()
 
-	batch := event.Batch{Events: make([]event.Event, len(x.spans))}
+	batch := event.Batch{Events: make([]event.Incoming, len(x.spans))}
 	x.builder.opt, x.builder.x = &m.opt, x
 	for i := range x.spans {
 		x.indexSlots(&x.spans[i])

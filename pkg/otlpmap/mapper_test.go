@@ -451,7 +451,7 @@ func TestSessions(t *testing.T) {
 			var got, keys []string
 			for i := range batch.Events {
 				e := &batch.Events[i]
-				checkEvent(t, e)
+				checkEvent(t, &e.Event)
 				s := e.SessionID.String()
 				if e.Fixed {
 					s += "!"
@@ -460,7 +460,7 @@ func TestSessions(t *testing.T) {
 					s += "?"
 				}
 				got = append(got, s)
-				keys = append(keys, at(e, "metadata.session_key"))
+				keys = append(keys, at(&e.Event, "metadata.session_key"))
 			}
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("sessions (-want +got)\n%s", diff)
@@ -490,7 +490,7 @@ func TestParents(t *testing.T) {
 	if batch.Events[0].ID.String() != own {
 		t.Errorf("id %s", batch.Events[0].ID)
 	}
-	if got := at(&batch.Events[1], "metadata.honeyhive.parent_id"); got != `"`+above+`"` {
+	if got := at(&batch.Events[1].Event, "metadata.honeyhive.parent_id"); got != `"`+above+`"` {
 		t.Errorf("a parent id below the root: %s", got)
 	}
 }
@@ -501,7 +501,7 @@ func TestWrapperOfItself(t *testing.T) {
 	call := spanSpec{id: 1, parent: 1, attrs: map[string]any{"gen_ai.operation.name": "chat", "gen_ai.usage.input_tokens": 7}}
 	batch, _ := New(Options{}).Traces(request(call, call))
 	for i := range batch.Events {
-		if e := &batch.Events[i]; e.Wrapper || e.Type != event.TypeModel {
+		if e := &batch.Events[i].Event; e.Wrapper || e.Type != event.TypeModel {
 			t.Errorf("event %d: %s", i, flatEvent(e))
 		}
 	}
@@ -519,10 +519,10 @@ func TestWrappers(t *testing.T) {
 		spanSpec{trace: 2, id: 4, parent: 5, attrs: model(1)}, // a cycle
 		spanSpec{trace: 2, id: 5, parent: 4, attrs: model(1)},
 	))
-	if e := &batch.Events[0]; e.Type != event.TypeModel || at(e, "metadata.prompt_tokens") != "7" {
+	if e := &batch.Events[0].Event; e.Type != event.TypeModel || at(e, "metadata.prompt_tokens") != "7" {
 		t.Errorf("inner call: %s", flatEvent(e))
 	}
-	if e := &batch.Events[2]; e.Type != event.TypeChain || at(e, "metadata.prompt_tokens") != "" || at(e, "metadata.cost") != "" || at(e, "metadata.aggregate_usage") != `{"prompt_tokens":7,"cost":0.5}` {
+	if e := &batch.Events[2].Event; e.Type != event.TypeChain || at(e, "metadata.prompt_tokens") != "" || at(e, "metadata.cost") != "" || at(e, "metadata.aggregate_usage") != `{"prompt_tokens":7,"cost":0.5}` {
 		t.Errorf("wrapper: %s", flatEvent(e))
 	}
 }
@@ -616,13 +616,13 @@ func TestResources(t *testing.T) {
 	if h.Fallback != "desk" || h.Source != "desk" || string(h.Metadata) != `{"resource":{"service.name":"desk"}}` {
 		t.Errorf("hint %+v %s", h, h.Metadata)
 	}
-	if got := at(&batch.Events[0], "metadata.resource"); got != `{"service.name":"desk"}` {
+	if got := at(&batch.Events[0].Event, "metadata.resource"); got != `{"service.name":"desk"}` {
 		t.Errorf("resource on the first event: %s", got)
 	}
-	if got := at(&batch.Events[1], "metadata.resource"); got != `{"service.name":"pier"}` {
+	if got := at(&batch.Events[1].Event, "metadata.resource"); got != `{"service.name":"pier"}` {
 		t.Errorf("resource on the second event: %s", got)
 	}
-	if got := at(&batch.Events[1], "metadata.service.name"); got != `"pier"` {
+	if got := at(&batch.Events[1].Event, "metadata.service.name"); got != `"pier"` {
 		t.Errorf("service.name %s", got)
 	}
 }
@@ -632,7 +632,7 @@ func TestBounds(t *testing.T) {
 	m := New(Options{MaxFieldBytes: 40, MaxMediaBytes: 16})
 	td, _ := oneSpan(map[string]any{"gen_ai.operation.name": "chat", "x": strings.Repeat("é", 30), "gen_ai.input.messages": `[{"role":"user","content":"` + strings.Repeat("a", 50) + `"}]`})
 	b, _ := m.Traces(td)
-	e := &b.Events[0]
+	e := &b.Events[0].Event
 	checkEvent(t, e)
 	for path, want := range map[string]string{
 		"metadata.x":                     `"` + strings.Repeat("é", 20) + `"`,
@@ -647,7 +647,7 @@ func TestBounds(t *testing.T) {
 	media := New(Options{MaxMediaBytes: 16})
 	td, _ = oneSpan(map[string]any{"gen_ai.operation.name": "chat", "gen_ai.input.messages": `[{"role":"user","parts":[{"type":"text","content":"a long enough text"},{"type":"blob","mime_type":"image/png","content":"` + strings.Repeat("A", 64) + `"}]},{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,AAAAAAAAAAAAAAAA"}}]}]`})
 	b, _ = media.Traces(td)
-	got := at(&b.Events[0], "inputs.chat_history")
+	got := at(&b.Events[0].Event, "inputs.chat_history")
 	for _, want := range []string{`"mime_type":"image/png","bytes":64`, `"url":{"type":"omitted","mime_type":"image/png","bytes":38`, `a long enough text`} {
 		if !strings.Contains(got, want) {
 			t.Errorf("media: no %s in %s", want, got)

@@ -48,7 +48,7 @@ func TestPending(t *testing.T) {
 	if len(b.Events) != 2 {
 		t.Fatalf("%d events, want 2", len(b.Events))
 	}
-	root, child := &b.Events[0], &b.Events[1]
+	root, child := &b.Events[0].Event, &b.Events[1].Event
 	if root.ID != EventID([16]byte{1}, [8]byte{2}) || !root.Unfinished || root.ParentID != root.SessionID || root.Name != "agent run" {
 		t.Errorf("the root's copy became %s", flatEvent(root))
 	}
@@ -73,7 +73,7 @@ func TestPending(t *testing.T) {
 		}
 		b, _ := m.Traces(td)
 		if len(b.Events) != 1 || b.Events[0].Unfinished || b.Events[0].Duration != 1000 || b.Events[0].SessionID != SessionID("s") {
-			t.Errorf("%s: %d events, the first %s", order, len(b.Events), flatEvent(&b.Events[0]))
+			t.Errorf("%s: %d events, the first %s", order, len(b.Events), flatEvent(&b.Events[0].Event))
 		}
 	}
 
@@ -83,7 +83,7 @@ func TestPending(t *testing.T) {
 		started(list, 9, 2, parent)
 		b, _ := m.Traces(td)
 		if len(b.Events) != 1 || b.Events[0].ParentID != b.Events[0].SessionID {
-			t.Errorf("parent %q: %s", parent, flatEvent(&b.Events[0]))
+			t.Errorf("parent %q: %s", parent, flatEvent(&b.Events[0].Event))
 		}
 	}
 }

@@ -52,8 +52,8 @@ func mapOne(t testing.TB, td ptrace.Traces) *event.Event {
 	if len(b.Events) != 1 || len(rejected) != 0 {
 		t.Fatalf("%d events, rejected %v", len(b.Events), rejected)
 	}
-	checkEvent(t, &b.Events[0])
-	return &b.Events[0]
+	checkEvent(t, &b.Events[0].Event)
+	return &b.Events[0].Event
 }
 
 // checkEvent holds what is true of every event: its objects are JSON that a store takes as it

@@ -109,7 +109,7 @@ func flatten(t testing.TB, batch event.Batch) []byte {
 	out.WriteByte('[')
 	seen := map[string]bool{}
 	for i := range batch.Events {
-		e := &batch.Events[i]
+		e := &batch.Events[i].Event
 		if out.Len() > 1 {
 			out.WriteByte(',')
 		}
@@ -256,7 +256,7 @@ func sameEvents(t *testing.T, how string, want, got event.Batch, together bool) 
 	}
 	byID := map[string]*event.Event{}
 	for i := range got.Events {
-		byID[got.Events[i].ID.String()] = &got.Events[i]
+		byID[got.Events[i].ID.String()] = &got.Events[i].Event
 	}
 	for _, w := range want.Events {
 		g := byID[w.ID.String()]
@@ -268,9 +268,9 @@ func sameEvents(t *testing.T, how string, want, got event.Batch, together bool) 
 			if w.ParentID == w.SessionID {
 				have.ParentID = w.ParentID
 			}
-			have.SessionID, have.Provisional = w.SessionID, w.Provisional
+			have.SessionID = w.SessionID
 		}
-		if diff := cmp.Diff(string(flatEvent(&w)), string(flatEvent(&have))); diff != "" {
+		if diff := cmp.Diff(string(flatEvent(&w.Event)), string(flatEvent(&have))); diff != "" {
 			t.Errorf("%s: %s (-want +got)\n%s", how, w.Name, diff)
 		}
 	}

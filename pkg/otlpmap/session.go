@@ -208,7 +208,7 @@ func (x *mapState) models() (n int) {
 // its trace and session. The store goes on from there. An agent framework and the provider's client may both be
 // instrumented: then one call comes as two model spans, one below the other, and its tokens would count twice.
 // event.Accounts decides which of them is the call; the others become chains.
-func (x *mapState) correct(events []event.Event) {
+func (x *mapState) correct(events []event.Incoming) {
 	if x.models() < 2 {
 		return
 	}

@@ -44,7 +44,7 @@ func TestAnyValidEventComesOutEqual(t *testing.T) {
 		if !IsNative(td.ResourceSpans().At(0).ScopeSpans().At(0).Scope()) {
 			t.Fatal("the scope is not native")
 		}
-		var got []event.Event
+		var got []event.Incoming
 		for _, span := range spans(td).All() {
 			e, err := Decode(span)
 			if err != nil {
@@ -69,7 +69,7 @@ func TestAnyValidEventComesOutEqual(t *testing.T) {
 }
 
 // anyEvent draws completed events that are valid.
-func anyEvent() *rapid.Generator[event.Event] {
+func anyEvent() *rapid.Generator[event.Incoming] {
 	id := rapid.Custom(func(t *rapid.T) (u uuid.UUID) {
 		for i := range u {
 			u[i] = rapid.Byte().Draw(t, "byte")
@@ -84,8 +84,8 @@ func anyEvent() *rapid.Generator[event.Event] {
 		}
 		return anyJSON(t, name, '{')
 	}
-	return rapid.Custom(func(t *rapid.T) event.Event {
-		e := event.Event{
+	return rapid.Custom(func(t *rapid.T) event.Incoming {
+		e := event.Incoming{Event: event.Event{
 			ID:             id.Draw(t, "id"),
 			SessionID:      id.Draw(t, "session"),
 			ParentID:       id.Draw(t, "parent"),
@@ -101,8 +101,8 @@ func anyEvent() *rapid.Generator[event.Event] {
 			Metrics:        object(t, "metrics"),
 			Feedback:       object(t, "feedback"),
 			UserProperties: object(t, "user_properties"),
-			Started:        rapid.Bool().Draw(t, "started"),
-		}
+		}}
+		e.Started = rapid.Bool().Draw(t, "started")
 		if rapid.Bool().Draw(t, "is session") {
 			e.ID = e.SessionID
 		}
@@ -148,14 +148,14 @@ func anyJSON(t *rapid.T, name string, kind byte) json.RawMessage {
 	return json.RawMessage(b.String())
 }
 
-func sample() event.Event {
+func sample() event.Incoming {
 	broken := "it broke"
-	e := event.Event{
+	e := event.Incoming{Event: event.Event{
 		ID: uuid.New(), SessionID: uuid.New(), Type: event.TypeModel, Name: "chat", Source: "test", Error: &broken,
 		Start: 1795213764357.25, End: 1795213765000.5,
 		Inputs:   json.RawMessage(`{"q":"call me at 555-0100"}`),
 		Metadata: json.RawMessage(`{"n":9007199254740993}`),
-	}
+	}}
 	e.Complete(now)
 	return e
 }
@@ -163,7 +163,7 @@ func sample() event.Event {
 func TestProcessorsSeeASpan(t *testing.T) {
 	t.Parallel()
 	e := sample()
-	span := spans(Traces([]event.Event{e})).At(0)
+	span := spans(Traces([]event.Incoming{e})).At(0)
 	if got := uuid.UUID(span.TraceID()); got != e.SessionID {
 		t.Errorf("trace id %s, want the session %s", got, e.SessionID)
 	}
@@ -184,11 +184,11 @@ func TestWhatAProcessorChanges(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		change func(ptrace.Span)
-		check  func(t *testing.T, e event.Event)
+		check  func(t *testing.T, e event.Incoming)
 		field  string // of the fault; empty: none
 	}{
 		{"redacted text", func(s ptrace.Span) { s.Attributes().PutStr("spangrove.inputs", `{"q":"call me at ****"}`) },
-			func(t *testing.T, e event.Event) {
+			func(t *testing.T, e event.Incoming) {
 				if string(e.Inputs) != `{"q":"call me at ****"}` {
 					t.Errorf("inputs %s", e.Inputs)
 				}
@@ -198,19 +198,19 @@ func TestWhatAProcessorChanges(t *testing.T) {
 		{"another kind of JSON", func(s ptrace.Span) { s.Attributes().PutStr("spangrove.inputs", `[1]`) }, nil, "inputs"},
 		{"no text", func(s ptrace.Span) { s.Attributes().PutInt("spangrove.metadata", 3) }, nil, "metadata"},
 		{"field removed", func(s ptrace.Span) { s.Attributes().Remove("spangrove.inputs") },
-			func(t *testing.T, e event.Event) {
+			func(t *testing.T, e event.Incoming) {
 				if e.Inputs != nil || e.Metadata == nil {
 					t.Errorf("inputs %s, metadata %s", e.Inputs, e.Metadata)
 				}
 			}, ""},
 		{"renamed, error cleared", func(s ptrace.Span) { s.SetName("other"); s.Status().SetCode(ptrace.StatusCodeUnset) },
-			func(t *testing.T, e event.Event) {
+			func(t *testing.T, e event.Incoming) {
 				if e.Name != "other" || e.Error != nil {
 					t.Errorf("name %q, error %v", e.Name, e.Error)
 				}
 			}, ""},
 		{"NUL in the name", func(s ptrace.Span) { s.SetName("a\x00b") },
-			func(t *testing.T, e event.Event) {
+			func(t *testing.T, e event.Incoming) {
 				if e.Name != "a\uFFFDb" || string(e.Metadata) != `{"n":9007199254740993,"replaced_characters":1}` {
 					t.Errorf("name %q, metadata %s", e.Name, e.Metadata)
 				}
@@ -220,7 +220,7 @@ func TestWhatAProcessorChanges(t *testing.T) {
 			for _, a := range []string{attrSessionID, attrParentID, attrStart, attrEnd, attrDuration, attrSource} {
 				s.Attributes().Remove(a)
 			}
-		}, func(t *testing.T, e event.Event) {
+		}, func(t *testing.T, e event.Incoming) {
 			if e.SessionID == uuid.Nil || e.ParentID != e.SessionID || e.Source != event.Unknown || e.Start != 1795213764357.25 || e.Duration != 643.25 {
 				t.Errorf("got %+v", e)
 			}
@@ -231,7 +231,7 @@ func TestWhatAProcessorChanges(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			span := spans(Traces([]event.Event{sample()})).At(0)
+			span := spans(Traces([]event.Incoming{sample()})).At(0)
 			tt.change(span)
 			e, err := Decode(span)
 			var f *fault.Error
@@ -247,7 +247,7 @@ func TestWhatAProcessorChanges(t *testing.T) {
 
 func FuzzDecode(f *testing.F) {
 	e := sample()
-	b, _ := (&ptrace.ProtoMarshaler{}).MarshalTraces(Traces([]event.Event{e}))
+	b, _ := (&ptrace.ProtoMarshaler{}).MarshalTraces(Traces([]event.Incoming{e}))
 	f.Add(b)
 	f.Fuzz(func(t *testing.T, b []byte) {
 		td, err := (&ptrace.ProtoUnmarshaler{}).UnmarshalTraces(b)
@@ -288,8 +288,8 @@ func BenchmarkEncodeDecode(b *testing.B) {
 // left the process only if they were added or changed since.
 func TestAdded(t *testing.T) {
 	t.Parallel()
-	e := event.Event{ID: uuid.UUID{2}, SessionID: uuid.UUID{1}, ParentID: uuid.UUID{1}, Type: event.TypeTool, Name: "n", Source: "s", Start: 1, End: 2, Duration: 1,
-		Metadata: json.RawMessage(`{"a":1}`)}
+	e := event.Incoming{Event: event.Event{ID: uuid.UUID{2}, SessionID: uuid.UUID{1}, ParentID: uuid.UUID{1}, Type: event.TypeTool, Name: "n", Source: "s", Start: 1, End: 2, Duration: 1,
+		Metadata: json.RawMessage(`{"a":1}`)}}
 	added := func(span ptrace.Span) map[string]any {
 		t.Helper()
 		got, some, err := DecodeAdded(span)
@@ -305,7 +305,7 @@ func TestAdded(t *testing.T) {
 		}
 		return all
 	}
-	span := spans(Traces([]event.Event{e})).At(0)
+	span := spans(Traces([]event.Incoming{e})).At(0)
 	if got := added(span); len(got) != 0 {
 		t.Errorf("a span as it was encoded: %v", got)
 	}

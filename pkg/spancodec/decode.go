@@ -18,14 +18,14 @@ import (
 //
 // Errors are fault.Invalid and name the field: an id that is gone or no UUID, an unknown type,
 // a JSON field that is no longer JSON or of another kind, a time out of range.
-func Decode(span ptrace.Span) (event.Event, error) {
+func Decode(span ptrace.Span) (event.Incoming, error) {
 	e, _, err := DecodeAdded(span)
 	return e, err
 }
 
 // DecodeAdded is Decode, and reports whether the span has attributes that are not the event's
 // own: those that a processor added or changed on the way. Added returns them.
-func DecodeAdded(span ptrace.Span) (e event.Event, added bool, err error) {
+func DecodeAdded(span ptrace.Span) (e event.Incoming, added bool, err error) {
 	e.Name = span.Name()
 	others, standard := 0, false
 	var (
@@ -80,17 +80,17 @@ func DecodeAdded(span ptrace.Span) (e event.Event, added bool, err error) {
 			}
 		}
 		if err != nil {
-			return event.Event{}, false, err
+			return event.Incoming{}, false, err
 		}
 	}
 	if e.ID == uuid.Nil {
-		return event.Event{}, false, fault.InvalidField("event_id", "is missing")
+		return event.Incoming{}, false, fault.InvalidField("event_id", "is missing")
 	}
 	if e.SessionID == uuid.Nil {
 		e.SessionID = uuid.UUID(span.TraceID())
 	}
 	if e.SessionID == uuid.Nil {
-		return event.Event{}, false, fault.InvalidField("session_id", "is missing")
+		return event.Incoming{}, false, fault.InvalidField("session_id", "is missing")
 	}
 	switch {
 	case e.IsSession():
@@ -121,18 +121,18 @@ func DecodeAdded(span ptrace.Span) (e event.Event, added bool, err error) {
 	if sealed && sealValue == seal(&texts) {
 		for i, f := range fields {
 			if texts[i] != "" {
-				*f.of(&e) = json.RawMessage(texts[i])
+				*f.of(&e.Event) = json.RawMessage(texts[i])
 			}
 		}
 	} else {
 		n, err := checkTexts(&e, &texts, &present)
 		if err != nil {
-			return event.Event{}, false, err
+			return event.Incoming{}, false, err
 		}
 		replaced += n
 	}
 	if err := e.Validate(); err != nil {
-		return event.Event{}, false, err
+		return event.Incoming{}, false, err
 	}
 	e.CountReplaced(replaced)
 	if others > 0 && standard {
@@ -145,7 +145,7 @@ func DecodeAdded(span ptrace.Span) (e event.Event, added bool, err error) {
 
 // checkTexts sets the JSON fields from text that may have been changed on the way, and counts
 // the characters it had to replace.
-func checkTexts(e *event.Event, texts *[len(fields)]string, present *[len(fields)]bool) (replaced int, err error) {
+func checkTexts(e *event.Incoming, texts *[len(fields)]string, present *[len(fields)]bool) (replaced int, err error) {
 	for i, f := range fields {
 		if !present[i] {
 			continue
@@ -154,7 +154,7 @@ func checkTexts(e *event.Event, texts *[len(fields)]string, present *[len(fields
 		if err != nil {
 			return 0, fault.InvalidField(f.name, "%v", err)
 		}
-		*f.of(e) = clean
+		*f.of(&e.Event) = clean
 		replaced += n
 	}
 	return replaced, nil

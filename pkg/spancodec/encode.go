@@ -16,7 +16,7 @@ import (
 func IsNative(scope pcommon.InstrumentationScope) bool { return scope.Name() == Scope }
 
 // Traces returns spans of native events, in their order, under one resource and one scope.
-func Traces(events []event.Event) ptrace.Traces {
+func Traces(events []event.Incoming) ptrace.Traces {
 	td := ptrace.NewTraces()
 	if len(events) == 0 {
 		return td
@@ -35,14 +35,14 @@ func Traces(events []event.Event) ptrace.Traces {
 // e is complete and valid (Complete, Validate) and its JSON fields are clean (rawjson.Clean).
 // Of what only the OTLP mapping sets (ColdMetadata, TraceID, Provisional, Fixed, Unfinished)
 // a native event has nothing, and nothing is carried.
-func Encode(span ptrace.Span, e *event.Event) {
+func Encode(span ptrace.Span, e *event.Incoming) {
 	texts := encode(span, e)
 	span.Attributes().PutInt(attrSeal, seal(&texts))
 }
 
 // EncodeOpen is Encode for a span that leaves the process: it has no seal, which nobody else
 // could check, so Decode checks its texts.
-func EncodeOpen(span ptrace.Span, e *event.Event) { encode(span, e) }
+func EncodeOpen(span ptrace.Span, e *event.Incoming) { encode(span, e) }
 
 // SetScores replaces the metrics and metadata of a native span, JSON objects. Decode then checks its texts anew.
 func SetScores(span ptrace.Span, metrics, metadata json.RawMessage) {
@@ -51,7 +51,7 @@ func SetScores(span ptrace.Span, metrics, metadata json.RawMessage) {
 }
 
 // encode writes all but the seal, and returns what that is made of.
-func encode(span ptrace.Span, e *event.Event) (texts [len(fields)]string) {
+func encode(span ptrace.Span, e *event.Incoming) (texts [len(fields)]string) {
 	span.SetTraceID(pcommon.TraceID(e.SessionID))
 	span.SetSpanID(spanID(e.ID))
 	if e.ParentID != uuid.Nil {
@@ -88,7 +88,7 @@ func encode(span ptrace.Span, e *event.Event) (texts [len(fields)]string) {
 		attrs.PutBool(attrOwnDuration, true)
 	}
 	for i, f := range fields {
-		if raw := *f.of(e); len(raw) > 0 {
+		if raw := *f.of(&e.Event); len(raw) > 0 {
 			texts[i] = string(raw)
 			attrs.PutStr(f.attr, texts[i])
 		}

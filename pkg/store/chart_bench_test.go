@@ -38,9 +38,9 @@ func benchSmall(b *testing.B, s *store.Store, projectID int64, n int) {
 				sid = uuid.New()
 			}
 			at := begin.Add(time.Duration(float64(30*24*time.Hour) * float64(done+i) / float64(n)))
-			e := event.Event{ID: uuid.New(), SessionID: sid, Type: event.TypeModel, Name: "chat", Source: "bench", Start: float64(at.UnixMilli()),
+			e := event.Incoming{Event: event.Event{ID: uuid.New(), SessionID: sid, Type: event.TypeModel, Name: "chat", Source: "bench", Start: float64(at.UnixMilli()),
 				Duration: 1000 * r.ExpFloat64(),
-				Metadata: fmt.Appendf(nil, `{"cost":%.6f,"tier":%q,"total_tokens":%d}`, r.ExpFloat64()/100, tiers[r.IntN(4)], r.IntN(4000))}
+				Metadata: fmt.Appendf(nil, `{"cost":%.6f,"tier":%q,"total_tokens":%d}`, r.ExpFloat64()/100, tiers[r.IntN(4)], r.IntN(4000))}}
 			e.Complete(at)
 			batch.Events = append(batch.Events, e)
 		}

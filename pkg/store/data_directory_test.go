@@ -42,9 +42,9 @@ func TestDataDirectoryIsPrivate(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		e := event.Event{ID: uuid.New(), SessionID: uuid.New(), Type: event.TypeTool, Name: "a", Start: 1.79e12}
+		e := event.Incoming{Event: event.Event{ID: uuid.New(), SessionID: uuid.New(), Type: event.TypeTool, Name: "a", Start: 1.79e12}}
 		e.Complete(time.Now())
-		if err := s.Put(t.Context(), p.ID, event.Batch{Events: []event.Event{e}}); err != nil {
+		if err := s.Put(t.Context(), p.ID, event.Batch{Events: []event.Incoming{e}}); err != nil {
 			t.Fatal(err)
 		}
 		files := 0

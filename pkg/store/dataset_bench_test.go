@@ -50,9 +50,9 @@ func BenchmarkDatasetChange(b *testing.B) {
 				default:
 				}
 				at := time.Now()
-				e := event.Event{ID: uuid.New(), SessionID: uuid.New(), Type: event.TypeTool, Name: "step", Source: "bench", Start: float64(at.UnixMilli())}
+				e := event.Incoming{Event: event.Event{ID: uuid.New(), SessionID: uuid.New(), Type: event.TypeTool, Name: "step", Source: "bench", Start: float64(at.UnixMilli())}}
 				e.Complete(at)
-				if err := s.Put(b.Context(), projectID, event.Batch{Events: []event.Event{e}}); err != nil {
+				if err := s.Put(b.Context(), projectID, event.Batch{Events: []event.Incoming{e}}); err != nil {
 					b.Error(err)
 					return
 				}

@@ -59,13 +59,13 @@ func waitErased(t *testing.T, place sqlitePlace) {
 }
 
 // marked returns a batch of events of many sizes that all carry a mark wherever an event can carry text.
-func marked(mark string, session uuid.UUID, n int) []event.Event {
-	var list []event.Event
+func marked(mark string, session uuid.UUID, n int) []event.Incoming {
+	var list []event.Incoming
 	for i := range n {
 		long := strings.Repeat(mark+" ", 1+i*i%700)
-		e := event.Event{ID: uuid.New(), SessionID: session, Type: event.TypeTool, Name: fmt.Sprint("tool ", i%5, " ", mark), Source: mark,
+		e := event.Incoming{Event: event.Event{ID: uuid.New(), SessionID: session, Type: event.TypeTool, Name: fmt.Sprint("tool ", i%5, " ", mark), Source: mark,
 			Metadata: fmt.Appendf(nil, `{"note":%q,"more":%q,%q:{"of %s":1},"dataset_id":"set %s"}`, long, mark, mark+fmt.Sprint(i%7), mark, mark), Inputs: fmt.Appendf(nil, `{"x":%q}`, long), Outputs: fmt.Appendf(nil, `%q`, mark),
-			UserProperties: fmt.Appendf(nil, `{"user_id":%q}`, mark+fmt.Sprint(i)), Feedback: fmt.Appendf(nil, `{"note":%q}`, mark), Metrics: fmt.Appendf(nil, `{"said":%q}`, mark)}
+			UserProperties: fmt.Appendf(nil, `{"user_id":%q}`, mark+fmt.Sprint(i)), Feedback: fmt.Appendf(nil, `{"note":%q}`, mark), Metrics: fmt.Appendf(nil, `{"said":%q}`, mark)}}
 		if i%3 == 0 {
 			e.Error = &long
 		}
@@ -88,7 +88,7 @@ func TestErasedFromFiles(t *testing.T) {
 	const mark = "Mm4rk3d"
 	keep, session := uuid.New(), uuid.New()
 	for range 12 {
-		for _, batch := range [][]event.Event{marked("kept", keep, 40), marked(mark, session, 40)} {
+		for _, batch := range [][]event.Incoming{marked("kept", keep, 40), marked(mark, session, 40)} {
 			if err := s.Put(t.Context(), p.ID, event.Batch{Events: batch}); err != nil {
 				t.Fatal(err)
 			}

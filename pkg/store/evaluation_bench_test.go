@@ -81,10 +81,10 @@ func benchMetric(b *testing.B) (s *store.Store, project int64, metricID string) 
 	return s, project, id
 }
 
-func plainSteps(n int) (list []event.Event) {
+func plainSteps(n int) (list []event.Incoming) {
 	session := uuid.New()
 	for i := range n {
-		e := event.Event{
+		e := event.Incoming{Event: event.Event{
 			ID:        uuid.New(),
 			SessionID: session,
 			Type:      event.TypeTool,
@@ -93,7 +93,7 @@ func plainSteps(n int) (list []event.Event) {
 			Duration:  5,
 			Inputs:    []byte(`{"question":"what is it?"}`),
 			Outputs:   []byte(`{"answer":"a tree of events"}`),
-		}
+		}}
 		e.Complete(time.Time{})
 		list = append(list, e)
 	}

@@ -48,14 +48,14 @@ func benchBatch(r *rand.Rand, n int, at time.Time) event.Batch {
 			sid = uuid.New()
 		}
 		at = at.Add(50 * time.Millisecond)
-		e := event.Event{ID: uuid.New(), SessionID: sid, TraceID: sid, Type: event.TypeModel, Name: "chat gpt-4o-mini", Source: "bench",
+		e := event.Incoming{TraceID: sid, Event: event.Event{ID: uuid.New(), SessionID: sid, Type: event.TypeModel, Name: "chat gpt-4o-mini", Source: "bench",
 			Start: float64(at.UnixMicro()) / 1000, Duration: 31.25,
 			Inputs:         fmt.Appendf(nil, `{"chat_history":[{"role":"user","content":"%s"}]}`, piece(1024+r.IntN(7168))),
 			Outputs:        fmt.Appendf(nil, `{"role":"assistant","content":"%s"}`, piece(200+r.IntN(1848))),
 			Config:         []byte(`{"model":"gpt-4o-mini","provider":"openai","temperature":0.2}`),
 			Metadata:       []byte(`{"prompt_tokens":1200,"completion_tokens":280,"total_tokens":1480,"model_name":"gpt-4o-mini","provider":"openai","operation_name":"chat","span_kind":"LLM"}`),
 			ColdMetadata:   fmt.Appendf(nil, `{"trace_id":"%x","span_id":"%x","scope":{"name":"bench"}}`, sid[:], uuid.New().NodeID()),
-			UserProperties: fmt.Appendf(nil, `{"user_id":"user-%03d"}`, r.IntN(500))}
+			UserProperties: fmt.Appendf(nil, `{"user_id":"user-%03d"}`, r.IntN(500))}}
 		e.Complete(at)
 		b.Events = append(b.Events, e)
 	}

@@ -61,11 +61,11 @@ func observed(t *testing.T, reader *sdkmetric.ManualReader, name string) int64 {
 const dayMillis = 86_400_000
 
 // tools makes n events of one session each, from a time on, the next one a step later.
-func tools(n int, from time.Time, step time.Duration) []event.Event {
-	list := make([]event.Event, n)
+func tools(n int, from time.Time, step time.Duration) []event.Incoming {
+	list := make([]event.Incoming, n)
 	for i := range list {
-		list[i] = event.Event{ID: uuid.New(), SessionID: uuid.New(), Type: event.TypeTool, Name: "x",
-			Start: float64(from.Add(time.Duration(i) * step).UnixMilli())}
+		list[i] = event.Incoming{Event: event.Event{ID: uuid.New(), SessionID: uuid.New(), Type: event.TypeTool, Name: "x",
+			Start: float64(from.Add(time.Duration(i) * step).UnixMilli())}}
 		list[i].Complete(from)
 	}
 	return list
@@ -89,7 +89,7 @@ func TestFarDaysHurtNobody(t *testing.T) {
 			return p.ID
 		}
 		a, b := project("a"), project("b")
-		put := func(project int64, events []event.Event) {
+		put := func(project int64, events []event.Incoming) {
 			t.Helper()
 			if err := s.Put(ctx, project, event.Batch{Events: events}); err != nil {
 				t.Fatal(err)
@@ -105,7 +105,7 @@ func TestFarDaysHurtNobody(t *testing.T) {
 		cost(50)
 		usual := cost(50)
 		const far = 10_000
-		var sent []event.Event
+		var sent []event.Incoming
 		for i := 0; i < far; i += 2000 {
 			list := tools(2000, time.UnixMilli(dayMillis).Add(time.Duration(i)*24*time.Hour), 24*time.Hour)
 			put(b, list)
@@ -195,8 +195,8 @@ func TestFiltersThatDoNotFit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var sent []event.Event
-	put := func(events []event.Event) {
+	var sent []event.Incoming
+	put := func(events []event.Incoming) {
 		t.Helper()
 		if err := s.Put(ctx, p.ID, event.Batch{Events: events}); err != nil {
 			t.Fatal(err)

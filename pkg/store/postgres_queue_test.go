@@ -29,7 +29,7 @@ func TestPostgresQueueOfTwoProcesses(t *testing.T) {
 	var ids []uuid.UUID
 	var batch event.Batch
 	for i := range events {
-		e := event.Event{ID: uuid.New(), SessionID: uuid.New(), Type: event.TypeTool, Name: "e", Start: 1767355200000 + float64(i), Duration: 1}
+		e := event.Incoming{Event: event.Event{ID: uuid.New(), SessionID: uuid.New(), Type: event.TypeTool, Name: "e", Start: 1767355200000 + float64(i), Duration: 1}}
 		e.Complete(time.UnixMilli(1767355200000))
 		ids, batch.Events = append(ids, e.ID), append(batch.Events, e)
 	}

@@ -39,9 +39,9 @@ func TestPostgresTwoProcesses(t *testing.T) {
 	for i := range 30 {
 		var b event.Batch
 		for j := range 4 {
-			e := event.Event{ID: uuid.New(), SessionID: session, Type: event.TypeModel, Name: fmt.Sprint("e", i, j),
+			e := event.Incoming{Event: event.Event{ID: uuid.New(), SessionID: session, Type: event.TypeModel, Name: fmt.Sprint("e", i, j),
 				Start: 1767355200000 + float64(i%3)*86_400_000 + float64(j), Duration: 1, Inputs: json.RawMessage(`{"q":1}`),
-				Metadata: json.RawMessage(`{"prompt_tokens":1,"cost":0.25}`)}
+				Metadata: json.RawMessage(`{"prompt_tokens":1,"cost":0.25}`)}}
 			if j%2 == 1 {
 				e.SessionID = uuid.New()
 			}
@@ -92,7 +92,7 @@ func TestPostgresTwoProcesses(t *testing.T) {
 func TestPostgresSchemas(t *testing.T) {
 	t.Parallel()
 	a, b := newPostgresPlace(t), newPostgresPlace(t)
-	e := event.Event{ID: uuid.New(), SessionID: uuid.New(), Type: event.TypeTool, Name: "x"}
+	e := event.Incoming{Event: event.Event{ID: uuid.New(), SessionID: uuid.New(), Type: event.TypeTool, Name: "x"}}
 	e.Complete(time.Now())
 	for i, place := range []postgresPlace{a, b, a, b} {
 		s, err := store.OpenPostgres(t.Context(), place.dsn, store.Options{})
@@ -109,7 +109,7 @@ func TestPostgresSchemas(t *testing.T) {
 				t.Errorf("%d partitions in a fresh schema", n)
 			}
 		}
-		if err := s.Put(t.Context(), p.ID, event.Batch{Events: []event.Event{e}}); err != nil {
+		if err := s.Put(t.Context(), p.ID, event.Batch{Events: []event.Incoming{e}}); err != nil {
 			t.Fatal(err)
 		}
 		if n := place.Count(t, `SELECT count(*) FROM event`); n != 2 {
@@ -134,11 +134,11 @@ func TestPostgresPartitionWaitsForNobody(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	e := event.Event{Type: event.TypeTool, Name: "x", Inputs: []byte(`{"q":1}`)}
+	e := event.Incoming{Event: event.Event{Type: event.TypeTool, Name: "x", Inputs: []byte(`{"q":1}`)}}
 	e.Complete(time.Now())
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	if err := s.Put(ctx, p.ID, event.Batch{Events: []event.Event{e}}); err != nil {
+	if err := s.Put(ctx, p.ID, event.Batch{Events: []event.Incoming{e}}); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := s.Event(t.Context(), p.ID, e.ID); err != nil || string(got.Inputs) != `{"q":1}` {
@@ -160,13 +160,13 @@ func TestPostgresOneWriterEach(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := event.Event{Type: event.TypeTool, Name: "x"}
+	e := event.Incoming{Event: event.Event{Type: event.TypeTool, Name: "x"}}
 	e.Complete(time.Now())
 	pending, err := a.Update(t.Context(), p.ID, event.Update{EventID: e.ID, Feedback: []byte(`{"rating":1}`)})
 	if err != nil || !pending {
 		t.Fatal(pending, err)
 	}
-	if err := b.Put(t.Context(), p.ID, event.Batch{Events: []event.Event{e}}); err != nil {
+	if err := b.Put(t.Context(), p.ID, event.Batch{Events: []event.Incoming{e}}); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := b.Event(t.Context(), p.ID, e.ID); err != nil || string(got.Feedback) != `{"rating":1}` {

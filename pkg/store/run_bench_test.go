@@ -66,19 +66,19 @@ func benchRun(b *testing.B, s *store.Store, projectID int64, name string, r *ran
 		for n := from; n < from+50; n++ {
 			sid := uuid.New()
 			sessions = append(sessions, sid.String())
-			add := func(e event.Event) {
+			add := func(e event.Incoming) {
 				at = at.Add(time.Millisecond)
 				e.SessionID, e.Source, e.Start = sid, "bench", float64(at.UnixMilli())
 				e.Complete(at)
 				batch.Events = append(batch.Events, e)
 			}
-			add(event.Event{ID: sid, Type: event.TypeSession, Name: "evaluation", Started: true,
-				Metadata: fmt.Appendf(nil, `{"run_id":%q,"dataset_id":"EXT-bench","datapoint_id":"EXT-%04d"}`, id, n)})
+			add(event.Incoming{Started: true, Event: event.Event{ID: sid, Type: event.TypeSession, Name: "evaluation",
+				Metadata: fmt.Appendf(nil, `{"run_id":%q,"dataset_id":"EXT-bench","datapoint_id":"EXT-%04d"}`, id, n)}})
 			for i := range benchSteps {
-				e := event.Event{ID: uuid.New(), Type: event.TypeModel, Name: fmt.Sprintf("step %d", i), Duration: 10 + 90*r.Float64(),
+				e := event.Incoming{Event: event.Event{ID: uuid.New(), Type: event.TypeModel, Name: fmt.Sprintf("step %d", i), Duration: 10 + 90*r.Float64(),
 					Inputs:   fmt.Appendf(nil, `{"chat_history":[{"role":"user","content":%q}]}`, benchText[n*64:n*64+600]),
 					Outputs:  fmt.Appendf(nil, `{"role":"assistant","content":%q}`, benchText[n*32:n*32+300]),
-					Metadata: []byte(`{"prompt_tokens":1200,"completion_tokens":280,"total_tokens":1480}`)}
+					Metadata: []byte(`{"prompt_tokens":1200,"completion_tokens":280,"total_tokens":1480}`)}}
 				if i == 0 {
 					e.Type = event.TypeChain
 					e.Metrics = fmt.Appendf(nil, `{"accuracy":%.4f,"relevance":%.4f,"toxicity":%.4f,"length":%d,"correct":%v}`,

@@ -83,7 +83,7 @@ func BenchmarkHold(b *testing.B) {
 		must(err)
 		return id
 	}
-	events := func(projectID int64) (list []event.Event) {
+	events := func(projectID int64) (list []event.Incoming) {
 		for len(list) < benchRows {
 			list = append(list, plainSteps(min(1000, benchRows-len(list)))...)
 			for i := max(0, len(list)-1000); i < len(list); i++ {
@@ -170,9 +170,9 @@ func BenchmarkHold(b *testing.B) {
 		name := "run"
 		_, err := s.CreateRun(ctx, projectID, run.Update{ID: id, Name: &name})
 		must(err)
-		var list []event.Event
+		var list []event.Incoming
 		for i := range benchRows {
-			e := event.Event{ID: uuid.New(), SessionID: uuid.New(), Type: event.TypeTool, Name: fmt.Sprint("step ", i), Start: float64(time.Now().UnixMilli()), Metadata: fmt.Appendf(nil, `{"run_id":%q,"k%d":1}`, id, i%50)}
+			e := event.Incoming{Event: event.Event{ID: uuid.New(), SessionID: uuid.New(), Type: event.TypeTool, Name: fmt.Sprint("step ", i), Start: float64(time.Now().UnixMilli()), Metadata: fmt.Appendf(nil, `{"run_id":%q,"k%d":1}`, id, i%50)}}
 			e.Complete(time.Time{})
 			list = append(list, e)
 		}

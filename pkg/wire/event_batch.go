@@ -15,7 +15,7 @@ import (
 type Batch struct {
 	// Events are complete and valid. If the request made one session of its events, the
 	// first of them is the session event.
-	Events []event.Event
+	Events []event.Incoming
 	// IDs are the ids of the events the request listed, in its order.
 	IDs []uuid.UUID
 	// SessionID is the one session, or that of the first event; zero if there are none.
@@ -180,7 +180,7 @@ func readFlag(r *reader) (bool, error) {
 
 // finishAll completes each event by itself. The capacity has room for a session event, which oneSession adds.
 func finishAll(drafts []*draft, list listed, now time.Time) (Batch, error) {
-	b := Batch{Events: make([]event.Event, 0, len(drafts)+1), IDs: make([]uuid.UUID, len(drafts))}
+	b := Batch{Events: make([]event.Incoming, 0, len(drafts)+1), IDs: make([]uuid.UUID, len(drafts))}
 	for i := range drafts {
 		d := drafts[i]
 		if err := list.finish(d, now); err != nil {
@@ -219,7 +219,7 @@ func oneSession(session *draft, drafts []*draft, list listed, now time.Time) (Ba
 	if err := session.finishSession(now); err != nil {
 		return Batch{}, fault.In("session_properties", err)
 	}
-	b.Events = append(b.Events, event.Event{})
+	b.Events = append(b.Events, event.Incoming{})
 	copy(b.Events[1:], b.Events)
 	b.Events[0] = *s
 	b.SessionID = s.SessionID
@@ -241,7 +241,7 @@ func commonSession(drafts []*draft) uuid.UUID {
 }
 
 // span returns the earliest start and the latest end of events, 0 and 0 without any.
-func span(events []event.Event) (start, end float64) {
+func span(events []event.Incoming) (start, end float64) {
 	for i := range events {
 		e := &events[i]
 		if i == 0 || e.Start < start {

@@ -16,20 +16,20 @@ import (
 // valid; unknown fields are left out silently.
 //
 // The JSON fields may be slices of body. Errors are fault.Invalid naming the field.
-func DecodeEvent(body []byte, now time.Time) (event.Event, error) {
+func DecodeEvent(body []byte, now time.Time) (event.Incoming, error) {
 	d, prefix, err := decodeWrapped(body, "event", eventFields)
 	if err != nil {
-		return event.Event{}, err
+		return event.Incoming{}, err
 	}
 	if err := d.finishEvent(now); err != nil {
-		return event.Event{}, fault.In(prefix, err)
+		return event.Incoming{}, fault.In(prefix, err)
 	}
 	return d.event, nil
 }
 
 // draft is an event on its way in: what its fields said, before it is completed and checked.
 type draft struct {
-	event       event.Event
+	event       event.Incoming
 	sessionName string      // session_name, which goes before event_name
 	model       *modelParts // nil: none of them was there
 	// How many characters of its values had to be replaced.

@@ -22,7 +22,7 @@ func FuzzDecodeWrites(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		one := func(e event.Event, err error) { checkDecoded(t, []event.Event{e}, err) }
+		one := func(e event.Incoming, err error) { checkDecoded(t, []event.Incoming{e}, err) }
 		all := func(b Batch, err error) { checkDecoded(t, b.Events, err) }
 		one(DecodeEvent(body, arrival))
 		one(DecodeModelEvent(body, arrival))
@@ -35,7 +35,7 @@ func FuzzDecodeWrites(f *testing.F) {
 	})
 }
 
-func checkDecoded(t *testing.T, events []event.Event, err error) {
+func checkDecoded(t *testing.T, events []event.Incoming, err error) {
 	t.Helper()
 	if err != nil {
 		if fault.Of(err) != fault.Invalid {

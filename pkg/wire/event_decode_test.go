@@ -45,12 +45,12 @@ func TestDecodeEventForms(t *testing.T) {
 		"start_time":1795213764000.5,"duration":10.25,"children_ids":["x"],
 		"config":{"a":1.0},"inputs":{"q" : 9007199254740993},"outputs":[1],"metadata":null,"metrics":{},"feedback":{"f":1},"user_properties":{"u":1}}`
 	text, _ := json.Marshal(full)
-	want := event.Event{
+	want := event.Incoming{Event: event.Event{
 		ID: uuid.MustParse(idA), SessionID: uuid.MustParse(idB), ParentID: uuid.MustParse(idB), Type: event.TypeTool,
 		Name: "search", Source: "test", Start: 1795213764000.5, End: 1795213764010.75, Duration: 10.25, DurationGiven: true,
 		ChildrenIDs: json.RawMessage(`["x"]`), Config: json.RawMessage(`{"a":1.0}`), Inputs: json.RawMessage(`{"q" : 9007199254740993}`),
 		Outputs: json.RawMessage(`[1]`), Metrics: json.RawMessage(`{}`), Feedback: json.RawMessage(`{"f":1}`), UserProperties: json.RawMessage(`{"u":1}`),
-	}
+	}}
 	for name, body := range map[string]string{
 		"bare":         full,
 		"wrapped":      `{"event":` + full + `}`,
@@ -148,11 +148,11 @@ func TestDecodeSessionStart(t *testing.T) {
 	inner := `{"session_id":"` + strings.ToUpper(idA) + `","session_name":"s","event_name":"e","source":"src","project":"p","start_time":1795213764357.0,
 		"end_time":"now","duration":5,"inputs":{"i":1},"metadata":{"run_id":"r"},"user_properties":{"u":1},"event_type":7,"tenant":"t"}`
 	text, _ := json.Marshal(inner)
-	want := event.Event{
+	want := event.Incoming{Started: true, Event: event.Event{
 		ID: uuid.MustParse(idA), SessionID: uuid.MustParse(idA), Type: event.TypeSession, Name: "s", Source: "src",
 		Start: 1795213764357, End: 1795213764362, Duration: 5, DurationGiven: true, Inputs: json.RawMessage(`{"i":1}`),
-		Metadata: json.RawMessage(`{"run_id":"r"}`), UserProperties: json.RawMessage(`{"u":1}`), Started: true,
-	}
+		Metadata: json.RawMessage(`{"run_id":"r"}`), UserProperties: json.RawMessage(`{"u":1}`),
+	}}
 	for _, body := range []string{inner, `{"session":` + inner + `}`, `{"session":` + string(text) + `,"project":5,"inputs":"beside"}`} {
 		got, err := DecodeSessionStart([]byte(body), arrival)
 		wantFault(t, err, "")

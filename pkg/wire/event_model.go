@@ -17,13 +17,13 @@ import (
 // event's own field wins.
 //
 // The JSON fields may be slices of body. Errors are fault.Invalid naming the field.
-func DecodeModelEvent(body []byte, now time.Time) (event.Event, error) {
+func DecodeModelEvent(body []byte, now time.Time) (event.Incoming, error) {
 	d, prefix, err := decodeWrapped(body, "model_event", modelFields)
 	if err != nil {
-		return event.Event{}, err
+		return event.Incoming{}, err
 	}
 	if err := d.finishModel(now); err != nil {
-		return event.Event{}, fault.In(prefix, err)
+		return event.Incoming{}, fault.In(prefix, err)
 	}
 	return d.event, nil
 }

@@ -18,13 +18,13 @@ import (
 // event_id that is a UUID is the session's id. A start or end time written as text means now.
 //
 // The JSON fields may be slices of body. Errors are fault.Invalid naming the field.
-func DecodeSessionStart(body []byte, now time.Time) (event.Event, error) {
+func DecodeSessionStart(body []byte, now time.Time) (event.Incoming, error) {
 	d, prefix, err := decodeWrapped(body, "session", sessionFields)
 	if err != nil {
-		return event.Event{}, err
+		return event.Incoming{}, err
 	}
 	if err := d.finishSession(now); err != nil {
-		return event.Event{}, fault.In(prefix, err)
+		return event.Incoming{}, fault.In(prefix, err)
 	}
 	return d.event, nil
 }

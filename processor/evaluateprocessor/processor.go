@@ -96,7 +96,7 @@ func (p *evaluateProcessor) events(td ptrace.Traces) []scored {
 	var list []scored
 	// The mapper is asked where there are foreign spans. It gives an event for each span in its
 	// order, native ones included, but for those without ids.
-	var mapped []event.Event
+	var mapped []event.Incoming
 	at := -1
 	for _, rs := range td.ResourceSpans().All() {
 		for _, ss := range rs.ScopeSpans().All() {
@@ -109,9 +109,9 @@ func (p *evaluateProcessor) events(td ptrace.Traces) []scored {
 				if native {
 					if e, added, err := spancodec.DecodeAdded(span); err == nil {
 						if added {
-							p.mapper.Native(&e, spancodec.Added(span))
+							p.mapper.Native(&e.Event, spancodec.Added(span))
 						}
-						list = append(list, scored{span, true, e})
+						list = append(list, scored{span, true, e.Event})
 					}
 					continue
 				}
@@ -122,7 +122,7 @@ func (p *evaluateProcessor) events(td ptrace.Traces) []scored {
 					batch, _ := p.mapper.Traces(td)
 					mapped = batch.Events
 				}
-				e := mapped[at]
+				e := mapped[at].Event
 				e.Metadata, e.ColdMetadata = rawjson.Concat(e.Metadata, e.ColdMetadata), nil
 				list = append(list, scored{span, false, e})
 			}

@@ -83,9 +83,9 @@ func expr(name, kind, criteria string) MetricConfig {
 
 // request returns a native model event, two foreign spans, and one without an id, in this order.
 func request() ptrace.Traces {
-	e := event.Event{ID: uuid.New(), SessionID: uuid.New(), Type: event.TypeModel, Name: "native", Source: "test", Start: 1000, End: 1005, Duration: 5,
-		Inputs: json.RawMessage(`{}`), Outputs: json.RawMessage(`{"content":"hello"}`), Metrics: json.RawMessage(`{"before":1}`)}
-	td := spancodec.Traces([]event.Event{e})
+	e := event.Incoming{Event: event.Event{ID: uuid.New(), SessionID: uuid.New(), Type: event.TypeModel, Name: "native", Source: "test", Start: 1000, End: 1005, Duration: 5,
+		Inputs: json.RawMessage(`{}`), Outputs: json.RawMessage(`{"content":"hello"}`), Metrics: json.RawMessage(`{"before":1}`)}}
+	td := spancodec.Traces([]event.Incoming{e})
 	spans := td.ResourceSpans().AppendEmpty().ScopeSpans().AppendEmpty().Spans()
 	for i, name := range []string{"no id", "chat", "plain"} {
 		s := spans.AppendEmpty()
@@ -153,7 +153,7 @@ func TestScores(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := scores(&e); got != "[took long says both]" {
+	if got := scores(&e.Event); got != "[took long says both]" {
 		t.Errorf("the native event says that the pipeline gave it the scores %s", got)
 	}
 	var metrics map[string]any
@@ -195,7 +195,7 @@ func TestForgedList(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	events["native"] = native
+	events["native"] = native.Event
 	for name, e := range events {
 		if got := e.PipelineScores(); !slices.Contains(got, "took") {
 			t.Errorf("%s: the pipeline gave the scores %q; metadata %s %s", name, got, e.Metadata, e.ColdMetadata)
@@ -212,7 +212,7 @@ func mapped(td ptrace.Traces) map[string]event.Event {
 	batch, _ := otlpmap.New(otlpmap.Options{Prices: price.New()}).Traces(td)
 	for _, e := range batch.Events {
 		if e.Name != "native" {
-			all[e.Name] = e
+			all[e.Name] = e.Event
 		}
 	}
 	return all

@@ -275,7 +275,7 @@ func (r *rig) events(t *testing.T) []event.Event {
 					if err != nil {
 						t.Fatal(err)
 					}
-					events = append(events, e)
+					events = append(events, e.Event)
 				}
 			}
 		}

@@ -72,12 +72,12 @@ func (r *spangroveReceiver) native(write nativeHandler) http.Handler {
 // checkStarts returns a fault.Invalid if an event begins too far from now to be stored. The last n
 // events are those that the request listed under the name list; the others are its session. It is asked before
 // the events go down the pipeline, so that the error can name their place in the list.
-func (r *spangroveReceiver) checkStarts(events []event.Event, list string, n int) error {
+func (r *spangroveReceiver) checkStarts(events []event.Incoming, list string, n int) error {
 	if r.starts == nil {
 		return nil
 	}
 	for i := range events {
-		err := r.starts.CheckStart(&events[i])
+		err := r.starts.CheckStart(&events[i].Event)
 		if err == nil {
 			continue
 		}
@@ -92,7 +92,7 @@ func (r *spangroveReceiver) checkStarts(events []event.Event, list string, n int
 }
 
 // put sends events down the pipeline, all in one push, so that they are taken all or not at all.
-func (r *spangroveReceiver) put(ctx context.Context, id project.Identity, events []event.Event) error {
+func (r *spangroveReceiver) put(ctx context.Context, id project.Identity, events []event.Incoming) error {
 	if len(events) == 0 {
 		return nil
 	}
@@ -101,16 +101,16 @@ func (r *spangroveReceiver) put(ctx context.Context, id project.Identity, events
 }
 
 // create serves a path that writes one event, as decode reads it.
-func (r *spangroveReceiver) create(decode func([]byte, time.Time) (event.Event, error)) nativeHandler {
+func (r *spangroveReceiver) create(decode func([]byte, time.Time) (event.Incoming, error)) nativeHandler {
 	return func(req *http.Request, body []byte, id project.Identity, now time.Time) ([]byte, error) {
 		e, err := decode(body, now)
 		if err == nil {
-			err = r.checkStarts([]event.Event{e}, "", 1)
+			err = r.checkStarts([]event.Incoming{e}, "", 1)
 		}
 		if err != nil {
 			return nil, err
 		}
-		if err := r.put(req.Context(), id, []event.Event{e}); err != nil {
+		if err := r.put(req.Context(), id, []event.Incoming{e}); err != nil {
 			return nil, err
 		}
 		return wire.AppendCreateAnswer(nil, e.ID), nil
@@ -177,13 +177,13 @@ func (r *spangroveReceiver) addBatch(ctx context.Context, id project.Identity, l
 func (r *spangroveReceiver) startSession(req *http.Request, body []byte, id project.Identity, now time.Time) ([]byte, error) {
 	e, err := wire.DecodeSessionStart(body, now)
 	if err == nil {
-		err = r.checkStarts([]event.Event{e}, "", 1)
+		err = r.checkStarts([]event.Incoming{e}, "", 1)
 	}
 	if err != nil {
 		return nil, err
 	}
 	ctx := req.Context()
-	if err := r.put(ctx, id, []event.Event{e}); err != nil {
+	if err := r.put(ctx, id, []event.Incoming{e}); err != nil {
 		return nil, err
 	}
 	p := r.projectOf(ctx, id)
@@ -191,10 +191,10 @@ func (r *spangroveReceiver) startSession(req *http.Request, body []byte, id proj
 		// What cannot be read back was still taken: a processor may have dropped it, or the
 		// pipeline leads to a queue. Then the answer is what was sent.
 		if stored, err := r.sessions.ReadSession(ctx, p.ID, e.SessionID); err == nil {
-			e = stored
+			return wire.AppendEvent(nil, &stored, &p), nil
 		}
 	}
-	return wire.AppendEvent(nil, &e, &p), nil
+	return wire.AppendEvent(nil, &e.Event, &p), nil
 }
 
 // projectOf returns the project that the caller writes to, for the answer; what is not known of it

@@ -265,13 +265,13 @@ func TestDeletedMeanwhile(t *testing.T) {
 			says(good)(w, r)
 		})
 		e := newTest(t, Provider{BaseURL: api.URL}, nil)
-		one, two := event.Event{ID: uuid.New(), SessionID: uuid.New()}, event.Event{ID: uuid.New(), SessionID: uuid.New()}
-		stays := event.Event{ID: uuid.New(), SessionID: uuid.New()}
+		one, two := event.Incoming{Event: event.Event{ID: uuid.New(), SessionID: uuid.New()}}, event.Incoming{Event: event.Event{ID: uuid.New(), SessionID: uuid.New()}}
+		stays := event.Incoming{Event: event.Event{ID: uuid.New(), SessionID: uuid.New()}}
 		done := make(chan error)
-		for i, ev := range []*event.Event{&one, &two, &stays} {
+		for i, ev := range []*event.Incoming{&one, &two, &stays} {
 			ev.Type, ev.Name, ev.Outputs = event.TypeTool, "t", fmt.Appendf(nil, `{"answer":"secret %d"}`, i)
 			ev.Complete(time.Now())
-			if err := recordsOfTests.Put(t.Context(), e.project, event.Batch{Events: []event.Event{*ev}}); err != nil {
+			if err := recordsOfTests.Put(t.Context(), e.project, event.Batch{Events: []event.Incoming{*ev}}); err != nil {
 				t.Fatal(err)
 			}
 			task := evaluate.Task{Project: e.project, Metric: definition(nil), ID: id, Version: 1,
@@ -316,9 +316,9 @@ func TestRecord(t *testing.T) {
 	e := newTest(t, Provider{BaseURL: api.URL}, nil)
 	task := evaluate.Task{Project: e.project, Metric: definition(nil), ID: "m1", Version: 3, Events: []json.RawMessage{raw(oneEvent)}}
 	// Nothing would be recorded of an event that is gone.
-	judged := event.Event{Type: event.TypeTool, Name: "t", ID: uuid.MustParse("11111111-1111-4111-8111-111111111111"), SessionID: uuid.MustParse("22222222-2222-4222-8222-222222222222")}
+	judged := event.Incoming{Event: event.Event{Type: event.TypeTool, Name: "t", ID: uuid.MustParse("11111111-1111-4111-8111-111111111111"), SessionID: uuid.MustParse("22222222-2222-4222-8222-222222222222")}}
 	judged.Complete(time.Now())
-	if err := recordsOfTests.Put(t.Context(), e.project, event.Batch{Events: []event.Event{judged}}); err != nil {
+	if err := recordsOfTests.Put(t.Context(), e.project, event.Batch{Events: []event.Incoming{judged}}); err != nil {
 		t.Fatal(err)
 	}
 	for _, failure := range []evaluate.Failure{Unparsed, ""} { // what has no score is asked again
@@ -398,7 +398,7 @@ func TestPlantedRecord(t *testing.T) {
 	}
 	planted := call
 	planted.Outputs = raw(bad)
-	if err := recordsOfTests.Put(t.Context(), e.project, event.Batch{Events: []event.Event{planted}}); err != nil {
+	if err := recordsOfTests.Put(t.Context(), e.project, event.NewBatch(planted)); err != nil {
 		t.Fatal(err)
 	}
 	asked(3, "planted")

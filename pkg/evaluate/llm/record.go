@@ -141,7 +141,7 @@ func (e *Engine) record(ctx context.Context, j *judgement) {
 	// The answer is paid for, whoever has stopped waiting for it.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
-	batch := event.Batch{Events: j.events(id, e.deps.Secret)}
+	batch := event.NewBatch(j.events(id, e.deps.Secret)...)
 	var err error
 	if j.about != uuid.Nil {
 		err = e.deps.Recorder.PutAbout(ctx, j.project, j.about, batch)

@@ -96,13 +96,13 @@ func (w *world) metric(name string, change func(*metric.Definition)) string {
 }
 
 // step returns an event that has ended.
-func step(name string) event.Event {
-	e := event.Event{ID: uuid.New(), SessionID: uuid.NewSHA1(uuid.Nil, nil), Type: event.TypeTool, Name: name, Source: "test", Start: 1_800_000_000_000, Duration: 5}
+func step(name string) event.Incoming {
+	e := event.Incoming{Event: event.Event{ID: uuid.New(), SessionID: uuid.NewSHA1(uuid.Nil, nil), Type: event.TypeTool, Name: name, Source: "test", Start: 1_800_000_000_000, Duration: 5}}
 	e.Complete(time.Time{})
 	return e
 }
 
-func (w *world) put(events ...event.Event) {
+func (w *world) put(events ...event.Incoming) {
 	w.Helper()
 	if err := w.s.Put(w.Context(), w.project.ID, event.Batch{Events: events}); err != nil {
 		w.Fatal(err)
@@ -129,7 +129,7 @@ func (w *world) drain() {
 	}
 }
 
-func (w *world) metrics(e event.Event) string {
+func (w *world) metrics(e event.Incoming) string {
 	w.Helper()
 	got, err := w.s.Event(w.Context(), w.project.ID, e.ID)
 	if err != nil {
@@ -200,7 +200,7 @@ func TestScored(t *testing.T) {
 	own.Source = evaluation.Source
 	w.put(a, b, own)
 	w.drain()
-	for _, e := range []event.Event{a, b} {
+	for _, e := range []event.Incoming{a, b} {
 		w.equal("metrics of "+e.Name, `{"m":1,"m_explanation":"seen"}`, w.metrics(e))
 	}
 	w.equal("metrics of an evaluator's event", "", w.metrics(own))
@@ -232,33 +232,33 @@ func TestWhichEvents(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		change func(*metric.Definition)
-		event  func(*event.Event)
+		event  func(*event.Incoming)
 		want   bool
 	}{
-		{"all", nil, func(*event.Event) {}, true},
+		{"all", nil, func(*event.Incoming) {}, true},
 		{"filter holds", func(d *metric.Definition) {
 			d.Filters = json.RawMessage(`{"filterArray":[{"field":"outputs.x","operator":"greater than","value":1,"type":"number"}]}`)
-		}, func(e *event.Event) { e.Outputs = json.RawMessage(`{"x":2}`) }, true},
+		}, func(e *event.Incoming) { e.Outputs = json.RawMessage(`{"x":2}`) }, true},
 		{"filter does not hold", func(d *metric.Definition) {
 			d.Filters = json.RawMessage(`{"filterArray":[{"field":"outputs.x","operator":"greater than","value":1,"type":"number"}]}`)
-		}, func(e *event.Event) { e.Outputs = json.RawMessage(`{"x":1}`) }, false},
+		}, func(e *event.Incoming) { e.Outputs = json.RawMessage(`{"x":1}`) }, false},
 		{"the project", func(d *metric.Definition) {
 			d.Filters = json.RawMessage(`{"filterArray":[{"field":"project","operator":"is","value":"default"}]}`)
-		}, func(*event.Event) {}, true},
+		}, func(*event.Incoming) {}, true},
 		{"another project", func(d *metric.Definition) {
 			d.Filters = json.RawMessage(`{"filterArray":[{"field":"project","operator":"is","value":"other"}]}`)
-		}, func(*event.Event) {}, false},
-		{"older client's name", func(d *metric.Definition) { d.EventName = text("x") }, func(e *event.Event) { e.Name = "x" }, true},
-		{"another name", func(d *metric.Definition) { d.EventName = text("x") }, func(e *event.Event) { e.Name = "y" }, false},
-		{"older client's type", func(d *metric.Definition) { d.EventType = text("tool") }, func(*event.Event) {}, true},
-		{"another type", func(d *metric.Definition) { d.EventType = text("model") }, func(*event.Event) {}, false},
-		{"all, in words", func(d *metric.Definition) { d.EventType, d.EventName = text("all"), text("") }, func(*event.Event) {}, true},
-		{"sessions", func(d *metric.Definition) { d.EventType = text("session") }, func(*event.Event) {}, false},
-		{"no sample", func(d *metric.Definition) { d.Sampling = json.RawMessage("0") }, func(*event.Event) {}, false},
-		{"people", func(d *metric.Definition) { d.Type = metric.Human }, func(*event.Event) {}, false},
-		{"no ground truth", func(d *metric.Definition) { d.NeedsGroundTruth = true }, func(*event.Event) {}, false},
-		{"ground truth", func(d *metric.Definition) { d.NeedsGroundTruth = true }, func(e *event.Event) { e.Feedback = json.RawMessage(`{"ground_truth":false}`) }, true},
-		{"not enabled", func(d *metric.Definition) { d.EnabledInProd = false }, func(*event.Event) {}, false},
+		}, func(*event.Incoming) {}, false},
+		{"older client's name", func(d *metric.Definition) { d.EventName = text("x") }, func(e *event.Incoming) { e.Name = "x" }, true},
+		{"another name", func(d *metric.Definition) { d.EventName = text("x") }, func(e *event.Incoming) { e.Name = "y" }, false},
+		{"older client's type", func(d *metric.Definition) { d.EventType = text("tool") }, func(*event.Incoming) {}, true},
+		{"another type", func(d *metric.Definition) { d.EventType = text("model") }, func(*event.Incoming) {}, false},
+		{"all, in words", func(d *metric.Definition) { d.EventType, d.EventName = text("all"), text("") }, func(*event.Incoming) {}, true},
+		{"sessions", func(d *metric.Definition) { d.EventType = text("session") }, func(*event.Incoming) {}, false},
+		{"no sample", func(d *metric.Definition) { d.Sampling = json.RawMessage("0") }, func(*event.Incoming) {}, false},
+		{"people", func(d *metric.Definition) { d.Type = metric.Human }, func(*event.Incoming) {}, false},
+		{"no ground truth", func(d *metric.Definition) { d.NeedsGroundTruth = true }, func(*event.Incoming) {}, false},
+		{"ground truth", func(d *metric.Definition) { d.NeedsGroundTruth = true }, func(e *event.Incoming) { e.Feedback = json.RawMessage(`{"ground_truth":false}`) }, true},
+		{"not enabled", func(d *metric.Definition) { d.EnabledInProd = false }, func(*event.Incoming) {}, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -279,7 +279,7 @@ func TestUnfinished(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)
 	w.metric("m", nil)
-	open := func(name string) event.Event {
+	open := func(name string) event.Incoming {
 		e := step(name)
 		e.End, e.Duration = e.Start, 0
 		return e
@@ -322,7 +322,7 @@ func TestSessions(t *testing.T) {
 		d.Filters = json.RawMessage(`{"filterArray":[{"field":"event_type","operator":"is","value":"session"},{"field":"metadata.num_events","operator":"is","value":2,"type":"number"}]}`)
 	})
 	a, b := step("a"), step("b")
-	session := event.Event{ID: a.SessionID}
+	session := event.Incoming{Event: event.Event{ID: a.SessionID}}
 	w.put(a)
 	w.drain()
 	w.move(40 * time.Second)
@@ -363,7 +363,7 @@ func TestCompositeWaitsForItsParts(t *testing.T) {
 	w.metric("middle", whole(`[{"name":"part","weight":1},{"name":"elsewhere","weight":1}]`))
 	w.metric("part", nil)
 	w.metric("ring", whole(`[{"name":"ring","weight":1},{"name":"part","weight":1}]`))
-	var list []event.Event
+	var list []event.Incoming
 	for i := range 7 {
 		list = append(list, step(fmt.Sprint(i)))
 	}
@@ -464,7 +464,7 @@ func TestQueueIsBounded(t *testing.T) {
 	w := newWorld(t, func(o *Options) { o.Queue, o.Batch = 20, 100 })
 	w.metric("m", nil)
 	const n = 5 * claimOutbox
-	var list []event.Event
+	var list []event.Incoming
 	for range n {
 		list = append(list, step("e"))
 	}
@@ -513,7 +513,7 @@ func TestRunner(t *testing.T) {
 	w.metric("n", nil)
 	w.r.Start()
 	const n = 300
-	var list []event.Event
+	var list []event.Incoming
 	for i := range n {
 		list = append(list, step("e"))
 		w.put(list[i])

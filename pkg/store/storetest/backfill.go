@@ -74,7 +74,7 @@ func (e *env) runBackfills() {
 	}
 }
 
-func (e *env) steps(n int, seconds func(i int) float64) (list []event.Event) {
+func (e *env) steps(n int, seconds func(i int) float64) (list []event.Incoming) {
 	e.Helper()
 	for i := range n {
 		list = append(list, step("s", fmt.Sprint(i), seconds(i)))

@@ -27,15 +27,22 @@ func id(name string) uuid.UUID {
 }
 
 // step returns an event below a session, a second long, at seconds after noon.
-func step(session, name string, seconds float64) event.Event {
-	e := event.Event{ID: id(name), SessionID: id(session), Type: event.TypeTool, Name: name, Source: "suite",
-		Start: noon + 1000*seconds, Duration: 1000}
+func step(session, name string, seconds float64) event.Incoming {
+	e := event.Incoming{Event: event.Event{
+		ID:        id(name),
+		SessionID: id(session),
+		Type:      event.TypeTool,
+		Name:      name,
+		Source:    "suite",
+		Start:     noon + 1000*seconds,
+		Duration:  1000,
+	}}
 	e.Complete(arrival)
 	return e
 }
 
 // call returns a model event with tokens and cost. Costs in quarters add up exactly.
-func call(session, name string, seconds float64, prompt, completion int, cost float64) event.Event {
+func call(session, name string, seconds float64, prompt, completion int, cost float64) event.Incoming {
 	e := step(session, name, seconds)
 	e.Type = event.TypeModel
 	e.Metadata = text(`{"prompt_tokens":%d,"completion_tokens":%d,"cost":%v}`, prompt, completion, cost)
@@ -43,14 +50,21 @@ func call(session, name string, seconds float64, prompt, completion int, cost fl
 }
 
 // start returns the event of a session that its sender starts, open-ended unless seconds to last.
-func start(session, name string, seconds, last float64) event.Event {
-	e := event.Event{ID: id(session), Type: event.TypeSession, Name: name, Source: "sender", Start: noon + 1000*seconds, Duration: last * 1000, Started: true}
+func start(session, name string, seconds, last float64) event.Incoming {
+	e := event.Incoming{Started: true, Event: event.Event{
+		ID:       id(session),
+		Type:     event.TypeSession,
+		Name:     name,
+		Source:   "sender",
+		Start:    noon + 1000*seconds,
+		Duration: last * 1000,
+	}}
 	e.Complete(arrival)
 	return e
 }
 
 // below hangs an event under another.
-func below(parent string, e event.Event) event.Event {
+func below(parent string, e event.Incoming) event.Incoming {
 	e.ParentID = id(parent)
 	return e
 }
@@ -101,6 +115,15 @@ func shapes(list []event.Event) []shape {
 	return out
 }
 
+// eventsOf returns what of events that are sent can be read back.
+func eventsOf(list []event.Incoming) []event.Event {
+	events := make([]event.Event, len(list))
+	for i := range list {
+		events[i] = list[i].Event
+	}
+	return events
+}
+
 // same compares events as they are read.
 func (e *env) same(what string, want, got []event.Event) {
 	e.Helper()
@@ -110,13 +133,13 @@ func (e *env) same(what string, want, got []event.Event) {
 }
 
 // holds compares stored steps with what was sent, roll-ups and made session events aside.
-func (e *env) holds(want ...event.Event) {
+func (e *env) holds(want ...event.Incoming) {
 	e.Helper()
 	got := make([]event.Event, len(want))
 	for i := range want {
 		got[i] = e.event(want[i].ID)
 	}
-	e.same("events read back", want, got)
+	e.same("events read back", eventsOf(want), got)
 }
 
 // members picks members of an object as one text, for short comparisons.
@@ -159,7 +182,7 @@ func names(list []event.Event) []string {
 	return out
 }
 
-func reversed(list []event.Event) []event.Event {
+func reversed(list []event.Incoming) []event.Incoming {
 	out := slices.Clone(list)
 	slices.Reverse(out)
 	return out

@@ -78,7 +78,7 @@ func (e *env) wantChart(c *query.Chart, want ...string) {
 }
 
 // at returns a tool event some hours after noon that carries metadata.
-func at(hours float64, name, metadata string) event.Event {
+func at(hours float64, name, metadata string) event.Incoming {
 	x := step("s", name, hours*3600)
 	x.Metadata = raw(metadata)
 	return x
@@ -106,7 +106,7 @@ func chartBuckets(e *env) {
 }
 
 func chartPercentiles(e *env) {
-	var all []event.Event
+	var all []event.Incoming
 	for i := range 10 {
 		all = append(all, at(0, fmt.Sprint("e", i), fmt.Sprintf(`{"n":%d}`, i*10)))
 	}
@@ -118,7 +118,7 @@ func chartPercentiles(e *env) {
 }
 
 func chartManyGroups(e *env) {
-	var all []event.Event
+	var all []event.Incoming
 	for i := range query.MaxGroups + 5 {
 		all = append(all, at(0, fmt.Sprintf("g%02d", i), fmt.Sprintf(`{"n":%d}`, i)))
 		if i < query.MaxGroups-1 {
@@ -144,7 +144,7 @@ func chartManyGroups(e *env) {
 }
 
 func chartTooManyGroups(e *env) {
-	var all []event.Event
+	var all []event.Incoming
 	for i := range 90 {
 		all = append(all, at(float64(i%3), fmt.Sprintf("e%02d", i), `{"n":1}`))
 	}
@@ -191,7 +191,7 @@ func chartClocks(e *env) {
 	e.ok(err)
 	kathmandu, err := time.LoadLocation("Asia/Kathmandu")
 	e.ok(err)
-	when := func(name string, t time.Time) event.Event {
+	when := func(name string, t time.Time) event.Incoming {
 		x := step("s", name, 0)
 		x.Start = float64(t.UnixMilli())
 		x.End = x.Start + x.Duration
@@ -212,7 +212,7 @@ func chartClocks(e *env) {
 
 func chartMidnight(e *env) {
 	e.reopen(store.Options{Window: event.Window{Oldest: time.UnixMilli(0), Ahead: 24 * time.Hour}}) // it goes back to 2011
-	when := func(name, at string) event.Event {
+	when := func(name, at string) event.Incoming {
 		t, err := time.Parse(time.RFC3339, at)
 		e.ok(err)
 		x := step("s", name, 0)
@@ -243,7 +243,7 @@ func chartMidnight(e *env) {
 // chartSessions has an implicit session, one with an end and figures of its own, and an inner
 // event of type session.
 func chartSessions(e *env) {
-	model := func(session, name string) event.Event {
+	model := func(session, name string) event.Incoming {
 		x := step(session, name, 0)
 		x.Type, x.Metadata = event.TypeModel, raw(`{"cost":1,"prompt_tokens":10,"completion_tokens":5,"total_tokens":15}`)
 		return x
@@ -322,7 +322,7 @@ func chartRandom(e *env) {
 	pick := func(list ...string) string { return list[r.IntN(len(list))] }
 	for s := range 12 {
 		session := fmt.Sprint("s", s)
-		var batch []event.Event
+		var batch []event.Incoming
 		for i := range 1 + r.IntN(15) {
 			name := fmt.Sprintf("%s-%d", session, i)
 			x := call(session, name, r.Float64()*3e6, r.IntN(9), r.IntN(9), float64(r.IntN(9))/4)

@@ -29,7 +29,7 @@ var deleteTests = []test{
 }
 
 func deleteShared(e *env) {
-	var list []event.Event
+	var list []event.Incoming
 	for i := range 6 {
 		x := call("s", fmt.Sprint("x", i), float64(i), 1, 1, 0.25)
 		x.Inputs, x.Outputs = text(`{"secret":"payload of %d"}`, i), text(`"%d %s"`, i, prose(500, uint64(i)))
@@ -48,7 +48,7 @@ func deleteShared(e *env) {
 			e.Errorf("deleted event: %v, want NotFound", err)
 		}
 		list[i].ID = uuid.Nil
-		var left []event.Event
+		var left []event.Incoming
 		for _, x := range list {
 			if x.ID != uuid.Nil {
 				left = append(left, x)
@@ -81,7 +81,7 @@ func deleteAll(e *env) {
 }
 
 func deleteAllStarted(e *env) {
-	e.put(append([]event.Event{start("s", "session", 0, 10)}, sample()...)...)
+	e.put(append([]event.Incoming{start("s", "session", 0, 10)}, sample()...)...)
 	for _, x := range sample() {
 		e.ok(e.s.DeleteEvent(e.ctx, e.project, x.ID))
 	}
@@ -112,7 +112,7 @@ func deleteSession(e *env) {
 
 func deleteLarge(e *env) {
 	for part := range 3 {
-		var list []event.Event
+		var list []event.Incoming
 		for i := range 500 {
 			x := step("s", fmt.Sprint("x", part, " ", i), float64(part*500+i)*100)
 			x.Inputs = text(`{"n":%d}`, i)
@@ -177,7 +177,7 @@ func deleteRecreate(e *env) {
 func deleteBeside(e *env) {
 	x, y := step("s", "x", 0), step("s", "y", 1)
 	e.put(start("s", "session", 0, 10), x, y)
-	for _, about := range []event.Event{x, y} {
+	for _, about := range []event.Incoming{x, y} {
 		session := start("judge of "+about.Name, "judge", 2, 1)
 		call := step("judge of "+about.Name, "call about "+about.Name, 2)
 		session.Source, call.Source = "evaluator", "evaluator"
@@ -240,7 +240,7 @@ func deleteJudging(e *env) {
 		session.Source, call.Source = "evaluator", "evaluator"
 		session.Metadata = text(`{"target_event_id":%q}`, id(target))
 		call.Inputs, call.Metadata = text(`{"prompt":"about %s"}`, target), text(`{"target_event_id":%q}`, id(target))
-		return id(target), event.Batch{Events: []event.Event{session, call}}
+		return id(target), event.Batch{Events: []event.Incoming{session, call}}
 	}
 	left := func(what string, want int) {
 		e.Helper()

@@ -270,7 +270,7 @@ func evaluationLife(e *env) {
 	e.put(good, bad, none, broken)
 	_, intakes := e.arrived()
 	var requests []evaluation.Request
-	for _, x := range []event.Event{good, bad, none, broken} {
+	for _, x := range []event.Incoming{good, bad, none, broken} {
 		requests = append(requests, evaluation.Request{MetricID: m, Version: 1, EventID: x.ID})
 	}
 	e.admit(evaluation.Enqueue{Requests: requests, OutboxIDs: intakes})
@@ -377,7 +377,7 @@ func scoresStay(e *env) {
 // pipelineScoresStay has updates of telemetry, and repeats, say something else of scores that the pipeline gave.
 func pipelineScoresStay(e *env) {
 	a, early := step("s", "a", 0), step("s", "early", 1)
-	for _, x := range []*event.Event{&a, &early} {
+	for _, x := range []*event.Incoming{&a, &early} {
 		x.Metrics = raw(`{"own":1,"polite":0.5,"polite_explanation":"calm"}`)
 		x.ColdMetadata = raw(`{"pipeline_scores":["polite"],"k":1}`)
 	}
@@ -590,7 +590,7 @@ func twoServers(e *env) {
 	session := id("s")
 	const n = 300
 	var requests []evaluation.Request
-	var list []event.Event
+	var list []event.Incoming
 	for i := range n {
 		a := step("s", fmt.Sprint(i), 0)
 		list = append(list, a)

@@ -168,7 +168,7 @@ func fieldIndexRunsListed(e *env) {
 }
 
 func fieldIndexBounds(e *env) {
-	var list []event.Event
+	var list []event.Incoming
 	for i := range 1100 {
 		x := step("s", fmt.Sprintf("step %d", i), float64(i))
 		x.Metadata = raw(`{"k":1}`)
@@ -218,7 +218,7 @@ func fieldIndexWriters(e *env) {
 			for i := range 20 {
 				x := step(fmt.Sprintf("s%d %d", w, i), fmt.Sprintf("x%d %d", w, i), float64(i*w)*86_400)
 				x.Name, x.Metadata = fmt.Sprintf("n%d", (i+w)%5), text(`{"a%d":1,"b%d":1,"run_id":"r%d"}`, i, 19-i, i%2)
-				if err := e.s.Put(e.ctx, e.project, event.Batch{Events: []event.Event{x}}); err != nil {
+				if err := e.s.Put(e.ctx, e.project, event.Batch{Events: []event.Incoming{x}}); err != nil {
 					e.Error(err)
 				}
 			}
@@ -251,7 +251,7 @@ func fieldIndexProjectGone(e *env) {
 	e.ok(err)
 	x := step("s", "search", 0)
 	x.Metadata = raw(`{"a":1}`)
-	e.ok(e.s.Put(e.ctx, p.ID, event.Batch{Events: []event.Event{x}}))
+	e.ok(e.s.Put(e.ctx, p.ID, event.Batch{Events: []event.Incoming{x}}))
 	e.wantFieldIndex(query.Search{})
 	if n := e.place.Count(e.T, `SELECT count(*) FROM field_index`); n != 1 {
 		e.Errorf("%d rows, want 1", n)
@@ -275,7 +275,7 @@ func (e *env) namesErased() {
 }
 
 func fieldIndexErased(e *env) {
-	with := func(session, name string, at float64, field, dataset string) event.Event {
+	with := func(session, name string, at float64, field, dataset string) event.Incoming {
 		x := step(session, name, at)
 		x.Metadata = text(`{%q:1,"dataset_id":%q}`, field, dataset)
 		x.Inputs = text(`{"in":{"%s":[{"deeper":1}]}}`, field)

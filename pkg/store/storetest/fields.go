@@ -67,7 +67,7 @@ func prose(n int, seed uint64) string {
 }
 
 func spilledFields(e *env) {
-	var all []event.Event
+	var all []event.Incoming
 	for i, n := range []int{8 << 10, 9 << 10, 300 << 10, 1 << 20} {
 		x := step("s", fmt.Sprint("large ", i), float64(i))
 		long := text(`{"k":"%s","n":1.50}`, prose(n, uint64(i)))
@@ -80,9 +80,9 @@ func spilledFields(e *env) {
 	e.put(all...)
 	e.holds(all...)
 	// Each field alone, between events without any.
-	for i, set := range []func(*event.Event, []byte){
-		func(x *event.Event, b []byte) { x.Metadata = b }, func(x *event.Event, b []byte) { x.Metrics = b },
-		func(x *event.Event, b []byte) { x.Feedback = b }, func(x *event.Event, b []byte) { x.UserProperties = b },
+	for i, set := range []func(*event.Incoming, []byte){
+		func(x *event.Incoming, b []byte) { x.Metadata = b }, func(x *event.Incoming, b []byte) { x.Metrics = b },
+		func(x *event.Incoming, b []byte) { x.Feedback = b }, func(x *event.Incoming, b []byte) { x.UserProperties = b },
 	} {
 		x := step("alone", fmt.Sprint("alone ", i), float64(i))
 		set(&x, text(`{"k":"%s"}`, prose(10<<10, uint64(i))))
@@ -100,7 +100,7 @@ func largePayload(e *env) {
 }
 
 func manyChunks(e *env) {
-	var all []event.Event
+	var all []event.Incoming
 	for i := range 300 {
 		x := step(fmt.Sprint("s", i%7), fmt.Sprint("event ", i), float64(i)+float64(i%5)*86400)
 		x.Inputs = text(`{"n":%d,"q":"%s"}`, i, prose(100+i*37, uint64(i)))
@@ -112,7 +112,7 @@ func manyChunks(e *env) {
 	e.holds(all...)
 	byID := map[uuid.UUID]event.Event{}
 	for _, x := range all {
-		byID[x.ID] = x
+		byID[x.ID] = x.Event
 	}
 	n := 0
 	for i := range 7 {

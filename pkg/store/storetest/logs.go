@@ -29,7 +29,7 @@ var logTests = []test{
 }
 
 // ofTrace returns an event that came with a trace.
-func ofTrace(trace string, e event.Event) event.Event {
+func ofTrace(trace string, e event.Incoming) event.Incoming {
 	e.TraceID = id(trace)
 	return e
 }
@@ -75,7 +75,7 @@ func logsAnyOrder(e *env) {
 	for round := range 24 {
 		r := rand.New(rand.NewPCG(7, uint64(round)))
 		session := fmt.Sprint("s", round)
-		spans := []event.Event{ofTrace(session, call(session, "a", 0, 5, 3, 0.25)), ofTrace(session, call(session, "b", 1, 5, 3, 0.25))}
+		spans := []event.Incoming{ofTrace(session, call(session, "a", 0, 5, 3, 0.25)), ofTrace(session, call(session, "b", 1, 5, 3, 0.25))}
 		var parts []event.Batch
 		for i := range spans {
 			// Ids apart for each round; all else alike.
@@ -192,7 +192,7 @@ func logsUpdate(e *env) {
 	change := func(name string) event.Update {
 		return event.Update{EventID: id(name), Inputs: raw(`{"chat_history":["mine"]}`), Outputs: raw(`{"mine":1}`), Metadata: raw(`{"logs":"mine"}`)}
 	}
-	span := func(name string) event.Event { return ofTrace("t", call("s", name, 0, 1, 1, 1)) }
+	span := func(name string) event.Incoming { return ofTrace("t", call("s", name, 0, 1, 1, 1)) }
 	check := func(name string) {
 		e.Helper()
 		x := e.event(id(name))
@@ -368,7 +368,7 @@ func logsConcurrent(e *env) {
 		name := fmt.Sprint("c", i)
 		notes := talk(name, "t")
 		for _, b := range []event.Batch{
-			{Events: []event.Event{ofTrace("t", call(fmt.Sprint("s", i%5), name, 0, 1, 1, 1))}},
+			{Events: []event.Incoming{ofTrace("t", call(fmt.Sprint("s", i%5), name, 0, 1, 1, 1))}},
 			{LogParts: notes[:2]}, {LogParts: notes[1:]},
 		} {
 			b.Events = slices.Clone(b.Events)

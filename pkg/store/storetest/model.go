@@ -20,12 +20,12 @@ var modelTests = []test{
 
 // model is what a store should hold, kept in memory by the rules of package event.
 type model struct {
-	events   map[uuid.UUID]*event.Event // below their sessions
-	sessions map[uuid.UUID]bool         // true: started by its sender
+	events   map[uuid.UUID]*event.Incoming // below their sessions
+	sessions map[uuid.UUID]bool            // true: started by its sender
 	waiting  map[uuid.UUID][]event.Update
 }
 
-func (m *model) put(list []event.Event) {
+func (m *model) put(list []event.Incoming) {
 	for _, x := range list {
 		old := m.events[x.ID]
 		switch {
@@ -79,13 +79,13 @@ func (m *model) deleteSession(s uuid.UUID) {
 }
 
 // of lists the events below a session.
-func (m *model) of(s uuid.UUID) (list []event.Event) {
+func (m *model) of(s uuid.UUID) (list []event.Incoming) {
 	for _, x := range m.events {
 		if x.SessionID == s {
 			list = append(list, *x)
 		}
 	}
-	slices.SortFunc(list, func(a, b event.Event) int {
+	slices.SortFunc(list, func(a, b event.Incoming) int {
 		if a.Start != b.Start {
 			return int(a.Start - b.Start)
 		}
@@ -142,7 +142,7 @@ func object(t *rapid.T, label string) json.RawMessage {
 	return b.Bytes()
 }
 
-func drawEvent(t *rapid.T) event.Event {
+func drawEvent(t *rapid.T) event.Incoming {
 	session := fmt.Sprint("session ", rapid.IntRange(0, 3).Draw(t, "session"))
 	if rapid.IntRange(0, 9).Draw(t, "kind") == 0 {
 		x := start(session, "started", float64(rapid.IntRange(-9, 9).Draw(t, "start")), float64(rapid.IntRange(0, 2).Draw(t, "duration")))
@@ -171,7 +171,7 @@ func randomWrites(e *env) {
 		runs++
 		p, err := e.s.EnsureProject(e.ctx, fmt.Sprint("run ", runs))
 		e.ok(err)
-		m := &model{events: map[uuid.UUID]*event.Event{}, sessions: map[uuid.UUID]bool{}, waiting: map[uuid.UUID][]event.Update{}}
+		m := &model{events: map[uuid.UUID]*event.Incoming{}, sessions: map[uuid.UUID]bool{}, waiting: map[uuid.UUID][]event.Update{}}
 		for range rapid.IntRange(1, 12).Draw(t, "steps") {
 			switch rapid.IntRange(0, 9).Draw(t, "action") {
 			case 0:
@@ -200,10 +200,10 @@ func randomWrites(e *env) {
 				}
 				m.deleteSession(s)
 			default:
-				var list []event.Event
+				var list []event.Incoming
 				for range rapid.IntRange(1, 4).Draw(t, "events") {
 					x := drawEvent(t)
-					if !slices.ContainsFunc(list, func(y event.Event) bool { return y.ID == x.ID }) {
+					if !slices.ContainsFunc(list, func(y event.Incoming) bool { return y.ID == x.ID }) {
 						list = append(list, x)
 					}
 				}
@@ -247,8 +247,8 @@ func (e *env) check(t *rapid.T, m *model) {
 				}
 				continue
 			}
-			if at >= len(want) || shapeOf(want[at]) != shapeOf(got) {
-				t.Fatalf("event %d of the session:\n got %+v\nwant %+v", at, shapeOf(got), shapes(want[at:min(at+1, len(want))]))
+			if at >= len(want) || shapeOf(want[at].Event) != shapeOf(got) {
+				t.Fatalf("event %d of the session:\n got %+v\nwant %+v", at, shapeOf(got), shapes(eventsOf(want[at:min(at+1, len(want))])))
 			}
 			at++
 		}

@@ -207,7 +207,7 @@ func projectQuota(e *env) {
 		e.ok(err)
 	}
 	limit(100)
-	batch := event.Batch{Events: []event.Event{step("s", "b", 2)}}
+	batch := event.Batch{Events: []event.Incoming{step("s", "b", 2)}}
 	err := e.s.Put(e.ctx, e.project, batch)
 	e.equal("over the quota", fault.Limited, fault.Of(err))
 	e.equal("says what to do", true, strings.Contains(err.Error(), "may store 100: delete what is not needed"))
@@ -258,7 +258,7 @@ func projectDelete(e *env) {
 	e.put(sample()...)
 	keep, chunks := e.session(id("s")), e.place.Count(e.T, `SELECT count(*) FROM chunk`)
 	p := e.second()
-	for _, list := range [][]event.Event{sample(), {traced("t", "", step("t", "x", 1))}, {traced("t", "key", step("key", "root", 2))}} {
+	for _, list := range [][]event.Incoming{sample(), {traced("t", "", step("t", "x", 1))}, {traced("t", "key", step("key", "root", 2))}} {
 		e.ok(e.s.Put(e.ctx, p.ID, event.Batch{Events: list}))
 	}
 	_, err := e.s.Update(e.ctx, p.ID, event.Update{EventID: id("early"), Metadata: raw(`{"a":1}`)})
@@ -312,7 +312,7 @@ func projectDeleteLarge(e *env) {
 	e.put(sample()...)
 	p := e.second()
 	for part := range 3 {
-		var list []event.Event
+		var list []event.Incoming
 		for i := range 700 {
 			// Many of one moment, and of several days.
 			x := step(fmt.Sprint("s", i%600), fmt.Sprint("x", part, " ", i), float64(part)*86400+float64(i/300))

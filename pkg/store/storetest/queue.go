@@ -356,7 +356,7 @@ func queueGone(e *env) {
 	e.equal("left", "c=waiting", e.inQueue(q, "a", "b", "c"))
 	e.equal("turns", 1, e.place.Count(e.T, `SELECT count(*) FROM queue_turn`))
 	// More than one transaction clears away.
-	var many []event.Event
+	var many []event.Incoming
 	var added []uuid.UUID
 	for i := range 250 {
 		x := step("t", fmt.Sprint("many", i), 5)
@@ -410,7 +410,7 @@ func queueFilters(e *env) {
 func queueLate(e *env) {
 	c := e.clock()
 	q := e.createQueue(queue.Update{Filters: raw(`{"filterArray":[{"field":"metrics.bad","operator":"is","value":true,"type":"boolean"}]}`)}).ID
-	bad := func(name string, seconds float64) event.Event {
+	bad := func(name string, seconds float64) event.Incoming {
 		x := step("s", name, seconds)
 		x.Metrics = raw(`{"bad":true}`)
 		return x
@@ -461,7 +461,7 @@ func queueSlices(e *env) {
 	c.set(86400 * 3)
 	const n = 2500
 	for part := range 5 {
-		var list []event.Event
+		var list []event.Incoming
 		for i := range n / 5 {
 			list = append(list, step("s", fmt.Sprint("x", part, " ", i), float64(part*n/5+i)/10))
 		}

@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"slices"
 	"sync"
 
 	"github.com/spangrove/spangrove/pkg/event"
@@ -26,12 +25,12 @@ var repeatTests = []test{
 	{"Repeat/the caller's batch is left alone", batchUntouched},
 }
 
-func sample() []event.Event {
+func sample() []event.Incoming {
 	a, b := call("s", "a", 1, 10, 5, 0.25), call("s", "b", 2, 3, 4, 0.5)
 	a.Inputs, b.Outputs = text(`{"q":1}`), text(`"answer"`)
 	c := below("a", step("s", "c", 3))
 	c.Feedback = text(`{"rating":5}`)
-	return []event.Event{a, b, c, call("t", "d", 86400, 1, 1, 1)}
+	return []event.Incoming{a, b, c, call("t", "d", 86400, 1, 1, 1)}
 }
 
 const sampleTotals = "num_events=3 num_model_events=2 has_feedback=true cost=0.75 total_tokens=22 prompt_tokens=13 completion_tokens=9"
@@ -72,7 +71,7 @@ func sameIDAtOnce(e *env) {
 	for i, s := range []string{"s1", "s2", "s3", "s4", "s5", "s6", "s7", "s8"} {
 		wg.Go(func() {
 			x := step(s, "x", 86400*float64(i%3))
-			if err := e.s.Put(e.ctx, e.project, event.Batch{Events: []event.Event{x}}); err != nil {
+			if err := e.s.Put(e.ctx, e.project, event.Batch{Events: []event.Incoming{x}}); err != nil {
 				e.Error(err)
 			}
 		})
@@ -199,9 +198,9 @@ func otherSession(e *env) {
 
 func batchUntouched(e *env) {
 	e.put(traced("t1", "key", step("key", "root", 0)))
-	list := []event.Event{traced("t1", "", step("t1", "x", 1)), step("s", "y", 0), step("s", "y", 3)}
+	list := []event.Incoming{traced("t1", "", step("t1", "x", 1)), step("s", "y", 0), step("s", "y", 3)}
 	list[2].Inputs = text(`{"late":1}`)
-	before := shapes(slices.Clone(list))
+	before := shapes(eventsOf(list))
 	e.put(list...)
-	e.equal("the caller's events", before, shapes(list))
+	e.equal("the caller's events", before, shapes(eventsOf(list)))
 }

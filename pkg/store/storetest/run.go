@@ -126,12 +126,12 @@ func runList(e *env) {
 }
 
 // of makes an event of a run, about a datapoint.
-func of(runID, datapoint string, x event.Event) event.Event {
+func of(runID, datapoint string, x event.Incoming) event.Incoming {
 	x.Metadata = text(`{"run_id":%q,"datapoint_id":%q}`, runID, datapoint)
 	return x
 }
 
-func scored(x event.Event, metrics string) event.Event {
+func scored(x event.Incoming, metrics string) event.Incoming {
 	x.Metrics = raw(metrics)
 	return x
 }

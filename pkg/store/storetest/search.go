@@ -69,7 +69,7 @@ func (e *env) found(fs ...query.Filter) []string {
 }
 
 func searchPages(e *env) {
-	var list []event.Event
+	var list []event.Incoming
 	for i := range 60 {
 		x := step(fmt.Sprint("s", i%4), fmt.Sprint("x", i), float64(i/6)*40000) // six at a time, over days
 		x.Metadata = text(`{"even":%v}`, i%2 == 0)
@@ -79,13 +79,13 @@ func searchPages(e *env) {
 	e.put(list...)
 	for _, f := range []query.Filter{e.filter("metadata.even", "is", "boolean", "true"), e.filter("inputs.even", "is", "", `"true"`)} {
 		f := []query.Filter{f, e.filter("event_type", "is not", "", `"session"`)}
-		var want []event.Event
+		var want []event.Incoming
 		for i, x := range list {
 			if i%2 == 0 {
 				want = append(want, x)
 			}
 		}
-		slices.SortFunc(want, func(a, b event.Event) int {
+		slices.SortFunc(want, func(a, b event.Incoming) int {
 			if a.Start != b.Start {
 				return int(b.Start - a.Start)
 			}
@@ -98,7 +98,7 @@ func searchPages(e *env) {
 				e.equal(fmt.Sprint("total on page ", page, " of ", limit), len(want), set.Total)
 				got = append(got, e.load(set)...)
 			}
-			e.same(fmt.Sprint("pages of ", limit), want, got)
+			e.same(fmt.Sprint("pages of ", limit), eventsOf(want), got)
 		}
 	}
 	e.equal("far page", 0, len(e.search(query.Search{Limit: 1000, Page: 1 << 60}).Events))
@@ -162,12 +162,12 @@ func projectsApart(e *env) {
 
 func filterMeanings(e *env) {
 	cases := querytest.Cases()
-	var batch []event.Event
+	var batch []event.Incoming
 	for _, c := range cases {
-		batch = append(batch, c.Event)
+		batch = append(batch, event.Incoming{Event: c.Event})
 	}
 	// The same cases once more with every field in the payload.
-	spilled := make([]event.Event, len(cases))
+	spilled := make([]event.Incoming, len(cases))
 	pad := prose(9<<10, 5)
 	for i, c := range cases {
 		x := c.Event
@@ -176,7 +176,7 @@ func filterMeanings(e *env) {
 				*f = text(`%s,"zz padding":%q}`, (*f)[:len(*f)-1], pad)
 			}
 		}
-		spilled[i] = x
+		spilled[i].Event = x
 	}
 	p, err := e.s.EnsureProject(e.ctx, "spilled")
 	e.ok(err)
@@ -306,7 +306,7 @@ func searchSessionPayload(e *env) {
 
 func searchPayload(e *env) {
 	a, b, c, d := step("s", "a", 0), step("s", "b", 1), step("s", "c", 2), step("s", "d", 3)
-	p := func(x event.Event) event.Event { return below("p", x) }
+	p := func(x event.Incoming) event.Incoming { return below("p", x) }
 	a.Inputs = text(`{"q":"zurück zum Refund"}`)
 	b.Inputs = text(`{"q":"zur\u00fcck zum \u0052efund"}`)
 	c.Outputs = text(`"zurück zum Refund"`)
@@ -322,7 +322,7 @@ func searchPayload(e *env) {
 }
 
 func searchDeep(e *env) {
-	var list []event.Event
+	var list []event.Incoming
 	for i := range 400 {
 		x := step("s", fmt.Sprintf("x%03d", i), float64(i))
 		x.Inputs = text(`{"n":%d}`, i)
@@ -344,7 +344,7 @@ func searchDeep(e *env) {
 }
 
 func searchAtOnce(e *env) {
-	var list []event.Event
+	var list []event.Incoming
 	for i := range 40 {
 		x := step(fmt.Sprint("s", i%5), fmt.Sprint("x", i), float64(i))
 		x.Inputs = text(`{"q":"%s"}`, prose(2000, uint64(i)))
@@ -360,7 +360,7 @@ func searchAtOnce(e *env) {
 			if err != nil || set.Total != 45 {
 				e.Errorf("search %d: %v, %+v", i, err, set)
 			}
-			if err := e.s.Put(e.ctx, e.project, event.Batch{Events: []event.Event{list[i]}}); err != nil {
+			if err := e.s.Put(e.ctx, e.project, event.Batch{Events: []event.Incoming{list[i]}}); err != nil {
 				e.Error(err)
 			}
 		})

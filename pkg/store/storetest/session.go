@@ -77,9 +77,9 @@ func madeUser(e *env) {
 }
 
 func hints(e *env) {
-	put := func(h event.SessionHint, x event.Event) event.Event {
+	put := func(h event.SessionHint, x event.Incoming) event.Event {
 		h.SessionID = x.SessionID
-		e.ok(e.s.Put(e.ctx, e.project, event.Batch{Events: []event.Event{x}, Sessions: []event.SessionHint{h}}))
+		e.ok(e.s.Put(e.ctx, e.project, event.Batch{Events: []event.Incoming{x}, Sessions: []event.SessionHint{h}}))
 		return e.event(x.SessionID)
 	}
 	s := put(event.SessionHint{Fallback: "service", Source: "hinted", Metadata: text(`{"resource":{"a":1}}`)}, below("root", step("s", "child", 5)))
@@ -185,14 +185,14 @@ func exactTotals(e *env) {
 // arrivals are ways in which the same events may come. A restart leaves the store open anew.
 var arrivals = []struct {
 	name string
-	fn   func(e *env, list []event.Event)
+	fn   func(e *env, list []event.Incoming)
 }{
-	{"whole", func(e *env, list []event.Event) { e.put(list...) }},
-	{"reversed", func(e *env, list []event.Event) { e.put(reversed(list)...) }},
-	{"one by one", func(e *env, list []event.Event) { e.putEach(list...) }},
-	{"one by one, reversed", func(e *env, list []event.Event) { e.putEach(reversed(list)...) }},
-	{"twice", func(e *env, list []event.Event) { e.putEach(list...); e.put(list...) }},
-	{"in halves, with a restart", func(e *env, list []event.Event) {
+	{"whole", func(e *env, list []event.Incoming) { e.put(list...) }},
+	{"reversed", func(e *env, list []event.Incoming) { e.put(reversed(list)...) }},
+	{"one by one", func(e *env, list []event.Incoming) { e.putEach(list...) }},
+	{"one by one, reversed", func(e *env, list []event.Incoming) { e.putEach(reversed(list)...) }},
+	{"twice", func(e *env, list []event.Incoming) { e.putEach(list...); e.put(list...) }},
+	{"in halves, with a restart", func(e *env, list []event.Incoming) {
 		project := e.project
 		e.put(list[len(list)/2:]...)
 		e.reopen(optionsNone)
@@ -203,7 +203,7 @@ var arrivals = []struct {
 
 // sameByAnyOrder stores the same events in every way, each in a project of its own, and
 // compares the whole session.
-func sameByAnyOrder(e *env, session uuid.UUID, list []event.Event) {
+func sameByAnyOrder(e *env, session uuid.UUID, list []event.Incoming) {
 	var want []event.Event
 	for i, way := range arrivals {
 		p, err := e.s.EnsureProject(e.ctx, way.name)
@@ -233,12 +233,12 @@ func eventAsSession(e *env) {
 	e.put(x)
 	for _, seconds := range []float64{0, 86400} {
 		y := step("x", "y", seconds) // its session's id is the event's
-		if err := e.s.Put(e.ctx, e.project, event.Batch{Events: []event.Event{y}}); fault.Of(err) != fault.Invalid {
+		if err := e.s.Put(e.ctx, e.project, event.Batch{Events: []event.Incoming{y}}); fault.Of(err) != fault.Invalid {
 			e.Errorf("put into a session whose id is an event's: %v, want Invalid", err)
 		}
 	}
 	e.holds(x)
-	if err := e.s.Put(e.ctx, e.project, event.Batch{Events: []event.Event{step("a", "b", 0), step("b", "c", 0)}}); fault.Of(err) != fault.Invalid {
+	if err := e.s.Put(e.ctx, e.project, event.Batch{Events: []event.Incoming{step("a", "b", 0), step("b", "c", 0)}}); fault.Of(err) != fault.Invalid {
 		e.Errorf("both at once: %v, want Invalid", err)
 	}
 	// A session event with the id of an event fills it, as any repeat.
@@ -267,7 +267,7 @@ func costsAnyOrder(e *env) {
 }
 
 func hugeTotals(e *env) {
-	var list []event.Event
+	var list []event.Incoming
 	for i := range 3 {
 		x := call("s", fmt.Sprint("x", i), float64(i), 1, 1, 0.25)
 		x.Metadata = raw(`{"prompt_tokens":1.7e308,"completion_tokens":-1.7e308,"total_tokens":1.7e308,"cost":1.7e308}`)
@@ -310,7 +310,7 @@ func modelAsSession(e *env) {
 func sessionFails(e *env) {
 	first, second, below1 := step("s", "first", 1), step("s", "second", 2), below("first", step("s", "below", 0))
 	first.Error, second.Error, below1.Error = pointer("one"), pointer("two"), pointer("inner")
-	sameByAnyOrder(e, id("s"), []event.Event{first, second, below1, step("s", "fine", 0)})
+	sameByAnyOrder(e, id("s"), []event.Incoming{first, second, below1, step("s", "fine", 0)})
 	shown := func(session string) string {
 		if err := e.event(id(session)).Error; err != nil {
 			return *err
@@ -361,7 +361,7 @@ func sessionSays(e *env) {
 	a.Outputs = text(`"of a"`)
 	b.Inputs, b.Outputs = text(`{"q":"of b"}`), text(`"of b"`)
 	c.Inputs = text(`{"q":"of c"}`)
-	sameByAnyOrder(e, id("s"), []event.Event{root, a, b, c})
+	sameByAnyOrder(e, id("s"), []event.Incoming{root, a, b, c})
 	shows := func(what, inputs, outputs string) {
 		e.Helper()
 		x := e.event(id("s"))
@@ -386,7 +386,7 @@ func sessionSays(e *env) {
 	late.Inputs, late.Outputs = text(`{"q":"of late"}`), text(`"of late"`)
 	e.put(late)
 	shows("a later root", `{"q":"of late"}`, `"of late"`)
-	for _, gone := range []event.Event{late, b} {
+	for _, gone := range []event.Incoming{late, b} {
 		e.ok(e.s.DeleteEvent(e.ctx, e.project, gone.ID))
 	}
 	shows("without them", `{"q":"of c"}`, `"of a"`)

@@ -89,13 +89,13 @@ func (e *env) ok(err error) {
 }
 
 // put stores events as one batch.
-func (e *env) put(events ...event.Event) {
+func (e *env) put(events ...event.Incoming) {
 	e.Helper()
 	e.ok(e.s.Put(e.ctx, e.project, event.Batch{Events: events}))
 }
 
 // putEach stores events as batches of one.
-func (e *env) putEach(events ...event.Event) {
+func (e *env) putEach(events ...event.Incoming) {
 	e.Helper()
 	for _, x := range events {
 		e.put(x)

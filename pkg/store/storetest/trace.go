@@ -27,7 +27,7 @@ var traceTests = []test{
 
 // traced makes an event a span of a trace. With session "" no span has told the session, and
 // the event is filed under the trace's own id.
-func traced(trace, session string, x event.Event) event.Event {
+func traced(trace, session string, x event.Incoming) event.Incoming {
 	x.TraceID = id(trace)
 	old := x.SessionID
 	x.SessionID = id(session)
@@ -94,7 +94,7 @@ func traceAnyOrder(e *env) {
 	root.Inputs, root.Outputs = text(`{"q":"root"}`), text(`"root"`)
 	second := traced("t", "", step("t", "second root", 86400))
 	second.Outputs = text(`"last"`)
-	sameByAnyOrder(e, id("key"), []event.Event{a, b, root, second})
+	sameByAnyOrder(e, id("key"), []event.Incoming{a, b, root, second})
 }
 
 func twoTraces(e *env) {
@@ -173,7 +173,7 @@ func tracesAtOnce(e *env) {
 				x = traced(trace, key, call(key, fmt.Sprint(trace, " span ", j), float64(i*100+j), 1, 1, 0.25))
 			}
 			wg.Go(func() {
-				if err := e.s.Put(e.ctx, e.project, event.Batch{Events: []event.Event{x}}); err != nil {
+				if err := e.s.Put(e.ctx, e.project, event.Batch{Events: []event.Incoming{x}}); err != nil {
 					e.Error(err)
 				}
 			})
@@ -203,7 +203,7 @@ func traceReopened(e *env) {
 }
 
 // named makes an event a span that names its session itself.
-func named(trace, key string, x event.Event) event.Event {
+func named(trace, key string, x event.Incoming) event.Incoming {
 	x = traced(trace, key, x)
 	x.Named = true
 	x.SessionID = event.SessionOf(key)
@@ -219,7 +219,7 @@ func rootNamesOther(e *env) {
 	child := named("t", "of the child", below("root", call("of the child", "child", 2, 4, 4, 0.25)))
 	child.Metadata = text(`{"session_id":"of the child","prompt_tokens":4,"completion_tokens":4,"cost":0.25}`)
 	quiet := traced("t", "", below("root", step("t", "quiet", 3)))
-	for _, way := range [][]event.Event{{root, child, quiet}, {child, quiet, root}, {quiet, child, root}, {child, root, quiet, child}} {
+	for _, way := range [][]event.Incoming{{root, child, quiet}, {child, quiet, root}, {quiet, child, root}, {child, root, quiet, child}} {
 		p, err := e.s.EnsureProject(e.ctx, fmt.Sprint("way ", way[0].Name, way[1].Name))
 		e.ok(err)
 		e.project = p.ID
@@ -256,7 +256,7 @@ func traceLeaves(e *env) {
 func fixedNames(e *env) {
 	root := traced("t", "own", step("own", "root", 1))
 	root.Fixed = true
-	batch := event.Batch{Events: []event.Event{root}, Traces: []event.TraceSession{{TraceID: id("t"), SessionID: id("own"), Rank: event.TraceRank{Nanos: 1}}}}
+	batch := event.Batch{Events: []event.Incoming{root}, Traces: []event.TraceSession{{TraceID: id("t"), SessionID: id("own"), Rank: event.TraceRank{Nanos: 1}}}}
 	quiet := traced("t", "", below("root", step("t", "quiet", 3)))
 	e.put(quiet)
 	e.ok(e.s.Put(e.ctx, e.project, batch))

@@ -44,7 +44,7 @@ var treeTests = []test{
 }
 
 // told makes a model call that an instrumentor tells with the provider's id of the answer.
-func told(scope, response string, x event.Event) event.Event {
+func told(scope, response string, x event.Incoming) event.Incoming {
 	x.Type = event.TypeModel
 	x.Metadata = text(`{"prompt_tokens":4,"input_tokens":4,"completion_tokens":2,"output_tokens":2,"total_tokens":6,"cost":0.25,"cost_source":"reported","response_id":%q}`, response)
 	x.ColdMetadata = text(`{"scope":{"name":%q}}`, scope)
@@ -52,14 +52,14 @@ func told(scope, response string, x event.Event) event.Event {
 }
 
 // spans returns a trace whose root is a model call around two others.
-func spans() []event.Event {
+func spans() []event.Incoming {
 	outer := traced("t", "s", call("s", "outer", 0, 10, 20, 1.5))
 	outer.Metadata = text(`{"prompt_tokens":10,"input_tokens":10,"completion_tokens":20,"output_tokens":20,"cost":1.5,"k":"v"}`)
 	outer.End, outer.Duration = outer.Start+9000, 9000
 	step1 := traced("t", "s", below("outer", step("s", "step", 1)))
 	a := traced("t", "s", below("step", call("s", "a", 2, 4, 8, 0.5)))
 	b := traced("t", "s", below("step", call("s", "b", 3, 6, 12, 1)))
-	return []event.Event{outer, step1, a, b}
+	return []event.Incoming{outer, step1, a, b}
 }
 
 const spansRollup = "num_events=4 num_model_events=2 has_feedback=false cost=1.5 total_tokens=30 prompt_tokens=10 completion_tokens=20"
@@ -106,7 +106,7 @@ func tracesApart(e *env) {
 func wrapperCycle(e *env) {
 	a := traced("t", "s", below("b", call("s", "a", 0, 1, 1, 0.25)))
 	b := traced("t", "s", below("a", call("s", "b", 1, 2, 2, 0.5)))
-	sameByAnyOrder(e, id("s"), []event.Event{a, b})
+	sameByAnyOrder(e, id("s"), []event.Incoming{a, b})
 	e.equal("types", []event.Type{event.TypeChain, event.TypeModel}, []event.Type{e.event(a.ID).Type, e.event(b.ID).Type})
 }
 
@@ -168,14 +168,14 @@ func wrapperLarge(e *env) {
 	e.equal("wrapper", `aggregate_usage={"prompt_tokens":10}`, members(e.event(id("outer")).Metadata, "aggregate_usage"))
 }
 
-func duplicates() []event.Event {
+func duplicates() []event.Incoming {
 	inner := traced("t1", "s", told("openai", "r-1", step("s", "inner", 1)))
 	outer := traced("t2", "s", told("langchain", "r-1", step("s", "outer", 0)))
 	outer.End, outer.Duration = outer.Start+5000, 5000
 	third := traced("t3", "s", told("gateway", "r-1", step("s", "third", 2)))
 	third.End, third.Duration = third.Start+9000, 9000
 	other := traced("t2", "s", told("langchain", "r-2", step("s", "other", 3)))
-	return []event.Event{inner, outer, third, other}
+	return []event.Incoming{inner, outer, third, other}
 }
 
 const duplicatesRollup = "num_events=4 num_model_events=2 has_feedback=false cost=0.5 total_tokens=12 prompt_tokens=8 completion_tokens=4"
@@ -215,7 +215,7 @@ func filledAgain(e *env) {
 	y := traced("t2", "s", told("langchain", "r-1", step("s", "y", 2)))
 	w := traced("t3", "s", told("gateway", "r-1", step("s", "w", 1.5)))
 	z := traced("t4", "s", told("gateway", "r-1", step("s", "z", 0)))
-	for _, c := range []*event.Event{&x, &w, &z} {
+	for _, c := range []*event.Incoming{&x, &w, &z} {
 		c.Metadata = text(`{"response_id":"r-1"}`)
 	}
 	duplicates := func() []string { return []string{e.duplicateOf("x"), e.duplicateOf("y"), e.duplicateOf("w")} }
@@ -241,7 +241,7 @@ func filledAgain(e *env) {
 // A call that failed has no answer whose id tells it: two accounts of it are made below one span, at
 // the same time, of the same model.
 func duplicatesFailed(e *env) {
-	failed := func(name, scope, parent, model string, at, ms float64) event.Event {
+	failed := func(name, scope, parent, model string, at, ms float64) event.Incoming {
 		x := traced("t1", "s", told(scope, "", step("s", name, at)))
 		x.Metadata, x.Inputs, x.Outputs = nil, nil, nil
 		why := "overloaded"
@@ -253,7 +253,7 @@ func duplicatesFailed(e *env) {
 		}
 		return x
 	}
-	list := []event.Event{
+	list := []event.Incoming{
 		failed("asked", "openllmetry", "p", "m", 1, 100), failed("sent", "client", "p", "m", 1.001, 90),
 		failed("again", "openllmetry", "p", "m", 3, 100), failed("sent again", "client", "p", "m", 3.001, 90),
 		failed("later", "client", "p", "m", 5, 10), failed("elsewhere", "client", "q", "m", 1, 100), failed("other", "client", "p", "n", 1, 100),
@@ -298,7 +298,7 @@ func duplicatesByDepth(e *env) {
 	a := traced("t1", "s", told("x", "r", step("s", "shallow", 0)))
 	b := traced("t2", "s", below("above", told("y", "r", step("s", "deep", 0))))
 	above := traced("t2", "s", step("s", "above", 0))
-	sameByAnyOrder(e, id("s"), []event.Event{a, b, above})
+	sameByAnyOrder(e, id("s"), []event.Incoming{a, b, above})
 	e.equal("duplicate", []string{"deep", ""}, []string{e.duplicateOf("shallow"), e.duplicateOf("deep")})
 }
 
@@ -306,7 +306,7 @@ func wrapperNoDuplicate(e *env) {
 	outer := traced("t", "s", told("langchain", "r", step("s", "outer", 0)))
 	inner := traced("t", "s", below("outer", told("openai", "r", step("s", "inner", 0))))
 	late := traced("t2", "s", told("gateway", "r", step("s", "late", 5)))
-	sameByAnyOrder(e, id("s"), []event.Event{outer, inner, late})
+	sameByAnyOrder(e, id("s"), []event.Incoming{outer, inner, late})
 	e.equal("types", []event.Type{event.TypeChain, event.TypeModel}, []event.Type{e.event(outer.ID).Type, e.event(inner.ID).Type})
 	e.equal("duplicates", []string{"", "", "inner"}, []string{e.duplicateOf("outer"), e.duplicateOf("inner"), e.duplicateOf("late")})
 }
@@ -368,7 +368,7 @@ func ownIDRestart(e *env) {
 
 func longTrace(e *env) {
 	const requests, each = 40, 25
-	var all []event.Event
+	var all []event.Incoming
 	for i := range requests * each {
 		x := call("s", fmt.Sprint("span ", i), float64(i), 1, 1, 0.25)
 		if i > 0 {
@@ -377,7 +377,7 @@ func longTrace(e *env) {
 		all = append(all, traced("t", "s", x))
 	}
 	for i := range requests {
-		part := make([]event.Event, 0, each)
+		part := make([]event.Incoming, 0, each)
 		for j := range each {
 			part = append(part, all[(i+j*requests)*7%len(all)])
 		}
@@ -403,7 +403,7 @@ func companyLeaves(e *env) {
 	duplicate.Fixed = true
 	first := traced("t", "own", told("openai", "r", step("own", "first", 4)))
 	root := traced("t", "key", step("key", "root", 1))
-	all := [][]event.Event{{root}, {outer, inner, duplicate, first}}
+	all := [][]event.Incoming{{root}, {outer, inner, duplicate, first}}
 	ways := map[string]func(){
 		"in a new session": func() {
 			for _, part := range all {
@@ -463,7 +463,7 @@ func leftAndNamed(e *env) {
 		for j, n := range order {
 			traces[j] = uuid.UUID{0: n, 15: 1}
 		}
-		in := func(trace uuid.UUID, x event.Event) event.Event {
+		in := func(trace uuid.UUID, x event.Incoming) event.Incoming {
 			x.TraceID = trace
 			if x.SessionID == id("") {
 				x.SessionID, x.ParentID, x.Provisional = trace, trace, true
@@ -477,7 +477,7 @@ func leftAndNamed(e *env) {
 		joins := func(trace uuid.UUID) event.LogPart {
 			return event.LogPart{Kind: event.LogRecord, TraceID: trace, SpanID: id("nobody"), Session: id("s"), Nanos: 1, Content: raw(`{}`)}
 		}
-		e.putBatch(event.Batch{Events: []event.Event{in(traces[0], step("key", "root", 1))}, LogParts: []event.LogPart{joins(traces[1]), joins(traces[2])}})
+		e.putBatch(event.Batch{Events: []event.Incoming{in(traces[0], step("key", "root", 1))}, LogParts: []event.LogPart{joins(traces[1]), joins(traces[2])}})
 		e.wantNames("key", "key", "root", "root", "goes")
 		e.equal("events", 3, len(e.session(id("s"))))
 		e.equal("duplicate", "inner", e.duplicateOf("outer"))
@@ -487,10 +487,10 @@ func leftAndNamed(e *env) {
 }
 
 // bare makes a model call told by the client library itself: counts and ids, no messages.
-func bare(response string, x event.Event) event.Event { return told("sdk", response, x) }
+func bare(response string, x event.Incoming) event.Incoming { return told("sdk", response, x) }
 
 // messages makes a model call told with its messages and nothing else.
-func messages(scope string, x event.Event) event.Event {
+func messages(scope string, x event.Incoming) event.Incoming {
 	x.Type = event.TypeModel
 	x.Inputs, x.Outputs = text(`{"chat_history":[{"role":"user","content":"Hello?"}]}`), text(`{"role":"assistant","content":"Hello."}`)
 	x.Metadata, x.ColdMetadata = text(`{"k":"v"}`), text(`{"scope":{"name":%q}}`, scope)
@@ -521,15 +521,15 @@ func messagesStand(e *env) {
 	around.End, around.Duration = around.Start+9000, 9000
 	for _, tt := range []struct {
 		name      string
-		spans     []event.Event
+		spans     []event.Incoming
 		model     string
 		chain     map[string]string // and of which event it is a duplicate
 		duplicate string
 	}{
-		{"around", []event.Event{outer, between, inner}, "outer", map[string]string{"inner": "outer"}, ""},
-		{"inside", []event.Event{around, below("around", outer)}, "outer", map[string]string{"around": ""}, ""},
-		{"in the middle", []event.Event{around, below("around", outer), between, inner}, "outer", map[string]string{"inner": "outer", "around": ""}, ""},
-		{"beside", []event.Event{outer, traced("t", "s", bare("r-1", step("s", "duplicate", 2)))}, "outer", nil, ""},
+		{"around", []event.Incoming{outer, between, inner}, "outer", map[string]string{"inner": "outer"}, ""},
+		{"inside", []event.Incoming{around, below("around", outer)}, "outer", map[string]string{"around": ""}, ""},
+		{"in the middle", []event.Incoming{around, below("around", outer), between, inner}, "outer", map[string]string{"inner": "outer", "around": ""}, ""},
+		{"beside", []event.Incoming{outer, traced("t", "s", bare("r-1", step("s", "duplicate", 2)))}, "outer", nil, ""},
 	} {
 		if tt.name == "beside" { // which both tell the id of the answer
 			tt.spans[0].Metadata = text(`{"k":"v","response_id":"r-1"}`)
@@ -561,7 +561,7 @@ func partsSummed(e *env) {
 	outer := traced("t", "s", messages("openinference", step("s", "outer", 1)))
 	a := traced("t", "s", below("outer", bare("r-1", step("s", "a", 2))))
 	b := traced("t", "s", below("outer", bare("r-2", step("s", "b", 3))))
-	sameByAnyOrder(e, id("s"), []event.Event{outer, a, b})
+	sameByAnyOrder(e, id("s"), []event.Incoming{outer, a, b})
 	e.equal("counts", "prompt_tokens=8 completion_tokens=4 total_tokens=12 cost=0.5 response_id=", members(e.event(id("outer")).Metadata,
 		"prompt_tokens", "completion_tokens", "total_tokens", "cost", "response_id"))
 	e.wantRollup("s", "num_events=3 num_model_events=1 has_feedback=false cost=0.5 total_tokens=12 prompt_tokens=8 completion_tokens=4")

@@ -155,7 +155,7 @@ func updateEarlySession(e *env) {
 	p, err := e.s.EnsureProject(e.ctx, "other")
 	e.ok(err)
 	e.early(event.Update{EventID: id("y"), Metadata: text(`{"k":3}`)})
-	e.ok(e.s.Put(e.ctx, p.ID, event.Batch{Events: []event.Event{step("s", "y", 0)}}))
+	e.ok(e.s.Put(e.ctx, p.ID, event.Batch{Events: []event.Incoming{step("s", "y", 0)}}))
 	e.equal("still waiting", 1, e.place.Count(e.T, `SELECT count(*) FROM pending`))
 }
 
@@ -248,7 +248,7 @@ func updatesAtOnce(e *env) {
 		wg.Go(func() {
 			y := step("s", fmt.Sprint("y", i), float64(i)) // moves the session's end
 			z := step("z", fmt.Sprint("z", i), float64(i))
-			if err := e.s.Put(e.ctx, e.project, event.Batch{Events: []event.Event{z, y}}); err != nil {
+			if err := e.s.Put(e.ctx, e.project, event.Batch{Events: []event.Incoming{z, y}}); err != nil {
 				e.Error(err)
 			}
 		})
@@ -274,7 +274,7 @@ func updatesAndRepeats(e *env) {
 			y.Inputs = text(`{"in%d":1}`, i)
 			// Under other sessions: other writers, where there are several.
 			y.SessionID = id(fmt.Sprint("s", i))
-			if err := e.s.Put(e.ctx, e.project, event.Batch{Events: []event.Event{y}}); err != nil {
+			if err := e.s.Put(e.ctx, e.project, event.Batch{Events: []event.Incoming{y}}); err != nil {
 				e.Error(err)
 			}
 		})
@@ -296,7 +296,7 @@ func earlyAtOnce(e *env) {
 	for i := range 40 {
 		x := step(fmt.Sprint("s", i), fmt.Sprint("x", i), 0)
 		wg.Go(func() {
-			if err := e.s.Put(e.ctx, e.project, event.Batch{Events: []event.Event{x}}); err != nil {
+			if err := e.s.Put(e.ctx, e.project, event.Batch{Events: []event.Incoming{x}}); err != nil {
 				e.Error(err)
 			}
 		})
@@ -314,7 +314,7 @@ func earlyAtOnce(e *env) {
 }
 
 func readWhileUpdated(e *env) {
-	var list []event.Event
+	var list []event.Incoming
 	for i := range 20 {
 		x := step("s", fmt.Sprint("x", i), float64(i))
 		x.Inputs, x.Outputs = text(`{"n":%d}`, i), text(`{"n":%d,"rev":0}`, i)
@@ -363,7 +363,7 @@ func readWhileUpdated(e *env) {
 // pricedNative: gpt-4o-mini costs 0.15 dollars a million tokens of prompt, 0.6 of completion.
 func pricedNative(e *env) {
 	cost := func(name string) string { return members(e.event(id(name)).Metadata, "cost", "cost_source") }
-	model := func(name, config, metadata string) event.Event {
+	model := func(name, config, metadata string) event.Incoming {
 		x := step("s", name, 1)
 		x.Type, x.Config, x.Metadata = event.TypeModel, text("%s", config), text("%s", metadata)
 		return x

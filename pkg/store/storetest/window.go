@@ -19,15 +19,15 @@ var windowTests = []test{
 }
 
 // beginning returns a step that begins at ms, Unix milliseconds.
-func beginning(name string, ms float64) event.Event {
+func beginning(name string, ms float64) event.Incoming {
 	x := step("s", name, 0)
 	x.Start, x.End = ms, ms+x.Duration
 	return x
 }
 
-func (e *env) refusedStart(x event.Event) {
+func (e *env) refusedStart(x event.Incoming) {
 	e.Helper()
-	err := e.s.Put(e.ctx, e.project, event.Batch{Events: []event.Event{step("s", "good", 0), x}})
+	err := e.s.Put(e.ctx, e.project, event.Batch{Events: []event.Incoming{step("s", "good", 0), x}})
 	var f *fault.Error
 	if !errors.As(err, &f) || f.Kind != fault.Invalid || f.Field != "events[1].start_time" {
 		e.Errorf("start %v: got %v, want a refusal of events[1].start_time", x.Start, err)

@@ -29,7 +29,7 @@ func badNeighbour(e *env) {
 			x = step("taken", fmt.Sprint("x", i), float64(i))
 		}
 		wg.Go(func() {
-			err := e.s.Put(e.ctx, e.project, event.Batch{Events: []event.Event{step(fmt.Sprint("s", i%10), fmt.Sprint("y", i), float64(i)), x}})
+			err := e.s.Put(e.ctx, e.project, event.Batch{Events: []event.Incoming{step(fmt.Sprint("s", i%10), fmt.Sprint("y", i), float64(i)), x}})
 			if bad && fault.Of(err) != fault.Invalid || !bad && err != nil {
 				e.Errorf("put %d (bad: %v): %v", i, bad, err)
 			}
@@ -43,7 +43,7 @@ func badNeighbour(e *env) {
 func invalidBatch(e *env) {
 	x, y := step("s", "x", 0), step("s", "y", 1)
 	y.End = -1
-	err := e.s.Put(e.ctx, e.project, event.Batch{Events: []event.Event{x, y}})
+	err := e.s.Put(e.ctx, e.project, event.Batch{Events: []event.Incoming{x, y}})
 	var f *fault.Error
 	if !errors.As(err, &f) || f.Kind != fault.Invalid || f.Field != "events[1].end_time" {
 		e.Errorf("got %v, want Invalid at events[1].end_time", err)
@@ -58,7 +58,7 @@ func crossing(e *env) {
 	for c := range clients {
 		wg.Go(func() {
 			for r := range rounds {
-				var list []event.Event
+				var list []event.Incoming
 				for i := range sessions {
 					s := fmt.Sprint("s", (i+c)%sessions)
 					list = append(list, call(s, fmt.Sprint("x ", c, r, s), float64(c*10+r), 1, 1, 0.25))
@@ -87,7 +87,7 @@ func closedStore(e *env) {
 	e.put(step("s", "x", 0))
 	e.ok(e.s.Close(e.ctx))
 	e.ok(e.s.Close(e.ctx))
-	e.equal("put", fault.Unavailable, fault.Of(e.s.Put(e.ctx, e.project, event.Batch{Events: []event.Event{step("s", "y", 0)}})))
+	e.equal("put", fault.Unavailable, fault.Of(e.s.Put(e.ctx, e.project, event.Batch{Events: []event.Incoming{step("s", "y", 0)}})))
 	_, err := e.s.Update(e.ctx, e.project, event.Update{EventID: id("x"), Metadata: text(`{"k":1}`)})
 	e.equal("update", fault.Unavailable, fault.Of(err))
 	e.equal("delete", fault.Unavailable, fault.Of(e.s.DeleteEvent(e.ctx, e.project, id("x"))))
@@ -96,14 +96,14 @@ func closedStore(e *env) {
 func closeDrains(e *env) {
 	var wg sync.WaitGroup
 	var mu sync.Mutex
-	var stored []event.Event
+	var stored []event.Incoming
 	begun := make(chan struct{}, 100)
 	for i := range 50 {
 		x := step(fmt.Sprint("s", i), fmt.Sprint("x", i), float64(i))
 		x.Inputs = text(`{"n":%d}`, i)
 		wg.Go(func() {
 			begun <- struct{}{}
-			err := e.s.Put(context.WithoutCancel(e.ctx), e.project, event.Batch{Events: []event.Event{x}})
+			err := e.s.Put(context.WithoutCancel(e.ctx), e.project, event.Batch{Events: []event.Incoming{x}})
 			mu.Lock()
 			defer mu.Unlock()
 			if err == nil {

@@ -33,7 +33,7 @@ func openTest(t *testing.T) (*eventstest.DB, *Store) {
 }
 
 func oneEvent() event.Batch {
-	e := event.Event{Type: event.TypeTool, Inputs: []byte(`{"q":"text"}`)}
+	e := event.Incoming{Event: event.Event{Type: event.TypeTool, Inputs: []byte(`{"q":"text"}`)}}
 	e.Complete(time.UnixMilli(1767355200000))
-	return event.Batch{Events: []event.Event{e}}
+	return event.Batch{Events: []event.Incoming{e}}
 }

@@ -35,9 +35,9 @@ func hold(t *testing.T, s *Store) (release func()) {
 }
 
 func oneEvent() event.Batch {
-	e := event.Event{Type: event.TypeTool, Inputs: []byte(`{"q":"text"}`)}
+	e := event.Incoming{Event: event.Event{Type: event.TypeTool, Inputs: []byte(`{"q":"text"}`)}}
 	e.Complete(time.UnixMilli(1767355200000))
-	return event.Batch{Events: []event.Event{e}}
+	return event.Batch{Events: []event.Incoming{e}}
 }
 
 func TestQueueBound(t *testing.T) {

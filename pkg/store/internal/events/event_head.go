@@ -30,6 +30,7 @@ const (
 // head is one row of table event, and what the writer needs to know of the event besides.
 type head struct {
 	ev           *event.Event
+	in           *event.Incoming // what ev came as; nil for a row that is read or changed
 	project      int64
 	day          int32
 	sid          int64 // SQLite's number of the session, set in the writer
@@ -55,6 +56,22 @@ type head struct {
 	priced bool
 }
 
+// spanID returns the id that follows from the event's span, zero if that is the event's own.
+func (h *head) spanID() uuid.UUID {
+	if h.in == nil {
+		return uuid.Nil
+	}
+	return h.in.SpanID
+}
+
+// traceID returns the id of the trace that the event came with, zero if it did not come as a span or is read.
+func (h *head) traceID() uuid.UUID {
+	if h.in == nil {
+		return uuid.Nil
+	}
+	return h.in.TraceID
+}
+
 // derive sets what follows from the event.
 func (h *head) derive() {
 	e := h.ev
@@ -64,8 +81,8 @@ func (h *head) derive() {
 		h.parent = uuid.Nil
 	}
 	h.spill = record.SpillOf(e) | flagsOf(e)
-	if e.TraceID != uuid.Nil {
-		h.trace = sessiontree.TraceHash(e.TraceID)
+	if h.in != nil {
+		h.trace = sessiontree.TraceHash(h.in.TraceID)
 	}
 	h.runID, h.userID, h.responseID, h.datasetID, h.target = "", "", "", "", ""
 	if u, ok := rawjson.Text(rawjson.Get(e.UserProperties, "user_id")); ok {

@@ -92,11 +92,11 @@ func (s *Store) prepare(projectID int64, b event.Batch) (*writeBatch, error) {
 		}
 		if e.TraceID != uuid.Nil {
 			s.options.Window.Adjust(e, now)
-		} else if err := s.options.Window.Check(e, now); err != nil {
+		} else if err := s.options.Window.Check(&e.Event, now); err != nil {
 			return nil, fault.In(fmt.Sprintf("events[%d]", i), err)
 		}
 		if first := byID[e.ID]; first != nil {
-			first.ev.Repeat(e)
+			first.in.Repeat(e)
 			continue
 		}
 		k := key{session: e.SessionID}
@@ -110,7 +110,7 @@ func (s *Store) prepare(projectID int64, b event.Batch) (*writeBatch, error) {
 			p.groups = append(p.groups, g)
 		}
 		days, far := s.idFilter.mayContain(projectID, e.ID, daysBuf[:0])
-		h := &head{ev: e, project: projectID, session: e.SessionID, known: len(days) > 0 || far}
+		h := &head{ev: &e.Event, in: e, project: projectID, session: e.SessionID, known: len(days) > 0 || far}
 		byID[e.ID] = h
 		g.heads = append(g.heads, h)
 		p.events++
@@ -129,7 +129,7 @@ func (s *Store) prepare(projectID int64, b event.Batch) (*writeBatch, error) {
 	for _, g := range p.groups {
 		g.part = batchPart{p, g.session}
 		for _, h := range g.heads {
-			h.priced = s.priceNew(h.ev)
+			h.priced = s.priceNew(h.in)
 			h.derive()
 		}
 	}

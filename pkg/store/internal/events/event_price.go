@@ -23,11 +23,11 @@ const (
 
 // priceNew sets on an event what its call cost, if it came as such: spans are priced where they are
 // mapped. It reports whether it did.
-func (s *Store) priceNew(e *event.Event) bool {
+func (s *Store) priceNew(e *event.Incoming) bool {
 	if e.TraceID != uuid.Nil || e.Type != event.TypeModel || rawjson.Get(e.Metadata, costKey) != nil {
 		return false
 	}
-	usd, ok := s.cost(callOf(e))
+	usd, ok := s.cost(callOf(&e.Event))
 	if ok {
 		e.Metadata = withCost(e.Metadata, usd)
 	}
@@ -35,7 +35,7 @@ func (s *Store) priceNew(e *event.Event) bool {
 }
 
 // unpriced is e without what priceNew gave it.
-func unpriced(e *event.Event) *event.Event {
+func unpriced(e *event.Incoming) *event.Incoming {
 	without := *e
 	without.Metadata = withoutCost(e.Metadata)
 	return &without

@@ -20,7 +20,7 @@ func TestRecordOutlivesThoseWhoFinishDeletions(t *testing.T) {
 	if err := s.Put(t.Context(), testProject, about); err != nil {
 		t.Fatal(err)
 	}
-	judge := event.Event{ID: uuid.New(), SessionID: uuid.New(), Type: event.TypeModel, Name: "judge", Source: "evaluator"}
+	judge := event.Incoming{Event: event.Event{ID: uuid.New(), SessionID: uuid.New(), Type: event.TypeModel, Name: "judge", Source: "evaluator"}}
 	judge.Complete(time.UnixMilli(1767355200000))
 	sessions := []uuid.UUID{judge.SessionID}
 	for try, finish := range []bool{true, false} {
@@ -30,7 +30,7 @@ func TestRecordOutlivesThoseWhoFinishDeletions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Put(t.Context(), testProject, event.Batch{Events: []event.Event{judge}}); err != nil {
+		if err := s.Put(t.Context(), testProject, event.Batch{Events: []event.Incoming{judge}}); err != nil {
 			t.Fatal(err)
 		}
 		if finish {

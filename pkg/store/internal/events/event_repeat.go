@@ -32,9 +32,9 @@ func (w *writing) repeat(ctx context.Context, tx *Commit, r repeatOf) error {
 	}
 	now := old.Event
 	if now.IsSession() && r.head.ev.IsSession() {
-		return w.repeatSession(ctx, tx, old, r.head.ev)
+		return w.repeatSession(ctx, tx, old, r.head.in)
 	}
-	came := r.head.ev
+	came := r.head.in
 	if r.head.priced {
 		came = unpriced(came) // what it cost follows from the tokens that the event has then
 	}
@@ -48,7 +48,7 @@ func (w *writing) repeat(ctx context.Context, tx *Commit, r repeatOf) error {
 
 // repeatSession changes a stored session event by another one. What its sender set goes
 // before what was made up for an implicit session.
-func (w *writing) repeatSession(ctx context.Context, tx *Commit, old *Stored, came *event.Event) error {
+func (w *writing) repeatSession(ctx context.Context, tx *Commit, old *Stored, came *event.Incoming) error {
 	now := old.Event
 	var implicit int
 	ok, err := sqldb.One(ctx, tx, `SELECT implicit
@@ -67,10 +67,10 @@ func (w *writing) repeatSession(ctx context.Context, tx *Commit, old *Stored, ca
 		return w.s.Rewrite(ctx, tx, old.project, old, &now)
 	}
 	before := now
-	now = *came
+	now = came.Event
 	now.SessionID, now.ParentID = came.ID, uuid.Nil
 	before.Unfinished = now.Unfinished
-	now.Repeat(&before)
+	now.Repeat(&event.Incoming{Event: before})
 	// Nobody but updates and evaluators has given the session any of these so far.
 	now.Metrics = rawjson.Merge(came.Metrics, before.Metrics)
 	now.Feedback = rawjson.Merge(came.Feedback, before.Feedback)

@@ -127,7 +127,7 @@ func (w *writing) split(ctx context.Context, tx *Commit, groups []*eventGroup) (
 		for _, h := range g.heads {
 			var days []int32
 			var far bool
-			if (w.force && !w.s.db.Exclusive()) || (!w.s.db.Exclusive() && h.ev.DefaultTime && (h.known || h.ev.TraceID != uuid.Nil)) {
+			if (w.force && !w.s.db.Exclusive()) || (!w.s.db.Exclusive() && h.in.DefaultTime && (h.known || h.trace != 0)) {
 				days = nil
 			} else if days, far = w.s.idFilter.mayContain(h.project, h.ev.ID, nil); len(days) == 0 && !far {
 				fresh[h] = true

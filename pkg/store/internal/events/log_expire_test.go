@@ -18,7 +18,7 @@ func TestExpireLogs(t *testing.T) {
 	t.Parallel()
 	now := time.UnixMilli(1767355200000)
 	s := openTest(t, Options{Now: func() time.Time { return now }, PendingTTL: time.Hour})
-	span := event.Event{ID: uuid.New(), SessionID: uuid.New(), Type: event.TypeModel, TraceID: uuid.New(), Fixed: true}
+	span := event.Incoming{TraceID: uuid.New(), Event: event.Event{ID: uuid.New(), SessionID: uuid.New(), Type: event.TypeModel, Fixed: true}}
 	span.Complete(now)
 	put := func(b event.Batch) {
 		t.Helper()
@@ -29,7 +29,7 @@ func TestExpireLogs(t *testing.T) {
 	say := func(id uuid.UUID, text string) event.LogPart {
 		return event.LogPart{Kind: event.LogInput, SpanID: id, TraceID: span.TraceID, Nanos: 1, Content: json.RawMessage(`[{"role":"user","content":"` + text + `"}]`)}
 	}
-	put(event.Batch{Events: []event.Event{span}})
+	put(event.Batch{Events: []event.Incoming{span}})
 	put(event.Batch{LogParts: []event.LogPart{say(span.ID, "early"), say(uuid.New(), "nobody's")}})
 	count := func() (n int) {
 		t.Helper()

@@ -37,7 +37,7 @@ func (w *writing) mergeLogs(ctx context.Context, tx *Commit, batches []*writeBat
 	for _, p := range batches {
 		came = append(came, p.logs...)
 	}
-	hasSpanID := func(h *head) bool { return h.ev.SpanID != uuid.Nil }
+	hasSpanID := func(h *head) bool { return h.spanID() != uuid.Nil }
 	if len(came) == 0 && !w.s.logsWaiting() && !w.s.logsNameResponses() && !slices.ContainsFunc(w.fresh, hasSpanID) {
 		return nil
 	}
@@ -109,13 +109,13 @@ func (a *logMerge) apply(ctx context.Context, rows []*logRow) error {
 // that of their span. It returns the new rows.
 func (a *logMerge) insert(ctx context.Context, came []*logRow) (fresh []*logRow, err error) {
 	for _, h := range a.w.fresh {
-		if h.ev.SpanID == uuid.Nil || h.ev.SpanID == h.ev.ID {
+		if h.spanID() == uuid.Nil || h.spanID() == h.ev.ID {
 			continue
 		}
 		_, err := a.tx.Exec(ctx, `INSERT INTO log_part(project_id, span_id, hash, trace_id, event_id, created_ms, data)
 			VALUES ($1, $2, $3, $4, $5, $6, $7)
 			ON CONFLICT (project_id, span_id, hash) DO UPDATE SET event_id = excluded.event_id`,
-			h.project, a.tx.ID(h.ev.SpanID), a.tx.ID(uuid.Nil), a.tx.ID(h.ev.TraceID), a.tx.ID(h.ev.ID), a.w.s.options.Now().UnixMilli(), []byte{})
+			h.project, a.tx.ID(h.spanID()), a.tx.ID(uuid.Nil), a.tx.ID(h.traceID()), a.tx.ID(h.ev.ID), a.w.s.options.Now().UnixMilli(), []byte{})
 		if err != nil {
 			return nil, err
 		}
@@ -152,8 +152,8 @@ func (a *logMerge) awaited(ctx context.Context) (list []*logRow, err error) {
 	}
 	spans := map[int64][]uuid.UUID{}
 	for _, h := range a.w.fresh {
-		if h.ev.TraceID != uuid.Nil {
-			spans[h.project] = append(spans[h.project], spanID(h.ev))
+		if h.traceID() != uuid.Nil {
+			spans[h.project] = append(spans[h.project], anchorOf(h.in))
 		}
 	}
 	for project, ids := range spans {
@@ -176,8 +176,8 @@ func (a *logMerge) read(ctx context.Context, list []*logRow, where string, args 
 	return list, err
 }
 
-// spanID returns the id under which log parts look for an event.
-func spanID(e *event.Event) uuid.UUID {
+// anchorOf returns the id under which log parts look for an event.
+func anchorOf(e *event.Incoming) uuid.UUID {
 	if e.SpanID != uuid.Nil {
 		return e.SpanID
 	}
@@ -342,7 +342,7 @@ func (a *logMerge) compose(ctx context.Context, k writer.Key, change *logChange)
 
 // repeatWithLogs is event.Repeat for an event that was composed with log parts: the copies of the span
 // meet without them.
-func (s *Store) repeatWithLogs(ctx context.Context, tx *Commit, project int64, e, came *event.Event) (changed bool, err error) {
+func (s *Store) repeatWithLogs(ctx context.Context, tx *Commit, project int64, e *event.Event, came *event.Incoming) (changed bool, err error) {
 	if !e.HasLogs() {
 		return e.Repeat(came), nil
 	}

@@ -75,7 +75,7 @@ func (s *Store) reconcileLogs(ctx context.Context, project int64, b *event.Batch
 	var spans, late []uuid.UUID
 	for i := range b.Events {
 		if e := &b.Events[i]; e.TraceID != uuid.Nil {
-			spans = append(spans, spanID(e))
+			spans = append(spans, anchorOf(e))
 		}
 	}
 	for i := range b.LogParts {

@@ -344,7 +344,7 @@ func (t *postgresBulkTx) insertHeads(ctx context.Context, heads []*head) error {
 		if h.trace != 0 {
 			trace[i] = &h.trace
 		}
-		duplicate[i], span[i] = h.duplicateKey, idOrNull(e.SpanID)
+		duplicate[i], span[i] = h.duplicateKey, idOrNull(h.spanID())
 	}
 	inserted, err := t.Exec(ctx, `
 		INSERT INTO event(session_id, `+headColumns+`, version)

@@ -29,7 +29,7 @@ type sessionDelta struct {
 
 	sessionHead *head // the session event itself, if it is new in this transaction
 	hint        *event.SessionHint
-	lead        *event.Event    // its first root, or else its first event: source and resource are the session's
+	lead        *head           // its first root, or else its first event: source and resource are the session's
 	user        json.RawMessage // user_id of the first of its events that has one
 	userMS      *float64        // that event's start
 
@@ -130,7 +130,7 @@ func (w *writing) count(g *eventGroup, h *head, fresh bool) {
 	if h.parent == uuid.Nil && !e.IsSession() && (d.root.ev == nil || sessiontree.Earlier(e.Start, e.ID, d.root.ms, d.root.ev.ID)) ||
 		d.root.ev == nil && e.Start < d.first {
 		d.hinted(g.hint)
-		d.lead = e
+		d.lead = h
 	}
 	d.totals.add(h.totals)
 	d.first, d.last = min(d.first, e.Start), max(d.last, e.End)
@@ -190,8 +190,8 @@ func (d *sessionDelta) leads() bool {
 
 // prepareRow sets what an insert of the session's row needs.
 func (d *sessionDelta) prepareRow() {
-	if d.lead != nil && d.lead.TraceID != uuid.Nil {
-		hint := hintOf(d.lead) // the request's may be that of an event that was there before
+	if d.lead != nil && d.lead.trace != 0 {
+		hint := hintOf(d.lead.ev) // the request's may be that of an event that was there before
 		if d.hint != nil {
 			hint.Name = d.hint.Name
 		}

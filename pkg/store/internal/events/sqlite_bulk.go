@@ -229,8 +229,8 @@ func (h *head) appendSQLite(args []any) []any {
 	if h.duplicateKey != nil {
 		duplicate = h.duplicateKey
 	}
-	if e.SpanID != uuid.Nil {
-		span = e.SpanID[:]
+	if id := h.spanID(); id != uuid.Nil {
+		span = id[:]
 	}
 	if h.parent != uuid.Nil {
 		parent = h.parent[:]

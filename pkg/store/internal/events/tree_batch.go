@@ -36,7 +36,7 @@ func correctOne(heads []*head) {
 			continue
 		}
 		n := nodeOf(h)
-		k.Add(n, h.ev.SpanID)
+		k.Add(n, h.spanID())
 		list = append(list, h)
 		traces = append(traces, n.Trace)
 		corrected = corrected || h.ev.Wrapper || h.ev.Duplicate || h.ev.Filled

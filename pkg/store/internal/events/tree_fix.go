@@ -109,7 +109,7 @@ func (r *treeFixer) added(h *head, by batchPart) {
 }
 
 func addedOf(h *head) addedNode {
-	a := addedNode{Node: nodeOf(h), span: h.ev.SpanID}
+	a := addedNode{Node: nodeOf(h), span: h.spanID()}
 	if h.ev.Duplicate {
 		a.duplicateOf = h.ev.DuplicateOf()
 	}
