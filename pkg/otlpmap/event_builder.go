@@ -28,16 +28,17 @@ type eventBuilder struct {
 	s     *span
 	attrs []attr
 
-	// The objects of the event, as JSON text without the closing brace. set has a bit for each field that is
-	// filled. by has 1 + the index of the attribute that filled a field, 0 if something else did; it is
-	// meaningful only for a field that is in set.
+	// The objects of the event, as JSON text without the closing brace. by is 0 if something other than an attribute
+	// filled the field, and means something only for a field that is in set.
 	obj   [buckets]object
 	set   [maxFields / 64]uint64 // fields that are filled
 	by    [maxFields]int16       // 1 + the index of the attribute that filled a field
 	whole []byte                 // outputs that are not an object
-	// whole are outputs that are not an object. arena holds text that is made for one event: it only
-	// grows until the next reset (but for attempts that are taken back at once), so slices of it stay valid.
-	arena []byte // text that is made for one event; slices of it stay valid
+	// hasOutputs is set if attributes are added to a native event that has outputs (Mapper.Native).
+	hasOutputs bool
+	// arena holds text that is made for one event. It only grows until the next reset (but for attempts that are
+	// taken back at once), so slices of it stay valid.
+	arena []byte
 
 	// Token counts and cost are written when all their sources have been read; losses at the very end.
 	tokens tokenUsage
@@ -106,7 +107,7 @@ func (b *eventBuilder) reset(s *span) {
 	b.tokens = tokenUsage{}
 	b.losses.reset()
 	b.losses.cuts = append(b.losses.cuts, s.truncated...)
-	b.whole, b.evaluations, b.modelText = nil, nil, ""
+	b.whole, b.hasOutputs, b.evaluations, b.modelText = nil, false, nil, ""
 	b.unread, b.taken = b.unread[:0], b.taken[:0]
 	b.arena = b.arena[:0]
 	clear(b.msgs)

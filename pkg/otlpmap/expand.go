@@ -24,7 +24,7 @@ var asMembers = reader{
 			return
 		}
 		switch {
-		case t.bucket == bucketOutputs && b.obj[bucketOutputs].empty() && b.whole == nil:
+		case t.bucket == bucketOutputs && b.mayBeWhole():
 			b.whole = b.appendFlat(nil, a)
 			a.used = true
 		case t.bucket == bucketInputs && b.obj[bucketInputs].empty():
@@ -38,7 +38,7 @@ var asMembers = reader{
 		}
 		root := &b.tree.nodes[0]
 		// All children are indexes from 0 on: the outputs are a list.
-		if t.bucket == bucketOutputs && b.obj[t.bucket].empty() && b.whole == nil {
+		if t.bucket == bucketOutputs && b.mayBeWhole() {
 			if list := b.tree.indexed(0); len(list) == int(root.children) && b.tree.nodes[list[len(list)-1]].key == decimal(len(list)-1) {
 				b.whole = b.appendNode(nil, 0)
 				return
@@ -54,6 +54,12 @@ var asMembers = reader{
 			b.memberNode(t.bucket, c)
 		}
 	},
+}
+
+// mayBeWhole reports whether the outputs may become what is not an object: neither the span nor, where attributes
+// are added to a native event, the event has any.
+func (b *eventBuilder) mayBeWhole() bool {
+	return b.obj[bucketOutputs].empty() && b.whole == nil && !b.hasOutputs
 }
 
 // paramsLevel is the level that SDKs before 1.0 put between inputs and a function's parameters.

@@ -87,7 +87,8 @@ func (b *eventBuilder) occupy(e *event.Event) {
 	if b.filled(fieldModel.field) {
 		b.mark(fieldModelName.field)
 	}
-	if !rawjson.Empty(e.Outputs) && rawjson.KindOf(e.Outputs) != '{' {
+	b.hasOutputs = !rawjson.Empty(e.Outputs)
+	if b.hasOutputs && rawjson.KindOf(e.Outputs) != '{' {
 		b.whole = e.Outputs
 	}
 }

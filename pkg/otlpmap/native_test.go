@@ -21,6 +21,11 @@ func TestNative(t *testing.T) {
 	empty := func() event.Event {
 		return event.Event{ID: uuid.UUID{2}, SessionID: uuid.UUID{1}, ParentID: uuid.UUID{1}, Type: event.TypeModel, Name: "n", Source: "s", Start: 1, End: 2, Duration: 1}
 	}
+	object := func() event.Event {
+		e := empty()
+		e.Outputs = json.RawMessage(`{"answer":1}`)
+		return e
+	}
 	for _, tt := range []struct {
 		name  string
 		e     event.Event
@@ -38,6 +43,10 @@ func TestNative(t *testing.T) {
 			map[string]string{"config": `{"model":"own","request_model":"m"}`, "outputs": `"text"`, "inputs": `{"chat_history":[]}`,
 				"metadata": `{"prompt_tokens":5,"cost":0.25,"env":"prod","trace_id":"t","gen_ai.input.messages":[{"role":"user"}],"gen_ai.usage.cost":1.5,` +
 					`"gen_ai.usage.input_tokens":7,"attributes":{"env":"dev","trace_id":"mine"},"outputs":{"x":"y"}}`}},
+		{"outputs that are no object, beside an object", object(), map[string]any{"honeyhive_outputs": "plain text"},
+			map[string]string{"outputs": `{"answer":1}`, "metadata": `{"honeyhive_outputs":"plain text"}`}},
+		{"outputs that are a list, beside an object", object(), map[string]any{"honeyhive_outputs.0": "a", "honeyhive_outputs.1": "b"},
+			map[string]string{"outputs": `{"answer":1,"0":"a","1":"b"}`}},
 		{"scores that the event has", full(), map[string]any{"honeyhive_metrics.tone": 0.5, "honeyhive_metrics.a.b": 1.0, "honeyhive_metrics.new": true},
 			map[string]string{"metrics": `{"a.b":1,"tone":0.5,"new":true}`, "metadata": `{"prompt_tokens":5,"cost":0.25,"env":"prod","trace_id":"t"}`}},
 		{"the session and the name stay", empty(), map[string]any{"session.id": "other", "honeyhive_event_name": "x", "honeyhive_event_type": "tool"},
