@@ -200,7 +200,7 @@ func (r *reader) str() bool {
 }
 
 // literal appends one string literal: at most two letters of a prefix (b, u, r in any case), a quote, and all up to the
-// same quote. After r a backslash is an ordinary character unless the quote follows it.
+// same quote. After r a backslash and what follows it stand for themselves, and a quote after one ends nothing.
 func (r *reader) literal(b *strings.Builder) bool {
 	// b and u say nothing about the text; r does.
 	raw := false
@@ -224,9 +224,12 @@ func (r *reader) literal(b *strings.Builder) bool {
 		case c == quote:
 			r.at++
 			return true
-		case c != '\\' || raw && r.at+1 < len(r.text) && r.text[r.at+1] != quote:
+		case c != '\\':
 			b.WriteByte(c)
 			r.at++
+		case raw && r.at+1 < len(r.text):
+			b.WriteString(r.text[r.at : r.at+2])
+			r.at += 2
 		case !r.escape(b):
 			return false
 		}
