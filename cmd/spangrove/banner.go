@@ -96,7 +96,12 @@ func (b *banner) text() string {
 		line("API key", "in "+file)
 	}
 	if apis := b.notices[mount.TopicAPI]; len(keys) > 0 && len(apis) > 0 {
-		fmt.Fprintf(&out, "\nStart a session:\n\n  curl %s/session/start -H \"Authorization: Bearer %s\" \\\n    -d '{\"session\": {\"session_name\": \"hello\"}}'\n", apis[0], shown)
+		fmt.Fprintf(
+			&out,
+			"\nStart a session:\n\n  curl %s/session/start -H \"Authorization: Bearer %s\" \\\n    -d '{\"session\": {\"session_name\": \"hello\"}}'\n",
+			apis[0],
+			shown,
+		)
 	}
 	return out.String() + "\n"
 }

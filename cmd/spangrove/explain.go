@@ -14,7 +14,10 @@ import (
 func explain(err error, configs []string) error {
 	text := err.Error()
 	if m := dependency.FindStringSubmatch(text); m != nil {
-		return &cli.Failure{Line: "config: extensions::" + m[2] + ": needs the extension " + m[1] + "; define it under extensions and list it in service::extensions", Exit: cli.ExitUsage}
+		return &cli.Failure{
+			Line: "config: extensions::" + m[2] + ": needs the extension " + m[1] + "; define it under extensions and list it in service::extensions",
+			Exit: cli.ExitUsage,
+		}
 	}
 	for _, p := range []string{"failed to get config: ", "invalid configuration: ", "failed to build pipelines: "} {
 		if rest, ok := strings.CutPrefix(text, p); ok {
@@ -34,7 +37,10 @@ var layers = []struct {
 	{regexp.MustCompile(`(failed to get config|cannot convert the confmap|cannot (resolve|retrieve|unmarshal) the configuration): `), ""},
 	{regexp.MustCompile(`(failed to start extensions|cannot start pipelines|failed to build extensions): `), ""},
 	{regexp.MustCompile(`failed to start "[^"]*" \w+: `), ""},
-	{regexp.MustCompile(`retrieved value \(type=string\) cannot be used as a Conf: assuming string type since contents are not valid YAML: `), ""},
+	{
+		regexp.MustCompile(`retrieved value \(type=string\) cannot be used as a Conf: assuming string type since contents are not valid YAML: `),
+		"",
+	},
 	// A key, then a list of what is wrong below it.
 	{regexp.MustCompile(`'([\w:.\[\]/]+)' decoding failed due to the following error\(s\):\s*`), "$1: "},
 	{regexp.MustCompile(`(\d+ error\(s\) decoding|decoding failed due to the following error\(s\)):\s*`), ""},

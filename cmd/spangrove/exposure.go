@@ -29,7 +29,15 @@ func (exposure) Convert(_ context.Context, conf *confmap.Conf) error {
 		switch kind, _, _ := strings.Cut(id, "/"); kind {
 		case "pprof", "zpages":
 			if endpoint, transport := address(section(all, "extensions", id)); !ingress.OnLoopback(endpoint, transport) {
-				errs = append(errs, fmt.Errorf("extensions::%s::endpoint: %s can be reached from other machines, and %s knows no keys; listen on 127.0.0.1", id, endpoint, kind))
+				errs = append(
+					errs,
+					fmt.Errorf(
+						"extensions::%s::endpoint: %s can be reached from other machines, and %s knows no keys; listen on 127.0.0.1",
+						id,
+						endpoint,
+						kind,
+					),
+				)
 			}
 		}
 	}

@@ -37,8 +37,13 @@ func messages(w http.ResponseWriter, req *request) {
 		req.Tools[i].Parameters = req.Tools[i].InputSchema
 	}
 	a := reply(req.conversation(), req.Tools, schema{})
-	usage := object{"input_tokens": a.prompt - 2, "output_tokens": a.completion, "cache_read_input_tokens": 2, "cache_creation_input_tokens": 0,
-		"service_tier": "standard"}
+	usage := object{
+		"input_tokens":                a.prompt - 2,
+		"output_tokens":               a.completion,
+		"cache_read_input_tokens":     2,
+		"cache_creation_input_tokens": 0,
+		"service_tier":                "standard",
+	}
 	stop := "end_turn"
 	content := object{"type": "text", "text": a.text}
 	if a.tool != "" {

@@ -19,7 +19,12 @@ const stability = component.StabilityLevelBeta
 
 // NewFactory returns the factory of the exporter type spangrove.
 func NewFactory() exporter.Factory {
-	return exporter.NewFactory(componentType, createDefaultConfig, exporter.WithTraces(createTraces, stability), exporter.WithLogs(createLogs, stability))
+	return exporter.NewFactory(
+		componentType,
+		createDefaultConfig,
+		exporter.WithTraces(createTraces, stability),
+		exporter.WithLogs(createLogs, stability),
+	)
 }
 
 func createDefaultConfig() component.Config {

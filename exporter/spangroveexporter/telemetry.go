@@ -33,8 +33,13 @@ func newTelemetry(set component.TelemetrySettings) (*telemetry, error) {
 	seconds, secondsErr := meter.Float64Histogram("spangrove_exporter_put_duration",
 		metric.WithUnit("s"), metric.WithDescription("Time to store the events of one request, by outcome."),
 		metric.WithExplicitBucketBoundaries(.001, .002, .005, .01, .02, .05, .1, .2, .5, 1, 2, 5, 10))
-	storedLogs, storedLogsErr := meter.Int64Counter("spangrove_exporter_stored_log_parts",
-		metric.WithUnit("{part}"), metric.WithDescription("Parts of events that log records brought, committed to the store; sent again it counts again."))
+	storedLogs, storedLogsErr := meter.Int64Counter(
+		"spangrove_exporter_stored_log_parts",
+		metric.WithUnit(
+			"{part}",
+		),
+		metric.WithDescription("Parts of events that log records brought, committed to the store; sent again it counts again."),
+	)
 	rejectedLogs, rejectedLogsErr := meter.Int64Counter("spangrove_exporter_rejected_log_records",
 		metric.WithUnit("{record}"), metric.WithDescription("Log records that were not stored, by reason."))
 	droppedLogs, droppedLogsErr := meter.Int64Counter("spangrove_exporter_dropped_log_records",

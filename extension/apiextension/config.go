@@ -64,12 +64,23 @@ func (c *Config) Validate() error {
 	case c.MaxInFlightMiB < 1:
 		return fmt.Errorf("max_in_flight_mib: must be at least 1, not %d", c.MaxInFlightMiB)
 	case c.MaxInFlightPerProjectMiB < 0 || c.MaxInFlightPerProjectMiB > c.MaxInFlightMiB:
-		return fmt.Errorf("max_in_flight_per_project_mib: must be at most max_in_flight_mib, %d, not %d", c.MaxInFlightMiB, c.MaxInFlightPerProjectMiB)
+		return fmt.Errorf(
+			"max_in_flight_per_project_mib: must be at most max_in_flight_mib, %d, not %d",
+			c.MaxInFlightMiB,
+			c.MaxInFlightPerProjectMiB,
+		)
 	case share < c.HTTP.MaxRequestBodySize:
-		return fmt.Errorf("max_in_flight_mib: %d bytes for one project are less than max_request_body_size, %d bytes", share, c.HTTP.MaxRequestBodySize)
+		return fmt.Errorf(
+			"max_in_flight_mib: %d bytes for one project are less than max_request_body_size, %d bytes",
+			share,
+			c.HTTP.MaxRequestBodySize,
+		)
 	}
 	if !c.HTTP.Auth.HasValue() && !ingress.OnLoopback(c.HTTP.NetAddr.Endpoint, string(c.HTTP.NetAddr.Transport)) {
-		return fmt.Errorf("endpoint: %s can be reached from other machines, which needs keys; set auth::authenticator, or listen on 127.0.0.1", c.HTTP.NetAddr.Endpoint)
+		return fmt.Errorf(
+			"endpoint: %s can be reached from other machines, which needs keys; set auth::authenticator, or listen on 127.0.0.1",
+			c.HTTP.NetAddr.Endpoint,
+		)
 	}
 	if c.HTTP.Auth.HasValue() && len(c.HTTP.Auth.Get().RequestParameters) > 0 {
 		return errors.New("auth::request_params: keys are taken from the Authorization header only")

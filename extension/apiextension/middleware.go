@@ -71,7 +71,12 @@ func (e *apiExtension) recovered(rec *recorder, r *http.Request, p any, done fun
 		done()
 		panic(p)
 	}
-	e.set.Logger.Error("handler panicked", zap.String("route", r.Pattern), zap.String("panic", fmt.Sprint(p)), zap.ByteString("stack", debug.Stack()))
+	e.set.Logger.Error(
+		"handler panicked",
+		zap.String("route", r.Pattern),
+		zap.String("panic", fmt.Sprint(p)),
+		zap.ByteString("stack", debug.Stack()),
+	)
 	if rec.status != 0 {
 		done()
 		panic(http.ErrAbortHandler) // a cut answer must not look like a whole one

@@ -20,7 +20,13 @@ func NewFactory() extension.Factory {
 }
 
 func createDefaultConfig() component.Config {
-	return &Config{Store: component.MustNewID("spangrove_store"), Workers: defaultWorkers(), MaxWait: 30 * time.Second, LLM: llm.NewConfig(), Online: defaultOnline()}
+	return &Config{
+		Store:   component.MustNewID("spangrove_store"),
+		Workers: defaultWorkers(),
+		MaxWait: 30 * time.Second,
+		LLM:     llm.NewConfig(),
+		Online:  defaultOnline(),
+	}
 }
 
 func create(_ context.Context, set extension.Settings, cfg component.Config) (extension.Extension, error) {

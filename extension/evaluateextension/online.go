@@ -48,8 +48,17 @@ type OnlineConfig struct {
 }
 
 func defaultOnline() OnlineConfig {
-	return OnlineConfig{Enabled: true, BatchEvents: 100, Timeout: 2 * time.Minute, Attempts: 5, Backoff: 5 * time.Second, QueueEvaluations: 10_000,
-		SessionIdle: 5 * time.Minute, UnfinishedAfter: 10 * time.Minute, PollInterval: 500 * time.Millisecond}
+	return OnlineConfig{
+		Enabled:          true,
+		BatchEvents:      100,
+		Timeout:          2 * time.Minute,
+		Attempts:         5,
+		Backoff:          5 * time.Second,
+		QueueEvaluations: 10_000,
+		SessionIdle:      5 * time.Minute,
+		UnfinishedAfter:  10 * time.Minute,
+		PollInterval:     500 * time.Millisecond,
+	}
 }
 
 // Validate reports the first setting that cannot work.

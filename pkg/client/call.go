@@ -151,7 +151,9 @@ func (c *Client) attempts(ctx context.Context, l *limit, r *Request, take func(*
 		}
 		// What says so for certain: there was no connection, or a status that a server gives
 		// before it begins.
-		undone := !reached || e != nil && (e.Status == http.StatusRequestTimeout || e.Status == http.StatusTooManyRequests || e.Status == http.StatusServiceUnavailable)
+		undone := !reached ||
+			e != nil &&
+				(e.Status == http.StatusRequestTimeout || e.Status == http.StatusTooManyRequests || e.Status == http.StatusServiceUnavailable)
 		if n == c.retries.Count || !undone && !r.Repeatable || !passing(err, e) || ctx.Err() != nil {
 			return describe(ctx, r, err)
 		}

@@ -81,7 +81,11 @@ func (s *ChartService) List(ctx context.Context, p Page) (*List[SavedChart], err
 	var answer struct {
 		Data []SavedChart `json:"data"`
 	}
-	h, err := s.c.CallHeader(ctx, Request{Method: http.MethodGet, Path: s.path("charts"), Query: p.query(url.Values{}), Repeatable: true}, &answer)
+	h, err := s.c.CallHeader(
+		ctx,
+		Request{Method: http.MethodGet, Path: s.path("charts"), Query: p.query(url.Values{}), Repeatable: true},
+		&answer,
+	)
 	if err != nil {
 		return nil, err
 	}

@@ -198,7 +198,10 @@ func ClientEventOf(e *Event) (ClientEvent, error) {
 		delete(metadata, keyEvaluator)
 		out.Evaluation = &Evaluation{
 			EvaluatorName: name, TargetEventID: take[string](metadata, keyEvaluationTarget), EvaluatorVersion: take[string](metadata, keyEvaluatorVersion),
-			Explanation: take[string](metadata, keyEvaluationText), Criteria: take[Object](metadata, keyEvaluationRule), Score: take[any](metrics, name),
+			Explanation: take[string](
+				metadata,
+				keyEvaluationText,
+			), Criteria: take[Object](metadata, keyEvaluationRule), Score: take[any](metrics, name),
 		}
 	} else if name := take[string](config, keyModel); name != "" && e.EventType == EventModel {
 		out.ModelCall = &ModelCall{

@@ -190,5 +190,9 @@ func (s *DatasetService) AddRows(ctx context.Context, id string, rows []Object, 
 
 // Remove takes a datapoint out of a dataset. The datapoint stays.
 func (s *DatasetService) Remove(ctx context.Context, id, datapoint string) error {
-	return s.c.Call(ctx, Request{Method: http.MethodDelete, Path: path("datasets", id, "datapoints", datapoint), Repeatable: true, deletes: true}, nil)
+	return s.c.Call(
+		ctx,
+		Request{Method: http.MethodDelete, Path: path("datasets", id, "datapoints", datapoint), Repeatable: true, deletes: true},
+		nil,
+	)
 }

@@ -54,7 +54,12 @@ type EvaluationService struct{ c *Client }
 // List reads a page of evaluations, newest first: those before the one with an id, if it is not
 // empty, and at most limit, of which 0 is the server's default. next is the before of the next
 // page, empty after the last.
-func (s *EvaluationService) List(ctx context.Context, q EvaluationQuery, before string, limit int) (list []MetricEvaluation, next string, err error) {
+func (s *EvaluationService) List(
+	ctx context.Context,
+	q EvaluationQuery,
+	before string,
+	limit int,
+) (list []MetricEvaluation, next string, err error) {
 	v := url.Values{}
 	for name, text := range map[string]string{"id": q.ID, "event_id": q.EventID, "metric_id": q.MetricID, "backfill_id": q.BackfillID,
 		"state": q.State, "failure": q.Failure, "before": before} {
@@ -156,7 +161,11 @@ func (s *BackfillService) List(ctx context.Context, metricID string, p Page) (*L
 	var answer struct {
 		Backfills []Backfill `json:"backfills"`
 	}
-	h, err := s.c.CallHeader(ctx, Request{Method: http.MethodGet, Path: path("metrics", metricID, "backfills"), Query: p.query(url.Values{}), Repeatable: true}, &answer)
+	h, err := s.c.CallHeader(
+		ctx,
+		Request{Method: http.MethodGet, Path: path("metrics", metricID, "backfills"), Query: p.query(url.Values{}), Repeatable: true},
+		&answer,
+	)
 	if err != nil {
 		return nil, err
 	}

@@ -65,7 +65,11 @@ func (s *KeyService) List(ctx context.Context, project string, q KeyQuery) (*Lis
 	var answer struct {
 		Data []Key `json:"data"`
 	}
-	h, err := s.c.CallHeader(ctx, Request{Method: http.MethodGet, Path: path("projects", project, "api_keys"), Query: v, Repeatable: true}, &answer)
+	h, err := s.c.CallHeader(
+		ctx,
+		Request{Method: http.MethodGet, Path: path("projects", project, "api_keys"), Query: v, Repeatable: true},
+		&answer,
+	)
 	if err != nil {
 		return nil, err
 	}

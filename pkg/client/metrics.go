@@ -252,7 +252,11 @@ func (s *MetricService) Versions(ctx context.Context, id string, p Page) (*List[
 	var answer struct {
 		Data []MetricVersion `json:"data"`
 	}
-	h, err := s.c.CallHeader(ctx, Request{Method: http.MethodGet, Path: path("metrics", id, "versions"), Query: p.query(url.Values{}), Repeatable: true}, &answer)
+	h, err := s.c.CallHeader(
+		ctx,
+		Request{Method: http.MethodGet, Path: path("metrics", id, "versions"), Query: p.query(url.Values{}), Repeatable: true},
+		&answer,
+	)
 	if err != nil {
 		return nil, err
 	}

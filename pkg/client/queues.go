@@ -197,7 +197,11 @@ func (s *QueueService) Items(ctx context.Context, id, state string, p Page) (*Qu
 
 // Next claims the next item for an annotator. Asked again, it gives the same one for a new lease.
 func (s *QueueService) Next(ctx context.Context, id, annotator string) (*NextItem, error) {
-	return one[NextItem](ctx, s.c, Request{Method: http.MethodPost, Path: path("queues", id, "next"), Body: Object{"annotator": annotator}, Repeatable: true})
+	return one[NextItem](
+		ctx,
+		s.c,
+		Request{Method: http.MethodPost, Path: path("queues", id, "next"), Body: Object{"annotator": annotator}, Repeatable: true},
+	)
 }
 
 // Annotate stores an annotator's scores of an item, in place of that annotator's earlier ones.
@@ -208,7 +212,14 @@ func (s *QueueService) Annotate(ctx context.Context, id, eventID string, a Annot
 
 // Release returns an annotator's claim; with skip the item is not offered to that one again.
 func (s *QueueService) Release(ctx context.Context, id, eventID, annotator string, skip bool) (*QueueItem, error) {
-	return s.item(ctx, Request{Method: http.MethodPost, Path: path("queues", id, "items", eventID, "release"), Body: Object{"annotator": annotator, "skip": skip}})
+	return s.item(
+		ctx,
+		Request{
+			Method: http.MethodPost,
+			Path:   path("queues", id, "items", eventID, "release"),
+			Body:   Object{"annotator": annotator, "skip": skip},
+		},
+	)
 }
 
 func (s *QueueService) item(ctx context.Context, r Request) (*QueueItem, error) {

@@ -309,7 +309,11 @@ func (s *RunService) Delete(ctx context.Context, id string) error {
 
 // Result reads what the scores of a run say.
 func (s *RunService) Result(ctx context.Context, id string, how RunRead) (*RunResult, error) {
-	return one[RunResult](ctx, s.c, Request{Method: http.MethodGet, Path: path("runs", id, "result"), Query: how.query(url.Values{}), Repeatable: true})
+	return one[RunResult](
+		ctx,
+		s.c,
+		Request{Method: http.MethodGet, Path: path("runs", id, "result"), Query: how.query(url.Values{}), Repeatable: true},
+	)
 }
 
 // Scores reads a page of the events of a run that have metrics.
@@ -327,7 +331,11 @@ func (s *RunService) AllScores(ctx context.Context, id string, q ScoreQuery) ite
 
 // Compare compares a new run with an old one.
 func (s *RunService) Compare(ctx context.Context, newRun, oldRun string, how RunRead) (*RunComparison, error) {
-	return one[RunComparison](ctx, s.c, Request{Method: http.MethodGet, Path: path("runs", newRun, "compare-with", oldRun), Query: how.query(url.Values{}), Repeatable: true})
+	return one[RunComparison](
+		ctx,
+		s.c,
+		Request{Method: http.MethodGet, Path: path("runs", newRun, "compare-with", oldRun), Query: how.query(url.Values{}), Repeatable: true},
+	)
 }
 
 // CompareEvents reads a page of pairs of events of two runs.

@@ -86,7 +86,14 @@ type Context struct {
 
 // Tracer returns the tracer configuration of one datapoint of the run.
 func (c Context) Tracer(datapointID string) tracer.Experiment {
-	x := tracer.Experiment{Project: c.Project, IsEvaluation: true, RunID: c.RunID, DatasetID: c.DatasetID, DatapointID: datapointID, Source: c.Source}
+	x := tracer.Experiment{
+		Project:      c.Project,
+		IsEvaluation: true,
+		RunID:        c.RunID,
+		DatasetID:    c.DatasetID,
+		DatapointID:  datapointID,
+		Source:       c.Source,
+	}
 	if x.Source == "" {
 		x.Source = tracer.SourceEvaluation
 	}
@@ -220,7 +227,12 @@ func (e *evaluation) create(ctx context.Context) error {
 	for i, v := range e.evaluators {
 		names[i] = v.name
 	}
-	config := map[string]any{"function": e.spec.FunctionName, "evaluators": names, "max_workers": e.spec.Parallel, "aggregate_function": e.aggregate()}
+	config := map[string]any{
+		"function":           e.spec.FunctionName,
+		"evaluators":         names,
+		"max_workers":        e.spec.Parallel,
+		"aggregate_function": e.aggregate(),
+	}
 	maps.Copy(config, e.spec.Configuration)
 	in := client.RunInput{
 		RunID: e.result.RunID, Name: e.result.Name, Status: client.RunPending, EventIDs: []string{}, DatapointIDs: make([]string, len(e.result.Datapoints)),

@@ -91,7 +91,13 @@ func (a *answerStart) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 // record adds to the audit log what came of an operation: its error is nil or why it failed. It is called
 // after the change and before the request ends. own is the caller's project, where it is known.
 func (s *Server) record(op *operation, rule *auditRule, r *http.Request, own project.Project, answer *answerStart, failed error) {
-	e := audit.Entry{Action: rule.action, Outcome: audit.Success, ProjectID: own.PublicID, Address: remoteAddress(r), Target: rule.target(r, answer)}
+	e := audit.Entry{
+		Action:    rule.action,
+		Outcome:   audit.Success,
+		ProjectID: own.PublicID,
+		Address:   remoteAddress(r),
+		Target:    rule.target(r, answer),
+	}
 	if who, ok := project.IdentityFrom(r.Context()); ok {
 		e.KeyID, e.ProjectID = who.KeyID, who.Project.PublicID
 	}

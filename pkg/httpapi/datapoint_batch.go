@@ -75,7 +75,12 @@ func (m *making) all(r Reader) error {
 			return err
 		}
 		if most := dataset.MaxRows + len(m.batch.Except); set.Total > most {
-			return fault.InvalidField("selectAll", "selects %d events, and a request may make at most %d datapoints: narrow filters or dateRange", set.Total, dataset.MaxRows)
+			return fault.InvalidField(
+				"selectAll",
+				"selects %d events, and a request may make at most %d datapoints: narrow filters or dateRange",
+				set.Total,
+				dataset.MaxRows,
+			)
 		}
 		for i := range set.Events {
 			// New events push those of a later page back: none is taken twice.
@@ -108,7 +113,12 @@ func (m *making) add(e *event.Event) error {
 	case len(m.list) == dataset.MaxRows:
 		return fault.InvalidField("selectAll", "selects more than %d events", dataset.MaxRows)
 	case m.bytes > dataset.MaxBatchBytes:
-		return fault.Wrap(fault.TooLarge, errBatchTooLarge, "the datapoints of these events take more than %d bytes: choose fewer", dataset.MaxBatchBytes)
+		return fault.Wrap(
+			fault.TooLarge,
+			errBatchTooLarge,
+			"the datapoints of these events take more than %d bytes: choose fewer",
+			dataset.MaxBatchBytes,
+		)
 	}
 	m.list = append(m.list, d)
 	return nil

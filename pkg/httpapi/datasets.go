@@ -41,7 +41,13 @@ type DatasetHistory interface {
 	// DatapointsIn reads the datapoints that a dataset had in a version as they were then, in
 	// order: at most limit of them behind position after, 0 at first. next is where to go on, 0
 	// at the end.
-	DatapointsIn(ctx context.Context, projectID int64, datasetID string, version, after int64, limit int) (list []dataset.Datapoint, next int64, err error)
+	DatapointsIn(
+		ctx context.Context,
+		projectID int64,
+		datasetID string,
+		version, after int64,
+		limit int,
+	) (list []dataset.Datapoint, next int64, err error)
 	// DatasetVersions lists versions, newest first, a page of them, and counts all. Of each it
 	// returns Version and since when it was the current one (Updated).
 	DatasetVersions(ctx context.Context, projectID int64, id string, limit, page int) ([]dataset.Dataset, int, error)

@@ -26,7 +26,13 @@ type Keys interface {
 
 var keyOperations = []operation{
 	{"createIngestionKey", http.MethodPost, []string{"/projects/{id}/ingestion_api_keys"}, project.ScopeAdmin, (*Server).createIngestionKey},
-	{"createDataPlaneKey", http.MethodPost, []string{"/projects/{id}/fine_grained_api_keys"}, project.ScopeAdmin, (*Server).createDataPlaneKey},
+	{
+		"createDataPlaneKey",
+		http.MethodPost,
+		[]string{"/projects/{id}/fine_grained_api_keys"},
+		project.ScopeAdmin,
+		(*Server).createDataPlaneKey,
+	},
 	{"listKeys", http.MethodGet, []string{"/projects/{id}/api_keys"}, project.ScopeAdmin, (*Server).listKeys},
 	{"revokeKey", http.MethodDelete, []string{"/projects/{id}/api_keys/{key}"}, project.ScopeAdmin, (*Server).revokeKey},
 }
@@ -59,7 +65,12 @@ func (s *Server) createDataPlaneKey(c *call) error {
 	})
 }
 
-func (s *Server) createKey(c *call, k project.Key, kind project.Kind, answer func(*project.Key, string, *project.Project) json.RawMessage) error {
+func (s *Server) createKey(
+	c *call,
+	k project.Key,
+	kind project.Kind,
+	answer func(*project.Key, string, *project.Project) json.RawMessage,
+) error {
 	p, err := s.pathProject(c)
 	if err != nil {
 		return err

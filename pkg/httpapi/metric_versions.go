@@ -43,7 +43,13 @@ func (s *Server) createMetricVersion(c *call) error {
 	if err := s.Evaluator.Check(&r.Content); err != nil {
 		return fault.In("content", err)
 	}
-	v, err := s.Store.CreateMetricVersion(c.ctx(), c.project.ID, c.text("id"), metric.Version{Definition: r.Content, Message: r.Message}, r.Deploy)
+	v, err := s.Store.CreateMetricVersion(
+		c.ctx(),
+		c.project.ID,
+		c.text("id"),
+		metric.Version{Definition: r.Content, Message: r.Message},
+		r.Deploy,
+	)
 	if err != nil {
 		return err
 	}

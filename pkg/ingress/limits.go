@@ -119,6 +119,8 @@ func WarnUnencrypted(log *zap.Logger, endpoint, transport string, encrypted bool
 	if encrypted || OnLoopback(endpoint, transport) {
 		return
 	}
-	log.Warn("keys and data cross the network in the clear: set tls (SPANGROVE_TLS_CERT_FILE and SPANGROVE_TLS_KEY_FILE), or put a proxy with TLS before it",
-		zap.String("endpoint", endpoint))
+	log.Warn(
+		"keys and data cross the network in the clear: set tls (SPANGROVE_TLS_CERT_FILE and SPANGROVE_TLS_KEY_FILE), or put a proxy with TLS before it",
+		zap.String("endpoint", endpoint),
+	)
 }

@@ -83,7 +83,8 @@ func (l *Limiter) of(who *project.Identity, b *project.Bounds) (m *Meter, key *r
 	if b.KeyRequestsPerSecond == 0 {
 		return m, nil
 	}
-	if key, ok = l.keys.Get(who.KeyID); !ok || key.Limit() != rate.Limit(b.KeyRequestsPerSecond) || key.Burst() != size(b.KeyRequestsPerSecond, b.KeyRequestBurst, 1) {
+	if key, ok = l.keys.Get(who.KeyID); !ok || key.Limit() != rate.Limit(b.KeyRequestsPerSecond) ||
+		key.Burst() != size(b.KeyRequestsPerSecond, b.KeyRequestBurst, 1) {
 		key = bucket(b.KeyRequestsPerSecond, b.KeyRequestBurst, 1)
 		l.keys.Add(who.KeyID, key)
 	}

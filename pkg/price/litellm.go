@@ -26,7 +26,9 @@ var litellmRates = []struct {
 var (
 	aboveKey = regexp.MustCompile(`^(.+)_above_([0-9]{1,6})k_tokens$`)
 	// otherPrice is a price of something else than tokens.
-	otherPrice = regexp.MustCompile(`_cost_per_(second|image|pixel|query|page|character|request|video|audio_per_second|credit)|^cost_per_second`)
+	otherPrice = regexp.MustCompile(
+		`_cost_per_(second|image|pixel|query|page|character|request|video|audio_per_second|credit)|^cost_per_second`,
+	)
 )
 
 // litellmEntry reads a model of LiteLLM's list: the standard rates and their tiers. What the

@@ -70,8 +70,10 @@ func prefixesOf(provider string) []string {
 }
 
 var (
-	region   = regexp.MustCompile(`^(us|eu|apac|ap|jp|au|ca|sa|me|af|il|mx|cn|global|us-gov|us-gov-east-1|us-gov-west-1)\.`)
-	maker    = regexp.MustCompile(`^(ai21|amazon|anthropic|cohere|deepseek|google|meta|minimax|mistral|moonshot|moonshotai|nvidia|openai|qwen|stability|twelvelabs|writer|zai)\.`)
+	region = regexp.MustCompile(`^(us|eu|apac|ap|jp|au|ca|sa|me|af|il|mx|cn|global|us-gov|us-gov-east-1|us-gov-west-1)\.`)
+	maker  = regexp.MustCompile(
+		`^(ai21|amazon|anthropic|cohere|deepseek|google|meta|minimax|mistral|moonshot|moonshotai|nvidia|openai|qwen|stability|twelvelabs|writer|zai)\.`,
+	)
 	revision = regexp.MustCompile(`-v[0-9]{1,2}:[0-9]{1,2}(:[a-z0-9]+)?$`)
 	dated    = regexp.MustCompile(`-(20[0-9]{2}-[01][0-9]-[0-3][0-9]|20[0-9]{2}[01][0-9][0-3][0-9]|latest)$`)
 )

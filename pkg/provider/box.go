@@ -57,5 +57,9 @@ func (b *Box) Open(projectID int64, p *Provider) (string, error) {
 			return string(key), nil
 		}
 	}
-	return "", fault.New(fault.Conflict, "the key of the provider %s cannot be opened: this server has another secret than the one that it was stored with; set the key again", p.Name)
+	return "", fault.New(
+		fault.Conflict,
+		"the key of the provider %s cannot be opened: this server has another secret than the one that it was stored with; set the key again",
+		p.Name,
+	)
 }

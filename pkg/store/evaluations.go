@@ -14,7 +14,13 @@ type EvaluationStore interface {
 	// ClaimEvaluations takes at most limit of a group that are due, longest due first, for nobody else
 	// to take for lease; but none of an event that waits for one of the metrics after. FinishEvaluations
 	// ends the claim.
-	ClaimEvaluations(ctx context.Context, g evaluation.Group, limit int, lease time.Duration, after []string) (jobs []evaluation.Job, err error)
+	ClaimEvaluations(
+		ctx context.Context,
+		g evaluation.Group,
+		limit int,
+		lease time.Duration,
+		after []string,
+	) (jobs []evaluation.Job, err error)
 	// FinishEvaluations stores what became of claimed evaluations of the metric with this name; each
 	// score goes into its event in the same transaction. An outcome whose claim has ended since
 	// changes nothing, so that a score is written once. The event of one that is dropped may be gone.

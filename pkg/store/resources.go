@@ -151,7 +151,13 @@ type DatasetStore interface {
 	// at most limit of them behind position after, which is 0 at first. next is where to go on, 0 at
 	// the end. Their LinkedDatasets are those of now. Of those that are deleted by now only the id is left,
 	// and Deleted is set.
-	DatapointsIn(ctx context.Context, projectID int64, datasetID string, version, after int64, limit int) (list []dataset.Datapoint, next int64, err error)
+	DatapointsIn(
+		ctx context.Context,
+		projectID int64,
+		datasetID string,
+		version, after int64,
+		limit int,
+	) (list []dataset.Datapoint, next int64, err error)
 }
 
 // KeyStore holds API keys.
@@ -271,7 +277,14 @@ type ProviderStore interface {
 	// Spend adds dollars and calls to those of a provider on a UTC day, counted in days since 1970,
 	// and returns the day's totals. Adding nothing only reads them. Project 0 is the server itself, for
 	// providers that all projects share.
-	Spend(ctx context.Context, projectID int64, provider string, day int64, usd float64, calls int64) (dayUSD float64, dayCalls int64, err error)
+	Spend(
+		ctx context.Context,
+		projectID int64,
+		provider string,
+		day int64,
+		usd float64,
+		calls int64,
+	) (dayUSD float64, dayCalls int64, err error)
 }
 
 // QueueStore holds annotation queues.
@@ -351,7 +364,13 @@ type RunStore interface {
 	// RunPairs pairs the events of two runs that are about the same datapoint and of the same kind,
 	// the first with the first and so on, in the order of the new run, a page of the pairs, and
 	// counts all. Without a name and a type, the session events are paired.
-	RunPairs(ctx context.Context, projectID int64, newRun, oldRun *run.Run, q run.PairQuery, filters []query.Filter) (pairs []run.Pair, total int, err error)
+	RunPairs(
+		ctx context.Context,
+		projectID int64,
+		newRun, oldRun *run.Run,
+		q run.PairQuery,
+		filters []query.Filter,
+	) (pairs []run.Pair, total int, err error)
 	// RunScores returns what the events of a run carry that match q's filters and date range: scores
 	// and sessions of those events alone, Kinds of all.
 	RunScores(ctx context.Context, projectID int64, r *run.Run, q query.Search) (*run.Scores, error)

@@ -105,7 +105,12 @@ func (t *Tracer) Trace(ctx context.Context, name string, f func(context.Context)
 
 // Wrap makes a traced function of f: each call is a step of that name with what f is given as its
 // inputs and what it gives as its outputs.
-func Wrap[In, Out any](t *Tracer, name string, f func(context.Context, In) (Out, error), opts ...SpanOption) func(context.Context, In) (Out, error) {
+func Wrap[In, Out any](
+	t *Tracer,
+	name string,
+	f func(context.Context, In) (Out, error),
+	opts ...SpanOption,
+) func(context.Context, In) (Out, error) {
 	return func(ctx context.Context, in In) (out Out, err error) {
 		err = t.Trace(ctx, name, func(ctx context.Context) (err error) {
 			Enrich(ctx, Fields{Inputs: in})

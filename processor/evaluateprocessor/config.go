@@ -73,12 +73,17 @@ type scorer struct {
 }
 
 func (m *MetricConfig) scorer() (*scorer, error) {
-	s := &scorer{definition: metric.Definition{Name: m.Name, Type: metric.Type(m.Type), Criteria: m.Criteria, Return: metric.Return(m.ReturnType)}}
+	s := &scorer{
+		definition: metric.Definition{Name: m.Name, Type: metric.Type(m.Type), Criteria: m.Criteria, Return: metric.Return(m.ReturnType)},
+	}
 	d := &s.definition
 	switch d.Type {
 	case metric.Expression, metric.Python, metric.Composite:
 	default:
-		return nil, fmt.Errorf("type: must be one of EXPRESSION, PYTHON, COMPOSITE, not %q: others are too slow to run before spans are passed on", m.Type)
+		return nil, fmt.Errorf(
+			"type: must be one of EXPRESSION, PYTHON, COMPOSITE, not %q: others are too slow to run before spans are passed on",
+			m.Type,
+		)
 	}
 	for _, part := range []struct {
 		to    *json.RawMessage

@@ -149,7 +149,12 @@ func (p *evaluateProcessor) score(ctx context.Context, s *scorer, caller project
 	results, err := p.evaluator.Run(timed, task)
 	if err != nil {
 		p.telemetry.unscored(ctx, len(chosen), s.definition.Name, "unavailable")
-		p.log.Warn("spans go on without the scores of a metric", zap.String("metric", s.definition.Name), zap.Int("spans", len(chosen)), zap.Error(err))
+		p.log.Warn(
+			"spans go on without the scores of a metric",
+			zap.String("metric", s.definition.Name),
+			zap.Int("spans", len(chosen)),
+			zap.Error(err),
+		)
 		return
 	}
 	for i, r := range results {

@@ -37,11 +37,28 @@ func (e *env) audited(q audit.Query) (lines []string) {
 }
 
 func auditListed(e *env) {
-	whole := audit.Entry{At: time.UnixMilli(5), ProjectID: "p1", KeyID: "k", Address: "192.0.2.1", Action: audit.SessionDelete, Target: "s\x00\xff" + strings.Repeat("x", 300),
-		Outcome: audit.Success, Count: 1}
+	whole := audit.Entry{
+		At:        time.UnixMilli(5),
+		ProjectID: "p1",
+		KeyID:     "k",
+		Address:   "192.0.2.1",
+		Action:    audit.SessionDelete,
+		Target:    "s\x00\xff" + strings.Repeat("x", 300),
+		Outcome:   audit.Success,
+		Count:     1,
+	}
 	e.s.RecordAudit(e.ctx, whole)
 	for i, action := range []string{audit.KeyCreate, audit.KeyRevoke, audit.KeyCreate} {
-		e.s.RecordAudit(e.ctx, audit.Entry{At: time.UnixMilli(int64(10 + i/2*10)), ProjectID: fmt.Sprint("p", i), Action: action, Target: fmt.Sprint(i), Outcome: audit.Success})
+		e.s.RecordAudit(
+			e.ctx,
+			audit.Entry{
+				At:        time.UnixMilli(int64(10 + i/2*10)),
+				ProjectID: fmt.Sprint("p", i),
+				Action:    action,
+				Target:    fmt.Sprint(i),
+				Outcome:   audit.Success,
+			},
+		)
 	}
 	e.reopen(optionsNone)
 	list, total, err := e.s.Audit(e.ctx, audit.Query{ProjectID: "p1", Action: audit.SessionDelete, Limit: 1, Page: 1})
@@ -50,7 +67,11 @@ func auditListed(e *env) {
 	e.equal("whole", []audit.Entry{whole.Bounded()}, list)
 
 	ms := func(f float64) *float64 { return &f }
-	e.equal("all", []string{"20 key.create 2 1", "10 key.revoke 1 1", "10 key.create 0 1", "5 session.delete " + whole.Bounded().Target + " 1"}, e.audited(audit.Query{}))
+	e.equal(
+		"all",
+		[]string{"20 key.create 2 1", "10 key.revoke 1 1", "10 key.create 0 1", "5 session.delete " + whole.Bounded().Target + " 1"},
+		e.audited(audit.Query{}),
+	)
 	e.equal("second page", []string{"10 key.create 0 1"}, e.audited(audit.Query{Action: audit.KeyCreate, Limit: 1, Page: 2}))
 	e.equal("by action", []string{"20 key.create 2 1", "10 key.create 0 1"}, e.audited(audit.Query{Action: audit.KeyCreate}))
 	e.equal("by project", []string{"20 key.create 2 1"}, e.audited(audit.Query{ProjectID: "p2"}))
@@ -95,7 +116,10 @@ func auditCounted(e *env) {
 func auditOutlasts(e *env) {
 	p, err := e.s.CreateProject(e.ctx, project.Project{Name: "gone"})
 	e.ok(err)
-	e.s.RecordAudit(e.ctx, audit.Entry{At: time.UnixMilli(1), ProjectID: p.PublicID, Action: audit.ProjectDelete, Target: "t", Outcome: audit.Success})
+	e.s.RecordAudit(
+		e.ctx,
+		audit.Entry{At: time.UnixMilli(1), ProjectID: p.PublicID, Action: audit.ProjectDelete, Target: "t", Outcome: audit.Success},
+	)
 	gone, err := e.s.DeleteProject(e.ctx, p.ID)
 	e.ok(err)
 	<-gone
@@ -106,7 +130,16 @@ func auditExpires(e *env) {
 	now := time.UnixMilli(1_000_000_000)
 	e.reopen(store.Options{Now: func() time.Time { return now }, AuditRetention: time.Minute, AuditMaxEntries: 6})
 	add := func(n int64, outcome string) {
-		e.s.RecordAudit(e.ctx, audit.Entry{At: now.Add(time.Duration(n) * time.Millisecond), Address: fmt.Sprint(n), Action: audit.KeyCreate, Target: fmt.Sprint(n), Outcome: outcome})
+		e.s.RecordAudit(
+			e.ctx,
+			audit.Entry{
+				At:      now.Add(time.Duration(n) * time.Millisecond),
+				Address: fmt.Sprint(n),
+				Action:  audit.KeyCreate,
+				Target:  fmt.Sprint(n),
+				Outcome: outcome,
+			},
+		)
 	}
 	targets := func() (all string) {
 		e.Helper()

@@ -97,10 +97,25 @@ func shapeOf(e event.Event) shape {
 		}
 		return string(b)
 	}
-	s := shape{ID: e.ID.String(), Session: e.SessionID.String(), Parent: e.ParentID.String(), Type: string(e.Type), Name: e.Name, Source: e.Source,
-		Start: e.Start, End: e.End, Duration: e.Duration, Children: short(e.ChildrenIDs), Config: short(e.Config), Inputs: short(e.Inputs),
-		Outputs: short(e.Outputs), Metadata: short(rawjson.Concat(e.Metadata, e.ColdMetadata)), Metrics: short(e.Metrics),
-		Feedback: short(e.Feedback), Properties: short(e.UserProperties)}
+	s := shape{
+		ID:         e.ID.String(),
+		Session:    e.SessionID.String(),
+		Parent:     e.ParentID.String(),
+		Type:       string(e.Type),
+		Name:       e.Name,
+		Source:     e.Source,
+		Start:      e.Start,
+		End:        e.End,
+		Duration:   e.Duration,
+		Children:   short(e.ChildrenIDs),
+		Config:     short(e.Config),
+		Inputs:     short(e.Inputs),
+		Outputs:    short(e.Outputs),
+		Metadata:   short(rawjson.Concat(e.Metadata, e.ColdMetadata)),
+		Metrics:    short(e.Metrics),
+		Feedback:   short(e.Feedback),
+		Properties: short(e.UserProperties),
+	}
 	if e.Error != nil {
 		s.Error = "error " + short([]byte(*e.Error))
 	}
@@ -157,7 +172,16 @@ func members(object json.RawMessage, keys ...string) string {
 // rollup returns a session's totals as its event shows them.
 func (e *env) rollup(session string) string {
 	e.Helper()
-	return members(e.event(id(session)).Metadata, "num_events", "num_model_events", "has_feedback", "cost", "total_tokens", "prompt_tokens", "completion_tokens")
+	return members(
+		e.event(id(session)).Metadata,
+		"num_events",
+		"num_model_events",
+		"has_feedback",
+		"cost",
+		"total_tokens",
+		"prompt_tokens",
+		"completion_tokens",
+	)
 }
 
 func (e *env) wantRollup(session, want string) {

@@ -85,7 +85,13 @@ func at(hours float64, name, metadata string) event.Incoming {
 }
 
 func chartBuckets(e *env) {
-	e.put(at(0, "a", `{"n":1,"k":"x"}`), at(0.5, "b", `{"n":2,"k":"y"}`), at(0.9, "c", `{"n":"3","k":"x"}`), at(26, "d", `{"n":4.5}`), at(50, "f", `{"n":-1,"k":null}`))
+	e.put(
+		at(0, "a", `{"n":1,"k":"x"}`),
+		at(0.5, "b", `{"n":2,"k":"y"}`),
+		at(0.9, "c", `{"n":"3","k":"x"}`),
+		at(26, "d", `{"n":4.5}`),
+		at(50, "f", `{"n":-1,"k":null}`),
+	)
 	e.put(start("t", "not a tool", 0, 1))
 	c := e.chart("metadata.n", "", "hour", "sum")
 	e.wantChart(c, "total 4", "2026-01-02T12:00Z - 3 2", "2026-01-03T14:00Z - 4.5 1", "2026-01-04T14:00Z - -1 1")
@@ -203,7 +209,14 @@ func chartClocks(e *env) {
 	c := e.chart("duration", "", "hour", "count")
 	c.Filters = []query.Filter{e.filter("event_type", "is", "", `"tool"`)}
 	c.Zone = berlin
-	e.wantChart(c, "total 4", "2026-10-25T02:00+02:00 - 1 1", "2026-10-25T02:00+01:00 - 1 1", "2026-10-25T23:00+01:00 - 1 1", "2026-10-26T00:00+01:00 - 1 1")
+	e.wantChart(
+		c,
+		"total 4",
+		"2026-10-25T02:00+02:00 - 1 1",
+		"2026-10-25T02:00+01:00 - 1 1",
+		"2026-10-25T23:00+01:00 - 1 1",
+		"2026-10-26T00:00+01:00 - 1 1",
+	)
 	c.Bucket = query.Day
 	e.wantChart(c, "total 4", "2026-10-25T00:00+02:00 - 3 3", "2026-10-26T00:00+01:00 - 1 1")
 	c.Zone = kathmandu // three quarters of an hour off
@@ -288,8 +301,14 @@ func chartSessions(e *env) {
 }
 
 func chartBooleans(e *env) {
-	e.put(at(0, "a", `{"ok":true}`), at(0, "b", `{"ok":false}`), at(0, "c", `{"ok":true,"x":{"ok":false}}`), at(0, "d", `{"ok":"true"}`), at(0, "e", `{"ok":null}`),
-		at(0, "f", `{"ok":3}`))
+	e.put(
+		at(0, "a", `{"ok":true}`),
+		at(0, "b", `{"ok":false}`),
+		at(0, "c", `{"ok":true,"x":{"ok":false}}`),
+		at(0, "d", `{"ok":"true"}`),
+		at(0, "e", `{"ok":null}`),
+		at(0, "f", `{"ok":3}`),
+	)
 	for aggregation, want := range map[string]string{"avg": "1.25 4", "sum": "5 4", "min": "0 4", "max": "3 4", "median": "1 4"} {
 		for _, group := range []string{"", "inputs.nothing"} {
 			c := e.chart("metadata.ok", group, "day", aggregation)
@@ -313,7 +332,13 @@ func chartRuns(e *env) {
 	e.wantChart(c, "total 2", "2026-01-02T00:00Z below 1 1", "2026-01-02T00:00Z of the run 1 1")
 	c.RunID, c.InRuns = "", true
 	c.Filters = []query.Filter{e.filter("event_name", "is not", "", `"none"`)}
-	e.wantChart(c, "total 4", "2026-01-02T00:00Z below 1 1", "2026-01-02T00:00Z of the run 1 1", "2026-01-02T00:00Z own 2 2") // and its session
+	e.wantChart(
+		c,
+		"total 4",
+		"2026-01-02T00:00Z below 1 1",
+		"2026-01-02T00:00Z of the run 1 1",
+		"2026-01-02T00:00Z own 2 2",
+	) // and its session
 }
 
 // chartRandom holds charts of many kinds against a plain sum over all events as they are read.
@@ -327,8 +352,22 @@ func chartRandom(e *env) {
 			name := fmt.Sprintf("%s-%d", session, i)
 			x := call(session, name, r.Float64()*3e6, r.IntN(9), r.IntN(9), float64(r.IntN(9))/4)
 			x.Name = pick("a", "b", "ü \"q\"")
-			x.Metadata = text(`{"n":%s,"a":{"b":%s},"a.b":%s,"d":{"e.f":%s},"d.e":{"g":%s},"list":[%s],"cost":%s,"big":"%s"}`, pick("1", "2.50", "1e1", "null", `"7"`, "true"),
-				pick("3", "null", `"x"`, "{}"), pick("4", `"y"`, "null"), pick("5", "null"), pick("6", `"g"`), pick("1", `"z"`, ""), pick("0.25", "0.5", "null"), strings.Repeat("b", r.IntN(2)*r.IntN(2)*9000))
+			x.Metadata = text(
+				`{"n":%s,"a":{"b":%s},"a.b":%s,"d":{"e.f":%s},"d.e":{"g":%s},"list":[%s],"cost":%s,"big":"%s"}`,
+				pick("1", "2.50", "1e1", "null", `"7"`, "true"),
+				pick(
+					"3",
+					"null",
+					`"x"`,
+					"{}",
+				),
+				pick("4", `"y"`, "null"),
+				pick("5", "null"),
+				pick("6", `"g"`),
+				pick("1", `"z"`, ""),
+				pick("0.25", "0.5", "null"),
+				strings.Repeat("b", r.IntN(2)*r.IntN(2)*9000),
+			)
 			x.Inputs, x.Outputs = text(`{"q":%s}`, pick(`"one"`, `"two"`, "5")), text(`{"len":%d}`, r.IntN(5))
 			if r.IntN(3) == 0 {
 				x.ParentID = id(fmt.Sprintf("%s-%d", session, r.IntN(i+1)))
@@ -342,10 +381,41 @@ func chartRandom(e *env) {
 	berlin, err := time.LoadLocation("Europe/Berlin")
 	e.ok(err)
 	for range 250 {
-		metric := pick("duration", "metadata.n", "metadata.a.b", "metadata.cost", "metadata.num_events", "metadata.list.0", "outputs.len", "start_time", "metadata.a",
-			"metadata.d.e.f", "metadata.d.e.g")
-		c := e.chart(metric, pick("", "event_name", "event_type", "metadata.n", "metadata.a.b", "session_id", "parent_id", "source", "inputs.q", "duration", "metadata.num_events", "metadata.list", "error", "metadata.d.e.g", "metadata.d.e.f.x"),
-			pick("hour", "day", "week", "month"), pick("avg", "sum", "count", "min", "max", "median", "p95"))
+		metric := pick(
+			"duration",
+			"metadata.n",
+			"metadata.a.b",
+			"metadata.cost",
+			"metadata.num_events",
+			"metadata.list.0",
+			"outputs.len",
+			"start_time",
+			"metadata.a",
+			"metadata.d.e.f",
+			"metadata.d.e.g",
+		)
+		c := e.chart(
+			metric,
+			pick(
+				"",
+				"event_name",
+				"event_type",
+				"metadata.n",
+				"metadata.a.b",
+				"session_id",
+				"parent_id",
+				"source",
+				"inputs.q",
+				"duration",
+				"metadata.num_events",
+				"metadata.list",
+				"error",
+				"metadata.d.e.g",
+				"metadata.d.e.f.x",
+			),
+			pick("hour", "day", "week", "month"),
+			pick("avg", "sum", "count", "min", "max", "median", "p95"),
+		)
 		if r.IntN(2) == 0 {
 			c.Zone = berlin
 		}

@@ -18,7 +18,13 @@ var configurationTests = []test{
 }
 
 func settings(name string, change ...func(*configuration.Configuration)) configuration.Configuration {
-	c := configuration.Configuration{Name: name, Provider: "acme", Parameters: raw(`{"call_type":"chat","model":"m"}`), Env: []string{}, Tags: []string{}}
+	c := configuration.Configuration{
+		Name:       name,
+		Provider:   "acme",
+		Parameters: raw(`{"call_type":"chat","model":"m"}`),
+		Env:        []string{},
+		Tags:       []string{},
+	}
 	for _, f := range change {
 		f(&c)
 	}
@@ -67,7 +73,14 @@ func configurationLife(e *env) {
 	e.equal("deleted twice", fault.NotFound, fault.Of(e.s.DeleteConfiguration(e.ctx, e.project, id)))
 	_, err = e.s.UpdateConfiguration(e.ctx, e.project, configuration.Update{ID: id})
 	e.equal("changed after", fault.NotFound, fault.Of(err))
-	e.equal("rows", 0, e.place.Count(e.T, `SELECT (SELECT count(*) FROM configuration) + (SELECT count(*) FROM document_version) + (SELECT count(*) FROM deletion)`))
+	e.equal(
+		"rows",
+		0,
+		e.place.Count(
+			e.T,
+			`SELECT (SELECT count(*) FROM configuration) + (SELECT count(*) FROM document_version) + (SELECT count(*) FROM deletion)`,
+		),
+	)
 }
 
 func configurationFind(e *env) {
@@ -118,7 +131,11 @@ func configurationFind(e *env) {
 func configurationVersions(e *env) {
 	id := e.configure(settings("v1"))
 	for n := 2; n <= 5; n++ {
-		changed, err := e.s.UpdateConfiguration(e.ctx, e.project, configuration.Update{ID: id, Name: pointer(fmt.Sprint("v", n)), Parameters: text(`{"call_type":"chat","model":"m","n":%d.0}`, n)})
+		changed, err := e.s.UpdateConfiguration(
+			e.ctx,
+			e.project,
+			configuration.Update{ID: id, Name: pointer(fmt.Sprint("v", n)), Parameters: text(`{"call_type":"chat","model":"m","n":%d.0}`, n)},
+		)
 		e.ok(err)
 		e.equal("changed", true, changed)
 		changed, err = e.s.UpdateConfiguration(e.ctx, e.project, configuration.Update{ID: id, Name: pointer(fmt.Sprint("v", n))})

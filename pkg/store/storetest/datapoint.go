@@ -40,8 +40,19 @@ func (e *env) updatePoint(u dataset.PointUpdate) bool {
 
 func pointLife(e *env) {
 	yes := true
-	want := dataset.Datapoint{Inputs: raw(`{"q": 9007199254740993}`), History: raw(`[{"role":"user"},{"f":1.50}]`), GroundTruth: raw(`{"a":"é"}`),
-		Metadata: raw(`{"m":null}`), LinkedEvent: "event", LinkedEvals: raw(`["e"]`), Saved: &yes, Type: pointer("t"), LinkedDatasets: []string{"EXT-1"}}
+	want := dataset.Datapoint{
+		Inputs:      raw(`{"q": 9007199254740993}`),
+		History:     raw(`[{"role":"user"},{"f":1.50}]`),
+		GroundTruth: raw(`{"a":"é"}`),
+		Metadata: raw(
+			`{"m":null}`,
+		),
+		LinkedEvent:    "event",
+		LinkedEvals:    raw(`["e"]`),
+		Saved:          &yes,
+		Type:           pointer("t"),
+		LinkedDatasets: []string{"EXT-1"},
+	}
 	least := dataset.Datapoint{}
 	least.Complete()
 	ids, err := e.s.CreateDatapoints(e.ctx, e.project, []dataset.Datapoint{want, least})
@@ -50,7 +61,11 @@ func pointLife(e *env) {
 	want.ID, want.Created = ids[0], got.Created
 	e.equal("as created", want, got)
 	got = e.point(ids[1])
-	e.equal("the least", dataset.Datapoint{ID: ids[1], Inputs: raw(`{}`), History: raw(`[]`), GroundTruth: raw(`{}`), Metadata: raw(`{}`), Created: got.Created}, got)
+	e.equal(
+		"the least",
+		dataset.Datapoint{ID: ids[1], Inputs: raw(`{}`), History: raw(`[]`), GroundTruth: raw(`{}`), Metadata: raw(`{}`), Created: got.Created},
+		got,
+	)
 	e.equal("changed", true, e.updatePoint(dataset.PointUpdate{ID: ids[0], Inputs: raw(`{"q":1.0}`), LinkedEvent: pointer("other")}))
 	e.reopen(optionsNone)
 	got = e.point(ids[0])
@@ -117,7 +132,11 @@ func pointLinks(e *env) {
 	e.equal("in b still", "p", e.rows(b, 0))
 	e.updateDataset(dataset.Update{ID: b, Datapoints: []string{}})
 	e.equal("out of both", []string{"EXT-9"}, e.point(p).LinkedDatasets)
-	_, err := e.s.UpdateDatapoint(e.ctx, e.project, dataset.PointUpdate{ID: p, Metadata: raw(`{"x":1}`), LinkedDatasets: []string{a, "nobody"}})
+	_, err := e.s.UpdateDatapoint(
+		e.ctx,
+		e.project,
+		dataset.PointUpdate{ID: p, Metadata: raw(`{"x":1}`), LinkedDatasets: []string{a, "nobody"}},
+	)
 	e.equal("an unknown dataset", fault.NotFound, fault.Of(err))
 	e.equal("nothing done", "{}", string(e.point(p).Metadata))
 	e.equal("nothing linked", "", e.rows(a, 0))

@@ -98,8 +98,10 @@ func (e *env) updateDataset(u dataset.Update) dataset.Dataset {
 
 func datasetLife(e *env) {
 	yes := true
-	set := dataset.New(&dataset.Update{Name: pointer("a"), Description: pointer("d"), Type: pointer("fine-tuning"), PipelineType: pointer("session"),
-		LinkedEvals: raw(`["x"]`), Saved: &yes, Metadata: raw(`{"n": 9007199254740993}`)})
+	set := dataset.New(
+		&dataset.Update{Name: pointer("a"), Description: pointer("d"), Type: pointer("fine-tuning"), PipelineType: pointer("session"),
+			LinkedEvals: raw(`["x"]`), Saved: &yes, Metadata: raw(`{"n": 9007199254740993}`)},
+	)
 	points := e.points("1 2")
 	id, err := e.s.CreateDataset(e.ctx, e.project, set, points)
 	e.ok(err)
@@ -126,7 +128,14 @@ func datasetLife(e *env) {
 	_, err = e.s.Dataset(e.ctx, e.project, id, 2)
 	e.equal("its version after", fault.NotFound, fault.Of(err))
 	e.equal("links after", 0, len(e.point(points[0]).LinkedDatasets))
-	e.equal("rows after", 0, e.place.Count(e.T, `SELECT (SELECT count(*) FROM dataset_row) + (SELECT count(*) FROM document_version) + (SELECT count(*) FROM deletion)`))
+	e.equal(
+		"rows after",
+		0,
+		e.place.Count(
+			e.T,
+			`SELECT (SELECT count(*) FROM dataset_row) + (SELECT count(*) FROM document_version) + (SELECT count(*) FROM deletion)`,
+		),
+	)
 }
 
 func datasetFind(e *env) {
@@ -267,7 +276,11 @@ func datasetProjects(e *env) {
 	e.equal("changed", fault.NotFound, fault.Of(err))
 	e.equal("deleted", fault.NotFound, fault.Of(e.s.DeleteDataset(e.ctx, e.project, id)))
 	e.equal("row removed", fault.NotFound, fault.Of(e.s.RemoveRow(e.ctx, e.project, id, p[0])))
-	_, err = e.s.CreateDatapoints(e.ctx, e.project, []dataset.Datapoint{{Inputs: raw(`{}`), History: raw(`[]`), GroundTruth: raw(`{}`), Metadata: raw(`{}`), LinkedDatasets: []string{id}}})
+	_, err = e.s.CreateDatapoints(
+		e.ctx,
+		e.project,
+		[]dataset.Datapoint{{Inputs: raw(`{}`), History: raw(`[]`), GroundTruth: raw(`{}`), Metadata: raw(`{}`), LinkedDatasets: []string{id}}},
+	)
 	e.equal("added to", fault.NotFound, fault.Of(err))
 	_, err = e.s.UpdateDatapoint(e.ctx, e.project, dataset.PointUpdate{ID: theirs[0], LinkedDatasets: []string{id}})
 	e.equal("linked with", fault.NotFound, fault.Of(err))

@@ -180,9 +180,17 @@ func putOff(e *env) {
 	c := e.clocked()
 	session, step := id("s"), id("a")
 	at := func(d time.Duration) int64 { return c.Now().Add(d).UnixMilli() }
-	e.admit(evaluation.Enqueue{Delayed: []evaluation.Delayed{{EventID: step, Due: at(time.Minute)}, {EventID: session, Due: at(time.Minute), Extend: true}}})
+	e.admit(
+		evaluation.Enqueue{
+			Delayed: []evaluation.Delayed{{EventID: step, Due: at(time.Minute)}, {EventID: session, Due: at(time.Minute), Extend: true}},
+		},
+	)
 	c.move(30 * time.Second)
-	e.admit(evaluation.Enqueue{Delayed: []evaluation.Delayed{{EventID: step, Due: at(time.Minute)}, {EventID: session, Due: at(time.Minute), Extend: true}}})
+	e.admit(
+		evaluation.Enqueue{
+			Delayed: []evaluation.Delayed{{EventID: step, Due: at(time.Minute)}, {EventID: session, Due: at(time.Minute), Extend: true}},
+		},
+	)
 	take := func() (ids []uuid.UUID, list []evaluation.Delayed) {
 		list, err := e.s.ClaimDelayed(e.ctx, 10, time.Minute)
 		e.ok(err)
@@ -213,8 +221,12 @@ func oneAfterAnother(e *env) {
 	part, whole := e.onlineMetric("part"), e.onlineMetric("whole")
 	a, b := step("s", "a", 0), step("s", "b", 0)
 	e.put(a, b)
-	e.admit(evaluation.Enqueue{Requests: []evaluation.Request{{MetricID: whole, Version: 1, EventID: a.ID}, {MetricID: whole, Version: 1, EventID: b.ID},
-		{MetricID: part, Version: 1, EventID: a.ID}}})
+	e.admit(
+		evaluation.Enqueue{
+			Requests: []evaluation.Request{{MetricID: whole, Version: 1, EventID: a.ID}, {MetricID: whole, Version: 1, EventID: b.ID},
+				{MetricID: part, Version: 1, EventID: a.ID}},
+		},
+	)
 	group := func(metric string) evaluation.Group {
 		return evaluation.Group{Project: e.project, MetricID: metric, Version: 1}
 	}
@@ -297,8 +309,14 @@ func evaluationLife(e *env) {
 	ids, _ := e.arrived()
 	e.equal("a score is no arrival", 0, len(ids))
 	got := e.evaluations(evaluation.Query{EventID: good.ID})
-	e.equal("found", []evaluation.Evaluation{{ID: jobs[good.ID].ID, MetricID: m, Version: 1, EventID: good.ID, State: evaluation.Done, Attempts: 1, Created: c.Now().UnixMilli(),
-		Finished: c.Now().UnixMilli(), Score: raw(`0.50`), Explanation: "fine", Passed: &passed, Cost: 0.25, LatencyMS: 1.5}}, got)
+	e.equal(
+		"found",
+		[]evaluation.Evaluation{
+			{ID: jobs[good.ID].ID, MetricID: m, Version: 1, EventID: good.ID, State: evaluation.Done, Attempts: 1, Created: c.Now().UnixMilli(),
+				Finished: c.Now().UnixMilli(), Score: raw(`0.50`), Explanation: "fine", Passed: &passed, Cost: 0.25, LatencyMS: 1.5},
+		},
+		got,
+	)
 
 	e.equal("before its time", 0, len(e.claimJobs(10)))
 	c.move(time.Second)
@@ -346,11 +364,17 @@ func scoresStay(e *env) {
 		e.ok(err)
 	}
 	telemetry(a.ID, `{"m":0.1,"own":2}`, "") // nobody has scored it yet
-	e.ok(e.s.FinishEvaluations(e.ctx, e.project, "m", []evaluation.Outcome{{Job: e.claimJobs(1)[0], State: evaluation.Done, Score: raw(`0.5`)}}))
+	e.ok(
+		e.s.FinishEvaluations(e.ctx, e.project, "m", []evaluation.Outcome{{Job: e.claimJobs(1)[0], State: evaluation.Done, Score: raw(`0.5`)}}),
+	)
 	e.equal("scored", `{"own":2,"m_explanation":null,"m":0.5}`, string(e.event(a.ID).Metrics))
 	q := e.createQueue(queue.Update{Annotators: pointer(1)}, "a")
 	e.annotate(q.ID, "a", "ann", `{"taste.of.it":3}`)
-	telemetry(a.ID, `{"m":1,"m_explanation":"great","own":3,"taste.of.it":5,"taste":{"of":{"it":5}},"other":{"x":1}}`, `{"ground_truth":"five","rating":1}`)
+	telemetry(
+		a.ID,
+		`{"m":1,"m_explanation":"great","own":3,"taste.of.it":5,"taste":{"of":{"it":5}},"other":{"x":1}}`,
+		`{"ground_truth":"five","rating":1}`,
+	)
 	got := e.event(a.ID)
 	e.equal("metrics", `{"own":3,"m_explanation":null,"m":0.5,"taste.of.it":3,"other":{"x":1}}`, string(got.Metrics))
 	e.equal("feedback", `{"ground_truth":"four","rating":1}`, string(got.Feedback))
@@ -360,7 +384,11 @@ func scoresStay(e *env) {
 	_, err := e.s.UpdateMetric(e.ctx, e.project, m, metric.Patch{Name: &name})
 	e.ok(err)
 	telemetry(a.ID, `{"m":1,"renamed":2}`, "")
-	e.equal("after the metric has another name", `{"own":3,"m_explanation":null,"m":0.5,"taste.of.it":3,"other":{"x":1},"renamed":2}`, string(e.event(a.ID).Metrics))
+	e.equal(
+		"after the metric has another name",
+		`{"own":3,"m_explanation":null,"m":0.5,"taste.of.it":3,"other":{"x":1},"renamed":2}`,
+		string(e.event(a.ID).Metrics),
+	)
 
 	// One that waits for its event is no other.
 	telemetry(early.ID, `{"own":1}`, `{"ground_truth":"five"}`)
@@ -381,7 +409,11 @@ func pipelineScoresStay(e *env) {
 		x.Metrics = raw(`{"own":1,"polite":0.5,"polite_explanation":"calm"}`)
 		x.ColdMetadata = raw(`{"pipeline_scores":["polite"],"k":1}`)
 	}
-	lie := event.Update{Telemetry: true, Metrics: raw(`{"own":2,"polite":1,"polite_explanation":"great"}`), Metadata: raw(`{"pipeline_scores":[],"k":2}`)}
+	lie := event.Update{
+		Telemetry: true,
+		Metrics:   raw(`{"own":2,"polite":1,"polite_explanation":"great"}`),
+		Metadata:  raw(`{"pipeline_scores":[],"k":2}`),
+	}
 	told := func(what string, to uuid.UUID, metrics string) {
 		e.Helper()
 		got := e.event(to)
@@ -431,7 +463,9 @@ func scoredThenStarted(e *env) {
 	m := e.onlineMetric("m")
 	e.put(step("s", "a", 0))
 	e.admit(evaluation.Enqueue{Requests: []evaluation.Request{{MetricID: m, Version: 1, EventID: id("s")}}})
-	e.ok(e.s.FinishEvaluations(e.ctx, e.project, "m", []evaluation.Outcome{{Job: e.claimJobs(1)[0], State: evaluation.Done, Score: raw(`0.5`)}}))
+	e.ok(
+		e.s.FinishEvaluations(e.ctx, e.project, "m", []evaluation.Outcome{{Job: e.claimJobs(1)[0], State: evaluation.Done, Score: raw(`0.5`)}}),
+	)
 	e.update(event.Update{EventID: id("s"), Feedback: raw(`{"ground_truth":"four"}`)})
 	s := start("s", "late", 0, 0)
 	s.Started, s.Metrics, s.Feedback = true, raw(`{"m":1,"own":2}`), raw(`{"ground_truth":"five","rating":1}`)
@@ -468,7 +502,9 @@ func outdatedFinish(e *env) {
 	m := e.onlineMetric("m")
 	a, b := step("s", "a", 0), step("s", "b", 1)
 	e.put(a, b)
-	e.admit(evaluation.Enqueue{Requests: []evaluation.Request{{MetricID: m, Version: 1, EventID: a.ID}, {MetricID: m, Version: 1, EventID: b.ID}}})
+	e.admit(
+		evaluation.Enqueue{Requests: []evaluation.Request{{MetricID: m, Version: 1, EventID: a.ID}, {MetricID: m, Version: 1, EventID: b.ID}}},
+	)
 	c.move(time.Second)
 	e.admit(evaluation.Enqueue{Requests: []evaluation.Request{{MetricID: m, Version: 2, EventID: a.ID}}})
 	claim := func(version int64) []evaluation.Job {
@@ -497,7 +533,9 @@ func evaluatedEventDeleted(e *env) {
 	session := id("s")
 	a, b := step("s", "a", 0), step("s", "b", 0)
 	e.put(a, b)
-	e.admit(evaluation.Enqueue{Requests: []evaluation.Request{{MetricID: m, Version: 1, EventID: a.ID}, {MetricID: m, Version: 1, EventID: b.ID}}})
+	e.admit(
+		evaluation.Enqueue{Requests: []evaluation.Request{{MetricID: m, Version: 1, EventID: a.ID}, {MetricID: m, Version: 1, EventID: b.ID}}},
+	)
 	jobs := e.claimJobs(10)
 	e.ok(e.s.DeleteEvent(e.ctx, e.project, a.ID))
 	e.equal("left", 1, len(e.evaluations(evaluation.Query{})))

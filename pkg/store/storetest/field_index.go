@@ -147,10 +147,16 @@ func fieldIndexRunsListed(e *env) {
 	e.put(s)
 	e.put(x)
 	e.put(other)
-	r, err := e.s.CreateRun(e.ctx, e.project, run.Update{ID: id("r1").String(), DatasetID: pointer("EXT-a"), EventIDs: []string{id("t").String()}})
+	r, err := e.s.CreateRun(
+		e.ctx,
+		e.project,
+		run.Update{ID: id("r1").String(), DatasetID: pointer("EXT-a"), EventIDs: []string{id("t").String()}},
+	)
 	e.ok(err)
 	listed := []string{`tool "search" metadata.listed`, `tool "search" metadata.dataset_id`, "dataset EXT-a"}
-	e.wantFieldIndex(query.Search{RunID: r.ID}, append([]string{`session "root" metadata.run_id`, `session "root" metadata.mine`}, listed...)...)
+	e.wantFieldIndex(
+		query.Search{RunID: r.ID},
+		append([]string{`session "root" metadata.run_id`, `session "root" metadata.mine`}, listed...)...)
 	e.wantFieldIndex(query.Search{RunID: r.ID, To: pointer(noon - dayMillis)}, "dataset EXT-a")
 	if got := e.fieldIndex(query.Search{}); !slices.Contains(got, "dataset EXT-a") || !slices.Contains(got, "dataset EXT-b") {
 		e.Errorf("datasets are missing: %q", got)
@@ -164,7 +170,12 @@ func fieldIndexRunsListed(e *env) {
 	y := start("v", "another", 20, 10)
 	y.Metadata = text(`{"run_id":"%s"}`, id("r1"))
 	e.put(y)
-	e.wantFieldIndex(query.Search{RunID: r.ID}, `session "another" metadata.run_id`, `session "root" metadata.run_id`, `session "root" metadata.mine`)
+	e.wantFieldIndex(
+		query.Search{RunID: r.ID},
+		`session "another" metadata.run_id`,
+		`session "root" metadata.run_id`,
+		`session "root" metadata.mine`,
+	)
 }
 
 func fieldIndexBounds(e *env) {
@@ -236,7 +247,9 @@ func fieldIndexWriters(e *env) {
 
 func fieldIndexMetricNames(e *env) {
 	x := step("s", "search", 0)
-	x.Metrics = raw(`{"accuracy":0.5,"accuracy_explanation":"half","judge":{"score":1,"why":"x"},"odd name":true,"lone_explanation":"y","gone":null}`)
+	x.Metrics = raw(
+		`{"accuracy":0.5,"accuracy_explanation":"half","judge":{"score":1,"why":"x"},"odd name":true,"lone_explanation":"y","gone":null}`,
+	)
 	x.Metadata = raw(`{"metrics":1}`)
 	e.put(x)
 	names, err := e.s.MetricNames(e.ctx, e.project)
@@ -281,7 +294,12 @@ func fieldIndexErased(e *env) {
 		x.Inputs = text(`{"in":{"%s":[{"deeper":1}]}}`, field)
 		return x
 	}
-	e.put(start("s", "s", 0, 10), with("s", "kept", 1, "mine", "D"), with("s", "jane doe", 2, "jane", "E"), with("s", "kept too", 2, "jane", "D"))
+	e.put(
+		start("s", "s", 0, 10),
+		with("s", "kept", 1, "mine", "D"),
+		with("s", "jane doe", 2, "jane", "E"),
+		with("s", "kept too", 2, "jane", "D"),
+	)
 	r := start("r", "r", 0, 10)
 	r.Metadata = text(`{"run_id":"R"}`)
 	e.put(r, with("r", "in a run", 1, "joe", "F"), with("r", "in the run", 1, "mine", "D"))
@@ -291,7 +309,12 @@ func fieldIndexErased(e *env) {
 		}
 		return list
 	}
-	want := slices.Concat(keys("kept", "mine"), keys("kept too", "jane"), keys("in the run", "mine"), []string{`session "r" metadata.run_id`, "dataset D"})
+	want := slices.Concat(
+		keys("kept", "mine"),
+		keys("kept too", "jane"),
+		keys("in the run", "mine"),
+		[]string{`session "r" metadata.run_id`, "dataset D"},
+	)
 	all := slices.Concat(want, keys("jane doe", "jane"), keys("in a run", "joe"), []string{"dataset E", "dataset F"})
 	e.wantFieldIndex(query.Search{}, all...)
 	e.ok(e.s.DeleteEvent(e.ctx, e.project, id("jane doe")))
@@ -301,7 +324,11 @@ func fieldIndexErased(e *env) {
 	inRun := slices.Concat(keys("in the run", "mine"), []string{`session "r" metadata.run_id`, "dataset D"})
 	e.wantFieldIndex(query.Search{InRuns: true}, inRun...)
 	e.wantFieldIndex(query.Search{RunID: "R"}, inRun...)
-	e.equal("rows with a name that is gone", 0, e.place.Count(e.T, `SELECT count(*) FROM field_index WHERE name IN ('jane doe', 'in a run') OR path LIKE '%joe%' OR path IN ('E', 'F')`))
+	e.equal(
+		"rows with a name that is gone",
+		0,
+		e.place.Count(e.T, `SELECT count(*) FROM field_index WHERE name IN ('jane doe', 'in a run') OR path LIKE '%joe%' OR path IN ('E', 'F')`),
+	)
 
 	// What comes again is listed again, although this process knew of it.
 	e.put(with("s2", "jane doe", 2, "jane", "E"))

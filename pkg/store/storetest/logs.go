@@ -190,7 +190,12 @@ func logsSession(e *env) {
 
 func logsUpdate(e *env) {
 	change := func(name string) event.Update {
-		return event.Update{EventID: id(name), Inputs: raw(`{"chat_history":["mine"]}`), Outputs: raw(`{"mine":1}`), Metadata: raw(`{"logs":"mine"}`)}
+		return event.Update{
+			EventID:  id(name),
+			Inputs:   raw(`{"chat_history":["mine"]}`),
+			Outputs:  raw(`{"mine":1}`),
+			Metadata: raw(`{"logs":"mine"}`),
+		}
 	}
 	span := func(name string) event.Incoming { return ofTrace("t", call("s", name, 0, 1, 1, 1)) }
 	check := func(name string) {

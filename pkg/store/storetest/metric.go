@@ -18,10 +18,25 @@ var metricTests = []test{
 
 // definition returns a metric in which every field is set, in spellings that must come back.
 func definition(name string, typ metric.Type) metric.Definition {
-	return metric.Definition{Name: name, Type: typ, Criteria: "def f(event):\n\treturn \"é\"", Description: "d", Return: metric.Categorical, EnabledInProd: true,
-		NeedsGroundTruth: true, Sampling: raw(`12.50`), ModelProvider: pointer("p"), ModelName: pointer(""), EventName: pointer("n"), EventType: pointer("model"),
-		Scale: raw(`5`), Threshold: raw(`{"min": 1.0, "max": null, "own": 9007199254740993}`), Categories: raw(`[{"category":"a","score":1e0}]`),
-		Children: raw(`[{"name":"c","weight":0.10}]`), Filters: raw(`{"filterArray":[],"kept":true}`)}
+	return metric.Definition{
+		Name:             name,
+		Type:             typ,
+		Criteria:         "def f(event):\n\treturn \"é\"",
+		Description:      "d",
+		Return:           metric.Categorical,
+		EnabledInProd:    true,
+		NeedsGroundTruth: true,
+		Sampling:         raw(`12.50`),
+		ModelProvider:    pointer("p"),
+		ModelName:        pointer(""),
+		EventName:        pointer("n"),
+		EventType:        pointer("model"),
+		Scale:            raw(`5`),
+		Threshold:        raw(`{"min": 1.0, "max": null, "own": 9007199254740993}`),
+		Categories:       raw(`[{"category":"a","score":1e0}]`),
+		Children:         raw(`[{"name":"c","weight":0.10}]`),
+		Filters:          raw(`{"filterArray":[],"kept":true}`),
+	}
 }
 
 func (e *env) createMetric(d metric.Definition) string {
@@ -53,15 +68,34 @@ func metricLife(e *env) {
 	got := e.metric(first)
 	e.equal("first", metric.Metric{Definition: full, ID: first, Created: got.Created, Deployed: 1}, got)
 	bare := e.metric(second)
-	e.equal("second", metric.Metric{Definition: metric.Definition{Name: "one", Type: metric.Human, Return: metric.Float, Sampling: raw(`10`), Filters: raw(`{"filterArray":[]}`)},
-		ID: second, Created: bare.Created, Deployed: 1}, bare)
+	e.equal(
+		"second",
+		metric.Metric{
+			Definition: metric.Definition{
+				Name:     "one",
+				Type:     metric.Human,
+				Return:   metric.Float,
+				Sampling: raw(`10`),
+				Filters:  raw(`{"filterArray":[]}`),
+			},
+			ID:       second,
+			Created:  bare.Created,
+			Deployed: 1,
+		},
+		bare,
+	)
 
 	_, err := e.s.UpdateMetric(e.ctx, e.project, first, metric.Patch{Name: pointer("")})
 	e.equal("broken rule", fault.Invalid, fault.Of(err))
 	same, err := e.s.UpdateMetric(e.ctx, e.project, first, metric.Patch{Name: pointer("one"), Threshold: full.Threshold})
 	e.ok(err)
 	e.equal("nothing changed", got, same)
-	changed, err := e.s.UpdateMetric(e.ctx, e.project, first, metric.Patch{Name: pointer("two"), Type: pointer(metric.LLM), Threshold: raw(`{"max":2}`)})
+	changed, err := e.s.UpdateMetric(
+		e.ctx,
+		e.project,
+		first,
+		metric.Patch{Name: pointer("two"), Type: pointer(metric.LLM), Threshold: raw(`{"max":2}`)},
+	)
 	e.ok(err)
 	e.reopen(optionsNone)
 	e.equal("as answered", changed, e.metric(first))
@@ -218,7 +252,10 @@ func metricManyVersions(e *env) {
 		for i := n; i < n+199; i++ {
 			rows = append(rows, fmt.Sprintf(`(%d, '%s', %d, 's%d', '', 1, '{"name":"x"}')`, e.project, id, i, i))
 		}
-		e.place.Exec(e.T, `INSERT INTO metric_version(project_id, metric_id, number, sha, message, created_ms, doc) VALUES `+strings.Join(rows, ","))
+		e.place.Exec(
+			e.T,
+			`INSERT INTO metric_version(project_id, metric_id, number, sha, message, created_ms, doc) VALUES `+strings.Join(rows, ","),
+		)
 	}
 	names, total, err := e.s.FindMetricVersions(e.ctx, e.project, id, 1000, 1)
 	e.ok(err)

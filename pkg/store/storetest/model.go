@@ -149,7 +149,11 @@ func drawEvent(t *rapid.T) event.Incoming {
 		return x
 	}
 	n := rapid.IntRange(0, 11).Draw(t, "event")
-	x := step(session, fmt.Sprint("event ", n), float64(rapid.IntRange(-2, 2).Draw(t, "day"))*86400+float64(rapid.IntRange(0, 9).Draw(t, "second")))
+	x := step(
+		session,
+		fmt.Sprint("event ", n),
+		float64(rapid.IntRange(-2, 2).Draw(t, "day"))*86400+float64(rapid.IntRange(0, 9).Draw(t, "second")),
+	)
 	if n%2 == 0 {
 		x.Type = event.TypeModel
 		x.Metadata = text(`{"prompt_tokens":%d,"completion_tokens":%d,"cost":%v}`, rapid.IntRange(0, 9).Draw(t, "prompt"), n, float64(n)/4)

@@ -44,7 +44,11 @@ func openProjects(e *env) {
 	e.ok(err)
 	e.equal("again", other, again)
 	e.equal("by id", other, byID)
-	e.equal("ids", []bool{true, true, true}, []bool{other.ID != def.ID, other.PublicID != def.PublicID, other.OrgID == def.OrgID && other.OrgID != ""})
+	e.equal(
+		"ids",
+		[]bool{true, true, true},
+		[]bool{other.ID != def.ID, other.PublicID != def.PublicID, other.OrgID == def.OrgID && other.OrgID != ""},
+	)
 	_, err = e.s.ProjectByName(e.ctx, "größe 2")
 	e.equal("case matters", fault.NotFound, fault.Of(err))
 	_, err = e.s.EnsureProject(e.ctx, "")

@@ -325,7 +325,11 @@ func projectDeleteLarge(e *env) {
 	e.ok(err)
 	e.await(gone)
 	e.equal("rows", 0, e.leftOf(p))
-	e.equal("events", len(sample()), e.place.Count(e.T, `SELECT count(*) FROM event`)-e.place.Count(e.T, `SELECT count(*) FROM event WHERE type = 4`))
+	e.equal(
+		"events",
+		len(sample()),
+		e.place.Count(e.T, `SELECT count(*) FROM event`)-e.place.Count(e.T, `SELECT count(*) FROM event WHERE type = 4`),
+	)
 	e.holds(sample()...)
 }
 

@@ -122,7 +122,13 @@ func (e *env) claim(q, annotator string, of ...string) string {
 
 func (e *env) annotate(q, event, annotator, scores string) queue.Item {
 	e.Helper()
-	it, err := e.s.AnnotateItem(e.ctx, e.project, q, id(event), queue.Annotation{Annotator: annotator, Scores: raw(scores), Comment: "by " + annotator})
+	it, err := e.s.AnnotateItem(
+		e.ctx,
+		e.project,
+		q,
+		id(event),
+		queue.Annotation{Annotator: annotator, Scores: raw(scores), Comment: "by " + annotator},
+	)
 	e.ok(err)
 	return it
 }
@@ -143,13 +149,38 @@ func (e *env) fill(q string) {
 
 func queueLife(e *env) {
 	e.putEach(step("s", "a", 1), step("s", "b", 2))
-	first := e.createQueue(queue.Update{Description: pointer("d"), Filters: raw(`{"filterArray": [], "kept":1.0}`), Annotators: pointer(3), Lease: pointer(int64(60)), Metrics: []string{"m"}}, "b", "a", "b")
+	first := e.createQueue(
+		queue.Update{
+			Description: pointer("d"),
+			Filters:     raw(`{"filterArray": [], "kept":1.0}`),
+			Annotators:  pointer(3),
+			Lease:       pointer(int64(60)),
+			Metrics:     []string{"m"},
+		},
+		"b",
+		"a",
+		"b",
+	)
 	second := e.createQueue(queue.Update{Enabled: pointer(false)})
 	if len(first.ID) != 24 || !(first.ID < second.ID) {
 		e.Errorf("ids %q, %q: want 24 digits, growing", first.ID, second.ID)
 	}
-	e.equal("first", queue.Queue{ID: first.ID, Name: "q", Description: "d", Filters: raw(`{"filterArray": [], "kept":1.0}`), Enabled: true, Annotators: 3, Lease: 60, Metrics: []string{"m"},
-		Created: first.Created, Counts: queue.Counts{Waiting: 2}}, first)
+	e.equal(
+		"first",
+		queue.Queue{
+			ID:          first.ID,
+			Name:        "q",
+			Description: "d",
+			Filters:     raw(`{"filterArray": [], "kept":1.0}`),
+			Enabled:     true,
+			Annotators:  3,
+			Lease:       60,
+			Metrics:     []string{"m"},
+			Created:     first.Created,
+			Counts:      queue.Counts{Waiting: 2},
+		},
+		first,
+	)
 	for _, tt := range []struct {
 		enabled *bool
 		want    []string
@@ -385,7 +416,14 @@ func queueFilters(e *env) {
 	c.set(2 * 86400)
 	e.fill(q)
 	e.equal("the removed one stays out", "b=waiting c=waiting future=waiting", e.inQueue(q, "b", "c", "future"))
-	_, err = e.s.UpdateQueue(e.ctx, e.project, q, queue.Update{Filters: raw(`{"filterArray":[{"field":"event_type","operator":"is","value":"model"}]}`)}, nil, nil)
+	_, err = e.s.UpdateQueue(
+		e.ctx,
+		e.project,
+		q,
+		queue.Update{Filters: raw(`{"filterArray":[{"field":"event_type","operator":"is","value":"model"}]}`)},
+		nil,
+		nil,
+	)
 	e.ok(err)
 	e.fill(q)
 	e.equal("other filters look at all again", "b=waiting c=waiting future=waiting no=waiting", e.inQueue(q, "b", "c", "future", "no"))
@@ -396,7 +434,13 @@ func queueFilters(e *env) {
 	e.ok(err)
 	e.equal("filling is no change of the queue", loaded, after)
 
-	own := e.createQueue(queue.Update{Filters: raw(`{"filterArray":[{"field":"project","operator":"is","value":"default"},{"field":"inputs.q","operator":"is","value":"deep"},{"field":"event_type","operator":"is not","value":"session"}]}`)}).ID
+	own := e.createQueue(
+		queue.Update{
+			Filters: raw(
+				`{"filterArray":[{"field":"project","operator":"is","value":"default"},{"field":"inputs.q","operator":"is","value":"deep"},{"field":"event_type","operator":"is not","value":"session"}]}`,
+			),
+		},
+	).ID
 	deep := step("s", "deep", 11)
 	deep.Inputs = raw(`{"q":"deep"}`)
 	e.putEach(deep)
@@ -409,7 +453,9 @@ func queueFilters(e *env) {
 
 func queueLate(e *env) {
 	c := e.clock()
-	q := e.createQueue(queue.Update{Filters: raw(`{"filterArray":[{"field":"metrics.bad","operator":"is","value":true,"type":"boolean"}]}`)}).ID
+	q := e.createQueue(
+		queue.Update{Filters: raw(`{"filterArray":[{"field":"metrics.bad","operator":"is","value":true,"type":"boolean"}]}`)},
+	).ID
 	bad := func(name string, seconds float64) event.Incoming {
 		x := step("s", name, seconds)
 		x.Metrics = raw(`{"bad":true}`)
@@ -435,7 +481,11 @@ func queueLate(e *env) {
 	e.equal("too late for the third", "a=waiting late=waiting turns=waiting later=waiting", e.inQueue(q, "a", "late", "turns", "later"))
 	c.set(86400)
 	e.fill(q)
-	e.equal("a day after it started", "a=waiting late=waiting turns=waiting later=waiting latest=waiting", e.inQueue(q, "a", "late", "turns", "later", "latest"))
+	e.equal(
+		"a day after it started",
+		"a=waiting late=waiting turns=waiting later=waiting latest=waiting",
+		e.inQueue(q, "a", "late", "turns", "later", "latest"),
+	)
 }
 
 func queueOff(e *env) {

@@ -37,12 +37,15 @@ func runLife(e *env) {
 	id := uuid.NewString()
 	set, err := e.s.CreateDataset(e.ctx, e.project, dataset.Dataset{Name: "d", Type: "evaluation", PipelineType: "event"}, nil)
 	e.ok(err)
-	first := e.createRun(run.Update{ID: id, Name: pointer("one"), DatasetID: &set, Metadata: raw(`{"a":1,"b":{"c":1.50}}`), EventIDs: []string{"x"}})
+	first := e.createRun(
+		run.Update{ID: id, Name: pointer("one"), DatasetID: &set, Metadata: raw(`{"a":1,"b":{"c":1.50}}`), EventIDs: []string{"x"}},
+	)
 	if first.Status != run.Pending || first.DatasetVersion != 1 || first.Created == 0 || first.Updated != 0 {
 		e.Errorf("created: %+v", first)
 	}
 	again := e.createRun(run.Update{ID: id, Status: pointer(run.Running), Metadata: raw(`{"b":2}`)})
-	if again.Name != "one" || again.Status != run.Running || string(again.Metadata) != `{"a":1,"b":2}` || again.Created != first.Created || again.Updated == 0 {
+	if again.Name != "one" || again.Status != run.Running || string(again.Metadata) != `{"a":1,"b":2}` || again.Created != first.Created ||
+		again.Updated == 0 {
 		e.Errorf("created again: %+v", again)
 	}
 	ext := "EXT-1"
@@ -137,8 +140,18 @@ func scored(x event.Incoming, metrics string) event.Incoming {
 }
 
 func runJoin(e *env) {
-	r := e.createRun(run.Update{EventIDs: []string{id("listed").String(), "no uuid", id("unknown").String(), id("listed").String()}, SessionIDs: []string{id("also").String()}})
-	e.put(start("listed", "listed", 0, 1), start("also", "also", 1, 1), of(r.ID, "d3", start("started", "started", 2, 1)), start("stranger", "stranger", 3, 1))
+	r := e.createRun(
+		run.Update{
+			EventIDs:   []string{id("listed").String(), "no uuid", id("unknown").String(), id("listed").String()},
+			SessionIDs: []string{id("also").String()},
+		},
+	)
+	e.put(
+		start("listed", "listed", 0, 1),
+		start("also", "also", 1, 1),
+		of(r.ID, "d3", start("started", "started", 2, 1)),
+		start("stranger", "stranger", 3, 1),
+	)
 	e.put(of(r.ID, "d4", step("by event", "e", 4)), scored(step("listed", "l", 0.5), `{"m":1}`), scored(step("stranger", "s", 3), `{"m":2}`))
 	scores, err := e.s.RunScores(e.ctx, e.project, &r, query.Search{})
 	e.ok(err)
@@ -216,8 +229,13 @@ func runScores(e *env) {
 
 func runPairs(e *env) {
 	before, now := e.createRun(run.Update{}), e.createRun(run.Update{})
-	e.put(of(before.ID, "a", start("old a", "old", 0, 1)), of(before.ID, "b", start("old b", "old", 1, 1)), of(now.ID, "b", start("new b", "new", 2, 1)), of(now.ID, "a", start("new a", "new", 3, 1)),
-		of(now.ID, "c", start("new c", "new", 4, 1)))
+	e.put(
+		of(before.ID, "a", start("old a", "old", 0, 1)),
+		of(before.ID, "b", start("old b", "old", 1, 1)),
+		of(now.ID, "b", start("new b", "new", 2, 1)),
+		of(now.ID, "a", start("new a", "new", 3, 1)),
+		of(now.ID, "c", start("new c", "new", 4, 1)),
+	)
 	for i, s := range []string{"old a", "old b", "new b", "new a"} {
 		first, second := step(s, s+" 1", float64(i)), step(s, s+" 2", float64(i)+0.1)
 		first.Name, second.Name = "step", "step"

@@ -33,8 +33,12 @@ func (e *env) saveChart(c chart.Chart) chart.Chart {
 
 func savedChartLife(e *env) {
 	about, owner := "of models", "u-1"
-	first := e.saveChart(chart.Chart{Name: "delay", Description: &about, Metric: "duration", Func: "p95", GroupBy: "config.model", Bucketing: "1d",
-		DateRange: raw(`{"relative": "7d"}`), Query: raw(`[{"field": "metadata.n", "operator": "is", "type": "number", "value": 1.50}]`), OwnerID: &owner})
+	first := e.saveChart(
+		chart.Chart{Name: "delay", Description: &about, Metric: "duration", Func: "p95", GroupBy: "config.model", Bucketing: "1d",
+			DateRange: raw(
+				`{"relative": "7d"}`,
+			), Query: raw(`[{"field": "metadata.n", "operator": "is", "type": "number", "value": 1.50}]`), OwnerID: &owner},
+	)
 	second := e.saveChart(chart.Chart{Name: "delay", Metric: "cost"})
 	if len(first.ID) != 24 || !(first.ID < second.ID) {
 		e.Errorf("ids %q, %q: want 24 digits, growing", first.ID, second.ID)
@@ -49,7 +53,11 @@ func savedChartLife(e *env) {
 	name, none := "lag", ""
 	_, err := e.s.UpdateChart(e.ctx, e.project, chart.Update{ID: first.ID, Name: &name, Metric: &none})
 	e.equal("broken rule", fault.Invalid, fault.Of(err))
-	got, err := e.s.UpdateChart(e.ctx, e.project, chart.Update{ID: first.ID, Name: &name, GroupBy: &none, Bucketing: &none, DateRange: raw(`{}`)})
+	got, err := e.s.UpdateChart(
+		e.ctx,
+		e.project,
+		chart.Update{ID: first.ID, Name: &name, GroupBy: &none, Bucketing: &none, DateRange: raw(`{}`)},
+	)
 	e.ok(err)
 	want := first
 	want.Name, want.GroupBy, want.Bucketing, want.DateRange, want.Updated = "lag", "", "hour", nil, got.Updated

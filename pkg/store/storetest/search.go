@@ -150,14 +150,26 @@ func projectsApart(e *env) {
 	other.put(traced("t", "key", step("key", "root", 2)))
 	e.wantNames("not moved", "t", "y", "y")
 	e.update(event.Update{EventID: id("x"), Metadata: text(`{"mine":1}`)})
-	e.equal("inputs", []string{`{"project":0}`, `{"project":1}`}, []string{string(e.event(id("x")).Inputs), string(other.event(id("x")).Inputs)})
-	e.equal("updated", []string{"mine=1", "mine="}, []string{members(e.event(id("x")).Metadata, "mine"), members(other.event(id("x")).Metadata, "mine")})
+	e.equal(
+		"inputs",
+		[]string{`{"project":0}`, `{"project":1}`},
+		[]string{string(e.event(id("x")).Inputs), string(other.event(id("x")).Inputs)},
+	)
+	e.equal(
+		"updated",
+		[]string{"mine=1", "mine="},
+		[]string{members(e.event(id("x")).Metadata, "mine"), members(other.event(id("x")).Metadata, "mine")},
+	)
 	e.ok(other.s.DeleteSession(e.ctx, other.project, id("s")))
 	e.wantRollup("s", "num_events=1 num_model_events=1 has_feedback=false cost=0.25 total_tokens=1 prompt_tokens=1 completion_tokens=0")
 	e.equal("events", []int{4, 3}, []int{e.search(query.Search{}).Total, other.search(query.Search{}).Total})
 	_, err = other.s.Session(e.ctx, other.project, id("s"))
 	e.equal("deleted", fault.NotFound, fault.Of(err))
-	e.equal("by session", 0, other.search(query.Search{Filters: []query.Filter{e.filter("session_id", "is", "id", fmt.Sprintf("%q", id("s")))}}).Total)
+	e.equal(
+		"by session",
+		0,
+		other.search(query.Search{Filters: []query.Filter{e.filter("session_id", "is", "id", fmt.Sprintf("%q", id("s")))}}).Total,
+	)
 }
 
 func filterMeanings(e *env) {
@@ -222,7 +234,11 @@ func searchSpilled(e *env) {
 	}
 	e.equal("large", []string{"x00", "x03", "x06", "x09"}, e.found(e.filter("metadata.kind", "is", "", `"large"`)))
 	e.equal("n", []string{"x08", "x09", "x10", "x11"}, e.found(e.filter("metadata.n", "greater than", "number", `7`)))
-	e.equal("both", []string{"x09"}, e.found(e.filter("metadata.n", "greater than", "number", `7`), e.filter("metadata.kind", "is", "", `"large"`)))
+	e.equal(
+		"both",
+		[]string{"x09"},
+		e.found(e.filter("metadata.n", "greater than", "number", `7`), e.filter("metadata.kind", "is", "", `"large"`)),
+	)
 	e.equal("is not", 9, len(e.found(e.filter("metadata.kind", "is not", "", `"large"`))))
 	e.equal("error", []string{"x03"}, e.found(e.filter("error", "contains", "", `"error of 3"`)))
 	e.equal("no error, nor of the session", 8, len(e.found(e.filter("error", "not exists", "", ``))))
@@ -237,14 +253,22 @@ func searchRollup(e *env) {
 	mine.Metadata = text(`{"cost":7,"num_events":"many"}`)
 	e.put(mine)
 	e.equal("cost", []string{"dear", "own"}, e.found(e.filter("metadata.cost", "greater than", "number", `0.6`)))
-	e.equal("cost of sessions", []string{"cheap", "dear"}, e.found(e.filter("metadata.cost", "less than", "number", `5`), e.filter("event_type", "is", "", `"session"`)))
+	e.equal(
+		"cost of sessions",
+		[]string{"cheap", "dear"},
+		e.found(e.filter("metadata.cost", "less than", "number", `5`), e.filter("event_type", "is", "", `"session"`)),
+	)
 	e.equal("events", []string{"dear"}, e.found(e.filter("metadata.num_events", "is", "number", `2`)))
 	e.equal("own value", []string{"own"}, e.found(e.filter("metadata.num_events", "is", "", `"many"`)))
 	e.equal("feedback", 3, len(e.found(e.filter("metadata.has_feedback", "is", "boolean", `false`))))
 	e.equal("exists", 3, len(e.found(e.filter("metadata.num_model_events", "exists", "", ``))))
 	e.equal("bucket", 6, len(e.found(e.filter("metadata", "exists", "", ``))))
 	e.equal("tokens", []string{"cheap"}, e.found(e.filter("metadata.total_tokens", "is", "", `"2"`)))
-	e.equal("not", []string{"cheap", "x", "y", "z"}, e.found(e.filter("metadata.cost", "is not", "number", `1`), e.filter("metadata.cost", "is not", "number", `7`)))
+	e.equal(
+		"not",
+		[]string{"cheap", "x", "y", "z"},
+		e.found(e.filter("metadata.cost", "is not", "number", `1`), e.filter("metadata.cost", "is not", "number", `7`)),
+	)
 }
 
 // searchInnerSession: only the event whose id is its session's has the session's totals.
@@ -256,7 +280,11 @@ func searchInnerSession(e *env) {
 		e.filter("metadata.num_model_events", "exists", "", ``), e.filter("metadata", "exists", "", ``)} {
 		e.equal(f.Field+" "+f.Operator, []string{"outer"}, e.found(f, e.filter("event_type", "is", "", `"session"`)))
 	}
-	e.equal("not", []string{"inner"}, e.found(e.filter("metadata.cost", "is not", "number", `0.5`), e.filter("event_type", "is", "", `"session"`)))
+	e.equal(
+		"not",
+		[]string{"inner"},
+		e.found(e.filter("metadata.cost", "is not", "number", `0.5`), e.filter("event_type", "is", "", `"session"`)),
+	)
 }
 
 // searchEmpty: a bucket without keys is not there, whether it was sent so or became so.

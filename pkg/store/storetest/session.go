@@ -40,9 +40,19 @@ func firstEvent(e *env) {
 	x.Inputs, x.Outputs = text(`{"q":1}`), text(`"a"`)
 	e.put(x)
 	s := e.event(id("s"))
-	want := event.Event{ID: id("s"), SessionID: id("s"), Type: event.TypeSession, Name: "x", Source: "suite", Start: x.Start, End: x.End, Duration: 1000,
-		Inputs: x.Inputs, Outputs: x.Outputs,
-		Metadata: text(`{"num_events":1,"num_model_events":0,"has_feedback":false,"total_tokens":0,"prompt_tokens":0,"completion_tokens":0}`)}
+	want := event.Event{
+		ID:        id("s"),
+		SessionID: id("s"),
+		Type:      event.TypeSession,
+		Name:      "x",
+		Source:    "suite",
+		Start:     x.Start,
+		End:       x.End,
+		Duration:  1000,
+		Inputs:    x.Inputs,
+		Outputs:   x.Outputs,
+		Metadata:  text(`{"num_events":1,"num_model_events":0,"has_feedback":false,"total_tokens":0,"prompt_tokens":0,"completion_tokens":0}`),
+	}
 	e.same("made session", []event.Event{want}, []event.Event{s})
 	e.equal("events", []string{"x", "x"}, names(e.session(id("s"))))
 }
@@ -82,7 +92,10 @@ func hints(e *env) {
 		e.ok(e.s.Put(e.ctx, e.project, event.Batch{Events: []event.Incoming{x}, Sessions: []event.SessionHint{h}}))
 		return e.event(x.SessionID)
 	}
-	s := put(event.SessionHint{Fallback: "service", Source: "hinted", Metadata: text(`{"resource":{"a":1}}`)}, below("root", step("s", "child", 5)))
+	s := put(
+		event.SessionHint{Fallback: "service", Source: "hinted", Metadata: text(`{"resource":{"a":1}}`)},
+		below("root", step("s", "child", 5)),
+	)
 	e.equal("fallback", []string{"service", "hinted", `resource={"a":1}`}, []string{s.Name, s.Source, members(s.Metadata, "resource")})
 	s = put(event.SessionHint{Fallback: "service"}, step("s", "root", 1))
 	e.equal("root", []string{"root", "suite"}, []string{s.Name, s.Source})
@@ -110,7 +123,15 @@ func startedLate(e *env) {
 
 func startedAfterUpdate(e *env) {
 	e.put(step("s", "x", 10))
-	e.update(event.Update{EventID: id("s"), Feedback: text(`{"rating":5}`), Metrics: text(`{"m":1}`), Metadata: text(`{"k":1}`), Outputs: text(`"out"`)})
+	e.update(
+		event.Update{
+			EventID:  id("s"),
+			Feedback: text(`{"rating":5}`),
+			Metrics:  text(`{"m":1}`),
+			Metadata: text(`{"k":1}`),
+			Outputs:  text(`"out"`),
+		},
+	)
 	e.put(start("s", "chosen", 5, 0))
 	s := e.event(id("s"))
 	e.equal("session", []string{"chosen", `{"rating":5}`, `{"m":1}`, "k=1 has_feedback=true", `"out"`},
@@ -238,7 +259,9 @@ func eventAsSession(e *env) {
 		}
 	}
 	e.holds(x)
-	if err := e.s.Put(e.ctx, e.project, event.Batch{Events: []event.Incoming{step("a", "b", 0), step("b", "c", 0)}}); fault.Of(err) != fault.Invalid {
+	if err := e.s.Put(e.ctx, e.project, event.Batch{Events: []event.Incoming{step("a", "b", 0), step("b", "c", 0)}}); fault.Of(
+		err,
+	) != fault.Invalid {
 		e.Errorf("both at once: %v, want Invalid", err)
 	}
 	// A session event with the id of an event fills it, as any repeat.
@@ -261,7 +284,10 @@ func costsAnyOrder(e *env) {
 		for i, c := range costs {
 			e.put(call(session, fmt.Sprint(session, c), float64(i), 1, 1, c))
 		}
-		e.wantRollup(session, "num_events=6 num_model_events=6 has_feedback=false cost=0.6000297 total_tokens=12 prompt_tokens=6 completion_tokens=6")
+		e.wantRollup(
+			session,
+			"num_events=6 num_model_events=6 has_feedback=false cost=0.6000297 total_tokens=12 prompt_tokens=6 completion_tokens=6",
+		)
 		slices.Reverse(costs)
 	}
 }
@@ -275,7 +301,10 @@ func hugeTotals(e *env) {
 	}
 	e.put(list...)
 	e.put(call("s", "usual", 5, 3, 4, 0.5))
-	e.wantRollup("s", "num_events=4 num_model_events=4 has_feedback=false cost=3000000000000.5 total_tokens=3000000000007 prompt_tokens=3000000000003 completion_tokens=-2999999999996")
+	e.wantRollup(
+		"s",
+		"num_events=4 num_model_events=4 has_feedback=false cost=3000000000000.5 total_tokens=3000000000007 prompt_tokens=3000000000003 completion_tokens=-2999999999996",
+	)
 	e.equal("as it came", `1.7e308`, string(rawjson.Get(e.event(list[0].ID).Metadata, "cost")))
 	for how, want := range map[string]string{"sum": "3e+290", "average": "7.5e+289", "max": "1.7e+308"} {
 		c := e.chart("metadata.prompt_tokens", "", "day", how)
@@ -296,7 +325,11 @@ func modelAsSession(e *env) {
 	e.put(x)
 	e.put(call("s", "y", 1, 10, 20, 0.25))
 	got := e.event(id("s"))
-	e.equal("totals", "num_events=1 num_model_events=2 has_feedback=false", members(got.Metadata, "num_events", "num_model_events", "has_feedback"))
+	e.equal(
+		"totals",
+		"num_events=1 num_model_events=2 has_feedback=false",
+		members(got.Metadata, "num_events", "num_model_events", "has_feedback"),
+	)
 	e.equal("its own stay, others are the session's", "cost=0.5 total_tokens=37 prompt_tokens=3 completion_tokens=4",
 		members(got.Metadata, "cost", "total_tokens", "prompt_tokens", "completion_tokens"))
 	for range 2 {

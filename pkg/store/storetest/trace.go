@@ -228,7 +228,11 @@ func rootNamesOther(e *env) {
 		e.equal("events", []string{"root", "root", "child", "quiet"}, names(e.session(s)))
 		e.equal("key", `session_key="of the child" session_id=`, members(e.event(child.ID).Metadata, "session_key", "session_id"))
 		e.equal("key of the root", `session_key= session_id="of the root"`, members(e.event(root.ID).Metadata, "session_key", "session_id"))
-		e.equal("totals", "num_events=3 num_model_events=1 total_tokens=8 cost=0.25", members(e.event(s).Metadata, "num_events", "num_model_events", "total_tokens", "cost"))
+		e.equal(
+			"totals",
+			"num_events=3 num_model_events=1 total_tokens=8 cost=0.25",
+			members(e.event(s).Metadata, "num_events", "num_model_events", "total_tokens", "cost"),
+		)
 		_, err = e.s.Session(e.ctx, e.project, event.SessionOf("of the child"))
 		e.equal("what the child named", fault.NotFound, fault.Of(err))
 	}
@@ -247,7 +251,11 @@ func traceLeaves(e *env) {
 	e.wantNames("second", "second", "root", "root", "goes")
 	e.wantRollup("first", "num_events=1 num_model_events=1 has_feedback=false cost=0.25 total_tokens=2 prompt_tokens=1 completion_tokens=1")
 	e.wantRollup("second", "num_events=2 num_model_events=1 has_feedback=false cost=0.5 total_tokens=8 prompt_tokens=4 completion_tokens=4")
-	e.equal("users", []string{`{"user_id":"stays"}`, `{"user_id":"goes"}`}, []string{string(e.event(id("first")).UserProperties), string(e.event(id("second")).UserProperties)})
+	e.equal(
+		"users",
+		[]string{`{"user_id":"stays"}`, `{"user_id":"goes"}`},
+		[]string{string(e.event(id("first")).UserProperties), string(e.event(id("second")).UserProperties)},
+	)
 	e.equal("start of the first", stays.Start, e.event(id("first")).Start)
 	e.put(traced("v", "first", step("first", "the name is free again", 9)))
 	e.equal("events of the first", 3, len(e.session(id("first"))))
@@ -256,7 +264,10 @@ func traceLeaves(e *env) {
 func fixedNames(e *env) {
 	root := traced("t", "own", step("own", "root", 1))
 	root.Fixed = true
-	batch := event.Batch{Events: []event.Incoming{root}, Traces: []event.TraceSession{{TraceID: id("t"), SessionID: id("own"), Rank: event.TraceRank{Nanos: 1}}}}
+	batch := event.Batch{
+		Events: []event.Incoming{root},
+		Traces: []event.TraceSession{{TraceID: id("t"), SessionID: id("own"), Rank: event.TraceRank{Nanos: 1}}},
+	}
 	quiet := traced("t", "", below("root", step("t", "quiet", 3)))
 	e.put(quiet)
 	e.ok(e.s.Put(e.ctx, e.project, batch))

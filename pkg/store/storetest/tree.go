@@ -46,7 +46,10 @@ var treeTests = []test{
 // told makes a model call that an instrumentor tells with the provider's id of the answer.
 func told(scope, response string, x event.Incoming) event.Incoming {
 	x.Type = event.TypeModel
-	x.Metadata = text(`{"prompt_tokens":4,"input_tokens":4,"completion_tokens":2,"output_tokens":2,"total_tokens":6,"cost":0.25,"cost_source":"reported","response_id":%q}`, response)
+	x.Metadata = text(
+		`{"prompt_tokens":4,"input_tokens":4,"completion_tokens":2,"output_tokens":2,"total_tokens":6,"cost":0.25,"cost_source":"reported","response_id":%q}`,
+		response,
+	)
 	x.ColdMetadata = text(`{"scope":{"name":%q}}`, scope)
 	return x
 }
@@ -123,7 +126,11 @@ func wrapperRepeated(e *env) {
 	again := list[0]
 	again.Metadata = text(`{"prompt_tokens":10,"late":1,"reasoning_tokens":3}`)
 	e.put(again)
-	e.equal("filled", `{"k":"v","late":1,"aggregate_usage":{"prompt_tokens":10,"completion_tokens":20,"cost":1.5,"reasoning_tokens":3}}`, string(e.event(id("outer")).Metadata))
+	e.equal(
+		"filled",
+		`{"k":"v","late":1,"aggregate_usage":{"prompt_tokens":10,"completion_tokens":20,"cost":1.5,"reasoning_tokens":3}}`,
+		string(e.event(id("outer")).Metadata),
+	)
 	e.wantRollup("s", spansRollup)
 }
 
@@ -291,7 +298,11 @@ func duplicatesOfOne(e *env) {
 	}{{"again, outer", "langchain", 10.5}, {"again", "openai", 10}, {"first, outer", "langchain", 6}} {
 		e.put(traced("t4", "s", told(x.scope, "r-1", step("s", x.name, x.at))))
 	}
-	e.equal("pairs", []string{"inner", "outer", ""}, []string{e.duplicateOf("first, outer"), e.duplicateOf("again, outer"), e.duplicateOf("again")})
+	e.equal(
+		"pairs",
+		[]string{"inner", "outer", ""},
+		[]string{e.duplicateOf("first, outer"), e.duplicateOf("again, outer"), e.duplicateOf("again")},
+	)
 }
 
 func duplicatesByDepth(e *env) {
@@ -389,8 +400,11 @@ func longTrace(e *env) {
 			leaves++
 		}
 	}
-	e.wantRollup("s", fmt.Sprintf("num_events=%d num_model_events=%d has_feedback=false cost=%v total_tokens=%d prompt_tokens=%d completion_tokens=%d",
-		len(all), leaves, float64(leaves)/4, 2*leaves, leaves, leaves))
+	e.wantRollup(
+		"s",
+		fmt.Sprintf("num_events=%d num_model_events=%d has_feedback=false cost=%v total_tokens=%d prompt_tokens=%d completion_tokens=%d",
+			len(all), leaves, float64(leaves)/4, 2*leaves, leaves, leaves),
+	)
 }
 
 // companyLeaves: a span with a session of its own comes with others that its request files there,
@@ -477,7 +491,12 @@ func leftAndNamed(e *env) {
 		joins := func(trace uuid.UUID) event.LogPart {
 			return event.LogPart{Kind: event.LogRecord, TraceID: trace, SpanID: id("nobody"), Session: id("s"), Nanos: 1, Content: raw(`{}`)}
 		}
-		e.putBatch(event.Batch{Events: []event.Incoming{in(traces[0], step("key", "root", 1))}, LogParts: []event.LogPart{joins(traces[1]), joins(traces[2])}})
+		e.putBatch(
+			event.Batch{
+				Events:   []event.Incoming{in(traces[0], step("key", "root", 1))},
+				LogParts: []event.LogPart{joins(traces[1]), joins(traces[2])},
+			},
+		)
 		e.wantNames("key", "key", "root", "root", "goes")
 		e.equal("events", 3, len(e.session(id("s"))))
 		e.equal("duplicate", "inner", e.duplicateOf("outer"))
@@ -599,7 +618,11 @@ func knownFollows(e *env) {
 		again()
 		e.update(event.Update{EventID: outer.ID, Metadata: text(`{"prompt_tokens":1,"cost":2}`)})
 		e.wantRollup("s", "num_events=2 num_model_events=1 has_feedback=false cost=2 total_tokens=1 prompt_tokens=1 completion_tokens=0")
-		e.equal("its own first", "prompt_tokens=1 completion_tokens= total_tokens= cost=2 response_id=\"r-1\" from_duplicates=[\"metadata.response_id\"]", e.counts("outer"))
+		e.equal(
+			"its own first",
+			"prompt_tokens=1 completion_tokens= total_tokens= cost=2 response_id=\"r-1\" from_duplicates=[\"metadata.response_id\"]",
+			e.counts("outer"),
+		)
 	}
 }
 

@@ -39,7 +39,18 @@ func mergeRules(e *env) {
 	x.Outputs, x.ChildrenIDs = text(`{"kept":1}`), text(`["a"]`)
 	e.put(x, step("s", "y", 1))
 	patch, merged := text(`{"b":{"c":9},"e":null,"f":[1.0]}`), text(`{"a":1.50,"b":{"c":9},"e":null,"f":[1.0]}`)
-	e.update(event.Update{EventID: x.ID, Config: patch, Inputs: patch, Metadata: patch, Metrics: patch, Feedback: patch, UserProperties: patch, ChildrenIDs: text(`[]`)})
+	e.update(
+		event.Update{
+			EventID:        x.ID,
+			Config:         patch,
+			Inputs:         patch,
+			Metadata:       patch,
+			Metrics:        patch,
+			Feedback:       patch,
+			UserProperties: patch,
+			ChildrenIDs:    text(`[]`),
+		},
+	)
 	want := x
 	want.Config, want.Inputs, want.Metadata, want.Metrics, want.Feedback, want.UserProperties = merged, merged, merged, merged, merged, merged
 	e.holds(want, step("s", "y", 1))
@@ -77,19 +88,51 @@ func updateCold(e *env) {
 	y := x
 	y.Metadata, y.ColdMetadata = text(`{"span_name":"other","new":1}`), text(`{"attributes":{"c":3},"resource":{"r":1}}`)
 	e.put(y)
-	e.equal("metadata after a repeat", `{"warm":3,"attributes":{"b":2},"new":1,"span_name":"GET","resource":{"r":1}}`, string(e.event(x.ID).Metadata))
+	e.equal(
+		"metadata after a repeat",
+		`{"warm":3,"attributes":{"b":2},"new":1,"span_name":"GET","resource":{"r":1}}`,
+		string(e.event(x.ID).Metadata),
+	)
 }
 
 func updateSession(e *env) {
 	e.put(step("s", "x", 0))
-	u := event.Update{EventID: id("s"), Metadata: text(`{"k":1,"num_events":"mine"}`), Feedback: text(`{"rating":2}`), UserProperties: text(`{"user_id":"u"}`),
-		Outputs: text(`{"o":1}`), Inputs: text(`{"i":1}`), Config: text(`{"c":1}`), Metrics: text(`{"m":1}`)}
+	u := event.Update{
+		EventID:        id("s"),
+		Metadata:       text(`{"k":1,"num_events":"mine"}`),
+		Feedback:       text(`{"rating":2}`),
+		UserProperties: text(`{"user_id":"u"}`),
+		Outputs:        text(`{"o":1}`),
+		Inputs:         text(`{"i":1}`),
+		Config:         text(`{"c":1}`),
+		Metrics:        text(`{"m":1}`),
+	}
 	e.update(u)
 	e.put(step("s", "y", 60))
 	s := e.event(id("s"))
-	e.equal("session", []any{"k=1 num_events=\"mine\" has_feedback=true", `{"rating":2}`, `{"user_id":"u"}`, `{"o":1}`, `{"i":1}`, `{"c":1}`, `{"m":1}`, noon + 61000},
-		[]any{members(s.Metadata, "k", "num_events", "has_feedback"), string(s.Feedback), string(s.UserProperties), string(s.Outputs), string(s.Inputs),
-			string(s.Config), string(s.Metrics), s.End})
+	e.equal(
+		"session",
+		[]any{
+			"k=1 num_events=\"mine\" has_feedback=true",
+			`{"rating":2}`,
+			`{"user_id":"u"}`,
+			`{"o":1}`,
+			`{"i":1}`,
+			`{"c":1}`,
+			`{"m":1}`,
+			noon + 61000,
+		},
+		[]any{
+			members(s.Metadata, "k", "num_events", "has_feedback"),
+			string(s.Feedback),
+			string(s.UserProperties),
+			string(s.Outputs),
+			string(s.Inputs),
+			string(s.Config),
+			string(s.Metrics),
+			s.End,
+		},
+	)
 }
 
 func (e *env) run(run string) int {
@@ -128,7 +171,15 @@ func (e *env) early(u event.Update) {
 func earlyUpdates(e *env, again func()) {
 	x := call("s", "x", 0, 1, 1, 1)
 	e.early(event.Update{EventID: x.ID, Metadata: text(`{"a":1.50,"b":1}`), Outputs: text(`"first"`), Feedback: text(`{"rating":1}`)})
-	e.early(event.Update{EventID: x.ID, Metadata: text(`{"b":2,"cost":4}`), Outputs: text(`"second"`), Duration: pointer(9.0), EndTime: pointer(noon + 9)})
+	e.early(
+		event.Update{
+			EventID:  x.ID,
+			Metadata: text(`{"b":2,"cost":4}`),
+			Outputs:  text(`"second"`),
+			Duration: pointer(9.0),
+			EndTime:  pointer(noon + 9),
+		},
+	)
 	e.early(event.Update{EventID: id("other"), Metadata: text(`{"a":1}`)})
 	again()
 	e.put(x, step("s", "y", 0))
@@ -287,7 +338,11 @@ func updatesAndRepeats(e *env) {
 	wg.Wait()
 	got := e.event(x.ID)
 	for i := range 20 {
-		e.equal("input and metric", fmt.Sprintf("in%d=1 m%d=1", i, i), members(got.Inputs, fmt.Sprint("in", i))+" "+members(got.Metrics, fmt.Sprint("m", i)))
+		e.equal(
+			"input and metric",
+			fmt.Sprintf("in%d=1 m%d=1", i, i),
+			members(got.Inputs, fmt.Sprint("in", i))+" "+members(got.Metrics, fmt.Sprint("m", i)),
+		)
 	}
 }
 

@@ -54,15 +54,20 @@ func (a *app) backfills() *cobra.Command {
 
 // backfillStep returns a verb that changes the state of a backfill.
 func (a *app) backfillStep(verb, short, past string) *cobra.Command {
-	return command(verb+" METRIC ID", short, `spangrove backfills `+verb+` `+exampleMetric+` `+exampleBackfill, func(ctx context.Context, args []string) error {
-		r := post(path("metrics", args[0], "backfills", args[1], verb), nil)
-		r.Body, r.Repeatable = nil, true
-		answer, err := a.call(ctx, r)
-		if err != nil {
-			return err
-		}
-		return a.changed(answer, "%s: %s", clean(args[1]), past)
-	})
+	return command(
+		verb+" METRIC ID",
+		short,
+		`spangrove backfills `+verb+` `+exampleMetric+` `+exampleBackfill,
+		func(ctx context.Context, args []string) error {
+			r := post(path("metrics", args[0], "backfills", args[1], verb), nil)
+			r.Body, r.Repeatable = nil, true
+			answer, err := a.call(ctx, r)
+			if err != nil {
+				return err
+			}
+			return a.changed(answer, "%s: %s", clean(args[1]), past)
+		},
+	)
 }
 
 // backfillStart makes a backfill, and waits for its end if it is told to.

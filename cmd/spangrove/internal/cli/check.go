@@ -207,7 +207,13 @@ type labelled struct {
 }
 
 // newCheck finds the metric and its examples.
-func (a *app) newCheck(cmd *cobra.Command, all *catalogue, name, file string, over client.MetricUpdate, given client.Object) (*check, error) {
+func (a *app) newCheck(
+	cmd *cobra.Command,
+	all *catalogue,
+	name, file string,
+	over client.MetricUpdate,
+	given client.Object,
+) (*check, error) {
 	c := &check{app: a, name: name}
 	stored, ready := all.stored(name), all.ready(name)
 	said := over.Threshold
@@ -264,7 +270,12 @@ func (a *app) newCheck(cmd *cobra.Command, all *catalogue, name, file string, ov
 	for i := range c.examples {
 		x := &c.examples[i]
 		if x.want = c.class(x.label); x.want == "" {
-			return nil, usage(`example %d: %s has no threshold that says whether %s passes; give one: --threshold '{"min": 0.8}'`, i+1, name, x.label)
+			return nil, usage(
+				`example %d: %s has no threshold that says whether %s passes; give one: --threshold '{"min": 0.8}'`,
+				i+1,
+				name,
+				x.label,
+			)
 		}
 	}
 	return c, nil

@@ -20,14 +20,19 @@ func (a *app) datapoints() *cobra.Command {
 		text("event", "linked_event", "id of the event that it was made of"),
 	}
 	const id = "65a1b2c3d4e5f60718293a4b"
-	return noun("datapoints", "Datapoints: examples with inputs and the right answer",
+	return noun(
+		"datapoints",
+		"Datapoints: examples with inputs and the right answer",
 		a.lister(listing{
 			plural: "datapoints",
 			example: `
 				spangrove datapoints list --limit 20
 				spangrove datapoints list --dataset-name 'support questions' --output jsonl`,
 			request: get("/v1/datapoints"), at: "datapoints", most: 10_000, limit: 100,
-			filters: []queryFlag{{"dataset-name", "dataset_name", "only those of the dataset of this name"}, {"ids", "datapoint_ids", "only these, with commas"}},
+			filters: []queryFlag{
+				{"dataset-name", "dataset_name", "only those of the dataset of this name"},
+				{"ids", "datapoint_ids", "only these, with commas"},
+			},
 			columns: []column{
 				{title: "id", path: "id", whole: true},
 				{title: "inputs", path: "inputs"},
@@ -39,7 +44,13 @@ func (a *app) datapoints() *cobra.Command {
 			spangrove datapoints create --inputs '{"question": "Why?"}' --ground-truth '{"answer": "Because."}'
 			spangrove datapoints create --file datapoint.yaml --datasets `+id,
 			"/v1/datapoints", fields, "result", "insertedId"),
-		a.getter("a datapoint", `spangrove datapoints get `+id, func(id string) client.Request { return get(path("datapoints", id)) }, "datapoint", "0"),
+		a.getter(
+			"a datapoint",
+			`spangrove datapoints get `+id,
+			func(id string) client.Request { return get(path("datapoints", id)) },
+			"datapoint",
+			"0",
+		),
 		a.updater("a datapoint", `spangrove datapoints update `+id+` --ground-truth '{"answer": "Because it rained."}'`,
 			func(id string, body json.RawMessage) client.Request { return put(path("datapoints", id), body) }, fields),
 		a.deleter("delete ID...", "datapoints", `spangrove datapoints delete `+id+` --yes`,

@@ -41,7 +41,10 @@ func (a *app) datasets() *cobra.Command {
 				spangrove datasets list
 				spangrove datasets list --name 'support questions' --output json`,
 			request: get("/v1/datasets"), at: "datasets", limit: 100,
-			filters: []queryFlag{{"name", "name", "only those of exactly this name"}, {"type", "type", "only those of this type: evaluation or fine-tuning"}},
+			filters: []queryFlag{
+				{"name", "name", "only those of exactly this name"},
+				{"type", "type", "only those of this type: evaluation or fine-tuning"},
+			},
 			columns: []column{
 				{title: "id", path: "id", whole: true},
 				{title: "name", path: "name"},
@@ -125,7 +128,9 @@ func (a *app) datasetAdd(exampleID string) *cobra.Command {
 			return usage("--file is missing: the rows, - for standard input")
 		}
 		if len(inputs)+len(truth)+len(history) == 0 {
-			return usage("say which keys of a row are the inputs: --input question,context; the right answer: --ground-truth answer; the chat so far: --history messages")
+			return usage(
+				"say which keys of a row are the inputs: --input question,context; the right answer: --ground-truth answer; the chat so far: --history messages",
+			)
 		}
 		var mapping rawjson.Builder
 		mapping.Raw("inputs", rawjson.AppendStrings(nil, inputs))

@@ -119,7 +119,11 @@ func (a *app) evaluate(cmd *cobra.Command, o evalOptions) error {
 		}
 		names[j.name] = true
 	}
-	t, err := tracer.New(a.api.Server(), a.settings[settingKey].text, tracer.WithErrorHandler(func(err error) { a.remark("%s", clean(err.Error())) }))
+	t, err := tracer.New(
+		a.api.Server(),
+		a.settings[settingKey].text,
+		tracer.WithErrorHandler(func(err error) { a.remark("%s", clean(err.Error())) }),
+	)
 	if err != nil {
 		return err
 	}

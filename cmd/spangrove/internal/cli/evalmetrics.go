@@ -68,7 +68,13 @@ func (c *catalogue) ready(name string) *client.LibraryMetric {
 }
 
 func noMetric(name string) error {
-	return &Failure{fmt.Sprintf("there is no metric %s in the project nor in the library; see spangrove metrics list and spangrove metrics library", clean(name)), exitNotFound}
+	return &Failure{
+		fmt.Sprintf(
+			"there is no metric %s in the project nor in the library; see spangrove metrics list and spangrove metrics library",
+			clean(name),
+		),
+		exitNotFound,
+	}
 }
 
 // scorers returns what --metric names: each a metric or a file with a definition.
@@ -176,17 +182,20 @@ func evaluators(lines []string, p program) []scorer {
 			name, p.line = m[1], m[2]
 		}
 		own := p
-		list = append(list, scorer{name: name, evaluator: experiment.Func(name, func(ctx context.Context, c experiment.Case) (experiment.Score, error) {
-			in, err := json.Marshal(map[string]any{"inputs": c.Inputs, "outputs": c.Outputs, "ground_truth": c.GroundTruth})
-			if err != nil {
-				return experiment.Score{}, err
-			}
-			printed, err := own.run(ctx, in, around(ctx, c.Datapoint)...)
-			if err != nil {
-				return experiment.Score{}, err
-			}
-			return scoreOf(printed)
-		})})
+		list = append(
+			list,
+			scorer{name: name, evaluator: experiment.Func(name, func(ctx context.Context, c experiment.Case) (experiment.Score, error) {
+				in, err := json.Marshal(map[string]any{"inputs": c.Inputs, "outputs": c.Outputs, "ground_truth": c.GroundTruth})
+				if err != nil {
+					return experiment.Score{}, err
+				}
+				printed, err := own.run(ctx, in, around(ctx, c.Datapoint)...)
+				if err != nil {
+					return experiment.Score{}, err
+				}
+				return scoreOf(printed)
+			})},
+		)
 	}
 	return list
 }

@@ -46,7 +46,9 @@ func (a *app) events() *cobra.Command {
 		value("feedback", "feedback", "JSON object, or @FILE; as metadata"),
 		value("user-properties", "user_properties", "JSON object, or @FILE; as metadata"),
 	}
-	return noun("events", "Events: the steps of sessions",
+	return noun(
+		"events",
+		"Events: the steps of sessions",
 		a.eventList("list", "List events, newest first", `
 			spangrove events list
 			spangrove events list --type model --since 24h
@@ -70,14 +72,26 @@ func (a *app) events() *cobra.Command {
 			spangrove events get `+exampleEvent+`
 			spangrove events get `+exampleEvent+` --output json`,
 			func(id string) client.Request { return get(path("events", id)) }, "event"),
-		a.updater("an event, or a session by its id", `
+		a.updater(
+			"an event, or a session by its id",
+			`
 			spangrove events update `+exampleEvent+` --metrics '{"accuracy": 0.75}'
 			spangrove events update `+exampleEvent+` --feedback '{"rating": 5}' --metadata @metadata.json`,
 			func(id string, body json.RawMessage) client.Request { return put(path("events", id), body) },
-			append(changes, value("inputs", "inputs", "JSON object, or @FILE; as metadata"), value("config", "config", "JSON object, or @FILE; as metadata"),
-				value("outputs", "outputs", "any JSON, or @FILE; replaces what is there"), number("duration", "duration", "milliseconds"))),
-		a.purger("delete ID...", "events; what is below them stays, but with a session all of it goes", `spangrove events delete `+exampleEvent+` --yes`,
-			func(id string) client.Request { return del(path("events", id)) }),
+			append(
+				changes,
+				value("inputs", "inputs", "JSON object, or @FILE; as metadata"),
+				value("config", "config", "JSON object, or @FILE; as metadata"),
+				value("outputs", "outputs", "any JSON, or @FILE; replaces what is there"),
+				number("duration", "duration", "milliseconds"),
+			),
+		),
+		a.purger(
+			"delete ID...",
+			"events; what is below them stays, but with a session all of it goes",
+			`spangrove events delete `+exampleEvent+` --yes`,
+			func(id string) client.Request { return del(path("events", id)) },
+		),
 	)
 }
 

@@ -93,7 +93,10 @@ func (a *app) failure(err error) *Failure {
 		return &Failure{fmt.Sprintf("%s does not speak TLS; begin its address with http://, or %s", a.api.Server(), another), ExitFailed}
 	}
 	if trust := new(tls.CertificateVerificationError); errors.As(err, &trust) {
-		return &Failure{fmt.Sprintf("cannot trust %s: %s; name the file of its authority in SSL_CERT_FILE, or %s", a.api.Server(), cause(trust), another), ExitFailed}
+		return &Failure{
+			fmt.Sprintf("cannot trust %s: %s; name the file of its authority in SSL_CERT_FILE, or %s", a.api.Server(), cause(trust), another),
+			ExitFailed,
+		}
 	}
 	return &Failure{err.Error(), fault.Of(err).ExitCode()}
 }
@@ -120,7 +123,11 @@ func (a *app) refused(e *client.Error) *Failure {
 	kind := fault.OfStatus(e.Status)
 	switch {
 	case kind == fault.Unauthorized && key.text == "":
-		what = fmt.Sprintf("%s asks for a key; give it %s; one that a server made for itself is in the file api-key of its data directory", a.api.Server(), by)
+		what = fmt.Sprintf(
+			"%s asks for a key; give it %s; one that a server made for itself is in the file api-key of its data directory",
+			a.api.Server(),
+			by,
+		)
 	case kind == fault.Unauthorized:
 		what = fmt.Sprintf("%s refuses the key %s from %s: %s; give another one %s", a.api.Server(), mask(key.text), key.from, what, by)
 	case kind == fault.Forbidden:

@@ -26,7 +26,8 @@ reads as one, and a text otherwise, or if it stands in quotes, single or double:
 
 // filterFlag adds the flag --filter to verbs that select events.
 func filterFlag(cmd *cobra.Command, to *[]string) {
-	cmd.Flags().StringArrayVar(to, "filter", nil, "only those for which this `FILTER` holds, such as 'metadata.cost > 0.5'; repeated, all must hold")
+	cmd.Flags().
+		StringArrayVar(to, "filter", nil, "only those for which this `FILTER` holds, such as 'metadata.cost > 0.5'; repeated, all must hold")
 	cmd.Long = strings.TrimSpace(cmd.Long + "\n\n" + filterHelp)
 }
 
@@ -186,10 +187,20 @@ func filterValue(text string) (kind string, value json.RawMessage, problem strin
 		return "null", json.RawMessage(text), ""
 	}
 	if filterTime.MatchString(text) {
-		if !slices.ContainsFunc([]string{time.DateOnly, time.RFC3339Nano, "2006-01-02T15:04:05Z0700", "2006-01-02T15:04Z07:00", "2006-01-02T15:04:05", "2006-01-02T15:04"}, func(layout string) bool {
-			_, err := time.Parse(layout, strings.Replace(text, " ", "T", 1))
-			return err == nil
-		}) {
+		if !slices.ContainsFunc(
+			[]string{
+				time.DateOnly,
+				time.RFC3339Nano,
+				"2006-01-02T15:04:05Z0700",
+				"2006-01-02T15:04Z07:00",
+				"2006-01-02T15:04:05",
+				"2006-01-02T15:04",
+			},
+			func(layout string) bool {
+				_, err := time.Parse(layout, strings.Replace(text, " ", "T", 1))
+				return err == nil
+			},
+		) {
 			return "", nil, "no such date"
 		}
 		return "datetime", rawjson.AppendString(nil, strings.Replace(text, " ", "T", 1)), ""

@@ -49,7 +49,10 @@ func shapeHelp(root *cobra.Command) {
 
 // completes lets the shell complete what a flag takes.
 func completes(cmd *cobra.Command, flag string, values []string) {
-	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)) // fails only if there is no such flag
+	_ = cmd.RegisterFlagCompletionFunc(
+		flag,
+		cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp),
+	) // fails only if there is no such flag
 }
 
 func newMan() *cobra.Command {

@@ -33,7 +33,9 @@ func (a *app) metrics() *cobra.Command {
 		{title: "created", path: "date", show: date, whole: true},
 		{title: "message", path: "message"},
 	}
-	return noun("metrics", "Metrics: what gives events scores, and which scores pass",
+	return noun(
+		"metrics",
+		"Metrics: what gives events scores, and which scores pass",
 		a.lister(listing{
 			plural: "metrics",
 			example: `
@@ -75,15 +77,20 @@ func (a *app) metrics() *cobra.Command {
 			plural: "versions", example: `spangrove metrics versions ` + id, at: "data", limit: 100, columns: versionColumns,
 		}, func(id string) client.Request { return get(path("metrics", id, "versions")) }),
 		a.metricDraft(id),
-		command("deploy ID VERSION", "Deploy a version of a metric", `spangrove metrics deploy `+id+` v1`, func(ctx context.Context, args []string) error {
-			r := post(path("metrics", args[0], "versions", args[1], "deploy"), nil)
-			r.Body, r.Repeatable = nil, true
-			answer, err := a.call(ctx, r)
-			if err != nil {
-				return err
-			}
-			return a.changed(rawjson.Get(answer, "data"), "%s of %s is deployed", clean(args[1]), clean(args[0]))
-		}),
+		command(
+			"deploy ID VERSION",
+			"Deploy a version of a metric",
+			`spangrove metrics deploy `+id+` v1`,
+			func(ctx context.Context, args []string) error {
+				r := post(path("metrics", args[0], "versions", args[1], "deploy"), nil)
+				r.Body, r.Repeatable = nil, true
+				answer, err := a.call(ctx, r)
+				if err != nil {
+					return err
+				}
+				return a.changed(rawjson.Get(answer, "data"), "%s of %s is deployed", clean(args[1]), clean(args[0]))
+			},
+		),
 	)
 }
 

@@ -16,10 +16,15 @@ func (a *app) providers() *cobra.Command {
 	return noun("providers", "Providers: whose models the project's judges ask",
 		a.lister(listing{
 			plural: "providers", example: `spangrove providers list`, request: get("/v1/providers"), at: "providers", whole: true, limit: 100,
-			columns: []column{{title: "name", path: "name", whole: true}, {title: "type", path: "type"}, {title: "address", path: "base_url"}, {title: "model", path: "model"},
+			columns: []column{
+				{title: "name", path: "name", whole: true},
+				{title: "type", path: "type"},
+				{title: "address", path: "base_url"},
+				{title: "model", path: "model"},
 				{title: "key", path: "has_key"},
 				{title: "budget", path: "daily_budget_usd", right: true},
-				{title: "calls", path: "daily_calls", right: true}},
+				{title: "calls", path: "daily_calls", right: true},
+			},
 		}),
 		a.providerSet(),
 		a.deleter("delete NAME...", "providers with their keys", `spangrove providers delete own --yes`,

@@ -14,14 +14,20 @@ func (a *app) queues() *cobra.Command {
 	fields := []field{
 		text("name", "name", "name of the queue"),
 		text("description", "description", "what people are asked for"),
-		value("filters", "filters", `which events enter, such as {"filterArray": [{"field": "event_type", "operator": "is", "value": "model"}]}, or @FILE`),
+		value(
+			"filters",
+			"filters",
+			`which events enter, such as {"filterArray": [{"field": "event_type", "operator": "is", "value": "model"}]}, or @FILE`,
+		),
 		yesNo("enabled", "enabled", "false: no new events enter"),
 		texts("metrics", "metrics", "names of the HUMAN metrics that each annotation must have, with commas"),
 		number("annotators", "annotators_per_item", "how many people each event needs"),
 		number("lease", "lease_seconds", "seconds for which a claim lasts"),
 	}
 	const id = "65a1b2c3d4e5f60718293a4b"
-	return noun("queues", "Queues: events that wait for people's scores",
+	return noun(
+		"queues",
+		"Queues: events that wait for people's scores",
 		a.lister(listing{
 			plural:  "queues",
 			example: `spangrove queues list`,
@@ -66,52 +72,62 @@ func (a *app) queues() *cobra.Command {
 		a.queueStep("release ID EVENT", "Give a claim back",
 			`spangrove queues release `+id+` `+exampleEvent+` --annotator ada --skip true`,
 			"release", "released %s", yesNo("skip", "skip", "true: the event is not offered to this person again")),
-		command("agreement ID", "Show how far the people of a queue agree", `spangrove queues agreement `+id, func(ctx context.Context, args []string) error {
-			answer, err := a.call(ctx, get(path("queues", args[0], "agreement")))
-			if err != nil {
-				return err
-			}
-			if a.format != formatTable {
-				return a.one(answer)
-			}
-			out := a.items([]column{
-				{title: "metric", path: "name"},
-				{title: "pairs", path: "pairs", right: true},
-				{title: "observed", path: "observed_agreement", right: true},
-				{title: "kappa", path: "kappa", right: true},
-				{title: "reason", path: "reason"},
-			})
-			for _, metric := range rawjson.Array(rawjson.Get(answer, "metrics")) {
-				if err := out.add(metric); err != nil {
+		command(
+			"agreement ID",
+			"Show how far the people of a queue agree",
+			`spangrove queues agreement `+id,
+			func(ctx context.Context, args []string) error {
+				answer, err := a.call(ctx, get(path("queues", args[0], "agreement")))
+				if err != nil {
 					return err
 				}
-			}
-			return out.end()
-		}),
+				if a.format != formatTable {
+					return a.one(answer)
+				}
+				out := a.items([]column{
+					{title: "metric", path: "name"},
+					{title: "pairs", path: "pairs", right: true},
+					{title: "observed", path: "observed_agreement", right: true},
+					{title: "kappa", path: "kappa", right: true},
+					{title: "reason", path: "reason"},
+				})
+				for _, metric := range rawjson.Array(rawjson.Get(answer, "metrics")) {
+					if err := out.add(metric); err != nil {
+						return err
+					}
+				}
+				return out.end()
+			},
+		),
 	)
 }
 
 // queueNext claims the item that has waited longest. In a table it is shown by its event.
 func (a *app) queueNext(exampleID string) *cobra.Command {
 	var annotator string
-	cmd := command("next ID", "Claim the next event for a person", `spangrove queues next `+exampleID+` --annotator ada`, func(ctx context.Context, args []string) error {
-		var b rawjson.Builder
-		b.String("annotator", annotator)
-		r := post(path("queues", args[0], "next"), b.Bytes())
-		r.Repeatable = true // asked again, it is the same item
-		answer, err := a.call(ctx, r)
-		if err != nil {
-			return err
-		}
-		if a.format != formatTable {
-			return a.one(answer)
-		}
-		if rawjson.Null(rawjson.Get(answer, "item")) {
-			a.remark("nothing waits for %s", clean(annotator))
-			return nil
-		}
-		return a.one(rawjson.Get(answer, "event"))
-	})
+	cmd := command(
+		"next ID",
+		"Claim the next event for a person",
+		`spangrove queues next `+exampleID+` --annotator ada`,
+		func(ctx context.Context, args []string) error {
+			var b rawjson.Builder
+			b.String("annotator", annotator)
+			r := post(path("queues", args[0], "next"), b.Bytes())
+			r.Repeatable = true // asked again, it is the same item
+			answer, err := a.call(ctx, r)
+			if err != nil {
+				return err
+			}
+			if a.format != formatTable {
+				return a.one(answer)
+			}
+			if rawjson.Null(rawjson.Get(answer, "item")) {
+				a.remark("nothing waits for %s", clean(annotator))
+				return nil
+			}
+			return a.one(rawjson.Get(answer, "event"))
+		},
+	)
 	cmd.Flags().StringVar(&annotator, "annotator", "", "`NAME` of the person")
 	return cmd
 }

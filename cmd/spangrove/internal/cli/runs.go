@@ -83,23 +83,28 @@ func (a *app) runPairs() *cobra.Command {
 			{title: "new metrics", path: "event_1.metrics"},
 		},
 	}
-	cmd := command("pairs NEW OLD", "List what two runs made of the same datapoints", l.example, func(ctx context.Context, args []string) error {
-		list, err := parseFilters(choice.filters)
-		if err != nil {
-			return err
-		}
-		l.request = get("/v1/runs/compare/events")
-		l.request.Query = url.Values{"run_id_1": {args[0]}, "run_id_2": {args[1]}}
-		for name, text := range map[string]string{"event_name": choice.name, "event_type": choice.kind} {
-			if text != "" {
-				l.request.Query.Set(name, text)
+	cmd := command(
+		"pairs NEW OLD",
+		"List what two runs made of the same datapoints",
+		l.example,
+		func(ctx context.Context, args []string) error {
+			list, err := parseFilters(choice.filters)
+			if err != nil {
+				return err
 			}
-		}
-		if len(list) > 0 {
-			l.request.Query.Set("filter", string(array(list)))
-		}
-		return a.list(ctx, l, p)
-	})
+			l.request = get("/v1/runs/compare/events")
+			l.request.Query = url.Values{"run_id_1": {args[0]}, "run_id_2": {args[1]}}
+			for name, text := range map[string]string{"event_name": choice.name, "event_type": choice.kind} {
+				if text != "" {
+					l.request.Query.Set(name, text)
+				}
+			}
+			if len(list) > 0 {
+				l.request.Query.Set("filter", string(array(list)))
+			}
+			return a.list(ctx, l, p)
+		},
+	)
 	cmd.Long = "Each pair is the sessions of a datapoint, or with --name and --type its events of these."
 	cmd.Flags().StringVar(&choice.name, "name", "", "the events of this `NAME`")
 	cmd.Flags().StringVar(&choice.kind, "type", "", "the events of this `TYPE`")
@@ -201,7 +206,12 @@ func (a *app) runResult() *cobra.Command {
 			if err := out.end(); err != nil {
 				return err
 			}
-			a.remark("%s: %s datapoints passed, %s failed", textOf(answer, "status"), count(rawjson.Get(answer, "passed")), count(rawjson.Get(answer, "failed")))
+			a.remark(
+				"%s: %s datapoints passed, %s failed",
+				textOf(answer, "status"),
+				count(rawjson.Get(answer, "passed")),
+				count(rawjson.Get(answer, "failed")),
+			)
 			return nil
 		})
 	aggregateFlag(cmd, &aggregate)

@@ -47,16 +47,21 @@ func (a *app) sessionList() *cobra.Command {
 			{title: "error", path: "error"},
 		},
 	}
-	cmd := command("list", "List sessions, newest first; those in which a metric asked a model only with a filter on source", l.example, func(ctx context.Context, _ []string) error {
-		choice.kind = "session"
-		choice.filters = withoutJudges(choice.filters)
-		q, err := choice.query()
-		if err != nil {
-			return err
-		}
-		l.request = search(q)
-		return a.list(ctx, l, p)
-	})
+	cmd := command(
+		"list",
+		"List sessions, newest first; those in which a metric asked a model only with a filter on source",
+		l.example,
+		func(ctx context.Context, _ []string) error {
+			choice.kind = "session"
+			choice.filters = withoutJudges(choice.filters)
+			q, err := choice.query()
+			if err != nil {
+				return err
+			}
+			l.request = search(q)
+			return a.list(ctx, l, p)
+		},
+	)
 	cmd.Flags().StringVar(&choice.name, "name", "", "only those of exactly this `NAME`")
 	cmd.Flags().StringVar(&choice.run, "run", "", "only those of the experiment run of this `ID`")
 	timeFlags(cmd, &choice.since, &choice.until)

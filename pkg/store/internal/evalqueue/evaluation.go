@@ -259,7 +259,11 @@ func (s *Store) DropWaiting(ctx context.Context, g evaluation.Group) error {
 
 // inSlices runs f, which changes at most evaluationSlice rows and counts them, until it changes fewer.
 // It returns the number of all.
-func (s *Store) inSlices(ctx context.Context, project int64, f func(context.Context, *events.Commit) (int64, error)) (total int64, err error) {
+func (s *Store) inSlices(
+	ctx context.Context,
+	project int64,
+	f func(context.Context, *events.Commit) (int64, error),
+) (total int64, err error) {
 	for n := int64(evaluationSlice); n == evaluationSlice; {
 		err := s.events.Change(ctx, project, uuid.Nil, 0, func(ctx context.Context, tx *events.Commit) (err error) {
 			n, err = f(ctx, tx)

@@ -38,7 +38,14 @@ func (s *Store) CreateBackfill(ctx context.Context, projectID int64, b evaluatio
 		if open >= evaluation.MaxBackfills {
 			return fault.New(fault.Conflict, "%d backfills of this project have not ended; no more may run", open)
 		}
-		return backfills.Insert(ctx, tx, projectID, resource.Document{ID: b.ID, Version: 1, Created: b.Created, Doc: doc}, b.MetricID, string(b.State))
+		return backfills.Insert(
+			ctx,
+			tx,
+			projectID,
+			resource.Document{ID: b.ID, Version: 1, Created: b.Created, Doc: doc},
+			b.MetricID,
+			string(b.State),
+		)
 	})
 	return b, err
 }
@@ -67,7 +74,12 @@ func (s *Store) LoadBackfills(ctx context.Context, projectID int64, ids []string
 	return list, nil
 }
 
-func (s *Store) readBackfill(ctx context.Context, c sqldb.Conn, project int64, id, end string) (b evaluation.Backfill, d resource.Document, err error) {
+func (s *Store) readBackfill(
+	ctx context.Context,
+	c sqldb.Conn,
+	project int64,
+	id, end string,
+) (b evaluation.Backfill, d resource.Document, err error) {
 	var doc string
 	d.ID = id
 	ok, err := sqldb.One(ctx, c, `SELECT version, created_ms, updated_ms, doc, metric_id, state
@@ -101,7 +113,13 @@ func (s *Store) progress(ctx context.Context, c sqldb.Conn, project int64, id st
 	return p, err
 }
 
-func (s *Store) writeBackfill(ctx context.Context, tx *events.Commit, project int64, b *evaluation.Backfill, d *resource.Document) (err error) {
+func (s *Store) writeBackfill(
+	ctx context.Context,
+	tx *events.Commit,
+	project int64,
+	b *evaluation.Backfill,
+	d *resource.Document,
+) (err error) {
 	if d.Doc, err = json.Marshal(b); err != nil {
 		return fmt.Errorf("encode backfill: %w", err)
 	}

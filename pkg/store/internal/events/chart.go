@@ -125,17 +125,23 @@ func (s *Store) eachCell(ctx context.Context, sql string, b *query.Builder, a *q
 // chartEvents reads rows whole, matches all filters and measures in Go.
 func (s *Store) chartEvents(ctx context.Context, b *query.Builder, c *query.Chart, where string, a *query.ChartSums) error {
 	match := query.NewMatcher(c.Filters)
-	return sqldb.Each(ctx, s.db, `SELECT `+s.Columns()+` FROM `+s.Dialect.From()+` WHERE `+where, b.Args(), func(scan func(...any) error) error {
-		r, err := ScanHead(scan)
-		if err != nil {
-			return err
-		}
-		e, ok, err := s.AsRead(ctx, r)
-		if err != nil || !ok || !match.Match(&e) {
-			return err
-		}
-		return a.AddEvent(&e)
-	})
+	return sqldb.Each(
+		ctx,
+		s.db,
+		`SELECT `+s.Columns()+` FROM `+s.Dialect.From()+` WHERE `+where,
+		b.Args(),
+		func(scan func(...any) error) error {
+			r, err := ScanHead(scan)
+			if err != nil {
+				return err
+			}
+			e, ok, err := s.AsRead(ctx, r)
+			if err != nil || !ok || !match.Match(&e) {
+				return err
+			}
+			return a.AddEvent(&e)
+		},
+	)
 }
 
 // largestGroups asks the database for the groups with most events.

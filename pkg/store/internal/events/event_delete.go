@@ -116,7 +116,8 @@ func (s *Store) eraseBeside(ctx context.Context, tx *Commit, project int64, even
 // erasePending deletes updates that wait for events with these ids, and counts them.
 func (s *Store) erasePending(ctx context.Context, tx *Commit, project int64, events []uuid.UUID) (n int64, err error) {
 	for group := range slices.Chunk(events, sqldb.IDsPerQuery) {
-		if s.db.Exclusive() && !slices.ContainsFunc(group, func(id uuid.UUID) bool { return s.pending.has(writer.Key{Project: project, ID: id}) }) {
+		if s.db.Exclusive() &&
+			!slices.ContainsFunc(group, func(id uuid.UUID) bool { return s.pending.has(writer.Key{Project: project, ID: id}) }) {
 			continue
 		}
 		cond, args := tx.AnyID("event_id", 2, group)

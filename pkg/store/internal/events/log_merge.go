@@ -342,7 +342,13 @@ func (a *logMerge) compose(ctx context.Context, k writer.Key, change *logChange)
 
 // repeatWithLogs is event.Repeat for an event that was composed with log parts: the copies of the span
 // meet without them.
-func (s *Store) repeatWithLogs(ctx context.Context, tx *Commit, project int64, e *event.Event, came *event.Incoming) (changed bool, err error) {
+func (s *Store) repeatWithLogs(
+	ctx context.Context,
+	tx *Commit,
+	project int64,
+	e *event.Event,
+	came *event.Incoming,
+) (changed bool, err error) {
 	if !e.HasLogs() {
 		return e.Repeat(came), nil
 	}

@@ -125,6 +125,16 @@ const logColumns = `id, project_id, span_id, hash, trace_id, event_id, coalesce(
 
 func scanLogRow(scan func(...any) error) (*logRow, error) {
 	r := &logRow{}
-	err := scan(&r.id, &r.project, sqldb.ScanID(&r.span), sqldb.ScanID(&r.hash), sqldb.ScanID(&r.trace), sqldb.ScanID(&r.event), &r.response, &r.created, &r.z)
+	err := scan(
+		&r.id,
+		&r.project,
+		sqldb.ScanID(&r.span),
+		sqldb.ScanID(&r.hash),
+		sqldb.ScanID(&r.trace),
+		sqldb.ScanID(&r.event),
+		&r.response,
+		&r.created,
+		&r.z,
+	)
 	return r, err
 }

@@ -237,12 +237,17 @@ func (s *Store) decideAsRead(ctx context.Context, r *Stored, d *decision) (bool,
 func (s *Store) rowsAt(ctx context.Context, projectID int64, at []EventPlace) ([]*Stored, error) {
 	list := make([]*Stored, 0, len(at))
 	for _, p := range at {
-		err := sqldb.Each(ctx, s.db, `SELECT `+s.Columns()+` FROM `+s.Dialect.From()+` WHERE e.project_id = $1 AND e.day = $2 AND e.event_id = $3`,
-			[]any{projectID, p.Day, s.db.ID(p.ID)}, func(scan func(...any) error) error {
+		err := sqldb.Each(
+			ctx,
+			s.db,
+			`SELECT `+s.Columns()+` FROM `+s.Dialect.From()+` WHERE e.project_id = $1 AND e.day = $2 AND e.event_id = $3`,
+			[]any{projectID, p.Day, s.db.ID(p.ID)},
+			func(scan func(...any) error) error {
 				r, err := ScanHead(scan)
 				list = append(list, r)
 				return err
-			})
+			},
+		)
 		if err != nil {
 			return nil, err
 		}

@@ -50,7 +50,10 @@ type sqliteBulkTx struct {
 
 func (t *sqliteBulkTx) upsertTraces(ctx context.Context, traces []*traceRow) error {
 	for _, r := range traces {
-		_, err := sqldb.One(ctx, t, `INSERT INTO trace(project_id, trace_id, session_id, provisional, rank)
+		_, err := sqldb.One(
+			ctx,
+			t,
+			`INSERT INTO trace(project_id, trace_id, session_id, provisional, rank)
 			VALUES ($1, $2, $3, $4, $5)
 			ON CONFLICT (project_id, trace_id) DO UPDATE SET
 				former_session_id = CASE WHEN excluded.rank < trace.rank AND excluded.session_id <> trace.session_id THEN trace.session_id END,
@@ -58,7 +61,18 @@ func (t *sqliteBulkTx) upsertTraces(ctx context.Context, traces []*traceRow) err
 				provisional = trace.provisional AND excluded.provisional,
 				rank = CASE WHEN excluded.rank < trace.rank THEN excluded.rank ELSE trace.rank END
 			RETURNING session_id, provisional, rank, former_session_id`,
-			[]any{r.project, r.trace[:], r.session[:], r.provisional, r.rank}, sqldb.ScanID(&r.session), &r.provisional, &r.rank, sqldb.ScanID(&r.former))
+			[]any{
+				r.project,
+				r.trace[:],
+				r.session[:],
+				r.provisional,
+				r.rank,
+			},
+			sqldb.ScanID(&r.session),
+			&r.provisional,
+			&r.rank,
+			sqldb.ScanID(&r.former),
+		)
 		if err != nil {
 			return err
 		}

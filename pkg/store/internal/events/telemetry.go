@@ -61,7 +61,11 @@ type gauges struct {
 }
 
 func observe(m metric.Meter, read gauges) error {
-	queue, err := m.Int64ObservableGauge("spangrove_store_queue_bytes", metric.WithUnit("By"), metric.WithDescription("Payload waiting for a commit."))
+	queue, err := m.Int64ObservableGauge(
+		"spangrove_store_queue_bytes",
+		metric.WithUnit("By"),
+		metric.WithDescription("Payload waiting for a commit."),
+	)
 	if err != nil {
 		return err
 	}

@@ -85,7 +85,12 @@ func (s *Store) serialize(ctx context.Context, f func() error) error {
 }
 
 // publish writes the rows of changes, and then runs last in the transaction that ends the change.
-func (c *datasetChange) publish(ctx context.Context, project int64, changes []rowChange, last func(context.Context, *events.Commit) error) error {
+func (c *datasetChange) publish(
+	ctx context.Context,
+	project int64,
+	changes []rowChange,
+	last func(context.Context, *events.Commit) error,
+) error {
 	rows := 0
 	for i := range changes {
 		rows += changes[i].rows()

@@ -66,7 +66,13 @@ var errTooManyPoints = fault.InvalidField("datapoints", "a dataset has at most %
 
 // holdPoints returns the versions of datapoints: of those in known as given there, of the others as they
 // are, and keeps other writers from these. fault.NotFound if one of them is not there.
-func (s *Store) holdPoints(ctx context.Context, c sqldb.Conn, project int64, ids []string, known map[string]int64) (map[string]int64, error) {
+func (s *Store) holdPoints(
+	ctx context.Context,
+	c sqldb.Conn,
+	project int64,
+	ids []string,
+	known map[string]int64,
+) (map[string]int64, error) {
 	if len(ids) > dataset.MaxDatapoints {
 		return nil, errTooManyPoints
 	}

@@ -19,8 +19,13 @@ func (t Documents) archiveVersion(ctx context.Context, tx *events.Commit, projec
 	if !same {
 		doc = string(d.Doc)
 	}
-	_, err := events.InsertRows(ctx, tx, "document_version", []string{"project_id", "kind", "id", "version", "created_ms", "updated_ms", "doc"},
-		[][]any{{project, t.Table, d.ID, d.Version, d.Created, d.Updated, doc}})
+	_, err := events.InsertRows(
+		ctx,
+		tx,
+		"document_version",
+		[]string{"project_id", "kind", "id", "version", "created_ms", "updated_ms", "doc"},
+		[][]any{{project, t.Table, d.ID, d.Version, d.Created, d.Updated, doc}},
+	)
 	return err
 }
 

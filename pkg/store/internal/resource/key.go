@@ -31,8 +31,14 @@ func (s *Store) HasAdminKey(ctx context.Context) (bool, error) {
 
 // adminKeys counts the active keys of scope admin for which cond holds.
 func (s *Store) adminKeys(ctx context.Context, c sqldb.Conn, cond string, args ...any) (n int, err error) {
-	_, err = sqldb.One(ctx, c, `SELECT count(*) FROM api_key k JOIN project p ON p.id = k.project_id WHERE p.deleted_ms = 0 AND k.scope = 'admin'
-		AND k.revoked_ms = 0 AND (k.expires_ms = 0 OR k.expires_ms > $1) AND `+cond, append([]any{s.options.Now().UnixMilli()}, args...), &n)
+	_, err = sqldb.One(
+		ctx,
+		c,
+		`SELECT count(*) FROM api_key k JOIN project p ON p.id = k.project_id WHERE p.deleted_ms = 0 AND k.scope = 'admin'
+		AND k.revoked_ms = 0 AND (k.expires_ms = 0 OR k.expires_ms > $1) AND `+cond,
+		append([]any{s.options.Now().UnixMilli()}, args...),
+		&n,
+	)
 	return n, err
 }
 

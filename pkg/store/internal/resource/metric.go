@@ -249,7 +249,14 @@ func (s *Store) addMetricVersion(ctx context.Context, tx *events.Commit, project
 	return s.deployMetric(ctx, tx, project, d, m, v)
 }
 
-func (s *Store) deployMetric(ctx context.Context, tx *events.Commit, project int64, d *Document, m *metric.Metric, v *metric.Version) error {
+func (s *Store) deployMetric(
+	ctx context.Context,
+	tx *events.Commit,
+	project int64,
+	d *Document,
+	m *metric.Metric,
+	v *metric.Version,
+) error {
 	m.Definition, m.Deployed = v.Definition, v.Number
 	d.Doc = m.Row()
 	err := Metrics.Update(ctx, tx, project, d, s.options.Now(), string(m.Type), sqldb.BoolInt(m.EnabledInProd))

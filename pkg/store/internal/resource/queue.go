@@ -125,7 +125,8 @@ func (s *Store) DeleteQueue(ctx context.Context, projectID int64, id string) err
 }
 
 func sweepQueue(ctx context.Context, tx *events.Commit, project int64, id string) (more bool, err error) {
-	if more, err = events.DeleteRows(ctx, tx, "queue_turn", "project_id, queue_id, event_id, annotator", ofQueue, project, id); err != nil || more {
+	if more, err = events.DeleteRows(ctx, tx, "queue_turn", "project_id, queue_id, event_id, annotator", ofQueue, project, id); err != nil ||
+		more {
 		return more, err
 	}
 	return events.DeleteRows(ctx, tx, "queue_item", "project_id, queue_id, event_id", ofQueue, project, id)

@@ -59,7 +59,13 @@ func (s *Store) LoadQueueItems(ctx context.Context, projectID int64, id string, 
 }
 
 // queueItems reads items with their turns, also claims that have run out.
-func (s *Store) queueItems(ctx context.Context, c sqldb.Conn, project int64, id string, events []uuid.UUID) (map[uuid.UUID]*queue.Item, error) {
+func (s *Store) queueItems(
+	ctx context.Context,
+	c sqldb.Conn,
+	project int64,
+	id string,
+	events []uuid.UUID,
+) (map[uuid.UUID]*queue.Item, error) {
 	items := make(map[uuid.UUID]*queue.Item, len(events))
 	if len(events) == 0 {
 		return items, nil

@@ -125,5 +125,13 @@ func (s *Store) runFieldIndex(ctx context.Context, projectID int64, q query.Sear
 
 // sweepRun deletes what is listed of a run that is deleted.
 func sweepRun(ctx context.Context, tx *events.Commit, project int64, id string) (more bool, err error) {
-	return events.DeleteRows(ctx, tx, "field_index", "project_id, scope, type, name, path", "project_id = $1 AND scope = $2", project, events.ScopeRun+id)
+	return events.DeleteRows(
+		ctx,
+		tx,
+		"field_index",
+		"project_id, scope, type, name, path",
+		"project_id = $1 AND scope = $2",
+		project,
+		events.ScopeRun+id,
+	)
 }

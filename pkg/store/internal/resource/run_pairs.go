@@ -41,7 +41,13 @@ func (s *Store) RunPairs(ctx context.Context, projectID int64, newRun, oldRun *r
 }
 
 // pairable lists the events of a run that may be paired, in no order.
-func (s *Store) pairable(ctx context.Context, projectID int64, r *run.Run, q *run.PairQuery, filters []query.Filter) ([]run.Pairable, error) {
+func (s *Store) pairable(
+	ctx context.Context,
+	projectID int64,
+	r *run.Run,
+	q *run.PairQuery,
+	filters []query.Filter,
+) ([]run.Pairable, error) {
 	scores, err := s.runScores(ctx, projectID, r, query.Search{})
 	if err != nil {
 		return nil, err

@@ -182,13 +182,19 @@ func (s *Store) runRows(ctx context.Context, projectID int64, sessions []uuid.UU
 	for group := range slices.Chunk(sessions, sessionGroup) {
 		b := query.NewBuilder(s.events.Dialect)
 		where := "e.project_id = " + b.Arg(projectID) + " AND " + s.events.Dialect.SessionIn(b, projectID, group) + " AND " + cond(b)
-		err := sqldb.Each(ctx, s.db, `SELECT `+s.events.Columns()+` FROM `+s.events.Dialect.From()+` WHERE `+where, b.Args(), func(scan func(...any) error) error {
-			h, err := events.ScanHead(scan)
-			if err != nil {
-				return err
-			}
-			return f(h)
-		})
+		err := sqldb.Each(
+			ctx,
+			s.db,
+			`SELECT `+s.events.Columns()+` FROM `+s.events.Dialect.From()+` WHERE `+where,
+			b.Args(),
+			func(scan func(...any) error) error {
+				h, err := events.ScanHead(scan)
+				if err != nil {
+					return err
+				}
+				return f(h)
+			},
+		)
 		if err != nil {
 			return err
 		}
