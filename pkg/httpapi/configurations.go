@@ -43,13 +43,7 @@ var configurationOperations = []operation{
 	{"listConfigurations", http.MethodGet, []string{"/configurations"}, project.ScopeRead, (*Server).listConfigurations},
 	{"createConfiguration", http.MethodPost, []string{"/configurations"}, project.ScopeFull, (*Server).createConfiguration},
 	{"getConfiguration", http.MethodGet, []string{"/configurations/{id}"}, project.ScopeRead, (*Server).getConfiguration},
-	{
-		"listConfigurationVersions",
-		http.MethodGet,
-		[]string{"/configurations/{id}/versions"},
-		project.ScopeRead,
-		(*Server).listConfigurationVersions,
-	},
+	{"listConfigurationVersions", http.MethodGet, []string{"/configurations/{id}/versions"}, project.ScopeRead, (*Server).listConfigurationVersions},
 	{"updateConfiguration", http.MethodPut, []string{"/configurations/{id}"}, project.ScopeFull, (*Server).updateConfiguration},
 	{"deleteConfiguration", http.MethodDelete, []string{"/configurations/{id}"}, project.ScopeFull, (*Server).deleteConfiguration},
 }

@@ -26,13 +26,7 @@ type Keys interface {
 
 var keyOperations = []operation{
 	{"createIngestionKey", http.MethodPost, []string{"/projects/{id}/ingestion_api_keys"}, project.ScopeAdmin, (*Server).createIngestionKey},
-	{
-		"createDataPlaneKey",
-		http.MethodPost,
-		[]string{"/projects/{id}/fine_grained_api_keys"},
-		project.ScopeAdmin,
-		(*Server).createDataPlaneKey,
-	},
+	{"createDataPlaneKey", http.MethodPost, []string{"/projects/{id}/fine_grained_api_keys"}, project.ScopeAdmin, (*Server).createDataPlaneKey},
 	{"listKeys", http.MethodGet, []string{"/projects/{id}/api_keys"}, project.ScopeAdmin, (*Server).listKeys},
 	{"revokeKey", http.MethodDelete, []string{"/projects/{id}/api_keys/{key}"}, project.ScopeAdmin, (*Server).revokeKey},
 }

@@ -59,13 +59,7 @@ var metricOperations = []operation{
 	{"enableMetric", http.MethodPost, []string{"/metrics/library"}, project.ScopeFull, (*Server).enableMetric},
 	{"listMetricVersions", http.MethodGet, []string{"/metrics/{id}/versions"}, project.ScopeRead, (*Server).listMetricVersions},
 	{"createMetricVersion", http.MethodPost, []string{"/metrics/{id}/versions"}, project.ScopeFull, (*Server).createMetricVersion},
-	{
-		"deployMetricVersion",
-		http.MethodPost,
-		[]string{"/metrics/{id}/versions/{name}/deploy"},
-		project.ScopeFull,
-		(*Server).deployMetricVersion,
-	},
+	{"deployMetricVersion", http.MethodPost, []string{"/metrics/{id}/versions/{name}/deploy"}, project.ScopeFull, (*Server).deployMetricVersion},
 }
 
 func (s *Server) listMetrics(c *call) error {

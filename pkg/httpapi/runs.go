@@ -50,13 +50,7 @@ var runOperations = []operation{
 	{"deleteRun", http.MethodDelete, []string{"/runs/{id}"}, project.ScopeFull, (*Server).deleteRun},
 	{"getRunResult", http.MethodGet, []string{"/runs/{id}/result", "/runs/{id}/summary"}, project.ScopeRead, (*Server).runResult},
 	{"getRunMetrics", http.MethodGet, []string{"/runs/{id}/metrics"}, project.ScopeRead, (*Server).runMetrics},
-	{
-		"compareRuns",
-		http.MethodGet,
-		[]string{"/runs/{id}/compare-with/{old}", "/runs/{id}/compare/{old}"},
-		project.ScopeRead,
-		(*Server).compareRuns,
-	},
+	{"compareRuns", http.MethodGet, []string{"/runs/{id}/compare-with/{old}", "/runs/{id}/compare/{old}"}, project.ScopeRead, (*Server).compareRuns},
 	{"compareRunEvents", http.MethodGet, []string{"/runs/compare/events"}, project.ScopeRead, (*Server).compareRunEvents},
 	{"compareRunEventsByPath", http.MethodGet, []string{"/runs/{id}/compare/{old}/events"}, project.ScopeRead, (*Server).compareRunEvents},
 }

@@ -94,16 +94,9 @@ func spilledFields(e *env) {
 func largePayload(e *env) {
 	x, y := step("s", "one", 0), step("s", "three", 1)
 	x.Inputs = text(`{"q":"%s"}`, prose(1<<20, 1))
-	y.Inputs, y.Outputs, y.Config = text(
-		`{"q":"%s"}`,
-		prose(1<<20, 2),
-	), text(
-		`"%s"`,
-		prose(1<<20, 3),
-	), text(
-		`{"c":"%s"}`,
-		strings.Repeat("x", 1<<20),
-	)
+	y.Inputs = text(`{"q":"%s"}`, prose(1<<20, 2))
+	y.Outputs = text(`"%s"`, prose(1<<20, 3))
+	y.Config = text(`{"c":"%s"}`, strings.Repeat("x", 1<<20))
 	e.put(x, y)
 	e.holds(x, y)
 }

@@ -434,13 +434,11 @@ func queueFilters(e *env) {
 	e.ok(err)
 	e.equal("filling is no change of the queue", loaded, after)
 
-	own := e.createQueue(
-		queue.Update{
-			Filters: raw(
-				`{"filterArray":[{"field":"project","operator":"is","value":"default"},{"field":"inputs.q","operator":"is","value":"deep"},{"field":"event_type","operator":"is not","value":"session"}]}`,
-			),
-		},
-	).ID
+	own := e.createQueue(queue.Update{Filters: raw(`{"filterArray":[
+		{"field":"project","operator":"is","value":"default"},
+		{"field":"inputs.q","operator":"is","value":"deep"},
+		{"field":"event_type","operator":"is not","value":"session"}
+	]}`)}).ID
 	deep := step("s", "deep", 11)
 	deep.Inputs = raw(`{"q":"deep"}`)
 	e.putEach(deep)
@@ -453,9 +451,9 @@ func queueFilters(e *env) {
 
 func queueLate(e *env) {
 	c := e.clock()
-	q := e.createQueue(
-		queue.Update{Filters: raw(`{"filterArray":[{"field":"metrics.bad","operator":"is","value":true,"type":"boolean"}]}`)},
-	).ID
+	q := e.createQueue(queue.Update{
+		Filters: raw(`{"filterArray":[{"field":"metrics.bad","operator":"is","value":true,"type":"boolean"}]}`),
+	}).ID
 	bad := func(name string, seconds float64) event.Incoming {
 		x := step("s", name, seconds)
 		x.Metrics = raw(`{"bad":true}`)

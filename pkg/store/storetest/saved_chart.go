@@ -35,9 +35,10 @@ func savedChartLife(e *env) {
 	about, owner := "of models", "u-1"
 	first := e.saveChart(
 		chart.Chart{Name: "delay", Description: &about, Metric: "duration", Func: "p95", GroupBy: "config.model", Bucketing: "1d",
-			DateRange: raw(
-				`{"relative": "7d"}`,
-			), Query: raw(`[{"field": "metadata.n", "operator": "is", "type": "number", "value": 1.50}]`), OwnerID: &owner},
+			DateRange: raw(`{"relative": "7d"}`),
+			Query:     raw(`[{"field": "metadata.n", "operator": "is", "type": "number", "value": 1.50}]`),
+			OwnerID:   &owner,
+		},
 	)
 	second := e.saveChart(chart.Chart{Name: "delay", Metric: "cost"})
 	if len(first.ID) != 24 || !(first.ID < second.ID) {

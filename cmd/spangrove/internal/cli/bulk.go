@@ -24,8 +24,8 @@ const (
 )
 
 func bulkFlag(cmd *cobra.Command, format *string) {
-	cmd.Flags().
-		StringVar(format, "format", bulkJSONL, "`FORMAT` of the file: jsonl, an event a line, or otlp, OpenTelemetry's JSON, a message of spans a line")
+	cmd.Flags().StringVar(format, "format", bulkJSONL,
+		"`FORMAT` of the file: jsonl, an event a line, or otlp, OpenTelemetry's JSON, a message of spans a line")
 	completes(cmd, "format", []string{bulkJSONL, bulkOTLP})
 }
 

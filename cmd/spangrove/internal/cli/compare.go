@@ -56,19 +56,17 @@ func (a *app) runCompare() *cobra.Command {
 		})
 	cmd.Long = `The aggregates are over all values of a run; improved, degraded and same count the datapoints that have a value in both, and the
 difference is the mean of new less old over these pairs, with its 95 % interval. A metric is marked as worse or better if the interval
-does not hold 0 and there are at least ` + strconv.Itoa(
-		fewestPairs,
-	) + ` pairs: fewer cannot show it.`
+does not hold 0 and there are at least ` + strconv.Itoa(fewestPairs) + ` pairs: fewer cannot show it.`
 	aggregateFlag(cmd, &aggregate)
-	cmd.Flags().
-		StringVar(&fail, "fail-if-degraded", "", "exit status 1 if a metric is worse; =any: if any datapoint is (`WHICH`: significant or any)")
+	cmd.Flags().StringVar(&fail, "fail-if-degraded", "",
+		"exit status 1 if a metric is worse; =any: if any datapoint is (`WHICH`: significant or any)")
 	cmd.Flags().Lookup("fail-if-degraded").NoOptDefVal = degradedSurely
 	return cmd
 }
 
 func aggregateFlag(cmd *cobra.Command, aggregate *string) {
-	cmd.Flags().
-		StringVar(aggregate, "aggregate", "", "how the values of a metric are put together: average, sum, min, max, median, p90, p95, p99")
+	cmd.Flags().StringVar(aggregate, "aggregate", "",
+		"how the values of a metric are put together: average, sum, min, max, median, p90, p95, p99")
 	completes(cmd, "aggregate", []string{"average", "sum", "min", "max", "median", "p90", "p95", "p99"})
 }
 
@@ -138,9 +136,8 @@ func comparisonRow(m *client.MetricComparison) []string {
 		interval = signed(&m.Interval.Low) + " to " + signed(&m.Interval.High)
 	}
 	return []string{
-		clean(
-			m.MetricName,
-		), cellText(m.EventName), cellText(significance(m)), decimal(m.OldAggregate), decimal(m.NewAggregate), signed(m.Difference), change,
+		clean(m.MetricName), cellText(m.EventName), cellText(significance(m)),
+		decimal(m.OldAggregate), decimal(m.NewAggregate), signed(m.Difference), change,
 		strconv.Itoa(m.ImprovedCount), strconv.Itoa(m.DegradedCount), strconv.Itoa(m.SameCount),
 		strconv.Itoa(m.PairCount), signed(m.MeanDifference), interval,
 	}

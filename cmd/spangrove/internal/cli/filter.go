@@ -26,8 +26,8 @@ reads as one, and a text otherwise, or if it stands in quotes, single or double:
 
 // filterFlag adds the flag --filter to verbs that select events.
 func filterFlag(cmd *cobra.Command, to *[]string) {
-	cmd.Flags().
-		StringArrayVar(to, "filter", nil, "only those for which this `FILTER` holds, such as 'metadata.cost > 0.5'; repeated, all must hold")
+	cmd.Flags().StringArrayVar(to, "filter", nil,
+		"only those for which this `FILTER` holds, such as 'metadata.cost > 0.5'; repeated, all must hold")
 	cmd.Long = strings.TrimSpace(cmd.Long + "\n\n" + filterHelp)
 }
 

@@ -49,8 +49,8 @@ func (a *app) eventTail() *cobra.Command {
 		"after its start is not shown. That holds for differences between this machine's clock and those of the senders, too. A longer time finds more " +
 		"and costs the server more. While the server is away, it is asked again, and nothing of that time is lost."
 	choice.flagsWithoutTime(cmd)
-	cmd.Flags().
-		StringVar(&choice.since, "since", "", "also those that began in this `TIME` up to now, such as 30m, 24h or 7d, or from this date on")
+	cmd.Flags().StringVar(&choice.since, "since", "",
+		"also those that began in this `TIME` up to now, such as 30m, 24h or 7d, or from this date on")
 	cmd.Flags().DurationVar(&t.late, "late", 10*time.Minute, "how long after its start an event may arrive")
 	cmd.Flags().DurationVar(&t.interval, "interval", time.Second, "how often to look; less often if looking takes long")
 	cmd.Flags().IntVar(&t.limit, "limit", 0, "end after so many events; 0: go on until Ctrl-C")
