@@ -25,6 +25,7 @@ import (
 
 	"github.com/spangrove/spangrove/pkg/audit"
 	"github.com/spangrove/spangrove/pkg/evaluate"
+	"github.com/spangrove/spangrove/pkg/evaluation"
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/metric"
@@ -422,8 +423,8 @@ func (fakeEvaluator) Check(*metric.Definition) error { return nil }
 
 func (fakeEvaluator) Warnings(*metric.Definition) []string { return nil }
 
-func (fakeEvaluator) Run(_ context.Context, task evaluate.Task) ([]evaluate.Result, error) {
-	return slices.Repeat([]evaluate.Result{{Success: true, Score: []byte("0.25")}}, len(task.Events)), nil
+func (fakeEvaluator) Run(_ context.Context, task evaluate.Task) ([]evaluation.Result, error) {
+	return slices.Repeat([]evaluation.Result{{Success: true, Score: []byte("0.25")}}, len(task.Events)), nil
 }
 
 func TestEvaluator(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/evaluate"
 	"github.com/spangrove/spangrove/pkg/evaluate/llm"
 	"github.com/spangrove/spangrove/pkg/evaluate/online"
+	"github.com/spangrove/spangrove/pkg/evaluation"
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/metric"
 	"github.com/spangrove/spangrove/pkg/mount"
@@ -101,7 +102,7 @@ func (e *evaluateExtension) Start(ctx context.Context, host component.Host) erro
 // its project's turn, at most for the configured time; then, and where too many of the project wait
 // already, it is fault.Limited or fault.Unavailable. It is fault.Unavailable before Start and after
 // Shutdown, too.
-func (e *evaluateExtension) Run(ctx context.Context, task evaluate.Task) ([]evaluate.Result, error) {
+func (e *evaluateExtension) Run(ctx context.Context, task evaluate.Task) ([]evaluation.Result, error) {
 	task.Wait = evaluate.Wait{Longest: e.cfg.MaxWait}
 	return e.run(ctx, task)
 }
@@ -110,12 +111,12 @@ func (e *evaluateExtension) Run(ctx context.Context, task evaluate.Task) ([]eval
 type ofQueue struct{ *evaluateExtension }
 
 // Run implements online.Evaluator.
-func (e ofQueue) Run(ctx context.Context, task evaluate.Task) ([]evaluate.Result, error) {
+func (e ofQueue) Run(ctx context.Context, task evaluate.Task) ([]evaluation.Result, error) {
 	task.Wait = evaluate.Wait{Queued: true}
 	return e.run(ctx, task)
 }
 
-func (e *evaluateExtension) run(ctx context.Context, task evaluate.Task) (results []evaluate.Result, err error) {
+func (e *evaluateExtension) run(ctx context.Context, task evaluate.Task) (results []evaluation.Result, err error) {
 	task.Wait.Project = task.Project
 	e.mu.RLock()
 	defer e.mu.RUnlock()
@@ -151,7 +152,7 @@ func (e *evaluateExtension) run(ctx context.Context, task evaluate.Task) (result
 }
 
 // place runs a task when there is a place for it.
-func (e *evaluateExtension) place(ctx context.Context, places *evaluate.Slots, task evaluate.Task) ([]evaluate.Result, error) {
+func (e *evaluateExtension) place(ctx context.Context, places *evaluate.Slots, task evaluate.Task) ([]evaluation.Result, error) {
 	if err := places.Take(ctx, task.Wait); err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/spangrove/spangrove/pkg/evaluate"
+	"github.com/spangrove/spangrove/pkg/evaluation"
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/metric"
 	"github.com/spangrove/spangrove/pkg/store"
@@ -171,10 +172,10 @@ type fakeEngine struct {
 	closed        int
 }
 
-func (f *fakeEngine) Evaluate(_ context.Context, task evaluate.Task) ([]evaluate.Result, error) {
+func (f *fakeEngine) Evaluate(_ context.Context, task evaluate.Task) ([]evaluation.Result, error) {
 	f.inside <- struct{}{}
 	<-f.leave
-	return make([]evaluate.Result, len(task.Events)), nil
+	return make([]evaluation.Result, len(task.Events)), nil
 }
 
 func (f *fakeEngine) Close() error {

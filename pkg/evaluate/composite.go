@@ -6,6 +6,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/spangrove/spangrove/pkg/evaluation"
 	"github.com/spangrove/spangrove/pkg/metric"
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
@@ -19,10 +20,10 @@ import (
 //     others. Without any there is no score.
 //   - A metric with a scale stretches the mean of its parts back to it. A boolean metric is true
 //     from one half on.
-func composite(d *metric.Definition, event json.RawMessage) (Result, error) {
+func composite(d *metric.Definition, event json.RawMessage) (evaluation.Result, error) {
 	children, err := metric.ChildrenOf(d.Children)
 	if err != nil {
-		return Result{}, err
+		return evaluation.Result{}, err
 	}
 	switch {
 	case len(children) == 0:
@@ -68,7 +69,7 @@ func composite(d *metric.Definition, event json.RawMessage) (Result, error) {
 	if math.IsInf(value, 0) || math.IsNaN(value) {
 		return refusal("The scores are too large to be combined.%s", rest)
 	}
-	r := Result{Success: true, Score: rawjson.AppendNumber(nil, value), Explanation: how + strings.Join(used, ", ") + "." + rest}
+	r := evaluation.Result{Success: true, Score: rawjson.AppendNumber(nil, value), Explanation: how + strings.Join(used, ", ") + "." + rest}
 	if d.Return == metric.Boolean {
 		r.Explanation = fmt.Sprintf("%s, that is %s; true from %s on.%s",
 			strings.TrimSuffix(how+strings.Join(used, ", "), "."), number(value), number(half(d)), rest)

@@ -10,8 +10,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"time"
 
+	"github.com/spangrove/spangrove/pkg/evaluation"
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/metric"
 	"github.com/spangrove/spangrove/pkg/rawjson"
@@ -33,46 +33,12 @@ type Task struct {
 	Wait Wait
 }
 
-// Result is the outcome of running a metric over an event.
-type Result struct {
-	// Success is false if there should be a score but there is none: Explanation says why, and
-	// Failure classifies the reason.
-	Success bool
-	Failure Failure
-	// Temporary is set if the failure may go away by itself, such as a busy provider: the same
-	// event may be tried again later.
-	Temporary bool
-	// Skipped is set with Temporary if the batch ran out of time before this event.
-	Skipped bool
-	// Later is set with Skipped: how long to wait before another attempt is worth it; 0: no wait.
-	Later time.Duration
-	// Loading is set if what the engine needs is still loading: try again in a few seconds.
-	Loading bool
-	// Score is a number, a boolean or a string; nil if there is none.
-	Score json.RawMessage
-	// Explanation is for people: how the score came about, or why there is none.
-	Explanation string
-	// Passed reports whether the score meets the metric's threshold; nil if that does not apply.
-	Passed *bool
-	// Cost is what the evaluation cost, in US dollars.
-	Cost float64
-}
-
-// Failure classifies why there is no score, so that failures can be counted apart from low scores.
-type Failure string
-
-// The failures that any engine may have. Engines name further ones of their own.
-const (
-	NoEngine Failure = "no_engine" // nothing here runs this type of metric
-	Unfit    Failure = "unfit"     // the definition or the event allows no score
-)
-
 // Engine computes scores for one type of metric.
 type Engine interface {
 	// Evaluate scores the task's events: a result for each, in their order. That an event or the
 	// definition does not allow a score, or that its score could not be had for now, is a Result
 	// without Success; an error says nothing of any event, and all of them may be tried again.
-	Evaluate(ctx context.Context, task Task) ([]Result, error)
+	Evaluate(ctx context.Context, task Task) ([]evaluation.Result, error)
 }
 
 // Checker is an Engine that can detect without an event that a definition cannot work.
@@ -89,11 +55,11 @@ type Warner interface {
 }
 
 // each is an engine that looks at one event at a time, and needs nothing else.
-type each func(d *metric.Definition, event json.RawMessage) (Result, error)
+type each func(d *metric.Definition, event json.RawMessage) (evaluation.Result, error)
 
 // Evaluate implements Engine.
-func (f each) Evaluate(ctx context.Context, task Task) ([]Result, error) {
-	results := make([]Result, 0, len(task.Events))
+func (f each) Evaluate(ctx context.Context, task Task) ([]evaluation.Result, error) {
+	results := make([]evaluation.Result, 0, len(task.Events))
 	for _, event := range task.Events {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -122,7 +88,7 @@ var missing = map[metric.Type]string{
 }
 
 // Run scores the task's events. It returns a result for each, in their order.
-func (e Engines) Run(ctx context.Context, task Task) ([]Result, error) {
+func (e Engines) Run(ctx context.Context, task Task) ([]evaluation.Result, error) {
 	task.Wait.Project = task.Project
 	engine := e[task.Metric.Type]
 	if engine == nil {
@@ -130,9 +96,9 @@ func (e Engines) Run(ctx context.Context, task Task) ([]Result, error) {
 		if !ok {
 			why = fmt.Sprintf("This server has no engine for metrics of type %s.", task.Metric.Type)
 		}
-		results := make([]Result, len(task.Events))
+		results := make([]evaluation.Result, len(task.Events))
 		for i := range results {
-			results[i] = Result{Failure: NoEngine, Explanation: why + " The metric was not run."}
+			results[i] = evaluation.Result{Failure: evaluation.NoEngine, Explanation: why + " The metric was not run."}
 		}
 		return results, nil
 	}
@@ -172,7 +138,7 @@ func (e Engines) Warnings(d *metric.Definition) []string {
 }
 
 // applyThreshold sets Passed, and explains it, if the threshold applies to the score.
-func applyThreshold(r *Result, threshold metric.Threshold) {
+func applyThreshold(r *evaluation.Result, threshold metric.Threshold) {
 	if r.Score == nil {
 		return
 	}
@@ -198,6 +164,6 @@ func scoreOf(event json.RawMessage, name string) json.RawMessage {
 }
 
 // refusal returns a Result without a score.
-func refusal(format string, args ...any) (Result, error) {
-	return Result{Failure: Unfit, Explanation: fmt.Sprintf(format, args...)}, nil
+func refusal(format string, args ...any) (evaluation.Result, error) {
+	return evaluation.Result{Failure: evaluation.Unfit, Explanation: fmt.Sprintf(format, args...)}, nil
 }

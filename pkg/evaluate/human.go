@@ -5,21 +5,22 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spangrove/spangrove/pkg/evaluation"
 	"github.com/spangrove/spangrove/pkg/metric"
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
 // human takes the score that a person gave: the event has it in its metrics, under the metric's
 // name.
-func human(d *metric.Definition, event json.RawMessage) (Result, error) {
+func human(d *metric.Definition, event json.RawMessage) (evaluation.Result, error) {
 	score := scoreOf(event, d.Name)
 	if score == nil {
-		return Result{Success: true, Explanation: "A person gives this score; the event has none yet in its metrics."}, nil
+		return evaluation.Result{Success: true, Explanation: "A person gives this score; the event has none yet in its metrics."}, nil
 	}
 	if why := Misfit(d, score); why != "" {
 		return refusal("The event's score is %s.", why)
 	}
-	return Result{Success: true, Score: score, Explanation: "A person gave this score."}, nil
+	return evaluation.Result{Success: true, Score: score, Explanation: "A person gave this score."}, nil
 }
 
 // Misfit returns why the metric cannot have a score, or the empty string if it can.

@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"github.com/spangrove/spangrove/pkg/evaluate"
+	"github.com/spangrove/spangrove/pkg/evaluation"
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/metric"
 	"github.com/spangrove/spangrove/pkg/project"
@@ -208,8 +209,7 @@ func (s *Server) runMetric(c *call) error {
 	if err != nil {
 		return err
 	}
-	r := results[0]
-	return c.answer(wire.MetricResult(r.Success, r.Loading, string(r.Failure), r.Score, r.Explanation, r.Passed))
+	return c.answer(wire.MetricResult(&results[0]))
 }
 
 // withReadyMetric puts a whole definition in the place of one that names a metric of the library.
@@ -254,10 +254,7 @@ func (s *Server) dryRun(c *call, run *wire.MetricRun) error {
 			return err
 		}
 		for i, r := range results {
-			answers = append(answers, wire.DryResult{
-				Event: &set.Events[i], Success: r.Success, Score: r.Score, Explanation: r.Explanation,
-				Failure: string(r.Failure), Passed: r.Passed, Loading: r.Loading,
-			})
+			answers = append(answers, wire.DryResult{Event: &set.Events[i], Result: r})
 		}
 	}
 	return c.answer(wire.DryRunAnswer(answers, set.Total, len(set.Events)-len(task.Events)))
@@ -267,7 +264,7 @@ func (s *Server) dryRun(c *call, run *wire.MetricRun) error {
 type Evaluator interface {
 	// Run scores the task's events: a result for each, in their order. That there can be no
 	// score is a result, which says why.
-	Run(ctx context.Context, task evaluate.Task) ([]evaluate.Result, error)
+	Run(ctx context.Context, task evaluate.Task) ([]evaluation.Result, error)
 	// Check checks a definition that is valid otherwise. Errors are fault.Invalid and name the
 	// field.
 	Check(d *metric.Definition) error

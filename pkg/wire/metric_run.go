@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/spangrove/spangrove/pkg/evaluation"
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/metric"
@@ -75,36 +76,39 @@ func metricEvents(object json.RawMessage, d *metric.Definition, pages query.Page
 	return &in.Search, err
 }
 
-// MetricResult returns the answer to a run. score is nil if there is none; passed is nil where the
-// metric's threshold says nothing of the score; failure sorts why there is none. loading: there may be
-// one in some seconds.
-func MetricResult(success, loading bool, failure string, score json.RawMessage, explanation string, passed *bool) json.RawMessage {
+// MetricResult returns the answer to a run:
+//
+//	{"success": true, "loading": false, "result": 0.5, "explanation": "…", "failure"?: "unfit", "passed"?: true}
+//
+// result is null if there is no score.
+func MetricResult(r *evaluation.Result) json.RawMessage {
 	var b rawjson.Builder
-	b.Bool("success", success)
-	b.Bool("loading", loading)
+	b.Bool("success", r.Success)
+	b.Bool("loading", r.Loading)
+	addScore(&b, r)
+	return b.Bytes()
+}
+
+// addScore adds the members that the answer to a run and the results of a dry run share.
+func addScore(b *rawjson.Builder, r *evaluation.Result) {
+	score := r.Score
 	if score == nil {
 		score = json.RawMessage("null")
 	}
 	b.Raw("result", score)
-	b.String("explanation", explanation)
-	if failure != "" {
-		b.String("failure", failure)
+	b.String("explanation", r.Explanation)
+	if r.Failure != "" {
+		b.String("failure", string(r.Failure))
 	}
-	if passed != nil {
-		b.Bool("passed", *passed)
+	if r.Passed != nil {
+		b.Bool("passed", *r.Passed)
 	}
-	return b.Bytes()
 }
 
-// DryResult is the result of a metric for a stored event. Its fields are those of MetricResult.
+// DryResult is the result of a metric for a stored event.
 type DryResult struct {
-	Event       *event.Event
-	Success     bool
-	Score       json.RawMessage
-	Explanation string
-	Failure     string
-	Passed      *bool
-	Loading     bool
+	Event *event.Event
+	evaluation.Result
 }
 
 // DryRunAnswer returns the answer to a dry run: that of a run, in which nothing is the result, and what
@@ -125,19 +129,10 @@ func DryRunAnswer(results []DryResult, total, omitted int) json.RawMessage {
 		b.String("session_id", r.Event.SessionID.String())
 		b.String("event_name", r.Event.Name)
 		b.Bool("success", r.Success)
-		if r.Score == nil {
-			r.Score = json.RawMessage("null")
-		} else {
+		if r.Score != nil {
 			scored++
 		}
-		b.Raw("result", r.Score)
-		b.String("explanation", r.Explanation)
-		if r.Failure != "" {
-			b.String("failure", r.Failure)
-		}
-		if r.Passed != nil {
-			b.Bool("passed", *r.Passed)
-		}
+		addScore(&b, &r.Result)
 		list = append(list, b.Bytes()...)
 	}
 	var dry rawjson.Builder
@@ -146,7 +141,7 @@ func DryRunAnswer(results []DryResult, total, omitted int) json.RawMessage {
 	dry.Raw("results", append(list, ']'))
 	loading := slices.ContainsFunc(results, func(r DryResult) bool { return r.Loading })
 	summary := fmt.Sprintf("%d of %d events have a score; nothing was stored.", scored, len(results))
-	answer := MetricResult(true, loading, "", nil, summary, nil)
+	answer := MetricResult(&evaluation.Result{Success: true, Loading: loading, Explanation: summary})
 	var b rawjson.Builder
 	b.Raw("dry_run", dry.Bytes())
 	return rawjson.Concat(answer, b.Bytes())

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/spangrove/spangrove/pkg/evaluate"
+	"github.com/spangrove/spangrove/pkg/evaluation"
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/metric"
 	"github.com/spangrove/spangrove/pkg/mount"
@@ -31,7 +32,7 @@ const attrPrefix = "honeyhive_metrics."
 // evaluator is the evaluate extension.
 type evaluator interface {
 	// Run scores the task's events: a result for each, in their order.
-	Run(ctx context.Context, task evaluate.Task) ([]evaluate.Result, error)
+	Run(ctx context.Context, task evaluate.Task) ([]evaluation.Result, error)
 	// Check returns what is wrong with an otherwise valid definition.
 	Check(d *metric.Definition) error
 }
@@ -168,7 +169,7 @@ func (p *evaluateProcessor) score(ctx context.Context, s *scorer, caller project
 }
 
 // put writes a result on the span and on its event, for the metrics that follow.
-func (s *scored) put(name string, r evaluate.Result) {
+func (s *scored) put(name string, r evaluation.Result) {
 	var b rawjson.Builder
 	b.Raw(name, r.Score)
 	b.String(name+"_explanation", r.Explanation)

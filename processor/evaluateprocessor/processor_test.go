@@ -17,6 +17,7 @@ import (
 
 	"github.com/spangrove/spangrove/pkg/evaluate"
 	"github.com/spangrove/spangrove/pkg/evaluate/expression"
+	"github.com/spangrove/spangrove/pkg/evaluation"
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/metric"
 	"github.com/spangrove/spangrove/pkg/otlpmap"
@@ -43,7 +44,7 @@ type extension struct {
 // lost is an engine that cannot be reached.
 type lost struct{}
 
-func (lost) Evaluate(context.Context, evaluate.Task) ([]evaluate.Result, error) {
+func (lost) Evaluate(context.Context, evaluate.Task) ([]evaluation.Result, error) {
 	return nil, errors.New("not reached")
 }
 

@@ -36,16 +36,17 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 
 	"github.com/spangrove/spangrove/pkg/evaluate"
+	"github.com/spangrove/spangrove/pkg/evaluation"
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/metric"
 )
 
 // The failures of this engine.
 const (
-	Syntax    evaluate.Failure = "syntax"      // the expression is invalid
-	Exception evaluate.Failure = "exception"   // it cannot be computed for this event
-	Work      evaluate.Failure = "work"        // it does more than it may
-	Wrong     evaluate.Failure = "result_type" // its value is not one that the metric can have
+	Syntax    evaluation.Failure = "syntax"      // the expression is invalid
+	Exception evaluation.Failure = "exception"   // it cannot be computed for this event
+	Work      evaluation.Failure = "work"        // it does more than it may
+	Wrong     evaluation.Failure = "result_type" // its value is not one that the metric can have
 )
 
 // Bounds.
@@ -98,8 +99,8 @@ func (e *Engine) Check(d *metric.Definition) error {
 
 // Evaluate implements evaluate.Engine. What is wrong with an expression or its value is a result that says so; only the
 // end of ctx is an error.
-func (e *Engine) Evaluate(ctx context.Context, task evaluate.Task) ([]evaluate.Result, error) {
-	results := make([]evaluate.Result, 0, len(task.Events))
+func (e *Engine) Evaluate(ctx context.Context, task evaluate.Task) ([]evaluation.Result, error) {
+	results := make([]evaluation.Result, 0, len(task.Events))
 	program, err := e.program(task.Metric.Criteria)
 	for _, event := range task.Events {
 		if ctx.Err() != nil {
@@ -139,7 +140,7 @@ func (e *Engine) program(text string) (*vm.Program, error) {
 
 // run computes one expression for one event. The value may be the score itself, or an object {score, explanation}. A
 // boolean is taken for a number, 1 or 0, by a metric that returns numbers; any other misfit is a failure.
-func (e *Engine) run(ctx context.Context, p *vm.Program, d *metric.Definition, event json.RawMessage) evaluate.Result {
+func (e *Engine) run(ctx context.Context, p *vm.Program, d *metric.Definition, event json.RawMessage) evaluation.Result {
 	m := &meter{ctx: ctx, left: e.work}
 	value, err := vm.Run(p, environment(event, m))
 	switch {
@@ -168,12 +169,12 @@ func (e *Engine) run(ctx context.Context, p *vm.Program, d *metric.Definition, e
 	if why := evaluate.Misfit(d, score); why != "" {
 		return failed(Wrong, "The expression gives %.200s, %s.", score, why)
 	}
-	return evaluate.Result{Success: true, Score: score, Explanation: explanation}
+	return evaluation.Result{Success: true, Score: score, Explanation: explanation}
 }
 
 // failed returns the result of an evaluation that gives no score.
-func failed(f evaluate.Failure, format string, args ...any) evaluate.Result {
-	return evaluate.Result{Failure: f, Explanation: fmt.Sprintf(format, args...)}
+func failed(f evaluation.Failure, format string, args ...any) evaluation.Result {
+	return evaluation.Result{Failure: f, Explanation: fmt.Sprintf(format, args...)}
 }
 
 // brief returns the first line of an error of the language; the others draw where it is.

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/spangrove/spangrove/pkg/evaluate"
+	"github.com/spangrove/spangrove/pkg/evaluation"
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/metric"
 )
@@ -19,7 +20,7 @@ const event = `{"event_id":"e","event_type":"model","event_name":"chat","duratio
  "feedback":{"ground_truth":{"answer":"there are three cats"}},"config":{"model":"m"},"user_properties":{},
  "children":[{"event_type":"tool","event_name":"search","inputs":{"q":"cats"}},{"event_type":"tool","event_name":"count","inputs":{}}]}`
 
-func run(t *testing.T, e *Engine, kind metric.Return, criteria, event string) evaluate.Result {
+func run(t *testing.T, e *Engine, kind metric.Return, criteria, event string) evaluation.Result {
 	t.Helper()
 	d := metric.Definition{Name: "m", Type: metric.Expression, Return: kind, Criteria: criteria}
 	results, err := evaluate.Engines{metric.Expression: e}.Run(t.Context(), evaluate.Task{Metric: &d, Events: []json.RawMessage{json.RawMessage(event)}})
@@ -133,7 +134,7 @@ func TestFailures(t *testing.T) {
 	for _, tt := range []struct {
 		criteria string
 		kind     metric.Return
-		want     evaluate.Failure
+		want     evaluation.Failure
 		says     string
 	}{
 		{`duration <`, metric.Boolean, Syntax, "unexpected token EOF"},

@@ -5,7 +5,7 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/spangrove/spangrove/pkg/evaluate"
+	"github.com/spangrove/spangrove/pkg/evaluation"
 	"github.com/spangrove/spangrove/pkg/metric"
 	"github.com/spangrove/spangrove/pkg/rawjson"
 	"github.com/spangrove/spangrove/pkg/rawjson/rawjsontest"
@@ -44,7 +44,7 @@ func TestPaths(t *testing.T) {
 			t.Errorf("%s: %+v, want %s", criteria, r, want)
 		}
 	}
-	for criteria, want := range map[string]evaluate.Failure{
+	for criteria, want := range map[string]evaluation.Failure{
 		`metadata.none.deeper`:             Exception,
 		`metadata.test.unique_id.deeper`:   Exception,
 		`metadata?.none.rows.deeper`:       Exception,

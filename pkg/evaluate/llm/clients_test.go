@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/spangrove/spangrove/pkg/evaluate"
+	"github.com/spangrove/spangrove/pkg/evaluation"
 	"github.com/spangrove/spangrove/pkg/metric"
 	"github.com/spangrove/spangrove/pkg/provider"
 	"github.com/spangrove/spangrove/pkg/rawjson"
@@ -26,7 +26,7 @@ func TestClients(t *testing.T) {
 	for _, tt := range []struct {
 		name, kind, model string
 		answers           []http.HandlerFunc
-		want              evaluate.Failure // empty: a score
+		want              evaluation.Failure // empty: a score
 		says              string
 		calls             int
 		cost              float64
@@ -103,7 +103,7 @@ func TestNoSurprises(t *testing.T) {
 	}
 	for _, model := range []string{"../files", "a?b", "a#b", "a b", "a%2e", strings.Repeat("x", 300)} {
 		e := newTest(t, Provider{BaseURL: "http://127.0.0.1:1"}, nil)
-		if r := e.evaluate(t, definition(func(d *metric.Definition) { d.ModelName = &model })); r.Failure != evaluate.NoEngine || !strings.Contains(r.Explanation, "is not the name of a model") {
+		if r := e.evaluate(t, definition(func(d *metric.Definition) { d.ModelName = &model })); r.Failure != evaluation.NoEngine || !strings.Contains(r.Explanation, "is not the name of a model") {
 			t.Errorf("%s: %+v", model, r)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/spangrove/spangrove/pkg/evaluate"
+	"github.com/spangrove/spangrove/pkg/evaluation"
 	"github.com/spangrove/spangrove/pkg/price"
 	"github.com/spangrove/spangrove/pkg/provider"
 )
@@ -75,7 +76,7 @@ const maxHabits = 1000
 
 // failure is why there is no answer: its kind, whether the same question may succeed later, and a sentence for people.
 type failure struct {
-	kind      evaluate.Failure
+	kind      evaluation.Failure
 	temporary bool
 	why       string
 }

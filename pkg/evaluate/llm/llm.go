@@ -12,7 +12,7 @@
 //  4. The score is read from the answer, with goodwill but without guessing (read).
 //  5. Question and answer are recorded as events of the project, with tokens and cost.
 //
-// What goes wrong is an evaluate.Result with a failure and a sentence for people, and says whether it is temporary.
+// What goes wrong is an evaluation.Result with a failure and a sentence for people, and says whether it is temporary.
 // Only the end of the caller's context and errors of the store are errors.
 package llm
 
@@ -29,6 +29,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/spangrove/spangrove/pkg/evaluate"
+	"github.com/spangrove/spangrove/pkg/evaluation"
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/metric"
 	"github.com/spangrove/spangrove/pkg/price"
@@ -36,11 +37,11 @@ import (
 
 // The failures of judges, in addition to those of any engine.
 const (
-	Refused        evaluate.Failure = "refused"  // the model, or its provider's filter, would not answer
-	Unparsed       evaluate.Failure = "unparsed" // there is no score in its answer that the metric can have
-	Budget         evaluate.Failure = "budget"   // the day's budget is used up
-	Timeout        evaluate.Failure = "timeout"  // there was no answer in time
-	ProviderFailed evaluate.Failure = "provider" // the provider was not reached, or refused the call
+	Refused        evaluation.Failure = "refused"  // the model, or its provider's filter, would not answer
+	Unparsed       evaluation.Failure = "unparsed" // there is no score in its answer that the metric can have
+	Budget         evaluation.Failure = "budget"   // the day's budget is used up
+	Timeout        evaluation.Failure = "timeout"  // there was no answer in time
+	ProviderFailed evaluation.Failure = "provider" // the provider was not reached, or refused the call
 )
 
 // Deps is what the engine works with.
@@ -147,15 +148,15 @@ func (e *Engine) Close() error {
 
 // Evaluate implements evaluate.Engine. It judges as many events at a time as the provider may be asked at a time; the
 // calls of several tasks share the endpoint's slots. Results stand in the order of the events.
-func (e *Engine) Evaluate(ctx context.Context, task evaluate.Task) ([]evaluate.Result, error) {
-	results := make([]evaluate.Result, len(task.Events))
+func (e *Engine) Evaluate(ctx context.Context, task evaluate.Task) ([]evaluation.Result, error) {
+	results := make([]evaluation.Result, len(task.Events))
 	p, model, why, err := e.choose(ctx, task.Project, task.Metric)
 	if err != nil {
 		return nil, err
 	}
 	if why != "" {
 		for i := range results {
-			results[i] = failed(evaluate.NoEngine, "%s The metric was not run.", why)
+			results[i] = failed(evaluation.NoEngine, "%s The metric was not run.", why)
 		}
 		return results, nil
 	}
@@ -166,7 +167,7 @@ func (e *Engine) Evaluate(ctx context.Context, task evaluate.Task) ([]evaluate.R
 	t, err := parse(task.Metric.Criteria)
 	if err != nil {
 		for i := range results {
-			results[i] = failed(evaluate.Unfit, "The metric's prompt cannot be used: %v", err)
+			results[i] = failed(evaluation.Unfit, "The metric's prompt cannot be used: %v", err)
 		}
 		return results, nil
 	}
@@ -192,10 +193,10 @@ func (e *Engine) Evaluate(ctx context.Context, task evaluate.Task) ([]evaluate.R
 
 // one judges one event. What it gives says nothing once ctx has ended.
 func (e *Engine) one(ctx context.Context, p *endpoint, who asker, model string, t template, task *evaluate.Task,
-	event json.RawMessage) evaluate.Result {
+	event json.RawMessage) evaluation.Result {
 	d := task.Metric
 	if d.NeedsGroundTruth && lookup(event, []string{"ground_truth"}) == nil {
-		return failed(evaluate.Unfit, "The metric needs a ground truth, and the event has none in feedback.ground_truth.")
+		return failed(evaluation.Unfit, "The metric needs a ground truth, and the event has none in feedback.ground_truth.")
 	}
 	if t.names(first) {
 		return e.pair(ctx, p, who, model, t, task, event)
@@ -207,10 +208,10 @@ func (e *Engine) one(ctx context.Context, p *endpoint, who asker, model string, 
 // wants. d is the task's metric or stands in for it (see pair). An answer without a score is recorded, too, and its
 // cost is in the result.
 func (e *Engine) askForScore(ctx context.Context, p *endpoint, who asker, model string, t template, task *evaluate.Task,
-	d *metric.Definition, event json.RawMessage) evaluate.Result {
+	d *metric.Definition, event json.RawMessage) evaluation.Result {
 	prompt, mark, err := t.render(event, e.cfg.MaxPromptBytes)
 	if err != nil {
-		return failed(evaluate.Unfit, "The metric's prompt cannot be filled in: %v.", err)
+		return failed(evaluation.Unfit, "The metric's prompt cannot be filled in: %v.", err)
 	}
 	j := &judgement{
 		project: task.Project, metric: d, metricID: task.ID, version: task.Version, event: event, provider: p, start: time.Now(),
@@ -220,15 +221,15 @@ func (e *Engine) askForScore(ctx context.Context, p *endpoint, who asker, model 
 	// Whoever asks the same at the same time waits for the answer.
 	leave, err := e.asking.enter(ctx, j.key)
 	if err != nil {
-		return evaluate.Result{}
+		return evaluation.Result{}
 	}
 	defer leave()
 	if v, ok := e.known(ctx, j); ok {
-		return evaluate.Result{Success: true, Score: v.score, Explanation: v.explanation}
+		return evaluation.Result{Success: true, Score: v.score, Explanation: v.explanation}
 	}
 	e.locate(ctx, j)
 	if ctx.Err() != nil {
-		return evaluate.Result{}
+		return evaluation.Result{}
 	}
 	r, usd, priced, err := p.ask(ctx, j.request, who)
 	var f *failure
@@ -238,7 +239,7 @@ func (e *Engine) askForScore(ctx context.Context, p *endpoint, who asker, model 
 			res.Temporary = f.temporary
 			return res
 		}
-		return evaluate.Result{} // ctx has ended
+		return evaluation.Result{} // ctx has ended
 	}
 	j.reply, j.usd, j.priced, j.end = r, usd, priced, time.Now()
 	switch v, why := read(d, r.text); {
@@ -257,7 +258,7 @@ func (e *Engine) askForScore(ctx context.Context, p *endpoint, who asker, model 
 		j.failure.Cost = usd
 		return j.failure
 	}
-	return evaluate.Result{Success: true, Score: j.verdict.score, Explanation: j.verdict.explanation, Cost: usd}
+	return evaluation.Result{Success: true, Score: j.verdict.score, Explanation: j.verdict.explanation, Cost: usd}
 }
 
 // Check implements the check of a definition without an event: that its prompt is a template.
@@ -269,8 +270,8 @@ func (e *Engine) Check(d *metric.Definition) error {
 }
 
 // failed returns a result without a score.
-func failed(kind evaluate.Failure, format string, args ...any) evaluate.Result {
-	return evaluate.Result{Failure: kind, Explanation: fmt.Sprintf(format, args...)}
+func failed(kind evaluation.Failure, format string, args ...any) evaluation.Result {
+	return evaluation.Result{Failure: kind, Explanation: fmt.Sprintf(format, args...)}
 }
 
 // keyed lets one caller at a time do what has a key: here ask one question. The one who waited then finds the answer

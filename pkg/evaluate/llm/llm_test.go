@@ -187,7 +187,7 @@ func definition(change func(*metric.Definition)) *metric.Definition {
 const oneEvent = `{"event_id":"11111111-1111-4111-8111-111111111111","session_id":"22222222-2222-4222-8222-222222222222","outputs":{"answer":"Yes"}}`
 
 // evaluate runs a definition over an event, oneEvent if there is none.
-func (e *testEngine) evaluate(t *testing.T, d *metric.Definition, events ...string) evaluate.Result {
+func (e *testEngine) evaluate(t *testing.T, d *metric.Definition, events ...string) evaluation.Result {
 	t.Helper()
 	if events == nil {
 		events = []string{oneEvent}
@@ -321,7 +321,7 @@ func TestRecord(t *testing.T) {
 	if err := recordsOfTests.Put(t.Context(), e.project, event.Batch{Events: []event.Incoming{judged}}); err != nil {
 		t.Fatal(err)
 	}
-	for _, failure := range []evaluate.Failure{Unparsed, ""} { // what has no score is asked again
+	for _, failure := range []evaluation.Failure{Unparsed, ""} { // what has no score is asked again
 		results, err := e.Evaluate(t.Context(), task)
 		if err != nil || results[0].Failure != failure || results[0].Cost == 0 {
 			t.Fatalf("%+v, %v, want the failure %q", results, err, failure)
@@ -441,7 +441,7 @@ func TestProviderTrouble(t *testing.T) {
 		name    string
 		answers []http.HandlerFunc
 		change  func(*Provider)
-		want    evaluate.Failure // empty: a score
+		want    evaluation.Failure // empty: a score
 		says    string
 		again   bool // temporary
 		calls   int
@@ -527,7 +527,7 @@ func TestEvents(t *testing.T) {
 		switch {
 		case i < 20 && string(r.Score) != "0.8":
 			t.Errorf("event %d: %+v", i, r)
-		case i >= 20 && (r.Failure != evaluate.Unfit || r.Success):
+		case i >= 20 && (r.Failure != evaluation.Unfit || r.Success):
 			t.Errorf("event %d: %+v", i, r)
 		}
 	}
@@ -580,7 +580,7 @@ func TestBudget(t *testing.T) {
 	event := func(i int) string { return fmt.Sprintf(`{"outputs":{"answer":"%d"}}`, i) }
 	api := newFake(t, says(good))
 	e := newTest(t, Provider{BaseURL: api.URL, DailyCalls: 2}, nil)
-	for i, want := range []evaluate.Failure{"", "", Budget} {
+	for i, want := range []evaluation.Failure{"", "", Budget} {
 		if r := e.evaluate(t, definition(nil), event(i)); r.Failure != want || r.Temporary {
 			t.Errorf("call %d: %+v", i, r)
 		}
@@ -657,7 +657,7 @@ func TestChoose(t *testing.T) {
 		if got != tt.want {
 			t.Errorf("%q %q: %q, want %q", tt.provider, tt.model, got, tt.want)
 		}
-		if r := e.evaluate(t, d); p == nil && r.Failure != evaluate.NoEngine {
+		if r := e.evaluate(t, d); p == nil && r.Failure != evaluation.NoEngine {
 			t.Errorf("%+v", r)
 		}
 	}
@@ -668,7 +668,7 @@ func TestDefinitions(t *testing.T) {
 	api := newFake(t, says(good))
 	e := newTest(t, Provider{BaseURL: api.URL}, nil)
 	broken := definition(func(d *metric.Definition) { d.Criteria = "{{ question }}" })
-	if r := e.evaluate(t, broken); r.Failure != evaluate.Unfit || !strings.Contains(r.Explanation, "begins with no field") {
+	if r := e.evaluate(t, broken); r.Failure != evaluation.Unfit || !strings.Contains(r.Explanation, "begins with no field") {
 		t.Errorf("%+v", r)
 	}
 	if err := e.Check(broken); err == nil || !strings.HasPrefix(err.Error(), "criteria: {{ question }}") {
@@ -678,7 +678,7 @@ func TestDefinitions(t *testing.T) {
 		t.Error(err)
 	}
 	truth := definition(func(d *metric.Definition) { d.NeedsGroundTruth = true })
-	if r := e.evaluate(t, truth); r.Failure != evaluate.Unfit || !strings.Contains(r.Explanation, "needs a ground truth") {
+	if r := e.evaluate(t, truth); r.Failure != evaluation.Unfit || !strings.Contains(r.Explanation, "needs a ground truth") {
 		t.Errorf("%+v", r)
 	}
 	if api.asked() != 0 {
@@ -813,7 +813,7 @@ func TestOwnProviders(t *testing.T) {
 	e.deps.Stored = own
 	other := newProject(t)
 	event := 0
-	ask := func(project int64, name string) evaluate.Result {
+	ask := func(project int64, name string) evaluation.Result {
 		t.Helper()
 		event++
 		d := definition(func(d *metric.Definition) {
@@ -845,11 +845,11 @@ func TestOwnProviders(t *testing.T) {
 		t.Errorf("sent %q without a key", got)
 	}
 	own[e.project][0].SealedKey = []byte("by another secret")
-	if r := ask(e.project, "judge"); r.Failure != evaluate.NoEngine || !strings.Contains(r.Explanation, "cannot be opened") {
+	if r := ask(e.project, "judge"); r.Failure != evaluation.NoEngine || !strings.Contains(r.Explanation, "cannot be opened") {
 		t.Errorf("%+v", r)
 	}
 	own[e.project][0] = provider.Provider{Name: "judge", Type: provider.OpenAI}
-	if r := ask(e.project, "judge"); r.Failure != evaluate.NoEngine || !strings.Contains(r.Explanation, "has no key") {
+	if r := ask(e.project, "judge"); r.Failure != evaluation.NoEngine || !strings.Contains(r.Explanation, "has no key") {
 		t.Errorf("%+v", r)
 	}
 	own[e.project] = []provider.Provider{{Name: "second", Type: provider.OpenAI, BaseURL: mine.URL, DailyCalls: 1}}
@@ -869,7 +869,7 @@ func TestLedger(t *testing.T) {
 	t.Parallel()
 	api := newFake(t, says(good))
 	name := "n" + strings.ReplaceAll(uuid.NewString(), "-", "")
-	for i, want := range []evaluate.Failure{"", "", Budget} {
+	for i, want := range []evaluation.Failure{"", "", Budget} {
 		e := newTest(t, Provider{}, func(c *Config) {
 			c.Providers = map[string]Provider{name: {BaseURL: api.URL, DailyCalls: 2}}
 		})
@@ -930,7 +930,7 @@ func TestServed(t *testing.T) {
 				if want := id == e.project || tt.served[id]; r.Success != want {
 					t.Errorf("%q, project %d: %+v, want %t", tt.projects, id, r, want)
 				}
-				if !r.Success && (r.Failure != evaluate.NoEngine || !strings.Contains(r.Explanation, "SPANGROVE_MODEL_PROJECTS") || !strings.Contains(r.Explanation, "PUT /v1/providers/judge")) {
+				if !r.Success && (r.Failure != evaluation.NoEngine || !strings.Contains(r.Explanation, "SPANGROVE_MODEL_PROJECTS") || !strings.Contains(r.Explanation, "PUT /v1/providers/judge")) {
 					t.Errorf("%+v", r)
 				}
 			}
@@ -942,7 +942,7 @@ func TestServed(t *testing.T) {
 func TestProjectBudget(t *testing.T) {
 	t.Parallel()
 	api := newFake(t, says(good))
-	ask := func(e *testEngine, project int64, model string, event int) evaluate.Result {
+	ask := func(e *testEngine, project int64, model string, event int) evaluation.Result {
 		t.Helper()
 		results, err := e.Evaluate(t.Context(), evaluate.Task{Project: project, Metric: definition(func(d *metric.Definition) { d.ModelName = &model }),
 			Events: []json.RawMessage{raw(fmt.Sprintf(`{"outputs":{"answer":%d}}`, event))}})
@@ -960,7 +960,7 @@ func TestProjectBudget(t *testing.T) {
 	spent := 0.0
 	e := start(id, 0.001)
 	last := 0
-	for r := (evaluate.Result{}); r.Failure != Budget && last < 100; last++ {
+	for r := (evaluation.Result{}); r.Failure != Budget && last < 100; last++ {
 		if r = ask(e, id, "gpt-4o-mini", last); r.Failure == Budget && (!strings.Contains(r.Explanation, "judge_usd_per_day") || r.Temporary) {
 			t.Errorf("%+v", r)
 		}

@@ -16,6 +16,7 @@ import (
 	"go.opentelemetry.io/collector/config/configopaque"
 
 	"github.com/spangrove/spangrove/pkg/evaluate"
+	"github.com/spangrove/spangrove/pkg/evaluation"
 	"github.com/spangrove/spangrove/pkg/provider"
 )
 
@@ -265,7 +266,7 @@ func TestProxy(t *testing.T) {
 	defer proxy.Close()
 	t.Setenv("HTTP_PROXY", "http://192.0.2.1:1")
 	t.Setenv("HTTPS_PROXY", "http://192.0.2.1:1")
-	ask := func(p Provider, allowed ...string) evaluate.Result {
+	ask := func(p Provider, allowed ...string) evaluation.Result {
 		e := newTest(t, p, func(c *Config) { c.AllowAddresses = allowed })
 		return e.evaluate(t, definition(nil), `{"outputs":{"answer":"x"}}`)
 	}

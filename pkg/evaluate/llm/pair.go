@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/spangrove/spangrove/pkg/evaluate"
+	"github.com/spangrove/spangrove/pkg/evaluation"
 	"github.com/spangrove/spangrove/pkg/metric"
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
@@ -22,20 +23,20 @@ const (
 // there is no winner. The score is 1, 0 and one half, of the metric's scale if it has one; or
 // whether the outputs win.
 func (e *Engine) pair(ctx context.Context, p *endpoint, who asker, model string, t template, task *evaluate.Task,
-	event json.RawMessage) evaluate.Result {
+	event json.RawMessage) evaluation.Result {
 	d := task.Metric
 	if d.Return != metric.Float && d.Return != metric.Boolean {
-		return failed(evaluate.Unfit, "A metric that compares two answers must have the return type float or boolean, not %s.", d.Return)
+		return failed(evaluation.Unfit, "A metric that compares two answers must have the return type float or boolean, not %s.", d.Return)
 	}
 	outputs, truth := lookup(event, []string{"outputs"}), lookup(event, []string{"ground_truth"})
 	if outputs == nil || truth == nil {
-		return failed(evaluate.Unfit, "The metric compares outputs with feedback.ground_truth, and the event lacks one of them.")
+		return failed(evaluation.Unfit, "The metric compares outputs with feedback.ground_truth, and the event lacks one of them.")
 	}
 	// The question has three answers, whatever kind of score the metric has.
 	choice := *d
 	choice.Return, choice.Scale = metric.Categorical, nil
 	choice.Categories = json.RawMessage(`[{"category":"first"},{"category":"second"},{"category":"tie"}]`)
-	var both evaluate.Result
+	var both evaluation.Result
 	wins, losses := 0, 0
 	for i, places := range [][2]json.RawMessage{{outputs, truth}, {truth, outputs}} {
 		var b rawjson.Builder

@@ -12,7 +12,6 @@ import (
 	"github.com/google/uuid"
 	"go.uber.org/zap"
 
-	"github.com/spangrove/spangrove/pkg/evaluate"
 	"github.com/spangrove/spangrove/pkg/evaluation"
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/fault"
@@ -48,7 +47,7 @@ type judgement struct {
 	priced     bool
 	start, end time.Time
 	verdict    verdict // without a score: failure says why
-	failure    evaluate.Result
+	failure    evaluation.Result
 }
 
 // identify computes the key. It covers all that a model is asked: a metric's version that asks the

@@ -69,7 +69,7 @@ type Store interface {
 // Evaluator runs metrics.
 type Evaluator interface {
 	// Run scores the task's events: a result for each, in their order.
-	Run(ctx context.Context, task evaluate.Task) ([]evaluate.Result, error)
+	Run(ctx context.Context, task evaluate.Task) ([]evaluation.Result, error)
 }
 
 // Options of a Runner. All but Logger, Meter and Now must be set.

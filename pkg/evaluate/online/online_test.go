@@ -157,12 +157,12 @@ func (w *world) equal(what string, want, got any) {
 // engine gives each event the score 1, or does what answer says, and counts.
 type engine struct {
 	mu     sync.Mutex
-	answer func(evaluate.Task) ([]evaluate.Result, error)
+	answer func(evaluate.Task) ([]evaluation.Result, error)
 	tasks  []evaluate.Task
 	seen   map[string]int // metric and event
 }
 
-func (f *engine) Run(ctx context.Context, task evaluate.Task) ([]evaluate.Result, error) {
+func (f *engine) Run(ctx context.Context, task evaluate.Task) ([]evaluation.Result, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.tasks = append(f.tasks, task)
@@ -178,9 +178,9 @@ func (f *engine) Run(ctx context.Context, task evaluate.Task) ([]evaluate.Result
 	if task.Metric.Type == metric.Composite {
 		return evaluate.Builtin().Run(ctx, task)
 	}
-	results := make([]evaluate.Result, len(task.Events))
+	results := make([]evaluation.Result, len(task.Events))
 	for i := range results {
-		results[i] = evaluate.Result{Success: true, Score: json.RawMessage("1"), Explanation: "seen"}
+		results[i] = evaluation.Result{Success: true, Score: json.RawMessage("1"), Explanation: "seen"}
 	}
 	return results, nil
 }
@@ -388,7 +388,7 @@ func TestEngineBreaks(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)
 	w.metric("m", nil)
-	w.engine.answer = func(evaluate.Task) ([]evaluate.Result, error) {
+	w.engine.answer = func(evaluate.Task) ([]evaluation.Result, error) {
 		return nil, fault.New(fault.Unavailable, "no provider answers")
 	}
 	e := step("e")
@@ -411,21 +411,21 @@ func TestEngineBreaks(t *testing.T) {
 	if _, err := w.s.RetryEvaluations(t.Context(), w.project.ID, evaluation.Query{}); err != nil {
 		t.Fatal(err)
 	}
-	w.engine.answer = func(evaluate.Task) ([]evaluate.Result, error) { return nil, errors.New("secret") }
+	w.engine.answer = func(evaluate.Task) ([]evaluation.Result, error) { return nil, errors.New("secret") }
 	w.drain()
 	if got := w.evaluations()[0]; strings.Contains(got.Explanation, "secret") || got.State != evaluation.Waiting {
 		t.Errorf("after an unknown error: %+v", got)
 	}
-	w.engine.answer = func(evaluate.Task) ([]evaluate.Result, error) {
-		return []evaluate.Result{{Failure: "timeout", Temporary: true, Explanation: "no answer in time"}}, nil
+	w.engine.answer = func(evaluate.Task) ([]evaluation.Result, error) {
+		return []evaluation.Result{{Failure: "timeout", Temporary: true, Explanation: "no answer in time"}}, nil
 	}
 	w.move(time.Hour)
 	w.drain()
 	if got := w.evaluations()[0]; got.Explanation != "no answer in time" || got.State != evaluation.Waiting {
 		t.Errorf("after a failure that may go away: %+v", got)
 	}
-	w.engine.answer = func(evaluate.Task) ([]evaluate.Result, error) {
-		return []evaluate.Result{{Failure: evaluate.Unfit, Explanation: "no question"}}, nil
+	w.engine.answer = func(evaluate.Task) ([]evaluation.Result, error) {
+		return []evaluation.Result{{Failure: evaluation.Unfit, Explanation: "no question"}}, nil
 	}
 	w.move(time.Hour)
 	w.drain()
@@ -571,7 +571,7 @@ func TestStop(t *testing.T) {
 // slowEngine ends with its context.
 type slowEngine struct{ inside chan struct{} }
 
-func (s slowEngine) Run(ctx context.Context, _ evaluate.Task) ([]evaluate.Result, error) {
+func (s slowEngine) Run(ctx context.Context, _ evaluate.Task) ([]evaluation.Result, error) {
 	s.inside <- struct{}{}
 	<-ctx.Done()
 	return nil, ctx.Err()
@@ -624,9 +624,9 @@ func TestWork(t *testing.T) {
 		metric.Python: func(d time.Duration) bool { return d >= slow+2*eventWork },
 	} {
 		w := newWorld(t, nil)
-		w.engine.answer = func(task evaluate.Task) ([]evaluate.Result, error) {
+		w.engine.answer = func(task evaluate.Task) ([]evaluation.Result, error) {
 			time.Sleep(slow)
-			return make([]evaluate.Result, len(task.Events)), nil
+			return make([]evaluation.Result, len(task.Events)), nil
 		}
 		w.metric("m", func(d *metric.Definition) { d.Type = typ })
 		w.put(step("a"), step("b"))
@@ -646,11 +646,11 @@ func TestBusy(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)
 	asked := 0
-	w.engine.answer = func(evaluate.Task) ([]evaluate.Result, error) {
+	w.engine.answer = func(evaluate.Task) ([]evaluation.Result, error) {
 		if asked++; asked <= 10 {
 			return nil, fault.Wrap(fault.Unavailable, evaluate.ErrBusy, "busy")
 		}
-		return []evaluate.Result{{Success: true, Score: json.RawMessage("1")}}, nil
+		return []evaluation.Result{{Success: true, Score: json.RawMessage("1")}}, nil
 	}
 	w.metric("m", nil)
 	w.put(step("a"))
@@ -699,11 +699,11 @@ func TestLater(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)
 	asked := 0
-	w.engine.answer = func(evaluate.Task) ([]evaluate.Result, error) {
+	w.engine.answer = func(evaluate.Task) ([]evaluation.Result, error) {
 		if asked++; asked <= 5 {
-			return []evaluate.Result{{Temporary: true, Skipped: true, Loading: true, Later: time.Minute, Explanation: "being fetched"}}, nil
+			return []evaluation.Result{{Temporary: true, Skipped: true, Loading: true, Later: time.Minute, Explanation: "being fetched"}}, nil
 		}
-		return []evaluate.Result{{Success: true, Score: json.RawMessage("1")}}, nil
+		return []evaluation.Result{{Success: true, Score: json.RawMessage("1")}}, nil
 	}
 	w.metric("m", nil)
 	w.put(step("a"))
@@ -724,22 +724,22 @@ func TestLater(t *testing.T) {
 // scored; what it never looked at costs no attempt.
 func TestTimeForFew(t *testing.T) {
 	t.Parallel()
-	for name, few := range map[string]func(evaluate.Task) ([]evaluate.Result, error){
-		"one at a time": func(task evaluate.Task) ([]evaluate.Result, error) {
-			results := make([]evaluate.Result, len(task.Events))
+	for name, few := range map[string]func(evaluate.Task) ([]evaluation.Result, error){
+		"one at a time": func(task evaluate.Task) ([]evaluation.Result, error) {
+			results := make([]evaluation.Result, len(task.Events))
 			for i := range results {
-				results[i] = evaluate.Result{Temporary: true, Skipped: true}
+				results[i] = evaluation.Result{Temporary: true, Skipped: true}
 			}
-			results[0] = evaluate.Result{Success: true, Score: json.RawMessage("1")}
+			results[0] = evaluation.Result{Success: true, Score: json.RawMessage("1")}
 			return results, nil
 		},
-		"not many": func(task evaluate.Task) ([]evaluate.Result, error) {
+		"not many": func(task evaluate.Task) ([]evaluation.Result, error) {
 			if len(task.Events) > 2 {
 				return nil, context.DeadlineExceeded
 			}
-			results := make([]evaluate.Result, len(task.Events))
+			results := make([]evaluation.Result, len(task.Events))
 			for i := range results {
-				results[i] = evaluate.Result{Success: true, Score: json.RawMessage("1")}
+				results[i] = evaluation.Result{Success: true, Score: json.RawMessage("1")}
 			}
 			return results, nil
 		},
@@ -765,16 +765,16 @@ func TestTimeForFew(t *testing.T) {
 // untilTheEnd is an engine that takes all the time there is.
 type untilTheEnd struct{}
 
-func (untilTheEnd) Run(ctx context.Context, task evaluate.Task) ([]evaluate.Result, error) {
+func (untilTheEnd) Run(ctx context.Context, task evaluate.Task) ([]evaluation.Result, error) {
 	<-ctx.Done()
-	return slices.Repeat([]evaluate.Result{{Success: true, Score: json.RawMessage("1")}}, len(task.Events)), nil
+	return slices.Repeat([]evaluation.Result{{Success: true, Score: json.RawMessage("1")}}, len(task.Events)), nil
 }
 
 // What a turn has no time left for waits as if nobody had claimed it.
 func TestNoTimeLeft(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)
-	w.engine.answer = func(evaluate.Task) ([]evaluate.Result, error) { return nil, errors.New("broken") }
+	w.engine.answer = func(evaluate.Task) ([]evaluation.Result, error) { return nil, errors.New("broken") }
 	w.metric("m", nil)
 	for range 10 {
 		w.put(step("a"))

@@ -183,7 +183,7 @@ func (s *groupWork) read(ctx context.Context, jobs []evaluation.Job) (*jobBatch,
 		text, err := s.text(ctx, &e)
 		if errors.Is(err, wire.ErrTooLarge) {
 			why := fmt.Sprintf("The session has more than %d bytes.", batchBytes)
-			b.addOutcome(j, evaluation.Outcome{State: evaluation.Failed, Failure: string(evaluate.Unfit), Explanation: why})
+			b.addOutcome(j, evaluation.Outcome{State: evaluation.Failed, Failure: string(evaluation.Unfit), Explanation: why})
 			continue
 		}
 		if err != nil {

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/spangrove/spangrove/pkg/evaluate"
+	"github.com/spangrove/spangrove/pkg/evaluation"
 	"github.com/spangrove/spangrove/pkg/metric"
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
@@ -32,7 +33,7 @@ type answer struct {
 const maxExplanation = 10_000
 
 // result returns what a reply says of the event. The harness's answer is not trusted: the evaluator may have written it.
-func (b *batch) result(r reply) evaluate.Result {
+func (b *batch) result(r reply) evaluation.Result {
 	var a answer
 	if err := json.Unmarshal(r.answer, &a); err != nil {
 		return failure(Exit, "The evaluator broke its interpreter: what it answered cannot be read.", r.printed)
@@ -43,7 +44,7 @@ func (b *batch) result(r reply) evaluate.Result {
 	case a.Failure != "":
 		return a.failure(r.printed)
 	case a.Type == "":
-		return evaluate.Result{Success: true}
+		return evaluation.Result{Success: true}
 	}
 	score, why := a.score(b.metric)
 	if why != "" {
@@ -53,16 +54,16 @@ func (b *batch) result(r reply) evaluate.Result {
 	if text == "" {
 		text = fmt.Sprintf("The evaluator returned %s.", clip(string(score), 200))
 	}
-	return evaluate.Result{Success: true, Score: score, Explanation: explain(text, r.printed)}
+	return evaluation.Result{Success: true, Score: score, Explanation: explain(text, r.printed)}
 }
 
 // failure returns the result for what went wrong in the evaluator.
-func (a *answer) failure(printed string) evaluate.Result {
+func (a *answer) failure(printed string) evaluation.Result {
 	trace := ""
 	if a.Trace != nil {
 		trace = "\nTraceback (most recent call last):\n" + strings.Join(a.Trace, "\n") + "\n" + a.Error + ": " + a.Text
 	}
-	switch sort := evaluate.Failure(a.Failure); sort {
+	switch sort := evaluation.Failure(a.Failure); sort {
 	case "no_result":
 		return failure(ResultType, "The evaluator defines no function to call, sets no result and ends with no expression.", printed)
 	case Syntax:
@@ -110,14 +111,14 @@ func (a *answer) score(d *metric.Definition) (score json.RawMessage, why string)
 }
 
 // outOfMemory returns the result for an evaluator that had not enough memory.
-func (b *batch) outOfMemory(printed string) evaluate.Result {
+func (b *batch) outOfMemory(printed string) evaluation.Result {
 	return failure(Memory, fmt.Sprintf("The evaluator needed more memory than it may have: the interpreter and it together have %d MiB.",
 		b.engine.config.MemoryMiB), printed)
 }
 
 // failure returns a result without a score.
-func failure(sort evaluate.Failure, text, printed string) evaluate.Result {
-	return evaluate.Result{Failure: sort, Explanation: explain(text, printed)}
+func failure(sort evaluation.Failure, text, printed string) evaluation.Result {
+	return evaluation.Result{Failure: sort, Explanation: explain(text, printed)}
 }
 
 // explain adds to a text what the evaluator printed.

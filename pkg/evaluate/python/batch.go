@@ -11,6 +11,7 @@ import (
 	"github.com/tetratelabs/wazero/sys"
 
 	"github.com/spangrove/spangrove/pkg/evaluate"
+	"github.com/spangrove/spangrove/pkg/evaluation"
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/metric"
 	"github.com/spangrove/spangrove/pkg/rawjson"
@@ -76,8 +77,8 @@ func (b *batch) takeTurns(ctx context.Context) error {
 //  3. brings the state back, if the last event failed.
 //
 // The state is kept before the first event, unless there is only one.
-func (b *batch) run(ctx context.Context, events []json.RawMessage) ([]evaluate.Result, error) {
-	results := make([]evaluate.Result, 0, len(events))
+func (b *batch) run(ctx context.Context, events []json.RawMessage) ([]evaluation.Result, error) {
+	results := make([]evaluation.Result, 0, len(events))
 	for i, event := range events {
 		if i > 0 {
 			if err := b.takeTurns(ctx); errors.Is(err, evaluate.ErrBusy) {
@@ -118,14 +119,14 @@ func (b *batch) run(ctx context.Context, events []json.RawMessage) ([]evaluate.R
 }
 
 // fillSkipped fills the results up to n with those of events that were not looked at.
-func (b *batch) fillSkipped(results []evaluate.Result, n int) []evaluate.Result {
-	return fill(results, n-len(results), evaluate.Result{Failure: Timeout, Temporary: true, Skipped: true,
+func (b *batch) fillSkipped(results []evaluation.Result, n int) []evaluation.Result {
+	return fill(results, n-len(results), evaluation.Result{Failure: Timeout, Temporary: true, Skipped: true,
 		Explanation: "The evaluator was not run: those before it on other events took all the time there was."})
 }
 
 // begin takes an interpreter and gives it the code. A result is the evaluator's failure, which holds for all events: its
 // code is no Python, or imports what is not there. That an interpreter does not even start is an error.
-func (b *batch) begin(ctx context.Context) (*evaluate.Result, error) {
+func (b *batch) begin(ctx context.Context) (*evaluation.Result, error) {
 	i := b.engine.take(b.program)
 	b.interpreter = i
 	_, started, err := i.answer(ctx, startLimit)
@@ -169,12 +170,12 @@ type (
 
 // ask has the interpreter answer a line. If it does not within a time, or ends, there is none
 // afterwards. An error is ctx's.
-func (b *batch) ask(ctx context.Context, line []byte, within time.Duration) (evaluate.Result, error) {
+func (b *batch) ask(ctx context.Context, line []byte, within time.Duration) (evaluation.Result, error) {
 	i := b.interpreter
 	r, answered, err := i.ask(ctx, message{line: line}, within)
 	switch {
 	case err != nil:
-		return evaluate.Result{}, err
+		return evaluation.Result{}, err
 	case answered:
 		return b.result(r), nil
 	}
@@ -205,7 +206,7 @@ func (b *batch) end() {
 
 // ended returns the result of an event for which the interpreter ended instead of answering. The order of the cases matters:
 // what ended it on purpose is known for sure and comes first, what it printed is a hint.
-func (b *batch) ended(i *interpreter, within time.Duration) evaluate.Result {
+func (b *batch) ended(i *interpreter, within time.Duration) evaluation.Result {
 	printed := i.talk.printed.String()
 	var exit *sys.ExitError
 	switch cause := context.Cause(i.talk.ctx); {

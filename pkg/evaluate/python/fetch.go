@@ -10,11 +10,11 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/spangrove/spangrove/pkg/evaluate"
+	"github.com/spangrove/spangrove/pkg/evaluation"
 )
 
 // Loading is the failure of evaluators that wait for the interpreter, which is being fetched.
-const Loading evaluate.Failure = "loading"
+const Loading evaluation.Failure = "loading"
 
 const (
 	// fetchWait is how long a caller waits for the interpreter that is being fetched, before it is told
@@ -98,10 +98,10 @@ func (f *fetcher) start(ctx context.Context, run func(func()), prepare func(cont
 }
 
 // result returns what evaluators answer for now.
-func (f *fetcher) result() evaluate.Result {
+func (f *fetcher) result() evaluation.Result {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	r := evaluate.Result{Failure: Loading, Temporary: true, Skipped: true, Loading: true, Later: fetchAgain}
+	r := evaluation.Result{Failure: Loading, Temporary: true, Skipped: true, Loading: true, Later: fetchAgain}
 	if f.done == nil && f.failure != nil {
 		r.Failure, r.Loading, r.Later = NotInstalled, false, max(f.next.Sub(f.now()), time.Second)
 		r.Explanation = notInstalled(fmt.Sprintf("The Python interpreter could not be fetched; "+
@@ -124,7 +124,7 @@ func (f *fetcher) result() evaluate.Result {
 
 // await has the interpreter fetched, and waits for it for a while. It returns the program if it is there
 // then, or else the result of each event. What waits in a queue is not held up: it comes again.
-func (e *Engine) await(ctx context.Context, queued bool) (program, *evaluate.Result, error) {
+func (e *Engine) await(ctx context.Context, queued bool) (program, *evaluation.Result, error) {
 	f := e.fetcher
 	done := f.start(e.ctx, e.running.Go, func(ctx context.Context) error {
 		_, err := e.program(ctx)

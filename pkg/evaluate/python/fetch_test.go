@@ -16,6 +16,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/spangrove/spangrove/pkg/evaluate"
+	"github.com/spangrove/spangrove/pkg/evaluation"
 	"github.com/spangrove/spangrove/pkg/metric"
 )
 
@@ -83,7 +84,7 @@ func fetching(t *testing.T, r *registry) *Engine {
 	return e
 }
 
-func one(t *testing.T, e *Engine, queued bool) evaluate.Result {
+func one(t *testing.T, e *Engine, queued bool) evaluation.Result {
 	t.Helper()
 	results, err := e.Evaluate(t.Context(), evaluate.Task{Metric: &metric.Definition{Type: metric.Python, Return: metric.Float, Criteria: "x"}, Wait: evaluate.Wait{Queued: queued},
 		Events: []json.RawMessage{json.RawMessage(`{"do":"return","text":"{\"type\":\"int\",\"number\":\"1\"}"}`)}})

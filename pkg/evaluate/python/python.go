@@ -34,21 +34,22 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/spangrove/spangrove/pkg/evaluate"
+	"github.com/spangrove/spangrove/pkg/evaluation"
 	"github.com/spangrove/spangrove/pkg/fault"
 )
 
 // The failures that evaluators in Python may have besides evaluate's.
 const (
-	NotInstalled evaluate.Failure = "not_installed" // the interpreter is not there
-	Syntax       evaluate.Failure = "syntax"        // the code is no Python
-	Import       evaluate.Failure = "import"        // it imports what is not there
-	Exception    evaluate.Failure = "exception"     // it raised one
-	Recursion    evaluate.Failure = "recursion"     // its calls went too deep
-	ResultType   evaluate.Failure = "result_type"   // what it returned is not a score of the metric
-	Timeout      evaluate.Failure = "timeout"       // it took longer than the deadline
-	Memory       evaluate.Failure = "memory"        // it needed more memory than it may have
-	Output       evaluate.Failure = "output"        // it printed or returned more than it may
-	Exit         evaluate.Failure = "exit"          // it ended or broke its interpreter
+	NotInstalled evaluation.Failure = "not_installed" // the interpreter is not there
+	Syntax       evaluation.Failure = "syntax"        // the code is no Python
+	Import       evaluation.Failure = "import"        // it imports what is not there
+	Exception    evaluation.Failure = "exception"     // it raised one
+	Recursion    evaluation.Failure = "recursion"     // its calls went too deep
+	ResultType   evaluation.Failure = "result_type"   // what it returned is not a score of the metric
+	Timeout      evaluation.Failure = "timeout"       // it took longer than the deadline
+	Memory       evaluation.Failure = "memory"        // it needed more memory than it may have
+	Output       evaluation.Failure = "output"        // it printed or returned more than it may
+	Exit         evaluation.Failure = "exit"          // it ended or broke its interpreter
 )
 
 // Config defines where the interpreter is and what evaluators may use. Zero values are the defaults.
@@ -190,7 +191,7 @@ func (e *Engine) Close() error {
 //  2. It gets the program, which may have to be compiled, or fetched before that. If it is not there in time, the result
 //     of each event says so.
 //  3. It waits for a place, and scores the events one after the other (batch.run).
-func (e *Engine) Evaluate(ctx context.Context, task evaluate.Task) ([]evaluate.Result, error) {
+func (e *Engine) Evaluate(ctx context.Context, task evaluate.Task) ([]evaluation.Result, error) {
 	e.mu.Lock()
 	if e.closed {
 		e.mu.Unlock()
@@ -205,12 +206,12 @@ func (e *Engine) Evaluate(ctx context.Context, task evaluate.Task) ([]evaluate.R
 
 	p, err := e.program(ctx)
 	if missing := notInstalled(""); errors.As(err, &missing) && e.fetcher != nil {
-		var instead *evaluate.Result
+		var instead *evaluation.Result
 		if p, instead, err = e.await(ctx, task.Wait.Queued); instead != nil {
 			return fill(nil, len(task.Events), *instead), nil
 		}
 	} else if errors.As(err, &missing) {
-		return fill(nil, len(task.Events), evaluate.Result{Failure: NotInstalled, Explanation: missing.Error()}), nil
+		return fill(nil, len(task.Events), evaluation.Result{Failure: NotInstalled, Explanation: missing.Error()}), nil
 	}
 	if err != nil {
 		return nil, e.cause(err)
@@ -265,7 +266,7 @@ func (e *Engine) program(ctx context.Context) (program, error) {
 }
 
 // fill appends n copies of a result.
-func fill(results []evaluate.Result, n int, r evaluate.Result) []evaluate.Result {
+func fill(results []evaluation.Result, n int, r evaluation.Result) []evaluation.Result {
 	for range n {
 		results = append(results, r)
 	}

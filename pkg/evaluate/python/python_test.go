@@ -21,6 +21,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/spangrove/spangrove/pkg/evaluate"
+	"github.com/spangrove/spangrove/pkg/evaluation"
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/metric"
 )
@@ -187,24 +188,24 @@ func TestBatch(t *testing.T) {
 		e := fakeEngine(Config{OutputKiB: 5}, f)
 		steps := []struct {
 			event  string
-			want   evaluate.Result // Explanation: a part of it
+			want   evaluation.Result // Explanation: a part of it
 			starts int
 		}{
-			{`{"do":"return","text":"{\"type\":\"float\",\"number\":\"0.50\"}"}`, evaluate.Result{Success: true, Score: json.RawMessage("0.50"), Explanation: "returned 0.50."}, 1},
-			{"{\"do\":\r\n\"read\"}", evaluate.Result{Success: true, Score: json.RawMessage("2")}, 1},
-			{`{"do":"print","text":"some\ntext"}`, evaluate.Result{Success: true, Score: json.RawMessage("1"), Explanation: "It printed:\nsome\nwarned text"}, 1},
+			{`{"do":"return","text":"{\"type\":\"float\",\"number\":\"0.50\"}"}`, evaluation.Result{Success: true, Score: json.RawMessage("0.50"), Explanation: "returned 0.50."}, 1},
+			{"{\"do\":\r\n\"read\"}", evaluation.Result{Success: true, Score: json.RawMessage("2")}, 1},
+			{`{"do":"print","text":"some\ntext"}`, evaluation.Result{Success: true, Score: json.RawMessage("1"), Explanation: "It printed:\nsome\nwarned text"}, 1},
 			{`{"do":"return","text":"{\"failure\":\"exception\",\"error\":\"KeyError\",\"text\":\"'x'\",\"trace\":[\"  File 1\"]}"}`,
-				evaluate.Result{Failure: Exception, Explanation: "The evaluator raised KeyError: 'x'\nTraceback (most recent call last):\n  File 1\nKeyError: 'x'"}, 1},
-			{`{"do":"wait"}`, evaluate.Result{Failure: Timeout, Explanation: "took longer than 1s"}, 1},
-			{`{"do":"answer late"}`, evaluate.Result{Failure: Timeout, Explanation: "took longer than 1s"}, 2},
-			{`{"do":"print for ever"}`, evaluate.Result{Failure: Output, Explanation: "more than 5 KiB"}, 3},
-			{`{"do":"return","text":"{\"failure\":\"memory\"}"}`, evaluate.Result{Failure: Memory, Explanation: "have 128 MiB"}, 4},
-			{`{"do":"exit","text":"Fatal: no"}`, evaluate.Result{Failure: Exit, Explanation: "with status 3.\nIt printed:\nFatal: no"}, 4},
-			{`{"do":"exit","text":"MemoryError"}`, evaluate.Result{Failure: Memory}, 5},
-			{`{"do":"overflow"}`, evaluate.Result{Failure: Recursion}, 6},
-			{`{"do":"return","text":"nonsense"}`, evaluate.Result{Failure: Exit, Explanation: "cannot be read"}, 7},
-			{`{"do":"grow"}`, evaluate.Result{Failure: Exception}, 7},
-			{`{"do":"print","text":"again"}`, evaluate.Result{Success: true, Score: json.RawMessage("1")}, 8},
+				evaluation.Result{Failure: Exception, Explanation: "The evaluator raised KeyError: 'x'\nTraceback (most recent call last):\n  File 1\nKeyError: 'x'"}, 1},
+			{`{"do":"wait"}`, evaluation.Result{Failure: Timeout, Explanation: "took longer than 1s"}, 1},
+			{`{"do":"answer late"}`, evaluation.Result{Failure: Timeout, Explanation: "took longer than 1s"}, 2},
+			{`{"do":"print for ever"}`, evaluation.Result{Failure: Output, Explanation: "more than 5 KiB"}, 3},
+			{`{"do":"return","text":"{\"failure\":\"memory\"}"}`, evaluation.Result{Failure: Memory, Explanation: "have 128 MiB"}, 4},
+			{`{"do":"exit","text":"Fatal: no"}`, evaluation.Result{Failure: Exit, Explanation: "with status 3.\nIt printed:\nFatal: no"}, 4},
+			{`{"do":"exit","text":"MemoryError"}`, evaluation.Result{Failure: Memory}, 5},
+			{`{"do":"overflow"}`, evaluation.Result{Failure: Recursion}, 6},
+			{`{"do":"return","text":"nonsense"}`, evaluation.Result{Failure: Exit, Explanation: "cannot be read"}, 7},
+			{`{"do":"grow"}`, evaluation.Result{Failure: Exception}, 7},
+			{`{"do":"print","text":"again"}`, evaluation.Result{Success: true, Score: json.RawMessage("1")}, 8},
 		}
 		var list []string
 		for i, s := range steps {
@@ -218,7 +219,7 @@ func TestBatch(t *testing.T) {
 			if !strings.Contains(got.Explanation, s.want.Explanation) {
 				t.Errorf("%s: explanation %q, want %q in it", s.event, got.Explanation, s.want.Explanation)
 			}
-			if diff := cmp.Diff(s.want, got, cmpopts.IgnoreFields(evaluate.Result{}, "Explanation")); diff != "" {
+			if diff := cmp.Diff(s.want, got, cmpopts.IgnoreFields(evaluation.Result{}, "Explanation")); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", s.event, diff)
 			}
 			if f.starts != s.starts {
