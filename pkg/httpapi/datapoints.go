@@ -52,16 +52,17 @@ func (s *Server) listDatapoints(c *call) error {
 	if err != nil {
 		return err
 	}
-	var q dataset.PointQuery
-	if q.IDs, err = params.Texts("datapoint_ids"); err != nil {
+	var in struct {
+		IDs     []string `query:"datapoint_ids"`
+		Dataset string   `query:"dataset_name"`
+	}
+	if err := params.Read(&in); err != nil {
 		return err
 	}
-	if len(q.IDs) > maxQueryIDs {
+	if len(in.IDs) > maxQueryIDs {
 		return fault.InvalidField("datapoint_ids", "must be at most %d ids", maxQueryIDs)
 	}
-	if q.Dataset, err = params.Text("dataset_name"); err != nil {
-		return err
-	}
+	q := dataset.PointQuery{IDs: in.IDs, Dataset: in.Dataset}
 	if q.Limit, q.Page, err = params.Page(datapointPages); err != nil {
 		return err
 	}

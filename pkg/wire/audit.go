@@ -20,14 +20,16 @@ func DecodeAuditQuery(rawQuery string, now time.Time) (q audit.Query, err error)
 	if err != nil {
 		return q, err
 	}
-	if q.Action, err = params.Text("action"); err != nil {
+	var in struct {
+		Action    string `query:"action"`
+		ProjectID string `query:"project_id"`
+	}
+	if err := params.Read(&in); err != nil {
 		return q, err
 	}
+	q.Action, q.ProjectID = in.Action, in.ProjectID
 	if q.Action != "" && !audit.IsAction(q.Action) {
 		return q, fault.InvalidField("action", "must be one of %s", strings.Join(audit.Actions(), ", "))
-	}
-	if q.ProjectID, err = params.Text("project_id"); err != nil {
-		return q, err
 	}
 	if q.Limit, q.Page, err = params.Page(auditPages); err != nil {
 		return q, err

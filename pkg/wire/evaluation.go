@@ -55,19 +55,20 @@ func DecodeEvaluationQuery(p Params) (q evaluation.Query, err error) {
 			return q, err
 		}
 	}
-	if q.Before, err = p.Text("before"); err != nil {
+	var in struct {
+		Before string `query:"before"`
+		Limit  int64  `query:"limit"`
+	}
+	if err := p.Read(&in); err != nil {
 		return q, err
 	}
-	limit, err := p.Whole("limit")
 	switch {
-	case err != nil:
-		return q, err
-	case limit == 0:
-		limit = defaultEvaluations
-	case limit < 0 || limit > maxEvaluations:
+	case in.Limit == 0:
+		in.Limit = defaultEvaluations
+	case in.Limit < 0 || in.Limit > maxEvaluations:
 		return q, fault.InvalidField("limit", "must be between 1 and %d", maxEvaluations)
 	}
-	q.Limit = int(limit)
+	q.Before, q.Limit = in.Before, int(in.Limit)
 	return q, nil
 }
 
