@@ -16,19 +16,21 @@ import (
 	"github.com/spangrove/spangrove/pkg/store/internal/writer"
 )
 
-// eventGroup is the events of one request that share session and trace.
+// eventGroup is the events of one request that share session and trace. Their payload is compressed together, and they
+// move together if their trace turns out to belong to another session.
 type eventGroup struct {
 	part        batchPart // the request, and the session the group had when it was prepared
 	project     int64
 	session     uuid.UUID
 	trace       uuid.UUID // zero: native events, or spans whose session is fixed
-	provisional bool
+	provisional bool      // no span of the request has named the trace's session
 	heads       []*head
-	chunks      []*record.Chunk
+	chunks      []*record.Chunk // one or more a day
 	hint        *event.SessionHint
 }
 
-// writeBatch is one request, ready for the writer.
+// writeBatch is one request, ready for the writer. It is made once and may be tried in several transactions, alone or
+// together with other requests.
 type writeBatch struct {
 	project int64
 	traces  []*traceRow
@@ -69,6 +71,16 @@ func (b *writeBatch) Size() (events int, bytes int64) { return b.events, b.bytes
 
 // prepare checks a batch, groups its events by session and compresses their payload, all of
 // it outside the writer. A repeated id within the batch is folded into its first event.
+//
+//  1. Each event is validated and its start checked: a span that begins outside the window is moved to now, a
+//     native event is refused. The error names the event, and nothing of the batch is stored.
+//  2. Events are grouped by session and trace. An event with a session of its own (Fixed) is not in its trace's group.
+//  3. Rows are derived, costs computed, traces named (names), and the part of each session's tree that came is
+//     corrected (correct), before any of it is compressed.
+//  4. Payloads are put into chunks and these are compressed on all processors.
+//
+// The filters of ids are asked here only to decide whether a payload can be compressed in advance; split asks again
+// within the transaction.
 func (s *Store) prepare(projectID int64, b event.Batch) (*writeBatch, error) {
 	p := &writeBatch{project: projectID}
 	b.Events = slices.Clone(b.Events) // repeats and moves change them, and the caller may send them again
@@ -119,7 +131,8 @@ func (s *Store) prepare(projectID int64, b event.Batch) (*writeBatch, error) {
 	for _, r := range p.logs {
 		p.bytes += int64(len(r.z))
 	}
-	for i := range b.LogParts { // a session that only a log record names
+	// A session that only a log record names is a group without events: it names the session for its trace.
+	for i := range b.LogParts {
 		n := &b.LogParts[i]
 		if k := (key{n.Session, n.TraceID}); n.Session != uuid.Nil && groups[k] == nil {
 			groups[k] = &eventGroup{project: projectID, session: k.session, trace: k.trace}

@@ -13,7 +13,9 @@ import (
 	"github.com/spangrove/spangrove/pkg/store/internal/writer"
 )
 
-// writing is the state of one transaction that stores write batches.
+// writing is the state of one try of a transaction that stores write batches. A transaction that is retried begins
+// with a new one, so nothing here outlives a try that failed; caches of the Store learn of it in publish, after
+// the commit.
 type writing struct {
 	s *Store
 	// force probes every id on every day instead of trusting the Bloom filters, after another
@@ -21,16 +23,31 @@ type writing struct {
 	force          bool
 	fresh          []*head // inserted by this transaction
 	resolvedTraces []*traceRow
-	deltas         map[writer.Key]*sessionDelta
-	order          []*sessionDelta
-	consumed       []writer.Key // pending updates that were applied
+	// deltas are the changes of sessions by their keys, and order the same in the order in which rows are locked.
+	deltas   map[writer.Key]*sessionDelta
+	order    []*sessionDelta
+	consumed []writer.Key // pending updates that were applied
 
 	moved     []*traceRow   // traces whose events went to another session
 	responses []responseKey // response ids that an event has got
 	logCounts logCountsDelta
 }
 
-// storeBatches stores the events of all batches.
+// storeBatches stores the events of all batches, which may be of several projects:
+//
+//  1. Each trace is given its session, and aliases lead to where a session has moved (resolveTraces, resolveAliases).
+//     From here on the session of an event is final, but for traces that move below.
+//  2. New events are told from repeats of stored ones (split).
+//  3. What the new events change in their sessions is summed up (count), and the rows of these sessions are written
+//     in the order of their keys. The statement answers with each row as it is now, which later steps use.
+//  4. Chunks, events and ids are inserted (insert).
+//  5. Session events that follow their events are brought up to them.
+//  6. Traces whose session turned out to be another one move there, with what was stored of them before.
+//  7. Repeats change the stored events; updates that waited for an event are applied to it.
+//  8. The trees of all sessions that were touched are corrected, and log parts are merged.
+//
+// The order matters: a repeat may be of an event that a move has just taken elsewhere, and a tree is corrected once,
+// when all of that is done.
 func (w *writing) storeBatches(ctx context.Context, tx *Commit, batches []*writeBatch) error {
 	var groups []*eventGroup
 	for _, p := range batches {
@@ -60,6 +77,7 @@ func (w *writing) storeBatches(ctx context.Context, tx *Commit, batches []*write
 		}
 		return bytes.Compare(a.id[:], b.id[:])
 	})
+	// Repeats change rows of events one by one: the same order keeps two transactions from waiting for each other.
 	slices.SortFunc(repeats, func(a, b repeatOf) int { return bytes.Compare(a.head.ev.ID[:], b.head.ev.ID[:]) })
 	if err := w.upsert(ctx, tx, w.order); err != nil {
 		return fmt.Errorf("write sessions: %w", err)
@@ -102,7 +120,8 @@ func (w *writing) storeBatches(ctx context.Context, tx *Commit, batches []*write
 	return w.mergeLogs(ctx, tx, batches)
 }
 
-// publish updates the caches after the transaction has committed.
+// publish updates the caches after the transaction has committed. Before that, a reader of the caches would see what
+// may yet be rolled back.
 func (w *writing) publish() {
 	for _, t := range w.resolvedTraces {
 		w.s.traces.Add(traceKey{t.project, t.trace}, *t)
@@ -119,6 +138,15 @@ type traceKey struct {
 }
 
 // split separates new events from those whose id is stored already.
+//
+// An id that its Bloom filter does not contain is new, and costs no look-up: that is so for nearly all events. For the
+// others the filter names the days on which the id may be stored (far: on a day that has no filter any more), and
+// findEvents asks for exactly these. days is nil, all days, where the filters cannot be trusted:
+//
+//   - another process has written in between (force): the ids that it stored are in no filter here;
+//   - the sender gave no start, so that the same event, sent again to another server, may stand on another day.
+//
+// Where this process is the only writer (Exclusive), its filters know every id.
 func (w *writing) split(ctx context.Context, tx *Commit, groups []*eventGroup) (fresh map[*head]bool, repeats []repeatOf, err error) {
 	fresh = map[*head]bool{}
 	asked := map[int64][]idDays{}
@@ -154,6 +182,13 @@ func (w *writing) split(ctx context.Context, tx *Commit, groups []*eventGroup) (
 }
 
 // insert stores the fresh events, and the session events of implicit sessions.
+//
+// Payloads were compressed before the transaction began, together for each session and day. The chunk of a group is
+// dropped if none of its events turned out to be new. An event whose id might have been stored already (known) was
+// left out of these chunks; if it is new after all, its payload is compressed here.
+//
+// The tree, the index of fields and the outbox learn of an event before its row is written, since they only collect;
+// what they write follows at the end of the transaction.
 func (w *writing) insert(ctx context.Context, tx *Commit, groups []*eventGroup, fresh map[*head]bool) error {
 	var rows []*head
 	var chunks []*record.Chunk
@@ -187,6 +222,7 @@ func (w *writing) insert(ctx context.Context, tx *Commit, groups []*eventGroup, 
 	if err := w.idsFree(ctx, tx, rows); err != nil {
 		return err
 	}
+	// A session whose row this transaction made, and whose sender sent no session event, gets one of its own.
 	for _, d := range w.order {
 		if !d.state.fresh || d.sessionHead != nil {
 			continue
@@ -225,7 +261,7 @@ func (w *writing) insert(ctx context.Context, tx *Commit, groups []*eventGroup, 
 	return nil
 }
 
-// addHeadIDs is addIDs for rows.
+// addHeadIDs is addIDs for rows: neighbours of one project and day go in one call.
 func addHeadIDs(ctx context.Context, tx *Commit, rows []*head) error {
 	ids := make([]uuid.UUID, 0, len(rows))
 	for i, h := range rows {

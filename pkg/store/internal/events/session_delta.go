@@ -13,7 +13,10 @@ import (
 	"github.com/spangrove/spangrove/pkg/store/internal/writer"
 )
 
-// sessionDelta is the change of one session by a transaction.
+// sessionDelta is the change of one session by a transaction: what its new events add. It is written by one statement,
+// which makes the row or adds to it (upsertSessions), so that no session is read to be counted.
+//
+// All that depends on an order ("first", "latest") is decided by start and id of the events, never by when they came.
 type sessionDelta struct {
 	project        int64
 	id             uuid.UUID
@@ -28,11 +31,14 @@ type sessionDelta struct {
 	failed         rootRef // earliest root event with an error
 
 	sessionHead *head // the session event itself, if it is new in this transaction
-	hint        *event.SessionHint
-	lead        *head           // its first root, or else its first event: source and resource are the session's
-	user        json.RawMessage // user_id of the first of its events that has one
-	userMS      *float64        // that event's start
+	// hint is what the request said of the session that brought the event which leads it (leads). The rest is for the
+	// session event of an implicit session.
+	hint   *event.SessionHint
+	lead   *head           // its first root, or else its first event: source and resource are the session's
+	user   json.RawMessage // user_id of the first of its events that has one
+	userMS *float64        // that event's start
 
+	// state is set by upsertSessions: the row after the change.
 	state sessionState
 }
 
@@ -65,7 +71,7 @@ const sessionColumns = `
 	user_ms,
 	num_calls`
 
-// rootRef points to an event directly below the session.
+// rootRef points to an event directly below the session. ev may have no more than its id.
 type rootRef struct {
 	ms  float64 // its start, or its end
 	ev  *event.Event
@@ -100,12 +106,13 @@ const (
 	noLast  = -math.MaxFloat64
 )
 
-// Where the name of an implicit session came from.
+// Where the name of an implicit session came from. A name of a higher rank takes the place of one of a lower rank,
+// whichever came first.
 const (
-	rankUnknown = iota
-	rankFallback
-	rankRoot
-	rankHint
+	rankUnknown  = iota // nothing named it
+	rankFallback        // the name of the service
+	rankRoot            // its first root event
+	rankHint            // a request that named the session
 )
 
 // delta returns the session's delta, made at first use.
@@ -121,6 +128,10 @@ func (w *writing) delta(project int64, session uuid.UUID) *sessionDelta {
 }
 
 // count adds an event to its session's delta.
+//
+// The hint of the event's request counts if the event is the first root so far, or the earliest event as long as there
+// is no root. A session event that its sender sent makes the session explicit; one without an end leaves the end
+// to follow the session's events.
 func (w *writing) count(g *eventGroup, h *head, fresh bool) {
 	if !fresh {
 		return // a repeat counts nothing, and may be stored under another session
@@ -145,6 +156,7 @@ func (w *writing) count(g *eventGroup, h *head, fresh bool) {
 		d.runID = h.runID
 		return
 	}
+	// The session's user is that of its first event that has one.
 	if h.userID != "" && (d.userMS == nil || e.Start < *d.userMS) {
 		d.userMS = &e.Start
 		var b rawjson.Builder
@@ -198,7 +210,8 @@ func (d *sessionDelta) prepareRow() {
 		d.hint, d.lead = hint, nil
 	}
 	_, d.nameRank = d.name()
-	// No two rows of one id, one after the other, ever share a version.
+	// No two rows of one id, one after the other, ever share a version: a tree that was kept in memory for a session that
+	// was deleted and made again is not taken for the new one's.
 	d.initialVersion = time.Now().UnixNano()
 	if math.IsInf(d.first, 1) {
 		d.first, d.last = noFirst, noLast
@@ -209,7 +222,7 @@ func (d *sessionDelta) prepareRow() {
 	}
 }
 
-// run returns the run of an event: its own, or else its session's.
+// run returns the run of an event: its own, or else its session's. A session event has only its own.
 func (d *sessionDelta) run(h *head) string {
 	if h.runID == "" && d.state.runID != nil && !h.ev.IsSession() {
 		return *d.state.runID

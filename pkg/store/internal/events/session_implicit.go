@@ -21,6 +21,7 @@ const userGiven = noLast
 func (s *Store) refreshImplicitSession(ctx context.Context, tx *Commit, project int64, now *event.Event, rank int) error {
 	key := []any{project, tx.ID(now.ID)}
 	below := ` FROM event WHERE ` + s.Dialect.OfSession() + ` AND event_id <> $2`
+	// The event that leads the session: its first root, or else its first event.
 	var id uuid.UUID
 	var day int32
 	var root bool
@@ -56,6 +57,7 @@ func (s *Store) refreshImplicitSession(ctx context.Context, tx *Commit, project 
 			}
 		}
 	}
+	// The user follows the events, unless an update has set it.
 	var was *float64
 	if _, err := sqldb.One(ctx, tx, `SELECT user_ms FROM session WHERE project_id = $1 AND session_id = $2`, key, &was); err != nil {
 		return err
@@ -97,7 +99,8 @@ func (d *sessionDelta) name() (string, int) {
 	}
 }
 
-// event makes the session event of an implicit session.
+// event makes the session event of an implicit session, from the row (state) where the row decides: a session may have
+// had events before that began earlier or ended later.
 func (d *sessionDelta) event() *event.Event {
 	e := &event.Event{ID: d.id, SessionID: d.id, Type: event.TypeSession, Source: event.Unknown,
 		Start: d.state.first, End: d.state.last, UserProperties: d.user}
@@ -117,7 +120,8 @@ func (d *sessionDelta) event() *event.Event {
 	return e
 }
 
-// insertImplicitSession stores the session event of an implicit session.
+// insertImplicitSession stores the session event of an implicit session that a move has just made. Those of sessions that
+// new events make are inserted together with these (insert).
 func (w *writing) insertImplicitSession(ctx context.Context, tx *Commit, d *sessionDelta) error {
 	if err := w.idFree(ctx, tx, d); err != nil {
 		return err
@@ -143,6 +147,10 @@ func (w *writing) insertImplicitSession(ctx context.Context, tx *Commit, d *sess
 
 // syncImplicitSession updates the session event of an implicit session, or the end of one that its sender
 // left open, after events were added.
+//
+// The delta knows only the events of this transaction, and the row knows the times and the first root of all. So the
+// delta may set what follows the first root only if its root is the row's, and what the leading event gives only
+// if it brought that event (leads); what it brings otherwise only fills what is empty.
 func (w *writing) syncImplicitSession(ctx context.Context, tx *Commit, d *sessionDelta) error {
 	old, err := w.s.load(ctx, tx, d.project, d.state.eventDay, d.id)
 	if fault.IsNotFound(err) {

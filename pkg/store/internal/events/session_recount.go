@@ -12,6 +12,14 @@ import (
 // recount recomputes a session's first and last times and its first and last root event after
 // one of its events changed in place or went, and brings a session event that follows its
 // events up to them.
+//
+// A delta can only add: it moves a first time to before and a last one to after. When an event goes, or gets another
+// start, end or parent, these are asked of the events again, by indexes that begin with the session.
+//
+//	implicit       first_ms and last_ms
+//	implicitAll    those of the events; noFirst and noLast if there are none, and the next event tells
+//	implicitEnd    the session's own start or an earlier event; the latest end of an event
+//	explicit       the session's own times, wider where events are
 func (s *Store) recount(ctx context.Context, tx *Commit, project int64, session uuid.UUID) error {
 	var implicit, rank int
 	var day int32

@@ -17,6 +17,18 @@ import (
 
 // move puts the events of a trace's provisional session under the session the trace turned
 // out to have, and leaves an alias.
+//
+//	before                          after
+//	session T (id of the trace)     session S
+//	├─ span 1                       ├─ span 1
+//	└─ span 2                       ├─ span 2
+//	                                └─ span 3, which named S
+//	                                alias T → S
+//
+// The row of T becomes a delta of S: its totals, times, roots, run and user are added as if its events came now. Its
+// session event goes, for S has one of its own. Whoever asks for T, or sends to it, is led to S by the alias.
+//
+// A session that its sender started under the very id of the trace is not provisional, and keeps its events.
 func (w *writing) move(ctx context.Context, tx *Commit, t *traceRow) error {
 	from, to := t.trace, t.session
 	if target, ok, err := AliasOf(ctx, tx, t.project, to); err != nil {
@@ -97,6 +109,7 @@ func (w *writing) move(ctx context.Context, tx *Commit, t *traceRow) error {
 	if o.userMS != nil {
 		d.user, d.userMS = sessionEvent.UserProperties, o.userMS
 	}
+	// What the session event of T showed, S may show where it has nothing better.
 	d.hint = &event.SessionHint{Fallback: sessionEvent.Name, Metadata: sessionEvent.ColdMetadata, Source: sessionEvent.Source}
 	if rootMS != nil {
 		root, err := w.s.load(ctx, tx, t.project, *rootDay, rootID)
@@ -145,6 +158,12 @@ func (w *writing) move(ctx context.Context, tx *Commit, t *traceRow) error {
 // after a span of a smaller rank has named another one: a root that came last, say.
 // Other events of that session stay. If it has no others and it is implicit, it goes; its id
 // is a name that other traces may use, and leads nowhere.
+//
+//  1. The trace's events are read whole, and counted as a delta of their new session.
+//  2. The new session's row is written, the events' rows are moved, and the totals are taken off the former session,
+//     whose times and roots are computed anew (leave).
+//  3. The session events of both follow.
+//  4. Events whose metadata names the session's key are rewritten with the new one.
 func (w *writing) moveTrace(ctx context.Context, tx *Commit, t *traceRow) error {
 	to := t.session
 	if target, ok, err := AliasOf(ctx, tx, t.project, to); err != nil {
@@ -208,7 +227,8 @@ func (w *writing) upsert(ctx context.Context, tx *Commit, deltas []*sessionDelta
 	return err
 }
 
-// ofTrace reads the events of a trace in its former session, whole.
+// ofTrace reads the events of a trace in its former session, whole, in order of their start. Those whose session is
+// fixed are not the trace's to move.
 func (w *writing) ofTrace(ctx context.Context, tx *Commit, t *traceRow) (list []*Stored, err error) {
 	type place struct {
 		day int32
@@ -268,7 +288,7 @@ func hintOf(e *event.Event) *event.SessionHint {
 }
 
 // leave takes what went out of a session's totals, and the session itself if nothing is left of
-// one that is implicit.
+// one that is implicit. Sums are subtracted; what was a minimum or a maximum is computed anew from the events left.
 func (w *writing) leave(ctx context.Context, tx *Commit, project int64, session uuid.UUID, d *sessionDelta) error {
 	s := w.s
 	if err := s.addTotals(ctx, tx, project, session, totals{}.minus(d.totals), d.first, d.last); err != nil {

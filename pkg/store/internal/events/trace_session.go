@@ -14,7 +14,8 @@ import (
 	"github.com/spangrove/spangrove/pkg/store/internal/writer"
 )
 
-// traceRow is a row of table trace.
+// traceRow is a row of table trace: which session the spans of a trace belong to. Spans of one trace come in any order and
+// in several requests, and only some of them name the session; the one of the smallest rank decides (event.TraceRank).
 type traceRow struct {
 	project     int64
 	trace       uuid.UUID
@@ -27,8 +28,13 @@ type traceRow struct {
 // rankProvisional is the rank of a session that no span has named. It is greater than any other.
 var rankProvisional = []byte{2}
 
-// rankBytes spells a rank so that it compares as bytes: one that tells whether it is a root, the
-// start, the span id. They are stored: never change them.
+// rankBytes spells a rank so that it compares as bytes, in Go as in both databases:
+//
+//	byte 0      0 for a root, 1 for a span below another, 2 for none that named a session (rankProvisional)
+//	bytes 1-8   its start, Unix nanoseconds, big endian
+//	bytes 9-16  its span id
+//
+// They are stored: never change them.
 func rankBytes(r event.TraceRank) []byte {
 	b := []byte{0}
 	if r.Below {
@@ -38,7 +44,9 @@ func rankBytes(r event.TraceRank) []byte {
 	return append(b, r.Span[:]...)
 }
 
-// names makes the trace rows of a batch: which session each of its traces belongs to.
+// names makes the trace rows of a batch: which session each of its traces belongs to, by what the batch knows. The mapper
+// lists the traces that spans name (Batch.Traces); for those it does not list, spans with a session that
+// is not provisional name it themselves.
 func (p *writeBatch) names(b *event.Batch) {
 	listed := map[uuid.UUID]bool{}
 	for _, t := range b.Traces {
@@ -69,6 +77,12 @@ func (p *writeBatch) names(b *event.Batch) {
 // resolveTraces files the spans of each trace under its session: of those that spans have named,
 // in this transaction or before, the one of the smallest rank. Traces whose session is another
 // one now are returned; their events must follow.
+//
+//  1. What the batches of the transaction say of a trace is reduced to one row, of the smallest rank.
+//  2. Where this process is the only writer, a trace in the cache whose rank is as small needs no statement.
+//  3. The others are written in one statement that keeps the smaller rank and answers with the row as it is now, and with
+//     the session that it had before, if that was another one.
+//  4. The groups of the transaction move to the sessions of their traces, in memory.
 func (w *writing) resolveTraces(ctx context.Context, tx *Commit, batches []*writeBatch) (moves []*traceRow, err error) {
 	byKey := map[traceKey]*traceRow{}
 	var ask []*traceRow
@@ -123,7 +137,8 @@ func (w *writing) resolveTraces(ctx context.Context, tx *Commit, batches []*writ
 	return w.existingSessions(ctx, tx, moves)
 }
 
-// existingSessions keeps the moves whose provisional or former session holds events.
+// existingSessions keeps the moves whose provisional or former session holds events: mostly the session is named by the
+// first request of a trace, and there is nothing to move.
 func (w *writing) existingSessions(ctx context.Context, tx *Commit, moves []*traceRow) ([]*traceRow, error) {
 	byProject := map[int64][]uuid.UUID{}
 	for _, m := range moves {

@@ -26,6 +26,10 @@ func (p *writeBatch) correct() {
 }
 
 // correctOne corrects what one request brings of one session, before it is stored.
+//
+// A request with fewer than two model calls, without spans that have ids of their own and without corrections of the
+// mapper has nothing to correct: that is told before the tree is built. Each event is restored to what its sender
+// reported, and corrected anew from there, so that doing this again changes nothing.
 func correctOne(heads []*head) {
 	k := &sessiontree.Tree{Nodes: make([]sessiontree.Node, 0, len(heads))}
 	var traces []int64

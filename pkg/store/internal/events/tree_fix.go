@@ -21,6 +21,9 @@ import (
 // The common case costs next to nothing: a session that is new and came in one request was
 // corrected before it reached the writer, and is only kept in memory for the next. A session that
 // was there before is found in memory, or read once.
+//
+// Its methods added, changed, removed, moved and dropped only record; apply reads, corrects and writes. Corrections are
+// themselves changes of events: applying keeps them from being recorded as new ones.
 type treeFixer struct {
 	s         *Store
 	sessions  map[writer.Key]*changedSession
@@ -40,11 +43,14 @@ type changedSession struct {
 	added   []addedNode
 	parts   []batchPart // what brought them
 	changes []addedNode // events that changed in place
-	reload  bool        // events went
+	reload  bool        // events went: the tree in memory is of no use
 	gone    bool        // the session is deleted
-	result  *sessiontree.Tree
+	// result is the tree as the transaction leaves it. It goes to the cache after the commit.
+	result *sessiontree.Tree
 }
 
+// addedNode is a node with the id of its span, under which its children may name it, and the event that it
+// is marked as a duplicate of; both may be zero.
 type addedNode struct {
 	sessiontree.Node
 	span, duplicateOf uuid.UUID
@@ -84,7 +90,9 @@ func (r *treeFixer) of(key writer.Key) *changedSession {
 	return x
 }
 
-// upserted records the rows of sessions that were just written.
+// upserted records the rows of sessions that were just written. From then on the row is locked (PostgreSQL) or the only
+// writer is this one (SQLite), so the version before the transaction is the row's, less the one that the write added.
+// A later write of the same transaction does not change what was before.
 func (r *treeFixer) upserted(deltas []*sessionDelta) {
 	for _, d := range deltas {
 		x := r.of(writer.Key{Project: d.project, ID: d.id})
@@ -128,7 +136,7 @@ func (r *treeFixer) changed(before, after *head) {
 	}
 }
 
-// removed records that an event was deleted.
+// removed records that an event was deleted. The session's tree is dropped from memory and read again.
 func (r *treeFixer) removed(project int64, session uuid.UUID) {
 	r.of(writer.Key{Project: project, ID: session}).reload = true
 }
@@ -161,6 +169,7 @@ func (r *treeFixer) apply(ctx context.Context, tx *Commit) error {
 	return nil
 }
 
+// sorted returns the changed sessions in the order of their keys, in which all transactions lock rows.
 func (r *treeFixer) sorted() []*changedSession {
 	list := make([]*changedSession, 0, len(r.sessions))
 	for _, x := range r.sessions {
@@ -170,6 +179,12 @@ func (r *treeFixer) sorted() []*changedSession {
 	return list
 }
 
+// applyOne corrects the tree of one session, by the cheapest way that is right:
+//
+//   - Nothing but native events came: the tree in memory stays, under the row's new version.
+//   - The session is new and all of its spans came in one request: they were corrected before they were written
+//     (writeBatch.correct), and the tree is only kept.
+//   - Else the tree is taken from memory, if it is of the version that the row had, or read, and corrected.
 func (r *treeFixer) applyOne(ctx context.Context, tx *Commit, x *changedSession) error {
 	if x.reload || len(x.changes) > 0 {
 		// Other processes must not take what they remember for what is there now.
@@ -254,6 +269,9 @@ func (x *changedSession) hasCustomIDs(ctx context.Context, tx *Commit) (bool, er
 
 // tree returns the session's tree as the transaction left it; all reports whether any of its traces
 // may have changed. Nil if there is nothing to correct and nothing to keep.
+//
+// A tree in memory belongs to the transaction once it is taken: no other sees it change, and if the transaction fails it
+// is not put back, so that the next one reads the session.
 func (r *treeFixer) tree(ctx context.Context, tx *Commit, x *changedSession) (k *sessiontree.Tree, all bool, err error) {
 	switch {
 	case x.reload:

@@ -13,7 +13,9 @@ import (
 	"github.com/spangrove/spangrove/pkg/store/internal/writer"
 )
 
-// loadTree reads a session's tree: of its newest spans, if there are too many.
+// loadTree reads a session's tree from the columns of its spans' rows: at most MaxSpans of them, the newest ones, which are
+// those that spans to come may hang on. No payload is read, but that of events which are marked as
+// duplicates: of which event one is a duplicate stands in its metadata alone.
 func (s *Store) loadTree(ctx context.Context, tx *Commit, key writer.Key) (*sessiontree.Tree, error) {
 	k := &sessiontree.Tree{}
 	var marked []uuid.UUID
