@@ -12,6 +12,10 @@ import (
 )
 
 // Chart sums up the events that match.
+//
+// As in a search, rows that the database can decide are summed up there, by unit of time and group, and the others are read
+// and added here (chart). If there turn out to be more groups than an answer may have, a first statement finds
+// the largest ones, and a second pass keeps only these apart.
 func (s *Store) Chart(ctx context.Context, projectID int64, c *query.Chart) (*query.ChartAnswer, error) {
 	ctx, end, err := s.HeavyRead(ctx, projectID, ScanConns)
 	if err != nil {
@@ -50,7 +54,8 @@ func (s *Store) earliest(ctx context.Context, projectID int64, from *float64) (f
 	return *first, nil
 }
 
-// chart makes one pass. only are the groups to keep apart, nil for all.
+// chart makes one pass. only are the groups to keep apart, nil for all. Rows are split by their spill column: those of which
+// the head lacks a field that the chart reads are left out of the database's sums, and are the only ones to be read whole.
 func (s *Store) chart(ctx context.Context, projectID int64, c *query.Chart, earliest float64, only map[string]bool) (
 	*query.ChartAnswer, error) {
 	b := query.NewBuilder(s.Dialect)
@@ -84,7 +89,9 @@ func (s *Store) chart(ctx context.Context, projectID int64, c *query.Chart, earl
 	return a.Result(s.chartEvents(ctx, rows, c, where, a))
 }
 
-// chartRows lets the database read or sum up the rows that it can decide.
+// chartRows lets the database read or sum up the rows that it can decide. Percentiles need every value: for these the
+// statement gives a row for each event, without its other columns. Sums are bounded (MaxSummed), so that a
+// single absurd value does not make an infinity of them.
 func (s *Store) chartRows(ctx context.Context, b *query.Builder, c *query.Chart, plan *query.ChartPlan, where string,
 	a *query.ChartSums) error {
 	inner, keys, by := plan.Unit+" AS k", "k, NULL", "k"

@@ -15,7 +15,8 @@ import (
 	"github.com/spangrove/spangrove/pkg/store/internal/writer"
 )
 
-// pendingIDs records which ids have updates waiting. It is complete where this process is the only writer.
+// pendingIDs records which ids have updates waiting, so that a transaction need not ask for the updates of each new event.
+// It is complete where this process is the only writer; elsewhere the database is asked.
 type pendingIDs struct {
 	mu  sync.Mutex
 	ids map[writer.Key]int

@@ -19,7 +19,14 @@ import (
 // large session does not hold up the writers.
 const deleteSlice = 500
 
-// DeleteEvent deletes one event and its payload; its children stay, as orphans.
+// DeleteEvent deletes one event and its payload; its children stay, as orphans. The id of a session event deletes the session.
+//
+//  1. The row and the payload go; a chunk that others share is written anew without it (erase).
+//  2. What is stored of the event elsewhere goes (eraseBeside).
+//  3. Its figures are taken off the session's, and what followed it is computed anew; an implicit session without events
+//     is over.
+//  4. After the commit, records of judges about the event are deleted, which the transaction listed: if the process ends
+//     in between, the next one finishes them.
 func (s *Store) DeleteEvent(ctx context.Context, projectID int64, id uuid.UUID) error {
 	session := false
 	var judges []uuid.UUID
@@ -133,7 +140,8 @@ func (s *Store) erasePending(ctx context.Context, tx *Commit, project int64, eve
 	return n, err
 }
 
-// erase deletes one event's row and its payload: a chunk it shares is rewritten without it.
+// erase deletes one event's row and its payload: a chunk it shares is rewritten without it. A deleted text must not stay
+// on disk only because a neighbour's is compressed together with it.
 func (s *Store) erase(ctx context.Context, tx *Commit, old *Stored) error {
 	gone, err := tx.Exec(ctx, `DELETE FROM event
 		WHERE project_id = $1 AND day = $2 AND event_id = $3`, old.project, old.Day, tx.ID(old.ID))
@@ -216,7 +224,8 @@ func (s *Store) dropUnused(ctx context.Context, tx *Commit, old *Stored) error {
 	return err
 }
 
-// PutAbout is Put for what a judge recorded of an event, as sessions of its own.
+// PutAbout is Put for what a judge recorded of an event, as sessions of its own. If the event is deleted meanwhile, so is the
+// record: whoever deletes the event either finds the record, or is found by keepRecord.
 func (s *Store) PutAbout(ctx context.Context, projectID int64, about uuid.UUID, b event.Batch) error {
 	for range recordTries {
 		kept, err := s.putRecord(ctx, projectID, about, b)

@@ -21,8 +21,8 @@ const (
 	computedCost  = `"computed"`
 )
 
-// priceNew sets on an event what its call cost, if it came as such: spans are priced where they are
-// mapped. It reports whether it did.
+// priceNew sets what a native model call cost, unless its sender did, and reports whether it set it. Spans are priced where
+// they are mapped.
 func (s *Store) priceNew(e *event.Incoming) bool {
 	if e.TraceID != uuid.Nil || e.Type != event.TypeModel || rawjson.Get(e.Metadata, costKey) != nil {
 		return false
@@ -34,7 +34,7 @@ func (s *Store) priceNew(e *event.Incoming) bool {
 	return ok
 }
 
-// unpriced is e without what priceNew gave it.
+// unpriced returns e without what priceNew gave it.
 func unpriced(e *event.Incoming) *event.Incoming {
 	without := *e
 	without.Metadata = withoutCost(e.Metadata)

@@ -16,7 +16,10 @@ const (
 )
 
 // PurgeEvents deletes a slice of a project's events, with the chunks they stand in:
-// a chunk holds events of one session, so nobody else reads it.
+// a chunk holds events of one session, so nobody else reads it. more is false once no event is left.
+//
+// The project is deleted already and nobody can read it: its sessions, trees and totals are not kept right meanwhile.
+// Events are taken oldest first, which is the order of days, so that a statement finds most of its rows on few pages.
 func (s *Store) PurgeEvents(ctx context.Context, tx *Commit, id int64) (more bool, err error) {
 	type row struct {
 		day   int32
@@ -43,6 +46,7 @@ func (s *Store) PurgeEvents(ctx context.Context, tx *Commit, id int64) (more boo
 	if err := tx.Deleted(ctx); err != nil {
 		return false, err
 	}
+	// Large payloads end the slice early.
 	sizes := map[int64]int64{}
 	cond, args := tx.AnyNumber("id", 1, padded(list, func(r row) int64 { return r.chunk }))
 	err = sqldb.Each(ctx, tx, `SELECT id, length(data) FROM chunk WHERE `+cond, args, func(scan func(...any) error) error {

@@ -11,11 +11,23 @@ import (
 	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
 )
 
-// Rewrite stores now in place of old. Totals of the session move by the difference.
+// Rewrite stores now in place of old, an event that this transaction has read and holds. Whatever changes an event that is
+// stored ends here: updates, repeats, log parts, corrections of trees, and session events that follow others.
+//
+//  1. The cost of a model call is computed anew if its model or tokens changed.
+//  2. A payload that did not change stays in the chunk that it shares. One that changed gets a chunk of its own, and the
+//     former one is deleted if nobody else's payload is in it.
+//  3. The row is updated under its key, with a new day if the start moved to another one; version tells readers that
+//     the row is another.
+//  4. The tree, the index of fields, the outbox and the counts learn of the difference.
+//  5. The filter of ids follows the day, the session's row the day of its event and a run that the event names.
+//  6. The session's totals move by the difference. Its times and roots are computed anew only if a time, the place,
+//     the name, the source or a root's error changed.
 func (s *Store) Rewrite(ctx context.Context, tx *Commit, project int64, old *Stored, now *event.Event) error {
 	if now.Type == event.TypeModel || now.Wrapper {
 		s.reprice(&old.Event, now)
 	}
+	// Both rows are derived in the same way, so that their differences are the event's.
 	before := &head{ev: &old.Event, project: project, trace: old.trace}
 	after := &head{ev: now, project: project, session: old.SessionID, trace: old.trace}
 	before.derive()
@@ -131,6 +143,7 @@ func (s *Store) Rewrite(ctx context.Context, tx *Commit, project int64, old *Sto
 			return err
 		}
 	}
+	// The row names another chunk by now, so that of the former one only others are counted.
 	if old.chunk != nil && chunk != old.chunk {
 		if err := s.dropUnused(ctx, tx, old); err != nil {
 			return err
@@ -148,7 +161,8 @@ func (s *Store) Rewrite(ctx context.Context, tx *Commit, project int64, old *Sto
 	return s.recount(ctx, tx, project, now.SessionID)
 }
 
-// samePayload reports whether the record of a would be that of b.
+// samePayload reports whether the record of a would be that of b: the same fields stand in the payload, and have the same
+// texts. spillA and spillB are the spill columns of both.
 func samePayload(a, b *event.Event, spillA, spillB int) bool {
 	if spillA&record.InPayload != spillB&record.InPayload {
 		return false

@@ -44,16 +44,16 @@ const headColumns = `
 	span_id,
 	target_id`
 
-// Stored is an event with the columns of its row.
+// Stored is an event with the columns of its row. Its payload is there only once it was filled in (fill).
 type Stored struct {
 	event.Event
 	project int64
-	Day     int32
-	Spill   int
-	chunk   *int64
-	off     int
+	Day     int32  // in days since 1970; part of the row's key, with project and id
+	Spill   int    // which fields stand in the payload (query.Spill…), and flags (flagUnfinished, …)
+	chunk   *int64 // where the payload is; nil: there is none
+	off     int    // where its record begins in the chunk, which is uncompressed
 	runID   string
-	trace   int64 // 0: not a span's event
+	trace   int64 // hash of the trace; 0: not a span's event
 }
 
 // Columns lists the head columns in the order ScanHead reads them.
@@ -129,6 +129,9 @@ func ScanHead(scan func(...any) error) (*Stored, error) {
 
 // load reads one event whole, and in a transaction holds its row, so that no other writer's
 // change is lost. fault.NotFound if it is not there.
+//
+// Outside a transaction row and chunk are two reads, and an update in between may have put the payload into another chunk
+// and deleted this one: then the row is read again. If the same chunk is missing twice, the data is damaged.
 func (s *Store) load(ctx context.Context, c sqldb.Conn, project int64, day int32, id uuid.UUID) (*Stored, error) {
 	for gone := int64(0); ; {
 		r, err := s.loadHead(ctx, c, project, day, id)

@@ -17,26 +17,37 @@ import (
 
 // logMerge does the work of a transaction on log parts: it stores those that came, finds the event
 // of each that is not at its event yet, and composes those events anew.
+//
+// Some instrumentations send the prompts and answers of a model call as log records that name the call's span, in a
+// request of their own, before or after the span. A log part is what such a record contributes to the event; it is
+// kept as a row of log_part, so that the event can be composed anew from the span and all of its parts, in the same way
+// whatever came first. A row without an event waits for it, for PendingTTL.
 type logMerge struct {
 	w  *writing
 	tx *Commit
 	// dirty are the events to compose, with the rows that came to them and went from them.
 	dirty map[writer.Key]*logChange
-	// waiting and addressed are what this transaction adds to the store's counts.
+	// waiting and withResponse are what this transaction adds to the store's counts of rows that wait, and of rows that
+	// name a response: while both are 0, most transactions need not look for log parts at all.
 	waiting, withResponse int64
 }
 
+// logChange is what a transaction changed in the log parts of one event. The event holds what the others gave it, and what
+// those that went had given it.
 type logChange struct {
 	came map[int64]bool // by id of row
 	gone []*logRow
 }
 
-// mergeLogs stores the log parts of write batches and brings events and log parts together.
+// mergeLogs stores the log parts of write batches and brings events and log parts together: those that came with events
+// that are stored, those that waited with events that came. It comes last in the transaction, when the session and the
+// place in the tree of each event are known.
 func (w *writing) mergeLogs(ctx context.Context, tx *Commit, batches []*writeBatch) error {
 	var came []*logRow
 	for _, p := range batches {
 		came = append(came, p.logs...)
 	}
+	// Nothing came, nothing waits and nothing may have to change: so it is where nobody sends logs.
 	hasSpanID := func(h *head) bool { return h.spanID() != uuid.Nil }
 	if len(came) == 0 && !w.s.logsWaiting() && !w.s.logsNameResponses() && !slices.ContainsFunc(w.fresh, hasSpanID) {
 		return nil
@@ -107,6 +118,10 @@ func (a *logMerge) apply(ctx context.Context, rows []*logRow) error {
 
 // insert stores rows that are not stored yet, and the anchors of new events whose id is not
 // that of their span. It returns the new rows.
+//
+// An anchor is a row of log_part with the hash zero and without data: it leads from the id that follows from trace and
+// span id, which is all that a log record knows, to the event's own id. A row is told by its hash, so that a request
+// that is sent again adds nothing.
 func (a *logMerge) insert(ctx context.Context, came []*logRow) (fresh []*logRow, err error) {
 	for _, h := range a.w.fresh {
 		if h.spanID() == uuid.Nil || h.spanID() == h.ev.ID {
@@ -184,7 +199,8 @@ func anchorOf(e *event.Incoming) uuid.UUID {
 	return e.ID
 }
 
-// place finds the event of each row and writes it down.
+// place finds the event of each row and writes it down. A row that names a response belongs to the event that has the
+// response, if there is one in the session of the row's span; any other belongs to the event of its span.
 func (a *logMerge) place(ctx context.Context, rows []*logRow) error {
 	byProject := map[int64][]*logRow{}
 	for _, r := range rows {
@@ -246,7 +262,7 @@ func (a *logMerge) change(project int64, id uuid.UUID) *logChange {
 	return c
 }
 
-// eventsOf finds the events of spans: those that other rows found, else those that are stored
+// eventsOf finds the events of spans: those that other rows found (anchors among them), else those that are stored
 // under the span's own id.
 func (a *logMerge) eventsOf(ctx context.Context, project int64, rows []*logRow) (map[uuid.UUID]uuid.UUID, error) {
 	events := map[uuid.UUID]uuid.UUID{}
@@ -310,6 +326,8 @@ func (a *logMerge) composeAll(ctx context.Context) error {
 	return nil
 }
 
+// compose composes an event anew: it takes off what the rows that it had until now gave it, and merges the rows that it
+// has now. What an update or the span itself gave is not touched (event.MergeLogs).
 func (a *logMerge) compose(ctx context.Context, k writer.Key, change *logChange) error {
 	s := a.w.s
 	old, err := s.Find(ctx, a.tx, k.Project, k.ID)
@@ -341,7 +359,8 @@ func (a *logMerge) compose(ctx context.Context, k writer.Key, change *logChange)
 }
 
 // repeatWithLogs is event.Repeat for an event that was composed with log parts: the copies of the span
-// meet without them.
+// meet without them, and the parts are merged again. Else a part's text would stand in the way of the
+// same field of the span's other copy.
 func (s *Store) repeatWithLogs(
 	ctx context.Context,
 	tx *Commit,

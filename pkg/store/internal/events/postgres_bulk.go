@@ -14,7 +14,9 @@ import (
 	"github.com/spangrove/spangrove/pkg/store/internal/writer"
 )
 
-// postgresBulk is bulkDB in PostgreSQL. Bulk statements carry one array a column.
+// postgresBulk is bulkDB in PostgreSQL. Bulk statements carry one array a column, which unnest turns into rows: one
+// statement with one plan for any number of rows, where a list of VALUES would be another statement for each
+// number, with a parameter for each value.
 type postgresBulk struct {
 	db    *sqldb.Postgres
 	ids   *idFilter
@@ -28,7 +30,8 @@ type postgresBulk struct {
 	chunkID, blockE int64 // next chunk id, and the end of the block it is from
 }
 
-// chunkIDBlock is the increment of sequence chunk_id.
+// chunkIDBlock is the increment of sequence chunk_id: each process takes this many ids at once. Ids of a transaction that
+// failed are lost, which does not matter.
 const chunkIDBlock = 1000
 
 // NewPostgresBulk returns what PostgreSQL does differently with the rows of events.
@@ -65,6 +68,8 @@ func (t *postgresBulkTx) moveIDs(context.Context, projectDay, []byte) ([]byte, e
 
 func idOrNull(u uuid.UUID) pgtype.UUID { return pgtype.UUID{Bytes: u, Valid: u != uuid.Nil} }
 
+// upsertTraces keeps, of a row that is there and one that comes, what the smaller rank says. former_session_id is set where
+// the session changes by it. The statement locks the rows in the order in which they are listed, which the caller sorts.
 func (t *postgresBulkTx) upsertTraces(ctx context.Context, traces []*traceRow) error {
 	n := len(traces)
 	var (
@@ -98,6 +103,9 @@ func (t *postgresBulkTx) upsertTraces(ctx context.Context, traces []*traceRow) e
 	})
 }
 
+// upsertSessions makes the rows of sessions or adds to them. Sums are added up; times, ranks and users are the smaller or
+// the greater; of two roots the earlier stays, with the smaller id if both start at once. ORDER BY makes
+// all transactions lock rows in one order. A row that was just made has the version that the delta came with.
 func (t *postgresBulkTx) upsertSessions(ctx context.Context, deltas []*sessionDelta) error {
 	if len(deltas) == 0 {
 		return nil
@@ -295,6 +303,8 @@ func (t *postgresBulkTx) insertChunks(ctx context.Context, chunks []record.Chunk
 	return err
 }
 
+// insertHeads inserts rows of events, all of them new: if another transaction has stored one of the ids meanwhile, fewer
+// rows are inserted, and the transaction is tried again, in which that event is a repeat.
 func (t *postgresBulkTx) insertHeads(ctx context.Context, heads []*head) error {
 	if len(heads) == 0 {
 		return nil
@@ -449,6 +459,8 @@ func textPointer(b []byte) *string {
 	return &s
 }
 
+// moveEvents moves the events of a session, or of one trace of it, but for the session event. In PostgreSQL each row names
+// its session; what hung directly below the old one has no parent_id, and hangs below the new one by that.
 func (t *postgresBulkTx) moveEvents(ctx context.Context, projectID int64, from, to uuid.UUID, trace int64) error {
 	text, args := `UPDATE event
 		SET session_id = $3

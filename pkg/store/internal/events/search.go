@@ -25,6 +25,10 @@ const maxScanPage = 1_000_000
 
 // Search returns one page of the events that match, newest first (start time descending, then id
 // descending), and the exact number of all that match.
+//
+// A search takes one of two ways. If the database can decide all filters for all rows, it orders, pages and counts (page).
+// Else it names candidates, by the filters that it can decide, and the rest is decided here, row by row (scan): so it
+// is with filters on the payload, and where rows have fields that were too large for their head (spilled).
 func (s *Store) Search(ctx context.Context, projectID int64, q query.Search) (*event.Set, error) {
 	conns := 1
 	if query.NeedPayload(q.Filters) {
@@ -78,7 +82,8 @@ func (s *Store) search(ctx context.Context, projectID int64, q query.Search) (*e
 	return set, sqldb.WrapError(s.db, err, "search")
 }
 
-// anySpilled reports whether the project holds rows whose fields in bits SQL cannot see.
+// anySpilled reports whether the project holds rows whose fields in bits SQL cannot see. An index over the few rows that
+// spill at all answers it; the condition repeats the index's own so that it is used.
 func (s *Store) anySpilled(ctx context.Context, projectID int64, bits uint32) (bool, error) {
 	if bits&query.SpillRollup != 0 {
 		return true, nil
@@ -91,7 +96,8 @@ func (s *Store) anySpilled(ctx context.Context, projectID int64, bits uint32) (b
 		record.HeadFields, bits), []any{projectID}, &n)
 }
 
-// page lets the database do it all.
+// page lets the database do it all. The total costs the most of it, and is had for less where possible: from the place of
+// the last page, or from the counts that are kept anyway (countFromCounters).
 func (s *Store) page(ctx context.Context, projectID int64, q *query.Search, b *query.Builder, where string, offset int) (
 	list []*Stored, total int, err error) {
 	args := b.Args()
@@ -147,7 +153,9 @@ func (p *eventPlaces) Pop() any {
 	return x
 }
 
-// scan walks the candidates and decides the rest in Go. It keeps the best keep places.
+// scan walks the candidates and decides the rest in Go. It keeps the best keep places, in a heap of that size, and only
+// their keys: the rows of the page asked for are read again. So memory is bounded by the page's place in the
+// order, not by the number of matches.
 func (s *Store) scan(ctx context.Context, b *query.Builder, plan query.Plan, filters []query.Filter, keep int) (
 	best []EventPlace, total int, err error) {
 	var top eventPlaces
@@ -194,7 +202,12 @@ type decision struct {
 	needle []byte // text that a matching payload holds, nil if unknown
 }
 
-// decide matches one row, reading its payload only where that can matter.
+// decide matches one row, reading its payload only where that can matter:
+//
+//   - A session event has totals that only a reader adds: it is matched as it is read.
+//   - A row without a payload cannot hold the text that the filters look for.
+//   - A record that does not hold that text, byte for byte, does not match; unless it has an escape (\u), in which the
+//     text may hide. That spares decoding most records.
 func (s *Store) decide(ctx context.Context, r *Stored, d *decision) (bool, error) {
 	if !d.whole {
 		return d.match.Match(&r.Event), nil

@@ -12,7 +12,8 @@ import (
 	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
 )
 
-// setSessionError makes the error of a session's first failed root that of its session event.
+// setSessionError makes the error of a session's first failed root that of its session event. The row keeps when that root
+// began (error_ms): a failed root that began later changes nothing, and costs one look at the row.
 func (w *writing) setSessionError(ctx context.Context, tx *Commit, d *sessionDelta) error {
 	if d.failed.ev == nil {
 		return nil

@@ -13,7 +13,8 @@ import (
 	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
 )
 
-// rolledUp adds to a session event what callers see of its session; roll is nil for other events.
+// rolledUp adds to a session event what callers see of its session; roll is nil for other events. None of it is stored with
+// the event: totals stand in the session's row, inputs and outputs in the events that have them.
 func (s *Store) rolledUp(ctx context.Context, project int64, e event.Event, roll *rollup, l *eventList) (event.Event, error) {
 	if roll == nil {
 		return e, nil
@@ -100,7 +101,8 @@ type rollup struct {
 	derived          bool // its session event's duration follows from its events
 }
 
-// show adds the roll-up to a session event: Metadata, where it has none of its own, and Totals.
+// show adds the roll-up to a session event: Metadata, where it has none of its own, and Totals, by which an export can leave
+// out again what was only added.
 func (r *rollup) show(e *event.Event) {
 	all := r.metadata()
 	own := map[string]bool{}

@@ -6,7 +6,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// totals is what an event adds to its session.
+// totals is what an event adds to its session, or several do. All are sums, so that an event that goes or changes takes off
+// what it had added. costs counts the events that have a cost: while it is 0, the session has none, which is not 0.
 type totals struct {
 	n, models, errors, feedback, costs int64
 	calls                              int64 // models, and what else its sender told as a model call
@@ -31,7 +32,8 @@ func (t totals) minus(o totals) totals {
 		t.prompt - o.prompt, t.completion - o.completion, t.total - o.total, t.cost - o.cost}
 }
 
-// addTotals changes a session's row by what an event of it changed.
+// addTotals changes a session's row by what an event of it changed. The session's times become wider where start and end,
+// Unix milliseconds, are outside them; they are never narrowed here (recount).
 func (s *Store) addTotals(ctx context.Context, tx *Commit, project int64, session uuid.UUID, t totals, start, end float64) error {
 	_, err := tx.Exec(ctx, `
 		UPDATE session SET

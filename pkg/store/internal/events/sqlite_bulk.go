@@ -11,7 +11,8 @@ import (
 	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
 )
 
-// sqliteBulk is bulkDB in SQLite. Once the store is open, only the writer uses its maps and its counter.
+// sqliteBulk is bulkDB in SQLite. Once the store is open, only the writer uses its maps and its counter. There are no bulk
+// statements: a row has a prepared statement of its own, which costs no way over a network.
 type sqliteBulk struct {
 	db      *sqldb.SQLite
 	ids     *idFilter
@@ -48,6 +49,7 @@ type sqliteBulkTx struct {
 	emptied map[projectDay]bool // days and farDay of which it leaves nothing
 }
 
+// upsertTraces does what PostgreSQL's does, a row at a time.
 func (t *sqliteBulkTx) upsertTraces(ctx context.Context, traces []*traceRow) error {
 	for _, r := range traces {
 		_, err := sqldb.One(
@@ -80,6 +82,8 @@ func (t *sqliteBulkTx) upsertTraces(ctx context.Context, traces []*traceRow) err
 	return nil
 }
 
+// upsertSessions does what PostgreSQL's does, a row at a time. SQLite's min and max of two values are NULL if one is, which
+// the columns of user and roots may be: these are compared in words.
 func (t *sqliteBulkTx) upsertSessions(ctx context.Context, deltas []*sessionDelta) error {
 	for _, d := range deltas {
 		d.prepareRow()
