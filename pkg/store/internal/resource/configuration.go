@@ -11,15 +11,18 @@ import (
 	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
 )
 
-var configurations = Documents{Table: "configuration", Noun: "configuration", Columns: []string{"name", "labels"}}
+var configurations = collection[configuration.Configuration]{
+	Documents: Documents{Table: "configuration", Noun: "configuration", Columns: []string{"name", "labels"}},
+	many:      "configurations",
+	decode:    configuration.FromDoc,
+	stamp: func(c *configuration.Configuration, d *Document) {
+		c.ID, c.Version, c.Created, c.Updated = d.ID, d.Version, d.Created, d.Updated
+	},
+}
 
 // CreateConfiguration stores a configuration that is complete and valid, and returns its id.
 func (s *Store) CreateConfiguration(ctx context.Context, projectID int64, c configuration.Configuration) (id string, err error) {
-	now := s.options.Now()
-	d := Document{ID: NewDocumentID(now), Version: 1, Created: now.UnixMilli(), Doc: c.Doc()}
-	err = s.ChangeDocs(ctx, len(d.Doc), "create configuration", func(ctx context.Context, tx *events.Commit) error {
-		return configurations.Insert(ctx, tx, projectID, d, c.Name, c.Labels())
-	})
+	d, err := configurations.create(ctx, s, "create", projectID, c.Doc(), c.Name, c.Labels())
 	return d.ID, err
 }
 
@@ -47,24 +50,18 @@ func (s *Store) FindConfigurations(ctx context.Context, projectID int64, q confi
 		}
 		conds = append(conds, "("+strings.Join(any, " OR ")+")")
 	}
-	ids, total, err = configurations.Find(ctx, s.db, projectID, strings.Join(conds, " AND "), args, q.Limit, q.Page)
-	return ids, total, sqldb.WrapError(s.db, err, "find configurations")
+	return configurations.find(ctx, s, projectID, strings.Join(conds, " AND "), args, q.Limit, q.Page)
 }
 
 // LoadConfigurations reads configurations in the order of ids.
 func (s *Store) LoadConfigurations(ctx context.Context, projectID int64, ids []string) ([]configuration.Configuration, error) {
-	docs, err := configurations.load(ctx, s.db, projectID, ids)
-	list := make([]configuration.Configuration, len(docs))
-	for i, d := range docs {
-		list[i] = configurationOf(d)
-	}
-	return list, sqldb.WrapError(s.db, err, "read configurations")
+	return configurations.list(ctx, s, projectID, ids)
 }
 
 // Configuration returns a configuration as it was in a version; 0 is the current one.
 func (s *Store) Configuration(ctx context.Context, projectID int64, id string, version int64) (configuration.Configuration, error) {
 	d, err := configurations.getVersion(ctx, s.db, projectID, id, version)
-	return configurationOf(d), sqldb.WrapError(s.db, err, "read configuration")
+	return configurations.of(d), sqldb.WrapError(s.db, err, "read configuration")
 }
 
 // ConfigurationVersions lists the versions of a configuration, newest first, a page of them, and
@@ -88,7 +85,7 @@ func (s *Store) UpdateConfiguration(ctx context.Context, projectID int64, u conf
 		if err != nil {
 			return err
 		}
-		c := configurationOf(d)
+		c := configurations.of(d)
 		c.Apply(&u)
 		if err := c.Validate(); err != nil {
 			return err
@@ -108,11 +105,5 @@ func (s *Store) UpdateConfiguration(ctx context.Context, projectID int64, u conf
 
 // DeleteConfiguration deletes a configuration with all its versions.
 func (s *Store) DeleteConfiguration(ctx context.Context, projectID int64, id string) error {
-	return s.deleteDocument(ctx, configurations, projectID, id)
-}
-
-func configurationOf(d Document) configuration.Configuration {
-	c := configuration.FromDoc(d.Doc)
-	c.ID, c.Version, c.Created, c.Updated = d.ID, d.Version, d.Created, d.Updated
-	return c
+	return s.deleteDocument(ctx, configurations.Documents, projectID, id)
 }
