@@ -83,7 +83,7 @@ func (c *Client) stream(ctx context.Context, r Request) (io.ReadCloser, http.Hea
 // streamed is an answer whose context ends when it is closed.
 type streamed struct {
 	io.ReadCloser
-	l *limit
+	l *callLimit
 }
 
 func (s *streamed) Close() error {
@@ -94,15 +94,15 @@ func (s *streamed) Close() error {
 // errTimeout is why a context of ours ends.
 var errTimeout = fmt.Errorf("the client's time limit ran out: %w", context.DeadlineExceeded)
 
-// limit is the time limit of a call, which can be lifted, unlike a context's deadline.
-type limit struct {
+// callLimit is the time limit of a call, which can be lifted, unlike a context's deadline.
+type callLimit struct {
 	deadline time.Time // zero: none
 	timer    *time.Timer
 	cancel   context.CancelCauseFunc
 }
 
-func (c *Client) limit(ctx context.Context) (context.Context, *limit) {
-	l := &limit{}
+func (c *Client) limit(ctx context.Context) (context.Context, *callLimit) {
+	l := &callLimit{}
 	l.deadline, _ = ctx.Deadline()
 	ctx, l.cancel = context.WithCancelCause(ctx)
 	if c.timeout > 0 {
@@ -114,13 +114,13 @@ func (c *Client) limit(ctx context.Context) (context.Context, *limit) {
 	return ctx, l
 }
 
-func (l *limit) lift() {
+func (l *callLimit) lift() {
 	if l.timer != nil {
 		l.timer.Stop()
 	}
 }
 
-func (l *limit) end() {
+func (l *callLimit) end() {
 	l.lift()
 	l.cancel(nil)
 }
@@ -131,7 +131,7 @@ type final struct{ error }
 func (f *final) Unwrap() error { return f.error }
 
 // attempts sends a request until take has an answer of success, or it is no use.
-func (c *Client) attempts(ctx context.Context, l *limit, r *Request, take func(*http.Response) error) error {
+func (c *Client) attempts(ctx context.Context, l *callLimit, r *Request, take func(*http.Response) error) error {
 	if r.Path == "" {
 		return errors.New("client: the id is empty, or no id")
 	}

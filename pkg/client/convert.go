@@ -67,8 +67,8 @@ func (e *ClientEvent) Input() (EventInput, error) {
 	if e.DurationMS != nil {
 		in.Duration = *e.DurationMS
 	}
-	metadata, metrics := placed{"metadata", maps.Clone(e.Metadata), nil}, placed{"metrics", maps.Clone(e.Metrics), nil}
-	config, outputs := placed{"config", nil, nil}, placed{"outputs", maps.Clone(e.Outputs), nil}
+	metadata, metrics := placement{"metadata", maps.Clone(e.Metadata), nil}, placement{"metrics", maps.Clone(e.Metrics), nil}
+	config, outputs := placement{"config", nil, nil}, placement{"outputs", maps.Clone(e.Outputs), nil}
 	if e.Status != e.impliedStatus() {
 		metadata.put(keyStatus, e.Status)
 	}
@@ -112,7 +112,7 @@ func (e *ClientEvent) Input() (EventInput, error) {
 			metrics.put(v.EvaluatorName, v.Score)
 		}
 	}
-	for _, p := range []placed{metadata, metrics, outputs} {
+	for _, p := range []placement{metadata, metrics, outputs} {
 		if p.err != nil {
 			return EventInput{}, p.err
 		}
@@ -124,14 +124,14 @@ func (e *ClientEvent) Input() (EventInput, error) {
 	return in, nil
 }
 
-// placed is an object into which fields are put, and the first that had no place.
-type placed struct {
+// placement is an object into which fields are put, and the first that had no place.
+type placement struct {
 	name   string
 	values Object
 	err    error
 }
 
-func (p *placed) put(key string, v any) {
+func (p *placement) put(key string, v any) {
 	if _, taken := p.values[key]; taken && p.err == nil {
 		p.err = fmt.Errorf("%s.%s: the place is needed for a field of the event, and taken", p.name, key)
 	}
@@ -141,19 +141,19 @@ func (p *placed) put(key string, v any) {
 	p.values[key] = v
 }
 
-func (p *placed) text(key, v string) {
+func (p *placement) text(key, v string) {
 	if v != "" {
 		p.put(key, v)
 	}
 }
 
-func (p *placed) object(key string, v Object) {
+func (p *placement) object(key string, v Object) {
 	if len(v) > 0 {
 		p.put(key, v)
 	}
 }
 
-func (p *placed) objects(key string, list []Object) {
+func (p *placement) objects(key string, list []Object) {
 	if len(list) == 0 {
 		return
 	}

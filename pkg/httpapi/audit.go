@@ -21,7 +21,7 @@ type Audit interface {
 	Audit(ctx context.Context, q audit.Query) (list []audit.Entry, total int, err error)
 }
 
-var auditOperations = []operation{
+var auditOperations = []apiOperation{
 	{"listAudit", http.MethodGet, []string{"/audit"}, project.ScopeAdmin, (*Server).listAudit},
 }
 
@@ -90,7 +90,7 @@ func (a *answerStart) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 
 // record adds to the audit log what came of an operation: its error is nil or why it failed. It is called
 // after the change and before the request ends. own is the caller's project, where it is known.
-func (s *Server) record(op *operation, rule *auditRule, r *http.Request, own project.Project, answer *answerStart, failed error) {
+func (s *Server) record(op *apiOperation, rule *auditRule, r *http.Request, own project.Project, answer *answerStart, failed error) {
 	e := audit.Entry{
 		Action:    rule.action,
 		Outcome:   audit.Success,

@@ -27,7 +27,7 @@ type Backfills interface {
 	MoveBackfill(ctx context.Context, projectID int64, metricID, id string, to evaluation.BackfillState) (evaluation.Backfill, error)
 }
 
-var backfillOperations = []operation{
+var backfillOperations = []apiOperation{
 	{"listBackfills", http.MethodGet, []string{"/metrics/{id}/backfills"}, project.ScopeRead, (*Server).listBackfills},
 	{"createBackfill", http.MethodPost, []string{"/metrics/{id}/backfills"}, project.ScopeFull, (*Server).createBackfill},
 	{"getBackfill", http.MethodGet, []string{"/metrics/{id}/backfills/{backfill}"}, project.ScopeRead, (*Server).getBackfill},

@@ -29,7 +29,7 @@ type Charts interface {
 }
 
 // Each operation is served twice: for the project of the key, and for the one in the path.
-var chartOperations = []operation{
+var chartOperations = []apiOperation{
 	{"listCharts", http.MethodGet, []string{"/charts"}, project.ScopeRead, (*Server).listCharts},
 	{"createChart", http.MethodPost, []string{"/charts"}, project.ScopeFull, (*Server).createChart},
 	{"getChart", http.MethodGet, []string{"/charts/{chart}"}, project.ScopeRead, (*Server).getChart},

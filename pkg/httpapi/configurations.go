@@ -39,7 +39,7 @@ type ConfigurationHistory interface {
 	ConfigurationVersions(ctx context.Context, projectID int64, id string, limit, page int) ([]configuration.Configuration, int, error)
 }
 
-var configurationOperations = []operation{
+var configurationOperations = []apiOperation{
 	{"listConfigurations", http.MethodGet, []string{"/configurations"}, project.ScopeRead, (*Server).listConfigurations},
 	{"createConfiguration", http.MethodPost, []string{"/configurations"}, project.ScopeFull, (*Server).createConfiguration},
 	{"getConfiguration", http.MethodGet, []string{"/configurations/{id}"}, project.ScopeRead, (*Server).getConfiguration},

@@ -23,7 +23,7 @@ func (s *Server) createDatapointBatch(c *call) error {
 	if err != nil {
 		return err
 	}
-	making := making{c: c, batch: batch}
+	making := pointMaker{c: c, batch: batch}
 	if batch.All {
 		err = making.all(s.Store)
 	} else {
@@ -41,8 +41,8 @@ func (s *Server) createDatapointBatch(c *call) error {
 	return c.insertedAll("insertedIds", ids)
 }
 
-// making collects the datapoints of a batch, within the bounds of one request.
-type making struct {
+// pointMaker collects the datapoints of a batch, within the bounds of one request.
+type pointMaker struct {
 	c     *call
 	batch *wire.DatapointBatch
 	list  []dataset.Datapoint
@@ -50,7 +50,7 @@ type making struct {
 }
 
 // each takes the events that are named.
-func (m *making) each(r Reader) error {
+func (m *pointMaker) each(r Reader) error {
 	for i, id := range m.batch.Events {
 		e, err := r.Event(m.c.ctx(), m.c.project.ID, id)
 		if err != nil {
@@ -64,7 +64,7 @@ func (m *making) each(r Reader) error {
 }
 
 // all takes the events that a search finds, newest first, but for those that are excepted.
-func (m *making) all(r Reader) error {
+func (m *pointMaker) all(r Reader) error {
 	q := m.batch.Search
 	q.Filters = query.InProject(q.Filters, m.c.project)
 	q.Limit = query.MaxLimit
@@ -105,7 +105,7 @@ func (m *making) all(r Reader) error {
 
 var errBatchTooLarge = errors.New("batch of datapoints")
 
-func (m *making) add(e *event.Event) error {
+func (m *pointMaker) add(e *event.Event) error {
 	d := m.batch.Mapping.FromEvent(e.ID.String(), wire.AppendEvent(nil, e, &m.c.project))
 	d.LinkedDatasets = m.batch.Datasets
 	m.bytes += d.Size()

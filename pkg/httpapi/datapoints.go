@@ -38,7 +38,7 @@ var datapointPages = query.PageRule{Default: dataset.MaxRows, Max: dataset.MaxRo
 // maxQueryIDs bounds the ids in a query string, which must fit into the headers of a request.
 const maxQueryIDs = 2000
 
-var datapointOperations = []operation{
+var datapointOperations = []apiOperation{
 	{"listDatapoints", http.MethodGet, []string{"/datapoints"}, project.ScopeRead, (*Server).listDatapoints},
 	{"createDatapoint", http.MethodPost, []string{"/datapoints"}, project.ScopeFull, (*Server).createDatapoint},
 	{"createDatapointBatch", http.MethodPost, []string{"/datapoints/batch"}, project.ScopeFull, (*Server).createDatapointBatch},

@@ -53,7 +53,7 @@ type DatasetHistory interface {
 	DatasetVersions(ctx context.Context, projectID int64, id string, limit, page int) ([]dataset.Dataset, int, error)
 }
 
-var datasetOperations = []operation{
+var datasetOperations = []apiOperation{
 	{"listDatasets", http.MethodGet, []string{"/datasets"}, project.ScopeRead, (*Server).listDatasets},
 	{"createDataset", http.MethodPost, []string{"/datasets"}, project.ScopeFull, (*Server).createDataset},
 	{"updateDataset", http.MethodPut, []string{"/datasets"}, project.ScopeFull, (*Server).updateDataset},

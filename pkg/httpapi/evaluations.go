@@ -19,7 +19,7 @@ type Evaluations interface {
 	RetryEvaluations(ctx context.Context, projectID int64, q evaluation.Query) (n int64, err error)
 }
 
-var evaluationOperations = []operation{
+var evaluationOperations = []apiOperation{
 	{"listEvaluations", http.MethodGet, []string{"/evaluations"}, project.ScopeRead, (*Server).listEvaluations},
 	{"retryEvaluations", http.MethodPost, []string{"/evaluations/retry"}, project.ScopeFull, (*Server).retryEvaluations},
 }

@@ -29,7 +29,7 @@ func (c *call) ctx() context.Context { return c.r.Context() }
 
 // handler serves an operation: it checks the scope and answers errors. An error after the
 // answer has begun breaks the connection, so that a cut answer is never taken for a whole one.
-func (s *Server) handler(op operation, d wire.Dialect) http.Handler {
+func (s *Server) handler(op apiOperation, d wire.Dialect) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p, scope, err := s.admit(r.Context(), op.scope)
 		if err == nil {
@@ -62,7 +62,7 @@ func (s *Server) handler(op operation, d wire.Dialect) http.Handler {
 }
 
 // stores reports whether the operation may add to what the caller's project has stored.
-func (op *operation) stores() bool {
+func (op *apiOperation) stores() bool {
 	writes := op.scope == project.ScopeIngest || op.scope == project.ScopeFull
 	return writes && (op.method == http.MethodPost || op.method == http.MethodPut || op.method == http.MethodPatch)
 }

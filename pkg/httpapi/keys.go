@@ -24,7 +24,7 @@ type Keys interface {
 	RevokeKey(ctx context.Context, projectID int64, id string) (project.Key, error)
 }
 
-var keyOperations = []operation{
+var keyOperations = []apiOperation{
 	{"createIngestionKey", http.MethodPost, []string{"/projects/{id}/ingestion_api_keys"}, project.ScopeAdmin, (*Server).createIngestionKey},
 	{"createDataPlaneKey", http.MethodPost, []string{"/projects/{id}/fine_grained_api_keys"}, project.ScopeAdmin, (*Server).createDataPlaneKey},
 	{"listKeys", http.MethodGet, []string{"/projects/{id}/api_keys"}, project.ScopeAdmin, (*Server).listKeys},

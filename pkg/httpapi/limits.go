@@ -23,7 +23,7 @@ type Limits interface {
 	ChangeLimits(ctx context.Context, projectID int64, change func(*project.Limits) error) (project.Limits, error)
 }
 
-var limitOperations = []operation{
+var limitOperations = []apiOperation{
 	{"getLimits", http.MethodGet, []string{"/projects/{id}/limits"}, project.ScopeAdmin, (*Server).getLimits},
 	{"setLimits", http.MethodPut, []string{"/projects/{id}/limits"}, project.ScopeAdmin, (*Server).setLimits},
 }

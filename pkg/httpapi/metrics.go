@@ -48,7 +48,7 @@ type MetricVersions interface {
 	DeployMetricVersion(ctx context.Context, projectID int64, id, name string) (metric.Version, error)
 }
 
-var metricOperations = []operation{
+var metricOperations = []apiOperation{
 	{"listMetrics", http.MethodGet, []string{"/metrics"}, project.ScopeRead, (*Server).listMetrics},
 	{"createMetric", http.MethodPost, []string{"/metrics"}, project.ScopeFull, (*Server).createMetric},
 	{"updateMetric", http.MethodPut, []string{"/metrics"}, project.ScopeFull, (*Server).updateMetric},

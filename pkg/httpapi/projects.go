@@ -27,7 +27,7 @@ type Projects interface {
 	DeleteProject(ctx context.Context, id int64) (gone <-chan struct{}, err error)
 }
 
-var projectOperations = []operation{
+var projectOperations = []apiOperation{
 	{"listProjects", http.MethodGet, []string{"/projects"}, project.ScopeRead, (*Server).listProjects},
 	{"createProject", http.MethodPost, []string{"/projects"}, project.ScopeAdmin, (*Server).createProject},
 	{"updateProject", http.MethodPut, []string{"/projects"}, project.ScopeAdmin, (*Server).updateProject},

@@ -22,7 +22,7 @@ type Providers interface {
 	DeleteProvider(ctx context.Context, projectID int64, name string) error
 }
 
-var providerOperations = []operation{
+var providerOperations = []apiOperation{
 	{"listProviders", http.MethodGet, []string{"/providers"}, project.ScopeRead, withProviders((*Server).listProviders)},
 	{"setProvider", http.MethodPut, []string{"/providers/{name}"}, project.ScopeFull, withProviders((*Server).setProvider)},
 	{"deleteProvider", http.MethodDelete, []string{"/providers/{name}"}, project.ScopeFull, withProviders((*Server).deleteProvider)},

@@ -57,7 +57,7 @@ type QueueItems interface {
 	AnnotateItem(ctx context.Context, projectID int64, id string, event uuid.UUID, a queue.Annotation) (queue.Item, error)
 }
 
-var queueOperations = []operation{
+var queueOperations = []apiOperation{
 	{"listQueues", http.MethodGet, []string{"/queues"}, project.ScopeRead, (*Server).listQueues},
 	{"createQueue", http.MethodPost, []string{"/queues"}, project.ScopeFull, (*Server).createQueue},
 	{"getQueue", http.MethodGet, []string{"/queues/{id}"}, project.ScopeRead, (*Server).getQueue},

@@ -42,7 +42,7 @@ type RunScores interface {
 	MetricRules(ctx context.Context, projectID int64) (map[string]run.Rule, error)
 }
 
-var runOperations = []operation{
+var runOperations = []apiOperation{
 	{"createRun", http.MethodPost, []string{"/runs"}, project.ScopeFull, (*Server).createRun},
 	{"listRuns", http.MethodGet, []string{"/runs"}, project.ScopeRead, (*Server).listRuns},
 	{"getRun", http.MethodGet, []string{"/runs/{id}"}, project.ScopeRead, (*Server).getRun},

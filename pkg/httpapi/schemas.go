@@ -19,7 +19,7 @@ type Schemas interface {
 	MetricNames(ctx context.Context, projectID int64) ([]string, error)
 }
 
-var schemaOperations = []operation{
+var schemaOperations = []apiOperation{
 	{"getEventsSchema", http.MethodGet, []string{"/events/schema"}, project.ScopeRead, (*Server).eventsSchema},
 	{"getRunsSchema", http.MethodGet, []string{"/runs/schema"}, project.ScopeRead, (*Server).runsSchema},
 	{"getRunSchema", http.MethodGet, []string{"/runs/{id}/schema"}, project.ScopeRead, (*Server).runSchema},

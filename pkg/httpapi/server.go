@@ -131,8 +131,8 @@ type Route struct {
 // Pattern returns the route as net/http's mux takes it: "GET /events/{id}".
 func (r Route) Pattern() string { return r.Method + " " + r.Path }
 
-// operation is a handler with its paths, each served as it stands and under /v1.
-type operation struct {
+// apiOperation is a handler with its paths, each served as it stands and under /v1.
+type apiOperation struct {
 	id     string
 	method string
 	paths  []string
@@ -140,7 +140,7 @@ type operation struct {
 	handle func(*Server, *call) error
 }
 
-var operations = []operation{
+var operations = []apiOperation{
 	{"getSession", http.MethodGet, []string{"/sessions/{id}", "/session/{id}"}, project.ScopeRead, (*Server).getSession},
 	{"getSessionOTLP", http.MethodGet, []string{"/sessions/{id}/otlp", "/session/{id}/otlp"}, project.ScopeRead, (*Server).getSessionOTLP},
 	{"deleteSession", http.MethodDelete, []string{"/sessions/{id}", "/session/{id}"}, project.ScopeFull, (*Server).deleteSession},

@@ -43,8 +43,8 @@ func (s *Server) deleteSession(c *call) error {
 // maxCopies bounds the ids of copies that the answer to a deletion lists.
 const maxCopies = 1000
 
-// copies are the datapoints that were made of what is deleted.
-type copies struct {
+// pointCopies are the datapoints that were made of what is deleted.
+type pointCopies struct {
 	purged bool // they are deleted, too
 	list   []string
 	total  int
@@ -52,7 +52,7 @@ type copies struct {
 
 // copiesOf finds the copies of an event or of a session's events, and deletes them where the request
 // asks for that.
-func (s *Server) copiesOf(c *call, id uuid.UUID) (x copies, err error) {
+func (s *Server) copiesOf(c *call, id uuid.UUID) (x pointCopies, err error) {
 	var params struct {
 		Purge bool `query:"purge"`
 	}
@@ -68,7 +68,7 @@ func (s *Server) copiesOf(c *call, id uuid.UUID) (x copies, err error) {
 }
 
 // deletedWith answers to the deletion of what there may be copies of.
-func (c *call) deletedWith(id uuid.UUID, x copies) error {
+func (c *call) deletedWith(id uuid.UUID, x pointCopies) error {
 	var b, inner rawjson.Builder
 	b.Bool("success", true)
 	b.String("deleted", id.String())

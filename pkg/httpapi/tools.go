@@ -25,7 +25,7 @@ type Tools interface {
 	DeleteTool(ctx context.Context, projectID int64, id string) error
 }
 
-var toolOperations = []operation{
+var toolOperations = []apiOperation{
 	{"listTools", http.MethodGet, []string{"/tools"}, project.ScopeRead, (*Server).listTools},
 	{"createTool", http.MethodPost, []string{"/tools"}, project.ScopeFull, (*Server).createTool},
 	{"updateTool", http.MethodPut, []string{"/tools"}, project.ScopeFull, (*Server).updateTool},

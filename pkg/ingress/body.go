@@ -144,7 +144,7 @@ func (b *Body) Close() error {
 
 // begin makes the decoder.
 func (b *Body) begin() error {
-	source := (*source)(b)
+	source := (*sentBody)(b)
 	switch b.encoding {
 	case "gzip":
 		if err := b.take(gzipMemory); err != nil {
@@ -240,11 +240,11 @@ func (b *Body) classify(err error) error {
 	return fault.Wrap(fault.Invalid, err, "the body cannot be read: it is cut off or wrongly compressed")
 }
 
-// source is the body as it is sent.
-type source Body
+// sentBody is the body as it is sent.
+type sentBody Body
 
 // Read implements io.Reader.
-func (s *source) Read(p []byte) (int, error) {
+func (s *sentBody) Read(p []byte) (int, error) {
 	b := (*Body)(s)
 	b.extend()
 	n, err := b.raw.Read(p)

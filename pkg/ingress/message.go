@@ -25,7 +25,7 @@ func (c *Bodies) Message(w http.ResponseWriter, r *http.Request, hold *Hold) ([]
 	body := c.body(w, r.Body, "")
 	body.keep = r.ProtoMajor >= 2
 	var prefix [5]byte // whether the message is compressed, and its length
-	if _, err := io.ReadFull((*source)(body), prefix[:]); err != nil {
+	if _, err := io.ReadFull((*sentBody)(body), prefix[:]); err != nil {
 		if err == io.EOF {
 			err = io.ErrUnexpectedEOF
 		}

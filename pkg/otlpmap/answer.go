@@ -55,8 +55,8 @@ func (b *eventBuilder) answer(at int) bool {
 
 // lastSaid returns the last message of a list that the assistant said: one with a text, else one with
 // calls, else the last of all. The list must not be empty.
-func lastSaid(list []message) *message {
-	var calls *message
+func lastSaid(list []chatMessage) *chatMessage {
+	var calls *chatMessage
 	for i := len(list) - 1; i >= 0; i-- {
 		m := &list[i]
 		switch string(jsonscan.Inner(m.role)) {
@@ -99,7 +99,7 @@ func (b *eventBuilder) plainReason(raw []byte) []byte {
 }
 
 // answerFields puts a message into the outputs. A field that is filled stays, so that a further message only adds.
-func (b *eventBuilder) answerFields(m *message) {
+func (b *eventBuilder) answerFields(m *chatMessage) {
 	if jsonscan.Kind(m.finish) == '"' {
 		m.finish = b.plainReason(m.finish)
 	}
@@ -125,7 +125,7 @@ func (b *eventBuilder) answerFields(m *message) {
 }
 
 // putAll fills a field with messages, which stay on the list.
-func (b *eventBuilder) putAll(t target, list []message) {
+func (b *eventBuilder) putAll(t target, list []chatMessage) {
 	if b.filled(t.field) {
 		return
 	}
@@ -161,7 +161,7 @@ var asMessages = reader{
 			return
 		}
 		if ok && jsonscan.Kind(raw) == '"' {
-			b.msgs = append(b.msgs, message{role: []byte(`"user"`), content: raw})
+			b.msgs = append(b.msgs, chatMessage{role: []byte(`"user"`), content: raw})
 		} else if !ok || !b.readMessages(raw) {
 			b.unreadable(a, fieldInputValue)
 			return
@@ -256,7 +256,7 @@ func (b *eventBuilder) returned(at int) bool {
 }
 
 // hasSystem reports whether a conversation has instructions of its own.
-func hasSystem(list []message) bool {
+func hasSystem(list []chatMessage) bool {
 	for i := range list {
 		if r := string(jsonscan.Inner(list[i].role)); r == "system" || r == "developer" {
 			return true
@@ -268,7 +268,7 @@ func hasSystem(list []message) bool {
 // instructions appends one system message made of instruction parts ([{type: text, content}]) or of a plain string.
 // It reports whether it did.
 func (b *eventBuilder) instructions(raw []byte) bool {
-	m := message{role: []byte(`"system"`)}
+	m := chatMessage{role: []byte(`"system"`)}
 	switch jsonscan.Kind(raw) {
 	case '"':
 		m.content = raw

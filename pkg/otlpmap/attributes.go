@@ -54,7 +54,7 @@ func (a *attr) path() string { return a.key[a.rest:] }
 type span struct {
 	src      ptrace.Span
 	resource *resource
-	scope    *scope
+	scope    *requestScope
 	trace    *trace
 	first, n int // its attributes in mapState.attrs
 
@@ -62,7 +62,7 @@ type span struct {
 	id, parent [8]byte
 	// The id of its event: the sender's own, or else EventID.
 	eventID uuid.UUID
-	role    role
+	role    spanRole
 	typ     event.Type
 	// The convention that its scope announces, else the most specific one that its attributes show.
 	by      convention

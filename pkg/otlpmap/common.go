@@ -320,7 +320,7 @@ func (b *eventBuilder) hexField(t target, id []byte) {
 }
 
 // scopeObject returns a scope as metadata.scope has it.
-func (b *eventBuilder) scopeObject(sc *scope) []byte {
+func (b *eventBuilder) scopeObject(sc *requestScope) []byte {
 	var o object
 	if sc.name != "" {
 		o.open("name")

@@ -46,8 +46,8 @@ type target struct {
 	member string // the key as a member's name, with quotes and colon; "" if not made
 }
 
-// source is where a rule reads: the attribute at slot, the family fam, or the span's events.
-type source struct {
+// ruleSource is where a rule reads: the attribute at slot, the family fam, or the span's events.
+type ruleSource struct {
 	slot   slot
 	fam    int16
 	events bool
@@ -57,7 +57,7 @@ type source struct {
 type compiledRule struct {
 	*rule
 	target
-	src []source
+	src []ruleSource
 }
 
 // ruleSet is a set of rules, a bit for each: those that have something to read. A span's set is the union over its
@@ -251,13 +251,13 @@ func guess(name string) convention {
 // source returns where a rule reads that names name in its from (see rule.from), and gives new attributes and
 // families their numbers: "@messages" stands for the span's events, "p.N" for an indexed family, "p.*" for an
 // open one, and anything else for an attribute.
-func (t *tables) source(name string, by convention) source {
+func (t *tables) source(name string, by convention) ruleSource {
 	if name == "@messages" {
-		return source{slot: -1, fam: -1, events: true}
+		return ruleSource{slot: -1, fam: -1, events: true}
 	}
 	prefix, kind := name[:max(len(name)-2, 0)], name[max(len(name)-2, 0):]
 	if kind != ".N" && kind != ".*" {
-		return source{slot: t.slot(name, by), fam: -1}
+		return ruleSource{slot: t.slot(name, by), fam: -1}
 	}
 	id, ok := t.families[prefix]
 	if !ok {
@@ -271,7 +271,7 @@ func (t *tables) source(name string, by convention) source {
 		t.famBy = append(t.famBy, by)
 	}
 	// The bare prefix, too, can hold the whole value of an open family.
-	s := source{slot: -1, fam: id}
+	s := ruleSource{slot: -1, fam: id}
 	if kind == ".*" {
 		s.slot = t.slot(prefix, by)
 	}

@@ -13,7 +13,7 @@ var crewaiConvention = definition{
 // crewaiKinds are the spans of CrewAI that say nothing else of what they are: the model calls of
 // OpenLLMetry's instrumentation and the tools of the framework's own telemetry.
 var crewaiKinds = []kindRule{
-	{by: crewai, attr: spanName, is: map[string]role{
+	{by: crewai, attr: spanName, is: map[string]spanRole{
 		"crewai.workflow": onChain, "Tool Usage": onTool, "Tool Repeated Usage": onTool, "Tool Usage Error": onTool,
 	}, like: []kindPattern{{"*.llm", onModel}}},
 }

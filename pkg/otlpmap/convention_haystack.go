@@ -20,7 +20,7 @@ var haystackKinds = []kindRule{
 		{"*Generator", onModel}, {"*Embedder", onEmbedding}, {"*Retriever", onRetriever}, {"*Ranker", onRetriever},
 		{"*WebSearch", onRetriever}, {"*ToolInvoker", onTool}, {"*", onChain},
 	}},
-	{by: haystack, attr: spanName, is: map[string]role{
+	{by: haystack, attr: spanName, is: map[string]spanRole{
 		"haystack.agent.step.llm": onModel, "haystack.agent.step.tool": onTool,
 	}},
 }

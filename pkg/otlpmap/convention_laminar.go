@@ -18,7 +18,7 @@ var laminarConvention = definition{
 
 // laminarKinds are the types of Laminar's spans.
 var laminarKinds = []kindRule{
-	{by: laminar, attr: "lmnr.span.type", is: map[string]role{
+	{by: laminar, attr: "lmnr.span.type", is: map[string]spanRole{
 		"LLM": onModel, "CACHED": onModel, "TOOL": onTool, "DEFAULT": onChain,
 		"EVALUATOR": onChain, "HUMAN_EVALUATOR": onChain, "EVALUATION": onChain, "EXECUTOR": onChain,
 	}},

@@ -21,13 +21,13 @@ var langfuseConvention = definition{
 // langfuseKinds are the types of Langfuse's observations. A span with a model or usage is what
 // SDKs before 3.3 make of a model call that is not declared one.
 var langfuseKinds = []kindRule{
-	{by: langfuse, attr: "langfuse.observation.type", is: map[string]role{
+	{by: langfuse, attr: "langfuse.observation.type", is: map[string]spanRole{
 		"generation": onModel, "embedding": onEmbedding, "tool": onTool, "retriever": onRetriever, "guardrail": onTool,
 		"agent": onChain, "chain": onChain, "evaluator": onChain, "event": onChain,
 	}},
 	{by: langfuse, attr: "langfuse.observation.model.name", like: []kindPattern{{"*", onModel}}},
 	{by: langfuse, attr: "langfuse.observation.usage_details", like: []kindPattern{{"*", onModel}}},
-	{by: langfuse, attr: "langfuse.observation.type", is: map[string]role{"span": onChain}},
+	{by: langfuse, attr: "langfuse.observation.type", is: map[string]spanRole{"span": onChain}},
 }
 
 // langfuseRules are Langfuse's observations. Values that are no text are JSON. Its users write

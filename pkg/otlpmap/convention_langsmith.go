@@ -19,7 +19,7 @@ var langsmithConvention = definition{
 // langsmithKinds are the types of LangSmith's runs. They come before gen_ai.operation.name: the
 // exporter says "embeddings" of retrievers and "chat" of prompts.
 var langsmithKinds = []kindRule{
-	{by: langsmith, attr: "langsmith.span.kind", is: map[string]role{
+	{by: langsmith, attr: "langsmith.span.kind", is: map[string]spanRole{
 		"llm": onModel, "embedding": onEmbedding, "tool": onTool, "retriever": onRetriever,
 		"chain": onChain, "prompt": onChain, "parser": onChain,
 	}},

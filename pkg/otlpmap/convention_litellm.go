@@ -18,12 +18,12 @@ var litellmConvention = definition{
 // litellmRequest knows the span of the request as LiteLLM's provider got it: below the one that
 // counts, with the same usage. It is no call of its own, and no tool.
 var litellmRequest = []kindRule{
-	{by: litellm, attr: spanName, is: map[string]role{"raw_gen_ai_request": onChain}},
+	{by: litellm, attr: spanName, is: map[string]spanRole{"raw_gen_ai_request": onChain}},
 }
 
 // litellmKinds are LiteLLM's spans that have no GenAI operation.
 var litellmKinds = []kindRule{
-	{by: litellm, attr: spanName, is: map[string]role{"litellm_request": onModel, "guardrail": onTool}},
+	{by: litellm, attr: spanName, is: map[string]spanRole{"litellm_request": onModel, "guardrail": onTool}},
 }
 
 // litellmRules are what LiteLLM sends beside the GenAI attributes. Its nested values are Python

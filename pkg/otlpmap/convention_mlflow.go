@@ -17,7 +17,7 @@ var mlflowConvention = definition{
 
 // mlflowKinds are the types of MLflow's spans, which come in JSON quotes like all its values.
 var mlflowKinds = []kindRule{
-	{by: mlflow, attr: "mlflow.spanType", is: map[string]role{
+	{by: mlflow, attr: "mlflow.spanType", is: map[string]spanRole{
 		"LLM": onModel, "CHAT_MODEL": onModel, "EMBEDDING": onEmbedding,
 		"TOOL": onTool, "RETRIEVER": onRetriever, "RERANKER": onRetriever,
 	}, like: []kindPattern{{"*", onChain}}},

@@ -158,10 +158,10 @@ func printDocs() string {
 	b.WriteString("## Event types\n\nThe first rule that has the value decides. " + code(keyLists[eventTypeKeys], ", ") +
 		" come before them all, but a bare `tool` without an event name yields. `session` is a type like the others: only the event whose id is its session's has the session's totals.\n\n| Attribute | Scheme | model | tool | chain |\n|---|---|---|---|---|\n")
 	for _, k := range kindRules {
-		by := map[role][]string{}
+		by := map[spanRole][]string{}
 		values := maps.Clone(k.is)
 		if values == nil {
-			values = map[string]role{}
+			values = map[string]spanRole{}
 		}
 		for _, p := range k.like {
 			values[p.pattern] = p.role
@@ -222,7 +222,7 @@ func code(names []string, sep string) string {
 	return strings.Join(out, sep)
 }
 
-func onlyFor(on role) string {
+func onlyFor(on spanRole) string {
 	switch on {
 	case 0, onAll:
 		return ""

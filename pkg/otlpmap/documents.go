@@ -142,8 +142,8 @@ func length(array []byte) (n int) {
 	return n
 }
 
-// dropped are the vectors that were not kept.
-type dropped struct{ count, dimension int }
+// droppedVectors are the vectors that were not kept.
+type droppedVectors struct{ count, dimension int }
 
 // dropVector notes a vector that was not kept, by its dimension. A span may send its vectors
 // twice, as attributes and in its raw answer: they are counted apart, and putEmbedding takes the larger number.

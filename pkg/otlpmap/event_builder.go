@@ -47,7 +47,7 @@ type eventBuilder struct {
 	// tree is the family of flattened attributes that is being read. msgs is a stack: a reader appends messages
 	// from its own mark on (at := len(b.msgs)), places them, and takes them off again.
 	tree tree
-	msgs []message
+	msgs []chatMessage
 	// The list that readMessages read last, and whether it is whole (wholeMessages): hasWhole then need not
 	// walk over it again.
 	list      []byte
@@ -88,12 +88,12 @@ type losses struct {
 	failed   []string // attributes that are not the JSON they should be
 	replaced int      // characters that no store can hold
 	parts    keySet   // kinds of message parts that lost their wrapping
-	vectors  [2]dropped
+	vectors  [2]droppedVectors
 }
 
 // reset forgets the losses of the event before.
 func (l *losses) reset() {
-	l.cuts, l.failed, l.replaced, l.vectors = l.cuts[:0], l.failed[:0], 0, [2]dropped{}
+	l.cuts, l.failed, l.replaced, l.vectors = l.cuts[:0], l.failed[:0], 0, [2]droppedVectors{}
 	l.parts.reset()
 }
 
@@ -263,7 +263,7 @@ func (b *eventBuilder) run() {
 
 // read lets a rule look at one of its sources. All sources are read, also after one has filled the field:
 // an attribute that only repeats the value is then known to be in the event.
-func (b *eventBuilder) read(r *compiledRule, src *source) {
+func (b *eventBuilder) read(r *compiledRule, src *ruleSource) {
 	if src.slot >= 0 && b.s.slots[src.slot] != 0 {
 		if a := b.s.at(b.attrs, src.slot); a != nil {
 			b.apply(r, a)

@@ -45,7 +45,7 @@ var (
 			at := len(b.msgs)
 			for _, n := range b.tree.indexed(0) {
 				if a := b.leaf(b.down(n, "prompt", "text")); a != nil {
-					b.msgs = append(b.msgs, message{role: []byte(`"user"`), content: b.take(a)})
+					b.msgs = append(b.msgs, chatMessage{role: []byte(`"user"`), content: b.take(a)})
 				}
 			}
 			b.putMessages(t, at)
@@ -219,7 +219,7 @@ func (b *eventBuilder) flatMessages() {
 // flatMessage appends the message that stands at a node of the tree: gen_ai.prompt.0.role and its siblings. A member
 // that is a tree itself (contents.0.message_content.text) has no attribute of its own: a is nil then.
 func (b *eventBuilder) flatMessage(n int32) {
-	var m message
+	var m chatMessage
 	for c := b.tree.nodes[n].first; c != 0; c = b.tree.nodes[c].next {
 		key := b.tree.nodes[c].key
 		a := b.leaf(c)

@@ -35,9 +35,9 @@ var asGeminiRequest = reader{
 		instruction := firstMember(config, "system_instruction", "systemInstruction")
 		if !jsonscan.Empty(instruction) {
 			if jsonscan.Kind(instruction) == '"' {
-				b.msgs = append(b.msgs, message{role: []byte(`"system"`), content: instruction})
+				b.msgs = append(b.msgs, chatMessage{role: []byte(`"system"`), content: instruction})
 			} else if !b.geminiContent(instruction, `"system"`) {
-				b.msgs = append(b.msgs, message{role: []byte(`"system"`), content: instruction})
+				b.msgs = append(b.msgs, chatMessage{role: []byte(`"system"`), content: instruction})
 			}
 		}
 		if !jsonscan.Empty(contents) && !b.contents(contents) {
@@ -129,7 +129,7 @@ func (b *eventBuilder) geminiContent(raw []byte, role string) bool {
 	if jsonscan.Kind(parts) != '[' {
 		return false
 	}
-	m := message{role: jsonscan.Member(raw, "role")}
+	m := chatMessage{role: jsonscan.Member(raw, "role")}
 	switch {
 	case role != "":
 		m.role = []byte(role)

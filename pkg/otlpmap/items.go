@@ -17,7 +17,7 @@ import (
 //	{type: function_call_output, call_id, output}   → {role: tool, content, tool_call_id}
 //	{type: reasoning, summary: [{text}]}            → {role: assistant, content: null, reasoning}
 //	{type: web_search_call, …} and other calls      → {role: assistant, content: null, and its members}
-func (b *eventBuilder) itemMessage(m message, typ, args, output []byte) bool {
+func (b *eventBuilder) itemMessage(m chatMessage, typ, args, output []byte) bool {
 	kind := string(jsonscan.Inner(typ))
 	m.item = true
 	switch {

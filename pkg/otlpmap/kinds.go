@@ -9,12 +9,12 @@ import (
 	"github.com/spangrove/spangrove/pkg/event"
 )
 
-// role is what a span is about, finer than the event's type: it decides which rules apply. Roles are bits, so that a
+// spanRole is what a span is about, finer than the event's type: it decides which rules apply. Roles are bits, so that a
 // rule can name several.
-type role uint8
+type spanRole uint8
 
 const (
-	onModel role = 1 << iota
+	onModel spanRole = 1 << iota
 	onEmbedding
 	onTool
 	onRetriever
@@ -26,7 +26,7 @@ const (
 )
 
 // typed returns the event type that goes with a role.
-func (r role) typed() event.Type {
+func (r spanRole) typed() event.Type {
 	switch r {
 	case onModel, onEmbedding:
 		return event.TypeModel
@@ -42,21 +42,21 @@ func (r role) typed() event.Type {
 type kindRule struct {
 	by   convention
 	attr string
-	is   map[string]role
+	is   map[string]spanRole
 	like []kindPattern
 }
 
 // kindPattern is a pattern with * for any text, and the role of what matches it.
 type kindPattern struct {
 	pattern string
-	role    role
+	role    spanRole
 }
 
 // spanName stands for the span's name where an attribute's could stand.
 const spanName = "@name"
 
 // role returns what a value decides, 0 for nothing.
-func (k *kindRule) role(value string) role {
+func (k *kindRule) role(value string) spanRole {
 	if len(value) > 1 && value[0] == '"' && value[len(value)-1] == '"' {
 		value = value[1 : len(value)-1]
 	}
@@ -112,28 +112,28 @@ var llamaIndexKinds = []kindRule{
 
 var commonKinds = []kindRule{
 	// OpenInference, span kinds. Guardrails and rerankers do one job and return.
-	{by: openinference, attr: "openinference.span.kind", is: map[string]role{
+	{by: openinference, attr: "openinference.span.kind", is: map[string]spanRole{
 		"LLM": onModel, "EMBEDDING": onEmbedding,
 		"TOOL": onTool, "RETRIEVER": onRetriever, "RERANKER": onRetriever, "GUARDRAIL": onTool,
 		"CHAIN": onChain, "AGENT": onChain, "PROMPT": onChain, "EVALUATOR": onChain, "DECISION": onChain,
 		"CODE": onChain, "HUMAN": onChain, "UNKNOWN": onChain,
 	}},
 	// OpenLLMetry, entity kinds of decorated functions. Model calls have none.
-	{by: openllmetry, attr: "traceloop.span.kind", is: map[string]role{
+	{by: openllmetry, attr: "traceloop.span.kind", is: map[string]spanRole{
 		"tool": onTool, "llm": onModel, "workflow": onChain, "task": onChain, "agent": onChain,
 	}},
 	// Vercel AI SDK 3 to 6: the calls of a provider are named do…, those around them are chains.
-	{by: vercel, attr: "ai.operationId", is: map[string]role{"ai.toolCall": onTool}, like: []kindPattern{
+	{by: vercel, attr: "ai.operationId", is: map[string]spanRole{"ai.toolCall": onTool}, like: []kindPattern{
 		{"ai.*.doGenerate", onModel}, {"ai.*.doStream", onModel}, {"ai.*.doEmbed", onEmbedding},
 		{"ai.*.doRerank", onRetriever}, {"ai.*", onChain},
 	}},
-	{by: otel, attr: "operation.name", is: map[string]role{"ai.toolCall": onTool}, like: []kindPattern{
+	{by: otel, attr: "operation.name", is: map[string]spanRole{"ai.toolCall": onTool}, like: []kindPattern{
 		{"ai.*.doGenerate", onModel}, {"ai.*.doGenerate *", onModel}, {"ai.*.doStream", onModel}, {"ai.*.doStream *", onModel},
 		{"ai.*.doEmbed", onEmbedding}, {"ai.*.doEmbed *", onEmbedding}, {"ai.toolCall *", onTool}, {"ai.*", onChain},
 	}},
 	// OTel GenAI, gen_ai.operation.name. Exact words only: execute_event_loop_cycle and
 	// execute_task, which frameworks send too, are no tools.
-	{by: otelGenAI, attr: "gen_ai.operation.name", is: map[string]role{
+	{by: otelGenAI, attr: "gen_ai.operation.name", is: map[string]spanRole{
 		"chat": onModel, "text_completion": onModel, "completion": onModel, "generate_content": onModel,
 		"generate": onModel, "embeddings": onEmbedding,
 		// Semantic Kernel.
@@ -143,7 +143,7 @@ var commonKinds = []kindRule{
 		"execute_task": onChain, "execute_event_loop_cycle": onChain, "chain": onChain,
 	}},
 	// OpenLLMetry of the flat form (0.40): the kind of request on model calls.
-	{by: openllmetry, attr: "llm.request.type", is: map[string]role{
+	{by: openllmetry, attr: "llm.request.type", is: map[string]spanRole{
 		"chat": onModel, "completion": onModel, "embedding": onEmbedding, "rerank": onRetriever,
 		// LiteLLM's names of calls.
 		"acompletion": onModel, "text_completion": onModel, "atext_completion": onModel, "responses": onModel, "aresponses": onModel,
@@ -151,7 +151,7 @@ var commonKinds = []kindRule{
 	}},
 	// Google ADK before 1.17: model calls have no operation, but a request. Tools have an empty one.
 	{by: googleADK, attr: "gcp.vertex.agent.llm_request", like: []kindPattern{{`{"*`, onModel}}},
-	{by: mcp, attr: "mcp.method.name", is: map[string]role{"tools/call": onTool}, like: []kindPattern{{"*", onChain}}},
+	{by: mcp, attr: "mcp.method.name", is: map[string]spanRole{"tools/call": onTool}, like: []kindPattern{{"*", onChain}}},
 }
 
 // nativeTypes are the values of honeyhive_event_type.
@@ -166,7 +166,7 @@ var nativeTypes = map[string]event.Type{
 // honeyhive_event_type decides the type, with one exception: Python SDKs from 1.0 stamp "tool"
 // on every span as it starts, before anyone knows what it is. So a bare "tool" without an event
 // name loses to any other rule.
-func spanKind(s *span, attrs []attr) (role, event.Type) {
+func spanKind(s *span, attrs []attr) (spanRole, event.Type) {
 	r := roleOf(s, attrs)
 	native, given := nativeTypes[s.text(attrs, compiled.lists[eventTypeKeys])]
 	if given && !(native == event.TypeTool && r != 0 && s.text(attrs, compiled.lists[givenNameKeys]) == "") {
@@ -183,7 +183,7 @@ func spanKind(s *span, attrs []attr) (role, event.Type) {
 
 // roleOf returns the role that attributes show, 0 if none does: the first kind rule that knows the value of its
 // attribute, or else what the span names (a tool; a model with usage; a client call of HTTP or a database).
-func roleOf(s *span, attrs []attr) role {
+func roleOf(s *span, attrs []attr) spanRole {
 	for i := range kindRules {
 		value := ""
 		if a := s.at(attrs, compiled.kinds[i]); a != nil {
@@ -210,7 +210,7 @@ func roleOf(s *span, attrs []attr) role {
 }
 
 // roleOfType returns the role of a span whose event type is given. Sessions and generic events are read like chains.
-func roleOfType(t event.Type) role {
+func roleOfType(t event.Type) spanRole {
 	switch t {
 	case event.TypeModel:
 		return onModel

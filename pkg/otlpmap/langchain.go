@@ -43,7 +43,7 @@ func (b *eventBuilder) langchainMessage(raw, typ []byte) bool {
 	if !ok || jsonscan.Member(in, "content") == nil {
 		return false
 	}
-	m := message{role: []byte(role)}
+	m := chatMessage{role: []byte(role)}
 	if role == "" {
 		m.role = nil
 	}
@@ -117,7 +117,7 @@ func (b *eventBuilder) generations(raw []byte) bool {
 				b.msgs = b.msgs[:at]
 				return false
 			}
-			b.msgs = append(b.msgs, message{role: []byte(`"assistant"`), content: text, finish: finish})
+			b.msgs = append(b.msgs, chatMessage{role: []byte(`"assistant"`), content: text, finish: finish})
 		default:
 			b.msgs = b.msgs[:at]
 			return false

@@ -145,7 +145,7 @@ type record struct {
 
 	src   plog.LogRecord
 	name  string
-	scope *scope
+	scope *requestScope
 	span  span // what the attribute rules look at: a span with the record's attributes
 	// What every part of the current record has: its span, time and session.
 	at event.LogPart
@@ -153,7 +153,7 @@ type record struct {
 
 // open takes up a record. The attributes of the record before it are forgotten. Without a time of its own the record
 // has the one at which it was observed.
-func (r *record) open(src plog.LogRecord, res *resource, sc *scope) {
+func (r *record) open(src plog.LogRecord, res *resource, sc *requestScope) {
 	r.src, r.name, r.scope = src, recordName(src), sc
 	tid, sid := src.TraceID(), src.SpanID()
 	r.at = event.LogPart{

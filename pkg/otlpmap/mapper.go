@@ -125,7 +125,7 @@ type mapState struct {
 	attrs []attr
 	// The resources and scopes of the request. They are here to be cleared: spans refer to them.
 	resources []*resource
-	scopes    []*scope
+	scopes    []*requestScope
 	// By trace id: which session the spans of a trace belong to.
 	traces map[[16]byte]*trace
 	bySpan map[spanKey]int // only filled where parents matter: see correct, and own event ids
@@ -309,8 +309,8 @@ func textOf(m pcommon.Map, key string) string {
 	return ""
 }
 
-// scope is the instrumentation scope of one part of the request.
-type scope struct {
+// requestScope is the instrumentation scope of one part of the request.
+type requestScope struct {
 	name, version string
 	attrs         pcommon.Map
 	// The convention that the scope's name announces, otel if none.
@@ -319,6 +319,6 @@ type scope struct {
 }
 
 // newScope reads a scope. Its JSON is left to the first span that writes it.
-func newScope(src pcommon.InstrumentationScope) *scope {
-	return &scope{name: src.Name(), version: src.Version(), attrs: src.Attributes(), by: ofScope(src.Name())}
+func newScope(src pcommon.InstrumentationScope) *requestScope {
+	return &requestScope{name: src.Name(), version: src.Version(), attrs: src.Attributes(), by: ofScope(src.Name())}
 }

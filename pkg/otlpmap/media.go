@@ -19,13 +19,13 @@ import (
 // What came as base64 is a data URL, but for audio. Members that have no place in the form stand
 // beside it. A part that does not fit stays as it came.
 
-// medium is what a part holds about a picture, a sound, a film or a file. Members are looked for in the part and
+// mediaPart is what a part holds about a picture, a sound, a film or a file. Members are looked for in the part and
 // in the objects inside it, whatever those are called, since the forms differ in the nesting more than in the names:
 //
 //	{"type":"image_url","image_url":{"url":"https://…"}}
 //	{"type":"image","source":{"type":"base64","media_type":"image/png","data":"iVBOR…"}}
 //	{"inline_data":{"mime_type":"image/png","data":"iVBOR…"}}
-type medium struct {
+type mediaPart struct {
 	kind              string // image, audio, video or file
 	url, data, fileID []byte // JSON strings
 	mime              string
@@ -103,7 +103,7 @@ func (b *eventBuilder) appendPart(dst, raw []byte) []byte {
 		b.partType(&p)
 		return append(append(append(dst, `{"type":"text","text":`...), p.text...), '}')
 	}
-	var m medium
+	var m mediaPart
 	m.read(raw, 0)
 	m.complete()
 	if m.odd || m.kind == "" || m.url == nil && m.data == nil && m.fileID == nil {
@@ -120,7 +120,7 @@ const maxMediumDepth = 4
 
 // read takes a part's members, and those of the objects inside that hold the medium. It sets odd if a member
 // contradicts another one or says that the part is of another sort.
-func (m *medium) read(obj []byte, depth int) {
+func (m *mediaPart) read(obj []byte, depth int) {
 	for c := jsonscan.Members(obj); c.Next(); {
 		key := string(c.Key)
 		as, holds := mediaKinds[key]
@@ -151,7 +151,7 @@ func (m *medium) read(obj []byte, depth int) {
 }
 
 // member takes a text. as is what mediaKinds says about the key.
-func (m *medium) member(key, as string, c jsonscan.Cursor) {
+func (m *mediaPart) member(key, as string, c jsonscan.Cursor) {
 	text := jsonscan.Inner(c.Val)
 	set := func(to *[]byte) {
 		if *to != nil && string(*to) != string(c.Val) {
@@ -191,7 +191,7 @@ func (m *medium) member(key, as string, c jsonscan.Cursor) {
 
 // be notes what the medium is. What a part names itself goes before what is inside; "file" is the most
 // general and gives way.
-func (m *medium) be(kind string) {
+func (m *mediaPart) be(kind string) {
 	if kind != "" && (m.kind == "" || m.kind == "file") {
 		m.kind = kind
 	}
@@ -203,7 +203,7 @@ func isAddress(text []byte) bool {
 }
 
 // complete derives what is not given: the kind by the media type, the media type by the format.
-func (m *medium) complete() {
+func (m *mediaPart) complete() {
 	if m.mime == "" && m.format != nil && m.data != nil {
 		if kind := m.kind; kind == "image" || kind == "video" {
 			m.mime = kind + "/" + unquoted(m.format)
@@ -244,7 +244,7 @@ func imageType(data []byte) string {
 
 // appendMedium writes a medium in the form of an event. The object inside gets what the form knows; the media type, if it
 // is not in a data URL, and the members that the form does not know stand beside that object.
-func (b *eventBuilder) appendMedium(dst []byte, m *medium) []byte {
+func (b *eventBuilder) appendMedium(dst []byte, m *mediaPart) []byte {
 	// The type, and the member that has the medium: image_url and url, or one of the exceptions below.
 	typ, key := m.kind+"_url", "url"
 	switch {

@@ -8,10 +8,10 @@ import (
 	"github.com/spangrove/spangrove/pkg/otlpmap/internal/jsonscan"
 )
 
-// message is one message of a conversation, on its way into the form that events have:
+// chatMessage is one message of a conversation, on its way into the form that events have:
 // {role, content, name?, tool_calls?, tool_call_id?}. All fields are JSON text, nil if absent. They refer
 // to the request or to the builder's arena and are valid until the builder's next reset.
-type message struct {
+type chatMessage struct {
 	role, content, name, callID []byte
 	calls                       []byte // [{id, name, arguments}]
 	// The reason to stop, and the model's thoughts, of an answer.
@@ -26,7 +26,7 @@ type message struct {
 }
 
 // add keeps a member as it came, unless the message has its place or has it already.
-func (m *message) add(key, val []byte) {
+func (m *chatMessage) add(key, val []byte) {
 	switch string(key) {
 	case "role", "content", "name", "tool_calls", "tool_call_id", "reasoning", "finish_reason":
 		return
@@ -40,7 +40,7 @@ func (m *message) add(key, val []byte) {
 }
 
 // without takes out members that are kept elsewhere.
-func (m *message) without(keys ...string) {
+func (m *chatMessage) without(keys ...string) {
 	kept := m.extra[:0]
 	for _, p := range m.extra {
 		if !slices.Contains(keys, string(p.key)) {
@@ -62,7 +62,7 @@ func speaker(role []byte) []byte {
 }
 
 // none reports whether nothing was read.
-func (m *message) none() bool {
+func (m *chatMessage) none() bool {
 	return m.role == nil && jsonscan.Empty(m.content) && jsonscan.Empty(m.calls) && jsonscan.Empty(m.reasoning) && len(m.extra) == 0
 }
 
@@ -119,7 +119,7 @@ func (b *eventBuilder) readMessageAt(text []byte) (n int, whole, ok bool) {
 	if jsonscan.Kind(text) != '{' {
 		return 0, false, false
 	}
-	var m message
+	var m chatMessage
 	var room [8]messagePart
 	var parts []messagePart
 	var inside, typ, args, output []byte
@@ -220,7 +220,7 @@ func (b *eventBuilder) readMessageAt(text []byte) (n int, whole, ok bool) {
 
 // addMessage appends a message whose content may be a list of parts. m.raw is dropped if the
 // message does not stay as it came.
-func (b *eventBuilder) addMessage(m message) {
+func (b *eventBuilder) addMessage(m chatMessage) {
 	if jsonscan.Kind(m.content) == '[' {
 		if text, ok := b.onlyText(m.content); ok {
 			m.content, m.raw = text, nil
@@ -330,7 +330,7 @@ func (b *eventBuilder) textOf(raw []byte) []byte {
 
 // appendMessage appends a message in the form events have. role and content are always there, the other members
 // if they are not empty.
-func appendMessage(dst []byte, m *message) []byte {
+func appendMessage(dst []byte, m *chatMessage) []byte {
 	if m.raw != nil {
 		return append(dst, m.raw...)
 	}
@@ -382,7 +382,7 @@ func (b *eventBuilder) putMessages(t target, at int) bool {
 }
 
 // appendMessages appends a JSON array of messages.
-func (b *eventBuilder) appendMessages(dst []byte, list []message) []byte {
+func (b *eventBuilder) appendMessages(dst []byte, list []chatMessage) []byte {
 	dst = append(dst, '[')
 	for i := range list {
 		if i > 0 {

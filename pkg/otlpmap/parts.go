@@ -12,7 +12,7 @@ import (
 // readParts reads a message that is made of parts (see shapes.go for what they look like): text
 // becomes the content, tool calls and reasoning stand beside it, and each result of a tool
 // call becomes a message of its own with the role "tool". It returns false if parts is not a list.
-func (b *eventBuilder) readParts(m message, parts []byte) bool {
+func (b *eventBuilder) readParts(m chatMessage, parts []byte) bool {
 	if jsonscan.Kind(parts) != '[' {
 		return false
 	}
@@ -44,7 +44,7 @@ func scanParts(list []messagePart, text []byte) ([]messagePart, int) {
 //  3. The message is appended, unless it would be empty because all its parts are results: Anthropic's API sends
 //     these in a message of the user, whose role only part_types remembers.
 //  4. Each result becomes a message of the role "tool", after it.
-func (b *eventBuilder) placeParts(m message, list []messagePart) {
+func (b *eventBuilder) placeParts(m chatMessage, list []messagePart) {
 	var text, media int
 	for i := range list {
 		switch list[i].kind {
@@ -160,7 +160,7 @@ func (b *eventBuilder) partType(p *messagePart) {
 }
 
 // blank reports whether a message has nothing but a role.
-func (m *message) blank() bool {
+func (m *chatMessage) blank() bool {
 	return jsonscan.Empty(m.content) && jsonscan.Empty(m.calls) && jsonscan.Empty(m.reasoning) && len(m.extra) == 0 && jsonscan.Empty(m.name)
 }
 

@@ -7,7 +7,7 @@ import "github.com/spangrove/spangrove/pkg/otlpmap/internal/jsonscan"
 // said appends a text as the one message of a conversation.
 func (b *eventBuilder) said(text []byte) {
 	at := len(b.msgs)
-	b.msgs = append(b.msgs, message{role: []byte(`"user"`), content: text})
+	b.msgs = append(b.msgs, chatMessage{role: []byte(`"user"`), content: text})
 	b.putMessages(fieldHistory, at)
 }
 
@@ -45,7 +45,7 @@ func (b *eventBuilder) modelInput(a *attr, raw []byte) {
 		// Anthropic's API has the system prompt beside the messages.
 		sys := jsonscan.Member(raw, "system")
 		if jsonscan.Kind(sys) == '"' || jsonscan.Kind(sys) == '[' {
-			b.msgs = append(b.msgs, message{role: []byte(`"system"`)})
+			b.msgs = append(b.msgs, chatMessage{role: []byte(`"system"`)})
 			b.msgs[at].content = sys
 			if text, ok := b.onlyText(sys); jsonscan.Kind(sys) == '[' && ok {
 				b.msgs[at].content = text
@@ -79,10 +79,10 @@ func (b *eventBuilder) modelInput(a *attr, raw []byte) {
 	// The Responses API: instructions beside an input that is a text or a list of items.
 	if in := jsonscan.Member(raw, "input"); in != nil {
 		if sys := jsonscan.Member(raw, "instructions"); jsonscan.Kind(sys) == '"' {
-			b.msgs = append(b.msgs, message{role: []byte(`"system"`), content: sys})
+			b.msgs = append(b.msgs, chatMessage{role: []byte(`"system"`), content: sys})
 		}
 		if jsonscan.Kind(in) == '"' {
-			b.msgs = append(b.msgs, message{role: []byte(`"user"`), content: in})
+			b.msgs = append(b.msgs, chatMessage{role: []byte(`"user"`), content: in})
 		}
 		if jsonscan.Kind(in) == '"' || b.readMessages(in) {
 			b.heard(a, in, at)
@@ -101,14 +101,14 @@ func (b *eventBuilder) prompts(raw []byte) bool {
 	at := len(b.msgs)
 	switch jsonscan.Kind(raw) {
 	case '"':
-		b.msgs = append(b.msgs, message{role: []byte(`"user"`), content: raw})
+		b.msgs = append(b.msgs, chatMessage{role: []byte(`"user"`), content: raw})
 	case '[':
 		for c := jsonscan.Elements(raw); c.Next(); {
 			if jsonscan.Kind(c.Val) != '"' {
 				b.msgs = b.msgs[:at]
 				return false
 			}
-			b.msgs = append(b.msgs, message{role: []byte(`"user"`), content: c.Val})
+			b.msgs = append(b.msgs, chatMessage{role: []byte(`"user"`), content: c.Val})
 		}
 	}
 	return len(b.msgs) > at
@@ -184,7 +184,7 @@ func (b *eventBuilder) answerIn(raw []byte) bool {
 	}
 	for _, key := range [...]string{"combined_chunk_content", "output_text"} {
 		if text := jsonscan.Member(raw, key); jsonscan.Kind(text) == '"' {
-			b.msgs = append(b.msgs, message{role: []byte(`"assistant"`), content: text})
+			b.msgs = append(b.msgs, chatMessage{role: []byte(`"assistant"`), content: text})
 			return true
 		}
 	}

@@ -180,7 +180,7 @@ func (r *record) message(ev ptrace.SpanEvent, body []byte, answer bool) {
 	case b.eventMessage(ev, role):
 	default:
 		if f, ok := ev.Attributes().Get("finish_reason"); answer && ok { // an answer whose content is not sent
-			b.msgs = append(b.msgs, message{role: []byte(`"assistant"`), finish: b.eventValue(f)})
+			b.msgs = append(b.msgs, chatMessage{role: []byte(`"assistant"`), finish: b.eventValue(f)})
 		} else {
 			r.log(true)
 			return

@@ -17,7 +17,7 @@ type rule struct {
 	from []string
 	// How the value is read, and for which roles of spans the rule holds; 0: for all.
 	as reader
-	on role // 0: all
+	on spanRole // 0: all
 }
 
 // rules is the whole mapping of attributes to the objects of an event, in order of precedence:

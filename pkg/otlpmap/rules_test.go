@@ -141,7 +141,7 @@ func unmapped(e *event.Event, td ptrace.Traces) string {
 }
 
 // kindOf makes a span of a role that a rule is for.
-func kindOf(on role) string {
+func kindOf(on spanRole) string {
 	switch {
 	case on == 0, on&onModel != 0:
 		return "LLM"

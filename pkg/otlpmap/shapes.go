@@ -179,8 +179,8 @@ func (b *eventBuilder) appendPartCall(p *messagePart) {
 
 // toolResult returns the message that a tool's result stands for: {role: tool, content, tool_call_id, name?}. Of several
 // members that may be the result, the first that is not empty is; the others are kept as they came.
-func (b *eventBuilder) toolResult(p *messagePart) message {
-	m := message{role: []byte(`"tool"`)}
+func (b *eventBuilder) toolResult(p *messagePart) chatMessage {
+	m := chatMessage{role: []byte(`"tool"`)}
 	var result []byte
 	for c := jsonscan.Members(p.in); c.Next(); {
 		switch string(c.Key) {

@@ -93,7 +93,7 @@ func (b *eventBuilder) messageEvents(t target) {
 // event's name means; a role among the fields comes first. It returns false, and appends none, for an event without
 // content, calls or any other member.
 func (b *eventBuilder) eventMessage(ev ptrace.SpanEvent, role string) bool {
-	var m message
+	var m chatMessage
 	var result []byte
 	for k, v := range ev.Attributes().All() {
 		switch k {
@@ -148,7 +148,7 @@ func (b *eventBuilder) eventMessage(ev ptrace.SpanEvent, role string) bool {
 	b.addMessage(m)
 	// Strands sends a tool's result with the answer that called it.
 	if !jsonscan.Empty(result) {
-		b.addMessage(message{role: []byte(`"tool"`), content: result})
+		b.addMessage(chatMessage{role: []byte(`"tool"`), content: result})
 	}
 	return true
 }
@@ -162,7 +162,7 @@ func (b *eventBuilder) contentEvent(ev ptrace.SpanEvent, key, role string) bool 
 	}
 	raw := b.eventValue(v)
 	if jsonscan.Kind(raw) != '{' && jsonscan.Kind(raw) != '[' || !b.readMessages(raw) {
-		b.msgs = append(b.msgs, message{role: []byte(`"` + role + `"`), content: b.eventText(v, raw)})
+		b.msgs = append(b.msgs, chatMessage{role: []byte(`"` + role + `"`), content: b.eventText(v, raw)})
 	}
 	return ev.Attributes().Len() == 1
 }

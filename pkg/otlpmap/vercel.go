@@ -22,7 +22,7 @@ var asPrompt = reader{
 		at := len(b.msgs)
 		switch {
 		case !ok:
-			b.msgs = append(b.msgs, message{role: []byte(`"user"`), content: b.take(a)})
+			b.msgs = append(b.msgs, chatMessage{role: []byte(`"user"`), content: b.take(a)})
 		case jsonscan.Kind(raw) == '{' && jsonscan.Member(raw, "role") == nil:
 			if !b.promptParts(raw) {
 				b.msgs = b.msgs[:at]
@@ -34,7 +34,7 @@ var asPrompt = reader{
 			}
 			return
 		case jsonscan.Kind(raw) == '"' || jsonscan.Kind(raw) == '0':
-			b.msgs = append(b.msgs, message{role: []byte(`"user"`), content: b.textOf(raw)})
+			b.msgs = append(b.msgs, chatMessage{role: []byte(`"user"`), content: b.textOf(raw)})
 		case !b.readMessages(raw):
 			b.unreadable(a, fieldInputValue)
 			return
@@ -50,7 +50,7 @@ func (b *eventBuilder) promptParts(raw []byte) bool {
 	if sys := jsonscan.Member(raw, "system"); !jsonscan.Empty(sys) {
 		switch jsonscan.Kind(sys) {
 		case '"':
-			b.msgs = append(b.msgs, message{role: []byte(`"system"`), content: sys})
+			b.msgs = append(b.msgs, chatMessage{role: []byte(`"system"`), content: sys})
 		default:
 			if !b.readMessages(sys) {
 				return false
@@ -62,7 +62,7 @@ func (b *eventBuilder) promptParts(raw []byte) bool {
 		switch {
 		case jsonscan.Empty(in):
 		case jsonscan.Kind(in) == '"':
-			b.msgs = append(b.msgs, message{role: []byte(`"user"`), content: in})
+			b.msgs = append(b.msgs, chatMessage{role: []byte(`"user"`), content: in})
 		case !b.readMessages(in):
 			return false
 		}

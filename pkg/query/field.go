@@ -7,22 +7,22 @@ import (
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
-// kind is how a top-level field of an event is held.
-type kind uint8
+// fieldKind is how a top-level field of an event is held.
+type fieldKind uint8
 
 const (
-	kindUUID    kind = iota + 1
-	kindType         // event_type: one of five words, a number in the table
-	kindText         // a text column
-	kindNumber       // a double column
-	kindJSON         // a JSON column of the head
-	kindPayload      // a JSON field that is stored outside the head row
-	kindProject      // of the project, not of the event: InProject decides it
+	kindUUID    fieldKind = iota + 1
+	kindType              // event_type: one of five words, a number in the table
+	kindText              // a text column
+	kindNumber            // a double column
+	kindJSON              // a JSON column of the head
+	kindPayload           // a JSON field that is stored outside the head row
+	kindProject           // of the project, not of the event: InProject decides it
 )
 
 // root is a top-level field of events, as filters, projections and charts name it.
 type root struct {
-	kind   kind
+	kind   fieldKind
 	column string // in the head table, alias e; "" where a rule of its own applies
 	spill  uint32 // the bit that says that the column's value went to the payload
 }

@@ -32,8 +32,8 @@ func (m Matcher) Match(e *event.Event) bool {
 // Match is NewMatcher(fs).Match(e), for a single event.
 func Match(e *event.Event, fs []Filter) bool { return NewMatcher(fs).Match(e) }
 
-// value is what a field holds, read from an event: kind 0 is absent, which null is too.
-type value struct {
+// fieldValue is what a field holds, read from an event: kind 0 is absent, which null is too.
+type fieldValue struct {
 	kind rawjson.Kind
 	text string          // of a string
 	num  float64         // of a number
@@ -42,18 +42,18 @@ type value struct {
 }
 
 // textValue, numberValue and idValue make the values of fields that are not JSON. The nil UUID is absent.
-func textValue(s string) value    { return value{kind: '"', text: s} }
-func numberValue(f float64) value { return value{kind: '0', num: f} }
+func textValue(s string) fieldValue    { return fieldValue{kind: '"', text: s} }
+func numberValue(f float64) fieldValue { return fieldValue{kind: '0', num: f} }
 
-func idValue(id uuid.UUID) value {
+func idValue(id uuid.UUID) fieldValue {
 	if id == uuid.Nil {
-		return value{}
+		return fieldValue{}
 	}
-	return value{kind: '"', text: id.String(), id: true}
+	return fieldValue{kind: '"', text: id.String(), id: true}
 }
 
 // lookup reads the condition's field of e, as the columns of the head row have it.
-func (c *cond) lookup(e *event.Event) value {
+func (c *cond) lookup(e *event.Event) fieldValue {
 	switch c.name {
 	case "event_id":
 		return idValue(e.ID)
@@ -61,7 +61,7 @@ func (c *cond) lookup(e *event.Event) value {
 		return idValue(e.SessionID)
 	case "parent_id":
 		if e.IsSession() {
-			return value{}
+			return fieldValue{}
 		}
 		if e.ParentID == uuid.Nil {
 			return idValue(e.SessionID)
@@ -75,7 +75,7 @@ func (c *cond) lookup(e *event.Event) value {
 		return textValue(e.Source)
 	case "error":
 		if e.Error == nil || *e.Error == "" { // an empty text is no error
-			return value{}
+			return fieldValue{}
 		}
 		return textValue(*e.Error)
 	case "start_time":
@@ -112,7 +112,7 @@ func bucket(e *event.Event, name string) json.RawMessage {
 }
 
 // inside follows the condition's path into a JSON field.
-func (c *cond) inside(raw json.RawMessage) value {
+func (c *cond) inside(raw json.RawMessage) fieldValue {
 	return jsonValue(c.rawInside(raw))
 }
 
@@ -129,8 +129,8 @@ func (c *cond) rawInside(raw json.RawMessage) json.RawMessage {
 }
 
 // jsonValue reads a JSON value. A number beyond a double is absent.
-func jsonValue(raw json.RawMessage) value {
-	v := value{kind: rawjson.KindOf(raw)}
+func jsonValue(raw json.RawMessage) fieldValue {
+	v := fieldValue{kind: rawjson.KindOf(raw)}
 	ok := true
 	switch v.kind {
 	case 'n':
@@ -143,16 +143,16 @@ func jsonValue(raw json.RawMessage) value {
 		v.raw = raw
 	}
 	if !ok {
-		return value{}
+		return fieldValue{}
 	}
 	return v
 }
 
 // holds reports whether the condition holds for the value of its field.
-func (c *cond) holds(v value) bool { return c.positive(v) != c.negate }
+func (c *cond) holds(v fieldValue) bool { return c.positive(v) != c.negate }
 
 // positive is holds without the negation: false for an absent value, whatever is asked.
-func (c *cond) positive(v value) bool {
+func (c *cond) positive(v fieldValue) bool {
 	if v.kind == 0 {
 		return false
 	}
@@ -202,7 +202,7 @@ func (c *cond) compare(f float64) bool {
 
 // isText decides "is" of a string or id filter. Old clients send every value as a string, so
 // that "5" is also the number 5 and "true" also the boolean.
-func (c *cond) isText(v value) bool {
+func (c *cond) isText(v fieldValue) bool {
 	switch v.kind {
 	case '"':
 		if c.isUUID && (v.id || c.typ == typeID) {
@@ -221,7 +221,7 @@ func (c *cond) isText(v value) bool {
 
 // containsText reports whether v is a string that contains needle, or an object or array with such a
 // string in it at any depth, keys aside.
-func containsText(v value, needle string) bool {
+func containsText(v fieldValue, needle string) bool {
 	switch v.kind {
 	case '"':
 		return strings.Contains(v.text, needle)

@@ -108,7 +108,7 @@ func (it *Item) admit(annotator string, now int64) error {
 // event; what was written before and is no longer agreed on becomes null there.
 func (it *Item) settle() (patch json.RawMessage) {
 	it.State, it.Slots = Waiting, it.Needed
-	var agreed []score
+	var agreed []agreedScore
 	if len(it.Annotations) >= it.Needed {
 		var tied bool
 		agreed, tied = decide(it.Annotations)
@@ -142,8 +142,8 @@ func (it *Item) settle() (patch json.RawMessage) {
 	return change.Bytes()
 }
 
-// score is what annotators agree on.
-type score struct {
+// agreedScore is what annotators agree on.
+type agreedScore struct {
 	metric string
 	value  json.RawMessage
 }
@@ -151,7 +151,7 @@ type score struct {
 // decide returns the scores that annotations come to, in the order in which their metrics first
 // stand there. Numbers count by their mean; of booleans and texts, the one that most have given.
 // tied says that there is none such of a metric, which is then left out.
-func decide(annotations []Annotation) (agreed []score, tied bool) {
+func decide(annotations []Annotation) (agreed []agreedScore, tied bool) {
 	var names []string
 	given := map[string][]json.RawMessage{}
 	for _, a := range annotations {
@@ -168,7 +168,7 @@ func decide(annotations []Annotation) (agreed []score, tied bool) {
 			value, ok = most(given[name])
 		}
 		if ok {
-			agreed = append(agreed, score{name, value})
+			agreed = append(agreed, agreedScore{name, value})
 		}
 		tied = tied || !ok
 	}

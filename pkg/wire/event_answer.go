@@ -33,7 +33,7 @@ func AppendProjected(dst []byte, e *event.Event, p *project.Project, want query.
 // members than an event, and may have more metadata.
 func appendFields(dst []byte, e *event.Event, p *project.Project, want query.Projection, metadata json.RawMessage) []byte {
 	dst = append(dst, `{"event_id":`...)
-	f := fields{dst: appendID(dst, e.ID), want: want}
+	f := fieldSet{dst: appendID(dst, e.ID), want: want}
 	f.id("session_id", e.SessionID)
 	if e.ParentID != uuid.Nil {
 		f.id("parent_id", e.ParentID)
@@ -66,14 +66,14 @@ func appendFields(dst []byte, e *event.Event, p *project.Project, want query.Pro
 	return f.dst
 }
 
-// fields appends those members of an event that are wanted. Keys are plain words.
-type fields struct {
+// fieldSet appends those members of an event that are wanted. Keys are plain words.
+type fieldSet struct {
 	dst  []byte
 	want query.Projection
 }
 
 // key begins a member, and reports whether it is wanted; if not, no value must follow.
-func (f *fields) key(name string) bool {
+func (f *fieldSet) key(name string) bool {
 	if !f.want.Has(name) {
 		return false
 	}
@@ -84,19 +84,19 @@ func (f *fields) key(name string) bool {
 }
 
 // id, text and number append a member of that kind, if it is wanted.
-func (f *fields) id(name string, id uuid.UUID) {
+func (f *fieldSet) id(name string, id uuid.UUID) {
 	if f.key(name) {
 		f.dst = appendID(f.dst, id)
 	}
 }
 
-func (f *fields) text(name, value string) {
+func (f *fieldSet) text(name, value string) {
 	if f.key(name) {
 		f.dst = rawjson.AppendString(f.dst, value)
 	}
 }
 
-func (f *fields) number(name string, value float64) {
+func (f *fieldSet) number(name string, value float64) {
 	if f.key(name) {
 		f.dst = rawjson.AppendNumber(f.dst, value)
 	}
@@ -104,7 +104,7 @@ func (f *fields) number(name string, value float64) {
 
 // json appends a JSON field, or the text missing if it is absent or null. Of a field that is
 // wanted in part it appends what the parts lead to, if anything.
-func (f *fields) json(name string, raw json.RawMessage, missing string) {
+func (f *fieldSet) json(name string, raw json.RawMessage, missing string) {
 	if !f.want.Whole(name) {
 		if raw = f.want.Cut(name, raw); raw == nil {
 			return

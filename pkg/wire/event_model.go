@@ -117,28 +117,28 @@ func (d *draft) finishModel(now time.Time) error {
 	e, m := &d.event, d.parts()
 	e.Type = event.TypeModel
 	e.Config = rawjson.Merge(e.Config, object(
-		member{"model", m.model}, member{"provider", m.provider}, member{"hyperparameters", m.hyperparameters},
-		member{"template", m.template}, member{"tools", m.tools}, member{"tool_choice", m.toolChoice},
-		member{"response_format", m.responseFormat}))
-	e.Inputs = rawjson.Merge(e.Inputs, rawjson.Merge(object(member{"chat_history", m.messages}), m.templateInputs))
+		objectMember{"model", m.model}, objectMember{"provider", m.provider}, objectMember{"hyperparameters", m.hyperparameters},
+		objectMember{"template", m.template}, objectMember{"tools", m.tools}, objectMember{"tool_choice", m.toolChoice},
+		objectMember{"response_format", m.responseFormat}))
+	e.Inputs = rawjson.Merge(e.Inputs, rawjson.Merge(object(objectMember{"chat_history", m.messages}), m.templateInputs))
 	if rawjson.KindOf(e.Outputs) == '{' {
 		e.Outputs = rawjson.Merge(e.Outputs, m.response)
 	} else {
 		e.Outputs = m.response
 	}
 	e.Metadata = rawjson.Merge(e.Metadata, rawjson.Merge(m.usage, object(
-		member{"cost", m.cost}, member{"model_name", m.modelName}, member{"model_version", m.modelVersion})))
+		objectMember{"cost", m.cost}, objectMember{"model_name", m.modelName}, objectMember{"model_version", m.modelVersion})))
 	return d.complete(now)
 }
 
-// member is a member of an object, nil if absent.
-type member struct {
+// objectMember is a member of an object, nil if absent.
+type objectMember struct {
 	key   string
 	value json.RawMessage
 }
 
 // object builds an object of the members that are present, nil if none is.
-func object(members ...member) json.RawMessage {
+func object(members ...objectMember) json.RawMessage {
 	var b rawjson.Builder
 	for _, m := range members {
 		if m.value != nil {

@@ -107,16 +107,16 @@ func scalarParam(ps []param) (json.RawMessage, error) {
 	return rawjson.AppendString(nil, ps[0].text), nil
 }
 
-// element is one item of an array parameter with its place.
-type element struct {
+// listElement is one item of an array parameter with its place.
+type listElement struct {
 	index int // of name[N]; -1 for name[] and a plain name, which come first in the order sent
 	raw   json.RawMessage
 }
 
 // joinElements returns an array of the elements in the order of their indexes. Gaps close: filters[0] and filters[7] are
 // two elements.
-func joinElements(list []element) json.RawMessage {
-	slices.SortStableFunc(list, func(a, b element) int { return cmp.Compare(a.index, b.index) })
+func joinElements(list []listElement) json.RawMessage {
+	slices.SortStableFunc(list, func(a, b listElement) int { return cmp.Compare(a.index, b.index) })
 	out := []byte{'['}
 	for i, e := range list {
 		if i > 0 {
@@ -141,7 +141,7 @@ func indexOf(p param) (int, error) {
 
 // namesParam reads an array of names: one text with the JSON of the array, or texts with commas between names.
 func namesParam(ps []param) (json.RawMessage, error) {
-	var list []element
+	var list []listElement
 	for _, p := range ps {
 		index := -1
 		switch {
@@ -157,7 +157,7 @@ func namesParam(ps []param) (json.RawMessage, error) {
 		}
 		for name := range strings.SplitSeq(p.text, ",") {
 			if name = strings.TrimSpace(name); name != "" {
-				list = append(list, element{index, rawjson.AppendString(nil, name)})
+				list = append(list, listElement{index, rawjson.AppendString(nil, name)})
 			}
 		}
 	}
@@ -173,7 +173,7 @@ func filtersParam(ps []param) (json.RawMessage, error) {
 		}
 		return jsonText(ps[0])
 	}
-	var list []element
+	var list []listElement
 	members := map[int]*rawjson.Builder{}
 	for _, p := range ps {
 		index := -1
@@ -189,7 +189,7 @@ func filtersParam(ps []param) (json.RawMessage, error) {
 			if err != nil {
 				return nil, err
 			}
-			list = append(list, element{index, raw})
+			list = append(list, listElement{index, raw})
 		case len(p.path) > 2:
 			return nil, fault.InvalidField(short(p.key), "must be a member of a filter, such as filters[0][field]")
 		case index < 0:
@@ -202,7 +202,7 @@ func filtersParam(ps []param) (json.RawMessage, error) {
 		}
 	}
 	for index, b := range members {
-		list = append(list, element{index, b.Bytes()})
+		list = append(list, listElement{index, b.Bytes()})
 	}
 	return joinElements(list), nil
 }

@@ -16,7 +16,7 @@ import (
 
 // apiRoutes returns the paths that are mounted on the API extension's port: the native writes in
 // all their aliases, and OTLP. Without a traces pipeline there is nowhere to write to.
-func (r *spangroveReceiver) apiRoutes() []route {
+func (r *spangroveReceiver) apiRoutes() []servedRoute {
 	routes := r.otlpRoutes(r.viaAPI)
 	if r.traces == nil {
 		return routes
@@ -35,7 +35,7 @@ func (r *spangroveReceiver) apiRoutes() []route {
 		{[]string{"/events/model/batch", "/v1/events/model/batch"}, r.createModelBatch},
 	} {
 		for _, path := range native.paths {
-			routes = append(routes, route{"POST " + path, r.native(native.write)})
+			routes = append(routes, servedRoute{"POST " + path, r.native(native.write)})
 		}
 	}
 	return routes

@@ -298,14 +298,14 @@ func (r *spangroveReceiver) exportService(name string, h otlpHandler) *grpc.Serv
 		Methods: []grpc.MethodDesc{{
 			MethodName: method,
 			Handler: func(srv any, ctx context.Context, decode func(any) error, intercept grpc.UnaryServerInterceptor) (any, error) {
-				in := new(message)
+				in := new(rawMessage)
 				if err := decode(in); err != nil {
 					return nil, err
 				}
 				defer in.free()
 				serve := func(ctx context.Context, _ any) (any, error) {
 					answer, err := r.call(ctx, full, h)
-					return &message{buffer: mem.SliceBuffer(answer)}, err
+					return &rawMessage{buffer: mem.SliceBuffer(answer)}, err
 				}
 				if intercept == nil {
 					return serve(ctx, in)
@@ -331,13 +331,13 @@ func (r *spangroveReceiver) call(ctx context.Context, method string, h otlpHandl
 	return answer, verdict.GRPC(err)
 }
 
-// message is a gRPC message that is not decoded.
-type message struct {
+// rawMessage is a gRPC message that is not decoded.
+type rawMessage struct {
 	buffer mem.Buffer
 }
 
 // free gives the message's memory back to gRPC.
-func (m *message) free() {
+func (m *rawMessage) free() {
 	if m.buffer != nil {
 		m.buffer.Free()
 	}
@@ -348,7 +348,7 @@ type rawCodec struct{}
 
 // Marshal implements encoding.CodecV2.
 func (rawCodec) Marshal(v any) (mem.BufferSlice, error) {
-	m, ok := v.(*message)
+	m, ok := v.(*rawMessage)
 	if !ok {
 		return nil, fmt.Errorf("cannot write %T", v)
 	}
@@ -357,7 +357,7 @@ func (rawCodec) Marshal(v any) (mem.BufferSlice, error) {
 
 // Unmarshal implements encoding.CodecV2.
 func (rawCodec) Unmarshal(data mem.BufferSlice, v any) error {
-	m, ok := v.(*message)
+	m, ok := v.(*rawMessage)
 	if !ok {
 		return fmt.Errorf("cannot read %T", v)
 	}

@@ -18,26 +18,26 @@ import (
 	"github.com/spangrove/spangrove/pkg/otlpmap"
 )
 
-// route is a path and who serves it.
-type route struct {
+// servedRoute is a path and who serves it.
+type servedRoute struct {
 	pattern string // net/http's form
 	handler http.Handler
 }
 
 // otlpRoutes returns the OTLP/HTTP paths: the customary ones, and HoneyHive's. The customary one of
 // metrics is not among them: on the API port it belongs to the metrics that evaluate.
-func (r *spangroveReceiver) otlpRoutes(via *receiverhelper.ObsReport) []route {
-	var routes []route
+func (r *spangroveReceiver) otlpRoutes(via *receiverhelper.ObsReport) []servedRoute {
+	var routes []servedRoute
 	add := func(signal string, h otlpHandler) {
 		for _, prefix := range []string{"/v1/", "/opentelemetry/v1/"} {
-			routes = append(routes, route{"POST " + prefix + signal, r.otlp(h)})
+			routes = append(routes, servedRoute{"POST " + prefix + signal, r.otlp(h)})
 		}
 	}
 	if r.traces != nil {
 		add("traces", r.tracesVia(via))
 	}
 	add("logs", r.logsVia(via))
-	return append(routes, route{"POST /opentelemetry/v1/metrics", r.otlp(r.dropMetrics)})
+	return append(routes, servedRoute{"POST /opentelemetry/v1/metrics", r.otlp(r.dropMetrics)})
 }
 
 // otlpMux serves the OTLP/HTTP paths on the receiver's own listener.

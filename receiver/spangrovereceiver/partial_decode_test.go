@@ -71,7 +71,7 @@ func TestBadSpansAreLeftOutAlone(t *testing.T) {
 	// The client of pdata cannot write what cannot be read.
 	r.traces.Reset()
 	answer := ptraceotlp.NewExportResponse()
-	in, out := message{buffer: mem.SliceBuffer(badProto(t))}, message{}
+	in, out := rawMessage{buffer: mem.SliceBuffer(badProto(t))}, rawMessage{}
 	err := dial(t, r).Invoke(t.Context(), "/opentelemetry.proto.collector.trace.v1.TraceService/Export", &in, &out, grpc.ForceCodecV2(rawCodec{}))
 	if err == nil {
 		err = answer.UnmarshalProto(out.buffer.ReadOnlyData())

@@ -10,9 +10,9 @@ import (
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
-// path is two or more keys of an expression that follow each other, such as the a, b and c of
+// keyPath is two or more keys of an expression that follow each other, such as the a, b and c of
 // metadata.a?.b.c.
-type path struct {
+type keyPath struct {
 	keys     []string
 	optional []bool // whether ?. stands before the key
 }
@@ -39,7 +39,7 @@ func joinPath(node *ast.Node, n *ast.MemberNode) {
 	if !ok {
 		return
 	}
-	p := &path{keys: []string{first.Value, key.Value}, optional: []bool{base.Optional, n.Optional}}
+	p := &keyPath{keys: []string{first.Value, key.Value}, optional: []bool{base.Optional, n.Optional}}
 	ast.Patch(node, &ast.MemberNode{
 		Node: &ast.CallNode{Callee: &ast.IdentifierNode{Value: pathName},
 			Arguments: []ast.Node{&ast.IdentifierNode{Value: meterName}, base.Node, &ast.ConstantNode{Value: p}}},
@@ -49,7 +49,7 @@ func joinPath(node *ast.Node, n *ast.MemberNode) {
 }
 
 // joined returns the path of a node that joinPath made, nil for any other.
-func joined(n *ast.MemberNode) *path {
+func joined(n *ast.MemberNode) *keyPath {
 	c, ok := n.Node.(*ast.CallNode)
 	if !ok || len(c.Arguments) != 3 {
 		return nil
@@ -61,7 +61,7 @@ func joined(n *ast.MemberNode) *path {
 	if !ok {
 		return nil
 	}
-	p, _ := constant.Value.(*path)
+	p, _ := constant.Value.(*keyPath)
 	return p
 }
 
@@ -69,7 +69,7 @@ func joined(n *ast.MemberNode) *path {
 // nothing it does what the language does: nil where the last key is absent, nil for the whole chain
 // where ?. stands behind nil, else an error.
 func fetchPath(args ...any) (any, error) {
-	m, root, p := args[0].(*meter), args[1], args[2].(*path)
+	m, root, p := args[0].(*meter), args[1], args[2].(*keyPath)
 	if v := follow(root, p.keys); v != nil {
 		return map[string]any{foundKey: v}, nil
 	}

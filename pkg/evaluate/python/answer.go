@@ -12,9 +12,9 @@ import (
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
-// answer is what the harness says of a line that it read. Without a failure and a type it only
+// harnessAnswer is what the harness says of a line that it read. Without a failure and a type it only
 // says that it goes on.
-type answer struct {
+type harnessAnswer struct {
 	// Type is the name of the value's type, and one of the others the value: none if it is None.
 	Type        string  `json:"type"`
 	Bool        *bool   `json:"bool"`
@@ -34,7 +34,7 @@ const maxExplanation = 10_000
 
 // result returns what a reply says of the event. The harness's answer is not trusted: the evaluator may have written it.
 func (b *batch) result(r reply) evaluation.Result {
-	var a answer
+	var a harnessAnswer
 	if err := json.Unmarshal(r.answer, &a); err != nil {
 		return failure(Exit, "The evaluator broke its interpreter: what it answered cannot be read.", r.printed)
 	}
@@ -58,7 +58,7 @@ func (b *batch) result(r reply) evaluation.Result {
 }
 
 // failure returns the result for what went wrong in the evaluator.
-func (a *answer) failure(printed string) evaluation.Result {
+func (a *harnessAnswer) failure(printed string) evaluation.Result {
 	trace := ""
 	if a.Trace != nil {
 		trace = "\nTraceback (most recent call last):\n" + strings.Join(a.Trace, "\n") + "\n" + a.Error + ": " + a.Text
@@ -86,7 +86,7 @@ func (a *answer) failure(printed string) evaluation.Result {
 
 // score returns the value as JSON, or why the metric cannot have it, as the end of a sentence. In Python truth values
 // are numbers, too: where a number is asked for they are 1 and 0.
-func (a *answer) score(d *metric.Definition) (score json.RawMessage, why string) {
+func (a *harnessAnswer) score(d *metric.Definition) (score json.RawMessage, why string) {
 	switch {
 	case a.Bool != nil && d.Return == metric.Float:
 		score = json.RawMessage(map[bool]string{true: "1", false: "0"}[*a.Bool])

@@ -44,8 +44,8 @@ var harness string
 // pageBytes is WebAssembly's unit of memory.
 const pageBytes = 1 << 16
 
-// stdio is all that an interpreter has of the world.
-type stdio struct {
+// guestIO is all that an interpreter has of the world.
+type guestIO struct {
 	in       input
 	out, err io.Writer
 }
@@ -145,7 +145,7 @@ func first(errs ...error) error {
 
 // Run implements program. Each run is an instance of its own, with its own memory, of the same machine code. It has the
 // clock and random numbers of the machine, and its three standard files; sleeping ends with ctx.
-func (g *guest) Run(ctx context.Context, stdio stdio) error {
+func (g *guest) Run(ctx context.Context, stdio guestIO) error {
 	memory, err := newMemory(g.memory)
 	if err != nil {
 		return fmt.Errorf("memory for a Python interpreter: %w", err)

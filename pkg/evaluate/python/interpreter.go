@@ -18,7 +18,7 @@ func (e *Engine) start(p program) *interpreter {
 	i := &interpreter{talk: newConversation(inside, end, e.config.OutputKiB<<10), over: make(chan struct{})}
 	e.running.Go(func() {
 		defer close(i.over)
-		i.err = p.Run(inside, stdio{i.talk, i.talk, errorOutput{i.talk}})
+		i.err = p.Run(inside, guestIO{i.talk, i.talk, errorOutput{i.talk}})
 	})
 	return i
 }

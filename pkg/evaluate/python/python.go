@@ -116,7 +116,7 @@ const startLimit = time.Minute
 // program is an interpreter that can be run any number of times, also at once.
 type program interface {
 	// Run runs it until it or ctx ends.
-	Run(ctx context.Context, stdio stdio) error
+	Run(ctx context.Context, stdio guestIO) error
 	Close() error
 }
 

@@ -46,7 +46,7 @@ func (f *fake) Close() error {
 	return nil
 }
 
-func (f *fake) Run(ctx context.Context, s stdio) error {
+func (f *fake) Run(ctx context.Context, s guestIO) error {
 	f.mu.Lock()
 	f.running++
 	f.mu.Unlock()

@@ -293,7 +293,7 @@ type counter struct {
 
 func (c *counter) Close() error { return nil }
 
-func (c *counter) Run(ctx context.Context, s stdio) error {
+func (c *counter) Run(ctx context.Context, s guestIO) error {
 	c.starts.Add(1)
 	return c.program.Run(ctx, s)
 }

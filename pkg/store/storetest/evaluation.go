@@ -35,28 +35,28 @@ var evaluationTests = []test{
 	{"Evaluation/two servers share the queue", twoServers},
 }
 
-// clock is a time that stands until it is moved.
-type clock struct {
+// fakeClock is a time that stands until it is moved.
+type fakeClock struct {
 	mu  sync.Mutex
 	now time.Time
 }
 
-func (c *clock) Now() time.Time {
+func (c *fakeClock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.now
 }
 
-func (c *clock) move(d time.Duration) {
+func (c *fakeClock) move(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.now = c.now.Add(d)
 }
 
 // clocked opens the store with a clock that stands.
-func (e *env) clocked() *clock {
+func (e *env) clocked() *fakeClock {
 	e.Helper()
-	c := &clock{now: time.UnixMilli(1_800_000_000_000)}
+	c := &fakeClock{now: time.UnixMilli(1_800_000_000_000)}
 	e.reopen(store.Options{Now: c.Now})
 	return c
 }

@@ -18,14 +18,14 @@ var modelTests = []test{
 	{"Model/random writes end as the rules say", randomWrites},
 }
 
-// model is what a store should hold, kept in memory by the rules of package event.
-type model struct {
+// storeModel is what a store should hold, kept in memory by the rules of package event.
+type storeModel struct {
 	events   map[uuid.UUID]*event.Incoming // below their sessions
 	sessions map[uuid.UUID]bool            // true: started by its sender
 	waiting  map[uuid.UUID][]event.Update
 }
 
-func (m *model) put(list []event.Incoming) {
+func (m *storeModel) put(list []event.Incoming) {
 	for _, x := range list {
 		old := m.events[x.ID]
 		switch {
@@ -46,7 +46,7 @@ func (m *model) put(list []event.Incoming) {
 	}
 }
 
-func (m *model) update(u event.Update) (pending bool) {
+func (m *storeModel) update(u event.Update) (pending bool) {
 	if x := m.events[u.EventID]; x != nil {
 		x.Apply(&u)
 		return false
@@ -57,7 +57,7 @@ func (m *model) update(u event.Update) (pending bool) {
 
 // deleteEvent deletes an event or, where it is not there, the updates that wait for it. An implicit
 // session ends with its last event.
-func (m *model) deleteEvent(x uuid.UUID) {
+func (m *storeModel) deleteEvent(x uuid.UUID) {
 	e := m.events[x]
 	if e == nil {
 		delete(m.waiting, x)
@@ -69,7 +69,7 @@ func (m *model) deleteEvent(x uuid.UUID) {
 	}
 }
 
-func (m *model) deleteSession(s uuid.UUID) {
+func (m *storeModel) deleteSession(s uuid.UUID) {
 	delete(m.sessions, s)
 	for k, x := range m.events {
 		if x.SessionID == s {
@@ -79,7 +79,7 @@ func (m *model) deleteSession(s uuid.UUID) {
 }
 
 // of lists the events below a session.
-func (m *model) of(s uuid.UUID) (list []event.Incoming) {
+func (m *storeModel) of(s uuid.UUID) (list []event.Incoming) {
 	for _, x := range m.events {
 		if x.SessionID == s {
 			list = append(list, *x)
@@ -95,7 +95,7 @@ func (m *model) of(s uuid.UUID) (list []event.Incoming) {
 }
 
 // rollup counts a session's totals from its events.
-func (m *model) rollup(s uuid.UUID) string {
+func (m *storeModel) rollup(s uuid.UUID) string {
 	var n, models, feedback, costs int
 	var prompt, completion, cost float64
 	for _, x := range m.of(s) {
@@ -175,7 +175,7 @@ func randomWrites(e *env) {
 		runs++
 		p, err := e.s.EnsureProject(e.ctx, fmt.Sprint("run ", runs))
 		e.ok(err)
-		m := &model{events: map[uuid.UUID]*event.Incoming{}, sessions: map[uuid.UUID]bool{}, waiting: map[uuid.UUID][]event.Update{}}
+		m := &storeModel{events: map[uuid.UUID]*event.Incoming{}, sessions: map[uuid.UUID]bool{}, waiting: map[uuid.UUID][]event.Update{}}
 		for range rapid.IntRange(1, 12).Draw(t, "steps") {
 			switch rapid.IntRange(0, 9).Draw(t, "action") {
 			case 0:
@@ -224,7 +224,7 @@ func randomWrites(e *env) {
 }
 
 // check compares the store with the model.
-func (e *env) check(t *rapid.T, m *model) {
+func (e *env) check(t *rapid.T, m *storeModel) {
 	total := 0
 	for s, started := range m.sessions {
 		set, err := e.s.Session(e.ctx, e.project, s)

@@ -12,8 +12,8 @@ import (
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
-// field is a member of a request's body that a flag gives.
-type field struct {
+// bodyField is a member of a request's body that a flag gives.
+type bodyField struct {
 	flag, member, usage string
 	takes               string // what stands behind the flag, for its help
 	file                bool   // @FILE stands for what is in the file
@@ -28,12 +28,12 @@ func (g *flagValue) Type() string          { return g.takes }
 func (g *flagValue) Set(text string) error { g.text = text; return nil }
 
 // text, number, yesNo, texts and value are fields by what their flags take.
-func text(flag, member, usage string) field {
-	return field{flag, member, usage, "TEXT", false, func(s string) (json.RawMessage, error) { return rawjson.AppendString(nil, s), nil }}
+func text(flag, member, usage string) bodyField {
+	return bodyField{flag, member, usage, "TEXT", false, func(s string) (json.RawMessage, error) { return rawjson.AppendString(nil, s), nil }}
 }
 
-func number(flag, member, usage string) field {
-	return field{flag, member, usage, "NUMBER", false, func(s string) (json.RawMessage, error) {
+func number(flag, member, usage string) bodyField {
+	return bodyField{flag, member, usage, "NUMBER", false, func(s string) (json.RawMessage, error) {
 		if rawjson.KindOf([]byte(s)) != '0' || !json.Valid([]byte(s)) {
 			return nil, fmt.Errorf("%q is not a number", s)
 		}
@@ -41,8 +41,8 @@ func number(flag, member, usage string) field {
 	}}
 }
 
-func yesNo(flag, member, usage string) field {
-	return field{flag, member, usage, "true|false", false, func(s string) (json.RawMessage, error) {
+func yesNo(flag, member, usage string) bodyField {
+	return bodyField{flag, member, usage, "true|false", false, func(s string) (json.RawMessage, error) {
 		if s != "true" && s != "false" {
 			return nil, fmt.Errorf("%q is neither true nor false", s)
 		}
@@ -51,8 +51,8 @@ func yesNo(flag, member, usage string) field {
 }
 
 // texts returns a field of several texts in one flag, separated by commas.
-func texts(flag, member, usage string) field {
-	return field{flag, member, usage, "LIST", false, func(s string) (json.RawMessage, error) {
+func texts(flag, member, usage string) bodyField {
+	return bodyField{flag, member, usage, "LIST", false, func(s string) (json.RawMessage, error) {
 		var all []string
 		for part := range strings.SplitSeq(s, ",") {
 			if part = strings.TrimSpace(part); part != "" {
@@ -64,15 +64,15 @@ func texts(flag, member, usage string) field {
 }
 
 // longText returns a field for a text that may come from a file, such as a prompt.
-func longText(flag, member, usage string) field {
+func longText(flag, member, usage string) bodyField {
 	f := text(flag, member, usage)
 	f.file = true
 	return f
 }
 
 // value returns a field for any JSON.
-func value(flag, member, usage string) field {
-	return field{flag, member, usage, "JSON", true, func(s string) (json.RawMessage, error) {
+func value(flag, member, usage string) bodyField {
+	return bodyField{flag, member, usage, "JSON", true, func(s string) (json.RawMessage, error) {
 		if !json.Valid([]byte(s)) {
 			return nil, fmt.Errorf(`must be JSON, such as {"question": "Why?"}, or @FILE`)
 		}
@@ -80,16 +80,16 @@ func value(flag, member, usage string) field {
 	}}
 }
 
-// body is the body of a request: that of --file, and over it what the flags say.
-type body struct {
+// requestBody is the body of a request: that of --file, and over it what the flags say.
+type requestBody struct {
 	cmd    *cobra.Command
 	file   string
-	fields []field
+	fields []bodyField
 }
 
 // bodyOf adds a flag to cmd for each field, and --file for the whole.
-func bodyOf(cmd *cobra.Command, fields ...field) *body {
-	b := &body{cmd: cmd, fields: fields}
+func bodyOf(cmd *cobra.Command, fields ...bodyField) *requestBody {
+	b := &requestBody{cmd: cmd, fields: fields}
 	for _, f := range fields {
 		cmd.Flags().Var(&flagValue{takes: f.takes}, f.flag, f.usage)
 	}
@@ -98,7 +98,7 @@ func bodyOf(cmd *cobra.Command, fields ...field) *body {
 }
 
 // build returns the body, an object.
-func (b *body) build() (json.RawMessage, error) {
+func (b *requestBody) build() (json.RawMessage, error) {
 	whole := json.RawMessage("{}")
 	if b.file != "" {
 		var err error

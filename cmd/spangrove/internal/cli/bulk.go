@@ -103,8 +103,8 @@ func parseDate(text string) (t time.Time, day bool, err error) {
 // maxLine bounds a line of a file, which stands in memory: a request takes 20 MB.
 const maxLine = 32 << 20
 
-// lines reads a file line by line, one in memory.
-type lines struct {
+// lineReader reads a file line by line, one in memory.
+type lineReader struct {
 	from   *bufio.Reader
 	n      int   // number of the line that was read last, from 1
 	offset int64 // in the file, of what comes behind it
@@ -115,7 +115,7 @@ var errLongLine = errors.New("is longer than 32 MB")
 
 // next returns the next line without its end, io.EOF behind the last one. It holds until the next
 // call.
-func (l *lines) next() ([]byte, error) {
+func (l *lineReader) next() ([]byte, error) {
 	l.line = l.line[:0]
 	for {
 		part, err := l.from.ReadSlice('\n')

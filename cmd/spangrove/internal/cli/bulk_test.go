@@ -54,7 +54,7 @@ func TestLines(t *testing.T) {
 		if !slices.Equal(got, tt.want) {
 			t.Errorf("%.20q backwards: %.40q", tt.text, got)
 		}
-		forwards := lines{from: bufio.NewReaderSize(strings.NewReader(tt.text), 16)}
+		forwards := lineReader{from: bufio.NewReaderSize(strings.NewReader(tt.text), 16)}
 		want := tt.want
 		if tt.rest != "" {
 			want = append(slices.Clone(want), tt.rest)
@@ -69,7 +69,7 @@ func TestLines(t *testing.T) {
 			t.Errorf("%.20q: offset %d, %v", tt.text, forwards.offset, err)
 		}
 	}
-	endless := lines{from: bufio.NewReader(io.MultiReader(strings.NewReader(strings.Repeat("x", maxLine)), strings.NewReader("yy")))}
+	endless := lineReader{from: bufio.NewReader(io.MultiReader(strings.NewReader(strings.Repeat("x", maxLine)), strings.NewReader("yy")))}
 	if _, err := endless.next(); !errors.Is(err, errLongLine) {
 		t.Errorf("a line of more than 32 MB: %v", err)
 	}

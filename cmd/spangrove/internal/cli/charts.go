@@ -9,7 +9,7 @@ import (
 )
 
 func (a *app) charts() *cobra.Command {
-	fields := []field{
+	fields := []bodyField{
 		text("name", "name", "name of the chart"),
 		text("description", "description", "what it shows"),
 		text("metric", "metric", "the field that is summed up, such as duration or metadata.cost"),

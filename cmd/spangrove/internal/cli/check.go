@@ -184,8 +184,8 @@ Precision, recall and F1 are of what passes, kappa is Cohen's. Failures to give 
 	return cmd
 }
 
-// check is a metric and the examples that it is measured by.
-type check struct {
+// metricCheck is a metric and the examples that it is measured by.
+type metricCheck struct {
 	*app
 	name     string
 	rule     metric.Threshold
@@ -213,8 +213,8 @@ func (a *app) newCheck(
 	name, file string,
 	over client.MetricUpdate,
 	given client.Object,
-) (*check, error) {
-	c := &check{app: a, name: name}
+) (*metricCheck, error) {
+	c := &metricCheck{app: a, name: name}
 	stored, ready := all.stored(name), all.ready(name)
 	said := over.Threshold
 	switch {
@@ -282,7 +282,7 @@ func (a *app) newCheck(
 }
 
 // read reads the examples of a file.
-func (c *check) read(cmd *cobra.Command, file string) error {
+func (c *metricCheck) read(cmd *cobra.Command, file string) error {
 	in, err := open(cmd, file)
 	if err != nil {
 		return err
@@ -341,7 +341,7 @@ const (
 )
 
 // class returns what scores are compared by, empty if there is nothing. A text is a class of its own.
-func (c *check) class(score json.RawMessage) string {
+func (c *metricCheck) class(score json.RawMessage) string {
 	passes, says := c.rule.Passes(score)
 	if kind := rawjson.KindOf(score); !says && (kind == 't' || kind == 'f') {
 		passes, says = kind == 't', true
@@ -358,7 +358,7 @@ func (c *check) class(score json.RawMessage) string {
 }
 
 // work runs the metric over all examples.
-func (c *check) work(ctx context.Context, parallel int) error {
+func (c *metricCheck) work(ctx context.Context, parallel int) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	bar := c.progress("checking", "examples", int64(len(c.examples)))
@@ -393,7 +393,7 @@ func (c *check) work(ctx context.Context, parallel int) error {
 }
 
 // one runs the metric over an example.
-func (c *check) one(ctx context.Context, x *labelled) error {
+func (c *metricCheck) one(ctx context.Context, x *labelled) error {
 	r, err := c.run(ctx, x)
 	if err != nil {
 		return err
@@ -416,7 +416,7 @@ func (c *check) one(ctx context.Context, x *labelled) error {
 }
 
 // report shows how far scores and labels agree, and fails if there are no scores.
-func (c *check) report(o *output) error {
+func (c *metricCheck) report(o *output) error {
 	var g agreement
 	failures := map[string]int{}
 	for _, x := range c.examples {
@@ -439,7 +439,7 @@ func (c *check) report(o *output) error {
 	return nil
 }
 
-func (c *check) table(o *output, g *agreement, failures map[string]int) error {
+func (c *metricCheck) table(o *output, g *agreement, failures map[string]int) error {
 	rows := [][]string{
 		{"examples", strconv.Itoa(len(c.examples))}, {"scored", strconv.Itoa(g.n)},
 		{"accuracy", decimal(g.accuracy())}, {"precision", decimal(g.precision())}, {"recall", decimal(g.recall())}, {"F1", decimal(g.f1())},
@@ -467,7 +467,7 @@ func (c *check) table(o *output, g *agreement, failures map[string]int) error {
 	return apart.write(o)
 }
 
-func (c *check) document(o *output, g *agreement, failures map[string]int) error {
+func (c *metricCheck) document(o *output, g *agreement, failures map[string]int) error {
 	var b, kinds rawjson.Builder
 	b.String("metric", c.name)
 	b.Int("examples", int64(len(c.examples)))

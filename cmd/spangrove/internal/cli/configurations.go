@@ -10,7 +10,7 @@ import (
 )
 
 func (a *app) configurations() *cobra.Command {
-	fields := []field{
+	fields := []bodyField{
 		text("name", "name", "name of the configuration"),
 		text("provider", "provider", "provider of the model, such as openai"),
 		text("type", "type", "LLM or pipeline"),
@@ -59,8 +59,8 @@ func (a *app) configurations() *cobra.Command {
 }
 
 // configurationUpdate sends the name in any case, which the API asks for.
-func (a *app) configurationUpdate(exampleID string, fields []field) *cobra.Command {
-	var b *body
+func (a *app) configurationUpdate(exampleID string, fields []bodyField) *cobra.Command {
+	var b *requestBody
 	cmd := command("update ID", "Change a configuration, which makes a version", `spangrove configurations update `+exampleID+` --env prod`,
 		func(ctx context.Context, args []string) error {
 			text, err := b.build()

@@ -11,7 +11,7 @@ import (
 )
 
 func (a *app) datapoints() *cobra.Command {
-	fields := []field{
+	fields := []bodyField{
 		value("inputs", "inputs", "JSON object, or @FILE"),
 		value("ground-truth", "ground_truth", "JSON object with the right answer, or @FILE"),
 		value("history", "history", "JSON array of messages, or @FILE"),

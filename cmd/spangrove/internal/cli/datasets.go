@@ -13,7 +13,7 @@ import (
 )
 
 func (a *app) datasets() *cobra.Command {
-	fields := []field{
+	fields := []bodyField{
 		text("name", "name", "name of the dataset"),
 		text("description", "description", "what it is for"),
 		text("type", "type", "evaluation or fine-tuning"),

@@ -27,7 +27,7 @@ var eventColumns = []column{
 }
 
 func (a *app) events() *cobra.Command {
-	fields := []field{
+	fields := []bodyField{
 		text("type", "event_type", "model, tool, chain, session or generic"),
 		text("name", "event_name", "what the step is called"),
 		text("session", "session_id", "id of its session; a new one if left out"),
@@ -40,7 +40,7 @@ func (a *app) events() *cobra.Command {
 		value("outputs", "outputs", "any JSON, or @FILE"),
 		value("config", "config", "JSON object, or @FILE"),
 	}
-	changes := []field{
+	changes := []bodyField{
 		value("metadata", "metadata", "JSON object, or @FILE; its keys go over those that are there"),
 		value("metrics", "metrics", "scores as JSON object, or @FILE; as metadata"),
 		value("feedback", "feedback", "JSON object, or @FILE; as metadata"),
@@ -224,8 +224,8 @@ func search(q json.RawMessage) client.Request {
 	return r
 }
 
-func (a *app) eventCreate(fields []field) *cobra.Command {
-	var b *body
+func (a *app) eventCreate(fields []bodyField) *cobra.Command {
+	var b *requestBody
 	cmd := command("create", "Create an event", `
 		spangrove events create --type tool --name search --inputs '{"query": "weather"}' --duration 120
 		spangrove events create --file event.json

@@ -35,21 +35,21 @@ func usage(format string, args ...any) error {
 	return &Failure{Line: fmt.Sprintf(format, args...), Exit: ExitUsage}
 }
 
-// partial is an error that came after a part was done.
-type partial struct {
+// partialError is an error that came after a part was done.
+type partialError struct {
 	done string // such as "deleted 3 of 10"
 	err  error
 }
 
-func (p *partial) Error() string { return p.err.Error() } // explain tells what was done
-func (p *partial) Unwrap() error { return p.err }
+func (p *partialError) Error() string { return p.err.Error() } // explain tells what was done
+func (p *partialError) Unwrap() error { return p.err }
 
 // after returns err with what had been done before it.
 func after(err error, format string, args ...any) error {
 	if err == nil {
 		return nil
 	}
-	return &partial{fmt.Sprintf(format, args...), err}
+	return &partialError{fmt.Sprintf(format, args...), err}
 }
 
 // explain turns any error of a verb into a Failure.
@@ -58,7 +58,7 @@ func (a *app) explain(err error) error {
 		return nil
 	}
 	f := a.failure(err)
-	var p *partial
+	var p *partialError
 	if errors.As(err, &p) {
 		f.Line += "; " + p.done
 	}

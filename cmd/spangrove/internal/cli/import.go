@@ -55,7 +55,7 @@ type importing struct {
 	*app
 	name   string
 	format string
-	chunk  chunk
+	chunk  requestChunk
 	state  importState
 	keep   bool // the state next to the file
 	sent   int64
@@ -73,8 +73,8 @@ type importState struct {
 	Lines  int    `json:"lines"`  // before it
 }
 
-// chunk is what the next request carries.
-type chunk struct {
+// requestChunk is what the next request carries.
+type requestChunk struct {
 	events []json.RawMessage // or
 	spans  []client.Span
 	lines  []int // in which each stands
@@ -90,7 +90,7 @@ func (i *importing) run(cmd *cobra.Command, resume bool) (err error) {
 	}
 	defer in.Close()
 	i.bar = i.progress("importing", "events", size)
-	file := &lines{from: bufio.NewReaderSize(in, 256<<10), n: i.state.Lines, offset: i.state.Offset}
+	file := &lineReader{from: bufio.NewReaderSize(in, 256<<10), n: i.state.Lines, offset: i.state.Offset}
 	err = i.send(cmd.Context(), file)
 	i.bar.clear()
 	switch {
@@ -197,7 +197,7 @@ func (i *importing) remember() {
 }
 
 // send sends the file chunk by chunk. Where a line is wrong, what stands before it is sent.
-func (i *importing) send(ctx context.Context, file *lines) error {
+func (i *importing) send(ctx context.Context, file *lineReader) error {
 	for {
 		line, err := file.next()
 		if errors.Is(err, io.EOF) {
@@ -310,7 +310,7 @@ func (i *importing) flush(ctx context.Context) (err error) {
 	}
 	i.remember()
 	i.bar.at(i.state.Offset, i.sent)
-	*c = chunk{offset: c.offset, line: c.line}
+	*c = requestChunk{offset: c.offset, line: c.line}
 	return nil
 }
 

@@ -12,7 +12,7 @@ import (
 )
 
 func (a *app) metrics() *cobra.Command {
-	fields := []field{
+	fields := []bodyField{
 		text("name", "name", "under which events have its scores"),
 		text("type", "type", "EXPRESSION, PYTHON, LLM, HUMAN or COMPOSITE"),
 		longText("criteria", "criteria", "expression, code, prompt, text for people, or how scores are combined; or @FILE"),

@@ -145,24 +145,24 @@ func (o *output) line(thing json.RawMessage) error {
 	return err
 }
 
-// list shows things one after the other. A table is shown at its end, when all widths are known.
-type list struct {
+// listOutput shows things one after the other. A table is shown at its end, when all widths are known.
+type listOutput struct {
 	*output
 	table table
 	n     int
 }
 
 // items begins a list. columns are those of the table.
-func (o *output) items(columns []column) *list {
-	return &list{output: o, table: table{columns: columns}}
+func (o *output) items(columns []column) *listOutput {
+	return &listOutput{output: o, table: table{columns: columns}}
 }
 
 // ids begins a list of which a table shows only one member, so that a script can take it as it is.
-func (o *output) ids(member string) *list {
-	return &list{output: o, table: table{columns: []column{{path: member, whole: true}}, bare: true}}
+func (o *output) ids(member string) *listOutput {
+	return &listOutput{output: o, table: table{columns: []column{{path: member, whole: true}}, bare: true}}
 }
 
-func (l *list) add(item json.RawMessage) error {
+func (l *listOutput) add(item json.RawMessage) error {
 	l.n++
 	switch l.format {
 	case formatTable:
@@ -184,7 +184,7 @@ func (l *list) add(item json.RawMessage) error {
 }
 
 // end ends the list. An empty one is one in every format, and a table without its heading.
-func (l *list) end() error {
+func (l *listOutput) end() error {
 	text := ""
 	switch {
 	case l.format == formatTable:

@@ -55,7 +55,7 @@ func (p *program) run(ctx context.Context, in []byte, env ...string) (json.RawMe
 	cmd.Env = append(append(os.Environ(), p.env...), env...)
 	cmd.Stdin = bytes.NewReader(append(in, '\n'))
 	var printed bounded
-	var complaint tail
+	var complaint tailBuffer
 	cmd.Stdout, cmd.Stderr = &printed, &complaint
 	cmd.WaitDelay = afterlifeTime // for what it leaves behind with its output open
 	inGroup(cmd)
@@ -100,10 +100,10 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// tail keeps the end of what is written to it.
-type tail []byte
+// tailBuffer keeps the end of what is written to it.
+type tailBuffer []byte
 
-func (t *tail) Write(p []byte) (int, error) {
+func (t *tailBuffer) Write(p []byte) (int, error) {
 	*t = append(*t, p...)
 	if over := len(*t) - maxComplaint; over > 0 {
 		*t = append((*t)[:0], (*t)[over:]...)

@@ -11,7 +11,7 @@ import (
 )
 
 func (a *app) projects() *cobra.Command {
-	fields := []field{
+	fields := []bodyField{
 		text("name", "name", "name of the project"),
 		text("description", "description", "what it is for"),
 		text("type", "type", "evaluation or completion"),
@@ -53,8 +53,8 @@ func (a *app) project(ctx context.Context, nameOrID string) (string, error) {
 	return nameOrID, nil
 }
 
-func (a *app) projectUpdate(fields []field) *cobra.Command {
-	var b *body
+func (a *app) projectUpdate(fields []bodyField) *cobra.Command {
+	var b *requestBody
 	cmd := command("update PROJECT", "Change a project, which is named or given by its id", `
 		spangrove projects update support --name helpdesk
 		spangrove projects update support --description 'The assistant of the helpdesk'`,
@@ -95,7 +95,7 @@ func (a *app) projectLimits() *cobra.Command {
 }
 
 func (a *app) projectSetLimits() *cobra.Command {
-	var b *body
+	var b *requestBody
 	cmd := command("set-limits PROJECT", "Set limits of a project", `
 		spangrove projects set-limits support --requests 50 --stored-bytes 5000000000
 		spangrove projects set-limits support --requests default`,
@@ -130,7 +130,7 @@ func (a *app) projectSetLimits() *cobra.Command {
 }
 
 // bound returns a field for a number, or the server's default.
-func bound(flag, member, usage string) field {
+func bound(flag, member, usage string) bodyField {
 	f := number(flag, member, usage)
 	f.takes = "NUMBER|default"
 	parse := f.parse

@@ -33,7 +33,7 @@ func (a *app) providers() *cobra.Command {
 }
 
 func (a *app) providerSet() *cobra.Command {
-	var b *body
+	var b *requestBody
 	cmd := command("set NAME", "Set up a provider, or change one", `
 		spangrove providers set openai --key-from OPENAI_API_KEY --budget 5
 		spangrove providers set local --base-url http://127.0.0.1:11434/v1 --model llama3.2`,
@@ -61,8 +61,8 @@ func (a *app) providerSet() *cobra.Command {
 }
 
 // secret returns a field whose text comes from an environment variable, since others can see arguments.
-func secret(flag, member, usage string) field {
-	return field{flag, member, usage, "VARIABLE", false, func(variable string) (json.RawMessage, error) {
+func secret(flag, member, usage string) bodyField {
+	return bodyField{flag, member, usage, "VARIABLE", false, func(variable string) (json.RawMessage, error) {
 		text := os.Getenv(variable)
 		if text == "" {
 			return nil, fmt.Errorf("the environment variable %s is not set", variable)

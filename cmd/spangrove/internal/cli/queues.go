@@ -11,7 +11,7 @@ import (
 )
 
 func (a *app) queues() *cobra.Command {
-	fields := []field{
+	fields := []bodyField{
 		text("name", "name", "name of the queue"),
 		text("description", "description", "what people are asked for"),
 		value(
@@ -133,8 +133,8 @@ func (a *app) queueNext(exampleID string) *cobra.Command {
 }
 
 // queueStep returns a verb about one event of a queue by one person.
-func (a *app) queueStep(use, short, example, step, done string, fields ...field) *cobra.Command {
-	var b *body
+func (a *app) queueStep(use, short, example, step, done string, fields ...bodyField) *cobra.Command {
+	var b *requestBody
 	cmd := command(use, short, example, func(ctx context.Context, args []string) error {
 		text, err := b.build()
 		if err != nil {
@@ -148,6 +148,6 @@ func (a *app) queueStep(use, short, example, step, done string, fields ...field)
 		}
 		return a.changed(answer, done, clean(args[1]))
 	})
-	b = bodyOf(cmd, append([]field{text("annotator", "annotator", "name of the person")}, fields...)...)
+	b = bodyOf(cmd, append([]bodyField{text("annotator", "annotator", "name of the person")}, fields...)...)
 	return cmd
 }

@@ -16,7 +16,7 @@ import (
 const mostRuns = 100
 
 func (a *app) runs() *cobra.Command {
-	fields := []field{
+	fields := []bodyField{
 		text("name", "name", "name of the run"),
 		text("description", "description", "what it tries"),
 		text("status", "status", "pending, running, completed, failed or cancelled"),
@@ -146,8 +146,8 @@ func count(list json.RawMessage) string {
 	return strconv.Itoa(n)
 }
 
-func (a *app) runCreate(fields []field) *cobra.Command {
-	var b *body
+func (a *app) runCreate(fields []bodyField) *cobra.Command {
+	var b *requestBody
 	cmd := command("create", "Create a run", `
 		RUN=$(spangrove runs create --name 'new prompt' --dataset 65a1b2c3d4e5f60718293a4b)
 		spangrove runs create --file run.yaml`,
@@ -167,7 +167,7 @@ func (a *app) runCreate(fields []field) *cobra.Command {
 			}
 			return a.made(rawjson.Get(answer, "evaluation"), textOf(answer, "run_id"))
 		})
-	b = bodyOf(cmd, append([]field{text("id", "run_id", "a UUID; made if left out")}, fields...)...)
+	b = bodyOf(cmd, append([]bodyField{text("id", "run_id", "a UUID; made if left out")}, fields...)...)
 	return cmd
 }
 

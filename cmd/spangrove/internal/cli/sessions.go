@@ -81,7 +81,7 @@ func withoutJudges(filters []string) []string {
 }
 
 func (a *app) sessionStart() *cobra.Command {
-	var b *body
+	var b *requestBody
 	cmd := command("start", "Start a session", `
 		SESSION=$(spangrove sessions start --name checkout)
 		spangrove sessions start --file session.yaml`,

@@ -68,7 +68,7 @@ type follower struct {
 
 	from time.Time          // where the next look begins
 	seen map[string]float64 // start of each event from there on that is known, by its id
-	out  *stream
+	out  *streamOutput
 }
 
 // tailChunk is how many new events are read whole at a time.
@@ -244,15 +244,15 @@ var tailColumns = []column{
 // tailWidths are those of tailColumns in a table whose end is not known.
 var tailWidths = []int{19, 7, 8, 24, 24, 36}
 
-// stream is a list that is shown as it comes, also as a table.
-type stream struct{ *list }
+// streamOutput is a list that is shown as it comes, also as a table.
+type streamOutput struct{ *listOutput }
 
-func (o *output) stream(columns []column) *stream { return &stream{o.items(columns)} }
+func (o *output) stream(columns []column) *streamOutput { return &streamOutput{o.items(columns)} }
 
 var errOutput = errors.New("the output cannot be written")
 
-func (s *stream) add(item json.RawMessage) error {
-	err := s.list.add(item)
+func (s *streamOutput) add(item json.RawMessage) error {
+	err := s.listOutput.add(item)
 	if err == nil && s.format == formatTable {
 		err = s.row()
 	}
@@ -263,7 +263,7 @@ func (s *stream) add(item json.RawMessage) error {
 }
 
 // row shows the last row, and above the first one the titles. In a pipe, cells are never shortened.
-func (s *stream) row() error {
+func (s *streamOutput) row() error {
 	t := &s.table
 	var b strings.Builder
 	if s.n == 1 {

@@ -12,7 +12,7 @@ import (
 )
 
 func (a *app) tools() *cobra.Command {
-	fields := []field{
+	fields := []bodyField{
 		text("name", "name", "what models call it"),
 		text("description", "description", "what it does, for the model"),
 		value("parameters", "parameters", "JSON schema of its arguments, or @FILE"),

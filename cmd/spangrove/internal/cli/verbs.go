@@ -273,8 +273,8 @@ func versioned(cmd *cobra.Command, version *int) *cobra.Command {
 }
 
 // creator returns the verb that makes a thing of a body; its id stands in the answer under at.
-func (a *app) creator(thing, example, path string, fields []field, at ...string) *cobra.Command {
-	var b *body
+func (a *app) creator(thing, example, path string, fields []bodyField, at ...string) *cobra.Command {
+	var b *requestBody
 	cmd := command("create", "Create "+thing, example, func(ctx context.Context, _ []string) error {
 		text, err := b.build()
 		if err != nil {
@@ -292,8 +292,8 @@ func (a *app) creator(thing, example, path string, fields []field, at ...string)
 }
 
 // updater returns the verb that changes a thing.
-func (a *app) updater(thing, example string, request func(id string, body json.RawMessage) client.Request, fields []field) *cobra.Command {
-	var b *body
+func (a *app) updater(thing, example string, request func(id string, body json.RawMessage) client.Request, fields []bodyField) *cobra.Command {
+	var b *requestBody
 	cmd := command("update ID", "Change "+thing, example, func(ctx context.Context, args []string) error {
 		text, err := b.build()
 		if err != nil {

@@ -61,22 +61,22 @@ type scopeKey struct {
 
 // scopeFields is one scope of a project. Keys are hashes; two of 64 bits that meet would hide one path.
 type scopeFields struct {
-	rows   map[uint64]days // by type, name and path
-	shapes map[uint64]days // by type, name and shape, if all of its paths are in rows
-	names  map[uint64]bool // by type and name
+	rows   map[uint64]dayRange // by type, name and path
+	shapes map[uint64]dayRange // by type, name and shape, if all of its paths are in rows
+	names  map[uint64]bool     // by type and name
 	used   atomic.Int64
 	added  int // of rows, those that a transaction makes
 }
 
-// days is a span of days, both ends in it.
-type days struct{ first, last int32 }
+// dayRange is a span of days, both ends in it.
+type dayRange struct{ first, last int32 }
 
-func (d days) has(day int32) bool { return d.first <= day && day <= d.last }
+func (d dayRange) has(day int32) bool { return d.first <= day && day <= d.last }
 
 // or returns the span from d to the one that a map holds, if it holds one.
-func (d days) or(m map[uint64]days, k uint64) days {
+func (d dayRange) or(m map[uint64]dayRange, k uint64) dayRange {
 	if o, ok := m[k]; ok {
-		return days{min(d.first, o.first), max(d.last, o.last)}
+		return dayRange{min(d.first, o.first), max(d.last, o.last)}
 	}
 	return d
 }
@@ -84,7 +84,7 @@ func (d days) or(m map[uint64]days, k uint64) days {
 func newFieldIndex() *fieldIndex { return &fieldIndex{scopes: map[scopeKey]*scopeFields{}} }
 
 func newScopeFields() *scopeFields {
-	return &scopeFields{rows: map[uint64]days{}, shapes: map[uint64]days{}, names: map[uint64]bool{}}
+	return &scopeFields{rows: map[uint64]dayRange{}, shapes: map[uint64]dayRange{}, names: map[uint64]bool{}}
 }
 
 func (b *scopeFields) size() int { return len(b.rows) + len(b.shapes) + len(b.names) }
@@ -224,7 +224,7 @@ func (c *fieldIndex) publish(scopes map[scopeKey]*scopeFields) {
 }
 
 // spans adds spans. Rows and shapes are spans of days without gaps, since a row says no more.
-func spans(to, from map[uint64]days) {
+func spans(to, from map[uint64]dayRange) {
 	for k, d := range from {
 		to[k] = d.or(to, k)
 	}

@@ -23,7 +23,7 @@ type fieldIndexUpdate struct {
 	// byRun are changed events whose run may be that of their session, by session.
 	byRun  map[writer.Key][]indexedEvent
 	drafts map[scopeKey]*scopeFields // what is new in each scope
-	rows   map[fieldIndexRow]days
+	rows   map[fieldIndexRow]dayRange
 }
 
 // indexedEvent is an event whose keys may be new in a scope.
@@ -91,7 +91,7 @@ func (l *fieldIndexUpdate) write(ctx context.Context, tx *Commit) error {
 	if err := l.findRuns(ctx, tx); err != nil || len(l.fresh) == 0 {
 		return err
 	}
-	l.drafts, l.rows = map[scopeKey]*scopeFields{}, map[fieldIndexRow]days{}
+	l.drafts, l.rows = map[scopeKey]*scopeFields{}, map[fieldIndexRow]dayRange{}
 	for _, x := range l.fresh {
 		ok, err := l.open(ctx, tx, x.key)
 		if err != nil {
@@ -182,7 +182,7 @@ func (l *fieldIndexUpdate) open(ctx context.Context, tx *Commit, k scopeKey) (ok
 			func(scan func(...any) error) error {
 				var typ int
 				var name, path string
-				var d days
+				var d dayRange
 				if err := scan(&typ, &name, &path, &d.first, &d.last); err != nil {
 					return err
 				}
@@ -229,7 +229,7 @@ func (l *fieldIndexUpdate) list(x *indexedEvent) {
 	}
 	d.names[h] = true
 	if all {
-		d.shapes[shape] = days{x.day, x.day}.or(d.shapes, shape)
+		d.shapes[shape] = dayRange{x.day, x.day}.or(d.shapes, shape)
 	}
 }
 
@@ -246,7 +246,7 @@ func (l *fieldIndexUpdate) row(b, d *scopeFields, r fieldIndexRow, at uint64, da
 		}
 		d.added++
 	}
-	d.rows[at] = days{day, day}.or(d.rows, at)
+	d.rows[at] = dayRange{day, day}.or(d.rows, at)
 	l.rows[r] = d.rows[at]
 	return true
 }

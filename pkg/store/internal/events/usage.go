@@ -41,10 +41,10 @@ const (
 // usage records how much the projects that write have stored.
 type usage struct {
 	mu       sync.Mutex
-	projects map[int64]*used
+	projects map[int64]*storedBytes
 }
 
-type used struct {
+type storedBytes struct {
 	bytes   int64
 	read    time.Time // when bytes was read from the table; zero: never
 	counted time.Time // when the rows were counted last, or the project was first seen; zero: now is the time
@@ -53,12 +53,12 @@ type used struct {
 	shrunk  bool // something was deleted since then
 }
 
-func newUsage() *usage { return &usage{projects: map[int64]*used{}} }
+func newUsage() *usage { return &usage{projects: map[int64]*storedBytes{}} }
 
-func (u *usage) of(project int64) *used {
+func (u *usage) of(project int64) *storedBytes {
 	p := u.projects[project]
 	if p == nil {
-		p = &used{counted: time.Now()} // what its commits add is right until something goes or shrinks
+		p = &storedBytes{counted: time.Now()} // what its commits add is right until something goes or shrinks
 		u.projects[project] = p
 	}
 	return p

@@ -158,8 +158,8 @@ func pointOf(d Document) dataset.Datapoint {
 	return p
 }
 
-// link is an open row of a datapoint.
-type link struct {
+// openRow is an open row of a datapoint.
+type openRow struct {
 	dataset string
 	pos     int64
 }
@@ -168,7 +168,7 @@ type link struct {
 // returns its links. Whoever changes links holds a dataset first, so nobody waits in a circle; if
 // the links have changed meanwhile, the transaction is run again.
 func (s *Store) holdLinked(ctx context.Context, tx *events.Commit, project int64, id string, more []string) (
-	d Document, links []link, held map[string]Document, err error) {
+	d Document, links []openRow, held map[string]Document, err error) {
 	if links, err = linksOf(ctx, tx, project, id); err != nil {
 		return
 	}
@@ -192,17 +192,17 @@ func (s *Store) holdLinked(ctx context.Context, tx *events.Commit, project int64
 		}
 	}
 	// The rows of a dataset that is being deleted do not count any more.
-	links = slices.DeleteFunc(links, func(l link) bool { _, there := held[l.dataset]; return !there })
+	links = slices.DeleteFunc(links, func(l openRow) bool { _, there := held[l.dataset]; return !there })
 	return
 }
 
-func linksOf(ctx context.Context, tx *events.Commit, project int64, id string) (links []link, err error) {
+func linksOf(ctx context.Context, tx *events.Commit, project int64, id string) (links []openRow, err error) {
 	err = sqldb.Each(ctx, tx, `SELECT dataset_id, pos
 		FROM dataset_row
 		WHERE project_id = $1 AND datapoint_id = $2 AND to_version IS NULL
 		ORDER BY dataset_id`,
 		[]any{project, id}, func(scan func(...any) error) error {
-			var l link
+			var l openRow
 			err := scan(&l.dataset, &l.pos)
 			links = append(links, l)
 			return err
@@ -241,13 +241,13 @@ func (s *Store) UpdateDatapoint(ctx context.Context, projectID int64, u dataset.
 		}
 		doc := p.Doc()
 		same := bytes.Equal(doc, d.Doc)
-		add, gone := []string{}, []link{}
+		add, gone := []string{}, []openRow{}
 		if u.LinkedDatasets != nil {
 			add = slices.DeleteFunc(wanted.Links(false), func(id string) bool {
-				return slices.ContainsFunc(links, func(l link) bool { return l.dataset == id })
+				return slices.ContainsFunc(links, func(l openRow) bool { return l.dataset == id })
 			})
-			gone = slices.DeleteFunc(slices.Clone(links), func(l link) bool { return slices.Contains(u.LinkedDatasets, l.dataset) })
-			links = slices.DeleteFunc(links, func(l link) bool { return !slices.Contains(u.LinkedDatasets, l.dataset) })
+			gone = slices.DeleteFunc(slices.Clone(links), func(l openRow) bool { return slices.Contains(u.LinkedDatasets, l.dataset) })
+			links = slices.DeleteFunc(links, func(l openRow) bool { return !slices.Contains(u.LinkedDatasets, l.dataset) })
 		}
 		_, last, err := s.roomFor(ctx, tx, projectID, add, func(string) int { return 1 })
 		if err != nil {
@@ -272,9 +272,9 @@ func (s *Store) UpdateDatapoint(ctx context.Context, projectID int64, u dataset.
 
 // relinking is what a change of a datapoint means for its datasets.
 type relinking struct {
-	stay      []link
+	stay      []openRow
 	rewritten bool // what stays gets a row of the datapoint's new version
-	gone      []link
+	gone      []openRow
 	add       []string
 	last      map[string]int64
 }

@@ -13,11 +13,11 @@ import (
 	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
 )
 
-// revision counts the changes of keys and projects that this process made, so that what
+// changeCounter counts the changes of keys and projects that this process made, so that what
 // remembers a key knows that it must look again.
-type revision struct{ n atomic.Uint64 }
+type changeCounter struct{ n atomic.Uint64 }
 
-func (r *revision) changed() { r.n.Add(1) }
+func (r *changeCounter) changed() { r.n.Add(1) }
 
 // KeysRevision returns a number that differs after every change of a key or a project made through
 // this Store.

@@ -21,8 +21,8 @@ const (
 	limitTTL     = 3 * time.Second
 )
 
-// limits caches the effective limits of projects.
-type limits struct {
+// limitCache caches the effective limits of projects.
+type limitCache struct {
 	cache *lru.Cache[int64, knownLimits]
 }
 
@@ -32,9 +32,9 @@ type knownLimits struct {
 	revision uint64
 }
 
-func newLimits() *limits {
+func newLimits() *limitCache {
 	cache, _ := lru.New[int64, knownLimits](limitEntries) // fails for sizes below 1 only
-	return &limits{cache}
+	return &limitCache{cache}
 }
 
 // DefaultLimits returns the limits of projects that set none of their own.

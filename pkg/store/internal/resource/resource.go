@@ -37,8 +37,8 @@ type Store struct {
 	db        sqldb.DB
 	options   Options
 	purges    *purges
-	keys      revision
-	limits    *limits
+	keys      changeCounter
+	limits    *limitCache
 	audit     *auditNotes
 	datasetMu chan struct{} // one place: held by the change of datasets that runs (dataset_change.go)
 

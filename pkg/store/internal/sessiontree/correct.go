@@ -59,8 +59,8 @@ func (k *Tree) NoteFilled(c *correction) {
 	}
 }
 
-// accounts maps the model spans of some traces to the calls that they report.
-type accounts struct {
+// callAccounts maps the model spans of some traces to the calls that they report.
+type callAccounts struct {
 	k           *Tree
 	of          map[int32]account
 	duplicateOf map[int32]uuid.UUID
@@ -76,7 +76,7 @@ type account struct{ wrapper, inner bool }
 // again where those are others than before or have changed. In a tree that is only partly loaded
 // nothing is taken back: the reason for it may be in the other part.
 func (k *Tree) Corrections(traces []int64, touched map[uuid.UUID]bool) (list []correction) {
-	a := &accounts{k: k, of: map[int32]account{}, duplicateOf: map[int32]uuid.UUID{},
+	a := &callAccounts{k: k, of: map[int32]account{}, duplicateOf: map[int32]uuid.UUID{},
 		inner: map[int32][]int32{}, outer: map[int32][]int32{}, duplicates: map[int32][]int32{}}
 	a.read(traces)
 	a.match()
@@ -113,7 +113,7 @@ func (k *Tree) Corrections(traces []int64, touched map[uuid.UUID]bool) (list []c
 }
 
 // read reads the calls of the traces, and of those that share a response id with one of them.
-func (a *accounts) read(traces []int64) {
+func (a *callAccounts) read(traces []int64) {
 	seen := make(map[int64]bool, len(traces))
 	for _, t := range traces {
 		seen[t] = true
@@ -140,7 +140,7 @@ func (a *accounts) read(traces []int64) {
 }
 
 // readTrace decides which of the calls of one trace are model events.
-func (a *accounts) readTrace(list []int32) {
+func (a *callAccounts) readTrace(list []int32) {
 	k := a.k
 	if !slices.ContainsFunc(list, func(i int32) bool { return k.Nodes[i].IsCall() }) {
 		return
@@ -187,7 +187,7 @@ func (a *accounts) readTrace(list []int32) {
 }
 
 // sort puts nodes into an order of their own.
-func (a *accounts) sort(list []int32) {
+func (a *callAccounts) sort(list []int32) {
 	slices.SortFunc(list, func(i, j int32) int {
 		return bytes.Compare(a.k.Nodes[i].ID[:], a.k.Nodes[j].ID[:])
 	})
@@ -195,7 +195,7 @@ func (a *accounts) sort(list []int32) {
 
 // Call returns the hash of the response id of the call that node i stands for, as any of its accounts
 // reports it; if none does, that of a failed call.
-func (a *accounts) call(i int32) (hash uint64, failed bool) {
+func (a *callAccounts) call(i int32) (hash uint64, failed bool) {
 	for _, failed := range []bool{false, true} {
 		for _, list := range [][]int32{{i}, a.inner[i], a.outer[i]} {
 			for _, j := range list {
@@ -209,7 +209,7 @@ func (a *accounts) call(i int32) (hash uint64, failed bool) {
 }
 
 // match finds the duplicates among the events that stand for calls.
-func (a *accounts) match() {
+func (a *callAccounts) match() {
 	type call struct {
 		hash   uint64
 		failed bool
@@ -239,7 +239,7 @@ func (a *accounts) match() {
 
 // overlapping takes a list apart where nothing of it was under way: a failed call that is tried again
 // is another one.
-func (a *accounts) overlapping(list []int32) (parts [][]int32) {
+func (a *callAccounts) overlapping(list []int32) (parts [][]int32) {
 	nodes := a.k.Nodes
 	slices.SortFunc(list, func(i, j int32) int { return cmp.Compare(nodes[i].Start, nodes[j].Start) })
 	first, end := 0, nodes[list[0]].End
@@ -254,7 +254,7 @@ func (a *accounts) overlapping(list []int32) (parts [][]int32) {
 }
 
 // matchOne finds the duplicates among the events that report one call, or calls with one id.
-func (a *accounts) matchOne(list []int32) {
+func (a *callAccounts) matchOne(list []int32) {
 	k := a.k
 	scope := k.Nodes[list[0]].scope
 	if !slices.ContainsFunc(list, func(i int32) bool { return k.Nodes[i].scope != scope }) {
@@ -275,7 +275,7 @@ func (a *accounts) matchOne(list []int32) {
 }
 
 // Refill sets which accounts fill the event of c, if they have changed.
-func (a *accounts) refill(c *correction, touched map[uuid.UUID]bool) {
+func (a *callAccounts) refill(c *correction, touched map[uuid.UUID]bool) {
 	add := func(nodes ...int32) {
 		if len(nodes) > 0 {
 			c.accounts = append(c.accounts, nodes)

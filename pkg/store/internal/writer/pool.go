@@ -62,7 +62,7 @@ type Hooks[T Transaction] struct {
 type Pool[T Transaction] struct {
 	db       sqldb.DB
 	hooks    Hooks[T]
-	writers  []*writer[T]
+	writers  []*committer[T]
 	waiting  *backlog
 	inFlight *inFlight
 
@@ -75,7 +75,7 @@ type Pool[T Transaction] struct {
 func NewPool[T Transaction](db sqldb.DB, queueBytes int64, hooks Hooks[T]) *Pool[T] {
 	p := &Pool[T]{db: db, hooks: hooks, waiting: &backlog{limit: queueBytes}, inFlight: newInFlight()}
 	for n := range db.Writers() {
-		w := &writer[T]{p: p, number: n, requests: make(chan *Request[T], queueLength)}
+		w := &committer[T]{p: p, number: n, requests: make(chan *Request[T], queueLength)}
 		p.writers = append(p.writers, w)
 		p.work.Go(w.run)
 	}

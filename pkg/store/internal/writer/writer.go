@@ -11,8 +11,8 @@ import (
 	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
 )
 
-// writer commits the requests of one queue. Each has a goroutine of its own.
-type writer[T Transaction] struct {
+// committer commits the requests of one queue. Each has a goroutine of its own.
+type committer[T Transaction] struct {
 	p        *Pool[T]
 	number   int
 	requests chan *Request[T]
@@ -20,7 +20,7 @@ type writer[T Transaction] struct {
 }
 
 // run is the writer's goroutine. It ends when requests is closed and empty.
-func (l *writer[T]) run() {
+func (l *committer[T]) run() {
 	for {
 		batch, open := l.collect()
 		if len(batch) > 0 {
@@ -34,7 +34,7 @@ func (l *writer[T]) run() {
 
 // collect takes the requests of the next commit: what waits, within the bounds, but no two batches
 // that carry the same event id, since a repeat needs the first one stored.
-func (l *writer[T]) collect() (batch []*Request[T], open bool) {
+func (l *committer[T]) collect() (batch []*Request[T], open bool) {
 	r := l.carry
 	l.carry = nil
 	if r == nil {
@@ -84,7 +84,7 @@ func (l *writer[T]) collect() (batch []*Request[T], open bool) {
 
 // commit stores a batch in one transaction and answers its requests. If that fails for a reason
 // that may lie in one request, each is tried alone, so that none sinks its neighbours.
-func (l *writer[T]) commit(batch []*Request[T]) {
+func (l *committer[T]) commit(batch []*Request[T]) {
 	results, err := l.try(batch)
 	if err != nil && len(batch) > 1 && fault.Of(err) != fault.Unavailable {
 		for _, r := range batch {
@@ -98,7 +98,7 @@ func (l *writer[T]) commit(batch []*Request[T]) {
 	}
 }
 
-func (l *writer[T]) answer(r *Request[T], own, err error) {
+func (l *committer[T]) answer(r *Request[T], own, err error) {
 	l.p.waiting.give(r.Bytes)
 	if err == nil {
 		err = own
@@ -108,7 +108,7 @@ func (l *writer[T]) answer(r *Request[T], own, err error) {
 
 // try runs one transaction, again where another writer was in the way. The results are the
 // requests' own; err is that of the transaction.
-func (l *writer[T]) try(requests []*Request[T]) (results map[*Request[T]]error, err error) {
+func (l *committer[T]) try(requests []*Request[T]) (results map[*Request[T]]error, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), commitTimeout)
 	defer cancel()
 	start := time.Now()
