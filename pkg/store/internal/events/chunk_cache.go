@@ -65,12 +65,13 @@ func (s *Store) chunk(ctx context.Context, c sqldb.Conn, day int32, id int64) ([
 	return raw, nil
 }
 
-// chunkCache keeps recently read chunks, bounded in bytes.
+// chunkCache keeps recently read chunks, bounded in bytes. A chunk never changes under its id: one that is rewritten gets
+// another id, so what is cached is never wrong, only perhaps of no use any more.
 type chunkCache struct {
 	mu    sync.Mutex
-	lru   *lru.Cache[int64, []byte]
-	bytes int
-	limit int
+	lru   *lru.Cache[int64, []byte] // by id, uncompressed
+	bytes int                       // of all that is cached
+	limit int                       // bytes; a chunk of more than a quarter of it is not cached
 }
 
 func newChunkCache(limit int) *chunkCache {

@@ -9,16 +9,21 @@ import (
 
 // Commit is one write transaction, with what it changes beyond the rows that are asked for: all that
 // is written before it commits, and published afterwards.
+//
+// Requests that wait at the same time share one, batches first and then other changes. A request that fails takes the
+// transaction with it, and all of them are tried again one by one. So a closure that gets a Commit may run several
+// times (up to 20 if the database reports conflicts): it sets its results anew each time, and has no effect outside
+// the transaction but what Publish does.
 type Commit struct {
 	s      *Store
-	writer int
+	writer int // its number, for rows of which each writer has its own
 	sqldb.Tx
 	bulkTx
-	trees  *treeFixer
-	fields *fieldIndexUpdate
-	Outbox *outbox
-	Counts eventCounts
-	put    *writing // the batches
+	trees  *treeFixer        // sessions whose trees are to be corrected
+	fields *fieldIndexUpdate // keys that may be new
+	Outbox *outbox           // events to be evaluated
+	Counts eventCounts       // events and bytes, by project
+	put    *writing          // the batches
 }
 
 // beginCommit begins the transaction of a writer, again if one failed before with the same requests.
@@ -54,7 +59,8 @@ func (c *Commit) StoreBatches(ctx context.Context, batches []writer.Batch) error
 	return c.put.storeBatches(ctx, c, list)
 }
 
-// Finish implements writer.Transaction: it corrects trees, and writes what has come together.
+// Finish implements writer.Transaction: it corrects trees, and writes what has come together. The index of fields is last:
+// its rows are shared by all sessions of a project, and are held for as short as possible.
 func (c *Commit) Finish(ctx context.Context) error {
 	if err := c.trees.apply(ctx, c); err != nil {
 		return err

@@ -72,7 +72,8 @@ func (p *pendingIDs) count() int {
 	return p.n
 }
 
-// deferUpdate keeps an update that came before its event.
+// deferUpdate keeps an update that came before its event. SDKs send a span and a score for it by two ways, and either may be
+// first. If too many wait, the sender is told that the event is not there, which is true.
 func (s *Store) deferUpdate(ctx context.Context, tx *Commit, project int64, u *event.Update) error {
 	if s.pending.full(project, s.options.MaxPending) != nil {
 		return fault.New(fault.NotFound, "no event %s, and too many updates are waiting for their events", u.EventID)
@@ -150,6 +151,8 @@ func (w *writing) applyPending(ctx context.Context, tx *Commit) error {
 	return nil
 }
 
+// applyPendingOf applies the updates that wait for these events, in the order in which they came. Deleting its row first
+// makes sure that an update is applied once, whoever else tries to.
 func (w *writing) applyPendingOf(ctx context.Context, tx *Commit, project int64, ids []uuid.UUID) error {
 	type waiting struct {
 		row     int64

@@ -17,13 +17,15 @@ import (
 // bounds what one read brings into memory.
 const prefetchEvents = 64
 
-// eventList is the rows of one event.Set, read ahead of the caller.
+// eventList is the rows of one event.Set, read ahead of the caller: answers are written event by event, and one query for each
+// event's chunk would take most of the time. Chunks go through the cache of chunks, so that a list holds none of its own
+// and its memory does not grow with its length.
 type eventList struct {
 	s       *Store
 	project int64
 	rows    []*Stored
-	rolls   map[uuid.UUID]*rollup
-	roots   map[uuid.UUID]chunkRef // chunks of the root events that the session events show
+	rolls   map[uuid.UUID]*rollup  // by session
+	roots   map[uuid.UUID]chunkRef // by event id; nil: not looked up yet. Chunks of the root events that the session events show
 }
 
 // chunkRef is the place of a payload.

@@ -13,7 +13,13 @@ import (
 // Ingesting reports whether events are being stored right now, others than those of evaluators.
 func (s *Store) Ingesting() bool { return s.putting.Load() > 0 }
 
-// Put stores a batch: all of it or nothing.
+// Put stores a batch: all of it or nothing. Without an error it is committed and synced.
+//
+//  1. A project over its limit of stored bytes is refused, but for what evaluation stores.
+//  2. Room for the batch is taken in the queue, which is bounded in bytes, before anything is done for it.
+//  3. It is prepared on the caller's goroutine, and submitted to the writer of its session.
+//  4. Where there are several writers, log parts and updates that came at the same time through another one may not have
+//     seen these events, nor these events them: they are brought together now.
 func (s *Store) Put(ctx context.Context, projectID int64, b event.Batch) error {
 	if len(b.Events) == 0 && len(b.LogParts) == 0 {
 		return nil

@@ -28,7 +28,9 @@ func (s *Store) wholeEvent(ctx context.Context, r *Stored, roll *rollup, l *even
 	return s.rolledUp(ctx, r.project, e, roll, l)
 }
 
-// eventSet makes an event.Set of head rows; headOnly leaves the payload where it is.
+// eventSet makes an event.Set of head rows; headOnly leaves the payload where it is. Load reads the payload of one event when
+// the caller gets to it, so a page of large events is never in memory at once. An event that is changed or deleted between
+// the two reads is read anew, or has no payload.
 func (s *Store) eventSet(ctx context.Context, project int64, rows []*Stored, total int, headOnly bool) (*event.Set, error) {
 	var sessions []uuid.UUID
 	for _, r := range rows {
@@ -91,6 +93,7 @@ func (s *Store) EventsByID(ctx context.Context, projectID int64, ids []uuid.UUID
 			return err
 		})
 	}
+	// One query for each day that the filters name, instead of one for each event.
 	byDay := map[int32][]uuid.UUID{}
 	for _, id := range ids {
 		days, far := s.idFilter.mayContain(projectID, id, nil)
@@ -132,7 +135,9 @@ func (s *Store) EventsByID(ctx context.Context, projectID int64, ids []uuid.UUID
 	return set, sqldb.WrapError(s.db, err, "read events")
 }
 
-// Find looks for an event by its id alone.
+// Find looks for an event by its id alone: on the days that the filters name; where other processes write, by an index that
+// all partitions have; then as a session id that has moved, under the id that the alias names. fault.NotFound if
+// there is none. In a transaction the row is held (load).
 func (s *Store) Find(ctx context.Context, c sqldb.Conn, project int64, id uuid.UUID) (*Stored, error) {
 	for range 2 {
 		days, far := s.idFilter.mayContain(project, id, nil)
@@ -173,7 +178,7 @@ func (s *Store) Find(ctx context.Context, c sqldb.Conn, project int64, id uuid.U
 	return nil, fault.New(fault.NotFound, "no event %s", id)
 }
 
-// AsRead returns a row as callers see it; ok is false if it was deleted meanwhile.
+// AsRead returns a row as callers see it, with payload, joined metadata and roll-up; ok is false if it was deleted meanwhile.
 func (s *Store) AsRead(ctx context.Context, r *Stored) (e event.Event, ok bool, err error) {
 	var roll *rollup
 	if r.IsSession() {

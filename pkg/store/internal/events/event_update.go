@@ -11,7 +11,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
 )
 
-// Update changes a stored event.
+// Update changes a stored event. An update that comes before its event waits for it, for PendingTTL (pending).
 func (s *Store) Update(ctx context.Context, projectID int64, u event.Update) (pending bool, err error) {
 	size := int64(len(u.Inputs) + len(u.Outputs) + len(u.Config) + len(u.Metadata) +
 		len(u.Metrics) + len(u.Feedback) + len(u.UserProperties) + len(u.ChildrenIDs))
@@ -73,7 +73,9 @@ func (s *Store) catchUp(ctx context.Context, project int64, id uuid.UUID) (appli
 	return err == nil, err
 }
 
-// ApplyUpdate changes one stored event by an update.
+// ApplyUpdate changes one stored event by an update. What a person sets is final: an end or a duration of a session no longer
+// follows its events, nor does its user. An update of telemetry changes no score and no ground truth that somebody
+// else has given (keepVerdicts).
 func (s *Store) ApplyUpdate(ctx context.Context, tx *Commit, old *Stored, u *event.Update) error {
 	if u.Telemetry {
 		var err error

@@ -119,6 +119,15 @@ func (s *Store) eraseNames(ctx context.Context) (waited time.Duration, err error
 }
 
 // eraseNamesOf makes a pass over one project's field index. again: one was broken off.
+//
+//  1. The request for a pass is taken off, and a row says that one is running. What is deleted from now on asks for
+//     another one.
+//  2. The index is read in parts that fit into memory. Of each part the names that some event has are struck, and those
+//     that are left are deleted.
+//  3. If any were deleted, an event that came in between may have relied on one of them being listed: all servers forget
+//     what they know of the index (ForgetErased; the others look every RefreshEvery), and the keys of events
+//     that have one of the deleted names are listed anew.
+//  4. The rows of this pass are taken off.
 func (s *Store) eraseNamesOf(ctx context.Context, project int64, again bool) (waited time.Duration, err error) {
 	state := func(stmt string, args ...any) func(context.Context, *Commit) error {
 		return func(ctx context.Context, tx *Commit) error {
@@ -202,9 +211,10 @@ func (s *Store) ForgetErased(ctx context.Context) error {
 // indexedNames are rows of a field index.
 type indexedNames struct {
 	paths map[nameKind]map[string]bool
-	n     int
+	n     int // paths in all
 }
 
+// nameKind is where a path is listed: a scope, and the type and name of the events that have it.
 type nameKind struct {
 	scope string
 	typ   int
@@ -256,7 +266,7 @@ func (n *indexedNames) mayHave(e *scannedEvent) bool {
 	return slices.ContainsFunc(append(kinds, datasets...), func(k nameKind) bool { return len(n.paths[k]) > 0 })
 }
 
-// Each calls f for the names that are those of an event.
+// each calls f for the names that are those of an event, whose payload is read.
 func (n *indexedNames) each(e *scannedEvent, f func(k nameKind, path string)) {
 	kinds, datasets := kindsOf(e)
 	for _, path := range keysOf(&e.row.Event) {
@@ -293,7 +303,8 @@ func (s *Store) listedNames(ctx context.Context, project int64, after fieldIndex
 	return rows, last, n == namesRows, err
 }
 
-// strike removes the names that events have.
+// strike removes the names that events have. It stops as soon as none is left, which mostly takes a few recent events: names
+// that no event has any more are the exception, and only then all events are read.
 func (s *Store) strike(ctx context.Context, project int64, rows *indexedNames) error {
 	if rows.n == 0 {
 		return nil
@@ -341,7 +352,8 @@ func (s *Store) deleteNames(ctx context.Context, project int64, rows *indexedNam
 	return nil
 }
 
-// relist lists the keys of events that have one of the names, or of all events.
+// relist lists the keys of events that have one of the names, or of all events. An event that the index knows already costs
+// no transaction; the others are looked at again in theirs, since they may be deleted by then.
 func (s *Store) relist(ctx context.Context, project int64, gone *indexedNames, all bool) error {
 	return s.scanEvents(ctx, project, func(list []*scannedEvent) (bool, error) {
 		var unlisted []*scannedEvent

@@ -17,12 +17,16 @@ import (
 
 // fieldIndexUpdate collects what one transaction adds to the field index. The usual event adds nothing:
 // its shape is known for its day, and add finds that in memory.
+//
+// An event is listed in up to three scopes: the project, all runs, and its own run. In each the rows are (type of event,
+// name of event, path of a key), with the first and the last day on which they occurred. A shape is a hash of an
+// event's paths: of two events of one shape the second brings nothing new but perhaps a day.
 type fieldIndexUpdate struct {
 	s     *Store
-	fresh []indexedEvent
+	fresh []indexedEvent // events of a shape or on a day that their scope does not know
 	// byRun are changed events whose run may be that of their session, by session.
 	byRun  map[writer.Key][]indexedEvent
-	drafts map[scopeKey]*scopeFields // what is new in each scope
+	drafts map[scopeKey]*scopeFields // what is new in each scope; memory takes it over after the commit
 	rows   map[fieldIndexRow]dayRange
 }
 
@@ -87,6 +91,11 @@ func (l *fieldIndexUpdate) changed(before, after *head) {
 
 // write stores what is new, in one order for all writers and after all else that a transaction
 // locks: nobody who waits for these rows holds others that their writer still needs.
+//
+//  1. Changed events whose session belongs to a run are listed in that run's scope as well (findRuns).
+//  2. Each scope is read from the database, if it is not in memory (open).
+//  3. Each event adds rows that its scope lacks, within the scope's bounds (list).
+//  4. The rows are written. A row that another writer wrote meanwhile has its days widened.
 func (l *fieldIndexUpdate) write(ctx context.Context, tx *Commit) error {
 	if err := l.findRuns(ctx, tx); err != nil || len(l.fresh) == 0 {
 		return err
@@ -200,7 +209,8 @@ func (l *fieldIndexUpdate) open(ctx context.Context, tx *Commit, k scopeKey) (ok
 	return true, nil
 }
 
-// list adds the keys of one event.
+// list adds the keys of one event. Names beyond the bound of a scope are listed under the empty name, so that their keys are
+// still found. The shape is remembered only if all of its rows fit: else the next event of this shape tries again.
 func (l *fieldIndexUpdate) list(x *indexedEvent) {
 	c := l.s.fieldIndex
 	c.mu.RLock()
@@ -233,7 +243,8 @@ func (l *fieldIndexUpdate) list(x *indexedEvent) {
 	}
 }
 
-// row adds a row for a day, false if there are too many.
+// row adds a row for a day, false if there are too many. at is the hash of r, by which memory knows it; b is what the scope
+// has, and d what this transaction adds.
 func (l *fieldIndexUpdate) row(b, d *scopeFields, r fieldIndexRow, at uint64, day int32) bool {
 	before, known := b.rows[at]
 	drafted, added := d.rows[at]

@@ -47,7 +47,9 @@ func (r responseRef) before(o responseRef) bool {
 	return sessiontree.Earlier(r.start, r.event, o.start, o.event)
 }
 
-// responseIndex finds the events of a project by response id. It reads each session once.
+// responseIndex finds the events of a project by response id. It reads each session once. Results of evaluations come as log
+// records that name the response they are about (gen_ai.response.id), often from another process and below another
+// span than the model call.
 type responseIndex struct {
 	a        *logMerge
 	project  int64
@@ -120,6 +122,8 @@ func (f *responseIndex) readResponses(ctx context.Context, session uuid.UUID, kn
 	return nil
 }
 
+// sessionOf returns the session in which a row's response is looked for: that of its span's event, else that of its trace;
+// zero if neither is known.
 func (f *responseIndex) sessionOf(ctx context.Context, r *logRow, own uuid.UUID) (session uuid.UUID, err error) {
 	s := f.a.w.s
 	if own != uuid.Nil {

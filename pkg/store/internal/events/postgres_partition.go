@@ -165,7 +165,8 @@ func (b *postgresBulk) dropIfEmpty(ctx context.Context, n int32) error {
 }
 
 // days lists all days of the partitions that there are, newest first, whether they hold events
-// or not, and the archive.
+// or not, and the archive. Filters of ids are of all projects together here (project 0), since one statement looks on
+// all days at once.
 func (b *postgresBulk) days(context.Context) (list []projectDay, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -35,7 +35,7 @@ func (a *aliasFlag) load(ctx context.Context, db sqldb.DB) error {
 	return err
 }
 
-// AliasOf follows a session id that has moved to the session it moved to.
+// AliasOf follows a session id that has moved to the session it moved to; ok is false, and to is id, if it has not moved.
 func AliasOf(ctx context.Context, c sqldb.Conn, project int64, id uuid.UUID) (to uuid.UUID, ok bool, err error) {
 	to = id
 	for range 8 { // an alias of an alias is rare, a ring of them impossible
@@ -51,7 +51,8 @@ func AliasOf(ctx context.Context, c sqldb.Conn, project int64, id uuid.UUID) (to
 	return to, ok, nil
 }
 
-// resolveAliases follows session ids that were given out and have moved since.
+// resolveAliases follows session ids that were given out and have moved since: a sender that got the id of a provisional
+// session in an answer may go on using it.
 func (w *writing) resolveAliases(ctx context.Context, tx *Commit, groups []*eventGroup) error {
 	if !w.s.aliases.any() {
 		return nil

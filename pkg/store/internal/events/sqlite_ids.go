@@ -27,7 +27,9 @@ const nearDays = 31
 // idSlice is how many ids of a day without a filter move to far_event in one transaction.
 const idSlice = 500
 
-// addIDs keeps where events are found that this transaction stores.
+// addIDs keeps where events are found that this transaction stores. A day that has a filter, or is near enough to get one,
+// takes them; the ids of any other day go to far_event. While a day's ids are being moved to far_event (moveIDs), new
+// ones go to both places: it may already be past them.
 func (t *sqliteBulkTx) addIDs(ctx context.Context, project int64, day int32, ids ...uuid.UUID) error {
 	k := projectDay{project, day}
 	if today := t.b.today(); !t.begun[k] && (!t.b.live[k] || t.emptied[k]) {
@@ -50,7 +52,7 @@ func (t *sqliteBulkTx) addIDs(ctx context.Context, project int64, day int32, ids
 	return nil
 }
 
-// beginDay records that this transaction begins a day.
+// beginDay records that this transaction begins a day. It becomes live only with the commit.
 func (t *sqliteBulkTx) beginDay(k projectDay) {
 	if t.begun == nil {
 		t.begun = map[projectDay]bool{}
@@ -59,6 +61,7 @@ func (t *sqliteBulkTx) beginDay(k projectDay) {
 	delete(t.emptied, k)
 }
 
+// addFarIDs lists ids in far_event, and in the filter of such ids.
 func (t *sqliteBulkTx) addFarIDs(ctx context.Context, project int64, day int32, ids []uuid.UUID) error {
 	for _, id := range ids {
 		if _, err := t.Exec(ctx, `INSERT INTO far_event(project_id, event_id, day)
@@ -72,7 +75,8 @@ func (t *sqliteBulkTx) addFarIDs(ctx context.Context, project int64, day int32, 
 	return nil
 }
 
-// removeIDs undoes addIDs for events whose rows this transaction took from a day.
+// removeIDs undoes addIDs for events whose rows this transaction took from a day. A Bloom filter cannot forget one id: it is
+// dropped with the last event of its day, and until then leads to a look-up in vain.
 func (t *sqliteBulkTx) removeIDs(ctx context.Context, project int64, day int32, ids ...uuid.UUID) error {
 	empty := func(k projectDay, look string, args ...any) (bool, error) {
 		var n int
@@ -159,6 +163,7 @@ func (t *sqliteBulkTx) moveIDs(ctx context.Context, k projectDay, after []byte) 
 	return nil, err
 }
 
+// findEvents probes the days that are named for each id, and those of far_event if the filter says so.
 func (t *sqliteBulkTx) findEvents(ctx context.Context, projectID int64, ids []idDays) (map[uuid.UUID]int32, error) {
 	found := map[uuid.UUID]int32{}
 	probe := func(id uuid.UUID, day int32) error {
@@ -233,6 +238,7 @@ func (b *sqliteBulk) days(ctx context.Context) (list []projectDay, err error) {
 	return list, err
 }
 
+// idsOf calls f for the ids of a day, or of far_event, from which its filter is built at start.
 func (b *sqliteBulk) idsOf(ctx context.Context, k projectDay, f func(uuid.UUID) error) error {
 	text, args := `SELECT event_id FROM event WHERE project_id = $1 AND day = $2`, []any{k.project, k.day}
 	if k.day == farDay {

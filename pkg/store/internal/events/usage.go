@@ -44,13 +44,14 @@ type usage struct {
 	projects map[int64]*storedBytes
 }
 
+// storedBytes is what is known of one project.
 type storedBytes struct {
-	bytes   int64
-	read    time.Time // when bytes was read from the table; zero: never
-	counted time.Time // when the rows were counted last, or the project was first seen; zero: now is the time
-	took    time.Duration
-	changed bool // since then
-	shrunk  bool // something was deleted since then
+	bytes   int64         // as far as this process knows: what it read, and its own commits since
+	read    time.Time     // when bytes was read from the table; zero: never
+	counted time.Time     // when the rows were counted last, or the project was first seen; zero: now is the time
+	took    time.Duration // the last count
+	changed bool          // since then
+	shrunk  bool          // something was deleted since then
 }
 
 func newUsage() *usage { return &usage{projects: map[int64]*storedBytes{}} }
@@ -185,7 +186,9 @@ func (s *Store) neverCounted(ctx context.Context) error {
 		})
 }
 
-// Recount counts what a project has stored from its rows.
+// Recount counts what a project has stored from its rows. The difference to what commits have added is kept as the row
+// countedRow, so that the sum over all rows of the project is right at the moment of the count, and commits go on
+// adding to their own rows meanwhile.
 func (s *Store) Recount(ctx context.Context, projectID int64) error {
 	began := time.Now()
 	s.usage.mu.Lock()
