@@ -32,7 +32,7 @@ type Store interface {
 	Ingesting() bool
 	// OutboxProjects returns the projects that have rows in the outbox.
 	OutboxProjects(ctx context.Context) ([]int64, error)
-	// ClaimOutbox takes a project's oldest arrivals, about limit events of them.
+	// ClaimOutbox claims a project's oldest rows of the outbox, with about limit events.
 	ClaimOutbox(ctx context.Context, projectID int64, limit int, lease time.Duration) ([]evaluation.OutboxRow, error)
 	// ClaimDelayed takes at most limit of the events that were put off and are due.
 	ClaimDelayed(ctx context.Context, limit int, lease time.Duration) ([]evaluation.Delayed, error)
@@ -87,7 +87,7 @@ type Options struct {
 	// Backoff is how long the second attempt waits; each further one waits twice as long, up to
 	// an hour.
 	Backoff time.Duration
-	// Queue is how many evaluations of a project may wait before its arrivals wait instead.
+	// Queue is how many evaluations of a project may wait before its rows of the outbox wait instead.
 	Queue int
 	// SessionIdle is how long nothing must come for a session before it is evaluated.
 	SessionIdle time.Duration

@@ -47,6 +47,8 @@ var evaluationColumns = []string{
 	"explanation",
 }
 
+// evaluationRows returns the rows of new evaluations, in the order of evaluationColumns: they wait, and are due at once.
+// backfill is the id of the backfill that asks for them, empty for new events.
 func (s *Store) evaluationRows(project int64, requests []evaluation.Request, backfill string, now time.Time) (rows [][]any) {
 	for _, r := range requests {
 		rows = append(rows, []any{
@@ -101,6 +103,10 @@ func (s *Store) EvaluationQueue(ctx context.Context) (groups []evaluation.Group,
 
 // ClaimEvaluations takes at most limit of a group that are due, longest due first, for nobody else
 // to take for lease; but none of an event that waits for one of the metrics after.
+//
+// A claim is nothing but a later due time and one more attempt: if its holder ends, the evaluation is due again after the
+// lease, and an outcome that comes later than that names an attempt that is no longer the last one, and is not
+// stored. Rows that another server is claiming at this moment are passed over.
 func (s *Store) ClaimEvaluations(ctx context.Context, g evaluation.Group, limit int, lease time.Duration,
 	after []string) (jobs []evaluation.Job, err error) {
 	now := s.options.Now()
@@ -141,7 +147,8 @@ func (s *Store) ClaimEvaluations(ctx context.Context, g evaluation.Group, limit 
 }
 
 // FinishEvaluations stores what became of claimed evaluations of the metric with this name; each
-// score goes into its event in the same transaction.
+// score goes into its event in the same transaction. Scores are stored in slices; one that failed does not take back those
+// before it, whose evaluations are finished.
 func (s *Store) FinishEvaluations(ctx context.Context, projectID int64, metricName string, outcomes []evaluation.Outcome) (err error) {
 	outcomes = slices.Clone(outcomes)
 	// One order of locks for all writers.
@@ -166,6 +173,13 @@ func (s *Store) FinishEvaluations(ctx context.Context, projectID int64, metricNa
 	return nil
 }
 
+// finishEvaluation stores one outcome, if the attempt that it is of is still the evaluation's last one:
+//
+//  1. The evaluation's row is set. Nothing else happens if it is not done, or has no score.
+//  2. A score of an older version of the metric gives way to one that was asked for later (Outdated).
+//  3. The score and its explanation become metrics of the event. An explanation of the score before is taken off.
+//
+// The event is not listed for evaluation again because of it (Muted): metrics would evaluate each other's scores forever.
 func (s *Store) finishEvaluation(ctx context.Context, tx *events.Commit, project int64, name string, o *evaluation.Outcome) error {
 	const claimed = ` WHERE project_id = $1 AND id = $2 AND attempts = $3 AND state = 0`
 	key := []any{project, o.ID, o.Attempts}
@@ -390,7 +404,8 @@ func (s *Store) FindEvaluations(ctx context.Context, projectID int64, q evaluati
 	return list, more, sqldb.WrapError(s.db, err, "find evaluations")
 }
 
-// RetryEvaluations makes those that match and have failed or died wait anew, and counts them.
+// RetryEvaluations makes those that match and have failed or died wait anew, and counts them. Those of a metric that runs no
+// longer are left, unless a backfill asked for them: nobody would take them up.
 func (s *Store) RetryEvaluations(ctx context.Context, projectID int64, q evaluation.Query) (n int64, err error) {
 	cond, args := s.evaluationWhere(projectID, q)
 	now := s.options.Now().UnixMilli()

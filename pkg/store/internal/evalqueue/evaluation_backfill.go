@@ -17,7 +17,8 @@ import (
 )
 
 // A backfill's row holds what it is about and how far it has come; what it has asked for are rows
-// of evaluation with its id.
+// of evaluation with its id. It walks through its events from the newest to the oldest and keeps only as many of them
+// waiting as the workers need, so that a backfill over millions of events is a small row and a few hundred others.
 var backfills = resource.Documents{Table: "backfill", Noun: "backfill", Columns: []string{"metric_id", "state"}}
 
 // CreateBackfill stores a backfill, which runs from then on, and returns it.
@@ -96,6 +97,7 @@ func (s *Store) readBackfill(
 	return b, d, err
 }
 
+// progress counts the evaluations that a backfill has asked for by their state.
 func (s *Store) progress(ctx context.Context, c sqldb.Conn, project int64, id string) (p evaluation.Progress, err error) {
 	counts := []*int{&p.Waiting, &p.Paused, &p.Done, &p.Failed, &p.Dead}
 	err = sqldb.Each(ctx, c, `SELECT state, count(*)
@@ -113,6 +115,7 @@ func (s *Store) progress(ctx context.Context, c sqldb.Conn, project int64, id st
 	return p, err
 }
 
+// writeBackfill stores a backfill that the transaction holds, as the next version of d.
 func (s *Store) writeBackfill(
 	ctx context.Context,
 	tx *events.Commit,
@@ -128,7 +131,8 @@ func (s *Store) writeBackfill(
 	return err
 }
 
-// MoveBackfill pauses, resumes or cancels a backfill of a metric, with what waits of it.
+// MoveBackfill pauses, resumes or cancels a backfill of a metric, with what waits of it. The state is set in one transaction
+// and its evaluations follow in slices: if the process ends in between, the next step of the backfill finishes it.
 func (s *Store) MoveBackfill(ctx context.Context, projectID int64, metricID, id string, to evaluation.BackfillState) (
 	b evaluation.Backfill, err error) {
 	err = s.resources.ChangeDocs(ctx, 0, "change backfill", func(ctx context.Context, tx *events.Commit) error {
@@ -207,6 +211,8 @@ func (s *Store) StepBackfills(ctx context.Context) (busy bool, err error) {
 	return busy, sqldb.WrapError(s.db, err, "step backfills")
 }
 
+// stepBackfill has one backfill ask for its next evaluations. The events are looked for outside the transaction, which may take
+// long; within it, the backfill's version tells whether another server has made the step meanwhile.
 func (s *Store) stepBackfill(ctx context.Context, project int64, id string) (busy bool, err error) {
 	b, d, err := s.readBackfill(ctx, s.db, project, id, "")
 	if err != nil {

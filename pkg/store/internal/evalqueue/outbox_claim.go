@@ -78,7 +78,7 @@ func (s *Store) ClaimOutbox(ctx context.Context, projectID int64, limit int, lea
 		_, err = tx.Exec(ctx, `UPDATE outbox SET due_ms = $1 WHERE `+cond, append([]any{now.Add(lease).UnixMilli()}, args...)...)
 		return err
 	})
-	return list, sqldb.WrapError(s.db, err, "take arrivals")
+	return list, sqldb.WrapError(s.db, err, "claim outbox rows")
 }
 
 // OutboxProjects returns the projects that have rows in the outbox.
@@ -92,7 +92,7 @@ func (s *Store) OutboxProjects(ctx context.Context) (ids []int64, err error) {
 		ids = append(ids, id)
 		return err
 	})
-	return ids, sqldb.WrapError(s.db, err, "list arrivals")
+	return ids, sqldb.WrapError(s.db, err, "list projects of the outbox")
 }
 
 // ClaimDelayed claims at most limit events that are due, of all projects, for the time of lease;
@@ -178,5 +178,5 @@ func (s *Store) EnqueueEvaluations(ctx context.Context, a evaluation.Enqueue) (n
 	if err == nil {
 		n += last
 	}
-	return n, sqldb.WrapError(s.db, err, "admit evaluations")
+	return n, sqldb.WrapError(s.db, err, "enqueue evaluations")
 }

@@ -44,7 +44,7 @@ func (c *correction) AsEvent(known func(node int32) (event.Known, error)) (event
 	return out, nil
 }
 
-// NoteFilled records which events a call was filled from.
+// NoteFilled records which events a call was filled from, once its correction is applied.
 func (k *Tree) NoteFilled(c *correction) {
 	id := k.Nodes[c.Node].ID
 	switch {
@@ -69,12 +69,21 @@ type callAccounts struct {
 	inner, outer, duplicates map[int32][]int32
 }
 
+// account is what a model span is to the call it reports: wrapper if another span stands for the call and this one becomes
+// a chain or a duplicate, inner if it is below that one.
 type account struct{ wrapper, inner bool }
 
 // Corrections returns the corrections that the given traces need, and the
 // calls that share a response id with one of theirs. What other events know of a call is filled in
 // again where those are others than before or have changed. In a tree that is only partly loaded
 // nothing is taken back: the reason for it may be in the other part.
+//
+//  1. Read which model spans of each trace report one call, and which of them stands for it.
+//  2. Match those that stand for a call across traces, by the hash of the provider's response id.
+//  3. Compare what each node's event should be with what it is, by its flags: only differences are listed.
+//
+// touched are events whose content changed; calls that are filled from one of them are filled again. The list is in the
+// order of the nodes.
 func (k *Tree) Corrections(traces []int64, touched map[uuid.UUID]bool) (list []correction) {
 	a := &callAccounts{k: k, of: map[int32]account{}, duplicateOf: map[int32]uuid.UUID{},
 		inner: map[int32][]int32{}, outer: map[int32][]int32{}, duplicates: map[int32][]int32{}}
@@ -112,7 +121,8 @@ func (k *Tree) Corrections(traces []int64, touched map[uuid.UUID]bool) (list []c
 	return list
 }
 
-// read reads the calls of the traces, and of those that share a response id with one of them.
+// read reads the calls of the traces, and of those that share a response id with one of them, and so on: a correction in one
+// trace may change which event stands for a call that another trace reports as well.
 func (a *callAccounts) read(traces []int64) {
 	seen := make(map[int64]bool, len(traces))
 	for _, t := range traces {
@@ -193,7 +203,7 @@ func (a *callAccounts) sort(list []int32) {
 	})
 }
 
-// Call returns the hash of the response id of the call that node i stands for, as any of its accounts
+// call returns the hash of the response id of the call that node i stands for, as any of its accounts
 // reports it; if none does, that of a failed call.
 func (a *callAccounts) call(i int32) (hash uint64, failed bool) {
 	for _, failed := range []bool{false, true} {
@@ -274,7 +284,7 @@ func (a *callAccounts) matchOne(list []int32) {
 	}
 }
 
-// Refill sets which accounts fill the event of c, if they have changed.
+// refill sets which accounts fill the event of c, if they have changed.
 func (a *callAccounts) refill(c *correction, touched map[uuid.UUID]bool) {
 	add := func(nodes ...int32) {
 		if len(nodes) > 0 {

@@ -23,11 +23,11 @@ const (
 // Node holds what the corrections of a session's tree need to know of an event that came as a span.
 type Node struct {
 	ID, Parent uuid.UUID // the parent may be named by its span; zero: the session
-	Trace      int64
-	Start, End float64
-	Call       uint64 // hash of the provider's response id, or of what identifies a failed call, 0 for none
-	failed     bool   // Call is the latter
-	scope      uint32 // hash of the instrumentor
+	Trace      int64     // TraceHash
+	Start, End float64   // Unix milliseconds
+	Call       uint64    // hash of the provider's response id, or of what identifies a failed call, 0 for none
+	failed     bool      // Call is the latter
+	scope      uint32    // hash of the instrumentor
 	Flags      uint8
 }
 

@@ -4,6 +4,18 @@
 //
 // A tree is built of nodes in any order. Corrections lists the rows that must change so that the
 // result does not depend on the order in which events arrived.
+//
+// An example: an agent framework and the provider's client both report one call, and so does a gateway in another trace.
+//
+//	as reported                          as corrected
+//	session                              session
+//	├─ agent            chain            ├─ agent       chain
+//	│  └─ ChatModel     model            │  └─ ChatModel   chain: a wrapper, its usage is aggregate_usage
+//	│     └─ openai     model  r-1       │     └─ openai   model: the call, filled with what the others know
+//	└─ gateway          model  r-1       └─ gateway     model, marked as a duplicate of openai
+//
+// Which event stands for a call, and what a duplicate is, package event decides (Accounts, DuplicatesOf). Nothing here
+// reads or writes a database.
 package sessiontree
 
 import (
@@ -16,7 +28,8 @@ import (
 // and below what a service that never ends its session piles up.
 const MaxSpans = 50_000
 
-// Tree is the tree of one session, as far as its corrections need it.
+// Tree is the tree of one session, as far as its corrections need it. It is not safe for concurrent use. A node is named by
+// its place in Nodes, which changes only when the tree is trimmed.
 type Tree struct {
 	Version    int64 // of the session's row
 	Nodes      []Node
@@ -73,7 +86,8 @@ func (k *Tree) Replace(n Node) {
 	}
 }
 
-// Reindex makes the indexes, or drops them where there is little to find.
+// Reindex makes the indexes, or drops them where there is little to find: most sessions are small, and looking through a few
+// nodes is cheaper than making three maps.
 func (k *Tree) Reindex() {
 	k.ByID, k.byTrace, k.byCall = nil, nil, nil
 	if len(k.Nodes) <= fewNodes {
@@ -85,6 +99,7 @@ func (k *Tree) Reindex() {
 	}
 }
 
+// find returns the place of a node, -1 if it is not there.
 func (k *Tree) find(id uuid.UUID) int32 {
 	if k.ByID != nil {
 		if i, ok := k.ByID[id]; ok {
@@ -95,7 +110,8 @@ func (k *Tree) find(id uuid.UUID) int32 {
 	return int32(slices.IndexFunc(k.Nodes, func(n Node) bool { return n.ID == id }))
 }
 
-// Parent returns the parent of node i in its trace, -1 for none.
+// parent returns the parent of node i in its trace, -1 for none. A span names its parent by the id that follows from the
+// parent's span, which is not the parent's if that brought an id of its own.
 func (k *Tree) parent(i int32) int32 {
 	n := &k.Nodes[i]
 	if n.Parent == uuid.Nil {
@@ -122,6 +138,7 @@ func (k *Tree) misnamed(i int32) uuid.UUID {
 	return own
 }
 
+// inTrace returns the nodes of a trace.
 func (k *Tree) inTrace(trace int64) []int32 {
 	if k.ByID != nil {
 		return k.byTrace[trace]
@@ -129,6 +146,7 @@ func (k *Tree) inTrace(trace int64) []int32 {
 	return k.all(func(n *Node) bool { return n.Trace == trace })
 }
 
+// ofCall returns the nodes that report the call of this hash, in all traces.
 func (k *Tree) ofCall(call uint64) []int32 {
 	if k.ByID != nil {
 		return k.byCall[call]
@@ -155,7 +173,8 @@ func (k *Tree) Calls() (n int) {
 	return n
 }
 
-// Trim leaves out the oldest nodes of a tree that has grown too large.
+// Trim leaves out the oldest nodes of a tree that has grown too large, half of them at once, so that it is not done again for
+// each event that follows.
 func (k *Tree) Trim() {
 	if len(k.Nodes) <= MaxSpans {
 		return
@@ -177,7 +196,7 @@ func (k *Tree) Trim() {
 	}
 }
 
-// depth returns how many spans stand above node i, as far as they are known.
+// depth returns how many spans stand above node i, as far as they are known. It ends also if the parents form a ring.
 func (k *Tree) depth(i int32) (d int) {
 	for p := k.parent(i); p >= 0 && p != i && d < len(k.Nodes); p = k.parent(p) {
 		d++
