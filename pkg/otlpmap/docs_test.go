@@ -110,10 +110,10 @@ const docTail = `## What is read specially
 - **One call, several spans**: of a model call and the model calls below it in its trace and session, the one nearest to the model is the
   model event; but one that holds more content (messages before tools, tools before nothing) than all below it is, then, instead of them.
   The others become chains and their counts go to ` + "`metadata.aggregate_usage`" + `; those inside the model event have its id in
-  ` + "`metadata.duplicate_of`" + `. **Twins**: of two model calls of one session with the same ` + "`metadata.response_id`" + ` by different
+  ` + "`metadata.duplicate_of`" + `. **Duplicates**: of two model calls of one session with the same ` + "`metadata.response_id`" + ` by different
   instrumentors the one with less content, and else the one that ended later (at once: the less deep one), has
   ` + "`metadata.duplicate_of`" + ` and is left out of sums. Calls that failed have no response id: two of them, by different
-  instrumentors, below the same span, of the same model and under way at the same time are twins as well. What only the others know (tokens, cost, response id, models) is filled in; the
+  instrumentors, below the same span, of the same model and under way at the same time are duplicates as well. What only the others know (tokens, cost, response id, models) is filled in; the
   model event lists those fields in ` + "`metadata.from_duplicates`" + `. ` + "`num_model_events`" + ` counts calls: neither chains nor duplicates. The store
   sees to all of it at every commit, so that it does not matter in what requests and order the spans come, and whether their messages
   come with log records. Only spans are corrected, native events never.
