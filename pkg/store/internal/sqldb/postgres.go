@@ -32,7 +32,6 @@ type Postgres struct {
 	readTimeout time.Duration
 
 	statements atomic.Int64 // that transactions ran
-
 }
 
 // Bounds of what the store asks of PostgreSQL.
@@ -122,6 +121,7 @@ func postgresConfig(dsn string, writers int) (*pgxpool.Config, error) {
 	return conf, nil
 }
 
+// prepare refuses servers that are too old, and brings the schema up to date.
 func (d *Postgres) prepare(ctx context.Context) error {
 	var version int
 	if err := d.Pool.QueryRow(ctx, `SELECT current_setting('server_version_num')::int`).Scan(&version); err != nil {
@@ -169,7 +169,8 @@ func (d *Postgres) queryBy(ctx context.Context, by *pgxpool.Pool, sql string, ar
 	return timedRows{rs, cancel}, nil
 }
 
-// patientQuery reads without a limit of time.
+// patientQuery reads without a limit of time, for work in the background. The limit is the server's (statement_timeout), set for
+// the whole connection: it is taken off for this statement and put back before the connection is given back.
 func patientQuery(ctx context.Context, by *pgxpool.Pool, sql string, args []any) (Rows, error) {
 	conn, err := by.Acquire(ctx)
 	if err != nil {
@@ -208,6 +209,8 @@ func (d *Postgres) Readers() int { return int(d.reads.Config().MaxConns) }
 
 func (d *Postgres) Bound(read time.Duration) { d.readTimeout = read }
 
+// Write runs f in a transaction, and commits. Writers lock rows in one order, but several processes write: a transaction that
+// waits for another one's rows for longer than lockTimeout fails, and is tried again (Retryable).
 func (d *Postgres) Write(ctx context.Context, f func(Tx) error) error {
 	err := pgx.BeginFunc(ctx, d.Pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, lockTimeout); err != nil {
@@ -229,6 +232,8 @@ func (d *Postgres) renew(ctx context.Context, err error) {
 	}
 }
 
+// sqlState returns the five characters by which PostgreSQL classifies an error, empty for an error that is not the
+// server's.
 func sqlState(err error) string {
 	var pe *pgconn.PgError
 	if errors.As(err, &pe) {

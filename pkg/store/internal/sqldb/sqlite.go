@@ -23,13 +23,17 @@ import (
 
 // SQLite is the embedded store: one writing connection, a pool of reading ones, and a
 // connection of its own for checkpoints, so that they stay off the commit path.
+//
+// The database is in WAL mode. A commit appends pages to the log and syncs it; readers see the database as it was when they
+// began, and nobody waits for anybody. Pages go from the log back into the database in the background (checkpoints).
+// The log begins anew only while no reader stands on it, so a long read lets it grow.
 type SQLite struct {
 	sqliteSpelling
 
-	reads  *sql.DB
-	writes *sql.DB
-	writer *sql.Conn
-	check  *sql.DB
+	reads  *sql.DB   // for searches and all that may take long
+	writes *sql.DB   // of one connection, which is writer
+	writer *sql.Conn // all transactions, one after the other
+	check  *sql.DB   // of one connection, for checkpoints
 	lock   *sql.DB   // holds the data directory for this process
 	locked *sql.Conn // by an open transaction
 	wal    string    // path of the write-ahead log
@@ -38,15 +42,15 @@ type SQLite struct {
 
 	stmts *lru.Cache[string, *sql.Stmt] // of the writer; used by the writer alone
 
-	quickReads  *sql.DB
-	readTimeout time.Duration
+	quickReads  *sql.DB       // for what no search may hold up (Quick)
+	readTimeout time.Duration // of one statement outside a transaction; 0: no limit
 
 	statements atomic.Int64 // that transactions ran
 
-	stop    chan struct{}
-	done    sync.WaitGroup
-	dirty   atomic.Bool // something was committed since the last checkpoint
-	restart atomic.Bool // the writer shall reset the log after its next commit
+	stop    chan struct{}  // closed by Close; ends checkpoints
+	done    sync.WaitGroup // of checkpoints
+	dirty   atomic.Bool    // something was committed since the last checkpoint
+	restart atomic.Bool    // the writer shall reset the log after its next commit
 
 	truncate    atomic.Bool   // the writer shall cut the log's file after its next commit
 	deletions   atomic.Int64  // commits that deleted something
@@ -56,13 +60,13 @@ type SQLite struct {
 // Sizes of SQLite's caches and of its log.
 const (
 	sqliteReaders      = 8
-	sqliteStatements   = 256 // that the writer keeps prepared
-	sqliteQuickReaders = 2   // for keys, and for what ingestion reads
-	sqliteReadCacheKB  = 8 << 10
-	sqliteQuickCacheKB = 2 << 10
-	sqliteWriteCacheKB = 16 << 10
-	walCheckpointBytes = 8 << 20 // from here on, pages are copied back in the background
-	walRestartPages    = 12_000  // of 4 KB; from here on, the writer lets the log begin anew
+	sqliteStatements   = 256      // that the writer keeps prepared
+	sqliteQuickReaders = 2        // for keys, and for what ingestion reads
+	sqliteReadCacheKB  = 8 << 10  // of each reading connection
+	sqliteQuickCacheKB = 2 << 10  // of each quick one
+	sqliteWriteCacheKB = 16 << 10 // of the writer
+	walCheckpointBytes = 8 << 20  // from here on, pages are copied back in the background
+	walRestartPages    = 12_000   // of 4 KB; from here on, the writer lets the log begin anew
 	walRestartBytes    = walRestartPages * 4096
 	walAutoPages       = 64_000 // backstop: SQLite's own checkpoint inside a commit
 	checkpointEvery    = 250 * time.Millisecond
@@ -118,6 +122,8 @@ func OpenSQLite(ctx context.Context, dir, synchronous string, log *zap.Logger) (
 	return d, nil
 }
 
+// openAll opens the connections, in an order that matters: nothing else is opened before the directory is this process's,
+// and nothing reads before the schema is up to date. What is open already is closed by the caller if this fails.
 func (d *SQLite) openAll(ctx context.Context, dir string, dsn func(int, ...string) string) (err error) {
 	if err := d.lockDataDir(ctx, dir); err != nil {
 		return err
@@ -204,6 +210,8 @@ func (d *SQLite) Query(ctx context.Context, sql string, args ...any) (Rows, erro
 	return d.queryBy(ctx, d.reads, sql, args)
 }
 
+// queryBy reads by one of the pools. The connection, the limit of time and the interruption are given back when the rows are
+// closed, or here if there are none.
 func (d *SQLite) queryBy(ctx context.Context, by *sql.DB, text string, args []any) (Rows, error) {
 	numbered, err := question(text)
 	if err != nil {
@@ -268,7 +276,8 @@ func interruptOnDone(ctx context.Context, conn *sql.Conn) (finish func(), err er
 	}, nil
 }
 
-// Quick reads by connections that no search takes.
+// Quick reads by connections that no search takes: else all eight readers could be in long searches, and no key could be
+// checked.
 func (d *SQLite) Quick() Conn { return sqliteQuick{d} }
 
 type sqliteQuick struct{ *SQLite }
@@ -305,6 +314,9 @@ func ended(ctx context.Context, err error) error {
 	return err
 }
 
+// Write runs f in a transaction, and commits durably. BEGIN IMMEDIATE takes the lock to write at once: a transaction that
+// began by reading could find that another program has written since, and would fail at its first write. Once begun it
+// is not cancelled by ctx: to commit takes less time than to do it all again.
 func (d *SQLite) Write(ctx context.Context, f func(Tx) error) (err error) {
 	always := context.WithoutCancel(ctx)
 	defer func() {
@@ -347,6 +359,11 @@ func (d *SQLite) Write(ctx context.Context, f func(Tx) error) (err error) {
 
 // checkpoints copies the log's pages back to the database in the background, and cuts the
 // log's file when nothing is written for a while.
+//
+//   - Quiet for checkpointIdle: all is copied back and the file is cut, so that a server at rest has no log.
+//   - From walCheckpointBytes on, and if the log has grown since the last look: pages are copied back.
+//   - From walRestartPages on: the writer is asked to let the log begin anew after its next commit, which only the one who
+//     writes can do without keeping others waiting.
 func (d *SQLite) checkpoints() {
 	defer d.done.Done()
 	tick := time.NewTicker(checkpointEvery)
@@ -406,6 +423,7 @@ func (d *SQLite) cut() error {
 	return err
 }
 
+// sqliteCode returns SQLite's primary code of an error, SQLITE_OK for an error that is not SQLite's.
 func sqliteCode(err error) int {
 	var se *sqlite.Error
 	if errors.As(err, &se) {

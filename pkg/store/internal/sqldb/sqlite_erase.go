@@ -40,6 +40,11 @@ func (t *sqliteTx) Deleted(ctx context.Context) error {
 func (d *SQLite) EraseDue() <-chan struct{} { return d.deletedKick }
 
 // Erase removes from all files what was deleted before. It returns nil if there is nothing to do.
+//
+//  1. Free pages are given back to the file system (giveBack).
+//  2. The unused parts of all pages are cleared (clearPages).
+//  3. The log is copied back and its file is cut, since it has the pages as they were (cutLog).
+//  4. The row that asked for this is deleted, unless something was deleted meanwhile.
 func (d *SQLite) Erase(ctx context.Context, change Changer) error {
 	var name string
 	before := d.deletions.Load()
