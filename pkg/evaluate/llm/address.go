@@ -11,6 +11,10 @@ import (
 	"github.com/spangrove/spangrove/pkg/fault"
 )
 
+// A project's provider has a base URL that its administrator chose, and the server calls it: it must not lead into the
+// network in which the server stands. This file tells the addresses of the public Internet from all others; outbound.go
+// asks it for each address that a name resolves to, before it connects.
+
 // special4 are the IPv4 networks that are no part of the public Internet, or that lead back into
 // others, in addition to those that package netip knows: IANA's registry of special-purpose addresses, and the
 // one public address at which a cloud serves its own machines.
