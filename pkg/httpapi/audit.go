@@ -15,9 +15,14 @@ import (
 
 // Audit is what the API asks of a store about the audit log.
 type Audit interface {
-	// RecordAudit adds an entry; one of a success is written when it returns. It logs its errors.
+	// RecordAudit adds an entry to the audit log, and to the log of the server. An entry of a success is
+	// written when this returns, also if ctx has ended meanwhile; those of failures are added up in memory and
+	// written once a minute, so that they cost no writes of their own. An entry that cannot be written is an
+	// error in the server's log, and nothing else: what it is about has happened. An entry without a time is
+	// of now.
 	RecordAudit(ctx context.Context, e audit.Entry)
-	// Audit lists entries, newest first, a page of them, and counts all.
+	// Audit lists entries of the audit log, newest first, a page of them (the first is 1), and counts all.
+	// Those of failures that other servers on the same database have counted may be missing for a minute.
 	Audit(ctx context.Context, q audit.Query) (list []audit.Entry, total int, err error)
 }
 

@@ -15,15 +15,15 @@ import (
 // Backfills is where the backfills of a project are.
 type Backfills interface {
 	// CreateBackfill stores a backfill, which runs from then on, and returns it.
-	// fault.Conflict if too many have not ended.
+	// fault.Conflict if too many of the project have not ended.
 	CreateBackfill(ctx context.Context, projectID int64, b evaluation.Backfill) (evaluation.Backfill, error)
-	// FindBackfills lists the ids of a metric's backfills, oldest first, a page of them, and
-	// counts all.
+	// FindBackfills lists the ids of a metric's backfills, oldest first, a page of them, and counts all.
 	FindBackfills(ctx context.Context, projectID int64, metricID string, limit, page int) (ids []string, total int, err error)
-	// LoadBackfills reads backfills with their progress. Those that are gone are left out.
+	// LoadBackfills reads backfills with their progress, in the order of ids. Those that are gone are
+	// left out.
 	LoadBackfills(ctx context.Context, projectID int64, ids []string) ([]evaluation.Backfill, error)
-	// MoveBackfill pauses, resumes or cancels a backfill. fault.NotFound if the metric has none
-	// such, fault.Conflict if it has ended.
+	// MoveBackfill pauses, resumes or cancels a backfill of a metric, with what waits of it.
+	// fault.NotFound if there is none, fault.Conflict if it has ended.
 	MoveBackfill(ctx context.Context, projectID int64, metricID, id string, to evaluation.BackfillState) (evaluation.Backfill, error)
 }
 

@@ -13,16 +13,17 @@ import (
 
 // Charts is where the saved charts of a project are.
 type Charts interface {
-	// CreateChart saves a chart that is complete and valid, and returns it as stored.
+	// CreateChart saves a chart that is complete and valid, and returns it as it is stored.
 	CreateChart(ctx context.Context, projectID int64, c chart.Chart) (chart.Chart, error)
-	// FindCharts lists the ids of all saved charts, oldest first, a page of them, and counts all.
+	// FindCharts lists the ids of all saved charts of a project, oldest first, a page of them, and
+	// counts all.
 	FindCharts(ctx context.Context, projectID int64, limit, page int) (ids []string, total int, err error)
 	// LoadCharts reads saved charts in the order of ids. Those that are gone are left out.
 	LoadCharts(ctx context.Context, projectID int64, ids []string) ([]chart.Chart, error)
 	// SavedChart returns a saved chart. fault.NotFound if there is none.
 	SavedChart(ctx context.Context, projectID int64, id string) (chart.Chart, error)
-	// UpdateChart changes a saved chart and returns it updated. fault.NotFound if there is
-	// none, fault.Invalid if it would break a rule.
+	// UpdateChart changes a saved chart and returns the updated one. fault.NotFound if there is none,
+	// fault.Invalid if it would break a rule.
 	UpdateChart(ctx context.Context, projectID int64, u chart.Update) (chart.Chart, error)
 	// DeleteChart deletes a saved chart. fault.NotFound if there is none.
 	DeleteChart(ctx context.Context, projectID int64, id string) error

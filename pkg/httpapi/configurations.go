@@ -16,26 +16,27 @@ type Configurations interface {
 	ConfigurationHistory
 	// CreateConfiguration stores a configuration that is complete and valid, and returns its id.
 	CreateConfiguration(ctx context.Context, projectID int64, c configuration.Configuration) (id string, err error)
-	// FindConfigurations lists the ids of those that match, oldest first, a page of them, and
-	// counts all that do.
+	// FindConfigurations lists the ids of the configurations that match, oldest first, a page of
+	// them, and counts all that do.
 	FindConfigurations(ctx context.Context, projectID int64, q configuration.Query) (ids []string, total int, err error)
 	// LoadConfigurations reads configurations in the order of ids. Those that are gone are left out.
 	LoadConfigurations(ctx context.Context, projectID int64, ids []string) ([]configuration.Configuration, error)
-	// UpdateConfiguration changes a configuration; changed is false if it was so before.
-	// fault.NotFound if there is none, fault.Invalid if it would break a rule.
+	// UpdateConfiguration changes a configuration; changed is false if it was so before, which makes
+	// no new version. fault.NotFound if there is none, fault.Invalid if it would break a rule.
 	UpdateConfiguration(ctx context.Context, projectID int64, u configuration.Update) (changed bool, err error)
-	// DeleteConfiguration deletes a configuration with all its versions. fault.NotFound if there
-	// is none.
+	// DeleteConfiguration deletes a configuration with all its versions. fault.NotFound if there is
+	// none.
 	DeleteConfiguration(ctx context.Context, projectID int64, id string) error
 }
 
 // ConfigurationHistory reads earlier versions of configurations.
 type ConfigurationHistory interface {
-	// Configuration returns one as it was in a version; 0 is the current one. fault.NotFound if
-	// there is none.
+	// Configuration returns a configuration as it was in a version; 0 is the current one.
+	// fault.NotFound if there is none.
 	Configuration(ctx context.Context, projectID int64, id string, version int64) (configuration.Configuration, error)
-	// ConfigurationVersions lists versions, newest first, a page of them, and counts all. Of
-	// each it returns Version and since when it was the current one (Updated).
+	// ConfigurationVersions lists the versions of a configuration, newest first, a page of them, and
+	// counts all. Of each it returns Version and since when it was current (Updated). fault.NotFound if
+	// there is no such configuration.
 	ConfigurationVersions(ctx context.Context, projectID int64, id string, limit, page int) ([]configuration.Configuration, int, error)
 }
 

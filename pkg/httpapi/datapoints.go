@@ -14,20 +14,21 @@ import (
 
 // Datapoints is where the datapoints of a project are.
 type Datapoints interface {
-	// CreateDatapoints stores datapoints that are complete and valid, all or none, adds each to
-	// its LinkedDatasets, and returns their ids in the same order. fault.NotFound if a dataset is
-	// not there.
+	// CreateDatapoints stores datapoints that are complete and valid, all or none, adds each to its
+	// LinkedDatasets, and returns their ids in the same order. fault.NotFound if a dataset is not there,
+	// fault.Invalid if one would have too many.
 	CreateDatapoints(ctx context.Context, projectID int64, list []dataset.Datapoint) (ids []string, err error)
-	// FindDatapoints lists the ids of those that match, oldest first, a page of them, and counts
-	// all that do.
+	// FindDatapoints lists the ids of the datapoints that match, oldest first, a page of them, and
+	// counts all that do.
 	FindDatapoints(ctx context.Context, projectID int64, q dataset.PointQuery) (ids []string, total int, err error)
 	// LoadDatapoints reads datapoints in the order of ids. Those that are gone are left out.
 	LoadDatapoints(ctx context.Context, projectID int64, ids []string) ([]dataset.Datapoint, error)
-	// UpdateDatapoint changes a datapoint; changed is false if it was so before. fault.NotFound
-	// if it, or a dataset it shall be linked with, is not there.
+	// UpdateDatapoint changes a datapoint; changed is false if it was so before. Each dataset that
+	// has it, had it or has it now gets a new version. fault.NotFound if it, or a dataset it shall be
+	// linked with, is not there; fault.Invalid if it would break a rule.
 	UpdateDatapoint(ctx context.Context, projectID int64, u dataset.PointUpdate) (changed bool, err error)
-	// DeleteDatapoint deletes a datapoint and takes it out of its datasets. fault.NotFound if
-	// there is none.
+	// DeleteDatapoint deletes a datapoint with all its versions and takes it out of its datasets. Their
+	// old versions still tell that it was there, by its id. fault.NotFound if there is none.
 	DeleteDatapoint(ctx context.Context, projectID int64, id string) error
 }
 

@@ -14,33 +14,35 @@ import (
 // Datasets is where the datasets of a project are.
 type Datasets interface {
 	DatasetHistory
-	// CreateDataset stores a dataset that is complete and valid, with these datapoints in order,
-	// and returns its id. fault.NotFound if one of them is not there.
+	// CreateDataset stores a dataset that is complete and valid, with these datapoints in order, and
+	// returns its id. fault.NotFound if one of them is not there.
 	CreateDataset(ctx context.Context, projectID int64, d dataset.Dataset, points []string) (id string, err error)
-	// FindDatasets lists the ids of those that match, oldest first, a page of them, and counts
+	// FindDatasets lists the ids of the datasets that match, oldest first, a page of them, and counts
 	// all that do.
 	FindDatasets(ctx context.Context, projectID int64, q dataset.Query) (ids []string, total int, err error)
-	// UpdateDataset changes a dataset and returns it updated. fault.NotFound if there is none
-	// or one of its datapoints is not there, fault.Invalid if it would break a rule.
+	// UpdateDataset changes a dataset and returns the updated one. What changes nothing makes no new
+	// version. fault.NotFound if there is no such dataset or one of its datapoints is not there,
+	// fault.Invalid if it would break a rule.
 	UpdateDataset(ctx context.Context, projectID int64, u dataset.Update) (dataset.Dataset, error)
-	// RemoveRow takes a datapoint out of a dataset; the datapoint stays. fault.NotFound if it is
-	// not in there.
+	// RemoveRow takes a datapoint out of a dataset; the datapoint stays. fault.NotFound if there is no
+	// such dataset, or the datapoint is not in it.
 	RemoveRow(ctx context.Context, projectID int64, datasetID, datapointID string) error
-	// DeleteDataset deletes a dataset with all its versions; its datapoints stay. fault.NotFound
-	// if there is none.
+	// DeleteDataset deletes a dataset with all its versions; its datapoints stay. fault.NotFound if
+	// there is none.
 	DeleteDataset(ctx context.Context, projectID int64, id string) error
 }
 
 // DatasetHistory reads earlier versions of datasets.
 type DatasetHistory interface {
-	// Dataset returns one as it was in a version; 0 is the current one. fault.NotFound if there is
-	// none.
+	// Dataset returns a dataset as it was in a version; 0 is the current one. fault.NotFound if there
+	// is none.
 	Dataset(ctx context.Context, projectID int64, id string, version int64) (dataset.Dataset, error)
 	// DatapointIDs lists the datapoints that a dataset had in a version, in order.
 	DatapointIDs(ctx context.Context, projectID int64, datasetID string, version int64) ([]string, error)
-	// DatapointsIn reads the datapoints that a dataset had in a version as they were then, in
-	// order: at most limit of them behind position after, 0 at first. next is where to go on, 0
-	// at the end.
+	// DatapointsIn reads the datapoints that a dataset had in a version as they were then, in order:
+	// at most limit of them behind position after, which is 0 at first. next is where to go on, 0 at
+	// the end. Their LinkedDatasets are those of now. Of those that are deleted by now only the id is left,
+	// and Deleted is set.
 	DatapointsIn(
 		ctx context.Context,
 		projectID int64,
@@ -48,8 +50,9 @@ type DatasetHistory interface {
 		version, after int64,
 		limit int,
 	) (list []dataset.Datapoint, next int64, err error)
-	// DatasetVersions lists versions, newest first, a page of them, and counts all. Of each it
-	// returns Version and since when it was the current one (Updated).
+	// DatasetVersions lists the versions of a dataset, newest first, a page of them, and counts all. Of
+	// each it returns Version and since when it was current (Updated). fault.NotFound if there is no
+	// such dataset.
 	DatasetVersions(ctx context.Context, projectID int64, id string, limit, page int) ([]dataset.Dataset, int, error)
 }
 

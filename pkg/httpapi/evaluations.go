@@ -12,10 +12,11 @@ import (
 
 // Evaluations is where the evaluations of a project are, those that wait among them.
 type Evaluations interface {
-	// FindEvaluations lists those that match, newest first: at most q.Limit, and fewer where they
-	// are large. more says that there are others.
+	// FindEvaluations lists evaluations that match, newest first: at most q.Limit, and fewer where they
+	// are large. more reports whether there are others.
 	FindEvaluations(ctx context.Context, projectID int64, q evaluation.Query) (list []evaluation.Evaluation, more bool, err error)
-	// RetryEvaluations makes those that match and have failed or died wait anew, and counts them.
+	// RetryEvaluations makes those that match and have failed or died wait anew, and counts them. Those
+	// whose metric no longer runs over new events stay as they are, unless a backfill asked for them.
 	RetryEvaluations(ctx context.Context, projectID int64, q evaluation.Query) (n int64, err error)
 }
 

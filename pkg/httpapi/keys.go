@@ -14,13 +14,15 @@ import (
 
 // Keys is what the key handlers ask of a store.
 type Keys interface {
-	// InsertKey stores a key. fault.NotFound if its project is gone.
+	// InsertKey stores a key. The same key again changes nothing. fault.NotFound if there is no
+	// such project.
 	InsertKey(ctx context.Context, k project.Key) error
 	// Keys lists the keys of a project whose readable part begins with prefix, active or not,
-	// oldest first, a page of them, and counts all.
+	// oldest first, a page of them (the first is 1), and counts all.
 	Keys(ctx context.Context, projectID int64, prefix string, limit, page int) (list []project.Key, total int, err error)
-	// RevokeKey puts a key out of force. fault.NotFound; fault.Conflict for one that the
-	// server needs.
+	// RevokeKey deactivates a key of a project and returns the updated one. One that is not
+	// active stays as it is. fault.NotFound if there is none; fault.Conflict for the
+	// configured key, and for the last key that may manage keys.
 	RevokeKey(ctx context.Context, projectID int64, id string) (project.Key, error)
 }
 

@@ -12,14 +12,18 @@ import (
 // Limits is what the handlers of limits ask of a store.
 type Limits interface {
 	mount.Limits
-	// StoredBytes returns how many bytes a project has stored.
+	// StoredBytes returns how many bytes a project has stored: payloads as they are compressed, the texts
+	// of rows, and 256 bytes for each row. Right after a deletion it may be too large, for some seconds
+	// or as long as counting takes.
 	StoredBytes(ctx context.Context, projectID int64) (int64, error)
-	// CheckStored returns fault.Limited if a project has stored all that it may.
+	// CheckStored is fault.Limited if a project has stored all that it may, and nil for one that is
+	// not there.
 	CheckStored(ctx context.Context, projectID int64) error
-	// OwnLimits returns the limits that were set for a project. fault.NotFound if there is none.
+	// OwnLimits returns the limits that were set for a project. fault.NotFound if there is no such
+	// project.
 	OwnLimits(ctx context.Context, projectID int64) (project.Limits, error)
-	// ChangeLimits changes the limits of a project and returns them updated. An error of
-	// change changes nothing. fault.NotFound if there is no such project.
+	// ChangeLimits changes the limits of a project, all of what change does or, if it returns an error,
+	// nothing, and returns the updated ones. fault.NotFound if there is no such project.
 	ChangeLimits(ctx context.Context, projectID int64, change func(*project.Limits) error) (project.Limits, error)
 }
 

@@ -18,15 +18,16 @@ import (
 // Metrics is where the metrics of a project are.
 type Metrics interface {
 	MetricVersions
-	// CreateMetric stores a metric whose definition is complete and valid, and returns its id.
+	// CreateMetric stores a metric whose definition is complete and valid, as its first version, and
+	// returns its id.
 	CreateMetric(ctx context.Context, projectID int64, d metric.Definition) (id string, err error)
-	// FindMetrics lists the ids of those that match, oldest first, a page of them, and counts
+	// FindMetrics lists the ids of the metrics that match, oldest first, a page of them, and counts
 	// all that do.
 	FindMetrics(ctx context.Context, projectID int64, q metric.Query) (ids []string, total int, err error)
 	// LoadMetrics reads metrics in the order of ids. Those that are gone are left out.
 	LoadMetrics(ctx context.Context, projectID int64, ids []string) ([]metric.Metric, error)
-	// UpdateMetric changes a metric and makes a version of it. fault.NotFound if there is none,
-	// fault.Invalid if it would break a rule.
+	// UpdateMetric changes a metric, which makes a new current version unless nothing changes.
+	// fault.NotFound if there is none, fault.Invalid if it would break a rule.
 	UpdateMetric(ctx context.Context, projectID int64, id string, p metric.Patch) (metric.Metric, error)
 	// DeleteMetric deletes a metric with all its versions. fault.NotFound if there is none.
 	DeleteMetric(ctx context.Context, projectID int64, id string) error
@@ -35,16 +36,18 @@ type Metrics interface {
 // MetricVersions is where the versions of metrics are. All but the loading are fault.NotFound if
 // there is no such metric.
 type MetricVersions interface {
-	// FindMetricVersions lists the names of versions, newest first, a page of them, and counts
-	// all.
+	// FindMetricVersions lists the names of a metric's versions, newest first, a page of them, and
+	// counts all. fault.NotFound if there is no such metric.
 	FindMetricVersions(ctx context.Context, projectID int64, id string, limit, page int) (names []string, total int, err error)
-	// LoadMetricVersions reads versions that follow one another in such a list; none, if the
-	// metric is gone.
+	// LoadMetricVersions reads versions of a metric by their names, which follow one another as in
+	// FindMetricVersions. If the metric is gone, there are none.
 	LoadMetricVersions(ctx context.Context, projectID int64, id string, names []string) ([]metric.Version, error)
-	// CreateMetricVersion stores a version of v's definition and message, and deploys it
-	// if deploy.
+	// CreateMetricVersion stores a version of a metric whose definition is complete and valid, in
+	// force from then on if deploy, and returns the updated one. fault.NotFound if there is no such
+	// metric.
 	CreateMetricVersion(ctx context.Context, projectID int64, id string, v metric.Version, deploy bool) (metric.Version, error)
-	// DeployMetricVersion makes a version the current one, named by its name or its SHA.
+	// DeployMetricVersion makes a version the current one, named by its name or its SHA, and returns it.
+	// fault.NotFound if there is no such metric or version.
 	DeployMetricVersion(ctx context.Context, projectID int64, id, name string) (metric.Version, error)
 }
 

@@ -11,19 +11,26 @@ import (
 
 // Projects is what the project handlers ask of a store.
 type Projects interface {
-	// Projects lists projects, oldest first, a page of them, and counts all; only the one of
-	// this name, if name is not empty.
+	// Projects lists projects, oldest first, a page of them (the first is 1), and counts all; only
+	// the one of this name, if name is not empty.
 	Projects(ctx context.Context, name string, limit, page int) (list []project.Project, total int, err error)
 	// ProjectByName returns a project. fault.NotFound if there is none.
 	ProjectByName(ctx context.Context, name string) (project.Project, error)
-	// ProjectByPublicID returns a project by its public id. fault.NotFound if there is none.
+	// ProjectByPublicID returns a project. fault.NotFound if there is none.
 	ProjectByPublicID(ctx context.Context, publicID string) (project.Project, error)
-	// CreateProject makes a project. fault.Conflict if the name is taken.
+	// CreateProject makes a project of p's name, description and type, and returns it as stored.
+	// fault.Conflict if the name is taken.
 	CreateProject(ctx context.Context, p project.Project) (project.Project, error)
-	// UpdateProject changes a project. fault.NotFound, fault.Conflict if the name is taken.
+	// UpdateProject changes a project and returns it as stored. fault.NotFound if there is none,
+	// fault.Conflict if another one has the name.
 	UpdateProject(ctx context.Context, id int64, c project.Change) (project.Project, error)
-	// DeleteProject deletes a project and its keys, and goes on to delete its data, until
-	// gone is closed. fault.NotFound; fault.Conflict for one that the server needs.
+	// DeleteProject deletes a project. When it returns nil, the project is not found any more, its
+	// keys are unknown and its name is free; its data is deleted from then on in the background, in
+	// slices, also by the next process if this one ends. gone is closed when nothing is left.
+	//
+	// fault.NotFound if there is no such project. fault.Conflict for the first project of the
+	// store, where requests without a key go; for the one of the configured or generated key; and
+	// where no key would be left that may manage projects.
 	DeleteProject(ctx context.Context, id int64) (gone <-chan struct{}, err error)
 }
 

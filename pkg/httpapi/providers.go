@@ -13,7 +13,7 @@ import (
 
 // Providers is where the model providers of a project are.
 type Providers interface {
-	// Providers lists all providers, oldest first.
+	// Providers lists the providers of a project, oldest first.
 	Providers(ctx context.Context, projectID int64) ([]provider.Provider, error)
 	// SetProvider changes a provider, or makes it, and returns it updated, its key sealed.
 	// fault.Invalid if it would break a rule.

@@ -21,39 +21,55 @@ import (
 // there is none.
 type Queues interface {
 	QueueItems
-	// CreateQueue stores a queue that is valid, with these events in it. fault.NotFound if one
-	// of them is not there.
+	// CreateQueue stores a queue that is valid, with these events in it, and returns it.
+	// fault.NotFound if one of the events is not there.
 	CreateQueue(ctx context.Context, projectID int64, q queue.Queue, events []uuid.UUID) (queue.Queue, error)
-	// FindQueues lists ids, oldest first, a page of them, and counts all; if enabled is set, only
-	// of those that are enabled or are not.
+	// FindQueues lists the ids of a project's queues, oldest first, a page of them, and counts all;
+	// only of those that are enabled or are not, if enabled is set.
 	FindQueues(ctx context.Context, projectID int64, enabled *bool, limit, page int) (ids []string, total int, err error)
 	// LoadQueues reads queues in the order of ids. Those that are gone are left out.
 	LoadQueues(ctx context.Context, projectID int64, ids []string) ([]queue.Queue, error)
-	// Queue reads one queue.
+	// Queue reads one queue. fault.NotFound if there is none.
 	Queue(ctx context.Context, projectID int64, id string) (queue.Queue, error)
-	// UpdateQueue changes a queue, takes events out of it and adds others, all or nothing.
+	// UpdateQueue changes a queue, takes events out of it and then adds others, all or nothing, and
+	// returns the updated one. What is in it already stays as it is; what is not in it to be taken out
+	// is no error. fault.NotFound if there is no such queue or event, fault.Invalid if it would break
+	// a rule, fault.Conflict if too many items would wait.
 	UpdateQueue(ctx context.Context, projectID int64, id string, u queue.Update, add, remove []uuid.UUID) (queue.Queue, error)
-	// DeleteQueue deletes a queue with its items and their annotations.
+	// DeleteQueue deletes a queue with its items and their annotations. Scores that stand on events
+	// stay there. fault.NotFound if there is none.
 	DeleteQueue(ctx context.Context, projectID int64, id string) error
 	// QueueAgreement returns how far the annotators of a queue agree, by metric.
+	// fault.NotFound if there is no such queue, fault.TooLarge if there are too many annotators.
 	QueueAgreement(ctx context.Context, projectID int64, id string) ([]queue.Agreement, error)
 }
 
 // QueueItems is where the events of queues are, and what people do with them.
 type QueueItems interface {
-	// FillQueue lets some of the events that match the queue's filters enter it, and counts them;
-	// more says that there are others to look at.
+	// FillQueue lets events that match a queue's filters enter it: of those that it has not looked at,
+	// each look takes the oldest queue.FillSlice. entered counts those that match, some of which it may have
+	// already; more reports whether there are others to look at. While queue.MaxWaiting
+	// items wait, none enter. fault.NotFound if there is no such queue.
 	FillQueue(ctx context.Context, p project.Project, id string) (entered int, more bool, err error)
-	// FindQueueItems lists the ids of the events of a queue in the order in which they entered, a
-	// page of them, and counts all; of one state, or if that is empty of all but the removed ones.
+	// FindQueueItems lists the ids of the events of a queue in the order in which they entered, a page
+	// of them, and counts all; only those in a state, or if that is empty all but the removed ones.
+	// fault.NotFound if there is no such queue.
 	FindQueueItems(ctx context.Context, projectID int64, id string, state queue.State, limit, page int) (events []string, total int, err error)
-	// LoadQueueItems reads items in the order of events. Those that are gone are left out.
+	// LoadQueueItems reads items of a queue in the order of the ids of their events. Those that are
+	// gone are left out.
 	LoadQueueItems(ctx context.Context, projectID int64, id string, events []string) ([]queue.Item, error)
-	// ClaimItem claims an item, if there is one, for an annotator and the time of the queue's lease.
+	// ClaimItem claims the item that has waited longest for an annotator: it takes a slot of it
+	// until the queue's lease runs out. Who has such a claim already gets it again, for a new lease.
+	// found is false if there is none: each item has the annotations it needs, is claimed by others,
+	// or was annotated or skipped by this annotator. Items whose events are gone go, too.
+	// fault.NotFound if there is no such queue.
 	ClaimItem(ctx context.Context, projectID int64, id, annotator string) (item queue.Item, found bool, err error)
-	// ReleaseItem releases a claim; with skip the item is not offered to that annotator again.
+	// ReleaseItem gives back an annotator's claim. With skip the item is not offered to that annotator
+	// again. fault.NotFound if there is no such queue, item or claim.
 	ReleaseItem(ctx context.Context, projectID int64, id string, event uuid.UUID, annotator string, skip bool) (queue.Item, error)
-	// AnnotateItem stores an annotation, and on the event the scores that are agreed on then.
+	// AnnotateItem stores an annotator's scores and comment of an item, in place of those that the annotator gave it
+	// before, and if it has what it needs then, the scores on its event, in the same transaction.
+	// fault.NotFound if there is no such queue, item or event, fault.Conflict if others have all slots.
 	AnnotateItem(ctx context.Context, projectID int64, id string, event uuid.UUID, a queue.Annotation) (queue.Item, error)
 }
 

@@ -20,25 +20,32 @@ import (
 
 // Runs is where the experiment runs of a project are.
 type Runs interface {
-	// CreateRun stores a run and returns it complete; one of the same id is updated.
+	// CreateRun stores a run and returns it complete. If the project has a run of that id already,
+	// that one is updated: clients choose ids, and send again what may not have arrived.
 	CreateRun(ctx context.Context, projectID int64, u run.Update) (run.Run, error)
-	// UpdateRun changes a run and returns it updated. fault.NotFound if there is none.
+	// UpdateRun changes a run and returns the updated one. fault.NotFound if there is none,
+	// fault.Invalid if it would break a rule.
 	UpdateRun(ctx context.Context, projectID int64, u run.Update) (run.Run, error)
 	// Run returns a run. fault.NotFound if there is none.
 	Run(ctx context.Context, projectID int64, id string) (run.Run, error)
 	// DeleteRun deletes a run; its sessions stay. fault.NotFound if there is none.
 	DeleteRun(ctx context.Context, projectID int64, id string) error
-	// FindRuns returns a page of runs, the number of all that match, and of all there are.
+	// FindRuns returns a page of the runs that match, the number of all that match, and of all there
+	// are.
 	FindRuns(ctx context.Context, projectID int64, q run.Query) (list []run.Run, total, unfiltered int, err error)
 }
 
 // RunScores is where the scores of runs are.
 type RunScores interface {
-	// RunScores returns what the events of a run carry that match q's filters and date range.
+	// RunScores returns what the events of a run carry that match q's filters and date range: scores
+	// and sessions of those events alone, Kinds of all.
 	RunScores(ctx context.Context, projectID int64, r *run.Run, q query.Search) (*run.Scores, error)
-	// RunPairs pairs the events of two runs, a page of the pairs, and counts all.
+	// RunPairs pairs the events of two runs that are about the same datapoint and of the same kind,
+	// the first with the first and so on, in the order of the new run, a page of the pairs, and
+	// counts all. Without a name and a type, the session events are paired.
 	RunPairs(ctx context.Context, projectID int64, newRun, oldRun *run.Run, q run.PairQuery, filters []query.Filter) ([]run.Pair, int, error)
-	// MetricRules returns, by name, the rules of the project's metrics for their values.
+	// MetricRules returns the rules of the project's metrics by name. Of metrics that
+	// share a name, the newest counts.
 	MetricRules(ctx context.Context, projectID int64) (map[string]run.Rule, error)
 }
 

@@ -12,10 +12,17 @@ import (
 
 // Schemas is what knows which fields events have.
 type Schemas interface {
-	// FieldIndex lists the keys of events and the datasets they name, sorted by type and path:
-	// of all events or, if q says so, of runs or of one run; from and to the days q names.
+	// FieldIndex lists which keys the events of a project have, by type and name of event, and the
+	// datasets that they and the runs of that time name, sorted. Of q, only From, To, RunID and
+	// InRuns count. It knows days: a key is listed if it was first seen before the range ends and
+	// last seen after it begins. When the last event that had it is deleted, it goes in the background.
+	//
+	// Of a run, it lists the keys of the events that named the run, or whose session did, when they
+	// were stored. For other kinds of events in the sessions that the run lists, it is the keys that
+	// such events have in the project.
 	FieldIndex(ctx context.Context, projectID int64, q query.Search) (*event.FieldIndex, error)
-	// MetricNames lists the metrics that events carry, sorted.
+	// MetricNames lists the metrics that events of a project carry, sorted. What a metric holds
+	// in addition to its value, such as its explanation, is not a metric.
 	MetricNames(ctx context.Context, projectID int64) ([]string, error)
 }
 

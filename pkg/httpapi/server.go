@@ -20,32 +20,45 @@ import (
 
 // Reader is what the handlers read from.
 type Reader interface {
-	// Search returns one page of the events that match, newest first, and the exact number of
-	// all matches.
+	// Search returns one page of the events that match, newest first (start time descending, then
+	// id descending), and the exact number of all that match. Filters on the project itself are the
+	// caller's to decide (query.InProject).
+	//
+	// It is a heavy read: fault.Limited if too many of the project wait, fault.Timeout if it takes too long.
 	Search(ctx context.Context, projectID int64, q query.Search) (*event.Set, error)
-	// Session returns all events of a session, its session event among them, whose metadata
-	// carries the totals of the session. fault.NotFound if there is none.
+	// Session returns all events of a session, by start time, the session event among them, whose metadata
+	// carries the totals of the session. fault.NotFound if there is no such session.
 	Session(ctx context.Context, projectID int64, sessionID uuid.UUID) (*event.Set, error)
-	// Event returns one event whole. fault.NotFound if there is none.
+	// Event returns one event whole; the session event for a session's id, also where that id has
+	// moved. fault.NotFound if there is none.
 	Event(ctx context.Context, projectID int64, eventID uuid.UUID) (event.Event, error)
-	// Chart sums up the events that match.
+	// Chart sums up the events that match. Filters on the project itself are the caller's to
+	// decide (query.InProject).
 	Chart(ctx context.Context, projectID int64, c *query.Chart) (*query.ChartAnswer, error)
 }
 
 // Writer is what the handlers change stored events with.
 type Writer interface {
-	// Update merges u into its event. pending says that there is no such event yet and the
-	// update waits for it; fault.NotFound if no more updates can wait.
+	// Update changes a stored event. An update of an event that is not there (yet) is kept and
+	// applied when the event comes; pending reports that. Past the bound of waiting updates it is
+	// fault.NotFound. An update of telemetry must not tell whether the event is there: past the bound it is
+	// fault.Limited or fault.Unavailable either way, and yet applied if the event is there, so that trying it
+	// again later loses nothing.
 	Update(ctx context.Context, projectID int64, u event.Update) (pending bool, err error)
-	// DeleteEvent deletes one event; its children stay, as orphans. The id of a session
-	// deletes the session. fault.NotFound if there is none.
+	// DeleteEvent deletes one event and its payload; its children stay, as orphans. The id of a
+	// session deletes the session, and an implicit session ends with its last event. What
+	// judges recorded of the event goes, too. Updates that wait for an event of this id are dropped,
+	// which is enough for success. fault.NotFound if there is nothing.
 	DeleteEvent(ctx context.Context, projectID int64, eventID uuid.UUID) error
-	// DeleteSession deletes a session with all its events. fault.NotFound if there is none.
+	// DeleteSession deletes a session with all its events, and what judges recorded of them.
+	// fault.NotFound if there is none. Events that arrive while it runs may survive it, as those of a new
+	// session. Once a slice is deleted, the others follow, also if ctx ends, and by the next process if
+	// this one does.
 	DeleteSession(ctx context.Context, projectID int64, sessionID uuid.UUID) error
-	// Copies lists the datapoints that were made of an event, or of any event of a session, oldest
-	// first, at most limit of them, and counts all.
+	// Copies lists the datapoints that were made of an event, or, if id is a session's, of any event in it,
+	// oldest first: at most limit of them, and counts all. It finds none for an id that is not there.
 	Copies(ctx context.Context, projectID int64, id uuid.UUID, limit int) (datapoints []string, total int, err error)
-	// DeleteCopies deletes them, and counts them.
+	// DeleteCopies deletes the datapoints that Copies lists, and counts them.
 	DeleteCopies(ctx context.Context, projectID int64, id uuid.UUID) (int, error)
 }
 

@@ -14,11 +14,11 @@ import (
 type Tools interface {
 	// CreateTool stores a tool that is complete and valid, and returns its id.
 	CreateTool(ctx context.Context, projectID int64, t tool.Tool) (id string, err error)
-	// FindTools lists the ids of all tools, oldest first, a page of them, and counts all.
+	// FindTools lists the ids of all tools of a project, oldest first, a page of them, and counts all.
 	FindTools(ctx context.Context, projectID int64, limit, page int) (ids []string, total int, err error)
 	// LoadTools reads tools in the order of ids. Those that are gone are left out.
 	LoadTools(ctx context.Context, projectID int64, ids []string) ([]tool.Tool, error)
-	// UpdateTool changes a tool and returns it updated. fault.NotFound if there is none,
+	// UpdateTool changes a tool and returns the updated one. fault.NotFound if there is none,
 	// fault.Invalid if it would break a rule.
 	UpdateTool(ctx context.Context, projectID int64, u tool.Update) (tool.Tool, error)
 	// DeleteTool deletes a tool. fault.NotFound if there is none.

@@ -27,22 +27,13 @@ type EvaluationStore interface {
 	FinishEvaluations(ctx context.Context, projectID int64, metricName string, outcomes []evaluation.Outcome) (err error)
 	// DropWaiting deletes those of a group that wait: their metric is gone, or runs no longer.
 	DropWaiting(ctx context.Context, g evaluation.Group) error
-	// FindEvaluations lists evaluations that match, newest first: at most q.Limit, and fewer where they
-	// are large. more reports whether there are others.
+	// See httpapi.Evaluations.
 	FindEvaluations(ctx context.Context, projectID int64, q evaluation.Query) (list []evaluation.Evaluation, more bool, err error)
-	// RetryEvaluations makes those that match and have failed or died wait anew, and counts them. Those
-	// whose metric no longer runs over new events stay as they are, unless a backfill asked for them.
 	RetryEvaluations(ctx context.Context, projectID int64, q evaluation.Query) (n int64, err error)
-	// CreateBackfill stores a backfill, which runs from then on, and returns it.
-	// fault.Conflict if too many of the project have not ended.
+	// See httpapi.Backfills.
 	CreateBackfill(ctx context.Context, projectID int64, b evaluation.Backfill) (evaluation.Backfill, error)
-	// FindBackfills lists the ids of a metric's backfills, oldest first, a page of them, and counts all.
 	FindBackfills(ctx context.Context, projectID int64, metricID string, limit, page int) (ids []string, total int, err error)
-	// LoadBackfills reads backfills with their progress, in the order of ids. Those that are gone are
-	// left out.
 	LoadBackfills(ctx context.Context, projectID int64, ids []string) (list []evaluation.Backfill, err error)
-	// MoveBackfill pauses, resumes or cancels a backfill of a metric, with what waits of it.
-	// fault.NotFound if there is none, fault.Conflict if it has ended.
 	MoveBackfill(ctx context.Context, projectID int64, metricID, id string, to evaluation.BackfillState) (b evaluation.Backfill, err error)
 	// StepBackfills has each backfill that runs, of all projects, ask for its next evaluations, unless
 	// enough of it waits, and ends those that have nothing left. busy reports whether any did.
