@@ -10,7 +10,9 @@ import (
 	"github.com/spangrove/spangrove/pkg/store/internal/writer"
 )
 
-// Change runs f in the writer and waits for its commit. f may run more than once (see writer.Request).
+// Change runs f in the writer and waits for its commit. f may run more than once (see writer.Request): whatever it sets
+// outside of itself, it sets anew each time. id is the event or session that is changed, by which the writer is
+// chosen; uuid.Nil for all that is not telemetry. size is about how many bytes wait in the queue for it.
 func (s *Store) Change(ctx context.Context, project int64, id uuid.UUID, size int64, f func(context.Context, *Commit) error) error {
 	if err := s.takeQueue(ctx, size); err != nil {
 		return err
@@ -38,6 +40,7 @@ func (s *Store) writerOfEvent(ctx context.Context, project int64, id uuid.UUID) 
 	return s.writerOf(id)
 }
 
+// writerOf returns the number of the writer for a session. The same session always has the same one.
 func (s *Store) writerOf(id uuid.UUID) int {
 	return int(bloom.Hash(id)[0] % uint64(max(s.pool.Count()-1, 1)))
 }

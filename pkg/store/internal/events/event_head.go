@@ -155,6 +155,7 @@ func (h *head) scanMetadata(model bool) {
 	if !model || duplicate {
 		return // only model events count, and of those that report one call only one
 	}
+	// Newer senders name tokens input and output, older ones prompt and completion.
 	h.totals.models = 1
 	if prompt == 0 {
 		prompt = in
@@ -178,7 +179,8 @@ const maxCounted = 1e12
 // bounded is v as it counts in a session's totals.
 func bounded(v float64) float64 { return min(max(v, -maxCounted), maxCounted) }
 
-// inHead returns a JSON field as it stands in the head row: nil where it is absent or in the payload.
+// inHead returns a JSON field as it stands in the head row: nil where it is absent or in the payload. bit is the field's in
+// the spill column.
 func (h *head) inHead(bit int, raw []byte) []byte {
 	if h.spill&bit != 0 || len(raw) == 0 {
 		return nil
@@ -186,6 +188,7 @@ func (h *head) inHead(bit int, raw []byte) []byte {
 	return raw
 }
 
+// errorText returns the error as it stands in the head row: nil where there is none, or it is in the payload.
 func (h *head) errorText() *string {
 	if h.spill&query.SpillError != 0 {
 		return nil
@@ -196,7 +199,7 @@ func (h *head) errorText() *string {
 // dayMillis is the length of a day.
 const dayMillis = 86_400_000
 
-// dayOf returns the day of a time, counted from 1970.
+// dayOf returns the day (UTC) of a time in Unix milliseconds, counted from 1970.
 func dayOf(ms float64) int32 { return int32(math.Floor(ms / dayMillis)) }
 
 // flagsOf returns the flags of the spill column that follow from the event.

@@ -19,8 +19,8 @@ import (
 type idFilter struct {
 	mu       sync.RWMutex
 	projects map[int64]*projectIDs
-	bytes    int
-	limit    int // Bytes
+	bytes    int // of all filters
+	limit    int // bytes
 	// shared is set where one statement looks on all days at once: filters are then of all
 	// projects together.
 	shared bool
@@ -33,6 +33,8 @@ type projectIDs struct {
 	bytes int
 }
 
+// dayFilter is the filter of one day. A Bloom filter has a fixed size: when one is full, the next part takes further ids, and
+// an id is looked for in all parts.
 type dayFilter struct {
 	ready bool // false: ask the database
 	off   bool // did not fit, and is not tried again: a filter without the ids before it would lie
@@ -80,7 +82,7 @@ func (p *projectIDs) day(day int32, ready bool) *dayFilter {
 	return d
 }
 
-// Add records that id is stored on day.
+// add records that id is stored on day.
 func (s *idFilter) add(project int64, day int32, id uuid.UUID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -114,7 +116,7 @@ func (s *idFilter) load(project int64, day int32, ids []uuid.UUID, done bool) (f
 }
 
 // addTo adds an id to a filter, unless that is off. If there is no room, evict is set if other
-// filters may give way.
+// filters may give way: new events make old filters go, but what is loaded from before does not.
 func (s *idFilter) addTo(p *projectIDs, d *dayFilter, id uuid.UUID, evict bool) bool {
 	if d.off {
 		return false
@@ -166,6 +168,7 @@ func (s *idFilter) evict() bool {
 	return false
 }
 
+// switchOff gives up a filter. From then on its day counts as holding every id.
 func (s *idFilter) switchOff(p *projectIDs, d *dayFilter) {
 	n := d.size()
 	s.bytes -= n
@@ -173,6 +176,7 @@ func (s *idFilter) switchOff(p *projectIDs, d *dayFilter) {
 	d.parts, d.ready, d.off = nil, false, true
 }
 
+// size returns the bytes of a day's filter.
 func (d *dayFilter) size() (n int) {
 	for _, b := range d.parts {
 		n += b.Bytes()

@@ -24,14 +24,15 @@ const outboxGroup = 500
 // over new events.
 type outbox struct {
 	s     *Store
-	Muted bool // what changes now is a score
-	seen  map[writer.Key]bool
-	ids   map[int64][]byte
-	order []int64
+	Muted bool                // what changes now is a score
+	seen  map[writer.Key]bool // each event is listed once
+	ids   map[int64][]byte    // by project: 32 bytes an event, its id and its session's
+	order []int64             // projects, as they came
 }
 
 func newOutbox(s *Store) *outbox { return &outbox{s: s} }
 
+// add lists an event that the transaction stored or changed. What evaluation itself stores is no news to evaluate.
 func (a *outbox) add(project int64, e *event.Event, session uuid.UUID) {
 	if a.Muted || e.Source == evaluation.Source || !a.s.online.has(project) {
 		return

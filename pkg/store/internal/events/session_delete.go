@@ -20,6 +20,13 @@ func (s *Store) FinishDeletion(ctx context.Context, projectID int64, id uuid.UUI
 	return s.deleteSession(ctx, projectID, id, false)
 }
 
+// deleteSession deletes a session in slices, each in a transaction of its own, so that writers wait little for a large one.
+// first is set for a caller's request, which must find the session; the others go on with a deletion that is recorded.
+//
+//  1. The first slice records that the session is being deleted (deleteLater), in the same transaction. From then on it is
+//     finished also if the caller goes away, or this process does: whoever starts next finds the row.
+//  2. Further slices follow until none is left. The last one deletes the session's own rows and the record.
+//  3. After each slice, the sessions in which judges recorded what they said of these events go in the same way.
 func (s *Store) deleteSession(ctx context.Context, projectID int64, id uuid.UUID, first bool) error {
 	for {
 		more := false
@@ -94,6 +101,12 @@ func (s *Store) deleteJudges(ctx context.Context, project int64, sessions []uuid
 	return nil
 }
 
+// deleteSome deletes a slice of a session's events, with what is stored of them elsewhere; with the last slice also the session,
+// its traces, aliases and log parts. more reports whether events are left. judges are sessions that are to be deleted
+// as well, which the transaction has recorded.
+//
+// The counts of a session are not kept right while it goes: a reader finds it with fewer and fewer events, and at the end
+// not at all.
 func (s *Store) deleteSome(ctx context.Context, tx *Commit, project int64, session uuid.UUID, first bool) (
 	more bool, judges []uuid.UUID, err error) {
 	var n int
@@ -135,6 +148,7 @@ func (s *Store) deleteSome(ctx context.Context, tx *Commit, project int64, sessi
 	if more = len(list) > deleteSlice; more {
 		list = list[:deleteSlice]
 	}
+	// A chunk is deleted with the last of its events, which the next slice may bring.
 	chunks := map[int64]int32{} // chunk to day
 	ids, spans := make([]uuid.UUID, len(list)), make([]uuid.UUID, 0, len(list))
 	var days []int32
