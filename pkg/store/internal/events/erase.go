@@ -19,7 +19,7 @@ const (
 )
 
 // erasing removes what was deleted from the database's files until ctx ends, beginning with what the
-// last process left. It takes at most a tenth of the time, however much is deleted.
+// last process left. After each pass it rests for ten times as long as that took, at most maxErasePause.
 func (s *Store) erasing(ctx context.Context) {
 	for {
 		start := time.Now()
