@@ -35,9 +35,7 @@ func newTelemetry(set component.TelemetrySettings) (*telemetry, error) {
 		metric.WithExplicitBucketBoundaries(.001, .002, .005, .01, .02, .05, .1, .2, .5, 1, 2, 5, 10))
 	storedLogs, storedLogsErr := meter.Int64Counter(
 		"spangrove_exporter_stored_log_parts",
-		metric.WithUnit(
-			"{part}",
-		),
+		metric.WithUnit("{part}"),
 		metric.WithDescription("Parts of events that log records brought, committed to the store; sent again it counts again."),
 	)
 	rejectedLogs, rejectedLogsErr := meter.Int64Counter("spangrove_exporter_rejected_log_records",
