@@ -3,7 +3,6 @@
 package provider
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"net/url"
 	"regexp"
@@ -32,19 +31,21 @@ const (
 	maxText       = 2000 // bytes of an address, a key or a model's name
 )
 
-// Provider is an endpoint of models. Created and Updated are the store's to set.
+// Provider is an endpoint of models. Created and Updated are the store's to set. The tagged fields are its document.
 type Provider struct {
-	Name           string // unique in its project, lower case
-	Type           string
-	BaseURL        string // empty: the service of the type
-	Model          string // asked where a metric names none; empty: none
-	DailyBudgetUSD float64
-	DailyCalls     int64
-	SealedKey      []byte // nil: there is none
-	Version        int64  // from 1, one more with each change
-	Created        int64  // Unix milliseconds
-	Updated        int64  // of the last change, Unix milliseconds; 0: there was none
+	Name           string  // unique in its project, lower case
+	Type           string  `doc:"type"`
+	BaseURL        string  `doc:"base_url"` // empty: the service of the type
+	Model          string  `doc:"model"`    // asked where a metric names none; empty: none
+	DailyBudgetUSD float64 `doc:"daily_budget_usd"`
+	DailyCalls     int64   `doc:"daily_calls"`
+	SealedKey      []byte  `doc:"sealed_key,omitzero"` // nil: there is none
+	Version        int64   // from 1, one more with each change
+	Created        int64   // Unix milliseconds
+	Updated        int64   // of the last change, Unix milliseconds; 0: there was none
 }
+
+var fields = rawjson.FieldsOf[Provider]()
 
 // Update sets what is not nil. A key is as the caller has it.
 type Update struct {
@@ -128,30 +129,11 @@ func CheckKey(key string) error {
 	return nil
 }
 
-// Doc writes down all but what the store sets.
-func (p *Provider) Doc() json.RawMessage {
-	var b rawjson.Builder
-	b.String("type", p.Type)
-	b.String("base_url", p.BaseURL)
-	b.String("model", p.Model)
-	b.Number("daily_budget_usd", p.DailyBudgetUSD)
-	b.Int("daily_calls", p.DailyCalls)
-	if p.SealedKey != nil {
-		b.String("sealed_key", base64.StdEncoding.EncodeToString(p.SealedKey))
-	}
-	return b.Bytes()
-}
+// Doc returns what is stored of a provider: its tagged fields.
+func (p *Provider) Doc() json.RawMessage { return fields.Object(p) }
 
 // FromDoc reads what Doc wrote.
 func FromDoc(doc json.RawMessage) (p Provider) {
-	p.Type, _ = rawjson.Text(rawjson.Get(doc, "type"))
-	p.BaseURL, _ = rawjson.Text(rawjson.Get(doc, "base_url"))
-	p.Model, _ = rawjson.Text(rawjson.Get(doc, "model"))
-	p.DailyBudgetUSD, _ = rawjson.Number(rawjson.Get(doc, "daily_budget_usd"))
-	calls, _ := rawjson.Number(rawjson.Get(doc, "daily_calls"))
-	p.DailyCalls = int64(calls)
-	if text, ok := rawjson.Text(rawjson.Get(doc, "sealed_key")); ok {
-		p.SealedKey, _ = base64.StdEncoding.DecodeString(text) // as Doc wrote it
-	}
+	fields.Read(doc, &p)
 	return p
 }

@@ -1,6 +1,7 @@
 package rawjson
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"iter"
@@ -16,9 +17,9 @@ import (
 //	Name        string  `doc:"name"`
 //	Description *string `doc:"description,omitzero"`
 //
-// and its type is a string, a bool, an int or an int64, a pointer to a string or a bool, a list of
-// strings, or a json.RawMessage, which keeps its spelling. What is nil, empty, 0 or false is left out
-// if the tag says omitzero. Fields without a tag are neither written nor read.
+// and its type is a string, a bool, an int, an int64 or a float64, a pointer to a string or a bool, a list of
+// strings, bytes, which are written as base64, or a json.RawMessage, which keeps its spelling. What is nil,
+// empty, 0 or false is left out if the tag says omitzero; bytes only if they are nil. Fields without a tag are neither written nor read.
 type Fields[T any] []taggedField
 
 // taggedField is a field of a struct, by the name in its tag and its index.
@@ -125,8 +126,12 @@ func isZero(at any) bool {
 		return *p == 0
 	case *int64:
 		return *p == 0
+	case *float64:
+		return *p == 0
 	case *[]string:
 		return len(*p) == 0
+	case *[]byte:
+		return *p == nil
 	case *json.RawMessage:
 		return len(*p) == 0
 	}
@@ -153,8 +158,12 @@ func appendField(dst []byte, at any) []byte {
 		return strconv.AppendInt(dst, int64(*p), 10)
 	case *int64:
 		return strconv.AppendInt(dst, *p, 10)
+	case *float64:
+		return AppendNumber(dst, *p)
 	case *[]string:
 		return AppendStrings(dst, *p)
+	case *[]byte:
+		return AppendString(dst, base64.StdEncoding.EncodeToString(*p))
 	case *json.RawMessage:
 		return append(dst, *p...)
 	}
@@ -181,6 +190,12 @@ func readField(at any, raw json.RawMessage) {
 		*p, _ = strconv.Atoi(string(raw))
 	case *int64:
 		*p, _ = strconv.ParseInt(string(raw), 10, 64)
+	case *float64:
+		*p, _ = Number(raw)
+	case *[]byte:
+		if text, ok := Text(raw); ok {
+			*p, _ = base64.StdEncoding.DecodeString(text)
+		}
 	case *[]string:
 		list := (*p)[:0:0] // an empty list stays one, and nil stays nil
 		for _, v := range Array(raw) {
