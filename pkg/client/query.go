@@ -6,7 +6,7 @@ import "time"
 type Filter struct {
 	Field    string   `json:"field"` // dotted path, such as metadata.cost
 	Operator Operator `json:"operator"`
-	Value    any      `json:"value"`
+	Value    any      `json:"value"`          // of IsAnyOf a slice of 1 to 100 values
 	Type     Type     `json:"type,omitempty"` // how to compare; TypeString if empty
 }
 
@@ -17,6 +17,7 @@ type Operator string
 const (
 	Is          Operator = "is"
 	IsNot       Operator = "is not"
+	IsAnyOf     Operator = "is any of"
 	Contains    Operator = "contains"
 	NotContains Operator = "not contains"
 	GreaterThan Operator = "greater than"

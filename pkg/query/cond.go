@@ -2,6 +2,7 @@ package query
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,18 +28,20 @@ const (
 var operators = map[string]struct {
 	op     op
 	negate bool
+	list   bool     // its value is an array
 	types  []string // the filter types it goes with
 }{
-	"exists":       {opExists, false, []string{typeString, typeNumber, typeBoolean, typeDatetime}},
-	"not exists":   {opExists, true, []string{typeString, typeNumber, typeBoolean, typeDatetime}},
-	"is":           {opIs, false, []string{typeString, typeNumber, typeBoolean, typeDatetime, typeID}},
-	"is not":       {opIs, true, []string{typeString, typeNumber, typeBoolean, typeDatetime, typeID}},
-	"contains":     {opContains, false, []string{typeString}},
-	"not contains": {opContains, true, []string{typeString}},
-	"greater than": {opGreater, false, []string{typeString, typeNumber}},
-	"less than":    {opLess, false, []string{typeString, typeNumber}},
-	"after":        {opGreater, false, []string{typeDatetime}},
-	"before":       {opLess, false, []string{typeDatetime}},
+	"exists":       {op: opExists, types: []string{typeString, typeNumber, typeBoolean, typeDatetime}},
+	"not exists":   {op: opExists, negate: true, types: []string{typeString, typeNumber, typeBoolean, typeDatetime}},
+	"is":           {op: opIs, types: []string{typeString, typeNumber, typeBoolean, typeDatetime, typeID}},
+	"is not":       {op: opIs, negate: true, types: []string{typeString, typeNumber, typeBoolean, typeDatetime, typeID}},
+	"is any of":    {op: opIs, list: true, types: []string{typeString, typeNumber, typeID}},
+	"contains":     {op: opContains, types: []string{typeString}},
+	"not contains": {op: opContains, negate: true, types: []string{typeString}},
+	"greater than": {op: opGreater, types: []string{typeString, typeNumber}},
+	"less than":    {op: opLess, types: []string{typeString, typeNumber}},
+	"after":        {op: opGreater, types: []string{typeDatetime}},
+	"before":       {op: opLess, types: []string{typeDatetime}},
 }
 
 // The types of a filter.
@@ -68,13 +71,50 @@ type cond struct {
 	negate bool
 	typ    string
 
-	// The value, in every reading that a comparison may need: 5 and "5" are both the text and the number.
+	// The values of which a field must be one (opIs); of any other operator, the only one. Empty for opExists.
+	values []value
+}
+
+// value is what a filter compares with, in every reading that a comparison may need: 5 and "5" are both the text and
+// the number.
+type value struct {
 	text   string
 	num    float64 // value of a number or datetime filter, or of text that reads as a number
 	isNum  bool
 	truth  bool // value of a boolean filter
 	id     uuid.UUID
 	isUUID bool // text is a UUID, and id holds it
+}
+
+// only returns the value of an operator that takes one.
+func (c *cond) only() value { return c.values[0] }
+
+// texts returns the texts of values.
+func texts(values []value) []string {
+	list := make([]string, len(values))
+	for i := range values {
+		list[i] = values[i].text
+	}
+	return list
+}
+
+// numbers returns the values that are one, and ids those that are a UUID.
+func (c *cond) numbers() (list []float64) {
+	for i := range c.values {
+		if c.values[i].isNum || c.typ == typeDatetime {
+			list = append(list, c.values[i].num)
+		}
+	}
+	return list
+}
+
+func (c *cond) ids() (list []uuid.UUID) {
+	for i := range c.values {
+		if c.values[i].isUUID {
+			list = append(list, c.values[i].id)
+		}
+	}
+	return list
 }
 
 // newCond checks and converts f. Errors are fault.Invalid; their field is a key of the filter.
@@ -100,6 +140,9 @@ func newCond(f Filter) (cond, error) {
 	if c.op == opExists {
 		return c, nil
 	}
+	if o.list {
+		return c, c.setValues(f.Value)
+	}
 	return c, c.setValue(f.Operator, f.Value)
 }
 
@@ -124,10 +167,9 @@ func (c *cond) setField(field string) error {
 	return nil
 }
 
-// setValue converts the filter's value by its type. A value of another JSON type than the filter's is taken by its
-// text: the number filter's "5" is 5, and the string filter's true is "true".
-func (c *cond) setValue(operator string, value json.RawMessage) error {
-	switch rawjson.KindOf(value) {
+// setValue sets the only value of a filter.
+func (c *cond) setValue(operator string, raw json.RawMessage) error {
+	switch rawjson.KindOf(raw) {
 	case 0:
 		return fault.InvalidField("value", "is required")
 	case 'n':
@@ -137,38 +179,80 @@ func (c *cond) setValue(operator string, value json.RawMessage) error {
 		}
 		c.op, c.negate = opExists, !c.negate
 		return nil
-	case '"':
-		c.text, _ = rawjson.Text(value)
-	case '0', 't', 'f':
-		c.text = strings.TrimSpace(string(value))
+	case '"', '0', 't', 'f':
 	default:
 		return fault.InvalidField("value", "must be a string, a number, a boolean or null")
 	}
-	c.num, c.isNum = parseNumber(c.text)
-	switch c.typ {
-	case typeNumber:
-		if !c.isNum {
-			return fault.InvalidField("value", "must be a number")
+	v, err := readValue(c.typ, raw)
+	if err != nil {
+		return fault.In("value", err)
+	}
+	c.values = []value{v}
+	return nil
+}
+
+// setValues sets the values of a filter that takes an array of them. Those that repeat another are left out.
+func (c *cond) setValues(raw json.RawMessage) error {
+	if rawjson.KindOf(raw) != '[' {
+		return fault.InvalidField("value", "must be an array of 1 to %d values", MaxValues)
+	}
+	n := 0
+	for i, item := range rawjson.Array(raw) {
+		if n++; n > MaxValues {
+			return fault.InvalidField("value", "must have at most %d values", MaxValues)
 		}
-	case typeBoolean:
-		if c.text != "true" && c.text != "false" {
-			return fault.InvalidField("value", "must be true or false")
+		switch rawjson.KindOf(item) {
+		case '"', '0', 't', 'f':
+		default:
+			return fault.InvalidField(fmt.Sprintf("value[%d]", i), "must be a string, a number or a boolean")
 		}
-		c.truth = c.text == "true"
-	case typeDatetime:
-		var ok bool
-		if c.num, ok = parseInstant(c.text); !ok {
-			return fault.InvalidField("value", "must be an ISO 8601 date and time or Unix milliseconds")
+		v, err := readValue(c.typ, item)
+		if err != nil {
+			return fault.In(fmt.Sprintf("value[%d]", i), err)
 		}
-	default:
-		c.id, c.isUUID = parseUUID(c.text)
+		if !slices.Contains(c.values, v) {
+			c.values = append(c.values, v)
+		}
+	}
+	if n == 0 {
+		return fault.InvalidField("value", "must have at least one value")
 	}
 	return nil
 }
 
+// readValue converts a JSON string, number or boolean by a filter's type. A value of another JSON type than the filter's
+// is taken by its text: the number filter's "5" is 5, and the string filter's true is "true".
+func readValue(typ string, raw json.RawMessage) (v value, err error) {
+	if rawjson.KindOf(raw) == '"' {
+		v.text, _ = rawjson.Text(raw)
+	} else {
+		v.text = strings.TrimSpace(string(raw))
+	}
+	v.num, v.isNum = parseNumber(v.text)
+	switch typ {
+	case typeNumber:
+		if !v.isNum {
+			return v, fault.New(fault.Invalid, "must be a number")
+		}
+	case typeBoolean:
+		if v.text != "true" && v.text != "false" {
+			return v, fault.New(fault.Invalid, "must be true or false")
+		}
+		v.truth = v.text == "true"
+	case typeDatetime:
+		var ok bool
+		if v.num, ok = parseInstant(v.text); !ok {
+			return v, fault.New(fault.Invalid, "must be an ISO 8601 date and time or Unix milliseconds")
+		}
+	default:
+		v.id, v.isUUID = parseUUID(v.text)
+	}
+	return v, nil
+}
+
 // plainText reports whether text equals neither a number's nor a boolean's reading, so that only a
 // JSON string can be it.
-func (c *cond) plainText() bool { return !c.isNum && c.text != "true" && c.text != "false" }
+func (v *value) plainText() bool { return !v.isNum && v.text != "true" && v.text != "false" }
 
 // parseNumber reads a decimal number, with sign, fraction and exponent if it likes, that a
 // double can hold: "5", "+5" and "0.5e1" are the same number, "0x5", "NaN", " 5" and "1e999" are none.

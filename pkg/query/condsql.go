@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/google/uuid"
+
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
@@ -17,7 +19,7 @@ func (c *cond) sql(b *Builder, projectID int64) (text string, reads uint32) {
 	case kindType:
 		return typeSQL(c.typeCodes()), 0 // negation included
 	case kindNumber:
-		text = c.root.column + " " + c.sign() + " " + b.Arg(c.num)
+		text = c.root.column + " " + c.compareSQL(b)
 	case kindText:
 		text, reads = c.textSQL(b)
 	default:
@@ -32,7 +34,7 @@ func (c *cond) sql(b *Builder, projectID int64) (text string, reads uint32) {
 	return text, reads
 }
 
-// sign returns the operator of SQL for a comparison.
+// sign returns the operator of SQL for a comparison with one value.
 func (c *cond) sign() string {
 	switch c.op {
 	case opGreater:
@@ -42,6 +44,32 @@ func (c *cond) sign() string {
 	default:
 		return "="
 	}
+}
+
+// compareSQL adds the condition's numbers as arguments and returns what stands behind an expression that is compared with
+// them, such as "> ?1" or "IN (?1, ?2)".
+func (c *cond) compareSQL(b *Builder) string {
+	if c.op != opIs {
+		return c.sign() + " " + b.Arg(c.only().num)
+	}
+	return isOneOf(args(b, c.numbers()))
+}
+
+// args adds values as arguments.
+func args[T any](b *Builder, values []T) []string {
+	list := make([]string, len(values))
+	for i, v := range values {
+		list[i] = b.Arg(v)
+	}
+	return list
+}
+
+// isOneOf returns what stands behind an expression that must equal one of the placeholders.
+func isOneOf(placeholders []string) string {
+	if len(placeholders) == 1 {
+		return "= " + placeholders[0]
+	}
+	return "IN (" + strings.Join(placeholders, ", ") + ")"
 }
 
 // typeCodes returns the types for which the condition holds.
@@ -75,14 +103,21 @@ func (c *cond) uuidSQL(b *Builder, projectID int64) string {
 	column := c.root.column
 	switch c.name {
 	case "session_id":
-		if c.op == opIs {
-			return d.SessionIs(b, projectID, c.id)
+		switch ids := c.ids(); {
+		case c.op == opIs && len(ids) == 1:
+			return d.SessionIs(b, projectID, ids[0])
+		case c.op == opIs:
+			return d.SessionIn(b, projectID, ids)
 		}
 		column = d.sessionOf()
 	case "parent_id":
-		if c.op == opIs {
-			id := b.UUID(c.id)
-			return "e.parent_id = " + id + " OR (e.parent_id IS NULL AND e.event_id <> " + id + " AND " + d.SessionIs(b, projectID, c.id) + ")"
+		switch ids := c.ids(); {
+		case c.op == opIs && len(ids) == 1:
+			id := b.UUID(ids[0])
+			return "e.parent_id = " + id + " OR (e.parent_id IS NULL AND e.event_id <> " + id + " AND " + d.SessionIs(b, projectID, ids[0]) + ")"
+		case c.op == opIs:
+			return "e.parent_id " + isOneOf(uuidArgs(b, ids)) +
+				" OR (e.parent_id IS NULL AND e.event_id <> " + d.sessionOf() + " AND " + d.SessionIn(b, projectID, ids) + ")"
 		}
 		column = "coalesce(e.parent_id, nullif(" + d.sessionOf() + ", e.event_id))"
 	}
@@ -90,12 +125,21 @@ func (c *cond) uuidSQL(b *Builder, projectID int64) string {
 	case opExists:
 		return column + " IS NOT NULL"
 	case opIs:
-		return column + " = " + b.UUID(c.id)
+		return column + " " + isOneOf(uuidArgs(b, c.ids()))
 	case opContains:
-		return d.Contains(d.uuidText(column), b.Arg(c.text))
+		return d.Contains(d.uuidText(column), b.Arg(c.only().text))
 	default:
-		return d.byCodePoint(d.uuidText(column)) + " " + c.sign() + " " + b.Arg(c.text)
+		return d.byCodePoint(d.uuidText(column)) + " " + c.sign() + " " + b.Arg(c.only().text)
 	}
+}
+
+// uuidArgs adds ids as arguments, in the form that the database stores.
+func uuidArgs(b *Builder, ids []uuid.UUID) []string {
+	list := make([]string, len(ids))
+	for i, id := range ids {
+		list[i] = b.UUID(id)
+	}
+	return list
 }
 
 // textSQL returns the condition on a text column, and the spill bits of the rows it does not hold for. Whether the field
@@ -106,14 +150,49 @@ func (c *cond) textSQL(b *Builder) (string, uint32) {
 	case c.op == opExists:
 		return fmt.Sprintf("%s IS NOT NULL OR (e.spill & %d) <> 0", column, c.root.spill), 0
 	case c.op == opContains:
-		return b.dialect.Contains(column, b.Arg(c.text)), c.root.spill
-	case c.op == opIs && c.typ == typeID && c.isUUID:
-		return "lower(" + column + ") = " + b.Arg(c.id.String()), c.root.spill
+		return b.dialect.Contains(column, b.Arg(c.only().text)), c.root.spill
 	case c.op == opIs:
-		return column + " = " + b.Arg(c.text), c.root.spill
+		ids, others := c.split()
+		var either []string
+		if len(ids) > 0 {
+			either = append(either, "lower("+column+") "+isOneOf(args(b, ids)))
+		}
+		if len(others) > 0 {
+			either = append(either, column+" "+isOneOf(args(b, texts(others))))
+		}
+		return strings.Join(either, " OR "), c.root.spill
 	default:
-		return b.dialect.byCodePoint(column) + " " + c.sign() + " " + b.Arg(c.text), c.root.spill
+		return b.dialect.byCodePoint(column) + " " + c.sign() + " " + b.Arg(c.only().text), c.root.spill
 	}
+}
+
+// split returns the UUIDs of an id filter in lower case, as they are compared, and all other values. Filters of other
+// types have no UUIDs.
+func (c *cond) split() (ids []string, others []value) {
+	for _, v := range c.values {
+		if c.typ == typeID && v.isUUID {
+			ids = append(ids, v.id.String())
+		} else {
+			others = append(others, v)
+		}
+	}
+	return ids, others
+}
+
+// newTextArg adds the readings of a string filter's values as arguments.
+func newTextArg(b *Builder, values []value) textArg {
+	a := textArg{texts: args(b, texts(values))}
+	for i := range values {
+		switch v := &values[i]; {
+		case v.isNum:
+			a.nums = append(a.nums, b.Arg(v.num))
+		case !v.plainText():
+			a.words = append(a.words, v.text)
+		case strings.HasPrefix(v.text, "{") || strings.HasPrefix(v.text, "["):
+			a.open = true
+		}
+	}
+	return a
 }
 
 // reads returns the spill bits of the rows whose head may hold something else than what the
@@ -131,8 +210,13 @@ var promoted = map[string]string{"metadata.run_id": "e.run_id", "user_properties
 
 // promoted returns the column in which all strings that the condition can hold for stand; "" if there is none.
 func (c *cond) promoted() string {
-	if len(c.path) != 1 || c.op != opIs || c.text == "" || !c.plainText() || (c.typ != typeString && c.typ != typeID) {
+	if len(c.path) != 1 || c.op != opIs || (c.typ != typeString && c.typ != typeID) {
 		return ""
+	}
+	for i := range c.values {
+		if v := &c.values[i]; v.text == "" || !v.plainText() {
+			return ""
+		}
 	}
 	return promoted[c.name+"."+c.path[0]]
 }
@@ -141,12 +225,18 @@ func (c *cond) promoted() string {
 func (c *cond) narrowSQL(b *Builder) string {
 	own := c.promoted()
 	switch {
-	case own == "" || !c.isUUID || c.negate:
+	case own == "" || len(c.ids()) == 0 || c.negate:
 		return ""
 	case own == "e.run_id":
-		return own + " = " + b.Arg(c.id.String())
+		folded := texts(c.values)
+		for i, v := range c.values {
+			if v.isUUID {
+				folded[i] = v.id.String()
+			}
+		}
+		return own + " " + isOneOf(args(b, folded))
 	case c.typ == typeString:
-		return own + " = " + b.Arg(c.text)
+		return own + " " + isOneOf(args(b, texts(c.values)))
 	}
 	return ""
 }
@@ -165,8 +255,8 @@ func (c *cond) jsonSQL(b *Builder) (string, uint32) {
 		}
 		return fmt.Sprintf("%s OR (e.spill & %d) <> 0", b.dialect.jsonFilled(column), spill), 0
 	}
-	if own := c.promoted(); own != "" && !c.isUUID {
-		return own + " = " + b.Arg(c.text), 0
+	if own := c.promoted(); own != "" && len(c.ids()) == 0 {
+		return own + " " + isOneOf(args(b, texts(c.values))), 0
 	}
 	at := c.jsonTest(b)
 	paths := readings(b, c.path)
@@ -176,8 +266,8 @@ func (c *cond) jsonSQL(b *Builder) (string, uint32) {
 	}
 	if total := c.sessionTotal(); total != nil {
 		// A session event without a number of its own shows its session's.
-		text += fmt.Sprintf(" OR ((e.spill & %d) <> 0 AND %s IS NULL AND %s %s %s)", SpillRollup, b.dialect.jsonText(column, paths[0]),
-			b.dialect.ofSession(total(b.dialect)), c.sign(), b.Arg(c.num))
+		text += fmt.Sprintf(" OR ((e.spill & %d) <> 0 AND %s IS NULL AND %s %s)", SpillRollup, b.dialect.jsonText(column, paths[0]),
+			b.dialect.ofSession(total(b.dialect)), c.compareSQL(b))
 	}
 	return text, c.reads()
 }
@@ -255,26 +345,32 @@ func (c *cond) jsonTest(b *Builder) func(path string) string {
 	case c.op == opExists:
 		return func(path string) string { return d.jsonText(column, path) + " IS NOT NULL" }
 	case c.typ == typeNumber:
-		num := b.Arg(c.num)
-		return func(path string) string { return d.jsonNumber(column, path, c.sign(), num) }
+		compare := c.compareSQL(b)
+		return func(path string) string { return d.jsonNumber(column, path, compare) }
 	case c.typ == typeBoolean:
-		return func(path string) string { return d.jsonBoolean(column, path, c.truth) }
-	case c.op == opIs && c.typ == typeID && c.isUUID:
-		text := b.Arg(c.id.String())
-		return func(path string) string { return d.jsonIsUUID(column, path, text) }
+		return func(path string) string { return d.jsonBoolean(column, path, c.only().truth) }
 	case c.op == opIs:
-		v := textArg{text: b.Arg(c.text), open: strings.HasPrefix(c.text, "{") || strings.HasPrefix(c.text, "[")}
-		if c.isNum {
-			v.num = b.Arg(c.num)
-		} else if !c.plainText() {
-			v.word = c.text
+		ids, others := c.split()
+		var isID string
+		if len(ids) > 0 {
+			isID = isOneOf(args(b, ids))
 		}
-		return func(path string) string { return d.jsonIs(column, path, v) }
+		v := newTextArg(b, others)
+		return func(path string) string {
+			var either []string
+			if isID != "" {
+				either = append(either, d.jsonIsUUID(column, path, isID))
+			}
+			if len(others) > 0 {
+				either = append(either, d.jsonIs(column, path, v))
+			}
+			return strings.Join(either, " OR ")
+		}
 	case c.op == opContains:
-		text := b.Arg(c.text)
+		text := b.Arg(c.only().text)
 		return func(path string) string { return d.jsonContains(column, path, text) }
 	default:
-		text := b.Arg(c.text)
+		text := b.Arg(c.only().text)
 		return func(path string) string { return d.jsonString(column, path) + " " + c.sign() + " " + text }
 	}
 }

@@ -56,28 +56,31 @@ type Dialect interface {
 	jsonFilled(column string) string
 	// jsonText is the text of a value, NULL if absent or null.
 	jsonText(column, path string) string
-	// jsonIs compares with a string, also as the number and the boolean that its text reads as.
+	// jsonIs compares with strings, also as the numbers and the booleans that their texts read as.
 	jsonIs(column, path string, v textArg) string
-	// jsonIsUUID compares with a UUID's text in lower case, with no regard to case.
-	jsonIsUUID(column, path, text string) string
+	// jsonIsUUID compares in lower case; is is the rest of the condition, such as "= ?1", with UUIDs in lower case.
+	jsonIsUUID(column, path, is string) string
 	// jsonContains looks for a text in a string, or in any string inside an object or array; keys do not count.
 	jsonContains(column, path, text string) string
 	// jsonString is the text of a string, ordered by code point; NULL if the value is none. An operator on
 	// texts that both databases have needs no more of them.
 	jsonString(column, path string) string
-	// jsonNumber compares a number as a double; sign is <, > or =.
-	jsonNumber(column, path, sign, num string) string
+	// jsonNumber compares a number as a double; is is the rest of the condition, such as "> ?1" or "IN (?1, ?2)".
+	jsonNumber(column, path, is string) string
 	// jsonBoolean compares with true or false; any other value is neither.
 	jsonBoolean(column, path string, truth bool) string
 }
 
-// textArg is the value of a string filter in SQL.
+// textArg has the values of a string filter in SQL.
 type textArg struct {
-	text string // placeholder
-	num  string // placeholder of the number the text reads as, "" if it is none
-	word string // "true" or "false" if the text is that
-	open bool   // the text could also be the text of an object or array
+	texts []string // placeholders of all values
+	nums  []string // placeholders of the numbers that some of the texts read as
+	words []string // "true" and "false", if one of the texts is that
+	open  bool     // a text could also be the text of an object or array
 }
+
+// plain reports whether only a string can be one of the values.
+func (v *textArg) plain() bool { return len(v.nums) == 0 && len(v.words) == 0 && !v.open }
 
 // The two databases.
 var (

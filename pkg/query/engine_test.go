@@ -69,6 +69,20 @@ func TestEngineOwnIDs(t *testing.T) {
 			en.insertHead(t, i, 1, &events[i], 0)
 		}
 		for _, field := range []string{"event_id", "session_id", "parent_id"} {
+			for _, ids := range [][]uuid.UUID{{session, parent}, {parent, events[3].ID}, {session, events[1].ID, uuid.New()}, {uuid.New(), uuid.New()}} {
+				value := []byte(`["none"`)
+				for _, id := range ids {
+					value = rawjson.AppendString(append(value, ','), id.String())
+				}
+				fs := []Filter{mustFilter(field, "is any of", append(value, ']'))}
+				for i := range events {
+					b := NewBuilder(en.dialect)
+					plan := Compile(b, testProject, fs)
+					if got, want := en.matches(t, i, b, plan.Where), Match(&events[i], fs); got != want {
+						t.Errorf("event %d: %s is any of %v: %v, want %v\n%s", i, field, ids, got, want, plan.Where)
+					}
+				}
+			}
 			for _, operator := range []string{"is", "is not", "contains", "not contains", "greater than", "less than", "exists"} {
 				for _, id := range []uuid.UUID{session, parent, events[1].ID, events[3].ID, uuid.New()} {
 					for _, text := range []string{id.String(), strings.ToUpper(id.String())} {
@@ -165,7 +179,7 @@ func TestEngineNumbers(t *testing.T) {
 				}
 				b := NewBuilder(en.dialect)
 				doc := b.Arg(`{"x":` + spelled + `}`)
-				test := en.dialect.jsonNumber("d.j", en.dialect.jsonPaths(b, []string{"x"})[0], tt.sign, b.Arg(tt.num))
+				test := en.dialect.jsonNumber("d.j", en.dialect.jsonPaths(b, []string{"x"})[0], tt.sign+" "+b.Arg(tt.num))
 				cast := ""
 				if en.dialect == Postgres {
 					cast = "::text::json"

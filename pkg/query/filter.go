@@ -13,6 +13,10 @@ const (
 	// MaxFilters is how many filters a search may have; MaxFieldBytes how long a field or path may be.
 	MaxFilters    = 100
 	MaxFieldBytes = 2000
+	// MaxValues is how many values the array of a filter may have, and MaxAllValues how many those of all filters of a
+	// search may have together.
+	MaxValues    = 100
+	MaxAllValues = 1000
 )
 
 // ParseFilters reads an array of filters, {"filterArray": […]}, a single filter object, or a
@@ -21,10 +25,11 @@ const (
 //
 //   - field: a top-level field of an event, or a dotted path into a JSON one, array indexes
 //     included. Keys may hold dots themselves: rawjson.Lookup says in which order a path is read.
-//   - operator: exists, not exists, is, is not, contains, not contains, greater than, less than,
+//   - operator: exists, not exists, is, is not, is any of, contains, not contains, greater than, less than,
 //     after, before, as the type allows. An absent field differs from every value.
 //   - type: string (default), number, boolean, id or datetime; the value is converted by it.
-//   - value: "is" null means not exists, "is not" null means exists.
+//   - value: "is" null means not exists, "is not" null means exists. "is any of" has an array of 1 to MaxValues
+//     values, and holds if "is" holds for one of them.
 //
 // Errors are fault.Invalid and name the place below field, such as "filters[2].operator".
 func ParseFilters(raw json.RawMessage, field string) ([]Filter, error) {
@@ -67,6 +72,7 @@ func ParseFilters(raw json.RawMessage, field string) ([]Filter, error) {
 // parseList reads an array of filters.
 func parseList(raw json.RawMessage, field string) ([]Filter, error) {
 	var fs []Filter
+	values := 0
 	for i, e := range rawjson.Array(raw) {
 		if i == MaxFilters {
 			return nil, fault.InvalidField(field, "must have at most %d filters", MaxFilters)
@@ -74,6 +80,9 @@ func parseList(raw json.RawMessage, field string) ([]Filter, error) {
 		f, err := parseFilter(e)
 		if err != nil {
 			return nil, fault.In(fmt.Sprintf("%s[%d]", field, i), err)
+		}
+		if values += len(f.cond.values); values > MaxAllValues {
+			return nil, fault.InvalidField(field, "must have at most %d values in all filters together", MaxAllValues)
 		}
 		fs = append(fs, f)
 	}

@@ -3,6 +3,7 @@ package query
 import (
 	"encoding/json"
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -105,6 +106,18 @@ func TestParseFiltersErrors(t *testing.T) {
 		{`[{"field":"error","operator":"is","value":["a"]}]`, "filters[0].value", "must be"},
 		{`[{"field":"error","operator":"contains","value":null}]`, "filters[0].value", "needs a value"},
 		{`[{"field":"metadata.n","operator":"greater than","value":null,"type":"number"}]`, "filters[0].value", "needs a value"},
+		{`[{"field":"error","operator":"is any of","value":"a"}]`, "filters[0].value", "array of 1 to 100"},
+		{`[{"field":"error","operator":"is any of"}]`, "filters[0].value", "array of 1 to 100"},
+		{`[{"field":"error","operator":"is any of","value":null}]`, "filters[0].value", "array of 1 to 100"},
+		{`[{"field":"error","operator":"is any of","value":[]}]`, "filters[0].value", "at least one"},
+		{`[{"field":"error","operator":"is any of","value":["a",null]}]`, "filters[0].value[1]", "must be a string"},
+		{`[{"field":"error","operator":"is any of","value":["a",["b"]]}]`, "filters[0].value[1]", "must be a string"},
+		{`[{"field":"metadata.n","operator":"is any of","value":[1,"x"],"type":"number"}]`, "filters[0].value[1]", "number"},
+		{`[{"field":"metadata.n","operator":"is any of","value":[true],"type":"boolean"}]`, "filters[0].operator", "boolean"},
+		{`[{"field":"start_time","operator":"is any of","value":[1],"type":"datetime"}]`, "filters[0].operator", "datetime"},
+		{`[{"field":"error","operator":"is any of","value":[` + manyValues(MaxValues+1) + `]}]`, "filters[0].value", "at most 100 values"},
+		{"[" + strings.Repeat(`{"field":"error","operator":"is any of","value":[`+manyValues(MaxValues)+`]},`, 10) +
+			`{"field":"error","operator":"is","value":"x"}]`, "filters", "at most 1000 values"},
 		{many, "filters", "must have at most 100"},
 	} {
 		fs, err := ParseFilters(json.RawMessage(tt.in), "filters")
@@ -117,6 +130,15 @@ func TestParseFiltersErrors(t *testing.T) {
 			t.Errorf("ParseFilters(%.80s): %q: %q; want %q: …%s…", tt.in, f.Field, f.Msg, tt.field, tt.says)
 		}
 	}
+}
+
+// manyValues returns n different values of an array.
+func manyValues(n int) string {
+	list := make([]string, n)
+	for i := range list {
+		list[i] = strconv.Itoa(i)
+	}
+	return strings.Join(list, ",")
 }
 
 func TestInProject(t *testing.T) {
@@ -132,6 +154,8 @@ func TestInProject(t *testing.T) {
 		{`{"field":"project","operator":"is","value":"a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"}`, true},
 		{`{"field":"project","operator":"is not","value":"Shop"}`, false},
 		{`{"field":"project","operator":"is not","value":"Other"}`, true},
+		{`{"field":"project","operator":"is any of","value":["Other","Shop"]}`, true},
+		{`{"field":"project","operator":"is any of","value":["Other","shop"]}`, false},
 		{`{"field":"project","operator":"contains","value":"ho"}`, true},
 		{`{"field":"project","operator":"exists"}`, true},
 		{`{"field":"project","operator":"is","value":null}`, false},
@@ -172,6 +196,8 @@ func TestNeedle(t *testing.T) {
 		{`[{"field":"inputs.q","operator":"not contains","value":"refund"}]`, ""},
 		{`[{"field":"inputs.q","operator":"is not","value":"refund"}]`, ""},
 		{`[{"field":"inputs.q","operator":"is","value":"5"}]`, ""},
+		{`[{"field":"inputs.q","operator":"is any of","value":["refund","policy"]}]`, ""},
+		{`[{"field":"inputs.q","operator":"is any of","value":["refund"]}]`, "refund"},
 		{`[{"field":"inputs.q","operator":"contains","value":"5"}]`, "5"},
 		{`[{"field":"inputs.q","operator":"is","value":"true"}]`, ""},
 		{`[{"field":"inputs.q","operator":"is","value":"abc","type":"id"}]`, ""},

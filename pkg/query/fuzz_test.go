@@ -22,9 +22,9 @@ var (
 	words  = strings.Fields(`e s j h event session AND OR NOT IN IS NULL TRUE FALSE CASE WHEN THEN ELSE END EXISTS SELECT FROM WHERE AS CAST REAL COLLATE
 		id project_id day event_id parent_id session_id session_rowid type name source error start_ms end_ms duration atom
 		metadata metrics feedback user_properties children_ids run_id user_id spill s num_events num_model_events num_costs cost total_tokens prompt_tokens completion_tokens
-		coalesce nullif round numeric lower substr hex instr strpos json_type json_typeof json_tree json_each jsonb_path_query jsonb text float8
+		coalesce nullif round numeric lower substr hex instr strpos json_type json_typeof json_tree json_each unhex value uuid ANY jsonb_path_query jsonb text float8
 		"C" 'text' 'integer' 'real' 'true' 'false' 'object' 'array' 'string' 'number' 'boolean' 'null' '-' '' '{}'`)
-	marks  = "().,=<>&|*#:-+?$~"
+	marks  = "().,=<>&|*#:-+?$~[]"
 	empty  = `'^\s*(\{\s*\}|\[\s*\])\s*$'`
 	strict = `'strict $.** ? (@.type() == "string")'`
 )

@@ -18,6 +18,13 @@ var update = flag.Bool("update", false, "rewrite the files in testdata")
 var shapes = []struct{ name, filters string }{
 	{"boolean_is", `[{"field":"metadata.t","operator":"is","value":true,"type":"boolean"}]`},
 	{"boolean_is_not", `[{"field":"metadata.t","operator":"is not","value":"false","type":"boolean"}]`},
+	{"any_of_numbers", `[{"field":"metadata.n","operator":"is any of","value":[1,2.5],"type":"number"}]`},
+	{"any_of_parents", `[{"field":"parent_id","operator":"is any of","value":["3f2504e0-4f89-41d3-9a0c-0305e82c3301","7d444840-9dc0-41d1-b245-5ffdce74fad2"]}]`},
+	{"any_of_runs", `[{"field":"metadata.run_id","operator":"is any of","value":["run-1","3F2504E0-4F89-41D3-9A0C-0305E82C3301"]}]`},
+	{"any_of_sessions", `[{"field":"session_id","operator":"is any of","value":["3f2504e0-4f89-41d3-9a0c-0305e82c3301","7d444840-9dc0-41d1-b245-5ffdce74fad2"]}]`},
+	{"any_of_strings", `[{"field":"metadata.a.b","operator":"is any of","value":["x",5,true]}]`},
+	{"any_of_texts", `[{"field":"metadata.model","operator":"is any of","value":["m-large","m-small"]}]`},
+	{"any_of_types", `[{"field":"event_type","operator":"is any of","value":["model","tool"]}]`},
 	{"bucket_contains", `[{"field":"metrics","operator":"contains","value":"slow"}]`},
 	{"bucket_exists", `[{"field":"feedback","operator":"exists"}]`},
 	{"bucket_not_exists_metadata", `[{"field":"metadata","operator":"not exists"}]`},

@@ -2,6 +2,7 @@ package query
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -163,7 +164,7 @@ func (c *cond) positive(v fieldValue) bool {
 	case typeNumber:
 		return v.kind == '0' && c.compare(v.num)
 	case typeBoolean:
-		return (v.kind == 't' && c.truth) || (v.kind == 'f' && !c.truth)
+		return (v.kind == 't' && c.only().truth) || (v.kind == 'f' && !c.only().truth)
 	case typeDatetime:
 		switch v.kind {
 		case '0':
@@ -179,11 +180,11 @@ func (c *cond) positive(v fieldValue) bool {
 	case opIs:
 		return c.isText(v)
 	case opContains:
-		return containsText(v, c.text)
+		return containsText(v, c.only().text)
 	case opGreater:
-		return v.kind == '"' && v.text > c.text
+		return v.kind == '"' && v.text > c.only().text
 	case opLess:
-		return v.kind == '"' && v.text < c.text
+		return v.kind == '"' && v.text < c.only().text
 	}
 	return false
 }
@@ -192,29 +193,34 @@ func (c *cond) positive(v fieldValue) bool {
 func (c *cond) compare(f float64) bool {
 	switch c.op {
 	case opGreater:
-		return f > c.num
+		return f > c.only().num
 	case opLess:
-		return f < c.num
+		return f < c.only().num
 	default:
-		return f == c.num
+		return slices.ContainsFunc(c.values, func(want value) bool { return f == want.num })
 	}
 }
 
-// isText decides "is" of a string or id filter. Old clients send every value as a string, so
-// that "5" is also the number 5 and "true" also the boolean.
+// isText decides "is" of a string or id filter.
 func (c *cond) isText(v fieldValue) bool {
-	switch v.kind {
+	return slices.ContainsFunc(c.values, func(want value) bool { return want.equals(v, c.typ) })
+}
+
+// equals reports whether a field holds the value of a string or id filter. Old clients send every value as a string, so
+// that "5" is also the number 5 and "true" also the boolean.
+func (v *value) equals(field fieldValue, typ string) bool {
+	switch field.kind {
 	case '"':
-		if c.isUUID && (v.id || c.typ == typeID) {
-			return strings.EqualFold(v.text, c.text)
+		if v.isUUID && (field.id || typ == typeID) {
+			return strings.EqualFold(field.text, v.text)
 		}
-		return v.text == c.text
+		return field.text == v.text
 	case '0':
-		return c.isNum && v.num == c.num
+		return v.isNum && field.num == v.num
 	case 't':
-		return c.text == "true"
+		return v.text == "true"
 	case 'f':
-		return c.text == "false"
+		return v.text == "false"
 	}
 	return false
 }

@@ -66,7 +66,7 @@ func isText(field, operator, value string) Filter {
 // AsksForSessions reports whether filters are for sessions alone.
 func AsksForSessions(filters []Filter) bool {
 	return slices.ContainsFunc(filters, func(f Filter) bool {
-		value, _ := rawjson.Text(f.Value)
-		return f.Field == "event_type" && f.Operator == "is" && value == string(event.TypeSession)
+		c := &f.cond
+		return c.root.kind == kindType && c.op == opIs && !c.negate && slices.Equal(c.typeCodes(), []int{TypeCode(event.TypeSession)})
 	})
 }

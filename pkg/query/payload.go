@@ -23,14 +23,15 @@ func Needle(fs []Filter) []byte {
 	var best []byte
 	for _, f := range fs {
 		c := f.cond
-		if c.root.kind != kindPayload || c.negate || c.typ != typeString {
+		if c.root.kind != kindPayload || c.negate || c.typ != typeString || len(c.values) != 1 {
 			continue
 		}
+		v := c.only()
 		// "5" is also the number 5.0, which is spelled otherwise.
-		if c.op != opContains && (c.op != opIs || !c.plainText()) {
+		if c.op != opContains && (c.op != opIs || !v.plainText()) {
 			continue
 		}
-		for _, run := range bytes.FieldsFunc([]byte(c.text), escaped) {
+		for _, run := range bytes.FieldsFunc([]byte(v.text), escaped) {
 			if len(run) > len(best) {
 				best = run
 			}

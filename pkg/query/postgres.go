@@ -84,23 +84,32 @@ func (postgres) inAnyRun(project string) string {
 // "5" for the number and for the string.
 func (d postgres) jsonIs(column, path string, v textArg) string {
 	at := d.jsonText(column, path)
-	if v.num == "" && v.word == "" && !v.open {
-		return at + " = " + v.text
+	if v.plain() {
+		return at + " " + isOneOf(v.texts)
 	}
 	var s strings.Builder
-	s.WriteString("CASE json_typeof(" + column + " #> " + path + ") WHEN 'string' THEN " + at + " = " + v.text)
-	if v.num != "" {
-		s.WriteString(" WHEN 'number' THEN " + at + "::float8 = " + v.num)
+	s.WriteString("CASE json_typeof(" + column + " #> " + path + ") WHEN 'string' THEN " + at + " " + isOneOf(v.texts))
+	if len(v.nums) > 0 {
+		s.WriteString(" WHEN 'number' THEN " + at + "::float8 " + isOneOf(v.nums))
 	}
-	if v.word != "" {
-		s.WriteString(" WHEN 'boolean' THEN " + at + " = '" + v.word + "'")
+	if len(v.words) > 0 {
+		s.WriteString(" WHEN 'boolean' THEN " + at + " " + isOneOf(quoted(v.words)))
 	}
 	s.WriteString(" ELSE FALSE END")
 	return s.String()
 }
 
-func (postgres) jsonIsUUID(column, path, text string) string {
-	return "lower((" + column + " #>> " + path + `) COLLATE "C") = ` + text
+// quoted returns our own words as texts of SQL.
+func quoted(words []string) []string {
+	list := make([]string, len(words))
+	for i, word := range words {
+		list[i] = "'" + word + "'"
+	}
+	return list
+}
+
+func (postgres) jsonIsUUID(column, path, is string) string {
+	return "lower((" + column + " #>> " + path + `) COLLATE "C") ` + is
 }
 
 // jsonContains walks objects and arrays as jsonb. Its numbers have at most 16383 decimals, which
@@ -116,9 +125,9 @@ func (postgres) jsonString(column, path string) string {
 	return "CASE json_typeof(" + column + " #> " + path + ") WHEN 'string' THEN (" + column + " #>> " + path + `) COLLATE "C" END`
 }
 
-func (postgres) jsonNumber(column, path, sign, num string) string {
+func (postgres) jsonNumber(column, path, is string) string {
 	return "CASE json_typeof(" + column + " #> " + path + ")" +
-		" WHEN 'number' THEN (" + column + " #>> " + path + ")::float8 " + sign + " " + num +
+		" WHEN 'number' THEN (" + column + " #>> " + path + ")::float8 " + is +
 		" ELSE FALSE END"
 }
 

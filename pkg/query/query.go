@@ -38,7 +38,7 @@ type Filter struct {
 	Field    string          // dotted path, such as "metadata.cost"
 	Operator string          // such as "is"
 	Type     string          // string, number, boolean, id or datetime
-	Value    json.RawMessage // JSON string, number, boolean or null; nil for exists and not exists
+	Value    json.RawMessage // JSON string, number, boolean or null, or an array of them; nil for exists and not exists
 
 	cond cond // what the fields above mean
 }

@@ -2,7 +2,9 @@ package query
 
 import (
 	"encoding/json"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -48,15 +50,23 @@ func randomJSON(rnd *rand.Rand, depth int) string {
 
 // randomFilter returns a filter on metadata that the rules allow.
 func randomFilter(rnd *rand.Rand) Filter {
-	names := []string{"exists", "not exists", "is", "is not", "contains", "not contains", "greater than", "less than", "after", "before"}
+	names := slices.Sorted(maps.Keys(operators))
 	for {
 		path := []string{"metadata"}
 		for range 1 + rnd.IntN(4) {
 			path = append(path, randomKeys[rnd.IntN(len(randomKeys))])
 		}
+		operator := names[rnd.IntN(len(names))]
+		value := randomScalars[rnd.IntN(len(randomScalars))]
+		if operators[operator].list {
+			list := []string{value}
+			for range rnd.IntN(4) {
+				list = append(list, randomScalars[rnd.IntN(len(randomScalars))])
+			}
+			value = "[" + strings.Join(list, ",") + "]"
+		}
 		f, err := newFilter(Filter{
-			Field: strings.Join(path, "."), Operator: names[rnd.IntN(len(names))], Type: filterTypes[rnd.IntN(len(filterTypes))],
-			Value: json.RawMessage(randomScalars[rnd.IntN(len(randomScalars))]),
+			Field: strings.Join(path, "."), Operator: operator, Type: filterTypes[rnd.IntN(len(filterTypes))], Value: json.RawMessage(value),
 		})
 		if err == nil {
 			return f

@@ -119,24 +119,24 @@ func (sqlite) inAnyRun(project string) string {
 // jsonIs compares the text alone if only a string can be equal. Otherwise json_type decides how to compare.
 func (d sqlite) jsonIs(column, path string, v textArg) string {
 	at := d.jsonText(column, path)
-	if v.num == "" && v.word == "" && !v.open {
-		return at + " = " + v.text
+	if v.plain() {
+		return at + " " + isOneOf(v.texts)
 	}
 	var s strings.Builder
-	s.WriteString("CASE json_type(" + column + ", " + path + ") WHEN 'text' THEN " + at + " = " + v.text)
-	if v.num != "" {
-		s.WriteString(" WHEN 'integer' THEN CAST(" + column + " ->> " + path + " AS REAL) = " + v.num +
-			" WHEN 'real' THEN " + at + " = " + v.num)
+	s.WriteString("CASE json_type(" + column + ", " + path + ") WHEN 'text' THEN " + at + " " + isOneOf(v.texts))
+	if len(v.nums) > 0 {
+		s.WriteString(" WHEN 'integer' THEN CAST(" + column + " ->> " + path + " AS REAL) " + isOneOf(v.nums) +
+			" WHEN 'real' THEN " + at + " " + isOneOf(v.nums))
 	}
-	if v.word != "" {
-		s.WriteString(" WHEN '" + v.word + "' THEN TRUE")
+	for _, word := range v.words {
+		s.WriteString(" WHEN '" + word + "' THEN TRUE")
 	}
 	s.WriteString(" ELSE FALSE END")
 	return s.String()
 }
 
-func (sqlite) jsonIsUUID(column, path, text string) string {
-	return "lower(" + column + " ->> " + path + ") = " + text
+func (sqlite) jsonIsUUID(column, path, is string) string {
+	return "lower(" + column + " ->> " + path + ") " + is
 }
 
 func (sqlite) jsonContains(column, path, text string) string {
@@ -150,9 +150,9 @@ func (sqlite) jsonString(column, path string) string {
 	return "CASE json_type(" + column + ", " + path + ") WHEN 'text' THEN " + column + " ->> " + path + " END"
 }
 
-func (sqlite) jsonNumber(column, path, sign, num string) string {
+func (sqlite) jsonNumber(column, path, is string) string {
 	return "json_type(" + column + ", " + path + ") IN ('integer', 'real')" +
-		" AND CAST(" + column + " ->> " + path + " AS REAL) " + sign + " " + num
+		" AND CAST(" + column + " ->> " + path + " AS REAL) " + is
 }
 
 func (sqlite) jsonBoolean(column, path string, truth bool) string {

@@ -38,7 +38,7 @@ func (c *cond) verdict() verdict {
 			return constant(!c.negate)
 		case c.op == opExists:
 			return bySQL
-		case c.typ != typeString && c.typ != typeID, c.op == opIs && !c.isUUID:
+		case c.typ != typeString && c.typ != typeID, c.op == opIs && len(c.ids()) == 0:
 			return constant(c.negate)
 		}
 		return bySQL
@@ -52,7 +52,7 @@ func (c *cond) verdict() verdict {
 		switch {
 		case c.op == opExists:
 			return constant(!c.negate)
-		case c.typ == typeNumber, c.typ == typeDatetime, (c.typ == typeString || c.typ == typeID) && c.op == opIs && c.isNum:
+		case c.typ == typeNumber, c.typ == typeDatetime, (c.typ == typeString || c.typ == typeID) && c.op == opIs && len(c.numbers()) > 0:
 			return bySQL
 		}
 		return constant(c.negate)

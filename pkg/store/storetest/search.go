@@ -29,6 +29,7 @@ var searchTests = []test{
 	{"Search/payload however it is spelled", searchPayload},
 	{"Search/deep pages of what Go decides", searchDeep},
 	{"Search/many at once", searchAtOnce},
+	{"Search/many values", searchManyValues},
 }
 
 // filter makes one filter. value is JSON text, "" for none.
@@ -221,6 +222,29 @@ func filterMeanings(e *env) {
 	}
 }
 
+// As many values as a search may have, along the longest path that the databases read, stay within their bounds.
+func searchManyValues(e *env) {
+	x := step("s", "x", 1)
+	x.Metadata = text(`{"a":{"0":{"1":{"b":"500"}}}}`)
+	e.put(x)
+	var fs []query.Filter
+	for i := range query.MaxAllValues / query.MaxValues {
+		var values []byte
+		for j := range query.MaxValues {
+			values = fmt.Appendf(values, `,"%d"`, 450+100*i*min(i, 1)+j) // the first has 500
+		}
+		values = append([]byte{'['}, append(values[1:], ']')...)
+		fs = append(fs, e.filter("metadata.a.0.1.b", "is any of", "", string(values)))
+	}
+	e.equal("the first", []string{"x"}, e.found(fs[0]))
+	e.equal("all", []string{}, e.found(fs...))
+	raw, err := json.Marshal(fs)
+	e.ok(err)
+	var again []query.Filter
+	e.ok(json.Unmarshal(raw, &again))
+	e.equal("from JSON", []string{"x"}, e.found(again[0]))
+}
+
 func searchSpilled(e *env) {
 	for i := range 12 {
 		x := step("s", fmt.Sprintf("x%02d", i), float64(i))
@@ -277,6 +301,7 @@ func searchInnerSession(e *env) {
 	inner.Type = event.TypeSession
 	e.put(start("s", "outer", 0, 0), inner, call("s", "x", 2, 10, 5, 0.5))
 	for _, f := range []query.Filter{e.filter("metadata.cost", "is", "number", `0.5`), e.filter("metadata.num_events", "is", "", `"2"`),
+		e.filter("metadata.num_events", "is any of", "number", `[7,2]`), e.filter("metadata.cost", "is any of", "", `["0.5","x"]`),
 		e.filter("metadata.num_model_events", "exists", "", ``), e.filter("metadata", "exists", "", ``)} {
 		e.equal(f.Field+" "+f.Operator, []string{"outer"}, e.found(f, e.filter("event_type", "is", "", `"session"`)))
 	}

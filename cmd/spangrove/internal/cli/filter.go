@@ -17,6 +17,7 @@ import (
 const filterHelp = `A filter is FIELD OPERATOR VALUE, and all filters must hold:
 
     metadata.cost > 0.5                >, <, =, != compare numbers and dates; is and is not are = and !=
+    event_type is any of model, tool   one of up to 100 values; one with commas stands in quotes
     inputs.question contains refund    a text, in any case as it is written; also not contains
     start_time after 2026-01-31        also before; a date, or a time as 2026-01-31T12:00:00Z
     error exists                       also not exists
@@ -41,6 +42,7 @@ var operators = []struct {
 	{"not exists", "not exists", false},
 	{"less than", "less than", false},
 	{"contains", "contains", false},
+	{"is any of", "is any of", false},
 	{"is not", "is not", false},
 	{"exists", "exists", false},
 	{"before", "before", false},
@@ -51,7 +53,7 @@ var operators = []struct {
 // signs are what operators without letters are made of.
 const signs = "=!<>~"
 
-const someOperator = "expected an operator: is, is not, contains, not contains, exists, not exists, =, !=, >, <, after or before"
+const someOperator = "expected an operator: is, is not, is any of, contains, not contains, exists, not exists, =, !=, >, <, after or before"
 
 // parseFilters reads filters as people write them into those of the API.
 func parseFilters(texts []string) ([]json.RawMessage, error) {
@@ -93,6 +95,9 @@ func parseFilter(text string) (f json.RawMessage, at int, problem string) {
 		return nil, at, "a value is missing"
 	}
 	kind, v, problem := filterValue(value)
+	if operator == "is any of" {
+		kind, v, problem = filterValues(value)
+	}
 	if problem != "" {
 		return nil, at, problem
 	}
@@ -209,6 +214,53 @@ func filterValue(text string) (kind string, value json.RawMessage, problem strin
 		return "number", json.RawMessage(text), ""
 	}
 	return "string", rawjson.AppendString(nil, text), ""
+}
+
+// filterValues returns the common kind of values with commas between them, and their array as JSON. Where one is not a
+// number, all are texts.
+func filterValues(text string) (kind string, array json.RawMessage, problem string) {
+	kind = "number"
+	var plain, numbers []string
+	for rest, more := text, true; more; {
+		var item string
+		if item, rest, more, problem = cutValue(rest); problem != "" {
+			return "", nil, problem
+		}
+		itemKind, _, problem := filterValue(item)
+		switch {
+		case problem != "" && itemKind == "" && isQuote(item[0]):
+			return "", nil, problem
+		case itemKind != "number":
+			kind = "string"
+		}
+		numbers = append(numbers, item)
+		plain = append(plain, string(rawjson.AppendString(nil, unquoted(item))))
+	}
+	if kind == "string" {
+		numbers = plain
+	}
+	return kind, json.RawMessage("[" + strings.Join(numbers, ",") + "]"), ""
+}
+
+// cutValue returns the first of several values, and what follows the comma behind it.
+func cutValue(text string) (item, rest string, more bool, problem string) {
+	text = strings.TrimSpace(text)
+	end := 0
+	if text != "" && isQuote(text[0]) {
+		close := strings.IndexByte(text[1:], text[0])
+		if close < 0 {
+			return "", "", false, "the quote is not closed"
+		}
+		end = close + 2
+	}
+	item, rest, more = strings.Cut(text[end:], ",")
+	if end > 0 && strings.TrimSpace(item) != "" {
+		return "", "", false, "expected a comma between values"
+	}
+	if item = strings.TrimSpace(text[:end] + item); item == "" {
+		return "", "", false, "a value is missing"
+	}
+	return item, rest, more, ""
 }
 
 // unquoted returns a value without the quotes around it.

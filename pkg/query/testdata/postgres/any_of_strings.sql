@@ -1,0 +1,11 @@
+-- [{"field":"metadata.a.b","operator":"is any of","value":["x",5,true]}]
+CASE WHEN (e.metadata #>> $5) IS NOT NULL THEN CASE json_typeof(e.metadata #> $5) WHEN 'string' THEN (e.metadata #>> $5) IN ($1, $2, $3) WHEN 'number' THEN (e.metadata #>> $5)::float8 = $4 WHEN 'boolean' THEN (e.metadata #>> $5) = 'true' ELSE FALSE END ELSE CASE json_typeof(e.metadata #> $6) WHEN 'string' THEN (e.metadata #>> $6) IN ($1, $2, $3) WHEN 'number' THEN (e.metadata #>> $6)::float8 = $4 WHEN 'boolean' THEN (e.metadata #>> $6) = 'true' ELSE FALSE END END
+-- candidates
+(CASE WHEN (e.metadata #>> $5) IS NOT NULL THEN CASE json_typeof(e.metadata #> $5) WHEN 'string' THEN (e.metadata #>> $5) IN ($1, $2, $3) WHEN 'number' THEN (e.metadata #>> $5)::float8 = $4 WHEN 'boolean' THEN (e.metadata #>> $5) = 'true' ELSE FALSE END ELSE CASE json_typeof(e.metadata #> $6) WHEN 'string' THEN (e.metadata #>> $6) IN ($1, $2, $3) WHEN 'number' THEN (e.metadata #>> $6)::float8 = $4 WHEN 'boolean' THEN (e.metadata #>> $6) = 'true' ELSE FALSE END END OR (e.spill & 1) <> 0)
+-- 1: string x
+-- 2: string 5
+-- 3: string true
+-- 4: float64 5
+-- 5: []string [a b]
+-- 6: []string [a.b]
+-- reads 1
