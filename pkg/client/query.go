@@ -1,13 +1,34 @@
 package client
 
-import "time"
+import (
+	"encoding/json"
+	"time"
+)
 
-// Filter is a condition on a field of events. All filters of a query must hold.
+// Filter is a condition on a field of events, or an alternative of conditions. All filters of a query must hold.
 type Filter struct {
 	Field    string   `json:"field"` // dotted path, such as metadata.cost
 	Operator Operator `json:"operator"`
 	Value    any      `json:"value"`          // of IsAnyOf a slice of 1 to 100 values
 	Type     Type     `json:"type,omitempty"` // how to compare; TypeString if empty
+
+	// Any makes the filter an alternative, which has none of the fields above: all filters of one of its lists must hold.
+	// It has at most 8 lists, and their filters have no Any.
+	Any [][]Filter `json:"any,omitempty"`
+}
+
+// AnyOf returns a filter that holds if all filters of one of the lists do.
+func AnyOf(lists ...[]Filter) Filter { return Filter{Any: lists} }
+
+// MarshalJSON writes an alternative with any alone.
+func (f Filter) MarshalJSON() ([]byte, error) {
+	if f.Any != nil {
+		return json.Marshal(struct {
+			Any [][]Filter `json:"any"`
+		}{f.Any})
+	}
+	type plain Filter
+	return json.Marshal(plain(f))
 }
 
 // Operator is how a filter compares.

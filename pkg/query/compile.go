@@ -83,34 +83,31 @@ func CompileSearch(b *Builder, projectID int64, s *Search) Plan {
 //  4. Where joins all conditions; Candidates lets rows with a spill bit pass the conditions on fields.
 func compile(b *Builder, projectID int64, base []string, fs []Filter) Plan {
 	var plan Plan
-	var conds []cond
+	var decided []Filter           // by SQL
 	types := map[event.Type]bool{} // that the filters let through
 	for t := range typeCodes {
 		types[t] = true
 	}
 	for _, f := range fs {
-		c := f.cond
-		if c.root.kind == kindType {
-			maps.DeleteFunc(types, func(t event.Type, _ bool) bool { return !c.holds(textValue(string(t))) })
-		}
-		switch c.verdict() {
+		maps.DeleteFunc(types, func(t event.Type, _ bool) bool { return !f.allows(t) })
+		switch f.verdict() {
 		case isNever:
 			// Before any argument is added: PostgreSQL wants each of them used.
 			return never(base)
 		case isAlways:
 		case byGo:
 			plan.Residual = append(plan.Residual, f)
-			plan.Reads |= c.reads()
+			plan.Reads |= f.reads()
 		case bySQL:
-			conds = append(conds, c)
+			decided = append(decided, f)
 		}
 	}
 	columns, fields := base, []string(nil)
-	for i := range conds {
-		if narrow := conds[i].narrowSQL(b); narrow != "" {
+	for i := range decided {
+		if narrow := decided[i].narrowSQL(b); narrow != "" {
 			columns = append(columns, narrow)
 		}
-		text, reads := conds[i].sql(b, projectID)
+		text, reads := decided[i].sql(b, projectID)
 		plan.Reads |= reads
 		if reads == 0 {
 			columns = append(columns, text)

@@ -10,13 +10,16 @@ import (
 
 // Bounds of what a search may ask. The databases bound the size of an expression too.
 const (
-	// MaxFilters is how many filters a search may have; MaxFieldBytes how long a field or path may be.
+	// MaxFilters is how many filters a search may have, those of alternatives included; MaxFieldBytes how long a field or
+	// path may be.
 	MaxFilters    = 100
 	MaxFieldBytes = 2000
 	// MaxValues is how many values the array of a filter may have, and MaxAllValues how many those of all filters of a
 	// search may have together.
 	MaxValues    = 100
 	MaxAllValues = 1000
+	// MaxLists is how many lists an alternative may have.
+	MaxLists = 8
 )
 
 // ParseFilters reads an array of filters, {"filterArray": […]}, a single filter object, or a
@@ -31,6 +34,9 @@ const (
 //   - value: "is" null means not exists, "is not" null means exists. "is any of" has an array of 1 to MaxValues
 //     values, and holds if "is" holds for one of them.
 //
+// An element {"any": [[…], […]]} is an alternative of 1 to MaxLists lists of filters, in which there are no
+// further alternatives.
+//
 // Errors are fault.Invalid and name the place below field, such as "filters[2].operator".
 func ParseFilters(raw json.RawMessage, field string) ([]Filter, error) {
 	if rawjson.Null(raw) {
@@ -42,7 +48,7 @@ func ParseFilters(raw json.RawMessage, field string) ([]Filter, error) {
 	}
 	switch rawjson.KindOf(raw) {
 	case '[':
-		return parseList(raw, field)
+		return parseAll(raw, field)
 	case '{':
 		if list := rawjson.Get(raw, "filterArray"); list != nil {
 			if rawjson.KindOf(list) == '{' || rawjson.KindOf(list) == '"' {
@@ -53,11 +59,14 @@ func ParseFilters(raw json.RawMessage, field string) ([]Filter, error) {
 		if rawjson.Empty(raw) {
 			return nil, nil
 		}
-		f, err := parseFilter(raw)
+		if countFilters(raw) > MaxFilters {
+			return nil, tooManyFilters(field)
+		}
+		f, err := parseElement(raw)
 		if err != nil {
 			return nil, fault.In(field, err)
 		}
-		return []Filter{f}, nil
+		return checkValues([]Filter{f}, field)
 	case '"':
 		text, _ := rawjson.Text(raw)
 		if k := rawjson.KindOf([]byte(text)); k == 0 || k == '[' || k == '{' {
@@ -69,24 +78,105 @@ func ParseFilters(raw json.RawMessage, field string) ([]Filter, error) {
 	return nil, fault.InvalidField(field, "must be an array of filters")
 }
 
-// parseList reads an array of filters.
-func parseList(raw json.RawMessage, field string) ([]Filter, error) {
-	var fs []Filter
-	values := 0
-	for i, e := range rawjson.Array(raw) {
-		if i == MaxFilters {
-			return nil, fault.InvalidField(field, "must have at most %d filters", MaxFilters)
+// parseAll reads the array of all filters of a search.
+func parseAll(raw json.RawMessage, field string) ([]Filter, error) {
+	n := 0
+	for _, e := range rawjson.Array(raw) {
+		if n += countFilters(e); n > MaxFilters {
+			return nil, tooManyFilters(field)
 		}
-		f, err := parseFilter(e)
+	}
+	fs, err := parseList(raw, field, parseElement)
+	if err != nil {
+		return nil, err
+	}
+	return checkValues(fs, field)
+}
+
+func tooManyFilters(field string) error {
+	return fault.InvalidField(field, "must have at most %d filters", MaxFilters)
+}
+
+// countFilters returns how many filters an element has: 1, or those of all lists of an alternative. It stops when there are more
+// than MaxFilters.
+func countFilters(element json.RawMessage) int {
+	lists := rawjson.Get(element, "any")
+	if rawjson.KindOf(lists) != '[' {
+		return 1
+	}
+	n := 0
+	for _, list := range rawjson.Array(lists) {
+		for range rawjson.Array(list) {
+			if n++; n > MaxFilters {
+				return n
+			}
+		}
+	}
+	return n
+}
+
+// checkValues returns fs if they do not have too many values together.
+func checkValues(fs []Filter, field string) ([]Filter, error) {
+	values := 0
+	for i := range fs {
+		for _, c := range fs[i].conds() {
+			values += len(c.values)
+		}
+	}
+	if values > MaxAllValues {
+		return nil, fault.InvalidField(field, "must have at most %d values in all filters together", MaxAllValues)
+	}
+	return fs, nil
+}
+
+// parseList reads an array, each element by parse.
+func parseList(raw json.RawMessage, field string, parse func(json.RawMessage) (Filter, error)) ([]Filter, error) {
+	var fs []Filter
+	for i, e := range rawjson.Array(raw) {
+		f, err := parse(e)
 		if err != nil {
 			return nil, fault.In(fmt.Sprintf("%s[%d]", field, i), err)
-		}
-		if values += len(f.cond.values); values > MaxAllValues {
-			return nil, fault.InvalidField(field, "must have at most %d values in all filters together", MaxAllValues)
 		}
 		fs = append(fs, f)
 	}
 	return fs, nil
+}
+
+// parseElement reads a filter or an alternative.
+func parseElement(raw json.RawMessage) (Filter, error) {
+	lists := rawjson.Get(raw, "any")
+	if rawjson.KindOf(raw) != '{' || rawjson.Null(lists) {
+		return parseFilter(raw)
+	}
+	for _, key := range []string{"field", "operator", "value", "type"} {
+		if !rawjson.Null(rawjson.Get(raw, key)) {
+			return Filter{}, fault.InvalidField(key, "must not be given together with any")
+		}
+	}
+	if rawjson.KindOf(lists) != '[' {
+		return Filter{}, fault.InvalidField("any", "must be an array of 1 to %d lists of filters", MaxLists)
+	}
+	var f Filter
+	for i, raw := range rawjson.Array(lists) {
+		at := fmt.Sprintf("any[%d]", i)
+		switch {
+		case i == MaxLists:
+			return Filter{}, fault.InvalidField("any", "must have at most %d lists", MaxLists)
+		case rawjson.KindOf(raw) != '[':
+			return Filter{}, fault.InvalidField(at, "must be an array of filters")
+		case rawjson.Empty(raw):
+			return Filter{}, fault.InvalidField(at, "must have at least one filter")
+		}
+		list, err := parseList(raw, at, parseFilter)
+		if err != nil {
+			return Filter{}, err
+		}
+		f.Any = append(f.Any, list)
+	}
+	if len(f.Any) == 0 {
+		return Filter{}, fault.InvalidField("any", "must have at least one list")
+	}
+	return f, nil
 }
 
 // parseFilter reads one filter object. Keys it does not know are left alone: clients keep
@@ -107,6 +197,11 @@ func parseFilter(raw json.RawMessage) (Filter, error) {
 			into = &f.Type
 		case "value":
 			f.Value = v
+			continue
+		case "any":
+			if !rawjson.Null(v) {
+				return Filter{}, fault.InvalidField("any", "must not stand within any")
+			}
 			continue
 		default:
 			continue
@@ -161,6 +256,9 @@ func (f *Filter) UnmarshalJSON(data []byte) error {
 	type plain Filter
 	if err := json.Unmarshal(data, (*plain)(f)); err != nil {
 		return err
+	}
+	if f.Any != nil {
+		return nil // its filters have been checked
 	}
 	var err error
 	*f, err = newFilter(*f)

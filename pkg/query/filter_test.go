@@ -38,6 +38,9 @@ func TestParseFilters(t *testing.T) {
 		{`{"filterArray":[{"field":"error","operator":"exists","value":"x"},{"field":"metadata.cost","operator":"is","value":"5"}]}`, []Filter{exists, one}},
 		{`"[{\"field\":\"error\",\"operator\":\"exists\"}]"`, []Filter{exists}},
 		{`[{"field":"error","field":"metadata.cost","operator":"is","value":"5"}]`, []Filter{one}},
+		{`[{"any":[[{"field":"error","operator":"exists"}],[{"field":"metadata.cost","operator":"is","value":"5"}]],"id":7,"field":null}]`,
+			[]Filter{{Any: [][]Filter{{exists}, {one}}}}},
+		{`{"any":[[{"field":"error","operator":"exists"}]]}`, []Filter{{Any: [][]Filter{{exists}}}}},
 		{`[{"field":"metadata.n","operator":"greater than","value":0.50,"type":"number"}]`, []Filter{{Field: "metadata.n", Operator: "greater than", Type: "number", Value: json.RawMessage(`0.50`)}}},
 	} {
 		got, err := ParseFilters(json.RawMessage(tt.in), "filters")
@@ -119,6 +122,19 @@ func TestParseFiltersErrors(t *testing.T) {
 		{"[" + strings.Repeat(`{"field":"error","operator":"is any of","value":[`+manyValues(MaxValues)+`]},`, 10) +
 			`{"field":"error","operator":"is","value":"x"}]`, "filters", "at most 1000 values"},
 		{many, "filters", "must have at most 100"},
+		{`[{"any":` + "[" + many + "]}]", "filters", "must have at most 100 filters"},
+		{`{"any":` + "[" + many + "]}", "filters", "must have at most 100 filters"},
+		{`[{"any":[` + some(51) + `]},{"any":[` + some(25) + "," + some(25) + `]}]`, "filters", "must have at most 100 filters"},
+		{`[{"any":5}]`, "filters[0].any", "array of 1 to 8 lists"},
+		{`[{"any":"[]"}]`, "filters[0].any", "array of 1 to 8 lists"},
+		{`[{"any":[]}]`, "filters[0].any", "at least one list"},
+		{`[{"any":[[]]}]`, "filters[0].any[0]", "at least one filter"},
+		{`[{"any":[` + some(1) + `,{"field":"error","operator":"exists"}]}]`, "filters[0].any[1]", "array of filters"},
+		{`[{"any":[` + strings.TrimSuffix(strings.Repeat(some(1)+",", MaxLists+1), ",") + `]}]`, "filters[0].any", "at most 8 lists"},
+		{`[{"any":[` + some(1) + `,[{"field":"error","operator":"is"}]]}]`, "filters[0].any[1][0].value", "required"},
+		{`[{"any":[[{"any":[` + some(1) + `]}]]}]`, "filters[0].any[0][0].any", "must not stand within any"},
+		{`[{"any":[` + some(1) + `],"field":"error"}]`, "filters[0].field", "together with any"},
+		{`{"any":[` + some(1) + `],"value":1}`, "filters.value", "together with any"},
 	} {
 		fs, err := ParseFilters(json.RawMessage(tt.in), "filters")
 		var f *fault.Error
@@ -130,6 +146,11 @@ func TestParseFiltersErrors(t *testing.T) {
 			t.Errorf("ParseFilters(%.80s): %q: %q; want %q: …%s…", tt.in, f.Field, f.Msg, tt.field, tt.says)
 		}
 	}
+}
+
+// some returns a list of n filters.
+func some(n int) string {
+	return "[" + strings.TrimSuffix(strings.Repeat(`{"field":"error","operator":"exists"},`, n), ",") + "]"
 }
 
 // manyValues returns n different values of an array.
@@ -156,6 +177,10 @@ func TestInProject(t *testing.T) {
 		{`{"field":"project","operator":"is not","value":"Other"}`, true},
 		{`{"field":"project","operator":"is any of","value":["Other","Shop"]}`, true},
 		{`{"field":"project","operator":"is any of","value":["Other","shop"]}`, false},
+		{`{"any":[[{"field":"project","operator":"is","value":"Other"}],[{"field":"project","operator":"is","value":"Shop"}]]}`, true},
+		{`{"any":[[{"field":"project","operator":"is","value":"Other"}],[{"field":"tenant","operator":"is","value":"org-2"}]]}`, false},
+		{`{"any":[[{"field":"project","operator":"is","value":"Shop"},{"field":"event_name","operator":"is","value":"x"}]]}`, false},
+		{`{"any":[[{"field":"project","operator":"is","value":"Shop"},{"field":"error","operator":"is","value":"it broke"}]]}`, true},
 		{`{"field":"project","operator":"contains","value":"ho"}`, true},
 		{`{"field":"project","operator":"exists"}`, true},
 		{`{"field":"project","operator":"is","value":null}`, false},
@@ -198,6 +223,7 @@ func TestNeedle(t *testing.T) {
 		{`[{"field":"inputs.q","operator":"is","value":"5"}]`, ""},
 		{`[{"field":"inputs.q","operator":"is any of","value":["refund","policy"]}]`, ""},
 		{`[{"field":"inputs.q","operator":"is any of","value":["refund"]}]`, "refund"},
+		{`[{"any":[[{"field":"inputs.q","operator":"is","value":"refund"}],[{"field":"error","operator":"exists"}]]}]`, ""},
 		{`[{"field":"inputs.q","operator":"contains","value":"5"}]`, "5"},
 		{`[{"field":"inputs.q","operator":"is","value":"true"}]`, ""},
 		{`[{"field":"inputs.q","operator":"is","value":"abc","type":"id"}]`, ""},

@@ -18,6 +18,12 @@ var update = flag.Bool("update", false, "rewrite the files in testdata")
 var shapes = []struct{ name, filters string }{
 	{"boolean_is", `[{"field":"metadata.t","operator":"is","value":true,"type":"boolean"}]`},
 	{"boolean_is_not", `[{"field":"metadata.t","operator":"is not","value":"false","type":"boolean"}]`},
+	{"any_columns", `[{"any":[[{"field":"event_name","operator":"is","value":"x"},{"field":"duration","operator":"less than","value":5,"type":"number"}],[{"field":"event_type","operator":"is not","value":"model"}]]}]`},
+	{"any_constants", `[{"any":[[{"field":"event_type","operator":"is","value":"none"},{"field":"metadata.a","operator":"is","value":"x"}],[{"field":"event_type","operator":"is not","value":"none"},{"field":"source","operator":"is","value":"y"}]]}]`},
+	{"any_fields", `[{"field":"event_name","operator":"is","value":"x"},{"any":[[{"field":"metadata.run_id","operator":"is","value":"3f2504e0-4f89-41d3-9a0c-0305e82c3301"}],[{"field":"error","operator":"exists"},{"field":"metadata.b","operator":"is not","value":"y"}]]}]`},
+	{"any_never", `[{"field":"event_name","operator":"is","value":"x"},{"any":[[{"field":"event_type","operator":"is","value":"none"}],[{"field":"duration","operator":"contains","value":"y"}]]}]`},
+	{"any_payload", `[{"any":[[{"field":"event_type","operator":"is","value":"session"},{"field":"inputs.q","operator":"contains","value":"x"}],[{"field":"metadata.cost","operator":"is","value":"1"}]]}]`},
+	{"any_sessions", `[{"any":[[{"field":"event_type","operator":"is","value":"model"}],[{"field":"event_type","operator":"is","value":"tool"}]]},{"field":"metadata.total_tokens","operator":"greater than","value":100,"type":"number"}]`},
 	{"any_of_numbers", `[{"field":"metadata.n","operator":"is any of","value":[1,2.5],"type":"number"}]`},
 	{"any_of_parents", `[{"field":"parent_id","operator":"is any of","value":["3f2504e0-4f89-41d3-9a0c-0305e82c3301","7d444840-9dc0-41d1-b245-5ffdce74fad2"]}]`},
 	{"any_of_runs", `[{"field":"metadata.run_id","operator":"is any of","value":["run-1","3F2504E0-4F89-41D3-9A0C-0305E82C3301"]}]`},
@@ -117,6 +123,10 @@ func planText(p Plan, args []any) string {
 		fmt.Fprintf(&s, "-- %d: %T %v\n", i+1, a, a)
 	}
 	for _, f := range p.Residual {
+		if f.Any != nil {
+			fmt.Fprintf(&s, "-- left to Go: any of %d lists\n", len(f.Any))
+			continue
+		}
 		fmt.Fprintf(&s, "-- left to Go: %s %s\n", f.Field, f.Operator)
 	}
 	if p.Reads != 0 {

@@ -22,12 +22,7 @@ func NewMatcher(fs []Filter) Matcher { return Matcher{filters: fs} }
 // Match reports whether all filters hold for e, which must be whole as far as they look: with its
 // payload if NeedPayload says so, and its cold metadata joined to Metadata.
 func (m Matcher) Match(e *event.Event) bool {
-	for i := range m.filters {
-		if c := &m.filters[i].cond; !c.holds(c.lookup(e)) {
-			return false
-		}
-	}
-	return true
+	return allHold(m.filters, e)
 }
 
 // Match is NewMatcher(fs).Match(e), for a single event.

@@ -50,7 +50,9 @@ func byNoEvaluator() Filter { return isText("source", "is not", evaluation.Sourc
 // sources, or ask for events or sessions by their ids.
 func OmitEvaluators(filters []Filter) []Filter {
 	asks := func(f Filter) bool {
-		return slices.Contains([]string{"source", "event_id", "session_id", "parent_id"}, f.Field)
+		return slices.ContainsFunc(f.conds(), func(c *cond) bool {
+			return slices.Contains([]string{"source", "event_id", "session_id", "parent_id"}, c.name)
+		})
 	}
 	if slices.ContainsFunc(filters, asks) {
 		return filters
@@ -63,9 +65,12 @@ func isText(field, operator, value string) Filter {
 	return mustFilter(field, operator, rawjson.AppendString(nil, value))
 }
 
-// AsksForSessions reports whether filters are for sessions alone.
+// AsksForSessions reports whether filters are for sessions alone. An alternative is if each of its lists is.
 func AsksForSessions(filters []Filter) bool {
 	return slices.ContainsFunc(filters, func(f Filter) bool {
+		if f.Any != nil {
+			return !slices.ContainsFunc(f.Any, func(list []Filter) bool { return !AsksForSessions(list) })
+		}
 		c := &f.cond
 		return c.root.kind == kindType && c.op == opIs && !c.negate && slices.Equal(c.typeCodes(), []int{TypeCode(event.TypeSession)})
 	})

@@ -6,9 +6,11 @@ import "bytes"
 // outputs, config or cold metadata. Reading a payload means decompressing it, so the store asks first. Fields that
 // went to the payload for their size are in Plan.Reads.
 func NeedPayload(fs []Filter) bool {
-	for _, f := range fs {
-		if c := f.cond; c.root.kind == kindPayload || cold(c.name, c.path) {
-			return true
+	for i := range fs {
+		for _, c := range fs[i].conds() {
+			if c.root.kind == kindPayload || cold(c.name, c.path) {
+				return true
+			}
 		}
 	}
 	return false
@@ -22,7 +24,7 @@ func NeedPayload(fs []Filter) bool {
 func Needle(fs []Filter) []byte {
 	var best []byte
 	for _, f := range fs {
-		c := f.cond
+		c := f.cond // of an alternative, none: what one list says need not hold
 		if c.root.kind != kindPayload || c.negate || c.typ != typeString || len(c.values) != 1 {
 			continue
 		}

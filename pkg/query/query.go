@@ -6,7 +6,7 @@
 //
 // One definition holds for SQLite, PostgreSQL and Go; the table of package querytest is held against all three. The rules:
 //
-//  1. All filters of a search must hold.
+//  1. All filters of a search must hold; an alternative among them holds if all filters of one of its lists do.
 //  2. A field that is absent or null differs from every value: "is" is false for it, "is not" true.
 //  3. A value is compared by the filter's type. A number is compared, as a double, with numbers only, not with texts
 //     that look like one.
@@ -32,13 +32,17 @@ import (
 	"github.com/spangrove/spangrove/pkg/event"
 )
 
-// Filter is one condition on an event. ParseFilters and UnmarshalJSON make filters, and check
+// Filter is one condition on an event, or an alternative. ParseFilters and UnmarshalJSON make filters, and check
 // them; a Filter made otherwise matches nothing. Their meaning is the same in SQL (Compile) and in Go (Match).
 type Filter struct {
 	Field    string          // dotted path, such as "metadata.cost"
 	Operator string          // such as "is"
 	Type     string          // string, number, boolean, id or datetime
 	Value    json.RawMessage // JSON string, number, boolean or null, or an array of them; nil for exists and not exists
+
+	// Any makes the filter an alternative, which has none of the fields above: all filters of one of the lists must
+	// hold. These are no alternatives themselves.
+	Any [][]Filter `json:",omitempty"`
 
 	cond cond // what the fields above mean
 }

@@ -74,7 +74,20 @@ func randomFilter(rnd *rand.Rand) Filter {
 	}
 }
 
-// Random filters on random documents: SQL answers as Match does.
+// randomAlternative returns a filter with up to three lists of up to three random filters.
+func randomAlternative(rnd *rand.Rand) Filter {
+	var f Filter
+	for range 1 + rnd.IntN(3) {
+		var list []Filter
+		for range 1 + rnd.IntN(3) {
+			list = append(list, randomFilter(rnd))
+		}
+		f.Any = append(f.Any, list)
+	}
+	return f
+}
+
+// Random filters on random documents: SQL answers as Match does, also on rows whose metadata is in the payload.
 func TestEngineRandom(t *testing.T) {
 	onEachEngine(t, func(t *testing.T, en *engine) {
 		const documents, filters = 60, 60
@@ -86,16 +99,39 @@ func TestEngineRandom(t *testing.T) {
 				doc = randomJSON(rnd, 4)
 			}
 			e := event.Event{ID: uuid.New(), SessionID: uuid.New(), ParentID: uuid.New(), Type: event.TypeTool, Metadata: json.RawMessage(doc)}
-			en.insert(t, n, &e, nil, 0)
-			for range filters {
+			en.insert(t, 2*n, &e, nil, 0)
+			spilled := e
+			spilled.ID, spilled.SessionID = uuid.New(), uuid.New()
+			en.insert(t, 2*n+1, &spilled, nil, SpillMetadata)
+			for i := range filters {
 				fs := []Filter{randomFilter(rnd)}
+				if i%2 == 1 {
+					fs = append(fs[:i/2%2], randomAlternative(rnd))
+				}
 				b := NewBuilder(en.dialect)
 				plan := Compile(b, testProject, fs)
-				got := en.matches(t, n, b, plan.Where) && Match(&e, plan.Residual)
-				if want := Match(&e, fs); got != want {
-					t.Errorf("%+v %s on %s: %v, want %v\n%s %q", fs[0], fs[0].Value, doc, got, want, plan.Where, b.Args())
+				got := en.matches(t, 2*n, b, plan.Where) && Match(&e, plan.Residual)
+				want := Match(&e, fs)
+				if got != want {
+					shown, _ := json.Marshal(fs)
+					t.Errorf("%s on %s: %v, want %v\n%s %q", shown, doc, got, want, plan.Where, b.Args())
 				} else if got {
 					hits++
+				}
+				if want != holdsByParts(&e, fs) {
+					shown, _ := json.Marshal(fs)
+					t.Errorf("%s on %s: Match says %v, its parts otherwise", shown, doc, want)
+				}
+				// As the store does: a row with one of the bits is decided by all filters.
+				left := plan.Residual
+				if plan.Reads&SpillMetadata != 0 {
+					left = fs
+				}
+				b = NewBuilder(en.dialect)
+				plan = Compile(b, testProject, fs)
+				if got := en.matches(t, 2*n+1, b, plan.Candidates) && Match(&spilled, left); got != want {
+					shown, _ := json.Marshal(fs)
+					t.Errorf("%s on %s, spilled: %v, want %v\n%s %q", shown, doc, got, want, plan.Candidates, b.Args())
 				}
 			}
 		}
@@ -103,4 +139,26 @@ func TestEngineRandom(t *testing.T) {
 			t.Errorf("only %d hits: the generator tests little", hits)
 		}
 	})
+}
+
+// holdsByParts matches each filter alone, and each value of an array alone.
+func holdsByParts(e *event.Event, fs []Filter) bool {
+	for _, f := range fs {
+		holds := false
+		switch {
+		case f.Any != nil:
+			holds = slices.ContainsFunc(f.Any, func(list []Filter) bool { return holdsByParts(e, list) })
+		case operators[f.Operator].list:
+			for _, value := range rawjson.Array(f.Value) {
+				one, err := newFilter(Filter{Field: f.Field, Operator: "is", Type: f.Type, Value: value})
+				holds = holds || (err == nil && Match(e, []Filter{one}))
+			}
+		default:
+			holds = Match(e, []Filter{f})
+		}
+		if !holds {
+			return false
+		}
+	}
+	return true
 }

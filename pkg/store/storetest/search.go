@@ -30,6 +30,7 @@ var searchTests = []test{
 	{"Search/deep pages of what Go decides", searchDeep},
 	{"Search/many at once", searchAtOnce},
 	{"Search/many values", searchManyValues},
+	{"Search/alternatives", searchAlternatives},
 }
 
 // filter makes one filter. value is JSON text, "" for none.
@@ -243,6 +244,39 @@ func searchManyValues(e *env) {
 	var again []query.Filter
 	e.ok(json.Unmarshal(raw, &again))
 	e.equal("from JSON", []string{"x"}, e.found(again[0]))
+}
+
+// filters reads filters from JSON.
+func (e *env) parsed(list string) []query.Filter {
+	e.Helper()
+	fs, err := query.ParseFilters(raw(list), "filters")
+	e.ok(err)
+	return fs
+}
+
+// Alternatives answer alike whether SQL decides them, or Go for fields in the payload and rows that spilled.
+func searchAlternatives(e *env) {
+	for i := range 12 {
+		x := step("s", fmt.Sprintf("x%02d", i), float64(i))
+		x.Metadata, x.Inputs = text(`{"n":%d}`, i), text(`{"n":%d}`, i)
+		if i%3 == 0 {
+			x.Metadata = text(`{"n":%d,"pad":"%s"}`, i, prose(9<<10, uint64(i)))
+		}
+		if i%2 == 0 {
+			x.Error = pointer("broken")
+		}
+		e.put(x)
+	}
+	for _, n := range []string{"metadata.n", "inputs.n"} {
+		e.equal(n, []string{"x04", "x09", "x11"}, e.found(e.parsed(`[{"field":"event_type","operator":"is not","value":"session"},{"any":[
+			[{"field":"`+n+`","operator":"greater than","value":8,"type":"number"},{"field":"error","operator":"not exists"}],
+			[{"field":"`+n+`","operator":"is","value":4,"type":"number"},{"field":"event_name","operator":"contains","value":"x"}],
+			[{"field":"`+n+`","operator":"is","value":5,"type":"number"},{"field":"event_type","operator":"is","value":"session"}]]}]`)...))
+		e.equal(n+" of nothing", []string{}, e.found(e.parsed(`[{"any":[[{"field":"`+n+`","operator":"is","value":4,"type":"number"}]]},
+			{"any":[[{"field":"`+n+`","operator":"is","value":5,"type":"number"}],[{"field":"event_type","operator":"is","value":"model"}]]}]`)...))
+	}
+	e.equal("type and session", []string{"x00", "x02", "x04", "x06", "x08", "x10"}, e.found(e.parsed(`[{"any":[[{"field":"event_type","operator":"is","value":"model"}],
+		[{"field":"event_type","operator":"is","value":"tool"},{"field":"error","operator":"is","value":"broken"}]]}]`)...))
 }
 
 func searchSpilled(e *env) {

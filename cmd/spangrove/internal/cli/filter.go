@@ -21,6 +21,7 @@ const filterHelp = `A filter is FIELD OPERATOR VALUE, and all filters must hold:
     inputs.question contains refund    a text, in any case as it is written; also not contains
     start_time after 2026-01-31        also before; a date, or a time as 2026-01-31T12:00:00Z
     error exists                       also not exists
+    error exists || duration > 5e3 && event_type is model    one side of || must hold, with all of its parts around &&
 
 A field is a path such as outputs.choices.0.text; one with spaces stands in quotes. A value is a number, true, false or null if it
 reads as one, and a text otherwise, or if it stands in quotes, single or double: between them everything is what it is.`
@@ -59,13 +60,64 @@ const someOperator = "expected an operator: is, is not, is any of, contains, not
 func parseFilters(texts []string) ([]json.RawMessage, error) {
 	var list []json.RawMessage
 	for _, text := range texts {
-		f, at, problem := parseFilter(text)
+		fs, at, problem := parseAlternative(text)
 		if problem != "" {
 			return nil, usage("--filter '%s': column %d: %s", clean(text), utf8.RuneCountInString(text[:at])+1, problem)
 		}
-		list = append(list, f)
+		list = append(list, fs...)
 	}
 	return list, nil
+}
+
+// parseAlternative reads filters with || and && between them: those around && as filters that must all hold, and what
+// || divides as one alternative. problem says what is wrong at the byte at, empty if nothing is.
+func parseAlternative(text string) (fs []json.RawMessage, at int, problem string) {
+	var lists [][]json.RawMessage
+	from := 0
+	for _, side := range splitFilters(text, "||") {
+		var list []json.RawMessage
+		for _, part := range splitFilters(side, "&&") {
+			f, at, problem := parseFilter(part)
+			if problem != "" {
+				return nil, from + at, problem
+			}
+			list = append(list, f)
+			from += len(part) + len("&&")
+		}
+		lists = append(lists, list)
+	}
+	if len(lists) == 1 {
+		return lists[0], 0, ""
+	}
+	var b rawjson.Builder
+	raw, err := json.Marshal(lists)
+	if err != nil {
+		return nil, 0, err.Error()
+	}
+	b.Raw("any", raw)
+	return []json.RawMessage{b.Bytes()}, 0, ""
+}
+
+// splitFilters divides a text at the marks that stand outside of quotes. A quote begins only where a value or a field may, so
+// that the apostrophe of a word is none.
+func splitFilters(text, mark string) []string {
+	var parts []string
+	from := 0
+	for i := 0; i < len(text); i++ {
+		switch {
+		case isQuote(text[i]) && (i == from || strings.IndexByte(" \t,"+signs, text[i-1]) >= 0):
+			end := strings.IndexByte(text[i+1:], text[i])
+			if end < 0 {
+				return append(parts, text[from:])
+			}
+			i += end + 1
+		case strings.HasPrefix(text[i:], mark):
+			parts = append(parts, text[from:i])
+			from = i + len(mark)
+			i = from - 1
+		}
+	}
+	return append(parts, text[from:])
 }
 
 // parseFilter reads one filter; problem says what is wrong at the byte at, empty if nothing is.

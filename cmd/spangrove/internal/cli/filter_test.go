@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 )
@@ -78,14 +79,49 @@ func TestParseFilter(t *testing.T) {
 	}
 }
 
+func TestParseAlternative(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		`error exists`: `[{"field":"error","operator":"exists","type":"string"}]`,
+		`error exists && event_name is "a || b"`: `[{"field":"error","operator":"exists","type":"string"},` +
+			`{"field":"event_name","operator":"is","value":"a || b","type":"string"}]`,
+		`error exists||duration>5 && event_name contains don't`: `[{"any":[[{"field":"error","operator":"exists","type":"string"}],` +
+			`[{"field":"duration","operator":"greater than","value":5,"type":"number"},` +
+			`{"field":"event_name","operator":"contains","value":"don't","type":"string"}]]}]`,
+		`metadata.a is any of "||",x || error exists`: `[{"any":[[{"field":"metadata.a","operator":"is any of","value":["||","x"],"type":"string"}],` +
+			`[{"field":"error","operator":"exists","type":"string"}]]}]`,
+	} {
+		got, err := parseFilters([]string{text})
+		shown, _ := json.Marshal(got)
+		if string(shown) != want {
+			t.Errorf("%s:\n got %s %v\nwant %s", text, shown, err, want)
+		}
+	}
+	for text, want := range map[string]string{
+		`error exists ||`:                  "column 16: expected a field",
+		`error exists && || a is 1`:        "column 17: expected a field",
+		`é.a is 1 || b >`:                  "column 16: a value is missing",
+		`a is 1 && b is 2 || c exists now`: "column 30: exists takes no value",
+	} {
+		_, err := parseFilters([]string{text})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+}
+
 func FuzzParseFilter(f *testing.F) {
-	for _, s := range []string{`a > 1`, `a is not "b"`, `a is'`, `'`, `a =! 1`, `"a b" contains c`, `a exists`, `a after 2026-01-01`, `a is any of 1, "b,c"`, `a is any of '`} {
+	for _, s := range []string{`a > 1`, `a is not "b"`, `a is'`, `'`, `a =! 1`, `"a b" contains c`, `a exists`, `a after 2026-01-01`, `a is any of 1, "b,c"`, `a is any of '`, `a is 1 || b is "x||" && c exists`} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		got, at, problem := parseFilter(text)
 		if at < 0 || at > len(text) || (problem == "") == (got == nil) {
 			t.Errorf("%q: %s %d %q", text, got, at, problem)
+		}
+		list, at, problem := parseAlternative(text)
+		if at < 0 || at > len(text) || (problem == "") == (list == nil) {
+			t.Errorf("%q: %s %d %q", text, list, at, problem)
 		}
 	})
 }
