@@ -47,7 +47,14 @@ const (
 	NotExists   Operator = "not exists"
 	After       Operator = "after"
 	Before      Operator = "before"
+
+	// MatchesWords goes with FieldText alone: the texts have all words of the value, in any order and case.
+	MatchesWords Operator = "matches words"
 )
+
+// FieldText is the field of filters on all that an event says: its name, its error, and the strings in inputs and outputs. It
+// takes Contains, NotContains and MatchesWords.
+const FieldText = "text"
 
 // Type is what a filter takes the field for.
 type Type string

@@ -13,7 +13,7 @@ import (
 // holds reports whether the filter holds for e.
 func (f *Filter) holds(e *event.Event) bool {
 	if f.Any == nil {
-		return f.cond.holds(f.cond.lookup(e))
+		return f.cond.holdsFor(e)
 	}
 	return slices.ContainsFunc(f.Any, func(list []Filter) bool { return allHold(list, e) })
 }

@@ -22,6 +22,7 @@ const (
 	opContains
 	opGreater // also after
 	opLess    // also before
+	opWords
 )
 
 // operators are the words of a filter, and what they mean.
@@ -42,6 +43,8 @@ var operators = map[string]struct {
 	"less than":    {op: opLess, types: []string{typeString, typeNumber}},
 	"after":        {op: opGreater, types: []string{typeDatetime}},
 	"before":       {op: opLess, types: []string{typeDatetime}},
+
+	"matches words": {op: opWords, types: []string{typeString}},
 }
 
 // The types of a filter.
@@ -73,6 +76,7 @@ type cond struct {
 
 	// The values of which a field must be one (opIs); of any other operator, the only one. Empty for opExists.
 	values []value
+	words  []string // of opWords, in lower case
 }
 
 // value is what a filter compares with, in every reading that a comparison may need: 5 and "5" are both the text and
@@ -120,7 +124,9 @@ func (c *cond) ids() (list []uuid.UUID) {
 // newCond checks and converts f. Errors are fault.Invalid; their field is a key of the filter.
 func newCond(f Filter) (cond, error) {
 	c := cond{typ: f.Type}
-	if err := c.setField(f.Field); err != nil {
+	if f.Field == textField {
+		c.name, c.root = textField, textRoot
+	} else if err := c.setField(f.Field); err != nil {
 		return c, err
 	}
 	if c.typ == "" {
@@ -137,13 +143,21 @@ func newCond(f Filter) (cond, error) {
 		return c, fault.InvalidField("operator", "%q does not go with the type %s", f.Operator, c.typ)
 	}
 	c.op, c.negate = o.op, o.negate
-	if c.op == opExists {
+	switch all := c.root.kind == kindAllText; {
+	case all && c.op != opContains && c.op != opWords:
+		return c, fault.InvalidField("operator", "%q does not go with the field text; must be contains, not contains or matches words", f.Operator)
+	case !all && c.op == opWords:
+		return c, fault.InvalidField("operator", "%q goes with the field text alone", f.Operator)
+	case c.op == opExists:
 		return c, nil
 	}
 	if o.list {
 		return c, c.setValues(f.Value)
 	}
-	return c, c.setValue(f.Operator, f.Value)
+	if err := c.setValue(f.Operator, f.Value); err != nil || c.op != opWords {
+		return c, err
+	}
+	return c, c.setWords()
 }
 
 // setField resolves a dotted field: its first part is a field of events, the rest a path into it.

@@ -17,6 +17,7 @@ const (
 	kindNumber            // a double column
 	kindJSON              // a JSON column of the head
 	kindPayload           // a JSON field that is stored outside the head row
+	kindAllText           // all texts of an event at once: text.go
 	kindProject           // of the project, not of the event: InProject decides it
 )
 

@@ -30,6 +30,7 @@ const (
 //     included. Keys may hold dots themselves: rawjson.Lookup says in which order a path is read.
 //   - operator: exists, not exists, is, is not, is any of, contains, not contains, greater than, less than,
 //     after, before, as the type allows. An absent field differs from every value.
+//     matches words goes with the field text alone, which is all that an event says (textField).
 //   - type: string (default), number, boolean, id or datetime; the value is converted by it.
 //   - value: "is" null means not exists, "is not" null means exists. "is any of" has an array of 1 to MaxValues
 //     values, and holds if "is" holds for one of them.

@@ -71,6 +71,7 @@ var shapes = []struct{ name, filters string }{
 	{"promoted_user_is_not", `[{"field":"user_properties.user_id","operator":"is not","value":"u-1"}]`},
 	{"rollup", `[{"field":"metadata.total_tokens","operator":"greater than","value":100,"type":"number"}]`},
 	{"rollup_not_sessions", `[{"field":"event_type","operator":"is not","value":"session"},{"field":"metadata.total_tokens","operator":"greater than","value":100,"type":"number"}]`},
+	{"text_contains", `[{"field":"source","operator":"is","value":"x"},{"field":"text","operator":"contains","value":"refund"}]`},
 	{"session_id_is", `[{"field":"session_id","operator":"is","value":"3f2504e0-4f89-41d3-9a0c-0305e82c3301"}]`},
 	{"session_id_greater", `[{"field":"session_id","operator":"greater than","value":"8"}]`},
 	{"string_contains", `[{"field":"metadata.note","operator":"contains","value":"x"}]`},

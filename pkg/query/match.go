@@ -223,21 +223,5 @@ func (v *value) equals(field fieldValue, typ string) bool {
 // containsText reports whether v is a string that contains needle, or an object or array with such a
 // string in it at any depth, keys aside.
 func containsText(v fieldValue, needle string) bool {
-	switch v.kind {
-	case '"':
-		return strings.Contains(v.text, needle)
-	case '{':
-		for _, m := range rawjson.Object(v.raw) {
-			if containsText(jsonValue(m), needle) {
-				return true
-			}
-		}
-	case '[':
-		for _, m := range rawjson.Array(v.raw) {
-			if containsText(jsonValue(m), needle) {
-				return true
-			}
-		}
-	}
-	return false
+	return anyText(v, func(text string) bool { return strings.Contains(text, needle) })
 }

@@ -1,14 +1,12 @@
 package query
 
-import "bytes"
-
 // NeedPayload reports whether Match needs more of an event than its head row holds: inputs,
 // outputs, config or cold metadata. Reading a payload means decompressing it, so the store asks first. Fields that
 // went to the payload for their size are in Plan.Reads.
 func NeedPayload(fs []Filter) bool {
 	for i := range fs {
 		for _, c := range fs[i].conds() {
-			if c.root.kind == kindPayload || cold(c.name, c.path) {
+			if c.root.kind == kindPayload || c.root.kind == kindAllText || cold(c.name, c.path) {
 				return true
 			}
 		}
@@ -33,10 +31,8 @@ func Needle(fs []Filter) []byte {
 		if c.op != opContains && (c.op != opIs || !v.plainText()) {
 			continue
 		}
-		for _, run := range bytes.FieldsFunc([]byte(v.text), escaped) {
-			if len(run) > len(best) {
-				best = run
-			}
+		if run := plainRun(v.text); len(run) > len(best) {
+			best = run
 		}
 	}
 	return best

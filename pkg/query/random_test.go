@@ -1,9 +1,11 @@
 package query
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -65,8 +67,12 @@ func randomFilter(rnd *rand.Rand) Filter {
 			}
 			value = "[" + strings.Join(list, ",") + "]"
 		}
+		field := strings.Join(path, ".")
+		if rnd.IntN(20) == 0 {
+			field = textField
+		}
 		f, err := newFilter(Filter{
-			Field: strings.Join(path, "."), Operator: operator, Type: filterTypes[rnd.IntN(len(filterTypes))], Value: json.RawMessage(value),
+			Field: field, Operator: operator, Type: filterTypes[rnd.IntN(len(filterTypes))], Value: json.RawMessage(value),
 		})
 		if err == nil {
 			return f
@@ -98,11 +104,16 @@ func TestEngineRandom(t *testing.T) {
 			for rawjson.KindOf([]byte(doc)) != '{' {
 				doc = randomJSON(rnd, 4)
 			}
-			e := event.Event{ID: uuid.New(), SessionID: uuid.New(), ParentID: uuid.New(), Type: event.TypeTool, Metadata: json.RawMessage(doc)}
+			e := event.Event{ID: uuid.New(), SessionID: uuid.New(), ParentID: uuid.New(), Type: event.TypeTool, Metadata: json.RawMessage(doc),
+				Name: []string{"", "a", "A b"}[rnd.IntN(3)], Inputs: json.RawMessage(randomJSON(rnd, 3)), Outputs: json.RawMessage(randomJSON(rnd, 3))}
+			if rnd.IntN(2) == 0 {
+				text := []string{"", "ab", "5 é"}[rnd.IntN(3)]
+				e.Error = &text
+			}
 			en.insert(t, 2*n, &e, nil, 0)
 			spilled := e
 			spilled.ID, spilled.SessionID = uuid.New(), uuid.New()
-			en.insert(t, 2*n+1, &spilled, nil, SpillMetadata)
+			en.insert(t, 2*n+1, &spilled, nil, SpillMetadata|SpillError)
 			for i := range filters {
 				fs := []Filter{randomFilter(rnd)}
 				if i%2 == 1 {
@@ -124,7 +135,7 @@ func TestEngineRandom(t *testing.T) {
 				}
 				// As the store does: a row with one of the bits is decided by all filters.
 				left := plan.Residual
-				if plan.Reads&SpillMetadata != 0 {
+				if plan.Reads&(SpillMetadata|SpillError) != 0 {
 					left = fs
 				}
 				b = NewBuilder(en.dialect)
@@ -153,6 +164,20 @@ func holdsByParts(e *event.Event, fs []Filter) bool {
 				one, err := newFilter(Filter{Field: f.Field, Operator: "is", Type: f.Type, Value: value})
 				holds = holds || (err == nil && Match(e, []Filter{one}))
 			}
+		case f.Field == textField && f.Operator == "matches words":
+			word, _ := rawjson.Text(f.Value)
+			holds = true
+			for word := range strings.FieldsSeq(cmp.Or(word, string(f.Value))) {
+				holds = holds && hasWord(e, word)
+			}
+		case f.Field == textField:
+			n := 0
+			for _, field := range []string{"event_name", "error", "inputs", "outputs"} {
+				if Match(e, []Filter{mustFilter(field, "contains", f.Value)}) {
+					n++
+				}
+			}
+			holds = (n > 0) == (f.Operator == "contains")
 		default:
 			holds = Match(e, []Filter{f})
 		}
@@ -162,3 +187,33 @@ func holdsByParts(e *event.Event, fs []Filter) bool {
 	}
 	return true
 }
+
+// hasWord reports whether the texts of an event have all words of a text, by splitting all of them at a pattern.
+func hasWord(e *event.Event, word string) bool {
+	all := []string{e.Name}
+	if e.Error != nil {
+		all = append(all, *e.Error)
+	}
+	var collect func(raw json.RawMessage)
+	collect = func(raw json.RawMessage) {
+		if text, ok := rawjson.Text(raw); ok {
+			all = append(all, text)
+		}
+		for _, m := range rawjson.Object(raw) {
+			collect(m)
+		}
+		for _, m := range rawjson.Array(raw) {
+			collect(m)
+		}
+	}
+	collect(e.Inputs)
+	collect(e.Outputs)
+	for _, part := range notWord.Split(word, -1) {
+		if part != "" && !slices.ContainsFunc(notWord.Split(strings.Join(all, "\n"), -1), func(w string) bool { return strings.EqualFold(w, part) }) {
+			return false
+		}
+	}
+	return true
+}
+
+var notWord = regexp.MustCompile(`[^\pL\pN\pM]+`)

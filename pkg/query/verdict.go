@@ -30,7 +30,7 @@ func (c *cond) verdict() verdict {
 		return isNever
 	case kindProject:
 		return constant(c.negate)
-	case kindPayload:
+	case kindPayload, kindAllText:
 		return byGo
 	case kindUUID:
 		switch {

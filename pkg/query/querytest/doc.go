@@ -45,7 +45,7 @@ func Cases() []Case {
 	var out []Case
 	for _, table := range [][]row{
 		columnRows, stringRows, numberRows, booleanRows, existsRows,
-		pathRows, containsRows, datetimeRows, idRows, payloadRows, anyOfRows,
+		pathRows, containsRows, datetimeRows, idRows, payloadRows, anyOfRows, textRows,
 	} {
 		for _, r := range table {
 			filter := map[string]any{"field": r.field, "operator": r.operator}

@@ -19,6 +19,7 @@ const filterHelp = `A filter is FIELD OPERATOR VALUE, and all filters must hold:
     metadata.cost > 0.5                >, <, =, != compare numbers and dates; is and is not are = and !=
     event_type is any of model, tool   one of up to 100 values; one with commas stands in quotes
     inputs.question contains refund    a text, in any case as it is written; also not contains
+    text matches words refund late     all of these words, in any case and order; text is name, error, inputs and outputs
     start_time after 2026-01-31        also before; a date, or a time as 2026-01-31T12:00:00Z
     error exists                       also not exists
     error exists || duration > 5e3 && event_type is model    one side of || must hold, with all of its parts around &&
@@ -38,6 +39,7 @@ var operators = []struct {
 	text, name string
 	sign       bool // no letters: needs no space around it
 }{
+	{"matches words", "matches words", false},
 	{"greater than", "greater than", false},
 	{"not contains", "not contains", false},
 	{"not exists", "not exists", false},
@@ -54,7 +56,7 @@ var operators = []struct {
 // signs are what operators without letters are made of.
 const signs = "=!<>~"
 
-const someOperator = "expected an operator: is, is not, is any of, contains, not contains, exists, not exists, =, !=, >, <, after or before"
+const someOperator = "expected an operator: is, is not, is any of, contains, not contains, exists, not exists, =, !=, >, <, after, before or matches words"
 
 // parseFilters reads filters as people write them into those of the API.
 func parseFilters(texts []string) ([]json.RawMessage, error) {
@@ -154,7 +156,7 @@ func parseFilter(text string) (f json.RawMessage, at int, problem string) {
 		return nil, at, problem
 	}
 	switch {
-	case operator == "contains" || operator == "not contains":
+	case operator == "contains" || operator == "not contains" || operator == "matches words":
 		kind, v = "string", rawjson.AppendString(nil, unquoted(value))
 	case operator == "after" || operator == "before":
 		if kind != "datetime" && kind != "number" {
