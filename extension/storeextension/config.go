@@ -16,10 +16,11 @@ import (
 
 // Bounds of settings. A waiting update keeps its id in memory, about 100 bytes.
 const (
-	minQueueBytes = 1 << 20
-	maxWriters    = 64
-	maxShare      = 64
-	maxMaxPending = 10_000_000
+	minQueueBytes  = 1 << 20
+	maxWriters     = 64
+	maxShare       = 64
+	maxValueEvents = 1_000_000
+	maxMaxPending  = 10_000_000
 
 	minAuditRetention = time.Hour
 	minAuditEntries   = 1000
@@ -74,6 +75,10 @@ type ReadsConfig struct {
 
 	// Wait is how long such a read waits for its project's share; past it the answer is 429. Default 10s.
 	Wait time.Duration `mapstructure:"wait"`
+
+	// ValueEvents is how many of the newest events that match a list of a field's values looks at. It holds each value that it
+	// finds in memory, at most 500 bytes each. Default 50000, 1 to 1000000.
+	ValueEvents int `mapstructure:"value_events"`
 }
 
 // Validate reports the first setting that cannot work.
@@ -85,6 +90,8 @@ func (c *ReadsConfig) Validate() error {
 		return fmt.Errorf("share: must be between 2 and %d, not %d", maxShare, c.Share)
 	case c.Wait <= 0:
 		return fmt.Errorf("wait: must be more than 0s, not %s", c.Wait)
+	case c.ValueEvents < 1 || c.ValueEvents > maxValueEvents:
+		return fmt.Errorf("value_events: must be between 1 and %d, not %d", maxValueEvents, c.ValueEvents)
 	}
 	return nil
 }

@@ -52,6 +52,7 @@ func TestConfig(t *testing.T) {
 		{id: "spangrove_store/queue", wantErr: "queue_bytes: must be at least 1048576, not 5"},
 		{id: "spangrove_store/ttl", wantErr: "pending_ttl: must be more than 0s, not 0s"},
 		{id: "spangrove_store/limits", wantErr: "limits: byte_burst: must be between 0 and 9007199254740992"},
+		{id: "spangrove_store/values", wantErr: "reads: value_events: must be between 1 and 1000000, not 0"},
 		{id: "spangrove_store/pending", wantErr: "max_pending: must be between 1 and 10000000, not 0"},
 	} {
 		t.Run(tt.id, func(t *testing.T) {

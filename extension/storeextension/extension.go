@@ -66,6 +66,7 @@ func (e *storeExtension) open(ctx context.Context) (*store.Store, error) {
 		ReadTimeout: e.cfg.Reads.Timeout,
 		ReadShare:   e.cfg.Reads.Share,
 		ReadWait:    e.cfg.Reads.Wait,
+		ValueEvents: e.cfg.Reads.ValueEvents,
 		Logger:      e.set.Logger,
 		Meter:       e.set.MeterProvider.Meter(scopeName),
 		Synchronous: e.cfg.SQLite.Synchronous,

@@ -37,9 +37,11 @@ func createDefaultConfig() component.Config {
 		PendingTTL: defaultPendingTTL,
 		MaxPending: defaultMaxPending,
 		Limits:     LimitsConfig(project.DefaultBounds()),
-		Reads:      ReadsConfig{Timeout: store.DefaultReadTimeout, Share: store.DefaultReadShare, Wait: store.DefaultReadWait},
-		Audit:      AuditConfig{Retention: store.DefaultAuditRetention, MaxEntries: store.DefaultAuditMaxEntries},
-		StartTime:  StartTimeConfig{Oldest: event.DefaultWindow.Oldest.Format(time.DateOnly), Ahead: event.DefaultWindow.Ahead},
+		Reads: ReadsConfig{
+			Timeout: store.DefaultReadTimeout, Share: store.DefaultReadShare, Wait: store.DefaultReadWait, ValueEvents: store.DefaultValueEvents,
+		},
+		Audit:     AuditConfig{Retention: store.DefaultAuditRetention, MaxEntries: store.DefaultAuditMaxEntries},
+		StartTime: StartTimeConfig{Oldest: event.DefaultWindow.Oldest.Format(time.DateOnly), Ahead: event.DefaultWindow.Ahead},
 	}
 }
 

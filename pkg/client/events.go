@@ -372,6 +372,43 @@ type ChartPoint struct {
 	Count  int       `json:"count"` // of events
 }
 
+// ValueQuery asks which values a field of events has.
+type ValueQuery struct {
+	Field     string // dotted path, such as config.model
+	Prefix    string // values begin with it, without regard to case
+	Filters   []Filter
+	DateRange DateRange
+	RunID     string // only events of this experiment run
+	Limit     int    // at most 100; 20 if it is 0
+}
+
+// Values are those of a field among the newest events that match.
+type Values struct {
+	Values   []ValueCount `json:"values"`    // the most frequent first
+	LookedAt int          `json:"looked_at"` // how many events were looked at, which the server bounds
+	Complete bool         `json:"complete"`  // these are all that match
+	LeftOut  int          `json:"left_out"`  // events whose value is an object, an array, or longer than 500 bytes
+}
+
+// ValueCount is a value as text and how many events have it.
+type ValueCount struct {
+	Value string `json:"value"`
+	Count int    `json:"count"`
+}
+
+// Values counts the values of a field.
+func (s *EventService) Values(ctx context.Context, q ValueQuery) (*Values, error) {
+	body := struct {
+		Field     string   `json:"field"`
+		Prefix    string   `json:"prefix,omitempty"`
+		Filters   []Filter `json:"filters,omitempty"`
+		DateRange any      `json:"dateRange,omitempty"`
+		RunID     string   `json:"evaluation_id,omitempty"`
+		Limit     int      `json:"limit,omitempty"`
+	}{q.Field, q.Prefix, q.Filters, q.DateRange.wire(), q.RunID, q.Limit}
+	return one[Values](ctx, s.c, Request{Method: http.MethodPost, Path: "/v1/events/values", Body: body, Repeatable: true})
+}
+
 // Chart reads a chart of events.
 func (s *EventService) Chart(ctx context.Context, q ChartQuery) (*Chart, error) {
 	v := url.Values{}

@@ -35,6 +35,7 @@ var methods = map[string]string{
 	"searchEvents":          "Events.Search",
 	"exportEvents":          "Events.Export",
 	"chartEvents":           "Events.Chart",
+	"listEventValues":       "Events.Values",
 	"getEventsSchema":       "Events.Schema",
 	"getEventOTLP":          "OTLP.Event",
 	"searchOTLP":            "OTLP.Search",

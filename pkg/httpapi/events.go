@@ -73,6 +73,24 @@ func (s *Server) chartEvents(c *call) error {
 	return c.answer(wire.AppendChart(nil, chart, answer))
 }
 
+// eventValues answers with the values of a field, most frequent first.
+func (s *Server) eventValues(c *call) error {
+	body, err := c.body()
+	if err != nil {
+		return err
+	}
+	q, err := wire.DecodeValues(body, s.Now())
+	if err != nil {
+		return err
+	}
+	q.Search.Filters = query.InProject(q.Search.Filters, c.project)
+	answer, err := s.Store.Values(c.ctx(), c.project.ID, q)
+	if err != nil {
+		return err
+	}
+	return c.answer(wire.AppendValues(nil, answer))
+}
+
 // getEvent answers with an event and what is below it: the tree node older documents promise,
 // with the event alone under the key "event", which newer clients read. The id of a session
 // returns the session's tree.

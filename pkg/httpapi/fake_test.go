@@ -46,6 +46,11 @@ func (f *fake) Chart(_ context.Context, projectID int64, _ *query.Chart) (*query
 	return &query.ChartAnswer{}, f.err
 }
 
+func (f *fake) Values(_ context.Context, projectID int64, _ *query.ValueQuery) (*query.ValueAnswer, error) {
+	f.projectID = projectID
+	return &query.ValueAnswer{}, f.err
+}
+
 func (f *fake) Search(_ context.Context, projectID int64, q query.Search) (*event.Set, error) {
 	f.projectID, f.search = projectID, q
 	return f.set, f.err

@@ -199,6 +199,8 @@ func TestEveryRouteAsksInTheCallersProject(t *testing.T) {
 			switch r.Operation { // whose types are others
 			case "createDataset", "searchEvents", "exportEvents", "searchOTLP":
 				body = strings.NewReader(`{}`)
+			case "listEventValues":
+				body = strings.NewReader(`{"field":"event_name"}`)
 			case "createChart", "updateChart":
 				body = strings.NewReader(`{"name":"x","metric":"duration"}`)
 			case "enableMetric":

@@ -35,6 +35,9 @@ type Reader interface {
 	// Chart sums up the events that match. Filters on the project itself are the caller's to
 	// decide (query.InProject).
 	Chart(ctx context.Context, projectID int64, c *query.Chart) (*query.ChartAnswer, error)
+	// Values counts the values of a field among the newest events that match, a bounded number of them, which the
+	// answer tells. Filters on the project itself are the caller's to decide (query.InProject). It is a heavy read.
+	Values(ctx context.Context, projectID int64, q *query.ValueQuery) (*query.ValueAnswer, error)
 }
 
 // Writer is what the handlers change stored events with.
@@ -163,6 +166,7 @@ var operations = []apiOperation{
 	{"searchOTLP", http.MethodPost, []string{"/events/otlp"}, project.ScopeRead, (*Server).searchOTLP},
 	{"getEventOTLP", http.MethodGet, []string{"/events/{id}/otlp"}, project.ScopeRead, (*Server).getEventOTLP},
 	{"chartEvents", http.MethodGet, []string{"/events/chart"}, project.ScopeRead, (*Server).chartEvents},
+	{"listEventValues", http.MethodPost, []string{"/events/values"}, project.ScopeRead, (*Server).eventValues},
 	{"getEvent", http.MethodGet, []string{"/events/{id}"}, project.ScopeRead, (*Server).getEvent},
 	{"updateEvent", http.MethodPut, []string{"/events"}, project.ScopeIngest, (*Server).updateEvent},
 	{"updateEventById", http.MethodPut, []string{"/events/{id}"}, project.ScopeIngest, (*Server).updateEventByID},

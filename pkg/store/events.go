@@ -17,6 +17,7 @@ type EventStore interface {
 	Session(ctx context.Context, projectID int64, sessionID uuid.UUID) (*event.Set, error)
 	Event(ctx context.Context, projectID int64, id uuid.UUID) (event.Event, error)
 	Chart(ctx context.Context, projectID int64, c *query.Chart) (*query.ChartAnswer, error)
+	Values(ctx context.Context, projectID int64, q *query.ValueQuery) (*query.ValueAnswer, error)
 	// See httpapi.Writer.
 	Update(ctx context.Context, projectID int64, u event.Update) (pending bool, err error)
 	DeleteEvent(ctx context.Context, projectID int64, id uuid.UUID) error

@@ -44,6 +44,8 @@ type Options struct {
 	// ReadWait is how long a heavy read waits for its project's share; past it, it is
 	// fault.Limited. Default 10 seconds.
 	ReadWait time.Duration
+	// ValueEvents is how many events Values looks at. Default 50,000.
+	ValueEvents int
 	// AuditRetention is how long entries of the audit log are kept. Default 400 days.
 	AuditRetention time.Duration
 	// AuditMaxEntries bounds the entries of the audit log. Default 1,000,000.
@@ -60,6 +62,7 @@ const (
 	DefaultReadTimeout = 30 * time.Second
 	DefaultReadShare   = 4
 	DefaultReadWait    = 10 * time.Second
+	DefaultValueEvents = 50_000
 )
 
 // Bounds of what waits.
@@ -105,6 +108,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.ReadWait == 0 {
 		o.ReadWait = DefaultReadWait
+	}
+	if o.ValueEvents == 0 {
+		o.ValueEvents = DefaultValueEvents
 	}
 	if o.AuditRetention == 0 {
 		o.AuditRetention = DefaultAuditRetention

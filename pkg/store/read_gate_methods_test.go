@@ -28,6 +28,10 @@ var heavyReads = map[string]func(context.Context, *Store, int64) error{
 		_, err := s.Chart(ctx, p, &query.Chart{Bucket: query.Hour, Zone: time.UTC, Aggregation: query.Count})
 		return err
 	},
+	"Values": func(ctx context.Context, s *Store, p int64) error {
+		_, err := s.Values(ctx, p, &query.ValueQuery{})
+		return err
+	},
 	"Session": func(ctx context.Context, s *Store, p int64) error {
 		_, err := s.Session(ctx, p, uuid.New())
 		return err

@@ -81,6 +81,7 @@ func open(ctx context.Context, db sqldb.DB, bulk events.Bulk, dialect query.Dial
 		ReadTimeout:   o.ReadTimeout,
 		ReadShare:     o.ReadShare,
 		ReadWait:      o.ReadWait,
+		ValueEvents:   o.ValueEvents,
 	}, hooks)
 	s.events = e
 	s.resources = resource.New(db, e, resource.Options{

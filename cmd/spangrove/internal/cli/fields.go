@@ -118,6 +118,52 @@ func (a *app) eventChart() *cobra.Command {
 	return cmd
 }
 
+// eventValues lists the values of a field of events.
+func (a *app) eventValues() *cobra.Command {
+	var choice eventChoice
+	var prefix string
+	var limit int
+	cmd := command("values FIELD", "List the values that a field of events has, the most frequent first", `
+		spangrove events values config.model
+		spangrove events values metadata.tier --prefix go --type model --since 7d`,
+		func(ctx context.Context, args []string) error {
+			chosen, err := choice.query()
+			if err != nil {
+				return err
+			}
+			var b rawjson.Builder
+			b.String("field", args[0])
+			for name, value := range rawjson.Object(chosen) {
+				b.Raw(name, value)
+			}
+			if prefix != "" {
+				b.String("prefix", prefix)
+			}
+			if limit != 0 {
+				b.Int("limit", int64(limit))
+			}
+			r := post("/v1/events/values", b.Bytes())
+			r.Repeatable = true
+			answer, err := a.call(ctx, r)
+			if err != nil {
+				return err
+			}
+			if err := a.fields(rawjson.Get(answer, "values"), []column{{title: "value", path: "value", whole: true}, {title: "events", path: "count", right: true}}); err != nil {
+				return err
+			}
+			of := "all that match"
+			if string(rawjson.Get(answer, "complete")) != "true" {
+				of = "the newest that match"
+			}
+			a.remark("looked at %s events, %s", cell(rawjson.Get(answer, "looked_at")), of)
+			return nil
+		})
+	cmd.Flags().StringVar(&prefix, "prefix", "", "only those that begin with this `TEXT`, in any case")
+	cmd.Flags().IntVar(&limit, "limit", 0, "how many at most, up to 100; 20 if left out")
+	choice.flags(cmd)
+	return cmd
+}
+
 // rounded returns a number as people read it.
 func rounded(value json.RawMessage) string {
 	f, ok := rawjson.Number(value)

@@ -18,7 +18,7 @@ var verbs = map[string]string{
 	"createEvent": "events create", "createModelEvent": "events create", "getEvent": "events get", "updateEventById": "events update", "deleteEvent": "events delete",
 	"createEventBatch": "events batch", "createEventBatchLenient": "events import", "createModelEventBatch": "events batch",
 	"searchEvents": "events search", "listEvents": "events list", "exportEvents": "events export", "searchOTLP": "events export", "getEventOTLP": "events export",
-	"getEventsSchema": "events schema", "chartEvents": "events chart", "updateEvent": "events update",
+	"getEventsSchema": "events schema", "chartEvents": "events chart", "listEventValues": "events values", "updateEvent": "events update",
 	"otlpTraces": "events import", "otlpLogs": ": instrumentations send them", "otlpMetrics": ": instrumentations send them",
 
 	"listConfigurations": "configurations list", "createConfiguration": "configurations create", "getConfiguration": "configurations get",

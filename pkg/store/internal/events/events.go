@@ -57,6 +57,7 @@ type Options struct {
 	ReadTimeout   time.Duration // bound on one read
 	ReadShare     int           // connections that the heavy reads of a project may have at once
 	ReadWait      time.Duration // how long a heavy read waits for its project's share
+	ValueEvents   int           // how many events Values looks at
 }
 
 // Bounds of the caches.

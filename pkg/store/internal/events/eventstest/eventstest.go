@@ -61,6 +61,7 @@ func Open(t *testing.T) (*DB, *events.Store) {
 		MaxPending:    1000,
 		Window:        event.DefaultWindow,
 		ReadTimeout:   time.Minute,
+		ValueEvents:   1000,
 		ReadShare:     4,
 		ReadWait:      time.Minute,
 	}, events.Hooks{
