@@ -90,6 +90,7 @@ func doors(api, otlp string, ids map[string]string) []door {
 		filled = strings.ReplaceAll(filled, "{key}", ids["key"])
 		filled = strings.ReplaceAll(filled, "{chart}", ids["charts"])
 		filled = strings.ReplaceAll(filled, "{event}", ids["events"])
+		filled = strings.ReplaceAll(filled, "{field}", "inputs")
 		filled = strings.ReplaceAll(filled, "{old}", ids[noun])
 		filled = regexp.MustCompile(`\{\w+\}`).ReplaceAllString(filled, "v1")
 		all = append(all, door{method, base + filled, path, operation, scope})

@@ -24,6 +24,9 @@ var methods = map[string]string{
 	"getSession":       "Sessions.Get",
 	"deleteSession":    "Sessions.Delete",
 	"getSessionOTLP":   "OTLP.Session",
+	"searchSessions":   "Sessions.Search",
+	"getSessionTree":   "Sessions.Tree",
+	"previewEvents":    "Sessions.Previews",
 
 	"createEvent":           "Events.Create",
 	"createModelEvent":      "Events.CreateModel",
@@ -39,6 +42,7 @@ var methods = map[string]string{
 	"getEventsSchema":       "Events.Schema",
 	"getEventOTLP":          "OTLP.Event",
 	"searchOTLP":            "OTLP.Search",
+	"getEventField":         "Events.Field",
 
 	"listDatasets":        "Datasets.List",
 	"createDataset":       "Datasets.Create",
@@ -144,7 +148,11 @@ var methods = map[string]string{
 	"otlpMetrics": "OTLP.SendMetrics",
 	"healthcheck": "Ready",
 	"getOpenAPI":  "OpenAPI",
+	"getMe":       "Me",
 }
+
+// browsers are operations that set and take away a browser's cookie: programs send their key.
+var browsers = map[string]bool{"login": true, "logout": true}
 
 // doubles are operations that do what another does, for other clients' sake. They need no method
 // of their own.
@@ -228,7 +236,7 @@ func TestEveryOperationHasAMethod(t *testing.T) {
 			continue // under another path
 		}
 		there[op.id] = true
-		if doubles[op.id] == "" && methods[op.id] == "" {
+		if doubles[op.id] == "" && methods[op.id] == "" && !browsers[op.id] {
 			t.Errorf("operation %s has no method in pkg/client: add one, name it in methods, and call it below TestOperations", op.id)
 		}
 	}

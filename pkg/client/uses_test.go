@@ -75,6 +75,9 @@ func useService(t *testing.T, c *client.Client) {
 	if !strings.HasPrefix(string(text), "openapi: 3.1") {
 		t.Errorf("the description begins with %.40q", text)
 	}
+	if me := must(c.Me(t.Context()))(t); me.Project.ID == "" || me.Scope == "" || me.Version == "" {
+		t.Errorf("me is %+v", me)
+	}
 	var same json.RawMessage
 	check(t, c.Call(t.Context(), client.Request{Method: "GET", Path: "/v1/healthcheck"}, &same))
 	equal(t, "any call", string(same), `{"status":"ok"}`)
@@ -105,9 +108,42 @@ func useSessions(t *testing.T, c *client.Client) {
 	equal(t, "outputs", got[ids[1]].Outputs, any("text <&>"))
 	equal(t, "duration", got[ids[0]].Duration, 3)
 	equal(t, "parent", got[ids[0]].ParentID, s.SessionID)
+	useSessionRows(t, c, s.SessionID, ids)
 	check(t, c.Sessions.Delete(ctx, s.SessionID))
 	_, err := c.Sessions.Get(ctx, s.SessionID)
 	isGone(t, "the session", err)
+}
+
+// useSessionRows reads a session that has the inputs big and two events, the second with an output.
+func useSessionRows(t *testing.T, c *client.Client, id string, events []string) {
+	ctx := t.Context()
+	q := client.SessionQuery{
+		Filters: []client.Filter{
+			{Field: "session_id", Operator: client.Is, Value: id},
+			{Field: "totals.events", Operator: client.GreaterThan, Value: 1, Type: client.TypeNumber},
+		},
+		EventFilters: []client.Filter{{Field: "event_name", Operator: client.Is, Value: "search"}},
+		Sort:         client.SortEvents, Ascending: true, Counted: true,
+	}
+	page := must(c.Sessions.Search(ctx, q))(t)
+	if len(page.Sessions) != 1 || page.Total != 1 || page.NextCursor != "" {
+		t.Fatalf("found %d of %d sessions, next %q", len(page.Sessions), page.Total, page.NextCursor)
+	}
+	row := page.Sessions[0]
+	equal(t, "events", row.NumEvents, 2)
+	equal(t, "output", row.Output, "text <&>")
+	if all := collect(t, c.Sessions.All(ctx, client.SessionQuery{Filters: q.Filters, Limit: 1})); len(all) != 1 {
+		t.Errorf("walked over %d sessions", len(all))
+	}
+	tree := must(c.Sessions.Tree(ctx, id, client.TreePart{}))(t)
+	equal(t, "rows", len(tree.Rows), 3)
+	equal(t, "total", tree.Total, 3)
+	changes := must(c.Sessions.Tree(ctx, id, client.TreePart{Since: tree.Touched}))(t)
+	equal(t, "since", changes.Since, tree.Touched)
+	equal(t, "changed rows", len(changes.Rows), 0)
+	previews := must(c.Sessions.Previews(ctx, id, events))(t)
+	equal(t, "preview", previews[events[1]].Output, "text <&>")
+	equal(t, "one field", string(must(c.Events.Field(ctx, id, "inputs"))(t)), `{"big":12345678901234567890.10}`)
 }
 
 func useEvents(t *testing.T, c *client.Client) {

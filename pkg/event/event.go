@@ -146,6 +146,27 @@ func (e *Event) Validate() error {
 type Set struct {
 	Total  int     // matches before paging
 	Events []Event // in order, without payload
+	// Complete reports whether Events[i] has all its fields but the payload: of others, some field was too large to stand
+	// beside the rest, and only Load has it. If it is nil, all are complete.
+	Complete func(i int) bool
 	// Load returns event i whole. It may be called in any order, but not concurrently.
 	Load func(ctx context.Context, i int) (Event, error)
+}
+
+// SessionSet is a page of sessions: the session events, and what the session rows say of them.
+type SessionSet struct {
+	Set                       // the session events; Load also has the inputs and outputs that follow from the events below
+	Totals    []SessionTotals // by the same index
+	Last      float64         // what the last session of the page is sorted by
+	HasMore   bool            // there are sessions after the page
+	IsCounted bool            // Total is exact
+}
+
+// SessionTotals are what a session's events add up to.
+type SessionTotals struct {
+	Events, ModelEvents, Errors, Feedback int64
+	Prompt, Completion, Tokens            float64
+	Cost                                  float64
+	HasCost                               bool
+	Implicit                              bool // no request started the session: its first event did
 }

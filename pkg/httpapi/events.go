@@ -93,11 +93,28 @@ func (s *Server) eventValues(c *call) error {
 
 // getEvent answers with an event and what is below it: the tree node older documents promise,
 // with the event alone under the key "event", which newer clients read. The id of a session
-// returns the session's tree.
+// returns the session's tree. With children=none it is the event alone, for which nothing else is read.
 func (s *Server) getEvent(c *call) error {
 	id, err := c.id("event_id")
 	if err != nil {
 		return err
+	}
+	var params struct {
+		Children string `query:"children"`
+	}
+	if err := c.query(&params); err != nil {
+		return err
+	}
+	switch params.Children {
+	case "", "all":
+	case "none":
+		e, err := s.Store.Event(c.ctx(), c.project.ID, id)
+		if err != nil {
+			return err
+		}
+		return c.answer(wire.AppendEvent(nil, &e, &c.project))
+	default:
+		return fault.InvalidField("children", "must be all or none")
 	}
 	set, at, err := s.around(c, id)
 	if err != nil {

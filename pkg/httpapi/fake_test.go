@@ -66,6 +66,16 @@ func (f *fake) Event(_ context.Context, projectID int64, _ uuid.UUID) (event.Eve
 	return f.event, f.err
 }
 
+func (f *fake) EventsByID(_ context.Context, projectID int64, _ []uuid.UUID) (*event.Set, error) {
+	f.projectID = projectID
+	return f.set, f.err
+}
+
+func (f *fake) SearchSessions(_ context.Context, projectID int64, _ query.SessionSearch) (*event.SessionSet, error) {
+	f.projectID = projectID
+	return &event.SessionSet{}, f.err
+}
+
 func (f *fake) Update(_ context.Context, projectID int64, u event.Update) (bool, error) {
 	f.projectID, f.update = projectID, u
 	return f.pending, f.err

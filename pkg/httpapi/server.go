@@ -32,6 +32,13 @@ type Reader interface {
 	// Event returns one event whole; the session event for a session's id, also where that id has
 	// moved. fault.NotFound if there is none.
 	Event(ctx context.Context, projectID int64, eventID uuid.UUID) (event.Event, error)
+	// EventsByID returns those of the events that are there, in the order of ids.
+	EventsByID(ctx context.Context, projectID int64, ids []uuid.UUID) (*event.Set, error)
+	// SearchSessions returns a page of sessions in the order that q names, by keyset: the page begins after q.After. Sessions of
+	// judges are among them. Where q.Counted is set, Total is the exact number of all that match.
+	//
+	// It is a heavy read, as Search is.
+	SearchSessions(ctx context.Context, projectID int64, q query.SessionSearch) (*event.SessionSet, error)
 	// Chart sums up the events that match. Filters on the project itself are the caller's to
 	// decide (query.InProject).
 	Chart(ctx context.Context, projectID int64, c *query.Chart) (*query.ChartAnswer, error)
@@ -100,6 +107,8 @@ type Deps struct {
 	ReadBody func(r *http.Request, projectID string) (body []byte, release func(), err error)
 	// Logger gets internal errors. If it is nil, nothing is logged.
 	Logger *zap.Logger
+	// Version is the server's, as getMe shows it.
+	Version string
 	// Now is the time from which relative date ranges count. If it is nil, it is the clock.
 	Now func() time.Time
 }
@@ -107,6 +116,7 @@ type Deps struct {
 // Server has the handlers.
 type Server struct {
 	Deps
+	trees *trees
 }
 
 // New returns a server. Of d only Store is required.
@@ -126,7 +136,7 @@ func New(d Deps) *Server {
 	if d.Now == nil {
 		d.Now = time.Now
 	}
-	return &Server{d}
+	return &Server{Deps: d, trees: newTrees()}
 }
 
 // Route is one method and path of the API.
@@ -158,6 +168,7 @@ type apiOperation struct {
 
 var operations = []apiOperation{
 	{"getSession", http.MethodGet, []string{"/sessions/{id}", "/session/{id}"}, project.ScopeRead, (*Server).getSession},
+	{"searchSessions", http.MethodPost, []string{"/sessions/search"}, project.ScopeRead, (*Server).searchSessions},
 	{"getSessionOTLP", http.MethodGet, []string{"/sessions/{id}/otlp", "/session/{id}/otlp"}, project.ScopeRead, (*Server).getSessionOTLP},
 	{"deleteSession", http.MethodDelete, []string{"/sessions/{id}", "/session/{id}"}, project.ScopeFull, (*Server).deleteSession},
 	{"listEvents", http.MethodGet, []string{"/events"}, project.ScopeRead, (*Server).listEvents},
@@ -171,13 +182,14 @@ var operations = []apiOperation{
 	{"updateEvent", http.MethodPut, []string{"/events"}, project.ScopeIngest, (*Server).updateEvent},
 	{"updateEventById", http.MethodPut, []string{"/events/{id}"}, project.ScopeIngest, (*Server).updateEventByID},
 	{"deleteEvent", http.MethodDelete, []string{"/events/{id}"}, project.ScopeFull, (*Server).deleteEvent},
+	{"getMe", http.MethodGet, []string{"/me"}, project.ScopeAny, (*Server).getMe},
 	{"getOpenAPI", http.MethodGet, []string{"/openapi.yaml"}, project.ScopeRead, (*Server).getOpenAPI},
 }
 
 // Routes lists every route, in the order of the table.
 func (s *Server) Routes() []Route {
 	var routes []Route
-	for _, op := range slices.Concat(operations, resourceOperations) {
+	for _, op := range slices.Concat(operations, treeOperations, resourceOperations) {
 		for _, path := range op.paths {
 			for _, d := range []struct {
 				dialect wire.Dialect

@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/spangrove/spangrove/pkg/query"
 	"github.com/spangrove/spangrove/pkg/rawjson"
 	"github.com/spangrove/spangrove/pkg/wire"
 )
@@ -101,4 +102,25 @@ func (c *call) json(b *rawjson.Builder) error { return c.answer(b.Bytes()) }
 func (c *call) answer(body json.RawMessage) error {
 	_ = wire.WriteJSON(c.w, body)
 	return nil
+}
+
+// searchSessions answers with a page of sessions, each summed up.
+func (s *Server) searchSessions(c *call) error {
+	body, err := c.body()
+	if err != nil {
+		return err
+	}
+	in, err := wire.DecodeSessionSearch(body, s.Now())
+	if err != nil {
+		return err
+	}
+	in.Search.Filters = query.InProject(in.Search.Filters, c.project)
+	if in.Search.EventFilters != nil {
+		in.Search.EventFilters = query.InProject(in.Search.EventFilters, c.project)
+	}
+	set, err := s.Store.SearchSessions(c.ctx(), c.project.ID, in.Search)
+	if err != nil {
+		return err
+	}
+	return c.stream(func(out *wire.Stream) error { return wire.WriteSessions(c.ctx(), out, set, in) })
 }

@@ -13,8 +13,14 @@ const (
 	ScopeAdmin  Scope = "admin"  // full, and projects and keys
 )
 
+// ScopeAny is what an operation needs that every key may do. No key has it.
+const ScopeAny Scope = ""
+
 // Allows reports whether a key with this scope may do what needs the scope want.
 func (s Scope) Allows(want Scope) bool {
+	if want == ScopeAny {
+		return true
+	}
 	switch s {
 	case ScopeAdmin:
 		return true

@@ -16,6 +16,8 @@ type Dialect interface {
 	UUID(id uuid.UUID) any
 	// From reads events with their sessions: a FROM clause's text, in which SessionID holds.
 	From() string
+	// FromSessions reads session events with their sessions, alias s, in which SessionID holds.
+	FromSessions() string
 	// SessionID returns the id of the event's session, in a statement that reads From.
 	SessionID() string
 	// OfSession is the condition that an event is of session $2 of project $1. It needs only event.
@@ -30,6 +32,8 @@ type Dialect interface {
 
 	// sessionOf is SessionID in a statement that reads only event.
 	sessionOf() string
+	// sessionKey is the column of event by which an event names its session.
+	sessionKey() string
 	// ofSession reads an expression over the row s of the event's session.
 	ofSession(expr string) string
 	// rounded is a double to costDecimals decimals.

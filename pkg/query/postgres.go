@@ -16,6 +16,11 @@ func (postgres) Placeholder(n int) string { return "$" + strconv.Itoa(n) }
 func (postgres) UUID(id uuid.UUID) any    { return [16]byte(id) }
 func (postgres) From() string             { return "event AS e" }
 func (postgres) SessionID() string        { return "e.session_id" }
+func (postgres) sessionKey() string       { return "e.session_id" }
+
+func (postgres) FromSessions() string {
+	return "event AS e JOIN session AS s ON s.project_id = e.project_id AND s.session_id = e.session_id"
+}
 
 func (postgres) OfSession() string { return "session_id = $2 AND project_id = $1" }
 

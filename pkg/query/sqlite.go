@@ -24,7 +24,9 @@ func (sqlite) UUID(id uuid.UUID) any    { return id[:] }
 func (sqlite) From() string {
 	return "event AS e JOIN session AS s ON s.session_rowid = e.session_rowid"
 }
-func (sqlite) SessionID() string { return "s.session_id" }
+func (d sqlite) FromSessions() string { return d.From() }
+func (sqlite) SessionID() string      { return "s.session_id" }
+func (sqlite) sessionKey() string     { return "e.session_rowid" }
 
 func (sqlite) OfSession() string {
 	return "session_rowid = (SELECT session_rowid FROM session WHERE project_id = $1 AND session_id = $2)"

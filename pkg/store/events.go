@@ -16,6 +16,8 @@ type EventStore interface {
 	Search(ctx context.Context, projectID int64, q query.Search) (*event.Set, error)
 	Session(ctx context.Context, projectID int64, sessionID uuid.UUID) (*event.Set, error)
 	Event(ctx context.Context, projectID int64, id uuid.UUID) (event.Event, error)
+	EventsByID(ctx context.Context, projectID int64, ids []uuid.UUID) (*event.Set, error)
+	SearchSessions(ctx context.Context, projectID int64, q query.SessionSearch) (*event.SessionSet, error)
 	Chart(ctx context.Context, projectID int64, c *query.Chart) (*query.ChartAnswer, error)
 	Values(ctx context.Context, projectID int64, q *query.ValueQuery) (*query.ValueAnswer, error)
 	// See httpapi.Writer.
@@ -45,8 +47,6 @@ type EventStore interface {
 	// CheckStart returns a fault.Invalid about start_time if an event that is no span begins outside
 	// the window of the store, so that a sender can be told before the event is on its way.
 	CheckStart(e *event.Event) error
-	// EventsByID returns those of the events that are there, in the order of ids, as a search does.
-	EventsByID(ctx context.Context, projectID int64, ids []uuid.UUID) (*event.Set, error)
 	// ReadSession returns the session event as stored. fault.NotFound if there is none.
 	ReadSession(ctx context.Context, projectID int64, sessionID uuid.UUID) (event.Event, error)
 	// RecordSecret returns what those who record something in the store under an id or with a signature that

@@ -98,7 +98,7 @@ var otherMethods = map[string][]string{
 		"RecordSecret",
 	},
 	"reads by connections of its own, for keys and ingestion": {
-		"HasAdminKey", "KeyByHash", "ProjectLimits", "OwnLimits", "ProjectByName", "ProjectByPublicID", "ProjectByID",
+		"HasAdminKey", "KeyByHash", "KeyByID", "ProjectLimits", "OwnLimits", "ProjectByName", "ProjectByPublicID", "ProjectByID",
 		"DefaultProject", "StoredBytes", "CheckStored", "CheckStart",
 	},
 	"works in the background": {

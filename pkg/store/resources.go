@@ -125,6 +125,8 @@ type KeyStore interface {
 	// KeyByHash returns the key with this hash and its project, active or not. fault.NotFound if
 	// there is none.
 	KeyByHash(ctx context.Context, hash []byte) (project.Key, project.Project, error)
+	// KeyByID returns the key with this id and its project, active or not. fault.NotFound if there is no such key.
+	KeyByID(ctx context.Context, id string) (project.Key, project.Project, error)
 	// See httpapi.Keys.
 	Keys(ctx context.Context, projectID int64, prefix string, limit, page int) (list []project.Key, total int, err error)
 	RevokeKey(ctx context.Context, projectID int64, id string) (project.Key, error)

@@ -246,7 +246,7 @@ func searchManyValues(e *env) {
 	e.equal("from JSON", []string{"x"}, e.found(again[0]))
 }
 
-// parsed reads filters from JSON.
+// filters reads filters from JSON.
 func (e *env) parsed(list string) []query.Filter {
 	e.Helper()
 	fs, err := query.ParseFilters(raw(list), "filters")

@@ -73,6 +73,7 @@ func (a *app) events() *cobra.Command {
 			spangrove events get `+exampleEvent+`
 			spangrove events get `+exampleEvent+` --output json`,
 			func(id string) client.Request { return get(path("events", id)) }, "event"),
+		a.eventField(),
 		a.updater(
 			"an event, or a session by its id",
 			`
@@ -94,6 +95,21 @@ func (a *app) events() *cobra.Command {
 			func(id string) client.Request { return del(path("events", id)) },
 		),
 	)
+}
+
+// eventField shows one field as it is stored, digit for digit, whatever the format of results.
+func (a *app) eventField() *cobra.Command {
+	return command("field ID FIELD", "Show one field of an event as it is stored", `
+		spangrove events field `+exampleEvent+` inputs
+		spangrove events field `+exampleEvent+` outputs | jq .content`,
+		func(ctx context.Context, args []string) error {
+			answer, err := a.call(ctx, get(path("events", args[0], "fields", args[1])))
+			if err != nil {
+				return err
+			}
+			_, err = a.results.Write(append(answer, '\n'))
+			return err
+		})
 }
 
 // eventChoice are the flags that choose events.

@@ -13,7 +13,21 @@ import (
 
 func (a *app) keys() *cobra.Command {
 	return noun("keys", "Keys: who may do what in a project",
-		a.keyList(), a.keyCreate(), a.keyRevoke())
+		a.keyList(), a.keyCreate(), a.keyRevoke(), a.keyWhoAmI())
+}
+
+// keyWhoAmI shows whose key this program uses.
+func (a *app) keyWhoAmI() *cobra.Command {
+	return command("whoami", "Show the project and the scope of the key that is used", `
+		spangrove keys whoami
+		spangrove keys whoami --output json`,
+		func(ctx context.Context, _ []string) error {
+			answer, err := a.call(ctx, get("/v1/me"))
+			if err != nil {
+				return err
+			}
+			return a.one(answer)
+		})
 }
 
 // ofProject returns the flag that names a project, which commands about keys need.

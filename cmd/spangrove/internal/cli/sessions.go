@@ -15,6 +15,7 @@ import (
 func (a *app) sessions() *cobra.Command {
 	return noun("sessions", "Sessions: what an application did, as a tree of events",
 		a.sessionList(),
+		a.sessionSearch(),
 		a.sessionTree(),
 		a.sessionStart(),
 		a.getter("a session with all events in it", `
@@ -68,6 +69,121 @@ func (a *app) sessionList() *cobra.Command {
 	filterFlag(cmd, &choice.filters)
 	p.flags(cmd, l)
 	return cmd
+}
+
+// maxSessionPage is how many sessions a search gives at once.
+const maxSessionPage = 200
+
+// sessionSearch finds sessions by what their events add up to, or by an event in them.
+func (a *app) sessionSearch() *cobra.Command {
+	var since, until, sort string
+	var filters, events []string
+	var ascending bool
+	limit := 50
+	sorts := []string{client.SortStart, client.SortDuration, client.SortCost, client.SortTokens, client.SortErrors, client.SortEvents}
+	cmd := command(
+		"search",
+		"Search sessions by their totals and by the events in them",
+		`
+		spangrove sessions search --sort cost --since 7d
+		spangrove sessions search --filter 'totals.errors > 0' --event-filter 'config.model is gpt-4o'
+		spangrove sessions search --event-filter 'event_name is search' --event-filter 'duration > 2000' --output jsonl`,
+		func(ctx context.Context, _ []string) error {
+			q, err := sessionQuery(since, until, sort, ascending, withoutJudges(filters), events)
+			if err != nil {
+				return err
+			}
+			if limit < 0 {
+				return usage("--limit must not be negative")
+			}
+			return a.showSessions(ctx, q, limit)
+		},
+	)
+	flags := cmd.Flags()
+	timeFlags(cmd, &since, &until)
+	flags.StringVar(&sort, "sort", client.SortStart, "what comes first: the highest `TOTAL` of start, duration, cost, tokens, errors or events")
+	completes(cmd, "sort", sorts)
+	flags.BoolVar(&ascending, "ascending", false, "the lowest first")
+	flags.StringArrayVar(&events, "event-filter", nil, "only those with an event for which this `FILTER` holds; repeated, one event must meet all")
+	flags.IntVar(&limit, "limit", limit, "show at most this `NUMBER`; 0 is all")
+	filterFlag(cmd, &filters)
+	return cmd
+}
+
+// sessionQuery returns a search of sessions as the API has it, without limit and cursor.
+func sessionQuery(since, until, sort string, ascending bool, filters, events []string) (json.RawMessage, error) {
+	var b rawjson.Builder
+	for _, f := range []struct {
+		name  string
+		texts []string
+	}{{"filters", filters}, {"event_filters", events}} {
+		list, err := parseFilters(f.texts)
+		if err != nil {
+			return nil, err
+		}
+		if len(list) > 0 {
+			b.Raw(f.name, array(list))
+		}
+	}
+	between, err := dateRange(since, until)
+	if err != nil {
+		return nil, err
+	}
+	if between != nil {
+		b.Raw("dateRange", between)
+	}
+	b.String("sort", sort)
+	if ascending {
+		b.String("order", "asc")
+	}
+	return b.Bytes(), nil
+}
+
+// showSessions shows the sessions of a search, page by page, at most limit if that is not 0.
+func (a *app) showSessions(ctx context.Context, q json.RawMessage, limit int) error {
+	out := a.items([]column{
+		{title: "session", path: "session_id", whole: true},
+		{title: "name", path: "session_name"},
+		{title: "start", path: "start_time", show: millis, whole: true},
+		{title: "took", path: "duration", show: span, right: true},
+		{title: "events", path: "num_events", right: true},
+		{title: "errors", path: "num_errors", right: true},
+		{title: "tokens", path: "tokens.total", right: true},
+		{title: "cost", path: "cost", right: true},
+	})
+	for cursor := json.RawMessage(nil); ; {
+		var page rawjson.Builder
+		size := maxSessionPage
+		if limit > 0 {
+			size = min(size, limit-out.n)
+		}
+		page.Int("limit", int64(size))
+		if cursor != nil {
+			page.Raw("cursor", cursor)
+		}
+		r := post("/v1/sessions/search", rawjson.Concat(q, page.Bytes()))
+		r.Repeatable = true
+		answer, err := a.call(ctx, r)
+		if err != nil {
+			return err
+		}
+		for _, item := range rawjson.Array(rawjson.Get(answer, "sessions")) {
+			if err := out.add(item); err != nil {
+				return err
+			}
+		}
+		cursor = rawjson.Get(answer, "next_cursor")
+		if rawjson.Null(cursor) || limit > 0 && out.n >= limit {
+			break
+		}
+	}
+	if err := out.end(); err != nil {
+		return err
+	}
+	if out.n == 0 && a.format == formatTable {
+		a.remark("no sessions")
+	}
+	return nil
 }
 
 // withoutJudges leaves out the sessions in which metrics asked a model, unless a filter is about

@@ -49,6 +49,7 @@ func (s *Store) eventSet(ctx context.Context, project int64, rows []*Stored, tot
 			roll.show(&set.Events[i])
 		}
 	}
+	set.Complete = func(i int) bool { return rows[i].inHeads() }
 	l := &eventList{s: s, project: project, rows: rows, rolls: rolls}
 	set.Load = func(ctx context.Context, i int) (event.Event, error) {
 		r := rows[i]

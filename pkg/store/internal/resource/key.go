@@ -113,6 +113,16 @@ func (s *Store) KeyByHash(ctx context.Context, hash []byte) (project.Key, projec
 	return k, p, err
 }
 
+// KeyByID returns the key with this id and its project, active or not.
+func (s *Store) KeyByID(ctx context.Context, id string) (project.Key, project.Project, error) {
+	k, err := s.keyWhere(ctx, s.db.Quick(), `id = $1`, id)
+	if err != nil {
+		return k, project.Project{}, sqldb.WrapError(s.db, err, "read key")
+	}
+	p, err := s.readProject(ctx, `id = $1`, k.ProjectID)
+	return k, p, err
+}
+
 // Keys lists the keys of a project whose readable part begins with prefix, active or not,
 // oldest first, a page of them (the first is 1), and counts all.
 func (s *Store) Keys(ctx context.Context, projectID int64, prefix string, limit, page int) (list []project.Key, total int, err error) {

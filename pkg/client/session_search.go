@@ -1,0 +1,189 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"net/http"
+	"net/url"
+	"strconv"
+)
+
+// What sessions are sorted by.
+const (
+	SortStart    = "start"
+	SortDuration = "duration"
+	SortCost     = "cost"
+	SortTokens   = "tokens"
+	SortErrors   = "errors"
+	SortEvents   = "events"
+)
+
+// SessionQuery asks for sessions. Filters are about the session event, or about what its events add up to (totals.cost,
+// totals.tokens, totals.errors, totals.events); one event of the session meets all EventFilters.
+type SessionQuery struct {
+	Filters      []Filter
+	EventFilters []Filter
+	DateRange    DateRange
+	Sort         string // SortStart if empty
+	Ascending    bool
+	Limit        int    // 1 to 200; 0: 50
+	Cursor       string // NextCursor of the page before
+	Counted      bool   // SessionPage.Total is wanted, which takes longer
+}
+
+// SessionSummary is a session in a list.
+type SessionSummary struct {
+	SessionID      string  `json:"session_id"`
+	SessionName    string  `json:"session_name"` // at most 300 bytes
+	Source         string  `json:"source"`
+	StartTime      float64 `json:"start_time"` // Unix milliseconds
+	EndTime        float64 `json:"end_time"`
+	Duration       float64 `json:"duration"`   // milliseconds
+	NumEvents      int     `json:"num_events"` // without the session event
+	NumModelEvents int     `json:"num_model_events"`
+	NumErrors      int     `json:"num_errors"`
+	Tokens         struct {
+		Prompt     float64 `json:"prompt"`
+		Completion float64 `json:"completion"`
+		Total      float64 `json:"total"`
+	} `json:"tokens"`
+	Cost        *float64 `json:"cost"` // US dollars; nil if no event has a cost
+	HasFeedback bool     `json:"has_feedback"`
+	Error       string   `json:"error"` // at most 200 bytes
+	UserID      string   `json:"user_id"`
+	RunID       string   `json:"run_id"`
+	Metrics     Object   `json:"metrics"` // nil if over 4 KiB, as Feedback and Metadata
+	Feedback    Object   `json:"feedback"`
+	Metadata    Object   `json:"metadata"`
+	Input       string   `json:"input"` // a line of at most 200 characters
+	Output      string   `json:"output"`
+}
+
+// SessionPage is a page of sessions.
+type SessionPage struct {
+	Sessions   []SessionSummary `json:"sessions"`
+	NextCursor string           `json:"next_cursor"` // empty on the last page
+	Total      int              `json:"total"`       // of all pages, if that was asked for
+}
+
+// Search reads a page of sessions.
+func (s *SessionService) Search(ctx context.Context, q SessionQuery) (*SessionPage, error) {
+	body := struct {
+		Filters      []Filter `json:"filters,omitempty"`
+		EventFilters []Filter `json:"event_filters,omitempty"`
+		DateRange    any      `json:"dateRange,omitempty"`
+		Sort         string   `json:"sort,omitempty"`
+		Order        string   `json:"order,omitempty"`
+		Limit        int      `json:"limit,omitempty"`
+		Cursor       string   `json:"cursor,omitempty"`
+		Total        string   `json:"total,omitempty"`
+	}{q.Filters, q.EventFilters, q.DateRange.wire(), q.Sort, "", q.Limit, q.Cursor, ""}
+	if q.Ascending {
+		body.Order = "asc"
+	}
+	if q.Counted {
+		body.Total = "exact"
+	}
+	return one[SessionPage](ctx, s.c, Request{Method: http.MethodPost, Path: "/v1/sessions/search", Body: body, Repeatable: true})
+}
+
+// All walks over all sessions of a search, page by page, from the page of q.Cursor on.
+func (s *SessionService) All(ctx context.Context, q SessionQuery) iter.Seq2[SessionSummary, error] {
+	return func(yield func(SessionSummary, error) bool) {
+		for {
+			page, err := s.Search(ctx, q)
+			if err != nil {
+				yield(SessionSummary{}, err)
+				return
+			}
+			for i := range page.Sessions {
+				if !yield(page.Sessions[i], nil) {
+					return
+				}
+			}
+			if q.Cursor = page.NextCursor; q.Cursor == "" {
+				return
+			}
+		}
+	}
+}
+
+// TreePart says which rows of a session's tree are asked for; the zero value asks for all, up to 20,000.
+type TreePart struct {
+	Limit int
+	Below string // only what stands below this event
+	After string // and of its children only those after this one
+	Since string // only what has changed since an answer had this Touched
+}
+
+// TreeRows are rows of a session's tree, without what its events say. Columns names what stands where in a row.
+type TreeRows struct {
+	SessionID string              `json:"session_id"`
+	Touched   string              `json:"touched"` // another one after each change
+	Total     int                 `json:"total"`   // events of the session, itself included
+	Truncated bool                `json:"truncated"`
+	Since     string              `json:"since"` // empty: the rows are all there are, not only changes
+	Columns   []string            `json:"columns"`
+	Rows      [][]json.RawMessage `json:"rows"`
+	Removed   []string            `json:"removed"`
+}
+
+// Tree reads a session's tree without what its events say.
+func (s *SessionService) Tree(ctx context.Context, id string, part TreePart) (*TreeRows, error) {
+	q := url.Values{}
+	for name, value := range map[string]string{"below": part.Below, "after": part.After, "since": part.Since} {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	if part.Limit > 0 {
+		q.Set("limit", strconv.Itoa(part.Limit))
+	}
+	return one[TreeRows](ctx, s.c, Request{Method: http.MethodGet, Path: path("sessions", id, "tree"), Query: q, Repeatable: true})
+}
+
+// Preview is a line of what went into an event, one of what came out, and its model.
+type Preview struct {
+	Input  string `json:"input"` // at most 200 characters
+	Output string `json:"output"`
+	Model  string `json:"model"`
+}
+
+// Previews reads the previews of at most 200 events of a session, by event id. Those that are not there are left out.
+func (s *SessionService) Previews(ctx context.Context, id string, events []string) (map[string]Preview, error) {
+	body := struct {
+		EventIDs []string `json:"event_ids"`
+	}{events}
+	answer, err := one[struct {
+		Previews map[string]Preview `json:"previews"`
+	}](ctx, s.c, Request{Method: http.MethodPost, Path: path("sessions", id, "previews"), Body: body, Repeatable: true})
+	if err != nil {
+		return nil, err
+	}
+	return answer.Previews, nil
+}
+
+// Field reads one field of an event (inputs, outputs, config, metadata, metrics, feedback, user_properties or error) as JSON, digit for
+// digit as it is stored.
+func (s *EventService) Field(ctx context.Context, id, field string) (json.RawMessage, error) {
+	var raw json.RawMessage
+	err := s.c.Call(ctx, Request{Method: http.MethodGet, Path: path("events", id, "fields", field), Repeatable: true}, &raw)
+	return raw, err
+}
+
+// Me is who the client is to the server.
+type Me struct {
+	Project struct {
+		ID   string `json:"id"`
+		Name string `json:"name"`
+	} `json:"project"`
+	Scope   string `json:"scope"`
+	KeyID   string `json:"key_id"`  // empty on a server without keys
+	Version string `json:"version"` // the server's
+}
+
+// Me asks who the client's key is.
+func (c *Client) Me(ctx context.Context) (*Me, error) {
+	return one[Me](ctx, c, Request{Method: http.MethodGet, Path: "/v1/me", Repeatable: true})
+}

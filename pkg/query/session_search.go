@@ -1,0 +1,174 @@
+package query
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/rawjson"
+)
+
+// SessionSearch asks for a page of sessions in one order.
+type SessionSearch struct {
+	Filters      []Filter      // on the session event
+	Totals       []TotalFilter // on what the session's events add up to
+	EventFilters []Filter      // some event of the session meets all of them; nil: no such condition
+	From, To     *float64      // bounds of the session's start in Unix milliseconds, both included; nil: open
+	Sort         SessionSort
+	Ascending    bool
+	Limit        int           // rows a page, 1 or more
+	After        *SessionPlace // the page begins after it; nil: with the first session
+	Counted      bool          // the exact number of all matches is wanted, too
+}
+
+// SessionPlace is a session's place in an order: what it is sorted by, and its id, which decides among equals.
+type SessionPlace struct {
+	Value float64
+	ID    uuid.UUID
+}
+
+// SessionSort is what sessions are sorted by.
+type SessionSort string
+
+// The orders. Duration is that of the session event; the others are the session's totals.
+const (
+	SortStart    SessionSort = "start"
+	SortDuration SessionSort = "duration"
+	SortCost     SessionSort = "cost"
+	SortTokens   SessionSort = "tokens"
+	SortErrors   SessionSort = "errors"
+	SortEvents   SessionSort = "events"
+)
+
+// sessionSorts are the expressions of the orders over event e and its session s.
+var sessionSorts = map[SessionSort]string{
+	SortStart:    "e.start_ms",
+	SortDuration: "e.duration",
+	SortCost:     "s.cost",
+	SortTokens:   "s.total_tokens",
+	SortErrors:   "CAST(s.num_errors AS double precision)",
+	SortEvents:   "CAST(s.num_events AS double precision)",
+}
+
+// Valid reports whether s is one of the orders.
+func (s SessionSort) Valid() bool { return sessionSorts[s] != "" }
+
+// SessionSorts lists the orders, for messages.
+func SessionSorts() []SessionSort {
+	return []SessionSort{SortStart, SortDuration, SortCost, SortTokens, SortErrors, SortEvents}
+}
+
+// SQL returns the expression that sessions are sorted by, over event e and session s; a double.
+func (s SessionSort) SQL() string { return sessionSorts[s] }
+
+// TotalFilter is a condition on a total of a session.
+type TotalFilter struct {
+	Column string // of session s
+	Sign   string // of SQL
+	Value  float64
+}
+
+// totalsPrefix begins the fields of filters on totals.
+const totalsPrefix = "totals."
+
+// totalColumns are the totals that a filter may name, after totalsPrefix.
+var totalColumns = map[string]string{
+	"cost":              "s.cost",
+	"tokens":            "s.total_tokens",
+	"prompt_tokens":     "s.prompt_tokens",
+	"completion_tokens": "s.completion_tokens",
+	"errors":            "s.num_errors",
+	"events":            "s.num_events",
+	"model_events":      "s.num_model_events",
+	"feedback":          "s.num_feedback",
+}
+
+// totalSigns are the operators that totals can be compared with. All totals are there, so that none is absent.
+var totalSigns = map[string]string{"is": "=", "is not": "<>", "greater than": ">", "less than": "<"}
+
+// ParseSessionFilters reads filters of a search of sessions: those on the session's totals, whose fields are named
+// totals.cost, totals.tokens, totals.errors and so on, and those on the session event, as ParseFilters reads them. Errors are
+// fault.Invalid and name the filter.
+func ParseSessionFilters(raw json.RawMessage, field string) (fs []Filter, totals []TotalFilter, err error) {
+	if rawjson.KindOf(raw) != '[' {
+		fs, err = ParseFilters(raw, field)
+		return fs, nil, err
+	}
+	others := []byte{'['}
+	for i, element := range rawjson.Array(raw) {
+		name, _ := rawjson.Text(rawjson.Get(element, "field"))
+		if !strings.HasPrefix(name, totalsPrefix) {
+			if len(others) > 1 {
+				others = append(others, ',')
+			}
+			others = append(others, element...)
+			continue
+		}
+		t, err := parseTotal(element, strings.TrimPrefix(name, totalsPrefix))
+		if err != nil {
+			return nil, nil, fault.In(fmt.Sprintf("%s[%d]", field, i), err)
+		}
+		if totals = append(totals, t); len(totals) > MaxFilters {
+			return nil, nil, fault.InvalidField(field, "must have at most %d filters", MaxFilters)
+		}
+	}
+	if len(totals) == 0 {
+		others = raw // so that errors name the places in the caller's list
+	} else {
+		others = append(others, ']')
+	}
+	fs, err = ParseFilters(others, field)
+	return fs, totals, err
+}
+
+func parseTotal(raw json.RawMessage, name string) (t TotalFilter, err error) {
+	var ok bool
+	if t.Column, ok = totalColumns[name]; !ok {
+		return t, fault.InvalidField("field", "unknown total %.100q; must be one of cost, tokens, prompt_tokens, completion_tokens, errors, events, model_events, feedback", name)
+	}
+	operator, _ := rawjson.Text(rawjson.Get(raw, "operator"))
+	if t.Sign, ok = totalSigns[operator]; !ok {
+		return t, fault.InvalidField("operator", "%.40q does not go with a total; must be one of is, is not, greater than, less than", operator)
+	}
+	value := rawjson.Get(raw, "value")
+	text, isText := rawjson.Text(value)
+	if !isText {
+		text = string(value)
+	}
+	if t.Value, ok = parseNumber(text); !ok {
+		return t, fault.InvalidField("value", "must be a number")
+	}
+	return t, nil
+}
+
+// SessionPlan is how a store answers a search of sessions: as Plan, for the session events, and for the events that
+// one of each session must be like.
+type SessionPlan struct {
+	Plan
+	// Some is the plan of the event filters; nil if there are none. Its rows are named by SomeIn.
+	Some *Plan
+	// SomeIn is the condition that a candidate of Some is in the session.
+	SomeIn string
+}
+
+// CompileSessions compiles all of a search of sessions but its order, its page and its place.
+func CompileSessions(b *Builder, projectID int64, q *SessionSearch) SessionPlan {
+	p := SessionPlan{Plan: CompileSearch(b, projectID, &Search{Filters: q.Filters, From: q.From, To: q.To})}
+	conds := []string{"e.type = 4"}
+	for _, t := range q.Totals {
+		conds = append(conds, t.Column+" "+t.Sign+" "+b.Arg(t.Value))
+	}
+	if q.EventFilters != nil {
+		some := CompileSearch(b, projectID, &Search{Filters: q.EventFilters})
+		p.Some = &some
+		key := b.dialect.sessionKey()
+		p.SomeIn = key + " IN (SELECT " + key + " FROM event AS e WHERE " + some.Candidates + ")"
+		conds = append(conds, p.SomeIn)
+	}
+	p.Where = all(append(conds, p.Where))
+	p.Candidates = all(append(conds, p.Candidates))
+	return p
+}
