@@ -21,7 +21,7 @@ var allowed = map[string][]string{
 	"processor/evaluateprocessor": {"pkg/evaluate", "pkg/otlpmap", "pkg/spancodec", "pkg/wire", "pkg/query", "pkg/mount", "nouns"},
 	"extension/storeextension":    {"pkg/store", "pkg/mount", "nouns"},
 	"extension/authextension":     {"pkg/limit", "pkg/mount", "pkg/fault/verdict", "nouns"},
-	"extension/apiextension":      {"pkg/ingress", "pkg/httpapi", "pkg/wire", "pkg/mount", "nouns"},
+	"extension/apiextension":      {"pkg/ingress", "pkg/httpapi", "pkg/wire", "pkg/mount", "pkg/webui", "nouns"},
 	"extension/evaluateextension": {"pkg/evaluate", "pkg/evaluate/expression", "pkg/evaluate/llm", "pkg/evaluate/online", "pkg/evaluate/python", "pkg/mount", "nouns"},
 	"pkg/httpapi":                 {"pkg/limit", "pkg/wire", "pkg/otlpexport", "pkg/query", "pkg/evaluate", "pkg/evaluate/library", "pkg/mount", "nouns"},
 
@@ -54,6 +54,8 @@ var allowed = map[string][]string{
 	"pkg/mount":                       {"nouns"},
 	"pkg/ingress":                     {"nouns"},
 	"pkg/embedprovider":               {},
+	"pkg/webui":                       {},
+	"pkg/webui/internal/bundle":       {},
 	"pkg/client":                      {},
 	"pkg/tracer":                      {"pkg/client", "nouns"},
 	"pkg/experiment":                  {"pkg/client", "pkg/tracer"},

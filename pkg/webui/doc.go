@@ -1,0 +1,13 @@
+// Package webui holds the pages of the web interface, and serves them.
+//
+// The sources are TypeScript under src; what a browser loads is under dist and embedded, so that building the
+// server needs nothing but Go. After a change of the sources run
+//
+//	go generate ./pkg/webui
+//
+// which bundles them with esbuild, a Go library here. A test compares dist with what the sources give.
+//
+// The directories of src: app holds the shell (routes, keys, theme), api the only calls of the server, model what
+// computes without a page (trees, layouts, filters, messages), parts the building blocks of pages, which get all
+// they show as properties, and pages the pages. Parts never import api, and pages never import pages.
+package webui

@@ -1,0 +1,164 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const root = "../.."
+
+// What the server embeds is what the sources give: a change of them that was not generated is found here.
+func TestDistIsFresh(t *testing.T) {
+	t.Parallel()
+	files, err := build(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := compare(filepath.Join(root, "dist"), files); err != nil {
+		t.Error(err)
+	}
+}
+
+// The same sources give the same bytes, in whatever directory they are.
+func TestBuildIsReproducible(t *testing.T) {
+	t.Parallel()
+	elsewhere := t.TempDir()
+	if err := os.CopyFS(filepath.Join(elsewhere, "src"), os.DirFS(filepath.Join(root, "src"))); err != nil {
+		t.Fatal(err)
+	}
+	files, err := build(elsewhere)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := compare(filepath.Join(root, "dist"), files); err != nil {
+		t.Error(err)
+	}
+}
+
+// firstPage are the files that the first page loads; others are loaded by what needs them.
+var firstPage = map[string]bool{"index.html": true, "app.js": true, "lib.js": true, "app.css": true, "icon.svg": true,
+	"geist-latin-wght-normal.woff2": true, "geist-mono-latin-wght-normal.woff2": true}
+
+// The pages stay light: bounds are in bytes as they are sent, compressed.
+func TestSize(t *testing.T) {
+	t.Parallel()
+	entries, err := os.ReadDir(filepath.Join(root, "dist"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, first := 0, 0
+	for _, e := range entries {
+		raw, err := os.ReadFile(filepath.Join(root, "dist", e.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b bytes.Buffer
+		w, _ := gzip.NewWriterLevel(&b, gzip.BestCompression)
+		if _, err := w.Write(raw); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		n := min(b.Len(), len(raw))
+		all += n
+		if firstPage[e.Name()] {
+			first += n
+		}
+		t.Logf("%-40s %7d bytes, %7d compressed", e.Name(), len(raw), n)
+	}
+	if all > 250_000 || first > 170_000 {
+		t.Errorf("%d bytes in all, at most 250,000; %d for the first page, at most 170,000", all, first)
+	}
+}
+
+// Third-party modules are as their authors published them.
+func TestVendoredModules(t *testing.T) {
+	t.Parallel()
+	lib := filepath.Join(root, "src/lib")
+	list, err := os.ReadFile(filepath.Join(lib, "hashes.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{}
+	for line := range strings.Lines(string(list)) {
+		hash, name, _ := strings.Cut(strings.TrimSpace(line), "  ")
+		want[filepath.Clean(name)] = hash
+	}
+	err = filepath.WalkDir(lib, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() || d.Name() == "hashes.txt" || d.Name() == "README.md" {
+			return err
+		}
+		raw, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		name, _ := filepath.Rel(lib, path)
+		sum := sha256.Sum256(raw)
+		if got := hex.EncodeToString(sum[:]); got != want[name] {
+			t.Errorf("%s has the hash %s, and hashes.txt %q", name, got, want[name])
+		}
+		delete(want, name)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range want {
+		t.Errorf("hashes.txt has %s, which is not there", name)
+	}
+}
+
+// A module that is not vendored is an error that names it, not a request to a registry.
+func TestUnknownModule(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.CopyFS(filepath.Join(dir, "src"), os.DirFS(filepath.Join(root, "src"))); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "src/main.tsx"), []byte(`import "left-pad";`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := build(dir); err == nil || !strings.Contains(err.Error(), "left-pad is not vendored") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+// The layers of the sources: parts get all they show as properties, pages know no other page's inside, models know no page at all.
+func TestImports(t *testing.T) {
+	t.Parallel()
+	forbidden := map[string][]string{
+		"model": {"/app/", "/parts/", "/pages/", "preact", "/api/client", "/api/cache"},
+		"parts": {"/api/client", "/api/cache", "/pages/"},
+		"api":   {"/app/", "/parts/", "/pages/"},
+	}
+	for dir, words := range forbidden {
+		files, err := filepath.Glob(filepath.Join(root, "src", dir, "*.ts*"))
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s has no sources: %v", dir, err)
+		}
+		for _, path := range files {
+			raw, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for line := range strings.Lines(string(raw)) {
+				_, from, ok := strings.Cut(line, ` from "`)
+				if !ok {
+					continue
+				}
+				for _, word := range words {
+					if strings.Contains(from, word) {
+						t.Errorf("%s must not import %s", strings.TrimPrefix(path, root+"/"), strings.TrimSpace(from))
+					}
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,51 @@
+// Events that were read, kept for a while: a page that goes back shows them at once. Bounded by number; big ones are not kept.
+import { call, text } from "./client.ts";
+import type { EventRow, Preview } from "./types.ts";
+
+const maxEvents = 400;
+const events = new Map<string, EventRow>();
+const previews = new Map<string, Preview>();
+const asked = new Set<string>();
+
+/** Reads one event whole. */
+export async function readEvent(id: string, signal: AbortSignal): Promise<EventRow> {
+  const known = events.get(id);
+  if (known) return known;
+  const e = await call<EventRow>(`v1/events/${encodeURIComponent(id)}?children=none`, { signal });
+  if (events.size >= maxEvents) events.delete(events.keys().next().value!);
+  events.set(id, e);
+  return e;
+}
+
+/** Reads the text of one field of an event, digit for digit. */
+export function readField(id: string, field: string, signal: AbortSignal): Promise<string> {
+  return text(`v1/events/${encodeURIComponent(id)}/fields/${field}`, { signal });
+}
+
+/** Forgets an event, because it has changed. */
+export function forget(id: string): void {
+  events.delete(id);
+  previews.delete(id);
+  asked.delete(id);
+}
+
+/** The preview of an event, if it was read. */
+export function previewOf(id: string): Preview | undefined {
+  return previews.get(id);
+}
+
+/** Reads the previews of those events of which none was asked for; resolves to whether there are new ones. */
+export async function loadPreviews(session: string, ids: string[]): Promise<boolean> {
+  const missing = ids.filter((id) => !asked.has(id)).slice(0, 200);
+  if (missing.length === 0) return false;
+  if (previews.size > 20_000) previews.clear();
+  for (const id of missing) asked.add(id);
+  try {
+    const answer = await call<{ previews: Record<string, Preview> }>(`v1/sessions/${encodeURIComponent(session)}/previews`, { method: "POST", body: { event_ids: missing } });
+    for (const [id, preview] of Object.entries(answer.previews)) previews.set(id, preview);
+    return true;
+  } catch {
+    for (const id of missing) asked.delete(id);
+    return false;
+  }
+}

@@ -1,0 +1,132 @@
+// The palette: commands, pages, and the id of anything.
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { ApiError, call } from "../api/client.ts";
+import type { EventRow, SessionPage } from "../api/types.ts";
+import { Dialog } from "../parts/common.tsx";
+import { Icon, TypeIcon } from "../parts/icon.tsx";
+import { commands, lettersOff, show } from "./keymap.ts";
+import { go, href } from "./router.ts";
+
+interface Item {
+  id: string;
+  label: string;
+  note?: string;
+  type?: string;
+  run: () => void;
+}
+
+const isId = (text: string) => /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i.test(text);
+
+/** How well a text matches what was typed: the letters in order, words' beginnings first; null if it does not. */
+export function score(typed: string, label: string): number | null {
+  const t = typed.toLowerCase();
+  const l = label.toLowerCase();
+  const at = l.indexOf(t);
+  if (at >= 0) return at === 0 ? 0 : l[at - 1] === " " ? 1 : 2;
+  let i = 0;
+  for (const c of l) if (c === t[i]) i++;
+  return i === t.length ? 10 : null;
+}
+
+export function Palette({ onClose }: { onClose: () => void }) {
+  const [typed, setTyped] = useState("");
+  const [at, setAt] = useState(0);
+  const [found, setFound] = useState<Item[]>([]);
+  const input = useRef<HTMLInputElement>(null);
+  useEffect(() => input.current?.focus(), []);
+  const text = typed.trim();
+
+  const fixed = useMemo(() => {
+    const items: Item[] = commands.value.filter((c) => c.id !== "palette").map((c) => ({ id: c.id, label: c.label, note: c.keys[0] ? show(c.keys[0]) : "", run: c.run }));
+    return items
+      .map((item) => ({ item, score: text === "" ? 0 : score(text, item.label) }))
+      .filter((x): x is { item: Item; score: number } => x.score !== null)
+      .sort((a, b) => a.score - b.score)
+      .slice(0, 12)
+      .map((x) => x.item);
+  }, [text, commands.value]);
+
+  useEffect(() => {
+    setFound([]);
+    setAt(0);
+    if (text.length < 2) return;
+    const stop = new AbortController();
+    const timer = setTimeout(() => void look(text, stop.signal).then((items) => { if (!stop.signal.aborted) setFound(items); }).catch(() => {}), 150);
+    return () => {
+      stop.abort();
+      clearTimeout(timer);
+    };
+  }, [text]);
+
+  const items = [...found, ...fixed];
+  if (text !== "" && !isId(text)) {
+    items.push({ id: "words", label: `Search events for “${text}”`, run: () => go(href(["events"], { q: `"${text.replace(/[\\"]/g, "\\$&")}"` })) });
+    items.push({ id: "words-sessions", label: `Search sessions for “${text}”`, run: () => go(href(["sessions"], { q: `"${text.replace(/[\\"]/g, "\\$&")}"` })) });
+  }
+  const run = (item: Item | undefined) => {
+    if (!item) return;
+    onClose();
+    setTimeout(item.run, 0); // once the dialog is gone, so that what it focuses keeps the focus
+  };
+  return (
+    <Dialog label="Palette" className="palette" onClose={onClose}>
+      <input ref={input} type="text" placeholder="A page, a command, an id, or words" aria-label="A page, a command, an id, or words" role="combobox" aria-expanded="true" aria-controls="palette-list" aria-activedescendant={`palette-${at}`}
+        value={typed} spellcheck={false} onInput={(e) => setTyped(e.currentTarget.value)}
+        onKeyDown={(e) => {
+          const by = { ArrowDown: 1, ArrowUp: -1 }[e.key];
+          if (by && items.length > 0) {
+            e.preventDefault();
+            setAt((at + by + items.length) % items.length);
+          } else if (e.key === "Enter") {
+            e.preventDefault();
+            run(items[at]);
+          }
+        }} />
+      <ul id="palette-list" role="listbox" aria-label="Results">
+        {items.map((item, i) => (
+          <li key={item.id + item.label} id={`palette-${i}`} role="option" aria-selected={i === at} onClick={() => run(item)} onMouseMove={() => setAt(i)}>
+            {item.type && <TypeIcon type={item.type} small />}
+            <span class="ellipsis grow">{item.label}</span>
+            {item.note && <kbd>{item.note}</kbd>}
+          </li>
+        ))}
+      </ul>
+    </Dialog>
+  );
+}
+
+/** Looks for an event or session of an id, or for sessions by name. */
+async function look(text: string, signal: AbortSignal): Promise<Item[]> {
+  if (isId(text)) {
+    try {
+      const e = await call<EventRow>(`v1/events/${text}?children=none`, { signal });
+      return [{ id: e.event_id, label: e.event_name, type: e.event_type, run: () => go(href(["session", e.session_id], e.event_id === e.session_id ? {} : { e: e.event_id })) }];
+    } catch (error) {
+      if (error instanceof ApiError && error.status === 404) return [{ id: "none", label: `No event or session has the id ${text}`, run: () => {} }];
+      throw error;
+    }
+  }
+  const page = await call<SessionPage>("v1/sessions/search", { method: "POST", signal, body: { filters: [{ field: "event_name", operator: "contains", value: text }], limit: 5 } });
+  return page.sessions.map((s) => ({ id: s.session_id, label: s.session_name, type: "session", run: () => go(href(["session", s.session_id])) }));
+}
+
+/** The sheet of all keys that work now. */
+export function KeySheet({ onClose }: { onClose: () => void }) {
+  const groups = [...new Set(commands.value.map((c) => c.group))];
+  return (
+    <Dialog label="Keys" onClose={onClose}>
+      <div class="sheet">
+        <div class="form-end"><h2 class="grow">Keys</h2><button type="button" class="button plain icon" aria-label="Close" onClick={onClose}><Icon name="close" small /></button></div>
+        {groups.map((g) => (
+          <section key={g}>
+            <h2 class="secondary">{g}</h2>
+            <dl>
+              {commands.value.filter((c) => c.group === g && c.keys.length > 0).map((c) => [<dt key={`${c.id}k`}>{c.keys.map((k) => <kbd key={k}>{show(k)}</kbd>)}</dt>, <dd key={`${c.id}l`}>{c.label}</dd>])}
+            </dl>
+          </section>
+        ))}
+        <label class="secondary"><input type="checkbox" checked={lettersOff.value} onChange={(e) => { lettersOff.value = e.currentTarget.checked; localStorage.setItem("spangrove.letters", e.currentTarget.checked ? "off" : "on"); }} /> Single letters do nothing</label>
+      </div>
+    </Dialog>
+  );
+}

@@ -1,0 +1,52 @@
+// Routes stand behind the # of the address: paths of the API keep theirs, any path prefix of a proxy works, and filter texts, which are
+// people's words, never reach an access log.
+import { computed, signal } from "@preact/signals";
+
+export interface Route {
+  path: string[]; // "#/session/abc" is ["session", "abc"]
+  params: URLSearchParams;
+}
+
+const hash = signal(location.hash);
+addEventListener("hashchange", () => (hash.value = location.hash));
+
+export const route = computed<Route>(() => {
+  const [path = "", query = ""] = hash.value.replace(/^#\/?/, "").split("?", 2);
+  return { path: path.split("/").filter(Boolean).map(decode), params: new URLSearchParams(query) };
+});
+
+function decode(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+/** Returns the address of a page: href("session", id). */
+export function href(path: string[], params: Record<string, string | null> = {}): string {
+  const query = new URLSearchParams();
+  for (const [key, value] of Object.entries(params)) if (value !== null && value !== "") query.set(key, value);
+  const text = query.toString();
+  return `#/${path.map(encodeURIComponent).join("/")}${text ? `?${text}` : ""}`;
+}
+
+/** Goes to a page, with an entry in the browser's history. */
+export function go(address: string): void {
+  location.hash = address.replace(/^#/, "");
+}
+
+/** Changes parameters of the address; null and "" take one away. A change with replace leaves no entry in the history. */
+export function setParams(changes: Record<string, string | null>, replace = false): void {
+  const { path, params } = route.value;
+  const next: Record<string, string | null> = Object.fromEntries(params);
+  Object.assign(next, changes);
+  const address = href(path, next);
+  if (address === location.hash) return;
+  if (replace) {
+    history.replaceState(history.state, "", address);
+    hash.value = address;
+  } else {
+    go(address);
+  }
+}

@@ -1,0 +1,33 @@
+// Who is signed in: the project and the key behind the cookie.
+import { signal } from "@preact/signals";
+import { ApiError, call, signedOut } from "../api/client.ts";
+import type { Me } from "../api/types.ts";
+
+export const me = signal<Me | null>(null);
+export const meError = signal<string | null>(null);
+
+/** Asks the server who is signed in. */
+export async function loadMe(): Promise<void> {
+  try {
+    me.value = await call<Me>("v1/me");
+    signedOut.value = false;
+    meError.value = null;
+  } catch (error) {
+    me.value = null;
+    if (error instanceof ApiError && error.status === 401) signedOut.value = true;
+    else meError.value = error instanceof Error ? error.message : String(error);
+  }
+}
+
+/** Signs in with a key or a one-time code. Throws what the server says. */
+export async function signIn(body: { key: string } | { code: string }): Promise<void> {
+  await call("v1/login", { method: "POST", body });
+  await loadMe();
+}
+
+/** Signs out. */
+export async function signOut(): Promise<void> {
+  await call("v1/logout", { method: "POST" });
+  me.value = null;
+  signedOut.value = true;
+}

@@ -1,0 +1,55 @@
+import { render } from "preact";
+import { useEffect } from "preact/hooks";
+import { call, signedOut } from "./api/client.ts";
+import type { SessionPage } from "./api/types.ts";
+import { listen } from "./app/keymap.ts";
+import { go, href, route } from "./app/router.ts";
+import { loadMe, me, meError } from "./app/session.ts";
+import { Shell } from "./app/shell.tsx";
+import "./app/theme.ts";
+import { EventsPage } from "./pages/events.tsx";
+import { LoginPage } from "./pages/login.tsx";
+import { SessionPage as SessionView } from "./pages/session.tsx";
+import { SessionsPage } from "./pages/sessions.tsx";
+import { StartPage } from "./pages/start.tsx";
+import { Empty, Problem } from "./parts/common.tsx";
+
+function App() {
+  const { path } = route.value;
+  const code = path[0] === "in" ? path[1] ?? "" : null;
+  useEffect(() => { if (code === null) void loadMe(); }, []);
+  if (code !== null || (signedOut.value && !me.value)) return <LoginPage code={code} />;
+  if (meError.value && !me.value) return <Problem error={meError.value} retry={() => void loadMe()} />;
+  if (!me.value) return null;
+  return <Shell><Page path={path} /></Shell>;
+}
+
+function Page({ path }: { path: string[] }) {
+  const [place, id] = path;
+  useEffect(() => { document.title = `${titles[place ?? ""] ?? "Session"} · Spangrove`; }, [place]);
+  switch (place) {
+    case undefined: return <Home />;
+    case "sessions": return <SessionsPage />;
+    case "completions": return <EventsPage key="completions" completions />;
+    case "events": return <EventsPage key="events" completions={false} />;
+    case "start": return <StartPage />;
+    case "session": if (id) return <SessionView key={id} id={id} />;
+  }
+  return <div class="page"><Empty title="There is no such page"><a class="button" href={href(["sessions"])}>Sessions</a></Empty></div>;
+}
+
+const titles: Record<string, string> = { sessions: "Sessions", completions: "Completions", events: "All events", start: "Get started" };
+
+/** The page of a server that was just opened: the sessions, or how to send the first one. */
+function Home() {
+  useEffect(() => {
+    call<SessionPage>("v1/sessions/search", { method: "POST", body: { limit: 1 } }).then(
+      (page) => go(href([page.sessions.length > 0 ? "sessions" : "start"])),
+      () => go(href(["sessions"])),
+    );
+  }, []);
+  return null;
+}
+
+listen();
+render(<App />, document.getElementById("app")!);

@@ -1,0 +1,89 @@
+// How values are written. All functions are pure; times are in the browser's time zone.
+
+const number = new Intl.NumberFormat("en-US", { maximumFractionDigits: 2 });
+
+/** 1234567 → "1,234,567". */
+export function count(n: number): string {
+  return number.format(n);
+}
+
+/** 1234567 → "1.2M"; below ten thousand as count. */
+export function short(n: number): string {
+  for (const [size, unit] of [[1e9, "B"], [1e6, "M"], [1e4, "k"]] as const) {
+    if (Math.abs(n) >= size) {
+      const value = unit === "k" ? n / 1e3 : n / size;
+      return `${value >= 100 ? value.toFixed(0) : value.toFixed(1)}${unit}`;
+    }
+  }
+  return count(n);
+}
+
+/** Milliseconds as a person reads them: 0.4 → "0.4 ms", 1234 → "1.23 s", 75,000 → "1 m 15 s". */
+export function duration(ms: number): string {
+  if (!Number.isFinite(ms) || ms < 0) return "–";
+  if (ms < 1) return `${ms.toFixed(ms === 0 ? 0 : 1)} ms`;
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  if (ms < 10_000) return `${(ms / 1000).toFixed(2)} s`;
+  if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`;
+  const seconds = Math.round(ms / 1000);
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} m ${seconds % 60} s`;
+  const minutes = Math.round(seconds / 60);
+  if (minutes < 48 * 60) return `${Math.floor(minutes / 60)} h ${minutes % 60} m`;
+  return `${Math.floor(minutes / 1440)} d ${Math.floor((minutes % 1440) / 60)} h`;
+}
+
+/** US dollars with as many digits as tell something: 0.00042 → "$0.00042", 12.3456 → "$12.35". */
+export function cost(usd: number): string {
+  if (usd === 0) return "$0";
+  if (Math.abs(usd) >= 1) return `$${number.format(Math.round(usd * 100) / 100)}`;
+  return `$${Number(usd.toPrecision(2)).toFixed(Math.min(8, Math.max(2, 1 - Math.floor(Math.log10(Math.abs(usd))))))}`;
+}
+
+/** Bytes: 1536 → "1.5 KB". */
+export function bytes(n: number): string {
+  if (n < 1024) return `${n} B`;
+  if (n < 1 << 20) return `${(n / 1024).toFixed(1)} KB`;
+  return `${(n / (1 << 20)).toFixed(1)} MB`;
+}
+
+/** The date and time, to the millisecond: "2026-11-22 14:03:05.123". Years beyond four digits stay readable. */
+export function time(ms: number): string {
+  const d = new Date(ms);
+  if (Number.isNaN(d.getTime())) return "–";
+  const two = (n: number) => String(n).padStart(2, "0");
+  return `${d.getFullYear()}-${two(d.getMonth() + 1)}-${two(d.getDate())} ${two(d.getHours())}:${two(d.getMinutes())}:${two(d.getSeconds())}.${String(d.getMilliseconds()).padStart(3, "0")}`;
+}
+
+/** The time as a list shows it: today "14:03:05", else "Nov 21 14:03", another year with it. */
+export function shortTime(ms: number, now: number): string {
+  const d = new Date(ms);
+  const n = new Date(now);
+  if (Number.isNaN(d.getTime())) return "–";
+  const clock = time(ms).slice(11, 19);
+  if (d.toDateString() === n.toDateString()) return clock;
+  const month = d.toLocaleString("en-US", { month: "short" });
+  if (d.getFullYear() === n.getFullYear()) return `${month} ${d.getDate()} ${clock.slice(0, 5)}`;
+  return `${time(ms).slice(0, 10)}`;
+}
+
+/** How long ago: "12 s ago", "3 min ago", "5 h ago", "4 d ago". */
+export function ago(ms: number, now: number): string {
+  const s = Math.max(0, Math.round((now - ms) / 1000));
+  if (s < 60) return `${s} s ago`;
+  if (s < 3600) return `${Math.floor(s / 60)} min ago`;
+  if (s < 48 * 3600) return `${Math.floor(s / 3600)} h ago`;
+  return `${Math.floor(s / 86_400)} d ago`;
+}
+
+/** A noun with its number: plural(1, "error") → "1 error". */
+export function plural(n: number, one: string, many = `${one}s`): string {
+  return `${count(n)} ${n === 1 ? one : many}`;
+}
+
+/** A value of any kind in one line. */
+export function value(v: unknown): string {
+  if (typeof v === "string") return v;
+  if (typeof v === "number") return Math.abs(v) < 1 ? String(Number(v.toPrecision(4))) : number.format(v);
+  if (v === undefined) return "";
+  return JSON.stringify(v);
+}

@@ -1,0 +1,141 @@
+// The calls of a session merged by type and name: which calls which, how often and for how long; and a layout in layers.
+import type { Node, Tree } from "./tree.ts";
+
+export interface GraphNode {
+  key: string;
+  type: string;
+  name: string;
+  ids: string[];
+  duration: number; // of all, in milliseconds
+  errors: number;
+  layer: number;
+  x: number; // centre, in units of the layout
+  y: number;
+}
+
+export interface GraphEdge {
+  from: GraphNode;
+  to: GraphNode;
+  count: number;
+  duration: number;
+  back: boolean; // leads to a layer above: a recursion
+}
+
+export interface Graph {
+  nodes: GraphNode[];
+  edges: GraphEdge[];
+  width: number;
+  height: number;
+  left: number; // kinds of calls that are not shown
+}
+
+export const nodeWidth = 180;
+export const nodeHeight = 52;
+const gapX = 28;
+const gapY = 56;
+const maxNodes = 100;
+
+const keyOf = (n: Node) => `${n.type} ${n.name}`;
+
+/** Merges the events of a tree. Of more than 100 kinds of calls the 100 that took longest are shown. */
+export function graphOf(tree: Tree): Graph {
+  const merged = new Map<string, GraphNode>();
+  for (const n of tree.nodes) {
+    let g = merged.get(keyOf(n));
+    if (!g) merged.set(keyOf(n), (g = { key: keyOf(n), type: n.type, name: n.name, ids: [], duration: 0, errors: 0, layer: 0, x: 0, y: 0 }));
+    g.ids.push(n.id);
+    g.duration += n.duration;
+    if (n.error) g.errors++;
+  }
+  let nodes = [...merged.values()];
+  const left = Math.max(0, nodes.length - maxNodes);
+  if (left > 0) {
+    const root = merged.get(keyOf(tree.root));
+    nodes = nodes.sort((a, b) => Number(b === root) - Number(a === root) || b.duration - a.duration).slice(0, maxNodes);
+  }
+  const shown = new Set(nodes.map((n) => n.key));
+  const edges = new Map<string, GraphEdge>();
+  for (const n of tree.nodes) {
+    let parent = n.parent;
+    while (parent && !shown.has(keyOf(parent))) parent = parent.parent;
+    if (!parent || !shown.has(keyOf(n)) || keyOf(parent) === keyOf(n)) continue;
+    const key = `${keyOf(parent)}\n${keyOf(n)}`;
+    let e = edges.get(key);
+    if (!e) edges.set(key, (e = { from: merged.get(keyOf(parent))!, to: merged.get(keyOf(n))!, count: 0, duration: 0, back: false }));
+    e.count++;
+    e.duration += n.duration;
+  }
+  const list = [...edges.values()];
+  const size = layOut(nodes, list, merged.get(keyOf(tree.root))!);
+  return { nodes, edges: list, ...size, left };
+}
+
+/** Gives nodes their places: the layer is the longest way from the root without going back, the order in it that of what calls them. */
+function layOut(nodes: GraphNode[], edges: GraphEdge[], root: GraphNode): { width: number; height: number } {
+  const out = new Map<GraphNode, GraphEdge[]>();
+  for (const e of edges) out.set(e.from, [...(out.get(e.from) ?? []), e]);
+  const state = new Map<GraphNode, "open" | "done">();
+  const order: GraphNode[] = [];
+  const visit = (n: GraphNode) => { // at most 100 deep
+    state.set(n, "open");
+    for (const e of out.get(n) ?? []) {
+      if (state.get(e.to) === "open") e.back = true;
+      else if (!state.has(e.to)) visit(e.to);
+    }
+    state.set(n, "done");
+    order.unshift(n);
+  };
+  for (const n of [root, ...nodes]) if (!state.has(n) && nodes.includes(n)) visit(n);
+  for (const n of order) for (const e of out.get(n) ?? []) if (!e.back) e.to.layer = Math.max(e.to.layer, n.layer + 1);
+  const layers: GraphNode[][] = [];
+  for (const n of order) (layers[n.layer] ??= []).push(n);
+  for (let pass = 0; pass < 4; pass++) {
+    for (const layer of layers) {
+      const centre = new Map(layer.map((n) => {
+        const from = edges.filter((e) => e.to === n && !e.back);
+        return [n, from.length === 0 ? n.x : from.reduce((sum, e) => sum + e.from.x, 0) / from.length];
+      }));
+      layer.sort((a, b) => centre.get(a)! - centre.get(b)!);
+      layer.forEach((n, i) => (n.x = (i - (layer.length - 1) / 2) * (nodeWidth + gapX)));
+    }
+  }
+  const width = Math.max(...layers.map((l) => l.length)) * (nodeWidth + gapX);
+  for (const n of nodes) {
+    n.x += width / 2;
+    n.y = nodeHeight / 2 + 8 + n.layer * (nodeHeight + gapY);
+  }
+  return { width, height: layers.length * (nodeHeight + gapY) };
+}
+
+/** A bubble of a trajectory: which step it is, and in which row it stands. */
+export interface Bubble {
+  node: Node;
+  step: number;
+  row: number;
+}
+
+export interface Trajectory {
+  rows: { key: string; type: string; name: string; count: number }[];
+  bubbles: Bubble[];
+  left: number; // steps that are not shown
+}
+
+const maxBubbles = 2000;
+const maxRows = 60;
+
+/** Returns the steps of a session in the order of their start, a row for each type and name. */
+export function trajectoryOf(tree: Tree): Trajectory {
+  const nodes = tree.nodes.filter((n) => n !== tree.root).sort((a, b) => a.start - b.start);
+  const rows = new Map<string, { at: number; key: string; type: string; name: string; count: number }>();
+  const bubbles: Bubble[] = [];
+  for (const node of nodes) {
+    let row = rows.get(keyOf(node));
+    if (!row) {
+      if (rows.size === maxRows) continue;
+      rows.set(keyOf(node), (row = { at: rows.size, key: keyOf(node), type: node.type, name: node.name, count: 0 }));
+    }
+    row.count++;
+    if (bubbles.length < maxBubbles) bubbles.push({ node, step: bubbles.length, row: row.at });
+  }
+  return { rows: [...rows.values()], bubbles, left: nodes.length - bubbles.length };
+}

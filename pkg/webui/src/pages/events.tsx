@@ -1,0 +1,224 @@
+// The list of events, or of completions: those of model calls.
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { call, isAbort } from "../api/client.ts";
+import { forget, loadPreviews, previewOf, readEvent, readField } from "../api/cache.ts";
+import type { EventPage, EventRow } from "../api/types.ts";
+import { addCommands } from "../app/keymap.ts";
+import { go, href, route, setParams } from "../app/router.ts";
+import { csv, jsonl } from "../model/export.ts";
+import { addTerm, compile } from "../model/filter.ts";
+import * as format from "../model/format.ts";
+import { Empty, Problem, useLoaded, useRested } from "../parts/common.tsx";
+import { EventTitle, EventView } from "../parts/eventview.tsx";
+import { barId, FilterBar } from "../parts/filterbar.tsx";
+import { Icon, TypeIcon } from "../parts/icon.tsx";
+import { dateRange, defaultRange, rangeLabel, RangePicker } from "../parts/range.tsx";
+import { Table, Value, type Column } from "../parts/table.tsx";
+import { Annotate } from "./annotate.tsx";
+import { fieldNames, valuesOf } from "./completion.ts";
+import { Histogram } from "./histogram.tsx";
+
+const pageSize = 100;
+const projections = ["event_id", "session_id", "event_type", "event_name", "source", "error", "start_time", "duration", "metadata.cost", "metadata.total_tokens", "metrics", "user_properties.user_id"];
+
+interface State {
+  rows: EventRow[];
+  total: number;
+  page: number;
+  took: number;
+  key: string;
+}
+
+const coarse = matchMedia("(pointer: coarse)");
+
+export function EventsPage({ completions }: { completions: boolean }) {
+  const { params } = route.value;
+  const query = params.get("q") ?? "";
+  const range = params.get("range") ?? defaultRange;
+  const selected = params.get("s");
+  const compiled = useMemo(() => compile(query, "events"), [query]);
+  const filters = useMemo(() => (completions ? [{ field: "event_type", operator: "is", value: "model" }, ...compiled.filters] : compiled.filters), [compiled, completions]);
+  const key = JSON.stringify([filters, range]);
+  const [state, setState] = useState<State>({ rows: [], total: 0, page: 0, took: 0, key: "" });
+  const [error, setError] = useState<unknown>(null);
+  const [loading, setLoading] = useState(true);
+  const [turn, setTurn] = useState(0);
+  const [, redraw] = useState(0);
+  const stop = useRef<AbortController | null>(null);
+  const until = useRef(Date.now());
+  const fields = useMemo(() => fieldNames("events"), []);
+
+  const ask = (page: number, signal: AbortSignal, limit = pageSize, whole = false) =>
+    call<EventPage>("v1/events/search", { method: "POST", signal, body: { filters, dateRange: dateRange(range), limit, page, ...(whole ? {} : { projections }) } });
+
+  useEffect(() => {
+    if (compiled.problem) return;
+    const mine = new AbortController();
+    stop.current = mine;
+    until.current = Date.now();
+    setLoading(true);
+    const began = performance.now();
+    ask(1, mine.signal).then(
+      (answer) => {
+        setState({ rows: answer.events, total: answer.totalEvents, page: 1, took: performance.now() - began, key });
+        setError(null);
+        setLoading(false);
+      },
+      (e) => {
+        if (!isAbort(e)) setError(e);
+        setLoading(false);
+      },
+    );
+    return () => mine.abort();
+  }, [key, turn]);
+
+  const more = () => {
+    if (loading || state.key !== key || state.rows.length >= state.total) return;
+    const mine = new AbortController();
+    stop.current = mine;
+    setLoading(true);
+    ask(state.page + 1, mine.signal).then(
+      (answer) => {
+        const known = new Set(state.rows.map((r) => r.event_id)); // events that came meanwhile have moved the pages
+        setState((s) => ({ ...s, rows: [...s.rows, ...answer.events.filter((r) => !known.has(r.event_id))], page: s.page + 1, total: answer.totalEvents }));
+        setLoading(false);
+      },
+      (e) => {
+        if (!isAbort(e)) setError(e);
+        setLoading(false);
+      },
+    );
+  };
+
+  const rows = state.rows;
+  const at = rows.findIndex((r) => r.event_id === selected);
+  const select = (id: string | null) => setParams({ s: id }, true);
+  const open = (id: string) => {
+    const row = rows.find((r) => r.event_id === id);
+    if (row) go(href(["session", row.session_id], { e: id }));
+  };
+  const undoable = useRef(query);
+  undoable.current = query;
+  useEffect(() => addCommands([
+    { id: "next", keys: ["j", "arrowdown"], label: "Next event", group: "List", run: () => { const r = rows[Math.min(rows.length - 1, at + 1)]; if (r) select(r.event_id); } },
+    { id: "previous", keys: ["k", "arrowup"], label: "Previous event", group: "List", run: () => { const r = rows[Math.max(0, at - 1)]; if (r) select(r.event_id); } },
+    { id: "open", keys: ["enter"], label: "Open in its session", group: "List", run: () => { if (selected) open(selected); } },
+    { id: "filter", keys: ["f", "/"], label: "Filter", group: "List", run: () => document.getElementById(barId)?.focus() },
+    { id: "undo", keys: ["u"], label: "Undo the last filter", group: "List", run: () => history.back() },
+    { id: "errors-only", keys: ["e"], label: "Only events with errors", group: "List", run: () => setParams({ q: addTerm(undoable.current, { field: "error", operator: "has", value: "" }) }) },
+    { id: "close", keys: ["escape"], label: "Stop loading, or close the peek", group: "List", run: () => { if (loading) stop.current?.abort(); else select(null); } },
+  ]), [rows, at, selected, loading]);
+
+  const pick = (field: string, value: string) => (exclude: boolean) => setParams({ q: addTerm(query, { field, operator: exclude ? "-:" : ":", value }), s: null });
+  const now = Date.now();
+  const metricNames = useMemo(() => [...new Set(rows.flatMap((r) => Object.keys(r.metrics ?? {})))].slice(0, 3), [rows]);
+  const columns: Column<EventRow>[] = [
+    { id: "start", label: "Start", width: 96, cell: (r) => <span class="faint" title={format.time(r.start_time)}>{format.shortTime(r.start_time, now)}</span> },
+    { id: "name", label: completions ? "Completion" : "Event", width: 210, cell: (r) => <><TypeIcon type={r.event_type} small /><Value text={r.event_name} onPick={pick("name", r.event_name)} className="strong" />{r.error && <span class="chip bad" title={r.error}><Icon name="alert" small />error</span>}</> },
+    { id: "model", label: "Model", width: 130, cell: (r) => { const model = previewOf(r.event_id)?.model; return model ? <Value text={model} onPick={pick("model", model)} /> : <span class="faint">–</span>; } },
+    { id: "input", label: "Input", width: 180, grow: true, cell: (r) => <span class="ellipsis">{previewOf(r.event_id)?.input ?? <span class="faint">–</span>}</span> },
+    { id: "output", label: "Output", width: 180, grow: true, cell: (r) => <span class="ellipsis">{r.error ? <span class="bad">{r.error}</span> : previewOf(r.event_id)?.output ?? <span class="faint">–</span>}</span> },
+    ...metricNames.map((m): Column<EventRow> => ({ id: `metric-${m}`, label: m, width: 90, right: true, cell: (r) => (r.metrics && m in r.metrics ? format.value(r.metrics[m]) : <span class="faint">–</span>) })),
+    { id: "duration", label: "Duration", width: 90, right: true, cell: (r) => format.duration(r.duration) },
+    { id: "tokens", label: "Tokens", width: 80, right: true, cell: (r) => { const n = r.metadata?.total_tokens; return typeof n === "number" ? format.short(n) : <span class="faint">–</span>; } },
+    { id: "cost", label: "Cost", width: 84, right: true, cell: (r) => { const c = r.metadata?.cost; return typeof c === "number" ? format.cost(c) : <span class="faint">–</span>; } },
+  ];
+
+  // Previews of the rows that are loaded, by session, since the API reads them so.
+  useEffect(() => {
+    const bySession = new Map<string, string[]>();
+    for (const r of rows.slice(-pageSize)) bySession.set(r.session_id, [...(bySession.get(r.session_id) ?? []), r.event_id]);
+    void Promise.all([...bySession].slice(0, pageSize).map(([s, ids]) => loadPreviews(s, ids))).then(() => redraw((n) => n + 1));
+  }, [rows]);
+
+  const download = async (kind: "jsonl" | "csv") => {
+    const parts: string[] = [];
+    const mine = new AbortController();
+    setLoading(true);
+    try {
+      let page = 1;
+      for (let left = state.total; left > 0; page++) {
+        const answer = await ask(page, mine.signal, 1000, true);
+        if (answer.events.length === 0) break;
+        left = answer.totalEvents - page * 1000;
+        parts.push(kind === "jsonl" ? jsonl(answer.events) : csv(answer.events, page === 1));
+      }
+      const link = document.createElement("a");
+      link.href = URL.createObjectURL(new Blob(parts, { type: kind === "jsonl" ? "application/jsonl" : "text/csv" }));
+      link.download = `events.${kind}`;
+      link.click();
+      setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+    } catch (e) {
+      setError(e);
+    }
+    setLoading(false);
+  };
+
+  const filtered = query !== "" || range !== "all";
+  const title = completions ? "Completions" : "All events";
+  return (
+    <div class="page">
+      <header>
+        <h1>{title}</h1>
+        <span class="grow" />
+        <button type="button" class="button icon" popoverTarget="export-menu" title="Export what is filtered" aria-label="Export"><Icon name="download" small /></button>
+        <div id="export-menu" class="menu export-menu" popover="auto">
+          <button type="button" onClick={() => void download("jsonl")}>{`JSONL, ${format.plural(state.total, "event")}`}</button>
+          <button type="button" onClick={() => void download("csv")}>{`CSV, ${format.plural(state.total, "event")}`}</button>
+        </div>
+      </header>
+      <div class="filters">
+        <FilterBar text={query} of="events" fields={fields} values={(field, typed) => valuesOf("events", field, typed, [])} onChange={(q) => setParams({ q, s: null })} />
+        <RangePicker range={range} onChange={(r) => setParams({ range: r === defaultRange ? null : r, s: null })} />
+      </div>
+      <Histogram range={range} filters={filters} onRange={(r) => setParams({ range: r })} turn={turn} />
+      <div class="split">
+        <div class="main">
+          {loading && <div class="progress" role="progressbar" aria-label="Loading" />}
+          {error && rows.length === 0 ? <Problem error={error} retry={() => setTurn((n) => n + 1)} /> : rows.length === 0 && !loading ? (
+            <Empty title={filtered ? "No event matches" : "No events yet"}>
+              {filtered ? <p>{`${query ? `Filter: ${query}. ` : ""}Range: ${rangeLabel(range)}.`}</p> : <p>What your application sends appears here.</p>}
+              <div class="form-end">
+                {query && <button class="button" onClick={() => setParams({ q: null })}>Clear the filter</button>}
+                {range !== "all" && <button class="button" onClick={() => setParams({ range: "all" })}>All time</button>}
+                <a class="button" href={href(["start"])}>How to send events</a>
+              </div>
+            </Empty>
+          ) : (
+            <Table label={title} columns={columns} rows={rows} rowId={(r) => r.event_id} rowHeight={coarse.matches ? 44 : 32} selected={selected} onSelect={select} onOpen={open} onEnd={more} total={state.total} />
+          )}
+          <div class="foot" role="status" aria-live="off">
+            <span>{`${format.plural(state.total, "event")}${rows.length < state.total ? `, ${format.count(rows.length)} loaded` : ""}`}</span>
+            {state.took > 0 && <span>{format.duration(state.took)}</span>}
+            {error && rows.length > 0 ? <span class="bad" role="alert">{error instanceof Error ? error.message : String(error)}</span> : null}
+          </div>
+        </div>
+        {selected && <Peek id={selected} row={rows[at] ?? null} onClose={() => select(null)} onOpen={() => open(selected)} onFilter={(field, value, exclude) => pick(field, value)(exclude)} />}
+      </div>
+    </div>
+  );
+}
+
+function Peek({ id, row, onClose, onOpen, onFilter }: { id: string; row: EventRow | null; onClose: () => void; onOpen: () => void; onFilter: (field: string, value: string, exclude: boolean) => void }) {
+  const rested = useRested(id, 80);
+  const event = useLoaded(rested, (signal) => readEvent(rested, signal));
+  const current = event.value?.event_id === id ? event.value : null;
+  return (
+    <aside class="peek" aria-label="Event">
+      <header>
+        <EventTitle type={row?.event_type ?? current?.event_type ?? "generic"} name={row?.event_name ?? current?.event_name ?? id} />
+        <button type="button" class="button" onClick={onOpen}>Open in its session</button>
+        <button type="button" class="button plain icon" aria-label="Close" title="Close (Esc)" onClick={onClose}><Icon name="close" small /></button>
+      </header>
+      <div class="scroll">
+        {event.loading && <div class="progress" />}
+        {event.error && !current ? <Problem error={event.error} retry={event.reload} /> : current && (
+          <>
+            <Annotate event={current} session={current.session_id} onChange={() => { forget(id); event.reload(); }} />
+            <EventView event={current} field={(name, signal) => readField(id, name, signal)} onFilter={onFilter} />
+          </>
+        )}
+      </div>
+    </aside>
+  );
+}

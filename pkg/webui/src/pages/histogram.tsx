@@ -1,0 +1,71 @@
+// How many there were over time, above a list. Dragging over it narrows the range.
+import { useRef, useState } from "preact/hooks";
+import { call } from "../api/client.ts";
+import type { ApiFilter } from "../api/types.ts";
+import * as format from "../model/format.ts";
+import { useLoaded } from "../parts/common.tsx";
+import { bounds } from "../parts/range.tsx";
+
+interface ChartAnswer {
+  buckets?: { start?: string | number; time?: string | number; value?: number; count?: number }[];
+  data?: Record<string, unknown>[];
+}
+
+/** Buckets that the API knows, with their length in milliseconds. */
+const sizes: [string, number][] = [["minute", 60_000], ["hour", 3_600_000], ["day", 86_400_000], ["week", 604_800_000]];
+
+export function Histogram({ range, filters, onRange, turn }: { range: string; filters: ApiFilter[]; onRange: (range: string) => void; turn: number }) {
+  const now = useRef(Date.now());
+  const { from, to } = bounds(range, now.current);
+  const span = from === null ? null : (to ?? now.current) - from;
+  const [bucket, size] = sizes.find(([, ms]) => span !== null && span / ms <= 200) ?? sizes[2]!;
+  const key = from === null ? null : JSON.stringify([range, filters, turn]);
+  const chart = useLoaded(key, async (signal) => {
+    now.current = Date.now();
+    const params = new URLSearchParams({ metric: "count", aggregation: "count", bucket, filters: JSON.stringify(filters), dateRange: JSON.stringify({ $gte: from, $lte: to ?? now.current }) });
+    return readBuckets(await call<ChartAnswer>(`v1/events/chart?${params}`, { signal }));
+  });
+  const [drag, setDrag] = useState<[number, number] | null>(null);
+  const box = useRef<SVGSVGElement>(null);
+  if (from === null || span === null) return null;
+  const end = to ?? now.current;
+  const points = chart.value ?? [];
+  const most = Math.max(1, ...points.map((p) => p.count));
+  const x = (t: number) => Math.min(1000, Math.max(0, ((t - from) / span) * 1000));
+  const timeAt = (clientX: number) => {
+    const b = box.current!.getBoundingClientRect();
+    return from + Math.min(1, Math.max(0, (clientX - b.left) / b.width)) * span;
+  };
+  return (
+    <div class="bars">
+      <svg ref={box} viewBox="0 0 1000 48" preserveAspectRatio="none" role="img" aria-label={`Over time, at most ${most} a ${bucket}`}
+        onPointerDown={(e) => { e.currentTarget.setPointerCapture(e.pointerId); const t = timeAt(e.clientX); setDrag([t, t]); }}
+        onPointerMove={(e) => { if (drag) setDrag([drag[0], timeAt(e.clientX)]); }}
+        onPointerUp={() => {
+          if (drag && Math.abs(drag[1] - drag[0]) > span / 200) onRange(`${Math.round(Math.min(...drag))}..${Math.round(Math.max(...drag))}`);
+          setDrag(null);
+        }}>
+        <rect class="hit" x="0" y="0" width="1000" height="48" />
+        {points.map((p) => {
+          const left = x(p.start);
+          const width = Math.max(1, x(Math.min(end, p.start + size)) - left - 1);
+          const height = Math.max(1, (p.count / most) * 46);
+          return <rect key={p.start} class="bar" x={left} y={48 - height} width={width} height={height}><title>{`${format.time(p.start).slice(0, 16)}: ${format.count(p.count)}`}</title></rect>;
+        })}
+        {drag && <rect class="drag" x={Math.min(x(drag[0]), x(drag[1]))} y="0" width={Math.abs(x(drag[1]) - x(drag[0]))} height="48" />}
+      </svg>
+    </div>
+  );
+}
+
+function readBuckets(answer: unknown): { start: number; count: number }[] {
+  const out: { start: number; count: number }[] = [];
+  const list = Array.isArray(answer) ? answer : typeof answer === "object" && answer !== null ? Object.values(answer).find(Array.isArray) : [];
+  for (const row of (list ?? []) as Record<string, unknown>[]) {
+    const at = row.bucket ?? row.start ?? row.time ?? row.timestamp;
+    const n = row.value ?? row.count ?? row.metric;
+    const start = typeof at === "number" ? at : typeof at === "string" ? Date.parse(at) : NaN;
+    if (!Number.isNaN(start) && typeof n === "number" && n > 0) out.push({ start, count: n });
+  }
+  return out;
+}

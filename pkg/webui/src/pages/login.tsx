@@ -1,0 +1,45 @@
+// Signing in: with a key, or by the link that the server printed.
+import { useEffect, useState } from "preact/hooks";
+import { go, href } from "../app/router.ts";
+import { signIn } from "../app/session.ts";
+import { Brand } from "../app/brand.tsx";
+
+export function LoginPage({ code }: { code: string | null }) {
+  const [key, setKey] = useState("");
+  const [problem, setProblem] = useState("");
+  const [busy, setBusy] = useState(code !== null);
+  useEffect(() => {
+    if (code === null) return;
+    history.replaceState(null, "", href([])); // the code must not stay in the history
+    signIn({ code }).then(
+      () => go(href(["sessions"])),
+      (e) => {
+        setProblem(e instanceof Error ? e.message : String(e));
+        setBusy(false);
+      },
+    );
+  }, [code]);
+  const submit = async () => {
+    setBusy(true);
+    setProblem("");
+    try {
+      await signIn({ key: key.trim() });
+      setKey("");
+    } catch (e) {
+      setProblem(e instanceof Error ? e.message : String(e));
+    }
+    setBusy(false);
+  };
+  return (
+    <main class="login">
+      <div class="brand"><Brand />Spangrove</div>
+      <form onSubmit={(e) => { e.preventDefault(); void submit(); }}>
+        <label for="key">API key</label>
+        <input id="key" class="input mono" type="password" autocomplete="current-password" spellcheck={false} required value={key} placeholder="sg_…" onInput={(e) => setKey(e.currentTarget.value)} />
+        {problem && <p class="bad" role="alert">{problem}</p>}
+        <button class="button primary" type="submit" disabled={busy}>{busy ? "Signing in…" : "Sign in"}</button>
+      </form>
+      <p class="secondary">The server wrote its first key to the file <code>spangrove-data/api-key</code>, and prints a link that signs in once when it starts in a terminal. The key stays on the server: this browser keeps a cookie that scripts cannot read.</p>
+    </main>
+  );
+}

@@ -1,0 +1,49 @@
+// A look at a session beside the list: its numbers at once, its steps when the key rests.
+import { useMemo, useState } from "preact/hooks";
+import { call } from "../api/client.ts";
+import { loadPreviews, previewOf } from "../api/cache.ts";
+import type { SessionRow, TreeAnswer } from "../api/types.ts";
+import { go, href } from "../app/router.ts";
+import * as format from "../model/format.ts";
+import { transcript } from "../model/thread.ts";
+import { readTree } from "../model/tree.ts";
+import { Problem, useLoaded, useRested } from "../parts/common.tsx";
+import { Icon } from "../parts/icon.tsx";
+import { TranscriptView } from "../parts/transcriptview.tsx";
+
+/** A peek reads the upper levels of a session of more events. */
+const peekLimit = 5000;
+
+export function SessionPeek({ id, row, onClose }: { id: string; row: SessionRow | null; onClose: () => void }) {
+  const rested = useRested(id, 80);
+  const [, redraw] = useState(0);
+  const tree = useLoaded(rested, async (signal) => readTree(await call<TreeAnswer>(`v1/sessions/${encodeURIComponent(rested)}/tree?limit=${peekLimit}`, { signal })));
+  const current = tree.value?.root.id === id ? tree.value : null;
+  const steps = useMemo(() => (current ? transcript(current) : []), [current]);
+  return (
+    <aside class="peek" aria-label="Session">
+      <header>
+        <Icon name="session" small />
+        <h2 class="ellipsis grow">{row?.session_name ?? current?.root.name ?? id}</h2>
+        <a class="button" href={href(["session", id])}>Open</a>
+        <button type="button" class="button plain icon" aria-label="Close" title="Close (Esc)" onClick={onClose}><Icon name="close" small /></button>
+      </header>
+      {row && (
+        <div class="summary">
+          <span>{format.time(row.start_time).slice(0, 19)}</span>
+          <b>{format.duration(row.duration)}</b>
+          <span>{format.plural(row.num_events, "event")}</span>
+          {row.tokens.total > 0 && <span>{format.count(row.tokens.total)} tokens</span>}
+          {row.cost !== undefined && <span>{format.cost(row.cost)}</span>}
+          {row.num_errors > 0 && <span class="bad">{format.plural(row.num_errors, "error")}</span>}
+        </div>
+      )}
+      {current?.truncated && <p class="foot">{`The upper levels of ${format.plural(current.total, "event")}; open the session for all of them`}</p>}
+      {tree.loading && <div class="progress" />}
+      {tree.error && !current ? <Problem error={tree.error} retry={tree.reload} /> : current && (
+        <TranscriptView steps={steps} hidden={current.nodes.length - 1 - steps.length} selected={null} preview={previewOf}
+          onVisible={(ids) => void loadPreviews(id, ids).then((fresh) => { if (fresh) redraw((n) => n + 1); })} onSelect={(e) => go(href(["session", id], { e }))} />
+      )}
+    </aside>
+  );
+}

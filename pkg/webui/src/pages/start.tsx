@@ -1,0 +1,111 @@
+// The first open: what to copy, with the server's address and a fresh key in it, and a line that sees the first event come.
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { call, serverAddress } from "../api/client.ts";
+import type { SessionPage } from "../api/types.ts";
+import { go, href } from "../app/router.ts";
+import { me } from "../app/session.ts";
+import * as format from "../model/format.ts";
+import { snippets } from "../model/snippets.ts";
+import { Copy } from "../parts/common.tsx";
+import { Icon } from "../parts/icon.tsx";
+
+const placeholder = "YOUR_API_KEY";
+
+/** How often the page looks for the first session, in milliseconds. */
+const lookEvery = 700;
+
+export function StartPage() {
+  const [key, setKey] = useState<string | null>(null);
+  const [problem, setProblem] = useState("");
+  const [chosen, setChosen] = useState("agent");
+  const [found, setFound] = useState<{ id: string; name: string } | null>(null);
+  const opened = useMemo(() => Date.now(), []);
+  const list = useMemo(() => snippets(serverAddress(), key ?? placeholder), [key]);
+  const snippet = list.find((s) => s.id === chosen) ?? list[0]!;
+  const admin = me.value?.scope === "admin";
+
+  useEffect(() => {
+    const stop = new AbortController();
+    let timer = 0;
+    const look = async () => {
+      try {
+        const page = await call<SessionPage>("v1/sessions/search", { method: "POST", signal: stop.signal, body: { limit: 1, dateRange: { $gte: opened - 60_000 } } });
+        const first = page.sessions[0];
+        if (first) {
+          setFound({ id: first.session_id, name: first.session_name });
+          return;
+        }
+      } catch {
+        // The server may be on its way down or up: the next look says.
+      }
+      if (!stop.signal.aborted) timer = setTimeout(() => void look(), lookEvery);
+    };
+    void look();
+    return () => {
+      stop.abort();
+      clearTimeout(timer);
+    };
+  }, []);
+  useEffect(() => {
+    if (!found) return;
+    const timer = setTimeout(() => go(href(["session", found.id])), 1200);
+    return () => clearTimeout(timer);
+  }, [found]);
+
+  const makeKey = async () => {
+    setProblem("");
+    try {
+      const answer = await call<{ data?: { api_key?: string; key?: string } }>(`v1/projects/${encodeURIComponent(me.value!.project.id)}/ingestion_api_keys`, { method: "POST", body: { name: `from the browser, ${format.time(Date.now()).slice(0, 16)}` } });
+      const secret = findKey(answer);
+      if (!secret) throw new Error("The server's answer has no key.");
+      setKey(secret);
+    } catch (e) {
+      setProblem(e instanceof Error ? e.message : String(e));
+    }
+  };
+
+  return (
+    <div class="page">
+      <header><h1>Send your first trace</h1></header>
+      <div class="start">
+        <div class="notice waiting" role="status">
+          {found ? <><Icon name="check" tint="good" /><span>{`“${found.name}” has arrived. Opening it…`}</span></> : <><span class="dot" /><span>Waiting for the first session at <code>{serverAddress()}</code></span></>}
+        </div>
+        {key === null ? (
+          <div class="notice">
+            <p>{admin ? "The lines below need a key that may write." : "The lines below need a key that may write; your key cannot make one, so put your own in place of YOUR_API_KEY."}</p>
+            {admin && <p class="form-end"><button type="button" class="button primary" onClick={() => void makeKey()}>Make a key and put it in</button></p>}
+            {problem && <p class="bad" role="alert">{problem}</p>}
+          </div>
+        ) : (
+          <div class="notice">
+            <p>This key may only write, and is shown once. It stands in the lines below.</p>
+            <p class="form-end"><code class="grow ellipsis">{key}</code><Copy text={key} label="Copy the key" /></p>
+          </div>
+        )}
+        <div class="snippet">
+          <div class="tabs">
+            <div class="tablist" role="tablist" aria-label="Ways to send">
+              {list.map((s) => <button key={s.id} role="tab" aria-selected={s.id === chosen} onClick={() => setChosen(s.id)}>{s.label}</button>)}
+            </div>
+            <span class="grow" />
+            <Copy text={snippet.text} label="Copy" />
+          </div>
+          <pre tabIndex={0} role="tabpanel"><code>{snippet.text}</code></pre>
+        </div>
+        <p class="secondary">OTLP over gRPC and HTTP is also taken at the addresses that the server printed when it started. Programs of the HoneyHive SDKs need only another URL and key.</p>
+      </div>
+    </div>
+  );
+}
+
+/** Finds the key in the answer to its creation. */
+function findKey(v: unknown): string | null {
+  if (typeof v === "string") return /^(sg_|hh_)/.test(v) && v.length > 20 ? v : null;
+  if (typeof v !== "object" || v === null) return null;
+  for (const inner of Object.values(v)) {
+    const key = findKey(inner);
+    if (key) return key;
+  }
+  return null;
+}

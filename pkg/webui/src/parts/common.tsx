@@ -1,0 +1,106 @@
+// Small parts that many pages use.
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { Icon } from "./icon.tsx";
+
+/** What stands in place of what could not be loaded, with a way to try again. */
+export function Problem({ error, retry }: { error: unknown; retry?: () => void }) {
+  return (
+    <div class="empty" role="alert">
+      <Icon name="alert" tint="bad" />
+      <h2>That did not work</h2>
+      <p>{error instanceof Error ? error.message : String(error)}</p>
+      {retry && <button class="button" onClick={retry}>Try again</button>}
+    </div>
+  );
+}
+
+/** What stands where nothing is. */
+export function Empty({ title, children }: { title: string; children?: ComponentChildren }) {
+  return (
+    <div class="empty">
+      <h2>{title}</h2>
+      {children}
+    </div>
+  );
+}
+
+/** A button that copies a text, and says so. */
+export function Copy({ text, label, plain }: { text: string | (() => string | Promise<string>); label: string; plain?: boolean }) {
+  const [done, setDone] = useState(false);
+  const timer = useRef(0);
+  useEffect(() => () => clearTimeout(timer.current), []);
+  const copy = async () => {
+    await navigator.clipboard.writeText(typeof text === "string" ? text : await text());
+    setDone(true);
+    clearTimeout(timer.current);
+    timer.current = setTimeout(() => setDone(false), 1500);
+  };
+  return (
+    <button type="button" class={`button plain${plain ? " icon" : ""}`} title={label} aria-label={plain ? label : undefined} onClick={() => void copy()}>
+      <Icon name={done ? "check" : "copy"} small tint={done ? "good" : ""} />
+      {!plain && (done ? "Copied" : label)}
+    </button>
+  );
+}
+
+/** A dialog over the page, which Esc and a click beside it close. */
+export function Dialog({ onClose, label, className, children }: { onClose: () => void; label: string; className?: string; children: ComponentChildren }) {
+  const ref = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    const dialog = ref.current;
+    const before = document.activeElement;
+    dialog?.showModal();
+    return () => {
+      dialog?.close();
+      if (before instanceof HTMLElement && before.isConnected) before.focus();
+    };
+  }, []);
+  return (
+    <dialog ref={ref} class={className} aria-label={label} onCancel={(e) => { e.preventDefault(); onClose(); }} onClick={(e) => { if (e.target === ref.current) onClose(); }}>
+      {children}
+    </dialog>
+  );
+}
+
+/** Calls f once what it depends on has rested for a time, so that held keys ask for nothing. */
+export function useRested<T>(value: T, ms: number): T {
+  const [rested, setRested] = useState(value);
+  useEffect(() => {
+    const timer = setTimeout(() => setRested(value), ms);
+    return () => clearTimeout(timer);
+  }, [value, ms]);
+  return rested;
+}
+
+/** A resource that is loaded when its key changes; what was loaded before stays while the next loads. */
+export interface Loaded<T> {
+  value: T | null;
+  error: unknown;
+  loading: boolean;
+  took: number; // milliseconds of the last load
+  reload: () => void;
+}
+
+/** Loads a resource. A key of null loads nothing. The signal ends a load that nobody waits for any more. */
+export function useLoaded<T>(key: string | null, load: (signal: AbortSignal) => Promise<T>): Loaded<T> {
+  const [state, setState] = useState<{ key: string | null; value: T | null; error: unknown; loading: boolean; took: number }>({ key: null, value: null, error: null, loading: key !== null, took: 0 });
+  const [turn, setTurn] = useState(0);
+  const loader = useRef(load);
+  loader.current = load;
+  useEffect(() => {
+    if (key === null) {
+      setState({ key, value: null, error: null, loading: false, took: 0 });
+      return;
+    }
+    const stop = new AbortController();
+    const began = performance.now();
+    setState((s) => ({ ...s, loading: true }));
+    loader.current(stop.signal).then(
+      (value) => { if (!stop.signal.aborted) setState({ key, value, error: null, loading: false, took: performance.now() - began }); },
+      (error) => { if (!stop.signal.aborted) setState((s) => ({ ...s, key, error, loading: false, took: performance.now() - began })); },
+    );
+    return () => stop.abort();
+  }, [key, turn]);
+  return { value: state.value, error: state.error, loading: state.loading, took: state.took, reload: () => setTurn((n) => n + 1) };
+}

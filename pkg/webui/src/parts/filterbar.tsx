@@ -1,0 +1,117 @@
+// The filter bar: text in one grammar, completed from the fields and values that there are.
+import { useEffect, useRef, useState } from "preact/hooks";
+import { compile, quote, termAt } from "../model/filter.ts";
+import { Icon } from "./icon.tsx";
+
+export interface Suggestion {
+  text: string; // what is inserted
+  label: string;
+  note?: string;
+}
+
+interface Props {
+  text: string;
+  of: "sessions" | "events";
+  fields: string[];
+  values: (field: string, typed: string) => Promise<{ value: string; count: number }[]>;
+  onChange: (text: string) => void;
+}
+
+export const barId = "filter-bar";
+
+export function FilterBar({ text, of, fields, values, onChange }: Props) {
+  const [draft, setDraft] = useState(text);
+  const [open, setOpen] = useState(false);
+  const [list, setList] = useState<Suggestion[]>([]);
+  const [at, setAt] = useState(-1);
+  const input = useRef<HTMLInputElement>(null);
+  const turn = useRef(0);
+  useEffect(() => setDraft(text), [text]);
+  const { problem } = compile(draft, of);
+
+  const suggest = async (value: string) => {
+    const mine = ++turn.current;
+    const { typed } = termAt(value, input.current?.selectionStart ?? value.length);
+    const match = /^(-?)([^\s:~<>!"]+)(:|~|!~)"?(.*)$/.exec(typed);
+    let next: Suggestion[] = [];
+    if (match) {
+      const [, minus = "", field = "", sign = "", part = ""] = match;
+      const found = await values(field, part).catch(() => []);
+      next = found.map((v) => ({ text: `${minus}${field}${sign}${quote(v.value)}`, label: v.value, note: String(v.count) }));
+    } else if (typed !== "") {
+      const bare = typed.replace(/^-/, "");
+      next = fields.filter((f) => f.startsWith(bare) || f.includes(`.${bare}`)).slice(0, 12).map((f) => ({ text: `${typed.startsWith("-") ? "-" : ""}${f}:`, label: f }));
+    } else {
+      next = fields.slice(0, 12).map((f) => ({ text: `${f}:`, label: f }));
+    }
+    if (mine === turn.current) {
+      setList(next);
+      setAt(-1);
+    }
+  };
+
+  const take = (s: Suggestion) => {
+    const caret = input.current?.selectionStart ?? draft.length;
+    const { from } = termAt(draft, caret);
+    const done = !s.text.endsWith(":");
+    const next = `${draft.slice(0, from)}${s.text}${done ? " " : ""}${draft.slice(caret).trimStart()}`;
+    setDraft(next);
+    const place = from + s.text.length + (done ? 1 : 0);
+    requestAnimationFrame(() => {
+      input.current?.setSelectionRange(place, place);
+      void suggest(next);
+    });
+    if (done) commit(next);
+  };
+
+  const commit = (value: string) => {
+    if (!compile(value, of).problem) onChange(value.trim());
+  };
+
+  const onKeyDown = (e: KeyboardEvent) => {
+    if (e.key === "ArrowDown" || e.key === "ArrowUp") {
+      e.preventDefault();
+      setOpen(true);
+      setAt((n) => (list.length === 0 ? -1 : (n + (e.key === "ArrowDown" ? 1 : -1) + list.length + (n < 0 && e.key === "ArrowUp" ? 1 : 0)) % list.length));
+    } else if (e.key === "Enter") {
+      e.preventDefault();
+      const chosen = open ? list[at] : undefined;
+      if (chosen) take(chosen);
+      else {
+        commit(draft);
+        setOpen(false);
+      }
+    } else if (e.key === "Tab" && open && at >= 0) {
+      e.preventDefault();
+      take(list[at]!);
+    } else if (e.key === "Escape") {
+      e.preventDefault();
+      if (open && list.length > 0) setOpen(false);
+      else input.current?.blur();
+    }
+  };
+
+  return (
+    <div class="bar">
+      <Icon name="search" small />
+      <input ref={input} id={barId} class="input" type="text" spellcheck={false} autocomplete="off" value={draft} aria-label="Filters"
+        placeholder={of === "sessions" ? "name:checkout  cost>0.1  event.model:gpt-4o  refund" : "type:tool  name:search  duration>2s  has:error"}
+        role="combobox" aria-expanded={open && list.length > 0} aria-controls="filter-suggestions" aria-activedescendant={at >= 0 ? `suggestion-${at}` : undefined}
+        onInput={(e) => { setDraft(e.currentTarget.value); setOpen(true); void suggest(e.currentTarget.value); }}
+        onFocus={() => { setOpen(true); void suggest(draft); }}
+        onBlur={() => { setOpen(false); commit(draft); }}
+        onKeyDown={onKeyDown} />
+      {open && list.length > 0 && (
+        <ul class="suggest" id="filter-suggestions" role="listbox" aria-label="Completions">
+          {list.map((s, i) => (
+            <li key={s.text} id={`suggestion-${i}`} role="option" aria-selected={i === at} onMouseDown={(e) => { e.preventDefault(); take(s); }}>
+              <code class="ellipsis grow">{s.label}</code>
+              {s.note && <span class="faint">{s.note}</span>}
+            </li>
+          ))}
+        </ul>
+      )}
+      {problem && !(open && list.length > 0) && <div class="problem" role="alert">{problem}</div>}
+    </div>
+  );
+}

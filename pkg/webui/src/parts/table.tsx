@@ -1,0 +1,108 @@
+// A table whose rows have one height, and of which only those on screen are in the page.
+import type { ComponentChildren } from "preact";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { Icon } from "./icon.tsx";
+
+export interface Column<T> {
+  id: string;
+  label: string;
+  width: number; // pixels; the column that grows has the least
+  grow?: boolean;
+  right?: boolean;
+  sort?: string; // the order that a click asks for
+  cell: (row: T) => ComponentChildren;
+}
+
+interface Props<T> {
+  label: string;
+  columns: Column<T>[];
+  rows: T[];
+  rowId: (row: T) => string;
+  rowHeight: number;
+  selected: string | null;
+  fresh?: ReadonlySet<string>;
+  sort?: { by: string; ascending: boolean };
+  onSort?: (by: string) => void;
+  onSelect: (id: string) => void;
+  onOpen: (id: string) => void;
+  onEnd?: () => void; // the last rows are near: more may be loaded
+  total: number | null;
+}
+
+/** The part of a long list that is on screen: indexes of the first row and of that after the last. */
+export function useWindow(count: number, rowHeight: number): { ref: { current: HTMLDivElement | null }; from: number; to: number; onScroll: () => void } {
+  const ref = useRef<HTMLDivElement | null>(null);
+  const [view, setView] = useState({ top: 0, height: 800 });
+  const measure = () => {
+    const box = ref.current;
+    if (!box) return;
+    setView((v) => (v.top === box.scrollTop && v.height === box.clientHeight ? v : { top: box.scrollTop, height: box.clientHeight }));
+  };
+  useLayoutEffect(() => {
+    measure();
+    const observer = new ResizeObserver(measure);
+    if (ref.current) observer.observe(ref.current);
+    return () => observer.disconnect();
+  }, []);
+  const from = Math.max(0, Math.min(count, Math.floor(view.top / rowHeight)) - 8);
+  const to = Math.min(count, Math.ceil((view.top + view.height) / rowHeight) + 8);
+  return { ref, from, to, onScroll: measure };
+}
+
+/** Scrolls a row into view, below a head of a height. */
+export function reveal(box: HTMLElement | null, index: number, rowHeight: number, head = 0): void {
+  if (!box || index < 0) return;
+  const top = index * rowHeight;
+  if (top < box.scrollTop) box.scrollTop = top;
+  else if (top + rowHeight + head > box.scrollTop + box.clientHeight) box.scrollTop = top + rowHeight + head - box.clientHeight;
+}
+
+export function Table<T>(p: Props<T>) {
+  const { ref, from, to, onScroll } = useWindow(p.rows.length, p.rowHeight);
+  const at = p.selected === null ? -1 : p.rows.findIndex((r) => p.rowId(r) === p.selected);
+  useEffect(() => reveal(ref.current, at, p.rowHeight, 32), [at, p.selected]);
+  useEffect(() => {
+    if (p.onEnd && p.rows.length > 0 && to > p.rows.length - 10) p.onEnd();
+  }, [to, p.rows.length]);
+  const style = (c: Column<T>) => ({ width: `${c.width}px`, flex: c.grow ? `1 0 ${c.width}px` : `0 0 ${c.width}px` });
+  return (
+    <div class="table" ref={ref} onScroll={onScroll} role="grid" aria-label={p.label} aria-rowcount={p.total ?? -1} tabIndex={0}
+      aria-activedescendant={at >= from && at < to ? `row-${p.selected}` : undefined}>
+      <div class="head" role="row">
+        {p.columns.map((c) => (
+          <div key={c.id} role="columnheader" class={c.right ? "right" : ""} style={style(c)}
+            aria-sort={c.sort && p.sort?.by === c.sort ? (p.sort.ascending ? "ascending" : "descending") : undefined}>
+            {c.sort && p.onSort ? (
+              <button tabIndex={-1} onClick={() => p.onSort!(c.sort!)}>
+                {c.label}
+                {p.sort?.by === c.sort && <Icon name={p.sort!.ascending ? "up" : "down"} small />}
+              </button>
+            ) : c.label}
+          </div>
+        ))}
+      </div>
+      <div class="body" style={{ height: `${p.rows.length * p.rowHeight}px` }}>
+        {p.rows.slice(from, to).map((row, i) => {
+          const id = p.rowId(row);
+          return (
+            <div key={id} id={`row-${id}`} role="row" aria-rowindex={from + i + 2} aria-selected={id === p.selected}
+              class={`row${id === p.selected ? " selected" : ""}${p.fresh?.has(id) ? " fresh" : ""}`} style={{ top: `${(from + i) * p.rowHeight}px` }}
+              onClick={() => p.onSelect(id)} onDblClick={() => p.onOpen(id)}>
+              {p.columns.map((c) => <div key={c.id} role="gridcell" class={`cell${c.right ? " right" : ""}`} style={style(c)}>{c.cell(row)}</div>)}
+            </div>
+          );
+        })}
+      </div>
+    </div>
+  );
+}
+
+/** A value that becomes a filter when it is clicked: with Alt, one that excludes it. */
+export function Value({ text, onPick, children, className }: { text: string; onPick: (exclude: boolean) => void; children?: ComponentChildren; className?: string }) {
+  return (
+    <button type="button" tabIndex={-1} class={`value ${className ?? ""}`} title={`${text}\nClick: only these. Alt+click: not these.`}
+      onClick={(e) => { e.stopPropagation(); onPick(e.altKey); }}>
+      {children ?? text}
+    </button>
+  );
+}

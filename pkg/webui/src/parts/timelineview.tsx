@@ -1,0 +1,119 @@
+// The events of a session on a scale of time: bars beside their names, zoomed with the wheel, moved by dragging.
+import { useEffect, useRef } from "preact/hooks";
+import * as format from "../model/format.ts";
+import { place, ticks, within, zoom, type Range } from "../model/timeline.ts";
+import type { Row } from "../model/tree.ts";
+import { Icon, TypeIcon } from "./icon.tsx";
+import { reveal, useWindow } from "./table.tsx";
+
+interface Props {
+  rows: Row[];
+  rowHeight: number;
+  whole: Range;
+  range: Range;
+  origin: number;
+  selected: string | null;
+  critical: ReadonlySet<string> | null;
+  needle: number | null;
+  onNeedle: (time: number | null) => void;
+  onRange: (range: Range) => void;
+  onSelect: (id: string) => void;
+  onToggle: (row: Row, deep: boolean) => void;
+}
+
+export function TimelineView(p: Props) {
+  const { ref, from, to, onScroll } = useWindow(p.rows.length, p.rowHeight);
+  const at = p.rows.findIndex((r) => r.node.id === p.selected);
+  const drag = useRef<{ x: number; range: Range } | null>(null);
+  const track = useRef<HTMLDivElement>(null);
+  useEffect(() => reveal(ref.current, at, p.rowHeight, 24), [p.selected]);
+  const share = (x: number) => {
+    const box = track.current?.getBoundingClientRect();
+    return box ? Math.min(1, Math.max(0, (x - box.left) / box.width)) : 0;
+  };
+  const latest = useRef(p);
+  latest.current = p;
+  useEffect(() => {
+    const box = ref.current;
+    const onWheel = (e: WheelEvent) => {
+      if (!e.ctrlKey && !e.metaKey) return;
+      e.preventDefault();
+      const { range, whole, onRange } = latest.current;
+      onRange(zoom(range, whole, Math.exp(e.deltaY * 0.004), share(e.clientX)));
+    };
+    box?.addEventListener("wheel", onWheel, { passive: false });
+    return () => box?.removeEventListener("wheel", onWheel);
+  }, []);
+  const size = p.range.end - p.range.start;
+  const marks = ticks(p.range, p.origin, 6);
+  const percent = (v: number) => `${v * 100}%`;
+  const onKeyDown = (e: KeyboardEvent) => {
+    const row = p.rows[at];
+    const next = { ArrowDown: p.rows[at + 1], ArrowUp: p.rows[Math.max(0, at - 1)] }[e.key];
+    if (next) {
+      e.preventDefault();
+      p.onSelect(next.node.id);
+    } else if (row && ((e.key === "ArrowLeft" && !row.folded) || (e.key === "ArrowRight" && row.folded)) && row.node.children.length > 0) {
+      e.preventDefault();
+      p.onToggle(row, e.shiftKey);
+    } else if (e.key === "+" || e.key === "=") p.onRange(zoom(p.range, p.whole, 0.7, 0.5));
+    else if (e.key === "-") p.onRange(zoom(p.range, p.whole, 1 / 0.7, 0.5));
+    else if (e.key === "0") p.onRange(p.whole);
+  };
+  return (
+    <div class="timeline" ref={ref} onScroll={onScroll} tabIndex={0} onKeyDown={onKeyDown} role="treegrid" aria-label="Timeline" aria-rowcount={p.rows.length}
+      onPointerMove={(e) => {
+        p.onNeedle(p.range.start + share(e.clientX) * size);
+        if (!drag.current) return;
+        const box = track.current!.getBoundingClientRect();
+        const by = ((drag.current.x - e.clientX) / box.width) * size;
+        p.onRange(within({ start: drag.current.range.start + by, end: drag.current.range.end + by }, p.whole));
+      }}
+      onPointerLeave={() => { p.onNeedle(null); drag.current = null; }} onPointerUp={() => { drag.current = null; }}>
+      <div class="scale">
+        <div class="time-name">{size < p.whole.end - p.whole.start ? <button class="button plain" onClick={() => p.onRange(p.whole)}>Whole session</button> : <span class="faint">Ctrl+wheel zooms</span>}</div>
+        <div class="time-track" ref={track}>
+          {marks.map((t) => <span key={t} class="tick faint" style={{ left: percent((p.origin + t - p.range.start) / size) }}>{format.duration(t)}</span>)}
+        </div>
+      </div>
+      <div style={{ height: `${p.rows.length * p.rowHeight}px`, position: "relative" }}>
+        {p.rows.slice(from, to).map((row, i) => {
+          const n = row.node;
+          const spot = row.group ? place(n.start, row.group[row.group.length - 1]!.end, p.range) : place(n.start, n.end, p.range);
+          const after = spot !== null && spot.left + spot.width < 0.85;
+          return (
+            <div key={n.id} role="row" aria-level={row.depth + 1} aria-rowindex={from + i + 1} aria-selected={n.id === p.selected} aria-expanded={n.children.length > 0 ? !row.folded : undefined}
+              class={`time-row${n.id === p.selected ? " selected" : ""}${row.grey ? " grey" : ""}${p.critical?.has(n.id) ? " critical" : ""}`}
+              style={{ top: `${(from + i) * p.rowHeight}px`, height: `${p.rowHeight}px` }} onClick={() => p.onSelect(n.id)}
+              onDblClick={() => p.onRange(within({ start: n.start - n.duration * 0.05, end: n.end + Math.max(n.duration * 0.05, 0.01) }, p.whole))}>
+              <div class="time-name" role="gridcell" style={{ paddingLeft: `${8 + Math.min(row.depth, 12) * 12}px` }}>
+                {n.children.length > 0 || row.group ? (
+                  <button type="button" class="fold" tabIndex={-1} aria-label={row.folded ? "Unfold" : "Fold"} onClick={(e) => { e.stopPropagation(); p.onToggle(row, e.shiftKey); }}>
+                    <Icon name={row.folded ? "right" : "down"} small />
+                  </button>
+                ) : <span class="fold" />}
+                <TypeIcon type={n.type} small />
+                <span class="ellipsis">{n.name}</span>
+                {row.group && <span class="chip">{`×${row.group.length}`}</span>}
+              </div>
+              <div class="time-track" role="gridcell" onPointerDown={(e) => { if (e.button === 0 && size < p.whole.end - p.whole.start) drag.current = { x: e.clientX, range: p.range }; }}>
+                {spot && (
+                  <>
+                    <i class={`time-bar fill-${n.type}${n.error ? " failed" : ""}`} style={{ left: percent(spot.left), width: percent(spot.width) }} />
+                    <span class={`time-label${after ? "" : " before"}`} style={after ? { left: percent(spot.left + spot.width) } : { right: percent(1 - spot.left) }}>
+                      {n.error && <Icon name="alert" small tint="bad" label="error" />}
+                      {format.duration(n.duration)}
+                    </span>
+                  </>
+                )}
+              </div>
+            </div>
+          );
+        })}
+      </div>
+      {p.needle !== null && p.needle >= p.range.start && p.needle <= p.range.end && (
+        <div class="needle-track"><i class="needle" style={{ left: percent((p.needle - p.range.start) / size) }} /></div>
+      )}
+    </div>
+  );
+}
