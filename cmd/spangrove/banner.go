@@ -95,6 +95,9 @@ func (b *banner) text() string {
 	case file != "":
 		line("API key", "in "+file)
 	}
+	if links := b.notices[mount.TopicSignIn]; len(links) > 0 && b.secrets {
+		fmt.Fprintf(&out, "\nOpen in a browser (works once, for 15 minutes):\n\n  %s\n", links[0])
+	}
 	if apis := b.notices[mount.TopicAPI]; len(keys) > 0 && len(apis) > 0 {
 		fmt.Fprintf(
 			&out,

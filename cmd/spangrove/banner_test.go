@@ -19,6 +19,7 @@ func TestBanner(t *testing.T) {
 		{Topic: mount.TopicOTLPHTTP, Text: "http://127.0.0.1:4318"},
 		{Topic: mount.TopicOTLPGRPC, Text: "127.0.0.1:4317"},
 		{Topic: mount.TopicAPI, Text: "http://127.0.0.1:7420"},
+		{Topic: mount.TopicSignIn, Text: "http://127.0.0.1:7420/#/in/c0de"},
 	} {
 		b.post(n)
 	}
@@ -31,6 +32,10 @@ func TestBanner(t *testing.T) {
   API key    sg_secret
              generated now and shown once; it is kept in /data/api-key
 
+Open in a browser (works once, for 15 minutes):
+
+  http://127.0.0.1:7420/#/in/c0de
+
 Start a session:
 
   curl http://127.0.0.1:7420/session/start -H "Authorization: Bearer sg_secret" \
@@ -42,7 +47,7 @@ Start a session:
 	}
 	b.secrets = false
 	for _, line := range []string{"  API key    generated now, in /data/api-key\n", `-H "Authorization: Bearer $(cat /data/api-key)"`} {
-		if text := b.text(); !strings.Contains(text, line) || strings.Contains(text, "sg_secret") {
+		if text := b.text(); !strings.Contains(text, line) || strings.Contains(text, "sg_secret") || strings.Contains(text, "c0de") {
 			t.Errorf("banner that is no terminal's lacks %q, or shows the key:\n%s", line, text)
 		}
 	}

@@ -24,6 +24,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/httpapi"
 	"github.com/spangrove/spangrove/pkg/ingress"
 	"github.com/spangrove/spangrove/pkg/mount"
+	"github.com/spangrove/spangrove/pkg/webui"
 )
 
 // apiStore is what the extension and its handlers ask of the store.
@@ -33,14 +34,16 @@ type apiStore interface {
 }
 
 type apiExtension struct {
-	set     extension.Settings
-	cfg     *Config
-	metrics *telemetry
-	router  *router
-	bodies  ingress.Bodies
-	budget  *ingress.Budget
-	open    atomic.Bool // between Ready and NotReady
-	store   atomic.Pointer[apiStore]
+	set         extension.Settings
+	cfg         *Config
+	metrics     *telemetry
+	pages       *webui.Handler
+	router      *router
+	bodies      ingress.Bodies
+	budget      *ingress.Budget
+	crossOrigin *http.CrossOriginProtection // of requests with a cookie
+	open        atomic.Bool                 // between Ready and NotReady
+	store       atomic.Pointer[apiStore]
 
 	mu       sync.Mutex // over the life cycle
 	host     component.Host
@@ -57,13 +60,14 @@ var (
 )
 
 func newExtension(set extension.Settings, cfg *Config) (*apiExtension, error) {
-	metrics, err := newTelemetry(set.TelemetrySettings)
+	pages := webui.New()
+	metrics, err := newTelemetry(set.TelemetrySettings, pages)
 	if err != nil {
 		return nil, err
 	}
 	const mebibyte = 1 << 20
 	return &apiExtension{
-		set: set, cfg: cfg, metrics: metrics, router: newRouter(mount.WritePatterns()),
+		set: set, cfg: cfg, metrics: metrics, pages: pages, crossOrigin: http.NewCrossOriginProtection(), router: newRouter(mount.WritePatterns()),
 		bodies: ingress.Bodies{
 			Max: cfg.HTTP.MaxRequestBodySize, Algorithms: cfg.HTTP.CompressionAlgorithms,
 			Timeout: cfg.HTTP.ReadTimeout, MinRate: cfg.Limits.MinBodyRate, Grace: cfg.Limits.BodyGrace,
@@ -110,7 +114,7 @@ func (e *apiExtension) Start(ctx context.Context, host component.Host) error {
 		}
 		providers, _ = evaluator.(httpapi.Providers)
 	}
-	api := httpapi.New(httpapi.Deps{Store: s, Evaluator: evaluator, Providers: providers, ReadBody: e.readBody, Logger: e.set.Logger})
+	api := httpapi.New(httpapi.Deps{Store: s, Evaluator: evaluator, Providers: providers, ReadBody: e.readBody, Logger: e.set.Logger, Version: e.set.BuildInfo.Version})
 	if err := e.serveAPI(api.Routes()); err != nil {
 		return err
 	}
@@ -125,7 +129,13 @@ func (e *apiExtension) Start(ctx context.Context, host component.Host) error {
 	e.store.Store(&s)
 	e.host, e.server, e.listener = host, server, listener
 	ingress.WarnUnencrypted(e.set.Logger, e.cfg.HTTP.NetAddr.Endpoint, string(e.cfg.HTTP.NetAddr.Transport), e.cfg.HTTP.TLS.HasValue())
-	if !mount.Announce(ctx, mount.Notice{Topic: mount.TopicAPI, Text: e.url()}) {
+	notices := []mount.Notice{{Topic: mount.TopicAPI, Text: e.url()}}
+	if signIn, ok := auth.(mount.SignIn); ok {
+		if code := signIn.NewCode(); code != "" {
+			notices = append(notices, mount.Notice{Topic: mount.TopicSignIn, Text: e.url() + "/#/in/" + code})
+		}
+	}
+	if !mount.Announce(ctx, notices...) {
 		e.set.Logger.Info("API listening", zap.String("url", e.url()))
 	}
 	return nil

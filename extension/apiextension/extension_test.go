@@ -19,6 +19,7 @@ import (
 	"go.opentelemetry.io/collector/component/componenttest"
 	"go.opentelemetry.io/collector/config/confighttp"
 	"go.opentelemetry.io/collector/config/configoptional"
+	"go.opentelemetry.io/collector/extension"
 	"go.opentelemetry.io/collector/extension/extensiontest"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"go.uber.org/goleak"
@@ -103,12 +104,16 @@ func configured(change func(*Config)) *Config {
 	return cfg
 }
 
+func newSettings() extension.Settings {
+	set := extensiontest.NewNopSettings(componentType)
+	set.ID = component.NewID(componentType)
+	return set
+}
+
 // serve starts an extension on a free port and gives it with its URL.
 func serve(t *testing.T, change func(*Config)) (*apiExtension, string) {
 	t.Helper()
-	set := extensiontest.NewNopSettings(componentType)
-	set.ID = component.NewID(componentType)
-	e, err := newExtension(set, configured(change))
+	e, err := newExtension(newSettings(), configured(change))
 	if err != nil {
 		t.Fatal(err)
 	}

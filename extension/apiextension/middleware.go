@@ -7,6 +7,8 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/klauspost/compress/gzhttp"
+	"github.com/klauspost/compress/gzip"
 	"go.opentelemetry.io/collector/extension/extensionauth"
 	"go.uber.org/zap"
 
@@ -15,9 +17,10 @@ import (
 	"github.com/spangrove/spangrove/pkg/wire"
 )
 
-// handler returns what stands before the routes, outermost first: recovery and metrics, health,
-// keys, bodies. Nothing of a body has been read before the key is checked.
+// handler returns what stands before the routes, outermost first: recovery and metrics, health, pages and
+// sign-in, keys, bodies, compression of the answer. Nothing of a body has been read before the key is checked.
 func (e *apiExtension) handler(auth extensionauth.Server) http.Handler {
+	routes := compressed(e.router)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
 		rec := &recorder{ResponseWriter: w}
@@ -29,13 +32,20 @@ func (e *apiExtension) handler(auth extensionauth.Server) http.Handler {
 			}
 			done()
 		}()
-		if isHealth(r) {
+		switch {
+		case isHealth(r):
 			e.health(rec)
+			return
+		case e.pages.Serves(r):
+			e.pages.ServeHTTP(rec, r)
+			return
+		case isSignIn(r):
+			e.serveSignIn(auth, rec, r)
 			return
 		}
 		admitted := r
 		if auth != nil {
-			ctx, err := auth.Authenticate(r.Context(), r.Header)
+			ctx, err := e.authenticate(auth, r)
 			if err != nil {
 				ingress.Refused(rec)
 				wire.WriteError(rec, authError(err))
@@ -52,8 +62,22 @@ func (e *apiExtension) handler(auth extensionauth.Server) http.Handler {
 			return
 		}
 		defer admitted.Body.Close()
-		e.router.ServeHTTP(rec, admitted)
+		routes.ServeHTTP(rec, admitted)
 	})
+}
+
+// compressFrom is the size from which an answer is compressed, in bytes: smaller ones fit into a packet as they are.
+const compressFrom = 1 << 10
+
+// compressed returns a handler whose answers are compressed for those who accept gzip. Streams of events are not: each event is
+// to arrive when it is sent.
+func compressed(next http.Handler) http.Handler {
+	wrap, err := gzhttp.NewWrapper(gzhttp.MinSize(compressFrom), gzhttp.CompressionLevel(gzip.BestSpeed),
+		gzhttp.ExceptContentTypes([]string{"text/event-stream"}))
+	if err != nil {
+		panic(err) // the options are constants of this program
+	}
+	return wrap(next)
 }
 
 // readBody reads the body of a request within the budget of its project. release must be called

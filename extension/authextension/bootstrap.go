@@ -34,6 +34,7 @@ func (e *authExtension) bootstrap(ctx context.Context, s keyStore) error {
 		return fmt.Errorf("%s: store the key: %w", e.key("api_key"), err)
 	}
 	if configured != nil {
+		e.codes.ownKey(configured.Hash)
 		return nil
 	}
 	stored, err := s.HasAdminKey(ctx)
@@ -44,6 +45,9 @@ func (e *authExtension) bootstrap(ctx context.Context, s keyStore) error {
 		if _, err := os.Stat(e.cfg.KeyFile); err == nil {
 			_ = os.Chmod(e.cfg.KeyFile, 0o600) // it may be somebody else's, who then decides
 			mount.Announce(ctx, mount.Notice{Topic: mount.TopicKeyFile, Text: e.cfg.KeyFile})
+			if secret, err := readKey(e.cfg.KeyFile); err == nil && secret != "" {
+				e.codes.ownKey(project.HashSecret(secret))
+			}
 		}
 		return nil
 	}
@@ -75,6 +79,7 @@ func (e *authExtension) generate(ctx context.Context, s keyStore, p project.Proj
 	if err := s.InsertKey(ctx, e.newKey(p, project.OriginGenerated, secret)); err != nil {
 		return fmt.Errorf("%s: store the key: %w", e.key("store"), err)
 	}
+	e.codes.ownKey(project.HashSecret(secret))
 	if !mount.Announce(ctx,
 		mount.Notice{Topic: mount.TopicKeyFile, Text: e.cfg.KeyFile},
 		mount.Notice{Topic: mount.TopicKey, Text: secret},

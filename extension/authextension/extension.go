@@ -36,6 +36,8 @@ type keyStore interface {
 	ConfigureKey(ctx context.Context, k *project.Key) error
 	// KeyByHash returns a key and its project. fault.NotFound if there is none.
 	KeyByHash(ctx context.Context, hash []byte) (project.Key, project.Project, error)
+	// KeyByID returns a key and its project, in force or not. fault.NotFound if there is none.
+	KeyByID(ctx context.Context, id string) (project.Key, project.Project, error)
 	// KeysRevision returns another number after each change of a key or a project that this process
 	// made.
 	KeysRevision() uint64
@@ -52,6 +54,7 @@ type authExtension struct {
 	now     func() time.Time
 	lookup  atomic.Pointer[lookup] // nil: not started
 	limiter *limit.Limiter
+	codes   signInCodes
 }
 
 var (
@@ -107,9 +110,7 @@ func (e *authExtension) Authenticate(ctx context.Context, headers map[string][]s
 	if err != nil {
 		return ctx, verdict.GRPC(err)
 	}
-	info := client.FromContext(ctx)
-	info.Auth = identity
-	return limit.WithMeter(project.WithIdentity(client.NewContext(ctx, info), identity), meter), nil
+	return e.identified(ctx, &identity, meter), nil
 }
 
 // record adds to the audit log a request whose key was refused. identity is the key's if it is known.
@@ -153,9 +154,14 @@ func (e *authExtension) admit(ctx context.Context, headers map[string][]string) 
 	if l == nil {
 		return identity, nil, errNotReady
 	}
-	bounds := identity.Project.Limits.Over(l.keys.DefaultLimits())
-	meter, err := e.limiter.Admit(&identity, &bounds)
+	meter, err := e.meter(l, &identity)
 	return identity, meter, err
+}
+
+// meter counts a request of a caller, and returns what its bytes are charged to.
+func (e *authExtension) meter(l *lookup, who *project.Identity) (*limit.Meter, error) {
+	bounds := who.Project.Limits.Over(l.keys.DefaultLimits())
+	return e.limiter.Admit(who, &bounds)
 }
 
 var errNotReady = &fault.Error{Kind: fault.Unavailable, Msg: "not ready to check keys"}

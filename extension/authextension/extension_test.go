@@ -112,6 +112,20 @@ func (f *fakeKeys) KeyByHash(_ context.Context, hash []byte) (project.Key, proje
 	return project.Key{}, project.Project{}, &fault.Error{Kind: fault.NotFound, Msg: "no such key"}
 }
 
+func (f *fakeKeys) KeyByID(_ context.Context, id string) (project.Key, project.Project, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.down {
+		return project.Key{}, project.Project{}, &fault.Error{Kind: fault.Internal, Msg: "disk on fire"}
+	}
+	for _, k := range f.keys {
+		if k.ID == id {
+			return k, project.Project{ID: k.ProjectID, PublicID: "p-default"}, nil
+		}
+	}
+	return project.Key{}, project.Project{}, &fault.Error{Kind: fault.NotFound, Msg: "no such key"}
+}
+
 type storeExtension struct {
 	component.Component
 	store any

@@ -29,6 +29,7 @@ type lookup struct {
 	ttl     time.Duration
 	now     func() time.Time
 	known   *lru.Cache[[sha256.Size]byte, knownKey]
+	byID    *lru.Cache[string, [sha256.Size]byte] // hashes of keys that have been seen
 	unknown *lru.Cache[[sha256.Size]byte, validity]
 }
 
@@ -51,6 +52,7 @@ type knownKey struct {
 func newLookup(keys keyStore, ttl time.Duration, now func() time.Time) *lookup {
 	l := &lookup{keys: keys, ttl: ttl, now: now}
 	l.known, _ = lru.New[[sha256.Size]byte, knownKey](cacheSize)
+	l.byID, _ = lru.New[string, [sha256.Size]byte](cacheSize)
 	l.unknown, _ = lru.New[[sha256.Size]byte, validity](cacheSize)
 	return l
 }
@@ -60,7 +62,30 @@ var errUnknownKey = &fault.Error{Kind: fault.Unauthorized, Msg: "unknown API key
 
 // identity returns whom secret identifies, also with the error that its key is not valid.
 func (l *lookup) identity(ctx context.Context, secret string) (project.Identity, error) {
-	hash := [sha256.Size]byte(project.HashSecret(secret))
+	return l.identityByHash(ctx, project.HashSecret(secret))
+}
+
+// identityByID returns a key by its id, with whom it identifies. The hash of a key never changes, so it is remembered for good.
+func (l *lookup) identityByID(ctx context.Context, id string) (project.Key, project.Identity, error) {
+	hash, ok := l.byID.Get(id)
+	if !ok {
+		k, _, err := l.keys.KeyByID(ctx, id)
+		switch {
+		case isKind(err, fault.NotFound):
+			return project.Key{}, project.Identity{}, errUnknownKey
+		case err != nil:
+			return project.Key{}, project.Identity{}, unavailable(err)
+		}
+		hash = [sha256.Size]byte(k.Hash)
+		l.byID.Add(id, hash)
+	}
+	who, err := l.identityByHash(ctx, hash[:])
+	return project.Key{ID: id, Hash: hash[:]}, who, err
+}
+
+// identityByHash returns whom the key with a hash identifies, as identity does.
+func (l *lookup) identityByHash(ctx context.Context, keyHash []byte) (project.Identity, error) {
+	hash := [sha256.Size]byte(keyHash)
 	// Read before the key: a change between the two makes what is remembered here old.
 	now, revision := l.now(), l.keys.KeysRevision()
 	found, ok := l.known.Get(hash)

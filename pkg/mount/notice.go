@@ -13,6 +13,7 @@ const (
 	TopicData                  // Text: where the data is
 	TopicKeyFile               // Text: the file that holds the generated key
 	TopicKey                   // Text: a key generated just now; never logged
+	TopicSignIn                // Text: the URL by which a browser signs in once; never logged
 )
 
 // Notice is a fact that whoever starts the program wants to read once.

@@ -1,0 +1,127 @@
+package apiextension
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"time"
+
+	"go.opentelemetry.io/collector/extension/extensionauth"
+
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/ingress"
+	"github.com/spangrove/spangrove/pkg/mount"
+	"github.com/spangrove/spangrove/pkg/rawjson"
+	"github.com/spangrove/spangrove/pkg/wire"
+)
+
+// maxSignInBody bounds the body of a sign-in, in bytes: more than a key or a code needs.
+const maxSignInBody = 4 << 10
+
+// The paths that browsers sign in and out by. They need no key, so they stand before its check.
+const (
+	signInPath  = "/v1/login"
+	signOutPath = "/v1/logout"
+)
+
+// authenticate returns the context of a caller: by the key in the Authorization header, or else by the cookie
+// of a browser that has signed in. A request with a cookie that another site's page has caused is refused as
+// fault.Forbidden, as http.CrossOriginProtection finds out.
+func (e *apiExtension) authenticate(auth extensionauth.Server, r *http.Request) (context.Context, error) {
+	if signIn, ok := auth.(mount.SignIn); ok && r.Header.Get("Authorization") == "" {
+		if cookie, err := r.Cookie(cookieName(r)); err == nil {
+			if err := e.crossOrigin.Check(r); err != nil {
+				return nil, errCrossOrigin
+			}
+			return signIn.Resume(r.Context(), cookie.Value)
+		}
+	}
+	return auth.Authenticate(r.Context(), r.Header)
+}
+
+var errCrossOrigin = &fault.Error{Kind: fault.Forbidden, Msg: "the page of another site sent this request"}
+
+// isSignIn reports whether r signs a browser in or out.
+func isSignIn(r *http.Request) bool {
+	return r.Method == http.MethodPost && (r.URL.Path == signInPath || r.URL.Path == signOutPath)
+}
+
+// serveSignIn answers to a request for which isSignIn holds.
+func (e *apiExtension) serveSignIn(auth extensionauth.Server, w http.ResponseWriter, r *http.Request) {
+	signIn, ok := auth.(mount.SignIn)
+	switch err := e.crossOrigin.Check(r); {
+	case err != nil:
+		ingress.Refused(w)
+		wire.WriteError(w, errCrossOrigin)
+		return
+	case r.URL.Path == signOutPath:
+		http.SetCookie(w, e.cookie(r, "", time.Unix(1, 0)))
+		writeSuccess(w, nil)
+		return
+	case !ok:
+		wire.WriteError(w, fault.New(fault.NotFound, "this server does not check keys itself: there is nothing to sign in to"))
+		return
+	}
+	c, err := e.signIn(signIn, w, r)
+	if err != nil {
+		ingress.Refused(w)
+		wire.WriteError(w, authError(err))
+		return
+	}
+	http.SetCookie(w, e.cookie(r, c.Value, c.Expires))
+	writeSuccess(w, func(b *rawjson.Builder) { b.String("expires_at", c.Expires.UTC().Format(time.RFC3339)) })
+}
+
+// signIn reads a key or a one-time code from the body, and signs in with it.
+func (e *apiExtension) signIn(signIn mount.SignIn, w http.ResponseWriter, r *http.Request) (c mount.Credential, err error) {
+	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxSignInBody))
+	if err != nil {
+		return c, fault.New(fault.Invalid, "the body must be at most %d bytes", maxSignInBody)
+	}
+	var body struct {
+		Key  *string `json:"key"`
+		Code *string `json:"code"`
+	}
+	switch err := json.Unmarshal(raw, &body); {
+	case err != nil || (body.Key == nil) == (body.Code == nil):
+		return c, fault.New(fault.Invalid, `the body must be {"key": "…"} or {"code": "…"}`)
+	case body.Key != nil:
+		return signIn.SignInWithKey(r.Context(), *body.Key)
+	default:
+		return signIn.SignInWithCode(r.Context(), *body.Code)
+	}
+}
+
+func writeSuccess(w http.ResponseWriter, add func(*rawjson.Builder)) {
+	var b rawjson.Builder
+	b.Bool("success", true)
+	if add != nil {
+		add(&b)
+	}
+	_ = wire.WriteJSON(w, b.Bytes()) // a client that is gone cannot be told
+}
+
+// cookie returns the cookie of a credential. Scripts cannot read it, other sites' pages cannot send it, and over TLS it
+// never leaves unencrypted. Behind a proxy that ends TLS, X-Forwarded-Proto says so: who forges it only locks himself out.
+func (e *apiExtension) cookie(r *http.Request, value string, expires time.Time) *http.Cookie {
+	return &http.Cookie{
+		Name:     cookieName(r),
+		Value:    value,
+		Path:     "/",
+		Expires:  expires,
+		Secure:   r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https",
+		HttpOnly: true,
+		SameSite: http.SameSiteStrictMode,
+	}
+}
+
+// cookieName returns the name of the cookie on the port that the browser sees: cookies know hosts but no ports, and
+// two servers on one host must not sign each other out.
+func cookieName(r *http.Request) string {
+	if _, port, err := net.SplitHostPort(r.Host); err == nil && port != "" {
+		return "spangrove_" + port
+	}
+	return "spangrove"
+}

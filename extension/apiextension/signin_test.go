@@ -1,0 +1,197 @@
+package apiextension
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"go.opentelemetry.io/collector/component"
+
+	"github.com/spangrove/spangrove/pkg/fault"
+	"github.com/spangrove/spangrove/pkg/mount"
+	"github.com/spangrove/spangrove/pkg/project"
+	"github.com/spangrove/spangrove/pkg/wire"
+)
+
+// signInAuth knows the key "good" and the code "once"; the credential of both is "credential".
+type signInAuth struct{ fakeAuth }
+
+func (signInAuth) SignInWithKey(_ context.Context, secret string) (mount.Credential, error) {
+	if secret != "good" {
+		return mount.Credential{}, fault.New(fault.Unauthorized, "unknown API key")
+	}
+	return mount.Credential{Value: "credential", Expires: time.Now().Add(time.Hour)}, nil
+}
+
+func (a signInAuth) SignInWithCode(ctx context.Context, code string) (mount.Credential, error) {
+	return a.SignInWithKey(ctx, strings.Replace(code, "once", "good", 1))
+}
+
+func (a signInAuth) Resume(ctx context.Context, credential string) (context.Context, error) {
+	if credential != "credential" {
+		return ctx, fault.New(fault.Unauthorized, "signed out")
+	}
+	return project.WithIdentity(ctx, project.Identity{Project: project.Project{ID: 7, PublicID: "p7"}, Scope: project.ScopeFull}), nil
+}
+
+func (signInAuth) NewCode() string { return "once" }
+
+// serveSignIn starts an extension whose authenticator lets browsers sign in, and returns its URL and what it announced.
+func serveSignIn(t *testing.T) (url string, notices map[mount.Topic]string) {
+	t.Helper()
+	e, err := newExtension(newSettings(), configured(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := newHost()
+	h[component.MustNewID("spangrove_auth")] = signInAuth{}
+	notices = map[mount.Topic]string{}
+	ctx := mount.WithBoard(t.Context(), func(n mount.Notice) { notices[n.Topic] = n.Text })
+	if err := e.Start(ctx, h); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Ready(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		http.DefaultClient.CloseIdleConnections()
+		if err := e.Shutdown(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	big := strings.Repeat(`{"a":"b"},`, 1000)
+	if err := e.Mount("POST /events", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _ = wire.WriteJSON(w, []byte("["+big+"{}]")) })); err != nil {
+		t.Fatal(err)
+	}
+	return notices[mount.TopicAPI], notices
+}
+
+func TestSignIn(t *testing.T) {
+	url, notices := serveSignIn(t)
+	if want := url + "/#/in/once"; notices[mount.TopicSignIn] != want {
+		t.Errorf("the link is %q, want %q", notices[mount.TopicSignIn], want)
+	}
+	port := url[strings.LastIndex(url, ":")+1:]
+	for _, tt := range []struct {
+		name, body string
+		status     int
+		want       string
+	}{
+		{"a key", `{"key":"good"}`, 200, `"success":true`},
+		{"a code", `{"code":"once"}`, 200, `"expires_at":"`},
+		{"a wrong key", `{"key":"bad"}`, 401, "unknown API key"},
+		{"nothing", `{}`, 400, "must be"},
+		{"both", `{"key":"good","code":"once"}`, 400, "must be"},
+		{"no JSON", `key=good`, 400, "must be"},
+		{"another type", `{"key":1}`, 400, "must be"},
+		{"too long", `{"key":"` + strings.Repeat("x", maxSignInBody) + `"}`, 400, "at most"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got := call(t, "POST", url+"/v1/login", "", strings.NewReader(tt.body))
+			cookie := got.header.Get("Set-Cookie")
+			if got.status != tt.status || !strings.Contains(got.body, tt.want) || (cookie != "") != (tt.status == 200) {
+				t.Fatalf("%d %s, cookie %q", got.status, got.body, cookie)
+			}
+			if tt.status != 200 {
+				return
+			}
+			for _, part := range []string{"spangrove_" + port + "=credential", "Path=/", "HttpOnly", "SameSite=Strict", "Expires="} {
+				if !strings.Contains(cookie, part) {
+					t.Errorf("the cookie %s has no %s", cookie, part)
+				}
+			}
+			if strings.Contains(cookie, "Secure") {
+				t.Error("the cookie is Secure, and the server speaks HTTP")
+			}
+		})
+	}
+	if got := call(t, "POST", url+"/v1/login", "", strings.NewReader(`{"key":"good"}`), "X-Forwarded-Proto", "https"); !strings.Contains(got.header.Get("Set-Cookie"), "Secure") {
+		t.Errorf("behind a proxy with TLS the cookie is %s", got.header.Get("Set-Cookie"))
+	}
+	if got := call(t, "POST", url+"/v1/logout", "", nil); got.status != 200 || !strings.Contains(got.header.Get("Set-Cookie"), "1970") {
+		t.Errorf("signed out: %d, cookie %s", got.status, got.header.Get("Set-Cookie"))
+	}
+	if got := call(t, "GET", url+"/v1/login", "good", nil); got.status != 404 {
+		t.Errorf("GET: %d", got.status)
+	}
+}
+
+func TestCookie(t *testing.T) {
+	url, _ := serveSignIn(t)
+	port := url[strings.LastIndex(url, ":")+1:]
+	cookie := "spangrove_" + port + "=credential"
+	for _, tt := range []struct {
+		name    string
+		headers []string
+		status  int
+	}{
+		{"its own page", []string{"Cookie", cookie, "Sec-Fetch-Site", "same-origin"}, 200},
+		{"an older browser", []string{"Cookie", cookie, "Origin", url}, 200},
+		{"a program", []string{"Cookie", cookie}, 200},
+		{"another site", []string{"Cookie", cookie, "Sec-Fetch-Site", "cross-site"}, 403},
+		{"another port", []string{"Cookie", cookie, "Sec-Fetch-Site", "same-site"}, 403},
+		{"another origin", []string{"Cookie", cookie, "Origin", "http://evil.example"}, 403},
+		{"another site with a key", []string{"Authorization", "Bearer good", "Sec-Fetch-Site", "cross-site"}, 200},
+		{"a forged cookie", []string{"Cookie", cookie + "x"}, 401},
+		{"a cookie of another port", []string{"Cookie", "spangrove_1=credential"}, 401},
+		{"a wrong key goes before a cookie", []string{"Cookie", cookie, "Authorization", "Bearer bad"}, 401},
+		{"nothing", nil, 401},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := call(t, "POST", url+"/events", "", strings.NewReader(`{}`), tt.headers...); got.status != tt.status {
+				t.Errorf("%d %.200s, want %d", got.status, got.body, tt.status)
+			}
+		})
+	}
+	if got := call(t, "POST", url+"/v1/login", "", strings.NewReader(`{"key":"good"}`), "Sec-Fetch-Site", "cross-site"); got.status != 403 || got.header.Get("Set-Cookie") != "" {
+		t.Errorf("another site signs in: %d", got.status)
+	}
+}
+
+// An authenticator of somebody else's has nothing to sign in to; the pages are there all the same.
+func TestWithoutSignIn(t *testing.T) {
+	_, url := serve(t, nil)
+	if got := call(t, "POST", url+"/v1/login", "", strings.NewReader(`{"key":"good"}`)); got.status != 404 {
+		t.Errorf("%d %s", got.status, got.body)
+	}
+	for _, path := range []string{"/", "/ui/x/app.js"} {
+		if got := call(t, "GET", url+path, "", nil); got.status != 200 || !strings.Contains(got.header.Get("Content-Security-Policy"), "script-src 'self'") {
+			t.Errorf("%s: %d, headers %v", path, got.status, got.header)
+		}
+	}
+}
+
+func TestAnswersAreCompressed(t *testing.T) {
+	url, _ := serveSignIn(t)
+	ask := func(accept string) (*http.Response, int) {
+		req, err := http.NewRequestWithContext(t.Context(), "POST", url+"/events", strings.NewReader("{}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Authorization", "Bearer good")
+		req.Header.Set("Accept-Encoding", accept)
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		body, err := io.ReadAll(res.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return res, len(body)
+	}
+	plain, whole := ask("identity")
+	packed, part := ask("gzip")
+	if plain.Header.Get("Content-Encoding") != "" || packed.Header.Get("Content-Encoding") != "gzip" || part > whole/10 {
+		t.Errorf("plain %d bytes %v, compressed %d bytes %v", whole, plain.Header, part, packed.Header)
+	}
+	for _, res := range []*http.Response{plain, packed} {
+		if res.Header.Get("Cache-Control") != "no-store" || res.Header.Get("X-Content-Type-Options") != "nosniff" {
+			t.Errorf("headers %v", res.Header)
+		}
+	}
+}

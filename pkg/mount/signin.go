@@ -1,0 +1,31 @@
+package mount
+
+import (
+	"context"
+	"time"
+
+	"github.com/spangrove/spangrove/pkg/project"
+)
+
+// SignIn lets browsers sign in: an authenticator that implements it gives them a credential for a cookie, which stands
+// for a key and is good as long as the key is. The API extension sets the cookie and reads it.
+type SignIn interface {
+	// SignInWithKey returns a credential for whoever sends this key. fault.Unauthorized if the key is not in force.
+	SignInWithKey(ctx context.Context, secret string) (Credential, error)
+	// SignInWithCode does the same for a code that NewCode made. A code works once. fault.Unauthorized if it is
+	// unknown, was used, or is too old.
+	SignInWithCode(ctx context.Context, code string) (Credential, error)
+	// Resume returns a context with the identity of the key that a credential stands for, as Authenticate does for
+	// the key itself. fault.Unauthorized if the credential is forged or too old, or its key is not in force.
+	Resume(ctx context.Context, credential string) (context.Context, error)
+	// NewCode returns a code by which the server's own key signs in once, within a few minutes; empty if the server
+	// knows no key of its own.
+	NewCode() string
+}
+
+// Credential is what a browser sends in place of a key.
+type Credential struct {
+	Value    string // safe in a cookie
+	Expires  time.Time
+	Identity project.Identity
+}
