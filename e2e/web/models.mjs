@@ -1,0 +1,292 @@
+// Tests of what computes without a page: filters, trees, timelines, JSON, messages, threads. SPANGROVE_WEB_MODELS is the module that
+// pkg/webui/internal/bundle -models writes, SPANGROVE_WEB_SAMPLES a file of the events of all samples.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import test from "node:test";
+
+const { filter, tree, timeline, jsonindex, messages, thread, graph, format, snippets } = await import(process.env.SPANGROVE_WEB_MODELS);
+const exported = (await import(process.env.SPANGROVE_WEB_MODELS)).export ?? {};
+
+/** A generator of numbers that is the same in every run. */
+function random(seed) {
+  let s = seed;
+  return (n) => {
+    s = (Math.imul(s, 1664525) + 1013904223) >>> 0;
+    return Math.floor((s / 2 ** 32) * n);
+  };
+}
+
+test("the grammar of filters is read as it is written, whatever the values", () => {
+  const r = random(7);
+  const letters = ["a", "Z", "9", " ", '"', "\\", ":", ">", "<", "~", "!", "-", "(", "ü", "語", "\t", "."];
+  const text = (n) => Array.from({ length: n }, () => letters[r(letters.length)]).join("");
+  const fields = ["name", "metadata.a.b", "cost", "event.model"];
+  const operators = [":", "-:", "~", "!~", ">", "<", "has", "-has", "words"];
+  for (let i = 0; i < 5000; i++) {
+    const terms = Array.from({ length: r(4) }, () => {
+      const operator = operators[r(operators.length)];
+      const field = operator === "words" ? "" : fields[r(fields.length)];
+      return { field, operator, value: operator === "has" || operator === "-has" ? "" : text(1 + r(8)) };
+    });
+    const written = filter.write(terms);
+    const parsed = filter.parse(written);
+    assert.equal(parsed.problem, null, written);
+    assert.deepEqual(parsed.terms.map(({ field, operator, value }) => ({ field, operator, value })), terms, written);
+    assert.equal(filter.write(parsed.terms), written);
+  }
+});
+
+test("no text breaks the grammar", () => {
+  const r = random(11);
+  const letters = '" \\:><~!-ax.';
+  for (let i = 0; i < 20_000; i++) {
+    const text = Array.from({ length: r(20) }, () => letters[r(letters.length)]).join("");
+    const { terms, problem } = filter.parse(text);
+    for (const t of terms) assert.ok(t.from < t.to && t.to <= text.length, text);
+    if (problem) assert.ok(problem.message.length > 0);
+    filter.compile(text, "sessions");
+    filter.termAt(text, r(text.length + 1));
+  }
+});
+
+test("filters are those of the API, and what cannot be expressed is said", () => {
+  const one = (text, of = "events") => filter.compile(text, of);
+  assert.deepEqual(one("name:search").filters, [{ field: "event_name", operator: "is", value: "search" }]);
+  assert.deepEqual(one("-type:tool").filters, [{ field: "event_type", operator: "is not", value: "tool" }]);
+  assert.deepEqual(one("model~gpt has:error -has:user").filters, [{ field: "config.model", operator: "contains", value: "gpt" }, { field: "error", operator: "exists" }, { field: "user", operator: "not exists" }].map((f) => (f.field === "user" ? { ...f, field: "user_properties.user_id" } : f)));
+  assert.deepEqual(one("duration>2s").filters, [{ field: "duration", operator: "greater than", type: "number", value: 2000 }]);
+  assert.deepEqual(one('metadata.region:"eu west"').filters, [{ field: "metadata.region", operator: "is", value: "eu west" }]);
+  assert.deepEqual(one("cost>0.5", "sessions").filters, [{ field: "totals.cost", operator: "greater than", type: "number", value: 0.5 }]);
+  const both = one("user:u1 event.model:o3 refund", "sessions");
+  assert.deepEqual(both.filters, [{ field: "user_properties.user_id", operator: "is", value: "u1" }]);
+  assert.deepEqual(both.eventFilters, [{ field: "config.model", operator: "is", value: "o3" }, { field: "text", operator: "contains", value: "refund" }]);
+  for (const bad of ["region:eu", "cost>much", 'name:"open', "-word", ":x", "name:", "has>x", "a!b", "constructor:x", "__proto__:x"]) {
+    assert.ok(one(bad).problem, bad);
+  }
+});
+
+/** An answer of the API with events that are given as [id, parent's place, type, start, duration, error]. */
+function answer(rows) {
+  const columns = ["event_id", "parent", "type", "name", "start_time", "duration", "state", "error", "tokens", "cost", "children", "below", "note"];
+  return {
+    session_id: "s", touched: "1", total: rows.length, truncated: false, columns,
+    rows: rows.map(([id, parent, type, start, duration, error]) => [id, parent, type, id.replace(/\d+$/, ""), start, duration, "ended", error ?? null, null, null, rows.filter((r) => r[1] >= 0 && rows[r[1]][0] === id).length, 0, null]),
+  };
+}
+const small = () => tree.readTree(answer([["s", -1, "session", 0, 100], ["a", 0, "chain", 0, 60], ["m1", 1, "model", 0, 20], ["t1", 1, "tool", 20, 40, "broken"], ["b", 0, "chain", 60, 40], ["m2", 4, "model", 70, 30]]));
+const ids = (rows) => rows.map((r) => r.node.id).join(" ");
+const all = { folded: new Set(), opened: new Set(), match: null, group: true };
+
+test("a tree is shown in order, folded, and filtered with its ancestors", () => {
+  const t = small();
+  assert.equal(ids(tree.visibleRows(t, all)), "s a m1 t1 b m2");
+  assert.equal(ids(tree.visibleRows(t, { ...all, folded: new Set(["a"]) })), "s a b m2");
+  const failed = tree.visibleRows(t, { ...all, match: (n) => n.error !== null });
+  assert.equal(ids(failed), "s a t1");
+  assert.deepEqual(failed.map((r) => r.grey), [true, true, false]);
+  assert.equal(t.root.errorsBelow, 1);
+  assert.equal(t.byId.get("a").errorsBelow, 1);
+  assert.deepEqual([...tree.foldedBelow(t, 1)], ["a", "b"]);
+});
+
+test("five siblings alike are one row, until it is opened", () => {
+  const rows = [["s", -1, "session", 0, 100], ...Array.from({ length: 6 }, (_, i) => [`search${i}`, 0, "tool", i, 1]), ["read1", 0, "tool", 7, 1]];
+  const t = tree.readTree(answer(rows));
+  const shown = tree.visibleRows(t, all);
+  assert.equal(ids(shown), "s search0 read1");
+  assert.equal(shown[1].group.length, 6);
+  assert.equal(tree.visibleRows(t, { ...all, opened: new Set(["search0"]) }).length, 8);
+  rows[3][5] = "failed"; // an error stands on its own
+  assert.equal(ids(tree.visibleRows(tree.readTree(answer(rows)), all)), "s search0 search1 search2 search3 search4 search5 read1");
+});
+
+test("changes make the tree that a whole answer makes", () => {
+  const r = random(3);
+  for (let round = 0; round < 50; round++) {
+    const rows = [["s", -1, "session", 0, 100]];
+    for (let i = 1; i < 30; i++) rows.push([`e${i}`, r(i), "tool", r(50), 1]);
+    // Rows in the order of the API: parents first, children by start and id.
+    const order = (list) => {
+      const out = [];
+      const visit = (id, parent) => {
+        const at = out.length;
+        const row = list.find((x) => x[0] === id);
+        out.push([row[0], parent, ...row.slice(2)]);
+        for (const child of list.filter((x) => x[1] >= 0 && list[x[1]][0] === id).sort((a, b) => a[3] - b[3] || (a[0] < b[0] ? -1 : 1))) visit(child[0], at);
+      };
+      visit("s", -1);
+      return out;
+    };
+    const leaves = rows.filter((row, i) => i > 0 && !rows.some((x) => x[1] === i)).slice(0, 5).map((row) => row[0]);
+    const before = tree.readTree(answer(order(rows.map((row) => row))));
+    const after = order(rows);
+    const changed = after.map((row) => (leaves.includes(row[0]) ? [...row.slice(0, 4), 9, "late"] : row));
+    const whole = tree.readTree(answer(changed));
+    const a = answer(changed);
+    const parents = new Map(changed.map((row) => [row[0], row[1] < 0 ? null : changed[row[1]][0]]));
+    const delta = { ...a, since: "1", columns: a.columns.map((c) => (c === "parent" ? "parent_id" : c)), removed: [], rows: a.rows.filter((row) => leaves.includes(row[0])).map((row) => [row[0], parents.get(row[0]), ...row.slice(2)]) };
+    const applied = tree.applyChanges(before, delta);
+    assert.deepEqual(applied.nodes.map((n) => [n.id, n.parent?.id, n.depth, n.duration, n.error]), whole.nodes.map((n) => [n.id, n.parent?.id, n.depth, n.duration, n.error]));
+  }
+});
+
+test("the critical path is what the end waited for", () => {
+  assert.deepEqual([...tree.criticalPath(small())].sort(), ["a", "b", "m1", "m2", "s", "t1"]);
+  const parallel = tree.readTree(answer([["s", -1, "session", 0, 100], ["slow", 0, "tool", 0, 100], ["quick", 0, "tool", 0, 50]]));
+  assert.deepEqual([...tree.criticalPath(parallel)].sort(), ["s", "slow"]);
+});
+
+test("bars stand where their time is", () => {
+  const range = { start: 0, end: 100 };
+  assert.deepEqual(timeline.place(25, 75, range), { left: 0.25, width: 0.5 });
+  assert.deepEqual(timeline.place(-50, 50, range), { left: 0, width: 0.5 });
+  assert.equal(timeline.place(150, 160, range), null);
+  assert.equal(timeline.place(50, 10, range).width, 0, "an end before the start");
+  const r = random(5);
+  for (let i = 0; i < 2000; i++) {
+    let now = range;
+    for (let k = 0; k < 5; k++) now = timeline.zoom(now, range, r(2) ? 0.5 : 1.7, r(100) / 100);
+    assert.ok(now.start >= -1e-6 && now.end <= 100 + 1e-6 && now.end > now.start, JSON.stringify(now));
+  }
+  for (const size of [0.5, 7, 1000, 65_000, 4e6, 3e9]) {
+    const ticks = timeline.ticks({ start: 0, end: size }, 0, 6);
+    assert.ok(ticks.length >= 1 && ticks.length <= 12, `${size}: ${ticks}`);
+  }
+});
+
+test("JSON is indexed as JSON.parse reads it, and keeps its digits", () => {
+  const r = random(13);
+  const value = (depth) => {
+    switch (r(depth > 3 ? 5 : 7)) {
+      case 0: return r(1e9) - 5e8;
+      case 1: return ['"', "\\", "a b", "{", "]", "ü", "\\\"", "\u2028", "", "语"][r(10)].repeat(1 + r(3));
+      case 2: return r(2) === 0;
+      case 3: return null;
+      case 4: return r(1e6) / 1e3;
+      case 5: return Array.from({ length: r(5) }, () => value(depth + 1));
+      default: return Object.fromEntries(Array.from({ length: r(5) }, (_, i) => [`${["k", '"', "a.b", "__proto__x", ""][r(5)]}${i}`, value(depth + 1)]));
+    }
+  };
+  const check = (text, start, want) => {
+    const kind = jsonindex.kindAt(text, start);
+    if (kind !== "object" && kind !== "array") return assert.deepEqual(JSON.parse(text.slice(start, jsonindex.valueEnd(text, start))), want);
+    const got = [];
+    let from;
+    do {
+      const page = jsonindex.members(text, start, 2, from);
+      got.push(...page.entries);
+      from = page.next;
+    } while (from);
+    const expected = Array.isArray(want) ? want.map((v, i) => [i, v]) : Object.entries(want);
+    assert.equal(got.length, expected.length);
+    expected.forEach(([key, v], i) => {
+      assert.equal(got[i].key ?? got[i].index, key);
+      check(text, got[i].start, v);
+    });
+  };
+  for (let i = 0; i < 500; i++) {
+    const v = value(0);
+    const text = JSON.stringify(v, null, r(2) ? 2 : 0);
+    check(text, jsonindex.skip(text, 0), v);
+  }
+  const exact = '{"n":9007199254740993,"f":1e999,"d":1.10}';
+  assert.deepEqual(jsonindex.members(exact, 0, 9).entries.map((e) => exact.slice(e.start, e.end)), ["9007199254740993", "1e999", "1.10"]);
+  for (const broken of ["{", "[", '{"a', '{"a":', "[1,", '"', "{]", "[}", "nonsense", ""]) {
+    const at = jsonindex.skip(broken, 0);
+    jsonindex.members(broken, at, 10);
+    jsonindex.valueEnd(broken, at);
+  }
+  const deep = "[".repeat(100_000) + "]".repeat(100_000);
+  assert.equal(jsonindex.valueEnd(deep, 0), deep.length);
+  assert.equal(jsonindex.writePath(["inputs", "a b", 0, "c"]), 'inputs["a b"][0].c');
+});
+
+test("messages of every provider's form", () => {
+  const parts = (m) => messages.readMessage(m).map((x) => [x.role, ...x.parts.map((p) => p.kind)].join(" "));
+  assert.deepEqual(parts({ role: "user", content: "hi" }), ["user text"]);
+  assert.deepEqual(parts({ role: "user", content: [{ type: "text", text: "see" }, { type: "image_url", image_url: { url: "data:image/png;base64,AA" } }] }), ["user text image"]);
+  assert.deepEqual(parts({ role: "assistant", content: null, tool_calls: [{ id: "1", function: { name: "f", arguments: '{"a":1}' } }] }), ["assistant call"]);
+  assert.deepEqual(parts({ role: "tool", tool_call_id: "1", content: '{"b":2}' }), ["tool result"]);
+  assert.deepEqual(parts({ role: "assistant", content: [{ type: "thinking", thinking: "hm" }, { type: "text", text: "yes" }, { type: "tool_use", id: "1", name: "f", input: {} }] }), ["assistant reasoning text call"]);
+  assert.deepEqual(parts({ role: "user", content: [{ type: "tool_result", tool_use_id: "1", content: [{ type: "text", text: "ok" }] }] }), ["tool result"]);
+  assert.deepEqual(parts({ role: "model", parts: [{ text: "from Gemini" }, { functionCall: { name: "f", args: {} } }] }), ["model text call"]);
+  assert.deepEqual(parts({ role: "user", content: [{ type: "input_audio", input_audio: { data: "AA", format: "mp3" } }] }), ["user audio"]);
+  assert.deepEqual(parts({ role: "assistant", content: [{ toolUse: { toolUseId: "1", name: "f", input: {} } }] }), ["assistant call"]);
+  assert.deepEqual(parts({ role: "assistant", content: { strange: 1 } }), ["assistant json"]);
+  const call = messages.readMessage({ role: "assistant", tool_calls: [{ id: "1", name: "f", arguments: '{"a":1}' }] })[0].parts[0];
+  assert.deepEqual(call.arguments, { a: 1 });
+  const out = messages.outputMessages({ role: "assistant", content: "x", finish_reason: "stop", choices: [{ message: { role: "assistant", content: "y" } }] });
+  assert.equal(out.messages.length, 2);
+  assert.deepEqual(out.rest, { finish_reason: "stop" });
+  assert.deepEqual(messages.inputMessages({ chat_history: [{ role: "user", content: "x" }], temperature: 1 }).rest, { temperature: 1 });
+  for (const odd of [null, 1, "x", [], [1], { chat_history: 1 }, { chat_history: [null] }, { messages: [[]] }]) {
+    messages.inputMessages(odd);
+    messages.outputMessages(odd);
+  }
+});
+
+test("every sample shows its messages", () => {
+  const samples = JSON.parse(readFileSync(process.env.SPANGROVE_WEB_SAMPLES, "utf8"));
+  let shown = 0;
+  for (const e of samples) {
+    if (e.event_type !== "model") continue;
+    const { messages: sent } = messages.inputMessages(e.inputs);
+    const { messages: got } = messages.outputMessages(e.outputs);
+    if (e.inputs?.chat_history?.length > 0) assert.ok(sent.length > 0, JSON.stringify(e.inputs));
+    if (e.outputs?.content || e.outputs?.tool_calls) assert.ok(got.length > 0 && got.some((m) => m.parts.length > 0), JSON.stringify(e.outputs));
+    for (const m of [...sent, ...got]) {
+      assert.ok(m.role, JSON.stringify(m));
+      messages.messageLine(m);
+    }
+    shown += sent.length + got.length;
+  }
+  assert.ok(samples.length > 100 && shown > 200, `${shown} messages of ${samples.length} events`);
+});
+
+test("a thread says each message once, and a transcript has every step", () => {
+  const event = (id, history, out) => ({ event_id: id, inputs: { chat_history: history }, outputs: { role: "assistant", content: out } });
+  const u1 = { role: "user", content: "one" }, a1 = { role: "assistant", content: "first" }, u2 = { role: "user", content: "two" };
+  const items = thread.thread([event("1", [u1], "first"), event("2", [u1, a1, u2], "second")]);
+  assert.deepEqual(items.map((i) => [i.event, messages.messageLine(i.message), i.repeated]), [["1", "one", 0], ["1", "first", 0], ["2", "two", 2], ["2", "second", 0]]);
+  const steps = thread.transcript(small());
+  assert.deepEqual(steps.map((s) => [s.node.id, s.depth, s.wrappers]), [["m1", 0, 1], ["t1", 0, 1], ["m2", 0, 1]]);
+});
+
+test("a graph merges calls by name, and every step of a trajectory has its row", () => {
+  const g = graph.graphOf(small());
+  assert.deepEqual(g.nodes.map((n) => `${n.name}×${n.ids.length}`).sort(), ["a×1", "b×1", "m×2", "s×1", "t×1"]);
+  for (const n of g.nodes) assert.ok(n.x >= 0 && n.x <= g.width && n.y >= 0 && n.y <= g.height, n.name);
+  const places = new Set(g.nodes.map((n) => `${n.x} ${n.y}`));
+  assert.equal(places.size, g.nodes.length, "two nodes stand on one place");
+  const t = graph.trajectoryOf(small());
+  assert.equal(t.bubbles.length, 5);
+  const many = tree.readTree(answer([["s", -1, "session", 0, 1], ...Array.from({ length: 300 }, (_, i) => [`${String.fromCharCode(97 + (i % 26))}${"x".repeat(i % 12)}${i}`, 0, "tool", i, 1])]));
+  assert.ok(graph.graphOf(many).nodes.length <= 100 && graph.graphOf(many).left > 0);
+});
+
+test("values are written for people", () => {
+  assert.equal(format.duration(0.42), "0.4 ms");
+  assert.equal(format.duration(1234), "1.23 s");
+  assert.equal(format.duration(75_000), "1 m 15 s");
+  assert.equal(format.duration(-1), "–");
+  assert.equal(format.duration(Infinity), "–");
+  assert.equal(format.cost(0.000042), "$0.000042");
+  assert.equal(format.cost(12.345), "$12.35");
+  assert.equal(format.short(1_234_567), "1.2M");
+  assert.equal(format.time(NaN), "–");
+  assert.equal(format.plural(1, "error"), "1 error");
+});
+
+test("cells of CSV are no formulas", () => {
+  assert.equal(exported.cell("=1+1"), "'=1+1");
+  assert.equal(exported.cell('@x,"y"'), `"'@x,""y"""`);
+  assert.equal(exported.cell(-5), "-5");
+  assert.equal(exported.cell({ a: 1 }), '"{""a"":1}"');
+  assert.equal(exported.csv([{ event_id: "1", error: "+x" }], false), "1,,,,,,,'+x,,,,,,,\r\n");
+});
+
+test("every snippet has the address and the key", () => {
+  for (const s of snippets.snippets("https://x.example/prefix", "sg_key")) {
+    assert.ok(s.text.includes("https://x.example/prefix") && s.text.includes("sg_key"), s.id);
+  }
+});

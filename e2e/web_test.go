@@ -1,0 +1,85 @@
+package e2e
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/spangrove/spangrove/e2e/harness"
+)
+
+// webTool returns the path of a program or module that e2e/sdk/install.sh has installed for the tests of the pages.
+func webTool(t *testing.T, parts ...string) string {
+	t.Helper()
+	return filepath.Join(append([]string{sdkDir(t), "web", "node_modules"}, parts...)...)
+}
+
+// run runs a program to its end, and shows what it printed.
+func run(t *testing.T, env []string, argv ...string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), argv[0], argv[1:]...)
+	cmd.Dir, cmd.Env = harness.Root(t), append(os.Environ(), env...)
+	out, err := cmd.CombinedOutput()
+	t.Logf("%s", out)
+	if err != nil {
+		t.Fatalf("%s: %v", filepath.Base(argv[0]), err)
+	}
+}
+
+// The sources of the pages have no error of types.
+func TestWebTypes(t *testing.T) {
+	harness.Require(t)
+	run(t, nil, webTool(t, ".bin", "tsc"), "--project", filepath.Join(harness.Root(t), "pkg", "webui", "tsconfig.json"))
+}
+
+// What computes without a page is right, on the events of all samples too.
+func TestWebModels(t *testing.T) {
+	srv := harness.Start(t, harness.Options{})
+	sendSamples(t, srv)
+	events, err := srv.Export(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := json.Marshal(events)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	list, models := filepath.Join(dir, "events.json"), filepath.Join(dir, "models.mjs")
+	if err := os.WriteFile(list, raw, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run(t, nil, "go", "-C", filepath.Join("pkg", "webui"), "run", "./internal/bundle", "-models", models)
+	run(t, []string{"SPANGROVE_WEB_MODELS=" + models, "SPANGROVE_WEB_SAMPLES=" + list}, "node", "--test", filepath.Join("e2e", "web", "models.mjs"))
+}
+
+// The pages in a real browser: sign-in, lists, filters, all readings of a session, ten thousand events, ten megabytes, and hostile
+// text, without an error, without a request to anybody else, and without a serious flaw of accessibility.
+func TestWebPages(t *testing.T) {
+	harness.EachStore(t, func(t *testing.T, st harness.Store) {
+		srv := harness.Start(t, harness.Options{Store: st})
+		sendSamples(t, srv)
+		env := append(
+			[]string{
+				"SPANGROVE_WEB_PLAYWRIGHT=" + webTool(t, "playwright-core", "index.mjs"),
+				"SPANGROVE_WEB_AXE=" + webTool(t, "axe-core", "axe.min.js"),
+				"SPANGROVE_WEB_SHOTS=" + os.Getenv("SPANGROVE_WEB_SHOTS"),
+			},
+			serverEnv(srv)...,
+		)
+		run(t, env, "node", filepath.Join("e2e", "web", "pages.mjs"))
+	})
+}
+
+// sendSamples stores what all real programs have sent.
+func sendSamples(t *testing.T, srv *harness.Server) {
+	t.Helper()
+	for _, s := range samples(t) {
+		srv.Must(t, "POST", "/v1/traces", json.RawMessage(s.traces), nil)
+		if s.logs != nil {
+			srv.Must(t, "POST", "/v1/logs", json.RawMessage(s.logs), nil)
+		}
+	}
+}
