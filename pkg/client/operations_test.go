@@ -26,7 +26,7 @@ var methods = map[string]string{
 	"getSessionOTLP":   "OTLP.Session",
 	"searchSessions":   "Sessions.Search",
 	"getSessionTree":   "Sessions.Tree",
-	"previewEvents":    "Sessions.Previews",
+	"previewEvents":    "Events.Previews",
 
 	"createEvent":           "Events.Create",
 	"createModelEvent":      "Events.CreateModel",

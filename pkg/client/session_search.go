@@ -150,14 +150,14 @@ type Preview struct {
 	Model  string `json:"model"`
 }
 
-// Previews reads the previews of at most 200 events of a session, by event id. Those that are not there are left out.
-func (s *SessionService) Previews(ctx context.Context, id string, events []string) (map[string]Preview, error) {
+// Previews reads the previews of at most 200 events, by event id. Those that are not there are left out.
+func (s *EventService) Previews(ctx context.Context, events []string) (map[string]Preview, error) {
 	body := struct {
 		EventIDs []string `json:"event_ids"`
 	}{events}
 	answer, err := one[struct {
 		Previews map[string]Preview `json:"previews"`
-	}](ctx, s.c, Request{Method: http.MethodPost, Path: path("sessions", id, "previews"), Body: body, Repeatable: true})
+	}](ctx, s.c, Request{Method: http.MethodPost, Path: "/v1/events/previews", Body: body, Repeatable: true})
 	if err != nil {
 		return nil, err
 	}

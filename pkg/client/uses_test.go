@@ -141,7 +141,7 @@ func useSessionRows(t *testing.T, c *client.Client, id string, events []string) 
 	changes := must(c.Sessions.Tree(ctx, id, client.TreePart{Since: tree.Touched}))(t)
 	equal(t, "since", changes.Since, tree.Touched)
 	equal(t, "changed rows", len(changes.Rows), 0)
-	previews := must(c.Sessions.Previews(ctx, id, events))(t)
+	previews := must(c.Events.Previews(ctx, events))(t)
 	equal(t, "preview", previews[events[1]].Output, "text <&>")
 	equal(t, "one field", string(must(c.Events.Field(ctx, id, "inputs"))(t)), `{"big":12345678901234567890.10}`)
 }

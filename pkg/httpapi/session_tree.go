@@ -23,7 +23,7 @@ const maxTreeRows = 20_000
 
 var treeOperations = []apiOperation{
 	{"getSessionTree", http.MethodGet, []string{"/sessions/{id}/tree"}, project.ScopeRead, (*Server).getSessionTree},
-	{"previewEvents", http.MethodPost, []string{"/sessions/{id}/previews"}, project.ScopeRead, (*Server).previewEvents},
+	{"previewEvents", http.MethodPost, []string{"/events/previews"}, project.ScopeRead, (*Server).previewEvents},
 	{"getEventField", http.MethodGet, []string{"/events/{id}/fields/{field}"}, project.ScopeRead, (*Server).getEventField},
 }
 
@@ -226,9 +226,6 @@ func rowList(rows []wire.TreeRow, byID bool, want func(*wire.TreeRow) bool) []by
 
 // previewEvents answers with a line of the inputs and outputs of events, for a list that shows them.
 func (s *Server) previewEvents(c *call) error {
-	if _, err := c.id("session_id"); err != nil {
-		return err
-	}
 	body, err := c.body()
 	if err != nil {
 		return err

@@ -529,13 +529,13 @@ function forget(id) {
 function previewOf(id) {
   return previews.get(id);
 }
-async function loadPreviews(session, ids) {
+async function loadPreviews(ids) {
   const missing = ids.filter((id) => !asked.has(id)).slice(0, 200);
   if (missing.length === 0) return false;
   if (previews.size > 2e4) previews.clear();
   for (const id of missing) asked.add(id);
   try {
-    const answer = await call(`v1/sessions/${encodeURIComponent(session)}/previews`, { method: "POST", body: { event_ids: missing } });
+    const answer = await call("v1/events/previews", { method: "POST", body: { event_ids: missing } });
     for (const [id, preview] of Object.entries(answer.previews)) previews.set(id, preview);
     return true;
   } catch {
@@ -611,6 +611,10 @@ var roots = /* @__PURE__ */ new Set([
 ]);
 var numeric = /* @__PURE__ */ new Set(["duration", "totals.tokens", "totals.cost", "totals.errors", "totals.events", "totals.model_events", "metadata.total_tokens", "metadata.cost"]);
 var times = /* @__PURE__ */ new Set(["start_time", "end_time"]);
+function isEventField(path) {
+  const root = path.split(".", 1)[0];
+  return roots.has(root) && root !== "totals" && root !== "text";
+}
 function parse(text3) {
   const terms = [];
   let i = 0;
@@ -2095,7 +2099,9 @@ async function valuesOf(of, field, typed, rows) {
   const name = field.replace(/^event\./, "");
   if (name === "type") return ["model", "tool", "chain", "generic", "session"].filter((t) => t.startsWith(typed)).map((value2) => ({ value: value2, count: 0 }));
   const path = Object.hasOwn(shortNames, name) ? shortNames[name] : name;
-  const filters = of === "sessions" && !inEvent ? [{ field: "event_type", operator: "is", value: "session" }] : [];
+  if (!isEventField(path) || path.endsWith(".")) return [];
+  const type = path.startsWith("config.") ? "model" : of === "sessions" && !inEvent ? "session" : null;
+  const filters = type === null ? [] : [{ field: "event_type", operator: "is", value: type }];
   try {
     const answer = await call("v1/events/values", { method: "POST", body: { field: path, prefix: typed, filters, limit: 20 } });
     return answer.values.map((v) => ({ value: typeof v.value === "string" ? v.value : JSON.stringify(v.value), count: v.count }));
@@ -2287,21 +2293,21 @@ function EventsPage({ completions }) {
     } },
     { id: "input", label: "Input", width: 180, grow: true, cell: (r) => /* @__PURE__ */ jsx15("span", { class: "ellipsis", children: previewOf(r.event_id)?.input ?? /* @__PURE__ */ jsx15("span", { class: "faint", children: "–" }) }) },
     { id: "output", label: "Output", width: 180, grow: true, cell: (r) => /* @__PURE__ */ jsx15("span", { class: "ellipsis", children: r.error ? /* @__PURE__ */ jsx15("span", { class: "bad", children: r.error }) : previewOf(r.event_id)?.output ?? /* @__PURE__ */ jsx15("span", { class: "faint", children: "–" }) }) },
-    ...metricNames.map((m) => ({ id: `metric-${m}`, label: m, width: 90, right: true, cell: (r) => r.metrics && m in r.metrics ? value(r.metrics[m]) : /* @__PURE__ */ jsx15("span", { class: "faint", children: "–" }) })),
+    ...metricNames.map((m) => ({ id: `metric-${m}`, label: m, width: 90, right: true, cell: (r) => r.metrics && m in r.metrics ? /* @__PURE__ */ jsx15("span", { class: "ellipsis", children: value(r.metrics[m]) }) : /* @__PURE__ */ jsx15("span", { class: "faint", children: "–" }) })),
     { id: "duration", label: "Duration", width: 90, right: true, cell: (r) => duration(r.duration) },
     { id: "tokens", label: "Tokens", width: 80, right: true, cell: (r) => {
       const n = r.metadata?.total_tokens;
       return typeof n === "number" ? short(n) : /* @__PURE__ */ jsx15("span", { class: "faint", children: "–" });
     } },
-    { id: "cost", label: "Cost", width: 84, right: true, cell: (r) => {
+    { id: "cost", label: "Cost", width: 104, right: true, cell: (r) => {
       const c = r.metadata?.cost;
       return typeof c === "number" ? cost(c) : /* @__PURE__ */ jsx15("span", { class: "faint", children: "–" });
     } }
   ];
   useEffect8(() => {
-    const bySession = /* @__PURE__ */ new Map();
-    for (const r of rows.slice(-pageSize2)) bySession.set(r.session_id, [...bySession.get(r.session_id) ?? [], r.event_id]);
-    void Promise.all([...bySession].slice(0, pageSize2).map(([s, ids]) => loadPreviews(s, ids))).then(() => redraw((n) => n + 1));
+    void loadPreviews(rows.slice(-pageSize2).map((r) => r.event_id)).then((fresh) => {
+      if (fresh) redraw((n) => n + 1);
+    });
   }, [rows]);
   const download = async (kind) => {
     const parts = [];
@@ -3384,7 +3390,7 @@ function Session({ tree, id, view }) {
   const resting = useRef11(0);
   const onVisible = useCallback((ids) => {
     clearTimeout(resting.current);
-    resting.current = setTimeout(() => void loadPreviews(id, ids).then((fresh) => {
+    resting.current = setTimeout(() => void loadPreviews(ids).then((fresh) => {
       if (fresh) redraw((n) => n + 1);
     }), 60);
   }, [id]);
@@ -3692,7 +3698,7 @@ function SessionPeek({ id, row, onClose }) {
         hidden: current.nodes.length - 1 - steps.length,
         selected: null,
         preview: previewOf,
-        onVisible: (ids) => void loadPreviews(id, ids).then((fresh) => {
+        onVisible: (ids) => void loadPreviews(ids).then((fresh) => {
           if (fresh) redraw((n) => n + 1);
         }),
         onSelect: (e) => go(href(["session", id], { e }))
@@ -3837,7 +3843,7 @@ function SessionsPage() {
     { id: "input", label: "Input", width: 180, grow: true, cell: (r) => /* @__PURE__ */ jsx24("span", { class: "ellipsis", title: r.input, children: r.input ?? /* @__PURE__ */ jsx24("span", { class: "faint", children: "–" }) }) },
     { id: "output", label: "Output", width: 180, grow: true, cell: (r) => /* @__PURE__ */ jsx24("span", { class: "ellipsis", title: r.error ?? r.output, children: r.error ? /* @__PURE__ */ jsx24("span", { class: "bad", children: r.error }) : r.output ?? /* @__PURE__ */ jsx24("span", { class: "faint", children: "–" }) }) },
     { id: "user", label: "User", width: 110, cell: (r) => r.user_id ? /* @__PURE__ */ jsx24(Value, { text: r.user_id, onPick: pick("user", r.user_id) }) : /* @__PURE__ */ jsx24("span", { class: "faint", children: "–" }) },
-    ...metricNames.map((m) => ({ id: `metric-${m}`, label: m, width: 90, right: true, cell: (r) => r.metrics && m in r.metrics ? value(r.metrics[m]) : /* @__PURE__ */ jsx24("span", { class: "faint", children: "–" }) })),
+    ...metricNames.map((m) => ({ id: `metric-${m}`, label: m, width: 90, right: true, cell: (r) => r.metrics && m in r.metrics ? /* @__PURE__ */ jsx24("span", { class: "ellipsis", children: value(r.metrics[m]) }) : /* @__PURE__ */ jsx24("span", { class: "faint", children: "–" }) })),
     ...own.map((c) => ({ id: `own-${c}`, label: c, width: 130, cell: (r) => {
       const v = r.metadata?.[c];
       return v === void 0 ? /* @__PURE__ */ jsx24("span", { class: "faint", children: "–" }) : /* @__PURE__ */ jsx24(Value, { text: value(v), onPick: pick(`metadata.${c}`, value(v)) });
@@ -3845,7 +3851,7 @@ function SessionsPage() {
     { id: "duration", label: "Duration", width: 90, right: true, sort: "duration", cell: (r) => duration(r.duration) },
     { id: "events", label: "Events", width: 76, right: true, sort: "events", cell: (r) => count(r.num_events) },
     { id: "tokens", label: "Tokens", width: 80, right: true, sort: "tokens", cell: (r) => r.tokens.total > 0 ? /* @__PURE__ */ jsx24("span", { title: `${count(r.tokens.prompt)} in, ${count(r.tokens.completion)} out`, children: short(r.tokens.total) }) : /* @__PURE__ */ jsx24("span", { class: "faint", children: "–" }) },
-    { id: "cost", label: "Cost", width: 84, right: true, sort: "cost", cell: (r) => r.cost !== void 0 ? cost(r.cost) : /* @__PURE__ */ jsx24("span", { class: "faint", children: "–" }) }
+    { id: "cost", label: "Cost", width: 104, right: true, sort: "cost", cell: (r) => r.cost !== void 0 ? cost(r.cost) : /* @__PURE__ */ jsx24("span", { class: "faint", children: "–" }) }
   ];
   const keys = useMemo7(() => [...new Set(rows.flatMap((r) => Object.keys(r.metadata ?? {})))].filter((k) => !totals.has(k)).sort(), [rows]);
   const filtered = query !== "" || range !== "all";

@@ -35,13 +35,13 @@ export function previewOf(id: string): Preview | undefined {
 }
 
 /** Reads the previews of those events of which none was asked for; resolves to whether there are new ones. */
-export async function loadPreviews(session: string, ids: string[]): Promise<boolean> {
+export async function loadPreviews(ids: string[]): Promise<boolean> {
   const missing = ids.filter((id) => !asked.has(id)).slice(0, 200);
   if (missing.length === 0) return false;
   if (previews.size > 20_000) previews.clear();
   for (const id of missing) asked.add(id);
   try {
-    const answer = await call<{ previews: Record<string, Preview> }>(`v1/sessions/${encodeURIComponent(session)}/previews`, { method: "POST", body: { event_ids: missing } });
+    const answer = await call<{ previews: Record<string, Preview> }>("v1/events/previews", { method: "POST", body: { event_ids: missing } });
     for (const [id, preview] of Object.entries(answer.previews)) previews.set(id, preview);
     return true;
   } catch {

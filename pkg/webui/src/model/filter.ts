@@ -48,6 +48,12 @@ const roots = new Set(["event_id", "session_id", "parent_id", "event_type", "eve
 const numeric = new Set(["duration", "totals.tokens", "totals.cost", "totals.errors", "totals.events", "totals.model_events", "metadata.total_tokens", "metadata.cost"]);
 const times = new Set(["start_time", "end_time"]);
 
+/** Reports whether a path begins with a field of events. */
+export function isEventField(path: string): boolean {
+  const root = path.split(".", 1)[0]!;
+  return roots.has(root) && root !== "totals" && root !== "text";
+}
+
 /** Reads the text of a filter bar. The first thing that cannot be read is the problem; the terms before it stand. */
 export function parse(text: string): Parsed {
   const terms: Term[] = [];

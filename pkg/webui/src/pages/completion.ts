@@ -1,7 +1,7 @@
 // What the filter bar completes: fields that events have, and values that occur.
 import { call } from "../api/client.ts";
 import type { SessionRow } from "../api/types.ts";
-import { shortNames } from "../model/filter.ts";
+import { isEventField, shortNames } from "../model/filter.ts";
 
 /** The fields to complete in a list, short names first. */
 export function fieldNames(of: "sessions" | "events"): string[] {
@@ -21,7 +21,10 @@ export async function valuesOf(of: "sessions" | "events", field: string, typed: 
   const name = field.replace(/^event\./, "");
   if (name === "type") return ["model", "tool", "chain", "generic", "session"].filter((t) => t.startsWith(typed)).map((value) => ({ value, count: 0 }));
   const path = Object.hasOwn(shortNames, name) ? shortNames[name]! : name;
-  const filters = of === "sessions" && !inEvent ? [{ field: "event_type", operator: "is", value: "session" }] : [];
+  if (!isEventField(path) || path.endsWith(".")) return [];
+  // The type spares the server what cannot have the field: models and providers are those of model calls.
+  const type = path.startsWith("config.") ? "model" : of === "sessions" && !inEvent ? "session" : null;
+  const filters = type === null ? [] : [{ field: "event_type", operator: "is", value: type }];
   try {
     const answer = await call<Values>("v1/events/values", { method: "POST", body: { field: path, prefix: typed, filters, limit: 20 } });
     return answer.values.map((v) => ({ value: typeof v.value === "string" ? v.value : JSON.stringify(v.value), count: v.count }));

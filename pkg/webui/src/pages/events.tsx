@@ -118,18 +118,13 @@ export function EventsPage({ completions }: { completions: boolean }) {
     { id: "model", label: "Model", width: 130, cell: (r) => { const model = previewOf(r.event_id)?.model; return model ? <Value text={model} onPick={pick("model", model)} /> : <span class="faint">–</span>; } },
     { id: "input", label: "Input", width: 180, grow: true, cell: (r) => <span class="ellipsis">{previewOf(r.event_id)?.input ?? <span class="faint">–</span>}</span> },
     { id: "output", label: "Output", width: 180, grow: true, cell: (r) => <span class="ellipsis">{r.error ? <span class="bad">{r.error}</span> : previewOf(r.event_id)?.output ?? <span class="faint">–</span>}</span> },
-    ...metricNames.map((m): Column<EventRow> => ({ id: `metric-${m}`, label: m, width: 90, right: true, cell: (r) => (r.metrics && m in r.metrics ? format.value(r.metrics[m]) : <span class="faint">–</span>) })),
+    ...metricNames.map((m): Column<EventRow> => ({ id: `metric-${m}`, label: m, width: 90, right: true, cell: (r) => (r.metrics && m in r.metrics ? <span class="ellipsis">{format.value(r.metrics[m])}</span> : <span class="faint">–</span>) })),
     { id: "duration", label: "Duration", width: 90, right: true, cell: (r) => format.duration(r.duration) },
     { id: "tokens", label: "Tokens", width: 80, right: true, cell: (r) => { const n = r.metadata?.total_tokens; return typeof n === "number" ? format.short(n) : <span class="faint">–</span>; } },
-    { id: "cost", label: "Cost", width: 84, right: true, cell: (r) => { const c = r.metadata?.cost; return typeof c === "number" ? format.cost(c) : <span class="faint">–</span>; } },
+    { id: "cost", label: "Cost", width: 104, right: true, cell: (r) => { const c = r.metadata?.cost; return typeof c === "number" ? format.cost(c) : <span class="faint">–</span>; } },
   ];
 
-  // Previews of the rows that are loaded, by session, since the API reads them so.
-  useEffect(() => {
-    const bySession = new Map<string, string[]>();
-    for (const r of rows.slice(-pageSize)) bySession.set(r.session_id, [...(bySession.get(r.session_id) ?? []), r.event_id]);
-    void Promise.all([...bySession].slice(0, pageSize).map(([s, ids]) => loadPreviews(s, ids))).then(() => redraw((n) => n + 1));
-  }, [rows]);
+  useEffect(() => { void loadPreviews(rows.slice(-pageSize).map((r) => r.event_id)).then((fresh) => { if (fresh) redraw((n) => n + 1); }); }, [rows]);
 
   const download = async (kind: "jsonl" | "csv") => {
     const parts: string[] = [];

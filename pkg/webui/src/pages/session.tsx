@@ -124,7 +124,7 @@ function Session({ tree, id, view }: { tree: Tree; id: string; view: View }) {
   const resting = useRef(0);
   const onVisible = useCallback((ids: string[]) => { // nothing is asked for while rows fly by
     clearTimeout(resting.current);
-    resting.current = setTimeout(() => void loadPreviews(id, ids).then((fresh) => { if (fresh) redraw((n) => n + 1); }), 60);
+    resting.current = setTimeout(() => void loadPreviews(ids).then((fresh) => { if (fresh) redraw((n) => n + 1); }), 60);
   }, [id]);
   useEffect(() => () => clearTimeout(resting.current), []);
 

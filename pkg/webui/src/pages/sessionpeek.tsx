@@ -42,7 +42,7 @@ export function SessionPeek({ id, row, onClose }: { id: string; row: SessionRow 
       {tree.loading && <div class="progress" />}
       {tree.error && !current ? <Problem error={tree.error} retry={tree.reload} /> : current && (
         <TranscriptView steps={steps} hidden={current.nodes.length - 1 - steps.length} selected={null} preview={previewOf}
-          onVisible={(ids) => void loadPreviews(id, ids).then((fresh) => { if (fresh) redraw((n) => n + 1); })} onSelect={(e) => go(href(["session", id], { e }))} />
+          onVisible={(ids) => void loadPreviews(ids).then((fresh) => { if (fresh) redraw((n) => n + 1); })} onSelect={(e) => go(href(["session", id], { e }))} />
       )}
     </aside>
   );

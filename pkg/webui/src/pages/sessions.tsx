@@ -145,12 +145,12 @@ export function SessionsPage() {
     { id: "input", label: "Input", width: 180, grow: true, cell: (r) => <span class="ellipsis" title={r.input}>{r.input ?? <span class="faint">–</span>}</span> },
     { id: "output", label: "Output", width: 180, grow: true, cell: (r) => <span class="ellipsis" title={r.error ?? r.output}>{r.error ? <span class="bad">{r.error}</span> : r.output ?? <span class="faint">–</span>}</span> },
     { id: "user", label: "User", width: 110, cell: (r) => (r.user_id ? <Value text={r.user_id} onPick={pick("user", r.user_id)} /> : <span class="faint">–</span>) },
-    ...metricNames.map((m): Column<SessionRow> => ({ id: `metric-${m}`, label: m, width: 90, right: true, cell: (r) => (r.metrics && m in r.metrics ? format.value(r.metrics[m]) : <span class="faint">–</span>) })),
+    ...metricNames.map((m): Column<SessionRow> => ({ id: `metric-${m}`, label: m, width: 90, right: true, cell: (r) => (r.metrics && m in r.metrics ? <span class="ellipsis">{format.value(r.metrics[m])}</span> : <span class="faint">–</span>) })),
     ...own.map((c): Column<SessionRow> => ({ id: `own-${c}`, label: c, width: 130, cell: (r) => { const v = r.metadata?.[c]; return v === undefined ? <span class="faint">–</span> : <Value text={format.value(v)} onPick={pick(`metadata.${c}`, format.value(v))} />; } })),
     { id: "duration", label: "Duration", width: 90, right: true, sort: "duration", cell: (r) => format.duration(r.duration) },
     { id: "events", label: "Events", width: 76, right: true, sort: "events", cell: (r) => format.count(r.num_events) },
     { id: "tokens", label: "Tokens", width: 80, right: true, sort: "tokens", cell: (r) => (r.tokens.total > 0 ? <span title={`${format.count(r.tokens.prompt)} in, ${format.count(r.tokens.completion)} out`}>{format.short(r.tokens.total)}</span> : <span class="faint">–</span>) },
-    { id: "cost", label: "Cost", width: 84, right: true, sort: "cost", cell: (r) => (r.cost !== undefined ? format.cost(r.cost) : <span class="faint">–</span>) },
+    { id: "cost", label: "Cost", width: 104, right: true, sort: "cost", cell: (r) => (r.cost !== undefined ? format.cost(r.cost) : <span class="faint">–</span>) },
   ];
   const keys = useMemo(() => [...new Set(rows.flatMap((r) => Object.keys(r.metadata ?? {})))].filter((k) => !totals.has(k)).sort(), [rows]);
   const filtered = query !== "" || range !== "all";
