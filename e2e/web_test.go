@@ -36,6 +36,7 @@ func TestWebTypes(t *testing.T) {
 
 // What computes without a page is right, on the events of all samples too.
 func TestWebModels(t *testing.T) {
+	harness.Require(t)
 	srv := harness.Start(t, harness.Options{})
 	sendSamples(t, srv)
 	events, err := srv.Export(t.Context())

@@ -3,10 +3,12 @@ package query
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
 
+	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
@@ -61,8 +63,14 @@ func SessionSorts() []SessionSort {
 	return []SessionSort{SortStart, SortDuration, SortCost, SortTokens, SortErrors, SortEvents}
 }
 
-// SQL returns the expression that sessions are sorted by, over event e and session s; a double.
-func (s SessionSort) SQL() string { return sessionSorts[s] }
+// SQL returns the expression that sessions are sorted by, over event e and session s; a double. A cost is rounded, as it is shown: the sum
+// itself depends on the order in which events came.
+func (s SessionSort) SQL(d Dialect) string {
+	if s == SortCost {
+		return d.rounded(sessionSorts[s])
+	}
+	return sessionSorts[s]
+}
 
 // TotalFilter is a condition on a total of a session.
 type TotalFilter struct {
@@ -97,13 +105,14 @@ func ParseSessionFilters(raw json.RawMessage, field string) (fs []Filter, totals
 		fs, err = ParseFilters(raw, field)
 		return fs, nil, err
 	}
-	others := []byte{'['}
+	// In the place of a filter on a total stands one that is left out again, so that errors name the caller's places.
+	others, places := []byte{'['}, []int(nil)
 	for i, element := range rawjson.Array(raw) {
+		if i > 0 {
+			others = append(others, ',')
+		}
 		name, _ := rawjson.Text(rawjson.Get(element, "field"))
 		if !strings.HasPrefix(name, totalsPrefix) {
-			if len(others) > 1 {
-				others = append(others, ',')
-			}
 			others = append(others, element...)
 			continue
 		}
@@ -111,17 +120,16 @@ func ParseSessionFilters(raw json.RawMessage, field string) (fs []Filter, totals
 		if err != nil {
 			return nil, nil, fault.In(fmt.Sprintf("%s[%d]", field, i), err)
 		}
-		if totals = append(totals, t); len(totals) > MaxFilters {
-			return nil, nil, fault.InvalidField(field, "must have at most %d filters", MaxFilters)
-		}
+		totals, places = append(totals, t), append(places, i)
+		others = append(others, `{"field":"event_id","operator":"exists"}`...)
 	}
-	if len(totals) == 0 {
-		others = raw // so that errors name the places in the caller's list
-	} else {
-		others = append(others, ']')
+	if fs, err = ParseFilters(append(others, ']'), field); err != nil {
+		return nil, nil, err
 	}
-	fs, err = ParseFilters(others, field)
-	return fs, totals, err
+	for n, i := range places {
+		fs = slices.Delete(fs, i-n, i-n+1)
+	}
+	return fs, totals, nil
 }
 
 func parseTotal(raw json.RawMessage, name string) (t TotalFilter, err error) {
@@ -157,9 +165,13 @@ type SessionPlan struct {
 // CompileSessions compiles all of a search of sessions but its order, its page and its place.
 func CompileSessions(b *Builder, projectID int64, q *SessionSearch) SessionPlan {
 	p := SessionPlan{Plan: CompileSearch(b, projectID, &Search{Filters: q.Filters, From: q.From, To: q.To})}
-	conds := []string{"e.type = 4"}
+	conds := []string{fmt.Sprintf("e.type = %d", TypeCode(event.TypeSession))} // a literal: an index holds only these rows
 	for _, t := range q.Totals {
-		conds = append(conds, t.Column+" "+t.Sign+" "+b.Arg(t.Value))
+		column := t.Column
+		if column == totalColumns["cost"] {
+			column = b.dialect.rounded(column)
+		}
+		conds = append(conds, column+" "+t.Sign+" "+b.Arg(t.Value))
 	}
 	if q.EventFilters != nil {
 		some := CompileSearch(b, projectID, &Search{Filters: q.EventFilters})

@@ -32,6 +32,10 @@ var heavyReads = map[string]func(context.Context, *Store, int64) error{
 		_, err := s.Values(ctx, p, &query.ValueQuery{})
 		return err
 	},
+	"SearchSessions": func(ctx context.Context, s *Store, p int64) error {
+		_, err := s.SearchSessions(ctx, p, query.SessionSearch{Sort: query.SortStart, Limit: 1})
+		return err
+	},
 	"Session": func(ctx context.Context, s *Store, p int64) error {
 		_, err := s.Session(ctx, p, uuid.New())
 		return err

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -128,16 +129,12 @@ func (r *SessionSearch) place(raw json.RawMessage) (*query.SessionPlace, error) 
 	if err != nil {
 		return nil, err
 	}
-	var hash string
-	p := &query.SessionPlace{}
 	decoded, err := base64.RawURLEncoding.DecodeString(text)
-	if parts := strings.Split(string(decoded), " "); err == nil && len(parts) == 3 {
-		var ids, values error
-		hash = parts[0]
-		p.Value, values = strconv.ParseFloat(parts[1], 64)
-		p.ID, ids = ParseID(parts[2])
-		if values == nil && ids == nil && hash == r.query {
-			return p, nil
+	if parts := strings.Split(string(decoded), " "); err == nil && len(parts) == 3 && parts[0] == r.query {
+		value, wrongValue := strconv.ParseFloat(parts[1], 64)
+		id, wrongID := ParseID(parts[2])
+		if wrongValue == nil && wrongID == nil && !math.IsNaN(value) && !math.IsInf(value, 0) {
+			return &query.SessionPlace{Value: value, ID: id}, nil
 		}
 	}
 	return nil, fault.New(fault.Invalid, "is not a cursor of this search: a cursor goes with the same filters, range and order")

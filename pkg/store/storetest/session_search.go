@@ -18,6 +18,7 @@ var sessionSearchTests = []test{
 	{"SearchSessions/filters", sessionFilters},
 	{"SearchSessions/what a page shows", sessionPageShows},
 	{"SearchSessions/projects are apart", sessionProjectsApart},
+	{"SearchSessions/costs as they are shown", sessionCosts},
 	{"Events/by id", readByID},
 	{"Tree/fields that are beside the row", treeIncomplete},
 	{"Projects/key by id", keyByID},
@@ -200,6 +201,30 @@ func sessionPageShows(e *env) {
 	free := e.sessions(query.SessionSearch{Filters: []query.Filter{e.filter("session_id", "is", "", fmt.Sprintf("%q", id("s3")))}})
 	if free.Totals[0].HasCost {
 		e.Error("a session without a cost has one")
+	}
+}
+
+// sessionCosts: three sessions that show one cost, whose sums differ in the last digit by the order in which their events came.
+func sessionCosts(e *env) {
+	for i, costs := range [][]float64{{0.1, 0.2}, {0.2, 0.1}, {0.3}, {0.1, 0.7, -0.5}} {
+		name := fmt.Sprintf("s%d", i)
+		e.put(start(name, "session "+name, float64(i), 1))
+		for n, cost := range costs {
+			e.put(call(name, fmt.Sprintf("%s call %d", name, n), float64(i), 1, 1, cost))
+		}
+	}
+	same := query.SessionSearch{Totals: []query.TotalFilter{{Column: "s.cost", Sign: "=", Value: 0.3}}, Ascending: true, Limit: 2}
+	if got := strings.Join(e.walk(same), " "); got != "s0 s1 s2 s3" {
+		e.Errorf("a cost of 0.3: %s", got)
+	}
+	// Equal costs are in the order of ids.
+	ids := []uuid.UUID{id("s0"), id("s1"), id("s2"), id("s3")}
+	slices.SortFunc(ids, func(a, b uuid.UUID) int { return strings.Compare(string(a[:]), string(b[:])) })
+	set := e.sessions(query.SessionSearch{Sort: query.SortCost, Ascending: true})
+	for i := range set.Events {
+		if set.Events[i].ID != ids[i] {
+			e.Errorf("place %d has %s", i, set.Events[i].Name)
+		}
 	}
 }
 

@@ -15,6 +15,16 @@ import (
 	"github.com/spangrove/spangrove/pkg/store/internal/writer"
 )
 
+// Updates that come before their events wait in table pending, as JSON, until their event is stored, or for PendingTTL:
+//
+//   - Update finds no event, and stores the update (deferUpdate). The sender is told that it is pending.
+//   - Whichever transaction stores the event applies what waits for it (applyPending), at the end of its commit, so that an
+//     answer to the event's sender means that both are on disk.
+//   - What waits too long is dropped (expirePending), and counted.
+//
+// On SQLite, memory knows which ids wait, so that a new event costs no look at the table. On PostgreSQL another process may
+// have stored the update, so each transaction asks for the ids of its new events, in one query for 500 of them.
+
 // pendingIDs records which ids have updates waiting, so that a transaction need not ask for the updates of each new event.
 // It is complete where this process is the only writer; elsewhere the database is asked.
 type pendingIDs struct {
@@ -24,12 +34,14 @@ type pendingIDs struct {
 	of  map[int64]int // likewise, of each project
 }
 
+// has reports whether updates wait for an event.
 func (p *pendingIDs) has(k writer.Key) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.ids[k] > 0
 }
 
+// add counts one more update, and remove counts off all of an event, which are applied together.
 func (p *pendingIDs) add(k writer.Key) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -100,6 +112,7 @@ type deferredUpdate struct {
 	Telemetry bool `json:"telemetry,omitempty"`
 }
 
+// fieldsOf names the JSON fields of an update, for both directions.
 func fieldsOf(u *event.Update) map[string]*json.RawMessage {
 	return map[string]*json.RawMessage{
 		"inputs":          &u.Inputs,

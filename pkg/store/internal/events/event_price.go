@@ -10,6 +10,13 @@ import (
 	"github.com/spangrove/spangrove/pkg/rawjson"
 )
 
+// What a model call cost is computed here where nobody has said it: for native events when they are stored, and for all events
+// when an update or a repeat changes the model or the tokens (Rewrite). metadata.cost_source tells the two kinds of costs
+// apart, and so which one may be computed again: what somebody reported is never touched.
+//
+// A computed cost is no part of what the sender said. Where an event comes again, it is taken off first (unpriced): what the
+// event costs follows from the tokens that it has then.
+
 // UsePrices sets the prices of model calls that are stored or changed from now on.
 func (s *Store) UsePrices(b *price.Book) { s.prices.Store(b) }
 
@@ -41,8 +48,13 @@ func unpriced(e *event.Incoming) *event.Incoming {
 	return &without
 }
 
-// reprice recomputes the cost of a model call whose model or tokens differ from before,
-// unless somebody has said what it cost.
+// reprice recomputes the cost of a model call whose model or tokens differ from before, unless somebody has said what it cost.
+// There are three cases:
+//
+//   - The update itself changed the cost, and left cost_source at "computed": then that is what somebody reports, and is
+//     marked so, unless it is the very number that would be computed.
+//   - Nothing that the price goes by has changed, or the cost was reported: it stays.
+//   - Else the old cost is taken off, and the new one is set if there is a price.
 func (s *Store) reprice(before, now *event.Event) {
 	was := before.AsReported()
 	now.ChangeAsReported(func(e *event.Event) {
@@ -72,6 +84,7 @@ func (s *Store) reprice(before, now *event.Event) {
 	})
 }
 
+// withCost and withoutCost set and take off a computed cost, with its source.
 func withCost(metadata json.RawMessage, usd float64) json.RawMessage {
 	var b rawjson.Builder
 	b.Number(costKey, usd)
@@ -89,6 +102,7 @@ type paidCall struct {
 	known bool // the tokens are
 }
 
+// cost returns what a call costs in US dollars; ok is false where its tokens or its model are not known, or the model has no price.
 func (s *Store) cost(c paidCall) (usd float64, ok bool) {
 	if !c.known || c.Model == "" && c.RequestModel == "" {
 		return 0, false
@@ -96,7 +110,8 @@ func (s *Store) cost(c paidCall) (usd float64, ok bool) {
 	return s.prices.Load().Cost(c.Call)
 }
 
-// callOf reads the model and the tokens of an event's call.
+// callOf reads the model and the tokens of an event's call, in one pass over each object. Counts that are no whole numbers, or negative,
+// are not counts; newer senders say input and output where older ones say prompt and completion, and the older names win.
 func callOf(e *event.Event) (c paidCall) {
 	for k, v := range rawjson.Object(e.Config) {
 		switch k {

@@ -14,6 +14,10 @@ import (
 // ClampMillis returns the time nearest to one, in Unix milliseconds, that an event may have.
 func ClampMillis(ms float64) float64 { return min(max(ms, event.MinMillis), event.MaxMillis) }
 
+// The index of fields answers which fields events have without reading events: rows of (scope, type, name, path) with the first
+// and the last day on which the path occurred. A range of time chooses rows whose days overlap with it, so a path that paused
+// in between may be listed for a range in which no event has it; never the other way round.
+
 // EachRow calls f for the rows of a scope, in the order of their key.
 func (s *Store) EachRow(ctx context.Context, projectID int64, scope string, q query.Search, cond string, more []any,
 	f func(typ int, k event.Key)) error {

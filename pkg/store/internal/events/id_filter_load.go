@@ -8,6 +8,10 @@ import (
 	"go.uber.org/zap"
 )
 
+// At a start the filters of ids are empty, and ids of all days that are stored must be found all the same. Until a day's filter
+// is complete, it answers that the day may hold any id, which costs a look-up and is never wrong. Filters are filled in the
+// background, newest days first, since repeats and updates are mostly of today's events.
+
 // fillIDFilter builds the Bloom filters of days stored before, newest first. Where one does not fit, its
 // ids are found without.
 func (s *Store) fillIDFilter(ctx context.Context, days []projectDay) {

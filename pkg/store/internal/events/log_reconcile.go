@@ -10,6 +10,11 @@ import (
 	"github.com/spangrove/spangrove/pkg/store/internal/writer"
 )
 
+// With several writers, a span and its log parts may be stored by two transactions at once: neither sees the other, and the
+// parts go on waiting for an event that is there. Two things find that: each request looks again after its commit
+// (reconcileLogs), when at least the later one of the two sees both; and a sweep once in a while finds what a process that was
+// killed in between has left (sweepLogs). On SQLite, where one transaction follows the other, neither is needed.
+
 // sweepLogs brings waiting log parts to events that another process stored at the same moment,
 // where neither saw the other.
 func (s *Store) sweepLogs(ctx context.Context) error {

@@ -14,6 +14,11 @@ import (
 	"github.com/spangrove/spangrove/pkg/store/lzh"
 )
 
+// Log records bring parts of an event that its span does not have: prompts, answers, exceptions, results of evaluations. They
+// come by other requests than the span, before or after it, so each is stored as a row of its own; the event is composed anew
+// of its span and all of its rows whenever one comes (log_merge.go). Rows stay after that, until they expire (log_expire.go): a
+// later part must find the earlier ones.
+
 // logRow is a row of table log_part: the log parts of one span in one request. A result of an evaluation
 // that names a response has a row of its own, which can belong to another event than its span's.
 type logRow struct {
@@ -29,7 +34,7 @@ type logRow struct {
 }
 
 // logRows makes rows of the log parts of one request, in the order of their keys, so that all
-// writers take locks in one order.
+// writers take locks in one order. The hash of a row's content is part of its key: the same request a second time inserts nothing.
 func (s *Store) logRows(project int64, notes []event.LogPart) []*logRow {
 	type key struct {
 		span     uuid.UUID
@@ -59,6 +64,7 @@ func (s *Store) logRows(project int64, notes []event.LogPart) []*logRow {
 	return rows
 }
 
+// compareLogRows orders rows as their unique key does.
 func compareLogRows(a, b *logRow) int {
 	if a.project != b.project {
 		return int(a.project - b.project)
@@ -79,7 +85,8 @@ func appendLogPart(dst []byte, n *event.LogPart) []byte {
 	return append(dst, n.Content...)
 }
 
-// logPartsIn reads the log parts of a row.
+// logPartsIn reads the log parts of a row; a row without data has none, and only says that the event has another id than its
+// span. Whatever the bytes are, nothing is read beyond them, and what does not fit is record.ErrDamaged.
 func (s *Store) logPartsIn(r *logRow) (list []event.LogPart, err error) {
 	if len(r.z) == 0 {
 		return nil, nil

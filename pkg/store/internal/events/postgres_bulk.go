@@ -14,6 +14,15 @@ import (
 	"github.com/spangrove/spangrove/pkg/store/internal/writer"
 )
 
+// This file has what a commit writes in PostgreSQL: traces, sessions, chunks and heads, in this order (Commit.StoreBatches). Several
+// transactions write at once here, unlike in SQLite, and that shapes each statement:
+//
+//   - Whoever inserts a row that another transaction has inserted and not committed waits for it. So that two never wait for each
+//     other, all take rows in one order: traces as the caller sorts them, sessions by project and id.
+//   - A statement sees what others have committed by its own start, not by that of the transaction (READ COMMITTED). An upsert returns
+//     the row as it is then, which is what the rest of the commit goes by.
+//   - A conflict that only shows at the insertion of heads ends the transaction; it is tried again, and then sees the other's rows.
+
 // postgresBulk is bulkDB in PostgreSQL. Bulk statements carry one array a column, which unnest turns into rows: one
 // statement with one plan for any number of rows, where a list of VALUES would be another statement for each
 // number, with a parameter for each value.
@@ -26,6 +35,7 @@ type postgresBulk struct {
 	partitions map[int32]bool // by first day / partitionDays
 	archive    int32          // days before it share one partition
 
+	// Ids of chunks come in blocks, so that a chunk costs no statement of its own.
 	idMu            sync.Mutex
 	chunkID, blockE int64 // next chunk id, and the end of the block it is from
 }
@@ -51,6 +61,7 @@ func (b *postgresBulk) open(ctx context.Context, ids *idFilter, today func() int
 
 func (b *postgresBulk) begin(tx sqldb.Tx) bulkTx { return &postgresBulkTx{Tx: tx, b: b} }
 
+// chunksByDay is true: chunks stand in partitions of days like the heads that name them, so that a partition that expires takes both away.
 func (b *postgresBulk) chunksByDay() bool { return true }
 
 // postgresBulkTx is bulkTx in PostgreSQL.
@@ -59,6 +70,7 @@ type postgresBulkTx struct {
 	b *postgresBulk
 }
 
+// committed has nothing to do: what is remembered across transactions here, ids of chunks and partitions, holds also if one fails.
 func (t *postgresBulkTx) committed() {}
 
 // moveIDs does nothing: a statement finds ids in all partitions.
@@ -66,6 +78,7 @@ func (t *postgresBulkTx) moveIDs(context.Context, projectDay, []byte) ([]byte, e
 	return nil, nil
 }
 
+// idOrNull returns an id as an argument; the zero id, which stands for none, is NULL.
 func idOrNull(u uuid.UUID) pgtype.UUID { return pgtype.UUID{Bytes: u, Valid: u != uuid.Nil} }
 
 // upsertTraces keeps, of a row that is there and one that comes, what the smaller rank says. former_session_id is set where
@@ -270,12 +283,15 @@ func (t *postgresBulkTx) upsertSessions(ctx context.Context, deltas []*sessionDe
 			if err != nil {
 				return err
 			}
+			// Only the row that this statement has made still has the version that its delta came with: each later upsert adds one.
 			st.fresh = st.version == byKey[k].initialVersion
 			byKey[k].state = st
 			return nil
 		})
 }
 
+// nextChunkID takes the next id of the block that this process holds, and a new block when that is used up. Ids need not be
+// without gaps, and need not ascend across processes: they only name chunks.
 func (t *postgresBulkTx) nextChunkID(ctx context.Context) (int64, error) {
 	t.b.idMu.Lock()
 	defer t.b.idMu.Unlock()
@@ -289,6 +305,8 @@ func (t *postgresBulkTx) nextChunkID(ctx context.Context) (int64, error) {
 	return t.b.chunkID - 1, nil
 }
 
+// insertChunks stores chunks, whose ids nobody else has. They come before the heads that name them, but nothing would break if
+// a transaction ended in between: both are of one transaction.
 func (t *postgresBulkTx) insertChunks(ctx context.Context, chunks []record.Chunk) error {
 	if len(chunks) == 0 {
 		return nil
@@ -451,6 +469,7 @@ func (t *postgresBulkTx) insertHeads(ctx context.Context, heads []*head) error {
 	return nil
 }
 
+// textPointer returns JSON as the argument of a column that may be NULL. json, unlike jsonb, keeps the text as it came.
 func textPointer(b []byte) *string {
 	if b == nil {
 		return nil

@@ -9,6 +9,11 @@ import (
 	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
 )
 
+// A session may move: its events came under a provisional id, made from their trace, and then a span names the session that the
+// trace belongs to. The former id stays good as an alias, since answers have given it out, and senders and links go on using
+// it. Reads follow an alias where they find nothing under an id; writes follow it before anything else (resolveAliases), so
+// that no event is ever stored under an id that has moved.
+
 // aliasFlag records whether any session id ever moved, to avoid the look-up where none did.
 type aliasFlag struct {
 	mu  sync.RWMutex

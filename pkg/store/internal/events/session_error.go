@@ -12,6 +12,11 @@ import (
 	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
 )
 
+// The error of a session event whose sender gave none is that of the first failed root of its session: the earliest event
+// directly below the session that has an error. It follows that event: it changes when an earlier one fails, and goes when that
+// one is updated, moved or deleted (refreshSessionError, which recount and moves of traces come to). flagRootError on the
+// session event marks an error as one that followed, so that it counts as none of its own.
+
 // setSessionError makes the error of a session's first failed root that of its session event. The row keeps when that root
 // began (error_ms): a failed root that began later changes nothing, and costs one look at the row.
 func (w *writing) setSessionError(ctx context.Context, tx *Commit, d *sessionDelta) error {
@@ -34,6 +39,7 @@ func (w *writing) setSessionError(ctx context.Context, tx *Commit, d *sessionDel
 	return w.s.refreshSessionError(ctx, tx, d.project, d.id)
 }
 
+// setErrorTime keeps when the root began whose error the session has; nil: it has none.
 func (s *Store) setErrorTime(ctx context.Context, tx *Commit, project int64, session uuid.UUID, ms *float64) error {
 	_, err := tx.Exec(ctx, `UPDATE session SET error_ms = $3 WHERE project_id = $1 AND session_id = $2`, project, tx.ID(session), ms)
 	return err
@@ -80,6 +86,7 @@ func (s *Store) refreshSessionError(ctx context.Context, tx *Commit, project int
 	return s.Rewrite(ctx, tx, project, old, &now)
 }
 
+// sameError reports whether two errors have one text, or are both absent.
 func sameError(a, b *string) bool {
 	return a == nil && b == nil || a != nil && b != nil && *a == *b
 }

@@ -97,7 +97,7 @@ func (s *Store) newSessionScan(ctx context.Context, projectID int64, q *query.Se
 // each calls f with the sessions that match, in order; after the place of the search if placed is set. It ends with the first
 // error of f.
 func (c *sessionScan) each(ctx context.Context, placed bool, f func(r *Stored, t event.SessionTotals, value float64) error) error {
-	value, where, args := c.q.Sort.SQL(), c.plan.Candidates, c.b.Args()
+	value, where, args := c.q.Sort.SQL(c.s.Dialect), c.plan.Candidates, c.b.Args()
 	sign, direction := "<", "DESC"
 	if c.q.Ascending {
 		sign, direction = ">", "ASC"

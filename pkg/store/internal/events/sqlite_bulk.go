@@ -11,6 +11,11 @@ import (
 	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
 )
 
+// This file writes in SQLite what postgres_bulk.go writes in PostgreSQL. One transaction writes at a time, so nothing here
+// waits for anybody, nothing changes between two statements, and an INSERT that meets a row that is there is a mistake of this
+// program. What costs is each statement's own work: statements are few, prepared once, and avoid what makes SQLite keep a
+// journal for a single statement.
+
 // sqliteBulk is bulkDB in SQLite. Once the store is open, only the writer uses its maps and its counter. There are no bulk
 // statements: a row has a prepared statement of its own, which costs no way over a network.
 type sqliteBulk struct {
@@ -27,6 +32,8 @@ func NewSQLiteBulk(db *sqldb.SQLite) Bulk {
 	return &sqliteBulk{db: db, live: map[projectDay]bool{}, moving: map[projectDay]bool{}}
 }
 
+// open goes on after the highest chunk id that is stored: ids of chunks that were deleted above it are given out again, which is harmless,
+// since no head names them.
 func (b *sqliteBulk) open(ctx context.Context, ids *idFilter, today func() int32) error {
 	b.ids, b.today = ids, today
 	_, err := sqldb.One(ctx, b.db, `SELECT coalesce(max(id), 0) FROM chunk`, nil, &b.chunkID)
@@ -35,10 +42,12 @@ func (b *sqliteBulk) open(ctx context.Context, ids *idFilter, today func() int32
 
 func (b *sqliteBulk) begin(tx sqldb.Tx) bulkTx { return &sqliteBulkTx{Tx: tx, b: b} }
 
+// ready and tidy make and drop partitions, which SQLite does not have.
 func (b *sqliteBulk) ready(context.Context, []int32, bool) error { return nil }
 
 func (b *sqliteBulk) tidy(context.Context) error { return nil }
 
+// chunksByDay is false: the id of a chunk is SQLite's own key of its row, by which it is found at once.
 func (b *sqliteBulk) chunksByDay() bool { return false }
 
 // sqliteBulkTx is bulkTx in SQLite.
@@ -194,6 +203,7 @@ func (t *sqliteBulkTx) nextChunkID(context.Context) (int64, error) {
 	return t.b.chunkID, nil
 }
 
+// insertChunks inserts one row a statement: a chunk is large, and binding it is most of the work.
 func (t *sqliteBulkTx) insertChunks(ctx context.Context, chunks []record.Chunk) error {
 	for i := range chunks {
 		if _, err := t.Exec(ctx, `INSERT INTO chunk(id, data) VALUES ($1, $2)`, chunks[i].ID, chunks[i].Z); err != nil {
@@ -219,6 +229,8 @@ var (
 	sqliteHeadMany = sqliteHeadInsert + strings.Repeat(sqliteHeadValues+",", headsPerStatement-1) + sqliteHeadValues
 )
 
+// insertHeads inserts the rows in statements of 16, and the rest one by one, so that there are two statements to keep prepared
+// and not sixteen.
 func (t *sqliteBulkTx) insertHeads(ctx context.Context, heads []*head) error {
 	args := make([]any, 0, headsPerStatement*sqliteHeadArgs)
 	for len(heads) > 0 {
@@ -238,6 +250,8 @@ func (t *sqliteBulkTx) insertHeads(ctx context.Context, heads []*head) error {
 	return nil
 }
 
+// appendSQLite appends the arguments of one row, in the order of headColumns behind the number of the session. Absent values
+// are nil, which is NULL; ids are blobs of 16 bytes.
 func (h *head) appendSQLite(args []any) []any {
 	e := h.ev
 	var parent, chunk, off, errText, trace, duplicate, span any
@@ -289,6 +303,8 @@ func (h *head) appendSQLite(args []any) []any {
 	)
 }
 
+// moveEvents gives the rows another number of a session: the two sessions are looked up once, and no id is written. An event
+// whose session was fixed for it alone (flagFixed) does not follow its trace.
 func (t *sqliteBulkTx) moveEvents(ctx context.Context, projectID int64, from, to uuid.UUID, trace int64) error {
 	text, args := `UPDATE event SET session_rowid = (SELECT session_rowid FROM session WHERE project_id = $1 AND session_id = $3)
 		WHERE session_rowid = (SELECT session_rowid FROM session WHERE project_id = $1 AND session_id = $2)

@@ -10,16 +10,18 @@ import (
 	"github.com/spangrove/spangrove/pkg/store/internal/writer"
 )
 
-// telemetry counts what the store does.
+// telemetry counts what the store does. Names, units and descriptions are what an operator sees. Events are counted after
+// their commit, so that none is counted that is not on disk.
 type telemetry struct {
-	events  metric.Int64Counter
-	commits metric.Float64Histogram
-	refuse  metric.Int64Counter
-	expire  metric.Int64Counter
-	logs    metric.Int64Counter
-	outbox  metric.Int64Counter
+	events  metric.Int64Counter     // written, repeats included
+	commits metric.Float64Histogram // seconds of each
+	refuse  metric.Int64Counter     // requests for which the queue had no room
+	expire  metric.Int64Counter     // updates that waited too long
+	logs    metric.Int64Counter     // log parts that waited too long
+	outbox  metric.Int64Counter     // rows of the outbox that nobody took
 }
 
+// newTelemetry makes the instruments; without a meter they count into nothing.
 func newTelemetry(m metric.Meter, read gauges) (*telemetry, error) {
 	if m == nil {
 		m = noop.NewMeterProvider().Meter("store")
@@ -60,6 +62,7 @@ type gauges struct {
 	idFilters  func() (n int, size int) // filters of ids, and their bytes
 }
 
+// observe registers what is read when somebody collects, and costs nothing otherwise.
 func observe(m metric.Meter, read gauges) error {
 	queue, err := m.Int64ObservableGauge(
 		"spangrove_store_queue_bytes",
@@ -95,6 +98,7 @@ func observe(m metric.Meter, read gauges) error {
 	return err
 }
 
+// commit records one commit: its time whatever came of it, its events only if it is on disk.
 func (t *telemetry) commit(ctx context.Context, batches []writer.Batch, d time.Duration, err error) {
 	t.commits.Record(ctx, d.Seconds())
 	if err != nil {

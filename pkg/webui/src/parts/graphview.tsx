@@ -21,7 +21,7 @@ export function GraphView({ tree, selected, critical, onSelect }: { tree: Tree; 
           {graph.edges.map((e) => <Edge key={`${e.from.key}>${e.to.key}`} e={e} faint={faint(e.from) || faint(e.to)} />)}
           {graph.nodes.map((n) => (
             <g key={n.key} class={`graph-node${n.ids.includes(selected ?? "") ? " selected" : ""}${faint(n) ? " faded" : ""}`} transform={`translate(${n.x - nodeWidth / 2} ${n.y - nodeHeight / 2})`}
-              role="button" tabIndex={0} 
+              role="button" tabIndex={0}
               onClick={() => onSelect(nextOf(n.ids, selected))} onKeyDown={(ev) => { if (ev.key === "Enter") onSelect(nextOf(n.ids, selected)); }}>
               <rect width={nodeWidth} height={nodeHeight} rx="6" />
               <rect class={`fill-${n.type}`} width="4" height={nodeHeight} rx="2" />
