@@ -21,6 +21,14 @@ import (
 	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
 )
 
+// Table evaluation is the queue and its results in one. A row is made when an evaluation is asked for, is claimed and retried
+// in place, and becomes the result. So its unique key (project, event, metric, version) holds for both: to ask
+// again for what waits, is being worked on or has a result adds nothing.
+//
+// Who writes it: the feeder and backfills insert rows; workers claim and finish them; a backfill that is
+// paused, resumed or cancelled takes the rows it asked for along; a retry makes failed ones wait anew; and the deletion of an
+// event or a project deletes what belongs to it. Claims are writes of the writer for all that is not telemetry, so that
+// ingestion into PostgreSQL does not wait for them; results are writes of the writer of their event's session.
 // evaluationSlice is how many results one transaction stores, and how many evaluations one
 // changes, so that ingestion waits little for it.
 const evaluationSlice = 50
@@ -48,6 +56,7 @@ var evaluationColumns = []string{
 }
 
 // evaluationRows returns the rows of new evaluations, in the order of evaluationColumns: they wait, and are due at once.
+// Their ids grow, which lists rely on: the newest come first by id (FindEvaluations).
 // backfill is the id of the backfill that asks for them, empty for new events.
 func (s *Store) evaluationRows(project int64, requests []evaluation.Request, backfill string, now time.Time) (rows [][]any) {
 	for _, r := range requests {
@@ -72,7 +81,8 @@ func (s *Store) evaluationRows(project int64, requests []evaluation.Request, bac
 	return rows
 }
 
-// requestEvaluations makes evaluations in a transaction of their own, those left out that there are already.
+// requestEvaluations makes evaluations in a transaction of their own, those left out that there are already. n counts what
+// was made, also if the transaction had to run more than once: each run sets it anew.
 func (s *Store) requestEvaluations(ctx context.Context, project int64, requests []evaluation.Request, backfill string, now time.Time) (
 	n int64, err error) {
 	err = s.events.Change(ctx, project, uuid.Nil, 0, func(ctx context.Context, tx *events.Commit) (err error) {
@@ -82,9 +92,12 @@ func (s *Store) requestEvaluations(ctx context.Context, project int64, requests 
 	return n, sqldb.WrapError(s.db, err, "request evaluations")
 }
 
+// stateCode returns the number under which a state is stored. Statements below spell those numbers: 0 waiting, 1 paused,
+// 2 done, 3 failed, 4 dead. From 3 on there is no score, and nothing happens until somebody asks for a retry.
 func stateCode(state evaluation.State) int { return slices.Index(evaluation.States(), state) }
 
-// EvaluationQueue lists what waits, of all projects.
+// EvaluationQueue lists what waits, of all projects. What a worker has claimed still waits, but is not due before its lease ends:
+// Waiting counts it and Due does not. What it costs grows with all that waits, so callers keep the answer for a while.
 func (s *Store) EvaluationQueue(ctx context.Context) (groups []evaluation.Group, err error) {
 	err = sqldb.Each(ctx, s.db, `SELECT project_id, metric_id, version, backfill_id,
 			count(*), CAST(sum(CASE WHEN due_ms <= $1 THEN 1 ELSE 0 END) AS bigint)
@@ -105,8 +118,12 @@ func (s *Store) EvaluationQueue(ctx context.Context) (groups []evaluation.Group,
 // to take for lease; but none of an event that waits for one of the metrics after.
 //
 // A claim is nothing but a later due time and one more attempt: if its holder ends, the evaluation is due again after the
-// lease, and an outcome that comes later than that names an attempt that is no longer the last one, and is not
-// stored. Rows that another server is claiming at this moment are passed over.
+// lease, and an outcome that comes after the next claim names an attempt that is no longer the last one, and is not
+// stored. One that comes late, but before anybody has claimed the evaluation again, is still taken.
+//
+// Rows that another server is claiming at this moment are passed over (PostgreSQL); on SQLite there is one writer, and none
+// are. Among the metrics after, what is claimed counts as waiting: its score is not there yet. What is paused
+// does not, or an evaluation would wait for as long as somebody else's backfill does.
 func (s *Store) ClaimEvaluations(ctx context.Context, g evaluation.Group, limit int, lease time.Duration,
 	after []string) (jobs []evaluation.Job, err error) {
 	now := s.options.Now()
@@ -148,7 +165,12 @@ func (s *Store) ClaimEvaluations(ctx context.Context, g evaluation.Group, limit 
 
 // FinishEvaluations stores what became of claimed evaluations of the metric with this name; each
 // score goes into its event in the same transaction. Scores are stored in slices; one that failed does not take back those
-// before it, whose evaluations are finished.
+// before it, whose evaluations are finished. Those of the failed slice and after it come back when their claims end, and are
+// scored once more.
+//
+// A slice is a request to the writer of its first event's session. Its other events may belong to other sessions, whose
+// writers change the same rows. The order of event ids makes it rare that two slices wait for each other in a circle; where
+// they do all the same, PostgreSQL ends one after a quarter of a second, and it is run again.
 func (s *Store) FinishEvaluations(ctx context.Context, projectID int64, metricName string, outcomes []evaluation.Outcome) (err error) {
 	outcomes = slices.Clone(outcomes)
 	// One order of locks for all writers.
@@ -180,6 +202,10 @@ func (s *Store) FinishEvaluations(ctx context.Context, projectID int64, metricNa
 //  3. The score and its explanation become metrics of the event. An explanation of the score before is taken off.
 //
 // The event is not listed for evaluation again because of it (Muted): metrics would evaluate each other's scores forever.
+//
+// "Still the last one" is decided by the number of attempts. They count anew after a retry, and when a backfill is resumed, so
+// a holder from before may meet its number again. Its outcome then ends the claim of another: it is of the same version of
+// the metric and of the same event, and the score is written once all the same.
 func (s *Store) finishEvaluation(ctx context.Context, tx *events.Commit, project int64, name string, o *evaluation.Outcome) error {
 	const claimed = ` WHERE project_id = $1 AND id = $2 AND attempts = $3 AND state = 0`
 	key := []any{project, o.ID, o.Attempts}
@@ -188,10 +214,10 @@ func (s *Store) finishEvaluation(ctx context.Context, tx *events.Commit, project
 		return err
 	}
 	finished := s.options.Now().UnixMilli()
-	if o.State == evaluation.Waiting {
+	if o.State == evaluation.Waiting { // to be tried again at o.Due
 		finished = 0
 	}
-	var passed any
+	var passed any // NULL: the score says nothing of a threshold
 	if o.Passed != nil {
 		passed = sqldb.BoolInt(*o.Passed)
 	}
@@ -225,7 +251,8 @@ func (s *Store) finishEvaluation(ctx context.Context, tx *events.Commit, project
 		return err
 	}
 	if o.Outdated {
-		// What was asked for since goes before it, whichever comes to its end first.
+		// What was asked for since goes before it, whichever comes to its end first. The row keeps this score
+		// as its result; only the event does not get it.
 		var newer int
 		found, err := sqldb.One(ctx, tx, `SELECT 1
 			FROM evaluation o
@@ -261,7 +288,8 @@ func (s *Store) finishEvaluation(ctx context.Context, tx *events.Commit, project
 	return s.events.Rewrite(ctx, tx, project, old, &now)
 }
 
-// DropWaiting deletes those of a group that wait: their metric is gone, or runs no longer.
+// DropWaiting deletes those of a group that wait: their metric is gone, or runs no longer. A worker that has claimed one of them
+// finds no row for its outcome, and nothing is stored. Results and what is paused stay.
 func (s *Store) DropWaiting(ctx context.Context, g evaluation.Group) error {
 	_, err := s.inSlices(ctx, g.Project, func(ctx context.Context, tx *events.Commit) (int64, error) {
 		return tx.Exec(ctx, `DELETE FROM evaluation WHERE project_id = $1 AND id IN (SELECT id FROM evaluation
@@ -272,7 +300,10 @@ func (s *Store) DropWaiting(ctx context.Context, g evaluation.Group) error {
 }
 
 // inSlices runs f, which changes at most evaluationSlice rows and counts them, until it changes fewer.
-// It returns the number of all.
+// It returns the number of all, with an error that of the slices before it, which stay.
+//
+// It ends because f changes rows in such a way that they do not meet its condition any more. Rows that others add meanwhile
+// are changed, too, as long as slices are full.
 func (s *Store) inSlices(
 	ctx context.Context,
 	project int64,
@@ -291,7 +322,8 @@ func (s *Store) inSlices(
 	return total, nil
 }
 
-// where compiles a query's conditions; the project is $1.
+// evaluationWhere compiles a query's conditions; the project is $1, and the arguments that follow are for the caller to number
+// from len(args)+1 on. Columns are not qualified: a statement that joins another table must not use it.
 func (s *Store) evaluationWhere(project int64, q evaluation.Query) (cond string, args []any) {
 	args = []any{project}
 	parts := []string{"project_id = $1"}
@@ -323,11 +355,15 @@ func (s *Store) evaluationWhere(project int64, q evaluation.Query) (cond string,
 	return strings.Join(parts, " AND "), args
 }
 
-// errPageFull ends the reading of a page.
+// errPageFull ends the reading of a page before the database has no more rows.
 var errPageFull = errors.New("the page is full")
 
 // FindEvaluations lists evaluations that match, newest first: at most q.Limit, and fewer where they
 // are large. more reports whether there are others.
+//
+// Pages go on by q.Before, the id of the last one, and not by a number: the list grows at its beginning while somebody
+// reads it, and a page that ends early for its size could not be numbered. One row more than the limit is asked for, to know
+// whether there are more without counting. Explanations may be long texts, hence the bound in bytes.
 func (s *Store) FindEvaluations(ctx context.Context, projectID int64, q evaluation.Query) (
 	list []evaluation.Evaluation, more bool, err error) {
 	ctx, end, err := s.events.HeavyRead(ctx, projectID, 1)
@@ -406,6 +442,10 @@ func (s *Store) FindEvaluations(ctx context.Context, projectID int64, q evaluati
 
 // RetryEvaluations makes those that match and have failed or died wait anew, and counts them. Those of a metric that runs no
 // longer are left, unless a backfill asked for them: nobody would take them up.
+//
+// Their attempts count from 0 again, as many as the first time. The failure is emptied and the explanation of it stays
+// until the next outcome. The slices are found by a state that the change ends, so none is found twice; the arguments
+// are capped so that each run appends to a copy of its own.
 func (s *Store) RetryEvaluations(ctx context.Context, projectID int64, q evaluation.Query) (n int64, err error) {
 	cond, args := s.evaluationWhere(projectID, q)
 	now := s.options.Now().UnixMilli()

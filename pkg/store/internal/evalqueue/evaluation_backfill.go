@@ -18,10 +18,18 @@ import (
 
 // A backfill's row holds what it is about and how far it has come; what it has asked for are rows
 // of evaluation with its id. It walks through its events from the newest to the oldest and keeps only as many of them
-// waiting as the workers need, so that a backfill over millions of events is a small row and a few hundred others.
+// waiting as the workers need, so that a backfill over millions of events is a small row and a few hundred others that wait.
+//
+// Every server with evaluators steps all backfills (StepBackfills). The version of a backfill's row settles who made a step:
+// whoever finds that it has changed since it looked leaves the step to the other.
+//
+// An event that is stored after the backfill has passed its start time is not asked for: that is what metrics which run over new
+// events are for.
 var backfills = resource.Documents{Table: "backfill", Noun: "backfill", Columns: []string{"metric_id", "state"}}
 
-// CreateBackfill stores a backfill, which runs from then on, and returns it.
+// CreateBackfill stores a backfill, which runs from then on, and returns it. fault.Conflict if evaluation.MaxBackfills of the
+// project have not ended. Two servers on PostgreSQL may count at the same moment and both go ahead, past the bound: it
+// keeps the work small, and nothing relies on the exact number.
 func (s *Store) CreateBackfill(ctx context.Context, projectID int64, b evaluation.Backfill) (evaluation.Backfill, error) {
 	now := s.options.Now()
 	b.ID, b.Created, b.State = resource.NewDocumentID(now), now.UnixMilli(), evaluation.BackfillRunning
@@ -75,6 +83,8 @@ func (s *Store) LoadBackfills(ctx context.Context, projectID int64, ids []string
 	return list, nil
 }
 
+// readBackfill reads a backfill and the row it stands in, whose version writeBackfill goes by. end is what the statement ends
+// with, such as ForUpdate. Metric and state are columns and not part of the text, since statements look for them.
 func (s *Store) readBackfill(
 	ctx context.Context,
 	c sqldb.Conn,
@@ -97,7 +107,8 @@ func (s *Store) readBackfill(
 	return b, d, err
 }
 
-// progress counts the evaluations that a backfill has asked for by their state.
+// progress counts the evaluations that a backfill has asked for by their state. It is never stored: workers would have to write
+// the backfill's row with each result, and wait for one another there.
 func (s *Store) progress(ctx context.Context, c sqldb.Conn, project int64, id string) (p evaluation.Progress, err error) {
 	counts := []*int{&p.Waiting, &p.Paused, &p.Done, &p.Failed, &p.Dead}
 	err = sqldb.Each(ctx, c, `SELECT state, count(*)
@@ -132,7 +143,8 @@ func (s *Store) writeBackfill(
 }
 
 // MoveBackfill pauses, resumes or cancels a backfill of a metric, with what waits of it. The state is set in one transaction
-// and its evaluations follow in slices: if the process ends in between, the next step of the backfill finishes it.
+// and its evaluations follow in slices. If the process ends in between, what a resumption left paused is made to wait by the
+// backfill's next step. What a pause or a cancellation left waiting, workers still take up, until the same is asked for again.
 func (s *Store) MoveBackfill(ctx context.Context, projectID int64, metricID, id string, to evaluation.BackfillState) (
 	b evaluation.Backfill, err error) {
 	err = s.resources.ChangeDocs(ctx, 0, "change backfill", func(ctx context.Context, tx *events.Commit) error {
@@ -160,7 +172,8 @@ func (s *Store) MoveBackfill(ctx context.Context, projectID int64, metricID, id 
 }
 
 // unfollowed is, by the state of a backfill, the condition on evaluations of its that have still to
-// follow it there, and what becomes of them. A claim that somebody has of them ends.
+// follow it there, and what becomes of them. A claim that somebody has of them ends: a pause adds an attempt, which no
+// holder knows of, and outcomes are only taken in state 0. Results (from state 2 on) stay whatever becomes of the backfill.
 var unfollowed = map[evaluation.BackfillState]struct{ cond, change string }{
 	evaluation.BackfillRunning:   {"state = 1", `UPDATE evaluation SET state = 0, attempts = 0, due_ms = 0`},
 	evaluation.BackfillPaused:    {"state = 0", `UPDATE evaluation SET state = 1, attempts = attempts + 1`},
@@ -168,7 +181,8 @@ var unfollowed = map[evaluation.BackfillState]struct{ cond, change string }{
 }
 
 // followBackfill brings the evaluations that a backfill has asked for into its state, whatever that
-// is by then, in slices.
+// is by then, in slices. Each slice reads the state anew and holds the backfill's row: if it is paused and resumed at once, the two
+// that follow work toward the same state and not against each other.
 func (s *Store) followBackfill(ctx context.Context, project int64, id string) error {
 	_, err := s.inSlices(ctx, project, func(ctx context.Context, tx *events.Commit) (int64, error) {
 		b, _, err := s.readBackfill(ctx, tx, project, id, tx.ForUpdate(""))
@@ -188,7 +202,8 @@ func (s *Store) followBackfill(ctx context.Context, project int64, id string) er
 }
 
 // StepBackfills has each backfill that runs, of all projects, ask for its next evaluations, unless
-// enough of it waits, and ends those that have nothing left. busy reports whether any did.
+// enough of it waits, and ends those that have nothing left. busy reports whether any did. One that fails, such as for filters
+// that cannot be read any more, does not keep the others from their step; the errors are joined.
 func (s *Store) StepBackfills(ctx context.Context) (busy bool, err error) {
 	type key struct {
 		project int64
@@ -213,6 +228,10 @@ func (s *Store) StepBackfills(ctx context.Context) (busy bool, err error) {
 
 // stepBackfill has one backfill ask for its next evaluations. The events are looked for outside the transaction, which may take
 // long; within it, the backfill's version tells whether another server has made the step meanwhile.
+//
+// The new evaluations and the place up to which the backfill has come are one transaction: after a crash it goes on
+// exactly behind what it has asked for. It takes a step more to end than to ask for its last events: first Asked is set,
+// and once none of its evaluations waits any longer, the state. A backfill whose metric is gone is cancelled.
 func (s *Store) stepBackfill(ctx context.Context, project int64, id string) (busy bool, err error) {
 	b, d, err := s.readBackfill(ctx, s.db, project, id, "")
 	if err != nil {
@@ -246,7 +265,7 @@ func (s *Store) stepBackfill(ctx context.Context, project int64, id string) (bus
 	}
 	now := s.options.Now()
 	err = s.events.Change(ctx, project, uuid.Nil, 0, func(ctx context.Context, tx *events.Commit) error {
-		after := next
+		after := next // this may run again, and must not count twice
 		held, doc, err := s.readBackfill(ctx, tx, project, id, tx.ForUpdate(""))
 		if err != nil || doc.Version != d.Version || held.State != evaluation.BackfillRunning {
 			return err // another server was here, or it was paused meanwhile
@@ -261,7 +280,10 @@ func (s *Store) stepBackfill(ctx context.Context, project int64, id string) (bus
 	return err == nil, err
 }
 
-// nextOfBackfill finds the next events of a backfill and moves it behind them.
+// nextOfBackfill finds the next events of a backfill and moves it behind them. It returns none, and sets Asked, at the end.
+//
+// The search begins at the start time of the last event that was looked at, that time included, since many events may have
+// started then: pages of it are read until one has an event that is new. Only head rows are read, and nothing is counted.
 func (s *Store) nextOfBackfill(ctx context.Context, project int64, b *evaluation.Backfill) (ids []uuid.UUID, err error) {
 	q := query.Search{From: b.From, To: b.NextTo(), RunID: b.RunID, Limit: enqueueSlice, HeadOnly: true, Uncounted: true}
 	if err := json.Unmarshal(b.Filters, &q.Filters); err != nil {

@@ -12,8 +12,13 @@ import (
 	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
 )
 
+// What belongs to an event beside its row: which of its metrics are scores that somebody gave, and what must go when
+// it is deleted. Package events asks for both by hooks (events.Hooks), since it knows neither evaluations nor queues.
 // ScoreNames lists the members of an event's metrics that the server or people gave: scores, and
-// their explanations.
+// their explanations. An update of telemetry does not change those.
+//
+// A score counts under the name that its metric had when it was given (evaluation.name), not the metric's name now: a metric that
+// is renamed leaves its old scores where they are. What people gave is in the scores of queue items, an object by name.
 func (s *Store) ScoreNames(ctx context.Context, c sqldb.Conn, project int64, id uuid.UUID) (names []string, err error) {
 	args := []any{project, c.ID(id), stateCode(evaluation.Done)}
 	err = sqldb.Each(ctx, c, `SELECT e.name, m.doc
@@ -51,7 +56,11 @@ func (s *Store) ScoreNames(ctx context.Context, c sqldb.Conn, project int64, id 
 }
 
 // EraseEvaluationsOf deletes what evaluators and people have recorded of events that are deleted, beside
-// the events that hold it: evaluations, and items of queues with their annotations.
+// the events that hold it: evaluations, and items of queues with their annotations. It runs in the transaction that
+// deletes the events, so nobody finds one without the other. A worker that has claimed one of the evaluations finds it gone.
+//
+// The condition on queue_id names every queue of the project because the keys of both tables begin with it: there is no index
+// by event alone that has all items.
 func EraseEvaluationsOf(ctx context.Context, tx *events.Commit, project int64, events []uuid.UUID) error {
 	if err := eraseEvaluations(ctx, tx, project, events); err != nil {
 		return err

@@ -12,21 +12,30 @@ import (
 	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
 )
 
+// The outbox as evaluators see it. Commits insert its rows (events/outbox.go), each with the ids of up to 500 events; here
+// they are claimed, answered and, if nobody does so for a week, dropped.
+//
+// A row is claimed by a later due_ms and deleted by the transaction that makes its evaluations. If the claimant dies, the row is due
+// again when the lease ends, and is looked at a second time: evaluations that exist already are left out, so an
+// event may be looked at twice, but gets one evaluation by each version of a metric.
 const (
-	// enqueueSlice is how many evaluations one transaction makes.
+	// enqueueSlice is how many evaluations one transaction makes, and how many events a step of a backfill asks for.
 	enqueueSlice = 500
-	// outboxTTL is how long a row waits for somebody to take it.
+	// outboxTTL is how long a row waits for somebody to take it: a server may have no evaluators, or
+	// have as many evaluations waiting as it may, and its outbox must not grow for ever.
 	outboxTTL = 7 * 24 * time.Hour
 )
 
-// ExpireOutbox drops rows that nobody claimed in time, and counts them.
+// ExpireOutbox drops rows that nobody claimed in time, and counts them in the telemetry of the store: their events
+// will not be evaluated, unless a backfill asks for them.
 func (s *Store) ExpireOutbox(ctx context.Context) error {
 	n, err := s.deleteStaleOutbox(ctx, s.options.Now())
 	s.events.OutboxExpired(ctx, n)
 	return err
 }
 
-// deleteStaleOutbox deletes rows that nobody claimed in time, in slices, and returns their number.
+// deleteStaleOutbox deletes rows that nobody claimed in time, in slices, and returns their number. It goes by the age of a row
+// alone: one that was claimed again and again, and never answered, goes as well.
 func (s *Store) deleteStaleOutbox(ctx context.Context, now time.Time) (total int64, err error) {
 	for n := int64(events.DeleteDocsSlice); n == events.DeleteDocsSlice; {
 		err := s.events.Change(ctx, 0, uuid.Nil, 0, func(ctx context.Context, tx *events.Commit) (err error) {
@@ -44,7 +53,8 @@ func (s *Store) deleteStaleOutbox(ctx context.Context, now time.Time) (total int
 }
 
 // ClaimOutbox claims the oldest outbox rows of a project, with about limit events, for the time of
-// lease.
+// lease. The last row is taken whole, so there may be as many events more as one row names, less one. Rows that another
+// server is claiming at this moment are passed over.
 func (s *Store) ClaimOutbox(ctx context.Context, projectID int64, limit int, lease time.Duration) (list []evaluation.OutboxRow, err error) {
 	now := s.options.Now()
 	err = s.events.Change(ctx, projectID, uuid.Nil, 0, func(ctx context.Context, tx *events.Commit) error {
@@ -58,9 +68,9 @@ func (s *Store) ClaimOutbox(ctx context.Context, projectID int64, limit int, lea
 					return err
 				}
 				if events >= limit {
-					return nil
+					return nil // read, but not claimed
 				}
-				events += len(ids) / 32
+				events += len(ids) / 32 // ids of event and session, 16 bytes each
 				for ; len(ids) >= 32; ids = ids[32:] {
 					in.Events = append(in.Events, evaluation.OutboxEvent{EventID: uuid.UUID(ids[:16]), SessionID: uuid.UUID(ids[16:32])})
 				}
@@ -81,7 +91,7 @@ func (s *Store) ClaimOutbox(ctx context.Context, projectID int64, limit int, lea
 	return list, sqldb.WrapError(s.db, err, "claim outbox rows")
 }
 
-// OutboxProjects returns the projects that have rows in the outbox.
+// OutboxProjects returns the projects that have rows in the outbox which are due: those that are claimed do not count.
 func (s *Store) OutboxProjects(ctx context.Context) (ids []int64, err error) {
 	err = sqldb.Each(ctx, s.db, `SELECT DISTINCT project_id
 		FROM outbox
@@ -96,7 +106,10 @@ func (s *Store) OutboxProjects(ctx context.Context) (ids []int64, err error) {
 }
 
 // ClaimDelayed claims at most limit events that are due, of all projects, for the time of lease;
-// Due of each is when that ends.
+// Due of each is when that ends, and names the claim: EnqueueEvaluations deletes a row only if it still has that time, and
+// leaves one whose event was put off again meanwhile.
+//
+// It looks before it claims. Callers ask again and again, and a server that has nothing to do shall not commit for that.
 func (s *Store) ClaimDelayed(ctx context.Context, limit int, lease time.Duration) (list []evaluation.Delayed, err error) {
 	now := s.options.Now()
 	var due int
@@ -134,6 +147,13 @@ func (s *Store) ClaimDelayed(ctx context.Context, limit int, lease time.Duration
 
 // EnqueueEvaluations creates the evaluations asked for that do not exist yet, delays what is to be
 // looked at later, and deletes the claimed rows.
+//
+//  1. While there are more than enqueueSlice requests, so many of them are a transaction of their own. If the server dies
+//     after some, the claimed rows are still there, and those evaluations exist when the rows are looked at again.
+//  2. The last transaction makes the rest, and deletes the claimed rows, which all of the requests came from.
+//
+// In it, what was handled goes before what is delayed is written: an event may be in both lists, and a row that is there keeps
+// its due time unless Extend is set.
 func (s *Store) EnqueueEvaluations(ctx context.Context, a evaluation.Enqueue) (n int64, err error) {
 	now := s.options.Now()
 	requests := a.Requests
