@@ -97,7 +97,7 @@ func (s *Store) requestEvaluations(ctx context.Context, project int64, requests 
 func stateCode(state evaluation.State) int { return slices.Index(evaluation.States(), state) }
 
 // EvaluationQueue lists what waits, of all projects. What a worker has claimed still waits, but is not due before its lease ends:
-// Waiting counts it and Due does not. What it costs grows with all that waits, so callers keep the answer for a while.
+// Waiting counts it and Due does not. What the statement costs grows with all that waits.
 func (s *Store) EvaluationQueue(ctx context.Context) (groups []evaluation.Group, err error) {
 	err = sqldb.Each(ctx, s.db, `SELECT project_id, metric_id, version, backfill_id,
 			count(*), CAST(sum(CASE WHEN due_ms <= $1 THEN 1 ELSE 0 END) AS bigint)

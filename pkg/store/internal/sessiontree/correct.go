@@ -11,6 +11,12 @@ import (
 	"github.com/spangrove/spangrove/pkg/event"
 )
 
+// Corrections of a tree: what each event should be, given all others of its session, and how that differs from what it
+// is. Only differences, and calls whose sources have changed, leave this file: a commit seldom rewrites anything for it.
+//
+// Nothing is corrected step by step. The state that events should have is worked out anew from what their senders reported
+// (Node.IsCall, not the type that the event has by now), which is why the order of arrival does not show and why a correction is
+// taken back when its reason goes.
 // correction is the state that the event of a node should have.
 type correction struct {
 	Node        int32
@@ -44,7 +50,9 @@ func (c *correction) AsEvent(known func(node int32) (event.Known, error)) (event
 	return out, nil
 }
 
-// NoteFilled records which events a call was filled from, once its correction is applied.
+// NoteFilled records which events a call was filled from, once its correction is applied. What is recorded is in memory
+// only: of a tree that was read from the database, each call that others report is filled again once, which changes no
+// event if it is as before.
 func (k *Tree) NoteFilled(c *correction) {
 	id := k.Nodes[c.Node].ID
 	switch {
@@ -84,6 +92,9 @@ type account struct{ wrapper, inner bool }
 //
 // touched are events whose content changed; calls that are filled from one of them are filled again. The list is in the
 // order of the nodes.
+//
+// It looks at the given traces and at those that share a call with them, not at the whole tree. Only a tree of so few nodes
+// that it has no indexes (fewNodes) is gone through for each of them.
 func (k *Tree) Corrections(traces []int64, touched map[uuid.UUID]bool) (list []correction) {
 	a := &callAccounts{k: k, of: map[int32]account{}, duplicateOf: map[int32]uuid.UUID{},
 		inner: map[int32][]int32{}, outer: map[int32][]int32{}, duplicates: map[int32][]int32{}}
@@ -149,7 +160,8 @@ func (a *callAccounts) read(traces []int64) {
 	}
 }
 
-// readTrace decides which of the calls of one trace are model events.
+// readTrace decides which of the calls of one trace are model events. A trace without a model call is left after one look at
+// its nodes.
 func (a *callAccounts) readTrace(list []int32) {
 	k := a.k
 	if !slices.ContainsFunc(list, func(i int32) bool { return k.Nodes[i].IsCall() }) {
@@ -248,7 +260,8 @@ func (a *callAccounts) match() {
 }
 
 // overlapping takes a list apart where nothing of it was under way: a failed call that is tried again
-// is another one.
+// is another one. There is no response id that would tell the tries apart, and their key is the same. The list is sorted by
+// start time, and parts are slices of it.
 func (a *callAccounts) overlapping(list []int32) (parts [][]int32) {
 	nodes := a.k.Nodes
 	slices.SortFunc(list, func(i, j int32) int { return cmp.Compare(nodes[i].Start, nodes[j].Start) })
@@ -263,7 +276,8 @@ func (a *callAccounts) overlapping(list []int32) (parts [][]int32) {
 	return append(parts, list[first:])
 }
 
-// matchOne finds the duplicates among the events that report one call, or calls with one id.
+// matchOne finds the duplicates among the events that report one call, or calls with one id. A list of a single
+// instrumentor is left alone before anything is made of it: it is what sessions with one instrumentor consist of.
 func (a *callAccounts) matchOne(list []int32) {
 	k := a.k
 	scope := k.Nodes[list[0]].scope
@@ -284,7 +298,9 @@ func (a *callAccounts) matchOne(list []int32) {
 	}
 }
 
-// refill sets which accounts fill the event of c, if they have changed.
+// refill sets which accounts fill the event of c, if they have changed. The order of the accounts is that of trust, since the
+// first that knows something wins: spans below the call, then duplicates elsewhere, each with what is below it, and the
+// spans around the call last. sources is never 0 where there are accounts, so that 0 stands for none.
 func (a *callAccounts) refill(c *correction, touched map[uuid.UUID]bool) {
 	add := func(nodes ...int32) {
 		if len(nodes) > 0 {

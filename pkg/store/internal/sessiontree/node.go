@@ -20,7 +20,9 @@ const (
 	FlagMessages  = 1 << 16 // likewise, with messages
 )
 
-// Node holds what the corrections of a session's tree need to know of an event that came as a span.
+// Node holds what the corrections of a session's tree need to know of an event that came as a span. It is made from columns of
+// the event's row alone, so that a tree is read without the payload of its events, and it is small, since as many as 200,000
+// stay in memory (events/tree_cache.go).
 type Node struct {
 	ID, Parent uuid.UUID // the parent may be named by its span; zero: the session
 	Trace      int64     // TraceHash
@@ -56,7 +58,8 @@ func (n *Node) content() event.Content {
 }
 
 // TraceHash returns the column trace_hash: 8 bytes of the trace's id, enough to tell the traces of one
-// session apart. Zero for an event that did not come as a span.
+// session apart. Zero for an event that did not come as a span, which is never corrected; a trace whose hash would be zero
+// gets 1 for that reason.
 func TraceHash(id uuid.UUID) int64 {
 	if id == uuid.Nil {
 		return 0

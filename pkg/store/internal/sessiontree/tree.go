@@ -25,7 +25,7 @@ import (
 )
 
 // MaxSpans is how many spans of one session the corrections look at: beyond any trace,
-// and below what a service that never ends its session piles up.
+// and below what a service that never ends its session piles up. Of more than that the newest count, and the tree is Partial.
 const MaxSpans = 50_000
 
 // Tree is the tree of one session, as far as its corrections need it. It is not safe for concurrent use. A node is named by
@@ -35,7 +35,7 @@ type Tree struct {
 	Nodes      []Node
 	Spans      map[uuid.UUID]uuid.UUID // event ids by the ids of spans that have another one
 	duplicates map[uuid.UUID]uuid.UUID // of events that are marked as duplicates, the event they name
-	Partial    bool                    // older events of the session are left out
+	Partial    bool                    // older events of the session are left out: what they are the reason for must stay
 	filled     map[uuid.UUID]uint64    // of calls that others report, too, the hash of those that filled them last
 
 	ByID    map[uuid.UUID]int32 // made for more than fewNodes
@@ -70,7 +70,8 @@ func (k *Tree) index(i int32) {
 	}
 }
 
-// Replace replaces a node. It does nothing if the node was left out.
+// Replace replaces a node. It does nothing if the node was left out. Of the indexes that of calls follows: which call an event
+// reports may become known later, or change.
 func (k *Tree) Replace(n Node) {
 	i := k.find(n.ID)
 	if i < 0 {
