@@ -29,6 +29,7 @@ import (
 // paused, resumed or cancelled takes the rows it asked for along; a retry makes failed ones wait anew; and the deletion of an
 // event or a project deletes what belongs to it. Claims are writes of the writer for all that is not telemetry, so that
 // ingestion into PostgreSQL does not wait for them; results are writes of the writer of their event's session.
+
 // evaluationSlice is how many results one transaction stores, and how many evaluations one
 // changes, so that ingestion waits little for it.
 const evaluationSlice = 50

@@ -14,6 +14,7 @@ import (
 
 // What belongs to an event beside its row: which of its metrics are scores that somebody gave, and what must go when
 // it is deleted. Package events asks for both by hooks (events.Hooks), since it knows neither evaluations nor queues.
+
 // ScoreNames lists the members of an event's metrics that the server or people gave: scores, and
 // their explanations. An update of telemetry does not change those.
 //

@@ -18,6 +18,7 @@ import (
 // A row is claimed by a later due_ms and deleted by the transaction that makes its evaluations. If the claimant dies, the row is due
 // again when the lease ends, and is looked at a second time: evaluations that exist already are left out, so an
 // event may be looked at twice, but gets one evaluation by each version of a metric.
+
 const (
 	// enqueueSlice is how many evaluations one transaction makes, and how many events a step of a backfill asks for.
 	enqueueSlice = 500

@@ -17,6 +17,7 @@ import (
 // Nothing is corrected step by step. The state that events should have is worked out anew from what their senders reported
 // (Node.IsCall, not the type that the event has by now), which is why the order of arrival does not show and why a correction is
 // taken back when its reason goes.
+
 // correction is the state that the event of a node should have.
 type correction struct {
 	Node        int32

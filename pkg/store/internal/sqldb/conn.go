@@ -30,7 +30,8 @@ type Conn interface {
 	ForUpdate(table string) string
 }
 
-// Rows are the rows of a query. Close must be called.
+// Rows are the rows of a query. Close must be called: until then they have a connection outside of a transaction, and in
+// one they keep PostgreSQL's connection busy, so that the next statement fails.
 type Rows interface {
 	Next() bool
 	Scan(dest ...any) error
@@ -43,7 +44,9 @@ type Rows interface {
 type Spelling interface {
 	// ID returns the argument form of an id.
 	ID(u uuid.UUID) any
-	// AnyID returns the condition that column is one of list, and its arguments.
+	// AnyID returns the condition that column is one of list, and its arguments, numbered from placeholder. PostgreSQL takes the
+	// list as one argument; SQLite takes an argument for each id, so the text of the statement depends on the length. Of an
+	// empty list no row is one.
 	AnyID(column string, placeholder int, list []uuid.UUID) (cond string, args []any)
 	// AnyText is the same for texts.
 	AnyText(column string, placeholder int, list []string) (cond string, args []any)
@@ -69,7 +72,8 @@ type Tx interface {
 type DB interface {
 	Conn // reads outside a transaction
 	// Write runs f in a transaction and commits durably if f returns nil. Callers run the same
-	// closures again in a new transaction if this one fails: see writer.Request.
+	// closures again in a new transaction if this one fails: see writer.Request. At most Writers transactions are begun
+	// at once; SQLite's does not check that, so only the pool of writers calls it.
 	Write(ctx context.Context, f func(Tx) error) error
 	// Writers returns how many transactions write at once.
 	Writers() int
@@ -146,7 +150,8 @@ func One(ctx context.Context, c Conn, sql string, args []any, dest ...any) (bool
 	return true, rs.Err()
 }
 
-// Each runs a query and calls f for every row.
+// Each runs a query and calls f for every row, until f returns an error, which is then that of Each. f must not read by the same
+// transaction, and had better not read outside of one: it would hold one connection while it waits for another.
 func Each(ctx context.Context, c Conn, sql string, args []any, f func(scan func(...any) error) error) error {
 	rs, err := c.Query(ctx, sql, args...)
 	if err != nil {
@@ -199,7 +204,8 @@ func OneOf(column string, first, n int) string {
 	return b.String()
 }
 
-// IDsPerQuery bounds the ids that one statement asks for.
+// IDsPerQuery bounds the ids that one statement asks for: SQLite has a placeholder for each. Callers with longer lists read in
+// groups.
 const IDsPerQuery = 500
 
 // BoolInt returns a boolean as an integer column stores it.

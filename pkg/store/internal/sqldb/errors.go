@@ -8,11 +8,16 @@ import (
 	"github.com/spangrove/spangrove/pkg/fault"
 )
 
-// ErrConflict is returned if another process has stored one of the ids in the meantime.
+// ErrConflict is returned if another process has stored one of the ids in the meantime, or has changed what the transaction
+// relied on. The writer runs the transaction again, as for errors that are Retryable, and it finds things as they are then.
 var ErrConflict = errors.New("another writer stored the same id")
 
 // WrapError returns an error of a database with its fault.Kind and the operation that failed. Errors
 // that have a kind are returned as they are.
+//
+// A statement that the database itself ended for want of time is a timeout, like one that the context ended: callers need not
+// know which of the two clocks was first. What may go away by itself (a lock, a lost connection, a full disk) is
+// Unavailable, so that clients try again. Everything else is an internal error: a mistake of ours, or a damaged file.
 func WrapError(db DB, err error, op string) error {
 	var f *fault.Error
 	switch {

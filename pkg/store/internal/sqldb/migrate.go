@@ -11,6 +11,10 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
+// Each database has migrations of its own, numbered files of SQL that goose applies in order and records in
+// goose_db_version. One with a lower number than the last one applied, such as from a branch that was merged later, runs as
+// well.
+
 //go:embed migrations
 var migrations embed.FS
 
@@ -33,7 +37,8 @@ func migrateSQLite(ctx context.Context, db *sql.DB) error {
 const migrateLock = 0x6d696772
 
 // migratePostgres brings the schema up to date under an advisory lock: one process at a time
-// migrates, the others wait for it.
+// migrates, the others wait for it, and find nothing left to do. The lock belongs to a connection that is held for it, so
+// it ends with the process, however that ends; the migrations run by another connection of the same pool.
 func migratePostgres(ctx context.Context, db *sql.DB) (err error) {
 	files, err := fs.Sub(migrations, "migrations/postgres")
 	if err != nil {

@@ -20,7 +20,11 @@ import (
 	"github.com/spangrove/spangrove/pkg/fault"
 )
 
-// Postgres is the store in PostgreSQL.
+// Postgres is the store in PostgreSQL. Other servers write the same tables, so nothing that is read outside of a transaction
+// needs to be true any more inside of it, and rows that a change depends on are read with ForUpdate.
+//
+// Its three pools keep what must be quick from waiting for what takes long: a writer never waits for a search's connection,
+// and the check of a key neither for one nor the other.
 type Postgres struct {
 	postgresSpelling
 
@@ -52,6 +56,9 @@ const (
 
 // OpenPostgres opens a database with so many writers for telemetry, and one for all else. A reading
 // statement takes at most readTimeout.
+//
+// Connections that the connection string allows beyond those needed (pool_max_conns) go to searches. The schema is brought up
+// to date before it returns. What was opened is closed again if a later step fails.
 func OpenPostgres(ctx context.Context, dsn string, writers int, readTimeout time.Duration) (*Postgres, error) {
 	writers++
 	conf, err := postgresConfig(dsn, writers)
@@ -97,7 +104,8 @@ func readingConfig(conf *pgxpool.Config, connections int32, timeout time.Duratio
 	return conf
 }
 
-// postgresConfig reads a connection string, which may allow more connections than writers and readers need.
+// postgresConfig reads a connection string, which may allow more connections than writers and readers need. One that allows
+// fewer is not obeyed: writers would wait for one another, or no connection would be left to read by.
 func postgresConfig(dsn string, writers int) (*pgxpool.Config, error) {
 	conf, err := pgxpool.ParseConfig(dsn)
 	if err != nil {
@@ -211,6 +219,9 @@ func (d *Postgres) Bound(read time.Duration) { d.readTimeout = read }
 
 // Write runs f in a transaction, and commits. Writers lock rows in one order, but several processes write: a transaction that
 // waits for another one's rows for longer than lockTimeout fails, and is tried again (Retryable).
+//
+// If the connection is lost during the commit, nobody knows whether it took effect. The transaction is not run again then, and
+// its callers are answered Unavailable; events that they send again are repeats, by their ids, if it did.
 func (d *Postgres) Write(ctx context.Context, f func(Tx) error) error {
 	err := pgx.BeginFunc(ctx, d.Pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, lockTimeout); err != nil {
@@ -242,6 +253,8 @@ func sqlState(err error) string {
 	return ""
 }
 
+// Retryable reports whether the transaction lost against another one, of this server or of another, and may win the next
+// time. A unique key that is taken counts: the other writer's row is there when the transaction reads again.
 func (d *Postgres) Retryable(err error) bool {
 	switch sqlState(err) {
 	case "40001", "40P01", "55P03", "23505": // serialization failure, deadlock, lock timeout, another writer's row
@@ -252,8 +265,11 @@ func (d *Postgres) Retryable(err error) bool {
 	return false
 }
 
+// Interrupted reports whether the server ended a statement: for statement_timeout, or since it was asked to.
 func (d *Postgres) Interrupted(err error) bool { return sqlState(err) == "57014" }
 
+// Unavailable reports whether there was no server to answer, or one that cannot work now. Errors without a code of the
+// server's come from the network or from the pool; the last of them has no value that it could be compared with.
 func (d *Postgres) Unavailable(err error) bool {
 	if code := sqlState(err); code != "" {
 		// Connection trouble, out of resources, the operator's shutdown, read-only standby.
@@ -266,6 +282,7 @@ func (d *Postgres) Unavailable(err error) bool {
 		strings.Contains(err.Error(), "conn closed")
 }
 
+// EraseDue returns no channel: the files are the server's, and Erase has nothing to do.
 func (d *Postgres) EraseDue() <-chan struct{} { return nil }
 
 func (d *Postgres) Erase(context.Context, Changer) error { return nil }

@@ -7,7 +7,8 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// postgresSpelling is what PostgreSQL spells in its own way.
+// postgresSpelling is what PostgreSQL spells in its own way. Lists are one argument of an array type, so that a statement has one
+// text for lists of any length.
 type postgresSpelling struct{}
 
 func (postgresSpelling) ID(u uuid.UUID) any { return [16]byte(u) }

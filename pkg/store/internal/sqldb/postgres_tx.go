@@ -6,7 +6,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// postgresTx is one write transaction.
+// postgresTx is one write transaction, on a connection that it has to itself until it ends. The driver keeps the statements of
+// a connection prepared.
 type postgresTx struct {
 	postgresSpelling
 	d  *Postgres

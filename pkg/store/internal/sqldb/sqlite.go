@@ -172,7 +172,8 @@ func (d *SQLite) migrate(ctx context.Context, dsn string) error {
 }
 
 // lockDataDir takes the data directory for this process, by an exclusive lock on a database of its
-// own that ends with the process however it ends. Two writers would overwrite each other.
+// own that ends with the process however it ends. What two processes remember of one database would be wrong in both
+// (Exclusive). It is not the store's database that is locked: its own writer would wait for that transaction.
 func (d *SQLite) lockDataDir(ctx context.Context, dir string) (err error) {
 	path, err := filepath.Abs(filepath.Join(dir, "lock.db"))
 	if err != nil {
@@ -197,6 +198,7 @@ func (d *SQLite) lockDataDir(ctx context.Context, dir string) (err error) {
 	return nil
 }
 
+// Writers returns 1: SQLite runs one write transaction at a time, and those who wait for it share one (package writer).
 func (d *SQLite) Writers() int { return 1 }
 
 // Statements returns how many statements transactions have run.
@@ -211,7 +213,8 @@ func (d *SQLite) Query(ctx context.Context, sql string, args ...any) (Rows, erro
 }
 
 // queryBy reads by one of the pools. The connection, the limit of time and the interruption are given back when the rows are
-// closed, or here if there are none.
+// closed, or here if there are none. The connection is taken by itself, since the handle of the one that runs the
+// statement must be known before it runs (interruptOnDone).
 func (d *SQLite) queryBy(ctx context.Context, by *sql.DB, text string, args []any) (Rows, error) {
 	numbered, err := question(text)
 	if err != nil {
@@ -414,7 +417,7 @@ func (d *SQLite) copyBack() (pages, copied int, err error) {
 }
 
 // cut copies all of the log back and cuts its file. Only the cut itself, when nothing is left to
-// copy, keeps writers out; it waits for nobody, so a reader that stands on the log puts it off.
+// copy, keeps writers out; it waits for nobody, so a reader that stands on the log puts it off until the next tick.
 func (d *SQLite) cut() error {
 	pages, copied, err := d.copyBack()
 	if err == nil && copied >= pages {
@@ -432,6 +435,7 @@ func sqliteCode(err error) int {
 	return sqlite3.SQLITE_OK
 }
 
+// Retryable reports whether somebody else had the lock for longer than busyMillis, such as a program that copies the database.
 func (d *SQLite) Retryable(err error) bool {
 	code := sqliteCode(err)
 	return code == sqlite3.SQLITE_BUSY || code == sqlite3.SQLITE_PROTOCOL // the latter: too many tries to begin a read
@@ -439,6 +443,8 @@ func (d *SQLite) Retryable(err error) bool {
 
 func (d *SQLite) Interrupted(err error) bool { return sqliteCode(err) == sqlite3.SQLITE_INTERRUPT }
 
+// Unavailable reports whether the disk is full or fails, the file cannot be opened or written, or the store is closed: what an
+// operator can mend, and clients may wait for.
 func (d *SQLite) Unavailable(err error) bool {
 	switch sqliteCode(err) {
 	case sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_LOCKED:
@@ -447,6 +453,8 @@ func (d *SQLite) Unavailable(err error) bool {
 	return strings.HasPrefix(err.Error(), "sql: database is closed") // database/sql has no value for it
 }
 
+// Close ends the checkpoints and closes the connections, of a database that was opened in part those that there are. It gives
+// the data directory free last, so that no other process opens a database of which connections are still open here.
 func (d *SQLite) Close(context.Context) error {
 	select {
 	case <-d.stop:

@@ -45,6 +45,9 @@ func (d *SQLite) EraseDue() <-chan struct{} { return d.deletedKick }
 //  2. The unused parts of all pages are cleared (clearPages).
 //  3. The log is copied back and its file is cut, since it has the pages as they were (cutLog).
 //  4. The row that asked for this is deleted, unless something was deleted meanwhile.
+//
+// The count of deletions is read before anything else: a deletion that commits while a pass is under way changes it, and the
+// row stays for the next pass, whatever page it touched. A process that dies leaves the row, too.
 func (d *SQLite) Erase(ctx context.Context, change Changer) error {
 	var name string
 	before := d.deletions.Load()
@@ -72,7 +75,8 @@ func (d *SQLite) Erase(ctx context.Context, change Changer) error {
 	})
 }
 
-// giveBack returns the pages that are free now back to the file system.
+// giveBack gives the pages that are free now back to the file system, erasePages in a transaction. It makes as many rounds as the
+// pages that are free at its begin need, so that it ends although others go on deleting: theirs are for the next pass.
 func (d *SQLite) giveBack(ctx context.Context, change Changer) error {
 	free := func() (n int, err error) {
 		err = d.reads.QueryRowContext(ctx, `PRAGMA freelist_count`).Scan(&n)
@@ -104,6 +108,10 @@ func Rest(ctx context.Context, start time.Time) {
 }
 
 // clearPages looks through all pages for unused parts that hold something, and clears those.
+//
+// It reads without a transaction, page by page, by a connection of its own: a reader that stood on the log for as long as
+// this takes would let it grow, and callers would miss the connection. So a page may change between the look and the
+// clearing, which looks again in the writer's transaction (clearThese). Pages that come to the file meanwhile are not looked at.
 func (d *SQLite) clearPages(ctx context.Context, change Changer) error {
 	db, err := sql.Open("sqlite", d.dsn(busyMillis, "cache_size(-64)", "query_only(ON)")) // beside those of callers
 	if err != nil {
@@ -179,7 +187,8 @@ const (
 	pageTree = 5
 )
 
-// clearThese clears the unused parts of pages, as they are now.
+// clearThese clears the unused parts of pages, as they are now: which of them are free, and which list free pages, is read in the
+// same transaction. What holds neither a tree nor free space by now is left alone.
 func clearThese(ctx context.Context, tx Tx, list []int64) error {
 	// A free page that lists others keeps its list.
 	trunks := map[int64]bool{}

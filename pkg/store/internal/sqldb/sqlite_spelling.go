@@ -6,7 +6,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// sqliteSpelling is what SQLite spells in its own way.
+// sqliteSpelling is what SQLite spells in its own way. It has no arrays, so that lists are as many arguments. The writer keeps
+// sqliteStatements texts prepared: statements that run often have lists of few different lengths (events.InsertSizes).
 type sqliteSpelling struct{}
 
 func (sqliteSpelling) ID(u uuid.UUID) any { return u[:] }

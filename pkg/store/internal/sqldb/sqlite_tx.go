@@ -5,7 +5,8 @@ import (
 	"database/sql"
 )
 
-// sqliteTx is the writer's open transaction.
+// sqliteTx is the writer's open transaction. It is the only one, so rows that it has read stay as they are until it ends, and
+// nothing has to be locked.
 type sqliteTx struct {
 	sqliteSpelling
 	d       *SQLite
@@ -16,7 +17,8 @@ func (t *sqliteTx) ForUpdate(string) string { return "" } // there is one writer
 
 func (t *sqliteTx) SkipLocked() string { return "" }
 
-// stmt returns a prepared statement of the writer. The ones used last stay prepared.
+// stmt returns a prepared statement of the writer. The ones used last stay prepared, from one transaction to the next. They are
+// found by their text as callers write it, so a statement that was met before costs one look-up and no parsing.
 func (t *sqliteTx) stmt(ctx context.Context, text string) (*sql.Stmt, error) {
 	if st, ok := t.d.stmts.Get(text); ok {
 		return st, nil
