@@ -15,6 +15,16 @@ import (
 	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
 )
 
+// The audit log, table audit. The handlers record what somebody did after it was done, and before the request ends
+// (httpapi); the key check records what it refused.
+//
+// A success is a row of its own, written at once: nobody can make one without a key. Failures can be made by anybody who reaches
+// the server, as fast as it answers. They are added up in memory and written once a minute, or when somebody reads the log or the
+// store closes, so that a flood of them becomes a bounded number of rows a minute. A process that is killed loses the failures of
+// at most a minute; they are not in the server's own log either, which gets entries as they are written.
+//
+// Rows outlast their project, which they name by its public id: to have deleted one is what the log is for.
+
 // What Options.AuditRetention and Options.AuditMaxEntries are if they are not set.
 const (
 	DefaultAuditRetention  = 400 * 24 * time.Hour
@@ -25,7 +35,7 @@ const (
 const (
 	auditNotesPerMinute = 100 // entries of failures; more are one for each action and outcome
 	auditWriteEvery     = time.Minute
-	auditTimeout        = 10 * time.Second
+	auditTimeout        = 10 * time.Second // to write entries: a request waits no longer for its own
 )
 
 // auditNotes are the entries of failures that wait to be written.
@@ -67,7 +77,8 @@ const auditColumns = `
 	outcome,
 	count`
 
-// writeAudit logs entries and writes them.
+// writeAudit logs entries and writes them, all in one transaction, also if the context of the request has ended: what was
+// done was done. If it fails, the server's log has them, and says so; the request does not fail for it.
 func (s *Store) writeAudit(ctx context.Context, list []audit.Entry) {
 	if len(list) == 0 {
 		return
@@ -104,7 +115,8 @@ func (s *Store) writeAudit(ctx context.Context, list []audit.Entry) {
 }
 
 // Audit lists entries of the audit log, newest first, a page of them (the first is 1), and counts
-// all.
+// all. What waits in this server is written first; failures that another server has counted show up to a minute later.
+// Bounds of time are milliseconds that may have fractions, and entries have microseconds: each bound is rounded inwards.
 func (s *Store) Audit(ctx context.Context, q audit.Query) (list []audit.Entry, total int, err error) {
 	s.FlushAudit(ctx)
 	var conds []string
@@ -154,7 +166,7 @@ func (s *Store) Audit(ctx context.Context, q audit.Query) (list []audit.Entry, t
 	return list, total, sqldb.WrapError(s.db, err, "list audit entries")
 }
 
-// micros returns a time as the database has it. No entry is as far away as its bounds.
+// micros returns a time as the database has it, cut to what an integer holds. No entry is as far away as its bounds.
 func micros(us float64) int64 { return int64(min(max(us, -1e18), 1e18)) }
 
 // writingAudit writes what waits once a minute.
@@ -196,7 +208,7 @@ func (s *Store) ExpireAudit(ctx context.Context) error {
 	return s.dropAudit(ctx, total-most-n, `at_us >= $1`, int64(math.MinInt64))
 }
 
-// dropAudit deletes the oldest n entries for which cond holds, in slices.
+// dropAudit deletes the oldest n entries for which cond holds, in slices. It ends at a slice that is not full: there are no more.
 func (s *Store) dropAudit(ctx context.Context, n int64, cond string, arg any) error {
 	for n > 0 {
 		slice := min(n, events.DeleteDocsSlice)

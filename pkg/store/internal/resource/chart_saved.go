@@ -8,6 +8,8 @@ import (
 	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
 )
 
+// savedCharts is the table of the charts that people saved: queries, not results, which are computed whenever a chart is
+// shown (events/chart.go).
 var savedCharts = collection[chart.Chart]{
 	Documents: Documents{Table: "chart", Noun: "chart"},
 	many:      "charts",

@@ -10,6 +10,8 @@ import (
 
 // collection is a table of documents of one noun, T. It creates, lists, reads, changes and deletes them where the noun
 // has no rules of its own about that: a noun that has some, such as versions, uses the table below.
+//
+// T is made of its document anew by each read. decode must take whatever an earlier release has written.
 type collection[T any] struct {
 	Documents
 	many   string // the noun's plural, for the texts of errors

@@ -31,7 +31,8 @@ func (s *Store) CreateConfiguration(ctx context.Context, projectID int64, c conf
 func (s *Store) FindConfigurations(ctx context.Context, projectID int64, q configuration.Query) (ids []string, total int, err error) {
 	var conds []string
 	var args []any
-	// has is the condition that the labels hold one: without it they are another text.
+	// has is the condition that the labels hold one: without it they are another text. LIKE would take some characters
+	// of a label for patterns, and SQLite's would not tell upper from lower case.
 	has := func(kind, value string) string {
 		args = append(args, configuration.Label(kind, value))
 		return fmt.Sprintf("replace(labels, $%d, '') <> labels", len(args)+1)
@@ -77,7 +78,7 @@ func (s *Store) ConfigurationVersions(ctx context.Context, projectID int64, id s
 }
 
 // UpdateConfiguration changes a configuration; changed is false if it was so before, which makes no
-// new version.
+// new version. What is compared is the text as it is stored. The version before is archived by the same transaction.
 func (s *Store) UpdateConfiguration(ctx context.Context, projectID int64, u configuration.Update) (changed bool, err error) {
 	size := len(u.Parameters) + len(u.UserProperties)
 	err = s.ChangeDocs(ctx, size, "update configuration", func(ctx context.Context, tx *events.Commit) error {

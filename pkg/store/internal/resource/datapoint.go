@@ -13,6 +13,11 @@ import (
 	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
 )
 
+// datapoints is the table of datapoints. A datapoint's links are the datasets that have it now, read from dataset_row; only links
+// to what is no dataset of ours are in its text.
+//
+// A change of a datapoint holds the datasets that have it, by the order of their ids, and then the datapoint (holdLinked). A change
+// of a dataset's rows holds the dataset and then the datapoints that it adds. So no two wait for each other in a circle.
 var datapoints = Documents{Table: "datapoint", Noun: "datapoint"}
 
 // CreateDatapoints stores datapoints that are complete and valid, all or none, adds each to its
@@ -57,7 +62,8 @@ func (s *Store) CreateDatapoints(ctx context.Context, projectID int64, list []da
 	return ids, err
 }
 
-// roomFor holds datasets to which datapoints are added, and returns the last position of each.
+// roomFor holds datasets to which datapoints are added, and returns the last position of each. more says how many each gets.
+// fault.NotFound if there is no such dataset, fault.Invalid if one would have more than dataset.MaxDatapoints.
 func (s *Store) roomFor(ctx context.Context, c sqldb.Conn, project int64, ids []string, more func(id string) int) (
 	held map[string]Document, last map[string]int64, err error) {
 	if held, err = s.holdDatasets(ctx, c, project, ids); err != nil {
@@ -118,7 +124,8 @@ func (s *Store) LoadDatapoints(ctx context.Context, projectID int64, ids []strin
 	return list, sqldb.WrapError(s.db, err, "read datapoints")
 }
 
-// pointsOf makes datapoints of their documents, with their links.
+// pointsOf makes datapoints of their documents, with their links: those of now, also for a document of an old version. Links are
+// read for all of them together and not one by one.
 func (s *Store) pointsOf(ctx context.Context, project int64, docs []Document) ([]dataset.Datapoint, error) {
 	list := make([]dataset.Datapoint, len(docs))
 	at := make(map[string]int, len(docs))
@@ -158,7 +165,7 @@ func pointOf(d Document) dataset.Datapoint {
 	return p
 }
 
-// openRow is an open row of a datapoint.
+// openRow is an open row of a datapoint: it is in this dataset now, at this position.
 type openRow struct {
 	dataset string
 	pos     int64
@@ -166,7 +173,8 @@ type openRow struct {
 
 // holdLinked holds the datasets that have a datapoint, those in more, and then the datapoint, and
 // returns its links. Whoever changes links holds a dataset first, so nobody waits in a circle; if
-// the links have changed meanwhile, the transaction is run again.
+// the links have changed meanwhile, the transaction is run again. Links are therefore read twice: to know which datasets to
+// hold, and once all are held. On SQLite the second reading finds what the first did.
 func (s *Store) holdLinked(ctx context.Context, tx *events.Commit, project int64, id string, more []string) (
 	d Document, links []openRow, held map[string]Document, err error) {
 	if links, err = linksOf(ctx, tx, project, id); err != nil {
@@ -211,7 +219,7 @@ func linksOf(ctx context.Context, tx *events.Commit, project int64, id string) (
 }
 
 // keepPoint keeps a datapoint as it is for the versions of datasets that had it so, if there are
-// any.
+// any. A datapoint that no dataset ever had in this version has no history: nobody could ask for it.
 func keepPoint(ctx context.Context, tx *events.Commit, project int64, d Document) error {
 	var n int
 	needed, err := sqldb.One(ctx, tx, `SELECT 1
@@ -279,7 +287,8 @@ type relinking struct {
 	last      map[string]int64
 }
 
-// relink makes a new version of every dataset concerned.
+// relink makes a new version of every dataset concerned. Where a datapoint stays and has changed, its row is closed and opened
+// again at the same position, with the datapoint's new version, so that the order of the dataset stays.
 func (s *Store) relink(ctx context.Context, tx *events.Commit, project int64, d Document, held map[string]Document, r relinking) error {
 	revs := map[string]int64{d.ID: d.Version}
 	next := func(id string, closed []int64, last int64, open []string) error {
@@ -313,7 +322,8 @@ func (s *Store) relink(ctx context.Context, tx *events.Commit, project int64, d 
 	return nil
 }
 
-// DeleteDatapoint deletes a datapoint with all its versions and takes it out of its datasets.
+// DeleteDatapoint deletes a datapoint with all its versions and takes it out of its datasets. Their earlier versions keep its rows
+// and show it as deleted: what was in it must not be found there.
 func (s *Store) DeleteDatapoint(ctx context.Context, projectID int64, id string) error {
 	err := s.changeLinks(ctx, 0, "delete datapoint", func(ctx context.Context, tx *events.Commit) error {
 		d, links, held, err := s.holdLinked(ctx, tx, projectID, id, nil)

@@ -11,6 +11,10 @@ import (
 	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
 )
 
+// Copies are datapoints that were made of events: a deletion of the event leaves them, and lists them in its answer, so that
+// whoever wants a text gone everywhere can delete them, too. Which event a datapoint is a copy of, it says itself, in the
+// form that its sender wrote, hence lower(); an index of that expression finds it in both databases (datapoint_event).
+
 // Copies lists the datapoints that were made of an event, or, if id is a session's, of any event in
 // it, oldest first: at most limit of them, and counts all.
 func (s *Store) Copies(ctx context.Context, projectID int64, id uuid.UUID, limit int) (datapoints []string, total int, err error) {
@@ -64,7 +68,8 @@ func (s *Store) Copies(ctx context.Context, projectID int64, id uuid.UUID, limit
 // linkedEvent is the event of which a datapoint was made, as text; NULL: none.
 const linkedEvent = `(doc ->> 'linked_event')`
 
-// DeleteCopies deletes the datapoints that Copies lists, and counts them.
+// DeleteCopies deletes the datapoints that Copies lists, and counts them. Each is a deletion of its own, with new versions of its
+// datasets. It asks again until there are none; if it fails on the way, what is deleted stays deleted, and is counted.
 func (s *Store) DeleteCopies(ctx context.Context, projectID int64, id uuid.UUID) (n int, err error) {
 	const slice = 1000
 	for {

@@ -12,6 +12,12 @@ import (
 	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
 )
 
+// datasets is the table of datasets. What a dataset has, table dataset_row says (dataset_row.go); the text has the rest. Each change
+// of either makes a new version, and every version can be read as it was: the text from document_version, the rows by the versions
+// that they hold in, the datapoints in the versions that the rows name.
+//
+// Datapoints are rows of their own and may be in many datasets. To change one makes a new version of every dataset that has it
+// (datapoint.go). Whoever changes rows holds the dataset before the datapoint.
 var datasets = Documents{Table: "dataset", Noun: "dataset", Columns: []string{"name", "type"}}
 
 // CreateDataset stores a dataset that is complete and valid, with these datapoints in order, and
@@ -63,7 +69,8 @@ func (s *Store) DatasetVersions(ctx context.Context, projectID int64, id string,
 	return list, total, sqldb.WrapError(s.db, err, "read dataset")
 }
 
-// UpdateDataset changes a dataset and returns the updated one.
+// UpdateDataset changes a dataset and returns the updated one. What changes neither the text nor a row makes no version. The rows
+// are written with the number of the version that the last transaction makes, whether or not they are written by it.
 func (s *Store) UpdateDataset(ctx context.Context, projectID int64, u dataset.Update) (set dataset.Dataset, err error) {
 	size := len(u.Metadata) + len(u.LinkedEvals) + sizeOfIDs(u.Datapoints)
 	err = s.changeDatasets(ctx, size, "update dataset", func(ctx context.Context, c *datasetChange) error {
@@ -98,7 +105,8 @@ func (s *Store) UpdateDataset(ctx context.Context, projectID int64, u dataset.Up
 	return set, err
 }
 
-// nextVersion makes the next version of a dataset that is held, with a new text; nil is the same.
+// nextVersion makes the next version of a dataset that is held, with a new text; nil is the same. It writes no rows: they are
+// written by the caller, with the version that it returns.
 func (s *Store) nextVersion(ctx context.Context, tx *events.Commit, project int64, d Document, doc []byte) (Document, error) {
 	same := doc == nil || bytes.Equal(doc, d.Doc)
 	if err := datasets.archiveVersion(ctx, tx, project, d, same); err != nil {
@@ -137,13 +145,15 @@ func (s *Store) RemoveRow(ctx context.Context, projectID int64, datasetID, datap
 	})
 }
 
-// DeleteDataset deletes a dataset with all its versions; its datapoints stay.
+// DeleteDataset deletes a dataset with all its versions; its datapoints stay. On SQLite it waits until no other change of datasets
+// is under way, which may have staged rows for this one.
 func (s *Store) DeleteDataset(ctx context.Context, projectID int64, id string) error {
 	return s.serialize(ctx, func() error { return s.deleteDocument(ctx, datasets, projectID, id) })
 }
 
 // sweepDataset deletes a slice of the rows of a dataset that is deleted, with what only they
-// still needed of old datapoints, and then its old versions.
+// still needed of old datapoints, and then its old versions. A datapoint's old version is kept as long as any row of any dataset
+// names it (keepPoint); its current one stays whatever becomes of the datasets.
 func sweepDataset(ctx context.Context, tx *events.Commit, project int64, id string) (more bool, err error) {
 	var points []string
 	var pos, from int64 // of the last row of the slice

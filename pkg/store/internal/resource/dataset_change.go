@@ -27,7 +27,8 @@ const stageSlice = 1000
 // stagedRows is the kind under which the table deletion names datasets with staged rows.
 const stagedRows = "staged rows"
 
-// datasetChange is one change of datasets. What it reads by its conn holds until it ends.
+// datasetChange is one change of datasets. What it reads by its conn holds until it ends: on PostgreSQL since the conn is the
+// transaction, which holds the datasets; on SQLite since nobody else changes datasets or links meanwhile.
 type datasetChange struct {
 	sqldb.Conn
 	s     *Store
@@ -35,7 +36,9 @@ type datasetChange struct {
 	write func(f func(context.Context, *events.Commit) error) error
 }
 
-// changeDatasets runs f, which reads and checks all before it writes anything by publish.
+// changeDatasets runs f, which reads and checks all before it writes anything by publish. On PostgreSQL f may run more than once.
+// On SQLite it runs once, and its steps may run more than once; if f fails, what it has staged is taken back before the
+// caller is answered, or by the next change if that fails, too.
 func (s *Store) changeDatasets(ctx context.Context, size int, op string, f func(context.Context, *datasetChange) error) error {
 	if !s.db.Exclusive() {
 		return s.ChangeDocs(ctx, size, op, func(ctx context.Context, tx *events.Commit) error {
@@ -67,7 +70,8 @@ func (s *Store) changeLinks(ctx context.Context, size int, op string, f func(con
 	return s.serialize(ctx, func() error { return s.ChangeDocs(ctx, size, op, f) })
 }
 
-// serialize runs f while nobody else changes datasets or links.
+// serialize runs f while nobody else changes datasets or links, after it has taken back what a change left that broke off. The
+// wait ends with ctx. On PostgreSQL it only runs f.
 func (s *Store) serialize(ctx context.Context, f func() error) error {
 	if !s.db.Exclusive() {
 		return f()
@@ -85,6 +89,14 @@ func (s *Store) serialize(ctx context.Context, f func() error) error {
 }
 
 // publish writes the rows of changes, and then runs last in the transaction that ends the change.
+//
+//  1. As long as there are more rows than one transaction writes, so many of them are written by one of their own. It names the
+//     dataset in table deletion, with the rows.
+//  2. The last transaction runs last, which makes the versions, writes the rows that are left, and takes the datasets' names out of
+//     deletion. From this commit on all of it is seen at once.
+//
+// What breaks off before the second step has rows of a version that does not exist: readers pass them over, and rollback
+// finds the dataset in deletion.
 func (c *datasetChange) publish(
 	ctx context.Context,
 	project int64,
@@ -141,6 +153,8 @@ func (c *rowChange) take(n int) rowChange {
 	return part
 }
 
+// writeRows closes and opens the rows of a change. Closing comes first: no datapoint may have two open rows in a dataset, which
+// a unique index watches over.
 func (s *Store) writeRows(ctx context.Context, tx *events.Commit, project int64, c *rowChange) error {
 	if err := closeRows(ctx, tx, project, &c.set, c.gone); err != nil {
 		return err
@@ -153,7 +167,8 @@ func forgetStaged(ctx context.Context, tx *events.Commit, project int64, id stri
 	return err
 }
 
-// rollback takes back changes that broke off.
+// rollback takes back changes that broke off, of this process or one before it. Its transactions are as small as those that staged
+// the rows. Where nothing is staged, it is one look at table deletion.
 func (s *Store) rollback(ctx context.Context) error {
 	type left struct {
 		project int64

@@ -33,6 +33,10 @@ func (c *rowChange) rows() int { return len(c.gone) + len(c.add) }
 // planRows finds out how to make points, in which none comes twice, the datapoints of a dataset.
 // Rows that need not move stay open. fault.NotFound if a new one is not there, fault.Invalid if
 // they are too many.
+//
+// It goes through the open rows once and keeps those that stand, in their order, for the next datapoint of the new list; what the
+// list has after the last of them is opened behind all rows. To take datapoints out, or to add some at the end, writes
+// just their rows. To put one in at the beginning writes all of them anew: positions are not renumbered.
 func (s *Store) planRows(ctx context.Context, from sqldb.Conn, project int64, id string, points []string) (c rowChange, err error) {
 	open := map[string]int64{}
 	kept := 0 // rows that are where they should be
@@ -109,7 +113,8 @@ func (s *Store) holdPoints(
 }
 
 // addRows opens rows behind position last, from the dataset's version on. All stand in one JSON
-// text, since binding each value costs SQLite as much as storing it, and ingestion waits meanwhile.
+// text, since binding each value costs SQLite as much as storing it, and ingestion waits meanwhile. A position may have been
+// another datapoint's in an earlier version: the key of a row has the version from which it holds, too.
 func (s *Store) addRows(ctx context.Context, tx *events.Commit, project int64, d *Document, last int64, points []string,
 	revs map[string]int64) error {
 	if len(points) == 0 {
@@ -130,7 +135,8 @@ func (s *Store) addRows(ctx context.Context, tx *events.Commit, project int64, d
 	return err
 }
 
-// closeRows closes the open rows at these positions with the dataset's version.
+// closeRows closes the open rows at these positions with the dataset's version: it is the first in which they are no longer.
+// InsertSizes end with 1, so that all are closed by statements of few different lengths.
 func closeRows(ctx context.Context, tx *events.Commit, project int64, d *Document, positions []int64) error {
 	for _, size := range events.InsertSizes {
 		for ; len(positions) >= size; positions = positions[size:] {
@@ -181,7 +187,8 @@ func (s *Store) DatapointIDs(ctx context.Context, projectID int64, datasetID str
 
 // DatapointsIn reads the datapoints that a dataset had in a version as they were then, in order: at
 // most limit of them behind position after, which is 0 at first. next is where to go on, 0 at the
-// end.
+// end. Pages of one version fit together however the dataset changes meanwhile, since its rows stay. A datapoint stands in its own
+// table if it has not changed since, else in document_version, and in neither if it is deleted.
 func (s *Store) DatapointsIn(ctx context.Context, projectID int64, datasetID string, version, after int64, limit int) (
 	list []dataset.Datapoint, next int64, err error) {
 	var docs []Document

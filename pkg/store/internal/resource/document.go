@@ -15,7 +15,8 @@ import (
 )
 
 // Document is a row of a document table: what is not telemetry, such as a dataset, is one JSON
-// text that its noun's package reads and writes, plus what all documents have in common.
+// text that its noun's package reads and writes, plus what all documents have in common. A new field of a noun is a new member
+// of the text and needs no migration, unless lists go by it.
 type Document struct {
 	ID      string
 	Version int64 // from 1, one more with each change
@@ -29,7 +30,8 @@ func (d *Document) since() int64 { return max(d.Created, d.Updated) }
 
 // Documents is a table of documents. Every such table has the columns project_id, id, version,
 // created_ms, updated_ms and doc, the key (project_id, id), and besides the columns that are
-// searched or sorted by, whose values the noun's file hands over in the order they have here.
+// searched or sorted by, whose values the noun's file hands over in the order they have here. A column repeats what the
+// text says, so Insert and Update write both.
 type Documents struct {
 	Table   string
 	Noun    string // as messages call it
@@ -58,7 +60,8 @@ func (t Documents) One(ctx context.Context, c sqldb.Conn, project int64, id stri
 	return t.read(ctx, c, project, id, "")
 }
 
-// getForUpdate reads a document and keeps other writers from it until the transaction ends.
+// getForUpdate reads a document and keeps other writers from it until the transaction ends. A document that is not there
+// cannot be held: of two servers that then insert it, one gets a conflict.
 func (t Documents) getForUpdate(ctx context.Context, c sqldb.Conn, project int64, id string) (Document, error) {
 	return t.read(ctx, c, project, id, c.ForUpdate(""))
 }
@@ -80,7 +83,8 @@ func (t Documents) Missing(id string) error {
 	return fault.New(fault.NotFound, "no %s %.60q", t.Noun, id)
 }
 
-// Update stores a document that was held, with the next version and the time of the change.
+// Update stores a document that was held, with the next version and the time of the change. The time never goes back, also if the
+// server's clock does. What the version before took is counted off by the next count of the project's rows (events/usage.go).
 func (t Documents) Update(ctx context.Context, tx *events.Commit, project int64, d *Document, now time.Time, columns ...any) error {
 	d.Version++
 	d.Updated = max(now.UnixMilli(), d.since())
@@ -94,7 +98,8 @@ func (t Documents) Update(ctx context.Context, tx *events.Commit, project int64,
 	return err
 }
 
-// remove deletes a document. fault.NotFound if there is none.
+// remove deletes a document, and nothing that belongs to it (see deleteDocument). fault.NotFound if there is none. The text is
+// erased from the files later: Deleted asks for that.
 func (t Documents) remove(ctx context.Context, tx *events.Commit, project int64, id string) error {
 	tx.Counts.Shrunk(project)
 	n, err := tx.Exec(ctx, `DELETE FROM `+t.Table+` WHERE project_id = $1 AND id = $2`, project, id)
@@ -109,7 +114,8 @@ func (t Documents) remove(ctx context.Context, tx *events.Commit, project int64,
 
 // Find lists the ids of the documents of a project that meet cond, oldest first, a page of them,
 // and the number of all that do. cond follows AND, if it is not empty; its arguments are
-// numbered from $2. page counts from 1.
+// numbered from $2. page counts from 1. The count and the page are two statements, between which others may write. Ids alone are
+// returned: callers load the documents of a page in parts, so that a long list never stands in memory.
 func (t Documents) Find(ctx context.Context, c sqldb.Conn, project int64, cond string, args []any, limit, page int) (
 	ids []string, total int, err error) {
 	all := append([]any{project}, args...)
@@ -159,7 +165,8 @@ func (t Documents) load(ctx context.Context, c sqldb.Conn, project int64, ids []
 }
 
 // ChangeDocs runs f in a transaction, alone or together with other changes. A *fault.Error that f returns
-// is the answer to this call alone, so f checks all before it writes anything.
+// is the answer to this call alone, so f checks all before it writes anything: other requests may share the transaction, and
+// what f wrote before it refused would be committed with theirs. size is about how many bytes f has to write.
 func (s *Store) ChangeDocs(ctx context.Context, size int, op string, f func(ctx context.Context, tx *events.Commit) error) error {
 	return sqldb.WrapError(s.db, s.events.Change(ctx, 0, uuid.Nil, int64(size), f), op)
 }

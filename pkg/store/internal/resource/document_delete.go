@@ -12,8 +12,13 @@ import (
 
 // A document to which many rows belong is deleted at once for its callers, its rows follow in
 // slices. What a process leaves undone when it ends, the next finishes: the table deletion names it.
+//
+// The row of deletion is written by the transaction that deletes the document, and deleted by that of the last slice. So there is no
+// moment at which rows are left and nobody knows. Slices may be deleted by two servers at once, or twice: what is gone
+// is no error. Readers look for the document first, and do not get to rows without one.
 
-// sweeps delete a slice of what belongs to a document of each table that has such rows.
+// sweeps delete a slice of what belongs to a document of each table that has such rows. Each deletes at most about
+// events.DeleteDocsSlice rows and reports whether there may be more; the document itself is gone by then.
 var sweeps = map[string]func(ctx context.Context, tx *events.Commit, project int64, id string) (more bool, err error){
 	configurations.Table: configurations.deleteVersions,
 	datapoints.Table:     datapoints.deleteVersions,
@@ -23,7 +28,8 @@ var sweeps = map[string]func(ctx context.Context, tx *events.Commit, project int
 	runs.Table:           sweepRun,
 }
 
-// deleteDocument deletes a document and what belongs to it. fault.NotFound if there is none.
+// deleteDocument deletes a document and what belongs to it. fault.NotFound if there is none. The caller waits for all slices;
+// if its context ends, or a slice fails, it gets that error although the document is gone, and FinishDeletions does the rest.
 func (s *Store) deleteDocument(ctx context.Context, t Documents, project int64, id string) error {
 	op := "delete " + t.Noun
 	err := s.ChangeDocs(ctx, 0, op, func(ctx context.Context, tx *events.Commit) error {
@@ -39,7 +45,7 @@ func (s *Store) deleteDocument(ctx context.Context, t Documents, project int64, 
 	return s.sweep(ctx, t.Table, project, id)
 }
 
-// sweep deletes what belongs to a document that is deleted.
+// sweep deletes what belongs to a document that is deleted, a slice in a transaction, so that others write in between.
 func (s *Store) sweep(ctx context.Context, kind string, project int64, id string) error {
 	for more := true; more; {
 		err := s.ChangeDocs(ctx, 0, "delete from "+kind, func(ctx context.Context, tx *events.Commit) (err error) {
@@ -56,7 +62,10 @@ func (s *Store) sweep(ctx context.Context, kind string, project int64, id string
 	return nil
 }
 
-// FinishDeletions sweeps what was left undone, also by a process that ended.
+// FinishDeletions sweeps what was left undone, also by a process that ended: when the store is opened, and every ten minutes.
+// It takes 1000 at a time and ends at the first error, which is logged: the next round begins again. Kinds that it does not
+// know are left alone: requests to erase names from field indexes, and staged rows of datasets, which the next change of datasets
+// takes back.
 func (s *Store) FinishDeletions(ctx context.Context) {
 	type left struct {
 		project  int64
@@ -86,7 +95,8 @@ func (s *Store) FinishDeletions(ctx context.Context) {
 	}
 }
 
-// documentTables are all tables of resources, with their keys.
+// documentTables are all tables of resources, with the columns of their keys but project_id. A project's deletion goes through
+// them; a test compares them with the schema.
 var documentTables = []struct{ table, key string }{
 	{"dataset", "id"},
 	{"dataset_row", "dataset_id, pos, from_version"},

@@ -9,14 +9,15 @@ import (
 )
 
 // ids of documents: seconds, then what differs between processes, then a count: 24 hex digits
-// that grow, so that rows made together stand together.
+// that grow, so that rows made together stand together. The part of the process is random, so that servers need not agree on
+// anything.
 var (
 	idProcess = func() (b [5]byte) { _, _ = rand.Read(b[:]); return }()
 	idCount   atomic.Uint32
 )
 
 // NewDocumentID makes an id of 24 hex digits. Ids made later sort after those made before, within
-// a process and 16 million a second.
+// a process and 16 million a second. Of two processes' ids of one second either may sort first.
 func NewDocumentID(now time.Time) string {
 	var b [12]byte
 	n := idCount.Add(1)

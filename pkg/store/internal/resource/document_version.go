@@ -11,9 +11,12 @@ import (
 
 // Old versions of documents stand in the table document_version, each as it was; the current version
 // stands in the document's own table only. A doc of NULL means that the next version has the same.
+//
+// Datasets, configurations and datapoints have such versions. A dataset gets one whenever its rows change, which most of the time
+// leaves its text as it is: a large text is then not stored again. Metrics number their versions themselves (metric.go).
 
 // archiveVersion stores the current version as an old one, before its document changes. same is set if
-// the text will not change.
+// the text will not change. The caller holds the document, so that no version is archived twice.
 func (t Documents) archiveVersion(ctx context.Context, tx *events.Commit, project int64, d Document, same bool) error {
 	var doc any
 	if !same {
@@ -31,6 +34,9 @@ func (t Documents) archiveVersion(ctx context.Context, tx *events.Commit, projec
 
 // getVersion reads a document as it was in a version; 0 is the current one. fault.NotFound if there is
 // no such document, or no such version of it.
+//
+// The text is that of the first version from this one on which has one of its own, else the current one. That holds as well if
+// the document changes between the statements: what was current is archived before it changes.
 func (t Documents) getVersion(ctx context.Context, c sqldb.Conn, project int64, id string, version int64) (Document, error) {
 	d, err := t.One(ctx, c, project, id)
 	if err != nil || version == 0 || version == d.Version {

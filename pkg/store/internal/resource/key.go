@@ -13,6 +13,12 @@ import (
 	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
 )
 
+// Keys, table api_key. Of a key's secret only its readable beginning and a hash are stored, by which requests are recognized.
+// Whoever checks keys remembers them for some time (authextension): a change by this server is seen at once, by the
+// revision; one by another server when what is remembered is old.
+//
+// Reads for that go by connections that no search takes (Quick), or a few slow searches would keep every caller out.
+
 // changeCounter counts the changes of keys and projects that this process made, so that what
 // remembers a key knows that it must look again.
 type changeCounter struct{ n atomic.Uint64 }
@@ -20,7 +26,8 @@ type changeCounter struct{ n atomic.Uint64 }
 func (r *changeCounter) changed() { r.n.Add(1) }
 
 // KeysRevision returns a number that differs after every change of a key or a project made through
-// this Store.
+// this Store. It is read before the key that is to be remembered: if a change comes between the two, what is remembered has the
+// older number, and is not used.
 func (s *Store) KeysRevision() uint64 { return s.keys.n.Load() }
 
 // HasAdminKey reports whether there is an active key of scope admin.
@@ -50,7 +57,8 @@ func (s *Store) InsertKey(ctx context.Context, k project.Key) error {
 }
 
 // ConfigureKey makes k the only key that comes from the configuration: it is in force in its
-// project, whatever was stored of it before, and every other configured key is revoked.
+// project, whatever was stored of it before, and every other configured key is revoked. Both are one transaction, so that a server
+// with a new key in its configuration has at no time none. Keys that were made by the API or generated stay as they are.
 func (s *Store) ConfigureKey(ctx context.Context, k *project.Key) error {
 	return s.changeKeys(ctx, func(ctx context.Context, tx *events.Commit) error {
 		hash := []byte{}
@@ -67,7 +75,8 @@ func (s *Store) ConfigureKey(ctx context.Context, k *project.Key) error {
 	})
 }
 
-// changeKeys runs f in the writer of all changes of projects and keys.
+// changeKeys runs f in the writer of all changes of projects and keys, which therefore follow one another within a server. The
+// revision changes after the commit and before the caller is answered, so an answered revocation is one that holds here.
 func (s *Store) changeKeys(ctx context.Context, f func(context.Context, *events.Commit) error) error {
 	err := s.events.Change(ctx, 0, uuid.Nil, 0, f)
 	if err == nil {
@@ -76,6 +85,8 @@ func (s *Store) changeKeys(ctx context.Context, f func(context.Context, *events.
 	return err
 }
 
+// insertKey stores a key in a transaction that holds its project: whoever deletes the project holds it, too, so no key comes to a
+// project that is gone. onConflict says what becomes of a key that is stored already, found by its hash.
 func (s *Store) insertKey(ctx context.Context, tx *events.Commit, k project.Key, onConflict string) error {
 	var n int
 	live, err := sqldb.One(ctx, tx, `SELECT 1 FROM project WHERE id = $1 AND deleted_ms = 0`+tx.ForUpdate(""), []any{k.ProjectID}, &n)
@@ -124,7 +135,8 @@ func (s *Store) KeyByID(ctx context.Context, id string) (project.Key, project.Pr
 }
 
 // Keys lists the keys of a project whose readable part begins with prefix, active or not,
-// oldest first, a page of them (the first is 1), and counts all.
+// oldest first, a page of them (the first is 1), and counts all. An empty prefix is that of all. It is compared as text and
+// not as a pattern.
 func (s *Store) Keys(ctx context.Context, projectID int64, prefix string, limit, page int) (list []project.Key, total int, err error) {
 	const cond = `project_id = $1 AND substr(prefix, 1, length(CAST($2 AS text))) = $2`
 	if _, err := sqldb.One(ctx, s.db, `SELECT count(*) FROM api_key WHERE `+cond, []any{projectID, prefix}, &total); err != nil {
@@ -139,7 +151,8 @@ func (s *Store) Keys(ctx context.Context, projectID int64, prefix string, limit,
 	return list, total, sqldb.WrapError(s.db, err, "list keys")
 }
 
-// RevokeKey deactivates a key of a project and returns the updated one.
+// RevokeKey deactivates a key of a project and returns the updated one. A key that is not active any more is returned as it is.
+// The row stays, so that lists and the audit log can still name it; it goes with its project.
 func (s *Store) RevokeKey(ctx context.Context, projectID int64, id string) (project.Key, error) {
 	var k project.Key
 	err := s.changeKeys(ctx, func(ctx context.Context, tx *events.Commit) (err error) {
@@ -164,7 +177,8 @@ func (s *Store) RevokeKey(ctx context.Context, projectID int64, id string) (proj
 }
 
 // keepsAdmin refuses what takes keys of scope admin (if any) where none is left besides: those
-// for which cond holds.
+// for which cond holds. Changes within a server follow one another, so none of them can get past it together; two servers that
+// take the last two keys at the same moment can. The next start then generates one, as for an empty store (authextension).
 func (s *Store) keepsAdmin(ctx context.Context, tx *events.Commit, takes bool, cond string, args ...any) error {
 	if !takes {
 		return nil
@@ -214,6 +228,7 @@ func scanKey(scan func(...any) error) (k project.Key, err error) {
 	return k, err
 }
 
+// millis returns a time as a column has it; no time is 0. moment is the way back.
 func millis(t time.Time) int64 {
 	if t.IsZero() {
 		return 0

@@ -14,6 +14,13 @@ import (
 
 // A metric's row holds the current definition. Each definition it has, had or may be given is a
 // row of metric_version, numbered from 1.
+//
+// A version never changes. The current one is named by its number in the metric's text (deployed), next to a copy of its
+// definition, so that a list of metrics, and the look at new events, read one table. The version of the row (Document.Version) is
+// another number: it counts changes of the row, to deploy an old version among them.
+//
+// The column online repeats whether the current definition runs over new events. Evaluations name the version that is to score,
+// and keep to it if another one is deployed meanwhile.
 var Metrics = Documents{Table: "metric", Noun: "metric", Columns: []string{"type", "online"}}
 
 // CreateMetric stores a metric whose definition is complete and valid, as its first version, and
@@ -80,7 +87,8 @@ func (s *Store) OnlineMetrics(ctx context.Context, projectID int64) ([]metric.Me
 	return s.LoadMetrics(ctx, projectID, ids)
 }
 
-// checkOnline refuses a definition of a metric that is to run over new events where too many do.
+// checkOnline refuses a definition of a metric that is to run over new events where metric.MaxOnline others do: each new event of
+// the project is held against all of them. The metric itself does not count: it may be one of them already.
 func checkOnline(ctx context.Context, tx *events.Commit, project int64, id string, d *metric.Definition) error {
 	if !d.EnabledInProd {
 		return nil
@@ -119,7 +127,8 @@ func (s *Store) UpdateMetric(ctx context.Context, projectID int64, id string, p 
 	return m, err
 }
 
-// DeleteMetric deletes a metric with all its versions.
+// DeleteMetric deletes a metric with all its versions. Scores stay in their events, and results in the table of evaluations. What
+// waits for the metric is dropped by the worker that meets it, and its backfills end with one of their next steps.
 func (s *Store) DeleteMetric(ctx context.Context, projectID int64, id string) error {
 	if err := s.deleteDocument(ctx, Metrics, projectID, id); err != nil {
 		return err
@@ -127,6 +136,7 @@ func (s *Store) DeleteMetric(ctx context.Context, projectID int64, id string) er
 	return sqldb.WrapError(s.db, s.loadOnline(ctx), "delete metric")
 }
 
+// forgetMetricVersions deletes a slice of the versions of a metric that is deleted: the sweep of table metric.
 func forgetMetricVersions(ctx context.Context, tx *events.Commit, project int64, id string) (more bool, err error) {
 	return events.DeleteRows(ctx, tx, "metric_version", "project_id, metric_id, number", "project_id = $1 AND metric_id = $2", project, id)
 }
@@ -147,7 +157,7 @@ func (s *Store) CreateMetricVersion(ctx context.Context, projectID int64, id str
 }
 
 // DeployMetricVersion makes a version the current one, named by its name or its SHA, and returns
-// it.
+// it. To deploy the one that is current changes nothing.
 func (s *Store) DeployMetricVersion(ctx context.Context, projectID int64, id, name string) (v metric.Version, err error) {
 	err = s.changeMetrics(ctx, 0, "deploy version", func(ctx context.Context, tx *events.Commit) error {
 		d, err := Metrics.getForUpdate(ctx, tx, projectID, id)
@@ -206,7 +216,8 @@ func (s *Store) FindMetricVersions(ctx context.Context, projectID int64, id stri
 }
 
 // LoadMetricVersions reads versions of a metric by their names, which follow one another as in
-// FindMetricVersions.
+// FindMetricVersions, newest first: the first and the last bound what is read. None, and no error, if the metric is gone: a
+// worker asks for the version of an evaluation that waits.
 func (s *Store) LoadMetricVersions(ctx context.Context, projectID int64, id string, names []string) (list []metric.Version, err error) {
 	d, err := Metrics.One(ctx, s.db, projectID, id)
 	if fault.IsNotFound(err) || len(names) == 0 {
@@ -228,7 +239,8 @@ func (s *Store) LoadMetricVersions(ctx context.Context, projectID int64, id stri
 	return list, sqldb.WrapError(s.db, err, "read versions")
 }
 
-// addMetricVersion stores the next version of a metric that is held.
+// addMetricVersion stores the next version of a metric that is held, so that no other gets the same number. It fills in what of v
+// the store decides. Without deploy the metric's row stays as it is.
 func (s *Store) addMetricVersion(ctx context.Context, tx *events.Commit, project int64, d *Document, m *metric.Metric,
 	v *metric.Version, deploy bool) error {
 	if deploy {
@@ -249,6 +261,8 @@ func (s *Store) addMetricVersion(ctx context.Context, tx *events.Commit, project
 	return s.deployMetric(ctx, tx, project, d, m, v)
 }
 
+// deployMetric makes a stored version the current one of a metric that is held: its definition is copied into the row, and the
+// columns follow it.
 func (s *Store) deployMetric(
 	ctx context.Context,
 	tx *events.Commit,

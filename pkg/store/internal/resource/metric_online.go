@@ -10,6 +10,11 @@ import (
 	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
 )
 
+// Which projects have metrics that run over new events is in memory, since every commit asks for it: only their events enter the
+// outbox. A server knows of its own changes before it answers them, and of another server's on PostgreSQL within
+// events.RefreshEvery. What it stores before it knows of a project's first such metric does not enter the outbox.
+
+// loadOnline reads the whole set anew and puts it in place of the one that is known.
 func (s *Store) loadOnline(ctx context.Context) error {
 	found := map[int64]bool{}
 	err := sqldb.Each(ctx, s.db, `SELECT DISTINCT project_id FROM metric WHERE online = 1`, nil, func(scan func(...any) error) error {

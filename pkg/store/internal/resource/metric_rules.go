@@ -8,7 +8,8 @@ import (
 	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
 )
 
-// MetricRules returns the rules of the project's metrics by name.
+// MetricRules returns the rules of the project's metrics by name: what scores mean, and which of them pass. Scores in events have
+// the names of metrics and not their ids. Of two metrics of one name the newer one's rules hold.
 func (s *Store) MetricRules(ctx context.Context, projectID int64) (map[string]run.Rule, error) {
 	rules := map[string]run.Rule{}
 	err := sqldb.Each(ctx, s.db, `SELECT doc

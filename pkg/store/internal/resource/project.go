@@ -14,6 +14,10 @@ import (
 	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
 )
 
+// Projects, table project. A project has a number, by which rows name it, and a public id, by which clients do. The number is never
+// used again: the row of a deleted project stays, with a name that no project can have, and all reads but those that delete its
+// data pass it over (deleted_ms).
+
 // newPublicID makes an id of 24 hex digits, as clients know them.
 func newPublicID() string {
 	var b [12]byte
@@ -21,7 +25,8 @@ func newPublicID() string {
 	return hex.EncodeToString(b[:])
 }
 
-// EnsureProject returns the project with this name, and makes it if there is none.
+// EnsureProject returns the project with this name, and makes it if there is none. Two servers that start at the same time may both
+// try: the name is unique, the second insertion does nothing, and both read the same row.
 func (s *Store) EnsureProject(ctx context.Context, name string) (project.Project, error) {
 	if p, err := s.ProjectByName(ctx, name); fault.Of(err) != fault.NotFound || err == nil {
 		return p, err
@@ -48,6 +53,8 @@ func nameTaken(name string) error {
 	return &fault.Error{Kind: fault.Conflict, Field: "name", Msg: "project " + name + " already exists"}
 }
 
+// insertProject stores a project under a public id of its own. fresh reports whether it was made: if the name is taken, nothing is
+// written, and that is no error here.
 func (s *Store) insertProject(ctx context.Context, p project.Project) (fresh bool, err error) {
 	if err := p.Validate(); err != nil {
 		return false, err
@@ -62,7 +69,8 @@ func (s *Store) insertProject(ctx context.Context, p project.Project) (fresh boo
 	return fresh, err
 }
 
-// UpdateProject changes a project and returns it as stored.
+// UpdateProject changes a project and returns it as stored. If another server takes the same name between the look and the
+// commit, the unique name refuses it, the transaction is run again, and finds the name taken.
 func (s *Store) UpdateProject(ctx context.Context, id int64, c project.Change) (project.Project, error) {
 	var p project.Project
 	err := s.changeKeys(ctx, func(ctx context.Context, tx *events.Commit) (err error) {
@@ -93,7 +101,7 @@ func (s *Store) UpdateProject(ctx context.Context, id int64, c project.Change) (
 }
 
 // Projects lists projects, oldest first, a page of them (the first is 1), and counts all; only
-// the one of this name, if name is not empty.
+// the one of this name, if name is not empty. One that is not there makes an empty list and no error.
 func (s *Store) Projects(ctx context.Context, name string, limit, page int) (list []project.Project, total int, err error) {
 	if name != "" {
 		p, err := s.ProjectByName(ctx, name)
@@ -132,7 +140,7 @@ func (s *Store) ProjectByID(ctx context.Context, id int64) (project.Project, err
 	return s.readProject(ctx, `id = $1`, id)
 }
 
-// DefaultProject returns the first project of the store.
+// DefaultProject returns the first project of the store. It cannot be deleted, so the answer stays the same once there is one.
 func (s *Store) DefaultProject(ctx context.Context) (project.Project, error) {
 	return s.readProject(ctx, `id = (SELECT min(id) FROM project WHERE deleted_ms = 0)`)
 }
@@ -156,6 +164,8 @@ const selectProjects = `
 	FROM project
 	WHERE `
 
+// projectWhere reads the one project that meets cond, whose arguments are numbered from $1. fault.NotFound if there is none, or
+// it is deleted.
 func (s *Store) projectWhere(ctx context.Context, c sqldb.Conn, cond string, args ...any) (p project.Project, err error) {
 	found := false
 	err = sqldb.Each(ctx, c, selectProjects+`deleted_ms = 0 AND `+cond, args, func(scan func(...any) error) (err error) {

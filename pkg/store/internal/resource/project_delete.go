@@ -15,6 +15,14 @@ import (
 	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
 )
 
+// A project is deleted in two steps. The first is one transaction: its row gets another name, its keys go, and from then on
+// nobody finds it; its name may be used again at once. The second deletes its rows in the background, in slices, however many
+// there are.
+//
+// The second step is made more than once, until an hour after the first: another server may still remember one of its keys and
+// take events by it. purged_ms is when the last pass ended. Every server with the database open makes these passes; they
+// may meet, since what is gone is no error. A server that ends in the middle leaves purged_ms as it was.
+
 // Bounds of the deletion of a project's data.
 const (
 	// purgeAgain is how long after its deletion a project is looked at again: other servers
@@ -45,7 +53,8 @@ var ofProject = []struct{ table, key string }{
 	{"field_index", "scope, type, name, path"},
 }
 
-// purges is what DeleteProject hands to the background.
+// purges is what DeleteProject hands to the background. gone has a channel for each project that this process deleted, closed when
+// its own first pass has ended; callers that do not wait leave it.
 type purges struct {
 	kick chan struct{} // holds one: there is something to do
 
@@ -57,7 +66,8 @@ func newPurges() *purges {
 	return &purges{kick: make(chan struct{}, 1), gone: map[int64]chan struct{}{}}
 }
 
-// DeleteProject deletes a project.
+// DeleteProject deletes a project. gone is closed when its data is deleted, but not if the store is closed before. It refuses, with
+// fault.Conflict, what would leave the server without a first project, without its own key or without a key of scope admin.
 func (s *Store) DeleteProject(ctx context.Context, id int64) (gone <-chan struct{}, err error) {
 	err = s.changeKeys(ctx, func(ctx context.Context, tx *events.Commit) error {
 		var publicID string
@@ -139,6 +149,7 @@ func (s *Store) purge(ctx context.Context) {
 	}
 }
 
+// purgeAll makes a pass over each project that needs one, and ends at the first that fails, which is tried again after purgeRetry.
 func (s *Store) purgeAll(ctx context.Context) error {
 	var ids []int64
 	err := sqldb.Each(ctx, s.db, `SELECT id
@@ -162,7 +173,9 @@ func (s *Store) purgeAll(ctx context.Context) error {
 	return nil
 }
 
-// purgeProject deletes all rows of a deleted project, each slice in a transaction of its own.
+// purgeProject deletes all rows of a deleted project, each slice in a transaction of its own. Events go first, with their chunks. When
+// all is deleted, what is in memory of the project is dropped, and last the pass is recorded: one that breaks off is made
+// again from the beginning, and finds less.
 func (s *Store) purgeProject(ctx context.Context, id int64) error {
 	parts := []func(context.Context, *events.Commit) (more bool, err error){
 		func(ctx context.Context, tx *events.Commit) (bool, error) { return s.events.PurgeEvents(ctx, tx, id) },

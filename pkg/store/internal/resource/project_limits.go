@@ -21,7 +21,8 @@ const (
 	limitTTL     = 3 * time.Second
 )
 
-// limitCache caches the effective limits of projects.
+// limitCache caches the effective limits of projects, which each write asks for. What is remembered is used as long as no key or
+// project was changed here, and on PostgreSQL for limitTTL at most.
 type limitCache struct {
 	cache *lru.Cache[int64, knownLimits]
 }
@@ -65,7 +66,7 @@ func (s *Store) OwnLimits(ctx context.Context, projectID int64) (project.Limits,
 }
 
 // ChangeLimits changes the limits of a project, all of what change does or, if it returns an error,
-// nothing, and returns the updated ones.
+// nothing, and returns the updated ones. change may run more than once, each time with what is stored then.
 func (s *Store) ChangeLimits(ctx context.Context, projectID int64, change func(*project.Limits) error) (l project.Limits, err error) {
 	err = s.changeKeys(ctx, func(ctx context.Context, tx *events.Commit) (err error) {
 		if l, err = limitsOf(ctx, tx, projectID, tx.ForUpdate("")); err != nil {
@@ -98,7 +99,8 @@ func limitsOf(ctx context.Context, c sqldb.Conn, projectID int64, end string) (l
 	return readLimits(text)
 }
 
-// readLimits reads limits as a project's row has them.
+// readLimits reads limits as a project's row has them: a JSON object of those that it sets, empty for none. What it does not set
+// follows the server's defaults, also when those change.
 func readLimits(text string) (l project.Limits, err error) {
 	if text == "" {
 		return l, nil

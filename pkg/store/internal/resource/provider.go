@@ -9,11 +9,12 @@ import (
 	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
 )
 
-// A provider's id is its name.
+// providers is the table of providers. A provider's id is its name, which metrics refer to it by; so one that is deleted and made
+// again is the same to them. Its key is sealed before it comes here, and is never read in the clear by the store.
 var providers = Documents{Table: "provider", Noun: "provider"}
 
 // ChangeProvider hands a provider of a project to change, a new one with only its name if there is
-// none, and stores what change made of it.
+// none, and stores what change made of it. change may run more than once, each time with what is stored then.
 func (s *Store) ChangeProvider(ctx context.Context, projectID int64, name string, change func(*provider.Provider) error) (
 	p provider.Provider, err error) {
 	err = s.ChangeDocs(ctx, 0, "change provider", func(ctx context.Context, tx *events.Commit) error {
@@ -66,7 +67,7 @@ func (s *Store) Providers(ctx context.Context, projectID int64) ([]provider.Prov
 	return list, sqldb.WrapError(s.db, err, "read providers")
 }
 
-// DeleteProvider deletes a provider and its key.
+// DeleteProvider deletes a provider and its key. What was spent by it stays under its name.
 func (s *Store) DeleteProvider(ctx context.Context, projectID int64, name string) error {
 	return s.ChangeDocs(ctx, 0, "delete provider", func(ctx context.Context, tx *events.Commit) error {
 		return providers.remove(ctx, tx, projectID, name)

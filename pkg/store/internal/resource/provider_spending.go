@@ -7,11 +7,18 @@ import (
 	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
 )
 
-// spendingDays is how many days of spending are kept.
+// What calls of providers have cost, table spending: a row for each project, provider and UTC day. The budgets of a day are reckoned
+// in memory (package llm) and go by these totals, so that they outlive the server and hold for all servers together.
+//
+// Additions commute: servers add to the same row without reading it first, and none is lost. A server that dies between a call
+// and its booking leaves that call out.
+
+// spendingDays is how many days of spending are kept. Older ones of a provider go when something is booked for it.
 const spendingDays = 100
 
 // Spend adds dollars and calls to those of a provider on a UTC day, counted in days since 1970, and
-// returns the day's totals.
+// returns the day's totals. They are read after the commit, so that what other servers have added by then is in them. To add
+// nothing only reads, and writes no row.
 func (s *Store) Spend(ctx context.Context, projectID int64, provider string, day int64, usd float64, calls int64) (
 	dayUSD float64, dayCalls int64, err error) {
 	key := []any{projectID, provider, day}

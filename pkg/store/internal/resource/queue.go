@@ -15,6 +15,12 @@ import (
 // A queue's document says what it is; which events it has are rows of queue_item, and who has
 // claimed, skipped or annotated them rows of queue_turn. Whoever writes any of them holds the
 // document, so that two never take the same slot, on however many servers.
+//
+// Files: queue.go the queues and which events enter and leave, queue_fill.go entering by filters, queue_claim.go who works on
+// what, queue_annotate.go what people say, queue_item.go lists of items. Rules of an item (how many must say something, when
+// they agree) are package queue's.
+//
+// Items of events that are deleted go with them (EraseEvaluationsOf, package evalqueue).
 var queues = Documents{Table: "queue", Noun: "queue", Columns: []string{"enabled"}}
 
 // CreateQueue stores a queue that is valid, with these events in it, and returns it.
@@ -77,7 +83,8 @@ func (s *Store) Queue(ctx context.Context, projectID int64, id string) (queue.Qu
 }
 
 // UpdateQueue changes a queue, takes events out of it and then adds others, all or nothing, and
-// returns the updated one.
+// returns the updated one. All that may be refused is looked at before the first write. Filters that are sent again, also
+// the same ones, begin anew with the oldest event: what is in the queue, or was taken out, is not entered again.
 func (s *Store) UpdateQueue(ctx context.Context, projectID int64, id string, u queue.Update, add, remove []uuid.UUID) (
 	q queue.Queue, err error) {
 	err = s.ChangeDocs(ctx, len(u.Filters), "update queue", func(ctx context.Context, tx *events.Commit) error {
@@ -135,7 +142,8 @@ func sweepQueue(ctx context.Context, tx *events.Commit, project int64, id string
 // ofQueue is the condition on a table of queues' rows that a row is of queue $2 of project $1.
 const ofQueue = `project_id = $1 AND queue_id = $2`
 
-// roomInQueue is fault.Conflict if too many items would wait with these events.
+// roomInQueue returns fault.Conflict if too many items would wait with these events. Those that are in the queue in any state but
+// removed are not added, and need no room.
 func roomInQueue(ctx context.Context, tx *events.Commit, project int64, id string, add []uuid.UUID) error {
 	if len(add) == 0 {
 		return nil
@@ -175,7 +183,8 @@ const (
 	byFilter = `ON CONFLICT DO NOTHING`
 )
 
-// enterQueue adds events behind the items of a queue that is held. Those it has are left alone.
+// enterQueue adds events behind the items of a queue that is held. Those it has are left alone. An item keeps the number of
+// annotators that the queue asked for when it entered, whatever the queue asks for later.
 func (s *Store) enterQueue(ctx context.Context, tx *events.Commit, project int64, q *queue.Queue, ids []uuid.UUID, how string) error {
 	if len(ids) == 0 {
 		return nil
@@ -216,7 +225,8 @@ func (s *Store) enterQueue(ctx context.Context, tx *events.Commit, project int64
 	return err
 }
 
-// leaveQueue takes events out of a queue that is held, with all that was said of them there.
+// leaveQueue takes events out of a queue that is held, with all that was said of them there. The item's row stays as removed, or
+// the next look by filters would bring the event back. Scores that are on the event stay there.
 func leaveQueue(ctx context.Context, tx *events.Commit, project int64, id string, ids []uuid.UUID) error {
 	for group := range slices.Chunk(ids, sqldb.IDsPerQuery) {
 		cond, args := tx.AnyID("event_id", 3, group)
@@ -233,7 +243,8 @@ func leaveQueue(ctx context.Context, tx *events.Commit, project int64, id string
 	return nil
 }
 
-// countQueues fills in how many items of queues are in each state.
+// countQueues fills in how many items of queues are in each state. They are counted whenever a queue is read, by an index, and
+// not kept: each annotation would have to change the queue's row. Removed ones are not counted.
 func (s *Store) countQueues(ctx context.Context, project int64, list []*queue.Queue) error {
 	byID, ids := map[string]*queue.Queue{}, []string{}
 	for _, q := range list {

@@ -14,6 +14,13 @@ import (
 // AnnotateItem stores an annotator's scores and comment of an item, in place of those that the
 // annotator gave it before, and if it has what it needs then, the scores on its event, in the same
 // transaction.
+//
+//  1. The queue is held, and the item is read with all turns of it.
+//  2. The item decides whether this person may still say something, and what the scores come to (queue.Item.Annotate). A
+//     refusal ends it here, before anything is written.
+//  3. The event gets what changed of the agreed scores, then the turn and the item are stored.
+//
+// It is a request of the writer of the event's session. An annotator whose claim has run out may still answer.
 func (s *Store) AnnotateItem(ctx context.Context, projectID int64, id string, eventID uuid.UUID, a queue.Annotation) (
 	item queue.Item, err error) {
 	size := int64(len(a.Scores) + len(a.Comment))
@@ -60,7 +67,8 @@ func (s *Store) AnnotateItem(ctx context.Context, projectID int64, id string, ev
 	return item, err
 }
 
-// QueueAgreement returns how far the annotators of a queue agree, by metric.
+// QueueAgreement returns how far the annotators of a queue agree, by metric. It reads all annotations of the queue, in the order of
+// events, and has those of one event in memory at a time, and the sums of each pair of annotators (queue.MaxPairs).
 func (s *Store) QueueAgreement(ctx context.Context, projectID int64, id string) ([]queue.Agreement, error) {
 	ctx, end, err := s.events.HeavyRead(ctx, projectID, 1)
 	if err != nil {

@@ -19,11 +19,12 @@ const (
 	turnAnnotated = "annotated"
 )
 
-// turn is what an annotator has to do with an item.
+// turn is what an annotator has to do with an item: one row for each annotator and item, whose state moves. A claim that has run out
+// stays as a row. It keeps nobody from the slot, and its annotator may still answer by it.
 type turn struct {
 	event   uuid.UUID
 	state   string
-	expires int64
+	expires int64 // of a claim, Unix milliseconds; otherwise 0
 	queue.Annotation
 }
 
@@ -64,7 +65,9 @@ func putTurn(ctx context.Context, tx *events.Commit, project int64, id string, t
 const maxGone = 100
 
 // ClaimItem claims the item that has waited longest for an annotator: it takes a slot of it until
-// the queue's lease runs out.
+// the queue's lease runs out. Whoever has a claim that holds gets the same item again, for a new lease: so nobody has two of
+// one queue by asking, and a page that is loaded again shows the same. If items without events are in the way, they are cleared
+// away, maxGone in a transaction, until one is found or none is left.
 func (s *Store) ClaimItem(ctx context.Context, projectID int64, id, annotator string) (item queue.Item, found bool, err error) {
 	for more := true; more && err == nil; {
 		err = s.ChangeDocs(ctx, 0, "claim item", func(ctx context.Context, tx *events.Commit) (err error) {
@@ -89,6 +92,9 @@ func (s *Store) ClaimItem(ctx context.Context, projectID int64, id, annotator st
 
 // claimOne claims an item of a queue that is held. An item without an id was one whose event is
 // gone, and is gone now.
+//
+// A slot is taken by an annotation and by a claim that has not run out; skipping takes none. An item is not offered to whoever has
+// annotated or skipped it. The queue is held, so between the count of slots and the claim no other claim can come.
 func (s *Store) claimOne(ctx context.Context, tx *events.Commit, project int64, id, annotator string, lease int64) (
 	item queue.Item, found bool, err error) {
 	now := s.options.Now().UnixMilli()
@@ -134,7 +140,8 @@ func (s *Store) claimOne(ctx context.Context, tx *events.Commit, project int64, 
 	return items[next].Live(now), true, nil
 }
 
-// dropItem deletes an item whose event is gone.
+// dropItem deletes an item whose event is gone. Items go with their events; this is one that entered while its event was being
+// deleted.
 func dropItem(ctx context.Context, tx *events.Commit, project int64, id string, event uuid.UUID) error {
 	for _, table := range []string{"queue_turn", "queue_item"} {
 		if _, err := tx.Exec(ctx, `DELETE FROM `+table+` WHERE `+ofQueue+` AND event_id = $3`, project, id, tx.ID(event)); err != nil {
@@ -144,7 +151,8 @@ func dropItem(ctx context.Context, tx *events.Commit, project int64, id string, 
 	return nil
 }
 
-// ReleaseItem gives back an annotator's claim.
+// ReleaseItem gives back an annotator's claim, also one that has run out. With skip its row stays, so that the item is not offered to
+// that annotator again; the slot is free either way.
 func (s *Store) ReleaseItem(ctx context.Context, projectID int64, id string, event uuid.UUID, annotator string, skip bool) (
 	item queue.Item, err error) {
 	err = s.ChangeDocs(ctx, 0, "release item", func(ctx context.Context, tx *events.Commit) error {

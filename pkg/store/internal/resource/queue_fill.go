@@ -22,6 +22,11 @@ import (
 // Events enter a queue by its filters when somebody asks for items, not when they are stored, so
 // that ingestion knows nothing of queues and loses nothing by them. A look walks the project's
 // events by start time, a slice at a time, and remembers how far it has come (queue.Cursors).
+//
+// Events are read and matched before the transaction, which may take long; within it, the version of the queue's row tells
+// whether the queue is still the one whose filters matched. Where two servers look at the same slice, both find the same
+// events: those that have entered are left alone, and cursors only move forward. Events and cursors are one transaction, so
+// a server that dies leaves no gap.
 
 // FillQueue lets events that match a queue's filters enter it: of those that it has not looked at,
 // each look takes the oldest queue.FillSlice. entered counts those that match, some of which it may have

@@ -39,7 +39,8 @@ func (s *Store) FindQueueItems(ctx context.Context, projectID int64, id string, 
 	return events, total, sqldb.WrapError(s.db, err, "find items")
 }
 
-// LoadQueueItems reads items of a queue in the order of the ids of their events.
+// LoadQueueItems reads items of a queue in the order of the ids of their events. Those that are gone since they were listed are left
+// out.
 func (s *Store) LoadQueueItems(ctx context.Context, projectID int64, id string, events []string) ([]queue.Item, error) {
 	ids := make([]uuid.UUID, 0, len(events))
 	for _, text := range events {
@@ -58,7 +59,9 @@ func (s *Store) LoadQueueItems(ctx context.Context, projectID int64, id string, 
 	return list, sqldb.WrapError(s.db, err, "read items")
 }
 
-// queueItems reads items with their turns, also claims that have run out.
+// queueItems reads items with their turns, also claims that have run out: an annotator may still answer by one. What is shown
+// leaves those out (queue.Item.Live). Two statements read items and turns; in a transaction that holds the queue
+// they fit together, outside of one a turn may be newer than its item.
 func (s *Store) queueItems(
 	ctx context.Context,
 	c sqldb.Conn,

@@ -7,6 +7,11 @@
 //
 // The family of a file stands first in its name: dataset, datapoint, configuration, metric, queue, run, tool,
 // chart, provider, project, key, audit.
+//
+// All writes go through the writers of package events. What a closure sets outside of its transaction it sets anew each time,
+// since it may run more than once. Most resources are written by the one writer that writes no telemetry, so that ingestion into
+// PostgreSQL does not wait for them. Other servers change the same rows there: a document that is changed is held
+// (getForUpdate), and what may meet without being held says so.
 package resource
 
 import (
@@ -58,7 +63,8 @@ func New(db sqldb.DB, e *events.Store, o Options) *Store {
 	}
 }
 
-// Load reads what the store keeps in memory of the database.
+// Load reads what the store keeps in memory of the database: which projects have metrics that run over new events, without which
+// no event would enter the outbox, and the ids of the organization and the workspace, which are made once for a database.
 func (s *Store) Load(ctx context.Context) (err error) {
 	if err := s.loadOnline(ctx); err != nil {
 		return err

@@ -11,9 +11,16 @@ import (
 	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
 )
 
+// runs is the table of experiment runs. Clients may choose a run's id, and events may name it before it is created, or without it
+// ever being: searches by a run's id do not need the row.
+//
+// Its sessions are those that its text lists and those whose events carry its id (run_scores.go). What its events are like is in
+// the field index, under a scope of the run's own (run_fields.go); nothing else belongs to a run, and its sessions stay when it
+// is deleted.
 var runs = Documents{Table: "run", Noun: "run", Columns: []string{"name", "status", "dataset_id"}}
 
-// CreateRun stores a run and returns it complete.
+// CreateRun stores a run and returns it complete. One that is there is changed instead, as by UpdateRun: clients send the request
+// again when they do not know whether it came through.
 func (s *Store) CreateRun(ctx context.Context, projectID int64, u run.Update) (r run.Run, err error) {
 	fresh := run.Run{ID: u.ID}
 	fresh.Apply(&u)
@@ -40,7 +47,8 @@ func (s *Store) CreateRun(ctx context.Context, projectID int64, u run.Update) (r
 	return r, err
 }
 
-// versionOf returns the version of a stored dataset, 0 if the id names none.
+// versionOf returns the version of a stored dataset, 0 if the id names none. A run keeps the version that its dataset had when the run
+// got it, so that results can be read against the datapoints as they were.
 func versionOf(ctx context.Context, c sqldb.Conn, projectID int64, datasetID string) (int64, error) {
 	if datasetID == "" {
 		return 0, nil
@@ -104,7 +112,8 @@ func (s *Store) DeleteRun(ctx context.Context, projectID int64, id string) error
 }
 
 // FindRuns returns a page of the runs that match, the number of all that match, and of all there
-// are.
+// are. What to sort by is looked up in a list of columns, never put into the statement as it came; runs that are equal in it are
+// in the order of their ids, so that pages do not overlap.
 func (s *Store) FindRuns(ctx context.Context, projectID int64, q run.Query) (list []run.Run, total, unfiltered int, err error) {
 	ctx, end, err := s.events.HeavyRead(ctx, projectID, 1)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
 )
 
-// maxDatasets bounds the ids of datasets that an answer lists.
+// maxDatasets bounds the ids of datasets of runs that an answer lists; which of them, if there are more, is not defined.
 const maxDatasets = 10_000
 
 // FieldIndex lists which keys the events of a project have, by type and name of event, and the
@@ -80,6 +80,10 @@ func add(c *event.FieldIndex, typ int, k event.Key) {
 }
 
 // runFieldIndex adds what is listed of one run.
+//
+// Keys of events that carry the run's id are listed under its scope. Its sessions may have other events, which do not carry it, and
+// sessions that its text alone names have none that does: for kinds of events (name and type) that its scope does not know, the
+// keys that the project has of that kind are taken, which may be more than the run's own.
 func (s *Store) runFieldIndex(ctx context.Context, projectID int64, q query.Search, c *event.FieldIndex) error {
 	r, err := s.Run(ctx, projectID, run.FoldID(q.RunID))
 	switch {

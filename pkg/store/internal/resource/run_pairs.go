@@ -12,7 +12,8 @@ import (
 )
 
 // RunPairs pairs the events of two runs that are about the same datapoint and of the same kind, the
-// first with the first and so on, in the order of the new run, a page of the pairs, and counts all.
+// first with the first and so on, in the order of the new run, a page of the pairs, and counts all. All events of both runs that may
+// be paired are in memory, with their place, session and kind and nothing else: a page can only be found once all are paired.
 func (s *Store) RunPairs(ctx context.Context, projectID int64, newRun, oldRun *run.Run, q run.PairQuery, filters []query.Filter) (
 	pairs []run.Pair, total int, err error) {
 	ctx, end, err := s.events.HeavyRead(ctx, projectID, 2*events.ScanConns) // both runs at once
@@ -40,7 +41,9 @@ func (s *Store) RunPairs(ctx context.Context, projectID int64, newRun, oldRun *r
 	return pairs, total, nil
 }
 
-// pairable lists the events of a run that may be paired, in no order.
+// pairable lists the events of a run that may be paired, in no order: those in a session of which it is known which datapoint it
+// is about. Where there are filters, each event is read whole, after all rows were: by then no connection is held that the
+// reading of another event could wait for.
 func (s *Store) pairable(
 	ctx context.Context,
 	projectID int64,

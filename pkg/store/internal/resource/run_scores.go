@@ -16,6 +16,10 @@ import (
 	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
 )
 
+// What the events of a run say: scores, the datapoints that its sessions are about, and the kinds of events. It is read from the
+// events whenever somebody asks, in groups of sessions. The read is a heavy one (events.Store.HeavyRead): it grows with the
+// run, which may have run.MaxSessions sessions.
+
 // RunScores returns what the events of a run carry that match q's filters and date range: scores
 // and sessions of those events alone, Kinds of all.
 func (s *Store) RunScores(ctx context.Context, projectID int64, r *run.Run, q query.Search) (*run.Scores, error) {
@@ -54,6 +58,9 @@ func (s *Store) runScores(ctx context.Context, projectID int64, r *run.Run, q qu
 }
 
 // readScores reads the events with scores, and those that name the datapoints of sessions.
+//
+//  1. Rows with metrics, and those of session events. What their columns do not hold is read when all rows were.
+//  2. Of the sessions whose datapoint is still unknown, all events that carry a run: the earliest that names one decides.
 func (s *Store) readScores(ctx context.Context, projectID int64, sessions []uuid.UUID, q query.Search, to *run.Collector) error {
 	match := query.NewMatcher(q.Filters)
 	whole := query.NeedPayload(q.Filters)
@@ -102,7 +109,8 @@ func inRange(start float64, q *query.Search) bool {
 }
 
 // runSessions returns the sessions of a run, in no order: those it lists, those that belong to it,
-// and those with an event that does. fault.Invalid if there are more than run.MaxSessions.
+// and those with an event that does. fault.Invalid if there are more than run.MaxSessions. A part of them would be a wrong result
+// without a sign of it.
 func (s *Store) runSessions(ctx context.Context, projectID int64, r *run.Run) ([]uuid.UUID, error) {
 	seen := map[uuid.UUID]bool{}
 	var list []uuid.UUID
@@ -229,7 +237,7 @@ func (s *Store) targets(ctx context.Context, projectID int64, ids []uuid.UUID) (
 	return to, nil
 }
 
-// runKinds returns the names and types of all events of sessions.
+// runKinds returns the names and types of all events of sessions, sorted, at most run.MaxKinds of them.
 func (s *Store) runKinds(ctx context.Context, projectID int64, sessions []uuid.UUID) ([]run.Kind, error) {
 	seen := map[run.Kind]bool{}
 	var kinds []run.Kind

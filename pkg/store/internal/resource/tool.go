@@ -7,6 +7,8 @@ import (
 	"github.com/spangrove/spangrove/pkg/tool"
 )
 
+// tools is the table of tools that people have described. Which tools an event used is in the event: nothing refers to these rows,
+// so they are deleted without looking for anything else.
 var tools = collection[tool.Tool]{
 	Documents: Documents{Table: "tool", Noun: "tool"},
 	many:      "tools",
