@@ -88,12 +88,12 @@ func pointLife(e *env) {
 }
 
 func pointFind(e *env) {
-	a, b, a2 := e.dataset("a"), e.dataset("b"), e.dataset("a")
+	first, other, sameName := e.dataset("a"), e.dataset("b"), e.dataset("a")
 	p := e.points("0 1 2 3")
-	e.updateDataset(dataset.Update{ID: a, Datapoints: []string{p[2], p[0]}})
-	e.updateDataset(dataset.Update{ID: b, Datapoints: []string{p[1]}})
-	e.updateDataset(dataset.Update{ID: a2, Datapoints: []string{p[2], p[3]}})
-	e.ok(e.s.RemoveRow(e.ctx, e.project, a2, p[3]))
+	e.updateDataset(dataset.Update{ID: first, Datapoints: []string{p[2], p[0]}})
+	e.updateDataset(dataset.Update{ID: other, Datapoints: []string{p[1]}})
+	e.updateDataset(dataset.Update{ID: sameName, Datapoints: []string{p[2], p[3]}})
+	e.ok(e.s.RemoveRow(e.ctx, e.project, sameName, p[3]))
 	for _, tt := range []struct {
 		q     dataset.PointQuery
 		want  []string

@@ -139,21 +139,21 @@ func datasetLife(e *env) {
 }
 
 func datasetFind(e *env) {
-	a, b, c := e.dataset("a"), e.dataset("b"), e.dataset("a")
-	e.updateDataset(dataset.Update{ID: c, Type: pointer("fine-tuning")})
+	first, other, sameName := e.dataset("a"), e.dataset("b"), e.dataset("a")
+	e.updateDataset(dataset.Update{ID: sameName, Type: pointer("fine-tuning")})
 	for _, tt := range []struct {
 		q     dataset.Query
 		want  []string
 		total int
 	}{
-		{dataset.Query{}, []string{a, b, c}, 3},
-		{dataset.Query{Name: "a"}, []string{a, c}, 2},
+		{dataset.Query{}, []string{first, other, sameName}, 3},
+		{dataset.Query{Name: "a"}, []string{first, sameName}, 2},
 		{dataset.Query{Name: "A"}, nil, 0},
-		{dataset.Query{ID: b}, []string{b}, 1},
-		{dataset.Query{ID: b, Name: "a"}, nil, 0},
+		{dataset.Query{ID: other}, []string{other}, 1},
+		{dataset.Query{ID: other, Name: "a"}, nil, 0},
 		{dataset.Query{ID: "EXT-0123456789abcdef"}, nil, 0},
-		{dataset.Query{Type: "fine-tuning"}, []string{c}, 1},
-		{dataset.Query{Limit: 2, Page: 2}, []string{c}, 3},
+		{dataset.Query{Type: "fine-tuning"}, []string{sameName}, 1},
+		{dataset.Query{Limit: 2, Page: 2}, []string{sameName}, 3},
 	} {
 		if tt.q.Limit == 0 {
 			tt.q.Limit, tt.q.Page = 10, 1

@@ -175,9 +175,9 @@ func deleteRecreate(e *env) {
 }
 
 func deleteBeside(e *env) {
-	x, y := step("s", "x", 0), step("s", "y", 1)
-	e.put(start("s", "session", 0, 10), x, y)
-	for _, about := range []event.Incoming{x, y} {
+	deleted, stays := step("s", "x", 0), step("s", "y", 1)
+	e.put(start("s", "session", 0, 10), deleted, stays)
+	for _, about := range []event.Incoming{deleted, stays} {
 		session := start("judge of "+about.Name, "judge", 2, 1)
 		call := step("judge of "+about.Name, "call about "+about.Name, 2)
 		session.Source, call.Source = "evaluator", "evaluator"
@@ -185,11 +185,11 @@ func deleteBeside(e *env) {
 		call.Inputs = text(`{"prompt":"about %s"}`, about.Name)
 		e.put(session, call)
 	}
-	_, err := e.s.CreateQueue(e.ctx, e.project, queue.New(&queue.Update{Name: pointer("q")}, 0), []uuid.UUID{x.ID, y.ID})
+	_, err := e.s.CreateQueue(e.ctx, e.project, queue.New(&queue.Update{Name: pointer("q")}, 0), []uuid.UUID{deleted.ID, stays.ID})
 	e.ok(err)
 	_, err = e.s.Update(e.ctx, e.project, event.Update{EventID: id("to come"), Outputs: raw(`"waits"`)})
 	e.ok(err)
-	e.ok(e.s.DeleteEvent(e.ctx, e.project, x.ID))
+	e.ok(e.s.DeleteEvent(e.ctx, e.project, deleted.ID))
 	e.ok(e.s.DeleteEvent(e.ctx, e.project, id("to come")))
 	count := func(what string, want int) {
 		e.Helper()
@@ -207,26 +207,26 @@ func deleteBeside(e *env) {
 }
 
 func deleteCopies(e *env) {
-	x, y := step("s", "x", 0), step("s", "y", 1)
-	e.put(x, y, step("t", "z", 0))
+	first, second := step("s", "x", 0), step("s", "y", 1)
+	e.put(first, second, step("t", "z", 0))
 	make := func(event string) string {
-		p := dataset.Datapoint{LinkedEvent: event}
-		p.Complete()
-		ids, err := e.s.CreateDatapoints(e.ctx, e.project, []dataset.Datapoint{p})
+		point := dataset.Datapoint{LinkedEvent: event}
+		point.Complete()
+		ids, err := e.s.CreateDatapoints(e.ctx, e.project, []dataset.Datapoint{point})
 		e.ok(err)
 		return ids[0]
 	}
-	a, b := make(x.ID.String()), make(strings.ToUpper(y.ID.String()))
+	ofFirst, ofSecond := make(first.ID.String()), make(strings.ToUpper(second.ID.String()))
 	make("")
 	make(id("z").String())
-	for of, want := range map[uuid.UUID][]string{x.ID: {a}, id("s"): {a, b}, id("nobody"): nil} {
+	for of, want := range map[uuid.UUID][]string{first.ID: {ofFirst}, id("s"): {ofFirst, ofSecond}, id("nobody"): nil} {
 		got, total, err := e.s.Copies(e.ctx, e.project, of, 10)
 		e.ok(err)
 		e.equal("copies", fmt.Sprint(want, len(want)), fmt.Sprint(got, total))
 	}
 	list, total, err := e.s.Copies(e.ctx, e.project, id("s"), 1)
 	e.ok(err)
-	e.equal("the first of them", fmt.Sprint([]string{a}, 2), fmt.Sprint(list, total))
+	e.equal("the first of them", fmt.Sprint([]string{ofFirst}, 2), fmt.Sprint(list, total))
 	n, err := e.s.DeleteCopies(e.ctx, e.project, id("s"))
 	e.ok(err)
 	e.equal("deleted", 2, n)

@@ -219,12 +219,12 @@ func putOff(e *env) {
 func oneAfterAnother(e *env) {
 	e.clocked()
 	part, whole := e.onlineMetric("part"), e.onlineMetric("whole")
-	a, b := step("s", "a", 0), step("s", "b", 0)
-	e.put(a, b)
+	forBoth, forWhole := step("s", "a", 0), step("s", "b", 0)
+	e.put(forBoth, forWhole)
 	e.admit(
 		evaluation.Enqueue{
-			Requests: []evaluation.Request{{MetricID: whole, Version: 1, EventID: a.ID}, {MetricID: whole, Version: 1, EventID: b.ID},
-				{MetricID: part, Version: 1, EventID: a.ID}},
+			Requests: []evaluation.Request{{MetricID: whole, Version: 1, EventID: forBoth.ID}, {MetricID: whole, Version: 1, EventID: forWhole.ID},
+				{MetricID: part, Version: 1, EventID: forBoth.ID}},
 		},
 	)
 	group := func(metric string) evaluation.Group {
@@ -237,11 +237,11 @@ func oneAfterAnother(e *env) {
 	}
 	first := claim(whole, "another", part)
 	e.equal("before the part", 1, len(first))
-	e.equal("that waits for nothing", b.ID, first[0].EventID)
+	e.equal("that waits for nothing", forWhole.ID, first[0].EventID)
 	e.ok(e.s.FinishEvaluations(e.ctx, e.project, "part", []evaluation.Outcome{{Job: claim(part)[0], State: evaluation.Failed}}))
 	rest := claim(whole, "another", part)
 	e.equal("after the part", 1, len(rest))
-	e.equal("that waited", a.ID, rest[0].EventID)
+	e.equal("that waited", forBoth.ID, rest[0].EventID)
 }
 
 func onlineBound(e *env) {
@@ -349,11 +349,11 @@ func evaluationLife(e *env) {
 func scoresStay(e *env) {
 	e.clocked()
 	m := e.onlineMetric("m")
-	a, early := step("s", "a", 0), step("s", "early", 1)
-	a.Metrics = raw(`{"own":1,"m_explanation":"of nothing"}`)
-	a.Feedback = raw(`{"ground_truth":"four"}`)
-	e.put(a)
-	e.admit(evaluation.Enqueue{Requests: []evaluation.Request{{MetricID: m, Version: 1, EventID: a.ID}}})
+	scored, early := step("s", "a", 0), step("s", "early", 1)
+	scored.Metrics = raw(`{"own":1,"m_explanation":"of nothing"}`)
+	scored.Feedback = raw(`{"ground_truth":"four"}`)
+	e.put(scored)
+	e.admit(evaluation.Enqueue{Requests: []evaluation.Request{{MetricID: m, Version: 1, EventID: scored.ID}}})
 	telemetry := func(to uuid.UUID, metrics, feedback string) {
 		e.Helper()
 		u := event.Update{EventID: to, Telemetry: true, Metrics: raw(metrics), Outputs: raw(`{"x":1}`)}
@@ -363,19 +363,19 @@ func scoresStay(e *env) {
 		_, err := e.s.Update(e.ctx, e.project, u)
 		e.ok(err)
 	}
-	telemetry(a.ID, `{"m":0.1,"own":2}`, "") // nobody has scored it yet
+	telemetry(scored.ID, `{"m":0.1,"own":2}`, "") // nobody has scored it yet
 	e.ok(
 		e.s.FinishEvaluations(e.ctx, e.project, "m", []evaluation.Outcome{{Job: e.claimJobs(1)[0], State: evaluation.Done, Score: raw(`0.5`)}}),
 	)
-	e.equal("scored", `{"own":2,"m_explanation":null,"m":0.5}`, string(e.event(a.ID).Metrics))
+	e.equal("scored", `{"own":2,"m_explanation":null,"m":0.5}`, string(e.event(scored.ID).Metrics))
 	q := e.createQueue(queue.Update{Annotators: pointer(1)}, "a")
 	e.annotate(q.ID, "a", "ann", `{"taste.of.it":3}`)
 	telemetry(
-		a.ID,
+		scored.ID,
 		`{"m":1,"m_explanation":"great","own":3,"taste.of.it":5,"taste":{"of":{"it":5}},"other":{"x":1}}`,
 		`{"ground_truth":"five","rating":1}`,
 	)
-	got := e.event(a.ID)
+	got := e.event(scored.ID)
 	e.equal("metrics", `{"own":3,"m_explanation":null,"m":0.5,"taste.of.it":3,"other":{"x":1}}`, string(got.Metrics))
 	e.equal("feedback", `{"ground_truth":"four","rating":1}`, string(got.Feedback))
 	e.equal("outputs", `{"x":1}`, string(got.Outputs))
@@ -383,11 +383,11 @@ func scoresStay(e *env) {
 	name := "renamed"
 	_, err := e.s.UpdateMetric(e.ctx, e.project, m, metric.Patch{Name: &name})
 	e.ok(err)
-	telemetry(a.ID, `{"m":1,"renamed":2}`, "")
+	telemetry(scored.ID, `{"m":1,"renamed":2}`, "")
 	e.equal(
 		"after the metric has another name",
 		`{"own":3,"m_explanation":null,"m":0.5,"taste.of.it":3,"other":{"x":1},"renamed":2}`,
-		string(e.event(a.ID).Metrics),
+		string(e.event(scored.ID).Metrics),
 	)
 
 	// One that waits for its event is no other.
@@ -397,15 +397,15 @@ func scoresStay(e *env) {
 	e.equal("an early one", `{"ground_truth":"four"}`+`{"own":1}`, string(e.event(early.ID).Feedback)+string(e.event(early.ID).Metrics))
 
 	// The project's own keys may say what they want.
-	e.update(event.Update{EventID: a.ID, Metrics: raw(`{"m":1}`), Feedback: raw(`{"ground_truth":"five"}`)})
-	e.equal("an update by the project", `{"ground_truth":"five","rating":1}`, string(e.event(a.ID).Feedback))
-	e.equal("its score", "1", string(rawjson.Get(e.event(a.ID).Metrics, "m")))
+	e.update(event.Update{EventID: scored.ID, Metrics: raw(`{"m":1}`), Feedback: raw(`{"ground_truth":"five"}`)})
+	e.equal("an update by the project", `{"ground_truth":"five","rating":1}`, string(e.event(scored.ID).Feedback))
+	e.equal("its score", "1", string(rawjson.Get(e.event(scored.ID).Metrics, "m")))
 }
 
 // pipelineScoresStay has updates of telemetry, and repeats, say something else of scores that the pipeline gave.
 func pipelineScoresStay(e *env) {
-	a, early := step("s", "a", 0), step("s", "early", 1)
-	for _, x := range []*event.Incoming{&a, &early} {
+	scored, early := step("s", "a", 0), step("s", "early", 1)
+	for _, x := range []*event.Incoming{&scored, &early} {
 		x.Metrics = raw(`{"own":1,"polite":0.5,"polite_explanation":"calm"}`)
 		x.ColdMetadata = raw(`{"pipeline_scores":["polite"],"k":1}`)
 	}
@@ -423,28 +423,28 @@ func pipelineScoresStay(e *env) {
 	lie.EventID = early.ID
 	_, err := e.s.Update(e.ctx, e.project, lie) // waits for its event
 	e.ok(err)
-	e.put(a)
+	e.put(scored)
 	e.put(early)
 	told("one that waited", early.ID, `{"own":2,"polite":0.5,"polite_explanation":"calm"}`)
-	lie.EventID = a.ID
+	lie.EventID = scored.ID
 	for range 2 {
 		_, err := e.s.Update(e.ctx, e.project, lie)
 		e.ok(err)
-		told("updated", a.ID, `{"own":2,"polite":0.5,"polite_explanation":"calm"}`)
+		told("updated", scored.ID, `{"own":2,"polite":0.5,"polite_explanation":"calm"}`)
 	}
-	again := a
+	again := scored
 	again.ColdMetadata, again.Metadata, again.Metrics = nil, raw(`{"pipeline_scores":["own"]}`), raw(`{"polite":1,"more":1}`)
 	e.put(again)
-	got := e.event(a.ID)
+	got := e.event(scored.ID)
 	e.equal("repeated", `{"own":2,"polite":0.5,"polite_explanation":"calm","more":1}`, string(got.Metrics))
 	e.equal("repeated: the pipeline's", []string{"polite", "own"}, got.PipelineScores())
 
-	s := start("s2", "s2", 0, 0)
-	s.Started, s.Metrics, s.Metadata = true, raw(`{"polite":0.5}`), raw(`{"pipeline_scores":["polite"]}`)
-	e.put(s)
-	s.Metrics, s.Metadata = nil, raw(`{"pipeline_scores":"none"}`)
-	e.put(s)
-	told("a session started twice", s.ID, `{"polite":0.5}`)
+	startEvent := start("s2", "s2", 0, 0)
+	startEvent.Started, startEvent.Metrics, startEvent.Metadata = true, raw(`{"polite":0.5}`), raw(`{"pipeline_scores":["polite"]}`)
+	e.put(startEvent)
+	startEvent.Metrics, startEvent.Metadata = nil, raw(`{"pipeline_scores":"none"}`)
+	e.put(startEvent)
+	told("a session started twice", startEvent.ID, `{"polite":0.5}`)
 
 	open := step("s", "open", 2)
 	open.Unfinished, open.Metrics, open.ColdMetadata = true, raw(`{"polite":0.5}`), raw(`{"pipeline_scores":["polite"]}`)
@@ -453,8 +453,8 @@ func pipelineScoresStay(e *env) {
 	e.put(open)
 	told("finished", open.ID, `{"polite":0.5}`)
 
-	e.update(event.Update{EventID: a.ID, Metrics: raw(`{"polite":1}`)})
-	e.equal("an update by the project", "1", string(rawjson.Get(e.event(a.ID).Metrics, "polite")))
+	e.update(event.Update{EventID: scored.ID, Metrics: raw(`{"polite":1}`)})
+	e.equal("an update by the project", "1", string(rawjson.Get(e.event(scored.ID).Metrics, "polite")))
 }
 
 // scoredThenStarted has a session scored that nobody had started yet.
@@ -467,9 +467,9 @@ func scoredThenStarted(e *env) {
 		e.s.FinishEvaluations(e.ctx, e.project, "m", []evaluation.Outcome{{Job: e.claimJobs(1)[0], State: evaluation.Done, Score: raw(`0.5`)}}),
 	)
 	e.update(event.Update{EventID: id("s"), Feedback: raw(`{"ground_truth":"four"}`)})
-	s := start("s", "late", 0, 0)
-	s.Started, s.Metrics, s.Feedback = true, raw(`{"m":1,"own":2}`), raw(`{"ground_truth":"five","rating":1}`)
-	e.put(s)
+	startEvent := start("s", "late", 0, 0)
+	startEvent.Started, startEvent.Metrics, startEvent.Feedback = true, raw(`{"m":1,"own":2}`), raw(`{"ground_truth":"five","rating":1}`)
+	e.put(startEvent)
 	got := e.event(id("s"))
 	e.equal("name", "late", got.Name)
 	e.equal("metrics", `{"m":0.5,"own":2}`, string(got.Metrics))
@@ -479,9 +479,9 @@ func scoredThenStarted(e *env) {
 func lateFinish(e *env) {
 	c := e.clocked()
 	m := e.onlineMetric("m")
-	a := step("s", "a", 0)
-	e.put(a)
-	e.admit(evaluation.Enqueue{Requests: []evaluation.Request{{MetricID: m, Version: 1, EventID: a.ID}}})
+	scored := step("s", "a", 0)
+	e.put(scored)
+	e.admit(evaluation.Enqueue{Requests: []evaluation.Request{{MetricID: m, Version: 1, EventID: scored.ID}}})
 	first := e.claimJobs(1)
 	c.move(time.Minute)
 	second := e.claimJobs(1)
@@ -490,23 +490,26 @@ func lateFinish(e *env) {
 		e.ok(e.s.FinishEvaluations(e.ctx, e.project, "m", []evaluation.Outcome{{Job: j, State: evaluation.Done, Score: raw(score)}}))
 	}
 	done(first[0], `1`)
-	e.equal("the late one", "", string(e.event(a.ID).Metrics))
+	e.equal("the late one", "", string(e.event(scored.ID).Metrics))
 	done(second[0], `2`)
 	done(second[0], `3`)
-	e.equal("the one that holds", `{"m":2}`, string(e.event(a.ID).Metrics))
+	e.equal("the one that holds", `{"m":2}`, string(e.event(scored.ID).Metrics))
 }
 
 // An evaluation by a version that was in force before may end after one by the version that is.
 func outdatedFinish(e *env) {
 	c := e.clocked()
 	m := e.onlineMetric("m")
-	a, b := step("s", "a", 0), step("s", "b", 1)
-	e.put(a, b)
+	byBoth, byOldOnly := step("s", "a", 0), step("s", "b", 1)
+	e.put(byBoth, byOldOnly)
 	e.admit(
-		evaluation.Enqueue{Requests: []evaluation.Request{{MetricID: m, Version: 1, EventID: a.ID}, {MetricID: m, Version: 1, EventID: b.ID}}},
+		evaluation.Enqueue{Requests: []evaluation.Request{
+			{MetricID: m, Version: 1, EventID: byBoth.ID},
+			{MetricID: m, Version: 1, EventID: byOldOnly.ID},
+		}},
 	)
 	c.move(time.Second)
-	e.admit(evaluation.Enqueue{Requests: []evaluation.Request{{MetricID: m, Version: 2, EventID: a.ID}}})
+	e.admit(evaluation.Enqueue{Requests: []evaluation.Request{{MetricID: m, Version: 2, EventID: byBoth.ID}}})
 	claim := func(version int64) []evaluation.Job {
 		jobs, err := e.s.ClaimEvaluations(e.ctx, evaluation.Group{Project: e.project, MetricID: m, Version: version}, 10, time.Minute, nil)
 		e.ok(err)
@@ -522,8 +525,8 @@ func outdatedFinish(e *env) {
 	}
 	finish(`2`, false, second...)
 	finish(`1`, true, first...)
-	e.equal("the version in force", `{"m":2}`, string(e.event(a.ID).Metrics))
-	e.equal("no other version", `{"m":1}`, string(e.event(b.ID).Metrics))
+	e.equal("the version in force", `{"m":2}`, string(e.event(byBoth.ID).Metrics))
+	e.equal("no other version", `{"m":1}`, string(e.event(byOldOnly.ID).Metrics))
 	e.equal("results", 3, len(e.evaluations(evaluation.Query{State: evaluation.Done})))
 }
 
@@ -531,20 +534,23 @@ func evaluatedEventDeleted(e *env) {
 	e.clocked()
 	m := e.onlineMetric("m")
 	session := id("s")
-	a, b := step("s", "a", 0), step("s", "b", 0)
-	e.put(a, b)
+	deleted, stays := step("s", "a", 0), step("s", "b", 0)
+	e.put(deleted, stays)
 	e.admit(
-		evaluation.Enqueue{Requests: []evaluation.Request{{MetricID: m, Version: 1, EventID: a.ID}, {MetricID: m, Version: 1, EventID: b.ID}}},
+		evaluation.Enqueue{Requests: []evaluation.Request{
+			{MetricID: m, Version: 1, EventID: deleted.ID},
+			{MetricID: m, Version: 1, EventID: stays.ID},
+		}},
 	)
 	jobs := e.claimJobs(10)
-	e.ok(e.s.DeleteEvent(e.ctx, e.project, a.ID))
+	e.ok(e.s.DeleteEvent(e.ctx, e.project, deleted.ID))
 	e.equal("left", 1, len(e.evaluations(evaluation.Query{})))
 	var outcomes []evaluation.Outcome
 	for _, j := range jobs {
 		outcomes = append(outcomes, evaluation.Outcome{Job: j, State: evaluation.Done, Score: raw(`1`)})
 	}
 	e.ok(e.s.FinishEvaluations(e.ctx, e.project, "m", outcomes))
-	e.equal("score", `{"m":1}`, string(e.event(b.ID).Metrics))
+	e.equal("score", `{"m":1}`, string(e.event(stays.ID).Metrics))
 	e.ok(e.s.DeleteSession(e.ctx, e.project, session))
 	e.equal("left of the session", 0, len(e.evaluations(evaluation.Query{})))
 }

@@ -56,14 +56,14 @@ func (e *env) wantFieldIndex(q query.Search, want ...string) {
 }
 
 func fieldIndexKeys(e *env) {
-	x := step("s", "search", 1)
-	x.Inputs = raw(`{"q":"refund","opts":{"deep":{"er":{"est":1}}},"list":[{"no":1}]}`)
-	x.Outputs = raw(`"text"`)
-	x.Metadata = raw(`{"dataset_id":"EXT-1","none":null,"a.b":1,"emoji \ud83d\ude00":true}`)
-	y := call("s", "chat", 2, 10, 5, 0.25)
-	y.Config, y.Metrics, y.Feedback = raw(`{"model":"m"}`), raw(`{"accuracy":1}`), raw(`{"rating":5}`)
-	y.UserProperties, y.ColdMetadata = raw(`{"user_id":"u"}`), raw(`{"trace_id":"t"}`)
-	e.put(start("s", "root", 0, 10), x, y)
+	search := step("s", "search", 1)
+	search.Inputs = raw(`{"q":"refund","opts":{"deep":{"er":{"est":1}}},"list":[{"no":1}]}`)
+	search.Outputs = raw(`"text"`)
+	search.Metadata = raw(`{"dataset_id":"EXT-1","none":null,"a.b":1,"emoji \ud83d\ude00":true}`)
+	chat := call("s", "chat", 2, 10, 5, 0.25)
+	chat.Config, chat.Metrics, chat.Feedback = raw(`{"model":"m"}`), raw(`{"accuracy":1}`), raw(`{"rating":5}`)
+	chat.UserProperties, chat.ColdMetadata = raw(`{"user_id":"u"}`), raw(`{"trace_id":"t"}`)
+	e.put(start("s", "root", 0, 10), search, chat)
 	want := []string{
 		`tool "search" inputs.q`, `tool "search" inputs.opts`, `tool "search" inputs.opts.deep`, `tool "search" inputs.opts.deep.er`, `tool "search" inputs.list`,
 		`tool "search" outputs`, `tool "search" metadata.dataset_id`, `tool "search" metadata.a.b`, `tool "search" metadata.emoji 😀`,
@@ -115,19 +115,19 @@ func fieldIndexDays(e *env) {
 }
 
 func fieldIndexRunsTold(e *env) {
-	s := start("s", "root", 0, 10)
-	s.Metadata = raw(`{"run_id":"r1"}`)
-	x := step("s", "search", 1)
-	x.Metadata = raw(`{"k":1}`)
-	e.put(s)
-	e.put(x)
+	inRun := start("s", "root", 0, 10)
+	inRun.Metadata = raw(`{"run_id":"r1"}`)
+	inherits := step("s", "search", 1)
+	inherits.Metadata = raw(`{"k":1}`)
+	e.put(inRun)
+	e.put(inherits)
 	e.update(event.Update{EventID: id("search"), Metrics: raw(`{"m":1}`)})
-	y := step("t", "other", 1)
-	y.Metadata = raw(`{"run_id":"r2","l":1}`)
-	e.put(y)
-	z := step("u", "alone", 1)
-	z.Metadata = raw(`{"z":1}`)
-	e.put(z)
+	ownRun := step("t", "other", 1)
+	ownRun.Metadata = raw(`{"run_id":"r2","l":1}`)
+	e.put(ownRun)
+	alone := step("u", "alone", 1)
+	alone.Metadata = raw(`{"z":1}`)
+	e.put(alone)
 	first := []string{`session "root" metadata.run_id`, `tool "search" metadata.k`, `tool "search" metrics.m`}
 	second := []string{`tool "other" metadata.run_id`, `tool "other" metadata.l`}
 	e.wantFieldIndex(query.Search{RunID: "r1"}, first...)
@@ -138,16 +138,16 @@ func fieldIndexRunsTold(e *env) {
 }
 
 func fieldIndexRunsListed(e *env) {
-	s := start("s", "root", 0, 10)
-	s.Metadata = text(`{"run_id":"%s","mine":1}`, id("r1"))
-	x := step("t", "search", 1)
-	x.Metadata = raw(`{"listed":1,"dataset_id":"EXT-b"}`)
+	carriesID := start("s", "root", 0, 10)
+	carriesID.Metadata = text(`{"run_id":"%s","mine":1}`, id("r1"))
+	inListed := step("t", "search", 1)
+	inListed.Metadata = raw(`{"listed":1,"dataset_id":"EXT-b"}`)
 	other := step("u", "other", 1)
 	other.Metadata = raw(`{"not":1}`)
-	e.put(s)
-	e.put(x)
+	e.put(carriesID)
+	e.put(inListed)
 	e.put(other)
-	r, err := e.s.CreateRun(
+	created, err := e.s.CreateRun(
 		e.ctx,
 		e.project,
 		run.Update{ID: id("r1").String(), DatasetID: pointer("EXT-a"), EventIDs: []string{id("t").String()}},
@@ -155,23 +155,23 @@ func fieldIndexRunsListed(e *env) {
 	e.ok(err)
 	listed := []string{`tool "search" metadata.listed`, `tool "search" metadata.dataset_id`, "dataset EXT-a"}
 	e.wantFieldIndex(
-		query.Search{RunID: r.ID},
+		query.Search{RunID: created.ID},
 		append([]string{`session "root" metadata.run_id`, `session "root" metadata.mine`}, listed...)...)
-	e.wantFieldIndex(query.Search{RunID: r.ID, To: pointer(noon - dayMillis)}, "dataset EXT-a")
+	e.wantFieldIndex(query.Search{RunID: created.ID, To: pointer(noon - dayMillis)}, "dataset EXT-a")
 	if got := e.fieldIndex(query.Search{}); !slices.Contains(got, "dataset EXT-a") || !slices.Contains(got, "dataset EXT-b") {
 		e.Errorf("datasets are missing: %q", got)
 	}
-	e.ok(e.s.DeleteRun(e.ctx, e.project, r.ID))
-	if n := e.place.Count(e.T, "SELECT count(*) FROM field_index WHERE scope = 'run:"+r.ID+"'"); n != 0 {
+	e.ok(e.s.DeleteRun(e.ctx, e.project, created.ID))
+	if n := e.place.Count(e.T, "SELECT count(*) FROM field_index WHERE scope = 'run:"+created.ID+"'"); n != 0 {
 		e.Errorf("%d rows stay", n)
 	}
 	// Of its sessions the event tells, and the keys are those of such events in the project.
-	e.wantFieldIndex(query.Search{RunID: r.ID}, `session "root" metadata.run_id`, `session "root" metadata.mine`)
-	y := start("v", "another", 20, 10)
-	y.Metadata = text(`{"run_id":"%s"}`, id("r1"))
-	e.put(y)
+	e.wantFieldIndex(query.Search{RunID: created.ID}, `session "root" metadata.run_id`, `session "root" metadata.mine`)
+	cameLater := start("v", "another", 20, 10)
+	cameLater.Metadata = text(`{"run_id":"%s"}`, id("r1"))
+	e.put(cameLater)
 	e.wantFieldIndex(
-		query.Search{RunID: r.ID},
+		query.Search{RunID: created.ID},
 		`session "another" metadata.run_id`,
 		`session "root" metadata.run_id`,
 		`session "root" metadata.mine`,
@@ -211,13 +211,13 @@ func fieldIndexBounds(e *env) {
 }
 
 func fieldIndexReopened(e *env) {
-	x := step("s", "search", 0)
-	x.Metadata = raw(`{"a":1}`)
-	e.put(x)
+	before := step("s", "search", 0)
+	before.Metadata = raw(`{"a":1}`)
+	e.put(before)
 	e.reopen(store.Options{})
-	y := step("s", "y", 2*dayMillis/1000)
-	y.Name, y.Metadata = "search", raw(`{"a":1,"b":1}`)
-	e.put(y)
+	after := step("s", "y", 2*dayMillis/1000)
+	after.Name, after.Metadata = "search", raw(`{"a":1,"b":1}`)
+	e.put(after)
 	e.wantFieldIndex(query.Search{To: pointer(noon)}, `tool "search" metadata.a`)
 	e.wantFieldIndex(query.Search{From: pointer(noon + dayMillis)}, `tool "search" metadata.a`, `tool "search" metadata.b`)
 }
@@ -289,10 +289,10 @@ func (e *env) namesErased() {
 
 func fieldIndexErased(e *env) {
 	with := func(session, name string, at float64, field, dataset string) event.Incoming {
-		x := step(session, name, at)
-		x.Metadata = text(`{%q:1,"dataset_id":%q}`, field, dataset)
-		x.Inputs = text(`{"in":{"%s":[{"deeper":1}]}}`, field)
-		return x
+		named := step(session, name, at)
+		named.Metadata = text(`{%q:1,"dataset_id":%q}`, field, dataset)
+		named.Inputs = text(`{"in":{"%s":[{"deeper":1}]}}`, field)
+		return named
 	}
 	e.put(
 		start("s", "s", 0, 10),
@@ -300,9 +300,9 @@ func fieldIndexErased(e *env) {
 		with("s", "jane doe", 2, "jane", "E"),
 		with("s", "kept too", 2, "jane", "D"),
 	)
-	r := start("r", "r", 0, 10)
-	r.Metadata = text(`{"run_id":"R"}`)
-	e.put(r, with("r", "in a run", 1, "joe", "F"), with("r", "in the run", 1, "mine", "D"))
+	runSession := start("r", "r", 0, 10)
+	runSession.Metadata = text(`{"run_id":"R"}`)
+	e.put(runSession, with("r", "in a run", 1, "joe", "F"), with("r", "in the run", 1, "mine", "D"))
 	keys := func(name string, field string) (list []string) {
 		for _, path := range []string{"metadata." + field, "metadata.dataset_id", "inputs.in", "inputs.in." + field} {
 			list = append(list, fmt.Sprintf("tool %q %s", name, path))
@@ -336,11 +336,11 @@ func fieldIndexErased(e *env) {
 
 	// An event that comes while names are erased keeps its own.
 	for n := range 5 {
-		x, y := with("x", fmt.Sprint("x", n), 3, "late", "L"), with("y", fmt.Sprint("y", n), 3, "late", "L")
-		x.Name, y.Name = "late", "late"
-		e.put(x)
-		e.ok(e.s.DeleteEvent(e.ctx, e.project, x.ID))
-		e.put(y)
+		deleted, meanwhile := with("x", fmt.Sprint("x", n), 3, "late", "L"), with("y", fmt.Sprint("y", n), 3, "late", "L")
+		deleted.Name, meanwhile.Name = "late", "late"
+		e.put(deleted)
+		e.ok(e.s.DeleteEvent(e.ctx, e.project, deleted.ID))
+		e.put(meanwhile)
 		if n == 4 {
 			e.namesErased()
 			if list := e.fieldIndex(query.Search{}); !slices.Contains(list, `tool "late" inputs.in.late`) || !slices.Contains(list, "dataset L") {

@@ -92,13 +92,13 @@ func spilledFields(e *env) {
 }
 
 func largePayload(e *env) {
-	x, y := step("s", "one", 0), step("s", "three", 1)
-	x.Inputs = text(`{"q":"%s"}`, prose(1<<20, 1))
-	y.Inputs = text(`{"q":"%s"}`, prose(1<<20, 2))
-	y.Outputs = text(`"%s"`, prose(1<<20, 3))
-	y.Config = text(`{"c":"%s"}`, strings.Repeat("x", 1<<20))
-	e.put(x, y)
-	e.holds(x, y)
+	one, three := step("s", "one", 0), step("s", "three", 1)
+	one.Inputs = text(`{"q":"%s"}`, prose(1<<20, 1))
+	three.Inputs = text(`{"q":"%s"}`, prose(1<<20, 2))
+	three.Outputs = text(`"%s"`, prose(1<<20, 3))
+	three.Config = text(`{"c":"%s"}`, strings.Repeat("x", 1<<20))
+	e.put(one, three)
+	e.holds(one, three)
 }
 
 func manyChunks(e *env) {

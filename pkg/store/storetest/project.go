@@ -376,10 +376,10 @@ func newKey(name string, p project.Project, scope project.Scope) project.Key {
 }
 
 func keyChanges(e *env) {
-	p, err := e.s.ProjectByName(e.ctx, "default")
+	own, err := e.s.ProjectByName(e.ctx, "default")
 	e.ok(err)
-	q := e.second()
-	for _, k := range []project.Key{newKey("ab1", p, project.ScopeFull), newKey("ab2", p, project.ScopeIngest), newKey("xy1", p, project.ScopeRead), newKey("ab3", q, project.ScopeRead)} {
+	other := e.second()
+	for _, k := range []project.Key{newKey("ab1", own, project.ScopeFull), newKey("ab2", own, project.ScopeIngest), newKey("xy1", own, project.ScopeRead), newKey("ab3", other, project.ScopeRead)} {
 		k.Description, k.ExpiresAt = "of "+k.Name, arrival.Add(time.Hour)
 		e.ok(e.s.InsertKey(e.ctx, k))
 		got, of, err := e.s.KeyByHash(e.ctx, k.Hash)
@@ -394,12 +394,12 @@ func keyChanges(e *env) {
 		limit, page int
 		want        string
 	}{
-		{p.ID, "", 10, 1, "ab1 ab2 xy1"},
-		{p.ID, "ab", 10, 1, "ab1 ab2"},
-		{p.ID, "a", 10, 1, "ab1 ab2"},
-		{p.ID, "b", 10, 1, ""},
-		{p.ID, "%", 10, 1, ""},
-		{p.ID, "ab1", 10, 1, ""}, {q.ID, "", 10, 1, "ab3"}, {p.ID, "", 2, 1, "two"}, {p.ID, "", 2, 2, "one"},
+		{own.ID, "", 10, 1, "ab1 ab2 xy1"},
+		{own.ID, "ab", 10, 1, "ab1 ab2"},
+		{own.ID, "a", 10, 1, "ab1 ab2"},
+		{own.ID, "b", 10, 1, ""},
+		{own.ID, "%", 10, 1, ""},
+		{own.ID, "ab1", 10, 1, ""}, {other.ID, "", 10, 1, "ab3"}, {own.ID, "", 2, 1, "two"}, {own.ID, "", 2, 2, "one"},
 	} {
 		list, total, err := e.s.Keys(e.ctx, tt.project, tt.prefix, tt.limit, tt.page)
 		e.ok(err)
@@ -422,11 +422,11 @@ func keyChanges(e *env) {
 }
 
 func keyRevoke(e *env) {
-	p, err := e.s.ProjectByName(e.ctx, "default")
+	own, err := e.s.ProjectByName(e.ctx, "default")
 	e.ok(err)
-	q := e.second()
-	admin, read := newKey("admin", p, project.ScopeAdmin), newKey("read", p, project.ScopeRead)
-	expired := newKey("expired", p, project.ScopeAdmin)
+	other := e.second()
+	admin, read := newKey("admin", own, project.ScopeAdmin), newKey("read", own, project.ScopeRead)
+	expired := newKey("expired", own, project.ScopeAdmin)
 	expired.ExpiresAt = arrival
 	for _, k := range []project.Key{admin, read, expired} {
 		e.ok(e.s.InsertKey(e.ctx, k))
@@ -434,30 +434,30 @@ func keyRevoke(e *env) {
 	has, err := e.s.HasAdminKey(e.ctx)
 	e.ok(err)
 	e.equal("admin", true, has)
-	k, err := e.s.RevokeKey(e.ctx, p.ID, read.ID)
+	k, err := e.s.RevokeKey(e.ctx, own.ID, read.ID)
 	e.ok(err)
 	e.equal("in force", false, k.InForce(time.Now()))
-	again, err := e.s.RevokeKey(e.ctx, p.ID, read.ID)
+	again, err := e.s.RevokeKey(e.ctx, own.ID, read.ID)
 	e.ok(err)
 	e.equal("again", k.RevokedAt.UnixMilli(), again.RevokedAt.UnixMilli())
 	stored, _, err := e.s.KeyByHash(e.ctx, read.Hash)
 	e.ok(err)
 	e.equal("stored", k.RevokedAt.UnixMilli(), stored.RevokedAt.UnixMilli())
-	_, err = e.s.RevokeKey(e.ctx, q.ID, admin.ID)
+	_, err = e.s.RevokeKey(e.ctx, other.ID, admin.ID)
 	e.equal("of another project", fault.NotFound, fault.Of(err))
-	_, err = e.s.RevokeKey(e.ctx, p.ID, id("nowhere").String())
+	_, err = e.s.RevokeKey(e.ctx, own.ID, id("nowhere").String())
 	e.equal("unknown", fault.NotFound, fault.Of(err))
-	_, err = e.s.RevokeKey(e.ctx, p.ID, admin.ID)
+	_, err = e.s.RevokeKey(e.ctx, own.ID, admin.ID)
 	e.equal("the last of scope admin", fault.Conflict, fault.Of(err))
-	e.ok(e.s.InsertKey(e.ctx, newKey("admin2", q, project.ScopeAdmin)))
-	_, err = e.s.RevokeKey(e.ctx, p.ID, admin.ID)
+	e.ok(e.s.InsertKey(e.ctx, newKey("admin2", other, project.ScopeAdmin)))
+	_, err = e.s.RevokeKey(e.ctx, own.ID, admin.ID)
 	e.ok(err)
 }
 
 func keyConfigured(e *env) {
-	p, err := e.s.ProjectByName(e.ctx, "default")
+	own, err := e.s.ProjectByName(e.ctx, "default")
 	e.ok(err)
-	q := e.second()
+	other := e.second()
 	inForce := func(name string) string {
 		k, of, err := e.s.KeyByHash(e.ctx, project.HashSecret(name))
 		if fault.IsNotFound(err) {
@@ -469,7 +469,7 @@ func keyConfigured(e *env) {
 		}
 		return of.Name
 	}
-	e.ok(e.s.InsertKey(e.ctx, newKey("made", p, project.ScopeAdmin)))
+	e.ok(e.s.InsertKey(e.ctx, newKey("made", own, project.ScopeAdmin)))
 	has, err := e.s.HasAdminKey(e.ctx)
 	e.ok(err)
 	e.equal("admin", true, has)
@@ -478,12 +478,12 @@ func keyConfigured(e *env) {
 		project project.Project
 		want    [3]string
 	}{
-		{"first", p, [3]string{"default", "unknown", "default"}},
-		{"first", p, [3]string{"default", "unknown", "default"}},
-		{"second", p, [3]string{"out of force", "default", "default"}},
-		{"first", q, [3]string{"second", "out of force", "default"}},
-		{"", p, [3]string{"out of force", "out of force", "default"}},
-		{"made", p, [3]string{"out of force", "out of force", "default"}}, // a key that a request made
+		{"first", own, [3]string{"default", "unknown", "default"}},
+		{"first", own, [3]string{"default", "unknown", "default"}},
+		{"second", own, [3]string{"out of force", "default", "default"}},
+		{"first", other, [3]string{"second", "out of force", "default"}},
+		{"", own, [3]string{"out of force", "out of force", "default"}},
+		{"made", own, [3]string{"out of force", "out of force", "default"}}, // a key that a request made
 	} {
 		var k *project.Key
 		if tt.key != "" {
@@ -496,7 +496,7 @@ func keyConfigured(e *env) {
 	}
 	made, _, err := e.s.KeyByHash(e.ctx, project.HashSecret("made"))
 	e.ok(err)
-	_, err = e.s.RevokeKey(e.ctx, p.ID, made.ID)
+	_, err = e.s.RevokeKey(e.ctx, own.ID, made.ID)
 	e.equal("revoke what is configured", fault.Conflict, fault.Of(err))
 }
 

@@ -26,11 +26,11 @@ var repeatTests = []test{
 }
 
 func sample() []event.Incoming {
-	a, b := call("s", "a", 1, 10, 5, 0.25), call("s", "b", 2, 3, 4, 0.5)
-	a.Inputs, b.Outputs = text(`{"q":1}`), text(`"answer"`)
-	c := below("a", step("s", "c", 3))
-	c.Feedback = text(`{"rating":5}`)
-	return []event.Incoming{a, b, c, call("t", "d", 86400, 1, 1, 1)}
+	withInputs, withOutputs := call("s", "a", 1, 10, 5, 0.25), call("s", "b", 2, 3, 4, 0.5)
+	withInputs.Inputs, withOutputs.Outputs = text(`{"q":1}`), text(`"answer"`)
+	rated := below("a", step("s", "c", 3))
+	rated.Feedback = text(`{"rating":5}`)
+	return []event.Incoming{withInputs, withOutputs, rated, call("t", "d", 86400, 1, 1, 1)}
 }
 
 const sampleTotals = "num_events=3 num_model_events=2 has_feedback=true cost=0.75 total_tokens=22 prompt_tokens=13 completion_tokens=9"
@@ -68,10 +68,10 @@ func putAtOnce(e *env) {
 
 func sameIDAtOnce(e *env) {
 	var wg sync.WaitGroup
-	for i, s := range []string{"s1", "s2", "s3", "s4", "s5", "s6", "s7", "s8"} {
+	for i, session := range []string{"s1", "s2", "s3", "s4", "s5", "s6", "s7", "s8"} {
 		wg.Go(func() {
-			x := step(s, "x", 86400*float64(i%3))
-			if err := e.s.Put(e.ctx, e.project, event.Batch{Events: []event.Incoming{x}}); err != nil {
+			sent := step(session, "x", 86400*float64(i%3))
+			if err := e.s.Put(e.ctx, e.project, event.Batch{Events: []event.Incoming{sent}}); err != nil {
 				e.Error(err)
 			}
 		})
@@ -81,100 +81,100 @@ func sameIDAtOnce(e *env) {
 }
 
 func otherDay(e *env) {
-	x := step("s", "x", 0)
-	e.put(x)
+	first := step("s", "x", 0)
+	e.put(first)
 	for _, days := range []float64{1, -3, 40} {
-		y := x
-		y.Start, y.End = x.Start+days*dayMillis, x.End+days*dayMillis
-		y.DefaultTime = true
-		e.put(y)
-		y.DefaultTime = false
-		e.put(y, step("s", "y", 5))
+		repeat := first
+		repeat.Start, repeat.End = first.Start+days*dayMillis, first.End+days*dayMillis
+		repeat.DefaultTime = true
+		e.put(repeat)
+		repeat.DefaultTime = false
+		e.put(repeat, step("s", "y", 5))
 	}
-	e.holds(x)
+	e.holds(first)
 	e.wantRollup("s", "num_events=2 num_model_events=0 has_feedback=false cost= total_tokens=0 prompt_tokens=0 completion_tokens=0")
 }
 
 func otherDayReopened(e *env) {
-	x := step("s", "x", 0)
-	e.put(x, step("s", "z", -5*86400))
+	first := step("s", "x", 0)
+	e.put(first, step("s", "z", -5*86400))
 	for range 3 {
 		e.reopen(optionsNone)
-		y := x
-		y.Start, y.End = x.Start+2*dayMillis, x.End+2*dayMillis
-		e.put(y)
-		e.put(y, step("s", "y", 2*86400))
+		repeat := first
+		repeat.Start, repeat.End = first.Start+2*dayMillis, first.End+2*dayMillis
+		e.put(repeat)
+		e.put(repeat, step("s", "y", 2*86400))
 	}
-	e.holds(x)
+	e.holds(first)
 	e.equal("events", 4, len(e.session(id("s"))))
 }
 
 func twiceInBatch(e *env) {
-	x, y := call("s", "x", 0, 1, 1, 1), call("s", "x", 5, 7, 7, 7)
-	y.Inputs = text(`{"late":1}`)
-	e.put(x, y)
-	want := x
-	want.Inputs = y.Inputs
+	first, second := call("s", "x", 0, 1, 1, 1), call("s", "x", 5, 7, 7, 7)
+	second.Inputs = text(`{"late":1}`)
+	e.put(first, second)
+	want := first
+	want.Inputs = second.Inputs
 	e.holds(want)
 	e.wantRollup("s", "num_events=1 num_model_events=1 has_feedback=false cost=1 total_tokens=2 prompt_tokens=1 completion_tokens=1")
 }
 
 func fillEmpty(e *env) {
-	x := call("s", "x", 0, 1, 1, 1)
-	x.Inputs, x.Feedback, x.Name = text(`{"kept":1,"empty":"","none":null}`), text(`{}`), event.Unknown
-	e.put(x)
-	y := call("s", "x", 9, 100, 100, 100)
-	y.Inputs, y.Outputs, y.Feedback = text(`{"kept":2,"empty":"now","none":[1],"new":1.50}`), text(`[1]`), text(`{"rating":1}`)
-	y.Config, y.UserProperties, y.Error, y.Name = text(`{"model":"m"}`), text(`{"user_id":"u"}`), pointer("late"), "named"
-	y.Metadata = text(`{"cost":9,"extra":true}`)
-	e.put(y)
-	want := x
-	want.Name, want.Outputs, want.Feedback, want.Config, want.UserProperties, want.Error = y.Name, y.Outputs, y.Feedback, y.Config, y.UserProperties, y.Error
+	first := call("s", "x", 0, 1, 1, 1)
+	first.Inputs, first.Feedback, first.Name = text(`{"kept":1,"empty":"","none":null}`), text(`{}`), event.Unknown
+	e.put(first)
+	fuller := call("s", "x", 9, 100, 100, 100)
+	fuller.Inputs, fuller.Outputs, fuller.Feedback = text(`{"kept":2,"empty":"now","none":[1],"new":1.50}`), text(`[1]`), text(`{"rating":1}`)
+	fuller.Config, fuller.UserProperties, fuller.Error, fuller.Name = text(`{"model":"m"}`), text(`{"user_id":"u"}`), pointer("late"), "named"
+	fuller.Metadata = text(`{"cost":9,"extra":true}`)
+	e.put(fuller)
+	want := first
+	want.Name, want.Outputs, want.Feedback, want.Config, want.UserProperties, want.Error = fuller.Name, fuller.Outputs, fuller.Feedback, fuller.Config, fuller.UserProperties, fuller.Error
 	want.Inputs = text(`{"kept":1,"empty":"now","none":[1],"new":1.50}`)
 	want.Metadata = text(`{"prompt_tokens":1,"completion_tokens":1,"cost":1,"extra":true}`)
 	e.holds(want)
-	e.put(y)
+	e.put(fuller)
 	e.holds(want)
 	e.wantRollup("s", "num_events=1 num_model_events=1 has_feedback=true cost=1 total_tokens=2 prompt_tokens=1 completion_tokens=1")
 }
 
 func finished(e *env) {
-	x := step("s", "x", 0)
-	x.Unfinished, x.End, x.Duration, x.Outputs = true, x.Start, 0, text(`"part"`)
-	e.put(x)
-	e.update(event.Update{EventID: x.ID, Metrics: text(`{"score":0.5}`), Feedback: text(`{"rating":4}`), Metadata: text(`{"mine":1}`)})
-	y := call("s", "x", 0, 5, 6, 0.25)
-	y.Outputs, y.End, y.Duration = text(`"whole"`), y.Start+5000, 5000
+	open := step("s", "x", 0)
+	open.Unfinished, open.End, open.Duration, open.Outputs = true, open.Start, 0, text(`"part"`)
+	e.put(open)
+	e.update(event.Update{EventID: open.ID, Metrics: text(`{"score":0.5}`), Feedback: text(`{"rating":4}`), Metadata: text(`{"mine":1}`)})
+	done := call("s", "x", 0, 5, 6, 0.25)
+	done.Outputs, done.End, done.Duration = text(`"whole"`), done.Start+5000, 5000
 	for range 2 {
-		e.put(y)
+		e.put(done)
 	}
-	want := y
+	want := done
 	want.Metrics, want.Feedback = text(`{"score":0.5}`), text(`{"rating":4}`)
 	want.Metadata = text(`{"prompt_tokens":5,"completion_tokens":6,"cost":0.25,"mine":1}`)
 	e.holds(want)
 	e.wantRollup("s", "num_events=1 num_model_events=1 has_feedback=true cost=0.25 total_tokens=11 prompt_tokens=5 completion_tokens=6")
-	s := e.event(id("s"))
-	e.equal("end of the session", y.End, s.End)
-	e.equal("outputs of the session", `"whole"`, string(s.Outputs))
+	session := e.event(id("s"))
+	e.equal("end of the session", done.End, session.End)
+	e.equal("outputs of the session", `"whole"`, string(session.Outputs))
 }
 
 func unfinishedLate(e *env) {
-	y := call("s", "x", 0, 5, 6, 0.25)
-	e.put(y)
-	x := step("s", "x", 0)
-	x.Unfinished, x.End, x.Duration = true, x.Start, 0
-	e.put(x)
-	e.holds(y)
+	done := call("s", "x", 0, 5, 6, 0.25)
+	e.put(done)
+	lateCopy := step("s", "x", 0)
+	lateCopy.Unfinished, lateCopy.End, lateCopy.Duration = true, lateCopy.Start, 0
+	e.put(lateCopy)
+	e.holds(done)
 }
 
 func startTwice(e *env) {
-	a := start("s", "first", 0, 0)
-	a.Metadata, a.UserProperties, a.Inputs = text(`{"a":1,"b":1}`), text(`{"user_id":"u1","x":1}`), text(`{"q":1}`)
-	e.put(a)
-	b := start("s", "second", 5, 0)
-	b.Metadata, b.UserProperties, b.Inputs = text(`{"b":2,"c":2}`), text(`{"user_id":"u2"}`), text(`{"q":2,"r":2}`)
+	first := start("s", "first", 0, 0)
+	first.Metadata, first.UserProperties, first.Inputs = text(`{"a":1,"b":1}`), text(`{"user_id":"u1","x":1}`), text(`{"q":1}`)
+	e.put(first)
+	second := start("s", "second", 5, 0)
+	second.Metadata, second.UserProperties, second.Inputs = text(`{"b":2,"c":2}`), text(`{"user_id":"u2"}`), text(`{"q":2,"r":2}`)
 	for range 2 {
-		e.put(b)
+		e.put(second)
 	}
 	got := e.event(id("s"))
 	e.equal("session", "first a=1 b=2 c=2 user_id=\"u2\" x=1 q=1 r=2", got.Name+" "+members(got.Metadata, "a", "b", "c")+" "+
@@ -182,17 +182,17 @@ func startTwice(e *env) {
 }
 
 func otherSession(e *env) {
-	x := call("s", "x", 0, 1, 1, 1)
-	e.put(x)
-	y := x
-	y.SessionID, y.ParentID = id("other"), id("other")
-	y.Inputs = text(`{"late":1}`)
-	e.put(y)
-	want := x
-	want.Inputs = y.Inputs
+	first := call("s", "x", 0, 1, 1, 1)
+	e.put(first)
+	elsewhere := first
+	elsewhere.SessionID, elsewhere.ParentID = id("other"), id("other")
+	elsewhere.Inputs = text(`{"late":1}`)
+	e.put(elsewhere)
+	want := first
+	want.Inputs = elsewhere.Inputs
 	e.holds(want)
 	e.equal("sessions", 1, e.place.Count(e.T, `SELECT count(*) FROM session`))
-	e.put(y, step("other", "z", 1))
+	e.put(elsewhere, step("other", "z", 1))
 	e.wantRollup("other", "num_events=1 num_model_events=0 has_feedback=false cost= total_tokens=0 prompt_tokens=0 completion_tokens=0")
 }
 

@@ -125,9 +125,9 @@ func searchRuns(e *env) {
 	own := step("s", "own run", 0)
 	own.Metadata = text(`{"run_id":"r1"}`)
 	other := step("s", "no run", 1)
-	a := start("t", "session run", 0, 0)
-	a.Metadata = text(`{"run_id":"r2"}`)
-	e.put(other, own, a, step("t", "x", 1), step("u", "y", 2))
+	sessionOfRun := start("t", "session run", 0, 0)
+	sessionOfRun.Metadata = text(`{"run_id":"r2"}`)
+	e.put(other, own, sessionOfRun, step("t", "x", 1), step("u", "y", 2))
 	e.equal("run of a session", 2, e.run("r2"))
 	if n := e.run("r1"); n == 0 {
 		e.Error("run of an event finds nothing")
@@ -382,9 +382,9 @@ func searchRollupCost(e *env) {
 }
 
 func searchSessionPayload(e *env) {
-	x, y := step("s", "x", 0), step("s", "y", 1)
-	x.Inputs, y.Outputs = text(`{"q":"needle in"}`), text(`"needle out"`)
-	e.put(x, y)
+	asks, answers := step("s", "x", 0), step("s", "y", 1)
+	asks.Inputs, answers.Outputs = text(`{"q":"needle in"}`), text(`"needle out"`)
+	e.put(asks, answers)
 	session := e.filter("event_type", "is", "", `"session"`)
 	e.equal("inputs", 1, len(e.found(session, e.filter("inputs.q", "contains", "", `"needle in"`))))
 	e.equal("outputs", 1, len(e.found(session, e.filter("outputs", "contains", "", `"needle out"`))))
@@ -392,13 +392,13 @@ func searchSessionPayload(e *env) {
 }
 
 func searchPayload(e *env) {
-	a, b, c, d := step("s", "a", 0), step("s", "b", 1), step("s", "c", 2), step("s", "d", 3)
-	p := func(x event.Incoming) event.Incoming { return below("p", x) }
-	a.Inputs = text(`{"q":"zurück zum Refund"}`)
-	b.Inputs = text(`{"q":"zur\u00fcck zum \u0052efund"}`)
-	c.Outputs = text(`"zurück zum Refund"`)
-	d.ColdMetadata = text(`{"attributes":{"q":"zurück zum Refund"}}`)
-	e.put(p(a), p(b), p(c), p(d), p(step("s", "bare", 4)))
+	plain, escaped, inOutputs, inColdMetadata := step("s", "a", 0), step("s", "b", 1), step("s", "c", 2), step("s", "d", 3)
+	child := func(x event.Incoming) event.Incoming { return below("p", x) }
+	plain.Inputs = text(`{"q":"zurück zum Refund"}`)
+	escaped.Inputs = text(`{"q":"zur\u00fcck zum \u0052efund"}`)
+	inOutputs.Outputs = text(`"zurück zum Refund"`)
+	inColdMetadata.ColdMetadata = text(`{"attributes":{"q":"zurück zum Refund"}}`)
+	e.put(child(plain), child(escaped), child(inOutputs), child(inColdMetadata), child(step("s", "bare", 4)))
 	e.equal("contains", []string{"a", "b", "unknown"}, e.found(e.filter("inputs.q", "contains", "", `"zum Refund"`)))
 	e.equal("umlaut", []string{"a", "b", "unknown"}, e.found(e.filter("inputs", "contains", "", `"rück"`)))
 	e.equal("not contains", []string{"bare", "c", "d"}, e.found(e.filter("inputs.q", "not contains", "", `"Refund"`)))

@@ -36,53 +36,54 @@ var sessionTests = []test{
 }
 
 func firstEvent(e *env) {
-	x := step("s", "x", 0)
-	x.Inputs, x.Outputs = text(`{"q":1}`), text(`"a"`)
-	e.put(x)
-	s := e.event(id("s"))
+	first := step("s", "x", 0)
+	first.Inputs, first.Outputs = text(`{"q":1}`), text(`"a"`)
+	e.put(first)
+	session := e.event(id("s"))
 	want := event.Event{
 		ID:        id("s"),
 		SessionID: id("s"),
 		Type:      event.TypeSession,
 		Name:      "x",
 		Source:    "suite",
-		Start:     x.Start,
-		End:       x.End,
+		Start:     first.Start,
+		End:       first.End,
 		Duration:  1000,
-		Inputs:    x.Inputs,
-		Outputs:   x.Outputs,
+		Inputs:    first.Inputs,
+		Outputs:   first.Outputs,
 		Metadata:  text(`{"num_events":1,"num_model_events":0,"has_feedback":false,"total_tokens":0,"prompt_tokens":0,"completion_tokens":0}`),
 	}
-	e.same("made session", []event.Event{want}, []event.Event{s})
+	e.same("made session", []event.Event{want}, []event.Event{session})
 	e.equal("events", []string{"x", "x"}, names(e.session(id("s"))))
 }
 
 func madeFollows(e *env) {
 	late := below("root", step("s", "child", 5))
 	e.put(late)
-	root2, root1 := step("s", "second root", 3), step("s", "root", 1)
-	root1.Source, root1.Inputs, root1.Outputs = "src1", text(`{"q":"first"}`), text(`"first"`)
-	root2.Inputs, root2.Outputs = text(`{"q":"second"}`), text(`"second"`)
-	e.put(root2)
-	s := e.event(id("s"))
-	e.equal("name after the later root", "second root", s.Name)
-	e.put(root1)
-	s = e.event(id("s"))
-	e.equal("session", []any{"root", "src1", root1.Start, late.End, late.End - root1.Start, `{"q":"first"}`, `"second"`},
-		[]any{s.Name, s.Source, s.Start, s.End, s.Duration, string(s.Inputs), string(s.Outputs)})
-	root0 := step("s", "yesterday", -86400)
-	e.put(root0, step("s", "tomorrow", 86400))
-	s = e.event(id("s"))
-	e.equal("session over days", []any{"yesterday", noon - dayMillis, noon + dayMillis + 1000}, []any{s.Name, s.Start, s.End})
+	secondRoot, firstRoot := step("s", "second root", 3), step("s", "root", 1)
+	firstRoot.Source, firstRoot.Inputs, firstRoot.Outputs = "src1", text(`{"q":"first"}`), text(`"first"`)
+	secondRoot.Inputs, secondRoot.Outputs = text(`{"q":"second"}`), text(`"second"`)
+	e.put(secondRoot)
+	session := e.event(id("s"))
+	e.equal("name after the later root", "second root", session.Name)
+	e.put(firstRoot)
+	session = e.event(id("s"))
+	e.equal("session", []any{"root", "src1", firstRoot.Start, late.End, late.End - firstRoot.Start, `{"q":"first"}`, `"second"`},
+		[]any{session.Name, session.Source, session.Start, session.End, session.Duration, string(session.Inputs), string(session.Outputs)})
+	yesterday := step("s", "yesterday", -86400)
+	e.put(yesterday, step("s", "tomorrow", 86400))
+	session = e.event(id("s"))
+	e.equal("session over days", []any{"yesterday", noon - dayMillis, noon + dayMillis + 1000},
+		[]any{session.Name, session.Start, session.End})
 	e.equal("events", 6, len(e.session(id("s"))))
 }
 
 func madeUser(e *env) {
-	x := step("s", "x", 0)
-	e.put(x)
-	y := step("s", "y", 1)
-	y.UserProperties = text(`{"plan":"pro","user_id":"u-1"}`)
-	e.put(y)
+	withoutUser := step("s", "x", 0)
+	e.put(withoutUser)
+	withUser := step("s", "y", 1)
+	withUser.UserProperties = text(`{"plan":"pro","user_id":"u-1"}`)
+	e.put(withUser)
 	e.equal("user", `{"user_id":"u-1"}`, string(e.event(id("s")).UserProperties))
 }
 
@@ -106,18 +107,19 @@ func hints(e *env) {
 }
 
 func startedLate(e *env) {
-	x := step("s", "x", 10)
-	x.UserProperties = text(`{"user_id":"u"}`)
-	e.put(x)
-	a := start("s", "chosen", 5, 100)
-	a.Metadata, a.Inputs, a.UserProperties = text(`{"k":1}`), text(`{"q":"sender"}`), text(`{"plan":"pro"}`)
-	e.put(a)
-	s := e.event(id("s"))
-	e.equal("session", []any{"chosen", "sender", a.Start, a.End, `{"q":"sender"}`, "1", `{"plan":"pro","user_id":"u"}`},
-		[]any{s.Name, s.Source, s.Start, s.End, string(s.Inputs), members(s.Metadata, "k")[2:], string(s.UserProperties)})
+	cameBefore := step("s", "x", 10)
+	cameBefore.UserProperties = text(`{"user_id":"u"}`)
+	e.put(cameBefore)
+	startEvent := start("s", "chosen", 5, 100)
+	startEvent.Metadata, startEvent.Inputs, startEvent.UserProperties = text(`{"k":1}`), text(`{"q":"sender"}`), text(`{"plan":"pro"}`)
+	e.put(startEvent)
+	session := e.event(id("s"))
+	e.equal("session", []any{"chosen", "sender", startEvent.Start, startEvent.End, `{"q":"sender"}`, "1", `{"plan":"pro","user_id":"u"}`},
+		[]any{session.Name, session.Source, session.Start, session.End, string(session.Inputs), members(session.Metadata, "k")[2:],
+			string(session.UserProperties)})
 	e.put(step("s", "y", -50), step("s", "z", 500))
-	s = e.event(id("s"))
-	e.equal("session stays", []any{"chosen", a.Start, a.End}, []any{s.Name, s.Start, s.End})
+	session = e.event(id("s"))
+	e.equal("session stays", []any{"chosen", startEvent.Start, startEvent.End}, []any{session.Name, session.Start, session.End})
 	e.wantRollup("s", "num_events=3 num_model_events=0 has_feedback=false cost= total_tokens=0 prompt_tokens=0 completion_tokens=0")
 }
 
@@ -139,20 +141,21 @@ func startedAfterUpdate(e *env) {
 }
 
 func openEnd(e *env) {
-	a := start("s", "open", 0, 0)
-	e.put(a)
+	startEvent := start("s", "open", 0, 0)
+	e.put(startEvent)
 	e.put(step("s", "x", 30), step("s", "y", -30))
-	s := e.event(id("s"))
-	e.equal("session", []any{"open", a.Start, noon + 31000, 31000.0}, []any{s.Name, s.Start, s.End, s.Duration})
+	session := e.event(id("s"))
+	e.equal("session", []any{"open", startEvent.Start, noon + 31000, 31000.0},
+		[]any{session.Name, session.Start, session.End, session.Duration})
 	e.put(step("s", "z", 10))
 	e.equal("end", noon+31000, e.event(id("s")).End)
 }
 
 func explicitEnd(e *env) {
-	a := start("s", "closed", 0, 5)
-	e.put(step("s", "x", 30), a)
+	startEvent := start("s", "closed", 0, 5)
+	e.put(step("s", "x", 30), startEvent)
 	e.put(step("s", "y", 60))
-	e.equal("end", a.End, e.event(id("s")).End)
+	e.equal("end", startEvent.End, e.event(id("s")).End)
 }
 
 func updatedEnd(e *env) {
@@ -163,20 +166,20 @@ func updatedEnd(e *env) {
 }
 
 func endFollowsChange(e *env) {
-	for _, s := range []string{"made", "open"} {
-		if s == "open" {
-			e.put(start(s, "open", 0, 0))
+	for _, session := range []string{"made", "open"} {
+		if session == "open" {
+			e.put(start(session, "open", 0, 0))
 		}
-		x, y := step(s, s+" x", 0), step(s, s+" y", 1)
-		y.Outputs = text(`"of y"`)
-		x.Outputs = text(`"of x"`)
-		e.put(x, y)
-		e.equal(s+" outputs", `"of y"`, string(e.event(id(s)).Outputs))
-		e.update(event.Update{EventID: x.ID, EndTime: pointer(noon + 90000)})
-		e.equal(s+" end", noon+90000, e.event(id(s)).End)
-		e.equal(s+" outputs of what now ends last", `"of x"`, string(e.event(id(s)).Outputs))
-		e.ok(e.s.DeleteEvent(e.ctx, e.project, x.ID))
-		e.equal(s+" outputs after the deletion", `"of y"`, string(e.event(id(s)).Outputs))
+		lengthened, lastBefore := step(session, session+" x", 0), step(session, session+" y", 1)
+		lastBefore.Outputs = text(`"of y"`)
+		lengthened.Outputs = text(`"of x"`)
+		e.put(lengthened, lastBefore)
+		e.equal(session+" outputs", `"of y"`, string(e.event(id(session)).Outputs))
+		e.update(event.Update{EventID: lengthened.ID, EndTime: pointer(noon + 90000)})
+		e.equal(session+" end", noon+90000, e.event(id(session)).End)
+		e.equal(session+" outputs of what now ends last", `"of x"`, string(e.event(id(session)).Outputs))
+		e.ok(e.s.DeleteEvent(e.ctx, e.project, lengthened.ID))
+		e.equal(session+" outputs after the deletion", `"of y"`, string(e.event(id(session)).Outputs))
 	}
 }
 
@@ -250,15 +253,15 @@ func anyOrder(e *env) {
 }
 
 func eventAsSession(e *env) {
-	x := step("s", "x", 0)
-	e.put(x)
+	stored := step("s", "x", 0)
+	e.put(stored)
 	for _, seconds := range []float64{0, 86400} {
-		y := step("x", "y", seconds) // its session's id is the event's
-		if err := e.s.Put(e.ctx, e.project, event.Batch{Events: []event.Incoming{y}}); fault.Of(err) != fault.Invalid {
+		misfiled := step("x", "y", seconds) // its session's id is the event's
+		if err := e.s.Put(e.ctx, e.project, event.Batch{Events: []event.Incoming{misfiled}}); fault.Of(err) != fault.Invalid {
 			e.Errorf("put into a session whose id is an event's: %v, want Invalid", err)
 		}
 	}
-	e.holds(x)
+	e.holds(stored)
 	if err := e.s.Put(e.ctx, e.project, event.Batch{Events: []event.Incoming{step("a", "b", 0), step("b", "c", 0)}}); fault.Of(
 		err,
 	) != fault.Invalid {
@@ -266,7 +269,7 @@ func eventAsSession(e *env) {
 	}
 	// A session event with the id of an event fills it, as any repeat.
 	e.put(start("x", "as a session", 5, 0))
-	e.holds(x)
+	e.holds(stored)
 	e.equal("rows", 2, e.place.Count(e.T, `SELECT count(*) FROM event`))
 }
 
@@ -295,9 +298,9 @@ func costsAnyOrder(e *env) {
 func hugeTotals(e *env) {
 	var list []event.Incoming
 	for i := range 3 {
-		x := call("s", fmt.Sprint("x", i), float64(i), 1, 1, 0.25)
-		x.Metadata = raw(`{"prompt_tokens":1.7e308,"completion_tokens":-1.7e308,"total_tokens":1.7e308,"cost":1.7e308}`)
-		list = append(list, x)
+		huge := call("s", fmt.Sprint("x", i), float64(i), 1, 1, 0.25)
+		huge.Metadata = raw(`{"prompt_tokens":1.7e308,"completion_tokens":-1.7e308,"total_tokens":1.7e308,"cost":1.7e308}`)
+		list = append(list, huge)
 	}
 	e.put(list...)
 	e.put(call("s", "usual", 5, 3, 4, 0.5))
@@ -313,16 +316,16 @@ func hugeTotals(e *env) {
 		c.Filters = append(c.Filters, e.filter("inputs.x", "not exists", "", `null`)) // decided in Go
 		e.wantChart(c, "total 4", "2026-01-02T00:00Z - "+want+" 4")
 	}
-	for _, x := range list {
-		e.ok(e.s.DeleteEvent(e.ctx, e.project, x.ID))
+	for _, huge := range list {
+		e.ok(e.s.DeleteEvent(e.ctx, e.project, huge.ID))
 	}
 	e.wantRollup("s", "num_events=1 num_model_events=1 has_feedback=false cost=0.5 total_tokens=7 prompt_tokens=3 completion_tokens=4")
 }
 
 func modelAsSession(e *env) {
-	x := call("s", "s", 0, 3, 4, 0.5)
-	x.ID = id("s")
-	e.put(x)
+	modelEvent := call("s", "s", 0, 3, 4, 0.5)
+	modelEvent.ID = id("s")
+	e.put(modelEvent)
 	e.put(call("s", "y", 1, 10, 20, 0.25))
 	got := e.event(id("s"))
 	e.equal(
@@ -334,16 +337,16 @@ func modelAsSession(e *env) {
 		members(got.Metadata, "cost", "total_tokens", "prompt_tokens", "completion_tokens"))
 	for range 2 {
 		e.equal("rows", 2, e.place.Count(e.T, `SELECT count(*) FROM event`))
-		e.put(x)
+		e.put(modelEvent)
 	}
 }
 
 // sessionFails: whatever the order, a session shows the error of the first of its failed roots, and
 // filters see it.
 func sessionFails(e *env) {
-	first, second, below1 := step("s", "first", 1), step("s", "second", 2), below("first", step("s", "below", 0))
-	first.Error, second.Error, below1.Error = pointer("one"), pointer("two"), pointer("inner")
-	sameByAnyOrder(e, id("s"), []event.Incoming{first, second, below1, step("s", "fine", 0)})
+	first, second, belowFirst := step("s", "first", 1), step("s", "second", 2), below("first", step("s", "below", 0))
+	first.Error, second.Error, belowFirst.Error = pointer("one"), pointer("two"), pointer("inner")
+	sameByAnyOrder(e, id("s"), []event.Incoming{first, second, belowFirst, step("s", "fine", 0)})
 	shown := func(session string) string {
 		if err := e.event(id(session)).Error; err != nil {
 			return *err
@@ -390,15 +393,15 @@ func sessionFails(e *env) {
 // sessionSays: roots come before other steps, and what a session says itself before them.
 func sessionSays(e *env) {
 	root := step("s", "root", 0)
-	a, b, c := below("root", step("s", "a", 1)), below("root", step("s", "b", 2)), below("root", step("s", "c", 3))
-	a.Outputs = text(`"of a"`)
-	b.Inputs, b.Outputs = text(`{"q":"of b"}`), text(`"of b"`)
-	c.Inputs = text(`{"q":"of c"}`)
-	sameByAnyOrder(e, id("s"), []event.Incoming{root, a, b, c})
+	withOutputs, withBoth, withInputs := below("root", step("s", "a", 1)), below("root", step("s", "b", 2)), below("root", step("s", "c", 3))
+	withOutputs.Outputs = text(`"of a"`)
+	withBoth.Inputs, withBoth.Outputs = text(`{"q":"of b"}`), text(`"of b"`)
+	withInputs.Inputs = text(`{"q":"of c"}`)
+	sameByAnyOrder(e, id("s"), []event.Incoming{root, withOutputs, withBoth, withInputs})
 	shows := func(what, inputs, outputs string) {
 		e.Helper()
-		x := e.event(id("s"))
-		e.equal(what, []string{inputs, outputs}, []string{string(x.Inputs), string(x.Outputs)})
+		shown := e.event(id("s"))
+		e.equal(what, []string{inputs, outputs}, []string{string(shown.Inputs), string(shown.Outputs)})
 		session := e.filter("event_type", "is", "", `"session"`)
 		for field, text := range map[string]string{"inputs": inputs, "outputs": outputs} {
 			if text == "" {
@@ -419,10 +422,10 @@ func sessionSays(e *env) {
 	late.Inputs, late.Outputs = text(`{"q":"of late"}`), text(`"of late"`)
 	e.put(late)
 	shows("a later root", `{"q":"of late"}`, `"of late"`)
-	for _, gone := range []event.Incoming{late, b} {
+	for _, gone := range []event.Incoming{late, withBoth} {
 		e.ok(e.s.DeleteEvent(e.ctx, e.project, gone.ID))
 	}
 	shows("without them", `{"q":"of c"}`, `"of a"`)
-	e.update(event.Update{EventID: a.ID, Inputs: text(`{"q":"of a"}`)})
+	e.update(event.Update{EventID: withOutputs.ID, Inputs: text(`{"q":"of a"}`)})
 	shows("an update", `{"q":"of a"}`, `"of a"`)
 }

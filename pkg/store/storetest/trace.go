@@ -87,14 +87,14 @@ func keyOfExisting(e *env) {
 }
 
 func traceAnyOrder(e *env) {
-	a := traced("t", "", below("root", call("t", "a", 2, 1, 2, 0.5)))
-	b := traced("t", "", below("a", step("t", "b", 3)))
-	b.UserProperties = text(`{"user_id":"u"}`)
+	modelCall := traced("t", "", below("root", call("t", "a", 2, 1, 2, 0.5)))
+	belowCall := traced("t", "", below("a", step("t", "b", 3)))
+	belowCall.UserProperties = text(`{"user_id":"u"}`)
 	root := traced("t", "key", step("key", "root", 1))
 	root.Inputs, root.Outputs = text(`{"q":"root"}`), text(`"root"`)
 	second := traced("t", "", step("t", "second root", 86400))
 	second.Outputs = text(`"last"`)
-	sameByAnyOrder(e, id("key"), []event.Incoming{a, b, root, second})
+	sameByAnyOrder(e, id("key"), []event.Incoming{modelCall, belowCall, root, second})
 }
 
 func twoTraces(e *env) {
@@ -106,8 +106,8 @@ func twoTraces(e *env) {
 	// Two provisional sessions over two days become one at once.
 	e.put(traced("t3", "", step("t3", "three", -2*86400)), traced("t4", "", step("t4", "four", 2*86400)))
 	e.put(traced("t4", "key", step("key", "root 4", 5)), traced("t3", "key", step("key", "root 3", 6)))
-	s := e.event(id("key"))
-	e.equal("session", []any{"three", noon - 2*dayMillis, noon + 2*dayMillis + 1000}, []any{s.Name, s.Start, s.End})
+	session := e.event(id("key"))
+	e.equal("session", []any{"three", noon - 2*dayMillis, noon + 2*dayMillis + 1000}, []any{session.Name, session.Start, session.End})
 }
 
 func fixedEvent(e *env) {
@@ -120,11 +120,11 @@ func fixedEvent(e *env) {
 }
 
 func resentWithKey(e *env) {
-	x := step("t", "x", 1)
-	x.Inputs = text(`{"q":1}`)
-	e.put(traced("t", "", x), traced("t", "", step("t", "y", 2)))
+	resent := step("t", "x", 1)
+	resent.Inputs = text(`{"q":1}`)
+	e.put(traced("t", "", resent), traced("t", "", step("t", "y", 2)))
 	for range 2 {
-		e.put(traced("t", "key", x))
+		e.put(traced("t", "key", resent))
 	}
 	e.wantNames("moved", "key", "x", "x", "y")
 	e.equal("event rows", 3, e.place.Count(e.T, `SELECT count(*) FROM event`))

@@ -59,10 +59,10 @@ func spans() []event.Incoming {
 	outer := traced("t", "s", call("s", "outer", 0, 10, 20, 1.5))
 	outer.Metadata = text(`{"prompt_tokens":10,"input_tokens":10,"completion_tokens":20,"output_tokens":20,"cost":1.5,"k":"v"}`)
 	outer.End, outer.Duration = outer.Start+9000, 9000
-	step1 := traced("t", "s", below("outer", step("s", "step", 1)))
-	a := traced("t", "s", below("step", call("s", "a", 2, 4, 8, 0.5)))
-	b := traced("t", "s", below("step", call("s", "b", 3, 6, 12, 1)))
-	return []event.Incoming{outer, step1, a, b}
+	between := traced("t", "s", below("outer", step("s", "step", 1)))
+	firstCall := traced("t", "s", below("step", call("s", "a", 2, 4, 8, 0.5)))
+	secondCall := traced("t", "s", below("step", call("s", "b", 3, 6, 12, 1)))
+	return []event.Incoming{outer, between, firstCall, secondCall}
 }
 
 const spansRollup = "num_events=4 num_model_events=2 has_feedback=false cost=1.5 total_tokens=30 prompt_tokens=10 completion_tokens=20"
@@ -107,10 +107,10 @@ func tracesApart(e *env) {
 }
 
 func wrapperCycle(e *env) {
-	a := traced("t", "s", below("b", call("s", "a", 0, 1, 1, 0.25)))
-	b := traced("t", "s", below("a", call("s", "b", 1, 2, 2, 0.5)))
-	sameByAnyOrder(e, id("s"), []event.Incoming{a, b})
-	e.equal("types", []event.Type{event.TypeChain, event.TypeModel}, []event.Type{e.event(a.ID).Type, e.event(b.ID).Type})
+	earlier := traced("t", "s", below("b", call("s", "a", 0, 1, 1, 0.25)))
+	later := traced("t", "s", below("a", call("s", "b", 1, 2, 2, 0.5)))
+	sameByAnyOrder(e, id("s"), []event.Incoming{earlier, later})
+	e.equal("types", []event.Type{event.TypeChain, event.TypeModel}, []event.Type{e.event(earlier.ID).Type, e.event(later.ID).Type})
 }
 
 func wrapperRepeated(e *env) {
@@ -218,47 +218,49 @@ func duplicatesModel(e *env) {
 // filledAgain: what fills a call is the same before another account takes its place and after that one
 // turns out to be of another answer, since it ended last, or has another id.
 func filledAgain(e *env) {
-	x := traced("t1", "s", told("openai", "r-1", step("s", "x", 1)))
-	y := traced("t2", "s", told("langchain", "r-1", step("s", "y", 2)))
-	w := traced("t3", "s", told("gateway", "r-1", step("s", "w", 1.5)))
-	z := traced("t4", "s", told("gateway", "r-1", step("s", "z", 0)))
-	for _, c := range []*event.Incoming{&x, &w, &z} {
-		c.Metadata = text(`{"response_id":"r-1"}`)
+	client := traced("t1", "s", told("openai", "r-1", step("s", "client", 1)))
+	framework := traced("t2", "s", told("langchain", "r-1", step("s", "framework", 2)))
+	gateway := traced("t3", "s", told("gateway", "r-1", step("s", "gateway", 1.5)))
+	lateGateway := traced("t4", "s", told("gateway", "r-1", step("s", "late", 0)))
+	for _, withoutCounts := range []*event.Incoming{&client, &gateway, &lateGateway} {
+		withoutCounts.Metadata = text(`{"response_id":"r-1"}`)
 	}
-	duplicates := func() []string { return []string{e.duplicateOf("x"), e.duplicateOf("y"), e.duplicateOf("w")} }
-	e.put(x, y, w)
-	filled := e.counts("x")
-	e.equal("filled", "total_tokens=6", members(e.event(x.ID).Metadata, "total_tokens"))
-	open := z
-	open.Unfinished, open.End, open.Duration = true, z.Start, 0
+	duplicates := func() []string {
+		return []string{e.duplicateOf("client"), e.duplicateOf("framework"), e.duplicateOf("gateway")}
+	}
+	e.put(client, framework, gateway)
+	filled := e.counts("client")
+	e.equal("filled", "total_tokens=6", members(e.event(client.ID).Metadata, "total_tokens"))
+	open := lateGateway
+	open.Unfinished, open.End, open.Duration = true, lateGateway.Start, 0
 	e.put(open)
-	e.equal("duplicates while z is open", []string{"z", "z", ""}, duplicates())
-	z.End, z.Duration = z.Start+9000, 9000
-	e.put(z)
-	e.equal("duplicates", []string{"", "x", "x"}, duplicates())
-	e.equal("filled again", filled, e.counts("x"))
+	e.equal("duplicates while the late one is open", []string{"late", "late", ""}, duplicates())
+	lateGateway.End, lateGateway.Duration = lateGateway.Start+9000, 9000
+	e.put(lateGateway)
+	e.equal("duplicates", []string{"", "client", "client"}, duplicates())
+	e.equal("filled again", filled, e.counts("client"))
 	early := traced("t5", "s", told("proxy", "r-1", step("s", "early", 0)))
 	e.put(early)
 	e.equal("duplicates of another", []string{"early", "early", "early"}, duplicates())
 	e.update(event.Update{EventID: early.ID, Metadata: text(`{"response_id":"r-9"}`)})
-	e.equal("duplicates without it", []string{"", "x", "x"}, duplicates())
-	e.equal("filled once more", filled, e.counts("x"))
+	e.equal("duplicates without it", []string{"", "client", "client"}, duplicates())
+	e.equal("filled once more", filled, e.counts("client"))
 }
 
 // A call that failed has no answer whose id tells it: two accounts of it are made below one span, at
 // the same time, of the same model.
 func duplicatesFailed(e *env) {
 	failed := func(name, scope, parent, model string, at, ms float64) event.Incoming {
-		x := traced("t1", "s", told(scope, "", step("s", name, at)))
-		x.Metadata, x.Inputs, x.Outputs = nil, nil, nil
+		report := traced("t1", "s", told(scope, "", step("s", name, at)))
+		report.Metadata, report.Inputs, report.Outputs = nil, nil, nil
 		why := "overloaded"
-		x.Error, x.End, x.Duration = &why, x.Start+ms, ms
-		x.Config = text(`{"model":%q}`, model)
-		x.ColdMetadata = text(`{"scope":{"name":%q},"parent_span_id":%q}`, scope, parent)
+		report.Error, report.End, report.Duration = &why, report.Start+ms, ms
+		report.Config = text(`{"model":%q}`, model)
+		report.ColdMetadata = text(`{"scope":{"name":%q},"parent_span_id":%q}`, scope, parent)
 		if scope != "client" { // which does not tell what was asked
-			x.Inputs = text(`{"chat_history":[{"role":"user","content":"Hello?"}]}`)
+			report.Inputs = text(`{"chat_history":[{"role":"user","content":"Hello?"}]}`)
 		}
-		return x
+		return report
 	}
 	list := []event.Incoming{
 		failed("asked", "openllmetry", "p", "m", 1, 100), failed("sent", "client", "p", "m", 1.001, 90),
@@ -306,10 +308,10 @@ func duplicatesOfOne(e *env) {
 }
 
 func duplicatesByDepth(e *env) {
-	a := traced("t1", "s", told("x", "r", step("s", "shallow", 0)))
-	b := traced("t2", "s", below("above", told("y", "r", step("s", "deep", 0))))
+	shallow := traced("t1", "s", told("x", "r", step("s", "shallow", 0)))
+	deep := traced("t2", "s", below("above", told("y", "r", step("s", "deep", 0))))
 	above := traced("t2", "s", step("s", "above", 0))
-	sameByAnyOrder(e, id("s"), []event.Incoming{a, b, above})
+	sameByAnyOrder(e, id("s"), []event.Incoming{shallow, deep, above})
 	e.equal("duplicate", []string{"deep", ""}, []string{e.duplicateOf("shallow"), e.duplicateOf("deep")})
 }
 
@@ -381,11 +383,11 @@ func longTrace(e *env) {
 	const requests, each = 40, 25
 	var all []event.Incoming
 	for i := range requests * each {
-		x := call("s", fmt.Sprint("span ", i), float64(i), 1, 1, 0.25)
+		span := call("s", fmt.Sprint("span ", i), float64(i), 1, 1, 0.25)
 		if i > 0 {
-			x = below(fmt.Sprint("span ", (i-1)/3), x)
+			span = below(fmt.Sprint("span ", (i-1)/3), span)
 		}
-		all = append(all, traced("t", "s", x))
+		all = append(all, traced("t", "s", span))
 	}
 	for i := range requests {
 		part := make([]event.Incoming, 0, each)
@@ -457,13 +459,13 @@ func companyLeaves(e *env) {
 
 // correctedForNothing: what a request says of wrappers holds only as far as its spans do.
 func correctedForNothing(e *env) {
-	x := traced("t", "s", below("x", call("s", "x", 0, 4, 4, 0.5))) // its own parent
-	again := x
-	x.Correct(event.Correction{Wrapper: true})
-	e.put(x)
-	e.equal("type", event.TypeModel, e.event(x.ID).Type)
-	e.put(x, again)
-	e.equal("type, sent again", event.TypeModel, e.event(x.ID).Type)
+	ownParent := traced("t", "s", below("x", call("s", "x", 0, 4, 4, 0.5))) // its own parent
+	again := ownParent
+	ownParent.Correct(event.Correction{Wrapper: true})
+	e.put(ownParent)
+	e.equal("type", event.TypeModel, e.event(ownParent.ID).Type)
+	e.put(ownParent, again)
+	e.equal("type, sent again", event.TypeModel, e.event(ownParent.ID).Type)
 	e.wantRollup("s", "num_events=1 num_model_events=1 has_feedback=false cost=0.5 total_tokens=8 prompt_tokens=4 completion_tokens=4")
 }
 
@@ -578,9 +580,9 @@ func messagesStand(e *env) {
 // partsSummed: a retried call, of which each attempt is told by itself.
 func partsSummed(e *env) {
 	outer := traced("t", "s", messages("openinference", step("s", "outer", 1)))
-	a := traced("t", "s", below("outer", bare("r-1", step("s", "a", 2))))
-	b := traced("t", "s", below("outer", bare("r-2", step("s", "b", 3))))
-	sameByAnyOrder(e, id("s"), []event.Incoming{outer, a, b})
+	firstAttempt := traced("t", "s", below("outer", bare("r-1", step("s", "a", 2))))
+	secondAttempt := traced("t", "s", below("outer", bare("r-2", step("s", "b", 3))))
+	sameByAnyOrder(e, id("s"), []event.Incoming{outer, firstAttempt, secondAttempt})
 	e.equal("counts", "prompt_tokens=8 completion_tokens=4 total_tokens=12 cost=0.5 response_id=", members(e.event(id("outer")).Metadata,
 		"prompt_tokens", "completion_tokens", "total_tokens", "cost", "response_id"))
 	e.wantRollup("s", "num_events=3 num_model_events=1 has_feedback=false cost=0.5 total_tokens=12 prompt_tokens=8 completion_tokens=4")
@@ -655,8 +657,8 @@ func messagesDeleted(e *env) {
 	inner := traced("t", "s", below("outer", bare("r-1", step("s", "inner", 2))))
 	e.put(outer, inner)
 	e.ok(e.s.DeleteEvent(e.ctx, e.project, outer.ID))
-	x := e.event(inner.ID)
-	e.equal("inner", []string{"model", ""}, []string{string(x.Type), e.duplicateOf("inner")})
+	left := e.event(inner.ID)
+	e.equal("inner", []string{"model", ""}, []string{string(left.Type), e.duplicateOf("inner")})
 	e.wantRollup("s", "num_events=1 num_model_events=1 "+oneCall)
 	outer.ID, inner.ParentID = id("another outer"), id("another outer")
 	inner.ID = id("another inner")

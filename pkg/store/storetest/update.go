@@ -80,18 +80,18 @@ func updateSpilled(e *env) {
 }
 
 func updateCold(e *env) {
-	x := step("s", "x", 0)
-	x.Metadata, x.ColdMetadata = text(`{"warm":1}`), text(`{"attributes":{"a":1},"span_name":"GET"}`)
-	e.put(x)
-	e.update(event.Update{EventID: x.ID, Metadata: text(`{"attributes":{"b":2},"warm":3}`)})
-	e.equal("metadata", `{"warm":3,"attributes":{"b":2},"span_name":"GET"}`, string(e.event(x.ID).Metadata))
-	y := x
-	y.Metadata, y.ColdMetadata = text(`{"span_name":"other","new":1}`), text(`{"attributes":{"c":3},"resource":{"r":1}}`)
-	e.put(y)
+	first := step("s", "x", 0)
+	first.Metadata, first.ColdMetadata = text(`{"warm":1}`), text(`{"attributes":{"a":1},"span_name":"GET"}`)
+	e.put(first)
+	e.update(event.Update{EventID: first.ID, Metadata: text(`{"attributes":{"b":2},"warm":3}`)})
+	e.equal("metadata", `{"warm":3,"attributes":{"b":2},"span_name":"GET"}`, string(e.event(first.ID).Metadata))
+	repeat := first
+	repeat.Metadata, repeat.ColdMetadata = text(`{"span_name":"other","new":1}`), text(`{"attributes":{"c":3},"resource":{"r":1}}`)
+	e.put(repeat)
 	e.equal(
 		"metadata after a repeat",
 		`{"warm":3,"attributes":{"b":2},"new":1,"span_name":"GET","resource":{"r":1}}`,
-		string(e.event(x.ID).Metadata),
+		string(e.event(first.ID).Metadata),
 	)
 }
 
@@ -285,8 +285,8 @@ func updateExpired(e *env) {
 }
 
 func updatesAtOnce(e *env) {
-	x := step("s", "x", 0)
-	e.put(x)
+	updated := step("s", "x", 0)
+	e.put(updated)
 	var wg sync.WaitGroup
 	for i := range 24 {
 		for _, target := range []string{"x", "s"} {
@@ -297,9 +297,9 @@ func updatesAtOnce(e *env) {
 			})
 		}
 		wg.Go(func() {
-			y := step("s", fmt.Sprint("y", i), float64(i)) // moves the session's end
-			z := step("z", fmt.Sprint("z", i), float64(i))
-			if err := e.s.Put(e.ctx, e.project, event.Batch{Events: []event.Incoming{z, y}}); err != nil {
+			movesEnd := step("s", fmt.Sprint("y", i), float64(i)) // moves the session's end
+			unrelated := step("z", fmt.Sprint("z", i), float64(i))
+			if err := e.s.Put(e.ctx, e.project, event.Batch{Events: []event.Incoming{unrelated, movesEnd}}); err != nil {
 				e.Error(err)
 			}
 		})
@@ -316,27 +316,27 @@ func updatesAtOnce(e *env) {
 }
 
 func updatesAndRepeats(e *env) {
-	x := step("s", "x", 0)
-	e.put(x)
+	first := step("s", "x", 0)
+	e.put(first)
 	var wg sync.WaitGroup
 	for i := range 20 {
 		wg.Go(func() {
-			y := x
-			y.Inputs = text(`{"in%d":1}`, i)
+			repeat := first
+			repeat.Inputs = text(`{"in%d":1}`, i)
 			// Under other sessions: other writers, where there are several.
-			y.SessionID = id(fmt.Sprint("s", i))
-			if err := e.s.Put(e.ctx, e.project, event.Batch{Events: []event.Incoming{y}}); err != nil {
+			repeat.SessionID = id(fmt.Sprint("s", i))
+			if err := e.s.Put(e.ctx, e.project, event.Batch{Events: []event.Incoming{repeat}}); err != nil {
 				e.Error(err)
 			}
 		})
 		wg.Go(func() {
-			if _, err := e.s.Update(e.ctx, e.project, event.Update{EventID: x.ID, Metrics: text(`{"m%d":1}`, i)}); err != nil {
+			if _, err := e.s.Update(e.ctx, e.project, event.Update{EventID: first.ID, Metrics: text(`{"m%d":1}`, i)}); err != nil {
 				e.Error(err)
 			}
 		})
 	}
 	wg.Wait()
-	got := e.event(x.ID)
+	got := e.event(first.ID)
 	for i := range 20 {
 		e.equal(
 			"input and metric",

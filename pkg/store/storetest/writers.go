@@ -41,9 +41,9 @@ func badNeighbour(e *env) {
 }
 
 func invalidBatch(e *env) {
-	x, y := step("s", "x", 0), step("s", "y", 1)
-	y.End = -1
-	err := e.s.Put(e.ctx, e.project, event.Batch{Events: []event.Incoming{x, y}})
+	valid, invalid := step("s", "x", 0), step("s", "y", 1)
+	invalid.End = -1
+	err := e.s.Put(e.ctx, e.project, event.Batch{Events: []event.Incoming{valid, invalid}})
 	var f *fault.Error
 	if !errors.As(err, &f) || f.Kind != fault.Invalid || f.Field != "events[1].end_time" {
 		e.Errorf("got %v, want Invalid at events[1].end_time", err)
