@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
 
-const { filter, tree, timeline, jsonindex, messages, thread, graph, format, snippets } = await import(process.env.SPANGROVE_WEB_MODELS);
+const { columns, filter, tree, timeline, jsonindex, messages, thread, graph, format, snippets } = await import(process.env.SPANGROVE_WEB_MODELS);
 const exported = (await import(process.env.SPANGROVE_WEB_MODELS)).export ?? {};
 
 /** A generator of numbers that is the same in every run. */
@@ -18,27 +18,30 @@ function random(seed) {
 
 test("the grammar of filters is read as it is written, whatever the values", () => {
   const r = random(7);
-  const letters = ["a", "Z", "9", " ", '"', "\\", ":", ">", "<", "~", "!", "-", "(", "ü", "語", "\t", "."];
+  const letters = ["a", "Z", "9", " ", '"', "\\", ":", ">", "<", "~", "!", "-", "(", ")", "OR", " OR ", "ü", "語", "\t", "."];
   const text = (n) => Array.from({ length: n }, () => letters[r(letters.length)]).join("");
   const fields = ["name", "metadata.a.b", "cost", "event.model"];
   const operators = [":", "-:", "~", "!~", ">", "<", "has", "-has", "words"];
+  const simple = () => {
+    const operator = operators[r(operators.length)];
+    const field = operator === "words" ? "" : fields[r(fields.length)];
+    if ([":", "-:", "~", "!~"].includes(operator) && r(3) === 0) return { field, operator, value: "", values: Array.from({ length: 1 + r(3) }, () => text(1 + r(8))) };
+    return { field, operator, value: operator === "has" || operator === "-has" ? "" : text(1 + r(8)) };
+  };
+  const either = () => ({ field: "", operator: "or", value: "", any: Array.from({ length: 1 + r(3) }, () => Array.from({ length: 1 + r(3) }, simple)) });
   for (let i = 0; i < 5000; i++) {
-    const terms = Array.from({ length: r(4) }, () => {
-      const operator = operators[r(operators.length)];
-      const field = operator === "words" ? "" : fields[r(fields.length)];
-      return { field, operator, value: operator === "has" || operator === "-has" ? "" : text(1 + r(8)) };
-    });
+    const terms = Array.from({ length: r(4) }, () => (r(5) === 0 ? either() : simple()));
     const written = filter.write(terms);
     const parsed = filter.parse(written);
     assert.equal(parsed.problem, null, written);
-    assert.deepEqual(parsed.terms.map(({ field, operator, value }) => ({ field, operator, value })), terms, written);
+    assert.deepEqual(parsed.terms.map(({ from, to, ...part }) => part), terms, written);
     assert.equal(filter.write(parsed.terms), written);
   }
 });
 
 test("no text breaks the grammar", () => {
   const r = random(11);
-  const letters = '" \\:><~!-ax.';
+  const letters = '" \\:><~!-ax.()OR';
   for (let i = 0; i < 20_000; i++) {
     const text = Array.from({ length: r(20) }, () => letters[r(letters.length)]).join("");
     const { terms, problem } = filter.parse(text);
@@ -60,9 +63,41 @@ test("filters are those of the API, and what cannot be expressed is said", () =>
   const both = one("user:u1 event.model:o3 refund", "sessions");
   assert.deepEqual(both.filters, [{ field: "user_properties.user_id", operator: "is", value: "u1" }]);
   assert.deepEqual(both.eventFilters, [{ field: "config.model", operator: "is", value: "o3" }, { field: "text", operator: "contains", value: "refund" }]);
-  for (const bad of ["region:eu", "cost>much", 'name:"open', "-word", ":x", "name:", "has>x", "a!b", "constructor:x", "__proto__:x"]) {
+  assert.deepEqual(one("model:(o3 OR gpt-4o)").filters, [{ field: "config.model", operator: "is any of", value: ["o3", "gpt-4o"] }]);
+  assert.deepEqual(one("-name:(a OR b)").filters, ["a", "b"].map((value) => ({ field: "event_name", operator: "is not", value })));
+  assert.deepEqual(one("model~(o3 OR gpt)").filters, [{ any: ["o3", "gpt"].map((value) => [{ field: "config.model", operator: "contains", value }]) }]);
+  assert.deepEqual(one("(type:tool has:error OR cost>1)").filters, [{ any: [
+    [{ field: "event_type", operator: "is", value: "tool" }, { field: "error", operator: "exists" }],
+    [{ field: "metadata.cost", operator: "greater than", type: "number", value: 1 }]] }]);
+  assert.deepEqual(one("(event.name:a OR refund)", "sessions"), { filters: [], problem: null,
+    eventFilters: [{ any: [[{ field: "event_name", operator: "is", value: "a" }], [{ field: "text", operator: "contains", value: "refund" }]] }] });
+  for (const bad of ["region:eu", "cost>much", 'name:"open', "-word", ":x", "name:", "has>x", "a!b", "constructor:x", "__proto__:x",
+    "a OR b", "name:(a", "name:(a b)", "name:(a OR)", "(name:a", "(name:a OR)", "()", "(OR name:a)", "((name:a))", "cost>(1 OR 2)", "(name:a)b"]) {
     assert.ok(one(bad).problem, bad);
   }
+  for (const bad of ["(name:a OR refund)", "(cost>1 OR errors>2)", `name:(${Array(101).fill("a").join(" OR ")})`, `(${Array(9).fill("name:a").join(" OR ")})`]) {
+    assert.ok(one(bad, "sessions").problem, bad);
+  }
+});
+
+test("a facet changes its own term, and nothing else", () => {
+  assert.deepEqual(filter.valuesIn("type:tool name:(a OR b) name:c", "name"), ["a", "b", "c"]);
+  assert.equal(filter.withValues("type:tool name:a refund", "name", ["a", "b c"]), 'type:tool name:(a OR "b c") refund');
+  assert.equal(filter.withValues("type:tool name:(a OR b) refund", "name", ["b"]), "type:tool name:b refund");
+  assert.equal(filter.withValues("type:tool name:b -name:c", "name", []), "type:tool -name:c");
+  assert.equal(filter.withValues("", "model", ["o3"]), "model:o3");
+  assert.equal(filter.withValues('name:"open', "model", ["o3"]), 'name:"open');
+});
+
+test("what is completed is what stands before the caret", () => {
+  const at = (text) => { const { from, typed, field } = filter.termAt(text, text.length); return [from, typed, field]; };
+  assert.deepEqual(at("name:a mod"), [7, "mod", null]);
+  assert.deepEqual(at('name:"a b'), [0, 'name:"a b', null]);
+  assert.deepEqual(at("model:(o3 OR gp"), [13, "gp", "model"]);
+  assert.deepEqual(at("model:("), [7, "", "model"]);
+  assert.deepEqual(at("model:(o3) na"), [11, "na", null]);
+  assert.deepEqual(at("(type:tool OR na"), [14, "na", null]);
+  assert.deepEqual(at("(na"), [1, "na", null]);
 });
 
 /** An answer of the API with events that are given as [id, parent's place, type, start, duration, error]. */
@@ -277,12 +312,29 @@ test("values are written for people", () => {
   assert.equal(format.plural(1, "error"), "1 error");
 });
 
+test("columns are any field of a row, and an address keeps them", () => {
+  const row = { metadata: { resource: { "service.name": "desk", "a.b": { c: 1 } }, a: { b: 2 }, "a.b": 3 } };
+  assert.equal(columns.valueAt(row, "metadata.resource.service.name"), "desk");
+  assert.equal(columns.valueAt(row, "metadata.resource.a.b.c"), 1);
+  assert.equal(columns.valueAt(row, "metadata.a.b"), 3);
+  assert.equal(columns.valueAt(row, "metadata.constructor.name"), undefined);
+  assert.equal(columns.valueAt(row, "metadata.resource.none"), undefined);
+  for (const ids of [["start", "metadata.a,b"], ["metadata.100%", "metrics.%2C"]]) {
+    assert.deepEqual(columns.readColumns(columns.writeColumns(ids)), ids);
+  }
+  assert.equal(columns.readColumns(null), null);
+  assert.equal(columns.readColumns(""), null);
+  assert.deepEqual(columns.readColumns("a,a,%"), ["a", "%"]);
+  assert.equal(columns.columnLabel("metadata.resource.service.name"), "service.name");
+  assert.equal(columns.columnLabel("metrics.f1"), "f1");
+});
+
 test("cells of CSV are no formulas", () => {
   assert.equal(exported.cell("=1+1"), "'=1+1");
   assert.equal(exported.cell('@x,"y"'), `"'@x,""y"""`);
   assert.equal(exported.cell(-5), "-5");
   assert.equal(exported.cell({ a: 1 }), '"{""a"":1}"');
-  assert.equal(exported.csv([{ event_id: "1", error: "+x" }], false), "1,,,,,,,'+x,,,,,,,\r\n");
+  assert.equal(exported.csv([{ event_id: "1", error: "+x" }], exported.eventColumns, false), "1,,,,,,,'+x,,,,,,,\r\n");
 });
 
 test("every snippet has the address and the key", () => {

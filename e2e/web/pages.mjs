@@ -241,6 +241,45 @@ test("a list that is live shows what comes, and one that is empty says why", asy
   await p.close();
 });
 
+test("facets, columns and the height of rows", async () => {
+  const p = await open();
+  await p.go("events?range=all&q=type:model", ".table .row");
+  const total = () => p.page.evaluate(() => Number(document.querySelector(".foot").textContent.match(/([\d,]+) event/)[1].replaceAll(",", "")));
+  const models = await total();
+  await p.page.locator("h1").click();
+  await p.page.keyboard.press("b");
+  await p.page.waitForSelector(".facets label:has-text('tool')");
+  // The facet of a field counts what the list would show if the filter did not speak of the field.
+  const count = Number((await p.page.textContent(".facets label:has-text('tool')")).replace(/\D/g, ""));
+  await p.page.click(".facets label:has-text('tool')");
+  await p.page.waitForFunction(() => document.querySelector("#filter-bar").value === "type:(model OR tool)");
+  await p.page.waitForFunction((n) => Number(document.querySelector(".foot").textContent.match(/([\d,]+) event/)?.[1].replaceAll(",", "")) > n, models);
+  if (count < 1000) assert.equal(await total(), models + count);
+  await p.page.fill(".facets .add", "service.name");
+  await p.page.click(".facets .found button[title='metadata.resource.service.name']");
+  await p.page.waitForSelector(".facets section:last-of-type label");
+  await p.flaws("facets");
+  await p.page.click("[aria-label=Columns]");
+  await p.page.click("#columns-menu [aria-label='Columns shown'] button:has-text('Tokens')");
+  await p.page.fill("#columns-menu input", "resource.service.name");
+  await p.page.click("#columns-menu button[title='metadata.resource.service.name']");
+  await p.page.click("#columns-menu button:has-text('comfortable')");
+  await p.page.keyboard.press("Escape");
+  await p.page.waitForFunction(() => document.querySelector(".table .row")?.getBoundingClientRect().height === 52);
+  const heads = await p.page.locator(".table [role=columnheader]").allTextContents();
+  assert.ok(heads.includes("service.name") && !heads.includes("Tokens"), heads.join());
+  await p.page.waitForFunction(() => [...document.querySelectorAll(".table .row")].some((r) => r.lastElementChild.textContent.length > 1));
+  await p.flaws("chosen columns");
+  await p.page.reload();
+  await p.page.waitForSelector(".facets section:last-of-type label");
+  assert.deepEqual(await p.page.locator(".table [role=columnheader]").allTextContents(), heads);
+  await p.go(`sessions?range=all&q=${encodeURIComponent("event.type:(tool OR chain) (name:a OR name~o)")}`, ".table .row");
+  await p.page.click("[aria-label='Close the facets']");
+  await p.page.waitForSelector(".facets", { state: "detached" });
+  await p.check("facets");
+  await p.close();
+});
+
 test("events and completions", async () => {
   const p = await open();
   for (const route of ["events?range=all", "completions?range=all", "events?range=all&q=has:error"]) {

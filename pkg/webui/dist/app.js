@@ -2,7 +2,7 @@
 
 // main.tsx
 import { render } from "./lib.js";
-import { useEffect as useEffect17 } from "./lib.js";
+import { useEffect as useEffect18 } from "./lib.js";
 
 // api/client.ts
 import { signal } from "./lib.js";
@@ -393,10 +393,10 @@ function Palette({ onClose }) {
     ] }, item.id + item.label)) })
   ] });
 }
-async function look(text3, signal6) {
+async function look(text3, signal8) {
   if (isId(text3)) {
     try {
-      const e = await call(`v1/events/${text3}?children=none`, { signal: signal6 });
+      const e = await call(`v1/events/${text3}?children=none`, { signal: signal8 });
       return [{ id: e.event_id, label: e.event_name, type: e.event_type, run: () => go(href(["session", e.session_id], e.event_id === e.session_id ? {} : { e: e.event_id })) }];
     } catch (error) {
       if (error instanceof ApiError && error.status === 404) return [{ id: "none", label: `No event or session has the id ${text3}`, run: () => {
@@ -404,7 +404,7 @@ async function look(text3, signal6) {
       throw error;
     }
   }
-  const page = await call("v1/sessions/search", { method: "POST", signal: signal6, body: { filters: [{ field: "event_name", operator: "contains", value: text3 }], limit: 5 } });
+  const page = await call("v1/sessions/search", { method: "POST", signal: signal8, body: { filters: [{ field: "event_name", operator: "contains", value: text3 }], limit: 5 } });
   return page.sessions.map((s) => ({ id: s.session_id, label: s.session_name, type: "session", run: () => go(href(["session", s.session_id])) }));
 }
 function KeySheet({ onClose }) {
@@ -503,23 +503,23 @@ function Shell({ children }) {
 }
 
 // pages/events.tsx
-import { useEffect as useEffect8, useMemo as useMemo3, useRef as useRef7, useState as useState13 } from "./lib.js";
+import { useEffect as useEffect9, useMemo as useMemo3, useRef as useRef7, useState as useState16 } from "./lib.js";
 
 // api/cache.ts
 var maxEvents = 400;
 var events = /* @__PURE__ */ new Map();
 var previews = /* @__PURE__ */ new Map();
 var asked = /* @__PURE__ */ new Set();
-async function readEvent(id, signal6) {
-  const known = events.get(id);
-  if (known) return known;
-  const e = await call(`v1/events/${encodeURIComponent(id)}?children=none`, { signal: signal6 });
+async function readEvent(id, signal8) {
+  const known2 = events.get(id);
+  if (known2) return known2;
+  const e = await call(`v1/events/${encodeURIComponent(id)}?children=none`, { signal: signal8 });
   if (events.size >= maxEvents) events.delete(events.keys().next().value);
   events.set(id, e);
   return e;
 }
-function readField(id, field, signal6) {
-  return text(`v1/events/${encodeURIComponent(id)}/fields/${field}`, { signal: signal6 });
+function readField(id, field, signal8) {
+  return text(`v1/events/${encodeURIComponent(id)}/fields/${field}`, { signal: signal8 });
 }
 function forget(id) {
   events.delete(id);
@@ -545,13 +545,14 @@ async function loadPreviews(ids) {
 }
 
 // model/export.ts
-function jsonl(events2) {
-  return events2.map((e) => `${JSON.stringify(e)}
+function jsonl(rows) {
+  return rows.map((e) => `${JSON.stringify(e)}
 `).join("");
 }
-var columns = ["event_id", "session_id", "event_type", "event_name", "source", "start_time", "duration", "error", "inputs", "outputs", "config", "metadata", "metrics", "feedback", "user_properties"];
-function csv(events2, head) {
-  const lines = events2.map((e) => columns.map((c) => cell(e[c])).join(","));
+var eventColumns = ["event_id", "session_id", "event_type", "event_name", "source", "start_time", "duration", "error", "inputs", "outputs", "config", "metadata", "metrics", "feedback", "user_properties"];
+var sessionColumns = ["session_id", "session_name", "source", "start_time", "end_time", "duration", "user_id", "run_id", "num_events", "num_model_events", "num_errors", "tokens", "cost", "error", "input", "output", "metrics", "feedback", "metadata"];
+function csv(rows, columns, head) {
+  const lines = rows.map((row) => columns.map((c) => cell(row[c])).join(","));
   if (head) lines.unshift(columns.join(","));
   return lines.map((l) => `${l}\r
 `).join("");
@@ -562,6 +563,39 @@ function cell(v) {
   let text3 = typeof v === "string" ? v : JSON.stringify(v);
   if (/^[=+\-@\t\r]/.test(text3)) text3 = `'${text3}`;
   return /[",\r\n]/.test(text3) ? `"${text3.replaceAll('"', '""')}"` : text3;
+}
+
+// model/columns.ts
+function valueAt(of, path) {
+  if (typeof of !== "object" || of === null) return void 0;
+  if (Object.hasOwn(of, path)) return of[path];
+  for (let dot = path.indexOf("."); dot > 0; dot = path.indexOf(".", dot + 1)) {
+    const key = path.slice(0, dot);
+    if (!Object.hasOwn(of, key)) continue;
+    const found = valueAt(of[key], path.slice(dot + 1));
+    if (found !== void 0) return found;
+  }
+  return void 0;
+}
+function readColumns(text3) {
+  if (text3 === null) return null;
+  const out = [];
+  for (const part of text3.split(",")) {
+    let id = part;
+    try {
+      id = decodeURIComponent(part);
+    } catch {
+    }
+    if (id !== "" && !out.includes(id)) out.push(id);
+  }
+  return out.length === 0 ? null : out;
+}
+function writeColumns(ids) {
+  return ids === null || ids.length === 0 ? null : ids.map((id) => id.replaceAll("%", "%25").replaceAll(",", "%2C")).join(",");
+}
+function columnLabel(path) {
+  const rest = path.slice(path.indexOf(".") + 1).split(".");
+  return rest.slice(-2).join(".");
 }
 
 // model/filter.ts
@@ -617,21 +651,51 @@ function isEventField(path) {
 }
 function parse(text3) {
   const terms = [];
-  let i = 0;
-  while (i < text3.length) {
-    if (/\s/.test(text3[i])) {
-      i++;
-      continue;
-    }
-    const from = i;
-    const read = readTerm(text3, i);
-    if ("message" in read) return { terms, problem: { message: read.message, from, to: text3.length } };
+  for (let i = skipSpace(text3, 0); i < text3.length; i = skipSpace(text3, i)) {
+    const read = text3[i] === "(" ? readAlternatives(text3, i) : readTerm(text3, i, false);
+    if ("message" in read) return { terms, problem: { message: read.message, from: i, to: text3.length } };
+    if (isOr(read, text3, i)) return { terms, problem: { message: "OR stands in brackets, as in (name:a OR name:b) or name:(a OR b).", from: i, to: text3.length } };
+    terms.push({ ...read, from: i });
     i = read.to;
-    terms.push({ ...read, from });
   }
   return { terms, problem: null };
 }
-function readTerm(text3, at) {
+var maxAlternatives = 8;
+var maxValues = 100;
+function skipSpace(text3, at) {
+  let i = at;
+  while (i < text3.length && /\s/.test(text3[i])) i++;
+  return i;
+}
+function isOr(read, text3, at) {
+  return read.operator === "words" && read.value === "OR" && text3[at] !== '"';
+}
+function readAlternatives(text3, at) {
+  const any = [[]];
+  for (let i = skipSpace(text3, at + 1); i < text3.length; i = skipSpace(text3, i)) {
+    const last = any[any.length - 1];
+    if (text3[i] === ")") {
+      if (last.length === 0) return { message: any.length === 1 ? "There is nothing between the brackets." : "A filter must stand after OR." };
+      if (i + 1 < text3.length && !/\s/.test(text3[i + 1])) return { message: "A space must stand after the bracket." };
+      return { field: "", operator: "or", value: "", any, to: i + 1 };
+    }
+    if (text3[i] === "(") return { message: "Brackets do not stand in brackets." };
+    const read = readTerm(text3, i, true);
+    if ("message" in read) return read;
+    if (isOr(read, text3, i)) {
+      if (last.length === 0) return { message: "A filter must stand before OR." };
+      if (any.length === maxAlternatives) return { message: `At most ${maxAlternatives} alternatives can stand in brackets.` };
+      any.push([]);
+    } else {
+      const { to: _, ...part } = read;
+      last.push(part);
+    }
+    i = read.to;
+  }
+  return { message: "A bracket is missing at the end." };
+}
+function readTerm(text3, at, inBrackets) {
+  const ends = (c) => /\s/.test(c) || inBrackets && c === ")";
   let i = at;
   let negative = false;
   if (text3[i] === '"') {
@@ -644,10 +708,10 @@ function readTerm(text3, at) {
     i++;
   }
   const start = i;
-  while (i < text3.length && !/[\s:~<>!]/.test(text3[i])) i++;
+  while (i < text3.length && !ends(text3[i]) && !/[:~<>!]/.test(text3[i])) i++;
   const field = text3.slice(start, i);
   const sign = text3[i];
-  if (sign === void 0 || /\s/.test(sign)) {
+  if (sign === void 0 || ends(sign)) {
     if (negative) return { message: `-${field}: a word cannot be excluded; name a field, as in -name:${field || "x"}.` };
     return { field: "", operator: "words", value: field, to: i };
   }
@@ -667,7 +731,12 @@ function readTerm(text3, at) {
     else if (operator === "~") operator = "!~";
     else return { message: `- does not go with ${sign}` };
   }
-  const value2 = readValue(text3, i);
+  if (text3[i] === "(" && field !== "has") {
+    if (operator === ">" || operator === "<") return { message: `Brackets do not go with ${operator}` };
+    const list = readValues(text3, i);
+    return "message" in list ? list : { field, operator, value: "", values: list.values, to: list.to };
+  }
+  const value2 = readValue(text3, i, ends);
   if (!value2) return { message: "A quote is missing at the end." };
   if (value2.value === "" && !value2.quoted) return { message: `A value must stand after ${field}${sign}` };
   if (field === "has") {
@@ -676,13 +745,30 @@ function readTerm(text3, at) {
   }
   return { field, operator, value: value2.value, to: value2.to };
 }
-function readValue(text3, at) {
+function readValues(text3, at) {
+  const values = [];
+  let i = skipSpace(text3, at + 1);
+  for (; ; ) {
+    const value2 = readValue(text3, i, (c) => /[\s)]/.test(c));
+    if (!value2 || i >= text3.length) return { message: value2 ? "A bracket is missing at the end." : "A quote is missing at the end." };
+    if (!value2.quoted && (value2.value === "" || value2.value === "OR")) return { message: "A value must stand on both sides of OR." };
+    values.push(value2.value);
+    i = skipSpace(text3, value2.to);
+    if (text3[i] === ")") break;
+    if (i >= text3.length) return { message: "A bracket is missing at the end." };
+    if (text3.slice(i, i + 2) !== "OR" || !/\s/.test(text3[i + 2] ?? "")) return { message: "OR must stand between the values in brackets." };
+    i = skipSpace(text3, i + 2);
+    if (values.length === maxValues) return { message: `At most ${maxValues} values can stand in brackets.` };
+  }
+  return { values, to: i + 1 };
+}
+function readValue(text3, at, ends) {
   if (text3[at] === '"') {
     const quoted = readQuoted(text3, at);
     return quoted && { ...quoted, quoted: true };
   }
   let i = at;
-  while (i < text3.length && !/\s/.test(text3[i])) i++;
+  while (i < text3.length && !ends(text3[i])) i++;
   return { value: text3.slice(at, i), to: i, quoted: false };
 }
 function readQuoted(text3, at) {
@@ -700,21 +786,39 @@ function readQuoted(text3, at) {
   return null;
 }
 function quote(value2) {
-  return value2 !== "" && /^[^\s"\\]+$/.test(value2) ? value2 : `"${value2.replace(/[\\"]/g, "\\$&")}"`;
+  return value2 !== "" && value2 !== "OR" && /^[^\s"\\()]+$/.test(value2) ? value2 : `"${value2.replace(/[\\"]/g, "\\$&")}"`;
 }
 function writeTerm(term) {
+  const value2 = term.values ? `(${term.values.map(quote).join(" OR ")})` : quote(term.value);
   switch (term.operator) {
     case "has":
       return `has:${quote(term.field)}`;
     case "-has":
       return `-has:${quote(term.field)}`;
     case "words":
-      return /^[^\s"\\:~<>!-][^\s"\\:~<>!]*$/.test(term.value) ? term.value : `"${term.value.replace(/[\\"]/g, "\\$&")}"`;
+      return term.value !== "OR" && /^[^\s"\\:~<>!()-][^\s"\\:~<>!()]*$/.test(term.value) ? term.value : `"${term.value.replace(/[\\"]/g, "\\$&")}"`;
+    case "or":
+      return `(${(term.any ?? []).map(write).join(" OR ")})`;
     case "-:":
-      return `-${term.field}:${quote(term.value)}`;
+      return `-${term.field}:${value2}`;
     default:
-      return `${term.field}${term.operator}${quote(term.value)}`;
+      return `${term.field}${term.operator}${value2}`;
   }
+}
+function write(terms) {
+  return terms.map(writeTerm).join(" ");
+}
+function valuesIn(text3, field) {
+  return parse(text3).terms.flatMap((t) => t.field === field && t.operator === ":" ? t.values ?? [t.value] : []);
+}
+function withValues(text3, field, values) {
+  const term = values.length === 0 ? [] : [values.length === 1 ? { field, operator: ":", value: values[0] } : { field, operator: ":", value: "", values }];
+  const { terms, problem } = parse(text3);
+  if (problem) return text3;
+  const at = terms.findIndex((t) => t.field === field && t.operator === ":");
+  const others = terms.filter((t) => t.field !== field || t.operator !== ":");
+  others.splice(at < 0 ? others.length : at, 0, ...term);
+  return write(others);
 }
 function addTerm(text3, term) {
   const words = writeTerm(term);
@@ -726,16 +830,44 @@ function compile(text3, of) {
   const parsed = parse(text3);
   const out = { filters: [], eventFilters: [], problem: parsed.problem?.message ?? null };
   for (const term of parsed.terms) {
-    const inEvent = of === "sessions" && (term.field.startsWith("event.") || term.operator === "words");
-    const typed = inEvent ? term.field.replace(/^event\./, "") : term.field;
-    const filter = toFilter({ ...term, field: typed }, of === "sessions" && !inEvent ? sessionNames : shortNames);
-    if (typeof filter === "string") {
-      out.problem ??= filter;
-      continue;
-    }
-    (inEvent ? out.eventFilters : out.filters).push(filter);
+    const found = term.any ? alternatives(term.any, of) : conditions(term, of);
+    if (typeof found === "string") out.problem ??= found;
+    else (found.inEvent ? out.eventFilters : out.filters).push(...found.filters);
   }
   return out;
+}
+function conditions(term, of) {
+  const inEvent = of === "sessions" && (term.field.startsWith("event.") || term.operator === "words");
+  const field = inEvent ? term.field.replace(/^event\./, "") : term.field;
+  const names2 = of === "sessions" && !inEvent ? sessionNames : shortNames;
+  const each = (term.values ?? [term.value]).map((value2) => toFilter({ field, operator: term.operator, value: value2 }, names2));
+  const bad = each.find((f) => typeof f === "string");
+  if (typeof bad === "string") return bad;
+  const list = each;
+  if (list.length === 1 || term.operator === "-:" || term.operator === "!~") return { filters: list, inEvent };
+  const first2 = list[0];
+  if (term.operator === ":" && !first2.field.startsWith("totals.")) return { filters: [{ ...first2, operator: "is any of", value: list.map((f) => f.value) }], inEvent };
+  return alternatives(term.values.map((value2) => [{ field: term.field, operator: term.operator, value: value2 }]), of);
+}
+function alternatives(any, of) {
+  if (any.length > maxAlternatives) return `At most ${maxAlternatives} alternatives can stand in brackets.`;
+  const lists = [];
+  let inEvent = null;
+  for (const parts of any) {
+    const list = [];
+    for (const part of parts) {
+      const found = conditions(part, of);
+      if (typeof found === "string") return found;
+      if (inEvent !== null && inEvent !== found.inEvent) return "Brackets speak of the session, or all of an event in it: write event. before each field.";
+      inEvent = found.inEvent;
+      for (const f of found.filters) {
+        if ("any" in f || f.field.startsWith("totals.")) return `${writeTerm(part)} does not stand in brackets.`;
+        list.push(f);
+      }
+    }
+    lists.push(list);
+  }
+  return { filters: [{ any: lists }], inEvent: inEvent ?? false };
 }
 function toFilter(term, names2) {
   if (term.operator === "words") return { field: "text", operator: "contains", value: term.value };
@@ -777,14 +909,20 @@ function readNumber(text3, isDuration) {
   return Number(match[1]) * unit;
 }
 function termAt(text3, caret) {
-  let from = caret;
+  let from = 0;
   let quoted = false;
-  for (let i = 0; i < caret; i++) if (text3[i] === '"' && text3[i - 1] !== "\\") quoted = !quoted;
-  while (from > 0 && (quoted || !/\s/.test(text3[from - 1]))) {
-    from--;
-    if (text3[from] === '"') quoted = !quoted;
+  let list = null;
+  for (let i = 0; i < caret; i++) {
+    const c = text3[i];
+    if (c === '"' && (i === 0 || text3[i - 1] !== "\\")) quoted = !quoted;
+    if (quoted) continue;
+    if (/\s/.test(c)) from = i + 1;
+    else if (c === "(") {
+      if (i > from) list = /^-?([^:~<>!]+)(?::|~|!~)$/.exec(text3.slice(from, i))?.[1] ?? null;
+      if (i === from || list !== null) from = i + 1;
+    } else if (c === ")") list = null;
   }
-  return { from, typed: text3.slice(from, caret) };
+  return { from, typed: text3.slice(from, caret), field: list };
 }
 
 // model/format.ts
@@ -849,8 +987,57 @@ function value(v) {
   return JSON.stringify(v);
 }
 
+// parts/columnmenu.tsx
+import { signal as signal6 } from "./lib.js";
+import { useState as useState4 } from "./lib.js";
+import { Fragment, jsx as jsx6, jsxs as jsxs5 } from "./lib.js";
+var kept = localStorage.getItem("spangrove.density");
+var density = signal6(kept === "compact" || kept === "comfortable" ? kept : "normal");
+var coarse = matchMedia("(pointer: coarse)");
+function rowHeight() {
+  const own = { compact: 28, normal: 32, comfortable: 52 }[density.value];
+  return coarse.matches ? Math.max(44, own) : own;
+}
+function ColumnMenu({ standard, chosen, fields, own, label, onChange }) {
+  const [query, setQuery] = useState4("");
+  const q = query.toLowerCase();
+  const others = [...standard.map((c) => c.id), ...fields].filter((id) => !chosen.includes(id) && (q === "" || label(id).toLowerCase().includes(q) || id.toLowerCase().includes(q)));
+  const move = (id) => {
+    const at = chosen.indexOf(id);
+    const next = [...chosen];
+    next.splice(at - 1, 2, id, chosen[at - 1]);
+    onChange(next);
+  };
+  return /* @__PURE__ */ jsxs5(Fragment, { children: [
+    /* @__PURE__ */ jsx6("button", { type: "button", class: "button icon", popoverTarget: "columns-menu", title: "Columns and height of rows", "aria-label": "Columns", children: /* @__PURE__ */ jsx6(Icon, { name: "columns", small: true }) }),
+    /* @__PURE__ */ jsxs5("div", { id: "columns-menu", class: "menu columns-menu", popover: "auto", children: [
+      /* @__PURE__ */ jsx6("div", { class: "segments", role: "group", "aria-label": "Height of rows", children: ["compact", "normal", "comfortable"].map((d) => /* @__PURE__ */ jsx6("button", { type: "button", "aria-pressed": density.value === d, onClick: () => {
+        density.value = d;
+        localStorage.setItem("spangrove.density", d);
+      }, children: d }, d)) }),
+      /* @__PURE__ */ jsx6("ul", { "aria-label": "Columns shown", children: chosen.map((id, i) => /* @__PURE__ */ jsxs5("li", { children: [
+        /* @__PURE__ */ jsxs5("button", { type: "button", "aria-pressed": "true", title: `Hide ${id}`, disabled: chosen.length === 1, onClick: () => onChange(chosen.filter((c) => c !== id)), children: [
+          /* @__PURE__ */ jsx6(Icon, { name: "check", small: true }),
+          /* @__PURE__ */ jsx6("span", { class: "grow ellipsis", children: label(id) })
+        ] }),
+        i > 0 && /* @__PURE__ */ jsx6("button", { type: "button", class: "move", title: "One place to the left", "aria-label": `Move ${label(id)} to the left`, onClick: () => move(id), children: /* @__PURE__ */ jsx6(Icon, { name: "up", small: true }) })
+      ] }, id)) }),
+      /* @__PURE__ */ jsx6("input", { class: "input", type: "text", value: query, placeholder: "Find a field", "aria-label": "Find a field", spellcheck: false, onInput: (e) => setQuery(e.currentTarget.value) }),
+      /* @__PURE__ */ jsxs5("ul", { "aria-label": "Columns not shown", children: [
+        others.length === 0 && /* @__PURE__ */ jsx6("li", { class: "faint", children: "No other field" }),
+        others.slice(0, 50).map((id) => /* @__PURE__ */ jsx6("li", { children: /* @__PURE__ */ jsxs5("button", { type: "button", "aria-pressed": "false", title: id, onClick: () => onChange([...chosen, id]), children: [
+          /* @__PURE__ */ jsx6(Icon, { name: "plus", small: true }),
+          /* @__PURE__ */ jsx6("span", { class: "grow ellipsis", children: standard.some((c) => c.id === id) ? label(id) : id })
+        ] }) }, id)),
+        others.length > 50 && /* @__PURE__ */ jsx6("li", { class: "faint", children: `${others.length - 50} more: type a part of the name` })
+      ] }),
+      own && /* @__PURE__ */ jsx6("button", { type: "button", onClick: () => onChange(null), children: "As they were" })
+    ] })
+  ] });
+}
+
 // parts/eventview.tsx
-import { useState as useState8 } from "./lib.js";
+import { useState as useState9 } from "./lib.js";
 
 // model/messages.ts
 var isDict = (v) => typeof v === "object" && v !== null && !Array.isArray(v);
@@ -905,8 +1092,8 @@ function readMessage(m) {
   if (Array.isArray(m.tool_calls)) for (const call2 of m.tool_calls) parts.push(readCall(call2));
   if (isDict(m.function_call)) parts.push(readCall(m.function_call));
   const callId = text2(m.tool_call_id) ?? text2(m.tool_use_id);
-  const known = role === "tool" || role === "function";
-  if (known && callId !== null && parts.every((p) => p.kind === "text")) {
+  const known2 = role === "tool" || role === "function";
+  if (known2 && callId !== null && parts.every((p) => p.kind === "text")) {
     const whole = parts.map((p) => p.kind === "text" ? p.text : "").join("\n");
     return [{ role, name: text2(m.name), parts: [{ kind: "result", id: callId, value: asJson(whole) }], callId }];
   }
@@ -994,7 +1181,7 @@ function messageKey(m) {
 }
 
 // parts/json.tsx
-import { useEffect as useEffect5, useMemo as useMemo2, useState as useState5 } from "./lib.js";
+import { useEffect as useEffect5, useMemo as useMemo2, useState as useState6 } from "./lib.js";
 
 // model/jsonindex.ts
 var quoteMark = 34;
@@ -1098,11 +1285,11 @@ function writePath(path) {
 }
 
 // parts/table.tsx
-import { useEffect as useEffect4, useLayoutEffect, useRef as useRef3, useState as useState4 } from "./lib.js";
-import { jsx as jsx6, jsxs as jsxs5 } from "./lib.js";
-function useWindow(count2, rowHeight2) {
+import { useEffect as useEffect4, useLayoutEffect, useRef as useRef3, useState as useState5 } from "./lib.js";
+import { jsx as jsx7, jsxs as jsxs6 } from "./lib.js";
+function useWindow(count2, rowHeight3) {
   const ref = useRef3(null);
-  const [view, setView] = useState4({ top: 0, height: 800 });
+  const [view, setView] = useState5({ top: 0, height: 800 });
   const measure = () => {
     const box = ref.current;
     if (!box) return;
@@ -1114,15 +1301,15 @@ function useWindow(count2, rowHeight2) {
     if (ref.current) observer.observe(ref.current);
     return () => observer.disconnect();
   }, []);
-  const from = Math.max(0, Math.min(count2, Math.floor(view.top / rowHeight2)) - 8);
-  const to = Math.min(count2, Math.ceil((view.top + view.height) / rowHeight2) + 8);
+  const from = Math.max(0, Math.min(count2, Math.floor(view.top / rowHeight3)) - 8);
+  const to = Math.min(count2, Math.ceil((view.top + view.height) / rowHeight3) + 8);
   return { ref, from, to, onScroll: measure };
 }
-function reveal(box, index, rowHeight2, head = 0) {
+function reveal(box, index, rowHeight3, head = 0) {
   if (!box || index < 0) return;
-  const top = index * rowHeight2;
+  const top = index * rowHeight3;
   if (top < box.scrollTop) box.scrollTop = top;
-  else if (top + rowHeight2 + head > box.scrollTop + box.clientHeight) box.scrollTop = top + rowHeight2 + head - box.clientHeight;
+  else if (top + rowHeight3 + head > box.scrollTop + box.clientHeight) box.scrollTop = top + rowHeight3 + head - box.clientHeight;
 }
 function Table(p) {
   const { ref, from, to, onScroll } = useWindow(p.rows.length, p.rowHeight);
@@ -1132,10 +1319,10 @@ function Table(p) {
     if (p.onEnd && p.rows.length > 0 && to > p.rows.length - 10) p.onEnd();
   }, [to, p.rows.length]);
   const style = (c) => ({ width: `${c.width}px`, flex: c.grow ? `1 0 ${c.width}px` : `0 0 ${c.width}px` });
-  return /* @__PURE__ */ jsxs5(
+  return /* @__PURE__ */ jsxs6(
     "div",
     {
-      class: "table",
+      class: `table${p.lines === 2 ? " two-lines" : ""}`,
       ref,
       onScroll,
       role: "grid",
@@ -1144,23 +1331,23 @@ function Table(p) {
       tabIndex: 0,
       "aria-activedescendant": at >= from && at < to ? `row-${p.selected}` : void 0,
       children: [
-        /* @__PURE__ */ jsx6("div", { class: "head", role: "row", children: p.columns.map((c) => /* @__PURE__ */ jsx6(
+        /* @__PURE__ */ jsx7("div", { class: "head", role: "row", children: p.columns.map((c) => /* @__PURE__ */ jsx7(
           "div",
           {
             role: "columnheader",
             class: c.right ? "right" : "",
             style: style(c),
             "aria-sort": c.sort && p.sort?.by === c.sort ? p.sort.ascending ? "ascending" : "descending" : void 0,
-            children: c.sort && p.onSort ? /* @__PURE__ */ jsxs5("button", { tabIndex: -1, onClick: () => p.onSort(c.sort), children: [
+            children: c.sort && p.onSort ? /* @__PURE__ */ jsxs6("button", { tabIndex: -1, onClick: () => p.onSort(c.sort), children: [
               c.label,
-              p.sort?.by === c.sort && /* @__PURE__ */ jsx6(Icon, { name: p.sort.ascending ? "up" : "down", small: true })
+              p.sort?.by === c.sort && /* @__PURE__ */ jsx7(Icon, { name: p.sort.ascending ? "up" : "down", small: true })
             ] }) : c.label
           },
           c.id
         )) }),
-        /* @__PURE__ */ jsx6("div", { class: "body", style: { height: `${p.rows.length * p.rowHeight}px` }, children: p.rows.slice(from, to).map((row, i) => {
+        /* @__PURE__ */ jsx7("div", { class: "body", style: { height: `${p.rows.length * p.rowHeight}px` }, children: p.rows.slice(from, to).map((row, i) => {
           const id = p.rowId(row);
-          return /* @__PURE__ */ jsx6(
+          return /* @__PURE__ */ jsx7(
             "div",
             {
               id: `row-${id}`,
@@ -1168,10 +1355,10 @@ function Table(p) {
               "aria-rowindex": from + i + 2,
               "aria-selected": id === p.selected,
               class: `row${id === p.selected ? " selected" : ""}${p.fresh?.has(id) ? " fresh" : ""}`,
-              style: { top: `${(from + i) * p.rowHeight}px` },
+              style: { top: `${(from + i) * p.rowHeight}px`, height: `${p.rowHeight}px` },
               onClick: () => p.onSelect(id),
               onDblClick: () => p.onOpen(id),
-              children: p.columns.map((c) => /* @__PURE__ */ jsx6("div", { role: "gridcell", class: `cell${c.right ? " right" : ""}`, style: style(c), children: c.cell(row) }, c.id))
+              children: p.columns.map((c) => /* @__PURE__ */ jsx7("div", { role: "gridcell", class: `cell${c.right ? " right" : ""}`, style: style(c), children: c.cell(row) }, c.id))
             },
             id
           );
@@ -1181,7 +1368,7 @@ function Table(p) {
   );
 }
 function Value({ text: text3, onPick, children, className }) {
-  return /* @__PURE__ */ jsx6(
+  return /* @__PURE__ */ jsx7(
     "button",
     {
       type: "button",
@@ -1199,18 +1386,18 @@ Click: only these. Alt+click: not these.`,
 }
 
 // parts/json.tsx
-import { Fragment, jsx as jsx7, jsxs as jsxs6 } from "./lib.js";
-var rowHeight = 20;
+import { Fragment as Fragment2, jsx as jsx8, jsxs as jsxs7 } from "./lib.js";
+var rowHeight2 = 20;
 var pageSize = 500;
 var smallText = 120;
 function Json({ text: text3, name }) {
-  const [opened, setOpened] = useState5(() => firstOpen(text3));
-  const [find, setFind] = useState5("");
-  const [hit, setHit] = useState5(0);
-  const [selected, setSelected] = useState5(0);
+  const [opened, setOpened] = useState6(() => firstOpen(text3));
+  const [find, setFind] = useState6("");
+  const [hit, setHit] = useState6(0);
+  const [selected, setSelected] = useState6(0);
   useEffect5(() => setOpened(firstOpen(text3)), [text3]);
   const lines = useMemo2(() => layout(text3, opened), [text3, opened]);
-  const { ref, from, to, onScroll } = useWindow(lines.length, rowHeight);
+  const { ref, from, to, onScroll } = useWindow(lines.length, rowHeight2);
   const hits = useMemo2(() => findAll(text3, find), [text3, find]);
   const toggle = (line2) => {
     const next = new Map(opened);
@@ -1227,15 +1414,15 @@ function Json({ text: text3, name }) {
     setOpened(path.opened);
     const at = layout(text3, path.opened).findIndex((l) => l.id === path.line);
     setSelected(at);
-    requestAnimationFrame(() => reveal(ref.current, at, rowHeight));
+    requestAnimationFrame(() => reveal(ref.current, at, rowHeight2));
   };
   useEffect5(() => {
     if (find) goTo(0);
   }, [hits]);
   const line = lines[selected];
-  return /* @__PURE__ */ jsxs6("div", { class: "json", children: [
-    text3.length > smallText && /* @__PURE__ */ jsxs6("div", { class: "json-tools", children: [
-      /* @__PURE__ */ jsx7(
+  return /* @__PURE__ */ jsxs7("div", { class: "json", children: [
+    text3.length > smallText && /* @__PURE__ */ jsxs7("div", { class: "json-tools", children: [
+      /* @__PURE__ */ jsx8(
         "input",
         {
           class: "input",
@@ -1252,12 +1439,12 @@ function Json({ text: text3, name }) {
           }
         }
       ),
-      find && /* @__PURE__ */ jsx7("span", { class: "faint", role: "status", children: hits.length === 0 ? "no match" : `${count(hit + 1)} of ${count(hits.length)}` }),
-      /* @__PURE__ */ jsx7("span", { class: "grow" }),
-      line && line.kind !== "more" && /* @__PURE__ */ jsx7(Copy, { plain: true, text: () => writePath([name, ...line.path]), label: "Copy the path" }),
-      line && line.kind !== "more" && /* @__PURE__ */ jsx7(Copy, { text: () => text3.slice(line.start, line.end), label: "Copy value" })
+      find && /* @__PURE__ */ jsx8("span", { class: "faint", role: "status", children: hits.length === 0 ? "no match" : `${count(hit + 1)} of ${count(hits.length)}` }),
+      /* @__PURE__ */ jsx8("span", { class: "grow" }),
+      line && line.kind !== "more" && /* @__PURE__ */ jsx8(Copy, { plain: true, text: () => writePath([name, ...line.path]), label: "Copy the path" }),
+      line && line.kind !== "more" && /* @__PURE__ */ jsx8(Copy, { text: () => text3.slice(line.start, line.end), label: "Copy value" })
     ] }),
-    /* @__PURE__ */ jsx7(
+    /* @__PURE__ */ jsx8(
       "div",
       {
         class: "json-lines",
@@ -1266,20 +1453,20 @@ function Json({ text: text3, name }) {
         tabIndex: 0,
         role: "tree",
         "aria-label": name,
-        style: { height: `${Math.min(lines.length, 24) * rowHeight + 8}px` },
+        style: { height: `${Math.min(lines.length, 24) * rowHeight2 + 8}px` },
         onKeyDown: (e) => {
           const move = { ArrowDown: 1, ArrowUp: -1 }[e.key];
           if (move) {
             e.preventDefault();
             const n = Math.min(lines.length - 1, Math.max(0, selected + move));
             setSelected(n);
-            reveal(ref.current, n, rowHeight);
+            reveal(ref.current, n, rowHeight2);
           } else if (line && (e.key === "Enter" || e.key === "ArrowRight" && !line.open || e.key === "ArrowLeft" && line.open) && canOpen(line)) {
             e.preventDefault();
             toggle(line);
           }
         },
-        children: /* @__PURE__ */ jsx7("div", { style: { height: `${lines.length * rowHeight}px`, position: "relative" }, children: lines.slice(from, to).map((l, i) => /* @__PURE__ */ jsxs6(
+        children: /* @__PURE__ */ jsx8("div", { style: { height: `${lines.length * rowHeight2}px`, position: "relative" }, children: lines.slice(from, to).map((l, i) => /* @__PURE__ */ jsxs7(
           "div",
           {
             role: "treeitem",
@@ -1287,16 +1474,16 @@ function Json({ text: text3, name }) {
             "aria-expanded": canOpen(l) ? l.open : void 0,
             "aria-selected": from + i === selected,
             class: `json-line${from + i === selected ? " selected" : ""}`,
-            style: { top: `${(from + i) * rowHeight}px`, paddingLeft: `${4 + Math.min(l.depth, 40) * 14}px` },
+            style: { top: `${(from + i) * rowHeight2}px`, paddingLeft: `${4 + Math.min(l.depth, 40) * 14}px` },
             onClick: () => {
               setSelected(from + i);
               if (canOpen(l)) toggle(l);
             },
             children: [
-              canOpen(l) ? /* @__PURE__ */ jsx7(Icon, { name: l.open ? "down" : "right", small: true }) : /* @__PURE__ */ jsx7("span", { class: "json-gap" }),
-              l.kind === "more" ? /* @__PURE__ */ jsx7("span", { class: "json-more", children: "more …" }) : /* @__PURE__ */ jsxs6(Fragment, { children: [
-                l.key !== null ? /* @__PURE__ */ jsx7("span", { class: "json-key", children: l.key.length > 200 ? `${l.key.slice(0, 200)}…` : l.key }) : l.depth > 0 && /* @__PURE__ */ jsx7("span", { class: "json-index", children: l.index }),
-                /* @__PURE__ */ jsx7(Value2, { text: text3, line: l, find })
+              canOpen(l) ? /* @__PURE__ */ jsx8(Icon, { name: l.open ? "down" : "right", small: true }) : /* @__PURE__ */ jsx8("span", { class: "json-gap" }),
+              l.kind === "more" ? /* @__PURE__ */ jsx8("span", { class: "json-more", children: "more …" }) : /* @__PURE__ */ jsxs7(Fragment2, { children: [
+                l.key !== null ? /* @__PURE__ */ jsx8("span", { class: "json-key", children: l.key.length > 200 ? `${l.key.slice(0, 200)}…` : l.key }) : l.depth > 0 && /* @__PURE__ */ jsx8("span", { class: "json-index", children: l.index }),
+                /* @__PURE__ */ jsx8(Value2, { text: text3, line: l, find })
               ] })
             ]
           },
@@ -1348,22 +1535,22 @@ function Value2({ text: text3, line, find }) {
   const size = line.end - line.start;
   if (line.kind === "object" || line.kind === "array") {
     const marks = line.kind === "object" ? ["{", "}"] : ["[", "]"];
-    if (line.open) return /* @__PURE__ */ jsx7("span", { class: "faint", children: marks[0] });
-    return /* @__PURE__ */ jsx7("span", { class: "faint", children: `${marks[0]} ${size > 2 ? size > 64 ? bytes(size) : text3.slice(line.start + 1, line.end - 1) : ""} ${marks[1]}` });
+    if (line.open) return /* @__PURE__ */ jsx8("span", { class: "faint", children: marks[0] });
+    return /* @__PURE__ */ jsx8("span", { class: "faint", children: `${marks[0]} ${size > 2 ? size > 64 ? bytes(size) : text3.slice(line.start + 1, line.end - 1) : ""} ${marks[1]}` });
   }
   const long = size > 400;
   const raw = text3.slice(line.start, long ? line.start + 400 : line.end);
-  return /* @__PURE__ */ jsxs6("span", { class: `json-${line.kind}`, children: [
+  return /* @__PURE__ */ jsxs7("span", { class: `json-${line.kind}`, children: [
     find ? marked(raw, find) : raw,
-    long && /* @__PURE__ */ jsx7("span", { class: "faint", children: `… ${bytes(size)}` })
+    long && /* @__PURE__ */ jsx8("span", { class: "faint", children: `… ${bytes(size)}` })
   ] });
 }
 function marked(text3, find) {
   const at = text3.toLowerCase().indexOf(find.toLowerCase());
   if (at < 0) return text3;
-  return /* @__PURE__ */ jsxs6(Fragment, { children: [
+  return /* @__PURE__ */ jsxs7(Fragment2, { children: [
     text3.slice(0, at),
-    /* @__PURE__ */ jsx7("mark", { children: text3.slice(at, at + find.length) }),
+    /* @__PURE__ */ jsx8("mark", { children: text3.slice(at, at + find.length) }),
     text3.slice(at + find.length)
   ] });
 }
@@ -1402,7 +1589,7 @@ function openTo(text3, at, opened) {
 }
 
 // parts/markdown.tsx
-import { useEffect as useEffect6, useState as useState6 } from "./lib.js";
+import { useEffect as useEffect6, useState as useState7 } from "./lib.js";
 
 // app/workers.ts
 var factory = globalThis.trustedTypes;
@@ -1419,15 +1606,15 @@ function workerUrl(name) {
 }
 
 // parts/markdown.tsx
-import { Fragment as Fragment2, jsx as jsx8, jsxs as jsxs7 } from "./lib.js";
+import { Fragment as Fragment3, jsx as jsx9, jsxs as jsxs8 } from "./lib.js";
 var longText = 64 << 10;
 var worker = null;
 var nextId = 0;
 var waiting = /* @__PURE__ */ new Map();
 var cache = /* @__PURE__ */ new Map();
 function lex(text3) {
-  const known = cache.get(text3);
-  if (known !== void 0) return Promise.resolve(known);
+  const known2 = cache.get(text3);
+  if (known2 !== void 0) return Promise.resolve(known2);
   if (!worker) {
     worker = new Worker(workerUrl("markdown.worker.js"), { type: "module" });
     worker.addEventListener("message", (event) => {
@@ -1446,8 +1633,8 @@ function lex(text3) {
   });
 }
 function Markdown({ text: text3 }) {
-  const [anyway, setAnyway] = useState6(false);
-  const [tokens, setTokens] = useState6(null);
+  const [anyway, setAnyway] = useState7(false);
+  const [tokens, setTokens] = useState7(null);
   const plain = !/[*_`#>|[\]~-]|\n\n|\d\./.test(text3) || text3.length > longText && !anyway;
   useEffect6(() => {
     if (plain) return;
@@ -1460,17 +1647,17 @@ function Markdown({ text: text3 }) {
     };
   }, [text3, plain]);
   if (plain || tokens?.of !== text3 || !tokens.tokens) {
-    return /* @__PURE__ */ jsxs7("div", { class: "prose plain", children: [
+    return /* @__PURE__ */ jsxs8("div", { class: "prose plain", children: [
       text3,
-      text3.length > longText && !anyway && /* @__PURE__ */ jsx8("button", { class: "button", onClick: () => setAnyway(true), children: "Render as Markdown" })
+      text3.length > longText && !anyway && /* @__PURE__ */ jsx9("button", { class: "button", onClick: () => setAnyway(true), children: "Render as Markdown" })
     ] });
   }
-  return /* @__PURE__ */ jsx8("div", { class: "prose", children: blocks(tokens.tokens, 0) });
+  return /* @__PURE__ */ jsx9("div", { class: "prose", children: blocks(tokens.tokens, 0) });
 }
 var maxDepth = 60;
 function blocks(tokens, depth) {
   if (depth > maxDepth) return tokens.map((t) => t.raw).join("");
-  return tokens.map((t, i) => /* @__PURE__ */ jsx8(Block, { t, depth }, i));
+  return tokens.map((t, i) => /* @__PURE__ */ jsx9(Block, { t, depth }, i));
 }
 function Block({ t, depth }) {
   switch (t.type) {
@@ -1478,32 +1665,32 @@ function Block({ t, depth }) {
       return null;
     case "heading": {
       const Tag = `h${Math.min(6, (t.depth ?? 1) + 2)}`;
-      return /* @__PURE__ */ jsx8(Tag, { children: inline(t.tokens ?? [], depth) });
+      return /* @__PURE__ */ jsx9(Tag, { children: inline(t.tokens ?? [], depth) });
     }
     case "paragraph":
-      return /* @__PURE__ */ jsx8("p", { children: inline(t.tokens ?? [], depth) });
+      return /* @__PURE__ */ jsx9("p", { children: inline(t.tokens ?? [], depth) });
     case "text":
-      return t.tokens ? /* @__PURE__ */ jsx8(Fragment2, { children: inline(t.tokens, depth) }) : /* @__PURE__ */ jsx8(Fragment2, { children: t.text });
+      return t.tokens ? /* @__PURE__ */ jsx9(Fragment3, { children: inline(t.tokens, depth) }) : /* @__PURE__ */ jsx9(Fragment3, { children: t.text });
     case "code":
-      return /* @__PURE__ */ jsx8("pre", { class: "code", tabIndex: 0, children: /* @__PURE__ */ jsx8("code", { children: t.text }) });
+      return /* @__PURE__ */ jsx9("pre", { class: "code", tabIndex: 0, children: /* @__PURE__ */ jsx9("code", { children: t.text }) });
     case "blockquote":
-      return /* @__PURE__ */ jsx8("blockquote", { children: blocks(t.tokens ?? [], depth + 1) });
+      return /* @__PURE__ */ jsx9("blockquote", { children: blocks(t.tokens ?? [], depth + 1) });
     case "hr":
-      return /* @__PURE__ */ jsx8("hr", {});
+      return /* @__PURE__ */ jsx9("hr", {});
     case "list": {
-      const items = (t.items ?? []).map((item, i) => /* @__PURE__ */ jsxs7("li", { children: [
-        item.task && /* @__PURE__ */ jsx8("input", { type: "checkbox", checked: item.checked, disabled: true, "aria-label": item.checked ? "done" : "to do" }),
+      const items = (t.items ?? []).map((item, i) => /* @__PURE__ */ jsxs8("li", { children: [
+        item.task && /* @__PURE__ */ jsx9("input", { type: "checkbox", checked: item.checked, disabled: true, "aria-label": item.checked ? "done" : "to do" }),
         blocks(item.tokens ?? [], depth + 1)
       ] }, i));
-      return t.ordered ? /* @__PURE__ */ jsx8("ol", { start: t.start === "" ? 1 : t.start, children: items }) : /* @__PURE__ */ jsx8("ul", { children: items });
+      return t.ordered ? /* @__PURE__ */ jsx9("ol", { start: t.start === "" ? 1 : t.start, children: items }) : /* @__PURE__ */ jsx9("ul", { children: items });
     }
     case "table":
-      return /* @__PURE__ */ jsx8("div", { class: "scroll-x", tabIndex: 0, children: /* @__PURE__ */ jsxs7("table", { children: [
-        /* @__PURE__ */ jsx8("thead", { children: /* @__PURE__ */ jsx8("tr", { children: (t.header ?? []).map((c, i) => /* @__PURE__ */ jsx8("th", { children: inline(c.tokens, depth) }, i)) }) }),
-        /* @__PURE__ */ jsx8("tbody", { children: (t.rows ?? []).map((r, i) => /* @__PURE__ */ jsx8("tr", { children: r.map((c, j) => /* @__PURE__ */ jsx8("td", { children: inline(c.tokens, depth) }, j)) }, i)) })
+      return /* @__PURE__ */ jsx9("div", { class: "scroll-x", tabIndex: 0, children: /* @__PURE__ */ jsxs8("table", { children: [
+        /* @__PURE__ */ jsx9("thead", { children: /* @__PURE__ */ jsx9("tr", { children: (t.header ?? []).map((c, i) => /* @__PURE__ */ jsx9("th", { children: inline(c.tokens, depth) }, i)) }) }),
+        /* @__PURE__ */ jsx9("tbody", { children: (t.rows ?? []).map((r, i) => /* @__PURE__ */ jsx9("tr", { children: r.map((c, j) => /* @__PURE__ */ jsx9("td", { children: inline(c.tokens, depth) }, j)) }, i)) })
       ] }) });
     default:
-      return /* @__PURE__ */ jsx8("p", { children: t.raw ?? t.text });
+      return /* @__PURE__ */ jsx9("p", { children: t.raw ?? t.text });
   }
 }
 function inline(tokens, depth) {
@@ -1512,21 +1699,21 @@ function inline(tokens, depth) {
     const inner = () => t.tokens ? inline(t.tokens, depth + 1) : t.text;
     switch (t.type) {
       case "strong":
-        return /* @__PURE__ */ jsx8("strong", { children: inner() }, i);
+        return /* @__PURE__ */ jsx9("strong", { children: inner() }, i);
       case "em":
-        return /* @__PURE__ */ jsx8("em", { children: inner() }, i);
+        return /* @__PURE__ */ jsx9("em", { children: inner() }, i);
       case "del":
-        return /* @__PURE__ */ jsx8("del", { children: inner() }, i);
+        return /* @__PURE__ */ jsx9("del", { children: inner() }, i);
       case "codespan":
-        return /* @__PURE__ */ jsx8("code", { children: t.text }, i);
+        return /* @__PURE__ */ jsx9("code", { children: t.text }, i);
       case "br":
-        return /* @__PURE__ */ jsx8("br", {}, i);
+        return /* @__PURE__ */ jsx9("br", {}, i);
       case "link":
-        return /^https?:\/\//i.test(t.href ?? "") ? /* @__PURE__ */ jsx8("a", { href: t.href, target: "_blank", rel: "noreferrer noopener", children: inner() }, i) : /* @__PURE__ */ jsx8("span", { children: t.raw }, i);
+        return /^https?:\/\//i.test(t.href ?? "") ? /* @__PURE__ */ jsx9("a", { href: t.href, target: "_blank", rel: "noreferrer noopener", children: inner() }, i) : /* @__PURE__ */ jsx9("span", { children: t.raw }, i);
       case "image":
-        return /^https?:\/\//i.test(t.href ?? "") ? /* @__PURE__ */ jsx8("a", { href: t.href, target: "_blank", rel: "noreferrer noopener", children: `image: ${t.text || t.href}` }, i) : /* @__PURE__ */ jsx8("span", { children: t.raw }, i);
+        return /^https?:\/\//i.test(t.href ?? "") ? /* @__PURE__ */ jsx9("a", { href: t.href, target: "_blank", rel: "noreferrer noopener", children: `image: ${t.text || t.href}` }, i) : /* @__PURE__ */ jsx9("span", { children: t.raw }, i);
       case "text":
-        return t.tokens ? /* @__PURE__ */ jsx8("span", { children: inner() }, i) : t.text;
+        return t.tokens ? /* @__PURE__ */ jsx9("span", { children: inner() }, i) : t.text;
       case "escape":
         return t.text;
       default:
@@ -1536,91 +1723,91 @@ function inline(tokens, depth) {
 }
 
 // parts/messages.tsx
-import { useState as useState7 } from "./lib.js";
-import { jsx as jsx9, jsxs as jsxs8 } from "./lib.js";
+import { useState as useState8 } from "./lib.js";
+import { jsx as jsx10, jsxs as jsxs9 } from "./lib.js";
 function Messages({ messages }) {
-  return /* @__PURE__ */ jsx9("div", { class: "messages", children: messages.map((m, i) => /* @__PURE__ */ jsx9(MessageCard, { message: m }, i)) });
+  return /* @__PURE__ */ jsx10("div", { class: "messages", children: messages.map((m, i) => /* @__PURE__ */ jsx10(MessageCard, { message: m }, i)) });
 }
 function MessageCard({ message }) {
-  const [raw, setRaw] = useState7(false);
+  const [raw, setRaw] = useState8(false);
   const texts = message.parts.filter((p) => p.kind === "text").map((p) => p.kind === "text" ? p.text : "").join("\n");
-  return /* @__PURE__ */ jsxs8("section", { class: `message role-${message.role === "user" || message.role === "human" ? "user" : message.role === "tool" || message.role === "function" ? "tool" : message.role}`, children: [
-    /* @__PURE__ */ jsxs8("header", { children: [
-      /* @__PURE__ */ jsx9("span", { class: "role", children: message.role }),
-      message.name && /* @__PURE__ */ jsx9("span", { class: "faint ellipsis", children: message.name }),
-      message.callId && /* @__PURE__ */ jsx9("code", { class: "faint ellipsis", children: message.callId }),
-      /* @__PURE__ */ jsx9("span", { class: "grow" }),
-      texts && /* @__PURE__ */ jsx9("button", { type: "button", class: "button plain", "aria-pressed": raw, onClick: () => setRaw(!raw), children: raw ? "Markdown" : "Text" }),
-      /* @__PURE__ */ jsx9(Copy, { plain: true, text: texts || JSON.stringify(message.parts, null, 2), label: "Copy the message" })
+  return /* @__PURE__ */ jsxs9("section", { class: `message role-${message.role === "user" || message.role === "human" ? "user" : message.role === "tool" || message.role === "function" ? "tool" : message.role}`, children: [
+    /* @__PURE__ */ jsxs9("header", { children: [
+      /* @__PURE__ */ jsx10("span", { class: "role", children: message.role }),
+      message.name && /* @__PURE__ */ jsx10("span", { class: "faint ellipsis", children: message.name }),
+      message.callId && /* @__PURE__ */ jsx10("code", { class: "faint ellipsis", children: message.callId }),
+      /* @__PURE__ */ jsx10("span", { class: "grow" }),
+      texts && /* @__PURE__ */ jsx10("button", { type: "button", class: "button plain", "aria-pressed": raw, onClick: () => setRaw(!raw), children: raw ? "Markdown" : "Text" }),
+      /* @__PURE__ */ jsx10(Copy, { plain: true, text: texts || JSON.stringify(message.parts, null, 2), label: "Copy the message" })
     ] }),
-    message.parts.map((p, i) => /* @__PURE__ */ jsx9(PartView, { part: p, raw }, i)),
-    message.parts.length === 0 && /* @__PURE__ */ jsx9("p", { class: "faint", children: "no content" })
+    message.parts.map((p, i) => /* @__PURE__ */ jsx10(PartView, { part: p, raw }, i)),
+    message.parts.length === 0 && /* @__PURE__ */ jsx10("p", { class: "faint", children: "no content" })
   ] });
 }
 function PartView({ part, raw }) {
   switch (part.kind) {
     case "text":
-      return raw ? /* @__PURE__ */ jsx9("div", { class: "prose plain", children: part.text }) : /* @__PURE__ */ jsx9(Markdown, { text: part.text });
+      return raw ? /* @__PURE__ */ jsx10("div", { class: "prose plain", children: part.text }) : /* @__PURE__ */ jsx10(Markdown, { text: part.text });
     case "reasoning":
-      return /* @__PURE__ */ jsxs8("details", { class: "reasoning", children: [
-        /* @__PURE__ */ jsx9("summary", { children: "Reasoning" }),
-        /* @__PURE__ */ jsx9(Markdown, { text: part.text })
+      return /* @__PURE__ */ jsxs9("details", { class: "reasoning", children: [
+        /* @__PURE__ */ jsx10("summary", { children: "Reasoning" }),
+        /* @__PURE__ */ jsx10(Markdown, { text: part.text })
       ] });
     case "call":
-      return /* @__PURE__ */ jsxs8("div", { class: "call", children: [
-        /* @__PURE__ */ jsxs8("div", { class: "call-head", children: [
-          /* @__PURE__ */ jsx9(Icon, { name: "tool", small: true, tint: "type-tool" }),
-          /* @__PURE__ */ jsx9("code", { children: part.name }),
-          part.id && /* @__PURE__ */ jsx9("code", { class: "faint ellipsis", children: part.id })
+      return /* @__PURE__ */ jsxs9("div", { class: "call", children: [
+        /* @__PURE__ */ jsxs9("div", { class: "call-head", children: [
+          /* @__PURE__ */ jsx10(Icon, { name: "tool", small: true, tint: "type-tool" }),
+          /* @__PURE__ */ jsx10("code", { children: part.name }),
+          part.id && /* @__PURE__ */ jsx10("code", { class: "faint ellipsis", children: part.id })
         ] }),
-        /* @__PURE__ */ jsx9(JsonValue, { value: part.arguments, name: "arguments" })
+        /* @__PURE__ */ jsx10(JsonValue, { value: part.arguments, name: "arguments" })
       ] });
     case "result":
-      return typeof part.value === "string" ? /* @__PURE__ */ jsx9(Markdown, { text: part.value }) : /* @__PURE__ */ jsx9(JsonValue, { value: part.value, name: "result" });
+      return typeof part.value === "string" ? /* @__PURE__ */ jsx10(Markdown, { text: part.value }) : /* @__PURE__ */ jsx10(JsonValue, { value: part.value, name: "result" });
     case "image":
-      return /* @__PURE__ */ jsx9(Image, { url: part.url });
+      return /* @__PURE__ */ jsx10(Image, { url: part.url });
     case "audio":
-      return /* @__PURE__ */ jsx9("audio", { controls: true, src: part.url, "aria-label": "audio" });
+      return /* @__PURE__ */ jsx10("audio", { controls: true, src: part.url, "aria-label": "audio" });
     default:
-      return /* @__PURE__ */ jsxs8("div", { class: "call", children: [
-        /* @__PURE__ */ jsx9("div", { class: "call-head faint", children: part.label }),
-        /* @__PURE__ */ jsx9(JsonValue, { value: part.value, name: part.label })
+      return /* @__PURE__ */ jsxs9("div", { class: "call", children: [
+        /* @__PURE__ */ jsx10("div", { class: "call-head faint", children: part.label }),
+        /* @__PURE__ */ jsx10(JsonValue, { value: part.value, name: part.label })
       ] });
   }
 }
 function JsonValue({ value: value2, name }) {
-  return /* @__PURE__ */ jsx9(Json, { text: JSON.stringify(value2) ?? "null", name });
+  return /* @__PURE__ */ jsx10(Json, { text: JSON.stringify(value2) ?? "null", name });
 }
 function Image({ url: url2 }) {
-  if (/^data:image\/(png|jpe?g|gif|webp|avif)[;,]/i.test(url2)) return /* @__PURE__ */ jsx9("img", { class: "picture", src: url2, alt: "image in the message", loading: "lazy" });
-  if (/^https?:\/\//i.test(url2)) return /* @__PURE__ */ jsxs8("p", { children: [
-    /* @__PURE__ */ jsx9("a", { href: url2, target: "_blank", rel: "noreferrer noopener", children: "Open the image in a new tab" }),
+  if (/^data:image\/(png|jpe?g|gif|webp|avif)[;,]/i.test(url2)) return /* @__PURE__ */ jsx10("img", { class: "picture", src: url2, alt: "image in the message", loading: "lazy" });
+  if (/^https?:\/\//i.test(url2)) return /* @__PURE__ */ jsxs9("p", { children: [
+    /* @__PURE__ */ jsx10("a", { href: url2, target: "_blank", rel: "noreferrer noopener", children: "Open the image in a new tab" }),
     " ",
-    /* @__PURE__ */ jsx9("code", { class: "faint", children: url2 })
+    /* @__PURE__ */ jsx10("code", { class: "faint", children: url2 })
   ] });
-  return /* @__PURE__ */ jsx9("p", { class: "faint", children: `image: ${url2.slice(0, 100)}${url2.length > 100 ? "…" : ""}` });
+  return /* @__PURE__ */ jsx10("p", { class: "faint", children: `image: ${url2.slice(0, 100)}${url2.length > 100 ? "…" : ""}` });
 }
 
 // parts/eventview.tsx
-import { Fragment as Fragment3, jsx as jsx10, jsxs as jsxs9 } from "./lib.js";
+import { Fragment as Fragment4, jsx as jsx11, jsxs as jsxs10 } from "./lib.js";
 var shown = ["inputs", "outputs", "config", "metadata", "metrics", "feedback", "user_properties"];
 var isFilled = (v) => v !== void 0 && v !== null && !(typeof v === "object" && Object.keys(v).length === 0) && v !== "";
 function EventView({ event: e, field, onFilter }) {
   const input = inputMessages(e.inputs);
   const output = outputMessages(e.outputs);
   const history2 = input.messages;
-  return /* @__PURE__ */ jsxs9("div", { class: "event", children: [
-    /* @__PURE__ */ jsx10(Numbers, { e, onFilter }),
-    e.error && /* @__PURE__ */ jsxs9("section", { class: "notice bad", "aria-label": "Error", children: [
-      /* @__PURE__ */ jsxs9("h2", { class: "bad", children: [
-        /* @__PURE__ */ jsx10(Icon, { name: "alert", small: true }),
+  return /* @__PURE__ */ jsxs10("div", { class: "event", children: [
+    /* @__PURE__ */ jsx11(Numbers, { e, onFilter }),
+    e.error && /* @__PURE__ */ jsxs10("section", { class: "notice bad", "aria-label": "Error", children: [
+      /* @__PURE__ */ jsxs10("h2", { class: "bad", children: [
+        /* @__PURE__ */ jsx11(Icon, { name: "alert", small: true }),
         " Error"
       ] }),
-      /* @__PURE__ */ jsx10("pre", { class: "wrap", tabIndex: 0, children: e.error })
+      /* @__PURE__ */ jsx11("pre", { class: "wrap", tabIndex: 0, children: e.error })
     ] }),
-    /* @__PURE__ */ jsx10(FieldSection, { title: "Input", name: "inputs", value: e.inputs, messages: history2, rest: input.rest, field, id: e.event_id }),
-    /* @__PURE__ */ jsx10(FieldSection, { title: "Output", name: "outputs", value: e.outputs, messages: output.messages, rest: output.rest, field, id: e.event_id }),
-    shown.slice(2).map((name) => isFilled(e[name]) && /* @__PURE__ */ jsx10(
+    /* @__PURE__ */ jsx11(FieldSection, { title: "Input", name: "inputs", value: e.inputs, messages: history2, rest: input.rest, field, id: e.event_id }),
+    /* @__PURE__ */ jsx11(FieldSection, { title: "Output", name: "outputs", value: e.outputs, messages: output.messages, rest: output.rest, field, id: e.event_id }),
+    shown.slice(2).map((name) => isFilled(e[name]) && /* @__PURE__ */ jsx11(
       FieldSection,
       {
         title: { config: "Configuration", metadata: "Metadata", metrics: "Metrics", feedback: "Feedback", user_properties: "User properties" }[name],
@@ -1658,50 +1845,50 @@ function Numbers({ e, onFilter }) {
   add("Source", e.source === "unknown" ? "" : e.source, "source");
   add("Instrumentation", m.instrumentation ?? m.scope_name ?? m.scope?.name, null);
   add("Service", m.resource?.["service.name"] ?? m.service_name, null);
-  return /* @__PURE__ */ jsx10("dl", { class: "facts", children: facts.map(([label, value2, field, raw]) => /* @__PURE__ */ jsxs9("div", { children: [
-    /* @__PURE__ */ jsx10("dt", { children: label }),
-    /* @__PURE__ */ jsx10("dd", { children: field && raw && onFilter ? /* @__PURE__ */ jsx10("button", { type: "button", class: "value", title: "Click: only these. Alt+click: not these.", onClick: (ev) => onFilter(field, raw, ev.altKey), children: value2 }) : value2 })
+  return /* @__PURE__ */ jsx11("dl", { class: "facts", children: facts.map(([label, value2, field, raw]) => /* @__PURE__ */ jsxs10("div", { children: [
+    /* @__PURE__ */ jsx11("dt", { children: label }),
+    /* @__PURE__ */ jsx11("dd", { children: field && raw && onFilter ? /* @__PURE__ */ jsx11("button", { type: "button", class: "value", title: "Click: only these. Alt+click: not these.", onClick: (ev) => onFilter(field, raw, ev.altKey), children: value2 }) : value2 })
   ] }, label)) });
 }
 function FieldSection({ title, name, id, value: value2, messages, rest, field, folded }) {
-  const [view, setView] = useState8("pretty");
-  const [open2, setOpen] = useState8(!folded);
-  const [whole, setWhole] = useState8(false);
-  const raw = useLoaded(view === "json" && open2 ? `${id}/${name}` : null, (signal6) => field(name, signal6));
+  const [view, setView] = useState9("pretty");
+  const [open2, setOpen] = useState9(!folded);
+  const [whole, setWhole] = useState9(false);
+  const raw = useLoaded(view === "json" && open2 ? `${id}/${name}` : null, (signal8) => field(name, signal8));
   if (!isFilled(value2)) {
-    return name === "inputs" || name === "outputs" ? /* @__PURE__ */ jsx10("section", { class: "field", children: /* @__PURE__ */ jsxs9("header", { children: [
-      /* @__PURE__ */ jsx10("h2", { children: title }),
-      /* @__PURE__ */ jsx10("span", { class: "faint", children: "empty" })
+    return name === "inputs" || name === "outputs" ? /* @__PURE__ */ jsx11("section", { class: "field", children: /* @__PURE__ */ jsxs10("header", { children: [
+      /* @__PURE__ */ jsx11("h2", { children: title }),
+      /* @__PURE__ */ jsx11("span", { class: "faint", children: "empty" })
     ] }) }) : null;
   }
   const many = messages.length > 8 && !whole;
   const listed = many ? messages.slice(-6) : messages;
   const single = messages.length === 0 ? onlyText(rest) : null;
-  return /* @__PURE__ */ jsxs9("section", { class: "field", "aria-label": title, children: [
-    /* @__PURE__ */ jsxs9("header", { children: [
-      /* @__PURE__ */ jsxs9("button", { type: "button", class: "button plain", "aria-expanded": open2, onClick: () => setOpen(!open2), children: [
-        /* @__PURE__ */ jsx10(Icon, { name: open2 ? "down" : "right", small: true }),
-        /* @__PURE__ */ jsx10("h2", { children: title })
+  return /* @__PURE__ */ jsxs10("section", { class: "field", "aria-label": title, children: [
+    /* @__PURE__ */ jsxs10("header", { children: [
+      /* @__PURE__ */ jsxs10("button", { type: "button", class: "button plain", "aria-expanded": open2, onClick: () => setOpen(!open2), children: [
+        /* @__PURE__ */ jsx11(Icon, { name: open2 ? "down" : "right", small: true }),
+        /* @__PURE__ */ jsx11("h2", { children: title })
       ] }),
-      /* @__PURE__ */ jsx10("span", { class: "grow" }),
-      open2 && (messages.length > 0 || single !== null) && /* @__PURE__ */ jsxs9("span", { class: "switch", role: "group", "aria-label": "View", children: [
-        /* @__PURE__ */ jsx10("button", { type: "button", class: "button plain", "aria-pressed": view === "pretty", onClick: () => setView("pretty"), children: "Pretty" }),
-        /* @__PURE__ */ jsx10("button", { type: "button", class: "button plain", "aria-pressed": view === "json", onClick: () => setView("json"), children: "JSON" })
+      /* @__PURE__ */ jsx11("span", { class: "grow" }),
+      open2 && (messages.length > 0 || single !== null) && /* @__PURE__ */ jsxs10("span", { class: "switch", role: "group", "aria-label": "View", children: [
+        /* @__PURE__ */ jsx11("button", { type: "button", class: "button plain", "aria-pressed": view === "pretty", onClick: () => setView("pretty"), children: "Pretty" }),
+        /* @__PURE__ */ jsx11("button", { type: "button", class: "button plain", "aria-pressed": view === "json", onClick: () => setView("json"), children: "JSON" })
       ] }),
-      /* @__PURE__ */ jsx10(Copy, { plain: true, text: () => field(name, new AbortController().signal), label: `Copy ${name} as stored` })
+      /* @__PURE__ */ jsx11(Copy, { plain: true, text: () => field(name, new AbortController().signal), label: `Copy ${name} as stored` })
     ] }),
-    open2 && (view === "json" ? raw.value !== null ? /* @__PURE__ */ jsx10(Json, { text: raw.value, name }) : raw.error ? /* @__PURE__ */ jsx10("p", { class: "bad", children: String(raw.error) }) : /* @__PURE__ */ jsx10("p", { class: "faint", children: "…" }) : /* @__PURE__ */ jsxs9(Fragment3, { children: [
-      many && /* @__PURE__ */ jsx10("button", { type: "button", class: "button earlier", onClick: () => setWhole(true), children: plural(messages.length - listed.length, "earlier message") }),
-      listed.length > 0 && /* @__PURE__ */ jsx10(Messages, { messages: listed }),
-      single !== null ? /* @__PURE__ */ jsx10("div", { class: "single", children: /* @__PURE__ */ jsx10(Markdown, { text: single }) }) : isFilled(rest) && /* @__PURE__ */ jsx10(Stored, { id, name, rest, whole: messages.length === 0, field })
+    open2 && (view === "json" ? raw.value !== null ? /* @__PURE__ */ jsx11(Json, { text: raw.value, name }) : raw.error ? /* @__PURE__ */ jsx11("p", { class: "bad", children: String(raw.error) }) : /* @__PURE__ */ jsx11("p", { class: "faint", children: "…" }) : /* @__PURE__ */ jsxs10(Fragment4, { children: [
+      many && /* @__PURE__ */ jsx11("button", { type: "button", class: "button earlier", onClick: () => setWhole(true), children: plural(messages.length - listed.length, "earlier message") }),
+      listed.length > 0 && /* @__PURE__ */ jsx11(Messages, { messages: listed }),
+      single !== null ? /* @__PURE__ */ jsx11("div", { class: "single", children: /* @__PURE__ */ jsx11(Markdown, { text: single }) }) : isFilled(rest) && /* @__PURE__ */ jsx11(Stored, { id, name, rest, whole: messages.length === 0, field })
     ] }))
   ] });
 }
 function Stored({ id, name, rest, whole, field }) {
-  const raw = useLoaded(whole ? `${id}/${name}` : null, (signal6) => field(name, signal6));
-  if (!whole) return /* @__PURE__ */ jsx10(JsonValue, { value: rest, name });
-  if (raw.error) return /* @__PURE__ */ jsx10("p", { class: "bad", children: raw.error instanceof Error ? raw.error.message : String(raw.error) });
-  return raw.value === null ? /* @__PURE__ */ jsx10("p", { class: "faint", children: "…" }) : /* @__PURE__ */ jsx10(Json, { text: raw.value, name });
+  const raw = useLoaded(whole ? `${id}/${name}` : null, (signal8) => field(name, signal8));
+  if (!whole) return /* @__PURE__ */ jsx11(JsonValue, { value: rest, name });
+  if (raw.error) return /* @__PURE__ */ jsx11("p", { class: "bad", children: raw.error instanceof Error ? raw.error.message : String(raw.error) });
+  return raw.value === null ? /* @__PURE__ */ jsx11("p", { class: "faint", children: "…" }) : /* @__PURE__ */ jsx11(Json, { text: raw.value, name });
 }
 function onlyText(v) {
   if (typeof v === "string") return v;
@@ -1710,31 +1897,34 @@ function onlyText(v) {
   return values.length === 1 && typeof values[0] === "string" && values[0].length > 0 ? values[0] : null;
 }
 function EventTitle({ type, name }) {
-  return /* @__PURE__ */ jsxs9(Fragment3, { children: [
-    /* @__PURE__ */ jsx10(TypeIcon, { type }),
-    /* @__PURE__ */ jsx10("h2", { class: "ellipsis grow", title: name, children: name })
+  return /* @__PURE__ */ jsxs10(Fragment4, { children: [
+    /* @__PURE__ */ jsx11(TypeIcon, { type }),
+    /* @__PURE__ */ jsx11("h2", { class: "ellipsis grow", title: name, children: name })
   ] });
 }
 
 // parts/filterbar.tsx
-import { useEffect as useEffect7, useRef as useRef4, useState as useState9 } from "./lib.js";
-import { jsx as jsx11, jsxs as jsxs10 } from "./lib.js";
+import { useEffect as useEffect7, useRef as useRef4, useState as useState10 } from "./lib.js";
+import { jsx as jsx12, jsxs as jsxs11 } from "./lib.js";
 var barId = "filter-bar";
 function FilterBar({ text: text3, of, fields, values, onChange }) {
-  const [draft, setDraft] = useState9(text3);
-  const [open2, setOpen] = useState9(false);
-  const [list, setList] = useState9([]);
-  const [at, setAt] = useState9(-1);
+  const [draft, setDraft] = useState10(text3);
+  const [open2, setOpen] = useState10(false);
+  const [list, setList] = useState10([]);
+  const [at, setAt] = useState10(-1);
   const input = useRef4(null);
   const turn = useRef4(0);
   useEffect7(() => setDraft(text3), [text3]);
   const { problem } = compile(draft, of);
   const suggest = async (value2) => {
     const mine = ++turn.current;
-    const { typed } = termAt(value2, input.current?.selectionStart ?? value2.length);
+    const { typed, field: list2 } = termAt(value2, input.current?.selectionStart ?? value2.length);
     const match = /^(-?)([^\s:~<>!"]+)(:|~|!~)"?(.*)$/.exec(typed);
     let next = [];
-    if (match) {
+    if (list2 !== null) {
+      const found = typed === "OR" ? [] : await values(list2, typed.replace(/^"/, "")).catch(() => []);
+      next = found.map((v) => ({ text: quote(v.value), label: v.value, note: v.count > 0 ? String(v.count) : void 0 }));
+    } else if (match) {
       const [, minus = "", field = "", sign = "", part = ""] = match;
       const found = await values(field, part).catch(() => []);
       next = found.map((v) => ({ text: `${minus}${field}${sign}${quote(v.value)}`, label: v.value, note: String(v.count) }));
@@ -1787,9 +1977,9 @@ function FilterBar({ text: text3, of, fields, values, onChange }) {
       else input.current?.blur();
     }
   };
-  return /* @__PURE__ */ jsxs10("div", { class: "bar", children: [
-    /* @__PURE__ */ jsx11(Icon, { name: "search", small: true }),
-    /* @__PURE__ */ jsx11(
+  return /* @__PURE__ */ jsxs11("div", { class: "bar", children: [
+    /* @__PURE__ */ jsx12(Icon, { name: "search", small: true }),
+    /* @__PURE__ */ jsx12(
       "input",
       {
         ref: input,
@@ -1821,20 +2011,20 @@ function FilterBar({ text: text3, of, fields, values, onChange }) {
         onKeyDown
       }
     ),
-    open2 && list.length > 0 && /* @__PURE__ */ jsx11("ul", { class: "suggest", id: "filter-suggestions", role: "listbox", "aria-label": "Completions", children: list.map((s, i) => /* @__PURE__ */ jsxs10("li", { id: `suggestion-${i}`, role: "option", "aria-selected": i === at, onMouseDown: (e) => {
+    open2 && list.length > 0 && /* @__PURE__ */ jsx12("ul", { class: "suggest", id: "filter-suggestions", role: "listbox", "aria-label": "Completions", children: list.map((s, i) => /* @__PURE__ */ jsxs11("li", { id: `suggestion-${i}`, role: "option", "aria-selected": i === at, onMouseDown: (e) => {
       e.preventDefault();
       take(s);
     }, children: [
-      /* @__PURE__ */ jsx11("code", { class: "ellipsis grow", children: s.label }),
-      s.note && /* @__PURE__ */ jsx11("span", { class: "faint", children: s.note })
+      /* @__PURE__ */ jsx12("code", { class: "ellipsis grow", children: s.label }),
+      s.note && /* @__PURE__ */ jsx12("span", { class: "faint", children: s.note })
     ] }, s.text)) }),
-    problem && !(open2 && list.length > 0) && /* @__PURE__ */ jsx11("div", { class: "problem", role: "alert", children: problem })
+    problem && !(open2 && list.length > 0) && /* @__PURE__ */ jsx12("div", { class: "problem", role: "alert", children: problem })
   ] });
 }
 
 // parts/range.tsx
-import { useRef as useRef5, useState as useState10 } from "./lib.js";
-import { Fragment as Fragment4, jsx as jsx12, jsxs as jsxs11 } from "./lib.js";
+import { useRef as useRef5, useState as useState11 } from "./lib.js";
+import { Fragment as Fragment5, jsx as jsx13, jsxs as jsxs12 } from "./lib.js";
 var ranges = [["15m", "Last 15 minutes"], ["1h", "Last hour"], ["24h", "Last 24 hours"], ["7d", "Last 7 days"], ["30d", "Last 30 days"], ["all", "All time"]];
 var defaultRange = "7d";
 function dateRange(range) {
@@ -1864,8 +2054,8 @@ var local = (ms) => {
 };
 function RangePicker({ range, onChange }) {
   const menu = useRef5(null);
-  const [from, setFrom] = useState10("");
-  const [to, setTo] = useState10("");
+  const [from, setFrom] = useState11("");
+  const [to, setTo] = useState11("");
   const pick = (value2) => {
     menu.current?.hidePopover();
     onChange(value2);
@@ -1875,12 +2065,12 @@ function RangePicker({ range, onChange }) {
     const b = to ? Date.parse(to) : NaN;
     if (!Number.isNaN(a)) pick(`${a}..${Number.isNaN(b) ? "" : b}`);
   };
-  return /* @__PURE__ */ jsxs11(Fragment4, { children: [
-    /* @__PURE__ */ jsxs11("button", { type: "button", class: "button range-button", popoverTarget: "range-menu", "aria-label": `Range of time: ${rangeLabel(range)}`, children: [
+  return /* @__PURE__ */ jsxs12(Fragment5, { children: [
+    /* @__PURE__ */ jsxs12("button", { type: "button", class: "button range-button", popoverTarget: "range-menu", "aria-label": `Range of time: ${rangeLabel(range)}`, children: [
       rangeLabel(range),
-      /* @__PURE__ */ jsx12(Icon, { name: "down", small: true })
+      /* @__PURE__ */ jsx13(Icon, { name: "down", small: true })
     ] }),
-    /* @__PURE__ */ jsxs11(
+    /* @__PURE__ */ jsxs12(
       "div",
       {
         ref: menu,
@@ -1894,24 +2084,24 @@ function RangePicker({ range, onChange }) {
           setTo(b.to === null ? "" : local(b.to));
         },
         children: [
-          ranges.map(([id, label]) => /* @__PURE__ */ jsxs11("button", { type: "button", onClick: () => pick(id), children: [
-            /* @__PURE__ */ jsx12("span", { class: "grow", children: label }),
-            id === range && /* @__PURE__ */ jsx12(Icon, { name: "check", small: true })
+          ranges.map(([id, label]) => /* @__PURE__ */ jsxs12("button", { type: "button", onClick: () => pick(id), children: [
+            /* @__PURE__ */ jsx13("span", { class: "grow", children: label }),
+            id === range && /* @__PURE__ */ jsx13(Icon, { name: "check", small: true })
           ] }, id)),
-          /* @__PURE__ */ jsxs11("form", { class: "own", onSubmit: (e) => {
+          /* @__PURE__ */ jsxs12("form", { class: "own", onSubmit: (e) => {
             e.preventDefault();
             own();
           }, children: [
-            /* @__PURE__ */ jsxs11("label", { class: "secondary", children: [
+            /* @__PURE__ */ jsxs12("label", { class: "secondary", children: [
               "From",
-              /* @__PURE__ */ jsx12("input", { class: "input", type: "datetime-local", value: from, onInput: (e) => setFrom(e.currentTarget.value) })
+              /* @__PURE__ */ jsx13("input", { class: "input", type: "datetime-local", value: from, onInput: (e) => setFrom(e.currentTarget.value) })
             ] }),
-            /* @__PURE__ */ jsxs11("label", { class: "secondary", children: [
+            /* @__PURE__ */ jsxs12("label", { class: "secondary", children: [
               "To",
-              /* @__PURE__ */ jsx12("input", { class: "input", type: "datetime-local", value: to, onInput: (e) => setTo(e.currentTarget.value) })
+              /* @__PURE__ */ jsx13("input", { class: "input", type: "datetime-local", value: to, onInput: (e) => setTo(e.currentTarget.value) })
             ] }),
-            /* @__PURE__ */ jsx12("button", { class: "button", type: "submit", children: "Apply" }),
-            /* @__PURE__ */ jsx12("span", { class: "faint", children: Intl.DateTimeFormat().resolvedOptions().timeZone })
+            /* @__PURE__ */ jsx13("button", { class: "button", type: "submit", children: "Apply" }),
+            /* @__PURE__ */ jsx13("span", { class: "faint", children: Intl.DateTimeFormat().resolvedOptions().timeZone })
           ] })
         ]
       }
@@ -1920,11 +2110,11 @@ function RangePicker({ range, onChange }) {
 }
 
 // pages/annotate.tsx
-import { useState as useState11 } from "./lib.js";
-import { Fragment as Fragment5, jsx as jsx13, jsxs as jsxs12 } from "./lib.js";
+import { useState as useState12 } from "./lib.js";
+import { Fragment as Fragment6, jsx as jsx14, jsxs as jsxs13 } from "./lib.js";
 function Annotate({ event, session, onChange }) {
-  const [dialog, setDialog] = useState11(null);
-  const [problem, setProblem] = useState11("");
+  const [dialog, setDialog] = useState12(null);
+  const [problem, setProblem] = useState12("");
   const rating = event.feedback?.rating;
   const may = me.value?.scope === "full" || me.value?.scope === "admin";
   const rate = async (value2) => {
@@ -1937,32 +2127,32 @@ function Annotate({ event, session, onChange }) {
     }
   };
   const curl = `curl "${serverAddress()}/v1/events/${event.event_id}?children=none" -H "Authorization: Bearer $SPANGROVE_API_KEY"`;
-  return /* @__PURE__ */ jsxs12("div", { class: "actions", children: [
-    may && /* @__PURE__ */ jsxs12(Fragment5, { children: [
-      /* @__PURE__ */ jsx13("button", { type: "button", class: "button plain icon", "aria-pressed": rating === true, title: "Good", "aria-label": "Good", onClick: () => void rate(true), children: /* @__PURE__ */ jsx13(Icon, { name: "thumbUp", small: true }) }),
-      /* @__PURE__ */ jsx13("button", { type: "button", class: "button plain icon", "aria-pressed": rating === false, title: "Bad", "aria-label": "Bad", onClick: () => void rate(false), children: /* @__PURE__ */ jsx13(Icon, { name: "thumbDown", small: true }) }),
-      /* @__PURE__ */ jsx13("button", { type: "button", class: "button plain", onClick: () => setDialog("comment"), children: "Comment" }),
-      /* @__PURE__ */ jsxs12("button", { type: "button", class: "button plain", onClick: () => setDialog("dataset"), children: [
-        /* @__PURE__ */ jsx13(Icon, { name: "dataset", small: true }),
+  return /* @__PURE__ */ jsxs13("div", { class: "actions", children: [
+    may && /* @__PURE__ */ jsxs13(Fragment6, { children: [
+      /* @__PURE__ */ jsx14("button", { type: "button", class: "button plain icon", "aria-pressed": rating === true, title: "Good", "aria-label": "Good", onClick: () => void rate(true), children: /* @__PURE__ */ jsx14(Icon, { name: "thumbUp", small: true }) }),
+      /* @__PURE__ */ jsx14("button", { type: "button", class: "button plain icon", "aria-pressed": rating === false, title: "Bad", "aria-label": "Bad", onClick: () => void rate(false), children: /* @__PURE__ */ jsx14(Icon, { name: "thumbDown", small: true }) }),
+      /* @__PURE__ */ jsx14("button", { type: "button", class: "button plain", onClick: () => setDialog("comment"), children: "Comment" }),
+      /* @__PURE__ */ jsxs13("button", { type: "button", class: "button plain", onClick: () => setDialog("dataset"), children: [
+        /* @__PURE__ */ jsx14(Icon, { name: "dataset", small: true }),
         "Add to dataset"
       ] })
     ] }),
-    /* @__PURE__ */ jsx13(Copy, { text: curl, label: "curl" }),
-    /* @__PURE__ */ jsx13(Copy, { text: () => text(`v1/events/${event.event_id}/otlp`), label: "OTLP" }),
-    /* @__PURE__ */ jsx13(Copy, { text: `${location.href.split("#")[0]}${href(["session", session], { e: event.event_id })}`, label: "Link" }),
-    /* @__PURE__ */ jsx13("span", { class: "grow" }),
-    may && /* @__PURE__ */ jsx13("button", { type: "button", class: "button plain icon danger", title: "Delete", "aria-label": "Delete", onClick: () => setDialog("delete"), children: /* @__PURE__ */ jsx13(Icon, { name: "trash", small: true }) }),
-    problem && /* @__PURE__ */ jsx13("p", { class: "bad", role: "alert", children: problem }),
-    dialog === "dataset" && /* @__PURE__ */ jsx13(AddToDataset, { event, onClose: () => setDialog(null) }),
-    dialog === "comment" && /* @__PURE__ */ jsx13(Comment, { event, onClose: () => setDialog(null), onChange }),
-    dialog === "delete" && /* @__PURE__ */ jsx13(Delete, { event, session, onClose: () => setDialog(null) })
+    /* @__PURE__ */ jsx14(Copy, { text: curl, label: "curl" }),
+    /* @__PURE__ */ jsx14(Copy, { text: () => text(`v1/events/${event.event_id}/otlp`), label: "OTLP" }),
+    /* @__PURE__ */ jsx14(Copy, { text: `${location.href.split("#")[0]}${href(["session", session], { e: event.event_id })}`, label: "Link" }),
+    /* @__PURE__ */ jsx14("span", { class: "grow" }),
+    may && /* @__PURE__ */ jsx14("button", { type: "button", class: "button plain icon danger", title: "Delete", "aria-label": "Delete", onClick: () => setDialog("delete"), children: /* @__PURE__ */ jsx14(Icon, { name: "trash", small: true }) }),
+    problem && /* @__PURE__ */ jsx14("p", { class: "bad", role: "alert", children: problem }),
+    dialog === "dataset" && /* @__PURE__ */ jsx14(AddToDataset, { event, onClose: () => setDialog(null) }),
+    dialog === "comment" && /* @__PURE__ */ jsx14(Comment, { event, onClose: () => setDialog(null), onChange }),
+    dialog === "delete" && /* @__PURE__ */ jsx14(Delete, { event, session, onClose: () => setDialog(null) })
   ] });
 }
 function Comment({ event, onClose, onChange }) {
-  const [comment, setComment] = useState11(typeof event.feedback?.comment === "string" ? event.feedback.comment : "");
-  const [score2, setScore] = useState11("");
-  const [metric, setMetric] = useState11("");
-  const [problem, setProblem] = useState11("");
+  const [comment, setComment] = useState12(typeof event.feedback?.comment === "string" ? event.feedback.comment : "");
+  const [score2, setScore] = useState12("");
+  const [metric, setMetric] = useState12("");
+  const [problem, setProblem] = useState12("");
   const save = async () => {
     const body = { event_id: event.event_id, feedback: { comment } };
     if (metric.trim() !== "") body.metrics = { [metric.trim()]: score2.trim() !== "" && !Number.isNaN(Number(score2)) ? Number(score2) : score2 };
@@ -1974,38 +2164,38 @@ function Comment({ event, onClose, onChange }) {
       setProblem(e instanceof Error ? e.message : String(e));
     }
   };
-  return /* @__PURE__ */ jsx13(Dialog, { label: "Comment and score", onClose, children: /* @__PURE__ */ jsxs12("form", { class: "form", onSubmit: (e) => {
+  return /* @__PURE__ */ jsx14(Dialog, { label: "Comment and score", onClose, children: /* @__PURE__ */ jsxs13("form", { class: "form", onSubmit: (e) => {
     e.preventDefault();
     void save();
   }, children: [
-    /* @__PURE__ */ jsx13("h2", { children: "What do you say of this event?" }),
-    /* @__PURE__ */ jsxs12("label", { children: [
+    /* @__PURE__ */ jsx14("h2", { children: "What do you say of this event?" }),
+    /* @__PURE__ */ jsxs13("label", { children: [
       "Comment",
-      /* @__PURE__ */ jsx13("textarea", { class: "input", rows: 4, value: comment, onInput: (e) => setComment(e.currentTarget.value) })
+      /* @__PURE__ */ jsx14("textarea", { class: "input", rows: 4, value: comment, onInput: (e) => setComment(e.currentTarget.value) })
     ] }),
-    /* @__PURE__ */ jsxs12("div", { class: "pair", children: [
-      /* @__PURE__ */ jsxs12("label", { children: [
+    /* @__PURE__ */ jsxs13("div", { class: "pair", children: [
+      /* @__PURE__ */ jsxs13("label", { children: [
         "Score's name",
-        /* @__PURE__ */ jsx13("input", { class: "input", value: metric, placeholder: "correctness", onInput: (e) => setMetric(e.currentTarget.value) })
+        /* @__PURE__ */ jsx14("input", { class: "input", value: metric, placeholder: "correctness", onInput: (e) => setMetric(e.currentTarget.value) })
       ] }),
-      /* @__PURE__ */ jsxs12("label", { children: [
+      /* @__PURE__ */ jsxs13("label", { children: [
         "Score",
-        /* @__PURE__ */ jsx13("input", { class: "input", value: score2, placeholder: "0.8", onInput: (e) => setScore(e.currentTarget.value) })
+        /* @__PURE__ */ jsx14("input", { class: "input", value: score2, placeholder: "0.8", onInput: (e) => setScore(e.currentTarget.value) })
       ] })
     ] }),
-    problem && /* @__PURE__ */ jsx13("p", { class: "bad", role: "alert", children: problem }),
-    /* @__PURE__ */ jsxs12("div", { class: "form-end", children: [
-      /* @__PURE__ */ jsx13("button", { type: "button", class: "button", onClick: onClose, children: "Cancel" }),
-      /* @__PURE__ */ jsx13("button", { class: "button primary", type: "submit", children: "Save" })
+    problem && /* @__PURE__ */ jsx14("p", { class: "bad", role: "alert", children: problem }),
+    /* @__PURE__ */ jsxs13("div", { class: "form-end", children: [
+      /* @__PURE__ */ jsx14("button", { type: "button", class: "button", onClick: onClose, children: "Cancel" }),
+      /* @__PURE__ */ jsx14("button", { class: "button primary", type: "submit", children: "Save" })
     ] })
   ] }) });
 }
 function AddToDataset({ event, onClose }) {
-  const list = useLoaded("datasets", (signal6) => call("v1/datasets?limit=200", { signal: signal6 }));
-  const [chosen, setChosen] = useState11("");
-  const [name, setName] = useState11("");
-  const [problem, setProblem] = useState11("");
-  const [done, setDone] = useState11(false);
+  const list = useLoaded("datasets", (signal8) => call("v1/datasets?limit=200", { signal: signal8 }));
+  const [chosen, setChosen] = useState12("");
+  const [name, setName] = useState12("");
+  const [problem, setProblem] = useState12("");
+  const [done, setDone] = useState12(false);
   const inputs = asObject(event.inputs, "input");
   const truth = asObject(event.outputs, "output");
   const idOf = (d) => d.id ?? d.dataset_id ?? "";
@@ -2023,38 +2213,38 @@ function AddToDataset({ event, onClose }) {
       setProblem(e instanceof Error ? e.message : String(e));
     }
   };
-  return /* @__PURE__ */ jsx13(Dialog, { label: "Add to a dataset", onClose, className: "wide", children: /* @__PURE__ */ jsxs12("form", { class: "form", onSubmit: (e) => {
+  return /* @__PURE__ */ jsx14(Dialog, { label: "Add to a dataset", onClose, className: "wide", children: /* @__PURE__ */ jsxs13("form", { class: "form", onSubmit: (e) => {
     e.preventDefault();
     if (done) onClose();
     else void save();
   }, children: [
-    /* @__PURE__ */ jsx13("h2", { children: "Add to a dataset" }),
-    list.error ? /* @__PURE__ */ jsx13(Problem, { error: list.error, retry: list.reload }) : /* @__PURE__ */ jsxs12("label", { children: [
+    /* @__PURE__ */ jsx14("h2", { children: "Add to a dataset" }),
+    list.error ? /* @__PURE__ */ jsx14(Problem, { error: list.error, retry: list.reload }) : /* @__PURE__ */ jsxs13("label", { children: [
       "Dataset",
-      /* @__PURE__ */ jsxs12("select", { class: "input", value: chosen, onChange: (e) => setChosen(e.currentTarget.value), children: [
-        /* @__PURE__ */ jsx13("option", { value: "", children: "A new one…" }),
-        (list.value?.datasets ?? []).map((d) => /* @__PURE__ */ jsx13("option", { value: idOf(d), children: d.name }, idOf(d)))
+      /* @__PURE__ */ jsxs13("select", { class: "input", value: chosen, onChange: (e) => setChosen(e.currentTarget.value), children: [
+        /* @__PURE__ */ jsx14("option", { value: "", children: "A new one…" }),
+        (list.value?.datasets ?? []).map((d) => /* @__PURE__ */ jsx14("option", { value: idOf(d), children: d.name }, idOf(d)))
       ] })
     ] }),
-    chosen === "" && /* @__PURE__ */ jsxs12("label", { children: [
+    chosen === "" && /* @__PURE__ */ jsxs13("label", { children: [
       "Its name",
-      /* @__PURE__ */ jsx13("input", { class: "input", required: true, value: name, placeholder: "regressions", onInput: (e) => setName(e.currentTarget.value) })
+      /* @__PURE__ */ jsx14("input", { class: "input", required: true, value: name, placeholder: "regressions", onInput: (e) => setName(e.currentTarget.value) })
     ] }),
-    /* @__PURE__ */ jsxs12("div", { class: "pair", children: [
-      /* @__PURE__ */ jsxs12("div", { children: [
-        /* @__PURE__ */ jsx13("span", { class: "secondary", children: "Inputs of the datapoint" }),
-        /* @__PURE__ */ jsx13("pre", { class: "code short", tabIndex: 0, children: JSON.stringify(inputs, null, 2) })
+    /* @__PURE__ */ jsxs13("div", { class: "pair", children: [
+      /* @__PURE__ */ jsxs13("div", { children: [
+        /* @__PURE__ */ jsx14("span", { class: "secondary", children: "Inputs of the datapoint" }),
+        /* @__PURE__ */ jsx14("pre", { class: "code short", tabIndex: 0, children: JSON.stringify(inputs, null, 2) })
       ] }),
-      /* @__PURE__ */ jsxs12("div", { children: [
-        /* @__PURE__ */ jsx13("span", { class: "secondary", children: "Ground truth" }),
-        /* @__PURE__ */ jsx13("pre", { class: "code short", tabIndex: 0, children: JSON.stringify(truth, null, 2) })
+      /* @__PURE__ */ jsxs13("div", { children: [
+        /* @__PURE__ */ jsx14("span", { class: "secondary", children: "Ground truth" }),
+        /* @__PURE__ */ jsx14("pre", { class: "code short", tabIndex: 0, children: JSON.stringify(truth, null, 2) })
       ] })
     ] }),
-    problem && /* @__PURE__ */ jsx13("p", { class: "bad", role: "alert", children: problem }),
-    done && /* @__PURE__ */ jsx13("p", { class: "good", role: "status", children: "The datapoint was added." }),
-    /* @__PURE__ */ jsxs12("div", { class: "form-end", children: [
-      !done && /* @__PURE__ */ jsx13("button", { type: "button", class: "button", onClick: onClose, children: "Cancel" }),
-      /* @__PURE__ */ jsx13("button", { class: "button primary", type: "submit", disabled: !done && chosen === "" && name.trim() === "", children: done ? "Close" : "Add" })
+    problem && /* @__PURE__ */ jsx14("p", { class: "bad", role: "alert", children: problem }),
+    done && /* @__PURE__ */ jsx14("p", { class: "good", role: "status", children: "The datapoint was added." }),
+    /* @__PURE__ */ jsxs13("div", { class: "form-end", children: [
+      !done && /* @__PURE__ */ jsx14("button", { type: "button", class: "button", onClick: onClose, children: "Cancel" }),
+      /* @__PURE__ */ jsx14("button", { class: "button primary", type: "submit", disabled: !done && chosen === "" && name.trim() === "", children: done ? "Close" : "Add" })
     ] })
   ] }) });
 }
@@ -2063,7 +2253,7 @@ function asObject(v, name) {
   return v === void 0 || v === null ? {} : { [name]: v };
 }
 function Delete({ event, session, onClose }) {
-  const [problem, setProblem] = useState11("");
+  const [problem, setProblem] = useState12("");
   const isSession = event.event_id === session;
   const remove = async () => {
     try {
@@ -2075,49 +2265,93 @@ function Delete({ event, session, onClose }) {
       setProblem(e instanceof Error ? e.message : String(e));
     }
   };
-  return /* @__PURE__ */ jsx13(Dialog, { label: "Delete", onClose, children: /* @__PURE__ */ jsxs12("div", { class: "form", children: [
-    /* @__PURE__ */ jsx13("h2", { children: isSession ? "Delete the session with all its events?" : "Delete this event?" }),
-    /* @__PURE__ */ jsxs12("p", { children: [
+  return /* @__PURE__ */ jsx14(Dialog, { label: "Delete", onClose, children: /* @__PURE__ */ jsxs13("div", { class: "form", children: [
+    /* @__PURE__ */ jsx14("h2", { children: isSession ? "Delete the session with all its events?" : "Delete this event?" }),
+    /* @__PURE__ */ jsxs13("p", { children: [
       isSession ? "All its events go with it." : "What stands below it stays, as events whose parent is missing.",
       " This cannot be undone."
     ] }),
-    problem && /* @__PURE__ */ jsx13("p", { class: "bad", role: "alert", children: problem }),
-    /* @__PURE__ */ jsxs12("div", { class: "form-end", children: [
-      /* @__PURE__ */ jsx13("button", { type: "button", class: "button", onClick: onClose, children: "Cancel" }),
-      /* @__PURE__ */ jsx13("button", { type: "button", class: "button danger", onClick: () => void remove(), children: "Delete" })
+    problem && /* @__PURE__ */ jsx14("p", { class: "bad", role: "alert", children: problem }),
+    /* @__PURE__ */ jsxs13("div", { class: "form-end", children: [
+      /* @__PURE__ */ jsx14("button", { type: "button", class: "button", onClick: onClose, children: "Cancel" }),
+      /* @__PURE__ */ jsx14("button", { type: "button", class: "button danger", onClick: () => void remove(), children: "Delete" })
     ] })
   ] }) });
 }
 
 // pages/completion.ts
-function fieldNames(of) {
-  const own = of === "sessions" ? ["name", "user", "errors", "cost", "tokens", "duration", "events", "run", "source", "has:error", "event.name", "event.model", "event.type", "event.error", "event.duration"] : ["name", "type", "model", "user", "error", "duration", "cost", "tokens", "source", "provider", "run", "session", "has:error"];
-  return [...own, "metadata.", "metrics.", "feedback.rating", "user_properties.", "inputs.", "outputs.", "config."];
-}
-async function valuesOf(of, field, typed, rows) {
-  const inEvent = of === "sessions" && field.startsWith("event.");
-  const name = field.replace(/^event\./, "");
-  if (name === "type") return ["model", "tool", "chain", "generic", "session"].filter((t) => t.startsWith(typed)).map((value2) => ({ value: value2, count: 0 }));
-  const path = Object.hasOwn(shortNames, name) ? shortNames[name] : name;
-  if (!isEventField(path) || path.endsWith(".")) return [];
-  const type = path.startsWith("config.") ? "model" : of === "sessions" && !inEvent ? "session" : null;
-  const filters = type === null ? [] : [{ field: "event_type", operator: "is", value: type }];
-  try {
-    const answer = await call("v1/events/values", { method: "POST", body: { field: path, prefix: typed, filters, limit: 20 } });
-    return answer.values.map((v) => ({ value: typeof v.value === "string" ? v.value : JSON.stringify(v.value), count: v.count }));
-  } catch {
-    const counts = /* @__PURE__ */ new Map();
-    for (const r of rows) {
-      const v = name === "name" ? r.session_name : name === "user" ? r.user_id : name === "source" ? r.source : void 0;
-      if (v?.toLowerCase().startsWith(typed.toLowerCase())) counts.set(v, (counts.get(v) ?? 0) + 1);
-    }
-    return [...counts].map(([value2, count2]) => ({ value: value2, count: count2 })).sort((a, b) => b.count - a.count).slice(0, 20);
+import { useEffect as useEffect8, useState as useState13 } from "./lib.js";
+var ownNames = {
+  sessions: ["name", "user", "errors", "cost", "tokens", "duration", "events", "run", "source", "has:error", "event.name", "event.model", "event.type", "event.error", "event.duration"],
+  events: ["name", "type", "model", "user", "error", "duration", "cost", "tokens", "source", "provider", "run", "session", "has:error"]
+};
+var ownFacets = {
+  sessions: [
+    { field: "name", label: "Name" },
+    { field: "user", label: "User" },
+    { field: "source", label: "Source" },
+    { field: "event.model", label: "Model of an event" },
+    { field: "event.name", label: "Name of an event" }
+  ],
+  events: [
+    { field: "type", label: "Type" },
+    { field: "name", label: "Name" },
+    { field: "model", label: "Model" },
+    { field: "provider", label: "Provider" },
+    { field: "source", label: "Source" }
+  ]
+};
+var known = null;
+var knownAt = 0;
+function schema() {
+  if (!known || Date.now() - knownAt > 6e4) {
+    knownAt = Date.now();
+    known = call("v1/events/schema").then((s) => s.fields, () => {
+      known = null;
+      return [];
+    });
   }
+  return known;
+}
+function useFields(of) {
+  const [fields, setFields] = useState13([]);
+  useEffect8(() => {
+    let gone = false;
+    void schema().then((f) => {
+      if (!gone) setFields(f);
+    });
+    return () => {
+      gone = true;
+    };
+  }, []);
+  const all = [...new Set(fields.map((f) => f.name))].sort();
+  const paths2 = of === "events" ? all : [...new Set(fields.filter((f) => f.event_type === "session").map((f) => f.name))].sort().filter((p) => /^(metadata|metrics|feedback)\./.test(p));
+  return { paths: paths2, names: [...ownNames[of], ...of === "events" ? all : [...paths2, ...all.map((p) => `event.${p}`)]] };
+}
+async function valuesOf(of, field, typed) {
+  return (await ask(of, field, typed, 20, [], void 0)).values;
+}
+async function facetValues(of, field, query, also, range, limit, signal8) {
+  const { filters, eventFilters } = compile(withValues(query, field, []), of);
+  if (of === "events") return { ...await ask(of, field, "", limit, [...also, ...filters], range, signal8), counted: true };
+  if (field.startsWith("event.")) return { ...await ask(of, field, "", limit, eventFilters, range, signal8), counted: false };
+  const own = filters.filter((f) => "any" in f || !f.field.startsWith("totals."));
+  return { ...await ask(of, field, "", limit, own, range, signal8), counted: own.length === filters.length && eventFilters.length === 0 };
+}
+async function ask(of, field, prefix, limit, filters, range, signal8) {
+  const inEvent = of === "sessions" && field.startsWith("event.");
+  const name = inEvent ? field.replace(/^event\./, "") : field;
+  const path = Object.hasOwn(shortNames, name) ? shortNames[name] : name;
+  if (!isEventField(path) || path.endsWith(".")) return { values: [], complete: true };
+  const type = path.startsWith("config.") ? "model" : of === "sessions" && !inEvent ? "session" : null;
+  const all = type === null ? filters : [{ field: "event_type", operator: "is", value: type }, ...filters];
+  const answer = await call("v1/events/values", { method: "POST", body: { field: path, prefix, filters: all, limit, ...range ? { dateRange: dateRange(range) } : {} }, signal: signal8 });
+  return { values: answer.values.map((v) => ({ value: typeof v.value === "string" ? v.value : JSON.stringify(v.value), count: v.count })), complete: answer.complete };
 }
 
 // pages/histogram.tsx
-import { useRef as useRef6, useState as useState12 } from "./lib.js";
-import { jsx as jsx14, jsxs as jsxs13 } from "./lib.js";
+import { useRef as useRef6, useState as useState14 } from "./lib.js";
+import { jsx as jsx15, jsxs as jsxs14 } from "./lib.js";
 var sizes = [["minute", 6e4], ["hour", 36e5], ["day", 864e5], ["week", 6048e5]];
 function Histogram({ range, filters, onRange, turn }) {
   const now = useRef6(Date.now());
@@ -2125,30 +2359,30 @@ function Histogram({ range, filters, onRange, turn }) {
   const span = from === null ? null : (to ?? now.current) - from;
   const [bucket, size] = sizes.find(([, ms]) => span !== null && span / ms <= 200) ?? sizes[2];
   const key = from === null ? null : JSON.stringify([range, filters, turn]);
-  const chart = useLoaded(key, async (signal6) => {
+  const chart = useLoaded(key, async (signal8) => {
     now.current = Date.now();
     const params = new URLSearchParams({ metric: "count", aggregation: "count", bucket, filters: JSON.stringify(filters), dateRange: JSON.stringify({ $gte: from, $lte: to ?? now.current }) });
-    return readBuckets(await call(`v1/events/chart?${params}`, { signal: signal6 }));
+    return readBuckets(await call(`v1/events/chart?${params}`, { signal: signal8 }));
   });
-  const [drag, setDrag] = useState12(null);
+  const [drag, setDrag] = useState14(null);
   const box = useRef6(null);
   if (from === null || span === null) return null;
   const end = to ?? now.current;
   const points = chart.value ?? [];
-  const most = Math.max(1, ...points.map((p) => p.count));
+  const most2 = Math.max(1, ...points.map((p) => p.count));
   const x = (t) => Math.min(1e3, Math.max(0, (t - from) / span * 1e3));
   const timeAt = (clientX) => {
     const b = box.current.getBoundingClientRect();
     return from + Math.min(1, Math.max(0, (clientX - b.left) / b.width)) * span;
   };
-  return /* @__PURE__ */ jsx14("div", { class: "bars", children: /* @__PURE__ */ jsxs13(
+  return /* @__PURE__ */ jsx15("div", { class: "bars", children: /* @__PURE__ */ jsxs14(
     "svg",
     {
       ref: box,
       viewBox: "0 0 1000 48",
       preserveAspectRatio: "none",
       role: "img",
-      "aria-label": `Over time, at most ${most} a ${bucket}`,
+      "aria-label": `Over time, at most ${most2} a ${bucket}`,
       onPointerDown: (e) => {
         e.currentTarget.setPointerCapture(e.pointerId);
         const t = timeAt(e.clientX);
@@ -2162,14 +2396,14 @@ function Histogram({ range, filters, onRange, turn }) {
         setDrag(null);
       },
       children: [
-        /* @__PURE__ */ jsx14("rect", { class: "hit", x: "0", y: "0", width: "1000", height: "48" }),
+        /* @__PURE__ */ jsx15("rect", { class: "hit", x: "0", y: "0", width: "1000", height: "48" }),
         points.map((p) => {
           const left = x(p.start);
           const width = Math.max(1, x(Math.min(end, p.start + size)) - left - 1);
-          const height = Math.max(1, p.count / most * 46);
-          return /* @__PURE__ */ jsx14("rect", { class: "bar", x: left, y: 48 - height, width, height, children: /* @__PURE__ */ jsx14("title", { children: `${time(p.start).slice(0, 16)}: ${count(p.count)}` }) }, p.start);
+          const height = Math.max(1, p.count / most2 * 46);
+          return /* @__PURE__ */ jsx15("rect", { class: "bar", x: left, y: 48 - height, width, height, children: /* @__PURE__ */ jsx15("title", { children: `${time(p.start).slice(0, 16)}: ${count(p.count)}` }) }, p.start);
         }),
-        drag && /* @__PURE__ */ jsx14("rect", { class: "drag", x: Math.min(x(drag[0]), x(drag[1])), y: "0", width: Math.abs(x(drag[1]) - x(drag[0])), height: "48" })
+        drag && /* @__PURE__ */ jsx15("rect", { class: "drag", x: Math.min(x(drag[0]), x(drag[1])), y: "0", width: Math.abs(x(drag[1]) - x(drag[0])), height: "48" })
       ]
     }
   ) });
@@ -2186,36 +2420,189 @@ function readBuckets(answer) {
   return out;
 }
 
+// pages/listview.tsx
+import { signal as signal7 } from "./lib.js";
+
+// parts/facets.tsx
+import { useState as useState15 } from "./lib.js";
+import { Fragment as Fragment7, jsx as jsx16, jsxs as jsxs15 } from "./lib.js";
+var few = 8;
+var most = 100;
+function Facets(p) {
+  const [query, setQuery] = useState15("");
+  const found = query === "" ? [] : p.more.filter((f) => f.toLowerCase().includes(query.toLowerCase())).slice(0, 20);
+  return /* @__PURE__ */ jsxs15("aside", { class: "facets", "aria-label": "Facets", children: [
+    /* @__PURE__ */ jsxs15("header", { children: [
+      /* @__PURE__ */ jsx16("h2", { class: "grow", children: "Facets" }),
+      /* @__PURE__ */ jsx16("button", { type: "button", class: "button plain icon", "aria-label": "Close the facets", onClick: p.onClose, children: /* @__PURE__ */ jsx16(Icon, { name: "close", small: true }) })
+    ] }),
+    /* @__PURE__ */ jsxs15("div", { class: "scroll", children: [
+      p.facets.map((f, i) => /* @__PURE__ */ jsx16(One, { facet: f, first: i < 3, ...p }, f.field)),
+      /* @__PURE__ */ jsx16("input", { class: "input add", type: "text", value: query, placeholder: "Add a field", "aria-label": "Add a field", spellcheck: false, onInput: (e) => setQuery(e.currentTarget.value) }),
+      query !== "" && /* @__PURE__ */ jsxs15("ul", { class: "found", children: [
+        found.length === 0 && /* @__PURE__ */ jsx16("li", { class: "faint", children: "No field has this name" }),
+        found.map((f) => /* @__PURE__ */ jsx16("li", { children: /* @__PURE__ */ jsx16("button", { type: "button", title: f, onClick: () => {
+          p.onAdd(f);
+          setQuery("");
+        }, children: f }) }, f))
+      ] })
+    ] })
+  ] });
+}
+function One({ facet, first: first2, chosen, load, version, onChoose, onRemove, removable }) {
+  const { field } = facet;
+  const ticked = chosen(field);
+  const [open2, setOpen] = useState15(first2 || ticked.length > 0 || removable(field));
+  const [limit, setLimit] = useState15(few);
+  const state = useLoaded(open2 ? JSON.stringify([field, limit, version]) : null, (signal8) => load(field, Math.min(most, limit + 1), signal8));
+  const values = state.value?.values ?? [];
+  const shown2 = values.slice(0, limit);
+  const missing = ticked.filter((v) => !shown2.some((s) => s.value === v));
+  const top = Math.max(1, ...shown2.map((v) => v.count));
+  const toggle = (value2) => onChoose(field, ticked.includes(value2) ? ticked.filter((v) => v !== value2) : [...ticked, value2]);
+  return /* @__PURE__ */ jsxs15("section", { children: [
+    /* @__PURE__ */ jsxs15("h3", { children: [
+      /* @__PURE__ */ jsxs15("button", { type: "button", "aria-expanded": open2, onClick: () => setOpen(!open2), children: [
+        /* @__PURE__ */ jsx16(Icon, { name: open2 ? "down" : "right", small: true }),
+        /* @__PURE__ */ jsx16("span", { class: "ellipsis", title: field, children: facet.label }),
+        ticked.length > 0 && /* @__PURE__ */ jsx16("span", { class: "chip", children: ticked.length })
+      ] }),
+      ticked.length > 0 && /* @__PURE__ */ jsx16("button", { type: "button", class: "small", onClick: () => onChoose(field, []), children: "Clear" }),
+      removable(field) && /* @__PURE__ */ jsx16("button", { type: "button", class: "small", "aria-label": `Take ${facet.label} away`, onClick: () => onRemove(field), children: /* @__PURE__ */ jsx16(Icon, { name: "close", small: true }) })
+    ] }),
+    open2 && /* @__PURE__ */ jsxs15(Fragment7, { children: [
+      state.error ? /* @__PURE__ */ jsx16("p", { class: "bad", children: state.error instanceof Error ? state.error.message : String(state.error) }) : null,
+      state.value && values.length === 0 && missing.length === 0 && /* @__PURE__ */ jsx16("p", { class: "faint", children: "No values" }),
+      /* @__PURE__ */ jsx16("ul", { "aria-busy": state.loading, children: [...missing.map((value2) => ({ value: value2, count: -1 })), ...shown2].map((v) => /* @__PURE__ */ jsx16("li", { children: /* @__PURE__ */ jsxs15("label", { title: v.value, children: [
+        state.value?.counted && v.count > 0 && /* @__PURE__ */ jsx16("span", { class: "share", style: { width: `${v.count / top * 100}%` } }),
+        /* @__PURE__ */ jsx16("input", { type: "checkbox", checked: ticked.includes(v.value), onChange: () => toggle(v.value) }),
+        /* @__PURE__ */ jsx16("span", { class: "ellipsis grow", children: v.value === "" ? "(empty)" : v.value }),
+        state.value?.counted && v.count >= 0 && /* @__PURE__ */ jsx16("span", { class: "faint", children: `${state.value.complete ? "" : "≥ "}${short(v.count)}` })
+      ] }) }, v.value)) }),
+      values.length > limit && limit < most && /* @__PURE__ */ jsx16("button", { type: "button", class: "small", onClick: () => setLimit(most), children: "More" }),
+      limit >= most && values.length >= most && /* @__PURE__ */ jsx16("p", { class: "faint", children: `The ${most} most frequent` })
+    ] })
+  ] });
+}
+
+// pages/listview.tsx
+import { Fragment as Fragment8, jsx as jsx17, jsxs as jsxs16 } from "./lib.js";
+var facetsOpen = signal7(localStorage.getItem("spangrove.facets") === "open");
+function toggleFacets() {
+  facetsOpen.value = !facetsOpen.value;
+  localStorage.setItem("spangrove.facets", facetsOpen.value ? "open" : "closed");
+}
+function ListFacets({ of, query, also, range, turn, paths: paths2 }) {
+  const added = readColumns(route.value.params.get("facets")) ?? [];
+  const set = (next) => setParams({ facets: writeColumns(next) }, true);
+  return /* @__PURE__ */ jsx17(
+    Facets,
+    {
+      facets: [...ownFacets[of], ...added.map((field) => ({ field, label: columnLabel(field) }))],
+      more: paths2.filter((p) => !added.includes(p)),
+      chosen: (field) => valuesIn(query, field),
+      load: (field, limit, signal8) => facetValues(of, field, query, also, range, limit, signal8),
+      version: JSON.stringify([query, also, range, turn]),
+      onChoose: (field, values) => setParams({ q: withValues(query, field, values), s: null }),
+      onAdd: (field) => set([...added, field]),
+      onRemove: (field) => set(added.filter((f) => f !== field)),
+      removable: (field) => added.includes(field),
+      onClose: toggleFacets
+    }
+  );
+}
+function chooseColumns(standard, byItself, fields, pick) {
+  const asked2 = readColumns(route.value.params.get("cols"));
+  const ids = asked2 ?? byItself;
+  const paths2 = ids.filter((id) => !standard.some((c) => c.id === id));
+  const label = (id) => standard.find((c) => c.id === id)?.label ?? columnLabel(id);
+  const columns = ids.map((id) => standard.find((c) => c.id === id) ?? fieldColumn(id, label(id), pick));
+  const menu = /* @__PURE__ */ jsx17(
+    ColumnMenu,
+    {
+      standard: standard.map(({ id, label: label2 }) => ({ id, label: label2 })),
+      chosen: ids,
+      fields,
+      own: asked2 !== null,
+      label,
+      onChange: (next) => setParams({ cols: writeColumns(next) }, true)
+    }
+  );
+  return { columns, paths: paths2, menu };
+}
+function fieldColumn(path, label, pick) {
+  const right = path.startsWith("metrics.");
+  return {
+    id: path,
+    label,
+    width: right ? 96 : 140,
+    right,
+    cell: (row) => {
+      const v = valueAt(row, path);
+      if (v === void 0 || v === null) return /* @__PURE__ */ jsx17("span", { class: "faint", children: "–" });
+      const text3 = value(v);
+      return typeof v === "object" ? /* @__PURE__ */ jsx17("span", { class: "ellipsis", title: text3, children: text3 }) : /* @__PURE__ */ jsx17(Value, { text: text3, onPick: pick(path, String(v)) });
+    }
+  };
+}
+function ExportMenu({ name, total, columns, pages, onBusy, onError }) {
+  const save = async (kind) => {
+    const parts = [];
+    onBusy(true);
+    try {
+      for await (const rows of pages()) parts.push(kind === "jsonl" ? jsonl(rows) : csv(rows, columns, parts.length === 0));
+      const link = document.createElement("a");
+      link.href = URL.createObjectURL(new Blob(parts, { type: kind === "jsonl" ? "application/jsonl" : "text/csv" }));
+      link.download = `${name}.${kind}`;
+      link.click();
+      setTimeout(() => URL.revokeObjectURL(link.href), 6e4);
+    } catch (error) {
+      if (!isAbort(error)) onError(error);
+    }
+    onBusy(false);
+  };
+  const what = total === null ? "" : `, ${plural(total, name.slice(0, -1))}`;
+  return /* @__PURE__ */ jsxs16(Fragment8, { children: [
+    /* @__PURE__ */ jsx17("button", { type: "button", class: "button icon", popoverTarget: "export-menu", title: "Export what is filtered", "aria-label": "Export", children: /* @__PURE__ */ jsx17(Icon, { name: "download", small: true }) }),
+    /* @__PURE__ */ jsxs16("div", { id: "export-menu", class: "menu export-menu", popover: "auto", children: [
+      /* @__PURE__ */ jsx17("button", { type: "button", onClick: () => void save("jsonl"), children: `JSONL${what}` }),
+      /* @__PURE__ */ jsx17("button", { type: "button", onClick: () => void save("csv"), children: `CSV${what}` })
+    ] })
+  ] });
+}
+
 // pages/events.tsx
-import { Fragment as Fragment6, jsx as jsx15, jsxs as jsxs14 } from "./lib.js";
+import { Fragment as Fragment9, jsx as jsx18, jsxs as jsxs17 } from "./lib.js";
 var pageSize2 = 100;
 var projections = ["event_id", "session_id", "event_type", "event_name", "source", "error", "start_time", "duration", "metadata.cost", "metadata.total_tokens", "metrics", "user_properties.user_id"];
-var coarse = matchMedia("(pointer: coarse)");
+var completionsOnly = [{ field: "event_type", operator: "is", value: "model" }];
+var none = [];
 function EventsPage({ completions }) {
   const { params } = route.value;
   const query = params.get("q") ?? "";
   const range = params.get("range") ?? defaultRange;
   const selected = params.get("s");
   const compiled = useMemo3(() => compile(query, "events"), [query]);
-  const filters = useMemo3(() => completions ? [{ field: "event_type", operator: "is", value: "model" }, ...compiled.filters] : compiled.filters, [compiled, completions]);
-  const key = JSON.stringify([filters, range]);
-  const [state, setState] = useState13({ rows: [], total: 0, page: 0, took: 0, key: "" });
-  const [error, setError] = useState13(null);
-  const [loading, setLoading] = useState13(true);
-  const [turn, setTurn] = useState13(0);
-  const [, redraw] = useState13(0);
+  const filters = useMemo3(() => [...completions ? completionsOnly : none, ...compiled.filters], [compiled, completions]);
+  const asked2 = params.get("cols") ?? "";
+  const key = JSON.stringify([filters, range, asked2]);
+  const [state, setState] = useState16({ rows: [], total: 0, page: 0, took: 0, key: "" });
+  const [error, setError] = useState16(null);
+  const [loading, setLoading] = useState16(true);
+  const [turn, setTurn] = useState16(0);
+  const [, redraw] = useState16(0);
   const stop = useRef7(null);
   const until = useRef7(Date.now());
-  const fields = useMemo3(() => fieldNames("events"), []);
-  const ask = (page, signal6, limit = pageSize2, whole = false) => call("v1/events/search", { method: "POST", signal: signal6, body: { filters, dateRange: dateRange(range), limit, page, ...whole ? {} : { projections } } });
-  useEffect8(() => {
+  const fields = useFields("events");
+  const ask2 = (page, signal8, limit = pageSize2, whole = false) => call("v1/events/search", { method: "POST", signal: signal8, body: { filters, dateRange: dateRange(range), limit, page, ...whole ? {} : { projections: [.../* @__PURE__ */ new Set([...projections, ...(readColumns(asked2) ?? []).filter((c) => c.includes("."))])] } } });
+  useEffect9(() => {
     if (compiled.problem) return;
     const mine = new AbortController();
     stop.current = mine;
     until.current = Date.now();
     setLoading(true);
     const began = performance.now();
-    ask(1, mine.signal).then(
+    ask2(1, mine.signal).then(
       (answer) => {
         setState({ rows: answer.events, total: answer.totalEvents, page: 1, took: performance.now() - began, key });
         setError(null);
@@ -2233,10 +2620,10 @@ function EventsPage({ completions }) {
     const mine = new AbortController();
     stop.current = mine;
     setLoading(true);
-    ask(state.page + 1, mine.signal).then(
+    ask2(state.page + 1, mine.signal).then(
       (answer) => {
-        const known = new Set(state.rows.map((r) => r.event_id));
-        setState((s) => ({ ...s, rows: [...s.rows, ...answer.events.filter((r) => !known.has(r.event_id))], page: s.page + 1, total: answer.totalEvents }));
+        const known2 = new Set(state.rows.map((r) => r.event_id));
+        setState((s) => ({ ...s, rows: [...s.rows, ...answer.events.filter((r) => !known2.has(r.event_id))], page: s.page + 1, total: answer.totalEvents }));
         setLoading(false);
       },
       (e) => {
@@ -2254,7 +2641,7 @@ function EventsPage({ completions }) {
   };
   const undoable = useRef7(query);
   undoable.current = query;
-  useEffect8(() => addCommands([
+  useEffect9(() => addCommands([
     { id: "next", keys: ["j", "arrowdown"], label: "Next event", group: "List", run: () => {
       const r = rows[Math.min(rows.length - 1, at + 1)];
       if (r) select(r.event_id);
@@ -2268,6 +2655,7 @@ function EventsPage({ completions }) {
     } },
     { id: "filter", keys: ["f", "/"], label: "Filter", group: "List", run: () => document.getElementById(barId)?.focus() },
     { id: "undo", keys: ["u"], label: "Undo the last filter", group: "List", run: () => history.back() },
+    { id: "facets", keys: ["b"], label: "Facets", group: "List", run: toggleFacets },
     { id: "errors-only", keys: ["e"], label: "Only events with errors", group: "List", run: () => setParams({ q: addTerm(undoable.current, { field: "error", operator: "has", value: "" }) }) },
     { id: "close", keys: ["escape"], label: "Stop loading, or close the peek", group: "List", run: () => {
       if (loading) stop.current?.abort();
@@ -2277,129 +2665,124 @@ function EventsPage({ completions }) {
   const pick = (field, value2) => (exclude) => setParams({ q: addTerm(query, { field, operator: exclude ? "-:" : ":", value: value2 }), s: null });
   const now = Date.now();
   const metricNames = useMemo3(() => [...new Set(rows.flatMap((r) => Object.keys(r.metrics ?? {})))].slice(0, 3), [rows]);
-  const columns2 = [
-    { id: "start", label: "Start", width: 96, cell: (r) => /* @__PURE__ */ jsx15("span", { class: "faint", title: time(r.start_time), children: shortTime(r.start_time, now) }) },
-    { id: "name", label: completions ? "Completion" : "Event", width: 210, cell: (r) => /* @__PURE__ */ jsxs14(Fragment6, { children: [
-      /* @__PURE__ */ jsx15(TypeIcon, { type: r.event_type, small: true }),
-      /* @__PURE__ */ jsx15(Value, { text: r.event_name, onPick: pick("name", r.event_name), className: "strong" }),
-      r.error && /* @__PURE__ */ jsxs14("span", { class: "chip bad", title: r.error, children: [
-        /* @__PURE__ */ jsx15(Icon, { name: "alert", small: true }),
+  const standard = [
+    { id: "start", label: "Start", width: 96, cell: (r) => /* @__PURE__ */ jsx18("span", { class: "faint", title: time(r.start_time), children: shortTime(r.start_time, now) }) },
+    { id: "name", label: completions ? "Completion" : "Event", width: 210, cell: (r) => /* @__PURE__ */ jsxs17(Fragment9, { children: [
+      /* @__PURE__ */ jsx18(TypeIcon, { type: r.event_type, small: true }),
+      /* @__PURE__ */ jsx18(Value, { text: r.event_name, onPick: pick("name", r.event_name), className: "strong" }),
+      r.error && /* @__PURE__ */ jsxs17("span", { class: "chip bad", title: r.error, children: [
+        /* @__PURE__ */ jsx18(Icon, { name: "alert", small: true }),
         "error"
       ] })
     ] }) },
     { id: "model", label: "Model", width: 130, cell: (r) => {
       const model = previewOf(r.event_id)?.model;
-      return model ? /* @__PURE__ */ jsx15(Value, { text: model, onPick: pick("model", model) }) : /* @__PURE__ */ jsx15("span", { class: "faint", children: "–" });
+      return model ? /* @__PURE__ */ jsx18(Value, { text: model, onPick: pick("model", model) }) : /* @__PURE__ */ jsx18("span", { class: "faint", children: "–" });
     } },
-    { id: "input", label: "Input", width: 180, grow: true, cell: (r) => /* @__PURE__ */ jsx15("span", { class: "ellipsis", children: previewOf(r.event_id)?.input ?? /* @__PURE__ */ jsx15("span", { class: "faint", children: "–" }) }) },
-    { id: "output", label: "Output", width: 180, grow: true, cell: (r) => /* @__PURE__ */ jsx15("span", { class: "ellipsis", children: r.error ? /* @__PURE__ */ jsx15("span", { class: "bad", children: r.error }) : previewOf(r.event_id)?.output ?? /* @__PURE__ */ jsx15("span", { class: "faint", children: "–" }) }) },
-    ...metricNames.map((m) => ({ id: `metric-${m}`, label: m, width: 90, right: true, cell: (r) => r.metrics && m in r.metrics ? /* @__PURE__ */ jsx15("span", { class: "ellipsis", children: value(r.metrics[m]) }) : /* @__PURE__ */ jsx15("span", { class: "faint", children: "–" }) })),
+    { id: "input", label: "Input", width: 180, grow: true, cell: (r) => /* @__PURE__ */ jsx18("span", { class: "ellipsis", children: previewOf(r.event_id)?.input ?? /* @__PURE__ */ jsx18("span", { class: "faint", children: "–" }) }) },
+    { id: "output", label: "Output", width: 180, grow: true, cell: (r) => /* @__PURE__ */ jsx18("span", { class: "ellipsis", children: r.error ? /* @__PURE__ */ jsx18("span", { class: "bad", children: r.error }) : previewOf(r.event_id)?.output ?? /* @__PURE__ */ jsx18("span", { class: "faint", children: "–" }) }) },
     { id: "duration", label: "Duration", width: 90, right: true, cell: (r) => duration(r.duration) },
     { id: "tokens", label: "Tokens", width: 80, right: true, cell: (r) => {
       const n = r.metadata?.total_tokens;
-      return typeof n === "number" ? short(n) : /* @__PURE__ */ jsx15("span", { class: "faint", children: "–" });
+      return typeof n === "number" ? short(n) : /* @__PURE__ */ jsx18("span", { class: "faint", children: "–" });
     } },
     { id: "cost", label: "Cost", width: 104, right: true, cell: (r) => {
       const c = r.metadata?.cost;
-      return typeof c === "number" ? cost(c) : /* @__PURE__ */ jsx15("span", { class: "faint", children: "–" });
-    } }
+      return typeof c === "number" ? cost(c) : /* @__PURE__ */ jsx18("span", { class: "faint", children: "–" });
+    } },
+    { id: "type", label: "Type", width: 84, cell: (r) => /* @__PURE__ */ jsx18(Value, { text: r.event_type, onPick: pick("type", r.event_type) }) },
+    { id: "source", label: "Source", width: 110, cell: (r) => /* @__PURE__ */ jsx18(Value, { text: r.source, onPick: pick("source", r.source) }) },
+    { id: "user", label: "User", width: 110, cell: (r) => {
+      const u = r.user_properties?.user_id;
+      return typeof u === "string" ? /* @__PURE__ */ jsx18(Value, { text: u, onPick: pick("user", u) }) : /* @__PURE__ */ jsx18("span", { class: "faint", children: "–" });
+    } },
+    { id: "session", label: "Session", width: 110, cell: (r) => /* @__PURE__ */ jsx18(Value, { text: r.session_id, onPick: pick("session", r.session_id) }) }
   ];
-  useEffect8(() => {
+  const byItself = ["start", "name", "model", "input", "output", ...metricNames.map((m) => `metrics.${m}`), "duration", "tokens", "cost"];
+  const { columns, menu } = chooseColumns(standard, byItself, fields.paths, pick);
+  useEffect9(() => {
     void loadPreviews(rows.slice(-pageSize2).map((r) => r.event_id)).then((fresh) => {
       if (fresh) redraw((n) => n + 1);
     });
   }, [rows]);
-  const download = async (kind) => {
-    const parts = [];
+  const pages = async function* () {
     const mine = new AbortController();
-    setLoading(true);
-    try {
-      let page = 1;
-      for (let left = state.total; left > 0; page++) {
-        const answer = await ask(page, mine.signal, 1e3, true);
-        if (answer.events.length === 0) break;
-        left = answer.totalEvents - page * 1e3;
-        parts.push(kind === "jsonl" ? jsonl(answer.events) : csv(answer.events, page === 1));
-      }
-      const link = document.createElement("a");
-      link.href = URL.createObjectURL(new Blob(parts, { type: kind === "jsonl" ? "application/jsonl" : "text/csv" }));
-      link.download = `events.${kind}`;
-      link.click();
-      setTimeout(() => URL.revokeObjectURL(link.href), 6e4);
-    } catch (e) {
-      setError(e);
+    stop.current = mine;
+    for (let page = 1, left = state.total; left > 0; page++) {
+      const answer = await ask2(page, mine.signal, 1e3, true);
+      if (answer.events.length === 0) return;
+      left = answer.totalEvents - page * 1e3;
+      yield answer.events;
     }
-    setLoading(false);
   };
   const filtered = query !== "" || range !== "all";
   const title = completions ? "Completions" : "All events";
-  return /* @__PURE__ */ jsxs14("div", { class: "page", children: [
-    /* @__PURE__ */ jsxs14("header", { children: [
-      /* @__PURE__ */ jsx15("h1", { children: title }),
-      /* @__PURE__ */ jsx15("span", { class: "grow" }),
-      /* @__PURE__ */ jsx15("button", { type: "button", class: "button icon", popoverTarget: "export-menu", title: "Export what is filtered", "aria-label": "Export", children: /* @__PURE__ */ jsx15(Icon, { name: "download", small: true }) }),
-      /* @__PURE__ */ jsxs14("div", { id: "export-menu", class: "menu export-menu", popover: "auto", children: [
-        /* @__PURE__ */ jsx15("button", { type: "button", onClick: () => void download("jsonl"), children: `JSONL, ${plural(state.total, "event")}` }),
-        /* @__PURE__ */ jsx15("button", { type: "button", onClick: () => void download("csv"), children: `CSV, ${plural(state.total, "event")}` })
-      ] })
+  return /* @__PURE__ */ jsxs17("div", { class: "page", children: [
+    /* @__PURE__ */ jsxs17("header", { children: [
+      /* @__PURE__ */ jsx18("h1", { children: title }),
+      /* @__PURE__ */ jsx18("span", { class: "grow" }),
+      menu,
+      /* @__PURE__ */ jsx18(ExportMenu, { name: "events", total: state.total, columns: eventColumns, pages, onBusy: setLoading, onError: setError })
     ] }),
-    /* @__PURE__ */ jsxs14("div", { class: "filters", children: [
-      /* @__PURE__ */ jsx15(FilterBar, { text: query, of: "events", fields, values: (field, typed) => valuesOf("events", field, typed, []), onChange: (q) => setParams({ q, s: null }) }),
-      /* @__PURE__ */ jsx15(RangePicker, { range, onChange: (r) => setParams({ range: r === defaultRange ? null : r, s: null }) })
+    /* @__PURE__ */ jsxs17("div", { class: "filters", children: [
+      /* @__PURE__ */ jsx18("button", { type: "button", class: "button icon", "aria-pressed": facetsOpen.value, title: `Facets (${keysOf("facets")})`, "aria-label": "Facets", onClick: toggleFacets, children: /* @__PURE__ */ jsx18(Icon, { name: "rail", small: true }) }),
+      /* @__PURE__ */ jsx18(FilterBar, { text: query, of: "events", fields: fields.names, values: (field, typed) => valuesOf("events", field, typed), onChange: (q) => setParams({ q, s: null }) }),
+      /* @__PURE__ */ jsx18(RangePicker, { range, onChange: (r) => setParams({ range: r === defaultRange ? null : r, s: null }) })
     ] }),
-    /* @__PURE__ */ jsx15(Histogram, { range, filters, onRange: (r) => setParams({ range: r }), turn }),
-    /* @__PURE__ */ jsxs14("div", { class: "split", children: [
-      /* @__PURE__ */ jsxs14("div", { class: "main", children: [
-        loading && /* @__PURE__ */ jsx15("div", { class: "progress", role: "progressbar", "aria-label": "Loading" }),
-        error && rows.length === 0 ? /* @__PURE__ */ jsx15(Problem, { error, retry: () => setTurn((n) => n + 1) }) : rows.length === 0 && !loading ? /* @__PURE__ */ jsxs14(Empty, { title: filtered ? "No event matches" : "No events yet", children: [
-          filtered ? /* @__PURE__ */ jsx15("p", { children: `${query ? `Filter: ${query}. ` : ""}Range: ${rangeLabel(range)}.` }) : /* @__PURE__ */ jsx15("p", { children: "What your application sends appears here." }),
-          /* @__PURE__ */ jsxs14("div", { class: "form-end", children: [
-            query && /* @__PURE__ */ jsx15("button", { class: "button", onClick: () => setParams({ q: null }), children: "Clear the filter" }),
-            range !== "all" && /* @__PURE__ */ jsx15("button", { class: "button", onClick: () => setParams({ range: "all" }), children: "All time" }),
-            /* @__PURE__ */ jsx15("a", { class: "button", href: href(["start"]), children: "How to send events" })
+    /* @__PURE__ */ jsx18(Histogram, { range, filters, onRange: (r) => setParams({ range: r }), turn }),
+    /* @__PURE__ */ jsxs17("div", { class: "split", children: [
+      facetsOpen.value && /* @__PURE__ */ jsx18(ListFacets, { of: "events", query, also: completions ? completionsOnly : none, range, turn, paths: fields.paths }),
+      /* @__PURE__ */ jsxs17("div", { class: "main", children: [
+        loading && /* @__PURE__ */ jsx18("div", { class: "progress", role: "progressbar", "aria-label": "Loading" }),
+        error && rows.length === 0 ? /* @__PURE__ */ jsx18(Problem, { error, retry: () => setTurn((n) => n + 1) }) : rows.length === 0 && !loading ? /* @__PURE__ */ jsxs17(Empty, { title: filtered ? "No event matches" : "No events yet", children: [
+          filtered ? /* @__PURE__ */ jsx18("p", { children: `${query ? `Filter: ${query}. ` : ""}Range: ${rangeLabel(range)}.` }) : /* @__PURE__ */ jsx18("p", { children: "What your application sends appears here." }),
+          /* @__PURE__ */ jsxs17("div", { class: "form-end", children: [
+            query && /* @__PURE__ */ jsx18("button", { class: "button", onClick: () => setParams({ q: null }), children: "Clear the filter" }),
+            range !== "all" && /* @__PURE__ */ jsx18("button", { class: "button", onClick: () => setParams({ range: "all" }), children: "All time" }),
+            /* @__PURE__ */ jsx18("a", { class: "button", href: href(["start"]), children: "How to send events" })
           ] })
-        ] }) : /* @__PURE__ */ jsx15(Table, { label: title, columns: columns2, rows, rowId: (r) => r.event_id, rowHeight: coarse.matches ? 44 : 32, selected, onSelect: select, onOpen: open2, onEnd: more, total: state.total }),
-        /* @__PURE__ */ jsxs14("div", { class: "foot", role: "status", "aria-live": "off", children: [
-          /* @__PURE__ */ jsx15("span", { children: `${plural(state.total, "event")}${rows.length < state.total ? `, ${count(rows.length)} loaded` : ""}` }),
-          state.took > 0 && /* @__PURE__ */ jsx15("span", { children: duration(state.took) }),
-          error && rows.length > 0 ? /* @__PURE__ */ jsx15("span", { class: "bad", role: "alert", children: error instanceof Error ? error.message : String(error) }) : null
+        ] }) : /* @__PURE__ */ jsx18(Table, { label: title, columns, rows, rowId: (r) => r.event_id, rowHeight: rowHeight(), lines: density.value === "comfortable" ? 2 : 1, selected, onSelect: select, onOpen: open2, onEnd: more, total: state.total }),
+        /* @__PURE__ */ jsxs17("div", { class: "foot", role: "status", "aria-live": "off", children: [
+          /* @__PURE__ */ jsx18("span", { children: `${plural(state.total, "event")}${rows.length < state.total ? `, ${count(rows.length)} loaded` : ""}` }),
+          state.took > 0 && /* @__PURE__ */ jsx18("span", { children: duration(state.took) }),
+          error && rows.length > 0 ? /* @__PURE__ */ jsx18("span", { class: "bad", role: "alert", children: error instanceof Error ? error.message : String(error) }) : null
         ] })
       ] }),
-      selected && /* @__PURE__ */ jsx15(Peek, { id: selected, row: rows[at] ?? null, onClose: () => select(null), onOpen: () => open2(selected), onFilter: (field, value2, exclude) => pick(field, value2)(exclude) })
+      selected && /* @__PURE__ */ jsx18(Peek, { id: selected, row: rows[at] ?? null, onClose: () => select(null), onOpen: () => open2(selected), onFilter: (field, value2, exclude) => pick(field, value2)(exclude) })
     ] })
   ] });
 }
 function Peek({ id, row, onClose, onOpen, onFilter }) {
   const rested = useRested(id, 80);
-  const event = useLoaded(rested, (signal6) => readEvent(rested, signal6));
+  const event = useLoaded(rested, (signal8) => readEvent(rested, signal8));
   const current = event.value?.event_id === id ? event.value : null;
-  return /* @__PURE__ */ jsxs14("aside", { class: "peek", "aria-label": "Event", children: [
-    /* @__PURE__ */ jsxs14("header", { children: [
-      /* @__PURE__ */ jsx15(EventTitle, { type: row?.event_type ?? current?.event_type ?? "generic", name: row?.event_name ?? current?.event_name ?? id }),
-      /* @__PURE__ */ jsx15("button", { type: "button", class: "button", onClick: onOpen, children: "Open in its session" }),
-      /* @__PURE__ */ jsx15("button", { type: "button", class: "button plain icon", "aria-label": "Close", title: "Close (Esc)", onClick: onClose, children: /* @__PURE__ */ jsx15(Icon, { name: "close", small: true }) })
+  return /* @__PURE__ */ jsxs17("aside", { class: "peek", "aria-label": "Event", children: [
+    /* @__PURE__ */ jsxs17("header", { children: [
+      /* @__PURE__ */ jsx18(EventTitle, { type: row?.event_type ?? current?.event_type ?? "generic", name: row?.event_name ?? current?.event_name ?? id }),
+      /* @__PURE__ */ jsx18("button", { type: "button", class: "button", onClick: onOpen, children: "Open in its session" }),
+      /* @__PURE__ */ jsx18("button", { type: "button", class: "button plain icon", "aria-label": "Close", title: "Close (Esc)", onClick: onClose, children: /* @__PURE__ */ jsx18(Icon, { name: "close", small: true }) })
     ] }),
-    /* @__PURE__ */ jsxs14("div", { class: "scroll", children: [
-      event.loading && /* @__PURE__ */ jsx15("div", { class: "progress" }),
-      event.error && !current ? /* @__PURE__ */ jsx15(Problem, { error: event.error, retry: event.reload }) : current && /* @__PURE__ */ jsxs14(Fragment6, { children: [
-        /* @__PURE__ */ jsx15(Annotate, { event: current, session: current.session_id, onChange: () => {
+    /* @__PURE__ */ jsxs17("div", { class: "scroll", children: [
+      event.loading && /* @__PURE__ */ jsx18("div", { class: "progress" }),
+      event.error && !current ? /* @__PURE__ */ jsx18(Problem, { error: event.error, retry: event.reload }) : current && /* @__PURE__ */ jsxs17(Fragment9, { children: [
+        /* @__PURE__ */ jsx18(Annotate, { event: current, session: current.session_id, onChange: () => {
           forget(id);
           event.reload();
         } }),
-        /* @__PURE__ */ jsx15(EventView, { event: current, field: (name, signal6) => readField(id, name, signal6), onFilter })
+        /* @__PURE__ */ jsx18(EventView, { event: current, field: (name, signal8) => readField(id, name, signal8), onFilter })
       ] })
     ] })
   ] });
 }
 
 // pages/login.tsx
-import { useEffect as useEffect9, useState as useState14 } from "./lib.js";
-import { jsx as jsx16, jsxs as jsxs15 } from "./lib.js";
+import { useEffect as useEffect10, useState as useState17 } from "./lib.js";
+import { jsx as jsx19, jsxs as jsxs18 } from "./lib.js";
 function LoginPage({ code }) {
-  const [key, setKey] = useState14("");
-  const [problem, setProblem] = useState14("");
-  const [busy, setBusy] = useState14(code !== null);
-  useEffect9(() => {
+  const [key, setKey] = useState17("");
+  const [problem, setProblem] = useState17("");
+  const [busy, setBusy] = useState17(code !== null);
+  useEffect10(() => {
     if (code === null) return;
     history.replaceState(null, "", href([]));
     signIn({ code }).then(
@@ -2421,30 +2804,30 @@ function LoginPage({ code }) {
     }
     setBusy(false);
   };
-  return /* @__PURE__ */ jsxs15("main", { class: "login", children: [
-    /* @__PURE__ */ jsxs15("div", { class: "brand", children: [
-      /* @__PURE__ */ jsx16(Brand, {}),
+  return /* @__PURE__ */ jsxs18("main", { class: "login", children: [
+    /* @__PURE__ */ jsxs18("div", { class: "brand", children: [
+      /* @__PURE__ */ jsx19(Brand, {}),
       "Spangrove"
     ] }),
-    /* @__PURE__ */ jsxs15("form", { onSubmit: (e) => {
+    /* @__PURE__ */ jsxs18("form", { onSubmit: (e) => {
       e.preventDefault();
       void submit();
     }, children: [
-      /* @__PURE__ */ jsx16("label", { for: "key", children: "API key" }),
-      /* @__PURE__ */ jsx16("input", { id: "key", class: "input mono", type: "password", autocomplete: "current-password", spellcheck: false, required: true, value: key, placeholder: "sg_…", onInput: (e) => setKey(e.currentTarget.value) }),
-      problem && /* @__PURE__ */ jsx16("p", { class: "bad", role: "alert", children: problem }),
-      /* @__PURE__ */ jsx16("button", { class: "button primary", type: "submit", disabled: busy, children: busy ? "Signing in…" : "Sign in" })
+      /* @__PURE__ */ jsx19("label", { for: "key", children: "API key" }),
+      /* @__PURE__ */ jsx19("input", { id: "key", class: "input mono", type: "password", autocomplete: "current-password", spellcheck: false, required: true, value: key, placeholder: "sg_…", onInput: (e) => setKey(e.currentTarget.value) }),
+      problem && /* @__PURE__ */ jsx19("p", { class: "bad", role: "alert", children: problem }),
+      /* @__PURE__ */ jsx19("button", { class: "button primary", type: "submit", disabled: busy, children: busy ? "Signing in…" : "Sign in" })
     ] }),
-    /* @__PURE__ */ jsxs15("p", { class: "secondary", children: [
+    /* @__PURE__ */ jsxs18("p", { class: "secondary", children: [
       "The server wrote its first key to the file ",
-      /* @__PURE__ */ jsx16("code", { children: "spangrove-data/api-key" }),
+      /* @__PURE__ */ jsx19("code", { children: "spangrove-data/api-key" }),
       ", and prints a link that signs in once when it starts in a terminal. The key stays on the server: this browser keeps a cookie that scripts cannot read."
     ] })
   ] });
 }
 
 // pages/session.tsx
-import { useCallback, useEffect as useEffect14, useMemo as useMemo5, useRef as useRef11, useState as useState16 } from "./lib.js";
+import { useCallback, useEffect as useEffect15, useMemo as useMemo5, useRef as useRef11, useState as useState19 } from "./lib.js";
 
 // model/thread.ts
 function thread(events2) {
@@ -2618,8 +3001,8 @@ function applyChanges(tree, answer) {
     const below = children.get(row[0]) ?? [];
     for (let i = below.length - 1; i >= 0; i--) stack.push({ row: below[i], parent: index });
   }
-  const columns2 = answer.columns.map((name) => name === "parent_id" ? "parent" : name);
-  return readTree({ ...answer, columns: columns2, rows: ordered });
+  const columns = answer.columns.map((name) => name === "parent_id" ? "parent" : name);
+  return readTree({ ...answer, columns, rows: ordered });
 }
 function rowOf(n) {
   return [n.id, n.parent?.id ?? null, n.type, n.name, n.start, n.duration, n.running ? "running" : "ended", n.error, n.tokens, n.cost, n.childCount, n.below, n.note || null];
@@ -2702,7 +3085,7 @@ function pathTo(node) {
 }
 
 // parts/graphview.tsx
-import { useMemo as useMemo4, useState as useState15 } from "./lib.js";
+import { useMemo as useMemo4, useState as useState18 } from "./lib.js";
 
 // model/graph.ts
 var nodeWidth = 180;
@@ -2797,21 +3180,21 @@ function trajectoryOf(tree) {
 }
 
 // parts/graphview.tsx
-import { jsx as jsx17, jsxs as jsxs16 } from "./lib.js";
+import { jsx as jsx20, jsxs as jsxs19 } from "./lib.js";
 function GraphView({ tree, selected, critical, onSelect }) {
   const graph = useMemo4(() => graphOf(tree), [tree]);
-  const [only, setOnly] = useState15("all");
+  const [only, setOnly] = useState18("all");
   const slow = useMemo4(() => new Set([...graph.nodes].filter((n) => n.type !== "session").sort((a, b) => b.duration - a.duration).slice(0, 3)), [graph]);
   const faint = (n) => only === "errors" && n.errors === 0 || only === "slow" && !slow.has(n) || critical !== null && !n.ids.some((id) => critical.has(id));
   const whole = tree.end - tree.start || 1;
-  return /* @__PURE__ */ jsxs16("div", { class: "graph", children: [
-    /* @__PURE__ */ jsxs16("div", { class: "graph-tools", children: [
-      ["all", "slow", "errors"].map((o) => /* @__PURE__ */ jsx17("button", { class: "button plain", "aria-pressed": only === o, onClick: () => setOnly(o), children: { all: "All", slow: "Bottlenecks", errors: "Errors" }[o] }, o)),
-      graph.left > 0 && /* @__PURE__ */ jsx17("span", { class: "faint", children: `${count(graph.left)} kinds of calls that took less are not shown` })
+  return /* @__PURE__ */ jsxs19("div", { class: "graph", children: [
+    /* @__PURE__ */ jsxs19("div", { class: "graph-tools", children: [
+      ["all", "slow", "errors"].map((o) => /* @__PURE__ */ jsx20("button", { class: "button plain", "aria-pressed": only === o, onClick: () => setOnly(o), children: { all: "All", slow: "Bottlenecks", errors: "Errors" }[o] }, o)),
+      graph.left > 0 && /* @__PURE__ */ jsx20("span", { class: "faint", children: `${count(graph.left)} kinds of calls that took less are not shown` })
     ] }),
-    /* @__PURE__ */ jsx17("div", { class: "scroll-x graph-box", tabIndex: 0, children: /* @__PURE__ */ jsxs16("svg", { width: graph.width, height: graph.height, role: "group", "aria-label": "Calls of the session, merged by name", children: [
-      graph.edges.map((e) => /* @__PURE__ */ jsx17(Edge, { e, faint: faint(e.from) || faint(e.to) }, `${e.from.key}>${e.to.key}`)),
-      graph.nodes.map((n) => /* @__PURE__ */ jsxs16(
+    /* @__PURE__ */ jsx20("div", { class: "scroll-x graph-box", tabIndex: 0, children: /* @__PURE__ */ jsxs19("svg", { width: graph.width, height: graph.height, role: "group", "aria-label": "Calls of the session, merged by name", children: [
+      graph.edges.map((e) => /* @__PURE__ */ jsx20(Edge, { e, faint: faint(e.from) || faint(e.to) }, `${e.from.key}>${e.to.key}`)),
+      graph.nodes.map((n) => /* @__PURE__ */ jsxs19(
         "g",
         {
           class: `graph-node${n.ids.includes(selected ?? "") ? " selected" : ""}${faint(n) ? " faded" : ""}`,
@@ -2823,12 +3206,12 @@ function GraphView({ tree, selected, critical, onSelect }) {
             if (ev.key === "Enter") onSelect(nextOf(n.ids, selected));
           },
           children: [
-            /* @__PURE__ */ jsx17("rect", { width: nodeWidth, height: nodeHeight, rx: "6" }),
-            /* @__PURE__ */ jsx17("rect", { class: `fill-${n.type}`, width: "4", height: nodeHeight, rx: "2" }),
-            /* @__PURE__ */ jsx17("text", { x: "14", y: "21", class: "graph-name", children: n.name.length > 23 ? `${n.name.slice(0, 22)}…` : n.name }),
-            /* @__PURE__ */ jsx17("text", { x: "14", y: "40", class: "graph-note", children: `${n.ids.length}× · ${duration(n.duration / n.ids.length)} · ${Math.round(n.duration / whole * 100)} %` }),
-            n.errors > 0 && /* @__PURE__ */ jsx17("text", { x: nodeWidth - 10, y: "21", "text-anchor": "end", class: "graph-bad", children: `${n.errors} ✕` }),
-            /* @__PURE__ */ jsx17("title", { children: `${n.name}
+            /* @__PURE__ */ jsx20("rect", { width: nodeWidth, height: nodeHeight, rx: "6" }),
+            /* @__PURE__ */ jsx20("rect", { class: `fill-${n.type}`, width: "4", height: nodeHeight, rx: "2" }),
+            /* @__PURE__ */ jsx20("text", { x: "14", y: "21", class: "graph-name", children: n.name.length > 23 ? `${n.name.slice(0, 22)}…` : n.name }),
+            /* @__PURE__ */ jsx20("text", { x: "14", y: "40", class: "graph-note", children: `${n.ids.length}× · ${duration(n.duration / n.ids.length)} · ${Math.round(n.duration / whole * 100)} %` }),
+            n.errors > 0 && /* @__PURE__ */ jsx20("text", { x: nodeWidth - 10, y: "21", "text-anchor": "end", class: "graph-bad", children: `${n.errors} ✕` }),
+            /* @__PURE__ */ jsx20("title", { children: `${n.name}
 ${plural(n.ids.length, "call")}, ${duration(n.duration)} in all${n.errors ? `, ${plural(n.errors, "error")}` : ""}` })
           ]
         },
@@ -2843,38 +3226,38 @@ function nextOf(ids, selected) {
 function Edge({ e, faint }) {
   const x1 = e.from.x, y1 = e.from.y + nodeHeight / 2, x2 = e.to.x, y2 = e.to.y - nodeHeight / 2;
   const bend = e.back ? 60 : (y2 - y1) / 2;
-  return /* @__PURE__ */ jsxs16("g", { class: `graph-edge${faint ? " faded" : ""}`, children: [
-    /* @__PURE__ */ jsx17("path", { d: `M${x1} ${y1}C${x1} ${y1 + bend} ${x2} ${y2 - bend} ${x2} ${y2}`, "stroke-width": 1 + Math.min(4, Math.log2(e.count)) }),
-    e.count > 1 && /* @__PURE__ */ jsx17("text", { x: (x1 + x2) / 2 + 6, y: (y1 + y2) / 2, children: `${e.count}×` })
+  return /* @__PURE__ */ jsxs19("g", { class: `graph-edge${faint ? " faded" : ""}`, children: [
+    /* @__PURE__ */ jsx20("path", { d: `M${x1} ${y1}C${x1} ${y1 + bend} ${x2} ${y2 - bend} ${x2} ${y2}`, "stroke-width": 1 + Math.min(4, Math.log2(e.count)) }),
+    e.count > 1 && /* @__PURE__ */ jsx20("text", { x: (x1 + x2) / 2 + 6, y: (y1 + y2) / 2, children: `${e.count}×` })
   ] });
 }
 function TrajectoryView({ tree, selected, onSelect }) {
   const t = useMemo4(() => trajectoryOf(tree), [tree]);
-  const [by, setBy] = useState15("duration");
+  const [by, setBy] = useState18("duration");
   const of = (n) => n[by] ?? 0;
-  const most = Math.max(...t.bubbles.map((b) => of(b.node)), 1e-9);
+  const most2 = Math.max(...t.bubbles.map((b) => of(b.node)), 1e-9);
   const step = t.bubbles.length > 400 ? 10 : t.bubbles.length > 100 ? 16 : 26;
   const line = 30;
-  const radius = (n) => 3 + Math.sqrt(of(n) / most) * Math.min(11, step * 0.9);
+  const radius = (n) => 3 + Math.sqrt(of(n) / most2) * Math.min(11, step * 0.9);
   const show2 = (n) => by === "duration" ? duration(n.duration) : by === "tokens" ? `${count(n.tokens ?? 0)} tokens` : cost(n.cost ?? 0);
-  return /* @__PURE__ */ jsxs16("div", { class: "graph", children: [
-    /* @__PURE__ */ jsxs16("div", { class: "graph-tools", children: [
-      /* @__PURE__ */ jsx17("span", { class: "faint", children: "Size shows" }),
-      ["duration", "tokens", "cost"].map((m) => /* @__PURE__ */ jsx17("button", { class: "button plain", "aria-pressed": by === m, onClick: () => setBy(m), children: m }, m)),
-      t.left > 0 && /* @__PURE__ */ jsx17("span", { class: "faint", children: `the first ${count(t.bubbles.length)} of ${count(t.bubbles.length + t.left)} steps` })
+  return /* @__PURE__ */ jsxs19("div", { class: "graph", children: [
+    /* @__PURE__ */ jsxs19("div", { class: "graph-tools", children: [
+      /* @__PURE__ */ jsx20("span", { class: "faint", children: "Size shows" }),
+      ["duration", "tokens", "cost"].map((m) => /* @__PURE__ */ jsx20("button", { class: "button plain", "aria-pressed": by === m, onClick: () => setBy(m), children: m }, m)),
+      t.left > 0 && /* @__PURE__ */ jsx20("span", { class: "faint", children: `the first ${count(t.bubbles.length)} of ${count(t.bubbles.length + t.left)} steps` })
     ] }),
-    /* @__PURE__ */ jsxs16("div", { class: "trajectory", children: [
-      /* @__PURE__ */ jsx17("div", { class: "trajectory-names", children: t.rows.map((r) => /* @__PURE__ */ jsxs16("div", { class: "ellipsis", style: { height: `${line}px`, lineHeight: `${line}px` }, title: `${r.type} ${r.name}, ${r.count} times`, children: [
-        /* @__PURE__ */ jsx17("span", { class: `type-${r.type}`, children: "●" }),
+    /* @__PURE__ */ jsxs19("div", { class: "trajectory", children: [
+      /* @__PURE__ */ jsx20("div", { class: "trajectory-names", children: t.rows.map((r) => /* @__PURE__ */ jsxs19("div", { class: "ellipsis", style: { height: `${line}px`, lineHeight: `${line}px` }, title: `${r.type} ${r.name}, ${r.count} times`, children: [
+        /* @__PURE__ */ jsx20("span", { class: `type-${r.type}`, children: "●" }),
         " ",
         r.name,
         " ",
-        /* @__PURE__ */ jsx17("span", { class: "faint", children: r.count })
+        /* @__PURE__ */ jsx20("span", { class: "faint", children: r.count })
       ] }, r.key)) }),
-      /* @__PURE__ */ jsx17("div", { class: "scroll-x", tabIndex: 0, children: /* @__PURE__ */ jsxs16("svg", { width: t.bubbles.length * step + 40, height: t.rows.length * line, role: "group", "aria-label": "Steps in order", children: [
-        t.rows.map((r, i) => /* @__PURE__ */ jsx17("line", { class: "trajectory-line", x1: "0", x2: t.bubbles.length * step + 40, y1: i * line + line / 2, y2: i * line + line / 2 }, r.key)),
-        /* @__PURE__ */ jsx17("polyline", { class: "trajectory-path", points: t.bubbles.map((b) => `${b.step * step + 20},${b.row * line + line / 2}`).join(" ") }),
-        t.bubbles.map((b) => /* @__PURE__ */ jsx17(
+      /* @__PURE__ */ jsx20("div", { class: "scroll-x", tabIndex: 0, children: /* @__PURE__ */ jsxs19("svg", { width: t.bubbles.length * step + 40, height: t.rows.length * line, role: "group", "aria-label": "Steps in order", children: [
+        t.rows.map((r, i) => /* @__PURE__ */ jsx20("line", { class: "trajectory-line", x1: "0", x2: t.bubbles.length * step + 40, y1: i * line + line / 2, y2: i * line + line / 2 }, r.key)),
+        /* @__PURE__ */ jsx20("polyline", { class: "trajectory-path", points: t.bubbles.map((b) => `${b.step * step + 20},${b.row * line + line / 2}`).join(" ") }),
+        t.bubbles.map((b) => /* @__PURE__ */ jsx20(
           "circle",
           {
             class: `bubble fill-${b.node.type}${b.node.error ? " failed" : ""}${b.node.id === selected ? " selected" : ""}`,
@@ -2885,7 +3268,7 @@ function TrajectoryView({ tree, selected, onSelect }) {
             tabIndex: -1,
             "aria-label": `step ${b.step + 1}, ${b.node.name}`,
             onClick: () => onSelect(b.node.id),
-            children: /* @__PURE__ */ jsx17("title", { children: `${b.step + 1}. ${b.node.name}: ${show2(b.node)}${b.node.error ? "\nerror: " + b.node.error : ""}` })
+            children: /* @__PURE__ */ jsx20("title", { children: `${b.step + 1}. ${b.node.name}: ${show2(b.node)}${b.node.error ? "\nerror: " + b.node.error : ""}` })
           },
           b.node.id
         ))
@@ -2895,13 +3278,13 @@ function TrajectoryView({ tree, selected, onSelect }) {
 }
 
 // parts/minimap.tsx
-import { useEffect as useEffect10, useRef as useRef8 } from "./lib.js";
-import { Fragment as Fragment7, jsx as jsx18, jsxs as jsxs17 } from "./lib.js";
+import { useEffect as useEffect11, useRef as useRef8 } from "./lib.js";
+import { Fragment as Fragment10, jsx as jsx21, jsxs as jsxs20 } from "./lib.js";
 var minimapFrom = 20;
 function Minimap(p) {
   const canvas = useRef8(null);
   const drag = useRef8(null);
-  useEffect10(() => {
+  useEffect11(() => {
     const draw = () => paint(canvas.current, p.tree, p.whole);
     draw();
     const observer = new ResizeObserver(draw);
@@ -2914,7 +3297,7 @@ function Minimap(p) {
     return p.whole.start + Math.min(1, Math.max(0, (x - box.left) / box.width)) * size;
   };
   const percent = (t) => `${(t - p.whole.start) / size * 100}%`;
-  return /* @__PURE__ */ jsxs17(
+  return /* @__PURE__ */ jsxs20(
     "div",
     {
       class: "minimap",
@@ -2933,12 +3316,12 @@ function Minimap(p) {
         drag.current = null;
       },
       children: [
-        /* @__PURE__ */ jsx18("canvas", { ref: canvas }),
-        (p.range.start > p.whole.start || p.range.end < p.whole.end) && /* @__PURE__ */ jsxs17(Fragment7, { children: [
-          /* @__PURE__ */ jsx18("i", { class: "shade", style: { left: 0, width: percent(p.range.start) } }),
-          /* @__PURE__ */ jsx18("i", { class: "shade", style: { left: percent(p.range.end), right: 0 } })
+        /* @__PURE__ */ jsx21("canvas", { ref: canvas }),
+        (p.range.start > p.whole.start || p.range.end < p.whole.end) && /* @__PURE__ */ jsxs20(Fragment10, { children: [
+          /* @__PURE__ */ jsx21("i", { class: "shade", style: { left: 0, width: percent(p.range.start) } }),
+          /* @__PURE__ */ jsx21("i", { class: "shade", style: { left: percent(p.range.end), right: 0 } })
         ] }),
-        p.needle !== null && /* @__PURE__ */ jsx18("i", { class: "needle", style: { left: percent(p.needle) } })
+        p.needle !== null && /* @__PURE__ */ jsx21("i", { class: "needle", style: { left: percent(p.needle) } })
       ]
     }
   );
@@ -2954,7 +3337,7 @@ function paint(canvas, tree, whole) {
   const probe = (name) => resolve(canvas, styles.getPropertyValue(name));
   const colours = Object.fromEntries(["session", "chain", "model", "tool", "generic"].map((t) => [t, probe(`--${t}`)]));
   const bad = probe("--bad");
-  const depth = tree.nodes.reduce((most, n) => Math.max(most, n.depth), 1);
+  const depth = tree.nodes.reduce((most2, n) => Math.max(most2, n.depth), 1);
   const line = Math.max(ratio, canvas.height / (Math.min(depth, 24) + 1));
   const size = whole.end - whole.start;
   context.clearRect(0, 0, canvas.width, canvas.height);
@@ -2977,21 +3360,21 @@ function resolve(element, value2) {
 }
 
 // parts/timelineview.tsx
-import { useEffect as useEffect11, useRef as useRef9 } from "./lib.js";
-import { Fragment as Fragment8, jsx as jsx19, jsxs as jsxs18 } from "./lib.js";
+import { useEffect as useEffect12, useRef as useRef9 } from "./lib.js";
+import { Fragment as Fragment11, jsx as jsx22, jsxs as jsxs21 } from "./lib.js";
 function TimelineView(p) {
   const { ref, from, to, onScroll } = useWindow(p.rows.length, p.rowHeight);
   const at = p.rows.findIndex((r) => r.node.id === p.selected);
   const drag = useRef9(null);
   const track = useRef9(null);
-  useEffect11(() => reveal(ref.current, at, p.rowHeight, 24), [p.selected]);
+  useEffect12(() => reveal(ref.current, at, p.rowHeight, 24), [p.selected]);
   const share = (x) => {
     const box = track.current?.getBoundingClientRect();
     return box ? Math.min(1, Math.max(0, (x - box.left) / box.width)) : 0;
   };
   const latest = useRef9(p);
   latest.current = p;
-  useEffect11(() => {
+  useEffect12(() => {
     const box = ref.current;
     const onWheel = (e) => {
       if (!e.ctrlKey && !e.metaKey) return;
@@ -3018,7 +3401,7 @@ function TimelineView(p) {
     else if (e.key === "-") p.onRange(zoom(p.range, p.whole, 1 / 0.7, 0.5));
     else if (e.key === "0") p.onRange(p.whole);
   };
-  return /* @__PURE__ */ jsxs18(
+  return /* @__PURE__ */ jsxs21(
     "div",
     {
       class: "timeline",
@@ -3044,15 +3427,15 @@ function TimelineView(p) {
         drag.current = null;
       },
       children: [
-        /* @__PURE__ */ jsxs18("div", { class: "scale", children: [
-          /* @__PURE__ */ jsx19("div", { class: "time-name", children: size < p.whole.end - p.whole.start ? /* @__PURE__ */ jsx19("button", { class: "button plain", onClick: () => p.onRange(p.whole), children: "Whole session" }) : /* @__PURE__ */ jsx19("span", { class: "faint", children: "Ctrl+wheel zooms" }) }),
-          /* @__PURE__ */ jsx19("div", { class: "time-track", ref: track, children: marks.map((t) => /* @__PURE__ */ jsx19("span", { class: "tick faint", style: { left: percent((p.origin + t - p.range.start) / size) }, children: duration(t) }, t)) })
+        /* @__PURE__ */ jsxs21("div", { class: "scale", children: [
+          /* @__PURE__ */ jsx22("div", { class: "time-name", children: size < p.whole.end - p.whole.start ? /* @__PURE__ */ jsx22("button", { class: "button plain", onClick: () => p.onRange(p.whole), children: "Whole session" }) : /* @__PURE__ */ jsx22("span", { class: "faint", children: "Ctrl+wheel zooms" }) }),
+          /* @__PURE__ */ jsx22("div", { class: "time-track", ref: track, children: marks.map((t) => /* @__PURE__ */ jsx22("span", { class: "tick faint", style: { left: percent((p.origin + t - p.range.start) / size) }, children: duration(t) }, t)) })
         ] }),
-        /* @__PURE__ */ jsx19("div", { style: { height: `${p.rows.length * p.rowHeight}px`, position: "relative" }, children: p.rows.slice(from, to).map((row, i) => {
+        /* @__PURE__ */ jsx22("div", { style: { height: `${p.rows.length * p.rowHeight}px`, position: "relative" }, children: p.rows.slice(from, to).map((row, i) => {
           const n = row.node;
           const spot = row.group ? place(n.start, row.group[row.group.length - 1].end, p.range) : place(n.start, n.end, p.range);
           const after = spot !== null && spot.left + spot.width < 0.85;
-          return /* @__PURE__ */ jsxs18(
+          return /* @__PURE__ */ jsxs21(
             "div",
             {
               role: "row",
@@ -3065,21 +3448,21 @@ function TimelineView(p) {
               onClick: () => p.onSelect(n.id),
               onDblClick: () => p.onRange(within({ start: n.start - n.duration * 0.05, end: n.end + Math.max(n.duration * 0.05, 0.01) }, p.whole)),
               children: [
-                /* @__PURE__ */ jsxs18("div", { class: "time-name", role: "gridcell", style: { paddingLeft: `${8 + Math.min(row.depth, 12) * 12}px` }, children: [
-                  n.children.length > 0 || row.group ? /* @__PURE__ */ jsx19("button", { type: "button", class: "fold", tabIndex: -1, "aria-label": row.folded ? "Unfold" : "Fold", onClick: (e) => {
+                /* @__PURE__ */ jsxs21("div", { class: "time-name", role: "gridcell", style: { paddingLeft: `${8 + Math.min(row.depth, 12) * 12}px` }, children: [
+                  n.children.length > 0 || row.group ? /* @__PURE__ */ jsx22("button", { type: "button", class: "fold", tabIndex: -1, "aria-label": row.folded ? "Unfold" : "Fold", onClick: (e) => {
                     e.stopPropagation();
                     p.onToggle(row, e.shiftKey);
-                  }, children: /* @__PURE__ */ jsx19(Icon, { name: row.folded ? "right" : "down", small: true }) }) : /* @__PURE__ */ jsx19("span", { class: "fold" }),
-                  /* @__PURE__ */ jsx19(TypeIcon, { type: n.type, small: true }),
-                  /* @__PURE__ */ jsx19("span", { class: "ellipsis", children: n.name }),
-                  row.group && /* @__PURE__ */ jsx19("span", { class: "chip", children: `×${row.group.length}` })
+                  }, children: /* @__PURE__ */ jsx22(Icon, { name: row.folded ? "right" : "down", small: true }) }) : /* @__PURE__ */ jsx22("span", { class: "fold" }),
+                  /* @__PURE__ */ jsx22(TypeIcon, { type: n.type, small: true }),
+                  /* @__PURE__ */ jsx22("span", { class: "ellipsis", children: n.name }),
+                  row.group && /* @__PURE__ */ jsx22("span", { class: "chip", children: `×${row.group.length}` })
                 ] }),
-                /* @__PURE__ */ jsx19("div", { class: "time-track", role: "gridcell", onPointerDown: (e) => {
+                /* @__PURE__ */ jsx22("div", { class: "time-track", role: "gridcell", onPointerDown: (e) => {
                   if (e.button === 0 && size < p.whole.end - p.whole.start) drag.current = { x: e.clientX, range: p.range };
-                }, children: spot && /* @__PURE__ */ jsxs18(Fragment8, { children: [
-                  /* @__PURE__ */ jsx19("i", { class: `time-bar fill-${n.type}${n.error ? " failed" : ""}`, style: { left: percent(spot.left), width: percent(spot.width) } }),
-                  /* @__PURE__ */ jsxs18("span", { class: `time-label${after ? "" : " before"}`, style: after ? { left: percent(spot.left + spot.width) } : { right: percent(1 - spot.left) }, children: [
-                    n.error && /* @__PURE__ */ jsx19(Icon, { name: "alert", small: true, tint: "bad", label: "error" }),
+                }, children: spot && /* @__PURE__ */ jsxs21(Fragment11, { children: [
+                  /* @__PURE__ */ jsx22("i", { class: `time-bar fill-${n.type}${n.error ? " failed" : ""}`, style: { left: percent(spot.left), width: percent(spot.width) } }),
+                  /* @__PURE__ */ jsxs21("span", { class: `time-label${after ? "" : " before"}`, style: after ? { left: percent(spot.left + spot.width) } : { right: percent(1 - spot.left) }, children: [
+                    n.error && /* @__PURE__ */ jsx22(Icon, { name: "alert", small: true, tint: "bad", label: "error" }),
                     duration(n.duration)
                   ] })
                 ] }) })
@@ -3088,24 +3471,24 @@ function TimelineView(p) {
             n.id
           );
         }) }),
-        p.needle !== null && p.needle >= p.range.start && p.needle <= p.range.end && /* @__PURE__ */ jsx19("div", { class: "needle-track", children: /* @__PURE__ */ jsx19("i", { class: "needle", style: { left: percent((p.needle - p.range.start) / size) } }) })
+        p.needle !== null && p.needle >= p.range.start && p.needle <= p.range.end && /* @__PURE__ */ jsx22("div", { class: "needle-track", children: /* @__PURE__ */ jsx22("i", { class: "needle", style: { left: percent((p.needle - p.range.start) / size) } }) })
       ]
     }
   );
 }
 
 // parts/transcriptview.tsx
-import { useEffect as useEffect12 } from "./lib.js";
-import { Fragment as Fragment9, jsx as jsx20, jsxs as jsxs19 } from "./lib.js";
+import { useEffect as useEffect13 } from "./lib.js";
+import { Fragment as Fragment12, jsx as jsx23, jsxs as jsxs22 } from "./lib.js";
 var stepHeight = 58;
 function TranscriptView(p) {
   const { ref, from, to, onScroll } = useWindow(p.steps.length, stepHeight);
   const at = p.steps.findIndex((s) => s.node.id === p.selected);
-  useEffect12(() => reveal(ref.current, at, stepHeight), [p.selected]);
+  useEffect13(() => reveal(ref.current, at, stepHeight), [p.selected]);
   const visible = p.steps.slice(from, to);
   const ids = visible.map((s) => s.node.id);
-  useEffect12(() => p.onVisible(ids), [ids.join()]);
-  return /* @__PURE__ */ jsxs19(
+  useEffect13(() => p.onVisible(ids), [ids.join()]);
+  return /* @__PURE__ */ jsxs22(
     "div",
     {
       class: "transcript",
@@ -3123,10 +3506,10 @@ function TranscriptView(p) {
         }
       },
       children: [
-        /* @__PURE__ */ jsx20("div", { style: { height: `${p.steps.length * stepHeight}px`, position: "relative" }, children: visible.map((s, i) => {
+        /* @__PURE__ */ jsx23("div", { style: { height: `${p.steps.length * stepHeight}px`, position: "relative" }, children: visible.map((s, i) => {
           const n = s.node;
           const preview = p.preview(n.id);
-          return /* @__PURE__ */ jsxs19(
+          return /* @__PURE__ */ jsxs22(
             "div",
             {
               id: `step-${n.id}`,
@@ -3136,36 +3519,36 @@ function TranscriptView(p) {
               style: { top: `${(from + i) * stepHeight}px`, height: `${stepHeight}px`, paddingLeft: `${12 + Math.min(s.depth, 8) * 20}px` },
               onClick: () => p.onSelect(n.id),
               children: [
-                /* @__PURE__ */ jsxs19("div", { class: "step-head", children: [
-                  /* @__PURE__ */ jsx20(TypeIcon, { type: n.type, small: true }),
-                  /* @__PURE__ */ jsx20("b", { class: "ellipsis", children: n.name }),
-                  preview?.model && /* @__PURE__ */ jsx20("span", { class: "faint ellipsis", children: preview.model }),
-                  n.error && /* @__PURE__ */ jsxs19("span", { class: "chip bad", children: [
-                    /* @__PURE__ */ jsx20(Icon, { name: "alert", small: true }),
+                /* @__PURE__ */ jsxs22("div", { class: "step-head", children: [
+                  /* @__PURE__ */ jsx23(TypeIcon, { type: n.type, small: true }),
+                  /* @__PURE__ */ jsx23("b", { class: "ellipsis", children: n.name }),
+                  preview?.model && /* @__PURE__ */ jsx23("span", { class: "faint ellipsis", children: preview.model }),
+                  n.error && /* @__PURE__ */ jsxs22("span", { class: "chip bad", children: [
+                    /* @__PURE__ */ jsx23(Icon, { name: "alert", small: true }),
                     "error"
                   ] }),
-                  s.wrappers > 0 && /* @__PURE__ */ jsx20("span", { class: "faint", children: `in ${plural(s.wrappers, "wrapper")}` }),
-                  /* @__PURE__ */ jsx20("span", { class: "grow" }),
-                  n.tokens !== null && n.tokens > 0 && /* @__PURE__ */ jsxs19("span", { class: "faint", children: [
+                  s.wrappers > 0 && /* @__PURE__ */ jsx23("span", { class: "faint", children: `in ${plural(s.wrappers, "wrapper")}` }),
+                  /* @__PURE__ */ jsx23("span", { class: "grow" }),
+                  n.tokens !== null && n.tokens > 0 && /* @__PURE__ */ jsxs22("span", { class: "faint", children: [
                     short(n.tokens),
                     " tok"
                   ] }),
-                  /* @__PURE__ */ jsx20("span", { class: "faint", children: duration(n.duration) })
+                  /* @__PURE__ */ jsx23("span", { class: "faint", children: duration(n.duration) })
                 ] }),
-                /* @__PURE__ */ jsx20("div", { class: "step-line ellipsis", children: preview?.input ? /* @__PURE__ */ jsxs19(Fragment9, { children: [
-                  /* @__PURE__ */ jsx20("span", { class: "faint", children: "in " }),
+                /* @__PURE__ */ jsx23("div", { class: "step-line ellipsis", children: preview?.input ? /* @__PURE__ */ jsxs22(Fragment12, { children: [
+                  /* @__PURE__ */ jsx23("span", { class: "faint", children: "in " }),
                   preview.input
-                ] }) : /* @__PURE__ */ jsx20("span", { class: "faint", children: preview ? "no input" : "…" }) }),
-                /* @__PURE__ */ jsx20("div", { class: "step-line ellipsis", children: n.error ? /* @__PURE__ */ jsx20("span", { class: "bad", children: n.error }) : preview?.output ? /* @__PURE__ */ jsxs19(Fragment9, { children: [
-                  /* @__PURE__ */ jsx20("span", { class: "faint", children: "out " }),
+                ] }) : /* @__PURE__ */ jsx23("span", { class: "faint", children: preview ? "no input" : "…" }) }),
+                /* @__PURE__ */ jsx23("div", { class: "step-line ellipsis", children: n.error ? /* @__PURE__ */ jsx23("span", { class: "bad", children: n.error }) : preview?.output ? /* @__PURE__ */ jsxs22(Fragment12, { children: [
+                  /* @__PURE__ */ jsx23("span", { class: "faint", children: "out " }),
                   preview.output
-                ] }) : /* @__PURE__ */ jsx20("span", { class: "faint", children: preview ? "no output" : "" }) })
+                ] }) : /* @__PURE__ */ jsx23("span", { class: "faint", children: preview ? "no output" : "" }) })
               ]
             },
             n.id
           );
         }) }),
-        p.hidden > 0 && /* @__PURE__ */ jsxs19("p", { class: "foot", children: [
+        p.hidden > 0 && /* @__PURE__ */ jsxs22("p", { class: "foot", children: [
           plural(p.hidden, "wrapper"),
           " not shown; the tree has them"
         ] })
@@ -3175,16 +3558,16 @@ function TranscriptView(p) {
 }
 
 // parts/treeview.tsx
-import { useEffect as useEffect13, useRef as useRef10 } from "./lib.js";
-import { jsx as jsx21, jsxs as jsxs20 } from "./lib.js";
+import { useEffect as useEffect14, useRef as useRef10 } from "./lib.js";
+import { jsx as jsx24, jsxs as jsxs23 } from "./lib.js";
 function TreeView(p) {
   const { ref, from, to, onScroll } = useWindow(p.rows.length, p.rowHeight);
   const at = p.rows.findIndex((r) => r.node.id === p.selected);
-  useEffect13(() => reveal(ref.current, at, p.rowHeight), [p.selected]);
+  useEffect14(() => reveal(ref.current, at, p.rowHeight), [p.selected]);
   const visible = p.rows.slice(from, to);
   const ids = visible.map((r) => r.node.id);
   const drawn = useDrawn([p.rows, p.selected, p.critical, p.turn, p.rowHeight]);
-  useEffect13(() => p.onVisible(ids), [ids.join()]);
+  useEffect14(() => p.onVisible(ids), [ids.join()]);
   const move = (n) => {
     const row = p.rows[Math.min(p.rows.length - 1, Math.max(0, n))];
     if (row) p.onSelect(row.node.id);
@@ -3206,7 +3589,7 @@ function TreeView(p) {
       else move(at + 1);
     }
   };
-  return /* @__PURE__ */ jsx21(
+  return /* @__PURE__ */ jsx24(
     "div",
     {
       class: "tree",
@@ -3218,16 +3601,16 @@ function TreeView(p) {
       "aria-label": "Events",
       "aria-rowcount": p.rows.length,
       "aria-activedescendant": at >= from && at < to ? `event-${p.selected}` : void 0,
-      children: /* @__PURE__ */ jsx21("div", { style: { height: `${p.rows.length * p.rowHeight}px`, position: "relative" }, children: visible.map((row, i) => drawn(from + i, () => /* @__PURE__ */ jsx21(TreeRow, { row, index: from + i, p }, row.node.id))) })
+      children: /* @__PURE__ */ jsx24("div", { style: { height: `${p.rows.length * p.rowHeight}px`, position: "relative" }, children: visible.map((row, i) => drawn(from + i, () => /* @__PURE__ */ jsx24(TreeRow, { row, index: from + i, p }, row.node.id))) })
     }
   );
 }
 function useDrawn(deps) {
-  const kept = useRef10({ deps: [], rows: /* @__PURE__ */ new Map() });
-  if (deps.some((d, i) => d !== kept.current.deps[i]) || kept.current.rows.size > 2e3) kept.current = { deps, rows: /* @__PURE__ */ new Map() };
+  const kept2 = useRef10({ deps: [], rows: /* @__PURE__ */ new Map() });
+  if (deps.some((d, i) => d !== kept2.current.deps[i]) || kept2.current.rows.size > 2e3) kept2.current = { deps, rows: /* @__PURE__ */ new Map() };
   return (index, draw) => {
-    let row = kept.current.rows.get(index);
-    if (!row) kept.current.rows.set(index, row = draw());
+    let row = kept2.current.rows.get(index);
+    if (!row) kept2.current.rows.set(index, row = draw());
     return row;
   };
 }
@@ -3238,7 +3621,7 @@ function TreeRow({ row, index, p }) {
   const selected = n.id === p.selected;
   const group = row.group;
   const duration2 = group ? group.reduce((sum, g) => sum + g.duration, 0) : n.duration;
-  return /* @__PURE__ */ jsxs20(
+  return /* @__PURE__ */ jsxs23(
     "div",
     {
       id: `event-${n.id}`,
@@ -3251,41 +3634,41 @@ function TreeRow({ row, index, p }) {
       style: { top: `${index * p.rowHeight}px`, height: `${p.rowHeight}px`, paddingLeft: `${8 + Math.min(row.depth, 30) * 14}px` },
       onClick: () => p.onSelect(n.id),
       children: [
-        /* @__PURE__ */ jsxs20("span", { role: "gridcell", class: "tree-cell", children: [
-          row.depth > 0 && /* @__PURE__ */ jsx21("i", { class: "guides", style: { width: `${Math.min(row.depth, 30) * 14}px` } }),
-          folds ? /* @__PURE__ */ jsx21("button", { type: "button", class: "fold", tabIndex: -1, "aria-label": row.folded ? "Unfold" : "Fold", onClick: (e) => {
+        /* @__PURE__ */ jsxs23("span", { role: "gridcell", class: "tree-cell", children: [
+          row.depth > 0 && /* @__PURE__ */ jsx24("i", { class: "guides", style: { width: `${Math.min(row.depth, 30) * 14}px` } }),
+          folds ? /* @__PURE__ */ jsx24("button", { type: "button", class: "fold", tabIndex: -1, "aria-label": row.folded ? "Unfold" : "Fold", onClick: (e) => {
             e.stopPropagation();
             p.onToggle(row, e.shiftKey);
-          }, children: /* @__PURE__ */ jsx21(Icon, { name: row.folded ? "right" : "down", small: true }) }) : /* @__PURE__ */ jsx21("span", { class: "fold" }),
-          /* @__PURE__ */ jsx21(TypeIcon, { type: n.type, small: true }),
-          /* @__PURE__ */ jsx21("span", { class: "tree-name ellipsis", children: n.name }),
-          group && /* @__PURE__ */ jsx21("span", { class: "chip", children: `×${group.length}` }),
-          !group && row.folded && /* @__PURE__ */ jsx21("span", { class: "chip", children: `+${count(n.below)}` }),
-          row.folded && n.errorsBelow > 0 && /* @__PURE__ */ jsxs20("span", { class: "chip bad", children: [
-            /* @__PURE__ */ jsx21(Icon, { name: "alert", small: true }),
+          }, children: /* @__PURE__ */ jsx24(Icon, { name: row.folded ? "right" : "down", small: true }) }) : /* @__PURE__ */ jsx24("span", { class: "fold" }),
+          /* @__PURE__ */ jsx24(TypeIcon, { type: n.type, small: true }),
+          /* @__PURE__ */ jsx24("span", { class: "tree-name ellipsis", children: n.name }),
+          group && /* @__PURE__ */ jsx24("span", { class: "chip", children: `×${group.length}` }),
+          !group && row.folded && /* @__PURE__ */ jsx24("span", { class: "chip", children: `+${count(n.below)}` }),
+          row.folded && n.errorsBelow > 0 && /* @__PURE__ */ jsxs23("span", { class: "chip bad", children: [
+            /* @__PURE__ */ jsx24(Icon, { name: "alert", small: true }),
             plural(n.errorsBelow, "error")
           ] }),
-          n.error && /* @__PURE__ */ jsxs20("span", { class: "chip bad", title: n.error, children: [
-            /* @__PURE__ */ jsx21(Icon, { name: "alert", small: true }),
+          n.error && /* @__PURE__ */ jsxs23("span", { class: "chip bad", title: n.error, children: [
+            /* @__PURE__ */ jsx24(Icon, { name: "alert", small: true }),
             "error"
           ] }),
-          n.running && /* @__PURE__ */ jsxs20("span", { class: "chip running", children: [
-            /* @__PURE__ */ jsx21(Icon, { name: "live", small: true }),
+          n.running && /* @__PURE__ */ jsxs23("span", { class: "chip running", children: [
+            /* @__PURE__ */ jsx24(Icon, { name: "live", small: true }),
             "running"
           ] }),
-          n.note === "orphan" && /* @__PURE__ */ jsx21("span", { class: "chip", title: "The event names a parent that was not received (yet).", children: "parent missing" }),
-          n.note === "cycle" && /* @__PURE__ */ jsx21("span", { class: "chip", title: "The event was its own ancestor: it is shown here instead.", children: "cycle cut" }),
-          preview?.model && /* @__PURE__ */ jsx21("span", { class: "tree-model ellipsis faint", children: preview.model }),
-          /* @__PURE__ */ jsx21("span", { class: "tree-preview ellipsis faint", children: n.type === "session" ? "" : preview?.output || preview?.input })
+          n.note === "orphan" && /* @__PURE__ */ jsx24("span", { class: "chip", title: "The event names a parent that was not received (yet).", children: "parent missing" }),
+          n.note === "cycle" && /* @__PURE__ */ jsx24("span", { class: "chip", title: "The event was its own ancestor: it is shown here instead.", children: "cycle cut" }),
+          preview?.model && /* @__PURE__ */ jsx24("span", { class: "tree-model ellipsis faint", children: preview.model }),
+          /* @__PURE__ */ jsx24("span", { class: "tree-preview ellipsis faint", children: n.type === "session" ? "" : preview?.output || preview?.input })
         ] }),
-        /* @__PURE__ */ jsxs20("span", { role: "gridcell", class: "tree-numbers", children: [
-          n.tokens !== null && n.tokens > 0 && /* @__PURE__ */ jsxs20("span", { class: "faint", title: `${count(n.tokens)} tokens`, children: [
+        /* @__PURE__ */ jsxs23("span", { role: "gridcell", class: "tree-numbers", children: [
+          n.tokens !== null && n.tokens > 0 && /* @__PURE__ */ jsxs23("span", { class: "faint", title: `${count(n.tokens)} tokens`, children: [
             short(n.tokens),
             " tok"
           ] }),
-          n.cost !== null && n.cost > 0 && /* @__PURE__ */ jsx21("span", { class: "faint", children: cost(n.cost) }),
-          /* @__PURE__ */ jsxs20("span", { class: "tree-duration", children: [
-            /* @__PURE__ */ jsx21("i", { style: { width: `${Math.max(1, Math.min(100, duration2 / p.longest * 100))}%` } }),
+          n.cost !== null && n.cost > 0 && /* @__PURE__ */ jsx24("span", { class: "faint", children: cost(n.cost) }),
+          /* @__PURE__ */ jsxs23("span", { class: "tree-duration", children: [
+            /* @__PURE__ */ jsx24("i", { style: { width: `${Math.max(1, Math.min(100, duration2 / p.longest * 100))}%` } }),
             duration(duration2)
           ] })
         ] })
@@ -3295,28 +3678,28 @@ function TreeRow({ row, index, p }) {
 }
 
 // pages/session.tsx
-import { Fragment as Fragment10, jsx as jsx22, jsxs as jsxs21 } from "./lib.js";
+import { Fragment as Fragment13, jsx as jsx25, jsxs as jsxs24 } from "./lib.js";
 var views = ["tree", "timeline", "graph", "trajectory", "thread", "transcript"];
-var none = /* @__PURE__ */ new Set();
+var none2 = /* @__PURE__ */ new Set();
 var coarse2 = matchMedia("(pointer: coarse)");
 var growEvery = 1500;
 function SessionPage({ id }) {
   const { params } = route.value;
   const view = views.find((v) => v === params.get("view")) ?? "tree";
-  const [tree, setTree] = useState16(null);
-  const [error, setError] = useState16(null);
-  const [turn, setTurn] = useState16(0);
-  const known = useRef11(null);
-  useEffect14(() => {
+  const [tree, setTree] = useState19(null);
+  const [error, setError] = useState19(null);
+  const [turn, setTurn] = useState19(0);
+  const known2 = useRef11(null);
+  useEffect15(() => {
     const stop = new AbortController();
     let timer = 0;
-    known.current = null;
+    known2.current = null;
     setTree(null);
     setError(null);
     const path = `v1/sessions/${encodeURIComponent(id)}/tree`;
     const load = async () => {
       try {
-        const before = known.current;
+        const before = known2.current;
         performance.mark("session:asked");
         const answer = await call(before ? `${path}?since=${before.touched}` : path, { signal: stop.signal });
         performance.mark("session:received");
@@ -3328,13 +3711,13 @@ function SessionPage({ id }) {
           next = readTree(answer);
         }
         if (next !== before) {
-          known.current = next;
+          known2.current = next;
           setTree(next);
         }
       } catch (e) {
-        if (!stop.signal.aborted && !known.current) setError(e);
+        if (!stop.signal.aborted && !known2.current) setError(e);
       }
-      const now = known.current;
+      const now = known2.current;
       const young = now !== null && (Date.now() - now.end < 6e4 || now.nodes.some((n) => n.running));
       if (!stop.signal.aborted && young) timer = setTimeout(() => void load(), document.hidden ? growEvery * 4 : growEvery);
     };
@@ -3344,30 +3727,30 @@ function SessionPage({ id }) {
       clearTimeout(timer);
     };
   }, [id, turn]);
-  if (error) return /* @__PURE__ */ jsx22("div", { class: "page", children: /* @__PURE__ */ jsx22(Problem, { error, retry: () => setTurn((n) => n + 1) }) });
-  if (!tree) return /* @__PURE__ */ jsx22("div", { class: "page", children: /* @__PURE__ */ jsx22("div", { class: "progress", role: "progressbar", "aria-label": "Loading" }) });
-  return /* @__PURE__ */ jsx22(Session, { tree, id, view });
+  if (error) return /* @__PURE__ */ jsx25("div", { class: "page", children: /* @__PURE__ */ jsx25(Problem, { error, retry: () => setTurn((n) => n + 1) }) });
+  if (!tree) return /* @__PURE__ */ jsx25("div", { class: "page", children: /* @__PURE__ */ jsx25("div", { class: "progress", role: "progressbar", "aria-label": "Loading" }) });
+  return /* @__PURE__ */ jsx25(Session, { tree, id, view });
 }
 function Session({ tree, id, view }) {
   const { params } = route.value;
   const selectedId = params.get("e");
   const selected = selectedId && tree.byId.get(selectedId) || null;
-  const [folded, setFolded] = useState16(none);
-  const [opened, setOpened] = useState16(none);
-  const [turn, redraw] = useState16(0);
-  const [needle, setNeedle] = useState16(null);
+  const [folded, setFolded] = useState19(none2);
+  const [opened, setOpened] = useState19(none2);
+  const [turn, redraw] = useState19(0);
+  const [needle, setNeedle] = useState19(null);
   const whole = useMemo5(() => wholeRange(tree), [tree]);
-  const [zoomed, setZoomed] = useState16(null);
+  const [zoomed, setZoomed] = useState19(null);
   const range = zoomed ?? whole;
   const only = params.get("only");
   const find = params.get("find") ?? "";
   const showCritical = params.get("critical") === "1";
   const critical = useMemo5(() => showCritical ? criticalPath(tree) : null, [tree, showCritical]);
   const longest = useMemo5(() => Math.max(...tree.nodes.map((n) => n.duration), 1), [tree]);
-  const rowHeight2 = coarse2.matches ? 44 : view === "timeline" ? 24 : 26;
+  const rowHeight3 = coarse2.matches ? 44 : view === "timeline" ? 24 : 26;
   const match = useMemo5(() => matcher(only, find, zoomed), [only, find, zoomed]);
   const rows = useMemo5(() => visibleRows(tree, { folded, opened, match, group: true }), [tree, folded, opened, match]);
-  useEffect14(() => {
+  useEffect15(() => {
     performance.mark("session:shown");
   }, []);
   const select = useCallback((event) => setParams({ e: event }, true), []);
@@ -3394,15 +3777,15 @@ function Session({ tree, id, view }) {
       if (fresh) redraw((n) => n + 1);
     }), 60);
   }, [id]);
-  useEffect14(() => () => clearTimeout(resting.current), []);
-  useEffect14(() => {
+  useEffect15(() => () => clearTimeout(resting.current), []);
+  useEffect15(() => {
     if (!selected) return;
     const closed = pathTo(selected).slice(0, -1).filter((n) => folded.has(n.id));
     if (closed.length > 0) setFolded(new Set([...folded].filter((f) => !closed.some((n) => n.id === f))));
     const group = tree.nodes.find((n) => n.parent === selected.parent && !opened.has(n.id) && rows.some((r) => r.node === n && r.group?.includes(selected) && n !== selected));
     if (group) setOpened(/* @__PURE__ */ new Set([...opened, group.id]));
   }, [selectedId]);
-  useEffect14(() => {
+  useEffect15(() => {
     const step = (by) => {
       const at = rows.findIndex((r) => r.node.id === selectedId);
       const next = rows[Math.min(rows.length - 1, Math.max(0, at + by))];
@@ -3418,7 +3801,7 @@ function Session({ tree, id, view }) {
       { id: "slow", keys: ["w"], label: "Only slow events", group: "Session", run: () => flip("only", "slow") },
       { id: "critical", keys: ["c"], label: "Critical path", group: "Session", run: () => flip("critical", "1") },
       { id: "unfold", keys: ["z 0"], label: "Unfold all", group: "Session", run: () => {
-        setFolded(none);
+        setFolded(none2);
         setOpened(new Set(tree.nodes.map((n) => n.id)));
       } },
       ...[1, 2, 3, 4, 5].map((n) => ({ id: `fold-${n}`, keys: [`z ${n}`], label: `Fold below level ${n}`, group: "Session", run: () => setFolded(foldedBelow(tree, n)) })),
@@ -3432,16 +3815,16 @@ function Session({ tree, id, view }) {
   const calls = useMemo5(() => tree.nodes.filter((n) => n.type === "model").length, [tree]);
   const running = tree.nodes.some((n) => n.running);
   const needsRows = view === "tree" || view === "timeline";
-  return /* @__PURE__ */ jsxs21("div", { class: "page", children: [
-    /* @__PURE__ */ jsxs21("header", { children: [
-      /* @__PURE__ */ jsx22("a", { class: "button plain icon", href: href(["sessions"]), title: "All sessions", "aria-label": "All sessions", children: /* @__PURE__ */ jsx22(Icon, { name: "events", small: true }) }),
-      /* @__PURE__ */ jsx22("h1", { class: "ellipsis", title: root.name, children: root.name }),
-      running && /* @__PURE__ */ jsxs21("span", { class: "chip running", children: [
-        /* @__PURE__ */ jsx22(Icon, { name: "live", small: true }),
+  return /* @__PURE__ */ jsxs24("div", { class: "page", children: [
+    /* @__PURE__ */ jsxs24("header", { children: [
+      /* @__PURE__ */ jsx25("a", { class: "button plain icon", href: href(["sessions"]), title: "All sessions", "aria-label": "All sessions", children: /* @__PURE__ */ jsx25(Icon, { name: "events", small: true }) }),
+      /* @__PURE__ */ jsx25("h1", { class: "ellipsis", title: root.name, children: root.name }),
+      running && /* @__PURE__ */ jsxs24("span", { class: "chip running", children: [
+        /* @__PURE__ */ jsx25(Icon, { name: "live", small: true }),
         "running"
       ] }),
-      /* @__PURE__ */ jsx22("span", { class: "grow" }),
-      /* @__PURE__ */ jsx22(
+      /* @__PURE__ */ jsx25("span", { class: "grow" }),
+      /* @__PURE__ */ jsx25(
         "input",
         {
           id: "find-in-session",
@@ -3456,33 +3839,33 @@ function Session({ tree, id, view }) {
           }
         }
       ),
-      /* @__PURE__ */ jsx22(Copy, { plain: true, text: location.href, label: "Copy the link" })
+      /* @__PURE__ */ jsx25(Copy, { plain: true, text: location.href, label: "Copy the link" })
     ] }),
-    /* @__PURE__ */ jsxs21("div", { class: "summary", children: [
-      /* @__PURE__ */ jsx22("span", { title: time(tree.start), children: time(tree.start).slice(0, 19) }),
-      /* @__PURE__ */ jsx22("span", { children: /* @__PURE__ */ jsx22("b", { children: duration(tree.end - tree.start) }) }),
-      /* @__PURE__ */ jsxs21("span", { children: [
-        /* @__PURE__ */ jsx22("b", { children: count(tree.total - 1) }),
+    /* @__PURE__ */ jsxs24("div", { class: "summary", children: [
+      /* @__PURE__ */ jsx25("span", { title: time(tree.start), children: time(tree.start).slice(0, 19) }),
+      /* @__PURE__ */ jsx25("span", { children: /* @__PURE__ */ jsx25("b", { children: duration(tree.end - tree.start) }) }),
+      /* @__PURE__ */ jsxs24("span", { children: [
+        /* @__PURE__ */ jsx25("b", { children: count(tree.total - 1) }),
         ` ${tree.total === 2 ? "event" : "events"}`
       ] }),
-      calls > 0 && /* @__PURE__ */ jsxs21("span", { children: [
-        /* @__PURE__ */ jsx22("b", { children: count(calls) }),
+      calls > 0 && /* @__PURE__ */ jsxs24("span", { children: [
+        /* @__PURE__ */ jsx25("b", { children: count(calls) }),
         ` model ${calls === 1 ? "call" : "calls"}`
       ] }),
-      root.tokens ? /* @__PURE__ */ jsxs21("span", { children: [
-        /* @__PURE__ */ jsx22("b", { children: count(root.tokens) }),
+      root.tokens ? /* @__PURE__ */ jsxs24("span", { children: [
+        /* @__PURE__ */ jsx25("b", { children: count(root.tokens) }),
         " tokens"
       ] }) : null,
-      root.cost ? /* @__PURE__ */ jsx22("span", { children: /* @__PURE__ */ jsx22("b", { children: cost(root.cost) }) }) : null,
-      errors > 0 && /* @__PURE__ */ jsxs21("button", { type: "button", class: "button plain bad", "aria-pressed": only === "errors", title: `Only errors (${keysOf("errors")})`, onClick: () => setParams({ only: only === "errors" ? null : "errors" }, true), children: [
-        /* @__PURE__ */ jsx22(Icon, { name: "alert", small: true }),
+      root.cost ? /* @__PURE__ */ jsx25("span", { children: /* @__PURE__ */ jsx25("b", { children: cost(root.cost) }) }) : null,
+      errors > 0 && /* @__PURE__ */ jsxs24("button", { type: "button", class: "button plain bad", "aria-pressed": only === "errors", title: `Only errors (${keysOf("errors")})`, onClick: () => setParams({ only: only === "errors" ? null : "errors" }, true), children: [
+        /* @__PURE__ */ jsx25(Icon, { name: "alert", small: true }),
         plural(errors, "error")
       ] }),
-      /* @__PURE__ */ jsx22("code", { class: "faint ellipsis", title: "session_id", children: id }),
-      /* @__PURE__ */ jsx22(Copy, { plain: true, text: id, label: "Copy the session's id" })
+      /* @__PURE__ */ jsx25("code", { class: "faint ellipsis", title: "session_id", children: id }),
+      /* @__PURE__ */ jsx25(Copy, { plain: true, text: id, label: "Copy the session's id" })
     ] }),
-    /* @__PURE__ */ jsxs21("div", { class: "tabs", children: [
-      /* @__PURE__ */ jsx22("div", { class: "tablist", role: "tablist", "aria-label": "Readings", children: views.map((v, i) => /* @__PURE__ */ jsx22(
+    /* @__PURE__ */ jsxs24("div", { class: "tabs", children: [
+      /* @__PURE__ */ jsx25("div", { class: "tablist", role: "tablist", "aria-label": "Readings", children: views.map((v, i) => /* @__PURE__ */ jsx25(
         "button",
         {
           role: "tab",
@@ -3504,22 +3887,22 @@ function Session({ tree, id, view }) {
         },
         v
       )) }),
-      /* @__PURE__ */ jsx22("span", { class: "grow" }),
-      needsRows && /* @__PURE__ */ jsx22("button", { type: "button", class: "button plain", "aria-pressed": only === "models", title: `Only model calls (${keysOf("models")})`, onClick: () => setParams({ only: only === "models" ? null : "models" }, true), children: "Model calls" }),
-      needsRows && /* @__PURE__ */ jsx22("button", { type: "button", class: "button plain", "aria-pressed": only === "slow", title: `Only what took a tenth of the session or more (${keysOf("slow")})`, onClick: () => setParams({ only: only === "slow" ? null : "slow" }, true), children: "Slow" }),
-      /* @__PURE__ */ jsx22("button", { type: "button", class: "button plain", "aria-pressed": showCritical, title: `What the end of the session waited for (${keysOf("critical")})`, onClick: () => setParams({ critical: showCritical ? null : "1" }, true), children: "Critical path" })
+      /* @__PURE__ */ jsx25("span", { class: "grow" }),
+      needsRows && /* @__PURE__ */ jsx25("button", { type: "button", class: "button plain", "aria-pressed": only === "models", title: `Only model calls (${keysOf("models")})`, onClick: () => setParams({ only: only === "models" ? null : "models" }, true), children: "Model calls" }),
+      needsRows && /* @__PURE__ */ jsx25("button", { type: "button", class: "button plain", "aria-pressed": only === "slow", title: `Only what took a tenth of the session or more (${keysOf("slow")})`, onClick: () => setParams({ only: only === "slow" ? null : "slow" }, true), children: "Slow" }),
+      /* @__PURE__ */ jsx25("button", { type: "button", class: "button plain", "aria-pressed": showCritical, title: `What the end of the session waited for (${keysOf("critical")})`, onClick: () => setParams({ critical: showCritical ? null : "1" }, true), children: "Critical path" })
     ] }),
-    tree.nodes.length >= minimapFrom && /* @__PURE__ */ jsx22(Minimap, { tree, whole, range, needle, themeKey: theme.value, onRange: (r) => setZoomed(r.start <= whole.start && r.end >= whole.end ? null : r) }),
-    /* @__PURE__ */ jsxs21("div", { class: "split", children: [
-      /* @__PURE__ */ jsxs21("div", { class: "main", id: "reading", role: "tabpanel", "aria-labelledby": `tab-${view}`, children: [
-        needsRows && rows.length <= 1 && match ? /* @__PURE__ */ jsx22(Empty, { title: "Nothing in this session matches", children: /* @__PURE__ */ jsx22("button", { class: "button", onClick: () => {
+    tree.nodes.length >= minimapFrom && /* @__PURE__ */ jsx25(Minimap, { tree, whole, range, needle, themeKey: theme.value, onRange: (r) => setZoomed(r.start <= whole.start && r.end >= whole.end ? null : r) }),
+    /* @__PURE__ */ jsxs24("div", { class: "split", children: [
+      /* @__PURE__ */ jsxs24("div", { class: "main", id: "reading", role: "tabpanel", "aria-labelledby": `tab-${view}`, children: [
+        needsRows && rows.length <= 1 && match ? /* @__PURE__ */ jsx25(Empty, { title: "Nothing in this session matches", children: /* @__PURE__ */ jsx25("button", { class: "button", onClick: () => {
           setParams({ only: null, find: null }, true);
           setZoomed(null);
-        }, children: "Show all events" }) }) : view === "tree" ? /* @__PURE__ */ jsx22(TreeView, { rows, rowHeight: rowHeight2, selected: selectedId, critical, longest, preview: previewOf, turn, onVisible, onSelect: select, onToggle: toggle }) : view === "timeline" ? /* @__PURE__ */ jsx22(
+        }, children: "Show all events" }) }) : view === "tree" ? /* @__PURE__ */ jsx25(TreeView, { rows, rowHeight: rowHeight3, selected: selectedId, critical, longest, preview: previewOf, turn, onVisible, onSelect: select, onToggle: toggle }) : view === "timeline" ? /* @__PURE__ */ jsx25(
           TimelineView,
           {
             rows,
-            rowHeight: rowHeight2,
+            rowHeight: rowHeight3,
             whole,
             range,
             origin: whole.start,
@@ -3531,18 +3914,18 @@ function Session({ tree, id, view }) {
             onSelect: select,
             onToggle: toggle
           }
-        ) : view === "graph" ? /* @__PURE__ */ jsx22(GraphView, { tree, selected: selectedId, critical, onSelect: select }) : view === "trajectory" ? /* @__PURE__ */ jsx22(TrajectoryView, { tree, selected: selectedId, onSelect: select }) : view === "thread" ? /* @__PURE__ */ jsx22(Thread, { tree, selected: selectedId, onSelect: select }) : /* @__PURE__ */ jsx22(Steps, { tree, selected: selectedId, onVisible, onSelect: select }),
-        needsRows && /* @__PURE__ */ jsxs21("div", { class: "foot", role: "status", children: [
+        ) : view === "graph" ? /* @__PURE__ */ jsx25(GraphView, { tree, selected: selectedId, critical, onSelect: select }) : view === "trajectory" ? /* @__PURE__ */ jsx25(TrajectoryView, { tree, selected: selectedId, onSelect: select }) : view === "thread" ? /* @__PURE__ */ jsx25(Thread, { tree, selected: selectedId, onSelect: select }) : /* @__PURE__ */ jsx25(Steps, { tree, selected: selectedId, onVisible, onSelect: select }),
+        needsRows && /* @__PURE__ */ jsxs24("div", { class: "foot", role: "status", children: [
           match ? `${plural(rows.filter((r) => !r.grey).length, "event")} of ${count(tree.nodes.length)} match` : `${count(tree.nodes.length)} of ${plural(tree.total, "event")}`,
-          tree.truncated && /* @__PURE__ */ jsxs21("span", { children: [
+          tree.truncated && /* @__PURE__ */ jsxs24("span", { children: [
             "the upper levels of a session of more than ",
             count(tree.nodes.length),
             " events"
           ] }),
-          rows.some((r) => r.group) && /* @__PURE__ */ jsx22("span", { children: `${plural(rows.filter((r) => r.group).length, "group")} of events alike` })
+          rows.some((r) => r.group) && /* @__PURE__ */ jsx25("span", { children: `${plural(rows.filter((r) => r.group).length, "group")} of events alike` })
         ] })
       ] }),
-      selected && /* @__PURE__ */ jsx22(Detail, { node: selected, session: id, rows, onSelect: select }, "detail")
+      selected && /* @__PURE__ */ jsx25(Detail, { node: selected, session: id, rows, onSelect: select }, "detail")
     ] })
   ] });
 }
@@ -3564,37 +3947,37 @@ function matcher(only, find, range) {
 }
 function Steps({ tree, selected, onVisible, onSelect }) {
   const steps = useMemo5(() => transcript(tree), [tree]);
-  if (steps.length === 0) return /* @__PURE__ */ jsx22(Empty, { title: "No steps yet", children: /* @__PURE__ */ jsx22("p", { children: "The session has no events below it." }) });
-  return /* @__PURE__ */ jsx22(TranscriptView, { steps, hidden: tree.nodes.length - 1 - steps.length, selected, preview: previewOf, onVisible, onSelect });
+  if (steps.length === 0) return /* @__PURE__ */ jsx25(Empty, { title: "No steps yet", children: /* @__PURE__ */ jsx25("p", { children: "The session has no events below it." }) });
+  return /* @__PURE__ */ jsx25(TranscriptView, { steps, hidden: tree.nodes.length - 1 - steps.length, selected, preview: previewOf, onVisible, onSelect });
 }
 var threadPage = 40;
 function Thread({ tree, selected, onSelect }) {
-  const [upTo, setUpTo] = useState16(threadPage);
+  const [upTo, setUpTo] = useState19(threadPage);
   const calls = useMemo5(() => tree.nodes.filter((n) => n.type === "model").sort((a, b) => a.start - b.start), [tree]);
   const wanted = calls.slice(0, upTo);
-  const read = useLoaded(wanted.map((n) => n.id).join(), async (signal6) => {
+  const read = useLoaded(wanted.map((n) => n.id).join(), async (signal8) => {
     const events2 = [];
-    for (let i = 0; i < wanted.length; i += 8) events2.push(...await Promise.all(wanted.slice(i, i + 8).map((n) => readEvent(n.id, signal6))));
+    for (let i = 0; i < wanted.length; i += 8) events2.push(...await Promise.all(wanted.slice(i, i + 8).map((n) => readEvent(n.id, signal8))));
     return thread(events2);
   });
-  if (calls.length === 0) return /* @__PURE__ */ jsx22(Empty, { title: "No conversation here", children: /* @__PURE__ */ jsx22("p", { children: "A thread is made of the messages of model calls; this session has none. The transcript shows its steps." }) });
-  if (read.error) return /* @__PURE__ */ jsx22(Problem, { error: read.error, retry: read.reload });
-  return /* @__PURE__ */ jsxs21("div", { class: "thread", tabIndex: 0, children: [
-    read.loading && /* @__PURE__ */ jsx22("div", { class: "progress", role: "progressbar", "aria-label": "Loading" }),
-    read.value?.length === 0 && /* @__PURE__ */ jsx22("p", { class: "faint", children: `${plural(wanted.length, "model call")} without messages` }),
-    read.value?.map((item, i) => /* @__PURE__ */ jsxs21("div", { class: `item${item.event === selected ? " selected" : ""}`, onClick: () => onSelect(item.event), children: [
-      item.repeated > 0 && /* @__PURE__ */ jsx22("p", { class: "faint secondary", children: `${plural(item.repeated, "earlier message")} sent again` }),
-      /* @__PURE__ */ jsx22(MessageCard, { message: item.message })
+  if (calls.length === 0) return /* @__PURE__ */ jsx25(Empty, { title: "No conversation here", children: /* @__PURE__ */ jsx25("p", { children: "A thread is made of the messages of model calls; this session has none. The transcript shows its steps." }) });
+  if (read.error) return /* @__PURE__ */ jsx25(Problem, { error: read.error, retry: read.reload });
+  return /* @__PURE__ */ jsxs24("div", { class: "thread", tabIndex: 0, children: [
+    read.loading && /* @__PURE__ */ jsx25("div", { class: "progress", role: "progressbar", "aria-label": "Loading" }),
+    read.value?.length === 0 && /* @__PURE__ */ jsx25("p", { class: "faint", children: `${plural(wanted.length, "model call")} without messages` }),
+    read.value?.map((item, i) => /* @__PURE__ */ jsxs24("div", { class: `item${item.event === selected ? " selected" : ""}`, onClick: () => onSelect(item.event), children: [
+      item.repeated > 0 && /* @__PURE__ */ jsx25("p", { class: "faint secondary", children: `${plural(item.repeated, "earlier message")} sent again` }),
+      /* @__PURE__ */ jsx25(MessageCard, { message: item.message })
     ] }, i)),
-    upTo < calls.length && /* @__PURE__ */ jsx22("button", { class: "button", onClick: () => setUpTo(upTo + threadPage), children: `Show more (${plural(calls.length - upTo, "model call")} left)` })
+    upTo < calls.length && /* @__PURE__ */ jsx25("button", { class: "button", onClick: () => setUpTo(upTo + threadPage), children: `Show more (${plural(calls.length - upTo, "model call")} left)` })
   ] });
 }
 function Detail({ node, session, rows, onSelect }) {
   const rested = useRested(node.id, 80);
-  const event = useLoaded(rested, (signal6) => readEvent(rested, signal6));
-  const [width, setWidth] = useState16(() => Math.min(900, Math.max(360, Number(localStorage.getItem("spangrove.detail")) || innerWidth * 0.42)));
+  const event = useLoaded(rested, (signal8) => readEvent(rested, signal8));
+  const [width, setWidth] = useState19(() => Math.min(900, Math.max(360, Number(localStorage.getItem("spangrove.detail")) || innerWidth * 0.42)));
   const scroll = useRef11(null);
-  useEffect14(() => {
+  useEffect15(() => {
     if (scroll.current) scroll.current.scrollTop = 0;
   }, [event.value?.event_id]);
   const resize = (x) => {
@@ -3604,8 +3987,8 @@ function Detail({ node, session, rows, onSelect }) {
   };
   const at = rows.findIndex((r) => r.node.id === node.id);
   const current = event.value?.event_id === node.id ? event.value : null;
-  return /* @__PURE__ */ jsxs21(Fragment10, { children: [
-    /* @__PURE__ */ jsx22(
+  return /* @__PURE__ */ jsxs24(Fragment13, { children: [
+    /* @__PURE__ */ jsx25(
       "button",
       {
         type: "button",
@@ -3629,26 +4012,26 @@ function Detail({ node, session, rows, onSelect }) {
         }
       }
     ),
-    /* @__PURE__ */ jsxs21("aside", { class: "detail", style: { width: `${width}px` }, "aria-label": "Event", children: [
-      /* @__PURE__ */ jsxs21("header", { children: [
-        /* @__PURE__ */ jsx22(EventTitle, { type: node.type, name: node.name }),
-        /* @__PURE__ */ jsx22("button", { type: "button", class: "button plain icon", disabled: at <= 0, title: `Previous (${keysOf("previous")})`, "aria-label": "Previous event", onClick: () => onSelect(rows[at - 1].node.id), children: /* @__PURE__ */ jsx22(Icon, { name: "up", small: true }) }),
-        /* @__PURE__ */ jsx22("button", { type: "button", class: "button plain icon", disabled: at < 0 || at >= rows.length - 1, title: `Next (${keysOf("next")})`, "aria-label": "Next event", onClick: () => onSelect(rows[at + 1].node.id), children: /* @__PURE__ */ jsx22(Icon, { name: "down", small: true }) }),
-        /* @__PURE__ */ jsx22(Copy, { plain: true, text: node.id, label: "Copy the event's id" }),
-        /* @__PURE__ */ jsx22("button", { type: "button", class: "button plain icon", title: "Close (Esc)", "aria-label": "Close the event", onClick: () => setParams({ e: null }, true), children: /* @__PURE__ */ jsx22(Icon, { name: "close", small: true }) })
+    /* @__PURE__ */ jsxs24("aside", { class: "detail", style: { width: `${width}px` }, "aria-label": "Event", children: [
+      /* @__PURE__ */ jsxs24("header", { children: [
+        /* @__PURE__ */ jsx25(EventTitle, { type: node.type, name: node.name }),
+        /* @__PURE__ */ jsx25("button", { type: "button", class: "button plain icon", disabled: at <= 0, title: `Previous (${keysOf("previous")})`, "aria-label": "Previous event", onClick: () => onSelect(rows[at - 1].node.id), children: /* @__PURE__ */ jsx25(Icon, { name: "up", small: true }) }),
+        /* @__PURE__ */ jsx25("button", { type: "button", class: "button plain icon", disabled: at < 0 || at >= rows.length - 1, title: `Next (${keysOf("next")})`, "aria-label": "Next event", onClick: () => onSelect(rows[at + 1].node.id), children: /* @__PURE__ */ jsx25(Icon, { name: "down", small: true }) }),
+        /* @__PURE__ */ jsx25(Copy, { plain: true, text: node.id, label: "Copy the event's id" }),
+        /* @__PURE__ */ jsx25("button", { type: "button", class: "button plain icon", title: "Close (Esc)", "aria-label": "Close the event", onClick: () => setParams({ e: null }, true), children: /* @__PURE__ */ jsx25(Icon, { name: "close", small: true }) })
       ] }),
-      /* @__PURE__ */ jsxs21("div", { class: "scroll", ref: scroll, children: [
-        event.loading && /* @__PURE__ */ jsx22("div", { class: "progress" }),
-        event.error && !current ? /* @__PURE__ */ jsx22(Problem, { error: event.error, retry: event.reload }) : current ? /* @__PURE__ */ jsxs21(Fragment10, { children: [
-          /* @__PURE__ */ jsx22(Annotate, { event: current, session, onChange: () => {
+      /* @__PURE__ */ jsxs24("div", { class: "scroll", ref: scroll, children: [
+        event.loading && /* @__PURE__ */ jsx25("div", { class: "progress" }),
+        event.error && !current ? /* @__PURE__ */ jsx25(Problem, { error: event.error, retry: event.reload }) : current ? /* @__PURE__ */ jsxs24(Fragment13, { children: [
+          /* @__PURE__ */ jsx25(Annotate, { event: current, session, onChange: () => {
             forget(node.id);
             event.reload();
           } }),
-          /* @__PURE__ */ jsx22(
+          /* @__PURE__ */ jsx25(
             EventView,
             {
               event: current,
-              field: (name, signal6) => readField(current.event_id, name, signal6),
+              field: (name, signal8) => readField(current.event_id, name, signal8),
               onFilter: (field, value2, exclude) => go(href(["events"], { q: addTerm("", { field, operator: exclude ? "-:" : ":", value: value2 }) }))
             }
           )
@@ -3659,39 +4042,39 @@ function Detail({ node, session, rows, onSelect }) {
 }
 
 // pages/sessions.tsx
-import { useEffect as useEffect15, useMemo as useMemo7, useRef as useRef12, useState as useState18 } from "./lib.js";
+import { useEffect as useEffect16, useMemo as useMemo7, useRef as useRef12, useState as useState21 } from "./lib.js";
 
 // pages/sessionpeek.tsx
-import { useMemo as useMemo6, useState as useState17 } from "./lib.js";
-import { jsx as jsx23, jsxs as jsxs22 } from "./lib.js";
+import { useMemo as useMemo6, useState as useState20 } from "./lib.js";
+import { jsx as jsx26, jsxs as jsxs25 } from "./lib.js";
 var peekLimit = 5e3;
 function SessionPeek({ id, row, onClose }) {
   const rested = useRested(id, 80);
-  const [, redraw] = useState17(0);
-  const tree = useLoaded(rested, async (signal6) => readTree(await call(`v1/sessions/${encodeURIComponent(rested)}/tree?limit=${peekLimit}`, { signal: signal6 })));
+  const [, redraw] = useState20(0);
+  const tree = useLoaded(rested, async (signal8) => readTree(await call(`v1/sessions/${encodeURIComponent(rested)}/tree?limit=${peekLimit}`, { signal: signal8 })));
   const current = tree.value?.root.id === id ? tree.value : null;
   const steps = useMemo6(() => current ? transcript(current) : [], [current]);
-  return /* @__PURE__ */ jsxs22("aside", { class: "peek", "aria-label": "Session", children: [
-    /* @__PURE__ */ jsxs22("header", { children: [
-      /* @__PURE__ */ jsx23(Icon, { name: "session", small: true }),
-      /* @__PURE__ */ jsx23("h2", { class: "ellipsis grow", children: row?.session_name ?? current?.root.name ?? id }),
-      /* @__PURE__ */ jsx23("a", { class: "button", href: href(["session", id]), children: "Open" }),
-      /* @__PURE__ */ jsx23("button", { type: "button", class: "button plain icon", "aria-label": "Close", title: "Close (Esc)", onClick: onClose, children: /* @__PURE__ */ jsx23(Icon, { name: "close", small: true }) })
+  return /* @__PURE__ */ jsxs25("aside", { class: "peek", "aria-label": "Session", children: [
+    /* @__PURE__ */ jsxs25("header", { children: [
+      /* @__PURE__ */ jsx26(Icon, { name: "session", small: true }),
+      /* @__PURE__ */ jsx26("h2", { class: "ellipsis grow", children: row?.session_name ?? current?.root.name ?? id }),
+      /* @__PURE__ */ jsx26("a", { class: "button", href: href(["session", id]), children: "Open" }),
+      /* @__PURE__ */ jsx26("button", { type: "button", class: "button plain icon", "aria-label": "Close", title: "Close (Esc)", onClick: onClose, children: /* @__PURE__ */ jsx26(Icon, { name: "close", small: true }) })
     ] }),
-    row && /* @__PURE__ */ jsxs22("div", { class: "summary", children: [
-      /* @__PURE__ */ jsx23("span", { children: time(row.start_time).slice(0, 19) }),
-      /* @__PURE__ */ jsx23("b", { children: duration(row.duration) }),
-      /* @__PURE__ */ jsx23("span", { children: plural(row.num_events, "event") }),
-      row.tokens.total > 0 && /* @__PURE__ */ jsxs22("span", { children: [
+    row && /* @__PURE__ */ jsxs25("div", { class: "summary", children: [
+      /* @__PURE__ */ jsx26("span", { children: time(row.start_time).slice(0, 19) }),
+      /* @__PURE__ */ jsx26("b", { children: duration(row.duration) }),
+      /* @__PURE__ */ jsx26("span", { children: plural(row.num_events, "event") }),
+      row.tokens.total > 0 && /* @__PURE__ */ jsxs25("span", { children: [
         count(row.tokens.total),
         " tokens"
       ] }),
-      row.cost !== void 0 && /* @__PURE__ */ jsx23("span", { children: cost(row.cost) }),
-      row.num_errors > 0 && /* @__PURE__ */ jsx23("span", { class: "bad", children: plural(row.num_errors, "error") })
+      row.cost !== void 0 && /* @__PURE__ */ jsx26("span", { children: cost(row.cost) }),
+      row.num_errors > 0 && /* @__PURE__ */ jsx26("span", { class: "bad", children: plural(row.num_errors, "error") })
     ] }),
-    current?.truncated && /* @__PURE__ */ jsx23("p", { class: "foot", children: `The upper levels of ${plural(current.total, "event")}; open the session for all of them` }),
-    tree.loading && /* @__PURE__ */ jsx23("div", { class: "progress" }),
-    tree.error && !current ? /* @__PURE__ */ jsx23(Problem, { error: tree.error, retry: tree.reload }) : current && /* @__PURE__ */ jsx23(
+    current?.truncated && /* @__PURE__ */ jsx26("p", { class: "foot", children: `The upper levels of ${plural(current.total, "event")}; open the session for all of them` }),
+    tree.loading && /* @__PURE__ */ jsx26("div", { class: "progress" }),
+    tree.error && !current ? /* @__PURE__ */ jsx26(Problem, { error: tree.error, retry: tree.reload }) : current && /* @__PURE__ */ jsx26(
       TranscriptView,
       {
         steps,
@@ -3708,7 +4091,7 @@ function SessionPeek({ id, row, onClose }) {
 }
 
 // pages/sessions.tsx
-import { Fragment as Fragment11, jsx as jsx24, jsxs as jsxs23 } from "./lib.js";
+import { Fragment as Fragment14, jsx as jsx27, jsxs as jsxs26 } from "./lib.js";
 var pageSize3 = 100;
 var liveEvery = 2e3;
 var empty = { key: "", rows: [], cursor: null, total: null, took: 0 };
@@ -3722,13 +4105,13 @@ function SessionsPage() {
   const selected = params.get("s");
   const compiled = useMemo7(() => compile(query, "sessions"), [query]);
   const key = JSON.stringify([query, range, sort, ascending]);
-  const [state, setState] = useState18(empty);
-  const [error, setError] = useState18(null);
-  const [loading, setLoading] = useState18(true);
-  const [fresh, setFresh] = useState18(/* @__PURE__ */ new Set());
-  const [turn, setTurn] = useState18(0);
+  const [state, setState] = useState21(empty);
+  const [error, setError] = useState21(null);
+  const [loading, setLoading] = useState21(true);
+  const [fresh, setFresh] = useState21(/* @__PURE__ */ new Set());
+  const [turn, setTurn] = useState21(0);
   const stop = useRef12(null);
-  const fields = useMemo7(() => fieldNames("sessions"), []);
+  const fields = useFields("sessions");
   const current = useRef12(state);
   current.current = state;
   const body = (extra) => ({
@@ -3740,14 +4123,14 @@ function SessionsPage() {
     limit: pageSize3,
     ...extra
   });
-  const ask = (extra, signal6) => call("v1/sessions/search", { method: "POST", body: body(extra), signal: signal6 });
-  useEffect15(() => {
+  const ask2 = (extra, signal8) => call("v1/sessions/search", { method: "POST", body: body(extra), signal: signal8 });
+  useEffect16(() => {
     if (compiled.problem) return;
     const mine = new AbortController();
     stop.current = mine;
     setLoading(true);
     const began = performance.now();
-    ask({ total: "exact" }, mine.signal).then(
+    ask2({ total: "exact" }, mine.signal).then(
       (page) => {
         setState({ key, rows: page.sessions, cursor: page.next_cursor, total: page.total, took: performance.now() - began });
         setError(null);
@@ -3762,16 +4145,16 @@ function SessionsPage() {
     return () => mine.abort();
   }, [key, turn]);
   const isLive = live && sort === "start" && !ascending;
-  useEffect15(() => {
+  useEffect16(() => {
     if (!isLive || compiled.problem) return;
     let timer = 0;
     const mine = new AbortController();
     const tick = async () => {
       try {
-        const page = await ask({}, mine.signal);
+        const page = await ask2({}, mine.signal);
         const before = current.current;
-        const known = new Set(before.rows.map((r) => r.session_id));
-        const news = page.sessions.filter((r) => !known.has(r.session_id));
+        const known2 = new Set(before.rows.map((r) => r.session_id));
+        const news = page.sessions.filter((r) => !known2.has(r.session_id));
         const byId = new Map(page.sessions.map((r) => [r.session_id, r]));
         setState({ ...before, rows: [...news, ...before.rows.map((r) => byId.get(r.session_id) ?? r)], total: before.total === null ? null : before.total + news.length });
         if (news.length > 0) setFresh(new Set(news.map((r) => r.session_id)));
@@ -3791,7 +4174,7 @@ function SessionsPage() {
     const mine = new AbortController();
     stop.current = mine;
     setLoading(true);
-    ask({ cursor: state.cursor }, mine.signal).then(
+    ask2({ cursor: state.cursor }, mine.signal).then(
       (page) => {
         setState((s) => s.key === key ? { ...s, rows: [...s.rows, ...page.sessions], cursor: page.next_cursor } : s);
         setLoading(false);
@@ -3806,7 +4189,7 @@ function SessionsPage() {
   const at = rows.findIndex((r) => r.session_id === selected);
   const select = (id) => setParams({ s: id, live: null }, true);
   const open2 = (id) => go(href(["session", id]));
-  useEffect15(() => addCommands([
+  useEffect16(() => addCommands([
     { id: "next", keys: ["j", "arrowdown"], label: "Next session", group: "List", run: () => {
       const r = rows[Math.min(rows.length - 1, at + 1)];
       if (r) select(r.session_id);
@@ -3821,6 +4204,7 @@ function SessionsPage() {
     { id: "filter", keys: ["f", "/"], label: "Filter", group: "List", run: () => document.getElementById(barId)?.focus() },
     { id: "live", keys: ["l"], label: "Live", group: "List", run: () => setParams({ live: live ? null : "1", sort: null, order: null, s: null }, true) },
     { id: "undo", keys: ["u"], label: "Undo the last filter", group: "List", run: () => history.back() },
+    { id: "facets", keys: ["b"], label: "Facets", group: "List", run: toggleFacets },
     { id: "errors-only", keys: ["e"], label: "Only sessions with errors", group: "List", run: () => setParams({ q: addTerm(query, { field: "errors", operator: ">", value: "0" }) }) },
     { id: "close", keys: ["escape"], label: "Stop loading, or close the peek", group: "List", run: () => {
       if (loading) stop.current?.abort();
@@ -3830,74 +4214,80 @@ function SessionsPage() {
   const pick = (field, value2) => (exclude) => setParams({ q: addTerm(query, { field, operator: exclude ? "-:" : ":", value: value2 }), s: null });
   const now = Date.now();
   const metricNames = useMemo7(() => [...new Set(rows.flatMap((r) => Object.keys(r.metrics ?? {})))].slice(0, 3), [rows]);
-  const own = (params.get("cols") ?? "").split(",").filter(Boolean);
-  const columns2 = [
-    { id: "start", label: "Start", width: 96, sort: "start", cell: (r) => /* @__PURE__ */ jsx24("span", { class: "faint", title: time(r.start_time), children: shortTime(r.start_time, now) }) },
-    { id: "name", label: "Session", width: 180, cell: (r) => /* @__PURE__ */ jsxs23(Fragment11, { children: [
-      /* @__PURE__ */ jsx24(Value, { text: r.session_name, onPick: pick("name", r.session_name), className: "strong" }),
-      r.num_errors > 0 && /* @__PURE__ */ jsxs23("span", { class: "chip bad", title: r.error ?? "", children: [
-        /* @__PURE__ */ jsx24(Icon, { name: "alert", small: true }),
+  const standard = [
+    { id: "start", label: "Start", width: 96, sort: "start", cell: (r) => /* @__PURE__ */ jsx27("span", { class: "faint", title: time(r.start_time), children: shortTime(r.start_time, now) }) },
+    { id: "name", label: "Session", width: 170, cell: (r) => /* @__PURE__ */ jsxs26(Fragment14, { children: [
+      /* @__PURE__ */ jsx27(Value, { text: r.session_name, onPick: pick("name", r.session_name), className: "strong" }),
+      r.num_errors > 0 && /* @__PURE__ */ jsxs26("span", { class: "chip bad", title: r.error ?? "", children: [
+        /* @__PURE__ */ jsx27(Icon, { name: "alert", small: true }),
         r.num_errors
       ] })
     ] }) },
-    { id: "input", label: "Input", width: 180, grow: true, cell: (r) => /* @__PURE__ */ jsx24("span", { class: "ellipsis", title: r.input, children: r.input ?? /* @__PURE__ */ jsx24("span", { class: "faint", children: "–" }) }) },
-    { id: "output", label: "Output", width: 180, grow: true, cell: (r) => /* @__PURE__ */ jsx24("span", { class: "ellipsis", title: r.error ?? r.output, children: r.error ? /* @__PURE__ */ jsx24("span", { class: "bad", children: r.error }) : r.output ?? /* @__PURE__ */ jsx24("span", { class: "faint", children: "–" }) }) },
-    { id: "user", label: "User", width: 110, cell: (r) => r.user_id ? /* @__PURE__ */ jsx24(Value, { text: r.user_id, onPick: pick("user", r.user_id) }) : /* @__PURE__ */ jsx24("span", { class: "faint", children: "–" }) },
-    ...metricNames.map((m) => ({ id: `metric-${m}`, label: m, width: 90, right: true, cell: (r) => r.metrics && m in r.metrics ? /* @__PURE__ */ jsx24("span", { class: "ellipsis", children: value(r.metrics[m]) }) : /* @__PURE__ */ jsx24("span", { class: "faint", children: "–" }) })),
-    ...own.map((c) => ({ id: `own-${c}`, label: c, width: 130, cell: (r) => {
-      const v = r.metadata?.[c];
-      return v === void 0 ? /* @__PURE__ */ jsx24("span", { class: "faint", children: "–" }) : /* @__PURE__ */ jsx24(Value, { text: value(v), onPick: pick(`metadata.${c}`, value(v)) });
-    } })),
+    { id: "input", label: "Input", width: 140, grow: true, cell: (r) => /* @__PURE__ */ jsx27("span", { class: "ellipsis", title: r.input, children: r.input ?? /* @__PURE__ */ jsx27("span", { class: "faint", children: "–" }) }) },
+    { id: "output", label: "Output", width: 140, grow: true, cell: (r) => /* @__PURE__ */ jsx27("span", { class: "ellipsis", title: r.error ?? r.output, children: r.error ? /* @__PURE__ */ jsx27("span", { class: "bad", children: r.error }) : r.output ?? /* @__PURE__ */ jsx27("span", { class: "faint", children: "–" }) }) },
+    { id: "user", label: "User", width: 110, cell: (r) => r.user_id ? /* @__PURE__ */ jsx27(Value, { text: r.user_id, onPick: pick("user", r.user_id) }) : /* @__PURE__ */ jsx27("span", { class: "faint", children: "–" }) },
     { id: "duration", label: "Duration", width: 90, right: true, sort: "duration", cell: (r) => duration(r.duration) },
     { id: "events", label: "Events", width: 76, right: true, sort: "events", cell: (r) => count(r.num_events) },
-    { id: "tokens", label: "Tokens", width: 80, right: true, sort: "tokens", cell: (r) => r.tokens.total > 0 ? /* @__PURE__ */ jsx24("span", { title: `${count(r.tokens.prompt)} in, ${count(r.tokens.completion)} out`, children: short(r.tokens.total) }) : /* @__PURE__ */ jsx24("span", { class: "faint", children: "–" }) },
-    { id: "cost", label: "Cost", width: 104, right: true, sort: "cost", cell: (r) => r.cost !== void 0 ? cost(r.cost) : /* @__PURE__ */ jsx24("span", { class: "faint", children: "–" }) }
+    { id: "model_events", label: "Model calls", width: 96, right: true, cell: (r) => count(r.num_model_events) },
+    { id: "errors", label: "Errors", width: 76, right: true, sort: "errors", cell: (r) => r.num_errors > 0 ? /* @__PURE__ */ jsx27("span", { class: "bad", children: count(r.num_errors) }) : /* @__PURE__ */ jsx27("span", { class: "faint", children: "–" }) },
+    { id: "source", label: "Source", width: 110, cell: (r) => /* @__PURE__ */ jsx27(Value, { text: r.source, onPick: pick("source", r.source) }) },
+    { id: "run", label: "Run", width: 110, cell: (r) => r.run_id ? /* @__PURE__ */ jsx27(Value, { text: r.run_id, onPick: pick("run", r.run_id) }) : /* @__PURE__ */ jsx27("span", { class: "faint", children: "–" }) },
+    { id: "tokens", label: "Tokens", width: 80, right: true, sort: "tokens", cell: (r) => r.tokens.total > 0 ? /* @__PURE__ */ jsx27("span", { title: `${count(r.tokens.prompt)} in, ${count(r.tokens.completion)} out`, children: short(r.tokens.total) }) : /* @__PURE__ */ jsx27("span", { class: "faint", children: "–" }) },
+    { id: "cost", label: "Cost", width: 104, right: true, sort: "cost", cell: (r) => r.cost !== void 0 ? cost(r.cost) : /* @__PURE__ */ jsx27("span", { class: "faint", children: "–" }) }
   ];
-  const keys = useMemo7(() => [...new Set(rows.flatMap((r) => Object.keys(r.metadata ?? {})))].filter((k) => !totals.has(k)).sort(), [rows]);
+  const byItself = ["start", "name", "input", "output", "user", ...metricNames.map((m) => `metrics.${m}`), "duration", "events", "tokens", "cost"];
+  const { columns, menu } = chooseColumns(standard, byItself, fields.paths, pick);
+  const pages = async function* () {
+    const mine = new AbortController();
+    stop.current = mine;
+    let cursor = null;
+    do {
+      const page = await ask2({ limit: 200, ...cursor ? { cursor } : {} }, mine.signal);
+      yield page.sessions;
+      cursor = page.next_cursor;
+    } while (cursor);
+  };
   const filtered = query !== "" || range !== "all";
-  return /* @__PURE__ */ jsxs23("div", { class: "page", children: [
-    /* @__PURE__ */ jsxs23("header", { children: [
-      /* @__PURE__ */ jsx24("h1", { children: "Sessions" }),
-      /* @__PURE__ */ jsx24("span", { class: "grow" }),
-      /* @__PURE__ */ jsxs23("button", { type: "button", class: "button", "aria-pressed": isLive, title: `Live (${keysOf("live")})`, onClick: () => setParams({ live: live ? null : "1", sort: null, order: null, s: null }, true), children: [
-        /* @__PURE__ */ jsx24(Icon, { name: isLive ? "pause" : "live", small: true }),
+  return /* @__PURE__ */ jsxs26("div", { class: "page", children: [
+    /* @__PURE__ */ jsxs26("header", { children: [
+      /* @__PURE__ */ jsx27("h1", { children: "Sessions" }),
+      /* @__PURE__ */ jsx27("span", { class: "grow" }),
+      /* @__PURE__ */ jsxs26("button", { type: "button", class: "button", "aria-pressed": isLive, title: `Live (${keysOf("live")})`, onClick: () => setParams({ live: live ? null : "1", sort: null, order: null, s: null }, true), children: [
+        /* @__PURE__ */ jsx27(Icon, { name: isLive ? "pause" : "live", small: true }),
         isLive ? "Pause" : "Live"
       ] }),
-      /* @__PURE__ */ jsx24("button", { type: "button", class: "button icon", popoverTarget: "columns-menu", title: "Columns", "aria-label": "Columns", children: /* @__PURE__ */ jsx24(Icon, { name: "columns", small: true }) }),
-      /* @__PURE__ */ jsxs23("div", { id: "columns-menu", class: "menu columns-menu", popover: "auto", children: [
-        keys.length === 0 && /* @__PURE__ */ jsx24("p", { class: "faint", children: "No metadata in these rows" }),
-        keys.map((k) => /* @__PURE__ */ jsxs23("button", { type: "button", "aria-pressed": own.includes(k), onClick: () => setParams({ cols: (own.includes(k) ? own.filter((c) => c !== k) : [...own, k]).join(",") }, true), children: [
-          /* @__PURE__ */ jsx24("span", { class: "grow", children: k }),
-          own.includes(k) && /* @__PURE__ */ jsx24(Icon, { name: "check", small: true })
-        ] }, k))
-      ] })
+      menu,
+      /* @__PURE__ */ jsx27(ExportMenu, { name: "sessions", total: state.total, columns: sessionColumns, pages, onBusy: setLoading, onError: setError })
     ] }),
-    /* @__PURE__ */ jsxs23("div", { class: "filters", children: [
-      /* @__PURE__ */ jsx24(FilterBar, { text: query, of: "sessions", fields, values: (field, typed) => valuesOf("sessions", field, typed, rows), onChange: (q) => setParams({ q, s: null }) }),
-      /* @__PURE__ */ jsx24(RangePicker, { range, onChange: (r) => setParams({ range: r === defaultRange ? null : r, s: null }) })
+    /* @__PURE__ */ jsxs26("div", { class: "filters", children: [
+      /* @__PURE__ */ jsx27("button", { type: "button", class: "button icon", "aria-pressed": facetsOpen.value, title: `Facets (${keysOf("facets")})`, "aria-label": "Facets", onClick: toggleFacets, children: /* @__PURE__ */ jsx27(Icon, { name: "rail", small: true }) }),
+      /* @__PURE__ */ jsx27(FilterBar, { text: query, of: "sessions", fields: fields.names, values: (field, typed) => valuesOf("sessions", field, typed), onChange: (q) => setParams({ q, s: null }) }),
+      /* @__PURE__ */ jsx27(RangePicker, { range, onChange: (r) => setParams({ range: r === defaultRange ? null : r, s: null }) })
     ] }),
-    /* @__PURE__ */ jsx24(Histogram, { range, filters: [{ field: "event_type", operator: "is", value: "session" }, ...compiled.filters.filter((f) => !f.field.startsWith("totals."))], onRange: (r) => setParams({ range: r }), turn }),
-    /* @__PURE__ */ jsxs23("div", { class: "split", children: [
-      /* @__PURE__ */ jsxs23("div", { class: "main", children: [
-        loading && /* @__PURE__ */ jsx24("div", { class: "progress", role: "progressbar", "aria-label": "Loading" }),
-        error && rows.length === 0 ? /* @__PURE__ */ jsx24(Problem, { error, retry: () => setTurn((n) => n + 1) }) : rows.length === 0 && !loading ? filtered ? /* @__PURE__ */ jsxs23(Empty, { title: "No session matches", children: [
-          /* @__PURE__ */ jsx24("p", { children: `${query ? `Filter: ${query}. ` : ""}Range: ${rangeLabel(range)}.` }),
-          /* @__PURE__ */ jsxs23("div", { class: "form-end", children: [
-            query && /* @__PURE__ */ jsx24("button", { class: "button", onClick: () => setParams({ q: null }), children: "Clear the filter" }),
-            range !== "all" && /* @__PURE__ */ jsx24("button", { class: "button", onClick: () => setParams({ range: "all" }), children: "All time" }),
-            /* @__PURE__ */ jsx24("a", { class: "button", href: href(["start"]), children: "How to send sessions" })
+    /* @__PURE__ */ jsx27(Histogram, { range, filters: [{ field: "event_type", operator: "is", value: "session" }, ...compiled.filters.filter((f) => "any" in f || !f.field.startsWith("totals."))], onRange: (r) => setParams({ range: r }), turn }),
+    /* @__PURE__ */ jsxs26("div", { class: "split", children: [
+      facetsOpen.value && /* @__PURE__ */ jsx27(ListFacets, { of: "sessions", query, also: [], range, turn, paths: fields.paths }),
+      /* @__PURE__ */ jsxs26("div", { class: "main", children: [
+        loading && /* @__PURE__ */ jsx27("div", { class: "progress", role: "progressbar", "aria-label": "Loading" }),
+        error && rows.length === 0 ? /* @__PURE__ */ jsx27(Problem, { error, retry: () => setTurn((n) => n + 1) }) : rows.length === 0 && !loading ? filtered ? /* @__PURE__ */ jsxs26(Empty, { title: "No session matches", children: [
+          /* @__PURE__ */ jsx27("p", { children: `${query ? `Filter: ${query}. ` : ""}Range: ${rangeLabel(range)}.` }),
+          /* @__PURE__ */ jsxs26("div", { class: "form-end", children: [
+            query && /* @__PURE__ */ jsx27("button", { class: "button", onClick: () => setParams({ q: null }), children: "Clear the filter" }),
+            range !== "all" && /* @__PURE__ */ jsx27("button", { class: "button", onClick: () => setParams({ range: "all" }), children: "All time" }),
+            /* @__PURE__ */ jsx27("a", { class: "button", href: href(["start"]), children: "How to send sessions" })
           ] })
-        ] }) : /* @__PURE__ */ jsxs23(Empty, { title: "No sessions yet", children: [
-          /* @__PURE__ */ jsx24("p", { children: "What your application sends appears here." }),
-          /* @__PURE__ */ jsx24("a", { class: "button primary", href: href(["start"]), children: "Send the first one" })
-        ] }) : /* @__PURE__ */ jsx24(
+        ] }) : /* @__PURE__ */ jsxs26(Empty, { title: "No sessions yet", children: [
+          /* @__PURE__ */ jsx27("p", { children: "What your application sends appears here." }),
+          /* @__PURE__ */ jsx27("a", { class: "button primary", href: href(["start"]), children: "Send the first one" })
+        ] }) : /* @__PURE__ */ jsx27(
           Table,
           {
             label: "Sessions",
-            columns: columns2,
+            columns,
             rows,
             rowId: (r) => r.session_id,
-            rowHeight: coarse3.matches ? 44 : 32,
+            rowHeight: rowHeight(),
+            lines: density.value === "comfortable" ? 2 : 1,
             selected,
             fresh,
             sort: { by: sort, ascending },
@@ -3908,25 +4298,23 @@ function SessionsPage() {
             total: state.total
           }
         ),
-        /* @__PURE__ */ jsxs23("div", { class: "foot", role: "status", "aria-live": "off", children: [
-          state.total !== null && /* @__PURE__ */ jsx24("span", { children: `${plural(state.total, "session")}${rows.length < state.total ? `, ${count(rows.length)} loaded` : ""}` }),
-          state.took > 0 && /* @__PURE__ */ jsx24("span", { children: duration(state.took) }),
-          isLive && /* @__PURE__ */ jsxs23("span", { class: "chip running", children: [
-            /* @__PURE__ */ jsx24(Icon, { name: "live", small: true }),
+        /* @__PURE__ */ jsxs26("div", { class: "foot", role: "status", "aria-live": "off", children: [
+          state.total !== null && /* @__PURE__ */ jsx27("span", { children: `${plural(state.total, "session")}${rows.length < state.total ? `, ${count(rows.length)} loaded` : ""}` }),
+          state.took > 0 && /* @__PURE__ */ jsx27("span", { children: duration(state.took) }),
+          isLive && /* @__PURE__ */ jsxs26("span", { class: "chip running", children: [
+            /* @__PURE__ */ jsx27(Icon, { name: "live", small: true }),
             "live"
           ] }),
-          error && rows.length > 0 ? /* @__PURE__ */ jsx24("span", { class: "bad", role: "alert", children: error instanceof Error ? error.message : String(error) }) : null
+          error && rows.length > 0 ? /* @__PURE__ */ jsx27("span", { class: "bad", role: "alert", children: error instanceof Error ? error.message : String(error) }) : null
         ] })
       ] }),
-      selected && /* @__PURE__ */ jsx24(SessionPeek, { id: selected, row: rows[at] ?? null, onClose: () => select(null) })
+      selected && /* @__PURE__ */ jsx27(SessionPeek, { id: selected, row: rows[at] ?? null, onClose: () => select(null) })
     ] })
   ] });
 }
-var coarse3 = matchMedia("(pointer: coarse)");
-var totals = /* @__PURE__ */ new Set(["num_events", "num_model_events", "has_feedback", "cost", "total_tokens", "prompt_tokens", "completion_tokens"]);
 
 // pages/start.tsx
-import { useEffect as useEffect16, useMemo as useMemo8, useState as useState19 } from "./lib.js";
+import { useEffect as useEffect17, useMemo as useMemo8, useState as useState22 } from "./lib.js";
 
 // model/snippets.ts
 function snippets(address, key) {
@@ -4058,19 +4446,19 @@ service:
 }
 
 // pages/start.tsx
-import { Fragment as Fragment12, jsx as jsx25, jsxs as jsxs24 } from "./lib.js";
+import { Fragment as Fragment15, jsx as jsx28, jsxs as jsxs27 } from "./lib.js";
 var placeholder = "YOUR_API_KEY";
 var lookEvery = 700;
 function StartPage() {
-  const [key, setKey] = useState19(null);
-  const [problem, setProblem] = useState19("");
-  const [chosen, setChosen] = useState19("agent");
-  const [found, setFound] = useState19(null);
+  const [key, setKey] = useState22(null);
+  const [problem, setProblem] = useState22("");
+  const [chosen, setChosen] = useState22("agent");
+  const [found, setFound] = useState22(null);
   const opened = useMemo8(() => Date.now(), []);
   const list = useMemo8(() => snippets(serverAddress(), key ?? placeholder), [key]);
   const snippet = list.find((s) => s.id === chosen) ?? list[0];
   const admin = me.value?.scope === "admin";
-  useEffect16(() => {
+  useEffect17(() => {
     const stop = new AbortController();
     let timer = 0;
     const look2 = async () => {
@@ -4091,7 +4479,7 @@ function StartPage() {
       clearTimeout(timer);
     };
   }, []);
-  useEffect16(() => {
+  useEffect17(() => {
     if (!found) return;
     const timer = setTimeout(() => go(href(["session", found.id])), 1200);
     return () => clearTimeout(timer);
@@ -4107,39 +4495,39 @@ function StartPage() {
       setProblem(e instanceof Error ? e.message : String(e));
     }
   };
-  return /* @__PURE__ */ jsxs24("div", { class: "page", children: [
-    /* @__PURE__ */ jsx25("header", { children: /* @__PURE__ */ jsx25("h1", { children: "Send your first trace" }) }),
-    /* @__PURE__ */ jsxs24("div", { class: "start", children: [
-      /* @__PURE__ */ jsx25("div", { class: "notice waiting", role: "status", children: found ? /* @__PURE__ */ jsxs24(Fragment12, { children: [
-        /* @__PURE__ */ jsx25(Icon, { name: "check", tint: "good" }),
-        /* @__PURE__ */ jsx25("span", { children: `“${found.name}” has arrived. Opening it…` })
-      ] }) : /* @__PURE__ */ jsxs24(Fragment12, { children: [
-        /* @__PURE__ */ jsx25("span", { class: "dot" }),
-        /* @__PURE__ */ jsxs24("span", { children: [
+  return /* @__PURE__ */ jsxs27("div", { class: "page", children: [
+    /* @__PURE__ */ jsx28("header", { children: /* @__PURE__ */ jsx28("h1", { children: "Send your first trace" }) }),
+    /* @__PURE__ */ jsxs27("div", { class: "start", children: [
+      /* @__PURE__ */ jsx28("div", { class: "notice waiting", role: "status", children: found ? /* @__PURE__ */ jsxs27(Fragment15, { children: [
+        /* @__PURE__ */ jsx28(Icon, { name: "check", tint: "good" }),
+        /* @__PURE__ */ jsx28("span", { children: `“${found.name}” has arrived. Opening it…` })
+      ] }) : /* @__PURE__ */ jsxs27(Fragment15, { children: [
+        /* @__PURE__ */ jsx28("span", { class: "dot" }),
+        /* @__PURE__ */ jsxs27("span", { children: [
           "Waiting for the first session at ",
-          /* @__PURE__ */ jsx25("code", { children: serverAddress() })
+          /* @__PURE__ */ jsx28("code", { children: serverAddress() })
         ] })
       ] }) }),
-      key === null ? /* @__PURE__ */ jsxs24("div", { class: "notice", children: [
-        /* @__PURE__ */ jsx25("p", { children: admin ? "The lines below need a key that may write." : "The lines below need a key that may write; your key cannot make one, so put your own in place of YOUR_API_KEY." }),
-        admin && /* @__PURE__ */ jsx25("p", { class: "form-end", children: /* @__PURE__ */ jsx25("button", { type: "button", class: "button primary", onClick: () => void makeKey(), children: "Make a key and put it in" }) }),
-        problem && /* @__PURE__ */ jsx25("p", { class: "bad", role: "alert", children: problem })
-      ] }) : /* @__PURE__ */ jsxs24("div", { class: "notice", children: [
-        /* @__PURE__ */ jsx25("p", { children: "This key may only write, and is shown once. It stands in the lines below." }),
-        /* @__PURE__ */ jsxs24("p", { class: "form-end", children: [
-          /* @__PURE__ */ jsx25("code", { class: "grow ellipsis", children: key }),
-          /* @__PURE__ */ jsx25(Copy, { text: key, label: "Copy the key" })
+      key === null ? /* @__PURE__ */ jsxs27("div", { class: "notice", children: [
+        /* @__PURE__ */ jsx28("p", { children: admin ? "The lines below need a key that may write." : "The lines below need a key that may write; your key cannot make one, so put your own in place of YOUR_API_KEY." }),
+        admin && /* @__PURE__ */ jsx28("p", { class: "form-end", children: /* @__PURE__ */ jsx28("button", { type: "button", class: "button primary", onClick: () => void makeKey(), children: "Make a key and put it in" }) }),
+        problem && /* @__PURE__ */ jsx28("p", { class: "bad", role: "alert", children: problem })
+      ] }) : /* @__PURE__ */ jsxs27("div", { class: "notice", children: [
+        /* @__PURE__ */ jsx28("p", { children: "This key may only write, and is shown once. It stands in the lines below." }),
+        /* @__PURE__ */ jsxs27("p", { class: "form-end", children: [
+          /* @__PURE__ */ jsx28("code", { class: "grow ellipsis", children: key }),
+          /* @__PURE__ */ jsx28(Copy, { text: key, label: "Copy the key" })
         ] })
       ] }),
-      /* @__PURE__ */ jsxs24("div", { class: "snippet", children: [
-        /* @__PURE__ */ jsxs24("div", { class: "tabs", children: [
-          /* @__PURE__ */ jsx25("div", { class: "tablist", role: "tablist", "aria-label": "Ways to send", children: list.map((s) => /* @__PURE__ */ jsx25("button", { role: "tab", "aria-selected": s.id === chosen, onClick: () => setChosen(s.id), children: s.label }, s.id)) }),
-          /* @__PURE__ */ jsx25("span", { class: "grow" }),
-          /* @__PURE__ */ jsx25(Copy, { text: snippet.text, label: "Copy" })
+      /* @__PURE__ */ jsxs27("div", { class: "snippet", children: [
+        /* @__PURE__ */ jsxs27("div", { class: "tabs", children: [
+          /* @__PURE__ */ jsx28("div", { class: "tablist", role: "tablist", "aria-label": "Ways to send", children: list.map((s) => /* @__PURE__ */ jsx28("button", { role: "tab", "aria-selected": s.id === chosen, onClick: () => setChosen(s.id), children: s.label }, s.id)) }),
+          /* @__PURE__ */ jsx28("span", { class: "grow" }),
+          /* @__PURE__ */ jsx28(Copy, { text: snippet.text, label: "Copy" })
         ] }),
-        /* @__PURE__ */ jsx25("pre", { tabIndex: 0, role: "tabpanel", children: /* @__PURE__ */ jsx25("code", { children: snippet.text }) })
+        /* @__PURE__ */ jsx28("pre", { tabIndex: 0, role: "tabpanel", children: /* @__PURE__ */ jsx28("code", { children: snippet.text }) })
       ] }),
-      /* @__PURE__ */ jsx25("p", { class: "secondary", children: "OTLP over gRPC and HTTP is also taken at the addresses that the server printed when it started. Programs of the HoneyHive SDKs need only another URL and key." })
+      /* @__PURE__ */ jsx28("p", { class: "secondary", children: "OTLP over gRPC and HTTP is also taken at the addresses that the server printed when it started. Programs of the HoneyHive SDKs need only another URL and key." })
     ] })
   ] });
 }
@@ -4154,42 +4542,42 @@ function findKey(v) {
 }
 
 // main.tsx
-import { jsx as jsx26 } from "./lib.js";
+import { jsx as jsx29 } from "./lib.js";
 function App() {
   const { path } = route.value;
   const code = path[0] === "in" ? path[1] ?? "" : null;
-  useEffect17(() => {
+  useEffect18(() => {
     if (code === null) void loadMe();
   }, []);
-  if (code !== null || signedOut.value && !me.value) return /* @__PURE__ */ jsx26(LoginPage, { code });
-  if (meError.value && !me.value) return /* @__PURE__ */ jsx26(Problem, { error: meError.value, retry: () => void loadMe() });
+  if (code !== null || signedOut.value && !me.value) return /* @__PURE__ */ jsx29(LoginPage, { code });
+  if (meError.value && !me.value) return /* @__PURE__ */ jsx29(Problem, { error: meError.value, retry: () => void loadMe() });
   if (!me.value) return null;
-  return /* @__PURE__ */ jsx26(Shell, { children: /* @__PURE__ */ jsx26(Page, { path }) });
+  return /* @__PURE__ */ jsx29(Shell, { children: /* @__PURE__ */ jsx29(Page, { path }) });
 }
 function Page({ path }) {
   const [place2, id] = path;
-  useEffect17(() => {
+  useEffect18(() => {
     document.title = `${titles[place2 ?? ""] ?? "Session"} · Spangrove`;
   }, [place2]);
   switch (place2) {
     case void 0:
-      return /* @__PURE__ */ jsx26(Home, {});
+      return /* @__PURE__ */ jsx29(Home, {});
     case "sessions":
-      return /* @__PURE__ */ jsx26(SessionsPage, {});
+      return /* @__PURE__ */ jsx29(SessionsPage, {});
     case "completions":
-      return /* @__PURE__ */ jsx26(EventsPage, { completions: true }, "completions");
+      return /* @__PURE__ */ jsx29(EventsPage, { completions: true }, "completions");
     case "events":
-      return /* @__PURE__ */ jsx26(EventsPage, { completions: false }, "events");
+      return /* @__PURE__ */ jsx29(EventsPage, { completions: false }, "events");
     case "start":
-      return /* @__PURE__ */ jsx26(StartPage, {});
+      return /* @__PURE__ */ jsx29(StartPage, {});
     case "session":
-      if (id) return /* @__PURE__ */ jsx26(SessionPage, { id }, id);
+      if (id) return /* @__PURE__ */ jsx29(SessionPage, { id }, id);
   }
-  return /* @__PURE__ */ jsx26("div", { class: "page", children: /* @__PURE__ */ jsx26(Empty, { title: "There is no such page", children: /* @__PURE__ */ jsx26("a", { class: "button", href: href(["sessions"]), children: "Sessions" }) }) });
+  return /* @__PURE__ */ jsx29("div", { class: "page", children: /* @__PURE__ */ jsx29(Empty, { title: "There is no such page", children: /* @__PURE__ */ jsx29("a", { class: "button", href: href(["sessions"]), children: "Sessions" }) }) });
 }
 var titles = { sessions: "Sessions", completions: "Completions", events: "All events", start: "Get started" };
 function Home() {
-  useEffect17(() => {
+  useEffect18(() => {
     call("v1/sessions/search", { method: "POST", body: { limit: 1 } }).then(
       (page) => go(href([page.sessions.length > 0 ? "sessions" : "start"])),
       () => go(href(["sessions"]))
@@ -4198,4 +4586,4 @@ function Home() {
   return null;
 }
 listen();
-render(/* @__PURE__ */ jsx26(App, {}), document.getElementById("app"));
+render(/* @__PURE__ */ jsx29(App, {}), document.getElementById("app"));

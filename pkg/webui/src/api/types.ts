@@ -80,9 +80,11 @@ export interface Preview {
   model?: string;
 }
 
-export interface ApiFilter {
+export interface ApiCondition {
   field: string;
   operator: string;
   value?: unknown;
   type?: string;
 }
+
+export type ApiFilter = ApiCondition | { any: ApiCondition[][] };

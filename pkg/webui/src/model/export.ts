@@ -1,16 +1,17 @@
 // What is filtered, as files: JSONL whole, and CSV whose cells no spreadsheet takes for a formula.
-import type { EventRow } from "../api/types.ts";
 
-/** One event a line. */
-export function jsonl(events: EventRow[]): string {
-  return events.map((e) => `${JSON.stringify(e)}\n`).join("");
+/** One row a line. */
+export function jsonl(rows: object[]): string {
+  return rows.map((e) => `${JSON.stringify(e)}\n`).join("");
 }
 
-const columns = ["event_id", "session_id", "event_type", "event_name", "source", "start_time", "duration", "error", "inputs", "outputs", "config", "metadata", "metrics", "feedback", "user_properties"] as const;
+/** The columns of files of events and of sessions. */
+export const eventColumns = ["event_id", "session_id", "event_type", "event_name", "source", "start_time", "duration", "error", "inputs", "outputs", "config", "metadata", "metrics", "feedback", "user_properties"] as const;
+export const sessionColumns = ["session_id", "session_name", "source", "start_time", "end_time", "duration", "user_id", "run_id", "num_events", "num_model_events", "num_errors", "tokens", "cost", "error", "input", "output", "metrics", "feedback", "metadata"] as const;
 
 /** Rows of RFC 4180, JSON in the cells of objects; the first with the names of the columns. */
-export function csv(events: EventRow[], head: boolean): string {
-  const lines = events.map((e) => columns.map((c) => cell(e[c])).join(","));
+export function csv(rows: object[], columns: readonly string[], head: boolean): string {
+  const lines = rows.map((row) => columns.map((c) => cell((row as Record<string, unknown>)[c])).join(","));
   if (head) lines.unshift(columns.join(","));
   return lines.map((l) => `${l}\r\n`).join("");
 }

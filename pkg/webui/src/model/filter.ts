@@ -8,21 +8,28 @@ The text of a filter bar, and the filters of the API that it stands for.
   has:error  -has:error  the field exists, or does not
   "two words"  refund    a word, or words, in what went in or out, the name or the error
   metadata.region:"eu west"   any path; values in quotes where they have spaces
+  model:(o3 OR gpt-4o)   one of several values;  -model:(o3 OR gpt-4o) none of them;  model~(o3 OR gpt) contains one of them
+  (type:tool has:error OR cost>1)   all parts of one of the alternatives
 
 In a list of sessions a field is the session's; event.name:search asks for an event in it. parse and write are inverse: write(parse(t))
 means the same as t.
 */
-import type { ApiFilter } from "../api/types.ts";
+import type { ApiCondition, ApiFilter } from "../api/types.ts";
 
 export interface Term {
   field: string; // as it was typed; "" for words
   operator: Operator;
   value: string; // "" for has
+  values?: string[]; // of several values in brackets, which value is then not
+  any?: Part[][]; // the alternatives of "or"
   from: number; // where the term stands in the text
   to: number;
 }
 
-export type Operator = ":" | "-:" | "~" | "!~" | ">" | "<" | "has" | "-has" | "words";
+export type Operator = ":" | "-:" | "~" | "!~" | ">" | "<" | "has" | "-has" | "words" | "or";
+
+/** A term without its place in the text. */
+export type Part = Omit<Term, "from" | "to">;
 
 export interface Parsed {
   terms: Term[];
@@ -57,24 +64,62 @@ export function isEventField(path: string): boolean {
 /** Reads the text of a filter bar. The first thing that cannot be read is the problem; the terms before it stand. */
 export function parse(text: string): Parsed {
   const terms: Term[] = [];
-  let i = 0;
-  while (i < text.length) {
-    if (/\s/.test(text[i]!)) {
-      i++;
-      continue;
-    }
-    const from = i;
-    const read = readTerm(text, i);
-    if ("message" in read) return { terms, problem: { message: read.message, from, to: text.length } };
+  for (let i = skipSpace(text, 0); i < text.length; i = skipSpace(text, i)) {
+    const read = text[i] === "(" ? readAlternatives(text, i) : readTerm(text, i, false);
+    if ("message" in read) return { terms, problem: { message: read.message, from: i, to: text.length } };
+    if (isOr(read, text, i)) return { terms, problem: { message: "OR stands in brackets, as in (name:a OR name:b) or name:(a OR b).", from: i, to: text.length } };
+    terms.push({ ...read, from: i });
     i = read.to;
-    terms.push({ ...read, from });
   }
   return { terms, problem: null };
 }
 
 type Read = Omit<Term, "from"> | { message: string };
 
-function readTerm(text: string, at: number): Read {
+/** At most this many alternatives stand in brackets, and at most maxValues values: what the API takes. */
+const maxAlternatives = 8;
+const maxValues = 100;
+
+function skipSpace(text: string, at: number): number {
+  let i = at;
+  while (i < text.length && /\s/.test(text[i]!)) i++;
+  return i;
+}
+
+/** Reports whether the word that was read is OR, and not "OR" in quotes. */
+function isOr(read: Omit<Term, "from">, text: string, at: number): boolean {
+  return read.operator === "words" && read.value === "OR" && text[at] !== '"';
+}
+
+/** Reads (a:1 b:2 OR c:3). */
+function readAlternatives(text: string, at: number): Read {
+  const any: Part[][] = [[]];
+  for (let i = skipSpace(text, at + 1); i < text.length; i = skipSpace(text, i)) {
+    const last = any[any.length - 1]!;
+    if (text[i] === ")") {
+      if (last.length === 0) return { message: any.length === 1 ? "There is nothing between the brackets." : "A filter must stand after OR." };
+      if (i + 1 < text.length && !/\s/.test(text[i + 1]!)) return { message: "A space must stand after the bracket." };
+      return { field: "", operator: "or", value: "", any, to: i + 1 };
+    }
+    if (text[i] === "(") return { message: "Brackets do not stand in brackets." };
+    const read = readTerm(text, i, true);
+    if ("message" in read) return read;
+    if (isOr(read, text, i)) {
+      if (last.length === 0) return { message: "A filter must stand before OR." };
+      if (any.length === maxAlternatives) return { message: `At most ${maxAlternatives} alternatives can stand in brackets.` };
+      any.push([]);
+    } else {
+      const { to: _, ...part } = read;
+      last.push(part);
+    }
+    i = read.to;
+  }
+  return { message: "A bracket is missing at the end." };
+}
+
+/** Reads one term; in brackets one that ends before the closing bracket. */
+function readTerm(text: string, at: number, inBrackets: boolean): Read {
+  const ends = (c: string) => /\s/.test(c) || (inBrackets && c === ")");
   let i = at;
   let negative = false;
   if (text[i] === '"') {
@@ -87,10 +132,10 @@ function readTerm(text: string, at: number): Read {
     i++;
   }
   const start = i;
-  while (i < text.length && !/[\s:~<>!]/.test(text[i]!)) i++;
+  while (i < text.length && !ends(text[i]!) && !/[:~<>!]/.test(text[i]!)) i++;
   const field = text.slice(start, i);
   const sign = text[i];
-  if (sign === undefined || /\s/.test(sign)) {
+  if (sign === undefined || ends(sign)) {
     if (negative) return { message: `-${field}: a word cannot be excluded; name a field, as in -name:${field || "x"}.` };
     return { field: "", operator: "words", value: field, to: i };
   }
@@ -110,7 +155,12 @@ function readTerm(text: string, at: number): Read {
     else if (operator === "~") operator = "!~";
     else return { message: `- does not go with ${sign}` };
   }
-  const value = readValue(text, i);
+  if (text[i] === "(" && field !== "has") {
+    if (operator === ">" || operator === "<") return { message: `Brackets do not go with ${operator}` };
+    const list = readValues(text, i);
+    return "message" in list ? list : { field, operator, value: "", values: list.values, to: list.to };
+  }
+  const value = readValue(text, i, ends);
   if (!value) return { message: "A quote is missing at the end." };
   if (value.value === "" && !value.quoted) return { message: `A value must stand after ${field}${sign}` };
   if (field === "has") {
@@ -120,13 +170,32 @@ function readTerm(text: string, at: number): Read {
   return { field, operator, value: value.value, to: value.to };
 }
 
-function readValue(text: string, at: number): { value: string; to: number; quoted: boolean } | null {
+/** Reads (a OR b OR "c d"). */
+function readValues(text: string, at: number): { values: string[]; to: number } | { message: string } {
+  const values: string[] = [];
+  let i = skipSpace(text, at + 1);
+  for (;;) {
+    const value = readValue(text, i, (c) => /[\s)]/.test(c));
+    if (!value || i >= text.length) return { message: value ? "A bracket is missing at the end." : "A quote is missing at the end." };
+    if (!value.quoted && (value.value === "" || value.value === "OR")) return { message: "A value must stand on both sides of OR." };
+    values.push(value.value);
+    i = skipSpace(text, value.to);
+    if (text[i] === ")") break;
+    if (i >= text.length) return { message: "A bracket is missing at the end." };
+    if (text.slice(i, i + 2) !== "OR" || !/\s/.test(text[i + 2] ?? "")) return { message: "OR must stand between the values in brackets." };
+    i = skipSpace(text, i + 2);
+    if (values.length === maxValues) return { message: `At most ${maxValues} values can stand in brackets.` };
+  }
+  return { values, to: i + 1 };
+}
+
+function readValue(text: string, at: number, ends: (c: string) => boolean): { value: string; to: number; quoted: boolean } | null {
   if (text[at] === '"') {
     const quoted = readQuoted(text, at);
     return quoted && { ...quoted, quoted: true };
   }
   let i = at;
-  while (i < text.length && !/\s/.test(text[i]!)) i++;
+  while (i < text.length && !ends(text[i]!)) i++;
   return { value: text.slice(at, i), to: i, quoted: false };
 }
 
@@ -148,27 +217,45 @@ function readQuoted(text: string, at: number): { value: string; to: number } | n
 
 /** Writes a value as it stands in the bar, in quotes where it must. */
 export function quote(value: string): string {
-  return value !== "" && /^[^\s"\\]+$/.test(value) ? value : `"${value.replace(/[\\"]/g, "\\$&")}"`;
+  return value !== "" && value !== "OR" && /^[^\s"\\()]+$/.test(value) ? value : `"${value.replace(/[\\"]/g, "\\$&")}"`;
 }
 
 /** Writes one term. */
-export function writeTerm(term: Pick<Term, "field" | "operator" | "value">): string {
+export function writeTerm(term: Part): string {
+  const value = term.values ? `(${term.values.map(quote).join(" OR ")})` : quote(term.value);
   switch (term.operator) {
     case "has": return `has:${quote(term.field)}`;
     case "-has": return `-has:${quote(term.field)}`;
-    case "words": return /^[^\s"\\:~<>!-][^\s"\\:~<>!]*$/.test(term.value) ? term.value : `"${term.value.replace(/[\\"]/g, "\\$&")}"`;
-    case "-:": return `-${term.field}:${quote(term.value)}`;
-    default: return `${term.field}${term.operator}${quote(term.value)}`;
+    case "words": return term.value !== "OR" && /^[^\s"\\:~<>!()-][^\s"\\:~<>!()]*$/.test(term.value) ? term.value : `"${term.value.replace(/[\\"]/g, "\\$&")}"`;
+    case "or": return `(${(term.any ?? []).map(write).join(" OR ")})`;
+    case "-:": return `-${term.field}:${value}`;
+    default: return `${term.field}${term.operator}${value}`;
   }
 }
 
 /** Writes terms, with a space between them. */
-export function write(terms: Pick<Term, "field" | "operator" | "value">[]): string {
+export function write(terms: Part[]): string {
   return terms.map(writeTerm).join(" ");
 }
 
+/** Returns the values that the text asks a field to be one of. */
+export function valuesIn(text: string, field: string): string[] {
+  return parse(text).terms.flatMap((t) => (t.field === field && t.operator === ":" ? t.values ?? [t.value] : []));
+}
+
+/** Returns the text with a field asked to be one of values; none: whatever it is. The term stays where it stood. */
+export function withValues(text: string, field: string, values: string[]): string {
+  const term: Part[] = values.length === 0 ? [] : [values.length === 1 ? { field, operator: ":", value: values[0]! } : { field, operator: ":", value: "", values }];
+  const { terms, problem } = parse(text);
+  if (problem) return text;
+  const at = terms.findIndex((t) => t.field === field && t.operator === ":");
+  const others = terms.filter((t) => t.field !== field || t.operator !== ":");
+  others.splice(at < 0 ? others.length : at, 0, ...(term as Term[]));
+  return write(others);
+}
+
 /** Adds a term to a text, unless it is there. */
-export function addTerm(text: string, term: Pick<Term, "field" | "operator" | "value">): string {
+export function addTerm(text: string, term: Part): string {
   const words = writeTerm(term);
   const { terms, problem } = parse(text);
   if (!problem && terms.some((t) => writeTerm(t) === words)) return text;
@@ -186,19 +273,55 @@ export function compile(text: string, of: "sessions" | "events"): Compiled {
   const parsed = parse(text);
   const out: Compiled = { filters: [], eventFilters: [], problem: parsed.problem?.message ?? null };
   for (const term of parsed.terms) {
-    const inEvent = of === "sessions" && (term.field.startsWith("event.") || term.operator === "words");
-    const typed = inEvent ? term.field.replace(/^event\./, "") : term.field;
-    const filter = toFilter({ ...term, field: typed }, of === "sessions" && !inEvent ? sessionNames : shortNames);
-    if (typeof filter === "string") {
-      out.problem ??= filter;
-      continue;
-    }
-    (inEvent ? out.eventFilters : out.filters).push(filter);
+    const found = term.any ? alternatives(term.any, of) : conditions(term, of);
+    if (typeof found === "string") out.problem ??= found;
+    else (found.inEvent ? out.eventFilters : out.filters).push(...found.filters);
   }
   return out;
 }
 
-function toFilter(term: Pick<Term, "field" | "operator" | "value">, names: Record<string, string>): ApiFilter | string {
+interface Found {
+  filters: ApiFilter[];
+  inEvent: boolean; // in a list of sessions: of an event in it
+}
+
+/** Returns the conditions of one term: several where each of several values is excluded. */
+function conditions(term: Part, of: "sessions" | "events"): Found | string {
+  const inEvent = of === "sessions" && (term.field.startsWith("event.") || term.operator === "words");
+  const field = inEvent ? term.field.replace(/^event\./, "") : term.field;
+  const names = of === "sessions" && !inEvent ? sessionNames : shortNames;
+  const each: (ApiCondition | string)[] = (term.values ?? [term.value]).map((value) => toFilter({ field, operator: term.operator, value }, names));
+  const bad = each.find((f) => typeof f === "string");
+  if (typeof bad === "string") return bad;
+  const list = each as ApiCondition[];
+  if (list.length === 1 || term.operator === "-:" || term.operator === "!~") return { filters: list, inEvent };
+  const first = list[0]!;
+  if (term.operator === ":" && !first.field.startsWith("totals.")) return { filters: [{ ...first, operator: "is any of", value: list.map((f) => f.value) }], inEvent };
+  return alternatives(term.values!.map((value) => [{ field: term.field, operator: term.operator, value }]), of);
+}
+
+function alternatives(any: Part[][], of: "sessions" | "events"): Found | string {
+  if (any.length > maxAlternatives) return `At most ${maxAlternatives} alternatives can stand in brackets.`;
+  const lists: ApiCondition[][] = [];
+  let inEvent: boolean | null = null;
+  for (const parts of any) {
+    const list: ApiCondition[] = [];
+    for (const part of parts) {
+      const found = conditions(part, of);
+      if (typeof found === "string") return found;
+      if (inEvent !== null && inEvent !== found.inEvent) return "Brackets speak of the session, or all of an event in it: write event. before each field.";
+      inEvent = found.inEvent;
+      for (const f of found.filters) {
+        if ("any" in f || f.field.startsWith("totals.")) return `${writeTerm(part)} does not stand in brackets.`;
+        list.push(f);
+      }
+    }
+    lists.push(list);
+  }
+  return { filters: [{ any: lists }], inEvent: inEvent ?? false };
+}
+
+function toFilter(term: Part, names: Record<string, string>): ApiCondition | string {
   if (term.operator === "words") return { field: "text", operator: "contains", value: term.value };
   const field = Object.hasOwn(names, term.field) ? names[term.field]! : term.field;
   const root = field.split(".", 1)[0]!;
@@ -236,14 +359,27 @@ function readNumber(text: string, isDuration: boolean): number | null {
   return Number(match[1]) * unit;
 }
 
-/** Returns the term in which the caret stands, for completion; the text before the caret decides. */
-export function termAt(text: string, caret: number): { from: number; typed: string } {
-  let from = caret;
+/** What is being typed where the caret stands. */
+export interface Typed {
+  from: number; // where it begins
+  typed: string;
+  field: string | null; // in brackets after a field and its sign: that field, typed being one of its values
+}
+
+/** Returns what is being typed, for completion; the text before the caret decides. */
+export function termAt(text: string, caret: number): Typed {
+  let from = 0;
   let quoted = false;
-  for (let i = 0; i < caret; i++) if (text[i] === '"' && text[i - 1] !== "\\") quoted = !quoted;
-  while (from > 0 && (quoted || !/\s/.test(text[from - 1]!))) {
-    from--;
-    if (text[from] === '"') quoted = !quoted;
+  let list: string | null = null; // the field whose brackets are open
+  for (let i = 0; i < caret; i++) {
+    const c = text[i]!;
+    if (c === '"' && (i === 0 || text[i - 1] !== "\\")) quoted = !quoted;
+    if (quoted) continue;
+    if (/\s/.test(c)) from = i + 1;
+    else if (c === "(") {
+      if (i > from) list = /^-?([^:~<>!]+)(?::|~|!~)$/.exec(text.slice(from, i))?.[1] ?? null;
+      if (i === from || list !== null) from = i + 1;
+    } else if (c === ")") list = null;
   }
-  return { from, typed: text.slice(from, caret) };
+  return { from, typed: text.slice(from, caret), field: list };
 }

@@ -1,40 +1,88 @@
-// What the filter bar completes: fields that events have, and values that occur.
+// What filter bars complete and facets count: fields that events have, and values that occur.
+import { useEffect, useState } from "preact/hooks";
 import { call } from "../api/client.ts";
-import type { SessionRow } from "../api/types.ts";
-import { isEventField, shortNames } from "../model/filter.ts";
+import type { ApiFilter } from "../api/types.ts";
+import { compile, isEventField, shortNames, withValues } from "../model/filter.ts";
+import type { Facet, FacetValues } from "../parts/facets.tsx";
+import { dateRange } from "../parts/range.tsx";
 
-/** The fields to complete in a list, short names first. */
-export function fieldNames(of: "sessions" | "events"): string[] {
-  const own = of === "sessions"
-    ? ["name", "user", "errors", "cost", "tokens", "duration", "events", "run", "source", "has:error", "event.name", "event.model", "event.type", "event.error", "event.duration"]
-    : ["name", "type", "model", "user", "error", "duration", "cost", "tokens", "source", "provider", "run", "session", "has:error"];
-  return [...own, "metadata.", "metrics.", "feedback.rating", "user_properties.", "inputs.", "outputs.", "config."];
+type Of = "sessions" | "events";
+
+/** The names to complete in a list before the fields that events have. */
+const ownNames: Record<Of, string[]> = {
+  sessions: ["name", "user", "errors", "cost", "tokens", "duration", "events", "run", "source", "has:error", "event.name", "event.model", "event.type", "event.error", "event.duration"],
+  events: ["name", "type", "model", "user", "error", "duration", "cost", "tokens", "source", "provider", "run", "session", "has:error"],
+};
+
+/** The facets of a list, before those that a person adds. */
+export const ownFacets: Record<Of, Facet[]> = {
+  sessions: [
+    { field: "name", label: "Name" }, { field: "user", label: "User" }, { field: "source", label: "Source" },
+    { field: "event.model", label: "Model of an event" }, { field: "event.name", label: "Name of an event" },
+  ],
+  events: [
+    { field: "type", label: "Type" }, { field: "name", label: "Name" }, { field: "model", label: "Model" },
+    { field: "provider", label: "Provider" }, { field: "source", label: "Source" },
+  ],
+};
+
+interface Field {
+  name: string;
+  event_type: string;
 }
 
-interface Values {
+let known: Promise<Field[]> | null = null;
+let knownAt = 0;
+
+/** The fields that events have, read at most once a minute. */
+function schema(): Promise<Field[]> {
+  if (!known || Date.now() - knownAt > 60_000) {
+    knownAt = Date.now();
+    known = call<{ fields: Field[] }>("v1/events/schema").then((s) => s.fields, () => { known = null; return []; });
+  }
+  return known;
+}
+
+/** Returns the paths that rows of a list have, and the names that its filter bar completes. */
+export function useFields(of: Of): { paths: string[]; names: string[] } {
+  const [fields, setFields] = useState<Field[]>([]);
+  useEffect(() => {
+    let gone = false;
+    void schema().then((f) => { if (!gone) setFields(f); });
+    return () => { gone = true; };
+  }, []);
+  const all = [...new Set(fields.map((f) => f.name))].sort();
+  const paths = of === "events" ? all : [...new Set(fields.filter((f) => f.event_type === "session").map((f) => f.name))].sort().filter((p) => /^(metadata|metrics|feedback)\./.test(p));
+  return { paths, names: [...ownNames[of], ...(of === "events" ? all : [...paths, ...all.map((p) => `event.${p}`)])] };
+}
+
+interface Answer {
   values: { value: unknown; count: number }[];
+  complete: boolean;
 }
 
 /** The values of a field that begin with what was typed, with how often each occurs. */
-export async function valuesOf(of: "sessions" | "events", field: string, typed: string, rows: SessionRow[]): Promise<{ value: string; count: number }[]> {
+export async function valuesOf(of: Of, field: string, typed: string): Promise<{ value: string; count: number }[]> {
+  return (await ask(of, field, typed, 20, [], undefined)).values;
+}
+
+/** The values of a field among what a list shows: with its filters, but for what they ask of the field itself. */
+export async function facetValues(of: Of, field: string, query: string, also: ApiFilter[], range: string, limit: number, signal: AbortSignal): Promise<FacetValues> {
+  const { filters, eventFilters } = compile(withValues(query, field, []), of);
+  if (of === "events") return { ...(await ask(of, field, "", limit, [...also, ...filters], range, signal)), counted: true };
+  if (field.startsWith("event.")) return { ...(await ask(of, field, "", limit, eventFilters, range, signal)), counted: false };
+  const own = filters.filter((f) => "any" in f || !f.field.startsWith("totals."));
+  return { ...(await ask(of, field, "", limit, own, range, signal)), counted: own.length === filters.length && eventFilters.length === 0 };
+}
+
+async function ask(of: Of, field: string, prefix: string, limit: number, filters: ApiFilter[], range?: string, signal?: AbortSignal): Promise<{ values: { value: string; count: number }[]; complete: boolean }> {
   const inEvent = of === "sessions" && field.startsWith("event.");
-  const name = field.replace(/^event\./, "");
-  if (name === "type") return ["model", "tool", "chain", "generic", "session"].filter((t) => t.startsWith(typed)).map((value) => ({ value, count: 0 }));
+  const name = inEvent ? field.replace(/^event\./, "") : field;
   const path = Object.hasOwn(shortNames, name) ? shortNames[name]! : name;
-  if (!isEventField(path) || path.endsWith(".")) return [];
+  if (!isEventField(path) || path.endsWith(".")) return { values: [], complete: true };
   // The type spares the server what cannot have the field: models and providers are those of model calls.
   const type = path.startsWith("config.") ? "model" : of === "sessions" && !inEvent ? "session" : null;
-  const filters = type === null ? [] : [{ field: "event_type", operator: "is", value: type }];
-  try {
-    const answer = await call<Values>("v1/events/values", { method: "POST", body: { field: path, prefix: typed, filters, limit: 20 } });
-    return answer.values.map((v) => ({ value: typeof v.value === "string" ? v.value : JSON.stringify(v.value), count: v.count }));
-  } catch {
-    // What the page has loaded, then.
-    const counts = new Map<string, number>();
-    for (const r of rows) {
-      const v = name === "name" ? r.session_name : name === "user" ? r.user_id : name === "source" ? r.source : undefined;
-      if (v?.toLowerCase().startsWith(typed.toLowerCase())) counts.set(v, (counts.get(v) ?? 0) + 1);
-    }
-    return [...counts].map(([value, count]) => ({ value, count })).sort((a, b) => b.count - a.count).slice(0, 20);
-  }
+  const all = type === null ? filters : [{ field: "event_type", operator: "is", value: type }, ...filters];
+  const answer = await call<Answer>("v1/events/values", { method: "POST", body: { field: path, prefix, filters: all, limit, ...(range ? { dateRange: dateRange(range) } : {}) }, signal });
+  return { values: answer.values.map((v) => ({ value: typeof v.value === "string" ? v.value : JSON.stringify(v.value), count: v.count })), complete: answer.complete };
 }

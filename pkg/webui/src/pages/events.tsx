@@ -2,12 +2,14 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { call, isAbort } from "../api/client.ts";
 import { forget, loadPreviews, previewOf, readEvent, readField } from "../api/cache.ts";
-import type { EventPage, EventRow } from "../api/types.ts";
-import { addCommands } from "../app/keymap.ts";
+import type { ApiFilter, EventPage, EventRow } from "../api/types.ts";
+import { addCommands, keysOf } from "../app/keymap.ts";
 import { go, href, route, setParams } from "../app/router.ts";
-import { csv, jsonl } from "../model/export.ts";
+import { eventColumns } from "../model/export.ts";
+import { readColumns } from "../model/columns.ts";
 import { addTerm, compile } from "../model/filter.ts";
 import * as format from "../model/format.ts";
+import { density, rowHeight } from "../parts/columnmenu.tsx";
 import { Empty, Problem, useLoaded, useRested } from "../parts/common.tsx";
 import { EventTitle, EventView } from "../parts/eventview.tsx";
 import { barId, FilterBar } from "../parts/filterbar.tsx";
@@ -15,11 +17,15 @@ import { Icon, TypeIcon } from "../parts/icon.tsx";
 import { dateRange, defaultRange, rangeLabel, RangePicker } from "../parts/range.tsx";
 import { Table, Value, type Column } from "../parts/table.tsx";
 import { Annotate } from "./annotate.tsx";
-import { fieldNames, valuesOf } from "./completion.ts";
+import { useFields, valuesOf } from "./completion.ts";
 import { Histogram } from "./histogram.tsx";
+import { chooseColumns, ExportMenu, facetsOpen, ListFacets, toggleFacets } from "./listview.tsx";
 
 const pageSize = 100;
 const projections = ["event_id", "session_id", "event_type", "event_name", "source", "error", "start_time", "duration", "metadata.cost", "metadata.total_tokens", "metrics", "user_properties.user_id"];
+
+const completionsOnly: ApiFilter[] = [{ field: "event_type", operator: "is", value: "model" }];
+const none: ApiFilter[] = [];
 
 interface State {
   rows: EventRow[];
@@ -29,16 +35,15 @@ interface State {
   key: string;
 }
 
-const coarse = matchMedia("(pointer: coarse)");
-
 export function EventsPage({ completions }: { completions: boolean }) {
   const { params } = route.value;
   const query = params.get("q") ?? "";
   const range = params.get("range") ?? defaultRange;
   const selected = params.get("s");
   const compiled = useMemo(() => compile(query, "events"), [query]);
-  const filters = useMemo(() => (completions ? [{ field: "event_type", operator: "is", value: "model" }, ...compiled.filters] : compiled.filters), [compiled, completions]);
-  const key = JSON.stringify([filters, range]);
+  const filters = useMemo(() => ([...(completions ? completionsOnly : none), ...compiled.filters]), [compiled, completions]);
+  const asked = params.get("cols") ?? "";
+  const key = JSON.stringify([filters, range, asked]);
   const [state, setState] = useState<State>({ rows: [], total: 0, page: 0, took: 0, key: "" });
   const [error, setError] = useState<unknown>(null);
   const [loading, setLoading] = useState(true);
@@ -46,10 +51,10 @@ export function EventsPage({ completions }: { completions: boolean }) {
   const [, redraw] = useState(0);
   const stop = useRef<AbortController | null>(null);
   const until = useRef(Date.now());
-  const fields = useMemo(() => fieldNames("events"), []);
+  const fields = useFields("events");
 
   const ask = (page: number, signal: AbortSignal, limit = pageSize, whole = false) =>
-    call<EventPage>("v1/events/search", { method: "POST", signal, body: { filters, dateRange: dateRange(range), limit, page, ...(whole ? {} : { projections }) } });
+    call<EventPage>("v1/events/search", { method: "POST", signal, body: { filters, dateRange: dateRange(range), limit, page, ...(whole ? {} : { projections: [...new Set([...projections, ...(readColumns(asked) ?? []).filter((c) => c.includes("."))])] }) } });
 
   useEffect(() => {
     if (compiled.problem) return;
@@ -105,6 +110,7 @@ export function EventsPage({ completions }: { completions: boolean }) {
     { id: "open", keys: ["enter"], label: "Open in its session", group: "List", run: () => { if (selected) open(selected); } },
     { id: "filter", keys: ["f", "/"], label: "Filter", group: "List", run: () => document.getElementById(barId)?.focus() },
     { id: "undo", keys: ["u"], label: "Undo the last filter", group: "List", run: () => history.back() },
+    { id: "facets", keys: ["b"], label: "Facets", group: "List", run: toggleFacets },
     { id: "errors-only", keys: ["e"], label: "Only events with errors", group: "List", run: () => setParams({ q: addTerm(undoable.current, { field: "error", operator: "has", value: "" }) }) },
     { id: "close", keys: ["escape"], label: "Stop loading, or close the peek", group: "List", run: () => { if (loading) stop.current?.abort(); else select(null); } },
   ]), [rows, at, selected, loading]);
@@ -112,41 +118,34 @@ export function EventsPage({ completions }: { completions: boolean }) {
   const pick = (field: string, value: string) => (exclude: boolean) => setParams({ q: addTerm(query, { field, operator: exclude ? "-:" : ":", value }), s: null });
   const now = Date.now();
   const metricNames = useMemo(() => [...new Set(rows.flatMap((r) => Object.keys(r.metrics ?? {})))].slice(0, 3), [rows]);
-  const columns: Column<EventRow>[] = [
+  const standard: Column<EventRow>[] = [
     { id: "start", label: "Start", width: 96, cell: (r) => <span class="faint" title={format.time(r.start_time)}>{format.shortTime(r.start_time, now)}</span> },
     { id: "name", label: completions ? "Completion" : "Event", width: 210, cell: (r) => <><TypeIcon type={r.event_type} small /><Value text={r.event_name} onPick={pick("name", r.event_name)} className="strong" />{r.error && <span class="chip bad" title={r.error}><Icon name="alert" small />error</span>}</> },
     { id: "model", label: "Model", width: 130, cell: (r) => { const model = previewOf(r.event_id)?.model; return model ? <Value text={model} onPick={pick("model", model)} /> : <span class="faint">–</span>; } },
     { id: "input", label: "Input", width: 180, grow: true, cell: (r) => <span class="ellipsis">{previewOf(r.event_id)?.input ?? <span class="faint">–</span>}</span> },
     { id: "output", label: "Output", width: 180, grow: true, cell: (r) => <span class="ellipsis">{r.error ? <span class="bad">{r.error}</span> : previewOf(r.event_id)?.output ?? <span class="faint">–</span>}</span> },
-    ...metricNames.map((m): Column<EventRow> => ({ id: `metric-${m}`, label: m, width: 90, right: true, cell: (r) => (r.metrics && m in r.metrics ? <span class="ellipsis">{format.value(r.metrics[m])}</span> : <span class="faint">–</span>) })),
     { id: "duration", label: "Duration", width: 90, right: true, cell: (r) => format.duration(r.duration) },
     { id: "tokens", label: "Tokens", width: 80, right: true, cell: (r) => { const n = r.metadata?.total_tokens; return typeof n === "number" ? format.short(n) : <span class="faint">–</span>; } },
     { id: "cost", label: "Cost", width: 104, right: true, cell: (r) => { const c = r.metadata?.cost; return typeof c === "number" ? format.cost(c) : <span class="faint">–</span>; } },
+    { id: "type", label: "Type", width: 84, cell: (r) => <Value text={r.event_type} onPick={pick("type", r.event_type)} /> },
+    { id: "source", label: "Source", width: 110, cell: (r) => <Value text={r.source} onPick={pick("source", r.source)} /> },
+    { id: "user", label: "User", width: 110, cell: (r) => { const u = r.user_properties?.user_id; return typeof u === "string" ? <Value text={u} onPick={pick("user", u)} /> : <span class="faint">–</span>; } },
+    { id: "session", label: "Session", width: 110, cell: (r) => <Value text={r.session_id} onPick={pick("session", r.session_id)} /> },
   ];
+  const byItself = ["start", "name", "model", "input", "output", ...metricNames.map((m) => `metrics.${m}`), "duration", "tokens", "cost"];
+  const { columns, menu } = chooseColumns(standard, byItself, fields.paths, pick);
 
   useEffect(() => { void loadPreviews(rows.slice(-pageSize).map((r) => r.event_id)).then((fresh) => { if (fresh) redraw((n) => n + 1); }); }, [rows]);
 
-  const download = async (kind: "jsonl" | "csv") => {
-    const parts: string[] = [];
+  const pages = async function* () {
     const mine = new AbortController();
-    setLoading(true);
-    try {
-      let page = 1;
-      for (let left = state.total; left > 0; page++) {
-        const answer = await ask(page, mine.signal, 1000, true);
-        if (answer.events.length === 0) break;
-        left = answer.totalEvents - page * 1000;
-        parts.push(kind === "jsonl" ? jsonl(answer.events) : csv(answer.events, page === 1));
-      }
-      const link = document.createElement("a");
-      link.href = URL.createObjectURL(new Blob(parts, { type: kind === "jsonl" ? "application/jsonl" : "text/csv" }));
-      link.download = `events.${kind}`;
-      link.click();
-      setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
-    } catch (e) {
-      setError(e);
+    stop.current = mine;
+    for (let page = 1, left = state.total; left > 0; page++) {
+      const answer = await ask(page, mine.signal, 1000, true);
+      if (answer.events.length === 0) return;
+      left = answer.totalEvents - page * 1000;
+      yield answer.events;
     }
-    setLoading(false);
   };
 
   const filtered = query !== "" || range !== "all";
@@ -156,18 +155,17 @@ export function EventsPage({ completions }: { completions: boolean }) {
       <header>
         <h1>{title}</h1>
         <span class="grow" />
-        <button type="button" class="button icon" popoverTarget="export-menu" title="Export what is filtered" aria-label="Export"><Icon name="download" small /></button>
-        <div id="export-menu" class="menu export-menu" popover="auto">
-          <button type="button" onClick={() => void download("jsonl")}>{`JSONL, ${format.plural(state.total, "event")}`}</button>
-          <button type="button" onClick={() => void download("csv")}>{`CSV, ${format.plural(state.total, "event")}`}</button>
-        </div>
+        {menu}
+        <ExportMenu name="events" total={state.total} columns={eventColumns} pages={pages} onBusy={setLoading} onError={setError} />
       </header>
       <div class="filters">
-        <FilterBar text={query} of="events" fields={fields} values={(field, typed) => valuesOf("events", field, typed, [])} onChange={(q) => setParams({ q, s: null })} />
+        <button type="button" class="button icon" aria-pressed={facetsOpen.value} title={`Facets (${keysOf("facets")})`} aria-label="Facets" onClick={toggleFacets}><Icon name="rail" small /></button>
+        <FilterBar text={query} of="events" fields={fields.names} values={(field, typed) => valuesOf("events", field, typed)} onChange={(q) => setParams({ q, s: null })} />
         <RangePicker range={range} onChange={(r) => setParams({ range: r === defaultRange ? null : r, s: null })} />
       </div>
       <Histogram range={range} filters={filters} onRange={(r) => setParams({ range: r })} turn={turn} />
       <div class="split">
+        {facetsOpen.value && <ListFacets of="events" query={query} also={completions ? completionsOnly : none} range={range} turn={turn} paths={fields.paths} />}
         <div class="main">
           {loading && <div class="progress" role="progressbar" aria-label="Loading" />}
           {error && rows.length === 0 ? <Problem error={error} retry={() => setTurn((n) => n + 1)} /> : rows.length === 0 && !loading ? (
@@ -180,7 +178,7 @@ export function EventsPage({ completions }: { completions: boolean }) {
               </div>
             </Empty>
           ) : (
-            <Table label={title} columns={columns} rows={rows} rowId={(r) => r.event_id} rowHeight={coarse.matches ? 44 : 32} selected={selected} onSelect={select} onOpen={open} onEnd={more} total={state.total} />
+            <Table label={title} columns={columns} rows={rows} rowId={(r) => r.event_id} rowHeight={rowHeight()} lines={density.value === "comfortable" ? 2 : 1} selected={selected} onSelect={select} onOpen={open} onEnd={more} total={state.total} />
           )}
           <div class="foot" role="status" aria-live="off">
             <span>{`${format.plural(state.total, "event")}${rows.length < state.total ? `, ${format.count(rows.length)} loaded` : ""}`}</span>

@@ -4,15 +4,18 @@ import { call, isAbort } from "../api/client.ts";
 import type { SessionPage, SessionRow } from "../api/types.ts";
 import { addCommands, keysOf } from "../app/keymap.ts";
 import { go, href, route, setParams } from "../app/router.ts";
+import { sessionColumns } from "../model/export.ts";
 import { addTerm, compile, type Term } from "../model/filter.ts";
 import * as format from "../model/format.ts";
+import { density, rowHeight } from "../parts/columnmenu.tsx";
 import { Empty, Problem } from "../parts/common.tsx";
 import { barId, FilterBar } from "../parts/filterbar.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { dateRange, defaultRange, rangeLabel, RangePicker } from "../parts/range.tsx";
 import { Table, Value, type Column } from "../parts/table.tsx";
 import { Histogram } from "./histogram.tsx";
-import { fieldNames, valuesOf } from "./completion.ts";
+import { useFields, valuesOf } from "./completion.ts";
+import { chooseColumns, ExportMenu, facetsOpen, ListFacets, toggleFacets } from "./listview.tsx";
 import { SessionPeek } from "./sessionpeek.tsx";
 
 const pageSize = 100;
@@ -46,7 +49,7 @@ export function SessionsPage() {
   const [fresh, setFresh] = useState<ReadonlySet<string>>(new Set());
   const [turn, setTurn] = useState(0);
   const stop = useRef<AbortController | null>(null);
-  const fields = useMemo(() => fieldNames("sessions"), []);
+  const fields = useFields("sessions");
   const current = useRef(state);
   current.current = state;
 
@@ -131,6 +134,7 @@ export function SessionsPage() {
     { id: "filter", keys: ["f", "/"], label: "Filter", group: "List", run: () => document.getElementById(barId)?.focus() },
     { id: "live", keys: ["l"], label: "Live", group: "List", run: () => setParams({ live: live ? null : "1", sort: null, order: null, s: null }, true) },
     { id: "undo", keys: ["u"], label: "Undo the last filter", group: "List", run: () => history.back() },
+    { id: "facets", keys: ["b"], label: "Facets", group: "List", run: toggleFacets },
     { id: "errors-only", keys: ["e"], label: "Only sessions with errors", group: "List", run: () => setParams({ q: addTerm(query, { field: "errors", operator: ">", value: "0" }) }) },
     { id: "close", keys: ["escape"], label: "Stop loading, or close the peek", group: "List", run: () => { if (loading) stop.current?.abort(); else select(null); } },
   ]), [rows, at, selected, query, live, loading]);
@@ -138,21 +142,33 @@ export function SessionsPage() {
   const pick = (field: string, value: string) => (exclude: boolean) => setParams({ q: addTerm(query, { field, operator: exclude ? "-:" : ":", value } as Term), s: null });
   const now = Date.now();
   const metricNames = useMemo(() => [...new Set(rows.flatMap((r) => Object.keys(r.metrics ?? {})))].slice(0, 3), [rows]);
-  const own = (params.get("cols") ?? "").split(",").filter(Boolean);
-  const columns: Column<SessionRow>[] = [
+  const standard: Column<SessionRow>[] = [
     { id: "start", label: "Start", width: 96, sort: "start", cell: (r) => <span class="faint" title={format.time(r.start_time)}>{format.shortTime(r.start_time, now)}</span> },
-    { id: "name", label: "Session", width: 180, cell: (r) => <><Value text={r.session_name} onPick={pick("name", r.session_name)} className="strong" />{r.num_errors > 0 && <span class="chip bad" title={r.error ?? ""}><Icon name="alert" small />{r.num_errors}</span>}</> },
-    { id: "input", label: "Input", width: 180, grow: true, cell: (r) => <span class="ellipsis" title={r.input}>{r.input ?? <span class="faint">–</span>}</span> },
-    { id: "output", label: "Output", width: 180, grow: true, cell: (r) => <span class="ellipsis" title={r.error ?? r.output}>{r.error ? <span class="bad">{r.error}</span> : r.output ?? <span class="faint">–</span>}</span> },
+    { id: "name", label: "Session", width: 170, cell: (r) => <><Value text={r.session_name} onPick={pick("name", r.session_name)} className="strong" />{r.num_errors > 0 && <span class="chip bad" title={r.error ?? ""}><Icon name="alert" small />{r.num_errors}</span>}</> },
+    { id: "input", label: "Input", width: 140, grow: true, cell: (r) => <span class="ellipsis" title={r.input}>{r.input ?? <span class="faint">–</span>}</span> },
+    { id: "output", label: "Output", width: 140, grow: true, cell: (r) => <span class="ellipsis" title={r.error ?? r.output}>{r.error ? <span class="bad">{r.error}</span> : r.output ?? <span class="faint">–</span>}</span> },
     { id: "user", label: "User", width: 110, cell: (r) => (r.user_id ? <Value text={r.user_id} onPick={pick("user", r.user_id)} /> : <span class="faint">–</span>) },
-    ...metricNames.map((m): Column<SessionRow> => ({ id: `metric-${m}`, label: m, width: 90, right: true, cell: (r) => (r.metrics && m in r.metrics ? <span class="ellipsis">{format.value(r.metrics[m])}</span> : <span class="faint">–</span>) })),
-    ...own.map((c): Column<SessionRow> => ({ id: `own-${c}`, label: c, width: 130, cell: (r) => { const v = r.metadata?.[c]; return v === undefined ? <span class="faint">–</span> : <Value text={format.value(v)} onPick={pick(`metadata.${c}`, format.value(v))} />; } })),
     { id: "duration", label: "Duration", width: 90, right: true, sort: "duration", cell: (r) => format.duration(r.duration) },
     { id: "events", label: "Events", width: 76, right: true, sort: "events", cell: (r) => format.count(r.num_events) },
+    { id: "model_events", label: "Model calls", width: 96, right: true, cell: (r) => format.count(r.num_model_events) },
+    { id: "errors", label: "Errors", width: 76, right: true, sort: "errors", cell: (r) => (r.num_errors > 0 ? <span class="bad">{format.count(r.num_errors)}</span> : <span class="faint">–</span>) },
+    { id: "source", label: "Source", width: 110, cell: (r) => <Value text={r.source} onPick={pick("source", r.source)} /> },
+    { id: "run", label: "Run", width: 110, cell: (r) => (r.run_id ? <Value text={r.run_id} onPick={pick("run", r.run_id)} /> : <span class="faint">–</span>) },
     { id: "tokens", label: "Tokens", width: 80, right: true, sort: "tokens", cell: (r) => (r.tokens.total > 0 ? <span title={`${format.count(r.tokens.prompt)} in, ${format.count(r.tokens.completion)} out`}>{format.short(r.tokens.total)}</span> : <span class="faint">–</span>) },
     { id: "cost", label: "Cost", width: 104, right: true, sort: "cost", cell: (r) => (r.cost !== undefined ? format.cost(r.cost) : <span class="faint">–</span>) },
   ];
-  const keys = useMemo(() => [...new Set(rows.flatMap((r) => Object.keys(r.metadata ?? {})))].filter((k) => !totals.has(k)).sort(), [rows]);
+  const byItself = ["start", "name", "input", "output", "user", ...metricNames.map((m) => `metrics.${m}`), "duration", "events", "tokens", "cost"];
+  const { columns, menu } = chooseColumns(standard, byItself, fields.paths, pick);
+  const pages = async function* () {
+    const mine = new AbortController();
+    stop.current = mine;
+    let cursor: string | null = null;
+    do {
+      const page: SessionPage = await ask({ limit: 200, ...(cursor ? { cursor } : {}) }, mine.signal);
+      yield page.sessions;
+      cursor = page.next_cursor;
+    } while (cursor);
+  };
   const filtered = query !== "" || range !== "all";
   return (
     <div class="page">
@@ -160,22 +176,17 @@ export function SessionsPage() {
         <h1>Sessions</h1>
         <span class="grow" />
         <button type="button" class="button" aria-pressed={isLive} title={`Live (${keysOf("live")})`} onClick={() => setParams({ live: live ? null : "1", sort: null, order: null, s: null }, true)}><Icon name={isLive ? "pause" : "live"} small />{isLive ? "Pause" : "Live"}</button>
-        <button type="button" class="button icon" popoverTarget="columns-menu" title="Columns" aria-label="Columns"><Icon name="columns" small /></button>
-        <div id="columns-menu" class="menu columns-menu" popover="auto">
-          {keys.length === 0 && <p class="faint">No metadata in these rows</p>}
-          {keys.map((k) => (
-            <button key={k} type="button" aria-pressed={own.includes(k)} onClick={() => setParams({ cols: (own.includes(k) ? own.filter((c) => c !== k) : [...own, k]).join(",") }, true)}>
-              <span class="grow">{k}</span>{own.includes(k) && <Icon name="check" small />}
-            </button>
-          ))}
-        </div>
+        {menu}
+        <ExportMenu name="sessions" total={state.total} columns={sessionColumns} pages={pages} onBusy={setLoading} onError={setError} />
       </header>
       <div class="filters">
-        <FilterBar text={query} of="sessions" fields={fields} values={(field, typed) => valuesOf("sessions", field, typed, rows)} onChange={(q) => setParams({ q, s: null })} />
+        <button type="button" class="button icon" aria-pressed={facetsOpen.value} title={`Facets (${keysOf("facets")})`} aria-label="Facets" onClick={toggleFacets}><Icon name="rail" small /></button>
+        <FilterBar text={query} of="sessions" fields={fields.names} values={(field, typed) => valuesOf("sessions", field, typed)} onChange={(q) => setParams({ q, s: null })} />
         <RangePicker range={range} onChange={(r) => setParams({ range: r === defaultRange ? null : r, s: null })} />
       </div>
-      <Histogram range={range} filters={[{ field: "event_type", operator: "is", value: "session" }, ...compiled.filters.filter((f) => !f.field.startsWith("totals."))]} onRange={(r) => setParams({ range: r })} turn={turn} />
+      <Histogram range={range} filters={[{ field: "event_type", operator: "is", value: "session" }, ...compiled.filters.filter((f) => "any" in f || !f.field.startsWith("totals."))]} onRange={(r) => setParams({ range: r })} turn={turn} />
       <div class="split">
+        {facetsOpen.value && <ListFacets of="sessions" query={query} also={[]} range={range} turn={turn} paths={fields.paths} />}
         <div class="main">
           {loading && <div class="progress" role="progressbar" aria-label="Loading" />}
           {error && rows.length === 0 ? <Problem error={error} retry={() => setTurn((n) => n + 1)} /> : rows.length === 0 && !loading ? (
@@ -192,7 +203,7 @@ export function SessionsPage() {
               <Empty title="No sessions yet"><p>What your application sends appears here.</p><a class="button primary" href={href(["start"])}>Send the first one</a></Empty>
             )
           ) : (
-            <Table label="Sessions" columns={columns} rows={rows} rowId={(r) => r.session_id} rowHeight={coarse.matches ? 44 : 32} selected={selected} fresh={fresh}
+            <Table label="Sessions" columns={columns} rows={rows} rowId={(r) => r.session_id} rowHeight={rowHeight()} lines={density.value === "comfortable" ? 2 : 1} selected={selected} fresh={fresh}
               sort={{ by: sort, ascending }} onSort={(by) => setParams({ sort: by === "start" ? null : by, order: sort === by && !ascending ? "asc" : null, live: null })}
               onSelect={select} onOpen={open} onEnd={more} total={state.total} />
           )}
@@ -208,8 +219,3 @@ export function SessionsPage() {
     </div>
   );
 }
-
-const coarse = matchMedia("(pointer: coarse)");
-
-/** Members of metadata that stand in columns of their own. */
-const totals = new Set(["num_events", "num_model_events", "has_feedback", "cost", "total_tokens", "prompt_tokens", "completion_tokens"]);

@@ -31,10 +31,13 @@ export function FilterBar({ text, of, fields, values, onChange }: Props) {
 
   const suggest = async (value: string) => {
     const mine = ++turn.current;
-    const { typed } = termAt(value, input.current?.selectionStart ?? value.length);
+    const { typed, field: list } = termAt(value, input.current?.selectionStart ?? value.length);
     const match = /^(-?)([^\s:~<>!"]+)(:|~|!~)"?(.*)$/.exec(typed);
     let next: Suggestion[] = [];
-    if (match) {
+    if (list !== null) {
+      const found = typed === "OR" ? [] : await values(list, typed.replace(/^"/, "")).catch(() => []);
+      next = found.map((v) => ({ text: quote(v.value), label: v.value, note: v.count > 0 ? String(v.count) : undefined }));
+    } else if (match) {
       const [, minus = "", field = "", sign = "", part = ""] = match;
       const found = await values(field, part).catch(() => []);
       next = found.map((v) => ({ text: `${minus}${field}${sign}${quote(v.value)}`, label: v.value, note: String(v.count) }));

@@ -19,6 +19,7 @@ interface Props<T> {
   rows: T[];
   rowId: (row: T) => string;
   rowHeight: number;
+  lines?: 1 | 2; // how many a long text may have
   selected: string | null;
   fresh?: ReadonlySet<string>;
   sort?: { by: string; ascending: boolean };
@@ -66,7 +67,7 @@ export function Table<T>(p: Props<T>) {
   }, [to, p.rows.length]);
   const style = (c: Column<T>) => ({ width: `${c.width}px`, flex: c.grow ? `1 0 ${c.width}px` : `0 0 ${c.width}px` });
   return (
-    <div class="table" ref={ref} onScroll={onScroll} role="grid" aria-label={p.label} aria-rowcount={p.total ?? -1} tabIndex={0}
+    <div class={`table${p.lines === 2 ? " two-lines" : ""}`} ref={ref} onScroll={onScroll} role="grid" aria-label={p.label} aria-rowcount={p.total ?? -1} tabIndex={0}
       aria-activedescendant={at >= from && at < to ? `row-${p.selected}` : undefined}>
       <div class="head" role="row">
         {p.columns.map((c) => (
@@ -86,7 +87,7 @@ export function Table<T>(p: Props<T>) {
           const id = p.rowId(row);
           return (
             <div key={id} id={`row-${id}`} role="row" aria-rowindex={from + i + 2} aria-selected={id === p.selected}
-              class={`row${id === p.selected ? " selected" : ""}${p.fresh?.has(id) ? " fresh" : ""}`} style={{ top: `${(from + i) * p.rowHeight}px` }}
+              class={`row${id === p.selected ? " selected" : ""}${p.fresh?.has(id) ? " fresh" : ""}`} style={{ top: `${(from + i) * p.rowHeight}px`, height: `${p.rowHeight}px` }}
               onClick={() => p.onSelect(id)} onDblClick={() => p.onOpen(id)}>
               {p.columns.map((c) => <div key={c.id} role="gridcell" class={`cell${c.right ? " right" : ""}`} style={style(c)}>{c.cell(row)}</div>)}
             </div>
