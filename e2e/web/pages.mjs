@@ -280,6 +280,40 @@ test("facets, columns and the height of rows", async () => {
   await p.close();
 });
 
+test("views are saved, opened, changed and deleted", async () => {
+  const p = await open();
+  await p.go("events?range=all", ".table .row");
+  await p.page.click("button[popovertarget=views-menu]");
+  await p.page.click("#views-menu a:has-text('Tool calls')");
+  await p.page.waitForFunction(() => document.querySelector("#filter-bar").value === "type:tool" && document.querySelector(".table .row"));
+  await p.go("events?range=all&q=type:tool&cols=start,name,duration", ".table .row");
+  await p.page.click("button[popovertarget=views-menu]");
+  const name = `tools ${uuid()}`;
+  await p.page.fill("#views-menu input", name);
+  await p.page.keyboard.press("Enter");
+  await p.page.waitForFunction(() => location.hash.includes("view="));
+  await p.page.waitForSelector(`#views-menu button:has-text('${name}')`);
+  await p.flaws("views");
+  await p.go("events?range=all", ".table .row");
+  await p.page.click("button[popovertarget=views-menu]");
+  await p.page.click(`#views-menu button:has-text('${name}')`);
+  await p.page.waitForFunction(() => document.querySelector("#filter-bar").value === "type:tool" && document.querySelectorAll(".table [role=columnheader]").length === 3);
+  await p.page.fill("#filter-bar", "type:tool has:error");
+  await p.page.keyboard.press("Enter");
+  await p.page.waitForFunction(() => location.hash.includes("has%3Aerror"));
+  await p.page.click("h1");
+  await p.page.click("button[popovertarget=views-menu]");
+  await p.page.click("#views-menu button:has-text('Keep the changes')");
+  await p.page.waitForSelector("#views-menu button:has-text('Keep the changes')", { state: "detached" });
+  const saved = (await send("GET", "/v1/views")).data.find((v) => v.name === name);
+  assert.deepEqual(saved.state, { range: "all", q: "type:tool has:error", cols: "start,name,duration" });
+  await p.page.click(`#views-menu [aria-label='Delete ${name}']`);
+  await p.page.click(`#views-menu [aria-label='Yes, delete ${name}']`);
+  await p.page.waitForSelector(`#views-menu button:has-text('${name}')`, { state: "detached" });
+  await p.check("views");
+  await p.close();
+});
+
 test("events and completions", async () => {
   const p = await open();
   for (const route of ["events?range=all", "completions?range=all", "events?range=all&q=has:error"]) {

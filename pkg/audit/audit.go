@@ -35,6 +35,7 @@ const (
 	ChartDelete         = "chart.delete"
 	QueueDelete         = "queue.delete"
 	RunDelete           = "run.delete"
+	ViewDelete          = "view.delete"
 )
 
 // Actions lists all actions, sorted.
@@ -42,7 +43,7 @@ func Actions() []string {
 	return []string{
 		ChartDelete, ConfigurationDelete, DatapointDelete, DatasetDelete, DatasetRemove, EventDelete, KeyCreate, KeyRevoke,
 		LimitsSet, MetricDelete, ProjectCreate, ProjectDelete, ProjectUpdate, ProviderDelete, ProviderSet, QueueDelete, RunDelete,
-		SessionDelete, SignIn, ToolDelete,
+		SessionDelete, SignIn, ToolDelete, ViewDelete,
 	}
 }
 

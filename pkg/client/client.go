@@ -23,6 +23,7 @@ type Client struct {
 	Providers      *ProviderService
 	Runs           *RunService
 	Charts         *ChartService
+	Views          *ViewService
 	Queues         *QueueService
 	Projects       *ProjectService
 	Keys           *KeyService
@@ -164,6 +165,7 @@ func New(server, key string, opts ...Option) (*Client, error) {
 	c.Providers = &ProviderService{c}
 	c.Runs = &RunService{c}
 	c.Charts = &ChartService{c: c}
+	c.Views = &ViewService{c}
 	c.Queues = &QueueService{c}
 	c.Projects = &ProjectService{c}
 	c.Keys = &KeyService{c}

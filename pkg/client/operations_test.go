@@ -125,6 +125,11 @@ var methods = map[string]string{
 	"getChart":           "Charts.Get",
 	"updateChart":        "Charts.Update",
 	"deleteChart":        "Charts.Delete",
+	"listViews":          "Views.List",
+	"createView":         "Views.Create",
+	"getView":            "Views.Get",
+	"updateView":         "Views.Update",
+	"deleteView":         "Views.Delete",
 	"listProjectCharts":  "Charts.List", // after Charts.In, and so below
 	"createProjectChart": "Charts.Create",
 	"getProjectChart":    "Charts.Get",
@@ -303,7 +308,7 @@ func TestOperations(t *testing.T) {
 		}{
 			{"service", useService}, {"sessions", useSessions}, {"events", useEvents}, {"datasets", useDatasets},
 			{"datapoints", useDatapoints}, {"configurations", useConfigurations}, {"metrics", useMetrics}, {"evaluations", useEvaluations}, {"backfills", useBackfills}, {"tools", useTools},
-			{"runs", useRuns}, {"charts", useCharts}, {"providers", useProviders}, {"queues", useQueues}, {"projects and keys", useProjects}, {"otlp", useOTLP},
+			{"runs", useRuns}, {"charts", useCharts}, {"views", useViews}, {"providers", useProviders}, {"queues", useQueues}, {"projects and keys", useProjects}, {"otlp", useOTLP},
 		} {
 			t.Run(part.name, func(t *testing.T) { part.run(t, c) })
 		}

@@ -528,6 +528,24 @@ func useCharts(t *testing.T, c *client.Client) {
 	}
 }
 
+func useViews(t *testing.T, c *client.Client) {
+	ctx := t.Context()
+	before := must(c.Views.List(ctx, client.Page{}))(t).Total
+	in := client.ViewInput{Name: client.Ptr("slow"), Page: client.Ptr("sessions"), State: client.Object{"q": "duration>10s"}}
+	saved := must(c.Views.Create(ctx, in))(t)
+	equal(t, "saved", []any{saved.Name, saved.Page, saved.State}, []any{"slow", "sessions", in.State})
+	saved = must(c.Views.Update(ctx, saved.ID, client.ViewInput{Name: client.Ptr("slower")}))(t)
+	equal(t, "changed", []any{saved.Name, saved.State}, []any{"slower", in.State})
+	equal(t, "read", must(c.Views.Get(ctx, saved.ID))(t), saved)
+	must(c.Views.Create(ctx, in))(t)
+	list := must(c.Views.List(ctx, client.Page{Limit: 1, Page: before + 1}))(t)
+	equal(t, "list", list.Items, []client.View{*saved})
+	equal(t, "all", len(collect(t, c.Views.All(ctx))), before+2)
+	check(t, c.Views.Delete(ctx, saved.ID))
+	_, err := c.Views.Get(ctx, saved.ID)
+	isGone(t, "the view", err)
+}
+
 func useProviders(t *testing.T, c *client.Client) {
 	ctx := t.Context()
 	made := must(c.Providers.Set(ctx, "own", client.ProviderInput{BaseURL: client.Ptr("https://models.example.com/v1"), Model: client.Ptr("m"), DailyCalls: client.Ptr(int64(5))}))(t)

@@ -62,6 +62,7 @@ var audited = map[string]auditRule{
 	"deleteTool":          {action: audit.ToolDelete, query: []string{"function_id", "id"}},
 	"deleteChart":         {action: audit.ChartDelete, path: []string{"chart"}},
 	"deleteProjectChart":  {action: audit.ChartDelete, path: []string{"chart"}},
+	"deleteView":          {action: audit.ViewDelete, path: []string{"view"}},
 	"deleteQueue":         {action: audit.QueueDelete, path: []string{"id"}},
 	"deleteRun":           {action: audit.RunDelete, path: []string{"id"}},
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/dataset"
 	"github.com/spangrove/spangrove/pkg/provider"
 	"github.com/spangrove/spangrove/pkg/tool"
+	"github.com/spangrove/spangrove/pkg/view"
 )
 
 // The resources of a fake remember whose they were asked for, and fail with its error.
@@ -60,6 +61,30 @@ func (f *fake) UpdateChart(_ context.Context, projectID int64, _ chart.Update) (
 }
 
 func (f *fake) DeleteChart(_ context.Context, projectID int64, _ string) error {
+	return f.asked(projectID)
+}
+
+func (f *fake) CreateView(_ context.Context, projectID int64, v view.View) (view.View, error) {
+	return v, f.asked(projectID)
+}
+
+func (f *fake) FindViews(_ context.Context, projectID int64, _, _ int) ([]string, int, error) {
+	return nil, 0, f.asked(projectID)
+}
+
+func (f *fake) LoadViews(_ context.Context, projectID int64, _ []string) ([]view.View, error) {
+	return nil, f.asked(projectID)
+}
+
+func (f *fake) View(_ context.Context, projectID int64, _ string) (view.View, error) {
+	return view.View{}, f.asked(projectID)
+}
+
+func (f *fake) UpdateView(_ context.Context, projectID int64, _ view.Update) (view.View, error) {
+	return view.View{}, f.asked(projectID)
+}
+
+func (f *fake) DeleteView(_ context.Context, projectID int64, _ string) error {
 	return f.asked(projectID)
 }
 

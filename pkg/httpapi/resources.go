@@ -108,6 +108,6 @@ func inserted(result ...func(*rawjson.Builder)) *rawjson.Builder {
 // resourceOperations are those of all nouns except events and sessions.
 var resourceOperations = slices.Concat(
 	datasetOperations, datapointOperations, configurationOperations, metricOperations, evaluationOperations, backfillOperations,
-	toolOperations, providerOperations, chartOperations, queueOperations, runOperations, schemaOperations,
+	toolOperations, providerOperations, chartOperations, viewOperations, queueOperations, runOperations, schemaOperations,
 	projectOperations, keyOperations, limitOperations, auditOperations,
 )

@@ -203,6 +203,8 @@ func TestEveryRouteAsksInTheCallersProject(t *testing.T) {
 				body = strings.NewReader(`{"field":"event_name"}`)
 			case "createChart", "updateChart":
 				body = strings.NewReader(`{"name":"x","metric":"duration"}`)
+			case "createView", "updateView":
+				body = strings.NewReader(`{"name":"x","page":"sessions"}`)
 			case "previewEvents":
 				body = strings.NewReader(`{"event_ids":["33333333-3333-4333-8333-333333333333"]}`)
 			case "enableMetric":

@@ -84,6 +84,7 @@ type Store interface {
 	Datasets
 	Datapoints
 	Charts
+	Views
 	Queues
 	Runs
 	RunScores

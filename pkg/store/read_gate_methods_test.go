@@ -88,13 +88,13 @@ var heavyReads = map[string]func(context.Context, *Store, int64) error{
 var otherMethods = map[string][]string{
 	"reads as many as were asked for, by id or in order": {
 		"DatapointsIn",
-		"Event", "EventsByID", "ReadSession", "Run", "Configuration", "Dataset", "Queue", "SavedChart",
+		"Event", "EventsByID", "ReadSession", "Run", "Configuration", "Dataset", "Queue", "SavedChart", "View",
 		"LoadDatapoints", "LoadConfigurations", "LoadMetrics", "LoadMetricVersions", "LoadBackfills",
-		"LoadCharts", "LoadQueues", "LoadQueueItems", "LoadTools",
+		"LoadCharts", "LoadQueues", "LoadQueueItems", "LoadTools", "LoadViews",
 	},
 	"lists definitions that people made": {
 		"FindBackfills", "FindCharts", "FindConfigurations", "ConfigurationVersions", "FindDatasets", "DatasetVersions",
-		"FindMetrics", "FindMetricVersions", "FindQueues", "FindTools", "OnlineMetrics", "MetricRules", "Providers",
+		"FindMetrics", "FindMetricVersions", "FindQueues", "FindTools", "FindViews", "OnlineMetrics", "MetricRules", "Providers",
 	},
 	"is of the server or its operator": {
 		"Audit", "Projects", "Keys", "ExpireAudit", "RecordAudit", "Forget", "Tidy", "UsePrices",
@@ -117,6 +117,7 @@ var otherMethods = map[string][]string{
 		"DeleteMetric", "CreateMetricVersion", "DeployMetricVersion", "EnsureProject", "CreateProject", "UpdateProject",
 		"DeleteProject", "ChangeProvider", "DeleteProvider", "CreateQueue", "UpdateQueue", "DeleteQueue", "ClaimItem",
 		"ReleaseItem", "AnnotateItem", "CreateRun", "UpdateRun", "DeleteRun", "CreateChart", "UpdateChart", "DeleteChart",
+		"CreateView", "UpdateView", "DeleteView",
 		"CreateTool", "UpdateTool", "DeleteTool",
 	},
 }

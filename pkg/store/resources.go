@@ -18,6 +18,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/run"
 	"github.com/spangrove/spangrove/pkg/store/internal/resource"
 	"github.com/spangrove/spangrove/pkg/tool"
+	"github.com/spangrove/spangrove/pkg/view"
 )
 
 // ResourceStore holds all that is not telemetry. What the API asks of it is documented there (package httpapi), and the
@@ -35,6 +36,7 @@ type ResourceStore interface {
 	QueueStore
 	RunStore
 	ToolStore
+	ViewStore
 }
 
 // AuditStore holds the audit log.
@@ -258,3 +260,14 @@ const (
 	DefaultAuditRetention  = resource.DefaultAuditRetention
 	DefaultAuditMaxEntries = resource.DefaultAuditMaxEntries
 )
+
+// ViewStore holds saved views.
+type ViewStore interface {
+	// See httpapi.Views.
+	CreateView(ctx context.Context, projectID int64, v view.View) (view.View, error)
+	FindViews(ctx context.Context, projectID int64, limit, page int) (ids []string, total int, err error)
+	LoadViews(ctx context.Context, projectID int64, ids []string) ([]view.View, error)
+	View(ctx context.Context, projectID int64, id string) (view.View, error)
+	UpdateView(ctx context.Context, projectID int64, u view.Update) (v view.View, err error)
+	DeleteView(ctx context.Context, projectID int64, id string) error
+}

@@ -217,6 +217,7 @@ func (s *Store) Recount(ctx context.Context, projectID int64) error {
 		"configuration",
 		"tool",
 		"chart",
+		"saved_view",
 		"run",
 		"metric",
 		"provider",

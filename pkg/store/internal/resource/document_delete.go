@@ -104,6 +104,7 @@ var documentTables = []struct{ table, key string }{
 	{"configuration", "id"},
 	{"tool", "id"},
 	{"chart", "id"},
+	{"saved_view", "id"},
 	{"run", "id"},
 	{"metric", "id"},
 	{"metric_version", "metric_id, number"},

@@ -80,6 +80,13 @@ export interface Preview {
   model?: string;
 }
 
+export interface SavedView {
+  id: string;
+  name: string;
+  page: string;
+  state: Record<string, unknown>;
+}
+
 export interface ApiCondition {
   field: string;
   operator: string;

@@ -19,6 +19,7 @@ import { Table, Value, type Column } from "../parts/table.tsx";
 import { Annotate } from "./annotate.tsx";
 import { useFields, valuesOf } from "./completion.ts";
 import { Histogram } from "./histogram.tsx";
+import { ViewsMenu } from "./views.tsx";
 import { chooseColumns, ExportMenu, facetsOpen, ListFacets, toggleFacets } from "./listview.tsx";
 
 const pageSize = 100;
@@ -154,6 +155,7 @@ export function EventsPage({ completions }: { completions: boolean }) {
     <div class="page">
       <header>
         <h1>{title}</h1>
+        <ViewsMenu of={completions ? "completions" : "events"} />
         <span class="grow" />
         {menu}
         <ExportMenu name="events" total={state.total} columns={eventColumns} pages={pages} onBusy={setLoading} onError={setError} />

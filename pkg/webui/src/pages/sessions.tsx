@@ -15,6 +15,7 @@ import { dateRange, defaultRange, rangeLabel, RangePicker } from "../parts/range
 import { Table, Value, type Column } from "../parts/table.tsx";
 import { Histogram } from "./histogram.tsx";
 import { useFields, valuesOf } from "./completion.ts";
+import { ViewsMenu } from "./views.tsx";
 import { chooseColumns, ExportMenu, facetsOpen, ListFacets, toggleFacets } from "./listview.tsx";
 import { SessionPeek } from "./sessionpeek.tsx";
 
@@ -174,6 +175,7 @@ export function SessionsPage() {
     <div class="page">
       <header>
         <h1>Sessions</h1>
+        <ViewsMenu of="sessions" />
         <span class="grow" />
         <button type="button" class="button" aria-pressed={isLive} title={`Live (${keysOf("live")})`} onClick={() => setParams({ live: live ? null : "1", sort: null, order: null, s: null }, true)}><Icon name={isLive ? "pause" : "live"} small />{isLive ? "Pause" : "Live"}</button>
         {menu}
