@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
 
-const { columns, filter, tree, timeline, jsonindex, messages, thread, graph, format, snippets } = await import(process.env.SPANGROVE_WEB_MODELS);
+const { columns, scores, filter, tree, timeline, jsonindex, messages, thread, graph, format, snippets } = await import(process.env.SPANGROVE_WEB_MODELS);
 const exported = (await import(process.env.SPANGROVE_WEB_MODELS)).export ?? {};
 
 /** A generator of numbers that is the same in every run. */
@@ -327,6 +327,22 @@ test("columns are any field of a row, and an address keeps them", () => {
   assert.deepEqual(columns.readColumns("a,a,%"), ["a", "%"]);
   assert.equal(columns.columnLabel("metadata.resource.service.name"), "service.name");
   assert.equal(columns.columnLabel("metrics.f1"), "f1");
+});
+
+test("scores have their explanations and their judges", () => {
+  const events = [
+    { event_id: "e1", event_name: "answer", metrics: { correct: true, correct_explanation: "as expected", tone_explanation: "alone", none: null, n: 0 } },
+    { event_id: "e2", event_name: "other", metrics: { correct: 0.5, correct_explanation: "" } },
+    { event_id: "e3", event_name: "without" },
+  ];
+  const record = (event, metric, session, start) => ({ event_id: `${session}-e`, session_id: session, start_time: start, metadata: { target_event_id: event, evaluator_name: metric } });
+  const read = scores.readScores(events, [record("e1", "correct", "j1", 1), record("e1", "correct", "j2", 2), record("e2", "tone", "j3", 1)]);
+  assert.deepEqual(read, [
+    { metric: "correct", value: true, explanation: "as expected", event: "e1", eventName: "answer", judge: { session: "j2", event: "j2-e" } },
+    { metric: "tone_explanation", value: "alone", explanation: null, event: "e1", eventName: "answer", judge: null },
+    { metric: "n", value: 0, explanation: null, event: "e1", eventName: "answer", judge: null },
+    { metric: "correct", value: 0.5, explanation: null, event: "e2", eventName: "other", judge: null },
+  ]);
 });
 
 test("cells of CSV are no formulas", () => {

@@ -2,7 +2,7 @@
 
 // main.tsx
 import { render } from "./lib.js";
-import { useEffect as useEffect19 } from "./lib.js";
+import { useEffect as useEffect20 } from "./lib.js";
 
 // api/client.ts
 import { signal } from "./lib.js";
@@ -73,7 +73,7 @@ function show(keys) {
 }
 function keyOf(event) {
   let key = event.key.toLowerCase();
-  if (event.key.length > 1 && event.shiftKey) key = `shift+${key}`;
+  if (event.shiftKey && (event.key.length > 1 || /^\p{L}$/u.test(event.key))) key = `shift+${key}`;
   if (event.ctrlKey || event.metaKey) key = `mod+${key}`;
   if (event.altKey) key = `alt+${key}`;
   return key;
@@ -89,7 +89,7 @@ function listen() {
     if (event.defaultPrevented || event.isComposing) return;
     if (typing(event.target) && !key.startsWith("mod+k")) return;
     if (document.querySelector("dialog[open]") && key !== "mod+k") return;
-    const plain = key.length === 1;
+    const plain = key.replace("shift+", "").length === 1;
     if (plain && lettersOff.value) return;
     const two = performance.now() - firstAt < 1200 ? `${first} ${key}` : "";
     const find = (keys) => commands.value.findLast((c) => c.keys.includes(keys));
@@ -503,7 +503,7 @@ function Shell({ children }) {
 }
 
 // pages/events.tsx
-import { useEffect as useEffect10, useMemo as useMemo3, useRef as useRef7, useState as useState17 } from "./lib.js";
+import { useEffect as useEffect11, useMemo as useMemo3, useRef as useRef7, useState as useState17 } from "./lib.js";
 
 // api/cache.ts
 var maxEvents = 400;
@@ -1180,6 +1180,31 @@ function messageKey(m) {
   return `${m.role} ${m.callId ?? ""} ${JSON.stringify(m.parts)}`;
 }
 
+// model/scores.ts
+var suffix = "_explanation";
+function scoresOf(metrics) {
+  const out = [];
+  for (const [metric, value2] of Object.entries(metrics ?? {})) {
+    if (value2 === null || value2 === void 0) continue;
+    if (metric.endsWith(suffix) && Object.hasOwn(metrics, metric.slice(0, -suffix.length))) continue;
+    const said = metrics[metric + suffix];
+    out.push({ metric, value: value2, explanation: Object.hasOwn(metrics, metric + suffix) && typeof said === "string" && said !== "" ? said : null });
+  }
+  return out;
+}
+function readScores(events2, records) {
+  const judges = /* @__PURE__ */ new Map();
+  for (const r of records) {
+    const key = JSON.stringify([r.metadata?.target_event_id, r.metadata?.evaluator_name]);
+    const known2 = judges.get(key);
+    if (!known2 || known2.start_time < r.start_time) judges.set(key, r);
+  }
+  return events2.flatMap((e) => scoresOf(e.metrics).map((s) => {
+    const judge = judges.get(JSON.stringify([e.event_id, s.metric]));
+    return { ...s, event: e.event_id, eventName: e.event_name, judge: judge ? { session: judge.session_id, event: judge.event_id } : null };
+  }));
+}
+
 // parts/json.tsx
 import { useEffect as useEffect5, useMemo as useMemo2, useState as useState6 } from "./lib.js";
 
@@ -1722,95 +1747,123 @@ function inline(tokens, depth) {
   });
 }
 
+// parts/scores.tsx
+import { Fragment as Fragment4, jsx as jsx10, jsxs as jsxs9 } from "./lib.js";
+function Scores({ scores, onSelect }) {
+  return /* @__PURE__ */ jsx10("ul", { class: "scores", "aria-label": "Scores", children: scores.map((s, i) => /* @__PURE__ */ jsxs9("li", { children: [
+    /* @__PURE__ */ jsx10("span", { class: "score-name ellipsis", title: s.metric, children: s.metric }),
+    /* @__PURE__ */ jsx10("b", { class: "score-value", children: s.value === true ? /* @__PURE__ */ jsxs9(Fragment4, { children: [
+      /* @__PURE__ */ jsx10(Icon, { name: "check", small: true, tint: "good" }),
+      "true"
+    ] }) : s.value === false ? /* @__PURE__ */ jsxs9(Fragment4, { children: [
+      /* @__PURE__ */ jsx10(Icon, { name: "close", small: true, tint: "bad" }),
+      "false"
+    ] }) : value(s.value) }),
+    /* @__PURE__ */ jsxs9("span", { class: "score-said", children: [
+      s.explanation ?? /* @__PURE__ */ jsx10("span", { class: "faint", children: "no explanation" }),
+      s.judge && /* @__PURE__ */ jsx10("a", { href: s.judge, children: "judge's answer" })
+    ] }),
+    s.on && onSelect && /* @__PURE__ */ jsx10("button", { type: "button", class: "score-on ellipsis", title: `Select ${s.on.name}`, onClick: () => onSelect(s.on.id), children: s.on.name })
+  ] }, i)) });
+}
+
 // parts/messages.tsx
 import { useState as useState8 } from "./lib.js";
-import { jsx as jsx10, jsxs as jsxs9 } from "./lib.js";
+import { jsx as jsx11, jsxs as jsxs10 } from "./lib.js";
 function Messages({ messages }) {
-  return /* @__PURE__ */ jsx10("div", { class: "messages", children: messages.map((m, i) => /* @__PURE__ */ jsx10(MessageCard, { message: m }, i)) });
+  return /* @__PURE__ */ jsx11("div", { class: "messages", children: messages.map((m, i) => /* @__PURE__ */ jsx11(MessageCard, { message: m }, i)) });
 }
 function MessageCard({ message }) {
   const [raw, setRaw] = useState8(false);
   const texts2 = message.parts.filter((p) => p.kind === "text").map((p) => p.kind === "text" ? p.text : "").join("\n");
-  return /* @__PURE__ */ jsxs9("section", { class: `message role-${message.role === "user" || message.role === "human" ? "user" : message.role === "tool" || message.role === "function" ? "tool" : message.role}`, children: [
-    /* @__PURE__ */ jsxs9("header", { children: [
-      /* @__PURE__ */ jsx10("span", { class: "role", children: message.role }),
-      message.name && /* @__PURE__ */ jsx10("span", { class: "faint ellipsis", children: message.name }),
-      message.callId && /* @__PURE__ */ jsx10("code", { class: "faint ellipsis", children: message.callId }),
-      /* @__PURE__ */ jsx10("span", { class: "grow" }),
-      texts2 && /* @__PURE__ */ jsx10("button", { type: "button", class: "button plain", "aria-pressed": raw, onClick: () => setRaw(!raw), children: raw ? "Markdown" : "Text" }),
-      /* @__PURE__ */ jsx10(Copy, { plain: true, text: texts2 || JSON.stringify(message.parts, null, 2), label: "Copy the message" })
+  return /* @__PURE__ */ jsxs10("section", { class: `message role-${message.role === "user" || message.role === "human" ? "user" : message.role === "tool" || message.role === "function" ? "tool" : message.role}`, children: [
+    /* @__PURE__ */ jsxs10("header", { children: [
+      /* @__PURE__ */ jsx11("span", { class: "role", children: message.role }),
+      message.name && /* @__PURE__ */ jsx11("span", { class: "faint ellipsis", children: message.name }),
+      message.callId && /* @__PURE__ */ jsx11("code", { class: "faint ellipsis", children: message.callId }),
+      /* @__PURE__ */ jsx11("span", { class: "grow" }),
+      texts2 && /* @__PURE__ */ jsx11("button", { type: "button", class: "button plain", "aria-pressed": raw, onClick: () => setRaw(!raw), children: raw ? "Markdown" : "Text" }),
+      /* @__PURE__ */ jsx11(Copy, { plain: true, text: texts2 || JSON.stringify(message.parts, null, 2), label: "Copy the message" })
     ] }),
-    message.parts.map((p, i) => /* @__PURE__ */ jsx10(PartView, { part: p, raw }, i)),
-    message.parts.length === 0 && /* @__PURE__ */ jsx10("p", { class: "faint", children: "no content" })
+    message.parts.map((p, i) => /* @__PURE__ */ jsx11(PartView, { part: p, raw }, i)),
+    message.parts.length === 0 && /* @__PURE__ */ jsx11("p", { class: "faint", children: "no content" })
   ] });
 }
 function PartView({ part, raw }) {
   switch (part.kind) {
     case "text":
-      return raw ? /* @__PURE__ */ jsx10("div", { class: "prose plain", children: part.text }) : /* @__PURE__ */ jsx10(Markdown, { text: part.text });
+      return raw ? /* @__PURE__ */ jsx11("div", { class: "prose plain", children: part.text }) : /* @__PURE__ */ jsx11(Markdown, { text: part.text });
     case "reasoning":
-      return /* @__PURE__ */ jsxs9("details", { class: "reasoning", children: [
-        /* @__PURE__ */ jsx10("summary", { children: "Reasoning" }),
-        /* @__PURE__ */ jsx10(Markdown, { text: part.text })
+      return /* @__PURE__ */ jsxs10("details", { class: "reasoning", children: [
+        /* @__PURE__ */ jsx11("summary", { children: "Reasoning" }),
+        /* @__PURE__ */ jsx11(Markdown, { text: part.text })
       ] });
     case "call":
-      return /* @__PURE__ */ jsxs9("div", { class: "call", children: [
-        /* @__PURE__ */ jsxs9("div", { class: "call-head", children: [
-          /* @__PURE__ */ jsx10(Icon, { name: "tool", small: true, tint: "type-tool" }),
-          /* @__PURE__ */ jsx10("code", { children: part.name }),
-          part.id && /* @__PURE__ */ jsx10("code", { class: "faint ellipsis", children: part.id })
+      return /* @__PURE__ */ jsxs10("div", { class: "call", children: [
+        /* @__PURE__ */ jsxs10("div", { class: "call-head", children: [
+          /* @__PURE__ */ jsx11(Icon, { name: "tool", small: true, tint: "type-tool" }),
+          /* @__PURE__ */ jsx11("code", { children: part.name }),
+          part.id && /* @__PURE__ */ jsx11("code", { class: "faint ellipsis", children: part.id })
         ] }),
-        /* @__PURE__ */ jsx10(JsonValue, { value: part.arguments, name: "arguments" })
+        /* @__PURE__ */ jsx11(JsonValue, { value: part.arguments, name: "arguments" })
       ] });
     case "result":
-      return typeof part.value === "string" ? /* @__PURE__ */ jsx10(Markdown, { text: part.value }) : /* @__PURE__ */ jsx10(JsonValue, { value: part.value, name: "result" });
+      return typeof part.value === "string" ? /* @__PURE__ */ jsx11(Markdown, { text: part.value }) : /* @__PURE__ */ jsx11(JsonValue, { value: part.value, name: "result" });
     case "image":
-      return /* @__PURE__ */ jsx10(Image, { url: part.url });
+      return /* @__PURE__ */ jsx11(Image, { url: part.url });
     case "audio":
-      return /* @__PURE__ */ jsx10("audio", { controls: true, src: part.url, "aria-label": "audio" });
+      return /* @__PURE__ */ jsx11("audio", { controls: true, src: part.url, "aria-label": "audio" });
     default:
-      return /* @__PURE__ */ jsxs9("div", { class: "call", children: [
-        /* @__PURE__ */ jsx10("div", { class: "call-head faint", children: part.label }),
-        /* @__PURE__ */ jsx10(JsonValue, { value: part.value, name: part.label })
+      return /* @__PURE__ */ jsxs10("div", { class: "call", children: [
+        /* @__PURE__ */ jsx11("div", { class: "call-head faint", children: part.label }),
+        /* @__PURE__ */ jsx11(JsonValue, { value: part.value, name: part.label })
       ] });
   }
 }
 function JsonValue({ value: value2, name }) {
-  return /* @__PURE__ */ jsx10(Json, { text: JSON.stringify(value2) ?? "null", name });
+  return /* @__PURE__ */ jsx11(Json, { text: JSON.stringify(value2) ?? "null", name });
 }
 function Image({ url: url2 }) {
-  if (/^data:image\/(png|jpe?g|gif|webp|avif)[;,]/i.test(url2)) return /* @__PURE__ */ jsx10("img", { class: "picture", src: url2, alt: "image in the message", loading: "lazy" });
-  if (/^https?:\/\//i.test(url2)) return /* @__PURE__ */ jsxs9("p", { children: [
-    /* @__PURE__ */ jsx10("a", { href: url2, target: "_blank", rel: "noreferrer noopener", children: "Open the image in a new tab" }),
+  if (/^data:image\/(png|jpe?g|gif|webp|avif)[;,]/i.test(url2)) return /* @__PURE__ */ jsx11("img", { class: "picture", src: url2, alt: "image in the message", loading: "lazy" });
+  if (/^https?:\/\//i.test(url2)) return /* @__PURE__ */ jsxs10("p", { children: [
+    /* @__PURE__ */ jsx11("a", { href: url2, target: "_blank", rel: "noreferrer noopener", children: "Open the image in a new tab" }),
     " ",
-    /* @__PURE__ */ jsx10("code", { class: "faint", children: url2 })
+    /* @__PURE__ */ jsx11("code", { class: "faint", children: url2 })
   ] });
-  return /* @__PURE__ */ jsx10("p", { class: "faint", children: `image: ${url2.slice(0, 100)}${url2.length > 100 ? "…" : ""}` });
+  return /* @__PURE__ */ jsx11("p", { class: "faint", children: `image: ${url2.slice(0, 100)}${url2.length > 100 ? "…" : ""}` });
 }
 
 // parts/eventview.tsx
-import { Fragment as Fragment4, jsx as jsx11, jsxs as jsxs10 } from "./lib.js";
-var shown = ["inputs", "outputs", "config", "metadata", "metrics", "feedback", "user_properties"];
+import { Fragment as Fragment5, jsx as jsx12, jsxs as jsxs11 } from "./lib.js";
+var shown = ["config", "metadata", "feedback", "user_properties"];
 var isFilled = (v) => v !== void 0 && v !== null && !(typeof v === "object" && Object.keys(v).length === 0) && v !== "";
-function EventView({ event: e, field, onFilter }) {
+function EventView({ event: e, field, judge, onFilter }) {
   const input = inputMessages(e.inputs);
   const output = outputMessages(e.outputs);
   const history2 = input.messages;
-  return /* @__PURE__ */ jsxs10("div", { class: "event", children: [
-    /* @__PURE__ */ jsx11(Numbers, { e, onFilter }),
-    e.error && /* @__PURE__ */ jsxs10("section", { class: "notice bad", "aria-label": "Error", children: [
-      /* @__PURE__ */ jsxs10("h2", { class: "bad", children: [
-        /* @__PURE__ */ jsx11(Icon, { name: "alert", small: true }),
+  return /* @__PURE__ */ jsxs11("div", { class: "event", children: [
+    /* @__PURE__ */ jsx12(Numbers, { e, onFilter }),
+    e.error && /* @__PURE__ */ jsxs11("section", { class: "notice bad", "aria-label": "Error", children: [
+      /* @__PURE__ */ jsxs11("h2", { class: "bad", children: [
+        /* @__PURE__ */ jsx12(Icon, { name: "alert", small: true }),
         " Error"
       ] }),
-      /* @__PURE__ */ jsx11("pre", { class: "wrap", tabIndex: 0, children: e.error })
+      /* @__PURE__ */ jsx12("pre", { class: "wrap", tabIndex: 0, children: e.error })
     ] }),
-    /* @__PURE__ */ jsx11(FieldSection, { title: "Input", name: "inputs", value: e.inputs, messages: history2, rest: input.rest, field, id: e.event_id }),
-    /* @__PURE__ */ jsx11(FieldSection, { title: "Output", name: "outputs", value: e.outputs, messages: output.messages, rest: output.rest, field, id: e.event_id }),
-    shown.slice(2).map((name) => isFilled(e[name]) && /* @__PURE__ */ jsx11(
+    /* @__PURE__ */ jsx12(FieldSection, { title: "Input", name: "inputs", value: e.inputs, messages: history2, rest: input.rest, field, id: e.event_id }),
+    /* @__PURE__ */ jsx12(FieldSection, { title: "Output", name: "outputs", value: e.outputs, messages: output.messages, rest: output.rest, field, id: e.event_id }),
+    isFilled(e.metrics) && /* @__PURE__ */ jsxs11("section", { class: "field", "aria-label": "Scores", children: [
+      /* @__PURE__ */ jsxs11("header", { children: [
+        /* @__PURE__ */ jsx12("h2", { children: "Scores" }),
+        /* @__PURE__ */ jsx12("span", { class: "grow" }),
+        /* @__PURE__ */ jsx12(Copy, { plain: true, text: () => field("metrics", new AbortController().signal), label: "Copy metrics as stored" })
+      ] }),
+      /* @__PURE__ */ jsx12(Scores, { scores: scoresOf(e.metrics).map((s) => ({ ...s, judge: judge?.(s.metric) ?? null })) })
+    ] }),
+    shown.map((name) => isFilled(e[name]) && /* @__PURE__ */ jsx12(
       FieldSection,
       {
-        title: { config: "Configuration", metadata: "Metadata", metrics: "Metrics", feedback: "Feedback", user_properties: "User properties" }[name],
+        title: { config: "Configuration", metadata: "Metadata", feedback: "Feedback", user_properties: "User properties" }[name],
         name,
         value: e[name],
         messages: [],
@@ -1841,13 +1894,13 @@ function Numbers({ e, onFilter }) {
     if (n !== null && n > 0) facts.push([label, count(n), null, null]);
   }
   const cost2 = num(m.cost);
-  if (cost2 !== null) facts.push(["Cost", cost(cost2), null, null]);
+  if (cost2 !== null) facts.push([{ computed: "Cost, from tokens and price", reported: "Cost, as reported" }[String(m.cost_source)] ?? "Cost", cost(cost2), null, null]);
   add("Source", e.source === "unknown" ? "" : e.source, "source");
   add("Instrumentation", m.instrumentation ?? m.scope_name ?? m.scope?.name, null);
   add("Service", m.resource?.["service.name"] ?? m.service_name, null);
-  return /* @__PURE__ */ jsx11("dl", { class: "facts", children: facts.map(([label, value2, field, raw]) => /* @__PURE__ */ jsxs10("div", { children: [
-    /* @__PURE__ */ jsx11("dt", { children: label }),
-    /* @__PURE__ */ jsx11("dd", { children: field && raw && onFilter ? /* @__PURE__ */ jsx11("button", { type: "button", class: "value", title: "Click: only these. Alt+click: not these.", onClick: (ev) => onFilter(field, raw, ev.altKey), children: value2 }) : value2 })
+  return /* @__PURE__ */ jsx12("dl", { class: "facts", children: facts.map(([label, value2, field, raw]) => /* @__PURE__ */ jsxs11("div", { children: [
+    /* @__PURE__ */ jsx12("dt", { children: label }),
+    /* @__PURE__ */ jsx12("dd", { children: field && raw && onFilter ? /* @__PURE__ */ jsx12("button", { type: "button", class: "value", title: "Click: only these. Alt+click: not these.", onClick: (ev) => onFilter(field, raw, ev.altKey), children: value2 }) : value2 })
   ] }, label)) });
 }
 function FieldSection({ title, name, id, value: value2, messages, rest, field, folded }) {
@@ -1856,39 +1909,39 @@ function FieldSection({ title, name, id, value: value2, messages, rest, field, f
   const [whole, setWhole] = useState9(false);
   const raw = useLoaded(view === "json" && open2 ? `${id}/${name}` : null, (signal8) => field(name, signal8));
   if (!isFilled(value2)) {
-    return name === "inputs" || name === "outputs" ? /* @__PURE__ */ jsx11("section", { class: "field", children: /* @__PURE__ */ jsxs10("header", { children: [
-      /* @__PURE__ */ jsx11("h2", { children: title }),
-      /* @__PURE__ */ jsx11("span", { class: "faint", children: "empty" })
+    return name === "inputs" || name === "outputs" ? /* @__PURE__ */ jsx12("section", { class: "field", children: /* @__PURE__ */ jsxs11("header", { children: [
+      /* @__PURE__ */ jsx12("h2", { children: title }),
+      /* @__PURE__ */ jsx12("span", { class: "faint", children: "empty" })
     ] }) }) : null;
   }
   const many = messages.length > 8 && !whole;
-  const listed = many ? messages.slice(-6) : messages;
+  const listed2 = many ? messages.slice(-6) : messages;
   const single = messages.length === 0 ? onlyText(rest) : null;
-  return /* @__PURE__ */ jsxs10("section", { class: "field", "aria-label": title, children: [
-    /* @__PURE__ */ jsxs10("header", { children: [
-      /* @__PURE__ */ jsxs10("button", { type: "button", class: "button plain", "aria-expanded": open2, onClick: () => setOpen(!open2), children: [
-        /* @__PURE__ */ jsx11(Icon, { name: open2 ? "down" : "right", small: true }),
-        /* @__PURE__ */ jsx11("h2", { children: title })
+  return /* @__PURE__ */ jsxs11("section", { class: "field", "aria-label": title, children: [
+    /* @__PURE__ */ jsxs11("header", { children: [
+      /* @__PURE__ */ jsxs11("button", { type: "button", class: "button plain", "aria-expanded": open2, onClick: () => setOpen(!open2), children: [
+        /* @__PURE__ */ jsx12(Icon, { name: open2 ? "down" : "right", small: true }),
+        /* @__PURE__ */ jsx12("h2", { children: title })
       ] }),
-      /* @__PURE__ */ jsx11("span", { class: "grow" }),
-      open2 && (messages.length > 0 || single !== null) && /* @__PURE__ */ jsxs10("span", { class: "switch", role: "group", "aria-label": "View", children: [
-        /* @__PURE__ */ jsx11("button", { type: "button", class: "button plain", "aria-pressed": view === "pretty", onClick: () => setView("pretty"), children: "Pretty" }),
-        /* @__PURE__ */ jsx11("button", { type: "button", class: "button plain", "aria-pressed": view === "json", onClick: () => setView("json"), children: "JSON" })
+      /* @__PURE__ */ jsx12("span", { class: "grow" }),
+      open2 && (messages.length > 0 || single !== null) && /* @__PURE__ */ jsxs11("span", { class: "switch", role: "group", "aria-label": "View", children: [
+        /* @__PURE__ */ jsx12("button", { type: "button", class: "button plain", "aria-pressed": view === "pretty", onClick: () => setView("pretty"), children: "Pretty" }),
+        /* @__PURE__ */ jsx12("button", { type: "button", class: "button plain", "aria-pressed": view === "json", onClick: () => setView("json"), children: "JSON" })
       ] }),
-      /* @__PURE__ */ jsx11(Copy, { plain: true, text: () => field(name, new AbortController().signal), label: `Copy ${name} as stored` })
+      /* @__PURE__ */ jsx12(Copy, { plain: true, text: () => field(name, new AbortController().signal), label: `Copy ${name} as stored` })
     ] }),
-    open2 && (view === "json" ? raw.value !== null ? /* @__PURE__ */ jsx11(Json, { text: raw.value, name }) : raw.error ? /* @__PURE__ */ jsx11("p", { class: "bad", children: String(raw.error) }) : /* @__PURE__ */ jsx11("p", { class: "faint", children: "…" }) : /* @__PURE__ */ jsxs10(Fragment4, { children: [
-      many && /* @__PURE__ */ jsx11("button", { type: "button", class: "button earlier", onClick: () => setWhole(true), children: plural(messages.length - listed.length, "earlier message") }),
-      listed.length > 0 && /* @__PURE__ */ jsx11(Messages, { messages: listed }),
-      single !== null ? /* @__PURE__ */ jsx11("div", { class: "single", children: /* @__PURE__ */ jsx11(Markdown, { text: single }) }) : isFilled(rest) && /* @__PURE__ */ jsx11(Stored, { id, name, rest, whole: messages.length === 0, field })
+    open2 && (view === "json" ? raw.value !== null ? /* @__PURE__ */ jsx12(Json, { text: raw.value, name }) : raw.error ? /* @__PURE__ */ jsx12("p", { class: "bad", children: String(raw.error) }) : /* @__PURE__ */ jsx12("p", { class: "faint", children: "…" }) : /* @__PURE__ */ jsxs11(Fragment5, { children: [
+      many && /* @__PURE__ */ jsx12("button", { type: "button", class: "button earlier", onClick: () => setWhole(true), children: plural(messages.length - listed2.length, "earlier message") }),
+      listed2.length > 0 && /* @__PURE__ */ jsx12(Messages, { messages: listed2 }),
+      single !== null ? /* @__PURE__ */ jsx12("div", { class: "single", children: /* @__PURE__ */ jsx12(Markdown, { text: single }) }) : isFilled(rest) && /* @__PURE__ */ jsx12(Stored, { id, name, rest, whole: messages.length === 0, field })
     ] }))
   ] });
 }
 function Stored({ id, name, rest, whole, field }) {
   const raw = useLoaded(whole ? `${id}/${name}` : null, (signal8) => field(name, signal8));
-  if (!whole) return /* @__PURE__ */ jsx11(JsonValue, { value: rest, name });
-  if (raw.error) return /* @__PURE__ */ jsx11("p", { class: "bad", children: raw.error instanceof Error ? raw.error.message : String(raw.error) });
-  return raw.value === null ? /* @__PURE__ */ jsx11("p", { class: "faint", children: "…" }) : /* @__PURE__ */ jsx11(Json, { text: raw.value, name });
+  if (!whole) return /* @__PURE__ */ jsx12(JsonValue, { value: rest, name });
+  if (raw.error) return /* @__PURE__ */ jsx12("p", { class: "bad", children: raw.error instanceof Error ? raw.error.message : String(raw.error) });
+  return raw.value === null ? /* @__PURE__ */ jsx12("p", { class: "faint", children: "…" }) : /* @__PURE__ */ jsx12(Json, { text: raw.value, name });
 }
 function onlyText(v) {
   if (typeof v === "string") return v;
@@ -1897,15 +1950,15 @@ function onlyText(v) {
   return values.length === 1 && typeof values[0] === "string" && values[0].length > 0 ? values[0] : null;
 }
 function EventTitle({ type, name }) {
-  return /* @__PURE__ */ jsxs10(Fragment4, { children: [
-    /* @__PURE__ */ jsx11(TypeIcon, { type }),
-    /* @__PURE__ */ jsx11("h2", { class: "ellipsis grow", title: name, children: name })
+  return /* @__PURE__ */ jsxs11(Fragment5, { children: [
+    /* @__PURE__ */ jsx12(TypeIcon, { type }),
+    /* @__PURE__ */ jsx12("h2", { class: "ellipsis grow", title: name, children: name })
   ] });
 }
 
 // parts/filterbar.tsx
 import { useEffect as useEffect7, useRef as useRef4, useState as useState10 } from "./lib.js";
-import { jsx as jsx12, jsxs as jsxs11 } from "./lib.js";
+import { jsx as jsx13, jsxs as jsxs12 } from "./lib.js";
 var barId = "filter-bar";
 function FilterBar({ text: text3, of, fields, values, onChange }) {
   const [draft, setDraft] = useState10(text3);
@@ -1977,9 +2030,9 @@ function FilterBar({ text: text3, of, fields, values, onChange }) {
       else input.current?.blur();
     }
   };
-  return /* @__PURE__ */ jsxs11("div", { class: "bar", children: [
-    /* @__PURE__ */ jsx12(Icon, { name: "search", small: true }),
-    /* @__PURE__ */ jsx12(
+  return /* @__PURE__ */ jsxs12("div", { class: "bar", children: [
+    /* @__PURE__ */ jsx13(Icon, { name: "search", small: true }),
+    /* @__PURE__ */ jsx13(
       "input",
       {
         ref: input,
@@ -2011,20 +2064,20 @@ function FilterBar({ text: text3, of, fields, values, onChange }) {
         onKeyDown
       }
     ),
-    open2 && list.length > 0 && /* @__PURE__ */ jsx12("ul", { class: "suggest", id: "filter-suggestions", role: "listbox", "aria-label": "Completions", children: list.map((s, i) => /* @__PURE__ */ jsxs11("li", { id: `suggestion-${i}`, role: "option", "aria-selected": i === at, onMouseDown: (e) => {
+    open2 && list.length > 0 && /* @__PURE__ */ jsx13("ul", { class: "suggest", id: "filter-suggestions", role: "listbox", "aria-label": "Completions", children: list.map((s, i) => /* @__PURE__ */ jsxs12("li", { id: `suggestion-${i}`, role: "option", "aria-selected": i === at, onMouseDown: (e) => {
       e.preventDefault();
       take(s);
     }, children: [
-      /* @__PURE__ */ jsx12("code", { class: "ellipsis grow", children: s.label }),
-      s.note && /* @__PURE__ */ jsx12("span", { class: "faint", children: s.note })
+      /* @__PURE__ */ jsx13("code", { class: "ellipsis grow", children: s.label }),
+      s.note && /* @__PURE__ */ jsx13("span", { class: "faint", children: s.note })
     ] }, s.text)) }),
-    problem && !(open2 && list.length > 0) && /* @__PURE__ */ jsx12("div", { class: "problem", role: "alert", children: problem })
+    problem && !(open2 && list.length > 0) && /* @__PURE__ */ jsx13("div", { class: "problem", role: "alert", children: problem })
   ] });
 }
 
 // parts/range.tsx
 import { useRef as useRef5, useState as useState11 } from "./lib.js";
-import { Fragment as Fragment5, jsx as jsx13, jsxs as jsxs12 } from "./lib.js";
+import { Fragment as Fragment6, jsx as jsx14, jsxs as jsxs13 } from "./lib.js";
 var ranges = [["15m", "Last 15 minutes"], ["1h", "Last hour"], ["24h", "Last 24 hours"], ["7d", "Last 7 days"], ["30d", "Last 30 days"], ["all", "All time"]];
 var defaultRange = "7d";
 function dateRange(range) {
@@ -2065,12 +2118,12 @@ function RangePicker({ range, onChange }) {
     const b = to ? Date.parse(to) : NaN;
     if (!Number.isNaN(a)) pick(`${a}..${Number.isNaN(b) ? "" : b}`);
   };
-  return /* @__PURE__ */ jsxs12(Fragment5, { children: [
-    /* @__PURE__ */ jsxs12("button", { type: "button", class: "button range-button", popoverTarget: "range-menu", "aria-label": `Range of time: ${rangeLabel(range)}`, children: [
+  return /* @__PURE__ */ jsxs13(Fragment6, { children: [
+    /* @__PURE__ */ jsxs13("button", { type: "button", class: "button range-button", popoverTarget: "range-menu", "aria-label": `Range of time: ${rangeLabel(range)}`, children: [
       rangeLabel(range),
-      /* @__PURE__ */ jsx13(Icon, { name: "down", small: true })
+      /* @__PURE__ */ jsx14(Icon, { name: "down", small: true })
     ] }),
-    /* @__PURE__ */ jsxs12(
+    /* @__PURE__ */ jsxs13(
       "div",
       {
         ref: menu,
@@ -2084,24 +2137,24 @@ function RangePicker({ range, onChange }) {
           setTo(b.to === null ? "" : local(b.to));
         },
         children: [
-          ranges.map(([id, label]) => /* @__PURE__ */ jsxs12("button", { type: "button", onClick: () => pick(id), children: [
-            /* @__PURE__ */ jsx13("span", { class: "grow", children: label }),
-            id === range && /* @__PURE__ */ jsx13(Icon, { name: "check", small: true })
+          ranges.map(([id, label]) => /* @__PURE__ */ jsxs13("button", { type: "button", onClick: () => pick(id), children: [
+            /* @__PURE__ */ jsx14("span", { class: "grow", children: label }),
+            id === range && /* @__PURE__ */ jsx14(Icon, { name: "check", small: true })
           ] }, id)),
-          /* @__PURE__ */ jsxs12("form", { class: "own", onSubmit: (e) => {
+          /* @__PURE__ */ jsxs13("form", { class: "own", onSubmit: (e) => {
             e.preventDefault();
             own();
           }, children: [
-            /* @__PURE__ */ jsxs12("label", { class: "secondary", children: [
+            /* @__PURE__ */ jsxs13("label", { class: "secondary", children: [
               "From",
-              /* @__PURE__ */ jsx13("input", { class: "input", type: "datetime-local", value: from, onInput: (e) => setFrom(e.currentTarget.value) })
+              /* @__PURE__ */ jsx14("input", { class: "input", type: "datetime-local", value: from, onInput: (e) => setFrom(e.currentTarget.value) })
             ] }),
-            /* @__PURE__ */ jsxs12("label", { class: "secondary", children: [
+            /* @__PURE__ */ jsxs13("label", { class: "secondary", children: [
               "To",
-              /* @__PURE__ */ jsx13("input", { class: "input", type: "datetime-local", value: to, onInput: (e) => setTo(e.currentTarget.value) })
+              /* @__PURE__ */ jsx14("input", { class: "input", type: "datetime-local", value: to, onInput: (e) => setTo(e.currentTarget.value) })
             ] }),
-            /* @__PURE__ */ jsx13("button", { class: "button", type: "submit", children: "Apply" }),
-            /* @__PURE__ */ jsx13("span", { class: "faint", children: Intl.DateTimeFormat().resolvedOptions().timeZone })
+            /* @__PURE__ */ jsx14("button", { class: "button", type: "submit", children: "Apply" }),
+            /* @__PURE__ */ jsx14("span", { class: "faint", children: Intl.DateTimeFormat().resolvedOptions().timeZone })
           ] })
         ]
       }
@@ -2110,8 +2163,8 @@ function RangePicker({ range, onChange }) {
 }
 
 // pages/annotate.tsx
-import { useState as useState12 } from "./lib.js";
-import { Fragment as Fragment6, jsx as jsx14, jsxs as jsxs13 } from "./lib.js";
+import { useEffect as useEffect8, useState as useState12 } from "./lib.js";
+import { Fragment as Fragment7, jsx as jsx15, jsxs as jsxs14 } from "./lib.js";
 function Annotate({ event, session, onChange }) {
   const [dialog, setDialog] = useState12(null);
   const [problem, setProblem] = useState12("");
@@ -2126,26 +2179,30 @@ function Annotate({ event, session, onChange }) {
       setProblem(e instanceof Error ? e.message : String(e));
     }
   };
+  useEffect8(() => addCommands(!may ? [] : [
+    { id: "annotate", keys: ["a"], label: "Comment and score", group: "Event", run: () => setDialog("comment") },
+    { id: "to-dataset", keys: ["s"], label: "Add to a dataset", group: "Event", run: () => setDialog("dataset") }
+  ]), [may]);
   const curl = `curl "${serverAddress()}/v1/events/${event.event_id}?children=none" -H "Authorization: Bearer $SPANGROVE_API_KEY"`;
-  return /* @__PURE__ */ jsxs13("div", { class: "actions", children: [
-    may && /* @__PURE__ */ jsxs13(Fragment6, { children: [
-      /* @__PURE__ */ jsx14("button", { type: "button", class: "button plain icon", "aria-pressed": rating === true, title: "Good", "aria-label": "Good", onClick: () => void rate(true), children: /* @__PURE__ */ jsx14(Icon, { name: "thumbUp", small: true }) }),
-      /* @__PURE__ */ jsx14("button", { type: "button", class: "button plain icon", "aria-pressed": rating === false, title: "Bad", "aria-label": "Bad", onClick: () => void rate(false), children: /* @__PURE__ */ jsx14(Icon, { name: "thumbDown", small: true }) }),
-      /* @__PURE__ */ jsx14("button", { type: "button", class: "button plain", onClick: () => setDialog("comment"), children: "Comment" }),
-      /* @__PURE__ */ jsxs13("button", { type: "button", class: "button plain", onClick: () => setDialog("dataset"), children: [
-        /* @__PURE__ */ jsx14(Icon, { name: "dataset", small: true }),
+  return /* @__PURE__ */ jsxs14("div", { class: "actions", children: [
+    may && /* @__PURE__ */ jsxs14(Fragment7, { children: [
+      /* @__PURE__ */ jsx15("button", { type: "button", class: "button plain icon", "aria-pressed": rating === true, title: "Good", "aria-label": "Good", onClick: () => void rate(true), children: /* @__PURE__ */ jsx15(Icon, { name: "thumbUp", small: true }) }),
+      /* @__PURE__ */ jsx15("button", { type: "button", class: "button plain icon", "aria-pressed": rating === false, title: "Bad", "aria-label": "Bad", onClick: () => void rate(false), children: /* @__PURE__ */ jsx15(Icon, { name: "thumbDown", small: true }) }),
+      /* @__PURE__ */ jsx15("button", { type: "button", class: "button plain", onClick: () => setDialog("comment"), children: "Comment" }),
+      /* @__PURE__ */ jsxs14("button", { type: "button", class: "button plain", onClick: () => setDialog("dataset"), children: [
+        /* @__PURE__ */ jsx15(Icon, { name: "dataset", small: true }),
         "Add to dataset"
       ] })
     ] }),
-    /* @__PURE__ */ jsx14(Copy, { text: curl, label: "curl" }),
-    /* @__PURE__ */ jsx14(Copy, { text: () => text(`v1/events/${event.event_id}/otlp`), label: "OTLP" }),
-    /* @__PURE__ */ jsx14(Copy, { text: `${location.href.split("#")[0]}${href(["session", session], { e: event.event_id })}`, label: "Link" }),
-    /* @__PURE__ */ jsx14("span", { class: "grow" }),
-    may && /* @__PURE__ */ jsx14("button", { type: "button", class: "button plain icon danger", title: "Delete", "aria-label": "Delete", onClick: () => setDialog("delete"), children: /* @__PURE__ */ jsx14(Icon, { name: "trash", small: true }) }),
-    problem && /* @__PURE__ */ jsx14("p", { class: "bad", role: "alert", children: problem }),
-    dialog === "dataset" && /* @__PURE__ */ jsx14(AddToDataset, { event, onClose: () => setDialog(null) }),
-    dialog === "comment" && /* @__PURE__ */ jsx14(Comment, { event, onClose: () => setDialog(null), onChange }),
-    dialog === "delete" && /* @__PURE__ */ jsx14(Delete, { event, session, onClose: () => setDialog(null) })
+    /* @__PURE__ */ jsx15(Copy, { text: curl, label: "curl" }),
+    /* @__PURE__ */ jsx15(Copy, { text: () => text(`v1/events/${event.event_id}/otlp`), label: "OTLP" }),
+    /* @__PURE__ */ jsx15(Copy, { text: `${location.href.split("#")[0]}${href(["session", session], { e: event.event_id })}`, label: "Link" }),
+    /* @__PURE__ */ jsx15("span", { class: "grow" }),
+    may && /* @__PURE__ */ jsx15("button", { type: "button", class: "button plain icon danger", title: "Delete", "aria-label": "Delete", onClick: () => setDialog("delete"), children: /* @__PURE__ */ jsx15(Icon, { name: "trash", small: true }) }),
+    problem && /* @__PURE__ */ jsx15("p", { class: "bad", role: "alert", children: problem }),
+    dialog === "dataset" && /* @__PURE__ */ jsx15(AddToDataset, { event, onClose: () => setDialog(null) }),
+    dialog === "comment" && /* @__PURE__ */ jsx15(Comment, { event, onClose: () => setDialog(null), onChange }),
+    dialog === "delete" && /* @__PURE__ */ jsx15(Delete, { event, session, onClose: () => setDialog(null) })
   ] });
 }
 function Comment({ event, onClose, onChange }) {
@@ -2164,29 +2221,29 @@ function Comment({ event, onClose, onChange }) {
       setProblem(e instanceof Error ? e.message : String(e));
     }
   };
-  return /* @__PURE__ */ jsx14(Dialog, { label: "Comment and score", onClose, children: /* @__PURE__ */ jsxs13("form", { class: "form", onSubmit: (e) => {
+  return /* @__PURE__ */ jsx15(Dialog, { label: "Comment and score", onClose, children: /* @__PURE__ */ jsxs14("form", { class: "form", onSubmit: (e) => {
     e.preventDefault();
     void save();
   }, children: [
-    /* @__PURE__ */ jsx14("h2", { children: "What do you say of this event?" }),
-    /* @__PURE__ */ jsxs13("label", { children: [
+    /* @__PURE__ */ jsx15("h2", { children: "What do you say of this event?" }),
+    /* @__PURE__ */ jsxs14("label", { children: [
       "Comment",
-      /* @__PURE__ */ jsx14("textarea", { class: "input", rows: 4, value: comment, onInput: (e) => setComment(e.currentTarget.value) })
+      /* @__PURE__ */ jsx15("textarea", { class: "input", rows: 4, value: comment, onInput: (e) => setComment(e.currentTarget.value) })
     ] }),
-    /* @__PURE__ */ jsxs13("div", { class: "pair", children: [
-      /* @__PURE__ */ jsxs13("label", { children: [
+    /* @__PURE__ */ jsxs14("div", { class: "pair", children: [
+      /* @__PURE__ */ jsxs14("label", { children: [
         "Score's name",
-        /* @__PURE__ */ jsx14("input", { class: "input", value: metric, placeholder: "correctness", onInput: (e) => setMetric(e.currentTarget.value) })
+        /* @__PURE__ */ jsx15("input", { class: "input", value: metric, placeholder: "correctness", onInput: (e) => setMetric(e.currentTarget.value) })
       ] }),
-      /* @__PURE__ */ jsxs13("label", { children: [
+      /* @__PURE__ */ jsxs14("label", { children: [
         "Score",
-        /* @__PURE__ */ jsx14("input", { class: "input", value: score2, placeholder: "0.8", onInput: (e) => setScore(e.currentTarget.value) })
+        /* @__PURE__ */ jsx15("input", { class: "input", value: score2, placeholder: "0.8", onInput: (e) => setScore(e.currentTarget.value) })
       ] })
     ] }),
-    problem && /* @__PURE__ */ jsx14("p", { class: "bad", role: "alert", children: problem }),
-    /* @__PURE__ */ jsxs13("div", { class: "form-end", children: [
-      /* @__PURE__ */ jsx14("button", { type: "button", class: "button", onClick: onClose, children: "Cancel" }),
-      /* @__PURE__ */ jsx14("button", { class: "button primary", type: "submit", children: "Save" })
+    problem && /* @__PURE__ */ jsx15("p", { class: "bad", role: "alert", children: problem }),
+    /* @__PURE__ */ jsxs14("div", { class: "form-end", children: [
+      /* @__PURE__ */ jsx15("button", { type: "button", class: "button", onClick: onClose, children: "Cancel" }),
+      /* @__PURE__ */ jsx15("button", { class: "button primary", type: "submit", children: "Save" })
     ] })
   ] }) });
 }
@@ -2213,38 +2270,38 @@ function AddToDataset({ event, onClose }) {
       setProblem(e instanceof Error ? e.message : String(e));
     }
   };
-  return /* @__PURE__ */ jsx14(Dialog, { label: "Add to a dataset", onClose, className: "wide", children: /* @__PURE__ */ jsxs13("form", { class: "form", onSubmit: (e) => {
+  return /* @__PURE__ */ jsx15(Dialog, { label: "Add to a dataset", onClose, className: "wide", children: /* @__PURE__ */ jsxs14("form", { class: "form", onSubmit: (e) => {
     e.preventDefault();
     if (done) onClose();
     else void save();
   }, children: [
-    /* @__PURE__ */ jsx14("h2", { children: "Add to a dataset" }),
-    list.error ? /* @__PURE__ */ jsx14(Problem, { error: list.error, retry: list.reload }) : /* @__PURE__ */ jsxs13("label", { children: [
+    /* @__PURE__ */ jsx15("h2", { children: "Add to a dataset" }),
+    list.error ? /* @__PURE__ */ jsx15(Problem, { error: list.error, retry: list.reload }) : /* @__PURE__ */ jsxs14("label", { children: [
       "Dataset",
-      /* @__PURE__ */ jsxs13("select", { class: "input", value: chosen, onChange: (e) => setChosen(e.currentTarget.value), children: [
-        /* @__PURE__ */ jsx14("option", { value: "", children: "A new one…" }),
-        (list.value?.datasets ?? []).map((d) => /* @__PURE__ */ jsx14("option", { value: idOf(d), children: d.name }, idOf(d)))
+      /* @__PURE__ */ jsxs14("select", { class: "input", value: chosen, onChange: (e) => setChosen(e.currentTarget.value), children: [
+        /* @__PURE__ */ jsx15("option", { value: "", children: "A new one…" }),
+        (list.value?.datasets ?? []).map((d) => /* @__PURE__ */ jsx15("option", { value: idOf(d), children: d.name }, idOf(d)))
       ] })
     ] }),
-    chosen === "" && /* @__PURE__ */ jsxs13("label", { children: [
+    chosen === "" && /* @__PURE__ */ jsxs14("label", { children: [
       "Its name",
-      /* @__PURE__ */ jsx14("input", { class: "input", required: true, value: name, placeholder: "regressions", onInput: (e) => setName(e.currentTarget.value) })
+      /* @__PURE__ */ jsx15("input", { class: "input", required: true, value: name, placeholder: "regressions", onInput: (e) => setName(e.currentTarget.value) })
     ] }),
-    /* @__PURE__ */ jsxs13("div", { class: "pair", children: [
-      /* @__PURE__ */ jsxs13("div", { children: [
-        /* @__PURE__ */ jsx14("span", { class: "secondary", children: "Inputs of the datapoint" }),
-        /* @__PURE__ */ jsx14("pre", { class: "code short", tabIndex: 0, children: JSON.stringify(inputs, null, 2) })
+    /* @__PURE__ */ jsxs14("div", { class: "pair", children: [
+      /* @__PURE__ */ jsxs14("div", { children: [
+        /* @__PURE__ */ jsx15("span", { class: "secondary", children: "Inputs of the datapoint" }),
+        /* @__PURE__ */ jsx15("pre", { class: "code short", tabIndex: 0, children: JSON.stringify(inputs, null, 2) })
       ] }),
-      /* @__PURE__ */ jsxs13("div", { children: [
-        /* @__PURE__ */ jsx14("span", { class: "secondary", children: "Ground truth" }),
-        /* @__PURE__ */ jsx14("pre", { class: "code short", tabIndex: 0, children: JSON.stringify(truth, null, 2) })
+      /* @__PURE__ */ jsxs14("div", { children: [
+        /* @__PURE__ */ jsx15("span", { class: "secondary", children: "Ground truth" }),
+        /* @__PURE__ */ jsx15("pre", { class: "code short", tabIndex: 0, children: JSON.stringify(truth, null, 2) })
       ] })
     ] }),
-    problem && /* @__PURE__ */ jsx14("p", { class: "bad", role: "alert", children: problem }),
-    done && /* @__PURE__ */ jsx14("p", { class: "good", role: "status", children: "The datapoint was added." }),
-    /* @__PURE__ */ jsxs13("div", { class: "form-end", children: [
-      !done && /* @__PURE__ */ jsx14("button", { type: "button", class: "button", onClick: onClose, children: "Cancel" }),
-      /* @__PURE__ */ jsx14("button", { class: "button primary", type: "submit", disabled: !done && chosen === "" && name.trim() === "", children: done ? "Close" : "Add" })
+    problem && /* @__PURE__ */ jsx15("p", { class: "bad", role: "alert", children: problem }),
+    done && /* @__PURE__ */ jsx15("p", { class: "good", role: "status", children: "The datapoint was added." }),
+    /* @__PURE__ */ jsxs14("div", { class: "form-end", children: [
+      !done && /* @__PURE__ */ jsx15("button", { type: "button", class: "button", onClick: onClose, children: "Cancel" }),
+      /* @__PURE__ */ jsx15("button", { class: "button primary", type: "submit", disabled: !done && chosen === "" && name.trim() === "", children: done ? "Close" : "Add" })
     ] })
   ] }) });
 }
@@ -2265,22 +2322,22 @@ function Delete({ event, session, onClose }) {
       setProblem(e instanceof Error ? e.message : String(e));
     }
   };
-  return /* @__PURE__ */ jsx14(Dialog, { label: "Delete", onClose, children: /* @__PURE__ */ jsxs13("div", { class: "form", children: [
-    /* @__PURE__ */ jsx14("h2", { children: isSession ? "Delete the session with all its events?" : "Delete this event?" }),
-    /* @__PURE__ */ jsxs13("p", { children: [
+  return /* @__PURE__ */ jsx15(Dialog, { label: "Delete", onClose, children: /* @__PURE__ */ jsxs14("div", { class: "form", children: [
+    /* @__PURE__ */ jsx15("h2", { children: isSession ? "Delete the session with all its events?" : "Delete this event?" }),
+    /* @__PURE__ */ jsxs14("p", { children: [
       isSession ? "All its events go with it." : "What stands below it stays, as events whose parent is missing.",
       " This cannot be undone."
     ] }),
-    problem && /* @__PURE__ */ jsx14("p", { class: "bad", role: "alert", children: problem }),
-    /* @__PURE__ */ jsxs13("div", { class: "form-end", children: [
-      /* @__PURE__ */ jsx14("button", { type: "button", class: "button", onClick: onClose, children: "Cancel" }),
-      /* @__PURE__ */ jsx14("button", { type: "button", class: "button danger", onClick: () => void remove(), children: "Delete" })
+    problem && /* @__PURE__ */ jsx15("p", { class: "bad", role: "alert", children: problem }),
+    /* @__PURE__ */ jsxs14("div", { class: "form-end", children: [
+      /* @__PURE__ */ jsx15("button", { type: "button", class: "button", onClick: onClose, children: "Cancel" }),
+      /* @__PURE__ */ jsx15("button", { type: "button", class: "button danger", onClick: () => void remove(), children: "Delete" })
     ] })
   ] }) });
 }
 
 // pages/completion.ts
-import { useEffect as useEffect8, useState as useState13 } from "./lib.js";
+import { useEffect as useEffect9, useState as useState13 } from "./lib.js";
 var ownNames = {
   sessions: ["name", "user", "errors", "cost", "tokens", "duration", "events", "run", "source", "has:error", "event.name", "event.model", "event.type", "event.error", "event.duration"],
   events: ["name", "type", "model", "user", "error", "duration", "cost", "tokens", "source", "provider", "run", "session", "has:error"]
@@ -2315,7 +2372,7 @@ function schema() {
 }
 function useFields(of) {
   const [fields, setFields] = useState13([]);
-  useEffect8(() => {
+  useEffect9(() => {
     let gone = false;
     void schema().then((f) => {
       if (!gone) setFields(f);
@@ -2351,7 +2408,7 @@ async function ask(of, field, prefix, limit, filters, range, signal8) {
 
 // pages/histogram.tsx
 import { useRef as useRef6, useState as useState14 } from "./lib.js";
-import { jsx as jsx15, jsxs as jsxs14 } from "./lib.js";
+import { jsx as jsx16, jsxs as jsxs15 } from "./lib.js";
 var sizes = [["minute", 6e4], ["hour", 36e5], ["day", 864e5], ["week", 6048e5]];
 function Histogram({ range, filters, onRange, turn }) {
   const now = useRef6(Date.now());
@@ -2375,7 +2432,7 @@ function Histogram({ range, filters, onRange, turn }) {
     const b = box.current.getBoundingClientRect();
     return from + Math.min(1, Math.max(0, (clientX - b.left) / b.width)) * span;
   };
-  return /* @__PURE__ */ jsx15("div", { class: "bars", children: /* @__PURE__ */ jsxs14(
+  return /* @__PURE__ */ jsx16("div", { class: "bars", children: /* @__PURE__ */ jsxs15(
     "svg",
     {
       ref: box,
@@ -2396,14 +2453,14 @@ function Histogram({ range, filters, onRange, turn }) {
         setDrag(null);
       },
       children: [
-        /* @__PURE__ */ jsx15("rect", { class: "hit", x: "0", y: "0", width: "1000", height: "48" }),
+        /* @__PURE__ */ jsx16("rect", { class: "hit", x: "0", y: "0", width: "1000", height: "48" }),
         points.map((p) => {
           const left = x(p.start);
           const width = Math.max(1, x(Math.min(end, p.start + size)) - left - 1);
           const height = Math.max(1, p.count / most2 * 46);
-          return /* @__PURE__ */ jsx15("rect", { class: "bar", x: left, y: 48 - height, width, height, children: /* @__PURE__ */ jsx15("title", { children: `${time(p.start).slice(0, 16)}: ${count(p.count)}` }) }, p.start);
+          return /* @__PURE__ */ jsx16("rect", { class: "bar", x: left, y: 48 - height, width, height, children: /* @__PURE__ */ jsx16("title", { children: `${time(p.start).slice(0, 16)}: ${count(p.count)}` }) }, p.start);
         }),
-        drag && /* @__PURE__ */ jsx15("rect", { class: "drag", x: Math.min(x(drag[0]), x(drag[1])), y: "0", width: Math.abs(x(drag[1]) - x(drag[0])), height: "48" })
+        drag && /* @__PURE__ */ jsx16("rect", { class: "drag", x: Math.min(x(drag[0]), x(drag[1])), y: "0", width: Math.abs(x(drag[1]) - x(drag[0])), height: "48" })
       ]
     }
   ) });
@@ -2421,8 +2478,8 @@ function readBuckets(answer) {
 }
 
 // pages/views.tsx
-import { useEffect as useEffect9, useState as useState15 } from "./lib.js";
-import { Fragment as Fragment7, jsx as jsx16, jsxs as jsxs15 } from "./lib.js";
+import { useEffect as useEffect10, useState as useState15 } from "./lib.js";
+import { Fragment as Fragment8, jsx as jsx17, jsxs as jsxs16 } from "./lib.js";
 var presets = {
   sessions: [["All sessions", ""], ["With errors", "errors>0"], ["Slower than 10 s", "duration>10s"], ["Above $0.10", "cost>0.1"], ["A tool failed", "event.type:tool has:event.error"]],
   completions: [["All completions", ""], ["With errors", "has:error"], ["Slower than 10 s", "duration>10s"], ["Above 10,000 tokens", "tokens>10000"]],
@@ -2449,7 +2506,7 @@ function ViewsMenu({ of }) {
       setProblem(error instanceof Error ? error.message : String(error));
     }
   };
-  useEffect9(() => {
+  useEffect10(() => {
     if (current) void load();
   }, []);
   const change = async (work) => {
@@ -2463,57 +2520,58 @@ function ViewsMenu({ of }) {
   const save = () => change(async () => {
     const made = await call("v1/views", { method: "POST", body: { name: name.trim(), page: of, state } });
     setName("");
+    hide();
     go(href([of], { ...state, view: made.data.id }));
   });
   const open2 = (view) => go(href([of], { ...texts(view.state), view: view.id }));
   const shown2 = views2?.find((v) => v.id === current) ?? null;
   const preset = shown2 ? null : presets[of].find(([, q]) => (state.q ?? "") === q);
-  return /* @__PURE__ */ jsxs15(Fragment7, { children: [
-    /* @__PURE__ */ jsxs15("button", { type: "button", class: "button plain", popoverTarget: "views-menu", children: [
-      /* @__PURE__ */ jsx16("span", { class: "ellipsis", children: shown2?.name ?? preset?.[0] ?? "Views" }),
-      /* @__PURE__ */ jsx16(Icon, { name: "down", small: true })
+  return /* @__PURE__ */ jsxs16(Fragment8, { children: [
+    /* @__PURE__ */ jsxs16("button", { type: "button", class: "button plain", popoverTarget: "views-menu", children: [
+      /* @__PURE__ */ jsx17("span", { class: "ellipsis", children: shown2?.name ?? preset?.[0] ?? "Views" }),
+      /* @__PURE__ */ jsx17(Icon, { name: "down", small: true })
     ] }),
-    /* @__PURE__ */ jsxs15("div", { id: "views-menu", class: "menu views-menu", popover: "auto", onToggle: (e) => {
+    /* @__PURE__ */ jsxs16("div", { id: "views-menu", class: "menu views-menu", popover: "auto", onToggle: (e) => {
       if (e.newState === "open") {
         setDoomed("");
         void load();
       }
     }, children: [
-      /* @__PURE__ */ jsx16("ul", { "aria-label": "Views of every project", children: presets[of].map(([label, q]) => /* @__PURE__ */ jsx16("li", { children: /* @__PURE__ */ jsxs15("a", { href: href([of], { q, range: state.range ?? null }), title: q || "no filter", onClick: hide, children: [
-        /* @__PURE__ */ jsx16("span", { class: "grow", children: label }),
-        preset?.[0] === label && /* @__PURE__ */ jsx16(Icon, { name: "check", small: true })
+      /* @__PURE__ */ jsx17("ul", { "aria-label": "Views of every project", children: presets[of].map(([label, q]) => /* @__PURE__ */ jsx17("li", { children: /* @__PURE__ */ jsxs16("a", { href: href([of], { q, range: state.range ?? null }), title: q || "no filter", onClick: hide, children: [
+        /* @__PURE__ */ jsx17("span", { class: "grow", children: label }),
+        preset?.[0] === label && /* @__PURE__ */ jsx17(Icon, { name: "check", small: true })
       ] }) }, label)) }),
-      views2 && views2.length > 0 && /* @__PURE__ */ jsx16("ul", { "aria-label": "Saved views", children: views2.map((v) => /* @__PURE__ */ jsxs15("li", { children: [
-        /* @__PURE__ */ jsxs15("button", { type: "button", title: texts(v.state).q ?? "no filter", onClick: () => {
+      views2 && views2.length > 0 && /* @__PURE__ */ jsx17("ul", { "aria-label": "Saved views", children: views2.map((v) => /* @__PURE__ */ jsxs16("li", { children: [
+        /* @__PURE__ */ jsxs16("button", { type: "button", title: texts(v.state).q ?? "no filter", onClick: () => {
           hide();
           open2(v);
         }, children: [
-          /* @__PURE__ */ jsx16("span", { class: "grow ellipsis", children: v.name }),
-          v.id === current && /* @__PURE__ */ jsx16(Icon, { name: "check", small: true })
+          /* @__PURE__ */ jsx17("span", { class: "grow ellipsis", children: v.name }),
+          v.id === current && /* @__PURE__ */ jsx17(Icon, { name: "check", small: true })
         ] }),
-        may && /* @__PURE__ */ jsx16(
+        may && /* @__PURE__ */ jsx17(
           "button",
           {
             type: "button",
             class: `side${doomed === v.id ? " bad" : ""}`,
             "aria-label": doomed === v.id ? `Yes, delete ${v.name}` : `Delete ${v.name}`,
             onClick: () => doomed === v.id ? void change(() => call(`v1/views/${v.id}`, { method: "DELETE" })) : setDoomed(v.id),
-            children: doomed === v.id ? "Delete?" : /* @__PURE__ */ jsx16(Icon, { name: "trash", small: true })
+            children: doomed === v.id ? "Delete?" : /* @__PURE__ */ jsx17(Icon, { name: "trash", small: true })
           }
         )
       ] }, v.id)) }),
-      may && shown2 && !same(texts(shown2.state), state) && /* @__PURE__ */ jsxs15("button", { type: "button", onClick: () => void change(() => call(`v1/views/${shown2.id}`, { method: "PUT", body: { state } })), children: [
-        /* @__PURE__ */ jsx16(Icon, { name: "check", small: true }),
-        /* @__PURE__ */ jsx16("span", { class: "ellipsis", children: `Keep the changes in “${shown2.name}”` })
+      may && shown2 && !same(texts(shown2.state), state) && /* @__PURE__ */ jsxs16("button", { type: "button", onClick: () => void change(() => call(`v1/views/${shown2.id}`, { method: "PUT", body: { state } })), children: [
+        /* @__PURE__ */ jsx17(Icon, { name: "check", small: true }),
+        /* @__PURE__ */ jsx17("span", { class: "ellipsis", children: `Keep the changes in “${shown2.name}”` })
       ] }),
-      may && /* @__PURE__ */ jsxs15("form", { onSubmit: (e) => {
+      may && /* @__PURE__ */ jsxs16("form", { onSubmit: (e) => {
         e.preventDefault();
         if (name.trim() !== "") void save();
       }, children: [
-        /* @__PURE__ */ jsx16("input", { class: "input", value: name, maxLength: 200, placeholder: "Save as a view", "aria-label": "Name of the view", onInput: (e) => setName(e.currentTarget.value) }),
-        /* @__PURE__ */ jsx16("button", { type: "submit", class: "button", disabled: name.trim() === "", children: "Save" })
+        /* @__PURE__ */ jsx17("input", { class: "input", value: name, maxLength: 200, placeholder: "Save as a view", "aria-label": "Name of the view", onInput: (e) => setName(e.currentTarget.value) }),
+        /* @__PURE__ */ jsx17("button", { type: "submit", class: "button", disabled: name.trim() === "", children: "Save" })
       ] }),
-      problem && /* @__PURE__ */ jsx16("p", { class: "bad", role: "alert", children: problem })
+      problem && /* @__PURE__ */ jsx17("p", { class: "bad", role: "alert", children: problem })
     ] })
   ] });
 }
@@ -2529,23 +2587,23 @@ import { signal as signal7 } from "./lib.js";
 
 // parts/facets.tsx
 import { useState as useState16 } from "./lib.js";
-import { Fragment as Fragment8, jsx as jsx17, jsxs as jsxs16 } from "./lib.js";
+import { Fragment as Fragment9, jsx as jsx18, jsxs as jsxs17 } from "./lib.js";
 var few = 8;
 var most = 100;
 function Facets(p) {
   const [query, setQuery] = useState16("");
   const found = query === "" ? [] : p.more.filter((f) => f.toLowerCase().includes(query.toLowerCase())).slice(0, 20);
-  return /* @__PURE__ */ jsxs16("aside", { class: "facets", "aria-label": "Facets", children: [
-    /* @__PURE__ */ jsxs16("header", { children: [
-      /* @__PURE__ */ jsx17("h2", { class: "grow", children: "Facets" }),
-      /* @__PURE__ */ jsx17("button", { type: "button", class: "button plain icon", "aria-label": "Close the facets", onClick: p.onClose, children: /* @__PURE__ */ jsx17(Icon, { name: "close", small: true }) })
+  return /* @__PURE__ */ jsxs17("aside", { class: "facets", "aria-label": "Facets", children: [
+    /* @__PURE__ */ jsxs17("header", { children: [
+      /* @__PURE__ */ jsx18("h2", { class: "grow", children: "Facets" }),
+      /* @__PURE__ */ jsx18("button", { type: "button", class: "button plain icon", "aria-label": "Close the facets", onClick: p.onClose, children: /* @__PURE__ */ jsx18(Icon, { name: "close", small: true }) })
     ] }),
-    /* @__PURE__ */ jsxs16("div", { class: "scroll", children: [
-      p.facets.map((f, i) => /* @__PURE__ */ jsx17(One, { facet: f, first: i < 3, ...p }, f.field)),
-      /* @__PURE__ */ jsx17("input", { class: "input add", type: "text", value: query, placeholder: "Add a field", "aria-label": "Add a field", spellcheck: false, onInput: (e) => setQuery(e.currentTarget.value) }),
-      query !== "" && /* @__PURE__ */ jsxs16("ul", { class: "found", children: [
-        found.length === 0 && /* @__PURE__ */ jsx17("li", { class: "faint", children: "No field has this name" }),
-        found.map((f) => /* @__PURE__ */ jsx17("li", { children: /* @__PURE__ */ jsx17("button", { type: "button", title: f, onClick: () => {
+    /* @__PURE__ */ jsxs17("div", { class: "scroll", children: [
+      p.facets.map((f, i) => /* @__PURE__ */ jsx18(One, { facet: f, first: i < 3, ...p }, f.field)),
+      /* @__PURE__ */ jsx18("input", { class: "input add", type: "text", value: query, placeholder: "Add a field", "aria-label": "Add a field", spellcheck: false, onInput: (e) => setQuery(e.currentTarget.value) }),
+      query !== "" && /* @__PURE__ */ jsxs17("ul", { class: "found", children: [
+        found.length === 0 && /* @__PURE__ */ jsx18("li", { class: "faint", children: "No field has this name" }),
+        found.map((f) => /* @__PURE__ */ jsx18("li", { children: /* @__PURE__ */ jsx18("button", { type: "button", title: f, onClick: () => {
           p.onAdd(f);
           setQuery("");
         }, children: f }) }, f))
@@ -2564,33 +2622,41 @@ function One({ facet, first: first2, chosen, load, version, onChoose, onRemove, 
   const missing = ticked.filter((v) => !shown2.some((s) => s.value === v));
   const top = Math.max(1, ...shown2.map((v) => v.count));
   const toggle = (value2) => onChoose(field, ticked.includes(value2) ? ticked.filter((v) => v !== value2) : [...ticked, value2]);
-  return /* @__PURE__ */ jsxs16("section", { children: [
-    /* @__PURE__ */ jsxs16("h3", { children: [
-      /* @__PURE__ */ jsxs16("button", { type: "button", "aria-expanded": open2, onClick: () => setOpen(!open2), children: [
-        /* @__PURE__ */ jsx17(Icon, { name: open2 ? "down" : "right", small: true }),
-        /* @__PURE__ */ jsx17("span", { class: "ellipsis", title: field, children: facet.label }),
-        ticked.length > 0 && /* @__PURE__ */ jsx17("span", { class: "chip", children: ticked.length })
+  return /* @__PURE__ */ jsxs17("section", { children: [
+    /* @__PURE__ */ jsxs17("h3", { children: [
+      /* @__PURE__ */ jsxs17("button", { type: "button", "aria-expanded": open2, onClick: () => setOpen(!open2), children: [
+        /* @__PURE__ */ jsx18(Icon, { name: open2 ? "down" : "right", small: true }),
+        /* @__PURE__ */ jsx18("span", { class: "ellipsis", title: field, children: facet.label }),
+        ticked.length > 0 && /* @__PURE__ */ jsx18("span", { class: "chip", children: ticked.length })
       ] }),
-      ticked.length > 0 && /* @__PURE__ */ jsx17("button", { type: "button", class: "small", onClick: () => onChoose(field, []), children: "Clear" }),
-      removable(field) && /* @__PURE__ */ jsx17("button", { type: "button", class: "small", "aria-label": `Take ${facet.label} away`, onClick: () => onRemove(field), children: /* @__PURE__ */ jsx17(Icon, { name: "close", small: true }) })
+      ticked.length > 0 && /* @__PURE__ */ jsx18("button", { type: "button", class: "small", onClick: () => onChoose(field, []), children: "Clear" }),
+      removable(field) && /* @__PURE__ */ jsx18("button", { type: "button", class: "small", "aria-label": `Take ${facet.label} away`, onClick: () => onRemove(field), children: /* @__PURE__ */ jsx18(Icon, { name: "close", small: true }) })
     ] }),
-    open2 && /* @__PURE__ */ jsxs16(Fragment8, { children: [
-      state.error ? /* @__PURE__ */ jsx17("p", { class: "bad", children: state.error instanceof Error ? state.error.message : String(state.error) }) : null,
-      state.value && values.length === 0 && missing.length === 0 && /* @__PURE__ */ jsx17("p", { class: "faint", children: "No values" }),
-      /* @__PURE__ */ jsx17("ul", { "aria-busy": state.loading, children: [...missing.map((value2) => ({ value: value2, count: -1 })), ...shown2].map((v) => /* @__PURE__ */ jsx17("li", { children: /* @__PURE__ */ jsxs16("label", { title: v.value, children: [
-        state.value?.counted && v.count > 0 && /* @__PURE__ */ jsx17("span", { class: "share", style: { width: `${v.count / top * 100}%` } }),
-        /* @__PURE__ */ jsx17("input", { type: "checkbox", checked: ticked.includes(v.value), onChange: () => toggle(v.value) }),
-        /* @__PURE__ */ jsx17("span", { class: "ellipsis grow", children: v.value === "" ? "(empty)" : v.value }),
-        state.value?.counted && v.count >= 0 && /* @__PURE__ */ jsx17("span", { class: "faint", children: `${state.value.complete ? "" : "≥ "}${short(v.count)}` })
+    open2 && /* @__PURE__ */ jsxs17(Fragment9, { children: [
+      state.error ? /* @__PURE__ */ jsx18("p", { class: "bad", children: state.error instanceof Error ? state.error.message : String(state.error) }) : null,
+      state.value && values.length === 0 && missing.length === 0 && /* @__PURE__ */ jsx18("p", { class: "faint", children: "No values" }),
+      /* @__PURE__ */ jsx18("ul", { "aria-busy": state.loading, children: [...missing.map((value2) => ({ value: value2, count: -1 })), ...shown2].map((v) => /* @__PURE__ */ jsx18("li", { children: /* @__PURE__ */ jsxs17("label", { title: v.value, children: [
+        state.value?.counted && v.count > 0 && /* @__PURE__ */ jsx18("span", { class: "share", style: { width: `${v.count / top * 100}%` } }),
+        /* @__PURE__ */ jsx18("input", { type: "checkbox", checked: ticked.includes(v.value), onChange: () => toggle(v.value) }),
+        /* @__PURE__ */ jsx18("span", { class: "ellipsis grow", children: v.value === "" ? "(empty)" : v.value }),
+        state.value?.counted && v.count >= 0 && /* @__PURE__ */ jsx18("span", { class: "faint", children: `${state.value.complete ? "" : "≥ "}${short(v.count)}` })
       ] }) }, v.value)) }),
-      values.length > limit && limit < most && /* @__PURE__ */ jsx17("button", { type: "button", class: "small", onClick: () => setLimit(most), children: "More" }),
-      limit >= most && values.length >= most && /* @__PURE__ */ jsx17("p", { class: "faint", children: `The ${most} most frequent` })
+      values.length > limit && limit < most && /* @__PURE__ */ jsx18("button", { type: "button", class: "small", onClick: () => setLimit(most), children: "More" }),
+      limit >= most && values.length >= most && /* @__PURE__ */ jsx18("p", { class: "faint", children: `The ${most} most frequent` })
     ] })
   ] });
 }
 
 // pages/listview.tsx
-import { Fragment as Fragment9, jsx as jsx18, jsxs as jsxs17 } from "./lib.js";
+import { Fragment as Fragment10, jsx as jsx19, jsxs as jsxs18 } from "./lib.js";
+var listed = [];
+function rememberList(ids) {
+  listed = ids;
+}
+function neighbour(id, by) {
+  const at = listed.indexOf(id);
+  return at < 0 ? null : listed[at + by] ?? null;
+}
 var facetsOpen = signal7(localStorage.getItem("spangrove.facets") === "open");
 function toggleFacets() {
   facetsOpen.value = !facetsOpen.value;
@@ -2599,7 +2665,7 @@ function toggleFacets() {
 function ListFacets({ of, query, also, range, turn, paths: paths2 }) {
   const added = readColumns(route.value.params.get("facets")) ?? [];
   const set = (next) => setParams({ facets: writeColumns(next) }, true);
-  return /* @__PURE__ */ jsx18(
+  return /* @__PURE__ */ jsx19(
     Facets,
     {
       facets: [...ownFacets[of], ...added.map((field) => ({ field, label: columnLabel(field) }))],
@@ -2621,7 +2687,7 @@ function chooseColumns(standard, byItself, fields, pick) {
   const paths2 = ids.filter((id) => !standard.some((c) => c.id === id));
   const label = (id) => standard.find((c) => c.id === id)?.label ?? columnLabel(id);
   const columns = ids.map((id) => standard.find((c) => c.id === id) ?? fieldColumn(id, label(id), pick));
-  const menu = /* @__PURE__ */ jsx18(
+  const menu = /* @__PURE__ */ jsx19(
     ColumnMenu,
     {
       standard: standard.map(({ id, label: label2 }) => ({ id, label: label2 })),
@@ -2643,9 +2709,9 @@ function fieldColumn(path, label, pick) {
     right,
     cell: (row) => {
       const v = valueAt(row, path);
-      if (v === void 0 || v === null) return /* @__PURE__ */ jsx18("span", { class: "faint", children: "–" });
+      if (v === void 0 || v === null) return /* @__PURE__ */ jsx19("span", { class: "faint", children: "–" });
       const text3 = value(v);
-      return typeof v === "object" ? /* @__PURE__ */ jsx18("span", { class: "ellipsis", title: text3, children: text3 }) : /* @__PURE__ */ jsx18(Value, { text: text3, onPick: pick(path, String(v)) });
+      return typeof v === "object" ? /* @__PURE__ */ jsx19("span", { class: "ellipsis", title: text3, children: text3 }) : /* @__PURE__ */ jsx19(Value, { text: text3, onPick: pick(path, String(v)) });
     }
   };
 }
@@ -2666,17 +2732,17 @@ function ExportMenu({ name, total, columns, pages, onBusy, onError }) {
     onBusy(false);
   };
   const what = total === null ? "" : `, ${plural(total, name.slice(0, -1))}`;
-  return /* @__PURE__ */ jsxs17(Fragment9, { children: [
-    /* @__PURE__ */ jsx18("button", { type: "button", class: "button icon", popoverTarget: "export-menu", title: "Export what is filtered", "aria-label": "Export", children: /* @__PURE__ */ jsx18(Icon, { name: "download", small: true }) }),
-    /* @__PURE__ */ jsxs17("div", { id: "export-menu", class: "menu export-menu", popover: "auto", children: [
-      /* @__PURE__ */ jsx18("button", { type: "button", onClick: () => void save("jsonl"), children: `JSONL${what}` }),
-      /* @__PURE__ */ jsx18("button", { type: "button", onClick: () => void save("csv"), children: `CSV${what}` })
+  return /* @__PURE__ */ jsxs18(Fragment10, { children: [
+    /* @__PURE__ */ jsx19("button", { type: "button", class: "button icon", popoverTarget: "export-menu", title: "Export what is filtered", "aria-label": "Export", children: /* @__PURE__ */ jsx19(Icon, { name: "download", small: true }) }),
+    /* @__PURE__ */ jsxs18("div", { id: "export-menu", class: "menu export-menu", popover: "auto", children: [
+      /* @__PURE__ */ jsx19("button", { type: "button", onClick: () => void save("jsonl"), children: `JSONL${what}` }),
+      /* @__PURE__ */ jsx19("button", { type: "button", onClick: () => void save("csv"), children: `CSV${what}` })
     ] })
   ] });
 }
 
 // pages/events.tsx
-import { Fragment as Fragment10, jsx as jsx19, jsxs as jsxs18 } from "./lib.js";
+import { Fragment as Fragment11, jsx as jsx20, jsxs as jsxs19 } from "./lib.js";
 var pageSize2 = 100;
 var projections = ["event_id", "session_id", "event_type", "event_name", "source", "error", "start_time", "duration", "metadata.cost", "metadata.total_tokens", "metrics", "user_properties.user_id"];
 var completionsOnly = [{ field: "event_type", operator: "is", value: "model" }];
@@ -2699,7 +2765,7 @@ function EventsPage({ completions }) {
   const until = useRef7(Date.now());
   const fields = useFields("events");
   const ask2 = (page, signal8, limit = pageSize2, whole = false) => call("v1/events/search", { method: "POST", signal: signal8, body: { filters, dateRange: dateRange(range), limit, page, ...whole ? {} : { projections: [.../* @__PURE__ */ new Set([...projections, ...(readColumns(asked2) ?? []).filter((c) => c.includes("."))])] } } });
-  useEffect10(() => {
+  useEffect11(() => {
     if (compiled.problem) return;
     const mine = new AbortController();
     stop.current = mine;
@@ -2745,7 +2811,7 @@ function EventsPage({ completions }) {
   };
   const undoable = useRef7(query);
   undoable.current = query;
-  useEffect10(() => addCommands([
+  useEffect11(() => addCommands([
     { id: "next", keys: ["j", "arrowdown"], label: "Next event", group: "List", run: () => {
       const r = rows[Math.min(rows.length - 1, at + 1)];
       if (r) select(r.event_id);
@@ -2770,41 +2836,41 @@ function EventsPage({ completions }) {
   const now = Date.now();
   const metricNames = useMemo3(() => [...new Set(rows.flatMap((r) => Object.keys(r.metrics ?? {})))].slice(0, 3), [rows]);
   const standard = [
-    { id: "start", label: "Start", width: 96, cell: (r) => /* @__PURE__ */ jsx19("span", { class: "faint", title: time(r.start_time), children: shortTime(r.start_time, now) }) },
-    { id: "name", label: completions ? "Completion" : "Event", width: 210, cell: (r) => /* @__PURE__ */ jsxs18(Fragment10, { children: [
-      /* @__PURE__ */ jsx19(TypeIcon, { type: r.event_type, small: true }),
-      /* @__PURE__ */ jsx19(Value, { text: r.event_name, onPick: pick("name", r.event_name), className: "strong" }),
-      r.error && /* @__PURE__ */ jsxs18("span", { class: "chip bad", title: r.error, children: [
-        /* @__PURE__ */ jsx19(Icon, { name: "alert", small: true }),
+    { id: "start", label: "Start", width: 96, cell: (r) => /* @__PURE__ */ jsx20("span", { class: "faint", title: time(r.start_time), children: shortTime(r.start_time, now) }) },
+    { id: "name", label: completions ? "Completion" : "Event", width: 210, cell: (r) => /* @__PURE__ */ jsxs19(Fragment11, { children: [
+      /* @__PURE__ */ jsx20(TypeIcon, { type: r.event_type, small: true }),
+      /* @__PURE__ */ jsx20(Value, { text: r.event_name, onPick: pick("name", r.event_name), className: "strong" }),
+      r.error && /* @__PURE__ */ jsxs19("span", { class: "chip bad", title: r.error, children: [
+        /* @__PURE__ */ jsx20(Icon, { name: "alert", small: true }),
         "error"
       ] })
     ] }) },
     { id: "model", label: "Model", width: 130, cell: (r) => {
       const model = previewOf(r.event_id)?.model;
-      return model ? /* @__PURE__ */ jsx19(Value, { text: model, onPick: pick("model", model) }) : /* @__PURE__ */ jsx19("span", { class: "faint", children: "–" });
+      return model ? /* @__PURE__ */ jsx20(Value, { text: model, onPick: pick("model", model) }) : /* @__PURE__ */ jsx20("span", { class: "faint", children: "–" });
     } },
-    { id: "input", label: "Input", width: 180, grow: true, cell: (r) => /* @__PURE__ */ jsx19("span", { class: "ellipsis", children: previewOf(r.event_id)?.input ?? /* @__PURE__ */ jsx19("span", { class: "faint", children: "–" }) }) },
-    { id: "output", label: "Output", width: 180, grow: true, cell: (r) => /* @__PURE__ */ jsx19("span", { class: "ellipsis", children: r.error ? /* @__PURE__ */ jsx19("span", { class: "bad", children: r.error }) : previewOf(r.event_id)?.output ?? /* @__PURE__ */ jsx19("span", { class: "faint", children: "–" }) }) },
+    { id: "input", label: "Input", width: 180, grow: true, cell: (r) => /* @__PURE__ */ jsx20("span", { class: "ellipsis", children: previewOf(r.event_id)?.input ?? /* @__PURE__ */ jsx20("span", { class: "faint", children: "–" }) }) },
+    { id: "output", label: "Output", width: 180, grow: true, cell: (r) => /* @__PURE__ */ jsx20("span", { class: "ellipsis", children: r.error ? /* @__PURE__ */ jsx20("span", { class: "bad", children: r.error }) : previewOf(r.event_id)?.output ?? /* @__PURE__ */ jsx20("span", { class: "faint", children: "–" }) }) },
     { id: "duration", label: "Duration", width: 90, right: true, cell: (r) => duration(r.duration) },
     { id: "tokens", label: "Tokens", width: 80, right: true, cell: (r) => {
       const n = r.metadata?.total_tokens;
-      return typeof n === "number" ? short(n) : /* @__PURE__ */ jsx19("span", { class: "faint", children: "–" });
+      return typeof n === "number" ? short(n) : /* @__PURE__ */ jsx20("span", { class: "faint", children: "–" });
     } },
     { id: "cost", label: "Cost", width: 104, right: true, cell: (r) => {
       const c = r.metadata?.cost;
-      return typeof c === "number" ? cost(c) : /* @__PURE__ */ jsx19("span", { class: "faint", children: "–" });
+      return typeof c === "number" ? cost(c) : /* @__PURE__ */ jsx20("span", { class: "faint", children: "–" });
     } },
-    { id: "type", label: "Type", width: 84, cell: (r) => /* @__PURE__ */ jsx19(Value, { text: r.event_type, onPick: pick("type", r.event_type) }) },
-    { id: "source", label: "Source", width: 110, cell: (r) => /* @__PURE__ */ jsx19(Value, { text: r.source, onPick: pick("source", r.source) }) },
+    { id: "type", label: "Type", width: 84, cell: (r) => /* @__PURE__ */ jsx20(Value, { text: r.event_type, onPick: pick("type", r.event_type) }) },
+    { id: "source", label: "Source", width: 110, cell: (r) => /* @__PURE__ */ jsx20(Value, { text: r.source, onPick: pick("source", r.source) }) },
     { id: "user", label: "User", width: 110, cell: (r) => {
       const u = r.user_properties?.user_id;
-      return typeof u === "string" ? /* @__PURE__ */ jsx19(Value, { text: u, onPick: pick("user", u) }) : /* @__PURE__ */ jsx19("span", { class: "faint", children: "–" });
+      return typeof u === "string" ? /* @__PURE__ */ jsx20(Value, { text: u, onPick: pick("user", u) }) : /* @__PURE__ */ jsx20("span", { class: "faint", children: "–" });
     } },
-    { id: "session", label: "Session", width: 110, cell: (r) => /* @__PURE__ */ jsx19(Value, { text: r.session_id, onPick: pick("session", r.session_id) }) }
+    { id: "session", label: "Session", width: 110, cell: (r) => /* @__PURE__ */ jsx20(Value, { text: r.session_id, onPick: pick("session", r.session_id) }) }
   ];
   const byItself = ["start", "name", "model", "input", "output", ...metricNames.map((m) => `metrics.${m}`), "duration", "tokens", "cost"];
   const { columns, menu } = chooseColumns(standard, byItself, fields.paths, pick);
-  useEffect10(() => {
+  useEffect11(() => {
     void loadPreviews(rows.slice(-pageSize2).map((r) => r.event_id)).then((fresh) => {
       if (fresh) redraw((n) => n + 1);
     });
@@ -2821,39 +2887,39 @@ function EventsPage({ completions }) {
   };
   const filtered = query !== "" || range !== "all";
   const title = completions ? "Completions" : "All events";
-  return /* @__PURE__ */ jsxs18("div", { class: "page", children: [
-    /* @__PURE__ */ jsxs18("header", { children: [
-      /* @__PURE__ */ jsx19("h1", { children: title }),
-      /* @__PURE__ */ jsx19(ViewsMenu, { of: completions ? "completions" : "events" }),
-      /* @__PURE__ */ jsx19("span", { class: "grow" }),
+  return /* @__PURE__ */ jsxs19("div", { class: "page", children: [
+    /* @__PURE__ */ jsxs19("header", { children: [
+      /* @__PURE__ */ jsx20("h1", { children: title }),
+      /* @__PURE__ */ jsx20(ViewsMenu, { of: completions ? "completions" : "events" }),
+      /* @__PURE__ */ jsx20("span", { class: "grow" }),
       menu,
-      /* @__PURE__ */ jsx19(ExportMenu, { name: "events", total: state.total, columns: eventColumns, pages, onBusy: setLoading, onError: setError })
+      /* @__PURE__ */ jsx20(ExportMenu, { name: "events", total: state.total, columns: eventColumns, pages, onBusy: setLoading, onError: setError })
     ] }),
-    /* @__PURE__ */ jsxs18("div", { class: "filters", children: [
-      /* @__PURE__ */ jsx19("button", { type: "button", class: "button icon", "aria-pressed": facetsOpen.value, title: `Facets (${keysOf("facets")})`, "aria-label": "Facets", onClick: toggleFacets, children: /* @__PURE__ */ jsx19(Icon, { name: "rail", small: true }) }),
-      /* @__PURE__ */ jsx19(FilterBar, { text: query, of: "events", fields: fields.names, values: (field, typed) => valuesOf("events", field, typed), onChange: (q) => setParams({ q, s: null }) }),
-      /* @__PURE__ */ jsx19(RangePicker, { range, onChange: (r) => setParams({ range: r === defaultRange ? null : r, s: null }) })
+    /* @__PURE__ */ jsxs19("div", { class: "filters", children: [
+      /* @__PURE__ */ jsx20("button", { type: "button", class: "button icon", "aria-pressed": facetsOpen.value, title: `Facets (${keysOf("facets")})`, "aria-label": "Facets", onClick: toggleFacets, children: /* @__PURE__ */ jsx20(Icon, { name: "rail", small: true }) }),
+      /* @__PURE__ */ jsx20(FilterBar, { text: query, of: "events", fields: fields.names, values: (field, typed) => valuesOf("events", field, typed), onChange: (q) => setParams({ q, s: null }) }),
+      /* @__PURE__ */ jsx20(RangePicker, { range, onChange: (r) => setParams({ range: r === defaultRange ? null : r, s: null }) })
     ] }),
-    /* @__PURE__ */ jsx19(Histogram, { range, filters, onRange: (r) => setParams({ range: r }), turn }),
-    /* @__PURE__ */ jsxs18("div", { class: "split", children: [
-      facetsOpen.value && /* @__PURE__ */ jsx19(ListFacets, { of: "events", query, also: completions ? completionsOnly : none, range, turn, paths: fields.paths }),
-      /* @__PURE__ */ jsxs18("div", { class: "main", children: [
-        loading && /* @__PURE__ */ jsx19("div", { class: "progress", role: "progressbar", "aria-label": "Loading" }),
-        error && rows.length === 0 ? /* @__PURE__ */ jsx19(Problem, { error, retry: () => setTurn((n) => n + 1) }) : rows.length === 0 && !loading ? /* @__PURE__ */ jsxs18(Empty, { title: filtered ? "No event matches" : "No events yet", children: [
-          filtered ? /* @__PURE__ */ jsx19("p", { children: `${query ? `Filter: ${query}. ` : ""}Range: ${rangeLabel(range)}.` }) : /* @__PURE__ */ jsx19("p", { children: "What your application sends appears here." }),
-          /* @__PURE__ */ jsxs18("div", { class: "form-end", children: [
-            query && /* @__PURE__ */ jsx19("button", { class: "button", onClick: () => setParams({ q: null }), children: "Clear the filter" }),
-            range !== "all" && /* @__PURE__ */ jsx19("button", { class: "button", onClick: () => setParams({ range: "all" }), children: "All time" }),
-            /* @__PURE__ */ jsx19("a", { class: "button", href: href(["start"]), children: "How to send events" })
+    /* @__PURE__ */ jsx20(Histogram, { range, filters, onRange: (r) => setParams({ range: r }), turn }),
+    /* @__PURE__ */ jsxs19("div", { class: "split", children: [
+      facetsOpen.value && /* @__PURE__ */ jsx20(ListFacets, { of: "events", query, also: completions ? completionsOnly : none, range, turn, paths: fields.paths }),
+      /* @__PURE__ */ jsxs19("div", { class: "main", children: [
+        loading && /* @__PURE__ */ jsx20("div", { class: "progress", role: "progressbar", "aria-label": "Loading" }),
+        error && rows.length === 0 ? /* @__PURE__ */ jsx20(Problem, { error, retry: () => setTurn((n) => n + 1) }) : rows.length === 0 && !loading ? /* @__PURE__ */ jsxs19(Empty, { title: filtered ? "No event matches" : "No events yet", children: [
+          filtered ? /* @__PURE__ */ jsx20("p", { children: `${query ? `Filter: ${query}. ` : ""}Range: ${rangeLabel(range)}.` }) : /* @__PURE__ */ jsx20("p", { children: "What your application sends appears here." }),
+          /* @__PURE__ */ jsxs19("div", { class: "form-end", children: [
+            query && /* @__PURE__ */ jsx20("button", { class: "button", onClick: () => setParams({ q: null }), children: "Clear the filter" }),
+            range !== "all" && /* @__PURE__ */ jsx20("button", { class: "button", onClick: () => setParams({ range: "all" }), children: "All time" }),
+            /* @__PURE__ */ jsx20("a", { class: "button", href: href(["start"]), children: "How to send events" })
           ] })
-        ] }) : /* @__PURE__ */ jsx19(Table, { label: title, columns, rows, rowId: (r) => r.event_id, rowHeight: rowHeight(), lines: density.value === "comfortable" ? 2 : 1, selected, onSelect: select, onOpen: open2, onEnd: more, total: state.total }),
-        /* @__PURE__ */ jsxs18("div", { class: "foot", role: "status", "aria-live": "off", children: [
-          /* @__PURE__ */ jsx19("span", { children: `${plural(state.total, "event")}${rows.length < state.total ? `, ${count(rows.length)} loaded` : ""}` }),
-          state.took > 0 && /* @__PURE__ */ jsx19("span", { children: duration(state.took) }),
-          error && rows.length > 0 ? /* @__PURE__ */ jsx19("span", { class: "bad", role: "alert", children: error instanceof Error ? error.message : String(error) }) : null
+        ] }) : /* @__PURE__ */ jsx20(Table, { label: title, columns, rows, rowId: (r) => r.event_id, rowHeight: rowHeight(), lines: density.value === "comfortable" ? 2 : 1, selected, onSelect: select, onOpen: open2, onEnd: more, total: state.total }),
+        /* @__PURE__ */ jsxs19("div", { class: "foot", role: "status", "aria-live": "off", children: [
+          /* @__PURE__ */ jsx20("span", { children: `${plural(state.total, "event")}${rows.length < state.total ? `, ${count(rows.length)} loaded` : ""}` }),
+          state.took > 0 && /* @__PURE__ */ jsx20("span", { children: duration(state.took) }),
+          error && rows.length > 0 ? /* @__PURE__ */ jsx20("span", { class: "bad", role: "alert", children: error instanceof Error ? error.message : String(error) }) : null
         ] })
       ] }),
-      selected && /* @__PURE__ */ jsx19(Peek, { id: selected, row: rows[at] ?? null, onClose: () => select(null), onOpen: () => open2(selected), onFilter: (field, value2, exclude) => pick(field, value2)(exclude) })
+      selected && /* @__PURE__ */ jsx20(Peek, { id: selected, row: rows[at] ?? null, onClose: () => select(null), onOpen: () => open2(selected), onFilter: (field, value2, exclude) => pick(field, value2)(exclude) })
     ] })
   ] });
 }
@@ -2861,33 +2927,33 @@ function Peek({ id, row, onClose, onOpen, onFilter }) {
   const rested = useRested(id, 80);
   const event = useLoaded(rested, (signal8) => readEvent(rested, signal8));
   const current = event.value?.event_id === id ? event.value : null;
-  return /* @__PURE__ */ jsxs18("aside", { class: "peek", "aria-label": "Event", children: [
-    /* @__PURE__ */ jsxs18("header", { children: [
-      /* @__PURE__ */ jsx19(EventTitle, { type: row?.event_type ?? current?.event_type ?? "generic", name: row?.event_name ?? current?.event_name ?? id }),
-      /* @__PURE__ */ jsx19("button", { type: "button", class: "button", onClick: onOpen, children: "Open in its session" }),
-      /* @__PURE__ */ jsx19("button", { type: "button", class: "button plain icon", "aria-label": "Close", title: "Close (Esc)", onClick: onClose, children: /* @__PURE__ */ jsx19(Icon, { name: "close", small: true }) })
+  return /* @__PURE__ */ jsxs19("aside", { class: "peek", "aria-label": "Event", children: [
+    /* @__PURE__ */ jsxs19("header", { children: [
+      /* @__PURE__ */ jsx20(EventTitle, { type: row?.event_type ?? current?.event_type ?? "generic", name: row?.event_name ?? current?.event_name ?? id }),
+      /* @__PURE__ */ jsx20("button", { type: "button", class: "button", onClick: onOpen, children: "Open in its session" }),
+      /* @__PURE__ */ jsx20("button", { type: "button", class: "button plain icon", "aria-label": "Close", title: "Close (Esc)", onClick: onClose, children: /* @__PURE__ */ jsx20(Icon, { name: "close", small: true }) })
     ] }),
-    /* @__PURE__ */ jsxs18("div", { class: "scroll", children: [
-      event.loading && /* @__PURE__ */ jsx19("div", { class: "progress" }),
-      event.error && !current ? /* @__PURE__ */ jsx19(Problem, { error: event.error, retry: event.reload }) : current && /* @__PURE__ */ jsxs18(Fragment10, { children: [
-        /* @__PURE__ */ jsx19(Annotate, { event: current, session: current.session_id, onChange: () => {
+    /* @__PURE__ */ jsxs19("div", { class: "scroll", children: [
+      event.loading && /* @__PURE__ */ jsx20("div", { class: "progress" }),
+      event.error && !current ? /* @__PURE__ */ jsx20(Problem, { error: event.error, retry: event.reload }) : current && /* @__PURE__ */ jsxs19(Fragment11, { children: [
+        /* @__PURE__ */ jsx20(Annotate, { event: current, session: current.session_id, onChange: () => {
           forget(id);
           event.reload();
         } }),
-        /* @__PURE__ */ jsx19(EventView, { event: current, field: (name, signal8) => readField(id, name, signal8), onFilter })
+        /* @__PURE__ */ jsx20(EventView, { event: current, field: (name, signal8) => readField(id, name, signal8), onFilter })
       ] })
     ] })
   ] });
 }
 
 // pages/login.tsx
-import { useEffect as useEffect11, useState as useState18 } from "./lib.js";
-import { jsx as jsx20, jsxs as jsxs19 } from "./lib.js";
+import { useEffect as useEffect12, useState as useState18 } from "./lib.js";
+import { jsx as jsx21, jsxs as jsxs20 } from "./lib.js";
 function LoginPage({ code }) {
   const [key, setKey] = useState18("");
   const [problem, setProblem] = useState18("");
   const [busy, setBusy] = useState18(code !== null);
-  useEffect11(() => {
+  useEffect12(() => {
     if (code === null) return;
     history.replaceState(null, "", href([]));
     signIn({ code }).then(
@@ -2909,30 +2975,30 @@ function LoginPage({ code }) {
     }
     setBusy(false);
   };
-  return /* @__PURE__ */ jsxs19("main", { class: "login", children: [
-    /* @__PURE__ */ jsxs19("div", { class: "brand", children: [
-      /* @__PURE__ */ jsx20(Brand, {}),
+  return /* @__PURE__ */ jsxs20("main", { class: "login", children: [
+    /* @__PURE__ */ jsxs20("div", { class: "brand", children: [
+      /* @__PURE__ */ jsx21(Brand, {}),
       "Spangrove"
     ] }),
-    /* @__PURE__ */ jsxs19("form", { onSubmit: (e) => {
+    /* @__PURE__ */ jsxs20("form", { onSubmit: (e) => {
       e.preventDefault();
       void submit();
     }, children: [
-      /* @__PURE__ */ jsx20("label", { for: "key", children: "API key" }),
-      /* @__PURE__ */ jsx20("input", { id: "key", class: "input mono", type: "password", autocomplete: "current-password", spellcheck: false, required: true, value: key, placeholder: "sg_…", onInput: (e) => setKey(e.currentTarget.value) }),
-      problem && /* @__PURE__ */ jsx20("p", { class: "bad", role: "alert", children: problem }),
-      /* @__PURE__ */ jsx20("button", { class: "button primary", type: "submit", disabled: busy, children: busy ? "Signing in…" : "Sign in" })
+      /* @__PURE__ */ jsx21("label", { for: "key", children: "API key" }),
+      /* @__PURE__ */ jsx21("input", { id: "key", class: "input mono", type: "password", autocomplete: "current-password", spellcheck: false, required: true, value: key, placeholder: "sg_…", onInput: (e) => setKey(e.currentTarget.value) }),
+      problem && /* @__PURE__ */ jsx21("p", { class: "bad", role: "alert", children: problem }),
+      /* @__PURE__ */ jsx21("button", { class: "button primary", type: "submit", disabled: busy, children: busy ? "Signing in…" : "Sign in" })
     ] }),
-    /* @__PURE__ */ jsxs19("p", { class: "secondary", children: [
+    /* @__PURE__ */ jsxs20("p", { class: "secondary", children: [
       "The server wrote its first key to the file ",
-      /* @__PURE__ */ jsx20("code", { children: "spangrove-data/api-key" }),
+      /* @__PURE__ */ jsx21("code", { children: "spangrove-data/api-key" }),
       ", and prints a link that signs in once when it starts in a terminal. The key stays on the server: this browser keeps a cookie that scripts cannot read."
     ] })
   ] });
 }
 
 // pages/session.tsx
-import { useCallback, useEffect as useEffect16, useMemo as useMemo5, useRef as useRef11, useState as useState20 } from "./lib.js";
+import { useCallback, useEffect as useEffect17, useMemo as useMemo5, useRef as useRef11, useState as useState20 } from "./lib.js";
 
 // model/thread.ts
 function thread(events2) {
@@ -3189,6 +3255,42 @@ function pathTo(node) {
   return path;
 }
 
+// parts/highlight.ts
+var maxMarks = 2e3;
+function markWords(element, word) {
+  const needle = word.trim().toLowerCase();
+  if (!element || needle.length < 2 || !("highlights" in CSS)) return () => {
+  };
+  let frame = 0;
+  const paint2 = () => {
+    const ranges2 = [];
+    const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+    for (let node = walker.nextNode(); node && ranges2.length < maxMarks; node = walker.nextNode()) {
+      const text3 = node.nodeValue.toLowerCase();
+      for (let at = text3.indexOf(needle); at >= 0 && ranges2.length < maxMarks; at = text3.indexOf(needle, at + needle.length)) {
+        if (at + needle.length > node.nodeValue.length) break;
+        const range = new Range();
+        range.setStart(node, at);
+        range.setEnd(node, at + needle.length);
+        ranges2.push(range);
+      }
+    }
+    CSS.highlights.set("word", new Highlight(...ranges2));
+  };
+  const later = () => {
+    cancelAnimationFrame(frame);
+    frame = requestAnimationFrame(paint2);
+  };
+  const observer = new MutationObserver(later);
+  observer.observe(element, { childList: true, subtree: true, characterData: true });
+  later();
+  return () => {
+    observer.disconnect();
+    cancelAnimationFrame(frame);
+    CSS.highlights.delete("word");
+  };
+}
+
 // parts/graphview.tsx
 import { useMemo as useMemo4, useState as useState19 } from "./lib.js";
 
@@ -3285,21 +3387,21 @@ function trajectoryOf(tree) {
 }
 
 // parts/graphview.tsx
-import { jsx as jsx21, jsxs as jsxs20 } from "./lib.js";
+import { jsx as jsx22, jsxs as jsxs21 } from "./lib.js";
 function GraphView({ tree, selected, critical, onSelect }) {
   const graph = useMemo4(() => graphOf(tree), [tree]);
   const [only, setOnly] = useState19("all");
   const slow = useMemo4(() => new Set([...graph.nodes].filter((n) => n.type !== "session").sort((a, b) => b.duration - a.duration).slice(0, 3)), [graph]);
   const faint = (n) => only === "errors" && n.errors === 0 || only === "slow" && !slow.has(n) || critical !== null && !n.ids.some((id) => critical.has(id));
   const whole = tree.end - tree.start || 1;
-  return /* @__PURE__ */ jsxs20("div", { class: "graph", children: [
-    /* @__PURE__ */ jsxs20("div", { class: "graph-tools", children: [
-      ["all", "slow", "errors"].map((o) => /* @__PURE__ */ jsx21("button", { class: "button plain", "aria-pressed": only === o, onClick: () => setOnly(o), children: { all: "All", slow: "Bottlenecks", errors: "Errors" }[o] }, o)),
-      graph.left > 0 && /* @__PURE__ */ jsx21("span", { class: "faint", children: `${count(graph.left)} kinds of calls that took less are not shown` })
+  return /* @__PURE__ */ jsxs21("div", { class: "graph", children: [
+    /* @__PURE__ */ jsxs21("div", { class: "graph-tools", children: [
+      ["all", "slow", "errors"].map((o) => /* @__PURE__ */ jsx22("button", { class: "button plain", "aria-pressed": only === o, onClick: () => setOnly(o), children: { all: "All", slow: "Bottlenecks", errors: "Errors" }[o] }, o)),
+      graph.left > 0 && /* @__PURE__ */ jsx22("span", { class: "faint", children: `${count(graph.left)} kinds of calls that took less are not shown` })
     ] }),
-    /* @__PURE__ */ jsx21("div", { class: "scroll-x graph-box", tabIndex: 0, children: /* @__PURE__ */ jsxs20("svg", { width: graph.width, height: graph.height, role: "group", "aria-label": "Calls of the session, merged by name", children: [
-      graph.edges.map((e) => /* @__PURE__ */ jsx21(Edge, { e, faint: faint(e.from) || faint(e.to) }, `${e.from.key}>${e.to.key}`)),
-      graph.nodes.map((n) => /* @__PURE__ */ jsxs20(
+    /* @__PURE__ */ jsx22("div", { class: "scroll-x graph-box", tabIndex: 0, children: /* @__PURE__ */ jsxs21("svg", { width: graph.width, height: graph.height, role: "group", "aria-label": "Calls of the session, merged by name", children: [
+      graph.edges.map((e) => /* @__PURE__ */ jsx22(Edge, { e, faint: faint(e.from) || faint(e.to) }, `${e.from.key}>${e.to.key}`)),
+      graph.nodes.map((n) => /* @__PURE__ */ jsxs21(
         "g",
         {
           class: `graph-node${n.ids.includes(selected ?? "") ? " selected" : ""}${faint(n) ? " faded" : ""}`,
@@ -3311,12 +3413,12 @@ function GraphView({ tree, selected, critical, onSelect }) {
             if (ev.key === "Enter") onSelect(nextOf(n.ids, selected));
           },
           children: [
-            /* @__PURE__ */ jsx21("rect", { width: nodeWidth, height: nodeHeight, rx: "6" }),
-            /* @__PURE__ */ jsx21("rect", { class: `fill-${n.type}`, width: "4", height: nodeHeight, rx: "2" }),
-            /* @__PURE__ */ jsx21("text", { x: "14", y: "21", class: "graph-name", children: n.name.length > 23 ? `${n.name.slice(0, 22)}…` : n.name }),
-            /* @__PURE__ */ jsx21("text", { x: "14", y: "40", class: "graph-note", children: `${n.ids.length}× · ${duration(n.duration / n.ids.length)} · ${Math.round(n.duration / whole * 100)} %` }),
-            n.errors > 0 && /* @__PURE__ */ jsx21("text", { x: nodeWidth - 10, y: "21", "text-anchor": "end", class: "graph-bad", children: `${n.errors} ✕` }),
-            /* @__PURE__ */ jsx21("title", { children: `${n.name}
+            /* @__PURE__ */ jsx22("rect", { width: nodeWidth, height: nodeHeight, rx: "6" }),
+            /* @__PURE__ */ jsx22("rect", { class: `fill-${n.type}`, width: "4", height: nodeHeight, rx: "2" }),
+            /* @__PURE__ */ jsx22("text", { x: "14", y: "21", class: "graph-name", children: n.name.length > 23 ? `${n.name.slice(0, 22)}…` : n.name }),
+            /* @__PURE__ */ jsx22("text", { x: "14", y: "40", class: "graph-note", children: `${n.ids.length}× · ${duration(n.duration / n.ids.length)} · ${Math.round(n.duration / whole * 100)} %` }),
+            n.errors > 0 && /* @__PURE__ */ jsx22("text", { x: nodeWidth - 10, y: "21", "text-anchor": "end", class: "graph-bad", children: `${n.errors} ✕` }),
+            /* @__PURE__ */ jsx22("title", { children: `${n.name}
 ${plural(n.ids.length, "call")}, ${duration(n.duration)} in all${n.errors ? `, ${plural(n.errors, "error")}` : ""}` })
           ]
         },
@@ -3331,9 +3433,9 @@ function nextOf(ids, selected) {
 function Edge({ e, faint }) {
   const x1 = e.from.x, y1 = e.from.y + nodeHeight / 2, x2 = e.to.x, y2 = e.to.y - nodeHeight / 2;
   const bend = e.back ? 60 : (y2 - y1) / 2;
-  return /* @__PURE__ */ jsxs20("g", { class: `graph-edge${faint ? " faded" : ""}`, children: [
-    /* @__PURE__ */ jsx21("path", { d: `M${x1} ${y1}C${x1} ${y1 + bend} ${x2} ${y2 - bend} ${x2} ${y2}`, "stroke-width": 1 + Math.min(4, Math.log2(e.count)) }),
-    e.count > 1 && /* @__PURE__ */ jsx21("text", { x: (x1 + x2) / 2 + 6, y: (y1 + y2) / 2, children: `${e.count}×` })
+  return /* @__PURE__ */ jsxs21("g", { class: `graph-edge${faint ? " faded" : ""}`, children: [
+    /* @__PURE__ */ jsx22("path", { d: `M${x1} ${y1}C${x1} ${y1 + bend} ${x2} ${y2 - bend} ${x2} ${y2}`, "stroke-width": 1 + Math.min(4, Math.log2(e.count)) }),
+    e.count > 1 && /* @__PURE__ */ jsx22("text", { x: (x1 + x2) / 2 + 6, y: (y1 + y2) / 2, children: `${e.count}×` })
   ] });
 }
 function TrajectoryView({ tree, selected, onSelect }) {
@@ -3345,24 +3447,24 @@ function TrajectoryView({ tree, selected, onSelect }) {
   const line = 30;
   const radius = (n) => 3 + Math.sqrt(of(n) / most2) * Math.min(11, step * 0.9);
   const show2 = (n) => by === "duration" ? duration(n.duration) : by === "tokens" ? `${count(n.tokens ?? 0)} tokens` : cost(n.cost ?? 0);
-  return /* @__PURE__ */ jsxs20("div", { class: "graph", children: [
-    /* @__PURE__ */ jsxs20("div", { class: "graph-tools", children: [
-      /* @__PURE__ */ jsx21("span", { class: "faint", children: "Size shows" }),
-      ["duration", "tokens", "cost"].map((m) => /* @__PURE__ */ jsx21("button", { class: "button plain", "aria-pressed": by === m, onClick: () => setBy(m), children: m }, m)),
-      t.left > 0 && /* @__PURE__ */ jsx21("span", { class: "faint", children: `the first ${count(t.bubbles.length)} of ${count(t.bubbles.length + t.left)} steps` })
+  return /* @__PURE__ */ jsxs21("div", { class: "graph", children: [
+    /* @__PURE__ */ jsxs21("div", { class: "graph-tools", children: [
+      /* @__PURE__ */ jsx22("span", { class: "faint", children: "Size shows" }),
+      ["duration", "tokens", "cost"].map((m) => /* @__PURE__ */ jsx22("button", { class: "button plain", "aria-pressed": by === m, onClick: () => setBy(m), children: m }, m)),
+      t.left > 0 && /* @__PURE__ */ jsx22("span", { class: "faint", children: `the first ${count(t.bubbles.length)} of ${count(t.bubbles.length + t.left)} steps` })
     ] }),
-    /* @__PURE__ */ jsxs20("div", { class: "trajectory", children: [
-      /* @__PURE__ */ jsx21("div", { class: "trajectory-names", children: t.rows.map((r) => /* @__PURE__ */ jsxs20("div", { class: "ellipsis", style: { height: `${line}px`, lineHeight: `${line}px` }, title: `${r.type} ${r.name}, ${r.count} times`, children: [
-        /* @__PURE__ */ jsx21("span", { class: `type-${r.type}`, children: "●" }),
+    /* @__PURE__ */ jsxs21("div", { class: "trajectory", children: [
+      /* @__PURE__ */ jsx22("div", { class: "trajectory-names", children: t.rows.map((r) => /* @__PURE__ */ jsxs21("div", { class: "ellipsis", style: { height: `${line}px`, lineHeight: `${line}px` }, title: `${r.type} ${r.name}, ${r.count} times`, children: [
+        /* @__PURE__ */ jsx22("span", { class: `type-${r.type}`, children: "●" }),
         " ",
         r.name,
         " ",
-        /* @__PURE__ */ jsx21("span", { class: "faint", children: r.count })
+        /* @__PURE__ */ jsx22("span", { class: "faint", children: r.count })
       ] }, r.key)) }),
-      /* @__PURE__ */ jsx21("div", { class: "scroll-x", tabIndex: 0, children: /* @__PURE__ */ jsxs20("svg", { width: t.bubbles.length * step + 40, height: t.rows.length * line, role: "group", "aria-label": "Steps in order", children: [
-        t.rows.map((r, i) => /* @__PURE__ */ jsx21("line", { class: "trajectory-line", x1: "0", x2: t.bubbles.length * step + 40, y1: i * line + line / 2, y2: i * line + line / 2 }, r.key)),
-        /* @__PURE__ */ jsx21("polyline", { class: "trajectory-path", points: t.bubbles.map((b) => `${b.step * step + 20},${b.row * line + line / 2}`).join(" ") }),
-        t.bubbles.map((b) => /* @__PURE__ */ jsx21(
+      /* @__PURE__ */ jsx22("div", { class: "scroll-x", tabIndex: 0, children: /* @__PURE__ */ jsxs21("svg", { width: t.bubbles.length * step + 40, height: t.rows.length * line, role: "group", "aria-label": "Steps in order", children: [
+        t.rows.map((r, i) => /* @__PURE__ */ jsx22("line", { class: "trajectory-line", x1: "0", x2: t.bubbles.length * step + 40, y1: i * line + line / 2, y2: i * line + line / 2 }, r.key)),
+        /* @__PURE__ */ jsx22("polyline", { class: "trajectory-path", points: t.bubbles.map((b) => `${b.step * step + 20},${b.row * line + line / 2}`).join(" ") }),
+        t.bubbles.map((b) => /* @__PURE__ */ jsx22(
           "circle",
           {
             class: `bubble fill-${b.node.type}${b.node.error ? " failed" : ""}${b.node.id === selected ? " selected" : ""}`,
@@ -3373,7 +3475,7 @@ function TrajectoryView({ tree, selected, onSelect }) {
             tabIndex: -1,
             "aria-label": `step ${b.step + 1}, ${b.node.name}`,
             onClick: () => onSelect(b.node.id),
-            children: /* @__PURE__ */ jsx21("title", { children: `${b.step + 1}. ${b.node.name}: ${show2(b.node)}${b.node.error ? "\nerror: " + b.node.error : ""}` })
+            children: /* @__PURE__ */ jsx22("title", { children: `${b.step + 1}. ${b.node.name}: ${show2(b.node)}${b.node.error ? "\nerror: " + b.node.error : ""}` })
           },
           b.node.id
         ))
@@ -3383,13 +3485,13 @@ function TrajectoryView({ tree, selected, onSelect }) {
 }
 
 // parts/minimap.tsx
-import { useEffect as useEffect12, useRef as useRef8 } from "./lib.js";
-import { Fragment as Fragment11, jsx as jsx22, jsxs as jsxs21 } from "./lib.js";
+import { useEffect as useEffect13, useRef as useRef8 } from "./lib.js";
+import { Fragment as Fragment12, jsx as jsx23, jsxs as jsxs22 } from "./lib.js";
 var minimapFrom = 20;
 function Minimap(p) {
   const canvas = useRef8(null);
   const drag = useRef8(null);
-  useEffect12(() => {
+  useEffect13(() => {
     const draw = () => paint(canvas.current, p.tree, p.whole);
     draw();
     const observer = new ResizeObserver(draw);
@@ -3402,7 +3504,7 @@ function Minimap(p) {
     return p.whole.start + Math.min(1, Math.max(0, (x - box.left) / box.width)) * size;
   };
   const percent = (t) => `${(t - p.whole.start) / size * 100}%`;
-  return /* @__PURE__ */ jsxs21(
+  return /* @__PURE__ */ jsxs22(
     "div",
     {
       class: "minimap",
@@ -3421,12 +3523,12 @@ function Minimap(p) {
         drag.current = null;
       },
       children: [
-        /* @__PURE__ */ jsx22("canvas", { ref: canvas }),
-        (p.range.start > p.whole.start || p.range.end < p.whole.end) && /* @__PURE__ */ jsxs21(Fragment11, { children: [
-          /* @__PURE__ */ jsx22("i", { class: "shade", style: { left: 0, width: percent(p.range.start) } }),
-          /* @__PURE__ */ jsx22("i", { class: "shade", style: { left: percent(p.range.end), right: 0 } })
+        /* @__PURE__ */ jsx23("canvas", { ref: canvas }),
+        (p.range.start > p.whole.start || p.range.end < p.whole.end) && /* @__PURE__ */ jsxs22(Fragment12, { children: [
+          /* @__PURE__ */ jsx23("i", { class: "shade", style: { left: 0, width: percent(p.range.start) } }),
+          /* @__PURE__ */ jsx23("i", { class: "shade", style: { left: percent(p.range.end), right: 0 } })
         ] }),
-        p.needle !== null && /* @__PURE__ */ jsx22("i", { class: "needle", style: { left: percent(p.needle) } })
+        p.needle !== null && /* @__PURE__ */ jsx23("i", { class: "needle", style: { left: percent(p.needle) } })
       ]
     }
   );
@@ -3465,21 +3567,21 @@ function resolve(element, value2) {
 }
 
 // parts/timelineview.tsx
-import { useEffect as useEffect13, useRef as useRef9 } from "./lib.js";
-import { Fragment as Fragment12, jsx as jsx23, jsxs as jsxs22 } from "./lib.js";
+import { useEffect as useEffect14, useRef as useRef9 } from "./lib.js";
+import { Fragment as Fragment13, jsx as jsx24, jsxs as jsxs23 } from "./lib.js";
 function TimelineView(p) {
   const { ref, from, to, onScroll } = useWindow(p.rows.length, p.rowHeight);
   const at = p.rows.findIndex((r) => r.node.id === p.selected);
   const drag = useRef9(null);
   const track = useRef9(null);
-  useEffect13(() => reveal(ref.current, at, p.rowHeight, 24), [p.selected]);
+  useEffect14(() => reveal(ref.current, at, p.rowHeight, 24), [p.selected]);
   const share = (x) => {
     const box = track.current?.getBoundingClientRect();
     return box ? Math.min(1, Math.max(0, (x - box.left) / box.width)) : 0;
   };
   const latest = useRef9(p);
   latest.current = p;
-  useEffect13(() => {
+  useEffect14(() => {
     const box = ref.current;
     const onWheel = (e) => {
       if (!e.ctrlKey && !e.metaKey) return;
@@ -3506,7 +3608,7 @@ function TimelineView(p) {
     else if (e.key === "-") p.onRange(zoom(p.range, p.whole, 1 / 0.7, 0.5));
     else if (e.key === "0") p.onRange(p.whole);
   };
-  return /* @__PURE__ */ jsxs22(
+  return /* @__PURE__ */ jsxs23(
     "div",
     {
       class: "timeline",
@@ -3532,15 +3634,15 @@ function TimelineView(p) {
         drag.current = null;
       },
       children: [
-        /* @__PURE__ */ jsxs22("div", { class: "scale", children: [
-          /* @__PURE__ */ jsx23("div", { class: "time-name", children: size < p.whole.end - p.whole.start ? /* @__PURE__ */ jsx23("button", { class: "button plain", onClick: () => p.onRange(p.whole), children: "Whole session" }) : /* @__PURE__ */ jsx23("span", { class: "faint", children: "Ctrl+wheel zooms" }) }),
-          /* @__PURE__ */ jsx23("div", { class: "time-track", ref: track, children: marks.map((t) => /* @__PURE__ */ jsx23("span", { class: "tick faint", style: { left: percent((p.origin + t - p.range.start) / size) }, children: duration(t) }, t)) })
+        /* @__PURE__ */ jsxs23("div", { class: "scale", children: [
+          /* @__PURE__ */ jsx24("div", { class: "time-name", children: size < p.whole.end - p.whole.start ? /* @__PURE__ */ jsx24("button", { class: "button plain", onClick: () => p.onRange(p.whole), children: "Whole session" }) : /* @__PURE__ */ jsx24("span", { class: "faint", children: "Ctrl+wheel zooms" }) }),
+          /* @__PURE__ */ jsx24("div", { class: "time-track", ref: track, children: marks.map((t) => /* @__PURE__ */ jsx24("span", { class: "tick faint", style: { left: percent((p.origin + t - p.range.start) / size) }, children: duration(t) }, t)) })
         ] }),
-        /* @__PURE__ */ jsx23("div", { style: { height: `${p.rows.length * p.rowHeight}px`, position: "relative" }, children: p.rows.slice(from, to).map((row, i) => {
+        /* @__PURE__ */ jsx24("div", { style: { height: `${p.rows.length * p.rowHeight}px`, position: "relative" }, children: p.rows.slice(from, to).map((row, i) => {
           const n = row.node;
           const spot = row.group ? place(n.start, row.group[row.group.length - 1].end, p.range) : place(n.start, n.end, p.range);
           const after = spot !== null && spot.left + spot.width < 0.85;
-          return /* @__PURE__ */ jsxs22(
+          return /* @__PURE__ */ jsxs23(
             "div",
             {
               role: "row",
@@ -3553,21 +3655,21 @@ function TimelineView(p) {
               onClick: () => p.onSelect(n.id),
               onDblClick: () => p.onRange(within({ start: n.start - n.duration * 0.05, end: n.end + Math.max(n.duration * 0.05, 0.01) }, p.whole)),
               children: [
-                /* @__PURE__ */ jsxs22("div", { class: "time-name", role: "gridcell", style: { paddingLeft: `${8 + Math.min(row.depth, 12) * 12}px` }, children: [
-                  n.children.length > 0 || row.group ? /* @__PURE__ */ jsx23("button", { type: "button", class: "fold", tabIndex: -1, "aria-label": row.folded ? "Unfold" : "Fold", onClick: (e) => {
+                /* @__PURE__ */ jsxs23("div", { class: "time-name", role: "gridcell", style: { paddingLeft: `${8 + Math.min(row.depth, 12) * 12}px` }, children: [
+                  n.children.length > 0 || row.group ? /* @__PURE__ */ jsx24("button", { type: "button", class: "fold", tabIndex: -1, "aria-label": row.folded ? "Unfold" : "Fold", onClick: (e) => {
                     e.stopPropagation();
                     p.onToggle(row, e.shiftKey);
-                  }, children: /* @__PURE__ */ jsx23(Icon, { name: row.folded ? "right" : "down", small: true }) }) : /* @__PURE__ */ jsx23("span", { class: "fold" }),
-                  /* @__PURE__ */ jsx23(TypeIcon, { type: n.type, small: true }),
-                  /* @__PURE__ */ jsx23("span", { class: "ellipsis", children: n.name }),
-                  row.group && /* @__PURE__ */ jsx23("span", { class: "chip", children: `×${row.group.length}` })
+                  }, children: /* @__PURE__ */ jsx24(Icon, { name: row.folded ? "right" : "down", small: true }) }) : /* @__PURE__ */ jsx24("span", { class: "fold" }),
+                  /* @__PURE__ */ jsx24(TypeIcon, { type: n.type, small: true }),
+                  /* @__PURE__ */ jsx24("span", { class: "ellipsis", children: n.name }),
+                  row.group && /* @__PURE__ */ jsx24("span", { class: "chip", children: `×${row.group.length}` })
                 ] }),
-                /* @__PURE__ */ jsx23("div", { class: "time-track", role: "gridcell", onPointerDown: (e) => {
+                /* @__PURE__ */ jsx24("div", { class: "time-track", role: "gridcell", onPointerDown: (e) => {
                   if (e.button === 0 && size < p.whole.end - p.whole.start) drag.current = { x: e.clientX, range: p.range };
-                }, children: spot && /* @__PURE__ */ jsxs22(Fragment12, { children: [
-                  /* @__PURE__ */ jsx23("i", { class: `time-bar fill-${n.type}${n.error ? " failed" : ""}`, style: { left: percent(spot.left), width: percent(spot.width) } }),
-                  /* @__PURE__ */ jsxs22("span", { class: `time-label${after ? "" : " before"}`, style: after ? { left: percent(spot.left + spot.width) } : { right: percent(1 - spot.left) }, children: [
-                    n.error && /* @__PURE__ */ jsx23(Icon, { name: "alert", small: true, tint: "bad", label: "error" }),
+                }, children: spot && /* @__PURE__ */ jsxs23(Fragment13, { children: [
+                  /* @__PURE__ */ jsx24("i", { class: `time-bar fill-${n.type}${n.error ? " failed" : ""}`, style: { left: percent(spot.left), width: percent(spot.width) } }),
+                  /* @__PURE__ */ jsxs23("span", { class: `time-label${after ? "" : " before"}`, style: after ? { left: percent(spot.left + spot.width) } : { right: percent(1 - spot.left) }, children: [
+                    n.error && /* @__PURE__ */ jsx24(Icon, { name: "alert", small: true, tint: "bad", label: "error" }),
                     duration(n.duration)
                   ] })
                 ] }) })
@@ -3576,24 +3678,24 @@ function TimelineView(p) {
             n.id
           );
         }) }),
-        p.needle !== null && p.needle >= p.range.start && p.needle <= p.range.end && /* @__PURE__ */ jsx23("div", { class: "needle-track", children: /* @__PURE__ */ jsx23("i", { class: "needle", style: { left: percent((p.needle - p.range.start) / size) } }) })
+        p.needle !== null && p.needle >= p.range.start && p.needle <= p.range.end && /* @__PURE__ */ jsx24("div", { class: "needle-track", children: /* @__PURE__ */ jsx24("i", { class: "needle", style: { left: percent((p.needle - p.range.start) / size) } }) })
       ]
     }
   );
 }
 
 // parts/transcriptview.tsx
-import { useEffect as useEffect14 } from "./lib.js";
-import { Fragment as Fragment13, jsx as jsx24, jsxs as jsxs23 } from "./lib.js";
+import { useEffect as useEffect15 } from "./lib.js";
+import { Fragment as Fragment14, jsx as jsx25, jsxs as jsxs24 } from "./lib.js";
 var stepHeight = 58;
 function TranscriptView(p) {
   const { ref, from, to, onScroll } = useWindow(p.steps.length, stepHeight);
   const at = p.steps.findIndex((s) => s.node.id === p.selected);
-  useEffect14(() => reveal(ref.current, at, stepHeight), [p.selected]);
+  useEffect15(() => reveal(ref.current, at, stepHeight), [p.selected]);
   const visible = p.steps.slice(from, to);
   const ids = visible.map((s) => s.node.id);
-  useEffect14(() => p.onVisible(ids), [ids.join()]);
-  return /* @__PURE__ */ jsxs23(
+  useEffect15(() => p.onVisible(ids), [ids.join()]);
+  return /* @__PURE__ */ jsxs24(
     "div",
     {
       class: "transcript",
@@ -3611,10 +3713,10 @@ function TranscriptView(p) {
         }
       },
       children: [
-        /* @__PURE__ */ jsx24("div", { style: { height: `${p.steps.length * stepHeight}px`, position: "relative" }, children: visible.map((s, i) => {
+        /* @__PURE__ */ jsx25("div", { style: { height: `${p.steps.length * stepHeight}px`, position: "relative" }, children: visible.map((s, i) => {
           const n = s.node;
           const preview = p.preview(n.id);
-          return /* @__PURE__ */ jsxs23(
+          return /* @__PURE__ */ jsxs24(
             "div",
             {
               id: `step-${n.id}`,
@@ -3624,36 +3726,36 @@ function TranscriptView(p) {
               style: { top: `${(from + i) * stepHeight}px`, height: `${stepHeight}px`, paddingLeft: `${12 + Math.min(s.depth, 8) * 20}px` },
               onClick: () => p.onSelect(n.id),
               children: [
-                /* @__PURE__ */ jsxs23("div", { class: "step-head", children: [
-                  /* @__PURE__ */ jsx24(TypeIcon, { type: n.type, small: true }),
-                  /* @__PURE__ */ jsx24("b", { class: "ellipsis", children: n.name }),
-                  preview?.model && /* @__PURE__ */ jsx24("span", { class: "faint ellipsis", children: preview.model }),
-                  n.error && /* @__PURE__ */ jsxs23("span", { class: "chip bad", children: [
-                    /* @__PURE__ */ jsx24(Icon, { name: "alert", small: true }),
+                /* @__PURE__ */ jsxs24("div", { class: "step-head", children: [
+                  /* @__PURE__ */ jsx25(TypeIcon, { type: n.type, small: true }),
+                  /* @__PURE__ */ jsx25("b", { class: "ellipsis", children: n.name }),
+                  preview?.model && /* @__PURE__ */ jsx25("span", { class: "faint ellipsis", children: preview.model }),
+                  n.error && /* @__PURE__ */ jsxs24("span", { class: "chip bad", children: [
+                    /* @__PURE__ */ jsx25(Icon, { name: "alert", small: true }),
                     "error"
                   ] }),
-                  s.wrappers > 0 && /* @__PURE__ */ jsx24("span", { class: "faint", children: `in ${plural(s.wrappers, "wrapper")}` }),
-                  /* @__PURE__ */ jsx24("span", { class: "grow" }),
-                  n.tokens !== null && n.tokens > 0 && /* @__PURE__ */ jsxs23("span", { class: "faint", children: [
+                  s.wrappers > 0 && /* @__PURE__ */ jsx25("span", { class: "faint", children: `in ${plural(s.wrappers, "wrapper")}` }),
+                  /* @__PURE__ */ jsx25("span", { class: "grow" }),
+                  n.tokens !== null && n.tokens > 0 && /* @__PURE__ */ jsxs24("span", { class: "faint", children: [
                     short(n.tokens),
                     " tok"
                   ] }),
-                  /* @__PURE__ */ jsx24("span", { class: "faint", children: duration(n.duration) })
+                  /* @__PURE__ */ jsx25("span", { class: "faint", children: duration(n.duration) })
                 ] }),
-                /* @__PURE__ */ jsx24("div", { class: "step-line ellipsis", children: preview?.input ? /* @__PURE__ */ jsxs23(Fragment13, { children: [
-                  /* @__PURE__ */ jsx24("span", { class: "faint", children: "in " }),
+                /* @__PURE__ */ jsx25("div", { class: "step-line ellipsis", children: preview?.input ? /* @__PURE__ */ jsxs24(Fragment14, { children: [
+                  /* @__PURE__ */ jsx25("span", { class: "faint", children: "in " }),
                   preview.input
-                ] }) : /* @__PURE__ */ jsx24("span", { class: "faint", children: preview ? "no input" : "…" }) }),
-                /* @__PURE__ */ jsx24("div", { class: "step-line ellipsis", children: n.error ? /* @__PURE__ */ jsx24("span", { class: "bad", children: n.error }) : preview?.output ? /* @__PURE__ */ jsxs23(Fragment13, { children: [
-                  /* @__PURE__ */ jsx24("span", { class: "faint", children: "out " }),
+                ] }) : /* @__PURE__ */ jsx25("span", { class: "faint", children: preview ? "no input" : "…" }) }),
+                /* @__PURE__ */ jsx25("div", { class: "step-line ellipsis", children: n.error ? /* @__PURE__ */ jsx25("span", { class: "bad", children: n.error }) : preview?.output ? /* @__PURE__ */ jsxs24(Fragment14, { children: [
+                  /* @__PURE__ */ jsx25("span", { class: "faint", children: "out " }),
                   preview.output
-                ] }) : /* @__PURE__ */ jsx24("span", { class: "faint", children: preview ? "no output" : "" }) })
+                ] }) : /* @__PURE__ */ jsx25("span", { class: "faint", children: preview ? "no output" : "" }) })
               ]
             },
             n.id
           );
         }) }),
-        p.hidden > 0 && /* @__PURE__ */ jsxs23("p", { class: "foot", children: [
+        p.hidden > 0 && /* @__PURE__ */ jsxs24("p", { class: "foot", children: [
           plural(p.hidden, "wrapper"),
           " not shown; the tree has them"
         ] })
@@ -3663,16 +3765,16 @@ function TranscriptView(p) {
 }
 
 // parts/treeview.tsx
-import { useEffect as useEffect15, useRef as useRef10 } from "./lib.js";
-import { jsx as jsx25, jsxs as jsxs24 } from "./lib.js";
+import { useEffect as useEffect16, useRef as useRef10 } from "./lib.js";
+import { jsx as jsx26, jsxs as jsxs25 } from "./lib.js";
 function TreeView(p) {
   const { ref, from, to, onScroll } = useWindow(p.rows.length, p.rowHeight);
   const at = p.rows.findIndex((r) => r.node.id === p.selected);
-  useEffect15(() => reveal(ref.current, at, p.rowHeight), [p.selected]);
+  useEffect16(() => reveal(ref.current, at, p.rowHeight), [p.selected]);
   const visible = p.rows.slice(from, to);
   const ids = visible.map((r) => r.node.id);
   const drawn = useDrawn([p.rows, p.selected, p.critical, p.turn, p.rowHeight]);
-  useEffect15(() => p.onVisible(ids), [ids.join()]);
+  useEffect16(() => p.onVisible(ids), [ids.join()]);
   const move = (n) => {
     const row = p.rows[Math.min(p.rows.length - 1, Math.max(0, n))];
     if (row) p.onSelect(row.node.id);
@@ -3694,7 +3796,7 @@ function TreeView(p) {
       else move(at + 1);
     }
   };
-  return /* @__PURE__ */ jsx25(
+  return /* @__PURE__ */ jsx26(
     "div",
     {
       class: "tree",
@@ -3706,7 +3808,7 @@ function TreeView(p) {
       "aria-label": "Events",
       "aria-rowcount": p.rows.length,
       "aria-activedescendant": at >= from && at < to ? `event-${p.selected}` : void 0,
-      children: /* @__PURE__ */ jsx25("div", { style: { height: `${p.rows.length * p.rowHeight}px`, position: "relative" }, children: visible.map((row, i) => drawn(from + i, () => /* @__PURE__ */ jsx25(TreeRow, { row, index: from + i, p }, row.node.id))) })
+      children: /* @__PURE__ */ jsx26("div", { style: { height: `${p.rows.length * p.rowHeight}px`, position: "relative" }, children: visible.map((row, i) => drawn(from + i, () => /* @__PURE__ */ jsx26(TreeRow, { row, index: from + i, p }, row.node.id))) })
     }
   );
 }
@@ -3726,7 +3828,7 @@ function TreeRow({ row, index, p }) {
   const selected = n.id === p.selected;
   const group = row.group;
   const duration2 = group ? group.reduce((sum, g) => sum + g.duration, 0) : n.duration;
-  return /* @__PURE__ */ jsxs24(
+  return /* @__PURE__ */ jsxs25(
     "div",
     {
       id: `event-${n.id}`,
@@ -3739,41 +3841,41 @@ function TreeRow({ row, index, p }) {
       style: { top: `${index * p.rowHeight}px`, height: `${p.rowHeight}px`, paddingLeft: `${8 + Math.min(row.depth, 30) * 14}px` },
       onClick: () => p.onSelect(n.id),
       children: [
-        /* @__PURE__ */ jsxs24("span", { role: "gridcell", class: "tree-cell", children: [
-          row.depth > 0 && /* @__PURE__ */ jsx25("i", { class: "guides", style: { width: `${Math.min(row.depth, 30) * 14}px` } }),
-          folds ? /* @__PURE__ */ jsx25("button", { type: "button", class: "fold", tabIndex: -1, "aria-label": row.folded ? "Unfold" : "Fold", onClick: (e) => {
+        /* @__PURE__ */ jsxs25("span", { role: "gridcell", class: "tree-cell", children: [
+          row.depth > 0 && /* @__PURE__ */ jsx26("i", { class: "guides", style: { width: `${Math.min(row.depth, 30) * 14}px` } }),
+          folds ? /* @__PURE__ */ jsx26("button", { type: "button", class: "fold", tabIndex: -1, "aria-label": row.folded ? "Unfold" : "Fold", onClick: (e) => {
             e.stopPropagation();
             p.onToggle(row, e.shiftKey);
-          }, children: /* @__PURE__ */ jsx25(Icon, { name: row.folded ? "right" : "down", small: true }) }) : /* @__PURE__ */ jsx25("span", { class: "fold" }),
-          /* @__PURE__ */ jsx25(TypeIcon, { type: n.type, small: true }),
-          /* @__PURE__ */ jsx25("span", { class: "tree-name ellipsis", children: n.name }),
-          group && /* @__PURE__ */ jsx25("span", { class: "chip", children: `×${group.length}` }),
-          !group && row.folded && /* @__PURE__ */ jsx25("span", { class: "chip", children: `+${count(n.below)}` }),
-          row.folded && n.errorsBelow > 0 && /* @__PURE__ */ jsxs24("span", { class: "chip bad", children: [
-            /* @__PURE__ */ jsx25(Icon, { name: "alert", small: true }),
+          }, children: /* @__PURE__ */ jsx26(Icon, { name: row.folded ? "right" : "down", small: true }) }) : /* @__PURE__ */ jsx26("span", { class: "fold" }),
+          /* @__PURE__ */ jsx26(TypeIcon, { type: n.type, small: true }),
+          /* @__PURE__ */ jsx26("span", { class: "tree-name ellipsis", children: n.name }),
+          group && /* @__PURE__ */ jsx26("span", { class: "chip", children: `×${group.length}` }),
+          !group && row.folded && /* @__PURE__ */ jsx26("span", { class: "chip", children: `+${count(n.below)}` }),
+          row.folded && n.errorsBelow > 0 && /* @__PURE__ */ jsxs25("span", { class: "chip bad", children: [
+            /* @__PURE__ */ jsx26(Icon, { name: "alert", small: true }),
             plural(n.errorsBelow, "error")
           ] }),
-          n.error && /* @__PURE__ */ jsxs24("span", { class: "chip bad", title: n.error, children: [
-            /* @__PURE__ */ jsx25(Icon, { name: "alert", small: true }),
+          n.error && /* @__PURE__ */ jsxs25("span", { class: "chip bad", title: n.error, children: [
+            /* @__PURE__ */ jsx26(Icon, { name: "alert", small: true }),
             "error"
           ] }),
-          n.running && /* @__PURE__ */ jsxs24("span", { class: "chip running", children: [
-            /* @__PURE__ */ jsx25(Icon, { name: "live", small: true }),
+          n.running && /* @__PURE__ */ jsxs25("span", { class: "chip running", children: [
+            /* @__PURE__ */ jsx26(Icon, { name: "live", small: true }),
             "running"
           ] }),
-          n.note === "orphan" && /* @__PURE__ */ jsx25("span", { class: "chip", title: "The event names a parent that was not received (yet).", children: "parent missing" }),
-          n.note === "cycle" && /* @__PURE__ */ jsx25("span", { class: "chip", title: "The event was its own ancestor: it is shown here instead.", children: "cycle cut" }),
-          preview?.model && /* @__PURE__ */ jsx25("span", { class: "tree-model ellipsis faint", children: preview.model }),
-          /* @__PURE__ */ jsx25("span", { class: "tree-preview ellipsis faint", children: n.type === "session" ? "" : preview?.output || preview?.input })
+          n.note === "orphan" && /* @__PURE__ */ jsx26("span", { class: "chip", title: "The event names a parent that was not received (yet).", children: "parent missing" }),
+          n.note === "cycle" && /* @__PURE__ */ jsx26("span", { class: "chip", title: "The event was its own ancestor: it is shown here instead.", children: "cycle cut" }),
+          preview?.model && /* @__PURE__ */ jsx26("span", { class: "tree-model ellipsis faint", children: preview.model }),
+          /* @__PURE__ */ jsx26("span", { class: "tree-preview ellipsis faint", children: n.type === "session" ? "" : preview?.output || preview?.input })
         ] }),
-        /* @__PURE__ */ jsxs24("span", { role: "gridcell", class: "tree-numbers", children: [
-          n.tokens !== null && n.tokens > 0 && /* @__PURE__ */ jsxs24("span", { class: "faint", title: `${count(n.tokens)} tokens`, children: [
+        /* @__PURE__ */ jsxs25("span", { role: "gridcell", class: "tree-numbers", children: [
+          n.tokens !== null && n.tokens > 0 && /* @__PURE__ */ jsxs25("span", { class: "faint", title: `${count(n.tokens)} tokens`, children: [
             short(n.tokens),
             " tok"
           ] }),
-          n.cost !== null && n.cost > 0 && /* @__PURE__ */ jsx25("span", { class: "faint", children: cost(n.cost) }),
-          /* @__PURE__ */ jsxs24("span", { class: "tree-duration", children: [
-            /* @__PURE__ */ jsx25("i", { style: { width: `${Math.max(1, Math.min(100, duration2 / p.longest * 100))}%` } }),
+          n.cost !== null && n.cost > 0 && /* @__PURE__ */ jsx26("span", { class: "faint", children: cost(n.cost) }),
+          /* @__PURE__ */ jsxs25("span", { class: "tree-duration", children: [
+            /* @__PURE__ */ jsx26("i", { style: { width: `${Math.max(1, Math.min(100, duration2 / p.longest * 100))}%` } }),
             duration(duration2)
           ] })
         ] })
@@ -3782,8 +3884,29 @@ function TreeRow({ row, index, p }) {
   );
 }
 
+// pages/sessionscores.ts
+var maxScored = 200;
+function useScores(session) {
+  return useLoaded(session, async (signal8) => {
+    const search = (filters, projections2) => call("v1/events/search", { method: "POST", signal: signal8, body: { filters, projections: projections2, limit: maxScored } });
+    const scored = await search([{ field: "session_id", operator: "is", value: session }, { field: "metrics", operator: "exists" }], ["event_id", "session_id", "event_name", "start_time", "metrics"]);
+    if (scored.events.length === 0) return { scores: [], events: 0 };
+    const records = await search(
+      [{ field: "source", operator: "is", value: "evaluator" }, { field: "metadata.target_session_id", operator: "is", value: session }],
+      ["event_id", "session_id", "start_time", "metadata.target_event_id", "metadata.evaluator_name"]
+    );
+    return { scores: readScores(scored.events, records.events), events: scored.totalEvents };
+  });
+}
+function judgeOf(score2) {
+  return score2.judge && href(["session", score2.judge.session], { e: score2.judge.event });
+}
+function shownScore(score2) {
+  return { ...score2, judge: judgeOf(score2), on: { id: score2.event, name: score2.eventName } };
+}
+
 // pages/session.tsx
-import { Fragment as Fragment14, jsx as jsx26, jsxs as jsxs25 } from "./lib.js";
+import { Fragment as Fragment15, jsx as jsx27, jsxs as jsxs26 } from "./lib.js";
 var views = ["tree", "timeline", "graph", "trajectory", "thread", "transcript"];
 var none2 = /* @__PURE__ */ new Set();
 var coarse2 = matchMedia("(pointer: coarse)");
@@ -3795,7 +3918,7 @@ function SessionPage({ id }) {
   const [error, setError] = useState20(null);
   const [turn, setTurn] = useState20(0);
   const known2 = useRef11(null);
-  useEffect16(() => {
+  useEffect17(() => {
     const stop = new AbortController();
     let timer = 0;
     known2.current = null;
@@ -3832,9 +3955,19 @@ function SessionPage({ id }) {
       clearTimeout(timer);
     };
   }, [id, turn]);
-  if (error) return /* @__PURE__ */ jsx26("div", { class: "page", children: /* @__PURE__ */ jsx26(Problem, { error, retry: () => setTurn((n) => n + 1) }) });
-  if (!tree) return /* @__PURE__ */ jsx26("div", { class: "page", children: /* @__PURE__ */ jsx26("div", { class: "progress", role: "progressbar", "aria-label": "Loading" }) });
-  return /* @__PURE__ */ jsx26(Session, { tree, id, view });
+  useEffect17(() => {
+    const beside = (by) => {
+      const next = neighbour(route.value.path[1] ?? id, by);
+      if (next) go(href(["session", next], { view: view === "tree" ? null : view }));
+    };
+    return addCommands([
+      { id: "next-session", keys: ["]"], label: "Next session of the list", group: "Session", run: () => beside(1) },
+      { id: "previous-session", keys: ["["], label: "Previous session of the list", group: "Session", run: () => beside(-1) }
+    ]);
+  }, [id, view]);
+  if (error) return /* @__PURE__ */ jsx27("div", { class: "page", children: /* @__PURE__ */ jsx27(Problem, { error, retry: () => setTurn((n) => n + 1) }) });
+  if (!tree) return /* @__PURE__ */ jsx27("div", { class: "page", children: /* @__PURE__ */ jsx27("div", { class: "progress", role: "progressbar", "aria-label": "Loading" }) });
+  return /* @__PURE__ */ jsx27(Session, { tree, id, view });
 }
 function Session({ tree, id, view }) {
   const { params } = route.value;
@@ -3853,9 +3986,12 @@ function Session({ tree, id, view }) {
   const critical = useMemo5(() => showCritical ? criticalPath(tree) : null, [tree, showCritical]);
   const longest = useMemo5(() => Math.max(...tree.nodes.map((n) => n.duration), 1), [tree]);
   const rowHeight3 = coarse2.matches ? 44 : view === "timeline" ? 24 : 26;
-  const match = useMemo5(() => matcher(only, find, zoomed), [only, find, zoomed]);
+  const scores = useScores(id);
+  const [showScores, setShowScores] = useState20(false);
+  const hits = useHits(id, find);
+  const match = useMemo5(() => matcher(only, find, zoomed, hits.ids), [only, find, zoomed, hits.ids]);
   const rows = useMemo5(() => visibleRows(tree, { folded, opened, match, group: true }), [tree, folded, opened, match]);
-  useEffect16(() => {
+  useEffect17(() => {
     performance.mark("session:shown");
   }, []);
   const select = useCallback((event) => setParams({ e: event }, true), []);
@@ -3882,18 +4018,31 @@ function Session({ tree, id, view }) {
       if (fresh) redraw((n) => n + 1);
     }), 60);
   }, [id]);
-  useEffect16(() => () => clearTimeout(resting.current), []);
-  useEffect16(() => {
+  useEffect17(() => () => clearTimeout(resting.current), []);
+  useEffect17(() => {
     if (!selected) return;
     const closed = pathTo(selected).slice(0, -1).filter((n) => folded.has(n.id));
     if (closed.length > 0) setFolded(new Set([...folded].filter((f) => !closed.some((n) => n.id === f))));
     const group = tree.nodes.find((n) => n.parent === selected.parent && !opened.has(n.id) && rows.some((r) => r.node === n && r.group?.includes(selected) && n !== selected));
     if (group) setOpened(/* @__PURE__ */ new Set([...opened, group.id]));
   }, [selectedId]);
-  useEffect16(() => {
+  useEffect17(() => {
+    const now = () => route.value.params.get("e");
     const step = (by) => {
-      const at = rows.findIndex((r) => r.node.id === selectedId);
+      const at = rows.findIndex((r) => r.node.id === now());
       const next = rows[Math.min(rows.length - 1, Math.max(0, at + by))];
+      if (next) select(next.node.id);
+    };
+    const sibling = (by) => {
+      const from = tree.byId.get(now() ?? "");
+      const all = from?.parent?.children ?? [];
+      const next = from && all[all.indexOf(from) + by];
+      if (next) select(next.id);
+    };
+    const hit = (by) => {
+      const found = rows.filter((r) => !r.grey && match !== null);
+      const at = found.findIndex((r) => r.node.id === now());
+      const next = found[(at + by + found.length + (at < 0 && by < 0 ? 1 : 0)) % found.length];
       if (next) select(next.node.id);
     };
     const flip = (name, value2) => setParams({ [name]: route.value.params.get(name) === value2 ? null : value2 }, true);
@@ -3901,6 +4050,11 @@ function Session({ tree, id, view }) {
       ...views.map((v, i) => ({ id: `view-${v}`, keys: [String(i + 1)], label: `Show the ${v}`, group: "Session", run: () => setParams({ view: v === "tree" ? null : v }, true) })),
       { id: "next", keys: ["j"], label: "Next event", group: "Session", run: () => step(1) },
       { id: "previous", keys: ["k"], label: "Previous event", group: "Session", run: () => step(-1) },
+      { id: "next-sibling", keys: ["shift+arrowdown"], label: "Next event beside it", group: "Session", run: () => sibling(1) },
+      { id: "previous-sibling", keys: ["shift+arrowup"], label: "Previous event beside it", group: "Session", run: () => sibling(-1) },
+      { id: "next-hit", keys: ["n"], label: "Next event that was found", group: "Session", run: () => hit(1) },
+      { id: "previous-hit", keys: ["shift+n"], label: "Previous event that was found", group: "Session", run: () => hit(-1) },
+      { id: "scores", keys: ["r"], label: "Scores", group: "Session", run: () => setShowScores((s) => !s) },
       { id: "errors", keys: ["e"], label: "Only errors", group: "Session", run: () => flip("only", "errors") },
       { id: "models", keys: ["m"], label: "Only model calls", group: "Session", run: () => flip("only", "models") },
       { id: "slow", keys: ["w"], label: "Only slow events", group: "Session", run: () => flip("only", "slow") },
@@ -3914,29 +4068,29 @@ function Session({ tree, id, view }) {
       { id: "close", keys: ["escape"], label: "Close the event", group: "Session", run: () => setParams({ e: null }, true) },
       { id: "copy-link", keys: ["y"], label: "Copy the link", group: "Session", run: () => void navigator.clipboard.writeText(location.href) }
     ]);
-  }, [rows, selectedId, tree]);
+  }, [rows, tree, match]);
   const root = tree.root;
   const errors = root.errorsBelow || (root.error ? 1 : 0);
   const calls = useMemo5(() => tree.nodes.filter((n) => n.type === "model").length, [tree]);
   const running = tree.nodes.some((n) => n.running);
   const needsRows = view === "tree" || view === "timeline";
-  return /* @__PURE__ */ jsxs25("div", { class: "page", children: [
-    /* @__PURE__ */ jsxs25("header", { children: [
-      /* @__PURE__ */ jsx26("a", { class: "button plain icon", href: href(["sessions"]), title: "All sessions", "aria-label": "All sessions", children: /* @__PURE__ */ jsx26(Icon, { name: "events", small: true }) }),
-      /* @__PURE__ */ jsx26("h1", { class: "ellipsis", title: root.name, children: root.name }),
-      running && /* @__PURE__ */ jsxs25("span", { class: "chip running", children: [
-        /* @__PURE__ */ jsx26(Icon, { name: "live", small: true }),
+  return /* @__PURE__ */ jsxs26("div", { class: "page", children: [
+    /* @__PURE__ */ jsxs26("header", { children: [
+      /* @__PURE__ */ jsx27("a", { class: "button plain icon", href: href(["sessions"]), title: "All sessions", "aria-label": "All sessions", children: /* @__PURE__ */ jsx27(Icon, { name: "events", small: true }) }),
+      /* @__PURE__ */ jsx27("h1", { class: "ellipsis", title: root.name, children: root.name }),
+      running && /* @__PURE__ */ jsxs26("span", { class: "chip running", children: [
+        /* @__PURE__ */ jsx27(Icon, { name: "live", small: true }),
         "running"
       ] }),
-      /* @__PURE__ */ jsx26("span", { class: "grow" }),
-      /* @__PURE__ */ jsx26(
+      /* @__PURE__ */ jsx27("span", { class: "grow" }),
+      /* @__PURE__ */ jsx27(
         "input",
         {
           id: "find-in-session",
           class: "input",
           type: "search",
-          placeholder: "Find an event",
-          "aria-label": "Find an event by name",
+          placeholder: "Find in this session",
+          "aria-label": "Find in this session",
           value: find,
           onInput: (e) => setParams({ find: e.currentTarget.value }, true),
           onKeyDown: (e) => {
@@ -3944,33 +4098,42 @@ function Session({ tree, id, view }) {
           }
         }
       ),
-      /* @__PURE__ */ jsx26(Copy, { plain: true, text: location.href, label: "Copy the link" })
+      /* @__PURE__ */ jsx27(Copy, { plain: true, text: location.href, label: "Copy the link" })
     ] }),
-    /* @__PURE__ */ jsxs25("div", { class: "summary", children: [
-      /* @__PURE__ */ jsx26("span", { title: time(tree.start), children: time(tree.start).slice(0, 19) }),
-      /* @__PURE__ */ jsx26("span", { children: /* @__PURE__ */ jsx26("b", { children: duration(tree.end - tree.start) }) }),
-      /* @__PURE__ */ jsxs25("span", { children: [
-        /* @__PURE__ */ jsx26("b", { children: count(tree.total - 1) }),
+    /* @__PURE__ */ jsxs26("div", { class: "summary", children: [
+      /* @__PURE__ */ jsx27("span", { title: time(tree.start), children: time(tree.start).slice(0, 19) }),
+      /* @__PURE__ */ jsx27("span", { children: /* @__PURE__ */ jsx27("b", { children: duration(tree.end - tree.start) }) }),
+      /* @__PURE__ */ jsxs26("span", { children: [
+        /* @__PURE__ */ jsx27("b", { children: count(tree.total - 1) }),
         ` ${tree.total === 2 ? "event" : "events"}`
       ] }),
-      calls > 0 && /* @__PURE__ */ jsxs25("span", { children: [
-        /* @__PURE__ */ jsx26("b", { children: count(calls) }),
+      calls > 0 && /* @__PURE__ */ jsxs26("span", { children: [
+        /* @__PURE__ */ jsx27("b", { children: count(calls) }),
         ` model ${calls === 1 ? "call" : "calls"}`
       ] }),
-      root.tokens ? /* @__PURE__ */ jsxs25("span", { children: [
-        /* @__PURE__ */ jsx26("b", { children: count(root.tokens) }),
+      root.tokens ? /* @__PURE__ */ jsxs26("span", { children: [
+        /* @__PURE__ */ jsx27("b", { children: count(root.tokens) }),
         " tokens"
       ] }) : null,
-      root.cost ? /* @__PURE__ */ jsx26("span", { children: /* @__PURE__ */ jsx26("b", { children: cost(root.cost) }) }) : null,
-      errors > 0 && /* @__PURE__ */ jsxs25("button", { type: "button", class: "button plain bad", "aria-pressed": only === "errors", title: `Only errors (${keysOf("errors")})`, onClick: () => setParams({ only: only === "errors" ? null : "errors" }, true), children: [
-        /* @__PURE__ */ jsx26(Icon, { name: "alert", small: true }),
+      root.cost ? /* @__PURE__ */ jsx27("span", { children: /* @__PURE__ */ jsx27("b", { children: cost(root.cost) }) }) : null,
+      errors > 0 && /* @__PURE__ */ jsxs26("button", { type: "button", class: "button plain bad", "aria-pressed": only === "errors", title: `Only errors (${keysOf("errors")})`, onClick: () => setParams({ only: only === "errors" ? null : "errors" }, true), children: [
+        /* @__PURE__ */ jsx27(Icon, { name: "alert", small: true }),
         plural(errors, "error")
       ] }),
-      /* @__PURE__ */ jsx26("code", { class: "faint ellipsis", title: "session_id", children: id }),
-      /* @__PURE__ */ jsx26(Copy, { plain: true, text: id, label: "Copy the session's id" })
+      scores.value && scores.value.scores.length > 0 && /* @__PURE__ */ jsxs26("button", { type: "button", class: "button plain", "aria-expanded": showScores, title: `Scores (${keysOf("scores")})`, onClick: () => setShowScores(!showScores), children: [
+        /* @__PURE__ */ jsx27(Icon, { name: "judge", small: true }),
+        plural(scores.value.scores.length, "score"),
+        /* @__PURE__ */ jsx27(Icon, { name: showScores ? "up" : "down", small: true })
+      ] }),
+      /* @__PURE__ */ jsx27("code", { class: "faint ellipsis", title: "session_id", children: id }),
+      /* @__PURE__ */ jsx27(Copy, { plain: true, text: id, label: "Copy the session's id" })
     ] }),
-    /* @__PURE__ */ jsxs25("div", { class: "tabs", children: [
-      /* @__PURE__ */ jsx26("div", { class: "tablist", role: "tablist", "aria-label": "Readings", children: views.map((v, i) => /* @__PURE__ */ jsx26(
+    showScores && scores.value && /* @__PURE__ */ jsxs26("div", { class: "session-scores", children: [
+      /* @__PURE__ */ jsx27(Scores, { scores: scores.value.scores.map(shownScore), onSelect: select }),
+      scores.value.events > maxScored && /* @__PURE__ */ jsx27("p", { class: "faint", children: `Of the newest ${maxScored} of ${plural(scores.value.events, "event")} that have scores` })
+    ] }),
+    /* @__PURE__ */ jsxs26("div", { class: "tabs", children: [
+      /* @__PURE__ */ jsx27("div", { class: "tablist", role: "tablist", "aria-label": "Readings", children: views.map((v, i) => /* @__PURE__ */ jsx27(
         "button",
         {
           role: "tab",
@@ -3992,18 +4155,18 @@ function Session({ tree, id, view }) {
         },
         v
       )) }),
-      /* @__PURE__ */ jsx26("span", { class: "grow" }),
-      needsRows && /* @__PURE__ */ jsx26("button", { type: "button", class: "button plain", "aria-pressed": only === "models", title: `Only model calls (${keysOf("models")})`, onClick: () => setParams({ only: only === "models" ? null : "models" }, true), children: "Model calls" }),
-      needsRows && /* @__PURE__ */ jsx26("button", { type: "button", class: "button plain", "aria-pressed": only === "slow", title: `Only what took a tenth of the session or more (${keysOf("slow")})`, onClick: () => setParams({ only: only === "slow" ? null : "slow" }, true), children: "Slow" }),
-      /* @__PURE__ */ jsx26("button", { type: "button", class: "button plain", "aria-pressed": showCritical, title: `What the end of the session waited for (${keysOf("critical")})`, onClick: () => setParams({ critical: showCritical ? null : "1" }, true), children: "Critical path" })
+      /* @__PURE__ */ jsx27("span", { class: "grow" }),
+      needsRows && /* @__PURE__ */ jsx27("button", { type: "button", class: "button plain", "aria-pressed": only === "models", title: `Only model calls (${keysOf("models")})`, onClick: () => setParams({ only: only === "models" ? null : "models" }, true), children: "Model calls" }),
+      needsRows && /* @__PURE__ */ jsx27("button", { type: "button", class: "button plain", "aria-pressed": only === "slow", title: `Only what took a tenth of the session or more (${keysOf("slow")})`, onClick: () => setParams({ only: only === "slow" ? null : "slow" }, true), children: "Slow" }),
+      /* @__PURE__ */ jsx27("button", { type: "button", class: "button plain", "aria-pressed": showCritical, title: `What the end of the session waited for (${keysOf("critical")})`, onClick: () => setParams({ critical: showCritical ? null : "1" }, true), children: "Critical path" })
     ] }),
-    tree.nodes.length >= minimapFrom && /* @__PURE__ */ jsx26(Minimap, { tree, whole, range, needle, themeKey: theme.value, onRange: (r) => setZoomed(r.start <= whole.start && r.end >= whole.end ? null : r) }),
-    /* @__PURE__ */ jsxs25("div", { class: "split", children: [
-      /* @__PURE__ */ jsxs25("div", { class: "main", id: "reading", role: "tabpanel", "aria-labelledby": `tab-${view}`, children: [
-        needsRows && rows.length <= 1 && match ? /* @__PURE__ */ jsx26(Empty, { title: "Nothing in this session matches", children: /* @__PURE__ */ jsx26("button", { class: "button", onClick: () => {
+    tree.nodes.length >= minimapFrom && /* @__PURE__ */ jsx27(Minimap, { tree, whole, range, needle, themeKey: theme.value, onRange: (r) => setZoomed(r.start <= whole.start && r.end >= whole.end ? null : r) }),
+    /* @__PURE__ */ jsxs26("div", { class: "split", children: [
+      /* @__PURE__ */ jsxs26("div", { class: "main", id: "reading", role: "tabpanel", "aria-labelledby": `tab-${view}`, children: [
+        needsRows && rows.length <= 1 && match ? /* @__PURE__ */ jsx27(Empty, { title: "Nothing in this session matches", children: /* @__PURE__ */ jsx27("button", { class: "button", onClick: () => {
           setParams({ only: null, find: null }, true);
           setZoomed(null);
-        }, children: "Show all events" }) }) : view === "tree" ? /* @__PURE__ */ jsx26(TreeView, { rows, rowHeight: rowHeight3, selected: selectedId, critical, longest, preview: previewOf, turn, onVisible, onSelect: select, onToggle: toggle }) : view === "timeline" ? /* @__PURE__ */ jsx26(
+        }, children: "Show all events" }) }) : view === "tree" ? /* @__PURE__ */ jsx27(TreeView, { rows, rowHeight: rowHeight3, selected: selectedId, critical, longest, preview: previewOf, turn, onVisible, onSelect: select, onToggle: toggle }) : view === "timeline" ? /* @__PURE__ */ jsx27(
           TimelineView,
           {
             rows,
@@ -4019,22 +4182,33 @@ function Session({ tree, id, view }) {
             onSelect: select,
             onToggle: toggle
           }
-        ) : view === "graph" ? /* @__PURE__ */ jsx26(GraphView, { tree, selected: selectedId, critical, onSelect: select }) : view === "trajectory" ? /* @__PURE__ */ jsx26(TrajectoryView, { tree, selected: selectedId, onSelect: select }) : view === "thread" ? /* @__PURE__ */ jsx26(Thread, { tree, selected: selectedId, onSelect: select }) : /* @__PURE__ */ jsx26(Steps, { tree, selected: selectedId, onVisible, onSelect: select }),
-        needsRows && /* @__PURE__ */ jsxs25("div", { class: "foot", role: "status", children: [
+        ) : view === "graph" ? /* @__PURE__ */ jsx27(GraphView, { tree, selected: selectedId, critical, onSelect: select }) : view === "trajectory" ? /* @__PURE__ */ jsx27(TrajectoryView, { tree, selected: selectedId, onSelect: select }) : view === "thread" ? /* @__PURE__ */ jsx27(Thread, { tree, selected: selectedId, onSelect: select }) : /* @__PURE__ */ jsx27(Steps, { tree, selected: selectedId, onVisible, onSelect: select }),
+        needsRows && /* @__PURE__ */ jsxs26("div", { class: "foot", role: "status", children: [
           match ? `${plural(rows.filter((r) => !r.grey).length, "event")} of ${count(tree.nodes.length)} match` : `${count(tree.nodes.length)} of ${plural(tree.total, "event")}`,
-          tree.truncated && /* @__PURE__ */ jsxs25("span", { children: [
+          find.trim() !== "" && (hits.loading ? /* @__PURE__ */ jsx27("span", { children: "looking into contents…" }) : hits.error ? /* @__PURE__ */ jsx27("span", { class: "bad", children: `contents were not searched: ${hits.error instanceof Error ? hits.error.message : String(hits.error)}` }) : hits.ids && hits.total > hits.ids.size ? /* @__PURE__ */ jsx27("span", { children: `the newest ${count(hits.ids.size)} of ${count(hits.total)} with the word in their contents` }) : null),
+          tree.truncated && /* @__PURE__ */ jsxs26("span", { children: [
             "the upper levels of a session of more than ",
             count(tree.nodes.length),
             " events"
           ] }),
-          rows.some((r) => r.group) && /* @__PURE__ */ jsx26("span", { children: `${plural(rows.filter((r) => r.group).length, "group")} of events alike` })
+          rows.some((r) => r.group) && /* @__PURE__ */ jsx27("span", { children: `${plural(rows.filter((r) => r.group).length, "group")} of events alike` })
         ] })
       ] }),
-      selected && /* @__PURE__ */ jsx26(Detail, { node: selected, session: id, rows, onSelect: select }, "detail")
+      selected && /* @__PURE__ */ jsx27(Detail, { node: selected, session: id, rows, find, scores: scores.value, onSelect: select, onChange: scores.reload }, "detail")
     ] })
   ] });
 }
-function matcher(only, find, range) {
+var maxHits2 = 1e3;
+function useHits(session, find) {
+  const word = useRested(find.trim(), 250);
+  const found = useLoaded(word.length < 2 ? null : JSON.stringify([session, word]), async (signal8) => {
+    const filters = [{ field: "session_id", operator: "is", value: session }, { field: "text", operator: "contains", value: word }];
+    const answer = await call("v1/events/search", { method: "POST", signal: signal8, body: { filters, projections: ["event_id"], limit: maxHits2 } });
+    return { ids: new Set(answer.events.map((e) => e.event_id)), total: answer.totalEvents };
+  });
+  return { ids: found.value?.ids ?? null, total: found.value?.total ?? 0, loading: found.loading || word !== find.trim(), error: found.error };
+}
+function matcher(only, find, range, hits) {
   const conds = [];
   if (only === "errors") conds.push((n) => n.error !== null && (n.parent !== null || n.errorsBelow === 0));
   if (only === "models") conds.push((n) => n.type === "model");
@@ -4045,15 +4219,15 @@ function matcher(only, find, range) {
   });
   if (find.trim() !== "") {
     const word = find.trim().toLowerCase();
-    conds.push((n) => n.name.toLowerCase().includes(word) || n.id === word || (n.error?.toLowerCase().includes(word) ?? false));
+    conds.push((n) => n.name.toLowerCase().includes(word) || n.id === word || (n.error?.toLowerCase().includes(word) ?? false) || (hits?.has(n.id) ?? false));
   }
   if (range) conds.push((n) => n.end >= range.start && n.start <= range.end);
   return conds.length === 0 ? null : (n) => conds.every((c) => c(n));
 }
 function Steps({ tree, selected, onVisible, onSelect }) {
   const steps = useMemo5(() => transcript(tree), [tree]);
-  if (steps.length === 0) return /* @__PURE__ */ jsx26(Empty, { title: "No steps yet", children: /* @__PURE__ */ jsx26("p", { children: "The session has no events below it." }) });
-  return /* @__PURE__ */ jsx26(TranscriptView, { steps, hidden: tree.nodes.length - 1 - steps.length, selected, preview: previewOf, onVisible, onSelect });
+  if (steps.length === 0) return /* @__PURE__ */ jsx27(Empty, { title: "No steps yet", children: /* @__PURE__ */ jsx27("p", { children: "The session has no events below it." }) });
+  return /* @__PURE__ */ jsx27(TranscriptView, { steps, hidden: tree.nodes.length - 1 - steps.length, selected, preview: previewOf, onVisible, onSelect });
 }
 var threadPage = 40;
 function Thread({ tree, selected, onSelect }) {
@@ -4065,24 +4239,24 @@ function Thread({ tree, selected, onSelect }) {
     for (let i = 0; i < wanted.length; i += 8) events2.push(...await Promise.all(wanted.slice(i, i + 8).map((n) => readEvent(n.id, signal8))));
     return thread(events2);
   });
-  if (calls.length === 0) return /* @__PURE__ */ jsx26(Empty, { title: "No conversation here", children: /* @__PURE__ */ jsx26("p", { children: "A thread is made of the messages of model calls; this session has none. The transcript shows its steps." }) });
-  if (read.error) return /* @__PURE__ */ jsx26(Problem, { error: read.error, retry: read.reload });
-  return /* @__PURE__ */ jsxs25("div", { class: "thread", tabIndex: 0, children: [
-    read.loading && /* @__PURE__ */ jsx26("div", { class: "progress", role: "progressbar", "aria-label": "Loading" }),
-    read.value?.length === 0 && /* @__PURE__ */ jsx26("p", { class: "faint", children: `${plural(wanted.length, "model call")} without messages` }),
-    read.value?.map((item, i) => /* @__PURE__ */ jsxs25("div", { class: `item${item.event === selected ? " selected" : ""}`, onClick: () => onSelect(item.event), children: [
-      item.repeated > 0 && /* @__PURE__ */ jsx26("p", { class: "faint secondary", children: `${plural(item.repeated, "earlier message")} sent again` }),
-      /* @__PURE__ */ jsx26(MessageCard, { message: item.message })
+  if (calls.length === 0) return /* @__PURE__ */ jsx27(Empty, { title: "No conversation here", children: /* @__PURE__ */ jsx27("p", { children: "A thread is made of the messages of model calls; this session has none. The transcript shows its steps." }) });
+  if (read.error) return /* @__PURE__ */ jsx27(Problem, { error: read.error, retry: read.reload });
+  return /* @__PURE__ */ jsxs26("div", { class: "thread", tabIndex: 0, children: [
+    read.loading && /* @__PURE__ */ jsx27("div", { class: "progress", role: "progressbar", "aria-label": "Loading" }),
+    read.value?.length === 0 && /* @__PURE__ */ jsx27("p", { class: "faint", children: `${plural(wanted.length, "model call")} without messages` }),
+    read.value?.map((item, i) => /* @__PURE__ */ jsxs26("div", { class: `item${item.event === selected ? " selected" : ""}`, onClick: () => onSelect(item.event), children: [
+      item.repeated > 0 && /* @__PURE__ */ jsx27("p", { class: "faint secondary", children: `${plural(item.repeated, "earlier message")} sent again` }),
+      /* @__PURE__ */ jsx27(MessageCard, { message: item.message })
     ] }, i)),
-    upTo < calls.length && /* @__PURE__ */ jsx26("button", { class: "button", onClick: () => setUpTo(upTo + threadPage), children: `Show more (${plural(calls.length - upTo, "model call")} left)` })
+    upTo < calls.length && /* @__PURE__ */ jsx27("button", { class: "button", onClick: () => setUpTo(upTo + threadPage), children: `Show more (${plural(calls.length - upTo, "model call")} left)` })
   ] });
 }
-function Detail({ node, session, rows, onSelect }) {
+function Detail({ node, session, rows, find, scores, onSelect, onChange }) {
   const rested = useRested(node.id, 80);
   const event = useLoaded(rested, (signal8) => readEvent(rested, signal8));
   const [width, setWidth] = useState20(() => Math.min(900, Math.max(360, Number(localStorage.getItem("spangrove.detail")) || innerWidth * 0.42)));
   const scroll = useRef11(null);
-  useEffect16(() => {
+  useEffect17(() => {
     if (scroll.current) scroll.current.scrollTop = 0;
   }, [event.value?.event_id]);
   const resize = (x) => {
@@ -4092,8 +4266,13 @@ function Detail({ node, session, rows, onSelect }) {
   };
   const at = rows.findIndex((r) => r.node.id === node.id);
   const current = event.value?.event_id === node.id ? event.value : null;
-  return /* @__PURE__ */ jsxs25(Fragment14, { children: [
-    /* @__PURE__ */ jsx26(
+  useEffect17(() => markWords(scroll.current, find), [current, find]);
+  const judge = (metric) => {
+    const score2 = scores?.scores.find((s) => s.event === node.id && s.metric === metric);
+    return score2 ? judgeOf(score2) : null;
+  };
+  return /* @__PURE__ */ jsxs26(Fragment15, { children: [
+    /* @__PURE__ */ jsx27(
       "button",
       {
         type: "button",
@@ -4117,25 +4296,27 @@ function Detail({ node, session, rows, onSelect }) {
         }
       }
     ),
-    /* @__PURE__ */ jsxs25("aside", { class: "detail", style: { width: `${width}px` }, "aria-label": "Event", children: [
-      /* @__PURE__ */ jsxs25("header", { children: [
-        /* @__PURE__ */ jsx26(EventTitle, { type: node.type, name: node.name }),
-        /* @__PURE__ */ jsx26("button", { type: "button", class: "button plain icon", disabled: at <= 0, title: `Previous (${keysOf("previous")})`, "aria-label": "Previous event", onClick: () => onSelect(rows[at - 1].node.id), children: /* @__PURE__ */ jsx26(Icon, { name: "up", small: true }) }),
-        /* @__PURE__ */ jsx26("button", { type: "button", class: "button plain icon", disabled: at < 0 || at >= rows.length - 1, title: `Next (${keysOf("next")})`, "aria-label": "Next event", onClick: () => onSelect(rows[at + 1].node.id), children: /* @__PURE__ */ jsx26(Icon, { name: "down", small: true }) }),
-        /* @__PURE__ */ jsx26(Copy, { plain: true, text: node.id, label: "Copy the event's id" }),
-        /* @__PURE__ */ jsx26("button", { type: "button", class: "button plain icon", title: "Close (Esc)", "aria-label": "Close the event", onClick: () => setParams({ e: null }, true), children: /* @__PURE__ */ jsx26(Icon, { name: "close", small: true }) })
+    /* @__PURE__ */ jsxs26("aside", { class: "detail", style: { width: `${width}px` }, "aria-label": "Event", children: [
+      /* @__PURE__ */ jsxs26("header", { children: [
+        /* @__PURE__ */ jsx27(EventTitle, { type: node.type, name: node.name }),
+        /* @__PURE__ */ jsx27("button", { type: "button", class: "button plain icon", disabled: at <= 0, title: `Previous (${keysOf("previous")})`, "aria-label": "Previous event", onClick: () => onSelect(rows[at - 1].node.id), children: /* @__PURE__ */ jsx27(Icon, { name: "up", small: true }) }),
+        /* @__PURE__ */ jsx27("button", { type: "button", class: "button plain icon", disabled: at < 0 || at >= rows.length - 1, title: `Next (${keysOf("next")})`, "aria-label": "Next event", onClick: () => onSelect(rows[at + 1].node.id), children: /* @__PURE__ */ jsx27(Icon, { name: "down", small: true }) }),
+        /* @__PURE__ */ jsx27(Copy, { plain: true, text: node.id, label: "Copy the event's id" }),
+        /* @__PURE__ */ jsx27("button", { type: "button", class: "button plain icon", title: "Close (Esc)", "aria-label": "Close the event", onClick: () => setParams({ e: null }, true), children: /* @__PURE__ */ jsx27(Icon, { name: "close", small: true }) })
       ] }),
-      /* @__PURE__ */ jsxs25("div", { class: "scroll", ref: scroll, children: [
-        event.loading && /* @__PURE__ */ jsx26("div", { class: "progress" }),
-        event.error && !current ? /* @__PURE__ */ jsx26(Problem, { error: event.error, retry: event.reload }) : current ? /* @__PURE__ */ jsxs25(Fragment14, { children: [
-          /* @__PURE__ */ jsx26(Annotate, { event: current, session, onChange: () => {
+      /* @__PURE__ */ jsxs26("div", { class: "scroll", ref: scroll, children: [
+        event.loading && /* @__PURE__ */ jsx27("div", { class: "progress" }),
+        event.error && !current ? /* @__PURE__ */ jsx27(Problem, { error: event.error, retry: event.reload }) : current ? /* @__PURE__ */ jsxs26(Fragment15, { children: [
+          /* @__PURE__ */ jsx27(Annotate, { event: current, session, onChange: () => {
             forget(node.id);
             event.reload();
+            onChange();
           } }),
-          /* @__PURE__ */ jsx26(
+          /* @__PURE__ */ jsx27(
             EventView,
             {
               event: current,
+              judge,
               field: (name, signal8) => readField(current.event_id, name, signal8),
               onFilter: (field, value2, exclude) => go(href(["events"], { q: addTerm("", { field, operator: exclude ? "-:" : ":", value: value2 }) }))
             }
@@ -4147,11 +4328,11 @@ function Detail({ node, session, rows, onSelect }) {
 }
 
 // pages/sessions.tsx
-import { useEffect as useEffect17, useMemo as useMemo7, useRef as useRef12, useState as useState22 } from "./lib.js";
+import { useEffect as useEffect18, useMemo as useMemo7, useRef as useRef12, useState as useState22 } from "./lib.js";
 
 // pages/sessionpeek.tsx
 import { useMemo as useMemo6, useState as useState21 } from "./lib.js";
-import { jsx as jsx27, jsxs as jsxs26 } from "./lib.js";
+import { jsx as jsx28, jsxs as jsxs27 } from "./lib.js";
 var peekLimit = 5e3;
 function SessionPeek({ id, row, onClose }) {
   const rested = useRested(id, 80);
@@ -4159,27 +4340,27 @@ function SessionPeek({ id, row, onClose }) {
   const tree = useLoaded(rested, async (signal8) => readTree(await call(`v1/sessions/${encodeURIComponent(rested)}/tree?limit=${peekLimit}`, { signal: signal8 })));
   const current = tree.value?.root.id === id ? tree.value : null;
   const steps = useMemo6(() => current ? transcript(current) : [], [current]);
-  return /* @__PURE__ */ jsxs26("aside", { class: "peek", "aria-label": "Session", children: [
-    /* @__PURE__ */ jsxs26("header", { children: [
-      /* @__PURE__ */ jsx27(Icon, { name: "session", small: true }),
-      /* @__PURE__ */ jsx27("h2", { class: "ellipsis grow", children: row?.session_name ?? current?.root.name ?? id }),
-      /* @__PURE__ */ jsx27("a", { class: "button", href: href(["session", id]), children: "Open" }),
-      /* @__PURE__ */ jsx27("button", { type: "button", class: "button plain icon", "aria-label": "Close", title: "Close (Esc)", onClick: onClose, children: /* @__PURE__ */ jsx27(Icon, { name: "close", small: true }) })
+  return /* @__PURE__ */ jsxs27("aside", { class: "peek", "aria-label": "Session", children: [
+    /* @__PURE__ */ jsxs27("header", { children: [
+      /* @__PURE__ */ jsx28(Icon, { name: "session", small: true }),
+      /* @__PURE__ */ jsx28("h2", { class: "ellipsis grow", children: row?.session_name ?? current?.root.name ?? id }),
+      /* @__PURE__ */ jsx28("a", { class: "button", href: href(["session", id]), children: "Open" }),
+      /* @__PURE__ */ jsx28("button", { type: "button", class: "button plain icon", "aria-label": "Close", title: "Close (Esc)", onClick: onClose, children: /* @__PURE__ */ jsx28(Icon, { name: "close", small: true }) })
     ] }),
-    row && /* @__PURE__ */ jsxs26("div", { class: "summary", children: [
-      /* @__PURE__ */ jsx27("span", { children: time(row.start_time).slice(0, 19) }),
-      /* @__PURE__ */ jsx27("b", { children: duration(row.duration) }),
-      /* @__PURE__ */ jsx27("span", { children: plural(row.num_events, "event") }),
-      row.tokens.total > 0 && /* @__PURE__ */ jsxs26("span", { children: [
+    row && /* @__PURE__ */ jsxs27("div", { class: "summary", children: [
+      /* @__PURE__ */ jsx28("span", { children: time(row.start_time).slice(0, 19) }),
+      /* @__PURE__ */ jsx28("b", { children: duration(row.duration) }),
+      /* @__PURE__ */ jsx28("span", { children: plural(row.num_events, "event") }),
+      row.tokens.total > 0 && /* @__PURE__ */ jsxs27("span", { children: [
         count(row.tokens.total),
         " tokens"
       ] }),
-      row.cost !== void 0 && /* @__PURE__ */ jsx27("span", { children: cost(row.cost) }),
-      row.num_errors > 0 && /* @__PURE__ */ jsx27("span", { class: "bad", children: plural(row.num_errors, "error") })
+      row.cost !== void 0 && /* @__PURE__ */ jsx28("span", { children: cost(row.cost) }),
+      row.num_errors > 0 && /* @__PURE__ */ jsx28("span", { class: "bad", children: plural(row.num_errors, "error") })
     ] }),
-    current?.truncated && /* @__PURE__ */ jsx27("p", { class: "foot", children: `The upper levels of ${plural(current.total, "event")}; open the session for all of them` }),
-    tree.loading && /* @__PURE__ */ jsx27("div", { class: "progress" }),
-    tree.error && !current ? /* @__PURE__ */ jsx27(Problem, { error: tree.error, retry: tree.reload }) : current && /* @__PURE__ */ jsx27(
+    current?.truncated && /* @__PURE__ */ jsx28("p", { class: "foot", children: `The upper levels of ${plural(current.total, "event")}; open the session for all of them` }),
+    tree.loading && /* @__PURE__ */ jsx28("div", { class: "progress" }),
+    tree.error && !current ? /* @__PURE__ */ jsx28(Problem, { error: tree.error, retry: tree.reload }) : current && /* @__PURE__ */ jsx28(
       TranscriptView,
       {
         steps,
@@ -4196,7 +4377,7 @@ function SessionPeek({ id, row, onClose }) {
 }
 
 // pages/sessions.tsx
-import { Fragment as Fragment15, jsx as jsx28, jsxs as jsxs27 } from "./lib.js";
+import { Fragment as Fragment16, jsx as jsx29, jsxs as jsxs28 } from "./lib.js";
 var pageSize3 = 100;
 var liveEvery = 2e3;
 var empty = { key: "", rows: [], cursor: null, total: null, took: 0 };
@@ -4229,7 +4410,7 @@ function SessionsPage() {
     ...extra
   });
   const ask2 = (extra, signal8) => call("v1/sessions/search", { method: "POST", body: body(extra), signal: signal8 });
-  useEffect17(() => {
+  useEffect18(() => {
     if (compiled.problem) return;
     const mine = new AbortController();
     stop.current = mine;
@@ -4250,7 +4431,7 @@ function SessionsPage() {
     return () => mine.abort();
   }, [key, turn]);
   const isLive = live && sort === "start" && !ascending;
-  useEffect17(() => {
+  useEffect18(() => {
     if (!isLive || compiled.problem) return;
     let timer = 0;
     const mine = new AbortController();
@@ -4291,10 +4472,11 @@ function SessionsPage() {
     );
   };
   const rows = state.rows;
+  useEffect18(() => rememberList(rows.map((r) => r.session_id)), [rows]);
   const at = rows.findIndex((r) => r.session_id === selected);
   const select = (id) => setParams({ s: id, live: null }, true);
   const open2 = (id) => go(href(["session", id]));
-  useEffect17(() => addCommands([
+  useEffect18(() => addCommands([
     { id: "next", keys: ["j", "arrowdown"], label: "Next session", group: "List", run: () => {
       const r = rows[Math.min(rows.length - 1, at + 1)];
       if (r) select(r.session_id);
@@ -4320,25 +4502,25 @@ function SessionsPage() {
   const now = Date.now();
   const metricNames = useMemo7(() => [...new Set(rows.flatMap((r) => Object.keys(r.metrics ?? {})))].slice(0, 3), [rows]);
   const standard = [
-    { id: "start", label: "Start", width: 96, sort: "start", cell: (r) => /* @__PURE__ */ jsx28("span", { class: "faint", title: time(r.start_time), children: shortTime(r.start_time, now) }) },
-    { id: "name", label: "Session", width: 170, cell: (r) => /* @__PURE__ */ jsxs27(Fragment15, { children: [
-      /* @__PURE__ */ jsx28(Value, { text: r.session_name, onPick: pick("name", r.session_name), className: "strong" }),
-      r.num_errors > 0 && /* @__PURE__ */ jsxs27("span", { class: "chip bad", title: r.error ?? "", children: [
-        /* @__PURE__ */ jsx28(Icon, { name: "alert", small: true }),
+    { id: "start", label: "Start", width: 96, sort: "start", cell: (r) => /* @__PURE__ */ jsx29("span", { class: "faint", title: time(r.start_time), children: shortTime(r.start_time, now) }) },
+    { id: "name", label: "Session", width: 170, cell: (r) => /* @__PURE__ */ jsxs28(Fragment16, { children: [
+      /* @__PURE__ */ jsx29(Value, { text: r.session_name, onPick: pick("name", r.session_name), className: "strong" }),
+      r.num_errors > 0 && /* @__PURE__ */ jsxs28("span", { class: "chip bad", title: r.error ?? "", children: [
+        /* @__PURE__ */ jsx29(Icon, { name: "alert", small: true }),
         r.num_errors
       ] })
     ] }) },
-    { id: "input", label: "Input", width: 140, grow: true, cell: (r) => /* @__PURE__ */ jsx28("span", { class: "ellipsis", title: r.input, children: r.input ?? /* @__PURE__ */ jsx28("span", { class: "faint", children: "–" }) }) },
-    { id: "output", label: "Output", width: 140, grow: true, cell: (r) => /* @__PURE__ */ jsx28("span", { class: "ellipsis", title: r.error ?? r.output, children: r.error ? /* @__PURE__ */ jsx28("span", { class: "bad", children: r.error }) : r.output ?? /* @__PURE__ */ jsx28("span", { class: "faint", children: "–" }) }) },
-    { id: "user", label: "User", width: 110, cell: (r) => r.user_id ? /* @__PURE__ */ jsx28(Value, { text: r.user_id, onPick: pick("user", r.user_id) }) : /* @__PURE__ */ jsx28("span", { class: "faint", children: "–" }) },
+    { id: "input", label: "Input", width: 140, grow: true, cell: (r) => /* @__PURE__ */ jsx29("span", { class: "ellipsis", title: r.input, children: r.input ?? /* @__PURE__ */ jsx29("span", { class: "faint", children: "–" }) }) },
+    { id: "output", label: "Output", width: 140, grow: true, cell: (r) => /* @__PURE__ */ jsx29("span", { class: "ellipsis", title: r.error ?? r.output, children: r.error ? /* @__PURE__ */ jsx29("span", { class: "bad", children: r.error }) : r.output ?? /* @__PURE__ */ jsx29("span", { class: "faint", children: "–" }) }) },
+    { id: "user", label: "User", width: 110, cell: (r) => r.user_id ? /* @__PURE__ */ jsx29(Value, { text: r.user_id, onPick: pick("user", r.user_id) }) : /* @__PURE__ */ jsx29("span", { class: "faint", children: "–" }) },
     { id: "duration", label: "Duration", width: 90, right: true, sort: "duration", cell: (r) => duration(r.duration) },
     { id: "events", label: "Events", width: 76, right: true, sort: "events", cell: (r) => count(r.num_events) },
     { id: "model_events", label: "Model calls", width: 96, right: true, cell: (r) => count(r.num_model_events) },
-    { id: "errors", label: "Errors", width: 76, right: true, sort: "errors", cell: (r) => r.num_errors > 0 ? /* @__PURE__ */ jsx28("span", { class: "bad", children: count(r.num_errors) }) : /* @__PURE__ */ jsx28("span", { class: "faint", children: "–" }) },
-    { id: "source", label: "Source", width: 110, cell: (r) => /* @__PURE__ */ jsx28(Value, { text: r.source, onPick: pick("source", r.source) }) },
-    { id: "run", label: "Run", width: 110, cell: (r) => r.run_id ? /* @__PURE__ */ jsx28(Value, { text: r.run_id, onPick: pick("run", r.run_id) }) : /* @__PURE__ */ jsx28("span", { class: "faint", children: "–" }) },
-    { id: "tokens", label: "Tokens", width: 80, right: true, sort: "tokens", cell: (r) => r.tokens.total > 0 ? /* @__PURE__ */ jsx28("span", { title: `${count(r.tokens.prompt)} in, ${count(r.tokens.completion)} out`, children: short(r.tokens.total) }) : /* @__PURE__ */ jsx28("span", { class: "faint", children: "–" }) },
-    { id: "cost", label: "Cost", width: 104, right: true, sort: "cost", cell: (r) => r.cost !== void 0 ? cost(r.cost) : /* @__PURE__ */ jsx28("span", { class: "faint", children: "–" }) }
+    { id: "errors", label: "Errors", width: 76, right: true, sort: "errors", cell: (r) => r.num_errors > 0 ? /* @__PURE__ */ jsx29("span", { class: "bad", children: count(r.num_errors) }) : /* @__PURE__ */ jsx29("span", { class: "faint", children: "–" }) },
+    { id: "source", label: "Source", width: 110, cell: (r) => /* @__PURE__ */ jsx29(Value, { text: r.source, onPick: pick("source", r.source) }) },
+    { id: "run", label: "Run", width: 110, cell: (r) => r.run_id ? /* @__PURE__ */ jsx29(Value, { text: r.run_id, onPick: pick("run", r.run_id) }) : /* @__PURE__ */ jsx29("span", { class: "faint", children: "–" }) },
+    { id: "tokens", label: "Tokens", width: 80, right: true, sort: "tokens", cell: (r) => r.tokens.total > 0 ? /* @__PURE__ */ jsx29("span", { title: `${count(r.tokens.prompt)} in, ${count(r.tokens.completion)} out`, children: short(r.tokens.total) }) : /* @__PURE__ */ jsx29("span", { class: "faint", children: "–" }) },
+    { id: "cost", label: "Cost", width: 104, right: true, sort: "cost", cell: (r) => r.cost !== void 0 ? cost(r.cost) : /* @__PURE__ */ jsx29("span", { class: "faint", children: "–" }) }
   ];
   const byItself = ["start", "name", "input", "output", "user", ...metricNames.map((m) => `metrics.${m}`), "duration", "events", "tokens", "cost"];
   const { columns, menu } = chooseColumns(standard, byItself, fields.paths, pick);
@@ -4353,39 +4535,39 @@ function SessionsPage() {
     } while (cursor);
   };
   const filtered = query !== "" || range !== "all";
-  return /* @__PURE__ */ jsxs27("div", { class: "page", children: [
-    /* @__PURE__ */ jsxs27("header", { children: [
-      /* @__PURE__ */ jsx28("h1", { children: "Sessions" }),
-      /* @__PURE__ */ jsx28(ViewsMenu, { of: "sessions" }),
-      /* @__PURE__ */ jsx28("span", { class: "grow" }),
-      /* @__PURE__ */ jsxs27("button", { type: "button", class: "button", "aria-pressed": isLive, title: `Live (${keysOf("live")})`, onClick: () => setParams({ live: live ? null : "1", sort: null, order: null, s: null }, true), children: [
-        /* @__PURE__ */ jsx28(Icon, { name: isLive ? "pause" : "live", small: true }),
+  return /* @__PURE__ */ jsxs28("div", { class: "page", children: [
+    /* @__PURE__ */ jsxs28("header", { children: [
+      /* @__PURE__ */ jsx29("h1", { children: "Sessions" }),
+      /* @__PURE__ */ jsx29(ViewsMenu, { of: "sessions" }),
+      /* @__PURE__ */ jsx29("span", { class: "grow" }),
+      /* @__PURE__ */ jsxs28("button", { type: "button", class: "button", "aria-pressed": isLive, title: `Live (${keysOf("live")})`, onClick: () => setParams({ live: live ? null : "1", sort: null, order: null, s: null }, true), children: [
+        /* @__PURE__ */ jsx29(Icon, { name: isLive ? "pause" : "live", small: true }),
         isLive ? "Pause" : "Live"
       ] }),
       menu,
-      /* @__PURE__ */ jsx28(ExportMenu, { name: "sessions", total: state.total, columns: sessionColumns, pages, onBusy: setLoading, onError: setError })
+      /* @__PURE__ */ jsx29(ExportMenu, { name: "sessions", total: state.total, columns: sessionColumns, pages, onBusy: setLoading, onError: setError })
     ] }),
-    /* @__PURE__ */ jsxs27("div", { class: "filters", children: [
-      /* @__PURE__ */ jsx28("button", { type: "button", class: "button icon", "aria-pressed": facetsOpen.value, title: `Facets (${keysOf("facets")})`, "aria-label": "Facets", onClick: toggleFacets, children: /* @__PURE__ */ jsx28(Icon, { name: "rail", small: true }) }),
-      /* @__PURE__ */ jsx28(FilterBar, { text: query, of: "sessions", fields: fields.names, values: (field, typed) => valuesOf("sessions", field, typed), onChange: (q) => setParams({ q, s: null }) }),
-      /* @__PURE__ */ jsx28(RangePicker, { range, onChange: (r) => setParams({ range: r === defaultRange ? null : r, s: null }) })
+    /* @__PURE__ */ jsxs28("div", { class: "filters", children: [
+      /* @__PURE__ */ jsx29("button", { type: "button", class: "button icon", "aria-pressed": facetsOpen.value, title: `Facets (${keysOf("facets")})`, "aria-label": "Facets", onClick: toggleFacets, children: /* @__PURE__ */ jsx29(Icon, { name: "rail", small: true }) }),
+      /* @__PURE__ */ jsx29(FilterBar, { text: query, of: "sessions", fields: fields.names, values: (field, typed) => valuesOf("sessions", field, typed), onChange: (q) => setParams({ q, s: null }) }),
+      /* @__PURE__ */ jsx29(RangePicker, { range, onChange: (r) => setParams({ range: r === defaultRange ? null : r, s: null }) })
     ] }),
-    /* @__PURE__ */ jsx28(Histogram, { range, filters: [{ field: "event_type", operator: "is", value: "session" }, ...compiled.filters.filter((f) => "any" in f || !f.field.startsWith("totals."))], onRange: (r) => setParams({ range: r }), turn }),
-    /* @__PURE__ */ jsxs27("div", { class: "split", children: [
-      facetsOpen.value && /* @__PURE__ */ jsx28(ListFacets, { of: "sessions", query, also: [], range, turn, paths: fields.paths }),
-      /* @__PURE__ */ jsxs27("div", { class: "main", children: [
-        loading && /* @__PURE__ */ jsx28("div", { class: "progress", role: "progressbar", "aria-label": "Loading" }),
-        error && rows.length === 0 ? /* @__PURE__ */ jsx28(Problem, { error, retry: () => setTurn((n) => n + 1) }) : rows.length === 0 && !loading ? filtered ? /* @__PURE__ */ jsxs27(Empty, { title: "No session matches", children: [
-          /* @__PURE__ */ jsx28("p", { children: `${query ? `Filter: ${query}. ` : ""}Range: ${rangeLabel(range)}.` }),
-          /* @__PURE__ */ jsxs27("div", { class: "form-end", children: [
-            query && /* @__PURE__ */ jsx28("button", { class: "button", onClick: () => setParams({ q: null }), children: "Clear the filter" }),
-            range !== "all" && /* @__PURE__ */ jsx28("button", { class: "button", onClick: () => setParams({ range: "all" }), children: "All time" }),
-            /* @__PURE__ */ jsx28("a", { class: "button", href: href(["start"]), children: "How to send sessions" })
+    /* @__PURE__ */ jsx29(Histogram, { range, filters: [{ field: "event_type", operator: "is", value: "session" }, ...compiled.filters.filter((f) => "any" in f || !f.field.startsWith("totals."))], onRange: (r) => setParams({ range: r }), turn }),
+    /* @__PURE__ */ jsxs28("div", { class: "split", children: [
+      facetsOpen.value && /* @__PURE__ */ jsx29(ListFacets, { of: "sessions", query, also: [], range, turn, paths: fields.paths }),
+      /* @__PURE__ */ jsxs28("div", { class: "main", children: [
+        loading && /* @__PURE__ */ jsx29("div", { class: "progress", role: "progressbar", "aria-label": "Loading" }),
+        error && rows.length === 0 ? /* @__PURE__ */ jsx29(Problem, { error, retry: () => setTurn((n) => n + 1) }) : rows.length === 0 && !loading ? filtered ? /* @__PURE__ */ jsxs28(Empty, { title: "No session matches", children: [
+          /* @__PURE__ */ jsx29("p", { children: `${query ? `Filter: ${query}. ` : ""}Range: ${rangeLabel(range)}.` }),
+          /* @__PURE__ */ jsxs28("div", { class: "form-end", children: [
+            query && /* @__PURE__ */ jsx29("button", { class: "button", onClick: () => setParams({ q: null }), children: "Clear the filter" }),
+            range !== "all" && /* @__PURE__ */ jsx29("button", { class: "button", onClick: () => setParams({ range: "all" }), children: "All time" }),
+            /* @__PURE__ */ jsx29("a", { class: "button", href: href(["start"]), children: "How to send sessions" })
           ] })
-        ] }) : /* @__PURE__ */ jsxs27(Empty, { title: "No sessions yet", children: [
-          /* @__PURE__ */ jsx28("p", { children: "What your application sends appears here." }),
-          /* @__PURE__ */ jsx28("a", { class: "button primary", href: href(["start"]), children: "Send the first one" })
-        ] }) : /* @__PURE__ */ jsx28(
+        ] }) : /* @__PURE__ */ jsxs28(Empty, { title: "No sessions yet", children: [
+          /* @__PURE__ */ jsx29("p", { children: "What your application sends appears here." }),
+          /* @__PURE__ */ jsx29("a", { class: "button primary", href: href(["start"]), children: "Send the first one" })
+        ] }) : /* @__PURE__ */ jsx29(
           Table,
           {
             label: "Sessions",
@@ -4404,23 +4586,23 @@ function SessionsPage() {
             total: state.total
           }
         ),
-        /* @__PURE__ */ jsxs27("div", { class: "foot", role: "status", "aria-live": "off", children: [
-          state.total !== null && /* @__PURE__ */ jsx28("span", { children: `${plural(state.total, "session")}${rows.length < state.total ? `, ${count(rows.length)} loaded` : ""}` }),
-          state.took > 0 && /* @__PURE__ */ jsx28("span", { children: duration(state.took) }),
-          isLive && /* @__PURE__ */ jsxs27("span", { class: "chip running", children: [
-            /* @__PURE__ */ jsx28(Icon, { name: "live", small: true }),
+        /* @__PURE__ */ jsxs28("div", { class: "foot", role: "status", "aria-live": "off", children: [
+          state.total !== null && /* @__PURE__ */ jsx29("span", { children: `${plural(state.total, "session")}${rows.length < state.total ? `, ${count(rows.length)} loaded` : ""}` }),
+          state.took > 0 && /* @__PURE__ */ jsx29("span", { children: duration(state.took) }),
+          isLive && /* @__PURE__ */ jsxs28("span", { class: "chip running", children: [
+            /* @__PURE__ */ jsx29(Icon, { name: "live", small: true }),
             "live"
           ] }),
-          error && rows.length > 0 ? /* @__PURE__ */ jsx28("span", { class: "bad", role: "alert", children: error instanceof Error ? error.message : String(error) }) : null
+          error && rows.length > 0 ? /* @__PURE__ */ jsx29("span", { class: "bad", role: "alert", children: error instanceof Error ? error.message : String(error) }) : null
         ] })
       ] }),
-      selected && /* @__PURE__ */ jsx28(SessionPeek, { id: selected, row: rows[at] ?? null, onClose: () => select(null) })
+      selected && /* @__PURE__ */ jsx29(SessionPeek, { id: selected, row: rows[at] ?? null, onClose: () => select(null) })
     ] })
   ] });
 }
 
 // pages/start.tsx
-import { useEffect as useEffect18, useMemo as useMemo8, useState as useState23 } from "./lib.js";
+import { useEffect as useEffect19, useMemo as useMemo8, useState as useState23 } from "./lib.js";
 
 // model/snippets.ts
 function snippets(address, key) {
@@ -4552,7 +4734,7 @@ service:
 }
 
 // pages/start.tsx
-import { Fragment as Fragment16, jsx as jsx29, jsxs as jsxs28 } from "./lib.js";
+import { Fragment as Fragment17, jsx as jsx30, jsxs as jsxs29 } from "./lib.js";
 var placeholder = "YOUR_API_KEY";
 var lookEvery = 700;
 function StartPage() {
@@ -4564,7 +4746,7 @@ function StartPage() {
   const list = useMemo8(() => snippets(serverAddress(), key ?? placeholder), [key]);
   const snippet = list.find((s) => s.id === chosen) ?? list[0];
   const admin = me.value?.scope === "admin";
-  useEffect18(() => {
+  useEffect19(() => {
     const stop = new AbortController();
     let timer = 0;
     const look2 = async () => {
@@ -4585,7 +4767,7 @@ function StartPage() {
       clearTimeout(timer);
     };
   }, []);
-  useEffect18(() => {
+  useEffect19(() => {
     if (!found) return;
     const timer = setTimeout(() => go(href(["session", found.id])), 1200);
     return () => clearTimeout(timer);
@@ -4601,39 +4783,39 @@ function StartPage() {
       setProblem(e instanceof Error ? e.message : String(e));
     }
   };
-  return /* @__PURE__ */ jsxs28("div", { class: "page", children: [
-    /* @__PURE__ */ jsx29("header", { children: /* @__PURE__ */ jsx29("h1", { children: "Send your first trace" }) }),
-    /* @__PURE__ */ jsxs28("div", { class: "start", children: [
-      /* @__PURE__ */ jsx29("div", { class: "notice waiting", role: "status", children: found ? /* @__PURE__ */ jsxs28(Fragment16, { children: [
-        /* @__PURE__ */ jsx29(Icon, { name: "check", tint: "good" }),
-        /* @__PURE__ */ jsx29("span", { children: `“${found.name}” has arrived. Opening it…` })
-      ] }) : /* @__PURE__ */ jsxs28(Fragment16, { children: [
-        /* @__PURE__ */ jsx29("span", { class: "dot" }),
-        /* @__PURE__ */ jsxs28("span", { children: [
+  return /* @__PURE__ */ jsxs29("div", { class: "page", children: [
+    /* @__PURE__ */ jsx30("header", { children: /* @__PURE__ */ jsx30("h1", { children: "Send your first trace" }) }),
+    /* @__PURE__ */ jsxs29("div", { class: "start", children: [
+      /* @__PURE__ */ jsx30("div", { class: "notice waiting", role: "status", children: found ? /* @__PURE__ */ jsxs29(Fragment17, { children: [
+        /* @__PURE__ */ jsx30(Icon, { name: "check", tint: "good" }),
+        /* @__PURE__ */ jsx30("span", { children: `“${found.name}” has arrived. Opening it…` })
+      ] }) : /* @__PURE__ */ jsxs29(Fragment17, { children: [
+        /* @__PURE__ */ jsx30("span", { class: "dot" }),
+        /* @__PURE__ */ jsxs29("span", { children: [
           "Waiting for the first session at ",
-          /* @__PURE__ */ jsx29("code", { children: serverAddress() })
+          /* @__PURE__ */ jsx30("code", { children: serverAddress() })
         ] })
       ] }) }),
-      key === null ? /* @__PURE__ */ jsxs28("div", { class: "notice", children: [
-        /* @__PURE__ */ jsx29("p", { children: admin ? "The lines below need a key that may write." : "The lines below need a key that may write; your key cannot make one, so put your own in place of YOUR_API_KEY." }),
-        admin && /* @__PURE__ */ jsx29("p", { class: "form-end", children: /* @__PURE__ */ jsx29("button", { type: "button", class: "button primary", onClick: () => void makeKey(), children: "Make a key and put it in" }) }),
-        problem && /* @__PURE__ */ jsx29("p", { class: "bad", role: "alert", children: problem })
-      ] }) : /* @__PURE__ */ jsxs28("div", { class: "notice", children: [
-        /* @__PURE__ */ jsx29("p", { children: "This key may only write, and is shown once. It stands in the lines below." }),
-        /* @__PURE__ */ jsxs28("p", { class: "form-end", children: [
-          /* @__PURE__ */ jsx29("code", { class: "grow ellipsis", children: key }),
-          /* @__PURE__ */ jsx29(Copy, { text: key, label: "Copy the key" })
+      key === null ? /* @__PURE__ */ jsxs29("div", { class: "notice", children: [
+        /* @__PURE__ */ jsx30("p", { children: admin ? "The lines below need a key that may write." : "The lines below need a key that may write; your key cannot make one, so put your own in place of YOUR_API_KEY." }),
+        admin && /* @__PURE__ */ jsx30("p", { class: "form-end", children: /* @__PURE__ */ jsx30("button", { type: "button", class: "button primary", onClick: () => void makeKey(), children: "Make a key and put it in" }) }),
+        problem && /* @__PURE__ */ jsx30("p", { class: "bad", role: "alert", children: problem })
+      ] }) : /* @__PURE__ */ jsxs29("div", { class: "notice", children: [
+        /* @__PURE__ */ jsx30("p", { children: "This key may only write, and is shown once. It stands in the lines below." }),
+        /* @__PURE__ */ jsxs29("p", { class: "form-end", children: [
+          /* @__PURE__ */ jsx30("code", { class: "grow ellipsis", children: key }),
+          /* @__PURE__ */ jsx30(Copy, { text: key, label: "Copy the key" })
         ] })
       ] }),
-      /* @__PURE__ */ jsxs28("div", { class: "snippet", children: [
-        /* @__PURE__ */ jsxs28("div", { class: "tabs", children: [
-          /* @__PURE__ */ jsx29("div", { class: "tablist", role: "tablist", "aria-label": "Ways to send", children: list.map((s) => /* @__PURE__ */ jsx29("button", { role: "tab", "aria-selected": s.id === chosen, onClick: () => setChosen(s.id), children: s.label }, s.id)) }),
-          /* @__PURE__ */ jsx29("span", { class: "grow" }),
-          /* @__PURE__ */ jsx29(Copy, { text: snippet.text, label: "Copy" })
+      /* @__PURE__ */ jsxs29("div", { class: "snippet", children: [
+        /* @__PURE__ */ jsxs29("div", { class: "tabs", children: [
+          /* @__PURE__ */ jsx30("div", { class: "tablist", role: "tablist", "aria-label": "Ways to send", children: list.map((s) => /* @__PURE__ */ jsx30("button", { role: "tab", "aria-selected": s.id === chosen, onClick: () => setChosen(s.id), children: s.label }, s.id)) }),
+          /* @__PURE__ */ jsx30("span", { class: "grow" }),
+          /* @__PURE__ */ jsx30(Copy, { text: snippet.text, label: "Copy" })
         ] }),
-        /* @__PURE__ */ jsx29("pre", { tabIndex: 0, role: "tabpanel", children: /* @__PURE__ */ jsx29("code", { children: snippet.text }) })
+        /* @__PURE__ */ jsx30("pre", { tabIndex: 0, role: "tabpanel", children: /* @__PURE__ */ jsx30("code", { children: snippet.text }) })
       ] }),
-      /* @__PURE__ */ jsx29("p", { class: "secondary", children: "OTLP over gRPC and HTTP is also taken at the addresses that the server printed when it started. Programs of the HoneyHive SDKs need only another URL and key." })
+      /* @__PURE__ */ jsx30("p", { class: "secondary", children: "OTLP over gRPC and HTTP is also taken at the addresses that the server printed when it started. Programs of the HoneyHive SDKs need only another URL and key." })
     ] })
   ] });
 }
@@ -4648,42 +4830,42 @@ function findKey(v) {
 }
 
 // main.tsx
-import { jsx as jsx30 } from "./lib.js";
+import { jsx as jsx31 } from "./lib.js";
 function App() {
   const { path } = route.value;
   const code = path[0] === "in" ? path[1] ?? "" : null;
-  useEffect19(() => {
+  useEffect20(() => {
     if (code === null) void loadMe();
   }, []);
-  if (code !== null || signedOut.value && !me.value) return /* @__PURE__ */ jsx30(LoginPage, { code });
-  if (meError.value && !me.value) return /* @__PURE__ */ jsx30(Problem, { error: meError.value, retry: () => void loadMe() });
+  if (code !== null || signedOut.value && !me.value) return /* @__PURE__ */ jsx31(LoginPage, { code });
+  if (meError.value && !me.value) return /* @__PURE__ */ jsx31(Problem, { error: meError.value, retry: () => void loadMe() });
   if (!me.value) return null;
-  return /* @__PURE__ */ jsx30(Shell, { children: /* @__PURE__ */ jsx30(Page, { path }) });
+  return /* @__PURE__ */ jsx31(Shell, { children: /* @__PURE__ */ jsx31(Page, { path }) });
 }
 function Page({ path }) {
   const [place2, id] = path;
-  useEffect19(() => {
+  useEffect20(() => {
     document.title = `${titles[place2 ?? ""] ?? "Session"} · Spangrove`;
   }, [place2]);
   switch (place2) {
     case void 0:
-      return /* @__PURE__ */ jsx30(Home, {});
+      return /* @__PURE__ */ jsx31(Home, {});
     case "sessions":
-      return /* @__PURE__ */ jsx30(SessionsPage, {});
+      return /* @__PURE__ */ jsx31(SessionsPage, {});
     case "completions":
-      return /* @__PURE__ */ jsx30(EventsPage, { completions: true }, "completions");
+      return /* @__PURE__ */ jsx31(EventsPage, { completions: true }, "completions");
     case "events":
-      return /* @__PURE__ */ jsx30(EventsPage, { completions: false }, "events");
+      return /* @__PURE__ */ jsx31(EventsPage, { completions: false }, "events");
     case "start":
-      return /* @__PURE__ */ jsx30(StartPage, {});
+      return /* @__PURE__ */ jsx31(StartPage, {});
     case "session":
-      if (id) return /* @__PURE__ */ jsx30(SessionPage, { id }, id);
+      if (id) return /* @__PURE__ */ jsx31(SessionPage, { id }, id);
   }
-  return /* @__PURE__ */ jsx30("div", { class: "page", children: /* @__PURE__ */ jsx30(Empty, { title: "There is no such page", children: /* @__PURE__ */ jsx30("a", { class: "button", href: href(["sessions"]), children: "Sessions" }) }) });
+  return /* @__PURE__ */ jsx31("div", { class: "page", children: /* @__PURE__ */ jsx31(Empty, { title: "There is no such page", children: /* @__PURE__ */ jsx31("a", { class: "button", href: href(["sessions"]), children: "Sessions" }) }) });
 }
 var titles = { sessions: "Sessions", completions: "Completions", events: "All events", start: "Get started" };
 function Home() {
-  useEffect19(() => {
+  useEffect20(() => {
     call("v1/sessions/search", { method: "POST", body: { limit: 1 } }).then(
       (page) => go(href([page.sessions.length > 0 ? "sessions" : "start"])),
       () => go(href(["sessions"]))
@@ -4692,4 +4874,4 @@ function Home() {
   return null;
 }
 listen();
-render(/* @__PURE__ */ jsx30(App, {}), document.getElementById("app"));
+render(/* @__PURE__ */ jsx31(App, {}), document.getElementById("app"));

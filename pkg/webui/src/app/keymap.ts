@@ -41,7 +41,7 @@ export function show(keys: string): string {
 
 function keyOf(event: KeyboardEvent): string {
   let key = event.key.toLowerCase();
-  if (event.key.length > 1 && event.shiftKey) key = `shift+${key}`;
+  if (event.shiftKey && (event.key.length > 1 || /^\p{L}$/u.test(event.key))) key = `shift+${key}`;
   if (event.ctrlKey || event.metaKey) key = `mod+${key}`;
   if (event.altKey) key = `alt+${key}`;
   return key;
@@ -61,7 +61,7 @@ export function listen(): void {
     if (event.defaultPrevented || event.isComposing) return;
     if (typing(event.target) && !key.startsWith("mod+k")) return;
     if (document.querySelector("dialog[open]") && key !== "mod+k") return;
-    const plain = key.length === 1;
+    const plain = key.replace("shift+", "").length === 1;
     if (plain && lettersOff.value) return;
     const two = performance.now() - firstAt < 1200 ? `${first} ${key}` : "";
     const find = (keys: string) => commands.value.findLast((c) => c.keys.includes(keys));

@@ -1,7 +1,8 @@
 // What a person may do with an event: say whether it was good, put it into a dataset, copy it, delete it.
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { call, serverAddress, text } from "../api/client.ts";
 import type { EventRow } from "../api/types.ts";
+import { addCommands } from "../app/keymap.ts";
 import { go, href } from "../app/router.ts";
 import { me } from "../app/session.ts";
 import { Copy, Dialog, Problem, useLoaded } from "../parts/common.tsx";
@@ -27,6 +28,10 @@ export function Annotate({ event, session, onChange }: Props) {
       setProblem(e instanceof Error ? e.message : String(e));
     }
   };
+  useEffect(() => addCommands(!may ? [] : [
+    { id: "annotate", keys: ["a"], label: "Comment and score", group: "Event", run: () => setDialog("comment") },
+    { id: "to-dataset", keys: ["s"], label: "Add to a dataset", group: "Event", run: () => setDialog("dataset") },
+  ]), [may]);
   const curl = `curl "${serverAddress()}/v1/events/${event.event_id}?children=none" -H "Authorization: Bearer $SPANGROVE_API_KEY"`;
   return (
     <div class="actions">

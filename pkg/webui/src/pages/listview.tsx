@@ -14,6 +14,19 @@ import { Icon } from "../parts/icon.tsx";
 import { Value, type Column } from "../parts/table.tsx";
 import { facetValues, ownFacets } from "./completion.ts";
 
+/** The sessions of the list that was shown last, for going from one to the next without it. */
+let listed: string[] = [];
+
+export function rememberList(ids: string[]): void {
+  listed = ids;
+}
+
+/** Returns the session that stands beside another in the list that was shown last. */
+export function neighbour(id: string, by: number): string | null {
+  const at = listed.indexOf(id);
+  return at < 0 ? null : listed[at + by] ?? null;
+}
+
 /** Whether facets stand beside lists; the browser keeps it. */
 export const facetsOpen = signal(localStorage.getItem("spangrove.facets") === "open");
 

@@ -2,7 +2,7 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { call } from "../api/client.ts";
 import { forget, loadPreviews, previewOf, readEvent, readField } from "../api/cache.ts";
-import type { EventRow, TreeAnswer } from "../api/types.ts";
+import type { EventPage, EventRow, TreeAnswer } from "../api/types.ts";
 import { addCommands, keysOf } from "../app/keymap.ts";
 import { go, href, route, setParams } from "../app/router.ts";
 import { theme } from "../app/theme.ts";
@@ -11,16 +11,20 @@ import * as format from "../model/format.ts";
 import { thread, transcript, type ThreadItem } from "../model/thread.ts";
 import { wholeRange, type Range } from "../model/timeline.ts";
 import { applyChanges, criticalPath, foldedBelow, pathTo, readTree, visibleRows, type Node, type Row, type Tree } from "../model/tree.ts";
+import { markWords } from "../parts/highlight.ts";
 import { Copy, Empty, Problem, useLoaded, useRested } from "../parts/common.tsx";
 import { EventTitle, EventView } from "../parts/eventview.tsx";
 import { GraphView, TrajectoryView } from "../parts/graphview.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { MessageCard } from "../parts/messages.tsx";
+import { Scores } from "../parts/scores.tsx";
 import { Minimap, minimapFrom } from "../parts/minimap.tsx";
 import { TimelineView } from "../parts/timelineview.tsx";
 import { TranscriptView } from "../parts/transcriptview.tsx";
 import { TreeView } from "../parts/treeview.tsx";
 import { Annotate } from "./annotate.tsx";
+import { neighbour } from "./listview.tsx";
+import { judgeOf, maxScored, shownScore, useScores, type SessionScores } from "./sessionscores.ts";
 
 const views = ["tree", "timeline", "graph", "trajectory", "thread", "transcript"] as const;
 type View = (typeof views)[number];
@@ -77,6 +81,17 @@ export function SessionPage({ id }: { id: string }) {
     };
   }, [id, turn]);
 
+  useEffect(() => {
+    const beside = (by: number) => {
+      const next = neighbour(route.value.path[1] ?? id, by);
+      if (next) go(href(["session", next], { view: view === "tree" ? null : view }));
+    };
+    return addCommands([
+      { id: "next-session", keys: ["]"], label: "Next session of the list", group: "Session", run: () => beside(1) },
+      { id: "previous-session", keys: ["["], label: "Previous session of the list", group: "Session", run: () => beside(-1) },
+    ]);
+  }, [id, view]);
+
   if (error) return <div class="page"><Problem error={error} retry={() => setTurn((n) => n + 1)} /></div>;
   if (!tree) return <div class="page"><div class="progress" role="progressbar" aria-label="Loading" /></div>;
   return <Session tree={tree} id={id} view={view} />;
@@ -100,7 +115,10 @@ function Session({ tree, id, view }: { tree: Tree; id: string; view: View }) {
   const longest = useMemo(() => Math.max(...tree.nodes.map((n) => n.duration), 1), [tree]);
   const rowHeight = coarse.matches ? 44 : view === "timeline" ? 24 : 26;
 
-  const match = useMemo(() => matcher(only, find, zoomed), [only, find, zoomed]);
+  const scores = useScores(id);
+  const [showScores, setShowScores] = useState(false);
+  const hits = useHits(id, find);
+  const match = useMemo(() => matcher(only, find, zoomed, hits.ids), [only, find, zoomed, hits.ids]);
   const rows = useMemo(() => visibleRows(tree, { folded, opened, match, group: true }), [tree, folded, opened, match]);
   useEffect(() => { performance.mark("session:shown"); }, []);
 
@@ -138,9 +156,22 @@ function Session({ tree, id, view }: { tree: Tree; id: string; view: View }) {
   }, [selectedId]);
 
   useEffect(() => {
+    const now = () => route.value.params.get("e"); // keys that come fast come before the page is drawn anew
     const step = (by: number) => {
-      const at = rows.findIndex((r) => r.node.id === selectedId);
+      const at = rows.findIndex((r) => r.node.id === now());
       const next = rows[Math.min(rows.length - 1, Math.max(0, at + by))];
+      if (next) select(next.node.id);
+    };
+    const sibling = (by: number) => {
+      const from = tree.byId.get(now() ?? "");
+      const all = from?.parent?.children ?? [];
+      const next = from && all[all.indexOf(from) + by];
+      if (next) select(next.id);
+    };
+    const hit = (by: number) => {
+      const found = rows.filter((r) => !r.grey && match !== null);
+      const at = found.findIndex((r) => r.node.id === now());
+      const next = found[(at + by + found.length + (at < 0 && by < 0 ? 1 : 0)) % found.length];
       if (next) select(next.node.id);
     };
     const flip = (name: string, value: string) => setParams({ [name]: route.value.params.get(name) === value ? null : value }, true);
@@ -148,6 +179,11 @@ function Session({ tree, id, view }: { tree: Tree; id: string; view: View }) {
       ...views.map((v, i) => ({ id: `view-${v}`, keys: [String(i + 1)], label: `Show the ${v}`, group: "Session", run: () => setParams({ view: v === "tree" ? null : v }, true) })),
       { id: "next", keys: ["j"], label: "Next event", group: "Session", run: () => step(1) },
       { id: "previous", keys: ["k"], label: "Previous event", group: "Session", run: () => step(-1) },
+      { id: "next-sibling", keys: ["shift+arrowdown"], label: "Next event beside it", group: "Session", run: () => sibling(1) },
+      { id: "previous-sibling", keys: ["shift+arrowup"], label: "Previous event beside it", group: "Session", run: () => sibling(-1) },
+      { id: "next-hit", keys: ["n"], label: "Next event that was found", group: "Session", run: () => hit(1) },
+      { id: "previous-hit", keys: ["shift+n"], label: "Previous event that was found", group: "Session", run: () => hit(-1) },
+      { id: "scores", keys: ["r"], label: "Scores", group: "Session", run: () => setShowScores((s) => !s) },
       { id: "errors", keys: ["e"], label: "Only errors", group: "Session", run: () => flip("only", "errors") },
       { id: "models", keys: ["m"], label: "Only model calls", group: "Session", run: () => flip("only", "models") },
       { id: "slow", keys: ["w"], label: "Only slow events", group: "Session", run: () => flip("only", "slow") },
@@ -158,7 +194,7 @@ function Session({ tree, id, view }: { tree: Tree; id: string; view: View }) {
       { id: "close", keys: ["escape"], label: "Close the event", group: "Session", run: () => setParams({ e: null }, true) },
       { id: "copy-link", keys: ["y"], label: "Copy the link", group: "Session", run: () => void navigator.clipboard.writeText(location.href) },
     ]);
-  }, [rows, selectedId, tree]);
+  }, [rows, tree, match]);
 
   const root = tree.root;
   const errors = root.errorsBelow || (root.error ? 1 : 0); // that of a session is mostly one of its events'
@@ -172,7 +208,7 @@ function Session({ tree, id, view }: { tree: Tree; id: string; view: View }) {
         <h1 class="ellipsis" title={root.name}>{root.name}</h1>
         {running && <span class="chip running"><Icon name="live" small />running</span>}
         <span class="grow" />
-        <input id="find-in-session" class="input" type="search" placeholder="Find an event" aria-label="Find an event by name" value={find} onInput={(e) => setParams({ find: e.currentTarget.value }, true)}
+        <input id="find-in-session" class="input" type="search" placeholder="Find in this session" aria-label="Find in this session" value={find} onInput={(e) => setParams({ find: e.currentTarget.value }, true)}
           onKeyDown={(e) => { if (e.key === "Escape" || e.key === "Enter") e.currentTarget.blur(); }} />
         <Copy plain text={location.href} label="Copy the link" />
       </header>
@@ -184,9 +220,20 @@ function Session({ tree, id, view }: { tree: Tree; id: string; view: View }) {
         {root.tokens ? <span><b>{format.count(root.tokens)}</b> tokens</span> : null}
         {root.cost ? <span><b>{format.cost(root.cost)}</b></span> : null}
         {errors > 0 && <button type="button" class="button plain bad" aria-pressed={only === "errors"} title={`Only errors (${keysOf("errors")})`} onClick={() => setParams({ only: only === "errors" ? null : "errors" }, true)}><Icon name="alert" small />{format.plural(errors, "error")}</button>}
+        {scores.value && scores.value.scores.length > 0 && (
+          <button type="button" class="button plain" aria-expanded={showScores} title={`Scores (${keysOf("scores")})`} onClick={() => setShowScores(!showScores)}>
+            <Icon name="judge" small />{format.plural(scores.value.scores.length, "score")}<Icon name={showScores ? "up" : "down"} small />
+          </button>
+        )}
         <code class="faint ellipsis" title="session_id">{id}</code>
         <Copy plain text={id} label="Copy the session's id" />
       </div>
+      {showScores && scores.value && (
+        <div class="session-scores">
+          <Scores scores={scores.value.scores.map(shownScore)} onSelect={select} />
+          {scores.value.events > maxScored && <p class="faint">{`Of the newest ${maxScored} of ${format.plural(scores.value.events, "event")} that have scores`}</p>}
+        </div>
+      )}
       <div class="tabs">
         <div class="tablist" role="tablist" aria-label="Readings">
         {views.map((v, i) => (
@@ -228,19 +275,35 @@ function Session({ tree, id, view }: { tree: Tree; id: string; view: View }) {
           {needsRows && (
             <div class="foot" role="status">
               {match ? `${format.plural(rows.filter((r) => !r.grey).length, "event")} of ${format.count(tree.nodes.length)} match` : `${format.count(tree.nodes.length)} of ${format.plural(tree.total, "event")}`}
+              {find.trim() !== "" && (hits.loading ? <span>looking into contents…</span> : hits.error ? <span class="bad">{`contents were not searched: ${hits.error instanceof Error ? hits.error.message : String(hits.error)}`}</span>
+                : hits.ids && hits.total > hits.ids.size ? <span>{`the newest ${format.count(hits.ids.size)} of ${format.count(hits.total)} with the word in their contents`}</span> : null)}
               {tree.truncated && <span>the upper levels of a session of more than {format.count(tree.nodes.length)} events</span>}
               {rows.some((r) => r.group) && <span>{`${format.plural(rows.filter((r) => r.group).length, "group")} of events alike`}</span>}
             </div>
           )}
         </div>
-        {selected && <Detail key="detail" node={selected} session={id} rows={rows} onSelect={select} />}
+        {selected && <Detail key="detail" node={selected} session={id} rows={rows} find={find} scores={scores.value} onSelect={select} onChange={scores.reload} />}
       </div>
     </div>
   );
 }
 
+/** How many events with a word in their contents are found. */
+const maxHits = 1000;
+
+/** Asks the server which events of a session have a word in what went in or out. */
+function useHits(session: string, find: string): { ids: ReadonlySet<string> | null; total: number; loading: boolean; error: unknown } {
+  const word = useRested(find.trim(), 250);
+  const found = useLoaded(word.length < 2 ? null : JSON.stringify([session, word]), async (signal) => {
+    const filters = [{ field: "session_id", operator: "is", value: session }, { field: "text", operator: "contains", value: word }];
+    const answer = await call<EventPage>("v1/events/search", { method: "POST", signal, body: { filters, projections: ["event_id"], limit: maxHits } });
+    return { ids: new Set(answer.events.map((e) => e.event_id)), total: answer.totalEvents };
+  });
+  return { ids: found.value?.ids ?? null, total: found.value?.total ?? 0, loading: found.loading || (word !== find.trim()), error: found.error };
+}
+
 /** The condition of what is shown; null if all is. */
-function matcher(only: string | null, find: string, range: Range | null): ((n: Node) => boolean) | null {
+function matcher(only: string | null, find: string, range: Range | null, hits: ReadonlySet<string> | null): ((n: Node) => boolean) | null {
   const conds: ((n: Node) => boolean)[] = [];
   if (only === "errors") conds.push((n) => n.error !== null && (n.parent !== null || n.errorsBelow === 0));
   if (only === "models") conds.push((n) => n.type === "model");
@@ -251,7 +314,7 @@ function matcher(only: string | null, find: string, range: Range | null): ((n: N
   });
   if (find.trim() !== "") {
     const word = find.trim().toLowerCase();
-    conds.push((n) => n.name.toLowerCase().includes(word) || n.id === word || (n.error?.toLowerCase().includes(word) ?? false));
+    conds.push((n) => n.name.toLowerCase().includes(word) || n.id === word || (n.error?.toLowerCase().includes(word) ?? false) || (hits?.has(n.id) ?? false));
   }
   if (range) conds.push((n) => n.end >= range.start && n.start <= range.end);
   return conds.length === 0 ? null : (n) => conds.every((c) => c(n));
@@ -293,7 +356,9 @@ function Thread({ tree, selected, onSelect }: { tree: Tree; selected: string | n
 }
 
 /** The panel of the event that is selected. */
-function Detail({ node, session, rows, onSelect }: { node: Node; session: string; rows: Row[]; onSelect: (id: string) => void }) {
+function Detail({ node, session, rows, find, scores, onSelect, onChange }: {
+  node: Node; session: string; rows: Row[]; find: string; scores: SessionScores | null; onSelect: (id: string) => void; onChange: () => void;
+}) {
   const rested = useRested(node.id, 80);
   const event = useLoaded(rested, (signal) => readEvent(rested, signal));
   const [width, setWidth] = useState(() => Math.min(900, Math.max(360, Number(localStorage.getItem("spangrove.detail")) || innerWidth * 0.42)));
@@ -306,6 +371,11 @@ function Detail({ node, session, rows, onSelect }: { node: Node; session: string
   };
   const at = rows.findIndex((r) => r.node.id === node.id);
   const current = event.value?.event_id === node.id ? event.value : null;
+  useEffect(() => markWords(scroll.current, find), [current, find]);
+  const judge = (metric: string) => {
+    const score = scores?.scores.find((s) => s.event === node.id && s.metric === metric);
+    return score ? judgeOf(score) : null;
+  };
   return (
     <>
       <button type="button" class="divider" role="separator" aria-orientation="vertical" aria-label="Width of the event" aria-valuenow={Math.round(width)} aria-valuemin={300} aria-valuemax={innerWidth - 320}
@@ -323,8 +393,8 @@ function Detail({ node, session, rows, onSelect }: { node: Node; session: string
           {event.loading && <div class="progress" />}
           {event.error && !current ? <Problem error={event.error} retry={event.reload} /> : current ? (
             <>
-              <Annotate event={current} session={session} onChange={() => { forget(node.id); event.reload(); }} />
-              <EventView event={current} field={(name, signal) => readField(current.event_id, name, signal)}
+              <Annotate event={current} session={session} onChange={() => { forget(node.id); event.reload(); onChange(); }} />
+              <EventView event={current} judge={judge} field={(name, signal) => readField(current.event_id, name, signal)}
                 onFilter={(field, value, exclude) => go(href(["events"], { q: addTerm("", { field, operator: exclude ? "-:" : ":", value }) }))} />
             </>
           ) : null}

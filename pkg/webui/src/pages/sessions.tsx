@@ -16,7 +16,7 @@ import { Table, Value, type Column } from "../parts/table.tsx";
 import { Histogram } from "./histogram.tsx";
 import { useFields, valuesOf } from "./completion.ts";
 import { ViewsMenu } from "./views.tsx";
-import { chooseColumns, ExportMenu, facetsOpen, ListFacets, toggleFacets } from "./listview.tsx";
+import { chooseColumns, ExportMenu, facetsOpen, ListFacets, rememberList, toggleFacets } from "./listview.tsx";
 import { SessionPeek } from "./sessionpeek.tsx";
 
 const pageSize = 100;
@@ -125,6 +125,7 @@ export function SessionsPage() {
   };
 
   const rows = state.rows;
+  useEffect(() => rememberList(rows.map((r) => r.session_id)), [rows]);
   const at = rows.findIndex((r) => r.session_id === selected);
   const select = (id: string | null) => setParams({ s: id, live: null }, true);
   const open = (id: string) => go(href(["session", id]));

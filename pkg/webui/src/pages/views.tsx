@@ -52,6 +52,7 @@ export function ViewsMenu({ of }: { of: Of }) {
   const save = () => change(async () => {
     const made = await call<{ data: SavedView }>("v1/views", { method: "POST", body: { name: name.trim(), page: of, state } });
     setName("");
+    hide();
     go(href([of], { ...state, view: made.data.id }));
   });
   const open = (view: SavedView) => go(href([of], { ...texts(view.state), view: view.id }));

@@ -3,24 +3,29 @@ import { useState } from "preact/hooks";
 import type { EventRow } from "../api/types.ts";
 import * as format from "../model/format.ts";
 import { inputMessages, outputMessages, type Message } from "../model/messages.ts";
+import { scoresOf } from "../model/scores.ts";
 import { Copy, useLoaded } from "./common.tsx";
 import { Icon, TypeIcon } from "./icon.tsx";
 import { Json } from "./json.tsx";
 import { Markdown } from "./markdown.tsx";
+import { Scores } from "./scores.tsx";
 import { JsonValue, Messages } from "./messages.tsx";
 
 interface Props {
   event: EventRow;
   /** Reads the text of one field as it is stored. */
   field: (name: string, signal: AbortSignal) => Promise<string>;
+  /** The address of the judge's answer that a score comes from. */
+  judge?: (metric: string) => string | null;
   onFilter?: (field: string, value: string, exclude: boolean) => void;
 }
 
-const shown = ["inputs", "outputs", "config", "metadata", "metrics", "feedback", "user_properties"] as const;
+/** The fields after inputs, outputs and scores. */
+const shown = ["config", "metadata", "feedback", "user_properties"] as const;
 
 const isFilled = (v: unknown) => v !== undefined && v !== null && !(typeof v === "object" && Object.keys(v).length === 0) && v !== "";
 
-export function EventView({ event: e, field, onFilter }: Props) {
+export function EventView({ event: e, field, judge, onFilter }: Props) {
   const input = inputMessages(e.inputs);
   const output = outputMessages(e.outputs);
   const history = input.messages;
@@ -35,8 +40,14 @@ export function EventView({ event: e, field, onFilter }: Props) {
       )}
       <FieldSection title="Input" name="inputs" value={e.inputs} messages={history} rest={input.rest} field={field} id={e.event_id} />
       <FieldSection title="Output" name="outputs" value={e.outputs} messages={output.messages} rest={output.rest} field={field} id={e.event_id} />
-      {shown.slice(2).map((name) => isFilled(e[name]) && (
-        <FieldSection key={name} title={{ config: "Configuration", metadata: "Metadata", metrics: "Metrics", feedback: "Feedback", user_properties: "User properties" }[name as "config"]}
+      {isFilled(e.metrics) && (
+        <section class="field" aria-label="Scores">
+          <header><h2>Scores</h2><span class="grow" /><Copy plain text={() => field("metrics", new AbortController().signal)} label="Copy metrics as stored" /></header>
+          <Scores scores={scoresOf(e.metrics).map((s) => ({ ...s, judge: judge?.(s.metric) ?? null }))} />
+        </section>
+      )}
+      {shown.map((name) => isFilled(e[name]) && (
+        <FieldSection key={name} title={{ config: "Configuration", metadata: "Metadata", feedback: "Feedback", user_properties: "User properties" }[name as "config"]}
           name={name} value={e[name]} messages={[]} rest={e[name]} field={field} id={e.event_id} folded={name === "metadata"} />
       ))}
     </div>
@@ -62,7 +73,7 @@ function Numbers({ e, onFilter }: { e: EventRow; onFilter?: Props["onFilter"] })
     if (n !== null && n > 0) facts.push([label, format.count(n), null, null]);
   }
   const cost = num(m.cost);
-  if (cost !== null) facts.push(["Cost", format.cost(cost), null, null]);
+  if (cost !== null) facts.push([{ computed: "Cost, from tokens and price", reported: "Cost, as reported" }[String(m.cost_source)] ?? "Cost", format.cost(cost), null, null]);
   add("Source", e.source === "unknown" ? "" : e.source, "source");
   add("Instrumentation", m.instrumentation ?? m.scope_name ?? (m.scope as Record<string, unknown> | undefined)?.name, null);
   add("Service", (m.resource as Record<string, unknown> | undefined)?.["service.name"] ?? m.service_name, null);

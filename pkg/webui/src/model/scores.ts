@@ -1,0 +1,39 @@
+// The scores of a session's events, with what was said of each and which judge gave it.
+import type { EventRow } from "../api/types.ts";
+
+export interface Score {
+  metric: string;
+  value: unknown;
+  explanation: string | null;
+  event: string; // id of the event that has the score
+  eventName: string;
+  judge: { session: string; event: string } | null; // the recorded answer of the judge that gave it
+}
+
+const suffix = "_explanation";
+
+/** Returns the scores among metrics: an explanation goes with the score that it explains, and is none itself. */
+export function scoresOf(metrics: Record<string, unknown> | undefined): { metric: string; value: unknown; explanation: string | null }[] {
+  const out: { metric: string; value: unknown; explanation: string | null }[] = [];
+  for (const [metric, value] of Object.entries(metrics ?? {})) {
+    if (value === null || value === undefined) continue;
+    if (metric.endsWith(suffix) && Object.hasOwn(metrics!, metric.slice(0, -suffix.length))) continue;
+    const said = metrics![metric + suffix];
+    out.push({ metric, value, explanation: Object.hasOwn(metrics!, metric + suffix) && typeof said === "string" && said !== "" ? said : null });
+  }
+  return out;
+}
+
+/** Returns all scores of events, each with the record of its judge: the newest record of the metric about the event. */
+export function readScores(events: EventRow[], records: EventRow[]): Score[] {
+  const judges = new Map<string, EventRow>();
+  for (const r of records) {
+    const key = JSON.stringify([r.metadata?.target_event_id, r.metadata?.evaluator_name]);
+    const known = judges.get(key);
+    if (!known || known.start_time < r.start_time) judges.set(key, r);
+  }
+  return events.flatMap((e) => scoresOf(e.metrics).map((s) => {
+    const judge = judges.get(JSON.stringify([e.event_id, s.metric]));
+    return { ...s, event: e.event_id, eventName: e.event_name, judge: judge ? { session: judge.session_id, event: judge.event_id } : null };
+  }));
+}
