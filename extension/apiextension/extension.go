@@ -114,7 +114,10 @@ func (e *apiExtension) Start(ctx context.Context, host component.Host) error {
 		}
 		providers, _ = evaluator.(httpapi.Providers)
 	}
-	api := httpapi.New(httpapi.Deps{Store: s, Evaluator: evaluator, Providers: providers, ReadBody: e.readBody, Logger: e.set.Logger, Version: e.set.BuildInfo.Version})
+	api := httpapi.New(httpapi.Deps{
+		Store: s, Evaluator: evaluator, Providers: providers, ReadBody: e.readBody, Recheck: e.recheck(auth),
+		Logger: e.set.Logger, Version: e.set.BuildInfo.Version,
+	})
 	if err := e.serveAPI(api.Routes()); err != nil {
 		return err
 	}
@@ -126,6 +129,7 @@ func (e *apiExtension) Start(ctx context.Context, host component.Host) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", e.key("endpoint"), err)
 	}
+	server.RegisterOnShutdown(api.EndStreams) // or the drain would wait for them
 	e.store.Store(&s)
 	e.host, e.server, e.listener = host, server, listener
 	ingress.WarnUnencrypted(e.set.Logger, e.cfg.HTTP.NetAddr.Endpoint, string(e.cfg.HTTP.NetAddr.Transport), e.cfg.HTTP.TLS.HasValue())

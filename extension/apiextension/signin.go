@@ -41,6 +41,20 @@ func (e *apiExtension) authenticate(auth extensionauth.Server, r *http.Request) 
 	return auth.Authenticate(r.Context(), r.Header)
 }
 
+// recheck returns what authenticates a request that is under way anew, nil if there are no keys.
+func (e *apiExtension) recheck(auth extensionauth.Server) func(*http.Request) (context.Context, error) {
+	if auth == nil {
+		return nil
+	}
+	return func(r *http.Request) (context.Context, error) {
+		ctx, err := e.authenticate(auth, r)
+		if err != nil {
+			return nil, authError(err)
+		}
+		return ctx, nil
+	}
+}
+
 var errCrossOrigin = &fault.Error{Kind: fault.Forbidden, Msg: "the page of another site sent this request"}
 
 // isSignIn reports whether r signs a browser in or out.

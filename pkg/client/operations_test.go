@@ -27,6 +27,7 @@ var methods = map[string]string{
 	"searchSessions":   "Sessions.Search",
 	"getSessionTree":   "Sessions.Tree",
 	"previewEvents":    "Events.Previews",
+	"watchSessions":    "Sessions.Watch",
 
 	"createEvent":           "Events.Create",
 	"createModelEvent":      "Events.CreateModel",

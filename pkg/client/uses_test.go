@@ -1,6 +1,7 @@
 package client_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -109,9 +110,32 @@ func useSessions(t *testing.T, c *client.Client) {
 	equal(t, "duration", got[ids[0]].Duration, 3)
 	equal(t, "parent", got[ids[0]].ParentID, s.SessionID)
 	useSessionRows(t, c, s.SessionID, ids)
+	useWatch(t, c, s.SessionID, ids[1])
 	check(t, c.Sessions.Delete(ctx, s.SessionID))
 	_, err := c.Sessions.Get(ctx, s.SessionID)
 	isGone(t, "the session", err)
+}
+
+// useWatch watches a session while an event in it is changed.
+func useWatch(t *testing.T, c *client.Client, id, event string) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var kinds []string
+	for change, err := range c.Sessions.Watch(ctx, id) {
+		check(t, err)
+		if change.Reset {
+			kinds = append(kinds, "reset")
+			must(c.Events.Update(ctx, event, client.EventUpdate{Metadata: client.Object{"seen": true}}))(t)
+			continue
+		}
+		equal(t, "session", change.SessionID, id)
+		if age := time.Since(time.UnixMilli(int64(change.Touched))); age < -time.Minute || age > time.Minute {
+			t.Errorf("the change is %s old", age)
+		}
+		kinds = append(kinds, change.Kind)
+		break
+	}
+	equal(t, "changes", kinds, []string{"reset", client.ChangeEvent})
 }
 
 // useSessionRows reads a session that has the inputs big and two events, the second with an output.

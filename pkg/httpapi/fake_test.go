@@ -76,6 +76,11 @@ func (f *fake) SearchSessions(_ context.Context, projectID int64, _ query.Sessio
 	return &event.SessionSet{}, f.err
 }
 
+func (f *fake) Watch(_ context.Context, projectID int64, _ uuid.UUID) (event.Watch, error) {
+	f.projectID = projectID
+	return nil, f.err
+}
+
 func (f *fake) Update(_ context.Context, projectID int64, u event.Update) (bool, error) {
 	f.projectID, f.update = projectID, u
 	return f.pending, f.err

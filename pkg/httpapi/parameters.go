@@ -45,4 +45,5 @@ var parameters = map[string][]string{
 	"listTools":                 {"limit", "page"},
 	"listViews":                 {"limit", "page"},
 	"searchOTLP":                {"format"},
+	"watchSessions":             {"session"},
 }

@@ -28,6 +28,9 @@ func path(r httpapi.Route) string {
 			q.Set(name, "x")
 		}
 	}
+	if slices.Contains(r.Parameters, "session") {
+		q.Set("session", "*")
+	}
 	return regexp.MustCompile(`\{\w+\}`).ReplaceAllString(strings.Replace(r.Path, "{field}", "inputs", 1), "33333333-3333-4333-8333-333333333333") + "?" + q.Encode()
 }
 

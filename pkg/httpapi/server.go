@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -75,6 +76,7 @@ type Writer interface {
 // Store is what the handlers ask of a store. The small interfaces say what each method promises.
 type Store interface {
 	Reader
+	Live
 	Writer
 	Tools
 	Configurations
@@ -106,6 +108,8 @@ type Deps struct {
 	// ReadBody reads the body of a request of a project, named by its public id, within a budget;
 	// release frees what it took, also after an error. If it is nil, there is no budget.
 	ReadBody func(r *http.Request, projectID string) (body []byte, release func(), err error)
+	// Recheck authenticates a request anew: a stream ends with its caller's key. If it is nil, streams go on.
+	Recheck func(r *http.Request) (context.Context, error)
 	// Logger gets internal errors. If it is nil, nothing is logged.
 	Logger *zap.Logger
 	// Version is the server's, as getMe shows it.
@@ -117,7 +121,9 @@ type Deps struct {
 // Server has the handlers.
 type Server struct {
 	Deps
-	trees *trees
+	trees   *trees
+	ended   chan struct{} // closed by EndStreams
+	endOnce sync.Once
 }
 
 // New returns a server. Of d only Store is required.
@@ -137,7 +143,7 @@ func New(d Deps) *Server {
 	if d.Now == nil {
 		d.Now = time.Now
 	}
-	return &Server{Deps: d, trees: newTrees()}
+	return &Server{Deps: d, trees: newTrees(), ended: make(chan struct{})}
 }
 
 // Route is one method and path of the API.
@@ -190,7 +196,7 @@ var operations = []apiOperation{
 // Routes lists every route, in the order of the table.
 func (s *Server) Routes() []Route {
 	var routes []Route
-	for _, op := range slices.Concat(operations, treeOperations, resourceOperations) {
+	for _, op := range slices.Concat(operations, treeOperations, liveOperations, resourceOperations) {
 		for _, path := range op.paths {
 			for _, d := range []struct {
 				dialect wire.Dialect

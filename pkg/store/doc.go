@@ -9,6 +9,7 @@
 //   - internal/evalqueue: evaluations, backfills, and the outbox of events that wait to be evaluated
 //   - internal/writer: the queues, and the transactions that requests share
 //   - internal/sqldb: the two databases: connections, transactions, migrations, the spelling of SQL
+//   - internal/live: who wants to know of sessions that change; servers on one PostgreSQL tell each other
 //   - internal/bloom, internal/record, internal/sessiontree: Bloom filters, the bytes of payload, the
 //     trees of sessions; without a database
 //

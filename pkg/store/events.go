@@ -20,6 +20,8 @@ type EventStore interface {
 	SearchSessions(ctx context.Context, projectID int64, q query.SessionSearch) (*event.SessionSet, error)
 	Chart(ctx context.Context, projectID int64, c *query.Chart) (*query.ChartAnswer, error)
 	Values(ctx context.Context, projectID int64, q *query.ValueQuery) (*query.ValueAnswer, error)
+	// See httpapi.Live.
+	Watch(ctx context.Context, projectID int64, session uuid.UUID) (event.Watch, error)
 	// See httpapi.Writer.
 	Update(ctx context.Context, projectID int64, u event.Update) (pending bool, err error)
 	DeleteEvent(ctx context.Context, projectID int64, id uuid.UUID) error

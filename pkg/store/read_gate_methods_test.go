@@ -103,7 +103,7 @@ var otherMethods = map[string][]string{
 	},
 	"reads by connections of its own, for keys and ingestion": {
 		"HasAdminKey", "KeyByHash", "KeyByID", "ProjectLimits", "OwnLimits", "ProjectByName", "ProjectByPublicID", "ProjectByID",
-		"DefaultProject", "StoredBytes", "CheckStored", "CheckStart",
+		"DefaultProject", "StoredBytes", "CheckStored", "CheckStart", "Watch",
 	},
 	"works in the background": {
 		"OutboxProjects", "ClaimOutbox", "ClaimDelayed", "EnqueueEvaluations", "EvaluationQueue", "ClaimEvaluations",

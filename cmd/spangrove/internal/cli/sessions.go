@@ -17,6 +17,7 @@ func (a *app) sessions() *cobra.Command {
 		a.sessionList(),
 		a.sessionSearch(),
 		a.sessionTree(),
+		a.sessionWatch(),
 		a.sessionStart(),
 		a.getter("a session with all events in it", `
 			spangrove sessions get `+exampleEvent+`

@@ -81,7 +81,7 @@ func (t *follower) follow(ctx context.Context) error {
 	if t.since.Before(t.from) {
 		t.from = t.since
 	}
-	t.out = t.stream(tailColumns)
+	t.out = t.stream(tailColumns, tailWidths)
 	err := t.looks(ctx)
 	if ended := t.out.end(); err == nil {
 		err = ended
@@ -245,9 +245,14 @@ var tailColumns = []column{
 var tailWidths = []int{19, 7, 8, 24, 24, 36}
 
 // streamOutput is a list that is shown as it comes, also as a table.
-type streamOutput struct{ *listOutput }
+type streamOutput struct {
+	*listOutput
+	widths []int // of the columns of a table
+}
 
-func (o *output) stream(columns []column) *streamOutput { return &streamOutput{o.items(columns)} }
+func (o *output) stream(columns []column, widths []int) *streamOutput {
+	return &streamOutput{o.items(columns), widths}
+}
 
 var errOutput = errors.New("the output cannot be written")
 
@@ -271,11 +276,11 @@ func (s *streamOutput) row() error {
 		for _, c := range t.columns {
 			head = append(head, strings.ToUpper(c.title))
 		}
-		b.WriteString(s.bold(t.line(head, tailWidths, s.width)) + "\n")
+		b.WriteString(s.bold(t.line(head, s.widths, s.width)) + "\n")
 	}
 	cells := t.rows[len(t.rows)-1]
 	t.rows = t.rows[:0]
-	widths := slices.Clone(tailWidths)
+	widths := slices.Clone(s.widths)
 	for i, text := range cells {
 		if s.width == 0 {
 			widths[i] = max(widths[i], uniseg.StringWidth(text))

@@ -3,6 +3,10 @@ package events
 import (
 	"context"
 
+	"github.com/google/uuid"
+
+	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/store/internal/live"
 	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
 	"github.com/spangrove/spangrove/pkg/store/internal/writer"
 )
@@ -24,6 +28,7 @@ type Commit struct {
 	Outbox *outbox           // events to be evaluated
 	Counts eventCounts       // events and bytes, by project
 	put    *writing          // the batches
+	live   *live.Changes     // sessions that changed, for those who watch them; nil if nobody does
 }
 
 // beginCommit begins the transaction of a writer, again if one failed before with the same requests.
@@ -38,6 +43,7 @@ func (s *Store) beginCommit(tx sqldb.Tx, writer int, again bool) *Commit {
 		Outbox: newOutbox(s),
 		Counts: eventCounts{},
 		put:    &writing{s: s, force: again},
+		live:   s.live.Collect(),
 	}
 }
 
@@ -48,6 +54,19 @@ func (c *Commit) insertEvents(ctx context.Context, heads []*head) error {
 		c.Counts.Stored(h.project, h.bytes())
 	}
 	return c.insertHeads(ctx, heads)
+}
+
+// moved records that events went from one session to another.
+func (c *Commit) moved(project int64, from, to uuid.UUID) {
+	c.trees.moved(project, from, to)
+	c.live.Add(project, from, event.ChangeSession)
+	c.live.Add(project, to, event.ChangeSession)
+}
+
+// dropped records that a session is gone.
+func (c *Commit) dropped(project int64, session uuid.UUID) {
+	c.trees.dropped(project, session)
+	c.live.Add(project, session, event.ChangeSession)
 }
 
 // StoreBatches implements writer.Transaction.
@@ -77,11 +96,12 @@ func (c *Commit) Finish(ctx context.Context) error {
 	return c.fields.write(ctx, c)
 }
 
-// Publish implements writer.Transaction: it updates the caches.
+// Publish implements writer.Transaction: it updates the caches, and then tells those who watch sessions.
 func (c *Commit) Publish() {
 	c.committed()
 	c.put.publish()
 	c.trees.publish()
 	c.fields.publish()
 	c.s.usage.committed(c.Counts)
+	c.s.live.Publish(c.live)
 }

@@ -109,6 +109,7 @@ func (s *Store) Rewrite(ctx context.Context, tx *Commit, project int64, old *Sto
 		return err
 	}
 	tx.trees.changed(before, after)
+	tx.live.Add(project, now.SessionID, event.ChangeEvent)
 	tx.fields.changed(before, after)
 	if !now.IsSession() { // which follows its events
 		tx.Outbox.add(project, now, now.SessionID)

@@ -20,6 +20,7 @@
 //   - field_index: which keys events have
 //   - search, chart: reads that grow with the data; read_gate shares connections among them
 //   - outbox: events that wait to be evaluated
+//   - session_watch: who wants to know of sessions that change (package live)
 //   - bulk, and files that begin with the name of a database: what the databases do differently with the
 //     rows of events
 package events
@@ -40,6 +41,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/price"
 	"github.com/spangrove/spangrove/pkg/project"
 	"github.com/spangrove/spangrove/pkg/query"
+	"github.com/spangrove/spangrove/pkg/store/internal/live"
 	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
 	"github.com/spangrove/spangrove/pkg/store/internal/writer"
 )
@@ -89,6 +91,8 @@ type Store struct {
 	bulk      Bulk
 	pool      *writer.Pool[*Commit]
 	telemetry *telemetry
+	live      *live.Hub
+	relay     *live.Relay // nil: no other server writes to the database
 	prices    atomic.Pointer[price.Book]
 	putting   atomic.Int64  // requests to store events that are under way
 	namesKick chan struct{} // holds one: a pass over a field index was asked for
@@ -121,12 +125,16 @@ func Open(ctx context.Context, db sqldb.DB, bulk Bulk, dialect query.Dialect, o 
 		hooks:      h,
 		db:         db,
 		bulk:       bulk,
+		live:       live.NewHub(o.Now),
 		namesKick:  make(chan struct{}, 1),
 		chunks:     newChunkCache(chunkCacheBytes),
 		trees:      newTreeCache(),
 		pending:    &pendingIDs{ids: map[writer.Key]int{}, of: map[int64]int{}},
 		aliases:    &aliasFlag{},
 		usage:      newUsage(),
+	}
+	if n, shared := db.(live.Notifier); shared {
+		s.relay = live.NewRelay(s.live, n, o.Logger)
 	}
 	s.prices.Store(price.New())
 	s.traces, _ = lru.New[traceKey, traceRow](traceCacheEntries) // fails for sizes below 1 only
@@ -171,11 +179,17 @@ func (s *Store) Start(ctx context.Context, work *sync.WaitGroup) {
 	work.Go(func() { s.erasingNames(ctx) })
 	work.Go(func() { s.countStored(ctx) })
 	work.Go(func() { s.fillIDFilter(sqldb.Patiently(ctx), s.days) })
+	if s.relay != nil {
+		work.Go(func() { s.relay.Run(ctx) })
+	}
 }
 
-// CloseQueue refuses new writes, and reports whether it is the first to do so. Close waits until those
-// before it are stored.
-func (s *Store) CloseQueue() (first bool) { return s.pool.Close() }
+// CloseQueue refuses new writes, ends those who watch sessions, and reports whether it is the first to do so. Close waits until
+// those before it are stored.
+func (s *Store) CloseQueue() (first bool) {
+	s.live.Close()
+	return s.pool.Close()
+}
 
 // Close waits until what was queued is stored.
 func (s *Store) Close() { s.pool.Wait() }

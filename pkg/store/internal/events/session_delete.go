@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/query"
 	"github.com/spangrove/spangrove/pkg/store/internal/sqldb"
@@ -202,6 +203,7 @@ func (s *Store) deleteSome(ctx context.Context, tx *Commit, project int64, sessi
 		s.chunks.drop(c)
 	}
 	if more {
+		tx.live.Add(project, session, event.ChangeEvent)
 		return true, judges, nil
 	}
 	for _, stmt := range []string{
@@ -217,7 +219,7 @@ func (s *Store) deleteSome(ctx context.Context, tx *Commit, project int64, sessi
 			return false, nil, err
 		}
 	}
-	tx.trees.dropped(project, session)
+	tx.dropped(project, session)
 	s.traces.Purge() // rare, and the cache fills again
 	return false, judges, nil
 }

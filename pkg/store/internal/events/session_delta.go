@@ -191,6 +191,14 @@ func (d *sessionDelta) hinted(hint *event.SessionHint) {
 	}
 }
 
+// changeKind returns what the delta is to those who watch the session.
+func (d *sessionDelta) changeKind() event.ChangeKind {
+	if d.state.fresh {
+		return event.ChangeSession
+	}
+	return event.ChangeEvent
+}
+
 // leads reports whether the delta brought the event that the session's own follows: its first root, or
 // its first event if it has no root.
 func (d *sessionDelta) leads() bool {

@@ -127,7 +127,7 @@ func (w *writing) move(ctx context.Context, tx *Commit, t *traceRow) error {
 	if err := w.upsert(ctx, tx, []*sessionDelta{d}); err != nil {
 		return err
 	}
-	tx.trees.moved(t.project, from, to)
+	tx.moved(t.project, from, to)
 	if err := tx.moveEvents(ctx, t.project, from, to, 0); err != nil {
 		return err
 	}
@@ -185,7 +185,7 @@ func (w *writing) moveTrace(ctx context.Context, tx *Commit, t *traceRow) error 
 	if err := tx.moveEvents(ctx, t.project, t.former, to, sessiontree.TraceHash(t.trace)); err != nil {
 		return err
 	}
-	tx.trees.moved(t.project, t.former, to)
+	tx.moved(t.project, t.former, to)
 	if err := w.leave(ctx, tx, t.project, t.former, d); err != nil {
 		return err
 	}
@@ -221,10 +221,14 @@ func (w *writing) moveTrace(ctx context.Context, tx *Commit, t *traceRow) error 
 // upsert adds deltas to the rows of their sessions.
 func (w *writing) upsert(ctx context.Context, tx *Commit, deltas []*sessionDelta) error {
 	err := tx.upsertSessions(ctx, deltas)
-	if err == nil {
-		tx.trees.upserted(deltas)
+	if err != nil {
+		return err
 	}
-	return err
+	tx.trees.upserted(deltas)
+	for _, d := range deltas {
+		tx.live.Add(d.project, d.id, d.changeKind())
+	}
+	return nil
 }
 
 // ofTrace reads the events of a trace in its former session, whole, in order of their start. Those whose session is
@@ -316,7 +320,7 @@ func (w *writing) leave(ctx context.Context, tx *Commit, project int64, session 
 	if err := s.erase(ctx, tx, own); err != nil {
 		return err
 	}
-	tx.trees.dropped(project, session)
+	tx.dropped(project, session)
 	_, err = tx.Exec(ctx, `DELETE FROM session WHERE project_id = $1 AND session_id = $2`, key...)
 	return err
 }

@@ -28,7 +28,8 @@ import (
 type Postgres struct {
 	postgresSpelling
 
-	Pool       *pgxpool.Pool // of writers
+	conf       *pgx.ConnConfig // of a connection outside of the pools
+	Pool       *pgxpool.Pool   // of writers
 	quickReads *pgxpool.Pool
 	reads      *pgxpool.Pool // of all other reads
 	nWriters   int
@@ -65,7 +66,7 @@ func OpenPostgres(ctx context.Context, dsn string, writers int, readTimeout time
 	if err != nil {
 		return nil, err
 	}
-	d := &Postgres{nWriters: writers}
+	d := &Postgres{nWriters: writers, conf: conf.ConnConfig.Copy()}
 	readers := conf.MaxConns - int32(writers+postgresQuickReaders)
 	conf.MaxConns = int32(writers)
 	for _, p := range []struct {

@@ -1,0 +1,153 @@
+package store_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/spangrove/spangrove/pkg/event"
+	"github.com/spangrove/spangrove/pkg/store"
+)
+
+// next waits for a change that is no reset, or for a reset.
+func next(t *testing.T, w event.Watch, reset bool) event.Change {
+	t.Helper()
+	end := time.After(30 * time.Second)
+	for {
+		select {
+		case <-w.Changed():
+		case <-end:
+			t.Fatalf("no change came, reset: %t", reset)
+		}
+		c, ok, err := w.Take(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ok && c.Reset == reset {
+			return c
+		}
+	}
+}
+
+func oneEvent(session uuid.UUID) event.Batch {
+	e := event.Incoming{Event: event.Event{SessionID: session, Type: event.TypeTool, Name: "x"}}
+	e.Complete(time.Now())
+	return event.Batch{Events: []event.Incoming{e}}
+}
+
+// Who watches on one server is told of what another one on the same database stores, but not of what servers in other
+// schemas store; also after the connection that listens was lost, which is told of.
+func TestPostgresWatchOnTwoServers(t *testing.T) {
+	t.Parallel()
+	place, elsewhere := newPostgresPlace(t), newPostgresPlace(t)
+	a, b, c := place.Open(t, store.Options{}), place.Open(t, store.Options{}), elsewhere.Open(t, store.Options{})
+	p, err := a.EnsureProject(t.Context(), "default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := a.EnsureProject(t.Context(), "other")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.EnsureProject(t.Context(), "default"); err != nil {
+		t.Fatal(err)
+	}
+	put := func(s *store.Store, project int64, session uuid.UUID) {
+		t.Helper()
+		if err := s.Put(t.Context(), project, oneEvent(session)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	watch := func(project int64, session uuid.UUID) event.Watch {
+		t.Helper()
+		w, err := b.Watch(t.Context(), project, session)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(w.Close)
+		return w
+	}
+	session := uuid.New()
+	all := watch(p.ID, uuid.Nil)
+	next(t, all, true) // the others have heard of it
+	one, apart := watch(p.ID, session), watch(other.ID, uuid.Nil)
+	put(a, p.ID, session)
+	for _, w := range []event.Watch{all, one} {
+		got := next(t, w, false)
+		if got.SessionID != session || got.Kind != event.ChangeSession || time.Since(time.UnixMilli(got.Touched)) > time.Minute {
+			t.Errorf("the other server's commit is %+v", got)
+		}
+	}
+	put(c, p.ID, uuid.New())
+	put(a, p.ID, session)
+	if got := next(t, all, false); got.SessionID != session || got.Kind != event.ChangeEvent {
+		t.Errorf("the next is %+v, want the event of the same database", got)
+	}
+	if got, ok, err := apart.Take(t.Context()); ok && !got.Reset || err != nil {
+		t.Errorf("another project is told of %+v, %v", got, err)
+	}
+
+	conn := place.conn(t)
+	defer func() { _ = conn.Close(context.Background()) }()
+	_, _, _ = all.Take(t.Context())
+	cutListeners(t, conn)
+	next(t, all, true)
+	put(a, p.ID, session)
+	if got := next(t, all, false); got.SessionID != session {
+		t.Errorf("after the connections were cut: %+v", got)
+	}
+}
+
+// cutListeners ends the connections that listen, those of the schema of conn.
+func cutListeners(t *testing.T, conn *pgx.Conn) {
+	t.Helper()
+	var n int
+	err := conn.QueryRow(t.Context(), `SELECT count(pg_terminate_backend(pid))
+		FROM pg_stat_activity
+		WHERE query LIKE 'LISTEN "spangrove_' || md5(current_schema()) || '"%'`).Scan(&n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n != 2 {
+		t.Errorf("%d connections listened, want one of each server", n)
+	}
+}
+
+// While nobody watches, a commit sends nothing.
+func TestPostgresWatchCostsNothingUnused(t *testing.T) {
+	t.Parallel()
+	place := newPostgresPlace(t)
+	s := place.Open(t, store.Options{})
+	p, err := s.EnsureProject(t.Context(), "default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn := place.conn(t)
+	defer func() { _ = conn.Close(context.Background()) }()
+	var channel string
+	if err := conn.QueryRow(t.Context(), `SELECT 'spangrove_' || md5(current_schema())`).Scan(&channel); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := conn.Exec(t.Context(), `LISTEN "`+channel+`"`); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(3 * time.Second) // a server that begins takes others to be there
+	drained, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	for err == nil {
+		_, err = conn.WaitForNotification(drained)
+	}
+	cancel()
+	for range 5 {
+		if err := s.Put(t.Context(), p.ID, oneEvent(uuid.New())); err != nil {
+			t.Fatal(err)
+		}
+	}
+	within, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+	defer cancel()
+	if n, err := conn.WaitForNotification(within); err == nil {
+		t.Errorf("a commit that nobody waits for sends %q", n.Payload)
+	}
+}
