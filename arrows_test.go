@@ -63,6 +63,7 @@ var allowed = map[string][]string{
 	"pkg/event":                       {"pkg/fault", "pkg/rawjson"},
 	"pkg/project":                     {"pkg/fault"},
 	"pkg/audit":                       {},
+	"pkg/refused":                     {"pkg/fault"},
 	"pkg/price":                       {"pkg/fault"},
 	"pkg/price/internal/gen":          {"pkg/price"},
 	"pkg/chart":                       {"pkg/fault", "pkg/rawjson"},
@@ -81,7 +82,7 @@ var allowed = map[string][]string{
 }
 
 // nouns are open to all.
-var nouns = []string{"pkg/event", "pkg/project", "pkg/audit", "pkg/price", "pkg/chart", "pkg/view", "pkg/configuration", "pkg/dataset", "pkg/metric", "pkg/provider", "pkg/evaluation", "pkg/queue", "pkg/tool", "pkg/run", "pkg/fault", "pkg/rawjson"}
+var nouns = []string{"pkg/event", "pkg/project", "pkg/audit", "pkg/refused", "pkg/price", "pkg/chart", "pkg/view", "pkg/configuration", "pkg/dataset", "pkg/metric", "pkg/provider", "pkg/evaluation", "pkg/queue", "pkg/tool", "pkg/run", "pkg/fault", "pkg/rawjson"}
 
 // TestArrows reads the imports of every room, tests left out.
 func TestArrows(t *testing.T) {

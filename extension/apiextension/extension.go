@@ -24,6 +24,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/httpapi"
 	"github.com/spangrove/spangrove/pkg/ingress"
 	"github.com/spangrove/spangrove/pkg/mount"
+	"github.com/spangrove/spangrove/pkg/refused"
 	"github.com/spangrove/spangrove/pkg/webui"
 )
 
@@ -42,7 +43,8 @@ type apiExtension struct {
 	bodies      ingress.Bodies
 	budget      *ingress.Budget
 	crossOrigin *http.CrossOriginProtection // of requests with a cookie
-	open        atomic.Bool                 // between Ready and NotReady
+	refusals    *refused.Log
+	open        atomic.Bool // between Ready and NotReady
 	store       atomic.Pointer[apiStore]
 
 	mu       sync.Mutex // over the life cycle
@@ -55,6 +57,7 @@ type apiExtension struct {
 var (
 	_ mount.Registrar                       = (*apiExtension)(nil)
 	_ mount.SessionReader                   = (*apiExtension)(nil)
+	_ mount.Refusals                        = (*apiExtension)(nil)
 	_ extensioncapabilities.Dependent       = (*apiExtension)(nil)
 	_ extensioncapabilities.PipelineWatcher = (*apiExtension)(nil)
 )
@@ -67,7 +70,8 @@ func newExtension(set extension.Settings, cfg *Config) (*apiExtension, error) {
 	}
 	const mebibyte = 1 << 20
 	return &apiExtension{
-		set: set, cfg: cfg, metrics: metrics, pages: pages, crossOrigin: http.NewCrossOriginProtection(), router: newRouter(mount.WritePatterns()),
+		set: set, cfg: cfg, metrics: metrics, pages: pages, crossOrigin: http.NewCrossOriginProtection(), refusals: refused.NewLog(nil),
+		router: newRouter(mount.WritePatterns()),
 		bodies: ingress.Bodies{
 			Max: cfg.HTTP.MaxRequestBodySize, Algorithms: cfg.HTTP.CompressionAlgorithms,
 			Timeout: cfg.HTTP.ReadTimeout, MinRate: cfg.Limits.MinBodyRate, Grace: cfg.Limits.BodyGrace,
@@ -116,7 +120,7 @@ func (e *apiExtension) Start(ctx context.Context, host component.Host) error {
 	}
 	api := httpapi.New(httpapi.Deps{
 		Store: s, Evaluator: evaluator, Providers: providers, ReadBody: e.readBody, Recheck: e.recheck(auth),
-		Logger: e.set.Logger, Version: e.set.BuildInfo.Version,
+		Refusals: e.refusals, Logger: e.set.Logger, Version: e.set.BuildInfo.Version,
 	})
 	if err := e.serveAPI(api.Routes()); err != nil {
 		return err
@@ -233,6 +237,9 @@ func (e *apiExtension) Mount(pattern string, h http.Handler) error { return e.ro
 
 // Unmount implements mount.Registrar.
 func (e *apiExtension) Unmount(pattern string) { e.router.Unmount(pattern) }
+
+// Refuse implements mount.Refusals.
+func (e *apiExtension) Refuse(projectID string, r refused.Request) { e.refusals.Add(projectID, r) }
 
 // ReadSession implements mount.SessionReader.
 func (e *apiExtension) ReadSession(ctx context.Context, projectID int64, sessionID uuid.UUID) (event.Event, error) {

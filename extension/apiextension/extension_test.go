@@ -74,7 +74,7 @@ type fakeAuth struct{ component.Component }
 func (fakeAuth) Authenticate(ctx context.Context, headers map[string][]string) (context.Context, error) {
 	switch strings.TrimPrefix(strings.Join(headers["Authorization"], ""), "Bearer ") {
 	case "good":
-		return project.WithIdentity(ctx, project.Identity{Project: project.Project{ID: 7}, Scope: project.ScopeFull}), nil
+		return project.WithIdentity(ctx, project.Identity{Project: project.Project{ID: 7, PublicID: "p7"}, KeyPrefix: "sg_good", Scope: project.ScopeFull}), nil
 	case "down":
 		return ctx, fault.New(fault.Unavailable, "keys cannot be checked now")
 	case "odd":

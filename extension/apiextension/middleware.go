@@ -14,6 +14,8 @@ import (
 
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/ingress"
+	"github.com/spangrove/spangrove/pkg/project"
+	"github.com/spangrove/spangrove/pkg/refused"
 	"github.com/spangrove/spangrove/pkg/wire"
 )
 
@@ -47,8 +49,7 @@ func (e *apiExtension) handler(auth extensionauth.Server) http.Handler {
 		if auth != nil {
 			ctx, err := e.authenticate(auth, r)
 			if err != nil {
-				ingress.Refused(rec)
-				wire.WriteError(rec, authError(err))
+				e.refuse(rec, r, authError(err))
 				return
 			}
 			admitted = r.WithContext(ctx)
@@ -57,12 +58,14 @@ func (e *apiExtension) handler(auth extensionauth.Server) http.Handler {
 		}
 		defer ingress.Working(r.Context())()
 		if err := e.bodies.Open(rec, admitted); err != nil {
-			ingress.Refused(rec)
-			wire.WriteError(rec, err)
+			e.refuse(rec, admitted, err)
 			return
 		}
 		defer admitted.Body.Close()
 		routes.ServeHTTP(rec, admitted)
+		if admitted.Pattern == "" {
+			e.noteUnrouted(admitted, rec.code())
+		}
 	})
 }
 
@@ -117,6 +120,40 @@ func authError(err error) error {
 		return err
 	}
 	return fault.Wrap(fault.Unauthorized, err, "not authorized")
+}
+
+// refuse answers a request whose body is not read, and notes it.
+func (e *apiExtension) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	ingress.Refused(w)
+	wire.WriteError(w, err)
+	who, known := project.IdentityFrom(r.Context())
+	if !known {
+		who, known = project.CallerOf(err)
+	}
+	if !known {
+		who.KeyPrefix = project.HeaderPrefix(r.Header.Get("Authorization"))
+	}
+	e.note(who.Project.PublicID, r, who.KeyPrefix, err)
+}
+
+// note notes a request that err refuses. projectID is empty if the caller is not known.
+func (e *apiExtension) note(projectID string, r *http.Request, keyPrefix string, err error) {
+	if refusal, ok := refused.From(err); ok {
+		refusal.Method, refusal.Path, refusal.KeyPrefix = r.Method, r.URL.Path, keyPrefix
+		e.refusals.Add(projectID, refusal)
+	}
+}
+
+// noteUnrouted notes a request of a path or method that is not there, which the router has answered with status.
+func (e *apiExtension) noteUnrouted(r *http.Request, status int) {
+	message := "no such path"
+	if status == http.StatusMethodNotAllowed {
+		message = "this method is not possible here"
+	}
+	who, _ := project.IdentityFrom(r.Context())
+	e.refusals.Add(who.Project.PublicID, refused.Request{
+		Method: r.Method, Path: r.URL.Path, Status: status, Message: message, KeyPrefix: who.KeyPrefix,
+	})
 }
 
 // isHealth reports whether r is a health check, which needs no key.

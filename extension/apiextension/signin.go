@@ -13,6 +13,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/ingress"
 	"github.com/spangrove/spangrove/pkg/mount"
+	"github.com/spangrove/spangrove/pkg/project"
 	"github.com/spangrove/spangrove/pkg/rawjson"
 	"github.com/spangrove/spangrove/pkg/wire"
 )
@@ -78,21 +79,23 @@ func (e *apiExtension) serveSignIn(auth extensionauth.Server, w http.ResponseWri
 		wire.WriteError(w, fault.New(fault.NotFound, "this server does not check keys itself: there is nothing to sign in to"))
 		return
 	}
-	c, err := e.signIn(signIn, w, r)
+	c, keyPrefix, err := e.signIn(signIn, w, r)
 	if err != nil {
+		err = authError(err)
 		ingress.Refused(w)
-		wire.WriteError(w, authError(err))
+		wire.WriteError(w, err)
+		e.note("", r, keyPrefix, err)
 		return
 	}
 	http.SetCookie(w, e.cookie(r, c.Value, c.Expires))
 	writeSuccess(w, func(b *rawjson.Builder) { b.String("expires_at", c.Expires.UTC().Format(time.RFC3339)) })
 }
 
-// signIn reads a key or a one-time code from the body, and signs in with it.
-func (e *apiExtension) signIn(signIn mount.SignIn, w http.ResponseWriter, r *http.Request) (c mount.Credential, err error) {
+// signIn reads a key or a one-time code from the body, and signs in with it. keyPrefix is the first characters of the key.
+func (e *apiExtension) signIn(signIn mount.SignIn, w http.ResponseWriter, r *http.Request) (c mount.Credential, keyPrefix string, err error) {
 	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxSignInBody))
 	if err != nil {
-		return c, fault.New(fault.Invalid, "the body must be at most %d bytes", maxSignInBody)
+		return c, "", fault.New(fault.Invalid, "the body must be at most %d bytes", maxSignInBody)
 	}
 	var body struct {
 		Key  *string `json:"key"`
@@ -100,11 +103,13 @@ func (e *apiExtension) signIn(signIn mount.SignIn, w http.ResponseWriter, r *htt
 	}
 	switch err := json.Unmarshal(raw, &body); {
 	case err != nil || (body.Key == nil) == (body.Code == nil):
-		return c, fault.New(fault.Invalid, `the body must be {"key": "…"} or {"code": "…"}`)
+		return c, "", fault.New(fault.Invalid, `the body must be {"key": "…"} or {"code": "…"}`)
 	case body.Key != nil:
-		return signIn.SignInWithKey(r.Context(), *body.Key)
+		c, err = signIn.SignInWithKey(r.Context(), *body.Key)
+		return c, project.Prefix(*body.Key), err
 	default:
-		return signIn.SignInWithCode(r.Context(), *body.Code)
+		c, err = signIn.SignInWithCode(r.Context(), *body.Code)
+		return c, "", err
 	}
 }
 

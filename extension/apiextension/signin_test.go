@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/mount"
 	"github.com/spangrove/spangrove/pkg/project"
+	"github.com/spangrove/spangrove/pkg/refused"
 	"github.com/spangrove/spangrove/pkg/wire"
 )
 
@@ -42,6 +44,12 @@ func (signInAuth) NewCode() string { return "once" }
 // serveSignIn starts an extension whose authenticator lets browsers sign in, and returns its URL and what it announced.
 func serveSignIn(t *testing.T) (url string, notices map[mount.Topic]string) {
 	t.Helper()
+	_, url, notices = startSignIn(t)
+	return url, notices
+}
+
+func startSignIn(t *testing.T) (e *apiExtension, url string, notices map[mount.Topic]string) {
+	t.Helper()
 	e, err := newExtension(newSettings(), configured(nil))
 	if err != nil {
 		t.Fatal(err)
@@ -66,7 +74,24 @@ func serveSignIn(t *testing.T) (url string, notices map[mount.Topic]string) {
 	if err := e.Mount("POST /events", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _ = wire.WriteJSON(w, []byte("["+big+"{}]")) })); err != nil {
 		t.Fatal(err)
 	}
-	return notices[mount.TopicAPI], notices
+	return e, notices[mount.TopicAPI], notices
+}
+
+// A sign-in that failed is noted with the first characters of the key, and nothing of a code.
+func TestSignInRefusalsAreNoted(t *testing.T) {
+	e, url, _ := startSignIn(t)
+	call(t, "POST", url+"/v1/login", "", strings.NewReader(`{"code":"twice-as-secret"}`))
+	call(t, "POST", url+"/v1/login", "", strings.NewReader(`{"key":"sg_abcdefghijklmnopqrstuvwxyz234567"}`))
+	got := e.refusals.Of("", true)
+	for i := range got {
+		got[i].Time = time.Time{}
+	}
+	want := refused.Request{Method: "POST", Path: "/v1/login", Status: 401, Message: "unknown API key", Count: 1}
+	ofKey := want
+	ofKey.KeyPrefix = "sg_abcdefg"
+	if !slices.Equal(got, []refused.Request{ofKey, want}) {
+		t.Errorf("%+v", got)
+	}
 }
 
 func TestSignIn(t *testing.T) {

@@ -102,7 +102,7 @@ func (e *authExtension) Shutdown(context.Context) error {
 // with the meter to which package limit charges what the request sends.
 // Errors are *fault.Error within a gRPC status: Unauthorized for a missing, malformed,
 // unknown, expired or revoked key, Unavailable if the store cannot be asked, Limited if the key or
-// its project is over its rate.
+// its project is over its rate. Where the key is known, project.CallerOf tells whose it is.
 func (e *authExtension) Authenticate(ctx context.Context, headers map[string][]string) (context.Context, error) {
 	identity, meter, err := e.admit(ctx, headers)
 	e.metrics.count(ctx, err)
@@ -148,7 +148,7 @@ func remoteAddress(ctx context.Context) string {
 func (e *authExtension) admit(ctx context.Context, headers map[string][]string) (project.Identity, *limit.Meter, error) {
 	identity, err := e.identify(ctx, headers)
 	if err != nil {
-		return identity, nil, err
+		return identity, nil, withCaller(&identity, err)
 	}
 	l := e.lookup.Load()
 	if l == nil {
@@ -161,7 +161,16 @@ func (e *authExtension) admit(ctx context.Context, headers map[string][]string) 
 // meter counts a request of a caller, and returns what its bytes are charged to.
 func (e *authExtension) meter(l *lookup, who *project.Identity) (*limit.Meter, error) {
 	bounds := who.Project.Limits.Over(l.keys.DefaultLimits())
-	return e.limiter.Admit(who, &bounds)
+	m, err := e.limiter.Admit(who, &bounds)
+	return m, withCaller(who, err)
+}
+
+// withCaller returns an error that tells who the caller is, if the key is known. nil stays nil.
+func withCaller(who *project.Identity, err error) error {
+	if err == nil || who.KeyID == "" {
+		return err
+	}
+	return &project.CallerError{Caller: *who, Err: err}
 }
 
 var errNotReady = &fault.Error{Kind: fault.Unavailable, Msg: "not ready to check keys"}

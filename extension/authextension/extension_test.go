@@ -443,6 +443,11 @@ func TestCache(t *testing.T) {
 	check("revoked elsewhere, still remembered", ok, 0)
 	*now = now.Add(e.cfg.CacheTTL)
 	check("revoked", fault.Unauthorized, 1)
+	if _, err := e.Authenticate(t.Context(), bearerHeader(good)); err != nil {
+		if who, ok := project.CallerOf(err); !ok || who.KeyPrefix != "my-o" {
+			t.Errorf("a revoked key is one of %+v, %v", who, ok)
+		}
+	}
 	keys.keys[0].RevokedAt, keys.keys[0].ExpiresAt = time.Time{}, now.Add(e.cfg.CacheTTL+time.Second)
 	*now = now.Add(e.cfg.CacheTTL)
 	check("expires soon", ok, 1)
@@ -484,10 +489,14 @@ func TestRatesAreHeld(t *testing.T) {
 		}
 	}
 	_, err := e.Authenticate(t.Context(), header)
+	if who, ok := project.CallerOf(err); !ok || who.Project.PublicID != "p-default" || who.KeyPrefix != notices[mount.TopicKey][:10] {
+		t.Errorf("the error tells of %+v, want the project and the key that are over their rate", who)
+	}
 	if fault.Of(err) != fault.Limited || status.Code(err) != codes.ResourceExhausted || len(status.Convert(err).Details()) != 1 {
 		t.Errorf("the third request at once: %v", err)
 	}
-	if _, err := e.Authenticate(t.Context(), bearerHeader("a-wrong-key-of-somebody")); fault.Of(err) != fault.Unauthorized {
+	_, err = e.Authenticate(t.Context(), bearerHeader("a-wrong-key-of-somebody"))
+	if _, ok := project.CallerOf(err); ok || fault.Of(err) != fault.Unauthorized {
 		t.Errorf("a wrong key: %v", err)
 	}
 	*now = now.Add(2 * time.Second)

@@ -49,6 +49,10 @@ type knownKey struct {
 	project project.Project
 }
 
+func (k *knownKey) identity() project.Identity {
+	return project.Identity{Project: k.project, KeyID: k.key.ID, KeyPrefix: k.key.Prefix, Scope: k.key.Scope}
+}
+
 func newLookup(keys keyStore, ttl time.Duration, now func() time.Time) *lookup {
 	l := &lookup{keys: keys, ttl: ttl, now: now}
 	l.known, _ = lru.New[[sha256.Size]byte, knownKey](cacheSize)
@@ -104,7 +108,7 @@ func (l *lookup) identityByHash(ctx context.Context, keyHash []byte) (project.Id
 		switch {
 		case err != nil && stale && ctx.Err() == nil && !isKind(err, fault.NotFound):
 			// The store is slow or away: a key that was good a moment ago still is.
-			return project.Identity{Project: found.project, KeyID: found.key.ID, Scope: found.key.Scope}, nil
+			return found.identity(), nil
 		case isKind(err, fault.NotFound):
 			l.known.Remove(hash)
 			l.unknown.Add(hash, fresh)
@@ -115,7 +119,7 @@ func (l *lookup) identityByHash(ctx context.Context, keyHash []byte) (project.Id
 		found = knownKey{fresh, k, p}
 		l.known.Add(hash, found)
 	}
-	who := project.Identity{Project: found.project, KeyID: found.key.ID, Scope: found.key.Scope}
+	who := found.identity()
 	if !found.key.InForce(now) {
 		return who, errUnknownKey
 	}

@@ -155,6 +155,8 @@ var methods = map[string]string{
 	"healthcheck": "Ready",
 	"getOpenAPI":  "OpenAPI",
 	"getMe":       "Me",
+
+	"listRefusals": "Refusals",
 }
 
 // browsers are operations that set and take away a browser's cookie: programs send their key.

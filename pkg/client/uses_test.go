@@ -660,6 +660,20 @@ func useProjects(t *testing.T, c *client.Client) {
 	}
 	_, err = other.Sessions.Start(ctx, client.SessionInput{})
 	equal(t, "status with a revoked key", status(err), http.StatusUnauthorized)
+	must(c.Refusals(ctx))(t) // of the first project, whose requests may have been refused anyway
+	looking := must(client.New(c.Server(), reader.Value))(t)
+	t.Cleanup(looking.CloseIdleConnections)
+	refusals := must(looking.Refusals(ctx))(t)
+	for i := range refusals {
+		if time.Since(refusals[i].Time) > time.Hour {
+			t.Errorf("%+v", refusals[i])
+		}
+		refusals[i].Time = time.Time{}
+	}
+	equal(t, "refusals", refusals, []client.Refusal{
+		{Method: "POST", Path: "/v1/session/start", Status: 401, Message: "unknown API key", KeyPrefix: ingest.Prefix, Count: 1},
+		{Method: "POST", Path: "/v1/events/search", Status: 403, Message: `this needs a key of scope "read"; the key has "ingest"`, KeyPrefix: ingest.Prefix, Count: 1},
+	})
 	equal(t, "keys", must(c.Keys.List(ctx, p.ID, client.KeyQuery{Prefix: reader.Prefix}))(t).Total, 1)
 	equal(t, "all keys", len(collect(t, c.Keys.All(ctx, p.ID, client.KeyQuery{Page: client.Page{Limit: 1}}))), 2)
 	check(t, c.Projects.Delete(ctx, p.ID))

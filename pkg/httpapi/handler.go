@@ -57,6 +57,7 @@ func (s *Server) handler(op apiOperation, d wire.Dialect) http.Handler {
 		if errors.Is(err, errBegun) {
 			panic(http.ErrAbortHandler)
 		}
+		s.refuse(r, p, err)
 		wire.WriteError(w, err)
 	})
 }

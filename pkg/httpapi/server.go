@@ -16,6 +16,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/mount"
 	"github.com/spangrove/spangrove/pkg/project"
 	"github.com/spangrove/spangrove/pkg/query"
+	"github.com/spangrove/spangrove/pkg/refused"
 	"github.com/spangrove/spangrove/pkg/wire"
 )
 
@@ -110,6 +111,8 @@ type Deps struct {
 	ReadBody func(r *http.Request, projectID string) (body []byte, release func(), err error)
 	// Recheck authenticates a request anew: a stream ends with its caller's key. If it is nil, streams go on.
 	Recheck func(r *http.Request) (context.Context, error)
+	// Refusals keeps the requests that were refused. If it is nil, the server keeps its own.
+	Refusals *refused.Log
 	// Logger gets internal errors. If it is nil, nothing is logged.
 	Logger *zap.Logger
 	// Version is the server's, as getMe shows it.
@@ -142,6 +145,9 @@ func New(d Deps) *Server {
 	}
 	if d.Now == nil {
 		d.Now = time.Now
+	}
+	if d.Refusals == nil {
+		d.Refusals = refused.NewLog(nil)
 	}
 	return &Server{Deps: d, trees: newTrees(), ended: make(chan struct{})}
 }

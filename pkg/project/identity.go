@@ -1,13 +1,18 @@
 package project
 
-import "context"
+import (
+	"context"
+	"errors"
+)
 
 // Identity is the caller of one request: the project its key belongs to and the key's scope.
 // It is the Collector's client.AuthData of a request that carries a valid key.
 type Identity struct {
 	Project Project
 	KeyID   string
-	Scope   Scope
+	// KeyPrefix is the first characters of the key, by which lists show it.
+	KeyPrefix string
+	Scope     Scope
 }
 
 // The attribute names an Identity answers to as client.AuthData, and under which the receiver
@@ -37,6 +42,28 @@ func (i Identity) GetAttribute(name string) any {
 // GetAttributeNames implements client.AuthData.
 func (i Identity) GetAttributeNames() []string {
 	return []string{AttrProjectID, AttrKeyID, AttrScope, "subject"}
+}
+
+// CallerError is an error of a request that was not admitted although its caller is known, because its key is not in force any more
+// or over its rate.
+type CallerError struct {
+	Caller Identity
+	Err    error
+}
+
+// Error implements error.
+func (e *CallerError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the error itself, which has the kind.
+func (e *CallerError) Unwrap() error { return e.Err }
+
+// CallerOf returns whose request an error is about, and false if it does not tell.
+func CallerOf(err error) (Identity, bool) {
+	var e *CallerError
+	if !errors.As(err, &e) {
+		return Identity{}, false
+	}
+	return e.Caller, true
 }
 
 type identityKey struct{}

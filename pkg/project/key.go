@@ -110,6 +110,16 @@ func Prefix(secret string) string {
 	return secret[:min(4, len(secret)/4)]
 }
 
+// HeaderPrefix returns the readable part of the key in an Authorization header, also in one that lacks the word Bearer; empty if
+// there is none.
+func HeaderPrefix(authorization string) string {
+	words := strings.Fields(strings.ReplaceAll(authorization, "%20", " "))
+	if len(words) == 0 || strings.EqualFold(words[len(words)-1], "bearer") {
+		return ""
+	}
+	return Prefix(words[len(words)-1])
+}
+
 // ScopeOf returns the one of permissions, which are scopes, that includes all the others, so that
 // nobody gets more than was asked for. Invalid, naming the element, if there is none.
 func ScopeOf(permissions []string) (Scope, error) {

@@ -70,6 +70,19 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
+func TestHeaderPrefix(t *testing.T) {
+	t.Parallel()
+	secret := NewSecret()
+	for header, want := range map[string]string{
+		"Bearer " + secret: secret[:10], "bearer%20" + secret: secret[:10], secret: secret[:10], "  Bearer   " + secret + " ": secret[:10],
+		"": "", " ": "", "Bearer": "", "bearer ": "", "Bearer password": "pa", "Basic Zm9vOmJhcjpiYXI6YmFy": "Zm9v",
+	} {
+		if got := HeaderPrefix(header); got != want {
+			t.Errorf("of %q: %q, want %q", header, got, want)
+		}
+	}
+}
+
 func TestRules(t *testing.T) {
 	t.Parallel()
 	now := time.UnixMilli(1_790_000_000_000)

@@ -30,6 +30,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/fault/verdict"
 	"github.com/spangrove/spangrove/pkg/mount"
 	"github.com/spangrove/spangrove/pkg/project"
+	"github.com/spangrove/spangrove/pkg/refused"
 	"github.com/spangrove/spangrove/pkg/spancodec"
 )
 
@@ -45,8 +46,15 @@ type fakeAPI struct {
 	maxBody int64
 	stored  map[uuid.UUID]event.Event
 
-	mu     sync.Mutex
-	routes map[string]http.Handler
+	mu      sync.Mutex
+	routes  map[string]http.Handler
+	refused []string // project, method, path, status, key and message
+}
+
+func (a *fakeAPI) Refuse(projectID string, r refused.Request) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.refused = append(a.refused, fmt.Sprintf("%s: %s %s %d %q %s", projectID, r.Method, r.Path, r.Status, r.KeyPrefix, r.Message))
 }
 
 func (a *fakeAPI) Mount(pattern string, h http.Handler) error {
@@ -101,7 +109,7 @@ func bearer(h map[string][]string) string {
 }
 
 func identity(scope string) project.Identity {
-	return project.Identity{Project: acme, KeyID: "k-1", Scope: project.Scope(scope)}
+	return project.Identity{Project: acme, KeyID: "k-1", KeyPrefix: "sg_k1", Scope: project.Scope(scope)}
 }
 
 // fakeAuth is an extensionauth.Server: the key is the scope, "down" cannot be checked.
@@ -114,6 +122,10 @@ func (fakeAuth) Authenticate(ctx context.Context, headers map[string][]string) (
 	switch scope := bearer(headers); scope {
 	case "":
 		return ctx, errors.New("no key")
+	case "over":
+		return ctx, verdict.GRPC(&project.CallerError{Caller: identity("ingest"), Err: fault.New(fault.Limited, "too many requests")})
+	case "sg_abcdefghijklmnopqrstuvwxyz234567":
+		return ctx, verdict.GRPC(fault.New(fault.Unauthorized, "unknown API key"))
 	case "down":
 		return ctx, verdict.GRPC(fault.New(fault.Unavailable, "the store is down"))
 	default:

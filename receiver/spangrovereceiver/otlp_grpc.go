@@ -32,6 +32,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/ingress"
 	"github.com/spangrove/spangrove/pkg/limit"
 	"github.com/spangrove/spangrove/pkg/mount"
+	"github.com/spangrove/spangrove/pkg/refused"
 )
 
 // A call over gRPC is served by net/http's HTTP/2, and by gRPC only once its message is read. gRPC's
@@ -168,11 +169,14 @@ var emptyMessage = []byte{0, 0, 0, 0, 0}
 // messageKey is the key of the received message in a call's context.
 type messageKey struct{}
 
-// received is the message of a call and who sent it.
+// received is the message of a call, who sent it, and the request of HTTP/2 that it came by.
 type received struct {
 	message []byte
 	from    caller
+	req     *http.Request
 }
+
+const grpcOnly = "OTLP over gRPC only"
 
 // ServeHTTP implements http.Handler:
 //
@@ -185,7 +189,8 @@ type received struct {
 func (f *grpcFront) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if req.Method != http.MethodPost || !strings.HasPrefix(req.Header.Get("Content-Type"), "application/grpc") {
 		ingress.Refused(w)
-		http.Error(w, "OTLP over gRPC only", http.StatusUnsupportedMediaType)
+		http.Error(w, grpcOnly, http.StatusUnsupportedMediaType)
+		f.receiver.note(req.Context(), req, refused.Request{Status: http.StatusUnsupportedMediaType, Message: grpcOnly})
 		return
 	}
 	if f.maxAge > 0 && ingress.Age(req.Context()) > f.maxAge {
@@ -206,6 +211,7 @@ func (f *grpcFront) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 	defer ingress.Working(ctx)()
 	if !f.known[req.URL.Path] {
+		f.receiver.note(ctx, req, refused.Request{Status: http.StatusNotFound, Message: "no such method"})
 		f.calls.ServeHTTP(w, withBody(ctx, req)) // knows how to say so
 		return
 	}
@@ -215,11 +221,11 @@ func (f *grpcFront) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 			return err
 		}
 		limit.Charge(ctx, len(message))
-		f.calls.ServeHTTP(whole{w}, withBody(context.WithValue(ctx, messageKey{}, received{message, from}), req))
+		f.calls.ServeHTTP(whole{w}, withBody(context.WithValue(ctx, messageKey{}, received{message, from, req}), req))
 		return nil
 	})
 	if err != nil {
-		f.refuse(w, req, err)
+		f.refuse(w, req.WithContext(ctx), err)
 	}
 }
 
@@ -242,7 +248,7 @@ func withBody(ctx context.Context, req *http.Request) *http.Request {
 // how gRPC writes an answer without a message. The details of the status (when to try again) go along.
 func (f *grpcFront) refuse(w http.ResponseWriter, req *http.Request, err error) {
 	ingress.Refused(w)
-	f.receiver.observe(req.Context(), req.URL.Path, err)
+	f.receiver.observe(req.Context(), req, err)
 	st := verdict.Status(err)
 	h := w.Header()
 	switch {
@@ -304,7 +310,7 @@ func (r *spangroveReceiver) exportService(name string, h otlpHandler) *grpc.Serv
 				}
 				defer in.free()
 				serve := func(ctx context.Context, _ any) (any, error) {
-					answer, err := r.call(ctx, full, h)
+					answer, err := r.call(ctx, h)
 					return &rawMessage{buffer: mem.SliceBuffer(answer)}, err
 				}
 				if intercept == nil {
@@ -318,7 +324,7 @@ func (r *spangroveReceiver) exportService(name string, h otlpHandler) *grpc.Serv
 
 // call answers a call whose message has been read, and counts refusals. Errors come back with a
 // gRPC status.
-func (r *spangroveReceiver) call(ctx context.Context, method string, h otlpHandler) (answer []byte, err error) {
+func (r *spangroveReceiver) call(ctx context.Context, h otlpHandler) (answer []byte, err error) {
 	got, ok := ctx.Value(messageKey{}).(received)
 	if !ok { // never: what is served here comes by grpcFront
 		return nil, status.Error(codes.Internal, "no message")
@@ -327,7 +333,7 @@ func (r *spangroveReceiver) call(ctx context.Context, method string, h otlpHandl
 	if err == nil && response != nil {
 		answer, err = response.MarshalProto()
 	}
-	r.observe(ctx, method, err)
+	r.observe(ctx, got.req, err)
 	return answer, verdict.GRPC(err)
 }
 

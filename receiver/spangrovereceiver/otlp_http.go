@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"strings"
 	"time"
 
 	"go.opentelemetry.io/collector/pdata/plog/plogotlp"
@@ -16,6 +17,8 @@ import (
 	"github.com/spangrove/spangrove/pkg/ingress"
 	"github.com/spangrove/spangrove/pkg/limit"
 	"github.com/spangrove/spangrove/pkg/otlpmap"
+	"github.com/spangrove/spangrove/pkg/project"
+	"github.com/spangrove/spangrove/pkg/refused"
 )
 
 // servedRoute is a path and who serves it.
@@ -78,7 +81,7 @@ func (r *spangroveReceiver) otlp(h otlpHandler) http.Handler {
 // memory that is used again after do; ReadAll does not.
 func (r *spangroveReceiver) handle(req *http.Request, read func(*ingress.Hold, io.Reader, int64) ([]byte, error),
 	do func(body []byte, from caller) error) (err error) {
-	defer func() { r.observe(req.Context(), req.Pattern, err) }()
+	defer func() { r.observe(req.Context(), req, err) }()
 	return r.inside(req.Context(), func(from caller) error {
 		body, err := read(from.hold, req.Body, req.ContentLength)
 		if err != nil {
@@ -105,15 +108,57 @@ func (r *spangroveReceiver) inside(ctx context.Context, do func(from caller) err
 	return do(caller{id, hold})
 }
 
-// observe counts a refused request, and logs one that was our fault.
-func (r *spangroveReceiver) observe(ctx context.Context, what string, err error) {
+// observe counts and notes a refused request, and logs one that was our fault. ctx is that of the caller, if the caller is known.
+func (r *spangroveReceiver) observe(ctx context.Context, req *http.Request, err error) {
 	if err == nil {
 		return
 	}
 	r.metrics.refuse(ctx, err)
-	if fault.Of(err) == fault.Internal {
-		r.set.Logger.Error("request failed", zap.String("request", what), zap.Error(err))
+	if refusal, ok := refused.From(err); ok {
+		if who, ok := project.CallerOf(err); ok {
+			ctx = project.WithIdentity(ctx, who)
+		}
+		// The decoder of JSON shows the caller the place in the body; that is not to be kept.
+		refusal.Message, _, _ = strings.Cut(refusal.Message, decoderContext)
+		r.note(ctx, req, refusal)
 	}
+	if fault.Of(err) == fault.Internal {
+		r.set.Logger.Error("request failed", zap.String("request", req.Method+" "+pathOf(req)), zap.Error(err))
+	}
+}
+
+// decoderContext is where, in an error of pdata's JSON decoder, its excerpt of the body begins.
+const decoderContext = ", error found in #"
+
+// pathOf returns the path of a request: its pattern, without the ids in it, if it has one.
+func pathOf(req *http.Request) string {
+	if _, path, ok := strings.Cut(req.Pattern, " "); ok {
+		return path
+	}
+	return req.URL.Path
+}
+
+// note passes on a refused request, of which the status and the message are filled in, to those who keep them.
+func (r *spangroveReceiver) note(ctx context.Context, req *http.Request, refusal refused.Request) {
+	if r.refusals == nil {
+		return
+	}
+	who, known := identify(ctx)
+	if !known {
+		who.KeyPrefix = project.HeaderPrefix(req.Header.Get("Authorization"))
+	}
+	refusal.Method, refusal.Path, refusal.KeyPrefix = req.Method, pathOf(req), who.KeyPrefix
+	r.refusals.Refuse(who.Project.PublicID, refusal)
+}
+
+// routed notes requests of paths and methods that mux does not serve, which it answers in its own way.
+func (r *spangroveReceiver) routed(mux *http.ServeMux) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if _, pattern := mux.Handler(req); pattern == "" {
+			r.note(req.Context(), req, refused.Request{Status: http.StatusNotFound, Message: "nothing is served here: POST to /v1/traces or /v1/logs"})
+		}
+		mux.ServeHTTP(w, req)
+	})
 }
 
 // retryAfter returns when an Unavailable error advises to come back, 0 for the default.
@@ -185,6 +230,6 @@ func (r *spangroveReceiver) dropMetrics(ctx context.Context, _ encoding, _ []byt
 // refuse answers a request on the receiver's own HTTP listener whose body is not read.
 func (r *spangroveReceiver) refuse(w http.ResponseWriter, req *http.Request, err error) {
 	ingress.Refused(w)
-	r.metrics.refuse(req.Context(), err)
+	r.observe(req.Context(), req, err)
 	writeOTLPError(w, encodingOf(req.Header.Get("Content-Type"), nil), err)
 }

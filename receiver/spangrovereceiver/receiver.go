@@ -44,6 +44,7 @@ type spangroveReceiver struct {
 	starts   mount.StartChecker  // nil: the exporter tells what begins too far from now
 	sessions mount.SessionReader // nil: a session start is answered with what was sent
 	projects mount.Projects      // nil: a caller without identity has no project to name
+	refusals mount.Refusals      // nil: refused requests are only counted
 
 	// mu guards the life cycle, that is all below it.
 	mu      sync.Mutex
@@ -100,6 +101,7 @@ func (r *spangroveReceiver) start(ctx context.Context, host component.Host) erro
 	r.starts = find[mount.StartChecker](host, r.cfg.API.Extension)
 	r.sessions = find[mount.SessionReader](host, r.cfg.API.Extension)
 	r.projects = find[mount.Projects](host, r.cfg.API.Extension)
+	r.refusals = find[mount.Refusals](host, r.cfg.API.Extension)
 	if err := r.listenGRPC(ctx, host); err != nil {
 		return fmt.Errorf("%s: %w", r.key("protocols::grpc"), err)
 	}
@@ -118,7 +120,7 @@ func (r *spangroveReceiver) listenHTTP(ctx context.Context, host component.Host)
 	// From the inside out: the paths, then the bounds of bodies, then the authenticator.
 	bodies := r.bodies(cfg.MaxRequestBodySize, cmp.Or(cfg.ReadTimeout, r.cfg.BodyTimeout))
 	bodies.Algorithms = cfg.CompressionAlgorithms
-	handler, err := r.guarded(ctx, host, cfg.Auth.Get(), bodies, r.otlpMux())
+	handler, err := r.guarded(ctx, host, cfg.Auth.Get(), bodies, r.routed(r.otlpMux()))
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package spangrovereceiver
 
 import (
 	"context"
+	"net/http/httptest"
 	"testing"
 
 	"go.opentelemetry.io/collector/component/componenttest"
@@ -29,7 +30,7 @@ func TestTelemetry(t *testing.T) {
 			if err := from.hold.Take(1); err != nil {
 				return err
 			}
-			_, err := r.call(context.WithValue(t.Context(), messageKey{}, received{message, from}), "m", h)
+			_, err := r.call(context.WithValue(t.Context(), messageKey{}, received{message, from, httptest.NewRequest("POST", "/m", nil)}), h)
 			return err
 		})
 	}
