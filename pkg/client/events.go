@@ -43,6 +43,8 @@ type Event struct {
 	Metrics        Object   `json:"metrics,omitempty"`
 	Feedback       Object   `json:"feedback,omitempty"`
 	UserProperties Object   `json:"user_properties,omitempty"`
+
+	Snippets []Snippet `json:"snippets,omitempty"` // of a search that asked for them
 }
 
 // Input returns the event as one to be created, here or on another server.

@@ -204,6 +204,26 @@ func useEvents(t *testing.T, c *client.Client) {
 	equal(t, "metadata", node.Metadata, client.Object{"cost": nil, "new": number("1")})
 	equal(t, "end", node.EndTime, e.StartTime+20)
 
+	second := in
+	second.EventID, second.Duration, second.Metadata = uuid.NewString(), 99, client.Object{"cost": 2}
+	must(c.Events.Create(ctx, second))(t)
+	ranked := must(c.Events.SearchPage(ctx, client.EventSearch{EventQuery: q, Sort: client.SortCost, Snippets: true, Uncounted: true}))(t)
+	equal(t, "by cost", []any{ranked.Events[0].EventID, len(ranked.Events), ranked.Total, ranked.NextCursor}, []any{second.EventID, 2, 0, ""})
+	ordered := client.EventSearch{EventQuery: q, Sort: client.SortDuration, Ascending: true}
+	ordered.Limit = 1
+	var names []string
+	for e, err := range c.Events.AllInOrder(ctx, ordered) {
+		check(t, err)
+		names = append(names, e.EventID)
+	}
+	equal(t, "by duration", names, []string{id, second.EventID})
+	worded := q
+	worded.Filters = append([]client.Filter{{Field: "event_name", Operator: client.Contains, Value: in.EventName[1:]}}, q.Filters...)
+	ranked = must(c.Events.SearchPage(ctx, client.EventSearch{EventQuery: worded, Snippets: true}))(t)
+	equal(t, "snippets", ranked.Events[0].Snippets, []client.Snippet{{Field: "event_name", Before: in.EventName[:1], Hit: in.EventName[1:]}})
+	equal(t, "total", ranked.Total, 2)
+	check(t, c.Events.Delete(ctx, second.EventID))
+
 	q.Projections = []string{"metadata.new"}
 	q.DateRange = client.DateRange{From: start, To: start}
 	page = must(c.Events.Export(ctx, q))(t)

@@ -144,8 +144,12 @@ func (e *Event) Validate() error {
 // over the head bound) is read when it is asked for, so that a page of large events never
 // stands in memory at once.
 type Set struct {
-	Total  int     // matches before paging
-	Events []Event // in order, without payload
+	Total int // matches before paging
+	// HasMore reports whether there are events after the page, and Last is what its last event is sorted by. Searches set them that were
+	// asked to go on.
+	HasMore bool
+	Last    float64
+	Events  []Event // in order, without payload
 	// Complete reports whether Events[i] has all its fields but the payload: of others, some field was too large to stand
 	// beside the rest, and only Load has it. If it is nil, all are complete.
 	Complete func(i int) bool
@@ -157,8 +161,6 @@ type Set struct {
 type SessionSet struct {
 	Set                       // the session events; Load also has the inputs and outputs that follow from the events below
 	Totals    []SessionTotals // by the same index
-	Last      float64         // what the last session of the page is sorted by
-	HasMore   bool            // there are sessions after the page
 	IsCounted bool            // Total is exact
 }
 

@@ -22,7 +22,7 @@ func (s *Server) listEvents(c *call) error {
 
 // searchEvents answers with a page of events.
 func (s *Server) searchEvents(c *call) error {
-	return s.searchBody(c, query.SearchPages)
+	return s.searchBody(c, query.OrderedPages)
 }
 
 // exportEvents serves a search in which a limit over the highest means the highest: older clients
@@ -49,13 +49,13 @@ func (s *Server) search(c *call, object []byte, pages query.PageRule) error {
 		return err
 	}
 	in.Search.Filters = query.InProject(in.Search.Filters, c.project)
-	in.Search.HeadOnly = !in.Projection.NeedPayload()
+	in.Search.HeadOnly = !in.Projection.NeedPayload() && !in.Snippets
 	set, err := s.Store.Search(c.ctx(), c.project.ID, in.Search)
 	if err != nil {
 		return err
 	}
 	return c.stream(func(out *wire.Stream) error {
-		return wire.WriteEvents(c.ctx(), out, set, &c.project, in.Projection)
+		return wire.WriteEvents(c.ctx(), out, set, &c.project, in)
 	})
 }
 

@@ -21,12 +21,15 @@ type PageRule struct {
 	Default int  // limit if none is given
 	Max     int  // highest limit
 	Clamp   bool // a higher limit means the highest, instead of an error
+	// Ordered says that the operation also reads sort, order, cursor, total and snippets.
+	Ordered bool
 }
 
 // The rules of the event reads: older clients export up to 7500 at once, and get 1000.
 var (
-	SearchPages = PageRule{Default: DefaultLimit, Max: MaxLimit}
-	ExportPages = PageRule{Default: DefaultLimit, Max: MaxLimit, Clamp: true}
+	SearchPages  = PageRule{Default: DefaultLimit, Max: MaxLimit}
+	OrderedPages = PageRule{Default: DefaultLimit, Max: MaxLimit, Ordered: true}
+	ExportPages  = PageRule{Default: DefaultLimit, Max: MaxLimit, Clamp: true}
 )
 
 // Parse reads limit and page from JSON: whole numbers (also 10.0) or strings of them; nothing

@@ -47,7 +47,7 @@ type Filter struct {
 	cond cond // what the fields above mean
 }
 
-// Search asks for a page of events, newest first: start time descending, then id descending.
+// Search asks for a page of events: newest first (start time descending, then id descending), or in another order.
 type Search struct {
 	Filters  []Filter
 	From, To *float64 // bounds of start_time in Unix milliseconds, both included; nil: open
@@ -55,9 +55,14 @@ type Search struct {
 	// RunSessions are sessions whose events are of the run, too, though none need name it. The
 	// store knows them.
 	RunSessions []uuid.UUID
-	InRuns      bool // only events of experiment runs
-	Limit       int  // rows a page, 1 or more
-	Page        int  // from 1
+	InRuns      bool      // only events of experiment runs
+	Limit       int       // rows a page, 1 or more
+	Page        int       // from 1
+	Sort        EventSort // "": by start
+	Ascending   bool
+	After       *Place // the page begins after it, whatever Page is; nil: as Page says
+	// Continued says that the caller wants to know whether there are further events, and where to go on (event.Set).
+	Continued bool
 	// HeadOnly says that the caller shows no field of the payload (Projection.NeedPayload).
 	HeadOnly bool
 	// Uncounted says that the caller needs no total, which is 0 then if there are further pages.

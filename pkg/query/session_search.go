@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/google/uuid"
-
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/rawjson"
@@ -21,15 +19,9 @@ type SessionSearch struct {
 	From, To     *float64      // bounds of the session's start in Unix milliseconds, both included; nil: open
 	Sort         SessionSort
 	Ascending    bool
-	Limit        int           // rows a page, 1 or more
-	After        *SessionPlace // the page begins after it; nil: with the first session
-	Counted      bool          // the exact number of all matches is wanted, too
-}
-
-// SessionPlace is a session's place in an order: what it is sorted by, and its id, which decides among equals.
-type SessionPlace struct {
-	Value float64
-	ID    uuid.UUID
+	Limit        int    // rows a page, 1 or more
+	After        *Place // the page begins after it; nil: with the first session
+	Counted      bool   // the exact number of all matches is wanted, too
 }
 
 // SessionSort is what sessions are sorted by.

@@ -106,7 +106,7 @@ func FuzzQueryObject(f *testing.F) {
 			if !json.Valid(object) || object[0] != '{' {
 				t.Fatalf("%q became %s, which is no JSON object", in, object)
 			}
-			_, err = wire.DecodeSearch(object, query.SearchPages, now)
+			_, err = wire.DecodeSearch(object, query.OrderedPages, now)
 		}
 		if err != nil && fault.Of(err) != fault.Invalid {
 			t.Fatalf("%q: %v", in, err)

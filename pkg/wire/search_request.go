@@ -3,6 +3,7 @@ package wire
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spangrove/spangrove/pkg/fault"
@@ -14,10 +15,16 @@ import (
 type SearchRequest struct {
 	Search     query.Search
 	Projection query.Projection
+	Snippets   bool // places where the filters found their text are wanted, too
+
+	question string // what a cursor repeats
 }
 
 // searchFields are the fields of an events query.
 var searchFields = []string{"filters", "dateRange", "projections", "limit", "page", "ignore_order", "evaluation_id"}
+
+// orderFields are those of a search that can be put into an order, besides.
+var orderFields = []string{"sort", "order", "cursor", "total", "snippets"}
 
 // DecodeSearch reads the JSON object of an events query: the body of a search or export, or
 // what QueryObject made of a query string. pages is the operation's rule for limit and page;
@@ -27,12 +34,18 @@ var searchFields = []string{"filters", "dateRange", "projections", "limit", "pag
 // project old clients must send: the key decides that. Numbers and booleans may be strings,
 // and so may whole arrays and objects, in JSON. Errors are fault.Invalid naming the field.
 func DecodeSearch(object json.RawMessage, pages query.PageRule, now time.Time) (*SearchRequest, error) {
-	if err := knownFields(object, searchFields); err != nil {
+	known := searchFields
+	if pages.Ordered {
+		known = slices.Concat(searchFields, orderFields)
+	}
+	if err := knownFields(object, known); err != nil {
 		return nil, err
 	}
 	fields := map[string]json.RawMessage{}
 	for key, raw := range rawjson.Object(object) {
-		fields[key] = raw
+		if !rawjson.Null(raw) {
+			fields[key] = raw
+		}
 	}
 	var r SearchRequest
 	var err error
@@ -63,7 +76,50 @@ func DecodeSearch(object json.RawMessage, pages query.PageRule, now time.Time) (
 	if r.Projection, err = query.ParseProjection(names); err != nil {
 		return nil, err
 	}
-	return &r, nil
+	if pages.Ordered {
+		err = r.decodeOrder(fields)
+	}
+	return &r, err
+}
+
+// decodeOrder reads the fields of a search that can be put into an order. Without any of them the search and its answer are what they
+// were before there were orders.
+func (r *SearchRequest) decodeOrder(fields map[string]json.RawMessage) error {
+	sort, err := oneOf(fields, "sort", string(query.EventsByStart), query.EventSorts())
+	if err != nil {
+		return err
+	}
+	order, err := oneOf(fields, "order", "desc", []string{"desc", "asc"})
+	if err != nil {
+		return err
+	}
+	total, err := oneOf(fields, "total", "exact", []string{"none", "exact"})
+	if err != nil {
+		return err
+	}
+	if raw := fields["snippets"]; raw != nil {
+		if r.Snippets, err = readBool(raw); err != nil {
+			return fault.In("snippets", err)
+		}
+	}
+	q := &r.Search
+	q.Ascending, q.Uncounted = order == "asc", total == "none"
+	if fields["sort"] != nil {
+		q.Sort = query.EventSort(sort)
+	}
+	for _, name := range []string{"sort", "order", "cursor", "total"} {
+		q.Continued = q.Continued || fields[name] != nil
+	}
+	r.question = hashOf(fields["filters"], fields["dateRange"], fields["evaluation_id"], []byte(sort), []byte(order))
+	if raw := fields["cursor"]; raw != nil {
+		if q.Page > 1 {
+			return fault.InvalidField("page", "does not go with a cursor")
+		}
+		if q.After, err = readCursor(r.question, raw); err != nil {
+			return fault.In("cursor", err)
+		}
+	}
+	return nil
 }
 
 // readNames reads an array of strings, a string that holds one in JSON, or one plain name; nil if there is none.

@@ -2,11 +2,7 @@ package wire
 
 import (
 	"context"
-	"encoding/base64"
 	"encoding/json"
-	"fmt"
-	"hash/fnv"
-	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -83,7 +79,7 @@ func DecodeSessionSearch(body []byte, now time.Time) (*SessionSearch, error) {
 	q.Sort, q.Ascending, q.Counted = query.SessionSort(sort), order == "asc", total == "exact"
 	r.query = hashOf(fields["filters"], fields["event_filters"], fields["dateRange"], []byte(sort), []byte(order))
 	if raw := fields["cursor"]; raw != nil {
-		if q.After, err = r.place(raw); err != nil {
+		if q.After, err = readCursor(r.query, raw); err != nil {
 			return nil, fault.In("cursor", err)
 		}
 	}
@@ -109,37 +105,6 @@ func oneOf[T ~string](fields map[string]json.RawMessage, name, missing string, w
 	return "", fault.InvalidField(name, "must be one of %s, not %.40q", strings.Join(list, ", "), text)
 }
 
-// hashOf returns a short hash of texts.
-func hashOf(texts ...json.RawMessage) string {
-	h := fnv.New64a()
-	for _, t := range texts {
-		_, _ = fmt.Fprintf(h, "%d:%s", len(t), t) // never fails
-	}
-	return strconv.FormatUint(h.Sum64(), 36)
-}
-
-// cursor returns the cursor of the page after a place.
-func (r *SessionSearch) cursor(p query.SessionPlace) string {
-	return base64.RawURLEncoding.EncodeToString([]byte(r.query + " " + strconv.FormatFloat(p.Value, 'g', -1, 64) + " " + p.ID.String()))
-}
-
-// place reads a cursor, which must be of the same search.
-func (r *SessionSearch) place(raw json.RawMessage) (*query.SessionPlace, error) {
-	text, err := readText(raw)
-	if err != nil {
-		return nil, err
-	}
-	decoded, err := base64.RawURLEncoding.DecodeString(text)
-	if parts := strings.Split(string(decoded), " "); err == nil && len(parts) == 3 && parts[0] == r.query {
-		value, wrongValue := strconv.ParseFloat(parts[1], 64)
-		id, wrongID := ParseID(parts[2])
-		if wrongValue == nil && wrongID == nil && !math.IsNaN(value) && !math.IsInf(value, 0) {
-			return &query.SessionPlace{Value: value, ID: id}, nil
-		}
-	}
-	return nil, fault.New(fault.Invalid, "is not a cursor of this search: a cursor goes with the same filters, range and order")
-}
-
 // WriteSessions streams a page of sessions: {"sessions": […], "next_cursor": "…" or null, "total": n or null}.
 func WriteSessions(ctx context.Context, s *Stream, set *event.SessionSet, r *SessionSearch) error {
 	s.text(`{"sessions":[`)
@@ -158,8 +123,8 @@ func WriteSessions(ctx context.Context, s *Stream, set *event.SessionSet, r *Ses
 	}
 	s.text(`],"next_cursor":`)
 	if set.HasMore && len(set.Events) > 0 {
-		last := query.SessionPlace{Value: set.Last, ID: set.Events[len(set.Events)-1].ID}
-		s.buf = rawjson.AppendString(s.buf, r.cursor(last))
+		last := query.Place{Value: set.Last, ID: set.Events[len(set.Events)-1].ID}
+		s.buf = rawjson.AppendString(s.buf, cursorAfter(r.query, last))
 	} else {
 		s.text("null")
 	}

@@ -24,8 +24,8 @@ func TestCursor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	place := query.SessionPlace{Value: 0.1 + 0.2, ID: idOf("x")}
-	cursor := first.cursor(place)
+	place := query.Place{Value: 0.1 + 0.2, ID: idOf("x")}
+	cursor := cursorAfter(first.query, place)
 	next, err := searchOf(t, fmt.Sprintf(`{%s,"limit":7,"total":"exact","cursor":%q}`, of, cursor))
 	if err != nil || *next.Search.After != place {
 		t.Fatalf("%+v, %v", next, err)

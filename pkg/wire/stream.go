@@ -30,7 +30,7 @@ var buffers = sync.Pool{New: func() any { b := make([]byte, 0, flushBytes+flushB
 //
 //	s := wire.NewStream(w)
 //	defer s.Discard()
-//	if err := wire.WriteEvents(ctx, s, set, p, want); err != nil {
+//	if err := wire.WriteEvents(ctx, s, set, p, request); err != nil {
 //		return err // if s.Started(), the connection must be broken off
 //	}
 //	return s.Close()

@@ -200,7 +200,7 @@ func TestWriteEvents(t *testing.T) {
 			t.Parallel()
 			w := httptest.NewRecorder()
 			s := wire.NewStream(w)
-			if err := wire.WriteEvents(t.Context(), s, tt.set, shop, want); err != nil {
+			if err := wire.WriteEvents(t.Context(), s, tt.set, shop, &wire.SearchRequest{Projection: want}); err != nil {
 				t.Fatal(err)
 			}
 			if err := s.Close(); err != nil {
@@ -231,7 +231,7 @@ func TestStreamGoesOutInPieces(t *testing.T) {
 	w := &pieces{ResponseWriter: httptest.NewRecorder()}
 	s := wire.NewStream(w)
 	set := session(`{"text":"`+strings.Repeat("x", 4000)+`"}`, make([]int, 500)...)
-	if err := wire.WriteEvents(t.Context(), s, set, shop, query.Projection{}); err != nil {
+	if err := wire.WriteEvents(t.Context(), s, set, shop, &wire.SearchRequest{}); err != nil {
 		t.Fatal(err)
 	}
 	if !s.Started() || w.count < 10 || w.longest > 100_000 {
@@ -245,7 +245,7 @@ func TestStreamTellsThatTheCallerIsGone(t *testing.T) {
 	w := &pieces{ResponseWriter: httptest.NewRecorder(), err: errors.New("broken pipe")}
 	s := wire.NewStream(w)
 	defer s.Discard()
-	if err := wire.WriteEvents(t.Context(), s, &event.Set{}, shop, query.Projection{}); err != nil {
+	if err := wire.WriteEvents(t.Context(), s, &event.Set{}, shop, &wire.SearchRequest{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); fault.Of(err) != fault.Unavailable {

@@ -16,6 +16,7 @@ import (
 
 var searchTests = []test{
 	{"Search/order, pages and totals", searchPages},
+	{"Search/orders and cursors", searchOrders},
 	{"Search/bounds of time", searchBounds},
 	{"Search/runs", searchRuns},
 	{"Search/projects are apart", projectsApart},

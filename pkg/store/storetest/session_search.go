@@ -81,7 +81,7 @@ func (e *env) walk(q query.SessionSearch) (names []string) {
 		if !set.HasMore {
 			return names
 		}
-		q.After = &query.SessionPlace{Value: set.Last, ID: set.Events[len(set.Events)-1].ID}
+		q.After = &query.Place{Value: set.Last, ID: set.Events[len(set.Events)-1].ID}
 		if len(names) > 100 {
 			e.Fatal("the pages do not end")
 		}
@@ -169,7 +169,7 @@ func sessionFilters(e *env) {
 			e.Errorf("%s: %d in all, want %d", name, set.Total, want)
 		}
 		if set.HasMore {
-			c.q.After = &query.SessionPlace{Value: set.Last, ID: set.Events[0].ID}
+			c.q.After = &query.Place{Value: set.Last, ID: set.Events[0].ID}
 			if set := e.sessions(c.q); set.Total != want {
 				e.Errorf("%s, second page: %d in all, want %d", name, set.Total, want)
 			}

@@ -53,6 +53,7 @@ func (a *app) events() *cobra.Command {
 			spangrove events list
 			spangrove events list --type model --since 24h
 			spangrove events list --session `+exampleEvent+` --limit 0 --output jsonl
+			spangrove events list --type model --sort cost --limit 10
 			spangrove events list --name chat --fields metadata.cost,metadata.total_tokens`),
 		a.eventList("search", "Search events by what is in them, newest first", `
 			spangrove events search --filter 'metadata.cost > 0.5'
@@ -213,6 +214,8 @@ func (a *app) eventList(verb, short, example string) *cobra.Command {
 	var choice eventChoice
 	var p paging
 	var only []string
+	var sort string
+	var ascending bool
 	l := listing{plural: "events", at: "events", total: "totalEvents", limit: 50, columns: eventColumns}
 	cmd := command(verb, short, example, func(ctx context.Context, _ []string) error {
 		q, err := choice.query()
@@ -225,10 +228,18 @@ func (a *app) eventList(verb, short, example string) *cobra.Command {
 			q = rawjson.Merge(q, b.Bytes())
 			l.columns = append([]column{eventColumns[0]}, titled(only...)...)
 		}
-		l.request = search(q)
+		var order rawjson.Builder
+		order.String("sort", sort)
+		if ascending {
+			order.String("order", "asc")
+		}
+		l.request = search(rawjson.Merge(q, order.Bytes()))
 		return a.list(ctx, l, p)
 	})
 	choice.flags(cmd)
+	cmd.Flags().StringVar(&sort, "sort", client.SortStart, "what comes first: the highest `VALUE` of start, duration, cost or tokens")
+	completes(cmd, "sort", []string{client.SortStart, client.SortDuration, client.SortCost, client.SortTokens})
+	cmd.Flags().BoolVar(&ascending, "ascending", false, "the lowest first")
 	cmd.Flags().StringSliceVar(&only, "fields", nil, "show these `PATHS` instead, with commas")
 	p.flags(cmd, l)
 	return cmd

@@ -68,7 +68,7 @@ func (w *valueWalk) read(ctx context.Context) error {
 	reads |= plan.Reads
 	where := plan.Candidates
 	if w.after != nil {
-		start := b.Arg(w.after.Start)
+		start := b.Arg(w.after.Value)
 		where += " AND e.start_ms <= " + start + " AND (e.start_ms < " + start + " OR e.event_id < " + b.UUID(w.after.ID) + ")"
 	}
 	columns := w.s.Columns()
@@ -87,7 +87,7 @@ func (w *valueWalk) read(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			w.after = &EventPlace{r.Start, r.ID, r.Day}
+			w.after = &EventPlace{query.Place{Value: r.Start, ID: r.ID}, r.Day}
 			d := &rest
 			if uint32(r.Spill)&plan.Reads != 0 {
 				d = &all
@@ -97,7 +97,7 @@ func (w *valueWalk) read(ctx context.Context) error {
 		var value *string
 		var lacks int
 		var at EventPlace
-		if err := scan(&value, &lacks, &at.Start, sqldb.ScanID(&at.ID), &at.Day); err != nil {
+		if err := scan(&value, &lacks, &at.Value, sqldb.ScanID(&at.ID), &at.Day); err != nil {
 			return err
 		}
 		w.after = &at

@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/google/uuid"
-
 	"github.com/spangrove/spangrove/pkg/event"
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/query"
@@ -23,12 +21,12 @@ import (
 // the database, which then keeps a place in the order for every row before.
 const maxScanPage = 1_000_000
 
-// Search returns one page of the events that match, newest first (start time descending, then id
-// descending), and the exact number of all that match.
+// Search returns one page of the events that match, in the order that q names, and the exact number of all that match.
 //
-// A search takes one of two ways. If the database can decide all filters for all rows, it orders, pages and counts (page).
-// Else it names candidates, by the filters that it can decide, and the rest is decided here, row by row (scan): so it
-// is with filters on the payload, and where rows have fields that were too large for their head (spilled).
+// A search takes one of two ways. If the database can decide all filters for all rows, and a column has the order, it orders, pages and
+// counts (page). Else it names candidates, by the filters that it can decide, and the rest is decided here, row by row (scan): so it
+// is with filters on the payload, where rows have fields that were too large for their head (spilled), and with an order by what is in
+// the metadata, which no column has.
 func (s *Store) Search(ctx context.Context, projectID int64, q query.Search) (*event.Set, error) {
 	conns := 1
 	if query.NeedPayload(q.Filters) {
@@ -56,21 +54,30 @@ func (s *Store) search(ctx context.Context, projectID int64, q query.Search) (*e
 		}
 	}
 	offset := math.MaxInt32 // past all events, where the product would not fit
-	if q.Page-1 <= offset/q.Limit {
+	switch {
+	case q.After != nil:
+		offset = 0
+	case q.Page-1 <= offset/q.Limit:
 		offset = (q.Page - 1) * q.Limit
+	}
+	limit := q.Limit
+	if q.Continued {
+		q.Limit++ // one more tells whether there are more
 	}
 	var keys []EventPlace
 	var list []*Stored
 	var total int
 	var err error
-	if undecided {
+	if undecided || q.Sort.Column() == "" {
 		if offset+q.Limit > maxScanPage {
 			return nil, fault.InvalidField("page",
-				"with a filter on inputs, outputs or config only the first %d events can be paged through; narrow the date range", maxScanPage)
+				"with a filter on inputs, outputs or config, or an order by cost or tokens, only the first %d events can be paged through; "+
+					"narrow the date range, or page with a cursor", maxScanPage)
 		}
-		keys, total, err = s.scan(ctx, b, plan, q.Filters, offset+q.Limit)
+		keys, total, err = s.scan(ctx, b, plan, &q, offset+q.Limit)
 		if err == nil && offset < len(keys) {
-			list, err = s.rowsAt(ctx, projectID, keys[offset:])
+			keys = keys[offset:]
+			list, err = s.rowsAt(ctx, projectID, keys[:min(limit, len(keys))])
 		}
 	} else {
 		list, total, err = s.page(ctx, projectID, &q, b, plan.Where, offset)
@@ -78,8 +85,23 @@ func (s *Store) search(ctx context.Context, projectID int64, q query.Search) (*e
 	if err != nil {
 		return nil, sqldb.WrapError(s.db, err, "search")
 	}
+	hasMore := len(list) > limit || len(keys) > limit
+	list = list[:min(limit, len(list))]
 	set, err := s.eventSet(ctx, projectID, list, total, q.HeadOnly)
+	if err == nil && q.Continued && len(list) > 0 {
+		set.HasMore, set.Last = hasMore, lastValue(list[len(list)-1], keys, q.Sort)
+	}
 	return set, sqldb.WrapError(s.db, err, "search")
+}
+
+// lastValue returns what the last row of a page is sorted by: as it was found when the row was scanned, if it was.
+func lastValue(r *Stored, keys []EventPlace, by query.EventSort) float64 {
+	for _, k := range keys {
+		if k.ID == r.ID {
+			return k.Value
+		}
+	}
+	return by.Value(&r.Event)
 }
 
 // anySpilled reports whether the project holds rows whose fields in bits SQL cannot see. An index over the few rows that
@@ -100,10 +122,20 @@ func (s *Store) anySpilled(ctx context.Context, projectID int64, bits uint32) (b
 // the last page, or from the counts that are kept anyway (countFromCounters).
 func (s *Store) page(ctx context.Context, projectID int64, q *query.Search, b *query.Builder, where string, offset int) (
 	list []*Stored, total int, err error) {
-	args := b.Args()
+	value, sign, direction := q.Sort.Column(), "<", "DESC"
+	if q.Ascending {
+		sign, direction = ">", "ASC"
+	}
+	args, after := b.Args(), ""
 	n := len(args)
-	err = sqldb.Each(ctx, s.db, fmt.Sprintf(`SELECT %s FROM %s WHERE %s ORDER BY e.start_ms DESC, e.event_id DESC LIMIT $%d OFFSET $%d`,
-		s.Columns(), s.Dialect.From(), where, n+1, n+2), append(args[:n:n], q.Limit, offset), func(scan func(...any) error) error {
+	args = args[:n:n]
+	if q.After != nil {
+		after = fmt.Sprintf(" AND %s %s= $%d AND (%s %s $%d OR e.event_id %s $%d)", value, sign, n+1, value, sign, n+1, sign, n+2)
+		args = append(args, q.After.Value, s.db.ID(q.After.ID))
+	}
+	statement := fmt.Sprintf(`SELECT %s FROM %s WHERE %s ORDER BY %s %s, e.event_id %s LIMIT $%d OFFSET $%d`,
+		s.Columns(), s.Dialect.From(), where+after, value, direction, direction, len(args)+1, len(args)+2)
+	err = sqldb.Each(ctx, s.db, statement, append(args, q.Limit, offset), func(scan func(...any) error) error {
 		r, err := ScanHead(scan)
 		list = append(list, r)
 		return err
@@ -111,7 +143,7 @@ func (s *Store) page(ctx context.Context, projectID int64, q *query.Search, b *q
 	if err != nil {
 		return nil, 0, err
 	}
-	if len(list) < q.Limit && (len(list) > 0 || offset == 0) {
+	if q.After == nil && len(list) < q.Limit && (len(list) > 0 || offset == 0) {
 		return list, offset + len(list), nil // the last page gives the total
 	}
 	if q.Uncounted {
@@ -120,47 +152,54 @@ func (s *Store) page(ctx context.Context, projectID int64, q *query.Search, b *q
 	if total, ok, err := s.countFromCounters(ctx, projectID, q); ok || err != nil {
 		return list, total, err
 	}
-	_, err = sqldb.One(ctx, s.db, `SELECT count(*) FROM event e WHERE `+where, args, &total)
+	_, err = sqldb.One(ctx, s.db, `SELECT count(*) FROM event e WHERE `+where, args[:n], &total)
 	return list, total, err
 }
 
 // EventPlace is an event's place in the order of a search.
 type EventPlace struct {
-	Start float64
-	ID    uuid.UUID
-	Day   int32
+	query.Place
+	Day int32
 }
 
-// Before reports whether a stands before b in the order of a search: by start, and then by id.
-func (a EventPlace) Before(b EventPlace) bool {
-	if a.Start != b.Start {
-		return a.Start > b.Start
+// before reports whether a stands before b in the order of a search: by its value, and then by id.
+func before(a, b query.Place, ascending bool) bool {
+	if ascending {
+		a, b = b, a
+	}
+	if a.Value != b.Value {
+		return a.Value > b.Value
 	}
 	return bytes.Compare(a.ID[:], b.ID[:]) > 0
 }
 
 // eventPlaces is a heap of the best places seen, the worst on top.
-type eventPlaces []EventPlace
+type eventPlaces struct {
+	list      []EventPlace
+	ascending bool
+}
 
-func (p eventPlaces) Len() int           { return len(p) }
-func (p eventPlaces) Less(i, j int) bool { return p[j].Before(p[i]) }
-func (p eventPlaces) Swap(i, j int)      { p[i], p[j] = p[j], p[i] }
-func (p *eventPlaces) Push(x any)        { *p = append(*p, x.(EventPlace)) }
+func (p *eventPlaces) Len() int { return len(p.list) }
+func (p *eventPlaces) Less(i, j int) bool {
+	return before(p.list[j].Place, p.list[i].Place, p.ascending)
+}
+func (p *eventPlaces) Swap(i, j int) { p.list[i], p.list[j] = p.list[j], p.list[i] }
+func (p *eventPlaces) Push(x any)    { p.list = append(p.list, x.(EventPlace)) }
 func (p *eventPlaces) Pop() any {
-	old := *p
-	x := old[len(old)-1]
-	*p = old[:len(old)-1]
+	n := len(p.list) - 1
+	x := p.list[n]
+	p.list = p.list[:n]
 	return x
 }
 
 // scan walks the candidates and decides the rest in Go. It keeps the best keep places, in a heap of that size, and only
 // their keys: the rows of the page asked for are read again. So memory is bounded by the page's place in the
 // order, not by the number of matches.
-func (s *Store) scan(ctx context.Context, b *query.Builder, plan query.Plan, filters []query.Filter, keep int) (
+func (s *Store) scan(ctx context.Context, b *query.Builder, plan query.Plan, q *query.Search, keep int) (
 	best []EventPlace, total int, err error) {
-	var top eventPlaces
+	top := eventPlaces{ascending: q.Ascending}
 	rest := decision{query.NewMatcher(plan.Residual), query.NeedPayload(plan.Residual), query.Needle(plan.Residual)}
-	all := decision{query.NewMatcher(filters), true, nil}
+	all := decision{query.NewMatcher(q.Filters), true, nil}
 	candidates := `SELECT ` + s.Columns() + ` FROM ` + s.Dialect.From() + ` WHERE ` + plan.Candidates
 	err = sqldb.Each(ctx, s.db, candidates, b.Args(), func(scan func(...any) error) error {
 		r, err := ScanHead(scan)
@@ -175,12 +214,17 @@ func (s *Store) scan(ctx context.Context, b *query.Builder, plan query.Plan, fil
 			return err
 		}
 		total++
-		at := EventPlace{r.Start, r.ID, r.Day}
+		value, err := s.sortValue(ctx, r, q.Sort)
+		if err != nil {
+			return err
+		}
+		at := EventPlace{query.Place{Value: value, ID: r.ID}, r.Day}
 		switch {
-		case len(top) < keep:
+		case q.After != nil && !before(*q.After, at.Place, q.Ascending): // on a page before
+		case top.Len() < keep:
 			heap.Push(&top, at)
-		case at.Before(top[0]):
-			top[0] = at
+		case before(at.Place, top.list[0].Place, q.Ascending):
+			top.list[0] = at
 			heap.Fix(&top, 0)
 		}
 		return nil
@@ -188,11 +232,20 @@ func (s *Store) scan(ctx context.Context, b *query.Builder, plan query.Plan, fil
 	if err != nil {
 		return nil, 0, err
 	}
-	best = make([]EventPlace, len(top))
-	for i := len(top) - 1; i >= 0; i-- {
+	best = make([]EventPlace, top.Len())
+	for i := top.Len() - 1; i >= 0; i-- {
 		best[i] = heap.Pop(&top).(EventPlace)
 	}
 	return best, total, nil
+}
+
+// sortValue returns what a row is sorted by. Metadata that was too large for the head is read with the payload.
+func (s *Store) sortValue(ctx context.Context, r *Stored, by query.EventSort) (float64, error) {
+	if by.Column() != "" || r.IsSession() || r.Spill&query.SpillMetadata == 0 {
+		return by.Value(&r.Event), nil
+	}
+	e, _, err := s.AsRead(ctx, r)
+	return by.Value(&e), err
 }
 
 // decision is how rows are matched outside the database.

@@ -33,13 +33,14 @@ func (s *Store) searchSessions(ctx context.Context, projectID int64, q *query.Se
 		return nil, err
 	}
 	out := &event.SessionSet{}
+	hasMore, last := false, 0.0
 	var rows []*Stored
 	err = scan.each(ctx, true, func(r *Stored, t event.SessionTotals, value float64) error {
 		if len(rows) == q.Limit {
-			out.HasMore = true
+			hasMore = true
 			return errPageFull
 		}
-		rows, out.Totals, out.Last = append(rows, r), append(out.Totals, t), value
+		rows, out.Totals, last = append(rows, r), append(out.Totals, t), value
 		return nil
 	})
 	if err != nil && !errors.Is(err, errPageFull) {
@@ -47,7 +48,7 @@ func (s *Store) searchSessions(ctx context.Context, projectID int64, q *query.Se
 	}
 	total := 0
 	if q.Counted {
-		if q.After == nil && !out.HasMore {
+		if q.After == nil && !hasMore {
 			total = len(rows)
 		} else if total, err = scan.count(ctx); err != nil {
 			return nil, err
@@ -58,6 +59,7 @@ func (s *Store) searchSessions(ctx context.Context, projectID int64, q *query.Se
 		return nil, err
 	}
 	out.Set, out.IsCounted = *set, q.Counted
+	out.HasMore, out.Last = hasMore, last
 	return out, nil
 }
 
