@@ -55,8 +55,8 @@ func TestSchemathesis(t *testing.T) {
 				t.Errorf("schemathesis does not say that all is well:\n%s", out)
 			}
 		}
-		// Limits last: those that it sets would refuse all that comes after.
-		run("--exclude-operation-id", "setLimits")
+		// Limits last: those that it sets would refuse all that comes after. The answer of watchSessions has no end.
+		run("--exclude-operation-id", "setLimits", "--exclude-operation-id", "watchSessions")
 		run("--include-operation-id", "setLimits")
 	})
 }

@@ -156,11 +156,11 @@ func TestLiveIsSlowedDown(t *testing.T) {
 					time.Sleep(time.Millisecond)
 				}
 				time.Sleep(5 * time.Second)
+				leave()
+				<-over
 				if f.waiting > 0 {
 					t.Errorf("%d changes were not told of", f.waiting)
 				}
-				leave()
-				<-over
 				messages := strings.Count(p.text(), "event: change")
 				if messages > tt.most || messages < tt.most/2 {
 					t.Errorf("%d messages, want at most %d", messages, tt.most)

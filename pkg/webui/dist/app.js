@@ -3000,6 +3000,76 @@ function LoginPage({ code }) {
 // pages/session.tsx
 import { useCallback, useEffect as useEffect17, useMemo as useMemo5, useRef as useRef11, useState as useState20 } from "./lib.js";
 
+// api/live.ts
+var backstop = 3e4;
+var retryRefused = 3e4;
+function follow(session, { gap, every, read, likely = true }) {
+  let source = null;
+  let streaming = false;
+  let busy = false;
+  let again = false;
+  let ended = false;
+  let last = Date.now();
+  let timer = 0;
+  let retry = 0;
+  const later = () => {
+    clearTimeout(timer);
+    if (!ended && likely && !document.hidden) timer = setTimeout(() => void run(), streaming ? backstop : every);
+  };
+  const run = async () => {
+    busy = true;
+    again = false;
+    likely = await read();
+    busy = false;
+    last = Date.now();
+    if (again) soon();
+    else later();
+  };
+  const soon = () => {
+    if (busy) again = true;
+    if (busy || ended || document.hidden) return;
+    clearTimeout(timer);
+    timer = setTimeout(() => void run(), Math.max(0, last + gap - Date.now()));
+  };
+  const close2 = () => {
+    clearTimeout(retry);
+    source?.close();
+    source = null;
+    streaming = false;
+  };
+  const connect = () => {
+    close2();
+    if (ended || document.hidden) return;
+    const mine = new EventSource(url(`v1/live?session=${encodeURIComponent(session)}`));
+    source = mine;
+    mine.onopen = () => {
+      streaming = true;
+      if (likely) soon();
+    };
+    mine.onerror = () => {
+      if (streaming) likely = true;
+      streaming = false;
+      if (!busy) later();
+      if (mine.readyState === EventSource.CLOSED) retry = setTimeout(connect, retryRefused);
+    };
+    mine.addEventListener("change", soon);
+    mine.addEventListener("reset", soon);
+  };
+  const seen = () => {
+    clearTimeout(timer);
+    connect();
+    soon();
+  };
+  document.addEventListener("visibilitychange", seen);
+  connect();
+  return () => {
+    ended = true;
+    document.removeEventListener("visibilitychange", seen);
+    clearTimeout(timer);
+    close2();
+  };
+}
+
 // model/thread.ts
 function thread(events2) {
   const seen = /* @__PURE__ */ new Set();
@@ -3910,6 +3980,7 @@ import { Fragment as Fragment15, jsx as jsx27, jsxs as jsxs26 } from "./lib.js";
 var views = ["tree", "timeline", "graph", "trajectory", "thread", "transcript"];
 var none2 = /* @__PURE__ */ new Set();
 var coarse2 = matchMedia("(pointer: coarse)");
+var growGap = 500;
 var growEvery = 1500;
 function SessionPage({ id }) {
   const { params } = route.value;
@@ -3920,7 +3991,8 @@ function SessionPage({ id }) {
   const known2 = useRef11(null);
   useEffect17(() => {
     const stop = new AbortController();
-    let timer = 0;
+    let unfollow = () => {
+    };
     known2.current = null;
     setTree(null);
     setError(null);
@@ -3946,13 +4018,14 @@ function SessionPage({ id }) {
         if (!stop.signal.aborted && !known2.current) setError(e);
       }
       const now = known2.current;
-      const young = now !== null && (Date.now() - now.end < 6e4 || now.nodes.some((n) => n.running));
-      if (!stop.signal.aborted && young) timer = setTimeout(() => void load(), document.hidden ? growEvery * 4 : growEvery);
+      return now !== null && (Date.now() - now.end < 6e4 || now.nodes.some((n) => n.running));
     };
-    void load();
+    void load().then((young) => {
+      if (!stop.signal.aborted && known2.current) unfollow = follow(id, { gap: growGap, every: growEvery, likely: young, read: load });
+    });
     return () => {
       stop.abort();
-      clearTimeout(timer);
+      unfollow();
     };
   }, [id, turn]);
   useEffect17(() => {
@@ -4379,6 +4452,7 @@ function SessionPeek({ id, row, onClose }) {
 // pages/sessions.tsx
 import { Fragment as Fragment16, jsx as jsx29, jsxs as jsxs28 } from "./lib.js";
 var pageSize3 = 100;
+var liveGap = 1e3;
 var liveEvery = 2e3;
 var empty = { key: "", rows: [], cursor: null, total: null, took: 0 };
 function SessionsPage() {
@@ -4433,9 +4507,8 @@ function SessionsPage() {
   const isLive = live && sort === "start" && !ascending;
   useEffect18(() => {
     if (!isLive || compiled.problem) return;
-    let timer = 0;
     const mine = new AbortController();
-    const tick = async () => {
+    const read = async () => {
       try {
         const page = await ask2({}, mine.signal);
         const before = current.current;
@@ -4444,15 +4517,16 @@ function SessionsPage() {
         const byId = new Map(page.sessions.map((r) => [r.session_id, r]));
         setState({ ...before, rows: [...news, ...before.rows.map((r) => byId.get(r.session_id) ?? r)], total: before.total === null ? null : before.total + news.length });
         if (news.length > 0) setFresh(new Set(news.map((r) => r.session_id)));
-      } catch {
-        if (!mine.signal.aborted) setParams({ live: null }, true);
+      } catch (e) {
+        const passing = e instanceof ApiError && (e.status === 0 || e.status === 429 || e.status >= 500);
+        if (!mine.signal.aborted && !passing) setParams({ live: null }, true);
       }
-      if (!mine.signal.aborted) timer = setTimeout(() => void tick(), liveEvery);
+      return true;
     };
-    timer = setTimeout(() => void tick(), liveEvery);
+    const unfollow = follow("*", { gap: liveGap, every: liveEvery, read });
     return () => {
+      unfollow();
       mine.abort();
-      clearTimeout(timer);
     };
   }, [isLive, key]);
   const more = () => {

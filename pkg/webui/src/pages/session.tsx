@@ -1,6 +1,7 @@
 // A session in six readings of one selection: tree, timeline, graph, trajectory, thread, transcript.
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { call } from "../api/client.ts";
+import { follow } from "../api/live.ts";
 import { forget, loadPreviews, previewOf, readEvent, readField } from "../api/cache.ts";
 import type { EventPage, EventRow, TreeAnswer } from "../api/types.ts";
 import { addCommands, keysOf } from "../app/keymap.ts";
@@ -32,7 +33,8 @@ type View = (typeof views)[number];
 const none: ReadonlySet<string> = new Set();
 const coarse = matchMedia("(pointer: coarse)");
 
-/** How often a session that runs is asked for changes, in milliseconds. */
+/** How often a session is read again at most, and how often one that runs without a stream, in milliseconds. */
+const growGap = 500;
 const growEvery = 1500;
 
 export function SessionPage({ id }: { id: string }) {
@@ -45,7 +47,7 @@ export function SessionPage({ id }: { id: string }) {
 
   useEffect(() => {
     const stop = new AbortController();
-    let timer = 0;
+    let unfollow = () => {};
     known.current = null;
     setTree(null);
     setError(null);
@@ -71,13 +73,14 @@ export function SessionPage({ id }: { id: string }) {
         if (!stop.signal.aborted && !known.current) setError(e);
       }
       const now = known.current;
-      const young = now !== null && (Date.now() - now.end < 60_000 || now.nodes.some((n) => n.running));
-      if (!stop.signal.aborted && young) timer = setTimeout(() => void load(), document.hidden ? growEvery * 4 : growEvery);
+      return now !== null && (Date.now() - now.end < 60_000 || now.nodes.some((n) => n.running));
     };
-    void load();
+    void load().then((young) => {
+      if (!stop.signal.aborted && known.current) unfollow = follow(id, { gap: growGap, every: growEvery, likely: young, read: load });
+    });
     return () => {
       stop.abort();
-      clearTimeout(timer);
+      unfollow();
     };
   }, [id, turn]);
 

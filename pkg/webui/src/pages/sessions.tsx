@@ -1,6 +1,7 @@
 // The list of sessions: filtered, sorted, live, with a peek at the one that is selected.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { call, isAbort } from "../api/client.ts";
+import { ApiError, call, isAbort } from "../api/client.ts";
+import { follow } from "../api/live.ts";
 import type { SessionPage, SessionRow } from "../api/types.ts";
 import { addCommands, keysOf } from "../app/keymap.ts";
 import { go, href, route, setParams } from "../app/router.ts";
@@ -21,7 +22,8 @@ import { SessionPeek } from "./sessionpeek.tsx";
 
 const pageSize = 100;
 
-/** How often a live list asks for what is new, in milliseconds. */
+/** How often a live list reads what is new at most, and how often without a stream, in milliseconds. */
+const liveGap = 1000;
 const liveEvery = 2000;
 
 interface State {
@@ -84,9 +86,8 @@ export function SessionsPage() {
   const isLive = live && sort === "start" && !ascending;
   useEffect(() => {
     if (!isLive || compiled.problem) return;
-    let timer = 0;
     const mine = new AbortController();
-    const tick = async () => {
+    const read = async () => {
       try {
         const page = await ask({}, mine.signal);
         const before = current.current;
@@ -95,15 +96,16 @@ export function SessionsPage() {
         const byId = new Map(page.sessions.map((r) => [r.session_id, r]));
         setState({ ...before, rows: [...news, ...before.rows.map((r) => byId.get(r.session_id) ?? r)], total: before.total === null ? null : before.total + news.length });
         if (news.length > 0) setFresh(new Set(news.map((r) => r.session_id)));
-      } catch {
-        if (!mine.signal.aborted) setParams({ live: null }, true);
+      } catch (e) {
+        const passing = e instanceof ApiError && (e.status === 0 || e.status === 429 || e.status >= 500);
+        if (!mine.signal.aborted && !passing) setParams({ live: null }, true);
       }
-      if (!mine.signal.aborted) timer = setTimeout(() => void tick(), liveEvery);
+      return true;
     };
-    timer = setTimeout(() => void tick(), liveEvery);
+    const unfollow = follow("*", { gap: liveGap, every: liveEvery, read });
     return () => {
+      unfollow();
       mine.abort();
-      clearTimeout(timer);
     };
   }, [isLive, key]);
 
