@@ -333,7 +333,7 @@ function Palette({ onClose }) {
   const text3 = typed.trim();
   const fixed = useMemo(() => {
     const items2 = commands.value.filter((c) => c.id !== "palette").map((c) => ({ id: c.id, label: c.label, note: c.keys[0] ? show(c.keys[0]) : "", run: c.run }));
-    return items2.map((item) => ({ item, score: text3 === "" ? 0 : score(text3, item.label) })).filter((x) => x.score !== null).sort((a, b) => a.score - b.score).slice(0, 12).map((x) => x.item);
+    return items2.map((item) => ({ item, score: text3 === "" ? 0 : score(text3, item.label) })).filter((x) => x.score !== null).sort((a, b) => a.score - b.score).slice(0, 12);
   }, [text3, commands.value]);
   useEffect2(() => {
     setFound([]);
@@ -349,7 +349,8 @@ function Palette({ onClose }) {
       clearTimeout(timer);
     };
   }, [text3]);
-  const items = [...found, ...fixed];
+  const called = (x) => text3 !== "" && x.score < 2;
+  const items = [...fixed.filter(called), ...found.map((item) => ({ item })), ...fixed.filter((x) => !called(x))].map((x) => x.item);
   if (text3 !== "" && !isId(text3)) {
     items.push({ id: "words", label: `Search events for “${text3}”`, run: () => go(href(["events"], { q: `"${text3.replace(/[\\"]/g, "\\$&")}"` })) });
     items.push({ id: "words-sessions", label: `Search sessions for “${text3}”`, run: () => go(href(["sessions"], { q: `"${text3.replace(/[\\"]/g, "\\$&")}"` })) });
@@ -388,11 +389,17 @@ function Palette({ onClose }) {
     ),
     /* @__PURE__ */ jsx4("ul", { id: "palette-list", role: "listbox", "aria-label": "Results", children: items.map((item, i) => /* @__PURE__ */ jsxs3("li", { id: `palette-${i}`, role: "option", "aria-selected": i === at, onClick: () => run(item), onMouseMove: () => setAt(i), children: [
       item.type && /* @__PURE__ */ jsx4(TypeIcon, { type: item.type, small: true }),
-      /* @__PURE__ */ jsx4("span", { class: "ellipsis grow", children: item.label }),
+      /* @__PURE__ */ jsx4("span", { class: item.snippet ? "ellipsis" : "ellipsis grow", children: item.label }),
+      item.snippet && /* @__PURE__ */ jsxs3("span", { class: "snippet ellipsis grow", title: item.snippet.field, children: [
+        item.snippet.before,
+        /* @__PURE__ */ jsx4("mark", { children: item.snippet.hit }),
+        item.snippet.after
+      ] }),
       item.note && /* @__PURE__ */ jsx4("kbd", { children: item.note })
     ] }, item.id + item.label)) })
   ] });
 }
+var contentsRange = "7d";
 async function look(text3, signal8) {
   if (isId(text3)) {
     try {
@@ -404,8 +411,20 @@ async function look(text3, signal8) {
       throw error;
     }
   }
-  const page = await call("v1/sessions/search", { method: "POST", signal: signal8, body: { filters: [{ field: "event_name", operator: "contains", value: text3 }], limit: 5 } });
-  return page.sessions.map((s) => ({ id: s.session_id, label: s.session_name, type: "session", run: () => go(href(["session", s.session_id])) }));
+  const named = call("v1/sessions/search", { method: "POST", signal: signal8, body: { filters: [{ field: "event_name", operator: "contains", value: text3 }], limit: 5 } });
+  const worded = call("v1/events/search", { method: "POST", signal: signal8, body: {
+    filters: [{ field: "text", operator: "contains", value: text3 }, { field: "event_type", operator: "is not", value: "session" }],
+    dateRange: contentsRange,
+    limit: 5,
+    total: "none",
+    snippets: true,
+    projections: ["session_id", "event_name", "event_type"]
+  } });
+  const [sessions, events2] = await Promise.all([named, worded]);
+  return [
+    ...sessions.sessions.map((s) => ({ id: s.session_id, label: s.session_name, type: "session", run: () => go(href(["session", s.session_id])) })),
+    ...events2.events.map((e) => ({ id: e.event_id, label: e.event_name, type: e.event_type, snippet: e.snippets.find((s) => s.field !== "event_name"), run: () => go(href(["session", e.session_id], { e: e.event_id, find: text3 })) }))
+  ];
 }
 function KeySheet({ onClose }) {
   const groups = [...new Set(commands.value.map((c) => c.group))];
@@ -2751,30 +2770,30 @@ function EventsPage({ completions }) {
   const { params } = route.value;
   const query = params.get("q") ?? "";
   const range = params.get("range") ?? defaultRange;
+  const sort = params.get("sort") ?? "start";
+  const ascending = params.get("order") === "asc";
   const selected = params.get("s");
   const compiled = useMemo3(() => compile(query, "events"), [query]);
   const filters = useMemo3(() => [...completions ? completionsOnly : none, ...compiled.filters], [compiled, completions]);
   const asked2 = params.get("cols") ?? "";
-  const key = JSON.stringify([filters, range, asked2]);
-  const [state, setState] = useState17({ rows: [], total: 0, page: 0, took: 0, key: "" });
+  const key = JSON.stringify([filters, range, asked2, sort, ascending]);
+  const [state, setState] = useState17({ rows: [], total: 0, cursor: null, took: 0, key: "" });
   const [error, setError] = useState17(null);
   const [loading, setLoading] = useState17(true);
   const [turn, setTurn] = useState17(0);
   const [, redraw] = useState17(0);
   const stop = useRef7(null);
-  const until = useRef7(Date.now());
   const fields = useFields("events");
-  const ask2 = (page, signal8, limit = pageSize2, whole = false) => call("v1/events/search", { method: "POST", signal: signal8, body: { filters, dateRange: dateRange(range), limit, page, ...whole ? {} : { projections: [.../* @__PURE__ */ new Set([...projections, ...(readColumns(asked2) ?? []).filter((c) => c.includes("."))])] } } });
+  const ask2 = (cursor, signal8, limit = pageSize2, whole = false) => call("v1/events/search", { method: "POST", signal: signal8, body: { filters, dateRange: dateRange(range), sort, order: ascending ? "asc" : "desc", limit, ...cursor === null ? {} : { cursor, total: "none" }, ...whole ? {} : { projections: [.../* @__PURE__ */ new Set([...projections, ...(readColumns(asked2) ?? []).filter((c) => c.includes("."))])] } } });
   useEffect11(() => {
     if (compiled.problem) return;
     const mine = new AbortController();
     stop.current = mine;
-    until.current = Date.now();
     setLoading(true);
     const began = performance.now();
-    ask2(1, mine.signal).then(
+    ask2(null, mine.signal).then(
       (answer) => {
-        setState({ rows: answer.events, total: answer.totalEvents, page: 1, took: performance.now() - began, key });
+        setState({ rows: answer.events, total: answer.totalEvents, cursor: answer.next_cursor ?? null, took: performance.now() - began, key });
         setError(null);
         setLoading(false);
       },
@@ -2786,14 +2805,13 @@ function EventsPage({ completions }) {
     return () => mine.abort();
   }, [key, turn]);
   const more = () => {
-    if (loading || state.key !== key || state.rows.length >= state.total) return;
+    if (loading || state.key !== key || state.cursor === null) return;
     const mine = new AbortController();
     stop.current = mine;
     setLoading(true);
-    ask2(state.page + 1, mine.signal).then(
+    ask2(state.cursor, mine.signal).then(
       (answer) => {
-        const known2 = new Set(state.rows.map((r) => r.event_id));
-        setState((s) => ({ ...s, rows: [...s.rows, ...answer.events.filter((r) => !known2.has(r.event_id))], page: s.page + 1, total: answer.totalEvents }));
+        setState((s) => s.key === key ? { ...s, rows: [...s.rows, ...answer.events], cursor: answer.next_cursor ?? null } : s);
         setLoading(false);
       },
       (e) => {
@@ -2836,7 +2854,7 @@ function EventsPage({ completions }) {
   const now = Date.now();
   const metricNames = useMemo3(() => [...new Set(rows.flatMap((r) => Object.keys(r.metrics ?? {})))].slice(0, 3), [rows]);
   const standard = [
-    { id: "start", label: "Start", width: 96, cell: (r) => /* @__PURE__ */ jsx20("span", { class: "faint", title: time(r.start_time), children: shortTime(r.start_time, now) }) },
+    { id: "start", label: "Start", width: 96, sort: "start", cell: (r) => /* @__PURE__ */ jsx20("span", { class: "faint", title: time(r.start_time), children: shortTime(r.start_time, now) }) },
     { id: "name", label: completions ? "Completion" : "Event", width: 210, cell: (r) => /* @__PURE__ */ jsxs19(Fragment11, { children: [
       /* @__PURE__ */ jsx20(TypeIcon, { type: r.event_type, small: true }),
       /* @__PURE__ */ jsx20(Value, { text: r.event_name, onPick: pick("name", r.event_name), className: "strong" }),
@@ -2851,12 +2869,12 @@ function EventsPage({ completions }) {
     } },
     { id: "input", label: "Input", width: 180, grow: true, cell: (r) => /* @__PURE__ */ jsx20("span", { class: "ellipsis", children: previewOf(r.event_id)?.input ?? /* @__PURE__ */ jsx20("span", { class: "faint", children: "–" }) }) },
     { id: "output", label: "Output", width: 180, grow: true, cell: (r) => /* @__PURE__ */ jsx20("span", { class: "ellipsis", children: r.error ? /* @__PURE__ */ jsx20("span", { class: "bad", children: r.error }) : previewOf(r.event_id)?.output ?? /* @__PURE__ */ jsx20("span", { class: "faint", children: "–" }) }) },
-    { id: "duration", label: "Duration", width: 90, right: true, cell: (r) => duration(r.duration) },
-    { id: "tokens", label: "Tokens", width: 80, right: true, cell: (r) => {
+    { id: "duration", label: "Duration", width: 90, right: true, sort: "duration", cell: (r) => duration(r.duration) },
+    { id: "tokens", label: "Tokens", width: 80, right: true, sort: "tokens", cell: (r) => {
       const n = r.metadata?.total_tokens;
       return typeof n === "number" ? short(n) : /* @__PURE__ */ jsx20("span", { class: "faint", children: "–" });
     } },
-    { id: "cost", label: "Cost", width: 104, right: true, cell: (r) => {
+    { id: "cost", label: "Cost", width: 104, right: true, sort: "cost", cell: (r) => {
       const c = r.metadata?.cost;
       return typeof c === "number" ? cost(c) : /* @__PURE__ */ jsx20("span", { class: "faint", children: "–" });
     } },
@@ -2878,12 +2896,12 @@ function EventsPage({ completions }) {
   const pages = async function* () {
     const mine = new AbortController();
     stop.current = mine;
-    for (let page = 1, left = state.total; left > 0; page++) {
-      const answer = await ask2(page, mine.signal, 1e3, true);
-      if (answer.events.length === 0) return;
-      left = answer.totalEvents - page * 1e3;
+    let cursor = null;
+    do {
+      const answer = await ask2(cursor, mine.signal, 1e3, true);
       yield answer.events;
-    }
+      cursor = answer.next_cursor ?? null;
+    } while (cursor);
   };
   const filtered = query !== "" || range !== "all";
   const title = completions ? "Completions" : "All events";
@@ -2912,7 +2930,24 @@ function EventsPage({ completions }) {
             range !== "all" && /* @__PURE__ */ jsx20("button", { class: "button", onClick: () => setParams({ range: "all" }), children: "All time" }),
             /* @__PURE__ */ jsx20("a", { class: "button", href: href(["start"]), children: "How to send events" })
           ] })
-        ] }) : /* @__PURE__ */ jsx20(Table, { label: title, columns, rows, rowId: (r) => r.event_id, rowHeight: rowHeight(), lines: density.value === "comfortable" ? 2 : 1, selected, onSelect: select, onOpen: open2, onEnd: more, total: state.total }),
+        ] }) : /* @__PURE__ */ jsx20(
+          Table,
+          {
+            label: title,
+            columns,
+            rows,
+            rowId: (r) => r.event_id,
+            rowHeight: rowHeight(),
+            lines: density.value === "comfortable" ? 2 : 1,
+            selected,
+            sort: { by: sort, ascending },
+            onSort: (by) => setParams({ sort: by === "start" ? null : by, order: sort === by && !ascending ? "asc" : null }),
+            onSelect: select,
+            onOpen: open2,
+            onEnd: more,
+            total: state.total
+          }
+        ),
         /* @__PURE__ */ jsxs19("div", { class: "foot", role: "status", "aria-live": "off", children: [
           /* @__PURE__ */ jsx20("span", { children: `${plural(state.total, "event")}${rows.length < state.total ? `, ${count(rows.length)} loaded` : ""}` }),
           state.took > 0 && /* @__PURE__ */ jsx20("span", { children: duration(state.took) }),

@@ -72,6 +72,12 @@ export interface EventRow {
 export interface EventPage {
   events: EventRow[];
   totalEvents: number;
+  next_cursor?: string | null; // of a search in an order
+}
+
+/** An event of a search that asked where it found its words. */
+export interface FoundEvent extends EventRow {
+  snippets: { field: string; before: string; hit: string; after: string }[];
 }
 
 export interface Preview {

@@ -1,7 +1,7 @@
 // The palette: commands, pages, and the id of anything.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { ApiError, call } from "../api/client.ts";
-import type { EventRow, SessionPage } from "../api/types.ts";
+import type { EventRow, FoundEvent, SessionPage } from "../api/types.ts";
 import { Dialog } from "../parts/common.tsx";
 import { Icon, TypeIcon } from "../parts/icon.tsx";
 import { commands, lettersOff, show } from "./keymap.ts";
@@ -10,6 +10,7 @@ import { go, href } from "./router.ts";
 interface Item {
   id: string;
   label: string;
+  snippet?: FoundEvent["snippets"][number];
   note?: string;
   type?: string;
   run: () => void;
@@ -42,8 +43,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
       .map((item) => ({ item, score: text === "" ? 0 : score(text, item.label) }))
       .filter((x): x is { item: Item; score: number } => x.score !== null)
       .sort((a, b) => a.score - b.score)
-      .slice(0, 12)
-      .map((x) => x.item);
+      .slice(0, 12);
   }, [text, commands.value]);
 
   useEffect(() => {
@@ -58,7 +58,9 @@ export function Palette({ onClose }: { onClose: () => void }) {
     };
   }, [text]);
 
-  const items = [...found, ...fixed];
+  // What is called like that comes before what was found, and before what only has the letters.
+  const called = (x: { score: number }) => text !== "" && x.score < 2;
+  const items = [...fixed.filter(called), ...found.map((item) => ({ item })), ...fixed.filter((x) => !called(x))].map((x) => x.item);
   if (text !== "" && !isId(text)) {
     items.push({ id: "words", label: `Search events for “${text}”`, run: () => go(href(["events"], { q: `"${text.replace(/[\\"]/g, "\\$&")}"` })) });
     items.push({ id: "words-sessions", label: `Search sessions for “${text}”`, run: () => go(href(["sessions"], { q: `"${text.replace(/[\\"]/g, "\\$&")}"` })) });
@@ -86,7 +88,8 @@ export function Palette({ onClose }: { onClose: () => void }) {
         {items.map((item, i) => (
           <li key={item.id + item.label} id={`palette-${i}`} role="option" aria-selected={i === at} onClick={() => run(item)} onMouseMove={() => setAt(i)}>
             {item.type && <TypeIcon type={item.type} small />}
-            <span class="ellipsis grow">{item.label}</span>
+            <span class={item.snippet ? "ellipsis" : "ellipsis grow"}>{item.label}</span>
+            {item.snippet && <span class="snippet ellipsis grow" title={item.snippet.field}>{item.snippet.before}<mark>{item.snippet.hit}</mark>{item.snippet.after}</span>}
             {item.note && <kbd>{item.note}</kbd>}
           </li>
         ))}
@@ -95,7 +98,10 @@ export function Palette({ onClose }: { onClose: () => void }) {
   );
 }
 
-/** Looks for an event or session of an id, or for sessions by name. */
+/** How far back the palette looks into contents; the lists look further. */
+const contentsRange = "7d";
+
+/** Looks for an event or session of an id; or for sessions by name, and for events of the last days by what went in and out. */
 async function look(text: string, signal: AbortSignal): Promise<Item[]> {
   if (isId(text)) {
     try {
@@ -106,8 +112,16 @@ async function look(text: string, signal: AbortSignal): Promise<Item[]> {
       throw error;
     }
   }
-  const page = await call<SessionPage>("v1/sessions/search", { method: "POST", signal, body: { filters: [{ field: "event_name", operator: "contains", value: text }], limit: 5 } });
-  return page.sessions.map((s) => ({ id: s.session_id, label: s.session_name, type: "session", run: () => go(href(["session", s.session_id])) }));
+  const named = call<SessionPage>("v1/sessions/search", { method: "POST", signal, body: { filters: [{ field: "event_name", operator: "contains", value: text }], limit: 5 } });
+  const worded = call<{ events: FoundEvent[] }>("v1/events/search", { method: "POST", signal, body: {
+    filters: [{ field: "text", operator: "contains", value: text }, { field: "event_type", operator: "is not", value: "session" }], dateRange: contentsRange, limit: 5, total: "none", snippets: true,
+    projections: ["session_id", "event_name", "event_type"],
+  } });
+  const [sessions, events] = await Promise.all([named, worded]);
+  return [
+    ...sessions.sessions.map((s): Item => ({ id: s.session_id, label: s.session_name, type: "session", run: () => go(href(["session", s.session_id])) })),
+    ...events.events.map((e): Item => ({ id: e.event_id, label: e.event_name, type: e.event_type, snippet: e.snippets.find((s) => s.field !== "event_name"), run: () => go(href(["session", e.session_id], { e: e.event_id, find: text })) })),
+  ];
 }
 
 /** The sheet of all keys that work now. */

@@ -31,7 +31,7 @@ const none: ApiFilter[] = [];
 interface State {
   rows: EventRow[];
   total: number;
-  page: number;
+  cursor: string | null;
   took: number;
   key: string;
 }
@@ -40,33 +40,35 @@ export function EventsPage({ completions }: { completions: boolean }) {
   const { params } = route.value;
   const query = params.get("q") ?? "";
   const range = params.get("range") ?? defaultRange;
+  const sort = params.get("sort") ?? "start";
+  const ascending = params.get("order") === "asc";
   const selected = params.get("s");
   const compiled = useMemo(() => compile(query, "events"), [query]);
   const filters = useMemo(() => ([...(completions ? completionsOnly : none), ...compiled.filters]), [compiled, completions]);
   const asked = params.get("cols") ?? "";
-  const key = JSON.stringify([filters, range, asked]);
-  const [state, setState] = useState<State>({ rows: [], total: 0, page: 0, took: 0, key: "" });
+  const key = JSON.stringify([filters, range, asked, sort, ascending]);
+  const [state, setState] = useState<State>({ rows: [], total: 0, cursor: null, took: 0, key: "" });
   const [error, setError] = useState<unknown>(null);
   const [loading, setLoading] = useState(true);
   const [turn, setTurn] = useState(0);
   const [, redraw] = useState(0);
   const stop = useRef<AbortController | null>(null);
-  const until = useRef(Date.now());
+
   const fields = useFields("events");
 
-  const ask = (page: number, signal: AbortSignal, limit = pageSize, whole = false) =>
-    call<EventPage>("v1/events/search", { method: "POST", signal, body: { filters, dateRange: dateRange(range), limit, page, ...(whole ? {} : { projections: [...new Set([...projections, ...(readColumns(asked) ?? []).filter((c) => c.includes("."))])] }) } });
+  const ask = (cursor: string | null, signal: AbortSignal, limit = pageSize, whole = false) =>
+    call<EventPage>("v1/events/search", { method: "POST", signal, body: { filters, dateRange: dateRange(range), sort, order: ascending ? "asc" : "desc", limit, ...(cursor === null ? {} : { cursor, total: "none" }), ...(whole ? {} : { projections: [...new Set([...projections, ...(readColumns(asked) ?? []).filter((c) => c.includes("."))])] }) } });
 
   useEffect(() => {
     if (compiled.problem) return;
     const mine = new AbortController();
     stop.current = mine;
-    until.current = Date.now();
+
     setLoading(true);
     const began = performance.now();
-    ask(1, mine.signal).then(
+    ask(null, mine.signal).then(
       (answer) => {
-        setState({ rows: answer.events, total: answer.totalEvents, page: 1, took: performance.now() - began, key });
+        setState({ rows: answer.events, total: answer.totalEvents, cursor: answer.next_cursor ?? null, took: performance.now() - began, key });
         setError(null);
         setLoading(false);
       },
@@ -79,14 +81,13 @@ export function EventsPage({ completions }: { completions: boolean }) {
   }, [key, turn]);
 
   const more = () => {
-    if (loading || state.key !== key || state.rows.length >= state.total) return;
+    if (loading || state.key !== key || state.cursor === null) return;
     const mine = new AbortController();
     stop.current = mine;
     setLoading(true);
-    ask(state.page + 1, mine.signal).then(
+    ask(state.cursor, mine.signal).then(
       (answer) => {
-        const known = new Set(state.rows.map((r) => r.event_id)); // events that came meanwhile have moved the pages
-        setState((s) => ({ ...s, rows: [...s.rows, ...answer.events.filter((r) => !known.has(r.event_id))], page: s.page + 1, total: answer.totalEvents }));
+        setState((s) => (s.key === key ? { ...s, rows: [...s.rows, ...answer.events], cursor: answer.next_cursor ?? null } : s));
         setLoading(false);
       },
       (e) => {
@@ -120,14 +121,14 @@ export function EventsPage({ completions }: { completions: boolean }) {
   const now = Date.now();
   const metricNames = useMemo(() => [...new Set(rows.flatMap((r) => Object.keys(r.metrics ?? {})))].slice(0, 3), [rows]);
   const standard: Column<EventRow>[] = [
-    { id: "start", label: "Start", width: 96, cell: (r) => <span class="faint" title={format.time(r.start_time)}>{format.shortTime(r.start_time, now)}</span> },
+    { id: "start", label: "Start", width: 96, sort: "start", cell: (r) => <span class="faint" title={format.time(r.start_time)}>{format.shortTime(r.start_time, now)}</span> },
     { id: "name", label: completions ? "Completion" : "Event", width: 210, cell: (r) => <><TypeIcon type={r.event_type} small /><Value text={r.event_name} onPick={pick("name", r.event_name)} className="strong" />{r.error && <span class="chip bad" title={r.error}><Icon name="alert" small />error</span>}</> },
     { id: "model", label: "Model", width: 130, cell: (r) => { const model = previewOf(r.event_id)?.model; return model ? <Value text={model} onPick={pick("model", model)} /> : <span class="faint">–</span>; } },
     { id: "input", label: "Input", width: 180, grow: true, cell: (r) => <span class="ellipsis">{previewOf(r.event_id)?.input ?? <span class="faint">–</span>}</span> },
     { id: "output", label: "Output", width: 180, grow: true, cell: (r) => <span class="ellipsis">{r.error ? <span class="bad">{r.error}</span> : previewOf(r.event_id)?.output ?? <span class="faint">–</span>}</span> },
-    { id: "duration", label: "Duration", width: 90, right: true, cell: (r) => format.duration(r.duration) },
-    { id: "tokens", label: "Tokens", width: 80, right: true, cell: (r) => { const n = r.metadata?.total_tokens; return typeof n === "number" ? format.short(n) : <span class="faint">–</span>; } },
-    { id: "cost", label: "Cost", width: 104, right: true, cell: (r) => { const c = r.metadata?.cost; return typeof c === "number" ? format.cost(c) : <span class="faint">–</span>; } },
+    { id: "duration", label: "Duration", width: 90, right: true, sort: "duration", cell: (r) => format.duration(r.duration) },
+    { id: "tokens", label: "Tokens", width: 80, right: true, sort: "tokens", cell: (r) => { const n = r.metadata?.total_tokens; return typeof n === "number" ? format.short(n) : <span class="faint">–</span>; } },
+    { id: "cost", label: "Cost", width: 104, right: true, sort: "cost", cell: (r) => { const c = r.metadata?.cost; return typeof c === "number" ? format.cost(c) : <span class="faint">–</span>; } },
     { id: "type", label: "Type", width: 84, cell: (r) => <Value text={r.event_type} onPick={pick("type", r.event_type)} /> },
     { id: "source", label: "Source", width: 110, cell: (r) => <Value text={r.source} onPick={pick("source", r.source)} /> },
     { id: "user", label: "User", width: 110, cell: (r) => { const u = r.user_properties?.user_id; return typeof u === "string" ? <Value text={u} onPick={pick("user", u)} /> : <span class="faint">–</span>; } },
@@ -141,12 +142,12 @@ export function EventsPage({ completions }: { completions: boolean }) {
   const pages = async function* () {
     const mine = new AbortController();
     stop.current = mine;
-    for (let page = 1, left = state.total; left > 0; page++) {
-      const answer = await ask(page, mine.signal, 1000, true);
-      if (answer.events.length === 0) return;
-      left = answer.totalEvents - page * 1000;
+    let cursor: string | null = null;
+    do {
+      const answer: EventPage = await ask(cursor, mine.signal, 1000, true);
       yield answer.events;
-    }
+      cursor = answer.next_cursor ?? null;
+    } while (cursor);
   };
 
   const filtered = query !== "" || range !== "all";
@@ -180,7 +181,8 @@ export function EventsPage({ completions }: { completions: boolean }) {
               </div>
             </Empty>
           ) : (
-            <Table label={title} columns={columns} rows={rows} rowId={(r) => r.event_id} rowHeight={rowHeight()} lines={density.value === "comfortable" ? 2 : 1} selected={selected} onSelect={select} onOpen={open} onEnd={more} total={state.total} />
+            <Table label={title} columns={columns} rows={rows} rowId={(r) => r.event_id} rowHeight={rowHeight()} lines={density.value === "comfortable" ? 2 : 1} selected={selected}
+              sort={{ by: sort, ascending }} onSort={(by) => setParams({ sort: by === "start" ? null : by, order: sort === by && !ascending ? "asc" : null })} onSelect={select} onOpen={open} onEnd={more} total={state.total} />
           )}
           <div class="foot" role="status" aria-live="off">
             <span>{`${format.plural(state.total, "event")}${rows.length < state.total ? `, ${format.count(rows.length)} loaded` : ""}`}</span>
