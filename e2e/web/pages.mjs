@@ -241,41 +241,6 @@ test("a list that is live shows what comes, and one that is empty says why", asy
   await p.close();
 });
 
-test("a session and a list follow what is stored, and ask for it where there is no stream", async () => {
-  const p = await open();
-  const asked = { tree: 0, live: 0 };
-  p.page.on("request", (r) => { for (const name of Object.keys(asked)) if (new URL(r.url()).pathname.split("/").includes(name)) asked[name]++; });
-  const session = uuid();
-  const add = (name, start_time) => send("POST", "/v1/events", { event: { session_id: session, event_type: "tool", event_name: name, start_time, duration: 1, inputs: {} } });
-  // Nothing is asked of a session that ended long ago: only the stream can tell of what is added to it.
-  const old = Date.now() - 3_600_000;
-  await send("POST", "/v1/session/start", { session: { session_id: session, session_name: "ended", start_time: old, end_time: old + 1000 } });
-  await add("first", old);
-  await p.go(`session/${session}`, ".tree-row");
-  await p.page.waitForTimeout(500);
-  assert.deepEqual(asked, { tree: 1, live: 1 }, "an old session is read once");
-  const sent = Date.now();
-  await add("second", old + 10);
-  await p.page.waitForSelector(".tree-row:has-text('second')");
-  figure("an event of an open session is shown", Date.now() - sent, "ms");
-  await p.page.waitForTimeout(1000);
-  assert.ok(asked.tree <= 3, `${asked.tree} readings for one change`);
-  // A running session without a stream: the page asks.
-  await p.page.route("**/v1/live*", (r) => r.fulfill({ status: 404, body: "{}" }));
-  await send("PUT", "/v1/events", { event_id: session, metadata: { again: true } });
-  await add("third", Date.now());
-  await p.page.reload();
-  await p.page.waitForSelector(".tree-row:has-text('third')");
-  await add("fourth", Date.now());
-  await p.page.waitForSelector(".tree-row:has-text('fourth')", { timeout: 10_000 });
-  await p.go("sessions?range=24h&live=1", ".table .row");
-  const name = `asked for ${uuid()}`;
-  await send("POST", "/v1/session/start", { session: { session_name: name } });
-  await p.page.waitForFunction((n) => document.querySelector(".table .row")?.textContent.includes(n), name, { timeout: 10_000 });
-  await p.check("follow");
-  await p.close();
-});
-
 test("facets, columns and the height of rows", async () => {
   const p = await open();
   await p.go("events?range=all&q=type:model", ".table .row");
@@ -636,6 +601,41 @@ test("hostile text is text", async () => {
   }
   await p.page.waitForTimeout(500);
   await p.check("hostile text");
+  await p.close();
+});
+
+test("a session and a list follow what is stored, and ask for it where there is no stream", async () => {
+  const p = await open();
+  const asked = { tree: 0, live: 0 };
+  p.page.on("request", (r) => { for (const name of Object.keys(asked)) if (new URL(r.url()).pathname.split("/").includes(name)) asked[name]++; });
+  const session = uuid();
+  const add = (name, start_time) => send("POST", "/v1/events", { event: { session_id: session, event_type: "tool", event_name: name, start_time, duration: 1, inputs: {} } });
+  // Nothing is asked of a session that ended long ago: only the stream can tell of what is added to it.
+  const old = Date.now() - 3_600_000;
+  await send("POST", "/v1/session/start", { session: { session_id: session, session_name: "ended", start_time: old, end_time: old + 1000 } });
+  await add("first", old);
+  await p.go(`session/${session}`, ".tree-row");
+  await p.page.waitForTimeout(500);
+  assert.deepEqual(asked, { tree: 1, live: 1 }, "an old session is read once");
+  const sent = Date.now();
+  await add("second", old + 10);
+  await p.page.waitForSelector(".tree-row:has-text('second')");
+  figure("an event of an open session is shown", Date.now() - sent, "ms");
+  await p.page.waitForTimeout(1000);
+  assert.ok(asked.tree <= 3, `${asked.tree} readings for one change`);
+  // A running session without a stream: the page asks.
+  await p.page.route("**/v1/live*", (r) => r.fulfill({ status: 404, body: "{}" }));
+  await send("PUT", "/v1/events", { event_id: session, metadata: { again: true } });
+  await add("third", Date.now());
+  await p.page.reload();
+  await p.page.waitForSelector(".tree-row:has-text('third')");
+  await add("fourth", Date.now());
+  await p.page.waitForSelector(".tree-row:has-text('fourth')", { timeout: 10_000 });
+  await p.go("sessions?range=24h&live=1", ".table .row");
+  const name = `asked for ${uuid()}`;
+  await send("POST", "/v1/session/start", { session: { session_name: name } });
+  await p.page.waitForFunction((n) => document.querySelector(".table .row")?.textContent.includes(n), name, { timeout: 10_000 });
+  await p.check("follow");
   await p.close();
 });
 
