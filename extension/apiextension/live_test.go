@@ -32,6 +32,10 @@ func (s watchedStore) Watch(context.Context, int64, uuid.UUID) (event.Watch, err
 	return w, nil
 }
 
+func (watchedStore) Projects(context.Context, string, int, int) ([]project.Project, int, error) {
+	return nil, 1, nil
+}
+
 func (w storeWatch) Changed() <-chan struct{} { return w.changed }
 
 func (w storeWatch) Take(context.Context) (event.Change, bool, error) {

@@ -21,13 +21,14 @@ const AllSessions = "*"
 const (
 	ChangeSession = "session" // the session is new, was deleted, or gave events to another session or took some
 	ChangeEvent   = "event"   // an event in the session was added, changed or deleted
+	ChangeRefusal = "refusal" // no session changed, but a request was refused; told to those who watch all sessions
 )
 
 // SessionChange says that sessions changed, not what is different.
 type SessionChange struct {
 	SessionID string  `json:"session_id"` // empty: more than one session
 	Touched   float64 `json:"touched"`    // when the latest change was stored, in Unix milliseconds
-	Kind      string  `json:"kind"`       // ChangeSession or ChangeEvent; those of later servers may have others
+	Kind      string  `json:"kind"`       // ChangeSession, ChangeEvent or ChangeRefusal; later servers may have others
 	// Reset says that changes may have been missed: what was read before may be out of date. The other fields are empty.
 	Reset bool `json:"-"`
 }

@@ -15,6 +15,8 @@ const (
 	ChangeSession ChangeKind = "session"
 	// ChangeEvent: an event in the session was added, changed or deleted.
 	ChangeEvent ChangeKind = "event"
+	// ChangeRefusal: no session changed, but a request was refused. No store tells of it.
+	ChangeRefusal ChangeKind = "refusal"
 )
 
 // Change says that sessions changed, not what is different: who wants to know reads them again.

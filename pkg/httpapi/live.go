@@ -31,6 +31,8 @@ const (
 	// livePing is how often a stream is written to at least, so that whatever stands between finds that it is in use, and
 	// a server finds callers that are gone. The caller's key is checked again then.
 	livePing = 15 * time.Second
+	// liveRefusals is how often it is looked whether requests were refused.
+	liveRefusals = time.Second
 	// liveWrite is how long a caller may take to take a message.
 	liveWrite = 10 * time.Second
 )
@@ -45,6 +47,10 @@ func (s *Server) watchSessions(c *call) error {
 	if err != nil {
 		return err
 	}
+	refused, err := s.refusalsOf(c, session)
+	if err != nil {
+		return err
+	}
 	w, err := s.Store.Watch(c.ctx(), c.project.ID, session)
 	if err != nil {
 		return err
@@ -54,9 +60,11 @@ func (s *Server) watchSessions(c *call) error {
 	if err != nil || c.r.Method == http.MethodHead {
 		return nil // nobody is there to be told
 	}
-	ping := time.NewTicker(livePing)
+	ping, look := time.NewTicker(livePing), time.NewTicker(liveRefusals)
 	defer ping.Stop()
+	defer look.Stop()
 	for {
+		change, ok := event.Change{}, false
 		select {
 		case <-c.ctx().Done():
 			return nil
@@ -67,15 +75,19 @@ func (s *Server) watchSessions(c *call) error {
 				return nil
 			}
 			continue
+		case <-look.C:
+			if ok = refused(); ok {
+				change = event.Change{Touched: s.Now().UnixMilli(), Kind: event.ChangeRefusal}
+			}
 		case <-w.Changed():
+			if change, ok, err = w.Take(c.ctx()); err != nil {
+				return nil // a caller that connects again is told why
+			}
 		}
-		change, ok, err := w.Take(c.ctx())
-		switch {
-		case err != nil:
-			return nil // a caller that connects again is told why
-		case !ok:
+		if !ok {
 			continue
-		case out.send(wire.LiveMessage(change)) != nil:
+		}
+		if out.send(wire.LiveMessage(change)) != nil {
 			return nil
 		}
 		select {
@@ -86,6 +98,21 @@ func (s *Server) watchSessions(c *call) error {
 		case <-time.After(liveGap):
 		}
 	}
+}
+
+// refusalsOf returns a function that reports whether requests that the caller may see were refused since it was called last. They
+// are told of to those who watch all sessions.
+func (s *Server) refusalsOf(c *call, session uuid.UUID) (func() bool, error) {
+	if session != uuid.Nil {
+		return func() bool { return false }, nil
+	}
+	unknown, err := s.seesUnknown(c)
+	last := s.Refusals.Added(c.project.PublicID, unknown)
+	return func() bool {
+		before := last
+		last = s.Refusals.Added(c.project.PublicID, unknown)
+		return last != before
+	}, err
 }
 
 // watched reads which session is asked for; the zero id stands for all.

@@ -17,6 +17,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/httpapi"
 	"github.com/spangrove/spangrove/pkg/project"
+	"github.com/spangrove/spangrove/pkg/refused"
 )
 
 // watched is a store whose subscribers a test tells of changes.
@@ -86,8 +87,14 @@ func (p *page) text() string {
 	return p.Body.String()
 }
 
-// open begins a stream in a bubble. over is closed when it has ended.
+// open begins a stream of one session in a bubble. over is closed when it has ended.
 func open(t *testing.T, f *watched, d httpapi.Deps, stuck time.Duration) (
+	s *httpapi.Server, p *page, leave context.CancelFunc, over chan struct{}) {
+	t.Helper()
+	return openSession(t, f, d, stuck, sessionID.String())
+}
+
+func openSession(t *testing.T, f *watched, d httpapi.Deps, stuck time.Duration, session string) (
 	s *httpapi.Server, p *page, leave context.CancelFunc, over chan struct{}) {
 	t.Helper()
 	f.changed = make(chan struct{}, 1)
@@ -102,7 +109,7 @@ func open(t *testing.T, f *watched, d httpapi.Deps, stuck time.Duration) (
 		}
 		go func() {
 			defer close(over)
-			r.Handler.ServeHTTP(p, httptest.NewRequestWithContext(ctx, "GET", "/v1/live?session="+sessionID.String(), nil))
+			r.Handler.ServeHTTP(p, httptest.NewRequestWithContext(ctx, "GET", "/v1/live?session="+session, nil))
 		}()
 	}
 	synctest.Wait()
@@ -232,6 +239,33 @@ func TestLiveEnds(t *testing.T) {
 					leave()
 				}
 				ends(t, over, 15*time.Second)
+			})
+		})
+	}
+}
+
+// Who watches all sessions is told of refused requests, of the caller's own project and, where there is no other, of unknown callers.
+func TestLiveTellsOfRefusals(t *testing.T) {
+	for _, tt := range []struct {
+		session string
+		add     string // whose request was refused
+		told    bool
+	}{{"*", shop.PublicID, true}, {"*", "", true}, {"*", "prj_2", false}, {sessionID.String(), shop.PublicID, false}} {
+		t.Run(tt.session+tt.add, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				log := refused.NewLog(nil)
+				log.Add(tt.add, refused.Request{Message: "before the stream"})
+				_, p, leave, over := openSession(t, &watched{}, httpapi.Deps{Refusals: log}, 0, tt.session)
+				time.Sleep(2 * time.Second)
+				log.Add(tt.add, refused.Request{Message: "wrong"})
+				log.Add(tt.add, refused.Request{Message: "wrong"})
+				time.Sleep(3 * time.Second)
+				leave()
+				<-over
+				const message = "event: change\ndata: {\"session_id\":null,\"touched\":"
+				if n := strings.Count(p.text(), message); n > 1 || (n == 1) != tt.told || tt.told && !strings.Contains(p.text(), `"kind":"refusal"`) {
+					t.Errorf("the stream is %q", p.text())
+				}
 			})
 		})
 	}

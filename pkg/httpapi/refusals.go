@@ -33,16 +33,11 @@ func (s *Server) refuse(r *http.Request, own project.Project, err error) {
 	s.Refusals.Add(who.Project.PublicID, refusal)
 }
 
-// listRefusals lists what was refused of the caller's project. Requests of unknown callers may have been meant for any project, so
-// those are for who manages all of them, or for everybody where there is only one.
+// listRefusals lists what was refused of the caller's project, and of unknown callers if this one may see that.
 func (s *Server) listRefusals(c *call) error {
-	unknown := c.scope.Allows(project.ScopeAdmin)
-	if !unknown {
-		_, projects, err := s.Store.Projects(c.ctx(), "", 1, 1)
-		if err != nil {
-			return err
-		}
-		unknown = projects == 1
+	unknown, err := s.seesUnknown(c)
+	if err != nil {
+		return err
 	}
 	out := []byte(`{"refusals":[`)
 	for i, r := range s.Refusals.Of(c.project.PublicID, unknown) {
@@ -52,4 +47,14 @@ func (s *Server) listRefusals(c *call) error {
 		out = wire.AppendRefusal(out, &r)
 	}
 	return c.answer(append(out, "]}"...))
+}
+
+// seesUnknown reports whether the caller may see requests of unknown callers. They may have been meant for any project, so they are
+// for who manages all of them, or for everybody where there is only one.
+func (s *Server) seesUnknown(c *call) (bool, error) {
+	if c.scope.Allows(project.ScopeAdmin) {
+		return true, nil
+	}
+	_, projects, err := s.Store.Projects(c.ctx(), "", 1, 1)
+	return projects == 1, err
 }

@@ -118,9 +118,23 @@ func (l *Log) Of(projectID string, unknown bool) []Request {
 	return all
 }
 
+// Added returns a number that is another one whenever a request was added to those that Of returns.
+func (l *Log) Added(projectID string, unknown bool) (n int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if e, ok := l.projects[projectID]; ok {
+		n = e.Value.(*projectRing).added
+	}
+	if unknown {
+		n += l.unknown.added
+	}
+	return n
+}
+
 // ring holds the last requests, at most max.
 type ring struct {
 	max    int
+	added  int64                     // requests so far, those that are gone as well
 	alike  map[Request]*list.Element // by the request without its time and count
 	recent *list.List                // of *Request, the last one first
 }
@@ -131,6 +145,7 @@ func newRing(max int) *ring {
 
 // add counts a request, whose time and count are empty.
 func (r *ring) add(kind Request, now time.Time) {
+	r.added++
 	e, ok := r.alike[kind]
 	if ok {
 		r.recent.MoveToFront(e)

@@ -193,3 +193,23 @@ func TestConcurrentUse(t *testing.T) {
 		t.Errorf("%d are counted, want %d", sum, 8*500)
 	}
 }
+
+// Whatever is added to what a caller sees changes the number, also where an entry of the same request only counts on.
+func TestAdded(t *testing.T) {
+	t.Parallel()
+	l := refused.NewLog(nil)
+	seen := func() [3]int64 { return [3]int64{l.Added("a", false), l.Added("a", true), l.Added("b", false)} }
+	for _, tt := range []struct {
+		project string
+		changes [3]bool
+	}{{"a", [3]bool{true, true, false}}, {"a", [3]bool{true, true, false}}, {"", [3]bool{false, true, false}}} {
+		before := seen()
+		l.Add(tt.project, refused.Request{Message: "wrong"})
+		after := seen()
+		for i := range before {
+			if (before[i] != after[i]) != tt.changes[i] {
+				t.Errorf("a request of %q: %v to %v", tt.project, before, after)
+			}
+		}
+	}
+}

@@ -3087,7 +3087,9 @@ function follow(session, { gap, every, read, likely = true }) {
       if (!busy) later();
       if (mine.readyState === EventSource.CLOSED) retry = setTimeout(connect, retryRefused);
     };
-    mine.addEventListener("change", soon);
+    mine.addEventListener("change", (e) => {
+      if (!e.data.includes('"kind":"refusal"')) soon();
+    });
     mine.addEventListener("reset", soon);
   };
   const seen = () => {

@@ -37,7 +37,7 @@ func (a *app) sessionWatch() *cobra.Command {
 	cmd.Args = cobra.MaximumNArgs(1)
 	cmd.Long = "Each line is a change of a session: `session` if it is new, was deleted, or gave events to another session or took " +
 		"some; `event` if an event in it was added, changed or deleted. At most four lines come in a second; changes that come faster " +
-		"share one, without a session if they are of several. " +
+		"share one, without a session if they are of several. `refusal` says that a request was refused. " +
 		"The kind `reset` says that changes may have been missed, such as while the server was away. It goes on until Ctrl-C."
 	cmd.Flags().IntVar(&limit, "limit", 0, "end after so many lines; 0: go on until Ctrl-C")
 	return cmd

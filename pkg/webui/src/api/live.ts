@@ -74,7 +74,7 @@ export function follow(session: string, { gap, every, read, likely = true }: Fol
       if (!busy) later();
       if (mine.readyState === EventSource.CLOSED) retry = setTimeout(connect, retryRefused);
     };
-    mine.addEventListener("change", soon);
+    mine.addEventListener("change", (e: MessageEvent<string>) => { if (!e.data.includes('"kind":"refusal"')) soon(); });
     mine.addEventListener("reset", soon);
   };
   const seen = () => {
