@@ -64,6 +64,7 @@ var allowed = map[string][]string{
 	"pkg/project":                     {"pkg/fault"},
 	"pkg/audit":                       {},
 	"pkg/refused":                     {"pkg/fault"},
+	"pkg/sample":                      {"pkg/rawjson"},
 	"pkg/price":                       {"pkg/fault"},
 	"pkg/price/internal/gen":          {"pkg/price"},
 	"pkg/chart":                       {"pkg/fault", "pkg/rawjson"},
@@ -82,7 +83,7 @@ var allowed = map[string][]string{
 }
 
 // nouns are open to all.
-var nouns = []string{"pkg/event", "pkg/project", "pkg/audit", "pkg/refused", "pkg/price", "pkg/chart", "pkg/view", "pkg/configuration", "pkg/dataset", "pkg/metric", "pkg/provider", "pkg/evaluation", "pkg/queue", "pkg/tool", "pkg/run", "pkg/fault", "pkg/rawjson"}
+var nouns = []string{"pkg/event", "pkg/project", "pkg/audit", "pkg/refused", "pkg/sample", "pkg/price", "pkg/chart", "pkg/view", "pkg/configuration", "pkg/dataset", "pkg/metric", "pkg/provider", "pkg/evaluation", "pkg/queue", "pkg/tool", "pkg/run", "pkg/fault", "pkg/rawjson"}
 
 // TestArrows reads the imports of every room, tests left out.
 func TestArrows(t *testing.T) {

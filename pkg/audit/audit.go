@@ -36,6 +36,7 @@ const (
 	QueueDelete         = "queue.delete"
 	RunDelete           = "run.delete"
 	ViewDelete          = "view.delete"
+	SampleDelete        = "sample.delete" // of all sample sessions at once; has no target
 )
 
 // Actions lists all actions, sorted.
@@ -43,7 +44,7 @@ func Actions() []string {
 	return []string{
 		ChartDelete, ConfigurationDelete, DatapointDelete, DatasetDelete, DatasetRemove, EventDelete, KeyCreate, KeyRevoke,
 		LimitsSet, MetricDelete, ProjectCreate, ProjectDelete, ProjectUpdate, ProviderDelete, ProviderSet, QueueDelete, RunDelete,
-		SessionDelete, SignIn, ToolDelete, ViewDelete,
+		SampleDelete, SessionDelete, SignIn, ToolDelete, ViewDelete,
 	}
 }
 

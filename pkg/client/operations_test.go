@@ -157,6 +157,9 @@ var methods = map[string]string{
 	"getMe":       "Me",
 
 	"listRefusals": "Refusals",
+
+	"loadSamples":   "Sessions.LoadSamples",
+	"deleteSamples": "Sessions.DeleteSamples",
 }
 
 // browsers are operations that set and take away a browser's cookie: programs send their key.

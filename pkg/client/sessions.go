@@ -99,3 +99,22 @@ func deletion(ctx context.Context, c *Client, path string, purge bool) (*Deletio
 	}
 	return one[Deletion](ctx, c, req)
 }
+
+// LoadSamples stores the server's sample sessions in the project, and returns their ids, which are always the same: loading them again
+// adds nothing.
+func (s *SessionService) LoadSamples(ctx context.Context) ([]string, error) {
+	var answer struct {
+		Sessions []string `json:"sessions"`
+	}
+	err := s.c.Call(ctx, Request{Method: http.MethodPost, Path: "/v1/samples", Repeatable: true}, &answer)
+	return answer.Sessions, err
+}
+
+// DeleteSamples deletes the sample sessions with all that was added to them, and returns how many there were.
+func (s *SessionService) DeleteSamples(ctx context.Context) (int, error) {
+	var answer struct {
+		Deleted int `json:"deleted"`
+	}
+	err := s.c.Call(ctx, Request{Method: http.MethodDelete, Path: "/v1/samples", Repeatable: true}, &answer)
+	return answer.Deleted, err
+}

@@ -86,6 +86,11 @@ func useService(t *testing.T, c *client.Client) {
 
 func useSessions(t *testing.T, c *client.Client) {
 	ctx := t.Context()
+	samples := must(c.Sessions.LoadSamples(ctx))(t)
+	equal(t, "samples", len(samples), 5)
+	equal(t, "samples again", must(c.Sessions.LoadSamples(ctx))(t), samples)
+	equal(t, "deleted samples", must(c.Sessions.DeleteSamples(ctx))(t), 5)
+	equal(t, "samples left", must(c.Sessions.DeleteSamples(ctx))(t), 0)
 	s := must(c.Sessions.Start(ctx, client.SessionInput{
 		SessionName: "checkout", Source: "test", Inputs: client.Object{"big": number("12345678901234567890.10")},
 		UserProperties: client.Object{"user": "u1"},

@@ -51,6 +51,7 @@ var audited = map[string]auditRule{
 	"setProvider":         {action: audit.ProviderSet, path: []string{"name"}},
 	"deleteProvider":      {action: audit.ProviderDelete, path: []string{"name"}},
 	"deleteSession":       {action: audit.SessionDelete, path: []string{"id"}},
+	"deleteSamples":       {action: audit.SampleDelete},
 	"deleteEvent":         {action: audit.EventDelete, path: []string{"id"}},
 	"deleteDataset":       {action: audit.DatasetDelete, query: []string{"dataset_id"}},
 	"deleteDatasetById":   {action: audit.DatasetDelete, path: []string{"id"}},

@@ -10,6 +10,7 @@ var writePatterns = []string{
 	"POST /events/model", "POST /v1/events/model",
 	"POST /events/batch", "POST /v1/events/batch",
 	"POST /events/model/batch", "POST /v1/events/model/batch",
+	"POST /samples", "POST /v1/samples",
 	"POST /opentelemetry/v1/traces", "POST /v1/traces",
 	"POST /opentelemetry/v1/logs", "POST /v1/logs",
 	"POST /opentelemetry/v1/metrics", // /v1/metrics is the resource of evaluator metrics

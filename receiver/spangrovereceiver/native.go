@@ -10,6 +10,7 @@ import (
 	"github.com/spangrove/spangrove/pkg/fault"
 	"github.com/spangrove/spangrove/pkg/ingress"
 	"github.com/spangrove/spangrove/pkg/project"
+	"github.com/spangrove/spangrove/pkg/sample"
 	"github.com/spangrove/spangrove/pkg/spancodec"
 	"github.com/spangrove/spangrove/pkg/wire"
 )
@@ -33,6 +34,7 @@ func (r *spangroveReceiver) apiRoutes() []servedRoute {
 		{[]string{"/events/batch"}, r.createBatch(wire.Lenient)},
 		{[]string{"/v1/events/batch"}, r.createBatch(wire.Strict)},
 		{[]string{"/events/model/batch", "/v1/events/model/batch"}, r.createModelBatch},
+		{[]string{"/samples", "/v1/samples"}, r.loadSamples},
 	} {
 		for _, path := range native.paths {
 			routes = append(routes, servedRoute{"POST " + path, r.native(native.write)})
@@ -129,6 +131,22 @@ func (r *spangroveReceiver) createBatch(policy wire.Policy) nativeHandler {
 func (r *spangroveReceiver) createModelBatch(req *http.Request, body []byte, id project.Identity, now time.Time) ([]byte, error) {
 	b, err := wire.DecodeModelBatch(body, now)
 	return r.putBatch(req.Context(), id, "model_events", b, err)
+}
+
+// loadSamples serves the path that writes the sample sessions, as a batch that somebody has sent. It takes no options: the body may be
+// empty or an empty object.
+func (r *spangroveReceiver) loadSamples(req *http.Request, body []byte, id project.Identity, now time.Time) ([]byte, error) {
+	if err := wire.DecodeNothing(body); err != nil {
+		return nil, err
+	}
+	b, err := wire.DecodeBatch(sample.Batch(now), wire.Strict, now)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.put(req.Context(), id, b.Events); err != nil {
+		return nil, err
+	}
+	return wire.AppendSamples(nil, sample.IDs()), nil
 }
 
 // putBatch writes a batch, or passes on the error of decoding it. It is written all or not at all.
