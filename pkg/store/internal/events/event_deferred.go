@@ -67,6 +67,8 @@ func (p *pendingIDs) full(project int64, most int) error {
 	defer p.mu.Unlock()
 	const again = "too many updates are waiting for their events; this one is applied if its event is stored: send it again later"
 	switch {
+	// A quarter stays for the others, so that one project whose events never come cannot use up the room of all. That
+	// project is told to slow down (429); if all are full, the server is (503), and in both cases the sender may try again.
 	case p.of[project] >= most-most/4:
 		return &fault.Error{Kind: fault.Limited, Msg: again, RetryAfter: fullRetry}
 	case p.n >= most:
@@ -90,6 +92,8 @@ func (s *Store) deferUpdate(ctx context.Context, tx *Commit, project int64, u *e
 	if s.pending.full(project, s.options.MaxPending) != nil {
 		return fault.New(fault.NotFound, "no event %s, and too many updates are waiting for their events", u.EventID)
 	}
+	// The bound is checked before the transaction commits and without a lock on the table: several servers on one
+	// PostgreSQL may pass it by what they store at the same moment.
 	body, err := json.Marshal(deferredUpdateOf(u))
 	if err != nil {
 		return fmt.Errorf("encode update: %w", err)
@@ -128,6 +132,7 @@ func fieldsOf(u *event.Update) map[string]*json.RawMessage {
 
 func deferredUpdateOf(u *event.Update) deferredUpdate {
 	h := deferredUpdate{Fields: map[string]string{}, Duration: u.Duration, EndTime: u.EndTime, Telemetry: u.Telemetry}
+	// A field that was not sent differs from one that was sent as null: only what is there is written down.
 	for name, raw := range fieldsOf(u) {
 		if *raw != nil {
 			h.Fields[name] = string(*raw)
@@ -150,11 +155,14 @@ func (h deferredUpdate) update(id uuid.UUID) event.Update {
 func (w *writing) applyPending(ctx context.Context, tx *Commit) error {
 	byProject := map[int64][]uuid.UUID{}
 	for _, h := range w.fresh {
+		// fresh are the events that this transaction inserted. A repeat needs no look: its event was there when the
+		// update came, so the update was applied at once.
 		if !w.s.db.Exclusive() || w.s.pending.has(writer.Key{Project: h.project, ID: h.ev.ID}) {
 			byProject[h.project] = append(byProject[h.project], h.ev.ID)
 		}
 	}
 	for project, ids := range byProject {
+		// 500 ids are as many as one statement takes (sqldb.IDsPerQuery): SQLite has a placeholder for each.
 		for start := 0; start < len(ids); start += 500 {
 			if err := w.applyPendingOf(ctx, tx, project, ids[start:min(start+500, len(ids))]); err != nil {
 				return fmt.Errorf("apply waiting updates: %w", err)
@@ -189,12 +197,14 @@ func (w *writing) applyPendingOf(ctx context.Context, tx *Commit, project int64,
 	if err != nil {
 		return err
 	}
+	// Expiry runs only now and then. An update past its time must not be applied because that has not come round yet.
 	oldest := w.s.options.Now().Add(-w.s.options.PendingTTL).UnixMilli()
 	for _, x := range list {
 		n, err := tx.Exec(ctx, `DELETE FROM pending WHERE id = $1`, x.row)
 		if err != nil {
 			return err
 		}
+		// Memory is told after the commit (publish). If the transaction fails, the updates still wait, and memory still says so.
 		w.consumed = append(w.consumed, writer.Key{Project: project, ID: x.id})
 		if n == 0 || x.created < oldest {
 			continue // another writer applied it, or it waited too long
@@ -203,6 +213,8 @@ func (w *writing) applyPendingOf(ctx context.Context, tx *Commit, project int64,
 		if err := json.Unmarshal([]byte(x.body), &h); err != nil {
 			return fmt.Errorf("update %d: %w", x.row, err)
 		}
+		// Each update is applied to the event as the one before left it, so that the last one to come wins, as it
+		// would have if the event had been there.
 		old, err := w.s.Find(ctx, tx, project, x.id)
 		if err != nil {
 			return err
@@ -228,12 +240,14 @@ func (s *Store) expirePending(ctx context.Context, now time.Time) error {
 		return err
 	}
 	s.telemetry.expired(ctx, n)
+	// The statement does not tell which ids went, so what memory knows is read anew.
 	return s.loadPending(ctx)
 }
 
 // loadPending reads which ids have updates waiting.
 func (s *Store) loadPending(ctx context.Context) error {
 	ids, of, total := map[writer.Key]int{}, map[int64]int{}, 0
+	// About MaxPending rows at most, and only at a start, after an expiry and after the deletion of a project.
 	err := sqldb.Each(ctx, s.db, `SELECT project_id, event_id, count(*)
 		FROM pending
 		GROUP BY project_id, event_id`, nil, func(scan func(...any) error) error {

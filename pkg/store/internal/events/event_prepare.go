@@ -90,6 +90,7 @@ func (s *Store) prepare(projectID int64, b event.Batch) (*writeBatch, error) {
 	groups := map[key]*eventGroup{}
 	byID := make(map[uuid.UUID]*head, len(b.Events))
 	hints := make(map[uuid.UUID]*event.SessionHint, len(b.Sessions))
+	// A request may describe a session more than once. The first description counts.
 	for i := range b.Sessions {
 		if hints[b.Sessions[i].SessionID] == nil {
 			hints[b.Sessions[i].SessionID] = &b.Sessions[i]
@@ -99,15 +100,20 @@ func (s *Store) prepare(projectID int64, b event.Batch) (*writeBatch, error) {
 	now := s.options.Now()
 	for i := range b.Events {
 		e := &b.Events[i]
+		// The first invalid event refuses the whole request: a sender that is told so can correct it and send all
+		// of it again, without asking which events were stored.
 		if err := e.Validate(); err != nil {
 			return nil, fault.In(fmt.Sprintf("events[%d]", i), err)
 		}
 		if e.TraceID != uuid.Nil {
+			// A span is moved rather than refused: exporters drop the whole batch that one is refused in, and
+			// nobody reads the answer. The sender of a native request does, and can correct the time.
 			s.options.Window.Adjust(e, now)
 		} else if err := s.options.Window.Check(&e.Event, now); err != nil {
 			return nil, fault.In(fmt.Sprintf("events[%d]", i), err)
 		}
 		if first := byID[e.ID]; first != nil {
+			// Here it costs no transaction. The writer relies on it: an id occurs once in a request.
 			first.in.Repeat(e)
 			continue
 		}
@@ -117,10 +123,12 @@ func (s *Store) prepare(projectID int64, b event.Batch) (*writeBatch, error) {
 		}
 		g := groups[k]
 		if g == nil {
+			// Fixed events have trace zero in the key: if their trace moves to another session, they stay where they are.
 			g = &eventGroup{project: projectID, session: k.session, trace: k.trace, provisional: e.Provisional, hint: hints[k.session]}
 			groups[k] = g
 			p.groups = append(p.groups, g)
 		}
+		// An event that may be a repeat is not put into a chunk yet: its payload would most likely be compressed in vain.
 		days, far := s.idFilter.mayContain(projectID, e.ID, daysBuf[:0])
 		h := &head{ev: &e.Event, in: e, project: projectID, session: e.SessionID, known: len(days) > 0 || far}
 		byID[e.ID] = h
@@ -129,6 +137,7 @@ func (s *Store) prepare(projectID int64, b event.Batch) (*writeBatch, error) {
 	}
 	p.logs = s.logRows(projectID, b.LogParts)
 	for _, r := range p.logs {
+		// What counts against the 8 MB of one transaction is what it writes: log parts compressed, payloads as they are.
 		p.bytes += int64(len(r.z))
 	}
 	// A session that only a log record names is a group without events: it names the session for its trace.
@@ -147,6 +156,7 @@ func (s *Store) prepare(projectID int64, b event.Batch) (*writeBatch, error) {
 		}
 	}
 	p.names(&b)
+	// Corrections change payloads and rows, so they come before shapes are taken and chunks are filled.
 	p.correct()
 	for _, g := range p.groups {
 		for _, h := range g.heads {
@@ -194,6 +204,8 @@ func (g *eventGroup) addPayload(h *head) (bytes int) {
 		}
 	}
 	e := h.ev
+	// An estimate: 64 bytes for lengths, and nothing for fields that spill. A chunk may pass ChunkBytes by it, and
+	// by a single event that is larger, which gets a chunk of its own; the format has no bound of its own.
 	size := len(e.Inputs) + len(e.Outputs) + len(e.Config) + len(e.ColdMetadata) + 64
 	if c == nil || (len(c.Raw) > 0 && len(c.Raw)+size > record.ChunkBytes) {
 		c = &record.Chunk{Day: h.day, Raw: record.RawBuffer(size)}

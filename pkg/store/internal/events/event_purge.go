@@ -43,11 +43,13 @@ func (s *Store) PurgeEvents(ctx context.Context, tx *Commit, id int64) (more boo
 	if err != nil || len(list) == 0 {
 		return false, err
 	}
+	// Tells the database that deleted text is to be removed from its files as well, in the same transaction.
 	if err := tx.Deleted(ctx); err != nil {
 		return false, err
 	}
 	// Large payloads end the slice early.
 	sizes := map[int64]int64{}
+	// Lengths are read without the data: a slice of 200 events may hold 200 chunks of any size, and they are deleted unread.
 	cond, args := tx.AnyNumber("id", 1, padded(list, func(r row) int64 { return r.chunk }))
 	err = sqldb.Each(ctx, tx, `SELECT id, length(data) FROM chunk WHERE `+cond, args, func(scan func(...any) error) error {
 		var chunk, size int64
@@ -60,6 +62,7 @@ func (s *Store) PurgeEvents(ctx context.Context, tx *Commit, id int64) (more boo
 	}
 	bytes := int64(0)
 	for i, r := range list {
+		// The first event goes whatever its size, or a single large one would stop the purge for good.
 		if bytes += sizes[r.chunk]; bytes > purgeBytes && i > 0 {
 			list = list[:i]
 			break
@@ -68,6 +71,7 @@ func (s *Store) PurgeEvents(ctx context.Context, tx *Commit, id int64) (more boo
 	}
 	// The lists are always of the same length, so that the statements are always the same.
 	for of := list; len(of) > 0; {
+		// The unique key begins with project and day, so one statement takes a run of events of one day.
 		n := 1
 		for n < len(of) && of[n].day == of[0].day {
 			n++
@@ -86,6 +90,7 @@ func (s *Store) PurgeEvents(ctx context.Context, tx *Commit, id int64) (more boo
 		}
 		of = of[n:]
 	}
+	// A chunk may be shared with events of the next slice. They lose their payload now and their rows then; nobody reads them.
 	cond, args = tx.AnyNumber("id", 1, padded(list, func(r row) int64 { return r.chunk }))
 	if _, err := tx.Exec(ctx, `DELETE FROM chunk WHERE `+cond, args...); err != nil {
 		return false, err

@@ -22,6 +22,7 @@ func (s *Store) sweepLogs(ctx context.Context) error {
 		return nil
 	}
 	byProject := map[int64][]uuid.UUID{}
+	// At most expireSlice spans in one sweep; what is left comes with the next.
 	err := sqldb.Each(ctx, s.db, `SELECT DISTINCT n.project_id, n.span_id
 		FROM log_part n
 		JOIN event e ON e.event_id = n.span_id AND e.project_id = n.project_id
@@ -52,7 +53,10 @@ func (s *Store) reconcileSpans(ctx context.Context, project int64, spans []uuid.
 	}
 	w := &writing{s: s}
 	err := s.Change(ctx, project, spans[0], 0, func(ctx context.Context, tx *Commit) error {
+		// The closure may run several times, and counts of a try that failed must not be published.
 		w = &writing{s: s}
+		// Two servers may come here for the same spans at once. Composing an event takes its row first, so the
+		// second one merges into what the first has written, which changes nothing.
 		a := &logMerge{w: w, tx: tx, dirty: map[writer.Key]*logChange{}}
 		var rows []*logRow
 		for start := 0; start < len(spans); start += sqldb.IDsPerQuery {
@@ -74,6 +78,7 @@ func (s *Store) reconcileSpans(ctx context.Context, project int64, spans []uuid.
 
 // reconcileLogs does so after a batch is stored, where there are several writers.
 func (s *Store) reconcileLogs(ctx context.Context, project int64, b *event.Batch) error {
+	// The count may lag behind other servers, so a part may be passed over here. The sweep finds it.
 	if s.db.Exclusive() || s.logCounts.waiting.Load() <= 0 {
 		return nil
 	}
@@ -86,6 +91,9 @@ func (s *Store) reconcileLogs(ctx context.Context, project int64, b *event.Batch
 	for i := range b.LogParts {
 		spans = append(spans, b.LogParts[i].SpanID)
 	}
+	// A read outside any transaction comes first: it finds nothing for almost every request, and a write transaction
+	// for each would double their number. Only spans that have an event and parts that wait are reconciled. The
+	// event is found by its id, or, if it has an id of its own, by another row of the span that has found it.
 	for start := 0; start < len(spans); start += sqldb.IDsPerQuery {
 		cond, args := s.db.AnyID("span_id", 2, spans[start:min(start+sqldb.IDsPerQuery, len(spans))])
 		err := sqldb.Each(ctx, s.db, `SELECT DISTINCT span_id

@@ -56,10 +56,13 @@ func (s *Store) logRows(project int64, notes []event.LogPart) []*logRow {
 		raw[r] = appendLogPart(raw[r], n)
 	}
 	for _, r := range rows {
+		// Of the uncompressed bytes, so that another version of the compressor still recognizes a request that is
+		// sent again. 16 of the 32 bytes are kept, in a column of ids.
 		sum := sha256.Sum256(raw[r])
 		copy(r.hash[:], sum[:])
 		r.z = lzh.Encode(nil, raw[r])
 	}
+	// Without an order, two transactions that insert the same rows in different orders could wait for each other.
 	slices.SortFunc(rows, compareLogRows)
 	return rows
 }
@@ -106,10 +109,12 @@ func (s *Store) logPartsIn(r *logRow) (list []event.LogPart, err error) {
 			}
 			v[i], raw = x, raw[w:]
 		}
+		// Compared as unsigned numbers: a length read from damaged bytes may be larger than an int.
 		if v[3] > uint64(len(raw)) {
 			return nil, record.ErrDamaged
 		}
 		n.Nanos, n.Observed, n.Seq = v[0], v[1], uint32(v[2])
+		// The capacity ends with the content, so that appending to it cannot overwrite the next part.
 		n.Content, raw = raw[:v[3]:v[3]], raw[v[3]:]
 		list = append(list, n)
 	}

@@ -32,6 +32,8 @@ func (s *Store) deleteSession(ctx context.Context, projectID int64, id uuid.UUID
 	for {
 		more := false
 		var judges []uuid.UUID
+		// Between two slices other requests write. Events that come for the session meanwhile are found by a later
+		// slice, and go with the others; those that come after the last slice begin a new session of this id.
 		err := s.Change(ctx, projectID, id, 0, func(ctx context.Context, tx *Commit) (err error) {
 			if first {
 				if to, ok, err := AliasOf(ctx, tx, projectID, id); err != nil {
@@ -40,6 +42,7 @@ func (s *Store) deleteSession(ctx context.Context, projectID int64, id uuid.UUID
 					id = to
 				}
 			} else if recorded, err := deletionRecorded(ctx, tx, projectID, id); err != nil || !recorded {
+				// Somebody else has finished it. A try of this closure before may have set these.
 				more, judges = false, nil
 				return err
 			}
@@ -47,6 +50,7 @@ func (s *Store) deleteSession(ctx context.Context, projectID int64, id uuid.UUID
 				return err
 			}
 			if more {
+				// Written again with each slice: the row is there already from the second one on, and stays as it is.
 				return deleteLater(ctx, tx, projectID, []uuid.UUID{id})
 			}
 			if _, err := tx.Exec(ctx, `DELETE FROM deletion
@@ -58,6 +62,8 @@ func (s *Store) deleteSession(ctx context.Context, projectID int64, id uuid.UUID
 		if err != nil {
 			return err
 		}
+		// The first slice has committed, so the session cannot be kept any more. A caller that goes away does not
+		// leave it to the next start of a server.
 		ctx = context.WithoutCancel(ctx)
 		if err := s.deleteJudges(ctx, projectID, judges); err != nil {
 			return err
@@ -131,6 +137,7 @@ func (s *Store) deleteSome(ctx context.Context, tx *Commit, project int64, sessi
 	var list []row
 	// In the order of their chunks, so that a chunk goes with the last of its events; the session
 	// event last, since events that arrive meanwhile need it.
+	// One row more than a slice tells whether anything is left.
 	err = sqldb.Each(ctx, tx, `SELECT day, event_id, span_id, type, chunk
 		FROM event
 		WHERE `+s.Dialect.OfSession()+`
@@ -161,6 +168,7 @@ func (s *Store) deleteSome(ctx context.Context, tx *Commit, project int64, sessi
 			spans = append(spans, list[i].span)
 		}
 	}
+	// One statement for each event: the key has a day, and the events of a slice may lie on many.
 	for _, r := range list {
 		gone, err := tx.Exec(ctx, `DELETE FROM event WHERE project_id = $1 AND day = $2 AND event_id = $3`, project, r.day, tx.ID(r.id))
 		if err != nil {
@@ -187,6 +195,7 @@ func (s *Store) deleteSome(ctx context.Context, tx *Commit, project int64, sessi
 	}
 	for c, day := range chunks {
 		var left int
+		// With the last slice nothing can be left in any chunk of the session, and none needs to be counted.
 		if more {
 			if _, err := sqldb.One(ctx, tx, `SELECT count(*)
 				FROM event
@@ -200,12 +209,15 @@ func (s *Store) deleteSome(ctx context.Context, tx *Commit, project int64, sessi
 		if _, err := tx.Exec(ctx, `DELETE FROM chunk WHERE id = $1`, c); err != nil {
 			return false, nil, err
 		}
+		// Dropped before the commit: if that fails, the chunk is read again when somebody asks for it.
 		s.chunks.drop(c)
 	}
 	if more {
 		tx.live.Add(project, session, event.ChangeEvent)
 		return true, judges, nil
 	}
+	// Log parts go before the rows of traces, which say which parts are the session's. Aliases go too: an id that
+	// had led here leads nowhere, and a later trace with it begins a session of its own.
 	for _, stmt := range []string{
 		`DELETE FROM log_part
 			WHERE project_id = $1

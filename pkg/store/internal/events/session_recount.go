@@ -30,6 +30,7 @@ func (s *Store) recount(ctx context.Context, tx *Commit, project int64, session 
 	if err != nil || !ok {
 		return err
 	}
+	// The session event itself is left out: its times follow from these, and would never come back from a value too wide.
 	below := ` FROM event WHERE ` + s.Dialect.OfSession() + ` AND event_id <> $2`
 	var first, last *float64
 	if _, err := sqldb.One(ctx, tx, `SELECT min(start_ms), max(end_ms)`+below, key, &first, &last); err != nil {
@@ -42,6 +43,7 @@ func (s *Store) recount(ctx context.Context, tx *Commit, project int64, session 
 	if err != nil {
 		return err
 	}
+	// The case of a session that has no events and whose times its sender set: they stay.
 	from, to := own.Start, own.End
 	switch {
 	case first != nil && last != nil:
@@ -61,6 +63,7 @@ func (s *Store) recount(ctx context.Context, tx *Commit, project int64, session 
 	var rootMS, lastMS *float64
 	var rootID, lastID uuid.UUID
 	var rootDay, lastDay *int32
+	// Ties are broken by id here and in both upserts, so that the first root does not depend on the order of arrival.
 	if _, err := sqldb.One(ctx, tx, `SELECT start_ms, event_id, day`+below+` AND parent_id IS NULL ORDER BY start_ms, event_id LIMIT 1`, key,
 		&rootMS, sqldb.ScanID(&rootID), &rootDay); err != nil {
 		return err
@@ -108,6 +111,7 @@ func (s *Store) recount(ctx context.Context, tx *Commit, project int64, session 
 // followEvents brings a session event that follows its events up to them.
 func (s *Store) followEvents(ctx context.Context, tx *Commit, project int64, own *Stored, implicit, rank int,
 	first *float64, from, to float64) error {
+	// A session event that its sender wrote keeps what the sender wrote. One without events has nothing to follow.
 	if implicit == explicitSession || (implicit == implicitAll && first == nil) {
 		return nil
 	}
@@ -120,5 +124,6 @@ func (s *Store) followEvents(ctx context.Context, tx *Commit, project int64, own
 		}
 	}
 	now.Duration = max(now.End-now.Start, 0)
+	// Rewrite does not recount for a session event, so the two do not call each other without end.
 	return s.Rewrite(ctx, tx, project, own, &now)
 }

@@ -100,12 +100,14 @@ func (r *treeFixer) upserted(deltas []*sessionDelta) {
 		if !x.locked {
 			x.locked, x.fresh, x.before = true, d.state.fresh, d.state.version-1
 		}
+		// The row may be written again by a later step (a trace that moves here), so these two are always the latest.
 		x.version, x.calls = d.state.version, d.state.calls
 	}
 }
 
 // added records an event that was just inserted.
 func (r *treeFixer) added(h *head, by batchPart) {
+	// Native events name their parent themselves and are never corrected: they must not make the session's tree be read.
 	if h.trace == 0 {
 		return
 	}
@@ -126,9 +128,12 @@ func addedOf(h *head) addedNode {
 
 // changed records that an event changed in place, if that matters to the tree.
 func (r *treeFixer) changed(before, after *head) {
+	// While apply runs, a rewrite is the correction itself. Recording it would ask for another round, without end.
 	if after.trace == 0 || r.applying {
 		return
 	}
+	// An update of metrics or feedback changes nothing that a node holds, and most updates are of these. A call
+	// whose content changed matters although its node is the same: other events may have been filled from it.
 	if b, a := nodeOf(before), nodeOf(after); b != a || a.IsCall() && !before.ev.SameKnown(after.ev) {
 		x := r.of(writer.Key{Project: after.project, ID: after.session})
 		x.changes = append(x.changes, addedOf(after))
@@ -158,12 +163,15 @@ func (r *treeFixer) apply(ctx context.Context, tx *Commit) error {
 	r.applying = true
 	defer func() { r.applying = false }()
 	for _, x := range r.sorted() {
+		// A session that was deleted or moved away has no row to lock and no events to correct.
 		if x.gone {
 			continue
 		}
 		if err := r.applyOne(ctx, tx, x); err != nil {
 			return fmt.Errorf("correct the tree of session %s: %w", x.key.ID, err)
 		}
+		// What is applied must not be applied twice. The result stays: a second call goes on from it and not from
+		// the cache, out of which the tree has been taken.
 		x.added, x.changes, x.parts, x.reload = nil, nil, nil, false
 	}
 	return nil
@@ -188,19 +196,25 @@ func (r *treeFixer) sorted() []*changedSession {
 func (r *treeFixer) applyOne(ctx context.Context, tx *Commit, x *changedSession) error {
 	if x.reload || len(x.changes) > 0 {
 		// Other processes must not take what they remember for what is there now.
+		// On PostgreSQL the statement also locks the session's row before the tree is read. Every rewrite of an event ends with a
+		// write of that row, so another transaction has either committed by now, and is read, or waits here and corrects after us.
 		ok, err := sqldb.One(ctx, tx, `UPDATE session
 			SET version = version + 1
 			WHERE project_id = $1 AND session_id = $2
 			RETURNING version, num_calls`,
 			[]any{x.key.Project, tx.ID(x.key.ID)}, &x.version, &x.calls)
+		// Without a row, the session went in this transaction or before it. Nothing of it may stay in the cache.
 		if err != nil || !ok {
 			x.gone = true
 			return err
 		}
 		if !x.locked {
+			// The cached tree is of the version before this statement, unless a step before this one counted already.
 			x.before = x.version - 1
 		}
 	} else if len(x.added) == 0 {
+		// Only the version of the cached tree is out of date. take gives nothing if another process has written the
+		// session since; it is then read when the next span comes, not now for nothing.
 		if x.result == nil && x.locked && !x.fresh {
 			x.result = r.s.trees.take(x.key, x.before)
 		}
@@ -213,6 +227,8 @@ func (r *treeFixer) applyOne(ctx context.Context, tx *Commit, x *changedSession)
 	if err != nil || k == nil {
 		return err
 	}
+	// Only this version of the row makes the tree valid. If another server writes the session after this commit,
+	// the row's version moves on and the cached tree is not used.
 	k.Version = x.version
 	x.result = k
 	if x.fresh && !x.reload && len(x.changes) == 0 && x.whole() {
@@ -258,6 +274,7 @@ func (x *changedSession) hasCustomIDs(ctx context.Context, tx *Commit) (bool, er
 	for part := range slices.Chunk(slices.Compact(parents), sqldb.IDsPerQuery) {
 		var n int
 		cond, args := tx.AnyID("span_id", 3, part)
+		// Hash zero marks an anchor: a row that leads from the id derived from a span to the event's own id.
 		ok, err := sqldb.One(ctx, tx, `SELECT 1 FROM log_part WHERE project_id = $1 AND hash = $2 AND `+cond+` LIMIT 1`,
 			append([]any{x.key.Project, tx.ID(uuid.Nil)}, args...), &n)
 		if err != nil || ok {
@@ -279,6 +296,7 @@ func (r *treeFixer) tree(ctx context.Context, tx *Commit, x *changedSession) (k 
 	case x.result != nil:
 		k = x.result
 	case x.fresh:
+		// This transaction made the session's row, so no span of it is stored but those that it has added.
 		k = &sessiontree.Tree{Nodes: make([]sessiontree.Node, 0, len(x.added))}
 	default:
 		k = r.s.trees.take(x.key, x.before)
@@ -295,11 +313,15 @@ func (r *treeFixer) tree(ctx context.Context, tx *Commit, x *changedSession) (k 
 		if k.ByID == nil {
 			k.Reindex()
 		}
+		// A session that never ends would grow without bound here. Beyond MaxSpans the oldest half goes, and the
+		// tree is partial: corrections then take nothing back, since the reason may be among what was left out.
 		k.Trim()
 		return k, false, nil
 	}
 	if x.calls < 2 && !x.reload && len(x.changes) == 0 && !x.hasCorrections() {
 		// Whatever came, it is no second call.
+		// A call alone can neither wrap nor repeat another one. That spares reading the trees of sessions that have
+		// no model calls or one, which the row's count tells without a look at their events.
 		if renames, err := x.hasCustomIDs(ctx, tx); err != nil || !renames {
 			return nil, false, err
 		}
@@ -336,6 +358,7 @@ func (x *changedSession) changedIDs() map[uuid.UUID]bool {
 func (r *treeFixer) correct(ctx context.Context, tx *Commit, x *changedSession, k *sessiontree.Tree, all bool) error {
 	traces := x.traces()
 	if all {
+		// After a deletion or a move any trace may have lost the event that stood for a call.
 		for i := range k.Nodes {
 			traces = append(traces, k.Nodes[i].Trace)
 		}
@@ -344,6 +367,8 @@ func (r *treeFixer) correct(ctx context.Context, tx *Commit, x *changedSession, 
 	}
 	find := func(i int32) (*Stored, error) {
 		e, err := r.s.Find(ctx, tx, x.key.Project, k.Nodes[i].ID)
+		// The tree names an event that is not there: another transaction deleted it after the tree was read. The
+		// whole transaction is tried again, with a tree that is read anew.
 		if fault.IsNotFound(err) {
 			return nil, sqldb.ErrConflict
 		}
@@ -356,6 +381,8 @@ func (r *treeFixer) correct(ctx context.Context, tx *Commit, x *changedSession, 
 		}
 		return e.Known(), nil
 	}
+	// One correction is one rewritten row, with its payload in a chunk of its own if that changed. The list holds
+	// differences only, so for a tree that is right already it is empty.
 	for _, c := range k.Corrections(traces, x.changedIDs()) {
 		n := &k.Nodes[c.Node]
 		old, err := find(c.Node)
@@ -367,6 +394,8 @@ func (r *treeFixer) correct(ctx context.Context, tx *Commit, x *changedSession, 
 			return err
 		}
 		now := old.Event
+		// Without Refill the correction carries nothing to fill in, and what an earlier one filled in stays. In a
+		// partial tree the event that it came from may be among the spans that were left out.
 		now.Recorrect(want, k.Partial || !c.Refill)
 		if c.Parent != uuid.Nil {
 			now.ParentID, n.Parent = c.Parent, c.Parent
@@ -377,6 +406,7 @@ func (r *treeFixer) correct(ctx context.Context, tx *Commit, x *changedSession, 
 			}
 			r.noteResponses(x.key.Project, &old.Event, &now)
 		}
+		// The node follows its event. Tools and Messages tell what the sender reported, which no correction changes.
 		n.Flags = n.Flags&(sessiontree.Tools|sessiontree.Messages) | sessiontree.Flags(now.Type, flagsOf(&now))
 		if now.Duplicate {
 			k.SetDuplicate(n.ID, c.DuplicateOf)
@@ -394,6 +424,7 @@ func (r *treeFixer) noteResponses(project int64, old, now *event.Event) {
 	if was == is && old.Duplicate == now.Duplicate {
 		return
 	}
+	// Both ids: evaluations that name the old one may belong to another event now, those that name the new one to this.
 	for _, id := range []string{was, is} {
 		if id != "" {
 			r.responses = append(r.responses, responseKey{project, id})
@@ -404,6 +435,7 @@ func (r *treeFixer) noteResponses(project int64, old, now *event.Event) {
 // publish keeps what the transaction committed.
 func (r *treeFixer) publish() {
 	for key, x := range r.sessions {
+		// A tree that was taken out of the cache and is no result here stays out: the next transaction reads the session.
 		switch {
 		case x.gone:
 			r.s.trees.drop(key)
